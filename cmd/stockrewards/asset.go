@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
+)
+
+type assetCommands struct {
+	List    assetList    `cmd:"" help:"List the catalog."`
+	Enable  assetEnable  `cmd:"" help:"Let a stock be given."`
+	Disable assetDisable `cmd:"" help:"Take a stock out of the catalog: no new rewards; holdings stay."`
+	Confirm assetConfirm `cmd:"" help:"Accept a price that jumped, so that the stock is ordered and valued again."`
+}
+
+type assetList struct{ databaseFlag }
+
+// Run lists the assets.
+func (c *assetList) Run(ctx context.Context) error {
+	return c.with(ctx, func(s *store.Store) error {
+		assets, err := s.Assets(ctx)
+		if err != nil {
+			return err
+		}
+		rows := make([][]string, len(assets))
+		for i, a := range assets {
+			state := "enabled"
+			if !a.Enabled {
+				state = "disabled"
+			}
+			if a.Doubt.Exists() {
+				state += ", price in doubt: " + a.Doubt.Price.String()
+			}
+			rows[i] = []string{a.Symbol, state, a.Name}
+		}
+		return table("SYMBOL\tSTATE\tNAME", rows)
+	})
+}
+
+type assetEnable struct {
+	databaseFlag
+	Symbol string `arg:"" help:"The stock's symbol."`
+}
+
+// Run enables the asset.
+func (c *assetEnable) Run(ctx context.Context) error {
+	return c.with(ctx, func(s *store.Store) error { return enable(ctx, s, c.Symbol, true) })
+}
+
+type assetDisable struct {
+	databaseFlag
+	Symbol string `arg:"" help:"The stock's symbol."`
+}
+
+// Run disables the asset.
+func (c *assetDisable) Run(ctx context.Context) error {
+	return c.with(ctx, func(s *store.Store) error { return enable(ctx, s, c.Symbol, false) })
+}
+
+func enable(ctx context.Context, s *store.Store, symbol string, enabled bool) error {
+	symbol = rewards.UpperSymbol(symbol)
+	if err := s.SetEnabled(ctx, symbol, enabled); err != nil {
+		return err
+	}
+	state := "disabled"
+	if enabled {
+		state = "enabled"
+	}
+	fmt.Println(symbol, "is", state)
+	return nil
+}
+
+type assetConfirm struct {
+	databaseFlag
+	Symbol string `arg:"" help:"The stock's symbol."`
+}
+
+// Run confirms the price.
+func (c *assetConfirm) Run(ctx context.Context) error {
+	return c.with(ctx, func(s *store.Store) error {
+		symbol := rewards.UpperSymbol(c.Symbol)
+		price, err := s.ConfirmAsset(ctx, symbol)
+		switch {
+		case err != nil:
+			return err
+		case price == money.Price(0):
+			fmt.Println("no price of", symbol, "is in doubt")
+		default:
+			fmt.Printf("%s: %s is accepted\n", symbol, price)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"stockrewards/internal/broker/alpaca"
+	"stockrewards/internal/broker/paper"
+	"stockrewards/internal/catalog"
+)
+
+// The kinds of brokers, as they are pinned in the store.
+const (
+	brokerPaper  = "paper"
+	brokerAlpaca = "alpaca"
+)
+
+// The credentials of the broker, read from the environment only, under the names
+// that Alpaca's own tools use.
+const (
+	envKeyID     = "APCA_API_KEY_ID"
+	envSecretKey = "APCA_API_SECRET_KEY" //nolint:gosec // a name, not a secret
+)
+
+// brokerFlags choose the broker.
+type brokerFlags struct {
+	Broker        string `enum:"paper,alpaca" default:"paper" help:"paper: the embedded paper brokerage, its books in paper.db beside the database. alpaca: Alpaca's API; credentials in APCA_API_KEY_ID and APCA_API_SECRET_KEY."`
+	AlpacaURL     string `name:"alpaca-url" default:"https://paper-api.alpaca.markets" placeholder:"URL" help:"Alpaca's trading API (default: its paper environment)."`
+	AlpacaDataURL string `name:"alpaca-data-url" default:"https://data.alpaca.markets" placeholder:"URL" help:"Alpaca's market data API."`
+	PaperHours    string `enum:"always,us" default:"always" help:"When the paper brokerage trades: always, or in the US market's hours."`
+}
+
+// embeddedRate is the rate limit over the embedded brokerage, in requests a minute.
+const embeddedRate = 60_000
+
+// connect makes the client of the broker. The function closes what was opened.
+func (f brokerFlags) connect(ctx context.Context, databasePath string, log *slog.Logger) (*alpaca.Client, func() error, error) {
+	if f.Broker == brokerAlpaca {
+		key, secret := os.Getenv(envKeyID), os.Getenv(envSecretKey)
+		if key == "" || secret == "" {
+			return nil, nil, fmt.Errorf("--broker alpaca needs %s and %s in the environment", envKeyID, envSecretKey)
+		}
+		client := alpaca.New(alpaca.Options{
+			TradingURL: f.AlpacaURL, DataURL: f.AlpacaDataURL, KeyID: key, SecretKey: secret,
+		})
+		return client, func() error { return nil }, nil
+	}
+	return f.openPaper(ctx, databasePath, log)
+}
+
+func (f brokerFlags) openPaper(ctx context.Context, databasePath string, log *slog.Logger) (*alpaca.Client, func() error, error) {
+	entries, err := catalog.Entries()
+	if err != nil {
+		return nil, nil, err
+	}
+	o := paper.Options{Now: time.Now, Random: rand.Reader, Logger: log}
+	if f.PaperHours == "us" {
+		o.Hours = paper.USEquities
+	}
+	for _, e := range entries {
+		o.Catalog = append(o.Catalog, paper.Asset{Symbol: e.Symbol, Name: e.Name, Exchange: e.Exchange, Price: e.Price})
+	}
+	brokerage, err := paper.Open(ctx, filepath.Join(filepath.Dir(databasePath), "paper.db"), o)
+	if err != nil {
+		return nil, nil, errors.Join(errors.New("the paper brokerage's books could not be opened"), err)
+	}
+	client := alpaca.New(alpaca.Options{
+		TradingURL: "http://paper.invalid", DataURL: "http://paper.invalid", KeyID: "paper", SecretKey: "paper",
+		Transport: brokerage.Transport(), RequestsPerMinute: embeddedRate,
+	})
+	return client, brokerage.Close, nil
+}

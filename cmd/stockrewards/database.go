@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"stockrewards/internal/store"
+	"stockrewards/internal/store/sqlite"
+)
+
+// databaseFlag says where the books are.
+type databaseFlag struct {
+	Database string `required:"" placeholder:"sqlite:PATH" help:"The database, for example sqlite:rewards.db."`
+}
+
+// path is the file of an SQLite database.
+func (d databaseFlag) path() (string, error) {
+	path, found := strings.CutPrefix(d.Database, "sqlite:")
+	if !found || path == "" {
+		return "", fmt.Errorf("--database %q: must be sqlite:PATH", d.Database)
+	}
+	return path, nil
+}
+
+// open opens the books; create makes them when there are none.
+func (d databaseFlag) open(ctx context.Context, create bool) (*store.Store, error) {
+	path, err := d.path()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		if !create {
+			return nil, fmt.Errorf("--database %s: there is no such file", d.Database)
+		}
+		const ownerOnly = 0o700
+		if err := os.MkdirAll(filepath.Dir(path), ownerOnly); err != nil {
+			return nil, err
+		}
+	}
+	engine, err := sqlite.Open(ctx, path, sqlite.Options{})
+	if err != nil {
+		return nil, err
+	}
+	s, err := store.New(ctx, engine, time.Now, rand.Reader)
+	if err != nil {
+		return nil, errors.Join(err, engine.Close())
+	}
+	return s, nil
+}
+
+// with opens existing books for one command.
+func (d databaseFlag) with(ctx context.Context, f func(*store.Store) error) error {
+	s, err := d.open(ctx, false)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(s), s.Close())
+}
+
+// table prints rows under a heading, in columns.
+func table(heading string, rows [][]string) error {
+	const gap = 2
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, gap, ' ', 0)
+	fmt.Fprintln(w, heading)
+	for _, row := range rows {
+		fmt.Fprintln(w, strings.Join(row, "\t"))
+	}
+	return w.Flush()
+}
+
+// moment is a time in a table.
+func moment(t time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.UTC().Format(time.RFC3339)
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
+)
+
+type devCommand struct {
+	Listen  string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where to listen (default: 127.0.0.1:8080)."`
+	Data    string `default:"stockrewards-data" placeholder:"FOLDER" help:"The data folder (default: stockrewards-data)."`
+	Verbose bool   `help:"Log every request and every order."`
+}
+
+const (
+	devWindow  = 250 * time.Millisecond
+	devAppName = "dev"
+	devUser    = "first-user"
+	devKeyFile = "dev.key"
+)
+
+// Run serves everything from one folder and prints what to try.
+func (c *devCommand) Run(ctx context.Context) error {
+	level := slog.LevelWarn
+	if c.Verbose {
+		level = slog.LevelInfo
+	}
+	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+	const ownerOnly = 0o700
+	if err := os.MkdirAll(c.Data, ownerOnly); err != nil {
+		return err
+	}
+	serve := serveCommand{
+		databaseFlag: databaseFlag{Database: "sqlite:" + filepath.Join(c.Data, "stockrewards.db")},
+		brokerFlags:  brokerFlags{Broker: brokerPaper, PaperHours: "always"},
+		fulfillmentFlags: fulfillmentFlags{
+			PoolingWindow: devWindow, MaxOrderNotional: rewards.LeastMaxNotional.String(),
+		},
+		Listen: c.Listen,
+	}
+	s, err := serve.start(ctx, log)
+	if err != nil {
+		return err
+	}
+	key, user, err := c.prepare(ctx, s.store)
+	if err != nil {
+		return errors.Join(err, s.release())
+	}
+	c.greet("http://"+s.listener.Addr().String(), key, user)
+	return s.run(ctx)
+}
+
+// prepare makes the app with its key and a first user, or finds those of an
+// earlier start.
+func (c *devCommand) prepare(ctx context.Context, s *store.Store) (key string, user rewards.User, err error) {
+	if key, err = c.key(ctx, s); err != nil {
+		return "", user, err
+	}
+	_, app, err := s.AppByKey(ctx, rewards.HashKey(key))
+	if err != nil {
+		return "", user, fmt.Errorf("%s: %w; remove the folder %s to begin anew",
+			filepath.Join(c.Data, devKeyFile), err, c.Data)
+	}
+	page := rewards.Page[rewards.User]{Limit: 1}
+	found, err := s.Users(ctx, app.ID, rewards.UserFilter{ExternalID: devUser}, page)
+	if err != nil || len(found) > 0 {
+		return key, first(found), err
+	}
+	user, err = s.CreateUser(ctx, rewards.User{AppID: app.ID, ExternalID: devUser})
+	return key, user, err
+}
+
+func first(users []rewards.User) (u rewards.User) {
+	if len(users) > 0 {
+		u = users[0]
+	}
+	return u
+}
+
+// key reads the kept key, or makes the app and keeps its key. The file is written
+// before the app is stored, so that a kill between the two leaves nothing behind
+// that a second start can't use.
+func (c *devCommand) key(ctx context.Context, s *store.Store) (string, error) {
+	path := filepath.Join(c.Data, devKeyFile)
+	kept, err := os.ReadFile(path)
+	secret := strings.TrimSpace(string(kept))
+	if errors.Is(err, os.ErrNotExist) || err == nil && !rewards.WellFormedKey(secret) {
+		secret, err = writeKey(path)
+	}
+	if err != nil {
+		return "", err
+	}
+	_, _, err = s.AppByKey(ctx, rewards.HashKey(secret))
+	if rewards.CodeOf(err) != rewards.CodeNotFound || err == nil {
+		return secret, err
+	}
+	stored := rewards.Key{Hash: rewards.HashKey(secret), Hint: rewards.KeyHint(rewards.TestKeyPrefix, secret)}
+	if _, _, err = s.CreateApp(ctx, devAppName, stored); rewards.CodeOf(err) == rewards.CodeConflict {
+		_, err = s.CreateKey(ctx, devAppName, stored) // the key file was removed: another key
+	}
+	return secret, err
+}
+
+func writeKey(path string) (string, error) {
+	secret, err := rewards.NewKeySecret(rewards.TestKeyPrefix, rand.Reader)
+	if err != nil {
+		return "", err
+	}
+	const ownerOnly = 0o600
+	return secret, os.WriteFile(path, []byte(secret+"\n"), ownerOnly)
+}
+
+// greet prints what a newcomer tries first.
+func (c *devCommand) greet(url, key string, user rewards.User) {
+	fmt.Printf(`Stock Rewards Service %s is running at %s
+Its data is in %s; stop it with Ctrl-C.
+
+The API key of the app %q (kept in %s):
+  %s
+
+Give a user $5.25 of Apple:
+  curl -s -X POST %s/v1/rewards \
+    -H 'x-api-key: %s' -H 'content-type: application/json' \
+    -d '{"userId":"%s","idempotencyKey":"first-%d","amountUsd":5.25,"assetSymbol":"AAPL"}'
+
+A second later, see the shares at live prices:
+  curl -s %s/v1/users/%s/portfolio -H 'x-api-key: %s'
+
+What else there is: %s/openapi.json
+`, version, url, c.Data, devAppName, filepath.Join(c.Data, devKeyFile), key,
+		url, key, user.ID, time.Now().Unix(), url, user.ID, key, url)
+}

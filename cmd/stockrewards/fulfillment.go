@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
+)
+
+type fulfillmentCommand struct {
+	Pause  fulfillmentPause  `cmd:"" help:"Stop ordering, in force within a second; what the broker has is still booked."`
+	Resume fulfillmentResume `cmd:"" help:"Order again."`
+	Status fulfillmentStatus `cmd:"" help:"Tell what waits, what is under way and what needs an operator."`
+}
+
+type fulfillmentPause struct {
+	databaseFlag
+	Reason string `default:"paused by an operator" help:"Why; shown in the status."`
+}
+
+// Run pauses ordering.
+func (c *fulfillmentPause) Run(ctx context.Context) error {
+	return c.with(ctx, func(s *store.Store) error {
+		if c.Reason == "" {
+			return fmt.Errorf("--reason must not be empty")
+		}
+		if err := s.SetPaused(ctx, c.Reason); err != nil {
+			return err
+		}
+		fmt.Println("ordering is paused")
+		return nil
+	})
+}
+
+type fulfillmentResume struct{ databaseFlag }
+
+// Run resumes ordering.
+func (c *fulfillmentResume) Run(ctx context.Context) error {
+	return c.with(ctx, func(s *store.Store) error {
+		if err := s.SetPaused(ctx, ""); err != nil {
+			return err
+		}
+		control, err := s.Control(ctx)
+		if err != nil {
+			return err
+		}
+		if control.Conflicts > 0 {
+			fmt.Printf("the pause is lifted, but ordering stays stopped: %d orders at the broker contradict the books "+
+				"(see `stockrewards fulfillment status`)\n", control.Conflicts)
+			return nil
+		}
+		fmt.Println("ordering is on")
+		return nil
+	})
+}
+
+type fulfillmentStatus struct{ databaseFlag }
+
+// Run prints the state of fulfilment.
+func (c *fulfillmentStatus) Run(ctx context.Context) error {
+	return c.with(ctx, func(s *store.Store) error {
+		if err := printControl(ctx, s); err != nil {
+			return err
+		}
+		if err := printWork(ctx, s); err != nil {
+			return err
+		}
+		return printTroubles(ctx, s)
+	})
+}
+
+func printControl(ctx context.Context, s *store.Store) error {
+	control, err := s.Control(ctx)
+	if err != nil {
+		return err
+	}
+	switch {
+	case control.Paused != "":
+		fmt.Println("ordering: paused:", control.Paused)
+	case control.Conflicts > 0:
+		fmt.Println("ordering: stopped: orders at the broker contradict the books")
+	default:
+		fmt.Println("ordering: on")
+	}
+	return nil
+}
+
+func printWork(ctx context.Context, s *store.Store) error {
+	pools, err := s.Pools(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Println("assets with waiting rewards:", len(pools))
+	if len(pools) > 0 {
+		age := time.Since(pools[0].Oldest).Round(time.Second)
+		fmt.Printf("longest waiting: %s, for %s\n", pools[0].Asset.Symbol, age)
+	}
+	live, err := s.LiveOrders(ctx)
+	if err != nil {
+		return err
+	}
+	counts := make(map[rewards.OrderState]int)
+	for _, o := range live {
+		counts[o.State]++
+	}
+	for state := rewards.OrderPlanned; !state.Final(); state++ {
+		fmt.Printf("orders %s: %d\n", state, counts[state])
+	}
+	return nil
+}
+
+func printTroubles(ctx context.Context, s *store.Store) error {
+	alarms, err := s.Alarms(ctx)
+	if err != nil {
+		return err
+	}
+	fmt.Println("alarms:", len(alarms))
+	for _, a := range alarms {
+		fmt.Printf("  %s since %s: %s\n", a.Name, moment(a.Since), a.Message)
+	}
+	conflicts, err := s.Conflicts(ctx)
+	if err != nil {
+		return err
+	}
+	for _, c := range conflicts {
+		if !c.AcknowledgedAt.IsZero() {
+			continue
+		}
+		fmt.Printf("conflict: %s: %s\n  find out what happened (an old backup restored?), then "+
+			"`stockrewards order acknowledge %s --reason TEXT`\n", c.ClientOrderID, c.Detail, c.ClientOrderID)
+	}
+	return nil
+}

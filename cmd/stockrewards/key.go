@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
+)
+
+type keyCommands struct {
+	Create keyCreate `cmd:"" help:"Create another key of an app and print it, alone."`
+	List   keyList   `cmd:"" help:"List the keys of an app; the keys themselves are not stored."`
+	Rotate keyRotate `cmd:"" help:"Create a key beside an old one and print it; the old one expires after the overlap."`
+	Revoke keyRevoke `cmd:"" help:"Revoke a key; in force everywhere within a second."`
+}
+
+type keyCreate struct {
+	databaseFlag
+	prefixFlag
+	App     string        `arg:"" help:"The app's id or name."`
+	Label   string        `help:"A note to tell keys apart."`
+	Expires time.Duration `placeholder:"DURATION" help:"The key's life, for example 2160h; without it the key does not expire."`
+}
+
+// Run creates the key.
+func (c *keyCreate) Run(ctx context.Context) error {
+	if c.Expires < 0 {
+		return errors.New("--expires must be positive")
+	}
+	return c.with(ctx, func(s *store.Store) error {
+		key, secret, err := c.newKey(ctx, s)
+		if err != nil {
+			return err
+		}
+		key.Label = c.Label
+		if c.Expires > 0 {
+			key.ExpiresAt = time.Now().Add(c.Expires)
+		}
+		if _, err := s.CreateKey(ctx, c.App, key); err != nil {
+			return err
+		}
+		fmt.Println(secret)
+		return nil
+	})
+}
+
+type keyList struct {
+	databaseFlag
+	App string `arg:"" help:"The app's id or name."`
+}
+
+// Run lists the keys.
+func (c *keyList) Run(ctx context.Context) error {
+	return c.with(ctx, func(s *store.Store) error {
+		keys, err := s.Keys(ctx, c.App)
+		if err != nil {
+			return err
+		}
+		rows := make([][]string, len(keys))
+		for i, k := range keys {
+			state := "valid"
+			switch {
+			case !k.RevokedAt.IsZero():
+				state = "revoked"
+			case !k.ValidAt(time.Now()):
+				state = "expired"
+			}
+			rows[i] = []string{k.ID.String(), k.Hint, state, moment(k.CreatedAt()), moment(k.ExpiresAt), k.Label}
+		}
+		return table("ID\tKEY\tSTATE\tCREATED\tEXPIRES\tLABEL", rows)
+	})
+}
+
+type keyRotate struct {
+	databaseFlag
+	prefixFlag
+	ID      string        `arg:"" help:"The id of the old key, from key list."`
+	Overlap time.Duration `default:"24h" help:"How long the old key stays valid."`
+}
+
+// Run rotates the key.
+func (c *keyRotate) Run(ctx context.Context) error {
+	id, err := rewards.ParseID[rewards.Key](c.ID)
+	if err != nil {
+		return fmt.Errorf("ID: %w", err)
+	}
+	if c.Overlap < 0 {
+		return errors.New("--overlap must not be negative")
+	}
+	return c.with(ctx, func(s *store.Store) error {
+		key, secret, err := c.newKey(ctx, s)
+		if err != nil {
+			return err
+		}
+		if _, err := s.RotateKey(ctx, id, key, time.Now().Add(c.Overlap)); err != nil {
+			return err
+		}
+		fmt.Println(secret)
+		return nil
+	})
+}
+
+type keyRevoke struct {
+	databaseFlag
+	ID string `arg:"" help:"The key's id, from key list."`
+}
+
+// Run revokes the key.
+func (c *keyRevoke) Run(ctx context.Context) error {
+	id, err := rewards.ParseID[rewards.Key](c.ID)
+	if err != nil {
+		return fmt.Errorf("ID: %w", err)
+	}
+	return c.with(ctx, func(s *store.Store) error {
+		if err := s.RevokeKey(ctx, id); err != nil {
+			return err
+		}
+		fmt.Printf("%s is revoked\n", id)
+		return nil
+	})
+}

@@ -1,0 +1,64 @@
+// Command stockrewards gives an app's customers fractional stock as a reward: it
+// records awards, buys the stock and holds it. `stockrewards dev` tries it in one
+// process, `stockrewards serve` runs it; every other command is an operator's tool.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+// commands is everything the program can do. Help and flags are made from it.
+type commands struct {
+	Dev         devCommand         `cmd:"" help:"Try it: everything in one process, nothing to configure."`
+	Serve       serveCommand       `cmd:"" help:"Run the service."`
+	App         appCommands        `cmd:"" help:"Create, list, suspend and resume client apps."`
+	Key         keyCommands        `cmd:"" help:"Create, list, rotate and revoke API keys."`
+	Asset       assetCommands      `cmd:"" help:"See and change the catalog of giftable stocks."`
+	Fulfillment fulfillmentCommand `cmd:"" help:"Pause, resume and watch the buying of stock."`
+	Order       orderCommands      `cmd:"" help:"See orders, and decide what an order could not."`
+	Audit       auditCommand       `cmd:"" help:"Check every invariant of the books."`
+	Version     versionCommand     `cmd:"" help:"Print the version."`
+}
+
+const (
+	description = "Stock Rewards Service: give your customers fractional stock.\n\n" +
+		"Start with `stockrewards dev`. Every flag can be set by an environment variable, " +
+		"shown in brackets; secrets are read from the environment only."
+	exitUsage = 2
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var c commands
+	parser, err := kong.New(&c,
+		kong.Name("stockrewards"), kong.Description(description), kong.UsageOnError(),
+		kong.DefaultEnvars("STOCKREWARDS"), kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.BindTo(ctx, (*context.Context)(nil)))
+	if err != nil {
+		fail(err, 1)
+	}
+	args := os.Args[1:]
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	parsed, err := parser.Parse(args)
+	if err != nil {
+		fail(fmt.Errorf("%w (see --help)", err), exitUsage)
+	}
+	if err := parsed.Run(); err != nil {
+		stop()
+		fail(err, 1)
+	}
+}
+
+func fail(err error, code int) {
+	fmt.Fprintln(os.Stderr, "stockrewards:", err)
+	os.Exit(code)
+}

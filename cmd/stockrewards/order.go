@@ -1,0 +1,211 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
+)
+
+type orderCommands struct {
+	List        orderList        `cmd:"" help:"List orders, newest first."`
+	Show        orderShow        `cmd:"" help:"Show an order with its members."`
+	Resolve     orderResolve     `cmd:"" help:"Decide a quarantined order, from the broker's own records."`
+	Acknowledge orderAcknowledge `cmd:"" help:"Accept that an order at the broker contradicts the books, so that ordering goes on."`
+}
+
+type orderList struct {
+	databaseFlag
+	State string `help:"Only orders in this state: planned, submitted, open, quarantined, resolved, settled, refused."`
+	Limit int    `default:"50" help:"At most so many."`
+}
+
+// Run lists orders.
+func (c *orderList) Run(ctx context.Context) error {
+	var state rewards.OrderState
+	if c.State != "" {
+		var known bool
+		if state, known = rewards.ParseOrderState(c.State); !known {
+			return fmt.Errorf("--state %q: no such state", c.State)
+		}
+	}
+	return c.with(ctx, func(s *store.Store) error {
+		orders, err := s.Orders(ctx, state, rewards.Page[rewards.Order]{Limit: max(c.Limit, 1)})
+		if err != nil {
+			return err
+		}
+		rows := make([][]string, len(orders))
+		for i, o := range orders {
+			rows[i] = []string{
+				o.ID.String(), moment(o.CreatedAt()), o.Symbol, o.Notional.String(), o.State.String(),
+				o.BrokerStatus, o.FilledQty.String(), o.Reason,
+			}
+		}
+		return table("ID\tPLANNED\tSYMBOL\tNOTIONAL\tSTATE\tBROKER\tFILLED\tREASON", rows)
+	})
+}
+
+type orderShow struct {
+	databaseFlag
+	ID string `arg:"" help:"The order's id."`
+}
+
+// Run shows an order.
+func (c *orderShow) Run(ctx context.Context) error {
+	id, err := rewards.ParseID[rewards.Order](c.ID)
+	if err != nil {
+		return fmt.Errorf("ID: %w", err)
+	}
+	return c.with(ctx, func(s *store.Store) error {
+		o, err := s.Order(ctx, id)
+		if err != nil {
+			return err
+		}
+		members, err := s.Members(ctx, id)
+		if err != nil {
+			return err
+		}
+		printOrder(o)
+		if r, found, err := s.Resolution(ctx, id); err != nil {
+			return err
+		} else if found {
+			fmt.Printf("resolved by an operator: %s shares at %s: %s\n", r.FilledQty, r.Price, r.Reason)
+		}
+		rows := make([][]string, len(members))
+		for i, m := range members {
+			rows[i] = []string{m.RewardID.String(), m.UserID.String(), m.Amount.String(), m.RewardAmount.String()}
+		}
+		return table("REWARD\tUSER\tCARRIED\tAMOUNT", rows)
+	})
+}
+
+func printOrder(o rewards.Order) {
+	rows := [][2]string{
+		{"order", o.ID.String()}, {"client order id", o.ClientOrderID}, {"symbol", o.Symbol},
+		{"notional", o.Notional.String()}, {"of it the house's", o.House.String()}, {"state", o.State.String()},
+		{"reason", o.Reason}, {"planned", moment(o.CreatedAt())}, {"attempts", fmt.Sprint(o.Attempts)},
+		{"first attempt", moment(o.FirstAttemptAt)}, {"broker's id", o.BrokerID},
+		{"broker's status", o.BrokerStatus}, {"filled", o.FilledQty.String()},
+		{"average price", o.FilledAvgPrice.String()}, {"filled at", moment(o.FilledAt)},
+		{"booked to the house", o.HouseShares.String()}, {"booked", moment(o.SettledAt)},
+	}
+	for _, row := range rows {
+		fmt.Printf("%-20s %s\n", row[0]+":", row[1])
+	}
+}
+
+type orderResolve struct {
+	databaseFlag
+	brokerFlags
+	ID        string `arg:"" help:"The order's id."`
+	Filled    string `placeholder:"QTY" help:"How many shares were bought."`
+	Price     string `placeholder:"P" help:"Their average price."`
+	NotBought bool   `help:"Nothing was bought; its rewards go into the next order."`
+	Reason    string `required:"" placeholder:"TEXT" help:"What it was decided on; kept."`
+}
+
+// resolution reads the decision.
+func (c *orderResolve) resolution() (rewards.Resolution, error) {
+	r := rewards.Resolution{Reason: strings.TrimSpace(c.Reason)}
+	if r.Reason == "" {
+		return r, errors.New("--reason must not be empty")
+	}
+	if c.NotBought {
+		if c.Filled != "" || c.Price != "" {
+			return r, errors.New("--not-bought excludes --filled and --price")
+		}
+		return r, nil
+	}
+	var err error
+	if r.FilledQty, err = money.ParseShares(c.Filled); err != nil || r.FilledQty <= 0 {
+		return r, fmt.Errorf("--filled %q: must be a quantity of shares greater than 0 (or say --not-bought)", c.Filled)
+	}
+	if r.Price, err = money.ParsePrice(c.Price); err != nil || r.Price <= 0 {
+		return r, fmt.Errorf("--price %q: must be a price greater than 0", c.Price)
+	}
+	return r, nil
+}
+
+// Run resolves the order, unless the broker's own answer contradicts the decision.
+func (c *orderResolve) Run(ctx context.Context) error {
+	r, err := c.resolution()
+	if err != nil {
+		return err
+	}
+	id, err := rewards.ParseID[rewards.Order](c.ID)
+	if err != nil {
+		return fmt.Errorf("ID: %w", err)
+	}
+	return c.with(ctx, func(s *store.Store) error {
+		o, err := s.Order(ctx, id)
+		if err != nil {
+			return err
+		}
+		if o.State == rewards.OrderQuarantined {
+			if err := c.checkWithBroker(ctx, s, o, r); err != nil {
+				return err
+			}
+		}
+		if err := s.ResolveOrder(ctx, id, r); err != nil {
+			return err
+		}
+		fmt.Println("resolved; `serve` books it")
+		return nil
+	})
+}
+
+func (c *orderResolve) checkWithBroker(ctx context.Context, s *store.Store, o rewards.Order, r rewards.Resolution) error {
+	in, err := s.Installation(ctx)
+	if err != nil {
+		return err
+	}
+	if in.BrokerKind != "" {
+		c.Broker = in.BrokerKind
+	}
+	path, err := c.path()
+	if err != nil {
+		return err
+	}
+	broker, closeBroker, err := c.connect(ctx, path, slog.New(slog.NewTextHandler(os.Stderr, nil)))
+	if err != nil {
+		return err
+	}
+	b, err := broker.OrderByClientID(ctx, o.ClientOrderID)
+	switch {
+	case rewards.BrokerKindOf(err) == rewards.BrokerNotFound:
+		err = nil
+	case err != nil:
+		err = fmt.Errorf("the broker could not be asked, so nothing is decided: %w", err)
+	default:
+		if why := r.ContradictedBy(o, b); why != "" {
+			err = fmt.Errorf("refused: %s", why)
+		}
+	}
+	return errors.Join(err, closeBroker())
+}
+
+type orderAcknowledge struct {
+	databaseFlag
+	ClientOrderID string `arg:"" help:"The client order id, from fulfillment status."`
+	Reason        string `required:"" placeholder:"TEXT" help:"What was found and done; kept."`
+}
+
+// Run acknowledges a conflict.
+func (c *orderAcknowledge) Run(ctx context.Context) error {
+	return c.with(ctx, func(s *store.Store) error {
+		if strings.TrimSpace(c.Reason) == "" {
+			return errors.New("--reason must not be empty")
+		}
+		if err := s.AcknowledgeConflict(ctx, c.ClientOrderID, c.Reason); err != nil {
+			return err
+		}
+		fmt.Println("acknowledged")
+		return nil
+	})
+}

@@ -1,0 +1,320 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"stockrewards/internal/api"
+	"stockrewards/internal/broker/alpaca"
+	"stockrewards/internal/catalog"
+	"stockrewards/internal/fulfillment"
+	"stockrewards/internal/intake"
+	"stockrewards/internal/market"
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
+	"stockrewards/internal/store/sqlite"
+)
+
+type serveCommand struct {
+	databaseFlag
+	brokerFlags
+	fulfillmentFlags
+	Listen      string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where to listen (default: 127.0.0.1:8080)."`
+	BehindProxy bool   `help:"A proxy in front terminates TLS: listening beyond loopback is allowed."`
+}
+
+// fulfillmentFlags are the brakes and habits of buying.
+type fulfillmentFlags struct {
+	PoolingWindow      time.Duration  `default:"1s" help:"How long rewards are pooled into one order."`
+	SmallPoolWait      *time.Duration `placeholder:"DURATION" help:"How long a pool under the broker's minimum of $1 waits for more before the house tops it up (default: 0s with the paper brokerage, else 1h)."`
+	DailyNotionalLimit string         `placeholder:"USD" help:"The most that is ordered on a UTC day; then rewards wait (default: no limit)."`
+	HouseDailyLimit    string         `placeholder:"USD" help:"The most that the house adds to small pools on a UTC day (default: no limit with the paper brokerage, else 100)."`
+	MaxOrderNotional   string         `default:"1000000" placeholder:"USD" help:"The largest notional of one order; at least 1000000, the largest reward."`
+}
+
+const noLimit = money.USD(math.MaxInt64 / 2)
+
+// config reads the limits.
+func (f fulfillmentFlags) config(broker string) (fulfillment.Config, error) {
+	c := fulfillment.Config{
+		Window: f.PoolingWindow, DailyLimit: noLimit, HouseDailyLimit: noLimit,
+		PollEvery: 100 * time.Millisecond, LeaseTTL: 30 * time.Second, Exclusive: true,
+	}
+	if broker == brokerAlpaca {
+		c.SmallPoolWait, c.HouseDailyLimit, c.PollEvery = time.Hour, 100*money.Dollar, time.Second
+	}
+	if f.SmallPoolWait != nil {
+		c.SmallPoolWait = *f.SmallPoolWait
+	}
+	for _, flag := range []struct {
+		name, text string
+		value      *money.USD
+	}{
+		{"--daily-notional-limit", f.DailyNotionalLimit, &c.DailyLimit},
+		{"--house-daily-limit", f.HouseDailyLimit, &c.HouseDailyLimit},
+		{"--max-order-notional", f.MaxOrderNotional, &c.MaxNotional},
+	} {
+		if flag.text == "" {
+			continue
+		}
+		amount, err := money.ParseUSD(flag.text)
+		if err != nil || amount < 0 {
+			return c, fmt.Errorf("%s %q: must be an amount of dollars", flag.name, flag.text)
+		}
+		*flag.value = min(amount, noLimit)
+	}
+	if c.MaxNotional < rewards.LeastMaxNotional {
+		return c, fmt.Errorf("--max-order-notional: must be at least %s", rewards.LeastMaxNotional)
+	}
+	if c.Window < 0 || c.SmallPoolWait < 0 {
+		return c, errors.New("--pooling-window and --small-pool-wait must not be negative")
+	}
+	return c, nil
+}
+
+// Run serves until a signal comes or the database fails.
+func (c *serveCommand) Run(ctx context.Context) error {
+	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
+	s, err := c.start(ctx, log)
+	if err != nil {
+		return err
+	}
+	log.InfoContext(ctx, "listening", slog.String("address", s.listener.Addr().String()),
+		slog.String("broker", c.Broker), slog.String("version", version))
+	return s.run(ctx)
+}
+
+// server is everything that serve runs.
+type server struct {
+	log      *slog.Logger
+	unlock   func() error
+	store    *store.Store
+	broker   *alpaca.Client
+	kind     string
+	close    func() error // the broker's
+	intake   *intake.Intake
+	worker   *fulfillment.Worker
+	market   *market.Market
+	listener net.Listener
+	http     *http.Server
+}
+
+// start opens and wires everything; nothing runs yet.
+func (c *serveCommand) start(ctx context.Context, log *slog.Logger) (s *server, err error) {
+	if err := c.checkListen(); err != nil {
+		return nil, err
+	}
+	cfg, err := c.config(c.Broker)
+	if err != nil {
+		return nil, err
+	}
+	path, err := c.path()
+	if err != nil {
+		return nil, err
+	}
+	s = &server{log: log, kind: c.Broker}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.release())
+		}
+	}()
+	if s.unlock, err = sqlite.Lock(path); err != nil {
+		return s, err
+	}
+	if s.store, err = c.open(ctx, true); err != nil {
+		return s, err
+	}
+	in, err := s.store.Installation(ctx)
+	if err != nil {
+		return s, err
+	}
+	if in.BrokerKind != "" && in.BrokerKind != c.Broker {
+		return s, fmt.Errorf("this database belongs to the broker %q: start with --broker %s", in.BrokerKind, in.BrokerKind)
+	}
+	if err := seed(ctx, s.store); err != nil {
+		return s, err
+	}
+	if s.broker, s.close, err = c.connect(ctx, path, log); err != nil {
+		return s, err
+	}
+	if err := s.wire(ctx, in, cfg); err != nil {
+		return s, err
+	}
+	s.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", c.Listen)
+	return s, err
+}
+
+// wire makes the rooms and connects them.
+func (s *server) wire(ctx context.Context, in store.Installation, cfg fulfillment.Config) error {
+	holder := make([]byte, 8)
+	if _, err := rand.Read(holder); err != nil {
+		return err
+	}
+	cfg.Holder, cfg.Prefix = hex.EncodeToString(holder), "sr-"+in.ID+"-"
+	s.market = market.New(s.broker, s.store, time.Now, s.log)
+	if err := s.market.Load(ctx); err != nil {
+		return err
+	}
+	s.worker = fulfillment.New(s.store, s.broker, s.market, cfg, time.Now, s.log)
+	s.intake = intake.New(s.store, s.worker.Nudge)
+	s.http = &http.Server{
+		Handler: api.New(api.Options{
+			Service:   rewards.NewService(s.store, s.intake, s.market, time.Now),
+			CursorKey: in.CursorKey, Log: s.log,
+		}),
+		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 15 * time.Second,
+		WriteTimeout: 30 * time.Second, IdleTimeout: 60 * time.Second, MaxHeaderBytes: 16 << 10,
+		DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+	return nil
+}
+
+// checkListen refuses to speak plain HTTP beyond this machine by mistake.
+func (c *serveCommand) checkListen() error {
+	host, _, err := net.SplitHostPort(c.Listen)
+	if err != nil {
+		return fmt.Errorf("--listen %q: must be HOST:PORT", c.Listen)
+	}
+	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() || c.BehindProxy {
+		return nil
+	}
+	return fmt.Errorf("--listen %s: keys would travel unencrypted beyond this machine; "+
+		"put a proxy that terminates TLS in front and say --behind-proxy", c.Listen)
+}
+
+// seed fills an empty catalog with the embedded list.
+func seed(ctx context.Context, s *store.Store) error {
+	entries, err := catalog.Entries()
+	if err != nil {
+		return err
+	}
+	assets := make([]rewards.Asset, len(entries))
+	for i, e := range entries {
+		assets[i] = rewards.Asset{Symbol: e.Symbol, Name: e.Name}
+	}
+	return s.SeedAssets(ctx, assets)
+}
+
+// run serves until ctx ends, then drains: requests under way are answered, what
+// was accepted is committed, the step under way is finished.
+func (s *server) run(ctx context.Context) error {
+	background := context.WithoutCancel(ctx)
+	intakeCtx, stopIntake := context.WithCancel(background)
+	workCtx, stopWork := context.WithCancel(background)
+	defer stopIntake()
+	defer stopWork()
+	failed := make(chan error, 2)
+	var intakeDone, workDone sync.WaitGroup
+	intakeDone.Go(func() { s.intake.Run(intakeCtx) })
+	workDone.Go(func() { s.refreshPrices(workCtx) })
+	workDone.Go(func() {
+		if err := s.pin(workCtx); err != nil {
+			failed <- err
+			return
+		}
+		s.worker.Run(workCtx)
+	})
+	go func() {
+		if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+			failed <- err
+		}
+	}()
+	var err error
+	select {
+	case <-ctx.Done():
+		s.log.InfoContext(background, "draining")
+	case err = <-failed:
+	case err = <-s.store.Failed():
+		err = fmt.Errorf("stopping; the next start recovers: %w", err)
+	}
+	err = errors.Join(err, s.drainRequests(background, err == nil))
+	stopWork()
+	workDone.Wait()
+	stopIntake()
+	intakeDone.Wait()
+	return errors.Join(err, s.release())
+}
+
+// drainRequests lets the requests under way end.
+func (s *server) drainRequests(ctx context.Context, patient bool) error {
+	grace := 20 * time.Second
+	if !patient {
+		grace = time.Second
+	}
+	ctx, cancel := context.WithTimeout(ctx, grace)
+	defer cancel()
+	err := s.http.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return s.http.Close()
+	}
+	return err
+}
+
+// release closes what was opened, in the opposite order.
+func (s *server) release() error {
+	var errs []error
+	if s.listener != nil {
+		if err := s.listener.Close(); !errors.Is(err, net.ErrClosed) {
+			errs = append(errs, err)
+		}
+	}
+	if s.close != nil {
+		errs = append(errs, s.close())
+	}
+	if s.store != nil {
+		errs = append(errs, s.store.Close())
+	}
+	if s.unlock != nil {
+		errs = append(errs, s.unlock())
+	}
+	return errors.Join(errs...)
+}
+
+// pin binds the books to the broker's account, as soon as the broker tells which
+// it is; before, nothing is ordered. It fails when it is another one's.
+func (s *server) pin(ctx context.Context) error {
+	const retry = 5 * time.Second
+	for ctx.Err() == nil {
+		account, err := s.broker.Account(ctx)
+		if err == nil {
+			return s.store.PinBroker(ctx, s.kind, account.ID)
+		}
+		s.log.WarnContext(ctx, "the broker does not tell its account; nothing is ordered", slog.Any("error", err))
+		wait(ctx, retry)
+	}
+	return nil
+}
+
+// refreshPrices asks for prices until ctx ends.
+func (s *server) refreshPrices(ctx context.Context) {
+	const every = time.Second
+	for ctx.Err() == nil {
+		if _, err := s.market.Clock(ctx); err != nil && ctx.Err() == nil {
+			s.log.WarnContext(ctx, "the market's hours could not be read", slog.Any("error", err))
+		}
+		if err := s.market.Refresh(ctx); err != nil && ctx.Err() == nil {
+			s.log.WarnContext(ctx, "prices could not be refreshed", slog.Any("error", err))
+		}
+		wait(ctx, every)
+	}
+}
+
+func wait(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}

@@ -1,0 +1,75 @@
+// Package api is the interface over HTTP, /v1 of the specification. It promises
+// that every answer is JSON with an x-request-id, that a request is checked in one
+// fixed order (route, method, key, size, type, content) before anything is done,
+// and that no text of an internal error leaves. Read routes in this file for what
+// there is, serve.go for the path of a request, and one file per noun for the rest.
+package api
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"stockrewards/internal/rewards"
+)
+
+// Options says what the API is made of.
+type Options struct {
+	Service   *rewards.Service
+	CursorKey []byte // authenticates the cursors of lists; the same on every process
+	Log       *slog.Logger
+	// Observe is told of every request that was answered: the route's pattern ("" when
+	// there was none), the status and the time it took. It may be nil.
+	Observe func(route string, status int, took time.Duration)
+}
+
+type server struct {
+	Options
+	cursors cursors
+}
+
+// endpoint answers a request that was found to be in order so far.
+type endpoint func(ctx context.Context, c call) (reply, error)
+
+// route is one path with what it answers by method.
+type route struct {
+	pattern string
+	methods map[string]endpoint
+	open    bool // needs no key
+}
+
+// routes are all there is; the API document describes each (a test compares).
+func (s *server) routes() []route {
+	return []route{
+		{pattern: "/v1/users", methods: map[string]endpoint{
+			http.MethodGet: s.listUsers, http.MethodPost: s.createUser,
+		}},
+		{pattern: "/v1/users/{userId}", methods: map[string]endpoint{http.MethodGet: s.getUser}},
+		{pattern: "/v1/users/{userId}/portfolio", methods: map[string]endpoint{http.MethodGet: s.getPortfolio}},
+		{pattern: "/v1/rewards", methods: map[string]endpoint{
+			http.MethodGet: s.listRewards, http.MethodPost: s.createReward,
+		}},
+		{pattern: "/v1/rewards/{rewardId}", methods: map[string]endpoint{http.MethodGet: s.getReward}},
+		{pattern: "/v1/assets", methods: map[string]endpoint{http.MethodGet: s.listAssets}},
+		{pattern: "/openapi.json", open: true, methods: map[string]endpoint{http.MethodGet: getDocument}},
+	}
+}
+
+// New makes the handler of the whole interface.
+func New(o Options) http.Handler {
+	s := &server{Options: o, cursors: cursors{key: o.CursorKey}}
+	mux := http.NewServeMux()
+	for _, r := range s.routes() {
+		mux.Handle(r.pattern, s.serve(r))
+	}
+	unknown := s.serve(route{})
+	mux.Handle("/", unknown)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !cleanPath(r.URL.Path) {
+			unknown.ServeHTTP(w, r) // the mux would redirect
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,71 @@
+package api
+
+import (
+	"errors"
+	"net/http"
+
+	"stockrewards/internal/rewards"
+)
+
+// statuses maps each code of the domain to its status and its code in the error
+// body (specification, section 7).
+func statuses() map[rewards.Code]struct {
+	status int
+	code   string
+} {
+	type row = struct {
+		status int
+		code   string
+	}
+	return map[rewards.Code]row{
+		rewards.CodeBadRequest:    {http.StatusBadRequest, "bad_request"},
+		rewards.CodeUnauthorized:  {http.StatusUnauthorized, "unauthorized"},
+		rewards.CodeForbidden:     {http.StatusForbidden, "forbidden"},
+		rewards.CodeNotFound:      {http.StatusNotFound, "not_found"},
+		rewards.CodeConflict:      {http.StatusConflict, "conflict"},
+		rewards.CodeUnprocessable: {http.StatusUnprocessableEntity, "unprocessable_entity"},
+		rewards.CodeUpstream:      {http.StatusBadGateway, "upstream_error"},
+		rewards.CodeUnavailable:   {http.StatusServiceUnavailable, "internal_error"},
+		rewards.CodeInternal:      {http.StatusInternalServerError, "internal_error"},
+	}
+}
+
+// Failures that only HTTP has.
+var (
+	errTooLarge  = &httpError{http.StatusRequestEntityTooLarge, "the body is larger than 64 KiB"}
+	errMediaType = &httpError{http.StatusUnsupportedMediaType, "the body must be application/json, not encoded"}
+)
+
+type httpError struct {
+	status  int
+	message string
+}
+
+// Error is the message.
+func (e *httpError) Error() string { return e.message }
+
+// errMethod refuses a method; allow lists those that there are.
+type errMethod struct{ allow string }
+
+// Error is the message.
+func (e errMethod) Error() string { return "method not allowed; allowed: " + e.allow }
+
+// describe finds the status, the code and what the client is told of an error.
+func describe(err error) (int, string, *rewards.Error) {
+	if e, ok := errors.AsType[*httpError](err); ok {
+		return e.status, "bad_request", &rewards.Error{Message: e.message}
+	}
+	if e, ok := errors.AsType[errMethod](err); ok {
+		return http.StatusMethodNotAllowed, "bad_request", &rewards.Error{Message: e.Error()}
+	}
+	e, ok := errors.AsType[*rewards.Error](err)
+	if !ok || e.Code == rewards.CodeInternal {
+		e = &rewards.Error{Code: rewards.CodeInternal, Message: "an internal error; the request id helps to find it"}
+	}
+	row := statuses()[e.Code]
+	return row.status, row.code, e
+}
+
+func badRequest(issues ...rewards.Issue) error {
+	return &rewards.Error{Code: rewards.CodeBadRequest, Message: "the request is not valid", Details: issues}
+}

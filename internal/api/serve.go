@@ -1,0 +1,197 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"mime"
+	"net/http"
+	"path"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"stockrewards/internal/rewards"
+)
+
+// The limits of a request.
+const (
+	maxBody      = 64 << 10 // bytes
+	maxDrained   = 64 << 20 // bytes of a refused body that are read so that the answer arrives
+	maxRequestID = 128      // characters
+	// maxTime bounds a request; below the server's write time-out, so that the answer
+	// still leaves.
+	maxTime = 25 * time.Second
+)
+
+// call is a request on its way through an endpoint.
+type call struct {
+	*http.Request
+	app  rewards.AppID
+	body []byte
+}
+
+// reply is an answer on its way out.
+type reply struct {
+	status int
+	body   []byte
+	link   string // the Link header; "" for none
+}
+
+// serve is the path of every request: what is checked, and in which order.
+func (s *server) serve(rt route) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		started := time.Now()
+		id := requestID(r.Header.Get("X-Request-Id"))
+		w.Header().Set("X-Request-Id", id)
+		ctx, cancel := context.WithTimeout(r.Context(), maxTime)
+		defer cancel()
+		var app rewards.App
+		answer, err := s.answer(ctx, rt, r, &app)
+		if err != nil {
+			answer = s.failure(ctx, w, err, id)
+		}
+		drain(r)
+		write(w, answer)
+		took := time.Since(started)
+		if s.Observe != nil {
+			s.Observe(rt.pattern, answer.status, took)
+		}
+		s.Log.LogAttrs(ctx, slog.LevelInfo, "request",
+			slog.String("request_id", id), slog.String("method", r.Method), slog.String("route", rt.pattern),
+			slog.Int("status", answer.status), slog.Duration("took", took), slog.String("app", appOf(app)))
+	})
+}
+
+func appOf(a rewards.App) string {
+	if a.ID.IsZero() {
+		return ""
+	}
+	return a.ID.String()
+}
+
+// answer checks a request and runs its endpoint.
+func (s *server) answer(ctx context.Context, rt route, r *http.Request, app *rewards.App) (a reply, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	if rt.methods == nil {
+		return a, &rewards.Error{Code: rewards.CodeNotFound, Message: "no such route"}
+	}
+	run, ok := rt.methods[r.Method]
+	if !ok {
+		return a, errMethod{allow: allowed(rt)}
+	}
+	if !rt.open {
+		if *app, err = s.Service.Authenticate(ctx, r.Header.Get("X-Api-Key")); err != nil {
+			return a, err
+		}
+	}
+	c := call{Request: r, app: app.ID}
+	if r.Method == http.MethodPost {
+		if c.body, err = readBody(r); err != nil {
+			return a, err
+		}
+	}
+	return run(ctx, c)
+}
+
+func allowed(rt route) string {
+	methods := make([]string, 0, len(rt.methods))
+	for m := range rt.methods {
+		methods = append(methods, m)
+	}
+	slices.Sort(methods)
+	return strings.Join(methods, ", ")
+}
+
+// cleanPath tells whether a path is written the one way that routes are.
+func cleanPath(p string) bool { return p == "/" || path.Clean(p) == p }
+
+// requestID keeps a caller's id when it is harmless.
+func requestID(given string) string {
+	if given == "" || len(given) > maxRequestID {
+		return uuid.NewString()
+	}
+	for i := range len(given) {
+		c := given[i]
+		if !('0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' ||
+			c == '.' || c == '_' || c == '-') {
+			return uuid.NewString()
+		}
+	}
+	return given
+}
+
+// readBody reads a JSON body: its size and its type are checked, not its content.
+func readBody(r *http.Request) ([]byte, error) {
+	if r.ContentLength > maxBody {
+		return nil, errTooLarge
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	if len(body) > maxBody {
+		return nil, errTooLarge
+	}
+	if err != nil {
+		return nil, badRequest(rewards.Issue{Message: "the body could not be read"})
+	}
+	if !acceptable(r.Header) {
+		return nil, errMediaType
+	}
+	return body, nil
+}
+
+func acceptable(h http.Header) bool {
+	if encoding := h.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+		return false
+	}
+	given := h.Get("Content-Type")
+	if given == "" {
+		return true
+	}
+	mediaType, _, err := mime.ParseMediaType(given)
+	return err == nil && (mediaType == "application/json" ||
+		strings.HasPrefix(mediaType, "application/") && strings.HasSuffix(mediaType, "+json"))
+}
+
+// drain reads what is left of a body, so that a client that still writes gets to
+// read the answer.
+func drain(r *http.Request) {
+	_, _ = io.CopyN(io.Discard, r.Body, maxDrained) //nolint:errcheck // the answer matters, not the rest
+}
+
+func write(w http.ResponseWriter, a reply) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	if a.link != "" {
+		h.Set("Link", a.link)
+	}
+	w.WriteHeader(a.status)
+	_, _ = w.Write(a.body) //nolint:errcheck // the client has gone
+}
+
+// failure is the answer to a request that failed. Only what is meant for clients
+// leaves; the rest is logged.
+func (s *server) failure(ctx context.Context, w http.ResponseWriter, err error, id string) reply {
+	status, code, e := describe(err)
+	if method, ok := errors.AsType[errMethod](err); ok {
+		w.Header().Set("Allow", method.allow)
+	}
+	if status == http.StatusServiceUnavailable {
+		w.Header().Set("Retry-After", "1")
+	}
+	if status >= http.StatusInternalServerError {
+		s.Log.LogAttrs(ctx, slog.LevelError, "request failed",
+			slog.String("request_id", id), slog.Int("status", status), slog.Any("error", err))
+	}
+	return reply{status: status, body: appendError(nil, code, e, id)}
+}

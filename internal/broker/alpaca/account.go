@@ -1,0 +1,108 @@
+package alpaca
+
+import (
+	"context"
+	"errors"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+)
+
+// Account is the account that the credentials belong to.
+func (c *Client) Account(ctx context.Context) (rewards.BrokerAccount, error) {
+	body, err := c.do(ctx, call{host: c.trading, path: "/v2/account"})
+	if err != nil {
+		return rewards.BrokerAccount{}, err
+	}
+	var w struct {
+		ID          string `json:"id"`
+		Status      string `json:"status"`
+		BuyingPower number `json:"buying_power"`
+		Trading     bool   `json:"trading_blocked"`
+		Account     bool   `json:"account_blocked"`
+		Suspended   bool   `json:"trade_suspended_by_user"`
+	}
+	if err := decode(body, &w); err != nil {
+		return rewards.BrokerAccount{}, c.unreadable("account", err)
+	}
+	power, err := w.BuyingPower.roundedUSD()
+	if err == nil && w.ID == "" {
+		err = errors.New("no id")
+	}
+	if err != nil {
+		return rewards.BrokerAccount{}, c.unreadable("account", err)
+	}
+	return rewards.BrokerAccount{
+		ID: w.ID, Status: w.Status, BuyingPower: power, Blocked: w.Trading || w.Account || w.Suspended,
+	}, nil
+}
+
+// Positions lists what the account holds. One position that can't be read fails
+// the list, because whoever compares it with the books must not see a gap. The
+// quantity of a short position is negative.
+func (c *Client) Positions(ctx context.Context) ([]rewards.Position, error) {
+	body, err := c.do(ctx, call{host: c.trading, path: "/v2/positions", maxBody: maxListBody})
+	if err != nil {
+		return nil, err
+	}
+	var list []struct {
+		AssetID string `json:"asset_id"`
+		Symbol  string `json:"symbol"`
+		Qty     number `json:"qty"`
+	}
+	if err := decode(body, &list); err != nil {
+		return nil, c.unreadable("positions", err)
+	}
+	positions := make([]rewards.Position, len(list))
+	for i, w := range list {
+		qty, err := money.ParseShares(string(w.Qty))
+		if err == nil && w.Symbol == "" {
+			err = errors.New("no symbol")
+		}
+		if err != nil {
+			return nil, c.unreadable("position "+clean(w.Symbol), err)
+		}
+		positions[i] = rewards.Position{AssetID: w.AssetID, Symbol: w.Symbol, Qty: qty}
+	}
+	return positions, nil
+}
+
+// Assets lists the stocks of the United States that the broker has active. One
+// that can't be read is left out.
+func (c *Client) Assets(ctx context.Context) ([]rewards.BrokerAsset, error) {
+	body, err := c.do(ctx, call{
+		host: c.trading, path: "/v2/assets", maxBody: maxListBody,
+		query: map[string][]string{"status": {"active"}, "asset_class": {"us_equity"}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	var raw []jsontext.Value
+	if err := decode(body, &raw); err != nil {
+		return nil, c.unreadable("assets", err)
+	}
+	assets := make([]rewards.BrokerAsset, 0, len(raw))
+	for _, value := range raw {
+		var w wireAsset
+		if err := decode(value, &w); err != nil || w.ID == "" || w.Symbol == "" {
+			continue
+		}
+		assets = append(assets, rewards.BrokerAsset{
+			ID: w.ID, Symbol: w.Symbol, Name: w.Name, Exchange: w.Exchange,
+			Active: w.Status == "active", Tradable: w.Tradable, Fractionable: w.Fractionable,
+		})
+	}
+	return assets, nil
+}
+
+type wireAsset struct {
+	ID           string `json:"id"`
+	Symbol       string `json:"symbol"`
+	Name         string `json:"name"`
+	Exchange     string `json:"exchange"`
+	Status       string `json:"status"`
+	Tradable     bool   `json:"tradable"`
+	Fractionable bool   `json:"fractionable"`
+}

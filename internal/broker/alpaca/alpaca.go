@@ -1,0 +1,154 @@
+// Package alpaca is a thin client of Alpaca's Trading API and of its market data
+// API: the few calls that money depends on, and nothing besides.
+//
+// It promises four things. Every number is read exactly, never through a float.
+// Every failure is a *rewards.BrokerError whose kind says what it means for the
+// request; a submit that may have been carried out is always BrokerUnknown. No
+// answer is read beyond a limit and no redirect is followed. The credentials
+// appear in no error and in no log line. Nothing is retried here: whether to ask
+// again is the caller's decision.
+//
+// Read classify.go for what each answer means, pacer.go for the rate limit and
+// order.go for the orders.
+package alpaca
+
+import (
+	"crypto/tls"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// The limits of the client.
+const (
+	defaultRequestsPerMinute = 200              // Alpaca's limit for one account
+	defaultTimeout           = 10 * time.Second // of one exchange: connect, send and read
+	dialTimeout              = 5 * time.Second
+	idleTimeout              = 90 * time.Second
+	maxIdleConnections       = 16       // to one host
+	maxHeaderBytes           = 64 << 10 // of an answer
+	maxSmallBody             = 1 << 20  // bytes of an answer about one thing, such as an order
+	maxListBody              = 64 << 20 // bytes of an answer that is a list
+	maxErrorBody             = 64 << 10 // bytes of an error's body that are looked at
+)
+
+// Options say where the broker is and who asks.
+type Options struct {
+	TradingURL string // "https://paper-api.alpaca.markets"; a trailing /v2 is dropped
+	DataURL    string // "https://data.alpaca.markets"
+	KeyID      string // sent as APCA-API-KEY-ID
+	SecretKey  string // sent as APCA-API-SECRET-KEY
+
+	// Transport carries the requests; nil is a transport over TLS 1.2 or newer that
+	// honours the proxy variables of the environment.
+	Transport http.RoundTripper
+
+	// RequestsPerMinute bounds the requests to each of the two hosts; 0 means 200.
+	RequestsPerMinute int
+
+	// Timeout bounds one exchange with the broker, without the wait for the rate
+	// limit; 0 means ten seconds.
+	Timeout time.Duration
+}
+
+// String describes the options without the credentials.
+func (o Options) String() string {
+	return "alpaca.Options{TradingURL: " + o.TradingURL + ", DataURL: " + o.DataURL + ", (redacted)}"
+}
+
+// GoString describes the options without the credentials, for the %#v verb.
+func (o Options) GoString() string { return o.String() }
+
+// LogValue describes the options without the credentials.
+func (o Options) LogValue() slog.Value {
+	return slog.GroupValue(slog.String("trading_url", o.TradingURL), slog.String("data_url", o.DataURL))
+}
+
+// Client speaks with one account at Alpaca. Its methods may be called
+// concurrently. They fail with a *rewards.BrokerError.
+type Client struct {
+	http    *http.Client
+	trading *host
+	data    *host
+	timeout time.Duration
+
+	maxPages int // of a list of orders
+
+	// The credentials live in closures, where no formatting verb can reach them.
+	authorize func(http.Header)
+	scrub     func(string) string
+}
+
+// host is one of the two servers, with its own rate limit.
+type host struct {
+	base string
+	pace *pacer
+}
+
+// New is a client for the account that the options name. It does no I/O.
+func New(o Options) *Client {
+	if o.RequestsPerMinute <= 0 {
+		o.RequestsPerMinute = defaultRequestsPerMinute
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = defaultTimeout
+	}
+	if o.Transport == nil {
+		o.Transport = defaultTransport()
+	}
+	return &Client{
+		http: &http.Client{
+			Transport:     o.Transport,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+		trading:   newHost(o.TradingURL, o.RequestsPerMinute),
+		data:      newHost(o.DataURL, o.RequestsPerMinute),
+		timeout:   o.Timeout,
+		maxPages:  maxOrderPages,
+		authorize: authorizer(o.KeyID, o.SecretKey),
+		scrub:     scrubber(o.KeyID, o.SecretKey),
+	}
+}
+
+// Ready says whether a trading call would go out at once: the rate limit has a
+// token and no pause that the broker asked for is under way.
+func (c *Client) Ready() bool { return c.trading.pace.ready() }
+
+func newHost(base string, requestsPerMinute int) *host {
+	base = strings.TrimSuffix(strings.TrimRight(base, "/"), "/v2")
+	return &host{base: base, pace: newPacer(requestsPerMinute)}
+}
+
+func defaultTransport() http.RoundTripper {
+	return &http.Transport{
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            (&net.Dialer{Timeout: dialTimeout}).DialContext,
+		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout:    dialTimeout,
+		ForceAttemptHTTP2:      true,
+		MaxIdleConnsPerHost:    maxIdleConnections,
+		IdleConnTimeout:        idleTimeout,
+		MaxResponseHeaderBytes: maxHeaderBytes,
+	}
+}
+
+func authorizer(keyID, secretKey string) func(http.Header) {
+	return func(h http.Header) {
+		h.Set("APCA-API-KEY-ID", keyID)
+		h.Set("APCA-API-SECRET-KEY", secretKey)
+	}
+}
+
+// scrubber removes the credentials from a text that came from outside, for
+// brokers and proxies like to echo what they were sent.
+func scrubber(secrets ...string) func(string) string {
+	var pairs []string
+	for _, secret := range secrets {
+		if secret != "" {
+			pairs = append(pairs, secret, "[redacted]")
+		}
+	}
+	return strings.NewReplacer(pairs...).Replace
+}

@@ -1,0 +1,130 @@
+package alpaca
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+
+	"stockrewards/internal/rewards"
+)
+
+// maxMessage bounds the broker's words in an error, in bytes.
+const maxMessage = 200
+
+// The stable codes of refusals.
+const (
+	codeAssetNotFound       = "asset_not_found"
+	codeAssetNotTradable    = "asset_not_tradable"
+	codeAssetNotFractional  = "asset_not_fractionable"
+	codeNotionalTooSmall    = "notional_too_small"
+	codeOrderRefused        = "order_refused"
+	codeInsufficientBuying  = "insufficient_buying_power"
+	codeForbidden           = "forbidden"
+	codeUnauthorized        = "unauthorized"
+	codeNoSuchEndpoint      = "not_found"
+	duplicateMessage        = "client_order_id must be unique"
+	insufficientBuyingWords = "insufficient buying power"
+)
+
+// classify says what an answer that is not 2xx means for the request. It goes by
+// the status and the message, because the broker's codes are too coarse. Without
+// the broker's own JSON body even a 4xx proves nothing: it may come from a proxy
+// in between, while the request went on.
+func classify(submit bool, status int, body []byte, scrub func(string) string) *rewards.BrokerError {
+	message, ok := errorMessage(body)
+	message = clean(scrub(message))
+	if !ok {
+		return unknown(status, "")
+	}
+	switch status {
+	case http.StatusBadRequest, http.StatusUnprocessableEntity:
+		return refusal(message)
+	case http.StatusForbidden:
+		return forbidden(message)
+	case http.StatusUnauthorized:
+		return &rewards.BrokerError{Kind: rewards.BrokerWait, Code: codeUnauthorized, Message: message}
+	case http.StatusNotFound:
+		if submit { // the address is wrong, or the account
+			return &rewards.BrokerError{Kind: rewards.BrokerWait, Code: codeNoSuchEndpoint, Message: message}
+		}
+		return &rewards.BrokerError{Kind: rewards.BrokerNotFound, Message: message}
+	}
+	return unknown(status, message)
+}
+
+func unknown(status int, message string) *rewards.BrokerError {
+	text := "status " + strconv.Itoa(status)
+	if message != "" {
+		text = clean(text + ": " + message)
+	}
+	return &rewards.BrokerError{Kind: rewards.BrokerUnknown, Message: text}
+}
+
+// refusal reads a 400 or 422.
+func refusal(message string) *rewards.BrokerError {
+	e := &rewards.BrokerError{Kind: rewards.BrokerRefused, Code: codeOrderRefused, Message: message}
+	says := func(words string) bool { return strings.Contains(strings.ToLower(message), words) }
+	switch {
+	case says(duplicateMessage):
+		e.Kind, e.Code = rewards.BrokerDuplicate, ""
+	case says(insufficientBuyingWords):
+		e.Kind, e.Code = rewards.BrokerWait, codeInsufficientBuying
+	case says("not fractionable"):
+		e.Code = codeAssetNotFractional
+	case says("not tradable"):
+		e.Code = codeAssetNotTradable
+	case says("asset") && (says("not found") || says("could not find")):
+		e.Code = codeAssetNotFound
+	case says("notional amount must be >="), says("minimal amount of order"):
+		e.Code = codeNotionalTooSmall
+	}
+	return e
+}
+
+// forbidden reads a 403: apart from a stock that has no fractions, it is about
+// the account and passes when the account is mended.
+func forbidden(message string) *rewards.BrokerError {
+	e := &rewards.BrokerError{Kind: rewards.BrokerWait, Code: codeForbidden, Message: message}
+	lower := strings.ToLower(message)
+	switch {
+	case strings.Contains(lower, insufficientBuyingWords):
+		e.Code = codeInsufficientBuying
+	case strings.Contains(lower, "not fractionable"):
+		e.Kind, e.Code = rewards.BrokerRefused, codeAssetNotFractional
+	}
+	return e
+}
+
+// errorMessage is the message of the broker's JSON error, and whether the body is
+// one.
+func errorMessage(body []byte) (message string, ok bool) {
+	var e struct {
+		Message *string `json:"message"`
+	}
+	if err := json.Unmarshal(body, &e); err != nil || e.Message == nil {
+		return "", false
+	}
+	return *e.Message, true
+}
+
+// clean makes a text from outside fit for a log: printable and short.
+func clean(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, text)
+	if len(text) <= maxMessage {
+		return text
+	}
+	cut := maxMessage
+	for !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return text[:cut]
+}

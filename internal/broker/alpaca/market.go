@@ -1,0 +1,109 @@
+package alpaca
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"stockrewards/internal/rewards"
+)
+
+// maxSnapshotSymbols is how many symbols one request names. It keeps the address
+// under 8 KiB, which servers and proxies take.
+const maxSnapshotSymbols = 1_000
+
+// Clock is the broker's word on the hours of the market.
+func (c *Client) Clock(ctx context.Context) (rewards.MarketClock, error) {
+	body, err := c.do(ctx, call{host: c.trading, path: "/v2/clock"})
+	if err != nil {
+		return rewards.MarketClock{}, err
+	}
+	var w struct {
+		Timestamp string `json:"timestamp"`
+		IsOpen    *bool  `json:"is_open"`
+		NextOpen  string `json:"next_open"`
+		NextClose string `json:"next_close"`
+	}
+	if err := decode(body, &w); err != nil {
+		return rewards.MarketClock{}, c.unreadable("clock", err)
+	}
+	now, nowErr := instant(w.Timestamp)
+	opens, openErr := instant(w.NextOpen)
+	closes, closeErr := instant(w.NextClose)
+	err = errors.Join(nowErr, openErr, closeErr)
+	if err == nil && (w.IsOpen == nil || now.IsZero() || opens.IsZero() || closes.IsZero()) {
+		err = errMissing
+	}
+	if err != nil {
+		return rewards.MarketClock{}, c.unreadable("clock", err)
+	}
+	return rewards.MarketClock{Now: now, Open: *w.IsOpen, NextOpen: opens, NextClose: closes}, nil
+}
+
+// Snapshots is the market's latest word on the symbols, by symbol. It is one
+// request for up to a thousand symbols. A symbol is missing from the result when
+// the broker has no positive, readable price for it.
+func (c *Client) Snapshots(ctx context.Context, symbols []string) (map[string]rewards.Snapshot, error) {
+	all := make(map[string]rewards.Snapshot, len(symbols))
+	for chunk := range slices.Chunk(symbols, maxSnapshotSymbols) {
+		some, err := c.snapshots(ctx, chunk)
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(all, some)
+	}
+	return all, nil
+}
+
+func (c *Client) snapshots(ctx context.Context, symbols []string) (map[string]rewards.Snapshot, error) {
+	body, err := c.do(ctx, call{
+		host: c.data, path: "/v2/stocks/snapshots", maxBody: maxListBody,
+		query: url.Values{"symbols": {strings.Join(symbols, ",")}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	var raw map[string]jsontext.Value
+	if err := decode(body, &raw); err != nil {
+		return nil, c.unreadable("snapshots", err)
+	}
+	found := make(map[string]rewards.Snapshot, len(symbols))
+	for _, symbol := range symbols { // what was not asked for is ignored
+		if s, ok := readSnapshot(symbol, raw[symbol]); ok {
+			found[symbol] = s
+		}
+	}
+	return found, nil
+}
+
+func readSnapshot(symbol string, value jsontext.Value) (rewards.Snapshot, bool) {
+	var w struct {
+		LatestTrade struct {
+			Time  string `json:"t"`
+			Price number `json:"p"`
+		} `json:"latestTrade"`
+		PrevDailyBar struct {
+			Close number `json:"c"`
+		} `json:"prevDailyBar"`
+	}
+	if err := decode(value, &w); err != nil {
+		return rewards.Snapshot{}, false
+	}
+	price, err := w.LatestTrade.Price.price()
+	if err != nil || price == 0 {
+		return rewards.Snapshot{}, false
+	}
+	s := rewards.Snapshot{Symbol: symbol, Price: price}
+	if t, err := instant(w.LatestTrade.Time); err == nil {
+		s.TradedAt = t // otherwise zero: a price of unknown age, which is as good as stale
+	}
+	if closing, err := w.PrevDailyBar.Close.price(); err == nil {
+		s.PreviousClose = closing
+	}
+	return s, true
+}

@@ -1,0 +1,204 @@
+package alpaca
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"stockrewards/internal/rewards"
+)
+
+// The limits of listing orders.
+const (
+	ordersPerPage = 500   // the most that the broker gives
+	maxOrderPages = 1_000 // half a million orders; more is not a list any more
+
+	// pageOverlap is how far a page reaches back into the one before. Orders that
+	// share the last instant of a page would be lost without it; a microsecond
+	// also covers a broker that keeps microseconds and tells nanoseconds.
+	pageOverlap = time.Microsecond
+)
+
+// Submit sends a market order, good for the day, that buys for the notional. On
+// success the broker has the order. An error of kind BrokerUnknown leaves open
+// whether it has; the same id can be sent again without danger, since the answer
+// to a second copy is BrokerDuplicate.
+func (c *Client) Submit(ctx context.Context, r rewards.OrderRequest) (rewards.BrokerOrder, error) {
+	body, err := json.Marshal(struct {
+		Symbol        string `json:"symbol"`
+		Notional      string `json:"notional"`
+		Side          string `json:"side"`
+		Type          string `json:"type"`
+		TimeInForce   string `json:"time_in_force"`
+		ClientOrderID string `json:"client_order_id"`
+	}{r.Symbol, r.Notional.String(), "buy", "market", "day", r.ClientOrderID})
+	if err != nil {
+		return rewards.BrokerOrder{}, &rewards.BrokerError{
+			Kind: rewards.BrokerRefused, Code: codeOrderRefused, Message: "not writable as JSON", Err: err,
+		}
+	}
+	answer, err := c.do(ctx, call{
+		host: c.trading, method: http.MethodPost, path: "/v2/orders", body: body, submit: true,
+	})
+	if err != nil {
+		return rewards.BrokerOrder{}, err
+	}
+	return c.oneOrder(answer, r.ClientOrderID)
+}
+
+// OrderByClientID looks an order up by the id that it was submitted with.
+// BrokerNotFound is no proof of absence: an order may surface later.
+func (c *Client) OrderByClientID(ctx context.Context, clientOrderID string) (rewards.BrokerOrder, error) {
+	answer, err := c.do(ctx, call{
+		host: c.trading, path: "/v2/orders:by_client_order_id",
+		query: url.Values{"client_order_id": {clientOrderID}},
+	})
+	if err != nil {
+		return rewards.BrokerOrder{}, err
+	}
+	return c.oneOrder(answer, clientOrderID)
+}
+
+// oneOrder reads an answer that is about the order with that client order id.
+func (c *Client) oneOrder(body []byte, clientOrderID string) (rewards.BrokerOrder, error) {
+	o, err := readOrder(body)
+	switch {
+	case err != nil:
+		return rewards.BrokerOrder{}, c.unreadable("order", err)
+	case o.ClientOrderID != clientOrderID:
+		return rewards.BrokerOrder{}, c.unreadable("order", errors.New("it is about another client_order_id"))
+	}
+	return o, nil
+}
+
+// Orders lists all orders, open and closed, that were submitted after the instant
+// (of all times when it is zero), in order of submission and each once. It asks
+// for as many pages as there are.
+func (c *Client) Orders(ctx context.Context, after time.Time) ([]rewards.BrokerOrder, error) {
+	var all []rewards.BrokerOrder
+	seen := make(map[string]bool)
+	for range c.maxPages {
+		page, err := c.orderPage(ctx, after)
+		if err != nil {
+			return nil, err
+		}
+		known := len(all)
+		for _, o := range page {
+			if key := o.ID + " " + o.ClientOrderID; !seen[key] {
+				seen[key] = true
+				all = append(all, o)
+			}
+		}
+		if len(page) < ordersPerPage {
+			return all, nil
+		}
+		if len(all) == known {
+			return nil, c.unreadable("orders", errors.New("a page brought nothing new"))
+		}
+		if after, err = nextPageAfter(page); err != nil {
+			return nil, c.unreadable("orders", err)
+		}
+	}
+	return nil, c.unreadable("orders", errors.New("more than "+strconv.Itoa(c.maxPages)+" pages"))
+}
+
+func (c *Client) orderPage(ctx context.Context, after time.Time) ([]rewards.BrokerOrder, error) {
+	query := url.Values{
+		"status": {"all"}, "direction": {"asc"}, "limit": {strconv.Itoa(ordersPerPage)}, "nested": {"false"},
+	}
+	if !after.IsZero() {
+		query.Set("after", after.UTC().Format(time.RFC3339Nano))
+	}
+	body, err := c.do(ctx, call{host: c.trading, path: "/v2/orders", query: query, maxBody: maxListBody})
+	if err != nil {
+		return nil, err
+	}
+	var raw []jsontext.Value
+	if err := decode(body, &raw); err != nil {
+		return nil, c.unreadable("orders", err)
+	}
+	page := make([]rewards.BrokerOrder, len(raw))
+	for i, value := range raw {
+		o, err := readOrder(value)
+		if err != nil && o.Problem == "" {
+			o.Problem = "order: " + err.Error()
+		}
+		page[i] = o
+	}
+	return page, nil
+}
+
+// nextPageAfter is the instant that the next page begins after.
+func nextPageAfter(page []rewards.BrokerOrder) (time.Time, error) {
+	var newest time.Time
+	for _, o := range page {
+		if o.SubmittedAt.After(newest) {
+			newest = o.SubmittedAt
+		}
+	}
+	if newest.IsZero() {
+		return newest, errors.New("a page without a time of submission")
+	}
+	return newest.Add(-pageOverlap), nil
+}
+
+// wireOrder is an order as Alpaca writes one; what the service does not need is
+// left out.
+type wireOrder struct {
+	ID             string `json:"id"`
+	ClientOrderID  string `json:"client_order_id"`
+	Symbol         string `json:"symbol"`
+	Side           string `json:"side"`
+	Status         string `json:"status"`
+	Notional       number `json:"notional"`
+	FilledQty      number `json:"filled_qty"`
+	FilledAvgPrice number `json:"filled_avg_price"`
+	SubmittedAt    string `json:"submitted_at"`
+	FilledAt       string `json:"filled_at"`
+}
+
+// readOrder reads one order. It fails when the value is no plausible order at
+// all; a quantity that can't be read only sets Problem.
+func readOrder(body []byte) (rewards.BrokerOrder, error) {
+	var w wireOrder
+	if err := decode(body, &w); err != nil {
+		return rewards.BrokerOrder{}, err
+	}
+	o := rewards.BrokerOrder{
+		ID: w.ID, ClientOrderID: w.ClientOrderID, Symbol: w.Symbol, Side: w.Side, Status: w.Status,
+	}
+	var problem error
+	note := func(member string, err error) {
+		if err != nil && problem == nil {
+			problem = errors.New(member + ": " + err.Error())
+		}
+	}
+	var err error
+	if w.Notional != "" { // an order by quantity has none
+		o.Notional, err = w.Notional.usd()
+		note("notional", err)
+	}
+	o.FilledQty, err = w.FilledQty.shares()
+	note("filled_qty", err)
+	if w.FilledAvgPrice != "" { // null until something is filled
+		o.FilledAvgPrice, err = w.FilledAvgPrice.price()
+		note("filled_avg_price", err)
+	}
+	o.SubmittedAt, err = instant(w.SubmittedAt)
+	note("submitted_at", err)
+	o.FilledAt, err = instant(w.FilledAt)
+	note("filled_at", err)
+	if problem != nil {
+		o.Problem = problem.Error()
+	}
+	if o.ID == "" || o.ClientOrderID == "" || o.Symbol == "" || o.Status == "" {
+		return o, errors.New("id, client_order_id, symbol or status is missing")
+	}
+	return o, nil
+}

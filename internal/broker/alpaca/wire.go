@@ -1,0 +1,92 @@
+package alpaca
+
+import (
+	"errors"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"stockrewards/internal/money"
+)
+
+var (
+	errMissing  = errors.New("missing")
+	errNegative = errors.New("negative")
+	errEmpty    = errors.New("empty")
+)
+
+// decode reads exactly one JSON value, which must not be null: a null where a list
+// belongs would pass for an empty one.
+func decode(body []byte, into any) error {
+	if len(body) == 0 || jsontext.Value(body).Kind() == jsontext.KindNull {
+		return errEmpty
+	}
+	return json.Unmarshal(body, into)
+}
+
+// number is the text of a quantity. Trading answers write it as a JSON string,
+// market data as a JSON number; both are kept as they were written, so that no
+// digit is lost. It is empty for null and for a missing member.
+type number string
+
+// UnmarshalJSON reads a number, a string or null.
+func (n *number) UnmarshalJSON(raw []byte) error {
+	kind := jsontext.Value(raw).Kind()
+	if kind == jsontext.KindString {
+		text, err := jsontext.AppendUnquote(nil, raw)
+		*n = number(text)
+		return err
+	}
+	*n = "?" // not a number, as the one who parses it will say
+	if kind == jsontext.KindNumber {
+		*n = number(raw)
+	}
+	if kind == jsontext.KindNull {
+		*n = ""
+	}
+	return nil
+}
+
+func (n number) usd() (money.USD, error) { return notNegative(money.ParseUSD, n) }
+
+func (n number) shares() (money.Shares, error) { return notNegative(money.ParseShares, n) }
+
+func (n number) price() (money.Price, error) { return notNegative(money.ParsePrice, n) }
+
+func notNegative[Q ~int64](parse func(string) (Q, error), n number) (Q, error) {
+	if n == "" {
+		return 0, errMissing
+	}
+	q, err := parse(string(n))
+	if err == nil && q < 0 {
+		return 0, errNegative
+	}
+	return q, err
+}
+
+// roundedUSD reads an amount that may have more decimals than money keeps, such
+// as the account's buying power.
+func (n number) roundedUSD() (money.USD, error) {
+	if n == "" {
+		return 0, errMissing
+	}
+	d, err := money.ParseDecimal(string(n))
+	if err != nil {
+		return 0, err
+	}
+	return d.USD()
+}
+
+// instant reads a time in RFC 3339, with up to nine decimals of a second. It is
+// the zero time for an empty text.
+func instant(text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	t, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil {
+		return time.Time{}, errors.New("not a time")
+	}
+	return t.UTC(), nil
+}

@@ -1,0 +1,98 @@
+// Package brokertest is the contract that every broker passes, whatever stands
+// behind it: what the rest of the service may rely on when it talks to one.
+//
+// A broker's test opens a world, a broker with fresh books and an always open
+// market that trades the stocks of Symbols, and calls Run, or RunInBubble when the
+// world lives on testing/synctest's clock.
+package brokertest
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"stockrewards/internal/rewards"
+)
+
+// Broker is what the service asks of a broker. Errors are *rewards.BrokerError.
+type Broker interface {
+	Submit(ctx context.Context, r rewards.OrderRequest) (rewards.BrokerOrder, error)
+	OrderByClientID(ctx context.Context, clientOrderID string) (rewards.BrokerOrder, error)
+	Orders(ctx context.Context, after time.Time) ([]rewards.BrokerOrder, error)
+	Clock(ctx context.Context) (rewards.MarketClock, error)
+	Assets(ctx context.Context) ([]rewards.BrokerAsset, error)
+	Positions(ctx context.Context) ([]rewards.Position, error)
+	Account(ctx context.Context) (rewards.BrokerAccount, error)
+	Snapshots(ctx context.Context, symbols []string) (map[string]rewards.Snapshot, error)
+	Ready() bool
+}
+
+// World is a broker and the time it lives in.
+type World struct {
+	Broker Broker
+
+	// Advance lets that much of the broker's time pass.
+	Advance func(d time.Duration)
+
+	// Unknown is a symbol that the broker does not have.
+	Unknown string
+}
+
+// Symbols are the stocks that a world must trade, in fractions.
+func Symbols() []string { return []string{"AAPL", "BRK.B", "F", "NVDA"} }
+
+// settleTime is how long an open market takes at most to fill an order.
+const settleTime = 10 * time.Second
+
+// check is one clause of the contract.
+type check struct {
+	name string
+	run  func(t *testing.T, w World)
+}
+
+func contract() []check {
+	return []check{
+		{"an order is filled for about its notional", testFill},
+		{"a fill does not change any more", testFillSticks},
+		{"a second order with the same id is a duplicate", testDuplicate},
+		{"an id that was never sent is not found", testNotFound},
+		{"an order that can't be is refused", testRefusals},
+		{"an order beyond the buying power waits", testBuyingPower},
+		{"orders are listed once and in order", testOrders},
+		{"orders are listed across pages", testManyOrders},
+		{"positions are the sum of the fills", testPositions},
+		{"the account pays for the fills", testAccount},
+		{"the clock is ahead of nothing", testClock},
+		{"assets are listed", testAssets},
+		{"snapshots have prices", testSnapshots},
+		{"copies of one order at once make one order", testConcurrentCopies},
+		{"an ended context ends the call", testContext},
+	}
+}
+
+// Run checks a broker against the contract, each clause in a world of its own.
+func Run(t *testing.T, open func(t *testing.T) World) {
+	t.Helper()
+	for _, c := range contract() {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			c.run(t, open(t))
+		})
+	}
+}
+
+// RunInBubble is Run with each clause in a bubble of testing/synctest. The world
+// must be closed by a clean-up of the test that it was opened for.
+func RunInBubble(t *testing.T, open func(t *testing.T) World) {
+	t.Helper()
+	for _, c := range contract() {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				t.Helper()
+				c.run(t, open(t))
+			})
+		})
+	}
+}

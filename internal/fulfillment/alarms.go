@@ -1,0 +1,84 @@
+package fulfillment
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+
+	"stockrewards/internal/rewards"
+)
+
+// alarms are the conditions that stand at the end of a step. Those of the step
+// before that do not stand any more are cleared.
+type alarms struct {
+	standing map[string]string // as stored; nil before the first step
+	now      map[string]string
+}
+
+func (a *alarms) begin() { a.now = make(map[string]string) }
+
+// raise notes a condition of this step.
+func (a *alarms) raise(name, message string) { a.now[name] = message }
+
+// end stores what has changed since the last step.
+func (a *alarms) end(ctx context.Context, s ControlStore, log *slog.Logger) error {
+	if a.standing == nil {
+		stored, err := s.Alarms(ctx)
+		if err != nil {
+			return err
+		}
+		a.standing = make(map[string]string, len(stored))
+		for _, alarm := range stored {
+			a.standing[alarm.Name] = alarm.Message
+		}
+	}
+	if maps.Equal(a.standing, a.now) {
+		return nil
+	}
+	for name, message := range a.now {
+		if before, stands := a.standing[name]; stands && before == message {
+			continue
+		}
+		if err := s.RaiseAlarm(ctx, name, message); err != nil {
+			return err
+		}
+		log.WarnContext(ctx, "alarm", slog.String("name", name), slog.String("text", message))
+	}
+	for name := range a.standing {
+		if _, stands := a.now[name]; stands {
+			continue
+		}
+		if err := s.ClearAlarm(ctx, name); err != nil {
+			return err
+		}
+		log.InfoContext(ctx, "alarm cleared", slog.String("name", name))
+	}
+	a.standing = a.now
+	return nil
+}
+
+// The names of the alarms that concern one order or asset end in its id or symbol.
+const (
+	alarmQuarantined = "order_quarantined:"
+	alarmWaiting     = "order_waits:"
+	alarmDoubt       = "price_in_doubt:"
+	alarmQuantity    = "order_quantity:"
+	alarmDailyLimit  = "daily_notional_limit"
+	alarmHouseLimit  = "house_daily_limit"
+	alarmConflict    = "broker_conflict"
+	alarmPaused      = "ordering_paused"
+	alarmClock       = "broker_clock_unknown"
+	alarmReconcile   = "broker_orders_not_compared"
+)
+
+// orderAlarms notes the conditions that the live orders themselves tell of.
+func (a *alarms) orderAlarms(live []rewards.Order) {
+	for _, o := range live {
+		switch {
+		case o.State == rewards.OrderQuarantined:
+			a.raise(alarmQuarantined+o.ID.String(), o.Symbol+": "+o.Reason)
+		case o.State != rewards.OrderResolved && o.Reason != "":
+			a.raise(alarmWaiting+o.ID.String(), o.Symbol+": "+o.Reason)
+		}
+	}
+}

@@ -1,0 +1,195 @@
+package fulfillment
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
+)
+
+// follow takes the orders that were sent forward: asks the broker how they stand,
+// books those that ended, looks for those whose fate is unknown.
+func (w *Worker) follow(ctx context.Context, live []rewards.Order) (time.Duration, error) {
+	w.alarms.orderAlarms(live)
+	var errs []error
+	sent := make([]rewards.Order, 0, len(live))
+	for _, o := range live {
+		switch o.State {
+		case rewards.OrderResolved:
+			errs = append(errs, w.settle(ctx, rewards.OrderResolved, o))
+		case rewards.OrderSubmitted, rewards.OrderOpen:
+			sent = append(sent, o)
+		}
+	}
+	if len(sent) == 0 {
+		return idleWait, errors.Join(errs...)
+	}
+	if wait := w.lastPoll.Add(w.cfg.PollEvery).Sub(w.now()); wait > 0 {
+		return wait, errors.Join(errs...)
+	}
+	errs = append(errs, w.poll(ctx, sent))
+	w.lastPoll = w.now()
+	return w.cfg.PollEvery, errors.Join(errs...)
+}
+
+// pollSlack is taken off the moment of the oldest send when the broker's orders
+// are listed: its clock and its queue may differ.
+const pollSlack = time.Minute
+
+// poll asks the broker by one list how all sent orders stand.
+func (w *Worker) poll(ctx context.Context, sent []rewards.Order) error {
+	clock, err := w.market.Clock(ctx)
+	if err != nil {
+		return err
+	}
+	oldest := sent[0].FirstAttemptAt
+	for _, o := range sent {
+		if o.FirstAttemptAt.Before(oldest) {
+			oldest = o.FirstAttemptAt
+		}
+	}
+	ahead := clock.Now.Sub(w.now())
+	listed, err := w.broker.Orders(ctx, oldest.Add(ahead-pollSlack))
+	if err != nil {
+		return err
+	}
+	known := make(map[string]rewards.BrokerOrder, len(listed))
+	for _, b := range listed {
+		known[b.ClientOrderID] = b
+	}
+	var errs []error
+	for _, o := range sent {
+		b, found := known[o.ClientOrderID]
+		switch {
+		case found:
+			err = w.merge(ctx, o, b)
+		case !o.NextAttemptAt.After(w.now()):
+			err = w.search(ctx, o, clock)
+		default:
+			err = nil
+		}
+		if errors.Is(err, store.ErrLostLease) {
+			return err
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// merge takes the broker's word on an order, and books it when its end is proven.
+func (w *Worker) merge(ctx context.Context, o rewards.Order, b rewards.BrokerOrder) error {
+	now := w.now()
+	merged, err := o.Merge(b, now)
+	if err != nil {
+		return w.quarantine(ctx, o, err.Error())
+	}
+	merged.Reason = ""
+	if merged.Proven(now) {
+		if o.State == rewards.OrderSubmitted {
+			if err := w.save(ctx, o, merged); err != nil {
+				return err
+			}
+		}
+		return w.settle(ctx, rewards.OrderOpen, merged)
+	}
+	if merged == o {
+		return nil
+	}
+	return w.save(ctx, o, merged)
+}
+
+func (w *Worker) save(ctx context.Context, before, after rewards.Order) error {
+	if err := w.store.SaveOrder(ctx, w.lease, before.State, after); err != nil {
+		return err
+	}
+	w.logOrder(ctx, "order", after)
+	return nil
+}
+
+// search looks for an order that the list did not show: it may never have arrived,
+// or it may appear later.
+func (w *Worker) search(ctx context.Context, o rewards.Order, clock rewards.MarketClock) error {
+	b, err := w.broker.OrderByClientID(ctx, o.ClientOrderID)
+	switch {
+	case err == nil:
+		return w.merge(ctx, o, b)
+	case rewards.BrokerKindOf(err) != rewards.BrokerNotFound:
+		return w.postpone(ctx, o, "")
+	case o.State == rewards.OrderOpen:
+		return w.postpone(ctx, o, "the broker had the order and does not find it now")
+	case !o.Deadline.IsZero() && clock.Now.After(o.Deadline):
+		return w.quarantine(ctx, o, "not found at the broker after the close of the session; it may have been bought")
+	}
+	return w.resend(ctx, o, clock)
+}
+
+// postpone looks again after a pause.
+func (w *Worker) postpone(ctx context.Context, o rewards.Order, reason string) error {
+	before := o
+	o.NextAttemptAt = w.now().Add(rewards.Backoff(o.Attempts))
+	if reason != "" {
+		o.Reason = reason
+	}
+	return w.store.SaveOrder(ctx, w.lease, before.State, o)
+}
+
+// settle books the end of an order. What cannot be booked is quarantined.
+func (w *Worker) settle(ctx context.Context, from rewards.OrderState, o rewards.Order) error {
+	err := w.store.SettleOrder(ctx, w.lease, from, o, func(claims []rewards.Claim) (rewards.Settlement, error) {
+		return rewards.Settle(o, claims, w.now())
+	})
+	return w.settled(ctx, from, o, err)
+}
+
+// refuse fails the rewards of an order that was refused for good.
+func (w *Worker) refuse(ctx context.Context, o rewards.Order, reason string) error {
+	o.Reason = reason
+	err := w.store.SettleOrder(ctx, w.lease, o.State, o, func(claims []rewards.Claim) (rewards.Settlement, error) {
+		return rewards.Refuse(claims, reason)
+	})
+	return w.settled(ctx, o.State, o, err)
+}
+
+func (w *Worker) settled(ctx context.Context, from rewards.OrderState, o rewards.Order, err error) error {
+	switch {
+	case err == nil:
+		w.logOrder(ctx, "order booked", o)
+		w.Nudge() // what was not bought waits for the next order
+		return nil
+	case passes(err):
+		return err
+	default:
+		o.State = from
+		return w.quarantine(ctx, o, "it cannot be booked: "+err.Error())
+	}
+}
+
+// passes tells whether an error says nothing about the order: it is tried again.
+func passes(err error) bool {
+	return errors.Is(err, store.ErrLostLease) || errors.Is(err, store.ErrStale) ||
+		errors.Is(err, context.Canceled) || rewards.CodeOf(err) == rewards.CodeUnavailable
+}
+
+// quarantine stops an order, and the planning of its asset, for an operator.
+func (w *Worker) quarantine(ctx context.Context, o rewards.Order, reason string) error {
+	from := o.State
+	o.State, o.Reason = rewards.OrderQuarantined, reason
+	if err := w.store.SaveOrder(ctx, w.lease, from, o); err != nil {
+		return err
+	}
+	w.alarms.raise(alarmQuarantined+o.ID.String(), o.Symbol+": "+reason)
+	w.logOrder(ctx, "order quarantined", o)
+	return nil
+}
+
+func (w *Worker) logOrder(ctx context.Context, what string, o rewards.Order) {
+	w.log.InfoContext(ctx, "order event", slog.String("event", what),
+		slog.String("order", o.ID.String()), slog.String("client_order_id", o.ClientOrderID),
+		slog.String("symbol", o.Symbol), slog.String("notional", o.Notional.String()),
+		slog.String("state", o.State.String()), slog.String("broker_status", o.BrokerStatus),
+		slog.String("filled_qty", o.FilledQty.String()), slog.Int("attempts", o.Attempts),
+		slog.String("reason", o.Reason))
+}

@@ -1,0 +1,141 @@
+package fulfillment
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
+)
+
+// heldPool is a pool that could not become an order, and when to look again.
+type heldPool struct {
+	hold  rewards.Hold
+	until time.Time
+}
+
+// holdFor is how long a pool that must wait is left alone.
+const holdFor = time.Second
+
+// sendNew sends planned orders and plans new ones, while the brakes allow it.
+func (w *Worker) sendNew(ctx context.Context, live []rewards.Order) (time.Duration, error) {
+	control, err := w.store.Control(ctx)
+	if err != nil {
+		return idleWait, err
+	}
+	if control.Paused != "" {
+		w.alarms.raise(alarmPaused, control.Paused)
+	}
+	if control.Conflicts > 0 {
+		w.alarms.raise(alarmConflict, strconv.Itoa(control.Conflicts)+
+			" orders at the broker contradict our books; ordering is stopped: see `stockrewards fulfillment status`")
+	}
+	if compared, err := w.reconcile(ctx); err != nil || !compared {
+		return idleWait, err
+	}
+	if control, err = w.store.Control(ctx); err != nil || control.Stopped() {
+		return idleWait, err
+	}
+	clock, err := w.market.Clock(ctx)
+	if err != nil {
+		w.alarms.raise(alarmClock, "the broker does not tell the market's hours: "+err.Error())
+		return idleWait, err
+	}
+	if !clock.Open {
+		return idleWait, nil
+	}
+	for _, o := range live {
+		if o.State != rewards.OrderPlanned || !w.broker.Ready() {
+			continue
+		}
+		if err := w.sendIfAllowed(ctx, o, clock); err != nil {
+			return idleWait, err
+		}
+	}
+	return w.planAll(ctx, clock)
+}
+
+// sendIfAllowed reads the brakes again right before the send.
+func (w *Worker) sendIfAllowed(ctx context.Context, o rewards.Order, clock rewards.MarketClock) error {
+	control, err := w.store.Control(ctx)
+	if err != nil || control.Stopped() {
+		return err
+	}
+	return w.send(ctx, o, clock)
+}
+
+// planAll plans an order for every pool whose time has come, longest waiting first,
+// and sends it. It tells when the next pool's time comes.
+func (w *Worker) planAll(ctx context.Context, clock rewards.MarketClock) (time.Duration, error) {
+	pools, err := w.store.Pools(ctx)
+	if err != nil {
+		return idleWait, err
+	}
+	wait := idleWait
+	var errs []error
+	for _, p := range pools {
+		switch {
+		case p.Asset.Doubt.Exists():
+			w.alarms.raise(alarmDoubt+p.Asset.Symbol, "its price is in doubt: see `stockrewards asset confirm`")
+			continue
+		case p.Blocked:
+			continue // the quarantined order has its alarm
+		case !w.broker.Ready():
+			return nudgeWait, errors.Join(errs...)
+		}
+		due, err := w.planOne(ctx, p, clock)
+		if errors.Is(err, store.ErrLostLease) {
+			return idleWait, err
+		}
+		wait = min(wait, due)
+		errs = append(errs, err)
+	}
+	return wait, errors.Join(errs...)
+}
+
+// planOne plans and sends an order for one pool, or tells when to look again.
+func (w *Worker) planOne(ctx context.Context, p rewards.Pool, clock rewards.MarketClock) (time.Duration, error) {
+	now := w.now()
+	if due := p.Oldest.Add(w.cfg.Window); now.Before(due) {
+		return due.Sub(now), nil
+	}
+	if h, held := w.held[p.Asset.ID]; held && now.Before(h.until) {
+		w.raiseHold(p, h.hold)
+		return h.until.Sub(now), nil
+	}
+	ahead := clock.Now.Sub(now)
+	topUp := rewards.SmallPoolDeadline(p.Oldest.Add(ahead), w.cfg.SmallPoolWait, clock.NextClose)
+	o, hold, err := w.store.PlanOrder(ctx, w.lease, rewards.PlanRequest{
+		Asset: p.Asset, ClientOrderIDPrefix: w.cfg.Prefix,
+		Limits: rewards.PlanLimits{
+			MaxNotional: w.cfg.MaxNotional, DailyLeft: w.cfg.DailyLimit, HouseLeft: w.cfg.HouseDailyLimit,
+			Price: w.market.LastPrice(p.Asset.ID), TopUp: !clock.Now.Before(topUp),
+		},
+	})
+	if err != nil {
+		return idleWait, err
+	}
+	if hold != rewards.NoHold {
+		w.held[p.Asset.ID] = heldPool{hold, now.Add(holdFor)}
+		w.raiseHold(p, hold)
+		return holdFor, nil
+	}
+	delete(w.held, p.Asset.ID)
+	w.logOrder(ctx, "order planned", o)
+	return nudgeWait, w.sendIfAllowed(ctx, o, clock) // more may wait than one order takes
+}
+
+func (w *Worker) raiseHold(p rewards.Pool, hold rewards.Hold) {
+	switch hold {
+	case rewards.HoldDaily:
+		w.alarms.raise(alarmDailyLimit, "the daily limit of notional is reached; "+p.Asset.Symbol+" waits")
+	case rewards.HoldHouse:
+		w.alarms.raise(alarmHouseLimit, "the house's daily limit is reached; the small pool of "+
+			p.Asset.Symbol+" waits")
+	case rewards.HoldQuantity:
+		w.alarms.raise(alarmQuantity+p.Asset.Symbol, "an amount buys more shares than can be counted at the last price")
+	case rewards.NoHold, rewards.HoldEmpty, rewards.HoldSmallPool:
+	}
+}

@@ -1,0 +1,87 @@
+package fulfillment
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"time"
+
+	"stockrewards/internal/rewards"
+)
+
+// The comparison of the broker's orders with ours.
+const (
+	reconcileEvery   = time.Hour
+	reconcileRetry   = 10 * time.Second
+	reconcileOverlap = 6 * time.Hour // an order may become visible late
+)
+
+// reconcile compares the broker's orders that bear our prefix with our books:
+// before the first order of this process, and every hour. It tells whether orders
+// may be placed: when it never succeeded, they may not.
+func (w *Worker) reconcile(ctx context.Context) (bool, error) {
+	now, done := w.now(), !w.reconciled.IsZero()
+	if now.Before(w.retryAt) || done && now.Sub(w.reconciled) < reconcileEvery {
+		if w.uncompared != "" {
+			w.alarms.raise(alarmReconcile, w.uncompared)
+		}
+		return done, nil
+	}
+	found, until, err := w.compareOrders(ctx)
+	if err == nil {
+		err = w.store.SaveReconciliation(ctx, found, until)
+	}
+	if err != nil {
+		w.retryAt = now.Add(reconcileRetry)
+		w.uncompared = "the broker's orders could not be compared with our books: " + err.Error()
+		w.alarms.raise(alarmReconcile, w.uncompared)
+		return done, err
+	}
+	for _, c := range found {
+		w.log.ErrorContext(ctx, "an order at the broker contradicts our books",
+			slog.String("client_order_id", c.ClientOrderID), slog.String("detail", c.Detail))
+	}
+	w.reconciled, w.uncompared = now, ""
+	return true, nil
+}
+
+// compareOrders lists the broker's orders since the last comparison and finds
+// those with our prefix that our books do not know or that contradict a final one.
+func (w *Worker) compareOrders(ctx context.Context) ([]rewards.BrokerConflict, time.Time, error) {
+	clock, err := w.market.Clock(ctx)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	since, err := w.store.ReconciledUntil(ctx)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	if since.IsZero() { // the installation is new: so is its prefix
+		since = clock.Now
+	}
+	listed, err := w.broker.Orders(ctx, since.Add(-reconcileOverlap))
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	var theirs []rewards.BrokerOrder
+	var ids []string
+	for _, b := range listed {
+		if strings.HasPrefix(b.ClientOrderID, w.cfg.Prefix) {
+			theirs, ids = append(theirs, b), append(ids, b.ClientOrderID)
+		}
+	}
+	ours, err := w.store.OrdersByClientID(ctx, ids)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	var found []rewards.BrokerConflict
+	for _, b := range theirs {
+		o, known := ours[b.ClientOrderID]
+		if detail := rewards.ConflictOf(o, known, b); detail != "" {
+			found = append(found, rewards.BrokerConflict{
+				ClientOrderID: b.ClientOrderID, Symbol: b.Symbol, FilledQty: b.FilledQty, Detail: detail,
+			})
+		}
+	}
+	return found, clock.Now, nil
+}

@@ -1,0 +1,86 @@
+package fulfillment
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"stockrewards/internal/rewards"
+)
+
+// resend sends an order whose fate is unknown once more, with the same id, when
+// the brakes allow it.
+func (w *Worker) resend(ctx context.Context, o rewards.Order, clock rewards.MarketClock) error {
+	control, err := w.store.Control(ctx)
+	if err != nil {
+		return err
+	}
+	if control.Stopped() || !clock.Open || !w.broker.Ready() {
+		return w.postpone(ctx, o, "")
+	}
+	return w.send(ctx, o, clock)
+}
+
+// send sends an order. The attempt is durable before the first byte goes out, in a
+// transaction that proves the lease, so that another process which leads by then
+// has voided it.
+func (w *Worker) send(ctx context.Context, o rewards.Order, clock rewards.MarketClock) error {
+	sure := o.Deadline.IsZero() // every earlier attempt was answered with a refusal
+	next := w.now().Add(rewards.Backoff(o.Attempts + 1))
+	o, err := w.store.BeginAttempt(ctx, w.lease, o, next, clock.NextClose)
+	if err != nil {
+		return err
+	}
+	if !w.lease.Held(w.now()) {
+		return nil // the next step leads again or not; the order is looked for first
+	}
+	b, err := w.broker.Submit(ctx, o.Request())
+	if err == nil {
+		return w.merge(ctx, o, b)
+	}
+	switch rewards.BrokerKindOf(err) {
+	case rewards.BrokerDuplicate:
+		return w.adopt(ctx, o)
+	case rewards.BrokerRefused:
+		if o.Attempts == 1 {
+			return w.refuse(ctx, o, refusal(err))
+		}
+		return w.note(ctx, o, refusal(err))
+	case rewards.BrokerWait:
+		if sure {
+			o.Deadline = time.Time{} // it is certain that nothing was bought so far
+		}
+		return w.note(ctx, o, refusal(err))
+	case rewards.BrokerUnknown, rewards.BrokerNotFound:
+	}
+	return w.note(ctx, o, "the outcome of the last attempt is unknown: "+err.Error())
+}
+
+// adopt fetches an order that the broker says it has already.
+func (w *Worker) adopt(ctx context.Context, o rewards.Order) error {
+	b, err := w.broker.OrderByClientID(ctx, o.ClientOrderID)
+	if err != nil {
+		return w.note(ctx, o, "the broker has the order but does not show it yet")
+	}
+	return w.merge(ctx, o, b)
+}
+
+// note stores why a sent order is not open yet.
+func (w *Worker) note(ctx context.Context, o rewards.Order, reason string) error {
+	o.Reason = reason
+	w.alarms.raise(alarmWaiting+o.ID.String(), o.Symbol+": "+reason)
+	return w.save(ctx, o, o)
+}
+
+// refusal is a broker's refusal as a failure reason: "<stable_code>: <text>".
+func refusal(err error) string {
+	e, ok := errors.AsType[*rewards.BrokerError](err)
+	if !ok {
+		return "order_refused: " + err.Error()
+	}
+	code := e.Code
+	if code == "" {
+		code = "order_refused"
+	}
+	return code + ": " + e.Message
+}

@@ -1,0 +1,184 @@
+// Package fulfillment buys what was given: the worker pools recorded rewards into
+// orders, sends these to the broker, follows them and books what they brought. It
+// promises that every intent is durable before the act, that an order has one
+// client order id for ever, that unknown is never taken for failed, and that each
+// step can be killed at any instruction and run again. Read worker.go for one
+// step, docs/states.md for every answer of a broker and what follows.
+package fulfillment
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
+)
+
+// Broker takes orders and tells of them. A call that fails returns an error whose
+// meaning rewards.BrokerKindOf tells.
+type Broker interface {
+	// Submit sends an order and returns what the broker made of it. Of requests with
+	// one client order id the broker accepts one; a second is a BrokerDuplicate.
+	Submit(ctx context.Context, r rewards.OrderRequest) (rewards.BrokerOrder, error)
+	// OrderByClientID finds an order, or fails with BrokerNotFound, which is no proof
+	// that the order will never appear.
+	OrderByClientID(ctx context.Context, clientOrderID string) (rewards.BrokerOrder, error)
+	// Orders lists every order submitted after a moment of the broker's time.
+	Orders(ctx context.Context, after time.Time) ([]rewards.BrokerOrder, error)
+	// Ready tells whether the broker's rate limit allows a call now.
+	Ready() bool
+}
+
+// Market tells hours and prices.
+type Market interface {
+	// Clock is the market's hours now, in the broker's time.
+	Clock(ctx context.Context) (rewards.MarketClock, error)
+	// LastPrice is the last price of an asset; zero when none is known.
+	LastPrice(asset rewards.AssetID) money.Price
+}
+
+// Config is what an operator sets.
+type Config struct {
+	Holder          string        // this process, unique among all that ever ran
+	Exclusive       bool          // no other process can lead: its lease need not run out
+	Prefix          string        // of client order ids: "sr-<installation>-"
+	Window          time.Duration // how long rewards are pooled
+	SmallPoolWait   time.Duration // how long a pool under the broker's minimum waits for more
+	PollEvery       time.Duration // how often open orders are looked at
+	MaxNotional     money.USD     // the largest notional of an order
+	DailyLimit      money.USD     // of all orders of a UTC day
+	HouseDailyLimit money.USD     // of what the house adds on a UTC day
+	LeaseTTL        time.Duration
+}
+
+// Worker is the fulfilment of one process. Run or Step it from one goroutine;
+// Nudge is safe for concurrent use.
+type Worker struct {
+	store  Store
+	broker Broker
+	market Market
+	cfg    Config
+	now    func() time.Time
+	log    *slog.Logger
+	nudge  chan struct{}
+
+	lease      rewards.Lease
+	lastPoll   time.Time
+	reconciled time.Time // ours, when the broker's orders were last compared
+	retryAt    time.Time // of a comparison that failed
+	uncompared string    // why the last comparison failed; "" when it did not
+	held       map[rewards.AssetID]heldPool
+	alarms     alarms
+}
+
+// New makes a worker.
+func New(
+	s Store, broker Broker, market Market, cfg Config, now func() time.Time, log *slog.Logger,
+) *Worker {
+	return &Worker{
+		store: s, broker: broker, market: market, cfg: cfg, now: now, log: log,
+		nudge: make(chan struct{}, 1), held: make(map[rewards.AssetID]heldPool),
+		alarms: alarms{standing: nil},
+	}
+}
+
+// Nudge wakes the worker: a reward was recorded. It is speed, never correctness.
+func (w *Worker) Nudge() {
+	select {
+	case w.nudge <- struct{}{}:
+	default:
+	}
+}
+
+const (
+	idleWait  = time.Second           // the longest pause between two steps
+	nudgeWait = 20 * time.Millisecond // the shortest, however often it is nudged
+)
+
+// Run steps until ctx ends, then gives the lease back and returns.
+func (w *Worker) Run(ctx context.Context) {
+	for {
+		wait := w.Step(ctx)
+		if !pause(ctx, nudgeWait, nil) || !pause(ctx, wait-nudgeWait, w.nudge) {
+			w.stop(context.WithoutCancel(ctx))
+			return
+		}
+	}
+}
+
+// pause waits, unless woken, and tells whether ctx still runs.
+func pause(ctx context.Context, d time.Duration, wake <-chan struct{}) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-wake:
+	case <-ctx.Done():
+	}
+	return ctx.Err() == nil
+}
+
+func (w *Worker) stop(ctx context.Context) {
+	if !w.lease.Held(w.now()) {
+		return
+	}
+	if err := w.store.DropLease(ctx, w.lease); err != nil {
+		w.log.WarnContext(ctx, "the lease was not given back", slog.Any("error", err))
+	}
+}
+
+// Step does what is due and tells how long nothing will be, unless nudged: leads,
+// follows the orders that are under way, and plans and sends new ones.
+func (w *Worker) Step(ctx context.Context) time.Duration {
+	if leads, err := w.lead(ctx); err != nil || !leads {
+		w.report(ctx, "the lease could not be taken", err)
+		return idleWait
+	}
+	w.alarms.begin()
+	wait, err := w.work(ctx)
+	if errors.Is(err, store.ErrLostLease) {
+		w.lease = rewards.Lease{}
+	}
+	w.report(ctx, "fulfilment step", err)
+	w.report(ctx, "alarms", w.alarms.end(ctx, w.store, w.log))
+	return min(wait, idleWait)
+}
+
+func (w *Worker) report(ctx context.Context, what string, err error) {
+	if err != nil && ctx.Err() == nil {
+		w.log.WarnContext(ctx, "fulfilment met an error and goes on", slog.String("what", what), slog.Any("error", err))
+	}
+}
+
+// lead takes the lease or renews it in time.
+func (w *Worker) lead(ctx context.Context) (bool, error) {
+	now := w.now()
+	if w.lease.Held(now) && w.lease.Until.Sub(now) > w.cfg.LeaseTTL/2 {
+		return true, nil
+	}
+	l, err := w.store.TakeLease(ctx, w.cfg.Holder, w.cfg.LeaseTTL, w.cfg.Exclusive)
+	if err != nil {
+		return w.lease.Held(now), err
+	}
+	if l.Epoch > 0 && l.Epoch != w.lease.Epoch {
+		w.log.InfoContext(ctx, "this process leads fulfilment", slog.Int64("epoch", l.Epoch))
+	}
+	w.lease = l
+	return l.Epoch > 0, nil
+}
+
+func (w *Worker) work(ctx context.Context) (time.Duration, error) {
+	live, err := w.store.LiveOrders(ctx)
+	if err != nil {
+		return idleWait, err
+	}
+	wait, followErr := w.follow(ctx, live)
+	if errors.Is(followErr, store.ErrLostLease) {
+		return idleWait, followErr
+	}
+	planWait, planErr := w.sendNew(ctx, live)
+	return min(wait, planWait), errors.Join(followErr, planErr)
+}

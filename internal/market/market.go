@@ -1,0 +1,267 @@
+// Package market knows the latest prices, with their age and their sanity. It
+// promises that a price is the last trade the broker told of, that it is not
+// offered when the broker has not stood by it for a minute of open market or when
+// it jumped too far, and that what the broker says is treated as untrusted input.
+package market
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+)
+
+// Broker tells prices and hours.
+type Broker interface {
+	// Snapshots tells the latest of each symbol in one request. A symbol without a
+	// usable price is missing in the answer.
+	Snapshots(ctx context.Context, symbols []string) (map[string]rewards.Snapshot, error)
+	// Clock tells the market's hours.
+	Clock(ctx context.Context) (rewards.MarketClock, error)
+}
+
+// Store keeps prices and hours, so that a restart in an outage still answers.
+type Store interface {
+	// QuotedAssets lists the assets whose prices are needed and what is stored of them.
+	QuotedAssets(ctx context.Context) ([]rewards.Asset, []rewards.Quote, error)
+	// SaveQuotes stores prices.
+	SaveQuotes(ctx context.Context, quotes []rewards.Quote) error
+	// DoubtAsset stops ordering and valuing an asset because of a price.
+	DoubtAsset(ctx context.Context, id rewards.AssetID, price money.Price) error
+	// MarketHours reads what SaveMarketHours stored; "" when nothing.
+	MarketHours(ctx context.Context) (string, error)
+	// SaveMarketHours stores the market's hours.
+	SaveMarketHours(ctx context.Context, hours string) error
+}
+
+const (
+	// maxAge is how long, counted in open market, a price holds that the broker has
+	// not confirmed.
+	maxAge = time.Minute
+	// saveEvery is how often the prices are stored.
+	saveEvery = 15 * time.Second
+	// clockEvery is how often the broker's clock is read.
+	clockEvery = 10 * time.Second
+)
+
+// Market is the latest prices. It is safe for concurrent use.
+type Market struct {
+	broker Broker
+	store  Store
+	now    func() time.Time
+	log    *slog.Logger
+
+	mu       sync.RWMutex
+	quotes   map[rewards.AssetID]quote
+	hours    sessions
+	clock    rewards.MarketClock // the last reading
+	clockAt  time.Time           // ours, when it was read; zero: never
+	lastSave time.Time
+}
+
+type quote struct {
+	rewards.Quote
+	doubt bool
+}
+
+// New makes a market that knows no price before its first Refresh.
+func New(broker Broker, store Store, now func() time.Time, log *slog.Logger) *Market {
+	return &Market{broker: broker, store: store, now: now, log: log, quotes: make(map[rewards.AssetID]quote)}
+}
+
+// Load takes over what is stored; call it before the first Refresh.
+func (m *Market) Load(ctx context.Context) error {
+	text, err := m.store.MarketHours(ctx)
+	if err != nil {
+		return err
+	}
+	hours, err := decodeSessions(text)
+	if err != nil {
+		return fmt.Errorf("market: stored hours: %w", err)
+	}
+	assets, quotes, err := m.store.QuotedAssets(ctx)
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.hours = hours
+	m.take(assets, quotes)
+	return nil
+}
+
+// take merges what is stored into what is known: the operator's words are in the
+// store, the newest price is in memory.
+func (m *Market) take(assets []rewards.Asset, stored []rewards.Quote) {
+	for i, s := range stored {
+		q := m.quotes[assets[i].ID]
+		if q.ConfirmedAt.Before(s.ConfirmedAt) || q.AssetID == 0 {
+			q.Quote = s
+		}
+		q.Accepted, q.doubt = s.Accepted, assets[i].Doubt.Exists()
+		m.quotes[assets[i].ID] = q
+	}
+}
+
+// Price implements rewards.Prices.
+func (m *Market) Price(asset rewards.AssetID) (money.Price, bool) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	q := m.quotes[asset]
+	if q.Price <= 0 || q.doubt || m.hours.openBetween(q.ConfirmedAt, m.now()) > maxAge {
+		return 0, false
+	}
+	return q.Price, true
+}
+
+// LastPrice is the last price of an asset whatever its age; zero when none is known.
+func (m *Market) LastPrice(asset rewards.AssetID) money.Price {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.quotes[asset].Price
+}
+
+// Clock is the market's hours in the broker's own time, from a reading that is at
+// most a few seconds old and not from before the session's turn. Now is the
+// broker's time at this moment. It fails when the broker does not tell.
+func (m *Market) Clock(ctx context.Context) (rewards.MarketClock, error) {
+	m.mu.RLock()
+	c, at := m.clock, m.clockAt
+	m.mu.RUnlock()
+	now := m.now()
+	if age := now.Sub(at); !at.IsZero() && age < clockEvery {
+		c.Now = c.Now.Add(age)
+		if turn := c.Turn(); c.Now.Before(turn) {
+			return c, nil
+		}
+	}
+	c, err := m.broker.Clock(ctx)
+	if err != nil {
+		return rewards.MarketClock{}, err
+	}
+	return c, m.setClock(ctx, c, now)
+}
+
+// setClock remembers a reading; the hours are kept in our own time.
+func (m *Market) setClock(ctx context.Context, c rewards.MarketClock, now time.Time) error {
+	ahead := c.Now.Sub(now)
+	local := rewards.MarketClock{
+		Now: now, Open: c.Open, NextOpen: c.NextOpen.Add(-ahead), NextClose: c.NextClose.Add(-ahead),
+	}
+	m.mu.Lock()
+	before := m.hours
+	m.hours = m.hours.learn(local)
+	m.clock, m.clockAt = c, now
+	after := m.hours
+	m.mu.Unlock()
+	if before.near(after) {
+		return nil
+	}
+	text, err := after.encode()
+	if err != nil {
+		return err
+	}
+	return m.store.SaveMarketHours(ctx, text)
+}
+
+// Refresh asks the broker for the prices of all assets that need one, in one
+// request, and stores what changed.
+func (m *Market) Refresh(ctx context.Context) error {
+	assets, stored, err := m.store.QuotedAssets(ctx)
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	m.take(assets, stored)
+	m.mu.Unlock()
+	if len(assets) == 0 {
+		return nil
+	}
+	symbols := make([]string, len(assets))
+	for i, a := range assets {
+		symbols[i] = a.Symbol
+	}
+	asked := m.now()
+	snapshots, err := m.broker.Snapshots(ctx, symbols)
+	if err != nil {
+		return err
+	}
+	fresh, doubted := m.merge(assets, snapshots, asked)
+	for id, price := range doubted {
+		m.log.WarnContext(ctx, "a price is in doubt", slog.Int64("asset", int64(id)),
+			slog.String("price", price.String()))
+		if err := m.store.DoubtAsset(ctx, id, price); err != nil {
+			return err
+		}
+	}
+	return m.save(ctx, fresh, asked)
+}
+
+// merge takes the broker's prices. It tells whether an asset got its first one,
+// and the prices that cannot be believed.
+func (m *Market) merge(
+	assets []rewards.Asset, snapshots map[string]rewards.Snapshot, asked time.Time,
+) (fresh bool, doubted map[rewards.AssetID]money.Price) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	doubted = make(map[rewards.AssetID]money.Price)
+	for _, a := range assets {
+		s, told := snapshots[a.Symbol]
+		q := m.quotes[a.ID]
+		switch {
+		case !told || q.doubt:
+			continue
+		case !rewards.Plausible(s.Price, s.PreviousClose, q.Accepted):
+			q.doubt = true
+			doubted[a.ID] = s.Price
+		default:
+			fresh = fresh || q.Price == 0
+			q.ConfirmedAt = asked
+			if !s.TradedAt.Before(q.TradedAt) { // the newest trade wins
+				q.Price, q.TradedAt = s.Price, s.TradedAt
+			}
+		}
+		m.quotes[a.ID] = q
+	}
+	return fresh, doubted
+}
+
+// save stores the prices from time to time, and at once when an asset got its
+// first one, so that a restart in an outage still answers.
+func (m *Market) save(ctx context.Context, fresh bool, now time.Time) error {
+	m.mu.Lock()
+	if !fresh && now.Sub(m.lastSave) < saveEvery {
+		m.mu.Unlock()
+		return nil
+	}
+	m.lastSave = now
+	quotes := make([]rewards.Quote, 0, len(m.quotes))
+	for _, q := range m.quotes {
+		if q.Price > 0 {
+			quotes = append(quotes, q.Quote)
+		}
+	}
+	m.mu.Unlock()
+	return m.store.SaveQuotes(ctx, quotes)
+}
+
+// PriceAge is the age of the oldest price that the broker has confirmed, and how
+// many assets have a price that is needed but cannot be used now.
+func (m *Market) PriceAge() (oldest time.Duration, unusable int) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	now := m.now()
+	for _, q := range m.quotes {
+		if q.Price > 0 {
+			oldest = max(oldest, now.Sub(q.ConfirmedAt))
+		}
+		if q.Price <= 0 || q.doubt || m.hours.openBetween(q.ConfirmedAt, now) > maxAge {
+			unusable++
+		}
+	}
+	return oldest, unusable
+}

@@ -1,0 +1,100 @@
+package money
+
+import (
+	"math"
+	"math/bits"
+)
+
+// Rounding says what happens to the remainder of a division.
+type Rounding int
+
+// The roundings in use.
+const (
+	Down     Rounding = iota // Down drops the remainder (towards zero).
+	HalfAway                 // HalfAway rounds to the nearest, a half away from zero.
+)
+
+// MulDiv is a x b / c over a 128-bit product. The arguments must not be negative
+// and c must be positive. It fails with ErrOverflow when the result does not fit.
+func MulDiv(a, b, c int64, r Rounding) (int64, error) {
+	if a < 0 || b < 0 || c <= 0 {
+		return 0, ErrOverflow
+	}
+	hi, lo := bits.Mul64(uint64(a), uint64(b))
+	if hi >= uint64(c) {
+		return 0, ErrOverflow
+	}
+	q, rem := bits.Div64(hi, lo, uint64(c))
+	if r == HalfAway && rem >= uint64(c)-rem && q <= math.MaxInt64 {
+		q++
+	}
+	if q > math.MaxInt64 {
+		return 0, ErrOverflow
+	}
+	return int64(q), nil
+}
+
+// sharesTimesPrice is the scale of a product of shares and price over dollars.
+const sharesTimesPrice = 1_000_000_000_000
+
+// Value is what the shares are worth, rounded to the millionth as named.
+// It fails with ErrOverflow.
+func Value(s Shares, p Price, r Rounding) (USD, error) {
+	n, err := MulDiv(int64(s), int64(p), sharesTimesPrice, r)
+	return USD(n), err
+}
+
+// SharesFor is the quantity that the amount buys at the price, rounded down.
+// It fails with ErrOverflow, also when the price is not positive.
+func SharesFor(u USD, p Price) (Shares, error) {
+	n, err := MulDiv(int64(u), sharesTimesPrice, int64(p), Down)
+	return Shares(n), err
+}
+
+// Portion is floor(total x part / whole): the shares that part of whole dollars
+// brings when the whole brought total. It fails with ErrOverflow.
+func Portion(total Shares, part, whole USD) (Shares, error) {
+	n, err := MulDiv(int64(total), int64(part), int64(whole), Down)
+	return Shares(n), err
+}
+
+// AddUSD adds two amounts. It fails with ErrOverflow.
+func AddUSD(a, b USD) (USD, error) {
+	n, err := add(int64(a), int64(b))
+	return USD(n), err
+}
+
+// AddShares adds two quantities. It fails with ErrOverflow.
+func AddShares(a, b Shares) (Shares, error) {
+	n, err := add(int64(a), int64(b))
+	return Shares(n), err
+}
+
+func add(a, b int64) (int64, error) {
+	sum := a + b
+	if (sum > a) != (b > 0) {
+		return 0, ErrOverflow
+	}
+	return sum, nil
+}
+
+// Percent is the return of value over cost, (value/cost - 1) x 100 with two
+// decimals, a half away from zero, always signed: "+5.25%". Cost must be positive
+// and value not negative. It fails with ErrOverflow.
+func Percent(value, cost USD) (string, error) {
+	sign, gain := "+", value-cost
+	if gain < 0 {
+		sign, gain = "-", -gain
+	}
+	const hundredthsOfPercent = 10_000
+	n, err := MulDiv(int64(gain), hundredthsOfPercent, int64(cost), HalfAway)
+	if err != nil {
+		return "", err
+	}
+	if n == 0 {
+		sign = "+"
+	}
+	b := appendDecimal([]byte(sign), n/100, 0)
+	b = append(b, '.', byte('0'+n/10%10), byte('0'+n%10), '%')
+	return string(b), nil
+}

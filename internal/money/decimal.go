@@ -1,0 +1,216 @@
+package money
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+)
+
+// Errors of reading a decimal. They name the reason; the caller names the field.
+var (
+	// ErrSyntax: the text is not a decimal number as JSON writes one.
+	ErrSyntax = errors.New("not a decimal number")
+	// ErrPrecision: the number has more decimals than the quantity keeps.
+	ErrPrecision = errors.New("too many decimals")
+	// ErrOverflow: the result does not fit.
+	ErrOverflow = errors.New("number too large")
+)
+
+// Decimal is a number as it was written, exact whatever its length: its value is
+// 0.DIGITS x 10^exp, digits without leading or trailing zeros.
+type Decimal struct {
+	negative bool
+	digits   string
+	exp      int
+}
+
+// maxExponent bounds a written exponent; beyond it a number is as good as
+// infinite (or zero) for every limit here, and sums of exponents can't overflow.
+const maxExponent = 1 << 30
+
+// ParseDecimal reads a number in JSON's grammar ("-12.50", "1e400").
+// It fails with ErrSyntax.
+func ParseDecimal(text string) (Decimal, error) {
+	var d Decimal
+	rest := text
+	if strings.HasPrefix(rest, "-") {
+		d.negative, rest = true, rest[1:]
+	}
+	mantissa, exponent, hasExponent := cutExponent(rest)
+	whole, fraction, hasPoint := strings.Cut(mantissa, ".")
+	if !allDigits(whole) || len(whole) > 1 && whole[0] == '0' || hasPoint && !allDigits(fraction) {
+		return Decimal{}, ErrSyntax
+	}
+	if hasExponent {
+		n, err := parseExponent(exponent)
+		if err != nil {
+			return Decimal{}, err
+		}
+		d.exp = n
+	}
+	digits := whole + fraction
+	significant := strings.TrimLeft(digits, "0")
+	d.exp += len(whole) - (len(digits) - len(significant))
+	d.digits = strings.TrimRight(significant, "0")
+	if d.digits == "" {
+		return Decimal{}, nil
+	}
+	return d, nil
+}
+
+func cutExponent(s string) (mantissa, exponent string, found bool) {
+	if i := strings.IndexAny(s, "eE"); i >= 0 {
+		return s[:i], s[i+1:], true
+	}
+	return s, "", false
+}
+
+func parseExponent(s string) (int, error) {
+	digits := strings.TrimLeft(s, "+-")
+	if len(s)-len(digits) > 1 || !allDigits(digits) {
+		return 0, ErrSyntax
+	}
+	n, err := strconv.Atoi(s)
+	if err != nil || n > maxExponent || n < -maxExponent { // only the range can be wrong here
+		n = maxExponent
+		if s[0] == '-' {
+			n = -maxExponent
+		}
+	}
+	return n, nil
+}
+
+func allDigits(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// Sign is -1, 0 or 1.
+func (d Decimal) Sign() int {
+	switch {
+	case d.digits == "":
+		return 0
+	case d.negative:
+		return -1
+	default:
+		return 1
+	}
+}
+
+// GreaterThan compares the exact number with a whole number that is not negative.
+func (d Decimal) GreaterThan(limit int64) bool {
+	if d.Sign() <= 0 {
+		return false
+	}
+	l := strconv.FormatInt(limit, 10)
+	if limit == 0 || d.exp != len(l) {
+		return limit == 0 || d.exp > len(l)
+	}
+	return d.digits > strings.TrimRight(l, "0") // both are fractions of the same magnitude
+}
+
+// USD is the amount kept to the millionth of a dollar, half away from zero.
+// It fails with ErrOverflow.
+func (d Decimal) USD() (USD, error) {
+	n, _, err := d.scaled(usdDecimals)
+	return USD(n), err
+}
+
+// ParseShares reads a quantity exactly. It fails with ErrSyntax, with
+// ErrPrecision beyond nine decimals and with ErrOverflow.
+func ParseShares(text string) (Shares, error) {
+	n, err := parseExact(text, shareDecimals)
+	return Shares(n), err
+}
+
+// ParseUSD reads an amount exactly. It fails with ErrSyntax, with ErrPrecision
+// beyond six decimals and with ErrOverflow.
+func ParseUSD(text string) (USD, error) {
+	n, err := parseExact(text, usdDecimals)
+	return USD(n), err
+}
+
+// ParsePrice reads a price, kept to the billionth of a dollar, half away from
+// zero. It fails with ErrSyntax and ErrOverflow.
+func ParsePrice(text string) (Price, error) {
+	d, err := ParseDecimal(text)
+	if err != nil {
+		return 0, err
+	}
+	n, _, err := d.scaled(priceDecimals)
+	return Price(n), err
+}
+
+func parseExact(text string, decimals int) (int64, error) {
+	d, err := ParseDecimal(text)
+	if err != nil {
+		return 0, err
+	}
+	n, exact, err := d.scaled(decimals)
+	if err == nil && !exact {
+		err = ErrPrecision
+	}
+	return n, err
+}
+
+// scaled is the number times 10^decimals, rounded half away from zero, and
+// whether it is exact.
+func (d Decimal) scaled(decimals int) (n int64, exact bool, err error) {
+	places := d.exp + decimals // how many digits stand before the point of the result
+	switch {
+	case d.digits == "":
+		return 0, true, nil
+	case places < 0:
+		return 0, false, nil
+	case places > 19:
+		return 0, false, ErrOverflow
+	}
+	kept, cut := d.digits, ""
+	if len(kept) > places {
+		kept, cut = kept[:places], kept[places:]
+	} else {
+		kept += strings.Repeat("0", places-len(kept))
+	}
+	if kept != "" {
+		if n, err = strconv.ParseInt(kept, 10, 64); err != nil {
+			return 0, false, ErrOverflow
+		}
+	}
+	if cut != "" && cut[0] >= '5' {
+		if n++; n < 0 {
+			return 0, false, ErrOverflow
+		}
+	}
+	if d.negative {
+		n = -n
+	}
+	return n, cut == "", nil
+}
+
+// appendDecimal appends n / 10^decimals without trailing zeros or exponent.
+func appendDecimal(b []byte, n int64, decimals int) []byte {
+	magnitude := uint64(n)
+	if n < 0 {
+		b, magnitude = append(b, '-'), -magnitude
+	}
+	unit := uint64(1)
+	for range decimals {
+		unit *= 10
+	}
+	b = strconv.AppendUint(b, magnitude/unit, 10)
+	fraction := magnitude % unit
+	if fraction == 0 {
+		return b
+	}
+	b = append(b, '.')
+	for fraction > 0 {
+		unit /= 10
+		b = append(b, byte('0'+fraction/unit))
+		fraction %= unit
+	}
+	return b
+}

@@ -1,0 +1,16 @@
+package rewards
+
+import "time"
+
+// App is one client application. It sees only what is its own.
+type App struct {
+	ID        AppID
+	Name      string
+	Suspended bool // its requests are refused and its recorded rewards wait
+}
+
+// CreatedAt is when the app was created.
+func (a App) CreatedAt() time.Time { return a.ID.Time() }
+
+// MaxAppName is the longest name of an app, in characters.
+const MaxAppName = 100

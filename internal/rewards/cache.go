@@ -1,0 +1,33 @@
+package rewards
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// cached is a value that is loaded again when it is older than cacheFor. While
+// one caller loads, the others wait for it: a cold cache asks the store once.
+type cached[T any] struct {
+	mu    sync.Mutex
+	value T
+	until time.Time
+}
+
+func (c *cached[T]) get(
+	ctx context.Context, now func() time.Time, load func(context.Context) (T, error),
+) (T, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	at := now()
+	if at.Before(c.until) {
+		return c.value, nil
+	}
+	value, err := load(ctx)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	c.value, c.until = value, at.Add(cacheFor)
+	return value, nil
+}

@@ -1,0 +1,120 @@
+package rewards
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"io"
+	"sync"
+	"time"
+)
+
+// ID is a UUID of the entity T, so that the ids of two nouns can't be mixed up.
+// New ones are of version 7: they sort by the millisecond they were made in.
+type ID[T any] [16]byte
+
+// The ids of the nouns.
+type (
+	AppID    = ID[App]
+	KeyID    = ID[Key]
+	UserID   = ID[User]
+	RewardID = ID[Reward]
+	OrderID  = ID[Order]
+)
+
+// ErrBadID: the text is not a UUID in its 36-character form.
+var ErrBadID = errors.New("must be a UUID")
+
+// ParseID reads a UUID in its 36-character form, in either case. It fails with
+// ErrBadID.
+func ParseID[T any](text string) (ID[T], error) {
+	var id ID[T]
+	if len(text) != 36 {
+		return id, ErrBadID
+	}
+	digits := make([]byte, 0, 32)
+	for i := range len(text) {
+		switch i {
+		case 8, 13, 18, 23:
+			if text[i] != '-' {
+				return id, ErrBadID
+			}
+		default:
+			digits = append(digits, text[i])
+		}
+	}
+	if _, err := hex.Decode(id[:], digits); err != nil {
+		return ID[T]{}, ErrBadID
+	}
+	return id, nil
+}
+
+// String is the id in lower case with hyphens.
+func (id ID[T]) String() string { return string(id.Append(nil)) }
+
+// Append appends the id in lower case with hyphens.
+func (id ID[T]) Append(b []byte) []byte {
+	for i, part := range [][]byte{id[:4], id[4:6], id[6:8], id[8:10], id[10:]} {
+		if i > 0 {
+			b = append(b, '-')
+		}
+		b = hex.AppendEncode(b, part)
+	}
+	return b
+}
+
+// IsZero tells whether the id was never set.
+func (id ID[T]) IsZero() bool { return id == ID[T]{} }
+
+// Time is the millisecond in which the id was made, in UTC.
+func (id ID[T]) Time() time.Time {
+	var ms [8]byte
+	copy(ms[2:], id[:6])
+	return time.UnixMilli(int64(binary.BigEndian.Uint64(ms[:]))).UTC()
+}
+
+// IDs makes ids that only grow, also when the clock goes back. It is safe for
+// concurrent use.
+type IDs struct {
+	now    func() time.Time
+	random io.Reader
+
+	mu   sync.Mutex
+	last uint64 // the newest id's milliseconds and 12-bit counter
+}
+
+// NewIDs makes a source of ids from a clock and a source of randomness.
+func NewIDs(now func() time.Time, random io.Reader) *IDs {
+	return &IDs{now: now, random: random}
+}
+
+// counterBits is how many ids fit into one millisecond before the next is borrowed.
+const counterBits = 12
+
+// StartAfter makes every further id later than the given moment: a store's newest
+// row keeps the order of its ids across restarts with a clock set back.
+func (s *IDs) StartAfter(t time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.last = max(s.last, uint64(t.UnixMilli()+1)<<counterBits)
+}
+
+// NewID makes an id. A source of randomness that fails stops the program: an id
+// that can be guessed must not come into use.
+func NewID[T any](s *IDs) ID[T] {
+	var id ID[T]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, err := io.ReadFull(s.random, id[8:]); err != nil {
+		panic("rewards: no randomness for an id: " + err.Error())
+	}
+	s.last = max(s.last+1, uint64(s.now().UnixMilli())<<counterBits)
+	var stamp [8]byte
+	binary.BigEndian.PutUint64(stamp[:], s.last>>counterBits<<16)
+	copy(id[:6], stamp[:6])
+	counter := s.last & (1<<counterBits - 1)
+	id[6] = 0x70 | byte(counter>>8)
+	id[7] = byte(counter)
+	id[8] = 0x80 | id[8]&0x3f
+	return id
+}

@@ -1,0 +1,97 @@
+package rewards
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"hash/crc32"
+	"io"
+	"math/big"
+	"strings"
+	"time"
+)
+
+// Key is an API key as it is stored: by its hash. The key itself is shown once.
+type Key struct {
+	ID        KeyID
+	AppID     AppID
+	Hash      KeyHash
+	Label     string
+	Hint      string    // the prefix and the last characters, to tell keys apart
+	ExpiresAt time.Time // zero: never
+	RevokedAt time.Time // zero: not revoked
+}
+
+// CreatedAt is when the key was created.
+func (k Key) CreatedAt() time.Time { return k.ID.Time() }
+
+// ValidAt tells whether the key opens the API at that moment.
+func (k Key) ValidAt(now time.Time) bool {
+	return (k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt)) && (k.RevokedAt.IsZero() || now.Before(k.RevokedAt))
+}
+
+// KeyHash is the SHA-256 of a whole key. A key holds 256 random bits, so a plain
+// hash is enough.
+type KeyHash [sha256.Size]byte
+
+// HashKey is the hash of a key as presented.
+func HashKey(key string) KeyHash { return sha256.Sum256([]byte(key)) }
+
+// Equal compares in constant time.
+func (h KeyHash) Equal(other KeyHash) bool { return subtle.ConstantTimeCompare(h[:], other[:]) == 1 }
+
+// The parts of an API key: PREFIX SECRET CHECKSUM, for example
+// sr_test_ + 43 characters + 6 characters. The form is fixed, so that scanners
+// for leaked secrets can look for it: sr_(test|live)_[0-9A-Za-z]{49}.
+const (
+	TestKeyPrefix = "sr_test_" // TestKeyPrefix starts a key over the paper brokerage.
+	LiveKeyPrefix = "sr_live_" // LiveKeyPrefix starts a key over a real broker.
+
+	secretBytes    = 32
+	secretChars    = 43 // 62^43 > 2^256
+	checksumChars  = 6  // 62^6 > 2^32
+	keyHintChars   = 4
+	base62Alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+)
+
+// NewKeySecret makes an API key with the prefix. It fails only when the source of
+// randomness does.
+func NewKeySecret(prefix string, random io.Reader) (string, error) {
+	var secret [secretBytes]byte
+	if _, err := io.ReadFull(random, secret[:]); err != nil {
+		return "", err
+	}
+	body := prefix + base62(new(big.Int).SetBytes(secret[:]), secretChars)
+	return body + keyChecksum(body), nil
+}
+
+// KeyHint is what a list of keys shows of a key.
+func KeyHint(prefix, key string) string {
+	return prefix + "…" + key[len(key)-keyHintChars:]
+}
+
+// WellFormedKey tells whether the text has a key's form and checksum, so that
+// noise is refused without asking the store.
+func WellFormedKey(key string) bool {
+	if !strings.HasPrefix(key, TestKeyPrefix) && !strings.HasPrefix(key, LiveKeyPrefix) {
+		return false
+	}
+	if len(key) != len(TestKeyPrefix)+secretChars+checksumChars {
+		return false
+	}
+	body := key[:len(key)-checksumChars]
+	return subtle.ConstantTimeCompare([]byte(keyChecksum(body)), []byte(key[len(body):])) == 1
+}
+
+func keyChecksum(body string) string {
+	return base62(new(big.Int).SetUint64(uint64(crc32.ChecksumIEEE([]byte(body)))), checksumChars)
+}
+
+func base62(n *big.Int, width int) string {
+	out := make([]byte, width)
+	base, digit := big.NewInt(int64(len(base62Alphabet))), new(big.Int)
+	for i := width - 1; i >= 0; i-- {
+		n.DivMod(n, base, digit)
+		out[i] = base62Alphabet[digit.Int64()]
+	}
+	return string(out)
+}

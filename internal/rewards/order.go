@@ -1,0 +1,279 @@
+package rewards
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"stockrewards/internal/money"
+)
+
+// OrderState is the state of an order. docs/states.md draws the transitions.
+type OrderState int
+
+// The states of an order.
+const (
+	OrderPlanned     OrderState = iota + 1 // stored, never sent
+	OrderSubmitted                         // sent at least once; the broker's answer is not known
+	OrderOpen                              // the broker has it
+	OrderQuarantined                       // contradictory or lost; an operator must decide
+	OrderResolved                          // an operator decided; to be booked
+	OrderSettled                           // booked; final
+	OrderRefused                           // refused for good with nothing bought; final
+)
+
+// String is the state's name.
+func (s OrderState) String() string {
+	names := [...]string{
+		"", "planned", "submitted", "open", "quarantined", "resolved", "settled", "refused",
+	}
+	if s < OrderPlanned || int(s) >= len(names) {
+		return "unknown"
+	}
+	return names[s]
+}
+
+// ParseOrderState reads a state's name.
+func ParseOrderState(name string) (OrderState, bool) {
+	for s := OrderPlanned; s <= OrderRefused; s++ {
+		if s.String() == name {
+			return s, true
+		}
+	}
+	return 0, false
+}
+
+// Final tells whether an order in this state never changes again.
+func (s OrderState) Final() bool { return s == OrderSettled || s == OrderRefused }
+
+// CanBecome is the table of the transitions of an order; no other is ever made.
+func (s OrderState) CanBecome(next OrderState) bool {
+	switch next {
+	case OrderSubmitted:
+		return s == OrderPlanned || s == OrderSubmitted
+	case OrderOpen:
+		return s == OrderSubmitted || s == OrderOpen
+	case OrderQuarantined:
+		return s == OrderSubmitted || s == OrderOpen || s == OrderResolved
+	case OrderResolved:
+		return s == OrderQuarantined
+	case OrderSettled:
+		return s == OrderOpen || s == OrderResolved
+	case OrderRefused:
+		return s == OrderSubmitted || s == OrderOpen
+	case OrderPlanned:
+	}
+	return false
+}
+
+// Order is one buy order at the broker, for the pooled rewards of one asset.
+type Order struct {
+	ID            OrderID
+	ClientOrderID string // sent to the broker; unique for ever
+	AssetID       AssetID
+	Symbol        string    // as it was sent
+	Notional      money.USD // whole cents: the members' amounts and House
+	House         money.USD // the house's own member: up to the cent, or to the broker's minimum
+	MembersHash   [sha256.Size]byte
+	State         OrderState
+
+	Attempts       int       // sends committed so far
+	FirstAttemptAt time.Time // zero until sent
+	NextAttemptAt  time.Time // not looked up or sent again before
+	Deadline       time.Time // quarantined when still missing at the broker after it
+
+	BrokerID       string
+	BrokerStatus   string // the broker's word
+	FilledQty      money.Shares
+	FilledAvgPrice money.Price
+	FilledAt       time.Time
+	TerminalSince  time.Time // when an end other than filled was first read; zero: not
+
+	Reason      string       // why it is quarantined or was refused
+	HouseShares money.Shares // booked to the house
+	SettledAt   time.Time
+}
+
+// CreatedAt is when the order was planned.
+func (o Order) CreatedAt() time.Time { return o.ID.Time() }
+
+// Request is the order as it is sent.
+func (o Order) Request() OrderRequest {
+	return OrderRequest{ClientOrderID: o.ClientOrderID, Symbol: o.Symbol, Notional: o.Notional}
+}
+
+// Member is one reward's share in an order. The list of an order's members is
+// frozen when the order is planned.
+type Member struct {
+	AppID    AppID
+	RewardID RewardID
+	Amount   money.USD // carried by this order
+}
+
+// HashMembers is the seal of a frozen list of members.
+func HashMembers(members []Member) [sha256.Size]byte {
+	h := sha256.New()
+	var amount [8]byte
+	for _, m := range members {
+		binary.BigEndian.PutUint64(amount[:], uint64(m.Amount))
+		h.Write(m.AppID[:])
+		h.Write(m.RewardID[:])
+		h.Write(amount[:])
+	}
+	var sum [sha256.Size]byte
+	h.Sum(sum[:0])
+	return sum
+}
+
+// Phase is what a broker's status means for an order.
+type Phase int
+
+// The phases.
+const (
+	PhaseStrange Phase = iota // a status that we do not know or never cause
+	PhaseWorking              // it may still change
+	PhaseFilled               // all of it was bought
+	PhaseEnded                // it ended otherwise; what is filled is bought
+)
+
+// PhaseOf maps a broker's status (facts of Alpaca's orders; docs/states.md).
+func PhaseOf(status string) Phase {
+	switch status {
+	case "new", "accepted", "pending_new", "partially_filled", "done_for_day", "pending_cancel",
+		"pending_replace", "accepted_for_bidding", "stopped", "suspended", "calculated", "held":
+		return PhaseWorking
+	case "filled":
+		return PhaseFilled
+	case "canceled", "expired", "rejected":
+		return PhaseEnded
+	default: // "replaced" too: the service never replaces an order
+		return PhaseStrange
+	}
+}
+
+// ErrContradiction: what the broker tells of an order cannot be. The order is
+// quarantined; nothing is guessed.
+var ErrContradiction = errors.New("the broker contradicts the order")
+
+func contradiction(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrContradiction, fmt.Sprintf(format, args...))
+}
+
+// Merge takes what the broker tells of the order at the moment now. Quantities
+// merge by their absolute value and never shrink; an end sticks. It fails with
+// ErrContradiction and then changes nothing.
+func (o Order) Merge(b BrokerOrder, now time.Time) (Order, error) {
+	if err := o.check(b); err != nil {
+		return o, err
+	}
+	phase, known := PhaseOf(b.Status), PhaseOf(o.BrokerStatus)
+	ended := known == PhaseEnded || known == PhaseFilled
+	o.State, o.BrokerID = OrderOpen, b.ID
+	switch {
+	case phase == PhaseWorking && ended, known == PhaseFilled && phase == PhaseEnded:
+		return o, nil // a late reading: the end sticks
+	case phase == PhaseWorking:
+		o.BrokerStatus = b.Status
+		o.grow(b)
+		return o, nil
+	}
+	if b.FilledQty < o.FilledQty {
+		return o, contradiction("filled quantity fell from %s to %s", o.FilledQty, b.FilledQty)
+	}
+	if !ended || b.Status != o.BrokerStatus || b.FilledQty != o.FilledQty {
+		o.TerminalSince = now
+	}
+	o.BrokerStatus = b.Status
+	o.grow(b)
+	return o, nil
+}
+
+func (o *Order) grow(b BrokerOrder) {
+	if b.FilledQty < o.FilledQty {
+		return
+	}
+	o.FilledQty, o.FilledAvgPrice = b.FilledQty, b.FilledAvgPrice
+	if !b.FilledAt.IsZero() {
+		o.FilledAt = b.FilledAt
+	}
+}
+
+// check finds what in the broker's order cannot be the answer to this order.
+func (o Order) check(b BrokerOrder) error {
+	switch {
+	case b.Problem != "":
+		return contradiction("%s", b.Problem)
+	case b.ClientOrderID != o.ClientOrderID:
+		return contradiction("client order id %q", b.ClientOrderID)
+	case o.BrokerID != "" && b.ID != o.BrokerID:
+		return contradiction("broker order id %q was %q", b.ID, o.BrokerID)
+	case b.Symbol != o.Symbol:
+		return contradiction("symbol %q", b.Symbol)
+	case b.Side != "buy":
+		return contradiction("side %q", b.Side)
+	case b.Notional != o.Notional:
+		return contradiction("notional %s", b.Notional)
+	case PhaseOf(b.Status) == PhaseStrange:
+		return contradiction("status %q", b.Status)
+	case b.FilledQty < 0:
+		return contradiction("filled quantity %s", b.FilledQty)
+	case b.FilledQty > 0 && b.FilledAvgPrice <= 0:
+		return contradiction("price %s of a fill", b.FilledAvgPrice)
+	case b.Status == "filled" && b.FilledQty == 0:
+		return contradiction("filled with nothing bought")
+	}
+	return o.CheckCost(b.FilledQty, b.FilledAvgPrice)
+}
+
+// CheckCost tells whether a fill costs more than the notional by more than the
+// larger of a cent and 0.01 %. It fails with ErrContradiction.
+func (o Order) CheckCost(qty money.Shares, price money.Price) error {
+	tolerance := max(money.Cent, o.Notional/10_000)
+	cost, err := money.Value(qty, price, money.Down)
+	if err != nil || cost-o.Notional > tolerance {
+		return contradiction("%s shares at %s cost more than the notional %s", qty, price, o.Notional)
+	}
+	return nil
+}
+
+// TerminalWait is how far two readings of an end other than filled must be apart.
+const TerminalWait = 30 * time.Second
+
+// Proven tells whether the order's end is certain, given that the broker has just
+// been read at the moment now: filled at once, other ends when two readings at
+// least TerminalWait apart agree.
+func (o Order) Proven(now time.Time) bool {
+	switch PhaseOf(o.BrokerStatus) {
+	case PhaseFilled:
+		return true
+	case PhaseEnded:
+		return now.Sub(o.TerminalSince) >= TerminalWait
+	default:
+		return false
+	}
+}
+
+// Carried is how many of the order's dollars were spent: the whole notional when
+// filled, otherwise what the filled quantity cost, rounded down, at most the notional.
+func (o Order) Carried() (money.USD, error) {
+	if o.BrokerStatus == "filled" {
+		return o.Notional, nil
+	}
+	cost, err := money.Value(o.FilledQty, o.FilledAvgPrice, money.Down)
+	return min(cost, o.Notional), err
+}
+
+// The shortest and the longest pause before an unanswered order is looked up or
+// sent again.
+const (
+	minBackoff = time.Second
+	maxBackoff = time.Minute
+)
+
+// Backoff is the pause after that many attempts.
+func Backoff(attempts int) time.Duration {
+	const doublings = 6
+	return min(minBackoff<<min(max(attempts-1, 0), doublings), maxBackoff)
+}

@@ -1,0 +1,147 @@
+package rewards
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"time"
+
+	"stockrewards/internal/money"
+)
+
+// Status is the state of a reward (specification, section 3). It only moves
+// forward: recorded -> executing -> executed or failed.
+type Status int
+
+// The states of a reward.
+const (
+	Recorded  Status = iota + 1 // stored; not yet in an order
+	Executing                   // in an order, or between two of them
+	Executed                    // bought and booked; final
+	Failed                      // nothing was bought for it and nothing will be; final
+)
+
+// String is the state as the specification writes it.
+func (s Status) String() string {
+	switch s {
+	case Recorded:
+		return "recorded"
+	case Executing:
+		return "executing"
+	case Executed:
+		return "executed"
+	case Failed:
+		return "failed"
+	}
+	return "unknown"
+}
+
+// ParseStatus reads a state as the specification writes it.
+func ParseStatus(text string) (Status, bool) {
+	for s := Recorded; s <= Failed; s++ {
+		if s.String() == text {
+			return s, true
+		}
+	}
+	return 0, false
+}
+
+// Reward is an award of stock to a user (specification, section 2.2).
+type Reward struct {
+	AppID          AppID
+	ID             RewardID
+	UserID         UserID
+	IdempotencyKey string
+	Amount         money.USD
+	AssetID        AssetID
+	Symbol         string // as it was given, in upper case
+	Source         string // "" when none was given
+	Metadata       string // JSON without white space, members in the order given; "" when none was given
+	Status         Status
+	Booked         money.USD // how much of the amount has been bought and booked
+	ExecutedAt     time.Time // zero until executed
+	FailureReason  string    // "" unless failed: "<stable_code>: <text>"
+}
+
+// CreatedAt is when the reward was recorded, to the millisecond.
+func (r Reward) CreatedAt() time.Time { return r.ID.Time() }
+
+// Open tells whether the reward may still change.
+func (r Reward) Open() bool { return r.Status == Recorded || r.Status == Executing }
+
+// Limits of a reward's members (specification, section 8), lengths in characters.
+const (
+	MaxAmountDollars  = 1_000_000
+	MinIdempotencyKey = 8
+	MaxIdempotencyKey = 128
+	MaxSymbol         = 16
+	MaxSource         = 64
+	MaxMetadataBytes  = 16 << 10 // without white space
+)
+
+// NewReward is a request to give stock, valid in itself.
+type NewReward struct {
+	AppID          AppID
+	UserID         UserID
+	IdempotencyKey string
+	Amount         money.USD
+	Symbol         string // in upper case
+	Source         string
+	Metadata       string // JSON without white space; "" for none and for {}
+	Fingerprint    Fingerprint
+	AssetID        AssetID // zero when the symbol cannot be given now
+}
+
+// Fingerprint identifies what was asked for, so that a second request with the
+// same key can be told to be the same or another. Its first byte is the version
+// of the computation.
+type Fingerprint [1 + sha256.Size]byte
+
+const fingerprintVersion = 1
+
+// NewFingerprint computes the fingerprint of a request. The canonical metadata is
+// the same for all spellings of the same content and "" for none and for {}.
+func NewFingerprint(r NewReward, canonicalMetadata string) Fingerprint {
+	b := make([]byte, 0, 64+len(r.Symbol)+len(r.Source)+len(canonicalMetadata))
+	b = append(b, r.UserID[:]...)
+	b = binary.BigEndian.AppendUint64(b, uint64(r.Amount))
+	for _, text := range []string{r.Symbol, r.Source, canonicalMetadata} {
+		b = binary.BigEndian.AppendUint32(b, uint32(len(text)))
+		b = append(b, text...)
+	}
+	sum := sha256.Sum256(b)
+	var f Fingerprint
+	f[0] = fingerprintVersion
+	copy(f[1:], sum[:])
+	return f
+}
+
+// Verdict is what became of a request to give stock.
+type Verdict int
+
+// The verdicts, in the order in which they are decided.
+const (
+	Replay      Verdict = iota + 1 // the key was used for the same request: the stored reward
+	Conflict                       // the key was used for another request
+	NoSuchUser                     // the user does not exist in the app
+	NotGiftable                    // the symbol cannot be given now
+	Created                        // a new reward
+)
+
+// Outcome is the answer to one request to give stock. Reward is set for Created
+// and Replay.
+type Outcome struct {
+	Verdict Verdict
+	Reward  Reward
+}
+
+// RewardFilter restricts a list of rewards. Zero members do not restrict.
+type RewardFilter struct {
+	UserID UserID
+	Status Status
+}
+
+// Page asks for a part of a list, newest first.
+type Page[T any] struct {
+	Before ID[T] // only what is older; zero: from the newest
+	Limit  int
+}

@@ -1,0 +1,214 @@
+package rewards
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"stockrewards/internal/money"
+)
+
+// Store is what the use cases read and write. Each method is one atomic step that
+// sees everything committed before it began.
+type Store interface {
+	// AppByKey finds the key with that hash and its app, also when the key is
+	// expired or revoked. A hash that is not stored fails with CodeNotFound.
+	AppByKey(ctx context.Context, hash KeyHash) (Key, App, error)
+	// CreateUser stores a user and gives it an id. An email or external id that the
+	// app has already fails with CodeConflict and DuplicateDetails, the email's
+	// first; of two at once one fails so.
+	CreateUser(ctx context.Context, u User) (User, error)
+	// User finds a user of the app, or fails with CodeNotFound.
+	User(ctx context.Context, app AppID, id UserID) (User, error)
+	// Users lists users of the app, newest first.
+	Users(ctx context.Context, app AppID, f UserFilter, p Page[User]) ([]User, error)
+	// Reward finds a reward of the app, or fails with CodeNotFound.
+	Reward(ctx context.Context, app AppID, id RewardID) (Reward, error)
+	// Rewards lists rewards of the app, newest first.
+	Rewards(ctx context.Context, app AppID, f RewardFilter, p Page[Reward]) ([]Reward, error)
+	// Holdings lists what a user holds, sorted by symbol, or fails with
+	// CodeNotFound when the app has no such user.
+	Holdings(ctx context.Context, app AppID, user UserID) ([]Holding, error)
+	// Assets lists the catalog sorted by symbol, disabled ones included.
+	Assets(ctx context.Context) ([]Asset, error)
+}
+
+// Recorder records rewards. Of several requests with one key, at once or not,
+// exactly one creates a reward. A failure with CodeUnavailable means that nothing
+// is known to be stored; the same request can be made again.
+type Recorder interface {
+	Record(ctx context.Context, r NewReward) (Outcome, error)
+}
+
+// Prices tells what a share is worth now; false when there is no usable price.
+type Prices interface {
+	Price(asset AssetID) (money.Price, bool)
+}
+
+// Service is the use cases of the interface. It is safe for concurrent use.
+type Service struct {
+	store    Store
+	recorder Recorder
+	prices   Prices
+	now      func() time.Time
+
+	keys    sync.Map // KeyHash -> cachedKey
+	catalog cached[catalog]
+}
+
+// NewService makes the use cases.
+func NewService(store Store, recorder Recorder, prices Prices, now func() time.Time) *Service {
+	return &Service{store: store, recorder: recorder, prices: prices, now: now}
+}
+
+// cacheFor is how long a key or the catalog is believed. A revocation or a
+// delisting on any process is in force everywhere within a second.
+const cacheFor = 500 * time.Millisecond
+
+type cachedKey struct {
+	key   Key
+	app   App
+	until time.Time
+}
+
+// Authenticate finds the app of a key as presented. A key that is missing,
+// malformed, unknown, expired or revoked fails with CodeUnauthorized, always in
+// the same words; that of a suspended app with CodeForbidden (specification,
+// section 5).
+func (s *Service) Authenticate(ctx context.Context, presented string) (App, error) {
+	unauthorized := &Error{Code: CodeUnauthorized, Message: "missing or invalid x-api-key"}
+	if !WellFormedKey(presented) {
+		return App{}, unauthorized
+	}
+	c, err := s.lookUpKey(ctx, HashKey(presented))
+	if CodeOf(err) == CodeNotFound {
+		return App{}, unauthorized
+	}
+	if err != nil {
+		return App{}, err
+	}
+	if !c.key.ValidAt(s.now()) {
+		return App{}, unauthorized
+	}
+	if c.app.Suspended {
+		return App{}, &Error{Code: CodeForbidden, Message: "the app is suspended"}
+	}
+	return c.app, nil
+}
+
+func (s *Service) lookUpKey(ctx context.Context, hash KeyHash) (cachedKey, error) {
+	if v, ok := s.keys.Load(hash); ok {
+		if c, ok := v.(cachedKey); ok && s.now().Before(c.until) {
+			return c, nil
+		}
+	}
+	until := s.now().Add(cacheFor)
+	key, app, err := s.store.AppByKey(ctx, hash)
+	if err == nil && !key.Hash.Equal(hash) {
+		err = notFound("key")
+	}
+	if err != nil {
+		s.keys.Delete(hash)
+		return cachedKey{}, err
+	}
+	c := cachedKey{key: key, app: app, until: until}
+	s.keys.Store(hash, c) // at most as many as there are keys: unknown ones are not kept
+	return c, nil
+}
+
+// CreateUser creates a user of the app (specification, section 4.1).
+func (s *Service) CreateUser(ctx context.Context, u User) (User, error) {
+	return s.store.CreateUser(ctx, u)
+}
+
+// User finds a user of the app (specification, section 4.3).
+func (s *Service) User(ctx context.Context, app AppID, id UserID) (User, error) {
+	return s.store.User(ctx, app, id)
+}
+
+// Users lists users of the app, newest first (specification, section 4.2).
+func (s *Service) Users(ctx context.Context, app AppID, f UserFilter, p Page[User]) ([]User, error) {
+	return s.store.Users(ctx, app, f, p)
+}
+
+// Give records a reward, or answers a repeated request with the stored one
+// (specification, section 4.5). It tells whether it was a replay.
+func (s *Service) Give(ctx context.Context, r NewReward) (Reward, bool, error) {
+	c, err := s.catalog.get(ctx, s.now, s.loadCatalog)
+	if err != nil {
+		return Reward{}, false, err
+	}
+	r.AssetID = c.giftable[r.Symbol]
+	outcome, err := s.recorder.Record(ctx, r)
+	if err != nil {
+		return Reward{}, false, err
+	}
+	return outcome.answer(r)
+}
+
+func (o Outcome) answer(r NewReward) (Reward, bool, error) {
+	switch o.Verdict {
+	case Created:
+		return o.Reward, false, nil
+	case Replay:
+		return o.Reward, true, nil
+	case Conflict:
+		return Reward{}, false, &Error{
+			Code: CodeConflict, Message: "idempotencyKey was already used with a different payload",
+			Details: KeyDetails{r.IdempotencyKey},
+		}
+	case NoSuchUser:
+		return Reward{}, false, notFound("user")
+	case NotGiftable:
+	}
+	return Reward{}, false, &Error{
+		Code: CodeUnprocessable, Message: "assetSymbol is not in the catalog",
+		Details: AssetDetails{r.Symbol},
+	}
+}
+
+// Reward finds a reward of the app (specification, section 4.6).
+func (s *Service) Reward(ctx context.Context, app AppID, id RewardID) (Reward, error) {
+	return s.store.Reward(ctx, app, id)
+}
+
+// Rewards lists rewards of the app, newest first (specification, section 4.7).
+func (s *Service) Rewards(ctx context.Context, app AppID, f RewardFilter, p Page[Reward]) ([]Reward, error) {
+	return s.store.Rewards(ctx, app, f, p)
+}
+
+// Portfolio values what a user holds (specification, section 4.4).
+func (s *Service) Portfolio(ctx context.Context, app AppID, user UserID) (Portfolio, error) {
+	holdings, err := s.store.Holdings(ctx, app, user)
+	if err != nil {
+		return Portfolio{}, err
+	}
+	return Value(holdings, s.prices.Price)
+}
+
+// Catalog lists the assets that can be given now, sorted by symbol
+// (specification, section 4.8).
+func (s *Service) Catalog(ctx context.Context) ([]Asset, error) {
+	c, err := s.catalog.get(ctx, s.now, s.loadCatalog)
+	return c.list, err
+}
+
+type catalog struct {
+	list     []Asset
+	giftable map[string]AssetID // by symbol
+}
+
+func (s *Service) loadCatalog(ctx context.Context) (catalog, error) {
+	assets, err := s.store.Assets(ctx)
+	if err != nil {
+		return catalog{}, err
+	}
+	c := catalog{giftable: make(map[string]AssetID, len(assets))}
+	for _, a := range assets {
+		if a.Enabled {
+			c.list = append(c.list, a)
+			c.giftable[a.Symbol] = a.ID
+		}
+	}
+	return c, nil
+}

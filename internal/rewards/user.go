@@ -1,0 +1,45 @@
+package rewards
+
+import (
+	"time"
+)
+
+// User is a customer of an app, who receives stock (specification, section 2.1).
+type User struct {
+	AppID      AppID
+	ID         UserID
+	Email      string // "" when none was given; unique within the app without regard to ASCII case
+	ExternalID string // "" when none was given; unique within the app
+}
+
+// CreatedAt is when the user was created, to the millisecond.
+func (u User) CreatedAt() time.Time { return u.ID.Time() }
+
+// UserFilter restricts a list of users. Members that are "" do not restrict.
+type UserFilter struct {
+	Email      string
+	ExternalID string
+}
+
+// Limits of a user's members, in characters.
+const (
+	MaxEmail      = 320
+	MaxExternalID = 128
+)
+
+// FoldEmail is the form in which emails are compared: ASCII letters in lower case,
+// all else as it is. It does not depend on an engine's collation.
+func FoldEmail(email string) string { return mapASCII(email, 'A', 'Z', 'a'-'A') }
+
+// UpperSymbol is a symbol with its ASCII letters in upper case.
+func UpperSymbol(symbol string) string { return mapASCII(symbol, 'a', 'z', -('a' - 'A')) }
+
+func mapASCII(s string, from, to byte, shift int) string {
+	b := []byte(s)
+	for i, c := range b {
+		if from <= c && c <= to {
+			b[i] = byte(int(c) + shift)
+		}
+	}
+	return string(b)
+}

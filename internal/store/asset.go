@@ -1,0 +1,93 @@
+package store
+
+import (
+	"context"
+
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+)
+
+const assetColumns = `id, broker_id, symbol, name, enabled, doubt_since, doubt_price`
+
+func scanAsset(row Row) (rewards.Asset, error) {
+	var a rewards.Asset
+	err := row.Scan((*int64)(&a.ID), &a.BrokerID, &a.Symbol, &a.Name, &a.Enabled,
+		toTime{&a.Doubt.Since}, (*int64)(&a.Doubt.Price))
+	return a, err
+}
+
+// Assets implements rewards.Store.
+func (s *Store) Assets(ctx context.Context) ([]rewards.Asset, error) {
+	var assets []rewards.Asset
+	err := s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
+		return tx.Query(ctx, func(row Row) error {
+			a, err := scanAsset(row)
+			assets = append(assets, a)
+			return err
+		}, `SELECT `+assetColumns+` FROM assets ORDER BY symbol`)
+	})
+	return assets, err
+}
+
+// SeedAssets puts assets into the catalog of a store that has none yet; later it
+// changes nothing, so that what an operator disabled stays so.
+func (s *Store) SeedAssets(ctx context.Context, assets []rewards.Asset) error {
+	return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+		var present int
+		found, err := one(ctx, tx, []any{&present}, `SELECT 1 FROM assets LIMIT 1`)
+		if err != nil || found {
+			return err
+		}
+		for _, a := range assets {
+			if _, err := tx.Exec(ctx, `INSERT INTO assets (symbol, name) VALUES (?1, ?2)`, a.Symbol, a.Name); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// SetEnabled takes an asset into the catalog or out of it. It fails with
+// CodeNotFound.
+func (s *Store) SetEnabled(ctx context.Context, symbol string, enabled bool) error {
+	return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+		n, err := tx.Exec(ctx, `UPDATE assets SET enabled = ?2 WHERE symbol = ?1`, symbol, flag(enabled))
+		if err == nil && n == 0 {
+			err = errNoAsset()
+		}
+		return err
+	})
+}
+
+func errNoAsset() error {
+	return &rewards.Error{Code: rewards.CodeNotFound, Message: "no asset of that symbol"}
+}
+
+// ConfirmAsset ends the doubt about an asset's price: the level in doubt is
+// accepted from now on. Without a doubt it changes nothing. It returns the level,
+// and fails with CodeNotFound.
+func (s *Store) ConfirmAsset(ctx context.Context, symbol string) (money.Price, error) {
+	var a rewards.Asset
+	err := s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+		found, err := one(ctx, tx, []any{(*int64)(&a.ID), (*int64)(&a.Doubt.Price)},
+			`SELECT id, doubt_price FROM assets WHERE symbol = ?1`, symbol)
+		if err != nil {
+			return err
+		}
+		if !found {
+			return errNoAsset()
+		}
+		if a.Doubt.Price == 0 {
+			return nil
+		}
+		_, err = tx.Exec(ctx, `UPDATE assets SET doubt_since = 0, doubt_price = 0 WHERE id = ?1`, int64(a.ID))
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `INSERT INTO prices (asset_id, price, traded_at, confirmed_at, accepted)
+			VALUES (?1, 0, 0, 0, ?2) ON CONFLICT (asset_id) DO UPDATE SET accepted = excluded.accepted`,
+			int64(a.ID), int64(a.Doubt.Price))
+		return err
+	})
+	return a.Doubt.Price, err
+}

@@ -1,0 +1,99 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"stockrewards/internal/rewards"
+)
+
+// Engine is what differs between databases. Queries are written once, with
+// numbered marks (?1).
+type Engine interface {
+	// Read runs f over one snapshot of what was committed before.
+	Read(ctx context.Context, f func(context.Context, Tx) error) error
+	// Write runs f in one transaction, alone, and commits it durably when f returns
+	// nil. ctx bounds only the wait for the turn: what has begun is carried through.
+	// It fails with rewards.CodeUnavailable when the database cannot take the write
+	// now or when it is not known whether it was committed; otherwise an error means
+	// that nothing was written.
+	Write(ctx context.Context, f func(context.Context, Tx) error) error
+	// Failed delivers the error after which the process must stop and start anew:
+	// a commit whose outcome is unknown, or a damaged database.
+	Failed() <-chan error
+	// Close waits for running transactions and closes the database.
+	Close() error
+}
+
+// Tx is a running transaction.
+type Tx interface {
+	// Exec runs a statement and tells how many rows it touched.
+	Exec(ctx context.Context, query string, args ...any) (int64, error)
+	// Query calls each for every row.
+	Query(ctx context.Context, each func(Row) error, query string, args ...any) error
+}
+
+// Row is the row under the cursor.
+type Row interface {
+	Scan(dest ...any) error
+}
+
+// one runs a query of at most one row and tells whether there was one.
+func one(ctx context.Context, tx Tx, dest []any, query string, args ...any) (bool, error) {
+	found := false
+	err := tx.Query(ctx, func(row Row) error {
+		found = true
+		return row.Scan(dest...)
+	}, query, args...)
+	return found, err
+}
+
+// idScanner reads an id of 16 bytes, or any other value of fixed length.
+type idScanner struct{ dest []byte }
+
+var _ sql.Scanner = idScanner{}
+
+// Scan implements sql.Scanner.
+func (s idScanner) Scan(value any) error {
+	b, ok := value.([]byte)
+	if !ok || len(b) != len(s.dest) {
+		return fmt.Errorf("store: %d bytes expected, got %v", len(s.dest), value)
+	}
+	copy(s.dest, b)
+	return nil
+}
+
+func toID[T any](id *rewards.ID[T]) sql.Scanner { return idScanner{id[:]} }
+
+// toTime reads a time kept as UTC microseconds; 0 is the zero time.
+type toTime struct{ dest *time.Time }
+
+// Scan implements sql.Scanner.
+func (s toTime) Scan(value any) error {
+	micros, ok := value.(int64)
+	if !ok {
+		return fmt.Errorf("store: a time expected, got %v", value)
+	}
+	*s.dest = time.Time{}
+	if micros != 0 {
+		*s.dest = time.UnixMicro(micros).UTC()
+	}
+	return nil
+}
+
+// micros is a time as it is kept.
+func micros(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMicro()
+}
+
+func flag(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

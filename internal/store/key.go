@@ -1,0 +1,131 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"stockrewards/internal/rewards"
+)
+
+const keyColumns = `app_id, id, hash, label, hint, expires_at, revoked_at`
+
+func scanKey(row Row) (rewards.Key, error) {
+	var k rewards.Key
+	err := row.Scan(toID(&k.AppID), toID(&k.ID), idScanner{k.Hash[:]}, &k.Label, &k.Hint,
+		toTime{&k.ExpiresAt}, toTime{&k.RevokedAt})
+	return k, err
+}
+
+func insertKey(ctx context.Context, tx Tx, k rewards.Key) error {
+	_, err := tx.Exec(ctx, `INSERT INTO keys (`+keyColumns+`) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)`,
+		k.AppID[:], k.ID[:], k.Hash[:], k.Label, k.Hint, micros(k.ExpiresAt), micros(k.RevokedAt))
+	return err
+}
+
+// AppByKey implements rewards.Store.
+func (s *Store) AppByKey(ctx context.Context, hash rewards.KeyHash) (rewards.Key, rewards.App, error) {
+	var k rewards.Key
+	var a rewards.App
+	found := false
+	err := s.engine.Read(ctx, func(ctx context.Context, tx Tx) (err error) {
+		err = tx.Query(ctx, func(row Row) error {
+			k, err = scanKey(row)
+			return err
+		}, `SELECT `+keyColumns+` FROM keys WHERE hash = ?1`, hash[:])
+		if err != nil {
+			return err
+		}
+		found, err = one(ctx, tx, []any{toID(&a.ID), &a.Name, &a.Suspended},
+			`SELECT `+appColumns+` FROM apps WHERE id = ?1`, k.AppID[:])
+		return err
+	})
+	if err == nil && !found {
+		err = &rewards.Error{Code: rewards.CodeNotFound, Message: "no such key"}
+	}
+	return k, a, err
+}
+
+// CreateKey stores another key of an app, named by its id or its name. It fails
+// with CodeNotFound.
+func (s *Store) CreateKey(ctx context.Context, app string, k rewards.Key) (rewards.Key, error) {
+	err := s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+		a, err := findApp(ctx, tx, app)
+		if err != nil {
+			return err
+		}
+		k.AppID, k.ID = a.ID, rewards.NewID[rewards.Key](s.ids)
+		return insertKey(ctx, tx, k)
+	})
+	return k, err
+}
+
+// Keys lists the keys of an app, named by its id or its name, oldest first. It
+// fails with CodeNotFound.
+func (s *Store) Keys(ctx context.Context, app string) ([]rewards.Key, error) {
+	var keys []rewards.Key
+	err := s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
+		a, err := findApp(ctx, tx, app)
+		if err != nil {
+			return err
+		}
+		return tx.Query(ctx, func(row Row) error {
+			k, err := scanKey(row)
+			keys = append(keys, k)
+			return err
+		}, `SELECT `+keyColumns+` FROM keys WHERE app_id = ?1 ORDER BY id`, a.ID[:])
+	})
+	return keys, err
+}
+
+// RotateKey stores a new key of the same app beside an old one, which expires at
+// the given moment unless it does so earlier. It fails with CodeNotFound, and
+// with CodeConflict when the old key is revoked.
+func (s *Store) RotateKey(
+	ctx context.Context, old rewards.KeyID, k rewards.Key, expires time.Time,
+) (rewards.Key, error) {
+	err := s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+		from, err := keyByID(ctx, tx, old)
+		if err != nil {
+			return err
+		}
+		if !from.ValidAt(s.now()) {
+			return &rewards.Error{Code: rewards.CodeConflict, Message: "the key is revoked or expired: create one"}
+		}
+		k.AppID, k.ID, k.Label = from.AppID, rewards.NewID[rewards.Key](s.ids), from.Label
+		if err := insertKey(ctx, tx, k); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `UPDATE keys SET expires_at = ?3
+			WHERE app_id = ?1 AND id = ?2 AND (expires_at = 0 OR expires_at > ?3)`,
+			from.AppID[:], old[:], micros(expires))
+		return err
+	})
+	return k, err
+}
+
+// RevokeKey revokes a key at once; a second time changes nothing. It fails with
+// CodeNotFound.
+func (s *Store) RevokeKey(ctx context.Context, id rewards.KeyID) error {
+	return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+		k, err := keyByID(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `UPDATE keys SET revoked_at = ?3
+			WHERE app_id = ?1 AND id = ?2 AND revoked_at = 0`, k.AppID[:], id[:], micros(s.now()))
+		return err
+	})
+}
+
+func keyByID(ctx context.Context, tx Tx, id rewards.KeyID) (k rewards.Key, err error) {
+	found := false
+	err = tx.Query(ctx, func(row Row) error {
+		found = true
+		k, err = scanKey(row)
+		return err
+	}, `SELECT `+keyColumns+` FROM keys WHERE id = ?1`, id[:])
+	if err == nil && !found {
+		err = &rewards.Error{Code: rewards.CodeNotFound, Message: "no key of that id"}
+	}
+	return k, err
+}

@@ -1,0 +1,67 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"stockrewards/internal/rewards"
+)
+
+// ErrLostLease: another process leads now; what this one meant to write is void.
+var ErrLostLease = errors.New("store: this process does not lead fulfilment any more")
+
+// TakeLease makes the holder the leader for a while, or renews its lease. While
+// another one's lease runs it returns a lease with epoch zero, unless force is
+// set: the caller then knows by other means that no other process lives. A new
+// leader gets a higher epoch, which voids every write of the ones before.
+func (s *Store) TakeLease(ctx context.Context, holder string, ttl time.Duration, force bool) (rewards.Lease, error) {
+	var l rewards.Lease
+	err := s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+		var current rewards.Lease
+		_, err := one(ctx, tx, []any{&current.Holder, &current.Epoch, toTime{&current.Until}},
+			`SELECT holder, epoch, until FROM lease WHERE only = 1`)
+		if err != nil {
+			return err
+		}
+		now := s.now()
+		if current.Holder != holder {
+			if !force && now.Before(current.Until) {
+				return nil
+			}
+			current.Epoch++
+		}
+		l = rewards.Lease{Holder: holder, Epoch: current.Epoch, Until: now.Add(ttl)}
+		_, err = tx.Exec(ctx, `UPDATE lease SET holder = ?1, epoch = ?2, until = ?3 WHERE only = 1`,
+			holder, l.Epoch, micros(l.Until))
+		return err
+	})
+	if err != nil {
+		return rewards.Lease{}, err
+	}
+	return l, nil
+}
+
+// DropLease ends the holder's lease at once, so that another process need not
+// wait. It does nothing when another one leads.
+func (s *Store) DropLease(ctx context.Context, l rewards.Lease) error {
+	return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+		_, err := tx.Exec(ctx, `UPDATE lease SET until = 0 WHERE only = 1 AND holder = ?1 AND epoch = ?2`,
+			l.Holder, l.Epoch)
+		return err
+	})
+}
+
+// writeFenced writes on behalf of the leader: when another one leads, nothing.
+func (s *Store) writeFenced(ctx context.Context, l rewards.Lease, f func(context.Context, Tx) error) error {
+	return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+		var epoch int64
+		if _, err := one(ctx, tx, []any{&epoch}, `SELECT epoch FROM lease WHERE only = 1`); err != nil {
+			return err
+		}
+		if epoch != l.Epoch {
+			return ErrLostLease
+		}
+		return f(ctx, tx)
+	})
+}

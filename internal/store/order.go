@@ -1,0 +1,150 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"stockrewards/internal/rewards"
+)
+
+const orderColumns = `id, client_order_id, asset_id, symbol, notional, house, members_hash, state,
+	attempts, first_attempt_at, next_attempt_at, deadline, broker_id, broker_status, filled_qty,
+	filled_avg_price, filled_at, terminal_since, reason, house_shares, settled_at`
+
+func scanOrder(row Row) (rewards.Order, error) {
+	var o rewards.Order
+	err := row.Scan(toID(&o.ID), &o.ClientOrderID, (*int64)(&o.AssetID), &o.Symbol, (*int64)(&o.Notional),
+		(*int64)(&o.House), idScanner{o.MembersHash[:]}, (*int)(&o.State), &o.Attempts,
+		toTime{&o.FirstAttemptAt}, toTime{&o.NextAttemptAt}, toTime{&o.Deadline}, &o.BrokerID, &o.BrokerStatus,
+		(*int64)(&o.FilledQty), (*int64)(&o.FilledAvgPrice), toTime{&o.FilledAt}, toTime{&o.TerminalSince},
+		&o.Reason, (*int64)(&o.HouseShares), toTime{&o.SettledAt})
+	return o, err
+}
+
+func queryOrders(ctx context.Context, tx Tx, query string, args ...any) ([]rewards.Order, error) {
+	var orders []rewards.Order
+	err := tx.Query(ctx, func(row Row) error {
+		o, err := scanOrder(row)
+		orders = append(orders, o)
+		return err
+	}, query, args...)
+	return orders, err
+}
+
+func (s *Store) readOrders(ctx context.Context, query string, args ...any) (list []rewards.Order, err error) {
+	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
+		list, err = queryOrders(ctx, tx, query, args...)
+		return err
+	})
+	return list, err
+}
+
+// LiveOrders lists the orders that are not final, quarantined ones included, oldest
+// first.
+func (s *Store) LiveOrders(ctx context.Context) ([]rewards.Order, error) {
+	return s.readOrders(ctx, `SELECT `+orderColumns+` FROM orders WHERE state < 6 ORDER BY id`)
+}
+
+// Orders lists orders, newest first; a zero state lists all.
+func (s *Store) Orders(
+	ctx context.Context, state rewards.OrderState, p rewards.Page[rewards.Order],
+) ([]rewards.Order, error) {
+	return s.readOrders(ctx, `SELECT `+orderColumns+` FROM orders
+		WHERE id < ?1 AND (?2 = 0 OR state = ?2) ORDER BY id DESC LIMIT ?3`, before(p.Before), int(state), p.Limit)
+}
+
+// Order finds an order. It fails with CodeNotFound.
+func (s *Store) Order(ctx context.Context, id rewards.OrderID) (o rewards.Order, err error) {
+	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
+		o, err = orderByID(ctx, tx, id)
+		return err
+	})
+	return o, err
+}
+
+// OrdersByClientID finds the orders with these client order ids; those that are
+// not ours are missing.
+func (s *Store) OrdersByClientID(ctx context.Context, ids []string) (map[string]rewards.Order, error) {
+	found := make(map[string]rewards.Order, len(ids))
+	err := s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
+		for _, id := range ids {
+			orders, err := queryOrders(ctx, tx, `SELECT `+orderColumns+` FROM orders WHERE client_order_id = ?1`, id)
+			if err != nil {
+				return err
+			}
+			for _, o := range orders {
+				found[id] = o
+			}
+		}
+		return nil
+	})
+	return found, err
+}
+
+func orderByID(ctx context.Context, tx Tx, id rewards.OrderID) (rewards.Order, error) {
+	orders, err := queryOrders(ctx, tx, `SELECT `+orderColumns+` FROM orders WHERE id = ?1`, id[:])
+	if err != nil {
+		return rewards.Order{}, err
+	}
+	if len(orders) == 0 {
+		return rewards.Order{}, &rewards.Error{Code: rewards.CodeNotFound, Message: "no order of that id"}
+	}
+	return orders[0], nil
+}
+
+// ErrStale: the order is not in the state any more that the caller saw.
+var ErrStale = errors.New("store: the order has changed meanwhile")
+
+// SaveOrder stores what the broker told of an order or what the worker decided
+// about it, provided that it is still in the state from. It fails with ErrStale,
+// with ErrLostLease, and on a transition that is not in the table.
+func (s *Store) SaveOrder(ctx context.Context, l rewards.Lease, from rewards.OrderState, o rewards.Order) error {
+	return s.writeFenced(ctx, l, func(ctx context.Context, tx Tx) error {
+		return updateOrder(ctx, tx, from, o)
+	})
+}
+
+func updateOrder(ctx context.Context, tx Tx, from rewards.OrderState, o rewards.Order) error {
+	if !from.CanBecome(o.State) {
+		return fmt.Errorf("store: order %s cannot become %s from %s", o.ID, o.State, from)
+	}
+	n, err := tx.Exec(ctx, `UPDATE orders SET state = ?3, attempts = ?4, first_attempt_at = ?5,
+		next_attempt_at = ?6, deadline = ?7, broker_id = ?8, broker_status = ?9, filled_qty = ?10,
+		filled_avg_price = ?11, filled_at = ?12, terminal_since = ?13, reason = ?14, house_shares = ?15,
+		settled_at = ?16 WHERE id = ?1 AND state = ?2`,
+		o.ID[:], int(from), int(o.State), o.Attempts, micros(o.FirstAttemptAt), micros(o.NextAttemptAt),
+		micros(o.Deadline), o.BrokerID, o.BrokerStatus, int64(o.FilledQty), int64(o.FilledAvgPrice),
+		micros(o.FilledAt), micros(o.TerminalSince), o.Reason, int64(o.HouseShares), micros(o.SettledAt))
+	if err == nil && n == 0 {
+		err = ErrStale
+	}
+	return err
+}
+
+// Members lists the frozen members of an order in order of arrival.
+func (s *Store) Members(ctx context.Context, id rewards.OrderID) (claims []rewards.Claim, err error) {
+	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
+		claims, err = queryClaims(ctx, tx, id)
+		return err
+	})
+	return claims, err
+}
+
+// queryClaims loads the members of an order with what their rewards have got from
+// earlier orders.
+func queryClaims(ctx context.Context, tx Tx, id rewards.OrderID) ([]rewards.Claim, error) {
+	var claims []rewards.Claim
+	err := tx.Query(ctx, func(row Row) error {
+		var c rewards.Claim
+		err := row.Scan(toID(&c.AppID), toID(&c.RewardID), (*int64)(&c.Amount), toID(&c.UserID),
+			(*int64)(&c.RewardAmount), (*int64)(&c.Booked), (*int64)(&c.BookedShares))
+		claims = append(claims, c)
+		return err
+	}, `SELECT m.app_id, m.reward_id, m.amount, r.user_id, r.amount, r.booked,
+		CASE WHEN r.booked = 0 THEN 0 ELSE coalesce((SELECT sum(a.shares) FROM allocations a
+			WHERE a.app_id = m.app_id AND a.reward_id = m.reward_id AND a.order_id < m.order_id), 0) END
+		FROM order_rewards m JOIN rewards r ON r.app_id = m.app_id AND r.id = m.reward_id
+		WHERE m.order_id = ?1 ORDER BY m.position`, id[:])
+	return claims, err
+}

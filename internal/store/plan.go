@@ -1,0 +1,153 @@
+package store
+
+import (
+	"context"
+	"encoding/hex"
+	"io"
+	"time"
+
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+)
+
+// Pools lists the assets that rewards wait for, each with the time of the reward
+// that has waited longest, oldest first. Rewards of suspended apps do not count,
+// and an asset with a quarantined order is marked as blocked.
+func (s *Store) Pools(ctx context.Context) ([]rewards.Pool, error) {
+	var pools []rewards.Pool
+	err := s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
+		return tx.Query(ctx, func(row Row) error {
+			var p rewards.Pool
+			var oldest rewards.RewardID
+			err := row.Scan((*int64)(&p.Asset.ID), &p.Asset.Symbol, toTime{&p.Asset.Doubt.Since}, &p.Blocked,
+				toID(&oldest))
+			p.Oldest = oldest.Time()
+			pools = append(pools, p)
+			return err
+		}, `WITH RECURSIVE waiting (asset_id) AS (
+				SELECT min(asset_id) FROM rewards WHERE waiting = 1
+				UNION ALL
+				SELECT (SELECT min(r.asset_id) FROM rewards r WHERE r.waiting = 1 AND r.asset_id > w.asset_id)
+				  FROM waiting w WHERE w.asset_id IS NOT NULL
+			), pools AS (
+				SELECT asset_id, (SELECT r.id FROM rewards r JOIN apps a ON a.id = r.app_id
+					WHERE r.asset_id = w.asset_id AND r.waiting = 1 AND a.suspended = 0
+					ORDER BY r.id LIMIT 1) AS oldest
+				  FROM waiting w WHERE asset_id IS NOT NULL
+			)
+			SELECT p.asset_id, a.symbol, a.doubt_since,
+				EXISTS (SELECT 1 FROM orders o WHERE o.state = 4 AND o.asset_id = p.asset_id), p.oldest
+			  FROM pools p JOIN assets a ON a.id = p.asset_id WHERE p.oldest IS NOT NULL ORDER BY p.oldest`)
+	})
+	return pools, err
+}
+
+// PlanOrder pools the rewards that wait for an asset into an order and stores it
+// with its frozen members, or tells why it is to wait. It fails with ErrLostLease.
+func (s *Store) PlanOrder(ctx context.Context, l rewards.Lease, r rewards.PlanRequest) (
+	o rewards.Order, hold rewards.Hold, err error,
+) {
+	err = s.writeFenced(ctx, l, func(ctx context.Context, tx Tx) error {
+		limits, err := s.limits(ctx, tx, r)
+		if err != nil {
+			return err
+		}
+		waiting, err := queryWaiting(ctx, tx, r.Asset.ID)
+		if err != nil {
+			return err
+		}
+		var plan rewards.Plan
+		if plan, hold, err = rewards.PlanOrder(waiting, limits); err != nil || hold != rewards.NoHold {
+			return err
+		}
+		o, err = s.insertOrder(ctx, tx, r, plan)
+		return err
+	})
+	return o, hold, err
+}
+
+// limits are the request's limits less what was ordered today.
+func (s *Store) limits(ctx context.Context, tx Tx, r rewards.PlanRequest) (rewards.PlanLimits, error) {
+	var notional, house money.USD
+	_, err := one(ctx, tx, []any{(*int64)(&notional), (*int64)(&house)},
+		`SELECT notional, house FROM spending WHERE day = ?1`, s.today())
+	r.Limits.DailyLeft -= notional
+	r.Limits.HouseLeft -= house
+	return r.Limits, err
+}
+
+const day = 24 * time.Hour
+
+func (s *Store) today() int64 { return micros(s.now().UTC().Truncate(day)) }
+
+func queryWaiting(ctx context.Context, tx Tx, asset rewards.AssetID) ([]rewards.Waiting, error) {
+	var waiting []rewards.Waiting
+	err := tx.Query(ctx, func(row Row) error {
+		var w rewards.Waiting
+		err := row.Scan(toID(&w.AppID), toID(&w.RewardID), (*int64)(&w.Pending))
+		waiting = append(waiting, w)
+		return err
+	}, `SELECT r.app_id, r.id, r.amount - r.booked FROM rewards r JOIN apps a ON a.id = r.app_id
+		WHERE r.asset_id = ?1 AND r.waiting = 1 AND a.suspended = 0 ORDER BY r.id LIMIT ?2`,
+		int64(asset), rewards.MaxMembers)
+	return waiting, err
+}
+
+const clientOrderIDBytes = 12
+
+func (s *Store) insertOrder(ctx context.Context, tx Tx, r rewards.PlanRequest, p rewards.Plan) (rewards.Order, error) {
+	random := make([]byte, clientOrderIDBytes)
+	if _, err := io.ReadFull(s.random, random); err != nil {
+		return rewards.Order{}, err
+	}
+	o := rewards.Order{
+		ID: rewards.NewID[rewards.Order](s.ids), ClientOrderID: r.ClientOrderIDPrefix + hex.EncodeToString(random),
+		AssetID: r.Asset.ID, Symbol: r.Asset.Symbol, Notional: p.Notional, House: p.House,
+		MembersHash: rewards.HashMembers(p.Members), State: rewards.OrderPlanned,
+	}
+	_, err := tx.Exec(ctx, `INSERT INTO orders (id, client_order_id, asset_id, symbol, notional, house,
+		members_hash, state) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)`, o.ID[:], o.ClientOrderID,
+		int64(o.AssetID), o.Symbol, int64(o.Notional), int64(o.House), o.MembersHash[:], int(o.State))
+	if err != nil {
+		return o, err
+	}
+	for i, m := range p.Members {
+		if err := insertMember(ctx, tx, o.ID, i, m); err != nil {
+			return o, err
+		}
+	}
+	_, err = tx.Exec(ctx, `INSERT INTO spending (day, notional, house) VALUES (?1, ?2, ?3)
+		ON CONFLICT (day) DO UPDATE SET notional = spending.notional + excluded.notional,
+		house = spending.house + excluded.house`, s.today(), int64(o.Notional), int64(o.House))
+	return o, err
+}
+
+// insertMember freezes a member of an order; its reward waits no more.
+func insertMember(ctx context.Context, tx Tx, order rewards.OrderID, position int, m rewards.Member) error {
+	_, err := tx.Exec(ctx, `INSERT INTO order_rewards (order_id, position, app_id, reward_id, amount)
+		VALUES (?1, ?2, ?3, ?4, ?5)`, order[:], position, m.AppID[:], m.RewardID[:], int64(m.Amount))
+	if err != nil {
+		return err
+	}
+	n, err := tx.Exec(ctx, `UPDATE rewards SET status = 2, waiting = 0
+		WHERE app_id = ?1 AND id = ?2 AND waiting = 1 AND status IN (1, 2)`, m.AppID[:], m.RewardID[:])
+	if err == nil && n != 1 {
+		err = ErrStale
+	}
+	return err
+}
+
+// BeginAttempt counts a send of an order before it is made: after a crash the
+// order is known to have been sent, perhaps. It fails with ErrStale and ErrLostLease.
+func (s *Store) BeginAttempt(
+	ctx context.Context, l rewards.Lease, o rewards.Order, next, deadline time.Time,
+) (rewards.Order, error) {
+	from, now := o.State, s.now()
+	o.State = rewards.OrderSubmitted
+	o.Attempts++
+	o.NextAttemptAt = next
+	if o.FirstAttemptAt.IsZero() {
+		o.FirstAttemptAt, o.Deadline = now, deadline
+	}
+	return o, s.SaveOrder(ctx, l, from, o)
+}

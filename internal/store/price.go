@@ -1,0 +1,64 @@
+package store
+
+import (
+	"context"
+
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+)
+
+// QuotedAssets lists the assets whose prices are needed, those that were ever
+// given, and what is stored of their prices, in the same order.
+func (s *Store) QuotedAssets(ctx context.Context) ([]rewards.Asset, []rewards.Quote, error) {
+	var assets []rewards.Asset
+	var quotes []rewards.Quote
+	err := s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
+		return tx.Query(ctx, func(row Row) error {
+			var q rewards.Quote
+			a, err := scanAsset(suffixed{row, []any{
+				(*int64)(&q.Price), toTime{&q.TradedAt}, toTime{&q.ConfirmedAt}, (*int64)(&q.Accepted),
+			}})
+			q.AssetID = a.ID
+			assets, quotes = append(assets, a), append(quotes, q)
+			return err
+		}, `SELECT a.id, a.broker_id, a.symbol, a.name, a.enabled, a.doubt_since, a.doubt_price,
+			coalesce(p.price, 0), coalesce(p.traded_at, 0), coalesce(p.confirmed_at, 0), coalesce(p.accepted, 0)
+			FROM assets a LEFT JOIN prices p ON p.asset_id = a.id
+			WHERE a.used = 1 ORDER BY a.symbol`)
+	})
+	return assets, quotes, err
+}
+
+// suffixed is a row whose last columns are read apart from a noun's own.
+type suffixed struct {
+	Row
+	last []any
+}
+
+// Scan implements Row.
+func (x suffixed) Scan(dest ...any) error { return x.Row.Scan(append(dest, x.last...)...) }
+
+// SaveQuotes stores prices; what was accepted by an operator stays.
+func (s *Store) SaveQuotes(ctx context.Context, quotes []rewards.Quote) error {
+	return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+		for _, q := range quotes {
+			if _, err := tx.Exec(ctx, `INSERT INTO prices (asset_id, price, traded_at, confirmed_at)
+				VALUES (?1, ?2, ?3, ?4) ON CONFLICT (asset_id) DO UPDATE SET
+				price = excluded.price, traded_at = excluded.traded_at, confirmed_at = excluded.confirmed_at`,
+				int64(q.AssetID), int64(q.Price), micros(q.TradedAt), micros(q.ConfirmedAt)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// DoubtAsset stops the ordering and valuing of an asset because of a price; an
+// older doubt stays.
+func (s *Store) DoubtAsset(ctx context.Context, id rewards.AssetID, price money.Price) error {
+	return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+		_, err := tx.Exec(ctx, `UPDATE assets SET doubt_since = ?2, doubt_price = ?3
+			WHERE id = ?1 AND doubt_since = 0`, int64(id), micros(s.now()), int64(price))
+		return err
+	})
+}

@@ -1,0 +1,110 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"stockrewards/internal/rewards"
+)
+
+// RecordRewards answers requests to give stock in one transaction, as if they had
+// come one by one in the order given: also when a key stands twice among them or
+// its first copy is refused. An error means that none of them was stored (or, with
+// CodeUnavailable, that it is not known); a single row that cannot be stored fails
+// them all, and the caller tries them in smaller groups.
+func (s *Store) RecordRewards(ctx context.Context, batch []rewards.NewReward) ([]rewards.Outcome, error) {
+	outcomes := make([]rewards.Outcome, len(batch))
+	err := s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+		for i, r := range batch {
+			outcome, err := s.record(ctx, tx, r)
+			if err != nil {
+				return fmt.Errorf("store: record reward: %w", err)
+			}
+			outcomes[i] = outcome
+		}
+		return s.markUsed(ctx, tx, outcomes)
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range outcomes {
+		if o.Verdict == rewards.Created {
+			s.used.Store(o.Reward.AssetID, true)
+		}
+	}
+	return outcomes, nil
+}
+
+// markUsed makes the prices of newly given assets needed.
+func (s *Store) markUsed(ctx context.Context, tx Tx, outcomes []rewards.Outcome) error {
+	marked := make(map[rewards.AssetID]bool)
+	for _, o := range outcomes {
+		asset := o.Reward.AssetID
+		if _, known := s.used.Load(asset); known || o.Verdict != rewards.Created || marked[asset] {
+			continue
+		}
+		marked[asset] = true
+		_, err := tx.Exec(ctx, `UPDATE assets SET used = 1 WHERE id = ?1 AND used = 0`, int64(asset))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// record decides on one request, in the order of the verdicts.
+func (s *Store) record(ctx context.Context, tx Tx, r rewards.NewReward) (rewards.Outcome, error) {
+	outcome, found, err := replay(ctx, tx, r)
+	if err != nil || found {
+		return outcome, err
+	}
+	var exists int
+	found, err = one(ctx, tx, []any{&exists},
+		`SELECT 1 FROM users WHERE app_id = ?1 AND id = ?2`, r.AppID[:], r.UserID[:])
+	if err != nil {
+		return outcome, err
+	}
+	if !found {
+		return rewards.Outcome{Verdict: rewards.NoSuchUser}, nil
+	}
+	if r.AssetID == 0 {
+		return rewards.Outcome{Verdict: rewards.NotGiftable}, nil
+	}
+	stored := rewards.Reward{
+		AppID: r.AppID, ID: rewards.NewID[rewards.Reward](s.ids), UserID: r.UserID,
+		IdempotencyKey: r.IdempotencyKey, Amount: r.Amount, AssetID: r.AssetID, Symbol: r.Symbol,
+		Source: r.Source, Metadata: r.Metadata, Status: rewards.Recorded,
+	}
+	_, err = tx.Exec(ctx, `INSERT INTO rewards (app_id, id, user_id, idempotency_key, fingerprint, amount,
+		asset_id, symbol, source, metadata) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`,
+		r.AppID[:], stored.ID[:], r.UserID[:], r.IdempotencyKey, r.Fingerprint[:], int64(r.Amount),
+		int64(r.AssetID), r.Symbol, r.Source, r.Metadata)
+	return rewards.Outcome{Verdict: rewards.Created, Reward: stored}, err
+}
+
+// replay looks the key up and compares what was asked for under it.
+func replay(ctx context.Context, tx Tx, r rewards.NewReward) (o rewards.Outcome, found bool, err error) {
+	var fingerprint rewards.Fingerprint
+	err = tx.Query(ctx, func(row Row) error {
+		found = true
+		o.Reward, err = scanReward(prefixed{row, []any{idScanner{fingerprint[:]}}})
+		return err
+	}, `SELECT fingerprint, `+rewardColumns+` FROM rewards WHERE app_id = ?1 AND idempotency_key = ?2`,
+		r.AppID[:], r.IdempotencyKey)
+	o.Verdict = rewards.Replay
+	if found && fingerprint != r.Fingerprint {
+		o = rewards.Outcome{Verdict: rewards.Conflict}
+	}
+	return o, found, err
+}
+
+// prefixed is a row whose first columns are read apart from a noun's own.
+type prefixed struct {
+	Row
+	first []any
+}
+
+// Scan implements Row.
+func (p prefixed) Scan(dest ...any) error {
+	return p.Row.Scan(append(p.first[:len(p.first):len(p.first)], dest...)...)
+}

@@ -1,0 +1,51 @@
+package store
+
+import (
+	"context"
+
+	"stockrewards/internal/rewards"
+)
+
+// ResolveOrder records what an operator decided about a quarantined order, to be
+// booked by the worker. The same decision a second time changes nothing. It fails
+// with CodeNotFound, and with CodeConflict when the order is not quarantined or
+// was decided otherwise.
+func (s *Store) ResolveOrder(ctx context.Context, id rewards.OrderID, r rewards.Resolution) error {
+	return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+		o, err := orderByID(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if before, found, err := findResolution(ctx, tx, id); err != nil || found {
+			if err == nil && !before.Same(r) {
+				err = &rewards.Error{Code: rewards.CodeConflict, Message: "the order was resolved otherwise before"}
+			}
+			return err
+		}
+		resolved, err := o.Resolve(r)
+		if err != nil {
+			return err
+		}
+		if err := updateOrder(ctx, tx, o.State, resolved); err != nil {
+			return err
+		}
+		_, err = tx.Exec(ctx, `INSERT INTO order_resolutions (order_id, filled_qty, price, reason, at)
+			VALUES (?1, ?2, ?3, ?4, ?5)`, id[:], int64(r.FilledQty), int64(r.Price), r.Reason, micros(s.now()))
+		return err
+	})
+}
+
+func findResolution(ctx context.Context, tx Tx, id rewards.OrderID) (r rewards.Resolution, found bool, err error) {
+	found, err = one(ctx, tx, []any{(*int64)(&r.FilledQty), (*int64)(&r.Price), &r.Reason},
+		`SELECT filled_qty, price, reason FROM order_resolutions WHERE order_id = ?1`, id[:])
+	return r, found, err
+}
+
+// Resolution reads what an operator decided about an order; false when nothing.
+func (s *Store) Resolution(ctx context.Context, id rewards.OrderID) (r rewards.Resolution, found bool, err error) {
+	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
+		r, found, err = findResolution(ctx, tx, id)
+		return err
+	})
+	return r, found, err
+}

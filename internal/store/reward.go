@@ -1,0 +1,88 @@
+package store
+
+import (
+	"context"
+
+	"stockrewards/internal/rewards"
+)
+
+const rewardColumns = `app_id, id, user_id, idempotency_key, amount, asset_id, symbol, source,
+	metadata, status, booked, executed_at, failure_reason`
+
+func scanReward(row Row) (rewards.Reward, error) {
+	var r rewards.Reward
+	err := row.Scan(toID(&r.AppID), toID(&r.ID), toID(&r.UserID), &r.IdempotencyKey, (*int64)(&r.Amount),
+		(*int64)(&r.AssetID), &r.Symbol, &r.Source, &r.Metadata, (*int)(&r.Status), (*int64)(&r.Booked),
+		toTime{&r.ExecutedAt}, &r.FailureReason)
+	return r, err
+}
+
+// Reward implements rewards.Store.
+func (s *Store) Reward(ctx context.Context, app rewards.AppID, id rewards.RewardID) (rewards.Reward, error) {
+	list, err := s.queryRewards(ctx,
+		`SELECT `+rewardColumns+` FROM rewards WHERE app_id = ?1 AND id = ?2`, app[:], id[:])
+	if err != nil {
+		return rewards.Reward{}, err
+	}
+	if len(list) == 0 {
+		return rewards.Reward{}, &rewards.Error{Code: rewards.CodeNotFound, Message: "reward not found"}
+	}
+	return list[0], nil
+}
+
+// Rewards implements rewards.Store. Each filter has its index, in the list's order.
+func (s *Store) Rewards(
+	ctx context.Context, app rewards.AppID, f rewards.RewardFilter, p rewards.Page[rewards.Reward],
+) ([]rewards.Reward, error) {
+	const list = `SELECT ` + rewardColumns + ` FROM rewards WHERE app_id = ?1 AND id < ?2`
+	const newestFirst = ` ORDER BY id DESC LIMIT ?3`
+	from := before(p.Before)
+	switch {
+	case f.UserID.IsZero() && f.Status == 0:
+		return s.queryRewards(ctx, list+newestFirst, app[:], from, p.Limit)
+	case f.UserID.IsZero():
+		return s.queryRewards(ctx, list+` AND status = ?4`+newestFirst, app[:], from, p.Limit, int(f.Status))
+	case f.Status == 0:
+		return s.queryRewards(ctx, list+` AND user_id = ?4`+newestFirst, app[:], from, p.Limit, f.UserID[:])
+	default:
+		// A user's rewards are few next to an app's: +status keeps to the user's index.
+		return s.queryRewards(ctx, list+` AND user_id = ?4 AND +status = ?5`+newestFirst,
+			app[:], from, p.Limit, f.UserID[:], int(f.Status))
+	}
+}
+
+func (s *Store) queryRewards(ctx context.Context, query string, args ...any) ([]rewards.Reward, error) {
+	var list []rewards.Reward
+	err := s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
+		return tx.Query(ctx, func(row Row) error {
+			r, err := scanReward(row)
+			list = append(list, r)
+			return err
+		}, query, args...)
+	})
+	return list, err
+}
+
+// Holdings implements rewards.Store.
+func (s *Store) Holdings(
+	ctx context.Context, app rewards.AppID, user rewards.UserID,
+) (list []rewards.Holding, err error) {
+	found := false
+	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
+		if _, found, err = findUser(ctx, tx, userByID, app[:], user[:]); err != nil || !found {
+			return err
+		}
+		return tx.Query(ctx, func(row Row) error {
+			var h rewards.Holding
+			err := row.Scan((*int64)(&h.AssetID), &h.Symbol, (*int64)(&h.Quantity), (*int64)(&h.CostBasis))
+			list = append(list, h)
+			return err
+		}, `SELECT h.asset_id, a.symbol, h.quantity, h.cost_basis
+			  FROM holdings h JOIN assets a ON a.id = h.asset_id
+			 WHERE h.app_id = ?1 AND h.user_id = ?2 ORDER BY a.symbol`, app[:], user[:])
+	})
+	if err == nil && !found {
+		err = errNoUser()
+	}
+	return list, err
+}

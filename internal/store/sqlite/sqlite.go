@@ -1,0 +1,219 @@
+// Package sqlite is the embedded engine: one SQLite file in WAL mode, every commit
+// synced, one writer and a pool of readers beside it. It promises that a commit
+// that returned is durable, and that the process stops when a commit's outcome is
+// not known. Never open the live file by other means: closing it would drop
+// SQLite's locks.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+
+	_ "modernc.org/sqlite" // the driver
+
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
+)
+
+// Options says how to open a database.
+type Options struct {
+	// Connections is how many connections there are: one writer and readers beside
+	// it. One connection serves both. Zero: one writer and a reader per core.
+	Connections int
+}
+
+// Memory is the path of a database that lives in memory, on one connection.
+const Memory = ":memory:"
+
+// Engine is the SQLite engine.
+type Engine struct {
+	writer  *pool
+	readers *pool // the writer's pool when there is one connection
+	db      []*sql.DB
+	failed  chan error
+	dead    atomic.Bool // after a fatal error nothing is written any more
+}
+
+var _ store.Engine = (*Engine)(nil)
+
+// Open opens the file, makes it when there is none (mode 0600), and brings its
+// schema up to date. A schema of a newer version is refused.
+func Open(ctx context.Context, path string, o Options) (*Engine, error) {
+	if o.Connections == 0 {
+		o.Connections = 1 + max(2, runtime.GOMAXPROCS(0))
+	}
+	if path == Memory {
+		o.Connections = 1
+	} else if err := prepareFile(path); err != nil {
+		return nil, err
+	}
+	e := &Engine{failed: make(chan error, 1)}
+	if err := e.open(ctx, path, o); err != nil {
+		return nil, errors.Join(err, e.Close())
+	}
+	return e, nil
+}
+
+func (e *Engine) open(ctx context.Context, path string, o Options) (err error) {
+	db, err := e.connect(ctx, path, false)
+	if err != nil {
+		return err
+	}
+	if err := checkLibrary(ctx, db); err != nil {
+		return err
+	}
+	if err := migrate(ctx, db, path); err != nil {
+		return err
+	}
+	if e.writer, err = newPool(ctx, db, 1); err != nil {
+		return err
+	}
+	if o.Connections == 1 {
+		e.readers = e.writer
+		return nil
+	}
+	if db, err = e.connect(ctx, path, true); err != nil {
+		return err
+	}
+	e.readers, err = newPool(ctx, db, o.Connections-1)
+	return err
+}
+
+// connect opens a handle whose connections all have the settings of the engine.
+func (e *Engine) connect(ctx context.Context, path string, readOnly bool) (*sql.DB, error) {
+	pragmas := url.Values{"_pragma": {
+		"busy_timeout(5000)", // other processes write in short transactions
+		"journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "mmap_size(0)",
+		"cache_size(-8000)", "journal_size_limit(67108864)", "temp_store(MEMORY)",
+	}}
+	if readOnly {
+		pragmas.Add("_pragma", "query_only(1)")
+	}
+	name := path
+	if path != Memory {
+		name = (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}).String()
+	}
+	db, err := sql.Open("sqlite", name+"?"+pragmas.Encode())
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: open %s: %w", path, err)
+	}
+	e.db = append(e.db, db)
+	if path == Memory {
+		db.SetMaxOpenConns(1)
+	}
+	if err := db.PingContext(ctx); err != nil {
+		return nil, fmt.Errorf("sqlite: open %s: %w", path, err)
+	}
+	return db, nil
+}
+
+// prepareFile makes a new database file that only its owner can read. It never
+// opens one that exists.
+func prepareFile(path string) error {
+	const ownerOnly = 0o600
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, ownerOnly)
+	if errors.Is(err, os.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("sqlite: create the database: %w", err)
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return syncFolder(filepath.Dir(path))
+}
+
+// syncFolder makes the names in a folder durable.
+func syncFolder(path string) error {
+	folder, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
+}
+
+// oldestLibrary is the first SQLite without the WAL-reset bug, which could corrupt
+// a database that two connections write to.
+const oldestLibrary = "3.51.3"
+
+func checkLibrary(ctx context.Context, db *sql.DB) error {
+	var version string
+	if err := db.QueryRowContext(ctx, `SELECT sqlite_version()`).Scan(&version); err != nil {
+		return fmt.Errorf("sqlite: %w", err)
+	}
+	if olderVersion(version, oldestLibrary) {
+		return fmt.Errorf("sqlite: the library is %s; %s or newer is needed", version, oldestLibrary)
+	}
+	return nil
+}
+
+func olderVersion(version, than string) bool {
+	a, b := strings.Split(version, "."), strings.Split(than, ".")
+	for i := range min(len(a), len(b)) {
+		if len(a[i]) != len(b[i]) {
+			return len(a[i]) < len(b[i])
+		}
+		if a[i] != b[i] {
+			return a[i] < b[i]
+		}
+	}
+	return len(a) < len(b)
+}
+
+// Read implements store.Engine.
+func (e *Engine) Read(ctx context.Context, f func(context.Context, store.Tx) error) error {
+	s, err := e.readers.take(ctx)
+	if err != nil {
+		return busy(err)
+	}
+	defer e.readers.give(s)
+	return classify(s.run(context.WithoutCancel(ctx), "BEGIN", f))
+}
+
+// Write implements store.Engine.
+func (e *Engine) Write(ctx context.Context, f func(context.Context, store.Tx) error) error {
+	s, err := e.writer.take(ctx)
+	if err != nil {
+		return busy(err)
+	}
+	defer e.writer.give(s)
+	if e.dead.Load() {
+		return rewards.Unavailable("the service is stopping after an I/O error", nil)
+	}
+	err = s.run(context.WithoutCancel(ctx), "BEGIN IMMEDIATE", f)
+	if fatal(err) && !e.dead.Swap(true) {
+		e.failed <- err
+	}
+	return classify(err)
+}
+
+func busy(err error) error {
+	return rewards.Unavailable("the database is busy", err)
+}
+
+// Failed implements store.Engine.
+func (e *Engine) Failed() <-chan error { return e.failed }
+
+// Close implements store.Engine.
+func (e *Engine) Close() error {
+	if e.writer != nil {
+		e.writer.close()
+	}
+	if e.readers != nil && e.readers != e.writer {
+		e.readers.close()
+	}
+	var errs []error
+	for _, db := range e.db {
+		errs = append(errs, db.Close())
+	}
+	return errors.Join(errs...)
+}

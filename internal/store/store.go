@@ -1,0 +1,195 @@
+// Package store keeps everything durable: the SQL, once, for every engine. It
+// promises that each method is one atomic step and that the app id comes first in
+// every query for a client. It takes no decision of its own: it loads, asks package
+// rewards, and writes. Read engine.go for what an engine provides, and
+// storetest for the contract.
+package store
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"stockrewards/internal/rewards"
+)
+
+// Store is the books of one installation. It is safe for concurrent use.
+type Store struct {
+	engine Engine
+	ids    *rewards.IDs
+	now    func() time.Time
+	random io.Reader
+
+	used sync.Map // rewards.AssetID -> true: known to be marked as used
+}
+
+// New makes a store on an opened engine. The clock and the randomness are given,
+// so that a run can be repeated.
+func New(ctx context.Context, engine Engine, now func() time.Time, random io.Reader) (*Store, error) {
+	s := &Store{engine: engine, ids: rewards.NewIDs(now, random), now: now, random: random}
+	newest, err := s.newestID(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !newest.IsZero() {
+		s.ids.StartAfter(newest)
+	}
+	return s, nil
+}
+
+// Close closes the engine.
+func (s *Store) Close() error { return s.engine.Close() }
+
+// Failed delivers the error after which the process must stop (see Engine).
+func (s *Store) Failed() <-chan error { return s.engine.Failed() }
+
+// newestID is when the newest row whose order matters was made.
+func (s *Store) newestID(ctx context.Context) (time.Time, error) {
+	var newest time.Time
+	look := func(row Row) error {
+		var id rewards.ID[struct{}]
+		if err := row.Scan(toID(&id)); err != nil {
+			return err
+		}
+		if t := id.Time(); t.After(newest) {
+			newest = t
+		}
+		return nil
+	}
+	err := s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
+		for _, query := range []string{
+			`SELECT id FROM orders ORDER BY id DESC LIMIT 1`,
+			`SELECT id FROM (SELECT (SELECT r.id FROM rewards r WHERE r.app_id = a.id
+				ORDER BY r.id DESC LIMIT 1) AS id FROM apps a) AS newest WHERE id IS NOT NULL`,
+			`SELECT id FROM (SELECT (SELECT u.id FROM users u WHERE u.app_id = a.id
+				ORDER BY u.id DESC LIMIT 1) AS id FROM apps a) AS newest WHERE id IS NOT NULL`,
+		} {
+			if err := tx.Query(ctx, look, query); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return newest, err
+}
+
+// The names of the settings.
+const (
+	settingInstallation  = "installation_id"
+	settingBrokerKind    = "broker_kind"
+	settingBrokerAccount = "broker_account"
+	settingCursorKey     = "cursor_key"
+	settingPaused        = "paused"
+	settingMarketHours   = "market_hours"
+	settingReconciled    = "reconciled_until"
+)
+
+// Setting reads a stored setting; "" when there is none.
+func setting(ctx context.Context, tx Tx, name string) (string, error) {
+	var value string
+	_, err := one(ctx, tx, []any{&value}, `SELECT value FROM settings WHERE name = ?1`, name)
+	return value, err
+}
+
+func setSetting(ctx context.Context, tx Tx, name, value string) error {
+	_, err := tx.Exec(ctx, `INSERT INTO settings (name, value) VALUES (?1, ?2)
+		ON CONFLICT (name) DO UPDATE SET value = excluded.value`, name, value)
+	return err
+}
+
+// Installation is what a store is pinned to at its first start.
+type Installation struct {
+	ID            string // random; part of every client order id
+	BrokerKind    string // "paper" or "alpaca"; "" until the first start of serve
+	BrokerAccount string // the broker's identifier of the account
+	CursorKey     []byte // authenticates the cursors of lists
+}
+
+const randomSettingBytes = 32
+
+// Installation reads the pins, and makes the installation's own the first time.
+func (s *Store) Installation(ctx context.Context) (Installation, error) {
+	in, err := s.readInstallation(ctx)
+	if err != nil || in.ID != "" {
+		return in, err
+	}
+	err = s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+		if id, err := setting(ctx, tx, settingInstallation); err != nil || id != "" {
+			return err
+		}
+		secret := make([]byte, randomSettingBytes)
+		if _, err := io.ReadFull(s.random, secret); err != nil {
+			return err
+		}
+		if err := setSetting(ctx, tx, settingCursorKey, hex.EncodeToString(secret)); err != nil {
+			return err
+		}
+		const idBytes = 6
+		if _, err := io.ReadFull(s.random, secret[:idBytes]); err != nil {
+			return err
+		}
+		return setSetting(ctx, tx, settingInstallation, hex.EncodeToString(secret[:idBytes]))
+	})
+	if err != nil {
+		return Installation{}, err
+	}
+	return s.readInstallation(ctx)
+}
+
+func (s *Store) readInstallation(ctx context.Context) (Installation, error) {
+	var in Installation
+	err := s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
+		return tx.Query(ctx, func(row Row) error {
+			var name, value string
+			if err := row.Scan(&name, &value); err != nil {
+				return err
+			}
+			return in.set(name, value)
+		}, `SELECT name, value FROM settings`)
+	})
+	return in, err
+}
+
+func (in *Installation) set(name, value string) (err error) {
+	switch name {
+	case settingInstallation:
+		in.ID = value
+	case settingBrokerKind:
+		in.BrokerKind = value
+	case settingBrokerAccount:
+		in.BrokerAccount = value
+	case settingCursorKey:
+		in.CursorKey, err = hex.DecodeString(value)
+	}
+	return err
+}
+
+// PinBroker binds the store to a broker's account the first time and compares
+// afterwards. Another broker or account fails: its books are not ours.
+func (s *Store) PinBroker(ctx context.Context, kind, account string) error {
+	return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+		pinnedKind, err := setting(ctx, tx, settingBrokerKind)
+		if err != nil {
+			return err
+		}
+		pinnedAccount, err := setting(ctx, tx, settingBrokerAccount)
+		if err != nil {
+			return err
+		}
+		if pinnedKind == "" && pinnedAccount == "" {
+			if err := setSetting(ctx, tx, settingBrokerKind, kind); err != nil {
+				return err
+			}
+			return setSetting(ctx, tx, settingBrokerAccount, account)
+		}
+		if pinnedKind != kind || pinnedAccount != account {
+			return fmt.Errorf(
+				"this store belongs to the account %s of the broker %q, not to the account %s of %q: "+
+					"start with the broker that holds its stock", pinnedAccount, pinnedKind, account, kind)
+		}
+		return nil
+	})
+}
