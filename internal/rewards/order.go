@@ -168,7 +168,7 @@ func (o Order) Merge(b BrokerOrder, now time.Time) (Order, error) {
 	if err := o.check(b); err != nil {
 		return o, err
 	}
-	phase, known := PhaseOf(b.Status), PhaseOf(o.BrokerStatus)
+	before, phase, known := o, PhaseOf(b.Status), PhaseOf(o.BrokerStatus)
 	ended := known == PhaseEnded || known == PhaseFilled
 	o.State, o.BrokerID = OrderOpen, b.ID
 	switch {
@@ -180,7 +180,7 @@ func (o Order) Merge(b BrokerOrder, now time.Time) (Order, error) {
 		return o, nil
 	}
 	if b.FilledQty < o.FilledQty {
-		return o, contradiction("filled quantity fell from %s to %s", o.FilledQty, b.FilledQty)
+		return before, contradiction("filled quantity fell from %s to %s", o.FilledQty, b.FilledQty)
 	}
 	if !ended || b.Status != o.BrokerStatus || b.FilledQty != o.FilledQty {
 		o.TerminalSince = now

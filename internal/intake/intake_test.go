@@ -1,0 +1,228 @@
+package intake_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"stockrewards/internal/intake"
+	"stockrewards/internal/rewards"
+)
+
+// gate is a store that commits when it is let: it shows how requests are batched.
+// The real store is behind the intake in the tests of package api and test/.
+type gate struct {
+	enter   chan int // the size of the batch that arrives
+	leave   chan error
+	mu      sync.Mutex
+	batches []int
+}
+
+func newGate() *gate { return &gate{enter: make(chan int), leave: make(chan error)} }
+
+func (g *gate) RecordRewards(_ context.Context, batch []rewards.NewReward) ([]rewards.Outcome, error) {
+	g.mu.Lock()
+	g.batches = append(g.batches, len(batch))
+	g.mu.Unlock()
+	g.enter <- len(batch)
+	if err := <-g.leave; err != nil {
+		return nil, err
+	}
+	outcomes := make([]rewards.Outcome, len(batch))
+	for i, r := range batch {
+		outcomes[i] = rewards.Outcome{Verdict: rewards.Created, Reward: rewards.Reward{IdempotencyKey: r.IdempotencyKey}}
+	}
+	return outcomes, nil
+}
+
+// world runs an intake over a gate inside a bubble of fake time.
+func world(t *testing.T, test func(t *testing.T, i *intake.Intake, g *gate)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate()
+		i := intake.New(g, func() {})
+		ctx, stop := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { i.Run(ctx) })
+		test(t, i, g)
+		stop()
+		running.Wait()
+	})
+}
+
+type answer struct {
+	outcome rewards.Outcome
+	err     error
+}
+
+// record asks in the background.
+func record(t *testing.T, i *intake.Intake, key string) <-chan answer {
+	t.Helper()
+	c := make(chan answer, 1)
+	go func() {
+		o, err := i.Record(t.Context(), rewards.NewReward{IdempotencyKey: key})
+		c <- answer{o, err}
+	}()
+	synctest.Wait()
+	return c
+}
+
+func TestAloneCommitsAtOnceAndTheRestTogether(t *testing.T) {
+	t.Parallel()
+	world(t, func(t *testing.T, i *intake.Intake, g *gate) {
+		first := record(t, i, "0")
+		if n := <-g.enter; n != 1 {
+			t.Fatalf("the first batch holds %d", n)
+		}
+		var others []<-chan answer
+		for n := range 50 {
+			others = append(others, record(t, i, fmt.Sprint(n)))
+		}
+		if i.Depth() != 50 {
+			t.Errorf("%d wait, want 50", i.Depth())
+		}
+		select {
+		case a := <-first:
+			t.Fatalf("answered before its commit: %+v", a)
+		default:
+		}
+		g.leave <- nil
+		if n := <-g.enter; n != 50 {
+			t.Errorf("the second batch holds %d, want all that came meanwhile", n)
+		}
+		g.leave <- nil
+		for n, c := range others {
+			if a := <-c; a.err != nil || a.outcome.Reward.IdempotencyKey != fmt.Sprint(n) {
+				t.Errorf("request %d was answered %+v", n, a)
+			}
+		}
+	})
+}
+
+func TestOnlyTheCulpritOfABatchFails(t *testing.T) {
+	t.Parallel()
+	poison := errors.New("poison")
+	world(t, func(t *testing.T, i *intake.Intake, g *gate) {
+		first := record(t, i, "first")
+		<-g.enter
+		answers := map[string]<-chan answer{}
+		for _, key := range []string{"a", "b", "bad", "d"} {
+			answers[key] = record(t, i, key)
+		}
+		g.leave <- nil
+		<-first
+		// The batch of four fails; its first half passes, its second is halved again.
+		for _, step := range []struct {
+			size int
+			err  error
+		}{{4, poison}, {2, nil}, {2, poison}, {1, poison}, {1, nil}} {
+			if n := <-g.enter; n != step.size {
+				t.Fatalf("a batch of %d, want %d", n, step.size)
+			}
+			g.leave <- step.err
+		}
+		for key, c := range answers {
+			if a := <-c; (key == "bad") != errors.Is(a.err, poison) {
+				t.Errorf("%s was answered %+v", key, a)
+			}
+		}
+	})
+}
+
+func TestUnavailableIsNotTriedInHalves(t *testing.T) {
+	t.Parallel()
+	world(t, func(t *testing.T, i *intake.Intake, g *gate) {
+		first := record(t, i, "first")
+		<-g.enter
+		a, b := record(t, i, "a"), record(t, i, "b")
+		g.leave <- nil
+		<-first
+		<-g.enter
+		g.leave <- rewards.Unavailable("the disk is full", nil)
+		for _, c := range []<-chan answer{a, b} {
+			if got := <-c; rewards.CodeOf(got.err) != rewards.CodeUnavailable {
+				t.Errorf("answered %+v", got)
+			}
+		}
+		if len(g.batches) != 2 {
+			t.Errorf("%d commits, want 2", len(g.batches))
+		}
+	})
+}
+
+func TestFullRefuses(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		i := intake.New(newGate(), func() {})
+		ctx, cancel := context.WithCancel(t.Context())
+		var asked sync.WaitGroup
+		for range 8192 { // nothing takes them out
+			asked.Go(func() { _, _ = i.Record(ctx, rewards.NewReward{}) })
+		}
+		synctest.Wait()
+		if _, err := i.Record(t.Context(), rewards.NewReward{}); rewards.CodeOf(err) != rewards.CodeUnavailable {
+			t.Errorf("one too many: %v", err)
+		}
+		cancel()
+		asked.Wait()
+		full := intake.New(newGate(), func() {})
+		large := rewards.NewReward{Metadata: string(make([]byte, 65<<20))}
+		if _, err := full.Record(t.Context(), large); rewards.CodeOf(err) != rewards.CodeUnavailable {
+			t.Errorf("too many bytes: %v", err)
+		}
+	})
+}
+
+func TestStoppingCommitsWhatWasTakenAndRefusesTheRest(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate()
+		told := 0
+		i := intake.New(g, func() { told++ })
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { i.Run(ctx); close(done) }()
+		first := record(t, i, "first")
+		<-g.enter
+		second := record(t, i, "second")
+		stop()
+		synctest.Wait()
+		g.leave <- nil
+		<-g.enter
+		g.leave <- nil
+		<-done
+		for _, c := range []<-chan answer{first, second} {
+			if a := <-c; a.err != nil {
+				t.Errorf("an accepted request was answered %v", a.err)
+			}
+		}
+		if _, err := i.Record(t.Context(), rewards.NewReward{}); rewards.CodeOf(err) != rewards.CodeUnavailable {
+			t.Errorf("after the stop: %v", err)
+		}
+		if told != 2 {
+			t.Errorf("told of %d commits, want 2", told)
+		}
+	})
+}
+
+func TestAClientThatLeavesDoesNotUndoItsRequest(t *testing.T) {
+	t.Parallel()
+	world(t, func(t *testing.T, i *intake.Intake, g *gate) {
+		ctx, leave := context.WithCancel(t.Context())
+		left := make(chan error, 1)
+		go func() {
+			_, err := i.Record(ctx, rewards.NewReward{})
+			left <- err
+		}()
+		<-g.enter
+		leave()
+		if err := <-left; rewards.CodeOf(err) != rewards.CodeUnavailable {
+			t.Errorf("got %v", err)
+		}
+		g.leave <- nil
+		synctest.Wait()
+	})
+}

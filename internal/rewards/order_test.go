@@ -1,0 +1,238 @@
+package rewards_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+)
+
+// openOrder is an order for $100 that the broker has; answer is what it tells.
+func openOrder() (rewards.Order, rewards.BrokerOrder) {
+	o := rewards.Order{
+		ClientOrderID: "sr-1", Symbol: "AAPL", Notional: 100_000_000, State: rewards.OrderSubmitted,
+	}
+	b := rewards.BrokerOrder{ID: "b1", ClientOrderID: "sr-1", Symbol: "AAPL", Side: "buy", Status: "new", Notional: 100_000_000}
+	return o, b
+}
+
+// Safety rule 3: every contradiction is found, and nothing is guessed.
+func TestMergeFindsContradictions(t *testing.T) {
+	t.Parallel()
+	for want, change := range map[string]func(*rewards.BrokerOrder){
+		"client order id": func(b *rewards.BrokerOrder) { b.ClientOrderID = "sr-2" },
+		"broker order id": func(b *rewards.BrokerOrder) { b.ID = "b2" },
+		"symbol":          func(b *rewards.BrokerOrder) { b.Symbol = "MSFT" },
+		"side":            func(b *rewards.BrokerOrder) { b.Side = "sell" },
+		"notional":        func(b *rewards.BrokerOrder) { b.Notional++ },
+		"status":          func(b *rewards.BrokerOrder) { b.Status = "exploded" },
+		"status \"repl":   func(b *rewards.BrokerOrder) { b.Status = "replaced" },
+		"filled quantity": func(b *rewards.BrokerOrder) { b.FilledQty = -1 },
+		"price 0 of":      func(b *rewards.BrokerOrder) { b.FilledQty = 1 },
+		"price -0":        func(b *rewards.BrokerOrder) { b.FilledQty, b.FilledAvgPrice = 1, -1 },
+		"nothing bought":  func(b *rewards.BrokerOrder) { b.Status = "filled" },
+		"cost more":       func(b *rewards.BrokerOrder) { b.FilledQty, b.FilledAvgPrice = 1_000_000_000, 100_020_000_000 },
+		"too many":        func(b *rewards.BrokerOrder) { b.Problem = "filled_qty: too many decimals" },
+		"cost more than ": func(b *rewards.BrokerOrder) { b.FilledQty, b.FilledAvgPrice = 1<<62, 1<<62 },
+		"quantity fell":   func(b *rewards.BrokerOrder) { b.Status, b.FilledQty, b.FilledAvgPrice = "canceled", 1, 5 },
+	} {
+		o, b := openOrder()
+		o.BrokerID, o.FilledQty, o.FilledAvgPrice = "b1", 2, 5
+		change(&b)
+		got, err := o.Merge(b, time.Now())
+		if !errors.Is(err, rewards.ErrContradiction) || !strings.Contains(err.Error(), want) || got != o {
+			t.Errorf("%s: %v, changed %t", want, err, got != o)
+		}
+	}
+}
+
+func TestMergeTolerates(t *testing.T) {
+	t.Parallel()
+	o, b := openOrder()
+	b.Status, b.FilledQty, b.FilledAvgPrice = "filled", 1_000_000_000, 100_010_000_000 // a cent too much
+	if got, err := o.Merge(b, time.Now()); err != nil || got.State != rewards.OrderOpen || !got.Proven(time.Now()) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+// Every status of the broker has a meaning; only an end that two readings agree on
+// is proven, and filled at once.
+func TestPhases(t *testing.T) {
+	t.Parallel()
+	for phase, statuses := range map[rewards.Phase]string{
+		rewards.PhaseWorking: "new accepted pending_new partially_filled done_for_day pending_cancel pending_replace accepted_for_bidding stopped suspended calculated held",
+		rewards.PhaseFilled:  "filled",
+		rewards.PhaseEnded:   "canceled expired rejected",
+		rewards.PhaseStrange: "replaced unheard_of FILLED",
+	} {
+		for status := range strings.FieldsSeq(statuses) {
+			if got := rewards.PhaseOf(status); got != phase {
+				t.Errorf("%s is of phase %d, want %d", status, got, phase)
+			}
+		}
+	}
+}
+
+func TestEndsAreProvenByTwoReadings(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_790_000_000, 0)
+	read := func(o rewards.Order, status string, qty money.Shares, at time.Time) rewards.Order {
+		t.Helper()
+		_, b := openOrder()
+		b.Status, b.FilledQty = status, qty
+		if qty > 0 {
+			b.FilledAvgPrice = 50_000_000_000
+		}
+		merged, err := o.Merge(b, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return merged
+	}
+	o, _ := openOrder()
+	o = read(o, "canceled", 5, now)
+	if o.Proven(now) || o.Proven(now.Add(rewards.TerminalWait-1)) || !o.Proven(now.Add(rewards.TerminalWait)) {
+		t.Error("an end must be read twice, thirty seconds apart")
+	}
+	o = read(o, "new", 0, now.Add(time.Second)) // a late reading: the end sticks
+	if o.BrokerStatus != "canceled" || o.FilledQty != 5 {
+		t.Errorf("got %+v", o)
+	}
+	later := now.Add(20 * time.Second)
+	o = read(o, "canceled", 7, later) // it grew: the clock starts again
+	if o.Proven(now.Add(rewards.TerminalWait)) || !o.Proven(later.Add(rewards.TerminalWait)) {
+		t.Error("a changed end must be read twice again")
+	}
+	o = read(o, "filled", 9, later)
+	if !o.Proven(later) {
+		t.Error("filled is proven at once")
+	}
+	if o = read(o, "canceled", 9, later); o.BrokerStatus != "filled" {
+		t.Errorf("filled became %s", o.BrokerStatus)
+	}
+}
+
+// Whatever a broker tells in whatever order, the quantity never shrinks and an end
+// is never left for a working state.
+func TestMergeIsMonotone(t *testing.T) {
+	t.Parallel()
+	statuses := []string{"new", "partially_filled", "canceled", "expired", "rejected", "filled", "held"}
+	rapid.Check(t, func(t *rapid.T) {
+		o, b := openOrder()
+		now := time.Unix(1_790_000_000, 0)
+		for range rapid.IntRange(1, 20).Draw(t, "readings") {
+			b.Status = rapid.SampledFrom(statuses).Draw(t, "status")
+			b.FilledQty = money.Shares(rapid.Int64Range(0, 1_000_000_000).Draw(t, "qty"))
+			b.FilledAvgPrice = 100_000_000_000
+			now = now.Add(time.Second)
+			next, err := o.Merge(b, now)
+			if err != nil {
+				if next != o {
+					t.Fatal("a contradiction changed the order")
+				}
+				continue
+			}
+			ended := rewards.PhaseOf(o.BrokerStatus) == rewards.PhaseEnded || rewards.PhaseOf(o.BrokerStatus) == rewards.PhaseFilled
+			if next.FilledQty < o.FilledQty || ended && rewards.PhaseOf(next.BrokerStatus) == rewards.PhaseWorking {
+				t.Fatalf("%s %s became %s %s", o.BrokerStatus, o.FilledQty, next.BrokerStatus, next.FilledQty)
+			}
+			o = next
+		}
+	})
+}
+
+func TestTransitions(t *testing.T) {
+	t.Parallel()
+	allowed := map[rewards.OrderState]string{
+		rewards.OrderPlanned:     "submitted",
+		rewards.OrderSubmitted:   "submitted open quarantined refused",
+		rewards.OrderOpen:        "open quarantined settled refused",
+		rewards.OrderQuarantined: "resolved",
+		rewards.OrderResolved:    "quarantined settled",
+		rewards.OrderSettled:     "",
+		rewards.OrderRefused:     "",
+	}
+	for from, want := range allowed {
+		var got []string
+		for to := rewards.OrderPlanned; to <= rewards.OrderRefused; to++ {
+			if from.CanBecome(to) {
+				got = append(got, to.String())
+			}
+		}
+		if text := strings.Join(got, " "); text != want {
+			t.Errorf("%s becomes %q, want %q", from, text, want)
+		}
+		if from.Final() != (want == "") {
+			t.Errorf("%s is final: %t", from, from.Final())
+		}
+		if parsed, ok := rewards.ParseOrderState(from.String()); !ok || parsed != from {
+			t.Errorf("%s is read as %s", from, parsed)
+		}
+	}
+}
+
+func TestPlanOrderProperties(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var waiting []rewards.Waiting
+		for _, a := range amounts(t) {
+			waiting = append(waiting, rewards.Waiting{Pending: a})
+		}
+		l := rewards.PlanLimits{
+			MaxNotional: rewards.LeastMaxNotional + money.USD(rapid.Int64Range(0, 1<<45).Draw(t, "max")),
+			DailyLeft:   money.USD(rapid.Int64Range(-10, 1<<50).Draw(t, "daily")),
+			HouseLeft:   money.USD(rapid.Int64Range(-10, 1<<30).Draw(t, "house")),
+			Price:       money.Price(rapid.Int64Range(0, 1<<50).Draw(t, "price")),
+			TopUp:       rapid.Bool().Draw(t, "top up"),
+		}
+		p, hold, err := rewards.PlanOrder(waiting, l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if hold != rewards.NoHold {
+			return
+		}
+		var sum money.USD
+		for i, m := range p.Members {
+			if m.Amount != waiting[i].Pending {
+				t.Fatalf("member %d carries %s of %s", i, m.Amount, waiting[i].Pending)
+			}
+			sum += m.Amount
+		}
+		switch {
+		case len(p.Members) == 0 || len(p.Members) > rewards.MaxMembers:
+			t.Fatalf("%d members", len(p.Members))
+		case p.Notional != sum+p.House, p.Notional%money.Cent != 0, p.Notional < rewards.MinNotional:
+			t.Fatalf("notional %s of %s and the house's %s", p.Notional, sum, p.House)
+		case p.Notional > l.MaxNotional, p.Notional > l.DailyLeft:
+			t.Fatalf("notional %s beyond %+v", p.Notional, l)
+		case p.House >= money.Cent && (sum >= rewards.MinNotional || p.House > l.HouseLeft || !l.TopUp):
+			t.Fatalf("the house adds %s to %s", p.House, sum)
+		}
+	})
+}
+
+func TestSmallPoolDeadline(t *testing.T) {
+	t.Parallel()
+	oldest := time.Unix(1_790_000_000, 0)
+	if got := rewards.SmallPoolDeadline(oldest, time.Hour, time.Time{}); !got.Equal(oldest.Add(time.Hour)) {
+		t.Errorf("got %s", got)
+	}
+	if got := rewards.SmallPoolDeadline(oldest, time.Hour, oldest.Add(10*time.Minute)); !got.Equal(oldest.Add(9 * time.Minute)) {
+		t.Errorf("got %s, want a minute before the close", got)
+	}
+}
+
+func TestBackoff(t *testing.T) {
+	t.Parallel()
+	for attempts, want := range map[int]time.Duration{0: time.Second, 1: time.Second, 2: 2 * time.Second, 6: 32 * time.Second, 7: time.Minute, 1000: time.Minute} {
+		if got := rewards.Backoff(attempts); got != want {
+			t.Errorf("after %d attempts %s, want %s", attempts, got, want)
+		}
+	}
+}

@@ -1,0 +1,208 @@
+package rewards_test
+
+import (
+	"bytes"
+	"crypto/rand"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/uuid"
+	"pgregory.net/rapid"
+
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+)
+
+func testIDs(now time.Time) *rewards.IDs {
+	return rewards.NewIDs(func() time.Time { return now }, rand.Reader)
+}
+
+func TestIDsAreOfVersion7AndGrow(t *testing.T) {
+	t.Parallel()
+	now := time.UnixMilli(1_790_000_000_123).UTC()
+	ids := rewards.NewIDs(func() time.Time { now = now.Add(-time.Millisecond); return now }, rand.Reader)
+	ids.StartAfter(now)
+	last := rewards.UserID{}
+	for range 10_000 { // more than fit into a millisecond, with a clock that goes back
+		id := rewards.NewID[rewards.User](ids)
+		if bytes.Compare(id[:], last[:]) <= 0 {
+			t.Fatalf("%s follows %s", id, last)
+		}
+		last = id
+	}
+	parsed, err := uuid.Parse(last.String())
+	if err != nil || parsed.Version() != 7 || parsed.Variant() != uuid.RFC4122 {
+		t.Errorf("%s: version %d, %v", last, parsed.Version(), err)
+	}
+	first := rewards.NewID[rewards.User](testIDs(now))
+	if !first.Time().Equal(now.Truncate(time.Millisecond)) {
+		t.Errorf("made at %s, want %s", first.Time(), now)
+	}
+}
+
+func TestParseID(t *testing.T) {
+	t.Parallel()
+	const text = "01a1fdd5-d333-7002-beec-37904b6395ab"
+	for _, given := range []string{text, strings.ToUpper(text)} {
+		if id, err := rewards.ParseID[rewards.User](given); err != nil || id.String() != text {
+			t.Errorf("%s: %s, %v", given, id, err)
+		}
+	}
+	for _, bad := range []string{
+		"", "x", "{" + text + "}", "urn:uuid:" + text, strings.ReplaceAll(text, "-", ""), text + "0",
+		strings.Replace(text, "d", "g", 1), strings.Replace(text, "-", "_", 1), " " + text[1:],
+	} {
+		if id, err := rewards.ParseID[rewards.User](bad); err == nil {
+			t.Errorf("%q was read as %s", bad, id)
+		}
+	}
+}
+
+func TestKeysHaveAFormThatCanBeChecked(t *testing.T) {
+	t.Parallel()
+	form := regexp.MustCompile(`^sr_test_[0-9A-Za-z]{49}$`)
+	key, err := rewards.NewKeySecret(rewards.TestKeyPrefix, rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !form.MatchString(key) || !rewards.WellFormedKey(key) {
+		t.Errorf("key %s", key)
+	}
+	for i := range key { // any single wrong character is noticed without the store
+		wrong := []byte(key)
+		if wrong[i] = 'x'; key[i] == 'x' {
+			wrong[i] = 'y'
+		}
+		if rewards.WellFormedKey(string(wrong)) {
+			t.Errorf("%s passes for a key", wrong)
+		}
+	}
+	for _, bad := range []string{"", "sr_test_", key + "0", key[1:], strings.Replace(key, "test", "live", 1)} {
+		if rewards.WellFormedKey(bad) {
+			t.Errorf("%q passes for a key", bad)
+		}
+	}
+	small, err := rewards.NewKeySecret(rewards.LiveKeyPrefix, bytes.NewReader(make([]byte, 32)))
+	if err != nil || !rewards.WellFormedKey(small) {
+		t.Errorf("key %s, %v", small, err)
+	}
+}
+
+func TestKeyValidity(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_790_000_000, 0)
+	for name, test := range map[string]struct {
+		key  rewards.Key
+		want bool
+	}{
+		"fresh":        {rewards.Key{}, true},
+		"expires":      {rewards.Key{ExpiresAt: now.Add(1)}, true},
+		"expired":      {rewards.Key{ExpiresAt: now}, false},
+		"revoked":      {rewards.Key{RevokedAt: now}, false},
+		"revoked past": {rewards.Key{RevokedAt: now.Add(-1), ExpiresAt: now.Add(1)}, false},
+	} {
+		if got := test.key.ValidAt(now); got != test.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+func TestFingerprintTellsRequestsApart(t *testing.T) {
+	t.Parallel()
+	base := rewards.NewReward{UserID: rewards.UserID{1}, Amount: 5, Symbol: "AB", Source: "C"}
+	seen := map[rewards.Fingerprint]string{rewards.NewFingerprint(base, "{}"): "base"}
+	for name, change := range map[string]func(*rewards.NewReward) string{
+		"user":       func(r *rewards.NewReward) string { r.UserID[0] = 2; return "{}" },
+		"amount":     func(r *rewards.NewReward) string { r.Amount = 6; return "{}" },
+		"symbol":     func(r *rewards.NewReward) string { r.Symbol = "A"; return "{}" },
+		"boundaries": func(r *rewards.NewReward) string { r.Symbol, r.Source = "ABC", ""; return "{}" },
+		"source":     func(r *rewards.NewReward) string { r.Source = ""; return "{}" },
+		"metadata":   func(*rewards.NewReward) string { return "{}}" },
+	} {
+		r := base
+		f := rewards.NewFingerprint(r, change(&r))
+		f = rewards.NewFingerprint(r, map[bool]string{true: "{}}", false: "{}"}[name == "metadata"])
+		if other, ok := seen[f]; ok {
+			t.Errorf("%s has the fingerprint of %s", name, other)
+		}
+		seen[f] = name
+	}
+	same := base
+	same.AppID, same.IdempotencyKey, same.AssetID = rewards.AppID{7}, "other", 9
+	if rewards.NewFingerprint(same, "{}") != rewards.NewFingerprint(base, "{}") {
+		t.Error("the fingerprint depends on what is not the request")
+	}
+}
+
+func TestPlausible(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		price      money.Price
+		references []money.Price
+		want       bool
+	}{
+		{100, nil, true}, {100, []money.Price{0, 0}, true}, {140, []money.Price{100}, true}, {141, []money.Price{100}, false},
+		{60, []money.Price{100}, true}, {59, []money.Price{100}, false}, {59, []money.Price{100, 50}, true},
+		{185_100_000_000, []money.Price{620_000_000_000_000}, false},
+	} {
+		if got := rewards.Plausible(test.price, test.references...); got != test.want {
+			t.Errorf("%d next to %v: %t", test.price, test.references, got)
+		}
+	}
+}
+
+// Specification, section 2.3: values and costs add up, sorted as given.
+func TestValueSumsUp(t *testing.T) {
+	t.Parallel()
+	holdings := []rewards.Holding{
+		{AssetID: 1, Symbol: "AAPL", Quantity: 20_956_410, CostBasis: 5_250_000},
+		{AssetID: 2, Symbol: "KO", Quantity: 1_000_000_000, CostBasis: 0},
+	}
+	prices := map[rewards.AssetID]money.Price{1: 250_520_000_000, 2: 70_000_000_001}
+	price := func(id rewards.AssetID) (money.Price, bool) { p, ok := prices[id]; return p, ok }
+	got, err := rewards.Value(holdings, price)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := rewards.Portfolio{
+		Value: 75_250_000, CostBasis: 5_250_000, Change: "+1333.33%",
+		Holdings: []rewards.ValuedHolding{
+			{Holding: holdings[0], Value: 5_250_000, Change: "+0.00%"}, {Holding: holdings[1], Value: 70_000_000},
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("portfolio (-want +got):\n%s", diff)
+	}
+	delete(prices, 2)
+	if _, err := rewards.Value(holdings, price); rewards.CodeOf(err) != rewards.CodeUpstream {
+		t.Errorf("got %v, want no usable price", err)
+	}
+	empty, err := rewards.Value(nil, price)
+	if err != nil || empty.Change != "" || empty.Value != 0 || empty.Holdings == nil {
+		t.Errorf("empty portfolio %+v, %v", empty, err)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		var list []rewards.Holding
+		var value, cost money.USD
+		for range rapid.IntRange(1, 20).Draw(t, "holdings") {
+			h := rewards.Holding{
+				AssetID: 1, Quantity: money.Shares(rapid.Int64Range(1, 1<<50).Draw(t, "quantity")),
+				CostBasis: money.USD(rapid.Int64Range(0, 1<<50).Draw(t, "cost")),
+			}
+			list, cost = append(list, h), cost+h.CostBasis
+		}
+		p, err := rewards.Value(list, func(rewards.AssetID) (money.Price, bool) { return 123_456_789_012, true })
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range p.Holdings {
+			value += h.Value
+		}
+		if p.Value != value || p.CostBasis != cost {
+			t.Fatalf("%s and %s, want %s and %s", p.Value, p.CostBasis, value, cost)
+		}
+	})
+}

@@ -1,0 +1,176 @@
+package sqlite_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"stockrewards/internal/store"
+	"stockrewards/internal/store/sqlite"
+	"stockrewards/internal/store/storetest"
+)
+
+func opener(path func(*testing.T) string, connections int) storetest.Opener {
+	return func(t *testing.T) store.Engine {
+		t.Helper()
+		e, err := sqlite.Open(t.Context(), path(t), sqlite.Options{Connections: connections})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := e.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		return e
+	}
+}
+
+func file(t *testing.T) string {
+	t.Helper()
+	return filepath.Join(t.TempDir(), "odd ?#% name.db")
+}
+
+func memory(*testing.T) string { return sqlite.Memory }
+
+func TestContract(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, opener(file, 0))
+}
+
+// No use case holds two connections: all works with one.
+func TestContractOnOneConnection(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, opener(file, 1))
+}
+
+func TestContractInMemory(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, opener(memory, 0))
+}
+
+func TestFileIsForItsOwnerOnly(t *testing.T) {
+	t.Parallel()
+	path := file(t)
+	opener(func(*testing.T) string { return path }, 0)(t)
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := info.Mode().Perm(); got != 0o600 {
+		t.Errorf("mode %o, want 600", got)
+	}
+}
+
+func TestEveryCommitIsSynced(t *testing.T) {
+	t.Parallel()
+	e := opener(file, 0)(t)
+	settings := map[string]string{}
+	look := func(ctx context.Context, tx store.Tx) error {
+		for _, name := range []string{"journal_mode", "synchronous", "foreign_keys", "mmap_size"} {
+			err := tx.Query(ctx, func(row store.Row) error {
+				var value string
+				err := row.Scan(&value)
+				settings[name] = value
+				return err
+			}, "PRAGMA "+name)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := e.Write(t.Context(), look); err != nil {
+		t.Fatal(err)
+	}
+	if settings["journal_mode"] != "wal" || settings["synchronous"] != "2" || settings["foreign_keys"] != "1" || settings["mmap_size"] != "0" {
+		t.Errorf("settings %v", settings)
+	}
+}
+
+func TestReadersDoNotWrite(t *testing.T) {
+	t.Parallel()
+	e := opener(file, 0)(t)
+	err := e.Read(t.Context(), func(ctx context.Context, tx store.Tx) error {
+		_, err := tx.Exec(ctx, `DELETE FROM alarms`)
+		return err
+	})
+	if err == nil {
+		t.Error("a reader wrote")
+	}
+}
+
+func TestNewerSchemaIsRefused(t *testing.T) {
+	t.Parallel()
+	path := file(t)
+	e := opener(func(*testing.T) string { return path }, 0)(t)
+	err := e.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
+		_, err := tx.Exec(ctx, `INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, 1)`)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = sqlite.Open(t.Context(), path, sqlite.Options{})
+	if !errors.Is(err, sqlite.ErrNewer) || !strings.Contains(err.Error(), "9999") {
+		t.Errorf("got %v, want a refusal of the newer version", err)
+	}
+}
+
+func TestLockExcludesASecondServer(t *testing.T) {
+	t.Parallel()
+	path := file(t)
+	unlock, err := sqlite.Lock(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sqlite.Lock(path); !errors.Is(err, sqlite.ErrLocked) {
+		t.Errorf("a second lock: %v, want ErrLocked", err)
+	}
+	if err := unlock(); err != nil {
+		t.Fatal(err)
+	}
+	unlock, err = sqlite.Lock(path)
+	if err != nil {
+		t.Fatalf("the lock was not given back: %v", err)
+	}
+	if err := unlock(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestForeignFileIsRefused(t *testing.T) {
+	t.Parallel()
+	path := file(t)
+	if err := os.WriteFile(path, []byte(strings.Repeat("not a database ", 100)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if e, err := sqlite.Open(t.Context(), path, sqlite.Options{}); err == nil {
+		t.Error("a foreign file was opened", e.Close())
+	}
+}
+
+func TestRolledBackWriteLeavesNothing(t *testing.T) {
+	t.Parallel()
+	e := opener(file, 0)(t)
+	boom := errors.New("boom")
+	err := e.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
+		if _, err := tx.Exec(ctx, `INSERT INTO settings (name, value) VALUES ('x', 'y')`); err != nil {
+			return err
+		}
+		return boom
+	})
+	if !errors.Is(err, boom) {
+		t.Fatalf("got %v", err)
+	}
+	count := -1
+	err = e.Read(t.Context(), func(ctx context.Context, tx store.Tx) error {
+		return tx.Query(ctx, func(row store.Row) error { return row.Scan(&count) }, `SELECT count(*) FROM settings`)
+	})
+	if err != nil || count != 0 {
+		t.Errorf("%d rows, %v; want none", count, err)
+	}
+}

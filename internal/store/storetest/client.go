@@ -1,0 +1,218 @@
+package storetest
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stockrewards/internal/rewards"
+)
+
+func testAppsAndKeys(t *testing.T, w *World) {
+	other := w.NewApp(t, "second")
+	_, _, err := w.CreateApp(t.Context(), "second", rewards.Key{Hash: rewards.HashKey("x")})
+	wantCode(t, err, rewards.CodeConflict)
+	key, app, err := w.AppByKey(t.Context(), rewards.HashKey("key of second"))
+	check(t, err)
+	if app != other || key.AppID != other.ID {
+		t.Errorf("got app %v, key %v, want those of %v", app, key, other)
+	}
+	_, _, err = w.AppByKey(t.Context(), rewards.HashKey("unknown"))
+	wantCode(t, err, rewards.CodeNotFound)
+	for _, name := range []string{"second", other.ID.String()} {
+		suspended, err := w.SetSuspended(t.Context(), name, true)
+		check(t, err)
+		if !suspended.Suspended || suspended.ID != other.ID {
+			t.Errorf("suspending %s gave %+v", name, suspended)
+		}
+	}
+	_, err = w.SetSuspended(t.Context(), "third", true)
+	wantCode(t, err, rewards.CodeNotFound)
+	apps, err := w.Apps(t.Context())
+	check(t, err)
+	other.Suspended = true
+	if diff := cmp.Diff([]rewards.App{w.App, other}, apps); diff != "" {
+		t.Errorf("apps (-want +got):\n%s", diff)
+	}
+}
+
+func testKeyRotation(t *testing.T, w *World) {
+	old, err := w.CreateKey(t.Context(), "first", rewards.Key{Hash: rewards.HashKey("old"), Label: "l"})
+	check(t, err)
+	expires := w.Now().Add(time.Hour)
+	fresh, err := w.RotateKey(t.Context(), old.ID, rewards.Key{Hash: rewards.HashKey("new")}, expires)
+	check(t, err)
+	if fresh.AppID != w.App.ID || fresh.Label != "l" {
+		t.Errorf("rotated to %+v", fresh)
+	}
+	got, _, err := w.AppByKey(t.Context(), rewards.HashKey("old"))
+	check(t, err)
+	if !got.ExpiresAt.Equal(expires) || !got.ValidAt(w.Now()) || got.ValidAt(expires) {
+		t.Errorf("the old key expires at %s, want %s", got.ExpiresAt, expires)
+	}
+	check(t, w.RevokeKey(t.Context(), old.ID))
+	check(t, w.RevokeKey(t.Context(), old.ID))
+	got, _, err = w.AppByKey(t.Context(), rewards.HashKey("old"))
+	check(t, err)
+	if got.ValidAt(w.Now()) {
+		t.Error("the revoked key is valid")
+	}
+	_, err = w.RotateKey(t.Context(), old.ID, rewards.Key{Hash: rewards.HashKey("newer")}, expires)
+	wantCode(t, err, rewards.CodeConflict)
+	wantCode(t, w.RevokeKey(t.Context(), rewards.KeyID{1}), rewards.CodeNotFound)
+	keys, err := w.Keys(t.Context(), w.App.ID.String())
+	check(t, err)
+	if len(keys) != 3 || keys[0].Hash != rewards.HashKey("key of first") {
+		t.Errorf("got %d keys, want the first one and two", len(keys))
+	}
+}
+
+func testUsers(t *testing.T, w *World) {
+	anna, err := w.CreateUser(t.Context(), rewards.User{AppID: w.App.ID, Email: "Anna@Example.com", ExternalID: "a"})
+	check(t, err)
+	for _, duplicate := range []struct {
+		user  rewards.User
+		field string
+	}{
+		{rewards.User{Email: "aNNA@example.COM"}, "email"},
+		{rewards.User{ExternalID: "a"}, "externalId"},
+		{rewards.User{Email: "anna@example.com", ExternalID: "a"}, "email"},
+	} {
+		duplicate.user.AppID = w.App.ID
+		_, err := w.CreateUser(t.Context(), duplicate.user)
+		wantCode(t, err, rewards.CodeConflict)
+		var want any = rewards.DuplicateDetails{Field: duplicate.field, UserID: anna.ID}
+		if got := err.(*rewards.Error).Details; got != want { //nolint:forcetypeassert,errorlint // wantCode proved it
+			t.Errorf("details %v, want %v", got, want)
+		}
+	}
+	for _, distinct := range []rewards.User{{ExternalID: "A"}, {Email: "änna@example.com"}, {Email: "ÄNNA@example.com"}} {
+		distinct.AppID = w.App.ID
+		_, err := w.CreateUser(t.Context(), distinct)
+		check(t, err) // only ASCII letters fold, and only in emails
+	}
+	other := w.NewApp(t, "second")
+	_, err = w.CreateUser(t.Context(), rewards.User{AppID: other.ID, Email: "anna@example.com", ExternalID: "a"})
+	check(t, err)
+	got, err := w.User(t.Context(), w.App.ID, anna.ID)
+	check(t, err)
+	if diff := cmp.Diff(anna, got); diff != "" {
+		t.Errorf("user (-want +got):\n%s", diff)
+	}
+	for filter, want := range map[rewards.UserFilter]int{
+		{Email: "anna@example.com"}: 1, {ExternalID: "a"}: 1, {Email: "anna@example.com", ExternalID: "a"}: 1,
+		{Email: "anna@example.com", ExternalID: "b"}: 0, {Email: "nobody@example.com"}: 0,
+	} {
+		users, err := w.Store.Users(t.Context(), w.App.ID, filter, all[rewards.User]())
+		check(t, err)
+		if len(users) != want {
+			t.Errorf("%+v finds %d users, want %d", filter, len(users), want)
+		}
+	}
+}
+
+func testUserPages(t *testing.T, w *World) {
+	for i := range 10 {
+		w.NewUser(t, w.App.ID, fmt.Sprint("more-", i))
+	}
+	var walked []string
+	page := rewards.Page[rewards.User]{Limit: 4}
+	for {
+		users, err := w.Store.Users(t.Context(), w.App.ID, rewards.UserFilter{}, page)
+		check(t, err)
+		if len(users) == 0 {
+			break
+		}
+		for _, u := range users {
+			walked = append(walked, u.ExternalID)
+		}
+		page.Before = users[len(users)-1].ID
+		w.NewUser(t, w.App.ID, fmt.Sprint("meanwhile-", len(walked)))
+	}
+	want := "more-9 more-8 more-7 more-6 more-5 more-4 more-3 more-2 more-1 more-0 user-2 user-1 user-0"
+	if got := strings.Join(walked, " "); got != want {
+		t.Errorf("walked %s\nwant %s", got, want)
+	}
+}
+
+func testUsersAtOnce(t *testing.T, w *World) {
+	const clients = 16
+	var group sync.WaitGroup
+	errs := make([]error, clients)
+	for i := range clients {
+		group.Go(func() {
+			_, errs[i] = w.CreateUser(t.Context(), rewards.User{AppID: w.App.ID, Email: "same@example.com"})
+		})
+	}
+	group.Wait()
+	created := 0
+	for _, err := range errs {
+		if err == nil {
+			created++
+			continue
+		}
+		wantCode(t, err, rewards.CodeConflict)
+	}
+	if created != 1 {
+		t.Errorf("%d of %d were created, want one", created, clients)
+	}
+}
+
+func testTenancy(t *testing.T, w *World) {
+	mine := w.Give(t, 5_000_000)
+	other := w.NewApp(t, "second")
+	_, err := w.Reward(t.Context(), other.ID, mine.ID)
+	wantCode(t, err, rewards.CodeNotFound)
+	_, err = w.User(t.Context(), other.ID, mine.UserID)
+	wantCode(t, err, rewards.CodeNotFound)
+	_, err = w.Holdings(t.Context(), other.ID, mine.UserID)
+	wantCode(t, err, rewards.CodeNotFound)
+	list, err := w.Rewards(t.Context(), other.ID, rewards.RewardFilter{UserID: mine.UserID}, all[rewards.Reward]())
+	check(t, err)
+	users, err := w.Store.Users(t.Context(), other.ID, rewards.UserFilter{ExternalID: "user-0"}, all[rewards.User]())
+	check(t, err)
+	if len(list) != 0 || len(users) != 0 {
+		t.Errorf("another app sees %d rewards and %d users", len(list), len(users))
+	}
+	foreign := w.Request(t, 5_000_000)
+	foreign.AppID = other.ID // names a user of the first app
+	same := w.Request(t, 7_000_000)
+	same.AppID, same.UserID = other.ID, w.NewUser(t, other.ID, "own").ID
+	same.IdempotencyKey = mine.IdempotencyKey // a key of the first app
+	outcomes, err := w.RecordRewards(t.Context(), []rewards.NewReward{foreign, same})
+	check(t, err)
+	if outcomes[0].Verdict != rewards.NoSuchUser || outcomes[1].Verdict != rewards.Created {
+		t.Errorf("verdicts %d and %d, want no such user and a new reward", outcomes[0].Verdict, outcomes[1].Verdict)
+	}
+}
+
+func testPins(t *testing.T, w *World) {
+	first, err := w.Installation(t.Context())
+	check(t, err)
+	again, err := w.Installation(t.Context())
+	check(t, err)
+	if diff := cmp.Diff(first, again); diff != "" || first.ID == "" || len(first.CursorKey) == 0 {
+		t.Errorf("installation %+v, then %+v", first, again)
+	}
+	check(t, w.PinBroker(t.Context(), "paper", "account"))
+	check(t, w.PinBroker(t.Context(), "paper", "account"))
+	for _, other := range [][2]string{{"alpaca", "account"}, {"paper", "another"}} {
+		if err := w.PinBroker(t.Context(), other[0], other[1]); err == nil {
+			t.Errorf("%v was accepted over another broker's books", other)
+		}
+	}
+}
+
+func testReopen(t *testing.T, w *World) {
+	before := w.Give(t, 1_000_000)
+	w.Advance(-time.Hour) // the clock was set back
+	w.reopen(t)
+	after := w.Give(t, 1_000_000)
+	if string(after.ID[:]) <= string(before.ID[:]) {
+		t.Errorf("the id %s does not follow %s", after.ID, before.ID)
+	}
+}

@@ -1,0 +1,154 @@
+package storetest
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
+)
+
+func testLease(t *testing.T, w *World) {
+	const ttl = time.Hour
+	other, err := w.TakeLease(t.Context(), "other", ttl, false)
+	check(t, err)
+	if other.Epoch != 0 {
+		t.Errorf("a second leader beside the first: %+v", other)
+	}
+	renewed, err := w.TakeLease(t.Context(), "tester", ttl, false)
+	check(t, err)
+	if renewed.Epoch != w.lease.Epoch {
+		t.Errorf("renewing gave epoch %d, want %d", renewed.Epoch, w.lease.Epoch)
+	}
+	w.Advance(ttl)
+	other, err = w.TakeLease(t.Context(), "other", ttl, false)
+	check(t, err)
+	if other.Epoch <= w.lease.Epoch {
+		t.Fatalf("the lease ran out, but got %+v", other)
+	}
+	w.Give(t, 2_000_000)
+	if _, _, err := w.PlanOrder(t.Context(), w.lease, w.planRequest(t)); !errors.Is(err, store.ErrLostLease) {
+		t.Errorf("the old leader plans: %v, want ErrLostLease", err)
+	}
+	w.lease = other
+	o := w.Plan(t)
+	forced, err := w.TakeLease(t.Context(), "third", ttl, true)
+	check(t, err)
+	if _, err := w.BeginAttempt(t.Context(), other, o, w.Now(), w.Now()); !errors.Is(err, store.ErrLostLease) {
+		t.Errorf("the leader before sends: %v, want ErrLostLease", err)
+	}
+	check(t, w.DropLease(t.Context(), other)) // not its own any more
+	if l, err := w.TakeLease(t.Context(), "fourth", ttl, false); err != nil || l.Epoch != 0 {
+		t.Errorf("got %+v, %v; want the third to lead", l, err)
+	}
+	check(t, w.DropLease(t.Context(), forced))
+	if l, err := w.TakeLease(t.Context(), "fourth", ttl, false); err != nil || l.Epoch == 0 {
+		t.Errorf("got %+v, %v; want the dropped lease", l, err)
+	}
+}
+
+func testControl(t *testing.T, w *World) {
+	check(t, w.SetPaused(t.Context(), "lunch"))
+	c, err := w.Control(t.Context())
+	check(t, err)
+	if c.Paused != "lunch" || !c.Stopped() {
+		t.Errorf("control %+v", c)
+	}
+	check(t, w.SetPaused(t.Context(), ""))
+	if c, err = w.Control(t.Context()); err != nil || c.Stopped() {
+		t.Errorf("control %+v, %v", c, err)
+	}
+	check(t, w.RaiseAlarm(t.Context(), "b", "one"))
+	since := w.Now()
+	w.Advance(time.Minute)
+	check(t, w.RaiseAlarm(t.Context(), "b", "two"))
+	check(t, w.RaiseAlarm(t.Context(), "a", "x"))
+	check(t, w.ClearAlarm(t.Context(), "a"))
+	check(t, w.ClearAlarm(t.Context(), "a"))
+	alarms, err := w.Alarms(t.Context())
+	check(t, err)
+	if len(alarms) != 1 || alarms[0].Message != "two" || !alarms[0].Since.Equal(since) {
+		t.Errorf("alarms %+v", alarms)
+	}
+	check(t, w.SaveMarketHours(t.Context(), "hours"))
+	if hours, err := w.MarketHours(t.Context()); err != nil || hours != "hours" {
+		t.Errorf("hours %q, %v", hours, err)
+	}
+}
+
+func testConflicts(t *testing.T, w *World) {
+	conflict := rewards.BrokerConflict{ClientOrderID: "sr-x-1", Symbol: "AAPL", FilledQty: 5, Detail: "unknown"}
+	save := func() rewards.Control {
+		t.Helper()
+		check(t, w.SaveReconciliation(t.Context(), []rewards.BrokerConflict{conflict}, w.Now()))
+		c, err := w.Control(t.Context())
+		check(t, err)
+		return c
+	}
+	if c := save(); c.Conflicts != 1 || !c.Stopped() {
+		t.Errorf("control %+v, want it stopped", c)
+	}
+	wantCode(t, w.AcknowledgeConflict(t.Context(), "sr-x-2", "why"), rewards.CodeNotFound)
+	check(t, w.AcknowledgeConflict(t.Context(), "sr-x-1", "why"))
+	if c := save(); c.Stopped() {
+		t.Errorf("control %+v, want what was acknowledged to stay so", c)
+	}
+	conflict.FilledQty++
+	if c := save(); c.Conflicts != 1 {
+		t.Errorf("control %+v, want a further change to stop again", c)
+	}
+	list, err := w.Conflicts(t.Context())
+	check(t, err)
+	until, err := w.ReconciledUntil(t.Context())
+	check(t, err)
+	if len(list) != 1 || list[0].FilledQty != 6 || !until.Equal(w.Now()) {
+		t.Errorf("conflicts %+v until %s", list, until)
+	}
+	o := w.orderOf(t, 2_000_000)
+	found, err := w.OrdersByClientID(t.Context(), []string{o.ClientOrderID, "sr-x-1"})
+	check(t, err)
+	if len(found) != 1 || found[o.ClientOrderID].ID != o.ID {
+		t.Errorf("found %+v", found)
+	}
+}
+
+// orderOf gives an amount and plans the order for it.
+func (w *World) orderOf(t *testing.T, amount money.USD) rewards.Order {
+	t.Helper()
+	w.Give(t, amount)
+	return w.Plan(t)
+}
+
+func testQuotes(t *testing.T, w *World) {
+	assets, _, err := w.QuotedAssets(t.Context())
+	check(t, err)
+	if len(assets) != 0 {
+		t.Errorf("%d prices are needed before anything was given", len(assets))
+	}
+	asset := w.Give(t, 1_000_000).AssetID
+	quote := rewards.Quote{AssetID: asset, Price: 5, TradedAt: w.Now(), ConfirmedAt: w.Now()}
+	check(t, w.SaveQuotes(t.Context(), []rewards.Quote{quote}))
+	check(t, w.DoubtAsset(t.Context(), asset, 99))
+	check(t, w.DoubtAsset(t.Context(), asset, 100)) // the first doubt stays
+	assets, quotes, err := w.QuotedAssets(t.Context())
+	check(t, err)
+	if len(assets) != 1 || quotes[0] != quote || assets[0].Doubt.Price != 99 || !assets[0].Doubt.Exists() {
+		t.Errorf("got %+v with %+v", assets, quotes)
+	}
+	if price, err := w.ConfirmAsset(t.Context(), "AAPL"); err != nil || price != 99 {
+		t.Errorf("confirmed %s, %v", price, err)
+	}
+	if price, err := w.ConfirmAsset(t.Context(), "AAPL"); err != nil || price != 0 {
+		t.Errorf("confirmed again: %s, %v", price, err)
+	}
+	_, err = w.ConfirmAsset(t.Context(), "NONE")
+	wantCode(t, err, rewards.CodeNotFound)
+	check(t, w.SaveQuotes(t.Context(), []rewards.Quote{quote}))
+	assets, quotes, err = w.QuotedAssets(t.Context())
+	check(t, err)
+	if assets[0].Doubt.Exists() || quotes[0].Accepted != 99 || quotes[0].Price != 5 {
+		t.Errorf("got %+v with %+v, want the accepted level kept", assets, quotes)
+	}
+}

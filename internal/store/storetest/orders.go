@@ -1,0 +1,249 @@
+package storetest
+
+import (
+	"errors"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
+)
+
+// The prices of the tests, in billionths of a dollar.
+const (
+	dollar200 money.Price = 200_000_000_000
+	dollar1   money.Price = 1_000_000_000
+)
+
+func testPlan(t *testing.T, w *World) {
+	first, second := w.Give(t, 2_500_001), w.Give(t, 1_000_000)
+	pools, err := w.Pools(t.Context())
+	check(t, err)
+	if len(pools) != 1 || pools[0].Asset.Symbol != "AAPL" || !pools[0].Oldest.Equal(first.CreatedAt()) || pools[0].Blocked {
+		t.Fatalf("pools %+v", pools)
+	}
+	o := w.Plan(t)
+	if o.Notional != 3_510_000 || o.House != 9_999 || o.State != rewards.OrderPlanned {
+		t.Errorf("planned %+v, want a notional up to the cent", o)
+	}
+	claims, err := w.Members(t.Context(), o.ID)
+	check(t, err)
+	want := []rewards.Claim{
+		{Member: rewards.Member{AppID: w.App.ID, RewardID: first.ID, Amount: 2_500_001}, UserID: first.UserID, RewardAmount: 2_500_001},
+		{Member: rewards.Member{AppID: w.App.ID, RewardID: second.ID, Amount: 1_000_000}, UserID: second.UserID, RewardAmount: 1_000_000},
+	}
+	if diff := cmp.Diff(want, claims); diff != "" {
+		t.Errorf("members (-want +got):\n%s", diff)
+	}
+	if o.MembersHash != rewards.HashMembers([]rewards.Member{want[0].Member, want[1].Member}) {
+		t.Error("the seal is not that of the members")
+	}
+	if got := w.reward(t, first).Status; got != rewards.Executing {
+		t.Errorf("status %s, want executing", got)
+	}
+	stored, err := w.Order(t.Context(), o.ID)
+	check(t, err)
+	if diff := cmp.Diff(o, stored); diff != "" {
+		t.Errorf("order (-want +got):\n%s", diff)
+	}
+	if _, hold, err := w.PlanOrder(t.Context(), w.lease, w.planRequest(t)); err != nil || hold != rewards.HoldEmpty {
+		t.Errorf("a second plan: hold %d, %v; want an empty pool", hold, err)
+	}
+}
+
+func testPlanHolds(t *testing.T, w *World) {
+	w.Give(t, 400_000)
+	plan := func(change func(*rewards.PlanLimits)) rewards.Hold {
+		r := w.planRequest(t)
+		change(&r.Limits)
+		_, hold, err := w.PlanOrder(t.Context(), w.lease, r)
+		check(t, err)
+		return hold
+	}
+	if got := plan(func(l *rewards.PlanLimits) { l.TopUp = false }); got != rewards.HoldSmallPool {
+		t.Errorf("hold %d, want a small pool to wait", got)
+	}
+	if got := plan(func(l *rewards.PlanLimits) { l.HouseLeft = 599_999 }); got != rewards.HoldHouse {
+		t.Errorf("hold %d, want the house's limit", got)
+	}
+	if got := plan(func(l *rewards.PlanLimits) { l.DailyLeft = 990_000 }); got != rewards.HoldDaily {
+		t.Errorf("hold %d, want the daily limit", got)
+	}
+	if _, err := w.SetSuspended(t.Context(), "first", true); err != nil {
+		t.Fatal(err)
+	}
+	pools, err := w.Pools(t.Context())
+	check(t, err)
+	if got := plan(func(*rewards.PlanLimits) {}); got != rewards.HoldEmpty || len(pools) != 0 {
+		t.Errorf("hold %d and %d pools, want a suspended app's rewards to wait unseen", got, len(pools))
+	}
+	if _, err := w.SetSuspended(t.Context(), "first", false); err != nil {
+		t.Fatal(err)
+	}
+	if got := plan(func(l *rewards.PlanLimits) { l.HouseLeft, l.DailyLeft = 600_000, 1_000_000 }); got != rewards.NoHold {
+		t.Fatalf("hold %d, want an order", got)
+	}
+	w.Give(t, 1_000_000)
+	if got := plan(func(l *rewards.PlanLimits) { l.DailyLeft = 1_990_000 }); got != rewards.HoldDaily {
+		t.Errorf("hold %d, want today's order counted", got)
+	}
+	w.Advance(24 * time.Hour)
+	if got := plan(func(l *rewards.PlanLimits) { l.DailyLeft = 1_000_000 }); got != rewards.NoHold {
+		t.Errorf("hold %d, want a new day to begin", got)
+	}
+}
+
+func testSettle(t *testing.T, w *World) {
+	first, second := w.Give(t, 3_000_000), w.Give(t, 1_000_000)
+	o := w.Open(t)
+	w.Advance(time.Second)
+	check(t, w.Settle(t, o, "filled", 20_000_001, dollar200))
+	for _, r := range []rewards.Reward{first, second} {
+		got := w.reward(t, r)
+		if got.Status != rewards.Executed || !got.ExecutedAt.Equal(w.Now()) || got.Booked != r.Amount {
+			t.Errorf("got %+v, want it executed", got)
+		}
+	}
+	want := rewards.Holding{AssetID: first.AssetID, Symbol: "AAPL", Quantity: 20_000_000, CostBasis: 4_000_000}
+	if diff := cmp.Diff(want, w.holding(t, w.Users[0])); diff != "" {
+		t.Errorf("holding (-want +got):\n%s", diff)
+	}
+	settled, err := w.Order(t.Context(), o.ID)
+	check(t, err)
+	if settled.State != rewards.OrderSettled || settled.HouseShares != 1 || !settled.SettledAt.Equal(w.Now()) {
+		t.Errorf("order %+v, want it settled with a residue of one billionth", settled)
+	}
+	live, err := w.LiveOrders(t.Context())
+	check(t, err)
+	if len(live) != 0 {
+		t.Errorf("%d orders live", len(live))
+	}
+}
+
+func testSplit(t *testing.T, w *World) {
+	whole, split, untouched := w.Give(t, 2_000_000), w.Give(t, 2_000_000), w.Give(t, 2_000_000)
+	// 15 thousandths at $200 carry $3: the first, and half of the second.
+	check(t, w.Settle(t, w.Open(t), "canceled", 15_000_000, dollar200))
+	for _, test := range []struct {
+		reward rewards.Reward
+		status rewards.Status
+		booked money.USD
+	}{
+		{whole, rewards.Executed, 2_000_000}, {split, rewards.Executing, 1_000_000}, {untouched, rewards.Executing, 0},
+	} {
+		if got := w.reward(t, test.reward); got.Status != test.status || got.Booked != test.booked {
+			t.Errorf("%s with %s booked, want %s with %s", got.Status, got.Booked, test.status, test.booked)
+		}
+	}
+	if got := w.holding(t, w.Users[0]); got.Quantity != 15_000_000 || got.CostBasis != 2_000_000 {
+		t.Errorf("holding %+v, want all shares, and the cost of what is executed", got)
+	}
+	next := w.Open(t)
+	if next.Notional != 3_000_000 {
+		t.Errorf("the next order is for %s, want the rest", next.Notional)
+	}
+	check(t, w.Settle(t, next, "filled", 30_000_000, dollar1*100))
+	if got := w.holding(t, w.Users[0]); got.Quantity != 45_000_000 || got.CostBasis != 6_000_000 {
+		t.Errorf("holding %+v", got)
+	}
+	if got := w.reward(t, split); got.Status != rewards.Executed || got.Booked != got.Amount {
+		t.Errorf("the split reward is %+v", got)
+	}
+}
+
+func testSettleOnce(t *testing.T, w *World) {
+	w.Give(t, 2_000_000)
+	o := w.Open(t)
+	check(t, w.Settle(t, o, "filled", 10_000_000, dollar200))
+	if err := w.Settle(t, o, "filled", 10_000_000, dollar200); !errors.Is(err, store.ErrStale) {
+		t.Errorf("a second settlement: %v, want ErrStale", err)
+	}
+	if got := w.holding(t, w.Users[0]); got.Quantity != 10_000_000 {
+		t.Errorf("holding %+v, want it booked once", got)
+	}
+}
+
+func testSettleOverflow(t *testing.T, w *World) {
+	const most = math.MaxInt64 / 1_000_000_000 * 1_000_000_000
+	w.Give(t, 1_000_000)
+	check(t, w.Settle(t, w.Open(t), "filled", most, 1))
+	last := w.Give(t, 1_000_000)
+	if err := w.Settle(t, w.Open(t), "filled", most, 1); err == nil {
+		t.Fatal("a holding beyond what can be counted was booked")
+	}
+	if got := w.reward(t, last).Status; got != rewards.Executing {
+		t.Errorf("status %s, want executing", got)
+	}
+	if got := w.holding(t, w.Users[0]); got.Quantity != most {
+		t.Errorf("holding %+v, want it unchanged", got)
+	}
+}
+
+func testRefuse(t *testing.T, w *World) {
+	r := w.Give(t, 2_000_000)
+	o, err := w.BeginAttempt(t.Context(), w.lease, w.Plan(t), w.Now(), w.Now())
+	check(t, err)
+	o.Reason = "asset_not_tradable: no"
+	err = w.SettleOrder(t.Context(), w.lease, rewards.OrderSubmitted, o, func(c []rewards.Claim) (rewards.Settlement, error) {
+		return rewards.Refuse(c, o.Reason)
+	})
+	check(t, err)
+	got := w.reward(t, r)
+	if got.Status != rewards.Failed || got.FailureReason != o.Reason || !got.ExecutedAt.IsZero() {
+		t.Errorf("got %+v, want it failed", got)
+	}
+	if h := w.holding(t, w.Users[0]); h != (rewards.Holding{}) {
+		t.Errorf("holding %+v, want none", h)
+	}
+}
+
+func testTransitions(t *testing.T, w *World) {
+	w.Give(t, 2_000_000)
+	o := w.Plan(t)
+	filled := o
+	filled.State = rewards.OrderOpen
+	if err := w.SaveOrder(t.Context(), w.lease, o.State, filled); err == nil {
+		t.Error("an order that was never sent became open")
+	}
+	sent, err := w.BeginAttempt(t.Context(), w.lease, o, w.Now(), w.Now())
+	check(t, err)
+	if sent.State != rewards.OrderSubmitted || sent.Attempts != 1 || !sent.FirstAttemptAt.Equal(w.Now()) {
+		t.Errorf("sent %+v", sent)
+	}
+	if _, err := w.BeginAttempt(t.Context(), w.lease, o, w.Now(), w.Now()); !errors.Is(err, store.ErrStale) {
+		t.Errorf("a second first attempt: %v, want ErrStale", err)
+	}
+}
+
+func testResolution(t *testing.T, w *World) {
+	r := w.Give(t, 2_000_000)
+	o := w.Open(t)
+	decision := rewards.Resolution{FilledQty: 10_000_000, Price: dollar200, Reason: "statement"}
+	wantCode(t, w.ResolveOrder(t.Context(), o.ID, decision), rewards.CodeConflict) // not quarantined
+	quarantined := o
+	quarantined.State, quarantined.Reason = rewards.OrderQuarantined, "strange"
+	check(t, w.SaveOrder(t.Context(), w.lease, rewards.OrderOpen, quarantined))
+	w.Give(t, 5_000_000)
+	pools, err := w.Pools(t.Context())
+	check(t, err)
+	if len(pools) != 1 || !pools[0].Blocked {
+		t.Errorf("pools %+v, want the asset blocked", pools)
+	}
+	costly := decision
+	costly.FilledQty *= 2
+	wantCode(t, w.ResolveOrder(t.Context(), o.ID, costly), rewards.CodeConflict)
+	check(t, w.ResolveOrder(t.Context(), o.ID, decision))
+	check(t, w.ResolveOrder(t.Context(), o.ID, decision)) // the same again
+	wantCode(t, w.ResolveOrder(t.Context(), o.ID, rewards.Resolution{Reason: "other"}), rewards.CodeConflict)
+	wantCode(t, w.ResolveOrder(t.Context(), rewards.OrderID{1}, decision), rewards.CodeNotFound)
+	resolved, err := w.Order(t.Context(), o.ID)
+	check(t, err)
+	check(t, w.SettleOrder(t.Context(), w.lease, rewards.OrderResolved, resolved, w.book(resolved)))
+	if got := w.reward(t, r); got.Status != rewards.Executed {
+		t.Errorf("got %+v, want it executed", got)
+	}
+}

@@ -1,0 +1,197 @@
+package storetest
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stockrewards/internal/rewards"
+)
+
+// verdicts records a batch and returns the verdicts.
+func (w *World) verdicts(t *testing.T, batch ...rewards.NewReward) []rewards.Verdict {
+	t.Helper()
+	outcomes, err := w.RecordRewards(t.Context(), batch)
+	check(t, err)
+	verdicts := make([]rewards.Verdict, len(outcomes))
+	for i, o := range outcomes {
+		verdicts[i] = o.Verdict
+	}
+	return verdicts
+}
+
+func wantVerdicts(t *testing.T, got []rewards.Verdict, want ...rewards.Verdict) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("verdicts (-want +got):\n%s", diff)
+	}
+}
+
+// changed is the request with another payload under the same key.
+func changed(r rewards.NewReward) rewards.NewReward {
+	r.Amount++
+	r.Fingerprint = rewards.NewFingerprint(r, "")
+	return r
+}
+
+func testVerdicts(t *testing.T, w *World) {
+	r := w.Request(t, 5_250_000)
+	r.Source, r.Metadata = "campaign", `{"b":1,"a":"\u0000"}`
+	outcomes, err := w.RecordRewards(t.Context(), []rewards.NewReward{r})
+	check(t, err)
+	created := outcomes[0].Reward
+	want := rewards.Reward{
+		AppID: r.AppID, ID: created.ID, UserID: r.UserID, IdempotencyKey: r.IdempotencyKey, Amount: r.Amount,
+		AssetID: r.AssetID, Symbol: "AAPL", Source: "campaign", Metadata: r.Metadata, Status: rewards.Recorded,
+	}
+	for name, got := range map[string]rewards.Reward{"created": created, "read again": w.reward(t, created)} {
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	if got := created.CreatedAt(); !got.Equal(w.Now().Truncate(time.Millisecond)) {
+		t.Errorf("created at %s, want %s", got, w.Now())
+	}
+	// The key comes first: a replay answers even when the asset can't be given any more.
+	delisted := r
+	delisted.AssetID = 0
+	noUser, noAsset := w.Request(t, 1_000_000), w.Request(t, 1_000_000)
+	noUser.UserID, noUser.AssetID = rewards.UserID{9}, 0
+	noAsset.AssetID = 0
+	wantVerdicts(t, w.verdicts(t, r, delisted, changed(r), noUser, noAsset),
+		rewards.Replay, rewards.Replay, rewards.Conflict, rewards.NoSuchUser, rewards.NotGiftable)
+	replayed, err := w.RecordRewards(t.Context(), []rewards.NewReward{r})
+	check(t, err)
+	if diff := cmp.Diff(want, replayed[0].Reward); diff != "" {
+		t.Errorf("replayed (-want +got):\n%s", diff)
+	}
+}
+
+func testBatch(t *testing.T, w *World) {
+	twice := w.Request(t, 1_000_000)
+	refused := w.Request(t, 1_000_000)
+	valid := refused
+	refused.UserID = rewards.UserID{9}
+	refused.Fingerprint = rewards.NewFingerprint(refused, "")
+	wantVerdicts(t, w.verdicts(t, twice, changed(twice), twice, refused, valid, refused, valid),
+		rewards.Created, rewards.Conflict, rewards.Replay,
+		rewards.NoSuchUser, rewards.Created, rewards.Conflict, rewards.Replay)
+	list, err := w.Rewards(t.Context(), w.App.ID, rewards.RewardFilter{}, all[rewards.Reward]())
+	check(t, err)
+	if len(list) != 2 {
+		t.Errorf("%d rewards are stored, want 2", len(list))
+	}
+}
+
+func testPoison(t *testing.T, w *World) {
+	good, poison := w.Request(t, 1_000_000), w.Request(t, 0) // no amount: the schema refuses it
+	_, err := w.RecordRewards(t.Context(), []rewards.NewReward{good, poison})
+	if err == nil || rewards.CodeOf(err) == rewards.CodeUnavailable {
+		t.Fatalf("got %v, want an error of the row", err)
+	}
+	list, err := w.Rewards(t.Context(), w.App.ID, rewards.RewardFilter{}, all[rewards.Reward]())
+	check(t, err)
+	if len(list) != 0 {
+		t.Errorf("%d rewards of a failed batch are stored", len(list))
+	}
+	wantVerdicts(t, w.verdicts(t, good), rewards.Created)
+}
+
+func testRecordAtOnce(t *testing.T, w *World) {
+	const clients = 16
+	r := w.Request(t, 1_000_000)
+	verdicts := make([]rewards.Verdict, clients)
+	var group sync.WaitGroup
+	for i := range clients {
+		group.Go(func() {
+			if outcomes, err := w.RecordRewards(t.Context(), []rewards.NewReward{r}); err == nil {
+				verdicts[i] = outcomes[0].Verdict
+			}
+		})
+	}
+	group.Wait()
+	counts := map[rewards.Verdict]int{}
+	for _, v := range verdicts {
+		counts[v]++
+	}
+	if diff := cmp.Diff(map[rewards.Verdict]int{rewards.Created: 1, rewards.Replay: clients - 1}, counts); diff != "" {
+		t.Errorf("verdicts (-want +got):\n%s", diff)
+	}
+}
+
+func testRewardPages(t *testing.T, w *World) {
+	const rows = 25
+	var want []rewards.RewardID
+	for range rows {
+		r := w.Give(t, 1_000_000)
+		want = append([]rewards.RewardID{r.ID}, want...)
+	}
+	var walked []rewards.RewardID
+	page := rewards.Page[rewards.Reward]{Limit: 7}
+	for {
+		list, err := w.Rewards(t.Context(), w.App.ID, rewards.RewardFilter{}, page)
+		check(t, err)
+		if len(list) == 0 {
+			break
+		}
+		for _, r := range list {
+			walked = append(walked, r.ID)
+		}
+		page.Before = list[len(list)-1].ID
+		w.Give(t, 1_000_000) // arrives meanwhile
+	}
+	if diff := cmp.Diff(want, walked); diff != "" {
+		t.Errorf("walked (-want +got):\n%s", diff)
+	}
+}
+
+func testRewardFilters(t *testing.T, w *World) {
+	bought := w.Give(t, 2_000_000)
+	check(t, w.Settle(t, w.Open(t), "filled", 10_000_000, 200_000_000_000))
+	waiting := w.Give(t, 1_000_000)
+	r := w.Request(t, 1_000_000)
+	r.UserID = w.Users[1].ID
+	r.Fingerprint = rewards.NewFingerprint(r, "")
+	others := w.record(t, r)
+	first := w.Users[0].ID
+	for _, test := range []struct {
+		filter rewards.RewardFilter
+		want   []rewards.RewardID
+	}{
+		{rewards.RewardFilter{}, []rewards.RewardID{others.ID, waiting.ID, bought.ID}},
+		{rewards.RewardFilter{UserID: first}, []rewards.RewardID{waiting.ID, bought.ID}},
+		{rewards.RewardFilter{Status: rewards.Recorded}, []rewards.RewardID{others.ID, waiting.ID}},
+		{rewards.RewardFilter{Status: rewards.Executed}, []rewards.RewardID{bought.ID}},
+		{rewards.RewardFilter{Status: rewards.Executing}, nil},
+		{rewards.RewardFilter{UserID: first, Status: rewards.Recorded}, []rewards.RewardID{waiting.ID}},
+		{rewards.RewardFilter{UserID: w.Users[2].ID}, nil},
+	} {
+		list, err := w.Rewards(t.Context(), w.App.ID, test.filter, all[rewards.Reward]())
+		check(t, err)
+		var got []rewards.RewardID
+		for _, r := range list {
+			got = append(got, r.ID)
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%+v (-want +got):\n%s", test.filter, diff)
+		}
+	}
+}
+
+func testAssets(t *testing.T, w *World) {
+	check(t, w.SeedAssets(t.Context(), []rewards.Asset{{Symbol: "NEW", Name: "too late"}}))
+	check(t, w.SetEnabled(t.Context(), "KO", false))
+	wantCode(t, w.SetEnabled(t.Context(), "NEW", true), rewards.CodeNotFound)
+	assets, err := w.Assets(t.Context())
+	check(t, err)
+	got := ""
+	for _, a := range assets {
+		got += fmt.Sprint(a.Symbol, a.Enabled, " ")
+	}
+	if want := "AAPLtrue KOfalse TSLAtrue "; got != want {
+		t.Errorf("assets %s, want %s", got, want)
+	}
+}

@@ -1,0 +1,248 @@
+// Package storetest is the contract that every engine of package store passes: call
+// Run from the engine's own test. It knows nothing of an engine but what a Store
+// does.
+package storetest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
+)
+
+// Opener opens an empty engine for one test and closes it when the test ends.
+type Opener func(t *testing.T) store.Engine
+
+// Run runs the contract.
+func Run(t *testing.T, open Opener) {
+	t.Helper()
+	for name, test := range map[string]func(*testing.T, *World){
+		"AppsAndKeys":            testAppsAndKeys,
+		"KeyRotation":            testKeyRotation,
+		"UsersAreUniqueInTheApp": testUsers,
+		"UsersListed":            testUserPages,
+		"UsersAtOnce":            testUsersAtOnce,
+		"RecordDecidesInOrder":   testVerdicts,
+		"RecordBatchSemantics":   testBatch,
+		"RecordPoisonRow":        testPoison,
+		"RecordAtOnce":           testRecordAtOnce,
+		"RewardsListed":          testRewardPages,
+		"RewardsFiltered":        testRewardFilters,
+		"Tenancy":                testTenancy,
+		"PlanFreezesMembers":     testPlan,
+		"PlanHolds":              testPlanHolds,
+		"SettleBooks":            testSettle,
+		"SettleSplits":           testSplit,
+		"SettleOnce":             testSettleOnce,
+		"SettleOverflow":         testSettleOverflow,
+		"RefuseFails":            testRefuse,
+		"TransitionsGuarded":     testTransitions,
+		"Resolution":             testResolution,
+		"Lease":                  testLease,
+		"Control":                testControl,
+		"Conflicts":              testConflicts,
+		"Assets":                 testAssets,
+		"Quotes":                 testQuotes,
+		"Pins":                   testPins,
+		"IDsGrowAcrossReopening": testReopen,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, NewWorld(t, open(t)))
+		})
+	}
+}
+
+// World is a store with a clock that the test moves, an app and a few users.
+type World struct {
+	*store.Store
+	engine store.Engine
+	now    atomic.Int64 // microseconds
+	App    rewards.App
+	Users  []rewards.User
+	lease  rewards.Lease
+	keys   atomic.Int64
+}
+
+// start is the worlds' first moment.
+const start = 1_790_000_000_000_000 // 2026-09-21, in microseconds
+
+// NewWorld makes a world on an engine, with the assets AAPL, KO and TSLA.
+func NewWorld(t *testing.T, engine store.Engine) *World {
+	t.Helper()
+	w := &World{engine: engine}
+	w.now.Store(start)
+	w.reopen(t)
+	assets := []rewards.Asset{
+		{Symbol: "AAPL", Name: "Apple"}, {Symbol: "KO", Name: "Coca-Cola"}, {Symbol: "TSLA", Name: "Tesla"},
+	}
+	check(t, w.SeedAssets(t.Context(), assets))
+	w.App = w.NewApp(t, "first")
+	for i := range 3 {
+		w.Users = append(w.Users, w.NewUser(t, w.App.ID, fmt.Sprint("user-", i)))
+	}
+	lease, err := w.TakeLease(t.Context(), "tester", time.Hour, false)
+	check(t, err)
+	w.lease = lease
+	return w
+}
+
+// Now is the world's time.
+func (w *World) Now() time.Time { return time.UnixMicro(w.now.Load()).UTC() }
+
+// Advance moves the world's time.
+func (w *World) Advance(d time.Duration) { w.now.Add(d.Microseconds()) }
+
+// reopen makes the store anew on the same engine, as a restart does.
+func (w *World) reopen(t *testing.T) {
+	t.Helper()
+	s, err := store.New(t.Context(), w.engine, w.Now, rand.NewChaCha8([32]byte{1}))
+	check(t, err)
+	w.Store = s
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wantCode fails unless the error has the code.
+func wantCode(t *testing.T, err error, want rewards.Code) {
+	t.Helper()
+	if err == nil || rewards.CodeOf(err) != want {
+		t.Fatalf("got error %v, want one of code %d", err, want)
+	}
+}
+
+// NewApp creates an app with a key.
+func (w *World) NewApp(t *testing.T, name string) rewards.App {
+	t.Helper()
+	key := rewards.Key{Hash: rewards.HashKey("key of " + name)}
+	app, _, err := w.CreateApp(t.Context(), name, key)
+	check(t, err)
+	return app
+}
+
+// NewUser creates a user by an external id.
+func (w *World) NewUser(t *testing.T, app rewards.AppID, externalID string) rewards.User {
+	t.Helper()
+	u, err := w.CreateUser(t.Context(), rewards.User{AppID: app, ExternalID: externalID})
+	check(t, err)
+	return u
+}
+
+// Asset finds an asset by its symbol.
+func (w *World) Asset(t *testing.T, symbol string) rewards.Asset {
+	t.Helper()
+	assets, err := w.Assets(t.Context())
+	check(t, err)
+	for _, a := range assets {
+		if a.Symbol == symbol {
+			return a
+		}
+	}
+	t.Fatalf("no asset %s", symbol)
+	return rewards.Asset{}
+}
+
+// Request is a valid request to give AAPL to the first user, under a new key.
+func (w *World) Request(t *testing.T, amount money.USD) rewards.NewReward {
+	t.Helper()
+	r := rewards.NewReward{
+		AppID: w.App.ID, UserID: w.Users[0].ID, Amount: amount, Symbol: "AAPL",
+		IdempotencyKey: fmt.Sprintf("key-%08d", w.keys.Add(1)), AssetID: w.Asset(t, "AAPL").ID,
+	}
+	r.Fingerprint = rewards.NewFingerprint(r, "")
+	return r
+}
+
+// Give records one reward of AAPL.
+func (w *World) Give(t *testing.T, amount money.USD) rewards.Reward {
+	t.Helper()
+	return w.record(t, w.Request(t, amount))
+}
+
+// record records one request that must create a reward.
+func (w *World) record(t *testing.T, r rewards.NewReward) rewards.Reward {
+	t.Helper()
+	outcomes, err := w.RecordRewards(t.Context(), []rewards.NewReward{r})
+	check(t, err)
+	if outcomes[0].Verdict != rewards.Created {
+		t.Fatalf("verdict %d for %+v, want a new reward", outcomes[0].Verdict, r)
+	}
+	return outcomes[0].Reward
+}
+
+// Limits are brakes that do not brake.
+func Limits() rewards.PlanLimits {
+	const plenty = 1 << 60
+	return rewards.PlanLimits{MaxNotional: plenty, DailyLeft: plenty, HouseLeft: plenty, TopUp: true}
+}
+
+// Plan plans an order of AAPL that must come about.
+func (w *World) Plan(t *testing.T) rewards.Order {
+	t.Helper()
+	o, hold, err := w.PlanOrder(t.Context(), w.lease, w.planRequest(t))
+	check(t, err)
+	if hold != rewards.NoHold {
+		t.Fatalf("the pool is held: %d", hold)
+	}
+	return o
+}
+
+func (w *World) planRequest(t *testing.T) rewards.PlanRequest {
+	t.Helper()
+	return rewards.PlanRequest{Asset: w.Asset(t, "AAPL"), Limits: Limits(), ClientOrderIDPrefix: "sr-test-"}
+}
+
+// Open plans an order and has the broker accept it.
+func (w *World) Open(t *testing.T) rewards.Order {
+	t.Helper()
+	o, err := w.BeginAttempt(t.Context(), w.lease, w.Plan(t), w.Now(), w.Now().Add(time.Hour))
+	check(t, err)
+	o.State, o.BrokerID, o.BrokerStatus, o.NextAttemptAt = rewards.OrderOpen, "broker-"+o.ID.String(), "new", time.Time{}
+	check(t, w.SaveOrder(t.Context(), w.lease, rewards.OrderSubmitted, o))
+	return o
+}
+
+// Settle books an order of which so much was filled at the price.
+func (w *World) Settle(t *testing.T, o rewards.Order, status string, qty money.Shares, price money.Price) error {
+	t.Helper()
+	o.BrokerStatus, o.FilledQty, o.FilledAvgPrice, o.FilledAt = status, qty, price, w.Now()
+	return w.SettleOrder(t.Context(), w.lease, rewards.OrderOpen, o, w.book(o))
+}
+
+func (w *World) book(o rewards.Order) func([]rewards.Claim) (rewards.Settlement, error) {
+	return func(claims []rewards.Claim) (rewards.Settlement, error) { return rewards.Settle(o, claims, w.Now()) }
+}
+
+// reward reads a reward again.
+func (w *World) reward(t *testing.T, r rewards.Reward) rewards.Reward {
+	t.Helper()
+	got, err := w.Reward(t.Context(), r.AppID, r.ID)
+	check(t, err)
+	return got
+}
+
+// holding reads what a user holds of AAPL.
+func (w *World) holding(t *testing.T, u rewards.User) rewards.Holding {
+	t.Helper()
+	list, err := w.Holdings(t.Context(), u.AppID, u.ID)
+	check(t, err)
+	for _, h := range list {
+		if h.Symbol == "AAPL" {
+			return h
+		}
+	}
+	return rewards.Holding{}
+}
+
+// all is a page that holds every item.
+func all[T any]() rewards.Page[T] { return rewards.Page[T]{Limit: 1000} }
