@@ -146,7 +146,6 @@ func (w *Worker) settle(ctx context.Context, from rewards.OrderState, o rewards.
 
 // refuse fails the rewards of an order that was refused for good.
 func (w *Worker) refuse(ctx context.Context, o rewards.Order, reason string) error {
-	o.Reason = reason
 	err := w.store.SettleOrder(ctx, w.lease, o.State, o, func(claims []rewards.Claim) (rewards.Settlement, error) {
 		return rewards.Refuse(claims, reason)
 	})

@@ -21,22 +21,15 @@ const holdFor = time.Second
 
 // sendNew sends planned orders and plans new ones, while the brakes allow it.
 func (w *Worker) sendNew(ctx context.Context, live []rewards.Order) (time.Duration, error) {
+	compared, compareErr := w.reconcile(ctx)
 	control, err := w.store.Control(ctx)
 	if err != nil {
-		return idleWait, err
+		return idleWait, errors.Join(compareErr, err)
 	}
-	if control.Paused != "" {
-		w.alarms.raise(alarmPaused, control.Paused)
-	}
-	if control.Conflicts > 0 {
-		w.alarms.raise(alarmConflict, strconv.Itoa(control.Conflicts)+
-			" orders at the broker contradict our books; ordering is stopped: see `stockrewards fulfillment status`")
-	}
-	if compared, err := w.reconcile(ctx); err != nil || !compared {
-		return idleWait, err
-	}
-	if control, err = w.store.Control(ctx); err != nil || control.Stopped() {
-		return idleWait, err
+	w.conflicts = control.Conflicts
+	w.raiseControl(control)
+	if compareErr != nil || !compared || control.Stopped() {
+		return idleWait, compareErr
 	}
 	clock, err := w.market.Clock(ctx)
 	if err != nil {
@@ -55,6 +48,16 @@ func (w *Worker) sendNew(ctx context.Context, live []rewards.Order) (time.Durati
 		}
 	}
 	return w.planAll(ctx, clock)
+}
+
+func (w *Worker) raiseControl(c rewards.Control) {
+	if c.Paused != "" {
+		w.alarms.raise(alarmPaused, c.Paused)
+	}
+	if c.Conflicts > 0 {
+		w.alarms.raise(alarmConflict, strconv.Itoa(c.Conflicts)+
+			" orders at the broker contradict our books; ordering is stopped: see `stockrewards fulfillment status`")
+	}
 }
 
 // sendIfAllowed reads the brakes again right before the send.

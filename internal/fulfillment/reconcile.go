@@ -12,6 +12,7 @@ import (
 // The comparison of the broker's orders with ours.
 const (
 	reconcileEvery   = time.Hour
+	reconcileSoon    = time.Minute // while ordering is stopped by what was found
 	reconcileRetry   = 10 * time.Second
 	reconcileOverlap = 6 * time.Hour // an order may become visible late
 )
@@ -20,8 +21,11 @@ const (
 // before the first order of this process, and every hour. It tells whether orders
 // may be placed: when it never succeeded, they may not.
 func (w *Worker) reconcile(ctx context.Context) (bool, error) {
-	now, done := w.now(), !w.reconciled.IsZero()
-	if now.Before(w.retryAt) || done && now.Sub(w.reconciled) < reconcileEvery {
+	now, done, every := w.now(), !w.reconciled.IsZero(), reconcileEvery
+	if w.conflicts > 0 {
+		every = reconcileSoon
+	}
+	if now.Before(w.retryAt) || done && now.Sub(w.reconciled) < every {
 		if w.uncompared != "" {
 			w.alarms.raise(alarmReconcile, w.uncompared)
 		}

@@ -69,6 +69,7 @@ type Worker struct {
 	lastPoll   time.Time
 	reconciled time.Time // ours, when the broker's orders were last compared
 	retryAt    time.Time // of a comparison that failed
+	conflicts  int       // not acknowledged, as last read
 	uncompared string    // why the last comparison failed; "" when it did not
 	held       map[rewards.AssetID]heldPool
 	alarms     alarms

@@ -71,6 +71,7 @@ type Settlement struct {
 	Results     []Result
 	HouseShares money.Shares
 	State       OrderState // OrderSettled or OrderRefused
+	Reason      string     // of OrderRefused
 }
 
 // ErrHalfBought: an order was rejected, but one of its rewards has a part that an
@@ -134,7 +135,7 @@ func (c Claim) book(a Allocation, filledAt time.Time) (Result, error) {
 // Refuse fails the members of an order that was refused for good with nothing
 // bought. It fails with ErrHalfBought.
 func Refuse(claims []Claim, reason string) (Settlement, error) {
-	s := Settlement{State: OrderRefused, Results: make([]Result, len(claims))}
+	s := Settlement{State: OrderRefused, Reason: reason, Results: make([]Result, len(claims))}
 	for i, c := range claims {
 		if c.Booked > 0 {
 			return Settlement{}, ErrHalfBought

@@ -25,7 +25,8 @@ func (s *Store) SettleOrder(
 		if err != nil {
 			return err
 		}
-		o.State, o.HouseShares, o.SettledAt = settlement.State, settlement.HouseShares, s.now()
+		o.State, o.Reason, o.HouseShares = settlement.State, settlement.Reason, settlement.HouseShares
+		o.SettledAt = s.now()
 		if err := updateOrder(ctx, tx, from, o); err != nil {
 			return err
 		}

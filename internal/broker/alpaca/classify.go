@@ -36,10 +36,15 @@ const (
 // in between, while the request went on.
 func classify(submit bool, status int, body []byte, scrub func(string) string) *rewards.BrokerError {
 	message, ok := errorMessage(body)
-	message = clean(scrub(message))
 	if !ok {
 		return unknown(status, "")
 	}
+	e := meaning(submit, status, clean(message))
+	e.Message = scrub(e.Message) // last: what is scrubbed must not change the meaning
+	return e
+}
+
+func meaning(submit bool, status int, message string) *rewards.BrokerError {
 	switch status {
 	case http.StatusBadRequest, http.StatusUnprocessableEntity:
 		return refusal(message)

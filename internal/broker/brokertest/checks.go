@@ -138,7 +138,7 @@ func testOrders(t *testing.T, w World) {
 // broker's time as it takes.
 func testManyOrders(t *testing.T, w World) {
 	t.Helper()
-	const many = 620
+	const many = 520
 	var want []string
 	for i := range many {
 		want = append(want, w.submit(t, buy(fmt.Sprintf("many-%d", i), "F", money.Dollar)).ClientOrderID)

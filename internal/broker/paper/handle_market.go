@@ -43,7 +43,8 @@ type wireDay struct {
 }
 
 func (b *Brokerage) getCalendar(r *http.Request) (any, error) {
-	start, end := b.market.day(time.Unix(0, 0)), time.Date(2029, time.December, 31, 0, 0, 0, 0, b.market.zone)
+	start := time.Date(1970, time.January, 1, 0, 0, 0, 0, b.market.zone)
+	end := time.Date(2029, time.December, 31, 0, 0, 0, 0, b.market.zone)
 	for name, day := range map[string]*time.Time{"start": &start, "end": &end} {
 		t, err := readInstant(r.URL.Query(), name)
 		if err != nil {

@@ -89,9 +89,6 @@ func (b *Brokerage) postOrder(r *http.Request) (any, error) {
 		return nil, err
 	}
 	now := b.clock.micros()
-	if err := b.progress(r.Context(), now); err != nil {
-		return nil, err
-	}
 	o, err := b.submit(r.Context(), t, now)
 	if err != nil {
 		return nil, err

@@ -17,7 +17,8 @@ import (
 // the shares do not suffice, or that a number does not fit the books.
 //
 // Nothing happens by itself: progress carries out what has fallen due, and each
-// request that looks at the books calls it first. The books then are as if it all
+// request that looks at the books calls it first (a new order does the same in its
+// own transaction, to save a commit). The books then are as if it all
 // had happened at its instant.
 
 // duePerTransaction bounds how long one transaction keeps other writers waiting.
@@ -25,34 +26,33 @@ const duePerTransaction = 500
 
 // progress brings all orders up to date.
 func (b *Brokerage) progress(ctx context.Context, now time.Time) error {
-	for {
-		var due bool
-		const look = "SELECT EXISTS (SELECT 1 FROM orders WHERE due_at IS NOT NULL AND due_at <= ?1)"
-		err := b.books.reader.QueryRowContext(ctx, look, now.UnixMicro()).Scan(&due)
-		if err != nil || !due {
+	var due bool
+	const look = "SELECT EXISTS (SELECT 1 FROM orders WHERE due_at IS NOT NULL AND due_at <= ?1)"
+	err := b.books.reader.QueryRowContext(ctx, look, now.UnixMicro()).Scan(&due)
+	for err == nil && due { // usually nothing is, and the write lock is not needed
+		err = b.books.update(ctx, func(tx *sql.Tx) error {
+			due, err = b.settleDue(ctx, tx, now)
 			return err
-		}
-		err = b.books.update(ctx, func(tx *sql.Tx) error { return b.settleDue(ctx, tx, now) })
-		if err != nil {
-			return err
-		}
+		})
 	}
+	return err
 }
 
-// settleDue carries out the orders that have fallen due first, up to a limit.
-func (b *Brokerage) settleDue(ctx context.Context, tx *sql.Tx, now time.Time) error {
+// settleDue carries out the orders that have fallen due first, up to a limit, and
+// says whether there may be more.
+func (b *Brokerage) settleDue(ctx context.Context, tx *sql.Tx, now time.Time) (more bool, err error) {
 	due, err := scanOrders(tx.QueryContext(ctx, `SELECT `+orderColumns+` FROM orders
 		WHERE due_at IS NOT NULL AND due_at <= ?1 ORDER BY due_at, seq LIMIT ?2`,
 		now.UnixMicro(), duePerTransaction))
 	if err != nil {
-		return err
+		return false, err
 	}
 	for _, o := range due {
 		if err := b.settle(ctx, tx, o); err != nil {
-			return err
+			return false, err
 		}
 	}
-	return nil
+	return len(due) == duePerTransaction, nil
 }
 
 // settle carries out one order at the instant it fell due.
@@ -89,7 +89,7 @@ func fillBuy(ctx context.Context, tx *sql.Tx, o *order, price money.Price) error
 			return errCannotFill
 		}
 	}
-	value, err := money.Value(qty, price, money.Down)
+	value, err := money.Value(qty, price, money.HalfAway)
 	if err != nil || qty == 0 {
 		return errCannotFill
 	}
@@ -132,7 +132,7 @@ func fillSell(ctx context.Context, tx *sql.Tx, o *order, price money.Price) erro
 		}
 		qty = min(wanted, p.qty-heldQty+o.holdQty)
 	}
-	value, err := money.Value(qty, price, money.Down)
+	value, err := money.Value(qty, price, money.HalfAway)
 	if err != nil || qty <= 0 || qty > p.qty {
 		return errCannotFill
 	}

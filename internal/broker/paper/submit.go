@@ -138,8 +138,9 @@ func decimalText(v jsontext.Value) (string, bool) {
 	}
 }
 
-// submit accepts an order or refuses it. Sent a second time, the same client order
-// id is refused whatever else has changed, before anything else is looked at.
+// submit accepts an order or refuses it, with the books brought up to date. Sent a
+// second time, the same client order id is refused whatever else has changed,
+// before anything else is looked at.
 func (b *Brokerage) submit(ctx context.Context, t ticket, now time.Time) (*order, error) {
 	id, err := b.ids.next()
 	if err != nil {
@@ -152,6 +153,11 @@ func (b *Brokerage) submit(ctx context.Context, t ticket, now time.Time) (*order
 	}
 	var o *order
 	err = b.books.update(ctx, func(tx *sql.Tx) error {
+		for more := true; more; {
+			if more, err = b.settleDue(ctx, tx, now); err != nil {
+				return err
+			}
+		}
 		last, err := lastSubmission(ctx, tx, t.clientOrderID)
 		if err != nil {
 			return err
