@@ -39,22 +39,34 @@ type brokerFlags struct {
 // embeddedRate is the rate limit over the embedded brokerage, in requests a minute.
 const embeddedRate = 60_000
 
+// checkCredentials fails when the broker's credentials are missing.
+func (f brokerFlags) checkCredentials() error {
+	if f.Broker == brokerAlpaca && (os.Getenv(envKeyID) == "" || os.Getenv(envSecretKey) == "") {
+		return fmt.Errorf("--broker alpaca needs %s and %s in the environment", envKeyID, envSecretKey)
+	}
+	return nil
+}
+
 // connect makes the client of the broker. The function closes what was opened.
-func (f brokerFlags) connect(ctx context.Context, databasePath string, log *slog.Logger) (*alpaca.Client, func() error, error) {
+func (f brokerFlags) connect(
+	ctx context.Context, databasePath string, log *slog.Logger,
+) (*alpaca.Client, func() error, error) {
 	if f.Broker == brokerAlpaca {
-		key, secret := os.Getenv(envKeyID), os.Getenv(envSecretKey)
-		if key == "" || secret == "" {
-			return nil, nil, fmt.Errorf("--broker alpaca needs %s and %s in the environment", envKeyID, envSecretKey)
+		if err := f.checkCredentials(); err != nil {
+			return nil, nil, err
 		}
 		client := alpaca.New(alpaca.Options{
-			TradingURL: f.AlpacaURL, DataURL: f.AlpacaDataURL, KeyID: key, SecretKey: secret,
+			TradingURL: f.AlpacaURL, DataURL: f.AlpacaDataURL,
+			KeyID: os.Getenv(envKeyID), SecretKey: os.Getenv(envSecretKey),
 		})
 		return client, func() error { return nil }, nil
 	}
 	return f.openPaper(ctx, databasePath, log)
 }
 
-func (f brokerFlags) openPaper(ctx context.Context, databasePath string, log *slog.Logger) (*alpaca.Client, func() error, error) {
+func (f brokerFlags) openPaper(
+	ctx context.Context, databasePath string, log *slog.Logger,
+) (*alpaca.Client, func() error, error) {
 	entries, err := catalog.Entries()
 	if err != nil {
 		return nil, nil, err
@@ -64,7 +76,9 @@ func (f brokerFlags) openPaper(ctx context.Context, databasePath string, log *sl
 		o.Hours = paper.USEquities
 	}
 	for _, e := range entries {
-		o.Catalog = append(o.Catalog, paper.Asset{Symbol: e.Symbol, Name: e.Name, Exchange: e.Exchange, Price: e.Price})
+		o.Catalog = append(o.Catalog, paper.Asset{
+			Symbol: e.Symbol, Name: e.Name, Exchange: e.Exchange, Price: e.Price,
+		})
 	}
 	brokerage, err := paper.Open(ctx, filepath.Join(filepath.Dir(databasePath), "paper.db"), o)
 	if err != nil {

@@ -87,13 +87,23 @@ func (c *orderShow) Run(ctx context.Context) error {
 
 func printOrder(o rewards.Order) {
 	rows := [][2]string{
-		{"order", o.ID.String()}, {"client order id", o.ClientOrderID}, {"symbol", o.Symbol},
-		{"notional", o.Notional.String()}, {"of it the house's", o.House.String()}, {"state", o.State.String()},
-		{"reason", o.Reason}, {"planned", moment(o.CreatedAt())}, {"attempts", fmt.Sprint(o.Attempts)},
-		{"first attempt", moment(o.FirstAttemptAt)}, {"broker's id", o.BrokerID},
-		{"broker's status", o.BrokerStatus}, {"filled", o.FilledQty.String()},
-		{"average price", o.FilledAvgPrice.String()}, {"filled at", moment(o.FilledAt)},
-		{"booked to the house", o.HouseShares.String()}, {"booked", moment(o.SettledAt)},
+		{"order", o.ID.String()},
+		{"client order id", o.ClientOrderID},
+		{"symbol", o.Symbol},
+		{"notional", o.Notional.String()},
+		{"of it the house's", o.House.String()},
+		{"state", o.State.String()},
+		{"reason", o.Reason},
+		{"planned", moment(o.CreatedAt())},
+		{"attempts", fmt.Sprint(o.Attempts)},
+		{"first attempt", moment(o.FirstAttemptAt)},
+		{"broker's id", o.BrokerID},
+		{"broker's status", o.BrokerStatus},
+		{"filled", o.FilledQty.String()},
+		{"average price", o.FilledAvgPrice.String()},
+		{"filled at", moment(o.FilledAt)},
+		{"booked to the house", o.HouseShares.String()},
+		{"booked", moment(o.SettledAt)},
 	}
 	for _, row := range rows {
 		fmt.Printf("%-20s %s\n", row[0]+":", row[1])
@@ -160,7 +170,9 @@ func (c *orderResolve) Run(ctx context.Context) error {
 	})
 }
 
-func (c *orderResolve) checkWithBroker(ctx context.Context, s *store.Store, o rewards.Order, r rewards.Resolution) error {
+func (c *orderResolve) checkWithBroker(
+	ctx context.Context, s *store.Store, o rewards.Order, r rewards.Resolution,
+) error {
 	in, err := s.Installation(ctx)
 	if err != nil {
 		return err

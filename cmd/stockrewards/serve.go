@@ -115,6 +115,9 @@ func (c *serveCommand) start(ctx context.Context, log *slog.Logger) (s *server, 
 	if err := c.checkListen(); err != nil {
 		return nil, err
 	}
+	if err := c.checkCredentials(); err != nil {
+		return nil, err
+	}
 	cfg, err := c.config(c.Broker)
 	if err != nil {
 		return nil, err
@@ -140,7 +143,7 @@ func (c *serveCommand) start(ctx context.Context, log *slog.Logger) (s *server, 
 		return s, err
 	}
 	if in.BrokerKind != "" && in.BrokerKind != c.Broker {
-		return s, fmt.Errorf("this database belongs to the broker %q: start with --broker %s", in.BrokerKind, in.BrokerKind)
+		return s, fmt.Errorf("this database belongs to the broker %q: start with --broker %[1]s", in.BrokerKind)
 	}
 	if err := seed(ctx, s.store); err != nil {
 		return s, err
@@ -151,6 +154,7 @@ func (c *serveCommand) start(ctx context.Context, log *slog.Logger) (s *server, 
 	if err := s.wire(ctx, in, cfg); err != nil {
 		return s, err
 	}
+	s.firstPrices(ctx)
 	s.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", c.Listen)
 	return s, err
 }
@@ -294,6 +298,18 @@ func (s *server) pin(ctx context.Context) error {
 		wait(ctx, retry)
 	}
 	return nil
+}
+
+// firstPrices asks for prices before the first request comes, but does not wait
+// long: what is stored answers too.
+func (s *server) firstPrices(ctx context.Context) {
+	const patience = 500 * time.Millisecond
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	_, err := s.market.Clock(ctx)
+	if err = errors.Join(err, s.market.Refresh(ctx)); err != nil {
+		s.log.WarnContext(ctx, "no prices at the start", slog.Any("error", err))
+	}
 }
 
 // refreshPrices asks for prices until ctx ends.

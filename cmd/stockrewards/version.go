@@ -13,8 +13,9 @@ type versionCommand struct{}
 
 // Run prints the version.
 func (*versionCommand) Run() error {
-	fmt.Printf("stockrewards %s%s %s %s/%s\n", version, revision(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	return nil
+	_, err := fmt.Printf("stockrewards %s%s %s %s/%s\n",
+		version, revision(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return err
 }
 
 func revision() string {

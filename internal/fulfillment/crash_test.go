@@ -162,7 +162,7 @@ func TestAFrozenLeaderDoesNoHarm(t *testing.T) {
 		w.restart(nil, nil)
 		other := w.worker
 		r := w.give("AAPL", 5_000_000)
-		freeze := func(req *http.Request, carry carrier) (*http.Response, error) {
+		freeze := func(_ *http.Request, carry carrier) (*http.Response, error) {
 			w.wire.fault = nil
 			w.worker = other
 			w.run(3 * time.Minute) // the lease runs out, the other one leads and buys

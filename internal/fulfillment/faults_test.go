@@ -110,7 +110,7 @@ func TestLateVisibility(t *testing.T) {
 
 func TestAnOutageOfHoursIsWaitedOut(t *testing.T) {
 	t.Parallel()
-	inWorld(t, func(t *testing.T, w *world) {
+	inWorld(t, func(_ *testing.T, w *world) {
 		before := w.give("AAPL", 5_000_000)
 		w.run(1100 * time.Millisecond) // the order is on its way
 		end := time.Now().Add(4 * time.Hour)
@@ -255,7 +255,7 @@ func TestNothingFilledWaitsForTheNextOrder(t *testing.T) {
 	for _, status := range []string{"canceled", "expired"} {
 		t.Run(status, func(t *testing.T) {
 			t.Parallel()
-			inWorld(t, func(t *testing.T, w *world) {
+			inWorld(t, func(_ *testing.T, w *world) {
 				w.tell(map[string]any{"status": status, "filled_qty": "0", "filled_avg_price": nil})
 				r := w.give("AAPL", 2_000_000)
 				w.run(20 * time.Second)
@@ -378,7 +378,7 @@ func TestAnOrderThatGrowsAfterItWasBookedStopsOrdering(t *testing.T) {
 
 func TestDayOrderOverTheClose(t *testing.T) {
 	t.Parallel()
-	inWorld(t, func(t *testing.T, w *world) {
+	inWorld(t, func(_ *testing.T, w *world) {
 		// Accepted in the last moment, and told to have expired with nothing filled.
 		time.Sleep(time.Until(time.Date(2000, 1, 3, 20, 59, 58, 0, time.UTC)))
 		w.tell(map[string]any{"status": "accepted", "filled_qty": "0", "filled_avg_price": nil, "filled_at": nil})

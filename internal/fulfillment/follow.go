@@ -22,29 +22,37 @@ func (w *Worker) follow(ctx context.Context, live []rewards.Order) (time.Duratio
 			errs = append(errs, w.settle(ctx, rewards.OrderResolved, o))
 		case rewards.OrderSubmitted, rewards.OrderOpen:
 			sent = append(sent, o)
+		case rewards.OrderPlanned, rewards.OrderQuarantined, rewards.OrderSettled, rewards.OrderRefused:
 		}
 	}
 	if len(sent) == 0 {
 		return idleWait, errors.Join(errs...)
 	}
-	if wait := w.lastPoll.Add(w.cfg.PollEvery).Sub(w.now()); wait > 0 {
+	if wait := w.nextPoll.Sub(w.now()); wait > 0 {
 		return wait, errors.Join(errs...)
 	}
-	errs = append(errs, w.poll(ctx, sent))
-	w.lastPoll = w.now()
-	return w.cfg.PollEvery, errors.Join(errs...)
+	pause := w.cfg.PollEvery
+	clock, err := w.market.Clock(ctx)
+	if err == nil {
+		err = w.poll(ctx, sent, clock)
+	}
+	if !clock.Open {
+		pause = max(pause, closedPoll) // little happens
+	}
+	w.nextPoll = w.now().Add(pause)
+	return pause, errors.Join(append(errs, err)...)
 }
+
+// closedPoll is how often orders are looked at while the market is closed, or when
+// the broker does not tell.
+const closedPoll = 5 * time.Second
 
 // pollSlack is taken off the moment of the oldest send when the broker's orders
 // are listed: its clock and its queue may differ.
 const pollSlack = time.Minute
 
 // poll asks the broker by one list how all sent orders stand.
-func (w *Worker) poll(ctx context.Context, sent []rewards.Order) error {
-	clock, err := w.market.Clock(ctx)
-	if err != nil {
-		return err
-	}
+func (w *Worker) poll(ctx context.Context, sent []rewards.Order, clock rewards.MarketClock) error {
 	oldest := sent[0].FirstAttemptAt
 	for _, o := range sent {
 		if o.FirstAttemptAt.Before(oldest) {

@@ -86,7 +86,7 @@ func smallPoolWait(d time.Duration) func(*world) {
 
 func TestMoreMakesASmallPoolGo(t *testing.T) {
 	t.Parallel()
-	inWorld(t, func(t *testing.T, w *world) {
+	inWorld(t, func(_ *testing.T, w *world) {
 		small := w.give("AAPL", 400_000)
 		w.run(10 * time.Minute)
 		w.give("AAPL", 600_000)

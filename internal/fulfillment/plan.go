@@ -108,6 +108,9 @@ func (w *Worker) planOne(ctx context.Context, p rewards.Pool, clock rewards.Mark
 		w.raiseHold(p, h.hold)
 		return h.until.Sub(now), nil
 	}
+	if w.market.LastPrice(p.Asset.ID) == 0 { // given for the first time: valued as soon as it is bought
+		w.report(ctx, "the price of "+p.Asset.Symbol, w.market.Refresh(ctx))
+	}
 	ahead := clock.Now.Sub(now)
 	topUp := rewards.SmallPoolDeadline(p.Oldest.Add(ahead), w.cfg.SmallPoolWait, clock.NextClose)
 	o, hold, err := w.store.PlanOrder(ctx, w.lease, rewards.PlanRequest{

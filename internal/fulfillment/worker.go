@@ -38,6 +38,8 @@ type Market interface {
 	Clock(ctx context.Context) (rewards.MarketClock, error)
 	// LastPrice is the last price of an asset; zero when none is known.
 	LastPrice(asset rewards.AssetID) money.Price
+	// Refresh asks for the prices of all assets that need one.
+	Refresh(ctx context.Context) error
 }
 
 // Config is what an operator sets.
@@ -66,7 +68,7 @@ type Worker struct {
 	nudge  chan struct{}
 
 	lease      rewards.Lease
-	lastPoll   time.Time
+	nextPoll   time.Time
 	reconciled time.Time // ours, when the broker's orders were last compared
 	retryAt    time.Time // of a comparison that failed
 	conflicts  int       // not acknowledged, as last read

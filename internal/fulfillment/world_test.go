@@ -323,7 +323,11 @@ func (x *wire) rewriteBody(response *http.Response) error {
 		x.rewrite(v)
 	case []any:
 		for _, o := range v {
-			x.rewrite(o.(map[string]any))
+			order, ok := o.(map[string]any)
+			if !ok {
+				return errCut
+			}
+			x.rewrite(order)
 		}
 	}
 	body, err = json.Marshal(value)

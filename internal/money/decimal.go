@@ -2,6 +2,7 @@ package money
 
 import (
 	"errors"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -181,9 +182,10 @@ func (d Decimal) scaled(decimals int) (n int64, exact bool, err error) {
 		}
 	}
 	if cut != "" && cut[0] >= '5' {
-		if n++; n < 0 {
+		if n == math.MaxInt64 {
 			return 0, false, ErrOverflow
 		}
+		n++
 	}
 	if d.negative {
 		n = -n

@@ -57,7 +57,7 @@ type Claim struct {
 // Result is what the settlement of an order makes of one member.
 type Result struct {
 	Claim
-	Allocation
+	Bought     Allocation
 	Status     Status    // of the reward afterwards
 	ExecutedAt time.Time // when Executed
 	Reason     string    // when Failed
@@ -74,7 +74,7 @@ type Settlement struct {
 	Reason      string     // of OrderRefused
 }
 
-// ErrHalfBought: an order was rejected, but one of its rewards has a part that an
+// ErrHalfBought says that an order was rejected, but one of its rewards has a part that an
 // earlier order bought, so that it can neither fail nor be complete.
 var ErrHalfBought = errors.New("rejected, but an earlier order bought a part of one of its rewards")
 
@@ -112,7 +112,7 @@ func Settle(o Order, claims []Claim, now time.Time) (Settlement, error) {
 
 // book is what an allocation makes of a member's reward.
 func (c Claim) book(a Allocation, filledAt time.Time) (Result, error) {
-	r := Result{Claim: c, Allocation: a, Status: Executing}
+	r := Result{Claim: c, Bought: a, Status: Executing}
 	if c.Booked+a.Amount < c.RewardAmount {
 		return r, nil
 	}

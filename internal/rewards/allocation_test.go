@@ -96,9 +96,9 @@ func TestSettleCarriesRewardsToTheirEnd(t *testing.T) {
 	ids := testIDs(time.UnixMilli(1_790_000_000_000))
 	rapid.Check(t, func(t *rapid.T) {
 		list := amounts(t)
-		claims := make([]rewards.Claim, len(list))
-		for i, a := range list {
-			claims[i] = claim(ids, a, a)
+		var claims []rewards.Claim
+		for _, a := range list {
+			claims = append(claims, claim(ids, a, a))
 		}
 		var booked money.USD
 		var bought, house money.Shares
@@ -123,18 +123,19 @@ func TestSettleCarriesRewardsToTheirEnd(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			claims, house = claims[:0], house+s.HouseShares
+			house += s.HouseShares
+			claims = nil
 			for _, r := range s.Results {
-				booked += r.Allocation.Amount
-				bought += r.Shares
+				booked += r.Bought.Amount
+				bought += r.Bought.Shares
 				if r.Waits() {
-					r.Claim.Amount -= r.Allocation.Amount
-					r.Booked += r.Allocation.Amount
-					r.BookedShares += r.Shares
+					r.Amount -= r.Bought.Amount
+					r.Booked += r.Bought.Amount
+					r.BookedShares += r.Bought.Shares
 					claims = append(claims, r.Claim)
 					continue
 				}
-				if got := r.BookedShares + r.Shares; (r.Status == rewards.Executed) != (got > 0) {
+				if got := r.BookedShares + r.Bought.Shares; (r.Status == rewards.Executed) != (got > 0) {
 					t.Fatalf("%s with %s shares", r.Status, got)
 				}
 			}
@@ -165,17 +166,17 @@ func TestSettleTimesAndReasons(t *testing.T) {
 		"filled": {
 			order: rewards.Order{Notional: 1_000_000, BrokerStatus: "filled", FilledQty: 5, FilledAvgPrice: 1, FilledAt: created.Add(time.Second)},
 			claim: c, state: rewards.OrderSettled,
-			want: rewards.Result{Status: rewards.Executed, ExecutedAt: created.Add(time.Second), Allocation: rewards.Allocation{Amount: 1_000_000, Shares: 5}},
+			want: rewards.Result{Status: rewards.Executed, ExecutedAt: created.Add(time.Second), Bought: rewards.Allocation{Amount: 1_000_000, Shares: 5}},
 		},
 		"filled before its creation": {
 			order: rewards.Order{Notional: 1_000_000, BrokerStatus: "filled", FilledQty: 5, FilledAvgPrice: 1, FilledAt: created.Add(-time.Second)},
 			claim: c, state: rewards.OrderSettled,
-			want: rewards.Result{Status: rewards.Executed, ExecutedAt: created, Allocation: rewards.Allocation{Amount: 1_000_000, Shares: 5}},
+			want: rewards.Result{Status: rewards.Executed, ExecutedAt: created, Bought: rewards.Allocation{Amount: 1_000_000, Shares: 5}},
 		},
 		"filled at a time not told": {
 			order: rewards.Order{Notional: 1_000_000, BrokerStatus: "filled", FilledQty: 5, FilledAvgPrice: 1},
 			claim: c, state: rewards.OrderSettled,
-			want: rewards.Result{Status: rewards.Executed, ExecutedAt: now, Allocation: rewards.Allocation{Amount: 1_000_000, Shares: 5}},
+			want: rewards.Result{Status: rewards.Executed, ExecutedAt: now, Bought: rewards.Allocation{Amount: 1_000_000, Shares: 5}},
 		},
 		"expired with nothing filled": {
 			order: rewards.Order{Notional: 1_000_000, BrokerStatus: "expired"}, claim: c, state: rewards.OrderSettled,

@@ -14,7 +14,7 @@ const (
 	CodeConflict                      // it contradicts what is stored
 	CodeUnprocessable                 // well formed, but the catalog or a limit forbids it
 	CodeUpstream                      // the market tells no usable price
-	CodeUnavailable                   // it cannot be taken now; nothing was stored, or the outcome is unknown: ask again
+	CodeUnavailable                   // it cannot be taken now, or its outcome is unknown: ask again
 	CodeInternal                      // a defect of the service
 )
 

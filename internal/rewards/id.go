@@ -15,14 +15,19 @@ type ID[T any] [16]byte
 
 // The ids of the nouns.
 type (
-	AppID    = ID[App]
-	KeyID    = ID[Key]
-	UserID   = ID[User]
+	// AppID identifies an app.
+	AppID = ID[App]
+	// KeyID identifies an API key.
+	KeyID = ID[Key]
+	// UserID identifies a user.
+	UserID = ID[User]
+	// RewardID identifies a reward.
 	RewardID = ID[Reward]
-	OrderID  = ID[Order]
+	// OrderID identifies an order.
+	OrderID = ID[Order]
 )
 
-// ErrBadID: the text is not a UUID in its 36-character form.
+// ErrBadID says that the text is not a UUID in its 36-character form.
 var ErrBadID = errors.New("must be a UUID")
 
 // ParseID reads a UUID in its 36-character form, in either case. It fails with

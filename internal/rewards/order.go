@@ -153,7 +153,7 @@ func PhaseOf(status string) Phase {
 	}
 }
 
-// ErrContradiction: what the broker tells of an order cannot be. The order is
+// ErrContradiction says that what the broker tells of an order cannot be. The order is
 // quarantined; nothing is guessed.
 var ErrContradiction = errors.New("the broker contradicts the order")
 
@@ -250,9 +250,9 @@ func (o Order) Proven(now time.Time) bool {
 		return true
 	case PhaseEnded:
 		return now.Sub(o.TerminalSince) >= TerminalWait
-	default:
-		return false
+	case PhaseStrange, PhaseWorking:
 	}
+	return false
 }
 
 // Carried is how many of the order's dollars were spent: the whole notional when

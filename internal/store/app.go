@@ -69,7 +69,7 @@ func (s *Store) SetSuspended(ctx context.Context, app string, suspended bool) (r
 // findApp finds an app by its id or its name.
 func findApp(ctx context.Context, tx Tx, app string) (rewards.App, error) {
 	var a rewards.App
-	id, _ := rewards.ParseID[rewards.App](app) //nolint:errcheck // then it is a name
+	id, _ := rewards.ParseID[rewards.App](app) // or else it is a name
 	found, err := one(ctx, tx, []any{toID(&a.ID), &a.Name, &a.Suspended},
 		`SELECT `+appColumns+` FROM apps WHERE id = ?1 OR name = ?2`, id[:], app)
 	if err == nil && !found {

@@ -39,7 +39,8 @@ func (s *Store) SeedAssets(ctx context.Context, assets []rewards.Asset) error {
 			return err
 		}
 		for _, a := range assets {
-			if _, err := tx.Exec(ctx, `INSERT INTO assets (symbol, name) VALUES (?1, ?2)`, a.Symbol, a.Name); err != nil {
+			_, err := tx.Exec(ctx, `INSERT INTO assets (symbol, name) VALUES (?1, ?2)`, a.Symbol, a.Name)
+			if err != nil {
 				return err
 			}
 		}

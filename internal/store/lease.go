@@ -8,7 +8,7 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// ErrLostLease: another process leads now; what this one meant to write is void.
+// ErrLostLease says that another process leads now; what this one meant to write is void.
 var ErrLostLease = errors.New("store: this process does not lead fulfilment any more")
 
 // TakeLease makes the holder the leader for a while, or renews its lease. While

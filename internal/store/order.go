@@ -93,7 +93,7 @@ func orderByID(ctx context.Context, tx Tx, id rewards.OrderID) (rewards.Order, e
 	return orders[0], nil
 }
 
-// ErrStale: the order is not in the state any more that the caller saw.
+// ErrStale says that the order is not in the state any more that the caller saw.
 var ErrStale = errors.New("store: the order has changed meanwhile")
 
 // SaveOrder stores what the broker told of an order or what the worker decided

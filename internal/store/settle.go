@@ -44,19 +44,19 @@ func bookResult(ctx context.Context, tx Tx, o rewards.Order, r rewards.Result) e
 	n, err := tx.Exec(ctx, `UPDATE rewards SET status = ?3, waiting = ?4, booked = booked + ?5,
 		executed_at = ?6, failure_reason = ?7
 		WHERE app_id = ?1 AND id = ?2 AND status = 2 AND waiting = 0`, r.AppID[:], r.RewardID[:],
-		int(r.Status), flag(r.Waits()), int64(r.Allocation.Amount), micros(r.ExecutedAt), r.Reason)
+		int(r.Status), flag(r.Waits()), int64(r.Bought.Amount), micros(r.ExecutedAt), r.Reason)
 	if err != nil {
 		return err
 	}
 	if n != 1 {
 		return ErrStale
 	}
-	if r.Allocation.Amount == 0 {
+	if r.Bought.Amount == 0 {
 		return nil
 	}
 	_, err = tx.Exec(ctx, `INSERT INTO allocations (app_id, reward_id, order_id, amount, shares)
 		VALUES (?1, ?2, ?3, ?4, ?5)`,
-		r.AppID[:], r.RewardID[:], o.ID[:], int64(r.Allocation.Amount), int64(r.Shares))
+		r.AppID[:], r.RewardID[:], o.ID[:], int64(r.Bought.Amount), int64(r.Bought.Shares))
 	if err != nil || r.Status == rewards.Failed {
 		return err
 	}
@@ -64,13 +64,13 @@ func bookResult(ctx context.Context, tx Tx, o rewards.Order, r rewards.Result) e
 	if r.Status != rewards.Executed {
 		cost = 0 // counted when the reward is complete
 	}
-	if r.Shares == 0 && cost == 0 {
+	if r.Bought.Shares == 0 && cost == 0 {
 		return nil
 	}
 	_, err = tx.Exec(ctx, `INSERT INTO holdings (app_id, user_id, asset_id, quantity, cost_basis)
 		VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (app_id, user_id, asset_id) DO UPDATE SET
 		quantity = holdings.quantity + excluded.quantity,
 		cost_basis = holdings.cost_basis + excluded.cost_basis`,
-		r.AppID[:], r.UserID[:], int64(o.AssetID), int64(r.Shares), int64(cost))
+		r.AppID[:], r.UserID[:], int64(o.AssetID), int64(r.Bought.Shares), int64(cost))
 	return err
 }

@@ -119,7 +119,7 @@ func connect(path string) (*books, error) {
 
 func createFile(path string) error {
 	const newFile = os.O_CREATE | os.O_EXCL | os.O_WRONLY
-	f, err := os.OpenFile(path, newFile, booksMode) //nolint:gosec // the operator names the file
+	f, err := os.OpenFile(path, newFile, booksMode) // the operator names the file
 	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}

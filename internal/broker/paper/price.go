@@ -133,9 +133,9 @@ func mix(x uint64) uint64 {
 }
 
 // unsigned and signed are the same 64 bits as the other type.
-func unsigned(n int64) uint64 { return uint64(n) } //nolint:gosec // a negative number's bits are as good
+func unsigned(n int64) uint64 { return uint64(n) } // a negative number's bits are as good
 
-func signed(n uint64) int64 { return int64(n) } //nolint:gosec // it is small, or a seed that is kept as bits
+func signed(n uint64) int64 { return int64(n) } // it is small, or a seed that is kept as bits
 
 func floorDiv(a, b int64) int64 {
 	q := a / b

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrLocked: another process holds the lock.
+// ErrLocked says that another process holds the lock.
 var ErrLocked = errors.New("another process serves this database")
 
 // Lock makes this process the only one that serves the database, until the

@@ -14,7 +14,7 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// ErrNewer: the database was written by a newer version of the program.
+// ErrNewer says that the database was written by a newer version of the program.
 var ErrNewer = errors.New("the database was written by a newer version of stockrewards: use that version")
 
 // migrate brings the schema up to date, under a lock so that two processes which

@@ -49,12 +49,13 @@ func (p *pool) take(ctx context.Context) (*session, error) {
 func (p *pool) give(s *session) { p.idle <- s }
 
 // close waits for every session and closes it. The pool must not be used after.
-func (p *pool) close() {
+func (p *pool) close() error {
+	var errs []error
 	for range cap(p.idle) {
-		s := <-p.idle
-		s.close()
+		errs = append(errs, (<-p.idle).close())
 	}
 	close(p.idle)
+	return errors.Join(errs...)
 }
 
 func (p *pool) closeIdle() error {
@@ -114,7 +115,7 @@ func (s *session) prepare(ctx context.Context, query string) (*sql.Stmt, error) 
 
 // Exec implements store.Tx.
 func (s *session) Exec(ctx context.Context, query string, args ...any) (int64, error) {
-	statement, err := s.prepare(ctx, query)
+	statement, err := s.prepare(ctx, query) //nolint:sqlclosecheck // kept for the session's life
 	if err != nil {
 		return 0, err
 	}
@@ -127,7 +128,7 @@ func (s *session) Exec(ctx context.Context, query string, args ...any) (int64, e
 
 // Query implements store.Tx.
 func (s *session) Query(ctx context.Context, each func(store.Row) error, query string, args ...any) error {
-	statement, err := s.prepare(ctx, query)
+	statement, err := s.prepare(ctx, query) //nolint:sqlclosecheck // kept for the session's life
 	if err != nil {
 		return err
 	}
@@ -135,7 +136,7 @@ func (s *session) Query(ctx context.Context, each func(store.Row) error, query s
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
+	defer rows.Close() //nolint:errcheck // closed and checked below; here only when each fails
 	for rows.Next() {
 		if err := each(rows); err != nil {
 			return err

@@ -205,13 +205,13 @@ func (e *Engine) Failed() <-chan error { return e.failed }
 
 // Close implements store.Engine.
 func (e *Engine) Close() error {
+	var errs []error
 	if e.writer != nil {
-		e.writer.close()
+		errs = append(errs, e.writer.close())
 	}
 	if e.readers != nil && e.readers != e.writer {
-		e.readers.close()
+		errs = append(errs, e.readers.close())
 	}
-	var errs []error
 	for _, db := range e.db {
 		errs = append(errs, db.Close())
 	}

@@ -1,0 +1,28 @@
+# The commands of the project. Each installs what it needs.
+
+SHELL := /bin/bash
+GO    ?= go
+TOOLS := bin/golangci-lint
+
+.PHONY: build test lint lint-api kills clean
+
+build: ## the binary, in bin/
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/stockrewards ./cmd/stockrewards
+
+test: ## every test, with the race detector
+	tools/install.sh gcc curl mount
+	$(GO) test -race ./...
+
+lint: $(TOOLS) ## the linters and the formatters
+	$(GO) mod tidy -diff
+	$(TOOLS) run ./...
+	tools/lint-api.sh
+
+$(TOOLS): tools/go.mod
+	$(GO) build -modfile=tools/go.mod -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+kills: ## a hundred kills -9 under load
+	$(GO) test -race -count=1 -v -run TestKillsUnderLoad ./test -args -kills=100
+
+clean:
+	rm -rf bin stockrewards-data

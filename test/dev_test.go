@@ -1,0 +1,86 @@
+package test
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// dev is a running `stockrewards dev` in a folder, with what it printed.
+func startDev(t *testing.T, folder string) (greeting string, stop func()) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), binary, "dev", "--listen", "127.0.0.1:0")
+	cmd.Dir, cmd.Stderr = folder, os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		greeting += lines.Text() + "\n"
+		if strings.Contains(lines.Text(), "openapi.json") {
+			break
+		}
+	}
+	return greeting, func() {
+		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+			t.Error(err)
+		}
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("dev ended with %v", err)
+		}
+	}
+}
+
+// A newcomer: start, copy the printed request, see the shares; a second start finds
+// its data and prints the same key.
+func TestDevIsReadyToTry(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	greeting, stop := startDev(t, folder)
+	commands := regexp.MustCompile(`(?m)^ {2}(curl (?:.*\\\n)*.*)$`).FindAllStringSubmatch(greeting, -1)
+	if len(commands) != 2 {
+		t.Fatalf("%d commands in\n%s", len(commands), greeting)
+	}
+	shell := func(command string) string {
+		out, err := exec.CommandContext(t.Context(), "sh", "-c", command).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v: %s", command, err, out)
+		}
+		return string(out)
+	}
+	if out := shell(commands[0][1]); !strings.Contains(out, `"status":"recorded"`) || !strings.Contains(out, `"amountUsd":5.25`) {
+		t.Errorf("the first request was answered %s", out)
+	}
+	want := `"costBasis":5.25`
+	for deadline := time.Now().Add(10 * time.Second); !strings.Contains(shell(commands[1][1]), want); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("no %s in %s", want, shell(commands[1][1]))
+		}
+	}
+	stop()
+	path := filepath.Join(folder, "stockrewards-data", "dev.key")
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Fatalf("dev.key: %v, %v", info, err)
+	}
+	key, err := os.ReadFile(path)
+	if err != nil || !strings.Contains(greeting, strings.TrimSpace(string(key))) {
+		t.Errorf("the kept key is not the printed one: %v", err)
+	}
+	again, stop := startDev(t, folder)
+	defer stop()
+	if !strings.Contains(again, strings.TrimSpace(string(key))) {
+		t.Errorf("the second start printed\n%s", again)
+	}
+}

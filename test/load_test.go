@@ -1,0 +1,258 @@
+package test
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"stockrewards/internal/broker/alpaca"
+	"stockrewards/internal/broker/paper"
+	"stockrewards/internal/catalog"
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
+	"stockrewards/internal/store/sqlite"
+)
+
+// load is clients that give stock without pause and remember what they were told.
+// A request that failed is made again with its key, as a careful client does.
+type load struct {
+	s     *service
+	users []string
+
+	mu      sync.Mutex
+	told    map[string]award
+	given   map[string]money.USD // by user, of acknowledged rewards
+	nextKey int
+
+	stop    context.CancelFunc
+	clients sync.WaitGroup
+	size    int
+}
+
+func startLoad(s *service, clients int) *load {
+	l := &load{s: s, told: map[string]award{}, given: map[string]money.USD{}, size: clients}
+	for i := range 5 {
+		l.users = append(l.users, s.newUser(fmt.Sprint("user-", i)))
+	}
+	l.resume()
+	return l
+}
+
+// resume starts the clients against the service as it runs now.
+func (l *load) resume() {
+	ctx, stop := context.WithCancel(l.s.t.Context())
+	l.stop = stop
+	for range l.size {
+		l.clients.Go(func() { l.client(ctx) })
+	}
+}
+
+// pause stops the clients; what they asked for last may be answered or not.
+func (l *load) pause() {
+	l.stop()
+	l.clients.Wait()
+}
+
+func (l *load) client(ctx context.Context) {
+	for ctx.Err() == nil {
+		l.mu.Lock()
+		n := l.nextKey
+		l.nextKey++
+		l.mu.Unlock()
+		l.ask(ctx, n)
+	}
+}
+
+// ask makes the n-th request, which is always the same, until it is answered.
+func (l *load) ask(ctx context.Context, n int) {
+	symbols := []string{"AAPL", "KO", "NVDA", "VOO"}
+	user, key := l.users[n%len(l.users)], fmt.Sprintf("load-key-%06d", n)
+	amount := money.USD(1_000_001 + n%7*250_000)
+	body := giving(user, key, amount.String(), symbols[n%len(symbols)])
+	for ctx.Err() == nil {
+		a, err := l.s.request(ctx, "POST", "/v1/rewards", body)
+		if err != nil || a.status >= 500 {
+			time.Sleep(10 * time.Millisecond)
+			continue
+		}
+		var got struct{ Reward award }
+		if a.status != 200 && a.status != 201 || json.Unmarshal(a.body, &got) != nil {
+			l.s.t.Errorf("%s was answered %d %s", key, a.status, a.body)
+			return
+		}
+		l.note(got.Reward, user, amount)
+		return
+	}
+}
+
+func (l *load) note(r award, user string, amount money.USD) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if before, ok := l.told[r.IdempotencyKey]; ok {
+		if before.ID != r.ID {
+			l.s.t.Errorf("%s is %s and %s", r.IdempotencyKey, before.ID, r.ID)
+		}
+		return
+	}
+	l.told[r.IdempotencyKey] = r
+	l.given[user] += amount
+}
+
+// finish asks again for every key that was ever used, so that what clients were
+// told and what is stored are the same set.
+func (l *load) finish() {
+	l.s.t.Helper()
+	ctx, cancel := context.WithTimeout(l.s.t.Context(), time.Minute)
+	defer cancel()
+	for n := range l.nextKey {
+		l.ask(ctx, n)
+	}
+}
+
+// verify accounts for everything: it needs the service running and stops it.
+func (l *load) verify() {
+	t, s := l.s.t, l.s
+	t.Helper()
+	stored := l.storedRewards()
+	for key, told := range l.told {
+		if stored[key].ID != told.ID {
+			t.Errorf("%s was acknowledged as %s, stored is %q", key, told.ID, stored[key].ID)
+		}
+	}
+	if len(stored) != len(l.told) {
+		t.Errorf("%d rewards are stored, %d were acknowledged", len(stored), len(l.told))
+	}
+	deadline := time.Now().Add(time.Minute)
+	for _, r := range stored {
+		s.await(r.ID, "executed", time.Until(deadline))
+	}
+	for user, given := range l.given {
+		var p struct {
+			CostBasis json.Number
+		}
+		s.must(200, "GET", "/v1/users/"+user+"/portfolio", "").decode(t, &p)
+		if p.CostBasis.String() != given.String() {
+			t.Errorf("user %s: cost basis %s, given %s", user, p.CostBasis, given)
+		}
+	}
+	if err := s.stop(); err != nil {
+		t.Error(err)
+	}
+	t.Logf("%d rewards accounted for", len(stored))
+	s.command("audit")
+	comparePositions(t, s.folder)
+}
+
+// storedRewards walks the whole list; a key that stands twice is an error.
+func (l *load) storedRewards() map[string]award {
+	t := l.s.t
+	t.Helper()
+	stored := map[string]award{}
+	path := "/v1/rewards?limit=200"
+	for path != "" {
+		a := l.s.must(200, "GET", path, "")
+		var list struct{ Rewards []award }
+		a.decode(t, &list)
+		for _, r := range list.Rewards {
+			if _, twice := stored[r.IdempotencyKey]; twice {
+				t.Errorf("the key %s stands twice", r.IdempotencyKey)
+			}
+			stored[r.IdempotencyKey] = r
+		}
+		path = ""
+		if link := a.header.Get("Link"); link != "" {
+			target, err := url.Parse(link[strings.Index(link, "<")+1 : strings.Index(link, ">")])
+			if err != nil {
+				t.Fatal(err)
+			}
+			path = target.RequestURI()
+		}
+	}
+	return stored
+}
+
+// comparePositions has the paper brokerage's books as witness: its positions are
+// the users' holdings and the house's shares. The service must have stopped.
+func comparePositions(t *testing.T, folder string) {
+	t.Helper()
+	ours := ourShares(t, filepath.Join(folder, "rewards.db"))
+	entries, err := catalog.Entries()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := paper.Options{Now: time.Now, Random: rand.Reader}
+	for _, e := range entries {
+		o.Catalog = append(o.Catalog, paper.Asset{Symbol: e.Symbol, Name: e.Name, Exchange: e.Exchange, Price: e.Price})
+	}
+	brokerage, err := paper.Open(t.Context(), filepath.Join(folder, "paper.db"), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer brokerage.Close()
+	broker := alpaca.New(alpaca.Options{
+		TradingURL: "http://paper.invalid", DataURL: "http://paper.invalid", KeyID: "paper", SecretKey: "paper", Transport: brokerage.Transport(),
+	})
+	positions, err := broker.Positions(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range positions {
+		if ours[p.Symbol] != p.Qty {
+			t.Errorf("the brokerage holds %s of %s, we booked %s", p.Qty, p.Symbol, ours[p.Symbol])
+		}
+		delete(ours, p.Symbol)
+	}
+	for symbol, shares := range ours {
+		t.Errorf("we booked %s of %s, the brokerage holds none", shares, symbol)
+	}
+}
+
+// ourShares is the users' and the house's shares by symbol.
+func ourShares(t *testing.T, path string) map[string]money.Shares {
+	t.Helper()
+	engine, err := sqlite.Open(t.Context(), path, sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Close()
+	s, err := store.New(t.Context(), engine, time.Now, rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	shares := map[string]money.Shares{}
+	apps, err := s.Apps(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, app := range apps {
+		users, err := s.Users(t.Context(), app.ID, rewards.UserFilter{}, rewards.Page[rewards.User]{Limit: 1 << 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, u := range users {
+			holdings, err := s.Holdings(t.Context(), app.ID, u.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, h := range holdings {
+				shares[h.Symbol] += h.Quantity
+			}
+		}
+	}
+	orders, err := s.Orders(t.Context(), 0, rewards.Page[rewards.Order]{Limit: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range orders {
+		shares[o.Symbol] += o.HouseShares
+	}
+	return shares
+}

@@ -1,0 +1,252 @@
+// Package test drives the built binary from outside, as a client, an operator and
+// a power failure would.
+package test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// binary is the built program.
+var binary string
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	folder, err := os.MkdirTemp("", "stockrewards-test")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(folder)
+	binary = filepath.Join(folder, "stockrewards")
+	build := exec.Command("go", "build", "-o", binary, "../cmd/stockrewards")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // it must build without cgo
+	if out, err := build.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
+}
+
+// service is a running `serve`.
+type service struct {
+	t      *testing.T
+	folder string
+	url    string
+	key    string
+	cmd    *exec.Cmd
+	exited chan error
+}
+
+// database is where the service's books are.
+func (s *service) database() string { return "sqlite:" + filepath.Join(s.folder, "rewards.db") }
+
+// newService makes the books with an app, in a folder of its own.
+func newService(t *testing.T, folder string) *service {
+	t.Helper()
+	s := &service{t: t, folder: folder}
+	s.key = strings.TrimSpace(s.command("app", "create", "tester"))
+	t.Cleanup(func() {
+		if s.cmd != nil {
+			s.kill()
+		}
+	})
+	return s
+}
+
+// command runs an operator's command that must succeed and returns what it prints.
+func (s *service) command(args ...string) string {
+	s.t.Helper()
+	out, err := s.try(args...)
+	if err != nil {
+		s.t.Fatalf("stockrewards %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return out
+}
+
+// try runs an operator's command on the service's books.
+func (s *service) try(args ...string) (string, error) {
+	s.t.Helper()
+	cmd := exec.Command(binary, append(args, "--database", s.database())...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		return stdout.String(), fmt.Errorf("%w: %s", err, stderr.String())
+	}
+	return stdout.String(), nil
+}
+
+var listening = regexp.MustCompile(`"msg":"listening","address":"([^"]+)"`)
+
+// start starts serve on a free port and waits until it listens.
+func (s *service) start(args ...string) {
+	s.t.Helper()
+	s.cmd = exec.Command(binary, append([]string{
+		"serve", "--listen", "127.0.0.1:0", "--database", s.database(),
+	}, args...)...)
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	logFile, err := os.OpenFile(s.logPath(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer logFile.Close()
+	before, err := logFile.Seek(0, io.SeekEnd)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.cmd.Stderr = logFile
+	if err := s.cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	s.exited = make(chan error, 1)
+	go func(cmd *exec.Cmd, exited chan<- error) { exited <- cmd.Wait() }(s.cmd, s.exited)
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		text := s.logs()
+		if m := listening.FindStringSubmatch(text[min(int(before), len(text)):]); m != nil {
+			s.url = "http://" + m[1]
+			return
+		}
+		if time.Now().After(deadline) {
+			s.t.Fatalf("serve does not listen:\n%s", text)
+		}
+	}
+}
+
+func (s *service) logPath() string { return filepath.Join(s.t.ArtifactDir(), "serve.log") }
+
+// logs is what serve has logged.
+func (s *service) logs() string {
+	s.t.Helper()
+	text, err := os.ReadFile(s.logPath())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return string(text)
+}
+
+// kill ends the process as a power failure would.
+func (s *service) kill() {
+	if s.cmd == nil {
+		return
+	}
+	_ = s.cmd.Process.Kill()
+	<-s.exited
+	s.cmd = nil
+}
+
+// stop ends the process by SIGTERM and returns its exit error.
+func (s *service) stop() error {
+	s.t.Helper()
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		s.t.Fatal(err)
+	}
+	err := <-s.exited
+	s.cmd = nil
+	return err
+}
+
+// answer is what a request got.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// decode reads the answer's body.
+func (a answer) decode(t *testing.T, into any) {
+	t.Helper()
+	if err := json.Unmarshal(a.body, into); err != nil {
+		t.Fatalf("%s: %v", a.body, err)
+	}
+}
+
+// client is plain: no retries, connections kept.
+var client = &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 100}}
+
+// request asks the service with the app's key.
+func (s *service) request(ctx context.Context, method, path, body string) (answer, error) {
+	r, err := http.NewRequestWithContext(ctx, method, s.url+path, strings.NewReader(body))
+	if err != nil {
+		return answer{}, err
+	}
+	r.Header.Set("X-Api-Key", s.key)
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	response, err := client.Do(r)
+	if err != nil {
+		return answer{}, err
+	}
+	defer response.Body.Close()
+	content, err := io.ReadAll(response.Body)
+	return answer{response.StatusCode, response.Header, content}, err
+}
+
+// must asks and wants the status.
+func (s *service) must(status int, method, path, body string) answer {
+	s.t.Helper()
+	a, err := s.request(s.t.Context(), method, path, body)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if a.status != status {
+		s.t.Fatalf("%s %s: %d %s, want %d", method, path, a.status, a.body, status)
+	}
+	return a
+}
+
+// newUser creates a user and returns its id.
+func (s *service) newUser(externalID string) string {
+	s.t.Helper()
+	var got struct{ User struct{ ID string } }
+	s.must(201, "POST", "/v1/users", fmt.Sprintf(`{"externalId":%q}`, externalID)).decode(s.t, &got)
+	return got.User.ID
+}
+
+// award is a reward as the API tells of it.
+type award struct {
+	ID, UserID, IdempotencyKey, AssetSymbol, Status string
+	AmountUSD                                       json.Number `json:"amountUsd"`
+	FailureReason                                   *string
+}
+
+// giving is the body of a request to give stock.
+func giving(user, key, amount, symbol string) string {
+	return fmt.Sprintf(`{"userId":%q,"idempotencyKey":%q,"amountUsd":%s,"assetSymbol":%q}`, user, key, amount, symbol)
+}
+
+// give records a reward.
+func (s *service) give(user, key, amount, symbol string) award {
+	s.t.Helper()
+	var got struct{ Reward award }
+	s.must(201, "POST", "/v1/rewards", giving(user, key, amount, symbol)).decode(s.t, &got)
+	return got.Reward
+}
+
+// await waits until a reward is in the state.
+func (s *service) await(id, status string, most time.Duration) award {
+	s.t.Helper()
+	var got struct{ Reward award }
+	for deadline := time.Now().Add(most); ; time.Sleep(10 * time.Millisecond) {
+		s.must(200, "GET", "/v1/rewards/"+id, "").decode(s.t, &got)
+		if got.Reward.Status == status {
+			return got.Reward
+		}
+		if time.Now().After(deadline) {
+			s.t.Fatalf("after %s the reward is %+v, want it %s", most, got.Reward, status)
+		}
+	}
+}

@@ -1,0 +1,292 @@
+package test
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// The main job, over the built binary: give, wait, see the shares.
+func TestServeGivesStock(t *testing.T) {
+	t.Parallel()
+	s := newService(t, t.TempDir())
+	began := time.Now()
+	s.start()
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("serve was ready after %s", took)
+	}
+	user := s.newUser("anna")
+	r := s.give(user, "first-gift", "5.25", "aapl")
+	if r.Status != "recorded" || r.AssetSymbol != "AAPL" {
+		t.Errorf("recorded %+v", r)
+	}
+	s.await(r.ID, "executed", 10*time.Second)
+	var p struct {
+		Value, CostBasis float64
+		Holdings         []struct {
+			Asset    string
+			Quantity float64
+		}
+	}
+	s.must(200, "GET", "/v1/users/"+user+"/portfolio", "").decode(t, &p)
+	if p.CostBasis != 5.25 || p.Value < 5 || p.Value > 5.5 || len(p.Holdings) != 1 || p.Holdings[0].Asset != "AAPL" {
+		t.Errorf("portfolio %+v", p)
+	}
+	if rss := memory(t, s.cmd.Process.Pid); rss > 80<<20 {
+		t.Errorf("serve takes %d MiB", rss>>20)
+	}
+	if err := s.stop(); err != nil {
+		t.Errorf("SIGTERM: %v", err)
+	}
+	s.command("audit")
+	for _, secret := range []string{s.key, "first-gift"} {
+		if strings.Contains(s.logs(), secret) {
+			t.Errorf("the log holds %q", secret)
+		}
+	}
+}
+
+// memory is the resident memory of a process, in bytes.
+func memory(t *testing.T, pid int) int {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := regexp.MustCompile(`VmRSS:\s+(\d+) kB`).FindSubmatch(status)
+	kb, err := strconv.Atoi(string(m[1]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kb << 10
+}
+
+// Sixteen identical requests at once: one 201, fifteen 200 (specification, 4.5).
+func TestIdenticalRequestsAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newService(t, t.TempDir())
+	s.start()
+	user := s.newUser("anna")
+	for round := range 20 {
+		const clients = 16
+		statuses := make([]int, clients)
+		var group sync.WaitGroup
+		for i := range clients {
+			group.Go(func() {
+				a, err := s.request(t.Context(), "POST", "/v1/rewards", giving(user, fmt.Sprint("same-key-", round), "2", "KO"))
+				if err == nil {
+					statuses[i] = a.status
+				}
+			})
+		}
+		group.Wait()
+		counts := map[int]int{}
+		for _, status := range statuses {
+			counts[status]++
+		}
+		if counts[201] != 1 || counts[200] != clients-1 {
+			t.Fatalf("round %d: %v", round, counts)
+		}
+	}
+}
+
+// A bad request never changes anything, whatever it holds.
+func TestBadRequestsChangeNothing(t *testing.T) {
+	t.Parallel()
+	s := newService(t, t.TempDir())
+	s.start()
+	user := s.newUser("anna")
+	with := func(member string) string {
+		return fmt.Sprintf(`{"userId":%q,"idempotencyKey":"bad-request","assetSymbol":"AAPL",%s}`, user, member)
+	}
+	for name, test := range map[string]struct {
+		status int
+		body   string
+	}{
+		"32 MiB":           {413, with(`"amountUsd":5,"metadata":{"a":"` + strings.Repeat("x", 32<<20) + `"}`)},
+		"20,000 brackets":  {400, with(`"amountUsd":5,"metadata":` + strings.Repeat("[", 20_000))},
+		"deep objects":     {400, with(`"amountUsd":5,"metadata":` + strings.Repeat(`{"a":`, 64) + `1` + strings.Repeat("}", 64))},
+		"duplicate member": {400, with(`"amountUsd":5,"amountUsd":6`)},
+		"NUL":              {400, with(`"amountUsd":5,"source":"a\u0000b"`)},
+		"lone surrogate":   {400, with(`"amountUsd":5,"metadata":{"a":"\ud800"}`)},
+		"1e999":            {400, with(`"amountUsd":1e999`)},
+		"invalid UTF-8":    {400, with("\"amountUsd\":5,\"metadata\":{\"a\":\"\xff\"}")},
+		"another's id":     {404, strings.Replace(with(`"amountUsd":5`), user, "01a1fdd5-d333-7002-beec-37904b6395ab", 1)},
+		"trailing data":    {400, with(`"amountUsd":5`) + `{}`},
+		"nothing":          {400, ``},
+	} {
+		a := s.must(test.status, "POST", "/v1/rewards", test.body)
+		if a.header.Get("X-Request-Id") == "" || !strings.Contains(string(a.body), a.header.Get("X-Request-Id")) {
+			t.Errorf("%s: %s does not echo the request id", name, a.body)
+		}
+	}
+	var list struct{ Rewards []award }
+	s.must(200, "GET", "/v1/rewards", "").decode(t, &list)
+	if len(list.Rewards) != 0 {
+		t.Errorf("%d rewards are stored", len(list.Rewards))
+	}
+	s.must(201, "POST", "/v1/rewards", with(`"amountUsd":5`)) // the key is still free
+}
+
+// What operators and scripts rely on.
+func TestOperatorsCommandsWhileServing(t *testing.T) {
+	t.Parallel()
+	s := newService(t, t.TempDir())
+	if !regexp.MustCompile(`^sr_test_[0-9A-Za-z]{49}$`).MatchString(s.key) {
+		t.Errorf("app create printed %q", s.key)
+	}
+	s.start()
+	first := s.key
+	second := strings.TrimSpace(s.command("key", "create", "tester", "--label", "second"))
+	id := regexp.MustCompile(`(?m)^(\S+) .*second$`).FindStringSubmatch(s.command("key", "list", "tester"))
+	s.key = second
+	s.must(200, "GET", "/v1/users", "")
+	s.command("key", "revoke", id[1])
+	s.within(time.Second, 401, "GET", "/v1/users", "")
+	s.key = first
+	s.command("app", "suspend", "tester")
+	s.within(time.Second, 403, "GET", "/v1/users", "")
+	s.command("app", "resume", "tester")
+	s.within(time.Second, 200, "GET", "/v1/users", "")
+	user := s.newUser("anna")
+	s.command("asset", "disable", "KO")
+	s.within(time.Second, 422, "POST", "/v1/rewards", giving(user, "disabled-1", "5", "KO"))
+	s.command("asset", "enable", "ko")
+	s.within(time.Second, 201, "POST", "/v1/rewards", giving(user, "disabled-1", "5", "KO"))
+	s.command("fulfillment", "pause", "--reason", "drill")
+	r := s.give(user, "while-paused", "5", "AAPL")
+	if out := s.command("fulfillment", "status"); !strings.Contains(out, "paused: drill") {
+		t.Errorf("status: %s", out)
+	}
+	s.command("fulfillment", "resume")
+	s.await(r.ID, "executed", 10*time.Second)
+	order := strings.Fields(strings.Split(s.command("order", "list", "--state", "settled"), "\n")[1])[0]
+	if out := s.command("order", "show", order); !strings.Contains(out, "settled") {
+		t.Errorf("order show: %s", out)
+	}
+	if out, err := s.try("order", "resolve", order, "--not-bought", "--reason", "x"); err == nil || !strings.Contains(err.Error(), "not quarantined") {
+		t.Errorf("resolving a settled order: %s, %v", out, err)
+	}
+	s.command("audit")
+}
+
+// within asks until the status comes.
+func (s *service) within(most time.Duration, status int, method, path, body string) {
+	s.t.Helper()
+	for deadline := time.Now().Add(most); ; time.Sleep(20 * time.Millisecond) {
+		late := time.Now().After(deadline)
+		a, err := s.request(s.t.Context(), method, path, body)
+		if err == nil && a.status == status {
+			return
+		}
+		if late {
+			s.t.Fatalf("%s %s: %d %s after %s, want %d", method, path, a.status, a.body, most, status)
+		}
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	s := newService(t, t.TempDir())
+	s.start()
+	missing := "sqlite:" + filepath.Join(t.TempDir(), "none.db")
+	for want, args := range map[string][]string{
+		"another process serves": {"serve", "--listen", "127.0.0.1:0", "--database", s.database()},
+		"TLS":                    {"serve", "--listen", "0.0.0.0:0", "--database", missing},
+		"APCA_API_KEY_ID":        {"serve", "--listen", "127.0.0.1:0", "--database", missing, "--broker", "alpaca"},
+		"must be sqlite:PATH":    {"serve", "--listen", "127.0.0.1:0", "--database", "mysql:x"},
+		"no such file":           {"app", "list", "--database", missing},
+		"at least 1000000":       {"serve", "--database", missing, "--max-order-notional", "5"},
+		"exists":                 {"app", "create", "tester", "--database", s.database()},
+	} {
+		if out, err := runProgram(t, args...); err == nil || !strings.Contains(out, want) {
+			t.Errorf("%v: %v, %s; want a refusal with %q", args, err, out, want)
+		}
+	}
+	if _, err := os.Stat(strings.TrimPrefix(missing, "sqlite:")); err == nil {
+		t.Error("a refused command left a file behind")
+	}
+	if out, err := runProgram(t, "version"); err != nil || !strings.HasPrefix(out, "stockrewards ") {
+		t.Errorf("version: %s, %v", out, err)
+	}
+}
+
+func TestEveryCommandExplainsItself(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{
+		"", "dev", "serve", "app create", "key rotate", "asset confirm", "fulfillment status", "order resolve", "audit",
+	} {
+		out, err := runProgram(t, append(strings.Fields(command), "--help")...)
+		if err != nil || !strings.Contains(out, "Usage: stockrewards "+command) {
+			t.Errorf("%s --help: %v\n%s", command, err, out)
+		}
+	}
+}
+
+// SIGTERM under load: all that was acknowledged is there, the exit status is 0.
+func TestSIGTERMUnderLoadLosesNothing(t *testing.T) {
+	t.Parallel()
+	s := newService(t, t.TempDir())
+	s.start()
+	load := startLoad(s, 8)
+	time.Sleep(700 * time.Millisecond)
+	if err := s.stop(); err != nil {
+		t.Errorf("exit: %v", err)
+	}
+	load.pause()
+	s.start()
+	load.finish()
+	load.verify()
+}
+
+func TestDiskFullRefusesWritesAndGoesOnReading(t *testing.T) {
+	t.Parallel()
+	folder := smallDisk(t, "12m")
+	s := newService(t, folder)
+	s.start()
+	user := s.newUser("anna")
+	kept := s.give(user, "before-full", "5", "AAPL")
+	s.await(kept.ID, "executed", 10*time.Second)
+	ballast := filepath.Join(folder, "ballast")
+	fill(t, ballast)
+	refused := false
+	for i := range 5000 { // SQLite may still have room of its own
+		a, err := s.request(t.Context(), "POST", "/v1/rewards", giving(user, fmt.Sprint("when-full-", i), "1", "KO"))
+		if err != nil {
+			t.Fatalf("request %d: %v\n%s", i, err, s.logs())
+		}
+		if a.status == http.StatusServiceUnavailable {
+			if a.header.Get("Retry-After") == "" {
+				t.Error("no Retry-After")
+			}
+			refused = true
+			break
+		}
+		if a.status != 201 && a.status != 200 {
+			t.Fatalf("answered %d %s", a.status, a.body)
+		}
+	}
+	if !refused {
+		t.Fatal("nothing was refused on a full disk")
+	}
+	s.must(200, "GET", "/v1/rewards/"+kept.ID, "")
+	s.must(200, "GET", "/v1/users/"+user+"/portfolio", "")
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	s.within(10*time.Second, 201, "POST", "/v1/rewards", giving(user, "after-full", "5", "AAPL"))
+	var list struct{ Rewards []award }
+	s.must(200, "GET", "/v1/rewards?limit=1", "").decode(t, &list)
+	s.await(list.Rewards[0].ID, "executed", 20*time.Second)
+	if err := s.stop(); err != nil {
+		t.Error(err)
+	}
+	s.command("audit")
+}

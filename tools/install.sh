@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# Installs the Debian packages of the named programs that are missing.
+set -euo pipefail
+
+declare -A package=([gcc]="gcc libc6-dev" [curl]=curl [mount]=mount [npx]="nodejs npm")
+missing=()
+for program in "$@"; do
+  command -v "$program" >/dev/null || missing+=("${package[$program]}")
+done
+[ ${#missing[@]} -eq 0 ] && exit 0
+sudo=$(command -v sudo || true)
+[ "$(id -u)" -eq 0 ] && sudo=
+# shellcheck disable=SC2068,SC2086 # names are to be split
+{
+  $sudo apt-get update -q
+  $sudo apt-get install -qy --no-install-recommends ${missing[@]}
+}

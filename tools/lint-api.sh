@@ -1,0 +1,13 @@
+#!/bin/sh
+# Checks the API document with Redocly's linter; any warning fails. It needs Node.js,
+# which is installed from Debian when it is missing (as root, in a CI image).
+set -eu
+cd "$(dirname "$0")/.."
+
+if ! command -v npx >/dev/null; then
+	apt-get update -qq
+	apt-get install -qq -y --no-install-recommends nodejs npm
+fi
+
+export REDOCLY_TELEMETRY=off REDOCLY_SUPPRESS_UPDATE_NOTICE=true
+exec npx --yes @redocly/cli@2.77.0 lint --config tools/redocly.yaml "$@" internal/api/openapi.json
