@@ -68,15 +68,22 @@ func (w *Worker) adopt(ctx context.Context, o rewards.Order) error {
 // note stores why a sent order is not open yet.
 func (w *Worker) note(ctx context.Context, o rewards.Order, reason string) error {
 	o.Reason = reason
+	if reason == "" {
+		return w.save(ctx, o, o)
+	}
 	w.alarms.raise(alarmWaiting+o.ID.String(), o.Symbol+": "+reason)
 	return w.save(ctx, o, o)
 }
 
-// refusal is a broker's refusal as a failure reason: "<stable_code>: <text>".
+// refusal is a broker's refusal as a failure reason: "<stable_code>: <text>"; ""
+// when the request never left.
 func refusal(err error) string {
 	e, ok := errors.AsType[*rewards.BrokerError](err)
 	if !ok {
 		return "order_refused: " + err.Error()
+	}
+	if e.Code == rewards.NotSent {
+		return "" // nothing to worry about
 	}
 	code := e.Code
 	if code == "" {

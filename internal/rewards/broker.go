@@ -146,6 +146,10 @@ func (e *BrokerError) Error() string {
 // Unwrap is the cause.
 func (e *BrokerError) Unwrap() error { return e.Err }
 
+// NotSent is the Code of a BrokerWait that never left this process: the rate limit
+// had no room for it in time.
+const NotSent = "not_sent"
+
 // BrokerKindOf is the kind of a broker's error; an error of another type says
 // nothing about the request, so it is BrokerUnknown.
 func BrokerKindOf(err error) BrokerErrorKind {

@@ -36,7 +36,7 @@ func (s *Store) Pools(ctx context.Context) ([]rewards.Pool, error) {
 				  FROM waiting w WHERE asset_id IS NOT NULL
 			)
 			SELECT p.asset_id, a.symbol, a.doubt_since,
-				EXISTS (SELECT 1 FROM orders o WHERE o.state = 4 AND o.asset_id = p.asset_id), p.oldest
+				EXISTS (SELECT 1 FROM orders o WHERE o.state < 6 AND o.state = 4 AND o.asset_id = p.asset_id), p.oldest
 			  FROM pools p JOIN assets a ON a.id = p.asset_id WHERE p.oldest IS NOT NULL ORDER BY p.oldest`)
 	})
 	return pools, err

@@ -13,10 +13,6 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// codeNotSent marks a call that never left: its context ended while it waited
-// for the rate limit.
-const codeNotSent = "not_sent"
-
 // call is one request to the broker.
 type call struct {
 	host    *host
@@ -33,7 +29,7 @@ type call struct {
 func (c *Client) do(ctx context.Context, q call) ([]byte, error) {
 	if err := q.host.pace.wait(ctx); err != nil {
 		return nil, &rewards.BrokerError{
-			Kind: rewards.BrokerWait, Code: codeNotSent, Message: "waiting for the rate limit", Err: err,
+			Kind: rewards.BrokerWait, Code: rewards.NotSent, Message: "waiting for the rate limit", Err: err,
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)

@@ -118,7 +118,7 @@ CREATE TABLE orders (
     CHECK (state <> 4 OR reason <> ''),
     CHECK (filled_qty = 0 OR filled_avg_price > 0)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX orders_live ON orders (state, id) WHERE state < 6;
+CREATE INDEX orders_live ON orders (id, state) WHERE state < 6;
 
 CREATE TABLE order_rewards (
     order_id  BLOB    NOT NULL REFERENCES orders (id),

@@ -1,0 +1,137 @@
+package test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// room is a package's files without its tests.
+type room struct {
+	name  string // "internal/money"
+	files map[string]*ast.File
+}
+
+// rooms parses the production code.
+func rooms(t *testing.T) (*token.FileSet, []room) {
+	t.Helper()
+	set := token.NewFileSet()
+	found := map[string]*room{}
+	err := filepath.WalkDir("..", func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		file, err := parser.ParseFile(set, path, nil, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		name := filepath.ToSlash(strings.TrimPrefix(filepath.Dir(path), "../"))
+		if found[name] == nil {
+			found[name] = &room{name: name, files: map[string]*ast.File{}}
+		}
+		found[name].files[path] = file
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []room
+	for _, r := range found {
+		list = append(list, *r)
+	}
+	if len(list) < 10 {
+		t.Fatalf("only %d rooms found", len(list))
+	}
+	return set, list
+}
+
+// ours are the project's rooms that a file imports.
+func ours(f *ast.File) []string {
+	var list []string
+	for _, i := range f.Imports {
+		if name, found := strings.CutPrefix(strings.Trim(i.Path.Value, `"`), "stockrewards/"); found {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// Imports point one way; the rooms around the domain do not know each other.
+func TestImportsPointOneWay(t *testing.T) {
+	t.Parallel()
+	const money, domain, store = "internal/money", "internal/rewards", "internal/store"
+	allowed := map[string][]string{
+		money:                        {},
+		domain:                       {money},
+		"internal/catalog":           {money},
+		"internal/api":               {money, domain},
+		"internal/intake":            {domain},
+		"internal/market":            {money, domain},
+		"internal/fulfillment":       {money, domain, store},
+		"internal/broker/alpaca":     {money, domain},
+		"internal/broker/paper":      {money},
+		"internal/broker/brokertest": {money, domain},
+		store:                        {money, domain},
+		"internal/store/sqlite":      {domain, store},
+		"internal/store/storetest":   {money, domain, store},
+		"internal/audit":             {money},
+	}
+	_, list := rooms(t)
+	for _, r := range list {
+		if r.name == "cmd/stockrewards" {
+			continue
+		}
+		allow, known := allowed[r.name]
+		if !known {
+			t.Errorf("%s: a room without a rule", r.name)
+		}
+		for path, file := range r.files {
+			for _, imported := range ours(file) {
+				if !slices.Contains(allow, imported) {
+					t.Errorf("%s imports %s", path, imported)
+				}
+			}
+		}
+	}
+}
+
+// Small files, short functions, no hidden starts.
+func TestBudgets(t *testing.T) {
+	t.Parallel()
+	const maxFile, maxFunction = 400, 70
+	set, list := rooms(t)
+	var files, functions []int
+	for _, r := range list {
+		for path, file := range r.files {
+			lines := set.File(file.Pos()).LineCount()
+			files = append(files, lines)
+			if lines > maxFile {
+				t.Errorf("%s has %d lines", path, lines)
+			}
+			for _, d := range file.Decls {
+				f, ok := d.(*ast.FuncDecl)
+				if !ok {
+					continue
+				}
+				length := set.Position(f.End()).Line - set.Position(f.Pos()).Line + 1
+				functions = append(functions, length)
+				if length > maxFunction || f.Name.Name == "init" {
+					t.Errorf("%s: %s has %d lines", path, f.Name.Name, length)
+				}
+			}
+		}
+	}
+	slices.Sort(files)
+	slices.Sort(functions)
+	if m := files[len(files)/2]; m > 120 {
+		t.Errorf("the median file has %d lines", m)
+	}
+	if m := functions[len(functions)/2]; m > 12 {
+		t.Errorf("the median function has %d lines", m)
+	}
+}
