@@ -69,7 +69,7 @@ func (x planned) explain(ctx context.Context, query string, args []any) error {
 func TestNoQueryScansATable(t *testing.T) {
 	t.Parallel()
 	p := planner{mu: &sync.Mutex{}, seen: map[string]string{}}
-	t.Run("contract", func(t *testing.T) { //nolint:paralleltest // its queries are looked at below
+	t.Run("contract", func(t *testing.T) {
 		storetest.Run(t, func(t *testing.T) store.Engine {
 			t.Helper()
 			e, err := sqlite.Open(t.Context(), sqlite.Memory, sqlite.Options{})

@@ -1,0 +1,259 @@
+package market_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"stockrewards/internal/market"
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
+	"stockrewards/internal/store/sqlite"
+)
+
+// feed is a broker whose prices and hours a test sets: those of the paper
+// brokerage never fail or jump.
+type feed struct {
+	err       error
+	snapshots map[string]rewards.Snapshot
+	clock     rewards.MarketClock // Now is told as it is
+	asked     int
+}
+
+func (f *feed) Snapshots(_ context.Context, symbols []string) (map[string]rewards.Snapshot, error) {
+	f.asked++
+	if f.err != nil {
+		return nil, f.err
+	}
+	told := map[string]rewards.Snapshot{}
+	for _, symbol := range symbols {
+		if s, ok := f.snapshots[symbol]; ok {
+			told[symbol] = s
+		}
+	}
+	return told, nil
+}
+
+func (f *feed) Clock(context.Context) (rewards.MarketClock, error) {
+	c := f.clock
+	c.Now = time.Now()
+	return c, f.err
+}
+
+// world is a market over a feed and a real store in which AAPL was given.
+type world struct {
+	*market.Market
+	t     *testing.T
+	feed  *feed
+	store *store.Store
+	aapl  rewards.AssetID
+}
+
+const dollar money.Price = 1_000_000_000
+
+func inWorld(t *testing.T, test func(w *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		engine, err := sqlite.Open(t.Context(), sqlite.Memory, sqlite.Options{})
+		w := &world{t: t, feed: &feed{snapshots: map[string]rewards.Snapshot{}}}
+		w.check(err)
+		w.store, err = store.New(t.Context(), engine, time.Now, rand.NewChaCha8([32]byte{3}))
+		w.check(err)
+		defer func() { w.check(w.store.Close()) }()
+		w.check(w.store.SeedAssets(t.Context(), []rewards.Asset{{Symbol: "AAPL"}, {Symbol: "KO"}}))
+		app, _, err := w.store.CreateApp(t.Context(), "app", rewards.Key{})
+		w.check(err)
+		user, err := w.store.CreateUser(t.Context(), rewards.User{AppID: app.ID, ExternalID: "u"})
+		w.check(err)
+		assets, err := w.store.Assets(t.Context())
+		w.check(err)
+		w.aapl = assets[0].ID
+		_, err = w.store.RecordRewards(t.Context(), []rewards.NewReward{{
+			AppID: app.ID, UserID: user.ID, IdempotencyKey: "key", Amount: 1, AssetID: w.aapl, Symbol: "AAPL",
+		}})
+		w.check(err)
+		w.alwaysOpen()
+		w.restart()
+		test(w)
+	})
+}
+
+func (w *world) check(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// restart makes the market anew on the same store.
+func (w *world) restart() {
+	w.t.Helper()
+	w.Market = market.New(w.feed, w.store, time.Now, slog.New(slog.DiscardHandler))
+	w.check(w.Load(w.t.Context()))
+}
+
+func (w *world) alwaysOpen() {
+	w.feed.clock = rewards.MarketClock{Open: true, NextClose: time.Now().Add(1000 * time.Hour), NextOpen: time.Now().Add(1000 * time.Hour)}
+}
+
+// tell sets the price and the previous close of AAPL.
+func (w *world) tell(price, previous money.Price) {
+	w.feed.snapshots["AAPL"] = rewards.Snapshot{Symbol: "AAPL", Price: price, PreviousClose: previous, TradedAt: time.Now()}
+}
+
+// tick is what the service does every second; an error is what it may be.
+func (w *world) tick() {
+	_, _ = w.Clock(w.t.Context())
+	_ = w.Refresh(w.t.Context())
+}
+
+// run ticks for a while.
+func (w *world) run(d time.Duration) {
+	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(time.Second) {
+		w.tick()
+	}
+}
+
+// want compares the price of AAPL; zero is none.
+func (w *world) want(price money.Price) {
+	w.t.Helper()
+	got, ok := w.Price(w.aapl)
+	if got != price || ok != (price != 0) {
+		w.t.Errorf("price %s, usable %t; want %s", got, ok, price)
+	}
+}
+
+func TestPriceOfTheLastTradeHoldsAMinuteOfOpenMarket(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.tick()
+		w.want(0) // none was ever told
+		w.tell(200*dollar, 199*dollar)
+		w.tick()
+		w.want(200 * dollar)
+		w.run(time.Hour) // confirmed again and again, though nothing is traded
+		w.want(200 * dollar)
+		w.feed.err = errors.New("outage")
+		w.run(50 * time.Second)
+		w.want(200 * dollar)
+		w.run(20 * time.Second)
+		w.want(0)
+		w.feed.err = nil
+		w.tick()
+		w.want(200 * dollar)
+	})
+}
+
+func TestASymbolThatTheBrokerLeavesOutGrowsOld(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.tell(200*dollar, 199*dollar)
+		w.tick()
+		delete(w.feed.snapshots, "AAPL")
+		w.run(70 * time.Second)
+		w.want(0)
+	})
+}
+
+// At night the last price stands, over an outage and a restart as well; only open
+// market counts.
+func TestAtNightTheLastPriceStands(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		closes := time.Now().Add(10 * time.Minute)
+		opens := closes.Add(17 * time.Hour)
+		w.feed.clock = rewards.MarketClock{Open: true, NextClose: closes, NextOpen: opens}
+		w.tell(200*dollar, 199*dollar)
+		w.run(time.Until(closes))
+		w.feed.clock = rewards.MarketClock{NextOpen: opens, NextClose: opens.Add(7 * time.Hour)}
+		w.run(time.Minute)
+		w.feed.err = errors.New("outage")
+		time.Sleep(16 * time.Hour)
+		w.restart()
+		w.tick()
+		w.want(200 * dollar)
+		time.Sleep(time.Until(opens.Add(50 * time.Second)))
+		w.want(200 * dollar)
+		time.Sleep(20 * time.Second)
+		w.want(0)
+	})
+}
+
+func TestAJumpIsInDoubtUntilAnOperatorConfirms(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.tell(200*dollar, 199*dollar)
+		w.run(20 * time.Second)
+		w.tell(60*dollar, 199*dollar)
+		w.tick()
+		w.want(0)
+		w.tell(200*dollar, 199*dollar) // back to normal: the doubt stays
+		w.tick()
+		w.want(0)
+		w.restart()
+		w.tick()
+		w.want(0)
+		_, err := w.store.ConfirmAsset(w.t.Context(), "AAPL")
+		w.check(err)
+		w.tell(61*dollar, 199*dollar) // near what was confirmed
+		w.tick()
+		w.want(61 * dollar)
+		w.tell(10*dollar, 199*dollar) // near neither
+		w.tick()
+		w.want(0)
+	})
+}
+
+func TestTheNewestTradeWins(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.tell(200*dollar, 199*dollar)
+		w.tick()
+		late := w.feed.snapshots["AAPL"]
+		late.Price, late.TradedAt = 190*dollar, late.TradedAt.Add(-time.Minute)
+		w.feed.snapshots["AAPL"] = late
+		time.Sleep(time.Second)
+		w.tick()
+		w.want(200 * dollar)
+	})
+}
+
+func TestOnlyWhatWasGivenIsAskedFor(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.feed.snapshots["KO"] = rewards.Snapshot{Symbol: "KO", Price: 70 * dollar, TradedAt: time.Now()}
+		w.tell(200*dollar, 0)
+		w.run(10 * time.Second)
+		if w.feed.asked != 10 {
+			t.Errorf("%d requests in ten ticks, want one each", w.feed.asked)
+		}
+		if oldest, unusable := w.PriceAge(); oldest > time.Second || unusable != 0 {
+			t.Errorf("age %s, %d unusable", oldest, unusable)
+		}
+	})
+}
+
+func TestClockIsReadAnewAtTheSessionsTurn(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		opens := time.Now().Add(7 * time.Second)
+		w.feed.clock = rewards.MarketClock{NextOpen: opens, NextClose: opens.Add(time.Hour)}
+		if c, err := w.Clock(w.t.Context()); err != nil || c.Open {
+			t.Errorf("got %+v, %v", c, err)
+		}
+		time.Sleep(5 * time.Second)
+		w.feed.clock = rewards.MarketClock{Open: true, NextClose: opens.Add(time.Hour), NextOpen: opens.Add(24 * time.Hour)}
+		if c, err := w.Clock(w.t.Context()); err != nil || c.Open || !c.Now.Equal(time.Now()) {
+			t.Errorf("before the turn: %+v, %v; want the reading of five seconds ago", c, err)
+		}
+		time.Sleep(2 * time.Second)
+		if c, err := w.Clock(w.t.Context()); err != nil || !c.Open {
+			t.Errorf("at the turn: %+v, %v", c, err)
+		}
+	})
+}
