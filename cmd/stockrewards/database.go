@@ -39,8 +39,7 @@ func (d databaseFlag) open(ctx context.Context, create bool) (*store.Store, erro
 		if !create {
 			return nil, fmt.Errorf("--database %s: there is no such file", d.Database)
 		}
-		const ownerOnly = 0o700
-		if err := os.MkdirAll(filepath.Dir(path), ownerOnly); err != nil {
+		if err := makeFolder(path); err != nil {
 			return nil, err
 		}
 	}
@@ -53,6 +52,12 @@ func (d databaseFlag) open(ctx context.Context, create bool) (*store.Store, erro
 		return nil, errors.Join(err, engine.Close())
 	}
 	return s, nil
+}
+
+// makeFolder makes the folder of a database, for its owner only.
+func makeFolder(path string) error {
+	const ownerOnly = 0o700
+	return os.MkdirAll(filepath.Dir(path), ownerOnly)
 }
 
 // with opens existing books for one command.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"stockrewards/internal/broker/alpaca"
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store"
@@ -188,18 +189,32 @@ func (c *orderResolve) checkWithBroker(
 	if err != nil {
 		return err
 	}
+	return errors.Join(askBroker(ctx, broker, in, o, r), closeBroker())
+}
+
+// askBroker fails unless the account that the books belong to agrees with the
+// decision, or does not know the order.
+func askBroker(
+	ctx context.Context, broker *alpaca.Client, in store.Installation, o rewards.Order, r rewards.Resolution,
+) error {
+	account, err := broker.Account(ctx)
+	if err != nil {
+		return fmt.Errorf("the broker could not be asked, so nothing is decided: %w", err)
+	}
+	if account.ID != in.BrokerAccount {
+		return fmt.Errorf("these credentials are for the account %s; the order was sent by %s", account.ID, in.BrokerAccount)
+	}
 	b, err := broker.OrderByClientID(ctx, o.ClientOrderID)
 	switch {
-	case rewards.BrokerKindOf(err) == rewards.BrokerNotFound:
-		err = nil
+	case rewards.BrokerKindOf(err) == rewards.BrokerNotFound && err != nil:
+		return nil
 	case err != nil:
-		err = fmt.Errorf("the broker could not be asked, so nothing is decided: %w", err)
-	default:
-		if why := r.ContradictedBy(o, b); why != "" {
-			err = fmt.Errorf("refused: %s", why)
-		}
+		return fmt.Errorf("the broker could not be asked, so nothing is decided: %w", err)
 	}
-	return errors.Join(err, closeBroker())
+	if why := r.ContradictedBy(o, b); why != "" {
+		return fmt.Errorf("refused: %s", why)
+	}
+	return nil
 }
 
 type orderAcknowledge struct {

@@ -132,6 +132,9 @@ func (c *serveCommand) start(ctx context.Context, log *slog.Logger) (s *server, 
 			err = errors.Join(err, s.release())
 		}
 	}()
+	if err := makeFolder(path); err != nil {
+		return s, err
+	}
 	if s.unlock, err = sqlite.Lock(path); err != nil {
 		return s, err
 	}
@@ -295,6 +298,12 @@ func (s *server) pin(ctx context.Context) error {
 			return s.store.PinBroker(ctx, s.kind, account.ID)
 		}
 		s.log.WarnContext(ctx, "the broker does not tell its account; nothing is ordered", slog.Any("error", err))
+		if ctx.Err() == nil { // the worker clears it when it starts
+			err = s.store.RaiseAlarm(ctx, "broker_account_unknown", "nothing is ordered: "+err.Error())
+		}
+		if err != nil && ctx.Err() == nil {
+			s.log.WarnContext(ctx, "an alarm could not be stored", slog.Any("error", err))
+		}
 		wait(ctx, retry)
 	}
 	return nil

@@ -13,9 +13,10 @@ import (
 type alarms struct {
 	standing map[string]string // as stored; nil before the first step
 	now      map[string]string
+	partial  bool // not everything was looked at: what is not raised may still stand
 }
 
-func (a *alarms) begin() { a.now = make(map[string]string) }
+func (a *alarms) begin() { a.now, a.partial = make(map[string]string), false }
 
 // raise notes a condition of this step.
 func (a *alarms) raise(name, message string) { a.now[name] = message }
@@ -31,6 +32,11 @@ func (a *alarms) end(ctx context.Context, s ControlStore, log *slog.Logger) erro
 		for _, alarm := range stored {
 			a.standing[alarm.Name] = alarm.Message
 		}
+	}
+	if a.partial {
+		before := maps.Clone(a.standing)
+		maps.Copy(before, a.now)
+		a.now = before
 	}
 	if maps.Equal(a.standing, a.now) {
 		return nil
@@ -68,6 +74,7 @@ const (
 	alarmConflict    = "broker_conflict"
 	alarmPaused      = "ordering_paused"
 	alarmClock       = "broker_clock_unknown"
+	alarmUnwatched   = "broker_orders_unknown"
 	alarmReconcile   = "broker_orders_not_compared"
 )
 

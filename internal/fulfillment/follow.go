@@ -36,6 +36,9 @@ func (w *Worker) follow(ctx context.Context, live []rewards.Order) (time.Duratio
 	if err == nil {
 		err = w.poll(ctx, sent, clock)
 	}
+	if _, ok := errors.AsType[*rewards.BrokerError](err); ok {
+		w.alarms.raise(alarmUnwatched, "open orders could not be looked at: "+err.Error())
+	}
 	if !clock.Open {
 		pause = max(pause, closedPoll) // little happens
 	}
@@ -94,7 +97,7 @@ func (w *Worker) merge(ctx context.Context, o rewards.Order, b rewards.BrokerOrd
 	if err != nil {
 		return w.quarantine(ctx, o, err.Error())
 	}
-	merged.Reason = ""
+	merged.Reason, merged.Deadline = "", time.Time{} // known and found
 	if merged.Proven(now) {
 		if o.State == rewards.OrderSubmitted {
 			if err := w.save(ctx, o, merged); err != nil {
@@ -126,10 +129,13 @@ func (w *Worker) search(ctx context.Context, o rewards.Order, clock rewards.Mark
 		return w.merge(ctx, o, b)
 	case rewards.BrokerKindOf(err) != rewards.BrokerNotFound:
 		return w.postpone(ctx, o, "")
-	case o.State == rewards.OrderOpen:
-		return w.postpone(ctx, o, "the broker had the order and does not find it now")
 	case !o.Deadline.IsZero() && clock.Now.After(o.Deadline):
 		return w.quarantine(ctx, o, "not found at the broker after the close of the session; it may have been bought")
+	case o.State == rewards.OrderOpen:
+		if o.Deadline.IsZero() {
+			o.Deadline = clock.NextClose
+		}
+		return w.postpone(ctx, o, "the broker had the order and does not find it now")
 	}
 	return w.resend(ctx, o, clock)
 }

@@ -80,12 +80,10 @@ func (w *Worker) planAll(ctx context.Context, clock rewards.MarketClock) (time.D
 	var errs []error
 	for _, p := range pools {
 		switch {
-		case p.Asset.Doubt.Exists():
-			w.alarms.raise(alarmDoubt+p.Asset.Symbol, "its price is in doubt: see `stockrewards asset confirm`")
-			continue
-		case p.Blocked:
-			continue // the quarantined order has its alarm
+		case p.Asset.Doubt.Exists(), p.Blocked:
+			continue // the doubt and the quarantined order have their alarms
 		case !w.broker.Ready():
+			w.alarms.partial = true
 			return nudgeWait, errors.Join(errs...)
 		}
 		due, err := w.planOne(ctx, p, clock)
@@ -142,6 +140,6 @@ func (w *Worker) raiseHold(p rewards.Pool, hold rewards.Hold) {
 			p.Asset.Symbol+" waits")
 	case rewards.HoldQuantity:
 		w.alarms.raise(alarmQuantity+p.Asset.Symbol, "an amount buys more shares than can be counted at the last price")
-	case rewards.NoHold, rewards.HoldEmpty, rewards.HoldSmallPool:
+	case rewards.NoHold, rewards.HoldEmpty, rewards.HoldSmallPool, rewards.HoldDoubt:
 	}
 }

@@ -25,7 +25,7 @@ func (w *Worker) resend(ctx context.Context, o rewards.Order, clock rewards.Mark
 // transaction that proves the lease, so that another process which leads by then
 // has voided it.
 func (w *Worker) send(ctx context.Context, o rewards.Order, clock rewards.MarketClock) error {
-	sure := o.Deadline.IsZero() // every earlier attempt was answered with a refusal
+	sure := o.Deadline.IsZero() // every earlier attempt was refused, or never left
 	next := w.now().Add(rewards.Backoff(o.Attempts + 1))
 	o, err := w.store.BeginAttempt(ctx, w.lease, o, next, clock.NextClose)
 	if err != nil {
@@ -42,7 +42,7 @@ func (w *Worker) send(ctx context.Context, o rewards.Order, clock rewards.Market
 	case rewards.BrokerDuplicate:
 		return w.adopt(ctx, o)
 	case rewards.BrokerRefused:
-		if o.Attempts == 1 {
+		if sure {
 			return w.refuse(ctx, o, refusal(err))
 		}
 		return w.note(ctx, o, refusal(err))

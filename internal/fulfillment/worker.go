@@ -40,6 +40,8 @@ type Market interface {
 	LastPrice(asset rewards.AssetID) money.Price
 	// Refresh asks for the prices of all assets that need one.
 	Refresh(ctx context.Context) error
+	// Doubts lists the symbols whose price is in doubt.
+	Doubts() []string
 }
 
 // Config is what an operator sets.
@@ -177,6 +179,9 @@ func (w *Worker) work(ctx context.Context) (time.Duration, error) {
 	live, err := w.store.LiveOrders(ctx)
 	if err != nil {
 		return idleWait, err
+	}
+	for _, symbol := range w.market.Doubts() {
+		w.alarms.raise(alarmDoubt+symbol, "its price is in doubt: see `stockrewards asset confirm`")
 	}
 	wait, followErr := w.follow(ctx, live)
 	if errors.Is(followErr, store.ErrLostLease) {

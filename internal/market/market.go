@@ -65,7 +65,8 @@ type Market struct {
 
 type quote struct {
 	rewards.Quote
-	doubt bool
+	symbol string
+	doubt  bool
 }
 
 // New makes a market that knows no price before its first Refresh.
@@ -102,7 +103,7 @@ func (m *Market) take(assets []rewards.Asset, stored []rewards.Quote) {
 		if q.ConfirmedAt.Before(s.ConfirmedAt) || q.AssetID == 0 {
 			q.Quote = s
 		}
-		q.Accepted, q.doubt = s.Accepted, assets[i].Doubt.Exists()
+		q.Accepted, q.doubt, q.symbol = s.Accepted, assets[i].Doubt.Exists(), assets[i].Symbol
 		m.quotes[assets[i].ID] = q
 	}
 }
@@ -123,6 +124,19 @@ func (m *Market) LastPrice(asset rewards.AssetID) money.Price {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.quotes[asset].Price
+}
+
+// Doubts lists the symbols whose price is in doubt, as last read from the store.
+func (m *Market) Doubts() []string {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	var symbols []string
+	for _, q := range m.quotes {
+		if q.doubt {
+			symbols = append(symbols, q.symbol)
+		}
+	}
+	return symbols
 }
 
 // Clock is the market's hours in the broker's own time, from a reading that is at

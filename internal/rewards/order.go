@@ -230,13 +230,15 @@ func (o Order) check(b BrokerOrder) error {
 // CheckCost tells whether a fill costs more than the notional by more than the
 // larger of a cent and 0.01 %. It fails with ErrContradiction.
 func (o Order) CheckCost(qty money.Shares, price money.Price) error {
-	tolerance := max(money.Cent, o.Notional/10_000)
 	cost, err := money.Value(qty, price, money.Down)
-	if err != nil || cost-o.Notional > tolerance {
+	if err != nil || cost-o.Notional > o.tolerance() {
 		return contradiction("%s shares at %s cost more than the notional %s", qty, price, o.Notional)
 	}
 	return nil
 }
+
+// tolerance is how far a fill's cost may be from the notional: prices are rounded.
+func (o Order) tolerance() money.USD { return max(money.Cent, o.Notional/10_000) }
 
 // TerminalWait is how far two readings of an end other than filled must be apart.
 const TerminalWait = 30 * time.Second

@@ -43,6 +43,7 @@ const (
 	HoldHouse          // the house's daily limit forbids to top it up
 	HoldDaily          // the daily limit of notional is reached
 	HoldQuantity       // more shares than can be counted at the last price
+	HoldDoubt          // the asset's price is in doubt
 )
 
 // Plan is an order to be: its members in order of arrival and its dollars.

@@ -41,6 +41,9 @@ func (o Order) Resolve(r Resolution) (Order, error) {
 	}
 	o.State, o.BrokerStatus = OrderResolved, resolvedStatus
 	o.FilledQty, o.FilledAvgPrice = r.FilledQty, r.Price
+	if cost, err := money.Value(r.FilledQty, r.Price, money.Down); err == nil && o.Notional-cost <= o.tolerance() {
+		o.BrokerStatus = "filled" // all of it but the rounding of a price
+	}
 	return o, nil
 }
 

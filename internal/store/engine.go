@@ -91,6 +91,14 @@ func micros(t time.Time) int64 {
 	return t.UnixMicro()
 }
 
+// latest keeps what follows from preceding its cause when a clock was set back.
+func latest(now, cause time.Time) time.Time {
+	if now.Before(cause) {
+		return cause
+	}
+	return now
+}
+
 func flag(b bool) int {
 	if b {
 		return 1

@@ -48,7 +48,12 @@ func (s *Store) PlanOrder(ctx context.Context, l rewards.Lease, r rewards.PlanRe
 	o rewards.Order, hold rewards.Hold, err error,
 ) {
 	err = s.writeFenced(ctx, l, func(ctx context.Context, tx Tx) error {
-		limits, err := s.limits(ctx, tx, r)
+		if doubt, err := inDoubt(ctx, tx, r.Asset.ID); err != nil || doubt {
+			hold = rewards.HoldDoubt
+			return err
+		}
+		id := rewards.NewID[rewards.Order](s.ids)
+		limits, err := limitsLeft(ctx, tx, r.Limits, id.Time())
 		if err != nil {
 			return err
 		}
@@ -60,25 +65,34 @@ func (s *Store) PlanOrder(ctx context.Context, l rewards.Lease, r rewards.PlanRe
 		if plan, hold, err = rewards.PlanOrder(waiting, limits); err != nil || hold != rewards.NoHold {
 			return err
 		}
-		o, err = s.insertOrder(ctx, tx, r, plan)
+		o, err = s.insertOrder(ctx, tx, id, r, plan)
 		return err
 	})
 	return o, hold, err
 }
 
-// limits are the request's limits less what was ordered today.
-func (s *Store) limits(ctx context.Context, tx Tx, r rewards.PlanRequest) (rewards.PlanLimits, error) {
+// limitsLeft are the limits less what was ordered on the day of that moment.
+func limitsLeft(ctx context.Context, tx Tx, l rewards.PlanLimits, at time.Time) (rewards.PlanLimits, error) {
 	var notional, house money.USD
 	_, err := one(ctx, tx, []any{(*int64)(&notional), (*int64)(&house)},
-		`SELECT notional, house FROM spending WHERE day = ?1`, s.today())
-	r.Limits.DailyLeft -= notional
-	r.Limits.HouseLeft -= house
-	return r.Limits, err
+		`SELECT notional, house FROM spending WHERE day = ?1`, dayOf(at))
+	l.DailyLeft -= notional
+	l.HouseLeft -= house
+	return l, err
 }
 
-const day = 24 * time.Hour
+// inDoubt tells whether the price of an asset is in doubt now.
+func inDoubt(ctx context.Context, tx Tx, asset rewards.AssetID) (bool, error) {
+	var d rewards.Doubt
+	_, err := one(ctx, tx, []any{toTime{&d.Since}}, `SELECT doubt_since FROM assets WHERE id = ?1`, int64(asset))
+	return d.Exists(), err
+}
 
-func (s *Store) today() int64 { return micros(s.now().UTC().Truncate(day)) }
+// dayOf is the UTC day of a moment, as it is kept.
+func dayOf(t time.Time) int64 {
+	const day = 24 * time.Hour
+	return micros(t.UTC().Truncate(day))
+}
 
 func queryWaiting(ctx context.Context, tx Tx, asset rewards.AssetID) ([]rewards.Waiting, error) {
 	var waiting []rewards.Waiting
@@ -95,13 +109,15 @@ func queryWaiting(ctx context.Context, tx Tx, asset rewards.AssetID) ([]rewards.
 
 const clientOrderIDBytes = 12
 
-func (s *Store) insertOrder(ctx context.Context, tx Tx, r rewards.PlanRequest, p rewards.Plan) (rewards.Order, error) {
+func (s *Store) insertOrder(
+	ctx context.Context, tx Tx, id rewards.OrderID, r rewards.PlanRequest, p rewards.Plan,
+) (rewards.Order, error) {
 	random := make([]byte, clientOrderIDBytes)
 	if _, err := io.ReadFull(s.random, random); err != nil {
 		return rewards.Order{}, err
 	}
 	o := rewards.Order{
-		ID: rewards.NewID[rewards.Order](s.ids), ClientOrderID: r.ClientOrderIDPrefix + hex.EncodeToString(random),
+		ID: id, ClientOrderID: r.ClientOrderIDPrefix + hex.EncodeToString(random),
 		AssetID: r.Asset.ID, Symbol: r.Asset.Symbol, Notional: p.Notional, House: p.House,
 		MembersHash: rewards.HashMembers(p.Members), State: rewards.OrderPlanned,
 	}
@@ -118,7 +134,7 @@ func (s *Store) insertOrder(ctx context.Context, tx Tx, r rewards.PlanRequest, p
 	}
 	_, err = tx.Exec(ctx, `INSERT INTO spending (day, notional, house) VALUES (?1, ?2, ?3)
 		ON CONFLICT (day) DO UPDATE SET notional = spending.notional + excluded.notional,
-		house = spending.house + excluded.house`, s.today(), int64(o.Notional), int64(o.House))
+		house = spending.house + excluded.house`, dayOf(o.CreatedAt()), int64(o.Notional), int64(o.House))
 	return o, err
 }
 
@@ -142,12 +158,15 @@ func insertMember(ctx context.Context, tx Tx, order rewards.OrderID, position in
 func (s *Store) BeginAttempt(
 	ctx context.Context, l rewards.Lease, o rewards.Order, next, deadline time.Time,
 ) (rewards.Order, error) {
-	from, now := o.State, s.now()
+	from := o.State
 	o.State = rewards.OrderSubmitted
 	o.Attempts++
 	o.NextAttemptAt = next
 	if o.FirstAttemptAt.IsZero() {
-		o.FirstAttemptAt, o.Deadline = now, deadline
+		o.FirstAttemptAt = latest(s.now(), o.CreatedAt())
+	}
+	if o.Deadline.IsZero() {
+		o.Deadline = deadline
 	}
 	return o, s.SaveOrder(ctx, l, from, o)
 }

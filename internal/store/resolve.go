@@ -7,20 +7,24 @@ import (
 )
 
 // ResolveOrder records what an operator decided about a quarantined order, to be
-// booked by the worker. The same decision a second time changes nothing. It fails
-// with CodeNotFound, and with CodeConflict when the order is not quarantined or
-// was decided otherwise.
+// booked by the worker. The same decision a second time changes nothing; one that
+// could not be booked, so that the order is quarantined again, gives way to the
+// next. It fails with CodeNotFound, and with CodeConflict when the order is not
+// quarantined or was decided otherwise.
 func (s *Store) ResolveOrder(ctx context.Context, id rewards.OrderID, r rewards.Resolution) error {
 	return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
 		o, err := orderByID(ctx, tx, id)
 		if err != nil {
 			return err
 		}
-		if before, found, err := findResolution(ctx, tx, id); err != nil || found {
-			if err == nil && !before.Same(r) {
-				err = &rewards.Error{Code: rewards.CodeConflict, Message: "the order was resolved otherwise before"}
-			}
+		before, found, err := findResolution(ctx, tx, id)
+		switch {
+		case err != nil:
 			return err
+		case found && o.State != rewards.OrderQuarantined && before.Same(r):
+			return nil
+		case found && o.State != rewards.OrderQuarantined:
+			return &rewards.Error{Code: rewards.CodeConflict, Message: "the order was resolved otherwise before"}
 		}
 		resolved, err := o.Resolve(r)
 		if err != nil {
@@ -30,7 +34,9 @@ func (s *Store) ResolveOrder(ctx context.Context, id rewards.OrderID, r rewards.
 			return err
 		}
 		_, err = tx.Exec(ctx, `INSERT INTO order_resolutions (order_id, filled_qty, price, reason, at)
-			VALUES (?1, ?2, ?3, ?4, ?5)`, id[:], int64(r.FilledQty), int64(r.Price), r.Reason, micros(s.now()))
+			VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (order_id) DO UPDATE SET filled_qty = excluded.filled_qty,
+			price = excluded.price, reason = excluded.reason, at = excluded.at`,
+			id[:], int64(r.FilledQty), int64(r.Price), r.Reason, micros(latest(s.now(), o.FirstAttemptAt)))
 		return err
 	})
 }

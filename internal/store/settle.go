@@ -26,7 +26,7 @@ func (s *Store) SettleOrder(
 			return err
 		}
 		o.State, o.Reason, o.HouseShares = settlement.State, settlement.Reason, settlement.HouseShares
-		o.SettledAt = s.now()
+		o.SettledAt = latest(s.now(), o.FirstAttemptAt)
 		if err := updateOrder(ctx, tx, from, o); err != nil {
 			return err
 		}

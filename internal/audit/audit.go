@@ -1,0 +1,159 @@
+package audit
+
+import (
+	"context"
+	"errors"
+)
+
+// Report is what an audit found.
+type Report struct {
+	Checks []CheckResult `json:"checks"`
+}
+
+// CheckResult is the outcome of one check.
+type CheckResult struct {
+	Name       string      `json:"name"`       // stable
+	Invariants []int       `json:"invariants"` // their numbers in the list, if any
+	Rule       string      `json:"rule"`       // what must hold
+	Unit       string      `json:"unit"`       // what Rows counts
+	Rows       int64       `json:"rows"`       // how many were looked at
+	Violated   int64       `json:"violated"`   // how many violate it
+	Violations []Violation `json:"violations"` // the first of these
+}
+
+// Violation is one row that breaks a rule.
+type Violation struct {
+	Row      string `json:"row"`
+	Found    string `json:"found"`
+	Expected string `json:"expected"`
+}
+
+// MaxViolations is how many violations of a check are kept; all are counted.
+const MaxViolations = 100
+
+// OK tells whether everything holds.
+func (r Report) OK() bool {
+	failed, _ := r.Violated()
+	return failed == 0
+}
+
+// Violated counts the checks that do not hold and the violations of all.
+func (r Report) Violated() (checks int, violations int64) {
+	for _, c := range r.Checks {
+		if c.Violated > 0 {
+			checks++
+		}
+		violations += c.Violated
+	}
+	return checks, violations
+}
+
+// Run checks every invariant on the snapshot that q reads. It fails only when the
+// books cannot be read; violations are in the report.
+func Run(ctx context.Context, q Queryer) (Report, error) {
+	a := &auditor{
+		q: q, t: newTally(), apps: make(map[string]bool), assets: make(map[int64]bool),
+		positions: make(map[int64]*position), days: make(map[int64]*dayTotal),
+	}
+	for _, pass := range []func(context.Context) error{
+		a.installation, a.rewards, a.orders, a.users, a.uniqueTexts, a.totals,
+	} {
+		if err := errors.Join(pass(ctx), a.closeAll()); err != nil {
+			return Report{}, err
+		}
+	}
+	return Report{Checks: a.t.results}, nil
+}
+
+// auditor is one run, with what must be known across its passes. Its maps are as
+// large as the apps, the assets and the days.
+type auditor struct {
+	q         Queryer
+	reading   []Rows // of the pass under way
+	t         *tally
+	apps      map[string]bool
+	assets    map[int64]bool
+	positions map[int64]*position // by asset
+	days      map[int64]*dayTotal // by the microseconds of the day's start
+}
+
+// position is what should be there of one asset, and what is.
+type position struct{ filled, held, house wide }
+
+func (a *auditor) position(asset int64) *position {
+	p := a.positions[asset]
+	if p == nil {
+		p = new(position)
+		a.positions[asset] = p
+	}
+	return p
+}
+
+// tally counts rows and violations.
+type tally struct{ results []CheckResult }
+
+func newTally() *tally {
+	t := &tally{results: make([]CheckResult, checkCount)}
+	for _, d := range definitions() {
+		t.results[d.check] = CheckResult{
+			Name: d.name, Invariants: d.invariants, Rule: d.rule, Unit: d.unit, Violations: []Violation{},
+		}
+	}
+	return t
+}
+
+// row counts a row that a check looked at.
+func (t *tally) row(c check) { t.results[c].Rows++ }
+
+// fail counts a violation and keeps the first ones.
+func (t *tally) fail(c check, row, found, expected string) {
+	r := &t.results[c]
+	r.Violated++
+	if len(r.Violations) < MaxViolations {
+		r.Violations = append(r.Violations, Violation{Row: row, Found: found, Expected: expected})
+	}
+}
+
+// named is a row, or a group of rows, that can be told in a violation.
+type named interface{ name() string }
+
+// rule ties a check to the test of one row: what was found and what was expected
+// instead; expected is "" when it holds.
+type rule[V named] struct {
+	check check
+	test  func(V) (found, expected string)
+}
+
+// apply tests one row by every rule.
+func apply[V named](t *tally, rules []rule[V], row V) {
+	for _, r := range rules {
+		t.row(r.check)
+		if found, expected := r.test(row); expected != "" {
+			t.fail(r.check, row.name(), found, expected)
+		}
+	}
+}
+
+// must is one condition of several that a row must meet.
+type must struct {
+	holds    bool
+	expected string
+}
+
+// first is the first condition that does not hold; "" when all do.
+func first(conditions ...must) string {
+	for _, c := range conditions {
+		if !c.holds {
+			return c.expected
+		}
+	}
+	return ""
+}
+
+// judge describes the row when a condition does not hold.
+func judge(describe func() string, conditions ...must) (found, expected string) {
+	if expected = first(conditions...); expected != "" {
+		found = describe()
+	}
+	return found, expected
+}

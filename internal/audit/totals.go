@@ -1,0 +1,79 @@
+package audit
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+)
+
+const (
+	microsPerMilli = 1000
+	microsPerDay   = int64(24 * time.Hour / time.Microsecond)
+)
+
+// dayTotal is what was ordered on a day, by the orders.
+type dayTotal struct {
+	notional, house wide
+	stored          bool
+}
+
+func (a *auditor) day(start int64) *dayTotal {
+	d := a.days[start]
+	if d == nil {
+		d = new(dayTotal)
+		a.days[start] = d
+	}
+	return d
+}
+
+// totals checks what the orders come to by asset and by day.
+func (a *auditor) totals(ctx context.Context) error {
+	a.custody()
+	return a.spending(ctx)
+}
+
+func (a *auditor) custody() {
+	for _, asset := range slices.Sorted(maps.Keys(a.positions)) {
+		a.t.row(checkCustody)
+		p := a.positions[asset]
+		if p.held.plus(p.house) != p.filled {
+			a.t.fail(checkCustody, "asset "+number(asset),
+				p.held.shares()+" of the users and "+p.house.shares()+" of the house",
+				p.filled.shares()+", what was filled")
+		}
+	}
+}
+
+// spent is a row of spending.
+type spent struct{ day, notional, house int64 }
+
+func (a *auditor) spending(ctx context.Context) error {
+	err := readAll(ctx, a, stream[spent]{
+		what: "spending", query: `SELECT day, notional, house FROM spending`,
+		bind: func(s *spent) []any { return []any{&s.day, &s.notional, &s.house} },
+		key:  func(*spent) key { return key{} },
+	}, func(s *spent) {
+		a.t.row(checkSpending)
+		d, row := a.day(s.day), "spending of "+micros(s.day)
+		switch {
+		case d.stored:
+			a.t.fail(checkSpending, row, "another row of that day", "one")
+		case !d.notional.is(s.notional) || !d.house.is(s.house):
+			a.t.fail(checkSpending, row, usd(s.notional)+", of it the house's "+usd(s.house),
+				d.notional.usd()+", of it the house's "+d.house.usd()+", the sum of the day's orders")
+		}
+		d.stored = true
+	})
+	if err != nil {
+		return err
+	}
+	for _, start := range slices.Sorted(maps.Keys(a.days)) {
+		if d := a.days[start]; !d.stored {
+			a.t.row(checkSpending)
+			a.t.fail(checkSpending, "spending of "+micros(start), "no row",
+				d.notional.usd()+", of it the house's "+d.house.usd()+", the sum of the day's orders")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,216 @@
+package audit
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+)
+
+// user is a row of users.
+type user struct{ app, id, email, folded, externalID string }
+
+func userStream() stream[user] {
+	return stream[user]{
+		what:  "users",
+		query: `SELECT app_id, id, email, email_folded, external_id FROM users ORDER BY app_id, id`,
+		bind:  func(u *user) []any { return []any{&u.app, &u.id, &u.email, &u.folded, &u.externalID} },
+		key:   func(u *user) key { return key{u.app, u.id} },
+	}
+}
+
+func (u *user) name() string { return userName(u.app, u.id) }
+
+func userName(app, id string) string { return "user " + uuid(id) + " of app " + uuid(app) }
+
+// lot is a reward of a user with one of its allocations, or none.
+type lot struct {
+	app, user, reward             string
+	asset, status, amount, shares int64
+}
+
+// lotStream sorts by substr, which changes nothing, so that SQLite reads the table
+// from end to end and sorts, and does not walk an index whose rows lie all over it.
+func lotStream() stream[lot] {
+	return stream[lot]{
+		what: "rewards by user",
+		query: `SELECT r.app_id, r.user_id, r.id, r.asset_id, r.status, r.amount, coalesce(a.shares, 0)
+			FROM rewards r LEFT JOIN allocations a ON a.app_id = r.app_id AND a.reward_id = r.id
+			ORDER BY substr(r.app_id, 1), substr(r.user_id, 1), r.id`,
+		bind: func(l *lot) []any {
+			return []any{&l.app, &l.user, &l.reward, &l.asset, &l.status, &l.amount, &l.shares}
+		},
+		key: func(l *lot) key { return key{l.app, l.user} },
+	}
+}
+
+// holding is a row of holdings.
+type holding struct {
+	app, user                  string
+	asset, quantity, costBasis int64
+}
+
+func (h *holding) name() string {
+	return "holding of asset " + number(h.asset) + " of " + userName(h.app, h.user)
+}
+
+func holdingStream() stream[holding] {
+	return stream[holding]{
+		what: "holdings",
+		query: `SELECT app_id, user_id, asset_id, quantity, cost_basis FROM holdings
+			ORDER BY app_id, user_id, asset_id`,
+		bind: func(h *holding) []any { return []any{&h.app, &h.user, &h.asset, &h.quantity, &h.costBasis} },
+		key:  func(h *holding) key { return key{h.app, h.user} },
+	}
+}
+
+// due is what a user should hold of one asset, and what is stored.
+type due struct {
+	shares, cost wide
+	holdings     []holding
+}
+
+// userJoin is the merge of users with their rewards and holdings.
+type userJoin struct {
+	a        *auditor
+	lots     *cursor[lot]
+	holdings *cursor[holding]
+
+	reward string         // the last lot's, whose amount is counted
+	due    map[int64]*due // of one user, by asset
+}
+
+// users checks that everybody holds what was allocated.
+func (a *auditor) users(ctx context.Context) error {
+	rows, err := open(ctx, a, userStream())
+	if err != nil {
+		return err
+	}
+	j := userJoin{a: a, due: make(map[int64]*due)}
+	if j.lots, err = open(ctx, a, lotStream()); err != nil {
+		return err
+	}
+	if j.holdings, err = open(ctx, a, holdingStream()); err != nil {
+		return err
+	}
+	var last key
+	err = rows.each(func(u *user) error {
+		k := rows.key(u)
+		a.checkID(u.id, k == last, u)
+		last = k
+		a.checkTenant(u.app, u)
+		a.checkContact(u)
+		return j.claim(k)
+	})
+	if err != nil {
+		return err
+	}
+	if err := j.lots.rest(j.strayLot); err != nil {
+		return err
+	}
+	return j.holdings.rest(j.strayHolding)
+}
+
+// claim gathers what one user should hold and does, and compares.
+func (j *userJoin) claim(k key) error {
+	if err := j.lots.claim(k, j.lot, j.strayLot); err != nil {
+		return err
+	}
+	err := j.holdings.claim(k, func(h *holding) {
+		j.a.t.row(checkTenancy)
+		d := j.dueOf(h.asset)
+		d.holdings = append(d.holdings, *h)
+		j.held(h)
+	}, j.strayHolding)
+	if err != nil || len(j.due) == 0 {
+		return err
+	}
+	for _, asset := range slices.Sorted(maps.Keys(j.due)) {
+		j.compare(holding{app: k[0], user: k[1], asset: asset}, j.due[asset])
+	}
+	clear(j.due)
+	j.reward = ""
+	return nil
+}
+
+func (j *userJoin) dueOf(asset int64) *due {
+	d := j.due[asset]
+	if d == nil {
+		d = new(due)
+		j.due[asset] = d
+	}
+	return d
+}
+
+func (j *userJoin) lot(l *lot) {
+	d := j.dueOf(l.asset)
+	d.shares.add(l.shares)
+	if l.reward == j.reward {
+		return // another allocation of the same reward
+	}
+	j.reward = l.reward
+	j.a.t.row(checkTenancy)
+	if l.status == executed {
+		d.cost.add(l.amount)
+	}
+}
+
+// compare checks the holding of one asset; without a row it is one of nothing.
+func (j *userJoin) compare(h holding, d *due) {
+	if len(d.holdings) > 1 {
+		j.a.t.fail(checkHoldingSum, h.name(), number(int64(len(d.holdings)))+" rows", "one")
+	}
+	if len(d.holdings) > 0 {
+		h = d.holdings[0]
+	}
+	j.a.t.row(checkHoldingSum)
+	if !d.shares.is(h.quantity) || h.quantity < 0 {
+		j.a.t.fail(checkHoldingSum, h.name(), shares(h.quantity), d.shares.shares()+" allocated")
+	}
+	j.a.t.row(checkCostBasis)
+	if !d.cost.is(h.costBasis) {
+		j.a.t.fail(checkCostBasis, h.name(), usd(h.costBasis), d.cost.usd()+" executed")
+	}
+}
+
+// held counts a holding for custody.
+func (j *userJoin) held(h *holding) {
+	j.a.position(h.asset).held.add(h.quantity)
+	j.a.checkAsset(h.asset, h)
+}
+
+func (j *userJoin) strayLot(l *lot) {
+	j.noUser(rewardName(l.app, l.reward), l.app, l.user)
+}
+
+func (j *userJoin) strayHolding(h *holding) {
+	j.noUser("holding of asset "+number(h.asset), h.app, h.user)
+	j.held(h)
+}
+
+func (j *userJoin) noUser(row, app, user string) {
+	j.a.t.row(checkTenancy)
+	j.a.t.fail(checkTenancy, row, "the user "+uuid(user), "one of the app "+uuid(app))
+}
+
+// checkContact checks what identifies a user.
+func (a *auditor) checkContact(u *user) {
+	a.t.row(checkUsers)
+	switch {
+	case u.email == "" && u.externalID == "":
+		a.t.fail(checkUsers, u.name(), "no email and no external id", "one of both")
+	case u.folded != lower(u.email):
+		a.t.fail(checkUsers, u.name(), strconv.Quote(u.folded), strconv.Quote(lower(u.email)))
+	}
+}
+
+// lower is a text with its ASCII letters in lower case.
+func lower(text string) string {
+	b := []byte(text)
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			b[i] = c | 0x20
+		}
+	}
+	return string(b)
+}
