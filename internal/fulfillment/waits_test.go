@@ -1,0 +1,392 @@
+package fulfillment_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+)
+
+// script answers the n-th submit as the n-th fault says; later ones are carried.
+func script(faults ...func(*http.Request, carrier) (*http.Response, error)) func(*http.Request, carrier) (*http.Response, error) {
+	n := 0
+	return func(r *http.Request, carry carrier) (*http.Response, error) {
+		if !isSubmit(r) || n >= len(faults) {
+			return carry()
+		}
+		n++
+		return faults[n-1](r, carry)
+	}
+}
+
+func says(code int, body string) func(*http.Request, carrier) (*http.Response, error) {
+	return func(r *http.Request, _ carrier) (*http.Response, error) { return answerWith(r, code, body), nil }
+}
+
+// insufficient is the answer of a broker that lacks the funds.
+func insufficient() func(*http.Request, carrier) (*http.Response, error) {
+	return says(403, `{"code":40310000,"message":"insufficient buying power"}`)
+}
+
+// A refusal proves that nothing was bought when every attempt before was refused too.
+func TestRefusedAfterAWaitFails(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(_ *testing.T, w *world) {
+		w.wire.fault = script(insufficient(), insufficient())
+		r := w.give("HALT", 5_000_000)
+		w.run(time.Minute)
+		if got := w.want(r, rewards.Failed); !strings.HasPrefix(got.FailureReason, "asset_not_tradable: ") {
+			w.t.Errorf("failure reason %q", got.FailureReason)
+		}
+	})
+}
+
+// An unknown outcome after a wait is as unknown as any: quarantined after the close.
+func TestUnknownAfterAWaitIsQuarantinedAfterTheClose(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(_ *testing.T, w *world) {
+		w.wire.fault = script(insufficient(), loseRequest, insufficient())
+		r := w.give("HALT", 5_000_000)
+		w.run(time.Minute)
+		w.want(r, rewards.Executing)
+		time.Sleep(26 * time.Hour)
+		w.run(10 * time.Second)
+		w.want(r, rewards.Executing)
+		w.quarantined()
+	})
+}
+
+// Answers to a submit that an operator mends: the order waits, an alarm stands,
+// nothing fails.
+func TestAnswersThatAnOperatorMends(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]func(*http.Request, carrier) (*http.Response, error){
+		"wrong credentials": says(401, `{"message":"unauthorized"}`),
+		"forbidden":         says(403, `{"message":"forbidden."}`),
+		"blocked account":   says(403, `{"code":40310000,"message":"account is restricted from trading"}`),
+		"wrong address":     says(404, `{"message":"endpoint not found"}`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inWorld(t, func(_ *testing.T, w *world) {
+				mended := false
+				w.wire.fault = func(r *http.Request, carry carrier) (*http.Response, error) {
+					if isSubmit(r) && !mended {
+						return fault(r, carry)
+					}
+					return carry()
+				}
+				r := w.give("AAPL", 5_000_000)
+				w.run(4 * time.Minute)
+				w.want(r, rewards.Executing)
+				if !w.alarmed("order_waits:") {
+					w.t.Error("no alarm stands")
+				}
+				mended = true
+				w.run(2 * time.Minute)
+				w.want(r, rewards.Executed)
+				w.witness()
+			})
+		})
+	}
+}
+
+// The broker has an order of our id that is not ours: never adopted.
+func TestADuplicateThatIsAnotherOrderIsQuarantined(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(_ *testing.T, w *world) {
+		w.wire.fault = once(isSubmit, func(r *http.Request, carry carrier) (*http.Response, error) {
+			if _, err := carry(); err != nil {
+				return nil, err
+			}
+			return answerWith(r, 422, `{"code":40010001,"message":"client_order_id must be unique"}`), nil
+		})
+		w.tell(map[string]any{"notional": "77"})
+		r := w.give("AAPL", 5_000_000)
+		w.run(5 * time.Second)
+		w.want(r, rewards.Executing)
+		w.quarantined()
+	})
+}
+
+// hide makes the order list empty, and look-ups answer as given.
+func hide(lookUp func(*http.Request, carrier) (*http.Response, error)) func(*http.Request, carrier) (*http.Response, error) {
+	return func(r *http.Request, carry carrier) (*http.Response, error) {
+		switch {
+		case r.Method == http.MethodGet && r.URL.Path == "/v2/orders":
+			return answerWith(r, 200, `[]`), nil
+		case strings.HasPrefix(r.URL.Path, "/v2/orders:by_client_order_id"):
+			return lookUp(r, carry)
+		}
+		return carry()
+	}
+}
+
+func TestTheLookUpFindsWhatTheListMisses(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(_ *testing.T, w *world) {
+		w.wire.fault = hide(func(_ *http.Request, carry carrier) (*http.Response, error) { return carry() })
+		r := w.give("AAPL", 5_000_000)
+		w.run(10 * time.Second)
+		w.want(r, rewards.Executed)
+		w.witness()
+	})
+}
+
+func TestAnOpenOrderThatVanishesIsQuarantinedAfterTheClose(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(_ *testing.T, w *world) {
+		w.wire.fault = hide(says(404, `{"code":40410000,"message":"order not found"}`))
+		r := w.give("AAPL", 5_000_000)
+		w.run(time.Minute)
+		w.want(r, rewards.Executing)
+		if !w.alarmed("order_waits:") {
+			w.t.Error("no alarm stands")
+		}
+		time.Sleep(26 * time.Hour)
+		w.run(10 * time.Second)
+		w.quarantined()
+		w.want(r, rewards.Executing)
+	})
+}
+
+func TestLookUpsThatFailAreRepeated(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(_ *testing.T, w *world) {
+		end := time.Now().Add(2 * time.Minute)
+		lost := once(isSubmit, loseAnswer)
+		hidden := hide(says(500, ``))
+		w.wire.fault = func(r *http.Request, carry carrier) (*http.Response, error) {
+			if isSubmit(r) {
+				return lost(r, carry)
+			}
+			if time.Now().Before(end) {
+				return hidden(r, carry)
+			}
+			return carry()
+		}
+		r := w.give("AAPL", 5_000_000)
+		w.run(90 * time.Second)
+		w.want(r, rewards.Executing)
+		w.run(2 * time.Minute)
+		w.want(r, rewards.Executed)
+		if n := len(w.orders()); n != 1 {
+			w.t.Errorf("%d orders, want one", n)
+		}
+	})
+}
+
+// failing makes one kind of request fail while it is switched on.
+func (w *world) failing(match func(*http.Request) bool) *bool {
+	on := true
+	w.wire.fault = func(r *http.Request, carry carrier) (*http.Response, error) {
+		if on && match(r) {
+			return answerWith(r, 503, ``), nil
+		}
+		return carry()
+	}
+	return &on
+}
+
+// Nothing is ordered before the broker's orders were compared with our books once;
+// when a later comparison fails, an alarm stands and ordering goes on.
+func TestOrderingWaitsForTheFirstComparison(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(_ *testing.T, w *world) {
+		on := w.failing(func(r *http.Request) bool { return r.Method == http.MethodGet && r.URL.Path == "/v2/orders" })
+		r := w.give("AAPL", 5_000_000)
+		w.run(time.Minute)
+		w.want(r, rewards.Recorded)
+		if !w.alarmed("broker_orders_not_compared") {
+			w.t.Error("no alarm stands")
+		}
+		*on = false
+		w.run(20 * time.Second)
+		w.want(r, rewards.Executed)
+		if w.alarmed("broker_orders_not_compared") {
+			w.t.Error("the alarm still stands")
+		}
+		time.Sleep(time.Hour)
+		*on = true
+		later := w.give("AAPL", 5_000_000)
+		w.run(10 * time.Second)
+		w.want(later, rewards.Executing) // sent; how it stands can't be seen
+		for _, name := range []string{"broker_orders_not_compared", "broker_orders_unknown"} {
+			if !w.alarmed(name) {
+				w.t.Errorf("the alarm %s does not stand", name)
+			}
+		}
+		*on = false
+		w.run(20 * time.Second)
+		w.want(later, rewards.Executed)
+	})
+}
+
+func TestUnknownHoursStopOrdering(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(_ *testing.T, w *world) {
+		w.run(2 * time.Second)
+		on := w.failing(func(r *http.Request) bool { return r.URL.Path == "/v2/clock" })
+		time.Sleep(time.Minute)
+		r := w.give("AAPL", 5_000_000)
+		w.run(time.Minute)
+		w.want(r, rewards.Recorded)
+		if !w.alarmed("broker_clock_unknown") {
+			w.t.Error("no alarm stands")
+		}
+		*on = false
+		w.run(5 * time.Second)
+		w.want(r, rewards.Executed)
+	})
+}
+
+func TestPausedWhileAnOrdersFateIsUnknown(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		w.wire.fault = once(isSubmit, loseRequest)
+		r := w.give("AAPL", 5_000_000)
+		w.run(1100 * time.Millisecond)
+		w.check(w.store.SetPaused(t.Context(), "drill"))
+		w.run(5 * time.Minute)
+		w.want(r, rewards.Executing)
+		if n := len(w.orders()); n != 0 {
+			t.Errorf("%d orders were sent while paused", n)
+		}
+		w.check(w.store.SetPaused(t.Context(), ""))
+		w.run(2 * time.Minute)
+		w.want(r, rewards.Executed)
+		w.witness()
+	})
+}
+
+func TestTheFirstPriceOfAStockIsInDoubt(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		w.wire.fault = func(r *http.Request, carry carrier) (*http.Response, error) {
+			if strings.HasPrefix(r.URL.Path, "/v2/stocks/") {
+				return answerWith(r, 200, `{"AAPL":{"latestTrade":{"t":"2000-01-01T00:00:00Z","p":2},"prevDailyBar":{"c":200}}}`), nil
+			}
+			return carry()
+		}
+		r := w.give("AAPL", 5_000_000)
+		w.run(10 * time.Second)
+		w.want(r, rewards.Recorded)
+		if !w.alarmed("price_in_doubt:AAPL") {
+			t.Error("no alarm stands")
+		}
+	})
+}
+
+// Without any price an order is placed all the same: it is a market order.
+func TestNoPriceAtAll(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(_ *testing.T, w *world) {
+		w.failing(func(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/v2/stocks/") })
+		r := w.give("AAPL", 5_000_000)
+		w.run(5 * time.Second)
+		w.want(r, rewards.Executed)
+	})
+}
+
+func TestHouseLimitHoldsSmallPools(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(_ *testing.T, w *world) {
+		small, large := w.give("AAPL", 100_000), w.give("KO", 5_000_000)
+		w.run(time.Minute)
+		w.want(small, rewards.Recorded)
+		w.want(large, rewards.Executed)
+		if !w.alarmed("house_daily_limit") {
+			w.t.Error("no alarm stands")
+		}
+	}, func(w *world) {
+		w.afterOpen = append(w.afterOpen, func() {
+			w.cfg.HouseDailyLimit = 500_000
+			w.restart(nil, nil)
+		})
+	})
+}
+
+func TestMoreSharesThanCanBeCountedAreNotOrdered(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		r := w.give("AAPL", 1_000_000_000_000)
+		w.check(w.store.SaveQuotes(t.Context(), []rewards.Quote{{AssetID: r.AssetID, Price: 100_000, ConfirmedAt: time.Now(), TradedAt: time.Now()}}))
+		w.restart(nil, nil) // a share costs $0.0001
+		w.run(time.Minute)
+		w.want(r, rewards.Recorded)
+		if !w.alarmed("order_quantity:AAPL") {
+			t.Error("no alarm stands")
+		}
+	})
+}
+
+// A reward of which an earlier order bought a part can't fail: an operator decides.
+func TestRejectedAfterAPartWasBoughtIsQuarantined(t *testing.T) {
+	t.Parallel()
+	for name, later := range map[string]func(w *world){
+		"rejected": func(w *world) {
+			w.wire.rewrite = nil
+			w.told = nil
+			w.tell(map[string]any{"status": "rejected", "filled_qty": "0", "filled_avg_price": nil})
+		},
+		"refused": func(w *world) {
+			w.wire.rewrite = nil
+			w.wire.fault = once(isSubmit, says(422, `{"code":42210000,"message":"asset \"AAPL\" is not tradable"}`))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inWorld(t, func(t *testing.T, w *world) {
+				w.tell(map[string]any{"status": "canceled", "filled_qty": "0.015", "filled_avg_price": "200"})
+				r := w.give("AAPL", 4_000_000)
+				w.run(5 * time.Second)
+				w.check(w.store.SetPaused(t.Context(), "to change the broker's mood"))
+				w.run(30 * time.Second)
+				later(w)
+				w.check(w.store.SetPaused(t.Context(), ""))
+				w.run(40 * time.Second)
+				if got := w.want(r, rewards.Executing); got.Booked != 3*money.Dollar {
+					t.Errorf("%s booked", got.Booked)
+				}
+				w.quarantined()
+			})
+		})
+	}
+}
+
+func TestABookedOrderThatTheBrokerStillWorksOnStopsOrdering(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		w.tell(map[string]any{"status": "expired", "filled_qty": "0", "filled_avg_price": nil})
+		w.give("AAPL", 5_000_000)
+		w.run(40 * time.Second)
+		w.tell(map[string]any{"status": "new", "filled_qty": "0", "filled_avg_price": nil})
+		w.run(61 * time.Minute)
+		control, err := w.store.Control(t.Context())
+		w.check(err)
+		if control.Conflicts != 1 {
+			t.Errorf("control %+v, want ordering stopped", control)
+		}
+	})
+}
+
+// What cannot be booked is quarantined, not lost: here the user would hold more
+// than can be counted.
+func TestAHoldingThatWouldOverflowIsQuarantined(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(_ *testing.T, w *world) {
+		fill := map[string]any{"status": "filled", "filled_qty": "5000000000", "filled_avg_price": "0.000000001"}
+		w.tell(fill)
+		w.give("AAPL", 5_000_000)
+		w.run(3 * time.Second)
+		w.told = nil
+		w.tell(fill)
+		second := w.give("AAPL", 5_000_000)
+		w.run(3 * time.Second)
+		w.want(second, rewards.Executing)
+		w.quarantined()
+	})
+}
