@@ -10,7 +10,7 @@ build: ## the binary, in bin/
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/stockrewards ./cmd/stockrewards
 
 test: ## every test, with the race detector
-	tools/install.sh gcc curl mount
+	tools/install.sh gcc curl mount strace
 	$(GO) test -race ./...
 
 lint: $(TOOLS) ## the linters and the formatters

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Checks the API document with Redocly's linter; any warning fails. It needs Node.js,
-# which is installed from Debian when it is missing (as root, in a CI image).
+# Checks the API document with Redocly's linter; any warning fails. It needs Node.js
+# 20.19 or newer, which is installed from Debian (13 or newer) when it is missing: as
+# root, in a CI image.
 set -eu
 cd "$(dirname "$0")/.."
 

@@ -175,15 +175,10 @@ func (s *server) wire(ctx context.Context, in store.Installation, cfg fulfillmen
 	}
 	s.worker = fulfillment.New(s.store, s.broker, s.market, cfg, time.Now, s.log)
 	s.intake = intake.New(s.store, s.worker.Nudge)
-	s.http = &http.Server{
-		Handler: api.New(api.Options{
-			Service:   rewards.NewService(s.store, s.intake, s.market, time.Now),
-			CursorKey: in.CursorKey, Log: s.log,
-		}),
-		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 15 * time.Second,
-		WriteTimeout: 30 * time.Second, IdleTimeout: 60 * time.Second, MaxHeaderBytes: 16 << 10,
-		DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
-	}
+	s.http = api.NewServer(api.Options{
+		Service:   rewards.NewService(s.store, s.intake, s.market, time.Now),
+		CursorKey: in.CursorKey, Log: s.log,
+	})
 	return nil
 }
 

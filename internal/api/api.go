@@ -56,6 +56,25 @@ func (s *server) routes() []route {
 	}
 }
 
+// The limits of a connection.
+const (
+	headerTimeout  = 5 * time.Second
+	readTimeout    = 15 * time.Second
+	writeTimeout   = 30 * time.Second
+	idleTimeout    = 60 * time.Second
+	maxHeaderBytes = 16 << 10
+)
+
+// NewServer makes the server of the whole interface, with its limits.
+func NewServer(o Options) *http.Server {
+	return &http.Server{
+		Handler:           New(o),
+		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		MaxHeaderBytes: maxHeaderBytes, DisableGeneralOptionsHandler: true, // its answer would be no JSON
+		ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
+	}
+}
+
 // New makes the handler of the whole interface.
 func New(o Options) http.Handler {
 	s := &server{Options: o, cursors: cursors{key: o.CursorKey}}

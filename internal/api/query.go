@@ -3,6 +3,8 @@ package api
 import (
 	"net/url"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"stockrewards/internal/rewards"
 )
@@ -44,8 +46,11 @@ func (q *query) one(name string) (string, bool) {
 // text reads a parameter that must not be empty.
 func (q *query) text(name string) string {
 	value, ok := q.one(name)
-	if ok && value == "" {
+	switch {
+	case ok && value == "":
 		q.issue(name, "must not be empty")
+	case !utf8.ValidString(value) || strings.ContainsRune(value, 0):
+		q.issue(name, "must be text without a NUL character")
 	}
 	return value
 }
@@ -69,16 +74,17 @@ func (q *query) limit() int {
 	return n
 }
 
-func (q *query) userID(name string) (id rewards.UserID) {
+// userID is nil when the parameter is not given.
+func (q *query) userID(name string) *rewards.UserID {
 	value, ok := q.one(name)
 	if !ok {
-		return id
+		return nil
 	}
 	id, err := rewards.ParseID[rewards.User](value)
 	if err != nil {
 		q.issue(name, err.Error())
 	}
-	return id
+	return &id
 }
 
 func (q *query) status(name string) rewards.Status {

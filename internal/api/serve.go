@@ -113,7 +113,7 @@ func allowed(rt route) string {
 }
 
 // cleanPath tells whether a path is written the one way that routes are.
-func cleanPath(p string) bool { return p == "/" || path.Clean(p) == p }
+func cleanPath(p string) bool { return strings.HasPrefix(p, "/") && path.Clean(p) == p }
 
 // requestID keeps a caller's id when it is harmless.
 func requestID(given string) string {

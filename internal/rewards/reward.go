@@ -134,9 +134,10 @@ type Outcome struct {
 	Reward  Reward
 }
 
-// RewardFilter restricts a list of rewards. Zero members do not restrict.
+// RewardFilter restricts a list of rewards. A nil user and a zero status do not
+// restrict; any id is a user's that may not exist.
 type RewardFilter struct {
-	UserID UserID
+	UserID *UserID
 	Status Status
 }
 

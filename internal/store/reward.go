@@ -38,9 +38,9 @@ func (s *Store) Rewards(
 	const newestFirst = ` ORDER BY id DESC LIMIT ?3`
 	from := before(p.Before)
 	switch {
-	case f.UserID.IsZero() && f.Status == 0:
+	case f.UserID == nil && f.Status == 0:
 		return s.queryRewards(ctx, list+newestFirst, app[:], from, p.Limit)
-	case f.UserID.IsZero():
+	case f.UserID == nil:
 		return s.queryRewards(ctx, list+` AND status = ?4`+newestFirst, app[:], from, p.Limit, int(f.Status))
 	case f.Status == 0:
 		return s.queryRewards(ctx, list+` AND user_id = ?4`+newestFirst, app[:], from, p.Limit, f.UserID[:])

@@ -171,7 +171,7 @@ func testTenancy(t *testing.T, w *World) {
 	wantCode(t, err, rewards.CodeNotFound)
 	_, err = w.Holdings(t.Context(), other.ID, mine.UserID)
 	wantCode(t, err, rewards.CodeNotFound)
-	list, err := w.Rewards(t.Context(), other.ID, rewards.RewardFilter{UserID: mine.UserID}, all[rewards.Reward]())
+	list, err := w.Rewards(t.Context(), other.ID, rewards.RewardFilter{UserID: &mine.UserID}, all[rewards.Reward]())
 	check(t, err)
 	users, err := w.Store.Users(t.Context(), other.ID, rewards.UserFilter{ExternalID: "user-0"}, all[rewards.User]())
 	check(t, err)

@@ -162,12 +162,13 @@ func testRewardFilters(t *testing.T, w *World) {
 		want   []rewards.RewardID
 	}{
 		{rewards.RewardFilter{}, []rewards.RewardID{others.ID, waiting.ID, bought.ID}},
-		{rewards.RewardFilter{UserID: first}, []rewards.RewardID{waiting.ID, bought.ID}},
+		{rewards.RewardFilter{UserID: &first}, []rewards.RewardID{waiting.ID, bought.ID}},
 		{rewards.RewardFilter{Status: rewards.Recorded}, []rewards.RewardID{others.ID, waiting.ID}},
 		{rewards.RewardFilter{Status: rewards.Executed}, []rewards.RewardID{bought.ID}},
 		{rewards.RewardFilter{Status: rewards.Executing}, nil},
-		{rewards.RewardFilter{UserID: first, Status: rewards.Recorded}, []rewards.RewardID{waiting.ID}},
-		{rewards.RewardFilter{UserID: w.Users[2].ID}, nil},
+		{rewards.RewardFilter{UserID: &first, Status: rewards.Recorded}, []rewards.RewardID{waiting.ID}},
+		{rewards.RewardFilter{UserID: &w.Users[2].ID}, nil},
+		{rewards.RewardFilter{UserID: &rewards.UserID{}}, nil}, // an id like any other
 	} {
 		list, err := w.Rewards(t.Context(), w.App.ID, test.filter, all[rewards.Reward]())
 		check(t, err)

@@ -1,0 +1,249 @@
+package test
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"stockrewards/internal/broker/paper"
+	"stockrewards/internal/catalog"
+)
+
+// brokerage is a paper brokerage on a port of its own, reached as a real broker is.
+type brokerage struct {
+	address string
+	rewrite func(body []byte) []byte // of every answer; nil for none
+}
+
+// startBrokerage serves a brokerage with new books on an address; "" is any.
+func startBrokerage(t *testing.T, address string) *brokerage {
+	t.Helper()
+	entries, err := catalog.Entries()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := paper.Options{Now: time.Now, Random: rand.Reader}
+	for _, e := range entries {
+		o.Catalog = append(o.Catalog, paper.Asset{Symbol: e.Symbol, Name: e.Name, Exchange: e.Exchange, Price: e.Price})
+	}
+	books, err := paper.Open(t.Context(), filepath.Join(t.TempDir(), "broker.db"), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if address == "" {
+		address = "127.0.0.1:0"
+	}
+	listener, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &brokerage{address: listener.Addr().String()}
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer := httptest.NewRecorder()
+		books.Handler().ServeHTTP(answer, r)
+		body := answer.Body.Bytes()
+		if b.rewrite != nil {
+			body = b.rewrite(body)
+		}
+		w.WriteHeader(answer.Code)
+		_, _ = w.Write(body)
+	})}
+	go func() { _ = server.Serve(listener) }()
+	t.Cleanup(func() {
+		server.Close()
+		books.Close()
+	})
+	return b
+}
+
+// flags make serve use the brokerage as its real broker.
+func (b *brokerage) flags() []string {
+	return []string{"--broker", "alpaca", "--alpaca-url", "http://" + b.address, "--alpaca-data-url", "http://" + b.address}
+}
+
+// withCredentials gives serve credentials in its environment.
+func withCredentials(t *testing.T) {
+	t.Helper()
+	t.Setenv("APCA_API_KEY_ID", "key")
+	t.Setenv("APCA_API_SECRET_KEY", "canary-secret-of-the-broker")
+}
+
+// freeAddress is an address that nobody listens on.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// Rewards are recorded while the broker can't be reached, and bought when it can.
+func TestStartWithoutTheBroker(t *testing.T) {
+	withCredentials(t)
+	s := newService(t, t.TempDir())
+	away := &brokerage{address: freeAddress(t)}
+	began := time.Now()
+	s.start(away.flags()...)
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("serve was ready after %s", took)
+	}
+	r := s.give(s.newUser("anna"), "without-broker", "5", "AAPL")
+	for deadline := time.Now().Add(10 * time.Second); !strings.Contains(s.command("fulfillment", "status"), "broker_account_unknown"); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal(s.command("fulfillment", "status"))
+		}
+	}
+	startBrokerage(t, away.address)
+	s.await(r.ID, "executed", 30*time.Second)
+	if out := s.command("fulfillment", "status"); strings.Contains(out, "broker_account_unknown") {
+		t.Errorf("the alarm still stands: %s", out)
+	}
+	if strings.Contains(s.logs(), "canary") {
+		t.Error("the log holds the broker's secret")
+	}
+}
+
+// The books belong to one account of one broker.
+func TestAnotherAccountIsRefused(t *testing.T) {
+	withCredentials(t)
+	s := newService(t, t.TempDir())
+	first, second := startBrokerage(t, ""), startBrokerage(t, "")
+	s.start(first.flags()...)
+	r := s.give(s.newUser("anna"), "first-account", "5", "AAPL")
+	s.await(r.ID, "executed", 20*time.Second)
+	if err := s.stop(); err != nil {
+		t.Fatal(err)
+	}
+	out, err := runProgram(t, append([]string{"serve", "--listen", "127.0.0.1:0", "--database", s.database()}, second.flags()...)...)
+	if err == nil || !strings.Contains(out, "belongs to the account") {
+		t.Errorf("another account: %v, %s", err, out)
+	}
+	out, err = runProgram(t, "serve", "--listen", "127.0.0.1:0", "--database", s.database())
+	if err == nil || !strings.Contains(out, `belongs to the broker "alpaca"`) {
+		t.Errorf("another broker: %v, %s", err, out)
+	}
+}
+
+func TestResolvingAgainstTheBrokersWordIsRefused(t *testing.T) {
+	withCredentials(t)
+	s := newService(t, t.TempDir())
+	b := startBrokerage(t, "")
+	b.rewrite = func(body []byte) []byte {
+		return bytes.ReplaceAll(body, []byte(`"side":"buy"`), []byte(`"side":"sell"`))
+	}
+	s.start(b.flags()...)
+	r := s.give(s.newUser("anna"), "to-be-resolved", "5", "AAPL")
+	var line []string
+	for deadline := time.Now().Add(20 * time.Second); len(line) == 0; time.Sleep(50 * time.Millisecond) {
+		if rows := strings.Split(s.command("order", "list", "--state", "quarantined"), "\n"); len(rows) > 2 {
+			line = strings.Fields(rows[1])
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(s.logs())
+		}
+	}
+	filled, price := b.fill(t)
+	resolve := func(more ...string) (string, error) {
+		return s.try(append(append([]string{"order", "resolve", line[0], "--reason", "a drill"}, b.flags()...), more...)...)
+	}
+	if out, err := resolve("--not-bought"); err == nil || !strings.Contains(err.Error(), "the broker tells of") {
+		t.Errorf("against the broker's word: %s, %v", out, err)
+	}
+	if out, err := s.try("order", "resolve", line[0], "--reason", "x", "--not-bought", "--broker", "alpaca", "--alpaca-url", "http://"+freeAddress(t)); err == nil || !strings.Contains(err.Error(), "could not be asked") {
+		t.Errorf("without the broker's word: %s, %v", out, err)
+	}
+	if out, err := resolve("--filled", filled, "--price", price); err != nil {
+		t.Fatalf("%s, %v", out, err)
+	}
+	if out, err := resolve("--filled", filled, "--price", price); err != nil {
+		t.Errorf("the same again: %s, %v", out, err)
+	}
+	s.await(r.ID, "executed", 10*time.Second)
+	s.command("audit")
+}
+
+// fill asks the brokerage what its only order brought.
+func (b *brokerage) fill(t *testing.T) (qty, price string) {
+	t.Helper()
+	for qty == "" || qty == "0" {
+		qty, price = b.order(t)
+		time.Sleep(20 * time.Millisecond)
+	}
+	return qty, price
+}
+
+func (b *brokerage) order(t *testing.T) (qty, price string) {
+	t.Helper()
+	response, err := http.Get("http://" + b.address + "/v2/orders?status=all")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	var orders []struct {
+		Qty   string `json:"filled_qty"`
+		Price string `json:"filled_avg_price"`
+	}
+	if err := json.NewDecoder(response.Body).Decode(&orders); err != nil || len(orders) != 1 {
+		t.Fatalf("%v, %v", orders, err)
+	}
+	return orders[0].Qty, orders[0].Price
+}
+
+// An I/O error at a commit: nobody knows what was written. The process stops, the
+// next start finds everything that was acknowledged.
+func TestAnIOErrorAtACommitStopsTheProcess(t *testing.T) {
+	t.Parallel()
+	s := newService(t, t.TempDir())
+	s.start()
+	user := s.newUser("anna")
+	kept := s.give(user, "before-error", "5", "AAPL")
+	s.await(kept.ID, "executed", 10*time.Second)
+	trace := exec.Command("strace", "-f", "-qq", "-o", os.DevNull, "-e", "trace=fsync,fdatasync",
+		"-e", "inject=fsync,fdatasync:error=EIO", "-p", strconv.Itoa(s.cmd.Process.Pid))
+	if err := trace.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = trace.Wait() }()
+	statuses := map[int]int{}
+	var exit error
+	for n, deadline := 0, time.Now().Add(20*time.Second); exit == nil; n++ {
+		if time.Now().After(deadline) {
+			t.Fatalf("the process goes on: %v\n%s", statuses, s.logs())
+		}
+		a, err := s.request(t.Context(), "POST", "/v1/rewards", giving(user, "during-error-"+strconv.Itoa(n), "5", "AAPL"))
+		if err == nil {
+			statuses[a.status]++
+		}
+		select {
+		case exit = <-s.exited:
+			s.cmd = nil
+		default:
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
+	if !strings.Contains(exit.Error(), "exit status 1") {
+		t.Errorf("it ended with %v", exit)
+	}
+	for status := range statuses {
+		if status != 201 && status != 503 {
+			t.Errorf("answers %v", statuses)
+		}
+	}
+	s.start()
+	s.must(200, "GET", "/v1/rewards/"+kept.ID, "")
+	again := s.give(user, "after-error", "5", "AAPL")
+	s.await(again.ID, "executed", 10*time.Second)
+	s.command("audit")
+}
