@@ -71,11 +71,12 @@ func (b *brokerage) flags() []string {
 	return []string{"--broker", "alpaca", "--alpaca-url", "http://" + b.address, "--alpaca-data-url", "http://" + b.address}
 }
 
-// withCredentials gives serve credentials in its environment.
-func withCredentials(t *testing.T) {
+// newCustomer makes a service with credentials of a real broker in its environment.
+func newCustomer(t *testing.T) *service {
 	t.Helper()
-	t.Setenv("APCA_API_KEY_ID", "key")
-	t.Setenv("APCA_API_SECRET_KEY", "canary-secret-of-the-broker")
+	s := newService(t, t.TempDir())
+	s.env = []string{"APCA_API_KEY_ID=key", "APCA_API_SECRET_KEY=canary-secret-of-the-broker"}
+	return s
 }
 
 // freeAddress is an address that nobody listens on.
@@ -91,8 +92,8 @@ func freeAddress(t *testing.T) string {
 
 // Rewards are recorded while the broker can't be reached, and bought when it can.
 func TestStartWithoutTheBroker(t *testing.T) {
-	withCredentials(t)
-	s := newService(t, t.TempDir())
+	t.Parallel()
+	s := newCustomer(t)
 	away := &brokerage{address: freeAddress(t)}
 	began := time.Now()
 	s.start(away.flags()...)
@@ -117,8 +118,8 @@ func TestStartWithoutTheBroker(t *testing.T) {
 
 // The books belong to one account of one broker.
 func TestAnotherAccountIsRefused(t *testing.T) {
-	withCredentials(t)
-	s := newService(t, t.TempDir())
+	t.Parallel()
+	s := newCustomer(t)
 	first, second := startBrokerage(t, ""), startBrokerage(t, "")
 	s.start(first.flags()...)
 	r := s.give(s.newUser("anna"), "first-account", "5", "AAPL")
@@ -126,19 +127,20 @@ func TestAnotherAccountIsRefused(t *testing.T) {
 	if err := s.stop(); err != nil {
 		t.Fatal(err)
 	}
-	out, err := runProgram(t, append([]string{"serve", "--listen", "127.0.0.1:0", "--database", s.database()}, second.flags()...)...)
-	if err == nil || !strings.Contains(out, "belongs to the account") {
-		t.Errorf("another account: %v, %s", err, out)
-	}
-	out, err = runProgram(t, "serve", "--listen", "127.0.0.1:0", "--database", s.database())
-	if err == nil || !strings.Contains(out, `belongs to the broker "alpaca"`) {
-		t.Errorf("another broker: %v, %s", err, out)
+	for want, flags := range map[string][]string{
+		"belongs to the account":         second.flags(),
+		`belongs to the broker "alpaca"`: nil,
+	} {
+		_, err := s.try(append([]string{"serve", "--listen", "127.0.0.1:0"}, flags...)...)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, want a refusal with %q", flags, err, want)
+		}
 	}
 }
 
 func TestResolvingAgainstTheBrokersWordIsRefused(t *testing.T) {
-	withCredentials(t)
-	s := newService(t, t.TempDir())
+	t.Parallel()
+	s := newCustomer(t)
 	b := startBrokerage(t, "")
 	b.rewrite = func(body []byte) []byte {
 		return bytes.ReplaceAll(body, []byte(`"side":"buy"`), []byte(`"side":"sell"`))

@@ -47,6 +47,7 @@ type service struct {
 	folder string
 	url    string
 	key    string
+	env    []string // beside the test's own
 	cmd    *exec.Cmd
 	exited chan error
 }
@@ -81,6 +82,7 @@ func (s *service) command(args ...string) string {
 func (s *service) try(args ...string) (string, error) {
 	s.t.Helper()
 	cmd := exec.Command(binary, append(args, "--database", s.database())...)
+	cmd.Env = append(os.Environ(), s.env...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
@@ -97,6 +99,7 @@ func (s *service) start(args ...string) {
 	s.cmd = exec.Command(binary, append([]string{
 		"serve", "--listen", "127.0.0.1:0", "--database", s.database(),
 	}, args...)...)
+	s.cmd.Env = append(os.Environ(), s.env...)
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	logFile, err := os.OpenFile(s.logPath(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {

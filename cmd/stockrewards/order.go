@@ -202,14 +202,15 @@ func askBroker(
 		return fmt.Errorf("the broker could not be asked, so nothing is decided: %w", err)
 	}
 	if account.ID != in.BrokerAccount {
-		return fmt.Errorf("these credentials are for the account %s; the order was sent by %s", account.ID, in.BrokerAccount)
+		return fmt.Errorf("these credentials are for the account %s; the order was sent by %s",
+			account.ID, in.BrokerAccount)
 	}
 	b, err := broker.OrderByClientID(ctx, o.ClientOrderID)
-	switch {
-	case rewards.BrokerKindOf(err) == rewards.BrokerNotFound && err != nil:
-		return nil
-	case err != nil:
+	if err != nil && rewards.BrokerKindOf(err) != rewards.BrokerNotFound {
 		return fmt.Errorf("the broker could not be asked, so nothing is decided: %w", err)
+	}
+	if err != nil {
+		return nil //nolint:nilerr // the broker does not know the order: nothing to contradict
 	}
 	if why := r.ContradictedBy(o, b); why != "" {
 		return fmt.Errorf("refused: %s", why)

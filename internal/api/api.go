@@ -69,9 +69,14 @@ const (
 func NewServer(o Options) *http.Server {
 	return &http.Server{
 		Handler:           New(o),
-		ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
-		MaxHeaderBytes: maxHeaderBytes, DisableGeneralOptionsHandler: true, // its answer would be no JSON
-		ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
+		ReadHeaderTimeout: headerTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
+
+		DisableGeneralOptionsHandler: true, // its answer would be no JSON
 	}
 }
 

@@ -18,10 +18,10 @@ type wide struct {
 }
 
 // unsigned is the number's bits, for arithmetic that treats them as such.
-func unsigned(n int64) uint64 { return uint64(n) } //nolint:gosec // the bits are meant
+func unsigned(n int64) uint64 { return uint64(n) } // the bits are meant
 
 // signed is the number with these bits.
-func signed(n uint64) int64 { return int64(n) } //nolint:gosec // the bits are meant
+func signed(n uint64) int64 { return int64(n) } // the bits are meant
 
 func wideOf(n int64) wide { return wide{hi: n >> 63, lo: unsigned(n)} }
 

@@ -53,7 +53,7 @@ func fingerprint(v *rewardView) (found, expected string) {
 }
 
 func appendText(b []byte, text string) []byte {
-	length := uint32(len(text)) //nolint:gosec // a stored text is far shorter
+	length := uint32(len(text)) // a stored text is far shorter
 	return append(binary.BigEndian.AppendUint32(b, length), text...)
 }
 

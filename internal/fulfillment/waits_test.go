@@ -26,16 +26,16 @@ func says(code int, body string) func(*http.Request, carrier) (*http.Response, e
 	return func(r *http.Request, _ carrier) (*http.Response, error) { return answerWith(r, code, body), nil }
 }
 
-// insufficient is the answer of a broker that lacks the funds.
-func insufficient() func(*http.Request, carrier) (*http.Response, error) {
-	return says(403, `{"code":40310000,"message":"insufficient buying power"}`)
+// insufficient is the answer of a broker when the account lacks the funds.
+func insufficient(r *http.Request, _ carrier) (*http.Response, error) {
+	return answerWith(r, 403, `{"code":40310000,"message":"insufficient buying power"}`), nil
 }
 
 // A refusal proves that nothing was bought when every attempt before was refused too.
 func TestRefusedAfterAWaitFails(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(_ *testing.T, w *world) {
-		w.wire.fault = script(insufficient(), insufficient())
+		w.wire.fault = script(insufficient, insufficient)
 		r := w.give("HALT", 5_000_000)
 		w.run(time.Minute)
 		if got := w.want(r, rewards.Failed); !strings.HasPrefix(got.FailureReason, "asset_not_tradable: ") {
@@ -48,7 +48,7 @@ func TestRefusedAfterAWaitFails(t *testing.T) {
 func TestUnknownAfterAWaitIsQuarantinedAfterTheClose(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(_ *testing.T, w *world) {
-		w.wire.fault = script(insufficient(), loseRequest, insufficient())
+		w.wire.fault = script(insufficient, loseRequest, insufficient)
 		r := w.give("HALT", 5_000_000)
 		w.run(time.Minute)
 		w.want(r, rewards.Executing)

@@ -1,0 +1,57 @@
+package api_test
+
+import (
+	"net/http"
+	"testing"
+)
+
+// Specification, sections 2.4 and 4.8; decisions, catalog: sorted by symbol, only
+// what can be given now.
+func TestCatalog(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := w.newApp(t)
+	const all = `{"assets":[{"symbol":"AAPL","name":"Apple Inc."},{"symbol":"BRK.B","name":"Berkshire Hathaway Inc."},` +
+		`{"symbol":"KO","name":"Coca-Cola Company"},{"symbol":"NVDA","name":"NVIDIA Corporation"},{"symbol":"ÄÖ","name":"Not of ASCII"}]}`
+	wantBody(t, c.get(t, "/v1/assets").wantStatus(t, http.StatusOK), all)
+	wantBody(t, c.get(t, "/v1/assets?limit=1&cursor=x").wantStatus(t, http.StatusOK), all) // it has no pages
+	user := c.newUser(t)
+	set := func(symbol string, enabled bool) {
+		t.Helper()
+		if err := w.store.SetEnabled(t.Context(), symbol, enabled); err != nil {
+			t.Fatal(err)
+		}
+		w.clock.advance(second)
+	}
+	for _, symbol := range []string{"AAPL", "NVDA", "ÄÖ", "BRK.B"} {
+		set(symbol, false)
+	}
+	wantBody(t, c.get(t, "/v1/assets").wantStatus(t, http.StatusOK), `{"assets":[{"symbol":"KO","name":"Coca-Cola Company"}]}`)
+	for _, given := range []string{"AAPL", "aapl"} {
+		c.post(t, "/v1/rewards", award(user, "assetSymbol", quote(given))).
+			wantError(t, http.StatusUnprocessableEntity, "unprocessable_entity", object{"assetSymbol": "AAPL"})
+	}
+	c.give(t, user, "assetSymbol", `"KO"`)
+	set("KO", false)
+	wantBody(t, c.get(t, "/v1/assets").wantStatus(t, http.StatusOK), `{"assets":[]}`)
+	set("AAPL", true)
+	wantBody(t, c.get(t, "/v1/assets").wantStatus(t, http.StatusOK), `{"assets":[{"symbol":"AAPL","name":"Apple Inc."}]}`)
+	c.give(t, user)
+}
+
+// Specification, section 4.8: every symbol of the catalog is a valid assetSymbol.
+func TestEverySymbolCanBeGiven(t *testing.T) {
+	t.Parallel()
+	c := newApp(t)
+	user := c.newUser(t)
+	assets, _ := c.get(t, "/v1/assets").at(t, "assets").([]any)
+	if len(assets) != 5 {
+		t.Errorf("%d assets, want 5", len(assets))
+	}
+	for _, a := range assets {
+		o, _ := a.(object)
+		symbol, _ := o["symbol"].(string)
+		c.post(t, "/v1/rewards", award(user, "assetSymbol", quote(symbol))).
+			wantStatus(t, http.StatusCreated).want(t, symbol, "reward", "assetSymbol")
+	}
+}

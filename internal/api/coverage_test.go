@@ -1,0 +1,170 @@
+package api_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stockrewards/internal/rewards"
+)
+
+// brokenStore knows keys and nothing else.
+type brokenStore struct {
+	rewards.Store
+	err error
+}
+
+func (s brokenStore) CreateUser(context.Context, rewards.User) (rewards.User, error) {
+	return rewards.User{}, s.err
+}
+
+func (s brokenStore) User(context.Context, rewards.AppID, rewards.UserID) (rewards.User, error) {
+	return rewards.User{}, s.err
+}
+
+func (s brokenStore) Users(
+	context.Context, rewards.AppID, rewards.UserFilter, rewards.Page[rewards.User],
+) ([]rewards.User, error) {
+	return nil, s.err
+}
+
+func (s brokenStore) Reward(context.Context, rewards.AppID, rewards.RewardID) (rewards.Reward, error) {
+	return rewards.Reward{}, s.err
+}
+
+func (s brokenStore) Rewards(
+	context.Context, rewards.AppID, rewards.RewardFilter, rewards.Page[rewards.Reward],
+) ([]rewards.Reward, error) {
+	return nil, s.err
+}
+
+func (s brokenStore) Holdings(context.Context, rewards.AppID, rewards.UserID) ([]rewards.Holding, error) {
+	return nil, s.err
+}
+
+func (s brokenStore) Assets(context.Context) ([]rewards.Asset, error) { return nil, s.err }
+
+// brokenRecorder records nothing.
+type brokenRecorder struct{ err error }
+
+func (r brokenRecorder) Record(context.Context, rewards.NewReward) (rewards.Outcome, error) {
+	return rewards.Outcome{}, r.err
+}
+
+// broken is the client of a server whose store fails with an error once a key was
+// checked.
+func (c client) broken(t *testing.T, err error) client {
+	t.Helper()
+	w := c.world
+	server := w.serve(rewards.NewService(brokenStore{w.store, err}, brokenRecorder{err}, w.prices, w.clock.now))
+	t.Cleanup(server.Close)
+	c.base = server.URL
+	return c
+}
+
+// suspended is a client whose app is suspended.
+func (w *world) suspended(t *testing.T) client {
+	t.Helper()
+	c := w.newApp(t)
+	if _, err := w.store.SetSuspended(t.Context(), c.app.ID.String(), true); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// produced collects which documented answers were seen: operation and status.
+type produced map[string]bool
+
+func (p produced) send(t *testing.T, c client, r request, status int) {
+	t.Helper()
+	a := c.send(t, r).wantStatus(t, status)
+	route, _ := operationOf(loadDocument(t), r.method, r.target)
+	p[route.Operation.OperationID+" "+strconv.Itoa(a.status)] = true
+}
+
+// Each documented answer is produced by the service and valid by the document
+// (checkAnswer), and no other one is produced: the document is not only not wrong,
+// it is no wish either.
+func TestEveryDocumentedAnswerIsProduced(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := w.newApp(t)
+	user := c.newUser(t)
+	reward := c.give(t, user)
+	unknown := "01890000-0000-7000-8000-000000000000"
+	valid := map[string]request{
+		"createUser":   {method: http.MethodPost, target: "/v1/users", body: `{"email":"a@example.com"}`},
+		"listUsers":    {method: http.MethodGet, target: "/v1/users"},
+		"getUser":      {method: http.MethodGet, target: "/v1/users/" + user},
+		"getPortfolio": {method: http.MethodGet, target: "/v1/users/" + user + "/portfolio"},
+		"createReward": {method: http.MethodPost, target: "/v1/rewards", body: award(user)},
+		"listRewards":  {method: http.MethodGet, target: "/v1/rewards"},
+		"getReward":    {method: http.MethodGet, target: "/v1/rewards/" + reward},
+		"listAssets":   {method: http.MethodGet, target: "/v1/assets"},
+		"getDocument":  {method: http.MethodGet, target: "/openapi.json"},
+	}
+	seen := make(produced)
+	for name, r := range valid {
+		status := http.StatusOK
+		if r.method == http.MethodPost {
+			status = http.StatusCreated
+		}
+		seen.send(t, c, r, status)
+		if name == "getDocument" {
+			continue
+		}
+		stranger := c
+		stranger.key = newSecret(t)
+		seen.send(t, stranger, r, http.StatusUnauthorized)
+		seen.send(t, w.suspended(t), r, http.StatusForbidden)
+		seen.send(t, c.broken(t, errors.New("a fault")), r, http.StatusInternalServerError)
+		seen.send(t, c.broken(t, rewards.Unavailable("busy", nil)), r, http.StatusServiceUnavailable)
+		if r.method == http.MethodPost {
+			r.body = `{"metadata":7}`
+			seen.send(t, c, r, http.StatusBadRequest)
+			r.header = http.Header{"Content-Type": {"text/plain"}}
+			seen.send(t, c, r, http.StatusUnsupportedMediaType)
+			r.body = strings.Repeat(" ", 64<<10+1)
+			seen.send(t, c, r, http.StatusRequestEntityTooLarge)
+		}
+	}
+	get := func(target string, status int) {
+		seen.send(t, c, request{method: http.MethodGet, target: target}, status)
+	}
+	for _, list := range []string{"/v1/users", "/v1/rewards"} {
+		get(list+"?limit=0", http.StatusBadRequest)
+	}
+	for _, one := range []string{"/v1/users/ID", "/v1/users/ID/portfolio", "/v1/rewards/ID"} {
+		get(strings.Replace(one, "ID", "x", 1), http.StatusBadRequest)
+		get(strings.Replace(one, "ID", unknown, 1), http.StatusNotFound)
+	}
+	c.hold(t, user, "KO", 1, 1)
+	get("/v1/users/"+user+"/portfolio", http.StatusBadGateway)
+	post := func(target, body string, status int) {
+		seen.send(t, c, request{method: http.MethodPost, target: target, body: body}, status)
+	}
+	post("/v1/users", valid["createUser"].body, http.StatusConflict)
+	post("/v1/rewards", valid["createReward"].body, http.StatusOK)
+	post("/v1/rewards", strings.Replace(valid["createReward"].body, `:10,`, `:11,`, 1), http.StatusConflict)
+	post("/v1/rewards", award(unknown), http.StatusNotFound)
+	post("/v1/rewards", award(user, "assetSymbol", `"NONE"`), http.StatusUnprocessableEntity)
+
+	want := make(produced)
+	for _, item := range loadDocument(t).Paths.Map() {
+		for _, operation := range item.Operations() {
+			for status := range operation.Responses.Map() {
+				want[operation.OperationID+" "+status] = true
+			}
+		}
+	}
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(seen))); diff != "" {
+		t.Errorf("documented against produced (-documented +produced):\n%s", diff)
+	}
+}

@@ -1,0 +1,127 @@
+package api_test
+
+import (
+	"bytes"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stockrewards/internal/api"
+)
+
+func TestDocumentListsExactlyTheRoutes(t *testing.T) {
+	t.Parallel()
+	documented := make(map[string][]string)
+	for path, item := range loadDocument(t).Paths.Map() {
+		documented[path] = slices.Sorted(maps.Keys(item.Operations()))
+	}
+	if diff := cmp.Diff(documented, api.Routes()); diff != "" {
+		t.Errorf("document against routes (-document +routes):\n%s", diff)
+	}
+}
+
+// Decisions, requests in general: a wrong method is 405 with Allow, which needs no
+// key and comes before everything that is wrong otherwise.
+func TestMethodsThatAreNotDocumentedAreNotAllowed(t *testing.T) {
+	t.Parallel()
+	c := newApp(t)
+	c.key = "none"
+	methods := []string{
+		http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
+		http.MethodOptions, http.MethodTrace, "BREW",
+	}
+	for path, item := range loadDocument(t).Paths.Map() {
+		allowed := slices.Sorted(maps.Keys(item.Operations()))
+		target := strings.NewReplacer("{userId}", "malformed", "{rewardId}", "malformed").Replace(path)
+		for _, method := range methods {
+			a := c.send(t, request{method: method, target: target + "?limit=0"})
+			if slices.Contains(allowed, method) {
+				want := http.StatusUnauthorized
+				if path == "/openapi.json" {
+					want = http.StatusOK
+				}
+				a.wantStatus(t, want)
+				continue
+			}
+			a.wantStatus(t, http.StatusMethodNotAllowed)
+			if got, want := a.header.Get("Allow"), strings.Join(allowed, ", "); got != want {
+				t.Errorf("%s %s: Allow is %q, want %q", method, target, got, want)
+			}
+			if method != http.MethodHead {
+				a.wantError(t, http.StatusMethodNotAllowed, "bad_request", nil)
+			}
+		}
+	}
+}
+
+func TestDocumentIsServedToEveryone(t *testing.T) {
+	t.Parallel()
+	c := newApp(t)
+	for _, key := range []string{"", "none", c.key} {
+		c.key = key
+		a := c.get(t, "/openapi.json").wantStatus(t, http.StatusOK)
+		if !bytes.Equal(a.body, api.Document()) {
+			t.Errorf("with the key %q, what is served is not the document", key)
+		}
+	}
+	api.Document()[0] = 'x'
+	if api.Document()[0] != '{' {
+		t.Error("Document gives its own bytes away")
+	}
+}
+
+// Specification, section 9.
+func TestDocumentCarriesTheVersion(t *testing.T) {
+	t.Parallel()
+	doc := loadDocument(t)
+	got := []string{doc.OpenAPI, doc.Info.Title, doc.Info.Version, doc.Info.License.Identifier}
+	if diff := cmp.Diff([]string{"3.1.0", "Stock Rewards Service", "1.0.0", "Apache-2.0"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for path := range doc.Paths.Map() {
+		if path != "/openapi.json" && !strings.HasPrefix(path, "/v1/") {
+			t.Errorf("%s is not under /v1", path)
+		}
+	}
+}
+
+// Every operation but the document's own needs a key and documents its refusals.
+func TestDocumentOfEveryOperation(t *testing.T) {
+	t.Parallel()
+	seen := make(map[string]bool)
+	for path, item := range loadDocument(t).Paths.Map() {
+		for method, operation := range item.Operations() {
+			name := operation.OperationID
+			if name == "" || seen[name] || operation.Summary == "" || operation.Description == "" || len(operation.Tags) != 1 {
+				t.Errorf("%s %s: operationId, summary, description or tag is missing or not unique", method, path)
+			}
+			seen[name] = true
+			want := []string{"401", "403", "500", "503"}
+			if method == http.MethodPost {
+				want = append(want, "400", "413", "415")
+			}
+			if path == "/openapi.json" {
+				want = nil
+				if operation.Security == nil || len(*operation.Security) != 0 {
+					t.Error("the document's own operation needs a key")
+				}
+			} else if operation.Security != nil {
+				t.Errorf("%s has a security of its own", name)
+			}
+			for _, status := range want {
+				if operation.Responses.Value(status) == nil {
+					t.Errorf("%s does not document %s", name, status)
+				}
+			}
+			for status, response := range operation.Responses.Map() {
+				if h := response.Value.Headers["x-request-id"]; h == nil || !h.Value.Required {
+					t.Errorf("%s %s does not require x-request-id", name, status)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,199 @@
+package api_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stockrewards/internal/api"
+	"stockrewards/internal/rewards"
+)
+
+var (
+	errFault       = errors.New("table rewards: secret text of the database")
+	errUnavailable = rewards.Unavailable("the service is busy", errFault)
+	uuidForm       = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
+)
+
+// Decisions: internal_error is 500, or 503 with Retry-After when the service
+// cannot take the request now. No text of an internal error leaves.
+func TestFaultsAreToldWithoutTheirText(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := w.newApp(t)
+	user := c.newUser(t)
+	requests := []request{
+		{method: http.MethodGet, target: "/v1/users"},
+		{method: http.MethodGet, target: "/v1/users/" + user},
+		{method: http.MethodGet, target: "/v1/users/" + user + "/portfolio"},
+		{method: http.MethodGet, target: "/v1/rewards"},
+		{method: http.MethodGet, target: "/v1/rewards/" + unknownID},
+		{method: http.MethodGet, target: "/v1/assets"},
+		{method: http.MethodPost, target: "/v1/users", body: `{"externalId":"x"}`},
+		{method: http.MethodPost, target: "/v1/rewards", body: award(user)},
+	}
+	faulty, busy := c.broken(t, errFault), c.broken(t, errUnavailable)
+	for _, r := range requests {
+		a := faulty.send(t, r).wantError(t, http.StatusInternalServerError, "internal_error", nil)
+		b := busy.send(t, r).wantError(t, http.StatusServiceUnavailable, "internal_error", nil)
+		if got := b.header.Get("Retry-After"); got != "1" {
+			t.Errorf("%s: Retry-After is %q, want 1", r.target, got)
+		}
+		for _, a := range []answer{a, b} {
+			if strings.Contains(string(a.body), "secret") {
+				t.Errorf("%s %s tells %s", r.method, r.target, a.body)
+			}
+			if id := a.header.Get("X-Request-Id"); !strings.Contains(w.log.String(), id) {
+				t.Errorf("%s %s: the log does not know %s", r.method, r.target, id)
+			}
+		}
+	}
+	if !strings.Contains(w.log.String(), "secret") {
+		t.Error("the log does not tell what happened")
+	}
+}
+
+// Each code of the domain has its status and its code in the error body
+// (specification, section 7), and only that of a fault keeps its words to itself.
+func TestEveryCodeHasItsStatus(t *testing.T) {
+	t.Parallel()
+	c := newApp(t)
+	for code, want := range map[rewards.Code]struct {
+		status int
+		code   string
+	}{
+		rewards.CodeBadRequest: {400, "bad_request"}, rewards.CodeUnauthorized: {401, "unauthorized"},
+		rewards.CodeForbidden: {403, "forbidden"}, rewards.CodeNotFound: {404, "not_found"},
+		rewards.CodeConflict: {409, "conflict"}, rewards.CodeUnprocessable: {422, "unprocessable_entity"},
+		rewards.CodeUpstream: {502, "upstream_error"}, rewards.CodeUnavailable: {503, "internal_error"},
+		rewards.CodeInternal: {500, "internal_error"},
+	} {
+		a, err := c.broken(t, &rewards.Error{Code: code, Message: "the words"}).
+			try(t, request{method: http.MethodGet, target: "/v1/assets"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.wantStatus(t, want.status).want(t, want.code, "error", "code")
+		if told := a.text(t, "error", "message") == "the words"; told == (code == rewards.CodeInternal) {
+			t.Errorf("code %d: %s", code, a.body)
+		}
+	}
+	if rewards.CodeInternal != 9 {
+		t.Error("there is a code that this test does not know")
+	}
+}
+
+// recorderFunc is a recorder of one function.
+type recorderFunc func(context.Context, rewards.NewReward) (rewards.Outcome, error)
+
+func (f recorderFunc) Record(ctx context.Context, r rewards.NewReward) (rewards.Outcome, error) {
+	return f(ctx, r)
+}
+
+// A recorder that fails or panics is told in the same way, with a working store.
+func TestFaultsOfTheRecorder(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := w.newApp(t)
+	user := c.newUser(t)
+	for name, run := range map[string]struct {
+		record recorderFunc
+		status int
+	}{
+		"fault": {func(context.Context, rewards.NewReward) (rewards.Outcome, error) { return rewards.Outcome{}, errFault }, 500},
+		"panic": {func(context.Context, rewards.NewReward) (rewards.Outcome, error) { panic("secret") }, 500},
+		"unavailable": {func(context.Context, rewards.NewReward) (rewards.Outcome, error) {
+			return rewards.Outcome{}, errUnavailable
+		}, 503},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := w.serve(rewards.NewService(w.store, run.record, w.prices, w.clock.now))
+			defer server.Close()
+			by := c
+			by.base = server.URL
+			a := by.post(t, "/v1/rewards", award(user)).wantError(t, run.status, "internal_error", nil)
+			if strings.Contains(string(a.body), "secret") {
+				t.Errorf("the answer tells %s", a.body)
+			}
+			by.get(t, "/v1/assets").wantStatus(t, http.StatusOK) // the connection and the server live on
+		})
+	}
+}
+
+// A database that fails to look a key up is no reason to call the key invalid.
+func TestFaultWhileAKeyIsLookedUp(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := w.newApp(t)
+	for want, err := range map[int]error{500: errFault, 503: errUnavailable} {
+		server := w.serve(rewards.NewService(blindStore{brokenStore{w.store, err}}, brokenRecorder{}, w.prices, w.clock.now))
+		by := c
+		by.base = server.URL
+		by.get(t, "/v1/assets").wantError(t, want, "internal_error", nil)
+		server.Close()
+	}
+}
+
+// blindStore does not know keys either.
+type blindStore struct{ brokenStore }
+
+func (s blindStore) AppByKey(context.Context, rewards.KeyHash) (rewards.Key, rewards.App, error) {
+	return rewards.Key{}, rewards.App{}, s.err
+}
+
+// The log has one line per request, and neither keys nor personal data in it.
+func TestLogHoldsNoSecrets(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := w.newApp(t)
+	c.post(t, "/v1/users", `{"email":"private@example.com"}`).wantStatus(t, http.StatusCreated)
+	c.get(t, "/v1/users?email=private@example.com").wantStatus(t, http.StatusOK)
+	a := c.post(t, "/v1/users", `{"email":"private@example.com"}`).wantStatus(t, http.StatusConflict)
+	log := w.log.String()
+	if got := strings.Count(log, "\n"); got != 3 {
+		t.Errorf("%d lines for 3 requests:\n%s", got, log)
+	}
+	if strings.Contains(log, "private") || strings.Contains(log, c.key) {
+		t.Errorf("the log tells too much:\n%s", log)
+	}
+	if !strings.Contains(log, a.header.Get("X-Request-Id")) || !strings.Contains(log, c.app.ID.String()) {
+		t.Errorf("the log tells too little:\n%s", log)
+	}
+}
+
+func TestObserveIsToldOfEveryRequest(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	type seen struct {
+		Route  string
+		Status int
+	}
+	told := make(chan seen, 4)
+	handler := api.New(api.Options{Service: w.service, Log: slog.New(slog.DiscardHandler), Observe: func(route string, status int, took time.Duration) {
+		if took < 0 {
+			t.Errorf("it took %v", took)
+		}
+		told <- seen{route, status}
+	}})
+	for _, target := range []string{"/v1/users/x", "/nowhere", "/openapi.json"} {
+		handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, target, http.NoBody))
+	}
+	close(told)
+	var got []seen
+	for s := range told {
+		got = append(got, s)
+	}
+	want := []seen{{"/v1/users/{userId}", 401}, {"", 404}, {"/openapi.json", 200}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

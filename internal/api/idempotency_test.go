@@ -1,0 +1,215 @@
+package api_test
+
+import (
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stockrewards/internal/rewards"
+)
+
+// Specification, section 4.5, rules 1 to 3.
+func TestSameRequestAgain(t *testing.T) {
+	t.Parallel()
+	c := newApp(t)
+	user := c.newUser(t)
+	body := award(user, "source", `"referral"`, "metadata", `{"a":1}`)
+	first := c.post(t, "/v1/rewards", body).wantStatus(t, http.StatusCreated)
+	first.want(t, false, "idempotentReplay").want(t, "recorded", "status")
+	for range 3 {
+		again := c.post(t, "/v1/rewards", body).wantStatus(t, http.StatusOK)
+		again.want(t, true, "idempotentReplay").want(t, "recorded", "status").want(t, first.at(t, "reward"), "reward")
+	}
+	other := strings.Replace(body, "referral", "other", 1)
+	c.post(t, "/v1/rewards", other).wantError(t, http.StatusConflict, "conflict",
+		object{"idempotencyKey": first.text(t, "reward", "idempotencyKey")})
+	c.post(t, "/v1/rewards", body).wantStatus(t, http.StatusOK).want(t, first.at(t, "reward"), "reward")
+	c.get(t, "/v1/rewards").want(t, []any{first.at(t, "reward")}, "rewards")
+}
+
+// Decisions, awards: what makes two requests the same.
+func TestWhatIsTheSameRequest(t *testing.T) {
+	t.Parallel()
+	c := newApp(t)
+	user, other := c.newUser(t), c.newUser(t)
+	for name, run := range map[string]struct {
+		member, first, second string
+		same                  bool
+	}{
+		"user in upper case":         {"userId", quote(user), quote(strings.ToUpper(user)), true},
+		"another user":               {"userId", quote(user), quote(other), false},
+		"amount spelled otherwise":   {"amountUsd", "10", "1.0e1", true},
+		"amount with zeros":          {"amountUsd", "10", "10.0000000", true},
+		"amount beyond a millionth":  {"amountUsd", "0.3", "0.30000000000000004", true},
+		"another amount":             {"amountUsd", "10", "10.000001", false},
+		"symbol in lower case":       {"assetSymbol", `"AAPL"`, `"aapl"`, true},
+		"symbol by escapes":          {"assetSymbol", `"AAPL"`, `"\u0041APL"`, true},
+		"another symbol":             {"assetSymbol", `"AAPL"`, `"KO"`, false},
+		"source null":                {"source", "", "null", true},
+		"source by escapes":          {"source", `"a/b"`, `"\u0061\/b"`, true},
+		"source in another case":     {"source", `"a"`, `"A"`, false},
+		"source with a space":        {"source", `"a"`, `"a "`, false},
+		"source or none":             {"source", `"a"`, "", false},
+		"source composed otherwise":  {"source", `"\u00e9"`, `"e\u0301"`, false},
+		"metadata null":              {"metadata", "", "null", true},
+		"metadata empty":             {"metadata", "", "{}", true},
+		"metadata empty with spaces": {"metadata", "null", "{ \n }", true},
+		"metadata or none":           {"metadata", "", `{"a":null}`, false},
+		"metadata order":             {"metadata", `{"a":1,"b":{"c":2,"d":3}}`, `{"b":{"d":3,"c":2},"a":1}`, true},
+		"metadata order of emoji":    {"metadata", `{"😀":1,"\uffff":2}`, `{"\uffff":2,"\ud83d\ude00":1}`, true},
+		"metadata white space":       {"metadata", `{"a":[1,2]}`, "{ \"a\" : [ 1 ,\t2 ] }", true},
+		"metadata escapes":           {"metadata", `{"a":"é/\n"}`, `{"\u0061":"\u00E9\/\u000a"}`, true},
+		"metadata escapes of pairs":  {"metadata", `{"a":"😀"}`, `{"a":"\ud83d\ude00"}`, true},
+		"metadata with NUL":          {"metadata", `{"a":"\u0000"}`, `{"a":""}`, false},
+		"metadata order of a list":   {"metadata", `{"a":[1,2]}`, `{"a":[2,1]}`, false},
+		"metadata another value":     {"metadata", `{"a":1}`, `{"a":2}`, false},
+		"metadata another type":      {"metadata", `{"a":1}`, `{"a":"1"}`, false},
+		"metadata null or absent":    {"metadata", `{"a":1,"b":null}`, `{"a":1}`, false},
+		"metadata true or 1":         {"metadata", `{"a":true}`, `{"a":1}`, false},
+		"metadata list or object":    {"metadata", `{"a":[]}`, `{"a":{}}`, false},
+		"metadata names' case":       {"metadata", `{"a":1}`, `{"A":1}`, false},
+		"metadata spaces in texts":   {"metadata", `{"a":"b c"}`, `{"a":"b  c"}`, false},
+		// Numbers are compared as written.
+		"metadata 1.0":                {"metadata", `{"a":1}`, `{"a":1.0}`, false},
+		"metadata 0.10":               {"metadata", `{"a":0.1}`, `{"a":0.10}`, false},
+		"metadata 1e2":                {"metadata", `{"a":100}`, `{"a":1e2}`, false},
+		"metadata 1E2":                {"metadata", `{"a":1e2}`, `{"a":1E2}`, false},
+		"metadata 1e+2":               {"metadata", `{"a":1e2}`, `{"a":1e+2}`, false},
+		"metadata -0":                 {"metadata", `{"a":0}`, `{"a":-0}`, false},
+		"metadata -0.0":               {"metadata", `{"a":0.0}`, `{"a":-0.0}`, false},
+		"metadata beyond 2^53":        {"metadata", `{"a":9007199254740992}`, `{"a":9007199254740993}`, false},
+		"metadata beyond floats":      {"metadata", `{"a":1e400}`, `{"a":1e401}`, false},
+		"metadata many digits":        {"metadata", `{"a":0.1}`, `{"a":0.1000000000000000055}`, false},
+		"a member that is unknown":    {"unknown", "1", "2", true},
+		"an unknown member or none":   {"unknown", `"status"`, "", true},
+		"nothing but the white space": {"amountUsd", "10", " \n10 ", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			key := quote(unique("same"))
+			first := c.post(t, "/v1/rewards", award(user, "idempotencyKey", key, run.member, run.first)).wantStatus(t, http.StatusCreated)
+			again := award(user, "idempotencyKey", key, run.member, run.second)
+			if !run.same {
+				c.post(t, "/v1/rewards", again).wantError(t, http.StatusConflict, "conflict",
+					object{"idempotencyKey": first.text(t, "reward", "idempotencyKey")})
+				return
+			}
+			c.post(t, "/v1/rewards", again).wantStatus(t, http.StatusOK).
+				want(t, true, "idempotentReplay").want(t, first.at(t, "reward"), "reward")
+		})
+	}
+}
+
+// The order of the members and an escape in the key make no difference either.
+func TestSpellingOfTheBodyIsIgnored(t *testing.T) {
+	t.Parallel()
+	c := newApp(t)
+	user := quote(c.newUser(t))
+	key := unique("spelling")
+	c.post(t, "/v1/rewards", body("userId", user, "idempotencyKey", quote(key), "amountUsd", "1", "assetSymbol", `"KO"`)).
+		wantStatus(t, http.StatusCreated)
+	c.post(t, "/v1/rewards", body("assetSymbol", `"KO"`, "amountUsd", "1", "idempotencyKey", quote(key), "userId", user)).
+		wantStatus(t, http.StatusOK)
+	escaped := `"\u0073` + key[1:] + `"`
+	c.post(t, "/v1/rewards", body("userId", user, "idempotencyKey", escaped, "amountUsd", "1", "assetSymbol", `"KO"`)).
+		wantStatus(t, http.StatusOK)
+	for _, other := range []string{strings.ToUpper(key), key + " ", " " + key} { // keys are compared exactly
+		c.post(t, "/v1/rewards", body("userId", user, "idempotencyKey", quote(other), "amountUsd", "1", "assetSymbol", `"KO"`)).
+			wantStatus(t, http.StatusCreated)
+	}
+}
+
+// Decisions, awards: a replay shows the award in its current state, and `status`
+// repeats it (specification, section 4.5). The key never expires.
+func TestReplayShowsTheCurrentState(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := w.newApp(t)
+	user := c.newUser(t)
+	for _, status := range []rewards.Status{rewards.Recorded, rewards.Executing, rewards.Executed, rewards.Failed} {
+		body := award(user)
+		id := c.post(t, "/v1/rewards", body).wantStatus(t, http.StatusCreated).text(t, "reward", "id")
+		c.setStatus(t, id, status, w.clock.now().Add(time.Minute))
+		w.clock.advance(100 * 24 * time.Hour)
+		again := c.post(t, "/v1/rewards", body).wantStatus(t, http.StatusOK)
+		again.want(t, status.String(), "status").want(t, true, "idempotentReplay")
+		again.want(t, c.get(t, "/v1/rewards/"+id).at(t, "reward"), "reward").want(t, status.String(), "reward", "status")
+		c.post(t, "/v1/rewards", strings.Replace(body, ":10,", ":11,", 1)).wantStatus(t, http.StatusConflict)
+	}
+}
+
+// Decisions, awards: of any number of identical requests at once exactly one is
+// 201, all others are 200; none is 409 or 500.
+func TestIdenticalRequestsAtOnce(t *testing.T) {
+	t.Parallel()
+	c := newWorldAt(t, filepath.Join(t.TempDir(), "rewards.db")).newApp(t)
+	user := c.newUser(t)
+	for range 5 {
+		body := award(user)
+		answers := c.atOnce(t, body, body)
+		if diff := cmp.Diff(map[int]int{201: 1, 200: 15}, count(answers)); diff != "" {
+			t.Errorf("statuses (-want +got):\n%s", diff)
+		}
+		for _, a := range answers {
+			checkAnswer(t, a)
+			a.want(t, answers[0].at(t, "reward"), "reward").want(t, a.status == http.StatusOK, "idempotentReplay")
+		}
+	}
+	if got := len(c.ids(t, "/v1/rewards", "rewards")); got != 5 {
+		t.Errorf("%d awards, want 5", got)
+	}
+}
+
+// Of two requests with one key at once one wins; the other's copies are all 409.
+func TestDifferentRequestsAtOnce(t *testing.T) {
+	t.Parallel()
+	c := newWorldAt(t, filepath.Join(t.TempDir(), "rewards.db")).newApp(t)
+	user := c.newUser(t)
+	for range 5 {
+		body := award(user)
+		answers := c.atOnce(t, body, strings.Replace(body, ":10,", ":11,", 1))
+		if diff := cmp.Diff(map[int]int{201: 1, 200: 7, 409: 8}, count(answers)); diff != "" {
+			t.Errorf("statuses (-want +got):\n%s", diff)
+		}
+		for _, a := range answers {
+			checkAnswer(t, a)
+		}
+	}
+}
+
+// atOnce posts each of two bodies eight times, all at the same moment.
+func (c client) atOnce(t *testing.T, bodies ...string) []answer {
+	t.Helper()
+	const copies = 16
+	answers, errs := make([]answer, copies), make([]error, copies)
+	start := make(chan struct{})
+	var all sync.WaitGroup
+	for i := range copies {
+		all.Go(func() {
+			<-start
+			r := request{method: http.MethodPost, target: "/v1/rewards", body: bodies[i%len(bodies)]}
+			answers[i], errs[i] = c.try(t, r)
+		})
+	}
+	close(start)
+	all.Wait()
+	for _, err := range errs {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return answers
+}
+
+func count(answers []answer) map[int]int {
+	statuses := make(map[int]int)
+	for _, a := range answers {
+		statuses[a.status]++
+	}
+	return statuses
+}

@@ -1,0 +1,158 @@
+package api_test
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stockrewards/internal/rewards"
+)
+
+const second = time.Second
+
+// Specification, sections 4.5 and 5; decisions, keys: whatever is wrong with a key,
+// the answer is the same 401, so that nobody learns what was nearly right.
+func TestKeysThatAreRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := w.newApp(t)
+	revoked, expired := w.newApp(t), w.newApp(t)
+	if err := w.store.RevokeKey(t.Context(), revoked.keyID); err != nil {
+		t.Fatal(err)
+	}
+	expired.key = newSecret(t)
+	if _, err := w.store.CreateKey(t.Context(), expired.app.Name, rewards.Key{
+		Hash: rewards.HashKey(expired.key), ExpiresAt: w.clock.now().Add(-second),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	flipped := []byte(c.key)
+	flipped[20] ^= 1
+	bodies := make(map[string]bool)
+	for name, header := range map[string]http.Header{
+		"missing":            {"X-Api-Key": nil},
+		"empty":              {"X-Api-Key": {""}},
+		"noise":              {"X-Api-Key": {"secret"}},
+		"prefix alone":       {"X-Api-Key": {"sr_test_"}},
+		"checksum":           {"X-Api-Key": {string(flipped)}},
+		"shortened":          {"X-Api-Key": {c.key[:len(c.key)-1]}},
+		"lengthened":         {"X-Api-Key": {c.key + "0"}},
+		"upper case":         {"X-Api-Key": {strings.ToUpper(c.key)}},
+		"live prefix":        {"X-Api-Key": {strings.Replace(c.key, "test", "live", 1)}},
+		"two keys in one":    {"X-Api-Key": {c.key + "," + c.key}},
+		"very long":          {"X-Api-Key": {strings.Repeat("x", 8000)}},
+		"not of ASCII":       {"X-Api-Key": {"sr_test_ключ"}},
+		"unknown":            {"X-Api-Key": {newSecret(t)}},
+		"revoked":            {"X-Api-Key": {revoked.key}},
+		"expired":            {"X-Api-Key": {expired.key}},
+		"another header":     {"X-Api-Key": nil, "Authorization": {"Bearer " + c.key}},
+		"the hash of a key":  {"X-Api-Key": {string(c.app.ID.Append(nil))}},
+		"an app id for help": {"X-Api-Key": nil, "X-App-Id": {c.app.ID.String()}},
+	} {
+		for _, target := range keyedTargets() {
+			a := c.send(t, request{method: http.MethodGet, target: target + "?apiKey=" + c.key, header: header})
+			if a.status != http.StatusUnauthorized {
+				t.Errorf("%s: status %d", name, a.status)
+			}
+			a.wantError(t, http.StatusUnauthorized, "unauthorized", nil)
+			bodies[strings.Replace(string(a.body), a.header.Get("X-Request-Id"), "", 1)] = true
+		}
+	}
+	if len(bodies) != 1 {
+		t.Errorf("%d different answers: %v", len(bodies), bodies)
+	}
+	for _, target := range []string{"/v1/users", "/v1/rewards"} {
+		c.send(t, request{method: http.MethodPost, target: target, body: `{}`, header: http.Header{"X-Api-Key": nil}}).
+			wantError(t, http.StatusUnauthorized, "unauthorized", nil)
+	}
+}
+
+// Decisions, keys: the form of a key.
+func TestFormOfKeys(t *testing.T) {
+	t.Parallel()
+	form := regexp.MustCompile(`^sr_test_[0-9A-Za-z]{49}$`)
+	if key := newSecret(t); !form.MatchString(key) {
+		t.Errorf("a key is %q", key)
+	}
+}
+
+// Decisions, keys: several per app; a rotated key stays valid for the overlap; a
+// key with an expiry is valid until then.
+func TestKeysOfAnAppSeeTheSame(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := w.newApp(t)
+	user := c.newUser(t)
+	second1 := c
+	second1.key = newSecret(t)
+	if _, err := w.store.CreateKey(t.Context(), c.app.Name, rewards.Key{
+		Hash: rewards.HashKey(second1.key), ExpiresAt: w.clock.now().Add(time.Hour),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	rotated := c
+	rotated.key = newSecret(t)
+	if _, err := w.store.RotateKey(t.Context(), c.keyID, rewards.Key{Hash: rewards.HashKey(rotated.key)},
+		w.clock.now().Add(24*time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	valid := func() (statuses []int) {
+		for _, by := range []client{c, second1, rotated} {
+			statuses = append(statuses, by.get(t, "/v1/users/"+user).status)
+		}
+		return statuses
+	}
+	for _, step := range []struct {
+		after time.Duration
+		want  []int
+	}{
+		{0, []int{200, 200, 200}},
+		{59 * time.Minute, []int{200, 200, 200}},
+		{2 * time.Minute, []int{200, 401, 200}},
+		{22 * time.Hour, []int{200, 401, 200}},
+		{2 * time.Hour, []int{401, 401, 200}},
+	} {
+		w.clock.advance(step.after)
+		if diff := cmp.Diff(step.want, valid()); diff != "" {
+			t.Errorf("after another %v (-want +got):\n%s", step.after, diff)
+		}
+	}
+}
+
+// Decisions, keys: revocation takes effect within one second on every instance.
+func TestRevocationOnEveryInstance(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := w.newApp(t)
+	other := c
+	server := w.serve(rewards.NewService(w.store, brokenRecorder{}, w.prices, w.clock.now))
+	defer server.Close()
+	other.base = server.URL
+	for _, by := range []client{c, other} {
+		by.get(t, "/v1/assets").wantStatus(t, http.StatusOK) // now the key is known to both
+	}
+	if err := w.store.RevokeKey(t.Context(), c.keyID); err != nil {
+		t.Fatal(err)
+	}
+	w.clock.advance(second)
+	for _, by := range []client{c, other} {
+		by.get(t, "/v1/assets").wantStatus(t, http.StatusUnauthorized)
+	}
+}
+
+// A key that is made is valid at once, also when it was refused a moment before.
+func TestNewKeysAreValidAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := w.newApp(t)
+	c.key = newSecret(t)
+	c.get(t, "/v1/assets").wantStatus(t, http.StatusUnauthorized)
+	if _, err := w.store.CreateKey(t.Context(), c.app.Name, rewards.Key{Hash: rewards.HashKey(c.key)}); err != nil {
+		t.Fatal(err)
+	}
+	c.get(t, "/v1/assets").wantStatus(t, http.StatusOK)
+}

@@ -1,0 +1,273 @@
+package api_test
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stockrewards/internal/rewards"
+)
+
+// ids are the ids of a list's page, in its order.
+func (c client) ids(t *testing.T, target, list string) []string {
+	t.Helper()
+	return c.get(t, target).wantStatus(t, http.StatusOK).ids(t, list)
+}
+
+func (a answer) ids(t *testing.T, list string) []string {
+	t.Helper()
+	items, ok := a.at(t, list).([]any)
+	if !ok {
+		t.Fatalf("no list: %s", a.body)
+	}
+	ids := make([]string, len(items))
+	for i, item := range items {
+		o, _ := item.(object)
+		ids[i], _ = o["id"].(string)
+	}
+	return ids
+}
+
+// next is the target of the Link header, resolved as RFC 8288 says; "" without one.
+func (a answer) next(t *testing.T) string {
+	t.Helper()
+	link := a.header.Get("Link")
+	if link == "" {
+		return ""
+	}
+	target, found := strings.CutSuffix(link, `>; rel="next"`)
+	if !found || target[0] != '<' || len(a.header.Values("Link")) != 1 {
+		t.Fatalf("Link is %q", a.header.Values("Link"))
+	}
+	base, err := url.Parse(a.request.target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resolved, err := base.Parse(target[1:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resolved.Query().Get("cursor") == "" {
+		t.Fatalf("Link has no cursor: %q", link)
+	}
+	return resolved.RequestURI()
+}
+
+// walk follows a list to its end and returns all ids; between runs after each page.
+func (c client) walk(t *testing.T, target, list string, between func()) []string {
+	t.Helper()
+	var all []string
+	for pages := 0; target != ""; pages++ {
+		if pages > 100 {
+			t.Fatal("the list has no end")
+		}
+		a := c.get(t, target).wantStatus(t, http.StatusOK)
+		all = append(all, a.ids(t, list)...)
+		target = a.next(t)
+		between()
+	}
+	return all
+}
+
+// Specification, sections 4.7 and 8; decisions, lists: limit is 1 to 200, default
+// 100; out of range, empty or not an integer is 400, never clamped.
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	c := newApp(t)
+	rewardIDs := c.giveMany(t, c.newUser(t), 201)
+	userIDs := c.ids(t, "/v1/users", "users")
+	userIDs = append(c.newUsers(t, 200), userIDs...)
+	for list, all := range map[string][]string{"rewards": rewardIDs, "users": userIDs} {
+		target := "/v1/" + list
+		for query, want := range map[string]int{
+			"": 100, "?limit=1": 1, "?limit=99": 99, "?limit=200": 200, "?unknown=1&limit=2": 2,
+		} {
+			a := c.get(t, target+query).wantStatus(t, http.StatusOK)
+			got := a.ids(t, list)
+			if len(got) != want || a.next(t) == "" {
+				t.Errorf("%s%s: %d items and Link %q, want %d and one", target, query, len(got), a.header.Get("Link"), want)
+			}
+			if diff := cmp.Diff(all[:want], got); diff != "" {
+				t.Errorf("%s%s (-want +got):\n%s", target, query, diff)
+			}
+		}
+		for _, value := range []string{
+			"0", "201", "-1", "+1", "%2B1", "1.0", "1e1", "", "%20", "%201", "1%20", "abc", "0x10", "1,000", "ten", "null", "true",
+			"99999999999999999999", "18446744073709551617", "4294967297", "-0", "00", "%D9%A1", "%EF%BC%91", "NaN", "1;2", "%00",
+		} {
+			if value == "1;2" {
+				c.get(t, target+"?limit="+value).wantStatus(t, http.StatusBadRequest)
+				continue
+			}
+			c.get(t, target+"?limit="+value).wantIssues(t, "limit")
+		}
+		c.get(t, target+"?limit=1&limit=1").wantIssues(t, "limit")
+		c.get(t, target+"?limit=%zz").wantIssues(t, "")
+	}
+	for list, all := range map[string][]string{"rewards?limit=200": rewardIDs, "users?limit=67": userIDs} {
+		name, _, _ := strings.Cut(list, "?")
+		if diff := cmp.Diff(all, c.walk(t, "/v1/"+list, name, func() {})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", list, diff)
+		}
+	}
+}
+
+// A page that holds the last item leads nowhere.
+func TestEndOfLists(t *testing.T) {
+	t.Parallel()
+	c := newApp(t)
+	for _, list := range []string{"rewards", "users"} {
+		a := c.get(t, "/v1/"+list).wantStatus(t, http.StatusOK)
+		a.want(t, object{list: []any{}})
+		if link := a.next(t); link != "" {
+			t.Errorf("an empty list leads to %s", link)
+		}
+	}
+	user := c.newUser(t)
+	ids := c.giveMany(t, user, 4)
+	for limit, pages := range map[string]int{"1": 4, "2": 2, "3": 2, "4": 1, "5": 1} {
+		count := 0
+		got := c.walk(t, "/v1/rewards?limit="+limit, "rewards", func() { count++ })
+		if diff := cmp.Diff(ids, got); diff != "" || count != pages {
+			t.Errorf("limit %s: %d pages, want %d (-want +got):\n%s", limit, count, pages, diff)
+		}
+	}
+}
+
+// Decisions, lists: following Link reaches every item exactly once, newest first,
+// also while new ones arrive.
+func TestListsWhileNewItemsArrive(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := w.newApp(t)
+	user := c.newUser(t)
+	ids := c.giveMany(t, user, 11)
+	got := c.walk(t, "/v1/rewards?limit=3", "rewards", func() { c.giveMany(t, user, 2) })
+	if diff := cmp.Diff(ids, got); diff != "" {
+		t.Errorf("rewards (-want +got):\n%s", diff)
+	}
+	got = c.walk(t, "/v1/rewards?limit=4&status=recorded&userId="+user, "rewards", func() { c.giveMany(t, user, 2) })
+	if len(got) != 19 || len(slices.Compact(slices.Sorted(slices.Values(got)))) != 19 {
+		t.Errorf("%d rewards, want 19 different ones: %v", len(got), got)
+	}
+	users := append(c.newUsers(t, 7), user)
+	got = c.walk(t, "/v1/users?limit=2", "users", func() { c.newUsers(t, 1) })
+	if diff := cmp.Diff(users, got); diff != "" {
+		t.Errorf("users (-want +got):\n%s", diff)
+	}
+	w.clock.advance(-time.Hour) // a clock that is set back does not change the order
+	late := c.newUser(t)
+	if first := c.ids(t, "/v1/users?limit=1", "users"); first[0] != late {
+		t.Errorf("the newest user is %s, want %s", first[0], late)
+	}
+}
+
+// The limit may change on the way, and a cursor may be used again.
+func TestCursorsWithAnotherLimit(t *testing.T) {
+	t.Parallel()
+	c := newApp(t)
+	ids := c.giveMany(t, c.newUser(t), 6)
+	cursor := c.cursor(t, "/v1/rewards?limit=2")
+	for range 2 {
+		got := c.ids(t, "/v1/rewards?limit=200&cursor="+cursor, "rewards")
+		if diff := cmp.Diff(ids[2:], got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+	if diff := cmp.Diff(ids[2:], c.ids(t, "/v1/rewards?cursor="+cursor, "rewards")); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func (c client) cursor(t *testing.T, target string) string {
+	t.Helper()
+	next := c.get(t, target).wantStatus(t, http.StatusOK).next(t)
+	parsed, err := url.Parse(next)
+	if err != nil || parsed.Query().Get("cursor") == "" {
+		t.Fatalf("%s leads to %q: %v", target, next, err)
+	}
+	return parsed.Query().Get("cursor")
+}
+
+// alphabet is that of cursors.
+const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+
+// Decisions, lists: a cursor that we did not issue is 400; nor is one of another
+// list, with other filters or of another app.
+func TestForeignCursors(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c, other := w.newApp(t), w.newApp(t)
+	user, second := c.newUser(t), c.newUser(t)
+	ids := c.giveMany(t, user, 3)
+	other.giveMany(t, other.newUser(t), 3)
+	plain := c.cursor(t, "/v1/rewards?limit=1")
+	byUser := c.cursor(t, "/v1/rewards?limit=1&userId="+user)
+	byStatus := c.cursor(t, "/v1/rewards?limit=1&status=recorded")
+	users := c.cursor(t, "/v1/users?limit=1")
+	foreign := other.cursor(t, "/v1/rewards?limit=1")
+	tampered := []byte(plain)
+	tampered[3] ^= 1
+	respelled := plain[:len(plain)-1] + string(alphabet[strings.IndexByte(alphabet, plain[len(plain)-1])^1]) // the same bytes
+	for _, target := range []string{
+		"/v1/rewards?cursor=" + users, "/v1/users?cursor=" + plain, "/v1/rewards?cursor=" + foreign,
+		"/v1/rewards?userId=" + user + "&cursor=" + plain, "/v1/rewards?cursor=" + byUser,
+		"/v1/rewards?userId=" + second + "&cursor=" + byUser, "/v1/rewards?cursor=" + byStatus,
+		"/v1/rewards?status=executed&cursor=" + byStatus, "/v1/rewards?status=recorded&cursor=" + plain,
+		"/v1/rewards?userId=" + user + "&status=recorded&cursor=" + byUser, "/v1/users?email=a@example.com&cursor=" + users,
+		"/v1/rewards?cursor=" + url.QueryEscape(string(tampered)), "/v1/rewards?cursor=" + respelled, "/v1/rewards?cursor=" + plain[:len(plain)-1],
+		"/v1/rewards?cursor=" + plain + "A", "/v1/rewards?cursor=" + plain + "%3D", "/v1/rewards?cursor=%20" + plain,
+		"/v1/rewards?cursor=" + strings.ToLower(plain), "/v1/rewards?cursor=" + ids[0], "/v1/rewards?cursor=1",
+		"/v1/rewards?cursor=", "/v1/users?cursor=", "/v1/rewards?cursor=%00", "/v1/rewards?cursor=next",
+		"/v1/rewards?cursor=" + strings.Repeat("A", 38), "/v1/rewards?cursor=" + strings.Repeat("A", 4000),
+		"/v1/rewards?cursor=" + plain + "&cursor=" + plain,
+	} {
+		c.get(t, target).wantIssues(t, "cursor")
+	}
+	other.get(t, "/v1/rewards?cursor="+plain).wantIssues(t, "cursor")
+	c.get(t, "/v1/rewards?cursor="+plain+"&unknown=1").wantStatus(t, http.StatusOK)
+}
+
+// Specification, section 4.7: the filters, alone and together.
+func TestFiltersOfRewards(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := w.newApp(t)
+	users := []string{c.newUser(t), c.newUser(t)}
+	want := make(map[string][]string) // by query
+	for range 2 {
+		for _, user := range users {
+			for _, status := range []rewards.Status{rewards.Recorded, rewards.Executing, rewards.Executed, rewards.Failed} {
+				id := c.give(t, user)
+				c.setStatus(t, id, status, w.clock.now())
+				for _, query := range []string{
+					"", "userId=" + user, "status=" + status.String(), "userId=" + user + "&status=" + status.String(),
+					"status=" + status.String() + "&userId=" + strings.ToUpper(user),
+				} {
+					want[query] = append([]string{id}, want[query]...)
+				}
+			}
+		}
+	}
+	for query, ids := range want {
+		for _, limit := range []string{"", "&limit=1", "&limit=3"} {
+			got := c.walk(t, "/v1/rewards?"+query+limit, "rewards", func() {})
+			if diff := cmp.Diff(ids, got); diff != "" {
+				t.Errorf("%s%s (-want +got):\n%s", query, limit, diff)
+			}
+		}
+	}
+	for _, status := range []string{"", "Recorded", "RECORDED", "done", "recorded,executed", "%20recorded", "1", "null", "unknown"} {
+		c.get(t, "/v1/rewards?status="+status).wantIssues(t, "status")
+	}
+	c.get(t, "/v1/rewards?status=recorded&status=executed").wantIssues(t, "status")
+	c.get(t, "/v1/rewards?userId="+users[0]+"&userId="+users[1]).wantIssues(t, "userId")
+	c.get(t, "/v1/rewards?limit=0&status=x&userId=y&cursor=z").wantIssues(t, "limit", "status", "userId", "cursor")
+	lonely := c.newUser(t)
+	c.get(t, "/v1/rewards?userId="+lonely).wantStatus(t, http.StatusOK).want(t, object{"rewards": []any{}})
+}

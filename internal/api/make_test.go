@@ -1,0 +1,141 @@
+package api_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+)
+
+// made counts what needs a name of its own.
+var made atomic.Int64
+
+func unique(prefix string) string { return fmt.Sprintf("%s-%06d", prefix, made.Add(1)) }
+
+// body is a JSON object of names and raw values, in that order; a value of "" leaves
+// the member out.
+func body(pairs ...string) string {
+	var b strings.Builder
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] == "" {
+			continue
+		}
+		if b.Len() > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(quote(pairs[i]) + ":" + pairs[i+1])
+	}
+	return "{" + b.String() + "}"
+}
+
+// quote is a text as JSON.
+func quote(s string) string {
+	b, err := json.Marshal(s)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+// award is the body of a valid request to give stock to a user, with a key of its
+// own and $10 of AAPL, but for the changes: names and raw values as in body.
+func award(user string, changes ...string) string {
+	pairs := []string{
+		"userId", quote(user), "idempotencyKey", quote(unique("award")), "amountUsd", "10", "assetSymbol", `"AAPL"`,
+	}
+	for i := 0; i+1 < len(changes); i += 2 {
+		at := slices.Index(pairs, changes[i])
+		if at < 0 || at%2 == 1 {
+			pairs = append(pairs, changes[i], changes[i+1])
+			continue
+		}
+		pairs[at+1] = changes[i+1]
+	}
+	return body(pairs...)
+}
+
+// newUser makes a user of the app and returns its id.
+func (c client) newUser(t *testing.T) string {
+	t.Helper()
+	u, err := c.world.store.CreateUser(t.Context(), rewards.User{AppID: c.app.ID, ExternalID: unique("user")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.ID.String()
+}
+
+// newUsers makes users of the app, and returns their ids newest first.
+func (c client) newUsers(t *testing.T, n int) []string {
+	t.Helper()
+	ids := make([]string, n)
+	for i := range ids {
+		ids[n-1-i] = c.newUser(t)
+	}
+	return ids
+}
+
+// give gives stock and returns the id of the reward.
+func (c client) give(t *testing.T, user string, changes ...string) string {
+	t.Helper()
+	return c.post(t, "/v1/rewards", award(user, changes...)).
+		wantStatus(t, http.StatusCreated).text(t, "reward", "id")
+}
+
+// giveMany records rewards to a user past the interface, and returns their ids
+// newest first.
+func (c client) giveMany(t *testing.T, user string, n int) []string {
+	t.Helper()
+	userID, err := rewards.ParseID[rewards.User](user)
+	if err != nil {
+		t.Fatal(err)
+	}
+	batch := make([]rewards.NewReward, n)
+	for i := range batch {
+		batch[i] = rewards.NewReward{
+			AppID: c.app.ID, UserID: userID, IdempotencyKey: unique("many"), Amount: money.Dollar,
+			Symbol: "AAPL", AssetID: c.world.asset(t, "AAPL"),
+		}
+	}
+	outcomes, err := c.world.store.RecordRewards(t.Context(), batch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := make([]string, n)
+	for i, o := range outcomes {
+		ids[n-1-i] = o.Reward.ID.String()
+	}
+	return ids
+}
+
+// setStatus moves a reward to a state by hand, with what belongs to it.
+func (c client) setStatus(t *testing.T, reward string, status rewards.Status, executedAt time.Time) {
+	t.Helper()
+	id, err := rewards.ParseID[rewards.Reward](reward)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const update = `UPDATE rewards SET status = ?3, waiting = ?3 = 1, booked = CASE ?3 WHEN 3 THEN amount ELSE 0 END,
+		executed_at = CASE ?3 WHEN 3 THEN ?4 ELSE 0 END,
+		failure_reason = CASE ?3 WHEN 4 THEN 'asset_not_tradable: not today' ELSE '' END
+		WHERE app_id = ?1 AND id = ?2`
+	c.world.exec(t, update, c.app.ID[:], id[:], int(status), executedAt.UnixMicro())
+}
+
+// hold gives a user a holding by hand, in billionths of a share and millionths of
+// a dollar.
+func (c client) hold(t *testing.T, user, symbol string, quantity money.Shares, cost money.USD) {
+	t.Helper()
+	id, err := rewards.ParseID[rewards.User](user)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.world.exec(t, `INSERT INTO holdings (app_id, user_id, asset_id, quantity, cost_basis) VALUES (?1, ?2, ?3, ?4, ?5)`,
+		c.app.ID[:], id[:], int64(c.world.asset(t, symbol)), int64(quantity), int64(cost))
+}

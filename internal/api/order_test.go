@@ -1,0 +1,213 @@
+package api_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"stockrewards/internal/rewards"
+)
+
+// Decisions, requests in general: route, method, 401, 403, 413, 415, 400, then the
+// idempotency key, the user and the asset. Each request below is wrong in
+// everything that comes later as well.
+func TestOrderOfChecks(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := w.newApp(t)
+	suspended := w.suspended(t)
+	stranger, huge := c, strings.Repeat("{", 64<<10+1)
+	stranger.key = "sr_test_none"
+	text := http.Header{"Content-Type": {"text/plain"}}
+	user := c.newUser(t)
+	used := award(user)
+	c.post(t, "/v1/rewards", used).wantStatus(t, http.StatusCreated)
+	withKeyOf := func(user, symbol string) string {
+		changed := strings.Replace(used, `"AAPL"`, quote(symbol), 1)
+		return strings.Replace(changed, c.userOf(t, used), user, 1)
+	}
+	for name, step := range map[string]struct {
+		client client
+		request
+		status int
+		code   string
+	}{
+		"route before method and key":      {stranger, request{method: "DELETE", target: "/v1/nothing", body: huge, header: text}, 404, "not_found"},
+		"method before key":                {stranger, request{method: "PUT", target: "/v1/rewards", body: huge, header: text}, 405, "bad_request"},
+		"key before size":                  {stranger, request{method: "POST", target: "/v1/rewards", body: huge, header: text}, 401, "unauthorized"},
+		"key before type":                  {stranger, request{method: "POST", target: "/v1/rewards", body: "{", header: text}, 401, "unauthorized"},
+		"key before body":                  {stranger, request{method: "POST", target: "/v1/rewards", body: "{"}, 401, "unauthorized"},
+		"key before parameters":            {stranger, request{method: "GET", target: "/v1/rewards?limit=0"}, 401, "unauthorized"},
+		"key before the id in the path":    {stranger, request{method: "GET", target: "/v1/rewards/x"}, 401, "unauthorized"},
+		"suspension before size":           {suspended, request{method: "POST", target: "/v1/rewards", body: huge, header: text}, 403, "forbidden"},
+		"suspension before type":           {suspended, request{method: "POST", target: "/v1/users", body: "{", header: text}, 403, "forbidden"},
+		"suspension before body":           {suspended, request{method: "POST", target: "/v1/users", body: "{"}, 403, "forbidden"},
+		"suspension before parameters":     {suspended, request{method: "GET", target: "/v1/users?limit=0"}, 403, "forbidden"},
+		"suspension before the id":         {suspended, request{method: "GET", target: "/v1/users/x/portfolio"}, 403, "forbidden"},
+		"size before type and body":        {c, request{method: "POST", target: "/v1/rewards", body: huge, header: text}, 413, "bad_request"},
+		"streamed size before type":        {c, request{method: "POST", target: "/v1/rewards", body: huge, header: text, stream: true}, 413, "bad_request"},
+		"type before body":                 {c, request{method: "POST", target: "/v1/rewards", body: "{", header: text}, 415, "bad_request"},
+		"body before used key":             {c, request{method: "POST", target: "/v1/rewards", body: strings.Replace(used, `:10,`, `:0,`, 1)}, 400, "bad_request"},
+		"used key before user":             {c, request{method: "POST", target: "/v1/rewards", body: withKeyOf(unknownID, "AAPL")}, 409, "conflict"},
+		"used key before asset":            {c, request{method: "POST", target: "/v1/rewards", body: withKeyOf(user, "NONE")}, 409, "conflict"},
+		"used key before user and asset":   {c, request{method: "POST", target: "/v1/rewards", body: withKeyOf(unknownID, "NONE")}, 409, "conflict"},
+		"user before asset":                {c, request{method: "POST", target: "/v1/rewards", body: award(unknownID, "assetSymbol", `"NONE"`)}, 404, "not_found"},
+		"asset last":                       {c, request{method: "POST", target: "/v1/rewards", body: award(user, "assetSymbol", `"NONE"`)}, 422, "unprocessable_entity"},
+		"body before a user that is taken": {c, request{method: "POST", target: "/v1/users", body: `{"externalId":"x","email":"x"}`}, 400, "bad_request"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			step.client.send(t, step.request).wantStatus(t, step.status).want(t, step.code, "error", "code")
+		})
+	}
+}
+
+// userOf is the user of an award's body.
+func (c client) userOf(t *testing.T, body string) string {
+	t.Helper()
+	return answer{body: []byte(body)}.text(t, "userId")
+}
+
+// Decisions: a refused request stores nothing and leaves its idempotency key free.
+func TestRefusedRequestsLeaveNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := w.newApp(t)
+	user := c.newUser(t)
+	const key = `"refused-before"`
+	for status, r := range map[int]request{
+		400: {body: award(user, "idempotencyKey", key, "amountUsd", "0")},
+		404: {body: award(unknownID, "idempotencyKey", key)},
+		413: {body: award(user, "idempotencyKey", key) + strings.Repeat(" ", 64<<10)},
+		415: {body: award(user, "idempotencyKey", key), header: http.Header{"Content-Type": {"text/plain"}}},
+		422: {body: award(user, "idempotencyKey", key, "assetSymbol", `"NONE"`)},
+	} {
+		r.method, r.target = http.MethodPost, "/v1/rewards"
+		c.send(t, r).wantStatus(t, status)
+	}
+	stranger := c
+	stranger.key = newSecret(t)
+	stranger.post(t, "/v1/rewards", award(user, "idempotencyKey", key)).wantStatus(t, http.StatusUnauthorized)
+	c.get(t, "/v1/rewards").wantStatus(t, http.StatusOK).want(t, []any{}, "rewards")
+	c.post(t, "/v1/rewards", award(user, "idempotencyKey", key)).wantStatus(t, http.StatusCreated)
+
+	c.post(t, "/v1/users", `{"email":"free@example.com","externalId":""}`).wantIssues(t, "externalId")
+	c.post(t, "/v1/users", `{"email":"free@example.com"}`).wantStatus(t, http.StatusCreated)
+}
+
+// Specification, section 5; decisions: a suspended app is 403 everywhere, and
+// within a second after its suspension ends it is served again.
+func TestSuspendedApps(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := w.newApp(t)
+	c.get(t, "/v1/assets").wantStatus(t, http.StatusOK)
+	set := func(suspended bool) {
+		if _, err := w.store.SetSuspended(t.Context(), c.app.Name, suspended); err != nil {
+			t.Fatal(err)
+		}
+		w.clock.advance(second)
+	}
+	set(true)
+	for _, target := range keyedTargets() {
+		c.get(t, target).wantError(t, http.StatusForbidden, "forbidden", nil)
+	}
+	c.post(t, "/v1/users", `{"externalId":"x"}`).wantError(t, http.StatusForbidden, "forbidden", nil)
+	set(false)
+	c.get(t, "/v1/assets").wantStatus(t, http.StatusOK)
+	c.get(t, "/v1/users").want(t, []any{}, "users")
+}
+
+func keyedTargets() []string {
+	return []string{
+		"/v1/users", "/v1/users/" + unknownID, "/v1/users/" + unknownID + "/portfolio", "/v1/rewards",
+		"/v1/rewards/" + unknownID, "/v1/assets",
+	}
+}
+
+// Decisions: the limit of a body is 64 KiB, told or streamed.
+func TestSizeOfBodies(t *testing.T) {
+	t.Parallel()
+	c := newApp(t)
+	user := c.newUser(t)
+	for _, stream := range []bool{false, true} {
+		for _, run := range []struct {
+			size   int
+			status int
+		}{
+			{64 << 10, http.StatusCreated},
+			{64<<10 + 1, http.StatusRequestEntityTooLarge},
+			{1 << 20, http.StatusRequestEntityTooLarge},
+			{8 << 20, http.StatusRequestEntityTooLarge},
+		} {
+			for target, body := range map[string]string{
+				"/v1/rewards": award(user), "/v1/users": `{"externalId":` + quote(unique("big")) + `}`,
+			} {
+				body += strings.Repeat(" ", run.size-len(body))
+				a := c.send(t, request{method: http.MethodPost, target: target, body: body, stream: stream})
+				a.wantStatus(t, run.status)
+				if run.status != http.StatusCreated {
+					a.wantError(t, run.status, "bad_request", nil)
+				}
+			}
+		}
+	}
+}
+
+// Decisions: a Content-Type that is present and is not JSON is 415; an absent one is
+// accepted.
+func TestTypesOfBodies(t *testing.T) {
+	t.Parallel()
+	c := newApp(t)
+	send := func(header http.Header) answer {
+		return c.send(t, request{
+			method: http.MethodPost, target: "/v1/users", header: header,
+			body: `{"externalId":` + quote(unique("typed")) + `}`,
+		})
+	}
+	for _, accepted := range []string{
+		"application/json", "APPLICATION/JSON", "application/json; charset=utf-8", `application/json;charset="UTF-8"`,
+		"application/json;", " application/json ", "application/vnd.example+json", "application/problem+json; v=1",
+	} {
+		send(http.Header{"Content-Type": {accepted}}).wantStatus(t, http.StatusCreated)
+	}
+	send(http.Header{"Content-Type": nil}).wantStatus(t, http.StatusCreated)
+	for _, refused := range []string{
+		"text/plain", "text/html; charset=utf-8", "application/xml", "application/x-www-form-urlencoded", "*/*",
+		"multipart/form-data; boundary=x", "application/octet-stream", "json", "application/jsonp", "application",
+		"application/json, text/plain", "application/json/x", "image/svg+xml", "application/+xml", "text/plain+json",
+	} {
+		send(http.Header{"Content-Type": {refused}}).wantError(t, http.StatusUnsupportedMediaType, "bad_request", nil)
+	}
+	for encoding, status := range map[string]int{
+		"identity": http.StatusCreated, "gzip": http.StatusUnsupportedMediaType, "br": http.StatusUnsupportedMediaType,
+	} {
+		send(http.Header{"Content-Encoding": {encoding}}).wantStatus(t, status)
+	}
+}
+
+// A replay needs no more than a valid key: not the asset, not the key it was given
+// with (decisions, requests in general).
+func TestReplaysOutliveTheCatalogAndKeys(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := w.newApp(t)
+	user := c.newUser(t)
+	body := award(user, "assetSymbol", `"KO"`)
+	first := c.post(t, "/v1/rewards", body).wantStatus(t, http.StatusCreated)
+	if err := w.store.SetEnabled(t.Context(), "KO", false); err != nil {
+		t.Fatal(err)
+	}
+	secret := newSecret(t)
+	if _, err := w.store.RotateKey(t.Context(), c.keyID, rewards.Key{Hash: rewards.HashKey(secret)}, w.clock.now()); err != nil {
+		t.Fatal(err)
+	}
+	w.clock.advance(second)
+	c.post(t, "/v1/rewards", body).wantStatus(t, http.StatusUnauthorized)
+	c.key = secret
+	again := c.post(t, "/v1/rewards", body).wantStatus(t, http.StatusOK)
+	again.want(t, first.at(t, "reward"), "reward").want(t, true, "idempotentReplay")
+	c.post(t, "/v1/rewards", strings.Replace(body, `:10,`, `:11,`, 1)).wantStatus(t, http.StatusConflict)
+	c.post(t, "/v1/rewards", award(user, "assetSymbol", `"KO"`)).
+		wantError(t, http.StatusUnprocessableEntity, "unprocessable_entity", object{"assetSymbol": "KO"})
+}

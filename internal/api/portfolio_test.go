@@ -1,0 +1,152 @@
+package api_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stockrewards/internal/money"
+)
+
+// Decisions, portfolio: value is quantity times price to the millionth, half away
+// from zero; change is (value / costBasis - 1) in percent with two decimals,
+// half away from zero, always signed; null only without cost basis.
+func TestValuesAndChanges(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := w.newApp(t)
+	const share = money.Share
+	for name, run := range map[string]struct {
+		quantity money.Shares
+		cost     money.USD
+		price    string
+		want     string // quantity, value, costBasis and change
+	}{
+		"whole":                 {share, 100 * money.Dollar, "100", `1,"value":100,"costBasis":100,"change":"+0.00%"`},
+		"gain":                  {share, 100 * money.Dollar, "105.25", `1,"value":105.25,"costBasis":100,"change":"+5.25%"`},
+		"loss":                  {share, 100 * money.Dollar, "95", `1,"value":95,"costBasis":100,"change":"-5.00%"`},
+		"gain, half":            {share, 100 * money.Dollar, "100.005", `1,"value":100.005,"costBasis":100,"change":"+0.01%"`},
+		"gain, under a half":    {share, 100 * money.Dollar, "100.004999", `1,"value":100.004999,"costBasis":100,"change":"+0.00%"`},
+		"loss, half":            {share, 100 * money.Dollar, "99.995", `1,"value":99.995,"costBasis":100,"change":"-0.01%"`},
+		"loss, under a half":    {share, 100 * money.Dollar, "99.995001", `1,"value":99.995001,"costBasis":100,"change":"+0.00%"`},
+		"loss of 1.005%":        {share, 100 * money.Dollar, "98.995", `1,"value":98.995,"costBasis":100,"change":"-1.01%"`},
+		"gain of 1.015%":        {share, 100 * money.Dollar, "101.015", `1,"value":101.015,"costBasis":100,"change":"+1.02%"`},
+		"third":                 {share, 3 * money.Dollar, "4", `1,"value":4,"costBasis":3,"change":"+33.33%"`},
+		"two thirds":            {share, 3 * money.Dollar, "1", `1,"value":1,"costBasis":3,"change":"-66.67%"`},
+		"all is lost":           {1, 1 * money.Dollar, "0.000001", `0.000000001,"value":0,"costBasis":1,"change":"-100.00%"`},
+		"nearly all is lost":    {share, 1_000_000 * money.Dollar, "1", `1,"value":1,"costBasis":1000000,"change":"-100.00%"`},
+		"tenfold":               {share, 10 * money.Dollar, "100", `1,"value":100,"costBasis":10,"change":"+900.00%"`},
+		"beyond thousands":      {share, money.Dollar, "12345.67", `1,"value":12345.67,"costBasis":1,"change":"+1234467.00%"`},
+		"millionth of a dollar": {share, 1, "1000000", `1,"value":1000000,"costBasis":0.000001,"change":"+99999999999900.00%"`},
+		"fraction":              {123_456_789, 25*money.Dollar + 1, "213.37", `0.123456789,"value":26.341975,"costBasis":25.000001,"change":"+5.37%"`},
+		"value, half":           {1, money.Dollar, "500", `0.000000001,"value":0.000001,"costBasis":1,"change":"-100.00%"`},
+		"value, under a half":   {1, money.Dollar, "499.999999999", `0.000000001,"value":0,"costBasis":1,"change":"-100.00%"`},
+		"value, over a half":    {3, money.Dollar, "500.000000001", `0.000000003,"value":0.000002,"costBasis":1,"change":"-100.00%"`},
+		"price of 9 decimals":   {share * 1000, money.Dollar, "0.123456789", `1000,"value":123.456789,"costBasis":1,"change":"+12245.68%"`},
+		"price under a cent":    {share, money.Dollar, "0.0001", `1,"value":0.0001,"costBasis":1,"change":"-99.99%"`},
+		"nothing but a third":   {333_333_333, money.Dollar, "3", `0.333333333,"value":1,"costBasis":1,"change":"+0.00%"`},
+		"without cost basis":    {share / 2, 0, "10", `0.5,"value":5,"costBasis":0,"change":null`},
+		"beyond floats":         {9_007_199_254_740_993, 9_007_199_254_740_993, "1", `9007199.254740993,"value":9007199.254741,"costBasis":9007199254.740993,"change":"-99.90%"`},
+		"zero quantity":         {0, money.Dollar, "10", `0,"value":0,"costBasis":1,"change":"-100.00%"`},
+	} {
+		user := c.newUser(t)
+		c.hold(t, user, "KO", run.quantity, run.cost)
+		w.set(t, "KO", run.price)
+		a := c.get(t, "/v1/users/"+user+"/portfolio").wantStatus(t, http.StatusOK)
+		_, total, _ := strings.Cut(run.want, ",") // that of the only holding is that of the portfolio
+		want := `{` + total + `,"holdings":[{"asset":"KO","quantity":` + run.want + `}]}`
+		if diff := cmp.Diff(want, string(a.body)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// Specification, sections 2.3 and 4.4: no wrapper, one entry per symbol, sums.
+// Decisions, portfolio: sorted by symbol; the portfolio's value is the sum of its
+// holdings' values, each rounded by itself.
+func TestPortfolioOfSeveralStocks(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := w.newApp(t)
+	user := c.newUser(t)
+	path := "/v1/users/" + user + "/portfolio"
+	const empty = `{"value":0,"costBasis":0,"change":null,"holdings":[]}`
+	wantBody(t, c.get(t, path).wantStatus(t, http.StatusOK), empty)
+	for _, h := range []struct {
+		symbol, price string
+		quantity      money.Shares
+		cost          money.USD
+	}{
+		{"NVDA", "500", 1, 10}, // worth half a millionth, rounded up, as are the next
+		{"KO", "500", 1, 20}, {"AAPL", "255.30", 411_764_705, 100 * money.Dollar}, {"BRK.B", "0.1", money.Share, money.Dollar / 10},
+	} {
+		c.hold(t, user, h.symbol, h.quantity, h.cost)
+		w.set(t, h.symbol, h.price)
+	}
+	wantBody(t, c.get(t, path).wantStatus(t, http.StatusOK), `{"value":105.223531,"costBasis":100.10003,"change":"+5.12%","holdings":[`+
+		`{"asset":"AAPL","quantity":0.411764705,"value":105.123529,"costBasis":100,"change":"+5.12%"},`+
+		`{"asset":"BRK.B","quantity":1,"value":0.1,"costBasis":0.1,"change":"+0.00%"},`+
+		`{"asset":"KO","quantity":0.000000001,"value":0.000001,"costBasis":0.00002,"change":"-95.00%"},`+
+		`{"asset":"NVDA","quantity":0.000000001,"value":0.000001,"costBasis":0.00001,"change":"-90.00%"}]}`)
+	other := c.newUser(t)
+	wantBody(t, c.get(t, "/v1/users/"+other+"/portfolio").wantStatus(t, http.StatusOK), empty)
+}
+
+func wantBody(t *testing.T, a answer, want string) {
+	t.Helper()
+	if diff := cmp.Diff(want, string(a.body)); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", a.request.target, diff)
+	}
+}
+
+// An award that is not executed is neither a holding nor cost basis (specification,
+// section 3).
+func TestAwardsThatWaitAreNotHeld(t *testing.T) {
+	t.Parallel()
+	c := newApp(t)
+	user := c.newUser(t)
+	c.give(t, user)
+	wantBody(t, c.get(t, "/v1/users/"+user+"/portfolio").wantStatus(t, http.StatusOK),
+		`{"value":0,"costBasis":0,"change":null,"holdings":[]}`)
+}
+
+// Decisions, portfolio: without a price it is 502 upstream_error; never a zero,
+// never a holding left out.
+func TestPortfolioWithoutAPrice(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := w.newApp(t)
+	user := c.newUser(t)
+	path := "/v1/users/" + user + "/portfolio"
+	c.hold(t, user, "KO", money.Share, money.Dollar)
+	c.hold(t, user, "AAPL", money.Share, money.Dollar)
+	w.set(t, "KO", "70")
+	c.get(t, path).wantError(t, http.StatusBadGateway, "upstream_error", object{"assetSymbol": "AAPL"})
+	w.set(t, "AAPL", "250")
+	c.get(t, path).wantStatus(t, http.StatusOK).want(t, json.Number("320"), "value")
+	w.prices.table.Delete(w.asset(t, "KO"))
+	c.get(t, path).wantError(t, http.StatusBadGateway, "upstream_error", object{"assetSymbol": "KO"})
+	c.get(t, "/v1/users/"+user).wantStatus(t, http.StatusOK)
+	c.get(t, "/v1/users/"+unknownID+"/portfolio").wantStatus(t, http.StatusNotFound)
+}
+
+// Decisions, catalog: an asset taken out of the catalog takes no new awards;
+// holdings stay and are valued.
+func TestPortfolioAfterDelisting(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := w.newApp(t)
+	user := c.newUser(t)
+	c.hold(t, user, "KO", money.Share, money.Dollar)
+	w.set(t, "KO", "2")
+	before := c.get(t, "/v1/users/"+user+"/portfolio").wantStatus(t, http.StatusOK)
+	if err := w.store.SetEnabled(t.Context(), "KO", false); err != nil {
+		t.Fatal(err)
+	}
+	w.clock.advance(second)
+	c.post(t, "/v1/rewards", award(user, "assetSymbol", `"KO"`)).wantStatus(t, http.StatusUnprocessableEntity)
+	wantBody(t, c.get(t, "/v1/users/"+user+"/portfolio").wantStatus(t, http.StatusOK), string(before.body))
+}

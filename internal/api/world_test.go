@@ -1,0 +1,207 @@
+package api_test
+
+import (
+	"context"
+	"crypto/rand"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"stockrewards/internal/api"
+	"stockrewards/internal/intake"
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
+	"stockrewards/internal/store/sqlite"
+)
+
+// world is the service with its real parts, over a network: HTTP, the domain, the
+// intake and an SQLite database. Only the market is a table of prices, and the
+// clock can be moved.
+type world struct {
+	engine  store.Engine
+	store   *store.Store
+	service *rewards.Service
+	intake  *intake.Intake
+	prices  *prices
+	clock   *clock
+	log     *lines
+	server  *httptest.Server
+
+	cursorKey []byte
+	apps      atomic.Int64 // for names
+	stop      context.CancelFunc
+	running   sync.WaitGroup
+}
+
+// TestMain closes the world that tests share.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if w, err := shared(); err != nil || w.close() != nil {
+		code = 1
+	}
+	os.Exit(code)
+}
+
+// shared is the world of tests that need nothing but an app of their own: they
+// neither move its clock nor change its catalog or its prices.
+var shared = sync.OnceValues(func() (*world, error) { return openWorld(context.Background(), sqlite.Memory) })
+
+// newApp makes an app in the shared world.
+func newApp(t *testing.T) client {
+	t.Helper()
+	w, err := shared()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w.newApp(t)
+}
+
+// newWorld makes a world whose database lives in memory, with a small catalog:
+// AAPL, BRK.B, KO, NVDA and ÄÖ.
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	return newWorldAt(t, sqlite.Memory)
+}
+
+// newWorldAt makes a world whose database is a file, with its own readers.
+func newWorldAt(t *testing.T, path string) *world {
+	t.Helper()
+	w, err := openWorld(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := w.close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return w
+}
+
+func openWorld(ctx context.Context, path string) (*world, error) {
+	engine, err := sqlite.Open(ctx, path, sqlite.Options{})
+	if err != nil {
+		return nil, err
+	}
+	w := &world{engine: engine, prices: &prices{}, clock: &clock{}, log: &lines{}}
+	if w.store, err = store.New(ctx, engine, w.clock.now, rand.Reader); err != nil {
+		return nil, err
+	}
+	if err := w.store.SeedAssets(ctx, []rewards.Asset{
+		{Symbol: "NVDA", Name: "NVIDIA Corporation"},
+		{Symbol: "AAPL", Name: "Apple Inc."},
+		{Symbol: "KO", Name: "Coca-Cola Company"},
+		{Symbol: "BRK.B", Name: "Berkshire Hathaway Inc."},
+		{Symbol: "ÄÖ", Name: "Not of ASCII"},
+	}); err != nil {
+		return nil, err
+	}
+	installation, err := w.store.Installation(ctx)
+	if err != nil {
+		return nil, err
+	}
+	w.cursorKey = installation.CursorKey
+	w.intake = intake.New(w.store, func() {})
+	ctx, w.stop = context.WithCancel(context.WithoutCancel(ctx))
+	w.running.Go(func() { w.intake.Run(ctx) })
+	w.service = rewards.NewService(w.store, w.intake, w.prices, w.clock.now)
+	w.server = w.serve(w.service)
+	w.server.Client().CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return w, nil
+}
+
+func (w *world) close() error {
+	w.server.Close()
+	w.stop()
+	w.running.Wait()
+	return w.store.Close()
+}
+
+// serve starts the interface over a service, as the program does.
+func (w *world) serve(service *rewards.Service) *httptest.Server {
+	server := httptest.NewUnstartedServer(nil)
+	server.Config = api.NewServer(api.Options{
+		Service: service, CursorKey: w.cursorKey, Log: slog.New(slog.NewJSONHandler(w.log, nil)),
+	})
+	server.Start()
+	return server
+}
+
+// exec changes the database by hand: what fulfilment does is not under test here.
+func (w *world) exec(t *testing.T, statement string, args ...any) {
+	t.Helper()
+	err := w.engine.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
+		_, err := tx.Exec(ctx, statement, args...)
+		return err
+	})
+	if err != nil {
+		t.Fatalf("%s: %v", statement, err)
+	}
+}
+
+// prices is a market: a symbol without a price has none that is usable.
+type prices struct{ table sync.Map } // rewards.AssetID -> money.Price
+
+// Price implements rewards.Prices.
+func (p *prices) Price(asset rewards.AssetID) (money.Price, bool) {
+	v, ok := p.table.Load(asset)
+	price, _ := v.(money.Price)
+	return price, ok
+}
+
+// set gives a stock a price.
+func (w *world) set(t *testing.T, symbol, price string) {
+	t.Helper()
+	parsed, err := money.ParsePrice(price)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.prices.table.Store(w.asset(t, symbol), parsed)
+}
+
+func (w *world) asset(t *testing.T, symbol string) rewards.AssetID {
+	t.Helper()
+	assets, err := w.store.Assets(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range assets {
+		if a.Symbol == symbol {
+			return a.ID
+		}
+	}
+	t.Fatalf("no asset %q", symbol)
+	return 0
+}
+
+// clock is the real one, but for an offset.
+type clock struct{ offset atomic.Int64 }
+
+func (c *clock) now() time.Time          { return time.Now().Add(time.Duration(c.offset.Load())) }
+func (c *clock) advance(d time.Duration) { c.offset.Add(int64(d)) }
+
+// lines collects the log.
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+// Write implements io.Writer.
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
