@@ -228,7 +228,7 @@ func (s *server) run(ctx context.Context) error {
 		s.worker.Run(workCtx)
 	})
 	go func() {
-		if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+		if err := s.http.Serve(api.Listener(s.listener)); !errors.Is(err, http.ErrServerClosed) {
 			failed <- err
 		}
 	}()

@@ -68,29 +68,35 @@ func TestUnusualRequestLines(t *testing.T) {
 	c := newApp(t)
 	host := strings.TrimPrefix(c.base, "http://")
 	for line, status := range map[string]int{
-		"OPTIONS * HTTP/1.1":                                    http.StatusNotFound,
-		"GET http://" + host + "/v1/assets HTTP/1.1":            http.StatusOK,
-		"GET http://" + host + " HTTP/1.1":                      http.StatusNotFound,
-		"GET /v1/assets?limit=%zz HTTP/1.1":                     http.StatusOK,
-		"GET /v1/users?limit=%zz HTTP/1.1":                      http.StatusBadRequest,
-		"GET /v1/users?a=b;c=d HTTP/1.1":                        http.StatusBadRequest,
-		"GET /v1/assets HTTP/1.0":                               http.StatusOK,
-		"CONNECT /v1/assets HTTP/1.1":                           http.StatusMethodNotAllowed,
-		"CONNECT /v1//assets HTTP/1.1":                          http.StatusNotFound,
-		"CONNECT " + host + " HTTP/1.1":                         http.StatusNotFound,
-		"GET /v1/users/" + unknownID + "/ HTTP/1.1":             http.StatusNotFound,
-		"GET /v1/assets#fragment HTTP/1.1":                      http.StatusNotFound,
-		"get /v1/assets HTTP/1.1":                               http.StatusMethodNotAllowed,
-		"POST /v1/users HTTP/1.1\r\nContent-Length: 0":          http.StatusBadRequest,
-		"POST /v1/rewards HTTP/1.1":                             http.StatusBadRequest,
-		"POST /v1/users HTTP/1.1\r\nTransfer-Encoding: chunked": http.StatusBadRequest, // {} is no chunk
-		"GET /v1/assets HTTP/1.1\r\nContent-Length: 2":          http.StatusOK,
-		"GET /v1/assets HTTP/1.1\r\nX-Api-Key: another":         http.StatusUnauthorized,
-		"GET /v1/assets HTTP/1.1\r\nx-request-id: a b":          http.StatusOK,
-		"GET /v1/assets HTTP/1.1\r\nAccept: text/html":          http.StatusOK,
-		"GET /v1/assets HTTP/1.1\r\nAccept-Encoding: br":        http.StatusOK,
+		"OPTIONS * HTTP/1.1":                                          http.StatusNotFound,
+		"GET http://" + host + "/v1/assets HTTP/1.1":                  http.StatusOK,
+		"GET http://" + host + " HTTP/1.1":                            http.StatusNotFound,
+		"GET /v1/assets?limit=%zz HTTP/1.1":                           http.StatusOK,
+		"GET /v1/users?limit=%zz HTTP/1.1":                            http.StatusBadRequest,
+		"GET /v1/users?a=b;c=d HTTP/1.1":                              http.StatusBadRequest,
+		"GET /v1/assets HTTP/1.0":                                     http.StatusOK,
+		"CONNECT /v1/assets HTTP/1.1":                                 http.StatusMethodNotAllowed,
+		"CONNECT /v1//assets HTTP/1.1":                                http.StatusNotFound,
+		"CONNECT " + host + " HTTP/1.1":                               http.StatusNotFound,
+		"GET /v1/users/" + unknownID + "/ HTTP/1.1":                   http.StatusNotFound,
+		"GET /v1/assets#fragment HTTP/1.1":                            http.StatusNotFound,
+		"get /v1/assets HTTP/1.1":                                     http.StatusMethodNotAllowed,
+		"POST /v1/users HTTP/1.1\r\nContent-Length: 0":                http.StatusBadRequest,
+		"POST /v1/rewards HTTP/1.1":                                   http.StatusBadRequest,
+		"POST /v1/users HTTP/1.1\r\nTransfer-Encoding: chunked":       http.StatusBadRequest, // {} is no chunk
+		"GET /v1/assets HTTP/1.1\r\nContent-Length: 2":                http.StatusOK,
+		"GET /v1/users/%zz HTTP/1.1":                                  http.StatusBadRequest,
+		"GET v1/users HTTP/1.1":                                       http.StatusBadRequest,
+		"GET /v1/users\x01 HTTP/1.1":                                  http.StatusBadRequest,
+		"GET /v1/users HTTP/3.0":                                      http.StatusBadRequest,
+		"GET /v1/users HTTP/1.1\r\nTransfer-Encoding: gzip":           http.StatusBadRequest,
+		"GET /v1/users HTTP/1.1\r\nX: " + strings.Repeat("x", 32<<10): http.StatusBadRequest,
+		"GET /v1/assets HTTP/1.1\r\nX-Api-Key: another":               http.StatusUnauthorized,
+		"GET /v1/assets HTTP/1.1\r\nx-request-id: a b":                http.StatusOK,
+		"GET /v1/assets HTTP/1.1\r\nAccept: text/html":                http.StatusOK,
+		"GET /v1/assets HTTP/1.1\r\nAccept-Encoding: br":              http.StatusOK,
 	} {
-		t.Run(line, func(t *testing.T) {
+		t.Run(line[:min(len(line), 60)], func(t *testing.T) {
 			t.Parallel()
 			a := raw(t, c, line)
 			checkAnswer(t, a)

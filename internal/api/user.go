@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 	"net/mail"
+	"strings"
+	"unicode"
 
 	"stockrewards/internal/rewards"
 )
@@ -37,11 +39,34 @@ func (f *form) email(name string) string {
 	if text == "" {
 		return ""
 	}
-	address, err := mail.ParseAddress(text)
-	if err != nil || address.Address != text {
+	if !isEmail(text) {
 		f.issue(name, "must be an email address")
 	}
 	return text
+}
+
+// isEmail tells whether a text is one bare address: no display name, no comment, a
+// domain of host names, and nothing invisible.
+func isEmail(text string) bool {
+	address, err := mail.ParseAddress(text)
+	if err != nil || address.Address != text && address.String() != "<"+text+">" {
+		return false
+	}
+	invisible := func(r rune) bool { return !unicode.IsGraphic(r) || unicode.IsSpace(r) && r != ' ' }
+	if strings.ContainsFunc(text, invisible) {
+		return false
+	}
+	domain := text[strings.LastIndexByte(text, '@')+1:]
+	for label := range strings.SplitSeq(domain, ".") {
+		const longest = 63
+		odd := func(r rune) bool {
+			return r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
+		}
+		if label == "" || len(label) > longest || strings.Trim(label, "-") != label || strings.ContainsFunc(label, odd) {
+			return false
+		}
+	}
+	return true
 }
 
 // listUsers answers GET /v1/users (specification, section 4.2).

@@ -174,6 +174,7 @@ func TestEmails(t *testing.T) {
 		"a", "@", "a@", "@b.co", "a@@b.co", "a@b@c.co", "a b@c.co", " a@b.co", "a@b.co ", "a@b.co\n", "\ta@b.co", "a@b .co",
 		"Ada <a@b.co>", "<a@b.co>", "a@b.co, c@d.co", "a@b.co;c@d.co", "a@b.co (Ada)", "(Ada) a@b.co", ".a@b.co", "a.@b.co",
 		"a..b@c.co", "a@.b.co", "a@b..co", "a@b.co.", "mailto:a@b.co", "a\n@b.co", "a@b.co\r\nBcc: x@y.z", "a\u0001@b.co",
+		"a@b!c", "a@-b.co", "a@b_c.co", "a@b.co\u00a0", "a\u200b@b.co", "a@b.c\u202eo", "a@" + strings.Repeat("b", 64) + ".co",
 		"a,b@c.co", "a:b@c.co", "group: a@b.co;", "=?utf-8?q?a?= <a@b.co>", "not-an-email", "example.com", "a\\@b.co", "a@b,co",
 	} {
 		a := c.post(t, "/v1/users", body("email", quote(email)))

@@ -130,6 +130,7 @@ func (w *world) serve(service *rewards.Service) *httptest.Server {
 	server.Config = api.NewServer(api.Options{
 		Service: service, CursorKey: w.cursorKey, Log: slog.New(slog.NewJSONHandler(w.log, nil)),
 	})
+	server.Listener = api.Listener(server.Listener)
 	server.Start()
 	return server
 }
