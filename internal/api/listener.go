@@ -53,7 +53,10 @@ func (c conn) Write(b []byte) (int, error) {
 // says of it: 400.
 func malformed(status []byte) []byte {
 	id := uuid.NewString()
-	body := appendError(nil, "bad_request", &rewards.Error{Message: "the request is malformed: " + string(status)}, id)
+	body := appendError(nil, "bad_request", &rewards.Error{
+		Message: "the request is malformed",
+		Details: []rewards.Issue{{Message: string(status)}},
+	}, id)
 	return []byte(statusLine + "400 Bad Request" +
 		"\r\nContent-Type: application/json\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff" +
 		"\r\nX-Request-Id: " + id + "\r\nConnection: close\r\nContent-Length: " + strconv.Itoa(len(body)) +
