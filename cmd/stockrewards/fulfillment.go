@@ -124,12 +124,18 @@ func printTroubles(ctx context.Context, s *store.Store) error {
 	if err != nil {
 		return err
 	}
+	open := 0
 	for _, c := range conflicts {
 		if !c.AcknowledgedAt.IsZero() {
 			continue
 		}
-		fmt.Printf("conflict: %s: %s\n  find out what happened (an old backup restored?), then "+
-			"`stockrewards order acknowledge %s --reason TEXT`\n", c.ClientOrderID, c.Detail, c.ClientOrderID)
+		open++
+		fmt.Printf("conflict: %s: %s\n", c.ClientOrderID, c.Detail)
+	}
+	if open > 0 {
+		fmt.Println("  After an old backup was restored: let the apps repeat their last requests, then for each order\n" +
+			"  `stockrewards order adopt ID --reason TEXT` gives what it bought to the rewards that wait.\n" +
+			"  Otherwise find out what happened, then `stockrewards order acknowledge ID --reason TEXT`.")
 	}
 	return nil
 }

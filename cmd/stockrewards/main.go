@@ -23,6 +23,7 @@ type commands struct {
 	Fulfillment fulfillmentCommand `cmd:"" help:"Pause, resume and watch the buying of stock."`
 	Order       orderCommands      `cmd:"" help:"See orders, and decide what an order could not."`
 	Audit       auditCommand       `cmd:"" help:"Check every invariant of the books."`
+	Backup      backupCommand      `cmd:"" help:"Write a consistent copy of the books to a file, also while serve runs."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
 }
 

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"os"
 	"strings"
 
 	"stockrewards/internal/broker/alpaca"
@@ -18,6 +16,7 @@ type orderCommands struct {
 	List        orderList        `cmd:"" help:"List orders, newest first."`
 	Show        orderShow        `cmd:"" help:"Show an order with its members."`
 	Resolve     orderResolve     `cmd:"" help:"Decide a quarantined order, from the broker's own records."`
+	Adopt       orderAdopt       `cmd:"" help:"Take an order at the broker that the books do not know, after an old backup was restored, into the books: what it bought goes to the rewards that wait."`
 	Acknowledge orderAcknowledge `cmd:"" help:"Accept that an order at the broker contradicts the books, so that ordering goes on."`
 }
 
@@ -174,48 +173,19 @@ func (c *orderResolve) Run(ctx context.Context) error {
 func (c *orderResolve) checkWithBroker(
 	ctx context.Context, s *store.Store, o rewards.Order, r rewards.Resolution,
 ) error {
-	in, err := s.Installation(ctx)
-	if err != nil {
-		return err
-	}
-	if in.BrokerKind != "" {
-		c.Broker = in.BrokerKind
-	}
-	path, err := c.path()
-	if err != nil {
-		return err
-	}
-	broker, closeBroker, err := c.connect(ctx, path, slog.New(slog.NewTextHandler(os.Stderr, nil)))
-	if err != nil {
-		return err
-	}
-	return errors.Join(askBroker(ctx, broker, in, o, r), closeBroker())
-}
-
-// askBroker fails unless the account that the books belong to agrees with the
-// decision, or does not know the order.
-func askBroker(
-	ctx context.Context, broker *alpaca.Client, in store.Installation, o rewards.Order, r rewards.Resolution,
-) error {
-	account, err := broker.Account(ctx)
-	if err != nil {
-		return fmt.Errorf("the broker could not be asked, so nothing is decided: %w", err)
-	}
-	if account.ID != in.BrokerAccount {
-		return fmt.Errorf("these credentials are for the account %s; the order was sent by %s",
-			account.ID, in.BrokerAccount)
-	}
-	b, err := broker.OrderByClientID(ctx, o.ClientOrderID)
-	if err != nil && rewards.BrokerKindOf(err) != rewards.BrokerNotFound {
-		return fmt.Errorf("the broker could not be asked, so nothing is decided: %w", err)
-	}
-	if err != nil {
-		return nil //nolint:nilerr // the broker does not know the order: nothing to contradict
-	}
-	if why := r.ContradictedBy(o, b); why != "" {
-		return fmt.Errorf("refused: %s", why)
-	}
-	return nil
+	return c.withBroker(ctx, c.databaseFlag, s, func(broker *alpaca.Client) error {
+		b, err := broker.OrderByClientID(ctx, o.ClientOrderID)
+		if err != nil && rewards.BrokerKindOf(err) != rewards.BrokerNotFound {
+			return fmt.Errorf("the broker could not be asked, so nothing is decided: %w", err)
+		}
+		if err != nil {
+			return nil //nolint:nilerr // the broker does not know the order: nothing to contradict
+		}
+		if why := r.ContradictedBy(o, b); why != "" {
+			return fmt.Errorf("refused: %s", why)
+		}
+		return nil
+	})
 }
 
 type orderAcknowledge struct {

@@ -113,13 +113,17 @@ func (s *Store) ReconciledUntil(ctx context.Context) (until time.Time, err error
 // broker that contradicts our books. It fails with CodeNotFound.
 func (s *Store) AcknowledgeConflict(ctx context.Context, clientOrderID, reason string) error {
 	return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
-		n, err := tx.Exec(ctx, `UPDATE broker_conflicts SET acknowledged_at = ?2, reason = ?3
-			WHERE client_order_id = ?1`, clientOrderID, micros(s.now()), reason)
-		if err == nil && n == 0 {
-			err = &rewards.Error{Code: rewards.CodeNotFound, Message: "no conflict with that client order id"}
-		}
-		return err
+		return acknowledge(ctx, tx, clientOrderID, reason, s.now())
 	})
+}
+
+func acknowledge(ctx context.Context, tx Tx, clientOrderID, reason string, now time.Time) error {
+	n, err := tx.Exec(ctx, `UPDATE broker_conflicts SET acknowledged_at = ?2, reason = ?3
+		WHERE client_order_id = ?1`, clientOrderID, micros(now), reason)
+	if err == nil && n == 0 {
+		err = &rewards.Error{Code: rewards.CodeNotFound, Message: "no conflict with that client order id"}
+	}
+	return err
 }
 
 // MarketHours reads what was last stored of the market's hours; "" when nothing.

@@ -20,6 +20,9 @@ type Engine interface {
 	// now or when it is not known whether it was committed; otherwise an error means
 	// that nothing was written.
 	Write(ctx context.Context, f func(context.Context, Tx) error) error
+	// Backup writes a consistent copy of everything committed to a new file. An engine
+	// with tools of its own for that fails and names them.
+	Backup(ctx context.Context, path string) error
 	// Failed delivers the error after which the process must stop and start anew:
 	// a commit whose outcome is unknown, or a damaged database.
 	Failed() <-chan error

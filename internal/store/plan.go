@@ -65,7 +65,11 @@ func (s *Store) PlanOrder(ctx context.Context, l rewards.Lease, r rewards.PlanRe
 		if plan, hold, err = rewards.PlanOrder(waiting, limits); err != nil || hold != rewards.NoHold {
 			return err
 		}
-		o, err = s.insertOrder(ctx, tx, id, r, plan)
+		clientOrderID, err := s.newClientOrderID(r.ClientOrderIDPrefix)
+		if err != nil {
+			return err
+		}
+		o, err = s.insertOrder(ctx, tx, id, r.Asset, clientOrderID, plan)
 		return err
 	})
 	return o, hold, err
@@ -109,16 +113,20 @@ func queryWaiting(ctx context.Context, tx Tx, asset rewards.AssetID) ([]rewards.
 
 const clientOrderIDBytes = 12
 
-func (s *Store) insertOrder(
-	ctx context.Context, tx Tx, id rewards.OrderID, r rewards.PlanRequest, p rewards.Plan,
-) (rewards.Order, error) {
+func (s *Store) newClientOrderID(prefix string) (string, error) {
 	random := make([]byte, clientOrderIDBytes)
 	if _, err := io.ReadFull(s.random, random); err != nil {
-		return rewards.Order{}, err
+		return "", err
 	}
+	return prefix + hex.EncodeToString(random), nil
+}
+
+func (s *Store) insertOrder(
+	ctx context.Context, tx Tx, id rewards.OrderID, a rewards.Asset, clientOrderID string, p rewards.Plan,
+) (rewards.Order, error) {
 	o := rewards.Order{
-		ID: id, ClientOrderID: r.ClientOrderIDPrefix + hex.EncodeToString(random),
-		AssetID: r.Asset.ID, Symbol: r.Asset.Symbol, Notional: p.Notional, House: p.House,
+		ID: id, ClientOrderID: clientOrderID,
+		AssetID: a.ID, Symbol: a.Symbol, Notional: p.Notional, House: p.House,
 		MembersHash: rewards.HashMembers(p.Members), State: rewards.OrderPlanned,
 	}
 	_, err := tx.Exec(ctx, `INSERT INTO orders (id, client_order_id, asset_id, symbol, notional, house,

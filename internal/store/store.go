@@ -43,6 +43,10 @@ func New(ctx context.Context, engine Engine, now func() time.Time, random io.Rea
 // Close closes the engine.
 func (s *Store) Close() error { return s.engine.Close() }
 
+// Backup writes a consistent copy of the books to a new file, while they are in
+// use (see Engine).
+func (s *Store) Backup(ctx context.Context, path string) error { return s.engine.Backup(ctx, path) }
+
 // Failed delivers the error after which the process must stop (see Engine).
 func (s *Store) Failed() <-chan error { return s.engine.Failed() }
 

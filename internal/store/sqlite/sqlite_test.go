@@ -174,3 +174,51 @@ func TestRolledBackWriteLeavesNothing(t *testing.T) {
 		t.Errorf("%d rows, %v; want none", count, err)
 	}
 }
+
+func TestBackupIsACopyOfWhatWasCommitted(t *testing.T) {
+	t.Parallel()
+	e := opener(file, 0)(t)
+	put := func(name string) {
+		t.Helper()
+		err := e.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
+			_, err := tx.Exec(ctx, `INSERT INTO settings (name, value) VALUES (?1, 'y')`, name)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("before")
+	path := filepath.Join(t.TempDir(), "it's a copy.db")
+	if err := e.Backup(t.Context(), path); err != nil {
+		t.Fatal(err)
+	}
+	put("after")
+	if err := e.Backup(t.Context(), path); err == nil {
+		t.Error("a backup was written over another")
+	}
+	if err := e.Backup(t.Context(), filepath.Join(t.TempDir(), "no such folder", "x.db")); err == nil {
+		t.Error("a backup into nowhere succeeded")
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v; want a file for its owner only", info, err)
+	}
+	left, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*"))
+	if err != nil || len(left) != 1 {
+		t.Errorf("files %v, %v; want the copy alone", left, err)
+	}
+	restored := opener(func(*testing.T) string { return path }, 0)(t)
+	var names []string
+	err = restored.Read(t.Context(), func(ctx context.Context, tx store.Tx) error {
+		return tx.Query(ctx, func(row store.Row) error {
+			var name string
+			err := row.Scan(&name)
+			names = append(names, name)
+			return err
+		}, `SELECT name FROM settings`)
+	})
+	if err != nil || len(names) != 1 || names[0] != "before" {
+		t.Errorf("the copy holds %v, %v", names, err)
+	}
+}

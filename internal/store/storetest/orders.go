@@ -247,3 +247,43 @@ func testResolution(t *testing.T, w *World) {
 		t.Errorf("got %+v, want it executed", got)
 	}
 }
+
+func testAdoption(t *testing.T, w *World) {
+	lost := rewards.BrokerOrder{
+		ID: "b", ClientOrderID: "sr-x-lost", Symbol: "AAPL", Side: "buy", Status: "filled", Notional: 3_000_000,
+		FilledQty: 15_000_000, FilledAvgPrice: dollar200,
+	}
+	_, err := w.AdoptOrder(t.Context(), lost, "restored")
+	wantCode(t, err, rewards.CodeConflict) // no reward waits
+	first, second, third := w.Give(t, 1_000_000), w.Give(t, 1_500_000), w.Give(t, 1_000_000)
+	_, err = w.AdoptOrder(t.Context(), lost, "restored")
+	wantCode(t, err, rewards.CodeNotFound) // no conflict is known
+	if got := w.reward(t, first).Status; got != rewards.Recorded {
+		t.Errorf("a refused adoption made the reward %s", got)
+	}
+	conflict := rewards.BrokerConflict{ClientOrderID: lost.ClientOrderID, Symbol: "AAPL", FilledQty: lost.FilledQty, Detail: "unknown"}
+	check(t, w.SaveReconciliation(t.Context(), []rewards.BrokerConflict{conflict}, w.Now()))
+	o, err := w.AdoptOrder(t.Context(), lost, "restored")
+	check(t, err)
+	if o.State != rewards.OrderSubmitted || o.ClientOrderID != lost.ClientOrderID || o.Notional != 3_000_000 || o.House != 500_000 {
+		t.Errorf("adopted %+v", o)
+	}
+	control, err := w.Control(t.Context())
+	check(t, err)
+	if control.Stopped() {
+		t.Errorf("control %+v, want the conflict acknowledged", control)
+	}
+	_, err = w.AdoptOrder(t.Context(), lost, "again")
+	wantCode(t, err, rewards.CodeConflict)
+	merged, err := o.Merge(lost, w.Now())
+	check(t, err)
+	check(t, w.SaveOrder(t.Context(), w.lease, rewards.OrderSubmitted, merged))
+	check(t, w.SettleOrder(t.Context(), w.lease, rewards.OrderOpen, merged, w.book(merged)))
+	for r, want := range map[rewards.RewardID]rewards.Status{
+		first.ID: rewards.Executed, second.ID: rewards.Executed, third.ID: rewards.Recorded,
+	} {
+		if got := w.reward(t, rewards.Reward{AppID: w.App.ID, ID: r}).Status; got != want {
+			t.Errorf("reward %s is %s, want %s", r, got, want)
+		}
+	}
+}

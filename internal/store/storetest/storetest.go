@@ -43,6 +43,7 @@ func Run(t *testing.T, open Opener) {
 		"RefuseFails":            testRefuse,
 		"TransitionsGuarded":     testTransitions,
 		"Resolution":             testResolution,
+		"Adoption":               testAdoption,
 		"Lease":                  testLease,
 		"Control":                testControl,
 		"Conflicts":              testConflicts,

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"stockrewards/internal/audit"
+	"stockrewards/internal/store"
+)
+
+type backupCommand struct {
+	databaseFlag
+	File string `arg:"" help:"The new file."`
+}
+
+// Run copies the books, while serve runs or not, and audits the copy.
+func (c *backupCommand) Run(ctx context.Context) error {
+	if err := c.with(ctx, func(s *store.Store) error { return s.Backup(ctx, c.File) }); err != nil {
+		return err
+	}
+	books, err := audit.OpenSQLite(ctx, c.File)
+	if err != nil {
+		return err
+	}
+	report, err := audit.Run(ctx, books)
+	if err := errors.Join(err, books.Close()); err != nil {
+		return err
+	}
+	if _, violations := report.Violated(); violations > 0 {
+		return fmt.Errorf("%s is written, but its books do not hold: see `stockrewards audit`", c.File)
+	}
+	fmt.Printf("%s is written and audited\n", c.File)
+	return nil
+}

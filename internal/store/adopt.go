@@ -1,0 +1,74 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"stockrewards/internal/rewards"
+)
+
+// AdoptOrder takes an order at the broker that our books do not know, after an old
+// backup was restored, into the books: the rewards that wait for its asset become
+// its members, in order of arrival, as many as its notional pays for, and the house
+// has the rest. The worker then follows it as any other, so that what it bought is
+// booked and not bought again. Its conflict is acknowledged. It fails with
+// CodeNotFound when there is no such conflict or asset, and with CodeConflict when
+// the books know the order or no reward waits that it can pay for.
+func (s *Store) AdoptOrder(ctx context.Context, b rewards.BrokerOrder, reason string) (o rewards.Order, err error) {
+	err = s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+		if err := refuseKnown(ctx, tx, b.ClientOrderID); err != nil {
+			return err
+		}
+		asset, err := assetBySymbol(ctx, tx, b.Symbol)
+		if err != nil {
+			return err
+		}
+		waiting, err := queryWaiting(ctx, tx, asset.ID)
+		if err != nil {
+			return err
+		}
+		plan, err := rewards.PlanAdoption(waiting, b)
+		if err != nil {
+			return err
+		}
+		id := rewards.NewID[rewards.Order](s.ids)
+		if o, err = s.insertOrder(ctx, tx, id, asset, b.ClientOrderID, plan); err != nil {
+			return err
+		}
+		sent := o
+		sent.State, sent.Attempts, sent.FirstAttemptAt = rewards.OrderSubmitted, 1, latest(s.now(), o.CreatedAt())
+		sent.Deadline = sent.FirstAttemptAt.Add(adoptionPatience)
+		if err := updateOrder(ctx, tx, rewards.OrderPlanned, sent); err != nil {
+			return err
+		}
+		o = sent
+		return acknowledge(ctx, tx, b.ClientOrderID, reason, s.now())
+	})
+	return o, err
+}
+
+// adoptionPatience is how long an adopted order is looked for at the broker, which
+// has just shown it, before it is quarantined.
+const adoptionPatience = 24 * time.Hour
+
+func refuseKnown(ctx context.Context, tx Tx, clientOrderID string) error {
+	known, err := queryOrders(ctx, tx,
+		`SELECT `+orderColumns+` FROM orders WHERE client_order_id = ?1`, clientOrderID)
+	if err == nil && len(known) > 0 {
+		err = &rewards.Error{Code: rewards.CodeConflict, Message: "the books know this order: acknowledge the conflict"}
+	}
+	return err
+}
+
+func assetBySymbol(ctx context.Context, tx Tx, symbol string) (a rewards.Asset, err error) {
+	found := false
+	err = tx.Query(ctx, func(row Row) error {
+		found = true
+		a, err = scanAsset(row)
+		return err
+	}, `SELECT `+assetColumns+` FROM assets WHERE symbol = ?1`, symbol)
+	if err == nil && !found {
+		err = errNoAsset()
+	}
+	return a, err
+}

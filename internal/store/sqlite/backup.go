@@ -1,0 +1,67 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Backup writes a consistent copy of the database to a new file, while others read
+// and write. The copy is complete and durable when the file is there; its mode is
+// 0600. A file that exists is refused.
+func (e *Engine) Backup(ctx context.Context, path string) error {
+	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("sqlite: backup: %s exists, or cannot be looked at: choose a new name", path)
+	}
+	s, err := e.writer.take(ctx)
+	if err != nil {
+		return busy(err)
+	}
+	defer e.writer.give(s)
+	partial := path + ".partial"
+	if err := prepareFile(partial); err != nil {
+		return err
+	}
+	err = s.copyTo(context.WithoutCancel(ctx), partial)
+	if err == nil {
+		err = publish(partial, path)
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("sqlite: backup to %s: %w", path, err), os.Remove(partial))
+	}
+	return nil
+}
+
+// copyTo copies everything committed into an empty file and checks the copy.
+func (s *session) copyTo(ctx context.Context, path string) error {
+	if _, err := s.conn.ExecContext(ctx, `VACUUM INTO ?1`, path); err != nil {
+		return err
+	}
+	if _, err := s.conn.ExecContext(ctx, `ATTACH DATABASE ?1 AS backup`, path); err != nil {
+		return err
+	}
+	var verdict string
+	err := s.conn.QueryRowContext(ctx, `PRAGMA backup.quick_check(1)`).Scan(&verdict)
+	if err == nil && verdict != "ok" {
+		err = fmt.Errorf("the copy is damaged: %s", verdict)
+	}
+	_, detachErr := s.conn.ExecContext(ctx, `DETACH DATABASE backup`)
+	return errors.Join(err, detachErr)
+}
+
+// publish makes a complete file durable under its name.
+func publish(partial, path string) error {
+	f, err := os.OpenFile(partial, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(partial, path); err != nil {
+		return err
+	}
+	return syncFolder(filepath.Dir(path))
+}

@@ -1,0 +1,85 @@
+package test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// The drill: an old backup is restored over books that went on. Ordering stops, the
+// operator is told what to do, and nothing is bought twice.
+func TestRestoringAnOldBackupBuysNothingAgain(t *testing.T) {
+	t.Parallel()
+	s := newService(t, t.TempDir())
+	s.start()
+	user := s.newUser("anna")
+	s.await(s.give(user, "long-before", "7", "KO").ID, "executed", 10*time.Second)
+	s.command("fulfillment", "pause")
+	waiting := s.give(user, "before-backup", "3", "AAPL")
+	backup := filepath.Join(s.folder, "backup", "rewards.db")
+	if err := os.Mkdir(filepath.Dir(backup), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if out := s.command("backup", backup); !strings.Contains(out, "written and audited") {
+		t.Errorf("backup: %s", out)
+	}
+	if out, err := s.try("backup", backup); err == nil || !strings.Contains(err.Error(), "exists") {
+		t.Errorf("over an existing file: %s, %v", out, err)
+	}
+	s.command("fulfillment", "resume")
+	s.await(waiting.ID, "executed", 10*time.Second) // the backup does not know
+	s.await(s.give(user, "after-backup", "5", "AAPL").ID, "executed", 10*time.Second)
+	if err := s.stop(); err != nil {
+		t.Fatal(err)
+	}
+	restore(t, backup, filepath.Join(s.folder, "rewards.db"))
+
+	s.start()
+	s.command("fulfillment", "resume")
+	again := s.give(user, "after-backup", "5", "AAPL") // its app repeats what the books have lost
+	status := ""
+	for deadline := time.Now().Add(20 * time.Second); strings.Count(status, "conflict: sr-") < 2; time.Sleep(50 * time.Millisecond) {
+		if status = s.command("fulfillment", "status"); time.Now().After(deadline) {
+			t.Fatalf("no conflicts: %s", status)
+		}
+	}
+	if !strings.Contains(status, "order adopt") || !strings.Contains(status, "ordering: stopped") {
+		t.Errorf("the status does not tell what to do: %s", status)
+	}
+	for _, m := range regexp.MustCompile(`conflict: (sr-\S+):`).FindAllStringSubmatch(status, -1) {
+		s.command("order", "adopt", m[1], "--reason", "restored the backup of before")
+		if out, err := s.try("order", "adopt", m[1], "--reason", "twice"); err == nil {
+			t.Errorf("adopted twice: %s", out)
+		}
+	}
+	s.await(waiting.ID, "executed", 20*time.Second)
+	s.await(again.ID, "executed", 20*time.Second)
+	if out := s.command("fulfillment", "status"); !strings.Contains(out, "ordering: on") {
+		t.Errorf("status: %s", out)
+	}
+	if err := s.stop(); err != nil {
+		t.Fatal(err)
+	}
+	s.command("audit")
+	comparePositions(t, s.folder)
+}
+
+// restore puts a backup in the place of a database that nobody uses.
+func restore(t *testing.T, backup, database string) {
+	t.Helper()
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if err := os.Remove(database + suffix); err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+	}
+	content, err := os.ReadFile(backup)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(database, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
