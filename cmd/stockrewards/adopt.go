@@ -65,7 +65,8 @@ func (f brokerFlags) withBroker(
 	case err != nil:
 		err = fmt.Errorf("the broker could not be asked, so nothing is decided: %w", err)
 	case in.BrokerAccount != "" && account.ID != in.BrokerAccount:
-		err = fmt.Errorf("these credentials are for the account %s; the books belong to %s", account.ID, in.BrokerAccount)
+		err = fmt.Errorf("these credentials are for the account %s; the books belong to %s",
+			account.ID, in.BrokerAccount)
 	default:
 		err = use(broker)
 	}

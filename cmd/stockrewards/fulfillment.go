@@ -133,8 +133,8 @@ func printTroubles(ctx context.Context, s *store.Store) error {
 		fmt.Printf("conflict: %s: %s\n", c.ClientOrderID, c.Detail)
 	}
 	if open > 0 {
-		fmt.Println("  After an old backup was restored: let the apps repeat their last requests, then for each order\n" +
-			"  `stockrewards order adopt ID --reason TEXT` gives what it bought to the rewards that wait.\n" +
+		fmt.Println("  After an old backup was restored: let the apps repeat their last requests, then for " +
+			"each order\n    `stockrewards order adopt ID --reason TEXT` gives what it bought to the rewards that wait.\n" +
 			"  Otherwise find out what happened, then `stockrewards order acknowledge ID --reason TEXT`.")
 	}
 	return nil

@@ -62,7 +62,8 @@ func isEmail(text string) bool {
 		odd := func(r rune) bool {
 			return r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
 		}
-		if label == "" || len(label) > longest || strings.Trim(label, "-") != label || strings.ContainsFunc(label, odd) {
+		hyphens := strings.Trim(label, "-") != label
+		if label == "" || len(label) > longest || hyphens || strings.ContainsFunc(label, odd) {
 			return false
 		}
 	}
