@@ -111,6 +111,10 @@ func printWork(ctx context.Context, s *store.Store) error {
 	return nil
 }
 
+const conflictAdvice = `  After an old backup was restored: let the apps repeat their last requests, then for each order
+  "stockrewards order adopt ID --reason TEXT" gives what it bought to the rewards that wait.
+  Otherwise find out what happened, then "stockrewards order acknowledge ID --reason TEXT".`
+
 func printTroubles(ctx context.Context, s *store.Store) error {
 	alarms, err := s.Alarms(ctx)
 	if err != nil {
@@ -133,9 +137,7 @@ func printTroubles(ctx context.Context, s *store.Store) error {
 		fmt.Printf("conflict: %s: %s\n", c.ClientOrderID, c.Detail)
 	}
 	if open > 0 {
-		fmt.Println("  After an old backup was restored: let the apps repeat their last requests, then for " +
-			"each order\n    `stockrewards order adopt ID --reason TEXT` gives what it bought to the rewards that wait.\n" +
-			"  Otherwise find out what happened, then `stockrewards order acknowledge ID --reason TEXT`.")
+		fmt.Println(conflictAdvice)
 	}
 	return nil
 }
