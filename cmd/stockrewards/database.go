@@ -43,7 +43,7 @@ func (d databaseFlag) open(ctx context.Context, create bool) (*store.Store, erro
 			return nil, err
 		}
 	}
-	engine, err := sqlite.Open(ctx, path, sqlite.Options{})
+	engine, err := sqlite.Open(ctx, path, sqlite.Options{KeepSchema: !create})
 	if err != nil {
 		return nil, err
 	}

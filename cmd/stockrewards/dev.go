@@ -116,7 +116,10 @@ func writeKey(path string) (string, error) {
 		return "", err
 	}
 	const ownerOnly = 0o600
-	return secret, os.WriteFile(path, []byte(secret+"\n"), ownerOnly)
+	if err := os.WriteFile(path, []byte(secret+"\n"), ownerOnly); err != nil {
+		return "", err
+	}
+	return secret, os.Chmod(path, ownerOnly) // also when the file was there
 }
 
 // greet prints what a newcomer tries first.

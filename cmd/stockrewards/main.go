@@ -37,6 +37,7 @@ const (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the program at once
 	var c commands
 	parser, err := kong.New(&c,
 		kong.Name("stockrewards"), kong.Description(description), kong.UsageOnError(),

@@ -290,7 +290,10 @@ func (s *server) pin(ctx context.Context) error {
 	for ctx.Err() == nil {
 		account, err := s.broker.Account(ctx)
 		if err == nil {
-			return s.store.PinBroker(ctx, s.kind, account.ID)
+			err = s.store.PinBroker(ctx, s.kind, account.ID)
+			if rewards.CodeOf(err) != rewards.CodeUnavailable || err == nil {
+				return err
+			}
 		}
 		s.log.WarnContext(ctx, "the broker does not tell its account; nothing is ordered", slog.Any("error", err))
 		if ctx.Err() == nil { // the worker clears it when it starts

@@ -100,10 +100,7 @@ func list[T any](o *object, name string, values []T, each func([]byte, T) []byte
 }
 
 func appendText(b []byte, s string) []byte {
-	quoted, err := jsontext.AppendQuote(b, s)
-	if err != nil { // invalid UTF-8, which no checked input holds: quoted with replacements
-		return quoted
-	}
+	quoted, _ := jsontext.AppendQuote(b, s) // invalid UTF-8, which no checked input holds, is replaced
 	return quoted
 }
 

@@ -37,6 +37,14 @@ const (
 	plainHead = 512
 )
 
+// CloseWrite lets net/http end its side of a connection and still read the other.
+func (c conn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
+
 // Write implements net.Conn.
 func (c conn) Write(b []byte) (int, error) {
 	head, _, plain := bytes.Cut(b[:min(len(b), plainHead)], []byte(plainHeaders))

@@ -28,7 +28,10 @@ func (w *Worker) follow(ctx context.Context, live []rewards.Order) (time.Duratio
 	if len(sent) == 0 {
 		return idleWait, errors.Join(errs...)
 	}
-	if wait := w.nextPoll.Sub(w.now()); wait > 0 {
+	if wait := w.nextPoll.Sub(w.now()); wait > 0 && wait <= closedPoll {
+		if w.unwatched != "" {
+			w.alarms.raise(alarmUnwatched, w.unwatched)
+		}
 		return wait, errors.Join(errs...)
 	}
 	pause := w.cfg.PollEvery
@@ -36,8 +39,9 @@ func (w *Worker) follow(ctx context.Context, live []rewards.Order) (time.Duratio
 	if err == nil {
 		err = w.poll(ctx, sent, clock)
 	}
-	if _, ok := errors.AsType[*rewards.BrokerError](err); ok {
-		w.alarms.raise(alarmUnwatched, "open orders could not be looked at: "+err.Error())
+	if w.unwatched = ""; err != nil {
+		w.unwatched = "open orders could not be looked at: " + err.Error()
+		w.alarms.raise(alarmUnwatched, w.unwatched)
 	}
 	if !clock.Open {
 		pause = max(pause, closedPoll) // little happens
@@ -56,9 +60,10 @@ const pollSlack = time.Minute
 
 // poll asks the broker by one list how all sent orders stand.
 func (w *Worker) poll(ctx context.Context, sent []rewards.Order, clock rewards.MarketClock) error {
-	oldest := sent[0].FirstAttemptAt
+	oldest := w.now()
 	for _, o := range sent {
-		if o.FirstAttemptAt.Before(oldest) {
+		refused := o.State == rewards.OrderSubmitted && o.Deadline.IsZero() // it is not there: its look-up will do
+		if o.FirstAttemptAt.Before(oldest) && !refused {
 			oldest = o.FirstAttemptAt
 		}
 	}
@@ -77,7 +82,7 @@ func (w *Worker) poll(ctx context.Context, sent []rewards.Order, clock rewards.M
 		switch {
 		case found:
 			err = w.merge(ctx, o, b)
-		case !o.NextAttemptAt.After(w.now()):
+		case w.due(o):
 			err = w.search(ctx, o, clock)
 		default:
 			err = nil
@@ -88,6 +93,13 @@ func (w *Worker) poll(ctx context.Context, sent []rewards.Order, clock rewards.M
 		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
+}
+
+// due tells whether an order is to be looked for now; a moment further ahead than any
+// pause was stored while the clock was ahead.
+func (w *Worker) due(o rewards.Order) bool {
+	wait := o.NextAttemptAt.Sub(w.now())
+	return wait <= 0 || wait > rewards.MaxBackoff
 }
 
 // merge takes the broker's word on an order, and books it when its end is proven.
@@ -127,10 +139,10 @@ func (w *Worker) search(ctx context.Context, o rewards.Order, clock rewards.Mark
 	switch {
 	case err == nil:
 		return w.merge(ctx, o, b)
-	case rewards.BrokerKindOf(err) != rewards.BrokerNotFound:
-		return w.postpone(ctx, o, "")
 	case !o.Deadline.IsZero() && clock.Now.After(o.Deadline):
 		return w.quarantine(ctx, o, "not found at the broker after the close of the session; it may have been bought")
+	case rewards.BrokerKindOf(err) != rewards.BrokerNotFound:
+		return w.postpone(ctx, o, "the broker could not be asked about it: "+err.Error())
 	case o.State == rewards.OrderOpen:
 		if o.Deadline.IsZero() {
 			o.Deadline = clock.NextClose

@@ -99,7 +99,8 @@ func (w *Worker) planAll(ctx context.Context, clock rewards.MarketClock) (time.D
 // planOne plans and sends an order for one pool, or tells when to look again.
 func (w *Worker) planOne(ctx context.Context, p rewards.Pool, clock rewards.MarketClock) (time.Duration, error) {
 	now := w.now()
-	if due := p.Oldest.Add(w.cfg.Window); now.Before(due) {
+	// A reward of the future was recorded while the clock was ahead: it waits no longer.
+	if due := p.Oldest.Add(w.cfg.Window); now.Before(due) && !p.Oldest.After(now) {
 		return due.Sub(now), nil
 	}
 	if h, held := w.held[p.Asset.ID]; held && now.Before(h.until) {

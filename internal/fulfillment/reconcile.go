@@ -14,7 +14,7 @@ const (
 	reconcileEvery   = time.Hour
 	reconcileSoon    = time.Minute // while ordering is stopped by what was found
 	reconcileRetry   = 10 * time.Second
-	reconcileOverlap = 6 * time.Hour // an order may become visible late
+	reconcileOverlap = 36 * time.Hour // an order may become visible, or fill, on the next day
 )
 
 // reconcile compares the broker's orders that bear our prefix with our books:
@@ -81,6 +81,11 @@ func (w *Worker) compareOrders(ctx context.Context) ([]rewards.BrokerConflict, t
 	var found []rewards.BrokerConflict
 	for _, b := range theirs {
 		o, known := ours[b.ClientOrderID]
+		if known && o.State == rewards.OrderPlanned { // an old backup: it was sent after all
+			if _, err := w.store.BeginAttempt(ctx, w.lease, o, w.now(), clock.NextClose); err != nil {
+				return nil, time.Time{}, err
+			}
+		}
 		if detail := rewards.ConflictOf(o, known, b); detail != "" {
 			found = append(found, rewards.BrokerConflict{
 				ClientOrderID: b.ClientOrderID, Symbol: b.Symbol, FilledQty: b.FilledQty, Detail: detail,

@@ -26,11 +26,17 @@ func (w *Worker) resend(ctx context.Context, o rewards.Order, clock rewards.Mark
 // has voided it.
 func (w *Worker) send(ctx context.Context, o rewards.Order, clock rewards.MarketClock) error {
 	sure := o.Deadline.IsZero() // every earlier attempt was refused, or never left
+	if leads, err := w.lead(ctx); !leads || ctx.Err() != nil {
+		return errors.Join(err, ctx.Err()) // a long wait before this, or the end of the process
+	}
 	next := w.now().Add(rewards.Backoff(o.Attempts + 1))
 	o, err := w.store.BeginAttempt(ctx, w.lease, o, next, clock.NextClose)
 	if err != nil {
 		return err
 	}
+	// What has begun is carried through, so that its outcome is known.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendPatience)
+	defer cancel()
 	if !w.lease.Held(w.now()) {
 		return nil // the next step leads again or not; the order is looked for first
 	}
@@ -56,6 +62,9 @@ func (w *Worker) send(ctx context.Context, o rewards.Order, clock rewards.Market
 	return w.note(ctx, o, "the outcome of the last attempt is unknown: "+err.Error())
 }
 
+// sendPatience bounds a send with all that follows from its answer.
+const sendPatience = 15 * time.Second
+
 // adopt fetches an order that the broker says it has already.
 func (w *Worker) adopt(ctx context.Context, o rewards.Order) error {
 	b, err := w.broker.OrderByClientID(ctx, o.ClientOrderID)
@@ -67,11 +76,12 @@ func (w *Worker) adopt(ctx context.Context, o rewards.Order) error {
 
 // note stores why a sent order is not open yet.
 func (w *Worker) note(ctx context.Context, o rewards.Order, reason string) error {
-	o.Reason = reason
-	if reason == "" {
-		return w.save(ctx, o, o)
+	if reason != "" || o.Deadline.IsZero() {
+		o.Reason = reason
 	}
-	w.alarms.raise(alarmWaiting+o.ID.String(), o.Symbol+": "+reason)
+	if o.Reason != "" {
+		w.alarms.raise(alarmWaiting+o.ID.String(), o.Symbol+": "+o.Reason)
+	}
 	return w.save(ctx, o, o)
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
 )
 
 // script answers the n-th submit as the n-th fault says; later ones are carried.
@@ -388,5 +389,82 @@ func TestAHoldingThatWouldOverflowIsQuarantined(t *testing.T) {
 		w.run(3 * time.Second)
 		w.want(second, rewards.Executing)
 		w.quarantined()
+	})
+}
+
+// One stale reading of an end is no end: nothing is bought again.
+func TestOneStaleReadingOfAnEndIsNoEnd(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		w.tell(map[string]any{"status": "canceled", "filled_qty": "0", "filled_avg_price": nil})
+		r := w.give("AAPL", 5_000_000)
+		w.run(1500 * time.Millisecond)
+		w.tell(map[string]any{"status": "new", "filled_qty": "0", "filled_avg_price": nil})
+		w.run(time.Minute)
+		w.want(r, rewards.Executing)
+		w.wire.rewrite = nil
+		w.run(10 * time.Second)
+		w.want(r, rewards.Executed)
+		if n := len(w.orders()); n != 1 {
+			t.Errorf("%d orders, want one", n)
+		}
+		w.witness()
+	})
+}
+
+// A clock that was ahead for a moment does not stop the buying afterwards.
+func TestAClockThatWasAhead(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(_ *testing.T, w *world) {
+		ahead := 24 * time.Hour
+		future, err := store.New(w.t.Context(), w.engine, func() time.Time { return time.Now().Add(ahead) }, w.random)
+		w.check(err)
+		w.store = future
+		w.give("AAPL", 2_000_000)
+		w.store, err = store.New(w.t.Context(), w.engine, time.Now, w.random)
+		w.check(err)
+		w.restart(nil, nil)
+		r := w.give("AAPL", 3_000_000)
+		w.run(10 * time.Second)
+		w.want(r, rewards.Executed)
+		w.witness()
+	})
+}
+
+func TestTheAlarmOfAnOutageStands(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(_ *testing.T, w *world) {
+		w.run(2 * time.Second)
+		w.wire.fault = func(r *http.Request, carry carrier) (*http.Response, error) {
+			if isSubmit(r) {
+				return carry()
+			}
+			return answerWith(r, 503, ``), nil
+		}
+		w.give("AAPL", 5_000_000)
+		w.run(20 * time.Second)
+		for range 10 {
+			w.run(700 * time.Millisecond)
+			if !w.alarmed("broker_orders_unknown") {
+				w.t.Fatal("no alarm stands")
+			}
+		}
+	})
+}
+
+// A broker that is slow beyond the lease does not make a refusal uncertain.
+func TestASlowStepDoesNotUseUpAttempts(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(_ *testing.T, w *world) {
+		w.wire.fault = once(func(r *http.Request) bool { return r.URL.Path == "/v2/stocks/snapshots" },
+			func(_ *http.Request, carry carrier) (*http.Response, error) {
+				time.Sleep(9 * time.Second)
+				return carry()
+			})
+		w.cfg.LeaseTTL = 5 * time.Second
+		w.restart(nil, nil)
+		r := w.give("HALT", 5_000_000)
+		w.run(30 * time.Second)
+		w.want(r, rewards.Failed)
 	})
 }

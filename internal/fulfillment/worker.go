@@ -71,6 +71,7 @@ type Worker struct {
 
 	lease      rewards.Lease
 	nextPoll   time.Time
+	unwatched  string    // why the last look at open orders failed; "" when it did not
 	reconciled time.Time // ours, when the broker's orders were last compared
 	retryAt    time.Time // of a comparison that failed
 	conflicts  int       // not acknowledged, as last read
@@ -138,8 +139,9 @@ func (w *Worker) stop(ctx context.Context) {
 // Step does what is due and tells how long nothing will be, unless nudged: leads,
 // follows the orders that are under way, and plans and sends new ones.
 func (w *Worker) Step(ctx context.Context) time.Duration {
-	if leads, err := w.lead(ctx); err != nil || !leads {
-		w.report(ctx, "the lease could not be taken", err)
+	leads, err := w.lead(ctx)
+	w.report(ctx, "the lease could not be taken", err)
+	if !leads {
 		return idleWait
 	}
 	w.alarms.begin()

@@ -29,6 +29,8 @@ import (
 // time: a real store, the real client and protocol, and a wire that can fail.
 type world struct {
 	t         *testing.T
+	engine    store.Engine
+	random    io.Reader
 	store     *store.Store
 	brokerage *paper.Brokerage
 	client    *alpaca.Client // undisturbed, for looking at the brokerage's books
@@ -59,12 +61,14 @@ func inWorld(t *testing.T, test func(t *testing.T, w *world), options ...func(*w
 
 func (w *world) open() {
 	w.t.Helper()
-	random := rand.NewChaCha8([32]byte{7})
+	w.random = rand.NewChaCha8([32]byte{7})
+	random := w.random
 	engine, err := sqlite.Open(w.t.Context(), sqlite.Memory, sqlite.Options{})
 	w.check(err)
+	w.engine = engine
 	w.store, err = store.New(w.t.Context(), engine, time.Now, random)
 	w.check(err)
-	w.t.Cleanup(func() { w.check(w.store.Close()) })
+	w.t.Cleanup(func() { w.check(engine.Close()) })
 	dollars := func(n money.Price) money.Price { return n * 1_000_000_000 }
 	w.brokerage, err = paper.Open(w.t.Context(), ":memory:", paper.Options{
 		Hours: w.hours, Now: time.Now, Random: random,

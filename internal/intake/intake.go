@@ -28,7 +28,7 @@ const (
 	requestBytes   = 512      // what a request takes beside its texts
 )
 
-// ErrFull: more requests wait than can be held.
+// errFull says that more requests wait than can be held.
 var errFull = errors.New("too many requests wait to be recorded")
 
 // Intake collects requests and commits them. It is safe for concurrent use.

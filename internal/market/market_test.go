@@ -257,3 +257,25 @@ func TestClockIsReadAnewAtTheSessionsTurn(t *testing.T) {
 		}
 	})
 }
+
+// A price that grew old in the day is not young again at night.
+func TestTheCloseDoesNotMakeAnOldPriceYoung(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		closes := time.Now().Add(2 * time.Hour)
+		opens := closes.Add(17 * time.Hour)
+		w.feed.clock = rewards.MarketClock{Open: true, NextClose: closes, NextOpen: opens}
+		w.tell(200*dollar, 199*dollar)
+		w.run(10 * time.Second)
+		delete(w.feed.snapshots, "AAPL")
+		w.run(time.Until(closes))
+		w.want(0)
+		w.feed.clock = rewards.MarketClock{NextOpen: opens, NextClose: opens.Add(7 * time.Hour)}
+		w.run(time.Minute)
+		w.want(0)
+		time.Sleep(time.Until(opens))
+		w.feed.clock = rewards.MarketClock{Open: true, NextClose: opens.Add(7 * time.Hour), NextOpen: opens.Add(24 * time.Hour)}
+		w.run(2 * time.Second)
+		w.want(0)
+	})
+}

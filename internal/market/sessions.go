@@ -10,6 +10,9 @@ import (
 // sessions is what is known of the market's hours from the broker's clock: the
 // session that runs or ran last, and the one after it.
 type sessions struct {
+	PastOpen  time.Time `json:"pastOpen"` // the session before
+	PastClose time.Time `json:"pastClose"`
+
 	Open  time.Time `json:"open"`  // when the known session began
 	Close time.Time `json:"close"` // when it ends
 	Next  time.Time `json:"next"`  // when the one after it begins
@@ -19,10 +22,15 @@ type sessions struct {
 // the beginning is not told: it counts from the reading that announced it, or
 // from this one.
 func (s sessions) learn(c rewards.MarketClock) sessions {
-	if !c.Open {
-		return sessions{Open: c.NextOpen, Close: c.NextClose}
+	known := sessions{PastOpen: s.PastOpen, PastClose: s.PastClose}
+	if !s.Close.IsZero() && !s.Close.After(c.Now) {
+		known.PastOpen, known.PastClose = s.Open, s.Close
 	}
-	known := sessions{Open: c.Now, Close: c.NextClose, Next: c.NextOpen}
+	if !c.Open {
+		known.Open, known.Close = c.NextOpen, c.NextClose
+		return known
+	}
+	known.Open, known.Close, known.Next = c.Now, c.NextClose, c.NextOpen
 	switch {
 	case !s.Open.IsZero() && !c.Now.Before(s.Open) && c.Now.Before(s.Close):
 		known.Open = s.Open
@@ -38,7 +46,7 @@ func (s sessions) openBetween(from, to time.Time) time.Duration {
 	if s.Open.IsZero() {
 		return to.Sub(from) // nothing is known: the cautious answer
 	}
-	total := overlap(from, to, s.Open, s.Close)
+	total := overlap(from, to, s.PastOpen, s.PastClose) + overlap(from, to, s.Open, s.Close)
 	if !s.Next.IsZero() {
 		total += overlap(from, to, s.Next, to)
 	}

@@ -172,8 +172,14 @@ func (o Order) Merge(b BrokerOrder, now time.Time) (Order, error) {
 	ended := known == PhaseEnded || known == PhaseFilled
 	o.State, o.BrokerID = OrderOpen, b.ID
 	switch {
-	case phase == PhaseWorking && ended, known == PhaseFilled && phase == PhaseEnded:
-		return o, nil // a late reading: the end sticks
+	case (phase == PhaseWorking || phase == PhaseEnded) && known == PhaseFilled:
+		return o, nil // a late reading: filled sticks
+	case phase == PhaseWorking && ended && b.FilledQty > o.FilledQty:
+		return before, contradiction("it ended as %s with %s, and goes on to %s",
+			o.BrokerStatus, o.FilledQty, b.FilledQty)
+	case phase == PhaseWorking && ended:
+		o.TerminalSince = now // the end sticks, but two readings must agree on it anew
+		return o, nil
 	case phase == PhaseWorking:
 		o.BrokerStatus = b.Status
 		o.grow(b)
@@ -267,15 +273,15 @@ func (o Order) Carried() (money.USD, error) {
 	return min(cost, o.Notional), err
 }
 
-// The shortest and the longest pause before an unanswered order is looked up or
-// sent again.
+// The pauses before an unanswered order is looked up or sent again.
 const (
 	minBackoff = time.Second
-	maxBackoff = time.Minute
+	// MaxBackoff is the longest pause.
+	MaxBackoff = time.Minute
 )
 
 // Backoff is the pause after that many attempts.
 func Backoff(attempts int) time.Duration {
 	const doublings = 6
-	return min(minBackoff<<min(max(attempts-1, 0), doublings), maxBackoff)
+	return min(minBackoff<<min(max(attempts-1, 0), doublings), MaxBackoff)
 }

@@ -99,9 +99,14 @@ func TestEndsAreProvenByTwoReadings(t *testing.T) {
 	if o.Proven(now) || o.Proven(now.Add(rewards.TerminalWait-1)) || !o.Proven(now.Add(rewards.TerminalWait)) {
 		t.Error("an end must be read twice, thirty seconds apart")
 	}
-	o = read(o, "new", 0, now.Add(time.Second)) // a late reading: the end sticks
-	if o.BrokerStatus != "canceled" || o.FilledQty != 5 {
+	o = read(o, "new", 0, now.Add(29*time.Second)) // a late reading: the end sticks, but is in doubt
+	if o.BrokerStatus != "canceled" || o.FilledQty != 5 || o.Proven(now.Add(rewards.TerminalWait)) {
 		t.Errorf("got %+v", o)
+	}
+	_, b := openOrder()
+	b.Status, b.FilledQty, b.FilledAvgPrice = "partially_filled", 6, 50_000_000_000
+	if _, err := o.Merge(b, now); !errors.Is(err, rewards.ErrContradiction) {
+		t.Errorf("an ended order that goes on: %v", err)
 	}
 	later := now.Add(20 * time.Second)
 	o = read(o, "canceled", 7, later) // it grew: the clock starts again

@@ -18,6 +18,9 @@ func scanApp(row Row) (rewards.App, error) {
 // CodeConflict.
 func (s *Store) CreateApp(ctx context.Context, name string, k rewards.Key) (rewards.App, rewards.Key, error) {
 	a := rewards.App{Name: name}
+	if _, err := rewards.ParseID[rewards.App](name); err == nil {
+		return a, k, &rewards.Error{Code: rewards.CodeConflict, Message: "a name must not look like an id"}
+	}
 	err := s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
 		var taken int
 		found, err := one(ctx, tx, []any{&taken}, `SELECT 1 FROM apps WHERE name = ?1`, name)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"stockrewards/internal/rewards"
@@ -39,6 +40,10 @@ func (s *Store) SettleOrder(
 	})
 }
 
+// errNotExecuting says that the books contradict themselves: the order is not
+// booked, but its member does not wait for it. Trying again would not help.
+var errNotExecuting = errors.New("the reward is not executing in this order")
+
 // bookResult books what an order brought to one member.
 func bookResult(ctx context.Context, tx Tx, o rewards.Order, r rewards.Result) error {
 	n, err := tx.Exec(ctx, `UPDATE rewards SET status = ?3, waiting = ?4, booked = booked + ?5,
@@ -49,7 +54,7 @@ func bookResult(ctx context.Context, tx Tx, o rewards.Order, r rewards.Result) e
 		return err
 	}
 	if n != 1 {
-		return ErrStale
+		return errNotExecuting
 	}
 	if r.Bought.Amount == 0 {
 		return nil

@@ -91,7 +91,7 @@ const (
 	settingReconciled    = "reconciled_until"
 )
 
-// Setting reads a stored setting; "" when there is none.
+// setting reads a stored setting; "" when there is none.
 func setting(ctx context.Context, tx Tx, name string) (string, error) {
 	var value string
 	_, err := one(ctx, tx, []any{&value}, `SELECT value FROM settings WHERE name = ?1`, name)
@@ -135,7 +135,11 @@ func (s *Store) Installation(ctx context.Context) (Installation, error) {
 		if _, err := io.ReadFull(s.random, secret[:idBytes]); err != nil {
 			return err
 		}
-		return setSetting(ctx, tx, settingInstallation, hex.EncodeToString(secret[:idBytes]))
+		if err := setSetting(ctx, tx, settingInstallation, hex.EncodeToString(secret[:idBytes])); err != nil {
+			return err
+		}
+		// Nothing at a broker can bear this prefix from before: compared up to now.
+		return setSetting(ctx, tx, settingReconciled, s.now().UTC().Format(time.RFC3339Nano))
 	})
 	if err != nil {
 		return Installation{}, err

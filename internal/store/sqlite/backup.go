@@ -21,7 +21,12 @@ func (e *Engine) Backup(ctx context.Context, path string) error {
 	}
 	defer e.writer.give(s)
 	partial := path + ".partial"
-	if err := prepareFile(partial); err != nil {
+	const ownerOnly = 0o600
+	f, err := os.OpenFile(partial, os.O_CREATE|os.O_EXCL|os.O_RDWR, ownerOnly)
+	if err != nil {
+		return fmt.Errorf("sqlite: backup: %w (remove what an earlier one left behind)", err)
+	}
+	if err := f.Close(); err != nil {
 		return err
 	}
 	err = s.copyTo(context.WithoutCancel(ctx), partial)
@@ -60,7 +65,10 @@ func publish(partial, path string) error {
 	if err := errors.Join(f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	if err := os.Rename(partial, path); err != nil {
+	if err := os.Link(partial, path); err != nil { // unlike a rename it never replaces a file
+		return err
+	}
+	if err := os.Remove(partial); err != nil {
 		return err
 	}
 	return syncFolder(filepath.Dir(path))

@@ -23,15 +23,21 @@ const primaryMask = 0xff // the primary code is the lowest byte of the extended 
 // or the file is damaged. Recovery at the next start decides what was written.
 func fatal(err error) bool {
 	full := code(err)
-	switch full & primaryMask {
-	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+	switch {
+	case damaged(err):
 		return true
-	case sqlite3.SQLITE_IOERR:
+	case full&primaryMask == sqlite3.SQLITE_IOERR:
 		return !noSpace(full)
 	default:
 		_, atCommit := errors.AsType[commitError](err)
 		return atCommit && !clean(full)
 	}
+}
+
+// damaged tells whether the file is no sound database.
+func damaged(err error) bool {
+	primary := code(err) & primaryMask
+	return primary == sqlite3.SQLITE_CORRUPT || primary == sqlite3.SQLITE_NOTADB
 }
 
 // clean tells whether a failed COMMIT is known to have written nothing: the disk
@@ -45,8 +51,9 @@ func clean(full int) bool {
 	}
 }
 
-// noSpace tells of I/O errors that a full disk causes before anything is written:
-// the index of the write-ahead log could not grow.
+// noSpace tells of I/O errors that a full disk causes: the index of the write-ahead
+// log could not grow. The log itself is sound, so the process can go on; whether a
+// commit that ended so was written is unknown, as its caller is told.
 func noSpace(full int) bool {
 	return full == sqlite3.SQLITE_IOERR_SHMSIZE || full == sqlite3.SQLITE_IOERR_SHMOPEN
 }

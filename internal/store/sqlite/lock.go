@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,6 +16,9 @@ var ErrLocked = errors.New("another process serves this database")
 // returned function is called or the process ends, however it ends. It fails with
 // ErrLocked. The lock is a file of its own beside the database.
 func Lock(path string) (unlock func() error, err error) {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target // one database, one lock
+	}
 	unlock, err = lockFile(path+".lock", false)
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: lock %s: %w", path, err)

@@ -17,9 +17,13 @@ var migrations embed.FS
 // ErrNewer says that the database was written by a newer version of the program.
 var ErrNewer = errors.New("the database was written by a newer version of stockrewards: use that version")
 
+// ErrOlder says that the database was written by an older version of the program.
+var ErrOlder = errors.New("the database was written by an older version of stockrewards: " +
+	"start serve of this version once, which brings it up to date")
+
 // migrate brings the schema up to date, under a lock so that two processes which
 // start at once do it once.
-func migrate(ctx context.Context, db *sql.DB, path string) (err error) {
+func migrate(ctx context.Context, db *sql.DB, path string, keep bool) (err error) {
 	folder, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return err
@@ -44,6 +48,9 @@ func migrate(ctx context.Context, db *sql.DB, path string) (err error) {
 	}
 	if current == newest {
 		return nil
+	}
+	if keep {
+		return fmt.Errorf("sqlite: %s: %w", path, ErrOlder)
 	}
 	if _, err := provider.Up(ctx); err != nil {
 		return fmt.Errorf("sqlite: migrate: %w", err)

@@ -37,6 +37,13 @@ var errClosed = errors.New("sqlite: the database is closed")
 func (p *pool) take(ctx context.Context) (*session, error) {
 	select {
 	case s, open := <-p.idle:
+		if open {
+			return s, nil
+		}
+	default: // none is idle: wait
+	}
+	select {
+	case s, open := <-p.idle:
 		if !open {
 			return nil, errClosed
 		}
@@ -82,7 +89,13 @@ func (e commitError) Unwrap() error { return e.error }
 // run runs f in a transaction. A panic in f rolls back and goes on.
 func (s *session) run(ctx context.Context, begin string, f func(context.Context, store.Tx) error) (err error) {
 	if _, err := s.Exec(ctx, begin); err != nil {
-		return err
+		// A roll back that failed may have left a transaction open; then one more tries.
+		if _, rollback := s.Exec(ctx, "ROLLBACK"); rollback != nil {
+			return err
+		}
+		if _, err := s.Exec(ctx, begin); err != nil {
+			return err
+		}
 	}
 	committed := false
 	defer func() {

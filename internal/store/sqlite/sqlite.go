@@ -28,6 +28,9 @@ type Options struct {
 	// Connections is how many connections there are: one writer and readers beside
 	// it. One connection serves both. Zero: one writer and a reader per core.
 	Connections int
+	// KeepSchema refuses an older schema instead of bringing it up to date: a tool
+	// must not change it under a running service of an older version.
+	KeepSchema bool
 }
 
 // Memory is the path of a database that lives in memory, on one connection.
@@ -70,7 +73,7 @@ func (e *Engine) open(ctx context.Context, path string, o Options) (err error) {
 	if err := checkLibrary(ctx, db); err != nil {
 		return err
 	}
-	if err := migrate(ctx, db, path); err != nil {
+	if err := migrate(ctx, db, path, o.KeepSchema); err != nil {
 		return err
 	}
 	if e.writer, err = newPool(ctx, db, 1); err != nil {
@@ -176,7 +179,18 @@ func (e *Engine) Read(ctx context.Context, f func(context.Context, store.Tx) err
 		return busy(err)
 	}
 	defer e.readers.give(s)
-	return classify(s.run(context.WithoutCancel(ctx), "BEGIN", f))
+	err = s.run(context.WithoutCancel(ctx), "BEGIN", f)
+	if damaged(err) {
+		e.fail(err)
+	}
+	return classify(err)
+}
+
+// fail stops all writing and has the process end.
+func (e *Engine) fail(err error) {
+	if !e.dead.Swap(true) {
+		e.failed <- err
+	}
 }
 
 // Write implements store.Engine.
@@ -190,8 +204,8 @@ func (e *Engine) Write(ctx context.Context, f func(context.Context, store.Tx) er
 		return rewards.Unavailable("the service is stopping after an I/O error", nil)
 	}
 	err = s.run(context.WithoutCancel(ctx), "BEGIN IMMEDIATE", f)
-	if fatal(err) && !e.dead.Swap(true) {
-		e.failed <- err
+	if fatal(err) {
+		e.fail(err)
 	}
 	return classify(err)
 }

@@ -222,3 +222,22 @@ func TestBackupIsACopyOfWhatWasCommitted(t *testing.T) {
 		t.Errorf("the copy holds %v, %v", names, err)
 	}
 }
+
+func TestAToolKeepsAnOlderSchema(t *testing.T) {
+	t.Parallel()
+	path := file(t)
+	if err := os.WriteFile(path, nil, 0o600); err != nil { // older than any version
+		t.Fatal(err)
+	}
+	if _, err := sqlite.Open(t.Context(), path, sqlite.Options{KeepSchema: true}); !errors.Is(err, sqlite.ErrOlder) {
+		t.Errorf("got %v, want a refusal", err)
+	}
+	opener(func(*testing.T) string { return path }, 0)(t)
+	e, err := sqlite.Open(t.Context(), path, sqlite.Options{KeepSchema: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Close(); err != nil {
+		t.Error(err)
+	}
+}
