@@ -136,6 +136,7 @@ func TestFindUsers(t *testing.T) {
 		"externalId=External/1":                            {},
 		"externalId=email@example.com":                     {},
 		"externalId=" + strings.Repeat("x", 4000):          {},
+
 		"email=both%2Btag@example.com&externalId=" + url.QueryEscape("Both & 1"):      {both},
 		"externalId=" + url.QueryEscape("Both & 1") + "&email=BOTH%2Btag@example.com": {both},
 		"email=email@example.com&externalId=external/1":                               {},
