@@ -95,7 +95,7 @@ func (w *Worker) poll(ctx context.Context, sent []rewards.Order, clock rewards.M
 	return errors.Join(errs...)
 }
 
-// due tells whether an order is to be looked for now; a moment further ahead than any
+// due tells whether the time to look for an order has come; a moment further ahead than any
 // pause was stored while the clock was ahead.
 func (w *Worker) due(o rewards.Order) bool {
 	wait := o.NextAttemptAt.Sub(w.now())
