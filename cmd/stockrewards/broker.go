@@ -2,17 +2,14 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"time"
 
 	"stockrewards/internal/broker/alpaca"
 	"stockrewards/internal/broker/paper"
-	"stockrewards/internal/catalog"
 )
 
 // The kinds of brokers, as they are pinned in the store.
@@ -30,17 +27,22 @@ const (
 
 // brokerFlags choose the broker.
 type brokerFlags struct {
-	Broker        string `enum:"paper,alpaca" default:"paper" help:"paper: the embedded paper brokerage, its books in paper.db beside the database. alpaca: Alpaca's API; credentials in APCA_API_KEY_ID and APCA_API_SECRET_KEY."`
-	AlpacaURL     string `name:"alpaca-url" default:"https://paper-api.alpaca.markets" placeholder:"URL" help:"Alpaca's trading API (default: its paper environment)."`
-	AlpacaDataURL string `name:"alpaca-data-url" default:"https://data.alpaca.markets" placeholder:"URL" help:"Alpaca's market data API."`
-	PaperHours    string `enum:"always,us" default:"always" help:"When the paper brokerage trades: always, or in the US market's hours."`
+	Broker                  string `enum:"paper,alpaca" default:"paper" help:"paper: the embedded paper brokerage, its books in paper.db beside the database. alpaca: Alpaca's API; credentials in APCA_API_KEY_ID and APCA_API_SECRET_KEY."`
+	AlpacaURL               string `name:"alpaca-url" default:"https://paper-api.alpaca.markets" placeholder:"URL" help:"Alpaca's trading API (default: its paper environment)."`
+	AlpacaDataURL           string `name:"alpaca-data-url" default:"https://data.alpaca.markets" placeholder:"URL" help:"Alpaca's market data API."`
+	AlpacaRequestsPerMinute int    `name:"alpaca-requests-per-minute" default:"200" placeholder:"N" help:"The rate limit of the account, for trading and for market data each (default: 200)."`
+	PaperHours              string `enum:"always,us" default:"always" help:"When the paper brokerage trades: always, or in the US market's hours."`
 }
 
 // embeddedRate is the rate limit over the embedded brokerage, in requests a minute.
 const embeddedRate = 60_000
 
-// checkCredentials fails when the broker's credentials are missing.
+// checkCredentials fails when the broker's credentials are missing, or its rate
+// limit makes no sense.
 func (f brokerFlags) checkCredentials() error {
+	if f.AlpacaRequestsPerMinute < 0 {
+		return errors.New("--alpaca-requests-per-minute must not be negative")
+	}
 	if f.Broker == brokerAlpaca && (os.Getenv(envKeyID) == "" || os.Getenv(envSecretKey) == "") {
 		return fmt.Errorf("--broker alpaca needs %s and %s in the environment", envKeyID, envSecretKey)
 	}
@@ -58,6 +60,7 @@ func (f brokerFlags) connect(
 		client := alpaca.New(alpaca.Options{
 			TradingURL: f.AlpacaURL, DataURL: f.AlpacaDataURL,
 			KeyID: os.Getenv(envKeyID), SecretKey: os.Getenv(envSecretKey),
+			RequestsPerMinute: f.AlpacaRequestsPerMinute,
 		})
 		return client, func() error { return nil }, nil
 	}
@@ -67,18 +70,9 @@ func (f brokerFlags) connect(
 func (f brokerFlags) openPaper(
 	ctx context.Context, databasePath string, log *slog.Logger,
 ) (*alpaca.Client, func() error, error) {
-	entries, err := catalog.Entries()
+	o, err := paperOptions(f.PaperHours, log)
 	if err != nil {
 		return nil, nil, err
-	}
-	o := paper.Options{Now: time.Now, Random: rand.Reader, Logger: log}
-	if f.PaperHours == "us" {
-		o.Hours = paper.USEquities
-	}
-	for _, e := range entries {
-		o.Catalog = append(o.Catalog, paper.Asset{
-			Symbol: e.Symbol, Name: e.Name, Exchange: e.Exchange, Price: e.Price,
-		})
 	}
 	brokerage, err := paper.Open(ctx, filepath.Join(filepath.Dir(databasePath), "paper.db"), o)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 
 const (
 	inMemory       = ":memory:"
-	booksVersion   = 1
+	booksVersion   = 2
 	booksMode      = 0o600
 	maxReaders     = 4
 	minimumLibrary = 3_051_003 // SQLite 3.51.3, as major*1e6 + minor*1e3 + patch
@@ -34,6 +34,9 @@ const pragmas = "_pragma=busy_timeout(5000)&_pragma=journal_mode(wal)&_pragma=sy
 
 //go:embed schema.sql
 var schema string
+
+//go:embed schema_2.sql
+var schema2 string
 
 // books are the brokerage's durable state.
 type books struct {
@@ -166,6 +169,9 @@ func (b *books) begin(ctx context.Context, first page) error {
 		switch {
 		case version == booksVersion:
 			return nil
+		case version == 1:
+			_, err := tx.ExecContext(ctx, schema2)
+			return err
 		case version != 0:
 			return fmt.Errorf("they are of version %d, this program knows version %d", version, booksVersion)
 		case tables != 0:

@@ -17,8 +17,9 @@ type wireClock struct {
 	NextClose string `json:"next_close"`
 }
 
-func (b *Brokerage) getClock(*http.Request) (any, error) {
-	now := b.clock.micros()
+func (b *Brokerage) getClock(*http.Request) (any, error) { return b.wireClock(b.clock.micros()), nil }
+
+func (b *Brokerage) wireClock(now time.Time) wireClock {
 	s := b.market.at(now)
 	w := wireClock{
 		Timestamp: timestamp(now.In(b.market.zone)),
@@ -29,7 +30,7 @@ func (b *Brokerage) getClock(*http.Request) (any, error) {
 	if w.IsOpen {
 		w.NextOpen = timestamp(b.market.at(s.close).open)
 	}
-	return w, nil
+	return w
 }
 
 // wireDay is a trading day as Alpaca writes one, in the exchange's local time.

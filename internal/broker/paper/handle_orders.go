@@ -79,6 +79,10 @@ func (o *order) toWire(now time.Time) wireOrder {
 	return w
 }
 
+// tell is what the brokerage tells of an order: the truth, unless its fate is that
+// something else is told.
+func (b *Brokerage) tell(o *order, now time.Time) wireOrder { return b.disguise(o, o.toWire(now), now) }
+
 func (b *Brokerage) postOrder(r *http.Request) (any, error) {
 	body, err := readRequest(r)
 	if err != nil {
@@ -93,7 +97,7 @@ func (b *Brokerage) postOrder(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return o.toWire(now), nil
+	return b.tell(o, now), nil
 }
 
 func (b *Brokerage) getOrders(r *http.Request) (any, error) {
@@ -105,13 +109,13 @@ func (b *Brokerage) getOrders(r *http.Request) (any, error) {
 	if err := b.progress(r.Context(), now); err != nil {
 		return nil, err
 	}
-	list, err := b.listOrders(r.Context(), f)
+	list, err := b.listOrders(r.Context(), f, now)
 	if err != nil {
 		return nil, err
 	}
 	wire := make([]wireOrder, len(list))
 	for i, o := range list {
-		wire[i] = o.toWire(now)
+		wire[i] = b.tell(o, now)
 	}
 	return wire, nil
 }
@@ -121,11 +125,11 @@ func (b *Brokerage) getOrder(r *http.Request) (any, error) {
 	if err := b.progress(r.Context(), now); err != nil {
 		return nil, err
 	}
-	o, err := b.orderByID(r.Context(), r.PathValue("id"))
+	o, err := b.orderByID(r.Context(), r.PathValue("id"), now)
 	if err != nil {
 		return nil, err
 	}
-	return o.toWire(now), nil
+	return b.tell(o, now), nil
 }
 
 func (b *Brokerage) getOrderByClientID(r *http.Request) (any, error) {
@@ -137,11 +141,11 @@ func (b *Brokerage) getOrderByClientID(r *http.Request) (any, error) {
 	if err := b.progress(r.Context(), now); err != nil {
 		return nil, err
 	}
-	o, err := b.orderByClientID(r.Context(), id)
+	o, err := b.orderByClientID(r.Context(), id, now)
 	if err != nil {
 		return nil, err
 	}
-	return o.toWire(now), nil
+	return b.tell(o, now), nil
 }
 
 func (b *Brokerage) deleteOrder(r *http.Request) (any, error) {

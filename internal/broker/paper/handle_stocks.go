@@ -66,7 +66,11 @@ func (b *Brokerage) getLatestTrade(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return map[string]any{"symbol": l.Symbol, "trade": b.trade(l, b.moment())}, nil
+	m, told := b.quoted(l, b.moment())
+	if !told {
+		return nil, noData(l.Symbol)
+	}
+	return map[string]any{"symbol": l.Symbol, "trade": b.trade(l, m)}, nil
 }
 
 func (b *Brokerage) getLatestBars(r *http.Request) (any, error) {
@@ -83,10 +87,14 @@ func (b *Brokerage) getSnapshot(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	m, told := b.quoted(l, b.moment())
+	if !told {
+		return nil, noData(l.Symbol)
+	}
 	return struct {
 		Symbol string `json:"symbol"`
 		wireSnapshot
-	}{l.Symbol, b.snapshot(l, b.moment())}, nil
+	}{l.Symbol, b.snapshot(l, m)}, nil
 }
 
 // perSymbol makes a value for each symbol of the query that is listed.
@@ -100,8 +108,12 @@ func perSymbol[V any](
 	m := b.moment()
 	found := make(map[string]V, len(symbols))
 	for _, symbol := range symbols {
-		if l := b.market.bySymbol[symbol]; l != nil {
-			found[symbol] = value(b, l, m)
+		l := b.market.bySymbol[symbol]
+		if l == nil {
+			continue
+		}
+		if quoted, told := b.quoted(l, m); told {
+			found[symbol] = value(b, l, quoted)
 		}
 	}
 	return found, nil
@@ -120,14 +132,41 @@ func (b *Brokerage) listing(r *http.Request) (*listing, error) {
 	if l := b.market.bySymbol[symbol]; l != nil {
 		return l, nil
 	}
-	return nil, &apiError{status: http.StatusNotFound, message: "no data for " + symbol}
+	return nil, noData(symbol)
+}
+
+func noData(symbol string) *apiError {
+	return &apiError{status: http.StatusNotFound, message: "no data for " + symbol}
 }
 
 func (b *Brokerage) moment() moment { return b.market.moment(b.clock.micros()) }
 
+// quoted is the moment with the fault that strikes at the stock's price, and
+// whether a price is told at all.
+func (b *Brokerage) quoted(l *listing, m moment) (moment, bool) {
+	f, _ := b.faults.strike(groupQuote, "", func() string { return l.Symbol }, m.now)
+	m.fault = f.Kind
+	return m, f.Kind != missingQuote
+}
+
+// lastTrade is the time and the price of the latest trade, as a fault tells it.
+func (b *Brokerage) lastTrade(l *listing, m moment) (time.Time, money.Price) {
+	price := b.market.price(l, m.trade)
+	switch m.fault {
+	case zeroQuote:
+		return m.trade, 0
+	case absurdQuote:
+		return m.trade, min(price, maxReferencePrice/absurdity) * absurdity
+	case staleQuote:
+		return m.previous.close, b.market.price(l, m.previous.close)
+	}
+	return m.trade, price
+}
+
 func (b *Brokerage) trade(l *listing, m moment) wireTrade {
+	at, price := b.lastTrade(l, m)
 	return wireTrade{
-		Time: timestamp(m.trade.UTC()), Exchange: "V", Price: number(b.market.price(l, m.trade)), Size: 100,
+		Time: timestamp(at.UTC()), Exchange: "V", Price: number(price), Size: 100,
 		Conditions: []string{"@"}, ID: m.trade.Unix(), Tape: "C",
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 
 	"github.com/go-json-experiment/json"
@@ -19,23 +20,29 @@ func (b *Brokerage) Handler() http.Handler { return http.HandlerFunc(b.serve) }
 // serve is the seam that each request passes: what goes for all of them happens
 // here, and nowhere else.
 func (b *Brokerage) serve(w http.ResponseWriter, r *http.Request) {
-	visit := b.gate.enter(r.URL.Path, b.clock.micros())
-	visit.tell(w.Header())
+	var visit visit
+	if !isControl(r) {
+		visit = b.gate.enter(r.URL.Path, b.clock.realMicros())
+		visit.tell(w.Header())
+	}
 	if err := visit.check(b.gate, r); err != nil {
 		b.fail(w, r, err)
 		return
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxRequestBody)
-	b.routes.ServeHTTP(w, r)
+	if isControl(r) {
+		b.routes.ServeHTTP(w, r)
+		return
+	}
+	b.serveFaulty(w, r)
 }
 
 // endpoint is the work of one route: a value to be written as JSON, or an error.
 // A nil value is an answer without a body.
 type endpoint func(r *http.Request) (any, error)
 
-func (b *Brokerage) routeTable() http.Handler {
-	mux := http.NewServeMux()
-	for pattern, e := range map[string]endpoint{
+func (b *Brokerage) routeTable(control bool) http.Handler {
+	table := map[string]endpoint{
 		"POST /v2/orders":                       b.postOrder,
 		"GET /v2/orders":                        b.getOrders,
 		"GET /v2/orders/{id}":                   b.getOrder,
@@ -54,7 +61,12 @@ func (b *Brokerage) routeTable() http.Handler {
 		"GET /v2/stocks/snapshots":              b.getSnapshots,
 		"GET /v2/stocks/{symbol}/snapshot":      b.getSnapshot,
 		"/":                                     noSuchEndpoint,
-	} {
+	}
+	if control {
+		maps.Copy(table, b.controls())
+	}
+	mux := http.NewServeMux()
+	for pattern, e := range table {
 		mux.Handle(pattern, b.route(e))
 	}
 	return mux

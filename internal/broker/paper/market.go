@@ -67,13 +67,15 @@ type moment struct {
 	trade    time.Time // of the latest trade: the second just begun, or the last close
 	today    session   // the session that the latest trade was in
 	previous session   // the session before
+	now      time.Time
+	fault    string // the kind that strikes at a price, if one does
 }
 
 func (m *market) moment(now time.Time) moment {
 	if s := m.at(now); s.contains(now) {
 		trade := now.Truncate(time.Second)
-		return moment{trade: trade, today: s, previous: m.before(s.open)}
+		return moment{trade: trade, today: s, previous: m.before(s.open), now: now}
 	}
 	s := m.before(now)
-	return moment{trade: s.close, today: s, previous: m.before(s.open)}
+	return moment{trade: s.close, today: s, previous: m.before(s.open), now: now}
 }

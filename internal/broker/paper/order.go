@@ -49,6 +49,8 @@ type order struct {
 	filledQty     money.Shares
 	filledPrice   money.Price
 	filledValue   money.USD
+	hiddenUntil   time.Time
+	fate          Fault // without a kind: none
 }
 
 // status is Alpaca's word for the order at that time.
@@ -56,6 +58,8 @@ func (o *order) status(now time.Time) string {
 	switch {
 	case o.state != stateOpen:
 		return string(o.state)
+	case o.filledQty > 0:
+		return "partially_filled"
 	case now.Before(o.routedAt):
 		return "accepted" // it waits for the market to open
 	case now.Before(o.routedAt.Add(routingTime)):
@@ -67,7 +71,7 @@ func (o *order) status(now time.Time) string {
 
 const orderColumns = `seq, id, client_order_id, symbol, side, notional, qty, state, hold, hold_qty,
 	submitted_at, routed_at, expires_at, due_at, updated_at, ended_at, filled_at,
-	filled_qty, filled_avg_price, filled_value`
+	filled_qty, filled_avg_price, filled_value, hidden_until, fate`
 
 // scanOrder reads the order columns of a row.
 func scanOrder(row interface{ Scan(dest ...any) error }) (*order, error) {
@@ -77,13 +81,19 @@ func scanOrder(row interface{ Scan(dest ...any) error }) (*order, error) {
 		submitted, routed, updated          int64
 		expires, due, ended, filled         sql.NullInt64
 		hold, holdQty, fQty, fPrice, fValue int64
+		hidden                              int64
+		fate                                string
 	)
 	err := row.Scan(&o.seq, &o.id, &o.clientOrderID, &o.symbol, &o.side, &notional, &qty, &o.state,
 		&hold, &holdQty, &submitted, &routed, &expires, &due, &updated, &ended,
-		&filled, &fQty, &fPrice, &fValue)
+		&filled, &fQty, &fPrice, &fValue, &hidden, &fate)
+	if err == nil && fate != "" {
+		o.fate, err = ParseFault(fate)
+	}
 	if err != nil {
 		return nil, err
 	}
+	o.hiddenUntil = fromMicros(hidden)
 	o.notional, o.qty = money.USD(notional.Int64), money.Shares(qty.Int64)
 	o.hold, o.holdQty = money.USD(hold), money.Shares(holdQty)
 	o.submittedAt, o.routedAt, o.updatedAt = fromMicros(submitted), fromMicros(routed), fromMicros(updated)

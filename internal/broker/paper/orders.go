@@ -27,7 +27,8 @@ type orderFilter struct {
 // The parts of the query. Each order and kind has its own text, so that each finds
 // its index.
 const (
-	listHead  = "SELECT " + orderColumns + " FROM orders WHERE submitted_at > ?1 AND submitted_at < ?2"
+	listHead = "SELECT " + orderColumns + " FROM orders WHERE submitted_at > ?1 AND submitted_at < ?2" +
+		" AND hidden_until <= ?6"
 	listOpen  = " AND due_at IS NOT NULL"
 	listEnded = " AND due_at IS NULL"
 	listRest  = " AND (?3 = '' OR instr(?3, ',' || symbol || ',') > 0) AND (?4 = '' OR side = ?4)"
@@ -53,7 +54,7 @@ func listQuery(open, closed, descending bool) string {
 }
 
 // listOrders lists orders by their time of submission.
-func (b *Brokerage) listOrders(ctx context.Context, f orderFilter) ([]*order, error) {
+func (b *Brokerage) listOrders(ctx context.Context, f orderFilter, now time.Time) ([]*order, error) {
 	after, until := int64(math.MinInt64), int64(math.MaxInt64)
 	if !f.after.IsZero() {
 		after = f.after.UnixMicro()
@@ -62,21 +63,22 @@ func (b *Brokerage) listOrders(ctx context.Context, f orderFilter) ([]*order, er
 		until = f.until.Add(time.Microsecond - 1).UnixMicro() // rounded up: the bound is exclusive
 	}
 	query := listQuery(f.open, f.closed, f.descending)
-	return scanOrders(b.books.reader.QueryContext(ctx, query, after, until, f.symbols, f.side, f.limit))
+	return scanOrders(b.books.reader.QueryContext(ctx, query, after, until, f.symbols, f.side, f.limit, now.UnixMicro()))
 }
 
 // orderByID is the order with that id of the brokerage's.
-func (b *Brokerage) orderByID(ctx context.Context, id string) (*order, error) {
-	return b.oneOrder(ctx, "SELECT "+orderColumns+" FROM orders WHERE id = ?1", id)
+func (b *Brokerage) orderByID(ctx context.Context, id string, now time.Time) (*order, error) {
+	return b.oneOrder(ctx, "SELECT "+orderColumns+" FROM orders WHERE id = ?1 AND hidden_until <= ?2", id, now)
 }
 
 // orderByClientID is the order that was sent with that client order id.
-func (b *Brokerage) orderByClientID(ctx context.Context, id string) (*order, error) {
-	return b.oneOrder(ctx, "SELECT "+orderColumns+" FROM orders WHERE client_order_id = ?1", id)
+func (b *Brokerage) orderByClientID(ctx context.Context, id string, now time.Time) (*order, error) {
+	const query = "SELECT " + orderColumns + " FROM orders WHERE client_order_id = ?1 AND hidden_until <= ?2"
+	return b.oneOrder(ctx, query, id, now)
 }
 
-func (b *Brokerage) oneOrder(ctx context.Context, query, id string) (*order, error) {
-	o, err := scanOrder(b.books.reader.QueryRowContext(ctx, query, id))
+func (b *Brokerage) oneOrder(ctx context.Context, query, id string, now time.Time) (*order, error) {
+	o, err := scanOrder(b.books.reader.QueryRowContext(ctx, query, id, now.UnixMicro()))
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, notFound("order not found for %s", id)
 	}

@@ -8,8 +8,12 @@
 // out what has fallen due since the last one, so that a test can move the time.
 // Two processes may have the same books open.
 //
+// It can be told to misbehave, by faults (fault.go) and by a test clock (clock.go);
+// its books stay true whatever it tells.
+//
 // Read handler.go for the one path of every request, settle.go for the life of an
-// order, price.go for the model of prices and hours.go for the market's hours.
+// order, price.go for the model of prices, hours.go for the market's hours, and
+// docs/paper-brokerage.md for its manual.
 package paper
 
 import (
@@ -20,6 +24,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"stockrewards/internal/money"
@@ -65,6 +70,11 @@ type Options struct {
 	// RequestsPerMinute is the rate limit; 0 means none.
 	RequestsPerMinute int
 
+	// Control adds the endpoints under /control, by which a test sets the clock and
+	// scripts faults. FaultSeed is where the chances of faults start from.
+	Control   bool
+	FaultSeed uint64
+
 	Now    func() time.Time // nil means time.Now
 	Random io.Reader        // the source of ids; nil means crypto/rand
 	Logger *slog.Logger     // told of internal errors; nil means nobody is
@@ -74,11 +84,17 @@ type Options struct {
 type Brokerage struct {
 	books  *books
 	market *market
-	clock  clock
+	clock  *clock
+	faults *faults
 	gate   *gate
 	ids    *idSource
 	logger *slog.Logger
 	routes http.Handler
+
+	// What goes on after its request has gone: see late.
+	background sync.WaitGroup
+	closing    context.Context //nolint:containedctx // ends with the brokerage, not with a call
+	close      context.CancelFunc
 }
 
 // Open opens the books in the file, creating them when there are none. The path
@@ -90,7 +106,7 @@ func Open(ctx context.Context, path string, o Options) (*Brokerage, error) {
 	if o.Cash < 0 {
 		return nil, errors.New("paper: the cash is negative")
 	}
-	clock := clock{now: o.Now}
+	clock := &clock{real: o.Now}
 	ids := &idSource{random: o.Random}
 	first, err := firstPage(o, ids, clock.micros())
 	if err != nil {
@@ -104,11 +120,16 @@ func Open(ctx context.Context, path string, o Options) (*Brokerage, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("paper: %w", err), books.close())
 	}
+	if clock.test, err = books.readClock(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("paper: read the clock: %w", err), books.close())
+	}
 	b := &Brokerage{
 		books: books, market: market, clock: clock, ids: ids, logger: o.Logger,
-		gate: newGate(o.KeyID, o.SecretKey, o.RequestsPerMinute),
+		gate:   newGate(o.KeyID, o.SecretKey, o.RequestsPerMinute),
+		faults: &faults{seed: o.FaultSeed},
 	}
-	b.routes = b.routeTable()
+	b.routes = b.routeTable(o.Control)
+	b.closing, b.close = context.WithCancel(context.Background())
 	return b, nil
 }
 
@@ -133,6 +154,8 @@ func withDefaults(o Options) Options {
 
 // Close closes the books. Requests that are under way fail.
 func (b *Brokerage) Close() error {
+	b.close()
+	b.background.Wait()
 	if err := b.books.close(); err != nil {
 		return fmt.Errorf("paper: close the books: %w", err)
 	}
@@ -148,11 +171,3 @@ func (b *Brokerage) Price(symbol string, at time.Time) (money.Price, bool) {
 	}
 	return b.market.price(l, at), true
 }
-
-// clock is the only source of time in the brokerage.
-type clock struct {
-	now func() time.Time
-}
-
-// micros is the time now in UTC, cut to the microseconds that the books keep.
-func (c clock) micros() time.Time { return c.now().UTC().Truncate(time.Microsecond) }

@@ -35,6 +35,8 @@ CREATE TABLE orders (
   filled_qty       INTEGER NOT NULL DEFAULT 0 CHECK (filled_qty >= 0),
   filled_avg_price INTEGER NOT NULL DEFAULT 0 CHECK (filled_avg_price >= 0),
   filled_value     INTEGER NOT NULL DEFAULT 0 CHECK (filled_value >= 0), -- dollars moved
+  hidden_until     INTEGER NOT NULL DEFAULT 0,  -- neither listed nor found before
+  fate             TEXT    NOT NULL DEFAULT '', -- the fault that it runs into; see fate.go
   CHECK ((notional IS NULL) <> (qty IS NULL)),
   CHECK ((state = 'open') = (due_at IS NOT NULL)),
   CHECK ((state = 'open') = (ended_at IS NULL)),
@@ -51,4 +53,12 @@ CREATE TABLE positions (
   cost   INTEGER NOT NULL CHECK (cost >= 0)
 ) STRICT, WITHOUT ROWID;
 
-PRAGMA user_version = 1;
+-- The clock that a test has set; without a row the real time counts.
+CREATE TABLE test_clock (
+  only  INTEGER PRIMARY KEY CHECK (only = 1),
+  at    INTEGER NOT NULL, -- what it showed
+  since INTEGER NOT NULL, -- the real time then
+  pace  INTEGER NOT NULL CHECK (pace >= 0)
+) STRICT;
+
+PRAGMA user_version = 2;

@@ -14,7 +14,8 @@ import (
 // after that. An order that falls due before the close of its session is filled
 // then, at the model's price of that instant; another expires at the close. It can
 // still be rejected at its fill, when the price has moved so far that the cash or
-// the shares do not suffice, or that a number does not fit the books.
+// the shares do not suffice, or that a number does not fit the books. A fault can
+// give it another life (fate.go): a part is filled, and it falls due again.
 //
 // Nothing happens by itself: progress carries out what has fallen due, and each
 // request that looks at the books calls it first (a new order does the same in its
@@ -60,6 +61,9 @@ func (b *Brokerage) settle(ctx context.Context, tx *sql.Tx, o *order) error {
 	if !o.expiresAt.IsZero() && !o.dueAt.Before(o.expiresAt) {
 		return end(ctx, tx, o, stateExpired, o.dueAt)
 	}
+	if state, ends := o.ending(); ends {
+		return end(ctx, tx, o, state, o.dueAt)
+	}
 	l := b.market.bySymbol[o.symbol]
 	if l == nil { // it left the catalog while the order was open
 		return end(ctx, tx, o, stateRejected, o.dueAt)
@@ -82,12 +86,9 @@ var errCannotFill = errors.New("the order can't be filled")
 
 // fillBuy fills a buy: by dollars, as many billionths of a share as they pay for.
 func fillBuy(ctx context.Context, tx *sql.Tx, o *order, price money.Price) error {
-	qty := o.qty
-	if qty == 0 {
-		var err error
-		if qty, err = money.SharesFor(o.notional, price); err != nil {
-			return errCannotFill
-		}
+	qty, err := o.wanted(price)
+	if err != nil {
+		return err
 	}
 	value, err := money.Value(qty, price, money.HalfAway)
 	if err != nil || qty == 0 {
@@ -124,13 +125,12 @@ func fillSell(ctx context.Context, tx *sql.Tx, o *order, price money.Price) erro
 	if err != nil {
 		return err
 	}
-	qty := o.qty
-	if qty == 0 {
-		wanted, err := money.SharesFor(o.notional, price)
-		if err != nil {
-			return errCannotFill
-		}
-		qty = min(wanted, p.qty-heldQty+o.holdQty)
+	qty, err := o.wanted(price)
+	if err != nil {
+		return err
+	}
+	if o.notional > 0 {
+		qty = min(qty, p.qty-heldQty+o.holdQty)
 	}
 	value, err := money.Value(qty, price, money.HalfAway)
 	if err != nil || qty <= 0 || qty > p.qty {
@@ -152,7 +152,27 @@ func fillSell(ctx context.Context, tx *sql.Tx, o *order, price money.Price) erro
 	return book(ctx, tx, o, fill{qty: qty, price: price, value: value, cash: value, position: p})
 }
 
-// fill is what filling an order does to the books.
+// wanted is how many shares are to be bought or sold now: the rest of the order,
+// or a portion of that.
+func (o *order) wanted(price money.Price) (money.Shares, error) {
+	const whole = 100
+	portion := o.portion()
+	if o.qty > 0 {
+		qty, err := money.MulDiv(int64(o.qty-o.filledQty), portion, whole, money.Down)
+		return money.Shares(qty), err
+	}
+	dollars, err := money.MulDiv(int64(o.notional-o.filledValue), portion, whole, money.Down)
+	if err != nil {
+		return 0, errCannotFill
+	}
+	qty, err := money.SharesFor(money.USD(dollars), price)
+	if err != nil {
+		return 0, errCannotFill
+	}
+	return qty, nil
+}
+
+// fill is what filling an order, or a part of it, does to the books.
 type fill struct {
 	qty      money.Shares
 	price    money.Price
@@ -163,25 +183,52 @@ type fill struct {
 
 // book enters a fill: the order, the account and the position in one transaction.
 func book(ctx context.Context, tx *sql.Tx, o *order, f fill) error {
-	_, err := tx.ExecContext(ctx, `UPDATE orders SET state = 'filled', due_at = NULL,
-		ended_at = ?2, updated_at = ?2, filled_at = ?2, filled_qty = ?3, filled_avg_price = ?4,
-		filled_value = ?5 WHERE seq = ?1`,
-		o.seq, o.dueAt.UnixMicro(), int64(f.qty), int64(f.price), int64(f.value))
+	total, price, err := o.average(f)
+	if err != nil {
+		return err
+	}
+	state, next, ended := stateFilled, o.nextDue(), o.dueAt
+	freed, freedQty := o.hold, o.holdQty
+	if !next.IsZero() {
+		state, ended = stateOpen, time.Time{}
+		freed, freedQty = min(freed, f.value), min(freedQty, f.qty)
+	}
+	_, err = tx.ExecContext(ctx, `UPDATE orders SET state = ?2, due_at = ?3, ended_at = ?4, filled_at = ?4,
+		updated_at = ?5, filled_qty = ?6, filled_avg_price = ?7, filled_value = filled_value + ?8,
+		hold = hold - ?9, hold_qty = hold_qty - ?10 WHERE seq = ?1`,
+		o.seq, string(state), nullMicros(next), nullMicros(ended), o.dueAt.UnixMicro(),
+		int64(total), int64(price), int64(f.value), int64(freed), int64(freedQty))
 	if err != nil {
 		return err
 	}
 	_, err = tx.ExecContext(ctx, `UPDATE account SET cash = cash + ?1, held = held - ?2`,
-		int64(f.cash), int64(o.hold))
+		int64(f.cash), int64(freed))
 	if err != nil {
 		return err
 	}
 	return writePosition(ctx, tx, f.position)
 }
 
-// end closes an order of which nothing was filled and frees what it held.
+// average is the order's quantity after the fill and the average price of all of it.
+func (o *order) average(f fill) (money.Shares, money.Price, error) {
+	if o.filledQty == 0 {
+		return f.qty, f.price, nil
+	}
+	total, err := money.AddShares(o.filledQty, f.qty)
+	if err != nil {
+		return 0, 0, errCannotFill
+	}
+	price, err := money.MulDiv(int64(o.filledValue+f.value), averageScale, int64(total), money.HalfAway)
+	if err != nil {
+		return 0, 0, errCannotFill
+	}
+	return total, money.Price(price), nil
+}
+
+// end closes an order of which no more is filled and frees what it held.
 func end(ctx context.Context, tx *sql.Tx, o *order, s state, at time.Time) error {
-	_, err := tx.ExecContext(ctx, `UPDATE orders SET state = ?2, due_at = NULL, ended_at = ?3, updated_at = ?3
-		WHERE seq = ?1`, o.seq, string(s), at.UnixMicro())
+	_, err := tx.ExecContext(ctx, `UPDATE orders SET state = ?2, due_at = NULL, ended_at = ?3, updated_at = ?3,
+		hold = 0, hold_qty = 0 WHERE seq = ?1`, o.seq, string(s), at.UnixMicro())
 	if err != nil {
 		return err
 	}

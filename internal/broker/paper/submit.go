@@ -171,7 +171,11 @@ func (b *Brokerage) submit(ctx context.Context, t ticket, now time.Time) (*order
 		if err := b.hold(ctx, tx, o, l, now); err != nil {
 			return err
 		}
-		return insertOrder(ctx, tx, o)
+		if err := insertOrder(ctx, tx, o); err != nil || o.fate.Kind != reject {
+			return err
+		}
+		o, err = b.rejectAtOnce(ctx, tx, o, now)
+		return err
 	})
 	return o, err
 }
@@ -220,20 +224,38 @@ func (b *Brokerage) newOrder(id, symbol string, t ticket, now time.Time) *order 
 	o := &order{
 		id: id, clientOrderID: t.clientOrderID, symbol: symbol, side: t.side,
 		notional: t.notional, qty: t.qty, state: stateOpen,
-		submittedAt: now, updatedAt: now, routedAt: now,
+		submittedAt: now, updatedAt: now, routedAt: now, hiddenUntil: fromMicros(0),
 	}
 	s := b.market.at(now)
 	if now.Before(s.open) {
 		o.routedAt = s.open.UTC()
 	}
-	o.dueAt = o.routedAt.Add(fillTime(b.books.seed, id))
 	if b.market.hours != AlwaysOpen {
 		o.expiresAt = s.close.UTC()
-		if o.expiresAt.Before(o.dueAt) {
-			o.dueAt = o.expiresAt
-		}
+	}
+	o.fate, _ = b.faults.strike(groupOrder, "", func() string { return symbol }, now)
+	if f, hidden := b.faults.strike(groupHide, "", func() string { return symbol }, now); hidden {
+		o.hiddenUntil = now.Add(f.By)
+	}
+	due := o.fate.firstDue(fillTime(b.books.seed, id), !o.expiresAt.IsZero())
+	o.dueAt = o.routedAt.Add(due)
+	if !o.expiresAt.IsZero() && (due == 0 || o.expiresAt.Before(o.dueAt)) {
+		o.dueAt = o.expiresAt
 	}
 	return o
+}
+
+// rejectAtOnce ends an order that has just been accepted.
+func (b *Brokerage) rejectAtOnce(ctx context.Context, tx *sql.Tx, o *order, now time.Time) (*order, error) {
+	const byID = "SELECT " + orderColumns + " FROM orders WHERE id = ?1"
+	stored, err := scanOrder(tx.QueryRowContext(ctx, byID, o.id))
+	if err != nil {
+		return nil, err
+	}
+	if err := end(ctx, tx, stored, stateRejected, now); err != nil {
+		return nil, err
+	}
+	return scanOrder(tx.QueryRowContext(ctx, byID, o.id))
 }
 
 // fillTime is how long the market takes to fill the order, to the microsecond.
@@ -313,13 +335,18 @@ func holdShares(ctx context.Context, tx *sql.Tx, o *order, price money.Price) er
 }
 
 func insertOrder(ctx context.Context, tx *sql.Tx, o *order) error {
+	fate := ""
+	if o.fate.Kind != "" {
+		fate = o.fate.String()
+	}
 	_, err := tx.ExecContext(ctx, `INSERT INTO orders
 		(id, client_order_id, symbol, side, notional, qty, state, hold, hold_qty,
-		submitted_at, routed_at, expires_at, due_at, updated_at)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)`,
+		submitted_at, routed_at, expires_at, due_at, updated_at, hidden_until, fate)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)`,
 		o.id, o.clientOrderID, o.symbol, o.side, nullQuantity(o.notional), nullQuantity(o.qty),
 		string(o.state), int64(o.hold), int64(o.holdQty),
 		o.submittedAt.UnixMicro(), o.routedAt.UnixMicro(),
-		nullMicros(o.expiresAt), nullMicros(o.dueAt), o.updatedAt.UnixMicro())
+		nullMicros(o.expiresAt), nullMicros(o.dueAt), o.updatedAt.UnixMicro(),
+		o.hiddenUntil.UnixMicro(), fate)
 	return err
 }

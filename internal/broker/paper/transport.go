@@ -26,17 +26,24 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	rec := recorder{header: make(http.Header), status: http.StatusOK}
-	t.handler.ServeHTTP(&rec, r.Clone(r.Context())) // the handler may change its request, a transport may not
+	whole := rec.record(t.handler, r.Clone(r.Context())) // the handler may change its request, a transport may not
 	if err := r.Context().Err(); err != nil {
 		return nil, err
+	}
+	var body io.Reader = &rec.body
+	if !whole {
+		if rec.body.Len() == 0 {
+			return nil, io.EOF // as of a connection that was closed
+		}
+		body = io.MultiReader(body, broken{})
 	}
 	return &http.Response{
 		Status:     strconv.Itoa(rec.status) + " " + http.StatusText(rec.status),
 		StatusCode: rec.status,
 		Proto:      "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header:        rec.header,
-		Body:          io.NopCloser(&rec.body),
-		ContentLength: int64(rec.body.Len()),
+		Body:          io.NopCloser(body),
+		ContentLength: -1, // unknown: the answer may be cut off
 		Request:       r,
 	}, nil
 }
@@ -56,3 +63,21 @@ func (r *recorder) WriteHeader(status int) { r.status = status }
 
 // Write keeps a part of the body.
 func (r *recorder) Write(b []byte) (int, error) { return r.body.Write(b) }
+
+// record runs a handler and tells whether its answer is whole: one that breaks the
+// connection off by http.ErrAbortHandler leaves what it had written.
+func (r *recorder) record(h http.Handler, request *http.Request) (whole bool) {
+	defer func() {
+		if p := recover(); p != nil && p != http.ErrAbortHandler { //nolint:errorlint // the panic's own value
+			panic(p)
+		}
+	}()
+	h.ServeHTTP(r, request)
+	return true
+}
+
+// broken is the rest of an answer that was cut off.
+type broken struct{}
+
+// Read fails.
+func (broken) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"stockrewards/internal/broker/paper"
+	"stockrewards/internal/catalog"
+	"stockrewards/internal/money"
+)
+
+type paperCommand struct {
+	databaseFlag
+	Listen            string   `default:"127.0.0.1:8090" placeholder:"HOST:PORT" help:"Where to listen (default: 127.0.0.1:8090)."`
+	Hours             string   `enum:"always,us" default:"always" help:"When the market is open: always, or on the days and in the hours of the US market."`
+	Clock             string   `placeholder:"TIME" help:"Set the test clock at the start, such as 2026-11-27T09:00:00-05:00, or end it: real."`
+	Pace              *int64   `placeholder:"N" help:"Let the test clock gain N seconds a second; 0 stands still."`
+	Fault             []string `sep:"none" placeholder:"FAULT" help:"Misbehave, such as 'lost-answer on=submit chance=5%'; can be given several times."`
+	FaultSeed         uint64   `placeholder:"N" help:"Where the chances of faults start from."`
+	RequestsPerMinute int      `default:"200" placeholder:"N" help:"The rate limit for trading, and for prices; 0: none (default: 200, as Alpaca's)."`
+	Cash              string   `placeholder:"USD" help:"What the account has when its books are created (default: a trillion)."`
+	Seed              uint64   `placeholder:"N" help:"Where the prices start from when the books are created."`
+}
+
+// The credentials that a client of the paper brokerage must send. When they are
+// not set any will do.
+const (
+	envPaperKeyID     = "STOCKREWARDS_PAPER_KEY_ID"
+	envPaperSecretKey = "STOCKREWARDS_PAPER_SECRET_KEY" //nolint:gosec // a name, not a secret
+)
+
+// Help is the text below the flags.
+func (c *paperCommand) Help() string {
+	return "A brokerage that speaks Alpaca's protocol, with paper money, for the processes that were started with\n" +
+		"  stockrewards serve --broker alpaca --alpaca-url http://HOST:PORT --alpaca-data-url http://HOST:PORT\n\n" +
+		"Any credentials are good, unless " + envPaperKeyID + " and " + envPaperSecretKey +
+		" are set. The clock and the faults can also be set while it runs, under /control: " +
+		"docs/paper-brokerage.md is the manual."
+}
+
+// Run serves until a signal comes.
+func (c *paperCommand) Run(ctx context.Context) error {
+	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
+	o, err := c.options(log)
+	if err != nil {
+		return err
+	}
+	path, err := c.path()
+	if err != nil {
+		return err
+	}
+	if err := makeFolder(path); err != nil {
+		return err
+	}
+	b, err := paper.Open(ctx, path, o)
+	if err != nil {
+		return err
+	}
+	err = c.setClock(ctx, b)
+	if err == nil {
+		err = c.addFaults(b)
+	}
+	if err == nil {
+		err = c.serve(ctx, b, log)
+	}
+	return errors.Join(err, b.Close())
+}
+
+// options reads the flags and the environment.
+func (c *paperCommand) options(log *slog.Logger) (paper.Options, error) {
+	o, err := paperOptions(c.Hours, log)
+	if err != nil {
+		return o, err
+	}
+	o.Control, o.Seed, o.FaultSeed, o.RequestsPerMinute = true, c.Seed, c.FaultSeed, c.RequestsPerMinute
+	o.KeyID, o.SecretKey = os.Getenv(envPaperKeyID), os.Getenv(envPaperSecretKey)
+	if (o.KeyID == "") != (o.SecretKey == "") {
+		return o, fmt.Errorf("%s and %s must be set both, or neither", envPaperKeyID, envPaperSecretKey)
+	}
+	if c.RequestsPerMinute < 0 {
+		return o, errors.New("--requests-per-minute must not be negative")
+	}
+	if c.Cash != "" {
+		if o.Cash, err = money.ParseUSD(c.Cash); err != nil || o.Cash <= 0 {
+			return o, fmt.Errorf("--cash %q: must be an amount of dollars above 0", c.Cash)
+		}
+	}
+	return o, nil
+}
+
+// paperOptions are the options of every paper brokerage: the embedded catalog.
+func paperOptions(hours string, log *slog.Logger) (paper.Options, error) {
+	o := paper.Options{Now: time.Now, Random: rand.Reader, Logger: log}
+	if hours == "us" {
+		o.Hours = paper.USEquities
+	}
+	entries, err := catalog.Entries()
+	if err != nil {
+		return o, err
+	}
+	for _, e := range entries {
+		o.Catalog = append(o.Catalog, paper.Asset{
+			Symbol: e.Symbol, Name: e.Name, Exchange: e.Exchange, Price: e.Price,
+		})
+	}
+	return o, nil
+}
+
+// addFaults adds the faults that the flags tell.
+func (c *paperCommand) addFaults(b *paper.Brokerage) error {
+	for _, line := range c.Fault {
+		f, err := paper.ParseFault(line)
+		if err == nil {
+			_, err = b.AddFault(f)
+		}
+		if err != nil {
+			return fmt.Errorf("--fault: %w", err)
+		}
+	}
+	return nil
+}
+
+// setClock sets the clock as the flags tell.
+func (c *paperCommand) setClock(ctx context.Context, b *paper.Brokerage) error {
+	now, test := b.Now()
+	pace := int64(1)
+	switch {
+	case c.Clock == "real" && c.Pace == nil:
+		return b.FollowRealTime(ctx)
+	case c.Clock == "" && c.Pace == nil:
+		return nil
+	case c.Pace != nil:
+		pace = *c.Pace
+	case test != nil:
+		pace = test.Pace
+	}
+	if c.Clock != "" {
+		at, err := time.Parse(time.RFC3339Nano, c.Clock)
+		if err != nil {
+			return fmt.Errorf("--clock %q: must be a time such as 2026-11-27T09:00:00-05:00, or real", c.Clock)
+		}
+		now = at
+	}
+	return b.SetClock(ctx, now, pace)
+}
+
+// serve answers until ctx ends.
+func (c *paperCommand) serve(ctx context.Context, b *paper.Brokerage, log *slog.Logger) error {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.Listen)
+	if err != nil {
+		return err
+	}
+	const (
+		headerTimeout = 10 * time.Second
+		idleTimeout   = 2 * time.Minute
+		grace         = 5 * time.Second
+		maxHeader     = 64 << 10
+	)
+	server := http.Server{
+		Handler: b.Handler(), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+	now, test := b.Now()
+	log.InfoContext(ctx, "listening", slog.String("address", listener.Addr().String()),
+		slog.String("hours", c.Hours), slog.Time("clock", now), slog.Bool("test_clock", test != nil),
+		slog.Int("faults", len(b.Faults())), slog.String("version", version))
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	if server.Shutdown(stop) != nil {
+		return server.Close() // what is held back by a fault is cut off
+	}
+	return nil
+}
