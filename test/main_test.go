@@ -12,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -91,53 +90,21 @@ func (s *service) try(args ...string) (string, error) {
 	return stdout.String(), nil
 }
 
-var listening = regexp.MustCompile(`"msg":"listening","address":"([^"]+)"`)
-
 // start starts serve on a free port and waits until it listens.
 func (s *service) start(args ...string) {
 	s.t.Helper()
-	s.cmd = exec.Command(binary, append([]string{
+	p := launch(s.t, "serve", s.env, append([]string{
 		"serve", "--listen", "127.0.0.1:0", "--database", s.database(),
 	}, args...)...)
-	s.cmd.Env = append(os.Environ(), s.env...)
-	s.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	logFile, err := os.OpenFile(s.logPath(), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer logFile.Close()
-	before, err := logFile.Seek(0, io.SeekEnd)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.cmd.Stderr = logFile
-	if err := s.cmd.Start(); err != nil {
-		s.t.Fatal(err)
-	}
-	s.exited = make(chan error, 1)
-	go func(cmd *exec.Cmd, exited chan<- error) { exited <- cmd.Wait() }(s.cmd, s.exited)
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-		text := s.logs()
-		if m := listening.FindStringSubmatch(text[min(int(before), len(text)):]); m != nil {
-			s.url = "http://" + m[1]
-			return
-		}
-		if time.Now().After(deadline) {
-			s.t.Fatalf("serve does not listen:\n%s", text)
-		}
-	}
+	s.cmd, s.exited, s.url = p.cmd, p.exited, p.url
 }
 
-func (s *service) logPath() string { return filepath.Join(s.t.ArtifactDir(), "serve.log") }
+func (s *service) logPath() string { return logPath(s.t, "serve") }
 
 // logs is what serve has logged.
 func (s *service) logs() string {
 	s.t.Helper()
-	text, err := os.ReadFile(s.logPath())
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return string(text)
+	return readLog(s.t, "serve")
 }
 
 // kill ends the process as a power failure would.

@@ -45,7 +45,7 @@ const (
 	// saveEvery is how often the prices are stored.
 	saveEvery = 15 * time.Second
 	// clockEvery is how often the broker's clock is read.
-	clockEvery = 10 * time.Second
+	clockEvery = 5 * time.Second
 )
 
 // Market is the latest prices. It is safe for concurrent use.

@@ -1,6 +1,7 @@
 package paper
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -69,6 +70,11 @@ func forbidden(format string, args ...any) *apiError {
 
 func notFound(format string, args ...any) *apiError {
 	return &apiError{status: http.StatusNotFound, code: codeNotFound, message: fmt.Sprintf(format, args...)}
+}
+
+func isNotFound(err error) bool {
+	e, ok := errors.AsType[*apiError](err)
+	return ok && e.status == http.StatusNotFound
 }
 
 func duplicateOrder() *apiError {

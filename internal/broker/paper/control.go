@@ -15,13 +15,15 @@ const controlPath = "/control/"
 
 func isControl(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, controlPath) }
 
-// controls are the endpoints by which a test sets the clock and scripts faults.
+// controls are the endpoints by which a test sets the clock, scripts faults, and
+// reads what is true of an order.
 func (b *Brokerage) controls() map[string]endpoint {
 	return map[string]endpoint{
 		"GET /control/clock":          b.getTestClock,
 		"PUT /control/clock":          b.putTestClock,
 		"POST /control/clock/advance": b.advanceTestClock,
 		"DELETE /control/clock":       b.deleteTestClock,
+		"GET /control/orders/{id}":    b.getRecord,
 		"GET /control/faults":         b.getFaults,
 		"POST /control/faults":        b.postFaults,
 		"DELETE /control/faults":      b.deleteFaults,

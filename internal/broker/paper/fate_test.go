@@ -111,7 +111,7 @@ func TestLies(t *testing.T) {
 		"zero-price":     func(o order) bool { return *o.FilledAvgPrice == "0" },
 		"absurd-price":   func(o order) bool { return len(*o.FilledAvgPrice) >= 5 },
 	} {
-		d := newDesk(t, paper.Options{})
+		d := newDesk(t, paper.Options{Control: true})
 		afflict(t, d.b, fault)
 		d.place(t, "one", "F", "buy", `"notional":"12"`)
 		d.advance(time.Second)
@@ -120,6 +120,13 @@ func TestLies(t *testing.T) {
 		}
 		if list := get[[]order](t, d, "/v2/orders?status=all"); len(list) != 1 || !wrong(list[0]) {
 			t.Errorf("%s in the list: %+v", fault, list)
+		}
+		if o := get[order](t, d, "/control/orders/one"); wrong(o) || o.Status != "filled" {
+			t.Errorf("%s: the truth is told as %+v", fault, o)
+		}
+		r, found, err := d.b.Record(t.Context(), "one")
+		if err != nil || !found || r.Symbol != "F" || r.Status != "filled" || r.FilledPrice <= 0 || r.Fault != fault {
+			t.Errorf("%s: %+v %v %v", fault, r, found, err)
 		}
 		balanced(t, d)
 		if p := get[position](t, d, "/v2/positions/F"); p.CostBasis < "11.99" {
@@ -138,6 +145,12 @@ func TestLateVisibility(t *testing.T) {
 		return fmt.Sprint(len(get[[]order](t, d, "/v2/orders?status=all")),
 			d.do(t, "GET", "/v2/orders/"+o.ID, "").status,
 			d.do(t, "GET", "/v2/orders:by_client_order_id?client_order_id=one", "").status)
+	}
+	if _, found, err := d.b.Record(t.Context(), "one"); !found || err != nil {
+		t.Errorf("the books have it: %v %v", found, err)
+	}
+	if _, found, err := d.b.Record(t.Context(), "none"); found || err != nil {
+		t.Errorf("the books do not have it: %v %v", found, err)
 	}
 	if got := visible(); got != "1 404 404" {
 		t.Errorf("hidden: %s", got)

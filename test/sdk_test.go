@@ -1,0 +1,163 @@
+package test
+
+import (
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/alpacahq/alpaca-trade-api-go/v3/alpaca"
+	"github.com/alpacahq/alpaca-trade-api-go/v3/marketdata"
+	"github.com/shopspring/decimal"
+)
+
+// startPaper runs `stockrewards paper` on new books.
+func startPaper(t *testing.T, args ...string) *process {
+	t.Helper()
+	books := "sqlite:" + filepath.Join(t.TempDir(), "paper.db")
+	p := launch(t, "paper", nil, append([]string{"paper", "--listen", "127.0.0.1:0", "--database", books}, args...)...)
+	t.Cleanup(p.kill)
+	return p
+}
+
+// Alpaca's own Go SDK, which knows nothing of this project, can use the paper
+// brokerage.
+func TestTheOfficialSDK(t *testing.T) {
+	t.Parallel()
+	p := startPaper(t, "--hours", "us", "--clock", "2026-11-27T10:00:00-05:00")
+	c := alpaca.NewClient(alpaca.ClientOpts{BaseURL: p.url, APIKey: "any", APISecret: "any", RetryLimit: -1})
+	got := call[*alpaca.Clock](t)(c.GetClock())
+	if !got.IsOpen || got.NextClose.UTC().Hour() != 18 {
+		t.Errorf("the clock of a half day: %+v", got)
+	}
+	begin := time.Date(2026, 11, 23, 0, 0, 0, 0, time.UTC)
+	days := call[[]alpaca.CalendarDay](t)(c.GetCalendar(alpaca.GetCalendarRequest{Start: begin, End: begin.AddDate(0, 0, 7)}))
+	if len(days) != 5 || days[3].Date != "2026-11-27" || days[3].Close != "13:00" {
+		t.Errorf("the calendar of the week of Thanksgiving: %+v", days)
+	}
+	t.Run("account", func(t *testing.T) { sdkAccount(t, c) })
+	t.Run("assets", func(t *testing.T) { sdkAssets(t, c) })
+	t.Run("orders", func(t *testing.T) { sdkOrders(t, c) })
+	t.Run("errors", func(t *testing.T) { sdkErrors(t, c) })
+	t.Run("market data", func(t *testing.T) {
+		sdkMarketData(t, marketdata.NewClient(marketdata.ClientOpts{BaseURL: p.url, APIKey: "any", APISecret: "any", RetryLimit: -1}))
+	})
+}
+
+// call wants an answer without an error.
+func call[V any](t *testing.T) func(V, error) V {
+	t.Helper()
+	return func(v V, err error) V {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+func sdkAccount(t *testing.T, c *alpaca.Client) {
+	t.Helper()
+	a := call[*alpaca.Account](t)(c.GetAccount())
+	if a.ID == "" || a.Status != "ACTIVE" || !a.BuyingPower.Equal(a.Cash) || a.Cash.IsZero() || a.TradingBlocked {
+		t.Errorf("%+v", a)
+	}
+}
+
+func sdkAssets(t *testing.T, c *alpaca.Client) {
+	t.Helper()
+	list := call[[]alpaca.Asset](t)(c.GetAssets(alpaca.GetAssetsRequest{Status: "active", AssetClass: "us_equity"}))
+	if len(list) < 900 {
+		t.Errorf("%d assets", len(list))
+	}
+	one := call[*alpaca.Asset](t)(c.GetAsset("BRK.B"))
+	if one.Symbol != "BRK.B" || !one.Tradable || !one.Fractionable || one.Status != alpaca.AssetActive || one.ID == "" {
+		t.Errorf("%+v", one)
+	}
+	if again := call[*alpaca.Asset](t)(c.GetAsset(one.ID)); again.Symbol != one.Symbol {
+		t.Errorf("by id: %+v", again)
+	}
+}
+
+// buy is a request for dollars of Apple.
+func buy(clientOrderID string) alpaca.PlaceOrderRequest {
+	dollars := decimal.RequireFromString("25.50")
+	return alpaca.PlaceOrderRequest{
+		Symbol: "AAPL", Notional: &dollars, Side: alpaca.Buy, Type: alpaca.Market, TimeInForce: alpaca.Day,
+		ClientOrderID: clientOrderID,
+	}
+}
+
+func sdkOrders(t *testing.T, c *alpaca.Client) {
+	t.Helper()
+	placed := call[*alpaca.Order](t)(c.PlaceOrder(buy("sdk-1")))
+	if placed.ClientOrderID != "sdk-1" || placed.Symbol != "AAPL" || !placed.Notional.Equal(decimal.RequireFromString("25.5")) {
+		t.Errorf("placed: %+v", placed)
+	}
+	var o *alpaca.Order
+	for deadline := time.Now().Add(10 * time.Second); o == nil || o.Status != "filled"; time.Sleep(10 * time.Millisecond) {
+		if o = call[*alpaca.Order](t)(c.GetOrder(placed.ID)); time.Now().After(deadline) {
+			t.Fatalf("not filled: %+v", o)
+		}
+	}
+	if o.FilledAt == nil || !o.FilledQty.IsPositive() || !o.FilledAvgPrice.IsPositive() {
+		t.Errorf("filled: %+v", o)
+	}
+	if same := call[*alpaca.Order](t)(c.GetOrderByClientOrderID("sdk-1")); same.ID != o.ID {
+		t.Errorf("by client order id: %+v", same)
+	}
+	list := call[[]alpaca.Order](t)(c.GetOrders(alpaca.GetOrdersRequest{Status: "all", Limit: 10, Symbols: []string{"AAPL"}}))
+	if len(list) != 1 || list[0].ID != o.ID {
+		t.Errorf("list: %+v", list)
+	}
+	held := call[*alpaca.Position](t)(c.GetPosition("AAPL"))
+	positions := call[[]alpaca.Position](t)(c.GetPositions())
+	if len(positions) != 1 || !positions[0].Qty.Equal(o.FilledQty) || !held.Qty.Equal(o.FilledQty) {
+		t.Errorf("positions %+v, one of them %+v, want %s", positions, held, o.FilledQty)
+	}
+}
+
+func sdkErrors(t *testing.T, c *alpaca.Client) {
+	t.Helper()
+	unknown, small := buy("sdk-2"), buy("sdk-3")
+	unknown.Symbol = "NOSUCH"
+	cents := decimal.RequireFromString("0.99")
+	small.Notional = &cents
+	for name, failing := range map[string]struct {
+		request alpaca.PlaceOrderRequest
+		status  int
+		message string
+	}{
+		"the same client order id": {buy("sdk-1"), 422, "client_order_id must be unique"},
+		"an unknown asset":         {unknown, 422, `asset "NOSUCH" not found`},
+		"less than a dollar":       {small, 422, "notional amount must be >= 1.00"},
+	} {
+		_, err := c.PlaceOrder(failing.request)
+		if e, ok := errors.AsType[*alpaca.APIError](err); !ok || e.StatusCode != failing.status || e.Message != failing.message {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := c.GetOrder("3e5a5c5e-0000-4000-8000-000000000000"); err == nil {
+		t.Error("an order that there is not was found")
+	}
+	ended := call[*alpaca.Order](t)(c.GetOrderByClientOrderID("sdk-1"))
+	if e, ok := errors.AsType[*alpaca.APIError](c.CancelOrder(ended.ID)); !ok || e.StatusCode != 422 {
+		t.Errorf("a filled order was canceled: %v", e)
+	}
+}
+
+func sdkMarketData(t *testing.T, c *marketdata.Client) {
+	t.Helper()
+	trades := call[map[string]marketdata.Trade](t)(c.GetLatestTrades([]string{"AAPL", "BRK.B"}, marketdata.GetLatestTradeRequest{}))
+	if len(trades) != 2 || trades["BRK.B"].Price <= 0 || trades["BRK.B"].Timestamp.IsZero() {
+		t.Errorf("latest trades: %+v", trades)
+	}
+	if one := call[*marketdata.Trade](t)(c.GetLatestTrade("AAPL", marketdata.GetLatestTradeRequest{})); one.Price <= 0 {
+		t.Errorf("latest trade: %+v", one)
+	}
+	snapshots := call[map[string]*marketdata.Snapshot](t)(c.GetSnapshots([]string{"AAPL", "BRK.B"}, marketdata.GetSnapshotRequest{}))
+	s := snapshots["AAPL"]
+	if len(snapshots) != 2 || s.LatestTrade.Price <= 0 || s.PrevDailyBar.Close <= 0 || s.DailyBar.High < s.DailyBar.Low {
+		t.Errorf("snapshots: %+v", snapshots)
+	}
+}
