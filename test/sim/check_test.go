@@ -1,0 +1,177 @@
+package sim
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"stockrewards/internal/audit"
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+)
+
+// verify checks at the end that every promise was kept: to the clients, within our
+// books, and between our books and the brokerage's.
+func (w *world) verify() {
+	w.t.Helper()
+	w.verifyClients()
+	w.verifyPositions()
+	w.verifyOrders()
+	w.audit()
+	if w.t.Failed() {
+		w.tell()
+	}
+}
+
+// verifyClients checks what each client was told: every reward is there, once, as
+// it was given, and final.
+func (w *world) verifyClients() {
+	w.t.Helper()
+	spent := map[string]money.USD{} // by user and symbol
+	count := make([]int, apps)
+	for _, g := range w.given {
+		r := w.look(g)
+		if r.ID != g.id || r.UserID != g.user || r.AssetSymbol != g.symbol || r.AmountUSD.String() != g.amount.String() {
+			w.t.Errorf("given %+v, kept %+v", g, r)
+		}
+		switch {
+		case r.Status == "executed":
+			spent[g.user+" "+g.symbol] += g.amount
+		case r.Status != "failed" || r.FailureReason == nil:
+			w.t.Errorf("%s of %s is %s in the end", g.key, g.symbol, r.Status)
+		case g.symbol == "HALT" != strings.HasPrefix(*r.FailureReason, "asset_not_tradable:"):
+			if !strings.HasPrefix(*r.FailureReason, "order_rejected:") {
+				w.t.Errorf("%s of %s failed: %s", g.key, g.symbol, *r.FailureReason)
+			}
+		}
+		count[g.app]++
+	}
+	for app := range apps {
+		w.verifyList(app, count[app])
+		for _, user := range w.users[app] {
+			w.verifyHoldings(app, user, spent)
+		}
+	}
+}
+
+// verifyList checks that the API lists as many rewards as were given.
+func (w *world) verifyList(app, want int) {
+	w.t.Helper()
+	n := 0
+	for next := "/v1/rewards?limit=100"; next != ""; {
+		answer := w.serve(app, "GET", next, "")
+		var page struct{ Rewards []reward }
+		w.check(json.Unmarshal(answer.Body.Bytes(), &page))
+		n += len(page.Rewards)
+		next, _, _ = strings.Cut(strings.TrimPrefix(answer.Header().Get("Link"), "<"), ">")
+	}
+	if n != want {
+		w.t.Errorf("app %d has %d rewards, %d were given", app, n, want)
+	}
+}
+
+// verifyHoldings checks that a holding's cost is what was given and executed.
+func (w *world) verifyHoldings(app int, user string, spent map[string]money.USD) {
+	w.t.Helper()
+	id, err := rewards.ParseID[rewards.User](user)
+	w.check(err)
+	holdings, err := w.store.Holdings(w.t.Context(), w.apps[app].ID, id)
+	w.check(err)
+	for _, h := range holdings {
+		if cost := spent[user+" "+h.Symbol]; cost != h.CostBasis || h.Quantity <= 0 {
+			w.t.Errorf("%s holds %s of %s for %s, executed were %s", user, h.Quantity, h.Symbol, h.CostBasis, cost)
+		}
+		delete(spent, user+" "+h.Symbol)
+	}
+	for _, symbol := range symbols() {
+		if cost := spent[user+" "+symbol]; cost != 0 {
+			w.t.Errorf("%s holds no %s, executed were %s", user, symbol, cost)
+		}
+	}
+}
+
+// booked is how many shares our books have, of users and of the house.
+func (w *world) booked() map[string]money.Shares {
+	w.t.Helper()
+	sum := map[string]money.Shares{}
+	for app := range apps {
+		for _, user := range w.users[app] {
+			id, err := rewards.ParseID[rewards.User](user)
+			w.check(err)
+			holdings, err := w.store.Holdings(w.t.Context(), w.apps[app].ID, id)
+			w.check(err)
+			for _, h := range holdings {
+				sum[h.Symbol] += h.Quantity
+			}
+		}
+	}
+	for _, o := range w.orders() {
+		sum[o.Symbol] += o.HouseShares
+	}
+	return sum
+}
+
+// orders are all orders of our books.
+func (w *world) orders() []rewards.Order {
+	w.t.Helper()
+	const most = 1_000_000
+	list, err := w.store.Orders(w.t.Context(), 0, rewards.Page[rewards.Order]{Limit: most})
+	w.check(err)
+	return list
+}
+
+// verifyPositions compares our books with the brokerage's, in shares of each stock.
+func (w *world) verifyPositions() {
+	w.t.Helper()
+	positions, err := w.operator.Positions(w.t.Context())
+	w.check(err)
+	ours := w.booked()
+	for _, p := range positions {
+		if ours[p.Symbol] != p.Qty {
+			w.t.Errorf("the brokerage holds %s of %s, we booked %s", p.Qty, p.Symbol, ours[p.Symbol])
+		}
+		delete(ours, p.Symbol)
+	}
+	for symbol, qty := range ours {
+		if qty != 0 {
+			w.t.Errorf("the brokerage holds no %s, we booked %s", symbol, qty)
+		}
+	}
+}
+
+// verifyOrders checks that all orders ended, and compares each with the
+// brokerage's books.
+func (w *world) verifyOrders() {
+	w.t.Helper()
+	excused := map[string]bool{}
+	conflicts, err := w.store.Conflicts(w.t.Context())
+	w.check(err)
+	for _, c := range conflicts {
+		excused[c.ClientOrderID] = !c.AcknowledgedAt.IsZero()
+	}
+	for _, o := range w.orders() {
+		r, found := w.record(o.ClientOrderID)
+		switch {
+		case !o.State.Final():
+			w.t.Errorf("order %s of %s is %s in the end: %s", o.ClientOrderID, o.Symbol, o.State, o.Reason)
+		case o.FilledQty != r.FilledQty && !excused[o.ClientOrderID]:
+			w.t.Errorf("order %s: we booked %s, the brokerage %s (found %v)", o.ClientOrderID, o.FilledQty, r.FilledQty, found)
+		}
+	}
+}
+
+// audit runs the audit on a copy of the books.
+func (w *world) audit() {
+	w.t.Helper()
+	file := filepath.Join(w.t.TempDir(), "copy.db")
+	w.check(w.store.Backup(w.t.Context(), file))
+	books, err := audit.OpenSQLite(w.t.Context(), file)
+	w.check(err)
+	report, err := audit.Run(w.t.Context(), books)
+	w.check(err)
+	if _, violations := report.Violated(); violations != 0 {
+		w.t.Errorf("the audit finds %d violations:\n%s", violations, fmt.Sprintf("%+v", report))
+	}
+	w.check(books.Close())
+}

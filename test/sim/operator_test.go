@@ -1,0 +1,114 @@
+package sim
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"stockrewards/internal/broker/paper"
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+)
+
+// attend is what an operator does on a round: decides what the service could not,
+// from the brokerage's own records.
+func (w *world) attend() {
+	w.t.Helper()
+	ctx := w.t.Context()
+	live, err := w.store.LiveOrders(ctx)
+	w.check(err)
+	for _, o := range live {
+		if o.State == rewards.OrderQuarantined {
+			w.resolve(o)
+		}
+	}
+	conflicts, err := w.store.Conflicts(ctx)
+	w.check(err)
+	for _, c := range conflicts {
+		if c.AcknowledgedAt.IsZero() {
+			w.settleConflict(c)
+		}
+	}
+	assets, err := w.store.Assets(ctx)
+	w.check(err)
+	for _, a := range assets {
+		if a.Doubt.Exists() {
+			w.note("operator: %s is looked at", a.Symbol)
+			_, err := w.store.ConfirmAsset(ctx, a.Symbol)
+			w.check(err)
+		}
+	}
+}
+
+// record is the truth about an order.
+func (w *world) record(clientOrderID string) (paper.Record, bool) {
+	w.t.Helper()
+	r, found, err := w.brokerage.Record(w.t.Context(), clientOrderID)
+	w.check(err)
+	return r, found
+}
+
+func ended(r paper.Record) bool {
+	switch r.Status {
+	case "filled", "canceled", "expired", "rejected":
+		return true
+	}
+	return false
+}
+
+// resolve decides about a quarantined order, once it has ended at the brokerage.
+func (w *world) resolve(o rewards.Order) {
+	w.t.Helper()
+	r, found := w.record(o.ClientOrderID)
+	if found && !ended(r) {
+		return
+	}
+	w.decisions++
+	w.note("operator: order %s of %s is resolved with %s shares (%s)", o.ClientOrderID, o.Symbol, r.FilledQty, o.Reason)
+	w.check(w.store.ResolveOrder(w.t.Context(), o.ID, rewards.Resolution{
+		FilledQty: r.FilledQty, Price: r.FilledPrice, Reason: "the broker's statement",
+	}))
+}
+
+// settleConflict sells what the broker bought although we had booked the order's
+// end without it, and acknowledges.
+func (w *world) settleConflict(c rewards.BrokerConflict) {
+	w.t.Helper()
+	ours, err := w.store.OrdersByClientID(w.t.Context(), []string{c.ClientOrderID})
+	w.check(err)
+	o, known := ours[c.ClientOrderID]
+	r, found := w.record(c.ClientOrderID)
+	if !known || !found {
+		w.t.Fatalf("a conflict about %+v: known %v, found %v", c, known, found)
+	}
+	if !ended(r) {
+		return
+	}
+	if excess := r.FilledQty - o.FilledQty; excess > 0 && !w.sell(o.Symbol, excess) {
+		return
+	}
+	w.decisions++
+	w.note("operator: conflict of %s is acknowledged: %s", c.ClientOrderID, c.Detail)
+	w.check(w.store.AcknowledgeConflict(w.t.Context(), c.ClientOrderID, "sold what was bought too much"))
+}
+
+// sell sells shares at the brokerage and tells whether they are sold.
+func (w *world) sell(symbol string, qty money.Shares) bool {
+	w.t.Helper()
+	w.sales++
+	id := fmt.Sprint("operator-", w.sales)
+	body := fmt.Sprintf(`{"client_order_id":%q,"symbol":%q,"side":"sell","qty":%q,"type":"market","time_in_force":"day"}`,
+		id, symbol, qty)
+	request, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, "http://broker.test/v2/orders", strings.NewReader(body))
+	w.check(err)
+	response, err := w.brokerage.Transport().RoundTrip(request)
+	if err != nil || response.StatusCode != http.StatusOK {
+		return false
+	}
+	w.check(response.Body.Close())
+	time.Sleep(time.Second)
+	r, found := w.record(id)
+	w.note("operator: %s shares of %s are sold: %s", qty, symbol, r.Status)
+	return found && r.Status == "filled"
+}

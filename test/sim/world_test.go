@@ -1,0 +1,298 @@
+// Package sim runs the whole service in one process and in fake time: the API's
+// handler, the intake, the worker, the store, the market and the paper brokerage,
+// over a store and a broker that fail. The brokerage's books are the witness.
+package sim
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"stockrewards/internal/api"
+	"stockrewards/internal/broker/alpaca"
+	"stockrewards/internal/broker/paper"
+	"stockrewards/internal/fulfillment"
+	"stockrewards/internal/intake"
+	"stockrewards/internal/market"
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
+	"stockrewards/internal/store/sqlite"
+)
+
+// world is a service with its brokerage, its operator and its clients. It lives in
+// a bubble of fake time.
+type world struct {
+	t         *testing.T
+	random    *rand.Rand
+	source    io.Reader // of ids
+	engine    *faultyEngine
+	brokerage *paper.Brokerage
+	operator  *alpaca.Client // the operator's own view of the account
+	log       *slog.Logger
+
+	// One process of the service; boot makes it anew.
+	boots   int
+	store   *store.Store
+	worker  *fulfillment.Worker
+	market  *market.Market
+	handler http.Handler
+	stop    func()
+
+	keys      []string // an API key for each app
+	users     [][]string
+	apps      []rewards.App
+	given     []*given
+	priced    time.Time // when prices were asked for last
+	nextKey   int
+	sales     int
+	hits      int      // faults of the broker, as counted at the operator's rounds
+	decisions int      // of the operator
+	story     []string // what happened to the world, for a test that fails
+}
+
+// given is a reward as its client knows it.
+type given struct {
+	app          int
+	user, key    string
+	amount       money.USD
+	symbol       string
+	id           string
+	acknowledged bool
+}
+
+const (
+	apps        = 3
+	usersPerApp = 6
+)
+
+// symbols are the stocks that are given. The last one is not tradable.
+func symbols() []string { return []string{"AAPL", "BRK.B", "KO", "NVDA", "PENNY", "HALT"} }
+
+func catalog() []paper.Asset {
+	dollars := func(n money.Price) money.Price { return n * 1_000_000_000 }
+	return []paper.Asset{
+		{Symbol: "AAPL", Name: "Apple", Exchange: "NASDAQ", Price: dollars(200)},
+		{Symbol: "BRK.B", Name: "Berkshire", Exchange: "NYSE", Price: dollars(480)},
+		{Symbol: "KO", Name: "Coca-Cola", Exchange: "NYSE", Price: dollars(70)},
+		{Symbol: "NVDA", Name: "NVIDIA", Exchange: "NASDAQ", Price: dollars(180)},
+		{Symbol: "PENNY", Name: "Penny", Exchange: "NASDAQ", Price: dollars(1) / 50},
+		{Symbol: "HALT", Name: "Halted", Exchange: "NYSE", Price: dollars(10), NotTradable: true},
+	}
+}
+
+// newWorld makes a world whose every choice follows from the seed.
+func newWorld(t *testing.T, seed uint64, hours paper.Hours) *world {
+	t.Helper()
+	w := &world{
+		t: t, random: rand.New(rand.NewPCG(seed, seed)), source: rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8)}),
+		log: slog.New(slog.DiscardHandler), stop: func() {},
+	}
+	engine, err := sqlite.Open(t.Context(), sqlite.Memory, sqlite.Options{})
+	w.check(err)
+	w.engine = &faultyEngine{Engine: engine}
+	w.brokerage, err = paper.Open(t.Context(), ":memory:", paper.Options{
+		Hours: hours, Catalog: catalog(), Now: time.Now, Random: w.source, FaultSeed: seed,
+	})
+	w.check(err)
+	t.Cleanup(func() {
+		w.stop()
+		w.check(errors.Join(engine.Close(), w.brokerage.Close()))
+	})
+	w.operator = client(w.brokerage)
+	w.boot()
+	w.populate()
+	return w
+}
+
+func client(b *paper.Brokerage) *alpaca.Client {
+	return alpaca.New(alpaca.Options{
+		TradingURL: "http://broker.test", DataURL: "http://broker.test", KeyID: "k", SecretKey: "s",
+		Transport: b.Transport(), RequestsPerMinute: 60_000,
+	})
+}
+
+func (w *world) check(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.tell()
+		w.t.Fatal(err)
+	}
+}
+
+// note adds to the story.
+func (w *world) note(format string, args ...any) {
+	w.story = append(w.story, time.Now().UTC().Format("Mon 01-02 15:04:05 ")+fmt.Sprintf(format, args...))
+}
+
+// tell prints the end of the story.
+func (w *world) tell() {
+	w.t.Helper()
+	const most = 60
+	w.t.Logf("the story so far:\n%s", strings.Join(w.story[max(0, len(w.story)-most):], "\n"))
+}
+
+// boot starts the process anew on the same books, as after a kill -9: what was in
+// its memory is gone.
+func (w *world) boot() {
+	w.t.Helper()
+	w.stop()
+	w.boots++
+	var err error
+	w.store, err = store.New(w.t.Context(), w.engine, time.Now, w.source)
+	w.check(err)
+	broker := client(w.brokerage)
+	w.market = market.New(broker, w.store, time.Now, w.log)
+	w.check(w.market.Load(w.t.Context()))
+	in, err := w.store.Installation(w.t.Context())
+	w.check(err)
+	w.worker = fulfillment.New(w.store, broker, w.market, fulfillment.Config{
+		Holder: fmt.Sprint("boot-", w.boots), Exclusive: true, Prefix: "sr-" + in.ID + "-",
+		Window: time.Second, SmallPoolWait: 10 * time.Minute, PollEvery: time.Second,
+		MaxNotional: rewards.LeastMaxNotional, DailyLimit: 1 << 60, HouseDailyLimit: 1 << 60, LeaseTTL: 30 * time.Second,
+	}, time.Now, w.log)
+	intake := intake.New(w.store, w.worker.Nudge)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); intake.Run(ctx) }()
+	w.stop = func() { cancel(); <-done }
+	w.handler = api.NewServer(api.Options{
+		Service: rewards.NewService(w.store, intake, w.market, time.Now), CursorKey: in.CursorKey, Log: w.log,
+	}).Handler
+}
+
+// populate makes the catalog, the apps and their users.
+func (w *world) populate() {
+	w.t.Helper()
+	var assets []rewards.Asset
+	for _, a := range catalog() {
+		assets = append(assets, rewards.Asset{Symbol: a.Symbol, Name: a.Name})
+	}
+	w.check(w.store.SeedAssets(w.t.Context(), assets))
+	for i := range apps {
+		secret, err := rewards.NewKeySecret(rewards.TestKeyPrefix, w.source)
+		w.check(err)
+		app, _, err := w.store.CreateApp(w.t.Context(), fmt.Sprint("app-", i), rewards.Key{Hash: rewards.HashKey(secret)})
+		w.check(err)
+		w.apps, w.keys, w.users = append(w.apps, app), append(w.keys, secret), append(w.users, nil)
+		for u := range usersPerApp {
+			var got struct{ User struct{ ID string } }
+			w.ask(i, http.MethodPost, "/v1/users", fmt.Sprintf(`{"externalId":"user-%d"}`, u), 201, &got)
+			w.users[i] = append(w.users[i], got.User.ID)
+		}
+	}
+}
+
+// request asks the API as an app.
+func (w *world) request(app int, method, path, body string) (status int, text []byte) {
+	answer := w.serve(app, method, path, body)
+	return answer.Code, answer.Body.Bytes()
+}
+
+func (w *world) serve(app int, method, path, body string) *httptest.ResponseRecorder {
+	r := httptest.NewRequestWithContext(w.t.Context(), method, path, strings.NewReader(body))
+	r.Header.Set("X-Api-Key", w.keys[app])
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	answer := httptest.NewRecorder()
+	w.handler.ServeHTTP(answer, r)
+	return answer
+}
+
+// ask wants a status and reads the answer.
+func (w *world) ask(app int, method, path, body string, status int, into any) {
+	w.t.Helper()
+	got, text := w.request(app, method, path, body)
+	if got != status {
+		w.tell()
+		w.t.Fatalf("%s %s: %d %s, want %d", method, path, got, text, status)
+	}
+	w.check(json.Unmarshal(text, into))
+}
+
+// give records a reward.
+func (w *world) give(app int, user, symbol string, amount money.USD) *given {
+	w.t.Helper()
+	w.nextKey++
+	g := &given{app: app, user: user, key: fmt.Sprintf("key-%06d", w.nextKey), amount: amount, symbol: symbol}
+	w.given = append(w.given, g)
+	w.send(g)
+	return g
+}
+
+// send sends a reward, for the first time or again, and checks the answer.
+func (w *world) send(g *given) {
+	w.t.Helper()
+	body := fmt.Sprintf(`{"userId":%q,"idempotencyKey":%q,"amountUsd":%s,"assetSymbol":%q}`, g.user, g.key, g.amount, g.symbol)
+	status, text := w.request(g.app, http.MethodPost, "/v1/rewards", body)
+	if status == http.StatusServiceUnavailable {
+		w.note("%s: 503", g.key)
+		return // it may be recorded: the client sends it again
+	}
+	var got struct {
+		Reward           struct{ ID string }
+		IdempotentReplay bool
+	}
+	if err := json.Unmarshal(text, &got); err != nil || status != 201 && status != 200 {
+		w.tell()
+		w.t.Fatalf("give: %d %s", status, text)
+	}
+	if g.acknowledged && (status != 200 || got.Reward.ID != g.id || !got.IdempotentReplay) {
+		w.t.Errorf("the reward %s of the key %s was acknowledged as %s before", got.Reward.ID, g.key, g.id)
+	}
+	g.id, g.acknowledged = got.Reward.ID, true
+}
+
+// reward is a reward as the API tells it.
+type reward struct {
+	ID, Status, AssetSymbol, UserID string
+	AmountUSD                       json.Number `json:"amountUsd"`
+	FailureReason                   *string
+}
+
+// look reads a reward again.
+func (w *world) look(g *given) reward {
+	w.t.Helper()
+	var got struct{ Reward reward }
+	w.ask(g.app, http.MethodGet, "/v1/rewards/"+g.id, "", 200, &got)
+	return got.Reward
+}
+
+// pricesEvery is how often prices are asked for; a price holds for a minute.
+const pricesEvery = 15 * time.Second
+
+// tick lets everything that is due be done, then lets time pass. A process whose
+// database failed starts anew.
+func (w *world) tick(pass time.Duration) {
+	w.t.Helper()
+	ctx := w.t.Context()
+	if time.Since(w.priced) >= pricesEvery {
+		w.priced = time.Now()
+		_, _ = w.market.Clock(ctx) // what fails is tried again
+		_ = w.market.Refresh(ctx)
+	}
+	w.worker.Step(ctx)
+	if w.engine.died() {
+		w.note("the process dies of its database")
+		w.boot()
+	}
+	time.Sleep(pass)
+}
+
+// pass lets time pass in steps.
+func (w *world) pass(d, step time.Duration) {
+	w.t.Helper()
+	for end := time.Now().Add(d); time.Now().Before(end); {
+		w.tick(min(step, time.Until(end)))
+	}
+}
