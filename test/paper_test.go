@@ -1,0 +1,211 @@
+package test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// control speaks with the control endpoints of a paper brokerage.
+func (p *process) control(t *testing.T, method, path, body string, into any) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, p.url+"/control/"+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != http.StatusOK {
+		t.Fatalf("%s %s: %d %s %v", method, path, response.StatusCode, text, err)
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// buyAt are the flags that make serve use the paper brokerage as its broker.
+func (p *process) buyAt() []string {
+	return []string{
+		"--broker", "alpaca", "--alpaca-url", p.url, "--alpaca-data-url", p.url, "--alpaca-requests-per-minute", "60000",
+		"--small-pool-wait", "0s", "--pooling-window", "50ms",
+	}
+}
+
+// Two services, with books of their own, buy at one paper brokerage; each sees its
+// own orders, and what both hold is what the account has.
+func TestOnePaperBrokerageServesSeveral(t *testing.T) {
+	t.Parallel()
+	p := startPaper(t, "--requests-per-minute", "0")
+	held := ""
+	for i := range 2 {
+		s := newCustomer(t)
+		s.start(p.buyAt()...)
+		user := s.newUser("one")
+		s.await(s.give(user, "first-key", "12.5", "AAPL").ID, "executed", 20*time.Second)
+		var portfolio struct {
+			Holdings []struct{ Quantity json.Number }
+		}
+		s.must(200, "GET", "/v1/users/"+user+"/portfolio", "").decode(t, &portfolio)
+		held += portfolio.Holdings[0].Quantity.String() + " "
+		if out := s.command("fulfillment", "status"); strings.Contains(out, "broker_conflict") {
+			t.Errorf("service %d sees another one's orders:\n%s", i, out)
+		}
+		if err := s.stop(); err != nil {
+			t.Error(err)
+		}
+	}
+	var positions []struct{ Qty string }
+	readJSON(t, p.url+"/v2/positions", &positions)
+	var sum, one, two float64
+	if _, err := fmt.Sscan(held, &one, &two); err != nil || len(positions) != 1 {
+		t.Fatalf("held %q, positions %+v", held, positions)
+	}
+	if _, err := fmt.Sscan(positions[0].Qty, &sum); err != nil || sum-one-two > 1e-6 || one+two-sum > 1e-6 {
+		t.Errorf("the account has %s, the users %s", positions[0].Qty, held)
+	}
+}
+
+func readJSON(t *testing.T, url string, into any) {
+	t.Helper()
+	response, err := client.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if err := json.NewDecoder(response.Body).Decode(into); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A weekend and a half day pass in seconds: what is given on Saturday is bought on
+// Monday, what is given after the early close on the next trading day.
+func TestAWeekPassesInSeconds(t *testing.T) {
+	t.Parallel()
+	p := startPaper(t, "--hours", "us", "--clock", "2026-11-21T12:00:00-05:00", "--requests-per-minute", "0")
+	s := newCustomer(t)
+	s.start(p.buyAt()...)
+	user := s.newUser("one")
+	saturday := s.give(user, "saturday", "5.25", "AAPL")
+	if got := s.await(saturday.ID, "recorded", time.Second); got.Status != "recorded" {
+		t.Errorf("bought on a Saturday: %+v", got)
+	}
+	var clock struct {
+		Now    time.Time
+		IsOpen bool
+	}
+	p.control(t, "POST", "clock/advance", `{"to":"open"}`, &clock)
+	if clock.Now.Format(time.RFC3339) != "2026-11-23T14:30:00Z" || !clock.IsOpen {
+		t.Errorf("the next open: %+v", clock)
+	}
+	s.await(saturday.ID, "executed", 20*time.Second)
+	p.control(t, "PUT", "clock", `{"now":"2026-11-27T13:00:00-05:00"}`, &clock) // the half day's close
+	if clock.IsOpen {
+		t.Error("open after the early close")
+	}
+	time.Sleep(6 * time.Second) // until the service has read the hours again
+	late := s.give(user, "after-the-close", "7", "AAPL")
+	p.control(t, "POST", "clock/advance", `{"by":"24h"}`, &clock)
+	if got := s.await(late.ID, "recorded", time.Second); got.Status != "recorded" {
+		t.Errorf("bought on a weekend: %+v", got)
+	}
+	p.control(t, "POST", "clock/advance", `{"to":"open"}`, &clock)
+	s.await(late.ID, "executed", 20*time.Second)
+	s.command("audit")
+}
+
+// The paper brokerage survives kill -9 with its books, its clock and the fates of
+// its orders, and the service goes on when it is back.
+func TestThePaperBrokerageIsKilled(t *testing.T) {
+	t.Parallel()
+	books := "sqlite:" + filepath.Join(t.TempDir(), "paper.db")
+	args := []string{"paper", "--database", books, "--requests-per-minute", "0", "--listen"}
+	p := launch(t, "paper", nil, append(args, "127.0.0.1:0")...)
+	s := newCustomer(t)
+	s.start(p.buyAt()...)
+	user := s.newUser("one")
+	var faults []struct{ Fault string }
+	p.control(t, "POST", "faults", "partial-then-filled by=3s times=1\nlost-answer on=submit times=1", &faults)
+	if len(faults) != 2 {
+		t.Errorf("faults: %+v", faults)
+	}
+	first := s.give(user, "first-key", "5", "AAPL")
+	s.await(first.ID, "executing", 20*time.Second)
+	p.kill()
+	second := s.give(user, "second-key", "6", "KO")
+	again := launch(t, "paper", nil, append(args, strings.TrimPrefix(p.url, "http://"))...)
+	t.Cleanup(again.kill)
+	for _, given := range []award{first, second} {
+		s.await(given.ID, "executed", 40*time.Second)
+	}
+	var orders []struct {
+		Symbol, Status string
+	}
+	readJSON(t, again.url+"/v2/orders?status=all", &orders)
+	if len(orders) != 2 {
+		t.Errorf("orders: %+v", orders)
+	}
+	s.command("audit")
+}
+
+func TestThePaperCommandRefuses(t *testing.T) {
+	t.Parallel()
+	good := "--database=sqlite:" + filepath.Join(t.TempDir(), "paper.db")
+	for _, c := range []struct {
+		args, env []string
+		want      string
+	}{
+		{args: []string{}, want: "--database"},
+		{args: []string{"--database=paper.db"}, want: "must be sqlite:PATH"},
+		{args: []string{good, "--fault=lost"}, want: `--fault: fault "lost": must be one of absurd-price`},
+		{args: []string{good, "--clock=tomorrow"}, want: `--clock "tomorrow": must be a time`},
+		{args: []string{good, "--pace=-1"}, want: "pace -1: must be from 0 to 1000000"},
+		{args: []string{good, "--cash=-5"}, want: `--cash "-5": must be an amount`},
+		{args: []string{good, "--requests-per-minute=-1"}, want: "must not be negative"},
+		{args: []string{good, "--hours=uk"}, want: "--hours"},
+		{args: []string{good, "--listen=nowhere"}, want: "nowhere"},
+		{args: []string{good}, env: []string{"STOCKREWARDS_PAPER_KEY_ID=key"}, want: "must be set both"},
+	} {
+		cmd := exec.Command(binary, append([]string{"paper"}, c.args...)...)
+		cmd.Env = append(cmd.Environ(), c.env...)
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		if err := cmd.Run(); err == nil || !strings.Contains(stderr.String(), c.want) {
+			t.Errorf("%v: %v %s, want %q", c.args, err, stderr.String(), c.want)
+		}
+	}
+}
+
+func TestThePaperBrokerageAsksForCredentials(t *testing.T) {
+	t.Parallel()
+	books := "sqlite:" + filepath.Join(t.TempDir(), "paper.db")
+	env := []string{"STOCKREWARDS_PAPER_KEY_ID=key", "STOCKREWARDS_PAPER_SECRET_KEY=canary-secret-of-the-broker"}
+	p := launch(t, "paper", env, "paper", "--listen", "127.0.0.1:0", "--database", books)
+	t.Cleanup(p.kill)
+	for _, path := range []string{"/v2/account", "/control/faults"} {
+		response, err := client.Get(p.url + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		if response.StatusCode != http.StatusUnauthorized {
+			t.Errorf("%s without credentials: %d", path, response.StatusCode)
+		}
+	}
+	s := newCustomer(t) // has the same credentials
+	s.start(p.buyAt()...)
+	s.await(s.give(s.newUser("one"), "first-key", "5", "AAPL").ID, "executed", 20*time.Second)
+	if strings.Contains(readLog(t, "paper"), "canary-secret") {
+		t.Error("the log has the secret")
+	}
+}
