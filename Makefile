@@ -4,14 +4,15 @@ SHELL := /bin/bash
 GO    ?= go
 TOOLS := bin/golangci-lint
 
-.PHONY: build test lint lint-api kills clean
+.PHONY: build test lint lint-api month kills clean
 
 build: ## the binary, in bin/
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/stockrewards ./cmd/stockrewards
 
 test: ## every test, with the race detector
 	tools/install.sh gcc curl mount strace
-	$(GO) test -race ./...
+	$(GO) test -race $$($(GO) list ./... | grep -v /test/sim)
+	$(GO) test ./test/sim # one goroutine, and much to do: without the race detector
 
 lint: $(TOOLS) ## the linters and the formatters
 	$(GO) mod tidy -diff
@@ -20,6 +21,10 @@ lint: $(TOOLS) ## the linters and the formatters
 
 $(TOOLS): tools/go.mod
 	$(GO) build -modfile=tools/go.mod -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+
+month: ## a simulated month with faults everywhere; SEED=7 for another one
+	tools/install.sh hledger
+	$(GO) test -count=1 -v -run TestMonth ./test/sim -args -seed=$${SEED:-1}
 
 kills: ## a hundred kills -9 under load
 	$(GO) test -race -count=1 -v -run TestKillsUnderLoad ./test -args -kills=100

@@ -82,7 +82,9 @@ func (w *world) settleConflict(c rewards.BrokerConflict) {
 	if !known || !found {
 		w.t.Fatalf("a conflict about %+v: known %v, found %v", c, known, found)
 	}
-	if !ended(r) {
+	clock, err := w.operator.Clock(w.t.Context())
+	w.check(err)
+	if !ended(r) || !clock.Open { // an order to sell would wait for the open
 		return
 	}
 	if excess := r.FilledQty - o.FilledQty; excess > 0 && !w.sell(o.Symbol, excess) {
