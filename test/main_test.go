@@ -99,8 +99,6 @@ func (s *service) start(args ...string) {
 	s.cmd, s.exited, s.url = p.cmd, p.exited, p.url
 }
 
-func (s *service) logPath() string { return logPath(s.t, "serve") }
-
 // logs is what serve has logged.
 func (s *service) logs() string {
 	s.t.Helper()

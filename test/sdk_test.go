@@ -2,6 +2,7 @@ package test
 
 import (
 	"errors"
+	"net/http"
 	"path/filepath"
 	"testing"
 	"time"
@@ -35,13 +36,11 @@ func TestTheOfficialSDK(t *testing.T) {
 	if len(days) != 5 || days[3].Date != "2026-11-27" || days[3].Close != "13:00" {
 		t.Errorf("the calendar of the week of Thanksgiving: %+v", days)
 	}
-	t.Run("account", func(t *testing.T) { sdkAccount(t, c) })
-	t.Run("assets", func(t *testing.T) { sdkAssets(t, c) })
-	t.Run("orders", func(t *testing.T) { sdkOrders(t, c) })
-	t.Run("errors", func(t *testing.T) { sdkErrors(t, c) })
-	t.Run("market data", func(t *testing.T) {
-		sdkMarketData(t, marketdata.NewClient(marketdata.ClientOpts{BaseURL: p.url, APIKey: "any", APISecret: "any", RetryLimit: -1}))
-	})
+	sdkAccount(t, c)
+	sdkAssets(t, c)
+	sdkOrders(t, c)
+	sdkErrors(t, c)
+	sdkMarketData(t, marketdata.NewClient(marketdata.ClientOpts{BaseURL: p.url, APIKey: "any", APISecret: "any", RetryLimit: -1}))
 }
 
 // call wants an answer without an error.
@@ -141,7 +140,7 @@ func sdkErrors(t *testing.T, c *alpaca.Client) {
 		t.Error("an order that there is not was found")
 	}
 	ended := call[*alpaca.Order](t)(c.GetOrderByClientOrderID("sdk-1"))
-	if e, ok := errors.AsType[*alpaca.APIError](c.CancelOrder(ended.ID)); !ok || e.StatusCode != 422 {
+	if e, ok := errors.AsType[*alpaca.APIError](c.CancelOrder(ended.ID)); !ok || e.StatusCode != http.StatusUnprocessableEntity {
 		t.Errorf("a filled order was canceled: %v", e)
 	}
 }

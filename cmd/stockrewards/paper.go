@@ -33,7 +33,7 @@ type paperCommand struct {
 // not set any will do.
 const (
 	envPaperKeyID     = "STOCKREWARDS_PAPER_KEY_ID"
-	envPaperSecretKey = "STOCKREWARDS_PAPER_SECRET_KEY" //nolint:gosec // a name, not a secret
+	envPaperSecretKey = "STOCKREWARDS_PAPER_SECRET_KEY"
 )
 
 // Help is the text below the flags.

@@ -160,13 +160,13 @@ func (w *world) boot() {
 		Window: time.Second, SmallPoolWait: 10 * time.Minute, PollEvery: time.Second,
 		MaxNotional: rewards.LeastMaxNotional, DailyLimit: 1 << 60, HouseDailyLimit: 1 << 60, LeaseTTL: 30 * time.Second,
 	}, time.Now, w.log)
-	intake := intake.New(w.store, w.worker.Nudge)
+	recorder := intake.New(w.store, w.worker.Nudge)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
-	go func() { defer close(done); intake.Run(ctx) }()
+	go func() { defer close(done); recorder.Run(ctx) }()
 	w.stop = func() { cancel(); <-done }
 	w.handler = api.NewServer(api.Options{
-		Service: rewards.NewService(w.store, intake, w.market, time.Now), CursorKey: in.CursorKey, Log: w.log,
+		Service: rewards.NewService(w.store, recorder, w.market, time.Now), CursorKey: in.CursorKey, Log: w.log,
 	}).Handler
 }
 

@@ -35,8 +35,8 @@ type TestClock struct {
 	Pace  int64
 }
 
-func (t *TestClock) now(real time.Time) time.Time {
-	elapsed := max(real.Sub(t.Since), 0)
+func (t *TestClock) now(realNow time.Time) time.Time {
+	elapsed := max(realNow.Sub(t.Since), 0)
 	const longest = time.Duration(1<<63 - 1)
 	if t.Pace > 0 && elapsed > longest/time.Duration(t.Pace) {
 		return t.At.Add(longest)
@@ -80,7 +80,8 @@ func (b *Brokerage) SetClock(ctx context.Context, at time.Time, pace int64) erro
 		return fmt.Errorf("paper: set the clock: pace %d: must be from 0 to %d", pace, maxPace)
 	}
 	if at.Year() < firstClockYear || at.Year() > lastClockYear {
-		return fmt.Errorf("paper: set the clock: year %d: must be from %d to %d", at.Year(), firstClockYear, lastClockYear)
+		return fmt.Errorf("paper: set the clock: year %d: must be from %d to %d",
+			at.Year(), firstClockYear, lastClockYear)
 	}
 	t := &TestClock{At: at.UTC().Truncate(time.Microsecond), Since: b.clock.realMicros(), Pace: pace}
 	err := b.books.update(ctx, func(tx *sql.Tx) error {

@@ -20,7 +20,7 @@ type reading struct {
 // The true lives: what is told is what the books say in the end.
 func TestFates(t *testing.T) {
 	t.Parallel()
-	const close = 6 * time.Hour // monday is at 10:00
+	const closing = 6 * time.Hour // monday is at 10:00
 	for _, c := range []struct {
 		fault string
 		tells []reading
@@ -28,12 +28,12 @@ func TestFates(t *testing.T) {
 		{"reject", []reading{{0, "rejected 0"}, {time.Hour, "rejected 0"}}},
 		{"reject-later by=2s", []reading{{0, "pending_new 0"}, {time.Second, "new 0"}, {2 * time.Second, "rejected 0"}}},
 		{"cancel by=2s", []reading{{time.Second, "new 0"}, {2 * time.Second, "canceled 0"}}},
-		{"expire", []reading{{time.Hour, "new 0"}, {close, "expired 0"}}},
+		{"expire", []reading{{time.Hour, "new 0"}, {closing, "expired 0"}}},
 		{"expire by=2s", []reading{{time.Second, "new 0"}, {2 * time.Second, "expired 0"}}},
 		{"partial-then-filled share=30 by=5s", []reading{{time.Second, "partially_filled 30"}, {6 * time.Second, "filled 100"}}},
 		{"partial-then-canceled by=5s", []reading{{time.Second, "partially_filled 50"}, {6 * time.Second, "canceled 50"}}},
-		{"partial-then-expired", []reading{{time.Hour, "partially_filled 50"}, {close, "expired 50"}}},
-		{"partial-then-expired by=9h", []reading{{time.Hour, "partially_filled 50"}, {close, "expired 50"}}},
+		{"partial-then-expired", []reading{{time.Hour, "partially_filled 50"}, {closing, "expired 50"}}},
+		{"partial-then-expired by=9h", []reading{{time.Hour, "partially_filled 50"}, {closing, "expired 50"}}},
 		{"fill-after-cancel by=5s", []reading{{time.Second, "canceled 0"}, {6 * time.Second, "filled 100"}}},
 		{"shrinking-fill by=5s", []reading{{time.Second, "partially_filled 50"}, {6 * time.Second, "canceled 25"}}},
 		{"unknown-status", []reading{{0, "hibernating 0"}, {time.Second, "hibernating 100"}}},

@@ -90,7 +90,8 @@ func (s *faults) strike(g group, op string, symbol func() string, now time.Time)
 			r.Symbol != "" && r.Symbol != symbol() {
 			continue
 		}
-		if r.Seen++; r.Seen <= r.Skip || r.Chance > 0 && !s.happens(r.Chance) {
+		r.Seen++
+		if r.Seen <= r.Skip || r.Chance > 0 && !s.happens(r.Chance) {
 			continue
 		}
 		r.Hits++

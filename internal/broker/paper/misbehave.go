@@ -136,14 +136,14 @@ func (b *Brokerage) carry(r *http.Request, body []byte) answer {
 }
 
 // send sends the first bytes of an answer whose length is told whole.
-func (a answer) send(w http.ResponseWriter, bytes int) {
+func (a answer) send(w http.ResponseWriter, length int) {
 	for name, values := range a.header {
 		w.Header()[name] = values
 	}
 	w.Header().Set("Content-Length", strconv.Itoa(len(a.body)))
 	w.WriteHeader(a.status)
-	_, _ = w.Write(a.body[:bytes]) // a client that has gone needs no answer
-	if f, ok := w.(http.Flusher); ok && bytes < len(a.body) {
+	_, _ = w.Write(a.body[:length]) // a client that has gone needs no answer
+	if f, ok := w.(http.Flusher); ok && length < len(a.body) {
 		f.Flush()
 	}
 }

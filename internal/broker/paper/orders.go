@@ -63,7 +63,8 @@ func (b *Brokerage) listOrders(ctx context.Context, f orderFilter, now time.Time
 		until = f.until.Add(time.Microsecond - 1).UnixMicro() // rounded up: the bound is exclusive
 	}
 	query := listQuery(f.open, f.closed, f.descending)
-	return scanOrders(b.books.reader.QueryContext(ctx, query, after, until, f.symbols, f.side, f.limit, now.UnixMicro()))
+	return scanOrders(b.books.reader.QueryContext(ctx, query,
+		after, until, f.symbols, f.side, f.limit, now.UnixMicro()))
 }
 
 // orderByID is the order with that id of the brokerage's.

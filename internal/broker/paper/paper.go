@@ -129,7 +129,7 @@ func Open(ctx context.Context, path string, o Options) (*Brokerage, error) {
 		faults: &faults{seed: o.FaultSeed},
 	}
 	b.routes = b.routeTable(o.Control)
-	b.closing, b.close = context.WithCancel(context.Background())
+	b.closing, b.close = context.WithCancel(context.WithoutCancel(ctx))
 	return b, nil
 }
 
