@@ -111,7 +111,7 @@ func TestLateRequestsAndAnswers(t *testing.T) {
 				afflict(t, b, fault+" on=submit")
 				client := http.Client{Transport: b.Transport(), Timeout: 10 * time.Second}
 				body := strings.NewReader(market("one", "AAPL", "buy", `"notional":"10"`))
-				_, err := client.Post("http://paper.test/v2/orders", "application/json", body) //nolint:bodyclose // it fails
+				_, err := client.Post("http://paper.test/v2/orders", "application/json", body)
 				if err == nil {
 					t.Fatal("the client got an answer")
 				}
@@ -140,7 +140,7 @@ func TestCloseLosesLateRequests(t *testing.T) {
 		}
 		afflict(t, b, "late-request by=1h")
 		client := http.Client{Transport: b.Transport(), Timeout: time.Second}
-		if _, err := client.Get("http://paper.test/v2/clock"); err == nil { //nolint:bodyclose // it fails
+		if _, err := client.Get("http://paper.test/v2/clock"); err == nil {
 			t.Error("the client got an answer")
 		}
 		begun := time.Now()
