@@ -17,6 +17,7 @@ type Holding struct {
 // ValuedHolding is a holding at its market price (specification, section 2.3).
 type ValuedHolding struct {
 	Holding
+	Price  money.Price // of a share, at which it is valued
 	Value  money.USD
 	Change string // "" without cost basis
 }
@@ -64,7 +65,7 @@ func valueHolding(h Holding, at money.Price) (ValuedHolding, error) {
 		return ValuedHolding{}, err
 	}
 	text, err := change(value, h.CostBasis)
-	return ValuedHolding{Holding: h, Value: value, Change: text}, err
+	return ValuedHolding{Holding: h, Price: at, Value: value, Change: text}, err
 }
 
 func change(value, cost money.USD) (string, error) {

@@ -175,7 +175,8 @@ func TestValueSumsUp(t *testing.T) {
 	want := rewards.Portfolio{
 		Value: 75_250_000, CostBasis: 5_250_000, Change: "+1333.33%",
 		Holdings: []rewards.ValuedHolding{
-			{Holding: holdings[0], Value: 5_250_000, Change: "+0.00%"}, {Holding: holdings[1], Value: 70_000_000},
+			{Holding: holdings[0], Price: prices[1], Value: 5_250_000, Change: "+0.00%"},
+			{Holding: holdings[1], Price: prices[2], Value: 70_000_000},
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

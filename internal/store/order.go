@@ -122,6 +122,27 @@ func updateOrder(ctx context.Context, tx Tx, from rewards.OrderState, o rewards.
 	return err
 }
 
+// MemberCounts tells how many rewards each order carries, from the last position of
+// its frozen list; orders that are not ours are missing.
+func (s *Store) MemberCounts(ctx context.Context, ids []rewards.OrderID) (map[rewards.OrderID]int, error) {
+	counts := make(map[rewards.OrderID]int, len(ids))
+	err := s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
+		for _, id := range ids {
+			var last int
+			found, err := one(ctx, tx, []any{&last}, `SELECT position FROM order_rewards
+				WHERE order_id = ?1 ORDER BY position DESC LIMIT 1`, id[:])
+			if err != nil {
+				return err
+			}
+			if found {
+				counts[id] = last + 1
+			}
+		}
+		return nil
+	})
+	return counts, err
+}
+
 // Members lists the frozen members of an order in order of arrival.
 func (s *Store) Members(ctx context.Context, id rewards.OrderID) (claims []rewards.Claim, err error) {
 	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {

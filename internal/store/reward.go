@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 
+	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 )
 
@@ -61,6 +62,48 @@ func (s *Store) queryRewards(ctx context.Context, query string, args ...any) ([]
 		}, query, args...)
 	})
 	return list, err
+}
+
+// CountRewards counts the rewards of an app by status, each up to most: counting on
+// would read a table that only grows.
+func (s *Store) CountRewards(ctx context.Context, app rewards.AppID, most int) (map[rewards.Status]int, error) {
+	counts := make(map[rewards.Status]int)
+	err := s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
+		for status := rewards.Recorded; status <= rewards.Failed; status++ {
+			var n int
+			_, err := one(ctx, tx, []any{&n}, `SELECT count(*) FROM (SELECT id FROM rewards
+				WHERE app_id = ?1 AND status = ?2 LIMIT ?3) AS counted`, app[:], int(status), most)
+			if err != nil {
+				return err
+			}
+			counts[status] = n
+		}
+		return nil
+	})
+	return counts, err
+}
+
+// SharesOf tells how many shares each of the app's rewards has got so far; those
+// that have none are missing.
+func (s *Store) SharesOf(
+	ctx context.Context, app rewards.AppID, ids []rewards.RewardID,
+) (map[rewards.RewardID]money.Shares, error) {
+	shares := make(map[rewards.RewardID]money.Shares, len(ids))
+	err := s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
+		for _, id := range ids {
+			var sum money.Shares
+			_, err := one(ctx, tx, []any{(*int64)(&sum)}, `SELECT coalesce(sum(shares), 0) FROM allocations
+				WHERE app_id = ?1 AND reward_id = ?2`, app[:], id[:])
+			if err != nil {
+				return err
+			}
+			if sum > 0 {
+				shares[id] = sum
+			}
+		}
+		return nil
+	})
+	return shares, err
 }
 
 // Holdings implements rewards.Store.

@@ -33,6 +33,7 @@ func Run(t *testing.T, open Opener) {
 		"RecordAtOnce":           testRecordAtOnce,
 		"RewardsListed":          testRewardPages,
 		"RewardsFiltered":        testRewardFilters,
+		"RewardsAtAGlance":       testGlance,
 		"Tenancy":                testTenancy,
 		"PlanFreezesMembers":     testPlan,
 		"PlanHolds":              testPlanHolds,
