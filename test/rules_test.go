@@ -70,6 +70,7 @@ func TestImportsPointOneWay(t *testing.T) {
 		domain:                       {money},
 		"internal/catalog":           {money},
 		"internal/api":               {money, domain},
+		"internal/page":              {money, domain},
 		"internal/intake":            {domain},
 		"internal/market":            {money, domain},
 		"internal/fulfillment":       {money, domain, store},

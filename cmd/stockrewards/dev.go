@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"stockrewards/internal/page"
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store"
 )
@@ -55,8 +57,20 @@ func (c *devCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, s.release())
 	}
+	if s.http.Handler, err = c.page(s, key, user.AppID); err != nil {
+		return errors.Join(err, s.release())
+	}
 	c.greet("http://"+s.listener.Addr().String(), key, user)
 	return s.run(ctx)
+}
+
+// page puts the page for people in front of the API.
+func (c *devCommand) page(s *server, key string, app rewards.AppID) (http.Handler, error) {
+	keyFile, err := filepath.Abs(filepath.Join(c.Data, devKeyFile))
+	return page.New(page.Options{
+		App: app, Key: key, KeyFile: keyFile, Service: s.service, Books: s.store, Market: s.market,
+		Next: s.http.Handler, Log: s.log,
+	}), err
 }
 
 // prepare makes the app with its key and a first user, or finds those of an
@@ -70,8 +84,7 @@ func (c *devCommand) prepare(ctx context.Context, s *store.Store) (key string, u
 		return "", user, fmt.Errorf("%s: %w; remove the folder %s to begin anew",
 			filepath.Join(c.Data, devKeyFile), err, c.Data)
 	}
-	page := rewards.Page[rewards.User]{Limit: 1}
-	found, err := s.Users(ctx, app.ID, rewards.UserFilter{ExternalID: devUser}, page)
+	found, err := s.Users(ctx, app.ID, rewards.UserFilter{ExternalID: devUser}, rewards.Page[rewards.User]{Limit: 1})
 	if err != nil || len(found) > 0 {
 		return key, first(found), err
 	}
@@ -127,6 +140,8 @@ func (c *devCommand) greet(url, key string, user rewards.User) {
 	fmt.Printf(`Stock Rewards Service %s is running at %s
 Its data is in %s; stop it with Ctrl-C.
 
+See it happen: %s/
+
 The API key of the app %q (kept in %s):
   %s
 
@@ -139,6 +154,6 @@ A second later, see the shares at live prices:
   curl -s %s/v1/users/%s/portfolio -H 'x-api-key: %s'
 
 What else there is: %s/openapi.json
-`, version, url, c.Data, devAppName, filepath.Join(c.Data, devKeyFile), key,
+`, version, url, c.Data, url, devAppName, filepath.Join(c.Data, devKeyFile), key,
 		url, key, user.ID, time.Now().Unix(), url, user.ID, key, url)
 }

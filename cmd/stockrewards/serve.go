@@ -106,6 +106,7 @@ type server struct {
 	intake   *intake.Intake
 	worker   *fulfillment.Worker
 	market   *market.Market
+	service  *rewards.Service
 	listener net.Listener
 	http     *http.Server
 }
@@ -175,10 +176,8 @@ func (s *server) wire(ctx context.Context, in store.Installation, cfg fulfillmen
 	}
 	s.worker = fulfillment.New(s.store, s.broker, s.market, cfg, time.Now, s.log)
 	s.intake = intake.New(s.store, s.worker.Nudge)
-	s.http = api.NewServer(api.Options{
-		Service:   rewards.NewService(s.store, s.intake, s.market, time.Now),
-		CursorKey: in.CursorKey, Log: s.log,
-	})
+	s.service = rewards.NewService(s.store, s.intake, s.market, time.Now)
+	s.http = api.NewServer(api.Options{Service: s.service, CursorKey: in.CursorKey, Log: s.log})
 	return nil
 }
 

@@ -1,0 +1,177 @@
+package page_test
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+)
+
+// The form gives once however often it is sent, and the next form has another key.
+func TestFormGives(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var places []string
+	for range 2 {
+		a := w.ask(t, http.MethodPost, "/", fields("symbol", " aapl ", "amount", "$5.25").Encode())
+		if a.Code != http.StatusSeeOther {
+			t.Fatalf("%d %s", a.Code, a.Body)
+		}
+		places = append(places, a.Header().Get("Location"))
+	}
+	list := w.all(t)
+	if len(list) != 1 || places[0] != places[1] {
+		t.Fatalf("%d rewards, %v", len(list), places)
+	}
+	type told struct {
+		UserID      rewards.UserID
+		Amount      money.USD
+		Symbol, Key string
+		Source      string
+	}
+	got := told{list[0].UserID, list[0].Amount, list[0].Symbol, list[0].IdempotencyKey, list[0].Source}
+	if diff := cmp.Diff(told{w.Users[0].ID, 5_250_000, "AAPL", "page-12345678", "page"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	html := w.get(t, places[0])
+	wantWords(t, html, "Recorded: $5.25 of AAPL for user-0 .", "Portfolio of user-0")
+	keys := map[string]bool{"page-12345678": true}
+	for range 3 {
+		key := regexp.MustCompile(`name="key" value="([^"]+)"`).FindStringSubmatch(w.get(t, "/"))[1]
+		if keys[key] || len(key) < 20 {
+			t.Errorf("the key %q is not new", key)
+		}
+		keys[key] = true
+	}
+}
+
+func TestFormFindsAndMakesUsers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	mail, err := w.CreateUser(t.Context(), rewards.User{AppID: w.App.ID, Email: "maria@example.com"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, x := range []struct {
+		name string
+		want rewards.UserID // zero: a new one
+	}{
+		{"user-1", w.Users[1].ID},
+		{w.Users[2].ID.String(), w.Users[2].ID},
+		{"Maria@example.com", mail.ID},
+		{"somebody new", rewards.UserID{}},
+	} {
+		a := w.ask(t, http.MethodPost, "/", fields("user", x.name, "key", "page-0000"+string(rune('a'+i))).Encode())
+		if a.Code != http.StatusSeeOther {
+			t.Fatalf("%s: %d %s", x.name, a.Code, words(a.Body.String()))
+		}
+		got := w.all(t)[0].UserID
+		if x.want.IsZero() {
+			u, err := w.User(t.Context(), w.App.ID, got)
+			if err != nil || u.ExternalID != x.name {
+				t.Errorf("%s: %+v, %v", x.name, u, err)
+			}
+		} else if got != x.want {
+			t.Errorf("%s: %s, want %s", x.name, got, x.want)
+		}
+	}
+}
+
+// What is wrong is told beside the form, which keeps what was written.
+func TestFormRefuses(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.ask(t, http.MethodPost, "/", fields("key", "page-used-up").Encode())
+	for _, x := range []struct{ field, value, want string }{
+		{"amount", "", "must be a number of dollars"},
+		{"amount", "5,25", "must be a number of dollars"},
+		{"amount", "0", "greater than 0"},
+		{"amount", "-1", "greater than 0"},
+		{"amount", "1000000.000001", "at most 1000000"},
+		{"amount", "0.0000001", "less than a millionth"},
+		{"symbol", "", "must be a symbol"},
+		{"symbol", strings.Repeat("A", 17), "must be a symbol"},
+		{"symbol", "NOPE", "assetSymbol is not in the catalog"},
+		{"user", "", "must have a name"},
+		{"user", strings.Repeat("u", 129), "must have a name"},
+		{"user", "a\x00b", "must have a name"},
+		{"user", "a\xffb", "must have a name"},
+		{"user", rewards.UserID{1}.String(), "user not found"},
+		{"key", "somebody-elses", "reload the page"},
+		{"key", "page-" + strings.Repeat("k", 128), "reload the page"},
+		{"key", "page-used-up", "already used with a different payload"},
+	} {
+		f := fields("amount", "7.5", x.field, x.value)
+		a := w.ask(t, http.MethodPost, "/", f.Encode())
+		if a.Code != http.StatusUnprocessableEntity {
+			t.Errorf("%s %q: %d", x.field, x.value, a.Code)
+		}
+		html := a.Body.String()
+		wantWords(t, html, "Not given: ", x.want)
+		if x.field != "amount" && !strings.Contains(html, `name="amount" value="7.5"`) {
+			t.Errorf("%s %q: what was written is gone", x.field, x.value)
+		}
+		if x.field == "key" && strings.Contains(html, x.value) {
+			t.Errorf("the key %q stays in the form", x.value)
+		}
+	}
+	if n := len(w.all(t)); n != 1 {
+		t.Errorf("%d rewards, want the first one only", n)
+	}
+	huge := w.ask(t, http.MethodPost, "/", "user="+strings.Repeat("x", 1<<20))
+	if huge.Code != http.StatusUnprocessableEntity {
+		t.Errorf("a huge form: %d", huge.Code)
+	}
+}
+
+// The page may do what the app may.
+func TestFormOfASuspendedApp(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	if _, err := w.SetSuspended(t.Context(), "first", true); err != nil {
+		t.Fatal(err)
+	}
+	a := w.ask(t, http.MethodPost, "/", fields().Encode())
+	wantWords(t, a.Body.String(), "Not given: the app is suspended")
+	if n := len(w.all(t)); n != 0 {
+		t.Errorf("%d rewards", n)
+	}
+}
+
+// Another site can't make a reader's browser give.
+func TestOtherSitesGiveNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for name, headers := range map[string]url.Values{
+		"cross-site":       {"Sec-Fetch-Site": {"cross-site"}},
+		"same-site":        {"Sec-Fetch-Site": {"same-site"}},
+		"an older browser": {"Origin": {"https://evil.example"}},
+		"another port":     {"Origin": {"http://127.0.0.1:9999"}},
+		"no origin":        {"Origin": {"null"}},
+	} {
+		a := w.ask(t, http.MethodPost, "/", fields().Encode(), func(r *http.Request) {
+			for k, v := range headers {
+				r.Header[k] = v
+			}
+		})
+		if a.Code != http.StatusForbidden {
+			t.Errorf("%s: %d", name, a.Code)
+		}
+	}
+	if n := len(w.all(t)); n != 0 {
+		t.Errorf("%d rewards", n)
+	}
+	a := w.ask(t, http.MethodPost, "/", fields().Encode(), func(r *http.Request) {
+		r.Header.Set("Origin", "http://127.0.0.1:8080")
+		r.Header.Set("Sec-Fetch-Site", "same-origin")
+	})
+	if a.Code != http.StatusSeeOther {
+		t.Errorf("the page itself: %d", a.Code)
+	}
+}

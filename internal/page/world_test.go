@@ -1,0 +1,143 @@
+package page_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"html"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"stockrewards/internal/intake"
+	"stockrewards/internal/money"
+	"stockrewards/internal/page"
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
+	"stockrewards/internal/store/sqlite"
+	"stockrewards/internal/store/storetest"
+)
+
+// world is the page over a real store, intake and domain; the market is a table.
+type world struct {
+	*storetest.World
+	key    string
+	prices map[rewards.AssetID]money.Price
+	clock  rewards.MarketClock
+	closed bool // the broker does not tell the market's hours
+	page   http.Handler
+	engine store.Engine
+}
+
+// Price implements rewards.Prices.
+func (w *world) Price(id rewards.AssetID) (money.Price, bool) {
+	p, ok := w.prices[id]
+	return p, ok
+}
+
+// Clock implements page.Market.
+func (w *world) Clock(context.Context) (rewards.MarketClock, error) {
+	if w.closed {
+		return w.clock, errors.New("no answer")
+	}
+	return w.clock, nil
+}
+
+const keyFile = "/home/me/stockrewards-data/dev.key"
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	engine, err := sqlite.Open(t.Context(), sqlite.Memory, sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { engine.Close() })
+	w := &world{
+		World: storetest.NewWorld(t, engine), engine: engine,
+		prices: map[rewards.AssetID]money.Price{}, clock: rewards.MarketClock{Open: true},
+	}
+	if w.key, err = rewards.NewKeySecret(rewards.TestKeyPrefix, rand.Reader); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = w.CreateKey(t.Context(), "first", rewards.Key{Hash: rewards.HashKey(w.key)}); err != nil {
+		t.Fatal(err)
+	}
+	in := intake.New(w.Store, func() {})
+	done := make(chan struct{})
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	go func() { defer close(done); in.Run(ctx) }()
+	t.Cleanup(func() { stop(); <-done })
+	w.page = page.New(page.Options{
+		App: w.App.ID, Key: w.key, KeyFile: keyFile,
+		Service: rewards.NewService(w.Store, in, w, w.Now), Books: w.Store, Market: w,
+		Next: http.HandlerFunc(func(a http.ResponseWriter, _ *http.Request) { a.WriteHeader(http.StatusTeapot) }),
+		Log:  slog.New(slog.DiscardHandler),
+	})
+	return w
+}
+
+// ask sends a request as a browser on this machine does, but for the changes.
+func (w *world) ask(t *testing.T, method, target, body string, change ...func(*http.Request)) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), method, target, strings.NewReader(body))
+	r.Host = "127.0.0.1:8080"
+	if method == http.MethodPost {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	for _, c := range change {
+		c(r)
+	}
+	a := httptest.NewRecorder()
+	w.page.ServeHTTP(a, r)
+	return a
+}
+
+// get reads the page, which must be shown.
+func (w *world) get(t *testing.T, target string) string {
+	t.Helper()
+	a := w.ask(t, http.MethodGet, target, "")
+	if a.Code != http.StatusOK {
+		t.Fatalf("GET %s: %d %s", target, a.Code, a.Body)
+	}
+	return a.Body.String()
+}
+
+// fields are a form as a newcomer fills it in, but for the changes.
+func fields(changes ...string) url.Values {
+	v := url.Values{"key": {"page-12345678"}, "user": {"user-0"}, "amount": {"5.25"}, "symbol": {"AAPL"}}
+	for i := 0; i < len(changes); i += 2 {
+		v.Set(changes[i], changes[i+1])
+	}
+	return v
+}
+
+// all lists every reward of the app.
+func (w *world) all(t *testing.T) []rewards.Reward {
+	t.Helper()
+	list, err := w.Rewards(t.Context(), w.App.ID, rewards.RewardFilter{}, rewards.Page[rewards.Reward]{Limit: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+var tags = regexp.MustCompile(`<(?:style|script|datalist)[^>]*>(?s:.*?)</(?:style|script|datalist)>|<[^>]*>`)
+
+// words is what a page reads, without its marks.
+func words(text string) string {
+	return strings.Join(strings.Fields(html.UnescapeString(tags.ReplaceAllString(text, " "))), " ")
+}
+
+func wantWords(t *testing.T, text string, want ...string) {
+	t.Helper()
+	got := words(text)
+	for _, w := range want {
+		if !strings.Contains(got, w) {
+			t.Errorf("no %q in %s", w, got)
+		}
+	}
+}
