@@ -12,10 +12,12 @@ import (
 	"time"
 )
 
-// dev is a running `stockrewards dev` in a folder, with what it printed.
-func startDev(t *testing.T, folder string) (greeting string, stop func()) {
+// startDev starts `stockrewards dev` in a folder, on a free port when no address is
+// given, and returns what it printed. stop sends SIGINT, or another signal.
+func startDev(t *testing.T, folder string, address ...string) (greeting string, stop func(...os.Signal)) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), binary, "dev", "--listen", "127.0.0.1:0")
+	listen := append(address, "127.0.0.1:0")[0]
+	cmd := exec.CommandContext(t.Context(), binary, "dev", "--listen", listen)
 	cmd.Dir, cmd.Stderr = folder, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	out, err := cmd.StdoutPipe()
@@ -32,11 +34,12 @@ func startDev(t *testing.T, folder string) (greeting string, stop func()) {
 			break
 		}
 	}
-	return greeting, func() {
-		if err := cmd.Process.Signal(os.Interrupt); err != nil {
+	return greeting, func(signals ...os.Signal) {
+		signal := append(signals, os.Interrupt)[0]
+		if err := cmd.Process.Signal(signal); err != nil {
 			t.Error(err)
 		}
-		if err := cmd.Wait(); err != nil {
+		if err := cmd.Wait(); err != nil && signal == os.Interrupt {
 			t.Errorf("dev ended with %v", err)
 		}
 	}

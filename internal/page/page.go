@@ -35,8 +35,6 @@ type Books interface {
 	MemberCounts(ctx context.Context, ids []rewards.OrderID) (map[rewards.OrderID]int, error)
 	// Alarms lists what an operator should look at.
 	Alarms(ctx context.Context) ([]rewards.Alarm, error)
-	// Control tells whether ordering is stopped, and why.
-	Control(ctx context.Context) (rewards.Control, error)
 }
 
 // Market tells the market's hours.

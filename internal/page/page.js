@@ -96,7 +96,7 @@ async function tick() {
     connected("bad", "Not connected: trying again");
   }
   asking = false;
-  if (!document.hidden) timer = setTimeout(tick, every);
+  timer = setTimeout(tick, every);
 }
 
 localize(document);

@@ -46,7 +46,7 @@ func TestPageShowsTheBooks(t *testing.T) {
 	w.prices[aapl] = 210_123_456_789
 	html := w.get(t, "/")
 	wantWords(t, html, "recorded 1", "executing 1", "executed 2",
-		"user-0 $5.25 AAPL recorded", "user-0 $2 AAPL executing", "user-0 $1.000001 AAPL executed 0.0049",
+		"user-0 $5.25 of AAPL recorded", "user-0 $2 of AAPL executing", "user-0 $1.000001 of AAPL executed 0.0049",
 		"AAPL 1 reward $2 open new", "AAPL 2 rewards $4.01 settled filled 0.02 shares at $200",
 		"Portfolio of user-0", "at $210.123456789", "on $4.000001", "+$0.1", "+4.80%")
 	live := w.get(t, "/?part=live")
@@ -86,17 +86,10 @@ func TestTroublesAreShown(t *testing.T) {
 	if err := w.RaiseAlarm(t.Context(), "insufficient_buying_power", "no money left"); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.SetPaused(t.Context(), "stock taking"); err != nil {
-		t.Fatal(err)
-	}
-	found := []rewards.BrokerConflict{{ClientOrderID: "x", Symbol: "KO", Detail: "unknown"}}
-	if err := w.SaveReconciliation(t.Context(), found, w.Now()); err != nil {
-		t.Fatal(err)
-	}
 	w.clock = rewards.MarketClock{NextOpen: time.Date(2026, 11, 23, 14, 30, 0, 0, time.UTC)}
 	html := w.get(t, "/?part=live")
-	wantWords(t, html, "insufficient_buying_power since", "no money left", "Ordering is paused: stock taking",
-		"contradict the books (1)", "Market closed, opens Nov 23, 14:30:00 UTC")
+	wantWords(t, html, "insufficient_buying_power since", "no money left",
+		"Market closed, opens Nov 23, 14:30:00 UTC")
 	if !strings.Contains(html, `datetime="2026-11-23T14:30:00.000Z" title="2026-11-23T14:30:00.000Z"`) {
 		t.Error("the time is not told exactly")
 	}
@@ -120,9 +113,6 @@ func TestHostileTextIsEscaped(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := w.RaiseAlarm(t.Context(), "name"+hostile, hostile); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.SetPaused(t.Context(), hostile); err != nil {
 		t.Fatal(err)
 	}
 	refused := w.ask(t, http.MethodPost, "/", fields("symbol", hostile, "amount", hostile, "user", hostile).Encode())

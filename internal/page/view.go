@@ -24,7 +24,6 @@ type view struct {
 	Flow      []step
 	Market    rewards.MarketClock
 	MarketErr bool
-	Control   rewards.Control
 	Alarms    []rewards.Alarm
 	Rewards   []reward
 	Orders    []order
@@ -148,9 +147,6 @@ func (h *handler) live(ctx context.Context, query url.Values) (v view, err error
 	if v.Portfolio, err = h.portfolio(ctx, query.Get("user"), v.Rewards); err != nil {
 		return v, err
 	}
-	if v.Control, err = h.Books.Control(ctx); err != nil {
-		return v, err
-	}
 	if v.Alarms, err = h.Books.Alarms(ctx); err != nil {
 		return v, err
 	}
@@ -225,8 +221,8 @@ func (h *handler) given(ctx context.Context, text string) (*reward, error) {
 		return nil, nil //nolint:nilerr,nilnil // none was given
 	}
 	r, err := h.Service.Reward(ctx, h.App, id)
-	if rewards.CodeOf(err) == rewards.CodeNotFound && err != nil {
-		return nil, nil //nolint:nilnil // none was given
+	if err != nil && rewards.CodeOf(err) == rewards.CodeNotFound {
+		return nil, nil //nolint:nilerr,nilnil // none was given
 	}
 	if err != nil {
 		return nil, err

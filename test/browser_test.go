@@ -1,0 +1,153 @@
+package test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// browser is a tab of Debian's chromium, with what it asked for and complained of.
+type browser struct {
+	t   *testing.T
+	ctx context.Context //nolint:containedctx // chromedp's handle of the tab
+
+	mu         sync.Mutex
+	requests   []string
+	complaints []string
+}
+
+// newBrowser starts a browser of its own for the test.
+func newBrowser(t *testing.T) *browser {
+	t.Helper()
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath("chromium"), chromedp.NoSandbox)
+	ctx, cancel := chromedp.NewContext(context.Background(), chromedp.WithAllocatorOptions(options...))
+	b := &browser{t: t, ctx: ctx}
+	t.Cleanup(func() {
+		defer cancel()
+		patient, stop := context.WithTimeout(ctx, 10*time.Second)
+		defer stop()
+		if err := chromedp.Cancel(patient); err != nil {
+			t.Logf("the browser ended with %v", err)
+		}
+	})
+	if err := chromedp.Listen(ctx, b.hear); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// hear notes what the tab asks for and complains of.
+func (b *browser) hear(event any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch e := event.(type) {
+	case *network.EventRequestWillBeSent:
+		b.requests = append(b.requests, e.Request.URL)
+	case *log.EventEntryAdded:
+		b.complaints = append(b.complaints, fmt.Sprint(e.Entry.Source, ": ", e.Entry.Text, " ", e.Entry.URL))
+	case *runtime.EventExceptionThrown:
+		b.complaints = append(b.complaints, fmt.Sprint("exception: ", e.ExceptionDetails.Text))
+	case *runtime.EventConsoleAPICalled:
+		b.complaints = append(b.complaints, fmt.Sprint("console: ", e.Type))
+	}
+}
+
+// asked counts the requests so far.
+func (b *browser) asked() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.requests)
+}
+
+// check wants every request to have gone to the service, and no complaint but those
+// that hold a text.
+func (b *browser) check(url string, but ...string) {
+	b.t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, r := range b.requests {
+		if !strings.HasPrefix(r, url+"/") && !strings.HasPrefix(r, "data:") {
+			b.t.Errorf("the page asked for %s", r)
+		}
+	}
+	for _, c := range b.complaints {
+		known := false
+		for _, text := range but {
+			known = known || strings.Contains(c, text)
+		}
+		if !known {
+			b.t.Errorf("the browser complains: %s", c)
+		}
+	}
+}
+
+// do runs steps that must succeed within half a minute.
+func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, 30*time.Second)
+	defer cancel()
+	if err := chromedp.Do(ctx, steps...); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// script evaluates an expression in the page.
+func script[T any](b *browser, expression string) T {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, 30*time.Second)
+	defer cancel()
+	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
+	if err != nil {
+		b.t.Fatalf("%s: %v", expression, err)
+	}
+	return value
+}
+
+// text is what an element reads; "" when there is none.
+func (b *browser) text(selector string) string {
+	b.t.Helper()
+	return script[string](b, fmt.Sprintf(
+		`(document.querySelector(%q)?.innerText ?? "").replace(/\s+/g, " ").trim()`, selector))
+}
+
+// await waits until an element reads so.
+func (b *browser) await(selector, want string) {
+	b.t.Helper()
+	b.until(selector, want, func(got string) bool { return strings.Contains(got, want) })
+}
+
+// awaitOther waits until an element reads otherwise.
+func (b *browser) awaitOther(selector, before string) {
+	b.t.Helper()
+	b.until(selector, "anything else", func(got string) bool { return got != before })
+}
+
+func (b *browser) until(selector, want string, good func(string) bool) {
+	b.t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		got := b.text(selector)
+		if good(got) {
+			return
+		}
+		if time.Now().After(deadline) {
+			b.t.Fatalf("%s reads %q, want %q; the page: %s", selector, got, want, b.text("body"))
+		}
+	}
+}
+
+// withoutScripts switches the page's scripts off from the next navigation on.
+func withoutScripts(ctx context.Context, tab *chromedp.Target) error {
+	_, err := cdp.Call(ctx, tab, emulation.SetScriptExecutionDisabled,
+		emulation.SetScriptExecutionDisabledParams{Value: true})
+	return err
+}
