@@ -222,7 +222,7 @@ func (h *handler) given(ctx context.Context, text string) (*reward, error) {
 	}
 	r, err := h.Service.Reward(ctx, h.App, id)
 	if err != nil && rewards.CodeOf(err) == rewards.CodeNotFound {
-		return nil, nil //nolint:nilerr,nilnil // none was given
+		return nil, nil //nolint:nilnil // none was given
 	}
 	if err != nil {
 		return nil, err
