@@ -42,15 +42,20 @@ func (s *Store) CreateApp(ctx context.Context, name string, k rewards.Key) (rewa
 }
 
 // Apps lists every app, oldest first.
-func (s *Store) Apps(ctx context.Context) ([]rewards.App, error) {
-	var apps []rewards.App
-	err := s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
-		return tx.Query(ctx, func(row Row) error {
-			a, err := scanApp(row)
-			apps = append(apps, a)
-			return err
-		}, `SELECT `+appColumns+` FROM apps ORDER BY id`)
+func (s *Store) Apps(ctx context.Context) (apps []rewards.App, err error) {
+	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
+		apps, err = queryApps(ctx, tx)
+		return err
 	})
+	return apps, err
+}
+
+func queryApps(ctx context.Context, tx Tx) (apps []rewards.App, err error) {
+	err = tx.Query(ctx, func(row Row) error {
+		a, err := scanApp(row)
+		apps = append(apps, a)
+		return err
+	}, `SELECT `+appColumns+` FROM apps ORDER BY id`)
 	return apps, err
 }
 

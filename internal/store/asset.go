@@ -17,15 +17,20 @@ func scanAsset(row Row) (rewards.Asset, error) {
 }
 
 // Assets implements rewards.Store.
-func (s *Store) Assets(ctx context.Context) ([]rewards.Asset, error) {
-	var assets []rewards.Asset
-	err := s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
-		return tx.Query(ctx, func(row Row) error {
-			a, err := scanAsset(row)
-			assets = append(assets, a)
-			return err
-		}, `SELECT `+assetColumns+` FROM assets ORDER BY symbol`)
+func (s *Store) Assets(ctx context.Context) (assets []rewards.Asset, err error) {
+	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
+		assets, err = queryAssets(ctx, tx)
+		return err
 	})
+	return assets, err
+}
+
+func queryAssets(ctx context.Context, tx Tx) (assets []rewards.Asset, err error) {
+	err = tx.Query(ctx, func(row Row) error {
+		a, err := scanAsset(row)
+		assets = append(assets, a)
+		return err
+	}, `SELECT `+assetColumns+` FROM assets ORDER BY symbol`)
 	return assets, err
 }
 

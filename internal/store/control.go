@@ -61,18 +61,25 @@ func (s *Store) ClearAlarm(ctx context.Context, name string) error {
 
 // Conflicts lists the orders at the broker that contradict our books, oldest
 // first, acknowledged ones included.
-func (s *Store) Conflicts(ctx context.Context) ([]rewards.BrokerConflict, error) {
-	var list []rewards.BrokerConflict
-	err := s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
-		return tx.Query(ctx, func(row Row) error {
-			var c rewards.BrokerConflict
-			err := row.Scan(&c.ClientOrderID, &c.Symbol, (*int64)(&c.FilledQty), &c.Detail, toTime{&c.FoundAt},
-				toTime{&c.AcknowledgedAt}, &c.Reason)
-			list = append(list, c)
-			return err
-		}, `SELECT client_order_id, symbol, filled_qty, detail, found_at, acknowledged_at, reason
-			FROM broker_conflicts ORDER BY found_at, client_order_id`)
+func (s *Store) Conflicts(ctx context.Context) (list []rewards.BrokerConflict, err error) {
+	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
+		list, err = queryConflicts(ctx, tx, `SELECT `+conflictColumns+` FROM broker_conflicts
+			ORDER BY found_at, client_order_id`)
+		return err
 	})
+	return list, err
+}
+
+const conflictColumns = `client_order_id, symbol, filled_qty, detail, found_at, acknowledged_at, reason`
+
+func queryConflicts(ctx context.Context, tx Tx, query string) (list []rewards.BrokerConflict, err error) {
+	err = tx.Query(ctx, func(row Row) error {
+		var c rewards.BrokerConflict
+		err := row.Scan(&c.ClientOrderID, &c.Symbol, (*int64)(&c.FilledQty), &c.Detail, toTime{&c.FoundAt},
+			toTime{&c.AcknowledgedAt}, &c.Reason)
+		list = append(list, c)
+		return err
+	}, query)
 	return list, err
 }
 

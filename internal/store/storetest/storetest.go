@@ -45,6 +45,8 @@ func Run(t *testing.T, open Opener) {
 		"TransitionsGuarded":     testTransitions,
 		"Resolution":             testResolution,
 		"Adoption":               testAdoption,
+		"Snapshot":               testSnapshot,
+		"SnapshotInPages":        testSnapshotPages,
 		"Lease":                  testLease,
 		"Control":                testControl,
 		"Conflicts":              testConflicts,
