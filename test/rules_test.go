@@ -81,6 +81,7 @@ func TestImportsPointOneWay(t *testing.T) {
 		"internal/store/sqlite":      {domain, store},
 		"internal/store/storetest":   {money, domain, store},
 		"internal/audit":             {money},
+		"internal/ledger":            {money, domain},
 	}
 	_, list := rooms(t)
 	for _, r := range list {

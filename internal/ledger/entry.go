@@ -1,0 +1,123 @@
+package ledger
+
+import (
+	"context"
+	"time"
+
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+)
+
+// writeEntries writes a transaction for every settled order that bought something.
+func writeEntries(ctx context.Context, j *journal, source Source, t *totals, r *Report) error {
+	err := source.Bookings(ctx, func(b rewards.Booking) error {
+		e, err := newEntry(b)
+		if err != nil || e.empty() {
+			return err
+		}
+		r.Orders++
+		r.Parts += len(b.Parts)
+		e.write(j, t.symbols[b.Order.AssetID])
+		t.note(e.at)
+		return nil
+	})
+	for _, c := range t.acknowledged {
+		writeAcknowledged(j, c)
+		t.note(c.AcknowledgedAt)
+	}
+	return err
+}
+
+// note keeps the latest booking.
+func (t *totals) note(at time.Time) {
+	if at.After(t.last) {
+		t.last = at
+	}
+}
+
+// entry is the transaction of an order. What was bought, and its cost, is the sum of
+// the parts and the house's, not what the order tells: that its filled quantity is
+// the same is asserted in closing.go, and when the dollars spent are not the cost the
+// transaction does not balance.
+type entry struct {
+	rewards.Booking
+	at        time.Time
+	bought    money.Shares
+	cost      money.USD // of what was bought
+	spent     money.USD // by the order's fill
+	housePaid money.USD
+	houseCost money.USD // of the house's shares
+}
+
+func newEntry(b rewards.Booking) (e entry, err error) {
+	e = entry{Booking: b, at: b.Order.FilledAt, bought: b.Order.HouseShares}
+	if e.at.IsZero() { // the broker told none
+		e.at = b.Order.SettledAt
+	}
+	if e.spent, err = b.Order.Carried(); err != nil {
+		return e, err
+	}
+	if e.housePaid, err = b.Order.HousePart(); err != nil {
+		return e, err
+	}
+	e.cost, e.houseCost = e.housePaid, e.housePaid
+	for _, p := range b.Parts {
+		if e.bought, err = money.AddShares(e.bought, p.Bought.Shares); err != nil {
+			return e, err
+		}
+		if e.cost, err = money.AddUSD(e.cost, p.Bought.Amount); err != nil {
+			return e, err
+		}
+		if p.Bought.Shares == 0 { // the shares of its dollars were rounded to the house
+			e.houseCost += p.Bought.Amount
+		}
+	}
+	return e, nil
+}
+
+// empty tells whether the order bought nothing.
+func (e entry) empty() bool {
+	return e.bought == 0 && e.cost == 0 && e.spent == 0
+}
+
+func (e entry) write(j *journal, symbol string) {
+	o := e.Order
+	j.header(e.at, o.ClientOrderID, "buy "+symbol)
+	j.tag("order", o.ID.String())
+	j.tag("broker-order", o.BrokerID)
+	j.tag("price", o.FilledAvgPrice.String())
+	j.posting(custody, atCost(e.bought, symbol, e.cost))
+	j.posting(cash, dollars(-e.spent))
+	for _, p := range e.Parts {
+		e.writePart(j, p, symbol)
+	}
+	if o.HouseShares != 0 || e.houseCost != 0 {
+		j.posting(house, atCost(-o.HouseShares, symbol, e.houseCost))
+	}
+	if e.housePaid != 0 {
+		j.posting(topUp, dollars(e.housePaid))
+	}
+}
+
+// writePart books the shares to the user and the dollars to the app. The reward's
+// id stands at the first of the two.
+func (e entry) writePart(j *journal, p rewards.Part, symbol string) {
+	tag := rewardTag(p.RewardID)
+	if p.Bought.Shares != 0 {
+		j.posting(userAccount(p.AppID, p.UserID), atCost(-p.Bought.Shares, symbol, p.Bought.Amount)+tag)
+		tag = ""
+	}
+	payer := receivableFor(p.AppID, p.UserID, symbol)
+	if p.Failed {
+		payer = tooSmall
+	}
+	j.posting(payer, dollars(p.Bought.Amount)+tag)
+}
+
+// writeAcknowledged books the shares of an order that the books do not know. Their
+// cost is not known either.
+func writeAcknowledged(j *journal, c rewards.BrokerConflict) {
+	j.header(c.AcknowledgedAt, c.ClientOrderID, "acknowledged: the house's")
+	j.posting(acknowledged, shares(c.FilledQty, c.Symbol))
+	j.posting(house, shares(-c.FilledQty, c.Symbol))
+}

@@ -1,0 +1,264 @@
+package ledger_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stockrewards/internal/ledger"
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
+)
+
+// The whole text, for two apps, a waiting reward and every kind of closing.
+func TestTheJournal(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	other := w.NewUser(t, w.NewApp(t, "second; a:b,\nc").ID, "other")
+	w.giveTo(w.Users[0], 3_000_000)
+	w.giveTo(other, 1_000_001)
+	w.buy("filled", 20_050_001, 200*dollar)
+	w.giveTo(w.Users[1], 7_000_000)
+	got, report := w.write(&ledger.Positions{
+		Asked: w.Now().Add(48 * time.Hour), List: []rewards.Position{{Symbol: "AAPL", Qty: 20_050_001}},
+	})
+	want, err := os.ReadFile("testdata/books.journal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("journal (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(ledger.Report{Orders: 1, Parts: 2}, report); diff != "" {
+		t.Errorf("report (-want +got):\n%s", diff)
+	}
+	if out, err := hledger(t, got, "check", "--strict"); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+	if again, _ := w.write(&ledger.Positions{
+		Asked: w.Now().Add(48 * time.Hour), List: []rewards.Position{{Symbol: "AAPL", Qty: 20_050_001}},
+	}); again != got {
+		t.Error("the same books made another journal")
+	}
+}
+
+func TestEmptyBooks(t *testing.T) {
+	t.Parallel()
+	if got := newWorld(t).mustPass(); got != "" {
+		t.Errorf("balances %s", got)
+	}
+}
+
+func user(u rewards.User) string {
+	return "liabilities:users:" + u.AppID.String() + ":" + u.ID.String()
+}
+
+func due(u rewards.User) string {
+	return "assets:receivable:" + u.AppID.String() + ":" + u.ID.String() + ":AAPL"
+}
+
+// A part that was bought is booked with its order, also while its reward executes.
+func TestARewardOverTwoOrders(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.giveTo(w.Users[0], 2_000_000)
+	w.giveTo(w.Users[1], 2_000_000)
+	w.giveTo(w.Users[1], 2_000_000)
+	w.buy("canceled", 15_000_000, 200*dollar)
+	wantBalances(t, w.mustPass(), "assets:custody 0.015000000 AAPL", "assets:cash:broker $-3.000000",
+		user(w.Users[0])+" -0.010000000 AAPL", due(w.Users[0])+" $2.000000",
+		user(w.Users[1])+" -0.005000000 AAPL", due(w.Users[1])+" $1.000000")
+	w.buy("filled", 30_000_000, 100*dollar)
+	wantBalances(t, w.mustPass(), "assets:custody 0.045000000 AAPL", "assets:cash:broker $-6.000000",
+		user(w.Users[1])+" -0.035000000 AAPL", due(w.Users[1])+" $4.000000")
+}
+
+// What costs less than a millionth of a dollar is the house's, for nothing.
+func TestDustWithoutCost(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.giveTo(w.Users[0], 2_000_000)
+	w.buy("canceled", 1, 200*dollar)
+	wantBalances(t, w.mustPass(), "assets:custody 0.000000001 AAPL", "equity:house -0.000000001 AAPL")
+}
+
+// The house pays up to the broker's minimum, and for what is no share.
+func TestRewardThatIsTooSmall(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.giveTo(w.Users[0], 1) // a millionth of a dollar, at a price over $1000
+	w.giveTo(w.Users[1], 500_000)
+	w.buy("filled", 100_000, 10_000*dollar)
+	got := w.mustPass()
+	wantBalances(t, got, "assets:custody 0.000100000 AAPL", "assets:cash:broker $-1.000000",
+		user(w.Users[1])+" -0.000050000 AAPL", due(w.Users[1])+" $0.500000",
+		"equity:house -0.000050000 AAPL", "expenses:house:top-up $0.499999", "expenses:house:too-small $0.000001")
+	out, err := hledger(t, mustJournal(w), "balance", "--cost", "equity:house", "--no-total", "--format", "%(total)")
+	if err != nil || out != "$-0.500000\n" {
+		t.Errorf("the house's shares cost %q, %v; want what it paid", out, err)
+	}
+}
+
+func mustJournal(w *world) string {
+	w.t.Helper()
+	text, _ := w.write(nil)
+	return text
+}
+
+// A part of dollars that came to no shares is owed by the app all the same.
+func TestPartWithoutShares(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.giveTo(w.Users[0], 1_999_999)
+	w.giveTo(w.Users[1], 1_000_001)
+	w.buy("canceled", 200_000, 10_000*dollar) // carries $2: a millionth of it the second's
+	if held, err := w.Holdings(t.Context(), w.App.ID, w.Users[1].ID); err != nil || len(held) != 0 {
+		t.Fatalf("the test needs a part without shares: %+v, %v", held, err)
+	}
+	wantBalances(t, w.mustPass(), due(w.Users[1])+" $0.000001")
+	w.buy("filled", 100_000, 10_000*dollar)
+	wantBalances(t, w.mustPass(), due(w.Users[1])+" $1.000001", user(w.Users[1])+" -0.000100000 AAPL")
+}
+
+func TestWhatIsNotBoughtIsNotBooked(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.giveTo(w.Users[0], 2_000_000)
+	w.buy("rejected", 0, 0)
+	w.giveTo(w.Users[0], 2_000_000)
+	w.buy("expired", 0, 0)
+	o := w.Open(t) // the broker tells of a part; nothing is proven yet
+	o.BrokerStatus, o.FilledQty, o.FilledAvgPrice = "partially_filled", 1_000_000, 200*dollar
+	w.check(w.SaveOrder(t.Context(), w.lease(), rewards.OrderOpen, o))
+	if got := w.mustPass(); got != "" {
+		t.Errorf("balances %s", got)
+	}
+}
+
+func TestResolvedByAnOperator(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.giveTo(w.Users[0], 2_000_000)
+	o := w.Open(t)
+	q := o
+	q.State, q.Reason = rewards.OrderQuarantined, "strange"
+	w.check(w.SaveOrder(t.Context(), w.lease(), rewards.OrderOpen, q))
+	w.check(w.ResolveOrder(t.Context(), o.ID, rewards.Resolution{FilledQty: 7_000_000, Price: 200 * dollar, Reason: "statement"}))
+	o, err := w.Order(t.Context(), o.ID)
+	w.check(err)
+	w.check(w.SettleOrder(t.Context(), w.lease(), rewards.OrderResolved, o, func(c []rewards.Claim) (rewards.Settlement, error) {
+		return rewards.Settle(o, c, w.Now())
+	}))
+	wantBalances(t, w.mustPass(), "assets:custody 0.007000000 AAPL", "assets:cash:broker $-1.400000", due(w.Users[0])+" $1.400000")
+}
+
+// lost is an order at the broker that the books do not know.
+func (w *world) lost(id string) rewards.BrokerOrder {
+	w.t.Helper()
+	b := rewards.BrokerOrder{
+		ID: "b,; x:\n" + id, ClientOrderID: "sr-x-" + id, Symbol: "AAPL", Side: "buy", Status: "filled", Notional: 3_000_000,
+		FilledQty: 15_000_000, FilledAvgPrice: 200 * dollar,
+	}
+	w.check(w.SaveReconciliation(w.t.Context(), []rewards.BrokerConflict{
+		{ClientOrderID: b.ClientOrderID, Symbol: "AAPL", FilledQty: b.FilledQty, Detail: "unknown"},
+	}, w.Now()))
+	return b
+}
+
+func TestAdoptedAndAcknowledgedOrders(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.giveTo(w.Users[0], 1_000_000)
+	adopted, owned := w.lost("one"), w.lost("two")
+	o, err := w.AdoptOrder(t.Context(), adopted, "restored")
+	w.check(err)
+	w.check(w.AcknowledgeConflict(t.Context(), owned.ClientOrderID, "ours"))
+	w.lost("three") // nobody has looked at it yet
+	merged, err := o.Merge(adopted, w.Now())
+	w.check(err)
+	w.check(w.SaveOrder(t.Context(), w.lease(), rewards.OrderSubmitted, merged))
+	w.check(w.SettleOrder(t.Context(), w.lease(), rewards.OrderOpen, merged, func(c []rewards.Claim) (rewards.Settlement, error) {
+		return rewards.Settle(merged, c, w.Now())
+	}))
+	wantBalances(t, w.mustPass(), "assets:custody 0.015000000 AAPL", "assets:custody:acknowledged 0.015000000 AAPL",
+		"expenses:house:top-up $2.000000", due(w.Users[0])+" $1.000000", user(w.Users[0])+" -0.005000000 AAPL")
+	asked := func(qty money.Shares) *ledger.Positions {
+		return &ledger.Positions{Asked: w.Now().Add(time.Second), List: []rewards.Position{{Symbol: "AAPL", Qty: qty}}}
+	}
+	journal, _ := w.write(asked(30_000_000))
+	if out, err := hledger(t, journal, "check", "--strict"); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+	w.mustFail(asked(45_000_000), "assets:custody", "AAPL")
+}
+
+// An order that was under way when the broker was asked makes its stock's position uncertain.
+func TestPositionsOfStocksUnderWay(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.giveTo(w.Users[0], 2_000_000)
+	asked := &ledger.Positions{Asked: w.Now()}
+	w.buy("filled", 10_000_000, 200*dollar) // booked after the question
+	journal, report := w.write(asked)
+	if out, err := hledger(t, journal, "check", "--strict"); err != nil {
+		t.Errorf("%v: %s", err, out)
+	}
+	if diff := cmp.Diff([]string{"AAPL"}, report.NotCompared); diff != "" {
+		t.Errorf("not compared (-want +got):\n%s", diff)
+	}
+	w.Advance(time.Second)
+	asked.Asked = w.Now()
+	w.mustFail(asked, "assets:custody", "AAPL")
+	w.giveTo(w.Users[0], 2_000_000)
+	w.Open(t)
+	if _, report := w.write(asked); len(report.NotCompared) != 1 {
+		t.Errorf("report %+v, want the open order seen", report)
+	}
+	asked.List = []rewards.Position{{Symbol: "BRK.B", Qty: 5}}
+	w.mustFail(asked, "assets:custody", "BRK.B")
+}
+
+// full is a disk without room.
+type full struct{}
+
+var errFull = errors.New("no space left")
+
+// Write implements io.Writer.
+func (full) Write([]byte) (int, error) { return 0, errFull }
+
+func TestErrorsAreTold(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.giveTo(w.Users[0], 2_000_000)
+	w.buy("filled", 10_000_000, 200*dollar)
+	err := w.Snapshot(t.Context(), func(ctx context.Context, books store.Snapshot) error {
+		_, err := ledger.Write(ctx, full{}, books, nil)
+		return err
+	})
+	if !errors.Is(err, errFull) {
+		t.Errorf("got %v, want the writer's error", err)
+	}
+	for _, symbol := range []string{"", `A"B`, "A B", "A;B", "A\nB"} {
+		err := w.Snapshot(t.Context(), func(ctx context.Context, books store.Snapshot) error {
+			_, err := ledger.Write(ctx, full{}, books, &ledger.Positions{List: []rewards.Position{{Symbol: symbol}}})
+			return err
+		})
+		if err == nil || errors.Is(err, errFull) {
+			t.Errorf("symbol %q: %v, want it refused", symbol, err)
+		}
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	err = w.Snapshot(t.Context(), func(_ context.Context, books store.Snapshot) error {
+		_, err := ledger.Write(ended, full{}, books, nil)
+		return err
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want the interruption", err)
+	}
+}

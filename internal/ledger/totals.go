@@ -1,0 +1,187 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+)
+
+// holder is a user and a stock.
+type holder struct {
+	app   rewards.AppID
+	user  rewards.UserID
+	asset rewards.AssetID
+}
+
+// stock is what the books tell of one stock beside the bookings.
+type stock struct {
+	symbol string
+	filled money.Shares // by settled orders
+	held   money.Shares // by users
+	busy   bool         // an order may be at the broker and not in the books, or the other way round
+}
+
+// waiting is what is not bought yet of the rewards in one state.
+type waiting struct {
+	rewards int
+	dollars money.USD
+}
+
+// totals is what is read of the books before the first line. It grows with the
+// number of stocks and of rewards that are bought in part, not with that of rewards.
+type totals struct {
+	symbols      map[rewards.AssetID]string
+	stocks       map[rewards.AssetID]*stock // those with an order or a holding
+	due          money.USD                  // by apps, for what is held and what is bought in part
+	partly       map[holder]money.USD       // bought of rewards that are not complete
+	uncounted    map[holder]money.USD       // the same, where there is no holding yet
+	waiting      map[rewards.Status]waiting // what is not bought yet
+	acknowledged []rewards.BrokerConflict   // orders
+	positions    *Positions                 // nil: not asked
+	notCompared  []string                   // symbols of busy stocks, sorted
+	last         time.Time                  // the latest booking so far
+}
+
+func readTotals(ctx context.Context, source Source, positions *Positions) (*totals, error) {
+	t := &totals{
+		symbols: map[rewards.AssetID]string{}, stocks: map[rewards.AssetID]*stock{},
+		partly: map[holder]money.USD{}, waiting: map[rewards.Status]waiting{}, positions: positions,
+	}
+	assets, err := source.Assets(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range assets {
+		t.symbols[a.ID] = a.Symbol
+	}
+	if t.acknowledged, err = source.Acknowledged(ctx); err != nil {
+		return nil, err
+	}
+	if err := source.Fills(ctx, t.addFill); err != nil {
+		return nil, err
+	}
+	if err := source.Pending(ctx, t.addPending); err != nil {
+		return nil, err
+	}
+	t.uncounted = maps.Clone(t.partly)
+	if err := source.Holdings(ctx, t.addHolding); err != nil {
+		return nil, err
+	}
+	for _, s := range t.stocks {
+		if s.busy && positions != nil {
+			t.notCompared = append(t.notCompared, s.symbol)
+		}
+	}
+	slices.Sort(t.notCompared)
+	return t, t.checkSymbols()
+}
+
+// stock finds a stock, and makes its entry.
+func (t *totals) stock(id rewards.AssetID) (*stock, error) {
+	if s, ok := t.stocks[id]; ok {
+		return s, nil
+	}
+	symbol, ok := t.symbols[id]
+	if !ok {
+		return nil, fmt.Errorf("asset %d is not in the catalog", id)
+	}
+	s := &stock{symbol: symbol}
+	t.stocks[id] = s
+	return s, nil
+}
+
+func (t *totals) addFill(f rewards.Fill) error {
+	s, err := t.stock(f.AssetID)
+	if err != nil {
+		return err
+	}
+	if f.State == rewards.OrderSettled {
+		if s.filled, err = money.AddShares(s.filled, f.Filled); err != nil {
+			return err
+		}
+	}
+	if !f.State.Final() || t.positions != nil && !f.SettledAt.Before(t.positions.Asked) {
+		s.busy = true
+	}
+	return nil
+}
+
+func (t *totals) addPending(r rewards.PendingReward) (err error) {
+	w := t.waiting[r.Status]
+	w.rewards++
+	if w.dollars, err = money.AddUSD(w.dollars, r.Amount-r.Booked); err != nil {
+		return err
+	}
+	t.waiting[r.Status] = w
+	if r.Booked == 0 {
+		return nil
+	}
+	key := holder{r.AppID, r.UserID, r.AssetID}
+	if t.partly[key], err = money.AddUSD(t.partly[key], r.Booked); err != nil {
+		return err
+	}
+	t.due, err = money.AddUSD(t.due, r.Booked)
+	return err
+}
+
+func (t *totals) addHolding(h rewards.UserHolding) error {
+	delete(t.uncounted, holder{h.AppID, h.UserID, h.AssetID})
+	s, err := t.stock(h.AssetID)
+	if err != nil {
+		return err
+	}
+	if s.held, err = money.AddShares(s.held, h.Quantity); err != nil {
+		return err
+	}
+	t.due, err = money.AddUSD(t.due, h.CostBasis)
+	return err
+}
+
+// commodities lists the symbols of every stock that the journal may name, sorted.
+func (t *totals) commodities() []string {
+	found := map[string]bool{}
+	for _, s := range t.stocks {
+		found[s.symbol] = true
+	}
+	for _, c := range t.acknowledged {
+		found[c.Symbol] = true
+	}
+	if t.positions != nil {
+		for _, p := range t.positions.List {
+			found[p.Symbol] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(found))
+}
+
+func (t *totals) checkSymbols() error {
+	for _, symbol := range t.commodities() {
+		if err := checkSymbol(symbol); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sortedStocks lists the stocks by symbol.
+func (t *totals) sortedStocks() []*stock {
+	return slices.SortedFunc(maps.Values(t.stocks), func(a, b *stock) int {
+		return strings.Compare(a.symbol, b.symbol)
+	})
+}
+
+// sortedUncounted lists the parts without a holding in a fixed order.
+func (t *totals) sortedUncounted() []holder {
+	return slices.SortedFunc(maps.Keys(t.uncounted), func(a, b holder) int {
+		return strings.Compare(t.accountOf(a), t.accountOf(b))
+	})
+}
+
+// accountOf is where the dollars of a user and a stock are booked.
+func (t *totals) accountOf(h holder) string { return receivableFor(h.app, h.user, t.symbols[h.asset]) }

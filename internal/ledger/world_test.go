@@ -1,0 +1,161 @@
+package ledger_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"stockrewards/internal/ledger"
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
+	"stockrewards/internal/store/sqlite"
+	"stockrewards/internal/store/storetest"
+)
+
+// world is real books with what a test needs to plant errors in them.
+type world struct {
+	*storetest.World
+	t      *testing.T
+	engine *sqlite.Engine
+}
+
+// dollar is a price.
+const dollar money.Price = 1_000_000_000
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	engine, err := sqlite.Open(t.Context(), sqlite.Memory, sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := engine.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return &world{storetest.NewWorld(t, engine), t, engine}
+}
+
+func (w *world) check(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// lease is that of the world.
+func (w *world) lease() rewards.Lease {
+	w.t.Helper()
+	l, err := w.TakeLease(w.t.Context(), "tester", time.Hour, false)
+	w.check(err)
+	return l
+}
+
+// giveTo records a reward of AAPL to one of the users.
+func (w *world) giveTo(user rewards.User, amount money.USD) rewards.Reward {
+	w.t.Helper()
+	r := w.Request(w.t, amount)
+	r.AppID, r.UserID = user.AppID, user.ID
+	r.Fingerprint = rewards.NewFingerprint(r, "")
+	outcomes, err := w.RecordRewards(w.t.Context(), []rewards.NewReward{r})
+	w.check(err)
+	return outcomes[0].Reward
+}
+
+// buy orders what waits; so much of it is filled.
+func (w *world) buy(status string, filled money.Shares, price money.Price) rewards.Order {
+	w.t.Helper()
+	o := w.Open(w.t)
+	w.check(w.Settle(w.t, o, status, filled, price))
+	o, err := w.Order(w.t.Context(), o.ID)
+	w.check(err)
+	return o
+}
+
+// plant changes the rows behind the service's back.
+func (w *world) plant(statement string, args ...any) {
+	w.t.Helper()
+	w.check(w.engine.Write(w.t.Context(), func(ctx context.Context, tx store.Tx) error {
+		n, err := tx.Exec(ctx, statement, args...)
+		if err == nil && n == 0 {
+			err = errors.New("no row was changed")
+		}
+		return err
+	}))
+}
+
+// write writes the journal.
+func (w *world) write(positions *ledger.Positions) (string, ledger.Report) {
+	w.t.Helper()
+	var text strings.Builder
+	var report ledger.Report
+	w.check(w.Snapshot(w.t.Context(), func(ctx context.Context, books store.Snapshot) (err error) {
+		report, err = ledger.Write(ctx, &text, books, positions)
+		return err
+	}))
+	return text.String(), report
+}
+
+// mustPass writes the journal and has hledger check it. It returns hledger's balances.
+func (w *world) mustPass() string {
+	w.t.Helper()
+	journal, _ := w.write(nil)
+	out, err := hledger(w.t, journal, "check", "--strict")
+	if err != nil {
+		w.t.Fatalf("%v\n%s\n%s", err, out, journal)
+	}
+	out, err = hledger(w.t, journal, "balance", "--flat", "--no-total", "--format", "%(account) %(total)")
+	w.check(err)
+	return out
+}
+
+// mustFail writes the journal and wants hledger to fail with all of these words.
+func (w *world) mustFail(positions *ledger.Positions, words ...string) {
+	w.t.Helper()
+	journal, _ := w.write(positions)
+	out, err := hledger(w.t, journal, "check", "--strict")
+	if err == nil {
+		w.t.Fatalf("hledger finds nothing in\n%s", journal)
+	}
+	for _, word := range words {
+		if !strings.Contains(out, word) {
+			w.t.Errorf("hledger does not tell %q:\n%s", word, out)
+		}
+	}
+}
+
+// hledger runs the real program on a journal and returns all that it prints.
+func hledger(t *testing.T, journal string, args ...string) (string, error) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "books.journal")
+	if err := os.WriteFile(file, []byte(journal), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "hledger", append([]string{"-f", file}, args...)...)
+	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8")
+	out, err := cmd.CombinedOutput()
+	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
+		t.Fatalf("hledger must be installed (tools/install.sh hledger): %v", err)
+	}
+	return string(out), err
+}
+
+// wantBalances compares hledger's balances with lines of account and amount.
+func wantBalances(t *testing.T, got string, want ...string) {
+	t.Helper()
+	lines := map[string]bool{}
+	for line := range strings.Lines(got) {
+		lines[strings.Join(strings.Fields(line), " ")] = true
+	}
+	for _, line := range want {
+		if !lines[line] {
+			t.Errorf("no balance %q in\n%s", line, got)
+		}
+	}
+}
