@@ -23,6 +23,7 @@ type commands struct {
 	Fulfillment fulfillmentCommand `cmd:"" help:"Pause, resume and watch the buying of stock."`
 	Order       orderCommands      `cmd:"" help:"See orders, and decide what an order could not."`
 	Audit       auditCommand       `cmd:"" help:"Check every invariant of the books."`
+	Ledger      ledgerCommand      `cmd:"" help:"Write the books as double-entry plain-text accounting, for hledger."`
 	Backup      backupCommand      `cmd:"" help:"Write a consistent copy of the books to a file, also while serve runs."`
 	Paper       paperCommand       `cmd:"" help:"Run a paper brokerage that speaks Alpaca's protocol, and misbehaves when told to."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"stockrewards/internal/broker/alpaca"
+	"stockrewards/internal/ledger"
+	"stockrewards/internal/store"
+)
+
+type ledgerCommand struct {
+	databaseFlag
+	brokerFlags
+	Output    string `placeholder:"FILE" help:"A new file (mode 0600), which is there only when it is complete. Otherwise standard output, complete when its last line says so."`
+	Positions bool   `help:"Ask the broker too, and assert that the books' shares are its positions."`
+}
+
+// Run writes the journal. It reads one moment of the books, also while serve runs.
+func (c *ledgerCommand) Run(ctx context.Context) error {
+	return c.with(ctx, func(s *store.Store) error {
+		var positions *ledger.Positions
+		if c.Positions {
+			var err error
+			if positions, err = c.askPositions(ctx, s); err != nil {
+				return err
+			}
+		}
+		var report ledger.Report
+		write := func(w io.Writer) error {
+			// The outer context: the store's own does not end with a signal.
+			return s.Snapshot(ctx, func(_ context.Context, books store.Snapshot) (err error) {
+				report, err = ledger.Write(ctx, w, books, positions)
+				return err
+			})
+		}
+		if err := c.write(write); err != nil {
+			return err
+		}
+		if len(report.NotCompared) > 0 {
+			fmt.Fprintf(os.Stderr, "stockrewards: positions not asserted, orders are under way: %s\n",
+				strings.Join(report.NotCompared, ", "))
+		}
+		return nil
+	})
+}
+
+// askPositions asks before the books are read, so that what changes in between can be told.
+func (c *ledgerCommand) askPositions(ctx context.Context, s *store.Store) (*ledger.Positions, error) {
+	p := &ledger.Positions{Asked: time.Now()}
+	err := c.withBroker(ctx, c.databaseFlag, s, func(broker *alpaca.Client) (err error) {
+		p.List, err = broker.Positions(ctx)
+		return err
+	})
+	return p, err
+}
+
+func (c *ledgerCommand) write(write func(io.Writer) error) error {
+	if c.Output == "" {
+		return write(os.Stdout)
+	}
+	return writeNewFile(c.Output, write)
+}
+
+// writeNewFile makes a file that is there, durably, only when all of it was written.
+// It never replaces one.
+func writeNewFile(path string, write func(io.Writer) error) error {
+	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("%s exists, or cannot be looked at: choose a new name", path)
+	}
+	const ownerOnly = 0o600
+	partial := path + ".partial"
+	f, err := os.OpenFile(partial, os.O_CREATE|os.O_EXCL|os.O_WRONLY, ownerOnly)
+	if err != nil {
+		return fmt.Errorf("%w (remove what an earlier run left behind)", err)
+	}
+	err = write(f)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Link(partial, path) // unlike a rename it never replaces a file
+	}
+	if err := errors.Join(err, os.Remove(partial)); err != nil {
+		return fmt.Errorf("%s is not written: %w", path, err)
+	}
+	return syncFolder(filepath.Dir(path))
+}
+
+// syncFolder makes the names in a folder durable.
+func syncFolder(path string) error {
+	folder, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
+}
