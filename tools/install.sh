@@ -2,7 +2,8 @@
 # Installs the Debian packages of the named programs that are missing.
 set -euo pipefail
 
-declare -A package=([gcc]="gcc libc6-dev" [curl]=curl [mount]=mount [strace]=strace [chromium]=chromium [npx]="nodejs npm")
+declare -A package=([gcc]="gcc libc6-dev" [curl]=curl [mount]=mount [strace]=strace [chromium]=chromium
+  [hledger]=hledger [npx]="nodejs npm")
 missing=()
 for program in "$@"; do
   command -v "$program" >/dev/null || missing+=("${package[$program]}")

@@ -79,7 +79,12 @@ func readTotals(ctx context.Context, source Source, positions *Positions) (*tota
 		}
 	}
 	slices.Sort(t.notCompared)
-	return t, t.checkSymbols()
+	for _, symbol := range t.commodities() {
+		if err := checkSymbol(symbol); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
 }
 
 // stock finds a stock, and makes its entry.
@@ -158,15 +163,6 @@ func (t *totals) commodities() []string {
 		}
 	}
 	return slices.Sorted(maps.Keys(found))
-}
-
-func (t *totals) checkSymbols() error {
-	for _, symbol := range t.commodities() {
-		if err := checkSymbol(symbol); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // sortedStocks lists the stocks by symbol.

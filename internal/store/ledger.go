@@ -24,6 +24,7 @@ func (s Snapshot) Assets(ctx context.Context) ([]rewards.Asset, error) { return 
 
 // Fills tells of every order how much of it was filled.
 func (s Snapshot) Fills(ctx context.Context, each func(rewards.Fill) error) error {
+	var first rewards.OrderID
 	return s.tx.Query(ctx, func(row Row) error {
 		var f rewards.Fill
 		err := row.Scan((*int64)(&f.AssetID), (*int)(&f.State), (*int64)(&f.Filled), toTime{&f.SettledAt})
@@ -31,7 +32,7 @@ func (s Snapshot) Fills(ctx context.Context, each func(rewards.Fill) error) erro
 			return err
 		}
 		return each(f)
-	}, `SELECT asset_id, state, filled_qty, settled_at FROM orders WHERE id >= ?1`, make([]byte, len(rewards.OrderID{})))
+	}, `SELECT asset_id, state, filled_qty, settled_at FROM orders WHERE id >= ?1`, first[:])
 }
 
 // bookingsPage is how many orders are in memory at once.

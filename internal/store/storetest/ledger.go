@@ -57,7 +57,9 @@ func testSnapshot(t *testing.T, w *World) {
 	open := w.Open(t)
 	waits := w.Give(t, 4_000_000)
 	for _, c := range []rewards.BrokerConflict{
-		{ClientOrderID: "sr-ours", FilledQty: 7}, {ClientOrderID: "sr-nothing"}, {ClientOrderID: "sr-new", FilledQty: 8},
+		{ClientOrderID: "sr-ours", FilledQty: 7},
+		{ClientOrderID: "sr-nothing"},
+		{ClientOrderID: "sr-new", FilledQty: 8},
 		{ClientOrderID: o.ClientOrderID, FilledQty: 9},
 	} {
 		check(t, w.SaveReconciliation(t.Context(), []rewards.BrokerConflict{c}, w.Now()))

@@ -1,0 +1,270 @@
+package test
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stockrewards/internal/money"
+	"stockrewards/internal/store"
+	"stockrewards/internal/store/sqlite"
+)
+
+// hledger runs the real program on a journal.
+func hledger(t *testing.T, journal string, args ...string) (string, error) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "hledger", append([]string{"-f", journal}, args...)...)
+	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8")
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
+		t.Fatalf("hledger must be installed (tools/install.sh hledger): %v", err)
+	}
+	return stdout.String() + stderr.String(), err
+}
+
+// ledger writes the service's books to a new file.
+func (s *service) ledger(args ...string) string {
+	s.t.Helper()
+	journal := filepath.Join(s.t.TempDir(), "books.journal")
+	s.command(append([]string{"ledger", "--output", journal}, args...)...)
+	return journal
+}
+
+// mustHold wants hledger to find nothing.
+func mustHold(t *testing.T, journal string) {
+	t.Helper()
+	if out, err := hledger(t, journal, "check", "--strict"); err != nil {
+		t.Fatalf("hledger check: %v\n%s", err, out)
+	}
+}
+
+// customers are two users of each of three apps.
+func customers(s *service) (apps []*service, users map[*service][]string) {
+	s.t.Helper()
+	users = map[*service][]string{}
+	for i := range 3 {
+		app := *s
+		if i > 0 {
+			app.key = strings.TrimSpace(s.command("app", "create", fmt.Sprint("app-", i)))
+		}
+		apps = append(apps, &app)
+		for n := range 2 {
+			users[&app] = append(users[&app], app.newUser(fmt.Sprint("customer-", n)))
+		}
+	}
+	return apps, users
+}
+
+// giveAll gives every user a few rewards of several stocks, one of them alone too
+// small for an order.
+func giveAll(apps []*service, users map[*service][]string, round int) (given map[string]*service) {
+	given = map[string]*service{}
+	for _, app := range apps {
+		for u, user := range users[app] {
+			for i, symbol := range []string{"AAPL", "BRK.B", "KO"} {
+				amount := money.USD(1_000_001 + 137_913*(u+i))
+				if round == 0 && symbol == "KO" {
+					amount = 30_000
+				}
+				given[app.give(user, fmt.Sprintf("key-%d-%d-%d", round, u, i), amount.String(), symbol).ID] = app
+			}
+		}
+	}
+	return given
+}
+
+// The books as double-entry accounting: hledger finds that they add up, its balances
+// are those of the portfolios and of the brokerage, and it finds what is planted.
+func TestLedger(t *testing.T) {
+	t.Parallel()
+	s := newService(t, t.TempDir())
+	mustHold(t, s.ledger("--positions"))
+	s.start("--pooling-window", "50ms")
+	apps, users := customers(s)
+	for round := range 4 {
+		given := giveAll(apps, users, round)
+		mustHold(t, s.ledger("--positions")) // one moment of books that others write to
+		for id, app := range given {
+			app.await(id, "executed", 20*time.Second)
+		}
+	}
+	journal := s.ledger("--positions")
+	mustHold(t, journal)
+	checkFile(t, s, journal)
+	comparePortfolios(t, journal, apps, users)
+	if err := s.stop(); err != nil {
+		t.Fatal(err)
+	}
+	s.command("audit")
+	comparePositions(t, s.folder)
+	custody := map[string]string{}
+	for symbol, shares := range ourShares(t, filepath.Join(s.folder, "rewards.db")) {
+		custody[symbol] = shares.String()
+	}
+	if diff := cmp.Diff(custody, balances(t, journal, "assets:custody")["assets:custody"]); diff != "" {
+		t.Errorf("custody (-books +hledger):\n%s", diff)
+	}
+	if printed := s.command("ledger"); !strings.HasSuffix(printed, " parts of rewards\n") ||
+		!strings.Contains(printed, "; complete: ") || strings.Contains(printed, "customer-") {
+		t.Error("the printed journal does not end as a complete one, or names a person")
+	}
+	findPlants(t, s)
+}
+
+// checkFile looks at the file itself.
+func checkFile(t *testing.T, s *service, journal string) {
+	t.Helper()
+	info, err := os.Stat(journal)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v; want it the owner's", info.Mode(), err)
+	}
+	before, err := os.ReadFile(journal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := s.try("ledger", "--output", journal); err == nil || !strings.Contains(err.Error(), "exists") {
+		t.Errorf("over an existing file: %s, %v", out, err)
+	}
+	if after, err := os.ReadFile(journal); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the refused command changed the file: %v", err)
+	}
+	files, err := os.ReadDir(filepath.Dir(journal))
+	if err != nil || len(files) != 1 {
+		t.Errorf("beside the journal stands %v, %v", files, err)
+	}
+}
+
+// A journal that could not be written whole is not there.
+func TestLedgerOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	s := newService(t, t.TempDir())
+	for i := range 20 { // their accounts are more text than fits
+		s.command("app", "create", fmt.Sprint(strings.Repeat("long name ", 9), i))
+	}
+	disk := smallDisk(t, "4k")
+	out, err := s.try("ledger", "--output", filepath.Join(disk, "books.journal"))
+	if err == nil || !strings.Contains(err.Error(), "is not written") || !strings.Contains(err.Error(), "no space left") {
+		t.Errorf("on a full disk: %s, %v", out, err)
+	}
+	if files, err := os.ReadDir(disk); err != nil || len(files) != 0 {
+		t.Errorf("left behind: %v, %v", files, err)
+	}
+}
+
+// balances is what hledger tells of the accounts that match: account, commodity, quantity.
+func balances(t *testing.T, journal, accounts string) map[string]map[string]string {
+	t.Helper()
+	out, err := hledger(t, journal, "balance", accounts, "--flat", "--no-total", "-O", "csv", "--layout", "bare")
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	rows, err := csv.NewReader(strings.NewReader(out)).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]map[string]string{}
+	for _, row := range rows[1:] {
+		if found[row[0]] == nil {
+			found[row[0]] = map[string]string{}
+		}
+		quantity := row[2]
+		if strings.Contains(quantity, ".") {
+			quantity = strings.TrimRight(strings.TrimRight(quantity, "0"), ".")
+		}
+		found[row[0]][strings.Trim(row[1], `"`)] = quantity
+	}
+	return found
+}
+
+// comparePortfolios compares hledger's balances of every user with the portfolio.
+func comparePortfolios(t *testing.T, journal string, apps []*service, users map[*service][]string) {
+	t.Helper()
+	owed, due := balances(t, journal, "liabilities:users"), balances(t, journal, "assets:receivable")
+	seen := 0
+	for _, app := range apps {
+		for _, user := range users[app] {
+			var p struct {
+				Holdings []struct {
+					Asset               string
+					Quantity, CostBasis json.Number
+				}
+			}
+			app.must(200, "GET", "/v1/users/"+user+"/portfolio", "").decode(t, &p)
+			shares, dollars := map[string]string{}, map[string]string{}
+			for _, h := range p.Holdings {
+				shares[h.Asset], dollars[h.Asset] = "-"+h.Quantity.String(), h.CostBasis.String()
+			}
+			gotShares, gotDollars := map[string]string{}, map[string]string{}
+			for account, amounts := range owed {
+				if strings.HasSuffix(account, ":"+user) {
+					gotShares = amounts
+				}
+			}
+			for account, amounts := range due {
+				if _, symbol, found := strings.Cut(account, ":"+user+":"); found {
+					gotDollars[symbol] = amounts["$"]
+				}
+			}
+			if diff := cmp.Diff([]map[string]string{shares, dollars}, []map[string]string{gotShares, gotDollars}); diff != "" {
+				t.Errorf("user %s (-portfolio +hledger):\n%s", user, diff)
+			}
+			seen += len(p.Holdings)
+		}
+	}
+	if seen != 18 {
+		t.Errorf("%d holdings compared, want 18", seen)
+	}
+}
+
+// findPlants changes rows of a copy of the books, and wants hledger to find each.
+func findPlants(t *testing.T, s *service) {
+	t.Helper()
+	for _, plant := range []struct{ name, statement, words string }{
+		{"a holding", `UPDATE holdings SET quantity = quantity + 1 WHERE user_id = (SELECT max(user_id) FROM holdings)`, "liabilities:users:"},
+		{"a cost basis", `UPDATE holdings SET cost_basis = cost_basis - 1 WHERE user_id = (SELECT max(user_id) FROM holdings)`, "assets:receivable:"},
+		{"a filled quantity", `UPDATE orders SET filled_qty = filled_qty + 1 WHERE id = (SELECT max(id) FROM orders)`, "assets:custody"},
+		{"an allocation's shares", `UPDATE allocations SET shares = shares + 1 WHERE reward_id = (SELECT max(reward_id) FROM allocations)`, "liabilities:users:"},
+		{"an allocation's dollars", `UPDATE allocations SET amount = amount + 1 WHERE reward_id = (SELECT max(reward_id) FROM allocations)`, "could not balance"},
+	} {
+		copied := &service{t: t, folder: t.TempDir()}
+		restore(t, filepath.Join(s.folder, "rewards.db"), filepath.Join(copied.folder, "rewards.db"))
+		mustHold(t, copied.ledger())
+		plantRow(t, filepath.Join(copied.folder, "rewards.db"), plant.statement)
+		out, err := hledger(t, copied.ledger(), "check", "--strict")
+		if err == nil || !strings.Contains(out, plant.words) {
+			t.Errorf("%s: hledger tells %v\n%s", plant.name, err, out)
+		}
+	}
+}
+
+// plantRow changes rows of a database that nobody uses.
+func plantRow(t *testing.T, path, statement string) {
+	t.Helper()
+	engine, err := sqlite.Open(t.Context(), path, sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = engine.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
+		n, err := tx.Exec(ctx, statement)
+		if err == nil && n == 0 {
+			err = errors.New("no row was changed")
+		}
+		return err
+	})
+	if err := errors.Join(err, engine.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
