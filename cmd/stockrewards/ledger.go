@@ -77,8 +77,11 @@ func writeNewFile(path string, write func(io.Writer) error) error {
 	const ownerOnly = 0o600
 	partial := path + ".partial"
 	f, err := os.OpenFile(partial, os.O_CREATE|os.O_EXCL|os.O_WRONLY, ownerOnly)
+	if errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("%w: remove what an earlier run left behind", err)
+	}
 	if err != nil {
-		return fmt.Errorf("%w (remove what an earlier run left behind)", err)
+		return err
 	}
 	err = write(f)
 	if err == nil {

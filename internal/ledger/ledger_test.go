@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -76,6 +77,20 @@ func TestARewardOverTwoOrders(t *testing.T) {
 	w.buy("filled", 30_000_000, 100*dollar)
 	wantBalances(t, w.mustPass(), "assets:custody 0.045000000 AAPL", "assets:cash:broker $-6.000000",
 		user(w.Users[1])+" -0.035000000 AAPL", due(w.Users[1])+" $4.000000")
+}
+
+// Of an order that was filled in part the members' dollars come first.
+func TestTheHouseIsLast(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.giveTo(w.Users[0], 400_000)
+	w.buy("canceled", 1_000_000, 200*dollar) // $0.20 of $1
+	if got := w.mustPass(); strings.Contains(got, "house") {
+		t.Errorf("the house paid before the member:\n%s", got)
+	}
+	w.buy("canceled", 1_500_000, 200*dollar) // $0.30 of $1, $0.20 of it the rest
+	wantBalances(t, w.mustPass(), due(w.Users[0])+" $0.400000", "expenses:house:top-up $0.100000",
+		"equity:house -0.000500000 AAPL", "assets:cash:broker $-0.500000")
 }
 
 // What costs less than a millionth of a dollar is the house's, for nothing.
@@ -154,6 +169,9 @@ func TestResolvedByAnOperator(t *testing.T) {
 	w.check(w.SettleOrder(t.Context(), w.lease(), rewards.OrderResolved, o, func(c []rewards.Claim) (rewards.Settlement, error) {
 		return rewards.Settle(o, c, w.Now())
 	}))
+	if journal := mustJournal(w); !strings.Contains(journal, "\n2026-09-21 * ("+o.ClientOrderID+") buy AAPL\n") {
+		t.Errorf("without a time of the fill the day is not that of the booking:\n%s", journal)
+	}
 	wantBalances(t, w.mustPass(), "assets:custody 0.007000000 AAPL", "assets:cash:broker $-1.400000", due(w.Users[0])+" $1.400000")
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"stockrewards/internal/rewards"
 	"stockrewards/internal/store"
 	"stockrewards/internal/store/sqlite"
 	"stockrewards/internal/store/storetest"
@@ -172,6 +173,35 @@ func TestRolledBackWriteLeavesNothing(t *testing.T) {
 	})
 	if err != nil || count != 0 {
 		t.Errorf("%d rows, %v; want none", count, err)
+	}
+}
+
+// What is committed while a snapshot is read is not in it.
+func TestASnapshotIsOneMoment(t *testing.T) {
+	t.Parallel()
+	w := storetest.NewWorld(t, opener(file, 0)(t))
+	w.Give(t, 1_000_000)
+	rewardsIn := func(write func()) (n int) {
+		err := w.Snapshot(t.Context(), func(ctx context.Context, s store.Snapshot) error {
+			if _, err := s.Apps(ctx); err != nil {
+				return err
+			}
+			write()
+			return s.Pending(ctx, func(rewards.PendingReward) error {
+				n++
+				return nil
+			})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if n := rewardsIn(func() { w.Give(t, 2_000_000) }); n != 1 {
+		t.Errorf("%d rewards, want the one of before", n)
+	}
+	if n := rewardsIn(func() {}); n != 2 {
+		t.Errorf("%d rewards afterwards, want 2", n)
 	}
 }
 
