@@ -149,6 +149,7 @@ func (l *load) verify() {
 	t.Logf("%d rewards accounted for", len(stored))
 	s.command("audit")
 	comparePositions(t, s.folder)
+	mustHold(t, s.ledger("--positions"))
 }
 
 // storedRewards walks the whole list; a key that stands twice is an error.

@@ -65,6 +65,7 @@ func TestRestoringAnOldBackupBuysNothingAgain(t *testing.T) {
 	}
 	s.command("audit")
 	comparePositions(t, s.folder)
+	mustHold(t, s.ledger("--positions"))
 }
 
 // restore puts a backup in the place of a database that nobody uses.

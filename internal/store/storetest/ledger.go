@@ -112,7 +112,7 @@ func testSnapshot(t *testing.T, w *World) {
 
 // Orders are read in pages; each is told once, and an error ends the reading.
 func testSnapshotPages(t *testing.T, w *World) {
-	const orders = 201
+	const orders = 101
 	for range orders {
 		w.Give(t, 1_000_000)
 		check(t, w.Settle(t, w.Open(t), "filled", 5_000_000, dollar200))
