@@ -1,14 +1,21 @@
 package sim
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"stockrewards/internal/audit"
+	"stockrewards/internal/ledger"
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
 )
 
 // verify checks at the end that every promise was kept: to the clients, within our
@@ -174,4 +181,30 @@ func (w *world) audit() {
 		w.t.Errorf("the audit finds %d violations:\n%s", violations, fmt.Sprintf("%+v", report))
 	}
 	w.check(books.Close())
+}
+
+// hledger lets hledger read our books with the brokerage's positions: its check of
+// the balances is a third opinion.
+func (w *world) hledger() {
+	w.t.Helper()
+	asked := time.Now()
+	positions, err := w.operator.Positions(w.t.Context())
+	w.check(err)
+	var journal bytes.Buffer
+	w.check(w.store.Snapshot(w.t.Context(), func(ctx context.Context, books store.Snapshot) error {
+		report, err := ledger.Write(ctx, &journal, books, &ledger.Positions{List: positions, Asked: asked})
+		if len(report.NotCompared) > 0 {
+			w.t.Errorf("orders of %v are under way in the end", report.NotCompared)
+		}
+		return err
+	}))
+	file := filepath.Join(w.t.TempDir(), "books.journal")
+	w.check(os.WriteFile(file, journal.Bytes(), 0o600))
+	out, err := exec.Command("hledger", "-f", file, "check", "--strict").CombinedOutput()
+	if err != nil {
+		w.t.Errorf("hledger: %v\n%s", err, out)
+	}
+	if n := bytes.Count(journal.Bytes(), []byte(" = ")); n < 10 {
+		w.t.Errorf("the journal asserts %d balances:\n%s", n, journal.Bytes())
+	}
 }

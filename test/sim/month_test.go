@@ -38,6 +38,7 @@ func TestMonth(t *testing.T) {
 		}
 		w.recover()
 		w.verify()
+		w.hledger()
 		w.summary()
 	})
 }
