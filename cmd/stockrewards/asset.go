@@ -13,6 +13,7 @@ type assetCommands struct {
 	List    assetList    `cmd:"" help:"List the catalog."`
 	Enable  assetEnable  `cmd:"" help:"Let a stock be given."`
 	Disable assetDisable `cmd:"" help:"Take a stock out of the catalog: no new rewards; holdings stay."`
+	Sync    assetSync    `cmd:"" help:"Take the broker's stocks into the catalog, follow renamed ones, and disable what it does not sell any more."`
 	Confirm assetConfirm `cmd:"" help:"Accept a price that jumped, so that the stock is ordered and valued again."`
 }
 
@@ -30,6 +31,9 @@ func (c *assetList) Run(ctx context.Context) error {
 			state := "enabled"
 			if !a.Enabled {
 				state = "disabled"
+			}
+			if a.Gone {
+				state += ", not sold by the broker"
 			}
 			if a.Doubt.Exists() {
 				state += ", price in doubt: " + a.Doubt.Price.String()
@@ -65,12 +69,18 @@ func enable(ctx context.Context, s *store.Store, symbol string, enabled bool) er
 	if err := s.SetEnabled(ctx, symbol, enabled); err != nil {
 		return err
 	}
-	state := "disabled"
-	if enabled {
-		state = "enabled"
+	if !enabled {
+		fmt.Println(symbol, "is disabled")
+		return nil
 	}
-	fmt.Println(symbol, "is", state)
-	return nil
+	fmt.Println(symbol, "is enabled")
+	assets, err := s.Assets(ctx)
+	for _, a := range assets {
+		if a.Symbol == symbol && a.Gone {
+			fmt.Println("It can be given when the broker sells it again: see `stockrewards asset sync`.")
+		}
+	}
+	return err
 }
 
 type assetConfirm struct {

@@ -15,9 +15,13 @@ type Asset struct {
 	BrokerID string // the broker's identifier; "" until the broker told it
 	Symbol   string
 	Name     string
-	Enabled  bool // it can be given now
+	Enabled  bool // the operator lets it be given
+	Gone     bool // at the last sync the broker did not sell it in fractions any more
 	Doubt    Doubt
 }
+
+// Giftable tells whether the asset can be given now.
+func (a Asset) Giftable() bool { return a.Enabled && !a.Gone }
 
 // Doubt is why an asset is neither ordered nor valued until an operator confirms:
 // its price went too far from the previous close.

@@ -20,6 +20,7 @@ type OrderRequest struct {
 type BrokerOrder struct {
 	ID             string // the broker's own identifier
 	ClientOrderID  string
+	AssetID        string // the broker's identifier of the stock; "" when not told
 	Symbol         string
 	Side           string // "buy" or "sell"
 	Status         string // the broker's word, as it came

@@ -73,7 +73,8 @@ type Order struct {
 	ID            OrderID
 	ClientOrderID string // sent to the broker; unique for ever
 	AssetID       AssetID
-	Symbol        string    // as it was sent
+	AssetBrokerID string    // the broker's identifier of the asset; "" while it is not known
+	Symbol        string    // as it was sent; the asset may have been renamed since
 	Notional      money.USD // whole cents: the members' amounts and House
 	House         money.USD // the house's own member: up to the cent, or to the broker's minimum
 	MembersHash   [sha256.Size]byte
@@ -215,8 +216,8 @@ func (o Order) check(b BrokerOrder) error {
 		return contradiction("client order id %q", b.ClientOrderID)
 	case o.BrokerID != "" && b.ID != o.BrokerID:
 		return contradiction("broker order id %q was %q", b.ID, o.BrokerID)
-	case b.Symbol != o.Symbol:
-		return contradiction("symbol %q", b.Symbol)
+	case !o.concerns(b):
+		return contradiction("symbol %q (asset %q)", b.Symbol, b.AssetID)
 	case b.Side != "buy":
 		return contradiction("side %q", b.Side)
 	case b.Notional != o.Notional:
@@ -231,6 +232,15 @@ func (o Order) check(b BrokerOrder) error {
 		return contradiction("filled with nothing bought")
 	}
 	return o.CheckCost(b.FilledQty, b.FilledAvgPrice)
+}
+
+// concerns tells whether the broker's order is about the same stock: by its identifier
+// of the asset, which outlasts the symbol; by the symbol when one side does not know it.
+func (o Order) concerns(b BrokerOrder) bool {
+	if o.AssetBrokerID != "" && b.AssetID != "" {
+		return b.AssetID == o.AssetBrokerID
+	}
+	return b.Symbol == o.Symbol
 }
 
 // CheckCost tells whether a fill costs more than the notional by more than the

@@ -48,10 +48,10 @@ func (o Order) Resolve(r Resolution) (Order, error) {
 }
 
 // ContradictedBy tells why the broker's own answer about the order o forbids a
-// decision; "" when it does not. Shares of another symbol are none of the order's.
+// decision; "" when it does not. Shares of another stock are none of the order's.
 func (r Resolution) ContradictedBy(o Order, b BrokerOrder) string {
 	bought := b.FilledQty
-	if b.Symbol != o.Symbol {
+	if !o.concerns(b) {
 		bought = 0
 	}
 	switch {

@@ -205,7 +205,7 @@ func (s *Service) loadCatalog(ctx context.Context) (catalog, error) {
 	}
 	c := catalog{giftable: make(map[string]AssetID, len(assets))}
 	for _, a := range assets {
-		if a.Enabled {
+		if a.Giftable() {
 			c.list = append(c.list, a)
 			c.giftable[a.Symbol] = a.ID
 		}

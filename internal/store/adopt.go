@@ -19,7 +19,7 @@ func (s *Store) AdoptOrder(ctx context.Context, b rewards.BrokerOrder, reason st
 		if err := refuseKnown(ctx, tx, b.ClientOrderID); err != nil {
 			return err
 		}
-		asset, err := assetBySymbol(ctx, tx, b.Symbol)
+		asset, err := assetOf(ctx, tx, b)
 		if err != nil {
 			return err
 		}
@@ -60,15 +60,14 @@ func refuseKnown(ctx context.Context, tx Tx, clientOrderID string) error {
 	return err
 }
 
-func assetBySymbol(ctx context.Context, tx Tx, symbol string) (a rewards.Asset, err error) {
-	found := false
-	err = tx.Query(ctx, func(row Row) error {
-		found = true
-		a, err = scanAsset(row)
-		return err
-	}, `SELECT `+assetColumns+` FROM assets WHERE symbol = ?1`, symbol)
-	if err == nil && !found {
-		err = errNoAsset()
+// assetOf is the asset that an order at the broker is about: by the broker's
+// identifier of it, by the symbol when that is not known.
+func assetOf(ctx context.Context, tx Tx, b rewards.BrokerOrder) (rewards.Asset, error) {
+	a, err := oneAsset(ctx, tx,
+		`SELECT `+assetColumns+` FROM assets WHERE broker_id = ?1 AND broker_id <> ''`, b.AssetID)
+	if rewards.CodeOf(err) != rewards.CodeNotFound {
+		return a, err
 	}
-	return a, err
+	return oneAsset(ctx, tx, `SELECT `+assetColumns+` FROM assets
+		WHERE symbol = ?1 AND (broker_id = '' OR ?2 = '')`, b.Symbol, b.AssetID)
 }

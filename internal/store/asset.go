@@ -2,23 +2,25 @@ package store
 
 import (
 	"context"
+	"fmt"
 
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 )
 
-const assetColumns = `id, broker_id, symbol, name, enabled, doubt_since, doubt_price`
+const assetColumns = `id, broker_id, symbol, name, enabled, gone, doubt_since, doubt_price`
 
 func scanAsset(row Row) (rewards.Asset, error) {
 	var a rewards.Asset
-	err := row.Scan((*int64)(&a.ID), &a.BrokerID, &a.Symbol, &a.Name, &a.Enabled,
+	err := row.Scan((*int64)(&a.ID), &a.BrokerID, &a.Symbol, &a.Name, &a.Enabled, &a.Gone,
 		toTime{&a.Doubt.Since}, (*int64)(&a.Doubt.Price))
 	return a, err
 }
 
 // Assets implements rewards.Store.
-func (s *Store) Assets(ctx context.Context) (assets []rewards.Asset, err error) {
-	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
+func (s *Store) Assets(ctx context.Context) ([]rewards.Asset, error) {
+	var assets []rewards.Asset
+	err := s.engine.Read(ctx, func(ctx context.Context, tx Tx) (err error) {
 		assets, err = queryAssets(ctx, tx)
 		return err
 	})
@@ -32,6 +34,20 @@ func queryAssets(ctx context.Context, tx Tx) (assets []rewards.Asset, err error)
 		return err
 	}, `SELECT `+assetColumns+` FROM assets ORDER BY symbol`)
 	return assets, err
+}
+
+// oneAsset finds an asset, or fails with CodeNotFound.
+func oneAsset(ctx context.Context, tx Tx, query string, args ...any) (a rewards.Asset, err error) {
+	found := false
+	err = tx.Query(ctx, func(row Row) error {
+		found = true
+		a, err = scanAsset(row)
+		return err
+	}, query, args...)
+	if err == nil && !found {
+		err = errNoAsset()
+	}
+	return a, err
 }
 
 // SeedAssets puts assets into the catalog of a store that has none yet; later it
@@ -63,6 +79,62 @@ func (s *Store) SetEnabled(ctx context.Context, symbol string, enabled bool) err
 		}
 		return err
 	})
+}
+
+// SyncAssets changes the catalog as decide finds right for it, in one transaction;
+// when decide fails nothing is changed. Orders that were planned under a symbol and
+// never sent are sent under the new one.
+func (s *Store) SyncAssets(
+	ctx context.Context, decide func([]rewards.Asset) (rewards.AssetSync, error),
+) (sync rewards.AssetSync, err error) {
+	err = s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+		ours, err := queryAssets(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if sync, err = decide(ours); err != nil {
+			return err
+		}
+		for _, c := range sync.Changes {
+			if err := freeSymbol(ctx, tx, c); err != nil {
+				return err
+			}
+		}
+		for _, c := range sync.Changes {
+			if err := changeAsset(ctx, tx, c); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return sync, err
+}
+
+// freeSymbol takes the symbol from an asset that is renamed: another one may get it
+// in the same transaction, also the two each other's.
+func freeSymbol(ctx context.Context, tx Tx, c rewards.AssetChange) error {
+	if !c.Renamed() {
+		return nil
+	}
+	_, err := tx.Exec(ctx, `UPDATE assets SET symbol = ?2 WHERE id = ?1`,
+		int64(c.Before.ID), fmt.Sprintf("renamed %d", c.Before.ID))
+	return err
+}
+
+func changeAsset(ctx context.Context, tx Tx, c rewards.AssetChange) error {
+	a := c.After
+	if c.Added() {
+		_, err := tx.Exec(ctx, `INSERT INTO assets (broker_id, symbol, name) VALUES (?1, ?2, ?3)`,
+			a.BrokerID, a.Symbol, a.Name)
+		return err
+	}
+	_, err := tx.Exec(ctx, `UPDATE assets SET broker_id = ?2, symbol = ?3, name = ?4, gone = ?5 WHERE id = ?1`,
+		int64(a.ID), a.BrokerID, a.Symbol, a.Name, flag(a.Gone))
+	if err == nil && c.Renamed() {
+		_, err = tx.Exec(ctx, `UPDATE orders SET symbol = ?2 WHERE state < 6 AND state = 1 AND asset_id = ?1`,
+			int64(a.ID), a.Symbol)
+	}
+	return err
 }
 
 func errNoAsset() error {

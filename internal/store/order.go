@@ -8,13 +8,14 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-const orderColumns = `id, client_order_id, asset_id, symbol, notional, house, members_hash, state,
+const orderColumns = `id, client_order_id, asset_id,
+	(SELECT a.broker_id FROM assets a WHERE a.id = orders.asset_id), symbol, notional, house, members_hash, state,
 	attempts, first_attempt_at, next_attempt_at, deadline, broker_id, broker_status, filled_qty,
 	filled_avg_price, filled_at, terminal_since, reason, house_shares, settled_at`
 
 func scanOrder(row Row) (rewards.Order, error) {
 	var o rewards.Order
-	err := row.Scan(toID(&o.ID), &o.ClientOrderID, (*int64)(&o.AssetID), &o.Symbol, (*int64)(&o.Notional),
+	err := row.Scan(toID(&o.ID), &o.ClientOrderID, (*int64)(&o.AssetID), &o.AssetBrokerID, &o.Symbol, (*int64)(&o.Notional),
 		(*int64)(&o.House), idScanner{o.MembersHash[:]}, (*int)(&o.State), &o.Attempts,
 		toTime{&o.FirstAttemptAt}, toTime{&o.NextAttemptAt}, toTime{&o.Deadline}, &o.BrokerID, &o.BrokerStatus,
 		(*int64)(&o.FilledQty), (*int64)(&o.FilledAvgPrice), toTime{&o.FilledAt}, toTime{&o.TerminalSince},
@@ -97,8 +98,8 @@ func orderByID(ctx context.Context, tx Tx, id rewards.OrderID) (rewards.Order, e
 var ErrStale = errors.New("store: the order has changed meanwhile")
 
 // SaveOrder stores what the broker told of an order or what the worker decided
-// about it, provided that it is still in the state from. It fails with ErrStale,
-// with ErrLostLease, and on a transition that is not in the table.
+// about it, provided that it is still in the state from and was not renamed since.
+// It fails with ErrStale, with ErrLostLease, and on a transition that is not in the table.
 func (s *Store) SaveOrder(ctx context.Context, l rewards.Lease, from rewards.OrderState, o rewards.Order) error {
 	return s.writeFenced(ctx, l, func(ctx context.Context, tx Tx) error {
 		return updateOrder(ctx, tx, from, o)
@@ -112,10 +113,10 @@ func updateOrder(ctx context.Context, tx Tx, from rewards.OrderState, o rewards.
 	n, err := tx.Exec(ctx, `UPDATE orders SET state = ?3, attempts = ?4, first_attempt_at = ?5,
 		next_attempt_at = ?6, deadline = ?7, broker_id = ?8, broker_status = ?9, filled_qty = ?10,
 		filled_avg_price = ?11, filled_at = ?12, terminal_since = ?13, reason = ?14, house_shares = ?15,
-		settled_at = ?16 WHERE id = ?1 AND state = ?2`,
+		settled_at = ?16 WHERE id = ?1 AND state = ?2 AND symbol = ?17`,
 		o.ID[:], int(from), int(o.State), o.Attempts, micros(o.FirstAttemptAt), micros(o.NextAttemptAt),
 		micros(o.Deadline), o.BrokerID, o.BrokerStatus, int64(o.FilledQty), int64(o.FilledAvgPrice),
-		micros(o.FilledAt), micros(o.TerminalSince), o.Reason, int64(o.HouseShares), micros(o.SettledAt))
+		micros(o.FilledAt), micros(o.TerminalSince), o.Reason, int64(o.HouseShares), micros(o.SettledAt), o.Symbol)
 	if err == nil && n == 0 {
 		err = ErrStale
 	}

@@ -48,9 +48,13 @@ func (s *Store) PlanOrder(ctx context.Context, l rewards.Lease, r rewards.PlanRe
 	o rewards.Order, hold rewards.Hold, err error,
 ) {
 	err = s.writeFenced(ctx, l, func(ctx context.Context, tx Tx) error {
-		if doubt, err := inDoubt(ctx, tx, r.Asset.ID); err != nil || doubt {
-			hold = rewards.HoldDoubt
+		asset, err := assetNow(ctx, tx, r.Asset.ID)
+		if err != nil {
 			return err
+		}
+		if asset.Doubt.Exists() {
+			hold = rewards.HoldDoubt
+			return nil
 		}
 		id := rewards.NewID[rewards.Order](s.ids)
 		limits, err := limitsLeft(ctx, tx, r.Limits, id.Time())
@@ -69,7 +73,7 @@ func (s *Store) PlanOrder(ctx context.Context, l rewards.Lease, r rewards.PlanRe
 		if err != nil {
 			return err
 		}
-		o, err = s.insertOrder(ctx, tx, id, r.Asset, clientOrderID, plan)
+		o, err = s.insertOrder(ctx, tx, id, asset, clientOrderID, plan)
 		return err
 	})
 	return o, hold, err
@@ -85,11 +89,10 @@ func limitsLeft(ctx context.Context, tx Tx, l rewards.PlanLimits, at time.Time) 
 	return l, err
 }
 
-// inDoubt tells whether the price of an asset is in doubt now.
-func inDoubt(ctx context.Context, tx Tx, asset rewards.AssetID) (bool, error) {
-	var d rewards.Doubt
-	_, err := one(ctx, tx, []any{toTime{&d.Since}}, `SELECT doubt_since FROM assets WHERE id = ?1`, int64(asset))
-	return d.Exists(), err
+// assetNow is an asset as it stands in this transaction: its price may have come
+// into doubt, or its symbol changed, since the pool was seen.
+func assetNow(ctx context.Context, tx Tx, id rewards.AssetID) (rewards.Asset, error) {
+	return oneAsset(ctx, tx, `SELECT `+assetColumns+` FROM assets WHERE id = ?1`, int64(id))
 }
 
 // dayOf is the UTC day of a moment, as it is kept.
@@ -126,7 +129,7 @@ func (s *Store) insertOrder(
 ) (rewards.Order, error) {
 	o := rewards.Order{
 		ID: id, ClientOrderID: clientOrderID,
-		AssetID: a.ID, Symbol: a.Symbol, Notional: p.Notional, House: p.House,
+		AssetID: a.ID, AssetBrokerID: a.BrokerID, Symbol: a.Symbol, Notional: p.Notional, House: p.House,
 		MembersHash: rewards.HashMembers(p.Members), State: rewards.OrderPlanned,
 	}
 	_, err := tx.Exec(ctx, `INSERT INTO orders (id, client_order_id, asset_id, symbol, notional, house,

@@ -153,6 +153,7 @@ func nextPageAfter(page []rewards.BrokerOrder) (time.Time, error) {
 type wireOrder struct {
 	ID             string `json:"id"`
 	ClientOrderID  string `json:"client_order_id"`
+	AssetID        string `json:"asset_id"`
 	Symbol         string `json:"symbol"`
 	Side           string `json:"side"`
 	Status         string `json:"status"`
@@ -171,7 +172,7 @@ func readOrder(body []byte) (rewards.BrokerOrder, error) {
 		return rewards.BrokerOrder{}, err
 	}
 	o := rewards.BrokerOrder{
-		ID: w.ID, ClientOrderID: w.ClientOrderID, Symbol: w.Symbol, Side: w.Side, Status: w.Status,
+		ID: w.ID, ClientOrderID: w.ClientOrderID, AssetID: w.AssetID, Symbol: w.Symbol, Side: w.Side, Status: w.Status,
 	}
 	var problem error
 	note := func(member string, err error) {

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"stockrewards/internal/broker/alpaca"
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
+)
+
+type assetSync struct {
+	databaseFlag
+	alpacaFlags
+	Symbols   []string `placeholder:"AAPL,MSFT" help:"Add and touch only these stocks."`
+	Exchanges []string `name:"exchange" placeholder:"NASDAQ,NYSE" help:"Add and touch only stocks of these exchanges."`
+	DryRun    bool     `help:"Print what would change, and change nothing."`
+	Force     bool     `help:"Do it even if the broker's list is empty, or would disable more than 5 stocks and a tenth of the catalog."`
+	JSON      bool     `name:"json" help:"Print the report as JSON."`
+}
+
+// Run brings the catalog up to the broker's list.
+func (c *assetSync) Run(ctx context.Context) error {
+	filter := rewards.SyncFilter{Symbols: upper(c.Symbols), Exchanges: upper(c.Exchanges)}
+	return c.with(ctx, func(s *store.Store) error {
+		in, err := s.Installation(ctx)
+		if err != nil {
+			return err
+		}
+		if in.BrokerKind == "" {
+			return errors.New("these books belong to no broker yet: the first start of `serve` ties them to one; sync after it")
+		}
+		flags := brokerFlags{alpacaFlags: c.alpacaFlags}
+		return flags.withBroker(ctx, c.databaseFlag, s, func(broker *alpaca.Client) error {
+			theirs, err := broker.Assets(ctx)
+			if err != nil {
+				return fmt.Errorf("the broker does not tell its stocks, so nothing is changed: %w", err)
+			}
+			return c.sync(ctx, s, theirs, filter)
+		})
+	})
+}
+
+// sync decides and changes in one transaction; the brake is in it too.
+func (c *assetSync) sync(
+	ctx context.Context, s *store.Store, theirs []rewards.BrokerAsset, f rewards.SyncFilter,
+) error {
+	var found rewards.AssetSync
+	decide := func(ours []rewards.Asset) (rewards.AssetSync, error) {
+		found = rewards.SyncAssets(ours, theirs, f)
+		if why := found.Alarming(); why != "" && !c.Force {
+			return found, fmt.Errorf("refused, nothing is changed: %s; if that is right, say --force", why)
+		}
+		return found, nil
+	}
+	var err error
+	if c.DryRun {
+		ours, readErr := s.Assets(ctx)
+		if readErr != nil {
+			return readErr
+		}
+		_, err = decide(ours)
+	} else {
+		_, err = s.SyncAssets(ctx, decide)
+	}
+	report := newSyncReport(found, c.DryRun, err == nil && !c.DryRun)
+	return errors.Join(c.print(report), err)
+}
+
+func (c *assetSync) print(r syncReport) error {
+	if !c.JSON {
+		return r.print()
+	}
+	e := json.NewEncoder(os.Stdout)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(r)
+}
+
+// syncReport is the report as JSON has it; docs/operations.md describes it.
+type syncReport struct {
+	DryRun    bool         `json:"dryRun"`
+	Applied   bool         `json:"applied"`
+	Totals    syncTotals   `json:"totals"`
+	Changes   []syncChange `json:"changes"`
+	Skipped   []syncSkip   `json:"skipped"`
+	Unchanged int          `json:"unchanged"`
+}
+
+// syncTotals counts the assets of each kind of change; one asset may be of several.
+type syncTotals struct {
+	Added    int `json:"added"`
+	Renamed  int `json:"renamed"`
+	NewName  int `json:"newName"`
+	Adopted  int `json:"adopted"`
+	Disabled int `json:"disabled"`
+	Returned int `json:"returned"`
+}
+
+type syncChange struct {
+	Changes   []string `json:"changes"`
+	AssetID   int64    `json:"assetId,omitempty"` // none while it is not added
+	BrokerID  string   `json:"brokerId"`
+	Symbol    string   `json:"symbol"`
+	OldSymbol string   `json:"oldSymbol,omitempty"`
+	Name      string   `json:"name"`
+	OldName   string   `json:"oldName,omitempty"`
+	Why       string   `json:"why,omitempty"`
+	Giftable  bool     `json:"giftable"`
+}
+
+type syncSkip struct {
+	BrokerID string `json:"brokerId"`
+	Symbol   string `json:"symbol"`
+	Reason   string `json:"reason"`
+}
+
+func newSyncReport(found rewards.AssetSync, dryRun, applied bool) syncReport {
+	r := syncReport{
+		DryRun: dryRun, Applied: applied, Unchanged: found.Unchanged,
+		Changes: make([]syncChange, 0, len(found.Changes)), Skipped: make([]syncSkip, 0, len(found.Skipped)),
+	}
+	for _, c := range found.Changes {
+		r.Changes = append(r.Changes, r.Totals.count(c))
+	}
+	for _, s := range found.Skipped {
+		r.Skipped = append(r.Skipped, syncSkip{s.BrokerID, s.Symbol, s.Reason})
+	}
+	return r
+}
+
+// count adds one change to the totals and describes it.
+func (t *syncTotals) count(c rewards.AssetChange) syncChange {
+	line := syncChange{
+		AssetID: int64(c.After.ID), BrokerID: c.After.BrokerID, Symbol: c.After.Symbol, Name: c.After.Name,
+		Why: c.Why, Giftable: c.After.Giftable(),
+	}
+	for _, kind := range []struct {
+		is    bool
+		name  string
+		total *int
+	}{
+		{c.Added(), "added", &t.Added},
+		{c.Renamed(), "renamed", &t.Renamed},
+		{c.NewName(), "newName", &t.NewName},
+		{c.Adopted(), "adopted", &t.Adopted},
+		{c.Disabled(), "disabled", &t.Disabled},
+		{c.Returned(), "returned", &t.Returned},
+	} {
+		if kind.is {
+			line.Changes = append(line.Changes, kind.name)
+			*kind.total++
+		}
+	}
+	if c.Renamed() {
+		line.OldSymbol = c.Before.Symbol
+	}
+	if c.NewName() {
+		line.OldName = c.Before.Name
+	}
+	return line
+}
+
+// print writes the report for people.
+func (r syncReport) print() error {
+	if len(r.Changes) > 0 {
+		rows := make([][]string, len(r.Changes))
+		for i, c := range r.Changes {
+			rows[i] = []string{c.Symbol, strings.Join(c.Changes, ", "), c.detail()}
+		}
+		if err := table("SYMBOL\tCHANGE\tDETAIL", rows); err != nil {
+			return err
+		}
+	}
+	for _, s := range r.Skipped {
+		fmt.Printf("skipped: %s (%s): %s\n", s.Symbol, s.BrokerID, s.Reason)
+	}
+	t := r.Totals
+	fmt.Printf("added %d, renamed %d, new names %d, adopted %d, disabled %d, returned %d, unchanged %d, skipped %d\n",
+		t.Added, t.Renamed, t.NewName, t.Adopted, t.Disabled, t.Returned, r.Unchanged, len(r.Skipped))
+	switch {
+	case r.DryRun:
+		fmt.Println("a dry run: nothing is changed")
+	case r.Applied:
+		fmt.Println("the catalog is changed; `serve` notices within a second")
+	}
+	return nil
+}
+
+func (c syncChange) detail() string {
+	parts := []string{c.Name}
+	if c.OldSymbol != "" {
+		parts = append(parts, "was "+c.OldSymbol)
+	}
+	if c.OldName != "" {
+		parts = append(parts, "was "+c.OldName)
+	}
+	if c.Why != "" {
+		parts = append(parts, c.Why)
+	}
+	if !c.Giftable && c.Why == "" {
+		parts = append(parts, "disabled by the operator")
+	}
+	return strings.Join(parts, "; ")
+}
+
+func upper(list []string) []string {
+	for i, text := range list {
+		list[i] = rewards.UpperSymbol(strings.TrimSpace(text))
+	}
+	return list
+}

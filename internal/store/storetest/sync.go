@@ -1,0 +1,119 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
+)
+
+// sync brings the catalog up to a broker's list of "id symbol" entries that can be
+// bought.
+func (w *World) sync(t *testing.T, entries ...string) rewards.AssetSync {
+	t.Helper()
+	var theirs []rewards.BrokerAsset
+	for _, entry := range entries {
+		id, symbol, _ := strings.Cut(entry, " ")
+		theirs = append(theirs, rewards.BrokerAsset{
+			ID: id, Symbol: symbol, Name: symbol, Active: true, Tradable: true, Fractionable: true,
+		})
+	}
+	sync, err := w.SyncAssets(t.Context(), func(ours []rewards.Asset) (rewards.AssetSync, error) {
+		return rewards.SyncAssets(ours, theirs, rewards.SyncFilter{}), nil
+	})
+	check(t, err)
+	return sync
+}
+
+// catalog is the catalog in a line.
+func (w *World) catalog(t *testing.T) string {
+	t.Helper()
+	assets, err := w.Assets(t.Context())
+	check(t, err)
+	var lines []string
+	for _, a := range assets {
+		lines = append(lines, fmt.Sprintf("%d:%s:%s:%v:%v", a.ID, a.Symbol, a.BrokerID, a.Enabled, a.Gone))
+	}
+	return strings.Join(lines, " ")
+}
+
+func testSync(t *testing.T, w *World) {
+	w.sync(t, "a AAPL", "k KO", "t TSLA")
+	check(t, w.SetEnabled(t.Context(), "TSLA", false))
+	w.sync(t, "a KO", "k AAPL", "n TSLA") // two symbols change places, one is another stock's
+	want := "2:AAPL:k:true:false 1:KO:a:true:false 4:TSLA:n:true:false 3:TSLA.OLD:t:false:true"
+	if got := w.catalog(t); got != want {
+		t.Errorf("the catalog is\n%s, want\n%s", got, want)
+	}
+	w.sync(t, "a AAPL", "k KO", "t TSLA", "n NEW") // all the way back
+	want = "1:AAPL:a:true:false 2:KO:k:true:false 4:NEW:n:true:false 3:TSLA:t:false:false"
+	if got := w.catalog(t); got != want {
+		t.Errorf("the catalog is\n%s, want\n%s", got, want)
+	}
+	refused := errors.New("refused")
+	_, err := w.SyncAssets(t.Context(), func(ours []rewards.Asset) (rewards.AssetSync, error) {
+		return rewards.SyncAssets(ours, nil, rewards.SyncFilter{}), refused
+	})
+	if got := w.catalog(t); !errors.Is(err, refused) || got != want {
+		t.Errorf("a refused sync: %v, and the catalog is\n%s", err, got)
+	}
+}
+
+// A rename between the planning of an order and its first send is sent; what was
+// sent keeps its symbol. Rewards are answered with the symbol as it was given.
+func testRename(t *testing.T, w *World) {
+	w.sync(t, "a AAPL", "k KO", "t TSLA")
+	request := w.Request(t, 2_000_000)
+	given := w.record(t, request)
+	sent := w.Plan(t)
+	sent, err := w.BeginAttempt(t.Context(), w.lease, sent, w.Now(), w.Now())
+	check(t, err)
+	w.Give(t, 3_000_000)
+	planned, seen := w.Plan(t), w.planRequest(t)
+	w.Give(t, 4_000_000)
+	w.sync(t, "a APL", "k KO", "t TSLA", "n AAPL")
+	if _, err := w.BeginAttempt(t.Context(), w.lease, planned, w.Now(), w.Now()); !errors.Is(err, store.ErrStale) {
+		t.Errorf("a send under the symbol of another stock: %v, want ErrStale", err)
+	}
+	late, _, err := w.PlanOrder(t.Context(), w.lease, seen) // the pool was seen before the rename
+	check(t, err)
+	for id, want := range map[rewards.OrderID]string{sent.ID: "AAPL", planned.ID: "APL", late.ID: "APL"} {
+		o, err := w.Order(t.Context(), id)
+		check(t, err)
+		if o.Symbol != want || o.AssetBrokerID != "a" {
+			t.Errorf("the order is for %s (%s), want %s", o.Symbol, o.AssetBrokerID, want)
+		}
+	}
+	outcomes, err := w.RecordRewards(t.Context(), []rewards.NewReward{request})
+	check(t, err)
+	if o := outcomes[0]; o.Verdict != rewards.Replay || o.Reward.ID != given.ID || o.Reward.Symbol != "AAPL" {
+		t.Errorf("a replay: %+v", o)
+	}
+	opened := sent
+	opened.State = rewards.OrderOpen
+	check(t, w.SaveOrder(t.Context(), w.lease, rewards.OrderSubmitted, opened))
+	check(t, w.Settle(t, opened, "filled", 10_000_000, dollar200))
+	holdings, err := w.Holdings(t.Context(), w.App.ID, w.Users[0].ID)
+	check(t, err)
+	if len(holdings) != 1 || holdings[0].Symbol != "APL" {
+		t.Errorf("holdings %+v, want them under the new symbol", holdings)
+	}
+}
+
+// An order that a restored backup lost is for the stock that the broker means, whatever
+// its symbol was then.
+func testAdoptRenamed(t *testing.T, w *World) {
+	w.sync(t, "a APL", "k KO", "t TSLA", "n AAPL")
+	w.Give(t, 1_000_000) // of the new AAPL
+	for asset, want := range map[string]rewards.Code{"a": rewards.CodeConflict, "x": rewards.CodeNotFound} {
+		lost := rewards.BrokerOrder{
+			ID: "b", ClientOrderID: "sr-x-" + asset, AssetID: asset, Symbol: "AAPL", Side: "buy", Status: "filled",
+			Notional: 3_000_000, FilledQty: 15_000_000, FilledAvgPrice: dollar200,
+		}
+		_, err := w.AdoptOrder(t.Context(), lost, "restored")
+		wantCode(t, err, want) // nobody waits for the old one; the other is none of the catalog
+	}
+}

@@ -1,0 +1,176 @@
+package test
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// relabel is a brokerage that has renamed AAPL to APLE and sells KO no more, when
+// it is told so. It stands in front of a paper brokerage.
+type relabel struct {
+	renamed, without, empty atomic.Bool
+}
+
+var listedKO = regexp.MustCompile(`\{[^{}]*"symbol":"KO"[^{}]*\},?`)
+
+// serve puts the relabelling in front of the brokerage and returns its address.
+func (l *relabel) serve(t *testing.T, b *brokerage) *brokerage {
+	t.Helper()
+	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: b.address})
+	director := proxy.Director
+	proxy.Director = func(r *http.Request) {
+		director(r)
+		if !l.renamed.Load() {
+			return
+		}
+		r.URL.RawQuery = strings.ReplaceAll(r.URL.RawQuery, "APLE", "AAPL")
+		body, _ := io.ReadAll(r.Body)
+		body = bytes.ReplaceAll(body, []byte(`"APLE"`), []byte(`"AAPL"`))
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	}
+	proxy.ModifyResponse = func(r *http.Response) error {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return err
+		}
+		if l.renamed.Load() {
+			body = bytes.ReplaceAll(body, []byte(`"AAPL"`), []byte(`"APLE"`))
+		}
+		if r.Request.URL.Path == "/v2/assets" && l.without.Load() {
+			body = listedKO.ReplaceAll(body, nil)
+		}
+		if r.Request.URL.Path == "/v2/assets" && l.empty.Load() {
+			body = []byte(`[]`)
+		}
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+		r.Header.Set("Content-Length", strconv.Itoa(len(body)))
+		return nil
+	}
+	server := httptest.NewServer(proxy)
+	t.Cleanup(server.Close)
+	return &brokerage{address: strings.TrimPrefix(server.URL, "http://")}
+}
+
+// symbols are the stocks that can be given.
+func (s *service) symbols() string {
+	s.t.Helper()
+	var got struct{ Assets []struct{ Symbol string } }
+	s.must(200, "GET", "/v1/assets", "").decode(s.t, &got)
+	list := " "
+	for _, a := range got.Assets {
+		list += a.Symbol + " "
+	}
+	return list
+}
+
+// A renamed stock and one that is gone, while the service runs.
+func TestSyncFollowsTheBroker(t *testing.T) {
+	t.Parallel()
+	s, l := newCustomer(t), &relabel{}
+	b := l.serve(t, startBrokerage(t, ""))
+	sync := append([]string{"asset", "sync"}, b.flags()[2:]...)
+	refuse := func(want string, args ...string) {
+		t.Helper()
+		out, err := s.try(append(sync, args...)...)
+		if exit, ok := err, err != nil; !ok || !strings.Contains(exit.Error(), want) || !strings.Contains(exit.Error(), "exit status 1") {
+			t.Errorf("sync %v: %s, %v; want it refused: %q", args, out, err, want)
+		}
+	}
+	refuse("belong to no broker yet")
+	s.start(b.flags()...)
+	user := s.newUser("anna")
+	r := s.give(user, "before-the-rename", "5", "AAPL")
+	s.await(r.ID, "executed", 20*time.Second)
+	s.wantOutput("disabled 0, returned 0", sync...)
+	s.wantOutput("adopted 0, disabled 0, returned 0", sync...)
+
+	l.renamed.Store(true)
+	l.without.Store(true)
+	before := s.command("asset", "list")
+	s.wantOutput("renamed 1, new names 0, adopted 0, disabled 1,", append(sync, "--dry-run")...)
+	if after := s.command("asset", "list"); after != before {
+		t.Errorf("a dry run changed the catalog")
+	}
+	s.wantOutput("APLE    renamed   Apple Inc. Common Stock; was AAPL\n", sync...)
+	changed := time.Now()
+	for known := s.symbols(); !strings.Contains(known, " APLE ") || strings.Contains(known, " AAPL ") || strings.Contains(known, " KO "); known = s.symbols() {
+		if time.Since(changed) > time.Second {
+			t.Fatalf("after a second the catalog is %s", known)
+		}
+	}
+	for _, gone := range []string{"AAPL", "KO"} {
+		s.must(422, "POST", "/v1/rewards", giving(user, "of-what-is-gone", "5", gone))
+	}
+	var again struct {
+		Reward           award
+		IdempotentReplay bool
+	}
+	s.must(200, "POST", "/v1/rewards", giving(user, "before-the-rename", "5", "AAPL")).decode(t, &again)
+	if again.Reward.ID != r.ID || again.Reward.AssetSymbol != "AAPL" || !again.IdempotentReplay {
+		t.Errorf("the replay is %+v", again)
+	}
+	s.await(s.give(user, "after-the-rename", "5", "APLE").ID, "executed", 20*time.Second)
+	if got := string(s.must(200, "GET", "/v1/users/"+user+"/portfolio", "").body); !strings.Contains(got, `"costBasis":10,`) || strings.Count(got, `"asset":"APLE"`) != 1 {
+		t.Errorf("portfolio %s", got)
+	}
+
+	s.command("asset", "disable", "MSFT")
+	l.without.Store(false)
+	s.wantOutput(`"returned": 1`, append(sync, "--json")...)
+	if list := s.command("asset", "list"); !regexp.MustCompile(`(?m)^MSFT +disabled +Micro`).MatchString(list) ||
+		!regexp.MustCompile(`(?m)^KO +enabled +Coca`).MatchString(list) {
+		t.Errorf("the catalog is\n%s", list)
+	}
+	l.empty.Store(true)
+	refuse("the broker's list is empty")
+	refuse("the broker's list is empty", "--dry-run")
+	s.command("audit")
+}
+
+// wantOutput runs a command that must succeed and say something.
+func (s *service) wantOutput(want string, args ...string) {
+	s.t.Helper()
+	if out := s.command(args...); !strings.Contains(out, want) {
+		s.t.Errorf("%v says\n%s\nwant %q", args, out, want)
+	}
+}
+
+// A sync that cannot be changes nothing and says why.
+func TestSyncIsRefused(t *testing.T) {
+	t.Parallel()
+	s := newService(t, t.TempDir())
+	for want, args := range map[string][]string{
+		"exit status 2":        {"asset", "sync", "--exchanges", "NYSE"},
+		"there is no such":     {"asset", "sync"},
+		"must be sqlite:PATH":  {"asset", "sync"},
+		"unexpected argument ": {"asset", "sync", "AAPL"},
+	} {
+		database := map[string]string{"there is no such": "sqlite:/nowhere/rewards.db", "must be sqlite:PATH": "mysql:x"}[want]
+		if database == "" {
+			database = s.database()
+		}
+		out, err := exec.Command(binary, append(args, "--database", database)...).CombinedOutput()
+		if err == nil || !strings.Contains(string(out)+err.Error(), want) {
+			t.Errorf("%v: %v\n%s\nwant %q", args, err, out, want)
+		}
+	}
+	away := newCustomer(t)
+	b := startBrokerage(t, "")
+	away.start(b.flags()...)
+	away.await(away.give(away.newUser("anna"), "pins-the-broker", "5", "AAPL").ID, "executed", 20*time.Second)
+	_, err := away.try("asset", "sync", "--alpaca-url", "http://"+freeAddress(t))
+	if err == nil || !strings.Contains(err.Error(), "the broker could not be asked, so nothing is decided") {
+		t.Errorf("the broker is away: %v", err)
+	}
+}
