@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"stockrewards/internal/broker/alpaca"
@@ -15,7 +13,7 @@ import (
 
 type assetSync struct {
 	databaseFlag
-	alpacaFlags
+	addressFlags
 	Symbols   []string `placeholder:"AAPL,MSFT" help:"Add and touch only these stocks."`
 	Exchanges []string `name:"exchange" placeholder:"NASDAQ,NYSE" help:"Add and touch only stocks of these exchanges."`
 	DryRun    bool     `help:"Print what would change, and change nothing."`
@@ -34,7 +32,7 @@ func (c *assetSync) Run(ctx context.Context) error {
 		if in.BrokerKind == "" {
 			return errors.New("these books belong to no broker yet: the first start of `serve` ties them to one; sync after it")
 		}
-		flags := brokerFlags{alpacaFlags: c.alpacaFlags}
+		flags := brokerFlags{addressFlags: c.addressFlags}
 		return flags.withBroker(ctx, c.databaseFlag, s, func(broker *alpaca.Client) error {
 			theirs, err := broker.Assets(ctx)
 			if err != nil {
@@ -75,10 +73,7 @@ func (c *assetSync) print(r syncReport) error {
 	if !c.JSON {
 		return r.print()
 	}
-	e := json.NewEncoder(os.Stdout)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(r)
+	return printJSON(r)
 }
 
 // syncReport is the report as JSON has it; docs/operations.md describes it.

@@ -12,7 +12,9 @@ import (
 
 type auditCommand struct {
 	databaseFlag
-	JSON bool `name:"json" help:"Print the report as JSON."`
+	addressFlags
+	Broker bool `env:"-" help:"Compare the orders and the positions with the broker that the books belong to, instead of checking the books in themselves."`
+	JSON   bool `name:"json" help:"Print the report as JSON."`
 }
 
 // Run audits the books. It reads them by a way of its own and changes nothing.
@@ -20,6 +22,9 @@ func (c *auditCommand) Run(ctx context.Context) error {
 	path, err := c.path()
 	if err != nil {
 		return err
+	}
+	if c.Broker {
+		return c.compareWithBroker(ctx, path)
 	}
 	books, err := audit.OpenSQLite(ctx, path)
 	if err != nil {
@@ -42,8 +47,13 @@ func (c *auditCommand) print(r audit.Report) error {
 	if !c.JSON {
 		return r.WriteText(os.Stdout)
 	}
+	return printJSON(r)
+}
+
+// printJSON prints a report for programs.
+func printJSON(report any) error {
 	e := json.NewEncoder(os.Stdout)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	return e.Encode(r)
+	return e.Encode(report)
 }

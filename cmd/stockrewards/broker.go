@@ -27,15 +27,15 @@ const (
 
 // brokerFlags choose the broker.
 type brokerFlags struct {
-	alpacaFlags
-	Broker     string `enum:"paper,alpaca" default:"paper" help:"paper: the embedded paper brokerage, its books in paper.db beside the database. alpaca: Alpaca's API; credentials in APCA_API_KEY_ID and APCA_API_SECRET_KEY."`
-	PaperHours string `enum:"always,us" default:"always" help:"When the paper brokerage trades: always, or in the US market's hours."`
+	addressFlags
+	Broker string `enum:"paper,alpaca" default:"paper" help:"paper: the embedded paper brokerage, its books in paper.db beside the database. alpaca: Alpaca's API; credentials in APCA_API_KEY_ID and APCA_API_SECRET_KEY."`
 }
 
-// alpacaFlags say where Alpaca is.
-type alpacaFlags struct {
+// addressFlags say how to reach the broker, whichever it is.
+type addressFlags struct {
 	AlpacaURL     string `name:"alpaca-url" default:"https://paper-api.alpaca.markets" placeholder:"URL" help:"Alpaca's trading API (default: its paper environment)."`
 	AlpacaDataURL string `name:"alpaca-data-url" default:"https://data.alpaca.markets" placeholder:"URL" help:"Alpaca's market data API."`
+	PaperHours    string `enum:"always,us" default:"always" help:"When the paper brokerage trades: always, or in the US market's hours."`
 
 	AlpacaRequestsPerMinute int `name:"alpaca-requests-per-minute" default:"200" placeholder:"N" help:"The rate limit of the account, for trading and for market data each (default: 200)."`
 }

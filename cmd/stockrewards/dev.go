@@ -43,7 +43,7 @@ func (c *devCommand) Run(ctx context.Context) error {
 	}
 	serve := serveCommand{
 		databaseFlag: databaseFlag{Database: "sqlite:" + filepath.Join(c.Data, "stockrewards.db")},
-		brokerFlags:  brokerFlags{Broker: brokerPaper, PaperHours: "always"},
+		brokerFlags:  brokerFlags{Broker: brokerPaper, addressFlags: addressFlags{PaperHours: "always"}},
 		fulfillmentFlags: fulfillmentFlags{
 			PoolingWindow: devWindow, MaxOrderNotional: rewards.LeastMaxNotional.String(),
 		},

@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -22,7 +23,7 @@ type commands struct {
 	Asset       assetCommands      `cmd:"" help:"See and change the catalog of giftable stocks."`
 	Fulfillment fulfillmentCommand `cmd:"" help:"Pause, resume and watch the buying of stock."`
 	Order       orderCommands      `cmd:"" help:"See orders, and decide what an order could not."`
-	Audit       auditCommand       `cmd:"" help:"Check every invariant of the books."`
+	Audit       auditCommand       `cmd:"" help:"Check every invariant of the books, or compare them with the broker (--broker)."`
 	Ledger      ledgerCommand      `cmd:"" help:"Write the books as double-entry plain-text accounting, for hledger."`
 	Backup      backupCommand      `cmd:"" help:"Write a consistent copy of the books to a file, also while serve runs."`
 	Paper       paperCommand       `cmd:"" help:"Run a paper brokerage that speaks Alpaca's protocol, and misbehaves when told to."`
@@ -58,9 +59,22 @@ func main() {
 	}
 	if err := parsed.Run(); err != nil {
 		stop()
-		fail(err, 1)
+		code := 1
+		if e, ok := errors.AsType[exitError](err); ok {
+			code = e.code
+		}
+		fail(err, code)
 	}
 }
+
+// exitError is an error that ends the program with a status of its own.
+type exitError struct {
+	error
+	code int
+}
+
+// Unwrap is the error itself.
+func (e exitError) Unwrap() error { return e.error }
 
 func fail(err error, code int) {
 	fmt.Fprintln(os.Stderr, "stockrewards:", err)

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"stockrewards/internal/audit"
+	"stockrewards/internal/broker/alpaca"
+	"stockrewards/internal/rewards"
+)
+
+// exitIncomparable is the exit status of an audit that could not ask the broker.
+const exitIncomparable = 3
+
+// secondReading is the pause before breaks are looked at again: longer than `serve`
+// takes to notice what happens at the broker.
+const secondReading = 6 * time.Second
+
+// compareWithBroker compares the books at path with the broker that they belong to.
+func (c *auditCommand) compareWithBroker(ctx context.Context, path string) error {
+	report, err := c.compare(ctx, path)
+	if err != nil {
+		return exitError{err, exitIncomparable}
+	}
+	if c.JSON {
+		err = printJSON(report)
+	} else {
+		err = report.WriteText(os.Stdout)
+	}
+	if err == nil && !report.Clean {
+		err = fmt.Errorf("%s: %d breaks", c.Database, report.Totals.Breaks)
+	}
+	return err
+}
+
+// compare reads both sides, and once more when there are breaks: what was under way
+// is not there any more.
+func (c *auditCommand) compare(ctx context.Context, path string) (audit.BreaksReport, error) {
+	var none audit.BreaksReport
+	books, err := readBooks(ctx, path)
+	if err != nil {
+		return none, err
+	}
+	if books.BrokerKind == "" {
+		return none, errors.New("these books belong to no broker yet: the first start of `serve` ties them to one")
+	}
+	flags := brokerFlags{addressFlags: c.addressFlags, Broker: books.BrokerKind}
+	broker, closeBroker, err := flags.connect(ctx, path, slog.New(slog.NewTextHandler(os.Stderr, nil)))
+	if err != nil {
+		return none, err
+	}
+	first, err := c.compareOnce(ctx, path, broker)
+	if err != nil || first.Clean {
+		return first, errors.Join(err, closeBroker())
+	}
+	select {
+	case <-ctx.Done():
+		return none, errors.Join(ctx.Err(), closeBroker())
+	case <-time.After(secondReading):
+	}
+	second, err := c.compareOnce(ctx, path, broker)
+	return audit.Confirmed(first, second), errors.Join(err, closeBroker())
+}
+
+// compareOnce reads the broker, the books, and what may have changed at the broker
+// meanwhile: see audit.BrokerSide.
+func (c *auditCommand) compareOnce(
+	ctx context.Context, path string, broker *alpaca.Client,
+) (audit.BreaksReport, error) {
+	var none audit.BreaksReport
+	side, account, err := readBroker(ctx, broker)
+	if err != nil {
+		return none, fmt.Errorf("the broker could not be asked: %w", err)
+	}
+	books, err := readBooks(ctx, path)
+	if err != nil {
+		return none, err
+	}
+	if account != books.BrokerAccount {
+		return none, fmt.Errorf("these credentials are for the account %s; the books belong to %s",
+			account, books.BrokerAccount)
+	}
+	last, err := broker.Orders(ctx, audit.LastSince(side.First))
+	if err != nil {
+		return none, fmt.Errorf("the broker could not be asked: %w", err)
+	}
+	side.Last = plainOrders(last)
+	for _, id := range books.Missing(side) {
+		b, err := broker.OrderByClientID(ctx, id)
+		switch {
+		case err == nil:
+			side.Last = append(side.Last, plainOrders([]rewards.BrokerOrder{b})...)
+		case rewards.BrokerKindOf(err) != rewards.BrokerNotFound:
+			return none, fmt.Errorf("the broker could not be asked about %s: %w", id, err)
+		}
+	}
+	return audit.Compare(books, side, time.Now()), nil
+}
+
+func readBroker(ctx context.Context, broker *alpaca.Client) (s audit.BrokerSide, account string, err error) {
+	a, err := broker.Account(ctx)
+	if err != nil {
+		return s, "", err
+	}
+	orders, err := broker.Orders(ctx, time.Time{})
+	if err != nil {
+		return s, "", err
+	}
+	positions, err := broker.Positions(ctx)
+	if err != nil {
+		return s, "", err
+	}
+	s.First = plainOrders(orders)
+	for _, p := range positions {
+		s.Positions = append(s.Positions, audit.BrokerPosition(p))
+	}
+	return s, a.ID, nil
+}
+
+func plainOrders(orders []rewards.BrokerOrder) []audit.BrokerOrder {
+	list := make([]audit.BrokerOrder, len(orders))
+	for i, o := range orders {
+		list[i] = audit.BrokerOrder{
+			ClientOrderID: o.ClientOrderID, BrokerID: o.ID, AssetID: o.AssetID, Symbol: o.Symbol, Side: o.Side,
+			Status: o.Status, Notional: o.Notional, FilledQty: o.FilledQty, AveragePrice: o.FilledAvgPrice,
+			SubmittedAt: o.SubmittedAt, FilledAt: o.FilledAt, Problem: o.Problem,
+		}
+	}
+	return list
+}
+
+func readBooks(ctx context.Context, path string) (*audit.BrokerBooks, error) {
+	file, err := audit.OpenSQLite(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	books, err := audit.ReadBrokerBooks(ctx, file)
+	return books, errors.Join(err, file.Close())
+}

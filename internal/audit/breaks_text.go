@@ -1,0 +1,82 @@
+package audit
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+)
+
+// WriteText writes the report for people: the positions, then every item with what
+// to do about it, then the totals.
+func (r BreaksReport) WriteText(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "compared with the broker %q, account %s, at %s\n", r.Broker, r.Account, r.ComparedAt)
+	if len(r.Positions) > 0 {
+		fmt.Fprintln(&b)
+		const gap = 2
+		t := tabwriter.NewWriter(&b, 0, 0, gap, ' ', 0)
+		fmt.Fprintln(t, "STOCK\tHOLDINGS\tHOUSE\tBROKER\tIN ORDERS\tUNEXPLAINED\tIN DOLLARS")
+		for _, p := range r.Positions {
+			fmt.Fprintln(t, strings.Join([]string{
+				p.Symbol, p.Holdings, p.House, p.Broker, p.Orders, p.Unexplained, orDash(p.DifferenceUSD),
+			}, "\t"))
+		}
+		if err := t.Flush(); err != nil {
+			return err
+		}
+	}
+	for _, i := range r.Items {
+		i.write(&b)
+	}
+	t := r.Totals
+	fmt.Fprintf(&b, "\norders: %d of ours sent, %d at the broker, %d agree; %d of others in the account; stocks: %d\n",
+		t.OurOrders, t.BrokerOrders, t.Matched, t.OrdersOfOthers, t.Stocks)
+	fmt.Fprintf(&b, "breaks: %d ($%s); warnings: %d; under way: %d; explained: %d\n",
+		t.Breaks, t.BrokenUSD, t.Warnings, t.Timing, t.Explained)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func orDash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}
+
+// write writes one item.
+func (i Item) write(b *strings.Builder) {
+	fmt.Fprintf(b, "\n%s: %s: %s\n", strings.ToUpper(string(i.Severity)), i.Code, i.Symbol)
+	line := func(name, text string) {
+		if text != "" {
+			fmt.Fprintf(b, "  %-18s %s\n", name+":", text)
+		}
+	}
+	line("client order id", i.ClientOrderID)
+	line("order", i.OrderID)
+	line("broker's id", i.BrokerOrderID)
+	line("ours", i.Ours)
+	line("theirs", i.Theirs)
+	if i.DifferenceShares != "" {
+		line("difference", i.DifferenceShares+" shares, $"+orDash(i.DifferenceUSD))
+	}
+	if i.Since != "" {
+		line("since", fmt.Sprintf("%s (%s ago)", i.Since, ago(i.AgeSeconds)))
+	}
+	line("next", i.Next)
+}
+
+// ago is an age as people say it.
+func ago(seconds int64) string {
+	const minute, hour, day = 60, 60 * 60, 24 * 60 * 60
+	switch {
+	case seconds >= 2*day:
+		return fmt.Sprintf("%d days", seconds/day)
+	case seconds >= 2*hour:
+		return fmt.Sprintf("%d hours", seconds/hour)
+	case seconds >= 2*minute:
+		return fmt.Sprintf("%d minutes", seconds/minute)
+	}
+	return fmt.Sprintf("%d seconds", seconds)
+}
