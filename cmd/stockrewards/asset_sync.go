@@ -14,10 +14,10 @@ import (
 type assetSync struct {
 	databaseFlag
 	addressFlags
-	Symbols   []string `placeholder:"AAPL,MSFT" help:"Add and touch only these stocks."`
-	Exchanges []string `name:"exchange" placeholder:"NASDAQ,NYSE" help:"Add and touch only stocks of these exchanges."`
-	DryRun    bool     `help:"Print what would change, and change nothing."`
-	Force     bool     `help:"Do it even if the broker's list is empty, or would disable more than 5 stocks and a tenth of the catalog."`
+	Symbols   []string `env:"-" placeholder:"AAPL,MSFT" help:"Add and touch only these stocks."`
+	Exchanges []string `name:"exchange" env:"-" placeholder:"NASDAQ,NYSE" help:"Add and touch only stocks of these exchanges."`
+	DryRun    bool     `env:"-" help:"Print what would change, and change nothing."`
+	Force     bool     `env:"-" help:"Do it even if the broker's list is empty, or would disable more than 5 stocks and a tenth of the catalog."`
 	JSON      bool     `name:"json" help:"Print the report as JSON."`
 }
 
@@ -172,7 +172,7 @@ func (r syncReport) print() error {
 		}
 	}
 	for _, s := range r.Skipped {
-		fmt.Printf("skipped: %s (%s): %s\n", s.Symbol, s.BrokerID, s.Reason)
+		fmt.Printf("skipped: %s: %s\n", strings.TrimSpace(s.Symbol+" "+s.BrokerID), s.Reason)
 	}
 	t := r.Totals
 	fmt.Printf("added %d, renamed %d, new names %d, adopted %d, disabled %d, returned %d, unchanged %d, skipped %d\n",
@@ -180,6 +180,8 @@ func (r syncReport) print() error {
 	switch {
 	case r.DryRun:
 		fmt.Println("a dry run: nothing is changed")
+	case len(r.Changes) == 0:
+		fmt.Println("nothing is to be changed")
 	case r.Applied:
 		fmt.Println("the catalog is changed; `serve` notices within a second")
 	}

@@ -59,7 +59,7 @@ func (i Item) write(b *strings.Builder) {
 	line("ours", i.Ours)
 	line("theirs", i.Theirs)
 	if i.DifferenceShares != "" {
-		line("difference", i.DifferenceShares+" shares, $"+orDash(i.DifferenceUSD))
+		line("difference", i.DifferenceShares+" shares, "+orDash(i.DifferenceUSD)+" dollars")
 	}
 	if i.Since != "" {
 		line("since", fmt.Sprintf("%s (%s ago)", i.Since, ago(i.AgeSeconds)))

@@ -58,11 +58,15 @@ func (c *comparison) positions(theirs []BrokerPosition) {
 		}
 	}
 	for id, o := range c.books.orders {
-		booked := int64(0)
-		if o.state == settled {
-			booked = o.filledQty
+		s, told := c.stockAt("asset "+number(o.asset), o.symbol), c.told[id]
+		switch {
+		case o.state == settled:
+			s.account(told, o.filledQty)
+		case told.known():
+			s.account(told, 0)
+		default: // what the broker told of it before is perhaps still there
+			s.most.add(o.filledQty)
 		}
-		c.stockAt("asset "+number(o.asset), o.symbol).account(c.told[id], booked)
 	}
 	for _, p := range theirs {
 		s := c.stockOf(p.AssetID, p.Symbol)

@@ -16,7 +16,7 @@ import (
 // The tables of the books, which loosen rebuilds.
 var tables = []string{
 	"settings", "apps", "keys", "users", "assets", "prices", "rewards", "orders", "order_rewards",
-	"order_resolutions", "allocations", "holdings", "spending", "lease",
+	"order_resolutions", "allocations", "holdings", "spending", "lease", "broker_conflicts",
 }
 
 // loose is a clean history in a file whose tables have no constraint and no index.

@@ -1,0 +1,168 @@
+package audit_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"stockrewards/internal/audit"
+)
+
+func liveBreaks() []planted {
+	const hour = time.Hour
+	booked := func(_ *testing.T, d *desk) { // the first reading is older than what we booked
+		b := d.first["filled"]
+		b.Status, b.FilledQty, b.AveragePrice = "new", 0, 0
+		d.first["filled"] = b
+	}
+	return []planted{
+		{what: "booked while comparing", plant: booked},
+		{what: "booked while comparing, before the positions", plant: func(t *testing.T, d *desk) {
+			booked(t, d)
+			d.hold("AAPL", -d.last["filled"].FilledQty)
+		}},
+		{what: "sent, and there", plant: func(t *testing.T, d *desk) { d.known(t, "submitted", "new", 0, 0) }},
+		{what: "sent, there, and not noticed", later: hour, plant: func(t *testing.T, d *desk) { d.known(t, "submitted", "new", 0, 0) },
+			want: []string{"break order_unnoticed AAPL", "no more: break order_missing AAPL"}},
+		{what: "filled just now", plant: func(t *testing.T, d *desk) { d.known(t, "submitted", "filled", aShare, perUSD); d.hold("AAPL", aShare) },
+			want: []string{"timing order_unbooked AAPL", "no more: timing order_in_flight AAPL"}},
+		{what: "filled long ago", later: hour, plant: func(t *testing.T, d *desk) { d.known(t, "submitted", "filled", aShare, perUSD); d.hold("AAPL", aShare) },
+			want: []string{"break order_unbooked AAPL", "no more: break order_missing AAPL"}},
+		{what: "refused for now", later: hour, sql: `UPDATE orders SET deadline = 0 WHERE id = @submitted`,
+			want: []string{"timing order_waits AAPL", "no more: break order_missing AAPL"}},
+		{what: "open, and not there", plant: func(_ *testing.T, d *desk) { d.drop("open") },
+			want: []string{"timing order_in_flight NVDA", "no more: timing order_partly_filled NVDA"}},
+		{what: "open, and not there for long", later: hour, plant: func(_ *testing.T, d *desk) { d.drop("open") },
+			want: []string{"break order_missing NVDA", "no more: timing order_partly_filled NVDA"}},
+		{what: "open, with less filled", plant: edit("open", func(b *audit.BrokerOrder) { b.FilledQty-- }),
+			want: []string{"break filled_differs NVDA", "break position_differs NVDA", "no more: timing order_partly_filled NVDA"}},
+		{what: "open, another symbol", plant: edit("open", func(b *audit.BrokerOrder) { b.Symbol = "KO" }), want: []string{"break symbol_differs NVDA"}},
+		{what: "open, ended just now", plant: edit("open", func(b *audit.BrokerOrder) { b.Status = "canceled" }),
+			want: []string{"timing order_unbooked NVDA", "no more: timing order_partly_filled NVDA"}},
+		{what: "open, ended long ago", later: hour, plant: edit("open", func(b *audit.BrokerOrder) { b.Status = "expired" }),
+			want: []string{"break order_unbooked NVDA", "no more: timing order_partly_filled NVDA"}},
+		{what: "decided, to be booked", sql: `UPDATE orders SET state = 5 WHERE id = @open`,
+			want: []string{"timing order_unbooked NVDA", "no more: timing order_partly_filled NVDA"}},
+		{what: "decided long ago, not booked", later: hour, sql: `UPDATE orders SET state = 5 WHERE id = @open`,
+			want: []string{"break order_unbooked NVDA", "no more: timing order_partly_filled NVDA"}},
+	}
+}
+
+func positionBreaks() []planted {
+	return []planted{
+		{what: "a position that is larger", plant: func(_ *testing.T, d *desk) { d.hold("MSFT", 1) }, want: []string{"break position_differs MSFT"}},
+		{what: "a position that is smaller", plant: func(_ *testing.T, d *desk) { d.hold("MSFT", -1) }, want: []string{"break position_differs MSFT"}},
+		{what: "no position", plant: func(_ *testing.T, d *desk) { delete(d.positions, "MSFT") }, want: []string{"break position_differs MSFT"}},
+		{what: "of a stock with an order that differs", plant: func(_ *testing.T, d *desk) {
+			d.both("filled", func(b *audit.BrokerOrder) { b.FilledQty += 5 })
+			d.hold("AAPL", 7)
+		}, want: []string{"break filled_differs AAPL", "break position_differs AAPL"}},
+		{what: "a holding of ours", sql: `UPDATE holdings SET quantity = quantity + 1 WHERE user_id = @dee AND asset_id = 4`,
+			want: []string{"break position_differs MSFT"}},
+		{what: "a share of the house", sql: `UPDATE orders SET house_shares = house_shares + 1 WHERE id = @filled`,
+			want: []string{"break position_differs AAPL"}},
+		{what: "foreign", plant: func(_ *testing.T, d *desk) { d.hold("F", 1) }, want: []string{"warning position_foreign F"}},
+		{what: "foreign, of the catalog", plant: func(_ *testing.T, d *desk) { d.hold("GE", 1) },
+			sql:  `INSERT INTO assets (id, broker_id, symbol, name, enabled, used, doubt_since, doubt_price, gone) VALUES (99, '', 'GE', 'GE', 1, 0, 0, 0, 0)`,
+			want: []string{"warning position_foreign GE"}},
+		{what: "foreign, under a symbol that was ours", plant: func(_ *testing.T, d *desk) {
+			d.positions["AAPL"] = audit.BrokerPosition{AssetID: "a", Symbol: "AAPL", Qty: d.positions["AAPL"].Qty}
+			d.positions["new"] = audit.BrokerPosition{AssetID: "new", Symbol: "AAPL", Qty: 5}
+		}, sql: `UPDATE assets SET broker_id = 'a' WHERE symbol = 'AAPL'`, want: []string{"warning position_foreign AAPL"}},
+	}
+}
+
+// TestBreaksTellTheDifference looks at the facts of some items.
+func TestBreaksTellTheDifference(t *testing.T) {
+	t.Parallel()
+	w, file := loose(t)
+	d := newDesk(t, w, file)
+	d.hold("AAPL", -2*aShare)
+	d.both("again", func(b *audit.BrokerOrder) { b.FilledQty += aShare; b.AveragePrice = 111 * perUSD })
+	r := d.compare(t)
+	order, err := w.Order(t.Context(), w.ids["again"])
+	check(t, err)
+	found := 0
+	for _, i := range r.Items {
+		switch i.Code {
+		case "position_differs":
+			found++
+			if i.DifferenceShares != "-2" || i.DifferenceUSD != "-374" {
+				t.Errorf("the position differs by %s shares, %s dollars; want -2 and -374", i.DifferenceShares, i.DifferenceUSD)
+			}
+		case "filled_differs":
+			found++
+			if i.DifferenceShares != "1" || i.DifferenceUSD != "111.081819" || i.ClientOrderID != order.ClientOrderID || i.OrderID != order.ID.String() ||
+				i.BrokerOrderID != order.BrokerID || i.Since == "" || i.AgeSeconds <= 0 {
+				t.Errorf("the order's item is %+v", i)
+			}
+		}
+	}
+	if found != 2 || r.Totals.BrokenUSD == "0" {
+		t.Errorf("%d of 2 found; $%s", found, r.Totals.BrokenUSD)
+	}
+	var text strings.Builder
+	check(t, r.WriteText(&text))
+	for _, want := range []string{
+		"\nBREAK: filled_differs: XOM\n", "  difference:        1 shares, 111.081819 dollars\n", "  client order id:   " + order.ClientOrderID + "\n",
+		"\nbreaks: 3 ($", "next:", "AAPL", "UNEXPLAINED",
+	} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("the text does not say %q:\n%s", want, text.String())
+		}
+	}
+	body, err := json.Marshal(r)
+	check(t, err)
+	for _, want := range []string{`"clean":false`, `"code":"filled_differs","severity":"break","clientOrderId":`, `"differenceUsd":"-374"`, `"breaks":3`} {
+		if !strings.Contains(string(body), want) {
+			t.Errorf("the JSON does not say %s:\n%s", want, body)
+		}
+	}
+}
+
+// A break that only the second reading has was under way.
+func TestBreaksMustBeSeenTwice(t *testing.T) {
+	t.Parallel()
+	w, file := loose(t)
+	d := newDesk(t, w, file)
+	before := d.compare(t)
+	d.hold("AAPL", 1)
+	after := d.compare(t)
+	if got := audit.Confirmed(after, after); got.Totals != after.Totals {
+		t.Errorf("seen twice: %+v, want %+v", got.Totals, after.Totals)
+	}
+	got := audit.Confirmed(before, after)
+	if got.Totals.Breaks != 1 || got.Totals.Timing != after.Totals.Timing+1 || after.Totals.Breaks != 2 {
+		t.Errorf("seen once: %+v", got.Totals)
+	}
+	d = newDesk(t, w, file)
+	onFile(t, d.path, d.sql(t, `UPDATE orders SET state = 6, settled_at = 1 WHERE id = @quarantined`))
+	d.drop("quarantined")
+	onFile(t, d.path, `UPDATE orders SET state = 6 WHERE state = 4`)
+	if r := d.compare(t); r.Clean {
+		t.Errorf("clean with a missing order: %v", lines(r))
+	}
+}
+
+func TestLastSince(t *testing.T) {
+	t.Parallel()
+	at := func(minute int, status string) audit.BrokerOrder {
+		return audit.BrokerOrder{Status: status, SubmittedAt: time.Unix(int64(minute)*60, 0).UTC()}
+	}
+	for what, test := range map[string]struct {
+		orders []audit.BrokerOrder
+		want   int // minutes
+	}{
+		"all are final":   {[]audit.BrokerOrder{at(10, "filled"), at(20, "canceled"), at(15, "expired")}, 19},
+		"an old one open": {[]audit.BrokerOrder{at(10, "new"), at(20, "filled"), at(15, "held")}, 9},
+		"the newest open": {[]audit.BrokerOrder{at(10, "rejected"), at(20, "new")}, 19},
+	} {
+		if got := audit.LastSince(test.orders); !got.Equal(time.Unix(int64(test.want)*60, 0)) {
+			t.Errorf("%s: since %s, want minute %d", what, got, test.want)
+		}
+	}
+	if got := audit.LastSince(nil); !got.IsZero() {
+		t.Errorf("without orders since %s", got)
+	}
+}
