@@ -49,6 +49,9 @@ func TestRestoringAnOldBackupBuysNothingAgain(t *testing.T) {
 	if !strings.Contains(status, "order adopt") || !strings.Contains(status, "ordering: stopped") {
 		t.Errorf("the status does not tell what to do: %s", status)
 	}
+	if exit, found, _ := s.auditBroker(); exit != 1 || strings.Count(strings.Join(found, ","), "break order_unknown AAPL") != 2 {
+		t.Errorf("the comparison with the broker ends with %d: %v; want two unknown orders", exit, found)
+	}
 	for _, m := range regexp.MustCompile(`conflict: (sr-\S+):`).FindAllStringSubmatch(status, -1) {
 		s.command("order", "adopt", m[1], "--reason", "restored the backup of before")
 		if out, err := s.try("order", "adopt", m[1], "--reason", "twice"); err == nil {
@@ -64,6 +67,9 @@ func TestRestoringAnOldBackupBuysNothingAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.command("audit")
+	if exit, found, _ := s.auditBroker(); exit != 0 || strings.Join(found, ",") != "explained conflict_acknowledged AAPL,explained conflict_acknowledged AAPL" {
+		t.Errorf("the comparison with the broker ends with %d: %v; want two adopted orders", exit, found)
+	}
 	comparePositions(t, s.folder)
 	mustHold(t, s.ledger("--positions"))
 }

@@ -50,7 +50,7 @@ func (f brokerFlags) checkCredentials() error {
 		return errors.New("--alpaca-requests-per-minute must not be negative")
 	}
 	if f.Broker == brokerAlpaca && (os.Getenv(envKeyID) == "" || os.Getenv(envSecretKey) == "") {
-		return fmt.Errorf("--broker alpaca needs %s and %s in the environment", envKeyID, envSecretKey)
+		return fmt.Errorf("the broker alpaca needs %s and %s in the environment", envKeyID, envSecretKey)
 	}
 	return nil
 }

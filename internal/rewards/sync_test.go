@@ -129,10 +129,12 @@ func TestSyncAssets(t *testing.T) {
 		"a filter takes the last holder of a symbol along": {
 			ours{held(1, "a", "A")}, theirs{stock("n", "A")}, at("NYSE"), "1 A->A.OLD renamed disabled (no gift)\n0 ->A added",
 		},
-		"a symbol listed twice": {ours{held(1, "a", "A"), held(2, "", "B")}, theirs{stock("a", "A"), stock("x", "A"), stock("y", "B"), stock("z", "B")}, none, ""},
-		"an id listed twice":    {ours{held(1, "a", "A")}, theirs{stock("a", "A"), stock("a", "B")}, none, ""},
-		"a symbol that is none": {ours{held(1, "a", "A")}, theirs{stock("a", "A,B"), stock("b", "b"), stock("c", ""), stock("d", "ABCDEFGHIJKLMNOPQ"), stock("", "E")}, none, ""},
-		"an id that is none":    {ours{}, theirs{stock("a\x00b", "A"), stock(strings.Repeat("x", 65), "B"), stock("c", "C")}, none, "0 ->C added"},
+		"a symbol used again, by two": {ours{held(1, "a", "A")}, theirs{stock("x", "A"), stock("y", "A")}, none, "1 A->A.OLD renamed disabled (no gift)"},
+		"an entry without an id":      {ours{held(1, "", "A")}, theirs{stock("", "E"), stock("b", "B", "active")}, none, "1 A->A disabled (no gift)"},
+		"a symbol listed twice":       {ours{held(1, "a", "A"), held(2, "", "B")}, theirs{stock("a", "A"), stock("x", "A"), stock("y", "B"), stock("z", "B")}, none, ""},
+		"an id listed twice":          {ours{held(1, "a", "A")}, theirs{stock("a", "A"), stock("a", "B")}, none, ""},
+		"a symbol that is none":       {ours{held(1, "a", "A")}, theirs{stock("a", "A,B"), stock("b", "b"), stock("c", ""), stock("d", "ABCDEFGHIJKLMNOPQ"), stock("", "E")}, none, ""},
+		"an id that is none":          {ours{}, theirs{stock("a\x00b", "A"), stock(strings.Repeat("x", 65), "B"), stock("c", "C")}, none, "0 ->C added"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
@@ -310,6 +312,23 @@ func checkCatalog(t *rapid.T, after []rewards.Asset, theirs []rewards.BrokerAsse
 			t.Errorf("%+v has the symbol %s", b, a.Symbol)
 		case bySymbol[b.Symbol].Giftable() && bySymbol[b.Symbol].BrokerID != b.ID && free:
 			t.Errorf("%s can be given and is not %+v", b.Symbol, b)
+		}
+	}
+}
+
+// A renamed stock is the same stock to an order and to an operator's decision.
+func TestARenamedStockIsTheOrdersOwn(t *testing.T) {
+	t.Parallel()
+	o := rewards.Order{AssetBrokerID: "a", Symbol: "OLD", State: rewards.OrderQuarantined}
+	for _, test := range []struct {
+		asset, symbol string
+		same          bool
+	}{
+		{"a", "NEW", true}, {"a", "OLD", true}, {"b", "OLD", false}, {"", "OLD", true}, {"", "NEW", false},
+	} {
+		b := rewards.BrokerOrder{AssetID: test.asset, Symbol: test.symbol, Side: "buy", Status: "canceled", FilledQty: 5}
+		if why := (rewards.Resolution{FilledQty: 5, Price: 1}).ContradictedBy(o, b); (why == "") != test.same {
+			t.Errorf("%+v: %q", test, why)
 		}
 	}
 }

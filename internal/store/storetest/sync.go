@@ -113,6 +113,7 @@ func testAdoptRenamed(t *testing.T, w *World) {
 			ID: "b", ClientOrderID: "sr-x-" + asset, AssetID: asset, Symbol: "AAPL", Side: "buy", Status: "filled",
 			Notional: 3_000_000, FilledQty: 15_000_000, FilledAvgPrice: dollar200,
 		}
+		check(t, w.SaveReconciliation(t.Context(), []rewards.BrokerConflict{{ClientOrderID: lost.ClientOrderID}}, w.Now()))
 		_, err := w.AdoptOrder(t.Context(), lost, "restored")
 		wantCode(t, err, want) // nobody waits for the old one; the other is none of the catalog
 	}
