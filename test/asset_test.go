@@ -27,10 +27,10 @@ var listedKO = regexp.MustCompile(`\{[^{}]*"symbol":"KO"[^{}]*\},?`)
 // serve puts the relabelling in front of the brokerage and returns its address.
 func (l *relabel) serve(t *testing.T, b *brokerage) *brokerage {
 	t.Helper()
-	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: b.address})
-	director := proxy.Director
-	proxy.Director = func(r *http.Request) {
-		director(r)
+	proxy := &httputil.ReverseProxy{}
+	proxy.Rewrite = func(p *httputil.ProxyRequest) {
+		p.SetURL(&url.URL{Scheme: "http", Host: b.address})
+		r := p.Out
 		if !l.renamed.Load() {
 			return
 		}
@@ -158,6 +158,7 @@ func TestSyncIsRefused(t *testing.T) {
 		"there is no such":     {"asset", "sync"},
 		"must be sqlite:PATH":  {"asset", "sync"},
 		"unexpected argument ": {"asset", "sync", "AAPL"},
+		"an entry is empty":    {"asset", "sync", "--symbols", ""},
 	} {
 		database := map[string]string{"there is no such": "sqlite:/nowhere/rewards.db", "must be sqlite:PATH": "mysql:x"}[want]
 		if database == "" {

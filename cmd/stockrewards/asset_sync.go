@@ -23,14 +23,17 @@ type assetSync struct {
 
 // Run brings the catalog up to the broker's list.
 func (c *assetSync) Run(ctx context.Context) error {
-	filter := rewards.SyncFilter{Symbols: upper(c.Symbols), Exchanges: upper(c.Exchanges)}
+	filter, err := c.filter()
+	if err != nil {
+		return err
+	}
 	return c.with(ctx, func(s *store.Store) error {
 		in, err := s.Installation(ctx)
 		if err != nil {
 			return err
 		}
 		if in.BrokerKind == "" {
-			return errors.New("these books belong to no broker yet: the first start of `serve` ties them to one; sync after it")
+			return errors.New("these books belong to no broker yet: the first start of `serve` ties them to one")
 		}
 		flags := brokerFlags{addressFlags: c.addressFlags}
 		return flags.withBroker(ctx, c.databaseFlag, s, func(broker *alpaca.Client) error {
@@ -41,6 +44,25 @@ func (c *assetSync) Run(ctx context.Context) error {
 			return c.sync(ctx, s, theirs, filter)
 		})
 	})
+}
+
+// filter reads the filter. An empty entry is refused, since a list that is empty by
+// mistake would limit nothing.
+func (c *assetSync) filter() (f rewards.SyncFilter, err error) {
+	for _, flag := range []struct {
+		name  string
+		given []string
+		list  *[]string
+	}{{"--symbols", c.Symbols, &f.Symbols}, {"--exchange", c.Exchanges, &f.Exchanges}} {
+		for _, text := range flag.given {
+			text = rewards.UpperSymbol(strings.TrimSpace(text))
+			if text == "" {
+				return f, fmt.Errorf("%s: an entry is empty", flag.name)
+			}
+			*flag.list = append(*flag.list, text)
+		}
+	}
+	return f, nil
 }
 
 // sync decides and changes in one transaction; the brake is in it too.
@@ -203,11 +225,4 @@ func (c syncChange) detail() string {
 		parts = append(parts, "disabled by the operator")
 	}
 	return strings.Join(parts, "; ")
-}
-
-func upper(list []string) []string {
-	for i, text := range list {
-		list[i] = rewards.UpperSymbol(strings.TrimSpace(text))
-	}
-	return list
 }

@@ -28,14 +28,22 @@ const (
 
 // What to do next.
 const (
-	lookAtAudit        = "run `stockrewards audit`: if it finds the order too, the file was changed by other hands; pause ordering and compare with a backup"
-	askTheBroker       = "pause ordering (`stockrewards fulfillment pause`) and ask the broker what happened to the order; its statement decides"
-	startServe         = "see whether `stockrewards serve` runs and what `stockrewards fulfillment status` says: it books the order by itself"
-	seeAlarms          = "the broker refuses it for a reason that passes: see the alarms of `stockrewards fulfillment status`"
+	lookAtAudit = "run `stockrewards audit`: if it finds the order too, the file was changed by other hands; " +
+		"pause ordering and compare with a backup"
+	askTheBroker = "pause ordering (`stockrewards fulfillment pause`) and ask the broker what happened to the order; " +
+		"its statement decides"
+	startServe = "see whether `stockrewards serve` runs and what `stockrewards fulfillment status` says: " +
+		"it books the order by itself"
+	seeAlarms = "the broker refuses it for a reason that passes: see the alarms of " +
+		"`stockrewards fulfillment status`"
 	nothing            = "nothing: it is under way"
-	acknowledgeOrAdopt = "after an old backup was restored: `stockrewards order adopt`; otherwise find out who sent it, then `stockrewards order acknowledge`"
-	decide             = "ask the broker what was bought, then `stockrewards order resolve` (`stockrewards order show` tells more)"
-	unsentAtBroker     = "the books are an old copy, or a second installation runs on one: stop it; `stockrewards fulfillment status` tells how ordering stands"
-	wholeSplit         = "was there a split, a transfer or a trade by hand in this stock? pause ordering until the broker's statement explains it; `stockrewards audit` checks our side"
-	foreignStock       = "nothing, if the account is shared; nobody was given this stock by the service"
+	acknowledgeOrAdopt = "after an old backup was restored: `stockrewards order adopt`; " +
+		"otherwise find out who sent it, then `stockrewards order acknowledge`"
+	decide = "ask the broker what was bought, then `stockrewards order resolve` " +
+		"(`stockrewards order show` tells more)"
+	unsentAtBroker = "the books are an old copy, or a second installation runs on one: stop it; " +
+		"`stockrewards fulfillment status` tells how ordering stands"
+	explainPosition = "was there a split, a transfer or a trade by hand in this stock? pause ordering until " +
+		"the broker's statement explains it; `stockrewards audit` checks our side"
+	foreignStock = "nothing, if the account is shared; nobody was given this stock by the service"
 )

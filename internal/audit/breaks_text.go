@@ -16,11 +16,14 @@ func (r BreaksReport) WriteText(w io.Writer) error {
 		fmt.Fprintln(&b)
 		const gap = 2
 		t := tabwriter.NewWriter(&b, 0, 0, gap, ' ', 0)
-		fmt.Fprintln(t, "STOCK\tHOLDINGS\tHOUSE\tBROKER\tIN ORDERS\tUNEXPLAINED\tIN DOLLARS")
+		rows := "STOCK\tHOLDINGS\tHOUSE\tBROKER\tIN ORDERS\tUNEXPLAINED\tIN DOLLARS\n"
 		for _, p := range r.Positions {
-			fmt.Fprintln(t, strings.Join([]string{
+			rows += strings.Join([]string{
 				p.Symbol, p.Holdings, p.House, p.Broker, p.Orders, p.Unexplained, orDash(p.DifferenceUSD),
-			}, "\t"))
+			}, "\t") + "\n"
+		}
+		if _, err := io.WriteString(t, rows); err != nil {
+			return err
 		}
 		if err := t.Flush(); err != nil {
 			return err

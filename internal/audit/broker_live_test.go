@@ -23,29 +23,51 @@ func liveBreaks() []planted {
 			d.hold("AAPL", -d.last["filled"].FilledQty)
 		}},
 		{what: "sent, and there", plant: func(t *testing.T, d *desk) { d.known(t, "submitted", "new", 0, 0) }},
-		{what: "sent, there, and not noticed", later: hour, plant: func(t *testing.T, d *desk) { d.known(t, "submitted", "new", 0, 0) },
-			want: []string{"break order_unnoticed AAPL", "no more: break order_missing AAPL"}},
-		{what: "filled just now", plant: func(t *testing.T, d *desk) { d.known(t, "submitted", "filled", aShare, perUSD); d.hold("AAPL", aShare) },
-			want: []string{"timing order_unbooked AAPL", "no more: timing order_in_flight AAPL"}},
-		{what: "filled long ago", later: hour, plant: func(t *testing.T, d *desk) { d.known(t, "submitted", "filled", aShare, perUSD); d.hold("AAPL", aShare) },
-			want: []string{"break order_unbooked AAPL", "no more: break order_missing AAPL"}},
-		{what: "refused for now", later: hour, sql: `UPDATE orders SET deadline = 0 WHERE id = @submitted`,
-			want: []string{"timing order_waits AAPL", "no more: break order_missing AAPL"}},
-		{what: "open, and not there", plant: func(_ *testing.T, d *desk) { d.drop("open") },
-			want: []string{"timing order_in_flight NVDA", "no more: timing order_partly_filled NVDA"}},
-		{what: "open, and not there for long", later: hour, plant: func(_ *testing.T, d *desk) { d.drop("open") },
-			want: []string{"break order_missing NVDA", "no more: timing order_partly_filled NVDA"}},
-		{what: "open, with less filled", plant: edit("open", func(b *audit.BrokerOrder) { b.FilledQty-- }),
-			want: []string{"break filled_differs NVDA", "break position_differs NVDA", "no more: timing order_partly_filled NVDA"}},
+		{
+			what: "sent, there, and not noticed", later: hour, plant: func(t *testing.T, d *desk) { d.known(t, "submitted", "new", 0, 0) },
+			want: []string{"break order_unnoticed AAPL", "no more: break order_missing AAPL"},
+		},
+		{
+			what: "filled just now", plant: func(t *testing.T, d *desk) { d.known(t, "submitted", "filled", aShare, perUSD); d.hold("AAPL", aShare) },
+			want: []string{"timing order_unbooked AAPL", "no more: timing order_in_flight AAPL"},
+		},
+		{
+			what: "filled long ago", later: hour, plant: func(t *testing.T, d *desk) { d.known(t, "submitted", "filled", aShare, perUSD); d.hold("AAPL", aShare) },
+			want: []string{"break order_unbooked AAPL", "no more: break order_missing AAPL"},
+		},
+		{
+			what: "refused for now", later: hour, sql: `UPDATE orders SET deadline = 0 WHERE id = @submitted`,
+			want: []string{"timing order_waits AAPL", "no more: break order_missing AAPL"},
+		},
+		{
+			what: "open, and not there", plant: func(_ *testing.T, d *desk) { d.drop("open") },
+			want: []string{"timing order_in_flight NVDA", "no more: timing order_partly_filled NVDA"},
+		},
+		{
+			what: "open, and not there for long", later: hour, plant: func(_ *testing.T, d *desk) { d.drop("open") },
+			want: []string{"break order_missing NVDA", "no more: timing order_partly_filled NVDA"},
+		},
+		{
+			what: "open, with less filled", plant: edit("open", func(b *audit.BrokerOrder) { b.FilledQty-- }),
+			want: []string{"break filled_differs NVDA", "break position_differs NVDA", "no more: timing order_partly_filled NVDA"},
+		},
 		{what: "open, another symbol", plant: edit("open", func(b *audit.BrokerOrder) { b.Symbol = "KO" }), want: []string{"break symbol_differs NVDA"}},
-		{what: "open, ended just now", plant: edit("open", func(b *audit.BrokerOrder) { b.Status = "canceled" }),
-			want: []string{"timing order_unbooked NVDA", "no more: timing order_partly_filled NVDA"}},
-		{what: "open, ended long ago", later: hour, plant: edit("open", func(b *audit.BrokerOrder) { b.Status = "expired" }),
-			want: []string{"break order_unbooked NVDA", "no more: timing order_partly_filled NVDA"}},
-		{what: "decided, to be booked", sql: `UPDATE orders SET state = 5 WHERE id = @open`,
-			want: []string{"timing order_unbooked NVDA", "no more: timing order_partly_filled NVDA"}},
-		{what: "decided long ago, not booked", later: hour, sql: `UPDATE orders SET state = 5 WHERE id = @open`,
-			want: []string{"break order_unbooked NVDA", "no more: timing order_partly_filled NVDA"}},
+		{
+			what: "open, ended just now", plant: edit("open", func(b *audit.BrokerOrder) { b.Status = "canceled" }),
+			want: []string{"timing order_unbooked NVDA", "no more: timing order_partly_filled NVDA"},
+		},
+		{
+			what: "open, ended long ago", later: hour, plant: edit("open", func(b *audit.BrokerOrder) { b.Status = "expired" }),
+			want: []string{"break order_unbooked NVDA", "no more: timing order_partly_filled NVDA"},
+		},
+		{
+			what: "decided, to be booked", sql: `UPDATE orders SET state = 5 WHERE id = @open`,
+			want: []string{"timing order_unbooked NVDA", "no more: timing order_partly_filled NVDA"},
+		},
+		{
+			what: "decided long ago, not booked", later: hour, sql: `UPDATE orders SET state = 5 WHERE id = @open`,
+			want: []string{"break order_unbooked NVDA", "no more: timing order_partly_filled NVDA"},
+		},
 	}
 }
 
@@ -58,14 +80,20 @@ func positionBreaks() []planted {
 			d.both("filled", func(b *audit.BrokerOrder) { b.FilledQty += 5 })
 			d.hold("AAPL", 7)
 		}, want: []string{"break filled_differs AAPL", "break position_differs AAPL"}},
-		{what: "a holding of ours", sql: `UPDATE holdings SET quantity = quantity + 1 WHERE user_id = @dee AND asset_id = 4`,
-			want: []string{"break position_differs MSFT"}},
-		{what: "a share of the house", sql: `UPDATE orders SET house_shares = house_shares + 1 WHERE id = @filled`,
-			want: []string{"break position_differs AAPL"}},
+		{
+			what: "a holding of ours", sql: `UPDATE holdings SET quantity = quantity + 1 WHERE user_id = @dee AND asset_id = 4`,
+			want: []string{"break position_differs MSFT"},
+		},
+		{
+			what: "a share of the house", sql: `UPDATE orders SET house_shares = house_shares + 1 WHERE id = @filled`,
+			want: []string{"break position_differs AAPL"},
+		},
 		{what: "foreign", plant: func(_ *testing.T, d *desk) { d.hold("F", 1) }, want: []string{"warning position_foreign F"}},
-		{what: "foreign, of the catalog", plant: func(_ *testing.T, d *desk) { d.hold("GE", 1) },
+		{
+			what: "foreign, of the catalog", plant: func(_ *testing.T, d *desk) { d.hold("GE", 1) },
 			sql:  `INSERT INTO assets (id, broker_id, symbol, name, enabled, used, doubt_since, doubt_price, gone) VALUES (99, '', 'GE', 'GE', 1, 0, 0, 0, 0)`,
-			want: []string{"warning position_foreign GE"}},
+			want: []string{"warning position_foreign GE"},
+		},
 		{what: "foreign, under a symbol that was ours", plant: func(_ *testing.T, d *desk) {
 			d.positions["AAPL"] = audit.BrokerPosition{AssetID: "a", Symbol: "AAPL", Qty: d.positions["AAPL"].Qty}
 			d.positions["new"] = audit.BrokerPosition{AssetID: "new", Symbol: "AAPL", Qty: 5}

@@ -92,24 +92,34 @@ func orderBreaks() []planted {
 	acknowledged := `INSERT INTO broker_conflicts VALUES ('sr-test-stranger', 'KO', 1000000000, 'x', 1, 2, 'ours')`
 	return []planted{
 		{what: "unknown", plant: edit("stranger", stranger), want: []string{"break order_unknown KO"}},
-		{what: "unknown, with its shares", plant: func(_ *testing.T, d *desk) { d.both("stranger", stranger); d.hold("KO", aShare) },
-			want: []string{"break order_unknown KO"}},
-		{what: "new while comparing", plant: func(_ *testing.T, d *desk) { d.both("stranger", stranger); delete(d.first, "stranger") },
-			want: []string{"timing order_in_flight KO"}},
+		{
+			what: "unknown, with its shares", plant: func(_ *testing.T, d *desk) { d.both("stranger", stranger); d.hold("KO", aShare) },
+			want: []string{"break order_unknown KO"},
+		},
+		{
+			what: "new while comparing", plant: func(_ *testing.T, d *desk) { d.both("stranger", stranger); delete(d.first, "stranger") },
+			want: []string{"timing order_in_flight KO"},
+		},
 		{what: "acknowledged", plant: edit("stranger", stranger), sql: acknowledged, want: []string{"explained conflict_acknowledged KO"}},
-		{what: "acknowledged, and changed since", plant: edit("stranger", stranger), sql: strings.Replace(acknowledged, "1000000000", "1", 1),
-			want: []string{"break order_unknown KO"}},
-		{what: "a conflict that is not acknowledged", plant: edit("stranger", stranger), sql: strings.Replace(acknowledged, "2, 'ours'", "0, ''", 1),
-			want: []string{"break order_unknown KO"}},
+		{
+			what: "acknowledged, and changed since", plant: edit("stranger", stranger), sql: strings.Replace(acknowledged, "1000000000", "1", 1),
+			want: []string{"break order_unknown KO"},
+		},
+		{
+			what: "a conflict that is not acknowledged", plant: edit("stranger", stranger), sql: strings.Replace(acknowledged, "2, 'ours'", "0, ''", 1),
+			want: []string{"break order_unknown KO"},
+		},
 		{what: "another's", plant: edit("stranger", func(b *audit.BrokerOrder) { stranger(b); b.ClientOrderID = "sr-other-1" })},
 		{what: "missing", plant: func(_ *testing.T, d *desk) { d.drop("filled") }, want: []string{"break order_missing AAPL"}},
-		{what: "missing, with its shares", plant: func(t *testing.T, d *desk) {
+		{what: "missing, with its shares", plant: func(_ *testing.T, d *desk) {
 			d.hold("AAPL", -d.first["filled"].FilledQty)
 			d.drop("filled")
 		}, want: []string{"break order_missing AAPL"}},
 		{what: "symbol", plant: edit("filled", func(b *audit.BrokerOrder) { b.Symbol = "KO" }), want: []string{"break symbol_differs AAPL"}},
-		{what: "the symbol, another stock's now", plant: edit("filled", func(b *audit.BrokerOrder) { b.AssetID = "new" }),
-			sql: `UPDATE assets SET broker_id = 'a' WHERE symbol = 'AAPL'`, want: []string{"break symbol_differs AAPL"}},
+		{
+			what: "the symbol, another stock's now", plant: edit("filled", func(b *audit.BrokerOrder) { b.AssetID = "new" }),
+			sql: `UPDATE assets SET broker_id = 'a' WHERE symbol = 'AAPL'`, want: []string{"break symbol_differs AAPL"},
+		},
 		{what: "a renamed stock", plant: func(_ *testing.T, d *desk) {
 			d.both("filled", func(b *audit.BrokerOrder) { b.AssetID, b.Symbol = "a", "APL" })
 			d.positions["AAPL"] = audit.BrokerPosition{AssetID: "a", Symbol: "APL", Qty: d.positions["AAPL"].Qty}
@@ -122,28 +132,42 @@ func orderBreaks() []planted {
 			d.both("filled", func(b *audit.BrokerOrder) { b.FilledQty++ })
 			d.hold("AAPL", 1)
 		}, want: []string{"break filled_differs AAPL"}},
-		{what: "quantity, acknowledged", plant: edit("again", func(b *audit.BrokerOrder) { b.FilledQty = 5 }),
+		{
+			what: "quantity, acknowledged", plant: edit("again", func(b *audit.BrokerOrder) { b.FilledQty = 5 }),
 			sql:  `INSERT INTO broker_conflicts SELECT client_order_id, 'XOM', 5, 'x', 1, 2, 'seen' FROM orders WHERE id = @again`,
-			want: []string{"explained conflict_acknowledged XOM"}},
-		{what: "adopted", sql: `INSERT INTO broker_conflicts SELECT client_order_id, 'XOM', 5, 'x', 1, 2, 'adopted' FROM orders WHERE id = @again`,
-			want: []string{"explained conflict_acknowledged XOM"}},
+			want: []string{"explained conflict_acknowledged XOM"},
+		},
+		{
+			what: "adopted", sql: `INSERT INTO broker_conflicts SELECT client_order_id, 'XOM', 5, 'x', 1, 2, 'adopted' FROM orders WHERE id = @again`,
+			want: []string{"explained conflict_acknowledged XOM"},
+		},
 		{what: "status", plant: edit("filled", func(b *audit.BrokerOrder) { b.Status = "canceled" }), want: []string{"break status_differs AAPL"}},
 		{what: "price", plant: edit("filled", func(b *audit.BrokerOrder) { b.AveragePrice++ }), want: []string{"break price_differs AAPL"}},
-		{what: "unreadable", plant: edit("filled", func(b *audit.BrokerOrder) { b.Problem = "filled_qty: too many decimals" }),
-			want: []string{"break order_unreadable AAPL"}},
-		{what: "refused, but bought", plant: func(t *testing.T, d *desk) { d.known(t, "refused", "filled", 1, 1) },
-			want: []string{"break refused_but_known TSLA"}},
-		{what: "refused, and taken", plant: func(t *testing.T, d *desk) { d.known(t, "refused", "accepted", 0, 0) },
-			want: []string{"break refused_but_known TSLA"}},
+		{
+			what: "unreadable", plant: edit("filled", func(b *audit.BrokerOrder) { b.Problem = "filled_qty: too many decimals" }),
+			want: []string{"break order_unreadable AAPL"},
+		},
+		{
+			what: "refused, but bought", plant: func(t *testing.T, d *desk) { d.known(t, "refused", "filled", 1, 1) },
+			want: []string{"break refused_but_known TSLA"},
+		},
+		{
+			what: "refused, and taken", plant: func(t *testing.T, d *desk) { d.known(t, "refused", "accepted", 0, 0) },
+			want: []string{"break refused_but_known TSLA"},
+		},
 		{what: "refused, and rejected", plant: func(t *testing.T, d *desk) { d.known(t, "refused", "rejected", 0, 0) }},
-		{what: "never sent, but there", plant: func(t *testing.T, d *desk) { d.known(t, "planned", "new", 0, 0) },
-			want: []string{"break order_not_sent TSLA"}},
+		{
+			what: "never sent, but there", plant: func(t *testing.T, d *desk) { d.known(t, "planned", "new", 0, 0) },
+			want: []string{"break order_not_sent TSLA"},
+		},
 		{what: "sent while comparing", plant: func(t *testing.T, d *desk) {
 			d.known(t, "planned", "new", 0, 0)
 			delete(d.first, "planned")
 		}},
-		{what: "decided otherwise", plant: edit("resolved", func(b *audit.BrokerOrder) { b.FilledQty, b.Status = 0, "expired" }),
-			want: []string{"explained order_resolved KO"}},
+		{
+			what: "decided otherwise", plant: edit("resolved", func(b *audit.BrokerOrder) { b.FilledQty, b.Status = 0, "expired" }),
+			want: []string{"explained order_resolved KO"},
+		},
 		{what: "decided, with another status", plant: edit("resolved", func(b *audit.BrokerOrder) { b.Status = "expired" })},
 		{what: "decided, and not there", plant: func(_ *testing.T, d *desk) { d.drop("unbought") }, want: []string{"explained order_resolved KO"}},
 	}

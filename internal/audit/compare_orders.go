@@ -217,7 +217,8 @@ func (c *comparison) add(code string, severity Severity, p pair, next string) {
 	var qty, cost wide
 	if p.told.known() {
 		i.Theirs = theirStory(p.theirs)
-		qty, cost = wideOf(int64(p.theirs.FilledQty)), spentDollars(int64(p.theirs.FilledQty), int64(p.theirs.AveragePrice))
+		filled := int64(p.theirs.FilledQty)
+		qty, cost = wideOf(filled), spentDollars(filled, int64(p.theirs.AveragePrice))
 	}
 	if o := p.ours; o != nil {
 		i.ClientOrderID, i.OrderID, i.Symbol, i.Ours = o.clientID, uuid(o.id), o.symbol, o.tale()

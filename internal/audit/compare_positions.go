@@ -121,7 +121,7 @@ func (c *comparison) position(s *stock) {
 		Ours: fmt.Sprintf("%s: %s of the users and %s of the house; orders account for %s more",
 			s.booked().shares(), s.held.shares(), s.house.shares(), s.most.shares()),
 		Theirs: s.position.shares(), DifferenceShares: row.Unexplained, DifferenceUSD: row.DifferenceUSD,
-		Next: wholeSplit,
+		Next: explainPosition,
 	})
 }
 

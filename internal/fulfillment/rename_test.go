@@ -55,7 +55,7 @@ func TestTheBrokerTellsAnOrderUnderTheNewSymbol(t *testing.T) {
 // it: what was bought is not booked as the old stock.
 func TestAnOrderForTheStockThatTookTheSymbolIsQuarantined(t *testing.T) {
 	t.Parallel()
-	inWorld(t, func(t *testing.T, w *world) {
+	inWorld(t, func(_ *testing.T, w *world) {
 		w.sync(nil)
 		w.tell(map[string]any{"asset_id": paper.AssetID("another company")})
 		r := w.give("AAPL", 5_000_000)

@@ -43,7 +43,8 @@ func readListings(theirs []BrokerAsset) listings {
 		if reason := reasons[b.ID+" "+b.Symbol]; reason != "" {
 			m.doubtful[b.ID], m.doubtful[b.Symbol] = b.ID != "", true
 			if unsold(b) == "" {
-				m.skipped = append(m.skipped, SkippedAsset{cleanText(b.ID, maxBrokerID), cleanText(b.Symbol, maxBrokerID), reason})
+				id, symbol := cleanText(b.ID, maxBrokerID), cleanText(b.Symbol, maxBrokerID)
+				m.skipped = append(m.skipped, SkippedAsset{id, symbol, reason})
 			}
 			continue
 		}
@@ -97,7 +98,8 @@ func unsold(b BrokerAsset) string {
 // wellFormedSymbol tells whether a symbol can be given and asked for: 1 to 16
 // upper-case letters, digits, dots, dashes and slashes.
 func wellFormedSymbol(symbol string) bool {
-	return symbol != "" && len(symbol) <= MaxSymbol && strings.Trim(symbol, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-/") == ""
+	const allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-/"
+	return symbol != "" && len(symbol) <= MaxSymbol && strings.Trim(symbol, allowed) == ""
 }
 
 // cleanText makes a broker's text one that can be shown: valid, on one line, without

@@ -15,8 +15,8 @@ const orderColumns = `id, client_order_id, asset_id,
 
 func scanOrder(row Row) (rewards.Order, error) {
 	var o rewards.Order
-	err := row.Scan(toID(&o.ID), &o.ClientOrderID, (*int64)(&o.AssetID), &o.AssetBrokerID, &o.Symbol, (*int64)(&o.Notional),
-		(*int64)(&o.House), idScanner{o.MembersHash[:]}, (*int)(&o.State), &o.Attempts,
+	err := row.Scan(toID(&o.ID), &o.ClientOrderID, (*int64)(&o.AssetID), &o.AssetBrokerID, &o.Symbol,
+		(*int64)(&o.Notional), (*int64)(&o.House), idScanner{o.MembersHash[:]}, (*int)(&o.State), &o.Attempts,
 		toTime{&o.FirstAttemptAt}, toTime{&o.NextAttemptAt}, toTime{&o.Deadline}, &o.BrokerID, &o.BrokerStatus,
 		(*int64)(&o.FilledQty), (*int64)(&o.FilledAvgPrice), toTime{&o.FilledAt}, toTime{&o.TerminalSince},
 		&o.Reason, (*int64)(&o.HouseShares), toTime{&o.SettledAt})
