@@ -14,8 +14,8 @@ import (
 type assetSync struct {
 	databaseFlag
 	addressFlags
-	Symbols   []string `env:"-" placeholder:"AAPL,MSFT" help:"Add and touch only these stocks."`
-	Exchanges []string `name:"exchange" env:"-" placeholder:"NASDAQ,NYSE" help:"Add and touch only stocks of these exchanges."`
+	Symbols   []string `sep:"none" env:"-" placeholder:"AAPL,MSFT" help:"Add and touch only these stocks; can be repeated."`
+	Exchanges []string `name:"exchange" sep:"none" env:"-" placeholder:"NASDAQ,NYSE" help:"Add and touch only stocks of these exchanges; can be repeated."`
 	DryRun    bool     `env:"-" help:"Print what would change, and change nothing."`
 	Force     bool     `env:"-" help:"Do it even if the broker's list is empty, or would disable more than 5 stocks and a tenth of the catalog."`
 	JSON      bool     `name:"json" help:"Print the report as JSON."`
@@ -54,12 +54,14 @@ func (c *assetSync) filter() (f rewards.SyncFilter, err error) {
 		given []string
 		list  *[]string
 	}{{"--symbols", c.Symbols, &f.Symbols}, {"--exchange", c.Exchanges, &f.Exchanges}} {
-		for _, text := range flag.given {
-			text = rewards.UpperSymbol(strings.TrimSpace(text))
-			if text == "" {
-				return f, fmt.Errorf("%s: an entry is empty", flag.name)
+		for _, given := range flag.given {
+			for text := range strings.SplitSeq(given, ",") {
+				text = rewards.UpperSymbol(strings.TrimSpace(text))
+				if text == "" {
+					return f, fmt.Errorf("%s: an entry is empty", flag.name)
+				}
+				*flag.list = append(*flag.list, text)
 			}
-			*flag.list = append(*flag.list, text)
 		}
 	}
 	return f, nil
@@ -184,11 +186,13 @@ func (t *syncTotals) count(c rewards.AssetChange) syncChange {
 
 // print writes the report for people.
 func (r syncReport) print() error {
-	if len(r.Changes) > 0 {
-		rows := make([][]string, len(r.Changes))
-		for i, c := range r.Changes {
-			rows[i] = []string{c.Symbol, strings.Join(c.Changes, ", "), c.detail()}
+	var rows [][]string
+	for _, c := range r.Changes {
+		if c.Changes[0] != "adopted" || len(c.Changes) > 1 { // the first sync adopts all: a number will do
+			rows = append(rows, []string{c.Symbol, strings.Join(c.Changes, ", "), c.detail()})
 		}
+	}
+	if len(rows) > 0 {
 		if err := table("SYMBOL\tCHANGE\tDETAIL", rows); err != nil {
 			return err
 		}

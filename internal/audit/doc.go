@@ -9,6 +9,10 @@
 // keys, the assets and the days. Read checks.go for what must hold, source.go for
 // what a database must provide, and order.go for the heart of it.
 //
+// Compare holds the books against what a broker tells of them: plain values that the
+// caller has fetched, in the order that broker.go says, so that what is under way is
+// told apart from what differs.
+//
 // The numbers beside a check are those of the list of invariants:
 //
 //	 2  key_unique, fingerprint, ids
@@ -22,7 +26,8 @@
 //	10  members_hash, member_order
 //	11  order_amount
 //	12  client_order_id, order_state, order_times
-//	14  order_end, resolution: our side; the comparison with the broker is another's
+//	13  Compare: the codes order_unknown, order_missing and order_not_sent
+//	14  order_end, resolution: our side; Compare: the broker's
 //	15  fill_cost
 //	16  allocation_sum, house_residue, allocation_member
 //	17  one_split, allocation_floor, member_order, parts_sum
@@ -30,7 +35,7 @@
 //	19  dollars_sum, allocation_sum: the schema has no ledger; entries are derived
 //	    from orders, allocations and the house's shares, and balance when these do
 //	20  holding_sum
-//	21  custody: users and house against the fills; the broker's position is another's
+//	21  custody: users and house against the fills; Compare: against the broker's position
 //	22  cost_basis
 //	23  allocation_unique (the entry's key is reward and order), spending
 //	26  tenancy, references
