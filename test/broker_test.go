@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,7 +23,7 @@ import (
 // brokerage is a paper brokerage on a port of its own, reached as a real broker is.
 type brokerage struct {
 	address string
-	rewrite func(body []byte) []byte // of every answer; nil for none
+	rewrite atomic.Pointer[func(body []byte) []byte] // of every answer; nil for none
 }
 
 // startBrokerage serves a brokerage with new books on an address; "" is any.
@@ -52,8 +53,8 @@ func startBrokerage(t *testing.T, address string) *brokerage {
 		answer := httptest.NewRecorder()
 		books.Handler().ServeHTTP(answer, r)
 		body := answer.Body.Bytes()
-		if b.rewrite != nil {
-			body = b.rewrite(body)
+		if rewrite := b.rewrite.Load(); rewrite != nil {
+			body = (*rewrite)(body)
 		}
 		w.WriteHeader(answer.Code)
 		_, _ = w.Write(body)
@@ -142,9 +143,10 @@ func TestResolvingAgainstTheBrokersWordIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newCustomer(t)
 	b := startBrokerage(t, "")
-	b.rewrite = func(body []byte) []byte {
+	sell := func(body []byte) []byte {
 		return bytes.ReplaceAll(body, []byte(`"side":"buy"`), []byte(`"side":"sell"`))
 	}
+	b.rewrite.Store(&sell)
 	s.start(b.flags()...)
 	r := s.give(s.newUser("anna"), "to-be-resolved", "5", "AAPL")
 	var line []string
