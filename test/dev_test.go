@@ -17,7 +17,7 @@ import (
 func startDev(t *testing.T, folder string, address ...string) (greeting string, stop func(...os.Signal)) {
 	t.Helper()
 	listen := append(address, "127.0.0.1:0")[0]
-	cmd := exec.CommandContext(t.Context(), binary, "dev", "--listen", listen)
+	cmd := exec.CommandContext(t.Context(), binary, "dev", "--listen", listen, "--admin-listen", "127.0.0.1:0")
 	cmd.Dir, cmd.Stderr = folder, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	out, err := cmd.StdoutPipe()

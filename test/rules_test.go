@@ -72,6 +72,8 @@ func TestImportsPointOneWay(t *testing.T) {
 		"internal/api":               {money, domain},
 		"internal/page":              {money, domain},
 		"internal/intake":            {domain},
+		"internal/admin":             {money, domain},
+		"internal/certificate":       {},
 		"internal/market":            {money, domain},
 		"internal/fulfillment":       {money, domain, store},
 		"internal/broker/alpaca":     {money, domain},

@@ -198,13 +198,17 @@ func TestRefusals(t *testing.T) {
 	s.start()
 	missing := "sqlite:" + filepath.Join(t.TempDir(), "none.db")
 	for want, args := range map[string][]string{
-		"another process serves": {"serve", "--listen", "127.0.0.1:0", "--database", s.database()},
-		"TLS":                    {"serve", "--listen", "0.0.0.0:0", "--database", missing},
-		"APCA_API_KEY_ID":        {"serve", "--listen", "127.0.0.1:0", "--database", missing, "--broker", "alpaca"},
-		"must be sqlite:PATH":    {"serve", "--listen", "127.0.0.1:0", "--database", "mysql:x"},
-		"no such file":           {"app", "list", "--database", missing},
-		"at least 1000000":       {"serve", "--database", missing, "--max-order-notional", "5"},
-		"exists":                 {"app", "create", "tester", "--database", s.database()},
+		"another process serves":  {"serve", "--listen", "127.0.0.1:0", "--database", s.database()},
+		"TLS":                     {"serve", "--listen", "0.0.0.0:0", "--database", missing},
+		"--admin-public":          {"serve", "--listen", "127.0.0.1:0", "--database", missing, "--admin-listen", ":8081"},
+		"--admin-listen \"8081\"": {"serve", "--listen", "127.0.0.1:0", "--database", missing, "--admin-listen", "8081"},
+		"belong together":         {"serve", "--listen", "127.0.0.1:0", "--database", missing, "--tls-cert", "x.pem"},
+		"no such file or":         {"serve", "--listen", "127.0.0.1:0", "--database", missing, "--tls-cert", "x.pem", "--tls-key", "x.key"},
+		"APCA_API_KEY_ID":         {"serve", "--listen", "127.0.0.1:0", "--database", missing, "--broker", "alpaca"},
+		"must be sqlite:PATH":     {"serve", "--listen", "127.0.0.1:0", "--database", "mysql:x"},
+		"no such file":            {"app", "list", "--database", missing},
+		"at least 1000000":        {"serve", "--database", missing, "--max-order-notional", "5"},
+		"exists":                  {"app", "create", "tester", "--database", s.database()},
 	} {
 		if out, err := runProgram(t, args...); err == nil || !strings.Contains(out, want) {
 			t.Errorf("%v: %v, %s; want a refusal with %q", args, err, out, want)

@@ -56,7 +56,7 @@ func (f brokerFlags) withBroker(
 	if err != nil {
 		return err
 	}
-	broker, closeBroker, err := f.connect(ctx, path, slog.New(slog.NewTextHandler(os.Stderr, nil)))
+	broker, closeBroker, err := f.connect(ctx, path, slog.New(slog.NewTextHandler(os.Stderr, nil)), nil)
 	if err != nil {
 		return err
 	}

@@ -49,7 +49,7 @@ func (c *auditCommand) compare(ctx context.Context, path string) (audit.BreaksRe
 		return none, errors.New("these books belong to no broker yet: the first start of `serve` ties them to one")
 	}
 	flags := brokerFlags{addressFlags: c.addressFlags, Broker: books.BrokerKind}
-	broker, closeBroker, err := flags.connect(ctx, path, slog.New(slog.NewTextHandler(os.Stderr, nil)))
+	broker, closeBroker, err := flags.connect(ctx, path, slog.New(slog.NewTextHandler(os.Stderr, nil)), nil)
 	if err != nil {
 		return none, err
 	}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"time"
 
 	"stockrewards/internal/broker/alpaca"
 	"stockrewards/internal/broker/paper"
@@ -55,9 +56,12 @@ func (f brokerFlags) checkCredentials() error {
 	return nil
 }
 
+// observer is told of every call of the broker; it may be nil.
+type observer = func(operation string, err error, took time.Duration)
+
 // connect makes the client of the broker. The function closes what was opened.
 func (f brokerFlags) connect(
-	ctx context.Context, databasePath string, log *slog.Logger,
+	ctx context.Context, databasePath string, log *slog.Logger, observe observer,
 ) (*alpaca.Client, func() error, error) {
 	if f.Broker == brokerAlpaca {
 		if err := f.checkCredentials(); err != nil {
@@ -66,15 +70,15 @@ func (f brokerFlags) connect(
 		client := alpaca.New(alpaca.Options{
 			TradingURL: f.AlpacaURL, DataURL: f.AlpacaDataURL,
 			KeyID: os.Getenv(envKeyID), SecretKey: os.Getenv(envSecretKey),
-			RequestsPerMinute: f.AlpacaRequestsPerMinute,
+			RequestsPerMinute: f.AlpacaRequestsPerMinute, Observe: observe,
 		})
 		return client, func() error { return nil }, nil
 	}
-	return f.openPaper(ctx, databasePath, log)
+	return f.openPaper(ctx, databasePath, log, observe)
 }
 
 func (f brokerFlags) openPaper(
-	ctx context.Context, databasePath string, log *slog.Logger,
+	ctx context.Context, databasePath string, log *slog.Logger, observe observer,
 ) (*alpaca.Client, func() error, error) {
 	o, err := paperOptions(f.PaperHours, log)
 	if err != nil {
@@ -86,7 +90,7 @@ func (f brokerFlags) openPaper(
 	}
 	client := alpaca.New(alpaca.Options{
 		TradingURL: "http://paper.invalid", DataURL: "http://paper.invalid", KeyID: "paper", SecretKey: "paper",
-		Transport: brokerage.Transport(), RequestsPerMinute: embeddedRate,
+		Transport: brokerage.Transport(), RequestsPerMinute: embeddedRate, Observe: observe,
 	})
 	return client, brokerage.Close, nil
 }

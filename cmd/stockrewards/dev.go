@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -18,9 +19,10 @@ import (
 )
 
 type devCommand struct {
-	Listen  string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where to listen (default: 127.0.0.1:8080)."`
-	Data    string `default:"stockrewards-data" placeholder:"FOLDER" help:"The data folder (default: stockrewards-data)."`
-	Verbose bool   `help:"Log every request and every order."`
+	Listen      string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where to listen (default: 127.0.0.1:8080)."`
+	Data        string `default:"stockrewards-data" placeholder:"FOLDER" help:"The data folder (default: stockrewards-data)."`
+	AdminListen string `default:"127.0.0.1:8081" placeholder:"HOST:PORT" help:"Where to answer /livez, /readyz and /metrics (default: 127.0.0.1:8081, or any other port when that is taken)."`
+	Verbose     bool   `help:"Log every request and every order."`
 }
 
 const (
@@ -47,7 +49,8 @@ func (c *devCommand) Run(ctx context.Context) error {
 		fulfillmentFlags: fulfillmentFlags{
 			PoolingWindow: devWindow, MaxOrderNotional: rewards.LeastMaxNotional.String(),
 		},
-		Listen: c.Listen,
+		adminFlags: adminFlags{AdminListen: c.AdminListen, adminAny: true},
+		Listen:     c.Listen,
 	}
 	s, err := serve.start(ctx, log)
 	if err != nil {
@@ -61,6 +64,7 @@ func (c *devCommand) Run(ctx context.Context) error {
 		return errors.Join(err, s.release())
 	}
 	c.greet("http://"+s.listener.Addr().String(), key, user)
+	c.greetAdmin(s.adminListener)
 	return s.run(ctx)
 }
 
@@ -156,4 +160,16 @@ A second later, see the shares at live prices:
 What else there is: %s/openapi.json
 `, version, url, c.Data, url, devAppName, filepath.Join(c.Data, devKeyFile), key,
 		url, key, user.ID, time.Now().Unix(), url, user.ID, key, url)
+}
+
+// greetAdmin tells where to look, and why not where it was asked for.
+func (c *devCommand) greetAdmin(l net.Listener) {
+	if l == nil {
+		return
+	}
+	address := l.Addr().String()
+	fmt.Printf("How it is: http://%s (/livez, /readyz, /metrics)\n", address)
+	if _, port, _ := net.SplitHostPort(c.AdminListen); port != "0" && !strings.HasSuffix(address, ":"+port) {
+		fmt.Printf("  %s is taken by another program, so it is another port.\n", c.AdminListen)
+	}
 }

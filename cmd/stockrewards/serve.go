@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"stockrewards/internal/admin"
 	"stockrewards/internal/api"
 	"stockrewards/internal/broker/alpaca"
 	"stockrewards/internal/catalog"
@@ -30,8 +31,10 @@ type serveCommand struct {
 	databaseFlag
 	brokerFlags
 	fulfillmentFlags
+	tlsFlags
+	adminFlags
 	Listen      string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where to listen (default: 127.0.0.1:8080)."`
-	BehindProxy bool   `help:"A proxy in front terminates TLS: listening beyond loopback is allowed."`
+	BehindProxy bool   `help:"A proxy in front terminates TLS: listening beyond loopback without --tls-cert is allowed."`
 }
 
 // fulfillmentFlags are the brakes and habits of buying.
@@ -108,12 +111,21 @@ type server struct {
 	market   *market.Market
 	service  *rewards.Service
 	listener net.Listener
+	api      api.Options
 	http     *http.Server
+
+	metrics       *admin.Metrics
+	admin         *admin.Admin
+	adminListener net.Listener // nil: none
 }
 
 // start opens and wires everything; nothing runs yet.
 func (c *serveCommand) start(ctx context.Context, log *slog.Logger) (s *server, err error) {
-	if err := c.checkListen(); err != nil {
+	if err := errors.Join(c.checkListen(), c.checkAdmin()); err != nil {
+		return nil, err
+	}
+	cert, err := c.loadCertificate(ctx, log)
+	if err != nil {
 		return nil, err
 	}
 	if err := c.checkCredentials(); err != nil {
@@ -127,7 +139,7 @@ func (c *serveCommand) start(ctx context.Context, log *slog.Logger) (s *server, 
 	if err != nil {
 		return nil, err
 	}
-	s = &server{log: log, kind: c.Broker}
+	s = &server{log: log, kind: c.Broker, metrics: newMetrics()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.release())
@@ -152,15 +164,25 @@ func (c *serveCommand) start(ctx context.Context, log *slog.Logger) (s *server, 
 	if err := seed(ctx, s.store); err != nil {
 		return s, err
 	}
-	if s.broker, s.close, err = c.connect(ctx, path, log); err != nil {
+	if s.broker, s.close, err = c.connect(ctx, path, log, s.metrics.BrokerCall); err != nil {
 		return s, err
 	}
 	if err := s.wire(ctx, in, cfg); err != nil {
 		return s, err
 	}
+	if err := s.watch(cfg, cert); err != nil {
+		return s, err
+	}
 	s.firstPrices(ctx)
-	s.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", c.Listen)
-	return s, err
+	if s.adminListener, err = c.listenAdmin(ctx); err != nil {
+		return s, err
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.Listen)
+	if err != nil {
+		return s, err
+	}
+	s.listener = api.Listener(encrypted(l, cert), s.api)
+	return s, nil
 }
 
 // wire makes the rooms and connects them.
@@ -177,21 +199,22 @@ func (s *server) wire(ctx context.Context, in store.Installation, cfg fulfillmen
 	s.worker = fulfillment.New(s.store, s.broker, s.market, cfg, time.Now, s.log)
 	s.intake = intake.New(s.store, s.worker.Nudge)
 	s.service = rewards.NewService(s.store, s.intake, s.market, time.Now)
-	s.http = api.NewServer(api.Options{Service: s.service, CursorKey: in.CursorKey, Log: s.log})
+	s.api = api.Options{Service: s.service, CursorKey: in.CursorKey, Log: s.log, Observe: s.metrics.Request}
+	s.http = api.NewServer(s.api)
 	return nil
 }
 
 // checkListen refuses to speak plain HTTP beyond this machine by mistake.
 func (c *serveCommand) checkListen() error {
-	host, _, err := net.SplitHostPort(c.Listen)
+	local, err := loopback(c.Listen)
 	if err != nil {
 		return fmt.Errorf("--listen %q: must be HOST:PORT", c.Listen)
 	}
-	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() || c.BehindProxy {
+	if local || c.BehindProxy || c.TLSCert != "" {
 		return nil
 	}
 	return fmt.Errorf("--listen %s: keys would travel unencrypted beyond this machine; "+
-		"put a proxy that terminates TLS in front and say --behind-proxy", c.Listen)
+		"give --tls-cert and --tls-key, or put a proxy that terminates TLS in front and say --behind-proxy", c.Listen)
 }
 
 // seed fills an empty catalog with the embedded list.
@@ -215,6 +238,7 @@ func (s *server) run(ctx context.Context) error {
 	workCtx, stopWork := context.WithCancel(background)
 	defer stopIntake()
 	defer stopWork()
+	stopAdmin := s.serveAdmin(background)
 	failed := make(chan error, 2)
 	var intakeDone, workDone sync.WaitGroup
 	intakeDone.Go(func() { s.intake.Run(intakeCtx) })
@@ -227,7 +251,7 @@ func (s *server) run(ctx context.Context) error {
 		s.worker.Run(workCtx)
 	})
 	go func() {
-		if err := s.http.Serve(api.Listener(s.listener)); !errors.Is(err, http.ErrServerClosed) {
+		if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
 			failed <- err
 		}
 	}()
@@ -239,11 +263,13 @@ func (s *server) run(ctx context.Context) error {
 	case err = <-s.store.Failed():
 		err = fmt.Errorf("stopping; the next start recovers: %w", err)
 	}
+	s.admin.Drain()
 	err = errors.Join(err, s.drainRequests(background, err == nil))
 	stopWork()
 	workDone.Wait()
 	stopIntake()
 	intakeDone.Wait()
+	stopAdmin()
 	return errors.Join(err, s.release())
 }
 
@@ -265,8 +291,11 @@ func (s *server) drainRequests(ctx context.Context, patient bool) error {
 // release closes what was opened, in the opposite order.
 func (s *server) release() error {
 	var errs []error
-	if s.listener != nil {
-		if err := s.listener.Close(); !errors.Is(err, net.ErrClosed) {
+	for _, l := range []net.Listener{s.listener, s.adminListener} {
+		if l == nil {
+			continue
+		}
+		if err := l.Close(); !errors.Is(err, net.ErrClosed) {
 			errs = append(errs, err)
 		}
 	}

@@ -19,9 +19,27 @@ type Options struct {
 	Service   *rewards.Service
 	CursorKey []byte // authenticates the cursors of lists; the same on every process
 	Log       *slog.Logger
-	// Observe is told of every request that was answered: the route's pattern ("" when
-	// there was none), the status and the time it took. It may be nil.
-	Observe func(route string, status int, took time.Duration)
+	// Observe is told of every request that was answered, once: its method as it came,
+	// the route's pattern ("" when there was none), the status and the time it took. It
+	// may be nil.
+	Observe func(method, route string, status int, took time.Duration)
+}
+
+// Endpoint is a method that a route has.
+type Endpoint struct {
+	Method string
+	Route  string // the pattern: "/v1/users/{userId}"
+}
+
+// Endpoints lists all there are.
+func Endpoints() []Endpoint {
+	var list []Endpoint
+	for _, r := range (&server{}).routes() {
+		for method := range r.methods {
+			list = append(list, Endpoint{Method: method, Route: r.pattern})
+		}
+	}
+	return list
 }
 
 type server struct {

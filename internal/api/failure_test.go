@@ -3,17 +3,11 @@ package api_test
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
-	"github.com/google/go-cmp/cmp"
-
-	"stockrewards/internal/api"
 	"stockrewards/internal/rewards"
 )
 
@@ -167,33 +161,5 @@ func TestLogHoldsNoSecrets(t *testing.T) {
 	}
 	if !strings.Contains(log, a.header.Get("X-Request-Id")) || !strings.Contains(log, c.app.ID.String()) {
 		t.Errorf("the log tells too little:\n%s", log)
-	}
-}
-
-func TestObserveIsToldOfEveryRequest(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	type seen struct {
-		Route  string
-		Status int
-	}
-	told := make(chan seen, 4)
-	handler := api.New(api.Options{Service: w.service, Log: slog.New(slog.DiscardHandler), Observe: func(route string, status int, took time.Duration) {
-		if took < 0 {
-			t.Errorf("it took %v", took)
-		}
-		told <- seen{route, status}
-	}})
-	for _, target := range []string{"/v1/users/x", "/nowhere", "/openapi.json"} {
-		handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, target, http.NoBody))
-	}
-	close(told)
-	var got []seen
-	for s := range told {
-		got = append(got, s)
-	}
-	want := []seen{{"/v1/users/{userId}", 401}, {"", 404}, {"/openapi.json", 200}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -91,6 +91,8 @@ func TestUnusualRequestLines(t *testing.T) {
 		"GET /v1/users HTTP/3.0":                                      http.StatusBadRequest,
 		"GET /v1/users HTTP/1.1\r\nTransfer-Encoding: gzip":           http.StatusBadRequest,
 		"GET /v1/users HTTP/1.1\r\nX: " + strings.Repeat("x", 32<<10): http.StatusBadRequest,
+		"GET /v1/users HTTP/1.1\r\nExpect: much":                      http.StatusBadRequest,
+		"PRI * HTTP/2.0":                                              http.StatusNotFound,
 		"GET /v1/assets HTTP/1.1\r\nX-Api-Key: another":               http.StatusUnauthorized,
 		"GET /v1/assets HTTP/1.1\r\nx-request-id: a b":                http.StatusOK,
 		"GET /v1/assets HTTP/1.1\r\nAccept: text/html":                http.StatusOK,

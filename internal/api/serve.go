@@ -51,32 +51,21 @@ func (s *server) serve(rt route) http.Handler {
 		w.Header().Set("X-Request-Id", id)
 		ctx, cancel := context.WithTimeout(r.Context(), maxTime)
 		defer cancel()
-		var app rewards.App
-		answer, err := s.answer(ctx, rt, r, &app)
+		var key rewards.Key
+		answer, err := s.answer(ctx, rt, r, &key)
 		if err != nil {
 			answer = s.failure(ctx, w, err, id)
 		}
 		drain(r)
 		write(w, answer)
-		took := time.Since(started)
-		if s.Observe != nil {
-			s.Observe(rt.pattern, answer.status, took)
-		}
-		s.Log.LogAttrs(ctx, slog.LevelInfo, "request",
-			slog.String("request_id", id), slog.String("method", r.Method), slog.String("route", rt.pattern),
-			slog.Int("status", answer.status), slog.Duration("took", took), slog.String("app", appOf(app)))
+		s.tell(ctx, told{
+			id: id, method: r.Method, route: rt.pattern, status: answer.status, took: time.Since(started), key: key,
+		})
 	})
 }
 
-func appOf(a rewards.App) string {
-	if a.ID.IsZero() {
-		return ""
-	}
-	return a.ID.String()
-}
-
 // answer checks a request and runs its endpoint.
-func (s *server) answer(ctx context.Context, rt route, r *http.Request, app *rewards.App) (a reply, err error) {
+func (s *server) answer(ctx context.Context, rt route, r *http.Request, key *rewards.Key) (a reply, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
@@ -90,11 +79,11 @@ func (s *server) answer(ctx context.Context, rt route, r *http.Request, app *rew
 		return a, errMethod{allow: allowed(rt)}
 	}
 	if !rt.open {
-		if *app, err = s.Service.Authenticate(ctx, r.Header.Get("X-Api-Key")); err != nil {
+		if *key, _, err = s.Service.Authenticate(ctx, r.Header.Get("X-Api-Key")); err != nil {
 			return a, err
 		}
 	}
-	c := call{Request: r, app: app.ID}
+	c := call{Request: r, app: key.AppID}
 	if r.Method == http.MethodPost {
 		if c.body, err = readBody(r); err != nil {
 			return a, err

@@ -127,10 +127,9 @@ func (w *world) close() error {
 // serve starts the interface over a service, as the program does.
 func (w *world) serve(service *rewards.Service) *httptest.Server {
 	server := httptest.NewUnstartedServer(nil)
-	server.Config = api.NewServer(api.Options{
-		Service: service, CursorKey: w.cursorKey, Log: slog.New(slog.NewJSONHandler(w.log, nil)),
-	})
-	server.Listener = api.Listener(server.Listener)
+	o := api.Options{Service: service, CursorKey: w.cursorKey, Log: slog.New(slog.NewJSONHandler(w.log, nil))}
+	server.Config = api.NewServer(o)
+	server.Listener = api.Listener(server.Listener, o)
 	server.Start()
 	return server
 }

@@ -17,6 +17,7 @@ func (w *Worker) follow(ctx context.Context, live []rewards.Order) (time.Duratio
 	var errs []error
 	sent := make([]rewards.Order, 0, len(live))
 	for _, o := range live {
+		w.move()
 		switch o.State {
 		case rewards.OrderResolved:
 			errs = append(errs, w.settle(ctx, rewards.OrderResolved, o))
@@ -78,6 +79,7 @@ func (w *Worker) poll(ctx context.Context, sent []rewards.Order, clock rewards.M
 	}
 	var errs []error
 	for _, o := range sent {
+		w.move()
 		b, found := known[o.ClientOrderID]
 		switch {
 		case found:
@@ -128,6 +130,7 @@ func (w *Worker) save(ctx context.Context, before, after rewards.Order) error {
 	if err := w.store.SaveOrder(ctx, w.lease, before.State, after); err != nil {
 		return err
 	}
+	w.entered(before.State, after.State)
 	w.logOrder(ctx, "order", after)
 	return nil
 }
@@ -164,23 +167,32 @@ func (w *Worker) postpone(ctx context.Context, o rewards.Order, reason string) e
 
 // settle books the end of an order. What cannot be booked is quarantined.
 func (w *Worker) settle(ctx context.Context, from rewards.OrderState, o rewards.Order) error {
-	err := w.store.SettleOrder(ctx, w.lease, from, o, func(claims []rewards.Claim) (rewards.Settlement, error) {
+	return w.book(ctx, from, o, func(claims []rewards.Claim) (rewards.Settlement, error) {
 		return rewards.Settle(o, claims, w.now())
 	})
-	return w.settled(ctx, from, o, err)
 }
 
 // refuse fails the rewards of an order that was refused for good.
 func (w *Worker) refuse(ctx context.Context, o rewards.Order, reason string) error {
-	err := w.store.SettleOrder(ctx, w.lease, o.State, o, func(claims []rewards.Claim) (rewards.Settlement, error) {
+	return w.book(ctx, o.State, o, func(claims []rewards.Claim) (rewards.Settlement, error) {
 		return rewards.Refuse(claims, reason)
 	})
-	return w.settled(ctx, o.State, o, err)
 }
 
-func (w *Worker) settled(ctx context.Context, from rewards.OrderState, o rewards.Order, err error) error {
+// book stores the end of an order as decide says.
+func (w *Worker) book(
+	ctx context.Context, from rewards.OrderState, o rewards.Order,
+	decide func([]rewards.Claim) (rewards.Settlement, error),
+) error {
+	var booked rewards.Settlement
+	err := w.store.SettleOrder(ctx, w.lease, from, o, func(claims []rewards.Claim) (s rewards.Settlement, err error) {
+		booked, err = decide(claims)
+		return booked, err
+	})
 	switch {
 	case err == nil:
+		w.ended(booked)
+		o.State, o.Reason, o.HouseShares = booked.State, booked.Reason, booked.HouseShares
 		w.logOrder(ctx, "order booked", o)
 		w.Nudge() // what was not bought waits for the next order
 		return nil
@@ -205,6 +217,7 @@ func (w *Worker) quarantine(ctx context.Context, o rewards.Order, reason string)
 	if err := w.store.SaveOrder(ctx, w.lease, from, o); err != nil {
 		return err
 	}
+	w.entered(from, o.State)
 	w.alarms.raise(alarmQuarantined+o.ID.String(), o.Symbol+": "+reason)
 	w.logOrder(ctx, "order quarantined", o)
 	return nil

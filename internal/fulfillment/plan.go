@@ -40,6 +40,7 @@ func (w *Worker) sendNew(ctx context.Context, live []rewards.Order) (time.Durati
 		return idleWait, nil
 	}
 	for _, o := range live {
+		w.move()
 		if o.State != rewards.OrderPlanned || !w.broker.Ready() {
 			continue
 		}
@@ -79,6 +80,7 @@ func (w *Worker) planAll(ctx context.Context, clock rewards.MarketClock) (time.D
 	wait := idleWait
 	var errs []error
 	for _, p := range pools {
+		w.move()
 		switch {
 		case p.Asset.Doubt.Exists(), p.Blocked:
 			continue // the doubt and the quarantined order have their alarms
@@ -128,6 +130,7 @@ func (w *Worker) planOne(ctx context.Context, p rewards.Pool, clock rewards.Mark
 		return holdFor, nil
 	}
 	delete(w.held, p.Asset.ID)
+	w.observer.OrderEntered(o.State)
 	w.logOrder(ctx, "order planned", o)
 	return nudgeWait, w.sendIfAllowed(ctx, o, clock) // more may wait than one order takes
 }

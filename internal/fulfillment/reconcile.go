@@ -85,6 +85,7 @@ func (w *Worker) compareOrders(ctx context.Context) ([]rewards.BrokerConflict, t
 			if _, err := w.store.BeginAttempt(ctx, w.lease, o, w.now(), clock.NextClose); err != nil {
 				return nil, time.Time{}, err
 			}
+			w.entered(o.State, rewards.OrderSubmitted)
 		}
 		if detail := rewards.ConflictOf(o, known, b); detail != "" {
 			found = append(found, rewards.BrokerConflict{

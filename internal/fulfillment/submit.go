@@ -30,10 +30,12 @@ func (w *Worker) send(ctx context.Context, o rewards.Order, clock rewards.Market
 		return errors.Join(err, ctx.Err()) // a long wait before this, or the end of the process
 	}
 	next := w.now().Add(rewards.Backoff(o.Attempts + 1))
+	from := o.State
 	o, err := w.store.BeginAttempt(ctx, w.lease, o, next, clock.NextClose)
 	if err != nil {
 		return err
 	}
+	w.entered(from, o.State)
 	// What has begun is carried through, so that its outcome is known.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendPatience)
 	defer cancel()

@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"stockrewards/internal/money"
@@ -78,6 +79,10 @@ type Worker struct {
 	uncompared string    // why the last comparison failed; "" when it did not
 	held       map[rewards.AssetID]heldPool
 	alarms     alarms
+
+	observer Observer
+	moved    atomic.Pointer[time.Time] // when the step under way last moved; nil between steps
+	leads    atomic.Bool
 }
 
 // New makes a worker.
@@ -87,7 +92,7 @@ func New(
 	return &Worker{
 		store: s, broker: broker, market: market, cfg: cfg, now: now, log: log,
 		nudge: make(chan struct{}, 1), held: make(map[rewards.AssetID]heldPool),
-		alarms: alarms{standing: nil},
+		alarms: alarms{standing: nil}, observer: silent{},
 	}
 }
 
@@ -139,7 +144,10 @@ func (w *Worker) stop(ctx context.Context) {
 // Step does what is due and tells how long nothing will be, unless nudged: leads,
 // follows the orders that are under way, and plans and sends new ones.
 func (w *Worker) Step(ctx context.Context) time.Duration {
+	w.move()
+	defer w.moved.Store(nil)
 	leads, err := w.lead(ctx)
+	w.leads.Store(leads)
 	w.report(ctx, "the lease could not be taken", err)
 	if !leads {
 		return idleWait

@@ -8,6 +8,8 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"stockrewards/internal/rewards"
 )
@@ -34,13 +36,23 @@ var errFull = errors.New("too many requests wait to be recorded")
 // Intake collects requests and commits them. It is safe for concurrent use.
 type Intake struct {
 	store    Store
-	recorded func() // told after every commit that created a reward
+	recorded func()                    // told after every commit that created a reward
+	observe  func(Commit)              // told after every commit
+	began    atomic.Pointer[time.Time] // when the commit under way began; nil while none is
 
 	mu     sync.Mutex
 	queue  []*request
 	bytes  int
 	closed bool
 	wake   chan struct{} // holds one token while there may be work
+}
+
+// Commit is how one commit of a batch went.
+type Commit struct {
+	Requests int // in the batch
+	Created  int // rewards that it created
+	Took     time.Duration
+	Err      error // nil when it succeeded; a batch whose one row is at fault is tried again in halves
 }
 
 type request struct {
@@ -54,8 +66,12 @@ type request struct {
 // New makes an intake. recorded is called after every commit that created a
 // reward; it must not block.
 func New(store Store, recorded func()) *Intake {
-	return &Intake{store: store, recorded: recorded, wake: make(chan struct{}, 1)}
+	return &Intake{store: store, recorded: recorded, observe: func(Commit) {}, wake: make(chan struct{}, 1)}
 }
+
+// Observe has f told of every commit, before its requests are answered; f must not
+// block. Call it before Run.
+func (i *Intake) Observe(f func(Commit)) { i.observe = f }
 
 // Record implements rewards.Recorder. When ctx ends first the request may still be
 // recorded.
@@ -151,7 +167,7 @@ func (i *Intake) commit(ctx context.Context, batch []*request) bool {
 	for n, q := range batch {
 		news[n] = q.reward
 	}
-	outcomes, err := i.store.RecordRewards(ctx, news)
+	outcomes, err := i.record(ctx, news)
 	if err != nil && len(batch) > 1 && rewards.CodeOf(err) != rewards.CodeUnavailable {
 		half := len(batch) / 2
 		first := i.commit(ctx, batch[:half])
@@ -166,6 +182,31 @@ func (i *Intake) commit(ctx context.Context, batch []*request) bool {
 		close(q.done)
 	}
 	return created
+}
+
+// record stores a batch, watched.
+func (i *Intake) record(ctx context.Context, news []rewards.NewReward) ([]rewards.Outcome, error) {
+	began := time.Now()
+	i.began.Store(&began)
+	outcomes, err := i.store.RecordRewards(ctx, news)
+	i.began.Store(nil)
+	c := Commit{Requests: len(news), Took: time.Since(began), Err: err}
+	for _, o := range outcomes {
+		if o.Verdict == rewards.Created {
+			c.Created++
+		}
+	}
+	i.observe(c)
+	return outcomes, err
+}
+
+// Busy is how long the commit under way has taken so far; zero while there is none.
+func (i *Intake) Busy() time.Duration {
+	began := i.began.Load()
+	if began == nil {
+		return 0
+	}
+	return time.Since(*began)
 }
 
 // Depth is how many requests wait.

@@ -73,7 +73,7 @@ func refusal(message string) error {
 
 // record checks the form and gives the reward.
 func (h *handler) record(ctx context.Context, f form) (stored rewards.Reward, err error) {
-	if _, err := h.Service.Authenticate(ctx, h.Key); err != nil {
+	if _, _, err := h.Service.Authenticate(ctx, h.Key); err != nil {
 		return stored, err
 	}
 	if !strings.HasPrefix(f.Key, keyPrefix) || len(f.Key) > rewards.MaxIdempotencyKey || !readable(f.Key) {

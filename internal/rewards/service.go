@@ -74,26 +74,23 @@ type cachedKey struct {
 // Authenticate finds the app of a key as presented. A key that is missing,
 // malformed, unknown, expired or revoked fails with CodeUnauthorized, always in
 // the same words; that of a suspended app with CodeForbidden (specification,
-// section 5).
-func (s *Service) Authenticate(ctx context.Context, presented string) (App, error) {
+// section 5). A key that is stored is returned even so, for the log.
+func (s *Service) Authenticate(ctx context.Context, presented string) (Key, App, error) {
 	unauthorized := &Error{Code: CodeUnauthorized, Message: "missing or invalid x-api-key"}
 	if !WellFormedKey(presented) {
-		return App{}, unauthorized
+		return Key{}, App{}, unauthorized
 	}
 	c, err := s.lookUpKey(ctx, HashKey(presented))
-	if CodeOf(err) == CodeNotFound {
-		return App{}, unauthorized
+	switch {
+	case CodeOf(err) == CodeNotFound:
+		err = unauthorized
+	case err != nil:
+	case !c.key.ValidAt(s.now()):
+		err = unauthorized
+	case c.app.Suspended:
+		err = &Error{Code: CodeForbidden, Message: "the app is suspended"}
 	}
-	if err != nil {
-		return App{}, err
-	}
-	if !c.key.ValidAt(s.now()) {
-		return App{}, unauthorized
-	}
-	if c.app.Suspended {
-		return App{}, &Error{Code: CodeForbidden, Message: "the app is suspended"}
-	}
-	return c.app, nil
+	return c.key, c.app, err
 }
 
 func (s *Service) lookUpKey(ctx context.Context, hash KeyHash) (cachedKey, error) {

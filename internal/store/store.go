@@ -18,7 +18,7 @@ import (
 
 // Store is the books of one installation. It is safe for concurrent use.
 type Store struct {
-	engine Engine
+	engine *watched
 	ids    *rewards.IDs
 	now    func() time.Time
 	random io.Reader
@@ -29,7 +29,9 @@ type Store struct {
 // New makes a store on an opened engine. The clock and the randomness are given,
 // so that a run can be repeated.
 func New(ctx context.Context, engine Engine, now func() time.Time, random io.Reader) (*Store, error) {
-	s := &Store{engine: engine, ids: rewards.NewIDs(now, random), now: now, random: random}
+	s := &Store{
+		engine: &watched{Engine: engine, now: now}, ids: rewards.NewIDs(now, random), now: now, random: random,
+	}
 	newest, err := s.newestID(ctx)
 	if err != nil {
 		return nil, err
@@ -89,6 +91,7 @@ const (
 	settingPaused        = "paused"
 	settingMarketHours   = "market_hours"
 	settingReconciled    = "reconciled_until"
+	settingProbe         = "write_probe"
 )
 
 // setting reads a stored setting; "" when there is none.

@@ -3,6 +3,7 @@ package alpaca
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -12,10 +13,10 @@ import (
 
 // Account is the account that the credentials belong to.
 func (c *Client) Account(ctx context.Context) (rewards.BrokerAccount, error) {
-	body, err := c.do(ctx, call{host: c.trading, path: "/v2/account"})
-	if err != nil {
-		return rewards.BrokerAccount{}, err
-	}
+	return ask(ctx, c, call{operation: opAccount, host: c.trading, path: "/v2/account"}, readAccount)
+}
+
+func readAccount(body []byte) (rewards.BrokerAccount, error) {
 	var w struct {
 		ID          string `json:"id"`
 		Status      string `json:"status"`
@@ -25,14 +26,14 @@ func (c *Client) Account(ctx context.Context) (rewards.BrokerAccount, error) {
 		Suspended   bool   `json:"trade_suspended_by_user"`
 	}
 	if err := decode(body, &w); err != nil {
-		return rewards.BrokerAccount{}, c.unreadable("account", err)
+		return rewards.BrokerAccount{}, err
 	}
 	power, err := w.BuyingPower.roundedUSD()
 	if err == nil && w.ID == "" {
 		err = errors.New("no id")
 	}
 	if err != nil {
-		return rewards.BrokerAccount{}, c.unreadable("account", err)
+		return rewards.BrokerAccount{}, err
 	}
 	return rewards.BrokerAccount{
 		ID: w.ID, Status: w.Status, BuyingPower: power, Blocked: w.Trading || w.Account || w.Suspended,
@@ -43,17 +44,19 @@ func (c *Client) Account(ctx context.Context) (rewards.BrokerAccount, error) {
 // the list, because whoever compares it with the books must not see a gap. The
 // quantity of a short position is negative.
 func (c *Client) Positions(ctx context.Context) ([]rewards.Position, error) {
-	body, err := c.do(ctx, call{host: c.trading, path: "/v2/positions", maxBody: maxListBody})
-	if err != nil {
-		return nil, err
-	}
+	return ask(ctx, c, call{
+		operation: opPositions, host: c.trading, path: "/v2/positions", maxBody: maxListBody,
+	}, readPositions)
+}
+
+func readPositions(body []byte) ([]rewards.Position, error) {
 	var list []struct {
 		AssetID string `json:"asset_id"`
 		Symbol  string `json:"symbol"`
 		Qty     number `json:"qty"`
 	}
 	if err := decode(body, &list); err != nil {
-		return nil, c.unreadable("positions", err)
+		return nil, err
 	}
 	positions := make([]rewards.Position, len(list))
 	for i, w := range list {
@@ -62,7 +65,7 @@ func (c *Client) Positions(ctx context.Context) ([]rewards.Position, error) {
 			err = errors.New("no symbol")
 		}
 		if err != nil {
-			return nil, c.unreadable("position "+clean(w.Symbol), err)
+			return nil, fmt.Errorf("position %s: %w", clean(w.Symbol), err)
 		}
 		positions[i] = rewards.Position{AssetID: w.AssetID, Symbol: w.Symbol, Qty: qty}
 	}
@@ -72,16 +75,16 @@ func (c *Client) Positions(ctx context.Context) ([]rewards.Position, error) {
 // Assets lists the stocks of the United States that the broker has active. One
 // that can't be read is left out.
 func (c *Client) Assets(ctx context.Context) ([]rewards.BrokerAsset, error) {
-	body, err := c.do(ctx, call{
-		host: c.trading, path: "/v2/assets", maxBody: maxListBody,
+	return ask(ctx, c, call{
+		operation: opAssets, host: c.trading, path: "/v2/assets", maxBody: maxListBody,
 		query: map[string][]string{"status": {"active"}, "asset_class": {"us_equity"}},
-	})
-	if err != nil {
-		return nil, err
-	}
+	}, readAssets)
+}
+
+func readAssets(body []byte) ([]rewards.BrokerAsset, error) {
 	var raw []jsontext.Value
 	if err := decode(body, &raw); err != nil {
-		return nil, c.unreadable("assets", err)
+		return nil, err
 	}
 	assets := make([]rewards.BrokerAsset, 0, len(raw))
 	for _, value := range raw {

@@ -51,7 +51,29 @@ type Options struct {
 	// Timeout bounds one exchange with the broker, without the wait for the rate
 	// limit; 0 means ten seconds.
 	Timeout time.Duration
+
+	// Observe is told of every call: what was asked for ("submit"), how it ended and
+	// how long the broker took, without the wait for the rate limit. It may be nil.
+	Observe func(operation string, err error, took time.Duration)
 }
+
+// Operations lists what Observe is told of.
+func Operations() []string {
+	return []string{
+		opAccount, opAssets, opClock, opOrder, opOrders, opPositions, opSnapshots, opSubmit,
+	}
+}
+
+const (
+	opAccount   = "account"
+	opAssets    = "assets"
+	opClock     = "clock"
+	opOrder     = "order"
+	opOrders    = "orders"
+	opPositions = "positions"
+	opSnapshots = "snapshots"
+	opSubmit    = "submit"
+)
 
 // String describes the options without the credentials.
 func (o Options) String() string {
@@ -75,6 +97,7 @@ type Client struct {
 	timeout time.Duration
 
 	maxPages int // of a list of orders
+	observe  func(operation string, err error, took time.Duration)
 
 	// The credentials live in closures, where no formatting verb can reach them.
 	authorize func(http.Header)
@@ -98,7 +121,11 @@ func New(o Options) *Client {
 	if o.Transport == nil {
 		o.Transport = defaultTransport()
 	}
+	if o.Observe == nil {
+		o.Observe = func(string, error, time.Duration) {}
+	}
 	return &Client{
+		observe: o.Observe,
 		http: &http.Client{
 			Transport:     o.Transport,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

@@ -9,29 +9,47 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"stockrewards/internal/rewards"
 )
 
 // call is one request to the broker.
 type call struct {
-	host    *host
-	method  string // GET when empty
-	path    string
-	query   url.Values
-	body    []byte // JSON, nil for none
-	maxBody int64  // bytes of the answer, 1 MiB when zero
-	submit  bool   // it asks for an order: a failure must say whether there may be one
+	operation string // what is asked for, in errors and metrics: "clock"
+	host      *host
+	method    string // GET when empty
+	path      string
+	query     url.Values
+	body      []byte // JSON, nil for none
+	maxBody   int64  // bytes of the answer, 1 MiB when zero
+	submit    bool   // it asks for an order: a failure must say whether there may be one
 }
 
-// do performs the call and returns the body of a 2xx answer. Any other outcome is
-// a *rewards.BrokerError.
-func (c *Client) do(ctx context.Context, q call) ([]byte, error) {
+// ask performs the call, when the rate limit allows it, and reads its answer. Any
+// failure is a *rewards.BrokerError.
+func ask[T any](ctx context.Context, c *Client, q call, read func(body []byte) (T, error)) (answer T, err error) {
 	if err := q.host.pace.wait(ctx); err != nil {
-		return nil, &rewards.BrokerError{
+		err = &rewards.BrokerError{
 			Kind: rewards.BrokerWait, Code: rewards.NotSent, Message: "waiting for the rate limit", Err: err,
 		}
+		c.observe(q.operation, err, 0)
+		return answer, err
 	}
+	started := time.Now()
+	defer func() { c.observe(q.operation, err, time.Since(started)) }()
+	body, err := c.do(ctx, q)
+	if err != nil {
+		return answer, err
+	}
+	if answer, err = read(body); err != nil {
+		err = c.unreadable(q.operation, err)
+	}
+	return answer, err
+}
+
+// do performs the call and returns the body of a 2xx answer.
+func (c *Client) do(ctx context.Context, q call) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
 	req, err := c.request(ctx, q)

@@ -19,10 +19,10 @@ const maxSnapshotSymbols = 1_000
 
 // Clock is the broker's word on the hours of the market.
 func (c *Client) Clock(ctx context.Context) (rewards.MarketClock, error) {
-	body, err := c.do(ctx, call{host: c.trading, path: "/v2/clock"})
-	if err != nil {
-		return rewards.MarketClock{}, err
-	}
+	return ask(ctx, c, call{operation: opClock, host: c.trading, path: "/v2/clock"}, readClock)
+}
+
+func readClock(body []byte) (rewards.MarketClock, error) {
 	var w struct {
 		Timestamp string `json:"timestamp"`
 		IsOpen    *bool  `json:"is_open"`
@@ -30,17 +30,17 @@ func (c *Client) Clock(ctx context.Context) (rewards.MarketClock, error) {
 		NextClose string `json:"next_close"`
 	}
 	if err := decode(body, &w); err != nil {
-		return rewards.MarketClock{}, c.unreadable("clock", err)
+		return rewards.MarketClock{}, err
 	}
 	now, nowErr := instant(w.Timestamp)
 	opens, openErr := instant(w.NextOpen)
 	closes, closeErr := instant(w.NextClose)
-	err = errors.Join(nowErr, openErr, closeErr)
+	err := errors.Join(nowErr, openErr, closeErr)
 	if err == nil && (w.IsOpen == nil || now.IsZero() || opens.IsZero() || closes.IsZero()) {
 		err = errMissing
 	}
 	if err != nil {
-		return rewards.MarketClock{}, c.unreadable("clock", err)
+		return rewards.MarketClock{}, err
 	}
 	return rewards.MarketClock{Now: now, Open: *w.IsOpen, NextOpen: opens, NextClose: closes}, nil
 }
@@ -61,24 +61,22 @@ func (c *Client) Snapshots(ctx context.Context, symbols []string) (map[string]re
 }
 
 func (c *Client) snapshots(ctx context.Context, symbols []string) (map[string]rewards.Snapshot, error) {
-	body, err := c.do(ctx, call{
-		host: c.data, path: "/v2/stocks/snapshots", maxBody: maxListBody,
+	return ask(ctx, c, call{
+		operation: opSnapshots, host: c.data, path: "/v2/stocks/snapshots", maxBody: maxListBody,
 		query: url.Values{"symbols": {strings.Join(symbols, ",")}},
-	})
-	if err != nil {
-		return nil, err
-	}
-	var raw map[string]jsontext.Value
-	if err := decode(body, &raw); err != nil {
-		return nil, c.unreadable("snapshots", err)
-	}
-	found := make(map[string]rewards.Snapshot, len(symbols))
-	for _, symbol := range symbols { // what was not asked for is ignored
-		if s, ok := readSnapshot(symbol, raw[symbol]); ok {
-			found[symbol] = s
+	}, func(body []byte) (map[string]rewards.Snapshot, error) {
+		var raw map[string]jsontext.Value
+		if err := decode(body, &raw); err != nil {
+			return nil, err
 		}
-	}
-	return found, nil
+		found := make(map[string]rewards.Snapshot, len(symbols))
+		for _, symbol := range symbols { // what was not asked for is ignored
+			if s, ok := readSnapshot(symbol, raw[symbol]); ok {
+				found[symbol] = s
+			}
+		}
+		return found, nil
+	})
 }
 
 func readSnapshot(symbol string, value jsontext.Value) (rewards.Snapshot, bool) {

@@ -43,38 +43,32 @@ func (c *Client) Submit(ctx context.Context, r rewards.OrderRequest) (rewards.Br
 			Kind: rewards.BrokerRefused, Code: codeOrderRefused, Message: "not writable as JSON", Err: err,
 		}
 	}
-	answer, err := c.do(ctx, call{
-		host: c.trading, method: http.MethodPost, path: "/v2/orders", body: body, submit: true,
-	})
-	if err != nil {
-		return rewards.BrokerOrder{}, err
-	}
-	return c.oneOrder(answer, r.ClientOrderID)
+	return ask(ctx, c, call{
+		operation: opSubmit, host: c.trading, method: http.MethodPost, path: "/v2/orders", body: body, submit: true,
+	}, oneOrder(r.ClientOrderID))
 }
 
 // OrderByClientID looks an order up by the id that it was submitted with.
 // BrokerNotFound is no proof of absence: an order may surface later.
 func (c *Client) OrderByClientID(ctx context.Context, clientOrderID string) (rewards.BrokerOrder, error) {
-	answer, err := c.do(ctx, call{
-		host: c.trading, path: "/v2/orders:by_client_order_id",
+	return ask(ctx, c, call{
+		operation: opOrder, host: c.trading, path: "/v2/orders:by_client_order_id",
 		query: url.Values{"client_order_id": {clientOrderID}},
-	})
-	if err != nil {
-		return rewards.BrokerOrder{}, err
-	}
-	return c.oneOrder(answer, clientOrderID)
+	}, oneOrder(clientOrderID))
 }
 
 // oneOrder reads an answer that is about the order with that client order id.
-func (c *Client) oneOrder(body []byte, clientOrderID string) (rewards.BrokerOrder, error) {
-	o, err := readOrder(body)
-	switch {
-	case err != nil:
-		return rewards.BrokerOrder{}, c.unreadable("order", err)
-	case o.ClientOrderID != clientOrderID:
-		return rewards.BrokerOrder{}, c.unreadable("order", errors.New("it is about another client_order_id"))
+func oneOrder(clientOrderID string) func(body []byte) (rewards.BrokerOrder, error) {
+	return func(body []byte) (rewards.BrokerOrder, error) {
+		o, err := readOrder(body)
+		if err == nil && o.ClientOrderID != clientOrderID {
+			err = errors.New("it is about another client_order_id")
+		}
+		if err != nil {
+			return rewards.BrokerOrder{}, err
+		}
+		return o, nil
 	}
-	return o, nil
 }
 
 // Orders lists all orders, open and closed, that were submitted after the instant
@@ -99,13 +93,13 @@ func (c *Client) Orders(ctx context.Context, after time.Time) ([]rewards.BrokerO
 			return all, nil
 		}
 		if len(all) == known {
-			return nil, c.unreadable("orders", errors.New("a page brought nothing new"))
+			return nil, c.unreadable(opOrders, errors.New("a page brought nothing new"))
 		}
 		if after, err = nextPageAfter(page); err != nil {
-			return nil, c.unreadable("orders", err)
+			return nil, c.unreadable(opOrders, err)
 		}
 	}
-	return nil, c.unreadable("orders", errors.New("more than "+strconv.Itoa(c.maxPages)+" pages"))
+	return nil, c.unreadable(opOrders, errors.New("more than "+strconv.Itoa(c.maxPages)+" pages"))
 }
 
 func (c *Client) orderPage(ctx context.Context, after time.Time) ([]rewards.BrokerOrder, error) {
@@ -115,13 +109,15 @@ func (c *Client) orderPage(ctx context.Context, after time.Time) ([]rewards.Brok
 	if !after.IsZero() {
 		query.Set("after", after.UTC().Format(time.RFC3339Nano))
 	}
-	body, err := c.do(ctx, call{host: c.trading, path: "/v2/orders", query: query, maxBody: maxListBody})
-	if err != nil {
-		return nil, err
-	}
+	return ask(ctx, c, call{
+		operation: opOrders, host: c.trading, path: "/v2/orders", query: query, maxBody: maxListBody,
+	}, readOrders)
+}
+
+func readOrders(body []byte) ([]rewards.BrokerOrder, error) {
 	var raw []jsontext.Value
 	if err := decode(body, &raw); err != nil {
-		return nil, c.unreadable("orders", err)
+		return nil, err
 	}
 	page := make([]rewards.BrokerOrder, len(raw))
 	for i, value := range raw {
@@ -172,7 +168,8 @@ func readOrder(body []byte) (rewards.BrokerOrder, error) {
 		return rewards.BrokerOrder{}, err
 	}
 	o := rewards.BrokerOrder{
-		ID: w.ID, ClientOrderID: w.ClientOrderID, AssetID: w.AssetID, Symbol: w.Symbol, Side: w.Side, Status: w.Status,
+		ID: clean(w.ID), ClientOrderID: clean(w.ClientOrderID), // these texts end up in logs and alarms
+		AssetID: clean(w.AssetID), Symbol: clean(w.Symbol), Side: clean(w.Side), Status: clean(w.Status),
 	}
 	var problem error
 	note := func(member string, err error) {

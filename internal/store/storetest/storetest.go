@@ -49,6 +49,8 @@ func Run(t *testing.T, open Opener) {
 		"SnapshotInPages":        testSnapshotPages,
 		"Lease":                  testLease,
 		"Control":                testControl,
+		"Overview":               testOverview,
+		"CheckWrites":            testCheckWrites,
 		"Conflicts":              testConflicts,
 		"Assets":                 testAssets,
 		"Sync":                   testSync,

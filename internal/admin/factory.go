@@ -1,0 +1,76 @@
+package admin
+
+import (
+	"errors"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+)
+
+// prefix is that of every metric of ours.
+const prefix = "stockrewards_"
+
+// factory makes metrics and registers them.
+type factory struct{ registry *prometheus.Registry }
+
+func (f factory) counters(name, help string, labels ...string) *prometheus.CounterVec {
+	v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + name, Help: help}, labels)
+	f.registry.MustRegister(v)
+	return v
+}
+
+func (f factory) gauges(name, help string, labels ...string) *prometheus.GaugeVec {
+	v := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + name, Help: help}, labels)
+	f.registry.MustRegister(v)
+	return v
+}
+
+//nolint:forbidigo // buckets are no money
+func (f factory) histogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
+	v := prometheus.NewHistogramVec(
+		prometheus.HistogramOpts{Name: prefix + name, Help: help, Buckets: buckets}, labels)
+	f.registry.MustRegister(v)
+	return v
+}
+
+// requestBuckets are up to the longest time that a request may take.
+//
+//nolint:forbidigo // seconds
+func requestBuckets() []float64 {
+	return []float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25}
+}
+
+//nolint:forbidigo // seconds
+func commitBuckets() []float64 {
+	return []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5}
+}
+
+// callBuckets are up to the client's time-out.
+//
+//nolint:forbidigo // seconds
+func callBuckets() []float64 {
+	return []float64{0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10}
+}
+
+// number is a count for Prometheus, which knows no integers.
+//
+//nolint:forbidigo // the only way out of the exact numbers, for looking at only
+func number[N ~int | ~int64](n N) float64 { return float64(n) }
+
+// dollars is an amount for Prometheus.
+//
+//nolint:forbidigo // as above
+func dollars(u money.USD) float64 { return float64(u) / float64(money.Dollar) }
+
+// outcomeOf is how a call of the broker ended: "ok", or the kind of its error.
+func outcomeOf(err error) string {
+	if err == nil {
+		return "ok"
+	}
+	if e, ok := errors.AsType[*rewards.BrokerError](err); ok && e.Code == rewards.NotSent {
+		return rewards.NotSent
+	}
+	return rewards.BrokerKindOf(err).String()
+}

@@ -1,0 +1,135 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+
+	"stockrewards/internal/rewards"
+)
+
+// readiness is the body of /readyz.
+type readiness struct {
+	Status   string    `json:"status"` // "ready" or "notReady"
+	Reason   *warning  `json:"reason,omitempty"`
+	Warnings []warning `json:"warnings"`
+}
+
+// warning is one thing that needs a look. Its code is stable.
+type warning struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+const (
+	maxWarnings = 50
+	maxMessage  = 300                // bytes
+	expiresSoon = 7 * 24 * time.Hour // of a certificate
+)
+
+// readyz answers 200 while rewards can be recorded. Whatever else is wrong is a
+// warning in its body.
+func (a *Admin) readyz(w http.ResponseWriter, r *http.Request) {
+	body := readiness{Status: "ready", Reason: a.refuses(r.Context()), Warnings: a.warnings(r.Context())}
+	status := http.StatusOK
+	if body.Reason != nil {
+		body.Status, status = "notReady", http.StatusServiceUnavailable
+	}
+	text, err := json.Marshal(body)
+	if err != nil {
+		http.Error(w, "the answer could not be written", http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(text, '\n')) // the client may have gone
+}
+
+// refuses tells why rewards cannot be recorded; nil when they can.
+func (a *Admin) refuses(ctx context.Context) *warning {
+	if a.draining.Load() {
+		return &warning{"draining", "the process is stopping"}
+	}
+	_, err := a.writes.get(ctx)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, errSlow):
+		return &warning{"books_slow", "a write to the database takes longer than " + writePatience.String()}
+	}
+	message := "the database cannot be written"
+	if e, ok := errors.AsType[*rewards.Error](err); ok {
+		message = e.Message // the cause is in the log
+	}
+	return &warning{"books_not_writable", message}
+}
+
+// warnings lists what needs a look.
+func (a *Admin) warnings(ctx context.Context) []warning {
+	list := []warning{}
+	add := func(code, message string) {
+		if len(list) < maxWarnings {
+			list = append(list, warning{clean(code), clean(message)})
+		}
+	}
+	v, err := a.books.get(ctx)
+	if err != nil {
+		add("books_not_readable", "the database could not be read; other warnings may be missing")
+	}
+	if v.Control.Paused != "" {
+		add(codePaused, v.Control.Paused)
+	}
+	if n := v.Control.Conflicts; n > 0 {
+		add(codeConflict, fmt.Sprintf("%d orders at the broker contradict the books; ordering is stopped", n))
+	}
+	if n := v.Live[rewards.OrderQuarantined]; n > 0 {
+		add("orders_quarantined", fmt.Sprintf("%d orders are quarantined; their stocks are not ordered", n))
+	}
+	if age, unusable := a.Market.PriceAge(); unusable > 0 {
+		add("prices_not_usable", fmt.Sprintf("%d stocks have no usable price; the oldest price is %s old",
+			unusable, age.Round(time.Second)))
+	}
+	if a.Certificate != nil && a.Certificate.NotAfter().Sub(a.Now()) < expiresSoon {
+		add("certificate_expires", "the TLS certificate ends at "+a.Certificate.NotAfter().UTC().Format(time.RFC3339))
+	}
+	for _, alarm := range v.Alarms {
+		if code := kindOf(alarm); code != codePaused && code != codeConflict { // told above
+			add(code, strings.TrimPrefix(alarm.Name, code+":")+": "+alarm.Message)
+		}
+	}
+	return list
+}
+
+// The alarms that the books tell of in other ways too.
+const (
+	codePaused   = "ordering_paused"
+	codeConflict = "broker_conflict"
+)
+
+// kindOf is the name of an alarm without the order or the stock that it is about.
+func kindOf(a rewards.Alarm) string {
+	kind, _, _ := strings.Cut(a.Name, ":")
+	return kind
+}
+
+// clean makes a text printable and short.
+func clean(text string) string {
+	text = strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, text)
+	cut := min(len(text), maxMessage)
+	for cut < len(text) && !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return text[:cut]
+}

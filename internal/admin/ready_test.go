@@ -1,0 +1,179 @@
+package admin_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stockrewards/internal/rewards"
+)
+
+type readiness struct {
+	Status   string
+	Reason   struct{ Code, Message string }
+	Warnings []struct{ Code, Message string }
+}
+
+func (w *world) ready(t *testing.T, want int) readiness {
+	t.Helper()
+	status, body := w.get(t, "/readyz")
+	var r readiness
+	if err := json.Unmarshal([]byte(body), &r); err != nil || status != want {
+		t.Fatalf("%d %s, want %d", status, body, want)
+	}
+	return r
+}
+
+// Ready is whether rewards can be recorded; it comes back by itself.
+func TestReadyWhileRewardsCanBeRecorded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		if r := w.ready(t, 200); r.Status != "ready" || len(r.Warnings) != 0 {
+			t.Errorf("%+v", r)
+		}
+		w.unwrite = rewards.Unavailable("the disk is full", errors.New("secret cause"))
+		time.Sleep(1100 * time.Millisecond)
+		r := w.ready(t, 503)
+		if r.Status != "notReady" || r.Reason.Code != "books_not_writable" || r.Reason.Message != "the disk is full" {
+			t.Errorf("%+v", r)
+		}
+		w.unwrite = nil
+		time.Sleep(1100 * time.Millisecond)
+		w.ready(t, 200)
+		w.admin.Drain()
+		if r := w.ready(t, 503); r.Reason.Code != "draining" {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
+// A disk that does not answer is told after two seconds.
+func TestNotReadyWhileTheDiskHangs(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.hang = make(chan struct{})
+		began := time.Now()
+		if r := w.ready(t, 503); r.Reason.Code != "books_slow" || r.Warnings[0].Code != "books_not_readable" {
+			t.Errorf("%+v", r)
+		}
+		if took := time.Since(began); took > 8*time.Second {
+			t.Errorf("it took %s", took)
+		}
+		close(w.hang)
+		w.mu.Lock()
+		w.hang = nil
+		w.mu.Unlock()
+		time.Sleep(1100 * time.Millisecond)
+		w.ready(t, 200)
+	})
+}
+
+// A storm of requests asks the store once a second.
+func TestAStormCostsNothing(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		for range 3 {
+			var group sync.WaitGroup
+			for range 50 {
+				group.Go(func() { w.get(t, "/readyz") })
+				group.Go(func() { w.get(t, "/metrics") })
+			}
+			group.Wait()
+			time.Sleep(1100 * time.Millisecond)
+		}
+		if w.reads != 3 || w.writes != 3 {
+			t.Errorf("%d reads and %d writes, want 3", w.reads, w.writes)
+		}
+	})
+}
+
+// A caller that goes away does not take the answer away from the others.
+func TestAFetchOutlivesItsFirstCaller(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.hang = make(chan struct{})
+		ctx, leave := context.WithCancel(t.Context())
+		var group sync.WaitGroup
+		group.Go(func() { w.request(t, ctx, "/readyz") })
+		synctest.Wait()
+		var status int
+		group.Go(func() { status, _ = w.get(t, "/readyz") })
+		synctest.Wait()
+		leave()
+		synctest.Wait()
+		close(w.hang)
+		group.Wait()
+		if status != 200 {
+			t.Errorf("answered %d", status)
+		}
+	})
+}
+
+func TestWarningsAreBoundedAndClean(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.unusable = 2
+	w.overview = rewards.Overview{
+		Live:    map[rewards.OrderState]int{rewards.OrderQuarantined: 1},
+		Control: rewards.Control{Paused: "checking \x1b[31mprices", Conflicts: 3},
+		Alarms: []rewards.Alarm{
+			{Name: "ordering_paused", Message: "told above"},
+			{Name: "price_in_doubt:KO", Message: strings.Repeat("ä", 1000)},
+		},
+	}
+	r := w.ready(t, 200)
+	var codes []string
+	for _, warning := range r.Warnings {
+		codes = append(codes, warning.Code)
+		if len(warning.Message) > 300 || strings.ContainsAny(warning.Message, "\x1b\n\ufffd") {
+			t.Errorf("%q", warning.Message)
+		}
+	}
+	want := []string{"ordering_paused", "broker_conflict", "orders_quarantined", "prices_not_usable", "price_in_doubt"}
+	if diff := cmp.Diff(want, codes); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	many := newWorld(t)
+	for range 1000 {
+		many.overview.Alarms = append(many.overview.Alarms, rewards.Alarm{Name: "order_waits:x"})
+	}
+	if n := len(many.ready(t, 200).Warnings); n != 50 {
+		t.Errorf("%d warnings", n)
+	}
+}
+
+// Only a loop that stands still is a reason for a restart.
+func TestLivez(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.unwrite, w.unread = errors.New("disk"), errors.New("disk")
+	w.worker, w.intake = time.Minute, time.Minute // a broker that hangs, a slow disk
+	if status, body := w.get(t, "/livez"); status != 200 || body != "ok\n" {
+		t.Errorf("%d %s", status, body)
+	}
+	w.worker = 6 * time.Minute
+	if status, body := w.get(t, "/livez"); status != 503 || !strings.Contains(body, "fulfilment has not moved for 6m0s") {
+		t.Errorf("%d %s", status, body)
+	}
+	w.worker, w.intake = 0, 6*time.Minute
+	if status, body := w.get(t, "/livez"); status != 503 || !strings.Contains(body, "the intake") {
+		t.Errorf("%d %s", status, body)
+	}
+	if status, body := w.get(t, "/"); status != 200 || !strings.Contains(body, `href="/metrics"`) {
+		t.Errorf("%d %s", status, body)
+	}
+	if status, _ := w.get(t, "/debug/pprof/"); status != 404 {
+		t.Errorf("%d", status)
+	}
+}

@@ -1,0 +1,116 @@
+package admin_test
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"stockrewards/internal/admin"
+	"stockrewards/internal/rewards"
+)
+
+// world is everything that is looked at, as a test sets it.
+type world struct {
+	mu       sync.Mutex
+	overview rewards.Overview
+	unread   error
+	unwrite  error
+	reads    int
+	writes   int
+	hang     chan struct{} // while not nil, the store does not answer
+	unusable int
+	depth    int
+	intake   time.Duration
+	worker   time.Duration
+
+	metrics *admin.Metrics
+	admin   *admin.Admin
+}
+
+func (w *world) Overview(ctx context.Context) (rewards.Overview, error) {
+	if err := w.wait(ctx); err != nil {
+		return rewards.Overview{}, err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.reads++
+	return w.overview, w.unread
+}
+
+func (w *world) CheckWrites(ctx context.Context) error {
+	if err := w.wait(ctx); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.writes++
+	return w.unwrite
+}
+
+func (w *world) wait(ctx context.Context) error {
+	w.mu.Lock()
+	hang := w.hang
+	w.mu.Unlock()
+	if hang != nil {
+		select {
+		case <-hang:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+func (w *world) PriceAge() (time.Duration, int) { return 3 * time.Second, w.unusable }
+func (w *world) Depth() int                     { return w.depth }
+func (w *world) NotAfter() time.Time            { return time.Unix(4_000_000_000, 0) }
+
+type intake struct{ *world }
+
+func (i intake) Busy() time.Duration { return i.intake }
+
+type worker struct{ *world }
+
+func (w worker) Busy() time.Duration { return w.worker }
+func (w worker) Leads() bool         { return true }
+
+func newMetrics() *admin.Metrics {
+	return admin.NewMetrics([]admin.Endpoint{{Method: "GET", Route: "/v1/assets"}, {Method: "POST", Route: "/v1/rewards"}},
+		[]string{"clock", "submit"}, admin.Build{Version: "1", Revision: "abc", Go: "go1"})
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{metrics: newMetrics()}
+	var err error
+	w.admin, err = admin.New(admin.Options{
+		Metrics: w.metrics, Store: w, Market: w, Intake: intake{w}, Worker: worker{w}, Certificate: w,
+		HouseLimit: admin.Limit{Exists: true, Amount: 100_000_000}, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func (w *world) get(t *testing.T, path string) (status int, body string) {
+	t.Helper()
+	return w.request(t, t.Context(), path)
+}
+
+//nolint:revive // the test comes first
+func (w *world) request(t *testing.T, ctx context.Context, path string) (status int, body string) {
+	t.Helper()
+	r := httptest.NewRecorder()
+	w.admin.Handler().ServeHTTP(r, httptest.NewRequestWithContext(ctx, http.MethodGet, path, http.NoBody))
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Code, string(text)
+}

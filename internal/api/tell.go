@@ -1,0 +1,42 @@
+package api
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"stockrewards/internal/rewards"
+)
+
+// told is what the log and the metrics learn of a request that was answered.
+type told struct {
+	id     string
+	method string
+	route  string // the pattern; "" when there was none
+	status int
+	took   time.Duration
+	key    rewards.Key // zero when it is not known
+}
+
+// maxMethod bounds a method in the log, in bytes.
+const maxMethod = 16
+
+// tell logs an answer and has it counted: every answer once, also those that
+// net/http makes itself.
+func (o Options) tell(ctx context.Context, a told) {
+	if o.Observe != nil {
+		o.Observe(a.method, a.route, a.status, a.took)
+	}
+	o.Log.LogAttrs(ctx, slog.LevelInfo, "request",
+		slog.String("request_id", a.id), slog.String("method", a.method[:min(len(a.method), maxMethod)]),
+		slog.String("route", a.route), slog.Int("status", a.status), slog.Duration("took", a.took),
+		slog.String("app", idOf(a.key.AppID)), slog.String("key", idOf(a.key.ID)))
+}
+
+// idOf is an id in the log; "" for none.
+func idOf[T any](id rewards.ID[T]) string {
+	if id.IsZero() {
+		return ""
+	}
+	return id.String()
+}

@@ -1,0 +1,216 @@
+package certificate_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"io"
+	"log/slog"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"stockrewards/internal/certificate"
+)
+
+// world is a pair in files, with a clock and a log.
+type world struct {
+	certFile, keyFile string
+	now               atomic.Int64 // unix seconds
+	mu                sync.Mutex
+	log               bytes.Buffer
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	folder := t.TempDir()
+	w := &world{certFile: filepath.Join(folder, "cert.pem"), keyFile: filepath.Join(folder, "key.pem")}
+	w.now.Store(time.Now().Unix())
+	return w
+}
+
+func (w *world) time() time.Time            { return time.Unix(w.now.Load(), 0) }
+func (w *world) advance(d time.Duration)    { w.now.Add(int64(d / time.Second)) }
+func (w *world) write(t *testing.T, p pair) { w.put(t, w.certFile, p.cert); w.put(t, w.keyFile, p.key) }
+
+func (w *world) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.log.Write(b)
+}
+
+// logged counts the lines that tell of something.
+func (w *world) logged(what string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return strings.Count(w.log.String(), what)
+}
+
+func (w *world) put(t *testing.T, path string, content []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w *world) load(t *testing.T) *certificate.Pair {
+	t.Helper()
+	p, err := certificate.Load(t.Context(), w.certFile, w.keyFile, w.time, slog.New(slog.NewJSONHandler(w, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// pair is a certificate of its own with its key, as PEM.
+type pair struct{ cert, key []byte }
+
+func newPair(t *testing.T, name string, from, to time.Time) pair {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name}, NotBefore: from, NotAfter: to,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pair{
+		cert: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+		key:  pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}),
+	}
+}
+
+// handshake makes a real one and tells the name in the certificate.
+func handshake(t *testing.T, p *certificate.Pair, c *tls.Config) (string, tls.ConnectionState, error) {
+	t.Helper()
+	ours, theirs := net.Pipe()
+	go func() {
+		server := tls.Server(ours, p.Config())
+		_ = server.HandshakeContext(context.WithoutCancel(t.Context()))
+		_, _ = io.Copy(io.Discard, server)
+	}()
+	c.InsecureSkipVerify = true
+	client := tls.Client(theirs, c)
+	defer theirs.Close()
+	if err := client.HandshakeContext(t.Context()); err != nil {
+		return "", tls.ConnectionState{}, err
+	}
+	state := client.ConnectionState()
+	return state.PeerCertificates[0].Subject.CommonName, state, nil
+}
+
+func (w *world) expect(t *testing.T, p *certificate.Pair, when, want string) {
+	t.Helper()
+	w.advance(2 * time.Second)
+	if name, _, err := handshake(t, p, &tls.Config{}); err != nil || name != want {
+		t.Errorf("%s: %q, %v; want %q", when, name, err, want)
+	}
+}
+
+func TestRenewalTakesOnlyWhatIsGood(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	now := w.time()
+	year := 365 * 24 * time.Hour
+	first, second := newPair(t, "first", now.Add(-year), now.Add(year)), newPair(t, "second", now.Add(-year), now.Add(2*year))
+	w.write(t, first)
+	p := w.load(t)
+	w.expect(t, p, "at the start", "first")
+	w.put(t, w.certFile, second.cert)
+	w.expect(t, p, "the key is not there yet", "first")
+	w.expect(t, p, "still", "first")
+	if n := w.logged("cannot be taken"); n != 1 {
+		t.Errorf("%d warnings of the same", n)
+	}
+	w.put(t, w.keyFile, second.key[:len(second.key)/2])
+	w.expect(t, p, "half of the key", "first")
+	w.put(t, w.keyFile, second.key)
+	w.expect(t, p, "both are there", "second")
+	if !p.NotAfter().Equal(now.Add(2 * year).Truncate(time.Second)) {
+		t.Errorf("it ends at %s", p.NotAfter())
+	}
+	w.put(t, w.certFile, []byte("rubbish"))
+	w.expect(t, p, "rubbish", "second")
+	w.write(t, newPair(t, "expired", now.Add(-year), now.Add(-time.Hour)))
+	w.expect(t, p, "an expired one", "second")
+	w.write(t, newPair(t, "early", now.Add(time.Hour), now.Add(year)))
+	w.expect(t, p, "one that is not valid yet", "second")
+	w.advance(time.Hour)
+	w.expect(t, p, "now it is", "early")
+	for _, path := range []string{w.certFile, w.keyFile} {
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.expect(t, p, "the files are gone", "early")
+	w.write(t, first)
+	w.expect(t, p, "back to the first", "first")
+	if n := w.logged("was renewed"); n != 3 {
+		t.Errorf("%d renewals", n)
+	}
+	w.put(t, w.keyFile, second.key)
+	if name, _, err := handshake(t, p, &tls.Config{}); err != nil || name != "first" {
+		t.Errorf("within the second: %q, %v", name, err)
+	}
+}
+
+func TestLoadRefusesWhatDoesNotFit(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	now := w.time()
+	one, other := newPair(t, "one", now, now.Add(time.Hour)), newPair(t, "other", now, now.Add(time.Hour))
+	load := func() error {
+		_, err := certificate.Load(t.Context(), w.certFile, w.keyFile, w.time, slog.New(slog.NewJSONHandler(w, nil)))
+		return err
+	}
+	if err := load(); err == nil {
+		t.Error("no files")
+	}
+	w.write(t, pair{one.cert, other.key})
+	if err := load(); err == nil || strings.Contains(err.Error(), "PRIVATE") {
+		t.Errorf("a key of another certificate: %v", err)
+	}
+	w.write(t, newPair(t, "old", now.Add(-time.Hour), now.Add(-time.Minute)))
+	if err := os.Chmod(w.keyFile, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := load(); err != nil || w.logged("will refuse") != 1 || w.logged("can read the TLS key") != 1 {
+		t.Errorf("an expired one with an open key: %v, %s", err, w.log.String())
+	}
+}
+
+// TLS 1.2 and newer, HTTP/1.1 only.
+func TestVersionsAndProtocols(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.write(t, newPair(t, "one", w.time(), w.time().Add(time.Hour)))
+	p := w.load(t)
+	for version, ok := range map[uint16]bool{
+		tls.VersionTLS10: false, tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true,
+	} {
+		_, state, err := handshake(t, p, &tls.Config{MinVersion: version, MaxVersion: version, NextProtos: []string{"h2", "http/1.1"}})
+		if (err == nil) != ok || ok && state.NegotiatedProtocol != "http/1.1" {
+			t.Errorf("%s: %v, %q", tls.VersionName(version), err, state.NegotiatedProtocol)
+		}
+	}
+}

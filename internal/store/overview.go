@@ -1,0 +1,53 @@
+package store
+
+import (
+	"context"
+
+	"stockrewards/internal/rewards"
+)
+
+// Overview reads how the books stand. Its queries touch what waits, what is under
+// way and small tables only, so that it costs little when there are millions of
+// rewards.
+func (s *Store) Overview(ctx context.Context) (v rewards.Overview, err error) {
+	pools, err := s.Pools(ctx)
+	if err != nil {
+		return v, err
+	}
+	if len(pools) > 0 {
+		v.OldestWaiting = pools[0].Oldest
+	}
+	if v.Control, err = s.Control(ctx); err != nil {
+		return v, err
+	}
+	if v.Alarms, err = s.Alarms(ctx); err != nil {
+		return v, err
+	}
+	v.Live = make(map[rewards.OrderState]int)
+	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
+		if err := countWork(ctx, tx, &v); err != nil {
+			return err
+		}
+		_, err := one(ctx, tx, []any{(*int64)(&v.NotionalToday), (*int64)(&v.HouseToday)},
+			`SELECT notional, house FROM spending WHERE day = ?1`, dayOf(s.now()))
+		return err
+	})
+	return v, err
+}
+
+// countWork counts the rewards that wait and the orders under way.
+func countWork(ctx context.Context, tx Tx, v *rewards.Overview) error {
+	if _, err := one(ctx, tx, []any{&v.Waiting}, `SELECT count(*) FROM
+		(SELECT 1 FROM rewards WHERE waiting = 1 LIMIT ?1) AS some`, rewards.MaxCounted); err != nil {
+		return err
+	}
+	return tx.Query(ctx, func(row Row) error {
+		var state rewards.OrderState
+		var members int
+		err := row.Scan((*int)(&state), &members)
+		v.Live[state]++
+		v.Ordered += members
+		return err
+	}, `SELECT o.state, (SELECT count(*) FROM order_rewards m WHERE m.order_id = o.id)
+		FROM orders o WHERE o.state < 6`)
+}

@@ -1,0 +1,104 @@
+package storetest
+
+import (
+	"context"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
+)
+
+func testOverview(t *testing.T, w *World) {
+	read := func() rewards.Overview {
+		t.Helper()
+		v, err := w.Overview(t.Context())
+		check(t, err)
+		return v
+	}
+	if diff := cmp.Diff(rewards.Overview{Live: map[rewards.OrderState]int{}}, read()); diff != "" {
+		t.Errorf("of empty books (-want +got):\n%s", diff)
+	}
+	w.Give(t, 2_000_000)
+	w.Give(t, 3_004_000)
+	open := w.Open(t)
+	w.Advance(time.Minute)
+	first := w.Give(t, 1_000_000)
+	w.Advance(time.Minute)
+	w.Give(t, 2_000_000)
+	check(t, w.SetPaused(t.Context(), "lunch"))
+	check(t, w.RaiseAlarm(t.Context(), "a", "x"))
+	want := rewards.Overview{
+		Waiting: 2, OldestWaiting: first.CreatedAt(), Ordered: 2,
+		Live:          map[rewards.OrderState]int{rewards.OrderOpen: 1},
+		NotionalToday: open.Notional, HouseToday: open.House,
+		Control: rewards.Control{Paused: "lunch"},
+		Alarms:  []rewards.Alarm{{Name: "a", Message: "x", Since: w.Now()}},
+	}
+	if diff := cmp.Diff(want, read()); diff != "" || want.HouseToday != 6_000 {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	w.Advance(24 * time.Hour)
+	_, err := w.SetSuspended(t.Context(), w.App.Name, true)
+	check(t, err)
+	want.NotionalToday, want.HouseToday, want.OldestWaiting = 0, 0, time.Time{}
+	if diff := cmp.Diff(want, read()); diff != "" {
+		t.Errorf("the next day, of a suspended app (-want +got):\n%s", diff)
+	}
+	check(t, w.Settle(t, open, "filled", 20_000_000, 250_000_000_000))
+	if v := read(); v.Ordered != 0 || len(v.Live) != 0 || v.Waiting != 2 {
+		t.Errorf("after the order: %+v", v)
+	}
+}
+
+// counted counts the writes and fails them while it is told to.
+type counted struct {
+	store.Engine
+	writes int
+	fault  error
+}
+
+// Write implements store.Engine.
+func (e *counted) Write(ctx context.Context, f func(context.Context, store.Tx) error) error {
+	e.writes++
+	if e.fault != nil {
+		return e.fault
+	}
+	return e.Engine.Write(ctx, f)
+}
+
+func testCheckWrites(t *testing.T, w *World) {
+	e := &counted{Engine: w.engine}
+	s, err := store.New(t.Context(), e, w.Now, rand.NewChaCha8([32]byte{2}))
+	check(t, err)
+	expect := func(when string, writes int, code rewards.Code) {
+		t.Helper()
+		before := e.writes
+		err := s.CheckWrites(t.Context())
+		if ok := err == nil && code == 0 || err != nil && rewards.CodeOf(err) == code; !ok {
+			t.Errorf("%s: %v, want code %d", when, err, code)
+		}
+		if e.writes-before != writes {
+			t.Errorf("%s: %d writes, want %d", when, e.writes-before, writes)
+		}
+	}
+	expect("nothing was written yet", 1, 0)
+	expect("it has just written", 0, 0)
+	w.Advance(19 * time.Second)
+	check(t, s.SetPaused(t.Context(), ""))
+	w.Advance(19 * time.Second)
+	expect("another write was committed 19 s ago", 0, 0)
+	w.Advance(2 * time.Second)
+	expect("the last write was 21 s ago", 1, 0)
+	wantCode(t, s.AcknowledgeConflict(t.Context(), "none", "why"), rewards.CodeNotFound)
+	expect("a request was refused", 0, 0)
+	e.fault = rewards.Unavailable("the disk is full", nil)
+	wantCode(t, s.SetPaused(t.Context(), ""), rewards.CodeUnavailable)
+	expect("the disk is full", 1, rewards.CodeUnavailable)
+	e.fault = nil
+	expect("there is room again", 1, 0)
+	expect("it has just written again", 0, 0)
+}

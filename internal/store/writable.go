@@ -1,0 +1,66 @@
+package store
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"stockrewards/internal/rewards"
+)
+
+// watched is an engine that remembers how the last write ended.
+type watched struct {
+	Engine
+	now func() time.Time
+
+	mu      sync.Mutex
+	written time.Time // when the last write was committed
+	failure error     // why the last one could not be; nil when it was
+}
+
+// Write implements Engine.
+func (e *watched) Write(ctx context.Context, f func(context.Context, Tx) error) error {
+	err := e.Engine.Write(ctx, f)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case err == nil:
+		e.written, e.failure = e.now(), nil
+	case rewards.CodeOf(err) == rewards.CodeUnavailable:
+		e.failure = err
+	default: // the fault of what was to be written: it tells nothing
+	}
+	return err
+}
+
+func (e *watched) last() (written time.Time, failure error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.written, e.failure
+}
+
+// writeHolds is how long a committed write is taken for proof that the next one
+// can be. A leader of fulfilment renews its lease more often.
+const writeHolds = 20 * time.Second
+
+// probePages is the size of a probing write in pages of 4 KiB: about what a few
+// rewards take.
+const probePages = 8
+
+// CheckWrites tells whether the books can be written: at once when the last write
+// was committed not long ago, otherwise by a small write of its own. It fails with
+// CodeUnavailable when they can't.
+func (s *Store) CheckWrites(ctx context.Context) error {
+	now := s.now()
+	written, failure := s.engine.last()
+	if age := now.Sub(written); failure == nil && !written.IsZero() && age >= 0 && age < writeHolds {
+		return nil
+	}
+	stamp := now.UTC().Format(time.RFC3339Nano) + " "
+	const page = 4096
+	return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+		// The text differs each time: what is the same would not be written.
+		return setSetting(ctx, tx, settingProbe, strings.Repeat(stamp, probePages*page/len(stamp)))
+	})
+}

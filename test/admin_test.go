@@ -1,0 +1,281 @@
+package test
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+)
+
+var adminListening = regexp.MustCompile(`"msg":"admin listening","address":"([^"]+)"`)
+
+// startWatched starts serve with an admin listener and returns its address.
+func (s *service) startWatched(args ...string) (admin string) {
+	s.t.Helper()
+	s.start(append(args, "--admin-listen", "127.0.0.1:0")...)
+	s.eventually("an admin listener", 5*time.Second, func() bool {
+		found := adminListening.FindAllStringSubmatch(s.logs(), -1)
+		if found != nil {
+			admin = "http://" + found[len(found)-1][1]
+		}
+		return found != nil
+	})
+	return admin
+}
+
+// eventually waits until something holds.
+func (s *service) eventually(what string, most time.Duration, holds func() bool) {
+	s.t.Helper()
+	for deadline := time.Now().Add(most); !holds(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			s.t.Fatalf("no %s after %s\n%s", what, most, s.logs())
+		}
+	}
+}
+
+// look asks the admin listener.
+func look(t *testing.T, url string) (int, string) {
+	t.Helper()
+	response, err := client.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(body)
+}
+
+// metric is the value of a series; the name is as /metrics writes it.
+func metric(t *testing.T, admin, series string) float64 {
+	t.Helper()
+	_, text := look(t, admin+"/metrics")
+	for line := range strings.SplitSeq(text, "\n") {
+		if value, found := strings.CutPrefix(line, "stockrewards_"+series+" "); found {
+			number, err := strconv.ParseFloat(value, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return number
+		}
+	}
+	t.Fatalf("no %s in\n%s", series, text)
+	return 0
+}
+
+// What the metrics tell is what was done.
+func TestMetricsTellOfTheTraffic(t *testing.T) {
+	t.Parallel()
+	s := newService(t, t.TempDir())
+	admin := s.startWatched()
+	if status, body := look(t, admin+"/livez"); status != 200 || body != "ok\n" {
+		t.Errorf("/livez: %d %s", status, body)
+	}
+	user := s.newUser("anna")
+	const n = 5
+	for i := range n {
+		r := s.give(user, fmt.Sprint("traffic-", i), "5.25", "AAPL")
+		s.must(200, "POST", "/v1/rewards", giving(user, fmt.Sprint("traffic-", i), "5.25", "AAPL"))
+		s.await(r.ID, "executed", 10*time.Second)
+	}
+	s.must(404, "GET", "/nowhere/"+user, "")
+	time.Sleep(1100 * time.Millisecond) // what is read of the books may be a second old
+	for series, want := range map[string]float64{
+		`http_requests_total{method="POST",route="/v1/rewards",status="201"}`:    n,
+		`http_requests_total{method="POST",route="/v1/rewards",status="200"}`:    n,
+		`http_requests_total{method="POST",route="/v1/users",status="201"}`:      1,
+		`http_requests_total{method="other",route="other",status="404"}`:         1,
+		`http_request_duration_seconds_count{method="POST",route="/v1/rewards"}`: 2 * n,
+		`rewards_total{status="recorded"}`:                                       n,
+		`rewards_total{status="executed"}`:                                       n,
+		`rewards_total{status="failed"}`:                                         0,
+		`intake_batch_size_sum`:                                                  2 * n,
+		`broker_calls_total{operation="submit",outcome="ok"}`:                    n,
+		`order_changes_total{state="settled"}`:                                   n,
+		`order_changes_total{state="planned"}`:                                   n,
+		`notional_today_dollars`:                                                 5.25 * n,
+		`rewards_waiting`:                                                        0,
+		`rewards_ordered`:                                                        0,
+		`fulfillment_leads`:                                                      1,
+		`ready`:                                                                  1,
+		`intake_commit_errors_total`:                                             0,
+		`prices_unusable`:                                                        0,
+	} {
+		if got := metric(t, admin, series); got != want {
+			t.Errorf("%s is %v, want %v", series, got, want)
+		}
+	}
+	_, text := look(t, admin+"/metrics")
+	parser := expfmt.NewTextParser(model.LegacyValidation)
+	if _, err := parser.TextToMetricFamilies(strings.NewReader(text)); err != nil {
+		t.Error(err)
+	}
+	s.command("fulfillment", "pause", "--reason", "drill")
+	s.give(user, "while-paused", "5", "KO")
+	time.Sleep(1100 * time.Millisecond)
+	if got := metric(t, admin, "rewards_waiting"); got != 1 || metric(t, admin, "ordering_paused") != 1 {
+		t.Errorf("%v rewards wait", got)
+	}
+	if got := metric(t, admin, "reward_oldest_waiting_age_seconds"); got < 0.5 || got > 10 {
+		t.Errorf("the oldest has waited %v s", got)
+	}
+	if status, body := look(t, admin+"/readyz"); status != 200 || !strings.Contains(body, `{"code":"ordering_paused","message":"drill"}`) {
+		t.Errorf("/readyz: %d %s", status, body)
+	}
+}
+
+// Not ready while the disk is full, ready again when there is room, without any
+// request that writes.
+func TestReadyFollowsTheDisk(t *testing.T) {
+	t.Parallel()
+	folder := smallDisk(t, "12m")
+	s := newService(t, folder)
+	admin := s.startWatched()
+	user := s.newUser("anna")
+	ballast := filepath.Join(folder, "ballast")
+	fill(t, ballast)
+	for i := range 5000 {
+		a, err := s.request(t.Context(), "POST", "/v1/rewards", giving(user, fmt.Sprint("when-full-", i), "1", "KO"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.status == http.StatusServiceUnavailable {
+			break
+		}
+	}
+	var status int
+	var body string
+	s.eventually("503", 25*time.Second, func() bool {
+		status, body = look(t, admin+"/readyz")
+		return status == 503
+	})
+	if !strings.Contains(body, `"code":"books_not_writable","message":"the disk is full"`) {
+		t.Errorf("/readyz: %s", body)
+	}
+	if status, _ := look(t, admin+"/livez"); status != 200 {
+		t.Errorf("/livez: %d", status)
+	}
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	s.eventually("200", 5*time.Second, func() bool {
+		status, _ = look(t, admin+"/readyz")
+		return status == 200
+	})
+	s.must(201, "POST", "/v1/rewards", giving(user, "after-full", "5", "AAPL"))
+	if err := s.stop(); err != nil {
+		t.Error(err)
+	}
+	s.command("audit")
+}
+
+// A broker that is away is a warning.
+func TestReadyWithoutTheBroker(t *testing.T) {
+	t.Parallel()
+	s := newCustomer(t)
+	away := &brokerage{address: freeAddress(t)}
+	admin := s.startWatched(away.flags()...)
+	s.give(s.newUser("anna"), "without-broker", "5", "AAPL")
+	var body string
+	s.eventually("warning", 15*time.Second, func() bool {
+		var status int
+		if status, body = look(t, admin+"/readyz"); status != 200 {
+			t.Errorf("/readyz: %d %s", status, body)
+		}
+		return strings.Contains(body, "broker_account_unknown") && strings.Contains(body, "prices_not_usable")
+	})
+	if strings.Contains(body, "canary") {
+		t.Error("the broker's secret is in", body)
+	}
+	if metric(t, admin, `broker_calls_total{operation="account",outcome="unknown"}`) < 1 || metric(t, admin, "fulfillment_leads") != 0 {
+		t.Error("the metrics do not tell of it")
+	}
+	if status, _ := look(t, admin+"/livez"); status != 200 {
+		t.Errorf("/livez: %d", status)
+	}
+}
+
+// Not ready from SIGTERM on, while the last request is answered.
+func TestNotReadyWhileDraining(t *testing.T) {
+	t.Parallel()
+	s := newService(t, t.TempDir())
+	admin := s.startWatched()
+	body := giving(s.newUser("anna"), "last-request", "5", "AAPL")
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "POST /v1/rewards HTTP/1.1\r\nHost: x\r\nX-Api-Key: %s\r\nContent-Length: %d\r\n\r\n%s", s.key, len(body), body[:10])
+	time.Sleep(200 * time.Millisecond) // the request is under way
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	s.eventually("draining", 5*time.Second, func() bool {
+		status, text := look(t, admin+"/readyz")
+		return status == 503 && strings.Contains(text, `"draining"`)
+	})
+	fmt.Fprint(conn, body[10:])
+	answer, err := io.ReadAll(conn)
+	if err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 201 ") {
+		t.Errorf("%v: %s", err, answer)
+	}
+	if err := <-s.exited; err != nil {
+		t.Error(err)
+	}
+	s.cmd = nil
+	if strings.Contains(s.logs(), "admin listener has failed") {
+		t.Error(s.logs())
+	}
+}
+
+// The dev command has it too, also when its port is taken.
+func TestDevTellsWhereToLook(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	cmd := exec.CommandContext(t.Context(), binary, "dev", "--listen", "127.0.0.1:0", "--admin-listen", taken.Addr().String())
+	cmd.Dir = t.TempDir()
+	out := filepath.Join(cmd.Dir, "out")
+	file, err := os.Create(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	cmd.Stdout, cmd.SysProcAttr = file, &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}()
+	var where []string
+	for deadline := time.Now().Add(20 * time.Second); where == nil; time.Sleep(20 * time.Millisecond) {
+		text, err := os.ReadFile(out)
+		if err != nil || time.Now().After(deadline) {
+			t.Fatalf("%v: %s", err, text)
+		}
+		where = regexp.MustCompile(`How it is: (http://\S+) [^\n]*\n +` + taken.Addr().String() + " is taken").FindStringSubmatch(string(text))
+	}
+	if status, body := look(t, where[1]+"/readyz"); status != 200 {
+		t.Errorf("%d %s", status, body)
+	}
+}
