@@ -241,17 +241,17 @@ func TestOnlyWhatWasGivenIsAskedFor(t *testing.T) {
 func TestClockIsReadAnewAtTheSessionsTurn(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
-		opens := time.Now().Add(7 * time.Second)
+		opens := time.Now().Add(5 * time.Second)
 		w.feed.clock = rewards.MarketClock{NextOpen: opens, NextClose: opens.Add(time.Hour)}
 		if c, err := w.Clock(w.t.Context()); err != nil || c.Open {
 			t.Errorf("got %+v, %v", c, err)
 		}
-		time.Sleep(5 * time.Second)
+		time.Sleep(4 * time.Second)
 		w.feed.clock = rewards.MarketClock{Open: true, NextClose: opens.Add(time.Hour), NextOpen: opens.Add(24 * time.Hour)}
 		if c, err := w.Clock(w.t.Context()); err != nil || c.Open || !c.Now.Equal(time.Now()) {
-			t.Errorf("before the turn: %+v, %v; want the reading of five seconds ago", c, err)
+			t.Errorf("before the turn: %+v, %v; want the reading of four seconds ago", c, err)
 		}
-		time.Sleep(2 * time.Second)
+		time.Sleep(time.Second)
 		if c, err := w.Clock(w.t.Context()); err != nil || !c.Open {
 			t.Errorf("at the turn: %+v, %v", c, err)
 		}
