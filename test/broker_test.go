@@ -24,6 +24,7 @@ import (
 type brokerage struct {
 	address string
 	rewrite atomic.Pointer[func(body []byte) []byte] // of every answer; nil for none
+	blind   atomic.Bool              // look-ups of an order fail
 }
 
 // startBrokerage serves a brokerage with new books on an address; "" is any.
@@ -50,6 +51,10 @@ func startBrokerage(t *testing.T, address string) *brokerage {
 	}
 	b := &brokerage{address: listener.Addr().String()}
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if b.blind.Load() && strings.HasPrefix(r.URL.Path, "/v2/orders:by_client_order_id") {
+			http.Error(w, "away", http.StatusServiceUnavailable)
+			return
+		}
 		answer := httptest.NewRecorder()
 		books.Handler().ServeHTTP(answer, r)
 		body := answer.Body.Bytes()
@@ -168,6 +173,11 @@ func TestResolvingAgainstTheBrokersWordIsRefused(t *testing.T) {
 	if out, err := s.try("order", "resolve", line[0], "--reason", "x", "--not-bought", "--broker", "alpaca", "--alpaca-url", "http://"+freeAddress(t)); err == nil || !strings.Contains(err.Error(), "could not be asked") {
 		t.Errorf("without the broker's word: %s, %v", out, err)
 	}
+	b.blind.Store(true)
+	if out, err := resolve("--not-bought"); err == nil || !strings.Contains(err.Error(), "could not be asked") {
+		t.Errorf("without the broker's word on the order: %s, %v", out, err)
+	}
+	b.blind.Store(false)
 	if out, err := resolve("--filled", filled, "--price", price); err != nil {
 		t.Fatalf("%s, %v", out, err)
 	}
@@ -219,7 +229,10 @@ func TestAnIOErrorAtACommitStopsTheProcess(t *testing.T) {
 	if err := trace.Start(); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = trace.Wait() }()
+	defer func() {
+		_ = trace.Process.Kill() // it would wait for a process that should have ended, but goes on
+		_ = trace.Wait()
+	}()
 	statuses := map[int]int{}
 	var exit error
 	for n, deadline := 0, time.Now().Add(20*time.Second); exit == nil; n++ {

@@ -77,10 +77,14 @@ func (s *service) command(args ...string) string {
 	return out
 }
 
-// try runs an operator's command on the service's books.
+// try runs an operator's command on the service's books. One that goes on, as a
+// serve that was to be refused, is killed after a while.
 func (s *service) try(args ...string) (string, error) {
 	s.t.Helper()
-	cmd := exec.Command(binary, append(args, "--database", s.database())...)
+	const patience = 30 * time.Second
+	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, binary, append(args, "--database", s.database())...)
 	cmd.Env = append(os.Environ(), s.env...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr

@@ -29,7 +29,7 @@ func TestRewardsOfAWindowArePooled(t *testing.T) {
 		var given []rewards.Reward
 		for range 40 {
 			given = append(given, w.give("AAPL", 2_000_000), w.give("KO", 300_000))
-			time.Sleep(10 * time.Millisecond)
+			w.run(20 * time.Millisecond)
 		}
 		w.run(4 * time.Second)
 		for _, r := range given {
@@ -46,7 +46,7 @@ func TestMoreThanAnOrderHoldsTakesSeveral(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(t *testing.T, w *world) {
 		var last rewards.Reward
-		for range rewards.MaxMembers + 1 {
+		for range 1_001 {
 			last = w.give("AAPL", 1_000_000)
 		}
 		w.run(4 * time.Second)
@@ -55,6 +55,28 @@ func TestMoreThanAnOrderHoldsTakesSeveral(t *testing.T) {
 			t.Errorf("%d orders, want 2", n)
 		}
 		w.witness()
+	})
+}
+
+func TestMoreThanAnOrdersNotionalTakesSeveral(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		given := []rewards.Reward{
+			w.give("AAPL", 5_000_000), w.give("AAPL", 4_000_000), w.give("AAPL", 2_000_000), w.give("AAPL", 9_500_000),
+		}
+		w.run(4 * time.Second)
+		for _, r := range given {
+			w.want(r, rewards.Executed)
+		}
+		if n := len(w.orders()); n != 3 {
+			t.Errorf("%d orders, want $9, $2 and $9.50", n)
+		}
+		w.witness()
+	}, func(w *world) {
+		w.afterOpen = append(w.afterOpen, func() {
+			w.cfg.MaxNotional = 10 * money.Dollar
+			w.restart(nil, nil)
+		})
 	})
 }
 

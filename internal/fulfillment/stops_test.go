@@ -219,6 +219,12 @@ func TestAHoldingThatWouldOverflowIsQuarantined(t *testing.T) {
 		second := w.give("AAPL", 5_000_000)
 		w.run(3 * time.Second)
 		w.want(second, rewards.Executing)
+		o := w.quarantined()
+		w.check(w.store.ResolveOrder(w.t.Context(), o.ID, rewards.Resolution{
+			FilledQty: o.FilledQty, Price: o.FilledAvgPrice, Reason: "a decision that cannot be booked either",
+		}))
+		w.run(3 * time.Second)
+		w.want(second, rewards.Executing)
 		w.quarantined()
 	})
 }

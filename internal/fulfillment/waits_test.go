@@ -158,8 +158,10 @@ func TestLookUpsThatFailAreRepeated(t *testing.T) {
 		end := time.Now().Add(2 * time.Minute)
 		lost := once(isSubmit, loseAnswer)
 		hidden := hide(says(500, ``))
+		submits := 0
 		w.wire.fault = func(r *http.Request, carry carrier) (*http.Response, error) {
 			if isSubmit(r) {
+				submits++
 				return lost(r, carry)
 			}
 			if time.Now().Before(end) {
@@ -174,6 +176,9 @@ func TestLookUpsThatFailAreRepeated(t *testing.T) {
 		w.want(r, rewards.Executed)
 		if n := len(w.orders()); n != 1 {
 			w.t.Errorf("%d orders, want one", n)
+		}
+		if submits != 1 {
+			w.t.Errorf("it was sent %d times without being looked up", submits)
 		}
 	})
 }

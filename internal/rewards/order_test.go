@@ -2,6 +2,7 @@ package rewards_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -220,6 +221,32 @@ func TestPlanOrderProperties(t *testing.T) {
 			t.Fatalf("the house adds %s to %s", p.House, sum)
 		}
 	})
+}
+
+// An order takes the rewards that have waited longest, as many as fit.
+func TestPlanOrderTakesWhatFits(t *testing.T) {
+	t.Parallel()
+	roomy := rewards.PlanLimits{MaxNotional: 1 << 60, DailyLeft: 1 << 60}
+	for name, test := range map[string]struct {
+		change  func(*rewards.PlanLimits)
+		members int
+		hold    rewards.Hold
+	}{
+		"no limit":                       {func(*rewards.PlanLimits) {}, 1000, rewards.NoHold},
+		"largest order":                  {func(l *rewards.PlanLimits) { l.MaxNotional = 7_999_999 }, 3, rewards.NoHold},
+		"left of the day":                {func(l *rewards.PlanLimits) { l.DailyLeft = 4_000_000 }, 2, rewards.NoHold},
+		"nothing left of the day":        {func(l *rewards.PlanLimits) { l.DailyLeft = 1_999_999 }, 0, rewards.HoldDaily},
+		"too many shares":                {func(l *rewards.PlanLimits) { l.Price = 5 }, 2, rewards.NoHold},
+		"too many shares for the oldest": {func(l *rewards.PlanLimits) { l.Price = 1 }, 0, rewards.HoldQuantity},
+	} {
+		l := roomy
+		test.change(&l)
+		waiting := slices.Repeat([]rewards.Waiting{{Pending: 2 * money.Dollar}}, 1001)
+		p, hold, err := rewards.PlanOrder(waiting, l)
+		if err != nil || len(p.Members) != test.members || hold != test.hold {
+			t.Errorf("%s: %d members, hold %d, %v; want %d, hold %d", name, len(p.Members), hold, err, test.members, test.hold)
+		}
+	}
 }
 
 func TestSmallPoolDeadline(t *testing.T) {
