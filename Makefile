@@ -4,7 +4,7 @@ SHELL := /bin/bash
 GO    ?= go
 TOOLS := bin/golangci-lint
 
-.PHONY: build test lint lint-api month kills clean
+.PHONY: build test lint lint-api month kills mutants clean
 
 build: ## the binary, in bin/
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/stockrewards ./cmd/stockrewards
@@ -28,6 +28,12 @@ month: ## a simulated month with faults everywhere; SEED=7 for another one
 
 kills: ## a hundred kills -9 under load
 	$(GO) test -race -count=1 -v -run TestKillsUnderLoad ./test -args -kills=100
+
+SHARE ?= 1
+
+mutants: ## every planted change is found by its test; SHARE=5 tries every fifth, ONLY=regexp those of that name
+	tools/install.sh mount strace
+	$(GO) test -count=1 -v -timeout=3h -run '^TestMutants$$' ./test/mutants -args -share=$(SHARE) -only='$(ONLY)'
 
 clean:
 	rm -rf bin stockrewards-data

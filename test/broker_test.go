@@ -24,7 +24,7 @@ import (
 type brokerage struct {
 	address string
 	rewrite atomic.Pointer[func(body []byte) []byte] // of every answer; nil for none
-	blind   atomic.Bool              // look-ups of an order fail
+	blind   atomic.Bool                              // look-ups of an order fail
 }
 
 // startBrokerage serves a brokerage with new books on an address; "" is any.

@@ -1,0 +1,155 @@
+package mutants
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// load reads the mutants of all files.
+func load(t *testing.T) []mutant {
+	t.Helper()
+	files, err := filepath.Glob("*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no files of mutants: %v", err)
+	}
+	var all []mutant
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := parse(file, string(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, list...)
+	}
+	return all
+}
+
+// Every row of docs/states.md has a mutant, or a reason why it cannot have one, and
+// every mutant fits the code, the tests and the row as they are.
+func TestEveryRowHasAMutant(t *testing.T) {
+	t.Parallel()
+	rows, err := readStates()
+	if err != nil {
+		t.Fatal(err)
+	}
+	proven := make([]bool, len(rows))
+	names, tests, code := map[string]bool{}, newTestFiles(), sources{}
+	for _, m := range load(t) {
+		if names[m.name] {
+			t.Errorf("%s: %s stands twice", m.at, m.name)
+		}
+		names[m.name] = true
+		for _, name := range m.rows {
+			i, err := find(rows, name)
+			if err != nil {
+				t.Errorf("%s: %v", m.at, err)
+				continue
+			}
+			proven[i] = true
+			if m.why == "" && !rows[i].proves(m.test) {
+				t.Errorf("%s: the row does not name %s; it names %v", m.at, m.test, rows[i].tests)
+			}
+		}
+		if m.why != "" {
+			continue
+		}
+		if err := code.fits(m); err != nil {
+			t.Errorf("%s: %s: %v", m.at, m.name, err)
+		}
+		if !tests.have(t, m.test) {
+			t.Errorf("%s: there is no test %s", m.at, m.test)
+		}
+	}
+	for i, r := range rows {
+		if !proven[i] {
+			t.Errorf("docs/states.md: no mutant stands for %s", r.name(3))
+		}
+		for _, test := range r.tests {
+			if !tests.have(t, test) {
+				t.Errorf("docs/states.md: %s: there is no test %s", r.name(1), test)
+			}
+		}
+	}
+}
+
+// sources are files of the project by their path from its root.
+type sources map[string]string
+
+// apply is the file with the mutant's change.
+func (s sources) apply(root string, m mutant) (string, error) {
+	text, known := s[m.file]
+	if !known {
+		b, err := os.ReadFile(filepath.Join(root, m.file))
+		if err != nil {
+			return "", err
+		}
+		text = string(b)
+		s[m.file] = text
+	}
+	before, after := m.text()
+	if strings.Count(text, before) != 1 {
+		return "", errors.New("the old text does not stand exactly once in " + m.file)
+	}
+	return strings.Replace(text, before, after, 1), nil
+}
+
+func (s sources) fits(m mutant) error {
+	_, err := s.apply(root, m)
+	return err
+}
+
+// testFiles are the texts of the tests of a folder, all in one.
+type testFiles map[string]string
+
+func newTestFiles() testFiles { return testFiles{} }
+
+// have tells whether a test is written: its function, and of sub-tests each name
+// as a text, here or in a contract that the room runs.
+func (f testFiles) have(t *testing.T, test testRef) bool {
+	t.Helper()
+	parts := strings.Split(test.name, "/")
+	text := f.read(t, test.folder())
+	if !strings.Contains(text, "\nfunc "+parts[0]+"(t *testing.T) {") {
+		return false
+	}
+	text += f.read(t, "internal/store/storetest") + f.read(t, "internal/broker/brokertest")
+	for _, part := range parts[1:] {
+		words := strings.ReplaceAll(regexp.QuoteMeta(part), "_", "[ _]")
+		if !regexp.MustCompile("\"" + words + "\"").MatchString(text) {
+			return false
+		}
+	}
+	return true
+}
+
+func (f testFiles) read(t *testing.T, folder string) string {
+	t.Helper()
+	if text, known := f[folder]; known {
+		return text
+	}
+	pattern := "*_test.go"
+	if strings.HasSuffix(folder, "storetest") || strings.HasSuffix(folder, "brokertest") {
+		pattern = "*.go"
+	}
+	files, err := filepath.Glob(filepath.Join(root, folder, pattern))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(text)
+	}
+	f[folder] = all.String()
+	return f[folder]
+}

@@ -1,0 +1,168 @@
+// Package mutants proves that the tests notice what they are there for. A mutant
+// is one small change that makes the service wrong; the test that it names must
+// fail under it. The mutants are in the .txt files beside this one: those of
+// docs/states.md take away the handling of a row, and every row has one.
+//
+// The format, a block for each mutant:
+//
+//	= its-name
+//	row: Section of docs/states.md | first cell of the row, more cells when needed
+//	bug: in place of a row: what the planted bug does
+//	test: room TestName/sub_test
+//	file: path/of/the/file.go
+//	-text that stands in the file exactly once, from the middle of a line if it suffices
+//	 a line of the text that stays
+//	+text in its place
+//
+// A row may stand several times, a mutant then stands for each. In place of test,
+// file and text, "why:" says why no small change can take the handling away.
+// Lines between the blocks that begin with # are comments.
+package mutants
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// mutant is one change and the test that must find it.
+type mutant struct {
+	name string
+	at   string // "states.txt:12", where it is written
+	rows []string
+	bug  string
+	why  string // there is no small change
+	test testRef
+	file string   // from the project's root
+	old  []string // lines
+	new  []string
+}
+
+// testRef names a test.
+type testRef struct {
+	room string // "fulfillment"
+	name string // "TestX/sub_test"
+}
+
+func (r testRef) String() string { return r.room + " " + r.name }
+
+// folder is where the tests of a room are, from the project's root.
+func (r testRef) folder() string {
+	switch r.room {
+	case "test":
+		return "test"
+	case "sim":
+		return "test/sim"
+	case "sqlite":
+		return "internal/store/sqlite"
+	case "alpaca", "paper":
+		return "internal/broker/" + r.room
+	}
+	return "internal/" + r.room
+}
+
+// pattern selects the test alone.
+func (r testRef) pattern() string {
+	var parts []string
+	for part := range strings.SplitSeq(r.name, "/") {
+		parts = append(parts, "^"+regexp.QuoteMeta(part)+"$")
+	}
+	return strings.Join(parts, "/")
+}
+
+func parseTest(text string) (testRef, error) {
+	room, name, found := strings.Cut(text, " ")
+	if !found || !strings.HasPrefix(name, "Test") || strings.Contains(name, " ") {
+		return testRef{}, fmt.Errorf("test %q: must be a room and a test", text)
+	}
+	return testRef{room, name}, nil
+}
+
+// parse reads the mutants of a file.
+func parse(name, text string) ([]mutant, error) {
+	var list []mutant
+	var m *mutant
+	for i, line := range strings.Split(text, "\n") {
+		at := fmt.Sprintf("%s:%d", filepath.Base(name), i+1)
+		var err error
+		switch {
+		case strings.HasPrefix(line, "= "):
+			list = append(list, mutant{name: line[2:], at: at})
+			m = &list[len(list)-1]
+		case line == "" || strings.HasPrefix(line, "#"):
+		case m == nil:
+			err = fmt.Errorf("%q stands before the first mutant", line)
+		case strings.ContainsAny(line[:1], "-+ "):
+			m.addLine(line[0], line[1:])
+		default:
+			err = m.set(line)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", at, err)
+		}
+	}
+	for _, m := range list {
+		if err := m.check(); err != nil {
+			return nil, fmt.Errorf("%s: %s: %w", m.at, m.name, err)
+		}
+	}
+	return list, nil
+}
+
+// addLine adds a line of the change.
+func (m *mutant) addLine(sign byte, line string) {
+	if sign != '+' {
+		m.old = append(m.old, line)
+	}
+	if sign != '-' {
+		m.new = append(m.new, line)
+	}
+}
+
+// text is the text that the mutant replaces, and the text in its place.
+func (m *mutant) text() (before, after string) {
+	return strings.Join(m.old, "\n"), strings.Join(m.new, "\n")
+}
+
+func (m *mutant) set(line string) (err error) {
+	key, value, found := strings.Cut(line, ": ")
+	if !found || value == "" {
+		return fmt.Errorf("%q: must be KEY: VALUE", line)
+	}
+	for name, field := range map[string]*string{"bug": &m.bug, "why": &m.why, "file": &m.file} {
+		if key == name && *field != "" {
+			return fmt.Errorf("%s stands twice", key)
+		}
+		if key == name {
+			*field = value
+			return nil
+		}
+	}
+	switch {
+	case key == "row":
+		m.rows = append(m.rows, value)
+	case key == "test" && m.test.name == "":
+		m.test, err = parseTest(value)
+	default:
+		err = fmt.Errorf("%s is unknown or stands twice", key)
+	}
+	return err
+}
+
+// check tells what is missing in a block.
+func (m *mutant) check() error {
+	before, after := m.text()
+	change := before+after+m.file+m.test.name != ""
+	switch {
+	case !regexp.MustCompile(`^[a-z0-9-]+$`).MatchString(m.name):
+		return fmt.Errorf("a name is made of a-z, 0-9 and -")
+	case (len(m.rows) == 0) == (m.bug == ""):
+		return fmt.Errorf("it stands for rows or for a bug")
+	case m.why != "" && (change || m.bug != ""):
+		return fmt.Errorf("why excludes a change")
+	case m.why == "" && (before == "" || before == after || m.file == "" || m.test.name == ""):
+		return fmt.Errorf("it needs a test, a file, and a text that changes")
+	}
+	return nil
+}
