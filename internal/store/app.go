@@ -10,7 +10,7 @@ const appColumns = `id, name, suspended`
 
 func scanApp(row Row) (rewards.App, error) {
 	var a rewards.App
-	err := row.Scan(toID(&a.ID), &a.Name, &a.Suspended)
+	err := row.Scan(toID(&a.ID), &a.Name, toFlag{&a.Suspended})
 	return a, err
 }
 
@@ -78,7 +78,7 @@ func (s *Store) SetSuspended(ctx context.Context, app string, suspended bool) (r
 func findApp(ctx context.Context, tx Tx, app string) (rewards.App, error) {
 	var a rewards.App
 	id, _ := rewards.ParseID[rewards.App](app) // or else it is a name
-	found, err := one(ctx, tx, []any{toID(&a.ID), &a.Name, &a.Suspended},
+	found, err := one(ctx, tx, []any{toID(&a.ID), &a.Name, toFlag{&a.Suspended}},
 		`SELECT `+appColumns+` FROM apps WHERE id = ?1 OR name = ?2`, id[:], app)
 	if err == nil && !found {
 		err = &rewards.Error{Code: rewards.CodeNotFound, Message: "no app of that id or name"}

@@ -12,7 +12,7 @@ const assetColumns = `id, broker_id, symbol, name, enabled, gone, doubt_since, d
 
 func scanAsset(row Row) (rewards.Asset, error) {
 	var a rewards.Asset
-	err := row.Scan((*int64)(&a.ID), &a.BrokerID, &a.Symbol, &a.Name, &a.Enabled, &a.Gone,
+	err := row.Scan((*int64)(&a.ID), &a.BrokerID, &a.Symbol, &a.Name, toFlag{&a.Enabled}, toFlag{&a.Gone},
 		toTime{&a.Doubt.Since}, (*int64)(&a.Doubt.Price))
 	return a, err
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
@@ -20,6 +21,11 @@ type Engine interface {
 	// now or when it is not known whether it was committed; otherwise an error means
 	// that nothing was written.
 	Write(ctx context.Context, f func(context.Context, Tx) error) error
+	// Record is Write for what clients send: it runs alone among its like, and may run
+	// beside a Write. f may be run again when the two met. It fails with
+	// ErrUnknownOutcome too when it is not known whether it was committed and the
+	// process goes on.
+	Record(ctx context.Context, f func(context.Context, Tx) error) error
 	// Backup writes a consistent copy of everything committed to a new file. An engine
 	// with tools of its own for that fails and names them.
 	Backup(ctx context.Context, path string) error
@@ -29,6 +35,16 @@ type Engine interface {
 	// Close waits for running transactions and closes the database.
 	Close() error
 }
+
+// ErrUnknownOutcome says that a commit may have happened, or not.
+var ErrUnknownOutcome = errors.New("store: it is not known whether it was committed")
+
+// ErrNewerSchema says that the database was written by a newer version of the program.
+var ErrNewerSchema = errors.New("the database was written by a newer version of stockrewards: use that version")
+
+// ErrOlderSchema says that the database was written by an older version of the program.
+var ErrOlderSchema = errors.New("the database was written by an older version of stockrewards: " +
+	"start serve of this version once, which brings it up to date")
 
 // Tx is a running transaction.
 type Tx interface {
@@ -82,6 +98,22 @@ func (s toTime) Scan(value any) error {
 	*s.dest = time.Time{}
 	if micros != 0 {
 		*s.dest = time.UnixMicro(micros).UTC()
+	}
+	return nil
+}
+
+// toFlag reads a truth, kept as 0 or 1, or as the database's own kind.
+type toFlag struct{ dest *bool }
+
+// Scan implements sql.Scanner.
+func (s toFlag) Scan(value any) error {
+	switch v := value.(type) {
+	case int64:
+		*s.dest = v != 0
+	case bool:
+		*s.dest = v
+	default:
+		return fmt.Errorf("store: a flag expected, got %v", value)
 	}
 	return nil
 }

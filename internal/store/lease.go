@@ -20,7 +20,7 @@ func (s *Store) TakeLease(ctx context.Context, holder string, ttl time.Duration,
 	err := s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
 		var current rewards.Lease
 		_, err := one(ctx, tx, []any{&current.Holder, &current.Epoch, toTime{&current.Until}},
-			`SELECT holder, epoch, until FROM lease WHERE only = 1`)
+			`SELECT holder, epoch, until FROM lease WHERE "only" = 1`)
 		if err != nil {
 			return err
 		}
@@ -32,7 +32,7 @@ func (s *Store) TakeLease(ctx context.Context, holder string, ttl time.Duration,
 			current.Epoch++
 		}
 		l = rewards.Lease{Holder: holder, Epoch: current.Epoch, Until: now.Add(ttl)}
-		_, err = tx.Exec(ctx, `UPDATE lease SET holder = ?1, epoch = ?2, until = ?3 WHERE only = 1`,
+		_, err = tx.Exec(ctx, `UPDATE lease SET holder = ?1, epoch = ?2, until = ?3 WHERE "only" = 1`,
 			holder, l.Epoch, micros(l.Until))
 		return err
 	})
@@ -46,7 +46,7 @@ func (s *Store) TakeLease(ctx context.Context, holder string, ttl time.Duration,
 // wait. It does nothing when another one leads.
 func (s *Store) DropLease(ctx context.Context, l rewards.Lease) error {
 	return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
-		_, err := tx.Exec(ctx, `UPDATE lease SET until = 0 WHERE only = 1 AND holder = ?1 AND epoch = ?2`,
+		_, err := tx.Exec(ctx, `UPDATE lease SET until = 0 WHERE "only" = 1 AND holder = ?1 AND epoch = ?2`,
 			l.Holder, l.Epoch)
 		return err
 	})
@@ -56,7 +56,7 @@ func (s *Store) DropLease(ctx context.Context, l rewards.Lease) error {
 func (s *Store) writeFenced(ctx context.Context, l rewards.Lease, f func(context.Context, Tx) error) error {
 	return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
 		var epoch int64
-		if _, err := one(ctx, tx, []any{&epoch}, `SELECT epoch FROM lease WHERE only = 1`); err != nil {
+		if _, err := one(ctx, tx, []any{&epoch}, `SELECT epoch FROM lease WHERE "only" = 1`); err != nil {
 			return err
 		}
 		if epoch != l.Epoch {

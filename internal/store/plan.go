@@ -19,7 +19,7 @@ func (s *Store) Pools(ctx context.Context) ([]rewards.Pool, error) {
 		return tx.Query(ctx, func(row Row) error {
 			var p rewards.Pool
 			var oldest rewards.RewardID
-			err := row.Scan((*int64)(&p.Asset.ID), &p.Asset.Symbol, toTime{&p.Asset.Doubt.Since}, &p.Blocked,
+			err := row.Scan((*int64)(&p.Asset.ID), &p.Asset.Symbol, toTime{&p.Asset.Doubt.Since}, toFlag{&p.Blocked},
 				toID(&oldest))
 			p.Oldest = oldest.Time()
 			pools = append(pools, p)

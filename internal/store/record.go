@@ -14,7 +14,7 @@ import (
 // them all, and the caller tries them in smaller groups.
 func (s *Store) RecordRewards(ctx context.Context, batch []rewards.NewReward) ([]rewards.Outcome, error) {
 	outcomes := make([]rewards.Outcome, len(batch))
-	err := s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+	err := s.engine.Record(ctx, func(ctx context.Context, tx Tx) error {
 		for i, r := range batch {
 			outcome, err := s.record(ctx, tx, r)
 			if err != nil {

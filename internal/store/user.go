@@ -16,7 +16,7 @@ func scanUser(row Row) (rewards.User, error) {
 
 // CreateUser implements rewards.Store.
 func (s *Store) CreateUser(ctx context.Context, u rewards.User) (rewards.User, error) {
-	err := s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+	err := s.engine.Record(ctx, func(ctx context.Context, tx Tx) error {
 		if err := refuseDuplicate(ctx, tx, u); err != nil {
 			return err
 		}

@@ -21,7 +21,15 @@ type watched struct {
 
 // Write implements Engine.
 func (e *watched) Write(ctx context.Context, f func(context.Context, Tx) error) error {
-	err := e.Engine.Write(ctx, f)
+	return e.watch(e.Engine.Write(ctx, f))
+}
+
+// Record implements Engine.
+func (e *watched) Record(ctx context.Context, f func(context.Context, Tx) error) error {
+	return e.watch(e.Engine.Record(ctx, f))
+}
+
+func (e *watched) watch(err error) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch {

@@ -48,6 +48,11 @@ func (e *faultyEngine) count() {
 	e.failures++
 }
 
+// Record fails as Write does.
+func (e *faultyEngine) Record(ctx context.Context, f func(context.Context, store.Tx) error) error {
+	return e.Write(ctx, f)
+}
+
 // died tells whether the process must start anew, once.
 func (e *faultyEngine) died() bool {
 	e.mu.Lock()

@@ -9,17 +9,12 @@ import (
 	"io/fs"
 
 	"github.com/pressly/goose/v3"
+
+	"stockrewards/internal/store"
 )
 
 //go:embed migrations/*.sql
 var migrations embed.FS
-
-// ErrNewer says that the database was written by a newer version of the program.
-var ErrNewer = errors.New("the database was written by a newer version of stockrewards: use that version")
-
-// ErrOlder says that the database was written by an older version of the program.
-var ErrOlder = errors.New("the database was written by an older version of stockrewards: " +
-	"start serve of this version once, which brings it up to date")
 
 // migrate brings the schema up to date, under a lock so that two processes which
 // start at once do it once.
@@ -44,13 +39,13 @@ func migrate(ctx context.Context, db *sql.DB, path string, keep bool) (err error
 		return fmt.Errorf("sqlite: read the schema's version: %w", err)
 	}
 	if current > newest {
-		return fmt.Errorf("sqlite: %s: version %d, known is %d: %w", path, current, newest, ErrNewer)
+		return fmt.Errorf("sqlite: %s: version %d, known is %d: %w", path, current, newest, store.ErrNewerSchema)
 	}
 	if current == newest {
 		return nil
 	}
 	if keep {
-		return fmt.Errorf("sqlite: %s: %w", path, ErrOlder)
+		return fmt.Errorf("sqlite: %s: %w", path, store.ErrOlderSchema)
 	}
 	if _, err := provider.Up(ctx); err != nil {
 		return fmt.Errorf("sqlite: migrate: %w", err)

@@ -116,7 +116,7 @@ func TestNewerSchemaIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = sqlite.Open(t.Context(), path, sqlite.Options{})
-	if !errors.Is(err, sqlite.ErrNewer) || !strings.Contains(err.Error(), "9999") {
+	if !errors.Is(err, store.ErrNewerSchema) || !strings.Contains(err.Error(), "9999") {
 		t.Errorf("got %v, want a refusal of the newer version", err)
 	}
 }
@@ -259,7 +259,7 @@ func TestAToolKeepsAnOlderSchema(t *testing.T) {
 	if err := os.WriteFile(path, nil, 0o600); err != nil { // older than any version
 		t.Fatal(err)
 	}
-	if _, err := sqlite.Open(t.Context(), path, sqlite.Options{KeepSchema: true}); !errors.Is(err, sqlite.ErrOlder) {
+	if _, err := sqlite.Open(t.Context(), path, sqlite.Options{KeepSchema: true}); !errors.Is(err, store.ErrOlderSchema) {
 		t.Errorf("got %v, want a refusal", err)
 	}
 	opener(func(*testing.T) string { return path }, 0)(t)

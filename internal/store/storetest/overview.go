@@ -70,6 +70,11 @@ func (e *counted) Write(ctx context.Context, f func(context.Context, store.Tx) e
 	return e.Engine.Write(ctx, f)
 }
 
+// Record implements store.Engine.
+func (e *counted) Record(ctx context.Context, f func(context.Context, store.Tx) error) error {
+	return e.Write(ctx, f)
+}
+
 func testCheckWrites(t *testing.T, w *World) {
 	e := &counted{Engine: w.engine}
 	s, err := store.New(t.Context(), e, w.Now, rand.NewChaCha8([32]byte{2}))

@@ -1,0 +1,46 @@
+package postgres_test
+
+import (
+	"fmt"
+	"os"
+	"sync/atomic"
+	"testing"
+
+	"stockrewards/internal/store"
+	"stockrewards/internal/store/postgres"
+	"stockrewards/internal/store/postgres/pgtest"
+	"stockrewards/internal/store/storetest"
+)
+
+// databases counts the databases of the tests: each has its own.
+var databases atomic.Int64
+
+func open(t *testing.T, c *pgtest.Cluster, o postgres.Options) *postgres.Engine {
+	t.Helper()
+	url := c.Database(t, fmt.Sprint("test", databases.Add(1)))
+	e, err := postgres.Open(t.Context(), url, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return e
+}
+
+func TestContract(t *testing.T) {
+	t.Parallel()
+	c := pgtest.Start(t)
+	storetest.Run(t, func(t *testing.T) store.Engine { t.Helper(); return open(t, c, postgres.Options{Connections: 4}) })
+}
+
+// No use case holds two connections: all works with one.
+func TestContractOnOneConnection(t *testing.T) {
+	t.Parallel()
+	c := pgtest.Start(t)
+	storetest.Run(t, func(t *testing.T) store.Engine { t.Helper(); return open(t, c, postgres.Options{Connections: 1}) })
+}
+
+func TestMain(m *testing.M) { os.Exit(m.Run()) }

@@ -1,0 +1,44 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// oldestServer is the oldest version that this engine is tested with.
+const oldestServer = 150_000
+
+// checkServer refuses a server that is too old, or that would lose commits.
+func (e *Engine) checkServer(ctx context.Context) error {
+	var version int
+	var fsync, fullPages, encoding string
+	err := e.pool.QueryRow(ctx, `select current_setting('server_version_num')::int, current_setting('fsync'),
+		current_setting('full_page_writes'), current_setting('server_encoding')`).
+		Scan(&version, &fsync, &fullPages, &encoding)
+	switch {
+	case err != nil:
+		return fmt.Errorf("postgres: connect: %w", redact(err))
+	case version < oldestServer:
+		return fmt.Errorf("postgres: the server is of version %d; 15 or newer is needed", version/10_000)
+	case fsync != "on":
+		return errors.New("postgres: fsync is off: a power failure would lose what was acknowledged; turn it on")
+	case encoding != "UTF8":
+		return fmt.Errorf("postgres: the database's encoding is %s; UTF8 is needed", encoding)
+	}
+	return nil
+}
+
+// Weakness tells why commits may be lost although the server acknowledges them; ""
+// when they are not.
+func (e *Engine) Weakness(ctx context.Context) (string, error) {
+	var commit string
+	if err := e.pool.QueryRow(ctx, `select current_setting('synchronous_commit')`).Scan(&commit); err != nil {
+		return "", classify(errors.Join(errBroken, err))
+	}
+	switch commit {
+	case "on", "remote_apply":
+		return "", nil
+	}
+	return "synchronous_commit is " + commit + ": the last commits can be lost in a crash or a fail-over", nil
+}

@@ -1,0 +1,146 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"stockrewards/internal/store"
+)
+
+// A transaction begins in one exchange: its settings and, of a write, the turn.
+const beginRead = "begin isolation level repeatable read read only"
+
+// turnLock is the first of the advisory locks that stand for turns.
+const turnLock = 7_357_000
+
+func beginWrite(turn turn) string {
+	return fmt.Sprintf("begin isolation level read committed read write; select pg_advisory_xact_lock(%d)",
+		turnLock+int(turn))
+}
+
+// localSettings bound a transaction where a connection has no settings of its own.
+func localSettings() string {
+	return "; set local statement_timeout = " + millis(statementTimeout) +
+		"; set local lock_timeout = " + millis(lockTimeout) +
+		"; set local idle_in_transaction_session_timeout = " + millis(idleTimeout) + "; set local jit = off"
+}
+
+// run runs f in a transaction on the connection and gives it back. One whose state
+// is not certain is closed: the server then rolls back.
+func (e *Engine) run(
+	ctx context.Context, conn *pgxpool.Conn, begin string, f func(context.Context, store.Tx) error,
+) (err error) {
+	clean := false
+	defer func() {
+		if !clean {
+			abandon(conn)
+		}
+		conn.Release()
+	}()
+	if e.options.Pooled {
+		first, rest, _ := strings.Cut(begin, ";")
+		begin = first + localSettings() + ";" + rest
+	}
+	if _, err := conn.Conn().PgConn().Exec(ctx, begin).ReadAll(); err != nil {
+		return errors.Join(errBroken, fmt.Errorf("postgres: begin: %w", err))
+	}
+	if err := f(ctx, &session{conn.Conn()}); err != nil {
+		_, rollback := conn.Conn().PgConn().Exec(ctx, "rollback").ReadAll()
+		if clean = rollback == nil; !clean {
+			err = errors.Join(errBroken, err)
+		}
+		return err
+	}
+	err = commit(ctx, conn.Conn().PgConn())
+	clean = err == nil
+	return err
+}
+
+// abandon closes a connection without waiting for the server.
+func abandon(conn *pgxpool.Conn) {
+	ctx, cancel := context.WithCancel(context.Background()) //nolint:forbidigo // nothing is waited for
+	cancel()
+	_ = conn.Conn().Close(ctx) // it is broken, or to be
+}
+
+// errRolledBack says that the server ended a transaction otherwise than was asked.
+var errRolledBack = errors.New("postgres: the transaction was rolled back")
+
+// commit commits. Only an answer that says so, without a warning, is a commit: an
+// error of the server that leaves the connection in use is none; everything else is
+// not known.
+func commit(ctx context.Context, conn *pgconn.PgConn) error {
+	delete(conn.CustomData(), warned)
+	results, err := conn.Exec(ctx, "commit").ReadAll()
+	if err != nil {
+		if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.SeverityUnlocalized == "ERROR" {
+			return fmt.Errorf("postgres: commit: %w", err)
+		}
+		return unknown(err)
+	}
+	if len(results) != 1 || results[0].CommandTag.String() != "COMMIT" {
+		return errRolledBack
+	}
+	if warning, found := conn.CustomData()[warned]; found {
+		return unknown(fmt.Errorf("postgres: commit: warning: %v", warning))
+	}
+	return nil
+}
+
+// warned is where a connection keeps the last warning of its server.
+const warned = "warned"
+
+// noteWarning keeps what the server warns of: at a commit it says that the
+// transaction was not replicated.
+func noteWarning(conn *pgconn.PgConn, n *pgconn.Notice) {
+	if n.SeverityUnlocalized == "WARNING" {
+		conn.CustomData()[warned] = n.Message
+	}
+}
+
+// session is a running transaction.
+type session struct{ conn *pgx.Conn }
+
+var _ store.Tx = (*session)(nil)
+
+// Exec implements store.Tx.
+func (s *session) Exec(ctx context.Context, query string, args ...any) (int64, error) {
+	tag, err := s.conn.Exec(ctx, dialect(query), args...)
+	return tag.RowsAffected(), err
+}
+
+// Query implements store.Tx.
+func (s *session) Query(ctx context.Context, each func(store.Row) error, query string, args ...any) error {
+	rows, err := s.conn.Query(ctx, dialect(query), args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := each(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// dialects keeps queries with their marks as PostgreSQL writes them. Queries are
+// constants: their number is bounded.
+var dialects sync.Map //nolint:gochecknoglobals // a cache of a pure function
+
+// dialect turns the marks of store (?1) into PostgreSQL's ($1).
+func dialect(query string) string {
+	if known, ok := dialects.Load(query); ok {
+		return known.(string) //nolint:forcetypeassert // only strings are stored
+	}
+	translated := strings.ReplaceAll(query, "?", "$")
+	dialects.Store(query, translated)
+	return translated
+}
