@@ -53,7 +53,7 @@ func (f brokerFlags) withBroker(
 		f.Broker = in.BrokerKind
 	}
 	path, err := d.path()
-	if err != nil {
+	if err != nil && !d.onPostgres() {
 		return err
 	}
 	broker, closeBroker, err := f.connect(ctx, path, slog.New(slog.NewTextHandler(os.Stderr, nil)), nil)

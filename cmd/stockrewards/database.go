@@ -12,28 +12,50 @@ import (
 	"time"
 
 	"stockrewards/internal/store"
+	"stockrewards/internal/store/postgres"
 	"stockrewards/internal/store/sqlite"
 )
 
 // databaseFlag says where the books are.
 type databaseFlag struct {
-	Database string `required:"" placeholder:"sqlite:PATH" help:"The database, for example sqlite:rewards.db."`
+	Database  string `required:"" placeholder:"URL" help:"The database: sqlite:PATH, such as sqlite:rewards.db, or postgres://USER@HOST/NAME. Keep a password in PGPASSWORD or a passfile."`
+	Pgbouncer bool   `name:"pgbouncer" help:"PgBouncer is in front of PostgreSQL, in transaction mode."`
 }
 
-// path is the file of an SQLite database.
+// onPostgres tells whether the books are in PostgreSQL.
+func (d databaseFlag) onPostgres() bool {
+	return strings.HasPrefix(d.Database, "postgres://") || strings.HasPrefix(d.Database, "postgresql://")
+}
+
+// path is the file of an SQLite database; it fails for another kind.
 func (d databaseFlag) path() (string, error) {
 	path, found := strings.CutPrefix(d.Database, "sqlite:")
 	if !found || path == "" {
-		return "", fmt.Errorf("--database %q: must be sqlite:PATH", d.Database)
+		return "", fmt.Errorf("--database %q: must be sqlite:PATH", d.shown())
 	}
 	return path, nil
 }
 
+// shown is the flag's value without a password.
+func (d databaseFlag) shown() string {
+	before, after, found := strings.Cut(d.Database, "@")
+	if !found {
+		return d.Database
+	}
+	scheme, credentials, _ := strings.Cut(before, "://")
+	user, _, _ := strings.Cut(credentials, ":")
+	return scheme + "://" + user + "@" + after
+}
+
 // open opens the books; create makes them when there are none.
 func (d databaseFlag) open(ctx context.Context, create bool) (*store.Store, error) {
+	if d.onPostgres() {
+		s, _, err := d.openPostgres(ctx, create)
+		return s, err
+	}
 	path, err := d.path()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w, or postgres://USER@HOST/NAME", err)
 	}
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		if !create {
@@ -47,6 +69,20 @@ func (d databaseFlag) open(ctx context.Context, create bool) (*store.Store, erro
 	if err != nil {
 		return nil, err
 	}
+	return newStore(ctx, engine)
+}
+
+// openPostgres opens books in PostgreSQL.
+func (d databaseFlag) openPostgres(ctx context.Context, create bool) (*store.Store, *postgres.Engine, error) {
+	engine, err := postgres.Open(ctx, d.Database, postgres.Options{Pooled: d.Pgbouncer, KeepSchema: !create})
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := newStore(ctx, engine)
+	return s, engine, err
+}
+
+func newStore(ctx context.Context, engine store.Engine) (*store.Store, error) {
 	s, err := store.New(ctx, engine, time.Now, rand.Reader)
 	if err != nil {
 		return nil, errors.Join(err, engine.Close())

@@ -24,7 +24,7 @@ import (
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store"
-	"stockrewards/internal/store/sqlite"
+	"stockrewards/internal/store/postgres"
 )
 
 type serveCommand struct {
@@ -33,6 +33,7 @@ type serveCommand struct {
 	fulfillmentFlags
 	tlsFlags
 	adminFlags
+	fleetFlags
 	Listen      string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where to listen (default: 127.0.0.1:8080)."`
 	BehindProxy bool   `help:"A proxy in front terminates TLS: listening beyond loopback without --tls-cert is allowed."`
 }
@@ -93,8 +94,12 @@ func (c *serveCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	log.InfoContext(ctx, "listening", slog.String("address", s.listener.Addr().String()),
-		slog.String("broker", c.Broker), slog.String("version", version))
+	address := "nowhere"
+	if s.listener != nil {
+		address = s.listener.Addr().String()
+	}
+	log.InfoContext(ctx, "listening", slog.String("address", address), slog.String("broker", c.Broker),
+		slog.String("role", c.Role), slog.String("version", version))
 	return s.run(ctx)
 }
 
@@ -105,7 +110,10 @@ type server struct {
 	store    *store.Store
 	broker   *alpaca.Client
 	kind     string
-	close    func() error // the broker's
+	role     string
+	fleet    *postgres.Engine // nil over SQLite
+	recorded chan struct{}    // a reward was, for the others of the fleet
+	close    func() error     // the broker's
 	intake   *intake.Intake
 	worker   *fulfillment.Worker
 	market   *market.Market
@@ -135,23 +143,14 @@ func (c *serveCommand) start(ctx context.Context, log *slog.Logger) (s *server, 
 	if err != nil {
 		return nil, err
 	}
-	path, err := c.path()
-	if err != nil {
-		return nil, err
-	}
-	s = &server{log: log, kind: c.Broker, metrics: newMetrics()}
+	s = &server{log: log, kind: c.Broker, role: c.Role, metrics: newMetrics()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.release())
 		}
 	}()
-	if err := makeFolder(path); err != nil {
-		return s, err
-	}
-	if s.unlock, err = sqlite.Lock(path); err != nil {
-		return s, err
-	}
-	if s.store, err = c.open(ctx, true); err != nil {
+	path, err := c.openBooks(ctx, s, &cfg)
+	if err != nil {
 		return s, err
 	}
 	in, err := s.store.Installation(ctx)
@@ -177,6 +176,9 @@ func (c *serveCommand) start(ctx context.Context, log *slog.Logger) (s *server, 
 	if s.adminListener, err = c.listenAdmin(ctx); err != nil {
 		return s, err
 	}
+	if s.role == roleWorker {
+		return s, nil
+	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.Listen)
 	if err != nil {
 		return s, err
@@ -197,7 +199,7 @@ func (s *server) wire(ctx context.Context, in store.Installation, cfg fulfillmen
 		return err
 	}
 	s.worker = fulfillment.New(s.store, s.broker, s.market, cfg, time.Now, s.log)
-	s.intake = intake.New(s.store, s.worker.Nudge)
+	s.intake = intake.New(s.store, s.nudge())
 	s.service = rewards.NewService(s.store, s.intake, s.market, time.Now)
 	s.api = api.Options{Service: s.service, CursorKey: in.CursorKey, Log: s.log, Observe: s.metrics.Request}
 	s.http = api.NewServer(s.api)
@@ -243,18 +245,25 @@ func (s *server) run(ctx context.Context) error {
 	var intakeDone, workDone sync.WaitGroup
 	intakeDone.Go(func() { s.intake.Run(intakeCtx) })
 	workDone.Go(func() { s.refreshPrices(workCtx) })
-	workDone.Go(func() {
-		if err := s.pin(workCtx); err != nil {
-			failed <- err
-			return
-		}
-		s.worker.Run(workCtx)
-	})
-	go func() {
-		if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
-			failed <- err
-		}
-	}()
+	if s.role != roleAPI {
+		workDone.Go(func() {
+			if err := s.pin(workCtx); err != nil {
+				failed <- err
+				return
+			}
+			s.worker.Run(workCtx)
+		})
+	}
+	if s.fleet != nil {
+		workDone.Go(func() { s.talk(workCtx) })
+	}
+	if s.listener != nil {
+		go func() {
+			if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+				failed <- err
+			}
+		}()
+	}
 	var err error
 	select {
 	case <-ctx.Done():
@@ -351,6 +360,13 @@ func (s *server) firstPrices(ctx context.Context) {
 func (s *server) refreshPrices(ctx context.Context) {
 	const every = time.Second
 	for ctx.Err() == nil {
+		if s.follows() {
+			if err := s.market.Load(ctx); err != nil && ctx.Err() == nil {
+				s.log.WarnContext(ctx, "the leader's prices could not be read", slog.Any("error", err))
+			}
+			wait(ctx, every)
+			continue
+		}
 		if _, err := s.market.Clock(ctx); err != nil && ctx.Err() == nil {
 			s.log.WarnContext(ctx, "the market's hours could not be read", slog.Any("error", err))
 		}

@@ -30,6 +30,9 @@ func (s *Store) TakeLease(ctx context.Context, holder string, ttl time.Duration,
 				return nil
 			}
 			current.Epoch++
+			if err := s.follow(ctx, tx); err != nil {
+				return err
+			}
 		}
 		l = rewards.Lease{Holder: holder, Epoch: current.Epoch, Until: now.Add(ttl)}
 		_, err = tx.Exec(ctx, `UPDATE lease SET holder = ?1, epoch = ?2, until = ?3 WHERE "only" = 1`,
@@ -40,6 +43,17 @@ func (s *Store) TakeLease(ctx context.Context, holder string, ttl time.Duration,
 		return rewards.Lease{}, err
 	}
 	return l, nil
+}
+
+// follow makes the ids of this process later than every order's: those of a leader
+// before may come from a clock that is ahead.
+func (s *Store) follow(ctx context.Context, tx Tx) error {
+	var newest rewards.OrderID
+	found, err := one(ctx, tx, []any{toID(&newest)}, `SELECT id FROM orders ORDER BY id DESC LIMIT 1`)
+	if found {
+		s.ids.StartAfter(newest.Time())
+	}
+	return err
 }
 
 // DropLease ends the holder's lease at once, so that another process need not

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"stockrewards/internal/rewards"
@@ -12,11 +13,29 @@ import (
 // its first copy is refused. An error means that none of them was stored (or, with
 // CodeUnavailable, that it is not known); a single row that cannot be stored fails
 // them all, and the caller tries them in smaller groups.
+//
+// When it is not known whether it was committed it is run again: its own rows bear
+// the ids that it gave them, so that they are told from those of another request.
 func (s *Store) RecordRewards(ctx context.Context, batch []rewards.NewReward) ([]rewards.Outcome, error) {
+	ids := make([]rewards.RewardID, len(batch))
+	const attempts = 3
+	for attempt := 1; ; attempt++ {
+		outcomes, err := s.recordOnce(ctx, batch, ids)
+		if err == nil || attempt == attempts || !errors.Is(err, ErrUnknownOutcome) || ctx.Err() != nil {
+			return outcomes, err
+		}
+	}
+}
+
+// recordOnce records a batch. An id that is zero is given when its row is stored,
+// in the turn, so that ids grow from one commit to the next.
+func (s *Store) recordOnce(
+	ctx context.Context, batch []rewards.NewReward, ids []rewards.RewardID,
+) ([]rewards.Outcome, error) {
 	outcomes := make([]rewards.Outcome, len(batch))
 	err := s.engine.Record(ctx, func(ctx context.Context, tx Tx) error {
 		for i, r := range batch {
-			outcome, err := s.record(ctx, tx, r)
+			outcome, err := s.record(ctx, tx, r, &ids[i])
 			if err != nil {
 				return fmt.Errorf("store: record reward: %w", err)
 			}
@@ -53,8 +72,11 @@ func (s *Store) markUsed(ctx context.Context, tx Tx, outcomes []rewards.Outcome)
 }
 
 // record decides on one request, in the order of the verdicts.
-func (s *Store) record(ctx context.Context, tx Tx, r rewards.NewReward) (rewards.Outcome, error) {
+func (s *Store) record(ctx context.Context, tx Tx, r rewards.NewReward, id *rewards.RewardID) (rewards.Outcome, error) {
 	outcome, found, err := replay(ctx, tx, r)
+	if found && !id.IsZero() && outcome.Reward.ID == *id {
+		outcome.Verdict = rewards.Created // by the attempt whose outcome was not known
+	}
 	if err != nil || found {
 		return outcome, err
 	}
@@ -70,8 +92,11 @@ func (s *Store) record(ctx context.Context, tx Tx, r rewards.NewReward) (rewards
 	if r.AssetID == 0 {
 		return rewards.Outcome{Verdict: rewards.NotGiftable}, nil
 	}
+	if id.IsZero() {
+		*id = rewards.NewID[rewards.Reward](s.ids)
+	}
 	stored := rewards.Reward{
-		AppID: r.AppID, ID: rewards.NewID[rewards.Reward](s.ids), UserID: r.UserID,
+		AppID: r.AppID, ID: *id, UserID: r.UserID,
 		IdempotencyKey: r.IdempotencyKey, Amount: r.Amount, AssetID: r.AssetID, Symbol: r.Symbol,
 		Source: r.Source, Metadata: r.Metadata, Status: rewards.Recorded,
 	}

@@ -135,7 +135,7 @@ func (e *Engine) Read(ctx context.Context, f func(context.Context, store.Tx) err
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.readPatience(ctx))
 	defer cancel()
-	return classify(e.run(ctx, conn, beginRead, f))
+	return classify(e.run(ctx, conn, beginRead, false, f))
 }
 
 // readPatience bounds a read: a request's is short, a command that reads all of the
@@ -193,7 +193,7 @@ func (e *Engine) writeOnce(
 ) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
-	return e.run(ctx, conn, beginWrite(turn), f)
+	return e.run(ctx, conn, beginWrite(turn), turn == turnClients, f)
 }
 
 // deadlocks is how often a transaction that met another one is run.

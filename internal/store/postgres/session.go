@@ -33,9 +33,11 @@ func localSettings() string {
 }
 
 // run runs f in a transaction on the connection and gives it back. One whose state
-// is not certain is closed: the server then rolls back.
+// is not certain is closed: the server then rolls back. A durable one leaves a trace
+// when f wrote nothing: what f read may stand on a commit that was canceled while it
+// waited for the standby, and is told to a client only when the standby has it too.
 func (e *Engine) run(
-	ctx context.Context, conn *pgxpool.Conn, begin string, f func(context.Context, store.Tx) error,
+	ctx context.Context, conn *pgxpool.Conn, begin string, durable bool, f func(context.Context, store.Tx) error,
 ) (err error) {
 	clean := false
 	defer func() {
@@ -51,7 +53,12 @@ func (e *Engine) run(
 	if _, err := conn.Conn().PgConn().Exec(ctx, begin).ReadAll(); err != nil {
 		return errors.Join(errBroken, fmt.Errorf("postgres: begin: %w", err))
 	}
-	if err := f(ctx, &session{conn.Conn()}); err != nil {
+	s := &session{conn: conn.Conn()}
+	err = f(ctx, s)
+	if err == nil && durable && !s.wrote {
+		_, err = s.Exec(ctx, leaveTrace)
+	}
+	if err != nil {
 		_, rollback := conn.Conn().PgConn().Exec(ctx, "rollback").ReadAll()
 		if clean = rollback == nil; !clean {
 			err = errors.Join(errBroken, err)
@@ -105,14 +112,22 @@ func noteWarning(conn *pgconn.PgConn, n *pgconn.Notice) {
 	}
 }
 
+// leaveTrace writes a little into the write-ahead log and nothing else, so that the
+// commit waits for the disk and for the standby.
+const leaveTrace = "select pg_logical_emit_message(true, 'stockrewards', '')"
+
 // session is a running transaction.
-type session struct{ conn *pgx.Conn }
+type session struct {
+	conn  *pgx.Conn
+	wrote bool
+}
 
 var _ store.Tx = (*session)(nil)
 
 // Exec implements store.Tx.
 func (s *session) Exec(ctx context.Context, query string, args ...any) (int64, error) {
 	tag, err := s.conn.Exec(ctx, dialect(query), args...)
+	s.wrote = s.wrote || tag.RowsAffected() > 0
 	return tag.RowsAffected(), err
 }
 
