@@ -34,12 +34,8 @@ func (s *Store) recordOnce(
 ) ([]rewards.Outcome, error) {
 	outcomes := make([]rewards.Outcome, len(batch))
 	err := s.engine.Record(ctx, func(ctx context.Context, tx Tx) error {
-		for i, r := range batch {
-			outcome, err := s.record(ctx, tx, r, &ids[i])
-			if err != nil {
-				return fmt.Errorf("store: record reward: %w", err)
-			}
-			outcomes[i] = outcome
+		if err := s.recordAll(ctx, tx, batch, ids, outcomes); err != nil {
+			return fmt.Errorf("store: record rewards: %w", err)
 		}
 		return s.markUsed(ctx, tx, outcomes)
 	})
@@ -52,6 +48,21 @@ func (s *Store) recordOnce(
 		}
 	}
 	return outcomes, nil
+}
+
+// recordAll decides on the requests in turn, by whole columns where that is faster.
+func (s *Store) recordAll(
+	ctx context.Context, tx Tx, batch []rewards.NewReward, ids []rewards.RewardID, outcomes []rewards.Outcome,
+) (err error) {
+	if columns, ok := tx.(Columns); ok {
+		return s.recordSet(ctx, columns, batch, ids, outcomes)
+	}
+	for i, r := range batch {
+		if outcomes[i], err = s.record(ctx, tx, r, &ids[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // markUsed makes the prices of newly given assets needed.
@@ -95,16 +106,21 @@ func (s *Store) record(ctx context.Context, tx Tx, r rewards.NewReward, id *rewa
 	if id.IsZero() {
 		*id = rewards.NewID[rewards.Reward](s.ids)
 	}
-	stored := rewards.Reward{
-		AppID: r.AppID, ID: *id, UserID: r.UserID,
-		IdempotencyKey: r.IdempotencyKey, Amount: r.Amount, AssetID: r.AssetID, Symbol: r.Symbol,
-		Source: r.Source, Metadata: r.Metadata, Status: rewards.Recorded,
-	}
+	stored := newReward(r, *id)
 	_, err = tx.Exec(ctx, `INSERT INTO rewards (app_id, id, user_id, idempotency_key, fingerprint, amount,
 		asset_id, symbol, source, metadata) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`,
 		r.AppID[:], stored.ID[:], r.UserID[:], r.IdempotencyKey, r.Fingerprint[:], int64(r.Amount),
 		int64(r.AssetID), r.Symbol, r.Source, r.Metadata)
 	return rewards.Outcome{Verdict: rewards.Created, Reward: stored}, err
+}
+
+// newReward is the reward that a request creates.
+func newReward(r rewards.NewReward, id rewards.RewardID) rewards.Reward {
+	return rewards.Reward{
+		AppID: r.AppID, ID: id, UserID: r.UserID,
+		IdempotencyKey: r.IdempotencyKey, Amount: r.Amount, AssetID: r.AssetID, Symbol: r.Symbol,
+		Source: r.Source, Metadata: r.Metadata, Status: rewards.Recorded,
+	}
 }
 
 // replay looks the key up and compares what was asked for under it.

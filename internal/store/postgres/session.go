@@ -122,7 +122,10 @@ type session struct {
 	wrote bool
 }
 
-var _ store.Tx = (*session)(nil)
+var _ store.Columns = (*session)(nil)
+
+// TakesColumns implements store.Columns.
+func (*session) TakesColumns() {}
 
 // Exec implements store.Tx.
 func (s *session) Exec(ctx context.Context, query string, args ...any) (int64, error) {
