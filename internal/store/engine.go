@@ -50,6 +50,9 @@ var ErrOlderSchema = errors.New("the database was written by an older version of
 type Tx interface {
 	// Exec runs a statement and tells how many rows it touched.
 	Exec(ctx context.Context, query string, args ...any) (int64, error)
+	// ExecEach runs a statement once for each row of arguments, in one exchange where
+	// the database is far away, and tells how many rows they touched in all.
+	ExecEach(ctx context.Context, query string, rows [][]any) (int64, error)
 	// Query calls each for every row.
 	Query(ctx context.Context, each func(Row) error, query string, args ...any) error
 }

@@ -138,10 +138,8 @@ func (s *Store) insertOrder(
 	if err != nil {
 		return o, err
 	}
-	for i, m := range p.Members {
-		if err := insertMember(ctx, tx, o.ID, i, m); err != nil {
-			return o, err
-		}
+	if err := insertMembers(ctx, tx, o.ID, p.Members); err != nil {
+		return o, err
 	}
 	_, err = tx.Exec(ctx, `INSERT INTO spending (day, notional, house) VALUES (?1, ?2, ?3)
 		ON CONFLICT (day) DO UPDATE SET notional = spending.notional + excluded.notional,
@@ -149,16 +147,22 @@ func (s *Store) insertOrder(
 	return o, err
 }
 
-// insertMember freezes a member of an order; its reward waits no more.
-func insertMember(ctx context.Context, tx Tx, order rewards.OrderID, position int, m rewards.Member) error {
-	_, err := tx.Exec(ctx, `INSERT INTO order_rewards (order_id, position, app_id, reward_id, amount)
-		VALUES (?1, ?2, ?3, ?4, ?5)`, order[:], position, m.AppID[:], m.RewardID[:], int64(m.Amount))
+// insertMembers freezes the members of an order; their rewards wait no more.
+func insertMembers(ctx context.Context, tx Tx, order rewards.OrderID, members []rewards.Member) error {
+	frozen, taken := make([][]any, len(members)), make([][]any, len(members))
+	for i := range members {
+		m := &members[i]
+		frozen[i] = []any{order[:], i, m.AppID[:], m.RewardID[:], int64(m.Amount)}
+		taken[i] = []any{m.AppID[:], m.RewardID[:]}
+	}
+	_, err := tx.ExecEach(ctx, `INSERT INTO order_rewards (order_id, position, app_id, reward_id, amount)
+		VALUES (?1, ?2, ?3, ?4, ?5)`, frozen)
 	if err != nil {
 		return err
 	}
-	n, err := tx.Exec(ctx, `UPDATE rewards SET status = 2, waiting = 0
-		WHERE app_id = ?1 AND id = ?2 AND waiting = 1 AND status IN (1, 2)`, m.AppID[:], m.RewardID[:])
-	if err == nil && n != 1 {
+	n, err := tx.ExecEach(ctx, `UPDATE rewards SET status = 2, waiting = 0
+		WHERE app_id = ?1 AND id = ?2 AND waiting = 1 AND status IN (1, 2)`, taken)
+	if err == nil && n != int64(len(members)) {
 		err = ErrStale
 	}
 	return err

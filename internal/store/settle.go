@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 )
 
@@ -31,51 +32,63 @@ func (s *Store) SettleOrder(
 		if err := updateOrder(ctx, tx, from, o); err != nil {
 			return err
 		}
-		for _, r := range settlement.Results {
-			if err := bookResult(ctx, tx, o, r); err != nil {
-				return fmt.Errorf("store: book reward %s of order %s: %w", r.RewardID, o.ID, err)
-			}
+		if err := bookResults(ctx, tx, o, settlement.Results); err != nil {
+			return fmt.Errorf("store: book order %s: %w", o.ID, err)
 		}
 		return nil
 	})
 }
 
 // errNotExecuting says that the books contradict themselves: the order is not
-// booked, but its member does not wait for it. Trying again would not help.
-var errNotExecuting = errors.New("the reward is not executing in this order")
+// booked, but a member does not wait for it. Trying again would not help.
+var errNotExecuting = errors.New("a reward is not executing in this order")
 
-// bookResult books what an order brought to one member.
-func bookResult(ctx context.Context, tx Tx, o rewards.Order, r rewards.Result) error {
-	n, err := tx.Exec(ctx, `UPDATE rewards SET status = ?3, waiting = ?4, booked = booked + ?5,
+// bookResults books what an order brought to its members.
+func bookResults(ctx context.Context, tx Tx, o rewards.Order, results []rewards.Result) error {
+	updated := make([][]any, len(results))
+	var allocated, held [][]any
+	for i := range results {
+		r := &results[i]
+		updated[i] = []any{
+			r.AppID[:], r.RewardID[:], int(r.Status), flag(r.Waits()), int64(r.Bought.Amount), micros(r.ExecutedAt), r.Reason,
+		}
+		if r.Bought.Amount > 0 {
+			allocated = append(allocated, []any{
+				r.AppID[:], r.RewardID[:], o.ID[:], int64(r.Bought.Amount), int64(r.Bought.Shares),
+			})
+		}
+		if cost := costOf(r); r.Status != rewards.Failed && (r.Bought.Shares > 0 || cost > 0) {
+			held = append(held, []any{
+				r.AppID[:], r.UserID[:], int64(o.AssetID), int64(r.Bought.Shares), int64(cost),
+			})
+		}
+	}
+	n, err := tx.ExecEach(ctx, `UPDATE rewards SET status = ?3, waiting = ?4, booked = booked + ?5,
 		executed_at = ?6, failure_reason = ?7
-		WHERE app_id = ?1 AND id = ?2 AND status = 2 AND waiting = 0`, r.AppID[:], r.RewardID[:],
-		int(r.Status), flag(r.Waits()), int64(r.Bought.Amount), micros(r.ExecutedAt), r.Reason)
+		WHERE app_id = ?1 AND id = ?2 AND status = 2 AND waiting = 0`, updated)
 	if err != nil {
 		return err
 	}
-	if n != 1 {
+	if n != int64(len(results)) {
 		return errNotExecuting
 	}
-	if r.Bought.Amount == 0 {
-		return nil
-	}
-	_, err = tx.Exec(ctx, `INSERT INTO allocations (app_id, reward_id, order_id, amount, shares)
-		VALUES (?1, ?2, ?3, ?4, ?5)`,
-		r.AppID[:], r.RewardID[:], o.ID[:], int64(r.Bought.Amount), int64(r.Bought.Shares))
-	if err != nil || r.Status == rewards.Failed {
+	_, err = tx.ExecEach(ctx, `INSERT INTO allocations (app_id, reward_id, order_id, amount, shares)
+		VALUES (?1, ?2, ?3, ?4, ?5)`, allocated)
+	if err != nil {
 		return err
 	}
-	cost := r.RewardAmount
-	if r.Status != rewards.Executed {
-		cost = 0 // counted when the reward is complete
-	}
-	if r.Bought.Shares == 0 && cost == 0 {
-		return nil
-	}
-	_, err = tx.Exec(ctx, `INSERT INTO holdings (app_id, user_id, asset_id, quantity, cost_basis)
+	_, err = tx.ExecEach(ctx, `INSERT INTO holdings (app_id, user_id, asset_id, quantity, cost_basis)
 		VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (app_id, user_id, asset_id) DO UPDATE SET
 		quantity = holdings.quantity + excluded.quantity,
-		cost_basis = holdings.cost_basis + excluded.cost_basis`,
-		r.AppID[:], r.UserID[:], int64(o.AssetID), int64(r.Bought.Shares), int64(cost))
+		cost_basis = holdings.cost_basis + excluded.cost_basis`, held)
 	return err
+}
+
+// costOf is what a result adds to the cost basis: the whole amount when the reward
+// is complete.
+func costOf(r *rewards.Result) money.USD {
+	if r.Status != rewards.Executed || r.Bought.Amount == 0 {
+		return 0
+	}
+	return r.RewardAmount
 }

@@ -134,6 +134,29 @@ func (s *session) Exec(ctx context.Context, query string, args ...any) (int64, e
 	return tag.RowsAffected(), err
 }
 
+// ExecEach implements store.Tx: all rows go out before the first answer is read.
+func (s *session) ExecEach(ctx context.Context, query string, rows [][]any) (touched int64, err error) {
+	if len(rows) == 0 {
+		return 0, nil
+	}
+	var batch pgx.Batch
+	text := dialect(query)
+	for _, args := range rows {
+		batch.Queue(text, args...)
+	}
+	results := s.conn.SendBatch(ctx, &batch)
+	defer func() { err = errors.Join(err, results.Close()) }()
+	for range rows {
+		tag, err := results.Exec()
+		if err != nil {
+			return touched, err
+		}
+		touched += tag.RowsAffected()
+	}
+	s.wrote = s.wrote || touched > 0
+	return touched, nil
+}
+
 // Query implements store.Tx.
 func (s *session) Query(ctx context.Context, each func(store.Row) error, query string, args ...any) error {
 	rows, err := s.conn.Query(ctx, dialect(query), args...)

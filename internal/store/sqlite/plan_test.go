@@ -36,6 +36,15 @@ type planned struct {
 	p planner
 }
 
+func (x planned) ExecEach(ctx context.Context, query string, rows [][]any) (int64, error) {
+	for _, args := range rows {
+		if err := x.explain(ctx, query, args); err != nil {
+			return 0, err
+		}
+	}
+	return x.Tx.ExecEach(ctx, query, rows)
+}
+
 func (x planned) Exec(ctx context.Context, query string, args ...any) (int64, error) {
 	if err := x.explain(ctx, query, args); err != nil {
 		return 0, err

@@ -139,6 +139,19 @@ func (s *session) Exec(ctx context.Context, query string, args ...any) (int64, e
 	return result.RowsAffected()
 }
 
+// ExecEach implements store.Tx.
+func (s *session) ExecEach(ctx context.Context, query string, rows [][]any) (int64, error) {
+	var touched int64
+	for _, args := range rows {
+		n, err := s.Exec(ctx, query, args...)
+		if err != nil {
+			return touched, err
+		}
+		touched += n
+	}
+	return touched, nil
+}
+
 // Query implements store.Tx.
 func (s *session) Query(ctx context.Context, each func(store.Row) error, query string, args ...any) error {
 	statement, err := s.prepare(ctx, query) //nolint:sqlclosecheck // kept for the session's life
