@@ -121,11 +121,18 @@ func (c client) setStatus(t *testing.T, reward string, status rewards.Status, ex
 	if err != nil {
 		t.Fatal(err)
 	}
-	const update = `UPDATE rewards SET status = ?3, waiting = ?3 = 1, booked = CASE ?3 WHEN 3 THEN amount ELSE 0 END,
-		executed_at = CASE ?3 WHEN 3 THEN ?4 ELSE 0 END,
-		failure_reason = CASE ?3 WHEN 4 THEN 'asset_not_tradable: not today' ELSE '' END
-		WHERE app_id = ?1 AND id = ?2`
-	c.world.exec(t, update, c.app.ID[:], id[:], int(status), executedAt.UnixMicro())
+	waiting, bought, executed, reason := 0, 0, int64(0), ""
+	switch status {
+	case rewards.Recorded:
+		waiting = 1
+	case rewards.Executing:
+	case rewards.Executed:
+		bought, executed = 1, executedAt.UnixMicro()
+	case rewards.Failed:
+		reason = "asset_not_tradable: not today"
+	}
+	c.world.exec(t, `UPDATE rewards SET status = ?3, waiting = ?4, booked = amount * ?5, executed_at = ?6,
+		failure_reason = ?7 WHERE app_id = ?1 AND id = ?2`, c.app.ID[:], id[:], int(status), waiting, bought, executed, reason)
 }
 
 // hold gives a user a holding by hand, in billionths of a share and millionths of

@@ -3,6 +3,7 @@ package api_test
 import (
 	"context"
 	"crypto/rand"
+	"flag"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -18,6 +19,8 @@ import (
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store"
+	"stockrewards/internal/store/postgres"
+	"stockrewards/internal/store/postgres/pgtest"
 	"stockrewards/internal/store/sqlite"
 )
 
@@ -40,13 +43,40 @@ type world struct {
 	running   sync.WaitGroup
 }
 
+// onPostgres runs the whole suite over PostgreSQL.
+var onPostgres = flag.Bool("postgres", false, "run over PostgreSQL, on a cluster that the tests start")
+
+// cluster is the one that the tests share.
+var cluster = sync.OnceValues(func() (*pgtest.Cluster, error) { return pgtest.New("fsync=on", "max_connections=500") })
+
 // TestMain closes the world that tests share.
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if w, err := shared(); err != nil || w.close() != nil {
 		code = 1
 	}
+	if *onPostgres {
+		if c, err := cluster(); err != nil || c.Close() != nil {
+			code = 1
+		}
+	}
 	os.Exit(code)
+}
+
+// openEngine opens a new database at the path, or one of PostgreSQL.
+func openEngine(ctx context.Context, path string) (store.Engine, error) {
+	if !*onPostgres {
+		return sqlite.Open(ctx, path, sqlite.Options{})
+	}
+	c, err := cluster()
+	if err != nil {
+		return nil, err
+	}
+	url, err := c.NewDatabase(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return postgres.Open(ctx, url, postgres.Options{Connections: 4})
 }
 
 // shared is the world of tests that need nothing but an app of their own: they
@@ -86,7 +116,7 @@ func newWorldAt(t *testing.T, path string) *world {
 }
 
 func openWorld(ctx context.Context, path string) (*world, error) {
-	engine, err := sqlite.Open(ctx, path, sqlite.Options{})
+	engine, err := openEngine(ctx, path)
 	if err != nil {
 		return nil, err
 	}

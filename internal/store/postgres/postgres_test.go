@@ -1,9 +1,6 @@
 package postgres_test
 
 import (
-	"fmt"
-	"os"
-	"sync/atomic"
 	"testing"
 
 	"stockrewards/internal/store"
@@ -12,12 +9,12 @@ import (
 	"stockrewards/internal/store/storetest"
 )
 
-// databases counts the databases of the tests: each has its own.
-var databases atomic.Int64
-
 func open(t *testing.T, c *pgtest.Cluster, o postgres.Options) *postgres.Engine {
 	t.Helper()
-	url := c.Database(t, fmt.Sprint("test", databases.Add(1)))
+	url, err := c.NewDatabase(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	e, err := postgres.Open(t.Context(), url, o)
 	if err != nil {
 		t.Fatal(err)
@@ -42,5 +39,3 @@ func TestContractOnOneConnection(t *testing.T) {
 	c := pgtest.Start(t)
 	storetest.Run(t, func(t *testing.T) store.Engine { t.Helper(); return open(t, c, postgres.Options{Connections: 1}) })
 }
-
-func TestMain(m *testing.M) { os.Exit(m.Run()) }

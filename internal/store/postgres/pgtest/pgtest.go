@@ -12,7 +12,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"strconv"
-	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -29,50 +29,68 @@ type Cluster struct {
 	owner *syscall.Credential // nil: this process's own
 	cmd   *exec.Cmd
 	ended chan error
+
+	databases atomic.Int64
 }
 
 // Start makes a cluster with the settings ("name=value") and starts it. It is
 // stopped when the test ends.
 func Start(t testing.TB, settings ...string) *Cluster {
 	t.Helper()
-	c := &Cluster{bin: programs(t)}
-	folder, err := os.MkdirTemp("", "pgtest")
+	c, err := New(settings...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Folder = folder
 	t.Cleanup(func() {
-		c.Kill()
-		_ = os.RemoveAll(folder)
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
 	})
+	return c
+}
+
+// New makes a cluster with the settings and starts it, for Close to stop.
+func New(settings ...string) (c *Cluster, err error) {
+	c = &Cluster{}
+	if c.bin, err = programs(); err != nil {
+		return nil, err
+	}
+	if c.Folder, err = os.MkdirTemp("", "pgtest"); err != nil {
+		return nil, err
+	}
 	if err := c.dropRoot(); err != nil {
-		t.Fatal(err)
+		return nil, errors.Join(err, c.Close())
 	}
 	out, err := c.command("initdb", "-D", c.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8",
 		"--locale=C", "--no-sync").CombinedOutput()
 	if err != nil {
-		t.Fatalf("initdb: %v\n%s", err, out)
+		return nil, errors.Join(fmt.Errorf("initdb: %w\n%s", err, out), c.Close())
 	}
-	if c.Port, err = freePort(); err != nil {
-		t.Fatal(err)
+	if c.Port, err = freePort(); err == nil {
+		err = c.Run(settings...)
 	}
-	if err := c.Run(settings...); err != nil {
-		t.Fatal(err)
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
 	}
-	return c
+	return c, nil
+}
+
+// Close stops the server and removes its folder.
+func (c *Cluster) Close() error {
+	c.Kill()
+	return os.RemoveAll(c.Folder)
 }
 
 // programs is the folder of PostgreSQL's programs.
-func programs(t testing.TB) string {
-	t.Helper()
+func programs() (string, error) {
 	if found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb"); len(found) > 0 {
-		return filepath.Dir(found[len(found)-1])
+		return filepath.Dir(found[len(found)-1]), nil
 	}
 	path, err := exec.LookPath("initdb")
 	if err != nil {
-		t.Fatal("PostgreSQL's programs are missing: tools/install.sh postgres installs them")
+		return "", errors.New("PostgreSQL's programs are missing: tools/install.sh postgres installs them")
 	}
-	return filepath.Dir(path)
+	return filepath.Dir(path), nil
 }
 
 // dropRoot gives the folder to a user that may run the server, which root may not.
@@ -171,22 +189,18 @@ func (c *Cluster) Kill() {
 	c.cmd = nil
 }
 
-// Database makes a new database and returns its URL.
-func (c *Cluster) Database(t testing.TB, name string) string {
-	t.Helper()
-	c.Exec(t, "postgres", "create database "+pgx.Identifier{strings.ToLower(name)}.Sanitize())
-	return c.URL(strings.ToLower(name))
+// NewDatabase makes a database with a name of its own and returns its URL.
+func (c *Cluster) NewDatabase(ctx context.Context) (string, error) {
+	name := fmt.Sprint("test", c.databases.Add(1))
+	return c.URL(name), c.Exec(ctx, "postgres", "create database "+name)
 }
 
 // Exec runs statements in a database.
-func (c *Cluster) Exec(t testing.TB, database, statements string) {
-	t.Helper()
-	conn, err := pgx.Connect(t.Context(), c.URL(database))
+func (c *Cluster) Exec(ctx context.Context, database, statements string) error {
+	conn, err := pgx.Connect(ctx, c.URL(database))
 	if err != nil {
-		t.Fatal(err)
+		return err
 	}
-	_, err = conn.PgConn().Exec(t.Context(), statements).ReadAll()
-	if err = errors.Join(err, conn.Close(t.Context())); err != nil {
-		t.Fatal(err)
-	}
+	_, err = conn.PgConn().Exec(ctx, statements).ReadAll()
+	return errors.Join(err, conn.Close(ctx))
 }
