@@ -228,6 +228,20 @@ func (w *World) Settle(t *testing.T, o rewards.Order, status string, qty money.S
 	return w.SettleOrder(t.Context(), w.lease, rewards.OrderOpen, o, w.book(o))
 }
 
+// Fill puts something into the books: a reward that was executed, one that waits, an
+// alarm, a price.
+func (w *World) Fill(t *testing.T) {
+	t.Helper()
+	ctx := t.Context()
+	_, err := w.Installation(ctx)
+	check(t, err)
+	w.Give(t, 5_000_000)
+	check(t, w.Settle(t, w.Open(t), "filled", 25_000_000, dollar200))
+	w.Give(t, 3_000_000)
+	check(t, w.RaiseAlarm(ctx, "tested", "nothing is wrong"))
+	check(t, w.SaveQuotes(ctx, []rewards.Quote{{AssetID: w.Asset(t, "AAPL").ID, Price: dollar200, ConfirmedAt: w.Now()}}))
+}
+
 func (w *World) book(o rewards.Order) func([]rewards.Claim) (rewards.Settlement, error) {
 	return func(claims []rewards.Claim) (rewards.Settlement, error) { return rewards.Settle(o, claims, w.Now()) }
 }
