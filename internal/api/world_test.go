@@ -55,10 +55,8 @@ func TestMain(m *testing.M) {
 	if w, err := shared(); err != nil || w.close() != nil {
 		code = 1
 	}
-	if *onPostgres {
-		if c, err := cluster(); err != nil || c.Close() != nil {
-			code = 1
-		}
+	if c, err := cluster(); err != nil || c.Close() != nil {
+		code = 1
 	}
 	os.Exit(code)
 }
@@ -120,6 +118,11 @@ func openWorld(ctx context.Context, path string) (*world, error) {
 	if err != nil {
 		return nil, err
 	}
+	return worldOn(ctx, engine)
+}
+
+// worldOn makes a world on an engine.
+func worldOn(ctx context.Context, engine store.Engine) (_ *world, err error) {
 	w := &world{engine: engine, prices: &prices{}, clock: &clock{}, log: &lines{}}
 	if w.store, err = store.New(ctx, engine, w.clock.now, rand.Reader); err != nil {
 		return nil, err

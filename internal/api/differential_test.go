@@ -1,0 +1,210 @@
+package api_test
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
+	"stockrewards/internal/store/postgres"
+	"stockrewards/internal/store/sqlite"
+)
+
+var calls = flag.Int("calls", 10_000, "how many random calls are made to both engines")
+
+// twin is one of two services that are asked the same. What it calls its own, ids
+// and times, has a number by the order in which it told them.
+type twin struct {
+	*world
+	apps    []client
+	numbers map[string]int
+	ids     []string // by their number
+	links   []string // of the lists' next pages
+}
+
+// private is what the answers of two services cannot have in common.
+var private = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|cursor=[A-Za-z0-9_-]+`)
+
+var times = regexp.MustCompile(`"\d{4}-\d\d-\d\dT[0-9:.]+Z"`)
+
+// tell is an answer without what is private.
+func (w *twin) tell(a answer) string {
+	text := fmt.Sprint(a.status, " ", a.header.Get("Link"), " ", a.header.Get("Allow"), " ", string(a.body))
+	if request := a.header.Get("X-Request-Id"); request != "" {
+		text = strings.ReplaceAll(text, request, "REQUEST")
+	}
+	text = times.ReplaceAllString(text, `"TIME"`)
+	return private.ReplaceAllStringFunc(text, func(own string) string {
+		if strings.HasPrefix(own, "cursor=") {
+			return "cursor=C"
+		}
+		n, known := w.numbers[own]
+		if !known {
+			n = len(w.ids)
+			w.numbers[own], w.ids = n, append(w.ids, own)
+		}
+		return fmt.Sprint("#", n)
+	})
+}
+
+// id is the id with that number, or one that there is not.
+func (w *twin) id(n int) string {
+	if n < 0 || len(w.ids) == 0 {
+		return "01a1fe8a-0000-7000-8000-000000000000"
+	}
+	return w.ids[n%len(w.ids)]
+}
+
+func newTwin(t *testing.T, engine store.Engine) *twin {
+	t.Helper()
+	built, err := worldOn(t.Context(), engine)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := built.close(); err != nil {
+			t.Error(err)
+		}
+	})
+	w := &twin{world: built, numbers: make(map[string]int)}
+	for range 2 {
+		w.apps = append(w.apps, w.newApp(t))
+	}
+	w.set(t, "AAPL", "187.33")
+	w.set(t, "KO", "70.01")
+	return w
+}
+
+// The same random calls to a service over SQLite and to one over PostgreSQL get the
+// same answers.
+func TestBothEnginesAnswerTheSame(t *testing.T) {
+	t.Parallel()
+	c, err := cluster()
+	if err != nil {
+		t.Fatal(err)
+	}
+	url, err := c.NewDatabase(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	far, err := postgres.Open(t.Context(), url, postgres.Options{Connections: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	near, err := sqlite.Open(t.Context(), sqlite.Memory, sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, two := newTwin(t, near), newTwin(t, far)
+	random := rand.New(rand.NewPCG(7, 7))
+	statuses := map[int]int{}
+	for i := range *calls {
+		ask := newQuestion(random, i)
+		first, second := ask(t, one), ask(t, two)
+		statuses[first.status]++
+		if diff := cmp.Diff(one.tell(first), two.tell(second)); diff != "" {
+			t.Fatalf("call %d: %s %s %s (-sqlite +postgres):\n%s",
+				i, first.request.method, first.request.target, first.request.body, diff)
+		}
+	}
+	for _, status := range []int{200, 201, 400, 401, 404, 409} {
+		if statuses[status] < *calls/200 {
+			t.Errorf("only %d answers of status %d: %v", statuses[status], status, statuses)
+		}
+	}
+}
+
+// question asks one of the twins.
+type question func(*testing.T, *twin) answer
+
+// newQuestion makes a random call, the same for both.
+func newQuestion(r *rand.Rand, i int) question {
+	app, id, kind := r.IntN(2), r.IntN(1+i/2)-1, r.IntN(100)
+	at := func(method, target, body string) question {
+		return func(t *testing.T, w *twin) answer {
+			t.Helper()
+			named := strings.NewReplacer("{id}", w.id(id)).Replace
+			return w.apps[app].send(t, request{method: method, target: named(target), body: named(body)})
+		}
+	}
+	pick := func(of ...string) string { return of[r.IntN(len(of))] }
+	limit := fmt.Sprint("limit=", r.IntN(7))
+	switch {
+	case kind < 15:
+		return at(http.MethodPost, "/v1/users", fmt.Sprintf(`{"email":%q,"externalId":%q}`,
+			pick("Ä", "x", "X")+fmt.Sprint(r.IntN(1+i/4))+"@example.org", pick("Straße-", "user ", "USER ")+fmt.Sprint(r.IntN(1+i/4))))
+	case kind < 18:
+		return at(http.MethodPost, "/v1/users", pick(`{}`, `{"email":"no"}`, `{"externalId":""}`, `[`, `{"externalId":"a\u0000"}`))
+	case kind < 24:
+		return at(http.MethodGet, pick("/v1/users/{id}", "/v1/rewards/{id}", "/v1/users/nonsense"), "")
+	case kind < 32:
+		return at(http.MethodGet, "/v1/users/{id}/portfolio", "")
+	case kind < 40:
+		return at(http.MethodGet, pick("/v1/users?", "/v1/rewards?", "/v1/rewards?userId={id}&", "/v1/rewards?status=recorded&",
+			"/v1/rewards?status=executed&", "/v1/assets?", "/v1/users?externalId=user%20"+fmt.Sprint(r.IntN(50))+"&",
+			"/v1/users?email=%C3%84"+fmt.Sprint(r.IntN(50))+"%40example.org&")+limit, "")
+	case kind < 46:
+		return func(t *testing.T, w *twin) answer { t.Helper(); return w.page(t, app, limit) }
+	case kind < 50:
+		return func(t *testing.T, w *twin) answer { t.Helper(); return w.move(t, app, id, r.IntN(1)+i%4+1) }
+	case kind < 53:
+		return func(t *testing.T, w *twin) answer {
+			t.Helper()
+			stranger := w.apps[app]
+			stranger.key = newSecret(t)
+			return stranger.send(t, request{method: http.MethodGet, target: "/v1/assets"})
+		}
+	case kind < 56:
+		return at(pick(http.MethodPut, http.MethodDelete), pick("/v1/rewards", "/v1/nothing", "/v1/users/{id}"), "")
+	}
+	return at(http.MethodPost, "/v1/rewards", fmt.Sprintf(
+		`{"userId":"{id}","idempotencyKey":"key-%06d","amountUsd":%s,"assetSymbol":%q%s}`, r.IntN(1+i/2),
+		pick("5.25", "5.25", "5.250", "0.000001", "1e2", "0", "-1", "1000000.000001"), pick("AAPL", "aapl", "KO", "ÄÖ", "NONE", ""),
+		pick("", `,"source":"ö"`, `,"metadata":{"b":1.0,"a":[1e400,"\u0000"]}`, `,"metadata":{"a":[1e400,"\u0000"],"b":1}`, `,"x":1`)))
+}
+
+// page reads a list, or the page after one that was read before.
+func (w *twin) page(t *testing.T, app int, limit string) answer {
+	t.Helper()
+	target := "/v1/rewards?" + limit
+	if n := len(w.links); n > 0 && strings.HasPrefix(w.links[n-1], fmt.Sprint(app)) {
+		target = w.links[n-1][1:]
+	}
+	a := w.apps[app].send(t, request{method: http.MethodGet, target: target})
+	next, _, found := strings.Cut(strings.TrimPrefix(a.header.Get("Link"), "<"), ">")
+	if w.links = nil; found {
+		w.links = []string{fmt.Sprint(app) + next}
+	}
+	return a
+}
+
+// move changes a reward by hand, as fulfilment does, and gives its user a holding.
+func (w *twin) move(t *testing.T, app, id, status int) answer {
+	t.Helper()
+	c, reward := w.apps[app], w.id(id)
+	a := c.send(t, request{method: http.MethodGet, target: "/v1/rewards/" + reward})
+	if a.status == http.StatusOK {
+		c.setStatus(t, reward, rewards.Status(status), time.UnixMilli(1_900_000_000_000))
+		w.exec(t, `INSERT INTO holdings (app_id, user_id, asset_id, quantity, cost_basis)
+			SELECT app_id, user_id, asset_id, 1000000000, amount FROM rewards WHERE app_id = ?1 AND id = ?2
+			ON CONFLICT (app_id, user_id, asset_id) DO UPDATE SET quantity = holdings.quantity + 7`, c.app.ID[:], parseID(t, reward))
+	}
+	return c.send(t, request{method: http.MethodGet, target: "/v1/rewards/" + reward})
+}
+
+func parseID(t *testing.T, text string) []byte {
+	t.Helper()
+	id, err := rewards.ParseID[rewards.Reward](text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id[:]
+}
