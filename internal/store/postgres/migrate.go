@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"io/fs"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
-	"github.com/pressly/goose/v3/lock"
 
 	"stockrewards/internal/store"
 )
@@ -20,17 +20,18 @@ var migrations embed.FS
 // migrate brings the schema up to date, under a lock, so that processes that start
 // at once do it once.
 func (e *Engine) migrate(ctx context.Context) (err error) {
+	unlock, err := e.lockSchema(ctx)
+	if err != nil {
+		return fmt.Errorf("postgres: lock the schema: %w", err)
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
 	folder, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return err
 	}
 	db := stdlib.OpenDBFromPool(e.pool)
 	defer func() { err = errors.Join(err, db.Close()) }()
-	locker, err := lock.NewPostgresSessionLocker()
-	if err != nil {
-		return err
-	}
-	provider, err := goose.NewProvider(goose.DialectPostgres, db, folder, goose.WithSessionLocker(locker))
+	provider, err := goose.NewProvider(goose.DialectPostgres, db, folder)
 	if err != nil {
 		return fmt.Errorf("postgres: migrations: %w", err)
 	}
@@ -49,4 +50,22 @@ func (e *Engine) migrate(ctx context.Context) (err error) {
 		return fmt.Errorf("postgres: migrate: %w", err)
 	}
 	return nil
+}
+
+// schemaLock is the advisory lock of those who change the schema.
+const schemaLock = turnLock - 1
+
+// lockSchema takes the lock in a transaction that stays open on a connection of its
+// own, which PgBouncer leaves alone, until it is given back.
+func (e *Engine) lockSchema(ctx context.Context) (unlock func() error, err error) {
+	conn, err := pgx.ConnectConfig(ctx, e.pool.Config().ConnConfig)
+	if err != nil {
+		return nil, redact(err)
+	}
+	_, err = conn.PgConn().Exec(ctx, fmt.Sprintf("begin; set local statement_timeout = 0; set local lock_timeout = '1min'; "+
+		"set local idle_in_transaction_session_timeout = 0; select pg_advisory_xact_lock(%d)", schemaLock)).ReadAll()
+	if err != nil {
+		return nil, errors.Join(err, conn.Close(ctx))
+	}
+	return func() error { return conn.Close(context.WithoutCancel(ctx)) }, nil
 }
