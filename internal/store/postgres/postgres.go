@@ -10,7 +10,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"strconv"
 	"time"
 
@@ -37,8 +36,6 @@ type Options struct {
 // The limits of a connection.
 const (
 	defaultConnections = 16
-	dialTimeout        = 2 * time.Second
-	keepAlive          = 5 * time.Second
 	statementTimeout   = 15 * time.Second // of one statement, the commit with its replication too
 	lockTimeout        = 10 * time.Second // of the wait for the turn
 	idleTimeout        = 5 * time.Second  // of a transaction whose client froze
@@ -98,7 +95,7 @@ func poolConfig(url string, o Options) (*pgxpool.Config, error) {
 	}
 	c := config.ConnConfig
 	c.ConnectTimeout = dialTimeout
-	c.DialFunc = (&net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlive}).DialContext
+	c.DialFunc = dial
 	if c.ValidateConnect == nil { // as with target_session_attrs=read-write
 		c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}

@@ -1,0 +1,40 @@
+package postgres
+
+import (
+	"context"
+	"net"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// How soon it is noticed that the other machine is gone without a word.
+const (
+	dialTimeout   = 2 * time.Second
+	silentFor     = 5 * time.Second // of what was sent and not acknowledged
+	probeAfter    = 4 * time.Second // of silence
+	probeInterval = time.Second
+	probes        = 3
+)
+
+// dial connects to a server over TCP or a Unix socket.
+func dial(ctx context.Context, network, address string) (net.Conn, error) {
+	d := net.Dialer{
+		Timeout:         dialTimeout,
+		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: probeAfter, Interval: probeInterval, Count: probes},
+		ControlContext: func(_ context.Context, network, _ string, c syscall.RawConn) (err error) {
+			if network == "unix" {
+				return nil
+			}
+			controlErr := c.Control(func(fd uintptr) {
+				err = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(silentFor.Milliseconds()))
+			})
+			if controlErr != nil {
+				return controlErr
+			}
+			return err
+		},
+	}
+	return d.DialContext(ctx, network, address)
+}
