@@ -3,10 +3,7 @@ package postgres
 import (
 	"context"
 	"net"
-	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // How soon it is noticed that the other machine is gone without a word.
@@ -23,18 +20,7 @@ func dial(ctx context.Context, network, address string) (net.Conn, error) {
 	d := net.Dialer{
 		Timeout:         dialTimeout,
 		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: probeAfter, Interval: probeInterval, Count: probes},
-		ControlContext: func(_ context.Context, network, _ string, c syscall.RawConn) (err error) {
-			if network == "unix" {
-				return nil
-			}
-			controlErr := c.Control(func(fd uintptr) {
-				err = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(silentFor.Milliseconds()))
-			})
-			if controlErr != nil {
-				return controlErr
-			}
-			return err
-		},
+		Control:         giveUpOnSilence,
 	}
 	return d.DialContext(ctx, network, address)
 }
