@@ -104,8 +104,8 @@ func positionBreaks() []planted {
 // TestBreaksTellTheDifference looks at the facts of some items.
 func TestBreaksTellTheDifference(t *testing.T) {
 	t.Parallel()
-	w, file := loose(t)
-	d := newDesk(t, w, file)
+	w, another := loose(t, newFile)
+	d := newDesk(t, w, another)
 	d.hold("AAPL", -2*aShare)
 	d.both("again", func(b *audit.BrokerOrder) { b.FilledQty += aShare; b.AveragePrice = 111 * perUSD })
 	r := d.compare(t)
@@ -152,8 +152,8 @@ func TestBreaksTellTheDifference(t *testing.T) {
 // A break that only the second reading has was under way.
 func TestBreaksMustBeSeenTwice(t *testing.T) {
 	t.Parallel()
-	w, file := loose(t)
-	d := newDesk(t, w, file)
+	w, another := loose(t, newFile)
+	d := newDesk(t, w, another)
 	before := d.compare(t)
 	d.hold("AAPL", 1)
 	d.hold("F", 1)

@@ -17,62 +17,66 @@ const aShare = money.Share
 // TestABrokerThatAgrees: what is told of books that the broker agrees with.
 func TestABrokerThatAgrees(t *testing.T) {
 	t.Parallel()
-	w, file := loose(t)
-	d := newDesk(t, w, file)
-	r := d.compare(t)
-	want := []string{"break order_undecided XOM", "timing order_in_flight AAPL", "timing order_partly_filled NVDA"}
-	if diff := cmp.Diff(want, lines(r)); diff != "" {
-		t.Errorf("items (-want +got):\n%s", diff)
-	}
-	if r.Clean || r.Totals.Breaks != 1 || r.Totals.Timing != 2 || r.Totals.OurOrders != 16 || r.Totals.Matched != 13 ||
-		r.Totals.Stocks != 7 || len(r.Positions) != 7 {
-		t.Errorf("totals %+v", r.Totals)
-	}
-	for _, p := range r.Positions {
-		if p.Unexplained != "0" || p.Holdings == "0" && p.Symbol != "TSLA" {
-			t.Errorf("position %+v", p)
+	onEngines(t, func(t *testing.T, in place) {
+		w, another := loose(t, in)
+		d := newDesk(t, w, another)
+		r := d.compare(t)
+		want := []string{"break order_undecided XOM", "timing order_in_flight AAPL", "timing order_partly_filled NVDA"}
+		if diff := cmp.Diff(want, lines(r)); diff != "" {
+			t.Errorf("items (-want +got):\n%s", diff)
 		}
-	}
-	if missing := d.books(t).Missing(d.side()); len(missing) != 1 {
-		t.Errorf("missing %v, want the order that was just sent", missing)
-	}
+		if r.Clean || r.Totals.Breaks != 1 || r.Totals.Timing != 2 || r.Totals.OurOrders != 16 || r.Totals.Matched != 13 ||
+			r.Totals.Stocks != 7 || len(r.Positions) != 7 {
+			t.Errorf("totals %+v", r.Totals)
+		}
+		for _, p := range r.Positions {
+			if p.Unexplained != "0" || p.Holdings == "0" && p.Symbol != "TSLA" {
+				t.Errorf("position %+v", p)
+			}
+		}
+		if missing := d.books(t).Missing(d.side()); len(missing) != 1 {
+			t.Errorf("missing %v, want the order that was just sent", missing)
+		}
+	})
 }
 
 // TestPlantedBreaks plants differences one by one, each of which must be found with
 // its code and nothing else.
 func TestPlantedBreaks(t *testing.T) {
 	t.Parallel()
-	w, file := loose(t)
-	for _, p := range slices.Concat(orderBreaks(), liveBreaks(), positionBreaks()) {
-		t.Run(p.what, func(t *testing.T) {
-			t.Parallel()
-			d := newDesk(t, w, file)
-			d.now = d.now.Add(p.later)
-			before := lines(d.compare(t))
-			if p.plant != nil {
-				p.plant(t, d)
-			}
-			if p.sql != "" && onFile(t, d.path, d.sql(t, p.sql)) == 0 {
-				t.Fatalf("%s touched nothing", p.sql)
-			}
-			r := d.compare(t)
-			if diff := cmp.Diff(p.want, added(before, lines(r))); diff != "" {
-				t.Errorf("items (-want +got):\n%s", diff)
-			}
-			for _, i := range r.Items {
-				if i.Next == "" || i.Ours == "" || i.Theirs == "" || i.Symbol == "" {
-					t.Errorf("an item that does not tell all: %+v", i)
+	onEngines(t, func(t *testing.T, in place) {
+		w, another := loose(t, in)
+		for _, p := range slices.Concat(orderBreaks(), liveBreaks(), positionBreaks()) {
+			t.Run(p.what, func(t *testing.T) {
+				t.Parallel()
+				d := newDesk(t, w, another)
+				d.now = d.now.Add(p.later)
+				before := lines(d.compare(t))
+				if p.plant != nil {
+					p.plant(t, d)
 				}
-			}
-		})
-	}
+				if p.sql != "" && onBooks(t, d.where, d.sql(t, p.sql)) == 0 {
+					t.Fatalf("%s touched nothing", p.sql)
+				}
+				r := d.compare(t)
+				if diff := cmp.Diff(p.want, added(before, lines(r))); diff != "" {
+					t.Errorf("items (-want +got):\n%s", diff)
+				}
+				for _, i := range r.Items {
+					if i.Next == "" || i.Ours == "" || i.Theirs == "" || i.Symbol == "" {
+						t.Errorf("an item that does not tell all: %+v", i)
+					}
+				}
+			})
+		}
+	})
 }
 
 // planted is one difference.
 type planted struct {
 	what  string
 	plant func(*testing.T, *desk)
-	sql   string        // on the books' file
+	sql   string        // on the books
 	later time.Duration // that much more time has passed
 	want  []string
 }

@@ -16,21 +16,21 @@ import (
 // desk is a broker that agrees with the books of a history, until a test changes it.
 type desk struct {
 	*world
-	path      string
+	where     string
 	first     map[string]audit.BrokerOrder // by the name of the order in the history
 	last      map[string]audit.BrokerOrder
 	positions map[string]audit.BrokerPosition // by symbol
 	now       time.Time
 }
 
-// newDesk mirrors a history, in a file of its own whose tables have no constraint.
-func newDesk(t *testing.T, w *world, file []byte) *desk {
+// newDesk mirrors a history, in books of its own whose tables have no constraint.
+func newDesk(t *testing.T, w *world, another place) *desk {
 	t.Helper()
 	d := &desk{
-		world: w, path: write(t, file), now: w.now.Add(5 * time.Minute),
+		world: w, where: another(t), now: w.now.Add(5 * time.Minute),
 		first: make(map[string]audit.BrokerOrder), positions: make(map[string]audit.BrokerPosition),
 	}
-	onFile(t, d.path, `DELETE FROM settings`, `INSERT INTO settings (name, value) VALUES
+	onBooks(t, d.where, `DELETE FROM settings`, `INSERT INTO settings (name, value) VALUES
 		('installation_id', 'test'), ('broker_kind', 'paper'), ('broker_account', 'acct')`)
 	for name, id := range w.ids {
 		o, err := w.Order(t.Context(), id)
@@ -102,10 +102,10 @@ func (d *desk) side() audit.BrokerSide {
 	return s
 }
 
-// books reads the file.
+// books reads what is compared.
 func (d *desk) books(t *testing.T) *audit.BrokerBooks {
 	t.Helper()
-	file, err := audit.OpenSQLite(t.Context(), d.path)
+	file, err := openBooks(t.Context(), d.where)
 	check(t, err)
 	books, err := audit.ReadBrokerBooks(t.Context(), file)
 	check(t, errors.Join(err, file.Close()))

@@ -15,9 +15,9 @@ const (
 )
 
 // history writes a small history with everything that can happen to a reward.
-func history(t *testing.T) *world {
+func history(t *testing.T, in place) *world {
 	t.Helper()
-	w := newWorld(t)
+	w := newWorld(t, in)
 	first, second := w.app("first"), w.app("second")
 	ann, bob := w.user(first, "ann", "Ann@Example.com", ""), w.user(first, "bob", "bob@example.com", "bob")
 	cy, dee := w.user(second, "cy", "ann@example.com", "bob"), w.user(second, "dee", "", "dee")

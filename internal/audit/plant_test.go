@@ -1,9 +1,8 @@
 package audit_test
 
 import (
-	"context"
-	"database/sql"
 	"encoding/hex"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -19,12 +18,16 @@ var tables = []string{
 	"order_resolutions", "allocations", "holdings", "spending", "lease", "broker_conflicts",
 }
 
-// loose is a clean history in a file whose tables have no constraint and no index.
-func loose(t *testing.T) (w *world, file []byte) {
+// loose is a clean history, with a function that makes copies of it whose tables
+// have no constraint and no index.
+func loose(t *testing.T, in place) (w *world, another place) {
 	t.Helper()
-	w = history(t)
+	w = history(t, in)
+	if onPostgres(w.where) {
+		return w, looseSchema(w.where)
+	}
 	path := filepath.Join(t.TempDir(), "loose.db")
-	onFile(t, w.path, `VACUUM INTO '`+path+`'`)
+	onFile(t, w.where, `VACUUM INTO '`+path+`'`)
 	var rebuild []string
 	for _, table := range tables {
 		rebuild = append(rebuild, `CREATE TABLE loose AS SELECT * FROM `+table, `DROP TABLE `+table,
@@ -33,33 +36,26 @@ func loose(t *testing.T) (w *world, file []byte) {
 	onFile(t, path, rebuild...)
 	file, err := os.ReadFile(path)
 	check(t, err)
-	return w, file
-}
-
-// write makes a file of its own.
-func write(t *testing.T, file []byte) (path string) {
-	t.Helper()
-	path = filepath.Join(t.TempDir(), "books.db")
-	check(t, os.WriteFile(path, file, 0o600))
-	return path
-}
-
-// onFile runs statements on a file and tells how many rows the last one touched.
-func onFile(t *testing.T, path string, statements ...string) int64 {
-	t.Helper()
-	db, err := sql.Open("sqlite", path)
-	check(t, err)
-	var n int64
-	for _, statement := range statements {
-		result, err := db.ExecContext(context.WithoutCancel(t.Context()), statement)
-		if err != nil {
-			t.Fatalf("%s: %v", statement, err)
-		}
-		n, err = result.RowsAffected()
-		check(t, err)
+	return w, func(t *testing.T) string {
+		t.Helper()
+		path := newFile(t)
+		check(t, os.WriteFile(path, file, 0o600))
+		return path
 	}
-	check(t, db.Close())
-	return n
+}
+
+// looseSchema makes copies in schemas of their own, which their URLs name.
+func looseSchema(url string) place {
+	return func(t *testing.T) string {
+		t.Helper()
+		schema := fmt.Sprint("loose", databases.Add(1))
+		statements := "CREATE SCHEMA " + schema
+		for _, table := range append([]string{"goose_db_version"}, tables...) {
+			statements += "; CREATE TABLE " + schema + "." + table + " AS TABLE public." + table
+		}
+		onDatabase(t, url, statements)
+		return url + "&search_path=" + schema
+	}
 }
 
 var placeholder = regexp.MustCompile(`@[a-z-]+`)
@@ -80,30 +76,32 @@ func (w *world) sql(t *testing.T, statement string) string {
 // report, and every check must be among them.
 func TestPlantedViolations(t *testing.T) {
 	t.Parallel()
-	w, file := loose(t)
-	clean := run(t, write(t, file))
-	if !clean.OK() {
-		t.Fatalf("the loosened books do not pass:\n%s", text(t, clean))
-	}
-	planted := make(map[string]bool)
-	for _, p := range slices.Concat(rewardPlants(), orderPlants(), fillPlants(), otherPlants()) {
-		planted[p.check] = true
-		t.Run(p.check+"/"+p.what, func(t *testing.T) {
-			t.Parallel()
-			path := write(t, file)
-			for _, statement := range p.statements {
-				if n := onFile(t, path, w.sql(t, statement)); n == 0 {
-					t.Fatalf("%s touched no row", statement)
-				}
-			}
-			wantViolation(t, run(t, path), p.check)
-		})
-	}
-	for _, c := range clean.Checks {
-		if !planted[c.Name] {
-			t.Errorf("no violation of %s is planted", c.Name)
+	onEngines(t, func(t *testing.T, in place) {
+		w, another := loose(t, in)
+		clean := run(t, another(t))
+		if !clean.OK() {
+			t.Fatalf("the loosened books do not pass:\n%s", text(t, clean))
 		}
-	}
+		planted := make(map[string]bool)
+		for _, p := range slices.Concat(rewardPlants(), orderPlants(), fillPlants(), otherPlants()) {
+			planted[p.check] = true
+			t.Run(p.check+"/"+p.what, func(t *testing.T) {
+				t.Parallel()
+				where := another(t)
+				for _, statement := range p.statements {
+					if n := onBooks(t, where, w.sql(t, statement)); n == 0 {
+						t.Fatalf("%s touched no row", statement)
+					}
+				}
+				wantViolation(t, run(t, where), p.check)
+			})
+		}
+		for _, c := range clean.Checks {
+			if !planted[c.Name] {
+				t.Errorf("no violation of %s is planted", c.Name)
+			}
+		}
+	})
 }
 
 // wantViolation looks for a check among those that failed.

@@ -59,9 +59,9 @@ func TestOpenRefuses(t *testing.T) {
 // TestAtRest audits a closed file with a difficult name, and leaves it as it was.
 func TestAtRest(t *testing.T) {
 	t.Parallel()
-	w := history(t)
+	w := history(t, newFile)
 	path := filepath.Join(t.TempDir(), "a b?c#d%41.db")
-	onFile(t, w.path, `VACUUM INTO '`+path+`'`)
+	onFile(t, w.where, `VACUUM INTO '`+path+`'`)
 	onFile(t, path, `PRAGMA journal_mode = WAL`)
 	before, err := os.ReadFile(path)
 	check(t, err)
@@ -78,28 +78,30 @@ func TestAtRest(t *testing.T) {
 // TestSnapshot audits what stood when the file was opened, not what came after.
 func TestSnapshot(t *testing.T) {
 	t.Parallel()
-	w := history(t)
-	want := run(t, w.path)
-	books, err := audit.OpenSQLite(t.Context(), w.path)
-	check(t, err)
-	app := w.app("third")
-	u := w.user(app, "eve", "eve@example.com", "")
-	w.give("eve-aapl", u, "AAPL", 5*dollar, "", "")
-	w.fill("later", "AAPL", 200*perUSD)
-	got, err := audit.Run(t.Context(), books)
-	check(t, err)
-	check(t, books.Close())
-	if text(t, got) != text(t, want) {
-		t.Errorf("the report is of a later state:\n%s", text(t, got))
-	}
-	if r := run(t, w.path); !r.OK() || text(t, r) == text(t, want) {
-		t.Errorf("an audit afterwards does not see what came:\n%s", text(t, r))
-	}
+	onEngines(t, func(t *testing.T, in place) {
+		w := history(t, in)
+		want := run(t, w.where)
+		books, err := openBooks(t.Context(), w.where)
+		check(t, err)
+		app := w.app("third")
+		u := w.user(app, "eve", "eve@example.com", "")
+		w.give("eve-aapl", u, "AAPL", 5*dollar, "", "")
+		w.fill("later", "AAPL", 200*perUSD)
+		got, err := audit.Run(t.Context(), books)
+		check(t, err)
+		check(t, books.Close())
+		if text(t, got) != text(t, want) {
+			t.Errorf("the report is of a later state:\n%s", text(t, got))
+		}
+		if r := run(t, w.where); !r.OK() || text(t, r) == text(t, want) {
+			t.Errorf("an audit afterwards does not see what came:\n%s", text(t, r))
+		}
+	})
 }
 
 func TestCannotWrite(t *testing.T) {
 	t.Parallel()
-	books, err := audit.OpenSQLite(t.Context(), history(t).path)
+	books, err := audit.OpenSQLite(t.Context(), history(t, newFile).where)
 	check(t, err)
 	rows, err := books.Query(t.Context(), `DELETE FROM rewards RETURNING id`)
 	if err == nil {
@@ -115,30 +117,32 @@ func TestCannotWrite(t *testing.T) {
 // TestWhileWriting audits again and again while rewards are recorded and bought.
 func TestWhileWriting(t *testing.T) {
 	t.Parallel()
-	w := history(t)
-	u := w.user(w.app("third"), "eve", "eve@example.com", "")
-	ctx, stop := context.WithCancel(t.Context())
-	done := make(chan error)
-	go func() {
-		var err error
-		for ctx.Err() == nil && err == nil {
-			var books *audit.SQLite
-			if books, err = audit.OpenSQLite(t.Context(), w.path); err != nil {
-				break
+	onEngines(t, func(t *testing.T, in place) {
+		w := history(t, in)
+		u := w.user(w.app("third"), "eve", "eve@example.com", "")
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() {
+			var err error
+			for ctx.Err() == nil && err == nil {
+				var books books
+				if books, err = openBooks(t.Context(), w.where); err != nil {
+					break
+				}
+				var r audit.Report
+				r, err = audit.Run(t.Context(), books)
+				if err = errors.Join(err, books.Close()); err == nil && !r.OK() {
+					err = errors.New("violations while the books are written to")
+				}
 			}
-			var r audit.Report
-			r, err = audit.Run(t.Context(), books)
-			if err = errors.Join(err, books.Close()); err == nil && !r.OK() {
-				err = errors.New("violations while the books are written to")
-			}
+			done <- err
+		}()
+		for _, name := range strings.Fields("a b c d e f g h i j k l m n o p") {
+			w.give("eve-"+name, u, "AAPL", 5_000_001, "", "")
+			w.give("more-"+name, u, "AAPL", 2*dollar, "", "")
+			w.fill("order-"+name, "AAPL", 199*perUSD)
 		}
-		done <- err
-	}()
-	for _, name := range strings.Fields("a b c d e f g h i j k l m n o p") {
-		w.give("eve-"+name, u, "AAPL", 5_000_001, "", "")
-		w.give("more-"+name, u, "AAPL", 2*dollar, "", "")
-		w.fill("order-"+name, "AAPL", 199*perUSD)
-	}
-	stop()
-	check(t, <-done)
+		stop()
+		check(t, <-done)
+	})
 }

@@ -2,7 +2,6 @@ package audit_test
 
 import (
 	"math/rand/v2"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -11,30 +10,28 @@ import (
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store"
-	"stockrewards/internal/store/sqlite"
 )
 
 // world is books written by the real store, with a clock that the test moves.
 type world struct {
 	*store.Store
 	t      *testing.T
-	path   string
+	where  string // the path of the file, or the URL of the database
 	now    time.Time
 	lease  rewards.Lease
 	assets map[string]rewards.Asset
 	ids    map[string][16]byte // of what was written, by a name of the test's
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t *testing.T, in place) *world {
 	t.Helper()
 	w := &world{
-		t: t, path: filepath.Join(t.TempDir(), "books.db"), assets: make(map[string]rewards.Asset),
+		t: t, where: in(t), assets: make(map[string]rewards.Asset),
 		ids: make(map[string][16]byte),
 		now: time.Date(2026, 3, 2, 15, 0, 0, 123_456_000, time.UTC),
 	}
-	engine, err := sqlite.Open(t.Context(), w.path, sqlite.Options{Connections: 2})
-	w.check(err)
-	w.Store, err = store.New(t.Context(), engine, func() time.Time { return w.now }, rand.NewChaCha8([32]byte{1}))
+	var err error
+	w.Store, err = store.New(t.Context(), openEngine(t, w.where), func() time.Time { return w.now }, rand.NewChaCha8([32]byte{1}))
 	w.check(err)
 	t.Cleanup(func() { w.check(w.Close()) })
 	var seed []rewards.Asset
