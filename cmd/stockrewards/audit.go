@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 
@@ -19,26 +18,18 @@ type auditCommand struct {
 
 // Run audits the books. It reads them by a way of its own and changes nothing.
 func (c *auditCommand) Run(ctx context.Context) error {
-	path, err := c.path()
-	if err != nil {
-		return err
-	}
 	if c.Broker {
-		return c.compareWithBroker(ctx, path)
+		return c.compareWithBroker(ctx)
 	}
-	books, err := audit.OpenSQLite(ctx, path)
+	report, err := auditBooks(ctx, c.Database)
 	if err != nil {
-		return err
-	}
-	report, err := audit.Run(ctx, books)
-	if err := errors.Join(err, books.Close()); err != nil {
 		return err
 	}
 	if err := c.print(report); err != nil {
 		return err
 	}
 	if checks, violations := report.Violated(); violations > 0 {
-		return fmt.Errorf("%s: %d violations of %d checks", c.Database, violations, checks)
+		return fmt.Errorf("%s: %d violations of %d checks", withoutPassword(c.Database), violations, checks)
 	}
 	return nil
 }

@@ -20,9 +20,9 @@ const exitIncomparable = 3
 // takes to notice what happens at the broker.
 const secondReading = 6 * time.Second
 
-// compareWithBroker compares the books at path with the broker that they belong to.
-func (c *auditCommand) compareWithBroker(ctx context.Context, path string) error {
-	report, err := c.compare(ctx, path)
+// compareWithBroker compares the books with the broker that they belong to.
+func (c *auditCommand) compareWithBroker(ctx context.Context) error {
+	report, err := c.compare(ctx)
 	if err != nil {
 		return exitError{err, exitIncomparable}
 	}
@@ -32,28 +32,34 @@ func (c *auditCommand) compareWithBroker(ctx context.Context, path string) error
 		err = report.WriteText(os.Stdout)
 	}
 	if err == nil && !report.Clean {
-		err = fmt.Errorf("%s: %d breaks", c.Database, report.Totals.Breaks)
+		err = fmt.Errorf("%s: %d breaks", withoutPassword(c.Database), report.Totals.Breaks)
 	}
 	return err
 }
 
 // compare reads both sides, and once more when there are breaks: what was under way
 // is not there any more.
-func (c *auditCommand) compare(ctx context.Context, path string) (audit.BreaksReport, error) {
+func (c *auditCommand) compare(ctx context.Context) (audit.BreaksReport, error) {
 	var none audit.BreaksReport
-	books, err := readBooks(ctx, path)
+	books, err := readBooks(ctx, c.Database)
 	if err != nil {
 		return none, err
 	}
 	if books.BrokerKind == "" {
 		return none, errors.New("these books belong to no broker yet: the first start of `serve` ties them to one")
 	}
+	path := "" // where the paper brokerage's books would be
+	if books.BrokerKind == brokerPaper {
+		if path, err = sqlitePath(c.Database); err != nil {
+			return none, fmt.Errorf("the embedded paper brokerage stands beside an SQLite file only: %w", err)
+		}
+	}
 	flags := brokerFlags{addressFlags: c.addressFlags, Broker: books.BrokerKind}
 	broker, closeBroker, err := flags.connect(ctx, path, slog.New(slog.NewTextHandler(os.Stderr, nil)), nil)
 	if err != nil {
 		return none, err
 	}
-	first, err := c.compareOnce(ctx, path, broker)
+	first, err := c.compareOnce(ctx, broker)
 	if err != nil || first.Clean {
 		return first, errors.Join(err, closeBroker())
 	}
@@ -62,21 +68,21 @@ func (c *auditCommand) compare(ctx context.Context, path string) (audit.BreaksRe
 		return none, errors.Join(ctx.Err(), closeBroker())
 	case <-time.After(secondReading):
 	}
-	second, err := c.compareOnce(ctx, path, broker)
+	second, err := c.compareOnce(ctx, broker)
 	return audit.Confirmed(first, second), errors.Join(err, closeBroker())
 }
 
 // compareOnce reads the broker, the books, and what may have changed at the broker
 // meanwhile: see audit.BrokerSide.
 func (c *auditCommand) compareOnce(
-	ctx context.Context, path string, broker *alpaca.Client,
+	ctx context.Context, broker *alpaca.Client,
 ) (audit.BreaksReport, error) {
 	var none audit.BreaksReport
 	side, account, err := readBroker(ctx, broker)
 	if err != nil {
 		return none, fmt.Errorf("the broker could not be asked: %w", err)
 	}
-	books, err := readBooks(ctx, path)
+	books, err := readBooks(ctx, c.Database)
 	if err != nil {
 		return none, err
 	}
@@ -133,11 +139,11 @@ func plainOrders(orders []rewards.BrokerOrder) []audit.BrokerOrder {
 	return list
 }
 
-func readBooks(ctx context.Context, path string) (*audit.BrokerBooks, error) {
-	file, err := audit.OpenSQLite(ctx, path)
+func readBooks(ctx context.Context, database string) (*audit.BrokerBooks, error) {
+	opened, err := openBooks(ctx, database)
 	if err != nil {
 		return nil, err
 	}
-	books, err := audit.ReadBrokerBooks(ctx, file)
-	return books, errors.Join(err, file.Close())
+	books, err := audit.ReadBrokerBooks(ctx, opened)
+	return books, errors.Join(err, opened.Close())
 }

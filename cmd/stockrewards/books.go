@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"stockrewards/internal/audit"
+)
+
+// auditedBooks are books opened for reading by the audit's own way.
+type auditedBooks interface {
+	audit.Queryer
+	Close() error
+}
+
+// isPostgres tells whether a database is named by a URL of PostgreSQL.
+func isPostgres(database string) bool {
+	return strings.HasPrefix(database, "postgres://") || strings.HasPrefix(database, "postgresql://")
+}
+
+// sqlitePath is the file of an SQLite database.
+func sqlitePath(database string) (string, error) {
+	path, found := strings.CutPrefix(database, "sqlite:")
+	if !found || path == "" {
+		return "", fmt.Errorf("the database %q: must be sqlite:PATH or postgres://USER@HOST/NAME", withoutPassword(database))
+	}
+	return path, nil
+}
+
+// openBooks opens the books that a database flag names, to be audited.
+func openBooks(ctx context.Context, database string) (auditedBooks, error) {
+	if isPostgres(database) {
+		return audit.OpenPostgres(ctx, database)
+	}
+	path, err := sqlitePath(database)
+	if err != nil {
+		return nil, err
+	}
+	return audit.OpenSQLite(ctx, path)
+}
+
+// auditBooks opens and audits books.
+func auditBooks(ctx context.Context, database string) (audit.Report, error) {
+	books, err := openBooks(ctx, database)
+	if err != nil {
+		return audit.Report{}, err
+	}
+	report, err := audit.Run(ctx, books)
+	return report, errors.Join(err, books.Close())
+}
+
+// withoutPassword is how a database is shown.
+func withoutPassword(database string) string {
+	if !isPostgres(database) {
+		return database
+	}
+	u, err := url.Parse(database)
+	if err != nil {
+		return "postgres://…"
+	}
+	query := u.Query()
+	if query.Has("password") {
+		query.Set("password", "xxxxx")
+		u.RawQuery = query.Encode()
+	}
+	return u.Redacted()
+}
