@@ -1,0 +1,114 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Seal says that the books were moved to another database, or are being moved.
+// The zero value says that they live here.
+type Seal struct {
+	To   string    // the other database, without credentials
+	At   time.Time // since when nothing is written here
+	Done bool      // the books are there; otherwise it is not certain
+}
+
+// Freezer is an engine that can forbid all writing of every program, this one
+// included, until it is allowed again. Both take part in a transaction.
+type Freezer interface {
+	// Freeze forbids it, except of the setting of that name. It may be repeated.
+	Freeze(ctx context.Context, tx Tx, setting string) error
+	// Thaw allows it again.
+	Thaw(ctx context.Context, tx Tx) error
+}
+
+// ErrMoved says that books must not be used any more: they live elsewhere, or may.
+var ErrMoved = errors.New("these books are sealed")
+
+var errCannotSeal = errors.New("store: this database cannot be sealed")
+
+const (
+	settingMoved = "moved"
+
+	sealMoving = "moving"
+	sealMoved  = "moved"
+)
+
+// CheckSeal fails with ErrMoved when the books were moved to another database, or
+// are being moved. Whoever serves books must ask before.
+func (s *Store) CheckSeal(ctx context.Context) error {
+	seal, err := s.Seal(ctx)
+	switch {
+	case err != nil:
+		return err
+	case seal.Done:
+		return fmt.Errorf("%w: they were moved to %s at %s; start with that database",
+			ErrMoved, seal.To, seal.At.Format(time.RFC3339))
+	case seal.To != "":
+		return fmt.Errorf("%w: since %s they are being moved to %s; repeat `stockrewards copy`, "+
+			"or go back by `stockrewards copy --abandon`", ErrMoved, seal.At.Format(time.RFC3339), seal.To)
+	}
+	return nil
+}
+
+// Seal reads whether the books were moved.
+func (s *Store) Seal(ctx context.Context) (seal Seal, err error) {
+	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
+		text, err := setting(ctx, tx, settingMoved)
+		if err == nil && text != "" {
+			seal, err = parseSeal(text)
+		}
+		return err
+	})
+	return seal, err
+}
+
+func parseSeal(text string) (Seal, error) {
+	const fields = 3
+	part := strings.SplitN(text, " ", fields)
+	if len(part) != fields {
+		return Seal{}, fmt.Errorf("store: the setting %s cannot be read: %q", settingMoved, text)
+	}
+	at, err := time.Parse(time.RFC3339Nano, part[1])
+	return Seal{To: part[2], At: at, Done: part[0] == sealMoved}, err
+}
+
+// BeginMove seals the books before they are moved to another database, which is
+// named without credentials: from then on nothing is written here.
+func (s *Store) BeginMove(ctx context.Context, to string) error { return s.seal(ctx, sealMoving, to) }
+
+// EndMove notes that the other database has the books.
+func (s *Store) EndMove(ctx context.Context, to string) error { return s.seal(ctx, sealMoved, to) }
+
+func (s *Store) seal(ctx context.Context, state, to string) error {
+	freezer, ok := s.engine.Engine.(Freezer)
+	if !ok {
+		return errCannotSeal
+	}
+	return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+		text := state + " " + s.now().UTC().Format(time.RFC3339Nano) + " " + to
+		if err := setSetting(ctx, tx, settingMoved, text); err != nil {
+			return err
+		}
+		return freezer.Freeze(ctx, tx, settingMoved)
+	})
+}
+
+// AbandonMove makes the books live here again. The caller knows that the other
+// database does not have them and will not get them.
+func (s *Store) AbandonMove(ctx context.Context) error {
+	freezer, ok := s.engine.Engine.(Freezer)
+	if !ok {
+		return errCannotSeal
+	}
+	return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+		if err := freezer.Thaw(ctx, tx); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `DELETE FROM settings WHERE name = ?1`, settingMoved)
+		return err
+	})
+}

@@ -1,0 +1,89 @@
+package sqlite_test
+
+import (
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
+	"stockrewards/internal/store/sqlite"
+)
+
+// Books that are moved are sealed: no program writes to them, until the move is abandoned.
+func TestSeal(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "books.db")
+	engine, err := sqlite.Open(t.Context(), path, sqlite.Options{})
+	check(t, err)
+	now := time.Date(2026, 3, 2, 15, 0, 0, 0, time.UTC)
+	s, err := store.New(t.Context(), engine, func() time.Time { return now }, rand.Reader)
+	check(t, err)
+	defer func() { check(t, s.Close()) }()
+	_, _, err = s.CreateApp(t.Context(), "first", rewards.Key{Hash: rewards.HashKey("first")})
+	check(t, err)
+	_, err = s.Installation(t.Context())
+	check(t, err)
+	other, err := sql.Open("sqlite", path) // as an older version of the program
+	check(t, err)
+	defer func() { check(t, other.Close()) }()
+
+	check(t, s.CheckSeal(t.Context()))
+	wantWrites(t, s, other, true)
+	check(t, s.BeginMove(t.Context(), "host:5432/name"))
+	wantSeal(t, s, store.Seal{To: "host:5432/name", At: now}, "being moved to host:5432/name")
+	wantWrites(t, s, other, false)
+	check(t, s.BeginMove(t.Context(), "host:5432/name"))
+	check(t, s.AbandonMove(t.Context()))
+	check(t, s.CheckSeal(t.Context()))
+	wantWrites(t, s, other, true)
+	check(t, s.BeginMove(t.Context(), "host:5432/a name"))
+	now = now.Add(time.Minute)
+	check(t, s.EndMove(t.Context(), "host:5432/a name"))
+	wantSeal(t, s, store.Seal{To: "host:5432/a name", At: now, Done: true}, "were moved to host:5432/a name")
+	wantWrites(t, s, other, false)
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantSeal(t *testing.T, s *store.Store, want store.Seal, says string) {
+	t.Helper()
+	got, err := s.Seal(t.Context())
+	check(t, err)
+	if got != want {
+		t.Errorf("the seal is %+v, want %+v", got, want)
+	}
+	if err := s.CheckSeal(t.Context()); !errors.Is(err, store.ErrMoved) || !strings.Contains(err.Error(), says) {
+		t.Errorf("error %v, want one that says %q", err, says)
+	}
+}
+
+// wantWrites tries to write, by the store and by other means.
+func wantWrites(t *testing.T, s *store.Store, other *sql.DB, want bool) {
+	t.Helper()
+	tries := map[string]error{"a setting": s.SetPaused(t.Context(), "why"), "an alarm": s.RaiseAlarm(t.Context(), "name", "text")}
+	_, tries["a lease"] = s.TakeLease(t.Context(), "test", time.Hour, true)
+	for _, statement := range []string{
+		`INSERT INTO spending VALUES (abs(random()), 1, 1)`, `UPDATE apps SET suspended = 0`, `DELETE FROM keys WHERE hint = ''`,
+		`UPDATE settings SET value = value WHERE name = 'installation_id'`, `DELETE FROM settings WHERE name = 'installation_id'`,
+	} {
+		tx, err := other.BeginTx(t.Context(), nil)
+		check(t, err)
+		_, tries[statement] = tx.ExecContext(t.Context(), statement)
+		check(t, tx.Rollback())
+	}
+	for what, err := range tries {
+		if (err == nil) != want {
+			t.Errorf("%s: error %v, want it to be written: %v", what, err, want)
+		}
+	}
+}
