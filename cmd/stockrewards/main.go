@@ -26,6 +26,7 @@ type commands struct {
 	Audit       auditCommand       `cmd:"" help:"Check every invariant of the books, or compare them with the broker (--broker)."`
 	Ledger      ledgerCommand      `cmd:"" help:"Write the books as double-entry plain-text accounting, for hledger."`
 	Backup      backupCommand      `cmd:"" help:"Write a consistent copy of the books to a file, also while serve runs."`
+	Copy        copyCommand        `cmd:"" help:"Move the books of a stopped service from SQLite to PostgreSQL."`
 	Paper       paperCommand       `cmd:"" help:"Run a paper brokerage that speaks Alpaca's protocol, and misbehaves when told to."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
 }

@@ -1,0 +1,137 @@
+package audit_test
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	_ "github.com/jackc/pgx/v5/stdlib" // a driver for dumps
+
+	"stockrewards/internal/move"
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
+)
+
+// full is a history with everything that books can hold.
+func full(t *testing.T) *world {
+	t.Helper()
+	w := history(t, newFile)
+	_, err := w.Installation(t.Context())
+	w.check(err)
+	w.check(w.PinBroker(t.Context(), "paper", "account"))
+	w.check(w.RaiseAlarm(t.Context(), "a name", "a message with 'quotes', a \ttab, a\nline and \\N"))
+	w.check(w.SetPaused(t.Context(), "é 😀 why"))
+	w.check(w.SaveReconciliation(t.Context(), []rewards.BrokerConflict{
+		{ClientOrderID: "sr-test-one", Symbol: "KO", FilledQty: 5, Detail: "unknown"},
+		{ClientOrderID: "sr-test-two", Symbol: "KO", FilledQty: 7, Detail: "unknown"},
+	}, w.now))
+	w.check(w.AcknowledgeConflict(t.Context(), "sr-test-two", "ours"))
+	for i := range 40 {
+		app := w.app(fmt.Sprint("app ", i))
+		for j := range 10 {
+			u := w.user(app, fmt.Sprint("user", i, "-", j), "", fmt.Sprint("user ", j))
+			w.give(fmt.Sprint("gift", i, "-", j), u, "KO", dollar, "", `{"n":1}`)
+		}
+	}
+	return w
+}
+
+// dump is every row of a table, as text.
+func dump(t *testing.T, where, table, columns string) []string {
+	t.Helper()
+	driver, name := "sqlite", where
+	if onPostgres(where) {
+		driver = "pgx"
+	}
+	db, err := sql.Open(driver, name)
+	check(t, err)
+	defer func() { check(t, db.Close()) }()
+	rows, err := db.QueryContext(t.Context(), `SELECT `+columns+` FROM `+table)
+	check(t, err)
+	names, err := rows.Columns()
+	check(t, err)
+	var list []string
+	for rows.Next() {
+		values, dest := make([]any, len(names)), make([]any, len(names))
+		for i := range values {
+			dest[i] = &values[i]
+		}
+		check(t, rows.Scan(dest...))
+		var text strings.Builder
+		for i, name := range names {
+			fmt.Fprintf(&text, "%s=%T:%q ", name, values[i], fmt.Sprint(values[i]))
+		}
+		list = append(list, text.String())
+	}
+	check(t, errors.Join(rows.Err(), rows.Close()))
+	slices.Sort(list)
+	return list
+}
+
+// TestMovedBooks: books that were moved are the same, row by row, hold, and go on.
+func TestMovedBooks(t *testing.T) {
+	t.Parallel()
+	w := full(t)
+	url := newDatabase(t)(t)
+	check(t, openEngine(t, url).Close())
+	before := run(t, w.where)
+	told := make(map[string]int64)
+	check(t, w.BeginMove(t.Context(), "there"))
+	check(t, move.Copy(t.Context(), w.where, url, move.Options{Progress: func(table string, rows, total int64) {
+		if rows > total || rows < told[table] {
+			t.Errorf("%s: %d of %d rows, after %d", table, rows, total, told[table])
+		}
+		told[table] = rows
+	}}))
+	for _, table := range append([]string{"alarms"}, tables...) {
+		columns := "*"
+		if table == "assets" {
+			columns = "id, broker_id, symbol, name, enabled, gone, used, doubt_since, doubt_price"
+		}
+		want, got := dump(t, w.where, table, columns), dump(t, url, table, columns)
+		if table == "settings" {
+			want = slices.DeleteFunc(want, func(row string) bool { return strings.Contains(row, `"moved"`) })
+		}
+		if diff := cmp.Diff(want, got); diff != "" || len(want) == 0 || told[table] != int64(len(want)) {
+			t.Errorf("%s: %d rows, %d told (-want +got):\n%s", table, len(want), told[table], diff)
+		}
+	}
+	if after := run(t, url); !after.OK() || text(t, after) != text(t, before) {
+		t.Errorf("the audit of the moved books is another one:\n%s", text(t, after))
+	}
+	if err := move.Copy(t.Context(), w.where, url, move.Options{}); !errors.Is(err, move.ErrNotEmpty) || !errors.Is(err, move.ErrNotMoved) {
+		t.Errorf("a second copy: error %v", err)
+	}
+	goOn(t, w, url)
+}
+
+// goOn works with the moved books: ids, assets and the lease follow on.
+func goOn(t *testing.T, w *world, url string) {
+	t.Helper()
+	there, err := store.New(t.Context(), openEngine(t, url), func() time.Time { return w.now }, strings.NewReader(strings.Repeat("x", 1<<20)))
+	check(t, err)
+	old := w.Store
+	w.Store, w.where = there, url
+	defer func() { check(t, old.Close()) }() // the world closes the other one
+	if err := there.CheckSeal(t.Context()); err != nil {
+		t.Errorf("the seal was moved too: %v", err)
+	}
+	onDatabase(t, url, `INSERT INTO assets (symbol, name) VALUES ('NEW', 'an id that follows')`)
+	epoch := w.lease.Epoch
+	w.lease, err = there.TakeLease(t.Context(), "another", time.Hour, true)
+	check(t, err)
+	if w.lease.Epoch <= epoch {
+		t.Errorf("the epoch went from %d to %d", epoch, w.lease.Epoch)
+	}
+	u := w.user(w.app("later"), "later-user", "", "later")
+	w.give("later-gift", u, "KO", 5*dollar, "", "")
+	w.fill("later-order", "KO", 70*perUSD)
+	if r := run(t, url); !r.OK() {
+		t.Errorf("the books do not hold afterwards:\n%s", text(t, r))
+	}
+}

@@ -1,0 +1,135 @@
+package move
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	_ "modernc.org/sqlite" // the driver
+)
+
+// source is the file that is read, one snapshot of it.
+type source struct {
+	db   *sql.DB
+	conn *sql.Conn
+}
+
+func openSource(ctx context.Context, path string) (*source, error) {
+	options := url.Values{"mode": {"ro"}, "_pragma": {"busy_timeout(5000)", "query_only(1)", "mmap_size(0)"}}
+	name := (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}).String()
+	db, err := sql.Open("sqlite", name+"?"+options.Encode())
+	if err != nil {
+		return nil, fmt.Errorf("move: open %s: %w", path, err)
+	}
+	s := &source{db: db}
+	if s.conn, err = db.Conn(ctx); err == nil {
+		_, err = s.conn.ExecContext(ctx, `BEGIN`)
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("move: open %s: %w", path, err), s.close())
+	}
+	return s, nil
+}
+
+func (s *source) close() error {
+	var errs []error
+	if s.conn != nil {
+		errs = append(errs, s.conn.Close())
+	}
+	return errors.Join(append(errs, s.db.Close())...)
+}
+
+// checkTables fails when the file has a table that would be left behind.
+func (s *source) checkTables(ctx context.Context) error {
+	found, err := s.texts(ctx, `SELECT name FROM sqlite_schema WHERE type = 'table'
+		AND name NOT LIKE 'sqlite\_%' ESCAPE '\' AND name <> 'goose_db_version' ORDER BY name`)
+	if err != nil {
+		return err
+	}
+	if want := slices.Sorted(slices.Values(tables())); !slices.Equal(found, want) {
+		return fmt.Errorf("the source has the tables %v, known are %v", found, want)
+	}
+	return nil
+}
+
+func (s *source) columns(ctx context.Context, table string) ([]string, error) {
+	return s.texts(ctx, `SELECT name FROM pragma_table_info('`+table+`') ORDER BY name`)
+}
+
+func (s *source) texts(ctx context.Context, query string) (list []string, err error) {
+	rows, err := s.conn.QueryContext(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil {
+			return nil, err
+		}
+		list = append(list, text)
+	}
+	return list, rows.Err()
+}
+
+// read begins to read a table.
+func (s *source) read(ctx context.Context, table string, columns []string) (*rowsOf, error) {
+	where := ""
+	if table == "settings" {
+		where = ` WHERE name <> '` + sealed + `'`
+	}
+	r := &rowsOf{table: table, values: make([]any, len(columns)), dest: make([]any, len(columns))}
+	if err := s.conn.QueryRowContext(ctx, `SELECT count(*) FROM `+table+where).Scan(&r.total); err != nil {
+		return nil, err
+	}
+	for i := range columns {
+		r.dest[i] = &r.values[i]
+	}
+	list := `"` + strings.Join(columns, `", "`) + `"`
+	rows, err := s.conn.QueryContext(ctx, `SELECT `+list+` FROM `+table+where) //nolint:rowserrcheck // Err asks
+	r.rows = rows
+	return r, err
+}
+
+// rowsOf are the rows of one table, on their way.
+type rowsOf struct {
+	table        string
+	rows         *sql.Rows
+	values, dest []any
+	count, total int64
+	progress     func(table string, rows, total int64)
+}
+
+var _ pgx.CopyFromSource = (*rowsOf)(nil)
+
+// Next implements pgx.CopyFromSource.
+func (r *rowsOf) Next() bool {
+	const often = 1000
+	if !r.rows.Next() {
+		return false
+	}
+	r.count++
+	if r.count%often == 0 {
+		r.tell()
+	}
+	return true
+}
+
+// Values implements pgx.CopyFromSource.
+func (r *rowsOf) Values() ([]any, error) { return r.values, r.rows.Scan(r.dest...) }
+
+// Err implements pgx.CopyFromSource.
+func (r *rowsOf) Err() error { return r.rows.Err() }
+
+func (r *rowsOf) tell() {
+	if r.progress != nil {
+		r.progress(r.table, r.count, r.total)
+	}
+}
+
+func (r *rowsOf) close() error { return r.rows.Close() }
