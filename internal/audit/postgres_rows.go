@@ -2,8 +2,6 @@ package audit
 
 import (
 	"context"
-	"database/sql"
-	"encoding/binary"
 	"fmt"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -11,14 +9,6 @@ import (
 
 // batch is how many rows of a cursor are in memory at a time.
 const batch = 1000
-
-// The types of PostgreSQL that the books have, by the numbers that never change.
-const (
-	typeBytea = 17
-	typeInt8  = 20
-	typeInt4  = 23
-	typeText  = 25
-)
 
 // fetched is the answer to a query, read from a cursor at the server.
 type fetched struct {
@@ -100,40 +90,6 @@ func (f *fetched) Scan(dest ...any) error {
 		from = end
 	}
 	return nil
-}
-
-// scan copies one value, which PostgreSQL has sent in its binary form.
-func scan(dest any, of uint32, value []byte) error {
-	text := of == typeText || of == typeBytea
-	number, isNumber := int64(0), true
-	switch {
-	case of == typeInt8 && len(value) == 8:
-		number = signed(binary.BigEndian.Uint64(value))
-	case of == typeInt4 && len(value) == 4:
-		number = int64(int32(binary.BigEndian.Uint32(value)))
-	default:
-		isNumber = false
-	}
-	switch d := dest.(type) {
-	case *string:
-		if !text {
-			break
-		}
-		*d = string(value)
-		return nil
-	case *bool:
-		if !isNumber {
-			break
-		}
-		*d = number != 0
-		return nil
-	case sql.Scanner:
-		if !isNumber {
-			break
-		}
-		return d.Scan(number)
-	}
-	return fmt.Errorf("a value of PostgreSQL's type %d cannot be read into a %T", of, dest)
 }
 
 // Err is what ended the reading too early.

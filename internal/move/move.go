@@ -9,7 +9,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -99,49 +98,6 @@ func (c *copying) run(ctx context.Context) error {
 	return c.finish(ctx)
 }
 
-// table copies one table and compares the counts.
-func (c *copying) table(ctx context.Context, table string) error {
-	columns, err := c.columns(ctx, table)
-	if err != nil {
-		return err
-	}
-	rows, err := c.from.read(ctx, table, columns)
-	if err != nil {
-		return err
-	}
-	rows.progress = c.options.Progress
-	sent, err := c.to.CopyFrom(ctx, pgx.Identifier{table}, columns, rows)
-	if err = errors.Join(err, rows.close()); err != nil {
-		return err
-	}
-	var stored int64
-	if err := c.to.QueryRow(ctx, `SELECT count(*) FROM `+table).Scan(&stored); err != nil {
-		return err
-	}
-	if sent != rows.total || stored != rows.total {
-		return fmt.Errorf("the source has %d rows, %d were sent, %d are there", rows.total, sent, stored)
-	}
-	rows.tell()
-	return nil
-}
-
-// columns are those of a table, which must be the same on both sides.
-func (c *copying) columns(ctx context.Context, table string) ([]string, error) {
-	source, err := c.from.columns(ctx, table)
-	if err != nil {
-		return nil, err
-	}
-	target, err := texts(ctx, c.to, `SELECT column_name::text FROM information_schema.columns
-		WHERE table_schema = current_schema() AND table_name = $1 ORDER BY column_name COLLATE "C"`, table)
-	if err != nil {
-		return nil, err
-	}
-	if fmt.Sprint(source) != fmt.Sprint(target) {
-		return nil, fmt.Errorf("the source has the columns %v, the target %v", source, target)
-	}
-	return source, nil
-}
-
 // finish makes the target ready to be used.
 func (c *copying) finish(ctx context.Context) error {
 	if c.options.BrokerKind != "" {
@@ -183,10 +139,3 @@ func (c *copying) commit(ctx context.Context) error {
 	}
 	return nil
 }
-
-// The limits of the connection to the target.
-const (
-	connectPatience = 10 * time.Second // unless the URL says otherwise
-	lockPatience    = 2 * time.Minute  // a killed copy has ended by then
-	closePatience   = 5 * time.Second
-)

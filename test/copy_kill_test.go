@@ -1,0 +1,230 @@
+package test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stockrewards/internal/store/postgres/pgtest"
+)
+
+// moved are the tables in the order in which they are copied.
+var moved = []string{
+	"settings", "apps", "keys", "users", "assets", "prices", "rewards", "orders", "order_rewards",
+	"order_resolutions", "allocations", "holdings", "spending", "lease", "alarms", "broker_conflicts",
+}
+
+// gate is a place in a target at which a copy waits until it is opened.
+type gate struct {
+	t    *testing.T
+	conn *pgx.Conn
+}
+
+const newGate = `CREATE FUNCTION pass() RETURNS trigger LANGUAGE plpgsql AS $$
+	BEGIN PERFORM pg_advisory_xact_lock_shared(42); RETURN NULL; END $$; `
+
+// atTable is where the rows of a table arrive; atCommit is within the commit.
+func atTable(table string) string {
+	return newGate + `CREATE TRIGGER pass BEFORE INSERT ON ` + table + ` FOR EACH STATEMENT EXECUTE FUNCTION pass()`
+}
+
+const atCommit = newGate + `CREATE CONSTRAINT TRIGGER pass AFTER INSERT ON lease DEFERRABLE INITIALLY DEFERRED
+	FOR EACH ROW EXECUTE FUNCTION pass()`
+
+// closeGate makes a gate, and closes it.
+func closeGate(t *testing.T, url, where string) *gate {
+	t.Helper()
+	makeSchema(t, url)
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &gate{t, conn}
+	g.exec(where)
+	g.exec(`SELECT pg_advisory_lock(42)`)
+	t.Cleanup(func() { _ = conn.Close(context.WithoutCancel(t.Context())) })
+	return g
+}
+
+func (g *gate) exec(statements string) {
+	g.t.Helper()
+	if _, err := g.conn.PgConn().Exec(g.t.Context(), statements).ReadAll(); err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+// wait waits until a query tells a number above zero.
+func (g *gate) wait(query string) {
+	g.t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+		var n int
+		if err := g.conn.QueryRow(g.t.Context(), query).Scan(&n); err != nil {
+			g.t.Fatal(err)
+		}
+		if n > 0 {
+			return
+		}
+	}
+	g.t.Fatalf("%s: never", query)
+}
+
+// arrived waits for a copy at the gate.
+func (g *gate) arrived() {
+	g.t.Helper()
+	g.wait(`SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+		AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`)
+}
+
+func (g *gate) open() { g.t.Helper(); g.exec(`SELECT pg_advisory_unlock(42)`) }
+
+// beginCopy starts a copy and leaves it alone.
+func (s *service) beginCopy(url string) *exec.Cmd {
+	s.t.Helper()
+	cmd := exec.Command(binary, s.copyArgs(url)...)
+	if err := cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	return cmd
+}
+
+func kill9(cmd *exec.Cmd) {
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+}
+
+// TestCopyIsKilled kills the program at every table and within the commit: the
+// source is sealed, and the same command again moves everything.
+func TestCopyIsKilled(t *testing.T) {
+	t.Parallel()
+	books := booksToMove(t)
+	c := pgtest.Start(t)
+	places := map[string]string{"commit": atCommit}
+	for _, table := range moved {
+		places[table] = atTable(table)
+	}
+	for place, where := range places {
+		t.Run(place, func(t *testing.T) {
+			t.Parallel()
+			s := books.duplicate(t)
+			url := c.Database(t, "killed_"+place)
+			g := closeGate(t, url, where)
+			cmd := s.beginCopy(url)
+			g.arrived()
+			kill9(cmd)
+			if got := s.sealed(); got != "moving" {
+				t.Errorf("the source says %q", got)
+			}
+			s.wantWritable(false)
+			g.open()
+			if place == "commit" { // nobody listens any more, and it happens
+				g.wait(countRewards)
+				out, err := s.copyTo(url, "--abandon")
+				wantSays(t, out, err, true, "is not empty")
+			}
+			out, err := s.copyTo(url)
+			wantSays(t, out, err, false, "is sealed")
+			s.wantMoved(url)
+		})
+	}
+}
+
+// TestCopyIsKilledBeforeItIsNoted kills the program when the target has the books
+// and the source does not yet say so.
+func TestCopyIsKilledBeforeItIsNoted(t *testing.T) {
+	t.Parallel()
+	s := booksToMove(t)
+	url := pgtest.Start(t).Database(t, "target")
+	g := closeGate(t, url, atTable("alarms"))
+	cmd := s.beginCopy(url)
+	g.arrived()
+	db, err := sql.Open("sqlite", filepath.Join(s.folder, "rewards.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	conn, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.ExecContext(t.Context(), `BEGIN IMMEDIATE`); err != nil {
+		t.Fatal(err)
+	}
+	g.open()
+	g.wait(countRewards)
+	kill9(cmd)
+	if _, err := conn.ExecContext(t.Context(), `ROLLBACK`); err != nil {
+		t.Fatal(err)
+	}
+	conn.Close()
+	if got := s.sealed(); got != "moving" {
+		t.Errorf("the source says %q", got)
+	}
+	out, err := s.copyTo(url)
+	wantSays(t, out, err, false, "has the books already", "all 40 checks hold")
+	s.wantMoved(url)
+}
+
+// TestCopyIsAbandoned goes back after a kill.
+func TestCopyIsAbandoned(t *testing.T) {
+	t.Parallel()
+	s := booksToMove(t)
+	c := pgtest.Start(t)
+	url := c.Database(t, "target")
+	out, err := s.copyTo(url, "--abandon")
+	wantSays(t, out, err, true, "nothing to abandon")
+	g := closeGate(t, url, atTable("orders"))
+	cmd := s.beginCopy(url)
+	g.arrived()
+	kill9(cmd)
+	g.open()
+	out, err = s.copyTo(c.Database(t, "another"), "--abandon")
+	wantSays(t, out, err, true, "these books are sealed")
+	out, err = s.copyTo(url, "--abandon")
+	wantSays(t, out, err, false, "can be served again")
+	if s.sealed() != "" {
+		t.Error("the source is still sealed")
+	}
+	s.wantWritable(true)
+	out, err = s.copyTo(url)
+	wantSays(t, out, err, false, "is sealed")
+	s.wantMoved(url)
+}
+
+// TestCopyFails at every table, and at the commit: nothing is in the target, and the
+// source lives on.
+func TestCopyFails(t *testing.T) {
+	t.Parallel()
+	s := booksToMove(t)
+	c := pgtest.Start(t)
+	url := c.Database(t, "target")
+	makeSchema(t, url)
+	c.Exec(t, "target", `CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no room'; END $$`)
+	for _, table := range append([]string{"commit"}, moved...) {
+		trigger := fmt.Sprintf(`CREATE TRIGGER fail BEFORE INSERT ON %s FOR EACH STATEMENT EXECUTE FUNCTION fail()`, table)
+		if table == "commit" {
+			table = "lease"
+			trigger = strings.ReplaceAll(atCommit[len(newGate):], "pass", "fail")
+		}
+		c.Exec(t, "target", trigger)
+		out, err := s.copyTo(url)
+		wantSays(t, out, err, true, "the books were not moved", "no room")
+		c.Exec(t, "target", `DROP TRIGGER fail ON `+table)
+		if n := count(t, url, `SELECT (SELECT count(*) FROM settings) + (SELECT count(*) FROM apps) + (SELECT count(*) FROM rewards)`); n != 0 {
+			t.Errorf("%s: %d rows are in the target", table, n)
+		}
+		if got := s.sealed(); got != "" {
+			t.Errorf("%s: the source says %q", table, got)
+		}
+	}
+	s.wantWritable(true)
+	out, err := s.copyTo(url)
+	wantSays(t, out, err, false, "is sealed")
+	s.wantMoved(url)
+}

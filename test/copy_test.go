@@ -1,0 +1,225 @@
+package test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	_ "modernc.org/sqlite" // the books are looked into
+
+	"stockrewards/internal/store/postgres"
+	"stockrewards/internal/store/postgres/pgtest"
+)
+
+// booksToMove are the books of a stopped service, with rewards that were bought.
+func booksToMove(t *testing.T) *service {
+	t.Helper()
+	s := newService(t, t.TempDir())
+	s.start()
+	var last award
+	for i := range 20 {
+		user := s.newUser(fmt.Sprint("user-", i))
+		last = s.give(user, fmt.Sprint("gift-key-", i), "5.25", []string{"AAPL", "MSFT", "KO"}[i%3])
+	}
+	s.await(last.ID, "executed", 20*time.Second)
+	if err := s.stop(); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// duplicate copies the files of a stopped service into a folder of its own.
+func (s *service) duplicate(t *testing.T) *service {
+	t.Helper()
+	copied := &service{t: t, folder: t.TempDir(), key: s.key}
+	if err := os.CopyFS(copied.folder, os.DirFS(s.folder)); err != nil {
+		t.Fatal(err)
+	}
+	return copied
+}
+
+func (s *service) copyTo(url string, flags ...string) (string, error) {
+	s.t.Helper()
+	return runProgram(s.t, s.copyArgs(url, flags...)...)
+}
+
+func (s *service) copyArgs(url string, flags ...string) []string {
+	return append([]string{"copy", "--from", s.database(), "--to", url, "--broker-kind", "alpaca"}, flags...)
+}
+
+// sealed is what the books say of where they went; "" when they live there.
+func (s *service) sealed() string {
+	s.t.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(s.folder, "rewards.db"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer db.Close()
+	var mark string
+	err = db.QueryRowContext(s.t.Context(), `SELECT value FROM settings WHERE name = 'moved'`).Scan(&mark)
+	if err != nil && err != sql.ErrNoRows {
+		s.t.Fatal(err)
+	}
+	state, _, _ := strings.Cut(mark, " ")
+	return state
+}
+
+// wantWritable tries to write to the source.
+func (s *service) wantWritable(want bool) {
+	s.t.Helper()
+	_, err := s.try("fulfillment", "pause", "--reason", "a try")
+	if (err == nil) != want {
+		s.t.Errorf("the source can be written: %v, want %v; %v", err == nil, want, err)
+	}
+}
+
+const countRewards = `SELECT count(*) FROM rewards`
+
+// count is a number that a target tells.
+func count(t *testing.T, url, query string) (n int) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(t.Context()))
+	if err := conn.QueryRow(t.Context(), query).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func wantSays(t *testing.T, out string, err error, fails bool, says ...string) {
+	t.Helper()
+	if (err != nil) != fails {
+		t.Fatalf("error %v, want one: %v\n%s", err, fails, out)
+	}
+	for _, text := range says {
+		if !strings.Contains(out, text) {
+			t.Errorf("it does not say %q:\n%s", text, out)
+		}
+	}
+}
+
+// wantMoved looks at both sides after a copy.
+func (s *service) wantMoved(url string) {
+	s.t.Helper()
+	if got := s.sealed(); got != "moved" {
+		s.t.Errorf("the source says %q", got)
+	}
+	s.wantWritable(false)
+	if n := count(s.t, url, countRewards); n != 20 {
+		s.t.Errorf("the target has %d rewards, want 20", n)
+	}
+	out, err := runProgram(s.t, "audit", "--database", url)
+	wantSays(s.t, out, err, false, "all 40 checks hold")
+}
+
+// TestCopy moves a service's books, and refuses what would make two of them.
+func TestCopy(t *testing.T) {
+	t.Parallel()
+	s := booksToMove(t)
+	c := pgtest.Start(t)
+	url := c.Database(t, "target")
+
+	s.start()
+	out, err := s.copyTo(url)
+	wantSays(t, out, err, true, "stop serve first")
+	if err := s.stop(); err != nil {
+		t.Fatal(err)
+	}
+	out, err = runProgram(t, "copy", "--from", s.database(), "--to", url)
+	wantSays(t, out, err, true, "stockrewards paper", "--broker-kind alpaca")
+	for name, statements := range map[string]string{
+		"foreign": `create table other (n int)`,
+		"seeded":  `insert into assets (symbol, name) values ('A', 'a')`,
+		"used":    `update lease set epoch = 1`,
+	} {
+		taken := c.Database(t, name)
+		if name != "foreign" {
+			makeSchema(t, taken)
+		}
+		c.Exec(t, name, statements)
+		out, err = s.copyTo(taken)
+		wantSays(t, out, err, true, "not empty")
+	}
+	out, err = s.copyTo(strings.Replace(url, "postgres@", "postgres:secret@", 1) + "&connect_timeout=x")
+	wantSays(t, out, err, true, "connect_timeout")
+	if strings.Contains(out, "secret") {
+		t.Errorf("a password is told: %s", out)
+	}
+	if s.sealed() != "" {
+		t.Error("a refused copy has sealed the books")
+	}
+	s.wantWritable(true)
+
+	backup := s.duplicate(t)
+	out, err = s.copyTo(url)
+	wantSays(t, out, err, false, "rewards: 20 of 20 rows, ", "rewards.db: all 40 checks hold\n", "/target?sslmode=disable: all 40 checks hold\n", "is sealed")
+	s.wantMoved(url)
+	out, err = s.copyTo(url)
+	wantSays(t, out, err, false, "has the books already", "all 40 checks hold")
+	out, err = s.copyTo(url, "--abandon")
+	wantSays(t, out, err, true, "there is no way back")
+	out, err = s.copyTo(c.Database(t, "another"))
+	wantSays(t, out, err, true, "these books are sealed", "/another")
+	out, err = backup.copyTo(url) // a backup of before
+	wantSays(t, out, err, true, "restored backup", "nothing is changed")
+	if n := count(t, url, `SELECT count(*) FROM settings WHERE name = 'broker_kind' AND value = 'alpaca'`); n != 1 {
+		t.Error("the target's broker is not alpaca")
+	}
+}
+
+// TestCopyOfBrokenBooks copies nothing.
+func TestCopyOfBrokenBooks(t *testing.T) {
+	t.Parallel()
+	s := booksToMove(t)
+	db, err := sql.Open("sqlite", filepath.Join(s.folder, "rewards.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.ExecContext(t.Context(), `UPDATE holdings SET quantity = quantity + 1`); err != nil {
+		t.Fatal(err)
+	}
+	db.Close()
+	url := pgtest.Start(t).Database(t, "target")
+	out, err := s.copyTo(url)
+	wantSays(t, out, err, true, "violations", "nothing is copied")
+	if s.sealed() != "" {
+		t.Error("the books are sealed")
+	}
+}
+
+func makeSchema(t *testing.T, url string) {
+	t.Helper()
+	engine, err := postgres.Open(t.Context(), url, postgres.Options{Connections: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := engine.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestServeRefusesSealedBooks starts the program on books that were moved.
+func TestServeRefusesSealedBooks(t *testing.T) {
+	t.Parallel()
+	s := booksToMove(t)
+	url := pgtest.Start(t).Database(t, "target")
+	out, err := s.copyTo(url)
+	wantSays(t, out, err, false)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	text, err := exec.CommandContext(ctx, binary, "serve", "--listen", "127.0.0.1:0", "--database", s.database()).CombinedOutput()
+	if ctx.Err() != nil {
+		t.Fatal("serve has started")
+	}
+	wantSays(t, string(text), err, true, "these books are sealed: they were moved to 127.0.0.1:")
+}
