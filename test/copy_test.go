@@ -3,6 +3,7 @@ package test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -64,7 +65,7 @@ func (s *service) sealed() string {
 	defer db.Close()
 	var mark string
 	err = db.QueryRowContext(s.t.Context(), `SELECT value FROM settings WHERE name = 'moved'`).Scan(&mark)
-	if err != nil && err != sql.ErrNoRows {
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		s.t.Fatal(err)
 	}
 	state, _, _ := strings.Cut(mark, " ")

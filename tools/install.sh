@@ -3,10 +3,17 @@
 set -euo pipefail
 
 declare -A package=([gcc]="gcc libc6-dev" [curl]=curl [mount]=mount [strace]=strace [chromium]=chromium
-  [hledger]=hledger [npx]="nodejs npm")
+  [hledger]=hledger [npx]="nodejs npm" [postgres]=postgresql)
+
+# found tells whether a program is there. PostgreSQL's server is not on the PATH in Debian.
+found() {
+  command -v "$1" >/dev/null && return
+  [ "$1" = postgres ] && compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null
+}
+
 missing=()
 for program in "$@"; do
-  command -v "$program" >/dev/null || missing+=("${package[$program]}")
+  found "$program" || missing+=("${package[$program]}")
 done
 [ ${#missing[@]} -eq 0 ] && exit 0
 sudo=$(command -v sudo || true)

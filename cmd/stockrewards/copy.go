@@ -21,8 +21,8 @@ type copyCommand struct {
 
 // Help is the text below the flags.
 func (c *copyCommand) Help() string {
-	return "The books are audited, sealed so that no program writes to them any more, copied in one transaction, and\n" +
-		"audited again. However it ends, one side at most can be served. After a kill repeat the same command:\n" +
+	return "The books are audited, sealed so that no program writes to them any more, copied in one transaction, " +
+		"and audited again. However it ends, one side at most can be served. After a kill repeat the same command: " +
 		"it finishes what was done, or does it anew. docs/operations.md, \"Moving to PostgreSQL\", has the steps."
 }
 
@@ -117,8 +117,8 @@ func (m *moving) abandon(ctx context.Context, target move.State) error {
 // brokerKind is what the target's books say instead of what the source's do.
 func (m *moving) brokerKind() (string, error) {
 	if m.in.BrokerKind == brokerPaper && m.BrokerKind == "" {
-		return "", errors.New("these books belong to the embedded paper brokerage, which stands beside an SQLite file only: " +
-			"run its books as a server of its own (`stockrewards paper --database sqlite:…/paper.db`), " +
+		return "", errors.New("these books belong to the embedded paper brokerage, which stands beside an SQLite " +
+			"file only: run its books as a server of its own (`stockrewards paper --database sqlite:…/paper.db`), " +
 			"and say --broker-kind alpaca here; then serve with --broker alpaca and the server's address")
 	}
 	if m.in.BrokerKind == "" {

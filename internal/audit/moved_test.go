@@ -53,6 +53,7 @@ func dump(t *testing.T, where, table, columns string) []string {
 	defer func() { check(t, db.Close()) }()
 	rows, err := db.QueryContext(t.Context(), `SELECT `+columns+` FROM `+table)
 	check(t, err)
+	defer rows.Close()
 	names, err := rows.Columns()
 	check(t, err)
 	var list []string
@@ -68,7 +69,7 @@ func dump(t *testing.T, where, table, columns string) []string {
 		}
 		list = append(list, text.String())
 	}
-	check(t, errors.Join(rows.Err(), rows.Close()))
+	check(t, rows.Err())
 	slices.Sort(list)
 	return list
 }

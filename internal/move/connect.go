@@ -15,7 +15,6 @@ import (
 const (
 	connectPatience = 10 * time.Second // unless the URL says otherwise
 	lockPatience    = 2 * time.Minute  // a killed copy has ended by then
-	closePatience   = 5 * time.Second
 )
 
 // warned is where a connection keeps the last warning of its server.
@@ -44,8 +43,8 @@ func connect(ctx context.Context, url string) (*pgx.Conn, error) {
 	}
 	// The server notices soon when this process's machine is gone, and rolls back.
 	settings := fmt.Sprintf(`SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0;
-		SET lock_timeout = %d; SET tcp_keepalives_idle = 15;
-		SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 6; SET timezone = 'UTC'`, lockPatience.Milliseconds())
+		SET lock_timeout = %d; SET tcp_keepalives_idle = 15; SET tcp_keepalives_interval = 5;
+		SET tcp_keepalives_count = 6`, lockPatience.Milliseconds())
 	if _, err := conn.PgConn().Exec(ctx, settings).ReadAll(); err != nil {
 		return nil, errors.Join(fmt.Errorf("move: the target: %w", err), disconnect(conn))
 	}
@@ -55,7 +54,8 @@ func connect(ctx context.Context, url string) (*pgx.Conn, error) {
 }
 
 func disconnect(conn *pgx.Conn) error {
-	ctx, cancel := context.WithTimeout(context.Background(), closePatience) //nolint:forbidigo // the caller's may have ended
+	const patience = 5 * time.Second
+	ctx, cancel := context.WithTimeout(context.Background(), patience) //nolint:forbidigo // the caller's may have ended
 	defer cancel()
 	return conn.Close(ctx)
 }

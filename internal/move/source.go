@@ -77,12 +77,12 @@ func (s *source) texts(ctx context.Context, query string) (list []string, err er
 }
 
 // read begins to read a table.
-func (s *source) read(ctx context.Context, table string, columns []string) (*rowsOf, error) {
+func (s *source) read(ctx context.Context, table string, columns []string) (r *rowsOf, err error) {
 	where := ""
 	if table == "settings" {
 		where = ` WHERE name <> '` + sealed + `'`
 	}
-	r := &rowsOf{table: table, values: make([]any, len(columns)), dest: make([]any, len(columns))}
+	r = &rowsOf{table: table, values: make([]any, len(columns)), dest: make([]any, len(columns))}
 	if err := s.conn.QueryRowContext(ctx, `SELECT count(*) FROM `+table+where).Scan(&r.total); err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func (s *source) read(ctx context.Context, table string, columns []string) (*row
 		r.dest[i] = &r.values[i]
 	}
 	list := `"` + strings.Join(columns, `", "`) + `"`
-	rows, err := s.conn.QueryContext(ctx, `SELECT `+list+` FROM `+table+where) //nolint:rowserrcheck // Err asks
-	r.rows = rows
+	query := `SELECT ` + list + ` FROM ` + table + where
+	r.rows, err = s.conn.QueryContext(ctx, query) //nolint:rowserrcheck // Err asks
 	return r, err
 }

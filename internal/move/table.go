@@ -20,7 +20,7 @@ func (c *copying) table(ctx context.Context, table string) error {
 	}
 	rows.progress = c.options.Progress
 	sent, err := c.to.CopyFrom(ctx, pgx.Identifier{table}, columns, rows)
-	if err = errors.Join(err, rows.close()); err != nil {
+	if err := errors.Join(err, rows.close()); err != nil {
 		return err
 	}
 	var stored int64
