@@ -24,7 +24,7 @@ func (r *rowsOf) Next() bool {
 		return false
 	}
 	r.count++
-	if r.count%often == 0 {
+	if r.count%often == 0 && r.count < r.total {
 		r.tell()
 	}
 	return true

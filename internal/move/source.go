@@ -90,7 +90,8 @@ func (s *source) read(ctx context.Context, table string, columns []string) (r *r
 		r.dest[i] = &r.values[i]
 	}
 	list := `"` + strings.Join(columns, `", "`) + `"`
-	query := `SELECT ` + list + ` FROM ` + table + where
-	r.rows, err = s.conn.QueryContext(ctx, query) //nolint:rowserrcheck // Err asks
+	query := `SELECT ` + list + ` FROM ` + table + where //nolint:gosec // of names that are constants
+	rows, err := s.conn.QueryContext(ctx, query)         //nolint:rowserrcheck // Err asks
+	r.rows = rows
 	return r, err
 }
