@@ -113,7 +113,7 @@ func TestCopyIsKilled(t *testing.T) {
 		t.Run(place, func(t *testing.T) {
 			t.Parallel()
 			s := books.duplicate(t)
-			url := c.Database(t, "killed_"+place)
+			url := newTarget(t, c, "killed_in_"+place)
 			g := closeGate(t, url, where)
 			cmd := s.beginCopy(url)
 			g.arrived()
@@ -140,7 +140,7 @@ func TestCopyIsKilled(t *testing.T) {
 func TestCopyIsKilledBeforeItIsNoted(t *testing.T) {
 	t.Parallel()
 	s := booksToMove(t)
-	url := pgtest.Start(t).Database(t, "target")
+	url := newTarget(t, pgtest.Start(t), "target")
 	g := closeGate(t, url, atTable("alarms"))
 	cmd := s.beginCopy(url)
 	g.arrived()
@@ -176,7 +176,7 @@ func TestCopyIsAbandoned(t *testing.T) {
 	t.Parallel()
 	s := booksToMove(t)
 	c := pgtest.Start(t)
-	url := c.Database(t, "target")
+	url := newTarget(t, c, "target")
 	out, err := s.copyTo(url, "--abandon")
 	wantSays(t, out, err, true, "nothing to abandon")
 	g := closeGate(t, url, atTable("orders"))
@@ -184,7 +184,7 @@ func TestCopyIsAbandoned(t *testing.T) {
 	g.arrived()
 	kill9(cmd)
 	g.open()
-	out, err = s.copyTo(c.Database(t, "another"), "--abandon")
+	out, err = s.copyTo(newTarget(t, c, "another"), "--abandon")
 	wantSays(t, out, err, true, "these books are sealed")
 	out, err = s.copyTo(url, "--abandon")
 	wantSays(t, out, err, false, "can be served again")
@@ -203,19 +203,19 @@ func TestCopyFails(t *testing.T) {
 	t.Parallel()
 	s := booksToMove(t)
 	c := pgtest.Start(t)
-	url := c.Database(t, "target")
+	url := newTarget(t, c, "target")
 	makeSchema(t, url)
-	c.Exec(t, "target", `CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no room'; END $$`)
+	onTarget(t, url, `CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no room'; END $$`)
 	for _, table := range append([]string{"commit"}, moved...) {
 		trigger := fmt.Sprintf(`CREATE TRIGGER fail BEFORE INSERT ON %s FOR EACH STATEMENT EXECUTE FUNCTION fail()`, table)
 		if table == "commit" {
 			table = "lease"
 			trigger = strings.ReplaceAll(atCommit[len(newGate):], "pass", "fail")
 		}
-		c.Exec(t, "target", trigger)
+		onTarget(t, url, trigger)
 		out, err := s.copyTo(url)
 		wantSays(t, out, err, true, "the books were not moved", "no room")
-		c.Exec(t, "target", `DROP TRIGGER fail ON `+table)
+		onTarget(t, url, `DROP TRIGGER fail ON `+table)
 		if n := count(t, url, `SELECT (SELECT count(*) FROM settings) + (SELECT count(*) FROM apps) + (SELECT count(*) FROM rewards)`); n != 0 {
 			t.Errorf("%s: %d rows are in the target", table, n)
 		}

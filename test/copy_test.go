@@ -128,7 +128,7 @@ func TestCopy(t *testing.T) {
 	t.Parallel()
 	s := booksToMove(t)
 	c := pgtest.Start(t)
-	url := c.Database(t, "target")
+	url := newTarget(t, c, "target")
 
 	s.start()
 	out, err := s.copyTo(url)
@@ -143,11 +143,11 @@ func TestCopy(t *testing.T) {
 		"seeded":  `insert into assets (symbol, name) values ('A', 'a')`,
 		"used":    `update lease set epoch = 1`,
 	} {
-		taken := c.Database(t, name)
+		taken := newTarget(t, c, name)
 		if name != "foreign" {
 			makeSchema(t, taken)
 		}
-		c.Exec(t, name, statements)
+		onTarget(t, taken, statements)
 		out, err = s.copyTo(taken)
 		wantSays(t, out, err, true, "not empty")
 	}
@@ -169,7 +169,7 @@ func TestCopy(t *testing.T) {
 	wantSays(t, out, err, false, "has the books already", "all 40 checks hold")
 	out, err = s.copyTo(url, "--abandon")
 	wantSays(t, out, err, true, "there is no way back")
-	out, err = s.copyTo(c.Database(t, "another"))
+	out, err = s.copyTo(newTarget(t, c, "another"))
 	wantSays(t, out, err, true, "these books are sealed", "/another")
 	out, err = backup.copyTo(url) // a backup of before
 	wantSays(t, out, err, true, "restored backup", "nothing is changed")
@@ -190,11 +190,31 @@ func TestCopyOfBrokenBooks(t *testing.T) {
 		t.Fatal(err)
 	}
 	db.Close()
-	url := pgtest.Start(t).Database(t, "target")
+	url := newTarget(t, pgtest.Start(t), "target")
 	out, err := s.copyTo(url)
 	wantSays(t, out, err, true, "violations", "nothing is copied")
 	if s.sealed() != "" {
 		t.Error("the books are sealed")
+	}
+}
+
+// newTarget makes an empty database.
+func newTarget(t *testing.T, c *pgtest.Cluster, name string) string {
+	t.Helper()
+	onTarget(t, c.URL("postgres"), "CREATE DATABASE "+name)
+	return c.URL(name)
+}
+
+// onTarget runs statements in a database.
+func onTarget(t *testing.T, url, statements string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(t.Context()))
+	if _, err := conn.PgConn().Exec(t.Context(), statements).ReadAll(); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -213,7 +233,7 @@ func makeSchema(t *testing.T, url string) {
 func TestServeRefusesSealedBooks(t *testing.T) {
 	t.Parallel()
 	s := booksToMove(t)
-	url := pgtest.Start(t).Database(t, "target")
+	url := newTarget(t, pgtest.Start(t), "target")
 	out, err := s.copyTo(url)
 	wantSays(t, out, err, false)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)

@@ -1,7 +1,6 @@
 package audit_test
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -30,7 +29,7 @@ func BenchmarkPostgres(b *testing.B) {
 		var rows int64
 		for b.Loop() {
 			b.StopTimer()
-			url = c.Database(b, fmt.Sprint("bench", databases.Add(1)))
+			url = createDatabase(b, c)
 			engine, err := postgres.Open(b.Context(), url, postgres.Options{})
 			check(b, err)
 			check(b, engine.Close())

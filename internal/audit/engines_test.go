@@ -34,8 +34,16 @@ func newDatabase(t *testing.T) place {
 	c := pgtest.Start(t, "synchronous_commit=off")
 	return func(t *testing.T) string {
 		t.Helper()
-		return c.Database(t, fmt.Sprint("books", databases.Add(1)))
+		return createDatabase(t, c)
 	}
+}
+
+// createDatabase makes a database with a name of its own.
+func createDatabase(tb testing.TB, c *pgtest.Cluster) string {
+	tb.Helper()
+	name := fmt.Sprint("books", databases.Add(1))
+	onDatabase(tb, c.URL("postgres"), "CREATE DATABASE "+name)
+	return c.URL(name)
 }
 
 // onEngines runs a test over books in SQLite and in PostgreSQL.
@@ -104,20 +112,20 @@ func onFile(t *testing.T, path string, statements ...string) int64 {
 	return n
 }
 
-func onDatabase(t *testing.T, url string, statements ...string) int64 {
-	t.Helper()
-	ctx := context.WithoutCancel(t.Context())
+func onDatabase(tb testing.TB, url string, statements ...string) int64 {
+	tb.Helper()
+	ctx := context.WithoutCancel(tb.Context())
 	conn, err := pgx.Connect(ctx, url)
-	check(t, err)
+	check(tb, err)
 	var n int64
 	for _, statement := range statements {
 		results, err := conn.PgConn().Exec(ctx, inPostgres(statement)).ReadAll()
 		if err != nil {
-			t.Fatalf("%s: %v", statement, err)
+			tb.Fatalf("%s: %v", statement, err)
 		}
 		n = results[len(results)-1].CommandTag.RowsAffected()
 	}
-	check(t, conn.Close(ctx))
+	check(tb, conn.Close(ctx))
 	return n
 }
 

@@ -15,7 +15,7 @@ func TestOpenPostgresRefuses(t *testing.T) {
 	t.Parallel()
 	c := pgtest.Start(t, "synchronous_commit=off")
 	versions := func(statements ...string) string {
-		url := c.Database(t, fmt.Sprint("books", databases.Add(1)))
+		url := createDatabase(t, c)
 		check(t, openEngine(t, url).Close())
 		onDatabase(t, url, statements...)
 		return url
@@ -27,7 +27,7 @@ func TestOpenPostgresRefuses(t *testing.T) {
 		{"no URL", "postgres://u:secret@host:none/x", "the URL of the database", nil},
 		{"no server", "postgres://u:secret@127.0.0.1:1/x", "127.0.0.1", nil},
 		{"no database", strings.Replace(c.URL("none"), "postgres@", "postgres:secret@", 1), `"none" does not exist`, nil},
-		{"an empty database", c.Database(t, "empty"), "no schema of ours", audit.ErrSchema},
+		{"an empty database", createDatabase(t, c), "no schema of ours", audit.ErrSchema},
 		{"a newer version", versions(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (9000, true)`), "version 9000", audit.ErrSchema},
 		{"no version", versions(`DELETE FROM goose_db_version`), "version 0", audit.ErrSchema},
 	} {
@@ -73,7 +73,7 @@ func TestCannotWriteToPostgres(t *testing.T) {
 func TestOtherCollation(t *testing.T) {
 	t.Parallel()
 	c := pgtest.Start(t, "synchronous_commit=off")
-	c.Exec(t, "postgres", `CREATE DATABASE english TEMPLATE template0 ENCODING 'UTF8' LOCALE_PROVIDER icu ICU_LOCALE 'en-US'`)
+	onDatabase(t, c.URL("postgres"), `CREATE DATABASE english TEMPLATE template0 ENCODING 'UTF8' LOCALE_PROVIDER icu ICU_LOCALE 'en-US'`)
 	w, another := loose(t, func(*testing.T) string { return c.URL("english") })
 	if r := run(t, w.where); !r.OK() {
 		t.Errorf("the books do not pass:\n%s", text(t, r))
