@@ -171,6 +171,32 @@ func TestCopyIsKilledBeforeItIsNoted(t *testing.T) {
 	s.wantMoved(url)
 }
 
+// TestCopyLosesItsConnection within the commit: whether it happened is not known, so
+// the source stays sealed.
+func TestCopyLosesItsConnection(t *testing.T) {
+	t.Parallel()
+	s := booksToMove(t)
+	url := newTarget(t, pgtest.Start(t), "target")
+	g := closeGate(t, url, atCommit)
+	var stderr strings.Builder
+	cmd := exec.Command(binary, s.copyArgs(url)...)
+	cmd.Stderr = &stderr
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	g.arrived()
+	g.exec(`SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`)
+	err := cmd.Wait()
+	wantSays(t, stderr.String(), err, true, "it is not known whether", "repeat the command")
+	if got := s.sealed(); got != "moving" {
+		t.Errorf("the source says %q", got)
+	}
+	g.open()
+	out, err := s.copyTo(url)
+	wantSays(t, out, err, false, "is sealed")
+	s.wantMoved(url)
+}
+
 // TestCopyIsAbandoned goes back after a kill.
 func TestCopyIsAbandoned(t *testing.T) {
 	t.Parallel()

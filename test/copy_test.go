@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -227,20 +226,4 @@ func makeSchema(t *testing.T, url string) {
 	if err := engine.Close(); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// TestServeRefusesSealedBooks starts the program on books that were moved.
-func TestServeRefusesSealedBooks(t *testing.T) {
-	t.Parallel()
-	s := booksToMove(t)
-	url := newTarget(t, pgtest.Start(t), "target")
-	out, err := s.copyTo(url)
-	wantSays(t, out, err, false)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	text, err := exec.CommandContext(ctx, binary, "serve", "--listen", "127.0.0.1:0", "--database", s.database()).CombinedOutput()
-	if ctx.Err() != nil {
-		t.Fatal("serve has started")
-	}
-	wantSays(t, string(text), err, true, "these books are sealed: they were moved to 127.0.0.1:")
 }

@@ -1,0 +1,50 @@
+package test
+
+import (
+	"context"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"stockrewards/internal/store/postgres/pgtest"
+)
+
+// TestServeRefusesSealedBooks starts the program on books that were moved.
+func TestServeRefusesSealedBooks(t *testing.T) {
+	t.Parallel()
+	s := booksToMove(t)
+	url := newTarget(t, pgtest.Start(t), "target")
+	out, err := s.copyTo(url)
+	wantSays(t, out, err, false)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	text, err := exec.CommandContext(ctx, binary, "serve", "--listen", "127.0.0.1:0", "--database", s.database()).CombinedOutput()
+	if ctx.Err() != nil {
+		t.Fatal("serve has started")
+	}
+	wantSays(t, string(text), err, true, "these books are sealed: they were moved to 127.0.0.1:")
+}
+
+// TestMovedServiceGoesOn: the moved books are served, over the same account, and
+// know what they were asked before.
+func TestMovedServiceGoesOn(t *testing.T) {
+	t.Parallel()
+	s := booksToMove(t)
+	url := newTarget(t, pgtest.Start(t), "target")
+	out, err := s.copyTo(url)
+	wantSays(t, out, err, false)
+	paper := launch(t, "paper", nil, "paper", "--listen", "127.0.0.1:0", "--database", "sqlite:"+filepath.Join(s.folder, "paper.db"))
+	t.Cleanup(paper.kill)
+	credentials := []string{"APCA_API_KEY_ID=id", "APCA_API_SECRET_KEY=secret"}
+	p := launch(t, "moved", credentials, "serve", "--listen", "127.0.0.1:0", "--database", url, "--small-pool-wait", "0s",
+		"--broker", "alpaca", "--alpaca-url", paper.url, "--alpaca-data-url", paper.url)
+	t.Cleanup(p.kill)
+	there := &service{t: t, key: s.key, url: p.url}
+	later := there.give(there.newUser("user-later"), "gift-key-later", "7.5", "AAPL")
+	there.await(later.ID, "executed", 30*time.Second)
+	cmd := exec.Command(binary, "audit", "--broker", "--database", url, "--alpaca-url", paper.url, "--alpaca-data-url", paper.url)
+	cmd.Env = append(cmd.Environ(), credentials...)
+	text, err := cmd.CombinedOutput()
+	wantSays(t, string(text), err, false, `compared with the broker "alpaca"`, "breaks: 0 (")
+}
