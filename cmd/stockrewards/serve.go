@@ -153,6 +153,9 @@ func (c *serveCommand) start(ctx context.Context, log *slog.Logger) (s *server, 
 	if err != nil {
 		return s, err
 	}
+	if err := s.store.CheckSeal(ctx); err != nil {
+		return s, err
+	}
 	in, err := s.store.Installation(ctx)
 	if err != nil {
 		return s, err
