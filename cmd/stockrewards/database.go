@@ -23,28 +23,15 @@ type databaseFlag struct {
 }
 
 // onPostgres tells whether the books are in PostgreSQL.
-func (d databaseFlag) onPostgres() bool {
-	return strings.HasPrefix(d.Database, "postgres://") || strings.HasPrefix(d.Database, "postgresql://")
-}
+func (d databaseFlag) onPostgres() bool { return isPostgres(d.Database) }
 
 // path is the file of an SQLite database; it fails for another kind.
 func (d databaseFlag) path() (string, error) {
 	path, found := strings.CutPrefix(d.Database, "sqlite:")
 	if !found || path == "" {
-		return "", fmt.Errorf("--database %q: must be sqlite:PATH", d.shown())
+		return "", fmt.Errorf("--database %q: must be sqlite:PATH", withoutPassword(d.Database))
 	}
 	return path, nil
-}
-
-// shown is the flag's value without a password.
-func (d databaseFlag) shown() string {
-	before, after, found := strings.Cut(d.Database, "@")
-	if !found {
-		return d.Database
-	}
-	scheme, credentials, _ := strings.Cut(before, "://")
-	user, _, _ := strings.Cut(credentials, ":")
-	return scheme + "://" + user + "@" + after
 }
 
 // open opens the books; create makes them when there are none.
