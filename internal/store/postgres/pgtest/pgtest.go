@@ -50,7 +50,24 @@ func Start(t testing.TB, settings ...string) *Cluster {
 }
 
 // New makes a cluster with the settings and starts it, for Close to stop.
-func New(settings ...string) (c *Cluster, err error) {
+func New(settings ...string) (*Cluster, error) {
+	c, err := create()
+	if err != nil {
+		return nil, err
+	}
+	out, err := c.command("initdb", "-D", c.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8",
+		"--locale=C", "--no-sync").CombinedOutput()
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("initdb: %w\n%s", err, out), c.Close())
+	}
+	if err := c.Run(settings...); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+// create makes a cluster without data.
+func create() (c *Cluster, err error) {
 	c = &Cluster{}
 	if c.bin, err = programs(); err != nil {
 		return nil, err
@@ -58,16 +75,9 @@ func New(settings ...string) (c *Cluster, err error) {
 	if c.Folder, err = os.MkdirTemp("", "pgtest"); err != nil {
 		return nil, err
 	}
-	if err := c.dropRoot(); err != nil {
-		return nil, errors.Join(err, c.Close())
-	}
-	out, err := c.command("initdb", "-D", c.data(), "-U", "postgres", "-A", "trust", "-E", "UTF8",
-		"--locale=C", "--no-sync").CombinedOutput()
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("initdb: %w\n%s", err, out), c.Close())
-	}
-	if c.Port, err = freePort(); err == nil {
-		err = c.Run(settings...)
+	err = c.dropRoot()
+	if err == nil {
+		c.Port, err = freePort()
 	}
 	if err != nil {
 		return nil, errors.Join(err, c.Close())

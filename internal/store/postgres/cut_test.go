@@ -1,0 +1,313 @@
+package postgres_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
+	"stockrewards/internal/store/postgres"
+	"stockrewards/internal/store/postgres/pgtest"
+	"stockrewards/internal/store/storetest"
+)
+
+// cutWorld is a store that reaches its database through a proxy, and a connection
+// beside it that sees what is there.
+type cutWorld struct {
+	*storetest.World
+	proxy *pgtest.Proxy
+	lease rewards.Lease
+	asset rewards.Asset
+	aside *pgx.Conn
+	n     int
+}
+
+func newCutWorld(t *testing.T, c *pgtest.Cluster, name string) *cutWorld {
+	t.Helper()
+	direct := c.Database(t, name)
+	proxy := pgtest.StartProxy(t, c)
+	url := fmt.Sprintf("postgres://postgres@127.0.0.1:%d/%s?sslmode=disable", proxy.Port, name)
+	e, err := postgres.Open(t.Context(), url, postgres.Options{Connections: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Close() })
+	w := &cutWorld{World: storetest.NewWorld(t, e), proxy: proxy}
+	w.lease, err = w.TakeLease(t.Context(), "tester", time.Hour, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.asset = w.Asset(t, "AAPL")
+	if w.aside, err = pgx.Connect(t.Context(), direct); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = w.aside.Close(t.Context()) })
+	return w
+}
+
+// sees wants a number from a query that goes past the proxy.
+func (w *cutWorld) sees(t *testing.T, want int64, query string, args ...any) {
+	t.Helper()
+	var got int64
+	if err := w.aside.QueryRow(t.Context(), query, args...).Scan(&got); err != nil || got != want {
+		t.Errorf("%s %v: %d, %v; want %d", query, args, got, err, want)
+	}
+}
+
+// tryAgain calls until the call succeeds; what fails must say that it may be
+// called again. It tells whether the first one failed.
+func tryAgain(t *testing.T, call func() error) (cut bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); ; {
+		err := call()
+		if err == nil {
+			return cut
+		}
+		if rewards.CodeOf(err) != rewards.CodeUnavailable {
+			t.Fatalf("got %v, want CodeUnavailable", err)
+		}
+		if cut = true; time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// lifecycle has one step of a reward's life each: what a test prepares, and what
+// is done while the connection is cut, with what must be so afterwards.
+var lifecycle = map[string]func(*testing.T, *cutWorld) func(*testing.T){
+	"RecordRewards": cutRecord, "CreateUser": cutUser, "PlanOrder": cutPlan, "BeginAttempt": cutAttempt,
+	"SettleOrder": cutSettle,
+}
+
+// Whichever message is the last that gets through, either way, the outcome is
+// right when the call is made again.
+func TestCutAtEveryMessage(t *testing.T) {
+	t.Parallel()
+	c := pgtest.Start(t)
+	for name, prepare := range lifecycle {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newCutWorld(t, c, "cut_"+strings.ToLower(name))
+			act := prepare(t, w)
+			w.proxy.Arm(pgtest.Cut{})
+			act(t)
+			sent := map[pgtest.Side]int{
+				pgtest.Client: w.proxy.Counted(pgtest.Client), pgtest.Server: w.proxy.Counted(pgtest.Server),
+			}
+			if sent[pgtest.Client] < 5 || sent[pgtest.Server] < 5 {
+				t.Fatalf("only %v messages", sent)
+			}
+			cuts := 0
+			for from, messages := range sent {
+				for n := 1; n <= messages; n++ {
+					for _, after := range []bool{false, true} {
+						cut := pgtest.Cut{From: from, N: n, After: after}
+						act := prepare(t, w)
+						w.proxy.Arm(cut)
+						act(t)
+						if t.Failed() {
+							t.Fatalf("after %+v of %d", cut, messages)
+						}
+						w.heal(t)
+						cuts++
+					}
+				}
+			}
+			t.Logf("%d cuts", cuts)
+		})
+	}
+}
+
+// heal has the pool notice that its connection was cut after the last answer.
+func (w *cutWorld) heal(t *testing.T) {
+	t.Helper()
+	w.proxy.Pass()
+	tryAgain(t, func() error {
+		_, err := w.LiveOrders(t.Context())
+		return err
+	})
+}
+
+func cutRecord(t *testing.T, w *cutWorld) func(*testing.T) {
+	t.Helper()
+	old, r := w.Request(t, 1_000_000), w.Request(t, 2_500_000)
+	if _, err := w.RecordRewards(t.Context(), []rewards.NewReward{old}); err != nil {
+		t.Fatal(err)
+	}
+	return func(t *testing.T) {
+		t.Helper()
+		var got []rewards.Outcome
+		cut := tryAgain(t, func() (err error) {
+			got, err = w.RecordRewards(t.Context(), []rewards.NewReward{r, old})
+			return err
+		})
+		if got[1].Verdict != rewards.Replay || !cut && got[0].Verdict != rewards.Created {
+			t.Errorf("verdicts %d and %d, cut: %t", got[0].Verdict, got[1].Verdict, cut)
+		}
+		for key, o := range map[string]rewards.Outcome{r.IdempotencyKey: got[0], old.IdempotencyKey: got[1]} {
+			w.sees(t, 1, `select count(*) from rewards where idempotency_key = $1 and id = $2`, key, o.Reward.ID[:])
+			w.sees(t, 1, `select count(*) from rewards where idempotency_key = $1`, key)
+		}
+	}
+}
+
+func cutUser(t *testing.T, w *cutWorld) func(*testing.T) {
+	t.Helper()
+	w.n++
+	u := rewards.User{AppID: w.App.ID, ExternalID: fmt.Sprint("cut-", w.n), Email: fmt.Sprintf("cut-%d@example.com", w.n)}
+	return func(t *testing.T) {
+		t.Helper()
+		var id rewards.UserID
+		calls := 0
+		tryAgain(t, func() error {
+			calls++
+			created, err := w.CreateUser(t.Context(), u)
+			id = created.ID
+			if e, ok := errors.AsType[*rewards.Error](err); ok && e.Code == rewards.CodeConflict && calls > 1 {
+				details, _ := e.Details.(rewards.DuplicateDetails)
+				id, err = details.UserID, nil
+			}
+			return err
+		})
+		w.sees(t, 1, `select count(*) from users where external_id = $1 and id = $2`, u.ExternalID, id[:])
+		w.sees(t, 1, `select count(*) from users where external_id = $1`, u.ExternalID)
+	}
+}
+
+// planned plans what waits, as the worker does after an error: what is live is
+// seen before.
+func (w *cutWorld) planned(t *testing.T) (o rewards.Order) {
+	t.Helper()
+	tryAgain(t, func() error {
+		live, err := w.LiveOrders(t.Context())
+		if err != nil || len(live) > 0 {
+			o = append(live, o)[0]
+			return err
+		}
+		var hold rewards.Hold
+		o, hold, err = w.PlanOrder(t.Context(), w.lease, rewards.PlanRequest{
+			Asset: w.asset, Limits: storetest.Limits(), ClientOrderIDPrefix: "sr-test-",
+		})
+		if err == nil && hold != rewards.NoHold {
+			t.Fatalf("held: %d", hold)
+		}
+		return err
+	})
+	return o
+}
+
+// finish settles what is live, so that the next case begins with nothing.
+func (w *cutWorld) finish(t *testing.T, o rewards.Order) {
+	t.Helper()
+	if err := w.settled(t, w.opened(t, o)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// opened has the broker accept an order.
+func (w *cutWorld) opened(t *testing.T, o rewards.Order) rewards.Order {
+	t.Helper()
+	var err error
+	if o.State == rewards.OrderPlanned {
+		o, err = w.BeginAttempt(t.Context(), w.lease, o, w.Now(), w.Now().Add(time.Hour))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.State, o.BrokerID, o.BrokerStatus, o.NextAttemptAt = rewards.OrderOpen, "broker-"+o.ID.String(), "new", time.Time{}
+	if err := w.SaveOrder(t.Context(), w.lease, rewards.OrderSubmitted, o); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+const dollar200 money.Price = 200_000_000_000
+
+// settled settles an order of two rewards of $2.50 and $1.
+func (w *cutWorld) settled(t *testing.T, o rewards.Order) error {
+	t.Helper()
+	o.BrokerStatus, o.FilledQty, o.FilledAvgPrice, o.FilledAt = "filled", 17_500_001, dollar200, w.Now()
+	return w.SettleOrder(t.Context(), w.lease, rewards.OrderOpen, o, func(claims []rewards.Claim) (rewards.Settlement, error) {
+		return rewards.Settle(o, claims, w.Now())
+	})
+}
+
+func cutPlan(t *testing.T, w *cutWorld) func(*testing.T) {
+	t.Helper()
+	first, second := w.Give(t, 2_500_000), w.Give(t, 1_000_000)
+	return func(t *testing.T) {
+		t.Helper()
+		o := w.planned(t)
+		w.sees(t, 1, `select count(*) from orders where state < 6`)
+		w.sees(t, 3_500_000, `select coalesce(sum(amount), 0) from order_rewards where order_id = $1`, o.ID[:])
+		w.sees(t, 2, `select count(*) from order_rewards where reward_id in ($1, $2)`, first.ID[:], second.ID[:])
+		w.sees(t, 2, `select count(*) from rewards where status = 2 and waiting = 0 and id in ($1, $2)`, first.ID[:], second.ID[:])
+		w.proxy.Pass()
+		w.finish(t, o)
+		w.sees(t, 0, `select (select coalesce(sum(notional), 0) from spending) - (select coalesce(sum(notional), 0) from orders)`)
+	}
+}
+
+func cutAttempt(t *testing.T, w *cutWorld) func(*testing.T) {
+	t.Helper()
+	w.Give(t, 2_500_000)
+	w.Give(t, 1_000_000)
+	planned := w.Plan(t)
+	return func(t *testing.T) {
+		t.Helper()
+		o := planned
+		cut := tryAgain(t, func() error {
+			next, err := w.BeginAttempt(t.Context(), w.lease, o, w.Now(), w.Now().Add(time.Hour))
+			if err == nil {
+				o = next
+				return nil
+			}
+			if live, readErr := w.LiveOrders(t.Context()); readErr == nil {
+				o = live[0] // as the worker sees it next
+			}
+			return err
+		})
+		if o.State != rewards.OrderSubmitted || o.Attempts < 1 || o.Attempts > 2 || !cut && o.Attempts != 1 {
+			t.Errorf("cut: %t, the order is %+v", cut, o)
+		}
+		w.sees(t, int64(o.Attempts), `select attempts from orders where id = $1`, o.ID[:])
+		w.proxy.Pass()
+		w.finish(t, o)
+	}
+}
+
+func cutSettle(t *testing.T, w *cutWorld) func(*testing.T) {
+	t.Helper()
+	first := w.Give(t, 2_500_000)
+	w.Give(t, 1_000_000)
+	o := w.opened(t, w.Plan(t))
+	return func(t *testing.T) {
+		t.Helper()
+		var held int64
+		if err := w.aside.QueryRow(t.Context(), `select coalesce(sum(quantity), 0) from holdings`).
+			Scan(&held); err != nil {
+			t.Fatal(err)
+		}
+		failed := false
+		tryAgain(t, func() error {
+			err := w.settled(t, o)
+			if errors.Is(err, store.ErrStale) && failed {
+				return nil // it was booked: the outcome was not known
+			}
+			failed = failed || err != nil
+			return err
+		})
+		w.sees(t, held+17_500_000, `select sum(quantity) from holdings`)
+		w.sees(t, 2, `select count(*) from allocations where order_id = $1`, o.ID[:])
+		w.sees(t, 17_500_000, `select sum(shares) from allocations where order_id = $1`, o.ID[:])
+		w.sees(t, 1, `select house_shares from orders where id = $1 and state = 6`, o.ID[:])
+		w.sees(t, 1, `select count(*) from allocations where reward_id = $1`, first.ID[:])
+		w.sees(t, 0, `select count(*) from rewards where status <> 3`)
+	}
+}

@@ -1,0 +1,115 @@
+package pgtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Pair is two clusters: the primary acknowledges a commit when the standby has it
+// on its disk too.
+type Pair struct {
+	Primary, Standby *Cluster
+
+	ports [2]int // in the order of the URL
+}
+
+// StartPair starts a primary and its synchronous standby.
+func StartPair(t testing.TB) *Pair {
+	t.Helper()
+	standby, err := create()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := standby.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	p := &Pair{Primary: Start(t), Standby: standby}
+	p.ports = [2]int{p.Primary.Port, p.Standby.Port}
+	p.follow(t)
+	return p
+}
+
+// URL names a database of whichever is the primary.
+func (p *Pair) URL(database string) string {
+	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d,127.0.0.1:%d/%s?sslmode=disable&target_session_attrs=read-write",
+		p.ports[0], p.ports[1], database)
+}
+
+// FailOver kills the primary, and makes the standby the primary, which has no
+// standby until Rebuild.
+func (p *Pair) FailOver(t testing.TB) {
+	t.Helper()
+	p.Primary.Kill()
+	p.Primary, p.Standby = p.Standby, p.Primary
+	p.Primary.Exec(t, "postgres", "select pg_promote()")
+}
+
+// Rebuild makes the primary of before, which was killed, the synchronous standby:
+// what it has is thrown away.
+func (p *Pair) Rebuild(t testing.TB) {
+	t.Helper()
+	if err := os.RemoveAll(p.Standby.data()); err != nil {
+		t.Fatal(err)
+	}
+	p.follow(t)
+}
+
+// follow copies the primary's data to the standby, starts it, and has the primary
+// wait for it from then on.
+func (p *Pair) follow(t testing.TB) {
+	t.Helper()
+	out, err := p.Standby.command("pg_basebackup", "-R", "-D", p.Standby.data(), "-c", "fast", "--no-sync",
+		"-d", p.Primary.URL("")).CombinedOutput()
+	if err != nil {
+		t.Fatalf("pg_basebackup: %v\n%s", err, out)
+	}
+	// Promoted, it has no standby to wait for.
+	settings := filepath.Join(p.Standby.data(), "postgresql.auto.conf")
+	text, readErr := os.ReadFile(settings)
+	err = errors.Join(readErr, os.WriteFile(settings, append(text, "\nsynchronous_standby_names = ''\n"...), 0o600))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Standby.Run(); err != nil {
+		t.Fatal(err)
+	}
+	p.Primary.Exec(t, "postgres", "alter system set synchronous_standby_names = '*'")
+	p.Primary.Exec(t, "postgres", "select pg_reload_conf()")
+	p.AwaitStandby(t)
+}
+
+// AwaitStandby waits until the primary's commits wait for the standby, and the
+// standby has all that was written.
+func (p *Pair) AwaitStandby(t testing.TB) {
+	t.Helper()
+	p.Primary.await(t, "a synchronous standby", `select exists (select 1 from pg_stat_replication
+		where sync_state in ('sync', 'quorum') and flush_lsn >= pg_current_wal_flush_lsn())
+		and current_setting('synchronous_standby_names') = '*'`)
+}
+
+// await waits until a query that gives one truth gives true.
+func (c *Cluster) await(t testing.TB, what, query string) {
+	t.Helper()
+	const most = 30 * time.Second
+	ctx, cancel := context.WithTimeout(t.Context(), most)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, c.URL("postgres"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing is lost
+	for done := false; !done; {
+		if err := conn.QueryRow(ctx, query).Scan(&done); err != nil {
+			t.Fatalf("waiting for %s: %v", what, err)
+		}
+	}
+}
