@@ -25,6 +25,8 @@ import (
 // A request that failed is made again with its key, as a careful client does.
 type load struct {
 	s     *service
+	door  func() *service // to which a request goes
+	most  time.Duration   // that an answer may take, before it is asked for elsewhere
 	users []string
 
 	mu      sync.Mutex
@@ -38,11 +40,17 @@ type load struct {
 }
 
 func startLoad(s *service, clients int) *load {
-	l := &load{s: s, told: map[string]award{}, given: map[string]money.USD{}, size: clients}
+	l := newLoad(s, clients)
+	l.resume()
+	return l
+}
+
+// newLoad makes clients, which do nothing before resume.
+func newLoad(s *service, clients int) *load {
+	l := &load{s: s, door: func() *service { return s }, most: client.Timeout, told: map[string]award{}, given: map[string]money.USD{}, size: clients}
 	for i := range 5 {
 		l.users = append(l.users, s.newUser(fmt.Sprint("user-", i)))
 	}
-	l.resume()
 	return l
 }
 
@@ -78,7 +86,7 @@ func (l *load) ask(ctx context.Context, n int) {
 	amount := money.USD(1_000_001 + n%7*250_000)
 	body := giving(user, key, amount.String(), symbols[n%len(symbols)])
 	for ctx.Err() == nil {
-		a, err := l.s.request(ctx, "POST", "/v1/rewards", body)
+		a, err := l.post(ctx, body)
 		if err != nil || a.status >= 500 {
 			time.Sleep(10 * time.Millisecond)
 			continue
@@ -91,6 +99,12 @@ func (l *load) ask(ctx context.Context, n int) {
 		l.note(got.Reward, user, amount)
 		return
 	}
+}
+
+func (l *load) post(ctx context.Context, body string) (answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.most)
+	defer cancel()
+	return l.door().request(ctx, "POST", "/v1/rewards", body)
 }
 
 func (l *load) note(r award, user string, amount money.USD) {
@@ -112,13 +126,31 @@ func (l *load) finish() {
 	l.s.t.Helper()
 	ctx, cancel := context.WithTimeout(l.s.t.Context(), time.Minute)
 	defer cancel()
-	for n := range l.nextKey {
-		l.ask(ctx, n)
+	for client := range l.size {
+		l.clients.Go(func() {
+			for n := client; n < l.nextKey; n += l.size {
+				l.ask(ctx, n)
+			}
+		})
 	}
+	l.clients.Wait()
 }
 
 // verify accounts for everything: it needs the service running and stops it.
 func (l *load) verify() {
+	t, s := l.s.t, l.s
+	t.Helper()
+	l.verifyRewards()
+	if err := s.stop(); err != nil {
+		t.Error(err)
+	}
+	s.command("audit")
+	comparePositions(t, s.folder)
+	mustHold(t, s.ledger("--positions"))
+}
+
+// verifyRewards wants every acknowledged reward once, and executed.
+func (l *load) verifyRewards() {
 	t, s := l.s.t, l.s
 	t.Helper()
 	stored := l.storedRewards()
@@ -143,13 +175,7 @@ func (l *load) verify() {
 			t.Errorf("user %s: cost basis %s, given %s", user, p.CostBasis, given)
 		}
 	}
-	if err := s.stop(); err != nil {
-		t.Error(err)
-	}
 	t.Logf("%d rewards accounted for", len(stored))
-	s.command("audit")
-	comparePositions(t, s.folder)
-	mustHold(t, s.ledger("--positions"))
 }
 
 // storedRewards walks the whole list; a key that stands twice is an error.
@@ -184,7 +210,6 @@ func (l *load) storedRewards() map[string]award {
 // the users' holdings and the house's shares. The service must have stopped.
 func comparePositions(t *testing.T, folder string) {
 	t.Helper()
-	ours := ourShares(t, filepath.Join(folder, "rewards.db"))
 	entries, err := catalog.Entries()
 	if err != nil {
 		t.Fatal(err)
@@ -201,6 +226,12 @@ func comparePositions(t *testing.T, folder string) {
 	broker := alpaca.New(alpaca.Options{
 		TradingURL: "http://paper.invalid", DataURL: "http://paper.invalid", KeyID: "paper", SecretKey: "paper", Transport: brokerage.Transport(),
 	})
+	wantPositions(t, broker, ourShares(t, filepath.Join(folder, "rewards.db")))
+}
+
+// wantPositions wants the broker to hold these shares and no others.
+func wantPositions(t *testing.T, broker *alpaca.Client, ours map[string]money.Shares) {
+	t.Helper()
 	positions, err := broker.Positions(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -216,7 +247,7 @@ func comparePositions(t *testing.T, folder string) {
 	}
 }
 
-// ourShares is the users' and the house's shares by symbol.
+// ourShares is the shares in the books of a file.
 func ourShares(t *testing.T, path string) map[string]money.Shares {
 	t.Helper()
 	engine, err := sqlite.Open(t.Context(), path, sqlite.Options{})
@@ -224,6 +255,12 @@ func ourShares(t *testing.T, path string) map[string]money.Shares {
 		t.Fatal(err)
 	}
 	defer engine.Close()
+	return sharesIn(t, engine)
+}
+
+// sharesIn is the users' and the house's shares by symbol, in the books of an engine.
+func sharesIn(t *testing.T, engine store.Engine) map[string]money.Shares {
+	t.Helper()
 	s, err := store.New(t.Context(), engine, time.Now, rand.Reader)
 	if err != nil {
 		t.Fatal(err)

@@ -4,6 +4,7 @@ package test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -43,7 +44,9 @@ func run(m *testing.M) int {
 // service is a running `serve`.
 type service struct {
 	t      *testing.T
+	name   string // of its log; "": serve
 	folder string
+	books  string // the URL of its database; "": a file in the folder
 	url    string
 	key    string
 	env    []string // beside the test's own
@@ -52,7 +55,12 @@ type service struct {
 }
 
 // database is where the service's books are.
-func (s *service) database() string { return "sqlite:" + filepath.Join(s.folder, "rewards.db") }
+func (s *service) database() string {
+	if s.books != "" {
+		return s.books
+	}
+	return "sqlite:" + filepath.Join(s.folder, "rewards.db")
+}
 
 // newService makes the books with an app, in a folder of its own.
 func newService(t *testing.T, folder string) *service {
@@ -97,7 +105,7 @@ func (s *service) try(args ...string) (string, error) {
 // start starts serve on a free port and waits until it listens.
 func (s *service) start(args ...string) {
 	s.t.Helper()
-	p := launch(s.t, "serve", s.env, append([]string{
+	p := launch(s.t, s.logName(), s.env, append([]string{
 		"serve", "--listen", "127.0.0.1:0", "--database", s.database(),
 	}, args...)...)
 	s.cmd, s.exited, s.url = p.cmd, p.exited, p.url
@@ -106,8 +114,10 @@ func (s *service) start(args ...string) {
 // logs is what serve has logged.
 func (s *service) logs() string {
 	s.t.Helper()
-	return readLog(s.t, "serve")
+	return readLog(s.t, s.logName())
 }
+
+func (s *service) logName() string { return cmp.Or(s.name, "serve") }
 
 // kill ends the process as a power failure would.
 func (s *service) kill() {

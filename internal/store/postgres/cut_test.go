@@ -107,6 +107,9 @@ func TestCutAtEveryMessage(t *testing.T) {
 			for from, messages := range sent {
 				for n := 1; n <= messages; n++ {
 					for _, after := range []bool{false, true} {
+						if after && from == pgtest.Server && n < messages {
+							continue // the same as before the next one
+						}
 						cut := pgtest.Cut{From: from, N: n, After: after}
 						act := prepare(t, w)
 						w.proxy.Arm(cut)
@@ -248,7 +251,7 @@ func cutPlan(t *testing.T, w *cutWorld) func(*testing.T) {
 		w.sees(t, 3_500_000, `select coalesce(sum(amount), 0) from order_rewards where order_id = $1`, o.ID[:])
 		w.sees(t, 2, `select count(*) from order_rewards where reward_id in ($1, $2)`, first.ID[:], second.ID[:])
 		w.sees(t, 2, `select count(*) from rewards where status = 2 and waiting = 0 and id in ($1, $2)`, first.ID[:], second.ID[:])
-		w.proxy.Pass()
+		w.heal(t)
 		w.finish(t, o)
 		w.sees(t, 0, `select (select coalesce(sum(notional), 0) from spending) - (select coalesce(sum(notional), 0) from orders)`)
 	}
@@ -277,7 +280,7 @@ func cutAttempt(t *testing.T, w *cutWorld) func(*testing.T) {
 			t.Errorf("cut: %t, the order is %+v", cut, o)
 		}
 		w.sees(t, int64(o.Attempts), `select attempts from orders where id = $1`, o.ID[:])
-		w.proxy.Pass()
+		w.heal(t)
 		w.finish(t, o)
 	}
 }

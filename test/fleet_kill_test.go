@@ -1,0 +1,69 @@
+package test
+
+import (
+	"math/rand/v2"
+	"syscall"
+	"testing"
+	"time"
+
+	"stockrewards/internal/store/postgres/pgtest"
+)
+
+// Of three processes under load one is killed every second, and one after the
+// other that leads is frozen for longer than its lease and wakes up: every
+// acknowledged reward is there, once, and bought once.
+func TestFleetKillsUnderLoad(t *testing.T) {
+	t.Parallel()
+	c := pgtest.Start(t)
+	f := newFleet(t, c.Database(t, "fleet"), 3, "--pooling-window", "50ms")
+	load := f.load(12)
+	var frozen *member
+	var thaw time.Time
+	freezes := 0
+	for range *kills {
+		time.Sleep(time.Duration(700+rand.IntN(600)) * time.Millisecond)
+		if frozen != nil && time.Now().After(thaw) {
+			frozen.signal(syscall.SIGCONT)
+			frozen = nil
+		} else if frozen == nil && freezes*20 < *kills {
+			frozen, thaw = f.leader(20*time.Second), time.Now().Add(8*time.Second)
+			frozen.signal(syscall.SIGSTOP)
+			freezes++
+		}
+		victim := f.members[rand.IntN(len(f.members))]
+		for victim == frozen {
+			victim = f.members[rand.IntN(len(f.members))]
+		}
+		victim.kill()
+		victim.run()
+	}
+	if frozen != nil {
+		f.leader(20*time.Second, frozen) // somebody else took over
+		frozen.signal(syscall.SIGCONT)
+	}
+	load.pause()
+	load.finish()
+	f.verify(load)
+	t.Logf("%d kills, %d freezes", *kills, freezes)
+}
+
+// When the leader is killed another one buys within ten seconds.
+func TestTakeOver(t *testing.T) {
+	t.Parallel()
+	c := pgtest.Start(t)
+	f := newFleet(t, c.Database(t, "takeover"), 2)
+	user := f.newUser("one")
+	leader := f.leader(10 * time.Second)
+	other := f.members[0]
+	if other == leader {
+		other = f.members[1]
+	}
+	other.await(other.give(user, "before-the-kill", "5", "AAPL").ID, "executed", 10*time.Second)
+	leader.kill()
+	began := time.Now()
+	other.await(other.give(user, "after-the-kill", "6", "AAPL").ID, "executed", 10*time.Second)
+	t.Logf("bought again after %s", time.Since(began).Round(time.Millisecond))
+	if !other.leads() {
+		t.Error("the other one does not lead")
+	}
+}

@@ -1,0 +1,170 @@
+package test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"stockrewards/internal/broker/alpaca"
+	"stockrewards/internal/store/postgres"
+)
+
+// fleet is processes of serve that share a database and a paper brokerage.
+type fleet struct {
+	*service // stands for all of them: an operator's commands, and one of their doors
+
+	paper   *process
+	members []*member
+	flags   []string
+}
+
+// member is one process of a fleet, at an address that it keeps.
+type member struct {
+	*service
+
+	listen, admin string
+	args          []string
+}
+
+// newFleet makes books in an empty database, and starts a paper brokerage and so
+// many processes.
+func newFleet(t *testing.T, database string, size int, flags ...string) *fleet {
+	t.Helper()
+	f := &fleet{paper: startPaper(t, "--requests-per-minute", "0")}
+	f.service = &service{
+		t: t, books: database, folder: t.TempDir(),
+		env: []string{"APCA_API_KEY_ID=key", "APCA_API_SECRET_KEY=secret"},
+	}
+	f.flags = append(f.paper.buyAt(), flags...)
+	f.key = strings.TrimSpace(f.command(append([]string{"app", "create", "tester"}, f.pooled()...)...))
+	for range size {
+		f.add().run()
+	}
+	f.url = f.members[0].url
+	return f
+}
+
+// pooled is the flag that a command needs too, when the processes have it.
+func (f *fleet) pooled() []string {
+	for _, flag := range f.flags {
+		if flag == "--pgbouncer" {
+			return []string{flag}
+		}
+	}
+	return nil
+}
+
+// add makes another member, which does not run yet; its flags come after those of all.
+func (f *fleet) add(flags ...string) *member {
+	t := f.t
+	t.Helper()
+	one := *f.service
+	m := &member{service: &one, listen: freeAddress(t), admin: freeAddress(t)}
+	m.name, m.url = fmt.Sprint("serve-", len(f.members)), "http://"+m.listen
+	m.args = append([]string{
+		"serve", "--database", f.books, "--listen", m.listen, "--admin-listen", m.admin,
+	}, append(f.flags, flags...)...)
+	f.members = append(f.members, m)
+	t.Cleanup(m.kill)
+	return m
+}
+
+// run starts the process and waits until it listens.
+func (m *member) run() {
+	m.t.Helper()
+	p := launch(m.t, m.name, m.env, m.args...)
+	m.cmd, m.exited = p.cmd, p.exited
+}
+
+func (m *member) signal(s syscall.Signal) {
+	m.t.Helper()
+	if err := m.cmd.Process.Signal(s); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// leads tells whether the process leads fulfilment; false when it does not answer.
+func (m *member) leads() bool {
+	ctx, cancel := context.WithTimeout(m.t.Context(), time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, "GET", "http://"+m.admin+"/metrics", http.NoBody)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	response, err := client.Do(r)
+	if err != nil {
+		return false
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	return err == nil && strings.Contains(string(text), "stockrewards_fulfillment_leads 1\n")
+}
+
+// leader waits until a process other than these leads.
+func (f *fleet) leader(most time.Duration, not ...*member) *member {
+	f.t.Helper()
+	for deadline := time.Now().Add(most); ; time.Sleep(50 * time.Millisecond) {
+		for _, m := range f.members {
+			if m.cmd != nil && !slices.Contains(not, m) && m.leads() {
+				return m
+			}
+		}
+		if time.Now().After(deadline) {
+			f.t.Fatalf("nobody leads after %s", most)
+		}
+	}
+}
+
+// load is clients that go to any of the processes.
+func (f *fleet) load(clients int) *load {
+	l := newLoad(f.service, clients)
+	l.door = func() *service { return f.members[rand.IntN(len(f.members))].service }
+	l.most = 2 * time.Second
+	l.resume()
+	return l
+}
+
+// verify accounts for everything that clients were told, and stops the fleet.
+func (f *fleet) verify(l *load) {
+	t := f.t
+	t.Helper()
+	l.verifyRewards()
+	for _, m := range f.members {
+		if m.cmd == nil {
+			continue
+		}
+		if err := m.stop(); err != nil {
+			t.Error(err)
+		}
+	}
+	if out := f.command(append([]string{"fulfillment", "status"}, f.pooled()...)...); strings.Contains(out, "broker_conflict") {
+		t.Errorf("the brokerage has orders that the books do not know:\n%s", out)
+	}
+	f.audit()
+	engine, err := postgres.Open(t.Context(), f.books, postgres.Options{Pooled: f.pooled() != nil})
+	if err != nil {
+		t.Fatal(err)
+	}
+	broker := alpaca.New(alpaca.Options{TradingURL: f.paper.url, DataURL: f.paper.url, KeyID: "key", SecretKey: "secret"})
+	wantPositions(t, broker, sharesIn(t, engine))
+}
+
+// audit wants every invariant to hold.
+func (f *fleet) audit() {
+	f.t.Helper()
+	out, err := f.try("audit")
+	if err != nil && strings.Contains(err.Error(), "must be sqlite:PATH") {
+		f.t.Log("this version of audit does not read PostgreSQL")
+		return
+	}
+	if err != nil {
+		f.t.Errorf("audit: %v\n%s", err, out)
+	}
+}
