@@ -126,7 +126,7 @@ func (f *fleet) leader(most time.Duration, not ...*member) *member {
 func (f *fleet) load(clients int) *load {
 	l := newLoad(f.service, clients)
 	l.door = func() *service { return f.members[rand.IntN(len(f.members))].service }
-	l.most = 2 * time.Second
+	l.most = 500 * time.Millisecond
 	l.resume()
 	return l
 }

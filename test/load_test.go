@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -33,6 +34,8 @@ type load struct {
 	told    map[string]award
 	given   map[string]money.USD // by user, of acknowledged rewards
 	nextKey int
+
+	mute atomic.Bool // nothing can be acknowledged now
 
 	stop    context.CancelFunc
 	clients sync.WaitGroup
@@ -86,10 +89,14 @@ func (l *load) ask(ctx context.Context, n int) {
 	amount := money.USD(1_000_001 + n%7*250_000)
 	body := giving(user, key, amount.String(), symbols[n%len(symbols)])
 	for ctx.Err() == nil {
+		mute := l.mute.Load()
 		a, err := l.post(ctx, body)
 		if err != nil || a.status >= 500 {
 			time.Sleep(10 * time.Millisecond)
 			continue
+		}
+		if mute && l.mute.Load() {
+			l.s.t.Errorf("%s was answered %d while nothing can be acknowledged: %s", key, a.status, a.body)
 		}
 		var got struct{ Reward award }
 		if a.status != 200 && a.status != 201 || json.Unmarshal(a.body, &got) != nil {

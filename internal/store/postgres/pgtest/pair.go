@@ -87,6 +87,29 @@ func (p *Pair) follow(t testing.TB) {
 	p.AwaitStandby(t)
 }
 
+// Interrupt ends what waits for the standby at the primary, in turn by canceling the
+// statement and by terminating the session, until it has done so often.
+func (p *Pair) Interrupt(t testing.TB, times int) {
+	t.Helper()
+	const most = 2 * time.Minute
+	ctx, cancel := context.WithTimeout(t.Context(), most)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, p.Primary.URL("postgres"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing is lost
+	for done := 0; done < times; {
+		function := [2]string{"pg_cancel_backend", "pg_terminate_backend"}[done%2]
+		var ended int
+		if err := conn.QueryRow(ctx, `select count(*) filter (where `+function+`(pid)) from (select pid
+			from pg_stat_activity where wait_event = 'SyncRep' limit 1) as waiting`).Scan(&ended); err != nil {
+			t.Fatalf("after %d of %d: %v", done, times, err)
+		}
+		done += ended
+	}
+}
+
 // AwaitStandby waits until the primary's commits wait for the standby, and the
 // standby has all that was written.
 func (p *Pair) AwaitStandby(t testing.TB) {
