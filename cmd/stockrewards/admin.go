@@ -86,6 +86,9 @@ func (s *server) watch(cfg fulfillment.Config, cert *certificate.Pair) (err erro
 	if cert != nil {
 		o.Certificate = cert
 	}
+	if s.fleet != nil {
+		o.Server = s.fleet
+	}
 	s.admin, err = admin.New(o)
 	return err
 }

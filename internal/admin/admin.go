@@ -56,6 +56,13 @@ type Certificate interface {
 	NotAfter() time.Time
 }
 
+// Server is the database's server, where there is one.
+type Server interface {
+	// Weakness tells why commits may be lost although the server acknowledges them;
+	// "" when they are not.
+	Weakness(ctx context.Context) (string, error)
+}
+
 // Options says what is looked at.
 type Options struct {
 	Metrics     *Metrics
@@ -64,6 +71,7 @@ type Options struct {
 	Intake      Intake
 	Worker      Worker
 	Certificate Certificate // nil without TLS
+	Server      Server      // nil without one
 	DailyLimit  Limit       // of all orders of a day
 	HouseLimit  Limit       // of what the house adds on a day
 	Now         func() time.Time
@@ -75,6 +83,7 @@ type Admin struct {
 	Options
 	books    cached[rewards.Overview]
 	writes   cached[struct{}]
+	weakness cached[string]
 	draining atomic.Bool
 }
 
@@ -84,6 +93,12 @@ func New(o Options) (*Admin, error) {
 	a.books = newCached(readEvery, readPatience, o.Store.Overview)
 	a.writes = newCached(readEvery, writePatience, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, o.Store.CheckWrites(ctx)
+	})
+	a.weakness = newCached(weaknessEvery, weaknessPatience, func(ctx context.Context) (string, error) {
+		if o.Server == nil {
+			return "", nil
+		}
+		return o.Server.Weakness(ctx)
 	})
 	return a, o.Metrics.registry.Register(&collector{a})
 }

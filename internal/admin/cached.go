@@ -11,6 +11,9 @@ const (
 	readEvery     = time.Second     // how often the books are asked, at most
 	readPatience  = 5 * time.Second // for reading them
 	writePatience = 2 * time.Second // for a probing write
+
+	weaknessEvery    = time.Minute // how often the server is asked for its settings, at most
+	weaknessPatience = time.Second
 )
 
 // cached is a value that is fetched at most once in a while, by one at a time.

@@ -99,6 +99,9 @@ func (a *Admin) warnings(ctx context.Context) []warning {
 	if a.Certificate != nil && a.Certificate.NotAfter().Sub(a.Now()) < expiresSoon {
 		add("certificate_expires", "the TLS certificate ends at "+a.Certificate.NotAfter().UTC().Format(time.RFC3339))
 	}
+	if weakness, err := a.weakness.get(ctx); err == nil && weakness != "" {
+		add("weak_commits", weakness)
+	}
 	for _, alarm := range v.Alarms {
 		if code := kindOf(alarm); code != codePaused && code != codeConflict { // told above
 			add(code, strings.TrimPrefix(alarm.Name, code+":")+": "+alarm.Message)
