@@ -47,7 +47,6 @@ func newFleet(t *testing.T, database string, size int, flags ...string) *fleet {
 	for range size {
 		f.add().run()
 	}
-	f.url = f.members[0].url
 	return f
 }
 
@@ -71,7 +70,7 @@ func (f *fleet) add(flags ...string) *member {
 	m.args = append([]string{
 		"serve", "--database", f.books, "--listen", m.listen, "--admin-listen", m.admin,
 	}, append(f.flags, flags...)...)
-	f.members = append(f.members, m)
+	f.members, f.url = append(f.members, m), m.url
 	t.Cleanup(m.kill)
 	return m
 }

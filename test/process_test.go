@@ -23,7 +23,15 @@ var listening = regexp.MustCompile(`"msg":"listening","address":"([^"]+)"`)
 // launch starts a command that logs under a name, and waits until it listens.
 func launch(t *testing.T, name string, env []string, args ...string) *process {
 	t.Helper()
-	p := &process{cmd: exec.Command(binary, args...), exited: make(chan error, 1)}
+	p, before := begin(t, name, env, args...)
+	p.awaitListening(t, name, before)
+	return p
+}
+
+// begin starts a command that logs under a name; its log begins at that byte.
+func begin(t *testing.T, name string, env []string, args ...string) (p *process, before int64) {
+	t.Helper()
+	p = &process{cmd: exec.Command(binary, args...), exited: make(chan error, 1)}
 	p.cmd.Env = append(os.Environ(), env...)
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	logFile, err := os.OpenFile(logPath(t, name), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
@@ -31,7 +39,7 @@ func launch(t *testing.T, name string, env []string, args ...string) *process {
 		t.Fatal(err)
 	}
 	defer logFile.Close()
-	before, err := logFile.Seek(0, io.SeekEnd)
+	before, err = logFile.Seek(0, io.SeekEnd)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,11 +48,16 @@ func launch(t *testing.T, name string, env []string, args ...string) *process {
 		t.Fatal(err)
 	}
 	go func() { p.exited <- p.cmd.Wait() }()
+	return p, before
+}
+
+func (p *process) awaitListening(t *testing.T, name string, before int64) {
+	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		text := readLog(t, name)
 		if m := listening.FindStringSubmatch(text[min(int(before), len(text)):]); m != nil {
 			p.url = "http://" + m[1]
-			return p
+			return
 		}
 		if time.Now().After(deadline) {
 			t.Fatalf("%s does not listen:\n%s", name, text)

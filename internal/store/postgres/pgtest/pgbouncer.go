@@ -1,0 +1,84 @@
+package pgtest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// StartPgBouncer runs Debian's PgBouncer in transaction mode in front of the cluster
+// and returns its port. It is stopped when the test ends.
+func StartPgBouncer(t testing.TB, c *Cluster) (port int) {
+	t.Helper()
+	program, err := exec.LookPath("pgbouncer")
+	if err != nil {
+		if program = "/usr/sbin/pgbouncer"; !exists(program) { // where a user's PATH does not lead
+			t.Fatal("PgBouncer is missing: tools/install.sh pgbouncer installs it")
+		}
+	}
+	if port, err = freePort(); err != nil {
+		t.Fatal(err)
+	}
+	settings := filepath.Join(c.Folder, "pgbouncer.ini")
+	for path, text := range map[string]string{
+		filepath.Join(c.Folder, "users.txt"): `"postgres" ""` + "\n",
+		settings: fmt.Sprintf(`[databases]
+* = host=127.0.0.1 port=%d
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = %d
+unix_socket_dir = %s
+auth_type = trust
+auth_file = users.txt
+pool_mode = transaction
+default_pool_size = 6
+logfile = pgbouncer.log
+`, c.Port, port, c.Folder),
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command(program, "-q", settings)
+	cmd.Dir = c.Folder
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: c.owner, Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	awaitPgBouncer(t, port)
+	return port
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+func awaitPgBouncer(t testing.TB, port int) {
+	t.Helper()
+	const most = 20 * time.Second
+	ctx, cancel := context.WithTimeout(t.Context(), most)
+	defer cancel()
+	for {
+		conn, err := pgx.Connect(ctx, fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", port))
+		if err == nil {
+			_ = conn.Close(ctx)
+			return
+		}
+		if ctx.Err() != nil {
+			t.Fatalf("PgBouncer does not answer: %v", err)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}

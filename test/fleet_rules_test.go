@@ -1,0 +1,213 @@
+package test
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stockrewards/internal/store/postgres/pgtest"
+)
+
+// within wants a request to be answered with the status by every process of the
+// fleet before a second has passed since the moment. In the body, # is another
+// number each time.
+func (f *fleet) within(since time.Time, status int, method, path, body string) {
+	f.t.Helper()
+	for _, m := range f.members {
+		for {
+			began := time.Now()
+			fresh := strings.ReplaceAll(body, "#", strconv.FormatInt(began.UnixNano(), 10))
+			a, err := m.request(f.t.Context(), method, path, fresh)
+			if err == nil && a.status == status {
+				break
+			}
+			if began.Sub(since) > time.Second {
+				f.t.Errorf("%s after %s: %d %s %v, want %d", m.name, began.Sub(since), a.status, a.body, err, status)
+				break
+			}
+			time.Sleep(5 * time.Millisecond)
+		}
+	}
+}
+
+// What an operator does beside one process is in force in all of them within a second.
+func TestFleetAgreesWithinASecond(t *testing.T) {
+	t.Parallel()
+	c := pgtest.Start(t)
+	f := newFleet(t, c.Database(t, "agrees"), 3)
+	user := f.newUser("one")
+	body := giving(user, "the-first-key", "5", "AAPL")
+	f.must(201, "POST", "/v1/rewards", body)
+	f.within(time.Now(), 200, "POST", "/v1/rewards", body) // every one has seen the key and the catalog
+	f.command("asset", "disable", "KO")
+	f.within(time.Now(), 422, "POST", "/v1/rewards", giving(user, "disabled-#", "5", "KO"))
+	f.command("asset", "enable", "KO")
+	f.within(time.Now(), 201, "POST", "/v1/rewards", giving(user, "enabled-#", "5", "KO"))
+	f.command("app", "suspend", "tester")
+	f.within(time.Now(), 403, "GET", "/v1/users/"+user, "")
+	f.command("app", "resume", "tester")
+	f.within(time.Now(), 200, "GET", "/v1/users/"+user, "")
+	list := strings.Fields(strings.Split(f.command("key", "list", "tester"), "\n")[1])
+	f.command("key", "revoke", list[0])
+	f.within(time.Now(), 401, "GET", "/v1/users/"+user, "")
+	created := strings.TrimSpace(f.command("key", "create", "tester"))
+	for _, m := range f.members {
+		m.key = created
+	}
+	f.within(time.Now(), 200, "GET", "/v1/users/"+user, "")
+}
+
+// Processes that start at once on an empty database migrate it once.
+func TestFleetStartsAtOnce(t *testing.T) {
+	t.Parallel()
+	c := pgtest.Start(t)
+	paper := startPaper(t, "--requests-per-minute", "0")
+	for round := range 3 {
+		database := fmt.Sprint("empty", round)
+		url := c.Database(t, database)
+		const size = 3
+		var starting [size]*process
+		var before [size]int64
+		for i := range size {
+			starting[i], before[i] = begin(t, fmt.Sprint("serve-", i), []string{"APCA_API_KEY_ID=key", "APCA_API_SECRET_KEY=secret"},
+				append([]string{"serve", "--database", url, "--listen", "127.0.0.1:0"}, paper.buyAt()...)...)
+			t.Cleanup(starting[i].kill)
+		}
+		for i, p := range starting {
+			p.awaitListening(t, fmt.Sprint("serve-", i), before[i])
+		}
+		if got := number(t, url, `select count(*) - count(distinct version_id) from goose_db_version`); got != 0 {
+			t.Errorf("%d migrations ran twice", got)
+		}
+		if got := number(t, url, `select count(*) from settings where name = 'installation_id'`); got != 1 {
+			t.Errorf("%d installations", got)
+		}
+	}
+}
+
+// number reads one number past the service.
+func number(t *testing.T, url, query string) (n int) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(t.Context())
+	if err := conn.QueryRow(t.Context(), query).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestServeRefusesADatabase(t *testing.T) {
+	t.Parallel()
+	good, unsafe := pgtest.Start(t), pgtest.Start(t, "fsync=off")
+	newer := good.Database(t, "newer")
+	s := &service{t: t, books: newer}
+	s.command("app", "create", "tester")
+	good.Exec(t, "newer", "insert into goose_db_version (version_id, is_applied) values (20990101000000, true)")
+	alpaca := []string{"--broker", "alpaca", "--alpaca-url", "http://127.0.0.1:1", "--alpaca-data-url", "http://127.0.0.1:1"}
+	for name, refused := range map[string]struct {
+		database string
+		flags    []string
+		want     string
+	}{
+		"fsync is off":           {unsafe.Database(t, "lost"), alpaca, "fsync is off"},
+		"a newer schema":         {newer, alpaca, "written by a newer version"},
+		"a brokerage of its own": {good.Database(t, "own"), nil, "a fleet needs one brokerage"},
+		"a role over a file":     {"sqlite:" + t.TempDir() + "/rewards.db", []string{"--role", "api"}, "--role api"},
+		"no such database":       {good.URL("nowhere"), alpaca, `database "nowhere" does not exist`},
+	} {
+		cmd := exec.CommandContext(t.Context(), binary, append([]string{
+			"serve", "--listen", "127.0.0.1:0", "--database", refused.database,
+		}, refused.flags...)...)
+		cmd.Env = append(os.Environ(), "APCA_API_KEY_ID=key", "APCA_API_SECRET_KEY=secret")
+		if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), refused.want) {
+			t.Errorf("%s: %v\n%s", name, err, out)
+		}
+	}
+	if out, err := s.try("app", "list"); err == nil || !strings.Contains(err.Error(), "newer version") {
+		t.Errorf("a command on a newer schema: %v\n%s", err, out)
+	}
+}
+
+// A server that acknowledges what it may lose is warned of.
+func TestWeakCommitsAreWarnedOf(t *testing.T) {
+	t.Parallel()
+	for setting, warned := range map[string]bool{"off": true, "local": true, "remote_write": true, "on": false, "remote_apply": false} {
+		c := pgtest.Start(t, "synchronous_commit="+setting)
+		f := newFleet(t, c.Database(t, "weak"), 1)
+		m := f.members[0]
+		_, body := look(t, "http://"+m.admin+"/readyz")
+		if got := strings.Contains(body, `"weak_commits"`); got != warned {
+			t.Errorf("%s: /readyz: %s", setting, body)
+		}
+		if got := strings.Contains(m.logs(), "synchronous_commit is "+setting); got != warned {
+			t.Errorf("%s: the log warns: %t", setting, got)
+		}
+		if err := m.stop(); err != nil {
+			t.Error(err)
+		}
+		c.Kill()
+	}
+}
+
+// A process of the API never orders, and a worker answers no API.
+func TestRoles(t *testing.T) {
+	t.Parallel()
+	c := pgtest.Start(t)
+	f := newFleet(t, c.Database(t, "roles"), 0)
+	api, worker := f.add("--role", "api"), f.add("--role", "worker")
+	api.run()
+	user := api.newUser("one")
+	given := api.give(user, "the-first-key", "5", "AAPL")
+	// Well beyond the pooling window, the wait of an idle worker and its lease.
+	for deadline := time.Now().Add(3 * time.Second); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
+		api.await(given.ID, "recorded", time.Second)
+	}
+	if api.leads() {
+		t.Error("a process of the API leads")
+	}
+	worker.run()
+	api.await(given.ID, "executed", 10*time.Second)
+	if !worker.leads() {
+		t.Error("the worker does not lead")
+	}
+	if response, err := http.Get(worker.url + "/v1/assets"); err == nil {
+		response.Body.Close()
+		t.Error("a worker answers the API")
+	}
+	began := time.Now()
+	api.await(api.give(user, "the-second-key", "5", "AAPL").ID, "executed", 10*time.Second)
+	t.Logf("bought after %s", time.Since(began).Round(time.Millisecond))
+	for _, m := range f.members {
+		if err := m.stop(); err != nil {
+			t.Errorf("%s: %v", m.name, err)
+		}
+	}
+}
+
+// The whole flow works through PgBouncer in transaction mode.
+func TestFleetBehindPgBouncer(t *testing.T) {
+	t.Parallel()
+	c := pgtest.Start(t)
+	c.Database(t, "bounced")
+	port := pgtest.StartPgBouncer(t, c)
+	url := fmt.Sprintf("postgres://postgres@127.0.0.1:%d/bounced?sslmode=disable", port)
+	f := newFleet(t, url, 2, "--pgbouncer", "--pooling-window", "50ms")
+	load := f.load(8)
+	leader := f.leader(10 * time.Second)
+	leader.kill()
+	f.leader(15*time.Second, leader)
+	leader.run()
+	load.pause()
+	load.finish()
+	f.verify(load)
+}
