@@ -14,17 +14,26 @@ func scanUser(row Row) (rewards.User, error) {
 	return u, err
 }
 
-// CreateUser implements rewards.Store.
+// CreateUser implements rewards.Store. That there is such a user already is told
+// after a commit: the client may know only from this answer that there is.
 func (s *Store) CreateUser(ctx context.Context, u rewards.User) (rewards.User, error) {
+	var duplicate error
 	err := s.engine.Record(ctx, func(ctx context.Context, tx Tx) error {
-		if err := refuseDuplicate(ctx, tx, u); err != nil {
-			return err
+		duplicate = refuseDuplicate(ctx, tx, u)
+		if rewards.CodeOf(duplicate) == rewards.CodeConflict {
+			return nil
+		}
+		if duplicate != nil {
+			return duplicate
 		}
 		u.ID = rewards.NewID[rewards.User](s.ids)
 		_, err := tx.Exec(ctx, `INSERT INTO users (`+userColumns+`, email_folded) VALUES (?1, ?2, ?3, ?4, ?5)`,
 			u.AppID[:], u.ID[:], u.Email, u.ExternalID, rewards.FoldEmail(u.Email))
 		return err
 	})
+	if err == nil {
+		err = duplicate
+	}
 	return u, err
 }
 
