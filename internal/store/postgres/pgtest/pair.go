@@ -101,12 +101,23 @@ func (p *Pair) Interrupt(t testing.TB, times int) {
 	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing is lost
 	for done := 0; done < times; {
 		function := [2]string{"pg_cancel_backend", "pg_terminate_backend"}[done%2]
-		var ended int
-		if err := conn.QueryRow(ctx, `select count(*) filter (where `+function+`(pid)) from (select pid
-			from pg_stat_activity where wait_event = 'SyncRep' limit 1) as waiting`).Scan(&ended); err != nil {
+		var pid int
+		err := conn.QueryRow(ctx, `select pid from pg_stat_activity where wait_event = 'SyncRep' limit 1`).Scan(&pid)
+		if errors.Is(err, pgx.ErrNoRows) {
+			continue
+		}
+		waiting := true
+		if err == nil {
+			err = conn.QueryRow(ctx, "select "+function+"($1)", pid).Scan(&waiting)
+		}
+		for err == nil && waiting { // until it has ended, so that it is not counted twice
+			err = conn.QueryRow(ctx, `select exists (select 1 from pg_stat_activity
+				where pid = $1 and wait_event = 'SyncRep')`, pid).Scan(&waiting)
+		}
+		if err != nil {
 			t.Fatalf("after %d of %d: %v", done, times, err)
 		}
-		done += ended
+		done++
 	}
 }
 

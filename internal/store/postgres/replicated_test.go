@@ -1,0 +1,100 @@
+package postgres_test
+
+import (
+	"fmt"
+	"testing"
+
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
+	"stockrewards/internal/store/postgres"
+	"stockrewards/internal/store/postgres/pgtest"
+	"stockrewards/internal/store/storetest"
+)
+
+// Through PgBouncer in transaction mode everything works as without it.
+func TestContractThroughPgBouncer(t *testing.T) {
+	t.Parallel()
+	c := pgtest.Start(t)
+	port := pgtest.StartPgBouncer(t, c)
+	storetest.Run(t, func(t *testing.T) store.Engine {
+		t.Helper()
+		name := fmt.Sprint("bounced", databases.Add(1))
+		c.Database(t, name)
+		url := fmt.Sprintf("postgres://postgres@127.0.0.1:%d/%s?sslmode=disable", port, name)
+		e, err := postgres.Open(t.Context(), url, postgres.Options{Connections: 2, Pooled: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = e.Close() })
+		return e
+	})
+}
+
+// What a client is told stands on the standby too: after a commit that was canceled
+// while it waited for the standby, neither the same request nor the answer that there
+// is such a user already is given before that.
+func TestAnswersStandOnTheStandby(t *testing.T) {
+	t.Parallel()
+	pair := pgtest.StartPair(t)
+	pair.Primary.Database(t, "books")
+	e, err := postgres.Open(t.Context(), pair.URL("books"), postgres.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Close() })
+	w := storetest.NewWorld(t, e)
+	known := w.Request(t, 2_000_000)
+	if _, err := w.RecordRewards(t.Context(), []rewards.NewReward{known}); err != nil {
+		t.Fatal(err)
+	}
+	other := known
+	other.Amount++
+	other.Fingerprint = rewards.NewFingerprint(other, "")
+	first := w.Request(t, 1_000_000)
+	record := func(r rewards.NewReward) func() error {
+		return func() error {
+			_, err := w.RecordRewards(t.Context(), []rewards.NewReward{r})
+			return err
+		}
+	}
+	create := func() error {
+		_, err := w.CreateUser(t.Context(), rewards.User{AppID: w.App.ID, ExternalID: "late", Email: "late@example.com"})
+		return err
+	}
+	const attempts = 3 // of RecordRewards itself
+	steps := []struct {
+		name  string
+		waits int
+		call  func() error
+		after rewards.Code // when the standby is back; 0: success
+	}{
+		{"a reward", attempts, record(first), 0},
+		{"its replay", attempts, record(first), 0},
+		{"an old replay", attempts, record(known), 0},
+		{"a conflict", attempts, record(other), 0}, // a verdict, not an error
+		{"a user", 1, create, rewards.CodeConflict},
+		{"the user again", 1, create, rewards.CodeConflict},
+	}
+	pair.Standby.Kill()
+	for _, s := range steps {
+		answered := make(chan error, 1)
+		go func() { answered <- s.call() }()
+		pair.Interrupt(t, s.waits)
+		if err := <-answered; rewards.CodeOf(err) != rewards.CodeUnavailable {
+			t.Errorf("%s, without the standby: %v", s.name, err)
+		}
+	}
+	if err := pair.Standby.Run(); err != nil {
+		t.Fatal(err)
+	}
+	pair.AwaitStandby(t)
+	pair.FailOver(t)
+	for _, s := range steps {
+		if err := s.call(); err != nil && rewards.CodeOf(err) == rewards.CodeUnavailable {
+			err = s.call() // the connection to the old primary was found broken
+			if s.after == 0 && err != nil || s.after != 0 && rewards.CodeOf(err) != s.after {
+				t.Errorf("%s, after the fail-over: %v", s.name, err)
+			}
+		}
+	}
+}
