@@ -4,13 +4,13 @@ SHELL := /bin/bash
 GO    ?= go
 TOOLS := bin/golangci-lint
 
-.PHONY: build test lint lint-api month kills mutants clean
+.PHONY: build test lint lint-api month kills mutants fleet failover clean
 
 build: ## the binary, in bin/
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/stockrewards ./cmd/stockrewards
 
 test: ## every test, with the race detector
-	tools/install.sh gcc curl mount strace chromium hledger postgres
+	tools/install.sh gcc curl mount strace chromium hledger postgres pgbouncer
 	$(GO) test -race $$($(GO) list ./... | grep -v /test/sim)
 	$(GO) test ./test/sim # one goroutine, and much to do: without the race detector
 
@@ -34,6 +34,15 @@ SHARE ?= 1
 mutants: ## every planted change is found by its test; SHARE=5 tries every fifth, ONLY=regexp those of that name
 	tools/install.sh mount strace
 	$(GO) test -count=1 -v -timeout=3h -run '^TestMutants$$' ./test/mutants -args -share=$(SHARE) -only='$(ONLY)'
+
+fleet: ## three processes over PostgreSQL: a kill -9 a second for a minute, frozen leaders
+	tools/install.sh postgres pgbouncer
+	$(GO) test -race -count=1 -v -timeout=30m -run TestFleetKillsUnderLoad ./test -args -kills=60
+
+failover: ## twenty fail-overs of PostgreSQL under load; a thousand commits canceled or terminated
+	tools/install.sh postgres
+	$(GO) test -race -count=1 -v -timeout=60m -run 'TestFailOverUnderLoad|TestCommitsInterrupted' ./test \
+		-args -failovers=20 -cancels=1000
 
 clean:
 	rm -rf bin stockrewards-data

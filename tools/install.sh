@@ -3,12 +3,13 @@
 set -euo pipefail
 
 declare -A package=([gcc]="gcc libc6-dev" [curl]=curl [mount]=mount [strace]=strace [chromium]=chromium
-  [hledger]=hledger [npx]="nodejs npm" [postgres]=postgresql)
+  [hledger]=hledger [npx]="nodejs npm" [postgres]=postgresql [pgbouncer]=pgbouncer)
 
-# found tells whether a program is there. PostgreSQL's server is not on the PATH in Debian.
+# found tells whether a program is there. PostgreSQL's server and PgBouncer are not on
+# everybody's PATH in Debian.
 found() {
   command -v "$1" >/dev/null && return
-  [ "$1" = postgres ] && compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null
+  compgen -G "/usr/lib/postgresql/*/bin/$1" >/dev/null || [ -x "/usr/sbin/$1" ]
 }
 
 missing=()
