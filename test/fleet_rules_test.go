@@ -112,7 +112,7 @@ func TestServeRefusesADatabase(t *testing.T) {
 	newer := good.Database(t, "newer")
 	s := &service{t: t, books: newer}
 	s.command("app", "create", "tester")
-	good.Exec(t, "newer", "insert into goose_db_version (version_id, is_applied) values (20990101000000, true)")
+	good.Must(t, "newer", "insert into goose_db_version (version_id, is_applied) values (20990101000000, true)")
 	alpaca := []string{"--broker", "alpaca", "--alpaca-url", "http://127.0.0.1:1", "--alpaca-data-url", "http://127.0.0.1:1"}
 	for name, refused := range map[string]struct {
 		database string

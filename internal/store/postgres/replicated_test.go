@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"stockrewards/internal/rewards"
@@ -18,9 +19,11 @@ func TestContractThroughPgBouncer(t *testing.T) {
 	port := pgtest.StartPgBouncer(t, c)
 	storetest.Run(t, func(t *testing.T) store.Engine {
 		t.Helper()
-		name := fmt.Sprint("bounced", databases.Add(1))
-		c.Database(t, name)
-		url := fmt.Sprintf("postgres://postgres@127.0.0.1:%d/%s?sslmode=disable", port, name)
+		direct, err := c.NewDatabase(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		url := strings.Replace(direct, fmt.Sprint(c.Port), fmt.Sprint(port), 1)
 		e, err := postgres.Open(t.Context(), url, postgres.Options{Connections: 2, Pooled: true})
 		if err != nil {
 			t.Fatal(err)

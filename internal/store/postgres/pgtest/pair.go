@@ -50,7 +50,7 @@ func (p *Pair) FailOver(t testing.TB) {
 	t.Helper()
 	p.Primary.Kill()
 	p.Primary, p.Standby = p.Standby, p.Primary
-	p.Primary.Exec(t, "postgres", "select pg_promote()")
+	p.Primary.Must(t, "postgres", "select pg_promote()")
 }
 
 // Rebuild makes the primary of before, which was killed, the synchronous standby:
@@ -82,8 +82,8 @@ func (p *Pair) follow(t testing.TB) {
 	if err := p.Standby.Run(); err != nil {
 		t.Fatal(err)
 	}
-	p.Primary.Exec(t, "postgres", "alter system set synchronous_standby_names = '*'")
-	p.Primary.Exec(t, "postgres", "select pg_reload_conf()")
+	p.Primary.Must(t, "postgres", "alter system set synchronous_standby_names = '*'")
+	p.Primary.Must(t, "postgres", "select pg_reload_conf()")
 	p.AwaitStandby(t)
 }
 

@@ -214,3 +214,18 @@ func (c *Cluster) Exec(ctx context.Context, database, statements string) error {
 	_, err = conn.PgConn().Exec(ctx, statements).ReadAll()
 	return errors.Join(err, conn.Close(ctx))
 }
+
+// Database makes a database of a name and returns its URL.
+func (c *Cluster) Database(t testing.TB, name string) string {
+	t.Helper()
+	c.Must(t, "postgres", "create database "+name)
+	return c.URL(name)
+}
+
+// Must runs statements in a database, which must succeed.
+func (c *Cluster) Must(t testing.TB, database, statements string) {
+	t.Helper()
+	if err := c.Exec(t.Context(), database, statements); err != nil {
+		t.Fatal(err)
+	}
+}
