@@ -131,7 +131,8 @@ func (l *load) note(r award, user string, amount money.USD) {
 // told and what is stored are the same set.
 func (l *load) finish() {
 	l.s.t.Helper()
-	ctx, cancel := context.WithTimeout(l.s.t.Context(), time.Minute)
+	const most = 10 * time.Minute
+	ctx, cancel := context.WithTimeout(l.s.t.Context(), most)
 	defer cancel()
 	for client := range l.size {
 		l.clients.Go(func() {
@@ -141,6 +142,9 @@ func (l *load) finish() {
 		})
 	}
 	l.clients.Wait()
+	if ctx.Err() != nil {
+		l.s.t.Error("the clients were not answered in time")
+	}
 }
 
 // verify accounts for everything: it needs the service running and stops it.
@@ -169,7 +173,7 @@ func (l *load) verifyRewards() {
 	if len(stored) != len(l.told) {
 		t.Errorf("%d rewards are stored, %d were acknowledged", len(stored), len(l.told))
 	}
-	deadline := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(10 * time.Minute)
 	for _, r := range stored {
 		s.await(r.ID, "executed", time.Until(deadline))
 	}
