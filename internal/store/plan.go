@@ -56,12 +56,12 @@ func (s *Store) PlanOrder(ctx context.Context, l rewards.Lease, r rewards.PlanRe
 			hold = rewards.HoldDoubt
 			return nil
 		}
-		id := rewards.NewID[rewards.Order](s.ids)
-		limits, err := limitsLeft(ctx, tx, r.Limits, id.Time())
+		waiting, err := queryWaiting(ctx, tx, r.Asset.ID)
 		if err != nil {
 			return err
 		}
-		waiting, err := queryWaiting(ctx, tx, r.Asset.ID)
+		id := s.newOrderID(waiting)
+		limits, err := limitsLeft(ctx, tx, r.Limits, id.Time())
 		if err != nil {
 			return err
 		}
@@ -77,6 +77,20 @@ func (s *Store) PlanOrder(ctx context.Context, l rewards.Lease, r rewards.PlanRe
 		return err
 	})
 	return o, hold, err
+}
+
+// newOrderID makes an id that is not before any of the rewards, given in order of
+// arrival: they may come from another process, whose clock is ahead.
+func (s *Store) newOrderID(waiting []rewards.Waiting) rewards.OrderID {
+	id := rewards.NewID[rewards.Order](s.ids)
+	if len(waiting) == 0 {
+		return id
+	}
+	if newest := waiting[len(waiting)-1].RewardID.Time(); newest.After(id.Time()) {
+		s.ids.StartAfter(newest)
+		id = rewards.NewID[rewards.Order](s.ids)
+	}
+	return id
 }
 
 // limitsLeft are the limits less what was ordered on the day of that moment.
