@@ -12,6 +12,7 @@ build: ## the binary, in bin/
 test: ## every test, with the race detector
 	tools/install.sh gcc curl mount strace chromium hledger postgres pgbouncer
 	$(GO) test -race $$($(GO) list ./... | grep -v /test/sim)
+	$(GO) test -race ./internal/api -args -postgres # the whole interface over the other engine
 	$(GO) test ./test/sim # one goroutine, and much to do: without the race detector
 
 lint: $(TOOLS) ## the linters and the formatters

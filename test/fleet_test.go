@@ -93,7 +93,7 @@ func (m *member) signal(s syscall.Signal) {
 func (m *member) leads() bool {
 	ctx, cancel := context.WithTimeout(m.t.Context(), time.Second)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, "GET", "http://"+m.admin+"/metrics", http.NoBody)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+m.admin+"/metrics", http.NoBody)
 	if err != nil {
 		m.t.Fatal(err)
 	}

@@ -32,8 +32,9 @@ func (c *serveCommand) openBooks(ctx context.Context, s *server, cfg *fulfillmen
 		return c.openFile(ctx, s)
 	}
 	if c.Broker == brokerPaper {
-		return "", errors.New("--broker paper keeps its books beside an SQLite file, and a fleet needs one brokerage: " +
-			"run `stockrewards paper` and start with --broker alpaca --alpaca-url and --alpaca-data-url of its address")
+		return "", errors.New("--broker paper keeps its books beside an SQLite file, and a fleet needs one " +
+			"brokerage: run `stockrewards paper` and start with --broker alpaca, --alpaca-url and " +
+			"--alpaca-data-url of its address")
 	}
 	cfg.Exclusive, cfg.LeaseTTL = false, fleetLease
 	if s.store, s.fleet, err = c.openPostgres(ctx, true); err != nil {
@@ -49,7 +50,7 @@ func (c *serveCommand) openBooks(ctx context.Context, s *server, cfg *fulfillmen
 // openFile opens an SQLite file, which one process has for itself.
 func (c *serveCommand) openFile(ctx context.Context, s *server) (path string, err error) {
 	if c.Role != roleAll {
-		return "", fmt.Errorf("--role %s: only processes that share a PostgreSQL database can have different roles", c.Role)
+		return "", fmt.Errorf("--role %s: only processes over PostgreSQL can have different roles", c.Role)
 	}
 	if path, err = c.path(); err != nil {
 		return "", fmt.Errorf("%w, or postgres://USER@HOST/NAME", err)

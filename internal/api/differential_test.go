@@ -154,7 +154,7 @@ func newQuestion(r *rand.Rand, i int) question {
 	case kind < 46:
 		return func(t *testing.T, w *twin) answer { t.Helper(); return w.page(t, app, limit) }
 	case kind < 50:
-		return func(t *testing.T, w *twin) answer { t.Helper(); return w.move(t, app, id, r.IntN(1)+i%4+1) }
+		return func(t *testing.T, w *twin) answer { t.Helper(); return w.move(t, app, id, i%4+1) }
 	case kind < 53:
 		return func(t *testing.T, w *twin) answer {
 			t.Helper()

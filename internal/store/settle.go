@@ -50,7 +50,8 @@ func bookResults(ctx context.Context, tx Tx, o rewards.Order, results []rewards.
 	for i := range results {
 		r := &results[i]
 		updated[i] = []any{
-			r.AppID[:], r.RewardID[:], int(r.Status), flag(r.Waits()), int64(r.Bought.Amount), micros(r.ExecutedAt), r.Reason,
+			r.AppID[:], r.RewardID[:], int(r.Status), flag(r.Waits()), int64(r.Bought.Amount),
+			micros(r.ExecutedAt), r.Reason,
 		}
 		if r.Bought.Amount > 0 {
 			allocated = append(allocated, []any{

@@ -62,8 +62,9 @@ func (e *Engine) lockSchema(ctx context.Context) (unlock func() error, err error
 	if err != nil {
 		return nil, redact(err)
 	}
-	_, err = conn.PgConn().Exec(ctx, fmt.Sprintf("begin; set local statement_timeout = 0; set local lock_timeout = '1min'; "+
-		"set local idle_in_transaction_session_timeout = 0; select pg_advisory_xact_lock(%d)", schemaLock)).ReadAll()
+	begin := fmt.Sprintf("begin; set local statement_timeout = 0; set local lock_timeout = '1min'; "+
+		"set local idle_in_transaction_session_timeout = 0; select pg_advisory_xact_lock(%d)", schemaLock)
+	_, err = conn.PgConn().Exec(ctx, begin).ReadAll()
 	if err != nil {
 		return nil, errors.Join(err, conn.Close(ctx))
 	}

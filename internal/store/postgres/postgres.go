@@ -91,7 +91,7 @@ func poolConfig(url string, o Options) (*pgxpool.Config, error) {
 	}
 	config.MaxConns = defaultConnections
 	if o.Connections > 0 {
-		config.MaxConns = int32(min(o.Connections, 1_000)) //nolint:gosec // it fits
+		config.MaxConns = int32(min(o.Connections, 1_000))
 	}
 	c := config.ConnConfig
 	c.ConnectTimeout = dialTimeout

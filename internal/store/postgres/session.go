@@ -179,7 +179,8 @@ var dialects sync.Map //nolint:gochecknoglobals // a cache of a pure function
 // dialect turns the marks of store (?1) into PostgreSQL's ($1).
 func dialect(query string) string {
 	if known, ok := dialects.Load(query); ok {
-		return known.(string) //nolint:forcetypeassert // only strings are stored
+		text, _ := known.(string) // only strings are stored
+		return text
 	}
 	translated := strings.ReplaceAll(query, "?", "$")
 	dialects.Store(query, translated)

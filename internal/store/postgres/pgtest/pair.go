@@ -21,20 +21,20 @@ type Pair struct {
 }
 
 // StartPair starts a primary and its synchronous standby.
-func StartPair(t testing.TB) *Pair {
-	t.Helper()
+func StartPair(tb testing.TB) *Pair {
+	tb.Helper()
 	standby, err := create()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := standby.Close(); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
-	p := &Pair{Primary: Start(t), Standby: standby}
+	p := &Pair{Primary: Start(tb), Standby: standby}
 	p.ports = [2]int{p.Primary.Port, p.Standby.Port}
-	p.follow(t)
+	p.follow(tb)
 	return p
 }
 
@@ -46,59 +46,59 @@ func (p *Pair) URL(database string) string {
 
 // FailOver kills the primary, and makes the standby the primary, which has no
 // standby until Rebuild.
-func (p *Pair) FailOver(t testing.TB) {
-	t.Helper()
+func (p *Pair) FailOver(tb testing.TB) {
+	tb.Helper()
 	p.Primary.Kill()
 	p.Primary, p.Standby = p.Standby, p.Primary
-	p.Primary.Must(t, "postgres", "select pg_promote()")
+	p.Primary.Must(tb, "postgres", "select pg_promote()")
 }
 
 // Rebuild makes the primary of before, which was killed, the synchronous standby:
 // what it has is thrown away.
-func (p *Pair) Rebuild(t testing.TB) {
-	t.Helper()
+func (p *Pair) Rebuild(tb testing.TB) {
+	tb.Helper()
 	if err := os.RemoveAll(p.Standby.data()); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	p.follow(t)
+	p.follow(tb)
 }
 
 // follow copies the primary's data to the standby, starts it, and has the primary
 // wait for it from then on.
-func (p *Pair) follow(t testing.TB) {
-	t.Helper()
+func (p *Pair) follow(tb testing.TB) {
+	tb.Helper()
 	out, err := p.Standby.command("pg_basebackup", "-R", "-D", p.Standby.data(), "-c", "fast", "--no-sync",
 		"-d", p.Primary.URL("")).CombinedOutput()
 	if err != nil {
-		t.Fatalf("pg_basebackup: %v\n%s", err, out)
+		tb.Fatalf("pg_basebackup: %v\n%s", err, out)
 	}
 	// Promoted, it has no standby to wait for.
 	settings := filepath.Join(p.Standby.data(), "postgresql.auto.conf")
 	text, readErr := os.ReadFile(settings)
 	err = errors.Join(readErr, os.WriteFile(settings, append(text, "\nsynchronous_standby_names = ''\n"...), 0o600))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if err := p.Standby.Run(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	p.Primary.Must(t, "postgres", "alter system set synchronous_standby_names = '*'")
-	p.Primary.Must(t, "postgres", "select pg_reload_conf()")
-	p.AwaitStandby(t)
+	p.Primary.Must(tb, "postgres", "alter system set synchronous_standby_names = '*'")
+	p.Primary.Must(tb, "postgres", "select pg_reload_conf()")
+	p.AwaitStandby(tb)
 }
 
 // Interrupt ends what waits for the standby at the primary, in turn by canceling the
 // statement and by terminating the session, until it has done so often.
-func (p *Pair) Interrupt(t testing.TB, times int) {
-	t.Helper()
+func (p *Pair) Interrupt(tb testing.TB, times int) {
+	tb.Helper()
 	const most = 2 * time.Minute
-	ctx, cancel := context.WithTimeout(t.Context(), most)
+	ctx, cancel := context.WithTimeout(tb.Context(), most)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, p.Primary.URL("postgres"))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing is lost
+	defer conn.Close(context.WithoutCancel(ctx))
 	for done := 0; done < times; {
 		function := [2]string{"pg_cancel_backend", "pg_terminate_backend"}[done%2]
 		var pid int
@@ -115,7 +115,7 @@ func (p *Pair) Interrupt(t testing.TB, times int) {
 				where pid = $1 and wait_event = 'SyncRep')`, pid).Scan(&waiting)
 		}
 		if err != nil {
-			t.Fatalf("after %d of %d: %v", done, times, err)
+			tb.Fatalf("after %d of %d: %v", done, times, err)
 		}
 		done++
 	}
@@ -123,27 +123,27 @@ func (p *Pair) Interrupt(t testing.TB, times int) {
 
 // AwaitStandby waits until the primary's commits wait for the standby, and the
 // standby has all that was written.
-func (p *Pair) AwaitStandby(t testing.TB) {
-	t.Helper()
-	p.Primary.await(t, "a synchronous standby", `select exists (select 1 from pg_stat_replication
+func (p *Pair) AwaitStandby(tb testing.TB) {
+	tb.Helper()
+	p.Primary.await(tb, "a synchronous standby", `select exists (select 1 from pg_stat_replication
 		where sync_state in ('sync', 'quorum') and flush_lsn >= pg_current_wal_flush_lsn())
 		and current_setting('synchronous_standby_names') = '*'`)
 }
 
 // await waits until a query that gives one truth gives true.
-func (c *Cluster) await(t testing.TB, what, query string) {
-	t.Helper()
+func (c *Cluster) await(tb testing.TB, what, query string) {
+	tb.Helper()
 	const most = 30 * time.Second
-	ctx, cancel := context.WithTimeout(t.Context(), most)
+	ctx, cancel := context.WithTimeout(tb.Context(), most)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, c.URL("postgres"))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // nothing is lost
+	defer conn.Close(context.WithoutCancel(ctx))
 	for done := false; !done; {
 		if err := conn.QueryRow(ctx, query).Scan(&done); err != nil {
-			t.Fatalf("waiting for %s: %v", what, err)
+			tb.Fatalf("waiting for %s: %v", what, err)
 		}
 	}
 }

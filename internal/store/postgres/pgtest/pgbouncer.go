@@ -15,16 +15,16 @@ import (
 
 // StartPgBouncer runs Debian's PgBouncer in transaction mode in front of the cluster
 // and returns its port. It is stopped when the test ends.
-func StartPgBouncer(t testing.TB, c *Cluster) (port int) {
-	t.Helper()
+func StartPgBouncer(tb testing.TB, c *Cluster) (port int) {
+	tb.Helper()
 	program, err := exec.LookPath("pgbouncer")
 	if err != nil {
 		if program = "/usr/sbin/pgbouncer"; !exists(program) { // where a user's PATH does not lead
-			t.Fatal("PgBouncer is missing: tools/install.sh pgbouncer installs it")
+			tb.Fatal("PgBouncer is missing: tools/install.sh pgbouncer installs it")
 		}
 	}
 	if port, err = freePort(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	settings := filepath.Join(c.Folder, "pgbouncer.ini")
 	for path, text := range map[string]string{
@@ -43,20 +43,20 @@ logfile = pgbouncer.log
 `, c.Port, port, c.Folder),
 	} {
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	cmd := exec.Command(program, "-q", settings)
 	cmd.Dir = c.Folder
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: c.owner, Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
-	awaitPgBouncer(t, port)
+	awaitPgBouncer(tb, port)
 	return port
 }
 
@@ -65,10 +65,10 @@ func exists(path string) bool {
 	return err == nil
 }
 
-func awaitPgBouncer(t testing.TB, port int) {
-	t.Helper()
+func awaitPgBouncer(tb testing.TB, port int) {
+	tb.Helper()
 	const most = 20 * time.Second
-	ctx, cancel := context.WithTimeout(t.Context(), most)
+	ctx, cancel := context.WithTimeout(tb.Context(), most)
 	defer cancel()
 	for {
 		conn, err := pgx.Connect(ctx, fmt.Sprintf("postgres://postgres@127.0.0.1:%d/postgres?sslmode=disable", port))
@@ -77,7 +77,7 @@ func awaitPgBouncer(t testing.TB, port int) {
 			return
 		}
 		if ctx.Err() != nil {
-			t.Fatalf("PgBouncer does not answer: %v", err)
+			tb.Fatalf("PgBouncer does not answer: %v", err)
 		}
 		time.Sleep(20 * time.Millisecond)
 	}

@@ -35,15 +35,15 @@ type Cluster struct {
 
 // Start makes a cluster with the settings ("name=value") and starts it. It is
 // stopped when the test ends.
-func Start(t testing.TB, settings ...string) *Cluster {
-	t.Helper()
+func Start(tb testing.TB, settings ...string) *Cluster {
+	tb.Helper()
 	c, err := New(settings...)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := c.Close(); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
 	return c
@@ -153,7 +153,7 @@ func (c *Cluster) Run(settings ...string) error {
 	if err != nil {
 		return err
 	}
-	defer logFile.Close() //nolint:errcheck // the server has it open itself
+	defer logFile.Close()
 	c.cmd = c.command("postgres", args...)
 	c.cmd.Stdout, c.cmd.Stderr = logFile, logFile
 	if err := c.cmd.Start(); err != nil {
@@ -216,16 +216,16 @@ func (c *Cluster) Exec(ctx context.Context, database, statements string) error {
 }
 
 // Database makes a database of a name and returns its URL.
-func (c *Cluster) Database(t testing.TB, name string) string {
-	t.Helper()
-	c.Must(t, "postgres", "create database "+name)
+func (c *Cluster) Database(tb testing.TB, name string) string {
+	tb.Helper()
+	c.Must(tb, "postgres", "create database "+name)
 	return c.URL(name)
 }
 
 // Must runs statements in a database, which must succeed.
-func (c *Cluster) Must(t testing.TB, database, statements string) {
-	t.Helper()
-	if err := c.Exec(t.Context(), database, statements); err != nil {
-		t.Fatal(err)
+func (c *Cluster) Must(tb testing.TB, database, statements string) {
+	tb.Helper()
+	if err := c.Exec(tb.Context(), database, statements); err != nil {
+		tb.Fatal(err)
 	}
 }

@@ -40,13 +40,13 @@ type Proxy struct {
 }
 
 // StartProxy starts a proxy in front of the cluster. It is stopped when the test ends.
-func StartProxy(t testing.TB, c *Cluster) *Proxy {
-	t.Helper()
+func StartProxy(tb testing.TB, c *Cluster) *Proxy {
+	tb.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() { _ = l.Close() })
+	tb.Cleanup(func() { _ = l.Close() })
 	p := &Proxy{server: net.JoinHostPort("127.0.0.1", strconv.Itoa(c.Port)), counts: map[Side]int{}}
 	p.Port = l.Addr().(*net.TCPAddr).Port //nolint:forcetypeassert // it listens on TCP
 	go func() {
