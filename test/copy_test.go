@@ -138,12 +138,12 @@ func TestCopy(t *testing.T) {
 	out, err = runProgram(t, "copy", "--from", s.database(), "--to", url)
 	wantSays(t, out, err, true, "stockrewards paper", "--broker-kind alpaca")
 	for name, statements := range map[string]string{
-		"foreign": `create table other (n int)`,
+		"strange": `create table other (n int)`,
 		"seeded":  `insert into assets (symbol, name) values ('A', 'a')`,
 		"used":    `update lease set epoch = 1`,
 	} {
 		taken := newTarget(t, c, name)
-		if name != "foreign" {
+		if name != "strange" {
 			makeSchema(t, taken)
 		}
 		onTarget(t, taken, statements)

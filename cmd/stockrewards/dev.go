@@ -50,6 +50,7 @@ func (c *devCommand) Run(ctx context.Context) error {
 			PoolingWindow: devWindow, MaxOrderNotional: rewards.LeastMaxNotional.String(),
 		},
 		adminFlags: adminFlags{AdminListen: c.AdminListen, adminAny: true},
+		fleetFlags: fleetFlags{Role: roleAll},
 		Listen:     c.Listen,
 	}
 	s, err := serve.start(ctx, log)
