@@ -1,6 +1,7 @@
 package test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"os"
@@ -125,7 +126,9 @@ func TestServeRefusesADatabase(t *testing.T) {
 		"a role over a file":     {"sqlite:" + t.TempDir() + "/rewards.db", []string{"--role", "api"}, "--role api"},
 		"no such database":       {good.URL("nowhere"), alpaca, `database "nowhere" does not exist`},
 	} {
-		cmd := exec.CommandContext(t.Context(), binary, append([]string{
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, binary, append([]string{
 			"serve", "--listen", "127.0.0.1:0", "--database", refused.database,
 		}, refused.flags...)...)
 		cmd.Env = append(os.Environ(), "APCA_API_KEY_ID=key", "APCA_API_SECRET_KEY=secret")
