@@ -127,12 +127,13 @@ func TestServeRefusesADatabase(t *testing.T) {
 		"no such database":       {good.URL("nowhere"), alpaca, `database "nowhere" does not exist`},
 	} {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		defer cancel()
 		cmd := exec.CommandContext(ctx, binary, append([]string{
 			"serve", "--listen", "127.0.0.1:0", "--database", refused.database,
 		}, refused.flags...)...)
 		cmd.Env = append(os.Environ(), "APCA_API_KEY_ID=key", "APCA_API_SECRET_KEY=secret")
-		if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), refused.want) {
+		out, err := cmd.CombinedOutput()
+		cancel()
+		if err == nil || !strings.Contains(string(out), refused.want) {
 			t.Errorf("%s: %v\n%s", name, err, out)
 		}
 	}
