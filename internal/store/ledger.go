@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"stockrewards/internal/rewards"
 )
@@ -13,8 +14,13 @@ type Snapshot struct{ tx Tx }
 // Snapshot runs read over one snapshot of the books. Others go on writing, but what
 // they write is kept beside the database until read returns.
 func (s *Store) Snapshot(ctx context.Context, read func(context.Context, Snapshot) error) error {
+	ctx, cancel := context.WithTimeout(ctx, snapshotPatience)
+	defer cancel()
 	return s.engine.Read(ctx, func(ctx context.Context, tx Tx) error { return read(ctx, Snapshot{tx}) })
 }
+
+// snapshotPatience is how long all of the books may be read.
+const snapshotPatience = 24 * time.Hour
 
 // Apps lists every app, oldest first.
 func (s Snapshot) Apps(ctx context.Context) ([]rewards.App, error) { return queryApps(ctx, s.tx) }

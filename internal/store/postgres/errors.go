@@ -39,7 +39,7 @@ func classify(err error) error {
 	switch class := state[:min(len(state), 2)]; {
 	case errors.Is(err, store.ErrUnknownOutcome):
 		return rewards.Unavailable("the outcome of the commit is not known", err)
-	case state == "55P03", state == "57014", deadlocked(err):
+	case state == "55P03", state == canceled, deadlocked(err):
 		return busy(err)
 	case class == "53":
 		return rewards.Unavailable("the database has no room", err)
@@ -49,6 +49,23 @@ func classify(err error) error {
 		return rewards.Unavailable("the database cannot be reached", err)
 	}
 	return err
+}
+
+// canceled is the state of a statement that took too long.
+const canceled = "57014"
+
+// errNotBegun marks an error before anything was done.
+var errNotBegun = errors.New("postgres: the transaction was not begun")
+
+// lostBefore tells whether the connection was found to be lost before anything was
+// done: an error of the server (a wait for the turn that took too long) is none.
+func lostBefore(err error) bool {
+	state := sqlState(err)
+	if !errors.Is(err, errNotBegun) || state == canceled {
+		return false
+	}
+	class := state[:min(len(state), 2)]
+	return class == "" || class == "57" || class == "08" || class == "25"
 }
 
 // errBroken marks an error that broke the connection.

@@ -126,22 +126,43 @@ func redact(err error) error {
 
 // Read implements store.Engine.
 func (e *Engine) Read(ctx context.Context, f func(context.Context, store.Tx) error) error {
-	conn, err := e.pool.Acquire(ctx)
-	if err != nil {
-		return classify(errors.Join(errBroken, err))
+	begin, most := beginRead, patience
+	if deadline, told := ctx.Deadline(); told {
+		if most = time.Until(deadline); most > patience { // all of the books are read
+			begin += "; set local statement_timeout = 0"
+		}
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.readPatience(ctx))
-	defer cancel()
-	return classify(e.run(ctx, conn, beginRead, false, f))
+	return classify(e.retry(ctx, most, func(ctx context.Context, conn *pgxpool.Conn) error {
+		return e.run(ctx, conn, begin, false, f)
+	}))
 }
 
-// readPatience bounds a read: a request's is short, a command that reads all of the
-// books may take long.
-func (e *Engine) readPatience(ctx context.Context) time.Duration {
-	if deadline, bounded := ctx.Deadline(); bounded {
-		return min(time.Until(deadline), patience)
+// attempts is how often a transaction is begun that met another one, or a connection
+// to a server that is gone.
+const attempts = 3
+
+// retry runs a transaction on a connection, at most for a while. When a connection
+// turns out to be lost before anything was done, the others that are idle are given
+// up too, and a new one is made.
+func (e *Engine) retry(
+	ctx context.Context, most time.Duration, run func(context.Context, *pgxpool.Conn) error,
+) (err error) {
+	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), most)
+	defer cancel()
+	for range attempts {
+		conn, acquireErr := e.pool.Acquire(ctx)
+		if acquireErr != nil {
+			return errors.Join(errBroken, acquireErr)
+		}
+		err = run(within, conn)
+		switch {
+		case lostBefore(err):
+			e.pool.Reset()
+		case !deadlocked(err):
+			return err
+		}
 	}
-	return patience
+	return err
 }
 
 // Write implements store.Engine.
@@ -171,30 +192,10 @@ func (e *Engine) write(ctx context.Context, turn turn, f func(context.Context, s
 	case <-ctx.Done():
 		return busy(ctx.Err())
 	}
-	var err error
-	for range deadlocks {
-		conn, acquireErr := e.pool.Acquire(ctx)
-		if acquireErr != nil {
-			return classify(errors.Join(errBroken, acquireErr))
-		}
-		err = e.writeOnce(ctx, conn, turn, f)
-		if !deadlocked(err) {
-			break
-		}
-	}
-	return classify(err)
+	return classify(e.retry(ctx, patience, func(ctx context.Context, conn *pgxpool.Conn) error {
+		return e.run(ctx, conn, beginWrite(turn), turn == turnClients, f)
+	}))
 }
-
-func (e *Engine) writeOnce(
-	ctx context.Context, conn *pgxpool.Conn, turn turn, f func(context.Context, store.Tx) error,
-) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
-	defer cancel()
-	return e.run(ctx, conn, beginWrite(turn), turn == turnClients, f)
-}
-
-// deadlocks is how often a transaction that met another one is run.
-const deadlocks = 3
 
 func busy(err error) error { return rewards.Unavailable("the database is busy", err) }
 

@@ -51,7 +51,7 @@ func (e *Engine) run(
 		begin = first + localSettings() + ";" + rest
 	}
 	if _, err := conn.Conn().PgConn().Exec(ctx, begin).ReadAll(); err != nil {
-		return errors.Join(errBroken, fmt.Errorf("postgres: begin: %w", err))
+		return errors.Join(errNotBegun, errBroken, fmt.Errorf("postgres: begin: %w", err))
 	}
 	s := &session{conn: conn.Conn()}
 	err = f(ctx, s)
