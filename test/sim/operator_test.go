@@ -30,6 +30,7 @@ func (w *world) attend() {
 			w.settleConflict(c)
 		}
 	}
+	w.comparePositions()
 	assets, err := w.store.Assets(ctx)
 	w.check(err)
 	for _, a := range assets {
@@ -93,6 +94,26 @@ func (w *world) settleConflict(c rewards.BrokerConflict) {
 	w.decisions++
 	w.note("operator: conflict of %s is acknowledged: %s", c.ClientOrderID, c.Detail)
 	w.check(w.store.AcknowledgeConflict(w.t.Context(), c.ClientOrderID, "sold what was bought too much"))
+}
+
+// comparePositions is the operator's `audit --broker`: an order of which the broker
+// told less than it bought, and always the same, agrees with our books, and only the
+// account's position shows that something is left over. It is sold.
+func (w *world) comparePositions() {
+	w.t.Helper()
+	for _, o := range w.orders() {
+		r, _ := w.record(o.ClientOrderID)
+		excess := r.FilledQty - o.FilledQty
+		if !o.State.Final() || excess <= 0 || w.sold[o.ClientOrderID] || !strings.HasPrefix(r.Fault, "shrinking-fill") {
+			continue
+		}
+		clock, err := w.operator.Clock(w.t.Context())
+		w.check(err)
+		if clock.Open && w.sell(o.Symbol, excess) {
+			w.sold[o.ClientOrderID] = true
+			w.decisions++
+		}
+	}
 }
 
 // sell sells shares at the brokerage and tells whether they are sold.

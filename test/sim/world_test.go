@@ -54,6 +54,7 @@ type world struct {
 	given     []*given
 	priced    time.Time // when prices were asked for last
 	nextKey   int
+	sold      map[string]bool // orders of which the operator sold what was told too little of
 	sales     int
 	hits      int      // faults of the broker, as counted at the operator's rounds
 	decisions int      // of the operator
@@ -95,7 +96,7 @@ func newWorld(t *testing.T, seed uint64, hours paper.Hours) *world {
 	t.Helper()
 	w := &world{
 		t: t, random: rand.New(rand.NewPCG(seed, seed)), source: rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8)}),
-		log: slog.New(slog.DiscardHandler), stop: func() {},
+		log: slog.New(slog.DiscardHandler), stop: func() {}, sold: make(map[string]bool),
 	}
 	engine, err := sqlite.Open(t.Context(), sqlite.Memory, sqlite.Options{})
 	w.check(err)
