@@ -26,13 +26,7 @@ type databaseFlag struct {
 func (d databaseFlag) onPostgres() bool { return isPostgres(d.Database) }
 
 // path is the file of an SQLite database; it fails for another kind.
-func (d databaseFlag) path() (string, error) {
-	path, found := strings.CutPrefix(d.Database, "sqlite:")
-	if !found || path == "" {
-		return "", fmt.Errorf("--database %q: must be sqlite:PATH", withoutPassword(d.Database))
-	}
-	return path, nil
-}
+func (d databaseFlag) path() (string, error) { return sqlitePath(d.Database) }
 
 // open opens the books; create makes them when there are none.
 func (d databaseFlag) open(ctx context.Context, create bool) (*store.Store, error) {
@@ -42,7 +36,7 @@ func (d databaseFlag) open(ctx context.Context, create bool) (*store.Store, erro
 	}
 	path, err := d.path()
 	if err != nil {
-		return nil, fmt.Errorf("%w, or postgres://USER@HOST/NAME", err)
+		return nil, err
 	}
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		if !create {

@@ -53,7 +53,7 @@ func (c *serveCommand) openFile(ctx context.Context, s *server) (path string, er
 		return "", fmt.Errorf("--role %s: only processes over PostgreSQL can have different roles", c.Role)
 	}
 	if path, err = c.path(); err != nil {
-		return "", fmt.Errorf("%w, or postgres://USER@HOST/NAME", err)
+		return "", err
 	}
 	if err := makeFolder(path); err != nil {
 		return "", err
@@ -85,7 +85,9 @@ func (s *server) nudge() func() {
 // ends. A process that leads needs to tell nobody.
 func (s *server) talk(ctx context.Context) {
 	const gap = 20 * time.Millisecond
-	go s.fleet.Listen(ctx, s.worker.Nudge)
+	if s.role != roleAPI {
+		go s.fleet.Listen(ctx, s.worker.Nudge)
+	}
 	for {
 		select {
 		case <-s.recorded:

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"stockrewards/internal/broker/paper"
@@ -17,7 +18,7 @@ import (
 )
 
 type paperCommand struct {
-	databaseFlag
+	Database          string   `required:"" placeholder:"sqlite:PATH" help:"Where its books are, such as sqlite:paper.db."`
 	Listen            string   `default:"127.0.0.1:8090" placeholder:"HOST:PORT" help:"Where to listen (default: 127.0.0.1:8090)."`
 	Hours             string   `enum:"always,us" default:"always" help:"When the market is open: always, or on the days and in the hours of the US market."`
 	Clock             string   `placeholder:"TIME" help:"Set the test clock at the start, such as 2026-11-27T09:00:00-05:00, or end it: real."`
@@ -52,9 +53,9 @@ func (c *paperCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	path, err := c.path()
-	if err != nil {
-		return err
+	path, found := strings.CutPrefix(c.Database, "sqlite:")
+	if !found || path == "" {
+		return fmt.Errorf("--database %q: must be sqlite:PATH", withoutPassword(c.Database))
 	}
 	if err := makeFolder(path); err != nil {
 		return err

@@ -36,7 +36,7 @@ func liveBreaks() []planted {
 			want: []string{"break order_unbooked AAPL", "no more: break order_missing AAPL"},
 		},
 		{
-			what: "refused for now", later: hour, sql: `UPDATE orders SET deadline = 0 WHERE id = @submitted`,
+			what: "refused so far", later: hour, sql: `UPDATE orders SET deadline = 0 WHERE id = @submitted`,
 			want: []string{"timing order_waits AAPL", "no more: break order_missing AAPL"},
 		},
 		{

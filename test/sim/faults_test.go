@@ -62,7 +62,7 @@ func (e *faultyEngine) died() bool {
 	return dead
 }
 
-// fail makes writes fail with chances in a thousand.
+// failWrites makes writes fail with chances in a thousand.
 func (w *world) failWrites(before, after int) {
 	draw := func(chance int) func() bool {
 		return func() bool { return w.random.IntN(1_000) < chance }

@@ -19,7 +19,7 @@ func monthBegin() time.Time { return time.Date(2026, 11, 2, 8, 0, 0, 0, time.UTC
 const (
 	monthDays    = 30
 	rewardsADay  = 24
-	rewardSeeds  = 8 // how many rewards wait for one client at most before it asks again
+	asksAgain    = 8 // of how many rewards, the latest, a client asks again that has no answer
 	coarse       = 10 * time.Minute
 	sessionStart = 6*time.Hour + 30*time.Minute // after 8:00 UTC: 9:30 in New York, in winter
 )
@@ -48,32 +48,32 @@ func TestMonth(t *testing.T) {
 func (w *world) day(day int) {
 	w.t.Helper()
 	end := monthBegin().AddDate(0, 0, day+1)
-	at := make([]time.Duration, rewardsADay)
-	for i := range at {
-		at[i] = time.Duration(w.random.Int64N(int64(24 * time.Hour)))
+	hours := make([]time.Duration, rewardsADay)
+	for i := range hours {
+		hours[i] = time.Duration(w.random.Int64N(int64(24 * time.Hour)))
 		if i%2 == 0 { // half of them while the market may be open
-			at[i] = sessionStart + time.Duration(w.random.Int64N(int64(6*time.Hour+30*time.Minute)))
+			hours[i] = sessionStart + time.Duration(w.random.Int64N(int64(6*time.Hour+30*time.Minute)))
 		}
 	}
 	morning, noon := monthBegin().AddDate(0, 0, day).Add(sessionStart), monthBegin().AddDate(0, 0, day).Add(sessionStart+3*time.Hour)
 	w.trouble(day)
 	rounds := 0
-	for now := time.Now(); now.Before(end); now = time.Now() {
-		for _, d := range at {
-			if due := monthBegin().AddDate(0, 0, day).Add(d); !due.After(now) && due.After(now.Add(-coarse)) {
+	for at := time.Now(); at.Before(end); at = time.Now() {
+		for _, d := range hours {
+			if due := monthBegin().AddDate(0, 0, day).Add(d); !due.After(at) && due.After(at.Add(-coarse)) {
 				w.visit()
 			}
 		}
 		switch {
-		case rounds == 0 && now.After(noon):
+		case rounds == 0 && at.After(noon):
 			w.round()
 			w.trouble(day)
 			rounds++
-		case rounds == 1 && now.After(noon.Add(2*time.Hour)): // before the close, also of a half day
+		case rounds == 1 && at.After(noon.Add(2*time.Hour)): // before the close, also of a half day
 			w.round()
 			rounds++
 		}
-		if now.After(morning) && now.Before(noon.Add(4*time.Hour)) {
+		if at.After(morning) && at.Before(noon.Add(4*time.Hour)) {
 			w.pass(40*time.Second, time.Second)
 		}
 		w.chaos()
@@ -93,7 +93,7 @@ func (w *world) visit() {
 	if w.random.IntN(5) == 0 {
 		w.send(g) // the answer was lost
 	}
-	for _, g := range w.given[max(0, len(w.given)-rewardSeeds):] {
+	for _, g := range w.given[max(0, len(w.given)-asksAgain):] {
 		if !g.acknowledged {
 			w.send(g)
 		}

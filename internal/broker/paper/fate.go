@@ -10,7 +10,7 @@ import (
 // its true life: the books show what happened. Others are what is told of it: the
 // books stay true, and the words are wrong (see disguise).
 
-// The defaults where the market has no close.
+// openEndedLife is what takes the place of the time to the close where there is none.
 const openEndedLife = time.Second
 
 // firstDue is how long after the market got the order something happens to it,
@@ -39,7 +39,7 @@ func (f Fault) partial() bool {
 	return false
 }
 
-// fate tells how an order ends without a further fill when it falls due again;
+// ending tells how an order ends without a further fill when it falls due again;
 // false when it is filled.
 func (o *order) ending() (state, bool) {
 	switch {
