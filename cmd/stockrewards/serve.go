@@ -51,12 +51,17 @@ const noLimit = money.USD(math.MaxInt64 / 2)
 
 // config reads the limits.
 func (f fulfillmentFlags) config(broker string) (fulfillment.Config, error) {
+	// The paper brokerage takes orders as fast as they come: small ones keep the
+	// transactions short that what clients send waits for.
+	const paperMembers = 250
 	c := fulfillment.Config{
-		Window: f.PoolingWindow, DailyLimit: noLimit, HouseDailyLimit: noLimit,
+		MaxMembers: paperMembers,
+		Window:     f.PoolingWindow, DailyLimit: noLimit, HouseDailyLimit: noLimit,
 		PollEvery: 100 * time.Millisecond, LeaseTTL: 30 * time.Second, Exclusive: true,
 	}
 	if broker == brokerAlpaca {
 		c.SmallPoolWait, c.HouseDailyLimit, c.PollEvery = time.Hour, 100*money.Dollar, time.Second
+		c.MaxMembers = rewards.MaxMembers
 	}
 	if f.SmallPoolWait != nil {
 		c.SmallPoolWait = *f.SmallPoolWait
@@ -88,8 +93,11 @@ func (f fulfillmentFlags) config(broker string) (fulfillment.Config, error) {
 }
 
 // Run serves until a signal comes or the database fails.
-func (c *serveCommand) Run(ctx context.Context) error {
-	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
+func (c *serveCommand) Run(ctx context.Context) (err error) {
+	out := newRequestLog(os.Stderr)
+	defer func() { err = errors.Join(err, out.Flush()) }()
+	collectLess()
+	log := slog.New(slog.NewJSONHandler(out, nil))
 	s, err := c.start(ctx, log)
 	if err != nil {
 		return err

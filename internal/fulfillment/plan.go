@@ -115,7 +115,7 @@ func (w *Worker) planOne(ctx context.Context, p rewards.Pool, clock rewards.Mark
 	ahead := clock.Now.Sub(now)
 	topUp := rewards.SmallPoolDeadline(p.Oldest.Add(ahead), w.cfg.SmallPoolWait, clock.NextClose)
 	o, hold, err := w.store.PlanOrder(ctx, w.lease, rewards.PlanRequest{
-		Asset: p.Asset, ClientOrderIDPrefix: w.cfg.Prefix,
+		Asset: p.Asset, ClientOrderIDPrefix: w.cfg.Prefix, MaxMembers: w.cfg.MaxMembers,
 		Limits: rewards.PlanLimits{
 			MaxNotional: w.cfg.MaxNotional, DailyLeft: w.cfg.DailyLimit, HouseLeft: w.cfg.HouseDailyLimit,
 			Price: w.market.LastPrice(p.Asset.ID), TopUp: !clock.Now.Before(topUp),

@@ -53,6 +53,7 @@ type Config struct {
 	Window          time.Duration // how long rewards are pooled
 	SmallPoolWait   time.Duration // how long a pool under the broker's minimum waits for more
 	PollEvery       time.Duration // how often open orders are looked at
+	MaxMembers      int           // the most rewards in an order; 0: rewards.MaxMembers
 	MaxNotional     money.USD     // the largest notional of an order
 	DailyLimit      money.USD     // of all orders of a UTC day
 	HouseDailyLimit money.USD     // of what the house adds on a UTC day

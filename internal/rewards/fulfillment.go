@@ -31,6 +31,15 @@ type PlanRequest struct {
 	Asset               Asset
 	Limits              PlanLimits
 	ClientOrderIDPrefix string
+	MaxMembers          int // the most rewards in it; 0, or more than MaxMembers: MaxMembers
+}
+
+// Most is how many rewards the order may have.
+func (r PlanRequest) Most() int {
+	if r.MaxMembers <= 0 {
+		return MaxMembers
+	}
+	return min(r.MaxMembers, MaxMembers)
 }
 
 // Control is what an operator, or a contradiction, says about ordering.

@@ -23,7 +23,7 @@ func (s *Store) AdoptOrder(ctx context.Context, b rewards.BrokerOrder, reason st
 		if err != nil {
 			return err
 		}
-		waiting, err := queryWaiting(ctx, tx, asset.ID)
+		waiting, err := queryWaiting(ctx, tx, asset.ID, rewards.MaxMembers)
 		if err != nil {
 			return err
 		}

@@ -72,10 +72,20 @@ func one(ctx context.Context, tx Tx, dest []any, query string, args ...any) (boo
 	return found, err
 }
 
+// Fixed is a destination of fixed length: an engine may write the bytes of its column
+// there, when there are as many.
+type Fixed interface {
+	sql.Scanner
+	Fixed() []byte
+}
+
 // idScanner reads an id of 16 bytes, or any other value of fixed length.
 type idScanner struct{ dest []byte }
 
-var _ sql.Scanner = idScanner{}
+var _ Fixed = idScanner{}
+
+// Fixed implements Fixed.
+func (s idScanner) Fixed() []byte { return s.dest }
 
 // Scan implements sql.Scanner.
 func (s idScanner) Scan(value any) error {

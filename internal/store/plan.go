@@ -56,7 +56,7 @@ func (s *Store) PlanOrder(ctx context.Context, l rewards.Lease, r rewards.PlanRe
 			hold = rewards.HoldDoubt
 			return nil
 		}
-		waiting, err := queryWaiting(ctx, tx, r.Asset.ID)
+		waiting, err := queryWaiting(ctx, tx, r.Asset.ID, r.Most())
 		if err != nil {
 			return err
 		}
@@ -115,7 +115,7 @@ func dayOf(t time.Time) int64 {
 	return micros(t.UTC().Truncate(day))
 }
 
-func queryWaiting(ctx context.Context, tx Tx, asset rewards.AssetID) ([]rewards.Waiting, error) {
+func queryWaiting(ctx context.Context, tx Tx, asset rewards.AssetID, most int) ([]rewards.Waiting, error) {
 	var waiting []rewards.Waiting
 	err := tx.Query(ctx, func(row Row) error {
 		var w rewards.Waiting
@@ -124,7 +124,7 @@ func queryWaiting(ctx context.Context, tx Tx, asset rewards.AssetID) ([]rewards.
 		return err
 	}, `SELECT r.app_id, r.id, r.amount - r.booked FROM rewards r JOIN apps a ON a.id = r.app_id
 		WHERE r.asset_id = ?1 AND r.waiting = 1 AND a.suspended = 0 ORDER BY r.id LIMIT ?2`,
-		int64(asset), rewards.MaxMembers)
+		int64(asset), most)
 	return waiting, err
 }
 
@@ -166,16 +166,21 @@ func insertMembers(ctx context.Context, tx Tx, order rewards.OrderID, members []
 	frozen, taken := make([][]any, len(members)), make([][]any, len(members))
 	for i := range members {
 		m := &members[i]
-		frozen[i] = []any{order[:], i, m.AppID[:], m.RewardID[:], int64(m.Amount)}
+		frozen[i] = []any{order[:], int64(i), m.AppID[:], m.RewardID[:], int64(m.Amount)}
 		taken[i] = []any{m.AppID[:], m.RewardID[:]}
 	}
-	_, err := tx.ExecEach(ctx, `INSERT INTO order_rewards (order_id, position, app_id, reward_id, amount)
-		VALUES (?1, ?2, ?3, ?4, ?5)`, frozen)
+	_, err := execRows(ctx, tx, `INSERT INTO order_rewards (order_id, position, app_id, reward_id, amount)
+		VALUES (?1, ?2, ?3, ?4, ?5)`, `INSERT INTO order_rewards (order_id, position, app_id, reward_id, amount)
+		SELECT * FROM unnest(?1::bytea[], ?2::bigint[], ?3::bytea[], ?4::bytea[], ?5::bigint[])`, frozen)
 	if err != nil {
 		return err
 	}
-	n, err := tx.ExecEach(ctx, `UPDATE rewards SET status = 2, waiting = 0
-		WHERE app_id = ?1 AND id = ?2 AND waiting = 1 AND status IN (1, 2)`, taken)
+	// + 0: a reward is found by its key, whatever other indexes there are.
+	n, err := execRows(ctx, tx, `UPDATE rewards SET status = 2, waiting = 0
+		WHERE app_id = ?1 AND id = ?2 AND waiting = 1 AND status IN (1, 2)`,
+		`UPDATE rewards r SET status = 2, waiting = 0
+		FROM unnest(?1::bytea[], ?2::bytea[]) AS taken (app_id, id)
+		WHERE r.app_id = taken.app_id AND r.id = taken.id AND r.waiting + 0 = 1 AND r.status + 0 IN (1, 2)`, taken)
 	if err == nil && n != int64(len(members)) {
 		err = ErrStale
 	}

@@ -17,49 +17,32 @@ import (
 // When it is not known whether it was committed it is run again: its own rows bear
 // the ids that it gave them, so that they are told from those of another request.
 func (s *Store) RecordRewards(ctx context.Context, batch []rewards.NewReward) ([]rewards.Outcome, error) {
-	ids := make([]rewards.RewardID, len(batch))
+	r := &recording{store: s, batch: batch, ids: make([]rewards.RewardID, len(batch))}
 	const attempts = 3
 	for attempt := 1; ; attempt++ {
-		outcomes, err := s.recordOnce(ctx, batch, ids)
-		if err == nil || attempt == attempts || !errors.Is(err, ErrUnknownOutcome) || ctx.Err() != nil {
-			return outcomes, err
+		err := s.recordOnce(ctx, r)
+		if err == nil {
+			return r.outcomes, nil
+		}
+		if attempt == attempts || !errors.Is(err, ErrUnknownOutcome) || ctx.Err() != nil {
+			return nil, err
 		}
 	}
 }
 
-// recordOnce records a batch. An id that is zero is given when its row is stored,
-// in the turn, so that ids grow from one commit to the next.
-func (s *Store) recordOnce(
-	ctx context.Context, batch []rewards.NewReward, ids []rewards.RewardID,
-) ([]rewards.Outcome, error) {
-	outcomes := make([]rewards.Outcome, len(batch))
+func (s *Store) recordOnce(ctx context.Context, r *recording) error {
 	err := s.engine.Record(ctx, func(ctx context.Context, tx Tx) error {
-		if err := s.recordAll(ctx, tx, batch, ids, outcomes); err != nil {
+		if err := r.run(ctx, tx); err != nil {
 			return fmt.Errorf("store: record rewards: %w", err)
 		}
-		return s.markUsed(ctx, tx, outcomes)
+		return s.markUsed(ctx, tx, r.outcomes)
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	for _, o := range outcomes {
-		if o.Verdict == rewards.Created {
+	for i := range r.outcomes {
+		if o := &r.outcomes[i]; o.Verdict == rewards.Created {
 			s.used.Store(o.Reward.AssetID, true)
-		}
-	}
-	return outcomes, nil
-}
-
-// recordAll decides on the requests in turn, by whole columns where that is faster.
-func (s *Store) recordAll(
-	ctx context.Context, tx Tx, batch []rewards.NewReward, ids []rewards.RewardID, outcomes []rewards.Outcome,
-) (err error) {
-	if columns, ok := tx.(Columns); ok {
-		return s.recordSet(ctx, columns, batch, ids, outcomes)
-	}
-	for i, r := range batch {
-		if outcomes[i], err = s.record(ctx, tx, r, &ids[i]); err != nil {
-			return err
 		}
 	}
 	return nil
@@ -68,12 +51,15 @@ func (s *Store) recordAll(
 // markUsed makes the prices of newly given assets needed.
 func (s *Store) markUsed(ctx context.Context, tx Tx, outcomes []rewards.Outcome) error {
 	marked := make(map[rewards.AssetID]bool)
-	for _, o := range outcomes {
-		asset := o.Reward.AssetID
-		if _, known := s.used.Load(asset); known || o.Verdict != rewards.Created || marked[asset] {
+	for i := range outcomes {
+		asset := outcomes[i].Reward.AssetID
+		if outcomes[i].Verdict != rewards.Created || marked[asset] {
 			continue
 		}
 		marked[asset] = true
+		if _, known := s.used.Load(asset); known {
+			continue
+		}
 		_, err := tx.Exec(ctx, `UPDATE assets SET used = 1 WHERE id = ?1 AND used = 0`, int64(asset))
 		if err != nil {
 			return err
@@ -82,70 +68,151 @@ func (s *Store) markUsed(ctx context.Context, tx Tx, outcomes []rewards.Outcome)
 	return nil
 }
 
-// record decides on one request, in the order of the verdicts.
-func (s *Store) record(ctx context.Context, tx Tx, r rewards.NewReward, id *rewards.RewardID) (rewards.Outcome, error) {
-	outcome, found, err := replay(ctx, tx, r)
-	if found && !id.IsZero() && outcome.Reward.ID == *id {
-		outcome.Verdict = rewards.Created // by the attempt whose outcome was not known
-	}
-	if err != nil || found {
-		return outcome, err
-	}
-	var exists int
-	found, err = one(ctx, tx, []any{&exists},
-		`SELECT 1 FROM users WHERE app_id = ?1 AND id = ?2`, r.AppID[:], r.UserID[:])
-	if err != nil {
-		return outcome, err
-	}
-	if !found {
-		return rewards.Outcome{Verdict: rewards.NoSuchUser}, nil
-	}
-	if r.AssetID == 0 {
-		return rewards.Outcome{Verdict: rewards.NotGiftable}, nil
-	}
-	if id.IsZero() {
-		*id = rewards.NewID[rewards.Reward](s.ids)
-	}
-	stored := newReward(r, *id)
-	_, err = tx.Exec(ctx, `INSERT INTO rewards (app_id, id, user_id, idempotency_key, fingerprint, amount,
-		asset_id, symbol, source, metadata) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`,
-		r.AppID[:], stored.ID[:], r.UserID[:], r.IdempotencyKey, r.Fingerprint[:], int64(r.Amount),
-		int64(r.AssetID), r.Symbol, r.Source, r.Metadata)
-	return rewards.Outcome{Verdict: rewards.Created, Reward: stored}, err
+// recording is a batch of requests on its way into the books.
+type recording struct {
+	store    *Store
+	batch    []rewards.NewReward
+	ids      []rewards.RewardID // given once, in the turn, so that ids grow from one commit to the next
+	outcomes []rewards.Outcome
 }
 
-// newReward is the reward that a request creates.
-func newReward(r rewards.NewReward, id rewards.RewardID) rewards.Reward {
-	return rewards.Reward{
-		AppID: r.AppID, ID: id, UserID: r.UserID,
-		IdempotencyKey: r.IdempotencyKey, Amount: r.Amount, AssetID: r.AssetID, Symbol: r.Symbol,
-		Source: r.Source, Metadata: r.Metadata, Status: rewards.Recorded,
-	}
+// requestKey is what a reward is recorded once under.
+type requestKey struct {
+	app rewards.AppID
+	key string
 }
 
-// replay looks the key up and compares what was asked for under it.
-func replay(ctx context.Context, tx Tx, r rewards.NewReward) (o rewards.Outcome, found bool, err error) {
-	var fingerprint rewards.Fingerprint
-	err = tx.Query(ctx, func(row Row) error {
-		found = true
-		o.Reward, err = scanReward(prefixed{row, []any{idScanner{fingerprint[:]}}})
+func (r *recording) key(i int) requestKey {
+	return requestKey{r.batch[i].AppID, r.batch[i].IdempotencyKey}
+}
+
+// run decides on the requests. Most create a reward: those are stored at once, while
+// a key that is taken and a user that does not exist are left out. Then what is left
+// is decided one after the other.
+func (r *recording) run(ctx context.Context, tx Tx) error {
+	r.outcomes = make([]rewards.Outcome, len(r.batch))
+	var books batchBooks = byRow{r, tx}
+	if _, far := tx.(Columns); far {
+		books = byColumn{r, tx}
+	}
+	if err := r.create(ctx, books, r.likelyNew()); err != nil {
 		return err
-	}, `SELECT fingerprint, `+rewardColumns+` FROM rewards WHERE app_id = ?1 AND idempotency_key = ?2`,
-		r.AppID[:], r.IdempotencyKey)
-	o.Verdict = rewards.Replay
-	if found && fingerprint != r.Fingerprint {
-		o = rewards.Outcome{Verdict: rewards.Conflict}
 	}
-	return o, found, err
+	var rest []int
+	for i := range r.outcomes {
+		if r.outcomes[i].Verdict == 0 {
+			rest = append(rest, i)
+		}
+	}
+	if len(rest) == 0 {
+		return nil
+	}
+	return r.decideRest(ctx, books, rest)
 }
 
-// prefixed is a row whose first columns are read apart from a noun's own.
-type prefixed struct {
-	Row
-	first []any
+// likelyNew lists the requests that may create a reward: each the first of its key.
+func (r *recording) likelyNew() []int {
+	likely, seen := make([]int, 0, len(r.batch)), make(map[requestKey]bool, len(r.batch))
+	for i := range r.batch {
+		if key := r.key(i); !seen[key] {
+			seen[key] = true
+			if r.batch[i].AssetID != 0 {
+				likely = append(likely, i)
+			}
+		}
+	}
+	return likely
 }
 
-// Scan implements Row.
-func (p prefixed) Scan(dest ...any) error {
-	return p.Row.Scan(append(p.first[:len(p.first):len(p.first)], dest...)...)
+// create stores requests whose user exists and whose key is free.
+func (r *recording) create(ctx context.Context, books batchBooks, requests []int) error {
+	if len(requests) == 0 {
+		return nil
+	}
+	for _, i := range requests {
+		if r.ids[i].IsZero() {
+			r.ids[i] = rewards.NewID[rewards.Reward](r.store.ids)
+		}
+	}
+	return books.insert(ctx, requests, func(i int) {
+		n := &r.batch[i]
+		r.outcomes[i] = rewards.Outcome{Verdict: rewards.Created, Reward: rewards.Reward{
+			AppID: n.AppID, ID: r.ids[i], UserID: n.UserID,
+			IdempotencyKey: n.IdempotencyKey, Amount: n.Amount, AssetID: n.AssetID, Symbol: n.Symbol,
+			Source: n.Source, Metadata: n.Metadata, Status: rewards.Recorded,
+		}}
+	})
+}
+
+// decideRest decides on requests in turn.
+func (r *recording) decideRest(ctx context.Context, books batchBooks, requests []int) error {
+	known, err := books.keyed(ctx, requests)
+	if err != nil {
+		return err
+	}
+	var unknown []int // under whose key nothing was stored before
+	for _, i := range requests {
+		if _, found := known[r.key(i)]; !found {
+			unknown = append(unknown, i)
+		}
+	}
+	users := make(map[userKey]bool)
+	if len(unknown) > 0 {
+		if users, err = books.users(ctx, unknown); err != nil {
+			return err
+		}
+	}
+	for _, i := range requests {
+		n := &r.batch[i]
+		stored, found := known[r.key(i)]
+		switch {
+		case found:
+			r.outcomes[i] = r.repeated(i, stored)
+		case !users[userKey{n.AppID, n.UserID}]:
+			r.outcomes[i].Verdict = rewards.NoSuchUser
+		case n.AssetID == 0:
+			r.outcomes[i].Verdict = rewards.NotGiftable
+		default: // the first of its key was refused
+			if err := r.create(ctx, books, []int{i}); err != nil {
+				return err
+			}
+			known[r.key(i)] = keyed{n.Fingerprint, r.outcomes[i].Reward}
+		}
+	}
+	return nil
+}
+
+// repeated is the outcome of a request whose key is taken.
+func (r *recording) repeated(i int, stored keyed) rewards.Outcome {
+	switch {
+	case stored.fingerprint != r.batch[i].Fingerprint:
+		return rewards.Outcome{Verdict: rewards.Conflict}
+	case stored.reward.ID == r.ids[i]: // by the attempt whose outcome was not known
+		return rewards.Outcome{Verdict: rewards.Created, Reward: stored.reward}
+	default:
+		return rewards.Outcome{Verdict: rewards.Replay, Reward: stored.reward}
+	}
+}
+
+// keyed is what is stored under a key.
+type keyed struct {
+	fingerprint rewards.Fingerprint
+	reward      rewards.Reward
+}
+
+type userKey struct {
+	app  rewards.AppID
+	user rewards.UserID
+}
+
+// batchBooks is how a batch reads and writes the books; requests are told by their
+// place in the batch.
+type batchBooks interface {
+	// insert stores requests whose user exists and whose key is free, and calls stored
+	// for each of those.
+	insert(ctx context.Context, requests []int, stored func(i int)) error
+	// keyed reads what is stored under the keys.
+	keyed(ctx context.Context, requests []int) (map[requestKey]keyed, error)
+	// users reads which users exist.
+	users(ctx context.Context, requests []int) (map[userKey]bool, error)
 }

@@ -18,19 +18,6 @@ func scanReward(row Row) (rewards.Reward, error) {
 	return r, err
 }
 
-// Reward implements rewards.Store.
-func (s *Store) Reward(ctx context.Context, app rewards.AppID, id rewards.RewardID) (rewards.Reward, error) {
-	list, err := s.queryRewards(ctx,
-		`SELECT `+rewardColumns+` FROM rewards WHERE app_id = ?1 AND id = ?2`, app[:], id[:])
-	if err != nil {
-		return rewards.Reward{}, err
-	}
-	if len(list) == 0 {
-		return rewards.Reward{}, &rewards.Error{Code: rewards.CodeNotFound, Message: "reward not found"}
-	}
-	return list[0], nil
-}
-
 // Rewards implements rewards.Store. Each filter has its index, in the list's order.
 func (s *Store) Rewards(
 	ctx context.Context, app rewards.AppID, f rewards.RewardFilter, p rewards.Page[rewards.Reward],
@@ -104,28 +91,4 @@ func (s *Store) SharesOf(
 		return nil
 	})
 	return shares, err
-}
-
-// Holdings implements rewards.Store.
-func (s *Store) Holdings(
-	ctx context.Context, app rewards.AppID, user rewards.UserID,
-) (list []rewards.Holding, err error) {
-	found := false
-	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
-		if _, found, err = findUser(ctx, tx, userByID, app[:], user[:]); err != nil || !found {
-			return err
-		}
-		return tx.Query(ctx, func(row Row) error {
-			var h rewards.Holding
-			err := row.Scan((*int64)(&h.AssetID), &h.Symbol, (*int64)(&h.Quantity), (*int64)(&h.CostBasis))
-			list = append(list, h)
-			return err
-		}, `SELECT h.asset_id, a.symbol, h.quantity, h.cost_basis
-			  FROM holdings h JOIN assets a ON a.id = h.asset_id
-			 WHERE h.app_id = ?1 AND h.user_id = ?2 ORDER BY a.symbol`, app[:], user[:])
-	})
-	if err == nil && !found {
-		err = errNoUser()
-	}
-	return list, err
 }

@@ -50,7 +50,7 @@ func bookResults(ctx context.Context, tx Tx, o rewards.Order, results []rewards.
 	for i := range results {
 		r := &results[i]
 		updated[i] = []any{
-			r.AppID[:], r.RewardID[:], int(r.Status), flag(r.Waits()), int64(r.Bought.Amount),
+			r.AppID[:], r.RewardID[:], int64(r.Status), int64(flag(r.Waits())), int64(r.Bought.Amount),
 			micros(r.ExecutedAt), r.Reason,
 		}
 		if r.Bought.Amount > 0 {
@@ -64,24 +64,35 @@ func bookResults(ctx context.Context, tx Tx, o rewards.Order, results []rewards.
 			})
 		}
 	}
-	n, err := tx.ExecEach(ctx, `UPDATE rewards SET status = ?3, waiting = ?4, booked = booked + ?5,
+	// + 0: as in insertMembers.
+	n, err := execRows(ctx, tx, `UPDATE rewards SET status = ?3, waiting = ?4, booked = booked + ?5,
 		executed_at = ?6, failure_reason = ?7
-		WHERE app_id = ?1 AND id = ?2 AND status = 2 AND waiting = 0`, updated)
+		WHERE app_id = ?1 AND id = ?2 AND status = 2 AND waiting = 0`,
+		`UPDATE rewards r SET status = b.status, waiting = b.waiting, booked = r.booked + b.amount,
+		executed_at = b.executed_at, failure_reason = b.reason
+		FROM unnest(?1::bytea[], ?2::bytea[], ?3::bigint[], ?4::bigint[], ?5::bigint[], ?6::bigint[], ?7::text[])
+			AS b (app_id, id, status, waiting, amount, executed_at, reason)
+		WHERE r.app_id = b.app_id AND r.id = b.id AND r.status + 0 = 2 AND r.waiting = 0`, updated)
 	if err != nil {
 		return err
 	}
 	if n != int64(len(results)) {
 		return errNotExecuting
 	}
-	_, err = tx.ExecEach(ctx, `INSERT INTO allocations (app_id, reward_id, order_id, amount, shares)
-		VALUES (?1, ?2, ?3, ?4, ?5)`, allocated)
+	_, err = execRows(ctx, tx, `INSERT INTO allocations (app_id, reward_id, order_id, amount, shares)
+		VALUES (?1, ?2, ?3, ?4, ?5)`, `INSERT INTO allocations (app_id, reward_id, order_id, amount, shares)
+		SELECT * FROM unnest(?1::bytea[], ?2::bytea[], ?3::bytea[], ?4::bigint[], ?5::bigint[])`, allocated)
 	if err != nil {
 		return err
 	}
-	_, err = tx.ExecEach(ctx, `INSERT INTO holdings (app_id, user_id, asset_id, quantity, cost_basis)
-		VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (app_id, user_id, asset_id) DO UPDATE SET
-		quantity = holdings.quantity + excluded.quantity,
-		cost_basis = holdings.cost_basis + excluded.cost_basis`, held)
+	const add = ` ON CONFLICT (app_id, user_id, asset_id) DO UPDATE SET
+		quantity = holdings.quantity + excluded.quantity, cost_basis = holdings.cost_basis + excluded.cost_basis`
+	_, err = execRows(ctx, tx, `INSERT INTO holdings (app_id, user_id, asset_id, quantity, cost_basis)
+		VALUES (?1, ?2, ?3, ?4, ?5)`+add, `INSERT INTO holdings (app_id, user_id, asset_id, quantity, cost_basis)
+		SELECT app_id, user_id, asset_id, sum(quantity)::bigint, sum(cost_basis)::bigint
+		FROM unnest(?1::bytea[], ?2::bytea[], ?3::bigint[], ?4::bigint[], ?5::bigint[])
+			AS held (app_id, user_id, asset_id, quantity, cost_basis)
+		GROUP BY app_id, user_id, asset_id`+add, held)
 	return err
 }
 

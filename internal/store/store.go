@@ -23,6 +23,9 @@ type Store struct {
 	now    func() time.Time
 	random io.Reader
 
+	rewards  *gather[rewardKey, rewards.Reward]
+	holdings *gather[userKey, []rewards.Holding]
+
 	used sync.Map // rewards.AssetID -> true: known to be marked as used
 }
 
@@ -32,6 +35,9 @@ func New(ctx context.Context, engine Engine, now func() time.Time, random io.Rea
 	s := &Store{
 		engine: &watched{Engine: engine, now: now}, ids: rewards.NewIDs(now, random), now: now, random: random,
 	}
+	_, far := engine.(Far)
+	s.rewards = newGather(s.engine, far, readRewards)
+	s.holdings = newGather(s.engine, far, readHoldings)
 	newest, err := s.newestID(ctx)
 	if err != nil {
 		return nil, err

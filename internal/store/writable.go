@@ -9,10 +9,12 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// watched is an engine that remembers how the last write ended.
+// watched is an engine that remembers how the last write ended, and whose other writing
+// leaves room for the clients'.
 type watched struct {
 	Engine
-	now func() time.Time
+	now   func() time.Time
+	share share
 
 	mu      sync.Mutex
 	written time.Time // when the last write was committed
@@ -21,12 +23,20 @@ type watched struct {
 
 // Write implements Engine.
 func (e *watched) Write(ctx context.Context, f func(context.Context, Tx) error) error {
-	return e.watch(e.Engine.Write(ctx, f))
+	if err := e.share.wait(ctx); err != nil {
+		return rewards.Unavailable("the database is busy", err)
+	}
+	began := time.Now()
+	err := e.Engine.Write(ctx, f)
+	e.share.wrote(time.Since(began))
+	return e.watch(err)
 }
 
 // Record implements Engine.
 func (e *watched) Record(ctx context.Context, f func(context.Context, Tx) error) error {
-	return e.watch(e.Engine.Record(ctx, f))
+	err := e.Engine.Record(ctx, f)
+	e.share.recorded()
+	return e.watch(err)
 }
 
 func (e *watched) watch(err error) error {

@@ -51,7 +51,7 @@ type Engine struct {
 	failed  chan error
 }
 
-var _ store.Engine = (*Engine)(nil)
+var _ store.Far = (*Engine)(nil)
 
 // Open connects to the database that the URL names
 // ("postgres://user@host1,host2/name?target_session_attrs=read-write"), and brings
@@ -106,6 +106,9 @@ func poolConfig(url string, o Options) (*pgxpool.Config, error) {
 	}
 	for name, value := range map[string]string{
 		"application_name": "stockrewards", "timezone": "UTC", "jit": "off",
+		// Every query finds its rows by an index. A plan that was made while a table was
+		// small, or not analyzed yet, must not read all of it when it has grown.
+		"enable_seqscan": "off", "enable_hashjoin": "off", "enable_mergejoin": "off",
 		"statement_timeout": millis(statementTimeout), "lock_timeout": millis(lockTimeout),
 		"idle_in_transaction_session_timeout": millis(idleTimeout),
 	} {

@@ -29,7 +29,8 @@ func beginWrite(turn turn) string {
 func localSettings() string {
 	return "; set local statement_timeout = " + millis(statementTimeout) +
 		"; set local lock_timeout = " + millis(lockTimeout) +
-		"; set local idle_in_transaction_session_timeout = " + millis(idleTimeout) + "; set local jit = off"
+		"; set local idle_in_transaction_session_timeout = " + millis(idleTimeout) + "; set local jit = off" +
+		"; set local enable_seqscan = off; set local enable_hashjoin = off; set local enable_mergejoin = off"
 }
 
 // run runs f in a transaction on the connection and gives it back. One whose state
@@ -127,6 +128,9 @@ var _ store.Columns = (*session)(nil)
 // TakesColumns implements store.Columns.
 func (*session) TakesColumns() {}
 
+// IsFar implements store.Far.
+func (*Engine) IsFar() {}
+
 // Exec implements store.Tx.
 func (s *session) Exec(ctx context.Context, query string, args ...any) (int64, error) {
 	tag, err := s.conn.Exec(ctx, dialect(query), args...)
@@ -169,6 +173,8 @@ func (s *session) Query(ctx context.Context, each func(store.Row) error, query s
 			return err
 		}
 	}
+	rows.Close()
+	s.wrote = s.wrote || rows.CommandTag().Insert() && rows.CommandTag().RowsAffected() > 0
 	return rows.Err()
 }
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"stockrewards/internal/store"
 )
 
 // Backup writes a consistent copy of the database to a new file, while others read
@@ -41,18 +43,18 @@ func (e *Engine) Backup(ctx context.Context, path string) error {
 
 // copyTo copies everything committed into an empty file and checks the copy.
 func (s *session) copyTo(ctx context.Context, path string) error {
-	if _, err := s.conn.ExecContext(ctx, `VACUUM INTO ?1`, path); err != nil {
+	if _, err := s.Exec(ctx, `VACUUM INTO ?1`, path); err != nil {
 		return err
 	}
-	if _, err := s.conn.ExecContext(ctx, `ATTACH DATABASE ?1 AS backup`, path); err != nil {
+	if _, err := s.Exec(ctx, `ATTACH DATABASE ?1 AS backup`, path); err != nil {
 		return err
 	}
 	var verdict string
-	err := s.conn.QueryRowContext(ctx, `PRAGMA backup.quick_check(1)`).Scan(&verdict)
+	err := s.Query(ctx, func(row store.Row) error { return row.Scan(&verdict) }, `PRAGMA backup.quick_check(1)`)
 	if err == nil && verdict != "ok" {
 		err = fmt.Errorf("the copy is damaged: %s", verdict)
 	}
-	_, detachErr := s.conn.ExecContext(ctx, `DETACH DATABASE backup`)
+	_, detachErr := s.Exec(ctx, `DETACH DATABASE backup`)
 	return errors.Join(err, detachErr)
 }
 

@@ -3,21 +3,14 @@ package sqlite
 import (
 	"errors"
 
-	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
+	"zombiezen.com/go/sqlite"
 
 	"stockrewards/internal/rewards"
 )
 
-// code is SQLite's extended error code; 0 for an error that is not SQLite's.
-func code(err error) int {
-	if e, ok := errors.AsType[*sqlite.Error](err); ok {
-		return e.Code()
-	}
-	return 0
-}
-
-const primaryMask = 0xff // the primary code is the lowest byte of the extended one
+// code is SQLite's extended error code; that of a general error for an error that is
+// not SQLite's.
+func code(err error) sqlite.ResultCode { return sqlite.ErrCode(err) }
 
 // fatal tells whether the process must stop: the outcome of a commit is unknown,
 // or the file is damaged. Recovery at the next start decides what was written.
@@ -26,7 +19,7 @@ func fatal(err error) bool {
 	switch {
 	case damaged(err):
 		return true
-	case full&primaryMask == sqlite3.SQLITE_IOERR:
+	case full.ToPrimary() == sqlite.ResultIOErr:
 		return !noSpace(full)
 	default:
 		_, atCommit := errors.AsType[commitError](err)
@@ -36,15 +29,15 @@ func fatal(err error) bool {
 
 // damaged tells whether the file is no sound database.
 func damaged(err error) bool {
-	primary := code(err) & primaryMask
-	return primary == sqlite3.SQLITE_CORRUPT || primary == sqlite3.SQLITE_NOTADB
+	primary := code(err).ToPrimary()
+	return primary == sqlite.ResultCorrupt || primary == sqlite.ResultNotADB
 }
 
 // clean tells whether a failed COMMIT is known to have written nothing: the disk
 // was full, or a constraint spoke at the last moment.
-func clean(full int) bool {
-	switch full & primaryMask {
-	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_READONLY:
+func clean(full sqlite.ResultCode) bool {
+	switch full.ToPrimary() {
+	case sqlite.ResultFull, sqlite.ResultBusy, sqlite.ResultConstraint, sqlite.ResultReadOnly:
 		return true
 	default:
 		return noSpace(full)
@@ -54,20 +47,20 @@ func clean(full int) bool {
 // noSpace tells of I/O errors that a full disk causes: the index of the write-ahead
 // log could not grow. The log itself is sound, so the process can go on; whether a
 // commit that ended so was written is unknown, as its caller is told.
-func noSpace(full int) bool {
-	return full == sqlite3.SQLITE_IOERR_SHMSIZE || full == sqlite3.SQLITE_IOERR_SHMOPEN
+func noSpace(full sqlite.ResultCode) bool {
+	return full == sqlite.ResultIOErrSHMSize || full == sqlite.ResultIOErrSHMOpen
 }
 
 // classify turns what the database cannot do now into CodeUnavailable. Errors of
 // the domain and of single rows stay what they are.
 func classify(err error) error {
-	switch code(err) & primaryMask {
-	case sqlite3.SQLITE_FULL:
+	switch code(err).ToPrimary() {
+	case sqlite.ResultFull:
 		return rewards.Unavailable("the disk is full", err)
-	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+	case sqlite.ResultBusy, sqlite.ResultLocked:
 		return busy(err)
-	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_IOERR,
-		sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_NOMEM:
+	case sqlite.ResultReadOnly, sqlite.ResultCantOpen, sqlite.ResultIOErr,
+		sqlite.ResultCorrupt, sqlite.ResultNotADB, sqlite.ResultNoMem:
 		return rewards.Unavailable("the database cannot be used now", err)
 	}
 	if _, atCommit := errors.AsType[commitError](err); atCommit {

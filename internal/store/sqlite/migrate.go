@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	"github.com/pressly/goose/v3"
+	_ "modernc.org/sqlite" // goose's driver
 
 	"stockrewards/internal/store"
 )
@@ -16,9 +18,14 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// migrate brings the schema up to date, under a lock so that two processes which
-// start at once do it once.
-func migrate(ctx context.Context, db *sql.DB, path string, keep bool) (err error) {
+// migrate brings the schema of the database of that name up to date, under a lock so
+// that two processes which start at once do it once.
+func migrate(ctx context.Context, name, path string, keep bool) (err error) {
+	db, err := sql.Open("sqlite", name+separator(name)+"_pragma=busy_timeout(5000)&_pragma=synchronous(FULL)")
+	if err != nil {
+		return fmt.Errorf("sqlite: open %s: %w", path, err)
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
 	folder, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return err
@@ -51,4 +58,11 @@ func migrate(ctx context.Context, db *sql.DB, path string, keep bool) (err error
 		return fmt.Errorf("sqlite: migrate: %w", err)
 	}
 	return nil
+}
+
+func separator(name string) string {
+	if strings.Contains(name, "?") {
+		return "&"
+	}
+	return "?"
 }

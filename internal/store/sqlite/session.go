@@ -6,30 +6,25 @@ import (
 	"errors"
 	"fmt"
 
+	"zombiezen.com/go/sqlite"
+
 	"stockrewards/internal/store"
 )
 
-// session is one connection with its prepared statements.
-type session struct {
-	conn       *sql.Conn
-	statements map[string]*sql.Stmt
-}
+// session is one connection. It keeps its prepared statements.
+type session struct{ conn *sqlite.Conn }
 
 var _ store.Tx = (*session)(nil)
 
 // pool hands out sessions in turn.
 type pool struct{ idle chan *session }
 
-func newPool(ctx context.Context, db *sql.DB, size int) (*pool, error) {
-	p := &pool{idle: make(chan *session, size)}
-	for range size {
-		conn, err := db.Conn(ctx)
-		if err != nil {
-			return nil, errors.Join(fmt.Errorf("sqlite: connect: %w", err), p.closeIdle())
-		}
-		p.idle <- &session{conn: conn, statements: make(map[string]*sql.Stmt)}
+func newPool(sessions ...*session) *pool {
+	p := &pool{idle: make(chan *session, len(sessions))}
+	for _, s := range sessions {
+		p.idle <- s
 	}
-	return p, nil
+	return p
 }
 
 var errClosed = errors.New("sqlite: the database is closed")
@@ -65,21 +60,7 @@ func (p *pool) close() error {
 	return errors.Join(errs...)
 }
 
-func (p *pool) closeIdle() error {
-	var errs []error
-	for len(p.idle) > 0 {
-		errs = append(errs, (<-p.idle).close())
-	}
-	return errors.Join(errs...)
-}
-
-func (s *session) close() error {
-	var errs []error
-	for _, statement := range s.statements {
-		errs = append(errs, statement.Close())
-	}
-	return errors.Join(append(errs, s.conn.Close())...)
-}
+func (s *session) close() error { return s.conn.Close() }
 
 // commitError marks the failure of a COMMIT.
 type commitError struct{ error }
@@ -114,29 +95,41 @@ func (s *session) run(ctx context.Context, begin string, f func(context.Context,
 	return nil
 }
 
-func (s *session) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
-	if statement, ok := s.statements[query]; ok {
-		return statement, nil
-	}
-	statement, err := s.conn.PrepareContext(ctx, query)
+// prepare finds or makes a statement and binds its arguments.
+func (s *session) prepare(query string, args []any) (*sqlite.Stmt, error) {
+	statement, err := s.conn.Prepare(query) // kept by its text: queries are constants, their number is bounded
 	if err != nil {
 		return nil, err
 	}
-	s.statements[query] = statement // queries are constants: their number is bounded
+	for i, arg := range args {
+		switch v := arg.(type) {
+		case []byte:
+			statement.BindBytes(i+1, v)
+		case string:
+			statement.BindText(i+1, v)
+		case int64:
+			statement.BindInt64(i+1, v)
+		case int:
+			statement.BindInt64(i+1, int64(v))
+		default:
+			return nil, fmt.Errorf("sqlite: argument %d is a %T", i+1, arg)
+		}
+	}
 	return statement, nil
 }
 
 // Exec implements store.Tx.
-func (s *session) Exec(ctx context.Context, query string, args ...any) (int64, error) {
-	statement, err := s.prepare(ctx, query) //nolint:sqlclosecheck // kept for the session's life
+func (s *session) Exec(_ context.Context, query string, args ...any) (int64, error) {
+	statement, err := s.prepare(query, args)
 	if err != nil {
 		return 0, err
 	}
-	result, err := statement.ExecContext(ctx, args...)
-	if err != nil {
-		return 0, err
+	for more := true; more; {
+		if more, err = statement.Step(); err != nil {
+			return 0, err // it was reset
+		}
 	}
-	return result.RowsAffected()
+	return int64(s.conn.Changes()), statement.Reset()
 }
 
 // ExecEach implements store.Tx.
@@ -153,20 +146,68 @@ func (s *session) ExecEach(ctx context.Context, query string, rows [][]any) (int
 }
 
 // Query implements store.Tx.
-func (s *session) Query(ctx context.Context, each func(store.Row) error, query string, args ...any) error {
-	statement, err := s.prepare(ctx, query) //nolint:sqlclosecheck // kept for the session's life
+func (s *session) Query(_ context.Context, each func(store.Row) error, query string, args ...any) (err error) {
+	statement, err := s.prepare(query, args)
 	if err != nil {
 		return err
 	}
-	rows, err := statement.QueryContext(ctx, args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close() //nolint:errcheck // closed and checked below; here only when each fails
-	for rows.Next() {
-		if err := each(rows); err != nil {
+	defer func() { err = errors.Join(err, statement.Reset()) }()
+	for {
+		more, err := statement.Step()
+		if err != nil || !more {
+			return err
+		}
+		if err := each(row{statement}); err != nil {
 			return err
 		}
 	}
-	return errors.Join(rows.Err(), rows.Close())
+}
+
+// row is the row under a statement's cursor.
+type row struct{ statement *sqlite.Stmt }
+
+// Scan implements store.Row.
+func (r row) Scan(dest ...any) error {
+	for i, d := range dest {
+		switch v := d.(type) {
+		case *int64:
+			*v = r.statement.ColumnInt64(i)
+		case *int:
+			*v = int(r.statement.ColumnInt64(i))
+		case *string:
+			*v = r.statement.ColumnText(i)
+		case *bool:
+			*v = r.statement.ColumnBool(i)
+		case store.Fixed:
+			if n := r.statement.ColumnLen(i); n != len(v.Fixed()) {
+				return fmt.Errorf("sqlite: column %d has %d bytes, expected are %d", i, n, len(v.Fixed()))
+			}
+			r.statement.ColumnBytes(i, v.Fixed())
+		case sql.Scanner:
+			if err := v.Scan(r.value(i)); err != nil {
+				return err
+			}
+		default:
+			return fmt.Errorf("sqlite: column %d into a %T", i, d)
+		}
+	}
+	return nil
+}
+
+// value is a column as database/sql would give it.
+func (r row) value(column int) any {
+	switch r.statement.ColumnType(column) {
+	case sqlite.TypeInteger:
+		return r.statement.ColumnInt64(column)
+	case sqlite.TypeBlob:
+		b := make([]byte, r.statement.ColumnLen(column))
+		r.statement.ColumnBytes(column, b)
+		return b
+	case sqlite.TypeText:
+		return r.statement.ColumnText(column)
+	case sqlite.TypeFloat:
+		return r.statement.ColumnFloat(column)
+	default:
+		return nil
+	}
 }

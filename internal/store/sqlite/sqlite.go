@@ -7,7 +7,6 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"net/url"
@@ -16,8 +15,9 @@ import (
 	"runtime"
 	"strings"
 	"sync/atomic"
+	"time"
 
-	_ "modernc.org/sqlite" // the driver
+	"zombiezen.com/go/sqlite"
 
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store"
@@ -39,8 +39,8 @@ const Memory = ":memory:"
 // Engine is the SQLite engine.
 type Engine struct {
 	writer  *pool
-	readers *pool // the writer's pool when there is one connection
-	db      []*sql.DB
+	readers *pool         // the writer's pool when there is one connection
+	carry   *checkpointer // nil: the writer does it by itself
 	failed  chan error
 	dead    atomic.Bool // after a fatal error nothing is written any more
 }
@@ -65,58 +65,82 @@ func Open(ctx context.Context, path string, o Options) (*Engine, error) {
 	return e, nil
 }
 
-func (e *Engine) open(ctx context.Context, path string, o Options) (err error) {
-	db, err := e.connect(ctx, path, false)
+func (e *Engine) open(ctx context.Context, path string, o Options) error {
+	name := fileName(path)
+	writer, err := e.connect(name, writing(o.Connections == 1))
 	if err != nil {
 		return err
 	}
-	if err := checkLibrary(ctx, db); err != nil {
+	e.writer = newPool(writer)
+	e.readers = e.writer
+	if err := checkLibrary(ctx, writer); err != nil {
 		return err
 	}
-	if err := migrate(ctx, db, path, o.KeepSchema); err != nil {
-		return err
-	}
-	if e.writer, err = newPool(ctx, db, 1); err != nil {
+	if err := migrate(ctx, name, path, o.KeepSchema); err != nil {
 		return err
 	}
 	if o.Connections == 1 {
-		e.readers = e.writer
 		return nil
 	}
-	if db, err = e.connect(ctx, path, true); err != nil {
+	var readers []*session
+	for range o.Connections - 1 {
+		reader, err := e.connect(name, "query_only = 1")
+		if err != nil {
+			return err
+		}
+		readers = append(readers, reader)
+	}
+	e.readers = newPool(readers...)
+	carrier, err := e.connect(name)
+	if err != nil {
 		return err
 	}
-	e.readers, err = newPool(ctx, db, o.Connections-1)
-	return err
+	e.carry = newCheckpointer(e, carrier)
+	return nil
 }
 
-// connect opens a handle whose connections all have the settings of the engine.
-func (e *Engine) connect(ctx context.Context, path string, readOnly bool) (*sql.DB, error) {
-	pragmas := url.Values{"_pragma": {
-		"busy_timeout(5000)", // other processes write in short transactions
-		"journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "mmap_size(0)",
-		"cache_size(-8000)", "journal_size_limit(67108864)", "temp_store(MEMORY)",
-	}}
-	if readOnly {
-		pragmas.Add("_pragma", "query_only(1)")
-	}
-	name := path
-	if path != Memory {
-		name = (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}).String()
-	}
-	db, err := sql.Open("sqlite", name+"?"+pragmas.Encode())
-	if err != nil {
-		return nil, fmt.Errorf("sqlite: open %s: %w", path, err)
-	}
-	e.db = append(e.db, db)
+// memories tells the databases in memory apart.
+var memories atomic.Int64 //nolint:gochecknoglobals // SQLite's own are named in one space
+
+// fileName is the path as SQLite reads it.
+func fileName(path string) string {
 	if path == Memory {
-		db.SetMaxOpenConns(1)
+		return fmt.Sprintf("file:/memory-%d?vfs=memdb", memories.Add(1))
 	}
-	if err := db.PingContext(ctx); err != nil {
-		return nil, fmt.Errorf("sqlite: open %s: %w", path, err)
-	}
-	return db, nil
+	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}).String()
 }
+
+// writing is the writer's own setting. With nobody beside it, it carries the log
+// into the database by itself.
+func writing(alone bool) string {
+	if alone {
+		return "wal_autocheckpoint = 4000"
+	}
+	return "wal_autocheckpoint = 0"
+}
+
+// connect opens a connection with the settings of the engine, and its own.
+func (e *Engine) connect(name string, own ...string) (*session, error) {
+	conn, err := sqlite.OpenConn(name, sqlite.OpenReadWrite, sqlite.OpenCreate, sqlite.OpenURI)
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: open: %w", err)
+	}
+	s := &session{conn: conn}
+	conn.SetBusyTimeout(busyTimeout)
+	for _, setting := range append([]string{
+		"journal_mode = WAL", "synchronous = FULL", "foreign_keys = 1", "mmap_size = 0",
+		"cache_size = -16000", "journal_size_limit = 67108864", "temp_store = MEMORY",
+	}, own...) {
+		if _, err := s.Exec(context.Background(), "PRAGMA "+setting); err != nil {
+			return nil, errors.Join(fmt.Errorf("sqlite: open %s: %w", name, err), s.close())
+		}
+	}
+	return s, nil
+}
+
+// busyTimeout is how long a write waits for another process: all write in short
+// transactions.
+const busyTimeout = 5 * time.Second
 
 // prepareFile makes a new database file that only its owner can read. It never
 // opens one that exists.
@@ -148,9 +172,10 @@ func syncFolder(path string) error {
 // a database that two connections write to.
 const oldestLibrary = "3.51.3"
 
-func checkLibrary(ctx context.Context, db *sql.DB) error {
+func checkLibrary(ctx context.Context, s *session) error {
 	var version string
-	if err := db.QueryRowContext(ctx, `SELECT sqlite_version()`).Scan(&version); err != nil {
+	err := s.Query(ctx, func(row store.Row) error { return row.Scan(&version) }, `SELECT sqlite_version()`)
+	if err != nil {
 		return fmt.Errorf("sqlite: %w", err)
 	}
 	if olderVersion(version, oldestLibrary) {
@@ -207,6 +232,9 @@ func (e *Engine) Write(ctx context.Context, f func(context.Context, store.Tx) er
 	if fatal(err) {
 		e.fail(err)
 	}
+	if e.carry != nil {
+		e.carry.written()
+	}
 	return classify(err)
 }
 
@@ -225,14 +253,14 @@ func (e *Engine) Failed() <-chan error { return e.failed }
 // Close implements store.Engine.
 func (e *Engine) Close() error {
 	var errs []error
+	if e.carry != nil {
+		errs = append(errs, e.carry.close())
+	}
 	if e.writer != nil {
 		errs = append(errs, e.writer.close())
 	}
 	if e.readers != nil && e.readers != e.writer {
 		errs = append(errs, e.readers.close())
-	}
-	for _, db := range e.db {
-		errs = append(errs, db.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestLinesOfRequestsAreWrittenTogether(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		late := newRequestLog(&out)
+		log := slog.New(slog.NewJSONHandler(late, nil))
+		lines := func() int { return strings.Count(out.String(), "\n") }
+		log.Info("request", "status", 200)
+		log.Info("request", "status", 201)
+		if lines() != 0 {
+			t.Error("a request was written by itself")
+		}
+		log.Warn("something else")
+		if lines() != 3 || !strings.HasSuffix(out.String(), "something else\"}\n") {
+			t.Errorf("written %q, want everything, in order", out.String())
+		}
+		log.Info("request", "status", 200)
+		time.Sleep(lateBy)
+		synctest.Wait()
+		if lines() != 4 {
+			t.Error("a request was not written in time")
+		}
+		for range lateLines / 100 {
+			log.Info("request", "text", strings.Repeat("x", 100))
+		}
+		if lines() <= 4 {
+			t.Error("more than the most was held back")
+		}
+		if err := late.Flush(); err != nil || lines() != 4+lateLines/100 {
+			t.Errorf("%d lines after a flush, %v", lines(), err)
+		}
+	})
+}

@@ -1,0 +1,85 @@
+package store
+
+import "context"
+
+// byRow reads and writes row by row, for a database in this process.
+type byRow struct {
+	*recording
+	tx Tx
+}
+
+func (b byRow) insert(ctx context.Context, requests []int, stored func(int)) error {
+	for _, i := range requests {
+		n := &b.batch[i]
+		found, err := b.hasUser(ctx, userKey{n.AppID, n.UserID})
+		if err != nil {
+			return err
+		}
+		if !found {
+			continue
+		}
+		inserted, err := b.tx.Exec(ctx, `INSERT INTO rewards (app_id, id, user_id, idempotency_key, fingerprint,
+			amount, asset_id, symbol, source, metadata) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+			ON CONFLICT (app_id, idempotency_key) DO NOTHING`,
+			n.AppID[:], b.ids[i][:], n.UserID[:], n.IdempotencyKey, n.Fingerprint[:], int64(n.Amount),
+			int64(n.AssetID), n.Symbol, n.Source, n.Metadata)
+		if err != nil {
+			return err
+		}
+		if inserted == 1 {
+			stored(i)
+		}
+	}
+	return nil
+}
+
+func (b byRow) hasUser(ctx context.Context, u userKey) (bool, error) {
+	var present int
+	return one(ctx, b.tx, []any{&present}, `SELECT 1 FROM users WHERE app_id = ?1 AND id = ?2`, u.app[:], u.user[:])
+}
+
+func (b byRow) keyed(ctx context.Context, requests []int) (map[requestKey]keyed, error) {
+	known := make(map[requestKey]keyed, len(requests))
+	for _, i := range requests {
+		err := b.tx.Query(ctx, func(row Row) error { return scanKeyed(row, known) }, `SELECT fingerprint, `+
+			rewardColumns+` FROM rewards WHERE app_id = ?1 AND idempotency_key = ?2`,
+			b.batch[i].AppID[:], b.batch[i].IdempotencyKey)
+		if err != nil {
+			return nil, err
+		}
+	}
+	return known, nil
+}
+
+func (b byRow) users(ctx context.Context, requests []int) (map[userKey]bool, error) {
+	exist := make(map[userKey]bool, len(requests))
+	for _, i := range requests {
+		u := userKey{b.batch[i].AppID, b.batch[i].UserID}
+		found, err := b.hasUser(ctx, u)
+		if err != nil {
+			return nil, err
+		}
+		exist[u] = found
+	}
+	return exist, nil
+}
+
+// scanKeyed reads a reward behind its fingerprint.
+func scanKeyed(row Row, known map[requestKey]keyed) error {
+	var k keyed
+	var err error
+	k.reward, err = scanReward(prefixed{row, []any{idScanner{k.fingerprint[:]}}})
+	known[requestKey{k.reward.AppID, k.reward.IdempotencyKey}] = k
+	return err
+}
+
+// prefixed is a row whose first columns are read apart from a noun's own.
+type prefixed struct {
+	Row
+	first []any
+}
+
+// Scan implements Row.
+func (p prefixed) Scan(dest ...any) error {
+	return p.Row.Scan(append(p.first[:len(p.first):len(p.first)], dest...)...)
+}
