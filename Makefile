@@ -4,7 +4,7 @@ SHELL := /bin/bash
 GO    ?= go
 TOOLS := bin/golangci-lint
 
-.PHONY: build test lint lint-api month kills mutants fleet failover clean
+.PHONY: build test lint lint-api month kills mutants fleet failover bench bench-micro clean
 
 build: ## the binary, in bin/
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/stockrewards ./cmd/stockrewards
@@ -44,6 +44,16 @@ failover: ## twenty fail-overs of PostgreSQL under load; a thousand commits canc
 	tools/install.sh postgres
 	$(GO) test -race -count=1 -v -timeout=60m -run 'TestFailOverUnderLoad|TestCommitsInterrupted' ./test \
 		-args -failovers=20 -cancels=1000
+
+bench: ## the service's speed beside a bare server's, docs/performance.md; FLAGS='--only=record' and others: go run ./bench --help
+	tools/install.sh wrk postgres
+	$(GO) run ./bench $(FLAGS)
+
+MICRO := api rewards money intake store store/sqlite store/postgres
+
+bench-micro: ## the hot functions alone; ONLY=regexp those of that name
+	tools/install.sh postgres
+	$(GO) test -run xxx -bench '$(or $(ONLY),.)' -benchmem $(addprefix ./internal/,$(MICRO))
 
 clean:
 	rm -rf bin stockrewards-data

@@ -87,6 +87,7 @@ func TestImportsPointOneWay(t *testing.T) {
 		"internal/move":                  {},
 		"internal/audit":                 {money},
 		"internal/ledger":                {money, domain},
+		"bench":                          {"internal/store/postgres/pgtest"},
 	}
 	_, list := rooms(t)
 	for _, r := range list {

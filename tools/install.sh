@@ -3,7 +3,7 @@
 set -euo pipefail
 
 declare -A package=([gcc]="gcc libc6-dev" [curl]=curl [mount]=mount [strace]=strace [chromium]=chromium
-  [hledger]=hledger [npx]="nodejs npm" [postgres]=postgresql [pgbouncer]=pgbouncer)
+  [hledger]=hledger [npx]="nodejs npm" [postgres]=postgresql [pgbouncer]=pgbouncer [wrk]=wrk)
 
 # found tells whether a program is there. PostgreSQL's server and PgBouncer are not on
 # everybody's PATH in Debian.

@@ -23,7 +23,7 @@ type Pair struct {
 // StartPair starts a primary and its synchronous standby.
 func StartPair(tb testing.TB) *Pair {
 	tb.Helper()
-	standby, err := create()
+	standby, err := create("")
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -50,8 +50,12 @@ func Start(tb testing.TB, settings ...string) *Cluster {
 }
 
 // New makes a cluster with the settings and starts it, for Close to stop.
-func New(settings ...string) (*Cluster, error) {
-	c, err := create()
+func New(settings ...string) (*Cluster, error) { return NewIn("", settings...) }
+
+// NewIn is New with the cluster's files in a folder of the parent, which everybody
+// may enter; "" stands for the system's folder of temporary files.
+func NewIn(parent string, settings ...string) (*Cluster, error) {
+	c, err := create(parent)
 	if err != nil {
 		return nil, err
 	}
@@ -66,13 +70,13 @@ func New(settings ...string) (*Cluster, error) {
 	return c, nil
 }
 
-// create makes a cluster without data.
-func create() (c *Cluster, err error) {
+// create makes a cluster without data in a folder of the parent.
+func create(parent string) (c *Cluster, err error) {
 	c = &Cluster{}
 	if c.bin, err = programs(); err != nil {
 		return nil, err
 	}
-	if c.Folder, err = os.MkdirTemp("", "pgtest"); err != nil {
+	if c.Folder, err = os.MkdirTemp(parent, "pgtest"); err != nil {
 		return nil, err
 	}
 	err = c.dropRoot()
@@ -188,6 +192,10 @@ func (c *Cluster) logPath() string { return filepath.Join(c.Folder, "server.log"
 func (c *Cluster) URL(database string) string {
 	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/%s?sslmode=disable", c.Port, database)
 }
+
+// PID is the process id of the server, which runs; its other processes are its
+// children.
+func (c *Cluster) PID() int { return c.cmd.Process.Pid }
 
 // Kill ends the server as a power failure would.
 func (c *Cluster) Kill() {

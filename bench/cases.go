@@ -1,0 +1,53 @@
+package main
+
+import "regexp"
+
+// benchCase is one kind of request at a number of connections.
+type benchCase struct {
+	name        string
+	mode        string // of the script
+	file        string // that the script reads
+	connections int
+	status      string // of every answer
+}
+
+// cases are all there are. The bare server is asked in the same way at the same
+// number of connections, but that it knows no replays: its answer to a replay is
+// that to a new reward.
+func cases() []benchCase {
+	return []benchCase{
+		{"record, 1 connection", modeNew, fileUsers, 1, "201"},
+		{"record, 64 connections", modeNew, fileUsers, 64, "201"},
+		{"record, 256 connections", modeNew, fileUsers, 256, "201"},
+		{"replay, 64 connections", modeReplay, fileBodies, 64, "200"},
+		{"portfolio, 64 connections", modeGet, filePortfolio, 64, "200"},
+		{"reward, 64 connections", modeGet, fileReward, 64, "200"},
+		{"list of 100, 64 connections", modeGet, fileList, 64, "200"},
+		{"list of 100 of a user, 64 connections", modeGet, fileListUser, 64, "200"},
+	}
+}
+
+// The parts that are more than a case.
+const (
+	partEndToEnd = "end to end"
+	partOverload = "overload"
+)
+
+// chosen are the cases whose names match.
+func chosen(only *regexp.Regexp) []benchCase {
+	var list []benchCase
+	for _, c := range cases() {
+		if only.MatchString(c.name) {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// forCeiling is the case as the bare server is asked.
+func (c benchCase) forCeiling() benchCase {
+	if c.mode == modeReplay {
+		c.mode, c.file = modeNew, fileUsers
+	}
+	return c
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// ceilingCommand is a bare server: net/http and JSON, and nothing else. It is what
+// a service that did nothing at all would reach on this machine.
+type ceilingCommand struct {
+	Listen string `required:"" help:"HOST:PORT."`
+}
+
+// giving is the body of POST /v1/rewards.
+type giving struct {
+	UserID         string         `json:"userId"`
+	IdempotencyKey string         `json:"idempotencyKey"`
+	AmountUSD      jsontext.Value `json:"amountUsd"`
+	AssetSymbol    string         `json:"assetSymbol"`
+	Source         string         `json:"source"`
+	Metadata       jsontext.Value `json:"metadata"`
+}
+
+// award is a reward as the service tells of it.
+type award struct {
+	ID    string `json:"id"`
+	AppID string `json:"appId"`
+	giving
+	Status        string  `json:"status"`
+	CreatedAt     string  `json:"createdAt"`
+	ExecutedAt    *string `json:"executedAt"`
+	FailureReason *string `json:"failureReason"`
+}
+
+// given is the answer to POST /v1/rewards.
+type given struct {
+	Reward           award  `json:"reward"`
+	Status           string `json:"status"`
+	IdempotentReplay bool   `json:"idempotentReplay"`
+}
+
+// Run serves until a signal comes.
+func (c *ceilingCommand) Run(ctx context.Context) error {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.Listen)
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: ceiling(), ReadHeaderTimeout: time.Minute}
+	context.AfterFunc(ctx, func() { _ = server.Close() })
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// ceiling answers POST /v1/rewards from the body alone, and two fixed texts as long
+// as a portfolio and as a list of a hundred rewards.
+func ceiling() http.Handler {
+	one := answerTo(giving{
+		UserID: sampleID, IdempotencyKey: sampleID, AmountUSD: jsontext.Value("5.25"),
+		AssetSymbol: "AAPL", Source: "referral", Metadata: jsontext.Value(sampleMetadata),
+	})
+	text, err := json.Marshal(one.Reward)
+	if err != nil {
+		panic(err) // it is a constant
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/rewards", giveNothing)
+	mux.Handle("GET /reward", fixed(`{"reward":`+string(text)+`}`))
+	mux.Handle("GET /portfolio", fixed(samplePortfolio()))
+	mux.Handle("GET /list", fixed(`{"rewards":[`+strings.Repeat(string(text)+",", 99)+string(text)+`]}`))
+	return mux
+}
+
+const (
+	sampleID       = "01a1fe66-3332-7000-aab2-552fedd25c44"
+	sampleMetadata = `{"campaign":"spring"}`
+)
+
+func samplePortfolio() string {
+	const holding = `{"asset":"AAPL","quantity":0.02095641,"value":5.25,"costBasis":5.25,"change":"+0.00%"}`
+	return `{"value":26.25,"costBasis":26.25,"change":"+0.00%","holdings":[` +
+		strings.Repeat(holding+",", 4) + holding + `]}`
+}
+
+func fixed(text string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, text)
+	})
+}
+
+func giveNothing(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	var g giving
+	if err == nil {
+		err = json.Unmarshal(body, &g)
+	}
+	if err != nil {
+		http.Error(w, fmt.Sprint(err), http.StatusBadRequest)
+		return
+	}
+	answer, err := json.Marshal(answerTo(g))
+	if err != nil {
+		http.Error(w, fmt.Sprint(err), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusCreated)
+	_, _ = w.Write(answer)
+}
+
+func answerTo(g giving) given {
+	return given{Status: "recorded", Reward: award{
+		ID: sampleID, AppID: sampleID, giving: g, Status: "recorded", CreatedAt: "2026-11-21T16:38:18.123Z",
+	}}
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"encoding/json"
+)
+
+// client asks a service with an app's key.
+type client struct {
+	url, key string
+	http     *http.Client
+}
+
+// newClient makes a client that keeps so many connections at most.
+func newClient(url, key string, connections int) client {
+	const patience = time.Minute
+	return client{url: url, key: key, http: &http.Client{Timeout: patience, Transport: &http.Transport{
+		MaxConnsPerHost: connections, MaxIdleConnsPerHost: connections,
+	}}}
+}
+
+// send makes a request and reads the answer.
+func (c client) send(ctx context.Context, method, path, body string) (*http.Response, []byte, error) {
+	r, err := http.NewRequestWithContext(ctx, method, c.url+path, strings.NewReader(body))
+	if err != nil {
+		return nil, nil, err
+	}
+	r.Header.Set("X-Api-Key", c.key)
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	answer, err := c.http.Do(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer answer.Body.Close()
+	content, err := io.ReadAll(answer.Body)
+	return answer, content, err
+}
+
+// must makes a request that must have the status, and decodes its answer.
+func (c client) must(ctx context.Context, status int, method, path, body string, into any) error {
+	answer, content, err := c.send(ctx, method, path, body)
+	if err != nil {
+		return err
+	}
+	if answer.StatusCode != status {
+		return fmt.Errorf("%s %s: %d %s, want %d", method, path, answer.StatusCode, content, status)
+	}
+	return json.Unmarshal(content, into)
+}
+
+// metrics are the series of /metrics with their labels, such as
+// `stockrewards_rewards_total{status="executed"}`.
+type metrics map[string]float64
+
+// readMetrics asks the admin listener.
+func readMetrics(ctx context.Context, admin string) (metrics, error) {
+	answer, text, err := newClient(admin, "", 1).send(ctx, http.MethodGet, "/metrics", "")
+	if err != nil {
+		return nil, err
+	}
+	if answer.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("%s/metrics: %s", admin, answer.Status)
+	}
+	return parseMetrics(string(text))
+}
+
+// parseMetrics reads the text format of Prometheus.
+func parseMetrics(text string) (metrics, error) {
+	m := metrics{}
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		i := strings.LastIndexByte(line, ' ')
+		if i < 0 {
+			return nil, fmt.Errorf("metrics: %q is no series", line)
+		}
+		value, err := strconv.ParseFloat(line[i+1:], 64)
+		if err != nil {
+			return nil, fmt.Errorf("metrics: %q: %w", line, err)
+		}
+		m[line[:i]] = value
+	}
+	return m, nil
+}
+
+// rewards is how many rewards came into the status since the process started.
+func (m metrics) rewards(status string) int {
+	return int(m[`stockrewards_rewards_total{status="`+status+`"}`])
+}
+
+// backlog is how many rewards were recorded since the process started and are not
+// bought yet.
+func (m metrics) backlog() int {
+	return m.rewards("recorded") - m.rewards("executed") - m.rewards("failed")
+}
+
+// idle tells whether nothing waits and nothing is under way. The gauges can be a
+// second old, the counters are not.
+func (m metrics) idle() bool {
+	return m.backlog() <= 0 && m["stockrewards_rewards_waiting"] == 0 && m["stockrewards_rewards_ordered"] == 0
+}
+
+// statuses are the answers of the API by status, those of before subtracted.
+func (m metrics) statuses(before metrics) map[string]int {
+	sums := map[string]int{}
+	for series, value := range m {
+		if !strings.HasPrefix(series, "stockrewards_http_requests_total{") {
+			continue
+		}
+		_, status, _ := strings.Cut(series, `status="`)
+		status, _, _ = strings.Cut(status, `"`)
+		if n := int(value - before[series]); n != 0 {
+			sums[status] += n
+		}
+	}
+	return sums
+}

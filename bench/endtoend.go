@@ -1,0 +1,199 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"encoding/json"
+)
+
+// endToEndReport is how a service coped with a fixed rate of new rewards.
+type endToEndReport struct {
+	target   string
+	planned  float64 // requests a second
+	ceiling  float64 // requests a second, of the bare server with 64 connections
+	backlog  []int   // recorded and not bought, each second
+	drained  time.Duration
+	executed int
+	cpu      time.Duration // of service and database, for 1,000 rewards
+	offered
+}
+
+// endToEnd gives each engine in turn a fixed share of what the bare server can.
+func (h *harness) endToEnd(ctx context.Context) error {
+	ceiling, err := h.ceilingRate(ctx)
+	if err != nil {
+		return err
+	}
+	for _, t := range h.engines {
+		r, err := h.endToEndOf(ctx, t, ceiling)
+		if err != nil {
+			return fmt.Errorf("%s: %w", t.name, err)
+		}
+		h.report.endToEnd = append(h.report.endToEnd, r)
+		var b strings.Builder
+		writeEndToEnd(&b, []endToEndReport{r})
+		h.say("%s", b.String())
+	}
+	return nil
+}
+
+// ceilingRate is the median of what the bare server records with 64 connections now.
+func (h *harness) ceilingRate(ctx context.Context) (float64, error) {
+	const times, connections = 3, 64
+	rates := make([]float64, times)
+	for i := range rates {
+		r, err := h.one(ctx, h.ceiling, benchCase{"", modeNew, fileUsers, connections, ""})
+		if err != nil {
+			return 0, err
+		}
+		rates[i] = r.rate()
+	}
+	return spreadOf(rates).Median, nil
+}
+
+// endToEndOf gives one engine the load, and accounts for every reward.
+func (h *harness) endToEndOf(ctx context.Context, t *target, ceiling float64) (r endToEndReport, err error) {
+	r = endToEndReport{target: t.name, planned: ceiling * h.Share, ceiling: ceiling}
+	before, err := t.settle(ctx)
+	if err != nil {
+		return r, err
+	}
+	service, database, err := t.cpu()
+	if err != nil {
+		return r, err
+	}
+	done, err := h.offer(ctx, t, r.planned)
+	if err != nil {
+		return r, err
+	}
+	if r.backlog, err = t.watch(ctx, done); err != nil {
+		return r, err
+	}
+	end := time.Now()
+	o := <-done
+	if r.offered = o.offered; o.err != nil {
+		return r, o.err
+	}
+	after, err := t.settle(ctx)
+	if err != nil {
+		return r, err
+	}
+	r.drained = time.Since(end)
+	serviceEnd, databaseEnd, err := t.cpu()
+	if err != nil {
+		return r, err
+	}
+	r.executed = after.rewards("executed") - before.rewards("executed")
+	r.cpu = outcome{Requests: max(r.executed, 1)}.per1000(serviceEnd - service + databaseEnd - database)
+	return r, r.account(after.rewards("recorded")-before.rewards("recorded"),
+		after.rewards("failed")-before.rewards("failed"))
+}
+
+// account fails unless every reward that was acknowledged was recorded once and bought.
+func (r endToEndReport) account(recorded, failed int) error {
+	created, unknown := r.Statuses["201"], r.Statuses["error"]
+	switch {
+	case failed != 0:
+		return fmt.Errorf("%d rewards failed", failed)
+	case recorded < created || recorded > created+unknown:
+		return fmt.Errorf("%d rewards were acknowledged (%d requests had no answer: %s), %d are recorded",
+			created, unknown, r.Error, recorded)
+	case r.executed != recorded:
+		return fmt.Errorf("%d rewards are recorded, %d are executed", recorded, r.executed)
+	}
+	return nil
+}
+
+// ended is how the generator ended.
+type ended struct {
+	offered
+	err error
+}
+
+// offer starts the generator in a process of its own.
+func (h *harness) offer(ctx context.Context, t *target, rate float64) (<-chan ended, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, program, "open-loop", "--url", t.url, "--key", t.key,
+		"--users", filepath.Join(t.folder, fileUsers), "--rate", strconv.FormatFloat(rate, 'f', 1, 64),
+		"--duration", h.EndToEnd.String())
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	done := make(chan ended, 1)
+	go func() {
+		var e ended
+		if e.err = cmd.Wait(); e.err != nil {
+			e.err = fmt.Errorf("open-loop: %w\n%s", errors.Join(ctx.Err(), e.err), stderr.Bytes())
+		} else {
+			e.err = json.Unmarshal(stdout.Bytes(), &e.offered)
+		}
+		done <- e
+	}()
+	return done, nil
+}
+
+// watch notes the backlog each second until the generator has ended.
+func (t *target) watch(ctx context.Context, done <-chan ended) (backlog []int, err error) {
+	every := time.NewTicker(time.Second)
+	defer every.Stop()
+	for len(done) == 0 {
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-every.C:
+		}
+		m, err := readMetrics(ctx, t.admin)
+		if err != nil {
+			return nil, err
+		}
+		backlog = append(backlog, m.backlog())
+	}
+	return backlog, nil
+}
+
+// grows is by how many rewards a second the backlog grew after the first third.
+func (r endToEndReport) grows() float64 {
+	const third = 3
+	values := make([]float64, 0, len(r.backlog))
+	for _, n := range r.backlog[len(r.backlog)/third:] {
+		values = append(values, float64(n))
+	}
+	return slope(values)
+}
+
+// at is the backlog when a share of the time had passed.
+func (r endToEndReport) at(share float64) int { return percentile(r.backlog, share) }
+
+func writeEndToEnd(b *strings.Builder, list []endToEndReport) {
+	const third, twoThirds, growth = 1. / 3, 2. / 3, 0.01
+	for _, r := range list {
+		verdict := "it does not grow"
+		if r.grows() > growth*r.planned {
+			verdict = "IT GROWS"
+		}
+		fmt.Fprintf(b, "\nEnd to end over %s: %.0f new rewards a second planned (%.3f of the ceiling's %.0f/s), %.0f/s "+
+			"answered, statuses %v. Recording, from the planned time on: p50 %s, p99 %s, most %s (the generator itself "+
+			"was up to %s late, 99 of 100). Recorded and not bought: %d after a third, %d after two thirds, %d at the end, "+
+			"%+.1f a second from the first third on: %s. The rest was bought %s after the end. CPU for 1,000 rewards, "+
+			"bought: %s. All %d recorded rewards are executed.\n",
+			r.target, r.planned, r.planned/r.ceiling, r.ceiling, r.rate(), r.Statuses, short(r.P50), short(r.P99),
+			short(r.Max), short(r.Late), r.at(third), r.at(twoThirds), r.at(1), r.grows(), verdict,
+			short(r.drained), short(r.cpu), r.executed)
+	}
+}

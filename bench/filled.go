@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"encoding/json"
+)
+
+// makeKey makes a key: of a new app, or of one of those that a filled store has.
+func (h *harness) makeKey(ctx context.Context, t *target, database string, filled bool) (err error) {
+	if !filled {
+		t.key, err = h.operate(ctx, "app", "create", "bench", "--database", database)
+		return err
+	}
+	app := h.App
+	if app == "" {
+		table, err := h.operate(ctx, "app", "list", "--database", database)
+		if err != nil {
+			return err
+		}
+		lines := strings.Split(table, "\n")
+		const heading = 1
+		if len(lines) <= heading {
+			return errors.New("the store has no app: name one that it should have with --app")
+		}
+		app, _, _ = strings.Cut(lines[heading], " ")
+	}
+	t.key, err = h.operate(ctx, "key", "create", app, "--label", "bench", "--database", database)
+	return err
+}
+
+// operate runs an operator's command and returns what it prints.
+func (h *harness) operate(ctx context.Context, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, h.binary, args...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("stockrewards %s: %w\n%s", strings.Join(args, " "), err, stderr.Bytes())
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+// findSample takes what is asked for from a filled store: random users of all, and
+// rewards of some of them.
+func findSample(ctx context.Context, c client, users, holders int) (s sample, err error) {
+	if s.users, err = findUsers(ctx, c, users); err != nil {
+		return s, err
+	}
+	owners := s.users[:min(holders, len(s.users))]
+	found := make([][]stored, len(owners))
+	err = each(ctx, len(owners), func(ctx context.Context, i int) error {
+		var got struct{ Rewards []stored }
+		err := c.must(ctx, http.StatusOK, http.MethodGet, "/v1/rewards?limit=100&userId="+owners[i], "", &got)
+		found[i] = got.Rewards
+		return err
+	})
+	if err != nil {
+		return s, err
+	}
+	for _, list := range found {
+		s.take(list)
+	}
+	if len(s.holders) == 0 { // nobody has five: whoever has any
+		s.holders = owners
+	}
+	slices.SortStableFunc(found, func(a, b []stored) int { return len(b) - len(a) })
+	for _, list := range found[:min(busyUsers, len(found))] {
+		if len(list) > 0 {
+			s.busy = append(s.busy, list[0].UserID)
+		}
+	}
+	return s, nil
+}
+
+// take adds a user's rewards to what is asked for.
+func (s *sample) take(list []stored) {
+	stocks := map[string]bool{}
+	for _, r := range list {
+		if r.Status == "executed" {
+			stocks[r.AssetSymbol] = true
+		}
+	}
+	if len(stocks) >= holdings {
+		s.holders = append(s.holders, list[0].UserID)
+	}
+	for _, r := range list[:min(holdings, len(list))] {
+		s.rewards = append(s.rewards, r.ID)
+		source := ""
+		if r.Source != nil {
+			text, _ := json.Marshal(*r.Source) // it came as JSON
+			source = fmt.Sprintf(`,"source":%s`, text)
+		}
+		key, _ := json.Marshal(r.IdempotencyKey)
+		s.bodies = append(s.bodies, fmt.Sprintf(`{"userId":%q,"idempotencyKey":%s,"amountUsd":%s,"assetSymbol":%q%s,`+
+			`"metadata":%s}`, r.UserID, key, r.AmountUSD, r.AssetSymbol, source, r.Metadata))
+	}
+}
+
+// findUsers reads the list of users to its end and takes so many, each with the same
+// chance.
+func findUsers(ctx context.Context, c client, most int) ([]string, error) {
+	var taken []string
+	seen := 0
+	for path := "/v1/users?limit=200"; path != ""; {
+		answer, content, err := c.send(ctx, http.MethodGet, path, "")
+		if err != nil {
+			return nil, err
+		}
+		var got struct{ Users []struct{ ID string } }
+		if err := json.Unmarshal(content, &got); err != nil || answer.StatusCode != http.StatusOK {
+			return nil, fmt.Errorf("%s: %s %s", path, answer.Status, content)
+		}
+		for _, u := range got.Users {
+			seen++
+			if len(taken) < most {
+				taken = append(taken, u.ID)
+			} else if i := rand.IntN(seen); i < most {
+				taken[i] = u.ID
+			}
+		}
+		path = nextPage(answer.Header.Get("Link"))
+	}
+	return taken, nil
+}
+
+// nextLink is the pattern of a Link header with the next page.
+var nextLink = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<([^>]+)>; *rel="next"`) })
+
+// nextPage is the path of the next page of a list; "" when there is none.
+func nextPage(link string) string {
+	if m := nextLink().FindStringSubmatch(link); m != nil {
+		return m[1]
+	}
+	return ""
+}

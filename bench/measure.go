@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+)
+
+// result is one measurement of a case.
+type result struct {
+	name   string // of the case
+	target string
+	round  int
+	outcome
+	ratio    float64       // of the rate to the ceiling's in the same round; 1 for the ceiling itself
+	service  time.Duration // CPU time of the service for 1,000 requests
+	database time.Duration // of the database server
+}
+
+// measureCase measures everything in turn.
+func (h *harness) measureCase(ctx context.Context, c benchCase, round int) error {
+	top, err := h.one(ctx, h.ceiling, c.forCeiling())
+	if err != nil {
+		return err
+	}
+	top.ratio = 1
+	list := []result{top}
+	for _, t := range h.engines {
+		r, err := h.one(ctx, t, c)
+		if err != nil {
+			return fmt.Errorf("%s: %w", t.name, err)
+		}
+		r.ratio = r.rate() / top.rate()
+		list = append(list, r)
+	}
+	for _, r := range list {
+		r.name, r.round = c.name, round
+		h.results = append(h.results, r)
+		h.say("%d  %-38s %-8s %7.0f/s %6.3f  p50 %-8s p99 %-8s cpu %-8s + %s\n", round+1, r.name, r.target,
+			r.rate(), r.ratio, short(r.P50), short(r.P99), short(r.service), short(r.database))
+	}
+	return nil
+}
+
+// one measures a case at a target.
+func (h *harness) one(ctx context.Context, t *target, c benchCase) (result, error) {
+	r := result{target: t.name}
+	l := load{
+		url: t.url, key: t.key, mode: c.mode, file: filepath.Join(t.folder, c.file),
+		connections: c.connections, seconds: h.WarmUp,
+	}
+	before, err := t.metrics(ctx)
+	if err != nil {
+		return r, err
+	}
+	if h.WarmUp > 0 {
+		warm, err := l.run(ctx, h.script)
+		if err != nil {
+			return r, err
+		}
+		if err := warm.clean(); err != nil {
+			return r, err
+		}
+	}
+	service, database, err := t.cpu()
+	if err != nil {
+		return r, err
+	}
+	l.seconds = h.Seconds
+	if r.outcome, err = l.run(ctx, h.script); err != nil {
+		return r, err
+	}
+	serviceEnd, databaseEnd, err := t.cpu()
+	if err != nil {
+		return r, err
+	}
+	r.service, r.database = r.per1000(serviceEnd-service), r.per1000(databaseEnd-database)
+	return r, h.check(ctx, t, c, r.outcome, before)
+}
+
+// per1000 is a time by 1,000 requests.
+func (o outcome) per1000(d time.Duration) time.Duration {
+	const thousand = 1000
+	return d * thousand / time.Duration(o.Requests)
+}
+
+// clean fails when a request was refused or broke.
+func (o outcome) clean() error {
+	if o.Refused > 0 || o.Socket > 0 || o.Timeouts > 0 {
+		return fmt.Errorf("of %d requests %d were refused, %d met a broken connection, %d a time-out",
+			o.Requests, o.Refused, o.Socket, o.Timeouts)
+	}
+	return nil
+}
+
+// check fails when anything was answered in another way than the case wants, and
+// waits until what was recorded is bought, so that nothing of it falls into the next
+// measurement.
+func (h *harness) check(ctx context.Context, t *target, c benchCase, o outcome, before metrics) error {
+	if err := o.clean(); err != nil || t.admin == "" {
+		return err
+	}
+	after, err := t.settle(ctx)
+	if err != nil {
+		return err
+	}
+	return expected(after.statuses(before), c)
+}
+
+// expected fails when there were other answers than the case wants. At its end wrk
+// cuts its connections: a request that was under way counts as a 503 that nobody
+// has seen.
+func expected(statuses map[string]int, c benchCase) error {
+	const runs, gone = 2, "503"
+	for status, n := range statuses {
+		if status != c.status && (status != gone || n > runs*c.connections) {
+			return fmt.Errorf("the answers were %v, want %s only", statuses, c.status)
+		}
+	}
+	if statuses[c.status] == 0 {
+		return fmt.Errorf("the answers were %v, want %s", statuses, c.status)
+	}
+	return nil
+}
+
+// metrics are the target's; none for the bare server.
+func (t *target) metrics(ctx context.Context) (metrics, error) {
+	if t.admin == "" {
+		return metrics{}, nil
+	}
+	return readMetrics(ctx, t.admin)
+}
+
+// cpu is the CPU time so far of the service, with its brokerage, and of the database.
+func (t *target) cpu() (service, database time.Duration, err error) {
+	service, err = cpuTime(t.serve.pid())
+	if err != nil {
+		return 0, 0, err
+	}
+	brokerage, err := cpuTime(t.paper.pid())
+	if err != nil {
+		return 0, 0, err
+	}
+	database, err = cpuTime(t.database)
+	return service + brokerage, database, err
+}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"encoding/json"
+	"github.com/google/uuid"
+)
+
+// openLoopCommand makes requests at times that are fixed before the first one, and
+// counts how long each took from its time on: a service that stands still is charged
+// for all who come meanwhile.
+type openLoopCommand struct {
+	URL         string        `required:""`
+	Key         string        `required:""`
+	Users       string        `required:"" help:"A file with a user's id in each line."`
+	Rate        float64       `required:"" help:"Requests a second."`
+	Duration    time.Duration `required:""`
+	Connections int           `default:"256"`
+}
+
+// offered is what the generator tells at its end.
+type offered struct {
+	Requests int            `json:"requests"`
+	Took     time.Duration  `json:"tookNs"`
+	Statuses map[string]int `json:"statuses"` // "error" for those without an answer
+	P50      time.Duration  `json:"p50Ns"`
+	P99      time.Duration  `json:"p99Ns"`
+	Max      time.Duration  `json:"maxNs"`
+	Late     time.Duration  `json:"lateNs"` // 99th percentile of how late a request was sent
+	Error    string         `json:"error"`  // the first that was no answer
+}
+
+// rate is answered requests a second.
+func (o offered) rate() float64 { return float64(o.Requests) / o.Took.Seconds() }
+
+// generator is an open loop under way.
+type generator struct {
+	client
+	users  []string
+	start  time.Time
+	gap    time.Duration
+	total  int64
+	next   atomic.Int64
+	mu     sync.Mutex
+	result offered
+	took   []time.Duration
+	late   []time.Duration
+}
+
+// Run makes the load and prints what came of it as JSON.
+func (c *openLoopCommand) Run(ctx context.Context) error {
+	text, err := os.ReadFile(c.Users)
+	if err != nil {
+		return err
+	}
+	g := &generator{
+		client: newClient(c.URL, c.Key, c.Connections), users: strings.Fields(string(text)),
+		gap: time.Duration(float64(time.Second) / c.Rate), total: int64(c.Duration.Seconds() * c.Rate),
+		result: offered{Statuses: map[string]int{}},
+	}
+	const lead = 200 * time.Millisecond
+	g.start = time.Now().Add(lead)
+	var clients sync.WaitGroup
+	for range c.Connections {
+		clients.Go(func() { g.work(ctx) })
+	}
+	clients.Wait()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return g.tell(os.Stdout)
+}
+
+// work takes the next request that is due, waits for its time and makes it.
+func (g *generator) work(ctx context.Context) {
+	for ctx.Err() == nil {
+		i := g.next.Add(1) - 1
+		if i >= g.total {
+			return
+		}
+		due := g.start.Add(time.Duration(i) * g.gap)
+		if wait(ctx, time.Until(due)) != nil {
+			return
+		}
+		late := time.Since(due)
+		status := g.ask(ctx)
+		g.note(status, time.Since(due), late)
+	}
+}
+
+// ask records a new reward and returns the status.
+func (g *generator) ask(ctx context.Context) string {
+	stocks := strings.Split(symbols, ",")
+	body := fmt.Sprintf(`{"userId":%q,"idempotencyKey":%q,"amountUsd":%d.%02d,"assetSymbol":%q,"source":"referral",`+
+		`"metadata":%s}`, g.users[rand.IntN(len(g.users))], uuid.NewString(), 1+rand.IntN(19), rand.IntN(100),
+		stocks[rand.IntN(len(stocks))], sampleMetadata)
+	answer, _, err := g.send(ctx, http.MethodPost, "/v1/rewards", body)
+	if err != nil {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if g.result.Error == "" {
+			g.result.Error = err.Error()
+		}
+		return "error"
+	}
+	return fmt.Sprint(answer.StatusCode)
+}
+
+func (g *generator) note(status string, took, late time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.result.Requests++
+	g.result.Statuses[status]++
+	g.took, g.late = append(g.took, took), append(g.late, late)
+}
+
+func (g *generator) tell(w io.Writer) error {
+	const median, tail = 0.5, 0.99
+	slices.Sort(g.took)
+	slices.Sort(g.late)
+	r := &g.result
+	r.Took = time.Since(g.start)
+	r.P50, r.P99, r.Max = percentile(g.took, median), percentile(g.took, tail), percentile(g.took, 1)
+	r.Late = percentile(g.late, tail)
+	return json.NewEncoder(w).Encode(r)
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// process is a program that runs in the background of the run.
+type process struct {
+	cmd   *exec.Cmd
+	log   string // the path of what it says
+	ended chan struct{}
+}
+
+// spawn starts a program that logs into a file in the folder. It gets no signals of
+// the terminal, and dies with this program.
+func spawn(folder, name, program string, args ...string) (*process, error) {
+	p := &process{cmd: exec.Command(program, args...), log: filepath.Join(folder, name+".log"), ended: make(chan struct{})}
+	file, err := os.OpenFile(p.log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	p.cmd.Stdout, p.cmd.Stderr = file, file
+	p.cmd.Env = append(os.Environ(), "APCA_API_KEY_ID=paper", "APCA_API_SECRET_KEY=paper")
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		_ = p.cmd.Wait() // stop tells of what matters
+		close(p.ended)
+	}()
+	return p, nil
+}
+
+// pid is 0 for no process.
+func (p *process) pid() int {
+	if p == nil {
+		return 0
+	}
+	return p.cmd.Process.Pid
+}
+
+// stop asks the process to end, and kills it when it does not.
+func (p *process) stop() error {
+	const patience = 30 * time.Second
+	if p == nil {
+		return nil
+	}
+	_ = p.cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case <-p.ended:
+	case <-time.After(patience):
+		_ = p.cmd.Process.Kill()
+		<-p.ended
+	}
+	if state := p.cmd.ProcessState; state.ExitCode() > 0 {
+		return p.failed(fmt.Errorf("%s: %s", p.cmd.Path, state))
+	}
+	return nil
+}
+
+// failed is an error with the end of what the process has said.
+func (p *process) failed(err error) error {
+	const tail = 2000
+	text, _ := os.ReadFile(p.log)
+	return fmt.Errorf("%w\n%s", err, text[max(0, len(text)-tail):])
+}
+
+// await waits until the process answers 200 at the URL.
+func (p *process) await(ctx context.Context, url string) error {
+	const most, every = 2 * time.Minute, 2 * time.Millisecond
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	for {
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+		if err != nil {
+			return err
+		}
+		if answer, err := http.DefaultClient.Do(r); err == nil {
+			_ = answer.Body.Close()
+			if answer.StatusCode == http.StatusOK {
+				return nil
+			}
+		}
+		select {
+		case <-p.ended:
+			return p.failed(fmt.Errorf("%s ended", p.cmd.Path))
+		case <-ctx.Done():
+			return p.failed(fmt.Errorf("%s does not answer: %w", url, ctx.Err()))
+		case <-time.After(every):
+		}
+	}
+}
+
+// freeAddress is an address of this machine where nobody listens.
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
+}
+
+// wait waits, or fails when ctx ends.
+func wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}
+
+// closers are what is to be ended and removed, last first.
+type closers []func() error
+
+func (c *closers) add(f func() error) { *c = append(*c, f) }
+
+func (c *closers) close() error {
+	var errs []error
+	for i := len(*c) - 1; i >= 0; i-- {
+		errs = append(errs, (*c)[i]())
+	}
+	*c = nil
+	return errors.Join(errs...)
+}

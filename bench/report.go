@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+)
+
+// report is what stays of a run.
+type report struct {
+	machine   []string
+	sync      spread[time.Duration]
+	processes []processReport
+	endToEnd  []endToEndReport
+	overload  []overloadReport
+}
+
+// processReport is how a service started, and its memory after the cases.
+type processReport struct {
+	target  string
+	started time.Duration
+	rss     int64 // bytes
+	peak    int64
+}
+
+// write prints the report, and writes it where --markdown says.
+func (h *harness) write(_ context.Context) error {
+	var b strings.Builder
+	for _, line := range h.report.machine {
+		fmt.Fprintf(&b, "- %s\n", line)
+	}
+	fmt.Fprintf(&b, "- fdatasync of 4 KiB: median %s (%s to %s)\n", short(h.report.sync.Median),
+		short(h.report.sync.Least), short(h.report.sync.Most))
+	h.writeCases(&b)
+	h.writeProcesses(&b)
+	writeEndToEnd(&b, h.report.endToEnd)
+	writeOverload(&b, h.report.overload)
+	h.say("\n%s", b.String())
+	if h.Markdown == "" {
+		return nil
+	}
+	return os.WriteFile(h.Markdown, []byte(b.String()), 0o644) //nolint:gosec // a report is for everybody
+}
+
+func (h *harness) writeCases(b *strings.Builder) {
+	list := chosen(h.only)
+	if len(list) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\nMedians of %d rounds of %d s. Ratio: to the ceiling in the same round. CPU: for 1,000 requests, "+
+		"of the service + of the database server.\n\n", h.Rounds, h.Seconds)
+	b.WriteString("| case | of | ratio | from | to | req/s | p50 | p99 | CPU |\n|---|---|---|---|---|---|---|---|---|\n")
+	for _, c := range list {
+		for _, t := range append([]*target{h.ceiling}, h.engines...) {
+			writeCase(b, c, t, resultsOf(h.results, c.name, t.name))
+		}
+	}
+	for _, t := range h.engines {
+		alone := resultsOf(h.results, cases()[0].name, t.name)
+		if len(alone) == 0 {
+			continue
+		}
+		median := medianOf(alone, func(r result) time.Duration { return r.P50 })
+		fmt.Fprintf(b, "\nA lone connection over %s: p50 %s, which is %.1f times the disk's fdatasync.\n", t.name,
+			short(median), float64(median)/float64(h.report.sync.Median))
+	}
+}
+
+func writeCase(b *strings.Builder, c benchCase, t *target, list []result) {
+	ratios := make([]float64, len(list))
+	rates := make([]float64, len(list))
+	for i, r := range list {
+		ratios[i], rates[i] = r.ratio, r.rate()
+	}
+	ratio := spreadOf(ratios)
+	cpu := short(medianOf(list, func(r result) time.Duration { return r.service }))
+	if t.database != 0 {
+		cpu += " + " + short(medianOf(list, func(r result) time.Duration { return r.database }))
+	}
+	fmt.Fprintf(b, "| %s | %s | %.3f | %.3f | %.3f | %.0f | %s | %s | %s |\n", c.name, t.name,
+		ratio.Median, ratio.Least, ratio.Most, spreadOf(rates).Median,
+		short(medianOf(list, func(r result) time.Duration { return r.P50 })),
+		short(medianOf(list, func(r result) time.Duration { return r.P99 })), cpu)
+}
+
+func (h *harness) writeProcesses(b *strings.Builder) {
+	b.WriteString("\n| service over | start until ready | memory after the cases | at most |\n|---|---|---|---|\n")
+	for _, p := range h.report.processes {
+		fmt.Fprintf(b, "| %s | %s | %d MB | %d MB |\n", p.target, short(p.started), p.rss>>20, p.peak>>20)
+	}
+}
+
+// resultsOf are the measurements of a case at a target.
+func resultsOf(all []result, name, target string) []result {
+	var list []result
+	for _, r := range all {
+		if r.name == name && r.target == target {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+func medianOf(list []result, of func(result) time.Duration) time.Duration {
+	values := make([]time.Duration, len(list))
+	for i, r := range list {
+		values[i] = of(r)
+	}
+	return spreadOf(values).Median
+}
+
+// short is a duration with about three digits.
+func short(d time.Duration) string {
+	const hundred = 100
+	switch {
+	case d >= hundred*time.Second:
+		return d.Round(time.Second).String()
+	case d >= time.Second:
+		return d.Round(10 * time.Millisecond).String()
+	case d >= hundred*time.Millisecond:
+		return d.Round(time.Millisecond).String()
+	case d >= time.Millisecond:
+		return d.Round(10 * time.Microsecond).String()
+	}
+	return d.Round(time.Microsecond).String()
+}

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// runCommand says what to measure.
+type runCommand struct {
+	Only     string        `default:"." placeholder:"REGEXP" help:"Only the parts whose name matches; --list shows the names."`
+	List     bool          `help:"Print the names of the parts and end."`
+	Engines  []string      `enum:"sqlite,postgres" default:"sqlite,postgres" help:"The engines to measure (${default})."`
+	Rounds   int           `default:"5" help:"How often everything is measured (${default}); the median counts."`
+	Seconds  int           `default:"3" help:"How long a measurement takes, in whole seconds (${default})."`
+	WarmUp   int           `default:"1" help:"How many seconds of the same load go before it (${default})."`
+	EndToEnd time.Duration `default:"60s" help:"How long the load of a fixed rate lasts (${default})."`
+	Share    float64       `default:"0.07" help:"That rate, as a share of the bare server's with 64 connections (${default})."`
+	Overload int           `default:"10" help:"How many seconds ten times the connections last (${default})."`
+	Users    int           `default:"10000" help:"How many users rewards are given to (${default})."`
+	Holders  int           `default:"2000" help:"How many of them have five holdings (${default})."`
+	Data     string        `type:"existingdir" placeholder:"DIR" help:"Where the stores are: a folder on a real disk (default: the system's folder for temporary files)."`
+	Markdown string        `placeholder:"FILE" help:"Write the report there too."`
+
+	Binary      string `type:"existingfile" placeholder:"FILE" help:"Measure this stockrewards (default: build it)."`
+	SqliteFile  string `type:"existingfile" placeholder:"FILE" help:"Measure over this filled store, in place: give it a copy. Its paper.db is beside it."`
+	PostgresURL string `name:"postgres-url" placeholder:"URL" help:"Measure over this filled store, in place, with --paper-file."`
+	PaperFile   string `placeholder:"FILE" help:"The brokerage's books that belong to it (default: new ones)."`
+	PostgresPID int    `name:"postgres-pid" placeholder:"PID" help:"The process whose children serve it, if its CPU time is to be measured."`
+	App         string `placeholder:"NAME" help:"The app of a filled store that gets a key (default: its first)."`
+	OwnUsers    bool   `help:"Make users and rewards in a filled store, instead of asking for those that it has."`
+}
+
+// harness is a run.
+type harness struct {
+	runCommand
+	only    *regexp.Regexp
+	out     io.Writer
+	folder  string // of everything that the run makes
+	binary  string
+	script  string
+	ends    closers
+	ceiling *target
+	engines []*target
+	results []result // of the cases, in order of measurement
+	report  report
+}
+
+// Run measures.
+func (c *runCommand) Run(ctx context.Context) (err error) {
+	h := &harness{runCommand: *c, out: os.Stdout}
+	if h.only, err = regexp.Compile(c.Only); err != nil {
+		return fmt.Errorf("--only: %w", err)
+	}
+	if c.List {
+		for _, one := range cases() {
+			h.say("%s\n", one.name)
+		}
+		h.say("%s\n%s\n", partEndToEnd, partOverload)
+		return nil
+	}
+	const least = 64
+	if c.Rounds < 1 || c.Seconds < 1 || c.WarmUp < 0 || c.Users < least || c.Holders < 1 || c.Share <= 0 {
+		return fmt.Errorf("--rounds, --seconds, --holders and --share must be positive, --users at least %d", least)
+	}
+	defer func() { err = errors.Join(err, h.ends.close()) }()
+	if err := h.start(ctx); err != nil {
+		return err
+	}
+	if err := h.measure(ctx); err != nil {
+		return err
+	}
+	return h.write(ctx)
+}
+
+// start makes everything that is measured.
+func (h *harness) start(ctx context.Context) (err error) {
+	if _, err := exec.LookPath("wrk"); err != nil {
+		return errors.New("wrk is missing: tools/install.sh wrk installs it")
+	}
+	if h.folder, err = os.MkdirTemp(h.Data, "stockrewards-bench"); err != nil {
+		return err
+	}
+	h.ends.add(func() error { return os.RemoveAll(h.folder) })
+	const entered = 0o711 // PostgreSQL's user has a folder in it
+	if err := os.Chmod(h.folder, entered); err != nil {
+		return err
+	}
+	h.script = filepath.Join(h.folder, "load.lua")
+	if err := os.WriteFile(h.script, []byte(loadScript), 0o600); err != nil {
+		return err
+	}
+	if err := h.build(ctx); err != nil {
+		return err
+	}
+	if h.report.machine, err = h.describe(ctx); err != nil {
+		return err
+	}
+	if h.ceiling, err = h.startCeiling(ctx); err != nil {
+		return err
+	}
+	for _, engine := range []struct {
+		name  string
+		start func(context.Context) (*target, error)
+	}{{nameSQLite, h.startSQLite}, {namePostgres, h.startPostgres}} {
+		if !slices.Contains(h.Engines, engine.name) {
+			continue
+		}
+		t, err := engine.start(ctx)
+		if err != nil {
+			return fmt.Errorf("%s: %w", engine.name, err)
+		}
+		h.engines = append(h.engines, t)
+	}
+	return nil
+}
+
+// build makes the binary as it is released.
+func (h *harness) build(ctx context.Context) error {
+	if h.binary = h.Binary; h.binary != "" {
+		return nil
+	}
+	h.binary = filepath.Join(h.folder, "stockrewards")
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", h.binary, "stockrewards/cmd/stockrewards")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// measure does all of it.
+func (h *harness) measure(ctx context.Context) (err error) {
+	if h.report.sync, err = syncTime(h.folder); err != nil {
+		return err
+	}
+	h.say("fdatasync of 4 KiB: median %s (%s to %s)\n\n", short(h.report.sync.Median),
+		short(h.report.sync.Least), short(h.report.sync.Most))
+	for round := range h.Rounds {
+		for _, c := range chosen(h.only) {
+			if err := h.measureCase(ctx, c, round); err != nil {
+				return fmt.Errorf("%s: %w", c.name, err)
+			}
+		}
+	}
+	for _, t := range h.engines {
+		now, most, err := memory(t.serve.pid())
+		if err != nil {
+			return err
+		}
+		h.report.processes = append(h.report.processes, processReport{t.name, t.started, now, most})
+	}
+	if h.only.MatchString(partEndToEnd) && h.EndToEnd > 0 {
+		if err := h.endToEnd(ctx); err != nil {
+			return fmt.Errorf("%s: %w", partEndToEnd, err)
+		}
+	}
+	if h.only.MatchString(partOverload) && h.Overload > 0 {
+		if err := h.overload(ctx); err != nil {
+			return fmt.Errorf("%s: %w", partOverload, err)
+		}
+	}
+	return nil
+}
+
+// say prints for whoever watches.
+func (h *harness) say(format string, args ...any) { fmt.Fprintf(h.out, format, args...) }
+
+// describe tells of the machine and the programs.
+func (h *harness) describe(ctx context.Context) ([]string, error) {
+	var disk syscall.Statfs_t
+	if err := syscall.Statfs(h.folder, &disk); err != nil {
+		return nil, err
+	}
+	const tmpfs, ramfs = 0x01021994, 0x858458f6
+	where := h.folder
+	if disk.Type == tmpfs || disk.Type == ramfs {
+		where += " (IN MEMORY: durability costs nothing there)"
+		h.say("WARNING: %s is in memory, so that synced writes cost nothing: give --data a folder on a disk\n", h.folder)
+	}
+	return machine(ctx, where, "go run ./bench "+strings.Join(os.Args[1:], " ")), nil
+}

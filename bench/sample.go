@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"golang.org/x/sync/errgroup"
+)
+
+// atOnce is how many requests prepare a store at the same time.
+const atOnce = 64
+
+// sample is what of a store is asked for: users, requests that were made, paths.
+type sample struct {
+	users   []string // ids of those who get new rewards
+	bodies  []string // of requests that have recorded a reward
+	rewards []string // ids
+	holders []string // ids of users with five holdings
+	busy    []string // ids of users with many rewards
+}
+
+// The shape of what is made: holders have five stocks, busy users a full list.
+const (
+	holdings  = 5
+	busyUsers = 20
+	listed    = 100
+)
+
+// make records users and rewards through the service.
+func makeSample(ctx context.Context, c client, users, holders int) (sample, error) {
+	s := sample{users: make([]string, users)}
+	prefix := strconv.Itoa(os.Getpid()) + "-"
+	err := each(ctx, users, func(ctx context.Context, i int) error {
+		var got struct{ User struct{ ID string } }
+		body := `{"externalId":"` + prefix + strconv.Itoa(i) + `"}`
+		err := c.must(ctx, http.StatusCreated, http.MethodPost, "/v1/users", body, &got)
+		s.users[i] = got.User.ID
+		return err
+	})
+	if err != nil {
+		return s, err
+	}
+	s.holders, s.busy = s.users[:min(holders, users)], s.users[max(0, users-busyUsers):]
+	for i, user := range s.holders {
+		for n := range holdings {
+			s.add(prefix, user, n*4+i%4)
+		}
+	}
+	for _, user := range s.busy {
+		for n := range listed {
+			s.add(prefix, user, n)
+		}
+	}
+	s.rewards = make([]string, len(s.bodies))
+	return s, each(ctx, len(s.bodies), func(ctx context.Context, i int) error {
+		var got struct{ Reward struct{ ID string } }
+		err := c.must(ctx, http.StatusCreated, http.MethodPost, "/v1/rewards", s.bodies[i], &got)
+		s.rewards[i] = got.Reward.ID
+		return err
+	})
+}
+
+// add plans another reward of a user, of the n-th stock.
+func (s *sample) add(prefix, user string, n int) {
+	stocks := strings.Split(symbols, ",")
+	s.bodies = append(s.bodies, fmt.Sprintf(`{"userId":%q,"idempotencyKey":"%ssample-%06d","amountUsd":%d.25,`+
+		`"assetSymbol":%q,"source":"referral","metadata":%s}`,
+		user, prefix, len(s.bodies), 1+n%15, stocks[n%len(stocks)], sampleMetadata))
+}
+
+// each runs f for 0 to n-1, some at once, until one fails.
+func each(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(atOnce)
+	for i := range n {
+		if ctx.Err() != nil {
+			break
+		}
+		g.Go(func() error { return f(ctx, i) })
+	}
+	return g.Wait()
+}
+
+// stored is a reward as the API tells of it.
+type stored struct {
+	ID             string
+	UserID         string         `json:"userId"`
+	IdempotencyKey string         `json:"idempotencyKey"`
+	AmountUSD      jsontext.Value `json:"amountUsd"`
+	AssetSymbol    string         `json:"assetSymbol"`
+	Source         *string        `json:"source"`
+	Metadata       jsontext.Value `json:"metadata"`
+	Status         string         `json:"status"`
+}
+
+// write puts the lines that wrk's script reads into files of the folder.
+func (s sample) write(folder string) error {
+	paths := func(format string, ids []string) []string {
+		list := make([]string, len(ids))
+		for i, id := range ids {
+			list[i] = fmt.Sprintf(format, id)
+		}
+		return list
+	}
+	for name, lines := range map[string][]string{
+		fileUsers:     s.users,
+		fileBodies:    s.bodies,
+		filePortfolio: paths("/v1/users/%s/portfolio", s.holders),
+		fileReward:    paths("/v1/rewards/%s", s.rewards),
+		fileList:      {"/v1/rewards?limit=100"},
+		fileListUser:  paths("/v1/rewards?limit=100&userId=%s", s.busy),
+	} {
+		if len(lines) == 0 {
+			return fmt.Errorf("nothing to ask for: no %s", name)
+		}
+		text := strings.Join(lines, "\n") + "\n"
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeCeiling puts the same for the bare server.
+func writeCeiling(folder string, users int) error {
+	s := sample{
+		users: make([]string, users), bodies: []string{"{}"},
+		rewards: []string{""}, holders: []string{""}, busy: []string{""},
+	}
+	for i := range s.users {
+		s.users[i] = fmt.Sprintf("%s%08x", sampleID[:len(sampleID)-8], i)
+	}
+	if err := s.write(folder); err != nil {
+		return err
+	}
+	for name, path := range map[string]string{
+		fileReward: "/reward", filePortfolio: "/portfolio", fileList: "/list", fileListUser: "/list",
+	} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(path+"\n"), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// The files.
+const (
+	fileUsers     = "users"
+	fileBodies    = "bodies"
+	filePortfolio = "portfolios"
+	fileReward    = "rewards"
+	fileList      = "list"
+	fileListUser  = "lists"
+)
