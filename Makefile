@@ -49,7 +49,7 @@ bench: ## the service's speed beside a bare server's, docs/performance.md; FLAGS
 	tools/install.sh wrk postgres
 	$(GO) run ./bench $(FLAGS)
 
-MICRO := api rewards money intake store store/sqlite store/postgres
+MICRO := api rewards money intake store/sqlite store/postgres
 
 bench-micro: ## the hot functions alone; ONLY=regexp those of that name
 	tools/install.sh postgres

@@ -2,14 +2,14 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
-
-	"encoding/json"
 )
 
 // client asks a service with an app's key.
@@ -26,35 +26,42 @@ func newClient(url, key string, connections int) client {
 	}}}
 }
 
+// answer is what a request got.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
 // send makes a request and reads the answer.
-func (c client) send(ctx context.Context, method, path, body string) (*http.Response, []byte, error) {
+func (c client) send(ctx context.Context, method, path, body string) (answer, error) {
 	r, err := http.NewRequestWithContext(ctx, method, c.url+path, strings.NewReader(body))
 	if err != nil {
-		return nil, nil, err
+		return answer{}, err
 	}
 	r.Header.Set("X-Api-Key", c.key)
 	if body != "" {
 		r.Header.Set("Content-Type", "application/json")
 	}
-	answer, err := c.http.Do(r)
+	response, err := c.http.Do(r)
 	if err != nil {
-		return nil, nil, err
+		return answer{}, err
 	}
-	defer answer.Body.Close()
-	content, err := io.ReadAll(answer.Body)
-	return answer, content, err
+	content, err := io.ReadAll(response.Body)
+	err = errors.Join(err, response.Body.Close())
+	return answer{response.StatusCode, response.Header, content}, err
 }
 
 // must makes a request that must have the status, and decodes its answer.
 func (c client) must(ctx context.Context, status int, method, path, body string, into any) error {
-	answer, content, err := c.send(ctx, method, path, body)
+	got, err := c.send(ctx, method, path, body)
 	if err != nil {
 		return err
 	}
-	if answer.StatusCode != status {
-		return fmt.Errorf("%s %s: %d %s, want %d", method, path, answer.StatusCode, content, status)
+	if got.status != status {
+		return fmt.Errorf("%s %s: %d %s, want %d", method, path, got.status, got.body, status)
 	}
-	return json.Unmarshal(content, into)
+	return json.Unmarshal(got.body, into)
 }
 
 // metrics are the series of /metrics with their labels, such as
@@ -63,14 +70,14 @@ type metrics map[string]float64
 
 // readMetrics asks the admin listener.
 func readMetrics(ctx context.Context, admin string) (metrics, error) {
-	answer, text, err := newClient(admin, "", 1).send(ctx, http.MethodGet, "/metrics", "")
+	got, err := newClient(admin, "", 1).send(ctx, http.MethodGet, "/metrics", "")
 	if err != nil {
 		return nil, err
 	}
-	if answer.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s/metrics: %s", admin, answer.Status)
+	if got.status != http.StatusOK {
+		return nil, fmt.Errorf("%s/metrics: %d %s", admin, got.status, got.body)
 	}
-	return parseMetrics(string(text))
+	return parseMetrics(string(got.body))
 }
 
 // parseMetrics reads the text format of Prometheus.

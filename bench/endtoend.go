@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -12,8 +13,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"encoding/json"
 )
 
 // endToEndReport is how a service coped with a fixed rate of new rewards.
@@ -187,11 +186,12 @@ func writeEndToEnd(b *strings.Builder, list []endToEndReport) {
 		if r.grows() > growth*r.planned {
 			verdict = "IT GROWS"
 		}
-		fmt.Fprintf(b, "\nEnd to end over %s: %.0f new rewards a second planned (%.3f of the ceiling's %.0f/s), %.0f/s "+
-			"answered, statuses %v. Recording, from the planned time on: p50 %s, p99 %s, most %s (the generator itself "+
-			"was up to %s late, 99 of 100). Recorded and not bought: %d after a third, %d after two thirds, %d at the end, "+
-			"%+.1f a second from the first third on: %s. The rest was bought %s after the end. CPU for 1,000 rewards, "+
-			"bought: %s. All %d recorded rewards are executed.\n",
+		fmt.Fprintf(b, "\nEnd to end over %s: %.0f new rewards a second planned (%.3f of the ceiling's %.0f/s), "+
+			"%.0f/s answered, statuses %v.\n\n"+
+			"- Recording, from the planned time on: p50 %s, p99 %s, most %s (the generator's own lateness: p99 %s).\n"+
+			"- Recorded and not bought: %d after a third, %d after two thirds, %d at the end; %+.1f a second from the "+
+			"first third on: %s. The rest was bought %s after the end.\n"+
+			"- CPU for 1,000 rewards, bought: %s. All %d recorded rewards are executed.\n",
 			r.target, r.planned, r.planned/r.ceiling, r.ceiling, r.rate(), r.Statuses, short(r.P50), short(r.P99),
 			short(r.Max), short(r.Late), r.at(third), r.at(twoThirds), r.at(1), r.grows(), verdict,
 			short(r.drained), short(r.cpu), r.executed)

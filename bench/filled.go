@@ -3,17 +3,14 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"os/exec"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
-
-	"encoding/json"
 )
 
 // makeKey makes a key: of a new app, or of one of those that a filled store has.
@@ -113,13 +110,13 @@ func findUsers(ctx context.Context, c client, most int) ([]string, error) {
 	var taken []string
 	seen := 0
 	for path := "/v1/users?limit=200"; path != ""; {
-		answer, content, err := c.send(ctx, http.MethodGet, path, "")
+		page, err := c.send(ctx, http.MethodGet, path, "")
 		if err != nil {
 			return nil, err
 		}
 		var got struct{ Users []struct{ ID string } }
-		if err := json.Unmarshal(content, &got); err != nil || answer.StatusCode != http.StatusOK {
-			return nil, fmt.Errorf("%s: %s %s", path, answer.Status, content)
+		if err := json.Unmarshal(page.body, &got); err != nil || page.status != http.StatusOK {
+			return nil, fmt.Errorf("%s: %d %s", path, page.status, page.body)
 		}
 		for _, u := range got.Users {
 			seen++
@@ -129,18 +126,17 @@ func findUsers(ctx context.Context, c client, most int) ([]string, error) {
 				taken[i] = u.ID
 			}
 		}
-		path = nextPage(answer.Header.Get("Link"))
+		path = nextPage(page.header.Get("Link"))
 	}
 	return taken, nil
 }
 
-// nextLink is the pattern of a Link header with the next page.
-var nextLink = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<([^>]+)>; *rel="next"`) })
-
-// nextPage is the path of the next page of a list; "" when there is none.
+// nextPage is the path of the next page of a list, from the answer's Link header; ""
+// when there is none.
 func nextPage(link string) string {
-	if m := nextLink().FindStringSubmatch(link); m != nil {
-		return m[1]
+	path, found := strings.CutSuffix(link, `>; rel="next"`)
+	if !found {
+		return ""
 	}
-	return ""
+	return strings.TrimPrefix(path, "<")
 }

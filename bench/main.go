@@ -22,19 +22,19 @@ type commands struct {
 	OpenLoop openLoopCommand `cmd:"" hidden:"" help:"The load generator with a fixed rate."`
 }
 
-const description = "Measures the service beside a bare HTTP server on the same machine, in turn, and prints ratios.\n\n" +
-	"It needs wrk and PostgreSQL's programs: tools/install.sh wrk postgres. Everything that it makes is removed " +
-	"at the end, also on Ctrl-C."
+const description = "Measures the service beside a bare HTTP server on the same machine, in turn, " +
+	"and prints ratios.\n\nIt needs wrk and PostgreSQL's programs: tools/install.sh wrk postgres. Everything " +
+	"that it makes is removed at the end, also on Ctrl-C."
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
 	var c commands
 	parsed := kong.Parse(&c, kong.Name("bench"), kong.Description(description), kong.UsageOnError(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.BindTo(ctx, (*context.Context)(nil)))
-	if err := parsed.Run(); err != nil {
+	err := parsed.Run()
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
-		stop()
 		os.Exit(1)
 	}
 }

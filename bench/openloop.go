@@ -2,18 +2,19 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"encoding/json"
 	"github.com/google/uuid"
 )
 
@@ -105,7 +106,7 @@ func (g *generator) ask(ctx context.Context) string {
 	body := fmt.Sprintf(`{"userId":%q,"idempotencyKey":%q,"amountUsd":%d.%02d,"assetSymbol":%q,"source":"referral",`+
 		`"metadata":%s}`, g.users[rand.IntN(len(g.users))], uuid.NewString(), 1+rand.IntN(19), rand.IntN(100),
 		stocks[rand.IntN(len(stocks))], sampleMetadata)
-	answer, _, err := g.send(ctx, http.MethodPost, "/v1/rewards", body)
+	got, err := g.send(ctx, http.MethodPost, "/v1/rewards", body)
 	if err != nil {
 		g.mu.Lock()
 		defer g.mu.Unlock()
@@ -114,7 +115,7 @@ func (g *generator) ask(ctx context.Context) string {
 		}
 		return "error"
 	}
-	return fmt.Sprint(answer.StatusCode)
+	return strconv.Itoa(got.status)
 }
 
 func (g *generator) note(status string, took, late time.Duration) {

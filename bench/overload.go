@@ -94,7 +94,8 @@ func writeOverload(b *strings.Builder, list []overloadReport) {
 		}
 		c := r.many.Counted
 		fmt.Fprintf(b, "\nOverload of %s: %d connections for %s: %.0f/s, p99 %s, %d recorded, %d refused with 503 "+
-			"(all with Retry-After), %d errors of connections. Before, with %d: %.0f/s, p99 %s. Afterwards, with %[9]d: %[12]s.\n\n",
+			"(all with Retry-After), %d errors of connections. Before, with %d: %.0f/s, p99 %s. "+
+			"Afterwards, with %[9]d: %[12]s.\n\n",
 			r.target, manyConnections, time.Duration(r.seconds)*time.Second, r.many.rate(), short(r.many.P99),
 			c.Created, c.Unavailable, r.many.Socket, usualConnections, r.before.rate(), short(r.before.P99), normal)
 		b.WriteString("| second afterwards | req/s | of before | p99 |\n|---|---|---|---|\n")

@@ -23,16 +23,17 @@ type process struct {
 // spawn starts a program that logs into a file in the folder. It gets no signals of
 // the terminal, and dies with this program.
 func spawn(folder, name, program string, args ...string) (*process, error) {
-	p := &process{cmd: exec.Command(program, args...), log: filepath.Join(folder, name+".log"), ended: make(chan struct{})}
+	p := &process{
+		cmd: exec.Command(program, args...), log: filepath.Join(folder, name+".log"), ended: make(chan struct{}),
+	}
 	file, err := os.OpenFile(p.log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
 	p.cmd.Stdout, p.cmd.Stderr = file, file
 	p.cmd.Env = append(os.Environ(), "APCA_API_KEY_ID=paper", "APCA_API_SECRET_KEY=paper")
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
-	if err := p.cmd.Start(); err != nil {
+	if err := errors.Join(p.cmd.Start(), file.Close()); err != nil {
 		return nil, err
 	}
 	go func() {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"strings"
@@ -26,7 +25,7 @@ type processReport struct {
 }
 
 // write prints the report, and writes it where --markdown says.
-func (h *harness) write(_ context.Context) error {
+func (h *harness) write() error {
 	var b strings.Builder
 	for _, line := range h.report.machine {
 		fmt.Fprintf(&b, "- %s\n", line)
@@ -41,7 +40,7 @@ func (h *harness) write(_ context.Context) error {
 	if h.Markdown == "" {
 		return nil
 	}
-	return os.WriteFile(h.Markdown, []byte(b.String()), 0o644) //nolint:gosec // a report is for everybody
+	return os.WriteFile(h.Markdown, []byte(b.String()), 0o644)
 }
 
 func (h *harness) writeCases(b *strings.Builder) {
@@ -51,7 +50,8 @@ func (h *harness) writeCases(b *strings.Builder) {
 	}
 	fmt.Fprintf(b, "\nMedians of %d rounds of %d s. Ratio: to the ceiling in the same round. CPU: for 1,000 requests, "+
 		"of the service + of the database server.\n\n", h.Rounds, h.Seconds)
-	b.WriteString("| case | of | ratio | from | to | req/s | p50 | p99 | CPU |\n|---|---|---|---|---|---|---|---|---|\n")
+	b.WriteString("| case | of | ratio | from | to | req/s | p50 | p99 | CPU |\n" +
+		"|---|---|---|---|---|---|---|---|---|\n")
 	for _, c := range list {
 		for _, t := range append([]*target{h.ceiling}, h.engines...) {
 			writeCase(b, c, t, resultsOf(h.results, c.name, t.name))

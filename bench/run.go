@@ -79,7 +79,7 @@ func (c *runCommand) Run(ctx context.Context) (err error) {
 	if err := h.measure(ctx); err != nil {
 		return err
 	}
-	return h.write(ctx)
+	return h.write()
 }
 
 // start makes everything that is measured.
@@ -185,7 +185,8 @@ func (h *harness) describe(ctx context.Context) ([]string, error) {
 	where := h.folder
 	if disk.Type == tmpfs || disk.Type == ramfs {
 		where += " (IN MEMORY: durability costs nothing there)"
-		h.say("WARNING: %s is in memory, so that synced writes cost nothing: give --data a folder on a disk\n", h.folder)
+		h.say("WARNING: %s is in memory, where synced writes cost nothing: give --data a folder on a disk\n",
+			h.folder)
 	}
 	return machine(ctx, where, "go run ./bench "+strings.Join(os.Args[1:], " ")), nil
 }
