@@ -37,11 +37,11 @@ func (w *world) newApp(t *testing.T) client {
 	return client{world: w, base: w.server.URL, app: app, key: secret, keyID: key.ID}
 }
 
-func newSecret(t *testing.T) string {
-	t.Helper()
+func newSecret(tb testing.TB) string {
+	tb.Helper()
 	secret, err := rewards.NewKeySecret(rewards.TestKeyPrefix, rand.Reader)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return secret
 }

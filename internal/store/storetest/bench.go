@@ -123,9 +123,9 @@ func (w *bench) settle(b *testing.B, o rewards.Order) {
 
 // Bench measures what a reward costs an engine, in batches and orders of the usual
 // size: each operation is one batch, one order or one reading.
-func Bench(b *testing.B, open func(b *testing.B) store.Engine) {
+func Bench(b *testing.B, engine store.Engine) {
 	b.Helper()
-	w := newBench(b, open(b))
+	w := newBench(b, engine)
 	var replay []rewards.NewReward
 	b.Run("record", func(b *testing.B) {
 		b.ReportAllocs()
@@ -141,6 +141,20 @@ func Bench(b *testing.B, open func(b *testing.B) store.Engine) {
 		b.ReportAllocs()
 		for b.Loop() {
 			_, err := w.RecordRewards(b.Context(), replay)
+			must(b, err)
+		}
+	})
+	b.Run("recordOne", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			_, err := w.RecordRewards(b.Context(), w.requests(1))
+			must(b, err)
+		}
+	})
+	b.Run("list100", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			_, err := w.Rewards(b.Context(), w.app, rewards.RewardFilter{}, rewards.Page[rewards.Reward]{Limit: 100})
 			must(b, err)
 		}
 	})

@@ -1,0 +1,195 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"stockrewards/internal/api"
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
+	"stockrewards/internal/store/sqlite"
+)
+
+// sink is an answer that nobody reads.
+type sink struct {
+	header http.Header
+	status int
+	bytes  int
+}
+
+func (s *sink) Header() http.Header         { return s.header }
+func (s *sink) WriteHeader(status int)      { s.status = status }
+func (s *sink) Write(b []byte) (int, error) { s.bytes += len(b); return len(b), nil }
+
+// noStore records nothing: what is left is decoding, checking, the fingerprint and
+// the answer.
+type noStore struct{ ids *rewards.IDs }
+
+func (n noStore) Record(_ context.Context, r rewards.NewReward) (rewards.Outcome, error) {
+	return rewards.Outcome{Verdict: rewards.Created, Reward: rewards.Reward{
+		ID: rewards.NewID[rewards.Reward](n.ids), AppID: r.AppID, UserID: r.UserID, IdempotencyKey: r.IdempotencyKey,
+		Amount: r.Amount, AssetID: r.AssetID, Symbol: r.Symbol, Source: r.Source, Metadata: r.Metadata,
+		Status: rewards.Recorded,
+	}}, nil
+}
+
+// stage is a handler with a user and five holdings behind it.
+type stage struct {
+	*world
+
+	handler http.Handler
+	key     string
+	app     rewards.AppID
+	user    rewards.UserID
+	post    *http.Request
+	body    []byte
+	reader  bytes.Reader
+	sink    sink
+}
+
+// newStage makes a stage; over the recorder instead of the intake, if there is one.
+func newStage(b *testing.B, recorder rewards.Recorder) *stage {
+	b.Helper()
+	w, err := openWorld(b.Context(), sqlite.Memory)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		if err := w.close(); err != nil {
+			b.Error(err)
+		}
+	})
+	if recorder == nil {
+		recorder = w.intake
+	}
+	s := &stage{world: w, key: newSecret(b), sink: sink{header: http.Header{}}}
+	app, _, err := w.store.CreateApp(b.Context(), "app", rewards.Key{Hash: rewards.HashKey(s.key)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	user, err := w.store.CreateUser(b.Context(), rewards.User{AppID: app.ID, ExternalID: "user"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	s.app, s.user = app.ID, user.ID
+	s.post = s.request(http.MethodPost, "/v1/rewards")
+	s.post.Header.Set("Content-Type", "application/json")
+	s.handler = api.New(api.Options{
+		Service:   rewards.NewService(w.store, recorder, w.prices, w.clock.now),
+		CursorKey: w.cursorKey, Log: slog.New(slog.NewJSONHandler(&s.sink, nil)),
+	})
+	return s
+}
+
+// ask makes a request that must be answered with the status.
+func (s *stage) ask(b *testing.B, r *http.Request, status int) {
+	b.Helper()
+	clear(s.sink.header)
+	s.handler.ServeHTTP(&s.sink, r)
+	if s.sink.status != status {
+		b.Fatalf("%s %s: %d, want %d", r.Method, r.URL, s.sink.status, status)
+	}
+}
+
+// give asks for a new reward, the i-th.
+func (s *stage) give(b *testing.B, i, status int) {
+	b.Helper()
+	body := fmt.Appendf(s.body[:0], `{"userId":"%s","idempotencyKey":"9b2f2f0e-5d0c-4f6e-a111-%012x",`+
+		`"amountUsd":5.25,"assetSymbol":"AAPL","source":"referral","metadata":{"campaign":"spring"}}`, s.user, i)
+	s.body = body
+	s.reader.Reset(body)
+	s.post.ContentLength, s.post.Body = int64(len(body)), io.NopCloser(&s.reader)
+	s.ask(b, s.post, status)
+}
+
+// request is one with the key.
+func (s *stage) request(method, path string) *http.Request {
+	r := httptest.NewRequest(method, path, http.NoBody)
+	r.Header.Set("X-Api-Key", s.key)
+	return r
+}
+
+// The whole way of a request but the commit: key, decoding, checks, answer, log.
+func BenchmarkGiveWithoutStore(b *testing.B) {
+	s := newStage(b, noStore{rewards.NewIDs(time.Now, rand.Reader)})
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		s.give(b, i, http.StatusCreated)
+	}
+}
+
+// The whole way, with the intake and an SQLite database in memory.
+func BenchmarkGive(b *testing.B) {
+	s := newStage(b, nil)
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		s.give(b, i, http.StatusCreated)
+	}
+}
+
+func BenchmarkReplay(b *testing.B) {
+	s := newStage(b, nil)
+	s.give(b, 0, http.StatusCreated)
+	b.ReportAllocs()
+	for b.Loop() {
+		s.give(b, 0, http.StatusOK)
+	}
+}
+
+// A list of a hundred rewards.
+func BenchmarkListRewards(b *testing.B) {
+	s := newStage(b, nil)
+	for i := range 100 {
+		s.give(b, i, http.StatusCreated)
+	}
+	r := s.request(http.MethodGet, "/v1/rewards?limit=100&userId="+s.user.String())
+	b.ReportAllocs()
+	for b.Loop() {
+		s.ask(b, r, http.StatusOK)
+	}
+}
+
+// The key of a request, which is believed for half a second.
+func BenchmarkAuthenticate(b *testing.B) {
+	s := newStage(b, nil)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, _, err := s.service.Authenticate(b.Context(), s.key); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// A portfolio of five holdings.
+func BenchmarkPortfolio(b *testing.B) {
+	s := newStage(b, nil)
+	assets, err := s.store.Assets(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, a := range assets {
+		s.prices.table.Store(a.ID, money.Price(250_520_000_000))
+		err := s.engine.Write(b.Context(), func(ctx context.Context, tx store.Tx) error {
+			_, err := tx.Exec(ctx, `INSERT INTO holdings (app_id, user_id, asset_id, quantity, cost_basis)
+				VALUES (?1, ?2, ?3, 20956410, 5250000)`, s.app[:], s.user[:], int64(a.ID))
+			return err
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	r := s.request(http.MethodGet, "/v1/users/"+s.user.String()+"/portfolio")
+	b.ReportAllocs()
+	for b.Loop() {
+		s.ask(b, r, http.StatusOK)
+	}
+}

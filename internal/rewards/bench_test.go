@@ -1,0 +1,76 @@
+package rewards_test
+
+import (
+	"crypto/rand"
+	"testing"
+	"time"
+
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+)
+
+func BenchmarkNewFingerprint(b *testing.B) {
+	r := rewards.NewReward{
+		IdempotencyKey: "9b2f2f0e-5d0c-4f6e-a111-0123456789ab", Amount: 5_250_000, Symbol: "AAPL", Source: "referral",
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		rewards.NewFingerprint(r, `{"campaign":"spring"}`)
+	}
+}
+
+// A key's form and its hash: what every request takes, whether the key is known or not.
+func BenchmarkKey(b *testing.B) {
+	secret, err := rewards.NewKeySecret(rewards.TestKeyPrefix, rand.Reader)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if !rewards.WellFormedKey(secret) {
+			b.Fatal("the key is not well formed")
+		}
+		rewards.HashKey(secret)
+	}
+}
+
+func BenchmarkNewID(b *testing.B) {
+	ids := rewards.NewIDs(time.Now, rand.Reader)
+	b.ReportAllocs()
+	for b.Loop() {
+		rewards.NewID[rewards.Reward](ids)
+	}
+}
+
+// A portfolio of five holdings.
+func BenchmarkValue(b *testing.B) {
+	holdings := make([]rewards.Holding, 5)
+	for i := range holdings {
+		holdings[i] = rewards.Holding{
+			AssetID: rewards.AssetID(i + 1), Symbol: "AAPL", Quantity: 20_956_410, CostBasis: 5_250_000,
+		}
+	}
+	price := func(rewards.AssetID) (money.Price, bool) { return 250_520_000_000, true }
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := rewards.Value(holdings, price); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// A full order: a thousand rewards.
+func BenchmarkAllocate(b *testing.B) {
+	list := make([]money.USD, 1000)
+	var sum money.USD
+	for i := range list {
+		list[i] = money.USD(1_000_000 + i*10_000)
+		sum += list[i]
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, _, err := rewards.Allocate(list, 23_000_000_000, sum); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
