@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -68,19 +67,23 @@ func (c *openLoopCommand) Run(ctx context.Context) error {
 	g := &generator{
 		client: newClient(c.URL, c.Key, c.Connections), users: strings.Fields(string(text)),
 		gap: time.Duration(float64(time.Second) / c.Rate), total: int64(c.Duration.Seconds() * c.Rate),
-		result: offered{Statuses: map[string]int{}},
 	}
-	const lead = 200 * time.Millisecond
-	g.start = time.Now().Add(lead)
-	var clients sync.WaitGroup
-	for range c.Connections {
-		clients.Go(func() { g.work(ctx) })
-	}
-	clients.Wait()
+	g.run(ctx, c.Connections)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return g.tell(os.Stdout)
+	return json.NewEncoder(os.Stdout).Encode(g.sum())
+}
+
+// run makes the load over so many connections.
+func (g *generator) run(ctx context.Context, connections int) {
+	const lead = 200 * time.Millisecond
+	g.start, g.result.Statuses = time.Now().Add(lead), map[string]int{}
+	var clients sync.WaitGroup
+	for range connections {
+		clients.Go(func() { g.work(ctx) })
+	}
+	clients.Wait()
 }
 
 // work takes the next request that is due, waits for its time and makes it.
@@ -126,7 +129,8 @@ func (g *generator) note(status string, took, late time.Duration) {
 	g.took, g.late = append(g.took, took), append(g.late, late)
 }
 
-func (g *generator) tell(w io.Writer) error {
+// sum is what came of it.
+func (g *generator) sum() offered {
 	const median, tail = 0.5, 0.99
 	slices.Sort(g.took)
 	slices.Sort(g.late)
@@ -134,5 +138,5 @@ func (g *generator) tell(w io.Writer) error {
 	r.Took = time.Since(g.start)
 	r.P50, r.P99, r.Max = percentile(g.took, median), percentile(g.took, tail), percentile(g.took, 1)
 	r.Late = percentile(g.late, tail)
-	return json.NewEncoder(w).Encode(r)
+	return g.result
 }

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestParseOutcome(t *testing.T) {
+	t.Parallel()
+	const output = `Running 1s test @ http://127.0.0.1:1
+  2 threads and 64 connections
+Requests/sec:   1000.00
+
+RESULT requests=3000 us=3000400 p50=700 p99=13780 max=20000 status=1 socket=2 timeout=3 ` +
+		"created=4 refused=5 unadvised=6 other=7\n"
+	got, err := parseOutcome(output)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := outcome{
+		Requests: 3000, Took: 3_000_400 * time.Microsecond, P50: 700 * time.Microsecond,
+		P99: 13_780 * time.Microsecond, Max: 20 * time.Millisecond, Refused: 1, Socket: 2, Timeouts: 3,
+		Counted: counted{Created: 4, Unavailable: 5, Unadvised: 6, Other: 7},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if rate := got.rate(); rate < 999 || rate > 1000 {
+		t.Errorf("the rate is %f", rate)
+	}
+	for name, broken := range map[string]string{
+		"no result":  "unable to connect",
+		"cut":        "\nRESULT requests=3 us=",
+		"no request": strings.Replace(output, "requests=3000", "requests=0", 1),
+	} {
+		if _, err := parseOutcome(broken); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func TestOutcomeIsCleanOrNot(t *testing.T) {
+	t.Parallel()
+	if err := (outcome{Requests: 1}).clean(); err != nil {
+		t.Error(err)
+	}
+	for _, o := range []outcome{{Refused: 1}, {Socket: 1}, {Timeouts: 1}} {
+		if o.clean() == nil {
+			t.Errorf("%+v is clean", o)
+		}
+	}
+}
+
+// proc(5): the name is in brackets and can hold anything.
+func TestParseStat(t *testing.T) {
+	t.Parallel()
+	got, err := parseStat("123 (a b) c) S 7 123 123 0 -1 4194304 1 2 3 4 150 25 30 5 20 0 9 0 1 2 3\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := processTime{parent: 7, own: 1750 * time.Millisecond, ended: 350 * time.Millisecond}
+	if got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	for _, text := range []string{"", "1 (x) S 1 2", "1 (x) S p 1 1 0 -1 0 1 2 3 4 150 25 30 5 20 0"} {
+		if _, err := parseStat(text); err == nil {
+			t.Errorf("%q: no error", text)
+		}
+	}
+}
+
+func TestParseMemory(t *testing.T) {
+	t.Parallel()
+	now, most, err := parseMemory("Name:\tserve\nVmPeak:\t  999 kB\nVmHWM:\t    2048 kB\nVmRSS:\t    1024 kB\n")
+	if err != nil || now != 1<<20 || most != 2<<20 {
+		t.Errorf("got %d, %d, %v", now, most, err)
+	}
+	if _, _, err := parseMemory("Name:\tkernel\n"); err == nil {
+		t.Error("no error without memory")
+	}
+}
+
+func TestParseMetrics(t *testing.T) {
+	t.Parallel()
+	before, err := parseMetrics("# HELP x y\n" +
+		"stockrewards_http_requests_total{method=\"POST\",route=\"/v1/rewards\",status=\"201\"} 5\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := parseMetrics(`# TYPE stockrewards_rewards_total counter
+stockrewards_rewards_total{status="executed"} 10
+stockrewards_rewards_total{status="failed"} 2
+stockrewards_rewards_total{status="recorded"} 1.5e+01
+stockrewards_rewards_ordered 0
+stockrewards_rewards_waiting 0
+stockrewards_http_requests_total{method="GET",route="/v1/rewards",status="200"} 3
+stockrewards_http_requests_total{method="POST",route="/v1/rewards",status="201"} 9
+stockrewards_http_requests_total{method="POST",route="/v1/users",status="201"} 1
+stockrewards_notional_limit_dollars +Inf
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if after.backlog() != 3 || after.idle() {
+		t.Errorf("the backlog is %d, idle: %t", after.backlog(), after.idle())
+	}
+	if diff := cmp.Diff(map[string]int{"200": 3, "201": 5}, after.statuses(before)); diff != "" {
+		t.Error(diff)
+	}
+	for _, text := range []string{"lonely\n", "a b\n"} {
+		if _, err := parseMetrics(text); err == nil {
+			t.Errorf("%q: no error", text)
+		}
+	}
+}
+
+func TestIdle(t *testing.T) {
+	t.Parallel()
+	for name, m := range map[string]metrics{
+		"waiting":  {"stockrewards_rewards_waiting": 1},
+		"ordered":  {"stockrewards_rewards_ordered": 1},
+		"recorded": {`stockrewards_rewards_total{status="recorded"}`: 1},
+	} {
+		if m.idle() {
+			t.Errorf("%s: idle", name)
+		}
+	}
+	if !(metrics{}).idle() {
+		t.Error("nothing to do, and not idle")
+	}
+}
+
+func TestExpected(t *testing.T) {
+	t.Parallel()
+	c := benchCase{status: "201", connections: 2}
+	for _, good := range []map[string]int{{"201": 5}, {"201": 5, "503": 4}} {
+		if err := expected(good, c); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, bad := range []map[string]int{{}, {"503": 1}, {"201": 5, "503": 5}, {"201": 5, "400": 1}, {"200": 5}} {
+		if expected(bad, c) == nil {
+			t.Errorf("%v: no error", bad)
+		}
+	}
+}
+
+func TestNextPage(t *testing.T) {
+	t.Parallel()
+	if got := nextPage(`</v1/users?cursor=abc&limit=200>; rel="next"`); got != "/v1/users?cursor=abc&limit=200" {
+		t.Error(got)
+	}
+	if got := nextPage(""); got != "" {
+		t.Error(got)
+	}
+}

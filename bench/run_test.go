@@ -1,0 +1,109 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// build builds the harness and the service into a folder.
+func build(t *testing.T) string {
+	t.Helper()
+	folder := t.TempDir()
+	cmd := exec.Command("go", "build", "-o", folder, "stockrewards/bench", "stockrewards/cmd/stockrewards")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return folder
+}
+
+// harnessCommand is a small run over SQLite in the folder data.
+func harnessCommand(ctx context.Context, programs, data string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, filepath.Join(programs, "bench"), append([]string{
+		"--binary", filepath.Join(programs, "stockrewards"), "--data", data, "--engines", "sqlite",
+		"--rounds", "1", "--seconds", "1", "--warm-up", "0", "--users", "64", "--holders", "4",
+	}, args...)...)
+	cmd.Stderr = os.Stderr
+	return cmd
+}
+
+func TestHarness(t *testing.T) {
+	t.Parallel()
+	programs := build(t)
+	t.Run("Run", func(t *testing.T) { t.Parallel(); testRun(t, programs) })
+	t.Run("Interrupt", func(t *testing.T) { t.Parallel(); testInterrupt(t, programs) })
+}
+
+// A run measures the service, writes its report, and leaves nothing behind.
+func testRun(t *testing.T, programs string) {
+	t.Helper()
+	data := t.TempDir()
+	file := filepath.Join(t.TempDir(), "report.md")
+	out, err := harnessCommand(t.Context(), programs, data, "--only", "^record, 1 |^portfolio", "--markdown", file).Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"\n| record, 1 connection | ceiling | 1.000 |", "\n| record, 1 connection | sqlite | 0.",
+		"\n| portfolio, 64 connections | sqlite | 0.", "A lone connection over sqlite: p50 ", "\n- fdatasync of 4 KiB",
+		"\n- commit: ", "| sqlite |", " MB |",
+	} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("the report lacks %q:\n%s", want, text)
+		}
+	}
+	wantEmpty(t, data)
+}
+
+// Ctrl-C ends a run early; nothing is left then either.
+func testInterrupt(t *testing.T, programs string) {
+	t.Helper()
+	data := t.TempDir()
+	cmd := harnessCommand(t.Context(), programs, data)
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stderr = nil
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(stdout)
+	for lines.Scan() && !strings.Contains(lines.Text(), "fdatasync") {
+	}
+	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	for lines.Scan() {
+	}
+	if err := cmd.Wait(); err == nil || cmd.ProcessState.ExitCode() != 1 {
+		t.Errorf("it ended with %v", err)
+	}
+	wantEmpty(t, data)
+}
+
+// wantEmpty fails when a file is left in the folder, or a program runs that was
+// started in it.
+func wantEmpty(t *testing.T, data string) {
+	t.Helper()
+	left, err := os.ReadDir(data)
+	if err != nil || len(left) > 0 {
+		t.Errorf("%v is left, %v", left, err)
+	}
+	commands, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, path := range commands {
+		if text, err := os.ReadFile(path); err == nil && strings.Contains(string(text), data) {
+			t.Errorf("%q still runs", text)
+		}
+	}
+}
