@@ -70,7 +70,7 @@ type metrics map[string]float64
 
 // readMetrics asks the admin listener.
 func readMetrics(ctx context.Context, admin string) (metrics, error) {
-	got, err := newClient(admin, "", 1).send(ctx, http.MethodGet, "/metrics", "")
+	got, err := client{url: admin, http: http.DefaultClient}.send(ctx, http.MethodGet, "/metrics", "")
 	if err != nil {
 		return nil, err
 	}

@@ -80,6 +80,7 @@ func (h *harness) startPostgres(ctx context.Context) (*target, error) {
 		return nil, err
 	}
 	url := h.PostgresURL
+	t.database = h.PostgresPID
 	if url == "" {
 		if url, err = h.startCluster(ctx, t); err != nil {
 			return nil, err
@@ -176,8 +177,11 @@ func (t *target) settle(ctx context.Context) (metrics, error) {
 	const most, every = 10 * time.Minute, 50 * time.Millisecond
 	for deadline := time.Now().Add(most); ; {
 		m, err := readMetrics(ctx, t.admin)
-		if err != nil || m.idle() {
-			return m, err
+		if err != nil {
+			return m, t.serve.failed(err)
+		}
+		if m.idle() {
+			return m, nil
 		}
 		if time.Now().After(deadline) {
 			return m, t.serve.failed(fmt.Errorf("%s: %d rewards are not bought after %s", t.name, m.backlog(), most))
