@@ -1,0 +1,88 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// fussy answers 201, 503 with and without Retry-After, and 400 in turn, and keeps
+// what it was asked for.
+type fussy struct {
+	mu     sync.Mutex
+	asked  []giving
+	keys   map[string]int
+	wrong  []string
+	answer [4]int
+}
+
+func (f *fussy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var g giving
+	err := json.NewDecoder(r.Body).Decode(&g)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err != nil || r.Method != http.MethodPost || r.URL.Path != "/v1/rewards" || r.Header.Get("X-Api-Key") != "key" {
+		f.wrong = append(f.wrong, r.Method+" "+r.URL.Path)
+	}
+	turn := len(f.asked) % len(f.answer)
+	f.asked = append(f.asked, g)
+	f.keys[g.IdempotencyKey]++
+	f.answer[turn]++
+	if turn == 1 {
+		w.Header().Set("Retry-After", "1")
+	}
+	w.WriteHeader([4]int{201, 503, 503, 400}[turn])
+}
+
+// wrk asks for what the script says, and counts what it is answered.
+func TestScript(t *testing.T) {
+	t.Parallel()
+	f := &fussy{keys: map[string]int{}}
+	server := httptest.NewServer(f)
+	defer server.Close()
+	folder := t.TempDir()
+	script, users := filepath.Join(folder, "load.lua"), filepath.Join(folder, "users")
+	for path, text := range map[string]string{script: loadScript, users: sampleID + "\n" + sampleID + "\n"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l := load{url: server.URL, key: "key", mode: modeOverload, file: users, connections: 4, seconds: 1}
+	got, err := l.run(t.Context(), script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.wrong) > 0 || len(f.asked) < 100 {
+		t.Fatalf("it was asked %d times, for %v", len(f.asked), f.wrong)
+	}
+	uuid := regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$`)
+	for _, g := range f.asked {
+		if f.keys[g.IdempotencyKey] != 1 || !uuid.MatchString(g.IdempotencyKey) || g.UserID != sampleID ||
+			!strings.Contains(","+symbols+",", ","+g.AssetSymbol+",") || !strings.Contains(string(g.AmountUSD), ".") {
+			t.Fatalf("it asked for %+v", g)
+		}
+	}
+	c := got.Counted
+	for _, pair := range [][2]int{
+		{f.answer[0], c.Created},
+		{f.answer[1] + f.answer[2], c.Unavailable},
+		{f.answer[2], c.Unadvised},
+		{f.answer[3], c.Other},
+	} {
+		const cut = 4 // wrk cuts its connections at the end
+		if pair[1] == 0 || pair[0] < pair[1] || pair[0] > pair[1]+cut {
+			t.Errorf("%d were answered, %d are counted", pair[0], pair[1])
+		}
+	}
+	if got.Refused < c.Unavailable+c.Other-4 {
+		t.Errorf("%d of %d are told as refused", got.Refused, c.Unavailable+c.Other)
+	}
+}
