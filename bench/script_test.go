@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -64,9 +65,10 @@ func TestScript(t *testing.T) {
 		t.Fatalf("it was asked %d times, for %v", len(f.asked), f.wrong)
 	}
 	uuid := regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$`)
+	stocks := strings.Split(symbols, ",")
 	for _, g := range f.asked {
 		if f.keys[g.IdempotencyKey] != 1 || !uuid.MatchString(g.IdempotencyKey) || g.UserID != sampleID ||
-			!strings.Contains(","+symbols+",", ","+g.AssetSymbol+",") || !strings.Contains(string(g.AmountUSD), ".") {
+			!slices.Contains(stocks, g.AssetSymbol) || !strings.Contains(string(g.AmountUSD), ".") {
 			t.Fatalf("it asked for %+v", g)
 		}
 	}
