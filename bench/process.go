@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"syscall"
 	"time"
 )
@@ -33,14 +34,30 @@ func spawn(folder, name, program string, args ...string) (*process, error) {
 	p.cmd.Stdout, p.cmd.Stderr = file, file
 	p.cmd.Env = append(os.Environ(), "APCA_API_KEY_ID=paper", "APCA_API_SECRET_KEY=paper")
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
-	if err := errors.Join(p.cmd.Start(), file.Close()); err != nil {
-		return nil, err
-	}
+	started := make(chan error)
 	go func() {
-		_ = p.cmd.Wait() // stop tells of what matters
-		close(p.ended)
+		runtime.LockOSThread() // the end of this very thread would be the process's, too
+		err := p.cmd.Start()
+		started <- err
+		if err == nil {
+			_ = p.cmd.Wait() // check and stop tell how
+			close(p.ended)
+		}
 	}()
-	return p, nil
+	return p, errors.Join(<-started, file.Close())
+}
+
+// check fails when the process has ended.
+func (p *process) check() error {
+	if p == nil {
+		return nil
+	}
+	select {
+	case <-p.ended:
+		return p.failed(fmt.Errorf("%s ended early: %s", p.cmd, p.cmd.ProcessState))
+	default:
+		return nil
+	}
 }
 
 // pid is 0 for no process.
@@ -57,6 +74,9 @@ func (p *process) stop() error {
 	if p == nil {
 		return nil
 	}
+	if err := p.check(); err != nil {
+		return err
+	}
 	_ = p.cmd.Process.Signal(syscall.SIGTERM)
 	select {
 	case <-p.ended:
@@ -64,8 +84,8 @@ func (p *process) stop() error {
 		_ = p.cmd.Process.Kill()
 		<-p.ended
 	}
-	if state := p.cmd.ProcessState; state.ExitCode() > 0 {
-		return p.failed(fmt.Errorf("%s: %s", p.cmd.Path, state))
+	if state := p.cmd.ProcessState; !state.Success() && state.ExitCode() >= 0 {
+		return p.failed(fmt.Errorf("%s: %s", p.cmd, state))
 	}
 	return nil
 }
@@ -95,7 +115,7 @@ func (p *process) await(ctx context.Context, url string) error {
 		}
 		select {
 		case <-p.ended:
-			return p.failed(fmt.Errorf("%s ended", p.cmd.Path))
+			return p.check()
 		case <-ctx.Done():
 			return p.failed(fmt.Errorf("%s does not answer: %w", url, ctx.Err()))
 		case <-time.After(every):

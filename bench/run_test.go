@@ -3,11 +3,11 @@ package main
 import (
 	"bufio"
 	"context"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -37,7 +37,14 @@ func TestHarness(t *testing.T) {
 	t.Parallel()
 	programs := build(t)
 	t.Run("Run", func(t *testing.T) { t.Parallel(); testRun(t, programs) })
-	t.Run("Interrupt", func(t *testing.T) { t.Parallel(); testInterrupt(t, programs) })
+	t.Run("Interrupt", func(t *testing.T) {
+		t.Parallel()
+		testEarlyEnd(t, programs, func(cmd *exec.Cmd, _ io.Closer) error { return cmd.Process.Signal(os.Interrupt) })
+	})
+	t.Run("NobodyReads", func(t *testing.T) {
+		t.Parallel()
+		testEarlyEnd(t, programs, func(_ *exec.Cmd, stdout io.Closer) error { return stdout.Close() })
+	})
 }
 
 // A run measures the service, writes its report, and leaves nothing behind.
@@ -65,8 +72,8 @@ func testRun(t *testing.T, programs string) {
 	wantEmpty(t, data)
 }
 
-// Ctrl-C ends a run early; nothing is left then either.
-func testInterrupt(t *testing.T, programs string) {
+// What ends a run early leaves nothing behind either.
+func testEarlyEnd(t *testing.T, programs string, end func(*exec.Cmd, io.Closer) error) {
 	t.Helper()
 	data := t.TempDir()
 	cmd := harnessCommand(t.Context(), programs, data)
@@ -81,7 +88,7 @@ func testInterrupt(t *testing.T, programs string) {
 	lines := bufio.NewScanner(stdout)
 	for lines.Scan() && !strings.Contains(lines.Text(), "fdatasync") {
 	}
-	if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+	if err := end(cmd, stdout); err != nil {
 		t.Fatal(err)
 	}
 	for lines.Scan() {
