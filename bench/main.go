@@ -27,8 +27,7 @@ const description = "Measures the service beside a bare HTTP server on the same 
 	"that it makes is removed at the end, also on Ctrl-C."
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(),
-		os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE) // the last: nobody reads on
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	var c commands
 	parsed := kong.Parse(&c, kong.Name("bench"), kong.Description(description), kong.UsageOnError(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.BindTo(ctx, (*context.Context)(nil)))

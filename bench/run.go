@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -40,6 +41,22 @@ type runCommand struct {
 	OwnUsers    bool   `help:"Make users and rewards in a filled store, instead of asking for those that it has."`
 }
 
+// watched is an output that ends the run when nobody reads it any more.
+type watched struct {
+	io.Writer
+
+	stop context.CancelCauseFunc
+}
+
+// Write implements io.Writer.
+func (w watched) Write(b []byte) (int, error) {
+	n, err := w.Writer.Write(b)
+	if err != nil {
+		w.stop(err)
+	}
+	return n, err
+}
+
 // harness is a run.
 type harness struct {
 	runCommand
@@ -57,7 +74,10 @@ type harness struct {
 
 // Run measures.
 func (c *runCommand) Run(ctx context.Context) (err error) {
-	h := &harness{runCommand: *c, out: os.Stdout}
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // so that writing fails instead, and all is removed
+	h := &harness{runCommand: *c, out: watched{os.Stdout, stop}}
 	if h.only, err = regexp.Compile(c.Only); err != nil {
 		return fmt.Errorf("--only: %w", err)
 	}
