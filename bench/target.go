@@ -177,7 +177,7 @@ func (t *target) settle(ctx context.Context) (metrics, error) {
 	const most, every = 10 * time.Minute, 50 * time.Millisecond
 	for deadline := time.Now().Add(most); ; {
 		m, err := readMetrics(ctx, t.admin)
-		if err = errors.Join(err, t.serve.check(), t.paper.check()); err != nil {
+		if err := errors.Join(err, t.serve.check(), t.paper.check()); err != nil {
 			return m, err
 		}
 		if m.idle() {
