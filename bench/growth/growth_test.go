@@ -1,0 +1,202 @@
+package growth_test
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"net/url"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
+
+	"stockrewards/bench/growth"
+	"stockrewards/internal/audit"
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
+	"stockrewards/internal/store/postgres"
+	"stockrewards/internal/store/postgres/pgtest"
+	"stockrewards/internal/store/sqlite"
+)
+
+const (
+	final   = 2_000
+	waiting = 30
+	apps    = 7
+)
+
+func fill(t *testing.T, database string, seed uint64) growth.Report {
+	t.Helper()
+	r, err := growth.Fill(t.Context(), growth.Options{
+		Database: database, Rewards: final, Waiting: waiting, Users: 300, Apps: apps, Assets: 200, Days: 10, Seed: seed,
+		End: time.Date(2026, 9, 21, 15, 0, 0, 0, time.UTC),
+	})
+	check(t, err)
+	return r
+}
+
+// closer is books that the auditor reads.
+type closer interface {
+	audit.Queryer
+	Close() error
+}
+
+func TestBooksOfSQLiteAreRight(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "odd ?#% name.db")
+	r := fill(t, "sqlite:"+path, 1)
+	q, err := audit.OpenSQLite(t.Context(), path)
+	check(t, err)
+	checkAudit(t, q)
+	e, err := sqlite.Open(t.Context(), path, sqlite.Options{KeepSchema: true})
+	check(t, err)
+	checkBooks(t, e, r)
+	fresh := filepath.Join(t.TempDir(), "fresh.db")
+	if e, err = sqlite.Open(t.Context(), fresh, sqlite.Options{}); err == nil {
+		err = e.Close()
+	}
+	check(t, err)
+	const schema = `SELECT coalesce(sql, name) FROM sqlite_schema ORDER BY name`
+	if diff := cmp.Diff(textsOf(t, fresh, schema), textsOf(t, path, schema)); diff != "" {
+		t.Errorf("the schema has changed (-fresh +filled):\n%s", diff)
+	}
+	if mode := textsOf(t, path, `PRAGMA journal_mode`); mode[0] != "wal" {
+		t.Errorf("journal mode %s", mode)
+	}
+}
+
+func TestBooksOfPostgresAreRight(t *testing.T) {
+	t.Parallel()
+	ctx, c := t.Context(), pgtest.Start(t)
+	filled, err := c.NewDatabase(ctx)
+	check(t, err)
+	r := fill(t, filled, 2)
+	q, err := audit.OpenPostgres(ctx, filled)
+	check(t, err)
+	checkAudit(t, q)
+	e, err := postgres.Open(ctx, filled, postgres.Options{KeepSchema: true})
+	check(t, err)
+	checkBooks(t, e, r)
+	fresh, err := c.NewDatabase(ctx)
+	check(t, err)
+	if e, err = postgres.Open(ctx, fresh, postgres.Options{}); err == nil {
+		err = e.Close()
+	}
+	check(t, err)
+	if diff := cmp.Diff(indexesOf(t, fresh), indexesOf(t, filled)); diff != "" {
+		t.Errorf("the indexes have changed (-fresh +filled):\n%s", diff)
+	}
+}
+
+// The same options make the same past, on either engine; books are not filled twice.
+func TestAPastCanBeRepeated(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "first.db")
+	first, second := fill(t, "sqlite:"+path, 3), fill(t, "sqlite:"+filepath.Join(t.TempDir(), "second.db"), 3)
+	if diff := cmp.Diff(first.Keys, second.Keys); diff != "" {
+		t.Errorf("keys (-first +second):\n%s", diff)
+	}
+	if diff := cmp.Diff(first.Rows, second.Rows); diff != "" {
+		t.Errorf("rows (-first +second):\n%s", diff)
+	}
+	_, err := growth.Fill(t.Context(), growth.Options{
+		Database: "sqlite:" + path, Users: 1, Apps: 1, Assets: 1, Days: 1, End: time.Now(),
+	})
+	if err == nil {
+		t.Error("books were filled twice")
+	}
+}
+
+func checkAudit(t *testing.T, q closer) {
+	t.Helper()
+	report, err := audit.Run(t.Context(), q)
+	check(t, err)
+	check(t, q.Close())
+	for _, c := range report.Checks {
+		if c.Violated > 0 {
+			t.Errorf("%s: %d violations, the first: %+v", c.Name, c.Violated, c.Violations[0])
+		}
+	}
+}
+
+// checkBooks looks at the books through the store, as the service does, and closes it.
+func checkBooks(t *testing.T, e store.Engine, r growth.Report) {
+	t.Helper()
+	ctx := t.Context()
+	s, err := store.New(ctx, e, time.Now, rand.Reader)
+	check(t, err)
+	counts := map[rewards.Status]int{}
+	for _, k := range r.Keys {
+		key, app, err := s.AppByKey(ctx, rewards.HashKey(k.Secret))
+		check(t, err)
+		if app.ID != k.App || app.Name != k.Name || !key.ValidAt(time.Now()) {
+			t.Errorf("the key of %s opens %+v", k.Name, app)
+		}
+		of, err := s.CountRewards(ctx, k.App, 1<<30)
+		check(t, err)
+		for status, n := range of {
+			counts[status] += n
+		}
+	}
+	if len(r.Keys) != apps || counts[rewards.Recorded] != waiting || counts[rewards.Executing] != 0 ||
+		counts[rewards.Executed]+counts[rewards.Failed] != final ||
+		counts[rewards.Failed] == 0 || counts[rewards.Failed] > final/20 {
+		t.Errorf("%d apps, rewards by status %v", len(r.Keys), counts)
+	}
+	v, err := s.Overview(ctx)
+	check(t, err)
+	if v.Waiting != waiting || len(v.Live) != 0 || v.Control.Stopped() {
+		t.Errorf("overview %+v", v)
+	}
+	lives, split := 0, false
+	check(t, s.Snapshot(ctx, func(ctx context.Context, s store.Snapshot) error {
+		return s.Bookings(ctx, func(b rewards.Booking) error {
+			lives++
+			split = split || b.Order.BrokerStatus == "canceled"
+			return nil
+		})
+	}))
+	if lives == 0 || !split {
+		t.Errorf("%d settled orders, split: %t", lives, split)
+	}
+	check(t, s.Close())
+}
+
+func textsOf(t *testing.T, path, query string) []string {
+	t.Helper()
+	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}).String())
+	check(t, err)
+	defer db.Close()
+	rows, err := db.QueryContext(t.Context(), query)
+	check(t, err)
+	defer rows.Close()
+	var list []string
+	for rows.Next() {
+		var text string
+		check(t, rows.Scan(&text))
+		list = append(list, text)
+	}
+	check(t, rows.Err())
+	return list
+}
+
+func indexesOf(t *testing.T, database string) []string {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), database)
+	check(t, err)
+	defer conn.Close(t.Context())
+	rows, err := conn.Query(t.Context(), `SELECT indexdef FROM pg_indexes WHERE schemaname = 'public' ORDER BY indexname`)
+	check(t, err)
+	list, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	check(t, err)
+	return list
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,180 @@
+package growth
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+)
+
+// The fates of orders, in thousandths; all others are filled.
+const (
+	refused  = 5
+	canceled = 5 // with a part filled
+)
+
+const refusal = "asset_not_tradable: the asset is not tradable"
+
+// How long the steps of an order take.
+const (
+	toSend   = 4 * time.Millisecond
+	toFill   = 130 * time.Millisecond
+	toSettle = 170 * time.Millisecond
+	toNext   = time.Second
+)
+
+// buy turns a pool into orders until nothing of it waits.
+func (p *past) buy(b *batch, place int) error {
+	limits := rewards.PlanLimits{
+		MaxNotional: rewards.LeastMaxNotional, DailyLeft: 1 << 60, HouseLeft: 1 << 60, TopUp: true,
+	}
+	for len(p.pools[place]) > 0 {
+		pool := p.pools[place]
+		waiting := make([]rewards.Waiting, len(pool))
+		for i, g := range pool {
+			waiting[i] = rewards.Waiting{AppID: g.AppID, RewardID: g.ID, Pending: g.Amount - g.Booked}
+		}
+		plan, _, err := rewards.PlanOrder(waiting, limits)
+		if err != nil {
+			return err
+		}
+		carried := pool[:len(plan.Members)]
+		if err := p.order(b, place, plan, carried); err != nil {
+			return err
+		}
+		rest := make([]*gift, 0, len(pool))
+		for i, g := range pool {
+			if i >= len(carried) || g.Status == rewards.Executing {
+				rest = append(rest, g)
+			}
+		}
+		p.pools[place] = rest
+	}
+	return nil
+}
+
+// order sends an order and books how it ends.
+func (p *past) order(b *batch, place int, plan rewards.Plan, carried []*gift) error {
+	asset := &p.given[place]
+	o := rewards.Order{
+		ID: rewards.NewID[rewards.Order](p.ids), ClientOrderID: p.prefix + p.text(12), AssetID: asset.ID,
+		Symbol: asset.Symbol, Notional: plan.Notional, House: plan.House,
+		MembersHash: rewards.HashMembers(plan.Members), Attempts: 1, State: rewards.OrderSubmitted,
+	}
+	o.FirstAttemptAt = o.CreatedAt().Add(toSend)
+	o.NextAttemptAt = o.FirstAttemptAt.Add(rewards.Backoff(1))
+	p.spend(&o)
+	claims := make([]rewards.Claim, len(carried))
+	for i, g := range carried {
+		claims[i] = rewards.Claim{
+			Member: plan.Members[i], UserID: g.UserID, RewardAmount: g.Amount, Booked: g.Booked, BookedShares: g.shares,
+		}
+	}
+	booked, err := p.end(&o, asset, claims)
+	if err != nil {
+		return err
+	}
+	o.State, o.Reason, o.HouseShares = booked.State, booked.Reason, booked.HouseShares
+	o.SettledAt = o.FirstAttemptAt.Add(toSettle)
+	b.order(&o)
+	b.results(&o.ID, booked.Results)
+	for i := range booked.Results {
+		p.book(carried[i], place, &booked.Results[i])
+	}
+	p.turn(p.clock.Add(toNext))
+	return nil
+}
+
+// end has the broker refuse, fill or half fill the order.
+func (p *past) end(o *rewards.Order, asset *listed, claims []rewards.Claim) (rewards.Settlement, error) {
+	const thousand = 1000
+	fate := p.random.IntN(thousand)
+	if begun := slices.ContainsFunc(claims, func(c rewards.Claim) bool { return c.Booked > 0 }); fate < refused && !begun {
+		o.Deadline = o.FirstAttemptAt.Add(closing)
+		return rewards.Refuse(claims, refusal)
+	}
+	price, err := money.MulDiv(int64(asset.price), int64(80+p.random.IntN(41)), 100, money.Down)
+	if err != nil {
+		return rewards.Settlement{}, err
+	}
+	answer := rewards.BrokerOrder{
+		ID: p.uuid(), ClientOrderID: o.ClientOrderID, Symbol: o.Symbol, Side: "buy", Status: "filled",
+		Notional: o.Notional, FilledAvgPrice: money.Price(price), FilledAt: o.FirstAttemptAt.Add(toFill),
+	}
+	cost := o.Notional
+	if fate >= thousand-canceled {
+		cost, answer.Status = o.Notional/2, "canceled"
+	}
+	if answer.FilledQty, err = money.SharesFor(cost, answer.FilledAvgPrice); err != nil {
+		return rewards.Settlement{}, err
+	}
+	at := answer.FilledAt
+	merged, err := o.Merge(answer, at)
+	if err != nil {
+		return rewards.Settlement{}, err
+	}
+	*o = merged
+	return rewards.Settle(merged, claims, at)
+}
+
+func (p *past) spend(o *rewards.Order) {
+	date := o.CreatedAt().Truncate(24 * time.Hour)
+	d := p.spent[date]
+	d.notional += o.Notional
+	d.house += o.House
+	p.spent[date] = d
+}
+
+// book writes a result into its reward and remembers what the user got.
+func (p *past) book(g *gift, place int, r *rewards.Result) {
+	g.Status, g.FailureReason, g.ExecutedAt = r.Status, r.Reason, r.ExecutedAt
+	g.Booked += r.Bought.Amount
+	g.shares += r.Bought.Shares
+	l := lot{app: g.app, user: g.user, asset: p.given[place].ID, shares: r.Bought.Shares}
+	if r.Status == rewards.Executed {
+		l.cost = r.RewardAmount
+	}
+	if r.Status != rewards.Failed && (l.shares > 0 || l.cost > 0) {
+		p.lots = append(p.lots, l)
+	}
+}
+
+// lot is what a user got of an asset at once.
+type lot struct {
+	app, user int
+	asset     rewards.AssetID
+	shares    money.Shares
+	cost      money.USD
+}
+
+func (l lot) compare(other lot) int {
+	return cmp.Or(cmp.Compare(l.app, other.app), cmp.Compare(l.user, other.user), cmp.Compare(l.asset, other.asset))
+}
+
+// books sums up the lots, in the order of the holdings' key, and the days.
+func (p *past) books(give func(batch) bool) {
+	const most = 50_000
+	slices.SortFunc(p.lots, lot.compare)
+	b := new(batch)
+	for first := 0; first < len(p.lots); {
+		sum, next := p.lots[first], first+1
+		for ; next < len(p.lots) && sum.compare(p.lots[next]) == 0; next++ {
+			sum.shares += p.lots[next].shares
+			sum.cost += p.lots[next].cost
+		}
+		first = next
+		b.holding(p.apps[sum.app].ID, p.people[sum.app][sum.user], &sum)
+		if len(b[holdings]) == most {
+			if !give(*b) {
+				return
+			}
+			b = new(batch)
+		}
+	}
+	for date, d := range p.spent {
+		b.day(date, d)
+	}
+	give(*b)
+}

@@ -1,0 +1,107 @@
+package growth
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"stockrewards/internal/rewards"
+)
+
+// table is a table that is loaded, and its columns in the order of its rows.
+type table struct {
+	name    string
+	columns []string
+}
+
+// The tables, in the order of their references.
+const (
+	users = iota
+	gifts
+	orders
+	members
+	allocations
+	holdings
+	spending
+	tableCount
+)
+
+// batch is rows to be written together.
+type batch [tableCount][][]any
+
+func (b *batch) add(table int, row ...any) { b[table] = append(b[table], row) }
+
+func columns(list string) []string { return strings.Fields(list) }
+
+// tables is the schema as far as it is loaded; the functions below make its rows.
+func tables() []table {
+	return []table{
+		users: {"users", columns(`app_id id email email_folded external_id`)},
+		gifts: {"rewards", columns(`app_id id user_id idempotency_key fingerprint amount asset_id symbol source
+			metadata status waiting booked executed_at failure_reason`)},
+		orders: {"orders", columns(`id client_order_id asset_id symbol notional house members_hash state attempts
+			first_attempt_at next_attempt_at deadline broker_id broker_status filled_qty filled_avg_price filled_at
+			terminal_since reason house_shares settled_at`)},
+		members:     {"order_rewards", columns(`order_id position app_id reward_id amount`)},
+		allocations: {"allocations", columns(`app_id reward_id order_id amount shares`)},
+		holdings:    {"holdings", columns(`app_id user_id asset_id quantity cost_basis`)},
+		spending:    {"spending", columns(`day notional house`)},
+	}
+}
+
+// markGiven marks the assets that were given, as the service does at the first gift.
+func markGiven(given []listed) string {
+	ids := make([]string, len(given))
+	for i, a := range given {
+		ids[i] = fmt.Sprint(a.ID)
+	}
+	return `UPDATE assets SET used = 1 WHERE id IN (` + strings.Join(ids, ", ") + `)`
+}
+
+func (b *batch) user(u *rewards.User) {
+	b.add(users, u.AppID[:], u.ID[:], u.Email, rewards.FoldEmail(u.Email), u.ExternalID)
+}
+
+func (b *batch) reward(r *gift) {
+	waiting := int64(0)
+	if r.Status == rewards.Recorded {
+		waiting = 1
+	}
+	b.add(gifts, r.AppID[:], r.ID[:], r.UserID[:], r.IdempotencyKey, r.fingerprint[:], int64(r.Amount),
+		int64(r.AssetID), r.Symbol, r.Source, r.Metadata, int64(r.Status), waiting, int64(r.Booked),
+		micros(r.ExecutedAt), r.FailureReason)
+}
+
+func (b *batch) order(o *rewards.Order) {
+	b.add(orders, o.ID[:], o.ClientOrderID, int64(o.AssetID), o.Symbol, int64(o.Notional), int64(o.House),
+		o.MembersHash[:], int64(o.State), int64(o.Attempts), micros(o.FirstAttemptAt), micros(o.NextAttemptAt),
+		micros(o.Deadline), o.BrokerID, o.BrokerStatus, int64(o.FilledQty), int64(o.FilledAvgPrice),
+		micros(o.FilledAt), micros(o.TerminalSince), o.Reason, int64(o.HouseShares), micros(o.SettledAt))
+}
+
+// results are the members of an order, and what it brought to them.
+func (b *batch) results(id *rewards.OrderID, results []rewards.Result) {
+	for i := range results {
+		r := &results[i]
+		b.add(members, id[:], int64(i), r.AppID[:], r.RewardID[:], int64(r.Amount))
+		if r.Bought.Amount > 0 {
+			b.add(allocations, r.AppID[:], r.RewardID[:], id[:], int64(r.Bought.Amount), int64(r.Bought.Shares))
+		}
+	}
+}
+
+func (b *batch) holding(app rewards.AppID, user rewards.UserID, l *lot) {
+	b.add(holdings, app[:], user[:], int64(l.asset), int64(l.shares), int64(l.cost))
+}
+
+func (b *batch) day(date time.Time, d day) {
+	b.add(spending, micros(date), int64(d.notional), int64(d.house))
+}
+
+// micros is a time as it is kept; 0 stands for none.
+func micros(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMicro()
+}
