@@ -2,9 +2,10 @@ package sqlite_test
 
 import (
 	"context"
+	"fmt"
 	"regexp"
+	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"stockrewards/internal/store"
@@ -12,105 +13,134 @@ import (
 	"stockrewards/internal/store/storetest"
 )
 
-// planner is an engine that has every query of the contract suite explained.
-type planner struct {
-	store.Engine
-	mu   *sync.Mutex
-	seen map[string]string // query -> plan
+// statements are all that the store runs.
+func statements(t *testing.T) []storetest.Statement {
+	t.Helper()
+	r := new(storetest.Recorder)
+	t.Run("contract", func(t *testing.T) {
+		storetest.Run(t, func(t *testing.T) store.Engine {
+			t.Helper()
+			return r.On(opener(memory, 0)(t))
+		})
+	})
+	return r.Statements()
 }
 
-func (p planner) Read(ctx context.Context, f func(context.Context, store.Tx) error) error {
-	return p.Engine.Read(ctx, func(ctx context.Context, tx store.Tx) error { return f(ctx, planned{tx, p}) })
-}
-
-func (p planner) Write(ctx context.Context, f func(context.Context, store.Tx) error) error {
-	return p.Engine.Write(ctx, func(ctx context.Context, tx store.Tx) error { return f(ctx, planned{tx, p}) })
-}
-
-func (p planner) Record(ctx context.Context, f func(context.Context, store.Tx) error) error {
-	return p.Write(ctx, f)
-}
-
-type planned struct {
-	store.Tx
-	p planner
-}
-
-func (x planned) ExecEach(ctx context.Context, query string, rows [][]any) (int64, error) {
-	for _, args := range rows {
-		if err := x.explain(ctx, query, args); err != nil {
-			return 0, err
+// No statement of the service reads a table that grows from end to end, or an app's
+// part of it, or sorts what is not bounded; without an index one would.
+func TestNoStatementCostsMoreOverTheYears(t *testing.T) {
+	t.Parallel()
+	all := statements(t)
+	storetest.CheckAllRun(t, "..", all, "record_set.go", "seal.go") // seals have tests of their own
+	e, err := sqlite.Open(t.Context(), sqlite.Memory, sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	explained := 0
+	explain := func(s storetest.Statement) []storetest.Fault {
+		explained++ // a text that was explained before is not planned anew
+		return faultsOf(t, e, storetest.Statement{Query: s.Query + fmt.Sprintf(" -- %d", explained), Args: s.Args})
+	}
+	faults, idle := storetest.FaultsOf(t, all, explain)
+	for _, fault := range faults {
+		t.Error(fault)
+	}
+	for _, query := range idle {
+		t.Errorf("an exception that nothing needs: %s", query)
+	}
+	for name, text := range indexes(t, e) {
+		write(t, e, `DROP INDEX `+name)
+		if faults, _ := storetest.FaultsOf(t, all, explain); len(faults) == 0 {
+			t.Errorf("nothing is missed without the index %s", name)
 		}
+		write(t, e, text)
 	}
-	return x.Tx.ExecEach(ctx, query, rows)
 }
 
-func (x planned) Exec(ctx context.Context, query string, args ...any) (int64, error) {
-	if err := x.explain(ctx, query, args); err != nil {
-		return 0, err
-	}
-	return x.Tx.Exec(ctx, query, args...)
-}
-
-func (x planned) Query(ctx context.Context, each func(store.Row) error, query string, args ...any) error {
-	if err := x.explain(ctx, query, args); err != nil {
+// indexes are those of tables that grow, by name, with the statement that makes them.
+func indexes(t *testing.T, e store.Engine) map[string]string {
+	t.Helper()
+	found := make(map[string]string)
+	read(t, e, func(row store.Row) error {
+		var name, table, text string
+		err := row.Scan(&name, &table, &text)
+		if storetest.Grows(table) {
+			found[name] = text
+		}
 		return err
+	}, `SELECT name, tbl_name, sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL`)
+	const least = 5
+	if len(found) < least {
+		t.Fatalf("only %d indexes", len(found))
 	}
-	return x.Tx.Query(ctx, each, query, args...)
+	return found
 }
 
-func (x planned) explain(ctx context.Context, query string, args []any) error {
-	x.p.mu.Lock()
-	defer x.p.mu.Unlock()
-	if _, done := x.p.seen[query]; done {
-		return nil
-	}
+var (
+	access = regexp.MustCompile(`^(SCAN|SEARCH) (\w+)(.*)$`)
+	bound  = regexp.MustCompile(`(\w+)=\?`)
+)
+
+// faultsOf has the statement explained.
+func faultsOf(t *testing.T, e store.Engine, s storetest.Statement) (faults []storetest.Fault) {
+	t.Helper()
 	var steps []string
-	err := x.Tx.Query(ctx, func(row store.Row) error {
+	read(t, e, func(row store.Row) error {
 		var id, parent, unused int
 		var detail string
 		err := row.Scan(&id, &parent, &unused, &detail)
 		steps = append(steps, detail)
 		return err
-	}, `EXPLAIN QUERY PLAN `+query, args...)
-	x.p.seen[query] = strings.Join(steps, "; ")
-	return err
-}
-
-// No query of the service reads a whole table that grows, or sorts what an index
-// has in order.
-func TestNoQueryScansATable(t *testing.T) {
-	t.Parallel()
-	p := planner{mu: &sync.Mutex{}, seen: map[string]string{}}
-	t.Run("contract", func(t *testing.T) {
-		storetest.Run(t, func(t *testing.T) store.Engine {
-			t.Helper()
-			e, err := sqlite.Open(t.Context(), sqlite.Memory, sqlite.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() {
-				if err := e.Close(); err != nil {
-					t.Error(err)
-				}
-			})
-			return planner{e, p.mu, p.seen}
-		})
-	})
-	// Small tables; live orders are few and have an index of their own.
-	small := regexp.MustCompile(`SCAN (settings|apps?|keys|a|assets|alarms|broker_conflicts|lease|waiting|w|p|newest|counted|CONSTANT ROW)\b`)
-	for query, plan := range p.seen {
-		for step := range strings.SplitSeq(plan, "; ") {
-			grows := strings.HasPrefix(step, "SCAN ") && !small.MatchString(step) &&
-				!strings.Contains(step, "orders_live") && (!strings.Contains(step, "rewards_waiting") || !strings.Contains(query, "LIMIT")) &&
-				!strings.Contains(query, "ORDER BY id DESC LIMIT 1")
-			sorts := strings.Contains(step, "TEMP B-TREE") && !strings.Contains(query, "assets") && !strings.Contains(query, "broker_conflicts")
-			if grows || sorts {
-				t.Errorf("%s\n\t%s", strings.Join(strings.Fields(query), " "), plan)
-			}
+	}, `EXPLAIN QUERY PLAN `+s.Query, s.Args...)
+	grown := ""
+	for _, step := range steps {
+		m := access.FindStringSubmatch(step)
+		if m == nil {
+			continue
+		}
+		i := slices.IndexFunc(storetest.Tables(s.Query, m[2]), storetest.Grows)
+		if i < 0 {
+			continue
+		}
+		grown = storetest.Tables(s.Query, m[2])[i]
+		if m[1] == "SCAN" || !selective(m[3]) {
+			faults = append(faults, storetest.Fault{Table: grown, Step: step})
 		}
 	}
-	if len(p.seen) < 50 {
-		t.Errorf("only %d queries were explained", len(p.seen))
+	for _, step := range steps {
+		if grown != "" && strings.Contains(step, "TEMP B-TREE") {
+			faults = append(faults, storetest.Fault{Table: grown, Step: storetest.Sorts + step})
+		}
+	}
+	return faults
+}
+
+// selective tells whether a search is bounded by more than an app.
+func selective(search string) bool {
+	for _, m := range bound.FindAllStringSubmatch(search, -1) {
+		if m[1] != "app_id" {
+			return true
+		}
+	}
+	return false
+}
+
+func read(t *testing.T, e store.Engine, each func(store.Row) error, query string, args ...any) {
+	t.Helper()
+	err := e.Read(t.Context(), func(ctx context.Context, tx store.Tx) error { return tx.Query(ctx, each, query, args...) })
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+}
+
+func write(t *testing.T, e store.Engine, statement string) {
+	t.Helper()
+	err := e.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
+		_, err := tx.Exec(ctx, statement)
+		return err
+	})
+	if err != nil {
+		t.Fatalf("%s: %v", statement, err)
 	}
 }

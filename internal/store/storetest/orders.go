@@ -287,3 +287,38 @@ func testAdoption(t *testing.T, w *World) {
 		}
 	}
 }
+
+func testOrderPages(t *testing.T, w *World) {
+	var made []rewards.OrderID
+	for range 3 {
+		w.Give(t, 1_000_000)
+		o := w.Open(t)
+		check(t, w.Settle(t, o, "filled", 5_000_000, dollar200))
+		made = append(made, o.ID)
+	}
+	w.Give(t, 1_000_000)
+	made = append(made, w.Plan(t).ID)
+	list := func(state rewards.OrderState, p rewards.Page[rewards.Order]) (ids []rewards.OrderID) {
+		orders, err := w.Orders(t.Context(), state, p)
+		check(t, err)
+		for _, o := range orders {
+			ids = append(ids, o.ID)
+		}
+		return ids
+	}
+	for _, test := range []struct {
+		name  string
+		state rewards.OrderState
+		page  rewards.Page[rewards.Order]
+		want  []rewards.OrderID
+	}{
+		{"all", 0, all[rewards.Order](), []rewards.OrderID{made[3], made[2], made[1], made[0]}},
+		{"settled", rewards.OrderSettled, all[rewards.Order](), []rewards.OrderID{made[2], made[1], made[0]}},
+		{"a page of settled", rewards.OrderSettled, rewards.Page[rewards.Order]{Before: made[2], Limit: 1}, made[1:2]},
+		{"refused", rewards.OrderRefused, all[rewards.Order](), nil},
+	} {
+		if diff := cmp.Diff(test.want, list(test.state, test.page)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.name, diff)
+		}
+	}
+}

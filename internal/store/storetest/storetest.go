@@ -36,6 +36,7 @@ func Run(t *testing.T, open Opener) {
 		"RewardsAtAGlance":       testGlance,
 		"Tenancy":                testTenancy,
 		"PlanFreezesMembers":     testPlan,
+		"OrdersListed":           testOrderPages,
 		"PlanHolds":              testPlanHolds,
 		"SettleBooks":            testSettle,
 		"SettleSplits":           testSplit,

@@ -1,0 +1,109 @@
+package storetest
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Fault is what a plan does that costs more the longer the service has run: it reads
+// a table or an app's part of it from end to end, or sorts.
+type Fault struct {
+	Table string // that grows
+	Step  string // of the plan, for people
+}
+
+// Sorts begins the step of a fault that is a sort.
+const Sorts = "sorts: "
+
+// Grows tells whether a table grows with use. The others have a row for each app,
+// stock, alarm or setting.
+func Grows(table string) bool {
+	return slices.Contains([]string{
+		"users", "rewards", "orders", "order_rewards", "order_resolutions", "allocations", "holdings",
+	}, table)
+}
+
+// exception is a statement that may do what others may not.
+type exception struct {
+	query  string // a part of it, white space as one blank
+	step   string // what the step must name: an index, or Sorts; "" for any
+	reason string
+}
+
+// exceptions are the statements whose cost is bounded by something that a plan does
+// not show, or that read everything because that is what they are for.
+func exceptions() []exception {
+	const (
+		newest   = "the LIMIT is met by the first rows of the index, newest first"
+		live     = "it has the orders under way only: a few for each stock"
+		snapshot = "for the ledger, which reads all of the books"
+	)
+	return []exception{
+		{"FROM rewards WHERE app_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3", "", newest},
+		{"FROM users WHERE app_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3", "", newest},
+		{"SELECT id FROM orders ORDER BY id DESC LIMIT 1", "", newest},
+		{"SELECT r.id FROM rewards r WHERE r.app_id = a.id ORDER BY r.id DESC LIMIT 1", "", newest},
+		{"SELECT u.id FROM users u WHERE u.app_id = a.id ORDER BY u.id DESC LIMIT 1", "", newest},
+		{"FROM orders WHERE id < ?1 AND (?2 = 0 OR state = ?2) ORDER BY id DESC LIMIT ?3", "",
+			"an operator's command; with a state it may read all orders, which are a hundredth of the rewards"},
+		{"SELECT 1 FROM rewards WHERE waiting = 1 LIMIT ?1", "rewards_waiting", "it has what waits only, and there is a LIMIT"},
+		{"FROM orders WHERE state < 6 ORDER BY id", "orders_live", live},
+		{"FROM orders o WHERE o.state < 6", "orders_live", live},
+		{"UPDATE orders SET symbol = ?2 WHERE state < 6 AND state = 1 AND asset_id = ?1", "orders_live", live},
+		{"SELECT min(asset_id) FROM rewards WHERE waiting = 1", "rewards_waiting", "jumps from stock to stock in what waits"},
+		{"FROM holdings h JOIN assets a ON a.id = h.asset_id WHERE h.app_id = ?1 AND h.user_id = ?2 ORDER BY a.symbol", Sorts,
+			"sorts what one user holds: at most a row for each stock"},
+		{"SELECT asset_id, state, filled_qty, settled_at FROM orders", "", snapshot},
+		{"FROM orders WHERE id > ?1 AND state = 6 ORDER BY id LIMIT ?2", "", snapshot},
+		{"FROM pools p JOIN assets a", Sorts, "sorts the stocks that rewards wait for"},
+		{"FROM broker_conflicts WHERE acknowledged_at > 0", Sorts, "sorts the conflicts, which are few"},
+		{"FROM holdings WHERE app_id = ?1 ORDER BY user_id, asset_id", "", snapshot},
+	}
+}
+
+var (
+	blanks   = regexp.MustCompile(`\s+`)
+	mentions = regexp.MustCompile(`(?i)\b(?:FROM|JOIN|INTO|UPDATE)\s+(\w+)(?:\s+(\w+))?`)
+)
+
+// Plain is a statement with its white space as single blanks.
+func Plain(query string) string { return strings.TrimSpace(blanks.ReplaceAllString(query, " ")) }
+
+// Tables are the tables that a name in a statement may stand for.
+func Tables(query, name string) (tables []string) {
+	for _, m := range mentions.FindAllStringSubmatch(query, -1) {
+		if m[1] == name || m[2] == name {
+			tables = append(tables, m[1])
+		}
+	}
+	return tables
+}
+
+// FaultsOf are the faults in the plans of statements that no exception allows, told
+// for people, and the exceptions that none of the statements needs.
+func FaultsOf(t *testing.T, statements []Statement, explain func(Statement) []Fault) (faults, idle []string) {
+	t.Helper()
+	used := make(map[string]bool)
+	for _, s := range statements {
+		query := Plain(s.Query)
+		for _, f := range explain(s) {
+			allowed := false
+			for _, e := range exceptions() {
+				if strings.Contains(query, e.query) && strings.Contains(f.Step, e.step) {
+					allowed, used[e.query] = true, true
+				}
+			}
+			if !allowed {
+				faults = append(faults, query+"\n\t"+f.Table+": "+f.Step)
+			}
+		}
+	}
+	for _, e := range exceptions() {
+		if !used[e.query] {
+			idle = append(idle, e.query)
+		}
+	}
+	return faults, idle
+}
