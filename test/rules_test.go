@@ -88,6 +88,10 @@ func TestImportsPointOneWay(t *testing.T) {
 		"internal/audit":                 {money},
 		"internal/ledger":                {money, domain},
 		"bench":                          {"internal/store/postgres/pgtest"},
+		"bench/growth": {
+			money, domain, store, "internal/catalog", "internal/store/postgres", "internal/store/sqlite",
+		},
+		"bench/grow": {"bench/growth"},
 	}
 	_, list := rooms(t)
 	for _, r := range list {

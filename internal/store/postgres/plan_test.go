@@ -1,0 +1,243 @@
+package postgres_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"stockrewards/bench/growth"
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
+	"stockrewards/internal/store/postgres"
+	"stockrewards/internal/store/postgres/pgtest"
+	"stockrewards/internal/store/storetest"
+)
+
+// explainer has statements explained over books of some size.
+type explainer struct {
+	conn     *pgx.Conn
+	app      rewards.AppID // the largest
+	user     []byte        // its most active one
+	prepared int
+}
+
+// No statement of the service reads a table that grows from end to end, or an app's
+// part of it, or sorts what is not bounded; without an index one would.
+func TestNoStatementCostsMoreOverTheYears(t *testing.T) {
+	t.Parallel()
+	ctx, c := t.Context(), pgtest.Start(t)
+	r := new(storetest.Recorder)
+	t.Run("contract", func(t *testing.T) {
+		storetest.Run(t, func(t *testing.T) store.Engine {
+			t.Helper()
+			return r.On(open(t, c, postgres.Options{Connections: 4}))
+		})
+	})
+	all := r.Statements()
+	storetest.CheckAllRun(t, "..", all, "record.go", "seal.go")
+	x := grown(t, c)
+	check(t, x.exec(ctx, `BEGIN`))
+	explain := func(s storetest.Statement) []storetest.Fault { return x.faultsOf(t, s) }
+	faults, _ := storetest.FaultsOf(t, all, explain)
+	for _, fault := range faults {
+		t.Error(fault)
+	}
+	for _, name := range x.indexes(t) {
+		check(t, x.exec(ctx, `SAVEPOINT whole`))
+		check(t, x.exec(ctx, `DROP INDEX `+name))
+		if faults, _ := storetest.FaultsOf(t, all, explain); len(faults) == 0 {
+			t.Errorf("nothing is missed without the index %s", name)
+		}
+		check(t, x.exec(ctx, `ROLLBACK TO whole`))
+	}
+}
+
+// grown is books of 50,000 rewards.
+func grown(t *testing.T, c *pgtest.Cluster) *explainer {
+	t.Helper()
+	ctx := t.Context()
+	url, err := c.NewDatabase(ctx)
+	check(t, err)
+	report, err := growth.Fill(ctx, growth.Options{
+		Database: url, Rewards: 50_000, Waiting: 500, Users: 5_000, Apps: 20, Assets: 100, Days: 10, Seed: 1,
+		End: time.Date(2026, 9, 21, 15, 0, 0, 0, time.UTC),
+	})
+	check(t, err)
+	x := &explainer{app: report.Keys[0].App}
+	x.conn, err = pgx.Connect(ctx, url)
+	check(t, err)
+	t.Cleanup(func() { _ = x.conn.Close(context.Background()) })
+	// What operators resolve in years.
+	check(t, x.exec(ctx, `INSERT INTO order_resolutions (order_id, filled_qty, price, reason, at)
+		SELECT id, filled_qty, filled_avg_price, 'resolved', settled_at FROM orders`))
+	check(t, x.exec(ctx, `ANALYZE order_resolutions`))
+	check(t, x.conn.QueryRow(ctx, `SELECT user_id FROM rewards WHERE app_id = $1
+		GROUP BY user_id ORDER BY count(*) DESC LIMIT 1`, x.app[:]).Scan(&x.user))
+	return x
+}
+
+func (x *explainer) exec(ctx context.Context, statement string) error {
+	_, err := x.conn.Exec(ctx, statement)
+	return err
+}
+
+// indexes are those of tables that grow which belong to no key.
+func (x *explainer) indexes(t *testing.T) (names []string) {
+	t.Helper()
+	rows, err := x.conn.Query(t.Context(), `SELECT tablename::text, indexname::text FROM pg_indexes
+		WHERE schemaname = 'public' AND indexname NOT IN (SELECT conname FROM pg_constraint) ORDER BY 2`)
+	check(t, err)
+	var table, name string
+	_, err = pgx.ForEachRow(rows, []any{&table, &name}, func() error {
+		if storetest.Grows(table) {
+			names = append(names, name)
+		}
+		return nil
+	})
+	check(t, err)
+	const least = 5
+	if len(names) < least {
+		t.Fatalf("only the indexes %v", names)
+	}
+	return names
+}
+
+// node is a step of a plan.
+type node struct {
+	Type      string   `json:"Node Type"`
+	Table     string   `json:"Relation Name"`
+	Index     string   `json:"Index Name"`
+	Condition string   `json:"Index Cond"`
+	Recheck   string   `json:"Recheck Cond"`
+	Key       []string `json:"Sort Key"`
+	Plans     []node
+}
+
+// faultsOf has a statement planned for the largest app: as it is the first time on a
+// connection, and as it is when the server may have settled on a plan for any arguments.
+func (x *explainer) faultsOf(t *testing.T, s storetest.Statement) []storetest.Fault {
+	t.Helper()
+	x.prepared++
+	name := fmt.Sprint("s", x.prepared)
+	_, err := x.conn.Prepare(t.Context(), name, strings.ReplaceAll(s.Query, "?", "$"))
+	check(t, err)
+	args := x.inTheLargest(s)
+	for i := range args {
+		args[i] = literal(t, args[i])
+	}
+	execute := `EXPLAIN (FORMAT JSON) EXECUTE ` + name
+	if len(args) > 0 {
+		execute += "(" + strings.Trim(strings.Repeat("%s, ", len(args)), ", ") + ")"
+		execute = fmt.Sprintf(execute, args...)
+	}
+	faults := x.plan(t, execute)
+	const untilSettled = 6
+	for range untilSettled - 1 {
+		x.plan(t, execute)
+	}
+	faults = append(faults, x.plan(t, execute)...)
+	check(t, x.exec(t.Context(), `DEALLOCATE `+name))
+	return faults
+}
+
+// literal is an argument as SQL has it.
+func literal(t *testing.T, arg any) string {
+	t.Helper()
+	switch v := arg.(type) {
+	case []byte:
+		return fmt.Sprintf(`'\x%x'::bytea`, v)
+	case string:
+		return `'` + strings.ReplaceAll(v, `'`, `''`) + `'::text`
+	case int, int64:
+		return fmt.Sprint(v)
+	case [][]byte:
+		return list(t, v)
+	case []string:
+		return list(t, v)
+	case []int64:
+		return list(t, v)
+	}
+	t.Fatalf("an argument of type %T", arg)
+	return ""
+}
+
+func list[T any](t *testing.T, values []T) string {
+	t.Helper()
+	literals := make([]string, len(values))
+	for i, v := range values {
+		literals[i] = literal(t, v)
+	}
+	return `ARRAY[` + strings.Join(literals, ", ") + `]`
+}
+
+var places = regexp.MustCompile(`\b(app_id = |user_id = |LIMIT )\?(\d+)`)
+
+// inTheLargest are the arguments of a run, with the largest app, its most active user
+// and the longest page of a list instead of the run's.
+func (x *explainer) inTheLargest(s storetest.Statement) []any {
+	const page = 101
+	args := append([]any{}, s.Args...)
+	for _, m := range places.FindAllStringSubmatch(s.Query, -1) {
+		var place int
+		_, _ = fmt.Sscan(m[2], &place)
+		switch arg := &args[place-1]; m[1] {
+		case "app_id = ":
+			*arg = x.app[:]
+		case "user_id = ":
+			*arg = x.user
+		default:
+			*arg = page
+		}
+	}
+	return args
+}
+
+func (x *explainer) plan(t *testing.T, explain string) (faults []storetest.Fault) {
+	t.Helper()
+	var text []byte
+	if err := x.conn.QueryRow(t.Context(), explain, pgx.QueryExecModeSimpleProtocol).Scan(&text); err != nil {
+		t.Fatalf("%s: %v", explain, err)
+	}
+	var plans []struct{ Plan node }
+	check(t, json.NewDecoder(bytes.NewReader(text)).Decode(&plans))
+	for i := range plans {
+		plans[i].Plan.visit(&faults)
+	}
+	return faults
+}
+
+var condition = regexp.MustCompile(`(\w+) =`)
+
+// visit finds faults in a step and those below it, and tells a table that grows which
+// is read there, and by which index.
+func (n *node) visit(faults *[]storetest.Fault) (grown, index string) {
+	index = n.Index
+	for i := range n.Plans {
+		table, by := n.Plans[i].visit(faults)
+		if table != "" {
+			grown = table
+		}
+		index = strings.TrimSpace(index + " " + by)
+	}
+	step := strings.TrimSpace(n.Type + " " + index + " " + n.Condition + n.Recheck)
+	if strings.Contains(n.Type, "Sort") && grown != "" {
+		*faults = append(*faults, storetest.Fault{Table: grown, Step: storetest.Sorts + strings.Join(n.Key, ", ") + " by " + index})
+	}
+	if !storetest.Grows(n.Table) || !strings.Contains(n.Type, "Scan") {
+		return grown, index
+	}
+	for _, m := range condition.FindAllStringSubmatch(n.Condition+n.Recheck, -1) {
+		if m[1] != "app_id" {
+			return n.Table, index
+		}
+	}
+	*faults = append(*faults, storetest.Fault{Table: n.Table, Step: step})
+	return n.Table, index
+}
