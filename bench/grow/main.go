@@ -32,7 +32,8 @@ type command struct {
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM) //nolint:forbidigo // the first
+	//nolint:forbidigo // nobody gives it one
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	var c command
 	kong.Parse(&c, kong.Name("grow"), kong.BindTo(ctx, (*context.Context)(nil)), kong.Description(
@@ -49,7 +50,7 @@ func (c *command) run(ctx context.Context) error {
 		Progress: func(text string) {
 			if now := time.Now(); now.Sub(shown) > time.Second || !strings.HasPrefix(text, "day") {
 				shown = now
-				fmt.Fprintln(os.Stderr, text) //nolint:errcheck // nobody looks any more
+				fmt.Fprintln(os.Stderr, text)
 			}
 		},
 	})

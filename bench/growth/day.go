@@ -151,5 +151,5 @@ func (p *past) metadata() string {
 	if p.random.IntN(3) > 0 {
 		return ""
 	}
-	return fmt.Sprintf(`{"campaign":"spring-%d","orderId":"%s","tier":"gold"}`, p.random.IntN(10), p.text(6))
+	return fmt.Sprintf(`{"campaign":"spring-%d","orderId":%q,"tier":"gold"}`, p.random.IntN(10), p.text(6))
 }

@@ -161,8 +161,7 @@ func write(ctx context.Context, to target, p *past, r *Report) error {
 		for i, t := range tables() {
 			if err := to.insert(ctx, t, b[i]); err != nil {
 				cancel()
-				<-made
-				return fmt.Errorf("table %s: %w", t.name, err)
+				return errors.Join(fmt.Errorf("table %s: %w", t.name, err), <-made)
 			}
 			rows[i] += int64(len(b[i]))
 		}

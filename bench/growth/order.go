@@ -91,7 +91,8 @@ func (p *past) order(b *batch, place int, plan rewards.Plan, carried []*gift) er
 func (p *past) end(o *rewards.Order, asset *listed, claims []rewards.Claim) (rewards.Settlement, error) {
 	const thousand = 1000
 	fate := p.random.IntN(thousand)
-	if begun := slices.ContainsFunc(claims, func(c rewards.Claim) bool { return c.Booked > 0 }); fate < refused && !begun {
+	begun := slices.ContainsFunc(claims, func(c rewards.Claim) bool { return c.Booked > 0 })
+	if fate < refused && !begun {
 		o.Deadline = o.FirstAttemptAt.Add(closing)
 		return rewards.Refuse(claims, refusal)
 	}

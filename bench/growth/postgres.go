@@ -77,7 +77,8 @@ func (s *server) insert(ctx context.Context, t table, rows [][]any) error {
 			s.pending[i] = append(s.pending[i], rows...)
 		}
 	}
-	if t.name == tables()[tableCount-1].name && (len(s.pending[gifts]) >= enough || len(s.pending[holdings]) >= enough) {
+	last := t.name == tables()[tableCount-1].name
+	if last && (len(s.pending[gifts]) >= enough || len(s.pending[holdings]) >= enough) {
 		return s.flush(ctx)
 	}
 	return nil

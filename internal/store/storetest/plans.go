@@ -38,6 +38,8 @@ func exceptions() []exception {
 	const (
 		newest   = "the LIMIT is met by the first rows of the index, newest first"
 		live     = "it has the orders under way only: a few for each stock"
+		command  = "an operator's command; of a state it may read all orders, a hundredth of the rewards"
+		little   = "PostgreSQL prefers it while little waits for the stock"
 		few      = "PostgreSQL prefers it when the user has few rewards"
 		snapshot = "for the ledger, which reads all of the books"
 	)
@@ -47,22 +49,19 @@ func exceptions() []exception {
 		{"SELECT id FROM orders ORDER BY id DESC LIMIT 1", "", newest},
 		{"SELECT r.id FROM rewards r WHERE r.app_id = a.id ORDER BY r.id DESC LIMIT 1", "", newest},
 		{"SELECT u.id FROM users u WHERE u.app_id = a.id ORDER BY u.id DESC LIMIT 1", "", newest},
-		{"FROM orders WHERE id < ?1 AND (?2 = 0 OR state = ?2) ORDER BY id DESC LIMIT ?3", "",
-			"an operator's command; with a state it may read all orders, which are a hundredth of the rewards"},
+		{"FROM orders WHERE id < ?1 AND (?2 = 0 OR state = ?2) ORDER BY id DESC LIMIT ?3", "", command},
 		{"SELECT 1 FROM rewards WHERE waiting = 1 LIMIT ?1", "rewards_waiting", "it has what waits only, and there is a LIMIT"},
 		{"FROM orders WHERE state < 6 ORDER BY id", "orders_live", live},
 		{"FROM orders o WHERE o.state < 6", "orders_live", live},
 		{"UPDATE orders SET symbol = ?2 WHERE state < 6 AND state = 1 AND asset_id = ?1", "orders_live", live},
 		{"SELECT min(asset_id) FROM rewards WHERE waiting = 1", "rewards_waiting", "jumps from stock to stock in what waits"},
-		{"FROM holdings h JOIN assets a ON a.id = h.asset_id WHERE h.app_id = ?1 AND h.user_id = ?2 ORDER BY a.symbol", Sorts,
-			"sorts what one user holds: at most a row for each stock"},
+		{"WHERE h.app_id = ?1 AND h.user_id = ?2 ORDER BY a.symbol", Sorts, "sorts what one user holds: a row for each stock"},
 		{"SELECT asset_id, state, filled_qty, settled_at FROM orders", "", snapshot},
 		{"FROM orders WHERE id > ?1 AND state = 6 ORDER BY id LIMIT ?2", "", snapshot},
 		{"FROM pools p JOIN assets a", Sorts, "sorts the stocks that rewards wait for"},
 		{"user_id = ?4 ORDER BY id DESC LIMIT ?3", Sorts + "id DESC by rewards_by_user", few},
 		{"user_id = ?4 AND +status = ?5 ORDER BY id DESC LIMIT ?3", Sorts + "id DESC by rewards_by_user", few},
-		{"WHERE r.asset_id = ?1 AND r.waiting = 1 AND a.suspended = 0 ORDER BY r.id LIMIT ?2",
-			Sorts + "r.id by rewards_waiting", "PostgreSQL prefers it while little waits for the stock"},
+		{"r.waiting = 1 AND a.suspended = 0 ORDER BY r.id LIMIT ?2", Sorts + "r.id by rewards_waiting", little},
 		{"FROM broker_conflicts WHERE acknowledged_at > 0", Sorts, "sorts the conflicts, which are few"},
 		{"FROM holdings WHERE app_id = ?1 ORDER BY user_id, asset_id", "", snapshot},
 	}
