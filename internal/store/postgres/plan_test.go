@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -41,7 +42,7 @@ func TestNoStatementCostsMoreOverTheYears(t *testing.T) {
 		})
 	})
 	all := r.Statements()
-	storetest.CheckAllRun(t, "..", all, "record.go", "seal.go")
+	storetest.CheckAllRun(t, "..", all, true, "record_row.go", "seal.go")
 	x := grown(t, c)
 	check(t, x.exec(ctx, `BEGIN`))
 	explain := func(s storetest.Statement) []storetest.Fault { return x.faultsOf(t, s) }
@@ -49,6 +50,8 @@ func TestNoStatementCostsMoreOverTheYears(t *testing.T) {
 	for _, fault := range faults {
 		t.Error(fault)
 	}
+	// Without the index of its conflict a statement cannot even be planned.
+	all = slices.DeleteFunc(all, func(s storetest.Statement) bool { return strings.Contains(s.Query, "ON CONFLICT") })
 	for _, name := range x.indexes(t) {
 		check(t, x.exec(ctx, `SAVEPOINT whole`))
 		check(t, x.exec(ctx, `DROP INDEX `+name))

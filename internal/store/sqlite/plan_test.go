@@ -31,7 +31,7 @@ func statements(t *testing.T) []storetest.Statement {
 func TestNoStatementCostsMoreOverTheYears(t *testing.T) {
 	t.Parallel()
 	all := statements(t)
-	storetest.CheckAllRun(t, "..", all, "record_set.go", "seal.go") // seals have tests of their own
+	storetest.CheckAllRun(t, "..", all, false, "record_set.go", "seal.go") // seals have tests of their own
 	e, err := sqlite.Open(t.Context(), sqlite.Memory, sqlite.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -87,13 +87,16 @@ var (
 func faultsOf(t *testing.T, e store.Engine, s storetest.Statement) (faults []storetest.Fault) {
 	t.Helper()
 	var steps []string
-	read(t, e, func(row store.Row) error {
+	err := tryRead(t, e, func(row store.Row) error {
 		var id, parent, unused int
 		var detail string
 		err := row.Scan(&id, &parent, &unused, &detail)
 		steps = append(steps, detail)
 		return err
 	}, `EXPLAIN QUERY PLAN `+s.Query, s.Args...)
+	if err != nil { // it needs an index that is not there
+		return []storetest.Fault{{Table: "rewards", Step: err.Error()}}
+	}
 	grown := ""
 	for _, step := range steps {
 		m := access.FindStringSubmatch(step)
@@ -129,10 +132,14 @@ func selective(search string) bool {
 
 func read(t *testing.T, e store.Engine, each func(store.Row) error, query string, args ...any) {
 	t.Helper()
-	err := e.Read(t.Context(), func(ctx context.Context, tx store.Tx) error { return tx.Query(ctx, each, query, args...) })
-	if err != nil {
+	if err := tryRead(t, e, each, query, args...); err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}
+}
+
+func tryRead(t *testing.T, e store.Engine, each func(store.Row) error, query string, args ...any) error {
+	t.Helper()
+	return e.Read(t.Context(), func(ctx context.Context, tx store.Tx) error { return tx.Query(ctx, each, query, args...) })
 }
 
 func write(t *testing.T, e store.Engine, statement string) {

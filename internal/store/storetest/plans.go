@@ -55,7 +55,6 @@ func exceptions() []exception {
 		{"FROM orders o WHERE o.state < 6", "orders_live", live},
 		{"UPDATE orders SET symbol = ?2 WHERE state < 6 AND state = 1 AND asset_id = ?1", "orders_live", live},
 		{"SELECT min(asset_id) FROM rewards WHERE waiting = 1", "rewards_waiting", "jumps from stock to stock in what waits"},
-		{"WHERE h.app_id = ?1 AND h.user_id = ?2 ORDER BY a.symbol", Sorts, "sorts what one user holds: a row for each stock"},
 		{"SELECT asset_id, state, filled_qty, settled_at FROM orders", "", snapshot},
 		{"FROM orders WHERE id > ?1 AND state = 6 ORDER BY id LIMIT ?2", "", snapshot},
 		{"FROM pools p JOIN assets a", Sorts, "sorts the stocks that rewards wait for"},
