@@ -14,7 +14,7 @@ func TestLinesOfRequestsAreWrittenTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		late := newRequestLog(&out)
-		log := slog.New(slog.NewJSONHandler(late, nil))
+		log := slog.New(newRequestHandler(late))
 		lines := func() int { return strings.Count(out.String(), "\n") }
 		log.Info("request", "status", 200)
 		log.Info("request", "status", 201)
@@ -41,4 +41,19 @@ func TestLinesOfRequestsAreWrittenTogether(t *testing.T) {
 			t.Errorf("%d lines after a flush, %v", lines(), err)
 		}
 	})
+}
+
+func TestLinesOfRequestsHaveTheUsualForm(t *testing.T) {
+	t.Parallel()
+	var quick, usual bytes.Buffer
+	for _, log := range []*slog.Logger{slog.New(newRequestHandler(&quick)), slog.New(slog.NewJSONHandler(&usual, nil))} {
+		at := slog.NewRecord(time.Date(2026, 9, 21, 15, 0, 0, 123_456_789, time.UTC), slog.LevelInfo, "request", 0)
+		at.AddAttrs(slog.String("method", "GET\"\n\x01é"), slog.Int("status", 200), slog.Duration("took", time.Second))
+		if err := log.Handler().Handle(t.Context(), at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if quick.String() != usual.String() {
+		t.Errorf("%s, want %s", quick.String(), usual.String())
+	}
 }

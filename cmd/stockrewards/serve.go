@@ -97,7 +97,7 @@ func (c *serveCommand) Run(ctx context.Context) (err error) {
 	out := newRequestLog(os.Stderr)
 	defer func() { err = errors.Join(err, out.Flush()) }()
 	collectLess()
-	log := slog.New(slog.NewJSONHandler(out, nil))
+	log := slog.New(newRequestHandler(out))
 	s, err := c.start(ctx, log)
 	if err != nil {
 		return err

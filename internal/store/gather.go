@@ -7,20 +7,11 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// Far marks an Engine whose database is far away: a reading of many rows costs little
-// more than that of one.
-type Far interface {
-	Engine
-	// IsFar marks the Engine.
-	IsFar()
-}
-
-// gather reads values by their keys. Where the database is far away it does so in
-// natural batches: what is asked for while a reading is under way is read together by
-// the next one. Nobody waits for a timer.
+// gather reads values by their keys in natural batches: what is asked for while a
+// reading is under way is read together by the next one, in one transaction. Nobody
+// waits for a timer.
 type gather[K comparable, V any] struct {
 	engine Engine
-	far    bool
 	// fetch reads the values of keys; what does not exist is missing.
 	fetch func(ctx context.Context, tx Tx, keys []K) (map[K]V, error)
 
@@ -38,20 +29,14 @@ type round[K comparable, V any] struct {
 }
 
 func newGather[K comparable, V any](
-	e Engine, far bool, fetch func(context.Context, Tx, []K) (map[K]V, error),
+	e Engine, fetch func(context.Context, Tx, []K) (map[K]V, error),
 ) *gather[K, V] {
-	return &gather[K, V]{engine: e, far: far, fetch: fetch}
+	return &gather[K, V]{engine: e, fetch: fetch}
 }
 
 // get reads one value, as it is when it is asked for or later, and tells whether it
 // exists.
 func (g *gather[K, V]) get(ctx context.Context, key K) (value V, found bool, err error) {
-	if !g.far {
-		alone := round[K, V]{keys: []K{key}}
-		g.read(ctx, &alone)
-		value, found = alone.values[key]
-		return value, found, alone.err
-	}
 	r := g.join(ctx, key)
 	select {
 	case <-r.done:

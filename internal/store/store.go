@@ -35,9 +35,8 @@ func New(ctx context.Context, engine Engine, now func() time.Time, random io.Rea
 	s := &Store{
 		engine: &watched{Engine: engine, now: now}, ids: rewards.NewIDs(now, random), now: now, random: random,
 	}
-	_, far := engine.(Far)
-	s.rewards = newGather(s.engine, far, readRewards)
-	s.holdings = newGather(s.engine, far, readHoldings)
+	s.rewards = newGather(s.engine, readRewards)
+	s.holdings = newGather(s.engine, readHoldings)
 	newest, err := s.newestID(ctx)
 	if err != nil {
 		return nil, err

@@ -51,7 +51,7 @@ type Engine struct {
 	failed  chan error
 }
 
-var _ store.Far = (*Engine)(nil)
+var _ store.Engine = (*Engine)(nil)
 
 // Open connects to the database that the URL names
 // ("postgres://user@host1,host2/name?target_session_attrs=read-write"), and brings

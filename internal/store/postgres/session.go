@@ -128,9 +128,6 @@ var _ store.Columns = (*session)(nil)
 // TakesColumns implements store.Columns.
 func (*session) TakesColumns() {}
 
-// IsFar implements store.Far.
-func (*Engine) IsFar() {}
-
 // Exec implements store.Tx.
 func (s *session) Exec(ctx context.Context, query string, args ...any) (int64, error) {
 	tag, err := s.conn.Exec(ctx, dialect(query), args...)
