@@ -14,7 +14,8 @@ import (
 	"stockrewards/internal/store"
 )
 
-// A transaction begins in one exchange: its settings and, of a write, the turn.
+// A transaction begins in the exchange of its first statement: its settings and, of a
+// write, the turn.
 const beginRead = "begin isolation level repeatable read read only"
 
 // turnLock is the first of the advisory locks that stand for turns.
@@ -51,13 +52,14 @@ func (e *Engine) run(
 		first, rest, _ := strings.Cut(begin, ";")
 		begin = first + localSettings() + ";" + rest
 	}
-	if _, err := conn.Conn().PgConn().Exec(ctx, begin).ReadAll(); err != nil {
-		return errors.Join(errNotBegun, errBroken, fmt.Errorf("postgres: begin: %w", err))
-	}
-	s := &session{conn: conn.Conn()}
+	s := &session{conn: conn.Conn(), begin: strings.Split(begin, ";")}
 	err = f(ctx, s)
 	if err == nil && durable && !s.wrote {
 		_, err = s.Exec(ctx, leaveTrace)
+	}
+	if len(s.begin) > 0 {
+		clean = true
+		return err
 	}
 	if err != nil {
 		_, rollback := conn.Conn().PgConn().Exec(ctx, "rollback").ReadAll()
@@ -120,6 +122,7 @@ const leaveTrace = "select pg_logical_emit_message(true, 'stockrewards', '')"
 // session is a running transaction.
 type session struct {
 	conn  *pgx.Conn
+	begin []string // what is to be sent before the first statement
 	wrote bool
 }
 
@@ -128,24 +131,43 @@ var _ store.Columns = (*session)(nil)
 // TakesColumns implements store.Columns.
 func (*session) TakesColumns() {}
 
-// Exec implements store.Tx.
-func (s *session) Exec(ctx context.Context, query string, args ...any) (int64, error) {
-	tag, err := s.conn.Exec(ctx, dialect(query), args...)
-	s.wrote = s.wrote || tag.RowsAffected() > 0
-	return tag.RowsAffected(), err
-}
-
-// ExecEach implements store.Tx: all rows go out before the first answer is read.
-func (s *session) ExecEach(ctx context.Context, query string, rows [][]any) (touched int64, err error) {
-	if len(rows) == 0 {
-		return 0, nil
-	}
+// send sends statements, all before the first answer is read; the transaction begins
+// with the first ones.
+func (s *session) send(ctx context.Context, query string, rows ...[]any) (pgx.BatchResults, error) {
 	var batch pgx.Batch
+	begin := s.begin
+	s.begin = nil
+	for _, statement := range begin {
+		batch.Queue(statement)
+	}
 	text := dialect(query)
 	for _, args := range rows {
 		batch.Queue(text, args...)
 	}
 	results := s.conn.SendBatch(ctx, &batch)
+	for range begin {
+		if _, err := results.Exec(); err != nil {
+			err = errors.Join(errNotBegun, errBroken, fmt.Errorf("postgres: begin: %w", err))
+			return nil, errors.Join(err, results.Close())
+		}
+	}
+	return results, nil
+}
+
+// Exec implements store.Tx.
+func (s *session) Exec(ctx context.Context, query string, args ...any) (int64, error) {
+	return s.ExecEach(ctx, query, [][]any{args})
+}
+
+// ExecEach implements store.Tx.
+func (s *session) ExecEach(ctx context.Context, query string, rows [][]any) (touched int64, err error) {
+	if len(rows) == 0 {
+		return 0, nil
+	}
+	results, err := s.send(ctx, query, rows...)
+	if err != nil {
+		return 0, err
+	}
 	defer func() { err = errors.Join(err, results.Close()) }()
 	for range rows {
 		tag, err := results.Exec()
@@ -159,8 +181,15 @@ func (s *session) ExecEach(ctx context.Context, query string, rows [][]any) (tou
 }
 
 // Query implements store.Tx.
-func (s *session) Query(ctx context.Context, each func(store.Row) error, query string, args ...any) error {
-	rows, err := s.conn.Query(ctx, dialect(query), args...)
+func (s *session) Query(
+	ctx context.Context, each func(store.Row) error, query string, args ...any,
+) (err error) {
+	results, err := s.send(ctx, query, args)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, results.Close()) }()
+	rows, err := results.Query()
 	if err != nil {
 		return err
 	}
