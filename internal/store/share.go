@@ -9,15 +9,32 @@ import (
 // While clients have something to record, all other writing gets a part of the time, so
 // that buying what was given does not hold up giving.
 const (
-	clientsPart = 3                    // pauses of the others, for each write as long as it took
+	pauseAlone  = 3                    // how often as long as a write took the others pause, where one writes at a time
+	pauseBeside = 1                    // the same, where clients can write at the same time
 	clientsGone = 5 * time.Millisecond // without a write of theirs: the others need no pause
 )
 
+// Beside marks an Engine that can write for clients and for others at the same time.
+type Beside interface {
+	Engine
+	// WritesBeside marks the Engine.
+	WritesBeside()
+}
+
 // share makes the others pause.
 type share struct {
+	pause time.Duration // pauseAlone or pauseBeside
+
 	mu      sync.Mutex
 	until   time.Time // the others' pause
 	clients time.Time // when clients were last seen to write
+}
+
+func newShare(e Engine) share {
+	if _, beside := e.(Beside); beside {
+		return share{pause: pauseBeside}
+	}
+	return share{pause: pauseAlone}
 }
 
 // wait waits while the others' pause lasts and clients write.
@@ -46,7 +63,7 @@ func (s *share) wrote(took time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	s.until = now.Add(clientsPart * took)
+	s.until = now.Add(s.pause * took)
 	if s.clients.After(now.Add(-took - clientsGone)) { // they may have waited
 		s.clients = now
 	}
