@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"stockrewards/internal/store"
 )
@@ -12,6 +13,9 @@ import (
 // walEnough is how large the write-ahead log grows before its pages are carried into
 // the database. A larger one carries a page that changed often once.
 const walEnough = 4000 // pages of 4 KiB
+
+// lookEvery is how often the log is looked at, at most.
+const lookEvery = 20 * time.Millisecond
 
 // checkpointer carries the log into the database beside the writer, which would have
 // to wait for it otherwise.
@@ -45,10 +49,20 @@ func (c *checkpointer) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
+		pause(ctx, lookEvery)
 		// What fails here is tried again after the next commit; the log has it all.
 		if err := c.step(ctx); damaged(err) {
 			c.engine.fail(err)
 		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
 	}
 }
 
