@@ -84,10 +84,7 @@ func (l *load) client(ctx context.Context) {
 
 // ask makes the n-th request, which is always the same, until it is answered.
 func (l *load) ask(ctx context.Context, n int) {
-	symbols := []string{"AAPL", "KO", "NVDA", "VOO"}
-	user, key := l.users[n%len(l.users)], fmt.Sprintf("load-key-%06d", n)
-	amount := money.USD(1_000_001 + n%7*250_000)
-	body := giving(user, key, amount.String(), symbols[n%len(symbols)])
+	user, amount, body := l.nth(n)
 	for ctx.Err() == nil {
 		mute := l.mute.Load()
 		a, err := l.post(ctx, body)
@@ -96,16 +93,23 @@ func (l *load) ask(ctx context.Context, n int) {
 			continue
 		}
 		if mute && l.mute.Load() {
-			l.s.t.Errorf("%s was answered %d while nothing can be acknowledged: %s", key, a.status, a.body)
+			l.s.t.Errorf("request %d was answered %d while nothing can be acknowledged: %s", n, a.status, a.body)
 		}
 		var got struct{ Reward award }
 		if a.status != 200 && a.status != 201 || json.Unmarshal(a.body, &got) != nil {
-			l.s.t.Errorf("%s was answered %d %s", key, a.status, a.body)
+			l.s.t.Errorf("request %d was answered %d %s", n, a.status, a.body)
 			return
 		}
 		l.note(got.Reward, user, amount)
 		return
 	}
+}
+
+// nth is the n-th request.
+func (l *load) nth(n int) (user string, amount money.USD, body string) {
+	symbols := []string{"AAPL", "KO", "NVDA", "VOO"}
+	user, amount = l.users[n%len(l.users)], money.USD(1_000_001+n%7*250_000)
+	return user, amount, giving(user, fmt.Sprintf("load-key-%06d", n), amount.String(), symbols[n%len(symbols)])
 }
 
 func (l *load) post(ctx context.Context, body string) (answer, error) {

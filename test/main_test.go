@@ -25,6 +25,11 @@ var binary string
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
+	if len(os.Args) > 2 && os.Args[1] == underFilter { // see injector
+		err := runUnderFilter(os.Args[2], os.Args[3:])
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	folder, err := os.MkdirTemp("", "stockrewards-test")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -34,21 +34,27 @@ func begin(t *testing.T, name string, env []string, args ...string) (p *process,
 	p = &process{cmd: exec.Command(binary, args...), exited: make(chan error, 1)}
 	p.cmd.Env = append(os.Environ(), env...)
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	logFile, err := os.OpenFile(logPath(t, name), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
+	logFile, before := openLog(t, name)
 	defer logFile.Close()
-	before, err = logFile.Seek(0, io.SeekEnd)
-	if err != nil {
-		t.Fatal(err)
-	}
 	p.cmd.Stderr = logFile
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	go func() { p.exited <- p.cmd.Wait() }()
 	return p, before
+}
+
+// openLog opens the log of a name, to go on at its end.
+func openLog(t *testing.T, name string) (log *os.File, end int64) {
+	t.Helper()
+	log, err := os.OpenFile(logPath(t, name), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err == nil {
+		end, err = log.Seek(0, io.SeekEnd)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return log, end
 }
 
 func (p *process) awaitListening(t *testing.T, name string, before int64) {

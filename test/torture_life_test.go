@@ -1,0 +1,281 @@
+package test
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"stockrewards/internal/money"
+)
+
+// seedBooks are books to be copied for each life: an app and two users, and what the
+// scene needs beside.
+type seedBooks struct {
+	folder string
+	key    string
+	users  []string
+	load   *load // nil: nothing was given
+}
+
+// copyTo copies the books, without the locks.
+func (b seedBooks) copyTo(t *testing.T, folder string) {
+	t.Helper()
+	for _, name := range []string{"rewards.db", "rewards.db-wal", "paper.db", "paper.db-wal"} {
+		content, err := os.ReadFile(filepath.Join(b.folder, name))
+		if os.IsNotExist(err) {
+			continue
+		}
+		if err == nil {
+			err = os.WriteFile(filepath.Join(folder, name), content, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// plantBooks makes books with nothing in them but users.
+func plantBooks(t *testing.T) seedBooks {
+	t.Helper()
+	s := newService(t, t.TempDir())
+	s.start()
+	b := seedBooks{folder: s.folder, key: s.key, users: []string{s.newUser("anna"), s.newUser("bert")}}
+	if err := s.stop(); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// life is one life of a service under a fault: its client goes on until it was
+// answered or the process has ended, and remembers what it was told.
+type life struct {
+	s        *service
+	load     *load
+	injector *injector
+	next     int  // the first request that nobody has made
+	refused  int  // writes, with 503
+	ended    bool // before its client had done all
+	exit     error
+}
+
+// settings make a life short.
+func settings() []string { return []string{"--pooling-window", "20ms"} }
+
+// newLife copies books for a life with a fault.
+func newLife(t *testing.T, b seedBooks, folder string, chosen func(place) bool, f fault) *life {
+	t.Helper()
+	b.copyTo(t, folder)
+	s := &service{t: t, folder: folder, key: b.key}
+	t.Cleanup(s.kill)
+	l := &load{s: s, door: func() *service { return s }, most: client.Timeout, told: map[string]award{}, given: map[string]money.USD{}}
+	l.users, l.size = b.users, 1
+	next := 0
+	if b.load != nil {
+		next = b.load.nextKey
+		maps.Copy(l.told, b.load.told)
+		maps.Copy(l.given, b.load.given)
+	}
+	return &life{s: s, load: l, injector: inject(folder, chosen, f), next: next}
+}
+
+// run starts the service and gives its client's requests, in order; then it ends it.
+func (l *life) run(rewards int) {
+	t := l.s.t
+	t.Helper()
+	p, before := l.injector.begin(t, l.s.logName(), nil, append([]string{
+		"serve", "--listen", "127.0.0.1:0", "--database", l.s.database(),
+	}, settings()...)...)
+	l.s.cmd, l.s.exited = p.cmd, p.exited
+	for deadline := time.Now().Add(20 * time.Second); l.s.url == "" && !l.over(); time.Sleep(2 * time.Millisecond) {
+		text := readLog(t, l.s.logName())
+		if m := listening.FindStringSubmatch(text[min(int(before), len(text)):]); m != nil {
+			l.s.url = "http://" + m[1]
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("serve neither listens nor ends:\n%s", text)
+		}
+	}
+	first := l.next
+	for ; l.next < first+rewards; l.next++ {
+		l.give(l.next)
+		switch l.next - first {
+		case 0:
+			l.give(l.next) // the replay
+		case 1:
+			l.settle()
+		}
+	}
+	l.settle()
+	l.close()
+}
+
+// over tells whether the process has ended.
+func (l *life) over() bool {
+	if l.ended {
+		return true
+	}
+	select {
+	case l.exit = <-l.s.exited:
+		l.s.cmd, l.ended = nil, true
+	default:
+	}
+	return l.ended
+}
+
+// give asks for the n-th reward until it is answered.
+func (l *life) give(n int) {
+	t := l.s.t
+	user, amount, body := l.load.nth(n)
+	for deadline := time.Now().Add(20 * time.Second); !l.over(); time.Sleep(2 * time.Millisecond) {
+		a, err := l.s.request(t.Context(), "POST", "/v1/rewards", body)
+		if err == nil && (a.status == 200 || a.status == 201) {
+			var got struct{ Reward award }
+			a.decode(t, &got)
+			l.load.note(got.Reward, user, amount)
+			return
+		}
+		if err == nil {
+			l.refused++
+			wantRefusal(t, a)
+			l.read(deadline)
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the request %d is not answered: %v %d %s\n%s", n, err, a.status, a.body, l.s.logs())
+		}
+	}
+}
+
+// wantRefusal wants the answer of a write that cannot be made now.
+func wantRefusal(t *testing.T, a answer) {
+	t.Helper()
+	var body struct {
+		Error struct{ Code, Message, RequestID string }
+	}
+	if err := json.Unmarshal(a.body, &body); err != nil || a.status != 503 || body.Error.Code == "" ||
+		body.Error.Message == "" || a.header.Get("Retry-After") == "" {
+		t.Errorf("a write was refused with %d, Retry-After %q, %s", a.status, a.header.Get("Retry-After"), a.body)
+	}
+}
+
+// read wants reads to go on.
+func (l *life) read(deadline time.Time) {
+	t := l.s.t
+	for _, path := range []string{"/v1/users/" + l.load.users[0] + "/portfolio", "/v1/rewards?limit=1"} {
+		a, err := l.s.request(t.Context(), "GET", path, "")
+		if err == nil && a.status != 200 && time.Now().Before(deadline) {
+			t.Errorf("while writes are refused: GET %s: %d %s", path, a.status, a.body)
+		}
+	}
+}
+
+// settle waits until all that was acknowledged is executed.
+func (l *life) settle() {
+	t := l.s.t
+	for deadline := time.Now().Add(20 * time.Second); !l.over(); time.Sleep(5 * time.Millisecond) {
+		a, err := l.s.request(t.Context(), "GET", "/v1/rewards?limit=200", "")
+		if err == nil && a.status != 200 {
+			t.Errorf("GET /v1/rewards: %d %s", a.status, a.body)
+		}
+		if err == nil && strings.Count(string(a.body), `"status":"executed"`) >= min(len(l.load.told), 200) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("not executed: %v %s\n%s", err, a.body, l.s.logs())
+		}
+	}
+}
+
+// close tells the process to end, if it has not.
+func (l *life) close() {
+	if !l.over() {
+		l.exit = l.s.stop()
+	}
+}
+
+// result says what the process did, for the table, and what is wrong with it.
+func (l *life) result(f fault) string {
+	t := l.s.t
+	text := readLog(t, l.s.logName())
+	said := lastLine(text)
+	switch {
+	case f.kill:
+		if l.exit == nil || l.exit.Error() != "signal: killed" {
+			t.Errorf("it was to be killed and ended with %v", l.exit)
+		}
+		return "killed"
+	case l.exit != nil && l.exit.Error() == "exit status 1":
+		if f.errno != 0 && !strings.HasPrefix(said, "stockrewards: ") && len(l.injector.done()) > 0 && l.injector.done()[0].file != "log" {
+			t.Errorf("it ended without a reason: %q", said)
+		}
+		if l.s.url == "" {
+			return "did not start: " + said
+		}
+		if l.ended {
+			return "stopped: " + said
+		}
+		return "failed at the end: " + said
+	case l.exit != nil:
+		t.Errorf("it ended with %v: %s", l.exit, said)
+		return l.exit.Error()
+	case l.refused > 0:
+		return "refused writes with 503, went on"
+	case strings.Contains(text, `"level":"WARN"`) || strings.Contains(text, `"level":"ERROR"`):
+		return "logged it, went on"
+	default:
+		return "went on"
+	}
+}
+
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return lines[len(lines)-1]
+}
+
+// account starts the service again, without a fault, and accounts for everything.
+func (l *life) account() {
+	t := l.s.t
+	t.Helper()
+	l.s.name = "after"
+	l.s.start(settings()...)
+	if len(l.load.users) == 0 {
+		l.load.users = []string{l.s.newUser("anna"), l.s.newUser("bert")}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for n := range l.next {
+		l.load.ask(ctx, n)
+	}
+	l.load.verifyRewards()
+	if err := l.s.stop(); err != nil {
+		t.Error(err)
+	}
+	l.s.command("audit")
+	comparePositions(t, l.s.folder)
+}
+
+// grownBooks are books whose log is nearly so long that it is carried into the database.
+func grownBooks(t *testing.T) seedBooks {
+	t.Helper()
+	const enough = 3850 * (4096 + 24) // bytes; the engine begins at 4000 pages
+	s := newService(t, t.TempDir())
+	s.start(settings()...)
+	l := newLoad(s, 2)
+	l.resume()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		log, err := os.Stat(filepath.Join(s.folder, "rewards.db-wal"))
+		if err != nil || time.Now().After(deadline) {
+			t.Fatalf("the log does not grow: %v", err)
+		}
+		if log.Size() >= enough {
+			break
+		}
+	}
+	s.kill()
+	l.pause()
+	return seedBooks{folder: s.folder, key: s.key, users: l.users, load: l}
+}

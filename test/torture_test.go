@@ -1,0 +1,197 @@
+package test
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// `make torture` says more than these.
+var (
+	tortureSeed = flag.Uint64("torture-seed", 0, "which places and moments; 0: others each time")
+	tortureFor  = flag.Duration("torture-for", 30*time.Second, "how long faults are injected; 0: at every place")
+	tortureOnly = flag.String("torture-only", "", "inject only where SCENE/PLACE/FAULT matches")
+)
+
+// chance is where the random choices of a torture start from, as its log tells.
+func chance(t *testing.T) *rand.Rand {
+	t.Helper()
+	seed := *tortureSeed
+	for seed == 0 {
+		seed = rand.Uint64N(1 << 32)
+	}
+	t.Logf("-torture-seed=%d", seed)
+	return rand.New(rand.NewPCG(seed, 0))
+}
+
+// scene is a life with system calls in which faults are injected.
+type scene struct {
+	name  string
+	books seedBooks
+	live  func(t *testing.T, b seedBooks, chosen func(place) bool, f fault) *life
+	pick  func([]place) []place // of the calls that an untroubled life makes
+}
+
+// trial is one fault at one place of a scene.
+type trial struct {
+	scene scene
+	place place
+	fault fault
+}
+
+func (r trial) String() string {
+	return fmt.Sprintf("%s/%s/%s", r.scene.name, r.place, r.fault)
+}
+
+// faultsAt are the faults that a place can have.
+func faultsAt(p place) []fault {
+	list := []fault{{kill: true}, {errno: syscall.EIO}, {errno: syscall.ENOSPC}}
+	if p.call == "pwrite64" {
+		list = append(list, fault{half: true, kill: true})
+	}
+	return list
+}
+
+// Every call that changes a file, in the life of a service: killed before it, torn in
+// the middle of it, and failed by a broken and by a full disk. Nothing acknowledged
+// is lost, and nothing is bought twice.
+func TestFaultsAtEveryCall(t *testing.T) {
+	t.Parallel()
+	random, table := chance(t), newTortureTable()
+	trials := plan(t, table)
+	random.Shuffle(len(trials), func(a, b int) { trials[a], trials[b] = trials[b], trials[a] })
+	only := regexp.MustCompile(*tortureOnly)
+	trials = slices.DeleteFunc(trials, func(r trial) bool { return !only.MatchString(r.String()) })
+	began, done := time.Now(), 0
+	var mu sync.Mutex
+	t.Run("inject", func(t *testing.T) {
+		for _, r := range trials {
+			t.Run(r.String(), func(t *testing.T) {
+				t.Parallel()
+				if *tortureFor > 0 && time.Since(began) > *tortureFor {
+					return
+				}
+				r.run(t, table)
+				mu.Lock()
+				defer mu.Unlock()
+				if done++; done%50 == 0 {
+					t.Logf("%d of %d faults, %s", done, len(trials), time.Since(began).Round(time.Second))
+				}
+			})
+		}
+	})
+	t.Logf("%s%d of %d faults in %s", table, done, len(trials), time.Since(began).Round(time.Second))
+	if table.injected == 0 {
+		t.Error("nothing was injected")
+	}
+}
+
+// plan lives every scene once without a fault and lists what can be injected.
+func plan(t *testing.T, table *tortureTable) []trial {
+	t.Helper()
+	var trials []trial
+	for _, s := range scenes(t) {
+		l := s.live(t, s.books, never, fault{})
+		if l.exit != nil {
+			t.Fatalf("%s: an untroubled life ends with %v", s.name, l.exit)
+		}
+		places := s.pick(l.injector.calls())
+		for _, p := range places {
+			table.found(s.name, p)
+			for _, f := range faultsAt(p) {
+				trials = append(trials, trial{s, p, f})
+			}
+		}
+		t.Logf("scene %s: %d calls, %d places to inject at", s.name, len(l.injector.calls()), len(places))
+	}
+	return trials
+}
+
+// run injects the fault, and accounts for everything afterwards. No two lives make
+// quite the same calls: one that never comes to the place is lived again.
+func (r trial) run(t *testing.T, table *tortureTable) {
+	const patience = 4
+	for range patience {
+		l := r.scene.live(t, r.scene.books, at(r.place), r.fault)
+		injected := l.injector.done()
+		if len(injected) == 0 {
+			continue
+		}
+		table.note(r, l.result(r.fault), len(l.load.told))
+		l.account()
+		return
+	}
+	table.miss()
+}
+
+// scenes are the lives that are tortured.
+func scenes(t *testing.T) []scene {
+	t.Helper()
+	all := func(p []place) []place { return p }
+	short := scene{name: "life", books: plantBooks(t), live: liveShort, pick: all}
+	first := scene{name: "setup", live: liveSetup, pick: all}
+	carry := scene{name: "checkpoint", books: grownBooks(t), live: liveCheckpoint, pick: carried}
+	return []scene{short, first, carry}
+}
+
+// liveShort records, replays, plans, submits, fills, settles, and ends.
+func liveShort(t *testing.T, b seedBooks, chosen func(place) bool, f fault) *life {
+	t.Helper()
+	l := newLife(t, b, t.TempDir(), chosen, f)
+	l.run(4)
+	return l
+}
+
+// liveSetup makes the books.
+func liveSetup(t *testing.T, _ seedBooks, chosen func(place) bool, f fault) *life {
+	t.Helper()
+	l := newLife(t, seedBooks{}, t.TempDir(), chosen, f)
+	p, _ := l.injector.begin(t, l.s.logName(), nil, "app", "create", "first", "--database", l.s.database())
+	l.s.cmd, l.s.exited = p.cmd, p.exited
+	l.exit = <-p.exited
+	l.s.cmd, l.ended = nil, true
+	list, err := exec.Command(binary, "app", "list", "--database", l.s.database()).CombinedOutput()
+	if l.exit == nil && (err != nil || !strings.Contains(string(list), "first")) {
+		t.Errorf("app create succeeded, app list: %s, %v", list, err)
+	}
+	l.s.key = strings.TrimSpace(l.s.command("app", "create", "second"))
+	l.next = 2
+	return l
+}
+
+// liveCheckpoint goes on with books whose log is about to be carried into the database.
+func liveCheckpoint(t *testing.T, b seedBooks, chosen func(place) bool, f fault) *life {
+	t.Helper()
+	l := newLife(t, b, t.TempDir(), chosen, f)
+	l.run(12)
+	return l
+}
+
+// carried are the places of the checkpoint and of the log's new beginning: all but the
+// writes of pages, and some of those.
+func carried(calls []place) []place {
+	begin := slices.IndexFunc(calls, func(p place) bool { return p.file == "rewards.db" && p.call == "pwrite64" })
+	if begin < 1 {
+		return nil
+	}
+	const pages = 40
+	var list []place
+	step := max(1, (len(calls)-begin)/pages)
+	for n, p := range calls[begin-1:] {
+		if !strings.HasPrefix(p.file, "rewards.db") {
+			continue
+		}
+		if p.call != "pwrite64" || n%step == 0 {
+			list = append(list, p)
+		}
+	}
+	return list
+}
