@@ -4,7 +4,7 @@ SHELL := /bin/bash
 GO    ?= go
 TOOLS := bin/golangci-lint
 
-.PHONY: build test lint lint-api month kills mutants fleet failover bench bench-micro clean
+.PHONY: build test lint lint-api month kills torture mutants fleet failover bench bench-micro clean
 
 build: ## the binary, in bin/
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/stockrewards ./cmd/stockrewards
@@ -29,6 +29,14 @@ month: ## a simulated month with faults everywhere; SEED=7 for another one
 
 kills: ## a hundred kills -9 under load
 	$(GO) test -race -count=1 -v -run TestKillsUnderLoad ./test -args -kills=100
+
+KILLS ?= 2000
+
+torture: ## faults at every system call that changes a file, KILLS=2000 kills -9; SEED=7 makes a run again
+	tools/install.sh mount strace hledger
+	set -o pipefail; $(GO) test -count=1 -v -timeout=12h -parallel=4 ./test \
+		-run 'TestFaultsAtEveryCall|TestKillsAtRandom|TestFileDescriptorsRunOut|TestFileSystemTurnsReadOnly|TestDiskFull|TestAnIOError' \
+		-args -torture-for=0 -torture-kills=$(KILLS) -torture-seed=$${SEED:-0} | grep -v -e '^=== ' -e 'accounted for$$'
 
 SHARE ?= 1
 

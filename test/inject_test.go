@@ -113,7 +113,7 @@ func (i *injector) begin(t *testing.T, name string, env []string, args ...string
 	}
 	p = &process{cmd: exec.Command(self, append([]string{underFilter, binary}, args...)...), exited: make(chan error, 1)}
 	p.cmd.Env = append(os.Environ(), env...)
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Ptrace: true}
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Ptrace: true, Setpgid: true}
 	p.cmd.Stderr = logFile
 	started := make(chan error)
 	go func() {
@@ -145,7 +145,8 @@ func (i *injector) attach() error {
 		unix.PTRACE_O_TRACESYSGOOD|unix.PTRACE_O_EXITKILL|unix.PTRACE_O_TRACEEXEC)
 }
 
-// waitFor waits for what this thread traces.
+// waitFor waits for a process, or for all threads of a group: the thread may have other
+// children, that others wait for.
 func waitFor(pid int, status *unix.WaitStatus) (int, error) {
 	for {
 		got, err := unix.Wait4(pid, status, unix.WALL|unix.WNOTHREAD, nil)
@@ -163,7 +164,7 @@ func (i *injector) trace() error {
 			_ = goOn(tid, signal) // it may have been killed meanwhile
 		}
 		var status unix.WaitStatus
-		got, err := waitFor(-1, &status)
+		got, err := waitFor(-i.pid, &status)
 		if err != nil {
 			return fmt.Errorf("wait: %w", err)
 		}

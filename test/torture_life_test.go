@@ -58,7 +58,8 @@ type life struct {
 	load     *load
 	injector *injector
 	next     int  // the first request that nobody has made
-	refused  int  // writes, with 503
+	since    time.Time // when a fault was noticed first
+	refused  int       // writes, with 503
 	ended    bool // before its client had done all
 	exit     error
 }
@@ -71,7 +72,14 @@ func newLife(t *testing.T, b seedBooks, folder string, chosen func(place) bool, 
 	t.Helper()
 	b.copyTo(t, folder)
 	s := &service{t: t, folder: folder, key: b.key}
-	t.Cleanup(s.kill)
+	t.Cleanup(func() {
+		s.kill()
+		for _, log := range []string{"serve", "after"} {
+			if text, err := os.ReadFile(logPath(t, log)); t.Failed() && err == nil {
+				t.Logf("the end of the log of %s:\n%s", log, text[max(0, len(text)-4000):])
+			}
+		}
+	})
 	l := &load{s: s, door: func() *service { return s }, most: client.Timeout, told: map[string]award{}, given: map[string]money.USD{}}
 	l.users, l.size = b.users, 1
 	next := 0
@@ -114,8 +122,16 @@ func (l *life) run(rewards int) {
 	l.close()
 }
 
-// over tells whether the process has ended.
+// over tells whether the process has ended. It also ends a fault that has stayed for
+// long enough to be noticed.
 func (l *life) over() bool {
+	const noticed = 300 * time.Millisecond
+	if len(l.injector.done()) > 0 {
+		if l.since.IsZero() {
+			l.since = time.Now()
+		}
+		l.injector.lifted.Store(time.Since(l.since) > noticed)
+	}
 	if l.ended {
 		return true
 	}
@@ -209,7 +225,7 @@ func (l *life) result(f fault) string {
 		}
 		return "killed"
 	case l.exit != nil && l.exit.Error() == "exit status 1":
-		if f.errno != 0 && !strings.HasPrefix(said, "stockrewards: ") && len(l.injector.done()) > 0 && l.injector.done()[0].file != "log" {
+		if f.errno != 0 && !strings.Contains("\n"+text, "\nstockrewards: ") && len(l.injector.done()) > 0 && l.injector.done()[0].file != "log" {
 			t.Errorf("it ended without a reason: %q", said)
 		}
 		if l.s.url == "" {

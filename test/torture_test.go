@@ -57,6 +57,9 @@ func faultsAt(p place) []fault {
 	if p.call == "pwrite64" {
 		list = append(list, fault{half: true, kill: true})
 	}
+	if p.file == "rewards.db-wal" && p.nth%4 == 0 { // the disk is full, or has turned read-only, for a while
+		list = append(list, fault{errno: syscall.ENOSPC, stays: true}, fault{errno: syscall.EROFS, stays: true})
+	}
 	return list
 }
 

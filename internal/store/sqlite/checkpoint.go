@@ -50,8 +50,8 @@ func (c *checkpointer) run(ctx context.Context) {
 			return
 		}
 		pause(ctx, lookEvery)
-		// What fails here is tried again after the next commit; the log has it all.
-		if err := c.step(ctx); damaged(err) {
+		// The log has it all: what a full disk hinders is tried again after the next commit.
+		if err := c.step(ctx); fatal(err) {
 			c.engine.fail(err)
 		}
 	}

@@ -1,0 +1,173 @@
+package test
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Without a file descriptor left, connections that stand are served; new ones are when
+// there are descriptors again.
+func TestFileDescriptorsRunOut(t *testing.T) {
+	t.Parallel()
+	s := newService(t, t.TempDir())
+	s.start(settings()...)
+	user := s.newUser("anna")
+	kept := s.give(user, "before-the-limit", "5", "AAPL")
+	s.await(kept.ID, "executed", 10*time.Second)
+	before := descriptors(t, s.cmd.Process.Pid)
+	limit(t, s.cmd.Process.Pid, before+3)
+	address := strings.TrimPrefix(s.url, "http://")
+	var crowd []net.Conn
+	for range 20 {
+		c, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		crowd = append(crowd, c)
+	}
+	stranger := http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	if a, err := stranger.Get(s.url + "/v1/users"); err == nil {
+		a.Body.Close()
+		t.Fatalf("a new connection was served: %d; %d descriptors, %d before", a.StatusCode, descriptors(t, s.cmd.Process.Pid), before)
+	}
+	s.must(200, "GET", "/v1/users/"+user+"/portfolio", "")
+	during := s.give(user, "at-the-limit", "5", "KO")
+	limit(t, s.cmd.Process.Pid, 1024)
+	for _, c := range crowd {
+		c.Close()
+	}
+	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		a, err := stranger.Get(s.url + "/v1/users")
+		if err == nil {
+			a.Body.Close()
+			break // 401: it has no key
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("new connections are not served again: %v\n%s", err, s.logs())
+		}
+	}
+	s.await(during.ID, "executed", 20*time.Second)
+	if err := s.stop(); err != nil {
+		t.Error(err)
+	}
+	s.command("audit")
+	comparePositions(t, s.folder)
+}
+
+// descriptors is how many files a process has open.
+func descriptors(t *testing.T, pid int) int {
+	t.Helper()
+	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(open)
+}
+
+// limit sets how many files a process may have open.
+func limit(t *testing.T, pid, files int) {
+	t.Helper()
+	if err := unix.Prlimit(pid, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: uint64(files), Max: 1024}, nil); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A file system that turned read-only, as ext4 does on its own errors: the process
+// stops and says why, does not start while it is so, and goes on afterwards.
+func TestFileSystemTurnsReadOnly(t *testing.T) {
+	t.Parallel()
+	disk := newDisk(t)
+	s := newService(t, disk.folder)
+	s.start(settings()...)
+	user := s.newUser("anna")
+	kept := s.give(user, "before-the-error", "5", "AAPL")
+	s.await(kept.ID, "executed", 10*time.Second)
+	disk.turnReadOnly()
+	var exit error
+	for deadline := time.Now().Add(20 * time.Second); s.cmd != nil; time.Sleep(5 * time.Millisecond) {
+		a, err := s.request(t.Context(), "POST", "/v1/rewards", giving(user, "during-the-error", "5", "AAPL"))
+		if err == nil {
+			wantRefusal(t, a)
+		}
+		select {
+		case exit = <-s.exited:
+			s.cmd = nil
+		default:
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("it goes on: %d %s\n%s", a.status, a.body, s.logs())
+		}
+	}
+	if exit == nil || exit.Error() != "exit status 1" || !strings.Contains(s.logs(), "stockrewards: stopping; the next start recovers: ") {
+		t.Errorf("it ended with %v\n%s", exit, s.logs())
+	}
+	if out, err := s.try("serve", "--listen", "127.0.0.1:0"); err == nil || !strings.Contains(err.Error(), "stockrewards: ") {
+		t.Errorf("on a read-only file system: %s, %v", out, err)
+	} else {
+		t.Logf("a start on it: %v", err)
+	}
+	disk.repair()
+	s.start(settings()...)
+	s.must(200, "GET", "/v1/rewards/"+kept.ID, "")
+	again := s.give(user, "during-the-error", "5", "AAPL")
+	s.await(again.ID, "executed", 10*time.Second)
+	if err := s.stop(); err != nil {
+		t.Error(err)
+	}
+	s.command("audit")
+	comparePositions(t, s.folder)
+}
+
+// disk is an ext4 file system in a file.
+type disk struct {
+	t             *testing.T
+	image, folder string
+}
+
+func newDisk(t *testing.T) *disk {
+	t.Helper()
+	d := &disk{t: t, image: filepath.Join(t.TempDir(), "image"), folder: t.TempDir()}
+	d.run("truncate", "--size=32M", d.image)
+	d.run("mkfs.ext4", "-q", "-F", d.image)
+	d.mount()
+	t.Cleanup(func() { d.run("umount", "-l", d.folder) })
+	return d
+}
+
+func (d *disk) run(program string, args ...string) string {
+	d.t.Helper()
+	out, err := exec.Command(program, args...).CombinedOutput()
+	if err != nil {
+		d.t.Fatalf("%s %s: %v: %s", program, strings.Join(args, " "), err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func (d *disk) mount() { d.run("mount", "-o", "loop,errors=remount-ro", d.image, d.folder) }
+
+// turnReadOnly has the file system meet an error of its own.
+func (d *disk) turnReadOnly() {
+	d.t.Helper()
+	device := filepath.Base(d.run("findmnt", "-n", "-o", "SOURCE", d.folder))
+	if err := os.WriteFile("/sys/fs/ext4/"+device+"/trigger_fs_error", []byte("a drill"), 0o200); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// repair does what an operator does: check, and mount again.
+func (d *disk) repair() {
+	d.t.Helper()
+	d.run("umount", d.folder)
+	_ = exec.Command("fsck.ext4", "-f", "-y", d.image).Run() // its status tells that it mended something
+	d.mount()
+}
