@@ -10,7 +10,7 @@ build: ## the binary, in bin/
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/stockrewards ./cmd/stockrewards
 
 test: ## every test, with the race detector
-	tools/install.sh gcc curl mount strace chromium hledger postgres pgbouncer wrk
+	tools/install.sh gcc curl mount mkfs.ext4 strace chromium hledger postgres pgbouncer wrk
 	$(GO) test -race $$($(GO) list ./... | grep -v /test/sim)
 	$(GO) test -race ./internal/api -args -postgres # the whole interface over the other engine
 	$(GO) test ./test/sim # one goroutine, and much to do: without the race detector
@@ -33,7 +33,7 @@ kills: ## a hundred kills -9 under load
 KILLS ?= 2000
 
 torture: ## faults at every system call that changes a file, KILLS=2000 kills -9; SEED=7 makes a run again
-	tools/install.sh mount strace hledger
+	tools/install.sh mount mkfs.ext4 strace hledger
 	set -o pipefail; $(GO) test -count=1 -v -timeout=12h -parallel=4 ./test \
 		-run 'TestFaultsAtEveryCall|TestKillsAtRandom|TestFileDescriptorsRunOut|TestFileSystemTurnsReadOnly|TestDiskFull|TestAnIOError' \
 		-args -torture-for=0 -torture-kills=$(KILLS) -torture-seed=$${SEED:-0} | grep -v -e '^=== ' -e 'accounted for$$'

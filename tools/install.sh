@@ -2,7 +2,7 @@
 # Installs the Debian packages of the named programs that are missing.
 set -euo pipefail
 
-declare -A package=([gcc]="gcc libc6-dev" [curl]=curl [mount]=mount [strace]=strace [chromium]=chromium
+declare -A package=([gcc]="gcc libc6-dev" [curl]=curl [mount]=mount [mkfs.ext4]=e2fsprogs [strace]=strace [chromium]=chromium
   [hledger]=hledger [npx]="nodejs npm" [postgres]=postgresql [pgbouncer]=pgbouncer [wrk]=wrk)
 
 # found tells whether a program is there. PostgreSQL's server and PgBouncer are not on
