@@ -117,7 +117,10 @@ func (i *injector) begin(t *testing.T, name string, env []string, args ...string
 	p.cmd.Stderr = logFile
 	started := make(chan error)
 	go func() {
-		runtime.LockOSThread() // a tracer is a thread; this one ends with its goroutine
+		// A tracer is a thread. It must not end with its goroutine: processes that it has
+		// started before are killed then.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
 		if err := p.cmd.Start(); err != nil {
 			started <- err
 			return

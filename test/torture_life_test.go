@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -67,6 +68,8 @@ type life struct {
 // settings make a life short.
 func settings() []string { return []string{"--pooling-window", "20ms"} }
 
+var requestLine = regexp.MustCompile(`(?m)^.*"msg":"request",.*\n`)
+
 // newLife copies books for a life with a fault.
 func newLife(t *testing.T, b seedBooks, folder string, chosen func(place) bool, f fault) *life {
 	t.Helper()
@@ -76,7 +79,7 @@ func newLife(t *testing.T, b seedBooks, folder string, chosen func(place) bool, 
 		s.kill()
 		for _, log := range []string{"serve", "after"} {
 			if text, err := os.ReadFile(logPath(t, log)); t.Failed() && err == nil {
-				t.Logf("the end of the log of %s:\n%s", log, text[max(0, len(text)-4000):])
+				t.Logf("the log of %s:\n%s", log, requestLine.ReplaceAll(text, nil))
 			}
 		}
 	})
