@@ -58,10 +58,10 @@ type life struct {
 	s        *service
 	load     *load
 	injector *injector
-	next     int  // the first request that nobody has made
+	next     int       // the first request that nobody has made
 	since    time.Time // when a fault was noticed first
 	refused  int       // writes, with 503
-	ended    bool // before its client had done all
+	ended    bool      // before its client had done all
 	exit     error
 }
 

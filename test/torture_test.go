@@ -198,3 +198,20 @@ func carried(calls []place) []place {
 	}
 	return list
 }
+
+// A checkpoint that fails is nobody's request: the process stops by itself and says why,
+// and the log has every reward.
+func TestAnIOErrorInACheckpointStopsTheProcess(t *testing.T) {
+	t.Parallel()
+	for _, p := range []place{{"pwrite64", "rewards.db", 1}, {"fsync", "rewards.db", 1}} {
+		l := liveCheckpoint(t, grownBooks(t), at(p), fault{errno: syscall.EIO})
+		if !slices.Equal(l.injector.done(), []place{p}) {
+			t.Fatalf("injected at %v, wanted at %s", l.injector.done(), p)
+		}
+		const want = "stockrewards: stopping; the next start recovers: sqlite: checkpoint: "
+		if !l.ended || l.exit == nil || l.exit.Error() != "exit status 1" || !strings.Contains(l.s.logs(), want) {
+			t.Errorf("%s: it ended by itself: %t, with %v\n%s", p, l.ended, l.exit, lastLine(l.s.logs()))
+		}
+		l.account()
+	}
+}
