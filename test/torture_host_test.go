@@ -32,7 +32,7 @@ func TestFileDescriptorsRunOut(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer c.Close()
+		t.Cleanup(func() { c.Close() })
 		crowd = append(crowd, c)
 	}
 	stranger := http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}

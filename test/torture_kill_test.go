@@ -18,7 +18,7 @@ var tortureKills = flag.Int("torture-kills", 5, "how often to kill -9 services a
 const killsOfBooks = 50
 
 // killTally is what the kills came to.
-type killTally struct{ kills, acknowledged, seconds atomic.Int64 }
+type killTally struct{ kills, acknowledged atomic.Int64 }
 
 // Killed at random moments, a service goes on with what it acknowledged. With the seed
 // of a run and -run TestKillsAtRandom/books/7 its seventh books are made again.

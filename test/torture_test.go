@@ -85,7 +85,8 @@ func TestFaultsAtEveryCall(t *testing.T) {
 				r.run(t, table)
 				mu.Lock()
 				defer mu.Unlock()
-				if done++; done%50 == 0 {
+				done++
+				if done%50 == 0 {
 					t.Logf("%d of %d faults, %s", done, len(trials), time.Since(began).Round(time.Second))
 				}
 			})
