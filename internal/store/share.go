@@ -9,7 +9,7 @@ import (
 // While clients have something to record, all other writing gets a part of the time, so
 // that buying what was given does not hold up giving.
 const (
-	pauseAlone  = 3                    // how often as long as a write took the others pause, where one writes at a time
+	pauseAlone  = 4                    // how often as long as a write took the others pause, where one writes at a time
 	pauseBeside = 1                    // the same, where clients can write at the same time
 	clientsGone = 5 * time.Millisecond // without a write of theirs: the others need no pause
 )
