@@ -1,0 +1,97 @@
+package test
+
+import (
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// appCommands are the commands that name an app, or a key of one, with the rest of
+// what they are told.
+func appCommands() map[string][]string {
+	return map[string][]string{
+		"app suspend": nil, "app resume": nil, "key create": {"--label", "more"}, "key list": nil, "key rotate": nil, "key revoke": nil,
+	}
+}
+
+// Each command that names an app or a key touches that app alone, and nothing when
+// there is none of that name or id. A new command that names an app fails here until
+// it is tried.
+func TestOperatorsCommandsTouchOneApp(t *testing.T) {
+	t.Parallel()
+	s := newService(t, t.TempDir()) // with the app "tester"
+	s.command("app", "create", "other")
+	named := regexp.MustCompile(`(?m)^Usage:.*(<app>|--app=|key \w+ .*<id>)`)
+	tried := appCommands()
+	for _, line := range regexp.MustCompile(`(?m)^  (\w+( \w+)?)  `).FindAllStringSubmatch(s.help("--help"), -1) {
+		command := strings.Fields(line[1])
+		_, known := tried[line[1]]
+		help := s.help(append(command, "--help")...)
+		if takes := named.MatchString(help) || strings.Contains(help, " --app"); takes != known {
+			t.Errorf("%s: names an app: %v, tried here: %v", line[1], takes, known)
+		}
+		delete(tried, line[1])
+	}
+	if len(tried) > 0 {
+		t.Errorf("these are no commands: %v", tried)
+	}
+	for name, rest := range appCommands() {
+		other := s.told("other")
+		of, nobody := "tester", "nobody"
+		if strings.Contains(s.help(append(strings.Fields(name), "--help")...), "<id>") {
+			of, nobody = s.newestKey("tester"), "01890000-0000-7000-8000-000000000000"
+		}
+		before := s.told("tester")
+		args := append(strings.Fields(name), nobody)
+		if out, err := s.try(append(args, rest...)...); err == nil {
+			t.Errorf("%s of nobody: %s", name, out)
+		}
+		if diff := cmp.Diff(before, s.told("tester")); diff != "" {
+			t.Errorf("%s of nobody changes an app (-before +after):\n%s", name, diff)
+		}
+		args[len(args)-1] = of
+		s.command(append(args, rest...)...)
+		if diff := cmp.Diff(other, s.told("other")); diff != "" {
+			t.Errorf("%s %s changes another app (-before +after):\n%s", name, of, diff)
+		}
+		if unchanged := before == s.told("tester"); unchanged != (name == "key list" || name == "app resume") {
+			t.Errorf("%s %s: unchanged: %v", name, of, unchanged)
+		}
+		s.command("app", "resume", "tester")
+		s.command("key", "create", "tester") // each command finds a valid key, the newest
+	}
+}
+
+// help is what the program says of itself.
+func (s *service) help(args ...string) string {
+	s.t.Helper()
+	out, err := exec.CommandContext(s.t.Context(), binary, args...).CombinedOutput()
+	if err != nil {
+		s.t.Fatalf("stockrewards %v: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+// told is what the program tells of an app.
+func (s *service) told(app string) string {
+	s.t.Helper()
+	keys := s.command("key", "list", app)
+	for row := range strings.SplitSeq(s.command("app", "list"), "\n") {
+		if strings.Contains(row, " "+app+" ") {
+			return strings.Join(strings.Fields(row+" "+keys), " ") // however wide the columns are
+		}
+	}
+	s.t.Fatalf("app list has no %s", app)
+	return ""
+}
+
+// newestKey is the id of the newest key of an app.
+func (s *service) newestKey(app string) string {
+	s.t.Helper()
+	rows := strings.Split(strings.TrimSpace(s.command("key", "list", app)), "\n")
+	id, _, _ := strings.Cut(rows[len(rows)-1], " ")
+	return id
+}
