@@ -52,8 +52,8 @@ func (r testRef) folder() string {
 	switch r.room {
 	case "test":
 		return "test"
-	case "sim":
-		return "test/sim"
+	case "sim", "linear":
+		return "test/" + r.room
 	case "sqlite":
 		return "internal/store/sqlite"
 	case "alpaca", "paper":

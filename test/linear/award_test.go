@@ -1,0 +1,141 @@
+// Package linear checks that the interface is linearizable: whatever concurrent
+// clients saw can be explained by requests that were carried out one after the
+// other, each at some moment between its sending and its answer. A request without
+// an answer may be carried out at any later moment, or never. The law that the
+// requests obey is written down here a second time, without a line of the service.
+package linear
+
+import (
+	"fmt"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// unknown is the status of a request that was not answered, or by 503.
+const unknown = 0
+
+// What can be asked for with a key.
+const (
+	one      = iota // a dollar of a stock
+	two             // two dollars of it
+	noUser          // for a user that does not exist
+	noSymbol        // of a stock that cannot be given
+	payloads
+)
+
+// give is POST /v1/rewards.
+type give struct {
+	key     string
+	payload int
+}
+
+// look is GET /v1/rewards/{rewardId} of an id that was told under the key.
+type look struct{ key, id string }
+
+// list is what GET /v1/rewards shows of a key.
+type list struct{ key string }
+
+// told is an answer about a key: of give, the status; of look and list, 200 when the
+// reward is there.
+type told struct {
+	status  int
+	id      string
+	payload int
+}
+
+// award is what there is under a key. Of one that nobody was told of the id is "".
+type award struct {
+	taken   bool
+	payload int
+	id      string
+}
+
+// is tells whether the award can be the one that was told, and what is known then.
+func (a award) is(o told) (bool, award) {
+	ok := a.taken && o.payload == a.payload && o.id != "" && (a.id == "" || a.id == o.id)
+	a.id = o.id
+	return ok, a
+}
+
+// give is the law of the idempotency key.
+func (a award) give(payload int, o told) (bool, award) {
+	valid := payload == one || payload == two
+	switch {
+	case o.status == unknown && valid && !a.taken:
+		return true, award{taken: true, payload: payload}
+	case o.status == unknown:
+		return true, a
+	case a.taken && payload == a.payload:
+		same, known := a.is(o)
+		return o.status == 200 && same, known
+	case a.taken:
+		return o.status == 409, a
+	case payload == noUser:
+		return o.status == 404, a
+	case payload == noSymbol:
+		return o.status == 422, a
+	}
+	return o.status == 201 && o.payload == payload && o.id != "", award{taken: true, payload: payload, id: o.id}
+}
+
+// step applies a request to the award under its key.
+func (a award) step(input, output any) (bool, award) {
+	o := output.(told)
+	switch in := input.(type) {
+	case give:
+		return a.give(in.payload, o)
+	case look:
+		if o.status == 404 {
+			return !a.taken || a.id != in.id, a
+		}
+		ok, known := a.is(o)
+		return ok && o.id == in.id, known
+	case list:
+		if o.status == 404 {
+			return !a.taken, a
+		}
+		return a.is(o)
+	}
+	return false, a
+}
+
+func keyOf(input any) string {
+	switch in := input.(type) {
+	case give:
+		return in.key
+	case look:
+		return in.key
+	case list:
+		return in.key
+	}
+	return ""
+}
+
+// awards is the law of every key of an app.
+func awards() porcupine.Model {
+	return porcupine.Model{
+		Partition: func(h []porcupine.Operation) [][]porcupine.Operation { return partition(h, keyOf) },
+		Init:      func() any { return award{} },
+		Step: func(state, input, output any) (bool, any) {
+			ok, next := state.(award).step(input, output)
+			return ok, next
+		},
+		DescribeOperation: func(input, output any) string { return fmt.Sprintf("%T%+v -> %+v", input, input, output) },
+	}
+}
+
+// partition splits a history into those of each name.
+func partition(h []porcupine.Operation, name func(any) string) [][]porcupine.Operation {
+	places := map[string]int{}
+	var parts [][]porcupine.Operation
+	for i := range h {
+		at, known := places[name(h[i].Input)]
+		if !known {
+			at = len(parts)
+			places[name(h[i].Input)] = at
+			parts = append(parts, nil)
+		}
+		parts[at] = append(parts[at], h[i])
+	}
+	return parts
+}

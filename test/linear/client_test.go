@@ -1,0 +1,247 @@
+package linear
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// patience is how long a history may take to be judged.
+const patience = 2 * time.Minute
+
+// site is where clients send requests: the addresses of processes over one database.
+type site struct {
+	doors  []string
+	newApp func() string // makes an app and returns its key
+	steady bool          // no process dies: 5xx are errors
+}
+
+// round is one history, of an app of its own.
+type round struct {
+	t       *testing.T
+	site    site
+	key     string
+	user    string
+	clients int
+	began   time.Time
+
+	mu       sync.Mutex
+	awards   []porcupine.Operation
+	users    []porcupine.Operation
+	rewards  map[string][]string // ids that were told, by key
+	people   map[string][]string // ids that were told, by family
+	unknown  int
+	statuses map[int]int
+}
+
+// Keys and families are few, so that requests meet on them, and change as a round
+// goes on, so that they meet before there is anything under them.
+const (
+	keys        = 10
+	families    = 6
+	opsOfRound  = 360
+	clients     = 6
+	impatientIn = 12 // one request in so many is given up after a moment
+)
+
+// play runs rounds until there were enough operations, and wants each to be
+// linearizable.
+func play(t *testing.T, s site, enough func(operations int) bool) {
+	t.Helper()
+	total, lost, statuses := 0, 0, map[int]int{}
+	for seen(statuses) < len(expected()) || !enough(total) {
+		if t.Failed() {
+			return
+		}
+		r := &round{
+			t: t, site: s, key: s.newApp(), began: time.Now(),
+			rewards: map[string][]string{}, people: map[string][]string{}, statuses: statuses,
+		}
+		r.user = r.firstUser()
+		var all sync.WaitGroup
+		for c := range clients {
+			all.Go(func() { r.client(c) })
+		}
+		all.Wait()
+		r.judge(awards(), r.awards)
+		r.judge(users(), r.users)
+		total, lost = total+len(r.awards)+len(r.users), lost+r.unknown
+	}
+	t.Logf("%d operations checked, of %d the outcome was not known; answers by status: %v", total, lost, statuses)
+}
+
+// expected are the statuses that there are when clients meet.
+func expected() []int { return []int{200, 201, 404, 409, 422} }
+
+func seen(statuses map[int]int) (n int) {
+	for _, status := range expected() {
+		n += min(1, statuses[status])
+	}
+	return n
+}
+
+// judge wants a history to be linearizable; one that is not is drawn.
+func (r *round) judge(m porcupine.Model, history []porcupine.Operation) {
+	r.t.Helper()
+	for _, part := range m.Partition(history) {
+		result, info := porcupine.CheckOperationsVerbose(m, part, patience)
+		if result == porcupine.Ok {
+			continue
+		}
+		file := filepath.Join(r.t.ArtifactDir(), "history.html")
+		if err := porcupine.VisualizePath(m, info, file); err != nil {
+			r.t.Error(err)
+		}
+		var text strings.Builder
+		for _, o := range part {
+			fmt.Fprintf(&text, "%d to %d, client %d: %s\n", o.Call, o.Return, o.ClientId, m.DescribeOperation(o.Input, o.Output))
+		}
+		r.t.Errorf("not linearizable (%s), drawn in %s:\n%s", result, file, text.String())
+		return
+	}
+}
+
+// firstUser makes the user who is given everything; it takes a while to be served
+// after a kill.
+func (r *round) firstUser() string {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+		status, text, _ := r.send(r.t.Context(), r.site.doors[0], http.MethodPost, "/v1/users", `{"externalId":"the one"}`)
+		var got struct {
+			User  struct{ ID string }
+			Error struct{ Details struct{ UserID string } }
+		}
+		_ = json.Unmarshal(text, &got)
+		if status == 201 {
+			return got.User.ID
+		}
+		if status == 409 { // an earlier attempt's
+			return got.Error.Details.UserID
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	r.t.Error("no user can be made")
+	return ""
+}
+
+// client makes its share of a round's requests, one after the other.
+func (r *round) client(id int) {
+	random := rand.New(rand.NewPCG(uint64(r.began.UnixNano()), uint64(id)))
+	for i := range opsOfRound / clients {
+		progress := func(of int) int { return min(of-1, i*of*clients/opsOfRound+random.IntN(2)) }
+		switch kind := random.IntN(100); {
+		case kind < 45:
+			r.give(id, random, fmt.Sprintf("the-key-%d", progress(keys)))
+		case kind < 52:
+			r.look(id, random, fmt.Sprintf("the-key-%d", progress(keys)))
+		case kind < 57:
+			r.list(id, random)
+		case kind < 82:
+			r.create(id, random, fmt.Sprint("family-", progress(families)))
+		case kind < 95:
+			r.find(id, random, fmt.Sprint("family-", progress(families)))
+		default:
+			r.read(id, random, fmt.Sprint("family-", progress(families)))
+		}
+	}
+}
+
+// sent is a request with its answer, and when.
+type sent struct {
+	call, answered int64
+	status         int
+	body           []byte
+}
+
+// ask sends a request through any of the doors. Nobody knows what became of it when
+// no answer came, or 503. It is asked again when nobody listens.
+func (r *round) ask(random *rand.Rand, method, path, body string) sent {
+	for {
+		ctx, cancel := context.WithTimeout(r.t.Context(), 10*time.Second)
+		if random.IntN(impatientIn) == 0 {
+			cancel()
+			ctx, cancel = context.WithTimeout(r.t.Context(), time.Duration(random.Int64N(int64(8*time.Millisecond))))
+		}
+		s := sent{call: int64(time.Since(r.began)), answered: never}
+		status, text, err := r.send(ctx, r.site.doors[random.IntN(len(r.site.doors))], method, path, body)
+		cancel()
+		switch {
+		case errors.Is(err, syscall.ECONNREFUSED) && r.t.Context().Err() == nil:
+			time.Sleep(5 * time.Millisecond)
+			continue
+		case err == nil && status < 500:
+			s.answered, s.status, s.body = int64(time.Since(r.began)), status, text
+		case err == nil && r.site.steady && status != 503:
+			r.t.Errorf("%s %s: %d %s", method, path, status, text)
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.statuses[s.status]++
+		if s.status == unknown {
+			r.unknown++
+		}
+		return s
+	}
+}
+
+func (r *round) send(ctx context.Context, door, method, path, body string) (int, []byte, error) {
+	q, err := http.NewRequestWithContext(ctx, method, door+path, strings.NewReader(body))
+	if err != nil {
+		return 0, nil, err
+	}
+	q.Header.Set("X-Api-Key", r.key)
+	answer, err := http.DefaultClient.Do(q)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	return answer.StatusCode, text, err
+}
+
+// decode reads an answer; one that cannot be read is an error of the service.
+func (r *round) decode(s sent, into any) {
+	if s.status == unknown {
+		return
+	}
+	if err := json.NewDecoder(bytes.NewReader(s.body)).Decode(into); err != nil {
+		r.t.Errorf("%d %s: %v", s.status, s.body, err)
+	}
+}
+
+// note keeps an operation. A read whose outcome is not known tells nothing.
+func (r *round) note(history *[]porcupine.Operation, client int, s sent, input, output any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	*history = append(*history, porcupine.Operation{
+		ClientId: client, Call: s.call, Return: s.answered, Input: input, Output: output,
+	})
+}
+
+// learn keeps an id that was told, and pick takes one.
+func (r *round) learn(of map[string][]string, name, id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	of[name] = append(of[name], id)
+}
+
+func (r *round) pick(random *rand.Rand, of map[string][]string, name string) (string, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(of[name]) == 0 {
+		return "", false
+	}
+	return of[name][random.IntN(len(of[name]))], true
+}

@@ -1,0 +1,121 @@
+package linear
+
+import (
+	"context"
+	"crypto/rand"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net/http/httptest"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"stockrewards/internal/api"
+	"stockrewards/internal/intake"
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
+	"stockrewards/internal/store/postgres"
+	"stockrewards/internal/store/postgres/pgtest"
+	"stockrewards/internal/store/sqlite"
+)
+
+var (
+	operations = flag.Int("operations", 1_000, "how many operations are checked on each engine")
+	kills      = flag.Int("kills", 4, "how often the built service is killed")
+)
+
+// The handler, the intake and the store, over a file.
+func TestLinearizableOnSQLite(t *testing.T) {
+	t.Parallel()
+	engine, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "rewards.db"), sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	play(t, newSite(t, engine), func(n int) bool { return n >= *operations })
+}
+
+// Two of them, as of two processes, over one database of PostgreSQL.
+func TestLinearizableOnPostgreSQL(t *testing.T) {
+	t.Parallel()
+	url, err := pgtest.Start(t).NewDatabase(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var engines []store.Engine
+	for range 2 {
+		engine, err := postgres.Open(t.Context(), url, postgres.Options{Connections: 4})
+		if err != nil {
+			t.Fatal(err)
+		}
+		engines = append(engines, engine)
+	}
+	play(t, newSite(t, engines...), func(n int) bool { return n >= *operations })
+}
+
+// newSite serves the interface once for each engine; all are over one database.
+func newSite(t *testing.T, engines ...store.Engine) site {
+	t.Helper()
+	s := site{steady: true}
+	for i, engine := range engines {
+		books, err := store.New(t.Context(), engine, time.Now, rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := books.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		if i == 0 {
+			if err := books.SeedAssets(t.Context(), []rewards.Asset{{Symbol: "AAPL", Name: "Apple Inc."}}); err != nil {
+				t.Fatal(err)
+			}
+			s.newApp = func() string { return newApp(t, books) }
+		}
+		s.doors = append(s.doors, serve(t, books))
+	}
+	return s
+}
+
+func newApp(t *testing.T, books *store.Store) string {
+	t.Helper()
+	secret, err := rewards.NewKeySecret(rewards.TestKeyPrefix, rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := fmt.Sprint("app ", time.Now().UnixNano())
+	if _, _, err := books.CreateApp(t.Context(), name, rewards.Key{Hash: rewards.HashKey(secret)}); err != nil {
+		t.Fatal(err)
+	}
+	return secret
+}
+
+// noPrices is a market that is not asked here.
+type noPrices struct{}
+
+// Price implements rewards.Prices.
+func (noPrices) Price(rewards.AssetID) (money.Price, bool) { return 0, false }
+
+// serve starts the interface over the books and returns its address.
+func serve(t *testing.T, books *store.Store) string {
+	t.Helper()
+	in, err := books.Installation(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	recorder := intake.New(books, func() {})
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); recorder.Run(ctx) }()
+	o := api.Options{
+		Service:   rewards.NewService(books, recorder, noPrices{}, time.Now),
+		CursorKey: in.CursorKey, Log: slog.New(slog.DiscardHandler),
+	}
+	server := httptest.NewUnstartedServer(nil)
+	server.Config, server.Listener = api.NewServer(o), api.Listener(server.Listener, o)
+	server.Start()
+	t.Cleanup(func() { server.Close(); cancel(); <-done })
+	return server.URL
+}

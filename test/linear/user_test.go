@@ -1,0 +1,149 @@
+package linear
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// identity is who a user is, in a family of users that may collide: the number of
+// its email and of its external id, from 1 on; 0 is none.
+type identity struct{ email, external int }
+
+// create is POST /v1/users.
+type create struct {
+	family string
+	identity
+}
+
+// find is GET /v1/users with a filter: an email, an external id, or both; with
+// neither it is what the list of all shows of the family.
+type find struct {
+	family string
+	identity
+}
+
+// read is GET /v1/users/{userId} of an id that was told of the family.
+type read struct{ family, id string }
+
+// person is a user; of one that nobody was told of the id is "".
+type person struct {
+	id string
+	identity
+}
+
+// shown is an answer about a family: the users that it shows. A 409 shows the user
+// who is in the way, with the member in which.
+type shown struct {
+	status int
+	field  string
+	people family
+}
+
+// family is all users of a family there are; two emails and two external ids make
+// four at most. It is sorted, so that equal families are equal values.
+type family [4]person
+
+func (f family) with(p person) family {
+	f[0] = p // the first place is free: who collides is not added
+	slices.SortFunc(f[:], func(a, b person) int {
+		return cmp.Or(cmp.Compare(a.email, b.email), cmp.Compare(a.external, b.external))
+	})
+	return f
+}
+
+// people is those who meet a condition.
+func (f family) people(meet func(person) bool) (found family) {
+	for _, p := range f {
+		if p.identity != (identity{}) && meet(p) {
+			found = found.with(p)
+		}
+	}
+	return found
+}
+
+// are tells whether some users of the family can be the ones that were shown, and
+// what is known then.
+func (f family) are(some, shown family) (bool, family) {
+	for i := range some {
+		if some[i].identity != shown[i].identity || some[i].id != "" && some[i].id != shown[i].id {
+			return false, f
+		}
+		for j := range f {
+			if f[j].identity == some[i].identity {
+				f[j].id = shown[i].id
+			}
+		}
+	}
+	return true, f
+}
+
+// create is the law of uniqueness: the email first, then the external id.
+func (f family) create(who identity, o shown) (bool, family) {
+	holder, field := f.people(func(p person) bool { return who.email != 0 && p.email == who.email }), "email"
+	if holder == (family{}) {
+		holder = f.people(func(p person) bool { return who.external != 0 && p.external == who.external })
+		field = "externalId"
+	}
+	free := holder == (family{})
+	switch {
+	case o.status == unknown && free:
+		return true, f.with(person{identity: who})
+	case o.status == unknown:
+		return true, f
+	case free:
+		id := o.people[3].id
+		return o.status == 201 && id != "" && o.people == family{}.with(person{id, who}), f.with(person{id, who})
+	}
+	told := o.people
+	told[3].identity = holder[3].identity // a 409 tells the id alone
+	ok, known := f.are(holder, told)
+	return ok && o.status == 409 && o.field == field, known
+}
+
+// step applies a request to the users of its family.
+func (f family) step(input, output any) (bool, family) {
+	o := output.(shown)
+	switch in := input.(type) {
+	case create:
+		return f.create(in.identity, o)
+	case find:
+		return f.are(f.people(func(p person) bool {
+			return (in.email == 0 || p.email == in.email) && (in.external == 0 || p.external == in.external)
+		}), o.people)
+	case read:
+		if o.status == 404 {
+			return f.people(func(p person) bool { return p.id == in.id }) == family{}, f
+		}
+		who := o.people[3]
+		return f.are(f.people(func(p person) bool { return p.identity == who.identity }), o.people)
+	}
+	return false, f
+}
+
+func familyOf(input any) string {
+	switch in := input.(type) {
+	case create:
+		return in.family
+	case find:
+		return in.family
+	case read:
+		return in.family
+	}
+	return ""
+}
+
+// users is the law of every family of users of an app.
+func users() porcupine.Model {
+	return porcupine.Model{
+		Partition: func(h []porcupine.Operation) [][]porcupine.Operation { return partition(h, familyOf) },
+		Init:      func() any { return family{} },
+		Step: func(state, input, output any) (bool, any) {
+			ok, next := state.(family).step(input, output)
+			return ok, next
+		},
+		DescribeOperation: func(input, output any) string { return fmt.Sprintf("%T%+v -> %+v", input, input, output) },
+	}
+}
