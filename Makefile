@@ -4,7 +4,7 @@ SHELL := /bin/bash
 GO    ?= go
 TOOLS := bin/golangci-lint
 
-.PHONY: build test lint lint-api month kills torture mutants fleet failover bench bench-micro clean
+.PHONY: build test lint lint-api month kills torture mutants fleet failover bench bench-micro clean linear fuzz
 
 build: ## the binary, in bin/
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/stockrewards ./cmd/stockrewards
@@ -37,6 +37,15 @@ torture: ## faults at every system call that changes a file, KILLS=2000 kills -9
 	set -o pipefail; $(GO) test -count=1 -v -timeout=12h -parallel=4 ./test \
 		-run 'TestFaultsAtEveryCall|TestKillsAtRandom|TestFileDescriptorsRunOut|TestFileSystemTurnsReadOnly|TestDiskFull|TestAnIOError' \
 		-args -torture-for=0 -torture-kills=$(KILLS) -torture-seed=$${SEED:-0} | grep -v -e '^=== ' -e 'accounted for$$'
+
+linear: ## what concurrent clients saw is linearizable, at length: two engines, and a hundred kills
+	tools/install.sh postgres
+	$(GO) test -count=1 -v -timeout=60m ./test/linear -args -operations=50000 -kills=100
+
+FUZZTIME ?= 30s
+
+fuzz: ## every fuzz target for FUZZTIME each; ONLY=text those whose name has it
+	tools/fuzz.sh $(FUZZTIME) '$(ONLY)'
 
 SHARE ?= 1
 

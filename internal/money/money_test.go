@@ -187,6 +187,9 @@ func FuzzDecimal(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
+		checkRoundTrip(t, text, money.ParseUSD)
+		checkRoundTrip(t, text, money.ParseShares)
+		checkRoundTrip(t, text, money.ParsePrice)
 		d, err := money.ParseDecimal(text)
 		want, ok := new(big.Rat).SetString(text)
 		if err != nil || len(text) > 40 || strings.ContainsAny(text, "eE") {
@@ -196,4 +199,19 @@ func FuzzDecimal(f *testing.F) {
 			t.Errorf("%q: sign %d, over %t", text, d.Sign(), d.GreaterThan(1_000_000))
 		}
 	})
+}
+
+// checkRoundTrip wants what was read to be written so that it reads the same.
+func checkRoundTrip[Q interface {
+	~int64
+	String() string
+}](t *testing.T, text string, parse func(string) (Q, error)) {
+	t.Helper()
+	q, err := parse(text)
+	if err != nil {
+		return
+	}
+	if again, err := parse(q.String()); err != nil || again != q {
+		t.Errorf("%q is %d, written %q, read %d (%v)", text, q, q.String(), again, err)
+	}
 }

@@ -1,0 +1,98 @@
+package fuzz
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stockrewards/internal/broker/paper"
+)
+
+// FuzzFault reads anything as the line of a fault. What is understood is told as a
+// line that means the same.
+func FuzzFault(f *testing.F) {
+	for _, kind := range paper.Kinds() {
+		f.Add(kind)
+	}
+	for _, line := range []string{
+		"lost-answer on=submit,lookup chance=5% times=10", "error status=503 carried=true for=4h", "cancel by=1.5s symbol=AAPL skip=3",
+		"partial-then-filled share=30 by=1m", "error chance=0.0001%", "empty-body carried=false", "outage for=-1s", "late-answer by=0s", "error chance=100%",
+	} {
+		f.Add(line)
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		fault, err := paper.ParseFault(line)
+		if err != nil {
+			return
+		}
+		again, err := paper.ParseFault(fault.String())
+		if diff := cmp.Diff(fault, again); err != nil || diff != "" {
+			t.Errorf("%q is told as %q: %v\n%s", line, fault, err, diff)
+		}
+	})
+}
+
+// FuzzBrokerage asks the paper brokerage for anything, its controls included. Its
+// books balance afterwards, and it says nothing that is no JSON.
+func FuzzBrokerage(f *testing.F) {
+	order := `{"symbol":"AAPL","notional":"25.5","side":"buy","type":"market","time_in_force":"day","client_order_id":"sr-1"}`
+	for _, body := range []string{
+		order, strings.Replace(order, `"notional":"25.5"`, `"qty":"0.000000001"`, 1), strings.Replace(order, `"25.5"`, "1e400", 1), "{}", "[", "null",
+		strings.Replace(order, "buy", "sell", 1), strings.Replace(order, "AAPL", `\u0000`, 1),
+	} {
+		f.Add("POST", "/v2/orders", body)
+	}
+	for _, target := range []string{
+		"/v2/orders?status=all&limit=1&after=2026-03-16T14:00:00Z&direction=asc", "/v2/orders/x", "/v2/orders:by_client_order_id?client_order_id=", "/v2/positions",
+		"/v2/calendar?start=2026-01-01&end=9999-12-31", "/v2/assets/AAPL", "/v2/stocks/snapshots?symbols=AAPL,,KO", "/v2/account", "/v2/stocks/%2F/trades/latest",
+		"/v2/calendar?start=x", "/v2/orders?limit=-1", "/control/clock", "/control/faults",
+	} {
+		f.Add("GET", target, "")
+	}
+	f.Add("POST", "/control/faults", `{"fault":"reject"}`)
+	f.Add("POST", "/control/faults", "reject times=1")
+	f.Add("PUT", "/control/clock", `{"time":"2026-03-16T14:00:00Z","pace":0}`)
+	f.Add("POST", "/control/clock/advance", `{"by":"1h"}`)
+	f.Add("DELETE", "/v2/orders/x", "")
+	f.Fuzz(func(t *testing.T, method, target, body string) {
+		asked, err := http.ReadRequest(bufio.NewReader(strings.NewReader(method + " " + target + " HTTP/1.1\r\nHost: x\r\nContent-Length: " +
+			strconv.Itoa(len(body)) + "\r\n\r\n" + body)))
+		if err != nil {
+			return
+		}
+		b, err := paper.Open(t.Context(), ":memory:", paper.Options{
+			Catalog: []paper.Asset{{Symbol: "AAPL", Name: "Apple", Exchange: "NASDAQ", Price: 200_000_000_000}, {Symbol: "KO", Name: "Coke", Exchange: "NYSE", Price: 70_000_000_000}},
+			Now:     now, Control: true, Random: strings.NewReader(strings.Repeat("0123456789abcdef", 64)),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() {
+			if err := b.Close(); err != nil {
+				t.Error(err)
+			}
+		}()
+		checkPaper(t, b, asked)
+		b.RemoveFault(0)
+		if status := checkPaper(t, b, httptest.NewRequestWithContext(context.Background(), http.MethodGet, "/v2/account", http.NoBody)); status != http.StatusOK {
+			t.Errorf("after %s %s %s the account is answered %d", method, target, body, status)
+		}
+	})
+}
+
+func checkPaper(t *testing.T, b *paper.Brokerage, r *http.Request) int {
+	t.Helper()
+	answer := httptest.NewRecorder()
+	b.Handler().ServeHTTP(answer, r)
+	if text := answer.Body.Bytes(); answer.Code == http.StatusInternalServerError || len(text) > 0 && !json.Valid(text) && answer.Code < 300 {
+		t.Errorf("%s %s: %d %s", r.Method, r.URL, answer.Code, text)
+	}
+	return answer.Code
+}

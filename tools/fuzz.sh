@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# Runs every fuzz target for a while, one after the other, and tells how many
+# executions each had. What it finds is written to the testdata of the target's
+# package, where go test runs it from then on.
+#
+#   tools/fuzz.sh 30s          every target for half a minute
+#   tools/fuzz.sh 30s Reward   those whose name has it
+set -euo pipefail
+cd "$(dirname "$0")/.."
+time="$1"
+only="${2:-}"
+folder="$(mktemp -d)"
+trap 'rm -rf "$folder"' EXIT
+failed=0
+for package in $(grep -rl --include='*_test.go' '^func Fuzz' internal test | xargs -n1 dirname | sort -u); do
+  go test -c -fuzz=Fuzz -o "$folder/fuzz.test" "./$package"
+  for target in $(cd "$package" && "$folder/fuzz.test" -test.list '^Fuzz'); do
+    [[ "$target" == *"$only"* ]] || continue
+    if (cd "$package" && "$folder/fuzz.test" -test.run '^$' -test.fuzz "^$target\$" -test.fuzztime "$time" \
+      -test.fuzzcachedir "$folder/corpus/$package") >"$folder/log" 2>&1; then
+      echo "$package $target: $(grep -o 'execs: [0-9]*' "$folder/log" | tail -1)"
+    else
+      echo "$package $target: FAILED"
+      cat "$folder/log"
+      failed=1
+    fi
+  done
+done
+exit "$failed"
