@@ -26,7 +26,7 @@ func TestOperatorsCommandsTouchOneApp(t *testing.T) {
 	s.command("app", "create", "other")
 	named := regexp.MustCompile(`(?m)^Usage:.*(<app>|--app=|key \w+ .*<id>)`)
 	tried := appCommands()
-	for _, line := range regexp.MustCompile(`(?m)^  (\w+( \w+)?)  `).FindAllStringSubmatch(s.help("--help"), -1) {
+	for _, line := range regexp.MustCompile(`(?m)^ {2}(\w+( \w+)?) {2}`).FindAllStringSubmatch(s.help("--help"), -1) {
 		command := strings.Fields(line[1])
 		_, known := tried[line[1]]
 		help := s.help(append(command, "--help")...)

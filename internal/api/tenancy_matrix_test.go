@@ -72,7 +72,7 @@ func (w *world) newEstate(t *testing.T) estate {
 	more := c.giveMany(t, e.user, 3)
 	second := c.newUser(t)
 	c.hold(t, e.user, "KO", money.Share, money.Dollar)
-	e.ids = append(more, e.user, e.reward, second, c.app.ID.String(), c.keyID.String())
+	e.ids = slices.Concat(more, []string{e.user, e.reward, second, c.app.ID.String(), c.keyID.String()})
 	for _, id := range e.ids[:2] {
 		e.ids = append(e.ids, strings.ToUpper(id))
 	}

@@ -175,7 +175,8 @@ func FuzzAddress(f *testing.F) {
 		}
 		asked.URL = followed
 		answer = httptest.NewRecorder()
-		if d.ServeHTTP(answer, asked); answer.Code != http.StatusOK {
+		d.ServeHTTP(answer, asked)
+		if answer.Code != http.StatusOK {
 			t.Errorf("%q leads to %q, which is answered %d: %s", target, next, answer.Code, answer.Body)
 		}
 	})

@@ -80,7 +80,7 @@ func (a award) give(payload int, o told) (bool, award) {
 
 // step applies a request to the award under its key.
 func (a award) step(input, output any) (bool, award) {
-	o := output.(told)
+	o, _ := output.(told)
 	switch in := input.(type) {
 	case give:
 		return a.give(in.payload, o)
@@ -117,7 +117,8 @@ func awards() porcupine.Model {
 		Partition: func(h []porcupine.Operation) [][]porcupine.Operation { return partition(h, keyOf) },
 		Init:      func() any { return award{} },
 		Step: func(state, input, output any) (bool, any) {
-			ok, next := state.(award).step(input, output)
+			a, _ := state.(award)
+			ok, next := a.step(input, output)
 			return ok, next
 		},
 		DescribeOperation: func(input, output any) string { return fmt.Sprintf("%T%+v -> %+v", input, input, output) },

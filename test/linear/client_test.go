@@ -31,12 +31,11 @@ type site struct {
 
 // round is one history, of an app of its own.
 type round struct {
-	t       *testing.T
-	site    site
-	key     string
-	user    string
-	clients int
-	began   time.Time
+	t     *testing.T
+	site  site
+	key   string
+	user  string
+	began time.Time
 
 	mu       sync.Mutex
 	awards   []porcupine.Operation
@@ -186,13 +185,17 @@ func (r *round) ask(random *rand.Rand, method, path, body string) sent {
 		case err == nil && r.site.steady && status != 503:
 			r.t.Errorf("%s %s: %d %s", method, path, status, text)
 		}
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.statuses[s.status]++
-		if s.status == unknown {
-			r.unknown++
-		}
+		r.count(s.status)
 		return s
+	}
+}
+
+func (r *round) count(status int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.statuses[status]++
+	if status == unknown {
+		r.unknown++
 	}
 }
 

@@ -105,7 +105,7 @@ func (f family) create(who identity, o shown) (bool, family) {
 
 // step applies a request to the users of its family.
 func (f family) step(input, output any) (bool, family) {
-	o := output.(shown)
+	o, _ := output.(shown)
 	switch in := input.(type) {
 	case create:
 		return f.create(in.identity, o)
@@ -141,7 +141,8 @@ func users() porcupine.Model {
 		Partition: func(h []porcupine.Operation) [][]porcupine.Operation { return partition(h, familyOf) },
 		Init:      func() any { return family{} },
 		Step: func(state, input, output any) (bool, any) {
-			ok, next := state.(family).step(input, output)
+			f, _ := state.(family)
+			ok, next := f.step(input, output)
 			return ok, next
 		},
 		DescribeOperation: func(input, output any) string { return fmt.Sprintf("%T%+v -> %+v", input, input, output) },
