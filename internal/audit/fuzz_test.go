@@ -79,7 +79,7 @@ func auditFile(path string) error {
 
 // openFile opens a file as serve does.
 func openFile(path string) error {
-	engine, err := sqlite.Open(context.Background(), path, sqlite.Options{})
+	engine, err := sqlite.Open(context.Background(), path, sqlite.Options{Connections: 2})
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,5 @@
 // Package fuzz throws whatever at the service's parsers of what comes from outside:
-// clients' requests, a broker's answers, the paper brokerage's requests and faults,
-// the texts that end up in a journal. `make fuzz` runs them; as plain tests they run
+// clients' requests, a broker's answers, the texts that end up in a journal. `make fuzz` runs them; as plain tests they run
 // their seeds and what was found before (testdata).
 package fuzz
 

@@ -12,7 +12,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"stockrewards/internal/broker/alpaca"
 	"stockrewards/internal/rewards"
 )
 
@@ -198,26 +197,4 @@ func TestOrdersGivesUp(t *testing.T) {
 			wantError(t, err, rewards.BrokerUnknown, "")
 		})
 	}
-}
-
-// FuzzOrder feeds any body as the answer to a look-up: it must give an order that
-// is plausible or a broker error, and never panic.
-func FuzzOrder(f *testing.F) {
-	for _, seed := range []string{goodOrder, "", "null", "[]", member("filled_qty", "1e400"), member("notional", `"\ud800"`)} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, body string) {
-		client := alpaca.New(alpaca.Options{
-			TradingURL: "http://t.test", RequestsPerMinute: 1_000_000_000,
-			Transport: roundTrip(func(*http.Request) (*http.Response, error) { return answer(200, body), nil }),
-		})
-		o, err := client.OrderByClientID(t.Context(), "sr-1")
-		if err != nil {
-			wantError(t, err, rewards.BrokerUnknown, "")
-			return
-		}
-		if o.ID == "" || o.ClientOrderID != "sr-1" || o.FilledQty < 0 || o.FilledAvgPrice < 0 || o.Notional < 0 {
-			t.Errorf("order %+v from %q", o, body)
-		}
-	})
 }

@@ -1,4 +1,6 @@
-package fuzz
+// Package brokerage throws whatever at the paper brokerage. It is apart from the other
+// targets, which do without a database.
+package brokerage
 
 import (
 	"bufio"
@@ -9,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -69,7 +72,7 @@ func FuzzBrokerage(f *testing.F) {
 		}
 		b, err := paper.Open(t.Context(), ":memory:", paper.Options{
 			Catalog: []paper.Asset{{Symbol: "AAPL", Name: "Apple", Exchange: "NASDAQ", Price: 200_000_000_000}, {Symbol: "KO", Name: "Coke", Exchange: "NYSE", Price: 70_000_000_000}},
-			Now:     now, Control: true, Random: strings.NewReader(strings.Repeat("0123456789abcdef", 64)),
+			Now:     func() time.Time { return time.Date(2026, 3, 16, 14, 0, 0, 0, time.UTC) }, Control: true, Random: strings.NewReader(strings.Repeat("0123456789abcdef", 64)),
 		})
 		if err != nil {
 			t.Fatal(err)
