@@ -31,7 +31,11 @@ func (e *Engine) Backup(ctx context.Context, path string) error {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	err = s.copyTo(context.WithoutCancel(ctx), partial)
+	target := partial
+	if e.memory { // a name without one would be looked for among the databases in memory
+		target = fileName(partial) + "?vfs=unix"
+	}
+	err = s.copyTo(context.WithoutCancel(ctx), target)
 	if err == nil {
 		err = publish(partial, path)
 	}

@@ -43,6 +43,7 @@ type Engine struct {
 	carry   *checkpointer // nil: the writer does it by itself
 	failed  chan error
 	dead    atomic.Bool // after a fatal error nothing is written any more
+	memory  bool        // it lives in memory
 }
 
 var _ store.Engine = (*Engine)(nil)
@@ -58,7 +59,7 @@ func Open(ctx context.Context, path string, o Options) (*Engine, error) {
 	} else if err := prepareFile(path); err != nil {
 		return nil, err
 	}
-	e := &Engine{failed: make(chan error, 1)}
+	e := &Engine{failed: make(chan error, 1), memory: path == Memory}
 	if err := e.open(ctx, path, o); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}

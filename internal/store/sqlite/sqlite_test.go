@@ -207,7 +207,16 @@ func TestASnapshotIsOneMoment(t *testing.T) {
 
 func TestBackupIsACopyOfWhatWasCommitted(t *testing.T) {
 	t.Parallel()
-	e := opener(file, 0)(t)
+	for name, from := range map[string]func(*testing.T) string{"file": file, "memory": memory} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			copyOfWhatWasCommitted(t, opener(from, 0)(t))
+		})
+	}
+}
+
+func copyOfWhatWasCommitted(t *testing.T, e store.Engine) {
+	t.Helper()
 	put := func(name string) {
 		t.Helper()
 		err := e.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
