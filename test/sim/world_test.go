@@ -56,9 +56,10 @@ type world struct {
 	nextKey   int
 	sold      map[string]bool // orders of which the operator sold what was told too little of
 	sales     int
-	hits      int      // faults of the broker, as counted at the operator's rounds
-	decisions int      // of the operator
-	story     []string // what happened to the world, for a test that fails
+	hits      int               // faults of the broker, as counted at the operator's rounds
+	decisions int               // of the operator
+	story     []string          // what happened to the world, for a test that fails
+	told      func(line string) // hears the story too; may be nil
 }
 
 // given is a reward as its client knows it.
@@ -69,6 +70,8 @@ type given struct {
 	symbol       string
 	id           string
 	acknowledged bool
+	fixed        string // what never changes of it, as it was told first
+	status       string // as it was told last
 }
 
 const (
@@ -102,7 +105,7 @@ func newWorld(t *testing.T, seed uint64, hours paper.Hours) *world {
 	w.check(err)
 	w.engine = &faultyEngine{Engine: engine}
 	w.brokerage, err = paper.Open(t.Context(), ":memory:", paper.Options{
-		Hours: hours, Catalog: catalog(), Now: time.Now, Random: w.source, FaultSeed: seed,
+		Hours: hours, Catalog: catalog(), Now: time.Now, Random: w.source, FaultSeed: seed, Control: true,
 	})
 	w.check(err)
 	t.Cleanup(func() {
@@ -132,7 +135,11 @@ func (w *world) check(err error) {
 
 // note adds to the story.
 func (w *world) note(format string, args ...any) {
-	w.story = append(w.story, time.Now().UTC().Format("Mon 01-02 15:04:05 ")+fmt.Sprintf(format, args...))
+	line := time.Now().UTC().Format("Mon 2006-01-02 15:04:05.000 ") + fmt.Sprintf(format, args...)
+	w.story = append(w.story, line)
+	if w.told != nil {
+		w.told(line)
+	}
 }
 
 // tell prints the end of the story.

@@ -1,0 +1,232 @@
+package sim
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing/synctest"
+
+	"stockrewards/internal/money"
+)
+
+// call is a client's request to a process.
+type call struct {
+	app                int
+	method, path, body string
+	status             int // 0: no answer came
+	text               []byte
+}
+
+// send lets requests reach a process at once, one behind the other, and waits for
+// the answers. When the process dies meanwhile none comes; others are lost on the way.
+func (l *lab) ask(p *process, calls ...*call) {
+	l.t.Helper()
+	ctx, stop := context.WithCancel(l.t.Context())
+	defer stop()
+	for _, c := range calls {
+		go c.run(ctx, p.handler, l.keys[c.app])
+		synctest.Wait()
+	}
+	for !p.dead && p.intake.Step(ctx) {
+	}
+	stop()
+	synctest.Wait()
+	for _, c := range calls {
+		answered := c.status
+		lost := l.random.IntN(10_000) < l.rates.lose
+		if lost && !p.dead {
+			l.strikes++
+			l.cover.hit(rowAnswer, "lost-answer")
+		}
+		if p.dead || lost {
+			c.status, c.text = 0, nil
+		}
+		l.transcribe(p.name, c.method, c.path, c.body, fmt.Sprint(answered))
+		if answered < http.StatusBadRequest { // an error's id is random
+			l.transcribe(string(c.text))
+		}
+	}
+}
+
+func (c *call) run(ctx context.Context, handler http.Handler, key string) {
+	r := httptest.NewRequestWithContext(ctx, c.method, c.path, strings.NewReader(c.body))
+	r.Header.Set("X-Api-Key", key)
+	if c.body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	answer := httptest.NewRecorder()
+	handler.ServeHTTP(answer, r)
+	c.status, c.text = answer.Code, answer.Body.Bytes()
+}
+
+// clients come: they give, ask again about what they have no answer for, and look.
+func (l *lab) clients(count int) {
+	l.t.Helper()
+	for count > 0 && !l.t.Failed() {
+		batch := make([]*given, 0, count)
+		for range min(count, 1+l.random.IntN(5)) {
+			batch = append(batch, l.newGiven())
+		}
+		count -= len(batch)
+		if l.random.IntN(4) == 0 {
+			batch = append(batch, batch[l.random.IntN(len(batch))]) // the same, twice at once
+		}
+		l.give(batch...)
+	}
+	l.askAgain()
+	l.pry()
+	for range 3 {
+		if len(l.open) > 0 {
+			l.lookAt(l.open[l.random.IntN(len(l.open))])
+		}
+	}
+}
+
+func (l *lab) newGiven() *given {
+	l.nextKey++
+	app := l.random.IntN(apps)
+	amounts := []money.USD{
+		money.Cent, 33 * money.Cent, money.Dollar, 5*money.Dollar + 250_001, 100 * money.Dollar, 4_321_987_654,
+		money.USD(1 + l.random.Int64N(int64(200*money.Dollar))),
+	}
+	g := &given{
+		app: app, user: l.users[app][l.random.IntN(usersPerApp)], key: fmt.Sprintf("key-%06d", l.nextKey),
+		amount: amounts[l.random.IntN(len(amounts))], symbol: symbols()[l.random.IntN(len(symbols()))],
+	}
+	l.promised[g.user] += g.amount
+	l.given = append(l.given, g)
+	l.unsure = append(l.unsure, g)
+	return g
+}
+
+func bodyOf(g *given) string {
+	return fmt.Sprintf(`{"userId":%q,"idempotencyKey":%q,"amountUsd":%s,"assetSymbol":%q}`, g.user, g.key, g.amount, g.symbol)
+}
+
+// give sends rewards to one process, for the first time or again.
+func (l *lab) give(list ...*given) {
+	l.t.Helper()
+	calls := make([]*call, len(list))
+	for i, g := range list {
+		calls[i] = &call{app: g.app, method: http.MethodPost, path: "/v1/rewards", body: bodyOf(g)}
+	}
+	p := l.anyone()
+	l.ask(p, calls...)
+	for i, g := range list {
+		l.answered(p, g, calls[i])
+	}
+}
+
+func (l *lab) answered(p *process, g *given, c *call) {
+	l.t.Helper()
+	l.note("client: %s gives %s of %s by %s: %d", g.key, g.amount, g.symbol, p.name, c.status)
+	var got struct {
+		Reward           json.RawMessage
+		IdempotentReplay bool
+	}
+	switch c.status {
+	case 0, http.StatusServiceUnavailable:
+		return
+	case http.StatusCreated, http.StatusOK:
+		l.check(json.Unmarshal(c.text, &got))
+	case http.StatusForbidden:
+		if l.apps[g.app].Suspended {
+			return
+		}
+		fallthrough
+	default:
+		l.violate("a reward that can be given is taken", g.key, "%d %s", c.status, c.text)
+		return
+	}
+	if got.IdempotentReplay != (c.status == http.StatusOK) || g.acknowledged && c.status == http.StatusCreated {
+		l.violate("a key gives one reward", g.key, "%d %s, acknowledged before %v", c.status, c.text, g.acknowledged)
+	}
+	if !g.acknowledged {
+		g.acknowledged = true
+		l.unsure = slices.DeleteFunc(l.unsure, func(other *given) bool { return other == g })
+		l.open = append(l.open, g)
+	}
+	l.heard(g, got.Reward)
+}
+
+// heard compares what a client is told of a reward with what it was told before.
+func (l *lab) heard(g *given, text []byte) {
+	l.t.Helper()
+	var r struct {
+		reward
+
+		IdempotencyKey, CreatedAt string
+		ExecutedAt                *string
+	}
+	l.check(json.Unmarshal(text, &r))
+	fixed := fmt.Sprint(r.ID, r.UserID, r.IdempotencyKey, r.AssetSymbol, r.AmountUSD, r.CreatedAt)
+	if g.fixed == "" {
+		g.fixed, g.id = fixed, r.ID
+	}
+	if fixed != g.fixed || r.UserID != g.user || r.IdempotencyKey != g.key || r.AssetSymbol != g.symbol ||
+		r.AmountUSD.String() != g.amount.String() {
+		l.violate("an acknowledged reward never changes", g.key, "%s, was %s", text, g.fixed)
+	}
+	before, after := rank(g.status), rank(r.Status)
+	if after < before || before == rank("executed") && r.Status != g.status {
+		l.violate("a status goes forward only", g.key, "%s, was %s", r.Status, g.status)
+	}
+	if (r.ExecutedAt != nil) != (r.Status == "executed") || (r.FailureReason != nil) != (r.Status == "failed") {
+		l.violate("executed has a time, failed a reason", g.key, "%s", text)
+	}
+	if r.Status != g.status {
+		l.note("client: %s (%s) is %s", g.key, g.id, r.Status)
+		g.status = r.Status
+		if r.Status == "executed" {
+			l.executed[g.user] += g.amount
+		}
+	}
+	if after == rank("executed") {
+		l.open = slices.DeleteFunc(l.open, func(other *given) bool { return other == g })
+	}
+}
+
+func rank(status string) int {
+	return map[string]int{"recorded": 1, "executing": 2, "executed": 3, "failed": 3}[status]
+}
+
+// askAgain repeats what has no answer, and now and then what has one.
+func (l *lab) askAgain() {
+	l.t.Helper()
+	for _, g := range slices.Clone(l.unsure) {
+		l.give(g)
+	}
+	if l.random.IntN(3) == 0 && len(l.given) > 0 {
+		l.give(l.given[max(0, len(l.given)-1-l.random.IntN(40))])
+	}
+}
+
+// lookAt reads a reward as its own app, and as another one.
+func (l *lab) lookAt(g *given) {
+	l.t.Helper()
+	other := (g.app + 1) % apps
+	own := &call{app: g.app, method: http.MethodGet, path: "/v1/rewards/" + g.id}
+	foreign := &call{app: other, method: http.MethodGet, path: own.path}
+	l.ask(l.anyone(), own, foreign)
+	if own.status == http.StatusOK {
+		var got struct{ Reward json.RawMessage }
+		l.check(json.Unmarshal(own.text, &got))
+		l.heard(g, got.Reward)
+	} else if !l.excused(own) {
+		l.violate("an acknowledged reward exists", g.key, "%d %s", own.status, own.text)
+	}
+	if foreign.status != http.StatusNotFound && !l.excused(foreign) {
+		l.violate("no reward is shown to another app", g.key, "%d %s", foreign.status, foreign.text)
+	}
+}
+
+// excused tells whether an answer says nothing: none came, the service was not able
+// to, or the app is suspended.
+func (l *lab) excused(c *call) bool {
+	return c.status == 0 || c.status == http.StatusServiceUnavailable ||
+		c.status == http.StatusForbidden && l.apps[c.app].Suspended
+}

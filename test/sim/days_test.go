@@ -1,0 +1,283 @@
+package sim
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"time"
+
+	"stockrewards/internal/broker/paper"
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+)
+
+// yearBegin is a Monday, 6:00 in New York.
+func yearBegin() time.Time { return time.Date(2026, 1, 5, 11, 0, 0, 0, time.UTC) }
+
+// A sitting is a while of one day in which clients come and the service works.
+const (
+	sittings     = 6
+	sittingSteps = 30
+	operatorAsks = 3 // of how many sittings the operator comes after one
+)
+
+// live lives through days on which the market opens, and all between them.
+func (l *lab) liveThrough(days int) {
+	l.t.Helper()
+	for begin := yearBegin(); l.opened < days && !l.t.Failed(); begin = begin.AddDate(0, 0, 1) {
+		l.until(begin)
+		clock, err := l.operatorClock()
+		l.check(err)
+		if !clock.Open && clock.NextOpen.Sub(clock.Now) > 10*time.Hour {
+			if l.random.IntN(4) == 0 { // a weekend, a holiday
+				l.sitting(1 + l.random.IntN(5))
+			}
+			continue
+		}
+		l.opened++
+		l.day(begin)
+	}
+}
+
+func (l *lab) until(at time.Time) {
+	if d := time.Until(at); d > 0 {
+		l.sleep(d)
+	}
+}
+
+// day lives through a trading day, from 6:00 in New York to the night.
+func (l *lab) day(begin time.Time) {
+	l.t.Helper()
+	hours := []time.Duration{10*time.Hour - time.Duration(1+l.random.IntN(150))*time.Second} // before the bell
+	for len(hours) < sittings {
+		hours = append(hours, time.Hour+time.Duration(l.random.Int64N(int64(10*time.Hour))))
+	}
+	slices.Sort(hours)
+	mood := l.random.IntN(5)
+	for _, at := range hours {
+		if l.t.Failed() {
+			return
+		}
+		l.until(begin.Add(at))
+		l.trouble(mood)
+		l.sitting(3 + l.random.IntN(9))
+		if l.random.IntN(operatorAsks) == 0 {
+			l.visitOperator()
+		}
+	}
+	l.compareAll()
+}
+
+func (l *lab) sitting(count int) {
+	l.t.Helper()
+	l.step(l.procs[l.random.IntN(len(l.procs))])
+	l.clients(count)
+	l.work(sittingSteps)
+	l.askAgain()
+}
+
+// trouble lets everything fail from now on: not at all, now and then, or all the time.
+func (l *lab) trouble(mood int) {
+	l.t.Helper()
+	l.brokerage.RemoveFault(0)
+	l.rates = rates{}
+	if mood == 0 {
+		return
+	}
+	dense := mood > 2
+	count := 1
+	if l.rates = (rates{kill: 30, store: 60, freeze: 20, lose: 300}); dense {
+		l.rates = rates{kill: 150, store: 300, freeze: 80, lose: 1500}
+		count = 2 + l.random.IntN(5)
+	}
+	kinds := paper.Kinds()
+	for range count {
+		l.afflictOnce(kinds[l.random.IntN(len(kinds))], dense)
+	}
+	if l.random.IntN(40) == 0 {
+		l.suspend(l.random.IntN(apps), true)
+	}
+}
+
+func (l *lab) afflictOnce(line string, dense bool) {
+	f, err := paper.ParseFault(line)
+	l.check(err)
+	chance := 1 + l.random.IntN(20)
+	if dense {
+		chance += l.random.IntN(50)
+	}
+	switch {
+	case line == "outage":
+		line += fmt.Sprintf(" for=%dm", 1+l.random.IntN(180))
+	case line == "error":
+		codes := []int{400, 401, 403, 404, 408, 409, 422, 429, 500, 502, 503, 504}
+		line += fmt.Sprintf(" chance=%d%% status=%d", chance, codes[l.random.IntN(len(codes))])
+	case len(f.On) > 0 && f.By > 0:
+		line += fmt.Sprintf(" chance=%d%% by=%dms", chance, 1+l.random.IntN(30_000))
+	case len(f.On) > 0:
+		line += fmt.Sprintf(" chance=%d%%", chance)
+	case f.By > 0 && l.random.IntN(2) == 0:
+		line += fmt.Sprintf(" chance=%d%% by=%dms", chance, 1+l.random.IntN(600_000))
+	default:
+		line += fmt.Sprintf(" chance=%d%%", chance)
+	}
+	if f, err = paper.ParseFault(line); err == nil {
+		_, err = l.brokerage.AddFault(f)
+	}
+	l.check(err)
+	l.note("fault: %s", f)
+}
+
+func (l *lab) suspend(app int, suspended bool) {
+	l.t.Helper()
+	a, err := l.store.SetSuspended(l.t.Context(), l.apps[app].ID.String(), suspended)
+	l.check(err)
+	l.apps[app] = a
+	l.note("operator: %s suspended: %v", a.Name, suspended)
+}
+
+// operatorClock is the market's hours, whatever fails.
+func (l *lab) operatorClock() (rewards.MarketClock, error) {
+	now := time.Now()
+	if !l.hours.NextOpen.IsZero() && now.Before(l.hours.Turn()) {
+		l.hours.Now = now
+		return l.hours, nil
+	}
+	request := httptest.NewRequestWithContext(l.t.Context(), http.MethodGet, "/control/clock", http.NoBody)
+	answer := httptest.NewRecorder()
+	l.brokerage.Handler().ServeHTTP(answer, request)
+	var got struct {
+		IsOpen              bool
+		NextOpen, NextClose time.Time
+	}
+	err := json.Unmarshal(answer.Body.Bytes(), &got)
+	l.hours = rewards.MarketClock{Now: now, Open: got.IsOpen, NextOpen: got.NextOpen, NextClose: got.NextClose}
+	return l.hours, err
+}
+
+// visitOperator ends all trouble for a while; the operator decides what the service
+// could not.
+func (l *lab) visitOperator() {
+	l.t.Helper()
+	l.brokerage.RemoveFault(0)
+	l.rates = rates{}
+	l.work(12)
+	l.decide()
+	for app := range apps {
+		if l.apps[app].Suspended {
+			l.suspend(app, false)
+		}
+	}
+	l.work(12)
+}
+
+// decide is a round of the operator's.
+func (l *lab) decide() {
+	l.t.Helper()
+	ctx := l.t.Context()
+	live, err := l.store.LiveOrders(ctx)
+	l.check(err)
+	for _, o := range live {
+		if o.State == rewards.OrderQuarantined {
+			l.resolve(o)
+		}
+	}
+	conflicts, err := l.store.Conflicts(ctx)
+	l.check(err)
+	for _, c := range conflicts {
+		if c.AcknowledgedAt.IsZero() {
+			l.settleConflict(c)
+			l.sold[c.ClientOrderID] = true
+		}
+	}
+	l.sellExcess()
+	assets, err := l.store.Assets(ctx)
+	l.check(err)
+	for _, a := range assets {
+		if a.Doubt.Exists() {
+			l.note("operator: %s is looked at", a.Symbol)
+			_, err := l.store.ConfirmAsset(ctx, a.Symbol)
+			l.check(err)
+		}
+	}
+	l.watch()
+}
+
+// sellExcess sells what was bought although the broker had told less, always the same:
+// only the account's position shows it.
+func (l *lab) sellExcess() {
+	l.t.Helper()
+	clock, err := l.operatorClock()
+	l.check(err)
+	if !clock.Open {
+		return
+	}
+	left := l.excess[:0]
+	for _, o := range l.excess {
+		r, _ := l.record(o.ClientOrderID)
+		if l.sold[o.ClientOrderID] {
+			continue
+		}
+		if !ended(r) || r.Fault[:6] != "shrink" { // the rest becomes a conflict
+			left = append(left, o)
+			continue
+		}
+		if !l.sell(o.Symbol, r.FilledQty-o.FilledQty) {
+			left = append(left, o)
+			continue
+		}
+		l.sold[o.ClientOrderID] = true
+		l.decisions++
+	}
+	l.excess = left
+}
+
+// compareAll compares the account's positions with what was booked, at the end of a
+// day on which nothing is under way.
+func (l *lab) compareAll() {
+	l.t.Helper()
+	if len(l.live) > 0 || len(l.excess) > 0 || l.t.Failed() {
+		return
+	}
+	l.brokerage.RemoveFault(0)
+	positions, err := l.operator.Positions(l.t.Context())
+	l.check(err)
+	left := map[string]money.Shares{}
+	for symbol, qty := range l.filled {
+		left[symbol] = qty
+	}
+	for _, p := range positions {
+		left[p.Symbol] -= p.Qty
+	}
+	for symbol, qty := range left {
+		if qty != 0 {
+			l.violate("the account holds what was booked", symbol, "booked are %s more than it holds", qty)
+		}
+	}
+}
+
+// recover lets quiet trading days pass until everything is final.
+func (l *lab) recover() {
+	l.t.Helper()
+	const most = 12
+	for day := 0; day < most && !l.t.Failed(); day++ {
+		l.until(nextNoon())
+		for range 6 {
+			l.visitOperator()
+			l.askAgain()
+			l.work(60)
+			for _, g := range slices.Clone(l.open) {
+				l.lookAt(g)
+			}
+		}
+		if len(l.open)+len(l.unsure)+len(l.live)+len(l.excess) == 0 {
+			return
+		}
+	}
+	for _, g := range append(l.unsure, l.open...) {
+		l.violate("in the end every reward is executed or failed", g.key, "%+v", *g)
+		return
+	}
+}

@@ -1,0 +1,79 @@
+package sim
+
+import (
+	"context"
+	"time"
+
+	"stockrewards/internal/fulfillment"
+	"stockrewards/internal/rewards"
+)
+
+// mortalStore makes an effect of everything that the worker writes.
+type mortalStore struct {
+	fulfillment.Store
+	p *process
+}
+
+func (m mortalStore) TakeLease(
+	ctx context.Context, holder string, ttl time.Duration, force bool,
+) (lease rewards.Lease, err error) {
+	err = m.p.do(effect{name: "TakeLease", row: rowLease}, func() (err error) {
+		lease, err = m.Store.TakeLease(ctx, holder, ttl, force)
+		return err
+	})
+	return lease, err
+}
+
+func (m mortalStore) PlanOrder(
+	ctx context.Context, lease rewards.Lease, r rewards.PlanRequest,
+) (o rewards.Order, hold rewards.Hold, err error) {
+	err = m.p.do(effect{name: "PlanOrder", row: rowRecorded}, func() (err error) {
+		o, hold, err = m.Store.PlanOrder(ctx, lease, r)
+		if err == nil && hold == rewards.NoHold {
+			m.p.lab.sawPlanned(m.p, o)
+		}
+		return err
+	})
+	return o, hold, err
+}
+
+func (m mortalStore) BeginAttempt(
+	ctx context.Context, lease rewards.Lease, o rewards.Order, next, deadline time.Time,
+) (got rewards.Order, err error) {
+	err = m.p.do(effect{name: "BeginAttempt", row: rowOf(o)}, func() (err error) {
+		got, err = m.Store.BeginAttempt(ctx, lease, o, next, deadline)
+		return err
+	})
+	return got, err
+}
+
+func (m mortalStore) SaveOrder(
+	ctx context.Context, lease rewards.Lease, from rewards.OrderState, o rewards.Order,
+) error {
+	before := o
+	before.State = from
+	m.p.lab.sawNews(before)
+	return m.p.do(effect{name: "SaveOrder", row: rowOf(before)}, func() error {
+		return m.Store.SaveOrder(ctx, lease, from, o)
+	})
+}
+
+func (m mortalStore) SettleOrder(
+	ctx context.Context, lease rewards.Lease, from rewards.OrderState, o rewards.Order,
+	book func([]rewards.Claim) (rewards.Settlement, error),
+) error {
+	before := o
+	before.State = from
+	m.p.lab.sawNews(before)
+	return m.p.do(effect{name: "SettleOrder", row: rowOf(before)}, func() error {
+		return m.Store.SettleOrder(ctx, lease, from, o, book)
+	})
+}
+
+func (m mortalStore) SaveReconciliation(
+	ctx context.Context, found []rewards.BrokerConflict, until time.Time,
+) error {
+	return m.p.do(effect{name: "SaveReconciliation", row: rowCompared}, func() error {
+		return m.Store.SaveReconciliation(ctx, found, until)
+	})
+}

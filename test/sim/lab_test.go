@@ -1,0 +1,200 @@
+package sim
+
+import (
+	"hash"
+	"hash/fnv"
+	"testing"
+	"time"
+
+	"stockrewards/internal/broker/paper"
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+)
+
+// lab is a world in which several processes of the service run over one store, and
+// in which every effect of each can fail. One goroutine drives it all.
+type lab struct {
+	*world // whose own process is the operator's: it looks and decides, and buys nothing
+
+	seed   uint64
+	config labConfig
+	procs  []*process
+	fate   func(p *process, e effect) string // what befalls an effect; "" nothing
+	rates  rates
+	nested bool // an interlude is under way
+
+	watched
+	open   []*given // acknowledged, and not final as far as was told
+	unsure []*given // without an answer so far
+	cover  *coverage
+
+	executed, promised map[string]money.USD // by user, as told and as given
+
+	hash    hash.Hash
+	starts  int
+	strikes int // faults that struck
+	opened  int // trading days
+	hours   rewards.MarketClock
+}
+
+// labConfig is what differs between the labs of different seeds.
+type labConfig struct {
+	processes     int
+	pollEvery     time.Duration
+	window        time.Duration
+	smallPoolWait time.Duration
+	maxMembers    int
+	dailyLimit    money.USD
+}
+
+// rates are chances in ten thousand effects.
+type rates struct{ kill, store, freeze, lose int }
+
+func newLab(t *testing.T, seed uint64, config labConfig) *lab {
+	t.Helper()
+	w := newWorld(t, seed, paper.USEquities)
+	l := &lab{
+		world: w, seed: seed, config: config, cover: newCoverage(), hash: fnv.New128a(),
+		executed: map[string]money.USD{}, promised: map[string]money.USD{},
+		watched: watched{
+			live: map[string]rewards.Order{}, shares: map[rewards.RewardID]money.Shares{},
+			filled: map[string]money.Shares{}, planned: map[string]money.USD{}, faultOf: map[string]string{},
+		},
+	}
+	l.fate = l.draw
+	w.told = func(line string) { l.transcribe(line) }
+	for range config.processes {
+		l.procs = append(l.procs, &process{lab: l, dead: true})
+	}
+	for _, p := range l.procs {
+		p.boot()
+	}
+	return l
+}
+
+// transcribe adds to what two runs of one seed must have in common.
+func (l *lab) transcribe(texts ...string) {
+	for _, text := range texts {
+		l.hash.Write([]byte(text))
+		l.hash.Write([]byte{0})
+	}
+}
+
+// draw lets chance decide what befalls an effect.
+func (l *lab) draw(_ *process, e effect) string {
+	n := l.random.IntN(10_000)
+	for _, c := range []struct {
+		chance int
+		kinds  []string
+	}{
+		{l.rates.kill, []string{killBefore, killAfter}},
+		{l.rates.freeze, []string{freeze}},
+		{l.rates.store, []string{storeBefore, storeAfter, storeDies}},
+	} {
+		if n < c.chance {
+			kind := c.kinds[l.random.IntN(len(c.kinds))]
+			if e.wire && (kind == storeBefore || kind == storeAfter || kind == storeDies) {
+				return ""
+			}
+			return kind
+		}
+		n -= c.chance
+	}
+	return ""
+}
+
+// anyone is a process that lives.
+func (l *lab) anyone() *process {
+	p := l.procs[l.random.IntN(len(l.procs))]
+	if p.dead {
+		p.boot()
+	}
+	return p
+}
+
+// sleep lets time pass, never to an instant at which something else wakes.
+func (l *lab) sleep(d time.Duration) {
+	time.Sleep(d + time.Duration(1+l.random.IntN(900_000)))
+}
+
+// step lets one process work.
+func (l *lab) step(p *process) {
+	l.t.Helper()
+	if p.dead && time.Now().Before(p.down) {
+		return
+	}
+	if p.dead {
+		p.boot()
+	}
+	ctx := l.t.Context()
+	if time.Since(p.priced) >= pricesEvery {
+		p.priced = time.Now()
+		_, _ = p.market.Clock(ctx) // what fails is tried again
+		_ = p.market.Refresh(ctx)
+	}
+	p.worker.Step(ctx)
+	l.watch()
+}
+
+// interlude is what happens while a process is frozen: the others go on.
+func (l *lab) interlude(frozen *process) {
+	l.t.Helper()
+	if l.nested {
+		return
+	}
+	l.nested = true
+	defer func() { l.nested = false }()
+	for range 2 + l.random.IntN(8) {
+		l.sleep(time.Duration(l.random.IntN(20)) * time.Second)
+		if p := l.procs[l.random.IntN(len(l.procs))]; p != frozen {
+			l.step(p)
+		}
+	}
+}
+
+// pauses are between two steps.
+func pauses() []time.Duration {
+	return []time.Duration{
+		25 * time.Millisecond, 300 * time.Millisecond, time.Second, time.Second, 2 * time.Second, 6 * time.Second,
+		16 * time.Second, 31 * time.Second, 65 * time.Second,
+	}
+}
+
+// work lets the processes work, at most for some steps, until all has come to rest.
+func (l *lab) work(steps int) {
+	l.t.Helper()
+	for range steps {
+		if l.t.Failed() {
+			return
+		}
+		l.step(l.procs[l.random.IntN(len(l.procs))])
+		if l.atRest() {
+			return
+		}
+		all := pauses()
+		l.sleep(all[l.random.IntN(len(all))])
+	}
+}
+
+// atRest tells whether no process has anything to do before something new comes.
+func (l *lab) atRest() bool {
+	l.t.Helper()
+	for _, o := range l.live {
+		if o.State != rewards.OrderQuarantined {
+			return false
+		}
+	}
+	clock, err := l.operatorClock()
+	l.check(err)
+	if !clock.Open {
+		return true
+	}
+	pools, err := l.store.Pools(l.t.Context())
+	l.check(err)
+	for _, p := range pools {
+		if !p.Blocked && !p.Asset.Doubt.Exists() {
+			return false
+		}
+	}
+	return true
+}

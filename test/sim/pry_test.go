@@ -1,0 +1,126 @@
+package sim
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+
+	"stockrewards/internal/money"
+)
+
+// pry sends what must be refused, and reads what may be read.
+func (l *lab) pry() {
+	l.t.Helper()
+	app := l.random.IntN(apps)
+	user := l.users[app][0]
+	give := func(user, symbol string) *call {
+		l.nextKey++
+		return &call{app: app, method: http.MethodPost, path: "/v1/rewards", body: bodyOf(&given{
+			user: user, key: fmt.Sprintf("bad-%06d", l.nextKey), amount: 1_000_000, symbol: symbol,
+		})}
+	}
+	switch l.random.IntN(6) {
+	case 0:
+		l.refused(give(l.users[(app+1)%apps][0], "KO"), http.StatusNotFound, "user")
+	case 1:
+		l.refused(give("00000000-0000-7000-8000-000000000000", "KO"), http.StatusNotFound, "user")
+	case 2:
+		l.refused(give(user, "NOSUCH"), http.StatusUnprocessableEntity, "symbol")
+	case 3:
+		l.otherPayload()
+	case 4:
+		l.list(app)
+	case 5:
+		l.portfolio(app, l.users[app][l.random.IntN(usersPerApp)])
+	}
+}
+
+func (l *lab) refused(c *call, status int, why string) {
+	l.t.Helper()
+	l.ask(l.anyone(), c)
+	if c.status != status && !l.excused(c) {
+		l.violate("what is wrong is refused", why, "%s %s: %d %s, want %d", c.path, c.body, c.status, c.text, status)
+	}
+}
+
+// otherPayload asks for something else under a key that is taken.
+func (l *lab) otherPayload() {
+	l.t.Helper()
+	if len(l.given) == 0 {
+		return
+	}
+	g := l.given[l.random.IntN(len(l.given))]
+	if !g.acknowledged {
+		return // a client that does not know would not do so
+	}
+	other := *g
+	other.amount++
+	l.refused(&call{app: g.app, method: http.MethodPost, path: "/v1/rewards", body: bodyOf(&other)},
+		http.StatusConflict, g.key)
+}
+
+// list reads the newest rewards of an app and compares each with what is known.
+func (l *lab) list(app int) {
+	l.t.Helper()
+	c := &call{app: app, method: http.MethodGet, path: "/v1/rewards?limit=20"}
+	l.ask(l.anyone(), c)
+	if c.status != http.StatusOK {
+		if !l.excused(c) {
+			l.violate("rewards can be listed", "list", "%d %s", c.status, c.text)
+		}
+		return
+	}
+	var page struct{ Rewards []json.RawMessage }
+	l.check(json.Unmarshal(c.text, &page))
+	recent := map[string]*given{}
+	for _, g := range l.given[max(0, len(l.given)-400):] {
+		if g.app == app {
+			recent[g.key] = g
+		}
+	}
+	last := ""
+	for _, text := range page.Rewards {
+		var r struct{ ID, IdempotencyKey string }
+		l.check(json.Unmarshal(text, &r))
+		g, known := recent[r.IdempotencyKey]
+		if !known || last != "" && r.ID >= last {
+			l.violate("a list tells an app's own rewards, newest first", r.IdempotencyKey, "%s", text)
+			return
+		}
+		last = r.ID
+		if g.acknowledged {
+			l.heard(g, text)
+		}
+	}
+}
+
+// portfolio reads what a user holds: it has a value, or prices are not usable.
+func (l *lab) portfolio(app int, user string) {
+	l.t.Helper()
+	path := "/v1/users/" + user + "/portfolio"
+	own := &call{app: app, method: http.MethodGet, path: path}
+	foreign := &call{app: (app + 1) % apps, method: http.MethodGet, path: path}
+	l.ask(l.anyone(), own, foreign)
+	switch {
+	case own.status == http.StatusOK:
+		l.checkCost(user, own.text)
+	case own.status != http.StatusBadGateway && !l.excused(own):
+		l.violate("a portfolio is told, or that it cannot be valued", user, "%d %s", own.status, own.text)
+	}
+	if foreign.status != http.StatusNotFound && !l.excused(foreign) {
+		l.violate("no portfolio is shown to another app", user, "%d %s", foreign.status, foreign.text)
+	}
+}
+
+// checkCost checks that a portfolio cost what was executed for its user: at least what
+// clients were told of, at most what was given.
+func (l *lab) checkCost(user string, text []byte) {
+	l.t.Helper()
+	var got struct{ CostBasis json.Number }
+	l.check(json.Unmarshal(text, &got))
+	cost, err := money.ParseUSD(got.CostBasis.String())
+	l.check(err)
+	if cost < l.executed[user]-money.Cent || cost > l.promised[user]+money.Cent {
+		l.violate("a portfolio costs what was executed", user, "%s, executed %s, given %s", text, l.executed[user], l.promised[user])
+	}
+}
