@@ -4,7 +4,7 @@ SHELL := /bin/bash
 GO    ?= go
 TOOLS := bin/golangci-lint
 
-.PHONY: build test lint lint-api month kills torture mutants fleet failover bench bench-micro clean linear fuzz
+.PHONY: build test lint lint-api month kills torture mutants fleet failover bench bench-micro clean linear fuzz sim exhaust
 
 build: ## the binary, in bin/
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/stockrewards ./cmd/stockrewards
@@ -26,6 +26,15 @@ $(TOOLS): tools/go.mod
 month: ## a simulated month with faults everywhere; SEED=7 for another one
 	tools/install.sh hledger
 	$(GO) test -count=1 -v -run TestMonth ./test/sim -args -seed=$${SEED:-1}
+
+YEARS ?= 100
+SEED  ?= 1
+
+sim: ## service-years under faults at every boundary, a seed each; YEARS=1 SEED=7 lives seed 7 again
+	$(GO) test -count=1 -v -timeout=12h -run '^TestYears$$' ./test/sim -args -seed=$(SEED) -years=$(YEARS) -days=252
+
+exhaust: ## every fault at every effect of the lifecycles, and every pair of faults of some
+	$(GO) test -count=1 -v -timeout=12h -run '^TestExhaustively$$' ./test/sim -args -pairs=1
 
 kills: ## a hundred kills -9 under load
 	$(GO) test -race -count=1 -v -run TestKillsUnderLoad ./test -args -kills=100

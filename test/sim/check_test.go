@@ -48,7 +48,7 @@ func (w *world) verifyClients() {
 		case r.Status != "failed" || r.FailureReason == nil:
 			w.t.Errorf("%s of %s is %s in the end", g.key, g.symbol, r.Status)
 		case g.symbol == "HALT" != strings.HasPrefix(*r.FailureReason, "asset_not_tradable:"):
-			if !strings.HasPrefix(*r.FailureReason, "order_rejected:") {
+			if !strings.HasPrefix(*r.FailureReason, "order_rejected:") && !w.refused(*r.FailureReason) {
 				w.t.Errorf("%s of %s failed: %s", g.key, g.symbol, *r.FailureReason)
 			}
 		}
@@ -60,6 +60,11 @@ func (w *world) verifyClients() {
 			w.verifyHoldings(app, user, spent)
 		}
 	}
+}
+
+// refused tells whether a failure is a refusal that faults of the broker explain.
+func (w *world) refused(reason string) bool {
+	return w.refuses && strings.HasPrefix(reason, "order_refused:")
 }
 
 // verifyList checks that the API lists as many rewards as were given.

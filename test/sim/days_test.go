@@ -165,6 +165,11 @@ func (l *lab) visitOperator() {
 	l.rates = rates{}
 	l.work(12)
 	l.decide()
+	if l.random.IntN(3) == 0 { // what was decided is booked under faults
+		l.rates = rates{kill: 1000, store: 2000, freeze: 500}
+		l.work(3)
+		l.rates = rates{}
+	}
 	for app := range apps {
 		if l.apps[app].Suspended {
 			l.suspend(app, false)

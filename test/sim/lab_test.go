@@ -61,7 +61,7 @@ func newLab(t *testing.T, seed uint64, config labConfig) *lab {
 			filled: map[string]money.Shares{}, planned: map[string]money.USD{}, faultOf: map[string]string{},
 		},
 	}
-	l.fate = l.draw
+	l.fate, l.refuses = l.draw, true
 	w.told = func(line string) { l.transcribe(line) }
 	for range config.processes {
 		l.procs = append(l.procs, &process{lab: l, dead: true})

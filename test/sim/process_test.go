@@ -9,6 +9,7 @@ import (
 
 	"stockrewards/internal/api"
 	"stockrewards/internal/broker/alpaca"
+	"stockrewards/internal/broker/paper"
 	"stockrewards/internal/fulfillment"
 	"stockrewards/internal/intake"
 	"stockrewards/internal/market"
@@ -93,6 +94,8 @@ func (p *process) do(e effect, carry func() error) error {
 		l.note("%s: %s at %s of %s", p.name, kind, e.name, e.row)
 	}
 	switch kind {
+	case "":
+		return carry()
 	case killBefore:
 		p.die()
 		return errKilled
@@ -109,7 +112,18 @@ func (p *process) do(e effect, carry func() error) error {
 		return rewards.Unavailable("it is not known whether it was committed", store.ErrUnknownOutcome)
 	case freeze:
 		l.interlude(p)
+		return carry()
 	}
+	return l.carryUnder(kind, carry)
+}
+
+// carryUnder carries a request while the brokerage has one more fault, which strikes once.
+func (l *lab) carryUnder(fault string, carry func() error) error {
+	f, err := paper.ParseFault(fault + " on=all times=1")
+	l.check(err)
+	rule, err := l.brokerage.AddFault(f)
+	l.check(err)
+	defer l.brokerage.RemoveFault(rule.ID)
 	return carry()
 }
 

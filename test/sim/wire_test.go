@@ -34,7 +34,7 @@ func (x wire) RoundTrip(r *http.Request) (response *http.Response, err error) {
 	err = x.p.do(effect{name: name, row: rows[0], wire: true}, func() (err error) {
 		before := l.hits()
 		response, err = l.brokerage.Transport().RoundTrip(r) //nolint:bodyclose // the client's
-		l.struck(before, rows)
+		l.struck(name, before, rows)
 		if err == nil {
 			status = response.StatusCode
 		}
@@ -118,7 +118,7 @@ func (l *lab) hits() map[int]int {
 }
 
 // struck notes the faults of the brokerage that struck since.
-func (l *lab) struck(before map[int]int, rows []string) {
+func (l *lab) struck(name string, before map[int]int, rows []string) {
 	for _, r := range l.brokerage.Faults() {
 		n := r.Hits - before[r.ID]
 		if n <= 0 {
@@ -126,6 +126,9 @@ func (l *lab) struck(before map[int]int, rows []string) {
 		}
 		l.strikes += n
 		l.world.hits += n
+		if name != "submit" && (len(r.On) == 0 || r.On[0] == "submit") && !slices.Contains(quotes(), r.Kind) {
+			continue // a request that came late, of an order sent before
+		}
 		for _, row := range rows {
 			l.cover.hit(row, r.Kind)
 		}

@@ -58,6 +58,7 @@ type world struct {
 	sales     int
 	hits      int               // faults of the broker, as counted at the operator's rounds
 	decisions int               // of the operator
+	refuses   bool              // the broker refuses good orders, too
 	story     []string          // what happened to the world, for a test that fails
 	told      func(line string) // hears the story too; may be nil
 }

@@ -1,0 +1,138 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+
+	"stockrewards/internal/broker/paper"
+)
+
+// need says whether a cell of the table must be reached.
+type need int
+
+const (
+	may   need = iota // it happens when several things meet
+	must              // a run in which it is not reached proves too little
+	never             // it cannot happen
+)
+
+// The families of faults.
+func processFaults() []string { return []string{killBefore, killAfter, freeze} }
+
+func storeErrors() []string { return []string{storeBefore, storeAfter, storeDies} }
+
+func requestFaults() []string {
+	return []string{
+		"cut-answer", "empty-body", "error", "html-body", "late-answer", "late-request", "lost-answer",
+		"lost-request", "outage", "rate-limit",
+	}
+}
+
+func submitFaults() []string { return []string{"duplicate", "no-buying-power"} }
+
+// endings are told when the broker has the order, lies at once, prices with a fill.
+func endings() []string {
+	return []string{
+		"cancel", "expire", "reject-later", "partial-then-canceled", "partial-then-expired",
+		"partial-then-filled", "fill-after-cancel", "shrinking-fill",
+	}
+}
+
+func lies() []string {
+	return []string{"unknown-status", "wrong-notional", "wrong-side", "wrong-symbol"}
+}
+
+func fillPrices() []string { return []string{"zero-price", "absurd-price"} }
+
+func quotes() []string { return []string{"absurd-quote", "missing-quote", "stale-quote", "zero-quote"} }
+
+// allRows are the states in which something can befall a reward or an order
+// (docs/states.md), and what is not about one.
+func allRows() []string {
+	return []string{
+		rowNew, rowAnswer, rowRecorded, rowPlanned, rowSubmitted, rowAgain, rowOpen, rowQuarantined, rowResolved,
+		rowFinal, rowLease, rowCompared, rowMarket,
+	}
+}
+
+func allKinds() []string { return slices.Concat(paper.Kinds(), processFaults(), storeErrors()) }
+
+// expected says whether a fault must strike in a state, and why it cannot.
+func expected(row, kind string) (need, string) {
+	in := func(families ...[]string) bool { return slices.Contains(slices.Concat(families...), kind) }
+	own := in(processFaults(), storeErrors())
+	switch row {
+	case rowNew, rowRecorded, rowPlanned, rowLease:
+		if own {
+			return must, ""
+		}
+		return never, "nothing is asked of the broker then"
+	case rowAnswer:
+		if kind == "lost-answer" {
+			return must, ""
+		}
+		return never, "it is on its way to the client"
+	case rowSubmitted, rowAgain:
+		return whenSent(row, kind, in)
+	case rowOpen:
+		switch {
+		case own, kind != "outage" && in(requestFaults()), in(endings()), kind == "reject":
+			return must, ""
+		case in(requestFaults(), fillPrices()):
+			return may, ""
+		case in(lies()):
+			return never, "the first reading quarantines the order"
+		}
+		return never, "it befalls an order when it is sent, or a price"
+	case rowResolved:
+		if own || in(lies(), fillPrices(), endings()) || kind == "reject" {
+			return may, ""
+		}
+		return never, "it is booked without a question to the broker"
+	case rowCompared:
+		switch {
+		case own, in(requestFaults()):
+			return may, ""
+		}
+		return never, "it is one list"
+	case rowMarket:
+		switch {
+		case in(quotes(), requestFaults(), processFaults()):
+			return must, ""
+		}
+		return never, "it is a question about hours or prices; what is kept of them is asked for again"
+	case rowQuarantined:
+		return never, "the worker neither asks nor writes about it before an operator decides"
+	}
+	return never, "it is final: nothing is asked or written about it"
+}
+
+func whenSent(row, kind string, in func(...[]string) bool) (need, string) {
+	switch {
+	case in(quotes()):
+		return never, "it befalls a price"
+	case in(processFaults(), submitFaults()), kind != "outage" && in(requestFaults()):
+		return must, ""
+	case row == rowSubmitted && kind != "outage", in(storeErrors()):
+		return must, ""
+	}
+	return may, ""
+}
+
+// missing lists the cells that had to be reached and were not, and those that were
+// although they cannot be.
+func (c *coverage) missing() (list []string) {
+	for _, row := range allRows() {
+		for _, kind := range allKinds() {
+			need, why := expected(row, kind)
+			n := c.hits[[2]string{row, kind}]
+			switch {
+			case need == must && n == 0:
+				list = append(list, fmt.Sprintf("%s never struck at %s", kind, row))
+			case need == never && n > 0:
+				list = append(list, fmt.Sprintf("%s struck at %s, which cannot be: %s", kind, row, why))
+			}
+		}
+	}
+	return list
+}

@@ -1,0 +1,318 @@
+package sim
+
+import (
+	"flag"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"stockrewards/internal/money"
+)
+
+var pairs = flag.Int("pairs", 40, "of how many first and of how many second faults one is tried; 1: every pair")
+
+// lifecycle is a way of a reward that is gone again and again, with faults at every
+// effect.
+type lifecycle struct {
+	name   string
+	fault  string // of the brokerage, on the reward's own order
+	closed bool   // given while the market is closed
+	procs  int
+	pairs  bool // every pair of faults is tried, too
+}
+
+func lifecycles() []lifecycle {
+	return []lifecycle{
+		{name: "success", procs: 1, pairs: true},
+		{name: "partial", fault: "partial-then-canceled times=1 by=3s share=40", procs: 1},
+		{name: "reject", fault: "reject-later times=1 by=2s", procs: 1},
+		{name: "unknown-accepted", fault: "lost-answer on=submit times=1", procs: 1, pairs: true},
+		{name: "unknown-lost", fault: "lost-request on=submit times=1", procs: 1, pairs: true},
+		{name: "closed-market", closed: true, procs: 1},
+		{name: "two-workers", procs: 2},
+	}
+}
+
+// befalling is a fault at one effect, counted from the beginning of a life.
+type befalling struct {
+	at   int
+	kind string
+}
+
+// storeFaults and wireFaults are what can befall an effect.
+func storeFaults() []string {
+	return []string{killBefore, killAfter, storeBefore, storeAfter, storeDies, freeze}
+}
+
+func wireFaults(name string) []string {
+	list := []string{
+		killBefore, killAfter, freeze,
+		"lost-request", "lost-answer", "late-request by=20s", "late-answer by=20s", "cut-answer", "empty-body",
+		"html-body", "error status=500", "error status=503 carried=true", "error status=403", "error status=404",
+		"error status=429", "rate-limit by=2s",
+	}
+	if name == "submit" {
+		list = append(list, "duplicate", "no-buying-power", "error status=422", "html-body status=200 carried=true")
+	}
+	return list
+}
+
+// trial is a lab in which one life after the other is lived.
+type trial struct {
+	*lab
+
+	life  lifecycle
+	plan  []befalling
+	seen  []effect // of this life so far
+	lives int
+}
+
+// TestExhaustively lives each lifecycle with every fault at every effect, and some
+// with every pair of faults.
+func TestExhaustively(t *testing.T) {
+	t.Parallel()
+	var singles, doubles, points atomic.Int64
+	t.Run("lives", func(t *testing.T) {
+		for _, life := range lifecycles() {
+			t.Run(life.name, func(t *testing.T) {
+				t.Parallel()
+				inTrial(t, life, func(x *trial) {
+					points.Add(int64(x.everySingle()))
+					singles.Add(int64(x.lives))
+				})
+			})
+			for shard := range shardsOf(life) {
+				t.Run(fmt.Sprint(life.name, " pairs ", shard), func(t *testing.T) {
+					t.Parallel()
+					inTrial(t, life, func(x *trial) {
+						x.everyPair(shard)
+						doubles.Add(int64(x.lives))
+					})
+				})
+			}
+		}
+	})
+	t.Logf("%d effects, %d lives with one fault, %d with two", points.Load(), singles.Load(), doubles.Load())
+	if points.Load() < 60 || singles.Load() < 600 || doubles.Load() < 20 {
+		t.Error("that is not all")
+	}
+}
+
+// shards of the pairs of a lifecycle run beside each other.
+const shards = 4
+
+func shardsOf(life lifecycle) int {
+	if life.pairs {
+		return shards
+	}
+	return 0
+}
+
+func inTrial(t *testing.T, life lifecycle, f func(*trial)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(yearBegin().AddDate(0, 0, -1)))
+		l := newLab(t, *seed, labConfig{
+			processes: life.procs, pollEvery: time.Second, window: time.Second, dailyLimit: 1 << 60,
+		})
+		x := &trial{lab: l, life: life}
+		l.fate = x.befall
+		x.lead() // without a fault
+		f(x)
+		if !t.Failed() {
+			l.fate = func(*process, effect) string { return "" }
+			l.recover()
+			l.world.verify()
+		}
+	})
+}
+
+// befall counts the effects and strikes at those of the plan.
+func (x *trial) befall(_ *process, e effect) string {
+	if x.nested {
+		return ""
+	}
+	x.seen = append(x.seen, e)
+	for _, b := range x.plan {
+		if b.at == len(x.seen) {
+			return b.kind
+		}
+	}
+	return ""
+}
+
+func faultsOf(e effect) []string {
+	if e.wire {
+		return wireFaults(e.name)
+	}
+	return storeFaults()
+}
+
+// everySingle tries every fault at every effect and tells how many effects there are.
+func (x *trial) everySingle() int {
+	points := slices.Clone(x.seen)
+	for i, e := range points {
+		for _, kind := range faultsOf(e) {
+			x.lead(befalling{i + 1, kind})
+		}
+	}
+	return len(points)
+}
+
+// everyPair tries pairs: the first fault at every effect of the shard, the second at
+// every effect that follows.
+func (x *trial) everyPair(shard int) {
+	points := slices.Clone(x.seen)
+	share, firsts, seconds := uint64(*pairs), *seed, *seed
+	for i, e := range points {
+		for _, kind := range faultsOf(e) {
+			firsts++
+			if i%shards != shard || firsts%share != 0 {
+				continue
+			}
+			first := befalling{i + 1, kind}
+			x.lead(first)
+			after := slices.Clone(x.seen)
+			for n := i + 1; n < len(after); n++ {
+				for _, kind := range faultsOf(after[n]) {
+					if seconds++; seconds%share == 0 {
+						x.lead(first, befalling{n + 1, kind})
+					}
+				}
+			}
+		}
+	}
+}
+
+// lead leads one life.
+func (x *trial) lead(plan ...befalling) {
+	x.t.Helper()
+	if x.t.Failed() {
+		return
+	}
+	x.lives++
+	x.begin()
+	x.note("life %d: %s with %v", x.lives, x.life.name, plan)
+	g := &given{
+		app: 0, user: x.users[0][0], key: fmt.Sprintf("life-%06d", x.lives), amount: 25 * money.Dollar, symbol: "AAPL",
+	}
+	x.promised[g.user] += g.amount
+	x.given, x.unsure = append(x.given, g), append(x.unsure, g)
+	x.plan, x.seen = plan, nil
+	orders := x.final
+	for try := 0; !g.acknowledged && try < 9; try++ {
+		x.give(g)
+	}
+	if x.life.closed {
+		x.goOn(g, 4)
+		x.until(x.hours.NextOpen.Add(10 * time.Minute))
+	}
+	x.goOn(g, 25)
+	seen := x.seen
+	x.finish(g)
+	x.seen = seen
+	x.judge(g, x.final-orders, plan)
+}
+
+// begin makes all as new: no faults, new processes, the market open with hours to go
+// or closed.
+func (x *trial) begin() {
+	x.t.Helper()
+	x.plan = nil
+	x.brokerage.RemoveFault(0)
+	x.story = x.story[:0]
+	for _, p := range x.procs {
+		p.dead = true
+	}
+	x.until(time.Now().Add(40 * time.Second)) // leases of the dead run out
+	clock, err := x.operatorClock()
+	x.check(err)
+	switch {
+	case x.life.closed && clock.Open:
+		x.until(clock.NextClose.Add(time.Hour))
+	case !x.life.closed && !clock.Open:
+		x.until(clock.NextOpen.Add(time.Minute))
+	case !x.life.closed && clock.NextClose.Sub(clock.Now) < time.Hour:
+		x.until(clock.NextClose.Add(time.Minute))
+		x.begin()
+		return
+	}
+	for _, p := range x.procs {
+		p.boot()
+	}
+	if x.life.fault != "" {
+		x.afflict(x.life.fault)
+	}
+}
+
+// goOn lets the processes work until the reward is final, at most for some steps.
+func (x *trial) goOn(g *given, steps int) {
+	x.t.Helper()
+	for n := range steps {
+		if g.acknowledged && !slices.Contains(x.open, g) || x.t.Failed() {
+			return
+		}
+		for _, p := range x.procs {
+			x.step(p)
+		}
+		x.sleep(time.Second + time.Duration(n/5)*10*time.Second)
+		if g.acknowledged && len(x.lab.live) == 0 {
+			x.lookAt(g)
+		}
+	}
+}
+
+// finish ends all faults, and waits, with an operator, until the reward is final.
+func (x *trial) finish(g *given) {
+	x.t.Helper()
+	x.plan = nil
+	x.brokerage.RemoveFault(0)
+	for range 12 {
+		if x.t.Failed() {
+			return
+		}
+		x.askAgain()
+		x.lookAt(g)
+		if rank(g.status) == rank("executed") && len(x.lab.live) == 0 {
+			break
+		}
+		clock, err := x.operatorClock()
+		x.check(err)
+		if !clock.Open {
+			x.until(clock.NextOpen.Add(10 * time.Minute))
+		}
+		x.goOn(g, 8)
+		x.decide()
+	}
+	x.decide()
+	x.compareAll()
+}
+
+// judge checks that the reward ended as it had to.
+func (x *trial) judge(g *given, orders int, plan []befalling) {
+	x.t.Helper()
+	if rank(g.status) != rank("executed") {
+		x.violate("in the end every reward is executed or failed", g.key, "%s with %v", g.status, plan)
+	}
+	for _, b := range plan {
+		if refuses(b.kind) {
+			return // then it may fail, and need an operator
+		}
+	}
+	want := map[string]int{"partial": 2}[x.life.name]
+	status := "executed"
+	if x.life.name == "reject" {
+		status = "failed"
+	}
+	if g.status != status || orders != max(want, 1) {
+		x.violate("a fault that passes changes nothing", g.key, "%s after %d orders with %v", g.status, orders, plan)
+	}
+}
+
+// refuses tells whether a fault may be taken for a refusal for good.
+func refuses(kind string) bool {
+	return slices.Contains([]string{"error status=403", "error status=404", "error status=422"}, kind)
+}
