@@ -90,14 +90,12 @@ func expected(row, kind string) (need, string) {
 		}
 		return never, "it is booked without a question to the broker"
 	case rowCompared:
-		switch {
-		case own, in(requestFaults()):
+		if own || in(requestFaults()) {
 			return may, ""
 		}
 		return never, "it is one list"
 	case rowMarket:
-		switch {
-		case in(quotes(), requestFaults(), processFaults()):
+		if in(quotes(), requestFaults(), processFaults()) {
 			return must, ""
 		}
 		return never, "it is a question about hours or prices; what is kept of them is asked for again"

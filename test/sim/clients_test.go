@@ -21,7 +21,7 @@ type call struct {
 	text               []byte
 }
 
-// send lets requests reach a process at once, one behind the other, and waits for
+// ask lets requests reach a process at once, one behind the other, and waits for
 // the answers. When the process dies meanwhile none comes; others are lost on the way.
 func (l *lab) ask(p *process, calls ...*call) {
 	l.t.Helper()

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"time"
 
 	"stockrewards/internal/broker/paper"
@@ -23,7 +24,7 @@ const (
 	operatorAsks = 3 // of how many sittings the operator comes after one
 )
 
-// live lives through days on which the market opens, and all between them.
+// liveThrough lives through days on which the market opens, and all between them.
 func (l *lab) liveThrough(days int) {
 	l.t.Helper()
 	for begin := yearBegin(); l.opened < days && !l.t.Failed(); begin = begin.AddDate(0, 0, 1) {
@@ -225,7 +226,7 @@ func (l *lab) sellExcess() {
 		if l.sold[o.ClientOrderID] {
 			continue
 		}
-		if !ended(r) || r.Fault[:6] != "shrink" { // the rest becomes a conflict
+		if !ended(r) || !strings.HasPrefix(r.Fault, "shrinking-fill") { // the rest becomes a conflict
 			left = append(left, o)
 			continue
 		}

@@ -125,7 +125,7 @@ func inTrial(t *testing.T, life lifecycle, f func(*trial)) {
 		if !t.Failed() {
 			l.fate = func(*process, effect) string { return "" }
 			l.recover()
-			l.world.verify()
+			l.verify()
 		}
 	})
 }
@@ -178,7 +178,8 @@ func (x *trial) everyPair(shard int) {
 			after := slices.Clone(x.seen)
 			for n := i + 1; n < len(after); n++ {
 				for _, kind := range faultsOf(after[n]) {
-					if seconds++; seconds%share == 0 {
+					seconds++
+					if seconds%share == 0 {
 						x.lead(first, befalling{n + 1, kind})
 					}
 				}
@@ -259,7 +260,7 @@ func (x *trial) goOn(g *given, steps int) {
 			x.step(p)
 		}
 		x.sleep(time.Second + time.Duration(n/5)*10*time.Second)
-		if g.acknowledged && len(x.lab.live) == 0 {
+		if g.acknowledged && len(x.live) == 0 {
 			x.lookAt(g)
 		}
 	}
@@ -276,7 +277,7 @@ func (x *trial) finish(g *given) {
 		}
 		x.askAgain()
 		x.lookAt(g)
-		if rank(g.status) == rank("executed") && len(x.lab.live) == 0 {
+		if rank(g.status) == rank("executed") && len(x.live) == 0 {
 			break
 		}
 		clock, err := x.operatorClock()

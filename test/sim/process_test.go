@@ -100,7 +100,7 @@ func (p *process) do(e effect, carry func() error) error {
 		p.die()
 		return errKilled
 	case killAfter, storeDies:
-		_ = carry() //nolint:errcheck // nobody is left who would ask
+		_ = carry() // nobody is left who would ask
 		p.die()
 		return errKilled
 	case storeBefore:

@@ -33,7 +33,7 @@ func (x wire) RoundTrip(r *http.Request) (response *http.Response, err error) {
 	status := 0
 	err = x.p.do(effect{name: name, row: rows[0], wire: true}, func() (err error) {
 		before := l.hits()
-		response, err = l.brokerage.Transport().RoundTrip(r) //nolint:bodyclose // the client's
+		response, err = l.brokerage.Transport().RoundTrip(r)
 		l.struck(name, before, rows)
 		if err == nil {
 			status = response.StatusCode

@@ -22,7 +22,7 @@ var (
 func configOf(seed uint64) labConfig {
 	pick := func(n uint64) uint64 { return seed * 2654435761 >> 7 % n }
 	return labConfig{
-		processes:     1 + int(seed%3), //nolint:gosec // at most 2
+		processes:     1 + int(seed%3),
 		pollEvery:     []time.Duration{time.Second, 5 * time.Second, 100 * time.Millisecond}[pick(3)],
 		window:        []time.Duration{time.Second, 10 * time.Second}[pick(2)],
 		smallPoolWait: []time.Duration{0, 10 * time.Minute, time.Hour}[pick(3)],
@@ -47,7 +47,7 @@ func (l *lab) lifetime(days int) outcome {
 		l.recover()
 	}
 	if !l.t.Failed() {
-		l.world.verify()
+		l.verify()
 	}
 	statuses := map[string]int{}
 	for _, g := range l.given {
@@ -77,7 +77,7 @@ func TestYears(t *testing.T) {
 	began, done := time.Now(), 0
 	t.Run("seeds", func(t *testing.T) {
 		for n := range *years {
-			seed := *seed + uint64(n) //nolint:gosec // not negative
+			seed := *seed + uint64(n)
 			t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
 				t.Parallel()
 				o := simulate(t, seed, *days)
@@ -88,7 +88,7 @@ func TestYears(t *testing.T) {
 				_, _ = fmt.Fprintf(os.Stderr,
 					"%4d of %d seeds: %d rewards, %d orders, %d faults, %d starts, %d decisions, %d days, %.2f years a minute\n",
 					done, *years, total.rewards, total.orders, total.faults, total.starts, total.decisions, total.days,
-					float64(total.days)/252/time.Since(began).Minutes()) //nolint:forbidigo // no amount
+					float64(total.days)/252/time.Since(began).Minutes())
 			})
 		}
 	})
