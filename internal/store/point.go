@@ -33,66 +33,36 @@ func (s *Store) Holdings(ctx context.Context, app rewards.AppID, user rewards.Us
 	return list, err
 }
 
-// readRewards reads rewards by their ids.
+// readRewards reads rewards by their ids; those that do not exist are missing.
 func readRewards(ctx context.Context, tx Tx, keys []rewardKey) (map[rewardKey]rewards.Reward, error) {
 	found := make(map[rewardKey]rewards.Reward, len(keys))
-	each := func(row Row) error {
+	read := rewardsByRow
+	if _, far := tx.(Columns); far {
+		read = rewardsByColumn
+	}
+	return found, read(ctx, tx, keys, func(row Row) error {
 		r, err := scanReward(row)
 		found[rewardKey{r.AppID, r.ID}] = r
 		return err
-	}
-	const from = `SELECT ` + rewardColumns + ` FROM rewards WHERE `
-	return found, byKeys(ctx, tx, each, from+`app_id = ?1 AND id = ?2`, from+`(app_id, id) IN `+pairs, keys,
-		func(k *rewardKey) ([]byte, []byte) { return k.app[:], k.id[:] })
+	})
 }
 
-// readHoldings reads what users hold, sorted by symbol; one who holds nothing has an
-// empty list.
+// readHoldings reads what users hold, sorted by symbol: an empty list for one who
+// holds nothing. Users who do not exist are missing.
 func readHoldings(ctx context.Context, tx Tx, keys []userKey) (map[userKey][]rewards.Holding, error) {
 	found := make(map[userKey][]rewards.Holding, len(keys))
-	each := func(row Row) error {
-		var k userKey
-		var h rewards.Holding
-		err := row.Scan(toID(&k.app), toID(&k.user), (*int64)(&h.AssetID), &h.Symbol, (*int64)(&h.Quantity),
-			(*int64)(&h.CostBasis))
-		if h.AssetID == 0 {
-			found[k] = nil
-		} else {
-			found[k] = append(found[k], h)
-		}
-		return err
+	read := holdingsByRow
+	if _, far := tx.(Columns); far {
+		read = holdingsByColumn
 	}
-	const from = `SELECT u.app_id, u.id, coalesce(h.asset_id, 0), coalesce(a.symbol, ''), coalesce(h.quantity, 0),
-		coalesce(h.cost_basis, 0) FROM users u LEFT JOIN holdings h ON h.app_id = u.app_id AND h.user_id = u.id
-		LEFT JOIN assets a ON a.id = h.asset_id WHERE `
-	err := byKeys(ctx, tx, each, from+`u.app_id = ?1 AND u.id = ?2`, from+`(u.app_id, u.id) IN `+pairs, keys,
-		func(k *userKey) ([]byte, []byte) { return k.app[:], k.user[:] })
+	err := read(ctx, tx, keys, found)
 	for _, list := range found {
 		slices.SortFunc(list, func(a, b rewards.Holding) int { return cmp.Compare(a.Symbol, b.Symbol) })
 	}
 	return found, err
 }
 
-// pairs are two columns of keys.
-const pairs = `(SELECT * FROM unnest(?1::bytea[], ?2::bytea[]))`
-
-// byKeys reads the rows of keys of two parts: with the first query for each, or with
-// the second for whole columns of them.
-func byKeys[K any](
-	ctx context.Context, tx Tx, each func(Row) error, one, many string, keys []K, parts func(*K) ([]byte, []byte),
-) error {
-	if _, far := tx.(Columns); !far {
-		for i := range keys {
-			a, b := parts(&keys[i])
-			if err := tx.Query(ctx, each, one, a, b); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	first, second := make([][]byte, len(keys)), make([][]byte, len(keys))
-	for i := range keys {
-		first[i], second[i] = parts(&keys[i])
-	}
-	return tx.Query(ctx, each, many, first, second)
+func hasUser(ctx context.Context, tx Tx, k userKey) (bool, error) {
+	var present int
+	return one(ctx, tx, []any{&present}, `SELECT 1 FROM users WHERE app_id = ?1 AND id = ?2`, k.app[:], k.user[:])
 }

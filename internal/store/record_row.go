@@ -11,7 +11,7 @@ type byRow struct {
 func (b byRow) insert(ctx context.Context, requests []int, stored func(int)) error {
 	for _, i := range requests {
 		n := &b.batch[i]
-		found, err := b.hasUser(ctx, userKey{n.AppID, n.UserID})
+		found, err := hasUser(ctx, b.tx, userKey{n.AppID, n.UserID})
 		if err != nil {
 			return err
 		}
@@ -33,11 +33,6 @@ func (b byRow) insert(ctx context.Context, requests []int, stored func(int)) err
 	return nil
 }
 
-func (b byRow) hasUser(ctx context.Context, u userKey) (bool, error) {
-	var present int
-	return one(ctx, b.tx, []any{&present}, `SELECT 1 FROM users WHERE app_id = ?1 AND id = ?2`, u.app[:], u.user[:])
-}
-
 func (b byRow) keyed(ctx context.Context, requests []int) (map[requestKey]keyed, error) {
 	known := make(map[requestKey]keyed, len(requests))
 	for _, i := range requests {
@@ -55,7 +50,7 @@ func (b byRow) users(ctx context.Context, requests []int) (map[userKey]bool, err
 	exist := make(map[userKey]bool, len(requests))
 	for _, i := range requests {
 		u := userKey{b.batch[i].AppID, b.batch[i].UserID}
-		found, err := b.hasUser(ctx, u)
+		found, err := hasUser(ctx, b.tx, u)
 		if err != nil {
 			return nil, err
 		}

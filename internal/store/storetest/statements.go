@@ -170,7 +170,7 @@ func otherForm(file *ast.File, n ast.Node, columns bool) bool {
 			return true
 		}
 		name, _ := call.Fun.(*ast.Ident)
-		forms := map[string]int{"execRows": 2, "byKeys": 3} // where the form for rows stands
+		forms := map[string]int{"execRows": 2} // where the form for rows stands
 		if name == nil || forms[name.Name] == 0 {
 			return true
 		}

@@ -1,0 +1,96 @@
+package store_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
+)
+
+// slow is an engine without rows, whose writes take their time, one after the other.
+type slow struct {
+	turn   chan struct{}
+	others time.Duration // what writes took that were not the clients'
+}
+
+func newSlow() *slow { return &slow{turn: make(chan struct{}, 1)} }
+
+func (e *slow) take(took time.Duration) {
+	e.turn <- struct{}{}
+	time.Sleep(took)
+	<-e.turn
+}
+
+func (e *slow) Read(ctx context.Context, f func(context.Context, store.Tx) error) error {
+	return f(ctx, none{})
+}
+
+func (e *slow) Write(ctx context.Context, f func(context.Context, store.Tx) error) error {
+	const took = 10 * time.Millisecond
+	e.take(took)
+	e.others += took
+	return f(ctx, none{})
+}
+
+func (e *slow) Record(ctx context.Context, f func(context.Context, store.Tx) error) error {
+	e.take(time.Millisecond)
+	return f(ctx, none{})
+}
+
+func (e *slow) Backup(context.Context, string) error { return nil }
+func (e *slow) Failed() <-chan error                 { return nil }
+func (e *slow) Close() error                         { return nil }
+
+// none is a transaction over empty tables.
+type none struct{}
+
+func (none) Exec(context.Context, string, ...any) (int64, error)                { return 1, nil }
+func (none) ExecEach(context.Context, string, [][]any) (int64, error)           { return 0, nil }
+func (none) Query(context.Context, func(store.Row) error, string, ...any) error { return nil }
+
+// othersPart is which part of a second others write in, beside clients or alone.
+func othersPart(t *testing.T, clients bool) float64 {
+	t.Helper()
+	e := newSlow()
+	s, err := store.New(t.Context(), e, time.Now, zeros{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithTimeout(t.Context(), time.Second)
+	defer stop()
+	if clients {
+		go func() {
+			for ctx.Err() == nil {
+				if _, err := s.RecordRewards(ctx, make([]rewards.NewReward, 1)); err != nil {
+					t.Error(err)
+				}
+			}
+		}()
+	}
+	for ctx.Err() == nil {
+		if err := s.RaiseAlarm(ctx, "tested", "nothing is wrong"); err != nil && ctx.Err() == nil {
+			t.Fatal(err)
+		}
+	}
+	synctest.Wait()
+	return e.others.Seconds()
+}
+
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) { clear(b); return len(b), nil }
+
+func TestOthersPauseWhileClientsWrite(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		if part := othersPart(t, true); part < 0.1 || part > 0.25 {
+			t.Errorf("beside clients the others write in %.2f of the time, want about a fifth", part)
+		}
+		if part := othersPart(t, false); part < 0.95 {
+			t.Errorf("alone the others write in %.2f of the time, want all of it", part)
+		}
+	})
+}
