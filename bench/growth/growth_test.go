@@ -111,7 +111,7 @@ func TestAPastCanBeRepeated(t *testing.T) {
 
 func checkAudit(t *testing.T, q closer) {
 	t.Helper()
-	report, err := audit.Run(t.Context(), q)
+	report, err := audit.Run(t.Context(), q, audit.Options{})
 	check(t, err)
 	check(t, q.Close())
 	for _, c := range report.Checks {

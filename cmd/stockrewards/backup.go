@@ -23,7 +23,7 @@ func (c *backupCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	report, err := audit.Run(ctx, books)
+	report, err := audit.Run(ctx, books, audit.Options{})
 	if err := errors.Join(err, books.Close()); err != nil {
 		return err
 	}

@@ -49,7 +49,7 @@ func auditBooks(ctx context.Context, database string) (audit.Report, error) {
 	if err != nil {
 		return audit.Report{}, err
 	}
-	report, err := audit.Run(ctx, books)
+	report, err := audit.Run(ctx, books, audit.Options{})
 	return report, errors.Join(err, books.Close())
 }
 

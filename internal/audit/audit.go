@@ -48,33 +48,74 @@ func (r Report) Violated() (checks int, violations int64) {
 	return checks, violations
 }
 
+// Options says how an audit runs. The zero value is good.
+type Options struct {
+	// Progress is told what is being read and how many rows of it were, at the start of
+	// each reading and now and then. It is called by the goroutine that audits.
+	Progress func(what string, rows int64)
+	// SortBytes is how much of what is sorted stays in memory, of each of at most three
+	// things at a time; what is more goes to temporary files. Zero: 16 MiB.
+	SortBytes int
+}
+
+func (o Options) sortBytes() int {
+	if o.SortBytes > 0 {
+		return o.SortBytes
+	}
+	return runBytes
+}
+
 // Run checks every invariant on the snapshot that q reads. It fails only when the
-// books cannot be read; violations are in the report.
-func Run(ctx context.Context, q Queryer) (Report, error) {
+// books cannot be read or ctx ends; violations are in the report. The report of an
+// audit that failed has what was found until then.
+func Run(ctx context.Context, q Queryer, o Options) (Report, error) {
 	a := &auditor{
-		q: q, t: newTally(), apps: make(map[string]bool), assets: make(map[int64]bool),
+		ctx: ctx, q: q, options: o, t: newTally(), apps: make(map[string]bool), assets: make(map[int64]bool),
 		positions: make(map[int64]*position), days: make(map[int64]*dayTotal),
 	}
+	a.keys, a.lots = a.newSorter(), a.newSorter()
+	err := a.run(ctx)
+	for _, s := range a.sorters {
+		err = errors.Join(err, s.close())
+	}
+	return Report{Checks: a.t.results}, err
+}
+
+// run makes the passes one after the other.
+func (a *auditor) run(ctx context.Context) error {
 	for _, pass := range []func(context.Context) error{
 		a.installation, a.rewards, a.orders, a.users, a.uniqueTexts, a.totals,
 	} {
 		if err := errors.Join(pass(ctx), a.closeAll()); err != nil {
-			return Report{}, err
+			return err
 		}
 	}
-	return Report{Checks: a.t.results}, nil
+	return nil
 }
 
 // auditor is one run, with what must be known across its passes. Its maps are as
 // large as the apps, the assets and the days.
 type auditor struct {
+	ctx       context.Context //nolint:containedctx // of this one run
 	q         Queryer
+	options   Options
 	reading   []Rows // of the pass under way
+	sorters   []*sorter
+	keys      *sorter // the idempotency keys of the rewards by app
+	lots      *sorter // what the rewards brought, by user
 	t         *tally
 	apps      map[string]bool
 	assets    map[int64]bool
 	positions map[int64]*position // by asset
 	days      map[int64]*dayTotal // by the microseconds of the day's start
+}
+
+// tell tells how far the audit is, and whether it is to end.
+func (a *auditor) tell(what string, rows int64) error {
+	if a.options.Progress != nil {
+		a.options.Progress(what, rows)
+	}
+	return context.Cause(a.ctx)
 }
 
 // position is what should be there of one asset, and what is.

@@ -15,7 +15,7 @@ func run(t *testing.T, where string) audit.Report {
 	t.Helper()
 	books, err := openBooks(t.Context(), where)
 	check(t, err)
-	report, err := audit.Run(t.Context(), books)
+	report, err := audit.Run(t.Context(), books, audit.Options{})
 	check(t, errors.Join(err, books.Close()))
 	return report
 }
@@ -128,7 +128,7 @@ func TestUnreadableBooks(t *testing.T) {
 		auditAs := func(change func(string) (string, error)) error {
 			books, err := openBooks(t.Context(), w.where)
 			check(t, err)
-			_, err = audit.Run(t.Context(), other{books, change})
+			_, err = audit.Run(t.Context(), other{books, change}, audit.Options{})
 			check(t, books.Close())
 			return err
 		}
@@ -153,7 +153,7 @@ func TestUnreadableBooks(t *testing.T) {
 			}
 		}
 		err := auditAs(func(query string) (string, error) {
-			return strings.Replace(query, "FROM rewards ORDER BY app_id, id", "FROM rewards ORDER BY app_id, id DESC", 1), nil
+			return strings.Replace(query, "FROM users ORDER BY app_id, id", "FROM users ORDER BY app_id, id DESC", 1), nil
 		})
 		if err == nil || !strings.Contains(err.Error(), "order of the bytes") {
 			t.Errorf("rows in another order: error %v", err)

@@ -48,7 +48,7 @@ func BenchmarkPostgres(b *testing.B) {
 		for b.Loop() {
 			books, err := audit.OpenPostgres(b.Context(), url)
 			check(b, err)
-			report, err := audit.Run(b.Context(), books)
+			report, err := audit.Run(b.Context(), books, audit.Options{})
 			if err != nil || !report.OK() {
 				b.Fatalf("%v, %+v", err, report)
 			}

@@ -30,7 +30,7 @@ func BenchmarkRun(b *testing.B) {
 	for b.Loop() {
 		books, err := audit.OpenSQLite(b.Context(), path)
 		check(b, err)
-		report, err := audit.Run(b.Context(), books)
+		report, err := audit.Run(b.Context(), books, audit.Options{})
 		if err != nil || !report.OK() {
 			b.Fatalf("%v, %+v", err, report)
 		}

@@ -48,7 +48,7 @@ func ReadBrokerBooks(ctx context.Context, q Queryer) (*BrokerBooks, error) {
 		orders: make(map[string]*sentOrder), assets: make(map[int64]*heldAsset),
 		conflicts: make(map[string]conflict),
 	}
-	a := &auditor{q: q}
+	a := &auditor{ctx: ctx, q: q}
 	for _, read := range []func(context.Context, *auditor) error{
 		b.readSettings, b.readAssets, b.readOrders, b.readHoldings, b.readConflicts,
 	} {

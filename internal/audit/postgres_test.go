@@ -166,7 +166,7 @@ func TestEndedContext(t *testing.T) {
 	check(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := audit.Run(ctx, books); !errors.Is(err, context.Canceled) {
+	if _, err := audit.Run(ctx, books, audit.Options{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want that of the context", err)
 	}
 	check(t, books.Close())

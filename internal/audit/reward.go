@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"errors"
 )
 
 // The stored numbers of a reward's status.
@@ -14,26 +15,45 @@ const (
 
 // reward is a row of rewards.
 type reward struct {
-	app, id, user, fingerprint string
-	amount, asset              int64
-	symbol, source, metadata   string
-	status, waiting, booked    int64
-	executedAt                 int64
-	reason                     string
+	app, id, user, key, fingerprint string
+	amount, asset                   int64
+	symbol, source, metadata        string
+	status, waiting, booked         int64
+	executedAt                      int64
+	reason                          string
 }
 
-func rewardStream() stream[reward] {
+func (r *reward) name() string { return rewardName(r.app, r.id) }
+
+// rewardScan reads the table as it lies: by an index it would be read many times over.
+func rewardScan() stream[reward] {
 	return stream[reward]{
 		what: "rewards",
-		query: `SELECT app_id, id, user_id, fingerprint, amount, asset_id, symbol, source, metadata,
-			status, waiting, booked, executed_at, failure_reason FROM rewards ORDER BY app_id, id`,
+		query: `SELECT app_id, id, user_id, idempotency_key, fingerprint, amount, asset_id, symbol, source,
+			metadata, status, waiting, booked, executed_at, failure_reason FROM rewards`,
 		bind: func(r *reward) []any {
 			return []any{
-				&r.app, &r.id, &r.user, &r.fingerprint, &r.amount, &r.asset, &r.symbol, &r.source,
+				&r.app, &r.id, &r.user, &r.key, &r.fingerprint, &r.amount, &r.asset, &r.symbol, &r.source,
 				&r.metadata, &r.status, &r.waiting, &r.booked, &r.executedAt, &r.reason,
 			}
 		},
-		key: func(r *reward) key { return key{r.app, r.id} },
+		key: func(*reward) key { return key{} },
+	}
+}
+
+// rewardStream is what is left of the rewards when each by itself was checked.
+func rewardStream() stream[reward] {
+	return stream[reward]{
+		what: "rewards with their orders",
+		bind: (*reward).sorted,
+		key:  func(r *reward) key { return key{r.app, r.id} },
+	}
+}
+
+func (r *reward) sorted() []any {
+	return []any{
+		&r.app, &r.id, &r.user, &r.amount, &r.asset, &r.symbol, &r.status, &r.waiting, &r.booked,
+		&r.executedAt, &r.reason,
 	}
 }
 
@@ -51,8 +71,8 @@ func partStream() stream[part] {
 		what: "members by reward",
 		query: `SELECT m.app_id, m.reward_id, m.order_id, m.amount,
 			coalesce(o.state, 0), coalesce(o.asset_id, 0), coalesce(o.filled_at, 0)
-			FROM order_rewards m LEFT JOIN orders o ON o.id = m.order_id
-			ORDER BY m.app_id, m.reward_id, m.order_id`,
+			FROM order_rewards m LEFT JOIN orders o ON o.id = m.order_id`,
+		sort: true,
 		bind: func(p *part) []any {
 			return []any{&p.app, &p.reward, &p.order, &p.amount, &p.state, &p.asset, &p.filledAt}
 		},
@@ -94,13 +114,15 @@ type rewardView struct {
 	shares      wide
 }
 
-func (v *rewardView) name() string { return rewardName(v.app, v.id) }
-
 func rewardName(app, id string) string { return "reward " + uuid(id) + " of app " + uuid(app) }
 
-// rewards checks every reward with what the orders made of it.
+// rewards checks every reward by itself, then with what the orders made of it.
 func (a *auditor) rewards(ctx context.Context) error {
-	rows, err := open(ctx, a, rewardStream())
+	scanned := a.newSorter()
+	if err := a.scanRewards(ctx, scanned); err != nil {
+		return err
+	}
+	rows, err := reopen(a, rewardStream(), scanned)
 	if err != nil {
 		return err
 	}
@@ -126,7 +148,7 @@ func (a *auditor) rewards(ctx context.Context) error {
 		a.checkTenant(r.app, v)
 		apply(a.t, rules, v)
 		a.checkAllocations(v)
-		return nil
+		return a.addLot(v)
 	})
 	if err != nil {
 		return err
@@ -135,6 +157,21 @@ func (a *auditor) rewards(ctx context.Context) error {
 		return err
 	}
 	return allocations.rest(a.strayAllocation)
+}
+
+// scanRewards checks what can be seen of one reward alone, and keeps the rest.
+func (a *auditor) scanRewards(ctx context.Context, into *sorter) error {
+	rows, err := open(ctx, a, rewardScan())
+	if err != nil {
+		return err
+	}
+	alone := []rule[*reward]{{checkFingerprint, fingerprint}}
+	none := ""
+	kept, key := rows.row.sorted(), []any{&rows.row.app, &rows.row.key, &none}
+	return rows.each(func(r *reward) error {
+		apply(a.t, alone, r)
+		return errors.Join(into.add(kept), a.keys.add(key))
+	})
 }
 
 func (v *rewardView) reset(r *reward) {

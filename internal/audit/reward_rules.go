@@ -12,7 +12,6 @@ import (
 
 func rewardRules() []rule[*rewardView] {
 	return []rule[*rewardView]{
-		{checkFingerprint, fingerprint},
 		{checkStatusForward, statusForward},
 		{checkExecutedComplete, executedComplete},
 		{checkFailedNothingBought, failedNothingBought},
@@ -29,7 +28,7 @@ func rewardRules() []rule[*rewardView] {
 
 // fingerprint computes what identified the request from what was stored of it: a
 // version, then a hash of the user, the amount and the texts with their lengths.
-func fingerprint(v *rewardView) (found, expected string) {
+func fingerprint(v *reward) (found, expected string) {
 	const version, textLengths, roomForTexts = 1, 3 * 4, 256
 	canonical := jsontext.Value(v.metadata)
 	if v.metadata != "" {

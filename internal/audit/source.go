@@ -9,7 +9,8 @@ import (
 
 // Queryer reads the books. All queries see one snapshot; several are read at once,
 // a row of one and a row of another. Queries are plain SQL without parameters,
-// whose ORDER BY sorts bytes as bytes.Compare does.
+// whose ORDER BY sorts bytes as bytes.Compare does. What grows with every reward is
+// read in whatever order is quickest, and sorted here: see sorter.go.
 type Queryer interface {
 	Query(ctx context.Context, query string) (Rows, error)
 }
@@ -48,8 +49,9 @@ func (n *integer) Scan(value any) error {
 
 // stream says how to read rows in the order of a key.
 type stream[R any] struct {
-	what  string // for errors
-	query string
+	what  string         // for people
+	query string         // in the order of the key, unless it is sorted here
+	sort  bool           // its rows come in any order; the columns begin with those of the key
 	bind  func(*R) []any // where the columns go
 	key   func(*R) key
 }
@@ -57,31 +59,75 @@ type stream[R any] struct {
 // cursor reads a stream, one row ahead.
 type cursor[R any] struct {
 	stream[R]
+	a    *auditor
 	rows Rows
 	row  R // the row under the cursor
 	has  bool
 	dest []any
 	last key
+	read int64
 }
 
 // open starts to read a stream; it is closed at the end of the pass.
 func open[R any](ctx context.Context, a *auditor, s stream[R]) (*cursor[R], error) {
+	if err := a.tell(s.what, 0); err != nil {
+		return nil, err
+	}
 	rows, err := a.q.Query(ctx, s.query)
 	if err != nil {
 		return nil, fmt.Errorf("audit: read %s: %w", s.what, err)
 	}
+	if !s.sort {
+		return follow(a, s, rows)
+	}
+	gathered := a.newSorter()
+	if err := gather(a, s, rows, gathered); err != nil {
+		return nil, errors.Join(err, rows.Close())
+	}
+	if err := rows.Close(); err != nil {
+		return nil, fmt.Errorf("audit: read %s: %w", s.what, err)
+	}
+	return reopen(a, s, gathered)
+}
+
+// gather puts all rows of a stream into a sorter.
+func gather[R any](a *auditor, s stream[R], rows Rows, into *sorter) error {
+	c := newCursor(a, s, rows)
+	for {
+		if more, err := c.next(); err != nil || !more {
+			return err
+		}
+		if err := into.add(c.dest); err != nil {
+			return err
+		}
+	}
+}
+
+// reopen reads what a sorter was given as a stream.
+func reopen[R any](a *auditor, s stream[R], given *sorter) (*cursor[R], error) {
+	rows, err := given.sorted()
+	if err != nil {
+		return nil, err
+	}
+	return follow(a, s, rows)
+}
+
+// follow begins to read rows.
+func follow[R any](a *auditor, s stream[R], rows Rows) (*cursor[R], error) {
 	a.reading = append(a.reading, rows)
-	c := &cursor[R]{stream: s, rows: rows}
+	c := newCursor(a, s, rows)
+	return c, c.advance()
+}
+
+func newCursor[R any](a *auditor, s stream[R], rows Rows) *cursor[R] {
+	c := &cursor[R]{stream: s, a: a, rows: rows}
 	c.dest = s.bind(&c.row)
 	for i, dest := range c.dest {
 		if n, ok := dest.(*int64); ok {
 			c.dest[i] = (*integer)(n)
 		}
 	}
-	if err := c.advance(); err != nil {
-		return nil, err
-	}
-	return c, nil
+	return c
 }
 
 // closeAll ends the reading of a pass.
@@ -94,16 +140,29 @@ func (a *auditor) closeAll() error {
 	return errors.Join(errs...)
 }
 
-// advance goes to the next row.
-func (c *cursor[R]) advance() error {
-	if c.has = c.rows.Next(); !c.has {
+// next reads the next row, if there is one.
+func (c *cursor[R]) next() (bool, error) {
+	if !c.rows.Next() {
 		if err := c.rows.Err(); err != nil {
-			return fmt.Errorf("audit: read %s: %w", c.what, err)
+			return false, fmt.Errorf("audit: read %s: %w", c.what, err)
 		}
-		return nil
+		return false, nil
 	}
 	if err := c.rows.Scan(c.dest...); err != nil {
-		return fmt.Errorf("audit: read %s: %w", c.what, err)
+		return false, fmt.Errorf("audit: read %s: %w", c.what, err)
+	}
+	c.read++
+	const often = 1 << 14
+	if c.read%often != 0 {
+		return true, nil
+	}
+	return true, c.a.tell(c.what, c.read)
+}
+
+// advance goes to the next row.
+func (c *cursor[R]) advance() (err error) {
+	if c.has, err = c.next(); err != nil || !c.has {
+		return err
 	}
 	k := c.key(&c.row)
 	if k.compare(c.last) < 0 {

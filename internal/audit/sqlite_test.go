@@ -87,7 +87,7 @@ func TestSnapshot(t *testing.T) {
 		u := w.user(app, "eve", "eve@example.com", "")
 		w.give("eve-aapl", u, "AAPL", 5*dollar, "", "")
 		w.fill("later", "AAPL", 200*perUSD)
-		got, err := audit.Run(t.Context(), books)
+		got, err := audit.Run(t.Context(), books, audit.Options{})
 		check(t, err)
 		check(t, books.Close())
 		if text(t, got) != text(t, want) {
@@ -130,7 +130,7 @@ func TestWhileWriting(t *testing.T) {
 					break
 				}
 				var r audit.Report
-				r, err = audit.Run(t.Context(), books)
+				r, err = audit.Run(t.Context(), books, audit.Options{})
 				if err = errors.Join(err, books.Close()); err == nil && !r.OK() {
 					err = errors.New("violations while the books are written to")
 				}

@@ -23,25 +23,36 @@ func (u *user) name() string { return userName(u.app, u.id) }
 
 func userName(app, id string) string { return "user " + uuid(id) + " of app " + uuid(app) }
 
-// lot is a reward of a user with one of its allocations, or none.
+// lot is what a reward of a user brought.
 type lot struct {
-	app, user, reward             string
-	asset, status, amount, shares int64
+	app, user, reward string
+	asset             int64
+	high, low         int64 // of the sum of its allocated shares
+	cost              int64 // its amount once it is executed
 }
 
-// lotStream sorts by substr, which changes nothing, so that SQLite reads the table
-// from end to end and sorts, and does not walk an index whose rows lie all over it.
+func (l *lot) columns() []any {
+	return []any{&l.app, &l.user, &l.reward, &l.asset, &l.high, &l.low, &l.cost}
+}
+
+// lotStream reads what the pass over the rewards has kept by user.
 func lotStream() stream[lot] {
 	return stream[lot]{
 		what: "rewards by user",
-		query: `SELECT r.app_id, r.user_id, r.id, r.asset_id, r.status, r.amount, coalesce(a.shares, 0)
-			FROM rewards r LEFT JOIN allocations a ON a.app_id = r.app_id AND a.reward_id = r.id
-			ORDER BY substr(r.app_id, 1), substr(r.user_id, 1), r.id`,
-		bind: func(l *lot) []any {
-			return []any{&l.app, &l.user, &l.reward, &l.asset, &l.status, &l.amount, &l.shares}
-		},
-		key: func(l *lot) key { return key{l.app, l.user} },
+		bind: (*lot).columns,
+		key:  func(l *lot) key { return key{l.app, l.user} },
 	}
+}
+
+// addLot keeps what a reward brought its user.
+func (a *auditor) addLot(v *rewardView) error {
+	l := lot{
+		app: v.app, user: v.user, reward: v.id, asset: v.asset, high: v.shares.hi, low: signed(v.shares.lo),
+	}
+	if v.status == executed {
+		l.cost = v.amount
+	}
+	return a.lots.add(l.columns())
 }
 
 // holding is a row of holdings.
@@ -76,8 +87,7 @@ type userJoin struct {
 	lots     *cursor[lot]
 	holdings *cursor[holding]
 
-	reward string         // the last lot's, whose amount is counted
-	due    map[int64]*due // of one user, by asset
+	due map[int64]*due // of one user, by asset
 }
 
 // users checks that everybody holds what was allocated.
@@ -87,7 +97,7 @@ func (a *auditor) users(ctx context.Context) error {
 		return err
 	}
 	j := userJoin{a: a, due: make(map[int64]*due)}
-	if j.lots, err = open(ctx, a, lotStream()); err != nil {
+	if j.lots, err = reopen(a, lotStream(), a.lots); err != nil {
 		return err
 	}
 	if j.holdings, err = open(ctx, a, holdingStream()); err != nil {
@@ -129,7 +139,6 @@ func (j *userJoin) claim(k key) error {
 		j.compare(holding{app: k[0], user: k[1], asset: asset}, j.due[asset])
 	}
 	clear(j.due)
-	j.reward = ""
 	return nil
 }
 
@@ -143,16 +152,10 @@ func (j *userJoin) dueOf(asset int64) *due {
 }
 
 func (j *userJoin) lot(l *lot) {
-	d := j.dueOf(l.asset)
-	d.shares.add(l.shares)
-	if l.reward == j.reward {
-		return // another allocation of the same reward
-	}
-	j.reward = l.reward
 	j.a.t.row(checkTenancy)
-	if l.status == executed {
-		d.cost.add(l.amount)
-	}
+	d := j.dueOf(l.asset)
+	d.shares = d.shares.plus(wide{hi: l.high, lo: unsigned(l.low)})
+	d.cost.add(l.cost)
 }
 
 // compare checks the holding of one asset; without a row it is one of nothing.

@@ -180,7 +180,7 @@ func (w *world) audit() {
 	w.check(w.store.Backup(w.t.Context(), file))
 	books, err := audit.OpenSQLite(w.t.Context(), file)
 	w.check(err)
-	report, err := audit.Run(w.t.Context(), books)
+	report, err := audit.Run(w.t.Context(), books, audit.Options{})
 	w.check(err)
 	if _, violations := report.Violated(); violations != 0 {
 		w.t.Errorf("the audit finds %d violations:\n%s", violations, fmt.Sprintf("%+v", report))
