@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"strings"
 
 	"stockrewards/internal/audit"
@@ -43,13 +44,20 @@ func openBooks(ctx context.Context, database string) (auditedBooks, error) {
 	return audit.OpenSQLite(ctx, path)
 }
 
-// auditBooks opens and audits books.
+// auditBooks opens and audits books, and tells on standard error how far it is. An
+// audit that was ended early has told there what it had found.
 func auditBooks(ctx context.Context, database string) (audit.Report, error) {
 	books, err := openBooks(ctx, database)
 	if err != nil {
 		return audit.Report{}, err
 	}
-	report, err := audit.Run(ctx, books, audit.Options{})
+	p := newAuditProgress(os.Stderr)
+	report, err := audit.Run(ctx, books, audit.Options{Progress: p.tell})
+	p.end()
+	if err != nil && !report.OK() {
+		fmt.Fprintln(os.Stderr, "the audit did not come to its end; until then it had found:")
+		err = errors.Join(err, report.WriteViolations(os.Stderr))
+	}
 	return report, errors.Join(err, books.Close())
 }
 

@@ -16,6 +16,7 @@ type CheckResult struct {
 	Invariants []int       `json:"invariants"` // their numbers in the list, if any
 	Rule       string      `json:"rule"`       // what must hold
 	Unit       string      `json:"unit"`       // what Rows counts
+	Next       string      `json:"next"`       // what to do when it does not hold
 	Rows       int64       `json:"rows"`       // how many were looked at
 	Violated   int64       `json:"violated"`   // how many violate it
 	Violations []Violation `json:"violations"` // the first of these
@@ -137,7 +138,8 @@ func newTally() *tally {
 	t := &tally{results: make([]CheckResult, checkCount)}
 	for _, d := range definitions() {
 		t.results[d.check] = CheckResult{
-			Name: d.name, Invariants: d.invariants, Rule: d.rule, Unit: d.unit, Violations: []Violation{},
+			Name: d.name, Invariants: d.invariants, Rule: d.rule, Unit: d.unit, Next: nextStep(d.check),
+			Violations: []Violation{},
 		}
 	}
 	return t

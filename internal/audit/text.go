@@ -18,9 +18,7 @@ func (r Report) WriteText(w io.Writer) error {
 		fmt.Fprintf(&b, "%-5s %s%s: %d %s: %s\n",
 			verdict, c.Name, numbers(c.Invariants), c.Rows, c.Unit, c.Rule)
 	}
-	for _, c := range r.Checks {
-		c.writeViolations(&b)
-	}
+	r.writeViolations(&b)
 	failed, violations := r.Violated()
 	if failed == 0 {
 		fmt.Fprintf(&b, "all %d checks hold\n", len(r.Checks))
@@ -31,7 +29,21 @@ func (r Report) WriteText(w io.Writer) error {
 	return err
 }
 
-// writeViolations writes what breaks a check.
+// WriteViolations writes what breaks the checks, for people.
+func (r Report) WriteViolations(w io.Writer) error {
+	var b strings.Builder
+	r.writeViolations(&b)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (r Report) writeViolations(b *strings.Builder) {
+	for _, c := range r.Checks {
+		c.writeViolations(b)
+	}
+}
+
+// writeViolations writes what breaks a check, and what to do about it.
 func (c CheckResult) writeViolations(b *strings.Builder) {
 	if c.Violated == 0 {
 		return
@@ -43,6 +55,7 @@ func (c CheckResult) writeViolations(b *strings.Builder) {
 	if more := c.Violated - int64(len(c.Violations)); more > 0 {
 		fmt.Fprintf(b, "  and %d more\n", more)
 	}
+	fmt.Fprintf(b, "  next: %s\n", c.Next)
 }
 
 // numbers are the numbers of invariants in parentheses; "" for none.
