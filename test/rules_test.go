@@ -86,6 +86,7 @@ func TestImportsPointOneWay(t *testing.T) {
 		"internal/store/storetest":       {money, domain, store},
 		"internal/move":                  {},
 		"internal/audit":                 {money},
+		"internal/prove":                 {money, domain, store, "internal/store/sqlite", "internal/audit"},
 		"internal/ledger":                {money, domain},
 		"bench":                          {"internal/store/postgres/pgtest"},
 		"bench/growth": {

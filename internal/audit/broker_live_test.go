@@ -109,7 +109,7 @@ func TestBreaksTellTheDifference(t *testing.T) {
 	d.hold("AAPL", -2*aShare)
 	d.both("again", func(b *audit.BrokerOrder) { b.FilledQty += aShare; b.AveragePrice = 111 * perUSD })
 	r := d.compare(t)
-	order, err := w.Order(t.Context(), w.ids["again"])
+	order, err := w.Order(t.Context(), w.IDs["again"])
 	check(t, err)
 	found := 0
 	for _, i := range r.Items {

@@ -27,12 +27,12 @@ type desk struct {
 func newDesk(t *testing.T, w *world, another place) *desk {
 	t.Helper()
 	d := &desk{
-		world: w, where: another(t), now: w.now.Add(5 * time.Minute),
+		world: w, where: another(t), now: w.Now.Add(5 * time.Minute),
 		first: make(map[string]audit.BrokerOrder), positions: make(map[string]audit.BrokerPosition),
 	}
 	onBooks(t, d.where, `DELETE FROM settings`, `INSERT INTO settings (name, value) VALUES
 		('installation_id', 'test'), ('broker_kind', 'paper'), ('broker_account', 'acct')`)
-	for name, id := range w.ids {
+	for name, id := range w.IDs {
 		o, err := w.Order(t.Context(), id)
 		if err != nil || o.Attempts == 0 || o.State == rewards.OrderRefused || o.State == rewards.OrderSubmitted && o.BrokerID == "" {
 			continue
@@ -79,7 +79,7 @@ func (d *desk) drop(name string) {
 // known makes the broker tell of an order of the history that it did not have.
 func (d *desk) known(t *testing.T, name, status string, qty money.Shares, price money.Price) {
 	t.Helper()
-	o, err := d.Order(t.Context(), d.ids[name])
+	o, err := d.Order(t.Context(), d.IDs[name])
 	check(t, err)
 	b := mirror(o)
 	b.Status, b.FilledQty, b.AveragePrice = status, qty, price
@@ -114,7 +114,7 @@ func (d *desk) books(t *testing.T) *audit.BrokerBooks {
 
 func (d *desk) compare(t *testing.T) audit.BreaksReport {
 	t.Helper()
-	return audit.Compare(d.books(t), d.side(), d.now)
+	return audit.Compare(d.books(t), d.side(), d.Now)
 }
 
 // lines are the items of a report, sorted.

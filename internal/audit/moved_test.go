@@ -22,20 +22,20 @@ func full(t *testing.T) *world {
 	t.Helper()
 	w := history(t, newFile)
 	_, err := w.Installation(t.Context())
-	w.check(err)
-	w.check(w.PinBroker(t.Context(), "paper", "account"))
-	w.check(w.RaiseAlarm(t.Context(), "a name", "a message with 'quotes', a \ttab, a\nline and \\N"))
-	w.check(w.SetPaused(t.Context(), "é 😀 why"))
-	w.check(w.SaveReconciliation(t.Context(), []rewards.BrokerConflict{
+	w.Check(err)
+	w.Check(w.PinBroker(t.Context(), "paper", "account"))
+	w.Check(w.RaiseAlarm(t.Context(), "a name", "a message with 'quotes', a \ttab, a\nline and \\N"))
+	w.Check(w.SetPaused(t.Context(), "é 😀 why"))
+	w.Check(w.SaveReconciliation(t.Context(), []rewards.BrokerConflict{
 		{ClientOrderID: "sr-test-one", Symbol: "KO", FilledQty: 5, Detail: "unknown"},
 		{ClientOrderID: "sr-test-two", Symbol: "KO", FilledQty: 7, Detail: "unknown"},
-	}, w.now))
-	w.check(w.AcknowledgeConflict(t.Context(), "sr-test-two", "ours"))
+	}, w.Now))
+	w.Check(w.AcknowledgeConflict(t.Context(), "sr-test-two", "ours"))
 	for i := range 40 {
-		app := w.app(fmt.Sprint("app ", i))
+		app := w.App(fmt.Sprint("app ", i))
 		for j := range 10 {
-			u := w.user(app, fmt.Sprint("user", i, "-", j), "", fmt.Sprint("user ", j))
-			w.give(fmt.Sprint("gift", i, "-", j), u, "KO", dollar, "", `{"n":1}`)
+			u := w.User(app, fmt.Sprint("user", i, "-", j), "", fmt.Sprint("user ", j))
+			w.Give(fmt.Sprint("gift", i, "-", j), u, "KO", dollar, "", `{"n":1}`)
 		}
 	}
 	return w
@@ -114,7 +114,7 @@ func TestMovedBooks(t *testing.T) {
 // goOn works with the moved books: ids, assets and the lease follow on.
 func goOn(t *testing.T, w *world, url string) {
 	t.Helper()
-	there, err := store.New(t.Context(), openEngine(t, url), func() time.Time { return w.now }, strings.NewReader(strings.Repeat("x", 1<<20)))
+	there, err := store.New(t.Context(), openEngine(t, url), func() time.Time { return w.Now }, strings.NewReader(strings.Repeat("x", 1<<20)))
 	check(t, err)
 	old := w.Store
 	w.Store, w.where = there, url
@@ -123,15 +123,15 @@ func goOn(t *testing.T, w *world, url string) {
 		t.Errorf("the seal was moved too: %v", err)
 	}
 	onDatabase(t, url, `INSERT INTO assets (symbol, name) VALUES ('NEW', 'an id that follows')`)
-	epoch := w.lease.Epoch
-	w.lease, err = there.TakeLease(t.Context(), "another", time.Hour, true)
+	epoch := w.Lease.Epoch
+	w.Lease, err = there.TakeLease(t.Context(), "another", time.Hour, true)
 	check(t, err)
-	if w.lease.Epoch <= epoch {
-		t.Errorf("the epoch went from %d to %d", epoch, w.lease.Epoch)
+	if w.Lease.Epoch <= epoch {
+		t.Errorf("the epoch went from %d to %d", epoch, w.Lease.Epoch)
 	}
-	u := w.user(w.app("later"), "later-user", "", "later")
-	w.give("later-gift", u, "KO", 5*dollar, "", "")
-	w.fill("later-order", "KO", 70*perUSD)
+	u := w.User(w.App("later"), "later-user", "", "later")
+	w.Give("later-gift", u, "KO", 5*dollar, "", "")
+	w.Fill("later-order", "KO", 70*perUSD)
 	if r := run(t, url); !r.OK() {
 		t.Errorf("the books do not hold afterwards:\n%s", text(t, r))
 	}

@@ -1,22 +1,18 @@
 package audit_test
 
 import (
-	"encoding/hex"
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"testing"
 
 	"stockrewards/internal/audit"
+	"stockrewards/internal/prove"
 )
 
-// The tables of the books, which loosen rebuilds.
-var tables = []string{
-	"settings", "apps", "keys", "users", "assets", "prices", "rewards", "orders", "order_rewards",
-	"order_resolutions", "allocations", "holdings", "spending", "lease", "broker_conflicts",
-}
+// tables are the tables of the books.
+var tables = prove.Tables()
 
 // loose is a clean history, with a function that makes copies of it whose tables
 // have no constraint and no index.
@@ -58,18 +54,12 @@ func looseSchema(url string) place {
 	}
 }
 
-var placeholder = regexp.MustCompile(`@[a-z-]+`)
-
 // sql puts the ids of the history into a statement.
 func (w *world) sql(t *testing.T, statement string) string {
 	t.Helper()
-	return placeholder.ReplaceAllStringFunc(statement, func(name string) string {
-		id, ok := w.ids[name[1:]]
-		if !ok {
-			t.Fatalf("no id %s", name)
-		}
-		return "x'" + hex.EncodeToString(id[:]) + "'"
-	})
+	statement, err := w.SQL(statement)
+	check(t, err)
+	return statement
 }
 
 // TestPlantedViolations plants violations one by one, each of which its check must
@@ -83,17 +73,17 @@ func TestPlantedViolations(t *testing.T) {
 			t.Fatalf("the loosened books do not pass:\n%s", text(t, clean))
 		}
 		planted := make(map[string]bool)
-		for _, p := range slices.Concat(rewardPlants(), orderPlants(), fillPlants(), otherPlants()) {
-			planted[p.check] = true
-			t.Run(p.check+"/"+p.what, func(t *testing.T) {
+		for _, p := range prove.Plants() {
+			planted[p.Check] = true
+			t.Run(p.Check+"/"+p.What, func(t *testing.T) {
 				t.Parallel()
 				where := another(t)
-				for _, statement := range p.statements {
+				for _, statement := range p.Statements {
 					if n := onBooks(t, where, w.sql(t, statement)); n == 0 {
 						t.Fatalf("%s touched no row", statement)
 					}
 				}
-				wantViolation(t, run(t, where), p.check)
+				wantViolation(t, run(t, where), p.Check)
 			})
 		}
 		for _, c := range clean.Checks {
@@ -123,11 +113,3 @@ func wantViolation(t *testing.T, r audit.Report, name string) {
 		t.Errorf("%s is not reported; reported are %v", name, failed)
 	}
 }
-
-// plant is a violation of a check.
-type plant struct {
-	check, what string
-	statements  []string
-}
-
-func breaking(check, what string, statements ...string) plant { return plant{check, what, statements} }

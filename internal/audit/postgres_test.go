@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"stockrewards/internal/audit"
+	"stockrewards/internal/prove"
 	"stockrewards/internal/store/postgres/pgtest"
 )
 
@@ -78,13 +79,13 @@ func TestOtherCollation(t *testing.T) {
 	if r := run(t, w.where); !r.OK() {
 		t.Errorf("the books do not pass:\n%s", text(t, r))
 	}
-	for _, p := range rewardPlants() {
-		if p.check != "key_unique" {
+	for _, p := range prove.Plants() {
+		if p.Check != "key_unique" {
 			continue
 		}
 		where := another(t)
-		onBooks(t, where, w.sql(t, p.statements[0]))
-		wantViolation(t, run(t, where), p.check)
+		onBooks(t, where, w.sql(t, p.Statements[0]))
+		wantViolation(t, run(t, where), p.Check)
 	}
 }
 

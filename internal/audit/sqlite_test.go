@@ -83,10 +83,10 @@ func TestSnapshot(t *testing.T) {
 		want := run(t, w.where)
 		books, err := openBooks(t.Context(), w.where)
 		check(t, err)
-		app := w.app("third")
-		u := w.user(app, "eve", "eve@example.com", "")
-		w.give("eve-aapl", u, "AAPL", 5*dollar, "", "")
-		w.fill("later", "AAPL", 200*perUSD)
+		app := w.App("third")
+		u := w.User(app, "eve", "eve@example.com", "")
+		w.Give("eve-aapl", u, "AAPL", 5*dollar, "", "")
+		w.Fill("later", "AAPL", 200*perUSD)
 		got, err := audit.Run(t.Context(), books, audit.Options{})
 		check(t, err)
 		check(t, books.Close())
@@ -119,7 +119,7 @@ func TestWhileWriting(t *testing.T) {
 	t.Parallel()
 	onEngines(t, func(t *testing.T, in place) {
 		w := history(t, in)
-		u := w.user(w.app("third"), "eve", "eve@example.com", "")
+		u := w.User(w.App("third"), "eve", "eve@example.com", "")
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() {
@@ -138,9 +138,9 @@ func TestWhileWriting(t *testing.T) {
 			done <- err
 		}()
 		for _, name := range strings.Fields("a b c d e f g h i j k l m n o p") {
-			w.give("eve-"+name, u, "AAPL", 5_000_001, "", "")
-			w.give("more-"+name, u, "AAPL", 2*dollar, "", "")
-			w.fill("order-"+name, "AAPL", 199*perUSD)
+			w.Give("eve-"+name, u, "AAPL", 5_000_001, "", "")
+			w.Give("more-"+name, u, "AAPL", 2*dollar, "", "")
+			w.Fill("order-"+name, "AAPL", 199*perUSD)
 		}
 		stop()
 		check(t, <-done)

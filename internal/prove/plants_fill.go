@@ -1,7 +1,7 @@
-package audit_test
+package prove
 
-func fillPlants() []plant {
-	return []plant{
+func fillPlants() []Plant {
+	return []Plant{
 		breaking("fill_cost", "too dear", `UPDATE orders SET filled_avg_price = filled_avg_price * 2 WHERE id = @filled`),
 		breaking("fill_cost", "more than a cent", `UPDATE orders SET filled_avg_price = filled_avg_price + filled_avg_price / 1000
 			WHERE id = @filled`),
@@ -54,8 +54,8 @@ func fillPlants() []plant {
 	}
 }
 
-func otherPlants() []plant {
-	return []plant{
+func otherPlants() []Plant {
+	return []Plant{
 		breaking("tenancy", "key without app", `UPDATE keys SET app_id = zeroblob(16) WHERE id = @first-key`),
 		breaking("tenancy", "user without app", `UPDATE users SET app_id = zeroblob(16) WHERE id = @dee`),
 		breaking("tenancy", "user of another app", `UPDATE users SET app_id = @first WHERE id = @dee`),

@@ -1,7 +1,7 @@
-package audit_test
+package prove
 
-func rewardPlants() []plant {
-	return []plant{
+func rewardPlants() []Plant {
+	return []Plant{
 		breaking("ids", "not a UUID", `UPDATE keys SET id = x'01' WHERE id = @first-key`),
 		breaking("ids", "version 4", `UPDATE keys SET id = x'0195d0aabbcc4ddd8eee0123456789ab' WHERE id = @first-key`),
 		breaking("ids", "an app twice", `INSERT INTO apps SELECT * FROM apps WHERE id = @first`),
@@ -84,8 +84,8 @@ func rewardPlants() []plant {
 	}
 }
 
-func orderPlants() []plant {
-	return []plant{
+func orderPlants() []Plant {
+	return []Plant{
 		breaking("members_hash", "seal", `UPDATE orders SET members_hash = zeroblob(32) WHERE id = @planned`),
 		breaking("members_hash", "amount", `UPDATE order_rewards SET amount = amount + 1 WHERE order_id = @planned`),
 		breaking("members_hash", "reward", `UPDATE order_rewards SET reward_id = @bob-open WHERE order_id = @planned`),

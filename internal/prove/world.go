@@ -1,0 +1,176 @@
+package prove
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
+)
+
+// World is books written by the real store, with a clock of their own. Its methods
+// panic with the error of a step that fails.
+type World struct {
+	*store.Store
+	Now     time.Time
+	Lease   rewards.Lease
+	Catalog map[string]rewards.Asset
+	IDs     map[string][16]byte // of what was written, by a name of the plants'
+	ctx     context.Context     //nolint:containedctx // of the writing of these books
+}
+
+// NewWorld makes books on an engine without any: a catalog and the lease.
+func NewWorld(ctx context.Context, engine store.Engine) *World {
+	w := &World{
+		ctx: ctx, Catalog: make(map[string]rewards.Asset), IDs: make(map[string][16]byte),
+		Now: time.Date(2026, 3, 2, 15, 0, 0, 123_456_000, time.UTC),
+	}
+	var err error
+	w.Store, err = store.New(ctx, engine, func() time.Time { return w.Now }, rand.NewChaCha8([32]byte{1}))
+	w.Check(err)
+	var seed []rewards.Asset
+	for _, symbol := range []string{"AAPL", "BRK.A", "KO", "MSFT", "NVDA", "TSLA", "XOM"} {
+		seed = append(seed, rewards.Asset{Symbol: symbol, Name: symbol + " Inc."})
+	}
+	w.Check(w.SeedAssets(w.ctx, seed))
+	stored, err := w.Assets(w.ctx)
+	w.Check(err)
+	for _, a := range stored {
+		w.Catalog[a.Symbol] = a
+	}
+	w.Lease, err = w.TakeLease(w.ctx, "test", time.Hour, true)
+	w.Check(err)
+	return w
+}
+
+// failure is what a step panics with.
+type failure struct{ error }
+
+// Check panics when a step of the writing failed.
+func (w *World) Check(err error) {
+	if err != nil {
+		panic(failure{err})
+	}
+}
+
+// App makes an app with a key of its own.
+func (w *World) App(name string) rewards.App {
+	a, k, err := w.CreateApp(w.ctx, name, rewards.Key{Hash: rewards.HashKey(name)})
+	w.Check(err)
+	w.IDs[name], w.IDs[name+"-key"] = a.ID, k.ID
+	return a
+}
+
+// User makes a user of the app.
+func (w *World) User(app rewards.App, name, email, externalID string) rewards.User {
+	u, err := w.CreateUser(w.ctx, rewards.User{AppID: app.ID, Email: email, ExternalID: externalID})
+	w.Check(err)
+	w.IDs[name] = u.ID
+	return u
+}
+
+// Give records a reward as the interface does. Its name is its idempotency key.
+func (w *World) Give(name string, u rewards.User, symbol string, amount money.USD, source, metadata string) {
+	w.Now = w.Now.Add(1500 * time.Microsecond)
+	r := rewards.NewReward{
+		AppID: u.AppID, UserID: u.ID, IdempotencyKey: name, Amount: amount,
+		Symbol: symbol, Source: source, Metadata: metadata, AssetID: w.Catalog[symbol].ID,
+	}
+	canonical := jsontext.Value(metadata)
+	if metadata != "" {
+		w.Check(canonical.Canonicalize(jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false)))
+	}
+	r.Fingerprint = rewards.NewFingerprint(r, string(canonical))
+	outcomes, err := w.RecordRewards(w.ctx, []rewards.NewReward{r})
+	w.Check(err)
+	if outcomes[0].Verdict != rewards.Created {
+		w.Check(fmt.Errorf("verdict %d, want created", outcomes[0].Verdict))
+	}
+	w.IDs[name] = outcomes[0].Reward.ID
+}
+
+// Plan makes an order of what waits for the symbol.
+func (w *World) Plan(name, symbol string) rewards.Order {
+	w.Now = w.Now.Add(time.Second)
+	o, hold, err := w.PlanOrder(w.ctx, w.Lease, rewards.PlanRequest{
+		Asset: w.Catalog[symbol], ClientOrderIDPrefix: "sr-test-", Limits: rewards.PlanLimits{
+			MaxNotional: rewards.LeastMaxNotional, DailyLeft: 1 << 60, HouseLeft: 1 << 60, TopUp: true,
+		},
+	})
+	w.Check(err)
+	if hold != rewards.NoHold {
+		w.Check(fmt.Errorf("hold %d of %s, want an order", hold, symbol))
+	}
+	w.IDs[name] = o.ID
+	return o
+}
+
+// Send counts the first attempt.
+func (w *World) Send(o rewards.Order) rewards.Order {
+	w.Now = w.Now.Add(time.Second)
+	o, err := w.BeginAttempt(w.ctx, w.Lease, o, w.Now.Add(time.Second), w.Now.Add(time.Hour))
+	w.Check(err)
+	return o
+}
+
+// Merge takes the broker's word, as package fulfillment does.
+func (w *World) Merge(o rewards.Order, status string, qty money.Shares, price money.Price) rewards.Order {
+	w.Now = w.Now.Add(time.Second)
+	b := rewards.BrokerOrder{
+		ID: "b-" + o.ClientOrderID, ClientOrderID: o.ClientOrderID, Symbol: o.Symbol, Side: "buy", Status: status,
+		Notional: o.Notional, FilledQty: qty, FilledAvgPrice: price,
+	}
+	if qty > 0 {
+		b.FilledAt = w.Now.Add(-100 * time.Millisecond)
+	}
+	merged, err := o.Merge(b, w.Now)
+	w.Check(err)
+	merged.Reason = ""
+	w.Check(w.SaveOrder(w.ctx, w.Lease, o.State, merged))
+	return merged
+}
+
+// Settle books the end of an order.
+func (w *World) Settle(o rewards.Order) {
+	w.Now = w.Now.Add(31 * time.Second)
+	w.Check(w.SettleOrder(w.ctx, w.Lease, o.State, o,
+		func(claims []rewards.Claim) (rewards.Settlement, error) { return rewards.Settle(o, claims, w.Now) }))
+}
+
+// Fill plans, sends, fills and books what waits for the symbol.
+func (w *World) Fill(name, symbol string, price money.Price) {
+	o := w.Plan(name, symbol)
+	qty, err := money.SharesFor(o.Notional, price)
+	w.Check(err)
+	o = w.Merge(w.Send(o), "filled", qty, price)
+	w.Settle(o)
+}
+
+// Refuse books that the broker refused an order.
+func (w *World) Refuse(o rewards.Order, reason string) {
+	o.Reason = reason
+	w.Check(w.SettleOrder(w.ctx, w.Lease, o.State, o,
+		func(claims []rewards.Claim) (rewards.Settlement, error) { return rewards.Refuse(claims, reason) }))
+}
+
+// Quarantine stops an order for an operator.
+func (w *World) Quarantine(o rewards.Order, reason string) rewards.Order {
+	from := o.State
+	o.State, o.Reason = rewards.OrderQuarantined, reason
+	w.Check(w.SaveOrder(w.ctx, w.Lease, from, o))
+	return o
+}
+
+// Resolve books an operator's decision.
+func (w *World) Resolve(o rewards.Order, qty money.Shares, price money.Price) {
+	w.Now = w.Now.Add(time.Minute)
+	w.Check(w.ResolveOrder(w.ctx, o.ID, rewards.Resolution{FilledQty: qty, Price: price, Reason: "the broker's desk"}))
+	resolved, err := w.Order(w.ctx, o.ID)
+	w.Check(err)
+	w.Settle(resolved)
+}
