@@ -12,14 +12,20 @@ type Plant struct {
 	Check      string   // the name of the check in the audit's report
 	What       string   // what is wrong then
 	Statements []string // what does it; @name stands for an id of World.IDs
+	Anywhere   bool     // it is damage in any books that have such a row
 }
 
-func breaking(check, what string, statements ...string) Plant { return Plant{check, what, statements} }
+func breaking(check, what string, statements ...string) Plant {
+	return Plant{check, what, statements, false}
+}
 
-// Plants is all damage that is planted: at least one of every check. Those without
-// an @name can be planted in any books that have such a row.
+// Plants is all damage that is planted: at least one of every check.
 func Plants() []Plant {
-	return slices.Concat(anyPlants(), rewardPlants(), orderPlants(), fillPlants(), otherPlants())
+	anywhere := anyPlants()
+	for i := range anywhere {
+		anywhere[i].Anywhere = true
+	}
+	return slices.Concat(anywhere, rewardPlants(), orderPlants(), fillPlants(), otherPlants())
 }
 
 // Tables are the tables of the books.
@@ -44,8 +50,3 @@ func (w *World) SQL(statement string) (string, error) {
 }
 
 func placeholder() *regexp.Regexp { return regexp.MustCompile(`@[a-z-]+`) }
-
-// anywhere tells whether the damage can be planted in books that are not these.
-func (p Plant) anywhere() bool {
-	return !slices.ContainsFunc(p.Statements, placeholder().MatchString)
-}

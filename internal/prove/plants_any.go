@@ -76,6 +76,9 @@ func anyPlants() []Plant {
 			WHERE id = (SELECT id FROM orders WHERE attempts > 0 ORDER BY id LIMIT 1)`),
 		breaking("reward_times", "executed before it was recorded", `UPDATE rewards SET executed_at = 1
 			WHERE id = (SELECT id FROM rewards WHERE status = 3 ORDER BY id LIMIT 1)`),
+		breaking("spending", "a millionth more", `UPDATE spending SET notional = notional + 1
+			WHERE day = (SELECT min(day) FROM spending)`),
+		breaking("lease", "a negative epoch", `UPDATE lease SET epoch = -1`),
 		breaking("api_keys", "a short hash", `UPDATE keys SET hash = x'01'
 			WHERE id = (SELECT id FROM keys ORDER BY id LIMIT 1)`),
 		breaking("users", "nameless", `UPDATE users SET email = '', email_folded = '', external_id = ''

@@ -31,6 +31,7 @@ type Kind struct {
 type Result struct {
 	Kinds []Kind `json:"kinds"`
 	Clean bool   `json:"clean"` // nothing was wrong in the copy before anything was planted
+	Ended bool   `json:"ended"` // every kind was tried
 }
 
 // Found counts the kinds that were found.
@@ -45,7 +46,7 @@ func (r Result) Found() int {
 }
 
 // OK tells whether all damage was found, in books that were sound before.
-func (r Result) OK() bool { return r.Clean && len(r.Kinds) > 0 && r.Found() == len(r.Kinds) }
+func (r Result) OK() bool { return r.Clean && r.Ended && r.Found() == len(r.Kinds) }
 
 // Audit is the audit that is proven.
 type Audit func(context.Context, audit.Queryer) (audit.Report, error)
@@ -124,6 +125,7 @@ func (p *proof) run(ctx context.Context) (r Result, err error) {
 		}
 		r.Kinds = append(r.Kinds, k)
 	}
+	r.Ended = true
 	return r, nil
 }
 
@@ -134,7 +136,7 @@ func (p *proof) kind(ctx context.Context, c audit.CheckResult) (Kind, error) {
 		if plant.Check != c.Name {
 			continue
 		}
-		if k.Planted == "" && plant.anywhere() {
+		if k.Planted == "" && plant.Anywhere {
 			planted, err := p.try(ctx, p.own, plant, p.before[c.Name], &k, "the copy")
 			if err != nil {
 				return k, err
