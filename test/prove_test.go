@@ -12,7 +12,7 @@ func TestAuditProvesItself(t *testing.T) {
 	s := newService(t, t.TempDir())
 	s.start("--pooling-window", "10ms")
 	user := s.newUser("ann")
-	s.await(s.give(user, "one", "5.25", "AAPL").ID, "executed", 20e9)
+	s.await(s.give(user, "the-first-one", "5.25", "AAPL").ID, "executed", 20e9)
 	temporary := t.TempDir()
 	s.env = append(s.env, "TMPDIR="+temporary)
 	out := s.command("audit", "--prove")

@@ -12,8 +12,8 @@ import (
 )
 
 // errProveOnPostgres says how the audit is proven where there is no file to copy.
-var errProveOnPostgres = errors.New("--prove plants its damage in a copy of an SQLite file. For books in PostgreSQL run it " +
-	"on any SQLite books, such as new ones of `app create`: what decides is the same code, and the built-in books " +
+var errProveOnPostgres = errors.New("--prove plants its damage in a copy of an SQLite file. " +
+	"For books in PostgreSQL run it on any SQLite books, such as new ones of `app create`: what decides is the same code, and the built-in books " +
 	"have every kind of row; that this code reads PostgreSQL alike is what the tests of the program plant there")
 
 // prove plants damage in copies of the books and wants all of it to be found.
@@ -46,7 +46,8 @@ func (c *auditCommand) prove(ctx context.Context) error {
 	case !result.Clean:
 		return errors.New("the books do not hold as they are: see `stockrewards audit`")
 	case !result.OK():
-		return fmt.Errorf("%d kinds of damage were not found: do not trust this audit", len(result.Kinds)-result.Found())
+		return fmt.Errorf("%d kinds of damage were not found: do not trust this audit",
+			len(result.Kinds)-result.Found())
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ func nextStep(c check) string {
 		return sharesAreOff
 	case checkIDs, checkReferences, checkAssetKnown, checkMemberOrder, checkCarriedRest:
 		return takeBackup
-	default:
-		return tellSupport
+	case checkOpenFields, checkOrderTimes, checkRewardTimes, checkCount:
 	}
+	return tellSupport
 }

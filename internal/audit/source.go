@@ -116,7 +116,8 @@ func reopen[R any](a *auditor, s stream[R], given *sorter) (*cursor[R], error) {
 func follow[R any](a *auditor, s stream[R], rows Rows) (*cursor[R], error) {
 	a.reading = append(a.reading, rows)
 	c := newCursor(a, s, rows)
-	return c, c.advance()
+	err := c.advance()
+	return c, err
 }
 
 func newCursor[R any](a *auditor, s stream[R], rows Rows) *cursor[R] {

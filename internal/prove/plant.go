@@ -21,11 +21,11 @@ func breaking(check, what string, statements ...string) Plant {
 
 // Plants is all damage that is planted: at least one of every check.
 func Plants() []Plant {
-	anywhere := anyPlants()
+	anywhere := slices.Concat(anyPlants(), anyBookPlants())
 	for i := range anywhere {
 		anywhere[i].Anywhere = true
 	}
-	return slices.Concat(anywhere, rewardPlants(), orderPlants(), fillPlants(), otherPlants())
+	return slices.Concat(anywhere, rewardPlants(), rewardAssetPlants(), orderPlants(), fillPlants(), otherPlants())
 }
 
 // Tables are the tables of the books.

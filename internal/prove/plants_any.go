@@ -2,8 +2,6 @@ package prove
 
 // anyPlants is damage for any books that have a row of the kind. It is written for
 // what both engines know.
-//
-//nolint:funlen // a table
 func anyPlants() []Plant {
 	return []Plant{
 		breaking("ids", "a reward", `UPDATE rewards SET id = x'01'
@@ -44,8 +42,14 @@ func anyPlants() []Plant {
 			WHERE id = (SELECT id FROM orders WHERE broker_status = 'filled' AND state = 6 ORDER BY id LIMIT 1)`),
 		breaking("order_end", "settled, and open at the broker", `UPDATE orders SET broker_status = 'new'
 			WHERE id = (SELECT id FROM orders WHERE broker_status = 'filled' AND state = 6 ORDER BY id LIMIT 1)`),
-		breaking("resolution", "of an order that was filled", `INSERT INTO order_resolutions SELECT id, filled_qty + 1, 1, 'x', settled_at FROM orders
+		breaking("resolution", "of an order that was filled",
+			`INSERT INTO order_resolutions SELECT id, filled_qty + 1, 1, 'x', settled_at FROM orders
 			WHERE id = (SELECT id FROM orders WHERE broker_status = 'filled' AND state = 6 ORDER BY id LIMIT 1)`),
+	}
+}
+
+func anyBookPlants() []Plant {
+	return []Plant{
 		breaking("fill_cost", "twice the price", `UPDATE orders SET filled_avg_price = filled_avg_price * 2
 			WHERE id = (SELECT id FROM orders WHERE broker_status = 'filled' AND state = 6 ORDER BY id LIMIT 1)`),
 		breaking("allocation_sum", "a billionth too many", `UPDATE allocations SET shares = shares + 1
