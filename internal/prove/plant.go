@@ -25,7 +25,8 @@ func Plants() []Plant {
 	for i := range anywhere {
 		anywhere[i].Anywhere = true
 	}
-	return slices.Concat(anywhere, rewardPlants(), rewardAssetPlants(), orderPlants(), fillPlants(), otherPlants())
+	return slices.Concat(anywhere, rewardPlants(), rewardAssetPlants(), orderPlants(), orderEndPlants(), fillPlants(),
+		holdingPlants(), otherPlants())
 }
 
 // Tables are the tables of the books.

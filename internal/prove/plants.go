@@ -157,6 +157,11 @@ func orderPlants() []Plant {
 			WHERE id = @refused`),
 		breaking("order_state", "refused why", `UPDATE orders SET reason = '' WHERE id = @refused`),
 		breaking("order_state", "quarantined why", `UPDATE orders SET reason = '' WHERE id = @quarantined`),
+	}
+}
+
+func orderEndPlants() []Plant {
+	return []Plant{
 		breaking("order_end", "still open", `UPDATE orders SET broker_status = 'new' WHERE id = @canceled`),
 		breaking("order_end", "filled with nothing", `UPDATE orders SET broker_status = 'filled'
 			WHERE id = @nothing`),

@@ -53,6 +53,11 @@ func fillPlants() []Plant {
 			`UPDATE allocations SET shares = shares - 1 WHERE reward_id = @bob-aapl`),
 		breaking("dollars_sum", "lost", `UPDATE allocations SET amount = amount - 1 WHERE reward_id = @ann-aapl`),
 		breaking("dollars_sum", "made", `UPDATE allocations SET amount = amount + 1 WHERE reward_id = @ann-aapl`),
+	}
+}
+
+func holdingPlants() []Plant {
+	return []Plant{
 		breaking("holding_sum", "more", `UPDATE holdings SET quantity = quantity + 1
 			WHERE user_id = @ann AND asset_id = 1`),
 		breaking("holding_sum", "gone", `DELETE FROM holdings WHERE user_id = @dee`),
