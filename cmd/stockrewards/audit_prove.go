@@ -13,8 +13,9 @@ import (
 
 // errProveOnPostgres says how the audit is proven where there is no file to copy.
 var errProveOnPostgres = errors.New("--prove plants its damage in a copy of an SQLite file. " +
-	"For books in PostgreSQL run it on any SQLite books, such as new ones of `app create`: what decides is the same code, and the built-in books " +
-	"have every kind of row; that this code reads PostgreSQL alike is what the tests of the program plant there")
+	"For books in PostgreSQL run it on any SQLite books, such as new ones of `app create`: " +
+	"what decides is the same code, and the built-in books have every kind of row; " +
+	"that this code reads PostgreSQL alike is what the tests of the program plant there")
 
 // prove plants damage in copies of the books and wants all of it to be found.
 func (c *auditCommand) prove(ctx context.Context) error {

@@ -82,18 +82,6 @@ func Run(ctx context.Context, q Queryer, o Options) (Report, error) {
 	return Report{Checks: a.t.results}, err
 }
 
-// run makes the passes one after the other.
-func (a *auditor) run(ctx context.Context) error {
-	for _, pass := range []func(context.Context) error{
-		a.installation, a.rewards, a.orders, a.users, a.uniqueTexts, a.totals,
-	} {
-		if err := errors.Join(pass(ctx), a.closeAll()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // auditor is one run, with what must be known across its passes. Its maps are as
 // large as the apps, the assets and the days.
 type auditor struct {
@@ -109,6 +97,18 @@ type auditor struct {
 	assets    map[int64]bool
 	positions map[int64]*position // by asset
 	days      map[int64]*dayTotal // by the microseconds of the day's start
+}
+
+// run makes the passes one after the other.
+func (a *auditor) run(ctx context.Context) error {
+	for _, pass := range []func(context.Context) error{
+		a.installation, a.rewards, a.orders, a.users, a.uniqueTexts, a.totals,
+	} {
+		if err := errors.Join(pass(ctx), a.closeAll()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // tell tells how far the audit is, and whether it is to end.

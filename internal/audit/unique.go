@@ -57,7 +57,8 @@ func (a *auditor) uniqueText(ctx context.Context, u uniqueness) error {
 		bind: func(t *text) []any { return []any{&t.scope, &t.text, &t.id} },
 		key:  func(t *text) key { return key{t.scope} },
 	}
-	rows, err := (*cursor[text])(nil), error(nil)
+	var rows *cursor[text]
+	var err error
 	if u.given != nil {
 		rows, err = reopen(a, all, u.given)
 	} else {

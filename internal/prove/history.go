@@ -14,8 +14,6 @@ const (
 )
 
 // History writes a small history with everything that can happen to a reward.
-//
-//nolint:funlen // one story
 func (w *World) History() {
 	first, second := w.App("first"), w.App("second")
 	ann, bob := w.User(first, "ann", "Ann@Example.com", ""), w.User(first, "bob", "bob@example.com", "bob")

@@ -1,6 +1,7 @@
 package prove_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -40,6 +41,8 @@ func look(ctx context.Context, q audit.Queryer) (audit.Report, error) {
 
 // TestAllIsFound: in books with everything, and in books without rewards; the books
 // are as they were and nothing is left behind.
+//
+//nolint:paralleltest // it sets TMPDIR
 func TestAllIsFound(t *testing.T) {
 	for _, history := range []bool{true, false} {
 		path := newBooks(t, history)
@@ -68,7 +71,7 @@ func TestAllIsFound(t *testing.T) {
 		check(t, err)
 		left, err := os.ReadDir(temporary)
 		check(t, err)
-		if string(before) != string(after) || len(left) > 0 {
+		if !bytes.Equal(before, after) || len(left) > 0 {
 			t.Errorf("the books have changed, or there is left: %v", left)
 		}
 	}
@@ -102,6 +105,8 @@ func TestACheckThatIsOff(t *testing.T) {
 }
 
 // TestInterrupted: what was made is removed, and what was done is told.
+//
+//nolint:paralleltest // it sets TMPDIR
 func TestInterrupted(t *testing.T) {
 	temporary := t.TempDir()
 	path := newBooks(t, true)
