@@ -10,8 +10,6 @@ import (
 )
 
 // TestSortedInFiles: an audit that keeps next to nothing in memory tells the same.
-//
-//nolint:paralleltest // it sets TMPDIR
 func TestSortedInFiles(t *testing.T) {
 	temporary := t.TempDir()
 	w, another := loose(t, newFile)

@@ -105,8 +105,6 @@ func TestACheckThatIsOff(t *testing.T) {
 }
 
 // TestInterrupted: what was made is removed, and what was done is told.
-//
-//nolint:paralleltest // it sets TMPDIR
 func TestInterrupted(t *testing.T) {
 	temporary := t.TempDir()
 	path := newBooks(t, true)
