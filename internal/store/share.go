@@ -6,12 +6,13 @@ import (
 	"time"
 )
 
-// While clients have something to record, all other writing gets a part of the time, so
-// that buying what was given does not hold up giving.
+// While clients have something to record, all other writing pauses after each write: the
+// longer, the more of the time clients write. So buying what was given never holds up
+// giving, and is not held up where there is room.
 const (
-	pauseAlone  = 4                    // how often as long as a write took the others pause, where one writes at a time
+	pauseAlone  = 8                    // how often as long as its write took, when clients write all of the time
 	pauseBeside = 1                    // the same, where clients can write at the same time
-	clientsGone = 5 * time.Millisecond // without a write of theirs: the others need no pause
+	clientsGone = 5 * time.Millisecond // without a write of theirs: no pause at all
 )
 
 // Beside marks an Engine that can write for clients and for others at the same time.
@@ -23,18 +24,20 @@ type Beside interface {
 
 // share makes the others pause.
 type share struct {
-	pause time.Duration // pauseAlone or pauseBeside
+	most float64 // pauseAlone or pauseBeside
 
-	mu      sync.Mutex
-	until   time.Time // the others' pause
-	clients time.Time // when clients were last seen to write
+	mu    sync.Mutex
+	until time.Time     // the pause
+	seen  time.Time     // when clients were last seen to write
+	busy  time.Duration // how long clients have written since the others did
+	since time.Time     // when the others last did
 }
 
-func newShare(e Engine) share {
+func newShare(e Engine) *share {
 	if _, beside := e.(Beside); beside {
-		return share{pause: pauseBeside}
+		return &share{most: pauseBeside}
 	}
-	return share{pause: pauseAlone}
+	return &share{most: pauseAlone}
 }
 
 // wait waits while the others' pause lasts and clients write.
@@ -55,7 +58,7 @@ func (s *share) wait(ctx context.Context) error {
 func (s *share) rest(now time.Time) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return min(s.until.Sub(now), s.clients.Add(clientsGone).Sub(now))
+	return min(s.until.Sub(now), s.seen.Add(clientsGone).Sub(now))
 }
 
 // wrote counts a write of the others.
@@ -63,15 +66,18 @@ func (s *share) wrote(took time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	s.until = now.Add(s.pause * took)
-	if s.clients.After(now.Add(-took - clientsGone)) { // they may have waited
-		s.clients = now
+	part := min(1, s.busy.Seconds()/now.Sub(s.since).Seconds())
+	s.until = now.Add(time.Duration(s.most * part * float64(took)))
+	if s.seen.After(now.Add(-took - clientsGone)) { // they may have waited
+		s.seen = now
 	}
+	s.busy, s.since = 0, now
 }
 
-// recorded tells that clients wrote.
-func (s *share) recorded() {
+// recorded counts a write of the clients.
+func (s *share) recorded(took time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.clients = time.Now()
+	s.busy += took
+	s.seen = time.Now()
 }

@@ -14,7 +14,7 @@ import (
 type watched struct {
 	Engine
 	now   func() time.Time
-	share share
+	share *share
 
 	mu      sync.Mutex
 	written time.Time // when the last write was committed
@@ -34,8 +34,9 @@ func (e *watched) Write(ctx context.Context, f func(context.Context, Tx) error) 
 
 // Record implements Engine.
 func (e *watched) Record(ctx context.Context, f func(context.Context, Tx) error) error {
+	began := time.Now()
 	err := e.Engine.Record(ctx, f)
-	e.share.recorded()
+	e.share.recorded(time.Since(began))
 	return e.watch(err)
 }
 

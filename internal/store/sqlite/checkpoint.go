@@ -12,7 +12,7 @@ import (
 
 // walEnough is how large the write-ahead log grows before its pages are carried into
 // the database. A larger one carries a page that changed often once.
-const walEnough = 16000 // pages of 4 KiB
+const walEnough = 4000 // pages of 4 KiB
 
 // lookEvery is how often the log is looked at, at most.
 const lookEvery = 20 * time.Millisecond

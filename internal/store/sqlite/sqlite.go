@@ -130,7 +130,7 @@ func (e *Engine) connect(name string, own ...string) (*session, error) {
 	conn.SetBusyTimeout(busyTimeout)
 	for _, setting := range append([]string{
 		"journal_mode = WAL", "synchronous = FULL", "foreign_keys = 1", "mmap_size = 0",
-		"cache_size = -16000", "journal_size_limit = 134217728", "temp_store = MEMORY",
+		"cache_size = -16000", "journal_size_limit = 67108864", "temp_store = MEMORY",
 	}, own...) {
 		if _, err := s.Exec(context.Background(), "PRAGMA "+setting); err != nil {
 			return nil, errors.Join(fmt.Errorf("sqlite: open %s: %w", name, err), s.close())
