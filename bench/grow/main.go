@@ -32,7 +32,6 @@ type command struct {
 }
 
 func main() {
-	//nolint:forbidigo // nobody gives it one
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	var c command

@@ -54,7 +54,7 @@ type gift struct {
 
 func newPast(o Options) *past {
 	p := &past{options: o, bytes: newRandom(o.Seed), spent: make(map[time.Time]day)}
-	p.random = rand.New(p.bytes) //nolint:gosec // a past that can be repeated
+	p.random = rand.New(p.bytes)
 	p.clock = p.dawn(0)
 	p.ids = rewards.NewIDs(p.now, p.bytes)
 	p.people = make([][]rewards.UserID, o.Apps)

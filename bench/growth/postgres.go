@@ -139,5 +139,5 @@ func (s *server) sizes(ctx context.Context) (sizes []Size, total int64, err erro
 }
 
 func (s *server) close() error {
-	return s.conn.Close(context.Background()) //nolint:forbidigo // the caller's may have ended
+	return s.conn.Close(context.Background())
 }

@@ -113,7 +113,6 @@ func (f *file) prepare(ctx context.Context, t table) (*insert, error) {
 		return in, nil
 	}
 	row := `(?` + strings.Repeat(`, ?`, len(t.columns)-1) + `)`
-	//nolint:gosec // of constants
 	head := `INSERT INTO ` + t.name + ` (` + strings.Join(t.columns, ", ") + `) VALUES ` + row
 	in := new(insert)
 	var err error

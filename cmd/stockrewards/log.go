@@ -37,7 +37,7 @@ func (h requestHandler) Handle(ctx context.Context, r slog.Record) error {
 	line = append(line, `","level":"`+r.Level.String()+`","msg":"`+requestMessage+`"`...)
 	r.Attrs(func(a slog.Attr) bool {
 		line = append(append(append(line, ',', '"'), a.Key...), '"', ':')
-		switch v := a.Value; v.Kind() {
+		switch v := a.Value; v.Kind() { //nolint:exhaustive // all others are texts
 		case slog.KindInt64:
 			line = strconv.AppendInt(line, v.Int64(), 10)
 		case slog.KindDuration:

@@ -16,8 +16,8 @@ func TestLinesOfRequestsAreWrittenTogether(t *testing.T) {
 		late := newRequestLog(&out)
 		log := slog.New(newRequestHandler(late))
 		lines := func() int { return strings.Count(out.String(), "\n") }
-		log.Info("request", "status", 200)
-		log.Info("request", "status", 201)
+		log.Info("request", slog.Int("status", 200))
+		log.Info("request", slog.Int("status", 201))
 		if lines() != 0 {
 			t.Error("a request was written by itself")
 		}
@@ -25,14 +25,14 @@ func TestLinesOfRequestsAreWrittenTogether(t *testing.T) {
 		if lines() != 3 || !strings.HasSuffix(out.String(), "something else\"}\n") {
 			t.Errorf("written %q, want everything, in order", out.String())
 		}
-		log.Info("request", "status", 200)
+		log.Info("request", slog.Int("status", 200))
 		time.Sleep(lateBy)
 		synctest.Wait()
 		if lines() != 4 {
 			t.Error("a request was not written in time")
 		}
 		for range lateLines / 100 {
-			log.Info("request", "text", strings.Repeat("x", 100))
+			log.Info("request", slog.String("text", strings.Repeat("x", 100)))
 		}
 		if lines() <= 4 {
 			t.Error("more than the most was held back")

@@ -158,6 +158,8 @@ func drain(r *http.Request) {
 }
 
 // The headers of every answer; they are only read.
+//
+//nolint:gochecknoglobals // constants, were there constants of this kind
 var typeJSON, noStore, noSniff = []string{"application/json"}, []string{"no-store"}, []string{"nosniff"}
 
 func write(w http.ResponseWriter, a reply) {

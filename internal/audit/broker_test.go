@@ -50,7 +50,7 @@ func TestPlantedBreaks(t *testing.T) {
 			t.Run(p.what, func(t *testing.T) {
 				t.Parallel()
 				d := newDesk(t, w, another)
-				d.Now = d.Now.Add(p.later)
+				d.now = d.now.Add(p.later)
 				before := lines(d.compare(t))
 				if p.plant != nil {
 					p.plant(t, d)

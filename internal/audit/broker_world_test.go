@@ -114,7 +114,7 @@ func (d *desk) books(t *testing.T) *audit.BrokerBooks {
 
 func (d *desk) compare(t *testing.T) audit.BreaksReport {
 	t.Helper()
-	return audit.Compare(d.books(t), d.side(), d.Now)
+	return audit.Compare(d.books(t), d.side(), d.now)
 }
 
 // lines are the items of a report, sorted.

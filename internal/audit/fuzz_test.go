@@ -72,7 +72,7 @@ func auditFile(path string) error {
 	if err != nil {
 		return err
 	}
-	_, err = audit.Run(context.Background(), books)
+	_, err = audit.Run(context.Background(), books, audit.Options{})
 	_ = books.Close()
 	return err
 }

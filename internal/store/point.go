@@ -61,8 +61,3 @@ func readHoldings(ctx context.Context, tx Tx, keys []userKey) (map[userKey][]rew
 	}
 	return found, err
 }
-
-func hasUser(ctx context.Context, tx Tx, k userKey) (bool, error) {
-	var present int
-	return one(ctx, tx, []any{&present}, `SELECT 1 FROM users WHERE app_id = ?1 AND id = ?2`, k.app[:], k.user[:])
-}

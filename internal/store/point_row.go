@@ -43,3 +43,8 @@ func holdingsByRow(ctx context.Context, tx Tx, keys []userKey, found map[userKey
 	}
 	return nil
 }
+
+func hasUser(ctx context.Context, tx Tx, k userKey) (bool, error) {
+	var present int
+	return one(ctx, tx, []any{&present}, `SELECT 1 FROM users WHERE app_id = ?1 AND id = ?2`, k.app[:], k.user[:])
+}

@@ -24,7 +24,7 @@ type Beside interface {
 
 // share makes the others pause.
 type share struct {
-	most float64 // pauseAlone or pauseBeside
+	most int64 // pauseAlone or pauseBeside
 
 	mu    sync.Mutex
 	until time.Time     // the pause
@@ -66,8 +66,9 @@ func (s *share) wrote(took time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	part := min(1, s.busy.Seconds()/now.Sub(s.since).Seconds())
-	s.until = now.Add(time.Duration(s.most * part * float64(took)))
+	elapsed := max(1, now.Sub(s.since).Microseconds())
+	permille := min(s.busy.Microseconds(), elapsed) * 1000 / elapsed // of the time, by clients
+	s.until = now.Add(time.Duration(s.most * permille * took.Microseconds()))
 	if s.seen.After(now.Add(-took - clientsGone)) { // they may have waited
 		s.seen = now
 	}

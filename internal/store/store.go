@@ -33,7 +33,8 @@ type Store struct {
 // so that a run can be repeated.
 func New(ctx context.Context, engine Engine, now func() time.Time, random io.Reader) (*Store, error) {
 	s := &Store{
-		engine: &watched{Engine: engine, now: now, share: newShare(engine)}, ids: rewards.NewIDs(now, random), now: now, random: random,
+		engine: &watched{Engine: engine, now: now, share: newShare(engine)},
+		ids:    rewards.NewIDs(now, random), now: now, random: random,
 	}
 	s.rewards = newGather(s.engine, readRewards)
 	s.holdings = newGather(s.engine, readHoldings)

@@ -36,7 +36,7 @@ func damaged(err error) bool {
 // clean tells whether a failed COMMIT is known to have written nothing: the disk
 // was full, or a constraint spoke at the last moment.
 func clean(full sqlite.ResultCode) bool {
-	switch full.ToPrimary() {
+	switch full.ToPrimary() { //nolint:exhaustive // of all others it is not known
 	case sqlite.ResultFull, sqlite.ResultBusy, sqlite.ResultConstraint, sqlite.ResultReadOnly:
 		return true
 	default:
@@ -54,7 +54,7 @@ func noSpace(full sqlite.ResultCode) bool {
 // classify turns what the database cannot do now into CodeUnavailable. Errors of
 // the domain and of single rows stay what they are.
 func classify(err error) error {
-	switch code(err).ToPrimary() {
+	switch code(err).ToPrimary() { //nolint:exhaustive // all others stay what they are
 	case sqlite.ResultFull:
 		return rewards.Unavailable("the disk is full", err)
 	case sqlite.ResultBusy, sqlite.ResultLocked:

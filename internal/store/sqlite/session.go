@@ -207,7 +207,7 @@ func (r row) value(column int) any {
 		return r.statement.ColumnText(column)
 	case sqlite.TypeFloat:
 		return r.statement.ColumnFloat(column)
-	default:
-		return nil
+	case sqlite.TypeNull:
 	}
+	return nil
 }

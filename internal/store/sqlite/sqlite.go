@@ -68,7 +68,7 @@ func Open(ctx context.Context, path string, o Options) (*Engine, error) {
 
 func (e *Engine) open(ctx context.Context, path string, o Options) error {
 	name := fileName(path)
-	writer, err := e.connect(name, writing(o.Connections == 1))
+	writer, err := connect(ctx, name, writing(o.Connections == 1))
 	if err != nil {
 		return err
 	}
@@ -85,14 +85,14 @@ func (e *Engine) open(ctx context.Context, path string, o Options) error {
 	}
 	var readers []*session
 	for range o.Connections - 1 {
-		reader, err := e.connect(name, "query_only = 1")
+		reader, err := connect(ctx, name, "query_only = 1")
 		if err != nil {
 			return err
 		}
 		readers = append(readers, reader)
 	}
 	e.readers = newPool(readers...)
-	carrier, err := e.connect(name)
+	carrier, err := connect(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func writing(alone bool) string {
 }
 
 // connect opens a connection with the settings of the engine, and its own.
-func (e *Engine) connect(name string, own ...string) (*session, error) {
+func connect(ctx context.Context, name string, own ...string) (*session, error) {
 	conn, err := sqlite.OpenConn(name, sqlite.OpenReadWrite, sqlite.OpenCreate, sqlite.OpenURI)
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: open: %w", err)
@@ -132,7 +132,7 @@ func (e *Engine) connect(name string, own ...string) (*session, error) {
 		"journal_mode = WAL", "synchronous = FULL", "foreign_keys = 1", "mmap_size = 0",
 		"cache_size = -16000", "journal_size_limit = 67108864", "temp_store = MEMORY",
 	}, own...) {
-		if _, err := s.Exec(context.Background(), "PRAGMA "+setting); err != nil {
+		if _, err := s.Exec(ctx, "PRAGMA "+setting); err != nil {
 			return nil, errors.Join(fmt.Errorf("sqlite: open %s: %w", name, err), s.close())
 		}
 	}
