@@ -73,12 +73,14 @@ func TestFaultsAtEveryCall(t *testing.T) {
 	random.Shuffle(len(trials), func(a, b int) { trials[a], trials[b] = trials[b], trials[a] })
 	only := regexp.MustCompile(*tortureOnly)
 	trials = slices.DeleteFunc(trials, func(r trial) bool { return !only.MatchString(r.String()) })
-	began, done := time.Now(), 0
+	began, done := time.Time{}, 0 // when the first one's turn came among all tests
 	var mu sync.Mutex
+	var first sync.Once
 	t.Run("inject", func(t *testing.T) {
 		for _, r := range trials {
 			t.Run(r.String(), func(t *testing.T) {
 				t.Parallel()
+				first.Do(func() { began = time.Now() })
 				if *tortureFor > 0 && time.Since(began) > *tortureFor {
 					return
 				}

@@ -146,13 +146,16 @@ func (s *session) ExecEach(ctx context.Context, query string, rows [][]any) (int
 }
 
 // Query implements store.Tx.
-func (s *session) Query(_ context.Context, each func(store.Row) error, query string, args ...any) (err error) {
+func (s *session) Query(ctx context.Context, each func(store.Row) error, query string, args ...any) (err error) {
 	statement, err := s.prepare(query, args)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, statement.Reset()) }()
-	for {
+	for { // a reading of all books can be interrupted
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		more, err := statement.Step()
 		if err != nil || !more {
 			return err
