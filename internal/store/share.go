@@ -10,7 +10,7 @@ import (
 // longer, the more of the time clients write. So buying what was given never holds up
 // giving, and is not held up where there is room.
 const (
-	pauseAlone  = 8                    // how often as long as its write took, when clients write all of the time
+	pauseAlone  = 4                    // how often as long as its write took, when clients write all of the time
 	pauseBeside = 1                    // the same, where clients can write at the same time
 	clientsGone = 5 * time.Millisecond // without a write of theirs: no pause at all
 )
