@@ -95,6 +95,9 @@ func (l *requestLog) Flush() error {
 }
 
 func (l *requestLog) flush() error {
+	if l.late.Len() == 0 {
+		return nil
+	}
 	_, err := l.out.Write(l.late.Bytes())
 	l.late.Reset()
 	return err

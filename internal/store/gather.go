@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"fmt"
+	"runtime/debug"
 	"sync"
 
 	"stockrewards/internal/rewards"
@@ -69,7 +71,13 @@ func (g *gather[K, V]) run(ctx context.Context) {
 	}
 }
 
+// read reads a round. A panic fails its requests, as it would in their own goroutines.
 func (g *gather[K, V]) read(ctx context.Context, r *round[K, V]) {
+	defer func() {
+		if p := recover(); p != nil {
+			r.err = fmt.Errorf("store: panic: %v\n%s", p, debug.Stack())
+		}
+	}()
 	r.err = g.engine.Read(ctx, func(ctx context.Context, tx Tx) (err error) {
 		r.values, err = g.fetch(ctx, tx, r.keys)
 		return err

@@ -176,11 +176,18 @@ func (r *recording) decideRest(ctx context.Context, books batchBooks, requests [
 			if err := r.create(ctx, books, []int{i}); err != nil {
 				return err
 			}
+			if r.outcomes[i].Verdict == 0 {
+				return errNotStored
+			}
 			known[r.key(i)] = keyed{n.Fingerprint, r.outcomes[i].Reward}
 		}
 	}
 	return nil
 }
+
+// errNotStored says that the books contradict themselves: nothing was in the way of a
+// reward, and it was not stored.
+var errNotStored = errors.New("a reward was not stored")
 
 // repeated is the outcome of a request whose key is taken.
 func (r *recording) repeated(i int, stored keyed) rewards.Outcome {

@@ -87,7 +87,7 @@ func (e *Engine) open(ctx context.Context, path string, o Options) error {
 	for range o.Connections - 1 {
 		reader, err := connect(ctx, name, "query_only = 1")
 		if err != nil {
-			return err
+			return errors.Join(err, newPool(readers...).close())
 		}
 		readers = append(readers, reader)
 	}
