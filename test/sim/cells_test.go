@@ -19,7 +19,7 @@ const (
 // The families of faults.
 func processFaults() []string { return []string{killBefore, killAfter, freeze} }
 
-func storeErrors() []string { return []string{storeBefore, storeAfter, storeDies} }
+func storeErrors() []string { return []string{storeBefore, storeLost, storeAfter, storeDies} }
 
 func requestFaults() []string {
 	return []string{

@@ -43,14 +43,11 @@ type befalling struct {
 }
 
 // storeFaults and wireFaults are what can befall an effect.
-func storeFaults() []string {
-	return []string{killBefore, killAfter, storeBefore, storeAfter, storeDies, freeze}
-}
+func storeFaults() []string { return slices.Concat(processFaults(), storeErrors()) }
 
 func wireFaults(name string) []string {
 	list := []string{
-		killBefore, killAfter, freeze,
-		"lost-request", "lost-answer", "late-request by=20s", "late-answer by=20s", "cut-answer", "empty-body",
+		killBefore, killAfter, freeze, "lost-request", "lost-answer", "late-request by=20s", "late-answer by=20s", "cut-answer", "empty-body",
 		"html-body", "error status=500", "error status=503 carried=true", "error status=403", "error status=404",
 		"error status=429", "rate-limit by=2s",
 	}

@@ -3,6 +3,7 @@ package sim
 import (
 	"hash"
 	"hash/fnv"
+	"slices"
 	"testing"
 	"time"
 
@@ -89,11 +90,11 @@ func (l *lab) draw(_ *process, e effect) string {
 	}{
 		{l.rates.kill, []string{killBefore, killAfter}},
 		{l.rates.freeze, []string{freeze}},
-		{l.rates.store, []string{storeBefore, storeAfter, storeDies}},
+		{l.rates.store, storeErrors()},
 	} {
 		if n < c.chance {
 			kind := c.kinds[l.random.IntN(len(c.kinds))]
-			if e.wire && (kind == storeBefore || kind == storeAfter || kind == storeDies) {
+			if e.wire && slices.Contains(storeErrors(), kind) {
 				return ""
 			}
 			return kind

@@ -68,17 +68,22 @@ const (
 	killAfter   = "kill-after"   // the process dies right after the effect
 	freeze      = "freeze"       // it stops for a while right before the effect
 	storeBefore = "store-before" // the store fails, nothing is written
+	storeLost   = "store-lost"   // nothing is written, and the process is told that nobody knows
 	storeAfter  = "store-after"  // it is written, but the process is told that nobody knows
 	storeDies   = "store-dies"   // the same, and the process stops
 )
 
-var errKilled = rewards.Unavailable("killed", errors.New("the process is dead"))
+var (
+	errKilled      = rewards.Unavailable("killed", errors.New("the process is dead"))
+	errNobodyKnows = rewards.Unavailable("it is not known whether it was committed", store.ErrUnknownOutcome)
+)
 
 // effect is what a process does to the world outside of it.
 type effect struct {
 	name string
 	row  string // the state of what it is about
 	wire bool   // to the broker, otherwise to the store
+	undo func() // does all of it, and takes it back
 }
 
 // do lets an effect take place, or what befalls it.
@@ -105,11 +110,16 @@ func (p *process) do(e effect, carry func() error) error {
 		return errKilled
 	case storeBefore:
 		return rewards.Unavailable("the database cannot be written", errDisk)
+	case storeLost:
+		if e.undo != nil {
+			e.undo()
+		}
+		return errNobodyKnows
 	case storeAfter:
 		if err := carry(); err != nil {
 			return err
 		}
-		return rewards.Unavailable("it is not known whether it was committed", store.ErrUnknownOutcome)
+		return errNobodyKnows
 	case freeze:
 		l.interlude(p)
 		return carry()
@@ -159,5 +169,10 @@ func (e mortalEngine) Write(ctx context.Context, f func(context.Context, store.T
 
 // Record is an effect: what clients give.
 func (e mortalEngine) Record(ctx context.Context, f func(context.Context, store.Tx) error) error {
-	return e.p.do(effect{name: "record", row: rowNew}, func() error { return e.Engine.Record(ctx, f) })
+	undo := func() {
+		_ = e.Engine.Record(ctx, func(ctx context.Context, tx store.Tx) error {
+			return errors.Join(f(ctx, tx), errNobodyKnows)
+		})
+	}
+	return e.p.do(effect{name: "record", row: rowNew, undo: undo}, func() error { return e.Engine.Record(ctx, f) })
 }
