@@ -42,7 +42,7 @@ const (
 // verdict is an outcome and what led to it.
 type verdict struct {
 	outcome outcome
-	by      string // the test that failed, or what is broken
+	by      string // the test that failed and the promise that it saw violated, or what is broken
 	took    time.Duration
 }
 
@@ -203,7 +203,11 @@ func judge(out string, err error) verdict {
 	case strings.Contains(out, "panic: test timed out"):
 		return verdict{outcome: foundByLimit}
 	case len(failed) > 0:
-		return verdict{outcome: found, by: failed[len(failed)-1][1]}
+		by := failed[len(failed)-1][1]
+		if promise := regexp.MustCompile(`(?m): violated: (.+)$`).FindStringSubmatch(out); promise != nil {
+			by += " (" + promise[1] + ")"
+		}
+		return verdict{outcome: found, by: by}
 	case strings.Contains(out, "panic: "), strings.Contains(out, "fatal error: "):
 		return verdict{outcome: found, by: "a crash"}
 	}
