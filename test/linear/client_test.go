@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -26,7 +27,20 @@ const patience = 2 * time.Minute
 type site struct {
 	doors  []string
 	newApp func() string // makes an app and returns its key
-	steady bool          // no process dies: 5xx are errors
+	down   *atomic.Int64 // how many of the processes do not run
+	buys   bool          // what is given is bought soon
+}
+
+// tally counts what was met in all rounds.
+type tally struct {
+	operations int
+	statuses   map[int]int
+	again      int // requests whose outcome was not known, sent again to the next process
+	resolved   int // of those, the ones that it replayed
+	crossed    int // replays by another process than the one that told of the recording
+	orphans    int // rewards that are there and whose recording nobody was told of
+	executed   int // replays of what was bought already
+	alone      int // answers while a process was down
 }
 
 // round is one history, of an app of its own.
@@ -42,8 +56,8 @@ type round struct {
 	users    []porcupine.Operation
 	rewards  map[string][]string // ids that were told, by key
 	people   map[string][]string // ids that were told, by family
-	unknown  int
-	statuses map[int]int
+	recorder map[string]int      // the door that told of the recording, by key
+	seen     *tally
 }
 
 // Keys and families are few, so that requests meet on them, and change as a round
@@ -54,38 +68,46 @@ const (
 	opsOfRound  = 360
 	clients     = 6
 	impatientIn = 12 // one request in so many is given up after a moment
+	twinIn      = 4  // one that changes something in so many is sent twice at once
 )
 
 // play runs rounds until there were enough operations, and wants each to be
 // linearizable.
-func play(t *testing.T, s site, enough func(operations int) bool) {
+func play(t *testing.T, s site, enough func(operations int) bool) tally {
 	t.Helper()
-	total, lost, statuses := 0, 0, map[int]int{}
-	for seen(statuses) < len(expected()) || !enough(total) {
-		if t.Failed() {
-			return
-		}
+	all := tally{statuses: map[int]int{}}
+	for !t.Failed() && (met(all.statuses) < len(expected()) || !enough(all.operations)) {
 		r := &round{
-			t: t, site: s, key: s.newApp(), began: time.Now(),
-			rewards: map[string][]string{}, people: map[string][]string{}, statuses: statuses,
+			t: t, site: s, key: s.newApp(), began: time.Now(), seen: &all,
+			rewards: map[string][]string{}, people: map[string][]string{}, recorder: map[string]int{},
 		}
 		r.user = r.firstUser()
-		var all sync.WaitGroup
-		for c := range clients {
-			all.Go(func() { r.client(c) })
+		r.everybody(r.client)
+		if s.buys {
+			r.awaitBought()
+			r.everybody(r.lateClient)
 		}
-		all.Wait()
 		r.judge(awards(), r.awards)
 		r.judge(users(), r.users)
-		total, lost = total+len(r.awards)+len(r.users), lost+r.unknown
+		all.operations += len(r.awards) + len(r.users)
+		all.orphans += len(r.rewards) - len(r.recorder)
 	}
-	t.Logf("%d operations checked, of %d the outcome was not known; answers by status: %v", total, lost, statuses)
+	t.Logf("checked: %+v", all)
+	return all
+}
+
+func (r *round) everybody(client func(id int)) {
+	var all sync.WaitGroup
+	for c := range clients {
+		all.Go(func() { client(c) })
+	}
+	all.Wait()
 }
 
 // expected are the statuses that there are when clients meet.
 func expected() []int { return []int{200, 201, 404, 409, 422} }
 
-func seen(statuses map[int]int) (n int) {
+func met(statuses map[int]int) (n int) {
 	for _, status := range expected() {
 		n += min(1, statuses[status])
 	}
@@ -157,24 +179,52 @@ func (r *round) client(id int) {
 	}
 }
 
+// awaitBought waits until some of what was given is bought.
+func (r *round) awaitBought() {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		_, text, _ := r.send(r.t.Context(), r.site.doors[0], http.MethodGet, "/v1/rewards?status=executed", "")
+		var got struct{ Rewards []reward }
+		if json.Unmarshal(text, &got) == nil && len(got.Rewards) > 0 {
+			return
+		}
+	}
+	r.t.Error("nothing is bought")
+}
+
+// lateClient asks again for what was given in the round.
+func (r *round) lateClient(id int) {
+	random := rand.New(rand.NewPCG(uint64(r.began.UnixNano()), uint64(clients+id)))
+	for range keys {
+		r.give(id, random, fmt.Sprintf("the-key-%d", random.IntN(keys)))
+		r.look(id, random, fmt.Sprintf("the-key-%d", random.IntN(keys)))
+	}
+}
+
 // sent is a request with its answer, and when.
 type sent struct {
 	call, answered int64
+	door           int
 	status         int
 	body           []byte
 }
 
-// ask sends a request through any of the doors. Nobody knows what became of it when
-// no answer came, or 503. It is asked again when nobody listens.
+// ask sends a request through any of the doors.
 func (r *round) ask(random *rand.Rand, method, path, body string) sent {
-	for {
+	return r.askAt(random.IntN(len(r.site.doors)), random, method, path, body)
+}
+
+// askAt sends a request through a door. Nobody knows what became of it when no answer
+// came, or 503. When nobody listens there it goes to the next door.
+func (r *round) askAt(door int, random *rand.Rand, method, path, body string) sent {
+	for ; ; door++ {
+		door %= len(r.site.doors)
 		ctx, cancel := context.WithTimeout(r.t.Context(), 10*time.Second)
 		if random.IntN(impatientIn) == 0 {
 			cancel()
 			ctx, cancel = context.WithTimeout(r.t.Context(), time.Duration(random.Int64N(int64(8*time.Millisecond))))
 		}
-		s := sent{call: int64(time.Since(r.began)), answered: never}
-		status, text, err := r.send(ctx, r.site.doors[random.IntN(len(r.site.doors))], method, path, body)
+		s := sent{call: int64(time.Since(r.began)), answered: never, door: door}
+		status, text, err := r.send(ctx, r.site.doors[door], method, path, body)
 		cancel()
 		switch {
 		case errors.Is(err, syscall.ECONNREFUSED) && r.t.Context().Err() == nil:
@@ -182,7 +232,7 @@ func (r *round) ask(random *rand.Rand, method, path, body string) sent {
 			continue
 		case err == nil && status < 500:
 			s.answered, s.status, s.body = int64(time.Since(r.began)), status, text
-		case err == nil && r.site.steady && status != 503:
+		case err == nil && status != 503:
 			r.t.Errorf("%s %s: %d %s", method, path, status, text)
 		}
 		r.count(s.status)
@@ -193,9 +243,30 @@ func (r *round) ask(random *rand.Rand, method, path, body string) sent {
 func (r *round) count(status int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.statuses[status]++
-	if status == unknown {
-		r.unknown++
+	r.seen.statuses[status]++
+	if status != unknown && r.site.down != nil && r.site.down.Load() > 0 {
+		r.seen.alone++
+	}
+}
+
+// recall counts a recording and its replays; again says that the request was sent
+// before.
+func (r *round) recall(key string, s sent, again bool, w reward) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	recorder, known := r.recorder[key]
+	if s.status == http.StatusCreated {
+		r.recorder[key] = s.door
+		return
+	}
+	if again {
+		r.seen.resolved++
+	}
+	if known && recorder != s.door {
+		r.seen.crossed++
+	}
+	if w.Status == "executed" {
+		r.seen.executed++
 	}
 }
 

@@ -7,12 +7,13 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 )
 
 // reward is a reward as the interface tells it.
 type reward struct {
-	ID, UserID, IdempotencyKey, AssetSymbol string
-	AmountUSD                               json.Number `json:"amountUsd"`
+	ID, UserID, IdempotencyKey, AssetSymbol, Status string
+	AmountUSD                                       json.Number `json:"amountUsd"`
 }
 
 // told is the reward as the law speaks of it.
@@ -27,8 +28,39 @@ func (r *round) told(status int, w reward) told {
 	return told{status, w.ID, payload}
 }
 
+// give asks for a reward. One whose outcome is not known is asked for again at the
+// next door, as a client does that was told nothing.
 func (r *round) give(client int, random *rand.Rand, key string) {
 	in := give{key, random.IntN(payloads)}
+	if random.IntN(twinIn) == 0 {
+		r.twins(random, func(door int, random *rand.Rand) { r.giveAt(door, client, random, in, false) })
+		return
+	}
+	door := random.IntN(len(r.site.doors))
+	const most = 3
+	for attempt := range most {
+		s := r.giveAt(door, client, random, in, attempt > 0)
+		if s.status != unknown {
+			return
+		}
+		door = (s.door + 1) % len(r.site.doors)
+		r.mu.Lock()
+		r.seen.again += min(1, most-1-attempt)
+		r.mu.Unlock()
+	}
+}
+
+// twins sends the same request twice at once, to doors beside each other.
+func (r *round) twins(random *rand.Rand, request func(door int, random *rand.Rand)) {
+	door := random.IntN(len(r.site.doors))
+	other := rand.New(rand.NewPCG(random.Uint64(), random.Uint64()))
+	var second sync.WaitGroup
+	second.Go(func() { request((door+1)%len(r.site.doors), other) })
+	request(door, random)
+	second.Wait()
+}
+
+func (r *round) giveAt(door, client int, random *rand.Rand, in give, again bool) sent {
 	user, symbol, amount := r.user, "AAPL", 1
 	switch in.payload {
 	case two:
@@ -38,8 +70,8 @@ func (r *round) give(client int, random *rand.Rand, key string) {
 	case noSymbol:
 		symbol = "NONE"
 	}
-	s := r.ask(random, http.MethodPost, "/v1/rewards", fmt.Sprintf(
-		`{"userId":%q,"idempotencyKey":%q,"amountUsd":%d,"assetSymbol":%q}`, user, key, amount, symbol))
+	s := r.askAt(door, random, http.MethodPost, "/v1/rewards", fmt.Sprintf(
+		`{"userId":%q,"idempotencyKey":%q,"amountUsd":%d,"assetSymbol":%q}`, user, in.key, amount, symbol))
 	var got struct{ Reward reward }
 	r.decode(s, &got)
 	out := told{}
@@ -47,9 +79,11 @@ func (r *round) give(client int, random *rand.Rand, key string) {
 		out = r.told(s.status, got.Reward)
 	}
 	if out.id != "" {
-		r.learn(r.rewards, key, out.id)
+		r.learn(r.rewards, in.key, out.id)
+		r.recall(in.key, s, again, got.Reward)
 	}
 	r.note(&r.awards, client, s, in, out)
+	return s
 }
 
 func (r *round) look(client int, random *rand.Rand, key string) {
@@ -136,6 +170,15 @@ func someone(random *rand.Rand) identity {
 
 func (r *round) create(client int, random *rand.Rand, name string) {
 	in := create{name, someone(random)}
+	if random.IntN(twinIn) == 0 {
+		r.twins(random, func(door int, random *rand.Rand) { r.createAt(door, client, random, in) })
+		return
+	}
+	r.createAt(random.IntN(len(r.site.doors)), client, random, in)
+}
+
+func (r *round) createAt(door, client int, random *rand.Rand, in create) {
+	name := in.family
 	members := map[string]string{}
 	if in.email != 0 {
 		members["email"] = in.emailText(name, random)
@@ -147,7 +190,7 @@ func (r *round) create(client int, random *rand.Rand, name string) {
 	if err != nil {
 		r.t.Error(err)
 	}
-	s := r.ask(random, http.MethodPost, "/v1/users", string(body))
+	s := r.askAt(door, random, http.MethodPost, "/v1/users", string(body))
 	var got struct {
 		User  user
 		Error struct {

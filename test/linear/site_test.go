@@ -23,7 +23,7 @@ import (
 
 var (
 	operations = flag.Int("operations", 1_000, "how many operations are checked on each engine")
-	kills      = flag.Int("kills", 4, "how often the built service is killed")
+	kills      = flag.Int("kills", 4, "how often processes of the built service are killed")
 )
 
 // The handler, the intake and the store, over a file.
@@ -57,7 +57,7 @@ func TestLinearizableOnPostgreSQL(t *testing.T) {
 // newSite serves the interface once for each engine; all are over one database.
 func newSite(t *testing.T, engines ...store.Engine) site {
 	t.Helper()
-	s := site{steady: true}
+	var s site
 	for i, engine := range engines {
 		books, err := store.New(t.Context(), engine, time.Now, rand.Reader)
 		if err != nil {

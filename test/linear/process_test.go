@@ -1,0 +1,124 @@
+package linear
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// program is the built service, over one database.
+type program struct {
+	t        *testing.T
+	binary   string
+	database string
+	apps     int
+	down     atomic.Int64 // how many of its processes do not run
+}
+
+func build(t *testing.T, database string) *program {
+	t.Helper()
+	binary := filepath.Join(t.TempDir(), "stockrewards")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../../cmd/stockrewards").CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	return &program{t: t, binary: binary, database: database}
+}
+
+// newApp makes an app, and the books when there are none.
+func (p *program) newApp() string {
+	p.apps++
+	name := fmt.Sprint("app ", p.apps)
+	out, err := exec.CommandContext(p.t.Context(), p.binary, "app", "create", name, "--database", p.database).Output()
+	if err != nil {
+		p.t.Fatalf("app create: %v", err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// process is a command of the program that listens, at an address that it keeps.
+type process struct {
+	program *program
+	door    string
+	args    []string
+	cmd     *exec.Cmd
+}
+
+// listen starts a command that listens where the flag says.
+func (p *program) listen(flag string, args ...string) *process {
+	p.t.Helper()
+	address := freeAddress(p.t)
+	one := &process{program: p, door: "http://" + address, args: append(slices.Clip(args), flag, address)}
+	if !one.start() {
+		p.t.FailNow()
+	}
+	p.t.Cleanup(one.kill)
+	return one
+}
+
+// start starts the process and waits until it answers.
+func (p *process) start() bool {
+	t := p.program.t
+	cmd := exec.Command(p.program.binary, p.args...)
+	cmd.Env = append(os.Environ(), "APCA_API_KEY_ID=key", "APCA_API_SECRET_KEY=secret")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		t.Error(err)
+		return false
+	}
+	p.cmd = cmd
+	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if answer, err := http.Get(p.door + "/openapi.json"); err == nil {
+			_ = answer.Body.Close()
+			return true
+		}
+	}
+	t.Errorf("%s does not answer", p.args[0])
+	return false
+}
+
+// kill ends the process as a power failure would.
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill()
+	_ = p.cmd.Wait()
+}
+
+// torment kills one of the processes after the other and starts it again, until quit
+// is closed.
+func (p *program) torment(quit <-chan struct{}, killed *atomic.Int64, all ...*process) {
+	for {
+		select {
+		case <-quit:
+			return
+		case <-time.After(time.Duration(30+rand.IntN(220)) * time.Millisecond):
+		}
+		victim := all[rand.IntN(len(all))]
+		p.down.Add(1)
+		victim.kill()
+		killed.Add(1)
+		if !victim.start() {
+			return
+		}
+		p.down.Add(-1)
+	}
+}
+
+// freeAddress is one that nobody listens at.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
