@@ -47,7 +47,7 @@ torture: ## faults at every system call that changes a file, KILLS=2000 kills -9
 		-run 'TestFaultsAtEveryCall|TestKillsAtRandom|TestFileDescriptorsRunOut|TestFileSystemTurnsReadOnly|TestDiskFull|TestAnIOError' \
 		-args -torture-for=0 -torture-kills=$(KILLS) -torture-seed=$${SEED:-0} | grep -v -e '^=== ' -e 'accounted for$$'
 
-linear: ## what concurrent clients saw is linearizable, at length: two engines, and a hundred kills
+linear: ## what concurrent clients saw is linearizable, at length: two engines, and a hundred kills of one process and of two
 	tools/install.sh postgres
 	$(GO) test -count=1 -v -timeout=60m ./test/linear -args -operations=50000 -kills=100
 
