@@ -14,7 +14,7 @@ type auditCommand struct {
 	databaseFlag
 	addressFlags
 	Broker bool `env:"-" help:"Compare the orders and the positions with the broker that the books belong to, instead of checking the books in themselves."`
-	Prove  bool `env:"-" help:"Prove that the audit finds damage: plant every kind of it in a temporary copy of the books (SQLite), one by one, and look. It takes some 40 times as long as an audit."`
+	Prove  bool `env:"-" help:"Prove that the audit finds damage: plant every kind of it in a temporary copy of all of the books (a file; in PostgreSQL temporary tables), one by one, and look. It takes some 40 times as long as an audit."`
 	JSON   bool `name:"json" help:"Print the report as JSON."`
 }
 

@@ -11,31 +11,12 @@ import (
 	"stockrewards/internal/prove"
 )
 
-// errProveOnPostgres says how the audit is proven where there is no file to copy.
-var errProveOnPostgres = errors.New("--prove plants its damage in a copy of an SQLite file. " +
-	"For books in PostgreSQL run it on any SQLite books, such as new ones of `app create`: " +
-	"what decides is the same code, and the built-in books have every kind of row; " +
-	"that this code reads PostgreSQL alike is what the tests of the program plant there")
-
 // prove plants damage in copies of the books and wants all of it to be found.
 func (c *auditCommand) prove(ctx context.Context) error {
-	if c.onPostgres() {
-		return errProveOnPostgres
-	}
-	path, err := c.path()
-	if err != nil {
+	result, err := c.runProof(ctx)
+	if err != nil && len(result.Kinds) == 0 {
 		return err
 	}
-	opened, err := audit.OpenSQLite(ctx, path) // are they ours, and of this version?
-	if err == nil {
-		err = opened.Close()
-	}
-	if err != nil {
-		return err
-	}
-	result, err := prove.Run(ctx, path, func(ctx context.Context, q audit.Queryer) (audit.Report, error) {
-		return audit.Run(ctx, q, audit.Options{})
-	}, func(step string) { fmt.Fprintln(os.Stderr, step) })
 	if c.JSON {
 		err = errors.Join(err, printJSON(result))
 	} else {
@@ -51,6 +32,29 @@ func (c *auditCommand) prove(ctx context.Context) error {
 			len(result.Kinds)-result.Found())
 	}
 	return nil
+}
+
+// runProof proves the audit on the books that the database flag names.
+func (c *auditCommand) runProof(ctx context.Context) (none prove.Result, err error) {
+	look := func(ctx context.Context, q audit.Queryer) (audit.Report, error) {
+		return audit.Run(ctx, q, audit.Options{})
+	}
+	progress := func(step string) { fmt.Fprintln(os.Stderr, step) }
+	if c.onPostgres() {
+		return prove.RunPostgres(ctx, c.Database, look, progress)
+	}
+	path, err := c.path()
+	if err != nil {
+		return none, err
+	}
+	opened, err := audit.OpenSQLite(ctx, path) // are they ours, and of this version?
+	if err == nil {
+		err = opened.Close()
+	}
+	if err != nil {
+		return none, err
+	}
+	return prove.Run(ctx, path, look, progress)
 }
 
 func printProof(r prove.Result) error {

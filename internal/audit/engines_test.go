@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"stockrewards/internal/audit"
+	"stockrewards/internal/prove"
 	"stockrewards/internal/store"
 	"stockrewards/internal/store/postgres"
 	"stockrewards/internal/store/postgres/pgtest"
@@ -119,7 +120,7 @@ func onDatabase(tb testing.TB, url string, statements ...string) int64 {
 	check(tb, err)
 	var n int64
 	for _, statement := range statements {
-		results, err := conn.PgConn().Exec(ctx, inPostgres(statement)).ReadAll()
+		results, err := conn.PgConn().Exec(ctx, prove.InPostgres(statement)).ReadAll()
 		if err != nil {
 			tb.Fatalf("%s: %v", statement, err)
 		}
@@ -127,12 +128,4 @@ func onDatabase(tb testing.TB, url string, statements ...string) int64 {
 	}
 	check(tb, conn.Close(ctx))
 	return n
-}
-
-// inPostgres puts a statement of the tests, which are written for SQLite, into
-// PostgreSQL's words.
-func inPostgres(statement string) string {
-	return strings.NewReplacer(" x'", " bytea '\\x", "(x'", "(bytea '\\x", " AS BLOB", " AS bytea",
-		"zeroblob(32)", "decode(repeat('00', 32), 'hex')", "zeroblob(16)", "decode(repeat('00', 16), 'hex')",
-	).Replace(statement)
 }

@@ -95,11 +95,12 @@ func (f *fetched) Scan(dest ...any) error {
 // Err is what ended the reading too early.
 func (f *fetched) Err() error { return f.err }
 
-// Close closes the cursor. After an error the server has done so itself.
+// Close closes the cursor. After an error the server has done so itself, and when the
+// context has ended it does so with the transaction.
 func (f *fetched) Close() error {
 	const inTransaction = 'T'
-	if f.done || f.conn.TxStatus() != inTransaction {
-		return nil
+	if f.done || f.ctx.Err() != nil || f.conn.TxStatus() != inTransaction {
+		return nil //nolint:nilerr // Err tells it
 	}
 	f.done = true
 	_, err := f.conn.Exec(f.ctx, "CLOSE "+f.name).ReadAll()

@@ -12,7 +12,26 @@ import (
 
 // books is a copy without any constraint, so that nothing but the audit can object
 // to what is planted in it.
-type books struct {
+type books interface {
+	// Query lets the audit see what is planted.
+	audit.Queryer
+	// with plants, calls f and takes it away again. It tells whether every statement
+	// found a row to damage. After an error nothing more can be planted.
+	with(ctx context.Context, statements []string, f func() error) (planted bool, err error)
+	close() error
+}
+
+// keys are what the audit reads in the order of, or looks up; in a copy they forbid
+// nothing.
+func keys() []string {
+	return []string{
+		"allocations (app_id, reward_id, order_id)", "order_rewards (order_id, position)", "orders (id)",
+		"holdings (app_id, user_id, asset_id)", "users (app_id, id)", "rewards (id)",
+	}
+}
+
+// file is a copy in an SQLite file.
+type file struct {
 	db   *sql.DB
 	conn *sql.Conn
 }
@@ -22,14 +41,14 @@ func fileURL(path, options string) string {
 }
 
 // loosen copies the books of one moment from a file into a new one.
-func loosen(ctx context.Context, from, to string) (*books, error) {
+func loosen(ctx context.Context, from, to string) (*file, error) {
 	db, err := sql.Open("sqlite", fileURL(to, url.Values{"_pragma": {
 		"journal_mode(MEMORY)", "synchronous(OFF)", "cache_size(-16384)", "busy_timeout(5000)",
 	}}.Encode()))
 	if err != nil {
 		return nil, err
 	}
-	b := &books{db: db}
+	b := &file{db: db}
 	if b.conn, err = db.Conn(ctx); err == nil {
 		err = b.fill(ctx, fileURL(from, "mode=ro"))
 	}
@@ -39,7 +58,7 @@ func loosen(ctx context.Context, from, to string) (*books, error) {
 	return b, nil
 }
 
-func (b *books) fill(ctx context.Context, from string) error {
+func (b *file) fill(ctx context.Context, from string) error {
 	if _, err := b.conn.ExecContext(ctx, `ATTACH DATABASE ? AS original`, from); err != nil {
 		return err
 	}
@@ -47,11 +66,7 @@ func (b *books) fill(ctx context.Context, from string) error {
 	for _, table := range Tables() {
 		statements = append(statements, `CREATE TABLE main.`+table+` AS SELECT * FROM original.`+table)
 	}
-	// What the audit reads in the order of a key, or looks up, by a key that forbids nothing.
-	for i, key := range []string{
-		"allocations (app_id, reward_id, order_id)", "order_rewards (order_id, position)", "orders (id)",
-		"holdings (app_id, user_id, asset_id)", "users (app_id, id)", "rewards (id)",
-	} {
+	for i, key := range keys() {
 		statements = append(statements, fmt.Sprintf(`CREATE INDEX main.copy_%d ON %s`, i, key))
 	}
 	for _, statement := range append(statements, `COMMIT`, `DETACH DATABASE original`) {
@@ -63,7 +78,7 @@ func (b *books) fill(ctx context.Context, from string) error {
 }
 
 // Query implements audit.Queryer: the audit sees what is planted and not committed.
-func (b *books) Query(ctx context.Context, query string) (audit.Rows, error) {
+func (b *file) Query(ctx context.Context, query string) (audit.Rows, error) {
 	rows, err := b.conn.QueryContext(ctx, query) //nolint:rowserrcheck // the caller asks for Err
 	if err != nil {
 		return nil, err
@@ -71,9 +86,8 @@ func (b *books) Query(ctx context.Context, query string) (audit.Rows, error) {
 	return rows, nil
 }
 
-// with plants, calls f and takes it away again. It tells whether every statement
-// found a row to damage.
-func (b *books) with(ctx context.Context, statements []string, f func() error) (planted bool, err error) {
+// with implements books by a transaction.
+func (b *file) with(ctx context.Context, statements []string, f func() error) (planted bool, err error) {
 	if _, err := b.conn.ExecContext(ctx, `BEGIN`); err != nil {
 		return false, err
 	}
@@ -93,7 +107,7 @@ func (b *books) with(ctx context.Context, statements []string, f func() error) (
 	return true, f()
 }
 
-func (b *books) close() error {
+func (b *file) close() error {
 	var errs []error
 	if b.conn != nil {
 		errs = append(errs, b.conn.Close())

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strings"
 )
 
 // Plant is damage of one kind, which its check must find.
@@ -29,11 +30,11 @@ func Plants() []Plant {
 		holdingPlants(), otherPlants())
 }
 
-// Tables are the tables of the books.
+// Tables are the tables of the books that the audit reads.
 func Tables() []string {
 	return []string{
-		"settings", "apps", "keys", "users", "assets", "prices", "rewards", "orders", "order_rewards",
-		"order_resolutions", "allocations", "holdings", "spending", "lease", "broker_conflicts",
+		"apps", "keys", "users", "assets", "prices", "rewards", "orders", "order_rewards",
+		"order_resolutions", "allocations", "holdings", "spending", "lease",
 	}
 }
 
@@ -49,5 +50,17 @@ func (w *World) SQL(statement string) (string, error) {
 	})
 	return statement, missing
 }
+
+// InPostgres puts a statement of the plants, which are written for SQLite, into
+// PostgreSQL's words.
+func InPostgres(statement string) string {
+	statement = hexLiteral().ReplaceAllString(statement, `bytea '\x$1'`)
+	statement = zeros().ReplaceAllString(statement, `decode(repeat('00', $1), 'hex')`)
+	return strings.ReplaceAll(statement, " AS BLOB", " AS bytea")
+}
+
+func hexLiteral() *regexp.Regexp { return regexp.MustCompile(`\bx'([0-9a-f]*)'`) }
+
+func zeros() *regexp.Regexp { return regexp.MustCompile(`\bzeroblob\((\d+)\)`) }
 
 func placeholder() *regexp.Regexp { return regexp.MustCompile(`@[a-z-]+`) }

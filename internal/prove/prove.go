@@ -55,19 +55,48 @@ type Audit func(context.Context, audit.Queryer) (audit.Report, error)
 // copies are in a folder for their owner only, in that for temporary files, and are
 // removed also when ctx ends. Progress is told what is planted next. What was done
 // until an error is in the result.
-func Run(ctx context.Context, path string, look Audit, progress func(string)) (r Result, err error) {
+func Run(ctx context.Context, path string, look Audit, progress func(string)) (Result, error) {
+	return run(ctx, look, progress, func(folder string) (books, error) {
+		return loosen(ctx, path, filepath.Join(folder, "copy.db"))
+	}, func(builtIn, folder string) (books, error) {
+		return loosen(ctx, builtIn, filepath.Join(folder, "built-in-copy.db"))
+	})
+}
+
+// RunPostgres is Run for books in the PostgreSQL database that the URL names. The
+// copies are temporary tables in transactions of two connections, which are never
+// committed: the server itself takes them away, whatever becomes of the caller. On
+// this side the built-in books are in a file, until they are copied.
+func RunPostgres(ctx context.Context, url string, look Audit, progress func(string)) (Result, error) {
+	return run(ctx, look, progress, func(string) (books, error) {
+		return shadow(ctx, url)
+	}, func(builtIn, folder string) (books, error) {
+		b, err := shadowOf(ctx, url, builtIn)
+		return b, errors.Join(err, os.RemoveAll(folder)) // what a kill would leave behind
+	})
+}
+
+// run proves with a copy of the books, and one of the built-in books in a file.
+func run(ctx context.Context, look Audit, progress func(string),
+	copyOwn func(folder string) (books, error), copyBuiltIn func(path, folder string) (books, error),
+) (r Result, err error) {
 	folder, err := os.MkdirTemp("", "stockrewards-prove-")
 	if err != nil {
 		return r, fmt.Errorf("prove: make a folder for the copy (TMPDIR says where): %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 	progress("copying the books")
-	own, err := loosen(ctx, path, filepath.Join(folder, "copy.db"))
+	own, err := copyOwn(folder)
 	if err != nil {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, own.close()) }()
-	builtIn, world, err := builtInBooks(ctx, folder)
+	path := filepath.Join(folder, "built-in.db")
+	world, err := writeBuiltIn(ctx, path)
+	if err != nil {
+		return r, err
+	}
+	builtIn, err := copyBuiltIn(path, folder)
 	if err != nil {
 		return r, err
 	}
@@ -76,32 +105,28 @@ func Run(ctx context.Context, path string, look Audit, progress func(string)) (r
 	return p.run(ctx)
 }
 
-// builtInBooks writes the history by the real store and copies it.
-func builtInBooks(ctx context.Context, folder string) (b *books, w *World, err error) {
+// writeBuiltIn writes the history by the real store into a new SQLite file.
+func writeBuiltIn(ctx context.Context, path string) (w *World, err error) {
 	defer func() {
 		if f, failed := recover().(failure); failed {
 			err = fmt.Errorf("prove: write the built-in books: %w", f.error)
 		}
 	}()
-	path := filepath.Join(folder, "built-in.db")
 	engine, err := sqlite.Open(ctx, path, sqlite.Options{Connections: 2})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	w = NewWorld(ctx, engine)
 	w.History()
-	if err := w.Close(); err != nil {
-		return nil, nil, err
-	}
-	b, err = loosen(ctx, path, filepath.Join(folder, "built-in-copy.db"))
-	return b, w, err
+	err = w.Close()
+	return w, err
 }
 
 // proof is one proof under way.
 type proof struct {
 	look         Audit
 	progress     func(string)
-	own, builtIn *books
+	own, builtIn books
 	world        *World
 	before       map[string]int64 // the violations of the copy by check, before anything is planted
 }
@@ -160,7 +185,7 @@ func (p *proof) kind(ctx context.Context, c audit.CheckResult) (Kind, error) {
 }
 
 // try plants once and looks whether the check finds more than before.
-func (p *proof) try(ctx context.Context, in *books, plant Plant, before int64, k *Kind, where string) (bool, error) {
+func (p *proof) try(ctx context.Context, in books, plant Plant, before int64, k *Kind, where string) (bool, error) {
 	statements := make([]string, len(plant.Statements))
 	for i, s := range plant.Statements {
 		var err error
