@@ -225,7 +225,7 @@ func TestRefusals(t *testing.T) {
 func TestEveryCommandExplainsItself(t *testing.T) {
 	t.Parallel()
 	for _, command := range []string{
-		"", "dev", "serve", "app create", "key rotate", "asset confirm", "fulfillment status", "order resolve", "audit",
+		"", "dev", "serve", "app create", "key rotate", "asset confirm", "asset reject", "fulfillment status", "order resolve", "audit",
 	} {
 		out, err := runProgram(t, append(strings.Fields(command), "--help")...)
 		if err != nil || !strings.Contains(out, "Usage: stockrewards "+command) {

@@ -14,7 +14,8 @@ type assetCommands struct {
 	Enable  assetEnable  `cmd:"" help:"Let a stock be given."`
 	Disable assetDisable `cmd:"" help:"Take a stock out of the catalog: no new rewards; holdings stay."`
 	Sync    assetSync    `cmd:"" help:"Take the broker's stocks into the catalog, follow renamed ones, and disable what it does not sell any more."`
-	Confirm assetConfirm `cmd:"" help:"Accept a price that jumped, so that the stock is ordered and valued again."`
+	Confirm assetConfirm `cmd:"" help:"Accept a price that jumped and is right, so that the stock is ordered and valued again."`
+	Reject  assetReject  `cmd:"" help:"Reject a price that jumped and is wrong: the next one is judged anew."`
 }
 
 type assetList struct{ databaseFlag }
@@ -91,16 +92,34 @@ type assetConfirm struct {
 // Run confirms the price.
 func (c *assetConfirm) Run(ctx context.Context) error {
 	return c.with(ctx, func(s *store.Store) error {
-		symbol := rewards.UpperSymbol(c.Symbol)
-		price, err := s.ConfirmAsset(ctx, symbol)
-		switch {
-		case err != nil:
-			return err
-		case price == money.Price(0):
-			fmt.Println("no price of", symbol, "is in doubt")
-		default:
-			fmt.Printf("%s: %s is accepted\n", symbol, price)
-		}
-		return nil
+		return endDoubt(ctx, c.Symbol, s.ConfirmAsset, "is accepted")
 	})
+}
+
+type assetReject struct {
+	databaseFlag
+	Symbol string `arg:"" help:"The stock's symbol."`
+}
+
+// Run rejects the price.
+func (c *assetReject) Run(ctx context.Context) error {
+	return c.with(ctx, func(s *store.Store) error {
+		return endDoubt(ctx, c.Symbol, s.RejectAsset, "is rejected; the next price is judged anew")
+	})
+}
+
+func endDoubt(
+	ctx context.Context, symbol string, end func(context.Context, string) (money.Price, error), what string,
+) error {
+	symbol = rewards.UpperSymbol(symbol)
+	price, err := end(ctx, symbol)
+	switch {
+	case err != nil:
+		return err
+	case price == 0:
+		fmt.Println("no price of", symbol, "is in doubt")
+	default:
+		fmt.Printf("%s: %s %s\n", symbol, price, what)
+	}
+	return nil
 }

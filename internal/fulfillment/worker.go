@@ -192,7 +192,7 @@ func (w *Worker) work(ctx context.Context) (time.Duration, error) {
 		return idleWait, err
 	}
 	for _, symbol := range w.market.Doubts() {
-		w.alarms.raise(alarmDoubt+symbol, "its price is in doubt: see `stockrewards asset confirm`")
+		w.alarms.raise(alarmDoubt+symbol, "its price is in doubt: see `stockrewards asset confirm` and `asset reject`")
 	}
 	wait, followErr := w.follow(ctx, live)
 	if errors.Is(followErr, store.ErrLostLease) {

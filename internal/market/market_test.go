@@ -209,6 +209,29 @@ func TestAJumpIsInDoubtUntilAnOperatorConfirms(t *testing.T) {
 	})
 }
 
+func TestARejectedPriceIsNotBelievedLater(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		reject := func() {
+			_, err := w.store.RejectAsset(w.t.Context(), "AAPL")
+			w.check(err)
+		}
+		w.tell(60*dollar, 199*dollar)
+		w.tick()
+		w.want(0)
+		reject()
+		w.tick() // it is still told
+		w.want(0)
+		reject()
+		w.tell(200*dollar, 199*dollar)
+		w.tick()
+		w.want(200 * dollar)
+		w.tell(60*dollar, 199*dollar)
+		w.tick()
+		w.want(0)
+	})
+}
+
 func TestTheNewestTradeWins(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {

@@ -141,10 +141,20 @@ func errNoAsset() error {
 	return &rewards.Error{Code: rewards.CodeNotFound, Message: "no asset of that symbol"}
 }
 
-// ConfirmAsset ends the doubt about an asset's price: the level in doubt is
+// ConfirmAsset ends the doubt about an asset's price, which was right: its level is
 // accepted from now on. Without a doubt it changes nothing. It returns the level,
 // and fails with CodeNotFound.
 func (s *Store) ConfirmAsset(ctx context.Context, symbol string) (money.Price, error) {
+	return s.endDoubt(ctx, symbol, true)
+}
+
+// RejectAsset ends the doubt about an asset's price, which was wrong: nothing is
+// accepted, the next price is judged anew. Otherwise it is as ConfirmAsset.
+func (s *Store) RejectAsset(ctx context.Context, symbol string) (money.Price, error) {
+	return s.endDoubt(ctx, symbol, false)
+}
+
+func (s *Store) endDoubt(ctx context.Context, symbol string, accept bool) (money.Price, error) {
 	var a rewards.Asset
 	err := s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
 		found, err := one(ctx, tx, []any{(*int64)(&a.ID), (*int64)(&a.Doubt.Price)},
@@ -159,7 +169,7 @@ func (s *Store) ConfirmAsset(ctx context.Context, symbol string) (money.Price, e
 			return nil
 		}
 		_, err = tx.Exec(ctx, `UPDATE assets SET doubt_since = 0, doubt_price = 0 WHERE id = ?1`, int64(a.ID))
-		if err != nil {
+		if err != nil || !accept {
 			return err
 		}
 		_, err = tx.Exec(ctx, `INSERT INTO prices (asset_id, price, traded_at, confirmed_at, accepted)

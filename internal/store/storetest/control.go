@@ -130,6 +130,15 @@ func testQuotes(t *testing.T, w *World) {
 	asset := w.Give(t, 1_000_000).AssetID
 	quote := rewards.Quote{AssetID: asset, Price: 5, TradedAt: w.Now(), ConfirmedAt: w.Now()}
 	check(t, w.SaveQuotes(t.Context(), []rewards.Quote{quote}))
+	check(t, w.DoubtAsset(t.Context(), asset, 98))
+	if price, err := w.RejectAsset(t.Context(), "AAPL"); err != nil || price != 98 {
+		t.Errorf("rejected %s, %v", price, err)
+	}
+	if price, err := w.RejectAsset(t.Context(), "AAPL"); err != nil || price != 0 {
+		t.Errorf("rejected again: %s, %v", price, err)
+	}
+	_, err = w.RejectAsset(t.Context(), "NONE")
+	wantCode(t, err, rewards.CodeNotFound)
 	check(t, w.DoubtAsset(t.Context(), asset, 99))
 	check(t, w.DoubtAsset(t.Context(), asset, 100)) // the first doubt stays
 	assets, quotes, err := w.QuotedAssets(t.Context())
