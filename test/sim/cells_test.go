@@ -55,10 +55,15 @@ func allRows() []string {
 	}
 }
 
-func allKinds() []string { return slices.Concat(paper.Kinds(), processFaults(), storeErrors()) }
+func allKinds() []string {
+	return slices.Concat(paper.Kinds(), processFaults(), storeErrors(), deeds())
+}
 
 // expected says whether a fault must strike in a state, and why it cannot.
 func expected(row, kind string) (need, string) {
+	if slices.Contains(deeds(), kind) {
+		return whenDone(row, kind)
+	}
 	in := func(families ...[]string) bool { return slices.Contains(slices.Concat(families...), kind) }
 	own := in(processFaults(), storeErrors())
 	switch row {
@@ -115,6 +120,51 @@ func whenSent(row, kind string, in func(...[]string) bool) (need, string) {
 		return must, ""
 	}
 	return may, ""
+}
+
+// whenDone says the same of what operators and the exchange do.
+func whenDone(row, kind string) (need, string) {
+	switch kind {
+	case byBustLess, byBustMore:
+		if row == rowFinal || row == rowCompared {
+			return must, ""
+		}
+		return never, "it changes what was booked, and a comparison finds it"
+	case byNewKey:
+		if row == rowNew || row == rowAnswer {
+			return must, ""
+		}
+		return never, "it is about who asks"
+	case byRevocation:
+		if row == rowNew {
+			return must, ""
+		}
+		return never, "it is about who asks"
+	}
+	switch row {
+	case rowRecorded:
+		if kind == byRelist {
+			return may, ""
+		}
+		return must, ""
+	case rowPlanned, rowSubmitted, rowAgain, rowOpen, rowQuarantined, rowResolved:
+		return may, ""
+	case rowFinal:
+		if kind == byRename || kind == byDelist || kind == byRelist {
+			return must, ""
+		}
+		return never, "ordering is over"
+	case rowNew:
+		if kind != byResume {
+			return must, ""
+		}
+		return never, "nobody gives at that instant"
+	case rowAnswer:
+		if kind == byRename || kind == byDelist {
+			return must, ""
+		}
+	}
+	return never, "it concerns neither"
 }
 
 // missing lists the cells that had to be reached and were not, and those that were

@@ -44,7 +44,7 @@ func (w *world) verifyClients() {
 		}
 		switch {
 		case r.Status == "executed":
-			spent[g.user+" "+g.symbol] += g.amount
+			spent[g.user+" "+w.stock(g.symbol)] += g.amount
 		case r.Status != "failed" || r.FailureReason == nil:
 			w.t.Errorf("%s of %s is %s in the end", g.key, g.symbol, r.Status)
 		case g.symbol == "HALT" != strings.HasPrefix(*r.FailureReason, "asset_not_tradable:"):
@@ -91,10 +91,10 @@ func (w *world) verifyHoldings(app int, user string, spent map[string]money.USD)
 	holdings, err := w.store.Holdings(w.t.Context(), w.apps[app].ID, id)
 	w.check(err)
 	for _, h := range holdings {
-		if cost := spent[user+" "+h.Symbol]; cost != h.CostBasis || h.Quantity <= 0 {
+		if cost := spent[user+" "+w.stock(h.Symbol)]; cost != h.CostBasis || h.Quantity <= 0 {
 			w.t.Errorf("%s holds %s of %s for %s, executed were %s", user, h.Quantity, h.Symbol, h.CostBasis, cost)
 		}
-		delete(spent, user+" "+h.Symbol)
+		delete(spent, user+" "+w.stock(h.Symbol))
 	}
 	for _, symbol := range symbols() {
 		if cost := spent[user+" "+symbol]; cost != 0 {
@@ -114,12 +114,12 @@ func (w *world) booked() map[string]money.Shares {
 			holdings, err := w.store.Holdings(w.t.Context(), w.apps[app].ID, id)
 			w.check(err)
 			for _, h := range holdings {
-				sum[h.Symbol] += h.Quantity
+				sum[w.stock(h.Symbol)] += h.Quantity
 			}
 		}
 	}
 	for _, o := range w.orders() {
-		sum[o.Symbol] += o.HouseShares
+		sum[w.stock(o.Symbol)] += o.HouseShares
 	}
 	return sum
 }

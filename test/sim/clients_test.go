@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -17,7 +18,8 @@ import (
 type call struct {
 	app                int
 	method, path, body string
-	status             int // 0: no answer came
+	secret             string // the key; empty: the app's
+	status             int    // 0: no answer came
 	text               []byte
 }
 
@@ -28,7 +30,7 @@ func (l *lab) ask(p *process, calls ...*call) {
 	ctx, stop := context.WithCancel(l.t.Context())
 	defer stop()
 	for _, c := range calls {
-		go c.run(ctx, p.handler, l.keys[c.app])
+		go c.run(ctx, p.handler, cmp.Or(c.secret, l.keys[c.app]))
 		synctest.Wait()
 	}
 	for !p.dead && p.intake.Step(ctx) {
@@ -95,7 +97,7 @@ func (l *lab) newGiven() *given {
 	}
 	g := &given{
 		app: app, user: l.users[app][l.random.IntN(usersPerApp)], key: fmt.Sprintf("key-%06d", l.nextKey),
-		amount: amounts[l.random.IntN(len(amounts))], symbol: symbols()[l.random.IntN(len(symbols()))],
+		amount: amounts[l.random.IntN(len(amounts))], symbol: l.symbol(symbols()[l.random.IntN(len(symbols()))]),
 	}
 	l.promised[g.user] += g.amount
 	l.given = append(l.given, g)
@@ -137,6 +139,13 @@ func (l *lab) answered(p *process, g *given, c *call) {
 		if l.apps[g.app].Suspended {
 			return
 		}
+		l.violate("a reward that can be given is taken", g.key, "%d %s", c.status, c.text)
+		return
+	case http.StatusUnprocessableEntity:
+		if !g.acknowledged && l.unknown(g.symbol) {
+			l.refuse(g)
+			return
+		}
 		fallthrough
 	default:
 		l.violate("a reward that can be given is taken", g.key, "%d %s", c.status, c.text)
@@ -144,6 +153,12 @@ func (l *lab) answered(p *process, g *given, c *call) {
 	}
 	if got.IdempotentReplay != (c.status == http.StatusOK) || g.acknowledged && c.status == http.StatusCreated {
 		l.violate("a key gives one reward", g.key, "%d %s, acknowledged before %v", c.status, c.text, g.acknowledged)
+	}
+	if c.status == http.StatusCreated && l.unknown(g.symbol) {
+		l.violate("what is not in the catalog is not given", g.key, "%s: %d %s", g.symbol, c.status, c.text)
+	}
+	if l.pause != "" && c.status == http.StatusCreated {
+		l.cover.hit(rowNew, byPause)
 	}
 	if !g.acknowledged {
 		g.acknowledged = true

@@ -62,6 +62,7 @@ func (l *lab) day(begin time.Time) {
 			return
 		}
 		l.until(begin.Add(at))
+		l.goOn()
 		l.trouble(mood)
 		l.sitting(3 + l.random.IntN(9))
 		if l.random.IntN(operatorAsks) == 0 {
@@ -198,6 +199,7 @@ func (l *lab) decide() {
 			l.sold[c.ClientOrderID] = true
 		}
 	}
+	l.settleBusts()
 	l.sellExcess()
 	assets, err := l.store.Assets(ctx)
 	l.check(err)
@@ -257,6 +259,11 @@ func (l *lab) compareAll() {
 	for _, p := range positions {
 		left[p.Symbol] -= p.Qty
 	}
+	for _, b := range l.busts {
+		if !b.settled {
+			left[b.stock] += b.told - b.booked
+		}
+	}
 	for symbol, qty := range left {
 		if qty != 0 {
 			l.violate("the account holds what was booked", symbol, "booked are %s more than it holds", qty)
@@ -268,6 +275,9 @@ func (l *lab) compareAll() {
 func (l *lab) recover() {
 	l.t.Helper()
 	const most = 12
+	l.on = false
+	l.resume()
+	l.relist()
 	for day := 0; day < most && !l.t.Failed(); day++ {
 		l.until(nextNoon())
 		for range 6 {
@@ -278,8 +288,13 @@ func (l *lab) recover() {
 				l.lookAt(g)
 			}
 		}
-		if len(l.open)+len(l.unsure)+len(l.live)+len(l.excess) == 0 {
+		if len(l.open)+len(l.unsure)+len(l.live)+len(l.excess)+l.unsettled() == 0 {
 			return
+		}
+	}
+	for _, b := range l.busts {
+		if !b.settled {
+			l.violate("in the end every bust is dealt with", b.id, "%+v", *b)
 		}
 	}
 	for _, g := range append(l.unsure, l.open...) {

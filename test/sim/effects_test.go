@@ -30,6 +30,10 @@ func (m mortalStore) PlanOrder(
 	err = m.p.do(effect{name: "PlanOrder", row: rowRecorded}, func() (err error) {
 		o, hold, err = m.Store.PlanOrder(ctx, lease, r)
 		if err == nil && hold == rewards.NoHold {
+			if m.p.beganStopped {
+				m.p.lab.violate("while ordering is stopped nothing is planned", o.ClientOrderID, "by %s", m.p.name)
+			}
+			m.p.lab.overdue(m.p)
 			m.p.lab.sawPlanned(m.p, o)
 		}
 		return err
@@ -41,7 +45,9 @@ func (m mortalStore) BeginAttempt(
 	ctx context.Context, lease rewards.Lease, o rewards.Order, next, deadline time.Time,
 ) (got rewards.Order, err error) {
 	err = m.p.do(effect{name: "BeginAttempt", row: rowOf(o)}, func() (err error) {
-		got, err = m.Store.BeginAttempt(ctx, lease, o, next, deadline)
+		if got, err = m.Store.BeginAttempt(ctx, lease, o, next, deadline); err == nil {
+			m.p.sawAttempt(o)
+		}
 		return err
 	})
 	return got, err
@@ -74,6 +80,16 @@ func (m mortalStore) SaveReconciliation(
 	ctx context.Context, found []rewards.BrokerConflict, until time.Time,
 ) error {
 	return m.p.do(effect{name: "SaveReconciliation", row: rowCompared}, func() error {
-		return m.Store.SaveReconciliation(ctx, found, until)
+		err := m.Store.SaveReconciliation(ctx, found, until)
+		if err == nil {
+			m.p.lab.sawCompared(m.p, found)
+		}
+		return err
 	})
+}
+
+// Control is no effect, but what a process has read it has to obey.
+func (m mortalStore) Control(ctx context.Context) (rewards.Control, error) {
+	m.p.sawControl()
+	return m.Store.Control(ctx)
 }

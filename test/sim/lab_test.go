@@ -25,6 +25,7 @@ type lab struct {
 	nested bool // an interlude is under way
 
 	watched
+	stories
 	open   []*given // acknowledged, and not final as far as was told
 	unsure []*given // without an answer so far
 	cover  *coverage
@@ -62,6 +63,7 @@ func newLab(t *testing.T, seed uint64, config labConfig) *lab {
 			filled: map[string]money.Shares{}, planned: map[string]money.USD{}, faultOf: map[string]string{},
 		},
 	}
+	l.present, l.renamed, l.gone = map[string]string{}, map[string]time.Time{}, map[string]bool{}
 	l.fate, l.refuses = l.draw, true
 	w.told = func(line string) { l.transcribe(line) }
 	for range config.processes {
@@ -133,18 +135,20 @@ func (l *lab) step(p *process) {
 		_, _ = p.market.Clock(ctx) // what fails is tried again
 		_ = p.market.Refresh(ctx)
 	}
+	p.begin()
 	p.worker.Step(ctx)
 	l.watch()
 }
 
 // interlude is what happens while a process is frozen: the others go on.
-func (l *lab) interlude(frozen *process) {
+func (l *lab) interlude(frozen *process, at effect) {
 	l.t.Helper()
 	if l.nested {
 		return
 	}
 	l.nested = true
 	defer func() { l.nested = false }()
+	l.interrupt(at)
 	for range 2 + l.random.IntN(8) {
 		l.sleep(time.Duration(l.random.IntN(20)) * time.Second)
 		if p := l.procs[l.random.IntN(len(l.procs))]; p != frozen {
@@ -168,6 +172,7 @@ func (l *lab) work(steps int) {
 		if l.t.Failed() {
 			return
 		}
+		l.meanwhile()
 		l.step(l.procs[l.random.IntN(len(l.procs))])
 		if l.atRest() {
 			return
@@ -180,10 +185,14 @@ func (l *lab) work(steps int) {
 // atRest tells whether no process has anything to do before something new comes.
 func (l *lab) atRest() bool {
 	l.t.Helper()
+	stopped := l.stopped()
 	for _, o := range l.live {
-		if o.State != rewards.OrderQuarantined {
+		if o.State != rewards.OrderQuarantined && !(stopped && o.State == rewards.OrderPlanned) {
 			return false
 		}
+	}
+	if stopped { // they are to try
+		return l.random.IntN(4) == 0
 	}
 	clock, err := l.operatorClock()
 	l.check(err)

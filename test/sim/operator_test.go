@@ -73,7 +73,7 @@ func (w *world) resolve(o rewards.Order) {
 }
 
 // settleConflict sells what the broker bought although we had booked the order's
-// end without it, and acknowledges.
+// end without it, or buys what it took back, and acknowledges.
 func (w *world) settleConflict(c rewards.BrokerConflict) {
 	w.t.Helper()
 	ours, err := w.store.OrdersByClientID(w.t.Context(), []string{c.ClientOrderID})
@@ -88,12 +88,13 @@ func (w *world) settleConflict(c rewards.BrokerConflict) {
 	if !ended(r) || !clock.Open { // an order to sell would wait for the open
 		return
 	}
-	if excess := r.FilledQty - o.FilledQty; excess > 0 && !w.sell(o.Symbol, excess) {
+	excess := r.FilledQty - o.FilledQty
+	if excess > 0 && !w.sell(o.Symbol, excess) || excess < 0 && !w.trade("buy", o.Symbol, -excess) {
 		return
 	}
 	w.decisions++
 	w.note("operator: conflict of %s is acknowledged: %s", c.ClientOrderID, c.Detail)
-	w.check(w.store.AcknowledgeConflict(w.t.Context(), c.ClientOrderID, "sold what was bought too much"))
+	w.check(w.store.AcknowledgeConflict(w.t.Context(), c.ClientOrderID, "the account is as it was booked"))
 }
 
 // comparePositions is the operator's `audit --broker`: an order of which the broker
@@ -119,10 +120,16 @@ func (w *world) comparePositions() {
 // sell sells shares at the brokerage and tells whether they are sold.
 func (w *world) sell(symbol string, qty money.Shares) bool {
 	w.t.Helper()
+	return w.trade("sell", symbol, qty)
+}
+
+// trade buys or sells shares at the brokerage and tells whether that is done.
+func (w *world) trade(side, symbol string, qty money.Shares) bool {
+	w.t.Helper()
 	w.sales++
 	id := fmt.Sprint("operator-", w.sales)
-	body := fmt.Sprintf(`{"client_order_id":%q,"symbol":%q,"side":"sell","qty":%q,"type":"market","time_in_force":"day"}`,
-		id, symbol, qty)
+	body := fmt.Sprintf(`{"client_order_id":%q,"symbol":%q,"side":%q,"qty":%q,"type":"market","time_in_force":"day"}`,
+		id, w.stock(symbol), side, qty)
 	request, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, "http://broker.test/v2/orders", strings.NewReader(body))
 	w.check(err)
 	response, err := w.brokerage.Transport().RoundTrip(request)
@@ -132,6 +139,6 @@ func (w *world) sell(symbol string, qty money.Shares) bool {
 	w.check(response.Body.Close())
 	time.Sleep(time.Second)
 	r, found := w.record(id)
-	w.note("operator: %s shares of %s are sold: %s", qty, symbol, r.Status)
+	w.note("operator: to %s %s shares of %s: %s", side, qty, symbol, r.Status)
 	return found && r.Status == "filled"
 }

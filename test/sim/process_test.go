@@ -30,6 +30,11 @@ type process struct {
 	intake  *intake.Intake
 	handler http.Handler
 	priced  time.Time
+
+	began        time.Time // of the step under way
+	beganStopped bool      // ordering was stopped then
+	toldOfStop   bool      // it has read so since
+	asked        bool      // it has read the brakes since it sent last
 }
 
 // boot starts the process anew on the same books.
@@ -121,7 +126,7 @@ func (p *process) do(e effect, carry func() error) error {
 		}
 		return errNobodyKnows
 	case freeze:
-		l.interlude(p)
+		l.interlude(p, e)
 		return carry()
 	}
 	return l.carryUnder(kind, carry)

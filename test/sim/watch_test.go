@@ -155,7 +155,7 @@ func (l *lab) ended(o rewards.Order) {
 	switch {
 	case o.FilledQty > r.FilledQty, o.State == rewards.OrderRefused && o.FilledQty != 0:
 		l.violate("nothing is booked that was not bought", o.ClientOrderID, "booked %s, bought %s", o.FilledQty, r.FilledQty)
-	case found && r.Symbol != o.Symbol:
+	case found && r.Symbol != l.stock(o.Symbol):
 		l.violate("what is booked is what was bought", o.ClientOrderID, "%s, bought %s", o.Symbol, r.Symbol)
 	case o.FilledQty < r.FilledQty || found && !ended(r):
 		if kind, _, _ := strings.Cut(r.Fault, " "); kind != "shrinking-fill" && kind != "fill-after-cancel" {
@@ -163,7 +163,8 @@ func (l *lab) ended(o rewards.Order) {
 		}
 		l.excess = append(l.excess, o)
 	}
-	l.filled[o.Symbol] += o.FilledQty
+	l.filled[l.stock(o.Symbol)] += o.FilledQty
+	l.sawEnded(o, r.Fault)
 	members, err := l.store.Members(l.t.Context(), o.ID)
 	l.check(err)
 	sum := o.HouseShares

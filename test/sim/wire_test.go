@@ -33,9 +33,10 @@ func (x wire) RoundTrip(r *http.Request) (response *http.Response, err error) {
 	status := 0
 	err = x.p.do(effect{name: name, row: rows[0], wire: true}, func() (err error) {
 		before := l.hits()
-		response, err = l.brokerage.Transport().RoundTrip(r)
+		response, err = l.brokerage.Transport().RoundTrip(l.outward(r, body))
 		l.struck(name, before, rows)
 		if err == nil {
+			l.inward(response)
 			status = response.StatusCode
 		}
 		return err
@@ -105,6 +106,7 @@ func (l *lab) checkSubmit(body []byte) string {
 	case sent.Symbol != o.Symbol || sent.Side != "buy" || sent.Notional != o.Notional.String():
 		l.violate("an order is sent as it was planned", sent.ClientOrderID, "%s, planned %+v", body, o)
 	}
+	l.checkSymbol(sent.Symbol, o)
 	return rowOf(o)
 }
 

@@ -71,6 +71,7 @@ type given struct {
 	symbol       string
 	id           string
 	acknowledged bool
+	void         bool   // it was refused, and is not in the books
 	fixed        string // what never changes of it, as it was told first
 	status       string // as it was told last
 }

@@ -42,12 +42,15 @@ type outcome struct {
 // lifetime lets a lab live, and checks it in the end.
 func (l *lab) lifetime(days int) outcome {
 	l.t.Helper()
+	l.on = true
+	l.sync()
 	l.liveThrough(days)
 	if !l.t.Failed() {
 		l.recover()
 	}
 	if !l.t.Failed() {
 		l.verify()
+		l.verifyBusts()
 	}
 	statuses := map[string]int{}
 	for _, g := range l.given {

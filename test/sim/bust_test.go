@@ -1,0 +1,144 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+)
+
+// bust is a fill that the exchange changed after the order had ended.
+type bust struct {
+	id           string // the order's client order id
+	stock        string
+	booked, told money.Shares
+	at           time.Time
+	noticed      bool // by the service, which has stopped ordering
+	settled      bool // by the operator
+}
+
+// An order is busted when it is older than any order is hidden, and younger than the
+// comparison looks back.
+const (
+	bustAfter  = 11 * time.Minute
+	bustBefore = 30 * time.Hour
+	bustLeast  = 10 * money.Dollar // a part of it can be traded
+	bustKeep   = 24
+	noticedIn  = time.Hour + time.Minute
+)
+
+// sawEnded keeps an order that could be busted.
+func (l *lab) sawEnded(o rewards.Order, fault string) {
+	if o.FilledQty == 0 || o.Notional < bustLeast || fault != "" {
+		return
+	}
+	l.recent = append(l.recent, o)
+	l.recent = l.recent[max(0, len(l.recent)-bustKeep):]
+}
+
+// bustOne makes less or more of what an order brought that was booked.
+func (l *lab) bustOne() {
+	l.t.Helper()
+	var able []int
+	for i, o := range l.recent {
+		if age := time.Since(o.FirstAttemptAt); age > bustAfter && age < bustBefore {
+			able = append(able, i)
+		}
+	}
+	if len(able) == 0 {
+		return
+	}
+	i := able[l.random.IntN(len(able))]
+	o := l.recent[i]
+	l.recent = slices.Delete(l.recent, i, i+1)
+	deed, change := byBustLess, -o.FilledQty/money.Shares(2+l.random.IntN(3))
+	if l.random.IntN(2) == 0 {
+		deed, change = byBustMore, -change
+	}
+	b := &bust{id: o.ClientOrderID, stock: l.stock(o.Symbol), booked: o.FilledQty, told: o.FilledQty + change, at: time.Now()}
+	l.check(l.brokerage.Bust(l.t.Context(), b.id, b.told))
+	l.busts = append(l.busts, b)
+	l.cover.hit(rowFinal, deed)
+	l.note("the exchange: order %s brought %s after all, not %s", b.id, b.told, b.booked)
+}
+
+func (b *bust) deed() string {
+	if b.told < b.booked {
+		return byBustLess
+	}
+	return byBustMore
+}
+
+// sawCompared hears what a comparison found, once that is in the books.
+func (l *lab) sawCompared(p *process, found []rewards.BrokerConflict) {
+	l.t.Helper()
+	for _, b := range l.busts {
+		if b.noticed || !b.at.Before(p.began) {
+			continue
+		}
+		b.noticed = slices.ContainsFunc(found, func(c rewards.BrokerConflict) bool {
+			return c.ClientOrderID == b.id && c.FilledQty == b.told
+		})
+		if !b.noticed {
+			l.violate("a comparison finds a fill that changed", b.id, "booked %s, now %s, found %+v", b.booked, b.told, found)
+			continue
+		}
+		l.cover.hit(rowCompared, b.deed())
+		l.note("%s: notices the bust of %s", p.name, b.id)
+	}
+}
+
+// overdue tells of busts that a process should have noticed before it plans an order.
+func (l *lab) overdue(p *process) {
+	l.t.Helper()
+	for _, b := range l.busts {
+		if b.noticed || p.began.Sub(b.at) < noticedIn {
+			continue
+		}
+		alarms, err := l.store.Alarms(l.t.Context())
+		l.check(err)
+		if !slices.ContainsFunc(alarms, func(a rewards.Alarm) bool { return a.Name == "broker_orders_not_compared" }) {
+			l.violate("orders are compared within the hour", b.id, "%s plans, the bust was at %s", p.name, b.at)
+		}
+	}
+}
+
+// settleBusts sees which busts the operator has dealt with.
+func (l *lab) settleBusts() {
+	l.t.Helper()
+	if l.unsettled() == 0 {
+		return
+	}
+	conflicts, err := l.store.Conflicts(l.t.Context())
+	l.check(err)
+	for _, b := range l.busts {
+		b.settled = b.settled || slices.ContainsFunc(conflicts, func(c rewards.BrokerConflict) bool {
+			return c.ClientOrderID == b.id && c.FilledQty == b.told && !c.AcknowledgedAt.IsZero()
+		})
+	}
+}
+
+// unsettled is how many busts the operator has not dealt with.
+func (l *lab) unsettled() (n int) {
+	for _, b := range l.busts {
+		if !b.settled {
+			n++
+		}
+	}
+	return n
+}
+
+// verifyBusts checks that a bust has changed nothing that was booked, and is explained
+// by exactly one conflict.
+func (l *lab) verifyBusts() {
+	l.t.Helper()
+	for _, b := range l.busts {
+		ours, err := l.store.OrdersByClientID(l.t.Context(), []string{b.id})
+		l.check(err)
+		r, _ := l.record(b.id)
+		if o := ours[b.id]; !b.settled || o.FilledQty != b.booked || r.FilledQty != b.told {
+			l.violate("a bust changes no holding", b.id, "%+v: now booked %s, at the brokerage %s", *b, o.FilledQty, r.FilledQty)
+		}
+	}
+}

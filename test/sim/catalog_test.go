@@ -1,0 +1,207 @@
+package sim
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"stockrewards/internal/broker/paper"
+	"stockrewards/internal/rewards"
+)
+
+// The stocks that get new symbols, and those that leave the catalog for a while.
+func renamable() []string { return []string{"AAPL", "NVDA"} }
+
+func delistable() []string { return []string{"BRK.B", "NVDA"} }
+
+// symbolsOf are the symbols that a stock can have; the first is the brokerage's own.
+func symbolsOf(stock string) []string { return []string{stock, stock + "A", stock + "B"} }
+
+// stock is the symbol under which the brokerage's own books have what has the symbol now,
+// or had it once.
+func (w *world) stock(symbol string) string {
+	for _, s := range renamable() {
+		if slices.Contains(symbolsOf(s), symbol) {
+			return s
+		}
+	}
+	return symbol
+}
+
+// symbol is the present symbol of a stock.
+func (l *lab) symbol(stock string) string {
+	if now := l.present[stock]; now != "" {
+		return now
+	}
+	return stock
+}
+
+// sync is `stockrewards asset sync` with the broker's list as it is now.
+func (l *lab) sync() {
+	l.t.Helper()
+	var list []rewards.BrokerAsset
+	for _, a := range catalog() { // the one that is not tradable is found out when it is bought
+		if !l.gone[a.Symbol] {
+			list = append(list, rewards.BrokerAsset{
+				ID: paper.AssetID(a.Symbol), Symbol: l.symbol(a.Symbol), Name: a.Name, Exchange: a.Exchange,
+				Active: true, Tradable: true, Fractionable: true,
+			})
+		}
+	}
+	_, err := l.store.SyncAssets(l.t.Context(), func(ours []rewards.Asset) (rewards.AssetSync, error) {
+		return rewards.SyncAssets(ours, list, rewards.SyncFilter{}), nil
+	})
+	l.check(err)
+}
+
+// rename gives a stock a new symbol.
+func (l *lab) rename(stock string) {
+	l.t.Helper()
+	if l.gone[stock] {
+		return
+	}
+	l.befalls(byRename, stock)
+	before := l.symbol(stock)
+	others := slices.DeleteFunc(symbolsOf(stock), func(s string) bool { return s == before })
+	l.present[stock], l.renamed[stock] = others[l.random.IntN(len(others))], time.Now()
+	l.sync()
+	l.decisions++
+	l.note("operator: a sync renames %s to %s", before, l.symbol(stock))
+	time.Sleep(visible)
+	if !l.nested {
+		l.giveUnder(before, byRename)
+	}
+}
+
+// delist takes a stock out of the catalog for a while.
+func (l *lab) delist() {
+	l.t.Helper()
+	if len(l.gone) > 0 {
+		return
+	}
+	stock := delistable()[l.random.IntN(len(delistable()))]
+	l.befalls(byDelist, stock)
+	l.gone[stock], l.away = true, 1+l.random.IntN(mostSittings)
+	l.sync()
+	l.decisions++
+	l.note("operator: a sync finds %s gone", stock)
+	time.Sleep(visible)
+	l.giveUnder(l.symbol(stock), byDelist)
+}
+
+// relist puts the stock that is gone back.
+func (l *lab) relist() {
+	l.t.Helper()
+	for _, stock := range delistable() {
+		if !l.gone[stock] {
+			continue
+		}
+		l.befalls(byRelist, stock)
+		delete(l.gone, stock)
+		l.sync()
+		l.decisions++
+		l.note("operator: a sync finds %s back", stock)
+		time.Sleep(visible)
+		g := l.newGiven()
+		g.symbol = l.symbol(stock)
+		if l.give(g); g.acknowledged {
+			l.cover.hit(rowNew, byRelist)
+		}
+	}
+}
+
+// giveUnder gives a stock under a symbol that is not to be had now, and asks again for what
+// was given under it before.
+func (l *lab) giveUnder(symbol, deed string) {
+	l.t.Helper()
+	for _, g := range slices.Backward(l.given) {
+		if g.symbol == symbol && g.acknowledged {
+			l.give(g)
+			l.cover.hit(rowAnswer, deed)
+			break
+		}
+	}
+	g := l.newGiven()
+	g.symbol = symbol
+	if l.give(g); g.void {
+		l.cover.hit(rowNew, deed)
+	}
+}
+
+// unknown tells whether a symbol cannot be given now.
+func (l *lab) unknown(symbol string) bool {
+	stock := l.stock(symbol)
+	return l.gone[stock] || l.symbol(stock) != symbol
+}
+
+// refuse forgets a reward of which the client has learnt that it is not recorded.
+func (l *lab) refuse(g *given) {
+	g.void = true
+	same := func(other *given) bool { return other == g }
+	l.given, l.unsure = slices.DeleteFunc(l.given, same), slices.DeleteFunc(l.unsure, same)
+	l.promised[g.user] -= g.amount
+}
+
+// checkSymbol checks that an order is sent under the stock's present symbol, or under the
+// one that it was sent under first.
+func (l *lab) checkSymbol(symbol string, o rewards.Order) {
+	l.t.Helper()
+	stock := l.stock(symbol)
+	if l.symbol(stock) != symbol && !o.FirstAttemptAt.Before(l.renamed[stock]) {
+		l.violate("a stock is bought under its present symbol", o.ClientOrderID, "%s, it is %s", symbol, l.symbol(stock))
+	}
+}
+
+// outward makes of the symbols in a request those of the brokerage's own books.
+func (l *lab) outward(r *http.Request, body []byte) *http.Request {
+	if len(l.present) == 0 {
+		return r
+	}
+	r = r.Clone(r.Context())
+	for _, stock := range renamable() {
+		for _, symbol := range symbolsOf(stock)[1:] {
+			body = bytes.ReplaceAll(body, []byte(`"`+symbol+`"`), []byte(`"`+stock+`"`))
+		}
+	}
+	if r.Body != nil {
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		r.ContentLength = int64(len(body))
+	}
+	if query := r.URL.Query(); query.Has("symbols") {
+		list := strings.Split(query.Get("symbols"), ",")
+		for i, symbol := range list {
+			list[i] = l.stock(symbol)
+		}
+		slices.Sort(list)
+		query.Set("symbols", strings.Join(slices.Compact(list), ","))
+		address := *r.URL
+		address.RawQuery = query.Encode()
+		r.URL = &address
+	}
+	return r
+}
+
+// inward makes of the symbols in an answer the present ones.
+func (l *lab) inward(response *http.Response) {
+	if len(l.present) == 0 {
+		return
+	}
+	body, err := io.ReadAll(response.Body)
+	for _, stock := range renamable() {
+		body = bytes.ReplaceAll(body, []byte(`"`+stock+`"`), []byte(`"`+l.symbol(stock)+`"`))
+	}
+	var rest io.Reader = bytes.NewReader(body)
+	if err != nil { // it was cut off
+		rest = io.MultiReader(rest, failing{err})
+	}
+	response.Body = io.NopCloser(rest)
+}
+
+// failing is the rest of an answer that was cut off.
+type failing struct{ err error }
+
+// Read fails.
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
