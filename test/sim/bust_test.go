@@ -18,8 +18,8 @@ type bust struct {
 	settled      bool // by the operator
 }
 
-// An order is busted when it is older than any order is hidden, and younger than the
-// comparison looks back.
+// An order is busted when it was booked longer ago than any order is hidden, and sent later
+// than the comparison looks back.
 const (
 	bustAfter  = 11 * time.Minute
 	bustBefore = 30 * time.Hour
@@ -28,12 +28,19 @@ const (
 	noticedIn  = time.Hour + time.Minute
 )
 
+// endedOrder is an order with the time when it was booked.
+type endedOrder struct {
+	rewards.Order
+
+	at time.Time
+}
+
 // sawEnded keeps an order that could be busted.
 func (l *lab) sawEnded(o rewards.Order, fault string) {
 	if o.FilledQty == 0 || o.Notional < bustLeast || fault != "" {
 		return
 	}
-	l.recent = append(l.recent, o)
+	l.recent = append(l.recent, endedOrder{o, time.Now()})
 	l.recent = l.recent[max(0, len(l.recent)-bustKeep):]
 }
 
@@ -42,7 +49,7 @@ func (l *lab) bustOne() {
 	l.t.Helper()
 	var able []int
 	for i, o := range l.recent {
-		if age := time.Since(o.FirstAttemptAt); age > bustAfter && age < bustBefore {
+		if time.Since(o.at) > bustAfter && time.Since(o.FirstAttemptAt) < bustBefore {
 			able = append(able, i)
 		}
 	}
@@ -56,7 +63,9 @@ func (l *lab) bustOne() {
 	if l.random.IntN(2) == 0 {
 		deed, change = byBustMore, -change
 	}
-	b := &bust{id: o.ClientOrderID, stock: l.stock(o.Symbol), booked: o.FilledQty, told: o.FilledQty + change, at: time.Now()}
+	b := &bust{
+		id: o.ClientOrderID, stock: l.stock(o.Symbol), booked: o.FilledQty, told: o.FilledQty + change, at: time.Now(),
+	}
 	l.check(l.brokerage.Bust(l.t.Context(), b.id, b.told))
 	l.busts = append(l.busts, b)
 	l.cover.hit(rowFinal, deed)

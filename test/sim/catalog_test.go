@@ -107,7 +107,8 @@ func (l *lab) relist() {
 		time.Sleep(visible)
 		g := l.newGiven()
 		g.symbol = l.symbol(stock)
-		if l.give(g); g.acknowledged {
+		l.give(g)
+		if g.acknowledged {
 			l.cover.hit(rowNew, byRelist)
 		}
 	}
@@ -126,7 +127,8 @@ func (l *lab) giveUnder(symbol, deed string) {
 	}
 	g := l.newGiven()
 	g.symbol = symbol
-	if l.give(g); g.void {
+	l.give(g)
+	if g.void {
 		l.cover.hit(rowNew, deed)
 	}
 }
@@ -139,6 +141,9 @@ func (l *lab) unknown(symbol string) bool {
 
 // refuse forgets a reward of which the client has learnt that it is not recorded.
 func (l *lab) refuse(g *given) {
+	if g.void {
+		return // it was asked for twice
+	}
 	g.void = true
 	same := func(other *given) bool { return other == g }
 	l.given, l.unsure = slices.DeleteFunc(l.given, same), slices.DeleteFunc(l.unsure, same)

@@ -195,8 +195,7 @@ func (l *lab) decide() {
 	l.check(err)
 	for _, c := range conflicts {
 		if c.AcknowledgedAt.IsZero() {
-			l.settleConflict(c)
-			l.sold[c.ClientOrderID] = true
+			l.sold[c.ClientOrderID] = l.settleConflict(c) || l.sold[c.ClientOrderID]
 		}
 	}
 	l.settleBusts()

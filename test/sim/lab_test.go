@@ -187,7 +187,7 @@ func (l *lab) atRest() bool {
 	l.t.Helper()
 	stopped := l.stopped()
 	for _, o := range l.live {
-		if o.State != rewards.OrderQuarantined && !(stopped && o.State == rewards.OrderPlanned) {
+		if o.State != rewards.OrderQuarantined && (!stopped || o.State != rewards.OrderPlanned) {
 			return false
 		}
 	}

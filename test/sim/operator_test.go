@@ -73,8 +73,8 @@ func (w *world) resolve(o rewards.Order) {
 }
 
 // settleConflict sells what the broker bought although we had booked the order's
-// end without it, or buys what it took back, and acknowledges.
-func (w *world) settleConflict(c rewards.BrokerConflict) {
+// end without it, or buys what it took back, and acknowledges. It tells whether it did.
+func (w *world) settleConflict(c rewards.BrokerConflict) bool {
 	w.t.Helper()
 	ours, err := w.store.OrdersByClientID(w.t.Context(), []string{c.ClientOrderID})
 	w.check(err)
@@ -86,15 +86,16 @@ func (w *world) settleConflict(c rewards.BrokerConflict) {
 	clock, err := w.operator.Clock(w.t.Context())
 	w.check(err)
 	if !ended(r) || !clock.Open { // an order to sell would wait for the open
-		return
+		return false
 	}
 	excess := r.FilledQty - o.FilledQty
 	if excess > 0 && !w.sell(o.Symbol, excess) || excess < 0 && !w.trade("buy", o.Symbol, -excess) {
-		return
+		return false
 	}
 	w.decisions++
 	w.note("operator: conflict of %s is acknowledged: %s", c.ClientOrderID, c.Detail)
 	w.check(w.store.AcknowledgeConflict(w.t.Context(), c.ClientOrderID, "the account is as it was booked"))
+	return true
 }
 
 // comparePositions is the operator's `audit --broker`: an order of which the broker

@@ -36,7 +36,7 @@ type stories struct {
 	renamed  map[string]time.Time // when a stock got its present symbol
 	gone     map[string]bool      // stocks, by the symbol that they had first
 	busts    []*bust
-	recent   []rewards.Order // that ended, and could be busted
+	recent   []endedOrder // that could be busted
 }
 
 // A story begins in one of so many sittings, of so many steps, and of so many interludes.
@@ -56,10 +56,12 @@ const visible = time.Second
 // goOn goes on with the stories, and now and then begins one: before a sitting.
 func (l *lab) goOn() {
 	l.t.Helper()
-	if l.sittings--; l.pause != "" && l.sittings <= 0 {
+	l.sittings--
+	if l.pause != "" && l.sittings <= 0 {
 		l.resume()
 	}
-	if l.away--; len(l.gone) > 0 && l.away <= 0 {
+	l.away--
+	if len(l.gone) > 0 && l.away <= 0 {
 		l.relist()
 	}
 	if l.pause == "" && l.stopped() { // the operator has heard the alarm

@@ -41,7 +41,8 @@ func (b *Brokerage) Bust(ctx context.Context, clientOrderID string, filled money
 			return err
 		}
 		cost := value - o.filledValue
-		if p.qty, err = money.AddShares(p.qty, filled-o.filledQty); err != nil || p.qty < held || cost > funds.buyingPower() {
+		p.qty, err = money.AddShares(p.qty, filled-o.filledQty)
+		if err != nil || p.qty < held || cost > funds.buyingPower() {
 			return unprocessable("the account has not what the change takes")
 		}
 		p.cost = max(0, p.cost+cost)

@@ -20,7 +20,8 @@ func TestBust(t *testing.T) {
 	for _, part := range []string{"0.5", "1.25"} {
 		told := decode[order](t, d.do(t, http.MethodPost, "/control/orders/one/bust", `{"filled_qty":"`+part+`"}`))
 		found := d.find(t, "one")
-		if told.FilledQty != part || found.FilledQty != part || found.Status != "filled" || *found.FilledAvgPrice != *before.FilledAvgPrice {
+		if told.FilledQty != part || found.FilledQty != part || found.Status != "filled" ||
+			*found.FilledAvgPrice != *before.FilledAvgPrice {
 			t.Errorf("bust to %s: told %+v, found %+v", part, told, found)
 		}
 		held := get[[]position](t, d, "/v2/positions")
