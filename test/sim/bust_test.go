@@ -82,6 +82,7 @@ func (b *bust) deed() string {
 // sawCompared hears what a comparison found, once that is in the books.
 func (l *lab) sawCompared(p *process, found []rewards.BrokerConflict) {
 	l.t.Helper()
+	p.compared = true
 	for _, b := range l.busts {
 		if b.noticed || !b.at.Before(p.began) {
 			continue
@@ -98,9 +99,13 @@ func (l *lab) sawCompared(p *process, found []rewards.BrokerConflict) {
 	}
 }
 
-// overdue tells of busts that a process should have noticed before it plans an order.
+// overdue tells of a process that plans an order before it has compared any, and of busts
+// that it should have noticed by then.
 func (l *lab) overdue(p *process) {
 	l.t.Helper()
+	if !p.compared {
+		l.violate("orders are compared before the first is planned", p.name, "it has never compared")
+	}
 	for _, b := range l.busts {
 		if b.noticed || p.began.Sub(b.at) < noticedIn {
 			continue

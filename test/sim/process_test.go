@@ -34,6 +34,7 @@ type process struct {
 	began        time.Time // of the step under way
 	beganStopped bool      // ordering was stopped then
 	toldOfStop   bool      // it has read so since
+	compared     bool      // it has compared the orders, since it started
 	asked        bool      // it has read the brakes since it sent last
 }
 
