@@ -200,15 +200,7 @@ func (l *lab) decide() {
 	}
 	l.settleBusts()
 	l.sellExcess()
-	assets, err := l.store.Assets(ctx)
-	l.check(err)
-	for _, a := range assets {
-		if a.Doubt.Exists() {
-			l.note("operator: %s is looked at", a.Symbol)
-			_, err := l.store.ConfirmAsset(ctx, a.Symbol)
-			l.check(err)
-		}
-	}
+	l.judgePrices()
 	l.watch()
 }
 

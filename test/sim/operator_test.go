@@ -31,15 +31,37 @@ func (w *world) attend() {
 		}
 	}
 	w.comparePositions()
+	w.judgePrices()
+}
+
+// judgePrices asks another source about the prices in doubt.
+func (w *world) judgePrices() {
+	w.t.Helper()
+	ctx := w.t.Context()
 	assets, err := w.store.Assets(ctx)
 	w.check(err)
 	for _, a := range assets {
-		if a.Doubt.Exists() {
-			w.note("operator: %s is looked at", a.Symbol)
-			_, err := w.store.ConfirmAsset(ctx, a.Symbol)
-			w.check(err)
+		if !a.Doubt.Exists() {
+			continue
 		}
+		judge := w.store.ConfirmAsset
+		if traded := w.traded(a.Symbol); a.Doubt.Price < traded/2 || a.Doubt.Price > 2*traded {
+			judge = w.store.RejectAsset
+		}
+		price, err := judge(ctx, a.Symbol)
+		w.check(err)
+		w.note("operator: %s at %s is looked at, traded at %s", a.Symbol, price, w.traded(a.Symbol))
 	}
+}
+
+// traded is what the brokerage trades a stock at, whatever it tells.
+func (w *world) traded(symbol string) money.Price {
+	w.t.Helper()
+	price, known := w.brokerage.Price(w.stock(symbol), time.Now())
+	if !known {
+		w.t.Errorf("the brokerage has no %s", symbol)
+	}
+	return price
 }
 
 // record is the truth about an order.

@@ -104,6 +104,7 @@ func (l *lab) portfolio(app int, user string) {
 	switch {
 	case own.status == http.StatusOK:
 		l.checkCost(user, own.text)
+		l.checkValues(user, own.text)
 	case own.status != http.StatusBadGateway && !l.excused(own):
 		l.violate("a portfolio is told, or that it cannot be valued", user, "%d %s", own.status, own.text)
 	}
@@ -122,5 +123,30 @@ func (l *lab) checkCost(user string, text []byte) {
 	l.check(err)
 	if cost < l.executed[user]-money.Cent || cost > l.promised[user]+money.Cent {
 		l.violate("a portfolio costs what was executed", user, "%s, executed %s, given %s", text, l.executed[user], l.promised[user])
+	}
+}
+
+// checkValues checks that a portfolio's values can be: near what the brokerage trades at,
+// whatever it told meanwhile.
+func (l *lab) checkValues(user string, text []byte) {
+	l.t.Helper()
+	var got struct {
+		Holdings []struct {
+			Asset           string
+			Quantity, Value json.Number
+		}
+	}
+	l.check(json.Unmarshal(text, &got))
+	for _, h := range got.Holdings {
+		quantity, err := money.ParseShares(h.Quantity.String())
+		l.check(err)
+		value, err := money.ParseUSD(h.Value.String())
+		l.check(err)
+		worth, err := money.Value(quantity, l.traded(h.Asset), money.HalfAway)
+		l.check(err)
+		if value < worth/2-1 || value > 2*worth+1 {
+			l.violate("a portfolio is shown at prices that can be", user, "%s of %s for %s, worth %s",
+				quantity, h.Asset, value, worth)
+		}
 	}
 }
