@@ -167,8 +167,9 @@ func (b *books) begin(ctx context.Context, first page) error {
 			return err
 		}
 		switch {
-		case version == booksVersion:
-			return nil
+		case version == booksVersion: // SQLite opens a file to read only when it cannot write it
+			_, err := tx.ExecContext(ctx, "DELETE FROM account WHERE only = 0")
+			return err
 		case version == 1:
 			_, err := tx.ExecContext(ctx, schema2)
 			return err

@@ -12,8 +12,9 @@ import (
 // not SQLite's.
 func code(err error) sqlite.ResultCode { return sqlite.ErrCode(err) }
 
-// fatal tells whether the process must stop: the outcome of a commit is unknown,
-// or the file is damaged. Recovery at the next start decides what was written.
+// fatal tells whether the process must stop: the outcome of a commit is unknown, the
+// file is damaged, or this connection will never write. Recovery at the next start
+// decides what was written.
 func fatal(err error) bool {
 	full := code(err)
 	switch {
@@ -21,6 +22,8 @@ func fatal(err error) bool {
 		return true
 	case full.ToPrimary() == sqlite.ResultIOErr:
 		return !noSpace(full)
+	case full.ToPrimary() == sqlite.ResultReadOnly: // SQLite opens a file that way when it cannot open it otherwise
+		return true
 	default:
 		_, atCommit := errors.AsType[commitError](err)
 		return atCommit && !clean(full)
@@ -37,7 +40,7 @@ func damaged(err error) bool {
 // was full, or a constraint spoke at the last moment.
 func clean(full sqlite.ResultCode) bool {
 	switch full.ToPrimary() { //nolint:exhaustive // of all others it is not known
-	case sqlite.ResultFull, sqlite.ResultBusy, sqlite.ResultConstraint, sqlite.ResultReadOnly:
+	case sqlite.ResultFull, sqlite.ResultBusy, sqlite.ResultConstraint:
 		return true
 	default:
 		return noSpace(full)
