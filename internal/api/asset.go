@@ -14,7 +14,7 @@ func (s *server) listAssets(ctx context.Context, _ call) (reply, error) {
 		return reply{}, err
 	}
 	o := begin(nil)
-	list(o, "assets", assets, appendAsset)
+	list(&o, "assets", assets, appendAsset)
 	return reply{status: http.StatusOK, body: o.end()}, nil
 }
 

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -15,7 +16,16 @@ type object struct {
 	empty bool
 }
 
-func begin(b []byte) *object { return &object{b: append(b, '{'), empty: true} }
+// usualReply is what most answers fit into, in bytes.
+const usualReply = 512
+
+// begin begins an object behind what the buffer holds; a nil one is made.
+func begin(b []byte) object {
+	if b == nil {
+		b = make([]byte, 0, usualReply)
+	}
+	return object{b: append(b, '{'), empty: true}
+}
 
 func (o *object) end() []byte { return append(o.b, '}') }
 
@@ -90,11 +100,15 @@ func (o *object) raw(name, value string) {
 func list[T any](o *object, name string, values []T, each func([]byte, T) []byte) {
 	o.name(name)
 	o.b = append(o.b, '[')
+	before := len(o.b)
 	for i, v := range values {
 		if i > 0 {
 			o.b = append(o.b, ',')
 		}
 		o.b = each(o.b, v)
+		if i == 0 { // the others will be about as long
+			o.b = slices.Grow(o.b, len(values)*(len(o.b)-before))
+		}
 	}
 	o.b = append(o.b, ']')
 }
@@ -108,7 +122,7 @@ func appendError(b []byte, code string, e *rewards.Error, id string) []byte {
 	inner := begin(nil)
 	inner.text("code", code)
 	inner.text("message", e.Message)
-	appendDetails(inner, e.Details)
+	appendDetails(&inner, e.Details)
 	inner.text("requestId", id)
 	o := begin(b)
 	o.raw("error", string(inner.end()))

@@ -21,7 +21,7 @@ func (s *server) getPortfolio(ctx context.Context, c call) (reply, error) {
 	o.number("value", p.Value)
 	o.number("costBasis", p.CostBasis)
 	o.optional("change", p.Change)
-	list(o, "holdings", p.Holdings, appendHolding)
+	list(&o, "holdings", p.Holdings, appendHolding)
 	return reply{status: http.StatusOK, body: o.end()}, nil
 }
 

@@ -80,7 +80,7 @@ func (s *server) listRewards(ctx context.Context, c call) (reply, error) {
 		a.link = next(s, c, filters, found[limit-1].ID, limit)
 	}
 	o := begin(nil)
-	list(o, "rewards", found, appendReward)
+	list(&o, "rewards", found, appendReward)
 	a.body = o.end()
 	return a, nil
 }

@@ -143,7 +143,7 @@ func acceptable(h http.Header) bool {
 		return false
 	}
 	given := h.Get("Content-Type")
-	if given == "" {
+	if given == "" || given == "application/json" { // as most say it
 		return true
 	}
 	mediaType, _, err := mime.ParseMediaType(given)

@@ -91,7 +91,7 @@ func (s *server) listUsers(ctx context.Context, c call) (reply, error) {
 		a.link = next(s, c, filters, users[limit-1].ID, limit)
 	}
 	o := begin(nil)
-	list(o, "users", users, appendUser)
+	list(&o, "users", users, appendUser)
 	a.body = o.end()
 	return a, nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"slices"
 	"sync"
 	"time"
 )
@@ -27,6 +28,9 @@ type (
 	OrderID = ID[Order]
 )
 
+// idLength is the length of an id as text.
+const idLength = 36
+
 // ErrBadID says that the text is not a UUID in its 36-character form.
 var ErrBadID = errors.New("must be a UUID")
 
@@ -34,7 +38,7 @@ var ErrBadID = errors.New("must be a UUID")
 // ErrBadID.
 func ParseID[T any](text string) (ID[T], error) {
 	var id ID[T]
-	if len(text) != 36 {
+	if len(text) != idLength {
 		return id, ErrBadID
 	}
 	digits := make([]byte, 0, 32)
@@ -59,6 +63,7 @@ func (id ID[T]) String() string { return string(id.Append(nil)) }
 
 // Append appends the id in lower case with hyphens.
 func (id ID[T]) Append(b []byte) []byte {
+	b = slices.Grow(b, idLength)
 	for i, part := range [][]byte{id[:4], id[4:6], id[6:8], id[8:10], id[10:]} {
 		if i > 0 {
 			b = append(b, '-')

@@ -77,10 +77,15 @@ type cachedKey struct {
 // section 5). A key that is stored is returned even so, for the log.
 func (s *Service) Authenticate(ctx context.Context, presented string) (Key, App, error) {
 	unauthorized := &Error{Code: CodeUnauthorized, Message: "missing or invalid x-api-key"}
-	if !WellFormedKey(presented) {
-		return Key{}, App{}, unauthorized
+	hash := HashKey(presented)
+	c, found := s.cachedKey(hash)
+	var err error
+	if !found {
+		if !WellFormedKey(presented) {
+			return Key{}, App{}, unauthorized
+		}
+		c, err = s.lookUpKey(ctx, hash)
 	}
-	c, err := s.lookUpKey(ctx, HashKey(presented))
 	switch {
 	case CodeOf(err) == CodeNotFound:
 		err = unauthorized
@@ -93,12 +98,15 @@ func (s *Service) Authenticate(ctx context.Context, presented string) (Key, App,
 	return c.key, c.app, err
 }
 
-func (s *Service) lookUpKey(ctx context.Context, hash KeyHash) (cachedKey, error) {
+// cachedKey is what was looked up a moment ago.
+func (s *Service) cachedKey(hash KeyHash) (c cachedKey, found bool) {
 	if v, ok := s.keys.Load(hash); ok {
-		if c, ok := v.(cachedKey); ok && s.now().Before(c.until) {
-			return c, nil
-		}
+		c, found = v.(cachedKey)
 	}
+	return c, found && s.now().Before(c.until)
+}
+
+func (s *Service) lookUpKey(ctx context.Context, hash KeyHash) (cachedKey, error) {
 	until := s.now().Add(cacheFor)
 	key, app, err := s.store.AppByKey(ctx, hash)
 	if err == nil && !key.Hash.Equal(hash) {

@@ -24,10 +24,9 @@ func holdingsByRow(ctx context.Context, tx Tx, keys []userKey, found map[userKey
 	for _, k := range keys {
 		var list []rewards.Holding
 		err := tx.Query(ctx, func(row Row) error {
-			var h rewards.Holding
-			err := row.Scan((*int64)(&h.AssetID), &h.Symbol, (*int64)(&h.Quantity), (*int64)(&h.CostBasis))
-			list = append(list, h)
-			return err
+			list = append(list, rewards.Holding{})
+			h := &list[len(list)-1]
+			return row.Scan((*int64)(&h.AssetID), &h.Symbol, (*int64)(&h.Quantity), (*int64)(&h.CostBasis))
 		}, `SELECT h.asset_id, a.symbol, h.quantity, h.cost_basis FROM holdings h JOIN assets a ON a.id = h.asset_id
 			WHERE h.app_id = ?1 AND h.user_id = ?2`, k.app[:], k.user[:])
 		exists := len(list) > 0
