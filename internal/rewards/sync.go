@@ -115,6 +115,7 @@ type placed struct {
 	after   Asset
 	listing *listing // nil when the list does not have it
 	inside  bool     // of the filter, so that it may change
+	twice   bool     // the same, but the list tells it twice, so that it does not
 	away    bool     // its symbol is another's
 	why     string   // it is gone
 }
@@ -139,7 +140,9 @@ func (s *syncer) place(a Asset) {
 		p.listing = &l
 	}
 	doubtful := s.market.doubtful[id] || a.BrokerID == "" && s.market.doubtful[a.Symbol]
-	if p.inside = !doubtful && s.f.takes(a.Symbol, p.listing); p.inside {
+	inside := s.f.takes(a.Symbol, p.listing)
+	p.inside, p.twice = inside && !doubtful, inside && doubtful
+	if p.inside {
 		s.follow(&p)
 	}
 	s.placed = append(s.placed, p)
@@ -196,7 +199,8 @@ func (s *syncer) explain() {
 const notListed = "the broker does not list it"
 
 // makeWay takes those assets along that a filter leaves alone, or that the list
-// tells twice, but whose symbol an asset gets that changes.
+// tells twice, but whose symbol an asset gets that changes; of those that the list
+// tells twice also what has the symbol of another stock that it tells once.
 func (s *syncer) makeWay() {
 	claimed := make(map[string]bool)
 	for _, a := range s.added {
@@ -211,7 +215,9 @@ func (s *syncer) makeWay() {
 		again = false
 		for i := range s.placed {
 			p := &s.placed[i]
-			if p.inside || !claimed[p.before.Symbol] {
+			another := p.twice && s.market.bySymbol[p.before.Symbol] != "" &&
+				s.market.bySymbol[p.before.Symbol] != p.before.BrokerID // sold or not
+			if p.inside || !claimed[p.before.Symbol] && !another {
 				continue
 			}
 			p.inside, again = true, true

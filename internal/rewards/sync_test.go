@@ -151,6 +151,12 @@ func TestSyncAssets(t *testing.T) {
 		"a symbol used again, by two": {ours{held(1, "a", "A")}, theirs{stock("x", "A"), stock("y", "A")}, none, "1 A->A.OLD renamed disabled (no gift)"},
 		"an entry without an id":      {ours{held(1, "", "A")}, theirs{stock("", "E"), stock("b", "B", "active")}, none, "1 A->A disabled (no gift)"},
 		"a symbol listed twice":       {ours{held(1, "a", "A"), held(2, "", "B")}, theirs{stock("a", "A"), stock("x", "A"), stock("y", "B"), stock("z", "B")}, none, ""},
+		"listed twice, and its symbol is another's, not sold": {
+			ours{held(1, "a", "A"), held(2, "b", "B")},
+			theirs{stock("a", "A"), stock("b", "A"), stock("c", "B", "tradable")},
+			none,
+			"2 B->B.OLD renamed disabled (no gift)",
+		},
 		"an id listed twice":          {ours{held(1, "a", "A")}, theirs{stock("a", "A"), stock("a", "B")}, none, ""},
 		"a symbol that is none":       {ours{held(1, "a", "A")}, theirs{stock("a", "A,B"), stock("b", "b"), stock("c", ""), stock("d", "ABCDEFGHIJKLMNOPQ"), stock("", "E")}, none, ""},
 		"an id that is none":          {ours{}, theirs{stock("a\x00b", "A"), stock(strings.Repeat("x", 65), "B"), stock("c", "C")}, none, "0 ->C added"},
