@@ -157,9 +157,9 @@ func TestSyncAssets(t *testing.T) {
 			none,
 			"2 B->B.OLD renamed disabled (no gift)",
 		},
-		"an id listed twice":          {ours{held(1, "a", "A")}, theirs{stock("a", "A"), stock("a", "B")}, none, ""},
-		"a symbol that is none":       {ours{held(1, "a", "A")}, theirs{stock("a", "A,B"), stock("b", "b"), stock("c", ""), stock("d", "ABCDEFGHIJKLMNOPQ"), stock("", "E")}, none, ""},
-		"an id that is none":          {ours{}, theirs{stock("a\x00b", "A"), stock(strings.Repeat("x", 65), "B"), stock("c", "C")}, none, "0 ->C added"},
+		"an id listed twice":    {ours{held(1, "a", "A")}, theirs{stock("a", "A"), stock("a", "B")}, none, ""},
+		"a symbol that is none": {ours{held(1, "a", "A")}, theirs{stock("a", "A,B"), stock("b", "b"), stock("c", ""), stock("d", "ABCDEFGHIJKLMNOPQ"), stock("", "E")}, none, ""},
+		"an id that is none":    {ours{}, theirs{stock("a\x00b", "A"), stock(strings.Repeat("x", 65), "B"), stock("c", "C")}, none, "0 ->C added"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
