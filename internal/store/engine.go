@@ -13,18 +13,20 @@ import (
 // Engine is what differs between databases. Queries are written once, with
 // numbered marks (?1).
 type Engine interface {
-	// Read runs f over one snapshot of what was committed before.
+	// Read runs f over one snapshot of what was committed before. f is run again only
+	// when the database was lost before anything was read.
 	Read(ctx context.Context, f func(context.Context, Tx) error) error
 	// Write runs f in one transaction, alone, and commits it durably when f returns
-	// nil. ctx bounds only the wait for the turn: what has begun is carried through.
+	// nil. ctx bounds only the wait for the turn: what has begun is carried through. f may
+	// be run again when it came to nothing, after what others wrote meanwhile: what it
+	// tells must be of its last run alone.
 	// It fails with rewards.CodeUnavailable when the database cannot take the write
 	// now or when it is not known whether it was committed; otherwise an error means
 	// that nothing was written.
 	Write(ctx context.Context, f func(context.Context, Tx) error) error
 	// Record is Write for what clients send: it runs alone among its like, and may run
-	// beside a Write. f may be run again when the two met. It fails with
-	// ErrUnknownOutcome too when it is not known whether it was committed and the
-	// process goes on.
+	// beside a Write. It fails with ErrUnknownOutcome too when it is not known whether it
+	// was committed and the process goes on.
 	Record(ctx context.Context, f func(context.Context, Tx) error) error
 	// Backup writes a consistent copy of everything committed to a new file. An engine
 	// with tools of its own for that fails and names them.

@@ -18,6 +18,7 @@ var ErrLostLease = errors.New("store: this process does not lead fulfilment any 
 func (s *Store) TakeLease(ctx context.Context, holder string, ttl time.Duration, force bool) (rewards.Lease, error) {
 	var l rewards.Lease
 	err := s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+		l = rewards.Lease{} // what was taken in vain is none
 		var current rewards.Lease
 		_, err := one(ctx, tx, []any{&current.Holder, &current.Epoch, toTime{&current.Until}},
 			`SELECT holder, epoch, until FROM lease WHERE "only" = 1`)
