@@ -107,19 +107,24 @@ func run(ctx context.Context, look Audit, progress func(string),
 
 // writeBuiltIn writes the history by the real store into a new SQLite file.
 func writeBuiltIn(ctx context.Context, path string) (w *World, err error) {
-	defer func() {
-		if f, failed := recover().(failure); failed {
-			err = fmt.Errorf("prove: write the built-in books: %w", f.error)
-		}
-	}()
 	engine, err := sqlite.Open(ctx, path, sqlite.Options{Connections: 2})
 	if err != nil {
 		return nil, err
 	}
+	defer func() {
+		thrown := recover()
+		f, failed := thrown.(failure)
+		if thrown != nil && !failed {
+			panic(thrown)
+		}
+		if failed {
+			err = fmt.Errorf("prove: write the built-in books: %w", f.error)
+		}
+		err = errors.Join(err, engine.Close())
+	}()
 	w = NewWorld(ctx, engine)
 	w.History()
-	err = w.Close()
-	return w, err
+	return w, nil
 }
 
 // proof is one proof under way.
