@@ -72,7 +72,7 @@ func (s *Store) markUsed(ctx context.Context, tx Tx, outcomes []rewards.Outcome)
 type recording struct {
 	store    *Store
 	batch    []rewards.NewReward
-	ids      []rewards.RewardID // given once, in the turn, so that ids grow from one commit to the next
+	ids      []rewards.RewardID // given once, in this process's turn: its ids grow from one commit to the next
 	outcomes []rewards.Outcome
 }
 
