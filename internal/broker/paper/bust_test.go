@@ -1,8 +1,10 @@
 package paper_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -74,5 +76,24 @@ func TestBustRefuses(t *testing.T) {
 	}
 	if after := get[[]position](t, d, "/v2/positions"); len(after) != 1 || after[0].Qty != before[0].Qty {
 		t.Errorf("the account holds %+v, held %+v", after, before)
+	}
+}
+
+// Busts of one order at once come one after the other: the account holds what the last
+// one left of the order.
+func TestBustsAtOnce(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, paper.Options{Control: true})
+	d.bought(t, "one", "F", "12")
+	var all sync.WaitGroup
+	for n := range 16 {
+		all.Go(func() {
+			d.do(t, http.MethodPost, "/control/orders/one/bust", fmt.Sprintf(`{"filled_qty":"0.%02d"}`, 20+n))
+		})
+	}
+	all.Wait()
+	held := get[[]position](t, d, "/v2/positions")
+	if o := d.find(t, "one"); len(held) != 1 || held[0].Qty != o.FilledQty {
+		t.Errorf("the account holds %+v, the order brought %s", held, o.FilledQty)
 	}
 }
