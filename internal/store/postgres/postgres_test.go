@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"strings"
 	"testing"
 
 	"stockrewards/internal/store"
@@ -38,4 +39,18 @@ func TestContractOnOneConnection(t *testing.T) {
 	t.Parallel()
 	c := pgtest.Start(t)
 	storetest.Run(t, func(t *testing.T) store.Engine { t.Helper(); return open(t, c, postgres.Options{Connections: 1}) })
+}
+
+// A server that may lose what it acknowledges says so.
+func TestWeakness(t *testing.T) {
+	t.Parallel()
+	for setting, want := range map[string]string{
+		"synchronous_commit=remote_write": "synchronous_commit is remote_write", "full_page_writes=off": "full_page_writes is off",
+		"synchronous_commit=on": "",
+	} {
+		weakness, err := open(t, pgtest.Start(t, setting), postgres.Options{}).Weakness(t.Context())
+		if err != nil || (weakness == "") != (want == "") || !strings.HasPrefix(weakness, want) {
+			t.Errorf("%s: %q, %v", setting, weakness, err)
+		}
+	}
 }

@@ -12,10 +12,9 @@ const oldestServer = 150_000
 // checkServer refuses a server that is too old, or that would lose commits.
 func (e *Engine) checkServer(ctx context.Context) error {
 	var version int
-	var fsync, fullPages, encoding string
+	var fsync, encoding string
 	err := e.pool.QueryRow(ctx, `select current_setting('server_version_num')::int, current_setting('fsync'),
-		current_setting('full_page_writes'), current_setting('server_encoding')`).
-		Scan(&version, &fsync, &fullPages, &encoding)
+		current_setting('server_encoding')`).Scan(&version, &fsync, &encoding)
 	switch {
 	case err != nil:
 		return fmt.Errorf("postgres: connect: %w", redact(err))
@@ -32,13 +31,16 @@ func (e *Engine) checkServer(ctx context.Context) error {
 // Weakness tells why commits may be lost although the server acknowledges them; ""
 // when they are not.
 func (e *Engine) Weakness(ctx context.Context) (string, error) {
-	var commit string
-	if err := e.pool.QueryRow(ctx, `select current_setting('synchronous_commit')`).Scan(&commit); err != nil {
+	var commit, fullPages string
+	err := e.pool.QueryRow(ctx, `select current_setting('synchronous_commit'), current_setting('full_page_writes')`).
+		Scan(&commit, &fullPages)
+	switch {
+	case err != nil:
 		return "", classify(errors.Join(errBroken, err))
+	case commit != "on" && commit != "remote_apply":
+		return "synchronous_commit is " + commit + ": the last commits can be lost in a crash or a fail-over", nil
+	case fullPages != "on":
+		return "full_page_writes is off: on most file systems a crash of the machine can tear pages", nil
 	}
-	switch commit {
-	case "on", "remote_apply":
-		return "", nil
-	}
-	return "synchronous_commit is " + commit + ": the last commits can be lost in a crash or a fail-over", nil
+	return "", nil
 }
