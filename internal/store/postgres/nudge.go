@@ -34,17 +34,21 @@ func (e *Engine) Listen(ctx context.Context, wake func()) {
 		if !e.options.Pooled {
 			e.listenOnce(ctx, wake)
 		}
-		pause := reconnectGap
+		gap := reconnectGap
 		if e.options.Pooled {
-			pause = pollEvery
+			gap = pollEvery
 		}
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-		}
-		timer.Stop()
+		pause(ctx, gap)
 		wake()
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
 	}
 }
 

@@ -144,6 +144,10 @@ func (e *Engine) Read(ctx context.Context, f func(context.Context, store.Tx) err
 // to a server that is gone.
 const attempts = 3
 
+// afterDeadlock is how long the transaction that was met is let go first: otherwise the
+// two often meet again.
+const afterDeadlock = 20 * time.Millisecond
+
 // retry runs a transaction on a connection, at most for a while. When a connection
 // turns out to be lost before anything was done, the others that are idle are given
 // up too, and a new one is made.
@@ -161,7 +165,9 @@ func (e *Engine) retry(
 		switch {
 		case lostBefore(err):
 			e.pool.Reset()
-		case !deadlocked(err):
+		case deadlocked(err):
+			pause(within, afterDeadlock)
+		default:
 			return err
 		}
 	}
