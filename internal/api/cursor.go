@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"stockrewards/internal/rewards"
 )
@@ -47,7 +48,7 @@ func page[T any](s *server, c call, q *query, filters url.Values) rewards.Page[T
 		return p
 	}
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
-	if err != nil || len(raw) != idBytes+codeBytes ||
+	if err != nil || len(raw) != idBytes+codeBytes || strings.ContainsAny(text, "\r\n") || // which it skips
 		!hmac.Equal(raw[idBytes:], s.cursors.code(c.URL.Path, c.app, filters, raw[:idBytes])) {
 		q.issue("cursor", "is not a cursor of this list")
 		return p

@@ -226,6 +226,7 @@ func TestForeignCursors(t *testing.T) {
 		"/v1/rewards?cursor=", "/v1/users?cursor=", "/v1/rewards?cursor=%00", "/v1/rewards?cursor=next",
 		"/v1/rewards?cursor=" + strings.Repeat("A", 38), "/v1/rewards?cursor=" + strings.Repeat("A", 4000),
 		"/v1/rewards?cursor=" + plain + "&cursor=" + plain,
+		"/v1/rewards?cursor=" + plain + "%0A", "/v1/rewards?cursor=%0D" + plain, "/v1/rewards?cursor=" + plain[:9] + "%0D%0A" + plain[9:],
 	} {
 		c.get(t, target).wantIssues(t, "cursor")
 	}

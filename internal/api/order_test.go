@@ -179,6 +179,10 @@ func TestTypesOfBodies(t *testing.T) {
 	} {
 		send(http.Header{"Content-Type": {refused}}).wantError(t, http.StatusUnsupportedMediaType, "bad_request", nil)
 	}
+	for _, refused := range [][]string{{""}, {"application/json", "text/plain"}, {"application/json", "application/json"}} {
+		send(http.Header{"Content-Type": refused}).wantError(t, http.StatusUnsupportedMediaType, "bad_request", nil)
+	}
+	send(http.Header{"Content-Encoding": {"identity", "gzip"}}).wantStatus(t, http.StatusUnsupportedMediaType)
 	for encoding, status := range map[string]int{
 		"identity": http.StatusCreated, "gzip": http.StatusUnsupportedMediaType, "br": http.StatusUnsupportedMediaType,
 	} {

@@ -139,14 +139,22 @@ func readBody(r *http.Request) ([]byte, error) {
 }
 
 func acceptable(h http.Header) bool {
-	if encoding := h.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
-		return false
+	for _, encoding := range h["Content-Encoding"] {
+		if encoding != "" && !strings.EqualFold(encoding, "identity") {
+			return false
+		}
 	}
-	given := h.Get("Content-Type")
-	if given == "" || given == "application/json" { // as most say it
+	given := h["Content-Type"]
+	if len(given) == 0 {
 		return true
 	}
-	mediaType, _, err := mime.ParseMediaType(given)
+	if len(given) > 1 {
+		return false
+	}
+	if given[0] == "application/json" { // as most say it
+		return true
+	}
+	mediaType, _, err := mime.ParseMediaType(given[0])
 	return err == nil && (mediaType == "application/json" ||
 		strings.HasPrefix(mediaType, "application/") && strings.HasSuffix(mediaType, "+json"))
 }
