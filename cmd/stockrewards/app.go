@@ -55,6 +55,9 @@ func (c *appCreate) Run(ctx context.Context) error {
 	if n := utf8.RuneCountInString(c.Name); n == 0 || n > rewards.MaxAppName {
 		return fmt.Errorf("NAME must have 1 to %d characters", rewards.MaxAppName)
 	}
+	if !oneLine(c.Name) {
+		return errors.New("NAME must not have control characters")
+	}
 	s, err := c.open(ctx, true)
 	if err != nil {
 		return err

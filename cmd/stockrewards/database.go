@@ -10,6 +10,7 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode"
 
 	"stockrewards/internal/store"
 	"stockrewards/internal/store/postgres"
@@ -95,6 +96,11 @@ func table(heading string, rows [][]string) error {
 		fmt.Fprintln(w, strings.Join(row, "\t"))
 	}
 	return w.Flush()
+}
+
+// oneLine tells whether a text can stand in a table.
+func oneLine(text string) bool {
+	return !strings.ContainsFunc(text, unicode.IsControl)
 }
 
 // moment is a time in a table.

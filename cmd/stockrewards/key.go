@@ -20,15 +20,18 @@ type keyCommands struct {
 type keyCreate struct {
 	databaseFlag
 	prefixFlag
-	App     string        `arg:"" help:"The app's id or name."`
-	Label   string        `help:"A note to tell keys apart."`
-	Expires time.Duration `placeholder:"DURATION" help:"The key's life, for example 2160h; without it the key does not expire."`
+	App     string         `arg:"" help:"The app's id or name."`
+	Label   string         `help:"A note to tell keys apart."`
+	Expires *time.Duration `placeholder:"DURATION" help:"The key's life, for example 2160h; without it the key does not expire."`
 }
 
 // Run creates the key.
 func (c *keyCreate) Run(ctx context.Context) error {
-	if c.Expires < 0 {
+	if c.Expires != nil && *c.Expires <= 0 {
 		return errors.New("--expires must be positive")
+	}
+	if !oneLine(c.Label) {
+		return errors.New("--label must not have control characters")
 	}
 	return c.with(ctx, func(s *store.Store) error {
 		key, secret, err := c.newKey(ctx, s)
@@ -36,8 +39,8 @@ func (c *keyCreate) Run(ctx context.Context) error {
 			return err
 		}
 		key.Label = c.Label
-		if c.Expires > 0 {
-			key.ExpiresAt = time.Now().Add(c.Expires)
+		if c.Expires != nil {
+			key.ExpiresAt = time.Now().Add(*c.Expires)
 		}
 		if _, err := s.CreateKey(ctx, c.App, key); err != nil {
 			return err

@@ -33,8 +33,8 @@ type commands struct {
 
 const (
 	description = "Stock Rewards Service: give your customers fractional stock.\n\n" +
-		"Start with `stockrewards dev`. Every flag can be set by an environment variable, " +
-		"shown in brackets; secrets are read from the environment only."
+		"Start with `stockrewards dev`. Most flags can be set by the environment variable that help " +
+		"shows in brackets; secrets are read from the environment only."
 	exitUsage = 2
 )
 

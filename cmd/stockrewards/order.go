@@ -28,6 +28,9 @@ type orderList struct {
 
 // Run lists orders.
 func (c *orderList) Run(ctx context.Context) error {
+	if c.Limit < 1 {
+		return errors.New("--limit must be at least 1")
+	}
 	var state rewards.OrderState
 	if c.State != "" {
 		var known bool
@@ -36,7 +39,7 @@ func (c *orderList) Run(ctx context.Context) error {
 		}
 	}
 	return c.with(ctx, func(s *store.Store) error {
-		orders, err := s.Orders(ctx, state, rewards.Page[rewards.Order]{Limit: max(c.Limit, 1)})
+		orders, err := s.Orders(ctx, state, rewards.Page[rewards.Order]{Limit: c.Limit})
 		if err != nil {
 			return err
 		}

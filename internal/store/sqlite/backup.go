@@ -25,8 +25,11 @@ func (e *Engine) Backup(ctx context.Context, path string) error {
 	partial := path + ".partial"
 	const ownerOnly = 0o600
 	f, err := os.OpenFile(partial, os.O_CREATE|os.O_EXCL|os.O_RDWR, ownerOnly)
-	if err != nil {
+	if errors.Is(err, os.ErrExist) {
 		return fmt.Errorf("sqlite: backup: %w (remove what an earlier one left behind)", err)
+	}
+	if err != nil {
+		return fmt.Errorf("sqlite: backup: %w", err)
 	}
 	if err := f.Close(); err != nil {
 		return err

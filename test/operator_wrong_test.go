@@ -1,0 +1,36 @@
+package test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// What an operator gets wrong is refused, and changes nothing: a key that was to
+// have an end is not made without one, and what is listed stays one line each.
+func TestOperatorsMistakesAreRefused(t *testing.T) {
+	t.Parallel()
+	s := newService(t, t.TempDir())
+	before := s.command("app", "list") + s.told("tester")
+	for line, want := range map[string]string{
+		"key|create|tester|--expires=0s":  "--expires must be positive",
+		"key|create|tester|--expires=-1h": "--expires must be positive",
+		"key|create|tester|--label=a\nb":  "--label must not have control characters",
+		"app|create|a\nb":                 "NAME must not have control characters",
+		"app|create|a\tb":                 "NAME must not have control characters",
+		"app|create|":                     "NAME must have 1 to 100 characters",
+		"order|list|--limit=0":            "--limit must be at least 1",
+		"order|list|--limit=-1":           "--limit must be at least 1",
+		"order|list|--state=final":        `--state "final": no such state`,
+		"fulfillment|pause|--reason=":     "--reason must not be empty",
+		"order|show|1":                    "ID: must be a UUID",
+	} {
+		if _, err := s.try(strings.Split(line, "|")...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v; want %q", line, err, want)
+		}
+	}
+	if diff := cmp.Diff(before, s.command("app", "list")+s.told("tester")); diff != "" {
+		t.Errorf("what was refused changed something (-before +after):\n%s", diff)
+	}
+}
