@@ -163,7 +163,7 @@ func TestResolvingAgainstTheBrokersWordIsRefused(t *testing.T) {
 			t.Fatal(s.logs())
 		}
 	}
-	filled, price := b.fill(t)
+	filled, price, at := b.fill(t)
 	resolve := func(more ...string) (string, error) {
 		return s.try(append(append([]string{"order", "resolve", line[0], "--reason", "a drill"}, b.flags()...), more...)...)
 	}
@@ -185,20 +185,27 @@ func TestResolvingAgainstTheBrokersWordIsRefused(t *testing.T) {
 		t.Errorf("the same again: %s, %v", out, err)
 	}
 	s.await(r.ID, "executed", 10*time.Second)
+	var got struct {
+		Reward struct{ ExecutedAt time.Time }
+	}
+	s.must(200, "GET", "/v1/rewards/"+r.ID, "").decode(t, &got)
+	if !got.Reward.ExecutedAt.Equal(at.Truncate(time.Millisecond)) {
+		t.Errorf("executed at %s, the broker filled it at %s", got.Reward.ExecutedAt, at)
+	}
 	s.command("audit")
 }
 
 // fill asks the brokerage what its only order brought.
-func (b *brokerage) fill(t *testing.T) (qty, price string) {
+func (b *brokerage) fill(t *testing.T) (qty, price string, at time.Time) {
 	t.Helper()
 	for qty == "" || qty == "0" {
-		qty, price = b.order(t)
+		qty, price, at = b.order(t)
 		time.Sleep(20 * time.Millisecond)
 	}
-	return qty, price
+	return qty, price, at
 }
 
-func (b *brokerage) order(t *testing.T) (qty, price string) {
+func (b *brokerage) order(t *testing.T) (qty, price string, at time.Time) {
 	t.Helper()
 	response, err := http.Get("http://" + b.address + "/v2/orders?status=all")
 	if err != nil {
@@ -206,13 +213,14 @@ func (b *brokerage) order(t *testing.T) (qty, price string) {
 	}
 	defer response.Body.Close()
 	var orders []struct {
-		Qty   string `json:"filled_qty"`
-		Price string `json:"filled_avg_price"`
+		Qty   string    `json:"filled_qty"`
+		Price string    `json:"filled_avg_price"`
+		At    time.Time `json:"filled_at"`
 	}
 	if err := json.NewDecoder(response.Body).Decode(&orders); err != nil || len(orders) != 1 {
 		t.Fatalf("%v, %v", orders, err)
 	}
-	return orders[0].Qty, orders[0].Price
+	return orders[0].Qty, orders[0].Price, orders[0].At
 }
 
 // An I/O error at a commit: nobody knows what was written. The process stops, the

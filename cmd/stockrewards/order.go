@@ -161,7 +161,7 @@ func (c *orderResolve) Run(ctx context.Context) error {
 			return err
 		}
 		if o.State == rewards.OrderQuarantined {
-			if err := c.checkWithBroker(ctx, s, o, r); err != nil {
+			if r, err = c.checkWithBroker(ctx, s, o, r); err != nil {
 				return err
 			}
 		}
@@ -173,10 +173,11 @@ func (c *orderResolve) Run(ctx context.Context) error {
 	})
 }
 
+// checkWithBroker returns the decision with what the broker tells beside it.
 func (c *orderResolve) checkWithBroker(
 	ctx context.Context, s *store.Store, o rewards.Order, r rewards.Resolution,
-) error {
-	return c.withBroker(ctx, c.databaseFlag, s, func(broker *alpaca.Client) error {
+) (rewards.Resolution, error) {
+	err := c.withBroker(ctx, c.databaseFlag, s, func(broker *alpaca.Client) error {
 		b, err := broker.OrderByClientID(ctx, o.ClientOrderID)
 		if err != nil && rewards.BrokerKindOf(err) != rewards.BrokerNotFound {
 			return fmt.Errorf("the broker could not be asked, so nothing is decided: %w", err)
@@ -187,8 +188,10 @@ func (c *orderResolve) checkWithBroker(
 		if why := r.ContradictedBy(o, b); why != "" {
 			return fmt.Errorf("refused: %s", why)
 		}
+		r = r.ToldBy(b)
 		return nil
 	})
+	return r, err
 }
 
 type orderAcknowledge struct {

@@ -2,6 +2,7 @@ package rewards
 
 import (
 	"fmt"
+	"time"
 
 	"stockrewards/internal/money"
 )
@@ -11,6 +12,7 @@ import (
 type Resolution struct {
 	FilledQty money.Shares // zero: nothing was bought
 	Price     money.Price  // the average price of the fill
+	FilledAt  time.Time    // when, as the broker tells; zero: it does not
 	Reason    string
 }
 
@@ -41,10 +43,21 @@ func (o Order) Resolve(r Resolution) (Order, error) {
 	}
 	o.State, o.BrokerStatus = OrderResolved, resolvedStatus
 	o.FilledQty, o.FilledAvgPrice = r.FilledQty, r.Price
+	if !r.FilledAt.IsZero() {
+		o.FilledAt = r.FilledAt
+	}
 	if cost, err := money.Value(r.FilledQty, r.Price, money.Down); err == nil && o.Notional-cost <= o.tolerance() {
 		o.BrokerStatus = "filled" // all of it but the rounding of a price
 	}
 	return o, nil
+}
+
+// ToldBy is the decision with the time that the broker tells of the fill.
+func (r Resolution) ToldBy(b BrokerOrder) Resolution {
+	if r.FilledQty > 0 && b.FilledQty == r.FilledQty {
+		r.FilledAt = b.FilledAt
+	}
+	return r
 }
 
 // ContradictedBy tells why the broker's own answer about the order o forbids a

@@ -222,7 +222,7 @@ func testTransitions(t *testing.T, w *World) {
 func testResolution(t *testing.T, w *World) {
 	r := w.Give(t, 2_000_000)
 	o := w.Open(t)
-	decision := rewards.Resolution{FilledQty: 10_000_000, Price: dollar200, Reason: "statement"}
+	decision := rewards.Resolution{FilledQty: 10_000_000, Price: dollar200, FilledAt: w.Now(), Reason: "statement"}
 	wantCode(t, w.ResolveOrder(t.Context(), o.ID, decision), rewards.CodeConflict) // not quarantined
 	quarantined := o
 	quarantined.State, quarantined.Reason = rewards.OrderQuarantined, "strange"
@@ -243,8 +243,8 @@ func testResolution(t *testing.T, w *World) {
 	resolved, err := w.Order(t.Context(), o.ID)
 	check(t, err)
 	check(t, w.SettleOrder(t.Context(), w.lease, rewards.OrderResolved, resolved, w.book(resolved)))
-	if got := w.reward(t, r); got.Status != rewards.Executed {
-		t.Errorf("got %+v, want it executed", got)
+	if got := w.reward(t, r); got.Status != rewards.Executed || !resolved.FilledAt.Equal(decision.FilledAt) {
+		t.Errorf("got %+v, want it executed by %+v", got, resolved)
 	}
 }
 
