@@ -92,11 +92,15 @@ func TestUnusualRequestLines(t *testing.T) {
 		"GET /v1/users HTTP/1.1\r\nTransfer-Encoding: gzip":           http.StatusBadRequest,
 		"GET /v1/users HTTP/1.1\r\nX: " + strings.Repeat("x", 32<<10): http.StatusBadRequest,
 		"GET /v1/users HTTP/1.1\r\nExpect: much":                      http.StatusBadRequest,
-		"PRI * HTTP/2.0":                                              http.StatusNotFound,
-		"GET /v1/assets HTTP/1.1\r\nX-Api-Key: another":               http.StatusUnauthorized,
-		"GET /v1/assets HTTP/1.1\r\nx-request-id: a b":                http.StatusOK,
-		"GET /v1/assets HTTP/1.1\r\nAccept: text/html":                http.StatusOK,
-		"GET /v1/assets HTTP/1.1\r\nAccept-Encoding: br":              http.StatusOK,
+		// A client that waits for a word before it sends a body that is refused gets the answer.
+		"POST /v1/nothing HTTP/1.1\r\nContent-Length: 9\r\nExpect: 100-continue":               http.StatusNotFound,
+		"POST /v1/users HTTP/1.1\r\nContent-Length: 70000\r\nExpect: 100-continue":             http.StatusRequestEntityTooLarge,
+		"POST /v1/users HTTP/1.1\r\nX-Api-Key: a\r\nContent-Length: 9\r\nExpect: 100-continue": http.StatusUnauthorized,
+		"PRI * HTTP/2.0": http.StatusNotFound,
+		"GET /v1/assets HTTP/1.1\r\nX-Api-Key: another":  http.StatusUnauthorized,
+		"GET /v1/assets HTTP/1.1\r\nx-request-id: a b":   http.StatusOK,
+		"GET /v1/assets HTTP/1.1\r\nAccept: text/html":   http.StatusOK,
+		"GET /v1/assets HTTP/1.1\r\nAccept-Encoding: br": http.StatusOK,
 	} {
 		t.Run(line[:min(len(line), 60)], func(t *testing.T) {
 			t.Parallel()
