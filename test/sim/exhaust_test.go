@@ -3,6 +3,7 @@ package sim
 import (
 	"flag"
 	"fmt"
+	"os"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -169,6 +170,10 @@ func (x *trial) everyPair(shard int) {
 			firsts++
 			if i%shards != shard || firsts%share != 0 {
 				continue
+			}
+			if share == 1 {
+				_, _ = fmt.Fprintf(os.Stderr, "%s pairs %d: effect %d of %d, %s; %d lives\n",
+					x.life.name, shard, i+1, len(points), kind, x.lives)
 			}
 			first := befalling{i + 1, kind}
 			x.lead(first)
