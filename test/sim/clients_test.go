@@ -139,7 +139,7 @@ func (l *lab) answered(p *process, g *given, c *call) {
 	case http.StatusCreated, http.StatusOK:
 		l.check(json.Unmarshal(c.text, &got))
 	case http.StatusForbidden:
-		if l.apps[g.app].Suspended {
+		if l.barred(g.app) {
 			return
 		}
 		l.violate("a reward that can be given is taken", g.key, "%d %s", c.status, c.text)
@@ -246,5 +246,5 @@ func (l *lab) lookAt(g *given) {
 // to, or the app is suspended.
 func (l *lab) excused(c *call) bool {
 	return c.status == 0 || c.status == http.StatusServiceUnavailable ||
-		c.status == http.StatusForbidden && l.apps[c.app].Suspended
+		c.status == http.StatusForbidden && l.barred(c.app)
 }

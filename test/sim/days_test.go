@@ -137,7 +137,15 @@ func (l *lab) suspend(app int, suspended bool) {
 	a, err := l.store.SetSuspended(l.t.Context(), l.apps[app].ID.String(), suspended)
 	l.check(err)
 	l.apps[app] = a
+	if !suspended {
+		l.lifted[app] = time.Now()
+	}
 	l.note("operator: %s suspended: %v", a.Name, suspended)
+}
+
+// barred tells whether an app is refused, or may be: it was until a second ago.
+func (l *lab) barred(app int) bool {
+	return l.apps[app].Suspended || time.Since(l.lifted[app]) < time.Second
 }
 
 // operatorClock is the market's hours, whatever fails.

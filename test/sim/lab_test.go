@@ -59,7 +59,7 @@ func newLab(t *testing.T, seed uint64, config labConfig) *lab {
 		world: w, seed: seed, config: config, cover: newCoverage(), hash: fnv.New128a(),
 		executed: map[string]money.USD{}, promised: map[string]money.USD{},
 		watched: watched{
-			live: map[string]rewards.Order{}, shares: map[rewards.RewardID]money.Shares{},
+			live:   map[string]rewards.Order{},
 			filled: map[string]money.Shares{}, planned: map[string]money.USD{}, faultOf: map[string]string{},
 		},
 	}

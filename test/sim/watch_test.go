@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"strings"
@@ -8,17 +9,18 @@ import (
 
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
 )
 
 // watched is what is known of the books from the steps before.
 type watched struct {
 	live    map[string]rewards.Order // not final, by client order id
-	shares  map[rewards.RewardID]money.Shares
-	filled  map[string]money.Shares // filled, by symbol
-	planned map[string]money.USD    // notional, by UTC day
-	faultOf map[string]string       // the kind of fault that struck an order, by client order id
-	excess  []rewards.Order         // settled orders of which the broker told less than it bought
-	final   int                     // orders
+	filled  map[string]money.Shares  // filled, by symbol
+	planned map[string]money.USD     // notional, by UTC day
+	faultOf map[string]string        // the kind of fault that struck an order, by client order id
+	excess  []rewards.Order          // settled orders of which the broker told less than it bought
+	lifted  [apps]time.Time          // when an app's suspension ended
+	final   int                      // orders
 }
 
 // violate tells of a broken promise, with the story of what it is about.
@@ -184,10 +186,8 @@ func (l *lab) gained(o rewards.Order, m rewards.Claim) money.Shares {
 	l.check(err)
 	r, err := l.store.Reward(l.t.Context(), m.AppID, m.RewardID)
 	l.check(err)
-	got := shares[m.RewardID] - l.shares[m.RewardID]
-	l.shares[m.RewardID] = shares[m.RewardID]
 	switch {
-	case got < 0, r.Booked > r.Amount,
+	case r.Booked > r.Amount,
 		r.Status == rewards.Executed && (r.Booked != r.Amount || shares[m.RewardID] <= 0 || r.ExecutedAt.Before(r.CreatedAt())),
 		r.Status == rewards.Failed && shares[m.RewardID] != 0,
 		r.Status == rewards.Failed && o.FilledQty != 0 && !strings.HasPrefix(r.FailureReason, "amount_too_small"),
@@ -196,7 +196,17 @@ func (l *lab) gained(o rewards.Order, m rewards.Claim) money.Shares {
 	}
 	if r.Status == rewards.Executed || r.Status == rewards.Failed {
 		l.note("books: %s is %s by %s with %s, %s carries %s", r.IdempotencyKey, r.Status, o.ClientOrderID, shares[m.RewardID], r.IdempotencyKey, o.ClientOrderID)
-		delete(l.shares, m.RewardID)
 	}
-	return got
+	return l.allocated(o, m)
+}
+
+// allocated is what the books say that a member got from an order.
+func (l *lab) allocated(o rewards.Order, m rewards.Claim) (shares money.Shares) {
+	l.t.Helper()
+	l.check(l.engine.Engine.Read(l.t.Context(), func(ctx context.Context, tx store.Tx) error {
+		return tx.Query(ctx, func(row store.Row) error { return row.Scan((*int64)(&shares)) },
+			`SELECT shares FROM allocations WHERE app_id = ?1 AND reward_id = ?2 AND order_id = ?3`,
+			m.AppID[:], m.RewardID[:], o.ID[:])
+	}))
+	return shares
 }
