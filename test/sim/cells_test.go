@@ -105,6 +105,9 @@ func expected(row, kind string) (need, string) {
 		}
 		return never, "it is a question about hours or prices; what is kept of them is asked for again"
 	case rowQuarantined:
+		if in(requestFaults()) {
+			return may, "" // of a process that was frozen while another one quarantined it
+		}
 		return never, "the worker neither asks nor writes about it before an operator decides"
 	}
 	return never, "it is final: nothing is asked or written about it"
