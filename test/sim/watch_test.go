@@ -203,7 +203,7 @@ func (l *lab) gained(o rewards.Order, m rewards.Claim) money.Shares {
 // allocated is what the books say that a member got from an order.
 func (l *lab) allocated(o rewards.Order, m rewards.Claim) (shares money.Shares) {
 	l.t.Helper()
-	l.check(l.engine.Engine.Read(l.t.Context(), func(ctx context.Context, tx store.Tx) error {
+	l.check(l.engine.Read(l.t.Context(), func(ctx context.Context, tx store.Tx) error {
 		return tx.Query(ctx, func(row store.Row) error { return row.Scan((*int64)(&shares)) },
 			`SELECT shares FROM allocations WHERE app_id = ?1 AND reward_id = ?2 AND order_id = ?3`,
 			m.AppID[:], m.RewardID[:], o.ID[:])
