@@ -191,20 +191,9 @@ func (l *lab) visitOperator() {
 // decide is a round of the operator's.
 func (l *lab) decide() {
 	l.t.Helper()
-	ctx := l.t.Context()
-	live, err := l.store.LiveOrders(ctx)
-	l.check(err)
-	for _, o := range live {
-		if o.State == rewards.OrderQuarantined {
-			l.resolve(o)
-		}
-	}
-	conflicts, err := l.store.Conflicts(ctx)
-	l.check(err)
-	for _, c := range conflicts {
-		if c.AcknowledgedAt.IsZero() {
-			l.sold[c.ClientOrderID] = l.settleConflict(c) || l.sold[c.ClientOrderID]
-		}
+	l.resolveQuarantined()
+	for _, c := range l.openConflicts() {
+		l.sold[c.ClientOrderID] = l.settleConflict(c) || l.sold[c.ClientOrderID]
 	}
 	l.settleBusts()
 	l.sellExcess()

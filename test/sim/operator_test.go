@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,23 +16,32 @@ import (
 // from the brokerage's own records.
 func (w *world) attend() {
 	w.t.Helper()
-	ctx := w.t.Context()
-	live, err := w.store.LiveOrders(ctx)
+	w.resolveQuarantined()
+	for _, c := range w.openConflicts() {
+		w.settleConflict(c)
+	}
+	w.comparePositions()
+	w.judgePrices()
+}
+
+// resolveQuarantined decides about the orders that the service put aside.
+func (w *world) resolveQuarantined() {
+	w.t.Helper()
+	live, err := w.store.LiveOrders(w.t.Context())
 	w.check(err)
 	for _, o := range live {
 		if o.State == rewards.OrderQuarantined {
 			w.resolve(o)
 		}
 	}
-	conflicts, err := w.store.Conflicts(ctx)
+}
+
+// openConflicts are those that stop ordering.
+func (w *world) openConflicts() []rewards.BrokerConflict {
+	w.t.Helper()
+	conflicts, err := w.store.Conflicts(w.t.Context())
 	w.check(err)
-	for _, c := range conflicts {
-		if c.AcknowledgedAt.IsZero() {
-			w.settleConflict(c)
-		}
-	}
-	w.comparePositions()
-	w.judgePrices()
+	return slices.DeleteFunc(conflicts, func(c rewards.BrokerConflict) bool { return !c.AcknowledgedAt.IsZero() })
 }
 
 // judgePrices asks another source about the prices in doubt.
