@@ -32,8 +32,6 @@ func openPostgres(ctx context.Context, url string) (*server, error) {
 			return nil, errors.Join(err, s.close())
 		}
 	}
-	// References are checked row by row unless one may forbid it.
-	_ = s.exec(ctx, `SET session_replication_role = replica`)
 	return s, nil
 }
 

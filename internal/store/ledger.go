@@ -110,7 +110,8 @@ func (s Snapshot) Pending(ctx context.Context, each func(rewards.PendingReward) 
 					return err
 				}
 				return each(r)
-			}, `SELECT user_id, asset_id, amount, booked FROM rewards WHERE app_id = ?1 AND status = ?2`,
+			}, `SELECT r.user_id, r.asset_id, r.amount, r.booked FROM open_rewards o
+				JOIN rewards r ON r.app_id = o.app_id AND r.id = o.id WHERE o.app_id = ?1 AND o.status = ?2`,
 				app.ID[:], int(status))
 			if err != nil {
 				return err

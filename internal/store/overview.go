@@ -38,7 +38,7 @@ func (s *Store) Overview(ctx context.Context) (v rewards.Overview, err error) {
 // countWork counts the rewards that wait and the orders under way.
 func countWork(ctx context.Context, tx Tx, v *rewards.Overview) error {
 	if _, err := one(ctx, tx, []any{&v.Waiting}, `SELECT count(*) FROM
-		(SELECT 1 FROM rewards WHERE waiting = 1 LIMIT ?1) AS counted`, rewards.MaxCounted); err != nil {
+		(SELECT 1 FROM open_rewards WHERE waiting = 1 LIMIT ?1) AS counted`, rewards.MaxCounted); err != nil {
 		return err
 	}
 	return tx.Query(ctx, func(row Row) error {

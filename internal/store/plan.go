@@ -25,12 +25,12 @@ func (s *Store) Pools(ctx context.Context) ([]rewards.Pool, error) {
 			pools = append(pools, p)
 			return err
 		}, `WITH RECURSIVE waiting (asset_id) AS (
-				SELECT min(asset_id) FROM rewards WHERE waiting = 1
+				SELECT min(asset_id) FROM open_rewards WHERE waiting = 1
 				UNION ALL
-				SELECT (SELECT min(r.asset_id) FROM rewards r WHERE r.waiting = 1 AND r.asset_id > w.asset_id)
+				SELECT (SELECT min(r.asset_id) FROM open_rewards r WHERE r.waiting = 1 AND r.asset_id > w.asset_id)
 				  FROM waiting w WHERE w.asset_id IS NOT NULL
 			), pools AS (
-				SELECT asset_id, (SELECT r.id FROM rewards r JOIN apps a ON a.id = r.app_id
+				SELECT asset_id, (SELECT r.id FROM open_rewards r JOIN apps a ON a.id = r.app_id
 					WHERE r.asset_id = w.asset_id AND r.waiting = 1 AND a.suspended = 0
 					ORDER BY r.id LIMIT 1) AS oldest
 				  FROM waiting w WHERE asset_id IS NOT NULL
@@ -122,7 +122,7 @@ func queryWaiting(ctx context.Context, tx Tx, asset rewards.AssetID, most int) (
 		err := row.Scan(toID(&w.AppID), toID(&w.RewardID), (*int64)(&w.Pending))
 		waiting = append(waiting, w)
 		return err
-	}, `SELECT r.app_id, r.id, r.amount - r.booked FROM rewards r JOIN apps a ON a.id = r.app_id
+	}, `SELECT r.app_id, r.id, r.pending FROM open_rewards r JOIN apps a ON a.id = r.app_id
 		WHERE r.asset_id = ?1 AND r.waiting = 1 AND a.suspended = 0 ORDER BY r.id LIMIT ?2`,
 		int64(asset), most)
 	return waiting, err
@@ -175,12 +175,14 @@ func insertMembers(ctx context.Context, tx Tx, order rewards.OrderID, members []
 	if err != nil {
 		return err
 	}
-	// + 0: a reward is found by its key, whatever other indexes there are.
+	// Joined sideways: each reward is looked up by its key, whatever the statistics say.
 	n, err := execRows(ctx, tx, `UPDATE rewards SET status = 2, waiting = 0
 		WHERE app_id = ?1 AND id = ?2 AND waiting = 1 AND status IN (1, 2)`,
 		`UPDATE rewards r SET status = 2, waiting = 0
-		FROM unnest(?1::bytea[], ?2::bytea[]) AS taken (app_id, id)
-		WHERE r.app_id = taken.app_id AND r.id = taken.id AND r.waiting + 0 = 1 AND r.status + 0 IN (1, 2)`, taken)
+		FROM unnest(?1::bytea[], ?2::bytea[]) AS taken (app_id, id) CROSS JOIN LATERAL (SELECT f.ctid AS place
+			FROM rewards f WHERE f.app_id = taken.app_id AND f.id = taken.id AND f.waiting = 1 AND f.status IN (1, 2)
+			OFFSET 0) AS found
+		WHERE r.ctid = found.place`, taken)
 	if err == nil && n != int64(len(members)) {
 		err = ErrStale
 	}

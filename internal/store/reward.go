@@ -18,6 +18,13 @@ func scanReward(row Row) (rewards.Reward, error) {
 	return r, err
 }
 
+// executedOf lists the executed rewards of an app before an id: each has an allocation,
+// and is told with its last one.
+const executedOf = ` FROM (SELECT a.app_id AS of_app, a.reward_id AS of_id FROM allocations a
+		WHERE a.app_id = ?1 AND a.reward_id < ?2 AND NOT EXISTS (SELECT 1 FROM allocations later
+			WHERE later.app_id = a.app_id AND later.reward_id = a.reward_id AND later.order_id > a.order_id)) AS bought
+	JOIN rewards ON app_id = of_app AND id = of_id WHERE status = 3`
+
 // Rewards implements rewards.Store. Each filter has its index, in the list's order.
 func (s *Store) Rewards(
 	ctx context.Context, app rewards.AppID, f rewards.RewardFilter, p rewards.Page[rewards.Reward],
@@ -26,16 +33,21 @@ func (s *Store) Rewards(
 	const newestFirst = ` ORDER BY id DESC LIMIT ?3`
 	from := before(p.Before)
 	switch {
-	case f.UserID == nil && f.Status == 0:
-		return s.queryRewards(ctx, list+newestFirst, app[:], from, p.Limit)
-	case f.UserID == nil:
-		return s.queryRewards(ctx, list+` AND status = ?4`+newestFirst, app[:], from, p.Limit, int(f.Status))
-	case f.Status == 0:
-		return s.queryRewards(ctx, list+` AND user_id = ?4`+newestFirst, app[:], from, p.Limit, f.UserID[:])
-	default:
-		// A user's rewards are few next to an app's: +status keeps to the user's index.
-		return s.queryRewards(ctx, list+` AND user_id = ?4 AND +status = ?5`+newestFirst,
+	case f.UserID != nil && f.Status != 0: // a user's rewards are few next to an app's
+		return s.queryRewards(ctx, list+` AND user_id = ?4 AND status = ?5`+newestFirst,
 			app[:], from, p.Limit, f.UserID[:], int(f.Status))
+	case f.UserID != nil:
+		return s.queryRewards(ctx, list+` AND user_id = ?4`+newestFirst, app[:], from, p.Limit, f.UserID[:])
+	case f.Status == rewards.Executed:
+		return s.queryRewards(ctx, `SELECT `+rewardColumns+executedOf+newestFirst, app[:], from, p.Limit)
+	case f.Status == rewards.Failed:
+		return s.queryRewards(ctx, list+` AND failure_reason <> ''`+newestFirst, app[:], from, p.Limit)
+	case f.Status != 0:
+		return s.queryRewards(ctx, `SELECT `+rewardColumns+` FROM (SELECT app_id AS of_app, id AS of_id
+			FROM open_rewards WHERE app_id = ?1 AND id < ?2 AND status = ?4`+newestFirst+`) AS listed
+			JOIN rewards ON app_id = of_app AND id = of_id ORDER BY id DESC`, app[:], from, p.Limit, int(f.Status))
+	default:
+		return s.queryRewards(ctx, list+newestFirst, app[:], from, p.Limit)
 	}
 }
 
@@ -54,12 +66,16 @@ func (s *Store) queryRewards(ctx context.Context, query string, args ...any) ([]
 // CountRewards counts the rewards of an app by status, each up to most: counting on
 // would read a table that only grows.
 func (s *Store) CountRewards(ctx context.Context, app rewards.AppID, most int) (map[rewards.Status]int, error) {
+	const open = ` FROM open_rewards WHERE app_id = ?1 AND id < ?2 AND status = `
 	counts := make(map[rewards.Status]int)
 	err := s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
-		for status := rewards.Recorded; status <= rewards.Failed; status++ {
+		for status, of := range map[rewards.Status]string{
+			rewards.Recorded: open + `1`, rewards.Executing: open + `2`, rewards.Executed: executedOf,
+			rewards.Failed: ` FROM rewards WHERE app_id = ?1 AND id < ?2 AND failure_reason <> ''`,
+		} {
 			var n int
-			_, err := one(ctx, tx, []any{&n}, `SELECT count(*) FROM (SELECT id FROM rewards
-				WHERE app_id = ?1 AND status = ?2 LIMIT ?3) AS counted`, app[:], int(status), most)
+			_, err := one(ctx, tx, []any{&n}, `SELECT count(*) FROM (SELECT 1`+of+` LIMIT ?3) AS counted`,
+				app[:], before(rewards.RewardID{}), most)
 			if err != nil {
 				return err
 			}

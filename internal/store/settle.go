@@ -64,7 +64,7 @@ func bookResults(ctx context.Context, tx Tx, o rewards.Order, results []rewards.
 			})
 		}
 	}
-	// + 0: as in insertMembers.
+	// Joined sideways: as in insertMembers.
 	n, err := execRows(ctx, tx, `UPDATE rewards SET status = ?3, waiting = ?4, booked = booked + ?5,
 		executed_at = ?6, failure_reason = ?7
 		WHERE app_id = ?1 AND id = ?2 AND status = 2 AND waiting = 0`,
@@ -72,7 +72,9 @@ func bookResults(ctx context.Context, tx Tx, o rewards.Order, results []rewards.
 		executed_at = b.executed_at, failure_reason = b.reason
 		FROM unnest(?1::bytea[], ?2::bytea[], ?3::bigint[], ?4::bigint[], ?5::bigint[], ?6::bigint[], ?7::text[])
 			AS b (app_id, id, status, waiting, amount, executed_at, reason)
-		WHERE r.app_id = b.app_id AND r.id = b.id AND r.status + 0 = 2 AND r.waiting = 0`, updated)
+		CROSS JOIN LATERAL (SELECT f.ctid AS place FROM rewards f
+			WHERE f.app_id = b.app_id AND f.id = b.id AND f.status = 2 AND f.waiting = 0 OFFSET 0) AS found
+		WHERE r.ctid = found.place`, updated)
 	if err != nil {
 		return err
 	}

@@ -233,7 +233,7 @@ func (n *node) visit(faults *[]storetest.Fault) (grown, index string) {
 	if strings.Contains(n.Type, "Sort") && grown != "" {
 		*faults = append(*faults, storetest.Fault{Table: grown, Step: storetest.Sorts + strings.Join(n.Key, ", ") + " by " + index})
 	}
-	if !storetest.Grows(n.Table) || !strings.Contains(n.Type, "Scan") {
+	if !storetest.Grows(n.Table) || !strings.Contains(n.Type, "Scan") || n.Type == "Tid Scan" {
 		return grown, index
 	}
 	for _, m := range condition.FindAllStringSubmatch(n.Condition+n.Recheck, -1) {

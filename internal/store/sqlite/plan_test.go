@@ -46,8 +46,8 @@ func TestNoStatementCostsMoreOverTheYears(t *testing.T) {
 	for _, fault := range faults {
 		t.Error(fault)
 	}
-	const sortsOfPostgres = 3
-	if len(idle) != sortsOfPostgres {
+	const onlyOfPostgres = 5
+	if len(idle) != onlyOfPostgres {
 		t.Errorf("exceptions that nothing needs: %q", idle)
 	}
 	for name, text := range indexes(t, e) {
@@ -103,11 +103,12 @@ func faultsOf(t *testing.T, e store.Engine, s storetest.Statement) (faults []sto
 		if m == nil {
 			continue
 		}
-		i := slices.IndexFunc(storetest.Tables(s.Query, m[2]), storetest.Grows)
+		tables := append(storetest.Tables(s.Query, m[2]), m[2]) // a view's own is not in the statement
+		i := slices.IndexFunc(tables, storetest.Grows)
 		if i < 0 {
 			continue
 		}
-		grown = storetest.Tables(s.Query, m[2])[i]
+		grown = tables[i]
 		if m[1] == "SCAN" || !selective(m[3]) {
 			faults = append(faults, storetest.Fault{Table: grown, Step: step})
 		}

@@ -21,7 +21,7 @@ const Sorts = "sorts: "
 // stock, alarm or setting.
 func Grows(table string) bool {
 	return slices.Contains([]string{
-		"users", "rewards", "orders", "order_rewards", "order_resolutions", "allocations", "holdings",
+		"users", "rewards", "open_rewards", "orders", "order_rewards", "order_resolutions", "allocations", "holdings",
 	}, table)
 }
 
@@ -39,28 +39,35 @@ func exceptions() []exception {
 		newest   = "the LIMIT is met by the first rows of the index, newest first"
 		live     = "it has the orders under way only: a few for each stock"
 		command  = "an operator's command; of a state it may read all orders, a hundredth of the rewards"
-		little   = "PostgreSQL prefers it while little waits for the stock"
+		most     = "it counts up to the LIMIT"
+		little   = "PostgreSQL prefers it while little waits"
 		few      = "PostgreSQL prefers it when the user has few rewards"
 		snapshot = "for the ledger, which reads all of the books"
 	)
 	return []exception{
 		{"FROM rewards WHERE app_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3", "", newest},
 		{"FROM users WHERE app_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3", "", newest},
+		{"WHERE status = 3 ORDER BY id DESC LIMIT ?3", "", newest},
+		{"SELECT count(*) FROM (SELECT 1 FROM (SELECT a.app_id", "", most},
+		{"SELECT count(*) FROM (SELECT 1 FROM rewards WHERE app_id = ?1", "rewards_failed", most},
+		{"FROM open_rewards o JOIN rewards r", "Seq Scan", snapshot},
+		{"AS listed JOIN rewards ON app_id = of_app AND id = of_id ORDER BY id DESC", Sorts, "sorts a page"},
 		{"SELECT id FROM orders ORDER BY id DESC LIMIT 1", "", newest},
 		{"SELECT r.id FROM rewards r WHERE r.app_id = a.id ORDER BY r.id DESC LIMIT 1", "", newest},
 		{"SELECT u.id FROM users u WHERE u.app_id = a.id ORDER BY u.id DESC LIMIT 1", "", newest},
 		{"FROM orders WHERE id < ?1 AND (?2 = 0 OR state = ?2) ORDER BY id DESC LIMIT ?3", "", command},
-		{"SELECT 1 FROM rewards WHERE waiting = 1 LIMIT ?1", "rewards_waiting", "it has what waits only, and there is a LIMIT"},
+		{"SELECT 1 FROM open_rewards WHERE waiting = 1 LIMIT ?1", "", "it has what is not final only, and there is a LIMIT"},
+		{"SELECT 1 FROM open_rewards WHERE app_id = ?1", "Seq Scan", little},
 		{"FROM orders WHERE state < 6 ORDER BY id", "orders_live", live},
 		{"FROM orders o WHERE o.state < 6", "orders_live", live},
 		{"UPDATE orders SET symbol = ?2 WHERE state < 6 AND state = 1 AND asset_id = ?1", "orders_live", live},
-		{"SELECT min(asset_id) FROM rewards WHERE waiting = 1", "rewards_waiting", "jumps from stock to stock in what waits"},
+		{"SELECT min(asset_id) FROM open_rewards WHERE waiting = 1", "rewards_waiting", "jumps from stock to stock in what waits"},
 		{"SELECT asset_id, state, filled_qty, settled_at FROM orders", "", snapshot},
 		{"FROM orders WHERE id > ?1 AND state = 6 ORDER BY id LIMIT ?2", "", snapshot},
 		{"FROM pools p JOIN assets a", Sorts, "sorts the stocks that rewards wait for"},
 		{"user_id = ?4 ORDER BY id DESC LIMIT ?3", Sorts + "id DESC by rewards_by_user", few},
-		{"user_id = ?4 AND +status = ?5 ORDER BY id DESC LIMIT ?3", Sorts + "id DESC by rewards_by_user", few},
-		{"r.waiting = 1 AND a.suspended = 0 ORDER BY r.id LIMIT ?2", Sorts + "r.id by rewards_waiting", little},
+		{"user_id = ?4 AND status = ?5 ORDER BY id DESC LIMIT ?3", Sorts + "id DESC by rewards_by_user", few},
+		{"r.waiting = 1 AND a.suspended = 0 ORDER BY r.id LIMIT ?2", Sorts + "r.id by open_rewards_waiting", little},
 		{"FROM broker_conflicts WHERE acknowledged_at > 0", Sorts, "sorts the conflicts, which are few"},
 		{"FROM holdings WHERE app_id = ?1 ORDER BY user_id, asset_id", "", snapshot},
 	}
