@@ -131,6 +131,13 @@ func (c client) setStatus(t *testing.T, reward string, status rewards.Status, ex
 	case rewards.Failed:
 		reason = "asset_not_tradable: not today"
 	}
+	if status == rewards.Executed { // by an order of its own, of the same id
+		c.world.exec(t, `INSERT INTO orders (id, client_order_id, asset_id, symbol, notional, house, members_hash, state,
+			attempts, first_attempt_at, settled_at) SELECT id, ?3, asset_id, symbol, 1000000, 0, substr(fingerprint, 1, 32), 6,
+			1, 1, 1 FROM rewards WHERE app_id = ?1 AND id = ?2 ON CONFLICT (id) DO NOTHING`, c.app.ID[:], id[:], reward)
+		c.world.exec(t, `INSERT INTO allocations (app_id, reward_id, order_id, amount, shares) SELECT app_id, id, id, amount, 0
+			FROM rewards WHERE app_id = ?1 AND id = ?2 ON CONFLICT (app_id, reward_id, order_id) DO NOTHING`, c.app.ID[:], id[:])
+	}
 	c.world.exec(t, `UPDATE rewards SET status = ?3, waiting = ?4, booked = amount * ?5, executed_at = ?6,
 		failure_reason = ?7 WHERE app_id = ?1 AND id = ?2`, c.app.ID[:], id[:], int(status), waiting, bought, executed, reason)
 }

@@ -36,7 +36,7 @@ func (e *Engine) Backup(ctx context.Context, path string) error {
 	}
 	target := partial
 	if e.memory { // a name without one would be looked for among the databases in memory
-		target = fileName(partial) + "?vfs=unix"
+		target = fileName(partial)
 	}
 	err = s.copyTo(context.WithoutCancel(ctx), target)
 	if err == nil {

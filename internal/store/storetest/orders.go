@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -142,6 +143,8 @@ func testSplit(t *testing.T, w *World) {
 	if got := w.holding(t, w.Users[0]); got.Quantity != 15_000_000 || got.CostBasis != 2_000_000 {
 		t.Errorf("holding %+v, want all shares, and the cost of what is executed", got)
 	}
+	w.listed(t, rewards.Executed, whole)
+	w.listed(t, rewards.Executing, untouched, split)
 	next := w.Open(t)
 	if next.Notional != 3_000_000 {
 		t.Errorf("the next order is for %s, want the rest", next.Notional)
@@ -152,6 +155,29 @@ func testSplit(t *testing.T, w *World) {
 	}
 	if got := w.reward(t, split); got.Status != rewards.Executed || got.Booked != got.Amount {
 		t.Errorf("the split reward is %+v", got)
+	}
+	w.listed(t, rewards.Executed, untouched, split, whole) // once, though it has two allocations
+	w.listed(t, rewards.Executing)
+}
+
+// listed checks which rewards of the app are in a state, newest first.
+func (w *World) listed(t *testing.T, status rewards.Status, want ...rewards.Reward) {
+	t.Helper()
+	list, err := w.Rewards(t.Context(), w.App.ID, rewards.RewardFilter{Status: status}, all[rewards.Reward]())
+	check(t, err)
+	ids := func(list []rewards.Reward) (ids []rewards.RewardID) {
+		for i := range list {
+			ids = append(ids, list[i].ID)
+		}
+		return ids
+	}
+	if got := ids(list); !slices.Equal(got, ids(want)) {
+		t.Errorf("%s are %v, want %v", status, got, ids(want))
+	}
+	counts, err := w.CountRewards(t.Context(), w.App.ID, len(want)+1)
+	check(t, err)
+	if counts[status] != len(want) {
+		t.Errorf("%d are counted as %s, want %d", counts[status], status, len(want))
 	}
 }
 

@@ -1,0 +1,76 @@
+package postgres_test
+
+import (
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"stockrewards/internal/store/postgres"
+	"stockrewards/internal/store/postgres/pgtest"
+	"stockrewards/internal/store/storetest"
+)
+
+// differing counts what open_rewards has too many or too few, or otherwise than rewards.
+const differing = `with truth as (select app_id, id, asset_id, status, waiting, amount - booked as pending
+		from rewards where status < 3),
+	told as (select app_id, id, asset_id, status, waiting, pending from open_rewards)
+	select (select count(*) from (table truth except table told) a) + (select count(*) from (table told except table truth) b)`
+
+// toVersion3 takes the books back to the version before open_rewards.
+const toVersion3 = `drop view readable.open_rewards;
+	drop trigger open_rewards_insert on rewards; drop trigger open_rewards_update on rewards;
+	drop trigger open_rewards_delete on rewards; drop function keep_open_rewards; drop table open_rewards;
+	drop index rewards_failed;
+	create index rewards_by_status on rewards (app_id, status, id);
+	create index rewards_waiting on rewards (asset_id, id) where waiting = 1;
+	delete from goose_db_version where version_id = 4`
+
+// Whoever writes rewards, the service, a process of an older version or a person:
+// open_rewards has those that are not final. Older books get it.
+func TestOpenRewardsFollow(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	url, err := pgtest.Start(t).NewDatabase(ctx)
+	check(t, err)
+	e, err := postgres.Open(ctx, url, postgres.Options{})
+	check(t, err)
+	w := storetest.NewWorld(t, e)
+	w.Fill(t)
+	conn, err := pgx.Connect(ctx, url)
+	check(t, err)
+	defer conn.Close(ctx)
+	same := func(when string, open int) {
+		t.Helper()
+		var wrong, found int
+		check(t, conn.QueryRow(ctx, differing).Scan(&wrong))
+		check(t, conn.QueryRow(ctx, `select count(*) from open_rewards`).Scan(&found))
+		if wrong != 0 || found != open {
+			t.Errorf("%s: %d open rewards, %d of them wrong; want %d", when, found, wrong, open)
+		}
+	}
+	exec := func(statement string) {
+		t.Helper()
+		_, err := conn.Exec(ctx, statement)
+		check(t, err)
+	}
+	var open int
+	check(t, conn.QueryRow(ctx, `select count(*) from rewards where status < 3`).Scan(&open))
+	first, second := w.Give(t, 5_000_000), w.Give(t, 6_000_000)
+	same("two more are recorded", open+2)
+	exec(`update rewards set status = 2, waiting = 0 where status = 1`)
+	same("planned by another program", open+2)
+	exec(`update rewards set status = 2, waiting = 1, booked = 1 where status = 2`)
+	same("a part was bought", open+2)
+	_, err = conn.Exec(ctx, `update rewards set status = 4, waiting = 0, failure_reason = 'x: y' where id = $1`, first.ID[:])
+	check(t, err)
+	same("one failed", open+1)
+	e.Close()
+	exec(toVersion3)
+	e, err = postgres.Open(ctx, url, postgres.Options{})
+	check(t, err)
+	defer e.Close()
+	same("brought up to date", open+1)
+	_, err = conn.Exec(ctx, `delete from rewards where id = $1`, second.ID[:])
+	check(t, err)
+	same("one is gone", open)
+}
