@@ -5,6 +5,7 @@
 -- index, whoever writes, also a process of an older version during an upgrade.
 
 -- +goose Up
+SET LOCAL statement_timeout = 0; -- all rewards are read once
 CREATE TABLE open_rewards (
     app_id   bytea  NOT NULL,
     id       bytea  NOT NULL,
