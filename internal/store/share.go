@@ -11,7 +11,7 @@ import (
 // giving, and is not held up where there is room.
 const (
 	pauseAlone  = 4                    // how often as long as its write took, when clients write all of the time
-	pauseBeside = 3                    // the same, where clients can write at the same time
+	pauseBeside = 1                    // the same, where clients can write at the same time
 	clientsGone = 5 * time.Millisecond // without a write of theirs: no pause at all
 )
 
