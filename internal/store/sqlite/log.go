@@ -21,12 +21,14 @@ const vfsName = "stockrewards"
 // layer for Unix (os_unix.c) can write at once.
 const gatherMost = 0x1ffff
 
-// logFile is a write-ahead log that a connection has open.
+// logFile is a write-ahead log that a connection has open. What SQLite reads of it is
+// not in Go's memory.
 type logFile struct {
-	methods lib.Tsqlite3_io_methods  // what SQLite calls
-	system  *lib.Tsqlite3_io_methods // the system's own
-	from    int64                    // where in the file the gathered begins
-	bytes   []byte
+	system   *lib.Tsqlite3_io_methods // the system's own functions
+	methods  uintptr                  // ours, which SQLite calls
+	gathered uintptr                  // gatherMost bytes; 0 until something is written
+	from     int64                    // where in the file the gathered begins
+	size     int32                    // of the gathered
 }
 
 // logFiles are the open logs by SQLite's address of the file.
@@ -44,20 +46,18 @@ var register = sync.OnceValue(func() error { //nolint:gochecknoglobals // SQLite
 	if err != nil {
 		return fmt.Errorf("sqlite: %w", err)
 	}
-	layer = *at[lib.Tsqlite3_vfs](system)
+	own := allocate[lib.Tsqlite3_vfs](tls)
+	layer := at[lib.Tsqlite3_vfs](own)
+	*layer = *at[lib.Tsqlite3_vfs](system)
 	systemOpen = layer.FxOpen
 	layer.FpNext, layer.FzName, layer.FxOpen = 0, name, address(openFile)
-	if rc := lib.Xsqlite3_vfs_register(tls, uintptr(unsafe.Pointer(&layer)), 0); rc != lib.SQLITE_OK {
+	if rc := lib.Xsqlite3_vfs_register(tls, own, 0); rc != lib.SQLITE_OK {
 		return fmt.Errorf("sqlite: the file layer cannot be registered: %d", rc)
 	}
 	return nil
 })
 
-//nolint:gochecknoglobals // SQLite keeps the address
-var (
-	layer      lib.Tsqlite3_vfs
-	systemOpen uintptr
-)
+var systemOpen uintptr //nolint:gochecknoglobals // set once, by register
 
 // The kinds of functions that SQLite's file layer consists of.
 type (
@@ -68,6 +68,16 @@ type (
 	measuring = func(tls *libc.TLS, file, size uintptr) int32
 	closing   = func(tls *libc.TLS, file uintptr) int32
 )
+
+// allocate takes memory outside of Go's, without which SQLite cannot go on either.
+func allocate[T any](tls *libc.TLS) uintptr {
+	var sized T
+	p := libc.Xmalloc(tls, libc.Tsize_t(unsafe.Sizeof(sized)))
+	if p == 0 {
+		panic("sqlite: out of memory")
+	}
+	return p
+}
 
 // at is what stands at an address of SQLite's.
 func at[T any](address uintptr) *T { return *(**T)(unsafe.Pointer(&address)) }
@@ -83,14 +93,15 @@ func openFile(tls *libc.TLS, vfs, name, file uintptr, flags int32, outFlags uint
 	if rc != lib.SQLITE_OK || flags&lib.SQLITE_OPEN_WAL == 0 {
 		return rc
 	}
-	methods := &at[lib.Tsqlite3_file](file).FpMethods
-	l := &logFile{system: at[lib.Tsqlite3_io_methods](*methods)}
-	l.methods = *l.system
-	l.methods.FxWrite, l.methods.FxRead = address(writeLog), address(readLog)
-	l.methods.FxTruncate, l.methods.FxSync = address(truncateLog), address(syncLog)
-	l.methods.FxFileSize, l.methods.FxClose = address(measureLog), address(closeLog)
+	theirs := &at[lib.Tsqlite3_file](file).FpMethods
+	l := &logFile{system: at[lib.Tsqlite3_io_methods](*theirs), methods: allocate[lib.Tsqlite3_io_methods](tls)}
+	ours := at[lib.Tsqlite3_io_methods](l.methods)
+	*ours = *l.system
+	ours.FxWrite, ours.FxRead = address(writeLog), address(readLog)
+	ours.FxTruncate, ours.FxSync = address(truncateLog), address(syncLog)
+	ours.FxFileSize, ours.FxClose = address(measureLog), address(closeLog)
 	logFiles.Store(file, l)
-	*methods = uintptr(unsafe.Pointer(&l.methods))
+	*theirs = l.methods
 	return rc
 }
 
@@ -102,26 +113,29 @@ func logOf(file uintptr) *logFile {
 
 func writeLog(tls *libc.TLS, file, data uintptr, size int32, offset int64) int32 {
 	l := logOf(file)
-	if offset != l.from+int64(len(l.bytes)) || len(l.bytes)+int(size) > gatherMost {
+	if offset != l.from+int64(l.size) || l.size+size > gatherMost {
 		if rc := l.write(tls, file); rc != lib.SQLITE_OK {
 			return rc
 		}
 		l.from = offset
 	}
-	l.bytes = append(l.bytes, unsafe.Slice(at[byte](data), size)...)
+	if l.gathered == 0 {
+		l.gathered = allocate[[gatherMost]byte](tls)
+	}
+	copy(at[[gatherMost]byte](l.gathered)[l.size:], unsafe.Slice(at[byte](data), size))
+	l.size += size
 	return lib.SQLITE_OK
 }
 
 // write writes what was gathered. What could not be written is forgotten, as SQLite
 // then does.
 func (l *logFile) write(tls *libc.TLS, file uintptr) int32 {
-	if len(l.bytes) == 0 {
+	if l.size == 0 {
 		return lib.SQLITE_OK
 	}
-	from, size := l.from, len(l.bytes)
-	data := uintptr(unsafe.Pointer(unsafe.SliceData(l.bytes)))
-	l.from, l.bytes = from+int64(size), l.bytes[:0]
-	return function[moving](l.system.FxWrite)(tls, file, data, int32(size), from)
+	from, size := l.from, l.size
+	l.from, l.size = from+int64(size), 0
+	return function[moving](l.system.FxWrite)(tls, file, l.gathered, size, from)
 }
 
 func readLog(tls *libc.TLS, file, data uintptr, size int32, offset int64) int32 {
@@ -160,6 +174,8 @@ func closeLog(tls *libc.TLS, file uintptr) int32 {
 	l := logOf(file)
 	written := l.write(tls, file)
 	logFiles.Delete(file)
+	defer libc.Xfree(tls, l.methods)
+	defer libc.Xfree(tls, l.gathered)
 	if rc := function[closing](l.system.FxClose)(tls, file); rc != lib.SQLITE_OK {
 		return rc
 	}
