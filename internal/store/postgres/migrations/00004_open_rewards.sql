@@ -14,7 +14,7 @@ CREATE TABLE open_rewards (
     waiting  bigint NOT NULL,
     pending  bigint NOT NULL, -- of the amount, what is not bought
     PRIMARY KEY (app_id, status, id)
-);
+) WITH (vacuum_truncate = false); -- it fills again at once, and giving pages back locks all writers out
 CREATE INDEX open_rewards_waiting ON open_rewards (asset_id, id) WHERE waiting = 1;
 
 -- Joined sideways, so that each row is looked up whatever the statistics say.
