@@ -18,12 +18,13 @@ func scanReward(row Row) (rewards.Reward, error) {
 	return r, err
 }
 
-// executedOf lists the executed rewards of an app before an id: each has an allocation,
-// and is told with its last one.
+// executedOf finds the executed rewards of an app before an id: each has an allocation,
+// and is told with its last one. CROSS has SQLite walk through the allocations, and not
+// through all rewards for each; of_id is the order in which it walks.
 const executedOf = ` FROM (SELECT a.app_id AS of_app, a.reward_id AS of_id FROM allocations a
 		WHERE a.app_id = ?1 AND a.reward_id < ?2 AND NOT EXISTS (SELECT 1 FROM allocations later
 			WHERE later.app_id = a.app_id AND later.reward_id = a.reward_id AND later.order_id > a.order_id)) AS bought
-	JOIN rewards ON app_id = of_app AND id = of_id WHERE status = 3`
+	CROSS JOIN rewards WHERE app_id = of_app AND id = of_id AND id < ?2 AND status = 3`
 
 // Rewards implements rewards.Store. Each filter has its index, in the list's order.
 func (s *Store) Rewards(
@@ -39,7 +40,7 @@ func (s *Store) Rewards(
 	case f.UserID != nil:
 		return s.queryRewards(ctx, list+` AND user_id = ?4`+newestFirst, app[:], from, p.Limit, f.UserID[:])
 	case f.Status == rewards.Executed:
-		return s.queryRewards(ctx, `SELECT `+rewardColumns+executedOf+newestFirst, app[:], from, p.Limit)
+		return s.queryRewards(ctx, `SELECT `+rewardColumns+executedOf+` ORDER BY of_id DESC LIMIT ?3`, app[:], from, p.Limit)
 	case f.Status == rewards.Failed:
 		return s.queryRewards(ctx, list+` AND failure_reason <> ''`+newestFirst, app[:], from, p.Limit)
 	case f.Status != 0:

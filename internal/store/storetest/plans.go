@@ -47,8 +47,12 @@ func exceptions() []exception {
 	return []exception{
 		{"FROM rewards WHERE app_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3", "", newest},
 		{"FROM users WHERE app_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3", "", newest},
-		{"WHERE status = 3 ORDER BY id DESC LIMIT ?3", "", newest},
-		{"SELECT count(*) FROM (SELECT 1 FROM (SELECT a.app_id", "", most},
+		{"AND status = 3 ORDER BY of_id DESC LIMIT ?3", "Index Only Scan allocations_pkey", newest},
+		{"AND status = 3 ORDER BY of_id DESC LIMIT ?3", "SEARCH a USING PRIMARY KEY (app_id=? AND reward_id<?)", newest},
+		{"AND status = 3 ORDER BY of_id DESC LIMIT ?3", "Index Scan rewards_pkey ((app_id = ", newest}, // merged with them
+		{"SELECT count(*) FROM (SELECT 1 FROM (SELECT a.app_id", "Index Only Scan allocations_pkey", most},
+		{"SELECT count(*) FROM (SELECT 1 FROM (SELECT a.app_id", "Index Scan rewards_pkey ((app_id = ", most},
+		{"SELECT count(*) FROM (SELECT 1 FROM (SELECT a.app_id", "SEARCH a USING PRIMARY KEY (app_id=? AND reward_id<?)", most},
 		{"SELECT count(*) FROM (SELECT 1 FROM rewards WHERE app_id = ?1", "rewards_failed", most},
 		{"FROM open_rewards o JOIN rewards r", "Seq Scan", snapshot},
 		{"AS listed JOIN rewards ON app_id = of_app AND id = of_id ORDER BY id DESC", Sorts, "sorts a page"},
