@@ -40,7 +40,8 @@ func (s *Store) Rewards(
 	case f.UserID != nil:
 		return s.queryRewards(ctx, list+` AND user_id = ?4`+newestFirst, app[:], from, p.Limit, f.UserID[:])
 	case f.Status == rewards.Executed:
-		return s.queryRewards(ctx, `SELECT `+rewardColumns+executedOf+` ORDER BY of_id DESC LIMIT ?3`, app[:], from, p.Limit)
+		return s.queryRewards(ctx, `SELECT `+rewardColumns+executedOf+` ORDER BY of_id DESC LIMIT ?3`,
+			app[:], from, p.Limit)
 	case f.Status == rewards.Failed:
 		return s.queryRewards(ctx, list+` AND failure_reason <> ''`+newestFirst, app[:], from, p.Limit)
 	case f.Status != 0:
