@@ -1,0 +1,66 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"stockrewards/internal/fulfillment"
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+)
+
+// fulfillmentFlags are the brakes and habits of buying.
+type fulfillmentFlags struct {
+	PoolingWindow      time.Duration  `default:"1s" help:"How long rewards are pooled into one order."`
+	SmallPoolWait      *time.Duration `placeholder:"DURATION" help:"How long a pool under the broker's minimum of $1 waits for more before the house tops it up (default: 0s with the paper brokerage, else 1h)."`
+	DailyNotionalLimit string         `placeholder:"USD" help:"The most that is ordered on a UTC day; then rewards wait (default: no limit)."`
+	HouseDailyLimit    string         `placeholder:"USD" help:"The most that the house adds to small pools on a UTC day (default: no limit with the paper brokerage, else 100)."`
+	MaxOrderNotional   string         `default:"1000000" placeholder:"USD" help:"The largest notional of one order; at least 1000000, the largest reward."`
+}
+
+const noLimit = money.USD(math.MaxInt64 / 2)
+
+// config reads the limits.
+func (f fulfillmentFlags) config(broker string) (fulfillment.Config, error) {
+	// The paper brokerage takes orders as fast as they come: small ones keep the
+	// transactions short that what clients send waits for.
+	const paperMembers = 250
+	c := fulfillment.Config{
+		MaxMembers: paperMembers,
+		Window:     f.PoolingWindow, DailyLimit: noLimit, HouseDailyLimit: noLimit,
+		PollEvery: 100 * time.Millisecond, LeaseTTL: 30 * time.Second, Exclusive: true,
+	}
+	if broker == brokerAlpaca {
+		c.SmallPoolWait, c.HouseDailyLimit, c.PollEvery = time.Hour, 100*money.Dollar, time.Second
+		c.MaxMembers = rewards.MaxMembers
+	}
+	if f.SmallPoolWait != nil {
+		c.SmallPoolWait = *f.SmallPoolWait
+	}
+	for _, flag := range []struct {
+		name, text string
+		value      *money.USD
+	}{
+		{"--daily-notional-limit", f.DailyNotionalLimit, &c.DailyLimit},
+		{"--house-daily-limit", f.HouseDailyLimit, &c.HouseDailyLimit},
+		{"--max-order-notional", f.MaxOrderNotional, &c.MaxNotional},
+	} {
+		if flag.text == "" {
+			continue
+		}
+		amount, err := money.ParseUSD(flag.text)
+		if err != nil || amount < 0 {
+			return c, fmt.Errorf("%s %q: must be an amount of dollars", flag.name, flag.text)
+		}
+		*flag.value = min(amount, noLimit)
+	}
+	if c.MaxNotional < rewards.LeastMaxNotional {
+		return c, fmt.Errorf("--max-order-notional: must be at least %s", rewards.LeastMaxNotional)
+	}
+	if c.Window < 0 || c.SmallPoolWait < 0 {
+		return c, errors.New("--pooling-window and --small-pool-wait must not be negative")
+	}
+	return c, nil
+}
