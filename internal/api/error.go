@@ -30,11 +30,8 @@ func statuses() map[rewards.Code]struct {
 	}
 }
 
-// Failures that only HTTP has.
-var (
-	errTooLarge  = &httpError{http.StatusRequestEntityTooLarge, "the body is larger than 64 KiB"}
-	errMediaType = &httpError{http.StatusUnsupportedMediaType, "the body must be application/json, not encoded"}
-)
+// errTooLarge is one of the failures that only HTTP has.
+var errTooLarge = &httpError{http.StatusRequestEntityTooLarge, "the body is larger than 64 KiB"}
 
 type httpError struct {
 	status  int

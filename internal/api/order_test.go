@@ -190,6 +190,39 @@ func TestTypesOfBodies(t *testing.T) {
 	}
 }
 
+// The message of a 415 names what was received: curl -d sends a form unless it is
+// given a type.
+func TestRefusedTypesAreNamed(t *testing.T) {
+	t.Parallel()
+	c := newApp(t)
+	const form = "application/x-www-form-urlencoded"
+	for name, test := range map[string]struct {
+		header http.Header
+		want   string
+	}{
+		"a form":       {http.Header{"Content-Type": {form}}, "Content-Type " + form + " is not JSON; send application/json"},
+		"an empty one": {http.Header{"Content-Type": {""}}, `Content-Type "" is not JSON; send application/json`},
+		"not ASCII":    {http.Header{"Content-Type": {"a/\xff\""}}, `Content-Type "a/\xff\"" is not JSON; send application/json`},
+		"a long one": {
+			http.Header{"Content-Type": {strings.Repeat("x", 5000)}},
+			"Content-Type " + strings.Repeat("x", 100) + "... is not JSON; send application/json",
+		},
+		"two": {
+			http.Header{"Content-Type": {"application/json", "application/json"}},
+			"the request has several Content-Type headers; send one, application/json",
+		},
+		"compressed": {
+			http.Header{"Content-Encoding": {"gzip"}}, "Content-Encoding gzip is not supported; send the body uncompressed",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.send(t, request{method: http.MethodPost, target: "/v1/users", header: test.header, body: `{"externalId":"x"}`}).
+				wantError(t, http.StatusUnsupportedMediaType, "bad_request", nil).want(t, test.want, "error", "message")
+		})
+	}
+}
+
 // A replay needs no more than a valid key: not the asset, not the key it was given
 // with (decisions, requests in general).
 func TestReplaysOutliveTheCatalogAndKeys(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"mime"
 	"net/http"
 	"path"
 	"runtime/debug"
@@ -132,31 +131,7 @@ func readBody(r *http.Request) ([]byte, error) {
 	if err != nil {
 		return nil, badRequest(rewards.Issue{Message: "the body could not be read"})
 	}
-	if !acceptable(r.Header) {
-		return nil, errMediaType
-	}
-	return body, nil
-}
-
-func acceptable(h http.Header) bool {
-	for _, encoding := range h["Content-Encoding"] {
-		if encoding != "" && !strings.EqualFold(encoding, "identity") {
-			return false
-		}
-	}
-	given := h["Content-Type"]
-	if len(given) == 0 {
-		return true
-	}
-	if len(given) > 1 {
-		return false
-	}
-	if given[0] == "application/json" { // as most say it
-		return true
-	}
-	mediaType, _, err := mime.ParseMediaType(given[0])
-	return err == nil && (mediaType == "application/json" ||
-		strings.HasPrefix(mediaType, "application/") && strings.HasSuffix(mediaType, "+json"))
+	return body, checkMediaType(r.Header)
 }
 
 // drain reads what is left of a body, so that a client that still writes gets to

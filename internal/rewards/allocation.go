@@ -83,7 +83,7 @@ var ErrHalfBought = errors.New("rejected, but an earlier order bought a part of 
 // money.ErrOverflow or ErrHalfBought; the order is then quarantined.
 func Settle(o Order, claims []Claim, now time.Time) (Settlement, error) {
 	if o.BrokerStatus == "rejected" && o.FilledQty == 0 {
-		return Refuse(claims, "order_rejected: the broker rejected the order")
+		return Refuse(claims, FailureReason(FailureOrderRejected, "the broker rejected the order"))
 	}
 	carried, err := o.Carried()
 	if err != nil {
@@ -122,7 +122,7 @@ func (c Claim) book(a Allocation, filledAt time.Time) (Result, error) {
 	}
 	if shares == 0 {
 		r.Status = Failed
-		r.Reason = "amount_too_small: the amount comes to less than a billionth of a share"
+		r.Reason = FailureReason(FailureAmountTooSmall, "the amount comes to less than a billionth of a share")
 		return r, nil
 	}
 	r.Status, r.ExecutedAt = Executed, filledAt

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -208,6 +209,9 @@ func TestOutcomes(t *testing.T) {
 			client := serveBody(t, c.status, c.body)
 			_, err := client.Submit(t.Context(), request())
 			wantError(t, err, c.kind, c.code)
+			if c.kind == refused && !slices.Contains(rewards.FailureCodes(), rewards.FailureCode(c.code)) {
+				t.Errorf("%s is not a documented failure code", c.code)
+			}
 			_, err = client.OrderByClientID(t.Context(), "sr-1")
 			wantError(t, err, c.kind, c.code)
 		})

@@ -15,13 +15,13 @@ import (
 // maxMessage bounds the broker's words in an error, in bytes.
 const maxMessage = 200
 
-// The stable codes of refusals.
+// The stable codes of refusals; those of refusals for good are failure codes.
 const (
-	codeAssetNotFound       = "asset_not_found"
-	codeAssetNotTradable    = "asset_not_tradable"
-	codeAssetNotFractional  = "asset_not_fractionable"
-	codeNotionalTooSmall    = "notional_too_small"
-	codeOrderRefused        = "order_refused"
+	codeAssetNotFound       = string(rewards.FailureAssetNotFound)
+	codeAssetNotTradable    = string(rewards.FailureAssetNotTradable)
+	codeAssetNotFractional  = string(rewards.FailureAssetNotFractionable)
+	codeNotionalTooSmall    = string(rewards.FailureNotionalTooSmall)
+	codeOrderRefused        = string(rewards.FailureOrderRefused)
 	codeInsufficientBuying  = "insufficient_buying_power"
 	codeForbidden           = "forbidden"
 	codeUnauthorized        = "unauthorized"

@@ -1,0 +1,54 @@
+package api
+
+import (
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// maxNamed bounds how much of a header an error repeats, in bytes.
+const maxNamed = 100
+
+// checkMediaType refuses a body that is not plain JSON by its headers: 415, with
+// what was received. An absent Content-Type is accepted.
+func checkMediaType(h http.Header) error {
+	for _, encoding := range h["Content-Encoding"] {
+		if encoding != "" && !strings.EqualFold(encoding, "identity") {
+			return unsupported("Content-Encoding " + named(encoding) + " is not supported; send the body uncompressed")
+		}
+	}
+	given := h["Content-Type"]
+	switch {
+	case len(given) == 0, len(given) == 1 && isJSON(given[0]):
+		return nil
+	case len(given) > 1:
+		return unsupported("the request has several Content-Type headers; send one, application/json")
+	}
+	return unsupported("Content-Type " + named(given[0]) + " is not JSON; send application/json")
+}
+
+func unsupported(message string) error {
+	return &httpError{http.StatusUnsupportedMediaType, message}
+}
+
+func isJSON(contentType string) bool {
+	if contentType == "application/json" { // as most say it
+		return true
+	}
+	mediaType, _, err := mime.ParseMediaType(contentType)
+	return err == nil && (mediaType == "application/json" ||
+		strings.HasPrefix(mediaType, "application/") && strings.HasSuffix(mediaType, "+json"))
+}
+
+// named is a header's value as an error repeats it: short, and quoted unless it is
+// printable ASCII.
+func named(value string) string {
+	if len(value) > maxNamed {
+		value = value[:maxNamed] + "..."
+	}
+	if quoted := strconv.QuoteToASCII(value); value == "" || quoted != `"`+value+`"` {
+		return quoted
+	}
+	return value
+}
