@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"stockrewards/internal/api"
 	"stockrewards/internal/page"
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store"
@@ -61,9 +62,11 @@ func (c *devCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, s.release())
 	}
-	if s.http.Handler, err = c.page(s, key, user.AppID); err != nil {
+	front, err := c.page(s, key, user.AppID)
+	if err != nil {
 		return errors.Join(err, s.release())
 	}
+	api.Front(s.http, front)
 	c.greet("http://"+s.listener.Addr().String(), key, user)
 	c.greetAdmin(s.adminListener)
 	return s.run(ctx)

@@ -85,8 +85,9 @@ const (
 
 // NewServer makes the server of the whole interface, with its limits.
 func NewServer(o Options) *http.Server {
-	return &http.Server{
-		Handler:           New(o),
+	server := &http.Server{
+		ConnContext:       withConn,
+		ConnState:         betweenRequests,
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       readTimeout,
 		WriteTimeout:      writeTimeout,
@@ -96,6 +97,8 @@ func NewServer(o Options) *http.Server {
 
 		DisableGeneralOptionsHandler: true, // its answer would be no JSON
 	}
+	Front(server, New(o))
+	return server
 }
 
 // New makes the handler of the whole interface.

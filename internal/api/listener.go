@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"sync/atomic"
 
 	"github.com/google/uuid"
 
@@ -29,25 +30,43 @@ func (l listener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &conn{c, l.options}, nil
+	return &conn{Conn: c, options: l.options}, nil
 }
 
+// conn is one connection to a client.
 type conn struct {
 	net.Conn
 	options Options
+	// handled: a handler has begun to answer the current request, so whatever is
+	// written is its answer and passes unchanged.
+	handled atomic.Bool
 }
 
-const (
-	statusLine = "HTTP/1.1 "
-	// plainHeaders are all headers of net/http's own answers; no handler of ours
-	// writes them.
-	plainHeaders = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
-	// expectation refuses an Expect header other than 100-continue; no handler of ours
-	// answers so.
-	expectation = "417 Expectation Failed"
-	// plainHead bounds where they stand.
-	plainHead = 512
-)
+// connKey finds a request's connection in its context.
+type connKey struct{}
+
+// Front puts a handler in front of the server. Its answers pass the Listener
+// unchanged, whatever text is in them.
+func Front(server *http.Server, h http.Handler) {
+	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if c, ok := r.Context().Value(connKey{}).(*conn); ok {
+			c.handled.Store(true)
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// withConn puts the connection into the context of its requests.
+func withConn(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, c)
+}
+
+// betweenRequests notes that an answer has left and the next request has not come.
+func betweenRequests(c net.Conn, state http.ConnState) {
+	if c, ok := c.(*conn); ok && state == http.StateIdle {
+		c.handled.Store(false)
+	}
+}
 
 // CloseWrite lets net/http end its side of a connection and still read the other.
 func (c *conn) CloseWrite() error {
@@ -59,12 +78,15 @@ func (c *conn) CloseWrite() error {
 
 // Write implements net.Conn.
 func (c *conn) Write(b []byte) (int, error) {
-	head, found := ownAnswer(b)
+	if c.handled.Load() {
+		return c.Conn.Write(b)
+	}
+	status, found := ownStatus(b)
 	if !found {
 		return c.Conn.Write(b)
 	}
 	id := uuid.NewString()
-	if _, err := c.Conn.Write(malformed(head, id)); err != nil {
+	if _, err := c.Conn.Write(malformed(status, id)); err != nil {
 		return 0, err // the connection broke, or never spoke TLS: nothing was answered
 	}
 	ctx := context.Background() //nolint:forbidigo // a connection has none
@@ -72,17 +94,12 @@ func (c *conn) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// ownAnswer finds the status of an answer that net/http made itself.
-func ownAnswer(b []byte) (status []byte, found bool) {
-	rest, found := bytes.CutPrefix(b[:min(len(b), plainHead)], []byte(statusLine))
-	if !found {
-		return nil, false
-	}
-	if bytes.HasPrefix(rest, []byte(expectation)) { // it has no body
-		return []byte(expectation), true
-	}
-	status, _, found = bytes.Cut(rest, []byte(plainHeaders))
-	return status, found
+// ownStatus is the status of an answer that net/http made itself: it writes each
+// in one piece, in the version of HTTP that the client speaks.
+func ownStatus(b []byte) (status []byte, found bool) {
+	line, _, found := bytes.Cut(b, []byte("\r\n"))
+	version, status, separated := bytes.Cut(line, []byte(" "))
+	return status, found && separated && bytes.HasPrefix(version, []byte("HTTP/1."))
 }
 
 // malformed is the answer to a request that net/http could not read, whatever it
@@ -92,7 +109,7 @@ func malformed(status []byte, id string) []byte {
 		Message: "the request is malformed",
 		Details: []rewards.Issue{{Message: string(status)}},
 	}, id)
-	return []byte(statusLine + "400 Bad Request" +
+	return []byte("HTTP/1.1 400 Bad Request" +
 		"\r\nContent-Type: application/json\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff" +
 		"\r\nX-Request-Id: " + id + "\r\nConnection: close\r\nContent-Length: " + strconv.Itoa(len(body)) +
 		"\r\n\r\n" + string(body))

@@ -20,9 +20,11 @@ import (
 
 // The limits of a request.
 const (
-	maxBody      = 64 << 10 // bytes
-	maxDrained   = 64 << 20 // bytes of a refused body that are read so that the answer arrives
-	maxRequestID = 128      // characters
+	maxBody    = 64 << 10 // bytes
+	maxDrained = 16 << 20 // bytes of an app's refused body that are read so that the answer arrives
+	// maxStrangersDrained is the same without a valid key.
+	maxStrangersDrained = 256 << 10
+	maxRequestID        = 128 // characters
 	// maxTime bounds a request; below the server's write time-out, so that the answer
 	// still leaves.
 	maxTime = 25 * time.Second
@@ -55,7 +57,7 @@ func (s *server) serve(rt route) http.Handler {
 		if err != nil {
 			answer = s.failure(ctx, w, err, id)
 		}
-		drain(r)
+		drain(r, key.ID.IsZero())
 		write(w, answer)
 		s.tell(ctx, told{
 			id: id, method: r.Method, route: rt.pattern, status: answer.status, took: time.Since(started), key: key,
@@ -134,13 +136,22 @@ func readBody(r *http.Request) ([]byte, error) {
 	return body, checkMediaType(r.Header)
 }
 
-// drain reads what is left of a body, so that a client that still writes gets to
-// read the answer. One that waits for a word before it sends a body need not send it.
-func drain(r *http.Request) {
-	if r.Header.Get("Expect") != "" {
+// drain reads what is left of a refused body, so that a client that still writes
+// gets to read the answer. A body that announces more than the limit is not read at
+// all, and the connection ends with the answer. A client that waits for 100 Continue
+// sends no body; in HTTP/1.0 nothing waits for it.
+func drain(r *http.Request, stranger bool) {
+	if r.Header.Get("Expect") != "" && r.ProtoAtLeast(1, 1) {
 		return
 	}
-	_, _ = io.CopyN(io.Discard, r.Body, maxDrained) // the answer matters, not the rest
+	limit := int64(maxDrained)
+	if stranger {
+		limit = maxStrangersDrained
+	}
+	if r.ContentLength > limit {
+		return
+	}
+	_, _ = io.CopyN(io.Discard, r.Body, limit) // the answer matters, not the rest
 }
 
 // The headers of every answer; they are only read.

@@ -82,11 +82,17 @@ func (l *loaded) validAt(now time.Time) error {
 	return nil
 }
 
-// Config is the server's side of TLS: 1.2 or newer, HTTP/1.1 (api.Listener answers
-// malformed requests of that protocol only).
+// Config is the server's side of TLS: 1.2 with forward secrecy and authenticated
+// encryption only, or newer; HTTP/1.1 (api.Listener answers malformed requests of that
+// protocol only).
 func (p *Pair) Config() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
+		CipherSuites: []uint16{ // of TLS 1.2; those of 1.3 are all good
+			tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+			tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+			tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+		},
 		NextProtos: []string{"http/1.1"},
 		GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 			p.renew(hello.Context())

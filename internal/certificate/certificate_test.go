@@ -214,3 +214,26 @@ func TestVersionsAndProtocols(t *testing.T) {
 		}
 	}
 }
+
+// TLS 1.2 is for suites with forward secrecy and authenticated encryption only.
+func TestOldCipherSuitesAreRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.write(t, newPair(t, "ours", w.time().Add(-time.Hour), w.time().Add(time.Hour)))
+	p := w.load(t)
+	try := func(suite uint16) error {
+		_, _, err := handshake(t, p, &tls.Config{MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{suite}})
+		return err
+	}
+	for _, old := range []uint16{
+		tls.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA, tls.TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA,
+		tls.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256,
+	} {
+		if try(old) == nil {
+			t.Errorf("%s is accepted", tls.CipherSuiteName(old))
+		}
+	}
+	if err := try(tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256); err != nil {
+		t.Errorf("a good suite of TLS 1.2 is refused: %v", err)
+	}
+}

@@ -1,0 +1,87 @@
+package api_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A stranger's large body is not read: the 401 comes at once, and the connection ends
+// long before the body does.
+func TestAStrangersBodyIsNotRead(t *testing.T) {
+	t.Parallel()
+	const size = 60 << 20
+	c := newApp(t)
+	for _, framing := range []string{
+		fmt.Sprintf("Content-Length: %d\r\n\r\n", size),
+		fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n", size),
+	} {
+		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(c.base, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent := make(chan int64, 1)
+		go func() {
+			_, _ = io.WriteString(conn, "POST /v1/users HTTP/1.1\r\nHost: x\r\n"+framing)
+			n, _ := io.CopyN(conn, spaces{}, size) // it ends early, with an error
+			sent <- n
+		}()
+		got, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const buffered = 16 << 20 // what the two kernels may take
+		if n := <-sent; got.StatusCode != http.StatusUnauthorized || n > buffered {
+			t.Errorf("%q: status %d after %d bytes", framing, got.StatusCode, n)
+		}
+		_ = got.Body.Close() // the connection is broken
+		_ = conn.Close()
+	}
+}
+
+// A stranger that announces a large body and sends nothing gets the 401 at once.
+func TestARefusalDoesNotWaitForTheBody(t *testing.T) {
+	t.Parallel()
+	c := newApp(t)
+	started := time.Now()
+	got := string(rawBytes(t, c, "POST /v1/users HTTP/1.1\r\nHost: x\r\nContent-Length: 60000000\r\n\r\n"))
+	if took := time.Since(started); !strings.HasPrefix(got, "HTTP/1.1 401 ") || took > 5*time.Second {
+		t.Errorf("%.20q after %s", got, took)
+	}
+}
+
+// HTTP/1.0 knows no 100 Continue: the body comes at once, and the answer must arrive
+// although it is refused.
+func TestExpectInAnOldVersionIsIgnored(t *testing.T) {
+	t.Parallel()
+	c := newApp(t)
+	body := strings.Repeat(" ", 200<<10)
+	head := "POST /v1/users HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: " + fmt.Sprint(len(body))
+	for range 20 {
+		got := string(rawBytes(t, c, head+"\r\n\r\n"+body))
+		if !strings.HasPrefix(got, "HTTP/1.0 401 ") || strings.Contains(got, "100 Continue") {
+			t.Fatalf("answered %.40q", got)
+		}
+	}
+	user := `{"externalId":` + quote(unique("old")) + `}`
+	head = "POST /v1/users HTTP/1.0\r\nExpect: 100-continue\r\nX-Api-Key: " + c.key + "\r\nContent-Length: " + fmt.Sprint(len(user))
+	if got := string(rawBytes(t, c, head+"\r\n\r\n"+user)); !strings.HasPrefix(got, "HTTP/1.0 201 ") {
+		t.Errorf("answered %.40q", got)
+	}
+}
+
+// spaces is an endless body.
+type spaces struct{}
+
+// Read implements io.Reader.
+func (spaces) Read(b []byte) (int, error) {
+	for i := range b {
+		b[i] = ' '
+	}
+	return len(b), nil
+}
