@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"stockrewards/internal/store"
 )
@@ -35,8 +36,8 @@ func (e *Engine) Backup(ctx context.Context, path string) error {
 		return err
 	}
 	target := partial
-	if e.memory { // a name without one would be looked for among the databases in memory
-		target = fileName(partial)
+	if e.memory { // otherwise SQLite would look for the name among the databases in memory
+		target = fileName(partial) + "?vfs=" + systemFiles()
 	}
 	err = s.copyTo(context.WithoutCancel(ctx), target)
 	if err == nil {
@@ -46,6 +47,14 @@ func (e *Engine) Backup(ctx context.Context, path string) error {
 		return errors.Join(fmt.Errorf("sqlite: backup to %s: %w", path, err), os.Remove(partial))
 	}
 	return nil
+}
+
+// systemFiles names SQLite's access to the files of the system.
+func systemFiles() string {
+	if runtime.GOOS == "windows" {
+		return "win32"
+	}
+	return "unix"
 }
 
 // copyTo copies everything committed into an empty file and checks the copy.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,15 +13,15 @@ import (
 	"stockrewards/internal/store/sqlite"
 )
 
-// What a transaction of some size adds to the settings: more than the connection keeps
-// in memory, so that SQLite writes parts of it before the commit.
+// The size of a transaction that exceeds the connection's cache, so that SQLite writes
+// parts of it to the log before the commit.
 const (
 	largeRows = 300
 	largeRow  = 100_000
 )
 
-func addLarge(ctx context.Context, tx store.Tx, name string) error {
-	for i := range largeRows {
+func addLarge(ctx context.Context, tx store.Tx, name string, rows int) error {
+	for i := range rows {
 		_, err := tx.Exec(ctx, `INSERT INTO settings (name, value) VALUES (?1, ?2)`,
 			fmt.Sprint(name, i), strings.Repeat(fmt.Sprint(i%10), largeRow))
 		if err != nil {
@@ -31,68 +31,117 @@ func addLarge(ctx context.Context, tx store.Tx, name string) error {
 	return nil
 }
 
-// sizeOf is the size of the values of a name, read from end to end.
-func sizeOf(ctx context.Context, tx store.Tx, name string) (size int, err error) {
-	err = tx.Query(ctx, func(row store.Row) error {
-		var value string
-		err := row.Scan(&value)
-		size += len(value)
-		return err
-	}, `SELECT value FROM settings WHERE name LIKE ?1`, name+"%")
-	return size, err
-}
-
-// What was committed is in the files when Write returns, whatever else the log was
-// written with; a transaction reads what it wrote, also from the log.
-func TestCommitsAreInTheFiles(t *testing.T) {
-	t.Parallel()
-	ctx, path := t.Context(), file(t)
-	e := opener(func(*testing.T) string { return path }, 0)(t)
+// rollBackLarge writes a large transaction, lets last look at it, and rolls it back.
+func rollBackLarge(t *testing.T, e store.Engine, rows int, last func(context.Context, store.Tx)) {
+	t.Helper()
 	undone := errors.New("undone")
-	err := e.Write(ctx, func(ctx context.Context, tx store.Tx) error {
-		if err := addLarge(ctx, tx, "undone"); err != nil {
+	err := e.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
+		if err := addLarge(ctx, tx, "undone", rows); err != nil {
 			return err
 		}
-		if size, err := sizeOf(ctx, tx, "undone"); err != nil || size != largeRows*largeRow {
-			t.Errorf("%d bytes in the transaction, %v", size, err)
-		}
+		last(ctx, tx)
 		return undone
 	})
 	if !errors.Is(err, undone) {
 		t.Fatal(err)
 	}
-	if err := e.Write(ctx, func(ctx context.Context, tx store.Tx) error { return addLarge(ctx, tx, "large") }); err != nil {
+}
+
+// sizeOf adds up the sizes of the values whose names begin with a prefix.
+func sizeOf(ctx context.Context, tx store.Tx, prefix string) (size int, err error) {
+	err = tx.Query(ctx, func(row store.Row) error {
+		var value string
+		err := row.Scan(&value)
+		size += len(value)
+		return err
+	}, `SELECT value FROM settings WHERE name LIKE ?1`, prefix+"%")
+	return size, err
+}
+
+// recovered opens a copy of the files of a database in use, as the next start would
+// find them after a crash.
+func recovered(t *testing.T, path string) store.Engine {
+	t.Helper()
+	folder := t.TempDir()
+	for _, name := range []string{path, path + "-wal"} {
+		content, err := os.ReadFile(name)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(folder, filepath.Base(name)), content, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return opener(func(*testing.T) string { return filepath.Join(folder, filepath.Base(path)) }, 0)(t)
+}
+
+func checkSizes(t *testing.T, e store.Engine, where string, want map[string]int) {
+	t.Helper()
+	err := e.Read(t.Context(), func(ctx context.Context, tx store.Tx) error {
+		for prefix, bytes := range want {
+			size, err := sizeOf(ctx, tx, prefix)
+			if err != nil {
+				return err
+			}
+			if size != bytes {
+				t.Errorf("%s: %d bytes of %s, want %d", where, size, prefix, bytes)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("%s: %v", where, err)
+	}
+	var verdict string
+	read(t, e, func(row store.Row) error { return row.Scan(&verdict) }, `PRAGMA integrity_check(1)`)
+	if verdict != "ok" {
+		t.Errorf("%s: %s", where, verdict)
+	}
+}
+
+// What Write committed is in the files when it returns, also after a transaction that
+// outgrew the cache was rolled back. A transaction reads what it wrote, also from the log.
+func TestCommitsAreInTheFiles(t *testing.T) {
+	t.Parallel()
+	path := file(t)
+	e := opener(func(*testing.T) string { return path }, 0)(t)
+	rollBackLarge(t, e, largeRows, func(ctx context.Context, tx store.Tx) {
+		if size, err := sizeOf(ctx, tx, "undone"); err != nil || size != largeRows*largeRow {
+			t.Errorf("%d bytes in the transaction, %v", size, err)
+		}
+	})
+	if err := e.Write(t.Context(), func(ctx context.Context, tx store.Tx) error { return addLarge(ctx, tx, "large", largeRows) }); err != nil {
 		t.Fatal(err)
 	}
 	write(t, e, `INSERT INTO settings (name, value) VALUES ('small', 'x')`)
-	folder := t.TempDir()
-	for _, name := range []string{path, path + "-wal"} { // as after a crash
-		if out, err := exec.CommandContext(ctx, "cp", name, filepath.Join(folder, filepath.Base(name))).CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
-	}
-	copied, err := sqlite.Open(ctx, filepath.Join(folder, filepath.Base(path)), sqlite.Options{})
+	want := map[string]int{"undone": 0, "large": largeRows * largeRow, "small": 1}
+	checkSizes(t, recovered(t, path), "the files", want)
+	checkSizes(t, e, "the engine", want)
+}
+
+// A transaction that outgrew the cache and was rolled back leaves nothing behind that a
+// later write of its connection could put over the commits of another process. The
+// transactions are a little smaller and a little larger than the cache, so that what
+// they wrote early lies where the other process writes next.
+func TestARolledBackTransactionHarmsNoOtherProcess(t *testing.T) {
+	t.Parallel()
+	path := file(t)
+	first := opener(func(*testing.T) string { return path }, 0)(t)
+	second, err := sqlite.Open(t.Context(), path, sqlite.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer copied.Close()
-	for name, want := range map[string]int{"undone": 0, "large": largeRows * largeRow, "small": 1} {
-		for where, engine := range map[string]store.Engine{"the files": copied, "the engine": e} {
-			err := engine.Read(ctx, func(ctx context.Context, tx store.Tx) error {
-				size, err := sizeOf(ctx, tx, name)
-				if size != want {
-					t.Errorf("%s has %d bytes of %s, want %d", where, size, name, want)
-				}
-				return err
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+	defer second.Close()
+	const rounds, smallest, step, commits = 6, 130, 8, 80
+	for round := range rounds {
+		rollBackLarge(t, first, smallest+step*round, func(context.Context, store.Tx) {})
+		for i := range commits {
+			write(t, second, fmt.Sprintf(`INSERT INTO settings (name, value) VALUES ('second %d %d', 'x')`, round, i))
 		}
-	}
-	var verdict string
-	read(t, copied, func(row store.Row) error { return row.Scan(&verdict) }, `PRAGMA integrity_check(1)`)
-	if verdict != "ok" {
-		t.Error(verdict)
+		write(t, first, fmt.Sprintf(`INSERT INTO settings (name, value) VALUES ('first %d', 'x')`, round))
+		want := map[string]int{"undone": 0, "first": round + 1, "second": (round + 1) * commits}
+		checkSizes(t, recovered(t, path), "the files", want)
+		checkSizes(t, first, "the first engine", want)
+		checkSizes(t, second, "the second engine", want)
 	}
 }

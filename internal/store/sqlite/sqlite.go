@@ -67,9 +67,6 @@ func Open(ctx context.Context, path string, o Options) (*Engine, error) {
 }
 
 func (e *Engine) open(ctx context.Context, path string, o Options) error {
-	if err := register(); err != nil {
-		return err
-	}
 	name := fileName(path)
 	writer, err := connect(ctx, name, writing(o.Connections == 1))
 	if err != nil {
@@ -111,9 +108,7 @@ func fileName(path string) string {
 	if path == Memory {
 		return fmt.Sprintf("file:/memory-%d?vfs=memdb", memories.Add(1))
 	}
-	return (&url.URL{
-		Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: "vfs=" + vfsName,
-	}).String()
+	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}).String()
 }
 
 // writing is the writer's own setting. With nobody beside it, it carries the log

@@ -1,0 +1,108 @@
+package test
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// traceSyncs starts strace on all threads of the service, to do something to every sync
+// of a file: "error=EIO", "delay_enter=…" (microseconds). It returns when all threads
+// are traced.
+func (s *service) traceSyncs(what string) {
+	s.t.Helper()
+	const syncs = "fsync,fdatasync"
+	pid := s.cmd.Process.Pid
+	trace := exec.Command("strace", "-f", "-qq", "-o", os.DevNull, "-e", "trace="+syncs,
+		"-e", "inject="+syncs+":"+what, "-p", strconv.Itoa(pid))
+	if err := trace.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() {
+		_ = trace.Process.Kill() // it would wait for a process that should have ended, but goes on
+		_ = trace.Wait()
+	})
+	for deadline := time.Now().Add(20 * time.Second); !traced(s.t, pid); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			s.t.Fatal("strace does not attach")
+		}
+	}
+}
+
+// traced reports whether every thread of a process has a tracer.
+func traced(t *testing.T, pid int) bool {
+	t.Helper()
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
+	if err != nil || len(threads) == 0 {
+		t.Fatalf("threads of %d: %v, %v", pid, threads, err)
+	}
+	for _, path := range threads {
+		status, err := os.ReadFile(path)
+		if err != nil { // the thread has ended
+			continue
+		}
+		for line := bufio.NewScanner(bytes.NewReader(status)); line.Scan(); {
+			if bytes.Equal(line.Bytes(), []byte("TracerPid:\t0")) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// No answer leaves before the sync of its reward: it takes at least as long as a sync.
+func TestEveryAnswerFollowsASync(t *testing.T) {
+	t.Parallel()
+	const slow = 100 * time.Millisecond
+	s := newService(t, t.TempDir())
+	s.command("fulfillment", "pause", "--reason", "only clients write")
+	s.start()
+	user := s.newUser("anna")
+	s.traceSyncs(fmt.Sprint("delay_enter=", slow.Microseconds()))
+	for n := range 5 {
+		time.Sleep(2 * slow) // a commit of before is over
+		began := time.Now()
+		s.give(user, fmt.Sprint("synced-", n), "5", "AAPL")
+		if took := time.Since(began); took < slow {
+			t.Errorf("a sync takes %s, but the reward was answered after %s", slow, took)
+		}
+	}
+}
+
+// A backup has its name only after its content is synced, and the command ends only
+// after the name is synced. What SQLite syncs during VACUUM INTO does not count: its
+// documentation says that it syncs nothing then.
+func TestABackupIsSynced(t *testing.T) {
+	t.Parallel()
+	s := newService(t, t.TempDir())
+	i := inject(s.folder, never, fault{})
+	copied := filepath.Join(s.folder, "copy.db")
+	p, _ := i.begin(t, "backup", nil, "backup", copied, "--database", s.database())
+	if err := <-p.exited; err != nil {
+		t.Fatalf("backup: %v\n%s", err, readLog(t, "backup"))
+	}
+	const partial = "copy.db.partial"
+	contentSynced, named, nameSynced := false, false, false
+	for _, c := range i.calls() {
+		switch {
+		case c.file == partial && (c.call == "pwrite64" || strings.HasPrefix(c.call, "open")):
+			contentSynced = false
+		case c.file == partial && (c.call == "fsync" || c.call == "fdatasync"):
+			contentSynced = true
+		case c.file == partial && c.call == "linkat":
+			named = contentSynced
+		case c.file == "folder" && c.call == "fsync":
+			nameSynced = named
+		}
+	}
+	if !nameSynced {
+		t.Errorf("content synced %t, then named %t, then the name synced %t:\n%v", contentSynced, named, nameSynced, i.calls())
+	}
+}
