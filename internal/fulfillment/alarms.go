@@ -74,6 +74,7 @@ const (
 	alarmConflict    = "broker_conflict"
 	alarmPaused      = "ordering_paused"
 	alarmClock       = "broker_clock_unknown"
+	alarmClockFar    = "broker_clock_refused"
 	alarmUnwatched   = "broker_orders_unknown"
 	alarmReconcile   = "broker_orders_not_compared"
 )

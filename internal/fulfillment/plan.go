@@ -33,7 +33,9 @@ func (w *Worker) sendNew(ctx context.Context, live []rewards.Order) (time.Durati
 	}
 	clock, err := w.market.Clock(ctx)
 	if err != nil {
-		w.alarms.raise(alarmClock, "the broker does not tell the market's hours: "+err.Error())
+		if !errors.Is(err, rewards.ErrClockRefused) { // that one has its alarm
+			w.alarms.raise(alarmClock, "the broker does not tell the market's hours: "+err.Error())
+		}
 		return idleWait, err
 	}
 	if !clock.Open {

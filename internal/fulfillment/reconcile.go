@@ -11,10 +11,9 @@ import (
 
 // The comparison of the broker's orders with ours.
 const (
-	reconcileEvery   = time.Hour
-	reconcileSoon    = time.Minute // while ordering is stopped by what was found
-	reconcileRetry   = 10 * time.Second
-	reconcileOverlap = 36 * time.Hour // an order may become visible, or fill, on the next day
+	reconcileEvery = time.Hour
+	reconcileSoon  = time.Minute // while ordering is stopped by what was found
+	reconcileRetry = 10 * time.Second
 )
 
 // reconcile compares the broker's orders that bear our prefix with our books:
@@ -56,14 +55,12 @@ func (w *Worker) compareOrders(ctx context.Context) ([]rewards.BrokerConflict, t
 	if err != nil {
 		return nil, time.Time{}, err
 	}
-	since, err := w.store.ReconciledUntil(ctx)
+	before, err := w.store.ReconciledUntil(ctx)
 	if err != nil {
 		return nil, time.Time{}, err
 	}
-	if since.IsZero() { // the installation is new: so is its prefix
-		since = clock.Now
-	}
-	listed, err := w.broker.Orders(ctx, since.Add(-reconcileOverlap))
+	present := clock.Present(w.now())
+	listed, err := w.broker.Orders(ctx, rewards.CompareSince(before, present, false))
 	if err != nil {
 		return nil, time.Time{}, err
 	}
@@ -93,5 +90,5 @@ func (w *Worker) compareOrders(ctx context.Context) ([]rewards.BrokerConflict, t
 			})
 		}
 	}
-	return found, clock.Now, nil
+	return found, present, nil
 }

@@ -35,7 +35,8 @@ type Broker interface {
 
 // Market tells hours and prices.
 type Market interface {
-	// Clock is the market's hours now, in the broker's time.
+	// Clock is the market's hours now, in the broker's time. It fails with
+	// rewards.ErrClockRefused when the broker's clock is too far from ours.
 	Clock(ctx context.Context) (rewards.MarketClock, error)
 	// LastPrice is the last price of an asset; zero when none is known.
 	LastPrice(asset rewards.AssetID) money.Price
@@ -193,6 +194,9 @@ func (w *Worker) work(ctx context.Context) (time.Duration, error) {
 	}
 	for _, symbol := range w.market.Doubts() {
 		w.alarms.raise(alarmDoubt+symbol, "its price is in doubt: see `stockrewards asset confirm` and `asset reject`")
+	}
+	if _, err := w.market.Clock(ctx); errors.Is(err, rewards.ErrClockRefused) { // other errors show where it is needed
+		w.alarms.raise(alarmClockFar, "nothing is ordered or booked: "+err.Error())
 	}
 	wait, followErr := w.follow(ctx, live)
 	if errors.Is(followErr, store.ErrLostLease) {

@@ -295,6 +295,8 @@ type wire struct {
 	fault func(r *http.Request, carry func() (*http.Response, error)) (*http.Response, error)
 	// rewrite changes every order that the brokerage tells of.
 	rewrite func(order map[string]any)
+	// clock changes what the brokerage tells of its clock.
+	clock func(clock map[string]any)
 }
 
 var errCut = errors.New("the connection was cut")
@@ -302,10 +304,17 @@ var errCut = errors.New("the connection was cut")
 func (x *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	carry := func() (*http.Response, error) {
 		response, err := x.next.RoundTrip(r)
-		if err != nil || x.rewrite == nil || !strings.Contains(r.URL.Path, "/v2/orders") || response.StatusCode != http.StatusOK {
+		change := x.rewrite
+		switch {
+		case r.URL.Path == "/v2/clock":
+			change = x.clock
+		case !strings.Contains(r.URL.Path, "/v2/orders"):
+			change = nil
+		}
+		if err != nil || change == nil || response.StatusCode != http.StatusOK {
 			return response, err
 		}
-		return response, x.rewriteBody(response)
+		return response, rewriteBody(response, change)
 	}
 	if x.fault == nil {
 		return carry()
@@ -313,7 +322,7 @@ func (x *wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	return x.fault(r, carry)
 }
 
-func (x *wire) rewriteBody(response *http.Response) error {
+func rewriteBody(response *http.Response, change func(map[string]any)) error {
 	body, err := io.ReadAll(response.Body)
 	if err != nil {
 		return err
@@ -324,14 +333,14 @@ func (x *wire) rewriteBody(response *http.Response) error {
 	}
 	switch v := value.(type) {
 	case map[string]any:
-		x.rewrite(v)
+		change(v)
 	case []any:
 		for _, o := range v {
 			order, ok := o.(map[string]any)
 			if !ok {
 				return errCut
 			}
-			x.rewrite(order)
+			change(order)
 		}
 	}
 	body, err = json.Marshal(value)

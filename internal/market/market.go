@@ -60,7 +60,10 @@ type Market struct {
 	hours    sessions
 	clock    rewards.MarketClock // the last reading
 	clockAt  time.Time           // ours, when it was read; zero: never
+	refused  error               // why the reading at refusedAt is not trusted
 	lastSave time.Time
+
+	refusedAt time.Time // ours; zero: never
 }
 
 type quote struct {
@@ -141,23 +144,44 @@ func (m *Market) Doubts() []string {
 
 // Clock is the market's hours in the broker's own time, from a reading that is at
 // most a few seconds old and not from before the session's turn. Now is the
-// broker's time at this moment. It fails when the broker does not tell.
+// broker's time at this moment. It fails when the broker does not tell, and with
+// rewards.ErrClockRefused when its clock is too far from ours.
 func (m *Market) Clock(ctx context.Context) (rewards.MarketClock, error) {
 	m.mu.RLock()
-	c, at := m.clock, m.clockAt
+	c, at, refused, refusedAt := m.clock, m.clockAt, m.refused, m.refusedAt
 	m.mu.RUnlock()
-	now := m.now()
-	if age := now.Sub(at); !at.IsZero() && age < clockEvery {
+	now := m.now().Round(0) // the wall clock: the monotonic one stops while a machine sleeps
+	if age := now.Sub(at); recent(at, now) {
 		c.Now = c.Now.Add(age)
 		if turn := c.Turn(); c.Now.Before(turn) {
 			return c, nil
 		}
 	}
+	if recent(refusedAt, now) {
+		return rewards.MarketClock{}, refused
+	}
+	return m.readClock(ctx, now)
+}
+
+// recent tells whether a reading of the broker's clock made at a moment still counts.
+func recent(at, now time.Time) bool {
+	age := now.Sub(at)
+	return !at.IsZero() && age >= 0 && age < clockEvery
+}
+
+// readClock asks the broker and takes its answer over when it can be trusted.
+func (m *Market) readClock(ctx context.Context, asked time.Time) (rewards.MarketClock, error) {
 	c, err := m.broker.Clock(ctx)
 	if err != nil {
 		return rewards.MarketClock{}, err
 	}
-	return c, m.setClock(ctx, c, now)
+	if err := c.Trust(asked, m.now()); err != nil {
+		m.mu.Lock()
+		m.refused, m.refusedAt = err, asked
+		m.mu.Unlock()
+		return rewards.MarketClock{}, err
+	}
+	return c, m.setClock(ctx, c, asked)
 }
 
 // setClock remembers a reading; the hours are kept in our own time.

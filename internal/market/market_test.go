@@ -21,8 +21,10 @@ import (
 type feed struct {
 	err       error
 	snapshots map[string]rewards.Snapshot
-	clock     rewards.MarketClock // Now is told as it is
+	clock     rewards.MarketClock // Now is told as it is, and ahead of that
+	ahead     time.Duration
 	asked     int
+	clocks    int // readings of the clock
 }
 
 func (f *feed) Snapshots(_ context.Context, symbols []string) (map[string]rewards.Snapshot, error) {
@@ -40,8 +42,9 @@ func (f *feed) Snapshots(_ context.Context, symbols []string) (map[string]reward
 }
 
 func (f *feed) Clock(context.Context) (rewards.MarketClock, error) {
+	f.clocks++
 	c := f.clock
-	c.Now = time.Now()
+	c.Now = time.Now().Add(f.ahead)
 	return c, f.err
 }
 
@@ -52,7 +55,12 @@ type world struct {
 	feed  *feed
 	store *store.Store
 	aapl  rewards.AssetID
+
+	behind time.Duration // how far our own clock is behind the real time
 }
+
+// now is our own clock.
+func (w *world) now() time.Time { return time.Now().Add(-w.behind) }
 
 const dollar money.Price = 1_000_000_000
 
@@ -93,7 +101,7 @@ func (w *world) check(err error) {
 // restart makes the market anew on the same store.
 func (w *world) restart() {
 	w.t.Helper()
-	w.Market = market.New(w.feed, w.store, time.Now, slog.New(slog.DiscardHandler))
+	w.Market = market.New(w.feed, w.store, w.now, slog.New(slog.DiscardHandler))
 	w.check(w.Load(w.t.Context()))
 }
 

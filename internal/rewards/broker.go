@@ -42,6 +42,10 @@ type MarketClock struct {
 	Open      bool
 	NextOpen  time.Time
 	NextClose time.Time
+
+	// Moved: the brokerage declares that its clock was set on purpose. Only our paper
+	// brokerage does, while its test clock is set.
+	Moved bool
 }
 
 // Turn is when the market next opens or closes.

@@ -28,6 +28,7 @@ func readClock(body []byte) (rewards.MarketClock, error) {
 		IsOpen    *bool  `json:"is_open"`
 		NextOpen  string `json:"next_open"`
 		NextClose string `json:"next_close"`
+		TestClock bool   `json:"test_clock"` // not Alpaca's: only our paper brokerage sends it
 	}
 	if err := decode(body, &w); err != nil {
 		return rewards.MarketClock{}, err
@@ -42,7 +43,9 @@ func readClock(body []byte) (rewards.MarketClock, error) {
 	if err != nil {
 		return rewards.MarketClock{}, err
 	}
-	return rewards.MarketClock{Now: now, Open: *w.IsOpen, NextOpen: opens, NextClose: closes}, nil
+	return rewards.MarketClock{
+		Now: now, Open: *w.IsOpen, NextOpen: opens, NextClose: closes, Moved: w.TestClock,
+	}, nil
 }
 
 // Snapshots is the market's latest word on the symbols, by symbol. It is one

@@ -52,7 +52,15 @@ func TestTestClock(t *testing.T) {
 	if got := get[map[string]any](t, d, "/v2/clock"); got["timestamp"] != "2026-12-01T16:00:00-05:00" || fmt.Sprint(got["is_open"]) != "false" {
 		t.Errorf("the market's clock: %v", got)
 	}
+	declared := func(want any) {
+		t.Helper()
+		if got := get[map[string]any](t, d, "/v2/clock")["test_clock"]; got != want {
+			t.Errorf("the market's clock declares the test clock as %v, want %v", got, want)
+		}
+	}
+	declared(true)
 	check("real again", set("DELETE", "", ""), "2026-03-16T15:02:00Z", false, 1, true)
+	declared(nil)
 }
 
 func TestTestClockRefuses(t *testing.T) {

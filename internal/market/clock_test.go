@@ -1,0 +1,79 @@
+package market_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"stockrewards/internal/rewards"
+)
+
+// A clock far from ours is refused, and neither the hours nor the prices go by it; it
+// counts again within seconds of being right.
+func TestAClockFarFromOursIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, ahead := range map[string]time.Duration{
+		"ahead": 73 * 365 * 24 * time.Hour, "behind": -3 * time.Minute,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inWorld(t, func(w *world) {
+				w.tell(200*dollar, 199*dollar)
+				w.tick()
+				before, err := w.store.MarketHours(t.Context())
+				w.check(err)
+				w.feed.ahead = ahead
+				w.feed.clock.NextClose = w.feed.clock.NextClose.Add(ahead)
+				w.feed.clock.NextOpen = w.feed.clock.NextOpen.Add(ahead)
+				time.Sleep(6 * time.Second)
+				read := w.feed.clocks
+				for range 4 {
+					if c, err := w.Clock(t.Context()); !errors.Is(err, rewards.ErrClockRefused) || c.Open {
+						t.Errorf("got %+v, %v; want it refused", c, err)
+					}
+					time.Sleep(time.Second)
+				}
+				if n := w.feed.clocks - read; n != 1 {
+					t.Errorf("the refused clock was read %d times in four seconds, want once", n)
+				}
+				if after, err := w.store.MarketHours(t.Context()); err != nil || after != before {
+					t.Errorf("the stored hours became %s (%v), were %s", after, err, before)
+				}
+				w.alwaysOpen()
+				w.feed.ahead = 0
+				time.Sleep(2 * time.Second)
+				if c, err := w.Clock(t.Context()); err != nil || !c.Open {
+					t.Errorf("the right clock: %+v, %v", c, err)
+				}
+			})
+		})
+	}
+}
+
+// A clock that the brokerage declares as set on purpose counts, wherever it is.
+func TestAClockSetOnPurposeIsTrusted(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.feed.ahead, w.feed.clock.Moved = 400*24*time.Hour, true
+		w.feed.clock.NextClose = w.feed.clock.NextClose.Add(w.feed.ahead)
+		if c, err := w.Clock(t.Context()); err != nil || !c.Moved || !c.Now.Equal(time.Now().Add(w.feed.ahead)) {
+			t.Errorf("got %+v, %v", c, err)
+		}
+	})
+}
+
+// When our own clock is set back, a reading from before does not count for longer.
+func TestOurOwnClockSetBack(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		_, err := w.Clock(t.Context())
+		w.check(err)
+		read := w.feed.clocks
+		w.behind = time.Minute
+		_, err = w.Clock(t.Context())
+		w.check(err)
+		if w.feed.clocks != read+1 {
+			t.Errorf("read %d times, want again", w.feed.clocks-read)
+		}
+	})
+}
