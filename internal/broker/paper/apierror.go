@@ -49,6 +49,7 @@ const (
 	codeDuplicate    = 40010001
 	codeForbidden    = 40310000
 	codeNotFound     = 40410000
+	codeConflict     = 40910000
 	codeUnprocessed  = 42210000
 	codeRateLimit    = 42910000
 	codeServerFailed = 50010000
@@ -70,6 +71,10 @@ func forbidden(format string, args ...any) *apiError {
 
 func notFound(format string, args ...any) *apiError {
 	return &apiError{status: http.StatusNotFound, code: codeNotFound, message: fmt.Sprintf(format, args...)}
+}
+
+func conflict(format string, args ...any) *apiError {
+	return &apiError{status: http.StatusConflict, code: codeConflict, message: fmt.Sprintf(format, args...)}
 }
 
 func isNotFound(err error) bool {

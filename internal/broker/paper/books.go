@@ -21,7 +21,7 @@ import (
 
 const (
 	inMemory       = ":memory:"
-	booksVersion   = 2
+	booksVersion   = 3
 	booksMode      = 0o600
 	maxReaders     = 4
 	minimumLibrary = 3_051_003 // SQLite 3.51.3, as major*1e6 + minor*1e3 + patch
@@ -37,6 +37,9 @@ var schema string
 
 //go:embed schema_2.sql
 var schema2 string
+
+//go:embed schema_3.sql
+var schema3 string
 
 // books are the brokerage's durable state.
 type books struct {
@@ -171,14 +174,17 @@ func (b *books) begin(ctx context.Context, first page) error {
 			_, err := tx.ExecContext(ctx, "DELETE FROM account WHERE only = 0")
 			return err
 		case version == 1:
-			_, err := tx.ExecContext(ctx, schema2)
+			_, err := tx.ExecContext(ctx, schema2+schema3)
+			return err
+		case version == 2: //nolint:mnd // the version before this one
+			_, err := tx.ExecContext(ctx, schema3)
 			return err
 		case version != 0:
 			return fmt.Errorf("they are of version %d, this program knows version %d", version, booksVersion)
 		case tables != 0:
 			return errors.New("the file is another program's database")
 		}
-		if _, err := tx.ExecContext(ctx, schema); err != nil {
+		if _, err := tx.ExecContext(ctx, schema+schema3); err != nil {
 			return fmt.Errorf("create the tables: %w", err)
 		}
 		_, err := tx.ExecContext(ctx,

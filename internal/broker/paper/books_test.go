@@ -205,7 +205,7 @@ func TestOtherFiles(t *testing.T) {
 	t.Parallel()
 	for name, statement := range map[string]string{
 		"another program's": "CREATE TABLE x (y)",
-		"a newer version's": "PRAGMA user_version = 2",
+		"a newer version's": "PRAGMA user_version = 4",
 	} {
 		path := filepath.Join(t.TempDir(), "other.db")
 		db, err := sql.Open("sqlite", path)

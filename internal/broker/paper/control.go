@@ -16,19 +16,22 @@ const controlPath = "/control/"
 func isControl(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, controlPath) }
 
 // controls are the endpoints by which a test sets the clock, scripts faults, reads
-// what is true of an order, and busts one.
+// what is true of an order, busts one, and announces corporate actions.
 func (b *Brokerage) controls() map[string]endpoint {
 	return map[string]endpoint{
-		"GET /control/clock":             b.getTestClock,
-		"PUT /control/clock":             b.putTestClock,
-		"POST /control/clock/advance":    b.advanceTestClock,
-		"DELETE /control/clock":          b.deleteTestClock,
-		"GET /control/orders/{id}":       b.getRecord,
-		"POST /control/orders/{id}/bust": b.bustOrder,
-		"GET /control/faults":            b.getFaults,
-		"POST /control/faults":           b.postFaults,
-		"DELETE /control/faults":         b.deleteFaults,
-		"DELETE /control/faults/{id}":    b.deleteFault,
+		"GET /control/clock":                     b.getTestClock,
+		"PUT /control/clock":                     b.putTestClock,
+		"POST /control/clock/advance":            b.advanceTestClock,
+		"DELETE /control/clock":                  b.deleteTestClock,
+		"GET /control/orders/{id}":               b.getRecord,
+		"POST /control/orders/{id}/bust":         b.bustOrder,
+		"GET /control/faults":                    b.getFaults,
+		"POST /control/faults":                   b.postFaults,
+		"DELETE /control/faults":                 b.deleteFaults,
+		"DELETE /control/faults/{id}":            b.deleteFault,
+		"GET /control/corporate-actions":         b.getAnnounced,
+		"POST /control/corporate-actions":        b.postAction,
+		"DELETE /control/corporate-actions/{id}": b.deleteAction,
 	}
 }
 

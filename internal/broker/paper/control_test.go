@@ -212,7 +212,8 @@ func TestBooksOfVersionOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = db.ExecContext(t.Context(), `DROP TABLE test_clock; ALTER TABLE orders DROP COLUMN hidden_until;
-		ALTER TABLE orders DROP COLUMN fate; PRAGMA user_version = 1`)
+		ALTER TABLE orders DROP COLUMN fate; DROP TABLE actions; DROP TABLE activities;
+		PRAGMA user_version = 1`)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,8 +43,9 @@ const (
 	opClock     = "clock"
 	opCalendar  = "calendar"
 	opPrices    = "prices"
+	opActions   = "announcements"
 	opOther     = "other"
-	opTrading   = "trading" // all but prices
+	opTrading   = "trading" // all but prices and announcements
 	opAll       = "all"
 )
 
@@ -52,7 +53,7 @@ const (
 func Operations() []string {
 	return []string{
 		opSubmit, opLookup, opList, opCancel, opPositions, opAccount, opAssets, opClock,
-		opCalendar, opPrices, opOther, opTrading, opAll,
+		opCalendar, opPrices, opActions, opOther, opTrading, opAll,
 	}
 }
 

@@ -109,7 +109,7 @@ func (s *faults) any() bool {
 
 func befalls(on []string, op string) bool {
 	return slices.Contains(on, op) || slices.Contains(on, opAll) ||
-		op != opPrices && slices.Contains(on, opTrading)
+		op != opPrices && op != opActions && slices.Contains(on, opTrading)
 }
 
 // happens draws with a chance in millionths. The draws follow from the seed and

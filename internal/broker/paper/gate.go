@@ -28,9 +28,14 @@ type tally struct {
 	count  int
 }
 
-// dataPaths are the paths of the market data API, which at Alpaca has an address
-// and a rate limit of its own.
-const dataPaths = "/v2/stocks/"
+// The paths of the market data API, which at Alpaca has an address and a rate limit
+// of its own.
+const (
+	pricePaths  = "/v2/stocks/"
+	actionsPath = "/v1/corporate-actions"
+)
+
+func isData(path string) bool { return strings.HasPrefix(path, pricePaths) || path == actionsPath }
 
 func newGate(keyID, secretKey string, perMinute int) *gate {
 	if perMinute <= 0 {
@@ -52,7 +57,7 @@ func (g *gate) enter(path string, now time.Time) visit {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	t := &g.trading
-	if strings.HasPrefix(path, dataPaths) {
+	if isData(path) {
 		t = &g.data
 	}
 	if minute != t.minute {

@@ -144,6 +144,7 @@ func (b *Brokerage) moment() moment { return b.market.moment(b.clock.micros()) }
 // quoted is the moment with the fault that strikes at the stock's price, and
 // whether a price is told at all.
 func (b *Brokerage) quoted(l *listing, m moment) (moment, bool) {
+	m = m.of(b.market, l)
 	f, _ := b.faults.strike(groupQuote, "", func() string { return l.Symbol }, m.now)
 	m.fault = f.Kind
 	return m, f.Kind != missingQuote
@@ -194,9 +195,16 @@ func (b *Brokerage) snapshot(l *listing, m moment) wireSnapshot {
 			Conditions: []string{"R"}, Tape: "C",
 		},
 		MinuteBar:    b.minuteBar(l, m),
-		DailyBar:     b.bar(l, b.market.day(m.today.open), m.today.open, m.trade),
+		DailyBar:     b.bar(l, b.market.day(m.today.open), m.today.open, earlier(m.trade, m.today.close)),
 		PrevDailyBar: b.bar(l, b.market.day(m.previous.open), m.previous.open, m.previous.close),
 	}
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }
 
 // bar sums up a stretch of time. Its high and low are those of a few samples.

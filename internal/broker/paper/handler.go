@@ -8,6 +8,7 @@ import (
 	"net/http"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // maxRequestBody bounds the body of a request, in bytes.
@@ -26,6 +27,10 @@ func (b *Brokerage) serve(w http.ResponseWriter, r *http.Request) {
 		visit.tell(w.Header())
 	}
 	if err := visit.check(b.gate, r); err != nil {
+		b.fail(w, r, err)
+		return
+	}
+	if err := b.learnChanges(r.Context()); err != nil {
 		b.fail(w, r, err)
 		return
 	}
@@ -60,6 +65,9 @@ func (b *Brokerage) routeTable(control bool) http.Handler {
 		"GET /v2/stocks/bars/latest":            b.getLatestBars,
 		"GET /v2/stocks/snapshots":              b.getSnapshots,
 		"GET /v2/stocks/{symbol}/snapshot":      b.getSnapshot,
+		"GET /v2/account/activities":            b.getActivities,
+		"GET /v2/account/activities/{type}":     b.getActivities,
+		"GET /v1/corporate-actions":             b.getActions,
 		"/":                                     noSuchEndpoint,
 	}
 	if control {
@@ -87,10 +95,21 @@ func (b *Brokerage) route(e endpoint) http.Handler {
 		case value == nil:
 			w.WriteHeader(http.StatusNoContent)
 		default:
-			write(w, http.StatusOK, body)
+			write(w, statusOf(value), body)
 		}
 	})
 }
+
+// statusOf is the status of an answer that is not an error.
+func statusOf(value any) int {
+	if _, made := value.(created); made {
+		return http.StatusCreated
+	}
+	return http.StatusOK
+}
+
+// created is an answer that is a 201.
+type created struct{ jsontext.Value }
 
 // fail answers with the error in Alpaca's words; one that has none is ours alone.
 func (b *Brokerage) fail(w http.ResponseWriter, r *http.Request, err error) {

@@ -6,6 +6,8 @@ import (
 	_ "time/tzdata" // New York's time also where the host has no time zones
 )
 
+const newYorkZone = "America/New_York"
+
 // Hours say when the market is open.
 type Hours int
 
@@ -46,7 +48,7 @@ func newTimetable(h Hours) (timetable, error) {
 	case AlwaysOpen:
 		return timetable{h, time.UTC}, nil
 	case USEquities:
-		zone, err := time.LoadLocation("America/New_York")
+		zone, err := time.LoadLocation(newYorkZone)
 		if err != nil {
 			return timetable{}, fmt.Errorf("find New York's time: %w", err)
 		}

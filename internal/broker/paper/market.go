@@ -4,15 +4,19 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"stockrewards/internal/money"
 )
 
-// market is what is traded, when and at which price. It does not change while
-// the brokerage is open.
+// market is what is traded, when and at which price. Only the changes by corporate
+// actions are learned while the brokerage is open.
 type market struct {
 	timetable
+
+	newYork *time.Location
+	changes atomic.Pointer[changes]
 
 	listings []*listing // by symbol
 	bySymbol map[string]*listing
@@ -32,10 +36,14 @@ func newMarket(catalog []Asset, h Hours, seed uint64) (*market, error) {
 	if err != nil {
 		return nil, err
 	}
+	newYork, err := time.LoadLocation(newYorkZone)
+	if err != nil {
+		return nil, fmt.Errorf("find New York's time: %w", err)
+	}
 	m := &market{
-		timetable: tt,
-		bySymbol:  make(map[string]*listing, len(catalog)),
-		byID:      make(map[string]*listing, len(catalog)),
+		timetable: tt, newYork: newYork,
+		bySymbol: make(map[string]*listing, len(catalog)),
+		byID:     make(map[string]*listing, len(catalog)),
 	}
 	for _, a := range catalog {
 		if a.Symbol == "" || a.Price <= 0 || a.Price > maxReferencePrice {
@@ -60,7 +68,11 @@ func (m *market) find(symbolOrID string) *listing {
 	return m.byID[symbolOrID]
 }
 
-func (m *market) price(l *listing, at time.Time) money.Price { return l.walk.at(at) }
+// price is the stock's price at a moment: that of its last trade, in its units.
+func (m *market) price(l *listing, at time.Time) money.Price {
+	at = m.lastTraded(l, at)
+	return m.rebased(l, l.walk.at(at), time.Time{}, at)
+}
 
 // moment is one instant of the market, as prices see it.
 type moment struct {

@@ -14,6 +14,9 @@ import (
 
 // operation is what a request asks for, in the words of faults.
 func operation(r *http.Request) string {
+	if r.URL.Path == actionsPath {
+		return opActions
+	}
 	path, found := strings.CutPrefix(r.URL.Path, "/v2/")
 	if !found {
 		return opOther

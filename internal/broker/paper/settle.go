@@ -25,10 +25,11 @@ import (
 // duePerTransaction bounds how long one transaction keeps other writers waiting.
 const duePerTransaction = 500
 
-// progress brings all orders up to date.
+// progress brings all orders and corporate actions up to date.
 func (b *Brokerage) progress(ctx context.Context, now time.Time) error {
 	var due bool
-	const look = "SELECT EXISTS (SELECT 1 FROM orders WHERE due_at IS NOT NULL AND due_at <= ?1)"
+	const look = `SELECT EXISTS (SELECT 1 FROM orders WHERE due_at IS NOT NULL AND due_at <= ?1)
+		OR EXISTS (SELECT 1 FROM actions WHERE state = 'announced' AND happens_at <= ?1)`
 	err := b.books.reader.QueryRowContext(ctx, look, now.UnixMicro()).Scan(&due)
 	for err == nil && due { // usually nothing is, and the write lock is not needed
 		err = b.books.update(ctx, func(tx *sql.Tx) error {
@@ -39,9 +40,26 @@ func (b *Brokerage) progress(ctx context.Context, now time.Time) error {
 	return err
 }
 
-// settleDue carries out the orders that have fallen due first, up to a limit, and
-// says whether there may be more.
+// settleDue carries out what has fallen due first, up to a limit, and says whether
+// there may be more. A corporate action comes after the orders that fell due before it.
 func (b *Brokerage) settleDue(ctx context.Context, tx *sql.Tx, now time.Time) (more bool, err error) {
+	next, err := nextAction(ctx, tx, now)
+	if err != nil {
+		return false, err
+	}
+	if next != nil {
+		now = next.happensAt.Add(-time.Microsecond)
+	}
+	more, err = b.settleOrders(ctx, tx, now)
+	if err != nil || more || next == nil {
+		return more, err
+	}
+	return true, happen(ctx, tx, next)
+}
+
+// settleOrders carries out the orders that have fallen due first, up to a limit, and
+// says whether there may be more.
+func (b *Brokerage) settleOrders(ctx context.Context, tx *sql.Tx, now time.Time) (more bool, err error) {
 	due, err := scanOrders(tx.QueryContext(ctx, `SELECT `+orderColumns+` FROM orders
 		WHERE due_at IS NOT NULL AND due_at <= ?1 ORDER BY due_at, seq LIMIT ?2`,
 		now.UnixMicro(), duePerTransaction))
@@ -68,6 +86,9 @@ func (b *Brokerage) settle(ctx context.Context, tx *sql.Tx, o *order) error {
 	if l == nil { // it left the catalog while the order was open
 		return end(ctx, tx, o, stateRejected, o.dueAt)
 	}
+	if until := b.market.dark(o.symbol, o.dueAt); !until.IsZero() {
+		return o.postpone(ctx, tx, until.Add(fillTime(b.books.seed, o.id)))
+	}
 	price := b.market.price(l, o.dueAt)
 	var err error
 	if o.side == sideBuy {
@@ -78,6 +99,15 @@ func (b *Brokerage) settle(ctx context.Context, tx *sql.Tx, o *order) error {
 	if errors.Is(err, errCannotFill) {
 		return end(ctx, tx, o, stateRejected, o.dueAt)
 	}
+	return err
+}
+
+// postpone lets an order wait that falls due while its stock is not traded.
+func (o *order) postpone(ctx context.Context, tx *sql.Tx, due time.Time) error {
+	if !o.expiresAt.IsZero() && o.expiresAt.Before(due) {
+		due = o.expiresAt
+	}
+	_, err := tx.ExecContext(ctx, "UPDATE orders SET due_at = ?2 WHERE seq = ?1", o.seq, due.UnixMicro())
 	return err
 }
 
@@ -204,6 +234,9 @@ func book(ctx context.Context, tx *sql.Tx, o *order, f fill) error {
 	_, err = tx.ExecContext(ctx, `UPDATE account SET cash = cash + ?1, held = held - ?2`,
 		int64(f.cash), int64(freed))
 	if err != nil {
+		return err
+	}
+	if err := insertActivity(ctx, tx, o.activity(f, total, state)); err != nil {
 		return err
 	}
 	return writePosition(ctx, tx, f.position)

@@ -270,7 +270,7 @@ func fillTime(seed uint64, id string) time.Duration {
 
 // hold sets aside what the order needs, or refuses it when that is not there.
 func (b *Brokerage) hold(ctx context.Context, tx *sql.Tx, o *order, l *listing, now time.Time) error {
-	price := b.market.price(l, b.market.moment(now).trade)
+	price := b.market.price(l, b.market.moment(now).of(b.market, l).trade)
 	if o.side == sideSell {
 		return holdShares(ctx, tx, o, price)
 	}

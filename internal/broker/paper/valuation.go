@@ -18,7 +18,12 @@ func (b *Brokerage) valuation(p position, m moment) valuation {
 	if l == nil {
 		return atCost
 	}
-	v := valuation{price: b.market.price(l, m.trade), lastPrice: b.market.price(l, m.previous.close)}
+	m = m.of(b.market, l)
+	before := b.market.price(l, m.previous.close)
+	v := valuation{
+		price:     b.market.price(l, m.trade),
+		lastPrice: b.market.rebased(l, before, m.previous.close, m.trade),
+	}
 	var nowErr, lastErr error
 	v.value, nowErr = money.Value(p.qty, v.price, money.HalfAway)
 	v.lastValue, lastErr = money.Value(p.qty, v.lastPrice, money.HalfAway)
