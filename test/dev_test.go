@@ -71,6 +71,8 @@ func TestDevIsReadyToTry(t *testing.T) {
 			t.Fatalf("no %s in %s", want, shell(commands[1][1]))
 		}
 	}
+	url := regexp.MustCompile(`is running at (\S+)`).FindStringSubmatch(greeting)[1]
+	announce(t, url, `{"type":"forward_split","symbol":"AAPL","old_rate":1,"new_rate":4,"ex_date":"2100-12-01"}`)
 	stop()
 	path := filepath.Join(folder, "stockrewards-data", "dev.key")
 	info, err := os.Stat(path)

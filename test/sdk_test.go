@@ -1,9 +1,11 @@
 package test
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -40,7 +42,64 @@ func TestTheOfficialSDK(t *testing.T) {
 	sdkAssets(t, c)
 	sdkOrders(t, c)
 	sdkErrors(t, c)
-	sdkMarketData(t, marketdata.NewClient(marketdata.ClientOpts{BaseURL: p.url, APIKey: "any", APISecret: "any", RetryLimit: -1}))
+	data := marketdata.NewClient(marketdata.ClientOpts{BaseURL: p.url, APIKey: "any", APISecret: "any", RetryLimit: -1})
+	sdkMarketData(t, data)
+	sdkCorporateActions(t, p.url, c, data)
+}
+
+func sdkCorporateActions(t *testing.T, url string, c *alpaca.Client, data *marketdata.Client) {
+	t.Helper()
+	id := announce(t, url, `{"type":"reverse_split","symbol":"AAPL","old_rate":25,"new_rate":1,"ex_date":"2026-12-01"}`)
+	announce(t, url, `{"type":"cash_dividend","symbol":"KO","rate":0.51,"ex_date":"2026-12-02","payable_date":"2026-12-20"}`)
+	announce(t, url, `{"type":"name_change","old_symbol":"KO","new_symbol":"COKE","process_date":"2026-12-03"}`)
+	window := marketdata.GetCorporateActionsRequest{PageLimit: 1}
+	window.Start.Year, window.Start.Month, window.Start.Day = 2026, time.November, 20
+	window.End.Year, window.End.Month, window.End.Day = 2026, time.December, 31
+	got := call[marketdata.CorporateActions](t)(data.GetCorporateActions(window))
+	if len(got.ReverseSplits) != 1 || len(got.CashDividends) != 1 || len(got.NameChanges) != 1 {
+		t.Fatalf("%+v", got)
+	}
+	if s := got.ReverseSplits[0]; s.OldRate != 25 || s.NewRate != 1 || s.ExDate.Day != 1 {
+		t.Errorf("%+v", s)
+	}
+	activities := call[[]alpaca.AccountActivity](t)(c.GetAccountActivities(alpaca.GetAccountActivitiesRequest{ActivityTypes: []string{"FILL"}}))
+	if len(activities) == 0 || activities[0].Qty.IsZero() || activities[0].OrderID == "" {
+		t.Errorf("%+v", activities)
+	}
+	if status := send(t, http.MethodDelete, url+"/control/corporate-actions/"+id, ""); status != http.StatusNoContent {
+		t.Errorf("withdrawn: %d", status)
+	}
+}
+
+// announce announces a corporate action and returns its id.
+func announce(t *testing.T, url, body string) string {
+	t.Helper()
+	r, err := http.Post(url+"/control/corporate-actions", "application/json", strings.NewReader(body)) //nolint:noctx // a test's
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Body.Close() }()
+	var a struct {
+		ID string `json:"id"`
+	}
+	if err := json.NewDecoder(r.Body).Decode(&a); err != nil || r.StatusCode != http.StatusCreated || a.ID == "" {
+		t.Fatalf("announce %s: %d %v", body, r.StatusCode, err)
+	}
+	return a.ID
+}
+
+// send sends a request and returns the status of its answer.
+func send(t *testing.T, method, url, body string) int {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode
 }
 
 // call wants an answer without an error.

@@ -29,6 +29,8 @@ const (
 // brokerFlags choose the broker.
 type brokerFlags struct {
 	addressFlags
+	control **paper.Brokerage // where dev wants the embedded brokerage, to steer it; nil: nowhere
+
 	Broker string `enum:"paper,alpaca" default:"paper" help:"paper: the embedded paper brokerage, its books in paper.db beside the database. alpaca: Alpaca's API; credentials in APCA_API_KEY_ID and APCA_API_SECRET_KEY."`
 }
 
@@ -84,9 +86,13 @@ func (f brokerFlags) openPaper(
 	if err != nil {
 		return nil, nil, err
 	}
+	o.Control = f.control != nil
 	brokerage, err := paper.Open(ctx, filepath.Join(filepath.Dir(databasePath), "paper.db"), o)
 	if err != nil {
 		return nil, nil, errors.Join(errors.New("the paper brokerage's books could not be opened"), err)
+	}
+	if f.control != nil {
+		*f.control = brokerage
 	}
 	client := alpaca.New(alpaca.Options{
 		TradingURL: "http://paper.invalid", DataURL: "http://paper.invalid", KeyID: "paper", SecretKey: "paper",

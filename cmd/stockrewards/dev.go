@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"stockrewards/internal/api"
+	"stockrewards/internal/broker/paper"
 	"stockrewards/internal/page"
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store"
@@ -44,9 +45,12 @@ func (c *devCommand) Run(ctx context.Context) error {
 	if err := os.MkdirAll(c.Data, ownerOnly); err != nil {
 		return err
 	}
+	var brokerage *paper.Brokerage
 	serve := serveCommand{
 		databaseFlag: databaseFlag{Database: "sqlite:" + filepath.Join(c.Data, "stockrewards.db")},
-		brokerFlags:  brokerFlags{Broker: brokerPaper, addressFlags: addressFlags{PaperHours: "always"}},
+		brokerFlags: brokerFlags{
+			Broker: brokerPaper, addressFlags: addressFlags{PaperHours: "always"}, control: &brokerage,
+		},
 		fulfillmentFlags: fulfillmentFlags{
 			PoolingWindow: devWindow, MaxOrderNotional: rewards.LeastMaxNotional.String(),
 		},
@@ -62,7 +66,7 @@ func (c *devCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, s.release())
 	}
-	front, err := c.page(s, key, user.AppID)
+	front, err := c.page(s, key, user.AppID, brokerage.Handler())
 	if err != nil {
 		return errors.Join(err, s.release())
 	}
@@ -72,12 +76,12 @@ func (c *devCommand) Run(ctx context.Context) error {
 	return s.run(ctx)
 }
 
-// page puts the page for people in front of the API.
-func (c *devCommand) page(s *server, key string, app rewards.AppID) (http.Handler, error) {
+// page puts the page for people in front of the API, and what steers the brokerage.
+func (c *devCommand) page(s *server, key string, app rewards.AppID, control http.Handler) (http.Handler, error) {
 	keyFile, err := filepath.Abs(filepath.Join(c.Data, devKeyFile))
 	return page.New(page.Options{
 		App: app, Key: key, KeyFile: keyFile, Service: s.service, Books: s.store, Market: s.market,
-		Next: s.http.Handler, Log: s.log,
+		Next: s.http.Handler, Control: control, Log: s.log,
 	}), err
 }
 

@@ -52,6 +52,7 @@ type Options struct {
 	Books   Books
 	Market  Market
 	Next    http.Handler // answers everything but the page
+	Control http.Handler // answers the paths under /control/; nil: Next does
 	Log     *slog.Logger
 }
 
@@ -71,8 +72,9 @@ type handler struct {
 	origins   *http.CrossOriginProtection
 }
 
-// New makes the handler: GET, HEAD and POST of the path "/" are the page, everything
-// else goes to o.Next untouched.
+// New makes the handler: GET, HEAD and POST of the path "/" are the page, the paths
+// under /control/ go to o.Control with the page's protection, everything else goes to
+// o.Next untouched.
 func New(o Options) http.Handler {
 	return &handler{
 		Options:   o,
@@ -94,6 +96,10 @@ const maxTime = 10 * time.Second
 
 // ServeHTTP implements http.Handler.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if h.Control != nil && strings.HasPrefix(r.URL.Path, "/control/") {
+		h.control(w, r)
+		return
+	}
 	post := r.Method == http.MethodPost
 	if r.URL.Path != "/" || !post && r.Method != http.MethodGet && r.Method != http.MethodHead {
 		h.Next.ServeHTTP(w, r)
@@ -113,6 +119,15 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		h.show(w, r)
 	}
+}
+
+// control lets programs of this machine steer the brokerage, and no other site's page.
+func (h *handler) control(w http.ResponseWriter, r *http.Request) {
+	if !local(r.Host) || h.origins.Check(r) != nil {
+		http.Error(w, "the brokerage is steered from this machine only; nothing was done", http.StatusForbidden)
+		return
+	}
+	h.Control.ServeHTTP(w, r)
 }
 
 // protect sets what every answer says to the browser.

@@ -1,0 +1,43 @@
+package page_test
+
+import (
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"stockrewards/internal/page"
+)
+
+// The brokerage is steered from this machine, and by no other site's page.
+func TestControlIsOfThisMachine(t *testing.T) {
+	t.Parallel()
+	answer := func(text string) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, text) })
+	}
+	steered := page.New(page.Options{Next: answer("next"), Control: answer("control"), Log: slog.New(slog.DiscardHandler)})
+	without := page.New(page.Options{Next: answer("next"), Log: slog.New(slog.DiscardHandler)})
+	for _, c := range []struct {
+		name, host, site string
+		handler          http.Handler
+		want             string
+		status           int
+	}{
+		{"a program", "127.0.0.1:8080", "", steered, "control", http.StatusOK},
+		{"the page itself", "localhost:8080", "same-origin", steered, "control", http.StatusOK},
+		{"another site", "localhost:8080", "cross-site", steered, "", http.StatusForbidden},
+		{"another name", "evil.example", "", steered, "", http.StatusForbidden},
+		{"nothing to steer", "127.0.0.1:8080", "", without, "next", http.StatusOK},
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+c.host+"/control/clock", nil)
+		if c.site != "" {
+			r.Header.Set("Sec-Fetch-Site", c.site)
+		}
+		w := httptest.NewRecorder()
+		c.handler.ServeHTTP(w, r)
+		if w.Code != c.status || c.want != "" && w.Body.String() != c.want {
+			t.Errorf("%s: %d %q", c.name, w.Code, w.Body)
+		}
+	}
+}
