@@ -10,7 +10,7 @@ build: ## the binary, in bin/
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/stockrewards ./cmd/stockrewards
 
 test: ## every test, with the race detector
-	tools/install.sh gcc curl mount mkfs.ext4 strace chromium hledger postgres pgbouncer wrk
+	tools/install.sh gcc curl mount mkfs.ext4 strace chromium hledger postgres pgbouncer wrk npx
 	$(GO) test -race $$($(GO) list ./... | grep -v /test/sim)
 	$(GO) test -race ./internal/api -args -postgres # the whole interface over the other engine
 	$(GO) test ./test/sim # one goroutine, and much to do: without the race detector

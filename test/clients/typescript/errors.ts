@@ -1,0 +1,95 @@
+import { check, dial, saw, type Answer, type Program } from "./main.js";
+import type { Client } from "openapi-fetch";
+import type { paths } from "./api.js";
+
+const nobody = "01890000-0000-7000-8000-000000000000";
+
+/** Sends each operation as it is right. */
+function operations(p: Program, client: Client<paths>): Record<string, () => Promise<Answer>> {
+  const user = { params: { path: { userId: p.user.id } } };
+  const award = { userId: p.user.id, idempotencyKey: "ts-one-more", amountUsd: 5.25, assetSymbol: "KO" };
+  return {
+    createUser: () => client.POST("/v1/users", { body: { externalId: "ts-again" } }),
+    listUsers: () => client.GET("/v1/users"),
+    getUser: () => client.GET("/v1/users/{userId}", user),
+    getPortfolio: () => client.GET("/v1/users/{userId}/portfolio", user),
+    createReward: () => client.POST("/v1/rewards", { body: award }),
+    listRewards: () => client.GET("/v1/rewards"),
+    getReward: () => client.GET("/v1/rewards/{rewardId}", { params: { path: { rewardId: p.reward.id } } }),
+    listAssets: () => client.GET("/v1/assets"),
+  };
+}
+
+/** Sends one operation and wants a status. */
+async function want(p: Program, client: Client<paths>, operation: string, status: number): Promise<void> {
+  const send = operations(p, client)[operation];
+  check(send !== undefined, `no operation ${operation}`);
+  saw(operation, status, await send());
+}
+
+/** Makes every error that a client can cause, and reads the examples of those that only a fault causes. */
+export async function errors(p: Program): Promise<void> {
+  const suspended = process.env["REWARDS_SUSPENDED_KEY"] ?? "";
+  for (const operation of Object.keys(operations(p, p.client))) {
+    await want(p, dial(p.url, "sr_test_wrong"), operation, 401);
+    await want(p, dial(p.url, suspended), operation, 403);
+  }
+  for (const fault of (process.env["REWARDS_FAULTS"] ?? "").split(" ").filter((text) => text !== "")) {
+    const [operation = "", status = ""] = fault.split("/"); // "getUser/500"
+    await want(p, dial(`${p.url}/fault/${status}`, p.key), operation, Number(status));
+  }
+  await malformed(p);
+  await refused(p);
+  await methods(p);
+}
+
+async function malformed({ client, user }: Program): Promise<void> {
+  const userId = "x";
+  const body = { userId: user.id, idempotencyKey: "ts-one-more", amountUsd: 0, assetSymbol: "KO" };
+  saw("createUser", 400, await client.POST("/v1/users", { body: {} }));
+  const reward = await client.POST("/v1/rewards", { body });
+  saw("createReward", 400, reward);
+  const problem = reward.error?.error;
+  check(problem?.code === "bad_request" && "details" in problem, "a 400 without its issues");
+  check(problem.details[0]?.path === "amountUsd", `the issues are ${JSON.stringify(problem.details)}`);
+  saw("listUsers", 400, await client.GET("/v1/users", { params: { query: { limit: 0 } } }));
+  saw("listRewards", 400, await client.GET("/v1/rewards", { params: { query: { limit: 0 } } }));
+  saw("getUser", 400, await client.GET("/v1/users/{userId}", { params: { path: { userId } } }));
+  saw("getPortfolio", 400, await client.GET("/v1/users/{userId}/portfolio", { params: { path: { userId } } }));
+  saw("getReward", 400, await client.GET("/v1/rewards/{rewardId}", { params: { path: { rewardId: "x" } } }));
+}
+
+async function refused({ client, user, reward }: Program): Promise<void> {
+  const unknown = { params: { path: { userId: nobody } } };
+  saw("getUser", 404, await client.GET("/v1/users/{userId}", unknown));
+  saw("getPortfolio", 404, await client.GET("/v1/users/{userId}/portfolio", unknown));
+  saw("getReward", 404, await client.GET("/v1/rewards/{rewardId}", { params: { path: { rewardId: nobody } } }));
+  const body = { userId: user.id, idempotencyKey: "ts-one-more", amountUsd: 5.25, assetSymbol: "KO" };
+  saw("createReward", 404, await client.POST("/v1/rewards", { body: { ...body, userId: nobody } }));
+  const unlisted = await client.POST("/v1/rewards", { body: { ...body, assetSymbol: "ZZZZZ" } });
+  saw("createReward", 422, unlisted);
+  check(unlisted.error?.error.code === "unprocessable_entity", "the code of a 422");
+  const used = await client.POST("/v1/rewards", { body: { ...body, idempotencyKey: reward.idempotencyKey } });
+  saw("createReward", 409, used);
+  check(used.error?.error.code === "conflict", "the code of a 409");
+  check(used.error.error.details.idempotencyKey === reward.idempotencyKey, "the 409 names the key");
+  const taken = await client.POST("/v1/users", { body: { externalId: user.externalId } });
+  saw("createUser", 409, taken);
+  check(taken.error?.error.code === "conflict" && taken.error.error.details.userId === user.id, "the 409 names the user");
+  const long = { externalId: "x".repeat(70_000) };
+  saw("createUser", 413, await client.POST("/v1/users", { body: long }));
+  saw("createReward", 413, await client.POST("/v1/rewards", { body: { ...body, metadata: long } }));
+  const form = { "Content-Type": "application/x-www-form-urlencoded" };
+  saw("createUser", 415, await client.POST("/v1/users", { body: { externalId: "x" }, headers: form }));
+  saw("createReward", 415, await client.POST("/v1/rewards", { body, headers: form }));
+}
+
+/** Causes the 405 and the 404 of a path, which belong to no operation. */
+async function methods({ url, key }: Program): Promise<void> {
+  const headers = { "x-api-key": key };
+  const wrong = await fetch(`${url}/v1/users`, { method: "DELETE", headers });
+  check(wrong.status === 405 && wrong.headers.get("allow") === "GET, POST", `DELETE was answered ${wrong.status}`);
+  const elsewhere = await fetch(`${url}/v2/users`, { headers });
+  check(elsewhere.status === 404, `/v2/users was answered ${elsewhere.status}`);
+  console.log("any 405\nany 404");
+}
