@@ -18,25 +18,21 @@ type appCommands struct {
 	Resume  appResume  `cmd:"" help:"End a suspension."`
 }
 
-// prefixFlag chooses the prefix of new keys before the first start of serve.
-type prefixFlag struct {
-	Broker string `enum:"paper,alpaca" default:"paper" help:"The broker the service will run with, if it has not run yet: keys start with sr_test_ over the paper brokerage, with sr_live_ over a real one."`
+// modeFlag chooses the prefix of new keys until the books have met the brokerage's
+// account.
+type modeFlag struct {
+	Mode   string `enum:"test,live," default:"" placeholder:"test|live" help:"What the key is for, until the books have met the brokerage's account: test (sr_test_, a paper account) or live (sr_live_, any other); afterwards the account decides (default: test)."`
+	Broker string `hidden:"" help:"Accepted for scripts of earlier versions, and without effect: see --mode."`
 }
 
-// newKey makes a key for the books' broker. It returns the secret as well.
-func (p prefixFlag) newKey(ctx context.Context, s *store.Store) (rewards.Key, string, error) {
-	in, err := s.Installation(ctx)
+// newKey makes a key for the account of the books' brokerage. It returns the secret as
+// well.
+func (m modeFlag) newKey(ctx context.Context, s *store.Store) (rewards.Key, string, error) {
+	mode, err := m.choose(ctx, s)
 	if err != nil {
 		return rewards.Key{}, "", err
 	}
-	kind := in.BrokerKind
-	if kind == "" {
-		kind = p.Broker
-	}
-	prefix := rewards.LiveKeyPrefix
-	if kind == brokerPaper {
-		prefix = rewards.TestKeyPrefix
-	}
+	prefix := mode.KeyPrefix()
 	secret, err := rewards.NewKeySecret(prefix, rand.Reader)
 	if err != nil {
 		return rewards.Key{}, "", err
@@ -44,9 +40,32 @@ func (p prefixFlag) newKey(ctx context.Context, s *store.Store) (rewards.Key, st
 	return rewards.Key{Hash: rewards.HashKey(secret), Hint: rewards.KeyHint(prefix, secret)}, secret, nil
 }
 
+// choose is the mode of a new key. Books that an earlier version bound to a real broker
+// do not know their account's number yet: a live key works over every account.
+func (m modeFlag) choose(ctx context.Context, s *store.Store) (rewards.Mode, error) {
+	in, err := s.Installation(ctx)
+	if err != nil {
+		return rewards.ModeUnknown, err
+	}
+	asked, account := rewards.Mode(m.Mode), rewards.ModeOfAccount(in.BrokerKind, in.AccountNumber)
+	switch {
+	case account != rewards.ModeUnknown && asked != rewards.ModeUnknown && asked != account:
+		return asked, fmt.Errorf("--mode %s: the books belong to an account whose keys are %s keys; leave --mode out",
+			asked, account)
+	case account != rewards.ModeUnknown:
+		return account, nil
+	case asked != rewards.ModeUnknown:
+		return asked, nil
+	case in.BrokerKind != "":
+		return rewards.ModeLive, nil
+	default:
+		return rewards.ModeTest, nil
+	}
+}
+
 type appCreate struct {
 	databaseFlag
-	prefixFlag
+	modeFlag
 	Name string `arg:"" help:"A name for people, unique among the apps."`
 }
 

@@ -11,11 +11,12 @@ import (
 
 	"stockrewards/internal/broker/alpaca"
 	"stockrewards/internal/broker/paper"
+	"stockrewards/internal/rewards"
 )
 
 // The kinds of brokers, as they are pinned in the store.
 const (
-	brokerPaper  = "paper"
+	brokerPaper  = rewards.EmbeddedBroker
 	brokerAlpaca = "alpaca"
 )
 

@@ -19,7 +19,7 @@ type keyCommands struct {
 
 type keyCreate struct {
 	databaseFlag
-	prefixFlag
+	modeFlag
 	App     string         `arg:"" help:"The app's id or name."`
 	Label   string         `help:"A note to tell keys apart."`
 	Expires *time.Duration `placeholder:"DURATION" help:"The key's life, for example 2160h; without it the key does not expire."`
@@ -79,7 +79,7 @@ func (c *keyList) Run(ctx context.Context) error {
 
 type keyRotate struct {
 	databaseFlag
-	prefixFlag
+	modeFlag
 	ID      string        `arg:"" help:"The id of the old key, from key list."`
 	Overlap time.Duration `default:"24h" help:"How long the old key stays valid."`
 }

@@ -79,6 +79,7 @@ func (s *server) run(ctx context.Context) error {
 	var intakeDone, workDone sync.WaitGroup
 	intakeDone.Go(func() { s.intake.Run(intakeCtx) })
 	workDone.Go(func() { s.refreshPrices(workCtx) })
+	workDone.Go(func() { s.reviewKeys(workCtx) })
 	if s.role != roleAPI {
 		workDone.Go(func() {
 			if err := s.pin(workCtx); err != nil {

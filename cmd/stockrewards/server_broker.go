@@ -16,7 +16,7 @@ func (s *server) pin(ctx context.Context) error {
 	for ctx.Err() == nil {
 		account, err := s.broker.Account(ctx)
 		if err == nil {
-			err = s.store.PinBroker(ctx, s.kind, account.ID)
+			err = s.store.PinBroker(ctx, s.kind, account)
 			if rewards.CodeOf(err) != rewards.CodeUnavailable || err == nil {
 				return err
 			}

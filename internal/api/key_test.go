@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"crypto/rand"
 	"net/http"
 	"regexp"
 	"strings"
@@ -155,4 +156,42 @@ func TestNewKeysAreValidAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.get(t, "/v1/assets").wantStatus(t, http.StatusOK)
+}
+
+// Decisions, keys: a sr_test_ key over an account that is not a paper account gets the
+// same 401 within a second; a sr_live_ key works over both; before the books have met
+// their brokerage every key works.
+func TestKeysAndTheAccountsMode(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	test := w.newApp(t)
+	live := test
+	var err error
+	if live.key, err = rewards.NewKeySecret(rewards.LiveKeyPrefix, rand.Reader); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.store.CreateKey(t.Context(), test.app.Name, rewards.Key{Hash: rewards.HashKey(live.key)}); err != nil {
+		t.Fatal(err)
+	}
+	stranger := test
+	stranger.key = newSecret(t)
+	for _, step := range []struct {
+		number     string
+		test, live int
+	}{{"", 200, 200}, {"PA3XYZ", 200, 200}, {"912345678", 401, 200}, {"PA3XYZ", 200, 200}} {
+		account := rewards.BrokerAccount{ID: "account", Number: step.number}
+		if err := w.store.PinBroker(t.Context(), "alpaca", account); err != nil {
+			t.Fatal(err)
+		}
+		w.clock.advance(second)
+		live.get(t, "/v1/assets").wantStatus(t, step.live)
+		got, unknown := test.get(t, "/v1/assets").wantStatus(t, step.test), stranger.get(t, "/v1/assets")
+		if step.test == http.StatusUnauthorized {
+			unknown.wantStatus(t, step.test)
+			same := strings.ReplaceAll(string(unknown.body), unknown.header.Get("X-Request-Id"), got.header.Get("X-Request-Id"))
+			if same != string(got.body) {
+				t.Errorf("%s, and an unknown key gets %s", got.body, same)
+			}
+		}
+	}
 }

@@ -23,7 +23,7 @@ func full(t *testing.T) *world {
 	w := history(t, newFile)
 	_, err := w.Installation(t.Context())
 	w.Check(err)
-	w.Check(w.PinBroker(t.Context(), "paper", "account"))
+	w.Check(w.PinBroker(t.Context(), "paper", rewards.BrokerAccount{ID: "account"}))
 	w.Check(w.RaiseAlarm(t.Context(), "a name", "a message with 'quotes', a \ttab, a\nline and \\N"))
 	w.Check(w.SetPaused(t.Context(), "é 😀 why"))
 	w.Check(w.SaveReconciliation(t.Context(), []rewards.BrokerConflict{

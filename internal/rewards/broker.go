@@ -85,6 +85,7 @@ type Position struct {
 // BrokerAccount is the account that orders are placed in.
 type BrokerAccount struct {
 	ID          string
+	Number      string // as people write it; "" when not reported
 	Status      string
 	Blocked     bool // the broker takes no orders for it
 	BuyingPower money.USD

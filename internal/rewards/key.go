@@ -29,6 +29,9 @@ func (k Key) ValidAt(now time.Time) bool {
 	return (k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt)) && (k.RevokedAt.IsZero() || now.Before(k.RevokedAt))
 }
 
+// Mode is the key's mode, from its hint; unknown for a key without one.
+func (k Key) Mode() Mode { return ModeOfKey(k.Hint) }
+
 // KeyHash is the SHA-256 of a whole key. A key holds 256 random bits, so a plain
 // hash is enough.
 type KeyHash [sha256.Size]byte
@@ -43,8 +46,8 @@ func (h KeyHash) Equal(other KeyHash) bool { return subtle.ConstantTimeCompare(h
 // sr_test_ + 43 characters + 6 characters. The form is fixed, so that scanners
 // for leaked secrets can look for it: sr_(test|live)_[0-9A-Za-z]{49}.
 const (
-	TestKeyPrefix = "sr_test_" // TestKeyPrefix starts a key over the paper brokerage.
-	LiveKeyPrefix = "sr_live_" // LiveKeyPrefix starts a key over a real broker.
+	TestKeyPrefix = "sr_test_" // TestKeyPrefix starts a key over a paper account.
+	LiveKeyPrefix = "sr_live_" // LiveKeyPrefix starts a key over any other account.
 
 	secretBytes    = 32
 	secretChars    = 43 // 62^43 > 2^256

@@ -14,6 +14,9 @@ type Store interface {
 	// AppByKey finds the key with that hash and its app, also when the key is
 	// expired or revoked. A hash that is not stored fails with CodeNotFound.
 	AppByKey(ctx context.Context, hash KeyHash) (Key, App, error)
+	// AccountMode is the mode of the brokerage's account that the books belong to;
+	// unknown until they have met it.
+	AccountMode(ctx context.Context) (Mode, error)
 	// CreateUser stores a user and gives it an id. An email or external id that the
 	// app has already fails with CodeConflict and DuplicateDetails, the email's
 	// first; of two at once one fails so.
@@ -53,6 +56,7 @@ type Service struct {
 	now      func() time.Time
 
 	keys    sync.Map // KeyHash -> cachedKey
+	account cached[Mode]
 	catalog cached[catalog]
 }
 
@@ -61,19 +65,20 @@ func NewService(store Store, recorder Recorder, prices Prices, now func() time.T
 	return &Service{store: store, recorder: recorder, prices: prices, now: now}
 }
 
-// cacheFor is how long a key or the catalog is believed. A revocation or a
+// cacheFor is how long a key, the account's mode or the catalog is believed. A revocation or a
 // delisting on any process is in force everywhere within a second.
 const cacheFor = 500 * time.Millisecond
 
 type cachedKey struct {
-	key   Key
-	app   App
-	until time.Time
+	key     Key
+	app     App
+	account Mode
+	until   time.Time
 }
 
 // Authenticate finds the app of a key as presented. A key that is missing,
-// malformed, unknown, expired or revoked fails with CodeUnauthorized, always in
-// the same words; that of a suspended app with CodeForbidden (specification,
+// malformed, unknown, expired, revoked or of a mode that the brokerage's account does
+// not accept fails with CodeUnauthorized, always in the same words; that of a suspended app with CodeForbidden (specification,
 // section 5). A key that is stored is returned even so, for the log.
 func (s *Service) Authenticate(ctx context.Context, presented string) (Key, App, error) {
 	unauthorized := &Error{Code: CodeUnauthorized, Message: "missing or invalid x-api-key"}
@@ -90,7 +95,7 @@ func (s *Service) Authenticate(ctx context.Context, presented string) (Key, App,
 	case CodeOf(err) == CodeNotFound:
 		err = unauthorized
 	case err != nil:
-	case !c.key.ValidAt(s.now()):
+	case !c.key.ValidAt(s.now()) || !c.account.Accepts(ModeOfKey(presented)):
 		err = unauthorized
 	case c.app.Suspended:
 		err = &Error{Code: CodeForbidden, Message: "the app is suspended"}
@@ -116,7 +121,11 @@ func (s *Service) lookUpKey(ctx context.Context, hash KeyHash) (cachedKey, error
 		s.keys.Delete(hash)
 		return cachedKey{}, err
 	}
-	c := cachedKey{key: key, app: app, until: until}
+	account, err := s.account.get(ctx, s.now, s.store.AccountMode)
+	if err != nil {
+		return cachedKey{}, err
+	}
+	c := cachedKey{key: key, app: app, account: account, until: until}
 	s.keys.Store(hash, c) // at most as many as there are keys: unknown ones are not kept
 	return c, nil
 }

@@ -93,6 +93,7 @@ const (
 	settingInstallation  = "installation_id"
 	settingBrokerKind    = "broker_kind"
 	settingBrokerAccount = "broker_account"
+	settingAccountNumber = "broker_account_number"
 	settingCursorKey     = "cursor_key"
 	settingPaused        = "paused"
 	settingMarketHours   = "market_hours"
@@ -118,6 +119,7 @@ type Installation struct {
 	ID            string // random; part of every client order id
 	BrokerKind    string // "paper" or "alpaca"; "" until the first start of serve
 	BrokerAccount string // the broker's identifier of the account
+	AccountNumber string // as people write it; "" until the account was read
 	CursorKey     []byte // authenticates the cursors of lists
 }
 
@@ -178,6 +180,8 @@ func (in *Installation) set(name, value string) (err error) {
 		in.BrokerKind = value
 	case settingBrokerAccount:
 		in.BrokerAccount = value
+	case settingAccountNumber:
+		in.AccountNumber = value
 	case settingCursorKey:
 		in.CursorKey, err = hex.DecodeString(value)
 	}
@@ -185,8 +189,9 @@ func (in *Installation) set(name, value string) (err error) {
 }
 
 // PinBroker binds the store to a broker's account the first time and compares
-// afterwards. Another broker or account fails: its books are not ours.
-func (s *Store) PinBroker(ctx context.Context, kind, account string) error {
+// afterwards. Another broker or account fails: its books are not ours. It also keeps
+// the account's number, which may be reported later than its identifier.
+func (s *Store) PinBroker(ctx context.Context, kind string, account rewards.BrokerAccount) error {
 	return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
 		pinnedKind, err := setting(ctx, tx, settingBrokerKind)
 		if err != nil {
@@ -197,16 +202,44 @@ func (s *Store) PinBroker(ctx context.Context, kind, account string) error {
 			return err
 		}
 		if pinnedKind == "" && pinnedAccount == "" {
-			if err := setSetting(ctx, tx, settingBrokerKind, kind); err != nil {
-				return err
-			}
-			return setSetting(ctx, tx, settingBrokerAccount, account)
+			return pin(ctx, tx, kind, account)
 		}
-		if pinnedKind != kind || pinnedAccount != account {
+		if pinnedKind != kind || pinnedAccount != account.ID {
 			return fmt.Errorf(
 				"this store belongs to the account %s of the broker %q, not to the account %s of %q: "+
-					"start with the broker that holds its stock", pinnedAccount, pinnedKind, account, kind)
+					"start with the broker that holds its stock", pinnedAccount, pinnedKind, account.ID, kind)
 		}
-		return nil
+		return pinNumber(ctx, tx, account.Number)
 	})
+}
+
+func pin(ctx context.Context, tx Tx, kind string, account rewards.BrokerAccount) error {
+	if err := setSetting(ctx, tx, settingBrokerKind, kind); err != nil {
+		return err
+	}
+	if err := setSetting(ctx, tx, settingBrokerAccount, account.ID); err != nil {
+		return err
+	}
+	return pinNumber(ctx, tx, account.Number)
+}
+
+// pinNumber keeps the account's number; one that is not reported changes nothing.
+func pinNumber(ctx context.Context, tx Tx, number string) error {
+	if number == "" {
+		return nil
+	}
+	return setSetting(ctx, tx, settingAccountNumber, number)
+}
+
+// AccountMode implements rewards.Store.
+func (s *Store) AccountMode(ctx context.Context) (rewards.Mode, error) {
+	var kind, number string
+	err := s.engine.Read(ctx, func(ctx context.Context, tx Tx) (err error) {
+		if kind, err = setting(ctx, tx, settingBrokerKind); err != nil {
+			return err
+		}
+		number, err = setting(ctx, tx, settingAccountNumber)
+		return err
+	})
+	return rewards.ModeOfAccount(kind, number), err
 }

@@ -63,6 +63,9 @@ func (d *desk) AppByKey(_ context.Context, hash rewards.KeyHash) (rewards.Key, r
 	return rewards.Key{AppID: id[rewards.App](1), Hash: hash}, rewards.App{ID: id[rewards.App](1)}, nil
 }
 
+// AccountMode implements rewards.Store.
+func (d *desk) AccountMode(context.Context) (rewards.Mode, error) { return rewards.ModeTest, nil }
+
 // CreateUser implements rewards.Store.
 func (d *desk) CreateUser(_ context.Context, u rewards.User) (rewards.User, error) {
 	u.ID = id[rewards.User](2)

@@ -19,6 +19,7 @@ func (c *Client) Account(ctx context.Context) (rewards.BrokerAccount, error) {
 func readAccount(body []byte) (rewards.BrokerAccount, error) {
 	var w struct {
 		ID          string `json:"id"`
+		Number      string `json:"account_number"`
 		Status      string `json:"status"`
 		BuyingPower number `json:"buying_power"`
 		Trading     bool   `json:"trading_blocked"`
@@ -36,7 +37,7 @@ func readAccount(body []byte) (rewards.BrokerAccount, error) {
 		return rewards.BrokerAccount{}, err
 	}
 	return rewards.BrokerAccount{
-		ID: w.ID, Status: w.Status, BuyingPower: power, Blocked: w.Trading || w.Account || w.Suspended,
+		ID: w.ID, Number: w.Number, Status: w.Status, BuyingPower: power, Blocked: w.Trading || w.Account || w.Suspended,
 	}, nil
 }
 

@@ -198,13 +198,41 @@ func testPins(t *testing.T, w *World) {
 	if diff := cmp.Diff(first, again); diff != "" || first.ID == "" || len(first.CursorKey) == 0 {
 		t.Errorf("installation %+v, then %+v", first, again)
 	}
-	check(t, w.PinBroker(t.Context(), "paper", "account"))
-	check(t, w.PinBroker(t.Context(), "paper", "account"))
+	account := rewards.BrokerAccount{ID: "account"}
+	check(t, w.PinBroker(t.Context(), "paper", account))
+	check(t, w.PinBroker(t.Context(), "paper", account))
 	for _, other := range [][2]string{{"alpaca", "account"}, {"paper", "another"}} {
-		if err := w.PinBroker(t.Context(), other[0], other[1]); err == nil {
+		if err := w.PinBroker(t.Context(), other[0], rewards.BrokerAccount{ID: other[1]}); err == nil {
 			t.Errorf("%v was accepted over another broker's books", other)
 		}
 	}
+}
+
+// The account's mode is known as soon as its number is, also on books that were bound
+// to the account before numbers were kept.
+func testAccountMode(t *testing.T, w *World) {
+	expect := func(when string, want rewards.Mode) {
+		t.Helper()
+		got, err := w.AccountMode(t.Context())
+		check(t, err)
+		if got != want {
+			t.Errorf("%s: the account's mode is %q, want %q", when, got, want)
+		}
+	}
+	expect("before the first start", rewards.ModeUnknown)
+	for _, step := range []struct {
+		number string
+		want   rewards.Mode
+	}{{"", rewards.ModeUnknown}, {"PA3XYZ", rewards.ModeTest}, {"", rewards.ModeTest}, {"912345678", rewards.ModeLive}} {
+		check(t, w.PinBroker(t.Context(), "alpaca", rewards.BrokerAccount{ID: "account", Number: step.number}))
+		expect("the number "+step.number, step.want)
+	}
+	if err := w.PinBroker(t.Context(), "alpaca", rewards.BrokerAccount{ID: "another", Number: "PA9"}); err == nil {
+		t.Error("another account was accepted")
+	}
+	expect("after another account was refused", rewards.ModeLive)
+	w.reopen(t)
+	expect("after a restart", rewards.ModeLive)
 }
 
 func testReopen(t *testing.T, w *World) {

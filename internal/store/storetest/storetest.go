@@ -59,6 +59,7 @@ func Run(t *testing.T, open Opener) {
 		"AdoptRenamed":           testAdoptRenamed,
 		"Quotes":                 testQuotes,
 		"Pins":                   testPins,
+		"AccountMode":            testAccountMode,
 		"IDsGrowAcrossReopening": testReopen,
 	} {
 		t.Run(name, func(t *testing.T) {

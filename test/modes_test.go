@@ -1,0 +1,74 @@
+package test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+)
+
+// over starts a service over a brokerage that reports the account number, and waits
+// until the books have met it.
+func (s *service) over(number string) {
+	s.t.Helper()
+	b := startBrokerage(s.t, "")
+	rewrite := func(body []byte) []byte {
+		head, rest, found := bytes.Cut(body, []byte(`"account_number":"`))
+		if !found {
+			return body
+		}
+		_, rest, _ = bytes.Cut(rest, []byte(`"`))
+		return append(append(head, `"account_number":"`+number+`"`...), rest...)
+	}
+	b.rewrite.Store(&rewrite)
+	s.start(b.flags()...)
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		if _, err := s.try("key", "create", "tester", "--mode", "live"); (err != nil) == strings.HasPrefix(number, "PA") &&
+			strings.Contains(s.logs(), "sr_") {
+			return
+		}
+		if time.Now().After(deadline) {
+			s.t.Fatalf("the books have not met the account %s:\n%s", number, s.logs())
+		}
+	}
+}
+
+// Keys of test money never reach an account of real dollars; serve logs which keys
+// cannot work, and new keys fit the account.
+func TestKeysOfTestMoneyOverARealAccount(t *testing.T) {
+	t.Parallel()
+	s := newCustomer(t)
+	id := strings.Fields(strings.Split(s.command("key", "list", "tester"), "\n")[1])[0]
+	s.over("912345678")
+	s.must(401, "GET", "/v1/assets", "")
+	if line := `"key":"` + id + `"`; !strings.Contains(s.logs(), "an sr_test_ key cannot work") || !strings.Contains(s.logs(), line) {
+		t.Errorf("the key %s is not in the log:\n%s", id, s.logs())
+	}
+	if _, err := s.try("app", "create", "other", "--mode", "test"); err == nil || !strings.Contains(err.Error(), "--mode test") {
+		t.Errorf("a test key was made over a real account: %v", err)
+	}
+	if s.key = strings.TrimSpace(s.command("key", "rotate", id)); !strings.HasPrefix(s.key, "sr_live_") {
+		t.Errorf("the new key is %.12s…", s.key)
+	}
+	s.must(200, "GET", "/v1/assets", "")
+}
+
+// A live key from before goes on over a paper account, with a warning; new keys are
+// test keys.
+func TestALiveKeyOverAPaperAccount(t *testing.T) {
+	t.Parallel()
+	s := newCustomer(t)
+	s.key = strings.TrimSpace(s.command("app", "create", "older", "--mode", "live"))
+	if !strings.HasPrefix(s.key, "sr_live_") {
+		t.Errorf("--mode live made %.12s…", s.key)
+	}
+	s.over("PA3TEST")
+	s.must(200, "GET", "/v1/assets", "")
+	if logs := s.logs(); strings.Count(logs, "an sr_live_ key works over a paper account") == 0 || strings.Contains(logs, "cannot work") {
+		t.Errorf("the log does not warn of the live key only:\n%s", logs)
+	}
+	if key := s.command("key", "create", "older"); !strings.HasPrefix(key, "sr_test_") {
+		t.Errorf("the new key is %.12s…", key)
+	}
+	s.must(200, "GET", "/v1/assets", "")
+}
