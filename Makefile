@@ -59,7 +59,7 @@ fuzz: ## every fuzz target for FUZZTIME each; ONLY=text those whose name has it
 SHARE ?= 1
 
 mutants: ## every planted change is found by its test; SHARE=5 tries every fifth, ONLY=regexp those of that name
-	tools/install.sh mount strace
+	tools/install.sh mount strace postgres
 	$(GO) test -count=1 -v -timeout=3h -run '^TestMutants$$' ./test/mutants -args -share=$(SHARE) -only='$(ONLY)'
 
 fleet: ## three processes over PostgreSQL: a kill -9 a second for a minute, frozen leaders

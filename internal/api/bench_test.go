@@ -42,6 +42,11 @@ func (n noStore) Record(_ context.Context, r rewards.NewReward) (rewards.Outcome
 	}}, nil
 }
 
+func (n noStore) CreateUser(_ context.Context, u rewards.User) (rewards.User, error) {
+	u.ID = rewards.NewID[rewards.User](n.ids)
+	return u, nil
+}
+
 // stage is a handler with a user and five holdings behind it.
 type stage struct {
 	*world

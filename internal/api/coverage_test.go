@@ -21,10 +21,6 @@ type brokenStore struct {
 	err error
 }
 
-func (s brokenStore) CreateUser(context.Context, rewards.User) (rewards.User, error) {
-	return rewards.User{}, s.err
-}
-
 func (s brokenStore) User(context.Context, rewards.AppID, rewards.UserID) (rewards.User, error) {
 	return rewards.User{}, s.err
 }
@@ -56,6 +52,10 @@ type brokenRecorder struct{ err error }
 
 func (r brokenRecorder) Record(context.Context, rewards.NewReward) (rewards.Outcome, error) {
 	return rewards.Outcome{}, r.err
+}
+
+func (r brokenRecorder) CreateUser(context.Context, rewards.User) (rewards.User, error) {
+	return rewards.User{}, r.err
 }
 
 // broken is the client of a server whose store fails with an error once a key was

@@ -92,6 +92,11 @@ func (f recorderFunc) Record(ctx context.Context, r rewards.NewReward) (rewards.
 	return f(ctx, r)
 }
 
+func (f recorderFunc) CreateUser(ctx context.Context, u rewards.User) (rewards.User, error) {
+	_, err := f(ctx, rewards.NewReward{})
+	return u, err
+}
+
 // A recorder that fails or panics is told in the same way, with a working store.
 func TestFaultsOfTheRecorder(t *testing.T) {
 	t.Parallel()

@@ -16,6 +16,10 @@ func (noStore) RecordRewards(_ context.Context, batch []rewards.NewReward) ([]re
 	return make([]rewards.Outcome, len(batch)), nil
 }
 
+func (noStore) CreateUsers(_ context.Context, batch []rewards.User) ([]rewards.UserOutcome, error) {
+	return make([]rewards.UserOutcome, len(batch)), nil
+}
+
 func running(b *testing.B) *intake.Intake {
 	b.Helper()
 	i := intake.New(noStore{}, func() {})

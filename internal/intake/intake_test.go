@@ -19,13 +19,34 @@ type gate struct {
 	leave   chan error
 	mu      sync.Mutex
 	batches []int
+	keys    map[rewards.AppID][]string // in the order of the commits
 }
 
-func newGate() *gate { return &gate{enter: make(chan int), leave: make(chan error)} }
+func (g *gate) CreateUsers(ctx context.Context, batch []rewards.User) ([]rewards.UserOutcome, error) {
+	news := make([]rewards.NewReward, len(batch))
+	if _, err := g.RecordRewards(ctx, news); err != nil {
+		return nil, err
+	}
+	outcomes := make([]rewards.UserOutcome, len(batch))
+	for i, u := range batch {
+		outcomes[i].User = u
+		if u.ExternalID == "taken" {
+			outcomes[i].Taken = rewards.DuplicateDetails{Field: "externalId", UserID: rewards.UserID{7}}
+		}
+	}
+	return outcomes, nil
+}
+
+func newGate() *gate {
+	return &gate{enter: make(chan int), leave: make(chan error), keys: make(map[rewards.AppID][]string)}
+}
 
 func (g *gate) RecordRewards(_ context.Context, batch []rewards.NewReward) ([]rewards.Outcome, error) {
 	g.mu.Lock()
 	g.batches = append(g.batches, len(batch))
+	for _, r := range batch {
+		g.keys[r.AppID] = append(g.keys[r.AppID], r.IdempotencyKey)
+	}
 	g.mu.Unlock()
 	g.enter <- len(batch)
 	if err := <-g.leave; err != nil {
@@ -159,12 +180,27 @@ func TestFullRefuses(t *testing.T) {
 		i := intake.New(newGate(), func() {})
 		ctx, cancel := context.WithCancel(t.Context())
 		var asked sync.WaitGroup
-		for range 8192 { // nothing takes them out
+		for range 4096 { // nothing takes them out: half of the room
 			asked.Go(func() { _, _ = i.Record(ctx, rewards.NewReward{}) })
 		}
 		synctest.Wait()
 		if _, err := i.Record(t.Context(), rewards.NewReward{}); rewards.CodeOf(err) != rewards.CodeUnavailable {
 			t.Errorf("one too many: %v", err)
+		}
+		// Who does not flood is taken; apps that all flood fill the room together.
+		for app := byte(1); app < 100; app++ {
+			asked.Go(func() { _, _ = i.Record(ctx, rewards.NewReward{AppID: rewards.AppID{app}}) })
+		}
+		synctest.Wait()
+		if i.Depth() != 4096+99 {
+			t.Errorf("%d wait, want one of each other app beside the flood", i.Depth())
+		}
+		for range 4096 {
+			asked.Go(func() { _, _ = i.Record(ctx, rewards.NewReward{AppID: rewards.AppID{1}}) })
+		}
+		synctest.Wait()
+		if n := i.Depth(); n > 8192 || n < 4096+2048 {
+			t.Errorf("%d wait", n)
 		}
 		cancel()
 		asked.Wait()

@@ -17,10 +17,6 @@ type Store interface {
 	// AccountMode is the mode of the brokerage's account that the books belong to;
 	// unknown until they have met it.
 	AccountMode(ctx context.Context) (Mode, error)
-	// CreateUser stores a user and gives it an id. An email or external id that the
-	// app has already fails with CodeConflict and DuplicateDetails, the email's
-	// first; of two at once one fails so.
-	CreateUser(ctx context.Context, u User) (User, error)
 	// User finds a user of the app, or fails with CodeNotFound.
 	User(ctx context.Context, app AppID, id UserID) (User, error)
 	// Users lists users of the app, newest first.
@@ -36,11 +32,16 @@ type Store interface {
 	Assets(ctx context.Context) ([]Asset, error)
 }
 
-// Recorder records rewards. Of several requests with one key, at once or not,
-// exactly one creates a reward. A failure with CodeUnavailable means that nothing
+// Recorder stores what clients send. A failure with CodeUnavailable means that nothing
 // is known to be stored; the same request can be made again.
 type Recorder interface {
+	// Record records a reward. Of several requests with one key, at once or not, exactly
+	// one creates a reward.
 	Record(ctx context.Context, r NewReward) (Outcome, error)
+	// CreateUser stores a user and gives it an id. An email or external id that the
+	// app has already fails with CodeConflict and DuplicateDetails, the email's
+	// first; of two at once one fails so.
+	CreateUser(ctx context.Context, u User) (User, error)
 }
 
 // Prices tells what a share is worth now; false when there is no usable price.
@@ -132,7 +133,7 @@ func (s *Service) lookUpKey(ctx context.Context, hash KeyHash) (cachedKey, error
 
 // CreateUser creates a user of the app (specification, section 4.1).
 func (s *Service) CreateUser(ctx context.Context, u User) (User, error) {
-	return s.store.CreateUser(ctx, u)
+	return s.recorder.CreateUser(ctx, u)
 }
 
 // User finds a user of the app (specification, section 4.3).

@@ -15,6 +15,34 @@ type User struct {
 // CreatedAt is when the user was created, to the millisecond.
 func (u User) CreatedAt() time.Time { return u.ID.Time() }
 
+// UserOutcome is the answer to one request to create a user.
+type UserOutcome struct {
+	User  User             // as it was stored
+	Taken DuplicateDetails // why it was not; without a Field it was
+}
+
+// Taken is the conflict of a new user with those who have its email or its external id:
+// the email's holder is named first. Zero ids are nobody.
+func Taken(byEmail, byExternalID UserID) DuplicateDetails {
+	switch {
+	case !byEmail.IsZero():
+		return DuplicateDetails{Field: "email", UserID: byEmail}
+	case !byExternalID.IsZero():
+		return DuplicateDetails{Field: "externalId", UserID: byExternalID}
+	}
+	return DuplicateDetails{}
+}
+
+// Answer is the user, or CodeConflict with the DuplicateDetails.
+func (o UserOutcome) Answer() (User, error) {
+	if o.Taken.Field == "" {
+		return o.User, nil
+	}
+	return User{}, &Error{
+		Code: CodeConflict, Message: "a user with this " + o.Taken.Field + " exists", Details: o.Taken,
+	}
+}
+
 // UserFilter restricts a list of users. Members that are "" do not restrict.
 type UserFilter struct {
 	Email      string

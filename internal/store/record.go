@@ -18,14 +18,19 @@ import (
 // the ids that it gave them, so that they are told from those of another request.
 func (s *Store) RecordRewards(ctx context.Context, batch []rewards.NewReward) ([]rewards.Outcome, error) {
 	r := &recording{store: s, batch: batch, ids: make([]rewards.RewardID, len(batch))}
+	if err := untilKnown(ctx, func() error { return s.recordOnce(ctx, r) }); err != nil {
+		return nil, err
+	}
+	return r.outcomes, nil
+}
+
+// untilKnown runs a commit again while it is not known whether it happened, a few times.
+func untilKnown(ctx context.Context, commit func() error) error {
 	const attempts = 3
 	for attempt := 1; ; attempt++ {
-		err := s.recordOnce(ctx, r)
-		if err == nil {
-			return r.outcomes, nil
-		}
-		if attempt == attempts || !errors.Is(err, ErrUnknownOutcome) || ctx.Err() != nil {
-			return nil, err
+		err := commit()
+		if err == nil || attempt == attempts || !errors.Is(err, ErrUnknownOutcome) || ctx.Err() != nil {
+			return err
 		}
 	}
 }

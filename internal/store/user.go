@@ -14,51 +14,6 @@ func scanUser(row Row) (rewards.User, error) {
 	return u, err
 }
 
-// CreateUser implements rewards.Store. That there is such a user already is told
-// after a commit: the client may know only from this answer that there is.
-func (s *Store) CreateUser(ctx context.Context, u rewards.User) (rewards.User, error) {
-	var duplicate error
-	err := s.engine.Record(ctx, func(ctx context.Context, tx Tx) error {
-		duplicate = refuseDuplicate(ctx, tx, u)
-		if rewards.CodeOf(duplicate) == rewards.CodeConflict {
-			return nil
-		}
-		if duplicate != nil {
-			return duplicate
-		}
-		u.ID = rewards.NewID[rewards.User](s.ids)
-		_, err := tx.Exec(ctx, `INSERT INTO users (`+userColumns+`, email_folded) VALUES (?1, ?2, ?3, ?4, ?5)`,
-			u.AppID[:], u.ID[:], u.Email, u.ExternalID, rewards.FoldEmail(u.Email))
-		return err
-	})
-	if err == nil {
-		err = duplicate
-	}
-	return u, err
-}
-
-func refuseDuplicate(ctx context.Context, tx Tx, u rewards.User) error {
-	for _, member := range []struct{ field, value, query string }{
-		{"email", rewards.FoldEmail(u.Email), userByEmail},
-		{"externalId", u.ExternalID, userByExternalID},
-	} {
-		if member.value == "" {
-			continue
-		}
-		other, found, err := findUser(ctx, tx, member.query, u.AppID[:], member.value)
-		if err != nil {
-			return err
-		}
-		if found {
-			return &rewards.Error{
-				Code: rewards.CodeConflict, Message: "a user with this " + member.field + " exists",
-				Details: rewards.DuplicateDetails{Field: member.field, UserID: other.ID},
-			}
-		}
-	}
-	return nil
-}
-
 const (
 	userByEmail = `SELECT ` + userColumns + ` FROM users
 		WHERE app_id = ?1 AND email_folded = ?2 AND email_folded <> ''`

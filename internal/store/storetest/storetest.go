@@ -27,6 +27,8 @@ func Run(t *testing.T, open Opener) {
 		"UsersAreUniqueInTheApp": testUsers,
 		"UsersListed":            testUserPages,
 		"UsersAtOnce":            testUsersAtOnce,
+		"UserBatch":              testUserBatch,
+		"UserPoison":             testUserPoison,
 		"RecordDecidesInOrder":   testVerdicts,
 		"RecordBatchSemantics":   testBatch,
 		"RecordPoisonRow":        testPoison,
