@@ -24,8 +24,8 @@ func (c *orderAdopt) Run(ctx context.Context) error {
 	if strings.TrimSpace(c.Reason) == "" {
 		return errors.New("--reason must not be empty")
 	}
-	return c.with(ctx, func(s *store.Store) error {
-		return c.withBroker(ctx, c.databaseFlag, s, func(broker *alpaca.Client) error {
+	return c.operate(ctx, "order adopt", reasonFlag{c.Reason}, func(s *store.Operator) error {
+		return c.withBroker(ctx, c.databaseFlag, s.Store, func(broker *alpaca.Client) error {
 			b, err := broker.OrderByClientID(ctx, c.ClientOrderID)
 			if err != nil {
 				return fmt.Errorf("the broker does not show the order, so nothing is done: %w", err)

@@ -66,6 +66,7 @@ func (m modeFlag) choose(ctx context.Context, s *store.Store) (rewards.Mode, err
 type appCreate struct {
 	databaseFlag
 	modeFlag
+	reasonFlag
 	Name string `arg:"" help:"A name for people, unique among the apps."`
 }
 
@@ -77,13 +78,17 @@ func (c *appCreate) Run(ctx context.Context) error {
 	if !oneLine(c.Name) {
 		return errors.New("NAME must not have control characters")
 	}
+	by, err := c.operator("app create")
+	if err != nil {
+		return err
+	}
 	s, err := c.open(ctx, true)
 	if err != nil {
 		return err
 	}
 	key, secret, err := c.newKey(ctx, s)
 	if err == nil {
-		_, _, err = s.CreateApp(ctx, c.Name, key)
+		_, _, err = s.As(by).CreateApp(ctx, c.Name, key)
 	}
 	if err := errors.Join(err, s.Close()); err != nil {
 		return err
@@ -115,25 +120,31 @@ func (c *appList) Run(ctx context.Context) error {
 
 type appSuspend struct {
 	databaseFlag
+	reasonFlag
 	App string `arg:"" help:"The app's id or name."`
 }
 
 // Run suspends the app.
 func (c *appSuspend) Run(ctx context.Context) error {
-	return c.with(ctx, func(s *store.Store) error { return suspend(ctx, s, c.App, true) })
+	return c.operate(ctx, "app suspend", c.reasonFlag, func(s *store.Operator) error {
+		return suspend(ctx, s, c.App, true)
+	})
 }
 
 type appResume struct {
 	databaseFlag
+	reasonFlag
 	App string `arg:"" help:"The app's id or name."`
 }
 
 // Run resumes the app.
 func (c *appResume) Run(ctx context.Context) error {
-	return c.with(ctx, func(s *store.Store) error { return suspend(ctx, s, c.App, false) })
+	return c.operate(ctx, "app resume", c.reasonFlag, func(s *store.Operator) error {
+		return suspend(ctx, s, c.App, false)
+	})
 }
 
-func suspend(ctx context.Context, s *store.Store, app string, suspended bool) error {
+func suspend(ctx context.Context, s *store.Operator, app string, suspended bool) error {
 	a, err := s.SetSuspended(ctx, app, suspended)
 	if err != nil {
 		return err

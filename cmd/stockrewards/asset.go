@@ -47,25 +47,31 @@ func (c *assetList) Run(ctx context.Context) error {
 
 type assetEnable struct {
 	databaseFlag
+	reasonFlag
 	Symbol string `arg:"" help:"The stock's symbol."`
 }
 
 // Run enables the asset.
 func (c *assetEnable) Run(ctx context.Context) error {
-	return c.with(ctx, func(s *store.Store) error { return enable(ctx, s, c.Symbol, true) })
+	return c.operate(ctx, "asset enable", c.reasonFlag, func(s *store.Operator) error {
+		return enable(ctx, s, c.Symbol, true)
+	})
 }
 
 type assetDisable struct {
 	databaseFlag
+	reasonFlag
 	Symbol string `arg:"" help:"The stock's symbol."`
 }
 
 // Run disables the asset.
 func (c *assetDisable) Run(ctx context.Context) error {
-	return c.with(ctx, func(s *store.Store) error { return enable(ctx, s, c.Symbol, false) })
+	return c.operate(ctx, "asset disable", c.reasonFlag, func(s *store.Operator) error {
+		return enable(ctx, s, c.Symbol, false)
+	})
 }
 
-func enable(ctx context.Context, s *store.Store, symbol string, enabled bool) error {
+func enable(ctx context.Context, s *store.Operator, symbol string, enabled bool) error {
 	symbol = rewards.UpperSymbol(symbol)
 	if err := s.SetEnabled(ctx, symbol, enabled); err != nil {
 		return err
@@ -86,24 +92,26 @@ func enable(ctx context.Context, s *store.Store, symbol string, enabled bool) er
 
 type assetConfirm struct {
 	databaseFlag
+	reasonFlag
 	Symbol string `arg:"" help:"The stock's symbol."`
 }
 
 // Run confirms the price.
 func (c *assetConfirm) Run(ctx context.Context) error {
-	return c.with(ctx, func(s *store.Store) error {
+	return c.operate(ctx, "asset confirm", c.reasonFlag, func(s *store.Operator) error {
 		return endDoubt(ctx, c.Symbol, s.ConfirmAsset, "is accepted")
 	})
 }
 
 type assetReject struct {
 	databaseFlag
+	reasonFlag
 	Symbol string `arg:"" help:"The stock's symbol."`
 }
 
 // Run rejects the price.
 func (c *assetReject) Run(ctx context.Context) error {
-	return c.with(ctx, func(s *store.Store) error {
+	return c.operate(ctx, "asset reject", c.reasonFlag, func(s *store.Operator) error {
 		return endDoubt(ctx, c.Symbol, s.RejectAsset, "is rejected; the next price is judged anew")
 	})
 }

@@ -14,6 +14,7 @@ import (
 type assetSync struct {
 	databaseFlag
 	addressFlags
+	reasonFlag
 	Symbols   []string `sep:"none" env:"-" placeholder:"AAPL,MSFT" help:"Add and touch only these stocks; can be repeated."`
 	Exchanges []string `name:"exchange" sep:"none" env:"-" placeholder:"NASDAQ,NYSE" help:"Add and touch only stocks of these exchanges; can be repeated."`
 	DryRun    bool     `env:"-" help:"Print what would change, and change nothing."`
@@ -27,7 +28,7 @@ func (c *assetSync) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.with(ctx, func(s *store.Store) error {
+	return c.operate(ctx, "asset sync", c.reasonFlag, func(s *store.Operator) error {
 		in, err := s.Installation(ctx)
 		if err != nil {
 			return err
@@ -36,7 +37,7 @@ func (c *assetSync) Run(ctx context.Context) error {
 			return errors.New("these books belong to no broker yet: the first start of `serve` ties them to one")
 		}
 		flags := brokerFlags{addressFlags: c.addressFlags}
-		return flags.withBroker(ctx, c.databaseFlag, s, func(broker *alpaca.Client) error {
+		return flags.withBroker(ctx, c.databaseFlag, s.Store, func(broker *alpaca.Client) error {
 			theirs, err := broker.Assets(ctx)
 			if err != nil {
 				return fmt.Errorf("the broker does not tell its stocks, so nothing is changed: %w", err)
@@ -69,7 +70,7 @@ func (c *assetSync) filter() (f rewards.SyncFilter, err error) {
 
 // sync decides and changes in one transaction; the brake is in it too.
 func (c *assetSync) sync(
-	ctx context.Context, s *store.Store, theirs []rewards.BrokerAsset, f rewards.SyncFilter,
+	ctx context.Context, s *store.Operator, theirs []rewards.BrokerAsset, f rewards.SyncFilter,
 ) error {
 	var found rewards.AssetSync
 	decide := func(ours []rewards.Asset) (rewards.AssetSync, error) {

@@ -16,7 +16,8 @@ type copyCommand struct {
 	From       string `required:"" env:"-" placeholder:"sqlite:PATH" help:"The books of the stopped service."`
 	To         string `required:"" env:"-" placeholder:"postgres://USER@HOST/NAME" help:"An empty database, at PostgreSQL's own address (not PgBouncer's). Keep a password in PGPASSWORD or a passfile."`
 	BrokerKind string `env:"-" enum:",alpaca" default:"" placeholder:"KIND" help:"Books that belong to the embedded paper brokerage need 'alpaca': they are then served with the same account through 'stockrewards paper'."`
-	Abandon    bool   `env:"-" help:"Go back: end a copy that was killed, when the database of --to does not have the books."`
+	reasonFlag
+	Abandon bool `env:"-" help:"Go back: end a copy that was killed, when the database of --to does not have the books."`
 }
 
 // Help is the text below the flags.
@@ -31,7 +32,7 @@ type moving struct {
 	*copyCommand
 	path  string // of the source's file
 	name  string // of the target, without credentials
-	books *store.Store
+	books *store.Operator
 	in    store.Installation
 	seal  store.Seal
 }
@@ -57,7 +58,7 @@ func (c *copyCommand) Run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
 	source := databaseFlag{Database: c.From}
-	return source.with(ctx, func(s *store.Store) error {
+	return source.operate(ctx, "copy", c.reasonFlag, func(s *store.Operator) error {
 		m.books = s
 		return m.run(ctx)
 	})

@@ -129,8 +129,13 @@ func (c *devCommand) key(ctx context.Context, s *store.Store) (string, error) {
 		return secret, err
 	}
 	stored := rewards.Key{Hash: rewards.HashKey(secret), Hint: rewards.KeyHint(rewards.TestKeyPrefix, secret)}
-	if _, _, err = s.CreateApp(ctx, devAppName, stored); rewards.CodeOf(err) == rewards.CodeConflict {
-		_, err = s.CreateKey(ctx, devAppName, stored) // the key file was removed: another key
+	by, err := reasonFlag{}.operator("dev")
+	if err != nil {
+		return "", err
+	}
+	books := s.As(by)
+	if _, _, err = books.CreateApp(ctx, devAppName, stored); rewards.CodeOf(err) == rewards.CodeConflict {
+		_, err = books.CreateKey(ctx, devAppName, stored) // the key file was removed: another key
 	}
 	return secret, err
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -22,10 +23,10 @@ type fulfillmentPause struct {
 
 // Run pauses ordering.
 func (c *fulfillmentPause) Run(ctx context.Context) error {
-	return c.with(ctx, func(s *store.Store) error {
-		if c.Reason == "" {
-			return fmt.Errorf("--reason must not be empty")
-		}
+	if c.Reason == "" {
+		return errors.New("--reason must not be empty")
+	}
+	return c.operate(ctx, "fulfillment pause", reasonFlag{c.Reason}, func(s *store.Operator) error {
 		if err := s.SetPaused(ctx, c.Reason); err != nil {
 			return err
 		}
@@ -34,11 +35,14 @@ func (c *fulfillmentPause) Run(ctx context.Context) error {
 	})
 }
 
-type fulfillmentResume struct{ databaseFlag }
+type fulfillmentResume struct {
+	databaseFlag
+	reasonFlag
+}
 
 // Run resumes ordering.
 func (c *fulfillmentResume) Run(ctx context.Context) error {
-	return c.with(ctx, func(s *store.Store) error {
+	return c.operate(ctx, "fulfillment resume", c.reasonFlag, func(s *store.Operator) error {
 		if err := s.SetPaused(ctx, ""); err != nil {
 			return err
 		}

@@ -20,6 +20,7 @@ type keyCommands struct {
 type keyCreate struct {
 	databaseFlag
 	modeFlag
+	reasonFlag
 	App     string         `arg:"" help:"The app's id or name."`
 	Label   string         `help:"A note to tell keys apart."`
 	Expires *time.Duration `placeholder:"DURATION" help:"The key's life, for example 2160h; without it the key does not expire."`
@@ -33,8 +34,8 @@ func (c *keyCreate) Run(ctx context.Context) error {
 	if !oneLine(c.Label) {
 		return errors.New("--label must not have control characters")
 	}
-	return c.with(ctx, func(s *store.Store) error {
-		key, secret, err := c.newKey(ctx, s)
+	return c.operate(ctx, "key create", c.reasonFlag, func(s *store.Operator) error {
+		key, secret, err := c.newKey(ctx, s.Store)
 		if err != nil {
 			return err
 		}
@@ -80,6 +81,7 @@ func (c *keyList) Run(ctx context.Context) error {
 type keyRotate struct {
 	databaseFlag
 	modeFlag
+	reasonFlag
 	ID      string        `arg:"" help:"The id of the old key, from key list."`
 	Overlap time.Duration `default:"24h" help:"How long the old key stays valid."`
 }
@@ -93,8 +95,8 @@ func (c *keyRotate) Run(ctx context.Context) error {
 	if c.Overlap < 0 {
 		return errors.New("--overlap must not be negative")
 	}
-	return c.with(ctx, func(s *store.Store) error {
-		key, secret, err := c.newKey(ctx, s)
+	return c.operate(ctx, "key rotate", c.reasonFlag, func(s *store.Operator) error {
+		key, secret, err := c.newKey(ctx, s.Store)
 		if err != nil {
 			return err
 		}
@@ -108,6 +110,7 @@ func (c *keyRotate) Run(ctx context.Context) error {
 
 type keyRevoke struct {
 	databaseFlag
+	reasonFlag
 	ID string `arg:"" help:"The key's id, from key list."`
 }
 
@@ -117,7 +120,7 @@ func (c *keyRevoke) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("ID: %w", err)
 	}
-	return c.with(ctx, func(s *store.Store) error {
+	return c.operate(ctx, "key revoke", c.reasonFlag, func(s *store.Operator) error {
 		if err := s.RevokeKey(ctx, id); err != nil {
 			return err
 		}

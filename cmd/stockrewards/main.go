@@ -24,6 +24,7 @@ type commands struct {
 	Fulfillment fulfillmentCommand `cmd:"" help:"Pause, resume and watch the buying of stock."`
 	Order       orderCommands      `cmd:"" help:"See orders, and decide what an order could not."`
 	Audit       auditCommand       `cmd:"" help:"Check every invariant of the books, or compare them with the broker (--broker)."`
+	Log         logCommands        `cmd:"" help:"See and verify what operators did."`
 	Ledger      ledgerCommand      `cmd:"" help:"Write the books as double-entry plain-text accounting, for hledger."`
 	Backup      backupCommand      `cmd:"" help:"Write a consistent copy of the books to a file, also while serve runs."`
 	Copy        copyCommand        `cmd:"" help:"Move the books of a stopped service from SQLite to PostgreSQL."`

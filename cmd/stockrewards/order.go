@@ -155,13 +155,13 @@ func (c *orderResolve) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("ID: %w", err)
 	}
-	return c.with(ctx, func(s *store.Store) error {
+	return c.operate(ctx, "order resolve", reasonFlag{r.Reason}, func(s *store.Operator) error {
 		o, err := s.Order(ctx, id)
 		if err != nil {
 			return err
 		}
 		if o.State == rewards.OrderQuarantined {
-			if r, err = c.checkWithBroker(ctx, s, o, r); err != nil {
+			if r, err = c.checkWithBroker(ctx, s.Store, o, r); err != nil {
 				return err
 			}
 		}
@@ -202,10 +202,10 @@ type orderAcknowledge struct {
 
 // Run acknowledges a conflict.
 func (c *orderAcknowledge) Run(ctx context.Context) error {
-	return c.with(ctx, func(s *store.Store) error {
-		if strings.TrimSpace(c.Reason) == "" {
-			return errors.New("--reason must not be empty")
-		}
+	if strings.TrimSpace(c.Reason) == "" {
+		return errors.New("--reason must not be empty")
+	}
+	return c.operate(ctx, "order acknowledge", reasonFlag{c.Reason}, func(s *store.Operator) error {
 		if err := s.AcknowledgeConflict(ctx, c.ClientOrderID, c.Reason); err != nil {
 			return err
 		}

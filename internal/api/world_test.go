@@ -29,7 +29,7 @@ import (
 // clock can be moved.
 type world struct {
 	engine  store.Engine
-	store   *store.Store
+	store   *store.Operator
 	service *rewards.Service
 	intake  *intake.Intake
 	prices  *prices
@@ -124,9 +124,11 @@ func openWorld(ctx context.Context, path string) (*world, error) {
 // worldOn makes a world on an engine.
 func worldOn(ctx context.Context, engine store.Engine) (_ *world, err error) {
 	w := &world{engine: engine, prices: &prices{}, clock: &clock{}, log: &lines{}}
-	if w.store, err = store.New(ctx, engine, w.clock.now, rand.Reader); err != nil {
+	books, err := store.New(ctx, engine, w.clock.now, rand.Reader)
+	if err != nil {
 		return nil, err
 	}
+	w.store = books.As(rewards.Operator{Actor: "tester@test", Command: "test"})
 	if err := w.store.SeedAssets(ctx, []rewards.Asset{
 		{Symbol: "NVDA", Name: "NVIDIA Corporation"},
 		{Symbol: "AAPL", Name: "Apple Inc."},

@@ -117,7 +117,7 @@ func goOn(t *testing.T, w *world, url string) {
 	there, err := store.New(t.Context(), openEngine(t, url), func() time.Time { return w.Now }, strings.NewReader(strings.Repeat("x", 1<<20)))
 	check(t, err)
 	old := w.Store
-	w.Store, w.where = there, url
+	w.Operator, w.where = there.As(w.By()), url
 	defer func() { check(t, old.Close()) }() // the world closes the other one
 	if err := there.CheckSeal(t.Context()); err != nil {
 		t.Errorf("the seal was moved too: %v", err)

@@ -12,7 +12,7 @@ import (
 )
 
 // schemaVersion is the version of the schema that the queries are written for.
-const schemaVersion = 3
+const schemaVersion = 9
 
 // ErrSchema means that the database is not one of ours, or of another version.
 var ErrSchema = errors.New("not books that this version of stockrewards can audit")

@@ -8,7 +8,6 @@ import (
 
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
-	"stockrewards/internal/store"
 )
 
 // failing makes one kind of request fail while it is switched on.
@@ -254,12 +253,9 @@ func TestAClockThatWasAhead(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(_ *testing.T, w *world) {
 		ahead := 24 * time.Hour
-		future, err := store.New(w.t.Context(), w.engine, func() time.Time { return time.Now().Add(ahead) }, w.random)
-		w.check(err)
-		w.store = future
+		w.store = w.openStore(func() time.Time { return time.Now().Add(ahead) })
 		w.give("AAPL", 2_000_000)
-		w.store, err = store.New(w.t.Context(), w.engine, time.Now, w.random)
-		w.check(err)
+		w.store = w.openStore(time.Now)
 		w.restart(nil, nil)
 		r := w.give("AAPL", 3_000_000)
 		w.run(10 * time.Second)

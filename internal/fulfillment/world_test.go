@@ -31,7 +31,7 @@ type world struct {
 	t         *testing.T
 	engine    store.Engine
 	random    io.Reader
-	store     *store.Store
+	store     *store.Operator
 	brokerage *paper.Brokerage
 	client    *alpaca.Client // undisturbed, for looking at the brokerage's books
 	wire      *wire
@@ -59,19 +59,25 @@ func inWorld(t *testing.T, test func(t *testing.T, w *world), options ...func(*w
 	})
 }
 
+// openStore opens the books as a restarted process does, in the hands of an operator.
+func (w *world) openStore(now func() time.Time) *store.Operator {
+	w.t.Helper()
+	s, err := store.New(w.t.Context(), w.engine, now, w.random)
+	w.check(err)
+	return s.As(rewards.Operator{Actor: "tester@test", Command: "test"})
+}
+
 func (w *world) open() {
 	w.t.Helper()
 	w.random = rand.NewChaCha8([32]byte{7})
-	random := w.random
 	engine, err := sqlite.Open(w.t.Context(), sqlite.Memory, sqlite.Options{})
 	w.check(err)
 	w.engine = engine
-	w.store, err = store.New(w.t.Context(), engine, time.Now, random)
-	w.check(err)
+	w.store = w.openStore(time.Now)
 	w.t.Cleanup(func() { w.check(engine.Close()) })
 	dollars := func(n money.Price) money.Price { return n * 1_000_000_000 }
 	w.brokerage, err = paper.Open(w.t.Context(), ":memory:", paper.Options{
-		Hours: w.hours, Now: time.Now, Random: random,
+		Hours: w.hours, Now: time.Now, Random: w.random,
 		Catalog: []paper.Asset{
 			{Symbol: "AAPL", Name: "Apple", Exchange: "NASDAQ", Price: dollars(200)},
 			{Symbol: "KO", Name: "Coca-Cola", Exchange: "NYSE", Price: dollars(70)},

@@ -53,7 +53,7 @@ type world struct {
 	*market.Market
 	t     *testing.T
 	feed  *feed
-	store *store.Store
+	store *store.Operator
 	aapl  rewards.AssetID
 
 	behind time.Duration // how far our own clock is behind the real time
@@ -70,8 +70,9 @@ func inWorld(t *testing.T, test func(w *world)) {
 		engine, err := sqlite.Open(t.Context(), sqlite.Memory, sqlite.Options{})
 		w := &world{t: t, feed: &feed{snapshots: map[string]rewards.Snapshot{}}}
 		w.check(err)
-		w.store, err = store.New(t.Context(), engine, time.Now, rand.NewChaCha8([32]byte{3}))
+		books, err := store.New(t.Context(), engine, time.Now, rand.NewChaCha8([32]byte{3}))
 		w.check(err)
+		w.store = books.As(rewards.Operator{Actor: "tester@test", Command: "test"})
 		defer func() { w.check(w.store.Close()) }()
 		w.check(w.store.SeedAssets(t.Context(), []rewards.Asset{{Symbol: "AAPL"}, {Symbol: "KO"}}))
 		app, _, err := w.store.CreateApp(t.Context(), "app", rewards.Key{})

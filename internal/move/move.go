@@ -34,7 +34,7 @@ type Options struct {
 // The tables in the order of their references.
 func tables() []string {
 	return []string{
-		"settings", "apps", "keys", "users", "assets", "prices", "rewards", "orders", "order_rewards",
+		"settings", "operator_log", "apps", "keys", "users", "assets", "prices", "rewards", "orders", "order_rewards",
 		"order_resolutions", "allocations", "holdings", "spending", "lease", "alarms", "broker_conflicts",
 	}
 }

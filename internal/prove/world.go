@@ -16,7 +16,7 @@ import (
 // World is books written by the real store, with a clock of their own. Its methods
 // panic with the error of a step that fails.
 type World struct {
-	*store.Store
+	*store.Operator
 	Now     time.Time
 	Lease   rewards.Lease
 	Catalog map[string]rewards.Asset
@@ -30,9 +30,9 @@ func NewWorld(ctx context.Context, engine store.Engine) *World {
 		ctx: ctx, Catalog: make(map[string]rewards.Asset), IDs: make(map[string][16]byte),
 		Now: time.Date(2026, 3, 2, 15, 0, 0, 123_456_000, time.UTC),
 	}
-	var err error
-	w.Store, err = store.New(ctx, engine, func() time.Time { return w.Now }, rand.NewChaCha8([32]byte{1}))
+	s, err := store.New(ctx, engine, func() time.Time { return w.Now }, rand.NewChaCha8([32]byte{1}))
 	w.Check(err)
+	w.Operator = s.As(rewards.Operator{Actor: "prover@built-in", Command: "prove"})
 	var seed []rewards.Asset
 	for _, symbol := range []string{"AAPL", "BRK.A", "KO", "MSFT", "NVDA", "TSLA", "XOM"} {
 		seed = append(seed, rewards.Asset{Symbol: symbol, Name: symbol + " Inc."})

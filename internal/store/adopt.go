@@ -14,37 +14,42 @@ import (
 // booked and not bought again. Its conflict is acknowledged. It fails with
 // CodeNotFound when there is no such conflict or asset, and with CodeConflict when
 // the books know the order or no reward waits that it can pay for.
-func (s *Store) AdoptOrder(ctx context.Context, b rewards.BrokerOrder, reason string) (o rewards.Order, err error) {
-	err = s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+func (o *Operator) AdoptOrder(
+	ctx context.Context, b rewards.BrokerOrder, reason string,
+) (adopted rewards.Order, err error) {
+	err = o.changeFor(ctx, reason, func(ctx context.Context, tx Tx) ([]rewards.Change, error) {
 		if err := refuseKnown(ctx, tx, b.ClientOrderID); err != nil {
-			return err
+			return nil, err
 		}
 		asset, err := assetOf(ctx, tx, b)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		waiting, err := queryWaiting(ctx, tx, asset.ID, rewards.MaxMembers)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		plan, err := rewards.PlanAdoption(waiting, b)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		id := rewards.NewID[rewards.Order](s.ids)
-		if o, err = s.insertOrder(ctx, tx, id, asset, b.ClientOrderID, plan); err != nil {
-			return err
+		id := rewards.NewID[rewards.Order](o.ids)
+		planned, err := o.insertOrder(ctx, tx, id, asset, b.ClientOrderID, plan)
+		if err != nil {
+			return nil, err
 		}
-		sent := o
-		sent.State, sent.Attempts, sent.FirstAttemptAt = rewards.OrderSubmitted, 1, latest(s.now(), o.CreatedAt())
-		sent.Deadline = sent.FirstAttemptAt.Add(adoptionPatience)
-		if err := updateOrder(ctx, tx, rewards.OrderPlanned, sent); err != nil {
-			return err
+		adopted = planned
+		adopted.State, adopted.Attempts = rewards.OrderSubmitted, 1
+		adopted.FirstAttemptAt = latest(o.now(), planned.CreatedAt())
+		adopted.Deadline = adopted.FirstAttemptAt.Add(adoptionPatience)
+		if err := updateOrder(ctx, tx, rewards.OrderPlanned, adopted); err != nil {
+			return nil, err
 		}
-		o = sent
-		return acknowledge(ctx, tx, b.ClientOrderID, reason, s.now())
+		return []rewards.Change{
+			{Object: adopted.Object(), After: adopted.Decision()}, rewards.ConflictAcknowledged(b.ClientOrderID),
+		}, acknowledge(ctx, tx, b.ClientOrderID, reason, o.now())
 	})
-	return o, err
+	return adopted, err
 }
 
 // adoptionPatience is how long an adopted order is looked for at the broker, which

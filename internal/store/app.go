@@ -16,27 +16,28 @@ func scanApp(row Row) (rewards.App, error) {
 
 // CreateApp stores an app and its first key. A name that is taken fails with
 // CodeConflict.
-func (s *Store) CreateApp(ctx context.Context, name string, k rewards.Key) (rewards.App, rewards.Key, error) {
+func (o *Operator) CreateApp(ctx context.Context, name string, k rewards.Key) (rewards.App, rewards.Key, error) {
 	a := rewards.App{Name: name}
 	if _, err := rewards.ParseID[rewards.App](name); err == nil {
 		return a, k, &rewards.Error{Code: rewards.CodeConflict, Message: "a name must not look like an id"}
 	}
-	err := s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+	err := o.change(ctx, func(ctx context.Context, tx Tx) ([]rewards.Change, error) {
 		var taken int
 		found, err := one(ctx, tx, []any{&taken}, `SELECT 1 FROM apps WHERE name = ?1`, name)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if found {
-			return &rewards.Error{Code: rewards.CodeConflict, Message: "an app of that name exists"}
+			return nil, &rewards.Error{Code: rewards.CodeConflict, Message: "an app of that name exists"}
 		}
-		a.ID = rewards.NewID[rewards.App](s.ids)
+		a.ID = rewards.NewID[rewards.App](o.ids)
 		if _, err := tx.Exec(ctx, `INSERT INTO apps (id, name) VALUES (?1, ?2)`, a.ID[:], name); err != nil {
-			return err
+			return nil, err
 		}
 		k.AppID = a.ID
-		k.ID = rewards.NewID[rewards.Key](s.ids)
-		return insertKey(ctx, tx, k)
+		k.ID = rewards.NewID[rewards.Key](o.ids)
+		changes := []rewards.Change{{Object: a.Object(), After: a.State()}, {Object: k.Object(), After: k.State()}}
+		return changes, insertKey(ctx, tx, k)
 	})
 	return a, k, err
 }
@@ -61,15 +62,16 @@ func queryApps(ctx context.Context, tx Tx) (apps []rewards.App, err error) {
 
 // SetSuspended suspends an app, named by its id or its name, or resumes it. It
 // fails with CodeNotFound.
-func (s *Store) SetSuspended(ctx context.Context, app string, suspended bool) (rewards.App, error) {
+func (o *Operator) SetSuspended(ctx context.Context, app string, suspended bool) (rewards.App, error) {
 	var a rewards.App
-	err := s.engine.Write(ctx, func(ctx context.Context, tx Tx) (err error) {
+	err := o.change(ctx, func(ctx context.Context, tx Tx) (_ []rewards.Change, err error) {
 		if a, err = findApp(ctx, tx, app); err != nil {
-			return err
+			return nil, err
 		}
+		before := a.State()
 		a.Suspended = suspended
 		_, err = tx.Exec(ctx, `UPDATE apps SET suspended = ?2 WHERE id = ?1`, a.ID[:], flag(suspended))
-		return err
+		return []rewards.Change{{Object: a.Object(), Before: before, After: a.State()}}, err
 	})
 	return a, err
 }

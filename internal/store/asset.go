@@ -50,6 +50,10 @@ func oneAsset(ctx context.Context, tx Tx, query string, args ...any) (a rewards.
 	return a, err
 }
 
+func assetBySymbol(ctx context.Context, tx Tx, symbol string) (rewards.Asset, error) {
+	return oneAsset(ctx, tx, `SELECT `+assetColumns+` FROM assets WHERE symbol = ?1`, symbol)
+}
+
 // SeedAssets puts assets into the catalog of a store that has none yet; later it
 // changes nothing, so that what an operator disabled stays so.
 func (s *Store) SeedAssets(ctx context.Context, assets []rewards.Asset) error {
@@ -71,41 +75,44 @@ func (s *Store) SeedAssets(ctx context.Context, assets []rewards.Asset) error {
 
 // SetEnabled takes an asset into the catalog or out of it. It fails with
 // CodeNotFound.
-func (s *Store) SetEnabled(ctx context.Context, symbol string, enabled bool) error {
-	return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
-		n, err := tx.Exec(ctx, `UPDATE assets SET enabled = ?2 WHERE symbol = ?1`, symbol, flag(enabled))
-		if err == nil && n == 0 {
-			err = errNoAsset()
+func (o *Operator) SetEnabled(ctx context.Context, symbol string, enabled bool) error {
+	return o.change(ctx, func(ctx context.Context, tx Tx) ([]rewards.Change, error) {
+		a, err := assetBySymbol(ctx, tx, symbol)
+		if err != nil {
+			return nil, err
 		}
-		return err
+		before := a.State()
+		a.Enabled = enabled
+		_, err = tx.Exec(ctx, `UPDATE assets SET enabled = ?2 WHERE id = ?1`, int64(a.ID), flag(enabled))
+		return []rewards.Change{{Object: a.Object(), Before: before, After: a.State()}}, err
 	})
 }
 
 // SyncAssets changes the catalog as decide finds right for it, in one transaction;
 // when decide fails nothing is changed. Orders that were planned under a symbol and
 // never sent are sent under the new one.
-func (s *Store) SyncAssets(
+func (o *Operator) SyncAssets(
 	ctx context.Context, decide func([]rewards.Asset) (rewards.AssetSync, error),
 ) (sync rewards.AssetSync, err error) {
-	err = s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+	err = o.change(ctx, func(ctx context.Context, tx Tx) ([]rewards.Change, error) {
 		ours, err := queryAssets(ctx, tx)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if sync, err = decide(ours); err != nil {
-			return err
+		if sync, err = decide(ours); err != nil || len(sync.Changes) == 0 {
+			return nil, err
 		}
 		for _, c := range sync.Changes {
 			if err := freeSymbol(ctx, tx, c); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		for _, c := range sync.Changes {
 			if err := changeAsset(ctx, tx, c); err != nil {
-				return err
+				return nil, err
 			}
 		}
-		return nil
+		return []rewards.Change{{Object: rewards.ObjectCatalog, After: sync.State()}}, nil
 	})
 	return sync, err
 }
@@ -144,38 +151,31 @@ func errNoAsset() error {
 // ConfirmAsset ends the doubt about an asset's price, which was right: its level is
 // accepted from now on. Without a doubt it changes nothing. It returns the level,
 // and fails with CodeNotFound.
-func (s *Store) ConfirmAsset(ctx context.Context, symbol string) (money.Price, error) {
-	return s.endDoubt(ctx, symbol, true)
+func (o *Operator) ConfirmAsset(ctx context.Context, symbol string) (money.Price, error) {
+	return o.endDoubt(ctx, symbol, true)
 }
 
 // RejectAsset ends the doubt about an asset's price, which was wrong: nothing is
 // accepted, the next price is judged anew. Otherwise it is as ConfirmAsset.
-func (s *Store) RejectAsset(ctx context.Context, symbol string) (money.Price, error) {
-	return s.endDoubt(ctx, symbol, false)
+func (o *Operator) RejectAsset(ctx context.Context, symbol string) (money.Price, error) {
+	return o.endDoubt(ctx, symbol, false)
 }
 
-func (s *Store) endDoubt(ctx context.Context, symbol string, accept bool) (money.Price, error) {
+func (o *Operator) endDoubt(ctx context.Context, symbol string, accept bool) (money.Price, error) {
 	var a rewards.Asset
-	err := s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
-		found, err := one(ctx, tx, []any{(*int64)(&a.ID), (*int64)(&a.Doubt.Price)},
-			`SELECT id, doubt_price FROM assets WHERE symbol = ?1`, symbol)
-		if err != nil {
-			return err
+	err := o.change(ctx, func(ctx context.Context, tx Tx) (_ []rewards.Change, err error) {
+		if a, err = assetBySymbol(ctx, tx, symbol); err != nil || a.Doubt.Price == 0 {
+			return nil, err
 		}
-		if !found {
-			return errNoAsset()
-		}
-		if a.Doubt.Price == 0 {
-			return nil
-		}
+		ended := []rewards.Change{a.DoubtEnded(accept)}
 		_, err = tx.Exec(ctx, `UPDATE assets SET doubt_since = 0, doubt_price = 0 WHERE id = ?1`, int64(a.ID))
 		if err != nil || !accept {
-			return err
+			return ended, err
 		}
 		_, err = tx.Exec(ctx, `INSERT INTO prices (asset_id, price, traded_at, confirmed_at, accepted)
 			VALUES (?1, 0, 0, 0, ?2) ON CONFLICT (asset_id) DO UPDATE SET accepted = excluded.accepted`,
 			int64(a.ID), int64(a.Doubt.Price))
-		return err
+		return ended, err
 	})
 	return a.Doubt.Price, err
 }

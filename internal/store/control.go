@@ -22,9 +22,19 @@ func (s *Store) Control(ctx context.Context) (rewards.Control, error) {
 
 // SetPaused stops ordering until it is set to "": nothing is planned and nothing
 // is sent. What the broker has is still followed and booked.
-func (s *Store) SetPaused(ctx context.Context, reason string) error {
-	return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
-		return setSetting(ctx, tx, settingPaused, reason)
+func (o *Operator) SetPaused(ctx context.Context, reason string) error {
+	why := reason
+	if why == "" {
+		why = o.by.Reason
+	}
+	return o.changeFor(ctx, why, func(ctx context.Context, tx Tx) ([]rewards.Change, error) {
+		before, err := setting(ctx, tx, settingPaused)
+		if err != nil {
+			return nil, err
+		}
+		return []rewards.Change{{
+			Object: rewards.ObjectOrdering, Before: rewards.PausedState(before), After: rewards.PausedState(reason),
+		}}, setSetting(ctx, tx, settingPaused, reason)
 	})
 }
 
@@ -118,9 +128,10 @@ func (s *Store) ReconciledUntil(ctx context.Context) (until time.Time, err error
 
 // AcknowledgeConflict records that an operator has dealt with an order at the
 // broker that contradicts our books. It fails with CodeNotFound.
-func (s *Store) AcknowledgeConflict(ctx context.Context, clientOrderID, reason string) error {
-	return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
-		return acknowledge(ctx, tx, clientOrderID, reason, s.now())
+func (o *Operator) AcknowledgeConflict(ctx context.Context, clientOrderID, reason string) error {
+	return o.changeFor(ctx, reason, func(ctx context.Context, tx Tx) ([]rewards.Change, error) {
+		acknowledged := rewards.ConflictAcknowledged(clientOrderID)
+		return []rewards.Change{acknowledged}, acknowledge(ctx, tx, clientOrderID, reason, o.now())
 	})
 }
 

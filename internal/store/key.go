@@ -47,14 +47,14 @@ func (s *Store) AppByKey(ctx context.Context, hash rewards.KeyHash) (rewards.Key
 
 // CreateKey stores another key of an app, named by its id or its name. It fails
 // with CodeNotFound.
-func (s *Store) CreateKey(ctx context.Context, app string, k rewards.Key) (rewards.Key, error) {
-	err := s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+func (o *Operator) CreateKey(ctx context.Context, app string, k rewards.Key) (rewards.Key, error) {
+	err := o.change(ctx, func(ctx context.Context, tx Tx) ([]rewards.Change, error) {
 		a, err := findApp(ctx, tx, app)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		k.AppID, k.ID = a.ID, rewards.NewID[rewards.Key](s.ids)
-		return insertKey(ctx, tx, k)
+		k.AppID, k.ID = a.ID, rewards.NewID[rewards.Key](o.ids)
+		return []rewards.Change{{Object: k.Object(), After: k.State()}}, insertKey(ctx, tx, k)
 	})
 	return k, err
 }
@@ -80,40 +80,48 @@ func (s *Store) Keys(ctx context.Context, app string) ([]rewards.Key, error) {
 // RotateKey stores a new key of the same app beside an old one, which expires at
 // the given moment unless it does so earlier. It fails with CodeNotFound, and
 // with CodeConflict when the old key is revoked.
-func (s *Store) RotateKey(
+func (o *Operator) RotateKey(
 	ctx context.Context, old rewards.KeyID, k rewards.Key, expires time.Time,
 ) (rewards.Key, error) {
-	err := s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+	err := o.change(ctx, func(ctx context.Context, tx Tx) ([]rewards.Change, error) {
 		from, err := keyByID(ctx, tx, old)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if !from.ValidAt(s.now()) {
-			return &rewards.Error{Code: rewards.CodeConflict, Message: "the key is revoked or expired: create one"}
+		if !from.ValidAt(o.now()) {
+			return nil, &rewards.Error{Code: rewards.CodeConflict, Message: "the key is revoked or expired: create one"}
 		}
-		k.AppID, k.ID, k.Label = from.AppID, rewards.NewID[rewards.Key](s.ids), from.Label
+		k.AppID, k.ID, k.Label = from.AppID, rewards.NewID[rewards.Key](o.ids), from.Label
 		if err := insertKey(ctx, tx, k); err != nil {
-			return err
+			return nil, err
 		}
-		_, err = tx.Exec(ctx, `UPDATE keys SET expires_at = ?3
+		if _, err = tx.Exec(ctx, `UPDATE keys SET expires_at = ?3
 			WHERE app_id = ?1 AND id = ?2 AND (expires_at = 0 OR expires_at > ?3)`,
-			from.AppID[:], old[:], micros(expires))
-		return err
+			from.AppID[:], old[:], micros(expires)); err != nil {
+			return nil, err
+		}
+		rotated, err := keyByID(ctx, tx, old)
+		return []rewards.Change{
+			{Object: k.Object(), After: k.State()},
+			{Object: from.Object(), Before: from.State(), After: rotated.State()},
+		}, err
 	})
 	return k, err
 }
 
 // RevokeKey revokes a key at once; a second time changes nothing. It fails with
 // CodeNotFound.
-func (s *Store) RevokeKey(ctx context.Context, id rewards.KeyID) error {
-	return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+func (o *Operator) RevokeKey(ctx context.Context, id rewards.KeyID) error {
+	return o.change(ctx, func(ctx context.Context, tx Tx) ([]rewards.Change, error) {
 		k, err := keyByID(ctx, tx, id)
-		if err != nil {
-			return err
+		if err != nil || !k.RevokedAt.IsZero() {
+			return nil, err
 		}
+		revoked := k
+		revoked.RevokedAt = o.now()
 		_, err = tx.Exec(ctx, `UPDATE keys SET revoked_at = ?3
-			WHERE app_id = ?1 AND id = ?2 AND revoked_at = 0`, k.AppID[:], id[:], micros(s.now()))
-		return err
+			WHERE app_id = ?1 AND id = ?2 AND revoked_at = 0`, k.AppID[:], id[:], micros(revoked.RevokedAt))
+		return []rewards.Change{{Object: k.Object(), Before: k.State(), After: revoked.State()}}, err
 	})
 }
 

@@ -11,33 +11,35 @@ import (
 // could not be booked, so that the order is quarantined again, gives way to the
 // next. It fails with CodeNotFound, and with CodeConflict when the order is not
 // quarantined or was decided otherwise.
-func (s *Store) ResolveOrder(ctx context.Context, id rewards.OrderID, r rewards.Resolution) error {
-	return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
-		o, err := orderByID(ctx, tx, id)
+func (o *Operator) ResolveOrder(ctx context.Context, id rewards.OrderID, r rewards.Resolution) error {
+	return o.changeFor(ctx, r.Reason, func(ctx context.Context, tx Tx) ([]rewards.Change, error) {
+		order, err := orderByID(ctx, tx, id)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		before, found, err := findResolution(ctx, tx, id)
 		switch {
 		case err != nil:
-			return err
-		case found && o.State != rewards.OrderQuarantined && before.Same(r):
-			return nil
-		case found && o.State != rewards.OrderQuarantined:
-			return &rewards.Error{Code: rewards.CodeConflict, Message: "the order was resolved otherwise before"}
+			return nil, err
+		case found && order.State != rewards.OrderQuarantined && before.Same(r):
+			return nil, nil
+		case found && order.State != rewards.OrderQuarantined:
+			return nil, &rewards.Error{Code: rewards.CodeConflict, Message: "the order was resolved otherwise before"}
 		}
-		resolved, err := o.Resolve(r)
+		resolved, err := order.Resolve(r)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if err := updateOrder(ctx, tx, o.State, resolved); err != nil {
-			return err
+		if err := updateOrder(ctx, tx, order.State, resolved); err != nil {
+			return nil, err
 		}
 		_, err = tx.Exec(ctx, `INSERT INTO order_resolutions (order_id, filled_qty, price, reason, at)
 			VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (order_id) DO UPDATE SET filled_qty = excluded.filled_qty,
 			price = excluded.price, reason = excluded.reason, at = excluded.at`,
-			id[:], int64(r.FilledQty), int64(r.Price), r.Reason, micros(latest(s.now(), o.FirstAttemptAt)))
-		return err
+			id[:], int64(r.FilledQty), int64(r.Price), r.Reason, micros(latest(o.now(), order.FirstAttemptAt)))
+		return []rewards.Change{{
+			Object: order.Object(), Before: order.Decision(), After: resolved.Decision(),
+		}}, err
 	})
 }
 

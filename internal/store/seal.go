@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"stockrewards/internal/rewards"
 )
 
 // Seal says that the books were moved to another database, or are being moved.
@@ -57,12 +59,17 @@ func (s *Store) CheckSeal(ctx context.Context) error {
 // Seal reads whether the books were moved.
 func (s *Store) Seal(ctx context.Context) (seal Seal, err error) {
 	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
-		text, err := setting(ctx, tx, settingMoved)
-		if err == nil && text != "" {
-			seal, err = parseSeal(text)
-		}
+		seal, err = readSeal(ctx, tx)
 		return err
 	})
+	return seal, err
+}
+
+func readSeal(ctx context.Context, tx Tx) (seal Seal, err error) {
+	text, err := setting(ctx, tx, settingMoved)
+	if err == nil && text != "" {
+		seal, err = parseSeal(text)
+	}
 	return seal, err
 }
 
@@ -77,38 +84,62 @@ func parseSeal(text string) (Seal, error) {
 }
 
 // BeginMove seals the books before they are moved to another database, which is
-// named without credentials: from then on nothing is written here.
-func (s *Store) BeginMove(ctx context.Context, to string) error { return s.seal(ctx, sealMoving, to) }
+// named without credentials: from then on nothing is written here, the operator log
+// included, so that the deed is its last row.
+func (o *Operator) BeginMove(ctx context.Context, to string) error {
+	if err := o.by.Check(); err != nil {
+		return err
+	}
+	return o.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+		before, err := readSeal(ctx, tx)
+		if err != nil {
+			return err
+		}
+		if before.To == "" { // otherwise an earlier run has logged it
+			moved := []rewards.Change{{Object: rewards.ObjectBooks, After: rewards.MovedState(to)}}
+			if err := logDeeds(ctx, tx, o.now(), o.by, moved); err != nil {
+				return err
+			}
+		}
+		return o.seal(ctx, tx, sealMoving, to)
+	})
+}
 
 // EndMove notes that the other database has the books.
-func (s *Store) EndMove(ctx context.Context, to string) error { return s.seal(ctx, sealMoved, to) }
+func (o *Operator) EndMove(ctx context.Context, to string) error {
+	return o.engine.Write(ctx, func(ctx context.Context, tx Tx) error { return o.seal(ctx, tx, sealMoved, to) })
+}
 
-func (s *Store) seal(ctx context.Context, state, to string) error {
+func (s *Store) seal(ctx context.Context, tx Tx, state, to string) error {
 	freezer, ok := s.engine.Engine.(Freezer)
 	if !ok {
 		return errCannotSeal
 	}
-	return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
-		text := state + " " + s.now().UTC().Format(time.RFC3339Nano) + " " + to
-		if err := setSetting(ctx, tx, settingMoved, text); err != nil {
-			return err
-		}
-		return freezer.Freeze(ctx, tx, settingMoved)
-	})
+	text := state + " " + s.now().UTC().Format(time.RFC3339Nano) + " " + to
+	if err := setSetting(ctx, tx, settingMoved, text); err != nil {
+		return err
+	}
+	return freezer.Freeze(ctx, tx, settingMoved)
 }
 
 // AbandonMove makes the books live here again. The caller knows that the other
 // database does not have them and will not get them.
-func (s *Store) AbandonMove(ctx context.Context) error {
-	freezer, ok := s.engine.Engine.(Freezer)
+func (o *Operator) AbandonMove(ctx context.Context) error {
+	freezer, ok := o.engine.Engine.(Freezer)
 	if !ok {
 		return errCannotSeal
 	}
-	return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
-		if err := freezer.Thaw(ctx, tx); err != nil {
-			return err
+	return o.change(ctx, func(ctx context.Context, tx Tx) ([]rewards.Change, error) {
+		before, err := readSeal(ctx, tx)
+		if err != nil {
+			return nil, err
 		}
-		_, err := tx.Exec(ctx, `DELETE FROM settings WHERE name = ?1`, settingMoved)
-		return err
+		if err := freezer.Thaw(ctx, tx); err != nil {
+			return nil, err
+		}
+		_, err = tx.Exec(ctx, `DELETE FROM settings WHERE name = ?1`, settingMoved)
+		return []rewards.Change{{
+			Object: rewards.ObjectBooks, Before: rewards.MovedState(before.To), After: rewards.MovedState(""),
+		}}, err
 	})
 }

@@ -45,7 +45,7 @@ func New(ctx context.Context, engine Engine, now func() time.Time, random io.Rea
 	if !newest.IsZero() {
 		s.ids.StartAfter(newest)
 	}
-	return s, nil
+	return s, s.beginLog(ctx)
 }
 
 // Close closes the engine.
@@ -99,6 +99,7 @@ const (
 	settingMarketHours   = "market_hours"
 	settingReconciled    = "reconciled_until"
 	settingProbe         = "write_probe"
+	settingLogHead       = "log_head"
 )
 
 // setting reads a stored setting; "" when there is none.

@@ -86,7 +86,8 @@ func newApp(t *testing.T, books *store.Store) string {
 		t.Fatal(err)
 	}
 	name := fmt.Sprint("app ", time.Now().UnixNano())
-	if _, _, err := books.CreateApp(t.Context(), name, rewards.Key{Hash: rewards.HashKey(secret)}); err != nil {
+	tester := books.As(rewards.Operator{Actor: "tester@test", Command: "test"})
+	if _, _, err := tester.CreateApp(t.Context(), name, rewards.Key{Hash: rewards.HashKey(secret)}); err != nil {
 		t.Fatal(err)
 	}
 	return secret

@@ -24,7 +24,7 @@ type process struct {
 	dead bool
 	down time.Time // a dead one is not started before
 
-	store   *store.Store
+	store   *store.Operator
 	market  *market.Market
 	worker  *fulfillment.Worker
 	intake  *intake.Intake
@@ -45,9 +45,9 @@ func (p *process) boot() {
 	l.starts++
 	ctx := l.t.Context()
 	*p = process{lab: l, name: fmt.Sprint("process-", l.starts)}
-	var err error
-	p.store, err = store.New(ctx, mortalEngine{l.engine.Engine, p}, time.Now, l.source)
+	books, err := store.New(ctx, mortalEngine{l.engine.Engine, p}, time.Now, l.source)
 	l.check(err)
+	p.store = books.As(rewards.Operator{Actor: "tester@test", Command: "test"})
 	broker := alpaca.New(alpaca.Options{
 		TradingURL: "http://broker.test", DataURL: "http://broker.test", KeyID: "k", SecretKey: "s",
 		Transport: wire{p}, RequestsPerMinute: 60_000,

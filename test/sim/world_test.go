@@ -42,7 +42,7 @@ type world struct {
 
 	// One process of the service; boot makes it anew.
 	boots   int
-	store   *store.Store
+	store   *store.Operator
 	worker  *fulfillment.Worker
 	market  *market.Market
 	handler http.Handler
@@ -157,9 +157,9 @@ func (w *world) boot() {
 	w.t.Helper()
 	w.stop()
 	w.boots++
-	var err error
-	w.store, err = store.New(w.t.Context(), w.engine, time.Now, w.source)
+	books, err := store.New(w.t.Context(), w.engine, time.Now, w.source)
 	w.check(err)
+	w.store = books.As(rewards.Operator{Actor: "tester@test", Command: "test"})
 	broker := client(w.brokerage)
 	w.market = market.New(broker, w.store, time.Now, w.log)
 	w.check(w.market.Load(w.t.Context()))

@@ -21,8 +21,9 @@ func TestSeal(t *testing.T) {
 	engine, err := sqlite.Open(t.Context(), path, sqlite.Options{})
 	check(t, err)
 	now := time.Date(2026, 3, 2, 15, 0, 0, 0, time.UTC)
-	s, err := store.New(t.Context(), engine, func() time.Time { return now }, rand.Reader)
+	books, err := store.New(t.Context(), engine, func() time.Time { return now }, rand.Reader)
 	check(t, err)
+	s := books.As(rewards.Operator{Actor: "tester@test", Command: "copy"})
 	defer func() { check(t, s.Close()) }()
 	_, _, err = s.CreateApp(t.Context(), "first", rewards.Key{Hash: rewards.HashKey("first")})
 	check(t, err)
@@ -55,7 +56,7 @@ func check(t *testing.T, err error) {
 	}
 }
 
-func wantSeal(t *testing.T, s *store.Store, want store.Seal, says string) {
+func wantSeal(t *testing.T, s *store.Operator, want store.Seal, says string) {
 	t.Helper()
 	got, err := s.Seal(t.Context())
 	check(t, err)
@@ -68,7 +69,7 @@ func wantSeal(t *testing.T, s *store.Store, want store.Seal, says string) {
 }
 
 // wantWrites tries to write, by the store and by other means.
-func wantWrites(t *testing.T, s *store.Store, other *sql.DB, want bool) {
+func wantWrites(t *testing.T, s *store.Operator, other *sql.DB, want bool) {
 	t.Helper()
 	tries := map[string]error{"a setting": s.SetPaused(t.Context(), "why"), "an alarm": s.RaiseAlarm(t.Context(), "name", "text")}
 	_, tries["a lease"] = s.TakeLease(t.Context(), "test", time.Hour, true)

@@ -77,8 +77,9 @@ func (e *counted) Record(ctx context.Context, f func(context.Context, store.Tx) 
 
 func testCheckWrites(t *testing.T, w *World) {
 	e := &counted{Engine: w.engine}
-	s, err := store.New(t.Context(), e, w.Now, rand.NewChaCha8([32]byte{2}))
+	books, err := store.New(t.Context(), e, w.Now, rand.NewChaCha8([32]byte{2}))
 	check(t, err)
+	s := books.As(w.By())
 	expect := func(when string, writes int, code rewards.Code) {
 		t.Helper()
 		before := e.writes

@@ -52,6 +52,9 @@ func Run(t *testing.T, open Opener) {
 		"SnapshotInPages":        testSnapshotPages,
 		"Lease":                  testLease,
 		"Control":                testControl,
+		"OperatorLog":            testOperatorLog,
+		"OperatorLogIsKept":      testOperatorLogIsKept,
+		"OperatorLogBegins":      testOperatorLogBegins,
 		"Overview":               testOverview,
 		"CheckWrites":            testCheckWrites,
 		"Conflicts":              testConflicts,
@@ -73,7 +76,7 @@ func Run(t *testing.T, open Opener) {
 
 // World is a store with a clock that the test moves, an app and a few users.
 type World struct {
-	*store.Store
+	*store.Operator
 	engine store.Engine
 	now    atomic.Int64 // microseconds
 	App    rewards.App
@@ -116,7 +119,7 @@ func (w *World) reopen(t *testing.T) {
 	t.Helper()
 	s, err := store.New(t.Context(), w.engine, w.Now, rand.NewChaCha8([32]byte{1}))
 	check(t, err)
-	w.Store = s
+	w.Operator = s.As(rewards.Operator{Actor: "tester@storetest", Command: "test"})
 }
 
 func check(t *testing.T, err error) {

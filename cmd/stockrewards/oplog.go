@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
+)
+
+type logCommands struct {
+	List   logList   `cmd:"" help:"List what operators did, newest first."`
+	Verify logVerify `cmd:"" help:"Check that no row of the operator log was changed, put in or taken out; print its head, to be kept elsewhere."`
+}
+
+type logList struct {
+	databaseFlag
+	Object string `placeholder:"OBJECT" help:"Only the deeds of this object, such as 'app 0190…', 'key 0190…', 'asset 7' or 'ordering'."`
+	Limit  int    `default:"50" help:"Maximum number of deeds to list (default 50)."`
+	JSON   bool   `name:"json" help:"Print the rows as JSON, with their hashes."`
+}
+
+// Run lists the deeds.
+func (c *logList) Run(ctx context.Context) error {
+	if c.Limit < 1 {
+		return errors.New("--limit must be at least 1")
+	}
+	return c.with(ctx, func(s *store.Store) error {
+		deeds, err := s.Deeds(ctx, store.DeedFilter{Object: c.Object, Limit: c.Limit})
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			return printJSON(jsonDeeds(deeds))
+		}
+		rows := make([][]string, len(deeds))
+		for i, d := range deeds {
+			rows[i] = []string{
+				strconv.FormatInt(d.Number, 10), moment(d.At), d.Actor, d.Command, d.Object, d.Changed(), d.Reason,
+			}
+		}
+		return table("NUMBER\tAT\tWHO\tCOMMAND\tOBJECT\tCHANGE\tREASON", rows)
+	})
+}
+
+// jsonDeed is a deed as JSON has it.
+type jsonDeed struct {
+	Number   int64  `json:"number"`
+	At       string `json:"at"`
+	Actor    string `json:"actor"`
+	Command  string `json:"command"`
+	Object   string `json:"object"`
+	Before   string `json:"before"`
+	After    string `json:"after"`
+	Reason   string `json:"reason"`
+	Previous string `json:"previous"`
+	Hash     string `json:"hash"`
+}
+
+func jsonDeeds(deeds []rewards.Deed) []jsonDeed {
+	list := make([]jsonDeed, len(deeds))
+	for i, d := range deeds {
+		list[i] = jsonDeed{
+			d.Number, d.At.UTC().Format("2006-01-02T15:04:05.000000Z07:00"), d.Actor, d.Command, d.Object,
+			d.Before, d.After, d.Reason, d.Previous.String(), d.Hash.String(),
+		}
+	}
+	return list
+}
+
+type logVerify struct {
+	databaseFlag
+	Head string `placeholder:"NUMBER:HASH" help:"A head that an earlier run has printed: the log must still have that row."`
+}
+
+// Run verifies the chain; a log that doesn't hold ends with status 1.
+func (c *logVerify) Run(ctx context.Context) error {
+	var kept rewards.LogHead
+	if c.Head != "" {
+		var err error
+		if kept, err = rewards.ParseLogHead(c.Head); err != nil {
+			return fmt.Errorf("--head %q: %w", c.Head, err)
+		}
+	}
+	return c.with(ctx, func(s *store.Store) error {
+		head, err := verifyLog(ctx, s, kept)
+		if err != nil {
+			return fmt.Errorf("the operator log does not hold: %w; keep a copy of the database and find out who changed it",
+				err)
+		}
+		fmt.Printf("%d deeds, all of them as they were written\nhead: %s\n", head.Number, head)
+		return nil
+	})
+}
+
+// verifyLog reads all of the log. It fails at the first bad row, and when the log
+// doesn't have the row of a head that was kept elsewhere.
+func verifyLog(ctx context.Context, s *store.Store, elsewhere rewards.LogHead) (head rewards.LogHead, err error) {
+	stored, err := s.WalkLog(ctx, func(d rewards.Deed) error {
+		if err := d.Follows(head); err != nil {
+			return err
+		}
+		head = d.Head()
+		if head.Number == elsewhere.Number && head != elsewhere {
+			return fmt.Errorf("deed %d is another one than that of --head", head.Number)
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return head, err
+	case head.Number > 0 && stored != head.String():
+		return head, fmt.Errorf("it ends with deed %d, and the books say that its head is %q: "+
+			"rows are missing at its end, or were added by hand", head.Number, stored)
+	case head.Number == 0 && stored != "":
+		return head, fmt.Errorf("it is empty, and the books say that its head is %q", stored)
+	case head.Number < elsewhere.Number:
+		return head, fmt.Errorf("it ends with deed %d, before that of --head", head.Number)
+	}
+	return head, nil
+}

@@ -1,0 +1,277 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
+)
+
+// deed is one method of store.Operator in use, and the rows of the log that it leaves:
+// the object and what changed.
+type deed struct {
+	method string
+	do     func(ctx context.Context, o *store.Operator) error
+	want   []string
+}
+
+// deeds uses every method by which an operator changes the books. Those that need an
+// order or a conflict find it prepared.
+func (w *World) deeds(t *testing.T) []deed {
+	t.Helper()
+	w.Give(t, 2_000_000)
+	quarantined := w.Open(t)
+	quarantined.State, quarantined.Reason = rewards.OrderQuarantined, "strange"
+	check(t, w.SaveOrder(t.Context(), w.lease, rewards.OrderOpen, quarantined))
+	asset := w.Give(t, 1_000_000).AssetID
+	check(t, w.DoubtAsset(t.Context(), asset, 7_000_000_000))
+	lost := rewards.BrokerOrder{
+		ID: "b", ClientOrderID: "sr-x-lost", Symbol: "AAPL", Side: "buy", Status: "filled", Notional: 3_000_000,
+		FilledQty: 15_000_000, FilledAvgPrice: dollar200,
+	}
+	conflicts := []rewards.BrokerConflict{
+		{ClientOrderID: lost.ClientOrderID, Symbol: "AAPL", FilledQty: lost.FilledQty, Detail: "unknown"},
+		{ClientOrderID: "sr-x-1", Symbol: "AAPL", FilledQty: 5, Detail: "unknown"},
+	}
+	check(t, w.SaveReconciliation(t.Context(), conflicts, w.Now()))
+	keys, err := w.Keys(t.Context(), "first")
+	check(t, err)
+	key := keys[0].ID
+	hours := w.Now().Add(time.Hour)
+	ends := hours.UTC().Format(time.RFC3339Nano)
+	return slices.Concat([]deed{
+		{"AcknowledgeConflict", func(ctx context.Context, o *store.Operator) error {
+			return o.AcknowledgeConflict(ctx, "sr-x-1", "looked at it")
+		}, []string{"conflict sr-x-1: acknowledged: yes: looked at it"}},
+		{"AdoptOrder", func(ctx context.Context, o *store.Operator) error {
+			_, err := o.AdoptOrder(ctx, lost, "restored")
+			return err
+		}, []string{
+			"order *: state: submitted, clientOrderId: sr-x-lost, notional: 3, filled: 0, price: 0: restored",
+			"conflict sr-x-lost: acknowledged: yes: restored",
+		}},
+		{"ResolveOrder", func(ctx context.Context, o *store.Operator) error {
+			return o.ResolveOrder(ctx, quarantined.ID, rewards.Resolution{Reason: "statement"})
+		}, []string{"order " + quarantined.ID.String() + ": state: quarantined -> resolved: statement"}},
+	}, w.stockDeeds(asset), w.accessDeeds(key, hours, ends))
+}
+
+// accessDeeds are those of apps and keys, and the pause.
+func (w *World) accessDeeds(key rewards.KeyID, expires time.Time, ends string) []deed {
+	made := rewards.Key{Label: "ci", Hash: rewards.HashKey("another")}
+	return []deed{
+		{"CreateApp", func(ctx context.Context, o *store.Operator) error {
+			_, _, err := o.CreateApp(ctx, "shop", rewards.Key{Hash: rewards.HashKey("shop")})
+			return err
+		}, []string{"app *: name: shop, suspended: no: why", "key *: app: *: why"}},
+		{"SetSuspended", func(ctx context.Context, o *store.Operator) error {
+			_, err := o.SetSuspended(ctx, "first", true)
+			return err
+		}, []string{"app " + w.App.ID.String() + ": suspended: no -> yes: why"}},
+		{"CreateKey", func(ctx context.Context, o *store.Operator) error {
+			_, err := o.CreateKey(ctx, "first", made)
+			return err
+		}, []string{"key *: app: *, label: ci: why"}},
+		{"RotateKey", func(ctx context.Context, o *store.Operator) error {
+			_, err := o.RotateKey(ctx, key, rewards.Key{Hash: rewards.HashKey("rotated")}, expires)
+			return err
+		}, []string{"key *: app: *: why", "key " + key.String() + ": expires: " + ends + ": why"}},
+		{"RevokeKey", func(ctx context.Context, o *store.Operator) error { return o.RevokeKey(ctx, key) },
+			[]string{"key " + key.String() + ": revoked: " + w.Now().Format(time.RFC3339Nano) + ": why"}},
+		{"SetPaused", func(ctx context.Context, o *store.Operator) error { return o.SetPaused(ctx, "lunch") },
+			[]string{"ordering: paused: lunch: lunch"}},
+		{"SetPaused", func(ctx context.Context, o *store.Operator) error { return o.SetPaused(ctx, "") },
+			[]string{"ordering: paused: lunch -> -: why"}},
+	}
+}
+
+// stockDeeds are those of the catalog.
+func (w *World) stockDeeds(asset rewards.AssetID) []deed {
+	ended := func(price string) []string {
+		return []string{fmt.Sprintf("asset %d: doubt: 7 -> -, %s: 7: why", asset, price)}
+	}
+	doubt := func(ctx context.Context, o *store.Operator) error { return o.DoubtAsset(ctx, asset, 7_000_000_000) }
+	return []deed{
+		{"SetEnabled", func(ctx context.Context, o *store.Operator) error {
+			return o.SetEnabled(ctx, "AAPL", false)
+		}, []string{fmt.Sprintf("asset %d: enabled: yes -> no: why", asset)}},
+		{"ConfirmAsset", func(ctx context.Context, o *store.Operator) error {
+			_, err := o.ConfirmAsset(ctx, "AAPL")
+			return err
+		}, ended("accepted")},
+		{"RejectAsset", func(ctx context.Context, o *store.Operator) error {
+			if err := doubt(ctx, o); err != nil {
+				return err
+			}
+			_, err := o.RejectAsset(ctx, "AAPL")
+			return err
+		}, ended("rejected")},
+		{"SyncAssets", func(ctx context.Context, o *store.Operator) error {
+			_, err := o.SyncAssets(ctx, func(ours []rewards.Asset) (rewards.AssetSync, error) {
+				theirs := []rewards.BrokerAsset{{ID: "n", Symbol: "NEW", Active: true, Tradable: true, Fractionable: true}}
+				return rewards.SyncAssets(ours, theirs, rewards.SyncFilter{Symbols: []string{"NEW"}}), nil
+			})
+			return err
+		}, []string{"catalog: changes: 1, added: NEW: why"}},
+	}
+}
+
+// testOperatorLog: every method of store.Operator leaves its rows, a second time
+// leaves nothing more where nothing changes, and without its row nothing changes.
+func testOperatorLog(t *testing.T, w *World) {
+	deeds := w.deeds(t)
+	wantAllMethods(t, deeds)
+	by := rewards.Operator{Actor: "ann@db1", Command: "a command", Reason: "why"}
+	broken, err := store.New(t.Context(), unlogged{w.engine}, w.Now, zeros{})
+	check(t, err)
+	for _, d := range deeds {
+		before := w.decided(t)
+		newest := w.log(t)[0].Number
+		if err := d.do(t.Context(), broken.As(by)); !errors.Is(err, errUnlogged) {
+			t.Errorf("%s without its row in the log: %v", d.method, err)
+		}
+		if diff := cmp.Diff(before, w.decided(t)); diff != "" && d.method != "RejectAsset" { // it doubts before
+			t.Errorf("%s without its row in the log changed (-before +after):\n%s", d.method, diff)
+		}
+		check(t, d.do(t.Context(), w.As(by)))
+		var got []string
+		for _, row := range w.log(t) {
+			if row.Number > newest {
+				got = append([]string{row.Object + ": " + row.Changed() + ": " + row.Reason}, got...)
+				wantOf(t, row, by)
+			}
+		}
+		if !slices.EqualFunc(got, d.want, alike) {
+			t.Errorf("%s left\n%s\nwant\n%s", d.method, strings.Join(got, "\n"), strings.Join(d.want, "\n"))
+		}
+	}
+	rows := len(w.log(t))
+	check(t, w.SetEnabled(t.Context(), "AAPL", false))
+	check(t, w.SetPaused(t.Context(), ""))
+	if again := len(w.log(t)); again != rows {
+		t.Errorf("%d rows more, although nothing changed", again-rows)
+	}
+	w.wantChain(t, rows)
+}
+
+// wantOf: the row is of the operator and of now.
+func wantOf(t *testing.T, d rewards.Deed, by rewards.Operator) {
+	t.Helper()
+	if d.Actor != by.Actor || d.Command != by.Command || d.At.IsZero() {
+		t.Errorf("the row %+v is not of %+v", d, by)
+	}
+}
+
+// alike compares a row with a pattern, in which * stands for one word.
+func alike(got, pattern string) bool {
+	g, p := strings.Fields(got), strings.Fields(pattern)
+	return slices.EqualFunc(g, p, func(got, want string) bool {
+		return got == want || strings.HasPrefix(want, "*") && got[len(got)-1:] == want[len(want)-1:] || want == "*"
+	})
+}
+
+// wantAllMethods: what changes the books by a command is among the deeds.
+func wantAllMethods(t *testing.T, deeds []deed) {
+	t.Helper()
+	of, all := reflect.TypeFor[*store.Store](), reflect.TypeFor[*store.Operator]()
+	elsewhere := []string{"By", "BeginMove", "EndMove", "AbandonMove"} // of SQLite alone: its own test
+	for i := range all.NumMethod() {
+		name := all.Method(i).Name
+		if _, service := of.MethodByName(name); service || slices.Contains(elsewhere, name) {
+			continue
+		}
+		if !slices.ContainsFunc(deeds, func(d deed) bool { return d.method == name }) {
+			t.Errorf("store.Operator.%s is not proven to be logged: add it to the deeds", name)
+		}
+	}
+}
+
+// log is the log, newest first.
+func (w *World) log(t *testing.T) []rewards.Deed {
+	t.Helper()
+	list, err := w.Deeds(t.Context(), store.DeedFilter{Limit: 1000})
+	check(t, err)
+	return list
+}
+
+// wantChain: the log holds together, and its head is the one that is kept beside it.
+func (w *World) wantChain(t *testing.T, rows int) {
+	t.Helper()
+	var head rewards.LogHead
+	kept, err := w.WalkLog(t.Context(), func(d rewards.Deed) error {
+		err := d.Follows(head)
+		head = d.Head()
+		return err
+	})
+	check(t, err)
+	if head.Number != int64(rows) || kept != head.String() {
+		t.Errorf("the head is %s, kept is %s; want %d rows", head, kept, rows)
+	}
+}
+
+// decided is what operators decide, read by plain SQL.
+func (w *World) decided(t *testing.T) (lines []string) {
+	t.Helper()
+	check(t, w.engine.Read(t.Context(), func(ctx context.Context, tx store.Tx) error {
+		lines = nil
+		for _, query := range []string{
+			`SELECT name, suspended FROM apps ORDER BY id`, `SELECT label, expires_at + revoked_at FROM keys ORDER BY id`,
+			`SELECT symbol, enabled + doubt_price FROM assets ORDER BY id`,
+			`SELECT client_order_id, acknowledged_at FROM broker_conflicts ORDER BY client_order_id`,
+			`SELECT value, 0 FROM settings WHERE name IN ('paused', 'moved') ORDER BY name`,
+		} {
+			err := tx.Query(ctx, func(row store.Row) error {
+				var text string
+				var number int64
+				err := row.Scan(&text, &number)
+				lines = append(lines, fmt.Sprint(text, " ", number))
+				return err
+			}, query)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	orders, err := w.Orders(t.Context(), 0, all[rewards.Order]())
+	check(t, err)
+	for _, o := range orders {
+		lines = append(lines, o.Symbol+" "+o.State.String())
+	}
+	return lines
+}
+
+// zeros is randomness that is none.
+type zeros struct{}
+
+// Read implements io.Reader.
+func (zeros) Read(b []byte) (int, error) { return len(b), nil }
+
+var errUnlogged = errors.New("the log takes no row")
+
+// unlogged is an engine whose operator log can't be written.
+type unlogged struct{ store.Engine }
+
+// Write implements store.Engine.
+func (e unlogged) Write(ctx context.Context, f func(context.Context, store.Tx) error) error {
+	return e.Engine.Write(ctx, func(ctx context.Context, tx store.Tx) error { return f(ctx, unloggedTx{tx}) })
+}
+
+type unloggedTx struct{ store.Tx }
+
+// Exec implements store.Tx.
+func (x unloggedTx) Exec(ctx context.Context, query string, args ...any) (int64, error) {
+	if strings.Contains(query, "INTO operator_log") {
+		return 0, errUnlogged
+	}
+	return x.Tx.Exec(ctx, query, args...)
+}

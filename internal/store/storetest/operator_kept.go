@@ -1,0 +1,136 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
+)
+
+// testOperatorLogIsKept: no row is changed or deleted, whoever tries, and what a
+// terminal would obey is refused.
+func testOperatorLogIsKept(t *testing.T, w *World) {
+	for _, statement := range []string{
+		`UPDATE operator_log SET reason = 'x'`, `UPDATE operator_log SET number = number + 100`,
+		`DELETE FROM operator_log`, `DELETE FROM operator_log WHERE number = 1`,
+	} {
+		err := w.engine.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
+			_, err := tx.Exec(ctx, statement)
+			return err
+		})
+		if err == nil || !strings.Contains(err.Error(), "the operator log is append-only") {
+			t.Errorf("%s: %v", statement, err)
+		}
+	}
+	rows := len(w.log(t))
+	for _, reason := range []string{"\x1b[2Jgone", "two\nlines", "\u202eback", "\xff", strings.Repeat("x", rewards.MaxReason+1)} {
+		by := rewards.Operator{Actor: "ann@db1", Command: "app suspend", Reason: reason}
+		_, err := w.As(by).SetSuspended(t.Context(), "first", true)
+		wantCode(t, err, rewards.CodeBadRequest)
+		wantCode(t, w.SetPaused(t.Context(), reason), rewards.CodeBadRequest)
+	}
+	if _, err := w.As(rewards.Operator{}).SetSuspended(t.Context(), "first", true); err == nil {
+		t.Error("a deed of nobody was done")
+	}
+	w.wantChain(t, rows)
+	object := w.App.Object()
+	check(t, errors.Join(w.RevokeKey(t.Context(), w.firstKey(t))))
+	list, err := w.Deeds(t.Context(), store.DeedFilter{Object: object, Limit: 10})
+	check(t, err)
+	if len(list) != 1 || list[0].Object != object {
+		t.Errorf("the deeds of %s are %+v", object, list)
+	}
+	if list, err = w.Deeds(t.Context(), store.DeedFilter{Limit: 1}); err != nil || len(list) != 1 || list[0].Number != int64(rows+1) {
+		t.Errorf("the newest deed is %+v, %v", list, err)
+	}
+}
+
+func (w *World) firstKey(t *testing.T) rewards.KeyID {
+	t.Helper()
+	keys, err := w.Keys(t.Context(), "first")
+	check(t, err)
+	return keys[0].ID
+}
+
+// testOperatorLogBegins: books from before the log begin it with what was decided, once.
+func testOperatorLogBegins(t *testing.T, w *World) {
+	old := rewards.AppID{1, 6: 0x70, 8: 0x80}
+	key := rewards.KeyID{1, 6: 0x70, 8: 0x80}
+	hash := rewards.HashKey("old")
+	rows := len(w.log(t))
+	check(t, w.engine.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
+		for query, args := range map[string][]any{
+			`INSERT INTO apps (id, name, suspended) VALUES (?1, 'old', 1)`: {old[:]},
+			`UPDATE assets SET enabled = 0 WHERE symbol = 'KO'`:            nil,
+			`DELETE FROM settings WHERE name = 'log_head'`:                 nil,
+			`INSERT INTO settings (name, value) VALUES ('paused', 'then')`: nil,
+		} {
+			if _, err := tx.Exec(ctx, query, args...); err != nil {
+				return err
+			}
+		}
+		_, err := tx.Exec(ctx, `INSERT INTO keys (app_id, id, hash, label, hint, revoked_at) VALUES (?1, ?2, ?3, '', '', 5)`,
+			old[:], key[:], hash[:])
+		return err
+	}))
+	var changes []rewards.Change
+	engine := watchedLog{w.engine, int64(rows), &changes}
+	for range 2 {
+		_, err := store.New(t.Context(), engine, w.Now, zeros{})
+		check(t, err)
+	}
+	var got []string
+	for _, c := range changes {
+		got = append(got, c.Object+" "+c.After.Value("suspended")+c.After.Value("revoked")+c.After.Value("enabled")+c.After.Value("paused"))
+	}
+	assets, err := w.Assets(t.Context())
+	check(t, err)
+	want := []string{
+		"app " + old.String() + " yes", w.App.Object() + " no", "key " + key.String() + " 1970-01-01T00:00:00.000005Z",
+		"key " + w.firstKey(t).String() + " ", assets[1].Object() + " no", "ordering then",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the log begins with (-want +got):\n%s", diff)
+	}
+}
+
+// watchedLog is an engine with an empty log: the rows that are there already are put
+// out of the way of new ones, which are numbered from 1 again.
+type watchedLog struct {
+	store.Engine
+	rows    int64
+	changes *[]rewards.Change
+}
+
+// Write implements store.Engine.
+func (e watchedLog) Write(ctx context.Context, f func(context.Context, store.Tx) error) error {
+	return e.Engine.Write(ctx, func(ctx context.Context, tx store.Tx) error { return f(ctx, watchedTx{tx, e}) })
+}
+
+type watchedTx struct {
+	store.Tx
+	e watchedLog
+}
+
+// Exec implements store.Tx.
+func (x watchedTx) Exec(ctx context.Context, query string, args ...any) (int64, error) {
+	if !strings.Contains(query, "INTO operator_log") {
+		return x.Tx.Exec(ctx, query, args...)
+	}
+	const number, object, after = 0, 4, 6
+	state, err := rewards.ParseState(args[after].(string)) //nolint:forcetypeassert // the store's own
+	if err != nil {
+		return 0, err
+	}
+	if args[number] == int64(1) { // the transaction runs again
+		*x.e.changes = nil
+	}
+	*x.e.changes = append(*x.e.changes, rewards.Change{Object: args[object].(string), After: state}) //nolint:forcetypeassert // the same
+	args[number] = args[number].(int64) + x.e.rows                                                   //nolint:forcetypeassert // the same
+	return x.Tx.Exec(ctx, query, args...)
+}

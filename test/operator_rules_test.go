@@ -1,0 +1,85 @@
+package test
+
+import (
+	"go/ast"
+	"slices"
+	"testing"
+)
+
+// serviceWrites are the methods of store.Store that write: what the service does by
+// itself, or for a client. What an operator's command does is a method of
+// store.Operator, which logs it.
+func serviceWrites() []string {
+	return []string{
+		"BeginAttempt", "CheckWrites", "ClearAlarm", "CreateUser", "DoubtAsset", "DropLease", "Installation",
+		"PinBroker", "PlanOrder", "RaiseAlarm", "RecordRewards", "SaveMarketHours", "SaveOrder", "SaveQuotes",
+		"SaveReconciliation", "SeedAssets", "SettleOrder", "TakeLease",
+	}
+}
+
+// Every method by which an operator changes the books logs it: a method of
+// store.Store that writes is one that is known to be the service's own.
+func TestOperatorsWriteByTheLog(t *testing.T) {
+	t.Parallel()
+	_, list := rooms(t)
+	at := slices.IndexFunc(list, func(r room) bool { return r.name == "internal/store" })
+	writers := map[string]bool{"Write": true, "Record": true}
+	methods := map[string]*ast.FuncDecl{}
+	for _, file := range list[at].files {
+		for _, d := range file.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && receiver(f) == "Store" {
+				methods[f.Name.Name] = f
+			}
+		}
+	}
+	for again := true; again; { // a method that calls one that writes
+		again = false
+		for name, f := range methods {
+			if !writers[name] && callsOne(f, writers) {
+				writers[name], again = true, true
+			}
+		}
+	}
+	found := 0
+	for name := range methods {
+		if !writers[name] || !ast.IsExported(name) {
+			continue
+		}
+		found++
+		if !slices.Contains(serviceWrites(), name) {
+			t.Errorf("store.Store.%s writes: if an operator's command calls it, make it a method of store.Operator", name)
+		}
+	}
+	if found != len(serviceWrites()) {
+		t.Errorf("%d methods of store.Store write, %d are listed", found, len(serviceWrites()))
+	}
+}
+
+// receiver is the type of a method, without its pointer.
+func receiver(f *ast.FuncDecl) string {
+	if f.Recv == nil || len(f.Recv.List) == 0 {
+		return ""
+	}
+	kind := f.Recv.List[0].Type
+	if star, ok := kind.(*ast.StarExpr); ok {
+		kind = star.X
+	}
+	name, _ := kind.(*ast.Ident)
+	if name == nil {
+		return ""
+	}
+	return name.Name
+}
+
+// callsOne tells whether a function calls a method of one of the names.
+func callsOne(f *ast.FuncDecl, names map[string]bool) (calls bool) {
+	ast.Inspect(f, func(n ast.Node) bool {
+		if call, ok := n.(*ast.CallExpr); ok {
+			if s, ok := call.Fun.(*ast.SelectorExpr); ok && names[s.Sel.Name] {
+				calls = true
+			}
+		}
+		return !calls
+	})
+	return calls
+}
