@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -40,7 +41,12 @@ func (c *devCommand) Run(ctx context.Context) error {
 	if c.Verbose {
 		level = slog.LevelInfo
 	}
-	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+	textLines := func(out io.Writer) slog.Handler {
+		return slog.NewTextHandler(out, &slog.HandlerOptions{Level: level})
+	}
+	out := newLogWriter(os.Stderr, textLines)
+	defer out.Close()
+	log := slog.New(textLines(out))
 	const ownerOnly = 0o700
 	if err := os.MkdirAll(c.Data, ownerOnly); err != nil {
 		return err
@@ -62,6 +68,7 @@ func (c *devCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.metrics.WatchLog(out.Dropped)
 	key, user, err := c.prepare(ctx, s.store)
 	if err != nil {
 		return errors.Join(err, s.release())

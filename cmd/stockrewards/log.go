@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"io"
 	"log/slog"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -48,57 +46,5 @@ func (h requestHandler) Handle(ctx context.Context, r slog.Record) error {
 		return true
 	})
 	_, err := h.out.Write(append(line, '}', '\n'))
-	return err
-}
-
-// requestLog writes lines of a log, those of answered requests together: at most
-// lateLines bytes of them, at most lateBy after the first. Everything else is written at once,
-// behind what came before it.
-type requestLog struct {
-	out io.Writer
-
-	mu    sync.Mutex
-	late  bytes.Buffer
-	timer *time.Timer // runs while there are late lines
-}
-
-const (
-	lateBy    = 100 * time.Millisecond
-	lateLines = 32 << 10
-)
-
-func newRequestLog(out io.Writer) *requestLog {
-	l := &requestLog{out: out}
-	l.timer = time.AfterFunc(lateBy, func() { _ = l.Flush() }) // a log that cannot be written has nobody to tell
-	return l
-}
-
-// Write implements io.Writer; b is one line.
-func (l *requestLog) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.late.Len() == 0 {
-		l.timer.Reset(lateBy)
-	}
-	l.late.Write(b)
-	if l.late.Len() >= lateLines || !bytes.Contains(b, []byte(`"msg":"`+requestMessage+`"`)) {
-		return len(b), l.flush()
-	}
-	return len(b), nil
-}
-
-// Flush writes what is late.
-func (l *requestLog) Flush() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.flush()
-}
-
-func (l *requestLog) flush() error {
-	if l.late.Len() == 0 {
-		return nil
-	}
-	_, err := l.out.Write(l.late.Bytes())
-	l.late.Reset()
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/alecthomas/kong"
 )
@@ -78,7 +79,16 @@ type exitError struct {
 // Unwrap is the error itself.
 func (e exitError) Unwrap() error { return e.error }
 
+// fail ends the program, also when nobody reads what it prints.
 func fail(err error, code int) {
-	fmt.Fprintln(os.Stderr, "stockrewards:", err)
+	printed := make(chan struct{})
+	go func() {
+		fmt.Fprintln(os.Stderr, "stockrewards:", err)
+		close(printed)
+	}()
+	select {
+	case <-printed:
+	case <-time.After(flushLimit):
+	}
 	os.Exit(code)
 }

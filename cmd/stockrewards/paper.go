@@ -48,7 +48,9 @@ func (c *paperCommand) Help() string {
 
 // Run serves until a signal comes.
 func (c *paperCommand) Run(ctx context.Context) error {
-	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
+	out := newLogWriter(os.Stderr, jsonLines)
+	defer out.Close()
+	log := slog.New(jsonLines(out))
 	o, err := c.options(log)
 	if err != nil {
 		return err

@@ -26,15 +26,16 @@ type serveCommand struct {
 }
 
 // Run serves until a signal comes or the database fails.
-func (c *serveCommand) Run(ctx context.Context) (err error) {
-	out := newRequestLog(os.Stderr)
-	defer func() { err = errors.Join(err, out.Flush()) }()
+func (c *serveCommand) Run(ctx context.Context) error {
+	out := newLogWriter(os.Stderr, jsonLines)
+	defer out.Close()
 	collectLess()
 	log := slog.New(newRequestHandler(out))
 	s, err := c.start(ctx, log)
 	if err != nil {
 		return err
 	}
+	s.metrics.WatchLog(out.Dropped)
 	address := "nowhere"
 	if s.listener != nil {
 		address = s.listener.Addr().String()

@@ -135,6 +135,14 @@ func (m *Metrics) Request(method, route string, status int, took time.Duration) 
 	m.request(e.labels, status).Inc()
 }
 
+// WatchLog counts the lines of the log that were dropped; once for a process.
+func (m *Metrics) WatchLog(dropped func() int64) {
+	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: prefix + "log_lines_dropped_total",
+		Help: "Lines of the log that were dropped because nobody read it, since the process started.",
+	}, func() float64 { return number(dropped()) })) //nolint:forbidigo // a count
+}
+
 // Commit counts a commit of the intake.
 func (m *Metrics) Commit(requests, created int, took time.Duration, err error) {
 	m.batch.Observe(number(requests))

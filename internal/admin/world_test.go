@@ -87,6 +87,7 @@ func newMetrics() *admin.Metrics {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{metrics: newMetrics()}
+	w.metrics.WatchLog(func() int64 { return 7 })
 	var err error
 	w.admin, err = admin.New(admin.Options{
 		Metrics: w.metrics, Store: w, Market: w, Intake: intake{w}, Worker: worker{w}, Certificate: w,

@@ -52,6 +52,8 @@ func (r testRef) folder() string {
 	switch r.room {
 	case "test":
 		return "test"
+	case "cmd":
+		return "cmd/stockrewards"
 	case "sim", "linear":
 		return "test/" + r.room
 	case "sqlite":

@@ -1,0 +1,104 @@
+package test
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// unread starts a command whose standard error is a pipe that nobody reads, and that
+// is nearly full.
+func unread(t *testing.T, args ...string) (cmd *exec.Cmd, exited chan error) {
+	t.Helper()
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = reader.Close() })
+	const capacity, left = 64 << 10, 2 << 10
+	if _, err := writer.Write(make([]byte, capacity-left)); err != nil {
+		t.Fatal(err)
+	}
+	cmd, exited = exec.Command(binary, args...), make(chan error, 1)
+	cmd.Stderr = writer
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_ = writer.Close() // the command has its own
+	go func() { exited <- cmd.Wait() }()
+	t.Cleanup(func() { _ = cmd.Process.Kill() })
+	return cmd, exited
+}
+
+// awaitAnswer waits until the address answers.
+func awaitAnswer(t *testing.T, url string) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		r, err := client.Get(url)
+		if err == nil {
+			_ = r.Body.Close()
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// endsOnTerm sends SIGTERM and checks that the command ends well.
+func endsOnTerm(t *testing.T, cmd *exec.Cmd, exited chan error) {
+	t.Helper()
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-exited:
+		if err != nil {
+			t.Errorf("it ended with %v", err)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("SIGTERM did not end it")
+	}
+}
+
+// A log that nobody reads holds up neither requests nor the end.
+func TestServeWhoseLogNobodyReads(t *testing.T) {
+	t.Parallel()
+	s := newService(t, t.TempDir())
+	address := freeAddress(t)
+	cmd, exited := unread(t, "serve", "--listen", address, "--database", s.database())
+	s.url = "http://" + address
+	awaitAnswer(t, s.url+"/openapi.json")
+	user := s.newUser("anna")
+	for i := range 200 {
+		s.must(200, "GET", "/v1/assets", "")
+		if i%20 == 0 {
+			s.await(s.give(user, fmt.Sprint("unread-", i), "5", "AAPL").ID, "executed", 20*time.Second)
+		}
+	}
+	endsOnTerm(t, cmd, exited)
+}
+
+// The same holds for the paper brokerage and for dev, and for an error at the start.
+func TestOthersWhoseLogNobodyReads(t *testing.T) {
+	t.Parallel()
+	folder, address := t.TempDir(), freeAddress(t)
+	cmd, exited := unread(t, "paper", "--listen", address, "--database", "sqlite:"+folder+"/paper.db")
+	awaitAnswer(t, "http://"+address+"/v2/clock")
+	endsOnTerm(t, cmd, exited)
+	cmd, exited = unread(t, "dev", "--verbose", "--listen", address, "--admin-listen", freeAddress(t), "--data", folder+"/dev")
+	awaitAnswer(t, "http://"+address+"/openapi.json")
+	for range 50 {
+		r, err := client.Get("http://" + address + "/v1/assets")
+		if err != nil || r.StatusCode != http.StatusUnauthorized {
+			t.Fatal(err)
+		}
+		_ = r.Body.Close()
+	}
+	endsOnTerm(t, cmd, exited)
+}
