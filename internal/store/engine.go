@@ -14,7 +14,8 @@ import (
 // numbered marks (?1).
 type Engine interface {
 	// Read runs f over one snapshot of what was committed before. f is run again only
-	// when the database was lost before anything was read.
+	// when the database was lost before anything was read. When ctx ends, the running
+	// statement is interrupted and Read fails with rewards.CodeUnavailable.
 	Read(ctx context.Context, f func(context.Context, Tx) error) error
 	// Write runs f in one transaction, alone, and commits it durably when f returns
 	// nil. ctx bounds only the wait for the turn: what has begun is carried through. f may

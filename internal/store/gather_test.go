@@ -2,8 +2,10 @@ package store_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"stockrewards/internal/rewards"
@@ -36,4 +38,57 @@ func TestAPanicFailsAReadingAndNotTheProcess(t *testing.T) {
 			t.Errorf("got %v, want the panic", err)
 		}
 	}
+}
+
+// held is an engine whose readings wait, once there is letGo, until it is closed or
+// their context ends.
+type held struct {
+	*slow
+
+	letGo chan struct{}
+}
+
+func (e *held) Read(ctx context.Context, f func(context.Context, store.Tx) error) error {
+	if e.letGo == nil {
+		return e.slow.Read(ctx, f)
+	}
+	select {
+	case <-e.letGo:
+		return e.slow.Read(ctx, f)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// A shared reading goes on for the others when one of its requests ends.
+func TestTheEndOfARequestDoesNotEndTheReadingOfOthers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e := &held{slow: newSlow()}
+		s, err := store.New(t.Context(), e, time.Now, zeros{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.letGo = make(chan struct{})
+		read := func(ctx context.Context) chan error {
+			ended := make(chan error, 1)
+			go func() {
+				_, err := s.Holdings(ctx, rewards.AppID{1}, rewards.UserID{2})
+				ended <- err
+			}()
+			synctest.Wait()
+			return ended
+		}
+		gone, leave := context.WithCancel(t.Context())
+		first := read(gone)
+		second := read(t.Context())
+		leave()
+		if err := <-first; !errors.Is(err, context.Canceled) {
+			t.Errorf("the request that ended got %v", err)
+		}
+		close(e.letGo)
+		if err := <-second; rewards.CodeOf(err) != rewards.CodeNotFound {
+			t.Errorf("the other got %v, want its answer: there is no such user", err)
+		}
+	})
 }

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"context"
 	"errors"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -49,6 +50,15 @@ func classify(err error) error {
 		return rewards.Unavailable("the database cannot be reached", err)
 	}
 	return err
+}
+
+// ended is classify for a reading, which is interrupted when its request ends.
+func ended(ctx context.Context, err error) error {
+	_, ours := errors.AsType[*rewards.Error](err)
+	if err == nil || ours || ctx.Err() == nil {
+		return classify(err)
+	}
+	return rewards.Unavailable("the request ended before it was answered", errors.Join(ctx.Err(), err))
 }
 
 // canceled is the state of a statement that took too long.

@@ -135,10 +135,20 @@ func (e *Engine) Read(ctx context.Context, f func(context.Context, store.Tx) err
 			begin += "; set local statement_timeout = 0"
 		}
 	}
-	return classify(e.retry(ctx, most, func(ctx context.Context, conn *pgxpool.Conn) error {
-		return e.run(ctx, conn, begin, false, f)
+	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), most)
+	defer cancel()
+	defer context.AfterFunc(ctx, func() {
+		pause(within, afterRequest)
+		cancel()
+	})()
+	return ended(ctx, e.retry(ctx, within, func(conn *pgxpool.Conn) error {
+		return e.run(within, conn, begin, false, f)
 	}))
 }
+
+// afterRequest is how long a reading may go on when its request has ended: a short one
+// ends by itself, while an interrupted one costs its connection.
+const afterRequest = 50 * time.Millisecond
 
 // attempts is how often a transaction is begun that met another one, or a connection
 // to a server that is gone.
@@ -148,21 +158,19 @@ const attempts = 3
 // two often meet again.
 const afterDeadlock = 20 * time.Millisecond
 
-// retry runs a transaction on a connection, at most for a while. When a connection
-// turns out to be lost before anything was done, the others that are idle are given
-// up too, and a new one is made.
-func (e *Engine) retry(
-	ctx context.Context, most time.Duration, run func(context.Context, *pgxpool.Conn) error,
-) (err error) {
-	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), most)
-	defer cancel()
+// retry runs a transaction on a connection. When a connection turns out to be lost
+// before anything was done, the others that are idle are given up too, and a new one is
+// made. ctx is the request's, within bounds the transaction.
+func (e *Engine) retry(ctx, within context.Context, run func(*pgxpool.Conn) error) (err error) {
 	for range attempts {
 		conn, acquireErr := e.pool.Acquire(ctx)
 		if acquireErr != nil {
 			return errors.Join(errBroken, acquireErr)
 		}
-		err = run(within, conn)
+		err = run(conn)
 		switch {
+		case ctx.Err() != nil:
+			return err
 		case lostBefore(err):
 			e.pool.Reset()
 		case deadlocked(err):
@@ -204,8 +212,10 @@ func (e *Engine) write(ctx context.Context, turn turn, f func(context.Context, s
 	case <-ctx.Done():
 		return busy(ctx.Err())
 	}
-	return classify(e.retry(ctx, patience, func(ctx context.Context, conn *pgxpool.Conn) error {
-		return e.run(ctx, conn, beginWrite(turn), turn == turnClients, f)
+	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	defer cancel()
+	return classify(e.retry(ctx, within, func(conn *pgxpool.Conn) error {
+		return e.run(within, conn, beginWrite(turn), turn == turnClients, f)
 	}))
 }
 

@@ -8,11 +8,15 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
+	"stockrewards/internal/rewards"
 	"stockrewards/internal/store"
 )
 
 // session is one connection. It keeps its prepared statements.
-type session struct{ conn *sqlite.Conn }
+type session struct {
+	conn      *sqlite.Conn
+	interrupt chan struct{} // closed to end the running statement; then replaced
+}
 
 var _ store.Tx = (*session)(nil)
 
@@ -95,6 +99,30 @@ func (s *session) run(ctx context.Context, begin string, f func(context.Context,
 	return nil
 }
 
+// until runs f and interrupts its statements when ctx ends. The connection can be used
+// afterwards.
+func (s *session) until(ctx context.Context, f func() error) error {
+	interrupt := s.interrupt
+	stop := context.AfterFunc(ctx, func() { close(interrupt) })
+	defer func() {
+		if !stop() {
+			<-interrupt // it closes it now, if it has not yet
+			s.allowInterrupt()
+		}
+	}()
+	err := f()
+	if code(err) == sqlite.ResultInterrupt || err != nil && errors.Is(err, ctx.Err()) {
+		return rewards.Unavailable("the request ended before it was answered", ctx.Err())
+	}
+	return err
+}
+
+// allowInterrupt has SQLite watch a channel that is not closed.
+func (s *session) allowInterrupt() {
+	s.interrupt = make(chan struct{})
+	s.conn.SetInterrupt(s.interrupt)
+}
+
 // prepare finds or makes a statement and binds its arguments.
 func (s *session) prepare(query string, args []any) (*sqlite.Stmt, error) {
 	statement, err := s.conn.Prepare(query) // kept by its text: queries are constants, their number is bounded
@@ -152,8 +180,8 @@ func (s *session) Query(ctx context.Context, each func(store.Row) error, query s
 		return err
 	}
 	defer func() { err = errors.Join(err, statement.Reset()) }()
-	for { // a reading of all books can be interrupted
-		if err := ctx.Err(); err != nil {
+	for {
+		if err := ctx.Err(); err != nil { // it has ended between two rows
 			return err
 		}
 		more, err := statement.Step()

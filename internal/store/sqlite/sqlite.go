@@ -127,6 +127,7 @@ func connect(ctx context.Context, name string, own ...string) (*session, error) 
 		return nil, fmt.Errorf("sqlite: open: %w", err)
 	}
 	s := &session{conn: conn}
+	s.allowInterrupt()
 	conn.SetBusyTimeout(busyTimeout)
 	for _, setting := range append([]string{
 		"journal_mode = WAL", "synchronous = FULL", "foreign_keys = 1", "mmap_size = 0",
@@ -205,7 +206,9 @@ func (e *Engine) Read(ctx context.Context, f func(context.Context, store.Tx) err
 		return busy(err)
 	}
 	defer e.readers.give(s)
-	err = s.run(context.WithoutCancel(ctx), "BEGIN", f)
+	err = s.run(context.WithoutCancel(ctx), "BEGIN", func(_ context.Context, tx store.Tx) error {
+		return s.until(ctx, func() error { return f(ctx, tx) })
+	})
 	if damaged(err) {
 		e.fail(err)
 	}

@@ -63,6 +63,7 @@ func Run(t *testing.T, open Opener) {
 		"RenamedOrders":          testRename,
 		"AdoptRenamed":           testAdoptRenamed,
 		"Quotes":                 testQuotes,
+		"ReadsEndWithRequests":   testInterruption,
 		"Pins":                   testPins,
 		"AccountMode":            testAccountMode,
 		"IDsGrowAcrossReopening": testReopen,
