@@ -11,7 +11,7 @@ import (
 // store.Operator, which logs it.
 func serviceWrites() []string {
 	return []string{
-		"BeginAttempt", "CheckWrites", "ClearAlarm", "CreateUser", "DoubtAsset", "DropLease", "Installation",
+		"BeginAttempt", "CheckWrites", "ClearAlarm", "CreateUser", "CreateUsers", "DoubtAsset", "DropLease", "Installation",
 		"PinBroker", "PlanOrder", "RaiseAlarm", "RecordRewards", "SaveMarketHours", "SaveOrder", "SaveQuotes",
 		"SaveReconciliation", "SeedAssets", "SettleOrder", "TakeLease",
 	}

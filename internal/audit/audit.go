@@ -96,6 +96,7 @@ type auditor struct {
 	apps      map[string]bool
 	assets    map[int64]bool
 	positions map[int64]*position // by asset
+	decided   decided             // by operators, as their log says
 	days      map[int64]*dayTotal // by the microseconds of the day's start
 }
 

@@ -47,6 +47,8 @@ const (
 	checkAPIKeys
 	checkUsers
 	checkUserUnique
+	checkOperatorLog
+	checkOperatorState
 	checkCount
 )
 
@@ -229,6 +231,14 @@ func otherDefinitions() []definition {
 		{
 			checkUserUnique, "user_unique", list(), "emails and external ids",
 			"it is of one user of the app, an email without regard to ASCII case",
+		},
+		{
+			checkOperatorLog, "operator_log", list(24), "deeds",
+			"each has the hash of its content and of the deed before it, up to the head that the books keep",
+		},
+		{
+			checkOperatorState, "operator_state", list(), "apps, keys, stocks and the pause",
+			"each is as the newest deed of an operator left it, and was made by one",
 		},
 	}
 }

@@ -38,12 +38,14 @@
 //	21  custody: users and house against the fills; Compare: against the broker's position
 //	22  cost_basis
 //	23  allocation_unique (the entry's key is reward and order), spending
+//	24  operator_log: the hash chain of operators' deeds
 //	26  tenancy, references
 //	29  order_times, reward_times; the schema has no global sequence of events
 //	34  spending: what the daily limits are measured by
 //	36  lease: one row; the epochs of past changes are not stored
 //
-// Without a number: api_keys, users and user_unique, which the interface promises.
-// Not in the schema, so not here: 24 (hash chain), 25 (splits), 31 and 32 (outbox).
+// Without a number: api_keys, users and user_unique, which the interface promises, and
+// operator_state, by which a direct edit of what operators decide is noticed.
+// Not in the schema, so not here: 25 (splits), 31 and 32 (outbox).
 // Whether the file itself is sound (pages, indexes) is the database's to check.
 package audit

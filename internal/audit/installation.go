@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 )
 
 // checkID checks the id of a row.
@@ -40,7 +41,7 @@ func (l label) name() string { return string(l) }
 // installation checks the small tables, and learns the apps and the assets.
 func (a *auditor) installation(ctx context.Context) error {
 	for _, pass := range []func(context.Context) error{
-		a.readApps, a.readKeys, a.readAssets, a.readPrices, a.readLease,
+		a.readLog, a.readApps, a.readKeys, a.readAssets, a.readPrices, a.readLease, a.checkAllDecided,
 	} {
 		if err := pass(ctx); err != nil {
 			return err
@@ -50,18 +51,27 @@ func (a *auditor) installation(ctx context.Context) error {
 }
 
 func (a *auditor) readApps(ctx context.Context) error {
-	return readAll(ctx, a, stream[string]{
-		what: "apps", query: `SELECT id FROM apps ORDER BY id`,
-		bind: func(id *string) []any { return []any{id} },
-		key:  func(id *string) key { return key{*id} },
-	}, func(id *string) {
-		a.checkID(*id, a.apps[*id], label("app "+uuid(*id)))
-		a.apps[*id] = true
+	type app struct {
+		id, name  string
+		suspended int64
+	}
+	return readAll(ctx, a, stream[app]{
+		what: "apps", query: `SELECT id, name, suspended FROM apps ORDER BY id`,
+		bind: func(p *app) []any { return []any{&p.id, &p.name, &p.suspended} },
+		key:  func(p *app) key { return key{p.id} },
+	}, func(p *app) {
+		object := "app " + uuid(p.id)
+		a.checkID(p.id, a.apps[p.id], label(object))
+		a.checkDecided(object, nil, decidedField{"name", p.name}, decidedField{"suspended", yesNo(p.suspended)})
+		a.apps[p.id] = true
 	})
 }
 
 // apiKey is a row of keys.
-type apiKey struct{ app, id, hash string }
+type apiKey struct {
+	app, id, hash, label string
+	expires, revoked     int64
+}
 
 func (k *apiKey) name() string { return "key " + uuid(k.id) + " of app " + uuid(k.app) }
 
@@ -69,13 +79,16 @@ func (a *auditor) readKeys(ctx context.Context) error {
 	var last apiKey
 	ids := make(map[string]bool)
 	return readAll(ctx, a, stream[apiKey]{
-		what: "keys", query: `SELECT app_id, id, hash FROM keys ORDER BY hash`,
-		bind: func(k *apiKey) []any { return []any{&k.app, &k.id, &k.hash} },
+		what: "keys", query: `SELECT app_id, id, hash, label, expires_at, revoked_at FROM keys ORDER BY hash`,
+		bind: func(k *apiKey) []any { return []any{&k.app, &k.id, &k.hash, &k.label, &k.expires, &k.revoked} },
 		key:  func(k *apiKey) key { return key{k.hash} },
 	}, func(k *apiKey) {
 		a.checkID(k.id, ids[k.id], k)
 		ids[k.id] = true
 		a.checkTenant(k.app, k)
+		a.checkDecided("key "+uuid(k.id), nil, decidedField{"app", uuid(k.app)}, decidedField{"label", k.label},
+			decidedField{"hash", hex.EncodeToString([]byte(k.hash))}, decidedField{"expires", instant(k.expires)},
+			decidedField{"revoked", instant(k.revoked)})
 		a.t.row(checkAPIKeys)
 		switch {
 		case len(k.hash) != sha256.Size:
@@ -89,18 +102,19 @@ func (a *auditor) readKeys(ctx context.Context) error {
 
 // asset is a row of assets.
 type asset struct {
-	id     int64
-	symbol string
+	id, enabled int64
+	symbol      string
 }
 
 func (a *auditor) readAssets(ctx context.Context) error {
 	symbols := make(map[string]int64)
 	return readAll(ctx, a, stream[asset]{
-		what: "assets", query: `SELECT id, symbol FROM assets`,
-		bind: func(s *asset) []any { return []any{&s.id, &s.symbol} },
+		what: "assets", query: `SELECT id, symbol, enabled FROM assets`,
+		bind: func(s *asset) []any { return []any{&s.id, &s.symbol, &s.enabled} },
 		key:  func(*asset) key { return key{} },
 	}, func(s *asset) {
 		row := "asset " + number(s.id)
+		a.checkDecided(row, []decidedField{{"enabled", "yes"}}, decidedField{"enabled", yesNo(s.enabled)})
 		a.t.row(checkAssetKnown)
 		other, taken := symbols[s.symbol]
 		switch {

@@ -80,9 +80,9 @@ func TestMovedBooks(t *testing.T) {
 	w := full(t)
 	url := newDatabase(t)(t)
 	check(t, openEngine(t, url).Close())
-	before := run(t, w.where)
 	told := make(map[string]int64)
 	check(t, w.BeginMove(t.Context(), "there"))
+	before := run(t, w.where)
 	check(t, move.Copy(t.Context(), w.where, url, move.Options{Progress: func(table string, rows, total int64) {
 		if rows > total || rows < told[table] {
 			t.Errorf("%s: %d of %d rows, after %d", table, rows, total, told[table])

@@ -12,7 +12,7 @@ import (
 )
 
 // tables are the tables of the books.
-var tables = append(prove.Tables(), "settings", "broker_conflicts")
+var tables = append(prove.Tables(), "broker_conflicts")
 
 // loose is a clean history, with a function that makes copies of it whose tables
 // have no constraint and no index.

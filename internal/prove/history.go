@@ -70,6 +70,8 @@ func (w *World) History() {
 	// A crumb, for less than a millionth of a dollar: the house's, and all wait on.
 	w.Settle(w.Merge(w.Send(w.Plan("crumb", "KO")), "canceled", 5, 70*perUSD))
 
+	w.Decisions()
+
 	// Under way: one of each.
 	w.Give("ann-planned", ann, "TSLA", 3*dollar, "", "")
 	w.Plan("planned", "TSLA")

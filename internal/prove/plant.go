@@ -27,13 +27,13 @@ func Plants() []Plant {
 		anywhere[i].Anywhere = true
 	}
 	return slices.Concat(anywhere, rewardPlants(), rewardAssetPlants(), orderPlants(), orderEndPlants(), fillPlants(),
-		holdingPlants(), otherPlants())
+		holdingPlants(), otherPlants(), logPlants(), decisionPlants())
 }
 
 // Tables are the tables of the books that the audit reads.
 func Tables() []string {
 	return []string{
-		"apps", "keys", "users", "assets", "prices", "rewards", "orders", "order_rewards",
+		"settings", "operator_log", "apps", "keys", "users", "assets", "prices", "rewards", "orders", "order_rewards",
 		"order_resolutions", "allocations", "holdings", "spending", "lease",
 	}
 }

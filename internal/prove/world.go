@@ -174,3 +174,22 @@ func (w *World) Resolve(o rewards.Order, qty money.Shares, price money.Price) {
 	w.Check(err)
 	w.Settle(resolved)
 }
+
+// Decisions is what operators decide beside orders: an app suspended, a key revoked
+// and one that expires, a stock disabled, a pause that ended.
+func (w *World) Decisions() {
+	w.App("suspended")
+	_, err := w.SetSuspended(w.ctx, "suspended", true)
+	w.Check(err)
+	for _, name := range []string{"revoked-key", "expiring-key"} {
+		k, err := w.CreateKey(w.ctx, "first", rewards.Key{Hash: rewards.HashKey(name), Label: name})
+		w.Check(err)
+		w.IDs[name] = k.ID
+	}
+	w.Check(w.RevokeKey(w.ctx, w.IDs["revoked-key"]))
+	_, err = w.RotateKey(w.ctx, w.IDs["expiring-key"], rewards.Key{Hash: rewards.HashKey("rotated")}, w.Now.Add(time.Hour))
+	w.Check(err)
+	w.Check(w.SetEnabled(w.ctx, "XOM", false))
+	w.Check(w.SetPaused(w.ctx, "looking at prices"))
+	w.Check(w.SetPaused(w.ctx, ""))
+}
