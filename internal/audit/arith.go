@@ -95,6 +95,14 @@ const (
 // cost is what a fill cost, rounded down; false when that is no amount.
 func cost(qty, price int64) (int64, bool) { return mulDiv(qty, price, sharesTimesCost) }
 
+// crumb is what a billionth of a share costs, in millionths of a dollar rounded up.
+func crumb(price int64) int64 {
+	if price%sharesTimesCost == 0 {
+		return price / sharesTimesCost
+	}
+	return price/sharesTimesCost + 1
+}
+
 func usd(n int64) string { return "$" + money.USD(n).String() }
 
 func shares(n int64) string { return money.Shares(n).String() + " shares" }

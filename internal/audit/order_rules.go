@@ -138,7 +138,9 @@ func orderResolution(v *orderView) (found, expected string) {
 
 func fillCost(v *orderView) (found, expected string) {
 	spent, ok := cost(v.filledQty, v.price)
-	most := wideOf(v.notional).plus(wideOf(max(cent, v.notional/10_000)))
+	tolerated := max(cent, v.notional/10_000)
+	most := wideOf(v.notional).plus(wideOf(tolerated))
+	whole := v.brokerStatus == "filled" && (v.state == settled || v.state == resolved)
 	return judge(
 		func() string {
 			return fmt.Sprintf("%s at %s for %s", shares(v.filledQty), price(v.price), usd(v.notional))
@@ -146,6 +148,10 @@ func fillCost(v *orderView) (found, expected string) {
 		must{v.filledQty >= 0 && v.price >= 0, "no negative quantity or price"},
 		must{v.filledQty <= 0 || v.price > 0, "a price of the fill"},
 		must{ok && !most.less(wideOf(spent)), "a cost of at most the notional and a cent, or 0.01 %"},
+		must{
+			!whole || v.notional-spent <= tolerated+crumb(v.price),
+			"a cost of the whole notional of a filled order, but for a cent, or 0.01 %, and a billionth of a share",
+		},
 	)
 }
 

@@ -291,6 +291,8 @@ func TestContradictionsQuarantine(t *testing.T) {
 		"a negative number":  {"status": "canceled", "filled_qty": "-1"},
 		"a time of no sense": {"filled_at": "yesterday"},
 		"filled without any": {"status": "filled", "filled_qty": "0", "filled_avg_price": "200"},
+		"filled for little":  {"status": "filled", "filled_qty": "0.00002193", "filled_avg_price": "228"},
+		"too cheap a fill":   {"status": "canceled", "filled_qty": "0.02193", "filled_avg_price": "0.01"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

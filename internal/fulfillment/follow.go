@@ -107,7 +107,12 @@ func (w *Worker) due(o rewards.Order) bool {
 // merge takes the broker's word on an order, and books it when its end is proven.
 func (w *Worker) merge(ctx context.Context, o rewards.Order, b rewards.BrokerOrder) error {
 	now := w.now()
-	merged, err := o.Merge(b, now)
+	levels := w.market.Levels(o.AssetID)
+	merged, err := o.Merge(b, now, levels...)
+	if errors.Is(err, rewards.ErrFarPrice) { // the stored price may be old: look once more
+		w.report(ctx, "the price of "+o.Symbol, w.market.Refresh(ctx))
+		merged, err = o.Merge(b, now, append(levels, w.market.Levels(o.AssetID)...)...)
+	}
 	if err != nil {
 		return w.quarantine(ctx, o, err.Error())
 	}

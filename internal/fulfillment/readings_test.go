@@ -1,6 +1,7 @@
 package fulfillment_test
 
 import (
+	"cmp"
 	"testing"
 	"time"
 
@@ -42,13 +43,14 @@ type reading struct {
 	status, filled string
 	lasts          time.Duration
 	id             string // the broker's, when it is another one
+	price          string // "" for 200
 }
 
 // hears lets the broker tell readings of the next order, one after the other.
 func (w *world) hears(readings ...reading) {
 	w.t.Helper()
 	for _, r := range readings {
-		members := map[string]any{"status": r.status, "filled_qty": r.filled, "filled_avg_price": "200"}
+		members := map[string]any{"status": r.status, "filled_qty": r.filled, "filled_avg_price": cmp.Or(r.price, "200")}
 		if r.id != "" {
 			members["id"] = r.id
 		}
@@ -77,6 +79,18 @@ func TestEndsThatDoNotAgree(t *testing.T) {
 		"it has grown": {
 			[]reading{{status: "canceled", filled: "0.01", lasts: 25 * time.Second}, {status: "canceled", filled: "0.015", lasts: 31 * time.Second}},
 			rewards.OrderSettled, rewards.Executed, 5_000_000, // the rest by the next order
+		},
+		"its price changes": {
+			[]reading{{status: "canceled", filled: "0.01", lasts: 25 * time.Second}, {status: "canceled", filled: "0.01", lasts: 25 * time.Second, price: "210"}},
+			rewards.OrderOpen, rewards.Executing, 0,
+		},
+		"its price has changed": {
+			[]reading{{status: "canceled", filled: "0.01", lasts: 25 * time.Second}, {status: "canceled", filled: "0.01", lasts: 31 * time.Second, price: "210"}},
+			rewards.OrderSettled, rewards.Executed, 5_000_000, // the rest by the next order
+		},
+		"its price becomes absurd": {
+			[]reading{{status: "canceled", filled: "0.01", lasts: 25 * time.Second}, {status: "canceled", filled: "0.01", lasts: time.Second, price: "0.01"}},
+			rewards.OrderQuarantined, rewards.Executing, 0,
 		},
 		"it was filled after all": {
 			[]reading{{status: "expired", filled: "0.01", lasts: 25 * time.Second}, {status: "filled", filled: "0.025", lasts: time.Second}},

@@ -209,6 +209,8 @@ func TestABookedOrderThatTheBrokerStillWorksOnStopsOrdering(t *testing.T) {
 func TestAHoldingThatWouldOverflowIsQuarantined(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(_ *testing.T, w *world) {
+		// No price is known that the fills could be compared with.
+		w.failing(func(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/v2/stocks/") })
 		fill := map[string]any{"status": "filled", "filled_qty": "5000000000", "filled_avg_price": "0.000000001"}
 		w.tell(fill)
 		w.give("AAPL", 5_000_000)

@@ -38,8 +38,13 @@ type Market interface {
 	// Clock is the market's hours now, in the broker's time. It fails with
 	// rewards.ErrClockRefused when the broker's clock is too far from ours.
 	Clock(ctx context.Context) (rewards.MarketClock, error)
+	// ClockRefused is why the last reading of that clock was refused; nil when it was not.
+	ClockRefused() error
 	// LastPrice is the last price of an asset; zero when none is known.
 	LastPrice(asset rewards.AssetID) money.Price
+	// Levels are the prices of an asset that a fill's price is compared with; none when
+	// no price is known.
+	Levels(asset rewards.AssetID) []money.Price
 	// Refresh asks for the prices of all assets that need one.
 	Refresh(ctx context.Context) error
 	// Doubts lists the symbols whose price is in doubt.
@@ -195,7 +200,7 @@ func (w *Worker) work(ctx context.Context) (time.Duration, error) {
 	for _, symbol := range w.market.Doubts() {
 		w.alarms.raise(alarmDoubt+symbol, "its price is in doubt: see `stockrewards asset confirm` and `asset reject`")
 	}
-	if _, err := w.market.Clock(ctx); errors.Is(err, rewards.ErrClockRefused) { // other errors show where it is needed
+	if err := w.market.ClockRefused(); err != nil {
 		w.alarms.raise(alarmClockFar, "nothing is ordered or booked: "+err.Error())
 	}
 	wait, followErr := w.follow(ctx, live)

@@ -129,6 +129,19 @@ func (m *Market) LastPrice(asset rewards.AssetID) money.Price {
 	return m.quotes[asset].Price
 }
 
+// Levels are what a fill's price is compared with, the newest last: the level that an
+// operator confirmed and the last price, whatever its age. A price in doubt is not
+// among them. There are none while no price is known.
+func (m *Market) Levels(asset rewards.AssetID) []money.Price {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	q := m.quotes[asset]
+	if q.Price <= 0 {
+		return nil
+	}
+	return []money.Price{q.Accepted, q.Price}
+}
+
 // Doubts lists the symbols whose price is in doubt, as last read from the store.
 func (m *Market) Doubts() []string {
 	m.mu.RLock()
@@ -163,7 +176,15 @@ func (m *Market) Clock(ctx context.Context) (rewards.MarketClock, error) {
 	return m.readClock(ctx, now)
 }
 
-// recent tells whether a reading of the broker's clock made at a moment still counts.
+// ClockRefused is why the last reading of the broker's clock was refused, an error that
+// is rewards.ErrClockRefused; nil when it was not.
+func (m *Market) ClockRefused() error {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.refused
+}
+
+// recent reports whether a reading of the broker's clock made at a moment still counts.
 func recent(at, now time.Time) bool {
 	age := now.Sub(at)
 	return !at.IsZero() && age >= 0 && age < clockEvery
@@ -194,6 +215,7 @@ func (m *Market) setClock(ctx context.Context, c rewards.MarketClock, now time.T
 	before := m.hours
 	m.hours = m.hours.learn(local)
 	m.clock, m.clockAt = c, now
+	m.refused, m.refusedAt = nil, time.Time{}
 	after := m.hours
 	m.mu.Unlock()
 	if before.near(after) {

@@ -52,6 +52,8 @@ func anyBookPlants() []Plant {
 	return []Plant{
 		breaking("fill_cost", "twice the price", `UPDATE orders SET filled_avg_price = filled_avg_price * 2
 			WHERE id = (SELECT id FROM orders WHERE broker_status = 'filled' AND state = 6 ORDER BY id LIMIT 1)`),
+		breaking("fill_cost", "half the price", `UPDATE orders SET filled_avg_price = filled_avg_price / 2
+			WHERE id = (SELECT id FROM orders WHERE broker_status = 'filled' AND state = 6 ORDER BY id LIMIT 1)`),
 		breaking("allocation_sum", "a billionth too many", `UPDATE allocations SET shares = shares + 1
 			WHERE reward_id = (SELECT id FROM rewards WHERE status = 3 ORDER BY id LIMIT 1)`),
 		breaking("house_residue", "the house has more than all", `UPDATE orders SET house_shares = filled_qty + 1

@@ -7,6 +7,11 @@ func fillPlants() []Plant {
 		breaking("fill_cost", "more than a cent",
 			`UPDATE orders SET filled_avg_price = filled_avg_price + filled_avg_price / 1000
 			WHERE id = @filled`),
+		breaking("fill_cost", "a thousandth of the price", `UPDATE orders
+			SET filled_avg_price = filled_avg_price / 1000 WHERE id = @filled`),
+		breaking("fill_cost", "more than a cent too little",
+			`UPDATE orders SET filled_avg_price = filled_avg_price - filled_avg_price / 1000
+			WHERE id = @filled`),
 		breaking("fill_cost", "beyond counting", `UPDATE orders SET filled_qty = 9000000000000000000
 			WHERE id = @filled`),
 		breaking("fill_cost", "below 0", `UPDATE orders SET filled_qty = -1 WHERE id = @filled`),

@@ -162,11 +162,12 @@ func contradiction(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrContradiction, fmt.Sprintf(format, args...))
 }
 
-// Merge takes what the broker tells of the order at the moment now. Quantities
-// merge by their absolute value and never shrink; an end sticks. It fails with
-// ErrContradiction and then changes nothing.
-func (o Order) Merge(b BrokerOrder, now time.Time) (Order, error) {
-	if err := o.check(b); err != nil {
+// Merge takes what the broker reports of the order at the moment now. Quantities
+// merge by their absolute value and never shrink; an end sticks. levels are what is
+// known of the stock's price: a new fill far from all of them is not believed; without
+// any it is not compared. It fails with ErrContradiction and then changes nothing.
+func (o Order) Merge(b BrokerOrder, now time.Time, levels ...money.Price) (Order, error) {
+	if err := o.check(b, levels); err != nil {
 		return o, err
 	}
 	before, phase, known := o, PhaseOf(b.Status), PhaseOf(o.BrokerStatus)
@@ -189,12 +190,18 @@ func (o Order) Merge(b BrokerOrder, now time.Time) (Order, error) {
 	if b.FilledQty < o.FilledQty {
 		return before, contradiction("filled quantity fell from %s to %s", o.FilledQty, b.FilledQty)
 	}
-	if !ended || b.Status != o.BrokerStatus || b.FilledQty != o.FilledQty {
+	if !ended || !o.agrees(b) {
 		o.TerminalSince = now
 	}
 	o.BrokerStatus = b.Status
 	o.grow(b)
 	return o, nil
+}
+
+// agrees reports whether a reading of the order's end repeats the one before, its price
+// included: the dollars that an end other than filled has spent follow from the price.
+func (o Order) agrees(b BrokerOrder) bool {
+	return b.Status == o.BrokerStatus && b.FilledQty == o.FilledQty && b.FilledAvgPrice == o.FilledAvgPrice
 }
 
 func (o *Order) grow(b BrokerOrder) {
@@ -208,7 +215,7 @@ func (o *Order) grow(b BrokerOrder) {
 }
 
 // check finds what in the broker's order cannot be the answer to this order.
-func (o Order) check(b BrokerOrder) error {
+func (o Order) check(b BrokerOrder, levels []money.Price) error {
 	switch {
 	case b.Problem != "":
 		return contradiction("%s", b.Problem)
@@ -230,8 +237,11 @@ func (o Order) check(b BrokerOrder) error {
 		return contradiction("price %s of a fill", b.FilledAvgPrice)
 	case b.Status == "filled" && b.FilledQty == 0:
 		return contradiction("filled with nothing bought")
+	case b.Status == "filled" && !o.whole(b.FilledQty, b.FilledAvgPrice):
+		return contradiction("filled, but %s shares at %s cost less than the notional %s",
+			b.FilledQty, b.FilledAvgPrice, o.Notional)
 	}
-	return o.CheckCost(b.FilledQty, b.FilledAvgPrice)
+	return o.checkFill(b, levels)
 }
 
 // concerns tells whether the broker's order is about the same stock: by its identifier
@@ -242,19 +252,6 @@ func (o Order) concerns(b BrokerOrder) bool {
 	}
 	return b.Symbol == o.Symbol
 }
-
-// CheckCost tells whether a fill costs more than the notional by more than the
-// larger of a cent and 0.01 %. It fails with ErrContradiction.
-func (o Order) CheckCost(qty money.Shares, price money.Price) error {
-	cost, err := money.Value(qty, price, money.Down)
-	if err != nil || cost-o.Notional > o.tolerance() {
-		return contradiction("%s shares at %s cost more than the notional %s", qty, price, o.Notional)
-	}
-	return nil
-}
-
-// tolerance is how far a fill's cost may be from the notional: prices are rounded.
-func (o Order) tolerance() money.USD { return max(money.Cent, o.Notional/10_000) }
 
 // TerminalWait is how far two readings of an end other than filled must be apart.
 const TerminalWait = 30 * time.Second

@@ -114,7 +114,7 @@ func TestEndsAreProvenByTwoReadings(t *testing.T) {
 	if o.Proven(now.Add(rewards.TerminalWait)) || !o.Proven(later.Add(rewards.TerminalWait)) {
 		t.Error("a changed end must be read twice again")
 	}
-	o = read(o, "filled", 9, later)
+	o = read(o, "filled", 2*money.Share, later)
 	if !o.Proven(later) {
 		t.Error("filled is proven at once")
 	}
@@ -134,6 +134,9 @@ func TestMergeIsMonotone(t *testing.T) {
 		for range rapid.IntRange(1, 20).Draw(t, "readings") {
 			b.Status = rapid.SampledFrom(statuses).Draw(t, "status")
 			b.FilledQty = money.Shares(rapid.Int64Range(0, 1_000_000_000).Draw(t, "qty"))
+			if b.Status == "filled" && rapid.Bool().Draw(t, "whole") {
+				b.FilledQty = money.Share
+			}
 			b.FilledAvgPrice = 100_000_000_000
 			now = now.Add(time.Second)
 			next, err := o.Merge(b, now)

@@ -46,7 +46,7 @@ func (o Order) Resolve(r Resolution) (Order, error) {
 	if !r.FilledAt.IsZero() {
 		o.FilledAt = r.FilledAt
 	}
-	if cost, err := money.Value(r.FilledQty, r.Price, money.Down); err == nil && o.Notional-cost <= o.tolerance() {
+	if r.FilledQty > 0 && o.whole(r.FilledQty, r.Price) {
 		o.BrokerStatus = "filled" // all of it but the rounding of a price
 	}
 	return o, nil

@@ -1,0 +1,122 @@
+package rewards_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+)
+
+const (
+	perUSD  money.Price = 1_000_000_000
+	hundred             = 100 * perUSD
+)
+
+// A filled order has spent its notional, but for the rounding of its price (a cent, or
+// 0.01 %) and of its quantity (a billionth of a share).
+func TestFilledHasSpentTheNotional(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		qty   money.Shares
+		price money.Price
+		whole bool
+	}{
+		"exact":                          {money.Share, hundred, true},
+		"a cent less":                    {money.Share, hundred - perUSD/100, true},
+		"more than a cent less":          {money.Share, hundred - perUSD/100 - 2_000, false},
+		"a thousandth of a share":        {money.Share / 1000, hundred, false},
+		"a billionth of a dear share":    {1, 50_000_000 * perUSD, false},
+		"a billionth less, at 5 million": {19_999, 5_000_000 * perUSD, true},
+		"two less, at 20 million":        {4_998, 20_000_000 * perUSD, false},
+		"one less, at 20 million":        {4_999, 20_000_000 * perUSD, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o, b := openOrder()
+			b.Status, b.FilledQty, b.FilledAvgPrice = "filled", test.qty, test.price
+			if _, err := o.Merge(b, time.Now()); (err == nil) != test.whole || err != nil && !errors.Is(err, rewards.ErrContradiction) {
+				t.Errorf("merged: %v, want it believed: %t", err, test.whole)
+			}
+			b.Status = "canceled" // which may have spent less
+			if _, err := o.Merge(b, time.Now()); err != nil {
+				t.Errorf("canceled: %v", err)
+			}
+			o.State = rewards.OrderQuarantined
+			resolved, err := o.Resolve(rewards.Resolution{FilledQty: test.qty, Price: test.price})
+			if err != nil || (resolved.BrokerStatus == "filled") != test.whole {
+				t.Errorf("resolved: %s, %v; want it whole: %t", resolved.BrokerStatus, err, test.whole)
+			}
+		})
+	}
+}
+
+// A fill's price is believed within 40 % of one of the levels that are known.
+func TestAFillsPriceIsComparedWithWhatIsKnown(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		price    money.Price
+		levels   []money.Price
+		believed bool
+	}{
+		"nothing known":              {perUSD / 100, nil, true},
+		"zero is not known":          {perUSD / 100, []money.Price{0, 0}, true},
+		"near":                       {60 * perUSD, []money.Price{0, hundred}, true},
+		"too low":                    {60*perUSD - 1, []money.Price{0, hundred}, false},
+		"too high":                   {140*perUSD + 1, []money.Price{hundred}, false},
+		"near the level of before":   {hundred, []money.Price{hundred, 20 * perUSD}, true},
+		"a cent in place of dollars": {perUSD / 100, []money.Price{hundred, 120 * perUSD}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o, b := openOrder()
+			b.Status, b.FilledQty, b.FilledAvgPrice = "canceled", money.Share/2, test.price
+			merged, err := o.Merge(b, time.Now(), test.levels...)
+			if (err == nil) != test.believed || err != nil && !errors.Is(err, rewards.ErrFarPrice) {
+				t.Fatalf("merged: %v, want it believed: %t", err, test.believed)
+			}
+			if err != nil && (!errors.Is(err, rewards.ErrContradiction) || merged != o) {
+				t.Errorf("%v; changed: %t", err, merged != o)
+			}
+		})
+	}
+}
+
+// The same fill, read again, is not judged by the prices of later; a changed one is.
+func TestABelievedFillIsNotJudgedAgain(t *testing.T) {
+	t.Parallel()
+	o, b := openOrder()
+	b.Status, b.FilledQty, b.FilledAvgPrice = "partially_filled", money.Share/2, hundred
+	o, err := o.Merge(b, time.Now(), hundred)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.Merge(b, time.Now(), 20*perUSD); err != nil {
+		t.Errorf("the same fill: %v", err)
+	}
+	b.FilledQty++
+	if _, err := o.Merge(b, time.Now(), 20*perUSD); !errors.Is(err, rewards.ErrFarPrice) {
+		t.Errorf("a larger fill at that price: %v", err)
+	}
+}
+
+// An end whose price changes is read twice again: what it has spent follows from it.
+func TestAChangedPriceRestartsTheWait(t *testing.T) {
+	t.Parallel()
+	now := time.Unix(1_790_000_000, 0)
+	o, b := openOrder()
+	b.Status, b.FilledQty, b.FilledAvgPrice = "canceled", money.Share/2, hundred
+	o, err := o.Merge(b, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.FilledAvgPrice = 90 * perUSD
+	later := now.Add(rewards.TerminalWait - time.Second)
+	if o, err = o.Merge(b, later); err != nil || o.Proven(now.Add(rewards.TerminalWait)) {
+		t.Errorf("%+v, %v; want two readings that agree", o, err)
+	}
+	if !o.Proven(later.Add(rewards.TerminalWait)) {
+		t.Error("not proven by two readings that agree")
+	}
+}
