@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"strconv"
 	"unicode/utf8"
 
 	"stockrewards/internal/rewards"
@@ -16,6 +17,7 @@ type appCommands struct {
 	List    appList    `cmd:"" help:"List the apps."`
 	Suspend appSuspend `cmd:"" help:"Refuse an app's requests; its recorded rewards wait."`
 	Resume  appResume  `cmd:"" help:"End a suspension."`
+	Limits  appLimits  `cmd:"" help:"Show or change how much an app may ask for; in force within a second."`
 }
 
 // modeFlag chooses the prefix of new keys until the books have met the brokerage's
@@ -112,9 +114,9 @@ func (c *appList) Run(ctx context.Context) error {
 			if a.Suspended {
 				state = "suspended"
 			}
-			rows[i] = []string{a.ID.String(), a.Name, state, moment(a.CreatedAt())}
+			rows[i] = []string{a.ID.String(), a.Name, state, moment(a.CreatedAt()), rateOf(a.Limits), strconv.Itoa(a.Limits.AtOnce())}
 		}
-		return table("ID\tNAME\tSTATE\tCREATED", rows)
+		return table("ID\tNAME\tSTATE\tCREATED\tPER SECOND\tAT ONCE", rows)
 	})
 }
 

@@ -19,7 +19,7 @@ import (
 type commands struct {
 	Dev         devCommand         `cmd:"" help:"Try it: everything in one process, nothing to configure."`
 	Serve       serveCommand       `cmd:"" help:"Run the service."`
-	App         appCommands        `cmd:"" help:"Create, list, suspend and resume client apps."`
+	App         appCommands        `cmd:"" help:"Create, list, suspend, resume and limit client apps."`
 	Key         keyCommands        `cmd:"" help:"Create, list, rotate and revoke API keys."`
 	Asset       assetCommands      `cmd:"" help:"See and change the catalog of giftable stocks."`
 	Fulfillment fulfillmentCommand `cmd:"" help:"Pause, resume and watch the buying of stock."`

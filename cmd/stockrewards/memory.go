@@ -1,15 +1,54 @@
 package main
 
 import (
+	"fmt"
+	"math"
 	"os"
 	"runtime/debug"
+	"strconv"
+	"strings"
 )
 
-// collectLess lets more garbage gather before it is collected: what lives is small,
-// and each request leaves some behind. GOGC, when it is set, counts.
-func collectLess() {
+// memoryFlags bound what the process takes.
+type memoryFlags struct {
+	MemoryLimit string `default:"1GiB" placeholder:"SIZE" help:"Memory above which Go collects garbage harder, such as 768MiB or 2GiB; off: no limit (default: 1GiB). GOMEMLIMIT, when it is set, counts."`
+}
+
+// leastMemory is what the service cannot do without.
+const leastMemory = 128 << 20
+
+// limitMemory lets more garbage gather before it is collected, up to the limit: what
+// lives is small, and each request leaves some behind. GOGC and GOMEMLIMIT, when they
+// are set, count.
+func (f memoryFlags) limitMemory() error {
+	limit, err := parseMemory(f.MemoryLimit)
+	if err != nil {
+		return fmt.Errorf("--memory-limit %q: %w", f.MemoryLimit, err)
+	}
 	const percent = 400
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(percent)
 	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(limit)
+	}
+	return nil
+}
+
+// parseMemory reads a size in MiB or GiB.
+func parseMemory(text string) (int64, error) {
+	if text == "off" {
+		return math.MaxInt64, nil
+	}
+	unit := int64(1 << 20)
+	digits, found := strings.CutSuffix(text, "MiB")
+	if !found {
+		unit = 1 << 30
+		digits, found = strings.CutSuffix(text, "GiB")
+	}
+	n, err := strconv.ParseInt(digits, 10, 32)
+	if !found || err != nil || n*unit < leastMemory {
+		return 0, fmt.Errorf("must be off or a size of at least %dMiB, such as 768MiB or 2GiB", leastMemory>>20)
+	}
+	return n * unit, nil
 }

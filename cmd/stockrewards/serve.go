@@ -21,6 +21,7 @@ type serveCommand struct {
 	tlsFlags
 	adminFlags
 	fleetFlags
+	memoryFlags
 	Listen      string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where to listen (default: 127.0.0.1:8080)."`
 	BehindProxy bool   `help:"A proxy in front terminates TLS: listening beyond loopback without --tls-cert is allowed."`
 }
@@ -29,7 +30,9 @@ type serveCommand struct {
 func (c *serveCommand) Run(ctx context.Context) error {
 	out := newLogWriter(os.Stderr, jsonLines)
 	defer out.Close()
-	collectLess()
+	if err := c.limitMemory(); err != nil {
+		return err
+	}
 	log := slog.New(newRequestHandler(out))
 	s, err := c.start(ctx, log)
 	if err != nil {

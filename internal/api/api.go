@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"time"
 
+	"stockrewards/internal/admission"
 	"stockrewards/internal/rewards"
 )
 
@@ -45,6 +46,7 @@ func Endpoints() []Endpoint {
 type server struct {
 	Options
 	cursors cursors
+	gate    *admission.Gate
 }
 
 // endpoint answers a request that was found to be in order so far.
@@ -54,22 +56,29 @@ type endpoint func(ctx context.Context, c call) (reply, error)
 type route struct {
 	pattern string
 	methods map[string]endpoint
-	open    bool // needs no key
+	open    bool           // needs no key
+	reads   admission.Kind // what a GET needs; a POST is a Write
 }
 
 // routes are all there is; the API document describes each (a test compares).
 func (s *server) routes() []route {
 	return []route{
-		{pattern: "/v1/users", methods: map[string]endpoint{
+		{pattern: "/v1/users", reads: admission.List, methods: map[string]endpoint{
 			http.MethodGet: s.listUsers, http.MethodPost: s.createUser,
 		}},
-		{pattern: "/v1/users/{userId}", methods: map[string]endpoint{http.MethodGet: s.getUser}},
-		{pattern: "/v1/users/{userId}/portfolio", methods: map[string]endpoint{http.MethodGet: s.getPortfolio}},
-		{pattern: "/v1/rewards", methods: map[string]endpoint{
+		{pattern: "/v1/users/{userId}", reads: admission.Point, methods: map[string]endpoint{
+			http.MethodGet: s.getUser,
+		}},
+		{pattern: "/v1/users/{userId}/portfolio", reads: admission.Point, methods: map[string]endpoint{
+			http.MethodGet: s.getPortfolio,
+		}},
+		{pattern: "/v1/rewards", reads: admission.List, methods: map[string]endpoint{
 			http.MethodGet: s.listRewards, http.MethodPost: s.createReward,
 		}},
-		{pattern: "/v1/rewards/{rewardId}", methods: map[string]endpoint{http.MethodGet: s.getReward}},
-		{pattern: "/v1/assets", methods: map[string]endpoint{http.MethodGet: s.listAssets}},
+		{pattern: "/v1/rewards/{rewardId}", reads: admission.Point, methods: map[string]endpoint{
+			http.MethodGet: s.getReward,
+		}},
+		{pattern: "/v1/assets", reads: admission.Point, methods: map[string]endpoint{http.MethodGet: s.listAssets}},
 		{pattern: "/openapi.json", open: true, methods: map[string]endpoint{http.MethodGet: getDocument}},
 	}
 }
@@ -103,7 +112,7 @@ func NewServer(o Options) *http.Server {
 
 // New makes the handler of the whole interface.
 func New(o Options) http.Handler {
-	s := &server{Options: o, cursors: cursors{key: o.CursorKey}}
+	s := &server{Options: o, cursors: cursors{key: o.CursorKey}, gate: admission.New()}
 	mux := http.NewServeMux()
 	for _, r := range s.routes() {
 		mux.Handle(r.pattern, s.serve(r))

@@ -124,6 +124,7 @@ func TestEveryDocumentedAnswerIsProduced(t *testing.T) {
 		stranger.key = newSecret(t)
 		seen.send(t, stranger, r, http.StatusUnauthorized)
 		seen.send(t, w.suspended(t), r, http.StatusForbidden)
+		seen.send(t, w.limited(t), r, http.StatusTooManyRequests)
 		seen.send(t, c.broken(t, errors.New("a fault")), r, http.StatusInternalServerError)
 		seen.send(t, c.broken(t, rewards.Unavailable("busy", nil)), r, http.StatusServiceUnavailable)
 		if r.method == http.MethodPost {

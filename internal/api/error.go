@@ -21,6 +21,7 @@ func statuses() map[rewards.Code]struct {
 		rewards.CodeBadRequest:    {http.StatusBadRequest, "bad_request"},
 		rewards.CodeUnauthorized:  {http.StatusUnauthorized, "unauthorized"},
 		rewards.CodeForbidden:     {http.StatusForbidden, "forbidden"},
+		rewards.CodeTooMany:       {http.StatusTooManyRequests, "forbidden"},
 		rewards.CodeNotFound:      {http.StatusNotFound, "not_found"},
 		rewards.CodeConflict:      {http.StatusConflict, "conflict"},
 		rewards.CodeUnprocessable: {http.StatusUnprocessableEntity, "unprocessable_entity"},

@@ -66,6 +66,7 @@ func TestEveryCodeHasItsStatus(t *testing.T) {
 	}{
 		rewards.CodeBadRequest: {400, "bad_request"}, rewards.CodeUnauthorized: {401, "unauthorized"},
 		rewards.CodeForbidden: {403, "forbidden"}, rewards.CodeNotFound: {404, "not_found"},
+		rewards.CodeTooMany:  {429, "forbidden"},
 		rewards.CodeConflict: {409, "conflict"}, rewards.CodeUnprocessable: {422, "unprocessable_entity"},
 		rewards.CodeUpstream: {502, "upstream_error"}, rewards.CodeUnavailable: {503, "internal_error"},
 		rewards.CodeInternal: {500, "internal_error"},
@@ -80,7 +81,7 @@ func TestEveryCodeHasItsStatus(t *testing.T) {
 			t.Errorf("code %d: %s", code, a.body)
 		}
 	}
-	if rewards.CodeInternal != 9 {
+	if rewards.CodeInternal != 10 {
 		t.Error("there is a code that this test does not know")
 	}
 }

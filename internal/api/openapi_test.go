@@ -178,7 +178,7 @@ func checkError(t *testing.T, a answer, id string) {
 	}
 	codes := map[int]string{
 		400: "bad_request", 401: "unauthorized", 403: "forbidden", 404: "not_found", 405: "bad_request",
-		409: "conflict", 413: "bad_request", 415: "bad_request", 422: "unprocessable_entity",
+		409: "conflict", 413: "bad_request", 415: "bad_request", 429: "forbidden", 422: "unprocessable_entity",
 		500: "internal_error", 502: "upstream_error", 503: "internal_error",
 	}
 	if e["code"] != codes[a.status] || codes[a.status] == "" {

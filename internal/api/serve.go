@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"stockrewards/internal/admission"
 	"stockrewards/internal/rewards"
 )
 
@@ -52,24 +53,32 @@ func (s *server) serve(rt route) http.Handler {
 		w.Header().Set("X-Request-Id", id)
 		ctx, cancel := context.WithTimeout(r.Context(), maxTime)
 		defer cancel()
-		var key rewards.Key
-		answer, err := s.answer(ctx, rt, r, &key)
+		var p pass
+		answer, err := s.answer(ctx, rt, r, &p)
 		if err != nil {
 			answer = s.failure(ctx, w, err, id)
 		}
-		drain(r, key.ID.IsZero())
+		p.ticket.Answered(len(answer.body))
+		drain(r, p.key.ID.IsZero())
 		write(w, answer)
+		p.ticket.Leave()
 		s.tell(ctx, told{
-			id: id, method: r.Method, route: rt.pattern, status: answer.status, took: time.Since(started), key: key,
+			id: id, method: r.Method, route: rt.pattern, status: answer.status, took: time.Since(started), key: p.key,
 		})
 	})
 }
 
+// pass is what a request has got on its way: zero until then.
+type pass struct {
+	key    rewards.Key
+	ticket admission.Ticket
+}
+
 // answer checks a request and runs its endpoint.
-func (s *server) answer(ctx context.Context, rt route, r *http.Request, key *rewards.Key) (a reply, err error) {
+func (s *server) answer(ctx context.Context, rt route, r *http.Request, p *pass) (a reply, err error) {
 	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		if fault := recover(); fault != nil {
+			err = fmt.Errorf("panic: %v\n%s", fault, debug.Stack())
 		}
 	}()
 	if rt.methods == nil {
@@ -79,18 +88,33 @@ func (s *server) answer(ctx context.Context, rt route, r *http.Request, key *rew
 	if !ok {
 		return a, errMethod{allow: allowed(rt)}
 	}
+	c := call{Request: r}
 	if !rt.open {
-		if *key, _, err = s.Service.Authenticate(ctx, r.Header.Get("X-Api-Key")); err != nil {
+		if err := s.admit(ctx, rt, r, p); err != nil {
 			return a, err
 		}
+		c.app = p.key.AppID
 	}
-	c := call{Request: r, app: key.AppID}
 	if r.Method == http.MethodPost {
 		if c.body, err = readBody(r); err != nil {
 			return a, err
 		}
 	}
 	return run(ctx, c)
+}
+
+// admit finds the app, and waits until its request may be worked on.
+func (s *server) admit(ctx context.Context, rt route, r *http.Request, p *pass) (err error) {
+	var app rewards.App
+	if p.key, app, err = s.Service.Authenticate(ctx, r.Header.Get("X-Api-Key")); err != nil {
+		return err
+	}
+	kind := rt.reads
+	if r.Method == http.MethodPost {
+		kind = admission.Write
+	}
+	p.ticket, err = s.gate.Enter(ctx, app, kind)
+	return err
 }
 
 func allowed(rt route) string {
@@ -154,21 +178,6 @@ func drain(r *http.Request, stranger bool) {
 	_, _ = io.CopyN(io.Discard, r.Body, limit) // the answer matters, not the rest
 }
 
-// The headers of every answer; they are only read.
-//
-//nolint:gochecknoglobals // constants, were there constants of this kind
-var typeJSON, noStore, noSniff = []string{"application/json"}, []string{"no-store"}, []string{"nosniff"}
-
-func write(w http.ResponseWriter, a reply) {
-	h := w.Header() // by their canonical names, without making each anew
-	h["Content-Type"], h["Cache-Control"], h["X-Content-Type-Options"] = typeJSON, noStore, noSniff
-	if a.link != "" {
-		h.Set("Link", a.link)
-	}
-	w.WriteHeader(a.status)
-	_, _ = w.Write(a.body) // the client may have gone
-}
-
 // failure is the answer to a request that failed. Only what is meant for clients
 // leaves; the rest is logged.
 func (s *server) failure(ctx context.Context, w http.ResponseWriter, err error, id string) reply {
@@ -178,6 +187,9 @@ func (s *server) failure(ctx context.Context, w http.ResponseWriter, err error, 
 	}
 	if status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "1")
+	}
+	if limit, ok := errors.AsType[rewards.Exceeded](err); ok {
+		setLimit(w.Header(), limit)
 	}
 	if status >= http.StatusInternalServerError {
 		s.Log.LogAttrs(ctx, slog.LevelError, "request failed",

@@ -7,6 +7,7 @@ type App struct {
 	ID        AppID
 	Name      string
 	Suspended bool // its requests are refused and its recorded rewards wait
+	Limits    Limits
 }
 
 // CreatedAt is when the app was created.

@@ -10,6 +10,7 @@ const (
 	CodeBadRequest    Code = iota + 1 // the request is malformed or out of range
 	CodeUnauthorized                  // no valid key
 	CodeForbidden                     // the key's app may not do this
+	CodeTooMany                       // the app sends more than its limits allow
 	CodeNotFound                      // what is named does not exist in the app
 	CodeConflict                      // it contradicts what is stored
 	CodeUnprocessable                 // well formed, but the catalog or a limit forbids it

@@ -22,7 +22,14 @@ func (a App) Object() string { return "app " + a.ID.String() }
 
 // State is what an operator decides about an app.
 func (a App) State() State {
-	return State{{"name", a.Name}, {"suspended", YesNo(a.Suspended)}}
+	state := State{{"name", a.Name}, {"suspended", YesNo(a.Suspended)}}
+	if a.Limits.RequestsPerSecond != 0 {
+		state = append(state, Field{"requests per second", strconv.Itoa(a.Limits.RequestsPerSecond)})
+	}
+	if a.Limits.Concurrent != 0 {
+		state = append(state, Field{"concurrent", strconv.Itoa(a.Limits.Concurrent)})
+	}
+	return state
 }
 
 // Object is the key as the operator log names it, by its id.

@@ -6,12 +6,22 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-const appColumns = `id, name, suspended`
+const appColumns = `id, name, suspended, requests_per_second, concurrent`
 
 func scanApp(row Row) (rewards.App, error) {
 	var a rewards.App
-	err := row.Scan(toID(&a.ID), &a.Name, toFlag{&a.Suspended})
+	err := row.Scan(toID(&a.ID), &a.Name, toFlag{&a.Suspended}, &a.Limits.RequestsPerSecond, &a.Limits.Concurrent)
 	return a, err
+}
+
+// oneApp reads an app and reports whether there is one.
+func oneApp(ctx context.Context, tx Tx, query string, args ...any) (a rewards.App, found bool, err error) {
+	err = tx.Query(ctx, func(row Row) error {
+		found = true
+		a, err = scanApp(row)
+		return err
+	}, query, args...)
+	return a, found, err
 }
 
 // CreateApp stores an app and its first key. A name that is taken fails with
@@ -76,12 +86,41 @@ func (o *Operator) SetSuspended(ctx context.Context, app string, suspended bool)
 	return a, err
 }
 
+// SetLimits changes the limits of an app, named by its id or its name. It fails with
+// CodeNotFound, and when a limit is out of range.
+func (o *Operator) SetLimits(
+	ctx context.Context, app string, change func(rewards.Limits) rewards.Limits,
+) (rewards.App, error) {
+	var a rewards.App
+	err := o.change(ctx, func(ctx context.Context, tx Tx) (_ []rewards.Change, err error) {
+		if a, err = findApp(ctx, tx, app); err != nil {
+			return nil, err
+		}
+		before := a.State()
+		a.Limits = change(a.Limits)
+		if err := a.Limits.Check(); err != nil {
+			return nil, err
+		}
+		_, err = tx.Exec(ctx, `UPDATE apps SET requests_per_second = ?2, concurrent = ?3 WHERE id = ?1`,
+			a.ID[:], a.Limits.RequestsPerSecond, a.Limits.Concurrent)
+		return []rewards.Change{{Object: a.Object(), Before: before, After: a.State()}}, err
+	})
+	return a, err
+}
+
+// App finds an app by its id or its name, or fails with CodeNotFound.
+func (s *Store) App(ctx context.Context, app string) (a rewards.App, err error) {
+	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
+		a, err = findApp(ctx, tx, app)
+		return err
+	})
+	return a, err
+}
+
 // findApp finds an app by its id or its name.
 func findApp(ctx context.Context, tx Tx, app string) (rewards.App, error) {
-	var a rewards.App
 	id, _ := rewards.ParseID[rewards.App](app) // or else it is a name
-	found, err := one(ctx, tx, []any{toID(&a.ID), &a.Name, toFlag{&a.Suspended}},
-		`SELECT `+appColumns+` FROM apps WHERE id = ?1 OR name = ?2`, id[:], app)
+	a, found, err := oneApp(ctx, tx, `SELECT `+appColumns+` FROM apps WHERE id = ?1 OR name = ?2`, id[:], app)
 	if err == nil && !found {
 		err = &rewards.Error{Code: rewards.CodeNotFound, Message: "no app of that id or name"}
 	}

@@ -35,8 +35,7 @@ func (s *Store) AppByKey(ctx context.Context, hash rewards.KeyHash) (rewards.Key
 		if err != nil {
 			return err
 		}
-		found, err = one(ctx, tx, []any{toID(&a.ID), &a.Name, toFlag{&a.Suspended}},
-			`SELECT `+appColumns+` FROM apps WHERE id = ?1`, k.AppID[:])
+		a, found, err = oneApp(ctx, tx, `SELECT `+appColumns+` FROM apps WHERE id = ?1`, k.AppID[:])
 		return err
 	})
 	if err == nil && !found {

@@ -32,9 +32,21 @@ func testAppsAndKeys(t *testing.T, w *World) {
 	}
 	_, err = w.SetSuspended(t.Context(), "third", true)
 	wantCode(t, err, rewards.CodeNotFound)
+	limits := rewards.Limits{RequestsPerSecond: rewards.MaxRequestsPerSecond, Concurrent: 7}
+	limited, err := w.SetLimits(t.Context(), "second", func(rewards.Limits) rewards.Limits { return limits })
+	check(t, err)
+	_, err = w.SetLimits(t.Context(), "second", func(rewards.Limits) rewards.Limits { return rewards.Limits{Concurrent: -1} })
+	if err == nil || limited.Limits != limits {
+		t.Errorf("limits %+v, a negative one: %v", limited.Limits, err)
+	}
+	_, app, err = w.AppByKey(t.Context(), rewards.HashKey("key of second"))
+	check(t, err)
+	other.Suspended, other.Limits = true, limits
+	if app != other {
+		t.Errorf("got %+v, want %+v", app, other)
+	}
 	apps, err := w.Apps(t.Context())
 	check(t, err)
-	other.Suspended = true
 	if diff := cmp.Diff([]rewards.App{w.App, other}, apps); diff != "" {
 		t.Errorf("apps (-want +got):\n%s", diff)
 	}

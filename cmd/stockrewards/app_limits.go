@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
+)
+
+type appLimits struct {
+	databaseFlag
+	reasonFlag
+	App               string `arg:"" help:"The app's id or name."`
+	RequestsPerSecond *int   `env:"-" placeholder:"N" help:"Requests that each process takes from the app in a second; 0: no limit."`
+	Concurrent        *int   `env:"-" placeholder:"N" help:"Requests of the app that each process has under way at once; 0: the default of 2000."`
+	None              bool   `env:"-" help:"Go back to the defaults."`
+}
+
+// Run changes the limits that are given, and shows all of them.
+func (c *appLimits) Run(ctx context.Context) error {
+	given := c.RequestsPerSecond != nil || c.Concurrent != nil
+	if given && c.None {
+		return errors.New("--none cannot be given with other limits: leave one of them out")
+	}
+	if !given && !c.None {
+		return c.with(ctx, func(s *store.Store) error {
+			a, err := s.App(ctx, c.App)
+			if err != nil {
+				return err
+			}
+			return showLimits(a)
+		})
+	}
+	return c.operate(ctx, "app limits", c.reasonFlag, func(s *store.Operator) error {
+		a, err := s.SetLimits(ctx, c.App, c.change)
+		if err != nil {
+			return err
+		}
+		return showLimits(a)
+	})
+}
+
+func (c *appLimits) change(l rewards.Limits) rewards.Limits {
+	if c.None {
+		return rewards.Limits{}
+	}
+	if c.RequestsPerSecond != nil {
+		l.RequestsPerSecond = *c.RequestsPerSecond
+	}
+	if c.Concurrent != nil {
+		l.Concurrent = *c.Concurrent
+	}
+	return l
+}
+
+func showLimits(a rewards.App) error {
+	fmt.Printf("%s (%s), in each process:\n", a.Name, a.ID)
+	return table("LIMIT\tVALUE", [][]string{
+		{"requests per second", rateOf(a.Limits)}, {"requests at once", strconv.Itoa(a.Limits.AtOnce())},
+	})
+}
+
+// rateOf is the limit of requests per second in a table.
+func rateOf(l rewards.Limits) string {
+	if l.RequestsPerSecond == 0 {
+		return "no limit"
+	}
+	return strconv.Itoa(l.RequestsPerSecond)
+}

@@ -1,0 +1,306 @@
+package admission_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"stockrewards/internal/admission"
+	"stockrewards/internal/rewards"
+)
+
+// world is a gate with requests in the background, inside a bubble of fake time.
+type world struct {
+	*testing.T
+
+	gate *admission.Gate
+}
+
+func run(t *testing.T, test func(w *world)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) { test(&world{t, admission.New()}) })
+}
+
+func app(number byte) rewards.App { return rewards.App{ID: rewards.AppID{number}} }
+
+// visit is a request in the background.
+type visit struct {
+	ticket admission.Ticket
+	err    error
+	done   chan struct{} // closed when it was let through or refused
+}
+
+func (v *visit) entered() bool {
+	select {
+	case <-v.done:
+		return true
+	default:
+		return false
+	}
+}
+
+func (v *visit) failure() error {
+	if !v.entered() {
+		return nil
+	}
+	return v.err
+}
+
+func (w *world) come(ctx context.Context, a rewards.App, kind admission.Kind) *visit {
+	v := &visit{done: make(chan struct{})}
+	go func() {
+		defer close(v.done)
+		v.ticket, v.err = w.gate.Enter(ctx, a, kind)
+	}()
+	return v
+}
+
+// enter lets a request come, and waits until it is through, refused or waits.
+func (w *world) enter(ctx context.Context, a rewards.App, kind admission.Kind) *visit {
+	w.Helper()
+	v := w.come(ctx, a, kind)
+	synctest.Wait()
+	return v
+}
+
+// flood enters requests until one has to wait, and returns those that are worked on and
+// those that wait.
+func (w *world) flood(a rewards.App, kind admission.Kind, count int) (working, waiting []*visit) {
+	w.Helper()
+	for range count {
+		v := w.enter(w.Context(), a, kind)
+		switch {
+		case v.failure() != nil:
+			w.Fatal(v.failure())
+		case v.entered():
+			working = append(working, v)
+		default:
+			waiting = append(waiting, v)
+		}
+	}
+	return working, waiting
+}
+
+// end ends requests, and those that go on when they do.
+func (w *world) end(list ...*visit) {
+	w.Helper()
+	for _, v := range list {
+		synctest.Wait()
+		if !v.entered() || v.failure() != nil {
+			w.Fatalf("a request waits for ever, or failed: %+v", v)
+		}
+		v.ticket.Leave()
+	}
+	synctest.Wait()
+}
+
+func TestAnAppsFloodWaitsAndOthersDoNot(t *testing.T) {
+	run(t, func(w *world) {
+		for _, kind := range []admission.Kind{admission.Write, admission.Point, admission.List} {
+			working, waiting := w.flood(app(1), kind, 300)
+			if len(working) == 0 || len(waiting) < 40 {
+				w.Fatalf("kind %d: %d are worked on, %d wait", kind, len(working), len(waiting))
+			}
+			if other := w.enter(w.Context(), app(2), kind); !other.entered() {
+				w.Errorf("kind %d: another app's request waits for the flood", kind)
+			} else {
+				w.end(other)
+			}
+			w.end(append(working, waiting...)...)
+		}
+	})
+}
+
+// Requests go on in order of arrival, one for each that is done.
+func TestRequestsGoOnInOrder(t *testing.T) {
+	run(t, func(w *world) {
+		working, waiting := w.flood(app(1), admission.List, 12)
+		for i, v := range waiting {
+			working[i].ticket.Answered(0)
+			synctest.Wait()
+			if !v.entered() {
+				w.Fatalf("request %d does not go on", i)
+			}
+			if i+1 < len(waiting) && waiting[i+1].entered() {
+				w.Fatalf("request %d goes on too early", i+1)
+			}
+			working = append(working, v)
+		}
+		w.end(working...)
+	})
+}
+
+func TestTheWaitIsBounded(t *testing.T) {
+	run(t, func(w *world) {
+		working, waiting := w.flood(app(1), admission.List, 12)
+		time.Sleep(5*time.Second - time.Millisecond)
+		if waiting[0].entered() {
+			w.Fatal("refused early")
+		}
+		time.Sleep(time.Millisecond)
+		synctest.Wait()
+		for _, v := range waiting {
+			if rewards.CodeOf(v.failure()) != rewards.CodeUnavailable {
+				w.Errorf("after five seconds: %+v", v)
+			}
+		}
+		ctx, leave := context.WithCancel(w.Context())
+		gone := w.enter(ctx, app(1), admission.List)
+		leave()
+		synctest.Wait()
+		if !errors.Is(gone.failure(), context.Canceled) {
+			w.Errorf("a client that left: %+v", gone)
+		}
+		w.end(working...)
+		if v := w.enter(w.Context(), app(1), admission.List); !v.entered() {
+			w.Error("who gave up still holds a place")
+		} else {
+			w.end(v)
+		}
+	})
+}
+
+// Clients that do not read their answers stop their own app's reading, and nothing else.
+func TestUnreadBytesAreBounded(t *testing.T) {
+	run(t, func(w *world) {
+		const answer, most = 3_300_000, 64 << 20
+		var unread []*visit
+		total := 0
+		for a := byte(1); a <= 20; a++ {
+			for range 50 {
+				v := w.enter(w.Context(), app(a), admission.List)
+				if !v.entered() {
+					break
+				}
+				v.ticket.Answered(answer)
+				unread, total = append(unread, v), total+answer
+			}
+			if a == 1 && (total > most/2+answer || total < most/4) {
+				w.Errorf("one app alone holds %d bytes", total)
+			}
+		}
+		if total > most+20*answer {
+			w.Errorf("20 apps hold %d bytes", total)
+		}
+		for _, kind := range []admission.Kind{admission.Point, admission.List} {
+			if v := w.enter(w.Context(), app(99), kind); !v.entered() {
+				w.Errorf("kind %d: an app without unread answers has to wait", kind)
+			} else {
+				w.end(v)
+			}
+		}
+		if v := w.enter(w.Context(), app(1), admission.Write); !v.entered() {
+			w.Error("unread answers stop recording")
+		} else {
+			w.end(v)
+		}
+		waits := w.enter(w.Context(), app(1), admission.Point)
+		if waits.entered() {
+			w.Error("the app goes on reading")
+		}
+		w.end(unread...)
+		w.end(waits)
+	})
+}
+
+// An app may have as many requests waiting as it leaves room for others.
+func TestParkedRequestsAreBounded(t *testing.T) {
+	run(t, func(w *world) {
+		flood := app(1)
+		flood.Limits.Concurrent = rewards.MaxConcurrent
+		ctx, stop := context.WithCancel(w.Context())
+		defer synctest.Wait()
+		defer stop()
+		park := func(a rewards.App, count int) (refused int) {
+			var list []*visit
+			for range count {
+				list = append(list, w.come(ctx, a, admission.List))
+			}
+			synctest.Wait()
+			for _, v := range list {
+				if v.failure() != nil {
+					refused++
+				}
+			}
+			return refused
+		}
+		if refused := park(flood, 6000); refused < 1500 || refused > 2000 {
+			w.Errorf("%d of 6000 are refused, want all beyond half of the room", refused)
+		}
+		if refused := park(app(2), 100); refused != 0 {
+			w.Errorf("%d of another app's requests are refused", refused)
+		}
+	})
+}
+
+func TestRequestsPerSecond(t *testing.T) {
+	run(t, func(w *world) {
+		limited := app(1)
+		limited.Limits.RequestsPerSecond = 5
+		count := func(a rewards.App, tries int) (through int) {
+			for range tries {
+				ticket, err := w.gate.Enter(w.Context(), a, admission.Point)
+				if err == nil {
+					through++
+					ticket.Leave()
+					continue
+				}
+				e, _ := errors.AsType[rewards.Exceeded](err)
+				if rewards.CodeOf(err) != rewards.CodeTooMany || e.Limit != 5 || e.Wait <= 0 || e.Wait > 200*time.Millisecond {
+					w.Errorf("refused with %v (%+v)", err, e)
+				}
+			}
+			return through
+		}
+		for _, step := range []struct {
+			app   rewards.App
+			after time.Duration
+			tries int
+			want  int
+		}{
+			{limited, 0, 20, 5}, {limited, time.Second, 20, 5}, {limited, 200 * time.Millisecond, 20, 1},
+			{app(2), 0, 1000, 1000}, {app(1), 0, 1000, 1000}, // the limit was removed
+			{limited, 0, 20, 5}, {limited, time.Hour, 20, 5},
+		} {
+			time.Sleep(step.after)
+			if got := count(step.app, step.tries); got != step.want {
+				w.Errorf("%+v after %s: %d of %d go through, want %d", step.app.Limits, step.after, got, step.tries, step.want)
+			}
+		}
+	})
+}
+
+// The limit of requests at once counts those that wait too, and answers that are not
+// read yet.
+func TestRequestsAtOnce(t *testing.T) {
+	run(t, func(w *world) {
+		for concurrent, want := range map[int]int{3: 3, 0: rewards.DefaultConcurrent} {
+			a := app(byte(1 + concurrent))
+			a.Limits.Concurrent = concurrent
+			ctx, stop := context.WithCancel(w.Context())
+			for range want {
+				w.enter(ctx, a, admission.List)
+			}
+			v := w.enter(ctx, a, admission.Write)
+			e, _ := errors.AsType[rewards.Exceeded](v.failure())
+			if rewards.CodeOf(v.failure()) != rewards.CodeTooMany || e.Limit != want {
+				w.Errorf("one beyond %d: %v", want, v.failure())
+			}
+			stop()
+			synctest.Wait()
+		}
+		a := app(9)
+		a.Limits.Concurrent = 1
+		v := w.enter(w.Context(), a, admission.Point)
+		v.ticket.Answered(100)
+		if second := w.enter(w.Context(), a, admission.Point); second.failure() == nil {
+			w.Error("an answer that is not read yet does not count")
+		}
+		w.end(v)
+		again := w.enter(w.Context(), a, admission.Point)
+		w.end(again)
+	})
+}
