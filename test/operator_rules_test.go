@@ -3,6 +3,7 @@ package test
 import (
 	"go/ast"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -82,4 +83,27 @@ func callsOne(f *ast.FuncDecl, names map[string]bool) (calls bool) {
 		return !calls
 	})
 	return calls
+}
+
+// Commands print by say.go alone, so that a terminal obeys nothing that a broker or a
+// client has written.
+func TestCommandsPrintBySay(t *testing.T) {
+	t.Parallel()
+	set, list := rooms(t)
+	at := slices.IndexFunc(list, func(r room) bool { return r.name == "cmd/stockrewards" })
+	for path, file := range list[at].files {
+		if strings.HasSuffix(path, "/say.go") || strings.HasSuffix(path, "/version.go") {
+			continue
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			s, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			if of, ok := s.X.(*ast.Ident); ok && of.Name == "fmt" && strings.HasPrefix(s.Sel.Name, "Print") {
+				t.Errorf("%s: fmt.%s: print by sayf, sayln or table", set.Position(s.Pos()), s.Sel.Name)
+			}
+			return true
+		})
+	}
 }

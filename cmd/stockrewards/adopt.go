@@ -34,7 +34,7 @@ func (c *orderAdopt) Run(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			fmt.Printf("adopted as order %s; `serve` follows and books it\n", o.ID)
+			sayf("adopted as order %s; `serve` follows and books it\n", o.ID)
 			return nil
 		})
 	})

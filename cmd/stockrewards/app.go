@@ -77,8 +77,8 @@ func (c *appCreate) Run(ctx context.Context) error {
 	if n := utf8.RuneCountInString(c.Name); n == 0 || n > rewards.MaxAppName {
 		return fmt.Errorf("NAME must have 1 to %d characters", rewards.MaxAppName)
 	}
-	if !oneLine(c.Name) {
-		return errors.New("NAME must not have control characters")
+	if err := rewards.CheckText(c.Name); err != nil {
+		return fmt.Errorf("NAME: %w", err)
 	}
 	by, err := c.operator("app create")
 	if err != nil {
@@ -95,7 +95,7 @@ func (c *appCreate) Run(ctx context.Context) error {
 	if err := errors.Join(err, s.Close()); err != nil {
 		return err
 	}
-	fmt.Println(secret)
+	sayln(secret)
 	return nil
 }
 
@@ -155,6 +155,6 @@ func suspend(ctx context.Context, s *store.Operator, app string, suspended bool)
 	if suspended {
 		state = "suspended"
 	}
-	fmt.Printf("%s (%s) is %s\n", a.Name, a.ID, state)
+	sayf("%s (%s) is %s\n", a.Name, a.ID, state)
 	return nil
 }

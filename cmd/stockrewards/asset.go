@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
@@ -77,14 +76,14 @@ func enable(ctx context.Context, s *store.Operator, symbol string, enabled bool)
 		return err
 	}
 	if !enabled {
-		fmt.Println(symbol, "is disabled")
+		sayln(symbol, "is disabled")
 		return nil
 	}
-	fmt.Println(symbol, "is enabled")
+	sayln(symbol, "is enabled")
 	assets, err := s.Assets(ctx)
 	for _, a := range assets {
 		if a.Symbol == symbol && a.Gone {
-			fmt.Println("It can be given when the broker sells it again: see `stockrewards asset sync`.")
+			sayln("It can be given when the broker sells it again: see `stockrewards asset sync`.")
 		}
 	}
 	return err
@@ -125,9 +124,9 @@ func endDoubt(
 	case err != nil:
 		return err
 	case price == 0:
-		fmt.Println("no price of", symbol, "is in doubt")
+		sayln("no price of", symbol, "is in doubt")
 	default:
-		fmt.Printf("%s: %s %s\n", symbol, price, what)
+		sayf("%s: %s %s\n", symbol, price, what)
 	}
 	return nil
 }

@@ -199,18 +199,18 @@ func (r syncReport) print() error {
 		}
 	}
 	for _, s := range r.Skipped {
-		fmt.Printf("skipped: %s: %s\n", strings.TrimSpace(s.Symbol+" "+s.BrokerID), s.Reason)
+		sayf("skipped: %s: %s\n", strings.TrimSpace(s.Symbol+" "+s.BrokerID), s.Reason)
 	}
 	t := r.Totals
-	fmt.Printf("added %d, renamed %d, new names %d, adopted %d, disabled %d, returned %d, unchanged %d, skipped %d\n",
+	sayf("added %d, renamed %d, new names %d, adopted %d, disabled %d, returned %d, unchanged %d, skipped %d\n",
 		t.Added, t.Renamed, t.NewName, t.Adopted, t.Disabled, t.Returned, r.Unchanged, len(r.Skipped))
 	switch {
 	case r.DryRun:
-		fmt.Println("a dry run: nothing is changed")
+		sayln("a dry run: nothing is changed")
 	case len(r.Changes) == 0:
-		fmt.Println("nothing is to be changed")
+		sayln("nothing is to be changed")
 	case r.Applied:
-		fmt.Println("the catalog is changed; `serve` notices within a second")
+		sayln("the catalog is changed; `serve` notices within a second")
 	}
 	return nil
 }

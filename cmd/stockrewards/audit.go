@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -47,12 +46,4 @@ func (c *auditCommand) print(r audit.Report) error {
 		return r.WriteText(os.Stdout)
 	}
 	return printJSON(r)
-}
-
-// printJSON prints a report for programs.
-func printJSON(report any) error {
-	e := json.NewEncoder(os.Stdout)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	return e.Encode(report)
 }

@@ -39,7 +39,7 @@ func (c *auditCommand) runProof(ctx context.Context) (none prove.Result, err err
 	look := func(ctx context.Context, q audit.Queryer) (audit.Report, error) {
 		return audit.Run(ctx, q, audit.Options{})
 	}
-	progress := func(step string) { fmt.Fprintln(os.Stderr, step) }
+	progress := func(step string) { fsayf(os.Stderr, "%s\n", step) }
 	if c.onPostgres() {
 		return prove.RunPostgres(ctx, c.Database, look, progress)
 	}
@@ -71,6 +71,6 @@ func printProof(r prove.Result) error {
 		rows = append(rows, []string{k.Check, planted, fmt.Sprint(k.BuiltIn), found, k.Where, k.Next})
 	}
 	err := table("KIND\tPLANTED IN A COPY\tBUILT-IN\tFOUND\tWHERE\tWHAT TO DO", rows)
-	fmt.Printf("%d of %d kinds of damage were found\n", r.Found(), len(r.Kinds))
+	sayf("%d of %d kinds of damage were found\n", r.Found(), len(r.Kinds))
 	return err
 }

@@ -30,6 +30,6 @@ func (c *backupCommand) Run(ctx context.Context) error {
 	if _, violations := report.Violated(); violations > 0 {
 		return fmt.Errorf("%s is written, but its books do not hold: see `stockrewards audit`", c.File)
 	}
-	fmt.Printf("%s is written and audited\n", c.File)
+	sayf("%s is written and audited\n", c.File)
 	return nil
 }

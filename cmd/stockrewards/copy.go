@@ -87,7 +87,7 @@ func (m *moving) run(ctx context.Context) (err error) {
 		return fmt.Errorf("%s has books of this installation, and --from is not sealed: "+
 			"it may be a restored backup, or have gone on; nothing is changed", m.name)
 	case there:
-		fmt.Printf("%s has the books already, and --from is sealed\n", m.name)
+		sayf("%s has the books already, and --from is sealed\n", m.name)
 		return m.close(ctx)
 	case m.seal.Done:
 		return fmt.Errorf("%w, but %s does not have the books: it is another database under the same name, "+
@@ -111,7 +111,7 @@ func (m *moving) abandon(ctx context.Context, target move.State) error {
 	if err := m.books.AbandonMove(ctx); err != nil {
 		return err
 	}
-	fmt.Printf("%s does not have the books; %s can be served again\n", m.name, m.From)
+	sayf("%s does not have the books; %s can be served again\n", m.name, m.From)
 	return nil
 }
 
@@ -166,7 +166,7 @@ func (m *moving) close(ctx context.Context) error {
 	if err := m.audit(ctx, m.To); err != nil {
 		return fmt.Errorf("the books are in %s, and --from is sealed: %w", m.name, err)
 	}
-	fmt.Printf("the books have moved to %s; %s is sealed. Start serve with the new database\n", m.name, m.From)
+	sayf("the books have moved to %s; %s is sealed. Start serve with the new database\n", m.name, m.From)
 	return nil
 }
 
@@ -180,6 +180,6 @@ func (m *moving) audit(ctx context.Context, database string) error {
 	if checks, violations := report.Violated(); violations > 0 {
 		return fmt.Errorf("%s: %d violations of %d checks: see `stockrewards audit`", shown, violations, checks)
 	}
-	fmt.Printf("%s: all %d checks hold\n", shown, len(report.Checks))
+	sayf("%s: all %d checks hold\n", shown, len(report.Checks))
 	return nil
 }

@@ -7,10 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
-	"text/tabwriter"
 	"time"
-	"unicode"
 
 	"stockrewards/internal/store"
 	"stockrewards/internal/store/postgres"
@@ -85,22 +82,6 @@ func (d databaseFlag) with(ctx context.Context, f func(*store.Store) error) erro
 		return err
 	}
 	return errors.Join(f(s), s.Close())
-}
-
-// table prints rows under a heading, in columns.
-func table(heading string, rows [][]string) error {
-	const gap = 2
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, gap, ' ', 0)
-	fmt.Fprintln(w, heading)
-	for _, row := range rows {
-		fmt.Fprintln(w, strings.Join(row, "\t"))
-	}
-	return w.Flush()
-}
-
-// oneLine tells whether a text can stand in a table.
-func oneLine(text string) bool {
-	return !strings.ContainsFunc(text, unicode.IsControl)
 }
 
 // moment is a time in a table.

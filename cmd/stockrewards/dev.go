@@ -161,7 +161,7 @@ func writeKey(path string) (string, error) {
 
 // greet prints what a newcomer tries first.
 func (c *devCommand) greet(url, key string, user rewards.User) {
-	fmt.Printf(`Stock Rewards Service %s is running at %s
+	sayf(`Stock Rewards Service %s is running at %s
 Its data is in %s; stop it with Ctrl-C.
 
 See it happen: %s/
@@ -188,8 +188,8 @@ func (c *devCommand) greetAdmin(l net.Listener) {
 		return
 	}
 	address := l.Addr().String()
-	fmt.Printf("How it is: http://%s (/livez, /readyz, /metrics)\n", address)
+	sayf("How it is: http://%s (/livez, /readyz, /metrics)\n", address)
 	if _, port, _ := net.SplitHostPort(c.AdminListen); port != "0" && !strings.HasSuffix(address, ":"+port) {
-		fmt.Printf("  %s is taken by another program, so it is another port.\n", c.AdminListen)
+		sayf("  %s is taken by another program, so it is another port.\n", c.AdminListen)
 	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"stockrewards/internal/rewards"
@@ -30,7 +29,7 @@ func (c *fulfillmentPause) Run(ctx context.Context) error {
 		if err := s.SetPaused(ctx, c.Reason); err != nil {
 			return err
 		}
-		fmt.Println("ordering is paused")
+		sayln("ordering is paused")
 		return nil
 	})
 }
@@ -51,11 +50,11 @@ func (c *fulfillmentResume) Run(ctx context.Context) error {
 			return err
 		}
 		if control.Conflicts > 0 {
-			fmt.Printf("the pause is lifted, but ordering stays stopped: %d orders at the broker contradict the books "+
+			sayf("the pause is lifted, but ordering stays stopped: %d orders at the broker contradict the books "+
 				"(see `stockrewards fulfillment status`)\n", control.Conflicts)
 			return nil
 		}
-		fmt.Println("ordering is on")
+		sayln("ordering is on")
 		return nil
 	})
 }
@@ -82,11 +81,11 @@ func printControl(ctx context.Context, s *store.Store) error {
 	}
 	switch {
 	case control.Paused != "":
-		fmt.Println("ordering: paused:", control.Paused)
+		sayln("ordering: paused:", control.Paused)
 	case control.Conflicts > 0:
-		fmt.Println("ordering: stopped: orders at the broker contradict the books")
+		sayln("ordering: stopped: orders at the broker contradict the books")
 	default:
-		fmt.Println("ordering: on")
+		sayln("ordering: on")
 	}
 	return nil
 }
@@ -96,10 +95,10 @@ func printWork(ctx context.Context, s *store.Store) error {
 	if err != nil {
 		return err
 	}
-	fmt.Println("assets with waiting rewards:", len(pools))
+	sayln("assets with waiting rewards:", len(pools))
 	if len(pools) > 0 {
 		age := time.Since(pools[0].Oldest).Round(time.Second)
-		fmt.Printf("longest waiting: %s, for %s\n", pools[0].Asset.Symbol, age)
+		sayf("longest waiting: %s, for %s\n", pools[0].Asset.Symbol, age)
 	}
 	live, err := s.LiveOrders(ctx)
 	if err != nil {
@@ -110,7 +109,7 @@ func printWork(ctx context.Context, s *store.Store) error {
 		counts[o.State]++
 	}
 	for state := rewards.OrderPlanned; !state.Final(); state++ {
-		fmt.Printf("orders %s: %d\n", state, counts[state])
+		sayf("orders %s: %d\n", state, counts[state])
 	}
 	return nil
 }
@@ -124,9 +123,9 @@ func printTroubles(ctx context.Context, s *store.Store) error {
 	if err != nil {
 		return err
 	}
-	fmt.Println("alarms:", len(alarms))
+	sayln("alarms:", len(alarms))
 	for _, a := range alarms {
-		fmt.Printf("  %s since %s: %s\n", a.Name, moment(a.Since), a.Message)
+		sayf("  %s since %s: %s\n", a.Name, moment(a.Since), a.Message)
 	}
 	conflicts, err := s.Conflicts(ctx)
 	if err != nil {
@@ -138,10 +137,10 @@ func printTroubles(ctx context.Context, s *store.Store) error {
 			continue
 		}
 		open++
-		fmt.Printf("conflict: %s: %s\n", c.ClientOrderID, c.Detail)
+		sayf("conflict: %s: %s\n", c.ClientOrderID, c.Detail)
 	}
 	if open > 0 {
-		fmt.Println(conflictAdvice)
+		sayf(conflictAdvice + "\n")
 	}
 	return nil
 }

@@ -31,8 +31,8 @@ func (c *keyCreate) Run(ctx context.Context) error {
 	if c.Expires != nil && *c.Expires <= 0 {
 		return errors.New("--expires must be positive")
 	}
-	if !oneLine(c.Label) {
-		return errors.New("--label must not have control characters")
+	if err := rewards.CheckText(c.Label); err != nil {
+		return fmt.Errorf("--label: %w", err)
 	}
 	return c.operate(ctx, "key create", c.reasonFlag, func(s *store.Operator) error {
 		key, secret, err := c.newKey(ctx, s.Store)
@@ -46,7 +46,7 @@ func (c *keyCreate) Run(ctx context.Context) error {
 		if _, err := s.CreateKey(ctx, c.App, key); err != nil {
 			return err
 		}
-		fmt.Println(secret)
+		sayln(secret)
 		return nil
 	})
 }
@@ -103,7 +103,7 @@ func (c *keyRotate) Run(ctx context.Context) error {
 		if _, err := s.RotateKey(ctx, id, key, time.Now().Add(c.Overlap)); err != nil {
 			return err
 		}
-		fmt.Println(secret)
+		sayln(secret)
 		return nil
 	})
 }
@@ -124,7 +124,7 @@ func (c *keyRevoke) Run(ctx context.Context) error {
 		if err := s.RevokeKey(ctx, id); err != nil {
 			return err
 		}
-		fmt.Printf("%s is revoked\n", id)
+		sayf("%s is revoked\n", id)
 		return nil
 	})
 }

@@ -44,7 +44,7 @@ func (c *ledgerCommand) Run(ctx context.Context) error {
 			return err
 		}
 		if len(report.NotCompared) > 0 {
-			fmt.Fprintf(os.Stderr, "stockrewards: positions not asserted, orders are under way: %s\n",
+			fsayf(os.Stderr, "stockrewards: positions not asserted, orders are under way: %s\n",
 				strings.Join(report.NotCompared, ", "))
 		}
 		return nil

@@ -83,7 +83,7 @@ func (e exitError) Unwrap() error { return e.error }
 func fail(err error, code int) {
 	printed := make(chan struct{})
 	go func() {
-		fmt.Fprintln(os.Stderr, "stockrewards:", err)
+		fsayf(os.Stderr, "stockrewards: %s\n", err)
 		close(printed)
 	}()
 	select {

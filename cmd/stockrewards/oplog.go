@@ -90,7 +90,7 @@ func (c *logVerify) Run(ctx context.Context) error {
 			return fmt.Errorf("the operator log does not hold: %w; keep a copy of the database and find out who changed it",
 				err)
 		}
-		fmt.Printf("%d deeds, all of them as they were written\nhead: %s\n", head.Number, head)
+		sayf("%d deeds, all of them as they were written\nhead: %s\n", head.Number, head)
 		return nil
 	})
 }

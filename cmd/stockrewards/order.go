@@ -78,7 +78,7 @@ func (c *orderShow) Run(ctx context.Context) error {
 		if r, found, err := s.Resolution(ctx, id); err != nil {
 			return err
 		} else if found {
-			fmt.Printf("resolved by an operator: %s shares at %s: %s\n", r.FilledQty, r.Price, r.Reason)
+			sayf("resolved by an operator: %s shares at %s: %s\n", r.FilledQty, r.Price, r.Reason)
 		}
 		rows := make([][]string, len(members))
 		for i, m := range members {
@@ -109,7 +109,7 @@ func printOrder(o rewards.Order) {
 		{"booked", moment(o.SettledAt)},
 	}
 	for _, row := range rows {
-		fmt.Printf("%-20s %s\n", row[0]+":", row[1])
+		sayf("%-20s %s\n", row[0]+":", row[1])
 	}
 }
 
@@ -168,7 +168,7 @@ func (c *orderResolve) Run(ctx context.Context) error {
 		if err := s.ResolveOrder(ctx, id, r); err != nil {
 			return err
 		}
-		fmt.Println("resolved; `serve` books it")
+		sayln("resolved; `serve` books it")
 		return nil
 	})
 }
@@ -209,7 +209,7 @@ func (c *orderAcknowledge) Run(ctx context.Context) error {
 		if err := s.AcknowledgeConflict(ctx, c.ClientOrderID, c.Reason); err != nil {
 			return err
 		}
-		fmt.Println("acknowledged")
+		sayln("acknowledged")
 		return nil
 	})
 }

@@ -11,7 +11,7 @@ import (
 // to do about it, then the totals.
 func (r BreaksReport) WriteText(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "compared with the broker %q, account %s, at %s\n", r.Broker, r.Account, r.ComparedAt)
+	fmt.Fprintf(&b, "compared with the broker %q, account %s, at %s\n", r.Broker, visible(r.Account), r.ComparedAt)
 	if len(r.Positions) > 0 {
 		fmt.Fprintln(&b)
 		const gap = 2
@@ -19,7 +19,7 @@ func (r BreaksReport) WriteText(w io.Writer) error {
 		rows := "STOCK\tHOLDINGS\tHOUSE\tBROKER\tIN ORDERS\tUNEXPLAINED\tIN DOLLARS\n"
 		for _, p := range r.Positions {
 			rows += strings.Join([]string{
-				p.Symbol, p.Holdings, p.House, p.Broker, p.Orders, p.Unexplained, orDash(p.DifferenceUSD),
+				visible(p.Symbol), p.Holdings, p.House, p.Broker, p.Orders, p.Unexplained, orDash(p.DifferenceUSD),
 			}, "\t") + "\n"
 		}
 		if _, err := io.WriteString(t, rows); err != nil {
@@ -50,10 +50,10 @@ func orDash(text string) string {
 
 // write writes one item.
 func (i Item) write(b *strings.Builder) {
-	fmt.Fprintf(b, "\n%s: %s: %s\n", strings.ToUpper(string(i.Severity)), i.Code, i.Symbol)
+	fmt.Fprintf(b, "\n%s: %s: %s\n", strings.ToUpper(string(i.Severity)), i.Code, visible(i.Symbol))
 	line := func(name, text string) {
 		if text != "" {
-			fmt.Fprintf(b, "  %-18s %s\n", name+":", text)
+			fmt.Fprintf(b, "  %-18s %s\n", name+":", visible(text))
 		}
 	}
 	line("client order id", i.ClientOrderID)

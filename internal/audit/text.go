@@ -3,7 +3,9 @@ package audit
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
+	"unicode"
 )
 
 // WriteText writes the report for people: a line for each check, then the
@@ -50,12 +52,23 @@ func (c CheckResult) writeViolations(b *strings.Builder) {
 	}
 	fmt.Fprintf(b, "\n%s: %d violations\n", c.Name, c.Violated)
 	for _, v := range c.Violations {
-		fmt.Fprintf(b, "  %s\n    found:    %s\n    expected: %s\n", v.Row, v.Found, v.Expected)
+		fmt.Fprintf(b, "  %s\n    found:    %s\n    expected: %s\n",
+			visible(v.Row), visible(v.Found), visible(v.Expected))
 	}
 	if more := c.Violated - int64(len(c.Violations)); more > 0 {
 		fmt.Fprintf(b, "  and %d more\n", more)
 	}
 	fmt.Fprintf(b, "  next: %s\n", c.Next)
+}
+
+// visible is a text whose control characters a terminal shows instead of obeying them.
+func visible(text string) string {
+	for _, r := range text {
+		if !unicode.IsGraphic(r) {
+			return strconv.QuoteToGraphic(text)
+		}
+	}
+	return text
 }
 
 // numbers are the numbers of invariants in parentheses; "" for none.

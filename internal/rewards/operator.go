@@ -25,9 +25,10 @@ const (
 // ErrText says that a text can't be kept, because a terminal would obey a part of it.
 var ErrText = errors.New("it must be plain text on one line")
 
-// CheckReason fails with ErrText when a reason has a character that a terminal would
-// obey instead of showing it, and names the character. An empty reason is allowed.
-func CheckReason(text string) error {
+// CheckText fails with ErrText when a text of an operator, such as a reason, has a
+// character that a terminal would obey instead of showing it, and names the character.
+// An empty text is allowed.
+func CheckText(text string) error {
 	if n := utf8.RuneCountInString(text); n > MaxReason {
 		return fmt.Errorf("it has %d characters; at most %d are kept", n, MaxReason)
 	}
@@ -52,10 +53,10 @@ func (o Operator) Check() error {
 	case utf8.RuneCountInString(o.Actor) > maxActor:
 		return fmt.Errorf("the actor has more than %d characters", maxActor)
 	}
-	if err := errors.Join(CheckReason(o.Actor), CheckReason(o.Command)); err != nil {
+	if err := errors.Join(CheckText(o.Actor), CheckText(o.Command)); err != nil {
 		return fmt.Errorf("the operator %q of %q: %w", o.Actor, o.Command, err)
 	}
-	if err := CheckReason(o.Reason); err != nil {
+	if err := CheckText(o.Reason); err != nil {
 		return &Error{Code: CodeBadRequest, Message: "cannot keep the reason", Err: err}
 	}
 	return nil

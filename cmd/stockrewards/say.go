@@ -1,0 +1,98 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"unicode"
+	"unicode/utf16"
+
+	"stockrewards/internal/rewards"
+)
+
+// sayf prints to standard output. What the values say is shown and never obeyed by the
+// terminal: they may come from a broker or a client.
+func sayf(format string, values ...any) { fsayf(os.Stdout, format, values...) }
+
+// sayln prints values with blanks between them, as sayf does.
+func sayln(values ...any) { fmt.Fprintln(os.Stdout, shown(values)...) }
+
+// fsayf is sayf to another place.
+func fsayf(w io.Writer, format string, values ...any) { fmt.Fprintf(w, format, shown(values)...) }
+
+// shown makes values such that a terminal shows them.
+func shown(values []any) []any {
+	list := make([]any, len(values))
+	for i, value := range values {
+		switch v := value.(type) {
+		case string:
+			list[i] = rewards.Printable(v)
+		case error:
+			list[i] = printableLines(v.Error())
+		case fmt.Stringer:
+			list[i] = rewards.Printable(v.String())
+		default:
+			list[i] = value
+		}
+	}
+	return list
+}
+
+// printableLines is a text of several lines, such as joined errors, each of which can
+// be shown.
+func printableLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = rewards.Printable(line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// table prints rows under a heading, in columns.
+func table(heading string, rows [][]string) error {
+	const gap = 2
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, gap, ' ', 0)
+	fmt.Fprintln(w, heading)
+	for _, row := range rows {
+		cells := make([]string, len(row))
+		for i, cell := range row {
+			cells[i] = rewards.Printable(cell)
+		}
+		fmt.Fprintln(w, strings.Join(cells, "\t"))
+	}
+	return w.Flush()
+}
+
+// printJSON prints a report for programs.
+func printJSON(report any) error {
+	var text strings.Builder
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(report); err != nil {
+		return err
+	}
+	_, err := io.WriteString(os.Stdout, escapedJSON(text.String()))
+	return err
+}
+
+// escapedJSON is JSON with the characters that a terminal would obey as escapes: the
+// encoder leaves those beyond ASCII as they are.
+func escapedJSON(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		switch {
+		case r == '\n' || unicode.IsGraphic(r):
+			b.WriteRune(r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,105 @@
+package rewards_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stockrewards/internal/rewards"
+)
+
+// aLog is a log of a few deeds.
+func aLog() (list []rewards.Deed) {
+	by := rewards.Operator{Actor: "ann@db1", Command: "app suspend", Reason: "why"}
+	var head rewards.LogHead
+	for i, c := range []rewards.Change{
+		{Object: "app 1", After: rewards.State{{"name", "shop"}, {"suspended", "no"}}},
+		{Object: "app 1", Before: rewards.State{{"suspended", "no"}}, After: rewards.State{{"suspended", "yes"}}},
+		{Object: "ordering", Before: rewards.PausedState("x"), After: rewards.PausedState("")},
+	} {
+		at := time.Date(2026, 11, 22, 12, 0, i, 123_456_789, time.UTC)
+		d := rewards.NextDeed(head, at, by, c)
+		list, head = append(list, d), d.Head()
+	}
+	return list
+}
+
+// TestDeedHashIsStable: the hash of the first version never changes, or logs would
+// not hold any more.
+func TestDeedHashIsStable(t *testing.T) {
+	t.Parallel()
+	const want = "3:01c619efda157dcc18ec79a9457113242015a3ad5fa886ebe8dfb6ec6dc9a82066"
+	if got := aLog()[2].Head().String(); got != want {
+		t.Errorf("the head is %s, want %s", got, want)
+	}
+}
+
+// TestDeedsFollow: whatever is changed in a deed is noticed, at the first bad row.
+func TestDeedsFollow(t *testing.T) {
+	t.Parallel()
+	log := aLog()
+	var head rewards.LogHead
+	for _, d := range log {
+		if err := d.Follows(head); err != nil {
+			t.Fatal(err)
+		}
+		if parsed, err := rewards.ParseLogHead(d.Head().String()); err != nil || parsed != d.Head() {
+			t.Errorf("%s is read as %s: %v", d.Head(), parsed, err)
+		}
+		head = d.Head()
+	}
+	for what, change := range map[string]func(d *rewards.Deed){
+		"number":   func(d *rewards.Deed) { d.Number++ },
+		"time":     func(d *rewards.Deed) { d.At = d.At.Add(time.Microsecond) },
+		"actor":    func(d *rewards.Deed) { d.Actor = "bob@db1" },
+		"command":  func(d *rewards.Deed) { d.Command = "x" },
+		"object":   func(d *rewards.Deed) { d.Object = "x" },
+		"before":   func(d *rewards.Deed) { d.Before = "" },
+		"after":    func(d *rewards.Deed) { d.After = "" },
+		"reason":   func(d *rewards.Deed) { d.Reason = "" },
+		"moved":    func(d *rewards.Deed) { d.Reason, d.After = d.Reason[1:], d.Reason[:1]+d.After },
+		"previous": func(d *rewards.Deed) { d.Previous[5]++ },
+		"hash":     func(d *rewards.Deed) { d.Hash[5]++ },
+		"version":  func(d *rewards.Deed) { d.Hash[0]++ },
+	} {
+		d := log[1]
+		change(&d)
+		if d.Follows(log[0].Head()) == nil {
+			t.Errorf("a changed %s is not noticed", what)
+		}
+	}
+	if log[2].Follows(log[0].Head()) == nil {
+		t.Error("a missing deed is not noticed")
+	}
+	for _, text := range []string{"", "1", "1:", ":00", "0:" + log[0].Hash.String(), "1:00", "x:" + log[0].Hash.String(), log[0].Head().String() + "00"} {
+		if h, err := rewards.ParseLogHead(text); err == nil {
+			t.Errorf("%q is read as %s", text, h)
+		}
+	}
+}
+
+func TestDeedsForPeople(t *testing.T) {
+	t.Parallel()
+	var got []string
+	for _, d := range aLog() {
+		got = append(got, d.Changed())
+	}
+	if diff := cmp.Diff([]string{"name: shop, suspended: no", "suspended: no -> yes", "paused: x -> -"}, got); diff != "" {
+		t.Errorf("changes (-want +got):\n%s", diff)
+	}
+}
+
+// FuzzState: what is written as a state is read back, and nothing else panics.
+func FuzzState(f *testing.F) {
+	f.Add("name", "a \"quoted\" value=x\n\x1b\xff")
+	f.Add(`a="b" c=`, "")
+	f.Fuzz(func(t *testing.T, text, value string) {
+		s := rewards.State{{"first", value}, {"second", text}}
+		got, err := rewards.ParseState(s.String())
+		if diff := cmp.Diff(s, got); diff != "" || err != nil {
+			t.Errorf("read back (-want +got): %v\n%s", err, diff)
+		}
+		_, _ = rewards.ParseState(text)
+	})
+}

@@ -1,0 +1,194 @@
+package test
+
+import (
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// logged is a row of `log list --json`.
+type logged struct {
+	Number                         int64
+	Actor, Command, Object, Reason string
+	Before, After                  string
+}
+
+// deeds are the rows of the operator log, oldest first.
+func (s *service) deeds() []logged {
+	s.t.Helper()
+	var list []logged
+	if err := json.Unmarshal([]byte(s.command("log", "list", "--json", "--limit", "1000")), &list); err != nil {
+		s.t.Fatal(err)
+	}
+	slices.Reverse(list)
+	return list
+}
+
+// Commands that change the books leave a row each with who, what and why; no key is in
+// the log, and nobody can take a row out without being noticed.
+func TestEveryCommandIsLogged(t *testing.T) {
+	t.Parallel()
+	s := newService(t, t.TempDir())
+	secrets := []string{s.key}
+	key := s.newestKey("tester")
+	for _, line := range []string{
+		"key create tester --label ci --reason why-1", "key rotate " + key + " --reason why-2",
+		"key revoke " + key + " --reason why-3", "app suspend tester --reason why-4", "app resume tester --reason why-5",
+		"fulfillment pause --reason why-6", "fulfillment resume --reason why-7", "app create other --reason why-8",
+	} {
+		out := s.command(strings.Fields(line)...)
+		secrets = append(secrets, regexp.MustCompile(`sr_(test|live)_[0-9A-Za-z]{49}`).FindAllString(out, -1)...)
+	}
+	var got []string
+	for _, d := range s.deeds() {
+		object, _, _ := strings.Cut(d.Object, " ")
+		got = append(got, strings.TrimSpace(fmt.Sprint(d.Number, " ", d.Command, " ", object, " ", d.Reason)))
+		if !strings.Contains(d.Actor, "@") {
+			t.Errorf("deed %d is of %q", d.Number, d.Actor)
+		}
+	}
+	want := []string{
+		"1 app create app", "2 app create key", "3 key create key why-1", "4 key rotate key why-2", "5 key rotate key why-2",
+		"6 key revoke key why-3", "7 app suspend app why-4", "8 app resume app why-5", "9 fulfillment pause ordering why-6",
+		"10 fulfillment resume ordering why-7", "11 app create app why-8", "12 app create key why-8",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("deeds (-want +got):\n%s", diff)
+	}
+	printed := s.command("log", "list", "--json") + s.command("log", "list")
+	if len(secrets) != 4 {
+		t.Errorf("%d keys were made, want 4", len(secrets))
+	}
+	for _, secret := range secrets {
+		if strings.Contains(printed, secret[len("sr_test_"):]) {
+			t.Errorf("the log has the key %s", secret)
+		}
+	}
+	s.wantVerified()
+}
+
+// wantVerified: the log holds until rows are changed, and --head notices a log that was
+// written anew.
+func (s *service) wantVerified() {
+	s.t.Helper()
+	head := strings.TrimSpace(strings.SplitAfter(s.command("log", "verify"), "head: ")[1])
+	s.command("log", "verify", "--head", head)
+	s.command("audit")
+	for _, wrong := range []string{"12:01", "x", "99:" + head[strings.Index(head, ":")+1:], "11:" + head[strings.Index(head, ":")+1:]} {
+		if out, err := s.try("log", "verify", "--head", wrong); err == nil {
+			s.t.Errorf("--head %s: %s", wrong, out)
+		}
+	}
+	s.dropTriggers("operator_log")
+	for _, damage := range []struct{ statement, says string }{
+		{`UPDATE operator_log SET reason = 'x' WHERE number = 7`, "deed 7 was changed"},
+		{`UPDATE operator_log SET reason = 'why-4' WHERE number = 7`, ""},
+		{`DELETE FROM operator_log WHERE number = 12`, "rows are missing at its end"},
+		{`DELETE FROM operator_log WHERE number = 5`, "deed 6 follows deed 4"},
+	} {
+		s.onFile("rewards.db", damage.statement)
+		_, err := s.try("log", "verify")
+		_, auditErr := s.try("audit")
+		if damage.says == "" {
+			if err != nil || auditErr != nil {
+				s.t.Errorf("after %s: %v, %v", damage.statement, err, auditErr)
+			}
+			continue
+		}
+		exit, ok := errors.AsType[*exec.ExitError](err)
+		if !ok || exit.ExitCode() != 1 || !strings.Contains(err.Error(), damage.says) || auditErr == nil {
+			s.t.Errorf("after %s: %v; want %q. The audit: %v", damage.statement, err, damage.says, auditErr)
+		}
+	}
+}
+
+// dropTriggers takes away what forbids to change a table.
+func (s *service) dropTriggers(table string) {
+	s.t.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(s.folder, "rewards.db"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer db.Close()
+	for _, trigger := range []string{"_kept", "_whole"} {
+		if _, err := db.ExecContext(s.t.Context(), "DROP TRIGGER "+table+trigger); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+// obeyed is what a terminal would obey: it clears the screen, sets a title, turns the
+// writing around, and begins a line of its own.
+const obeyed = "\x1b[2J\x1b]0;owned\x07\u202e\u009b31m\nordering: on"
+
+// What a broker or a client has written is shown by every command and never obeyed by
+// the terminal; an operator's reason with such characters is refused by name.
+func TestTerminalsObeyNothing(t *testing.T) {
+	t.Parallel()
+	s := newService(t, t.TempDir())
+	s.start()
+	s.stopped(s.give(s.newUser("anna"), "gift-number-1", "5", "AAPL").ID)
+	text := func(column string) string { return column + ` = '` + obeyed + `'` }
+	s.onFile("rewards.db",
+		`UPDATE orders SET `+text("broker_status")+`, `+text("reason")+`, `+text("broker_id")+`, `+text("symbol"),
+		`UPDATE assets SET `+text("name")+` WHERE symbol = 'AAPL'`,
+		`INSERT INTO alarms (name, message, since) VALUES ('a', '`+obeyed+`', 1)`,
+		`INSERT INTO broker_conflicts (client_order_id, symbol, filled_qty, detail, found_at)
+			VALUES ('`+obeyed+`', 'x', 1, '`+obeyed+`', 1)`,
+		`INSERT INTO settings (name, value) VALUES ('paused', '`+obeyed+`')`,
+		`UPDATE apps SET `+text("name"), `UPDATE keys SET `+text("label")+`, `+text("hint"),
+		`UPDATE users SET `+text("external_id"),
+	)
+	id := strings.Fields(strings.Split(s.command("app", "list"), "\n")[1])[0]
+	order := strings.Fields(strings.Split(s.command("order", "list"), "\n")[1])[0]
+	for _, line := range []string{
+		"app list", "app suspend " + id, "key list " + id, "asset list", "order list", "order show " + order,
+		"fulfillment status", "audit", "audit --json", "audit --broker", "audit --broker --json", "log list", "log list --json",
+	} {
+		out, err := s.try(strings.Fields(line)...)
+		if err != nil {
+			out += err.Error()
+		}
+		for _, r := range out {
+			if r != '\n' && !unicode.IsGraphic(r) {
+				t.Errorf("%s prints %U: %q", line, r, out)
+				break
+			}
+		}
+		if strings.Contains(out, "\nordering: on\n") {
+			t.Errorf("%s prints a line that the broker has written:\n%s", line, out)
+		}
+	}
+	if out := s.command("order", "list"); !strings.Contains(out, `\x1b[2J\x1b]0;owned\a\u202e\u009b31m\nordering: on`) {
+		t.Errorf("order list does not show what the broker has written:\n%s", out)
+	}
+	for _, command := range []string{
+		"app suspend " + id, "asset disable KO", "fulfillment pause", "fulfillment resume", "order acknowledge x", "order resolve " + order + " --not-bought",
+		"order adopt x", "key revoke " + order, "asset sync",
+	} {
+		_, err := s.try(append(strings.Fields(command), "--reason=paid \x1b[2J")...)
+		if err == nil || !strings.Contains(err.Error(), "--reason: character 6 is the control character U+001B") {
+			t.Errorf("%s: %v", command, err)
+		}
+	}
+}
+
+// stopped waits for the reward and stops serve.
+func (s *service) stopped(reward string) {
+	s.t.Helper()
+	s.await(reward, "executed", 20*time.Second)
+	if err := s.stop(); err != nil {
+		s.t.Fatal(err)
+	}
+}
