@@ -23,6 +23,7 @@ type brokerage struct {
 	address string
 	rewrite atomic.Pointer[func(body []byte) []byte] // of every answer; nil for none
 	blind   atomic.Bool                              // look-ups of an order fail
+	refuses atomic.Bool                              // every new order is forbidden
 }
 
 // startBrokerage serves a brokerage with new books on an address; "" is any.
@@ -51,6 +52,11 @@ func startBrokerage(t *testing.T, address string) *brokerage {
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if b.blind.Load() && strings.HasPrefix(r.URL.Path, "/v2/orders:by_client_order_id") {
 			http.Error(w, "away", http.StatusServiceUnavailable)
+			return
+		}
+		if b.refuses.Load() && r.Method == http.MethodPost && r.URL.Path == "/v2/orders" {
+			w.WriteHeader(http.StatusForbidden)
+			_, _ = w.Write([]byte(`{"message":"forbidden."}`))
 			return
 		}
 		answer := httptest.NewRecorder()

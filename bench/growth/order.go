@@ -28,25 +28,31 @@ const (
 // buy turns a pool into orders until nothing of it waits.
 func (p *past) buy(b *batch, place int) error {
 	limits := rewards.PlanLimits{
-		MaxNotional: rewards.LeastMaxNotional, DailyLeft: 1 << 60, HouseLeft: 1 << 60, TopUp: true,
+		MaxNotional: rewards.LeastMaxNotional, DailyLeft: 1 << 60, HouseLeft: 1 << 60, HousePerApp: 1 << 60, TopUp: true,
 	}
 	for len(p.pools[place]) > 0 {
 		pool := p.pools[place]
-		waiting := make([]rewards.Waiting, len(pool))
-		for i, g := range pool {
+		first := pool[:min(len(pool), rewards.MaxMembers)]
+		waiting, gifts := make([]rewards.Waiting, len(first)), make(map[rewards.RewardID]*gift, len(first))
+		for i, g := range first {
 			waiting[i] = rewards.Waiting{AppID: g.AppID, RewardID: g.ID, Pending: g.Amount - g.Booked}
+			gifts[g.ID] = g
 		}
-		plan, _, err := rewards.PlanOrder(waiting, limits)
+		plan, _, err := rewards.PlanOrder(rewards.Queues(waiting), rewards.MaxMembers, limits)
 		if err != nil {
 			return err
 		}
-		carried := pool[:len(plan.Members)]
+		carried := make([]*gift, len(plan.Members))
+		for i, m := range plan.Members {
+			carried[i] = gifts[m.RewardID]
+			delete(gifts, m.RewardID)
+		}
 		if err := p.order(b, place, plan, carried); err != nil {
 			return err
 		}
 		rest := make([]*gift, 0, len(pool))
 		for i, g := range pool {
-			if i >= len(carried) || g.Status == rewards.Executing {
+			if _, waits := gifts[g.ID]; i >= len(first) || waits || g.Status == rewards.Executing {
 				rest = append(rest, g)
 			}
 		}

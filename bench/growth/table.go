@@ -41,7 +41,7 @@ func tables() []table {
 			metadata status waiting booked executed_at failure_reason`)},
 		orders: {"orders", columns(`id client_order_id asset_id symbol notional house members_hash state attempts
 			first_attempt_at next_attempt_at deadline broker_id broker_status filled_qty filled_avg_price filled_at
-			terminal_since reason house_shares settled_at`)},
+			terminal_since reason house_shares settled_at refused_sessions refused_until`)},
 		members:     {"order_rewards", columns(`order_id position app_id reward_id amount`)},
 		allocations: {"allocations", columns(`app_id reward_id order_id amount shares`)},
 		holdings:    {"holdings", columns(`app_id user_id asset_id quantity cost_basis`)},
@@ -76,7 +76,8 @@ func (b *batch) order(o *rewards.Order) {
 	b.add(orders, o.ID[:], o.ClientOrderID, int64(o.AssetID), o.Symbol, int64(o.Notional), int64(o.House),
 		o.MembersHash[:], int64(o.State), int64(o.Attempts), micros(o.FirstAttemptAt), micros(o.NextAttemptAt),
 		micros(o.Deadline), o.BrokerID, o.BrokerStatus, int64(o.FilledQty), int64(o.FilledAvgPrice),
-		micros(o.FilledAt), micros(o.TerminalSince), o.Reason, int64(o.HouseShares), micros(o.SettledAt))
+		micros(o.FilledAt), micros(o.TerminalSince), o.Reason, int64(o.HouseShares), micros(o.SettledAt),
+		int64(o.RefusedSessions), micros(o.RefusedUntil))
 }
 
 // results are the members of an order, and what it brought to them.

@@ -17,6 +17,7 @@ type fulfillmentFlags struct {
 	SmallPoolWait      *time.Duration `placeholder:"DURATION" help:"How long a pool under the broker's minimum of $1 waits for more before the house tops it up (default: 0s with the paper brokerage, else 1h)."`
 	DailyNotionalLimit string         `placeholder:"USD" help:"The most that is ordered on a UTC day; then rewards wait (default: no limit)."`
 	HouseDailyLimit    string         `placeholder:"USD" help:"The most that the house adds to small pools on a UTC day (default: no limit with the paper brokerage, else 100)."`
+	HouseAppLimit      string         `name:"house-daily-limit-per-app" placeholder:"USD" help:"The most that the house adds to small pools for one app on a UTC day (default: a quarter of --house-daily-limit)."`
 	MaxOrderNotional   string         `default:"1000000" placeholder:"USD" help:"The largest notional of one order; at least 1000000, the largest reward."`
 }
 
@@ -45,6 +46,7 @@ func (f fulfillmentFlags) config(broker string) (fulfillment.Config, error) {
 	}{
 		{"--daily-notional-limit", f.DailyNotionalLimit, &c.DailyLimit},
 		{"--house-daily-limit", f.HouseDailyLimit, &c.HouseDailyLimit},
+		{"--house-daily-limit-per-app", f.HouseAppLimit, &c.HouseAppLimit},
 		{"--max-order-notional", f.MaxOrderNotional, &c.MaxNotional},
 	} {
 		if flag.text == "" {
@@ -56,6 +58,9 @@ func (f fulfillmentFlags) config(broker string) (fulfillment.Config, error) {
 		}
 		*flag.value = min(amount, noLimit)
 	}
+	if f.HouseAppLimit == "" {
+		c.HouseAppLimit = appShare(c.HouseDailyLimit)
+	}
 	if c.MaxNotional < rewards.LeastMaxNotional {
 		return c, fmt.Errorf("--max-order-notional: must be at least %s", rewards.LeastMaxNotional)
 	}
@@ -63,4 +68,14 @@ func (f fulfillmentFlags) config(broker string) (fulfillment.Config, error) {
 		return c, errors.New("--pooling-window and --small-pool-wait must not be negative")
 	}
 	return c, nil
+}
+
+// appShare is what the house adds for one app unless it is said otherwise: a quarter of what
+// it adds in all, so that no app uses it up alone.
+func appShare(limit money.USD) money.USD {
+	const apps = 4
+	if limit == noLimit {
+		return noLimit
+	}
+	return limit / apps
 }

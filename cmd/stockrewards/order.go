@@ -15,7 +15,7 @@ import (
 type orderCommands struct {
 	List        orderList        `cmd:"" help:"List orders, newest first."`
 	Show        orderShow        `cmd:"" help:"Show an order with its members."`
-	Resolve     orderResolve     `cmd:"" help:"Decide a quarantined order, from the broker's own records."`
+	Resolve     orderResolve     `cmd:"" help:"Decide an order that is quarantined, or that the broker refuses again and again, from the broker's own records."`
 	Adopt       orderAdopt       `cmd:"" help:"Take an order at the broker that the books do not know, after an old backup was restored, into the books: what it bought goes to the rewards that wait."`
 	Acknowledge orderAcknowledge `cmd:"" help:"Accept that an order at the broker contradicts the books, so that ordering goes on."`
 }
@@ -160,7 +160,7 @@ func (c *orderResolve) Run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if o.State == rewards.OrderQuarantined {
+		if o.State == rewards.OrderQuarantined || o.State == rewards.OrderSubmitted {
 			if r, err = c.checkWithBroker(ctx, s.Store, o, r); err != nil {
 				return err
 			}

@@ -46,7 +46,7 @@ func newGauges() gauges {
 		live:          gauge("orders_live", "Orders that are not final, now.", "state"),
 		notional:      gauge("notional_today_dollars", "Notional of the orders planned on this UTC day."),
 		notionalLimit: gauge("notional_limit_dollars", "The daily limit of it; +Inf: none."),
-		house:         gauge("house_spending_today_dollars", "What the house added to orders on this UTC day."),
+		house:         gauge("house_spending_today_dollars", "What the house added to small pools on this UTC day."),
 		houseLimit:    gauge("house_spending_limit_dollars", "The daily limit of it; +Inf: none."),
 		paused:        gauge("ordering_paused", "Whether an operator has paused ordering (1) or not (0)."),
 		conflicts: gauge("broker_conflicts",

@@ -22,9 +22,13 @@ func (b *BrokerBooks) Prefix() string { return "sr-" + b.Installation + "-" }
 // sentOrder is a row of orders, with what an operator decided.
 type sentOrder struct {
 	order
-	deadline, terminalSince int64 // a deadline of 0: every attempt was refused for a reason that passes
+	deadline, terminalSince int64
 	resolved                bool
 }
+
+// ambiguous reports whether an attempt has an outcome that is not known. Otherwise every
+// attempt was refused for a reason that passes.
+func (o *sentOrder) ambiguous() bool { return o.deadline != 0 }
 
 // heldAsset is a row of assets, with what the books hold of it and its last price.
 type heldAsset struct {

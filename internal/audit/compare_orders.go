@@ -90,7 +90,7 @@ func (c *comparison) missing(p pair) {
 		c.add(codeResolved, SeverityExplained, p, "nothing: an operator decided it")
 	case o.state != settled && c.age(o.firstAttemptAt) < patience:
 		c.add(codeInFlight, SeverityTiming, p, nothing)
-	case o.state == submitted && o.deadline == 0:
+	case o.state == submitted && !o.ambiguous():
 		c.add(codeWaits, SeverityTiming, p, seeAlarms)
 	case o.state == submitted:
 		c.add(codeMissing, SeverityBreak, p, startServe)

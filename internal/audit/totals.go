@@ -30,7 +30,10 @@ func (a *auditor) day(start int64) *dayTotal {
 // totals checks what the orders come to by asset and by day.
 func (a *auditor) totals(ctx context.Context) error {
 	a.custody()
-	return a.spending(ctx)
+	if err := a.spending(ctx); err != nil {
+		return err
+	}
+	return a.topUps(ctx)
 }
 
 func (a *auditor) custody() {
@@ -73,6 +76,32 @@ func (a *auditor) spending(ctx context.Context) error {
 			a.t.row(checkSpending)
 			a.t.fail(checkSpending, "spending of "+micros(start), "no row",
 				d.notional.usd()+", of it the house's "+d.house.usd()+", the sum of the day's orders")
+		}
+	}
+	return nil
+}
+
+// topUp is a row of house_topups: what the house added for an app on a day.
+type topUp struct{ day, amount int64 }
+
+// topUps checks that the apps were charged for no more than the house added.
+func (a *auditor) topUps(ctx context.Context) error {
+	charged := make(map[int64]wide)
+	err := readAll(ctx, a, stream[topUp]{
+		what: "house_topups", query: `SELECT day, amount FROM house_topups`,
+		bind: func(t *topUp) []any { return []any{&t.day, &t.amount} },
+		key:  func(*topUp) key { return key{} },
+	}, func(t *topUp) {
+		charged[t.day] = charged[t.day].plus(wideOf(t.amount))
+	})
+	if err != nil {
+		return err
+	}
+	for _, start := range slices.Sorted(maps.Keys(charged)) {
+		a.t.row(checkSpending)
+		if d := a.day(start); d.house.less(charged[start]) {
+			a.t.fail(checkSpending, "house_topups of "+micros(start), charged[start].usd(),
+				"at most "+d.house.usd()+", what the house added to the day's orders")
 		}
 	}
 	return nil

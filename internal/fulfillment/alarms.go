@@ -71,12 +71,15 @@ const (
 	alarmQuantity    = "order_quantity:"
 	alarmDailyLimit  = "daily_notional_limit"
 	alarmHouseLimit  = "house_daily_limit"
-	alarmConflict    = "broker_conflict"
-	alarmPaused      = "ordering_paused"
-	alarmClock       = "broker_clock_unknown"
-	alarmClockFar    = "broker_clock_refused"
-	alarmUnwatched   = "broker_orders_unknown"
-	alarmReconcile   = "broker_orders_not_compared"
+
+	alarmAppHouseLimit = "house_daily_limit_per_app"
+
+	alarmConflict  = "broker_conflict"
+	alarmPaused    = "ordering_paused"
+	alarmClock     = "broker_clock_unknown"
+	alarmClockFar  = "broker_clock_refused"
+	alarmUnwatched = "broker_orders_unknown"
+	alarmReconcile = "broker_orders_not_compared"
 )
 
 // orderAlarms notes the conditions that the live orders themselves tell of.

@@ -3,6 +3,7 @@ package fulfillment
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -63,7 +64,7 @@ const pollSlack = time.Minute
 func (w *Worker) poll(ctx context.Context, sent []rewards.Order, clock rewards.MarketClock) error {
 	oldest := w.now()
 	for _, o := range sent {
-		refused := o.State == rewards.OrderSubmitted && o.Deadline.IsZero() // it is not there: its look-up will do
+		refused := o.State == rewards.OrderSubmitted && !o.Ambiguous() // it is not there: its look-up will do
 		if o.FirstAttemptAt.Before(oldest) && !refused {
 			oldest = o.FirstAttemptAt
 		}
@@ -116,7 +117,8 @@ func (w *Worker) merge(ctx context.Context, o rewards.Order, b rewards.BrokerOrd
 	if err != nil {
 		return w.quarantine(ctx, o, err.Error())
 	}
-	merged.Reason, merged.Deadline = "", time.Time{} // known and found
+	merged = merged.Unambiguous() // known and found
+	merged.Reason = ""
 	if merged.Proven(now) {
 		if o.State == rewards.OrderSubmitted {
 			if err := w.save(ctx, o, merged); err != nil {
@@ -147,15 +149,15 @@ func (w *Worker) search(ctx context.Context, o rewards.Order, clock rewards.Mark
 	switch {
 	case err == nil:
 		return w.merge(ctx, o, b)
-	case !o.Deadline.IsZero() && clock.Now.After(o.Deadline):
+	case o.Lost(clock.Now):
 		return w.quarantine(ctx, o, "not found at the broker after the close of the session; it may have been bought")
 	case rewards.BrokerKindOf(err) != rewards.BrokerNotFound:
 		return w.postpone(ctx, o, "the broker could not be asked about it: "+err.Error())
 	case o.State == rewards.OrderOpen:
-		if o.Deadline.IsZero() {
-			o.Deadline = clock.NextClose
-		}
-		return w.postpone(ctx, o, "the broker had the order and does not find it now")
+		return w.postpone(ctx, o.AmbiguousUntil(clock.NextClose), "the broker had the order and does not find it now")
+	case o.Hopeless(clock.Now):
+		return w.quarantine(ctx, o, fmt.Sprintf("the broker refused it in %d sessions, and nothing was bought: %s",
+			o.RefusedSessions, o.Reason))
 	}
 	return w.resend(ctx, o, clock)
 }

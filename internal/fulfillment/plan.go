@@ -114,13 +114,15 @@ func (w *Worker) planOne(ctx context.Context, p rewards.Pool, clock rewards.Mark
 	if w.market.LastPrice(p.Asset.ID) == 0 { // given for the first time: valued as soon as it is bought
 		w.report(ctx, "the price of "+p.Asset.Symbol, w.market.Refresh(ctx))
 	}
-	ahead := clock.Now.Sub(now)
-	topUp := rewards.SmallPoolDeadline(p.Oldest.Add(ahead), w.cfg.SmallPoolWait, clock.NextClose)
 	o, hold, err := w.store.PlanOrder(ctx, w.lease, rewards.PlanRequest{
-		Asset: p.Asset, ClientOrderIDPrefix: w.cfg.Prefix, MaxMembers: w.cfg.MaxMembers,
+		Asset: p.Asset, ClientOrderIDPrefix: w.cfg.Prefix, MaxMembers: w.cfg.MaxMembers, Apps: p.Apps,
 		Limits: rewards.PlanLimits{
-			MaxNotional: w.cfg.MaxNotional, DailyLeft: w.cfg.DailyLimit, HouseLeft: w.cfg.HouseDailyLimit,
-			Price: w.market.LastPrice(p.Asset.ID), TopUp: !clock.Now.Before(topUp),
+			MaxNotional: w.cfg.MaxNotional, DailyLeft: w.cfg.DailyLimit,
+			HouseLeft: w.cfg.HouseDailyLimit, HousePerApp: w.cfg.HouseAppLimit,
+			Price: w.market.LastPrice(p.Asset.ID),
+			Patience: rewards.Patience{
+				Now: now, Ahead: clock.Now.Sub(now), Wait: w.cfg.SmallPoolWait, NextClose: clock.NextClose,
+			},
 		},
 	})
 	if err != nil {
@@ -140,10 +142,14 @@ func (w *Worker) planOne(ctx context.Context, p rewards.Pool, clock rewards.Mark
 func (w *Worker) raiseHold(p rewards.Pool, hold rewards.Hold) {
 	switch hold {
 	case rewards.HoldDaily:
-		w.alarms.raise(alarmDailyLimit, "the daily limit of notional is reached; "+p.Asset.Symbol+" waits")
+		w.alarms.raise(alarmDailyLimit, "rewards of "+p.Asset.Symbol+" are larger than what is left of today's limit: "+
+			"see `stockrewards fulfillment status`")
 	case rewards.HoldHouse:
 		w.alarms.raise(alarmHouseLimit, "the house's daily limit is reached; the small pool of "+
 			p.Asset.Symbol+" waits")
+	case rewards.HoldAppHouse:
+		w.alarms.raise(alarmAppHouseLimit, "the house's daily limit of each app in the small pool of "+
+			p.Asset.Symbol+" is reached; the pool waits")
 	case rewards.HoldQuantity:
 		w.alarms.raise(alarmQuantity+p.Asset.Symbol, "an amount buys more shares than can be counted at the last price")
 	case rewards.NoHold, rewards.HoldEmpty, rewards.HoldSmallPool, rewards.HoldDoubt:

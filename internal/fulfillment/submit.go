@@ -25,7 +25,7 @@ func (w *Worker) resend(ctx context.Context, o rewards.Order, clock rewards.Mark
 // transaction that proves the lease, so that another process which leads by then
 // has voided it.
 func (w *Worker) send(ctx context.Context, o rewards.Order, clock rewards.MarketClock) error {
-	sure := o.Deadline.IsZero() // every earlier attempt was refused, or never left
+	sure := !o.Ambiguous() // every earlier attempt was refused, or never left
 	if leads, err := w.lead(ctx); !leads || ctx.Err() != nil {
 		return errors.Join(err, ctx.Err()) // a long wait before this, or the end of the process
 	}
@@ -56,12 +56,22 @@ func (w *Worker) send(ctx context.Context, o rewards.Order, clock rewards.Market
 		return w.note(ctx, o, refusal(err))
 	case rewards.BrokerWait:
 		if sure {
-			o.Deadline = time.Time{} // it is certain that nothing was bought so far
+			o = o.Unambiguous() // it is certain that nothing was bought so far
+			if lasting(err) {
+				o = o.RefusedFor(clock.NextClose)
+			}
 		}
 		return w.note(ctx, o, refusal(err))
 	case rewards.BrokerUnknown, rewards.BrokerNotFound:
 	}
 	return w.note(ctx, o, "the outcome of the last attempt is unknown: "+err.Error())
+}
+
+// lasting reports whether a refusal that can pass is one that nothing but a change at the
+// broker ends.
+func lasting(err error) bool {
+	e, ok := errors.AsType[*rewards.BrokerError](err)
+	return ok && e.Lasting
 }
 
 // sendPatience bounds a send with all that follows from its answer.
@@ -78,7 +88,7 @@ func (w *Worker) adopt(ctx context.Context, o rewards.Order) error {
 
 // note stores why a sent order is not open yet.
 func (w *Worker) note(ctx context.Context, o rewards.Order, reason string) error {
-	if reason != "" || o.Deadline.IsZero() {
+	if reason != "" || !o.Ambiguous() {
 		o.Reason = reason
 	}
 	if o.Reason != "" {

@@ -62,7 +62,8 @@ type Config struct {
 	MaxMembers      int           // the most rewards in an order; 0: rewards.MaxMembers
 	MaxNotional     money.USD     // the largest notional of an order
 	DailyLimit      money.USD     // of all orders of a UTC day
-	HouseDailyLimit money.USD     // of what the house adds on a UTC day
+	HouseDailyLimit money.USD     // of what the house adds to small pools on a UTC day
+	HouseAppLimit   money.USD     // the same, for one app
 	LeaseTTL        time.Duration
 }
 

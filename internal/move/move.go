@@ -35,7 +35,8 @@ type Options struct {
 func tables() []string {
 	return []string{
 		"settings", "operator_log", "apps", "keys", "users", "assets", "prices", "rewards", "orders", "order_rewards",
-		"order_resolutions", "allocations", "holdings", "spending", "lease", "alarms", "broker_conflicts",
+		"order_resolutions", "allocations", "holdings", "spending", "house_topups", "lease", "alarms",
+		"broker_conflicts",
 	}
 }
 

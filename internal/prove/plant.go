@@ -34,7 +34,7 @@ func Plants() []Plant {
 func Tables() []string {
 	return []string{
 		"settings", "operator_log", "apps", "keys", "users", "assets", "prices", "rewards", "orders", "order_rewards",
-		"order_resolutions", "allocations", "holdings", "spending", "lease",
+		"order_resolutions", "allocations", "holdings", "spending", "house_topups", "lease",
 	}
 }
 

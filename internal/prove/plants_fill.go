@@ -112,6 +112,8 @@ func otherPlants() []Plant {
 		breaking("spending", "gone", `DELETE FROM spending WHERE day = (SELECT max(day) FROM spending)`),
 		breaking("spending", "twice", `INSERT INTO spending SELECT * FROM spending`),
 		breaking("spending", "of no order", `INSERT INTO spending VALUES (0, 1, 0)`),
+		breaking("spending", "an app charged for more than the house added",
+			`UPDATE house_topups SET amount = amount + 1000000 WHERE day = (SELECT min(day) FROM house_topups)`),
 		breaking("spending", "another day", `UPDATE spending SET day = day + 1`),
 		breaking("lease", "epoch", `UPDATE lease SET epoch = -1`),
 		breaking("lease", "twice", `INSERT INTO lease SELECT * FROM lease`),

@@ -131,6 +131,7 @@ type BrokerError struct {
 	Kind    BrokerErrorKind
 	Code    string // a stable code of ours for a refusal: "asset_not_tradable"
 	Message string // the broker's words, cut to a bounded length, without secrets
+	Lasting bool   // a BrokerWait that funds and credentials do not end: a forbidden request, a wrong address
 	Err     error  // the cause below, or nil
 }
 

@@ -23,15 +23,17 @@ type Pool struct {
 	Asset   Asset     // its ID, Symbol and Doubt
 	Oldest  time.Time // when the reward that has waited longest was recorded
 	Blocked bool      // an order of the asset is quarantined
+	Apps    int       // whose rewards wait, suspended ones left out
 }
 
 // PlanRequest asks for an order of one asset. DailyLeft and HouseLeft are the
-// whole limits of a day; the store takes off what the day has spent.
+// whole limits of a day; the store takes off what the day has spent, and fills HouseSpent.
 type PlanRequest struct {
 	Asset               Asset
 	Limits              PlanLimits
 	ClientOrderIDPrefix string
 	MaxMembers          int // the most rewards in it; 0, or more than MaxMembers: MaxMembers
+	Apps                int // whose rewards wait, as far as is known: a hint at how much to read
 }
 
 // Most is how many rewards the order may have.

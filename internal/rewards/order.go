@@ -58,7 +58,7 @@ func (s OrderState) CanBecome(next OrderState) bool {
 	case OrderQuarantined:
 		return s == OrderSubmitted || s == OrderOpen || s == OrderResolved
 	case OrderResolved:
-		return s == OrderQuarantined
+		return s == OrderQuarantined || s == OrderSubmitted
 	case OrderSettled:
 		return s == OrderOpen || s == OrderResolved
 	case OrderRefused:
@@ -83,7 +83,10 @@ type Order struct {
 	Attempts       int       // sends committed so far
 	FirstAttemptAt time.Time // zero until sent
 	NextAttemptAt  time.Time // not looked up or sent again before
-	Deadline       time.Time // quarantined when still missing at the broker after it
+	Deadline       time.Time // of an ambiguous order: quarantined when the broker does not show it by then
+
+	RefusedSessions int       // in which an attempt was refused for a reason that nobody mended
+	RefusedUntil    time.Time // the close of the last of them
 
 	BrokerID       string
 	BrokerStatus   string // the broker's word

@@ -1,6 +1,8 @@
 package rewards_test
 
 import (
+	"bytes"
+	"encoding/binary"
 	"errors"
 	"slices"
 	"strings"
@@ -159,7 +161,7 @@ func TestTransitions(t *testing.T) {
 	t.Parallel()
 	allowed := map[rewards.OrderState]string{
 		rewards.OrderPlanned:     "submitted",
-		rewards.OrderSubmitted:   "submitted open quarantined refused",
+		rewards.OrderSubmitted:   "submitted open quarantined resolved refused",
 		rewards.OrderOpen:        "open quarantined settled refused",
 		rewards.OrderQuarantined: "resolved",
 		rewards.OrderResolved:    "quarantined settled",
@@ -190,16 +192,18 @@ func TestPlanOrderProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var waiting []rewards.Waiting
 		for _, a := range amounts(t) {
-			waiting = append(waiting, rewards.Waiting{Pending: a})
+			app := rewards.AppID{15: byte(rapid.IntRange(0, 3).Draw(t, "app"))}
+			waiting = append(waiting, rewards.Waiting{AppID: app, RewardID: rewardID(len(waiting)), Pending: a})
 		}
 		l := rewards.PlanLimits{
 			MaxNotional: rewards.LeastMaxNotional + money.USD(rapid.Int64Range(0, 1<<45).Draw(t, "max")),
 			DailyLeft:   money.USD(rapid.Int64Range(-10, 1<<50).Draw(t, "daily")),
 			HouseLeft:   money.USD(rapid.Int64Range(-10, 1<<30).Draw(t, "house")),
 			Price:       money.Price(rapid.Int64Range(0, 1<<50).Draw(t, "price")),
+			HousePerApp: money.USD(rapid.Int64Range(-10, 1<<20).Draw(t, "house per app")),
 			TopUp:       rapid.Bool().Draw(t, "top up"),
 		}
-		p, hold, err := rewards.PlanOrder(waiting, l)
+		p, hold, err := rewards.PlanOrder(rewards.Queues(waiting), rewards.MaxMembers, l)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -208,10 +212,20 @@ func TestPlanOrderProperties(t *testing.T) {
 		}
 		var sum money.USD
 		for i, m := range p.Members {
-			if m.Amount != waiting[i].Pending {
-				t.Fatalf("member %d carries %s of %s", i, m.Amount, waiting[i].Pending)
+			w := waiting[slices.IndexFunc(waiting, func(w rewards.Waiting) bool { return w.RewardID == m.RewardID })]
+			if m.Amount != w.Pending || m.AppID != w.AppID {
+				t.Fatalf("member %d carries %s of %s", i, m.Amount, w.Pending)
+			}
+			if i > 0 && bytes.Compare(p.Members[i-1].RewardID[:], m.RewardID[:]) >= 0 {
+				t.Fatalf("member %d is not in order of arrival", i)
 			}
 			sum += m.Amount
+		}
+		var added money.USD
+		for _, a := range p.TopUps {
+			if added += a.Amount; a.Amount > l.HousePerApp {
+				t.Fatalf("the house adds %s for an app, the limit is %s", a.Amount, l.HousePerApp)
+			}
 		}
 		switch {
 		case len(p.Members) == 0 || len(p.Members) > rewards.MaxMembers:
@@ -222,8 +236,16 @@ func TestPlanOrderProperties(t *testing.T) {
 			t.Fatalf("notional %s beyond %+v", p.Notional, l)
 		case p.House >= money.Cent && (sum >= rewards.MinNotional || p.House > l.HouseLeft || !l.TopUp):
 			t.Fatalf("the house adds %s to %s", p.House, sum)
+		case sum <= rewards.MinNotional-money.Cent && added != p.House:
+			t.Fatalf("the apps are charged %s of %s", added, p.House)
 		}
 	})
+}
+
+// rewardID is the id of the n-th reward.
+func rewardID(n int) (id rewards.RewardID) {
+	binary.BigEndian.PutUint64(id[8:], uint64(n)) //nolint:gosec // small
+	return id
 }
 
 // An order takes the rewards that have waited longest, as many as fit.
@@ -245,7 +267,7 @@ func TestPlanOrderTakesWhatFits(t *testing.T) {
 		l := roomy
 		test.change(&l)
 		waiting := slices.Repeat([]rewards.Waiting{{Pending: 2 * money.Dollar}}, 1001)
-		p, hold, err := rewards.PlanOrder(waiting, l)
+		p, hold, err := rewards.PlanOrder(rewards.Queues(waiting), rewards.MaxMembers, l)
 		if err != nil || len(p.Members) != test.members || hold != test.hold {
 			t.Errorf("%s: %d members, hold %d, %v; want %d, hold %d", name, len(p.Members), hold, err, test.members, test.hold)
 		}

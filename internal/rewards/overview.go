@@ -14,7 +14,7 @@ type Overview struct {
 	Ordered       int       // rewards in orders that are not final
 	Live          map[OrderState]int
 	NotionalToday money.USD // of the orders planned on this UTC day
-	HouseToday    money.USD // the house's part of it
+	HouseToday    money.USD // what the house added to small pools on it
 	Control       Control
 	Alarms        []Alarm // by name
 }

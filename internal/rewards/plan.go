@@ -1,6 +1,7 @@
 package rewards
 
 import (
+	"math"
 	"time"
 
 	"stockrewards/internal/money"
@@ -27,12 +28,16 @@ type Waiting struct {
 type PlanLimits struct {
 	MaxNotional money.USD   // the largest notional of an order
 	DailyLeft   money.USD   // what may still be ordered today
-	HouseLeft   money.USD   // what the house may still add today
+	HouseLeft   money.USD   // what the house may still add to small pools today
+	HousePerApp money.USD   // what the house may add for one app on a day
 	Price       money.Price // the asset's last price; zero when not known
-	TopUp       bool        // a pool under the minimum has waited long enough
+	TopUp       bool        // a pool under the minimum has waited long enough, whatever Patience says
+	Patience    Patience    // how long a pool under the minimum waits
+
+	HouseSpent map[AppID]money.USD // what the house has added for each app today
 }
 
-// Hold is why a pool does not become an order now.
+// Hold is why a reward, or a whole pool, does not become an order now.
 type Hold int
 
 // The reasons to wait.
@@ -41,9 +46,10 @@ const (
 	HoldEmpty          // no reward waits
 	HoldSmallPool      // under the broker's minimum: waits for more
 	HoldHouse          // the house's daily limit forbids to top it up
-	HoldDaily          // the daily limit of notional is reached
+	HoldDaily          // more than what is left of the daily limit of notional
 	HoldQuantity       // more shares than can be counted at the last price
 	HoldDoubt          // the asset's price is in doubt
+	HoldAppHouse       // the house's daily limit for the app forbids to top it up
 )
 
 // Plan is an order to be: its members in order of arrival and its dollars.
@@ -51,61 +57,59 @@ type Plan struct {
 	Members  []Member
 	Notional money.USD
 	House    money.USD
+	TopUps   []TopUp  // the house's part of an order under the minimum, by app
+	Passed   []Passed // what could not be a member, by app and reason
+	Short    bool     // an app had a turn after all that was read of its queue
 }
 
-// PlanOrder pools waiting rewards, given in order of arrival, into one order. The
-// notional is their sum up to the cent; the house adds the difference. It fails
-// with money.ErrOverflow.
-func PlanOrder(waiting []Waiting, l PlanLimits) (Plan, Hold, error) {
-	limit, hold := l.largest()
-	var p Plan
-	var sum money.USD
-	for _, w := range waiting {
-		if len(p.Members) == MaxMembers || w.Pending > limit-sum {
-			break
-		}
-		sum += w.Pending
-		p.Members = append(p.Members, Member{AppID: w.AppID, RewardID: w.RewardID, Amount: w.Pending})
-	}
-	if len(p.Members) == 0 {
-		if len(waiting) == 0 {
-			hold = HoldEmpty
-		}
-		return Plan{}, hold, nil
-	}
-	var err error
-	if p.Notional, err = sum.UpToCent(); err != nil {
-		return Plan{}, 0, err
-	}
-	if p.Notional < MinNotional {
-		if !l.TopUp {
-			return Plan{}, HoldSmallPool, nil
-		}
-		if p.Notional = MinNotional; p.Notional > l.DailyLeft {
-			return Plan{}, HoldDaily, nil
-		}
-		if MinNotional-sum > l.HouseLeft {
-			return Plan{}, HoldHouse, nil
-		}
-	}
-	p.House = p.Notional - sum
-	return p, NoHold, nil
+// Passed counts the rewards of an app that an order had to pass over.
+type Passed struct {
+	AppID AppID
+	Hold  Hold
+	Count int
+	Least money.USD // the smallest of them
 }
 
-// largest is the most that an order may hold, in whole cents, and the hold to
-// name when that is too little for the first reward.
-func (l PlanLimits) largest() (money.USD, Hold) {
-	limit, hold := l.MaxNotional, HoldDaily
-	if l.DailyLeft < limit {
-		limit = l.DailyLeft
+// PlanOrder pools the rewards that wait for an asset into one order of at most so many
+// members. The apps take turns: one reward of each, its oldest first, starting with the
+// app that has waited longest. What can't fit today is passed over, so that it holds up
+// nothing else. What does not fit beside the others ends its app's turns in this order, so
+// that it comes first in the next. The notional is the sum up to the cent; the house adds
+// the difference. It fails with money.ErrOverflow.
+func PlanOrder(queues []Queue, most int, l PlanLimits) (Plan, Hold, error) {
+	d := newDraft(queues, min(most, MaxMembers), l)
+	d.takeTurns()
+	p := Plan{Passed: d.passed, Short: d.short}
+	if len(d.members) == 0 {
+		return p, d.hold(), nil
 	}
+	return d.order(p)
+}
+
+// wholeCents is a limit rounded down to the cent.
+func wholeCents(limit money.USD) money.USD { return limit - limit%money.Cent }
+
+// quantity is the most dollars that buy a number of shares that can be counted.
+func (l PlanLimits) quantity() money.USD {
 	if l.Price > 0 {
-		byQuantity, err := money.Value(maxOrderShares, l.Price, money.Down)
-		if err == nil && byQuantity < limit {
-			limit, hold = byQuantity, HoldQuantity
+		if byQuantity, err := money.Value(maxOrderShares, l.Price, money.Down); err == nil {
+			return wholeCents(byQuantity)
 		}
 	}
-	return limit - limit%money.Cent, hold
+	return math.MaxInt64
+}
+
+// Patience is how long a pool under the broker's minimum waits for more.
+type Patience struct {
+	Now       time.Time     // ours; zero: for ever
+	Ahead     time.Duration // of the broker's clock
+	Wait      time.Duration
+	NextClose time.Time // the broker's
+}
+
+// Over reports whether a pool has waited long enough, given when its oldest member was recorded.
+func (p Patience) Over(oldest time.Time) bool {
+	return !p.Now.IsZero() && !p.Now.Add(p.Ahead).Before(SmallPoolDeadline(oldest.Add(p.Ahead), p.Wait, p.NextClose))
 }
 
 // SmallPoolDeadline is when a pool under the broker's minimum is topped up: when

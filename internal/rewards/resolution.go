@@ -7,8 +7,8 @@ import (
 	"stockrewards/internal/money"
 )
 
-// Resolution is an operator's decision about a quarantined order: what was bought
-// under it, from the broker's own records, or that nothing was.
+// Resolution is an operator's decision about an order: what was bought under it, from the
+// broker's own records, or that nothing was.
 type Resolution struct {
 	FilledQty money.Shares // zero: nothing was bought
 	Price     money.Price  // the average price of the fill
@@ -25,21 +25,13 @@ func (r Resolution) Same(other Resolution) bool {
 // decided: what is filled is booked, the rest goes into the next order.
 const resolvedStatus = "canceled"
 
-// Resolve applies a decision to a quarantined order. It fails with CodeConflict
-// when the order is not quarantined or the decision cannot be (a fill without a
-// price, more dollars than the notional).
+// Resolve applies a decision to a quarantined order, or the decision that nothing was
+// bought to one that the broker refused each time. It fails with CodeConflict when the
+// order is in another state, when it may have been bought, or when the decision cannot be
+// (a fill without a price, more dollars than the notional).
 func (o Order) Resolve(r Resolution) (Order, error) {
-	refuse := func(format string, args ...any) (Order, error) {
-		return o, &Error{Code: CodeConflict, Message: fmt.Sprintf(format, args...)}
-	}
-	switch {
-	case o.State != OrderQuarantined:
-		return refuse("the order is %s, not quarantined", o.State)
-	case r.FilledQty > 0 && r.Price <= 0:
-		return refuse("a fill needs a price")
-	}
-	if err := o.CheckCost(r.FilledQty, r.Price); err != nil {
-		return refuse("%v", err)
+	if why := o.unresolvable(r); why != "" {
+		return o, &Error{Code: CodeConflict, Message: why}
 	}
 	o.State, o.BrokerStatus = OrderResolved, resolvedStatus
 	o.FilledQty, o.FilledAvgPrice = r.FilledQty, r.Price
@@ -50,6 +42,25 @@ func (o Order) Resolve(r Resolution) (Order, error) {
 		o.BrokerStatus = "filled" // all of it but the rounding of a price
 	}
 	return o, nil
+}
+
+// unresolvable is why a decision cannot be applied to the order; "" when it can.
+func (o Order) unresolvable(r Resolution) string {
+	switch {
+	case o.State == OrderSubmitted && o.Ambiguous():
+		return fmt.Sprintf("the outcome of an attempt is not known yet: repeat this in a minute; "+
+			"an order that the broker still does not show after %s is quarantined", o.Deadline.UTC().Format(time.RFC3339))
+	case o.State == OrderSubmitted && r.FilledQty > 0:
+		return "the broker refused every attempt of this order, so that nothing was bought: only --not-bought can be said of it"
+	case o.State != OrderQuarantined && o.State != OrderSubmitted:
+		return fmt.Sprintf("the order is %s, not quarantined", o.State)
+	case r.FilledQty > 0 && r.Price <= 0:
+		return "a fill needs a price"
+	}
+	if err := o.CheckCost(r.FilledQty, r.Price); err != nil {
+		return err.Error()
+	}
+	return ""
 }
 
 // ToldBy is the decision with the time that the broker tells of the fill.
@@ -70,6 +81,8 @@ func (r Resolution) ContradictedBy(o Order, b BrokerOrder) string {
 	switch {
 	case PhaseOf(b.Status) == PhaseWorking:
 		return fmt.Sprintf("the broker still works on the order (%s)", b.Status)
+	case o.State == OrderSubmitted:
+		return fmt.Sprintf("the broker has the order (%s): the running service follows it", b.Status)
 	case b.Problem == "" && bought != r.FilledQty:
 		return fmt.Sprintf("the broker tells of %s shares of %s filled", bought, o.Symbol)
 	}

@@ -9,8 +9,7 @@ import (
 
 // AdoptOrder takes an order at the broker that our books do not know, after an old
 // backup was restored, into the books: the rewards that wait for its asset become
-// its members, in order of arrival, as many as its notional pays for, and the house
-// has the rest. The worker then follows it as any other, so that what it bought is
+// its members, as many as its notional pays for, and the house has the rest. The worker then follows it as any other, so that what it bought is
 // booked and not bought again. Its conflict is acknowledged. It fails with
 // CodeNotFound when there is no such conflict or asset, and with CodeConflict when
 // the books know the order or no reward waits that it can pay for.
@@ -25,11 +24,11 @@ func (o *Operator) AdoptOrder(
 		if err != nil {
 			return nil, err
 		}
-		waiting, err := queryWaiting(ctx, tx, asset.ID, rewards.MaxMembers)
+		queues, err := readQueues(ctx, tx, asset.ID, rewards.MaxMembers)
 		if err != nil {
 			return nil, err
 		}
-		plan, err := rewards.PlanAdoption(waiting, b)
+		plan, err := rewards.PlanAdoption(queues, b)
 		if err != nil {
 			return nil, err
 		}
@@ -38,10 +37,7 @@ func (o *Operator) AdoptOrder(
 		if err != nil {
 			return nil, err
 		}
-		adopted = planned
-		adopted.State, adopted.Attempts = rewards.OrderSubmitted, 1
-		adopted.FirstAttemptAt = latest(o.now(), planned.CreatedAt())
-		adopted.Deadline = adopted.FirstAttemptAt.Add(adoptionPatience)
+		adopted = planned.Attempt(o.now(), time.Time{}, latest(o.now(), planned.CreatedAt()).Add(adoptionPatience))
 		if err := updateOrder(ctx, tx, rewards.OrderPlanned, adopted); err != nil {
 			return nil, err
 		}

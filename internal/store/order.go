@@ -11,7 +11,7 @@ import (
 const orderColumns = `id, client_order_id, asset_id,
 	(SELECT a.broker_id FROM assets a WHERE a.id = orders.asset_id), symbol, notional, house, members_hash, state,
 	attempts, first_attempt_at, next_attempt_at, deadline, broker_id, broker_status, filled_qty,
-	filled_avg_price, filled_at, terminal_since, reason, house_shares, settled_at`
+	filled_avg_price, filled_at, terminal_since, reason, house_shares, settled_at, refused_sessions, refused_until`
 
 func scanOrder(row Row) (rewards.Order, error) {
 	var o rewards.Order
@@ -19,7 +19,8 @@ func scanOrder(row Row) (rewards.Order, error) {
 		(*int64)(&o.Notional), (*int64)(&o.House), idScanner{o.MembersHash[:]}, (*int)(&o.State), &o.Attempts,
 		toTime{&o.FirstAttemptAt}, toTime{&o.NextAttemptAt}, toTime{&o.Deadline}, &o.BrokerID, &o.BrokerStatus,
 		(*int64)(&o.FilledQty), (*int64)(&o.FilledAvgPrice), toTime{&o.FilledAt}, toTime{&o.TerminalSince},
-		&o.Reason, (*int64)(&o.HouseShares), toTime{&o.SettledAt})
+		&o.Reason, (*int64)(&o.HouseShares), toTime{&o.SettledAt}, &o.RefusedSessions,
+		toTime{&o.RefusedUntil})
 	return o, err
 }
 
@@ -113,10 +114,11 @@ func updateOrder(ctx context.Context, tx Tx, from rewards.OrderState, o rewards.
 	n, err := tx.Exec(ctx, `UPDATE orders SET state = ?3, attempts = ?4, first_attempt_at = ?5,
 		next_attempt_at = ?6, deadline = ?7, broker_id = ?8, broker_status = ?9, filled_qty = ?10,
 		filled_avg_price = ?11, filled_at = ?12, terminal_since = ?13, reason = ?14, house_shares = ?15,
-		settled_at = ?16 WHERE id = ?1 AND state = ?2 AND symbol = ?17`,
+		settled_at = ?16, refused_sessions = ?18, refused_until = ?19 WHERE id = ?1 AND state = ?2 AND symbol = ?17`,
 		o.ID[:], int(from), int(o.State), o.Attempts, micros(o.FirstAttemptAt), micros(o.NextAttemptAt),
 		micros(o.Deadline), o.BrokerID, o.BrokerStatus, int64(o.FilledQty), int64(o.FilledAvgPrice),
-		micros(o.FilledAt), micros(o.TerminalSince), o.Reason, int64(o.HouseShares), micros(o.SettledAt), o.Symbol)
+		micros(o.FilledAt), micros(o.TerminalSince), o.Reason, int64(o.HouseShares), micros(o.SettledAt), o.Symbol,
+		o.RefusedSessions, micros(o.RefusedUntil))
 	if err == nil && n == 0 {
 		err = ErrStale
 	}

@@ -28,8 +28,8 @@ func (s *Store) Overview(ctx context.Context) (v rewards.Overview, err error) {
 		if err := countWork(ctx, tx, &v); err != nil {
 			return err
 		}
-		_, err := one(ctx, tx, []any{(*int64)(&v.NotionalToday), (*int64)(&v.HouseToday)},
-			`SELECT notional, house FROM spending WHERE day = ?1`, dayOf(s.now()))
+		left, err := limitsLeft(ctx, tx, rewards.PlanLimits{}, s.now())
+		v.NotionalToday, v.HouseToday = -left.DailyLeft, -left.HouseLeft
 		return err
 	})
 	return v, err

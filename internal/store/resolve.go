@@ -6,11 +6,12 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// ResolveOrder records what an operator decided about a quarantined order, to be
-// booked by the worker. The same decision a second time changes nothing; one that
-// could not be booked, so that the order is quarantined again, gives way to the
-// next. It fails with CodeNotFound, and with CodeConflict when the order is not
-// quarantined or was decided otherwise.
+// ResolveOrder records what an operator decided about an order that is quarantined, or
+// that the broker refused each time, to be booked by the worker. An attempt that another
+// process begins meanwhile fails with ErrStale, or makes this decision fail. The same
+// decision a second time changes nothing; one that could not be booked, so that the order
+// is quarantined again, is replaced by the next. It fails with CodeNotFound, and with
+// CodeConflict when rewards.Order.Resolve refuses or the order was decided otherwise.
 func (o *Operator) ResolveOrder(ctx context.Context, id rewards.OrderID, r rewards.Resolution) error {
 	return o.changeFor(ctx, r.Reason, func(ctx context.Context, tx Tx) ([]rewards.Change, error) {
 		order, err := orderByID(ctx, tx, id)

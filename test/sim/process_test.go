@@ -60,7 +60,7 @@ func (p *process) boot() {
 		Holder: p.name, Exclusive: len(l.procs) <= 1, Prefix: "sr-" + in.ID + "-",
 		Window: l.config.window, SmallPoolWait: l.config.smallPoolWait, PollEvery: l.config.pollEvery,
 		MaxMembers: l.config.maxMembers, MaxNotional: rewards.LeastMaxNotional, DailyLimit: l.config.dailyLimit,
-		HouseDailyLimit: 1 << 60, LeaseTTL: 30 * time.Second,
+		HouseDailyLimit: 1 << 60, HouseAppLimit: 1 << 60, LeaseTTL: 30 * time.Second,
 	}, time.Now, l.log)
 	p.intake = intake.New(p.store, p.worker.Nudge)
 	p.handler = api.New(api.Options{

@@ -54,7 +54,7 @@ func meaning(submit bool, status int, message string) *rewards.BrokerError {
 		return &rewards.BrokerError{Kind: rewards.BrokerWait, Code: codeUnauthorized, Message: message}
 	case http.StatusNotFound:
 		if submit { // the address is wrong, or the account
-			return &rewards.BrokerError{Kind: rewards.BrokerWait, Code: codeNoSuchEndpoint, Message: message}
+			return &rewards.BrokerError{Kind: rewards.BrokerWait, Code: codeNoSuchEndpoint, Message: message, Lasting: true}
 		}
 		return &rewards.BrokerError{Kind: rewards.BrokerNotFound, Message: message}
 	}
@@ -93,13 +93,13 @@ func refusal(message string) *rewards.BrokerError {
 // forbidden reads a 403: apart from a stock that has no fractions, it is about
 // the account and passes when the account is mended.
 func forbidden(message string) *rewards.BrokerError {
-	e := &rewards.BrokerError{Kind: rewards.BrokerWait, Code: codeForbidden, Message: message}
+	e := &rewards.BrokerError{Kind: rewards.BrokerWait, Code: codeForbidden, Message: message, Lasting: true}
 	lower := strings.ToLower(message)
 	switch {
 	case strings.Contains(lower, insufficientBuyingWords):
-		e.Code = codeInsufficientBuying
+		e.Code, e.Lasting = codeInsufficientBuying, false
 	case strings.Contains(lower, "not fractionable"):
-		e.Kind, e.Code = rewards.BrokerRefused, codeAssetNotFractional
+		e.Kind, e.Code, e.Lasting = rewards.BrokerRefused, codeAssetNotFractional, false
 	}
 	return e
 }

@@ -17,13 +17,16 @@ const differing = `with truth as (select app_id, id, asset_id, status, waiting, 
 	select (select count(*) from (table truth except table told) a) + (select count(*) from (table told except table truth) b)`
 
 // toVersion3 takes the books back to the version before open_rewards.
-const toVersion3 = `drop view readable.open_rewards;
+const toVersion3 = `drop view readable.operator_log; drop table operator_log; drop function keep_operator_log;
+	drop view readable.house_topups; drop table house_topups; drop view readable.orders;
+	alter table orders drop column refused_sessions, drop column refused_until;
+	drop view readable.open_rewards;
 	drop trigger open_rewards_insert on rewards; drop trigger open_rewards_update on rewards;
 	drop trigger open_rewards_delete on rewards; drop function keep_open_rewards; drop table open_rewards;
 	drop index rewards_failed;
 	create index rewards_by_status on rewards (app_id, status, id);
 	create index rewards_waiting on rewards (asset_id, id) where waiting = 1;
-	delete from goose_db_version where version_id = 4`
+	delete from goose_db_version where version_id > 3`
 
 // Whoever writes rewards, the service, a process of an older version or a person:
 // open_rewards has those that are not final. Older books get it.

@@ -71,7 +71,6 @@ func exceptions() []exception {
 		{"FROM pools p JOIN assets a", Sorts, "sorts the stocks that rewards wait for"},
 		{"user_id = ?4 ORDER BY id DESC LIMIT ?3", Sorts + "id DESC by rewards_by_user", few},
 		{"user_id = ?4 AND status = ?5 ORDER BY id DESC LIMIT ?3", Sorts + "id DESC by rewards_by_user", few},
-		{"r.waiting = 1 AND a.suspended = 0 ORDER BY r.id LIMIT ?2", Sorts + "r.id by open_rewards_waiting", little},
 		{"FROM broker_conflicts WHERE acknowledged_at > 0", Sorts, "sorts the conflicts, which are few"},
 		{"FROM holdings WHERE app_id = ?1 ORDER BY user_id, asset_id", "", snapshot},
 	}

@@ -40,6 +40,8 @@ func Run(t *testing.T, open Opener) {
 		"PlanFreezesMembers":     testPlan,
 		"OrdersListed":           testOrderPages,
 		"PlanHolds":              testPlanHolds,
+		"PlanTurns":              testPlanTurns,
+		"PlanTopUps":             testTopUps,
 		"SettleBooks":            testSettle,
 		"SettleSplits":           testSplit,
 		"SettleOnce":             testSettleOnce,
@@ -200,7 +202,7 @@ func (w *World) record(t *testing.T, r rewards.NewReward) rewards.Reward {
 // Limits are brakes that do not brake.
 func Limits() rewards.PlanLimits {
 	const plenty = 1 << 60
-	return rewards.PlanLimits{MaxNotional: plenty, DailyLeft: plenty, HouseLeft: plenty, TopUp: true}
+	return rewards.PlanLimits{MaxNotional: plenty, DailyLeft: plenty, HouseLeft: plenty, HousePerApp: plenty, TopUp: true}
 }
 
 // Plan plans an order of AAPL that must come about.

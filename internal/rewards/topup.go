@@ -1,0 +1,80 @@
+package rewards
+
+import (
+	"slices"
+
+	"stockrewards/internal/money"
+)
+
+// TopUp is what the house adds for one app to an order under the broker's minimum.
+type TopUp struct {
+	AppID  AppID
+	Amount money.USD
+}
+
+// topUp lets the house bring a pool to the broker's minimum, or reports why not. Each app
+// in the pool is charged the same part of what is missing. An app whose daily limit does
+// not allow its part is left out, and the others go on without it.
+func (d *draft) topUp(p *Plan) Hold {
+	switch oldest := d.members[0].RewardID.Time(); {
+	case !d.limits.TopUp && !d.limits.Patience.Over(oldest):
+		return HoldSmallPool
+	case MinNotional > d.limits.DailyLeft:
+		return HoldDaily
+	}
+	for len(d.members) > 0 {
+		apps := appsOf(d.members)
+		parts := equalParts(MinNotional-d.sum, apps)
+		if MinNotional-d.sum > d.limits.HouseLeft {
+			return HoldHouse
+		}
+		poor := slices.DeleteFunc(slices.Clone(parts), func(t TopUp) bool {
+			return t.Amount <= d.limits.HousePerApp-d.limits.HouseSpent[t.AppID]
+		})
+		if len(poor) == 0 {
+			p.TopUps = parts
+			return NoHold
+		}
+		d.leaveOut(poor)
+	}
+	return HoldAppHouse
+}
+
+// leaveOut takes the rewards of apps out of the order.
+func (d *draft) leaveOut(apps []TopUp) {
+	d.members = slices.DeleteFunc(d.members, func(m Member) bool {
+		if !slices.ContainsFunc(apps, func(t TopUp) bool { return t.AppID == m.AppID }) {
+			return false
+		}
+		d.sum -= m.Amount
+		d.pass(m.AppID, HoldAppHouse, m.Amount)
+		return true
+	})
+}
+
+// appsOf are the apps of members, in the order of their first.
+func appsOf(members []Member) []AppID {
+	var apps []AppID
+	seen := make(map[AppID]bool)
+	for _, m := range members {
+		if !seen[m.AppID] {
+			seen[m.AppID] = true
+			apps = append(apps, m.AppID)
+		}
+	}
+	return apps
+}
+
+// equalParts divides an amount among apps; the first of them pay a millionth more when it
+// does not come out even.
+func equalParts(amount money.USD, apps []AppID) []TopUp {
+	n := money.USD(len(apps))
+	parts := make([]TopUp, len(apps))
+	for i, app := range apps {
+		parts[i] = TopUp{AppID: app, Amount: amount / n}
+		if money.USD(i) < amount%n {
+			parts[i].Amount++
+		}
+	}
+	return slices.DeleteFunc(parts, func(t TopUp) bool { return t.Amount == 0 })
+}

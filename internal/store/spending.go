@@ -1,0 +1,50 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+)
+
+// dayOf is the UTC day of a moment, as it is kept.
+func dayOf(t time.Time) int64 {
+	const day = 24 * time.Hour
+	return micros(t.UTC().Truncate(day))
+}
+
+// limitsLeft are the limits less what was ordered on the day of that moment. What the
+// house adds up to a cent does not count: it could use up what small pools need.
+func limitsLeft(ctx context.Context, tx Tx, l rewards.PlanLimits, at time.Time) (rewards.PlanLimits, error) {
+	var notional money.USD
+	if _, err := one(ctx, tx, []any{(*int64)(&notional)},
+		`SELECT notional FROM spending WHERE day = ?1`, dayOf(at)); err != nil {
+		return l, err
+	}
+	l.DailyLeft -= notional
+	l.HouseSpent = make(map[rewards.AppID]money.USD)
+	err := tx.Query(ctx, func(row Row) error {
+		var app rewards.AppID
+		var amount money.USD
+		err := row.Scan(toID(&app), (*int64)(&amount))
+		l.HouseSpent[app] = amount
+		l.HouseLeft -= amount
+		return err
+	}, `SELECT app_id, amount FROM house_topups WHERE day = ?1`, dayOf(at))
+	return l, err
+}
+
+// chargeTopUps counts what the house added for apps.
+func chargeTopUps(ctx context.Context, tx Tx, day int64, topUps []rewards.TopUp) error {
+	if len(topUps) == 0 {
+		return nil
+	}
+	rows := make([][]any, len(topUps))
+	for i := range topUps {
+		rows[i] = []any{day, topUps[i].AppID[:], int64(topUps[i].Amount)}
+	}
+	_, err := tx.ExecEach(ctx, `INSERT INTO house_topups (day, app_id, amount) VALUES (?1, ?2, ?3)
+		ON CONFLICT (day, app_id) DO UPDATE SET amount = house_topups.amount + excluded.amount`, rows)
+	return err
+}

@@ -1,0 +1,135 @@
+package storetest
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+)
+
+// backlog gives so many rewards of AAPL to a user of another app, in one batch.
+func (w *World) backlog(t *testing.T, app string, n int, amount money.USD) rewards.App {
+	t.Helper()
+	a := w.NewApp(t, app)
+	user := w.NewUser(t, a.ID, "user of "+app)
+	batch := make([]rewards.NewReward, n)
+	for i := range batch {
+		batch[i] = w.Request(t, amount)
+		batch[i].AppID, batch[i].UserID = a.ID, user.ID
+	}
+	_, err := w.RecordRewards(t.Context(), batch)
+	check(t, err)
+	return a
+}
+
+// shares counts the members of an order by app.
+func (w *World) shares(t *testing.T, o rewards.Order) string {
+	t.Helper()
+	claims, err := w.Members(t.Context(), o.ID)
+	check(t, err)
+	apps, err := w.Apps(t.Context())
+	check(t, err)
+	text := ""
+	for _, a := range apps {
+		n := 0
+		for _, c := range claims {
+			if c.AppID == a.ID {
+				n++
+			}
+		}
+		if n > 0 {
+			text += fmt.Sprintf("%s %d ", a.Name, n)
+		}
+	}
+	return text
+}
+
+// Each app has its turn however much waits of another, and what can't fit holds up nothing.
+func testPlanTurns(t *testing.T, w *World) {
+	w.backlog(t, "greedy", 300, dollars)
+	w.backlog(t, "large", 40, 900*dollars)
+	for range 10 {
+		w.Give(t, dollars)
+	}
+	w.backlog(t, "mixed", 30, 900*dollars)
+	for range 5 {
+		mixed := w.Request(t, 2*dollars)
+		app, user := w.latest(t)
+		mixed.AppID, mixed.UserID = app, user
+		w.record(t, mixed)
+	}
+	pools, err := w.Pools(t.Context())
+	check(t, err)
+	if len(pools) != 1 || pools[0].Apps != 4 {
+		t.Fatalf("pools %+v, want one of 4 apps", pools)
+	}
+	var got []string
+	for _, most := range []int{12, 25, 100} {
+		r := w.planRequest(t)
+		r.Apps, r.MaxMembers, r.Limits.DailyLeft = pools[0].Apps, most, 500*dollars
+		o, hold, err := w.PlanOrder(t.Context(), w.lease, r)
+		check(t, err)
+		if hold != rewards.NoHold {
+			t.Fatalf("hold %d", hold)
+		}
+		got = append(got, w.shares(t, o))
+	}
+	want := []string{"first 4 greedy 4 mixed 4 ", "first 6 greedy 18 mixed 1 ", "greedy 100 "}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("members by app (-want +got):\n%s", diff)
+	}
+	r := w.planRequest(t)
+	r.Limits.DailyLeft = 123 * dollars // less than what was ordered
+	if _, hold, err := w.PlanOrder(t.Context(), w.lease, r); err != nil || hold != rewards.HoldDaily {
+		t.Errorf("hold %d, %v; want the daily limit", hold, err)
+	}
+}
+
+// latest is the newest app, and its user.
+func (w *World) latest(t *testing.T) (rewards.AppID, rewards.UserID) {
+	t.Helper()
+	apps, err := w.Apps(t.Context())
+	check(t, err)
+	app := apps[len(apps)-1].ID
+	users, err := w.Store.Users(t.Context(), app, rewards.UserFilter{}, all[rewards.User]())
+	check(t, err)
+	return app, users[0].ID
+}
+
+const dollars = money.Dollar
+
+// What the house adds is counted by app and day, across orders.
+func testTopUps(t *testing.T, w *World) {
+	plan := func(limit money.USD) rewards.Hold {
+		r := w.planRequest(t)
+		r.Limits.HousePerApp = limit
+		_, hold, err := w.PlanOrder(t.Context(), w.lease, r)
+		check(t, err)
+		return hold
+	}
+	w.Give(t, 400_000)
+	w.backlog(t, "second", 1, 200_000)
+	if hold := plan(200_000); hold != rewards.NoHold { // $0.40 is missing, $0.20 for each
+		t.Fatalf("hold %d", hold)
+	}
+	w.Give(t, 999_999)
+	if hold := plan(200_000); hold != rewards.NoHold { // up to the cent: not charged
+		t.Fatalf("hold %d", hold)
+	}
+	w.Give(t, 900_000)
+	if hold := plan(299_999); hold != rewards.HoldAppHouse {
+		t.Errorf("hold %d, want the app's limit to be reached", hold)
+	}
+	v, err := w.Overview(t.Context())
+	check(t, err)
+	if v.HouseToday != 400_000 {
+		t.Errorf("the house added %s today", v.HouseToday)
+	}
+	w.Advance(24 * 60 * 60 * 1_000_000_000)
+	if hold := plan(100_000); hold != rewards.NoHold {
+		t.Errorf("hold %d, want a new day to begin", hold)
+	}
+}
