@@ -7,19 +7,22 @@ import (
 	"time"
 )
 
+// withText is a JSON object with another text in one member, if it has that.
+func withText(body []byte, member, text string) []byte {
+	head, rest, found := bytes.Cut(body, []byte(`"`+member+`":"`))
+	if !found {
+		return body
+	}
+	_, rest, _ = bytes.Cut(rest, []byte(`"`))
+	return []byte(string(head) + `"` + member + `":"` + text + `"` + string(rest))
+}
+
 // over starts a service over a brokerage that reports the account number, and waits
 // until the books have met it.
 func (s *service) over(number string) {
 	s.t.Helper()
 	b := startBrokerage(s.t, "")
-	rewrite := func(body []byte) []byte {
-		head, rest, found := bytes.Cut(body, []byte(`"account_number":"`))
-		if !found {
-			return body
-		}
-		_, rest, _ = bytes.Cut(rest, []byte(`"`))
-		return append(append(head, `"account_number":"`+number+`"`...), rest...)
-	}
+	rewrite := func(body []byte) []byte { return withText(body, "account_number", number) }
 	b.rewrite.Store(&rewrite)
 	s.start(b.flags()...)
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"time"
 
 	"stockrewards/internal/api"
 	"stockrewards/internal/catalog"
@@ -22,6 +23,7 @@ type serveCommand struct {
 	adminFlags
 	fleetFlags
 	memoryFlags
+	clockFlags
 	Listen      string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where to listen (default: 127.0.0.1:8080)."`
 	BehindProxy bool   `help:"A proxy in front terminates TLS: listening beyond loopback without --tls-cert is allowed."`
 }
@@ -65,6 +67,7 @@ func (c *serveCommand) start(ctx context.Context, log *slog.Logger) (s *server, 
 		return nil, err
 	}
 	s = &server{log: log, kind: c.Broker, role: c.Role, metrics: newMetrics()}
+	s.guard = rewards.NewClockGuard(time.Now, c.AllowFutureIDs)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.release())
@@ -90,6 +93,8 @@ func (c *serveCommand) start(ctx context.Context, log *slog.Logger) (s *server, 
 	if s.broker, s.close, err = c.connect(ctx, path, log, s.metrics.BrokerCall); err != nil {
 		return s, err
 	}
+	s.store.Guard(s.guard.Check)
+	s.readDatabaseClock(ctx)
 	if err := s.wire(ctx, in, cfg); err != nil {
 		return s, err
 	}

@@ -28,6 +28,7 @@ type server struct {
 	log      *slog.Logger
 	unlock   func() error
 	store    *store.Store
+	guard    *rewards.ClockGuard
 	broker   *alpaca.Client
 	kind     string
 	role     string
@@ -54,7 +55,7 @@ func (s *server) wire(ctx context.Context, in store.Installation, cfg fulfillmen
 		return err
 	}
 	cfg.Holder, cfg.Prefix = hex.EncodeToString(holder), "sr-"+in.ID+"-"
-	s.market = market.New(s.broker, s.store, time.Now, s.log)
+	s.market = market.New(guardedBroker{s.broker, s.guard}, s.store, time.Now, s.log)
 	if err := s.market.Load(ctx); err != nil {
 		return err
 	}
@@ -80,6 +81,7 @@ func (s *server) run(ctx context.Context) error {
 	intakeDone.Go(func() { s.intake.Run(intakeCtx) })
 	workDone.Go(func() { s.refreshPrices(workCtx) })
 	workDone.Go(func() { s.reviewKeys(workCtx) })
+	workDone.Go(func() { s.watchClocks(workCtx) })
 	if s.role != roleAPI {
 		workDone.Go(func() {
 			if err := s.pin(workCtx); err != nil {

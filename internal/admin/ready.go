@@ -64,11 +64,14 @@ func (a *Admin) refuses(ctx context.Context) *warning {
 	case errors.Is(err, errSlow):
 		return &warning{"books_slow", "a write to the database takes longer than " + writePatience.String()}
 	}
-	message := "the database cannot be written"
+	code, message := "books_not_writable", "the database cannot be written"
+	if errors.Is(err, rewards.ErrClockAhead) {
+		code = "clock_ahead"
+	}
 	if e, ok := errors.AsType[*rewards.Error](err); ok {
 		message = e.Message // the cause is in the log
 	}
-	return &warning{"books_not_writable", message}
+	return &warning{code, message}
 }
 
 // warnings lists what needs a look.

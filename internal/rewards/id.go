@@ -109,6 +109,14 @@ func (s *IDs) StartAfter(t time.Time) {
 	s.last = max(s.last, uint64(t.UnixMilli()+1)<<counterBits)
 }
 
+// Next is the moment that the next id would have: of the clock, or after the newest.
+func (s *IDs) Next() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	next := max(s.last+1, uint64(s.now().UnixMilli())<<counterBits) >> counterBits
+	return time.UnixMilli(int64(next)).UTC()
+}
+
 // NewID makes an id. A source of randomness that fails stops the program: an id
 // that can be guessed must not come into use.
 func NewID[T any](s *IDs) ID[T] {

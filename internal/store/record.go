@@ -17,6 +17,9 @@ import (
 // When it is not known whether it was committed it is run again: its own rows bear
 // the ids that it gave them, so that they are told from those of another request.
 func (s *Store) RecordRewards(ctx context.Context, batch []rewards.NewReward) ([]rewards.Outcome, error) {
+	if err := s.CheckClock(); err != nil {
+		return nil, err
+	}
 	r := &recording{store: s, batch: batch, ids: make([]rewards.RewardID, len(batch))}
 	if err := untilKnown(ctx, func() error { return s.recordOnce(ctx, r) }); err != nil {
 		return nil, err

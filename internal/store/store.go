@@ -22,6 +22,7 @@ type Store struct {
 	ids    *rewards.IDs
 	now    func() time.Time
 	random io.Reader
+	guard  func(nextID time.Time) error // what is recorded must pass it
 
 	rewards  *gather[rewardKey, rewards.Reward]
 	holdings *gather[userKey, []rewards.Holding]
@@ -35,6 +36,7 @@ func New(ctx context.Context, engine Engine, now func() time.Time, random io.Rea
 	s := &Store{
 		engine: &watched{Engine: engine, now: now, share: newShare(engine)},
 		ids:    rewards.NewIDs(now, random), now: now, random: random,
+		guard: func(time.Time) error { return nil },
 	}
 	s.rewards = newGather(s.engine, readRewards)
 	s.holdings = newGather(s.engine, readHoldings)
@@ -47,6 +49,10 @@ func New(ctx context.Context, engine Engine, now func() time.Time, random io.Rea
 	}
 	return s, s.beginLog(ctx)
 }
+
+// Guard has everything that clients record pass a check before its transaction; it gets
+// the moment of the next id. Call it before anything is recorded.
+func (s *Store) Guard(check func(nextID time.Time) error) { s.guard = check }
 
 // Close closes the engine.
 func (s *Store) Close() error { return s.engine.Close() }

@@ -26,6 +26,9 @@ func (s *Store) CreateUser(ctx context.Context, u rewards.User) (rewards.User, e
 // When it is not known whether it was committed it is run again: its own rows have the
 // ids that it gave them.
 func (s *Store) CreateUsers(ctx context.Context, batch []rewards.User) ([]rewards.UserOutcome, error) {
+	if err := s.CheckClock(); err != nil {
+		return nil, err
+	}
 	c := &creating{batch: make([]rewards.User, len(batch)), outcomes: make([]rewards.UserOutcome, len(batch))}
 	err := untilKnown(ctx, func() error {
 		return s.engine.Record(ctx, func(ctx context.Context, tx Tx) error {

@@ -67,10 +67,16 @@ const writeHolds = 20 * time.Second
 // rewards take.
 const probePages = 8
 
+// CheckClock fails while nothing may be recorded because of the clocks (see Guard).
+func (s *Store) CheckClock() error { return s.guard(s.ids.Next()) }
+
 // CheckWrites tells whether the books can be written: at once when the last write
 // was committed not long ago, otherwise by a small write of its own. It fails with
-// CodeUnavailable when they can't.
+// CodeUnavailable when they can't, or when nothing may be recorded now.
 func (s *Store) CheckWrites(ctx context.Context) error {
+	if err := s.CheckClock(); err != nil {
+		return err
+	}
 	now := s.now()
 	written, failure := s.engine.last()
 	if age := now.Sub(written); failure == nil && !written.IsZero() && age >= 0 && age < writeHolds {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 )
 
 // oldestServer is the oldest version that this engine is tested with.
@@ -26,6 +27,14 @@ func (e *Engine) checkServer(ctx context.Context) error {
 		return fmt.Errorf("postgres: the database's encoding is %s; UTF8 is needed", encoding)
 	}
 	return nil
+}
+
+// Clock is the time that the server shows.
+func (e *Engine) Clock(ctx context.Context) (now time.Time, err error) {
+	if err := e.pool.QueryRow(ctx, `select clock_timestamp()`).Scan(&now); err != nil {
+		return now, classify(errors.Join(errBroken, err))
+	}
+	return now, nil
 }
 
 // Weakness tells why commits may be lost although the server acknowledges them; ""
