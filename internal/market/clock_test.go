@@ -20,7 +20,7 @@ func TestAClockFarFromOursIsRefused(t *testing.T) {
 			inWorld(t, func(w *world) {
 				w.tell(200*dollar, 199*dollar)
 				w.tick()
-				before, err := w.store.MarketHours(t.Context())
+				before, err := w.store.MarketHours(w.t.Context())
 				w.check(err)
 				w.feed.ahead = ahead
 				w.feed.clock.NextClose = w.feed.clock.NextClose.Add(ahead)
@@ -28,22 +28,22 @@ func TestAClockFarFromOursIsRefused(t *testing.T) {
 				time.Sleep(6 * time.Second)
 				read := w.feed.clocks
 				for range 4 {
-					if c, err := w.Clock(t.Context()); !errors.Is(err, rewards.ErrClockRefused) || c.Open {
-						t.Errorf("got %+v, %v; want it refused", c, err)
+					if c, err := w.Clock(w.t.Context()); !errors.Is(err, rewards.ErrClockRefused) || c.Open {
+						w.t.Errorf("got %+v, %v; want it refused", c, err)
 					}
 					time.Sleep(time.Second)
 				}
 				if n := w.feed.clocks - read; n != 1 {
-					t.Errorf("the refused clock was read %d times in four seconds, want once", n)
+					w.t.Errorf("the refused clock was read %d times in four seconds, want once", n)
 				}
-				if after, err := w.store.MarketHours(t.Context()); err != nil || after != before {
-					t.Errorf("the stored hours became %s (%v), were %s", after, err, before)
+				if after, err := w.store.MarketHours(w.t.Context()); err != nil || after != before {
+					w.t.Errorf("the stored hours became %s (%v), were %s", after, err, before)
 				}
 				w.alwaysOpen()
 				w.feed.ahead = 0
 				time.Sleep(2 * time.Second)
-				if c, err := w.Clock(t.Context()); err != nil || !c.Open {
-					t.Errorf("the right clock: %+v, %v", c, err)
+				if c, err := w.Clock(w.t.Context()); err != nil || !c.Open {
+					w.t.Errorf("the right clock: %+v, %v", c, err)
 				}
 			})
 		})
@@ -56,8 +56,8 @@ func TestAClockSetOnPurposeIsTrusted(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.feed.ahead, w.feed.clock.Moved = 400*24*time.Hour, true
 		w.feed.clock.NextClose = w.feed.clock.NextClose.Add(w.feed.ahead)
-		if c, err := w.Clock(t.Context()); err != nil || !c.Moved || !c.Now.Equal(time.Now().Add(w.feed.ahead)) {
-			t.Errorf("got %+v, %v", c, err)
+		if c, err := w.Clock(w.t.Context()); err != nil || !c.Moved || !c.Now.Equal(time.Now().Add(w.feed.ahead)) {
+			w.t.Errorf("got %+v, %v", c, err)
 		}
 	})
 }
@@ -66,14 +66,14 @@ func TestAClockSetOnPurposeIsTrusted(t *testing.T) {
 func TestOurOwnClockSetBack(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
-		_, err := w.Clock(t.Context())
+		_, err := w.Clock(w.t.Context())
 		w.check(err)
 		read := w.feed.clocks
 		w.behind = time.Minute
-		_, err = w.Clock(t.Context())
+		_, err = w.Clock(w.t.Context())
 		w.check(err)
 		if w.feed.clocks != read+1 {
-			t.Errorf("read %d times, want again", w.feed.clocks-read)
+			w.t.Errorf("read %d times, want again", w.feed.clocks-read)
 		}
 	})
 }

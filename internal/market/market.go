@@ -70,6 +70,7 @@ type quote struct {
 	rewards.Quote
 	symbol string
 	doubt  bool
+	future bool // the last snapshot's trade was in the future
 }
 
 // New makes a market that knows no price before its first Refresh.
@@ -103,7 +104,8 @@ func (m *Market) Load(ctx context.Context) error {
 func (m *Market) take(assets []rewards.Asset, stored []rewards.Quote) {
 	for i, s := range stored {
 		q := m.quotes[assets[i].ID]
-		if q.ConfirmedAt.Before(s.ConfirmedAt) || q.AssetID == 0 {
+		newer := q.ConfirmedAt.Before(s.ConfirmedAt) && !s.FromFuture(m.now())
+		if newer || q.AssetID == 0 {
 			q.Quote = s
 		}
 		q.Accepted, q.doubt, q.symbol = s.Accepted, assets[i].Doubt.Exists(), assets[i].Symbol
@@ -116,10 +118,15 @@ func (m *Market) Price(asset rewards.AssetID) (money.Price, bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	q := m.quotes[asset]
-	if q.Price <= 0 || q.doubt || m.hours.openBetween(q.ConfirmedAt, m.now()) > maxAge {
+	if !m.usable(q, m.now()) {
 		return 0, false
 	}
 	return q.Price, true
+}
+
+// usable reports whether a price can be offered.
+func (m *Market) usable(q quote, now time.Time) bool {
+	return q.Price > 0 && !q.doubt && !q.FromFuture(now) && m.hours.openBetween(q.ConfirmedAt, now) <= maxAge
 }
 
 // LastPrice is the last price of an asset whatever its age; zero when none is known.
@@ -228,68 +235,6 @@ func (m *Market) setClock(ctx context.Context, c rewards.MarketClock, now time.T
 	return m.store.SaveMarketHours(ctx, text)
 }
 
-// Refresh asks the broker for the prices of all assets that need one, in one
-// request, and stores what changed.
-func (m *Market) Refresh(ctx context.Context) error {
-	assets, stored, err := m.store.QuotedAssets(ctx)
-	if err != nil {
-		return err
-	}
-	m.mu.Lock()
-	m.take(assets, stored)
-	m.mu.Unlock()
-	if len(assets) == 0 {
-		return nil
-	}
-	symbols := make([]string, len(assets))
-	for i, a := range assets {
-		symbols[i] = a.Symbol
-	}
-	asked := m.now()
-	snapshots, err := m.broker.Snapshots(ctx, symbols)
-	if err != nil {
-		return err
-	}
-	fresh, doubted := m.merge(assets, snapshots, asked)
-	for id, price := range doubted {
-		m.log.WarnContext(ctx, "a price is in doubt", slog.Int64("asset", int64(id)),
-			slog.String("price", price.String()))
-		if err := m.store.DoubtAsset(ctx, id, price); err != nil {
-			return err
-		}
-	}
-	return m.save(ctx, fresh, asked)
-}
-
-// merge takes the broker's prices. It tells whether an asset got its first one,
-// and the prices that cannot be believed.
-func (m *Market) merge(
-	assets []rewards.Asset, snapshots map[string]rewards.Snapshot, asked time.Time,
-) (fresh bool, doubted map[rewards.AssetID]money.Price) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	doubted = make(map[rewards.AssetID]money.Price)
-	for _, a := range assets {
-		s, told := snapshots[a.Symbol]
-		q := m.quotes[a.ID]
-		switch {
-		case !told || q.doubt:
-			continue
-		case !rewards.Plausible(s.Price, s.PreviousClose, q.Accepted):
-			q.doubt = true
-			doubted[a.ID] = s.Price
-		default:
-			fresh = fresh || q.Price == 0
-			q.ConfirmedAt = asked
-			if !s.TradedAt.Before(q.TradedAt) { // the newest trade wins
-				q.Price, q.TradedAt = s.Price, s.TradedAt
-			}
-		}
-		m.quotes[a.ID] = q
-	}
-	return fresh, doubted
-}
-
 // save stores the prices from time to time, and at once when an asset got its
 // first one, so that a restart in an outage still answers.
 func (m *Market) save(ctx context.Context, fresh bool, now time.Time) error {
@@ -319,7 +264,7 @@ func (m *Market) PriceAge() (oldest time.Duration, unusable int) {
 		if q.Price > 0 {
 			oldest = max(oldest, now.Sub(q.ConfirmedAt))
 		}
-		if q.Price <= 0 || q.doubt || m.hours.openBetween(q.ConfirmedAt, now) > maxAge {
+		if !m.usable(q, now) {
 			unusable++
 		}
 	}

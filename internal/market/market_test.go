@@ -115,6 +115,22 @@ func (w *world) tell(price, previous money.Price) {
 	w.feed.snapshots["AAPL"] = rewards.Snapshot{Symbol: "AAPL", Price: price, PreviousClose: previous, TradedAt: time.Now()}
 }
 
+// tellOf tells a price of a trade that is ahead of the present.
+func (w *world) tellOf(price, previous money.Price, ahead time.Duration) {
+	w.tell(price, previous)
+	s := w.feed.snapshots["AAPL"]
+	s.TradedAt = s.TradedAt.Add(ahead)
+	w.feed.snapshots["AAPL"] = s
+}
+
+// stored is what is stored of AAPL's price.
+func (w *world) stored() rewards.Quote {
+	w.t.Helper()
+	_, quotes, err := w.store.QuotedAssets(w.t.Context())
+	w.check(err)
+	return quotes[0]
+}
+
 // tick is what the service does every second; an error is what it may be.
 func (w *world) tick() {
 	_, _ = w.Clock(w.t.Context())
@@ -164,7 +180,9 @@ func TestASymbolThatTheBrokerLeavesOutGrowsOld(t *testing.T) {
 		w.tell(200*dollar, 199*dollar)
 		w.tick()
 		delete(w.feed.snapshots, "AAPL")
-		w.run(70 * time.Second)
+		w.run(50 * time.Second)
+		w.want(200 * dollar)
+		w.run(20 * time.Second)
 		w.want(0)
 	})
 }
