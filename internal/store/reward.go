@@ -26,30 +26,44 @@ const executedOf = ` FROM (SELECT a.app_id AS of_app, a.reward_id AS of_id FROM 
 			WHERE later.app_id = a.app_id AND later.reward_id = a.reward_id AND later.order_id > a.order_id)) AS bought
 	CROSS JOIN rewards WHERE app_id = of_app AND id = of_id AND id < ?2 AND status = 3`
 
-// Rewards implements rewards.Store. Each filter has its index, in the list's order.
+// Rewards implements rewards.Store. Each filter has its key, in the list's order.
 func (s *Store) Rewards(
 	ctx context.Context, app rewards.AppID, f rewards.RewardFilter, p rewards.Page[rewards.Reward],
 ) ([]rewards.Reward, error) {
-	const list = `SELECT ` + rewardColumns + ` FROM rewards WHERE app_id = ?1 AND id < ?2`
-	const newestFirst = ` ORDER BY id DESC LIMIT ?3`
-	from := before(p.Before)
-	switch {
-	case f.UserID != nil && f.Status != 0: // a user's rewards are few next to an app's
-		return s.queryRewards(ctx, list+` AND user_id = ?4 AND status = ?5`+newestFirst,
-			app[:], from, p.Limit, f.UserID[:], int(f.Status))
-	case f.UserID != nil:
-		return s.queryRewards(ctx, list+` AND user_id = ?4`+newestFirst, app[:], from, p.Limit, f.UserID[:])
-	case f.Status == rewards.Executed:
-		return s.queryRewards(ctx, `SELECT `+rewardColumns+executedOf+` ORDER BY of_id DESC LIMIT ?3`,
-			app[:], from, p.Limit)
-	case f.Status == rewards.Failed:
-		return s.queryRewards(ctx, list+` AND failure_reason <> ''`+newestFirst, app[:], from, p.Limit)
-	case f.Status != 0:
+	args := []any{app[:], before(p.Before), p.Limit}
+	if f.UserID != nil {
+		return s.rewardsOfUser(ctx, f.Status, append(args, f.UserID[:]))
+	}
+	switch f.Status {
+	case rewards.Recorded, rewards.Executing:
 		return s.queryRewards(ctx, `SELECT `+rewardColumns+` FROM (SELECT app_id AS of_app, id AS of_id
 			FROM open_rewards WHERE app_id = ?1 AND id < ?2 AND status = ?4`+newestFirst+`) AS listed
-			JOIN rewards ON app_id = of_app AND id = of_id ORDER BY id DESC`, app[:], from, p.Limit, int(f.Status))
+			JOIN rewards ON app_id = of_app AND id = of_id ORDER BY id DESC`, append(args, int(f.Status))...)
+	case rewards.Executed:
+		return s.queryRewards(ctx, `SELECT `+rewardColumns+executedOf+` ORDER BY of_id DESC LIMIT ?3`, args...)
+	case rewards.Failed:
+		return s.queryRewards(ctx, listRewards+` AND failure_reason <> ''`+newestFirst, args...)
 	default:
-		return s.queryRewards(ctx, list+newestFirst, app[:], from, p.Limit)
+		return s.queryRewards(ctx, listRewards+newestFirst, args...)
+	}
+}
+
+const (
+	listRewards = `SELECT ` + rewardColumns + ` FROM rewards WHERE app_id = ?1 AND id < ?2`
+	newestFirst = ` ORDER BY id DESC LIMIT ?3`
+)
+
+// rewardsOfUser lists a user's rewards; the user is the fourth argument.
+func (s *Store) rewardsOfUser(ctx context.Context, status rewards.Status, args []any) ([]rewards.Reward, error) {
+	switch status {
+	case rewards.Recorded, rewards.Executing:
+		return s.queryRewards(ctx, openOfUser, append(args, int(status))...)
+	case rewards.Executed:
+		return s.queryRewards(ctx, executedOfUser, append(args, int(status))...)
+	case rewards.Failed:
+		return s.queryRewards(ctx, listRewards+` AND user_id = ?4 AND failure_reason <> ''`+newestFirst, args...)
+	default:
+		return s.queryRewards(ctx, listRewards+` AND user_id = ?4`+newestFirst, args...)
 	}
 }
 

@@ -140,12 +140,12 @@ func (x *explainer) faultsOf(t *testing.T, s storetest.Statement) []storetest.Fa
 		execute += "(" + strings.Trim(strings.Repeat("%s, ", len(args)), ", ") + ")"
 		execute = fmt.Sprintf(execute, args...)
 	}
-	faults := x.plan(t, execute)
+	faults := x.plan(t, s.Query, execute)
 	const untilSettled = 6
 	for range untilSettled - 1 {
-		x.plan(t, execute)
+		x.plan(t, s.Query, execute)
 	}
-	faults = append(faults, x.plan(t, execute)...)
+	faults = append(faults, x.plan(t, s.Query, execute)...)
 	check(t, x.exec(t.Context(), `DEALLOCATE `+name))
 	return faults
 }
@@ -202,7 +202,7 @@ func (x *explainer) inTheLargest(s storetest.Statement) []any {
 	return args
 }
 
-func (x *explainer) plan(t *testing.T, explain string) (faults []storetest.Fault) {
+func (x *explainer) plan(t *testing.T, query, explain string) (faults []storetest.Fault) {
 	t.Helper()
 	var text []byte
 	if err := x.conn.QueryRow(t.Context(), explain, pgx.QueryExecModeSimpleProtocol).Scan(&text); err != nil {
@@ -213,7 +213,7 @@ func (x *explainer) plan(t *testing.T, explain string) (faults []storetest.Fault
 	for i := range plans {
 		plans[i].Plan.visit(&faults)
 	}
-	return faults
+	return append(faults, storetest.Unkeyed(query, string(text))...)
 }
 
 var condition = regexp.MustCompile(`(\w+) =`)

@@ -42,10 +42,14 @@ func exceptions() []exception {
 		most     = "it counts up to the LIMIT"
 		little   = "PostgreSQL prefers it while little waits"
 		few      = "PostgreSQL prefers it when the user has few rewards"
+		failed   = "PostgreSQL prefers it while few have failed"
 		snapshot = "for the ledger, which reads all of the books"
 	)
 	return []exception{
 		{"FROM rewards WHERE app_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3", "", newest},
+		{"FROM rewards WHERE app_id = ?1 AND id < ?2 AND failure_reason <> '' ORDER BY", "rewards_failed (", newest},
+		{"FROM rewards WHERE app_id = ?1 AND id < ?2 AND failure_reason <> '' ORDER BY", Sorts + "id DESC by rewards_failed", failed},
+		{"AND reward_id <= place ORDER BY reward_id DESC LIMIT 1)", "allocations", "it takes the first row of the key"},
 		{"FROM users WHERE app_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3", "", newest},
 		{"AND status = 3 ORDER BY of_id DESC LIMIT ?3", "Index Only Scan allocations_pkey", newest},
 		{"AND status = 3 ORDER BY of_id DESC LIMIT ?3", "SEARCH a USING PRIMARY KEY (app_id=? AND reward_id<?)", newest},
@@ -70,10 +74,27 @@ func exceptions() []exception {
 		{"FROM orders WHERE id > ?1 AND state = 6 ORDER BY id LIMIT ?2", "", snapshot},
 		{"FROM pools p JOIN assets a", Sorts, "sorts the stocks that rewards wait for"},
 		{"user_id = ?4 ORDER BY id DESC LIMIT ?3", Sorts + "id DESC by rewards_by_user", few},
-		{"user_id = ?4 AND status = ?5 ORDER BY id DESC LIMIT ?3", Sorts + "id DESC by rewards_by_user", few},
 		{"FROM broker_conflicts WHERE acknowledged_at > 0", Sorts, "sorts the conflicts, which are few"},
 		{"FROM holdings WHERE app_id = ?1 ORDER BY user_id, asset_id", "", snapshot},
 	}
+}
+
+// keyed are statements that must use a key of their own: another one would find their
+// rows as well, among many others.
+func keyed() map[string]string {
+	return map[string]string{
+		"AND user_id = ?4 AND failure_reason <> '' ORDER BY id DESC LIMIT ?3": "rewards_failed_by_user",
+	}
+}
+
+// Unkeyed is the fault of a statement whose plan, as text, lacks the key that it must use.
+func Unkeyed(query, plan string) []Fault {
+	for part, key := range keyed() {
+		if strings.Contains(Plain(query), part) && !strings.Contains(plan, key) {
+			return []Fault{{Table: "rewards", Step: "not by " + key + ": " + plan}}
+		}
+	}
+	return nil
 }
 
 var (

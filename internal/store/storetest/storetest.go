@@ -35,6 +35,7 @@ func Run(t *testing.T, open Opener) {
 		"RecordAtOnce":           testRecordAtOnce,
 		"RewardsListed":          testRewardPages,
 		"RewardsFiltered":        testRewardFilters,
+		"RewardsByEveryFilter":   testFilterCombinations,
 		"RewardsAtAGlance":       testGlance,
 		"Tenancy":                testTenancy,
 		"PlanFreezesMembers":     testPlan,

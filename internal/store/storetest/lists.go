@@ -1,0 +1,102 @@
+package storetest
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stockrewards/internal/rewards"
+)
+
+// testFilterCombinations walks through the list of each combination of filters, with
+// pages of several sizes: together they have what the whole list has, newest first.
+func testFilterCombinations(t *testing.T, w *World) {
+	w.fillLists(t)
+	other := w.NewApp(t, "second")
+	whole, err := w.Rewards(t.Context(), w.App.ID, rewards.RewardFilter{}, all[rewards.Reward]())
+	check(t, err)
+	users := []*rewards.UserID{nil, {}}
+	for i := range w.Users {
+		users = append(users, &w.Users[i].ID)
+	}
+	for _, user := range users {
+		for status := rewards.Status(0); status <= rewards.Failed; status++ {
+			f := rewards.RewardFilter{UserID: user, Status: status}
+			want := slices.DeleteFunc(slices.Clone(whole), func(r rewards.Reward) bool {
+				return user != nil && r.UserID != *user || status != 0 && r.Status != status
+			})
+			if len(want) == 0 && (user == nil || user == users[len(users)-1]) {
+				t.Errorf("%+v lists nothing", f)
+			}
+			for _, limit := range []int{1, 2, 3, 1000} {
+				if diff := cmp.Diff(want, w.walk(t, w.App.ID, f, limit)); diff != "" {
+					t.Errorf("%+v, pages of %d (-want +got):\n%s", f, limit, diff)
+				}
+			}
+			if foreign := w.walk(t, other.ID, f, 1000); len(foreign) != 0 {
+				t.Errorf("%+v lists %d rewards of another app", f, len(foreign))
+			}
+		}
+	}
+}
+
+// walk follows a list to its end.
+func (w *World) walk(t *testing.T, app rewards.AppID, f rewards.RewardFilter, limit int) []rewards.Reward {
+	t.Helper()
+	walked := []rewards.Reward{}
+	for page := (rewards.Page[rewards.Reward]{Limit: limit}); ; {
+		list, err := w.Rewards(t.Context(), app, f, page)
+		check(t, err)
+		if len(list) > limit {
+			t.Fatalf("%+v: %d rewards on a page of %d", f, len(list), limit)
+		}
+		if last := len(walked) - 1; last >= 0 && len(list) > 0 && bytes.Compare(list[0].ID[:], walked[last].ID[:]) >= 0 {
+			t.Fatalf("%+v: %s follows %s", f, list[0].ID, walked[last].ID)
+		}
+		walked = append(walked, list...)
+		if len(list) < limit {
+			return walked
+		}
+		page.Before = list[limit-1].ID
+	}
+}
+
+// fillLists gives the second and the third user rewards in every status, in runs that
+// overlap.
+func (w *World) fillLists(t *testing.T) {
+	t.Helper()
+	give := func(users ...int) {
+		for _, i := range users {
+			r := w.Request(t, 2_000_000)
+			r.UserID = w.Users[i].ID
+			r.Fingerprint = rewards.NewFingerprint(r, "")
+			w.record(t, r)
+		}
+	}
+	executed := func() { check(t, w.Settle(t, w.Open(t), "filled", 1_000_000_000, dollar200)) }
+	give(2, 1, 1, 2)
+	executed()
+	give(1, 1, 2, 2, 2, 1)
+	w.refuse(t)
+	give(2, 2, 1, 1)
+	executed()
+	give(1, 2)
+	w.refuse(t)
+	give(1, 2, 1, 2, 1, 2)
+	// 15 thousandths at $200 carry $3: the first, and half of the second.
+	check(t, w.Settle(t, w.Open(t), "canceled", 15_000_000, dollar200))
+	w.Open(t)
+	give(2, 1, 1, 2, 1)
+}
+
+// refuse plans an order that the broker refuses.
+func (w *World) refuse(t *testing.T) {
+	t.Helper()
+	o, err := w.BeginAttempt(t.Context(), w.lease, w.Plan(t), w.Now(), w.Now())
+	check(t, err)
+	o.Reason = "asset_not_tradable: no"
+	check(t, w.SettleOrder(t.Context(), w.lease, rewards.OrderSubmitted, o,
+		func(c []rewards.Claim) (rewards.Settlement, error) { return rewards.Refuse(c, o.Reason) }))
+}
