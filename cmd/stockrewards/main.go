@@ -35,7 +35,7 @@ type commands struct {
 
 const (
 	description = "Stock Rewards Service: give your customers fractional stock.\n\n" +
-		"Start with `stockrewards dev`. Most flags can be set by the environment variable that help " +
+		"Start with `stockrewards dev`. Settings can come from the environment variable that help " +
 		"shows in brackets; secrets are read from the environment only."
 	exitUsage = 2
 )
@@ -47,7 +47,7 @@ func main() {
 	var c commands
 	parser, err := kong.New(&c,
 		kong.Name("stockrewards"), kong.Description(description), kong.UsageOnError(),
-		kong.DefaultEnvars("STOCKREWARDS"), kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.DefaultEnvars("STOCKREWARDS"), onlySettings(), kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.BindTo(ctx, (*context.Context)(nil)))
 	if err != nil {
 		fail(err, 1)

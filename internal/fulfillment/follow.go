@@ -149,6 +149,8 @@ func (w *Worker) search(ctx context.Context, o rewards.Order, clock rewards.Mark
 	switch {
 	case err == nil:
 		return w.merge(ctx, o, b)
+	case ctx.Err() != nil:
+		return ctx.Err() // this process ends: that says nothing about the broker
 	case o.Lost(clock.Now):
 		return w.quarantine(ctx, o, "not found at the broker after the close of the session; it may have been bought")
 	case rewards.BrokerKindOf(err) != rewards.BrokerNotFound:

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stockrewards/internal/broker/paper"
+	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 )
 
@@ -150,4 +151,28 @@ func TestAFillInTheNightIsBooked(t *testing.T) {
 		w.hears(reading{status: "filled", filled: "0.025", lasts: 10 * time.Second})
 		w.want(r, rewards.Executed)
 	}, func(w *world) { w.hours = paper.USEquities })
+}
+
+// A fill that the broker dates into the future is booked as of now.
+func TestAFillOfTheFutureIsCutToNow(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		w.tell(map[string]any{
+			"status": "filled", "filled_qty": "0.025", "filled_avg_price": "200", "filled_at": "2099-01-01T00:00:00Z",
+		})
+		r := w.want(w.giveAndRun("AAPL", 5_000_000), rewards.Executed)
+		list, err := w.store.Orders(t.Context(), 0, rewards.Page[rewards.Order]{Limit: 1})
+		w.check(err)
+		if o := list[0]; r.ExecutedAt.After(o.SettledAt) || !o.FilledAt.Equal(r.ExecutedAt) {
+			t.Errorf("executed at %s by an order that was filled at %s and booked at %s", r.ExecutedAt, o.FilledAt, o.SettledAt)
+		}
+	})
+}
+
+// giveAndRun records a reward and lets fulfilment work for a few seconds.
+func (w *world) giveAndRun(symbol string, amount money.USD) rewards.Reward {
+	w.t.Helper()
+	r := w.give(symbol, amount)
+	w.run(5 * time.Second)
+	return r
 }

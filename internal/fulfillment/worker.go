@@ -166,7 +166,9 @@ func (w *Worker) Step(ctx context.Context) time.Duration {
 		w.lease = rewards.Lease{}
 	}
 	w.report(ctx, "fulfilment step", err)
-	w.report(ctx, "alarms", w.alarms.end(ctx, w.store, w.log))
+	if ctx.Err() == nil { // what failed because this process ends is no alarm
+		w.report(ctx, "alarms", w.alarms.end(ctx, w.store, w.log))
+	}
 	return min(wait, idleWait)
 }
 

@@ -72,6 +72,7 @@ type Settlement struct {
 	HouseShares money.Shares
 	State       OrderState // OrderSettled or OrderRefused
 	Reason      string     // of OrderRefused
+	FilledAt    time.Time  // of the order, as it is booked; zero: not told
 }
 
 // ErrHalfBought says that an order was rejected, but one of its rewards has a part that an
@@ -79,7 +80,7 @@ type Settlement struct {
 var ErrHalfBought = errors.New("rejected, but an earlier order bought a part of one of its rewards")
 
 // Settle books the end of an order to its members, given in order of arrival. now
-// stands in for a fill time that the broker did not tell. It fails with
+// replaces a fill time that the broker does not report, or reports from the future. It fails with
 // money.ErrOverflow or ErrHalfBought; the order is then quarantined.
 func Settle(o Order, claims []Claim, now time.Time) (Settlement, error) {
 	if o.BrokerStatus == "rejected" && o.FilledQty == 0 {
@@ -98,7 +99,10 @@ func Settle(o Order, claims []Claim, now time.Time) (Settlement, error) {
 		return Settlement{}, err
 	}
 	s := Settlement{HouseShares: house, State: OrderSettled, Results: make([]Result, len(claims))}
-	filledAt := o.FilledAt
+	if s.FilledAt = o.FilledAt; s.FilledAt.After(now) {
+		s.FilledAt = now
+	}
+	filledAt := s.FilledAt
 	if filledAt.IsZero() {
 		filledAt = now
 	}

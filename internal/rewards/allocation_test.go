@@ -173,6 +173,11 @@ func TestSettleTimesAndReasons(t *testing.T) {
 			claim: c, state: rewards.OrderSettled,
 			want: rewards.Result{Status: rewards.Executed, ExecutedAt: created, Bought: rewards.Allocation{Amount: 1_000_000, Shares: 5}},
 		},
+		"filled in the future": {
+			order: rewards.Order{Notional: 1_000_000, BrokerStatus: "filled", FilledQty: 5, FilledAvgPrice: 1, FilledAt: now.Add(time.Hour)},
+			claim: c, state: rewards.OrderSettled,
+			want: rewards.Result{Status: rewards.Executed, ExecutedAt: now, Bought: rewards.Allocation{Amount: 1_000_000, Shares: 5}},
+		},
 		"filled at a time not told": {
 			order: rewards.Order{Notional: 1_000_000, BrokerStatus: "filled", FilledQty: 5, FilledAvgPrice: 1},
 			claim: c, state: rewards.OrderSettled,

@@ -28,6 +28,7 @@ func (s *Store) SettleOrder(
 			return err
 		}
 		o.State, o.Reason, o.HouseShares = settlement.State, settlement.Reason, settlement.HouseShares
+		o.FilledAt = settlement.FilledAt
 		o.SettledAt = latest(s.now(), o.FirstAttemptAt)
 		if err := updateOrder(ctx, tx, from, o); err != nil {
 			return err
