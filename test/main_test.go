@@ -37,7 +37,7 @@ func run(m *testing.M) int {
 	}
 	defer os.RemoveAll(folder)
 	binary = filepath.Join(folder, "stockrewards")
-	build := exec.Command("go", "build", "-o", binary, "../cmd/stockrewards")
+	build := exec.Command("go", "build", "-trimpath", "-o", binary, "../cmd/stockrewards")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0") // it must build without cgo
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)

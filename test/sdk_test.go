@@ -74,7 +74,7 @@ func sdkCorporateActions(t *testing.T, url string, c *alpaca.Client, data *marke
 // announce announces a corporate action and returns its id.
 func announce(t *testing.T, url, body string) string {
 	t.Helper()
-	r, err := http.Post(url+"/control/corporate-actions", "application/json", strings.NewReader(body)) //nolint:noctx // a test's
+	r, err := http.Post(url+"/control/corporate-actions", "application/json", strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}

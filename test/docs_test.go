@@ -1,0 +1,227 @@
+package test
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// docsScript is what the commands of a page run in: see TestDocs.
+//
+//go:embed docs_test.sh
+var docsScript string
+
+// A reader who types every command of a page, from top to bottom, succeeds: the blocks
+// marked sh, and the lines that begin with $ of those marked console. A server runs on
+// until the page starts the next one of its kind. Where the page shows an error of the
+// program, the command must fail with it. Comments `<!-- docs test: COMMANDS -->` do what
+// a page takes for granted, `<!-- docs sample: TEXT = COMMAND -->` finds what stands for
+// an id of the page; `not-run=REASON` behind sh or console excepts a block.
+func TestDocs(t *testing.T) {
+	t.Parallel()
+	pages, err := filepath.Glob("../docs/*.md")
+	if err != nil || len(pages) < 5 {
+		t.Fatalf("%d pages: %v", len(pages), err)
+	}
+	for _, path := range append(pages, "../README.md") {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			t.Parallel()
+			if script := translate(t, path); script != "" {
+				runPage(t, script)
+			}
+		})
+	}
+}
+
+var (
+	fence      = regexp.MustCompile("^( *)```(.*)$")
+	hidden     = regexp.MustCompile(`(?s)<!-- docs test: (.*?) -->`)
+	sample     = regexp.MustCompile(`<!-- docs sample: (\S+) = (.*?) -->`)
+	shownError = regexp.MustCompile(`^stockrewards: `)
+	starts     = regexp.MustCompile(
+		`(?s)^((?:[A-Z_]+=\S+ )*)((?:go run \./cmd/stockrewards|(?:bin/)?stockrewards) (serve|paper|dev)\b.*)$`)
+)
+
+// translate makes a shell script of a page; "" when it has no commands.
+func translate(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &page{t: t, path: filepath.Base(path)}
+	lines := strings.Split(string(text), "\n")
+	for p.line = 0; p.line < len(lines); p.line++ {
+		rest := strings.Join(lines[p.line:], "\n")
+		switch m := fence.FindStringSubmatch(lines[p.line]); {
+		case m != nil:
+			p.block(lines, len(m[1]), m[2])
+		case strings.HasPrefix(strings.TrimSpace(lines[p.line]), "<!-- docs test: "):
+			p.command(hidden.FindStringSubmatch(rest)[1])
+		case strings.HasPrefix(strings.TrimSpace(lines[p.line]), "<!-- docs sample: "):
+			p.sample(sample.FindStringSubmatch(rest))
+		}
+	}
+	return p.script.String()
+}
+
+// page is a page on its way to a script.
+type page struct {
+	t       *testing.T
+	path    string
+	line    int // counted from 0
+	samples []string
+	script  strings.Builder
+}
+
+func (p *page) at() string { return fmt.Sprintf("%s:%d", p.path, p.line+1) }
+
+// block reads the block that begins at the line, and goes to its end.
+func (p *page) block(lines []string, indent int, info string) {
+	p.t.Helper()
+	kind, mark, _ := strings.Cut(info, " ")
+	if kind == "" || mark != "" && !strings.HasPrefix(mark, "not-run=") {
+		p.t.Errorf("%s: a block must be marked: sh, console, text, or another language", p.at())
+	}
+	var inside []string
+	for p.line++; p.line < len(lines) && fence.FindStringSubmatch(lines[p.line]) == nil; p.line++ {
+		inside = append(inside, lines[p.line][min(indent, len(lines[p.line])):])
+	}
+	if mark != "" {
+		return
+	}
+	switch kind {
+	case "sh":
+		p.commands(inside)
+	case "console":
+		p.console(inside)
+	}
+}
+
+// commands reads the lines of a block of sh.
+func (p *page) commands(lines []string) {
+	for i := 0; i < len(lines); i++ {
+		command := lines[i]
+		for ; strings.HasSuffix(lines[i], `\`) && i+1 < len(lines); i++ {
+			command += "\n" + lines[i+1]
+		}
+		p.command(command)
+	}
+}
+
+// console reads what somebody typed and saw.
+func (p *page) console(lines []string) {
+	for i, line := range lines {
+		command, typed := strings.CutPrefix(line, "$ ")
+		switch {
+		case !typed:
+		case i+1 < len(lines) && shownError.MatchString(lines[i+1]):
+			fmt.Fprintf(&p.script, "at %q; refused %q %s\n", p.at()+": "+command, p.replaced(lines[i+1]), p.replaced(command))
+		default:
+			p.command(command)
+		}
+	}
+}
+
+// command adds a command; one that starts a server runs in the background.
+func (p *page) command(command string) {
+	command = p.replaced(command)
+	fmt.Fprintf(&p.script, "at '%s'\n", strings.ReplaceAll(p.at()+": "+command, "'", `'\''`))
+	if m := starts.FindStringSubmatch(command); m != nil {
+		command = m[1] + "server " + m[3] + " " + m[2]
+	}
+	fmt.Fprintln(&p.script, command)
+}
+
+// sample lets a command find what stands for an id of the page from here on.
+func (p *page) sample(m []string) {
+	name := fmt.Sprintf("SAMPLE%d", len(p.samples))
+	p.command(name + "=$(" + m[2] + `); test -n "$` + name + `"`)
+	p.samples = append(p.samples, m[1], "${"+name+"}")
+}
+
+func (p *page) replaced(text string) string { return strings.NewReplacer(p.samples...).Replace(text) }
+
+// runPage runs a page's commands in a copy of the project, so that nothing of one page
+// is there for another.
+func runPage(t *testing.T, script string) {
+	t.Helper()
+	root := t.TempDir()
+	work := filepath.Join(root, "project")
+	copyProject(t, work)
+	bin := filepath.Join(root, "bin")
+	for _, folder := range []string{bin, filepath.Join(root, "backup"), filepath.Join(root, "etc"), filepath.Join(root, "var")} {
+		if err := os.Mkdir(folder, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(binary, filepath.Join(bin, "stockrewards")); err != nil {
+		t.Fatal(err)
+	}
+	places := []string{
+		"/var/lib/", filepath.Join(root, "var") + "/", "/etc/", filepath.Join(root, "etc") + "/",
+		"/backup/", filepath.Join(root, "backup") + "/", "https://paper-api.alpaca.markets", "${STOCKREWARDS_ALPACA_URL}",
+	}
+	for _, port := range []string{"8080", "8081", "8090", "8443"} {
+		places = append(places, ".1:"+port, ".1:"+freePort(t), ".0:"+port, ".0:"+freePort(t))
+	}
+	whole := strings.NewReplacer(places...).Replace(docsScript + script)
+	const patience = 5 * time.Minute // most of it for go run, which compiles
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "bash", "-c", whole)
+	cmd.Dir = work
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+	cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "LOGS="+root)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Run()
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // servers that the page leaves running
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out.String())
+	}
+}
+
+// copyProject copies what README's commands build.
+func copyProject(t *testing.T, to string) {
+	t.Helper()
+	for _, folder := range []string{"cmd", "internal"} {
+		if err := os.CopyFS(filepath.Join(to, folder), os.DirFS(filepath.Join("..", folder))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"go.mod", "go.sum", "Makefile"} {
+		content, err := os.ReadFile(filepath.Join("..", name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(to, name), content, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// freePort is a port that nobody uses now.
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}
