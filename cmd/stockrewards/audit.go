@@ -28,7 +28,7 @@ func (c *auditCommand) Run(ctx context.Context) error {
 	if c.Prove {
 		return c.prove(ctx)
 	}
-	report, err := auditBooks(ctx, c.Database)
+	report, err := auditBooks(ctx, c.Database, c.plainPostgresFlag)
 	if err != nil {
 		return err
 	}

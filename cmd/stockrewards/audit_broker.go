@@ -41,7 +41,7 @@ func (c *auditCommand) compareWithBroker(ctx context.Context) error {
 // is not there any more.
 func (c *auditCommand) compare(ctx context.Context) (audit.BreaksReport, error) {
 	var none audit.BreaksReport
-	books, err := readBooks(ctx, c.Database)
+	books, err := readBooks(ctx, c.databaseFlag)
 	if err != nil {
 		return none, err
 	}
@@ -82,7 +82,7 @@ func (c *auditCommand) compareOnce(
 	if err != nil {
 		return none, fmt.Errorf("the broker could not be asked: %w", err)
 	}
-	books, err := readBooks(ctx, c.Database)
+	books, err := readBooks(ctx, c.databaseFlag)
 	if err != nil {
 		return none, err
 	}
@@ -139,8 +139,8 @@ func plainOrders(orders []rewards.BrokerOrder) []audit.BrokerOrder {
 	return list
 }
 
-func readBooks(ctx context.Context, database string) (*audit.BrokerBooks, error) {
-	opened, err := openBooks(ctx, database)
+func readBooks(ctx context.Context, d databaseFlag) (*audit.BrokerBooks, error) {
+	opened, err := openBooks(ctx, d.Database, d.plainPostgresFlag)
 	if err != nil {
 		return nil, err
 	}

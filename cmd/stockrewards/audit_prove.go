@@ -41,6 +41,9 @@ func (c *auditCommand) runProof(ctx context.Context) (none prove.Result, err err
 	}
 	progress := func(step string) { fsayf(os.Stderr, "%s\n", step) }
 	if c.onPostgres() {
+		if err := c.checkPostgres(c.Database); err != nil {
+			return none, err
+		}
 		return prove.RunPostgres(ctx, c.Database, look, progress)
 	}
 	path, err := c.path()

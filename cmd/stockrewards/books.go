@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"strings"
 
@@ -33,8 +32,11 @@ func sqlitePath(database string) (string, error) {
 }
 
 // openBooks opens the books that a database flag names, to be audited.
-func openBooks(ctx context.Context, database string) (auditedBooks, error) {
+func openBooks(ctx context.Context, database string, plain plainPostgresFlag) (auditedBooks, error) {
 	if isPostgres(database) {
+		if err := plain.checkPostgres(database); err != nil {
+			return nil, err
+		}
 		return audit.OpenPostgres(ctx, database)
 	}
 	path, err := sqlitePath(database)
@@ -46,8 +48,8 @@ func openBooks(ctx context.Context, database string) (auditedBooks, error) {
 
 // auditBooks opens and audits books, and tells on standard error how far it is. An
 // audit that was ended early has told there what it had found.
-func auditBooks(ctx context.Context, database string) (audit.Report, error) {
-	books, err := openBooks(ctx, database)
+func auditBooks(ctx context.Context, database string, plain plainPostgresFlag) (audit.Report, error) {
+	books, err := openBooks(ctx, database, plain)
 	if err != nil {
 		return audit.Report{}, err
 	}
@@ -59,21 +61,4 @@ func auditBooks(ctx context.Context, database string) (audit.Report, error) {
 		err = errors.Join(err, report.WriteViolations(os.Stderr))
 	}
 	return report, errors.Join(err, books.Close())
-}
-
-// withoutPassword is how a database is shown.
-func withoutPassword(database string) string {
-	if !isPostgres(database) {
-		return database
-	}
-	u, err := url.Parse(database)
-	if err != nil {
-		return "postgres://…"
-	}
-	query := u.Query()
-	if query.Has("password") {
-		query.Set("password", "xxxxx")
-		u.RawQuery = query.Encode()
-	}
-	return u.Redacted()
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"os"
 	"path/filepath"
 	"time"
@@ -41,6 +42,8 @@ type addressFlags struct {
 	AlpacaDataURL string `name:"alpaca-data-url" default:"https://data.alpaca.markets" placeholder:"URL" help:"Alpaca's market data API."`
 	PaperHours    string `enum:"always,us" default:"always" help:"When the paper brokerage trades: always, or in the US market's hours."`
 
+	AllowPlainHTTPBroker bool `name:"allow-plain-http-broker" help:"Let Alpaca's addresses be http:// beyond this machine, with the credentials unencrypted: for 'stockrewards paper' in a network that you trust."`
+
 	AlpacaRequestsPerMinute int `name:"alpaca-requests-per-minute" default:"200" placeholder:"N" help:"The rate limit of the account, for trading and for market data each (default: 200)."`
 }
 
@@ -56,7 +59,24 @@ func (f brokerFlags) checkCredentials() error {
 	if f.Broker == brokerAlpaca && (os.Getenv(envKeyID) == "" || os.Getenv(envSecretKey) == "") {
 		return fmt.Errorf("the broker alpaca needs %s and %s in the environment", envKeyID, envSecretKey)
 	}
-	return nil
+	if f.Broker != brokerAlpaca {
+		return nil
+	}
+	return errors.Join(f.checkAddress("--alpaca-url", f.AlpacaURL), f.checkAddress("--alpaca-data-url", f.AlpacaDataURL))
+}
+
+// checkAddress refuses an address of the broker's to which the credentials would go
+// unencrypted beyond this machine, unless that is allowed.
+func (f addressFlags) checkAddress(flag, address string) error {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil {
+		return fmt.Errorf("%s: must be https://HOST, without user and password", flag)
+	}
+	if u.Scheme == "https" || f.AllowPlainHTTPBroker || onThisMachine(u.Hostname()) {
+		return nil
+	}
+	return fmt.Errorf("%s %s: the broker's credentials would travel unencrypted beyond this machine; use https://, "+
+		"or for 'stockrewards paper' in a network that you trust say --allow-plain-http-broker", flag, address)
 }
 
 // observer is told of every call of the broker; it may be nil.

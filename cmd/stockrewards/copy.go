@@ -13,6 +13,7 @@ import (
 )
 
 type copyCommand struct {
+	plainPostgresFlag
 	From       string `required:"" env:"-" placeholder:"sqlite:PATH" help:"The books of the stopped service."`
 	To         string `required:"" env:"-" placeholder:"postgres://USER@HOST/NAME" help:"An empty database, at PostgreSQL's own address (not PgBouncer's). Keep a password in PGPASSWORD or a passfile."`
 	BrokerKind string `env:"-" enum:",alpaca" default:"" placeholder:"KIND" help:"Books that belong to the embedded paper brokerage need 'alpaca': they are then served with the same account through 'stockrewards paper'."`
@@ -45,6 +46,9 @@ func (c *copyCommand) Run(ctx context.Context) (err error) {
 	}
 	if !isPostgres(c.To) {
 		return fmt.Errorf("--to %s: must be postgres://USER@HOST/NAME", c.To)
+	}
+	if err := c.checkPostgres(c.To); err != nil {
+		return err
 	}
 	if m.name, err = move.Name(c.To); err != nil {
 		return err
@@ -172,7 +176,7 @@ func (m *moving) close(ctx context.Context) error {
 
 // audit audits one side and prints a line of it.
 func (m *moving) audit(ctx context.Context, database string) error {
-	report, err := auditBooks(ctx, database)
+	report, err := auditBooks(ctx, database, m.plainPostgresFlag)
 	if err != nil {
 		return err
 	}

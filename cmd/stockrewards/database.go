@@ -16,6 +16,7 @@ import (
 
 // databaseFlag says where the books are.
 type databaseFlag struct {
+	plainPostgresFlag
 	Database  string `required:"" placeholder:"URL" help:"The database: sqlite:PATH, such as sqlite:rewards.db, or postgres://USER@HOST/NAME. Keep a password in PGPASSWORD or a passfile."`
 	Pgbouncer bool   `name:"pgbouncer" help:"PgBouncer is in front of PostgreSQL, in transaction mode."`
 }
@@ -53,6 +54,9 @@ func (d databaseFlag) open(ctx context.Context, create bool) (*store.Store, erro
 
 // openPostgres opens books in PostgreSQL.
 func (d databaseFlag) openPostgres(ctx context.Context, create bool) (*store.Store, *postgres.Engine, error) {
+	if err := d.checkPostgres(d.Database); err != nil {
+		return nil, nil, err
+	}
 	engine, err := postgres.Open(ctx, d.Database, postgres.Options{Pooled: d.Pgbouncer, KeepSchema: !create})
 	if err != nil {
 		return nil, nil, err

@@ -28,6 +28,7 @@ type commands struct {
 	Log         logCommands        `cmd:"" help:"See and verify what operators did."`
 	Ledger      ledgerCommand      `cmd:"" help:"Write the books as double-entry plain-text accounting, for hledger."`
 	Backup      backupCommand      `cmd:"" help:"Write a consistent copy of the books to a file, also while serve runs."`
+	Migrate     migrateCommand     `cmd:"" help:"Make or update the tables, so that serve needs no right to do so."`
 	Copy        copyCommand        `cmd:"" help:"Move the books of a stopped service from SQLite to PostgreSQL."`
 	Paper       paperCommand       `cmd:"" help:"Run a paper brokerage that speaks Alpaca's protocol, and misbehaves when told to."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
@@ -56,9 +57,10 @@ func main() {
 	if len(args) == 0 {
 		args = []string{"--help"}
 	}
+	warnOfPassword(args)
 	parsed, err := parser.Parse(args)
 	if err != nil {
-		fail(fmt.Errorf("%w (see --help)", err), exitUsage)
+		fail(fmt.Errorf("%w (see --help)", redactArguments(err, args)), exitUsage)
 	}
 	if err := parsed.Run(); err != nil {
 		stop()
@@ -66,7 +68,7 @@ func main() {
 		if e, ok := errors.AsType[exitError](err); ok {
 			code = e.code
 		}
-		fail(err, code)
+		fail(redactArguments(err, args), code)
 	}
 }
 

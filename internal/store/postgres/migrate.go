@@ -8,6 +8,7 @@ import (
 	"io/fs"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 
@@ -38,7 +39,7 @@ func (e *Engine) migrate(ctx context.Context) (err error) {
 	current, newest, err := provider.GetVersions(ctx)
 	switch {
 	case err != nil:
-		return fmt.Errorf("postgres: read the schema's version: %w", err)
+		return fmt.Errorf("postgres: read the schema's version: %w", withOwnerHint(err))
 	case current > newest:
 		return fmt.Errorf("postgres: version %d, known is %d: %w", current, newest, store.ErrNewerSchema)
 	case current == newest:
@@ -47,10 +48,21 @@ func (e *Engine) migrate(ctx context.Context) (err error) {
 		return fmt.Errorf("postgres: %w", store.ErrOlderSchema)
 	}
 	if _, err := provider.Up(ctx); err != nil {
-		return fmt.Errorf("postgres: migrate: %w", err)
+		return fmt.Errorf("postgres: migrate: %w", withOwnerHint(err))
 	}
 	return nil
 }
+
+// withOwnerHint adds the next step to a missing right to change the schema.
+func withOwnerHint(err error) error {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == missingRight {
+		return fmt.Errorf("%w; run `stockrewards migrate` as the role that owns the tables", err)
+	}
+	return err
+}
+
+// missingRight is PostgreSQL's insufficient_privilege.
+const missingRight = "42501"
 
 // schemaLock is the advisory lock of those who change the schema.
 const schemaLock = turnLock - 1

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// PostgreSQL beyond this machine is reached with TLS only, whatever the URL leaves open.
+func TestPlainPostgresIsRefused(t *testing.T) {
+	t.Parallel()
+	for url, refused := range map[string]bool{
+		"postgres://u@db.example/n":                                   true, // prefer falls back to plain
+		"postgres://u@db.example/n?sslmode=disable":                   true,
+		"postgres://u@db.example/n?sslmode=allow":                     true,
+		"postgres://u@127.0.0.1,db.example/n?sslmode=disable":         true,
+		"postgres://u@10.0.0.1/n":                                     true,
+		"postgres://u@db.example/n?sslmode=require":                   false,
+		"postgres://u@db.example/n?sslmode=verify-full":               false,
+		"postgres://u@localhost/n":                                    false,
+		"postgres://u@127.0.0.1:5433/n?sslmode=disable":               false,
+		"postgres://u@[::1]/n?sslmode=disable":                        false,
+		"postgres://u@/n?host=/var/run/postgresql":                    false,
+		"postgres://u@127.0.0.1,localhost/n?sslmode=disable":          false,
+		"postgres://u@db.example,other.example/n?sslmode=verify-full": false,
+	} {
+		err := plainPostgresFlag{}.checkPostgres(url)
+		if (err != nil) != refused || refused && !strings.Contains(err.Error(), "--allow-plain-postgres") {
+			t.Errorf("%s: %v", url, err)
+		}
+		if err := (plainPostgresFlag{AllowPlainPostgres: true}).checkPostgres(url); err != nil {
+			t.Errorf("%s, allowed: %v", url, err)
+		}
+	}
+}
+
+// No part of a password is in an error, however the URL is mistyped.
+func TestMistypedURLsHideTheirPassword(t *testing.T) {
+	t.Parallel()
+	for _, url := range []string{
+		"postgres://u:secret@h/n", "postgres://u:sec:secret@h/n", "postgres://u:se%zzcret@h/n", "postgres://u:x#secret@h/n",
+		"postgres://u:x?secret@h/n", "postgres://u:12/secret@h/n", "postgres://u:x secret@h/n", "postgres://u:x@secret@h:y/n",
+		"postgress://u:secret@h/n", "postgres:/u:secret@h/n", "postgres:u:secret@h/n", "Postgres://u:secret@h/n",
+		"host=h password=secret", "postgres://h/n?password=secret&sslmode=nonsense", "mysql://u:secret@h/n", "u:secret@h",
+		"postgresql://u:secret@h:port/n", "postgres://u:secret@h/n?sslmode=verify-fulll",
+	} {
+		_, pathErr := sqlitePath(url)
+		parse := errors.New("unexpected argument " + url)
+		for what, text := range map[string]string{
+			"the check":    errorText(plainPostgresFlag{}.checkPostgres(url)),
+			"another kind": errorText(pathErr), "shown": withoutPassword(url),
+			"a parsing error":             errorText(redactArguments(parse, []string{"serve", url})),
+			"a parsing error with a flag": errorText(redactArguments(parse, []string{"--databse=" + url})),
+		} {
+			bare := strings.HasPrefix(url, "u:") && strings.HasPrefix(what, "a parsing") // no scheme: not known as a URL
+			if strings.Contains(text, "secret") && !bare || strings.Contains(text, "%zzcret") {
+				t.Errorf("%s of %s: %s", what, url, text)
+			}
+		}
+	}
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// The broker's credentials go over https, or no further than this machine.
+func TestPlainBrokersAreRefused(t *testing.T) {
+	t.Parallel()
+	for address, want := range map[string]string{
+		"https://api.alpaca.markets": "", "http://127.0.0.1:8090": "", "http://localhost:1": "", "http://[::1]:1": "",
+		"http://paper:8090": "--allow-plain-http-broker", "http://10.0.0.1": "--allow-plain-http-broker",
+		"http://127.0.0.1.example": "--allow-plain-http-broker", "http://localhost.example": "--allow-plain-http-broker",
+		"ftp://paper": "must be https://", "paper:8090": "must be https://", "": "must be https://", "https://u:p@h": "must be https://",
+	} {
+		err := addressFlags{}.checkAddress("--alpaca-url", address)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", address, err, want)
+		}
+		allowed := addressFlags{AllowPlainHTTPBroker: true}.checkAddress("--alpaca-url", address)
+		if (allowed == nil) != (want == "" || strings.HasPrefix(want, "--allow")) {
+			t.Errorf("%s, allowed: %v", address, allowed)
+		}
+	}
+}

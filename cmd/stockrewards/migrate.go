@@ -1,0 +1,18 @@
+package main
+
+import "context"
+
+type migrateCommand struct{ databaseFlag }
+
+// Run brings the schema up to date, or makes it in an empty database.
+func (c *migrateCommand) Run(ctx context.Context) error {
+	s, err := c.open(ctx, true)
+	if err != nil {
+		return err
+	}
+	if err := s.Close(); err != nil {
+		return err
+	}
+	sayf("%s is up to date\n", withoutPassword(c.Database))
+	return nil
+}
