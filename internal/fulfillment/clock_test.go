@@ -90,7 +90,7 @@ func TestAFutureThatIsStoredHidesNothing(t *testing.T) {
 			ClientOrderID: "sr-test-from-after-the-backup", Symbol: "AAPL", Notional: 5 * money.Dollar,
 		})
 		w.check(err)
-		time.Sleep(100 * time.Hour)
+		time.Sleep(200 * time.Hour)
 		w.check(w.store.SaveReconciliation(t.Context(), nil, time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)))
 		w.run(2 * time.Second)
 		if !w.alarmed("broker_conflict") {

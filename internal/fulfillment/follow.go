@@ -78,7 +78,7 @@ func (w *Worker) poll(ctx context.Context, sent []rewards.Order, clock rewards.M
 	for _, b := range listed {
 		known[b.ClientOrderID] = b
 	}
-	var errs []error
+	errs := []error{w.compareListed(ctx, listed, sent, clock)}
 	for _, o := range sent {
 		w.move()
 		b, found := known[o.ClientOrderID]

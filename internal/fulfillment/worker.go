@@ -78,15 +78,13 @@ type Worker struct {
 	log    *slog.Logger
 	nudge  chan struct{}
 
-	lease      rewards.Lease
-	nextPoll   time.Time
-	unwatched  string    // why the last look at open orders failed; "" when it did not
-	reconciled time.Time // ours, when the broker's orders were last compared
-	retryAt    time.Time // of a comparison that failed
-	conflicts  int       // not acknowledged, as last read
-	uncompared string    // why the last comparison failed; "" when it did not
-	held       map[rewards.AssetID]heldPool
-	alarms     alarms
+	lease     rewards.Lease
+	nextPoll  time.Time
+	unwatched string // why the last look at open orders failed; "" when it did not
+	compared  comparison
+	conflicts int // not acknowledged, as last read
+	held      map[rewards.AssetID]heldPool
+	alarms    alarms
 
 	observer Observer
 	moved    atomic.Pointer[time.Time] // when the step under way last moved; nil between steps
