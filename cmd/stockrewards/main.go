@@ -23,6 +23,7 @@ type commands struct {
 	Key         keyCommands        `cmd:"" help:"Create, list, rotate and revoke API keys."`
 	Asset       assetCommands      `cmd:"" help:"See and change the catalog of giftable stocks."`
 	Fulfillment fulfillmentCommand `cmd:"" help:"Pause, resume and watch the buying of stock."`
+	Reward      rewardCommands     `cmd:"" help:"Take a reward back."`
 	Order       orderCommands      `cmd:"" help:"See orders, and decide what an order could not."`
 	Audit       auditCommand       `cmd:"" help:"Check every invariant of the books, or compare them with the broker (--broker)."`
 	Log         logCommands        `cmd:"" help:"See and verify what operators did."`

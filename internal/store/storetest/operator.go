@@ -33,6 +33,11 @@ func (w *World) deeds(t *testing.T) []deed {
 	quarantined.State, quarantined.Reason = rewards.OrderQuarantined, "strange"
 	check(t, w.SaveOrder(t.Context(), w.lease, rewards.OrderOpen, quarantined))
 	asset := w.Give(t, 1_000_000).AssetID
+	mistaken := w.record(t, func() rewards.NewReward {
+		r := w.Request(t, 4_000_000)
+		r.Symbol, r.AssetID = "KO", w.Asset(t, "KO").ID
+		return r
+	}()).ID
 	check(t, w.DoubtAsset(t.Context(), asset, 7_000_000_000))
 	lost := rewards.BrokerOrder{
 		ID: "b", ClientOrderID: "sr-x-lost", Symbol: "AAPL", Side: "buy", Status: "filled", Notional: 3_000_000,
@@ -62,6 +67,10 @@ func (w *World) deeds(t *testing.T) []deed {
 		{"ResolveOrder", func(ctx context.Context, o *store.Operator) error {
 			return o.ResolveOrder(ctx, quarantined.ID, rewards.Resolution{Reason: "statement"})
 		}, []string{"order " + quarantined.ID.String() + ": state: quarantined -> resolved: statement"}},
+		{"CancelReward", func(ctx context.Context, o *store.Operator) error {
+			_, err := o.CancelReward(ctx, mistaken, "a mistake")
+			return err
+		}, []string{"reward " + mistaken.String() + ": status: recorded -> failed, failure: canceled: a mistake: a mistake"}},
 	}, w.stockDeeds(asset), w.accessDeeds(key, hours, ends))
 }
 
@@ -227,6 +236,7 @@ func (w *World) decided(t *testing.T) (lines []string) {
 			`SELECT name, suspended FROM apps ORDER BY id`, `SELECT label, expires_at + revoked_at FROM keys ORDER BY id`,
 			`SELECT symbol, enabled + doubt_price FROM assets ORDER BY id`,
 			`SELECT client_order_id, acknowledged_at FROM broker_conflicts ORDER BY client_order_id`,
+			`SELECT failure_reason, status FROM rewards WHERE status = 4 ORDER BY id`,
 			`SELECT value, 0 FROM settings WHERE name IN ('paused', 'moved') ORDER BY name`,
 		} {
 			err := tx.Query(ctx, func(row store.Row) error {

@@ -42,6 +42,7 @@ func Run(t *testing.T, open Opener) {
 		"OrdersListed":           testOrderPages,
 		"PlanHolds":              testPlanHolds,
 		"PlanTurns":              testPlanTurns,
+		"Cancel":                 testCancel,
 		"PlanTopUps":             testTopUps,
 		"SettleBooks":            testSettle,
 		"SettleSplits":           testSplit,

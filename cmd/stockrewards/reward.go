@@ -1,0 +1,41 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
+)
+
+type rewardCommands struct {
+	Reverse rewardReverse `cmd:"" help:"Take a reward back that is recorded and in no order yet: it fails, and nothing is bought for it."`
+}
+
+type rewardReverse struct {
+	databaseFlag
+	ID     string `arg:"" help:"The reward's id."`
+	Reason string `required:"" placeholder:"TEXT" help:"Why; the app reads it in the reward's failureReason."`
+}
+
+// Run reverses the reward.
+func (c *rewardReverse) Run(ctx context.Context) error {
+	id, err := rewards.ParseID[rewards.Reward](c.ID)
+	if err != nil {
+		return fmt.Errorf("ID: %w", err)
+	}
+	reason := strings.TrimSpace(c.Reason)
+	if reason == "" {
+		return errors.New("--reason must not be empty")
+	}
+	return c.operate(ctx, "reward reverse", reasonFlag{reason}, func(s *store.Operator) error {
+		r, err := s.CancelReward(ctx, id, reason)
+		if err != nil {
+			return err
+		}
+		sayf("reversed: %s of %s; the reward is %s (%s)\n", r.Amount, r.Symbol, r.Status, r.FailureReason)
+		return nil
+	})
+}

@@ -1,0 +1,37 @@
+package storetest
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stockrewards/internal/rewards"
+)
+
+// A recorded reward is taken back once; one that is in an order, or final, is not.
+func testCancel(t *testing.T, w *World) {
+	mistaken, ordered := w.Give(t, 2_000_000), w.Give(t, 3_000_000)
+	canceled, err := w.CancelReward(t.Context(), mistaken.ID, "given twice")
+	check(t, err)
+	want := mistaken
+	want.Status, want.FailureReason = rewards.Failed, "canceled: given twice"
+	if diff := cmp.Diff([]rewards.Reward{want, want}, []rewards.Reward{canceled, w.reward(t, mistaken)}); diff != "" {
+		t.Errorf("canceled (-want +got):\n%s", diff)
+	}
+	_, err = w.CancelReward(t.Context(), mistaken.ID, "again")
+	wantCode(t, err, rewards.CodeConflict)
+	_, err = w.CancelReward(t.Context(), rewards.RewardID{1}, "nobody's")
+	wantCode(t, err, rewards.CodeNotFound)
+	o := w.Open(t)
+	if o.Notional != ordered.Amount {
+		t.Errorf("the order is for %s", o.Notional)
+	}
+	_, err = w.CancelReward(t.Context(), ordered.ID, "too late")
+	wantCode(t, err, rewards.CodeConflict)
+	check(t, w.Settle(t, o, "canceled", 5_000_000, dollar200))
+	if got := w.reward(t, ordered); got.Status != rewards.Executing {
+		t.Fatalf("the reward is %s", got.Status)
+	}
+	_, err = w.CancelReward(t.Context(), ordered.ID, "a part is bought")
+	wantCode(t, err, rewards.CodeConflict)
+}
