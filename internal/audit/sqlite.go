@@ -6,9 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 
 	_ "modernc.org/sqlite" // the driver
+
+	"stockrewards/internal/dbfile"
 )
 
 // schemaVersion is the version of the schema that the queries are written for.
@@ -30,7 +31,7 @@ var _ Queryer = (*SQLite)(nil)
 // OpenSQLite opens a file that exists. It fails with ErrSchema when the file does
 // not hold books of the known version.
 func OpenSQLite(ctx context.Context, path string) (*SQLite, error) {
-	if _, err := os.Stat(path); err != nil {
+	if err := dbfile.CheckName(path); err != nil {
 		return nil, fmt.Errorf("audit: %w", err)
 	}
 	options := url.Values{

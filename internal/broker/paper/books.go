@@ -16,6 +16,7 @@ import (
 
 	_ "modernc.org/sqlite" // the driver named "sqlite"
 
+	"stockrewards/internal/dbfile"
 	"stockrewards/internal/money"
 )
 
@@ -103,6 +104,9 @@ func connect(path string) (*books, error) {
 	}
 	path, err := filepath.Abs(path)
 	if err != nil {
+		return nil, err
+	}
+	if path, err = dbfile.Prepare(path); err != nil {
 		return nil, err
 	}
 	if err := createFile(path); err != nil {

@@ -19,6 +19,7 @@ import (
 
 	"zombiezen.com/go/sqlite"
 
+	"stockrewards/internal/dbfile"
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store"
 )
@@ -49,14 +50,14 @@ type Engine struct {
 var _ store.Engine = (*Engine)(nil)
 
 // Open opens the file, makes it when there is none (mode 0600), and brings its
-// schema up to date. A schema of a newer version is refused.
+// schema up to date. It refuses a schema of a newer version, and files that package
+// dbfile refuses.
 func Open(ctx context.Context, path string, o Options) (*Engine, error) {
 	if o.Connections == 0 {
 		o.Connections = 1 + max(2, runtime.GOMAXPROCS(0))
 	}
-	if path == Memory {
-		o.Connections = 1
-	} else if err := prepareFile(path); err != nil {
+	path, err := prepare(path, &o)
+	if err != nil {
 		return nil, err
 	}
 	e := &Engine{failed: make(chan error, 1), memory: path == Memory}
@@ -64,6 +65,20 @@ func Open(ctx context.Context, path string, o Options) (*Engine, error) {
 		return nil, errors.Join(err, e.Close())
 	}
 	return e, nil
+}
+
+// prepare checks the files of a database, makes its file when there is none, and
+// returns its real path.
+func prepare(path string, o *Options) (string, error) {
+	if path == Memory {
+		o.Connections = 1
+		return path, nil
+	}
+	path, err := dbfile.Prepare(path)
+	if err != nil {
+		return "", fmt.Errorf("sqlite: %w", err)
+	}
+	return path, prepareFile(path)
 }
 
 func (e *Engine) open(ctx context.Context, path string, o Options) error {

@@ -1,0 +1,101 @@
+package test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// wantRefused runs a command on another name of the service's database, which must
+// fail with a message, at once.
+func (s *service) wantRefused(name, want string, args ...string) {
+	s.t.Helper()
+	other := &service{t: s.t, folder: s.folder, books: "sqlite:" + name, env: s.env}
+	if out, err := other.try(args...); err == nil || !strings.Contains(err.Error(), want) {
+		s.t.Errorf("stockrewards %s on %s: %s, %v; want %q", strings.Join(args, " "), name, out, err, want)
+	}
+}
+
+// However a database is named, one process serves it, and no command opens it by a
+// second name of the file.
+func TestOneDatabaseUnderTwoNamesIsServedOnce(t *testing.T) {
+	t.Parallel()
+	s := newService(t, t.TempDir())
+	s.start()
+	file := strings.TrimPrefix(s.database(), "sqlite:")
+	const served = "another process serves this database"
+	serve := []string{"serve", "--listen", "127.0.0.1:0"}
+
+	symbolic := filepath.Join(t.TempDir(), "link.db")
+	noError(t, os.Symlink(file, symbolic))
+	s.wantRefused(symbolic, served, serve...)
+
+	hard := filepath.Join(s.folder, "hard.db")
+	noError(t, os.Link(file, hard))
+	for _, args := range [][]string{serve, {"app", "create", "second"}, {"audit"}, {"backup", filepath.Join(s.folder, "copy.db")}} {
+		s.wantRefused(hard, "has 2 names (hard links)", args...)
+	}
+	noError(t, os.Remove(hard))
+
+	moved := filepath.Join(t.TempDir(), "moved.db")
+	noError(t, os.Rename(file, moved)) // the service goes on with the file
+	s.wantRefused(moved, served, serve...)
+	noError(t, os.Rename(moved, file))
+
+	noError(t, os.Symlink(filepath.Join(s.folder, "nothing.db"), filepath.Join(s.folder, "dangling.db")))
+	s.wantRefused(filepath.Join(s.folder, "dangling.db"), "symbolic link to nothing", serve...)
+	s.newUser("anna")
+	s.command("audit")
+}
+
+// Files that others can read are left to their owner; files that anybody can write are
+// refused.
+func TestFilesOfTheBooksAreTheirOwnersOnly(t *testing.T) {
+	t.Parallel()
+	s := newService(t, t.TempDir())
+	s.start()
+	s.newUser("anna")
+	file := strings.TrimPrefix(s.database(), "sqlite:")
+	symbolic := filepath.Join(t.TempDir(), "link.db")
+	noError(t, os.Symlink(file, symbolic))
+	linked := &service{t: t, folder: s.folder, books: "sqlite:" + symbolic}
+	files := []string{file, file + "-wal", file + "-shm", file + ".lock", file + ".setup.lock"}
+	for _, mode := range []os.FileMode{0o644, 0o660} {
+		for _, name := range files {
+			noError(t, os.Chmod(name, mode))
+		}
+		linked.command("app", "list")
+		for _, name := range files {
+			if got := modeOf(t, name); got != 0o600 {
+				t.Errorf("%s has the mode %o, had %o, want 600", name, got, mode)
+			}
+		}
+	}
+	for _, name := range files {
+		noError(t, os.Chmod(name, 0o606))
+		linked.wantRefused(symbolic, "its mode 0606 lets anybody write to it", "app", "list")
+		noError(t, os.Chmod(name, 0o600))
+	}
+	noError(t, s.stop())
+	paper := filepath.Join(s.folder, "paper.db")
+	noError(t, os.Chmod(paper, 0o644))
+	s.start()
+	if got := modeOf(t, paper); got != 0o600 {
+		t.Errorf("%s has the mode %o, want 600", paper, got)
+	}
+}
+
+func modeOf(t *testing.T, name string) os.FileMode {
+	t.Helper()
+	info, err := os.Stat(name)
+	noError(t, err)
+	return info.Mode().Perm()
+}
+
+func noError(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
