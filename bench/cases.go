@@ -31,6 +31,7 @@ func cases() []benchCase {
 const (
 	partEndToEnd = "end to end"
 	partOverload = "overload"
+	partFlood    = "flood"
 )
 
 // chosen are the cases whose names match.

@@ -77,6 +77,7 @@ func ceiling() http.Handler {
 	mux.HandleFunc("POST /v1/rewards", giveNothing)
 	mux.Handle("GET /reward", fixed(`{"reward":`+string(text)+`}`))
 	mux.Handle("GET /portfolio", fixed(samplePortfolio()))
+	mux.Handle("GET /large", fixed(`{"a":"`+strings.Repeat("x", 200*largeMetadata)+`"}`))
 	mux.Handle("GET /list", fixed(`{"rewards":[`+strings.Repeat(string(text)+",", 99)+string(text)+`]}`))
 	return mux
 }

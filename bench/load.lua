@@ -2,6 +2,7 @@
 --   new:      rewards with new keys for random users, which are the lines of FILE
 --   overload: the same, and every answer is looked at
 --   replay:   bodies, which are the lines of FILE, at random
+--   users:    users with new external ids
 --   get:      paths, which are the lines of FILE, at random
 local threads, lines, symbols = {}, {}, {}
 
@@ -53,7 +54,11 @@ function init(args)
   end
   local body = newReward
   if mode == "replay" then body = function() return pick(lines) end end
-  head = "POST /v1/rewards" .. head .. "Content-Type: application/json\r\nContent-Length: "
+  local path = "/v1/rewards"
+  if mode == "users" then
+    path, body = "/v1/users", function() return '{"externalId":"' .. newKey() .. '"}' end
+  end
+  head = "POST " .. path .. head .. "Content-Type: application/json\r\nContent-Length: "
   request = function()
     local b = body()
     return head .. #b .. "\r\n\r\n" .. b

@@ -20,6 +20,7 @@ type commands struct {
 	Run      runCommand      `cmd:"" default:"withargs" help:"Measure (the default)."`
 	Ceiling  ceilingCommand  `cmd:"" hidden:"" help:"The bare server."`
 	OpenLoop openLoopCommand `cmd:"" hidden:"" help:"The load generator with a fixed rate."`
+	Unread   unreadCommand   `cmd:"" hidden:"" help:"Clients that do not read their answers."`
 }
 
 const description = "Measures the service beside a bare HTTP server on the same machine, in turn, " +

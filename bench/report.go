@@ -14,6 +14,7 @@ type report struct {
 	processes []processReport
 	endToEnd  []endToEndReport
 	overload  []overloadReport
+	flood     []floodResult
 }
 
 // processReport is how a service started, and its memory after the cases.
@@ -36,6 +37,7 @@ func (h *harness) write() error {
 	h.writeProcesses(&b)
 	writeEndToEnd(&b, h.report.endToEnd)
 	writeOverload(&b, h.report.overload)
+	writeFlood(&b, h.report.flood, h.Engines)
 	h.say("\n%s", b.String())
 	if h.Markdown == "" {
 		return nil

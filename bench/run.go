@@ -85,7 +85,7 @@ func (c *runCommand) Run(ctx context.Context) (err error) {
 		for _, one := range cases() {
 			h.say("%s\n", one.name)
 		}
-		h.say("%s\n%s\n", partEndToEnd, partOverload)
+		h.say("%s\n%s\n%s\n", partEndToEnd, partOverload, partFlood)
 		return nil
 	}
 	const least = 64
@@ -187,6 +187,11 @@ func (h *harness) measure(ctx context.Context) (err error) {
 	if h.only.MatchString(partOverload) && h.Overload > 0 {
 		if err := h.overload(ctx); err != nil {
 			return fmt.Errorf("%s: %w", partOverload, err)
+		}
+	}
+	if h.only.MatchString(partFlood) {
+		if err := h.flood(ctx); err != nil {
+			return fmt.Errorf("%s: %w", partFlood, err)
 		}
 	}
 	return nil

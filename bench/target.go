@@ -25,6 +25,8 @@ type target struct {
 	url      string
 	admin    string // URL of the admin listener; "": none
 	key      string
+	hoarder  string // the key of an app whose lists are large, for the flood
+	books    string // the URL of its database
 	serve    *process
 	paper    *process // the brokerage, where it is a process of its own
 	database int      // the process id of the database server; 0: none, or not ours
@@ -33,8 +35,15 @@ type target struct {
 
 // newTarget makes the folder of a target.
 func (h *harness) newTarget(name string) (*target, error) {
-	t := &target{name: name, folder: filepath.Join(h.folder, name)}
-	return t, os.Mkdir(t.folder, 0o700)
+	folder, err := mkdir(h.folder, name)
+	return &target{name: name, folder: folder}, err
+}
+
+// mkdir makes a folder in another one.
+func mkdir(parent, name string) (string, error) {
+	const ownerOnly = 0o700
+	folder := filepath.Join(parent, name)
+	return folder, os.Mkdir(folder, ownerOnly)
 }
 
 // startCeiling starts the bare server.
@@ -123,6 +132,7 @@ func (h *harness) startCluster(ctx context.Context, t *target) (url string, err 
 
 // startService starts serve with everything on, and measures how long it takes.
 func (h *harness) startService(ctx context.Context, t *target, database string, filled bool, flags ...string) error {
+	t.books = database
 	if err := h.makeKey(ctx, t, database, filled); err != nil {
 		return err
 	}

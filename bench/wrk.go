@@ -23,6 +23,7 @@ const (
 	modeOverload = "overload"
 	modeReplay   = "replay"
 	modeGet      = "get"
+	modeUsers    = "users"
 )
 
 // symbols are the stocks that are given.

@@ -13,7 +13,7 @@ import (
 // what they are told.
 func appCommands() map[string][]string {
 	return map[string][]string{
-		"app suspend": nil, "app resume": nil, "key create": {"--label", "more"}, "key list": nil, "key rotate": nil, "key revoke": nil,
+		"app suspend": nil, "app resume": nil, "app limits": {"--concurrent", "7"}, "key create": {"--label", "more"}, "key list": nil, "key rotate": nil, "key revoke": nil,
 	}
 }
 
