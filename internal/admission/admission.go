@@ -30,20 +30,35 @@ const (
 
 // The bounds of what is under way.
 const (
-	maxWrites = 256             // of an app, worked on at once: a commit has room for all
-	maxPoints = 128             // of an app, worked on at once
-	leastList = 4               // of an app, worked on at once: at least, on a small machine
-	mostLists = 8               // of an app: below the connections to a database
 	maxParked = 8192            // requests that wait, of all apps
-	maxBytes  = 64 << 20        // of answers that clients have not read yet, of all apps
+	maxBytes  = 32 << 20        // of answers that clients have not read yet, of all apps
 	patience  = 5 * time.Second // how long a request waits
+)
+
+// How many requests of an app are worked on at once: while it is alone, and while
+// another app sends too, whose requests then find the processor, the database's writer
+// and its readers nearly free.
+//
+// Writes are committed together, so there are more places for them where a commit takes
+// long (over a network, to a slow disk): one for each writeShare that a write takes.
+const (
+	writesAlone, writesShared = 256, 16
+	writeShare                = 250 * time.Microsecond
+	pointsAlone, pointsShared = 128, 8
+	mostLists                 = 8 // below the connections to a database
+	sharedFor                 = time.Second
 )
 
 // Gate lets requests through. It is safe for concurrent use.
 type Gate struct {
-	most   [kinds]int
-	parked atomic.Int64
-	bytes  atomic.Int64
+	alone, shared [kinds]int // places of an app
+
+	parked  atomic.Int64
+	bytes   atomic.Int64
+	last    atomic.Pointer[lane] // whose request came last
+	began   time.Time
+	changed atomic.Int64 // when two apps last sent in turn, since began
+	took    atomic.Int64 // how long a write takes of late, in nanoseconds
 
 	mu    sync.Mutex                              // of who replaces lanes
 	lanes atomic.Pointer[map[rewards.AppID]*lane] // one for each app that has come; never changed, only replaced
@@ -51,7 +66,13 @@ type Gate struct {
 
 // New makes a gate.
 func New() *Gate {
-	g := &Gate{most: [kinds]int{maxWrites, maxPoints, min(mostLists, max(leastList, 2*runtime.GOMAXPROCS(0)))}}
+	processors := runtime.GOMAXPROCS(0)
+	g := &Gate{
+		began:  time.Now(),
+		alone:  [kinds]int{writesAlone, pointsAlone, min(mostLists, 2*processors)},
+		shared: [kinds]int{writesShared, pointsShared, min(mostLists, max(1, processors/2))},
+	}
+	g.changed.Store(-int64(sharedFor))
 	g.lanes.Store(&map[rewards.AppID]*lane{})
 	return g
 }
@@ -62,6 +83,7 @@ type Ticket struct {
 	kind  Kind
 	bytes int
 	state state
+	began time.Time // of the work on a write
 }
 
 type state int
@@ -76,6 +98,12 @@ const (
 // when the wait is too long. The Ticket must be given back by Leave.
 func (g *Gate) Enter(ctx context.Context, app rewards.App, kind Kind) (Ticket, error) {
 	l := g.lane(app.ID)
+	if last := g.last.Load(); last != l {
+		g.last.Store(l)
+		if last != nil {
+			g.changed.Store(int64(time.Since(g.began)))
+		}
+	}
 	w, err := l.enter(app.Limits, kind)
 	if err != nil {
 		return Ticket{}, err
@@ -85,7 +113,11 @@ func (g *Gate) Enter(ctx context.Context, app rewards.App, kind Kind) (Ticket, e
 			return Ticket{}, err
 		}
 	}
-	return Ticket{lane: l, kind: kind, state: working}, nil
+	t := Ticket{lane: l, kind: kind, state: working}
+	if kind == Write {
+		t.began = time.Now()
+	}
+	return t, nil
 }
 
 // Answered ends the work on the request: what is left is to write so many bytes.
@@ -94,6 +126,9 @@ func (t *Ticket) Answered(bytes int) {
 		return
 	}
 	t.bytes, t.state = bytes, writing
+	if t.kind == Write {
+		t.lane.gate.wrote(time.Since(t.began))
+	}
 	t.lane.answered(t.kind, bytes)
 }
 
@@ -104,6 +139,25 @@ func (t *Ticket) Leave() {
 		t.state = 0
 		t.lane.leave(t.bytes)
 	}
+}
+
+// wrote notes how long a write took: the last few dozen count. Two at once may lose one of
+// them, which does not matter.
+func (g *Gate) wrote(took time.Duration) {
+	const weight = 16
+	before := g.took.Load()
+	g.took.Store(before + (int64(took)-before)/weight)
+}
+
+// places is how many requests of one app may be worked on at once now.
+func (g *Gate) places(kind Kind) int {
+	if int64(time.Since(g.began))-g.changed.Load() >= int64(sharedFor) {
+		return g.alone[kind]
+	}
+	if kind == Write {
+		return min(g.alone[kind], max(g.shared[kind], int(g.took.Load()/int64(writeShare))))
+	}
+	return g.shared[kind]
 }
 
 // lane finds the lane of an app, or makes it.

@@ -76,7 +76,7 @@ func (l *lane) limit(limits rewards.Limits) {
 // their answers may hold as many bytes as it leaves for others; with no bytes it may
 // always go on.
 func (l *lane) free(kind Kind) bool {
-	if l.working[kind] >= l.gate.most[kind] {
+	if l.working[kind] >= l.gate.places(kind) {
 		return false
 	}
 	return kind == Write || l.bytes == 0 || l.bytes < maxBytes-l.gate.bytes.Load()

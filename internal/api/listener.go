@@ -30,7 +30,22 @@ func (l listener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	boundUnsent(c)
 	return &conn{Conn: c, options: l.options}, nil
+}
+
+// maxUnsent bounds what the kernel keeps of answers that a client does not read, in
+// bytes. All connections of a machine share this memory: when it is short, all become slow.
+const maxUnsent = 256 << 10
+
+// boundUnsent bounds the buffer of a connection, also below TLS.
+func boundUnsent(c net.Conn) {
+	if below, ok := c.(interface{ NetConn() net.Conn }); ok {
+		c = below.NetConn()
+	}
+	if tcp, ok := c.(interface{ SetWriteBuffer(bytes int) error }); ok {
+		_ = tcp.SetWriteBuffer(maxUnsent) // it works without, too
+	}
 }
 
 // conn is one connection to a client.
