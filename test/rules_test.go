@@ -75,6 +75,7 @@ func TestImportsPointOneWay(t *testing.T) {
 		"internal/intake":                {domain},
 		"internal/admin":                 {money, domain},
 		"internal/certificate":           {},
+		"internal/guard":                 {},
 		"internal/market":                {money, domain},
 		"internal/fulfillment":           {money, domain, store},
 		"internal/broker/alpaca":         {money, domain},

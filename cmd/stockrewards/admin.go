@@ -17,15 +17,17 @@ import (
 	"stockrewards/internal/broker/alpaca"
 	"stockrewards/internal/certificate"
 	"stockrewards/internal/fulfillment"
+	"stockrewards/internal/guard"
 	"stockrewards/internal/intake"
 	"stockrewards/internal/money"
 )
 
 // adminFlags have the process tell how it is.
 type adminFlags struct {
-	AdminListen string `placeholder:"HOST:PORT" help:"Where to answer /livez, /readyz and /metrics (default: nowhere)."`
-	AdminPublic bool   `help:"Let --admin-listen be beyond loopback: whoever reaches it can read it."`
-	adminAny    bool   // take any port when that one is taken
+	AdminListen string   `placeholder:"HOST:PORT" help:"Where to answer /livez, /readyz and /metrics (default: nowhere)."`
+	AdminPublic bool     `help:"Let --admin-listen be beyond loopback: whoever reaches it can read it."`
+	AdminHost   []string `placeholder:"NAME" help:"Names by which --admin-listen may be asked for, beside its addresses and localhost."`
+	adminAny    bool     // take any port when that one is taken
 }
 
 // checkAdmin refuses to show the insides beyond this machine by mistake.
@@ -102,9 +104,11 @@ func (s *server) serveAdmin(ctx context.Context) (stop func()) {
 		return func() {}
 	}
 	server := s.admin.Server()
+	server.Handler = guard.Browsers(server.Handler, s.adminHosts, false)
+	listener := guard.Limit(s.adminListener, guard.Limits{Connections: adminConnections}, s.log)
 	s.log.InfoContext(ctx, "admin listening", slog.String("address", s.adminListener.Addr().String()))
 	go func() {
-		if err := server.Serve(s.adminListener); !errors.Is(err, http.ErrServerClosed) {
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			s.log.ErrorContext(ctx, "the admin listener has failed", slog.Any("error", err))
 		}
 	}()

@@ -14,6 +14,7 @@ import (
 
 	"stockrewards/internal/broker/paper"
 	"stockrewards/internal/catalog"
+	"stockrewards/internal/guard"
 	"stockrewards/internal/money"
 )
 
@@ -166,8 +167,17 @@ func (c *paperCommand) serve(ctx context.Context, b *paper.Brokerage, log *slog.
 		grace         = 5 * time.Second
 		maxHeader     = 64 << 10
 	)
+	local, err := loopback(listener.Addr().String())
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	if !local {
+		log.WarnContext(ctx, "everybody who reaches this address can trade, set the clock and script faults; "+
+			"listen on 127.0.0.1, or in a network that you trust", slog.String("address", listener.Addr().String()))
+	}
 	server := http.Server{
-		Handler: b.Handler(), ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
+		Handler:           guard.Browsers(b.Handler(), nil, !local),
+		ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	now, test := b.Now()
@@ -175,7 +185,7 @@ func (c *paperCommand) serve(ctx context.Context, b *paper.Brokerage, log *slog.
 		slog.String("hours", c.Hours), slog.Time("clock", now), slog.Bool("test_clock", test != nil),
 		slog.Int("faults", len(b.Faults())), slog.String("version", version))
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }()
+	go func() { failed <- server.Serve(connectionFlags{}.limit(listener, true, log)) }()
 	select {
 	case err := <-failed:
 		return err

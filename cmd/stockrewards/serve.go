@@ -24,6 +24,7 @@ type serveCommand struct {
 	fleetFlags
 	memoryFlags
 	clockFlags
+	connectionFlags
 	Listen      string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where to listen (default: 127.0.0.1:8080)."`
 	BehindProxy bool   `help:"A proxy in front terminates TLS: listening beyond loopback without --tls-cert is allowed."`
 }
@@ -52,7 +53,7 @@ func (c *serveCommand) Run(ctx context.Context) error {
 
 // start opens and wires everything; nothing runs yet.
 func (c *serveCommand) start(ctx context.Context, log *slog.Logger) (s *server, err error) {
-	if err := errors.Join(c.checkListen(), c.checkAdmin()); err != nil {
+	if err := errors.Join(c.checkListen(), c.checkAdmin(), c.checkConnections()); err != nil {
 		return nil, err
 	}
 	cert, err := c.loadCertificate(ctx, log)
@@ -102,6 +103,7 @@ func (c *serveCommand) start(ctx context.Context, log *slog.Logger) (s *server, 
 		return s, err
 	}
 	s.firstPrices(ctx)
+	s.adminHosts = c.AdminHost
 	if s.adminListener, err = c.listenAdmin(ctx); err != nil {
 		return s, err
 	}
@@ -112,7 +114,7 @@ func (c *serveCommand) start(ctx context.Context, log *slog.Logger) (s *server, 
 	if err != nil {
 		return s, err
 	}
-	s.listener = api.Listener(encrypted(l, cert), s.api)
+	s.listener = api.Listener(encrypted(c.limit(l, c.BehindProxy, log), cert), s.api)
 	return s, nil
 }
 

@@ -46,6 +46,7 @@ type server struct {
 	metrics       *admin.Metrics
 	admin         *admin.Admin
 	adminListener net.Listener // nil: none
+	adminHosts    []string     // names by which it may be asked for
 }
 
 // wire makes the rooms and connects them.
