@@ -74,12 +74,14 @@ const (
 
 	alarmAppHouseLimit = "house_daily_limit_per_app"
 
-	alarmConflict  = "broker_conflict"
-	alarmPaused    = "ordering_paused"
-	alarmClock     = "broker_clock_unknown"
-	alarmClockFar  = "broker_clock_refused"
-	alarmUnwatched = "broker_orders_unknown"
-	alarmReconcile = "broker_orders_not_compared"
+	alarmConflict     = "broker_conflict"
+	alarmPaused       = "ordering_paused"
+	alarmClock        = "broker_clock_unknown"
+	alarmClockFar     = "broker_clock_refused"
+	alarmAccount      = "broker_account_unknown"
+	alarmOtherAccount = "broker_account_differs"
+	alarmUnwatched    = "broker_orders_unknown"
+	alarmReconcile    = "broker_orders_not_compared"
 )
 
 // orderAlarms notes the conditions that the live orders themselves tell of.

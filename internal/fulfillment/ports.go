@@ -48,6 +48,8 @@ type OrderStore interface {
 type ControlStore interface {
 	// Control tells whether ordering is stopped.
 	Control(ctx context.Context) (rewards.Control, error)
+	// PinnedAccount is the broker's account that the books belong to; "" before the first.
+	PinnedAccount(ctx context.Context) (string, error)
 	// Alarms lists the standing alarms.
 	Alarms(ctx context.Context) ([]rewards.Alarm, error)
 	// RaiseAlarm stores an alarm.

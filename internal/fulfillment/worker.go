@@ -29,6 +29,8 @@ type Broker interface {
 	OrderByClientID(ctx context.Context, clientOrderID string) (rewards.BrokerOrder, error)
 	// Orders lists every order submitted after a moment of the broker's time.
 	Orders(ctx context.Context, after time.Time) ([]rewards.BrokerOrder, error)
+	// Account is the account that orders are placed in.
+	Account(ctx context.Context) (rewards.BrokerAccount, error)
 	// Ready tells whether the broker's rate limit allows a call now.
 	Ready() bool
 }
@@ -80,7 +82,8 @@ type Worker struct {
 
 	lease     rewards.Lease
 	nextPoll  time.Time
-	unwatched string // why the last look at open orders failed; "" when it did not
+	unwatched string  // why the last look at open orders failed; "" when it did not
+	account   account // the broker's
 	compared  comparison
 	conflicts int // not acknowledged, as last read
 	held      map[rewards.AssetID]heldPool
@@ -204,6 +207,11 @@ func (w *Worker) work(ctx context.Context) (time.Duration, error) {
 	if err := w.market.ClockRefused(); err != nil {
 		w.alarms.raise(alarmClockFar, "nothing is ordered or booked: "+err.Error())
 	}
+	right, err := w.checkAccount(ctx)
+	if !right {
+		return idleWait, errors.Join(err, w.stayAlarmed(ctx, live))
+	}
+	w.report(ctx, "the broker's account", err)
 	wait, followErr := w.follow(ctx, live)
 	if errors.Is(followErr, store.ErrLostLease) {
 		return idleWait, followErr

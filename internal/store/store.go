@@ -220,6 +220,16 @@ func (s *Store) PinBroker(ctx context.Context, kind string, account rewards.Brok
 	})
 }
 
+// PinnedAccount is the identifier of the broker's account that the store is bound to; ""
+// before PinBroker.
+func (s *Store) PinnedAccount(ctx context.Context) (account string, err error) {
+	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
+		account, err = setting(ctx, tx, settingBrokerAccount)
+		return err
+	})
+	return account, err
+}
+
 func pin(ctx context.Context, tx Tx, kind string, account rewards.BrokerAccount) error {
 	if err := setSetting(ctx, tx, settingBrokerKind, kind); err != nil {
 		return err

@@ -210,9 +210,17 @@ func testPins(t *testing.T, w *World) {
 	if diff := cmp.Diff(first, again); diff != "" || first.ID == "" || len(first.CursorKey) == 0 {
 		t.Errorf("installation %+v, then %+v", first, again)
 	}
+	pinned, err := w.PinnedAccount(t.Context())
+	if check(t, err); pinned != "" {
+		t.Errorf("bound to the account %q before the first", pinned)
+	}
 	account := rewards.BrokerAccount{ID: "account"}
 	check(t, w.PinBroker(t.Context(), "paper", account))
 	check(t, w.PinBroker(t.Context(), "paper", account))
+	pinned, err = w.PinnedAccount(t.Context())
+	if check(t, err); pinned != account.ID {
+		t.Errorf("bound to the account %q, want %q", pinned, account.ID)
+	}
 	for _, other := range [][2]string{{"alpaca", "account"}, {"paper", "another"}} {
 		if err := w.PinBroker(t.Context(), other[0], rewards.BrokerAccount{ID: other[1]}); err == nil {
 			t.Errorf("%v was accepted over another broker's books", other)

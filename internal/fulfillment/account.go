@@ -1,0 +1,78 @@
+package fulfillment
+
+import (
+	"context"
+	"time"
+
+	"stockrewards/internal/rewards"
+)
+
+// How often the broker's account is compared with the one that the books belong to.
+const (
+	accountEvery = 30 * time.Second
+	accountRetry = 5 * time.Second // while it is another one, or not known
+	accountWait  = 3 * time.Second // for the broker's answer
+)
+
+// account is what is known of the broker's account.
+type account struct {
+	epoch   int64     // of the lease under which it was compared
+	rightAt time.Time // ours, when it was last the right one; zero: not under this lease
+	nextAt  time.Time // when it is compared again
+	alarm   string    // why nothing is ordered; "" when it may be
+	message string
+}
+
+// checkAccount compares the broker's account when it is due: as soon as this process
+// leads, then every half minute. It reports whether orders may be sent and followed:
+// those of another account are not ours, and it would not find ours.
+func (w *Worker) checkAccount(ctx context.Context) (bool, error) {
+	if w.account.epoch != w.lease.Epoch {
+		w.account = account{epoch: w.lease.Epoch}
+	}
+	var err error
+	if wait := w.account.nextAt.Sub(w.now()); wait <= 0 || wait > accountEvery {
+		err = w.compareAccount(ctx)
+	}
+	if w.account.alarm == "" {
+		return true, err
+	}
+	w.alarms.raise(w.account.alarm, w.account.message)
+	return false, err
+}
+
+func (w *Worker) compareAccount(ctx context.Context) error {
+	pinned, err := w.store.PinnedAccount(ctx)
+	if err != nil {
+		return err
+	}
+	var reported rewards.BrokerAccount
+	if pinned != "" {
+		asking, cancel := context.WithTimeout(ctx, accountWait)
+		reported, err = w.broker.Account(asking)
+		cancel()
+	}
+	now := w.now()
+	w.account.alarm, w.account.message, w.account.nextAt = "", "", now.Add(accountRetry)
+	switch rewards.JudgeAccount(pinned, reported.ID, w.account.rightAt, now) {
+	case rewards.AccountOther:
+		w.account.alarm, w.account.message = alarmOtherAccount, rewards.OtherAccount(pinned, reported.ID)
+	case rewards.AccountUnknown:
+		w.account.alarm, w.account.message = alarmAccount, "nothing is ordered or booked: "+err.Error()
+	case rewards.AccountRight:
+		if err == nil {
+			w.account.rightAt, w.account.nextAt = now, now.Add(accountEvery)
+		}
+	}
+	return err
+}
+
+// stayAlarmed keeps the alarms of what a step without a known account does not look at.
+func (w *Worker) stayAlarmed(ctx context.Context, live []rewards.Order) error {
+	w.alarms.orderAlarms(live)
+	control, err := w.store.Control(ctx)
+	if err == nil {
+		w.raiseControl(control)
+	}
+	return err
+}
