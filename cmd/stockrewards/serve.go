@@ -11,6 +11,7 @@ import (
 
 	"stockrewards/internal/api"
 	"stockrewards/internal/catalog"
+	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store"
 )
@@ -26,6 +27,7 @@ type serveCommand struct {
 	clockFlags
 	connectionFlags
 	Listen      string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where to listen (default: 127.0.0.1:8080)."`
+	LeastAward  string `placeholder:"USD" help:"The smallest amount of a new award; less is answered by 422 (default: any amount)."`
 	BehindProxy bool   `help:"A proxy in front terminates TLS: listening beyond loopback without --tls-cert is allowed."`
 }
 
@@ -64,7 +66,8 @@ func (c *serveCommand) start(ctx context.Context, log *slog.Logger) (s *server, 
 		return nil, err
 	}
 	cfg, err := c.config(c.Broker)
-	if err != nil {
+	least, leastErr := c.leastAward()
+	if err = errors.Join(err, leastErr); err != nil {
 		return nil, err
 	}
 	s = &server{log: log, kind: c.Broker, role: c.Role, metrics: newMetrics()}
@@ -99,6 +102,7 @@ func (c *serveCommand) start(ctx context.Context, log *slog.Logger) (s *server, 
 	if err := s.wire(ctx, in, cfg); err != nil {
 		return s, err
 	}
+	s.service.TakeFrom(least)
 	if err := s.watch(cfg, cert); err != nil {
 		return s, err
 	}
@@ -116,6 +120,18 @@ func (c *serveCommand) start(ctx context.Context, log *slog.Logger) (s *server, 
 	}
 	s.listener = api.Listener(encrypted(c.limit(l, c.BehindProxy, log), cert), s.api)
 	return s, nil
+}
+
+// leastAward reads the smallest amount of a new award; zero is any.
+func (c *serveCommand) leastAward() (money.USD, error) {
+	if c.LeastAward == "" {
+		return 0, nil
+	}
+	least, err := money.ParseUSD(c.LeastAward)
+	if err != nil || least < 0 || least > rewards.MaxAmountDollars*money.Dollar {
+		return 0, fmt.Errorf("--least-award %q: must be an amount of dollars from 0 to %d", c.LeastAward, rewards.MaxAmountDollars)
+	}
+	return least, nil
 }
 
 // checkListen refuses to speak plain HTTP beyond this machine by mistake.

@@ -142,6 +142,10 @@ func appendDetails(o *object, details any) {
 		o.details("idempotencyKey", d.IdempotencyKey)
 	case rewards.AssetDetails:
 		o.details("assetSymbol", d.AssetSymbol)
+	case rewards.LeastDetails:
+		inner := begin(nil)
+		inner.number("leastUsd", d.Least)
+		o.raw("details", string(inner.end()))
 	case rewards.DuplicateDetails:
 		inner := begin(nil)
 		inner.text("field", d.Field)

@@ -1,6 +1,10 @@
 package rewards
 
-import "errors"
+import (
+	"errors"
+
+	"stockrewards/internal/money"
+)
 
 // Code says what kind of failure an Error is. The API maps each to one status.
 type Code int
@@ -55,6 +59,9 @@ type DuplicateDetails struct {
 
 // AssetDetails names the symbol that cannot be given.
 type AssetDetails struct{ AssetSymbol string }
+
+// LeastDetails is the smallest amount of an award that the operator takes.
+type LeastDetails struct{ Least money.USD }
 
 // CodeOf is the code of an error; one of another type is CodeInternal.
 func CodeOf(err error) Code {

@@ -88,8 +88,12 @@ type NewReward struct {
 	Source         string
 	Metadata       string // JSON without white space; "" for none and for {}
 	Fingerprint    Fingerprint
-	AssetID        AssetID // zero when the symbol cannot be given now
+	AssetID        AssetID   // zero when the symbol cannot be given now
+	Least          money.USD // the smallest amount that the operator takes now
 }
+
+// TooSmall reports whether the amount is less than the operator takes now.
+func (r NewReward) TooSmall() bool { return r.Amount < r.Least }
 
 // Fingerprint identifies what was asked for, so that a second request with the
 // same key can be told to be the same or another. Its first byte is the version
@@ -120,11 +124,12 @@ type Verdict int
 
 // The verdicts, in the order in which they are decided.
 const (
-	Replay      Verdict = iota + 1 // the key was used for the same request: the stored reward
-	Conflict                       // the key was used for another request
-	NoSuchUser                     // the user does not exist in the app
-	NotGiftable                    // the symbol cannot be given now
-	Created                        // a new reward
+	Replay        Verdict = iota + 1 // the key was used for the same request: the stored reward
+	Conflict                         // the key was used for another request
+	NoSuchUser                       // the user does not exist in the app
+	NotGiftable                      // the symbol cannot be given now
+	LessThanLeast                    // the amount is less than the operator takes now
+	Created                          // a new reward
 )
 
 // Outcome is the answer to one request to give stock. Reward is set for Created

@@ -55,6 +55,7 @@ type Service struct {
 	recorder Recorder
 	prices   Prices
 	now      func() time.Time
+	least    money.USD // of a new award
 
 	keys    sync.Map // KeyHash -> cachedKey
 	account cached[Mode]
@@ -65,6 +66,10 @@ type Service struct {
 func NewService(store Store, recorder Recorder, prices Prices, now func() time.Time) *Service {
 	return &Service{store: store, recorder: recorder, prices: prices, now: now}
 }
+
+// TakeFrom sets the smallest amount of a new award; zero takes any. It must be called before
+// the first request.
+func (s *Service) TakeFrom(least money.USD) { s.least = least }
 
 // cacheFor is how long a key, the account's mode or the catalog is believed. A revocation or a
 // delisting on any process is in force everywhere within a second.
@@ -153,7 +158,7 @@ func (s *Service) Give(ctx context.Context, r NewReward) (Reward, bool, error) {
 	if err != nil {
 		return Reward{}, false, err
 	}
-	r.AssetID = c.giftable[r.Symbol]
+	r.AssetID, r.Least = c.giftable[r.Symbol], s.least
 	outcome, err := s.recorder.Record(ctx, r)
 	if err != nil {
 		return Reward{}, false, err
@@ -174,6 +179,11 @@ func (o Outcome) answer(r NewReward) (Reward, bool, error) {
 		}
 	case NoSuchUser:
 		return Reward{}, false, notFound("user")
+	case LessThanLeast:
+		return Reward{}, false, &Error{
+			Code: CodeUnprocessable, Message: "amountUsd is less than the smallest award that the operator takes",
+			Details: LeastDetails{r.Least},
+		}
 	case NotGiftable:
 	}
 	return Reward{}, false, &Error{

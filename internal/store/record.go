@@ -124,7 +124,7 @@ func (r *recording) likelyNew() []int {
 	for i := range r.batch {
 		if key := r.key(i); !seen[key] {
 			seen[key] = true
-			if r.batch[i].AssetID != 0 {
+			if r.batch[i].AssetID != 0 && !r.batch[i].TooSmall() {
 				likely = append(likely, i)
 			}
 		}
@@ -180,6 +180,8 @@ func (r *recording) decideRest(ctx context.Context, books batchBooks, requests [
 			r.outcomes[i].Verdict = rewards.NoSuchUser
 		case n.AssetID == 0:
 			r.outcomes[i].Verdict = rewards.NotGiftable
+		case n.TooSmall():
+			r.outcomes[i].Verdict = rewards.LessThanLeast
 		default: // the first of its key was refused
 			if err := r.create(ctx, books, []int{i}); err != nil {
 				return err
