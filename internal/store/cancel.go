@@ -29,6 +29,7 @@ func (o *Operator) CancelReward(ctx context.Context, id rewards.RewardID, reason
 }
 
 // rewardOfAnyApp finds a reward by its id alone, for operators: by the key of each app.
+// CROSS has SQLite go through the apps, not through the rewards.
 func rewardOfAnyApp(ctx context.Context, tx Tx, id rewards.RewardID) (r rewards.Reward, err error) {
 	found := false
 	err = tx.Query(ctx, func(row Row) error {
@@ -37,7 +38,7 @@ func rewardOfAnyApp(ctx context.Context, tx Tx, id rewards.RewardID) (r rewards.
 		return err
 	}, `SELECT r.app_id, r.id, r.user_id, r.idempotency_key, r.amount, r.asset_id, r.symbol, r.source,
 		r.metadata, r.status, r.booked, r.executed_at, r.failure_reason
-		FROM apps a JOIN rewards r ON r.app_id = a.id WHERE r.id = ?1`, id[:])
+		FROM apps a CROSS JOIN rewards r WHERE r.app_id = a.id AND r.id = ?1`, id[:])
 	if err == nil && !found {
 		err = &rewards.Error{Code: rewards.CodeNotFound, Message: "no reward of that id"}
 	}

@@ -35,7 +35,8 @@ func (s *Store) Overview(ctx context.Context) (v rewards.Overview, err error) {
 	return v, err
 }
 
-// countWork counts the rewards that wait and the orders under way.
+// countWork counts the rewards that wait and the orders under way. The positions of an
+// order's members are 0 to the last.
 func countWork(ctx context.Context, tx Tx, v *rewards.Overview) error {
 	if _, err := one(ctx, tx, []any{&v.Waiting}, `SELECT count(*) FROM
 		(SELECT 1 FROM open_rewards WHERE waiting = 1 LIMIT ?1) AS counted`, rewards.MaxCounted); err != nil {
@@ -48,6 +49,6 @@ func countWork(ctx context.Context, tx Tx, v *rewards.Overview) error {
 		v.Live[state]++
 		v.Ordered += members
 		return err
-	}, `SELECT o.state, (SELECT count(*) FROM order_rewards m WHERE m.order_id = o.id)
+	}, `SELECT o.state, coalesce((SELECT max(m.position) + 1 FROM order_rewards m WHERE m.order_id = o.id), 0)
 		FROM orders o WHERE o.state < 6`)
 }

@@ -86,6 +86,10 @@ func (w *World) accessDeeds(key rewards.KeyID, expires time.Time, ends string) [
 			_, err := o.SetSuspended(ctx, "first", true)
 			return err
 		}, []string{"app " + w.App.ID.String() + ": suspended: no -> yes: why"}},
+		{"SetLimits", func(ctx context.Context, o *store.Operator) error {
+			_, err := o.SetLimits(ctx, "first", func(rewards.Limits) rewards.Limits { return rewards.Limits{Concurrent: 7} })
+			return err
+		}, []string{"app " + w.App.ID.String() + ": concurrent: 7: why"}},
 		{"CreateKey", func(ctx context.Context, o *store.Operator) error {
 			_, err := o.CreateKey(ctx, "first", made)
 			return err
@@ -233,10 +237,9 @@ func (w *World) decided(t *testing.T) (lines []string) {
 	check(t, w.engine.Read(t.Context(), func(ctx context.Context, tx store.Tx) error {
 		lines = nil
 		for _, query := range []string{
-			`SELECT name, suspended FROM apps ORDER BY id`, `SELECT label, expires_at + revoked_at FROM keys ORDER BY id`,
+			`SELECT name, suspended + concurrent FROM apps ORDER BY id`, `SELECT label, expires_at + revoked_at FROM keys ORDER BY id`,
 			`SELECT symbol, enabled + doubt_price FROM assets ORDER BY id`,
 			`SELECT client_order_id, acknowledged_at FROM broker_conflicts ORDER BY client_order_id`,
-			`SELECT failure_reason, status FROM rewards WHERE status = 4 ORDER BY id`,
 			`SELECT value, 0 FROM settings WHERE name IN ('paused', 'moved') ORDER BY name`,
 		} {
 			err := tx.Query(ctx, func(row store.Row) error {
@@ -256,6 +259,11 @@ func (w *World) decided(t *testing.T) (lines []string) {
 	check(t, err)
 	for _, o := range orders {
 		lines = append(lines, o.Symbol+" "+o.State.String())
+	}
+	failed, err := w.Rewards(t.Context(), w.App.ID, rewards.RewardFilter{Status: rewards.Failed}, all[rewards.Reward]())
+	check(t, err)
+	for i := range failed {
+		lines = append(lines, failed[i].FailureReason)
 	}
 	return lines
 }
