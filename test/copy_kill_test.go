@@ -167,7 +167,7 @@ func TestCopyIsKilledBeforeItIsNoted(t *testing.T) {
 		t.Errorf("the source says %q", got)
 	}
 	out, err := s.copyTo(url)
-	wantSays(t, out, err, false, "has the books already", "all 42 checks hold")
+	wantSays(t, out, err, false, "has the books already", "all 43 checks hold")
 	s.wantMoved(url)
 }
 

@@ -119,7 +119,7 @@ func (s *service) wantMoved(url string) {
 		s.t.Errorf("the target has %d rewards, want 20", n)
 	}
 	out, err := runProgram(s.t, "audit", "--database", url)
-	wantSays(s.t, out, err, false, "all 42 checks hold")
+	wantSays(s.t, out, err, false, "all 43 checks hold")
 }
 
 // TestCopy moves a service's books, and refuses what would make two of them.
@@ -162,10 +162,10 @@ func TestCopy(t *testing.T) {
 
 	backup := s.duplicate(t)
 	out, err = s.copyTo(url)
-	wantSays(t, out, err, false, "rewards: 20 of 20 rows, ", "rewards.db: all 42 checks hold\n", "/target?sslmode=disable: all 42 checks hold\n", "is sealed")
+	wantSays(t, out, err, false, "rewards: 20 of 20 rows, ", "rewards.db: all 43 checks hold\n", "/target?sslmode=disable: all 43 checks hold\n", "is sealed")
 	s.wantMoved(url)
 	out, err = s.copyTo(url)
-	wantSays(t, out, err, false, "has the books already", "all 42 checks hold")
+	wantSays(t, out, err, false, "has the books already", "all 43 checks hold")
 	out, err = s.copyTo(url, "--abandon")
 	wantSays(t, out, err, true, "there is no way back")
 	out, err = s.copyTo(newTarget(t, c, "another"))

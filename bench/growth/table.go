@@ -36,7 +36,7 @@ func columns(list string) []string { return strings.Fields(list) }
 // tables is the schema as far as it is loaded; the functions below make its rows.
 func tables() []table {
 	return []table{
-		users: {"users", columns(`app_id id email email_folded external_id`)},
+		users: {"users", columns(`app_id id email email_folded external_id seal`)},
 		gifts: {"rewards", columns(`app_id id user_id idempotency_key fingerprint amount asset_id symbol source
 			metadata status waiting booked executed_at failure_reason`)},
 		orders: {"orders", columns(`id client_order_id asset_id symbol notional house members_hash state attempts
@@ -59,7 +59,8 @@ func markGiven(given []listed) string {
 }
 
 func (b *batch) user(u *rewards.User) {
-	b.add(users, u.AppID[:], u.ID[:], u.Email, rewards.FoldEmail(u.Email), u.ExternalID)
+	seal := u.Seal()
+	b.add(users, u.AppID[:], u.ID[:], u.Email, rewards.FoldEmail(u.Email), u.ExternalID, seal[:])
 }
 
 func (b *batch) reward(r *gift) {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 
 	"stockrewards/internal/rewards"
@@ -57,7 +56,7 @@ func (c *appLimits) change(l rewards.Limits) rewards.Limits {
 }
 
 func showLimits(a rewards.App) error {
-	fmt.Printf("%s (%s), in each process:\n", a.Name, a.ID)
+	sayf("%s (%s), in each process:\n", a.Name, a.ID)
 	return table("LIMIT\tVALUE", [][]string{
 		{"requests per second", rateOf(a.Limits)}, {"requests at once", strconv.Itoa(a.Limits.AtOnce())},
 	})

@@ -25,7 +25,7 @@ func (s *server) createReward(ctx context.Context, c call) (reply, error) {
 	if err := f.err(); err != nil {
 		return reply{}, err
 	}
-	r.Metadata, r.Fingerprint = kept, rewards.NewFingerprint(r, canonical)
+	r.Metadata, r.Canonical, r.Fingerprint = kept, canonical, rewards.NewFingerprint(r, canonical)
 	stored, replayed, err := s.Service.Give(ctx, r)
 	if err != nil {
 		return reply{}, err

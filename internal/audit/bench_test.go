@@ -1,6 +1,7 @@
 package audit_test
 
 import (
+	"crypto/rand"
 	"database/sql"
 	"fmt"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"stockrewards/internal/audit"
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
 	"stockrewards/internal/store/sqlite"
 )
 
@@ -44,6 +46,7 @@ type bulk struct {
 	b      *testing.B
 	tx     *sql.Tx
 	now    time.Time
+	app    rewards.AppID
 	random *counter
 	ids    *rewards.IDs
 
@@ -83,12 +86,17 @@ func fillBooks(b *testing.B, path string, n int) {
 	b.Helper()
 	engine, err := sqlite.Open(b.Context(), path, sqlite.Options{})
 	check(b, err)
-	check(b, engine.Close())
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	s, err := store.New(b.Context(), engine, func() time.Time { return now }, rand.Reader)
+	check(b, err)
+	app, _, err := s.As(rewards.Operator{Actor: "tester@bench", Command: "bench"}).CreateApp(b.Context(), "app", rewards.Key{})
+	check(b, err)
+	check(b, s.Close())
 	db, err := sql.Open("sqlite", path)
 	check(b, err)
 	b.Cleanup(func() { check(b, db.Close()) })
 	k := &bulk{
-		b: b, now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), random: new(counter), prepared: make(map[string]*sql.Stmt),
+		b: b, now: now, app: app.ID, random: new(counter), prepared: make(map[string]*sql.Stmt),
 	}
 	k.ids = rewards.NewIDs(func() time.Time { return k.now }, k.random)
 	k.tx, err = db.BeginTx(b.Context(), nil)
@@ -99,13 +107,14 @@ func fillBooks(b *testing.B, path string, n int) {
 
 func (k *bulk) fill(n int) {
 	k.exec(`INSERT INTO assets (id, symbol, name) VALUES (1, 'AAPL', 'Apple')`)
-	app := rewards.NewID[rewards.App](k.ids)
-	k.exec(`INSERT INTO apps (id, name) VALUES (?, 'app')`, app[:])
+	app := k.app
 	users := make([]rewards.UserID, max(1, n/benchUsers))
 	for i := range users {
 		users[i] = rewards.NewID[rewards.User](k.ids)
-		k.exec(`INSERT INTO users (app_id, id, email, email_folded, external_id) VALUES (?, ?, '', '', ?)`,
-			app[:], users[i][:], fmt.Sprint("user-", i))
+		u := rewards.User{AppID: app, ID: users[i], ExternalID: fmt.Sprint("user-", i)}
+		seal := u.Seal()
+		k.exec(`INSERT INTO users (app_id, id, email, email_folded, external_id, seal) VALUES (?, ?, '', '', ?, ?)`,
+			app[:], users[i][:], u.ExternalID, seal[:])
 	}
 	for first := 0; first < n; first += benchMembers {
 		k.now = k.now.Add(time.Minute)
@@ -124,13 +133,14 @@ func (k *bulk) order(app rewards.AppID, users []rewards.UserID, first, n int) {
 		amounts[i] = money.USD(1_000_000 + (first+i)%9_000_000)
 		sum += amounts[i]
 		r := rewards.NewReward{
+			AppID: app, IdempotencyKey: fmt.Sprintf("key-%08d", first+i),
 			UserID: owners[i], Amount: amounts[i], Symbol: "AAPL", Source: "signup", Metadata: `{"campaign":"spring","n":1}`,
 		}
 		f := rewards.NewFingerprint(r, r.Metadata)
 		members[i] = rewards.Member{AppID: app, RewardID: rewards.NewID[rewards.Reward](k.ids), Amount: amounts[i]}
 		k.exec(`INSERT INTO rewards (app_id, id, user_id, idempotency_key, fingerprint, amount, asset_id, symbol,
 			source, metadata, status, waiting, booked, executed_at) VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?, ?, 3, 0, ?, ?)`,
-			app[:], members[i].RewardID[:], owners[i][:], fmt.Sprintf("key-%x-%d", f[1:9], first+i), f[:], int64(amounts[i]),
+			app[:], members[i].RewardID[:], owners[i][:], r.IdempotencyKey, f[:], int64(amounts[i]),
 			r.Symbol, r.Source, r.Metadata, int64(amounts[i]), at)
 	}
 	notional, err := sum.UpToCent()

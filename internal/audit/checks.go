@@ -47,6 +47,7 @@ const (
 	checkAPIKeys
 	checkUsers
 	checkUserUnique
+	checkUserSeal
 	checkOperatorLog
 	checkOperatorState
 	checkCount
@@ -75,7 +76,10 @@ func rewardDefinitions() []definition {
 	return []definition{
 		{checkIDs, "ids", list(2, 29), "rows", "each has a UUIDv7 of its own"},
 		{checkKeyUnique, "key_unique", list(2), "rewards", "an app gives one idempotency key to one reward"},
-		{checkFingerprint, "fingerprint", list(2), "rewards", "it is that of the stored fields"},
+		{
+			checkFingerprint, "fingerprint", list(2), "rewards",
+			"it is that of the stored fields, the idempotency key included but in rewards from before the seals",
+		},
 		{
 			checkStatusForward, "status_forward", list(3), "rewards",
 			"a recorded one waits, without a trace of an order; an executing or executed one has been in " +
@@ -231,6 +235,10 @@ func otherDefinitions() []definition {
 		{
 			checkUserUnique, "user_unique", list(), "emails and external ids",
 			"it is of one user of the app, an email without regard to ASCII case",
+		},
+		{
+			checkUserSeal, "user_seal", list(), "sealed users",
+			"the seal is that of the email and the external id; every user has one, but those from before the seals",
 		},
 		{
 			checkOperatorLog, "operator_log", list(24), "deeds",

@@ -45,7 +45,8 @@
 //	36  lease: one row; the epochs of past changes are not stored
 //
 // Without a number: api_keys, users and user_unique, which the interface promises, and
-// operator_state, by which a direct edit of what operators decide is noticed.
+// user_seal and operator_state, by which a direct edit of what identifies users and of what
+// operators decide is noticed.
 // Not in the schema, so not here: 25 (splits), 31 and 32 (outbox).
 // Whether the file itself is sound (pages, indexes) is the database's to check.
 package audit

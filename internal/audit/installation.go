@@ -52,17 +52,18 @@ func (a *auditor) installation(ctx context.Context) error {
 
 func (a *auditor) readApps(ctx context.Context) error {
 	type app struct {
-		id, name  string
-		suspended int64
+		id, name                    string
+		suspended, rate, concurrent int64
 	}
 	return readAll(ctx, a, stream[app]{
-		what: "apps", query: `SELECT id, name, suspended FROM apps ORDER BY id`,
-		bind: func(p *app) []any { return []any{&p.id, &p.name, &p.suspended} },
+		what: "apps", query: `SELECT id, name, suspended, requests_per_second, concurrent FROM apps ORDER BY id`,
+		bind: func(p *app) []any { return []any{&p.id, &p.name, &p.suspended, &p.rate, &p.concurrent} },
 		key:  func(p *app) key { return key{p.id} },
 	}, func(p *app) {
 		object := "app " + uuid(p.id)
 		a.checkID(p.id, a.apps[p.id], label(object))
-		a.checkDecided(object, nil, decidedField{"name", p.name}, decidedField{"suspended", yesNo(p.suspended)})
+		a.checkDecided(object, nil, decidedField{"name", p.name}, decidedField{"suspended", yesNo(p.suspended)},
+			decidedField{"requestsPerSecond", limit(p.rate)}, decidedField{"concurrent", limit(p.concurrent)})
 		a.apps[p.id] = true
 	})
 }

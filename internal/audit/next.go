@@ -25,7 +25,7 @@ func nextStep(c check) string {
 		return whoWrote
 	case checkAPIKeys:
 		return turnKeys
-	case checkFingerprint, checkKeyUnique, checkAmountRange, checkUsers, checkUserUnique:
+	case checkFingerprint, checkKeyUnique, checkAmountRange, checkUsers, checkUserUnique, checkUserSeal:
 		return askTheClient
 	case checkOneLiveOrder, checkChildAfterParent, checkStatusForward, checkOrderState, checkLease:
 		return waitOrSee

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // deed is a row of operator_log.
@@ -52,6 +53,8 @@ type decided struct {
 	fields map[string]map[string]string // by object and name
 	seen   map[string]bool              // objects that are in the books
 	paused string                       // why, as the books say now
+
+	sealedFrom int64 // microseconds: rewards and users made since are sealed
 }
 
 // note takes what a deed left of an object.
@@ -103,23 +106,31 @@ func (a *auditor) readLog(ctx context.Context) error {
 	return nil
 }
 
-// readLogSettings reads the head that the books keep, and whether ordering is paused.
+// readLogSettings reads the head that the books keep, whether ordering is paused, and
+// since when rewards and users are sealed.
 func (a *auditor) readLogSettings(ctx context.Context) (head string, err error) {
 	type setting struct {
-		pause int64 // it is that, otherwise the head
+		kind  int64
 		value string
 	}
 	err = readAll(ctx, a, stream[setting]{
-		what: "settings", query: `SELECT CASE WHEN name = 'paused' THEN 1 ELSE 0 END, value
-			FROM settings WHERE name IN ('log_head', 'paused')`,
-		bind: func(s *setting) []any { return []any{&s.pause, &s.value} },
+		what: "settings", query: `SELECT CASE name WHEN 'log_head' THEN 0 WHEN 'paused' THEN 1 ELSE 2 END, value
+			FROM settings WHERE name IN ('log_head', 'paused', 'sealed_from')`,
+		bind: func(s *setting) []any { return []any{&s.kind, &s.value} },
 		key:  func(*setting) key { return key{} },
 	}, func(s *setting) {
-		if s.pause == 1 {
+		switch s.kind {
+		case 0:
+			head = s.value
+		case 1:
 			a.decided.paused = s.value
-			return
+		default:
+			from, err := time.Parse(time.RFC3339Nano, s.value)
+			if err != nil {
+				a.t.fail(checkOperatorLog, "the setting sealed_from", strconv.Quote(s.value), "a time")
+			}
+			a.decided.sealedFrom = from.UnixMicro()
 		}
-		head = s.value
 	})
 	return head, err
 }
@@ -149,8 +160,8 @@ func fieldsOf(text string) (map[string]string, bool) {
 // decidedField is one value of an object as the books have it now.
 type decidedField struct{ name, value string }
 
-// checkDecided compares an object with what the operator log says of it. Without a
-// deed its fields must have the values of unsaid; nil: it must have one.
+// checkDecided compares an object with what the operator log says of it. Fields that no
+// deed is about must have the values of unsaid, or be "". Unsaid nil: there must be a deed.
 func (a *auditor) checkDecided(object string, unsaid []decidedField, now ...decidedField) {
 	a.t.row(checkOperatorState)
 	a.decided.seen[object] = true
@@ -162,9 +173,9 @@ func (a *auditor) checkDecided(object string, unsaid []decidedField, now ...deci
 	for _, f := range now {
 		want, found := said[f.name]
 		if i := slices.IndexFunc(unsaid, func(u decidedField) bool { return u.name == f.name }); !found && i >= 0 {
-			want, found = unsaid[i].value, true
+			want = unsaid[i].value
 		}
-		if found && f.value != want {
+		if f.value != want {
 			a.t.fail(checkOperatorState, object, f.name+"="+strconv.Quote(f.value),
 				strconv.Quote(want)+", as its newest deed left it")
 		}
@@ -204,4 +215,12 @@ func instant(n int64) string {
 		return ""
 	}
 	return micros(n)
+}
+
+// limit is a limit as the operator log has it; "" when it is the default.
+func limit(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return number(n)
 }

@@ -165,7 +165,7 @@ func (a *auditor) scanRewards(ctx context.Context, into *sorter) error {
 	if err != nil {
 		return err
 	}
-	alone := []rule[*reward]{{checkFingerprint, fingerprint}}
+	alone := []rule[*reward]{{checkFingerprint, a.fingerprint}}
 	none := ""
 	kept, key := rows.row.sorted(), []any{&rows.row.app, &rows.row.key, &none}
 	return rows.each(func(r *reward) error {

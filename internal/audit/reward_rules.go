@@ -27,9 +27,11 @@ func rewardRules() []rule[*rewardView] {
 }
 
 // fingerprint computes what identified the request from what was stored of it: a
-// version, then a hash of the user, the amount and the texts with their lengths.
-func fingerprint(v *reward) (found, expected string) {
-	const version, textLengths, roomForTexts = 1, 3 * 4, 256
+// version, then a hash of the user, the amount and the texts with their lengths. In the
+// second version the app and the key come before; the first one may only be of what was
+// made before rewards were sealed.
+func (a *auditor) fingerprint(v *reward) (found, expected string) {
+	const older, version, textLengths, roomForTexts = 1, 2, 4 * 4, 256
 	canonical := jsontext.Value(v.metadata)
 	if v.metadata != "" {
 		err := canonical.Canonicalize(
@@ -38,14 +40,19 @@ func fingerprint(v *reward) (found, expected string) {
 			return "metadata that is no JSON object", "a JSON object"
 		}
 	}
-	request := make([]byte, 0, idBytes+8+textLengths+roomForTexts)
+	request, first := make([]byte, 0, 2*idBytes+8+textLengths+roomForTexts), byte(version)
+	if strings.HasPrefix(v.fingerprint, string(rune(older))) && a.beforeSeals(v.id) {
+		first = older
+	} else {
+		request = appendText(append(request, v.app...), v.key)
+	}
 	request = append(request, v.user...)
 	request = binary.BigEndian.AppendUint64(request, unsigned(v.amount))
 	request = appendText(request, v.symbol)
 	request = appendText(request, v.source)
 	request = appendText(request, string(canonical))
 	sum := sha256.Sum256(request)
-	if want := append([]byte{version}, sum[:]...); v.fingerprint != string(want) {
+	if want := append([]byte{first}, sum[:]...); v.fingerprint != string(want) {
 		return "0x" + hex.EncodeToString([]byte(v.fingerprint)), "0x" + hex.EncodeToString(want)
 	}
 	return "", ""

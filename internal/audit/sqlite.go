@@ -13,7 +13,7 @@ import (
 )
 
 // schemaVersion is the version of the schema that the queries are written for.
-const schemaVersion = 9
+const schemaVersion = 10
 
 // ErrSchema means that the database is not one of ours, or of another version.
 var ErrSchema = errors.New("not books that this version of stockrewards can audit")

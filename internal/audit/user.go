@@ -2,19 +2,21 @@ package audit
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"maps"
 	"slices"
 	"strconv"
 )
 
 // user is a row of users.
-type user struct{ app, id, email, folded, externalID string }
+type user struct{ app, id, email, folded, externalID, seal string }
 
 func userStream() stream[user] {
 	return stream[user]{
 		what:  "users",
-		query: `SELECT app_id, id, email, email_folded, external_id FROM users ORDER BY app_id, id`,
-		bind:  func(u *user) []any { return []any{&u.app, &u.id, &u.email, &u.folded, &u.externalID} },
+		query: `SELECT app_id, id, email, email_folded, external_id, seal FROM users ORDER BY app_id, id`,
+		bind:  func(u *user) []any { return []any{&u.app, &u.id, &u.email, &u.folded, &u.externalID, &u.seal} },
 		key:   func(u *user) key { return key{u.app, u.id} },
 	}
 }
@@ -110,6 +112,7 @@ func (a *auditor) users(ctx context.Context) error {
 		last = k
 		a.checkTenant(u.app, u)
 		a.checkContact(u)
+		a.checkSeal(u)
 		return j.claim(k)
 	})
 	if err != nil {
@@ -205,6 +208,25 @@ func (a *auditor) checkContact(u *user) {
 	case u.folded != lower(u.email):
 		a.t.fail(checkUsers, u.name(), strconv.Quote(u.folded), strconv.Quote(lower(u.email)))
 	}
+}
+
+// checkSeal checks that what identifies a user is what was recorded: a version and the
+// first bytes of a hash over the ids and the texts with their lengths.
+func (a *auditor) checkSeal(u *user) {
+	const version, sealBytes = "\x01", 16
+	if u.seal == "" && a.beforeSeals(u.id) {
+		return
+	}
+	a.t.row(checkUserSeal)
+	sum := sha256.Sum256(appendText(appendText([]byte(u.app+u.id), u.email), u.externalID))
+	if want := version + string(sum[:sealBytes]); u.seal != want {
+		a.t.fail(checkUserSeal, u.name(), "0x"+hex.EncodeToString([]byte(u.seal)), "0x"+hex.EncodeToString([]byte(want)))
+	}
+}
+
+// beforeSeals tells whether a row was made before rewards and users were sealed.
+func (a *auditor) beforeSeals(id string) bool {
+	return createdMillis(id)*microsPerMilli < a.decided.sealedFrom
 }
 
 // lower is a text with its ASCII letters in lower case.

@@ -27,7 +27,7 @@ func Plants() []Plant {
 		anywhere[i].Anywhere = true
 	}
 	return slices.Concat(anywhere, rewardPlants(), rewardAssetPlants(), orderPlants(), orderEndPlants(), fillPlants(),
-		holdingPlants(), otherPlants(), logPlants(), decisionPlants())
+		holdingPlants(), otherPlants(), logPlants(), sealPlants(), decisionPlants())
 }
 
 // Tables are the tables of the books that the audit reads.

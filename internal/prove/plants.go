@@ -21,7 +21,7 @@ func rewardPlants() []Plant {
 			WHERE id = @ann-aapl`),
 		breaking("fingerprint", "no object", `UPDATE rewards SET metadata = '{' WHERE id = @ann-aapl`),
 		breaking("fingerprint", "version",
-			`UPDATE rewards SET fingerprint = CAST(x'02' || substr(fingerprint, 2) AS BLOB)`),
+			`UPDATE rewards SET fingerprint = CAST(x'03' || substr(fingerprint, 2) AS BLOB)`),
 		breaking("fingerprint", "length", `UPDATE rewards SET fingerprint = x'' WHERE id = @ann-aapl`),
 		breaking("status_forward", "unknown", `UPDATE rewards SET status = 5 WHERE id = @cy-recorded`),
 		breaking("status_forward", "back to recorded", `UPDATE rewards SET status = 1, waiting = 1

@@ -91,6 +91,8 @@ func anyBookPlants() []Plant {
 			WHERE id = (SELECT id FROM users ORDER BY id LIMIT 1)`),
 		breaking("user_unique", "twice", `INSERT INTO users SELECT * FROM users
 			WHERE id = (SELECT id FROM users ORDER BY id LIMIT 1)`),
+		breaking("user_seal", "another email", `UPDATE users SET email = 'x', email_folded = 'x'
+			WHERE id = (SELECT id FROM users ORDER BY id LIMIT 1)`),
 		breaking("operator_log", "another reason", `UPDATE operator_log SET reason = reason || '.'
 			WHERE number = (SELECT min(number) FROM operator_log)`),
 		breaking("operator_state", "a key revoked by hand", `UPDATE keys SET revoked_at = revoked_at + 1

@@ -28,11 +28,31 @@ func logPlants() []Plant {
 	}
 }
 
+// sealPlants is damage of what identifies users and requests, all columns of it together.
+func sealPlants() []Plant {
+	return []Plant{
+		breaking("fingerprint", "idempotency key", `UPDATE rewards SET idempotency_key = 'another-key'
+			WHERE id = @cy-recorded`),
+		breaking("fingerprint", "app", `UPDATE rewards SET app_id = @first WHERE id = @cy-recorded`),
+		breaking("fingerprint", "the older version", `UPDATE rewards SET fingerprint =
+			CAST(x'01' || substr(fingerprint, 2) AS BLOB) WHERE id = @cy-recorded`),
+		breaking("user_seal", "email", `UPDATE users SET email = 'x', email_folded = 'x'
+			WHERE id = @ann`),
+		breaking("user_seal", "email's case", `UPDATE users SET email = upper(email) WHERE id = @ann`),
+		breaking("user_seal", "external id", `UPDATE users SET external_id = 'x' WHERE id = @dee`),
+		breaking("user_seal", "external id gone", `UPDATE users SET external_id = '' WHERE id = @bob`),
+		breaking("user_seal", "no seal", `UPDATE users SET seal = x'' WHERE id = @bob`),
+		breaking("user_seal", "another seal", `UPDATE users SET seal = zeroblob(17) WHERE id = @bob`),
+	}
+}
+
 // decisionPlants is damage of what operators decide.
 func decisionPlants() []Plant {
 	return []Plant{
 		breaking("operator_state", "no suspension any more", `UPDATE apps SET suspended = 0 WHERE id = @suspended`),
 		breaking("operator_state", "suspended by hand", `UPDATE apps SET suspended = 1 WHERE id = @first`),
+		breaking("operator_state", "a limit by hand", `UPDATE apps SET concurrent = 9 WHERE id = @first`),
+		breaking("operator_state", "a limit taken away", `UPDATE apps SET requests_per_second = 0 WHERE id = @second`),
 		breaking("operator_state", "an app renamed", `UPDATE apps SET name = 'x' WHERE id = @first`),
 		breaking("operator_state", "an app made by hand",
 			`UPDATE apps SET id = x'0195d0aabbcc7ddd8eee0123456789ab' WHERE id = @suspended`),

@@ -181,6 +181,11 @@ func (w *World) Decisions() {
 	w.App("suspended")
 	_, err := w.SetSuspended(w.ctx, "suspended", true)
 	w.Check(err)
+	_, err = w.SetLimits(w.ctx, "second", func(l rewards.Limits) rewards.Limits {
+		l.RequestsPerSecond = 1000
+		return l
+	})
+	w.Check(err)
 	for _, name := range []string{"revoked-key", "expiring-key"} {
 		k, err := w.CreateKey(w.ctx, "first", rewards.Key{Hash: rewards.HashKey(name), Label: name})
 		w.Check(err)

@@ -72,6 +72,14 @@ func TestDeedsFollow(t *testing.T) {
 	if log[2].Follows(log[0].Head()) == nil {
 		t.Error("a missing deed is not noticed")
 	}
+	for what, head := range map[string]rewards.LogHead{
+		"after another deed": {Number: 1, Hash: log[1].Hash}, "with a gap": {Number: 4, Hash: log[0].Hash},
+	} {
+		again := rewards.NextDeed(head, log[1].At, log[1].Operator, rewards.Change{Object: "app 1"})
+		if again.Follows(log[0].Head()) == nil {
+			t.Errorf("a deed made anew %s is not noticed", what)
+		}
+	}
 	for _, text := range []string{"", "1", "1:", ":00", "0:" + log[0].Hash.String(), "1:00", "x:" + log[0].Hash.String(), log[0].Head().String() + "00"} {
 		if h, err := rewards.ParseLogHead(text); err == nil {
 			t.Errorf("%q is read as %s", text, h)

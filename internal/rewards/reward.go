@@ -1,8 +1,6 @@
 package rewards
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
 	"time"
 
 	"stockrewards/internal/money"
@@ -87,6 +85,7 @@ type NewReward struct {
 	Symbol         string // in upper case
 	Source         string
 	Metadata       string // JSON without white space; "" for none and for {}
+	Canonical      string // the metadata in the form that all its spellings share; "" for none and for {}
 	Fingerprint    Fingerprint
 	AssetID        AssetID   // zero when the symbol cannot be given now
 	Least          money.USD // the smallest amount that the operator takes now
@@ -94,30 +93,6 @@ type NewReward struct {
 
 // TooSmall reports whether the amount is less than the operator takes now.
 func (r NewReward) TooSmall() bool { return r.Amount < r.Least }
-
-// Fingerprint identifies what was asked for, so that a second request with the
-// same key can be told to be the same or another. Its first byte is the version
-// of the computation.
-type Fingerprint [1 + sha256.Size]byte
-
-const fingerprintVersion = 1
-
-// NewFingerprint computes the fingerprint of a request. The canonical metadata is
-// the same for all spellings of the same content and "" for none and for {}.
-func NewFingerprint(r NewReward, canonicalMetadata string) Fingerprint {
-	b := make([]byte, 0, 64+len(r.Symbol)+len(r.Source)+len(canonicalMetadata))
-	b = append(b, r.UserID[:]...)
-	b = binary.BigEndian.AppendUint64(b, uint64(r.Amount))
-	for _, text := range []string{r.Symbol, r.Source, canonicalMetadata} {
-		b = binary.BigEndian.AppendUint32(b, uint32(len(text)))
-		b = append(b, text...)
-	}
-	sum := sha256.Sum256(b)
-	var f Fingerprint
-	f[0] = fingerprintVersion
-	copy(f[1:], sum[:])
-	return f
-}
 
 // Verdict is what became of a request to give stock.
 type Verdict int

@@ -3,6 +3,7 @@ package rewards_test
 import (
 	"bytes"
 	"crypto/rand"
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
@@ -112,7 +113,7 @@ func TestKeyValidity(t *testing.T) {
 
 func TestFingerprintTellsRequestsApart(t *testing.T) {
 	t.Parallel()
-	base := rewards.NewReward{UserID: rewards.UserID{1}, Amount: 5, Symbol: "AB", Source: "C"}
+	base := rewards.NewReward{UserID: rewards.UserID{1}, IdempotencyKey: "K", Amount: 5, Symbol: "AB", Source: "C"}
 	seen := map[rewards.Fingerprint]string{rewards.NewFingerprint(base, "{}"): "base"}
 	for name, change := range map[string]func(*rewards.NewReward) string{
 		"user":       func(r *rewards.NewReward) string { r.UserID[0] = 2; return "{}" },
@@ -121,6 +122,9 @@ func TestFingerprintTellsRequestsApart(t *testing.T) {
 		"boundaries": func(r *rewards.NewReward) string { r.Symbol, r.Source = "ABC", ""; return "{}" },
 		"source":     func(r *rewards.NewReward) string { r.Source = ""; return "{}" },
 		"metadata":   func(*rewards.NewReward) string { return "{}}" },
+		"app":        func(r *rewards.NewReward) string { r.AppID[0] = 7; return "{}" },
+		"key":        func(r *rewards.NewReward) string { r.IdempotencyKey = "other"; return "{}" },
+		"key's end":  func(r *rewards.NewReward) string { r.IdempotencyKey = "KA"; r.Symbol = "B"; return "{}" },
 	} {
 		r := base
 		metadata := change(&r)
@@ -131,9 +135,46 @@ func TestFingerprintTellsRequestsApart(t *testing.T) {
 		seen[f] = name
 	}
 	same := base
-	same.AppID, same.IdempotencyKey, same.AssetID = rewards.AppID{7}, "other", 9
+	same.AssetID = 9
 	if rewards.NewFingerprint(same, "{}") != rewards.NewFingerprint(base, "{}") {
 		t.Error("the fingerprint depends on what is not the request")
+	}
+	base.Canonical, base.Fingerprint = "{}", rewards.NewFingerprint(base, "{}")
+	older, another := base.OlderFingerprint(), base
+	another.Amount = 6
+	another.Fingerprint = rewards.NewFingerprint(another, "{}")
+	if older[0] != 1 || !base.Asks(older) || !base.Asks(base.Fingerprint) || another.Asks(older) || another.Asks(base.Fingerprint) {
+		t.Error("a request is not told apart by the fingerprints of both versions")
+	}
+}
+
+// What is stored must be read for ever: a computation that changes needs a new version.
+func TestSealsAreStable(t *testing.T) {
+	t.Parallel()
+	r := rewards.NewReward{
+		AppID: rewards.AppID{9}, UserID: rewards.UserID{1}, IdempotencyKey: "key-0001", Amount: 5_250_000, Symbol: "AAPL",
+		Source: "signup", Canonical: `{"a":1}`,
+	}
+	u := rewards.User{AppID: rewards.AppID{9}, ID: rewards.UserID{1}, Email: "ann@example.com", ExternalID: "é"}
+	for what, pair := range map[string][2]string{
+		"fingerprint": {fmt.Sprintf("%x", rewards.NewFingerprint(r, r.Canonical)), "02b451f4022a0847fb33101fa3a16db10d2b314adffafdac90550cb5e554aafc73"},
+		"older one":   {fmt.Sprintf("%x", r.OlderFingerprint()), "01d6403d41070569c0d208fa1eec63add6563bb24b86da096fe88cb62c8efbe613"},
+		"user's seal": {fmt.Sprintf("%x", u.Seal()), "0155a8f584a3cdba0b0352c2099fbb7ebf"},
+	} {
+		if pair[0] != pair[1] {
+			t.Errorf("%s: %s, want %s", what, pair[0], pair[1])
+		}
+	}
+	for what, other := range map[string]rewards.User{
+		"app":         {AppID: rewards.AppID{8}, ID: u.ID, Email: u.Email, ExternalID: u.ExternalID},
+		"id":          {AppID: u.AppID, Email: u.Email, ExternalID: u.ExternalID},
+		"email":       {AppID: u.AppID, ID: u.ID, Email: "Ann@example.com", ExternalID: u.ExternalID},
+		"external id": {AppID: u.AppID, ID: u.ID, Email: u.Email},
+		"boundary":    {AppID: u.AppID, ID: u.ID, Email: u.Email + u.ExternalID},
+	} {
+		if other.Seal() == u.Seal() {
+			t.Errorf("another %s has the same seal", what)
+		}
 	}
 }
 

@@ -22,14 +22,20 @@ func (a App) Object() string { return "app " + a.ID.String() }
 
 // State is what an operator decides about an app.
 func (a App) State() State {
-	state := State{{"name", a.Name}, {"suspended", YesNo(a.Suspended)}}
-	if a.Limits.RequestsPerSecond != 0 {
-		state = append(state, Field{"requests per second", strconv.Itoa(a.Limits.RequestsPerSecond)})
+	return State{
+		{"name", a.Name},
+		{"suspended", YesNo(a.Suspended)},
+		{"requestsPerSecond", limit(a.Limits.RequestsPerSecond)},
+		{"concurrent", limit(a.Limits.Concurrent)},
 	}
-	if a.Limits.Concurrent != 0 {
-		state = append(state, Field{"concurrent", strconv.Itoa(a.Limits.Concurrent)})
+}
+
+// limit is a limit as a state has it; "" when it is the default.
+func limit(n int) string {
+	if n == 0 {
+		return ""
 	}
-	return state
+	return strconv.Itoa(n)
 }
 
 // Object is the key as the operator log names it, by its id.

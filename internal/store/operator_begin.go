@@ -2,14 +2,19 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"stockrewards/internal/rewards"
 )
 
+// upgradeTakes is how long processes of an older program may still record while a fleet
+// is upgraded.
+const upgradeTakes = 24 * time.Hour
+
 // beginLog writes the first rows of the operator log of books that are older than it:
-// what operators had decided until then, so that the audit can compare. Books of
-// their own program's age begin with their first app.
-func (s *Store) beginLog(ctx context.Context) error {
+// what operators had decided until then, so that the audit can compare; and from when
+// on rewards and users are sealed. New books begin their log with their first app.
+func (s *Store) beginLog(ctx context.Context, newest time.Time) error {
 	needed := false
 	err := s.engine.Read(ctx, func(ctx context.Context, tx Tx) (err error) {
 		needed, err = needsLog(ctx, tx)
@@ -26,12 +31,33 @@ func (s *Store) beginLog(ctx context.Context) error {
 		if needed, err := needsLog(ctx, tx); err != nil || !needed {
 			return err
 		}
+		from := latest(s.now(), newest)
+		if _, fleet := tx.(Columns); fleet {
+			from = from.Add(upgradeTakes)
+		}
+		text := from.Add(time.Millisecond).UTC().Truncate(time.Millisecond).Format(time.RFC3339Nano)
+		if err := setSetting(ctx, tx, settingSealedFrom, text); err != nil {
+			return err
+		}
 		decided, err := decidedBefore(ctx, tx)
 		if err != nil {
 			return err
 		}
 		return logDeeds(ctx, tx, s.now(), by, decided)
 	})
+}
+
+// readSealedFrom reads since when rewards and users are sealed.
+func (s *Store) readSealedFrom(ctx context.Context) (from time.Time, err error) {
+	var text string
+	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
+		text, err = setting(ctx, tx, settingSealedFrom)
+		return err
+	})
+	if err != nil || text == "" {
+		return time.Time{}, err
+	}
+	return time.Parse(time.RFC3339Nano, text)
 }
 
 // needsLog tells whether the books have an app and no log. Books that were moved

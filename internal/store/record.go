@@ -84,6 +84,15 @@ type recording struct {
 	outcomes []rewards.Outcome
 }
 
+// fingerprint is what a request is recorded with: that of an older program while one may
+// still run and compare it.
+func (r *recording) fingerprint(i int) rewards.Fingerprint {
+	if r.ids[i].Time().Before(r.store.sealedFrom) {
+		return r.batch[i].OlderFingerprint()
+	}
+	return r.batch[i].Fingerprint
+}
+
 // requestKey is what a reward is recorded once under.
 type requestKey struct {
 	app rewards.AppID
@@ -202,7 +211,7 @@ var errNotStored = errors.New("a reward was not stored")
 // repeated is the outcome of a request whose key is taken.
 func (r *recording) repeated(i int, stored keyed) rewards.Outcome {
 	switch {
-	case stored.fingerprint != r.batch[i].Fingerprint:
+	case !r.batch[i].Asks(stored.fingerprint):
 		return rewards.Outcome{Verdict: rewards.Conflict}
 	case stored.reward.ID == r.ids[i]: // by the attempt whose outcome was not known
 		return rewards.Outcome{Verdict: rewards.Created, Reward: stored.reward}

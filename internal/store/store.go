@@ -24,6 +24,8 @@ type Store struct {
 	random io.Reader
 	guard  func(nextID time.Time) error // what is recorded must pass it
 
+	sealedFrom time.Time // rewards and users made since are sealed; zero: all are
+
 	rewards  *gather[rewardKey, rewards.Reward]
 	holdings *gather[userKey, []rewards.Holding]
 
@@ -47,7 +49,11 @@ func New(ctx context.Context, engine Engine, now func() time.Time, random io.Rea
 	if !newest.IsZero() {
 		s.ids.StartAfter(newest)
 	}
-	return s, s.beginLog(ctx)
+	if err := s.beginLog(ctx, newest); err != nil {
+		return nil, err
+	}
+	s.sealedFrom, err = s.readSealedFrom(ctx)
+	return s, err
 }
 
 // Guard has everything that clients record pass a check before its transaction; it gets
@@ -106,6 +112,7 @@ const (
 	settingReconciled    = "reconciled_until"
 	settingProbe         = "write_probe"
 	settingLogHead       = "log_head"
+	settingSealedFrom    = "sealed_from"
 )
 
 // setting reads a stored setting; "" when there is none.

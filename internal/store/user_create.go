@@ -67,8 +67,10 @@ func (c *creating) run(ctx context.Context, tx Tx) error {
 func (c *creating) byRow(ctx context.Context, tx Tx) error {
 	for i := range c.batch {
 		u := &c.batch[i]
-		inserted, err := tx.Exec(ctx, `INSERT INTO users (`+userColumns+`, email_folded) VALUES (?1, ?2, ?3, ?4, ?5)
-			ON CONFLICT DO NOTHING`, u.AppID[:], u.ID[:], u.Email, u.ExternalID, rewards.FoldEmail(u.Email))
+		seal := u.Seal()
+		inserted, err := tx.Exec(ctx, `INSERT INTO users (`+userColumns+`, email_folded, seal)
+			VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING`,
+			u.AppID[:], u.ID[:], u.Email, u.ExternalID, rewards.FoldEmail(u.Email), seal[:])
 		if err != nil {
 			return err
 		}

@@ -21,14 +21,15 @@ type member struct {
 // of the batch: of two with one email the first gets it.
 func (c *creating) byColumn(ctx context.Context, tx Tx) error {
 	n := len(c.batch)
-	apps, ids := make([][]byte, n), make([][]byte, n)
+	apps, ids, seals := make([][]byte, n), make([][]byte, n), make([][]byte, n)
 	emails, folded, externalIDs := make([]string, n), make([]string, n), make([]string, n)
 	place := make(map[rewards.UserID]int, n)
 	for i := range c.batch {
 		u := &c.batch[i]
 		place[u.ID] = i
 		apps[i], ids[i], emails[i], externalIDs[i] = u.AppID[:], u.ID[:], u.Email, u.ExternalID
-		folded[i] = rewards.FoldEmail(u.Email)
+		seal := u.Seal()
+		folded[i], seals[i] = rewards.FoldEmail(u.Email), seal[:]
 	}
 	stored := 0
 	err := tx.Query(ctx, func(row Row) error {
@@ -37,9 +38,9 @@ func (c *creating) byColumn(ctx context.Context, tx Tx) error {
 		c.outcomes[place[id]].User = c.batch[place[id]]
 		stored++
 		return err
-	}, `INSERT INTO users (`+userColumns+`, email_folded) SELECT n.* FROM unnest(?1::bytea[], ?2::bytea[],
-			?3::text[], ?4::text[], ?5::text[]) AS n (app_id, id) ORDER BY n.id ON CONFLICT DO NOTHING RETURNING id`,
-		apps, ids, emails, externalIDs, folded)
+	}, `INSERT INTO users (`+userColumns+`, email_folded, seal) SELECT n.* FROM unnest(?1::bytea[], ?2::bytea[],
+			?3::text[], ?4::text[], ?5::text[], ?6::bytea[]) AS n (app_id, id) ORDER BY n.id ON CONFLICT DO NOTHING RETURNING id`,
+		apps, ids, emails, externalIDs, folded, seals)
 	if err != nil || stored == n {
 		return err
 	}

@@ -88,3 +88,37 @@ func wantWrites(t *testing.T, s *store.Operator, other *sql.DB, want bool) {
 		}
 	}
 }
+
+// TestMovesAreLogged: the move is the last row of the sealed log, once, and giving it
+// up is a row too.
+func TestMovesAreLogged(t *testing.T) {
+	t.Parallel()
+	engine, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "books.db"), sqlite.Options{})
+	check(t, err)
+	books, err := store.New(t.Context(), engine, time.Now, rand.Reader)
+	check(t, err)
+	s := books.As(rewards.Operator{Actor: "tester@test", Command: "copy", Reason: "a fleet"})
+	defer func() { check(t, s.Close()) }()
+	_, _, err = s.CreateApp(t.Context(), "first", rewards.Key{Hash: rewards.HashKey("first")})
+	check(t, err)
+	want := func(rows int64, changed string) {
+		t.Helper()
+		list, err := s.Deeds(t.Context(), store.DeedFilter{Limit: 1})
+		check(t, err)
+		if d := list[0]; d.Number != rows || d.Object != rewards.ObjectBooks || d.Changed() != changed || d.Reason != "a fleet" {
+			t.Errorf("the newest deed is %+v, want number %d: %s", d, rows, changed)
+		}
+	}
+	for range 2 { // the command is repeated after a kill
+		check(t, s.BeginMove(t.Context(), "host:5432/name"))
+		want(3, "movedTo: host:5432/name")
+	}
+	check(t, s.AbandonMove(t.Context()))
+	want(4, "movedTo: host:5432/name -> -")
+	check(t, s.BeginMove(t.Context(), "host:5432/name"))
+	check(t, s.EndMove(t.Context(), "host:5432/name"))
+	want(5, "movedTo: host:5432/name")
+	if _, err := store.New(t.Context(), engine, time.Now, rand.Reader); err != nil {
+		t.Errorf("sealed books can't be read: %v", err)
+	}
+}

@@ -87,9 +87,9 @@ func (w *World) accessDeeds(key rewards.KeyID, expires time.Time, ends string) [
 			return err
 		}, []string{"app " + w.App.ID.String() + ": suspended: no -> yes: why"}},
 		{"SetLimits", func(ctx context.Context, o *store.Operator) error {
-			_, err := o.SetLimits(ctx, "first", func(rewards.Limits) rewards.Limits { return rewards.Limits{Concurrent: 7} })
+			_, err := o.SetLimits(ctx, "first", func(rewards.Limits) rewards.Limits { return rewards.Limits{Concurrent: 9} })
 			return err
-		}, []string{"app " + w.App.ID.String() + ": concurrent: 7: why"}},
+		}, []string{"app " + w.App.ID.String() + ": concurrent: 9: why"}},
 		{"CreateKey", func(ctx context.Context, o *store.Operator) error {
 			_, err := o.CreateKey(ctx, "first", made)
 			return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -97,6 +98,40 @@ func testOperatorLogBegins(t *testing.T, w *World) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("the log begins with (-want +got):\n%s", diff)
 	}
+	w.reopen(t)
+	grace := w.recordedOlder(t)
+	w.Advance(25 * time.Hour)
+	if before, after := grace, w.recordedOlder(t); after || before != w.fleet(t) {
+		t.Errorf("older fingerprints: %v, a day later %v; in a fleet: %v", before, after, w.fleet(t))
+	}
+}
+
+// recordedOlder tells whether a request gets the fingerprint of older programs.
+func (w *World) recordedOlder(t *testing.T) (older bool) {
+	t.Helper()
+	w.Advance(2 * time.Millisecond)
+	r := w.Request(t, 1_000_000)
+	_, err := w.RecordRewards(t.Context(), []rewards.NewReward{r})
+	check(t, err)
+	check(t, w.engine.Read(t.Context(), func(ctx context.Context, tx store.Tx) error {
+		return tx.Query(ctx, func(row store.Row) error {
+			var print blob
+			err := row.Scan(&print)
+			older = string(print) != string(r.Fingerprint[:])
+			return err
+		}, `SELECT fingerprint FROM rewards WHERE app_id = ?1 AND idempotency_key = ?2`, r.AppID[:], r.IdempotencyKey)
+	}))
+	return older
+}
+
+// fleet tells whether several processes may share the engine.
+func (w *World) fleet(t *testing.T) (fleet bool) {
+	t.Helper()
+	check(t, w.engine.Read(t.Context(), func(_ context.Context, tx store.Tx) error {
+		_, fleet = tx.(store.Columns)
+		return nil
+	}))
+	return fleet
 }
 
 // watchedLog is an engine with an empty log: the rows that are there already are put
@@ -109,8 +144,21 @@ type watchedLog struct {
 
 // Write implements store.Engine.
 func (e watchedLog) Write(ctx context.Context, f func(context.Context, store.Tx) error) error {
-	return e.Engine.Write(ctx, func(ctx context.Context, tx store.Tx) error { return f(ctx, watchedTx{tx, e}) })
+	return e.Engine.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		if columns, ok := tx.(store.Columns); ok {
+			return f(ctx, watchedColumns{watchedTx{tx, e}, columns})
+		}
+		return f(ctx, watchedTx{tx, e})
+	})
 }
+
+type watchedColumns struct {
+	watchedTx
+	columns store.Columns
+}
+
+// TakesColumns implements store.Columns.
+func (x watchedColumns) TakesColumns() { x.columns.TakesColumns() }
 
 type watchedTx struct {
 	store.Tx

@@ -56,6 +56,7 @@ func Run(t *testing.T, open Opener) {
 		"SnapshotInPages":        testSnapshotPages,
 		"Lease":                  testLease,
 		"Control":                testControl,
+		"OlderFingerprints":      testOlderFingerprints,
 		"OperatorLog":            testOperatorLog,
 		"OperatorLogIsKept":      testOperatorLogIsKept,
 		"OperatorLogBegins":      testOperatorLogBegins,

@@ -1,0 +1,67 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
+)
+
+// testOlderFingerprints: while processes of an older program may still record, requests
+// get the fingerprint that those compare; afterwards that which covers the key. A
+// repeated request finds what was recorded with either.
+func testOlderFingerprints(t *testing.T, w *World) {
+	from := w.Now().Add(time.Hour)
+	check(t, w.engine.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
+		_, err := tx.Exec(ctx, `INSERT INTO settings (name, value) VALUES ('sealed_from', ?1)`, from.Format(time.RFC3339Nano))
+		return err
+	}))
+	w.reopen(t)
+	older := w.Request(t, 1_000_000)
+	older.Metadata, older.Canonical = `{"b":1,"a":2}`, `{"a":2,"b":1}`
+	older.Fingerprint = rewards.NewFingerprint(older, older.Canonical)
+	w.recorded(t, older, older.OlderFingerprint(), rewards.Created)
+	w.recorded(t, older, older.OlderFingerprint(), rewards.Replay)
+	w.Advance(time.Hour)
+	w.recorded(t, older, older.OlderFingerprint(), rewards.Replay)
+	w.recorded(t, changed(older), older.OlderFingerprint(), rewards.Conflict)
+	newer := w.Request(t, 2_000_000)
+	w.recorded(t, newer, newer.Fingerprint, rewards.Created)
+	w.recorded(t, newer, newer.Fingerprint, rewards.Replay)
+	w.recorded(t, changed(newer), newer.Fingerprint, rewards.Conflict)
+}
+
+// recorded records a request and looks at the verdict and at the stored fingerprint.
+func (w *World) recorded(t *testing.T, r rewards.NewReward, stored rewards.Fingerprint, want rewards.Verdict) {
+	t.Helper()
+	outcomes, err := w.RecordRewards(t.Context(), []rewards.NewReward{r})
+	check(t, err)
+	if outcomes[0].Verdict != want {
+		t.Errorf("verdict %d, want %d", outcomes[0].Verdict, want)
+	}
+	var got blob
+	check(t, w.engine.Read(t.Context(), func(ctx context.Context, tx store.Tx) error {
+		return tx.Query(ctx, func(row store.Row) error { return row.Scan(&got) },
+			`SELECT fingerprint FROM rewards WHERE app_id = ?1 AND idempotency_key = ?2`, r.AppID[:], r.IdempotencyKey)
+	}))
+	if string(got) != string(stored[:]) {
+		t.Errorf("stored is %x, want %x", got, stored)
+	}
+}
+
+// blob reads bytes of any length.
+type blob []byte
+
+// Scan implements sql.Scanner.
+func (b *blob) Scan(value any) error {
+	bytes, ok := value.([]byte)
+	if !ok {
+		return fmt.Errorf("bytes expected, got %T", value)
+	}
+	*b = slices.Clone(bytes)
+	return nil
+}
