@@ -84,7 +84,7 @@ func TestMaxConnections(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() { _ = c.Close() }() // nothing was said
+		t.Cleanup(func() { _ = c.Close() }) // nothing was said
 		open = append(open, c)
 	}
 	for _, c := range open { // in less time than the server waits for a request

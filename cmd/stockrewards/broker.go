@@ -62,7 +62,8 @@ func (f brokerFlags) checkCredentials() error {
 	if f.Broker != brokerAlpaca {
 		return nil
 	}
-	return errors.Join(f.checkAddress("--alpaca-url", f.AlpacaURL), f.checkAddress("--alpaca-data-url", f.AlpacaDataURL))
+	return errors.Join(
+		f.checkAddress("--alpaca-url", f.AlpacaURL), f.checkAddress("--alpaca-data-url", f.AlpacaDataURL))
 }
 
 // checkAddress refuses an address of the broker's to which the credentials would go

@@ -41,8 +41,9 @@ func (f plainPostgresFlag) checkPostgres(database string) error {
 	ways := []*pgconn.FallbackConfig{{Host: config.Host, TLSConfig: config.TLSConfig}}
 	for _, way := range append(ways, config.Fallbacks...) {
 		if way.TLSConfig == nil && !onThisMachine(way.Host) {
-			return fmt.Errorf("the connection to PostgreSQL at %s may be unencrypted: add sslmode=verify-full (at least "+
-				"sslmode=require) to the URL, or say --allow-plain-postgres in a network that you trust as the database", way.Host)
+			return fmt.Errorf("the connection to PostgreSQL at %s may be unencrypted: add sslmode=verify-full "+
+				"(at least sslmode=require) to the URL, or say --allow-plain-postgres in a network that you trust "+
+				"as the database", way.Host)
 		}
 	}
 	return nil

@@ -67,7 +67,8 @@ func TestLinesOfRequestsAreWrittenTogether(t *testing.T) {
 		if len(out.lines()) <= 4 {
 			t.Error("more than the most was held back")
 		}
-		if late.Close(); len(out.lines()) != 4+lateLines/100 {
+		late.Close()
+		if len(out.lines()) != 4+lateLines/100 {
 			t.Errorf("%d lines at the end", len(out.lines()))
 		}
 	})

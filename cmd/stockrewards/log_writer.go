@@ -113,7 +113,7 @@ func (l *logWriter) run() {
 			_, _ = l.out.Write(lines) // there is nowhere to report a log failure
 		}
 		if lost > 0 {
-			l.notice.LogAttrs(context.Background(), slog.LevelWarn, //nolint:forbidigo // the log itself has none
+			l.notice.LogAttrs(context.Background(), slog.LevelWarn,
 				"log lines were dropped: nobody read the log", slog.Int64("lines", lost))
 		}
 		for _, done := range flushed {

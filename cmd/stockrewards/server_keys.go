@@ -44,10 +44,12 @@ func (s *server) logMisfits(ctx context.Context, account rewards.Mode) error {
 				continue
 			}
 			attrs := []any{
-				slog.String("key", k.ID.String()), slog.String("app", app.ID.String()), slog.String("app_name", app.Name),
+				slog.String("key", k.ID.String()), slog.String("app", app.ID.String()),
+				slog.String("app_name", app.Name),
 			}
 			if account.Accepts(mode) {
-				s.log.WarnContext(ctx, "an sr_live_ key works over a paper account; replace it with `key rotate`", attrs...)
+				s.log.WarnContext(ctx, "an sr_live_ key works over a paper account; "+
+					"replace it with `key rotate`", attrs...)
 			} else {
 				s.log.ErrorContext(ctx, "an sr_test_ key cannot work: the brokerage's account is not a paper account; "+
 					"replace it with `key rotate`", attrs...)

@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -19,7 +18,7 @@ func TestStoredTextIsNoAnswerOfTheServer(t *testing.T) {
 		for offset := range len(status) {
 			// One text after another: one of them begins where a write begins.
 			text := strings.Repeat("x", offset) + strings.Repeat(status, 10_000/len(status))
-			metadata := fmt.Sprintf(`{"k":"%s"}`, text)
+			metadata := `{"k":"` + text + `"}`
 			given := c.post(t, "/v1/rewards", award(user, "metadata", metadata)).wantStatus(t, http.StatusCreated)
 			read := c.get(t, "/v1/rewards/"+given.text(t, "reward", "id")).wantStatus(t, http.StatusOK)
 			if got := read.raw(t, "reward", "metadata"); got != metadata {

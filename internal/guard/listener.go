@@ -20,7 +20,10 @@ type Limits struct {
 // within them are served, and logs that as well as errors of accepting: at most one line
 // of each a second.
 func Limit(l net.Listener, limits Limits, log *slog.Logger) net.Listener {
-	return &limited{Listener: l, limits: limits, log: log, from: make(map[netip.Addr]int), logged: make(map[string]time.Time)}
+	return &limited{
+		Listener: l, limits: limits, log: log,
+		from: make(map[netip.Addr]int), logged: make(map[string]time.Time),
+	}
 }
 
 type limited struct {
@@ -83,7 +86,8 @@ func (l *limited) leave(address netip.Addr) {
 	if !address.IsValid() {
 		return
 	}
-	if l.from[address]--; l.from[address] == 0 {
+	l.from[address]--
+	if l.from[address] == 0 {
 		delete(l.from, address)
 	}
 }
@@ -98,7 +102,8 @@ func (l *limited) warn(message string, attrs ...slog.Attr) {
 	}
 	l.mu.Unlock()
 	if !soon {
-		l.log.LogAttrs(context.Background(), slog.LevelWarn, message, attrs...) //nolint:forbidigo // a listener has none
+		ctx := context.Background() //nolint:forbidigo // a listener has none
+		l.log.LogAttrs(ctx, slog.LevelWarn, message, attrs...)
 	}
 }
 

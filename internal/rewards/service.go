@@ -84,8 +84,8 @@ type cachedKey struct {
 
 // Authenticate finds the app of a key as presented. A key that is missing,
 // malformed, unknown, expired, revoked or of a mode that the brokerage's account does
-// not accept fails with CodeUnauthorized, always in the same words; that of a suspended app with CodeForbidden (specification,
-// section 5). A key that is stored is returned even so, for the log.
+// not accept fails with CodeUnauthorized, always in the same words; that of a suspended
+// app with CodeForbidden (specification, section 5). A key that is stored is returned even so, for the log.
 func (s *Service) Authenticate(ctx context.Context, presented string) (Key, App, error) {
 	unauthorized := &Error{Code: CodeUnauthorized, Message: "missing or invalid x-api-key"}
 	hash := HashKey(presented)
