@@ -12,8 +12,8 @@ import (
 // store.Operator, which logs it.
 func serviceWrites() []string {
 	return []string{
-		"BeginAttempt", "CheckWrites", "ClearAlarm", "CreateUser", "CreateUsers", "DoubtAsset", "DropLease", "Installation",
-		"PinBroker", "PlanOrder", "RaiseAlarm", "RecordRewards", "SaveMarketHours", "SaveOrder", "SaveQuotes",
+		"BeginAttempt", "ChangeActions", "CheckWrites", "ClearAlarm", "CreateUser", "CreateUsers", "DoubtAsset", "DropLease", "Installation",
+		"PinBroker", "PlanOrder", "RaiseAlarm", "RecordRewards", "SaveDifferences", "SaveMarketHours", "SaveOrder", "SaveQuotes",
 		"SaveReconciliation", "SeedAssets", "SettleOrder", "TakeLease",
 	}
 }

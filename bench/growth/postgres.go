@@ -107,6 +107,9 @@ func (s *server) finish(ctx context.Context) error {
 	if err := s.flush(ctx); err != nil {
 		return err
 	}
+	if err := s.exec(ctx, sumPositions); err != nil {
+		return err
+	}
 	for _, statement := range s.indexes {
 		if err := s.exec(ctx, statement); err != nil {
 			return fmt.Errorf("%s: %w", statement, err)

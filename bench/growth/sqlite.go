@@ -138,6 +138,9 @@ func (f *file) exec(ctx context.Context, statement string) error {
 
 // finish implements target.
 func (f *file) finish(ctx context.Context) error {
+	if err := f.exec(ctx, sumPositions); err != nil {
+		return err
+	}
 	if err := f.tx.Commit(); err != nil {
 		return err
 	}

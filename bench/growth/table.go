@@ -49,6 +49,10 @@ func tables() []table {
 	}
 }
 
+// sumPositions fills the running totals of the stocks' shares.
+const sumPositions = `INSERT INTO positions (asset_id, booked) SELECT asset_id, sum(filled_qty) FROM orders
+	WHERE state = 6 AND filled_qty > 0 GROUP BY asset_id`
+
 // markGiven marks the assets that were given, as the service does at the first gift.
 func markGiven(given []listed) string {
 	ids := make([]string, len(given))

@@ -38,6 +38,9 @@ func (c *assetList) Run(ctx context.Context) error {
 			if a.Doubt.Exists() {
 				state += ", price in doubt: " + a.Doubt.Price.String()
 			}
+			if a.Hold.Exists() {
+				state += ", held by a corporate action from " + moment(a.Hold.From)
+			}
 			rows[i] = []string{a.Symbol, state, a.Name}
 		}
 		return table("SYMBOL\tSTATE\tNAME", rows)

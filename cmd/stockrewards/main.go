@@ -25,6 +25,7 @@ type commands struct {
 	Fulfillment fulfillmentCommand `cmd:"" help:"Pause, resume and watch the buying of stock."`
 	Reward      rewardCommands     `cmd:"" help:"Take a reward back."`
 	Order       orderCommands      `cmd:"" help:"See orders, and decide what an order could not."`
+	Action      actionCommands     `cmd:"" help:"See corporate actions, and resume the stocks that they hold."`
 	Audit       auditCommand       `cmd:"" help:"Check every invariant of the books, or compare them with the broker (--broker)."`
 	Log         logCommands        `cmd:"" help:"See and verify what operators did."`
 	Ledger      ledgerCommand      `cmd:"" help:"Write the books as double-entry plain-text accounting, for hledger."`

@@ -35,6 +35,7 @@ func gauge(name, help string, labels ...string) metric {
 type gauges struct {
 	waiting, oldest, ordered, live, notional, notionalLimit, house, houseLimit           metric
 	paused, conflicts, alarms, readable, ready, leads, depth, priceAge, unusable, expiry metric
+	actions                                                                              metric
 }
 
 func newGauges() gauges {
@@ -51,6 +52,8 @@ func newGauges() gauges {
 		paused:        gauge("ordering_paused", "Whether an operator has paused ordering (1) or not (0)."),
 		conflicts: gauge("broker_conflicts",
 			"Orders at the broker that contradict the books, not acknowledged; they stop all ordering."),
+		actions: gauge("corporate_actions",
+			"Corporate actions that hold a stock now (held) or will (announced).", "state"),
 		alarms:   gauge("alarms", "Alarms that stand now; a kind without one is missing.", "kind"),
 		readable: gauge("books_readable", "Whether the books could be read for this scrape (1) or not (0)."),
 		ready:    gauge("ready", "Whether /readyz would answer 200 (1) or 503 (0)."),
@@ -107,6 +110,9 @@ func (c *collector) tellBooks(t teller, g gauges, v rewards.Overview) {
 	t.limit(g.houseLimit, c.HouseLimit)
 	t.flag(g.paused, v.Control.Paused != "")
 	t.tell(g.conflicts, number(v.Control.Conflicts))
+	for _, state := range []rewards.ActionState{rewards.ActionAnnounced, rewards.ActionHeld} {
+		t.tell(g.actions, number(v.Actions[state]), state.String())
+	}
 	kinds := make(map[string]int)
 	for _, a := range v.Alarms {
 		kinds[boundedKind(a)]++

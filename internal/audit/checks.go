@@ -100,7 +100,8 @@ func rewardDefinitions() []definition {
 		},
 		{
 			checkAssetKnown, "asset_known", list(7), "assets and references to them",
-			"the asset is in the catalog, and an order's is that of its rewards",
+			"the asset is in the catalog, and an order's is that of its rewards; it is held when an open " +
+				"corporate action says so",
 		},
 		{checkAmountRange, "amount_range", list(8), "rewards", "it is more than $0 and at most $1000000"},
 		{
@@ -193,7 +194,7 @@ func bookDefinitions() []definition {
 		},
 		{
 			checkCustody, "custody", list(21), "assets",
-			"users and house hold together what was filled",
+			"users and house hold together what was filled, and so does the stock's running total",
 		},
 		{
 			checkCostBasis, "cost_basis", list(22), "holdings",

@@ -39,6 +39,7 @@
 //	22  cost_basis
 //	23  allocation_unique (the entry's key is reward and order), spending
 //	24  operator_log: the hash chain of operators' deeds
+//	25  asset_known: the holds of corporate actions; the schema applies no split
 //	26  tenancy, references
 //	29  order_times, reward_times; the schema has no global sequence of events
 //	34  spending: what the daily limits are measured by
@@ -47,6 +48,6 @@
 // Without a number: api_keys, users and user_unique, which the interface promises, and
 // user_seal and operator_state, by which a direct edit of what identifies users and of what
 // operators decide is noticed.
-// Not in the schema, so not here: 25 (splits), 31 and 32 (outbox).
+// Not in the schema, so not here: 31 and 32 (outbox).
 // Whether the file itself is sound (pages, indexes) is the database's to check.
 package audit

@@ -92,7 +92,7 @@ func TestMovedBooks(t *testing.T) {
 	for _, table := range append([]string{"alarms"}, tables...) {
 		columns := "*"
 		if table == "assets" {
-			columns = "id, broker_id, symbol, name, enabled, gone, used, doubt_since, doubt_price"
+			columns = "id, broker_id, symbol, name, enabled, gone, used, doubt_since, doubt_price, hold_from"
 		}
 		want, got := dump(t, w.where, table, columns), dump(t, url, table, columns)
 		if table == "settings" {

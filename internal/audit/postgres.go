@@ -11,7 +11,7 @@ import (
 
 // postgresVersion is the version of PostgreSQL's own migrations that the queries
 // are written for.
-const postgresVersion = 11
+const postgresVersion = 12
 
 // The limits of the audit's connection: a long audit lives.
 const (

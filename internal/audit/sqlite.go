@@ -13,7 +13,7 @@ import (
 )
 
 // schemaVersion is the version of the schema that the queries are written for.
-const schemaVersion = 10
+const schemaVersion = 11
 
 // ErrSchema means that the database is not one of ours, or of another version.
 var ErrSchema = errors.New("not books that this version of stockrewards can audit")

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -30,10 +31,75 @@ func (a *auditor) day(start int64) *dayTotal {
 // totals checks what the orders come to by asset and by day.
 func (a *auditor) totals(ctx context.Context) error {
 	a.custody()
-	if err := a.spending(ctx); err != nil {
+	if err := errors.Join(a.booked(ctx), a.holds(ctx), a.spending(ctx)); err != nil {
 		return err
 	}
 	return a.topUps(ctx)
+}
+
+// total is a row of positions.
+type total struct{ asset, booked int64 }
+
+// booked checks the running totals of the stocks.
+func (a *auditor) booked(ctx context.Context) error {
+	stored := make(map[int64]bool)
+	err := readAll(ctx, a, stream[total]{
+		what: "positions", query: `SELECT asset_id, booked FROM positions`,
+		bind: func(t *total) []any { return []any{&t.asset, &t.booked} },
+		key:  func(*total) key { return key{} },
+	}, func(t *total) {
+		a.t.row(checkCustody)
+		a.checkAsset(t.asset, label("position"))
+		filled := a.position(t.asset).filled
+		switch {
+		case stored[t.asset]:
+			a.t.fail(checkCustody, "asset "+number(t.asset), "another row of it", "one")
+		case !filled.is(t.booked):
+			a.t.fail(checkCustody, "asset "+number(t.asset), shares(t.booked), filled.shares()+", the sum of its settled orders")
+		}
+		stored[t.asset] = true
+	})
+	if err != nil {
+		return err
+	}
+	for _, asset := range slices.Sorted(maps.Keys(a.positions)) {
+		if p := a.positions[asset]; !stored[asset] && !p.filled.is(0) {
+			a.t.row(checkCustody)
+			a.t.fail(checkCustody, "asset "+number(asset), "no row", p.filled.shares()+", the sum of its settled orders")
+		}
+	}
+	return nil
+}
+
+// held is from when something holds an asset.
+type held struct{ asset, from int64 }
+
+// holds checks that the holds of the assets follow from the corporate actions.
+func (a *auditor) holds(ctx context.Context) error {
+	from := make(map[int64]int64)
+	read := func(what, query string, each func(*held)) error {
+		return readAll(ctx, a, stream[held]{
+			what: what, query: query,
+			bind: func(h *held) []any { return []any{&h.asset, &h.from} },
+			key:  func(*held) key { return key{} },
+		}, each)
+	}
+	err := read("actions", `SELECT asset_id, CASE WHEN state = 2 THEN 1 ELSE hold_from END FROM actions
+		WHERE state IN (1, 2) AND hold_from > 0`, func(h *held) {
+		a.checkAsset(h.asset, label("corporate action"))
+		if first, known := from[h.asset]; !known || h.from < first {
+			from[h.asset] = h.from
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return read("assets", `SELECT id, hold_from FROM assets`, func(h *held) {
+		a.t.row(checkAssetKnown)
+		if want := from[h.asset]; h.from != want {
+			a.t.fail(checkAssetKnown, "asset "+number(h.asset), "held from "+micros(h.from), "from "+micros(want)+", by its actions")
+		}
+	})
 }
 
 func (a *auditor) custody() {

@@ -69,6 +69,9 @@ const (
 	alarmWaiting     = "order_waits:"
 	alarmDoubt       = "price_in_doubt:"
 	alarmQuantity    = "order_quantity:"
+	alarmAction      = "corporate_action:"
+	alarmAnnounced   = "corporate_actions_unknown"
+	alarmPositions   = "broker_positions_unknown"
 	alarmDailyLimit  = "daily_notional_limit"
 	alarmHouseLimit  = "house_daily_limit"
 

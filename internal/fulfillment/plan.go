@@ -41,6 +41,9 @@ func (w *Worker) sendNew(ctx context.Context, live []rewards.Order) (time.Durati
 	if !clock.Open {
 		return idleWait, nil
 	}
+	if !w.actions.current(clock.Now) {
+		return w.actions.pause(w.now()), nil
+	}
 	for _, o := range live {
 		w.move()
 		if o.State != rewards.OrderPlanned || !w.broker.Ready() {
@@ -69,6 +72,9 @@ func (w *Worker) sendIfAllowed(ctx context.Context, o rewards.Order, clock rewar
 	if err != nil || control.Stopped() {
 		return err
 	}
+	if held, err := w.holds(ctx, o.AssetID, clock); err != nil || held {
+		return err
+	}
 	return w.send(ctx, o, clock)
 }
 
@@ -86,6 +92,8 @@ func (w *Worker) planAll(ctx context.Context, clock rewards.MarketClock) (time.D
 		switch {
 		case p.Asset.Doubt.Exists(), p.Blocked:
 			continue // the doubt and the quarantined order have their alarms
+		case p.Asset.Hold.InForce(clock.Now), w.actions.suspects(p.Asset.ID):
+			continue // so has the corporate action
 		case !w.broker.Ready():
 			w.alarms.partial = true
 			return nudgeWait, errors.Join(errs...)
@@ -115,7 +123,7 @@ func (w *Worker) planOne(ctx context.Context, p rewards.Pool, clock rewards.Mark
 		w.report(ctx, "the price of "+p.Asset.Symbol, w.market.Refresh(ctx))
 	}
 	o, hold, err := w.store.PlanOrder(ctx, w.lease, rewards.PlanRequest{
-		Asset: p.Asset, ClientOrderIDPrefix: w.cfg.Prefix, MaxMembers: w.cfg.MaxMembers, Apps: p.Apps,
+		Now: clock.Now, Asset: p.Asset, ClientOrderIDPrefix: w.cfg.Prefix, MaxMembers: w.cfg.MaxMembers, Apps: p.Apps,
 		Limits: rewards.PlanLimits{
 			MaxNotional: w.cfg.MaxNotional, DailyLeft: w.cfg.DailyLimit,
 			HouseLeft: w.cfg.HouseDailyLimit, HousePerApp: w.cfg.HouseAppLimit,
@@ -152,6 +160,6 @@ func (w *Worker) raiseHold(p rewards.Pool, hold rewards.Hold) {
 			p.Asset.Symbol+" is reached; the pool waits")
 	case rewards.HoldQuantity:
 		w.alarms.raise(alarmQuantity+p.Asset.Symbol, "an amount buys more shares than can be counted at the last price")
-	case rewards.NoHold, rewards.HoldEmpty, rewards.HoldSmallPool, rewards.HoldDoubt:
+	case rewards.NoHold, rewards.HoldEmpty, rewards.HoldSmallPool, rewards.HoldDoubt, rewards.HoldAction:
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 )
 
@@ -15,6 +16,7 @@ type Store interface {
 	LeaseStore
 	OrderStore
 	ControlStore
+	ActionStore
 }
 
 // LeaseStore makes one process the leader.
@@ -60,4 +62,25 @@ type ControlStore interface {
 	ReconciledUntil(ctx context.Context) (time.Time, error)
 	// SaveReconciliation stores conflicts found and the moment compared up to.
 	SaveReconciliation(ctx context.Context, found []rewards.BrokerConflict, until time.Time) error
+}
+
+// ActionStore keeps corporate actions, what they hold, and what the books have of each
+// stock.
+type ActionStore interface {
+	// Assets lists the catalog.
+	Assets(ctx context.Context) ([]rewards.Asset, error)
+	// OpenActions lists the actions that hold a stock now or later.
+	OpenActions(ctx context.Context, today rewards.Date) ([]rewards.Action, error)
+	// ActionsSince lists the actions processed on a day or later, or not over.
+	ActionsSince(ctx context.Context, day rewards.Date) ([]rewards.Action, error)
+	// LastBodies reads what was last announced of those, by their ids.
+	LastBodies(ctx context.Context, day rewards.Date) (map[string]string, error)
+	// ChangeActions stores changes of actions, all or none.
+	ChangeActions(ctx context.Context, l rewards.Lease, changes []rewards.ActionChange) error
+	// AssetHold reads from when an asset is held.
+	AssetHold(ctx context.Context, id rewards.AssetID) (rewards.ActionHold, error)
+	// Booked lists what the books have of each stock that was ever bought.
+	Booked(ctx context.Context) ([]rewards.Booked, error)
+	// SaveDifferences stores by how much the broker's positions differ from that.
+	SaveDifferences(ctx context.Context, l rewards.Lease, differences map[rewards.AssetID]money.Shares) error
 }

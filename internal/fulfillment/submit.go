@@ -18,6 +18,9 @@ func (w *Worker) resend(ctx context.Context, o rewards.Order, clock rewards.Mark
 	if control.Stopped() || !clock.Open || !w.broker.Ready() {
 		return w.postpone(ctx, o, "")
 	}
+	if held, err := w.holds(ctx, o.AssetID, clock); err != nil || held {
+		return errors.Join(err, w.postpone(ctx, o, ""))
+	}
 	return w.send(ctx, o, clock)
 }
 

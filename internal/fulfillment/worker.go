@@ -31,6 +31,15 @@ type Broker interface {
 	Orders(ctx context.Context, after time.Time) ([]rewards.BrokerOrder, error)
 	// Account is the account that orders are placed in.
 	Account(ctx context.Context) (rewards.BrokerAccount, error)
+	// Announcements is a page of the corporate actions that are processed from one day
+	// to another; token and next chain the pages. It fails with BrokerNotFound when the
+	// broker offers none.
+	Announcements(ctx context.Context, from, to rewards.Date, token string) (
+		page []rewards.Announcement, next string, err error)
+	// Sessions lists the market's days from one day to another, in order.
+	Sessions(ctx context.Context, from, to rewards.Date) ([]rewards.Date, error)
+	// Positions lists what the account holds.
+	Positions(ctx context.Context) ([]rewards.Position, error)
 	// Ready tells whether the broker's rate limit allows a call now.
 	Ready() bool
 }
@@ -87,6 +96,7 @@ type Worker struct {
 	compared  comparison
 	conflicts int // not acknowledged, as last read
 	held      map[rewards.AssetID]heldPool
+	actions   actionDesk
 	alarms    alarms
 
 	observer Observer
@@ -204,15 +214,21 @@ func (w *Worker) work(ctx context.Context) (time.Duration, error) {
 	for _, symbol := range w.market.Doubts() {
 		w.alarms.raise(alarmDoubt+symbol, "its price is in doubt: see `stockrewards asset confirm` and `asset reject`")
 	}
+	clock, clockErr := w.market.Clock(ctx)
 	if err := w.market.ClockRefused(); err != nil {
 		w.alarms.raise(alarmClockFar, "nothing is ordered or booked: "+err.Error())
 	}
 	right, err := w.checkAccount(ctx)
 	if !right {
-		return idleWait, errors.Join(err, w.stayAlarmed(ctx, live))
+		return idleWait, errors.Join(err, w.stayAlarmed(ctx, live), w.watchActions(ctx, nil, clock, false))
 	}
 	w.report(ctx, "the broker's account", err)
+	watchErr := w.watchActions(ctx, live, clock, clockErr == nil)
+	if errors.Is(watchErr, store.ErrLostLease) {
+		return idleWait, watchErr
+	}
 	wait, followErr := w.follow(ctx, live)
+	followErr = errors.Join(watchErr, followErr)
 	if errors.Is(followErr, store.ErrLostLease) {
 		return idleWait, followErr
 	}

@@ -77,7 +77,7 @@ func (w *world) open() {
 	w.t.Cleanup(func() { w.check(engine.Close()) })
 	dollars := func(n money.Price) money.Price { return n * 1_000_000_000 }
 	w.brokerage, err = paper.Open(w.t.Context(), ":memory:", paper.Options{
-		Hours: w.hours, Now: time.Now, Random: w.random,
+		Hours: w.hours, Now: time.Now, Random: w.random, Control: true,
 		Catalog: []paper.Asset{
 			{Symbol: "AAPL", Name: "Apple", Exchange: "NASDAQ", Price: dollars(200)},
 			{Symbol: "KO", Name: "Coca-Cola", Exchange: "NYSE", Price: dollars(70)},

@@ -71,6 +71,13 @@ type quote struct {
 	symbol string
 	doubt  bool
 	future bool // the last snapshot's trade was in the future
+	hold   rewards.ActionHold
+}
+
+// held tells whether a corporate action holds the stock: it has begun by the broker's
+// clock, or the last trade is of the new units.
+func (q quote) held(brokerNow time.Time) bool {
+	return q.hold.InForce(brokerNow) || q.hold.InForce(q.TradedAt)
 }
 
 // New makes a market that knows no price before its first Refresh.
@@ -109,6 +116,7 @@ func (m *Market) take(assets []rewards.Asset, stored []rewards.Quote) {
 			q.Quote = s
 		}
 		q.Accepted, q.doubt, q.symbol = s.Accepted, assets[i].Doubt.Exists(), assets[i].Symbol
+		q.hold = assets[i].Hold
 		m.quotes[assets[i].ID] = q
 	}
 }
@@ -124,9 +132,20 @@ func (m *Market) Price(asset rewards.AssetID) (money.Price, bool) {
 	return q.Price, true
 }
 
-// usable reports whether a price can be offered.
+// usable tells whether a price may be used to value a holding.
 func (m *Market) usable(q quote, now time.Time) bool {
+	if q.held(m.brokerNow(now)) {
+		return false
+	}
 	return q.Price > 0 && !q.doubt && !q.FromFuture(now) && m.hours.openBetween(q.ConfirmedAt, now) <= maxAge
+}
+
+// brokerNow is the broker's time at a moment of ours, as far as is known.
+func (m *Market) brokerNow(now time.Time) time.Time {
+	if m.clockAt.IsZero() {
+		return now
+	}
+	return m.clock.Now.Add(now.Round(0).Sub(m.clockAt))
 }
 
 // LastPrice is the last price of an asset whatever its age; zero when none is known.
@@ -235,8 +254,9 @@ func (m *Market) setClock(ctx context.Context, c rewards.MarketClock, now time.T
 	return m.store.SaveMarketHours(ctx, text)
 }
 
-// save stores the prices from time to time, and at once when an asset got its
-// first one, so that a restart in an outage still answers.
+// save stores the prices from time to time, and at once when an asset got its first
+// one, or its first one of new units: a restart in an outage still answers, and an
+// operator who resumes accepts what is stored.
 func (m *Market) save(ctx context.Context, fresh bool, now time.Time) error {
 	m.mu.Lock()
 	if !fresh && now.Sub(m.lastSave) < saveEvery {

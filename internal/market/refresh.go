@@ -86,8 +86,13 @@ func (m *Market) merge(
 		if !told || q.doubt {
 			continue
 		}
-		read, verdict := q.Read(s, asked, present)
-		fresh = fresh || q.Price == 0 && read.Price != 0
+		turned := q.hold.InForce(s.TradedAt) // it is of the new units
+		take := q.Read
+		if turned || q.held(present) {
+			take = q.ReadHeld
+		}
+		read, verdict := take(s, asked, present)
+		fresh = fresh || q.Price == 0 && read.Price != 0 || turned && !q.hold.InForce(q.TradedAt)
 		if verdict == rewards.ReadDoubt {
 			doubted[a.ID] = s.Price
 		}

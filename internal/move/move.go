@@ -36,7 +36,7 @@ func tables() []string {
 	return []string{
 		"settings", "operator_log", "apps", "keys", "users", "assets", "prices", "rewards", "orders", "order_rewards",
 		"order_resolutions", "allocations", "holdings", "spending", "house_topups", "lease", "alarms",
-		"broker_conflicts",
+		"broker_conflicts", "actions", "announcements", "positions",
 	}
 }
 

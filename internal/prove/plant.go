@@ -35,6 +35,7 @@ func Tables() []string {
 	return []string{
 		"settings", "operator_log", "apps", "keys", "users", "assets", "prices", "rewards", "orders", "order_rewards",
 		"order_resolutions", "allocations", "holdings", "spending", "house_topups", "lease",
+		"positions", "actions",
 	}
 }
 

@@ -73,7 +73,7 @@ func rewardAssetPlants() []Plant {
 		breaking("asset_known", "a symbol twice", `UPDATE assets SET symbol = 'AAPL' WHERE symbol = 'MSFT'`),
 		breaking("asset_known", "no symbol", `UPDATE assets SET symbol = '' WHERE symbol = 'MSFT'`),
 		breaking("asset_known", "an asset twice",
-			`INSERT INTO assets SELECT id, '', 'X', '', 1, 1, 0, 0, 0 FROM assets
+			`INSERT INTO assets SELECT id, '', 'X', '', 1, 1, 0, 0, 0, 0 FROM assets
 			WHERE symbol = 'MSFT'`),
 		breaking("asset_known", "a reward without symbol", `UPDATE rewards SET symbol = ''
 			WHERE id = @cy-recorded`),

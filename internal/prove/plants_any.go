@@ -82,6 +82,11 @@ func anyBookPlants() []Plant {
 			WHERE id = (SELECT id FROM orders WHERE attempts > 0 ORDER BY id LIMIT 1)`),
 		breaking("reward_times", "executed before it was recorded", `UPDATE rewards SET executed_at = 1
 			WHERE id = (SELECT id FROM rewards WHERE status = 3 ORDER BY id LIMIT 1)`),
+		breaking("custody", "a running total a billionth less", `UPDATE positions SET booked = booked - 1
+			WHERE asset_id = (SELECT min(asset_id) FROM positions WHERE booked > 0)`),
+		breaking("custody", "no running total", `DELETE FROM positions
+			WHERE asset_id = (SELECT min(asset_id) FROM positions WHERE booked > 0)`),
+		breaking("asset_known", "held by no action", `UPDATE assets SET hold_from = 5 WHERE id = (SELECT min(id) FROM assets)`),
 		breaking("spending", "a millionth more", `UPDATE spending SET notional = notional + 1
 			WHERE day = (SELECT min(day) FROM spending)`),
 		breaking("lease", "a negative epoch", `UPDATE lease SET epoch = -1`),

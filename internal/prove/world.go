@@ -158,6 +158,16 @@ func (w *World) Refuse(o rewards.Order, reason string) {
 		func(claims []rewards.Claim) (rewards.Settlement, error) { return rewards.Refuse(claims, reason) }))
 }
 
+// Announce stores a corporate action of the symbol, which will hold it.
+func (w *World) Announce(id, symbol string) {
+	seen := rewards.Sighting{Now: w.Now, SeenAt: w.Now}
+	ex := rewards.DateOf(w.Now).Plus(30)
+	a := seen.NewAction(rewards.Announcement{ID: id, ProcessDate: ex, Terms: rewards.Terms{
+		Type: "forward_split", Symbol: symbol, OldRate: "1", NewRate: "2", ExDate: ex,
+	}}, w.Catalog[symbol].ID, true)
+	w.Check(w.ChangeActions(w.ctx, w.Lease, []rewards.ActionChange{{After: a, Body: "{}"}}))
+}
+
 // Quarantine stops an order for an operator.
 func (w *World) Quarantine(o rewards.Order, reason string) rewards.Order {
 	from := o.State
@@ -178,6 +188,7 @@ func (w *World) Resolve(o rewards.Order, qty money.Shares, price money.Price) {
 // Decisions is what operators decide beside orders: an app suspended, a key revoked
 // and one that expires, a stock disabled, a pause that ended.
 func (w *World) Decisions() {
+	w.Announce("split-of-brk", "BRK.A")
 	w.App("suspended")
 	_, err := w.SetSuspended(w.ctx, "suspended", true)
 	w.Check(err)

@@ -18,6 +18,7 @@ type Asset struct {
 	Enabled  bool // the operator lets it be given
 	Gone     bool // at the last sync the broker did not sell it in fractions any more
 	Doubt    Doubt
+	Hold     ActionHold
 }
 
 // Giftable tells whether the asset can be given now.

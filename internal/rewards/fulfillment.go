@@ -20,7 +20,7 @@ func (l Lease) Held(now time.Time) bool { return l.Epoch > 0 && now.Before(l.Unt
 
 // Pool is what waits to be bought of one asset.
 type Pool struct {
-	Asset   Asset     // its ID, Symbol and Doubt
+	Asset   Asset     // its ID, Symbol, Doubt and Hold
 	Oldest  time.Time // when the reward that has waited longest was recorded
 	Blocked bool      // an order of the asset is quarantined
 	Apps    int       // whose rewards wait, suspended ones left out
@@ -29,6 +29,7 @@ type Pool struct {
 // PlanRequest asks for an order of one asset. DailyLeft and HouseLeft are the
 // whole limits of a day; the store takes off what the day has spent, and fills HouseSpent.
 type PlanRequest struct {
+	Now                 time.Time // the broker's
 	Asset               Asset
 	Limits              PlanLimits
 	ClientOrderIDPrefix string

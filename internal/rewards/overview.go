@@ -13,8 +13,9 @@ type Overview struct {
 	OldestWaiting time.Time // when the first of them was recorded; suspended apps' do not count; zero: none waits
 	Ordered       int       // rewards in orders that are not final
 	Live          map[OrderState]int
-	NotionalToday money.USD // of the orders planned on this UTC day
-	HouseToday    money.USD // what the house added to small pools on it
+	Actions       map[ActionState]int // that hold a stock, now or later
+	NotionalToday money.USD           // of the orders planned on this UTC day
+	HouseToday    money.USD           // what the house added to small pools on it
 	Control       Control
 	Alarms        []Alarm // by name
 }

@@ -50,6 +50,7 @@ const (
 	HoldQuantity       // more shares than can be counted at the last price
 	HoldDoubt          // the asset's price is in doubt
 	HoldAppHouse       // the house's daily limit for the app forbids to top it up
+	HoldAction         // a corporate action holds the asset
 )
 
 // Plan is an order to be: its members in order of arrival and its dollars.

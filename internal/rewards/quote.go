@@ -28,10 +28,20 @@ const (
 // is not believed changes nothing. The newest trade wins; a trade time of the future
 // that an earlier version stored loses against any.
 func (q Quote) Read(s Snapshot, asked, present time.Time) (Quote, Reading) {
+	return q.read(s, asked, present, Plausible(s.Price, q.reference(s), q.Accepted))
+}
+
+// ReadHeld is Read of a stock that a corporate action holds: its price may be of other
+// units, so it is compared with nothing. Such a price is not offered.
+func (q Quote) ReadHeld(s Snapshot, asked, present time.Time) (Quote, Reading) {
+	return q.read(s, asked, present, true)
+}
+
+func (q Quote) read(s Snapshot, asked, present time.Time, plausible bool) (Quote, Reading) {
 	if FutureTrade(s.TradedAt, present) {
 		return q, ReadFuture
 	}
-	if !Plausible(s.Price, q.reference(s), q.Accepted) {
+	if !plausible {
 		return q, ReadDoubt
 	}
 	q.ConfirmedAt = asked

@@ -8,12 +8,12 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-const assetColumns = `id, broker_id, symbol, name, enabled, gone, doubt_since, doubt_price`
+const assetColumns = `id, broker_id, symbol, name, enabled, gone, doubt_since, doubt_price, hold_from`
 
 func scanAsset(row Row) (rewards.Asset, error) {
 	var a rewards.Asset
 	err := row.Scan((*int64)(&a.ID), &a.BrokerID, &a.Symbol, &a.Name, toFlag{&a.Enabled}, toFlag{&a.Gone},
-		toTime{&a.Doubt.Since}, (*int64)(&a.Doubt.Price))
+		toTime{&a.Doubt.Since}, (*int64)(&a.Doubt.Price), toTime{&a.Hold.From})
 	return a, err
 }
 

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 
 	"stockrewards/internal/rewards"
 )
@@ -25,7 +26,7 @@ func (s *Store) Overview(ctx context.Context) (v rewards.Overview, err error) {
 	}
 	v.Live = make(map[rewards.OrderState]int)
 	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
-		if err := countWork(ctx, tx, &v); err != nil {
+		if err := errors.Join(countWork(ctx, tx, &v), countActions(ctx, tx, &v)); err != nil {
 			return err
 		}
 		left, err := limitsLeft(ctx, tx, rewards.PlanLimits{}, s.now())
@@ -33,6 +34,20 @@ func (s *Store) Overview(ctx context.Context) (v rewards.Overview, err error) {
 		return err
 	})
 	return v, err
+}
+
+// countActions counts the corporate actions that hold a stock, now or later.
+func countActions(ctx context.Context, tx Tx, v *rewards.Overview) error {
+	return tx.Query(ctx, func(row Row) error {
+		var state rewards.ActionState
+		var n int
+		err := row.Scan((*int)(&state), &n)
+		if v.Actions == nil {
+			v.Actions = make(map[rewards.ActionState]int)
+		}
+		v.Actions[state] = n
+		return err
+	}, `SELECT state, count(*) FROM actions WHERE state IN (1, 2) AND hold_from > 0 GROUP BY state`)
 }
 
 // countWork counts the rewards that wait and the orders under way. The positions of an

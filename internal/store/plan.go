@@ -24,6 +24,10 @@ func (s *Store) PlanOrder(ctx context.Context, l rewards.Lease, r rewards.PlanRe
 			hold = rewards.HoldDoubt
 			return nil
 		}
+		if asset.Hold.InForce(r.Now) {
+			hold = rewards.HoldAction
+			return nil
+		}
 		plan, id, why, err := s.draft(ctx, tx, r)
 		if hold = why; err != nil || hold != rewards.NoHold {
 			return err

@@ -21,7 +21,7 @@ func (s *Store) QuotedAssets(ctx context.Context) ([]rewards.Asset, []rewards.Qu
 			q.AssetID = a.ID
 			assets, quotes = append(assets, a), append(quotes, q)
 			return err
-		}, `SELECT a.id, a.broker_id, a.symbol, a.name, a.enabled, a.gone, a.doubt_since, a.doubt_price,
+		}, `SELECT a.id, a.broker_id, a.symbol, a.name, a.enabled, a.gone, a.doubt_since, a.doubt_price, a.hold_from,
 			coalesce(p.price, 0), coalesce(p.traded_at, 0), coalesce(p.confirmed_at, 0), coalesce(p.accepted, 0)
 			FROM assets a LEFT JOIN prices p ON p.asset_id = a.id
 			WHERE a.used = 1 ORDER BY a.symbol`)

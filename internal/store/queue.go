@@ -18,8 +18,8 @@ func (s *Store) Pools(ctx context.Context) ([]rewards.Pool, error) {
 		return tx.Query(ctx, func(row Row) error {
 			var p rewards.Pool
 			var oldest rewards.RewardID
-			err := row.Scan((*int64)(&p.Asset.ID), &p.Asset.Symbol, toTime{&p.Asset.Doubt.Since}, toFlag{&p.Blocked},
-				toID(&oldest))
+			err := row.Scan((*int64)(&p.Asset.ID), &p.Asset.Symbol, toTime{&p.Asset.Doubt.Since},
+				toTime{&p.Asset.Hold.From}, toFlag{&p.Blocked}, toID(&oldest))
 			if _, known := place[p.Asset.ID]; !known {
 				place[p.Asset.ID] = len(pools)
 				p.Oldest = oldest.Time()
@@ -45,7 +45,7 @@ func (s *Store) Pools(ctx context.Context) ([]rewards.Pool, error) {
 					WHERE r.waiting = 1 AND r.asset_id = q.asset_id AND r.app_id = q.app_id ORDER BY r.id LIMIT 1) AS oldest
 				  FROM queues q JOIN apps a ON a.id = q.app_id WHERE a.suspended = 0
 			)
-			SELECT p.asset_id, a.symbol, a.doubt_since,
+			SELECT p.asset_id, a.symbol, a.doubt_since, a.hold_from,
 				EXISTS (SELECT 1 FROM orders o WHERE o.state < 6 AND o.state = 4 AND o.asset_id = p.asset_id), p.oldest
 			  FROM pools p JOIN assets a ON a.id = p.asset_id WHERE p.oldest IS NOT NULL ORDER BY p.oldest`)
 	})

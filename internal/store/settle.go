@@ -36,7 +36,7 @@ func (s *Store) SettleOrder(
 		if err := bookResults(ctx, tx, o, settlement.Results); err != nil {
 			return fmt.Errorf("store: book order %s: %w", o.ID, err)
 		}
-		return nil
+		return addPosition(ctx, tx, o)
 	})
 }
 

@@ -60,12 +60,14 @@ type Options struct {
 // Operations lists what Observe is told of.
 func Operations() []string {
 	return []string{
-		opAccount, opAssets, opClock, opOrder, opOrders, opPositions, opSnapshots, opSubmit,
+		opAccount, opActions, opAssets, opCalendar, opClock, opOrder, opOrders, opPositions, opSnapshots, opSubmit,
 	}
 }
 
 const (
 	opAccount   = "account"
+	opActions   = "announcements"
+	opCalendar  = "calendar"
 	opAssets    = "assets"
 	opClock     = "clock"
 	opOrder     = "order"

@@ -24,6 +24,7 @@ type call struct {
 	body      []byte // JSON, nil for none
 	maxBody   int64  // bytes of the answer, 1 MiB when zero
 	submit    bool   // it asks for an order: a failure must say whether there may be one
+	optional  bool   // a broker may not offer it, as a 4xx says
 }
 
 // ask performs the call, when the rate limit allows it, and reads its answer. Any
@@ -64,6 +65,9 @@ func (c *Client) do(ctx context.Context, q call) ([]byte, error) {
 	q.host.pace.observe(resp.StatusCode, resp.Header)
 	if resp.StatusCode/100 != 2 {
 		body, _ := readBody(resp.Body, maxErrorBody) // a body that can't be read is no JSON either
+		if q.optional && denies(resp.StatusCode) {
+			return nil, &rewards.BrokerError{Kind: rewards.BrokerNotFound, Message: "status " + resp.Status}
+		}
 		return nil, classify(q.submit, resp.StatusCode, body, c.scrub)
 	}
 	if q.maxBody == 0 {
@@ -74,6 +78,16 @@ func (c *Client) do(ctx context.Context, q call) ([]byte, error) {
 		return nil, c.broken(err)
 	}
 	return body, nil
+}
+
+// denies tells whether a status says that there is no such thing, for these credentials.
+func denies(status int) bool {
+	switch status {
+	case http.StatusBadRequest, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed,
+		http.StatusGone, http.StatusUnprocessableEntity, http.StatusNotImplemented:
+		return true
+	}
+	return false
 }
 
 func (c *Client) request(ctx context.Context, q call) (*http.Request, error) {

@@ -71,7 +71,7 @@ func (w *World) deeds(t *testing.T) []deed {
 			_, err := o.CancelReward(ctx, mistaken, "a mistake")
 			return err
 		}, []string{"reward " + mistaken.String() + ": status: recorded -> failed, failure: canceled: a mistake: a mistake"}},
-	}, w.stockDeeds(asset), w.accessDeeds(key, hours, ends))
+	}, w.stockDeeds(asset), w.actionDeeds(t, asset), w.accessDeeds(key, hours, ends))
 }
 
 // accessDeeds are those of apps and keys, and the pause.

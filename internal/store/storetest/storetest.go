@@ -69,6 +69,8 @@ func Run(t *testing.T, open Opener) {
 		"AdoptRenamed":           testAdoptRenamed,
 		"Quotes":                 testQuotes,
 		"ReadsEndWithRequests":   testInterruption,
+		"Actions":                testActions,
+		"Booked":                 testBooked,
 		"Pins":                   testPins,
 		"AccountMode":            testAccountMode,
 		"IDsGrowAcrossReopening": testReopen,

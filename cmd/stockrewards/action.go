@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
+)
+
+type actionCommands struct {
+	List   actionList   `cmd:"" help:"List corporate actions of the catalog's stocks, the latest ex-date first."`
+	Show   actionShow   `cmd:"" help:"Show a corporate action with everything that the broker announced of it."`
+	Resume actionResume `cmd:"" help:"Order and value the stock again that a corporate action holds. First compare the broker's position, the price and the books: see docs/operations.md."`
+}
+
+type actionList struct {
+	databaseFlag
+	State  string `placeholder:"STATE" help:"Only actions in this state: announced, held, resumed, withdrawn, passed."`
+	Symbol string `placeholder:"SYMBOL" help:"Only actions of this stock."`
+	Limit  int    `default:"50" placeholder:"N" help:"Maximum number to list (default 50)."`
+}
+
+// Run lists the actions.
+func (c *actionList) Run(ctx context.Context) error {
+	if c.Limit < 1 {
+		return errors.New("--limit must be at least 1")
+	}
+	var state rewards.ActionState
+	if c.State != "" {
+		var known bool
+		if state, known = rewards.ParseActionState(c.State); !known {
+			return fmt.Errorf("--state %q: no such state", c.State)
+		}
+	}
+	return c.with(ctx, func(s *store.Store) error {
+		actions, err := s.Actions(ctx, state, rewards.UpperSymbol(c.Symbol), c.Limit)
+		if err != nil {
+			return err
+		}
+		rows := make([][]string, len(actions))
+		for i, a := range actions {
+			rows[i] = []string{a.ID, string(a.ExDate), a.Symbol, a.State.String(), moment(a.HoldFrom), a.String(), a.Note}
+		}
+		return table("ID\tEX-DATE\tSYMBOL\tSTATE\tHOLDS FROM\tTERMS\tNOTE", rows)
+	})
+}
+
+type actionShow struct {
+	databaseFlag
+	ID string `arg:"" help:"The action's id."`
+}
+
+// Run shows an action.
+func (c *actionShow) Run(ctx context.Context) error {
+	return c.with(ctx, func(s *store.Store) error {
+		a, bodies, err := s.Action(ctx, c.ID)
+		if err != nil {
+			return err
+		}
+		booked, err := s.Booked(ctx)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("%s\nid: %s\nstate: %s\nprocessed: %s\nfirst seen: %s\n",
+			a, a.ID, a.State, a.ProcessDate, moment(a.FirstSeen))
+		printHold(a)
+		for _, b := range booked {
+			if b.AssetID == a.AssetID {
+				fmt.Printf("the books have %s shares; the broker's position is %s\n", b.Quantity, b.Quantity+b.Differs)
+			}
+		}
+		for _, n := range bodies {
+			fmt.Printf("announcement %d, first seen %s: %s\n", n.Revision, moment(n.SeenAt), n.Body)
+		}
+		return nil
+	})
+}
+
+func printHold(a rewards.Action) {
+	if !a.HoldFrom.IsZero() {
+		fmt.Println("holds the stock from:", moment(a.HoldFrom), "(the broker's time)")
+	}
+	if !a.HeldAt.IsZero() {
+		fmt.Println("held since:", moment(a.HeldAt))
+	}
+	if !a.ResumedAt.IsZero() {
+		fmt.Printf("resumed: %s: %s\n", moment(a.ResumedAt), a.Reason)
+	}
+	if a.Note != "" {
+		fmt.Println("note:", a.Note)
+	}
+}
+
+type actionResume struct {
+	databaseFlag
+	ID     string `arg:"" help:"The action's id."`
+	Reason string `required:"" env:"-" placeholder:"TEXT" help:"Why; kept in the operator log."`
+}
+
+// Run ends the hold.
+func (c *actionResume) Run(ctx context.Context) error {
+	return c.operate(ctx, "action resume", reasonFlag{c.Reason}, func(s *store.Operator) error {
+		if s.By().Reason == "" {
+			return errors.New("--reason must not be empty")
+		}
+		r, err := s.ResumeAction(ctx, c.ID)
+		if err != nil {
+			return err
+		}
+		printResumed(r)
+		return nil
+	})
+}
+
+func printResumed(r store.Resumed) {
+	symbol := r.Action.Symbol
+	fmt.Printf("%s is resumed: %s\n", r.Action.ID, r.Action)
+	if r.Price > 0 {
+		fmt.Printf("the last price of %s, $%s, is accepted\n", symbol, r.Price)
+	}
+	if r.Differs != 0 {
+		fmt.Printf("the broker's position less the books, %s shares, is accepted\n", r.Differs)
+	}
+	if r.Hold.Exists() {
+		fmt.Printf("%s has another hold: see `stockrewards action list --symbol %[1]s`\n", symbol)
+	}
+	if r.Doubt.Exists() {
+		fmt.Printf("its price %s is in doubt: see `stockrewards asset confirm %s`\n", r.Doubt.Price, symbol)
+	}
+}

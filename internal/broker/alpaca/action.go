@@ -1,0 +1,165 @@
+package alpaca
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+)
+
+// actionsPage is how many announcements one request asks for, Alpaca's most.
+const actionsPage = 1_000
+
+// Announcements is a page of the corporate actions that are processed from one day to
+// another, both included, of all stocks. token is "" for the first page, then next of
+// the page before; next is "" on the last page. Rates keep their digits. It fails with
+// BrokerNotFound when the broker does not offer them.
+func (c *Client) Announcements(
+	ctx context.Context, from, to rewards.Date, token string,
+) (page []rewards.Announcement, next string, err error) {
+	query := url.Values{
+		"start": {string(from)}, "end": {string(to)}, "limit": {strconv.Itoa(actionsPage)}, "sort": {"asc"},
+	}
+	if token != "" {
+		query.Set("page_token", token)
+	}
+	p, err := ask(ctx, c, call{
+		operation: opActions, host: c.data, path: "/v1/corporate-actions", query: query, maxBody: maxListBody,
+		optional: true,
+	}, readActions)
+	if err == nil && p.next == token && token != "" {
+		err = c.unreadable(opActions, errors.New("the page after this one is this one"))
+	}
+	return p.list, p.next, err
+}
+
+type actionPage struct {
+	list []rewards.Announcement
+	next string
+}
+
+func readActions(body []byte) (actionPage, error) {
+	var w struct {
+		Groups map[string][]jsontext.Value `json:"corporate_actions"`
+		Next   *string                     `json:"next_page_token"`
+	}
+	if err := decode(body, &w); err != nil {
+		return actionPage{}, err
+	}
+	if w.Groups == nil {
+		return actionPage{}, errMissing
+	}
+	var p actionPage
+	if w.Next != nil {
+		p.next = *w.Next
+	}
+	for group, values := range w.Groups {
+		for _, value := range values {
+			a, err := readAction(strings.TrimSuffix(group, "s"), value)
+			if err != nil {
+				return actionPage{}, err
+			}
+			p.list = append(p.list, a)
+		}
+	}
+	slices.SortFunc(p.list, func(a, b rewards.Announcement) int { return strings.Compare(a.ID, b.ID) })
+	return p, nil
+}
+
+// readAction reads an announcement. Members differ by type, and new types may come: the
+// first of those that tell the same counts.
+func readAction(kind string, value jsontext.Value) (rewards.Announcement, error) {
+	var w map[string]jsontext.Value
+	if err := decode(value, &w); err != nil {
+		return rewards.Announcement{}, err
+	}
+	m := members(w)
+	a := rewards.Announcement{
+		ID: m.text("id"), ProcessDate: rewards.Date(m.text("process_date")),
+		Terms: rewards.Terms{
+			Type:      rewards.ActionType(clean(kind)),
+			Symbol:    m.text("symbol", "old_symbol", "source_symbol", "acquiree_symbol"),
+			NewSymbol: m.text("new_symbol", "acquirer_symbol"),
+			OldRate:   m.rate("old_rate", "source_rate", "acquiree_rate"),
+			NewRate:   m.rate("new_rate", "acquirer_rate"),
+			Rate:      m.rate("rate", "cash_rate"),
+			ExDate:    rewards.Date(m.text("ex_date", "effective_date", "process_date")),
+		},
+	}
+	if err := value.Format(jsontext.ReorderRawObjects(true)); err != nil { // their order is no difference
+		return a, err
+	}
+	a.Body = string(value)
+	if a.ID == "" || len(a.ID) > maxActionID || strings.Contains(a.ID, " ") { // as clean leaves of others
+		return a, errors.New("a corporate action without a readable id")
+	}
+	return a, nil
+}
+
+// maxActionID bounds an announcement's identifier, in bytes.
+const maxActionID = 100
+
+// members are those of a JSON object.
+type members map[string]jsontext.Value
+
+// text is the first of these members that is a string and not empty.
+func (m members) text(names ...string) string {
+	for _, name := range names {
+		if m[name].Kind() != jsontext.KindString {
+			continue
+		}
+		if text, err := jsontext.AppendUnquote(nil, m[name]); err == nil && len(text) > 0 {
+			return clean(string(text))
+		}
+	}
+	return ""
+}
+
+// rate is the first of these members that is there: its digits as they were written,
+// "?" for what is no number.
+func (m members) rate(names ...string) string {
+	for _, name := range names {
+		var n number
+		if value, present := m[name]; !present || n.UnmarshalJSON(value) != nil || n == "" {
+			continue
+		}
+		if _, err := money.ParseDecimal(string(n)); err != nil {
+			return "?"
+		}
+		return string(n)
+	}
+	return ""
+}
+
+// Sessions lists the market's days from one day to another, both included, in order.
+func (c *Client) Sessions(ctx context.Context, from, to rewards.Date) ([]rewards.Date, error) {
+	return ask(ctx, c, call{
+		operation: opCalendar, host: c.trading, path: "/v2/calendar",
+		query: url.Values{"start": {string(from)}, "end": {string(to)}},
+	}, readCalendar)
+}
+
+func readCalendar(body []byte) ([]rewards.Date, error) {
+	var days []struct {
+		Date rewards.Date `json:"date"`
+	}
+	if err := decode(body, &days); err != nil {
+		return nil, err
+	}
+	list := make([]rewards.Date, len(days))
+	for i, day := range days {
+		if !day.Date.Valid() {
+			return nil, errors.New("a day that is no date")
+		}
+		list[i] = day.Date
+	}
+	slices.Sort(list)
+	return list, nil
+}

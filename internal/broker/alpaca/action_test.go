@@ -1,0 +1,117 @@
+package alpaca_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stockrewards/internal/rewards"
+)
+
+// Facts: groups by type, rates as JSON numbers whose digits count, members that differ by
+// type, groups of tomorrow.
+func TestAnnouncements(t *testing.T) {
+	t.Parallel()
+	first := `{"corporate_actions":{
+		"forward_splits":[{"new_rate":4.0000000000000001,"old_rate":1,"symbol":"AAPL","id":"a","cusip":"1","ex_date":"2026-12-01","process_date":"2026-12-02"}],
+		"name_changes":[{"id":"n","old_symbol":"FB","new_symbol":"META","process_date":"2026-12-03"}],
+		"cash_mergers":[{"id":"m","acquiree_symbol":"TWTR","acquirer_symbol":"","rate":5.42e1,"effective_date":"2026-12-04","process_date":"2026-12-05"}]},
+		"next_page_token":"p2"}`
+	second := `{"corporate_actions":{
+		"spin_offs":[{"id":"s","source_symbol":"GE","source_rate":3,"new_symbol":"GEHC","new_rate":1,"ex_date":"2026-12-06","process_date":"2026-12-06"}],
+		"things_of_tomorrow":[{"id":"t","symbol":"KO","process_date":"2026-12-07","rate":null}]},"next_page_token":null}`
+	client := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		q := r.URL.Query()
+		if r.URL.Path != "/v1/corporate-actions" || q.Get("start") != "2026-11-22" || q.Get("end") != "2027-02-20" || q.Get("limit") != "1000" {
+			t.Errorf("asked for %s", r.URL)
+		}
+		if q.Get("page_token") == "" {
+			_, _ = fmt.Fprint(w, first)
+			return
+		}
+		_, _ = fmt.Fprint(w, second)
+	})
+	got, next, err := client.Announcements(t.Context(), "2026-11-22", "2027-02-20", "")
+	if err != nil || next != "p2" {
+		t.Fatalf("next page %q, %v", next, err)
+	}
+	rest, next, err := client.Announcements(t.Context(), "2026-11-22", "2027-02-20", next)
+	if err != nil || next != "" {
+		t.Fatalf("next page %q, %v", next, err)
+	}
+	got = append(got, rest...)
+	want := []rewards.Announcement{
+		{ID: "a", ProcessDate: "2026-12-02", Terms: rewards.Terms{Type: "forward_split", Symbol: "AAPL", OldRate: "1", NewRate: "4.0000000000000001", ExDate: "2026-12-01"}},
+		{ID: "m", ProcessDate: "2026-12-05", Terms: rewards.Terms{Type: "cash_merger", Symbol: "TWTR", Rate: "5.42e1", ExDate: "2026-12-04"}},
+		{ID: "n", ProcessDate: "2026-12-03", Terms: rewards.Terms{Type: "name_change", Symbol: "FB", NewSymbol: "META", ExDate: "2026-12-03"}},
+		{ID: "s", ProcessDate: "2026-12-06", Terms: rewards.Terms{Type: "spin_off", Symbol: "GE", NewSymbol: "GEHC", OldRate: "3", NewRate: "1", ExDate: "2026-12-06"}},
+		{ID: "t", ProcessDate: "2026-12-07", Terms: rewards.Terms{Type: "things_of_tomorrow", Symbol: "KO", ExDate: "2026-12-07"}},
+	}
+	for i := range got {
+		if !strings.Contains(got[i].Body, `"id":"`+got[i].ID+`"`) {
+			t.Errorf("the raw body is %s", got[i].Body)
+		}
+		got[i].Body = ""
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// The order of members is no revision; digits are.
+func TestAnnouncementBodies(t *testing.T) {
+	t.Parallel()
+	body := func(members string) string {
+		t.Helper()
+		c := serveBody(t, http.StatusOK, `{"corporate_actions":{"forward_splits":[{`+members+`}]}}`)
+		list, _, err := c.Announcements(t.Context(), "2026-11-22", "2027-02-20", "")
+		if err != nil || len(list) != 1 {
+			t.Fatalf("%+v, %v", list, err)
+		}
+		return list[0].Body
+	}
+	one, two := body(`"id":"a","new_rate":4.0`), body(`"new_rate":4.0,"id":"a"`)
+	if three := body(`"id":"a","new_rate":4`); one != two || one == three {
+		t.Errorf("bodies %s, %s, %s", one, two, three)
+	}
+}
+
+func TestAnnouncementsThatFail(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		status int
+		body   string
+		want   rewards.BrokerErrorKind
+	}{
+		{"not offered", 404, "404 page not found", rewards.BrokerNotFound},
+		{"not in the subscription", 403, `{"message":"forbidden."}`, rewards.BrokerNotFound},
+		{"away", 503, "", rewards.BrokerUnknown},
+		{"too many requests", 429, `{"message":"rate limit exceeded"}`, rewards.BrokerUnknown},
+		{"no JSON", 200, "<html>", rewards.BrokerUnknown},
+		{"no list", 200, `{}`, rewards.BrokerUnknown},
+		{"no id", 200, `{"corporate_actions":{"forward_splits":[{"symbol":"A"}]}}`, rewards.BrokerUnknown},
+		{"an id that a terminal obeys", 200, `{"corporate_actions":{"forward_splits":[{"id":"a\u001b[2J"}]}}`, rewards.BrokerUnknown},
+		{"a token that turns in circles", 200, `{"corporate_actions":{},"next_page_token":"same"}`, rewards.BrokerUnknown},
+	} {
+		_, _, err := serveBody(t, c.status, c.body).Announcements(t.Context(), "2026-11-22", "2027-02-20", "same")
+		if err == nil || rewards.BrokerKindOf(err) != c.want {
+			t.Errorf("%s: %v, want %s", c.name, err, c.want)
+		}
+	}
+}
+
+func TestSessions(t *testing.T) {
+	t.Parallel()
+	got, err := serveBody(t, 200, `[{"date":"2026-11-27","open":"09:30"},{"date":"2026-11-25"}]`).
+		Sessions(t.Context(), "2026-11-20", "2026-11-30")
+	if diff := cmp.Diff([]rewards.Date{"2026-11-25", "2026-11-27"}, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	if _, err := serveBody(t, 200, `[{"date":"Friday"}]`).Sessions(t.Context(), "2026-11-20", "2026-11-30"); err == nil {
+		t.Error("a day that is no date was read")
+	}
+}

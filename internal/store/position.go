@@ -1,0 +1,49 @@
+package store
+
+import (
+	"context"
+
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+)
+
+// addPosition adds a settled order's shares to what the books have of its stock.
+func addPosition(ctx context.Context, tx Tx, o rewards.Order) error {
+	if o.State != rewards.OrderSettled || o.FilledQty == 0 {
+		return nil
+	}
+	_, err := tx.Exec(ctx, `INSERT INTO positions (asset_id, booked) VALUES (?1, ?2)
+		ON CONFLICT (asset_id) DO UPDATE SET booked = positions.booked + excluded.booked`,
+		int64(o.AssetID), int64(o.FilledQty))
+	return err
+}
+
+// Booked lists what the books have of each stock that was ever bought.
+func (s *Store) Booked(ctx context.Context) (list []rewards.Booked, err error) {
+	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
+		return tx.Query(ctx, func(row Row) error {
+			var b rewards.Booked
+			err := row.Scan((*int64)(&b.AssetID), &b.BrokerID, &b.Symbol, (*int64)(&b.Quantity),
+				(*int64)(&b.Differs), (*int64)(&b.Accepted))
+			list = append(list, b)
+			return err
+		}, `SELECT a.id, a.broker_id, a.symbol, p.booked, p.differs, p.accepted
+			FROM positions p JOIN assets a ON a.id = p.asset_id ORDER BY a.id`)
+	})
+	return list, err
+}
+
+// SaveDifferences stores by how much the broker's positions differ from the books.
+func (s *Store) SaveDifferences(
+	ctx context.Context, l rewards.Lease, differences map[rewards.AssetID]money.Shares,
+) error {
+	return s.writeFenced(ctx, l, func(ctx context.Context, tx Tx) error {
+		for id, difference := range differences {
+			_, err := tx.Exec(ctx, `UPDATE positions SET differs = ?2 WHERE asset_id = ?1`, int64(id), int64(difference))
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,192 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
+)
+
+// split is an announced split of AAPL with that ex-date.
+func (w *World) split(t *testing.T, id string, ex rewards.Date) rewards.ActionChange {
+	t.Helper()
+	seen := rewards.Sighting{Now: w.Now(), SeenAt: w.Now(), Sessions: []rewards.Date{ex.Plus(-1)}}
+	n := rewards.Announcement{ID: id, ProcessDate: ex, Body: `{"id":"` + id + `"}`, Terms: rewards.Terms{
+		Type: "forward_split", Symbol: "AAPL", OldRate: "1", NewRate: "4.0", ExDate: ex,
+	}}
+	return rewards.ActionChange{After: seen.NewAction(n, w.Asset(t, "AAPL").ID, true), Body: n.Body}
+}
+
+// change stores one change.
+func (w *World) change(t *testing.T, c rewards.ActionChange) error {
+	t.Helper()
+	return w.ChangeActions(t.Context(), w.lease, []rewards.ActionChange{c})
+}
+
+// hold reads from when AAPL is held: each place that tells must say the same.
+func (w *World) hold(t *testing.T) rewards.ActionHold {
+	t.Helper()
+	a := w.Asset(t, "AAPL")
+	hold, err := w.AssetHold(t.Context(), a.ID)
+	check(t, err)
+	pools, err := w.Pools(t.Context())
+	check(t, err)
+	quoted, _, err := w.QuotedAssets(t.Context())
+	check(t, err)
+	if hold != a.Hold || len(pools) != 1 || pools[0].Asset.Hold != hold || len(quoted) != 1 || quoted[0].Hold != hold {
+		t.Errorf("held from %v, the asset says %v, its pools %+v, its quotes %+v", hold, a.Hold, pools, quoted)
+	}
+	return hold
+}
+
+func testActions(t *testing.T, w *World) {
+	w.Give(t, 2_000_000)
+	today := rewards.DateOf(w.Now())
+	first, second := w.split(t, "later", today.Plus(10)), w.split(t, "sooner", today.Plus(5))
+	check(t, w.change(t, first))
+	check(t, w.change(t, second))
+	if got := w.hold(t).From; !got.Equal(second.After.HoldFrom) || got.IsZero() {
+		t.Errorf("held from %s, want the earlier %s", got, second.After.HoldFrom)
+	}
+	w.wantPlan(t, second.After.HoldFrom, rewards.HoldAction)
+	open, err := w.OpenActions(t.Context(), today)
+	check(t, err)
+	if diff := cmp.Diff([]rewards.Action{second.After, first.After}, open); diff != "" {
+		t.Errorf("open (-want +got):\n%s", diff)
+	}
+	withdrawn := rewards.ActionChange{Before: second.After, After: rewards.Sighting{Now: w.Now()}.Missed(second.After)}
+	check(t, w.change(t, withdrawn))
+	if err := w.change(t, withdrawn); !errors.Is(err, store.ErrStale) {
+		t.Errorf("a second time: %v, want ErrStale", err)
+	}
+	if got := w.hold(t).From; !got.Equal(first.After.HoldFrom) {
+		t.Errorf("held from %s, want %s: the other is withdrawn", got, first.After.HoldFrom)
+	}
+	w.heldWhateverTheClock(t, first.After)
+	w.listedActions(t, first, today)
+	lost := w.lease
+	lost.Epoch--
+	err = w.ChangeActions(t.Context(), lost, []rewards.ActionChange{w.split(t, "third", today)})
+	if !errors.Is(err, store.ErrLostLease) {
+		t.Errorf("the leader before changes actions: %v", err)
+	}
+	if _, _, err := w.Action(t.Context(), "third"); rewards.CodeOf(err) != rewards.CodeNotFound {
+		t.Errorf("an unknown action: %v", err)
+	}
+}
+
+// wantPlan: at that moment the pool is held.
+func (w *World) wantPlan(t *testing.T, at time.Time, want rewards.Hold) {
+	t.Helper()
+	r := w.planRequest(t)
+	r.Now = at
+	if _, got, err := w.PlanOrder(t.Context(), w.lease, r); err != nil || got != want {
+		t.Errorf("planned at %s: hold %d, %v; want %d", at, got, err, want)
+	}
+}
+
+// heldWhateverTheClock: a hold that has begun lasts, also when a clock is set back.
+func (w *World) heldWhateverTheClock(t *testing.T, a rewards.Action) {
+	t.Helper()
+	began := rewards.Sighting{Now: a.HoldFrom, SeenAt: w.Now()}.Tick(a)
+	check(t, w.change(t, rewards.ActionChange{Before: a, After: began}))
+	if hold := w.hold(t); !hold.InForce(time.UnixMicro(1)) {
+		t.Errorf("held from %s, want always", hold.From)
+	}
+	w.wantPlan(t, a.HoldFrom.AddDate(0, 0, -7), rewards.HoldAction)
+	v, err := w.Overview(t.Context())
+	check(t, err)
+	if diff := cmp.Diff(map[rewards.ActionState]int{rewards.ActionHeld: 1}, v.Actions); diff != "" {
+		t.Errorf("the overview (-want +got):\n%s", diff)
+	}
+}
+
+// listedActions reads the actions in every way.
+func (w *World) listedActions(t *testing.T, first rewards.ActionChange, today rewards.Date) {
+	t.Helper()
+	for _, c := range []struct {
+		state  rewards.ActionState
+		symbol string
+		want   int
+	}{{0, "", 2}, {rewards.ActionHeld, "", 1}, {rewards.ActionWithdrawn, "AAPL", 1}, {0, "KO", 0}} {
+		list, err := w.Actions(t.Context(), c.state, c.symbol, 10)
+		check(t, err)
+		if len(list) != c.want {
+			t.Errorf("listed %+v: %d, want %d", c, len(list), c.want)
+		}
+	}
+	since, err := w.ActionsSince(t.Context(), today.Plus(20))
+	check(t, err)
+	bodies, err := w.LastBodies(t.Context(), today.Plus(20))
+	check(t, err)
+	if len(since) != 1 || since[0].ID != "later" || bodies["later"] != first.Body {
+		t.Errorf("not over: %+v, %v", since, bodies)
+	}
+	a, revisions, err := w.Action(t.Context(), "later")
+	check(t, err)
+	if a.State != rewards.ActionHeld || len(revisions) != 1 || revisions[0].Body != first.Body || revisions[0].SeenAt.IsZero() {
+		t.Errorf("shown: %+v, %+v", a, revisions)
+	}
+}
+
+// testBooked: the running total follows the settled orders, and an operator's resume
+// accepts the price and the difference.
+func testBooked(t *testing.T, w *World) {
+	w.Give(t, 2_000_000)
+	check(t, w.Settle(t, w.Open(t), "filled", 10_000_000, dollar200))
+	w.Give(t, 2_000_000)
+	check(t, w.Settle(t, w.Open(t), "filled", 10_000_001, dollar200))
+	asset := w.Asset(t, "AAPL")
+	check(t, w.SaveDifferences(t.Context(), w.lease, map[rewards.AssetID]money.Shares{asset.ID: 20_000_001}))
+	check(t, w.SaveQuotes(t.Context(), []rewards.Quote{{AssetID: asset.ID, Price: dollar1, ConfirmedAt: w.Now()}}))
+	booked, err := w.Booked(t.Context())
+	check(t, err)
+	want := []rewards.Booked{{AssetID: asset.ID, Symbol: "AAPL", Quantity: 20_000_001, Differs: 20_000_001}}
+	if diff := cmp.Diff(want, booked); diff != "" {
+		t.Fatalf("booked (-want +got):\n%s", diff)
+	}
+	held := rewards.Sighting{Now: w.Now(), SeenAt: w.Now()}.PositionAction(booked[0], 40_000_002, rewards.Ratio{Old: 1, New: 2})
+	check(t, w.change(t, rewards.ActionChange{After: held}))
+	w.Give(t, 2_000_000)
+	if !w.hold(t).InForce(w.Now()) {
+		t.Error("a position that looks like a split does not hold the stock")
+	}
+	by := w.As(rewards.Operator{Actor: "ann@db1", Command: "action resume", Reason: "checked"})
+	for range 2 {
+		r, err := by.ResumeAction(t.Context(), held.ID)
+		check(t, err)
+		if r.Action.State != rewards.ActionResumed || r.Action.Reason != "checked" {
+			t.Errorf("resumed: %+v", r)
+		}
+	}
+	if w.hold(t).Exists() {
+		t.Error("it is still held")
+	}
+	_, quotes, err := w.QuotedAssets(t.Context())
+	check(t, err)
+	booked, err = w.Booked(t.Context())
+	check(t, err)
+	if quotes[0].Accepted != dollar1 || booked[0].Accepted != 20_000_001 {
+		t.Errorf("accepted: the price %s, the difference %s", quotes[0].Accepted, booked[0].Accepted)
+	}
+	_, err = by.ResumeAction(t.Context(), "unknown")
+	wantCode(t, err, rewards.CodeNotFound)
+}
+
+// actionDeeds are those of corporate actions.
+func (w *World) actionDeeds(t *testing.T, asset rewards.AssetID) []deed {
+	t.Helper()
+	a := w.split(t, "split", rewards.DateOf(w.Now()).Plus(5))
+	a.After.AssetID = asset
+	check(t, w.change(t, a))
+	return []deed{{"ResumeAction", func(ctx context.Context, o *store.Operator) error {
+		_, err := o.ResumeAction(ctx, "split")
+		return err
+	}, []string{"action split: state: announced -> resumed: why"}}}
+}
