@@ -17,6 +17,7 @@ test: ## every test, with the race detector
 
 lint: $(TOOLS) ## the linters and the formatters
 	$(GO) mod tidy -diff
+	for os in darwin windows; do GOOS=$$os CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/stockrewards || exit 1; done
 	$(TOOLS) run ./...
 	tools/lint-api.sh
 

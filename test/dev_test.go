@@ -89,3 +89,61 @@ func TestDevIsReadyToTry(t *testing.T) {
 		t.Errorf("the second start printed\n%s", again)
 	}
 }
+
+// A key that was revoked, or whose file is gone, is replaced: what dev prints works.
+func TestDevPrintsAKeyThatWorks(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	data := filepath.Join(folder, "stockrewards-data")
+	books := "--database=sqlite:" + filepath.Join(data, "stockrewards.db")
+	printed := regexp.MustCompile(`(?m)^ {2}(sr_test_\w+)$`)
+	address := regexp.MustCompile(`running at (\S+)`)
+	seen := map[string]bool{}
+	for _, spoil := range []func(){
+		func() {},
+		func() { revokeAll(t, books) },
+		func() {
+			if err := os.Remove(filepath.Join(data, "dev.key")); err != nil {
+				t.Error(err)
+			}
+		},
+		func() { revokeAll(t, books) },
+	} {
+		spoil()
+		greeting, stop := startDev(t, folder)
+		key := printed.FindStringSubmatch(greeting)
+		if key == nil || seen[key[1]] {
+			t.Fatalf("no new key in\n%s", greeting)
+		}
+		seen[key[1]] = true
+		s := &service{t: t, url: address.FindStringSubmatch(greeting)[1], key: key[1]}
+		s.must(200, "GET", "/v1/users", "")
+		stop()
+	}
+}
+
+// revokeAll revokes every key of the app dev.
+func revokeAll(t *testing.T, books string) {
+	t.Helper()
+	list, err := runProgram(t, "key", "list", "dev", books)
+	if err != nil {
+		t.Fatal(list)
+	}
+	for _, line := range strings.Split(strings.TrimSpace(list), "\n")[1:] {
+		if out, err := runProgram(t, "key", "revoke", strings.Fields(line)[0], books); err != nil {
+			t.Fatal(out)
+		}
+	}
+}
+
+// dev advises no flag that it does not have.
+func TestDevListensOnThisMachineOnly(t *testing.T) {
+	t.Parallel()
+	for _, flag := range []string{"--listen", "--admin-listen"} {
+		status, out := exitOf(t, "dev", "--data", t.TempDir(), flag, "0.0.0.0:0")
+		if status != 2 || !strings.Contains(out, flag+" 0.0.0.0:0: dev shows its key") || strings.Contains(out, "--behind-proxy") ||
+			strings.Contains(out, "--admin-public") {
+			t.Errorf("dev %s 0.0.0.0:0: %d %s", flag, status, out)
+		}
+	}
+}

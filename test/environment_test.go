@@ -1,31 +1,59 @@
 package test
 
 import (
+	"errors"
+	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 )
 
 // Variables that are left over from somewhere decide nothing: they set where the books and
-// the broker are, and how `serve` behaves, but no flag of a command that does one thing.
+// the broker are, and how `serve` behaves, but no flag of a command that does one thing. One
+// that sets nothing is refused, with the nearest known name.
 func TestVariablesDecideNothing(t *testing.T) {
 	t.Parallel()
 	s := newCustomer(t)
-	s.env = append(s.env, "STOCKREWARDS_NOT_BOUGHT=true", "STOCKREWARDS_FILLED=1", "STOCKREWARDS_PRICE=1",
-		"STOCKREWARDS_REASON=left over", "STOCKREWARDS_STATE=nonsense", "STOCKREWARDS_LIMIT=0", "STOCKREWARDS_EXPIRES=-1h")
+	own := s.env
 	const order = "01a1fe02-1262-7000-bbaf-62ded01743e8"
-	for _, test := range []struct{ command, want string }{
-		{"order resolve " + order, "missing flags"},
-		{"order resolve " + order + " --reason=x", "--filled"},
-		{"order acknowledge sr-1", "missing flags"},
+	for variable, command := range map[string]string{
+		"STOCKREWARDS_NOT_BOUGHT=true": "order resolve " + order + " --reason=x",
+		"STOCKREWARDS_FILLED=1":        "order resolve " + order + " --reason=x",
+		"STOCKREWARDS_PRICE=1":         "order resolve " + order + " --reason=x",
+		"STOCKREWARDS_REASON=x":        "order acknowledge sr-1",
+		"STOCKREWARDS_STATE=open":      "order list",
+		"STOCKREWARDS_LIMIT=1":         "order list",
+		"STOCKREWARDS_EXPIRES=1h":      "key create tester",
 	} {
-		if out, err := s.try(strings.Fields(test.command)...); err == nil || !strings.Contains(err.Error(), test.want) {
-			t.Errorf("%s: %s %v, want %q", test.command, out, err, test.want)
+		s.env = append(slices.Clone(own), variable)
+		name, _, _ := strings.Cut(variable, "=")
+		want := "unknown environment variable " + name + ": "
+		out, err := s.try(strings.Fields(command)...)
+		if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 2 || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s %s: %s %v, want the status 2 and %q", variable, command, out, err, want)
 		}
 	}
+	s.env = own
 	s.command("order", "list")
-	s.command("key", "create", "tester")
-	s.command("fulfillment", "pause")
-	if out := s.command("fulfillment", "status"); strings.Contains(out, "left over") {
-		t.Errorf("status: %s", out)
+}
+
+// A mistyped variable would otherwise be no limit at all.
+func TestMistypedVariablesAreRefused(t *testing.T) {
+	t.Parallel()
+	s := newService(t, t.TempDir())
+	own := s.env
+	for variable, nearest := range map[string]string{
+		"STOCKREWARDS_DAILY_NOTIONAL_LIMT=5": "STOCKREWARDS_DAILY_NOTIONAL_LIMIT",
+		"STOCKREWARDS_BROKR=paper":           "STOCKREWARDS_BROKER",
+		"STOCKREWARDS_PAPER_KEY=x":           "STOCKREWARDS_PAPER_KEY_ID",
+		"STOCKREWARDS_=":                     "",
+	} {
+		s.env = append(slices.Clone(own), variable)
+		want := "the nearest known one is " + nearest
+		if out, err := s.try("app", "list"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %s %v, want %q", variable, out, err, want)
+		}
 	}
+	s.env = append(own, "STOCKREWARDS_POOLING_WINDOW=1s", "STOCKREWARDS_PAPER_KEY_ID=x", "STOCKREWARDSX=y")
+	s.command("app", "list")
 }

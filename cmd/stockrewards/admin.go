@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -37,12 +36,12 @@ func (f adminFlags) checkAdmin() error {
 	}
 	local, err := loopback(f.AdminListen)
 	if err != nil {
-		return fmt.Errorf("--admin-listen %q: must be HOST:PORT", f.AdminListen)
+		return usageErrorf("--admin-listen %q: must be HOST:PORT", f.AdminListen)
 	}
 	if local || f.AdminPublic {
 		return nil
 	}
-	return fmt.Errorf("--admin-listen %s: it has no keys and no TLS, and would be reached beyond this machine; "+
+	return usageErrorf("--admin-listen %s: it has no keys and no TLS, and would be reached beyond this machine; "+
 		"in a network that only your own machines reach say --admin-public", f.AdminListen)
 }
 
@@ -58,10 +57,10 @@ func (f adminFlags) listenAdmin(ctx context.Context) (net.Listener, error) {
 	if f.AdminListen == "" {
 		return nil, nil //nolint:nilnil // none is a choice
 	}
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", f.AdminListen)
+	l, err := listen(ctx, "--admin-listen", f.AdminListen)
 	if errors.Is(err, syscall.EADDRINUSE) && f.adminAny {
 		host, _, _ := net.SplitHostPort(f.AdminListen) // it was read before
-		l, err = (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(host, "0"))
+		l, err = listen(ctx, "--admin-listen", net.JoinHostPort(host, "0"))
 	}
 	return l, err
 }

@@ -22,7 +22,7 @@ type orderAdopt struct {
 // Run adopts the order, as the broker tells of it.
 func (c *orderAdopt) Run(ctx context.Context) error {
 	if strings.TrimSpace(c.Reason) == "" {
-		return errors.New("--reason must not be empty")
+		return usageErrorf("--reason must not be empty")
 	}
 	return c.operate(ctx, "order adopt", reasonFlag{c.Reason}, func(s *store.Operator) error {
 		return c.withBroker(ctx, c.databaseFlag, s.Store, func(broker *alpaca.Client) error {

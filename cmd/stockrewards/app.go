@@ -75,10 +75,10 @@ type appCreate struct {
 // Run creates the app; the database too, when there is none.
 func (c *appCreate) Run(ctx context.Context) error {
 	if n := utf8.RuneCountInString(c.Name); n == 0 || n > rewards.MaxAppName {
-		return fmt.Errorf("NAME must have 1 to %d characters", rewards.MaxAppName)
+		return usageErrorf("NAME must have 1 to %d characters", rewards.MaxAppName)
 	}
 	if err := rewards.CheckText(c.Name); err != nil {
-		return fmt.Errorf("NAME: %w", err)
+		return usageErrorf("NAME: %w", err)
 	}
 	by, err := c.operator("app create")
 	if err != nil {

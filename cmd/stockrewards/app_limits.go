@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"strconv"
 
 	"stockrewards/internal/rewards"
@@ -22,7 +21,7 @@ type appLimits struct {
 func (c *appLimits) Run(ctx context.Context) error {
 	given := c.RequestsPerSecond != nil || c.Concurrent != nil
 	if given && c.None {
-		return errors.New("--none cannot be given with other limits: leave one of them out")
+		return usageErrorf("--none cannot be given with other limits: leave one of them out")
 	}
 	if !given && !c.None {
 		return c.with(ctx, func(s *store.Store) error {

@@ -59,7 +59,7 @@ func (c *assetSync) filter() (f rewards.SyncFilter, err error) {
 			for text := range strings.SplitSeq(given, ",") {
 				text = rewards.UpperSymbol(strings.TrimSpace(text))
 				if text == "" {
-					return f, fmt.Errorf("%s: an entry is empty", flag.name)
+					return f, usageErrorf("%s: an entry is empty", flag.name)
 				}
 				*flag.list = append(*flag.list, text)
 			}

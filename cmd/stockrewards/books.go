@@ -25,7 +25,7 @@ func isPostgres(database string) bool {
 func sqlitePath(database string) (string, error) {
 	path, found := strings.CutPrefix(database, "sqlite:")
 	if !found || path == "" {
-		return "", fmt.Errorf("the database %q: must be sqlite:PATH or postgres://USER@HOST/NAME",
+		return "", usageErrorf("the database %q: must be sqlite:PATH or postgres://USER@HOST/NAME",
 			withoutPassword(database))
 	}
 	return path, nil

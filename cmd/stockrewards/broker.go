@@ -54,7 +54,7 @@ const embeddedRate = 60_000
 // limit makes no sense.
 func (f brokerFlags) checkCredentials() error {
 	if f.AlpacaRequestsPerMinute < 0 {
-		return errors.New("--alpaca-requests-per-minute must not be negative")
+		return usageErrorf("--alpaca-requests-per-minute must not be negative")
 	}
 	if f.Broker == brokerAlpaca && (os.Getenv(envKeyID) == "" || os.Getenv(envSecretKey) == "") {
 		return fmt.Errorf("the broker alpaca needs %s and %s in the environment", envKeyID, envSecretKey)

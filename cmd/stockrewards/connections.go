@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"log/slog"
 	"net"
 
@@ -22,7 +21,7 @@ const (
 
 func (f connectionFlags) checkConnections() error {
 	if f.MaxConnections < 0 || f.MaxConnectionsPerAddress < 0 {
-		return errors.New("--max-connections and --max-connections-per-address must not be negative")
+		return usageErrorf("--max-connections and --max-connections-per-address must not be negative")
 	}
 	return nil
 }

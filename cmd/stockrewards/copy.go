@@ -42,10 +42,10 @@ type moving struct {
 func (c *copyCommand) Run(ctx context.Context) (err error) {
 	m := &moving{copyCommand: c}
 	if m.path, err = sqlitePath(c.From); err != nil || isPostgres(c.From) {
-		return fmt.Errorf("--from %s: must be sqlite:PATH", withoutPassword(c.From))
+		return usageErrorf("--from %s: must be sqlite:PATH", withoutPassword(c.From))
 	}
 	if !isPostgres(c.To) {
-		return fmt.Errorf("--to %s: must be postgres://USER@HOST/NAME", c.To)
+		return usageErrorf("--to %s: must be postgres://USER@HOST/NAME", c.To)
 	}
 	if err := c.checkPostgres(c.To); err != nil {
 		return err

@@ -37,6 +37,9 @@ const (
 
 // Run serves everything from one folder and prints what to try.
 func (c *devCommand) Run(ctx context.Context) error {
+	if err := c.checkLocal(); err != nil {
+		return err
+	}
 	level := slog.LevelWarn
 	if c.Verbose {
 		level = slog.LevelInfo
@@ -83,6 +86,22 @@ func (c *devCommand) Run(ctx context.Context) error {
 	return s.run(ctx)
 }
 
+// checkLocal refuses to show the key and the page beyond this machine.
+func (c *devCommand) checkLocal() error {
+	for _, flag := range []struct{ name, address string }{{"--listen", c.Listen}, {"--admin-listen", c.AdminListen}} {
+		local, err := loopback(flag.address)
+		switch {
+		case flag.address == "" && flag.name == "--admin-listen": // not wanted
+		case err != nil:
+			return usageErrorf("%s %q: must be HOST:PORT", flag.name, flag.address)
+		case !local:
+			return usageErrorf("%s %s: dev shows its key to whoever reaches it, so it listens on this machine only, "+
+				"such as on 127.0.0.1:8080; others are served by `stockrewards serve`", flag.name, flag.address)
+		}
+	}
+	return nil
+}
+
 // page puts the page for people in front of the API, and what steers the brokerage.
 func (c *devCommand) page(s *server, key string, app rewards.AppID, control http.Handler) (http.Handler, error) {
 	keyFile, err := filepath.Abs(filepath.Join(c.Data, devKeyFile))
@@ -100,7 +119,7 @@ func (c *devCommand) prepare(ctx context.Context, s *store.Store) (key string, u
 	}
 	_, app, err := s.AppByKey(ctx, rewards.HashKey(key))
 	if err != nil {
-		return "", user, fmt.Errorf("%s: %w; remove the folder %s to begin anew",
+		return "", user, fmt.Errorf("%s: %w; remove the folder %s to start again",
 			filepath.Join(c.Data, devKeyFile), err, c.Data)
 	}
 	found, err := s.Users(ctx, app.ID, rewards.UserFilter{ExternalID: devUser}, rewards.Page[rewards.User]{Limit: 1})
@@ -120,7 +139,7 @@ func first(users []rewards.User) (u rewards.User) {
 
 // key reads the kept key, or makes the app and keeps its key. The file is written
 // before the app is stored, so that a kill between the two leaves nothing behind
-// that a second start can't use.
+// that a second start can't use. A key that opens nothing any more is replaced.
 func (c *devCommand) key(ctx context.Context, s *store.Store) (string, error) {
 	path := filepath.Join(c.Data, devKeyFile)
 	kept, err := os.ReadFile(path)
@@ -131,9 +150,16 @@ func (c *devCommand) key(ctx context.Context, s *store.Store) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	_, _, err = s.AppByKey(ctx, rewards.HashKey(secret))
-	if rewards.CodeOf(err) != rewards.CodeNotFound || err == nil {
-		return secret, err
+	found, _, err := s.AppByKey(ctx, rewards.HashKey(secret))
+	switch {
+	case err == nil && found.ValidAt(time.Now()):
+		return secret, nil
+	case err == nil: // it was revoked, or rotated away
+		if secret, err = writeKey(path); err != nil {
+			return "", err
+		}
+	case rewards.CodeOf(err) != rewards.CodeNotFound:
+		return "", err
 	}
 	stored := rewards.Key{Hash: rewards.HashKey(secret), Hint: rewards.KeyHint(rewards.TestKeyPrefix, secret)}
 	by, err := reasonFlag{}.operator("dev")

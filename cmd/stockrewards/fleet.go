@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -50,7 +49,7 @@ func (c *serveCommand) openBooks(ctx context.Context, s *server, cfg *fulfillmen
 // openFile opens an SQLite file, which one process has for itself.
 func (c *serveCommand) openFile(ctx context.Context, s *server) (path string, err error) {
 	if c.Role != roleAll {
-		return "", fmt.Errorf("--role %s: only processes over PostgreSQL can have different roles", c.Role)
+		return "", usageErrorf("--role %s: only processes over PostgreSQL can have different roles", c.Role)
 	}
 	if path, err = c.path(); err != nil {
 		return "", err

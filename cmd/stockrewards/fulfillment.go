@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"stockrewards/internal/rewards"
@@ -23,7 +22,7 @@ type fulfillmentPause struct {
 // Run pauses ordering.
 func (c *fulfillmentPause) Run(ctx context.Context) error {
 	if c.Reason == "" {
-		return errors.New("--reason must not be empty")
+		return usageErrorf("--reason must not be empty")
 	}
 	return c.operate(ctx, "fulfillment pause", reasonFlag{c.Reason}, func(s *store.Operator) error {
 		if err := s.SetPaused(ctx, c.Reason); err != nil {

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"errors"
-	"fmt"
 	"math"
 	"time"
 
@@ -54,7 +52,7 @@ func (f fulfillmentFlags) config(broker string) (fulfillment.Config, error) {
 		}
 		amount, err := money.ParseUSD(flag.text)
 		if err != nil || amount < 0 {
-			return c, fmt.Errorf("%s %q: must be an amount of dollars", flag.name, flag.text)
+			return c, usageErrorf("%s %q: must be an amount of dollars", flag.name, flag.text)
 		}
 		*flag.value = min(amount, noLimit)
 	}
@@ -62,10 +60,10 @@ func (f fulfillmentFlags) config(broker string) (fulfillment.Config, error) {
 		c.HouseAppLimit = appShare(c.HouseDailyLimit)
 	}
 	if c.MaxNotional < rewards.LeastMaxNotional {
-		return c, fmt.Errorf("--max-order-notional: must be at least %s", rewards.LeastMaxNotional)
+		return c, usageErrorf("--max-order-notional: must be at least %s", rewards.LeastMaxNotional)
 	}
 	if c.Window < 0 || c.SmallPoolWait < 0 {
-		return c, errors.New("--pooling-window and --small-pool-wait must not be negative")
+		return c, usageErrorf("--pooling-window and --small-pool-wait must not be negative")
 	}
 	return c, nil
 }

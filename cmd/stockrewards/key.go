@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"stockrewards/internal/rewards"
@@ -29,10 +27,10 @@ type keyCreate struct {
 // Run creates the key.
 func (c *keyCreate) Run(ctx context.Context) error {
 	if c.Expires != nil && *c.Expires <= 0 {
-		return errors.New("--expires must be positive")
+		return usageErrorf("--expires must be positive")
 	}
 	if err := rewards.CheckText(c.Label); err != nil {
-		return fmt.Errorf("--label: %w", err)
+		return usageErrorf("--label: %w", err)
 	}
 	return c.operate(ctx, "key create", c.reasonFlag, func(s *store.Operator) error {
 		key, secret, err := c.newKey(ctx, s.Store)
@@ -90,10 +88,10 @@ type keyRotate struct {
 func (c *keyRotate) Run(ctx context.Context) error {
 	id, err := rewards.ParseID[rewards.Key](c.ID)
 	if err != nil {
-		return fmt.Errorf("ID: %w", err)
+		return usageErrorf("ID: %w", err)
 	}
 	if c.Overlap < 0 {
-		return errors.New("--overlap must not be negative")
+		return usageErrorf("--overlap must not be negative")
 	}
 	return c.operate(ctx, "key rotate", c.reasonFlag, func(s *store.Operator) error {
 		key, secret, err := c.newKey(ctx, s.Store)
@@ -118,7 +116,7 @@ type keyRevoke struct {
 func (c *keyRevoke) Run(ctx context.Context) error {
 	id, err := rewards.ParseID[rewards.Key](c.ID)
 	if err != nil {
-		return fmt.Errorf("ID: %w", err)
+		return usageErrorf("ID: %w", err)
 	}
 	return c.operate(ctx, "key revoke", c.reasonFlag, func(s *store.Operator) error {
 		if err := s.RevokeKey(ctx, id); err != nil {

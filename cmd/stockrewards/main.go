@@ -44,7 +44,7 @@ const (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once
 	var c commands
@@ -54,6 +54,9 @@ func main() {
 		kong.BindTo(ctx, (*context.Context)(nil)))
 	if err != nil {
 		fail(err, 1)
+	}
+	if err := checkEnvironment(parser.Model, os.Environ()); err != nil {
+		fail(err, exitUsage)
 	}
 	args := os.Args[1:]
 	if len(args) == 0 {
@@ -82,6 +85,11 @@ type exitError struct {
 
 // Unwrap is the error itself.
 func (e exitError) Unwrap() error { return e.error }
+
+// usageErrorf is the error of a command line that says something impossible.
+func usageErrorf(format string, args ...any) error {
+	return exitError{fmt.Errorf(format, args...), exitUsage}
+}
 
 // fail ends the program, also when nobody reads what it prints.
 func fail(err error, code int) {

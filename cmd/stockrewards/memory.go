@@ -23,7 +23,7 @@ const leastMemory = 128 << 20
 func (f memoryFlags) limitMemory() error {
 	limit, err := parseMemory(f.MemoryLimit)
 	if err != nil {
-		return fmt.Errorf("--memory-limit %q: %w", f.MemoryLimit, err)
+		return usageErrorf("--memory-limit %q: %w", f.MemoryLimit, err)
 	}
 	const percent = 400
 	if os.Getenv("GOGC") == "" {

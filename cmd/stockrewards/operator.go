@@ -21,7 +21,7 @@ type reasonFlag struct {
 // operator is who runs a command, as the operator log keeps it.
 func (r reasonFlag) operator(command string) (rewards.Operator, error) {
 	if err := rewards.CheckText(r.Reason); err != nil {
-		return rewards.Operator{}, fmt.Errorf("--reason: %w", err)
+		return rewards.Operator{}, usageErrorf("--reason: %w", err)
 	}
 	return rewards.Operator{Actor: actor(), Command: command, Reason: strings.TrimSpace(r.Reason)}, nil
 }

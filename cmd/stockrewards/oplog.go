@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 
@@ -25,7 +24,7 @@ type logList struct {
 // Run lists the deeds.
 func (c *logList) Run(ctx context.Context) error {
 	if c.Limit < 1 {
-		return errors.New("--limit must be at least 1")
+		return usageErrorf("--limit must be at least 1")
 	}
 	return c.with(ctx, func(s *store.Store) error {
 		deeds, err := s.Deeds(ctx, store.DeedFilter{Object: c.Object, Limit: c.Limit})
@@ -81,7 +80,7 @@ func (c *logVerify) Run(ctx context.Context) error {
 	if c.Head != "" {
 		var err error
 		if kept, err = rewards.ParseLogHead(c.Head); err != nil {
-			return fmt.Errorf("--head %q: %w", c.Head, err)
+			return usageErrorf("--head %q: %w", c.Head, err)
 		}
 	}
 	return c.with(ctx, func(s *store.Store) error {

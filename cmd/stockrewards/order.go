@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -29,13 +28,13 @@ type orderList struct {
 // Run lists orders.
 func (c *orderList) Run(ctx context.Context) error {
 	if c.Limit < 1 {
-		return errors.New("--limit must be at least 1")
+		return usageErrorf("--limit must be at least 1")
 	}
 	var state rewards.OrderState
 	if c.State != "" {
 		var known bool
 		if state, known = rewards.ParseOrderState(c.State); !known {
-			return fmt.Errorf("--state %q: no such state", c.State)
+			return usageErrorf("--state %q: no such state", c.State)
 		}
 	}
 	return c.with(ctx, func(s *store.Store) error {
@@ -63,7 +62,7 @@ type orderShow struct {
 func (c *orderShow) Run(ctx context.Context) error {
 	id, err := rewards.ParseID[rewards.Order](c.ID)
 	if err != nil {
-		return fmt.Errorf("ID: %w", err)
+		return usageErrorf("ID: %w", err)
 	}
 	return c.with(ctx, func(s *store.Store) error {
 		o, err := s.Order(ctx, id)
@@ -127,20 +126,20 @@ type orderResolve struct {
 func (c *orderResolve) resolution() (rewards.Resolution, error) {
 	r := rewards.Resolution{Reason: strings.TrimSpace(c.Reason)}
 	if r.Reason == "" {
-		return r, errors.New("--reason must not be empty")
+		return r, usageErrorf("--reason must not be empty")
 	}
 	if c.NotBought {
 		if c.Filled != "" || c.Price != "" {
-			return r, errors.New("--not-bought excludes --filled and --price")
+			return r, usageErrorf("--not-bought excludes --filled and --price")
 		}
 		return r, nil
 	}
 	var err error
 	if r.FilledQty, err = money.ParseShares(c.Filled); err != nil || r.FilledQty <= 0 {
-		return r, fmt.Errorf("--filled %q: must be a quantity of shares greater than 0 (or say --not-bought)", c.Filled)
+		return r, usageErrorf("--filled %q: must be a quantity of shares greater than 0 (or say --not-bought)", c.Filled)
 	}
 	if r.Price, err = money.ParsePrice(c.Price); err != nil || r.Price <= 0 {
-		return r, fmt.Errorf("--price %q: must be a price greater than 0", c.Price)
+		return r, usageErrorf("--price %q: must be a price greater than 0", c.Price)
 	}
 	return r, nil
 }
@@ -153,7 +152,7 @@ func (c *orderResolve) Run(ctx context.Context) error {
 	}
 	id, err := rewards.ParseID[rewards.Order](c.ID)
 	if err != nil {
-		return fmt.Errorf("ID: %w", err)
+		return usageErrorf("ID: %w", err)
 	}
 	return c.operate(ctx, "order resolve", reasonFlag{r.Reason}, func(s *store.Operator) error {
 		o, err := s.Order(ctx, id)
@@ -203,7 +202,7 @@ type orderAcknowledge struct {
 // Run acknowledges a conflict.
 func (c *orderAcknowledge) Run(ctx context.Context) error {
 	if strings.TrimSpace(c.Reason) == "" {
-		return errors.New("--reason must not be empty")
+		return usageErrorf("--reason must not be empty")
 	}
 	return c.operate(ctx, "order acknowledge", reasonFlag{c.Reason}, func(s *store.Operator) error {
 		if err := s.AcknowledgeConflict(ctx, c.ClientOrderID, c.Reason); err != nil {

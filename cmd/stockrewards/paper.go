@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"strings"
@@ -58,7 +57,7 @@ func (c *paperCommand) Run(ctx context.Context) error {
 	}
 	path, found := strings.CutPrefix(c.Database, "sqlite:")
 	if !found || path == "" {
-		return fmt.Errorf("--database %q: must be sqlite:PATH", withoutPassword(c.Database))
+		return usageErrorf("--database %q: must be sqlite:PATH", withoutPassword(c.Database))
 	}
 	if err := makeFolder(path); err != nil {
 		return err
@@ -89,11 +88,11 @@ func (c *paperCommand) options(log *slog.Logger) (paper.Options, error) {
 		return o, fmt.Errorf("%s and %s must be set both, or neither", envPaperKeyID, envPaperSecretKey)
 	}
 	if c.RequestsPerMinute < 0 {
-		return o, errors.New("--requests-per-minute must not be negative")
+		return o, usageErrorf("--requests-per-minute must not be negative")
 	}
 	if c.Cash != "" {
 		if o.Cash, err = money.ParseUSD(c.Cash); err != nil || o.Cash <= 0 {
-			return o, fmt.Errorf("--cash %q: must be an amount of dollars above 0", c.Cash)
+			return o, usageErrorf("--cash %q: must be an amount of dollars above 0", c.Cash)
 		}
 	}
 	return o, nil
@@ -125,7 +124,7 @@ func (c *paperCommand) addFaults(b *paper.Brokerage) error {
 			_, err = b.AddFault(f)
 		}
 		if err != nil {
-			return fmt.Errorf("--fault: %w", err)
+			return usageErrorf("--fault: %w", err)
 		}
 	}
 	return nil
@@ -148,7 +147,7 @@ func (c *paperCommand) setClock(ctx context.Context, b *paper.Brokerage) error {
 	if c.Clock != "" {
 		at, err := time.Parse(time.RFC3339Nano, c.Clock)
 		if err != nil {
-			return fmt.Errorf("--clock %q: must be a time such as 2026-11-27T09:00:00-05:00, or real", c.Clock)
+			return usageErrorf("--clock %q: must be a time such as 2026-11-27T09:00:00-05:00, or real", c.Clock)
 		}
 		now = at
 	}
@@ -157,7 +156,7 @@ func (c *paperCommand) setClock(ctx context.Context, b *paper.Brokerage) error {
 
 // serve answers until ctx ends.
 func (c *paperCommand) serve(ctx context.Context, b *paper.Brokerage, log *slog.Logger) error {
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.Listen)
+	listener, err := listen(ctx, "--listen", c.Listen)
 	if err != nil {
 		return err
 	}

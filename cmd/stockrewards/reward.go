@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"strings"
 
 	"stockrewards/internal/rewards"
@@ -24,11 +22,11 @@ type rewardReverse struct {
 func (c *rewardReverse) Run(ctx context.Context) error {
 	id, err := rewards.ParseID[rewards.Reward](c.ID)
 	if err != nil {
-		return fmt.Errorf("ID: %w", err)
+		return usageErrorf("ID: %w", err)
 	}
 	reason := strings.TrimSpace(c.Reason)
 	if reason == "" {
-		return errors.New("--reason must not be empty")
+		return usageErrorf("--reason must not be empty")
 	}
 	return c.operate(ctx, "reward reverse", reasonFlag{reason}, func(s *store.Operator) error {
 		r, err := s.CancelReward(ctx, id, reason)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"time"
 
@@ -114,7 +113,7 @@ func (c *serveCommand) start(ctx context.Context, log *slog.Logger) (s *server, 
 	if s.role == roleWorker {
 		return s, nil
 	}
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.Listen)
+	l, err := listen(ctx, "--listen", c.Listen)
 	if err != nil {
 		return s, err
 	}
@@ -129,7 +128,7 @@ func (c *serveCommand) leastAward() (money.USD, error) {
 	}
 	least, err := money.ParseUSD(c.LeastAward)
 	if err != nil || least < 0 || least > rewards.MaxAmountDollars*money.Dollar {
-		return 0, fmt.Errorf("--least-award %q: must be an amount of dollars from 0 to %d", c.LeastAward, rewards.MaxAmountDollars)
+		return 0, usageErrorf("--least-award %q: must be an amount of dollars from 0 to %d", c.LeastAward, rewards.MaxAmountDollars)
 	}
 	return least, nil
 }
@@ -138,12 +137,12 @@ func (c *serveCommand) leastAward() (money.USD, error) {
 func (c *serveCommand) checkListen() error {
 	local, err := loopback(c.Listen)
 	if err != nil {
-		return fmt.Errorf("--listen %q: must be HOST:PORT", c.Listen)
+		return usageErrorf("--listen %q: must be HOST:PORT", c.Listen)
 	}
 	if local || c.BehindProxy || c.TLSCert != "" {
 		return nil
 	}
-	return fmt.Errorf("--listen %s: keys would travel unencrypted beyond this machine; "+
+	return usageErrorf("--listen %s: keys would travel unencrypted beyond this machine; "+
 		"give --tls-cert and --tls-key, or put a proxy that terminates TLS in front and say --behind-proxy", c.Listen)
 }
 

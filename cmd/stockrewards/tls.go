@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"log/slog"
 	"net"
 	"time"
@@ -23,7 +22,7 @@ func (f tlsFlags) loadCertificate(ctx context.Context, log *slog.Logger) (*certi
 		return nil, nil //nolint:nilnil // no TLS is a choice
 	}
 	if f.TLSCert == "" || f.TLSKey == "" {
-		return nil, errors.New("--tls-cert and --tls-key belong together")
+		return nil, usageErrorf("--tls-cert and --tls-key belong together")
 	}
 	return certificate.Load(ctx, f.TLSCert, f.TLSKey, time.Now, log)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -67,13 +68,28 @@ func readTicket(body []byte) (ticket, error) {
 		return t, unprocessable("only simple orders are supported by this paper brokerage")
 	case w.ExtendedHours:
 		return t, unprocessable("extended hours order must be DAY limit orders")
-	case w.TimeInForce != "day":
-		return t, unprocessable("fractional orders must be DAY orders")
 	case utf8.RuneCountInString(w.ClientOrderID) > maxClientOrderID:
 		return t, unprocessable("client_order_id must be no more than %d characters", maxClientOrderID)
 	}
-	err := t.readAmounts(w.Notional, w.Qty)
-	return t, err
+	if err := t.readAmounts(w.Notional, w.Qty); err != nil {
+		return t, err
+	}
+	return t, t.checkTime(w.TimeInForce)
+}
+
+// checkTime refuses orders that are not for the day. Alpaca takes those of whole shares,
+// this brokerage does not.
+func (t ticket) checkTime(inForce string) error {
+	whole := t.notional == 0 && t.qty%money.Share == 0
+	switch {
+	case inForce == "day":
+		return nil
+	case !slices.Contains([]string{"gtc", "opg", "cls", "ioc", "fok"}, inForce):
+		return unprocessable("invalid time_in_force")
+	case whole:
+		return unprocessable("only day orders are supported by this paper brokerage")
+	}
+	return unprocessable("fractional orders must be DAY orders")
 }
 
 // readAmounts reads the dollars or the quantity: exactly one of them must be told.

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"stockrewards/internal/rewards"
+)
+
+const envPrefix = "STOCKREWARDS_"
+
+// checkEnvironment refuses variables with our prefix that no command reads: a mistyped
+// limit would otherwise be no limit.
+func checkEnvironment(model *kong.Application, environ []string) error {
+	known := []string{envPaperKeyID, envPaperSecretKey}
+	for _, leaf := range model.Leaves(false) {
+		for _, f := range leaf.Flags {
+			known = append(known, f.Envs...)
+		}
+	}
+	for _, variable := range environ {
+		name, _, _ := strings.Cut(variable, "=")
+		if !strings.HasPrefix(name, envPrefix) || slices.Contains(known, name) {
+			continue
+		}
+		nearest := rewards.Nearest(strings.TrimPrefix(name, envPrefix), trimmed(known))
+		return usageErrorf("unknown environment variable %s: the nearest known one is %s; correct it or unset it",
+			name, envPrefix+nearest)
+	}
+	return nil
+}
+
+// trimmed is the known names without their prefix, each once, in their order.
+func trimmed(known []string) []string {
+	names := make([]string, len(known))
+	for i, name := range known {
+		names[i] = strings.TrimPrefix(name, envPrefix)
+	}
+	slices.SortFunc(names, cmp.Compare[string])
+	return slices.Compact(names)
+}

@@ -1,0 +1,97 @@
+package test
+
+import (
+	"errors"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// exitOf runs the program and returns its exit status and what it printed.
+func exitOf(t *testing.T, args ...string) (status int, out string) {
+	t.Helper()
+	out, err := runProgram(t, args...)
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return exit.ExitCode(), out
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return 0, out
+}
+
+// docs/operations.md: 0 when a command did what it was asked, 1 when it did not, 2 when
+// its command line says something impossible.
+func TestExitStatuses(t *testing.T) {
+	t.Parallel()
+	s := newService(t, t.TempDir())
+	books := "--database=" + s.database()
+	missing := "--database=sqlite:" + filepath.Join(t.TempDir(), "none.db")
+	const id = "01a1fe02-1262-7000-bbaf-62ded01743e8"
+	for line, want := range map[string]int{
+		"": 0, "--help": 0, "version": 0, "app list " + books: 0, "audit " + books: 0, "fulfillment status " + books: 0,
+		"app list " + missing: 1, "app create tester " + books: 1, "app suspend nobody " + books: 1,
+		"order show " + id + " " + books: 1, "key revoke " + id + " " + books: 1, "asset disable NONE " + books: 1,
+		"nonsense": 2, "serve --nonsense " + books: 2, "app list": 2, "app create " + books: 2, "app list more " + books: 2,
+		"app list --database=mysql:x": 2, "order show 1 " + books: 2, "order list --limit=x " + books: 2,
+		"order list --limit=0 " + books: 2, "order list --state=x " + books: 2, "key create tester --expires=-1h " + books: 2,
+		"serve --pooling-window=5 " + books: 2, "serve --pooling-window=-5s " + books: 2, "serve --listen=x " + books: 2,
+		"serve --listen=0.0.0.0:0 " + books: 2, "serve --daily-notional-limit=x " + books: 2,
+		"serve --max-order-notional=5 " + books: 2, "serve --tls-cert=x " + books: 2, "serve --broker=x " + books: 2,
+		"serve --admin-listen=x " + books: 2, "audit --broker --prove " + books: 2, "fulfillment pause --reason= " + books: 2,
+		"paper --database=x": 2, "paper --cash=x " + missing: 2, "paper --fault=x " + missing: 2, "paper --clock=x " + missing: 2,
+		"order resolve " + id + " --reason=x " + books: 2, "dev --listen=x": 2,
+	} {
+		if got, out := exitOf(t, strings.Fields(line)...); got != want {
+			t.Errorf("%s: exit status %d, want %d: %s", line, got, want, out)
+		}
+	}
+}
+
+// An address that another program uses is named, with the flag that chooses another one.
+func TestAddressTaken(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	taken, folder := l.Addr().String(), t.TempDir()
+	books := "sqlite:" + filepath.Join(folder, "rewards.db")
+	for flag, lines := range map[string][]string{
+		"--listen": {
+			"serve --database " + books + " --listen " + taken,
+			"paper --database sqlite:" + filepath.Join(folder, "alone.db") + " --listen " + taken,
+			"dev --admin-listen 127.0.0.1:0 --data " + filepath.Join(folder, "dev") + " --listen " + taken,
+		},
+		"--admin-listen": {"serve --database " + books + " --listen 127.0.0.1:0 --admin-listen " + taken},
+	} {
+		for _, line := range lines {
+			status, out := exitOf(t, strings.Fields(line)...)
+			want := "cannot listen on " + taken + ": another program uses this address (address already in use); " +
+				"choose another one with " + flag
+			if status != 1 || !strings.Contains(out, want) {
+				t.Errorf("%s: %d %s, want %q", line, status, out, want)
+			}
+		}
+	}
+}
+
+// A terminal that closes stops the service as SIGTERM does.
+func TestSIGHUPDrains(t *testing.T) {
+	t.Parallel()
+	s := newService(t, t.TempDir())
+	s.start()
+	s.newUser("anna")
+	if err := s.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	err := <-s.exited
+	s.cmd = nil
+	if err != nil || !strings.Contains(s.logs(), `"msg":"draining"`) {
+		t.Errorf("serve ended with %v:\n%s", err, s.logs())
+	}
+}
