@@ -152,7 +152,7 @@ func fillDefinitions() []definition {
 	return []definition{
 		{
 			checkFillCost, "fill_cost", list(15), "orders",
-			"a fill is not negative, has a price, and costs the notional give or take a cent or 0.01 %, or less if not filled",
+			"a fill has a price and costs the notional, give or take a cent or 0.01 %, or less when not filled",
 		},
 		{
 			checkAllocationSum, "allocation_sum", list(16, 19), "orders",

@@ -37,7 +37,7 @@ func TestACorrectionOfFridaysOrderIsSeenOnMonday(t *testing.T) {
 				order := w.orders()[0]
 				clock, err := w.client.Clock(t.Context())
 				w.check(err)
-				w.run(clock.NextClose.Sub(time.Now()) + time.Minute) // until after Friday's close
+				w.run(time.Until(clock.NextClose) + time.Minute) // until after Friday's close
 				clock, err = w.client.Clock(t.Context())
 				w.check(err)
 				w.run(time.Until(clock.NextOpen.Add(-2 * time.Hour)))
@@ -90,7 +90,8 @@ func TestACorrectionInTheListIsSeenAtOnce(t *testing.T) {
 		}
 		open := w.wire.rewrite
 		w.wire.rewrite = func(order map[string]any) {
-			if open(order); order["client_order_id"] == booked.ClientOrderID {
+			open(order)
+			if order["client_order_id"] == booked.ClientOrderID {
 				order["filled_qty"] = "0.001"
 			}
 		}
@@ -107,7 +108,8 @@ func TestACorrectionInTheListIsSeenAtOnce(t *testing.T) {
 			t.Error("an acknowledged conflict still stops ordering")
 		}
 		w.wire.rewrite = func(order map[string]any) { // it shrinks further
-			if open(order); order["client_order_id"] == booked.ClientOrderID {
+			open(order)
+			if order["client_order_id"] == booked.ClientOrderID {
 				order["filled_qty"] = "0"
 			}
 		}
