@@ -14,6 +14,9 @@ func TestARewardIsReversed(t *testing.T) {
 	s.command("fulfillment", "pause")
 	user := s.newUser("anna")
 	mistaken, other := s.give(user, "mistaken-1", "5", "AAPL"), s.give(user, "another-1", "6", "AAPL")
+	if out := s.command("fulfillment", "status"); !strings.Contains(out, "AAPL of tester: 2 since ") || !strings.Contains(out, "next orders") {
+		t.Errorf("status: %s", out)
+	}
 	out := s.command("reward", "reverse", mistaken.ID, "--reason", "given twice")
 	if !strings.Contains(out, "reversed: 5 of AAPL") {
 		t.Errorf("the command prints %q", out)

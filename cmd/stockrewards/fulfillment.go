@@ -99,6 +99,9 @@ func printWork(ctx context.Context, s *store.Store) error {
 		age := time.Since(pools[0].Oldest).Round(time.Second)
 		sayf("longest waiting: %s, for %s\n", pools[0].Asset.Symbol, age)
 	}
+	if err := printWaits(ctx, s); err != nil {
+		return err
+	}
 	live, err := s.LiveOrders(ctx)
 	if err != nil {
 		return err
@@ -140,6 +143,26 @@ func printTroubles(ctx context.Context, s *store.Store) error {
 	}
 	if open > 0 {
 		sayf(conflictAdvice + "\n")
+	}
+	return nil
+}
+
+// printWaits prints what waits by stock and app, and why.
+func printWaits(ctx context.Context, s *store.Store) error {
+	const most = 50
+	waits, err := s.Waits(ctx)
+	if err != nil {
+		return err
+	}
+	for _, w := range waits[:min(len(waits), most)] {
+		why := w.Why
+		if why == "" {
+			why = "`serve` has not led yet"
+		}
+		sayf("  %s of %s: %d since %s: %s\n", w.Asset.Symbol, w.App.Name, w.Count, moment(w.Oldest), why)
+	}
+	if more := len(waits) - most; more > 0 {
+		sayf("  and %d more\n", more)
 	}
 	return nil
 }

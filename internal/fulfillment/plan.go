@@ -124,14 +124,9 @@ func (w *Worker) planOne(ctx context.Context, p rewards.Pool, clock rewards.Mark
 	}
 	o, hold, err := w.store.PlanOrder(ctx, w.lease, rewards.PlanRequest{
 		Now: clock.Now, Asset: p.Asset, ClientOrderIDPrefix: w.cfg.Prefix, MaxMembers: w.cfg.MaxMembers, Apps: p.Apps,
-		Limits: rewards.PlanLimits{
-			MaxNotional: w.cfg.MaxNotional, DailyLeft: w.cfg.DailyLimit,
-			HouseLeft: w.cfg.HouseDailyLimit, HousePerApp: w.cfg.HouseAppLimit,
-			Price: w.market.LastPrice(p.Asset.ID),
-			Patience: rewards.Patience{
-				Now: now, Ahead: clock.Now.Sub(now), Wait: w.cfg.SmallPoolWait, NextClose: clock.NextClose,
-			},
-		},
+		Limits: w.cfg.brakes().Limits(w.market.LastPrice(p.Asset.ID), rewards.Patience{
+			Now: now, Ahead: clock.Now.Sub(now), Wait: w.cfg.SmallPoolWait, NextClose: clock.NextClose,
+		}),
 	})
 	if err != nil {
 		return idleWait, err

@@ -48,6 +48,8 @@ type OrderStore interface {
 
 // ControlStore keeps the brakes and the alarms.
 type ControlStore interface {
+	// SaveBrakes keeps the limits that this process orders by.
+	SaveBrakes(ctx context.Context, l rewards.Lease, b rewards.Brakes) error
 	// Control tells whether ordering is stopped.
 	Control(ctx context.Context) (rewards.Control, error)
 	// PinnedAccount is the broker's account that the books belong to; "" before the first.

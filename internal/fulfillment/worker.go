@@ -78,6 +78,14 @@ type Config struct {
 	LeaseTTL        time.Duration
 }
 
+// brakes are the limits, as they are kept for operators.
+func (c Config) brakes() rewards.Brakes {
+	return rewards.Brakes{
+		MaxNotional: c.MaxNotional, DailyLimit: c.DailyLimit, HouseDailyLimit: c.HouseDailyLimit,
+		HouseAppLimit: c.HouseAppLimit, MaxMembers: c.MaxMembers, SmallPoolWait: c.SmallPoolWait,
+	}
+}
+
 // Worker is the fulfilment of one process. Run or Step it from one goroutine;
 // Nudge is safe for concurrent use.
 type Worker struct {
@@ -202,7 +210,10 @@ func (w *Worker) lead(ctx context.Context) (bool, error) {
 	if l.Epoch > 0 && l.Epoch != w.lease.Epoch {
 		w.log.InfoContext(ctx, "this process leads fulfilment", slog.Int64("epoch", l.Epoch))
 	}
-	w.lease = l
+	fresh := l.Epoch > 0 && l.Epoch != w.lease.Epoch
+	if w.lease = l; fresh {
+		return true, w.store.SaveBrakes(ctx, l, w.cfg.brakes())
+	}
 	return l.Epoch > 0, nil
 }
 

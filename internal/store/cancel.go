@@ -28,8 +28,8 @@ func (o *Operator) CancelReward(ctx context.Context, id rewards.RewardID, reason
 	return canceled, err
 }
 
-// rewardOfAnyApp finds a reward by its id alone, for operators: by the key of each app.
-// CROSS has SQLite go through the apps, not through the rewards.
+// rewardOfAnyApp finds a reward by its id alone, for operators. CROSS has SQLite look it up
+// by its key in each app.
 func rewardOfAnyApp(ctx context.Context, tx Tx, id rewards.RewardID) (r rewards.Reward, err error) {
 	found := false
 	err = tx.Query(ctx, func(row Row) error {

@@ -7,6 +7,23 @@ import (
 	"stockrewards/internal/rewards"
 )
 
+// waitingQueues lists the stocks and apps that rewards wait for: queues (asset_id, app_id).
+// It jumps from one to the next in what waits; the last row of each stock has no app.
+const waitingQueues = `waiting (asset_id) AS (
+				SELECT min(asset_id) FROM open_rewards WHERE waiting = 1
+				UNION ALL
+				SELECT (SELECT min(r.asset_id) FROM open_rewards r WHERE r.waiting = 1 AND r.asset_id > w.asset_id)
+				  FROM waiting w WHERE w.asset_id IS NOT NULL
+			), queues (asset_id, app_id) AS (
+				SELECT w.asset_id, (SELECT r.app_id FROM open_rewards r
+					WHERE r.waiting = 1 AND r.asset_id = w.asset_id ORDER BY r.app_id LIMIT 1)
+				  FROM waiting w WHERE w.asset_id IS NOT NULL
+				UNION ALL
+				SELECT q.asset_id, (SELECT r.app_id FROM open_rewards r
+					WHERE r.waiting = 1 AND r.asset_id = q.asset_id AND r.app_id > q.app_id ORDER BY r.app_id LIMIT 1)
+				  FROM queues q WHERE q.app_id IS NOT NULL
+			)`
+
 // Pools lists the assets that rewards wait for, each with the time of the reward
 // that has waited longest, oldest first. Rewards of suspended apps do not count,
 // and an asset with a quarantined order is marked as blocked. It jumps from app to app and
@@ -27,20 +44,7 @@ func (s *Store) Pools(ctx context.Context) ([]rewards.Pool, error) {
 			}
 			pools[place[p.Asset.ID]].Apps++
 			return err
-		}, `WITH RECURSIVE waiting (asset_id) AS (
-				SELECT min(asset_id) FROM open_rewards WHERE waiting = 1
-				UNION ALL
-				SELECT (SELECT min(r.asset_id) FROM open_rewards r WHERE r.waiting = 1 AND r.asset_id > w.asset_id)
-				  FROM waiting w WHERE w.asset_id IS NOT NULL
-			), queues (asset_id, app_id) AS (
-				SELECT w.asset_id, (SELECT r.app_id FROM open_rewards r
-					WHERE r.waiting = 1 AND r.asset_id = w.asset_id ORDER BY r.app_id LIMIT 1)
-				  FROM waiting w WHERE w.asset_id IS NOT NULL
-				UNION ALL
-				SELECT q.asset_id, (SELECT r.app_id FROM open_rewards r
-					WHERE r.waiting = 1 AND r.asset_id = q.asset_id AND r.app_id > q.app_id ORDER BY r.app_id LIMIT 1)
-				  FROM queues q WHERE q.app_id IS NOT NULL
-			), pools AS MATERIALIZED (
+		}, `WITH RECURSIVE `+waitingQueues+`, pools AS MATERIALIZED (
 				SELECT q.asset_id, (SELECT r.id FROM open_rewards r
 					WHERE r.waiting = 1 AND r.asset_id = q.asset_id AND r.app_id = q.app_id ORDER BY r.id LIMIT 1) AS oldest
 				  FROM queues q JOIN apps a ON a.id = q.app_id WHERE a.suspended = 0

@@ -110,6 +110,7 @@ const (
 	settingPaused        = "paused"
 	settingMarketHours   = "market_hours"
 	settingReconciled    = "reconciled_until"
+	settingBrakes        = "brakes"
 	settingProbe         = "write_probe"
 	settingLogHead       = "log_head"
 	settingSealedFrom    = "sealed_from"

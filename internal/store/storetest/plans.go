@@ -72,6 +72,7 @@ func exceptions() []exception {
 		{"SELECT min(asset_id) FROM open_rewards WHERE waiting = 1", "rewards_waiting", "jumps from stock to stock in what waits"},
 		{"SELECT asset_id, state, filled_qty, settled_at FROM orders", "", snapshot},
 		{"FROM orders WHERE id > ?1 AND state = 6 ORDER BY id LIMIT ?2", "", snapshot},
+		{"AS w ORDER BY w.oldest", Sorts, "sorts the stocks and apps that rewards wait for"},
 		{"FROM pools p JOIN assets a", Sorts, "sorts the stocks that rewards wait for"},
 		{"user_id = ?4 ORDER BY id DESC LIMIT ?3", Sorts + "id DESC by rewards_by_user", few},
 		{"FROM broker_conflicts WHERE acknowledged_at > 0", Sorts, "sorts the conflicts, which are few"},

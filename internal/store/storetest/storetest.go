@@ -43,6 +43,7 @@ func Run(t *testing.T, open Opener) {
 		"PlanHolds":              testPlanHolds,
 		"PlanTurns":              testPlanTurns,
 		"Cancel":                 testCancel,
+		"Waits":                  testWaits,
 		"PlanTopUps":             testTopUps,
 		"SettleBooks":            testSettle,
 		"SettleSplits":           testSplit,

@@ -1,0 +1,65 @@
+package storetest
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stockrewards/internal/rewards"
+)
+
+// What waits is listed by stock and app, with a reason that an operator understands.
+func testWaits(t *testing.T, w *World) {
+	waits := func() (lines []string) {
+		list, err := w.Waits(t.Context())
+		check(t, err)
+		for _, a := range list {
+			lines = append(lines, fmt.Sprintf("%s of %s: %d: %s", a.Asset.Symbol, a.App.Name, a.Count, a.Why))
+		}
+		return lines
+	}
+	w.Give(t, 700*dollars)
+	w.Give(t, 2_000*dollars)
+	w.backlog(t, "second", 3, 300_000)
+	w.backlog(t, "gone", 1, dollars)
+	_, err := w.SetSuspended(t.Context(), "gone", true)
+	check(t, err)
+	ko := w.Request(t, dollars/2)
+	ko.Symbol, ko.AssetID = "KO", w.Asset(t, "KO").ID
+	w.record(t, ko)
+	want := []string{"AAPL of first: 2: ", "AAPL of second: 3: ", "AAPL of gone: 1: ", "KO of first: 1: "}
+	if diff := cmp.Diff(want, waits()); diff != "" {
+		t.Errorf("before anybody led (-want +got):\n%s", diff)
+	}
+	brakes := rewards.Brakes{
+		MaxNotional: rewards.LeastMaxNotional, DailyLimit: 1_000 * dollars, HouseDailyLimit: dollars,
+		HouseAppLimit: dollars / 4, SmallPoolWait: 1,
+	}
+	check(t, w.SaveBrakes(t.Context(), w.lease, brakes))
+	w.Advance(1_000_000_000)
+	const next = "goes into one of the next orders while ordering is on and the market is open"
+	want = []string{
+		"AAPL of first: 2: 1 can't be ordered, the smallest of $2000: it is more than the whole daily limit of $1000",
+		"AAPL of second: 3: " + next,
+		"AAPL of gone: 1: the app is suspended",
+		"KO of first: 1: 1 can't be ordered, the smallest of $0.5: the house has added $0 of at most $0.25 for the app today",
+	}
+	if diff := cmp.Diff(want, waits()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	r := w.planRequest(t)
+	r.Limits = brakes.Limits(0, rewards.Patience{})
+	if _, hold, err := w.PlanOrder(t.Context(), w.lease, r); err != nil || hold != rewards.NoHold {
+		t.Fatalf("hold %d, %v", hold, err)
+	}
+	w.Give(t, 600*dollars)
+	want = []string{
+		"AAPL of first: 2: 2 can't be ordered, the smallest of $600: $299.1 is left of the daily limit of $1000; " +
+			"it waits for the next UTC day",
+		want[2], want[3],
+	}
+	if diff := cmp.Diff(want, waits()); diff != "" {
+		t.Errorf("after an order (-want +got):\n%s", diff)
+	}
+}
