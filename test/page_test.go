@@ -58,7 +58,7 @@ func TestPageShowsItHappen(t *testing.T) {
 		chromedp.SetValue(chromedp.CSS("input[name=amount]"), "12.5"),
 		chromedp.SetValue(chromedp.CSS("input[name=symbol]"), "ko"),
 		chromedp.Click(chromedp.CSS("form button")))
-	b.await("#given", "Recorded: $12.5 of KO for form-user.")
+	b.await("#given", "Recorded: $12.50 of KO for form-user.")
 	b.await("#portfolio", "Portfolio of form-user $12.")
 	b.await("#count-executed", "3")
 
@@ -83,7 +83,7 @@ func restartUnderThePage(t *testing.T, s *service, b *browser, stop func(...os.S
 	_, stop = startDev(t, s.folder, strings.TrimPrefix(s.url, "http://"))
 	b.await("#connection", "Live")
 	r := s.give(s.newUser("late-user"), "browser-key-4", "2", "AAPL")
-	b.await("#r-"+r.ID, "late-user $2 AAPL executed")
+	b.await("#r-"+r.ID, "late-user $2.00 AAPL executed")
 	if script[int](b, `window.loaded`) != 2 {
 		t.Error("the page was loaded again")
 	}
@@ -173,7 +173,7 @@ func TestPageWithoutScripts(t *testing.T) {
 	b.await("#portfolio", "Portfolio of plain-user $5.")
 	b.await(".pills", "Reload")
 	b.do(chromedp.SetValue(chromedp.CSS("input[name=amount]"), "1000000"), chromedp.Click(chromedp.CSS("form button")))
-	b.await("#given", "Recorded: $1000000 of AAPL for plain-user.")
+	b.await("#given", "Recorded: $1000000.00 of AAPL for plain-user.")
 	if wide := script[int](b, `document.documentElement.scrollWidth`); wide > 390 {
 		t.Errorf("the page is %d wide", wide)
 	}

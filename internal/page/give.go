@@ -149,7 +149,10 @@ func (h *handler) refuse(w http.ResponseWriter, r *http.Request, f form, cause e
 		h.fail(w, r, err)
 		return
 	}
-	f.Problem = e.Message
+	if f.Problem, err = h.problem(r.Context(), e); err != nil {
+		h.fail(w, r, err)
+		return
+	}
 	status := http.StatusUnprocessableEntity
 	if e.Code == rewards.CodeUnavailable {
 		status = http.StatusServiceUnavailable // it may be stored: the same key gives it once

@@ -97,7 +97,9 @@ func TestFormRefuses(t *testing.T) {
 		{"amount", "0.0000001", "less than a millionth"},
 		{"symbol", "", "must be a symbol"},
 		{"symbol", strings.Repeat("A", 17), "must be a symbol"},
-		{"symbol", "NOPE", "assetSymbol is not in the catalog"},
+		{"symbol", "NOPE", "the catalog has no stock with the symbol NOPE"},
+		{"symbol", "appl", "the catalog has no stock with the symbol APPL; did you mean AAPL (Apple)?"},
+		{"symbol", "apple", "did you mean AAPL (Apple)?"},
 		{"user", "", "must have a name"},
 		{"user", strings.Repeat("u", 129), "must have a name"},
 		{"user", "a\x00b", "must have a name"},
@@ -114,6 +116,9 @@ func TestFormRefuses(t *testing.T) {
 		}
 		html := a.Body.String()
 		wantWords(t, html, "Not given: ", x.want)
+		if x.value == "NOPE" && strings.Contains(html, "did you mean") {
+			t.Errorf("another stock is offered for %s", x.value)
+		}
 		if x.field != "amount" && !strings.Contains(html, `name="amount" value="7.5"`) {
 			t.Errorf("%s %q: what was written is gone", x.field, x.value)
 		}

@@ -78,7 +78,7 @@ type handler struct {
 func New(o Options) http.Handler {
 	return &handler{
 		Options:   o,
-		templates: template.Must(template.New("").Parse(pageHTML)),
+		templates: template.Must(template.New("").Funcs(template.FuncMap{"dollars": dollars}).Parse(pageHTML)),
 		policy: "default-src 'none'; style-src " + hash(pageCSS) + "; script-src " + hash(pageJS) +
 			"; connect-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
 		origins: http.NewCrossOriginProtection(),

@@ -46,9 +46,10 @@ func TestPageShowsTheBooks(t *testing.T) {
 	w.prices[aapl] = 210_123_456_789
 	html := w.get(t, "/")
 	wantWords(t, html, "recorded 1", "executing 1", "executed 2",
-		"user-0 $5.25 of AAPL recorded", "user-0 $2 of AAPL executing", "user-0 $1.000001 of AAPL executed 0.0049",
-		"AAPL 1 reward $2 open new", "AAPL 2 rewards $4.01 settled filled 0.02 shares at $200",
-		"Portfolio of user-0", "at $210.123456789", "on $4.000001", "+$0.1", "+4.80%")
+		"user-0 $5.25 of AAPL recorded", "user-0 $2.00 of AAPL executing", "user-0 $1.000001 of AAPL executed 0.0049",
+		"AAPL 1 reward $2.00 open new",
+		"AAPL 2 rewards $4.01 settled The house topped up AAPL by $0.009999. filled 0.02 shares at $200.00",
+		"Portfolio of user-0", "at $210.123456789", "on $4.000001", "+$0.19", "+4.80%")
 	live := w.get(t, "/?part=live")
 	if strings.Contains(live, "<form") || strings.Contains(live, "<script") {
 		t.Errorf("the live part is more than that: %s", live)
@@ -59,7 +60,7 @@ func TestPageShowsTheBooks(t *testing.T) {
 		}
 	}
 	w.prices[aapl] = 190_000_000_000
-	wantWords(t, w.get(t, "/?part=live"), "-$0.2", "-5.", "at $190")
+	wantWords(t, w.get(t, "/?part=live"), "-$0.2", "-5.", "at $190.00")
 	delete(w.prices, aapl)
 	wantWords(t, w.get(t, "/"), "no usable market price for AAPL now")
 }
@@ -68,7 +69,7 @@ func TestPortfolioIsChosen(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.Give(t, 3_000_000)
-	wantWords(t, w.get(t, "/"), "Portfolio of user-0 $0 No shares yet.")
+	wantWords(t, w.get(t, "/"), "Portfolio of user-0 $0.00 No shares yet.")
 	wantWords(t, w.get(t, "/?user="+w.Users[1].ID.String()), "Portfolio of user-1", "Follow the latest reward")
 	other := w.NewUser(t, w.NewApp(t, "second").ID, "stranger")
 	for _, id := range []string{"nonsense", rewards.UserID{1}.String(), other.ID.String()} {

@@ -84,13 +84,14 @@ type holding struct{ rewards.ValuedHolding }
 type gain struct{ Text, Class string }
 
 func gainOf(value, cost money.USD) gain {
-	switch won := value - cost; {
+	won := value - cost
+	switch {
 	case won > 0:
-		return gain{"+$" + won.String(), "up"}
+		return gain{"+" + dollars(won), "up"}
 	case won < 0:
-		return gain{"-$" + (-won).String(), "down"}
+		return gain{"-" + dollars(-won), "down"}
 	}
-	return gain{"$0", ""}
+	return gain{dollars(won), ""}
 }
 
 // Gain is what the portfolio has won over its cost.
