@@ -12,7 +12,7 @@ import (
 
 // unread starts a command whose standard error is a pipe that nobody reads, and that
 // is nearly full.
-func unread(t *testing.T, args ...string) (cmd *exec.Cmd, exited chan error) {
+func unread(t *testing.T, args ...string) (cmd *exec.Cmd, exited chan error, reader *os.File) {
 	t.Helper()
 	reader, writer, err := os.Pipe()
 	if err != nil {
@@ -32,7 +32,7 @@ func unread(t *testing.T, args ...string) (cmd *exec.Cmd, exited chan error) {
 	_ = writer.Close() // the command has its own
 	go func() { exited <- cmd.Wait() }()
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
-	return cmd, exited
+	return cmd, exited, reader
 }
 
 // awaitAnswer waits until the address answers.
@@ -71,7 +71,7 @@ func TestServeWhoseLogNobodyReads(t *testing.T) {
 	t.Parallel()
 	s := newService(t, t.TempDir())
 	address := freeAddress(t)
-	cmd, exited := unread(t, "serve", "--listen", address, "--database", s.database())
+	cmd, exited, _ := unread(t, "serve", "--listen", address, "--database", s.database())
 	s.url = "http://" + address
 	awaitAnswer(t, s.url+"/openapi.json")
 	user := s.newUser("anna")
@@ -84,14 +84,33 @@ func TestServeWhoseLogNobodyReads(t *testing.T) {
 	endsOnTerm(t, cmd, exited)
 }
 
+// The service goes on without its log when the reader has gone.
+func TestServeWhoseLogReaderHasGone(t *testing.T) {
+	t.Parallel()
+	s := newService(t, t.TempDir())
+	address := freeAddress(t)
+	cmd, exited, reader := unread(t, "serve", "--listen", address, "--database", s.database())
+	s.url = "http://" + address
+	awaitAnswer(t, s.url+"/openapi.json")
+	user := s.newUser("anna")
+	if err := reader.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 20 {
+		s.give(user, fmt.Sprint("reader-gone-", i), "5", "AAPL")
+		time.Sleep(20 * time.Millisecond)
+	}
+	endsOnTerm(t, cmd, exited)
+}
+
 // The same holds for the paper brokerage and for dev, and for an error at the start.
 func TestOthersWhoseLogNobodyReads(t *testing.T) {
 	t.Parallel()
 	folder, address := t.TempDir(), freeAddress(t)
-	cmd, exited := unread(t, "paper", "--listen", address, "--database", "sqlite:"+folder+"/paper.db")
+	cmd, exited, _ := unread(t, "paper", "--listen", address, "--database", "sqlite:"+folder+"/paper.db")
 	awaitAnswer(t, "http://"+address+"/v2/clock")
 	endsOnTerm(t, cmd, exited)
-	cmd, exited = unread(t, "dev", "--verbose", "--listen", address, "--admin-listen", freeAddress(t), "--data", folder+"/dev")
+	cmd, exited, _ = unread(t, "dev", "--verbose", "--listen", address, "--admin-listen", freeAddress(t), "--data", folder+"/dev")
 	awaitAnswer(t, "http://"+address+"/openapi.json")
 	for range 50 {
 		r, err := client.Get("http://" + address + "/v1/assets")

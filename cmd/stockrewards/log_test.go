@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"log/slog"
 	"strings"
 	"sync"
@@ -118,6 +119,23 @@ func TestALogThatNobodyReads(t *testing.T) {
 		}
 		close(hang)
 	})
+}
+
+// Lines that cannot be written are counted as dropped.
+func TestALogWhoseReaderHasGone(t *testing.T) {
+	t.Parallel()
+	in, out := io.Pipe()
+	if err := in.Close(); err != nil {
+		t.Fatal(err)
+	}
+	late := newLogWriter(out, jsonLines)
+	log := slog.New(newRequestHandler(late))
+	log.Warn("one")
+	log.Warn("another")
+	late.Close()
+	if n := late.Dropped(); n != 2 {
+		t.Errorf("%d lines dropped, want 2", n)
+	}
 }
 
 func TestLinesOfRequestsHaveTheUsualForm(t *testing.T) {

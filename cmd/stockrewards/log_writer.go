@@ -109,8 +109,8 @@ func (l *logWriter) run() {
 		lines, lost, flushed, closed := l.waiting, l.lost, l.flushed, l.closed
 		l.waiting, l.lost, l.flushed = spare[:0], 0, nil
 		l.mu.Unlock()
-		if len(lines) > 0 {
-			_, _ = l.out.Write(lines) // there is nowhere to report a log failure
+		if _, err := l.out.Write(lines); err != nil { // the reader has gone
+			l.dropped.Add(int64(bytes.Count(lines, []byte("\n"))))
 		}
 		if lost > 0 {
 			l.notice.LogAttrs(context.Background(), slog.LevelWarn,
