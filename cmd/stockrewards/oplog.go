@@ -86,8 +86,8 @@ func (c *logVerify) Run(ctx context.Context) error {
 	return c.with(ctx, func(s *store.Store) error {
 		head, err := verifyLog(ctx, s, kept)
 		if err != nil {
-			return fmt.Errorf("the operator log does not hold: %w; keep a copy of the database and find out who changed it",
-				err)
+			return fmt.Errorf("the operator log does not hold: %w; "+
+				"keep a copy of the database and find out who changed it", err)
 		}
 		sayf("%d deeds, all of them as they were written\nhead: %s\n", head.Number, head)
 		return nil

@@ -75,7 +75,7 @@ func printJSON(report any) error {
 	if err := e.Encode(report); err != nil {
 		return err
 	}
-	_, err := io.WriteString(os.Stdout, escapedJSON(text.String()))
+	_, err := os.Stdout.WriteString(escapedJSON(text.String()))
 	return err
 }
 

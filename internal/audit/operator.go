@@ -83,10 +83,9 @@ func (a *auditor) readLog(ctx context.Context) error {
 		case d.number != last.number+1:
 			a.t.fail(checkOperatorLog, d.name(), "after deed "+number(last.number), "the number that follows")
 		case d.previous != last.hash:
-			a.t.fail(checkOperatorLog, d.name(), "another hash of the deed before it", "0x"+hex.EncodeToString([]byte(last.hash)))
+			a.t.fail(checkOperatorLog, d.name(), "another hash of the deed before it", digits(last.hash))
 		case d.hash != d.computed():
-			a.t.fail(checkOperatorLog, d.name(), "0x"+hex.EncodeToString([]byte(d.hash)),
-				"the hash of its content, 0x"+hex.EncodeToString([]byte(d.computed())))
+			a.t.fail(checkOperatorLog, d.name(), digits(d.hash), "the hash of its content, "+digits(d.computed()))
 		case !readable:
 			a.t.fail(checkOperatorLog, d.name(), strconv.Quote(d.after), "a state that can be read")
 		}
@@ -101,7 +100,8 @@ func (a *auditor) readLog(ctx context.Context) error {
 		head = number(last.number) + ":" + hex.EncodeToString([]byte(last.hash))
 	}
 	if head != kept {
-		a.t.fail(checkOperatorLog, "the newest deed", strconv.Quote(head), strconv.Quote(kept)+", the head that the books keep")
+		a.t.fail(checkOperatorLog, "the newest deed", strconv.Quote(head),
+			strconv.Quote(kept)+", the head that the books keep")
 	}
 	return nil
 }
@@ -224,3 +224,6 @@ func limit(n int64) string {
 	}
 	return number(n)
 }
+
+// digits is bytes for people.
+func digits(bytes string) string { return "0x" + hex.EncodeToString([]byte(bytes)) }

@@ -3,7 +3,6 @@ package audit
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"maps"
 	"slices"
 	"strconv"
@@ -220,7 +219,7 @@ func (a *auditor) checkSeal(u *user) {
 	a.t.row(checkUserSeal)
 	sum := sha256.Sum256(appendText(appendText([]byte(u.app+u.id), u.email), u.externalID))
 	if want := version + string(sum[:sealBytes]); u.seal != want {
-		a.t.fail(checkUserSeal, u.name(), "0x"+hex.EncodeToString([]byte(u.seal)), "0x"+hex.EncodeToString([]byte(want)))
+		a.t.fail(checkUserSeal, u.name(), digits(u.seal), digits(want))
 	}
 }
 

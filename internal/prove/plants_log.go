@@ -9,8 +9,8 @@ func logPlants() []Plant {
 		breaking("operator_log", "another time", `UPDATE operator_log SET at = at + 1 WHERE number = 2`),
 		breaking("operator_log", "another state before", `UPDATE operator_log SET state_before = 'a="b"'
 			WHERE number = 2`),
-		breaking("operator_log", "another state", `UPDATE operator_log SET state_after = replace(state_after, 'no', 'yes')
-			WHERE number = 1`),
+		breaking("operator_log", "another state",
+			`UPDATE operator_log SET state_after = replace(state_after, 'no', 'yes') WHERE number = 1`),
 		breaking("operator_log", "another hash", `UPDATE operator_log SET hash = zeroblob(33)
 			WHERE number = (SELECT max(number) FROM operator_log)`),
 		breaking("operator_log", "another hash before", `UPDATE operator_log SET previous = zeroblob(33)

@@ -203,7 +203,8 @@ func (w *World) Decisions() {
 		w.IDs[name] = k.ID
 	}
 	w.Check(w.RevokeKey(w.ctx, w.IDs["revoked-key"]))
-	_, err = w.RotateKey(w.ctx, w.IDs["expiring-key"], rewards.Key{Hash: rewards.HashKey("rotated")}, w.Now.Add(time.Hour))
+	rotated := rewards.Key{Hash: rewards.HashKey("rotated")}
+	_, err = w.RotateKey(w.ctx, w.IDs["expiring-key"], rotated, w.Now.Add(time.Hour))
 	w.Check(err)
 	w.Check(w.SetEnabled(w.ctx, "XOM", false))
 	w.Check(w.SetPaused(w.ctx, "looking at prices"))

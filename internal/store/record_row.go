@@ -18,11 +18,11 @@ func (b byRow) insert(ctx context.Context, requests []int, stored func(int)) err
 		if !found {
 			continue
 		}
-		print := b.fingerprint(i)
+		mark := b.fingerprint(i)
 		inserted, err := b.tx.Exec(ctx, `INSERT INTO rewards (app_id, id, user_id, idempotency_key, fingerprint,
 			amount, asset_id, symbol, source, metadata) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
 			ON CONFLICT (app_id, idempotency_key) DO NOTHING`,
-			n.AppID[:], b.ids[i][:], n.UserID[:], n.IdempotencyKey, print[:], int64(n.Amount),
+			n.AppID[:], b.ids[i][:], n.UserID[:], n.IdempotencyKey, mark[:], int64(n.Amount),
 			int64(n.AssetID), n.Symbol, n.Source, n.Metadata)
 		if err != nil {
 			return err

@@ -19,9 +19,9 @@ func (b byColumn) insert(ctx context.Context, requests []int, stored func(int)) 
 	amounts, assets := make([]int64, n), make([]int64, n)
 	place := make(map[rewards.RewardID]int, n)
 	for row, i := range requests {
-		r, print := &b.batch[i], b.fingerprint(i)
+		r, mark := &b.batch[i], b.fingerprint(i)
 		place[b.ids[i]] = i
-		apps[row], ids[row], users[row], prints[row] = r.AppID[:], b.ids[i][:], r.UserID[:], print[:]
+		apps[row], ids[row], users[row], prints[row] = r.AppID[:], b.ids[i][:], r.UserID[:], mark[:]
 		keys[row], symbols[row], sources[row], metadata[row] = r.IdempotencyKey, r.Symbol, r.Source, r.Metadata
 		amounts[row], assets[row] = int64(r.Amount), int64(r.AssetID)
 	}

@@ -39,7 +39,8 @@ func (c *creating) byColumn(ctx context.Context, tx Tx) error {
 		stored++
 		return err
 	}, `INSERT INTO users (`+userColumns+`, email_folded, seal) SELECT n.* FROM unnest(?1::bytea[], ?2::bytea[],
-			?3::text[], ?4::text[], ?5::text[], ?6::bytea[]) AS n (app_id, id) ORDER BY n.id ON CONFLICT DO NOTHING RETURNING id`,
+			?3::text[], ?4::text[], ?5::text[], ?6::bytea[]) AS n (app_id, id) ORDER BY n.id
+			ON CONFLICT DO NOTHING RETURNING id`,
 		apps, ids, emails, externalIDs, folded, seals)
 	if err != nil || stored == n {
 		return err

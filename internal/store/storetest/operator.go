@@ -98,12 +98,15 @@ func (w *World) accessDeeds(key rewards.KeyID, expires time.Time, ends string) [
 			_, err := o.RotateKey(ctx, key, rewards.Key{Hash: rewards.HashKey("rotated")}, expires)
 			return err
 		}, []string{"key *: app: *: why", "key " + key.String() + ": expires: " + ends + ": why"}},
-		{"RevokeKey", func(ctx context.Context, o *store.Operator) error { return o.RevokeKey(ctx, key) },
-			[]string{"key " + key.String() + ": revoked: " + w.Now().Format(time.RFC3339Nano) + ": why"}},
-		{"SetPaused", func(ctx context.Context, o *store.Operator) error { return o.SetPaused(ctx, "lunch") },
-			[]string{"ordering: paused: lunch: lunch"}},
-		{"SetPaused", func(ctx context.Context, o *store.Operator) error { return o.SetPaused(ctx, "") },
-			[]string{"ordering: paused: lunch -> -: why"}},
+		{"RevokeKey", func(ctx context.Context, o *store.Operator) error {
+			return o.RevokeKey(ctx, key)
+		}, []string{"key " + key.String() + ": revoked: " + w.Now().Format(time.RFC3339Nano) + ": why"}},
+		{"SetPaused", func(ctx context.Context, o *store.Operator) error {
+			return o.SetPaused(ctx, "lunch")
+		}, []string{"ordering: paused: lunch: lunch"}},
+		{"SetPaused", func(ctx context.Context, o *store.Operator) error {
+			return o.SetPaused(ctx, "")
+		}, []string{"ordering: paused: lunch -> -: why"}},
 	}
 }
 

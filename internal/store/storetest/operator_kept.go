@@ -115,9 +115,9 @@ func (w *World) recordedOlder(t *testing.T) (older bool) {
 	check(t, err)
 	check(t, w.engine.Read(t.Context(), func(ctx context.Context, tx store.Tx) error {
 		return tx.Query(ctx, func(row store.Row) error {
-			var print blob
-			err := row.Scan(&print)
-			older = string(print) != string(r.Fingerprint[:])
+			var stored blob
+			err := row.Scan(&stored)
+			older = string(stored) != string(r.Fingerprint[:])
 			return err
 		}, `SELECT fingerprint FROM rewards WHERE app_id = ?1 AND idempotency_key = ?2`, r.AppID[:], r.IdempotencyKey)
 	}))

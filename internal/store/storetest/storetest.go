@@ -61,6 +61,7 @@ func Run(t *testing.T, open Opener) {
 		"OperatorLog":            testOperatorLog,
 		"OperatorLogIsKept":      testOperatorLogIsKept,
 		"OperatorLogBegins":      testOperatorLogBegins,
+		"OperatorsAtOnce":        testOperatorsAtOnce,
 		"Overview":               testOverview,
 		"CheckWrites":            testCheckWrites,
 		"Conflicts":              testConflicts,
