@@ -23,11 +23,11 @@ type serveCommand struct {
 	adminFlags
 	fleetFlags
 	memoryFlags
+	proxyFlags
 	clockFlags
 	connectionFlags
-	Listen      string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where to listen (default: 127.0.0.1:8080)."`
-	LeastAward  string `placeholder:"USD" help:"The smallest amount of a new award; less is answered by 422 (default: any amount)."`
-	BehindProxy bool   `help:"A proxy in front terminates TLS: listening beyond loopback without --tls-cert is allowed."`
+	Listen     string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where to listen (default: 127.0.0.1:8080)."`
+	LeastAward string `placeholder:"USD" help:"The smallest amount of a new award; less is answered by 422 (default: any amount)."`
 }
 
 // Run serves until a signal comes or the database fails.
@@ -54,7 +54,8 @@ func (c *serveCommand) Run(ctx context.Context) error {
 
 // start opens and wires everything; nothing runs yet.
 func (c *serveCommand) start(ctx context.Context, log *slog.Logger) (s *server, err error) {
-	if err := errors.Join(c.checkListen(), c.checkAdmin(), c.checkConnections()); err != nil {
+	proxy, err := c.proxy()
+	if err := errors.Join(err, c.checkListen(), c.checkAdmin(), c.checkConnections()); err != nil {
 		return nil, err
 	}
 	cert, err := c.loadCertificate(ctx, log)
@@ -69,7 +70,7 @@ func (c *serveCommand) start(ctx context.Context, log *slog.Logger) (s *server, 
 	if err = errors.Join(err, leastErr); err != nil {
 		return nil, err
 	}
-	s = &server{log: log, kind: c.Broker, role: c.Role, metrics: newMetrics()}
+	s = &server{log: log, kind: c.Broker, role: c.Role, metrics: newMetrics(), proxy: proxy}
 	s.guard = rewards.NewClockGuard(time.Now, c.AllowFutureIDs)
 	defer func() {
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"stockrewards/internal/admin"
+	"stockrewards/internal/admission"
 	"stockrewards/internal/api"
 	"stockrewards/internal/broker/alpaca"
 	"stockrewards/internal/fulfillment"
@@ -40,6 +41,7 @@ type server struct {
 	market   *market.Market
 	service  *rewards.Service
 	listener net.Listener
+	proxy    api.Proxy
 	api      api.Options
 	http     *http.Server
 
@@ -63,7 +65,10 @@ func (s *server) wire(ctx context.Context, in store.Installation, cfg fulfillmen
 	s.worker = fulfillment.New(s.store, s.broker, s.market, cfg, time.Now, s.log)
 	s.intake = intake.New(s.store, s.nudge())
 	s.service = rewards.NewService(s.store, s.intake, s.market, time.Now)
-	s.api = api.Options{Service: s.service, CursorKey: in.CursorKey, Log: s.log, Observe: s.metrics.Request}
+	s.api = api.Options{
+		Service: s.service, CursorKey: in.CursorKey, Log: s.log, Observe: s.metrics.Request, Proxy: s.proxy,
+		Strangers: &admission.Strangers{},
+	}
 	s.http = api.NewServer(s.api)
 	return nil
 }

@@ -24,6 +24,9 @@ type Options struct {
 	// the route's pattern ("" when there was none), the status and the time it took. It
 	// may be nil.
 	Observe func(method, route string, status int, took time.Duration)
+	Proxy   Proxy
+	// Strangers delays the answers to wrong keys; nil: none is delayed.
+	Strangers *admission.Strangers
 }
 
 // Endpoint is a method that a route has.

@@ -140,9 +140,6 @@ func TestAClientThatDoesNotRead(t *testing.T) {
 			t.Fatal(err)
 		}
 		tcp, _ := conn.(*net.TCPConn)
-		if err := tcp.SetReadBuffer(4096); err != nil {
-			t.Fatal(err)
-		}
 		fmt.Fprintf(tcp, "GET /v1/rewards?limit=200 HTTP/1.1\r\nHost: x\r\nX-Api-Key: %s\r\nConnection: close\r\n\r\n", c.key)
 		return tcp, bufio.NewReader(tcp)
 	}

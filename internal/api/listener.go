@@ -105,7 +105,7 @@ func (c *conn) Write(b []byte) (int, error) {
 		return 0, err // the connection broke, or never spoke TLS: nothing was answered
 	}
 	ctx := context.Background() //nolint:forbidigo // a connection has none
-	c.options.tell(ctx, told{id: id, status: http.StatusBadRequest})
+	c.options.tell(ctx, told{id: id, status: http.StatusBadRequest, from: hostOf(c.RemoteAddr().String())})
 	return len(b), nil
 }
 

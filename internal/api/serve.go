@@ -53,10 +53,13 @@ func (s *server) serve(rt route) http.Handler {
 		w.Header().Set("X-Request-Id", id)
 		ctx, cancel := context.WithTimeout(r.Context(), maxTime)
 		defer cancel()
-		var p pass
+		p := pass{from: s.Proxy.address(r)}
 		answer, err := s.answer(ctx, rt, r, &p)
 		if err != nil {
 			answer = s.failure(ctx, w, err, id)
+		}
+		if p.last {
+			w.Header().Set("Connection", "close")
 		}
 		p.ticket.Answered(len(answer.body))
 		drain(r, p.key.ID.IsZero())
@@ -64,14 +67,17 @@ func (s *server) serve(rt route) http.Handler {
 		p.ticket.Leave()
 		s.tell(ctx, told{
 			id: id, method: r.Method, route: rt.pattern, status: answer.status, took: time.Since(started), key: p.key,
+			from: p.from,
 		})
 	})
 }
 
 // pass is what a request has got on its way: zero until then.
 type pass struct {
+	from   string // the client's address
 	key    rewards.Key
 	ticket admission.Ticket
+	last   bool // the connection ends with the answer
 }
 
 // answer checks a request and runs its endpoint.
@@ -106,7 +112,11 @@ func (s *server) answer(ctx context.Context, rt route, r *http.Request, p *pass)
 // admit finds the app, and waits until its request may be worked on.
 func (s *server) admit(ctx context.Context, rt route, r *http.Request, p *pass) (err error) {
 	var app rewards.App
-	if p.key, app, err = s.Service.Authenticate(ctx, r.Header.Get("X-Api-Key")); err != nil {
+	presented := r.Header.Get("X-Api-Key")
+	if p.key, app, err = s.Service.Authenticate(ctx, presented); err != nil {
+		if s.Strangers != nil && presented != "" && rewards.CodeOf(err) == rewards.CodeUnauthorized {
+			p.last = !s.Strangers.Wrong(ctx, addressOf(p.from))
+		}
 		return err
 	}
 	kind := rt.reads

@@ -16,6 +16,7 @@ type told struct {
 	status int
 	took   time.Duration
 	key    rewards.Key // zero when it is not known
+	from   string      // the client's address
 }
 
 // maxMethod bounds a method in the log, in bytes.
@@ -35,7 +36,8 @@ func (o Options) tell(ctx context.Context, a told) {
 	record.AddAttrs(
 		slog.String("request_id", a.id), slog.String("method", a.method[:min(len(a.method), maxMethod)]),
 		slog.String("route", a.route), slog.Int("status", a.status), slog.Duration("took", a.took),
-		slog.String("app", idOf(a.key.AppID)), slog.String("key", idOf(a.key.ID)))
+		slog.String("app", idOf(a.key.AppID)), slog.String("key", idOf(a.key.ID)),
+		slog.String("address", a.from))
 	_ = handler.Handle(ctx, record) // a log that cannot be written has nobody to tell
 }
 

@@ -1,0 +1,8 @@
+package admission
+
+// Seen is how many addresses are remembered.
+func (s *Strangers) Seen() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.seen)
+}

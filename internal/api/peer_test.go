@@ -1,0 +1,122 @@
+package api_test
+
+import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"stockrewards/internal/admission"
+	"stockrewards/internal/api"
+)
+
+// logged makes a handler with the options of a proxy, and returns it with its log.
+func logged(w *world, p api.Proxy) (http.Handler, *lines) {
+	log := &lines{}
+	return api.New(api.Options{
+		Service: w.service, CursorKey: w.cursorKey, Log: slog.New(slog.NewJSONHandler(log, nil)), Proxy: p,
+		Strangers: &admission.Strangers{},
+	}), log
+}
+
+func newRequest(t *testing.T, key string) *http.Request {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/assets", http.NoBody)
+	if key != "" {
+		r.Header.Set("X-Api-Key", key)
+	}
+	return r
+}
+
+func serveOnce(handler http.Handler, r *http.Request) int {
+	answer := httptest.NewRecorder()
+	handler.ServeHTTP(answer, r)
+	return answer.Code
+}
+
+// The log has the address of each request: the connection's or, behind a proxy, the
+// right-most one that no trusted proxy has. What a client writes itself is not believed.
+func TestTheLogHasTheClientsAddress(t *testing.T) {
+	t.Parallel()
+	w, err := shared()
+	if err != nil {
+		t.Fatal(err)
+	}
+	header := api.Proxy{Header: "X-Forwarded-For"}
+	chain := api.Proxy{Header: "X-Forwarded-For", Trusted: []netip.Prefix{
+		netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8::/32"),
+	}}
+	for name, test := range map[string]struct {
+		proxy  api.Proxy
+		remote string
+		header []string
+		want   string
+	}{
+		"no proxy":             {api.Proxy{}, "198.51.100.7:4711", []string{"203.0.113.9"}, "198.51.100.7"},
+		"no proxy, IPv6":       {api.Proxy{}, "[2001:db8::7]:4711", nil, "2001:db8::7"},
+		"a proxy":              {header, "10.0.0.1:4711", []string{"203.0.113.9"}, "203.0.113.9"},
+		"what the client sent": {header, "10.0.0.1:4711", []string{"192.0.2.1, 192.0.2.2, 203.0.113.9"}, "203.0.113.9"},
+		"in lines of its own":  {header, "10.0.0.1:4711", []string{"192.0.2.1", "203.0.113.9"}, "203.0.113.9"},
+		"no header":            {header, "10.0.0.1:4711", nil, "10.0.0.1"},
+		"no address":           {header, "10.0.0.1:4711", []string{"203.0.113.9, who\"?"}, "10.0.0.1"},
+		"empty":                {header, "10.0.0.1:4711", []string{""}, "10.0.0.1"},
+		"with a port":          {header, "10.0.0.1:4711", []string{"203.0.113.9:80"}, "203.0.113.9"},
+		"IPv6":                 {header, "10.0.0.1:4711", []string{"[2001:DB8:1::9]:80"}, "2001:db8:1::9"},
+		"in brackets":          {header, "10.0.0.1:4711", []string{"[2001:db8:1::9]"}, "2001:db8:1::9"},
+		"IPv4 in IPv6":         {header, "10.0.0.1:4711", []string{"::ffff:203.0.113.9"}, "203.0.113.9"},
+		"a zone":               {header, "10.0.0.1:4711", []string{"fe80::1%\"}"}, "fe80::1"},
+		"two proxies":          {chain, "10.0.0.1:4711", []string{"192.0.2.1, 203.0.113.9, 10.1.1.1"}, "203.0.113.9"},
+		"three, two lines":     {chain, "10.0.0.1:4711", []string{"203.0.113.9", "2001:db8::1, 10.1.1.1"}, "203.0.113.9"},
+		"proxies only":         {chain, "10.0.0.1:4711", []string{"10.9.9.9, 10.1.1.1"}, "10.9.9.9"},
+		"rubbish behind them":  {chain, "10.0.0.1:4711", []string{"x, 10.1.1.1"}, "10.1.1.1"},
+	} {
+		handler, log := logged(w, test.proxy)
+		r := newRequest(t, "")
+		r.RemoteAddr, r.Header["X-Forwarded-For"] = test.remote, test.header
+		serveOnce(handler, r)
+		if want := `"address":"` + test.want + `"`; !strings.Contains(log.String(), want) {
+			t.Errorf("%s: the log lacks %s: %s", name, want, log)
+		}
+	}
+}
+
+// The answer to a wrong key is delayed once an address has sent many; that to a valid key
+// from the same address, to a missing one, and to another address is not.
+func TestWrongKeysAreAnsweredLate(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := w.newApp(t)
+	handler, _ := logged(w, api.Proxy{})
+	synctest.Test(t, func(t *testing.T) {
+		ask := func(key, address string, want int) time.Duration {
+			t.Helper()
+			r := newRequest(t, key)
+			r.RemoteAddr = address + ":4711"
+			began := time.Now()
+			if got := serveOnce(handler, r); got != want {
+				t.Errorf("status %d, want %d", got, want)
+			}
+			return time.Since(began)
+		}
+		slow := time.Duration(0)
+		for range 30 {
+			slow = ask("sr_test_wrong", "198.51.100.7", http.StatusUnauthorized)
+		}
+		if slow != time.Second {
+			t.Errorf("the 30th wrong key is answered after %s", slow)
+		}
+		for name, took := range map[string]time.Duration{
+			"a valid key":     ask(c.key, "198.51.100.7", http.StatusOK),
+			"no key":          ask("", "198.51.100.7", http.StatusUnauthorized),
+			"another address": ask("sr_test_wrong", "198.51.100.8", http.StatusUnauthorized),
+		} {
+			if took != 0 {
+				t.Errorf("%s is answered after %s", name, took)
+			}
+		}
+	})
+}
