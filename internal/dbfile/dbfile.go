@@ -69,7 +69,7 @@ func CheckName(path string) error {
 func checkName(path string, info fs.FileInfo) error {
 	if n := names(info); n > 1 {
 		return fmt.Errorf("cannot open %s: the file has %d names (hard links), and two processes could damage it; "+
-			"find them with `find / -xdev -samefile %s` and remove all but one, or copy the file", path, n, path)
+			"find them with `find / -samefile %s` and remove all but one, or copy the file", path, n, path)
 	}
 	return nil
 }

@@ -35,8 +35,8 @@ func restrict(path string, info fs.FileInfo) error {
 		return nil
 	}
 	if err := os.Chmod(path, mode&^byOthers); err != nil {
-		return fmt.Errorf("cannot open %s: its mode %#o lets others read it, and cannot be changed: %w; run `chmod 600 %s` as its owner",
-			path, mode, err, path)
+		return fmt.Errorf("cannot open %s: its mode %#o lets others read it, and cannot be changed: %w; "+
+			"make the service's user its owner and run `chmod 600 %s`", path, mode, err, path)
 	}
 	return nil
 }
