@@ -103,7 +103,7 @@ func TestMetricsTellOfTheTraffic(t *testing.T) {
 		`rewards_total{status="recorded"}`:                                       n,
 		`rewards_total{status="executed"}`:                                       n,
 		`rewards_total{status="failed"}`:                                         0,
-		`intake_batch_size_sum`:                                                  2 * n,
+		`intake_batch_size_sum`:                                                  2*n + 1, // and the user
 		`broker_calls_total{operation="submit",outcome="ok"}`:                    n,
 		`order_changes_total{state="settled"}`:                                   n,
 		`order_changes_total{state="planned"}`:                                   n,
