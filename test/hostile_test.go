@@ -50,7 +50,8 @@ func TestAHostileBrokersFillsAreNotBooked(t *testing.T) {
 				r := s.give(user, "lied-about", "5", "AAPL")
 				s.awaitOutput("AAPL", true, "order", "list", "--state", "quarantined")
 				time.Sleep(3 * time.Second)
-				if s.await(r.ID, "executing", time.Second); h.count() != 1 {
+				s.await(r.ID, "executing", time.Second)
+				if h.count() != 1 {
 					t.Errorf("%d orders were sent, want one", h.count())
 				}
 			})
@@ -67,7 +68,8 @@ func TestAHostileBrokersClock(t *testing.T) {
 		s.awaitAlarm("broker_clock_refused")
 		r := s.give(user, "meanwhile", "5", "AAPL")
 		time.Sleep(3 * time.Second)
-		if s.await(r.ID, "recorded", time.Second); h.count() != 1 {
+		s.await(r.ID, "recorded", time.Second)
+		if h.count() != 1 {
 			t.Errorf("%d orders were sent, want one", h.count())
 		}
 		h.lies(func() { h.ahead = 0 })
@@ -112,7 +114,8 @@ func TestAHostileBrokersAccount(t *testing.T) {
 		s.awaitAlarm("broker_account_differs")
 		r := s.give(user, "meanwhile", "5", "AAPL")
 		time.Sleep(3 * time.Second)
-		if s.await(r.ID, "recorded", time.Second); h.count() != 0 {
+		s.await(r.ID, "recorded", time.Second)
+		if h.count() != 0 {
 			t.Errorf("another account got %d orders", h.count())
 		}
 		h.lies(func() { h.account, h.orders = mine, theirs })
