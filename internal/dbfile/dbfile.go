@@ -23,7 +23,8 @@ func Prepare(path string) (target string, err error) {
 	target, err = filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Lstat(path); err == nil {
-			return "", fmt.Errorf("cannot open %s: it is a symbolic link to nothing; make it point to a database, or remove it", path)
+			return "", fmt.Errorf("cannot open %s: it is a symbolic link to nothing; "+
+				"make it point to a database, or remove it", path)
 		}
 		return path, nil
 	}
