@@ -127,6 +127,27 @@ func TestEndsAreProvenByTwoReadings(t *testing.T) {
 
 // Whatever a broker tells in whatever order, the quantity never shrinks and an end
 // is never left for a working state.
+// Canceled and expired are two ends: the second of them is no proof of the first.
+func TestAnotherEndRestartsTheWait(t *testing.T) {
+	t.Parallel()
+	o, b := openOrder()
+	now := time.Unix(1_790_000_000, 0)
+	later := now.Add(rewards.TerminalWait)
+	var err error
+	for _, reading := range []struct {
+		status string
+		at     time.Time
+		proven bool
+	}{
+		{"canceled", now, false}, {"expired", later, false}, {"expired", later.Add(rewards.TerminalWait), true},
+	} {
+		b.Status, b.FilledQty, b.FilledAvgPrice = reading.status, 0, 0
+		if o, err = o.Merge(b, reading.at); err != nil || o.Proven(reading.at) != reading.proven {
+			t.Errorf("%s at %s: proven %t, %v", reading.status, reading.at, o.Proven(reading.at), err)
+		}
+	}
+}
+
 func TestMergeIsMonotone(t *testing.T) {
 	t.Parallel()
 	statuses := []string{"new", "partially_filled", "canceled", "expired", "rejected", "filled", "held"}

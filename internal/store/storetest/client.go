@@ -66,6 +66,11 @@ func testKeyRotation(t *testing.T, w *World) {
 	if !got.ExpiresAt.Equal(expires) || !got.ValidAt(w.Now()) || got.ValidAt(expires) {
 		t.Errorf("the old key expires at %s, want %s", got.ExpiresAt, expires)
 	}
+	_, err = w.RotateKey(t.Context(), old.ID, rewards.Key{Hash: rewards.HashKey("later")}, expires.Add(time.Hour))
+	check(t, err)
+	if got, _, err = w.AppByKey(t.Context(), rewards.HashKey("old")); err != nil || !got.ExpiresAt.Equal(expires) {
+		t.Errorf("rotated with a longer overlap the old key expires at %s, %v; want %s as before", got.ExpiresAt, err, expires)
+	}
 	check(t, w.RevokeKey(t.Context(), old.ID))
 	check(t, w.RevokeKey(t.Context(), old.ID))
 	got, _, err = w.AppByKey(t.Context(), rewards.HashKey("old"))
@@ -78,8 +83,8 @@ func testKeyRotation(t *testing.T, w *World) {
 	wantCode(t, w.RevokeKey(t.Context(), rewards.KeyID{1}), rewards.CodeNotFound)
 	keys, err := w.Keys(t.Context(), w.App.ID.String())
 	check(t, err)
-	if len(keys) != 3 || keys[0].Hash != rewards.HashKey("key of first") {
-		t.Errorf("got %d keys, want the first one and two", len(keys))
+	if len(keys) != 4 || keys[0].Hash != rewards.HashKey("key of first") {
+		t.Errorf("got %d keys, want the first one and three", len(keys))
 	}
 }
 

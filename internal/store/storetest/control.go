@@ -99,6 +99,13 @@ func testConflicts(t *testing.T, w *World) {
 	if c := save(); c.Conflicts != 1 {
 		t.Errorf("control %+v, want a further change to stop again", c)
 	}
+	check(t, w.AcknowledgeConflict(t.Context(), "sr-x-1", "6 are booked by hand"))
+	conflict.FilledQty = 4 // corrected at the broker: what was acknowledged is not there any more
+	if c := save(); c.Conflicts != 1 {
+		t.Errorf("control %+v, want a fill that shrinks to stop again", c)
+	}
+	conflict.FilledQty = 6
+	save()
 	list, err := w.Conflicts(t.Context())
 	check(t, err)
 	until, err := w.ReconciledUntil(t.Context())

@@ -56,6 +56,8 @@ func Run(t *testing.T, open Opener) {
 		"Snapshot":               testSnapshot,
 		"SnapshotInPages":        testSnapshotPages,
 		"Lease":                  testLease,
+		"Fence":                  testFence,
+		"LeaderFollows":          testLeaderFollows,
 		"Control":                testControl,
 		"OlderFingerprints":      testOlderFingerprints,
 		"OperatorLog":            testOperatorLog,

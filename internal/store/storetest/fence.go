@@ -1,0 +1,87 @@
+package storetest
+
+import (
+	"crypto/sha256"
+	"errors"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
+)
+
+// Whoever leads no more changes nothing: not by any step of an order.
+func testFence(t *testing.T, w *World) {
+	r := w.Give(t, 5_000_000)
+	open := w.Open(t)
+	w.Give(t, 6_000_000)
+	planned := w.Plan(t)
+	w.Give(t, 7_000_000)
+	stale := w.lease
+	next, err := w.TakeLease(t.Context(), "next", time.Hour, true)
+	check(t, err)
+	filled := open
+	filled.BrokerStatus, filled.FilledQty, filled.FilledAvgPrice = "filled", 25_000_000, dollar200
+	before := w.live(t)
+	for name, step := range map[string]func(rewards.Lease) error{
+		"plan": func(l rewards.Lease) error {
+			_, _, err := w.PlanOrder(t.Context(), l, w.planRequest(t))
+			return err
+		},
+		"begin": func(l rewards.Lease) error {
+			_, err := w.BeginAttempt(t.Context(), l, planned, w.Now(), w.Now().Add(time.Hour))
+			return err
+		},
+		"save": func(l rewards.Lease) error { return w.SaveOrder(t.Context(), l, rewards.OrderOpen, filled) },
+		"settle": func(l rewards.Lease) error {
+			return w.SettleOrder(t.Context(), l, rewards.OrderOpen, filled, w.book(filled))
+		},
+		"brakes": func(l rewards.Lease) error { return w.SaveBrakes(t.Context(), l, rewards.Brakes{MaxMembers: 7}) },
+	} {
+		if err := step(stale); !errors.Is(err, store.ErrLostLease) {
+			t.Errorf("%s of a leader that was replaced: %v", name, err)
+		}
+	}
+	if diff := cmp.Diff(before, w.live(t)); diff != "" {
+		t.Errorf("a leader that was replaced changed orders (-before +after):\n%s", diff)
+	}
+	check(t, w.SettleOrder(t.Context(), next, rewards.OrderOpen, filled, w.book(filled)))
+	if got := w.reward(t, r); got.Status != rewards.Executed {
+		t.Errorf("the reward is %s", got.Status)
+	}
+}
+
+func (w *World) live(t *testing.T) []rewards.Order {
+	t.Helper()
+	list, err := w.LiveOrders(t.Context())
+	check(t, err)
+	return list
+}
+
+// The orders of a new leader come after those of the one before, also when that one's
+// clock was ahead.
+func testLeaderFollows(t *testing.T, w *World) {
+	other, err := store.New(t.Context(), w.engine, w.Now, rand.NewChaCha8(sha256.Sum256([]byte("other"))))
+	check(t, err)
+	const ahead = time.Hour
+	w.Advance(ahead)
+	w.Give(t, 1_000_000)
+	first := w.Plan(t)
+	w.Advance(-ahead)
+	r := w.Request(t, 2_000_000)
+	outcomes, err := other.RecordRewards(t.Context(), []rewards.NewReward{r})
+	check(t, err)
+	lease, err := other.TakeLease(t.Context(), "other", time.Hour, true)
+	check(t, err)
+	second, hold, err := other.PlanOrder(t.Context(), lease, w.planRequest(t))
+	check(t, err)
+	if hold != rewards.NoHold || outcomes[0].Verdict != rewards.Created {
+		t.Fatalf("hold %d, verdict %d", hold, outcomes[0].Verdict)
+	}
+	if second.ID.String() <= first.ID.String() {
+		t.Errorf("the second order %s comes before the first, %s", second.ID, first.ID)
+	}
+}
