@@ -17,7 +17,12 @@ const differing = `with truth as (select app_id, id, asset_id, status, waiting, 
 	select (select count(*) from (table truth except table told) a) + (select count(*) from (table told except table truth) b)`
 
 // toVersion3 takes the books back to the version before open_rewards.
-const toVersion3 = `drop view readable.operator_log; drop table operator_log; drop function keep_operator_log;
+const toVersion3 = `drop view readable.actions, readable.announcements, readable.positions, readable.assets;
+	drop table announcements, actions, positions; alter table assets drop column hold_from;
+	alter table users drop column seal; drop view readable.apps;
+	alter table apps drop column requests_per_second, drop column concurrent;
+	drop index rewards_failed_by_user;
+	drop view readable.operator_log; drop table operator_log; drop function keep_operator_log;
 	drop view readable.house_topups; drop table house_topups; drop view readable.orders;
 	alter table orders drop column refused_sessions, drop column refused_until;
 	drop view readable.open_rewards;
