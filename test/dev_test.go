@@ -112,7 +112,7 @@ func TestDevPrintsAKeyThatWorks(t *testing.T) {
 		spoil()
 		greeting, stop := startDev(t, folder)
 		key := printed.FindStringSubmatch(greeting)
-		if key == nil || seen[key[1]] {
+		if len(key) != 2 || seen[key[1]] {
 			t.Fatalf("no new key in\n%s", greeting)
 		}
 		seen[key[1]] = true

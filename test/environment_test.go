@@ -54,6 +54,6 @@ func TestMistypedVariablesAreRefused(t *testing.T) {
 			t.Errorf("%s: %s %v, want %q", variable, out, err, want)
 		}
 	}
-	s.env = append(own, "STOCKREWARDS_POOLING_WINDOW=1s", "STOCKREWARDS_PAPER_KEY_ID=x", "STOCKREWARDSX=y")
+	s.env = append(slices.Clone(own), "STOCKREWARDS_POOLING_WINDOW=1s", "STOCKREWARDS_PAPER_KEY_ID=x", "STOCKREWARDSX=y")
 	s.command("app", "list")
 }

@@ -17,9 +17,9 @@ type actionCommands struct {
 
 type actionList struct {
 	databaseFlag
-	State  string `placeholder:"STATE" help:"Only actions in this state: announced, held, resumed, withdrawn, passed."`
-	Symbol string `placeholder:"SYMBOL" help:"Only actions of this stock."`
-	Limit  int    `default:"50" placeholder:"N" help:"Maximum number to list (default 50)."`
+	State  string `placeholder:"STATE" help:"List only actions in this state: announced, held, resumed, withdrawn or passed (default: all)."`
+	Symbol string `placeholder:"SYMBOL" help:"List only actions of this stock (default: all)."`
+	Limit  int    `default:"50" placeholder:"N" help:"List at most this many (default: 50)."`
 }
 
 // Run lists the actions.
@@ -96,7 +96,7 @@ func printHold(a rewards.Action) {
 type actionResume struct {
 	databaseFlag
 	ID     string `arg:"" help:"The action's id."`
-	Reason string `required:"" env:"-" placeholder:"TEXT" help:"Why; kept in the operator log."`
+	Reason string `required:"" env:"-" placeholder:"TEXT" help:"State why; stored in the operator log."`
 }
 
 // Run ends the hold.

@@ -23,9 +23,9 @@ import (
 
 // adminFlags have the process tell how it is.
 type adminFlags struct {
-	AdminListen string   `placeholder:"HOST:PORT" help:"Where to answer /livez, /readyz and /metrics (default: nowhere)."`
-	AdminPublic bool     `help:"Let --admin-listen be beyond loopback: whoever reaches it can read it."`
-	AdminHost   []string `placeholder:"NAME" help:"Names by which --admin-listen may be asked for, beside its addresses and localhost."`
+	AdminListen string   `placeholder:"HOST:PORT" help:"Answer /livez, /readyz and /metrics at this address (default: nowhere)."`
+	AdminPublic bool     `help:"Allow --admin-listen beyond this machine. It has no keys: whoever reaches it can read it."`
+	AdminHost   []string `placeholder:"NAME" help:"Accept this host name at --admin-listen, beside its addresses and localhost; can be repeated."`
 	adminAny    bool     // take any port when that one is taken
 }
 

@@ -16,7 +16,7 @@ type orderAdopt struct {
 	databaseFlag
 	brokerFlags
 	ClientOrderID string `arg:"" help:"The client order id, from fulfillment status."`
-	Reason        string `required:"" placeholder:"TEXT" help:"What was found; kept."`
+	Reason        string `required:"" placeholder:"TEXT" help:"State what you found; stored with the order."`
 }
 
 // Run adopts the order, as the broker tells of it.

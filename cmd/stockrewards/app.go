@@ -15,15 +15,15 @@ import (
 type appCommands struct {
 	Create  appCreate  `cmd:"" help:"Create an app and print its API key, alone. The key is shown this once."`
 	List    appList    `cmd:"" help:"List the apps."`
-	Suspend appSuspend `cmd:"" help:"Refuse an app's requests; its recorded rewards wait."`
-	Resume  appResume  `cmd:"" help:"End a suspension."`
+	Suspend appSuspend `cmd:"" help:"Refuse an app's requests (403). Its recorded rewards wait."`
+	Resume  appResume  `cmd:"" help:"End an app's suspension."`
 	Limits  appLimits  `cmd:"" help:"Show or change how much an app may ask for; in force within a second."`
 }
 
 // modeFlag chooses the prefix of new keys until the books have met the brokerage's
 // account.
 type modeFlag struct {
-	Mode   string `enum:"test,live," default:"" placeholder:"test|live" help:"What the key is for, until the books have met the brokerage's account: test (sr_test_, a paper account) or live (sr_live_, any other); afterwards the account decides (default: test)."`
+	Mode   string `enum:"test,live," default:"" placeholder:"test|live" help:"Choose the key's kind before serve has met the brokerage's account: test (sr_test_, for a paper account) or live (sr_live_, for any other). Afterwards the account decides (default: test)."`
 	Broker string `hidden:"" help:"Accepted for scripts of earlier versions, and without effect: see --mode."`
 }
 

@@ -12,9 +12,9 @@ type appLimits struct {
 	databaseFlag
 	reasonFlag
 	App               string `arg:"" help:"The app's id or name."`
-	RequestsPerSecond *int   `env:"-" placeholder:"N" help:"Requests that each process takes from the app in a second; 0: no limit."`
-	Concurrent        *int   `env:"-" placeholder:"N" help:"Requests of the app that each process has under way at once; 0: the default of 2000."`
-	None              bool   `env:"-" help:"Go back to the defaults."`
+	RequestsPerSecond *int   `env:"-" placeholder:"N" help:"Limit the requests per second that each process takes from the app; 0: no limit (default: as it is)."`
+	Concurrent        *int   `env:"-" placeholder:"N" help:"Limit the app's concurrent requests in each process; 0: back to 2000 (default: as it is)."`
+	None              bool   `env:"-" help:"Remove both limits: no limit per second, 2000 concurrent requests."`
 }
 
 // Run changes the limits that are given, and shows all of them.

@@ -14,7 +14,7 @@ type assetCommands struct {
 	Disable assetDisable `cmd:"" help:"Take a stock out of the catalog: no new rewards; holdings stay."`
 	Sync    assetSync    `cmd:"" help:"Take the broker's stocks into the catalog, follow renamed ones, and disable what it does not sell any more."`
 	Confirm assetConfirm `cmd:"" help:"Accept a price that jumped and is right, so that the stock is ordered and valued again."`
-	Reject  assetReject  `cmd:"" help:"Reject a price that jumped and is wrong: the next one is judged anew."`
+	Reject  assetReject  `cmd:"" help:"Reject a price that jumped and is wrong; the next price is checked again."`
 }
 
 type assetList struct{ databaseFlag }
@@ -114,7 +114,7 @@ type assetReject struct {
 // Run rejects the price.
 func (c *assetReject) Run(ctx context.Context) error {
 	return c.operate(ctx, "asset reject", c.reasonFlag, func(s *store.Operator) error {
-		return endDoubt(ctx, c.Symbol, s.RejectAsset, "is rejected; the next price is judged anew")
+		return endDoubt(ctx, c.Symbol, s.RejectAsset, "is rejected; the next price is checked again")
 	})
 }
 

@@ -18,7 +18,7 @@ type assetSync struct {
 	Symbols   []string `sep:"none" env:"-" placeholder:"AAPL,MSFT" help:"Add and touch only these stocks; can be repeated."`
 	Exchanges []string `name:"exchange" sep:"none" env:"-" placeholder:"NASDAQ,NYSE" help:"Add and touch only stocks of these exchanges; can be repeated."`
 	DryRun    bool     `env:"-" help:"Print what would change, and change nothing."`
-	Force     bool     `env:"-" help:"Do it even if the broker's list is empty, or would disable more than 5 stocks and a tenth of the catalog."`
+	Force     bool     `env:"-" help:"Sync even if the broker's list is empty, or would disable more than 5 stocks and a tenth of the catalog."`
 	JSON      bool     `name:"json" help:"Print the report as JSON."`
 }
 

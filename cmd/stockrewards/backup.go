@@ -11,7 +11,7 @@ import (
 
 type backupCommand struct {
 	databaseFlag
-	File string `arg:"" help:"The new file."`
+	File string `arg:"" help:"The file to write; it must not exist yet."`
 }
 
 // Run copies the books, while serve runs or not, and audits the copy.

@@ -33,18 +33,18 @@ type brokerFlags struct {
 	addressFlags
 	control **paper.Brokerage // where dev wants the embedded brokerage, to steer it; nil: nowhere
 
-	Broker string `enum:"paper,alpaca" default:"paper" help:"paper: the embedded paper brokerage, its books in paper.db beside the database. alpaca: Alpaca's API; credentials in APCA_API_KEY_ID and APCA_API_SECRET_KEY."`
+	Broker string `enum:"paper,alpaca" default:"paper" help:"Buy at this broker. paper: the embedded paper brokerage, with its books in paper.db beside the database. alpaca: Alpaca's API, with the credentials in APCA_API_KEY_ID and APCA_API_SECRET_KEY (default: paper)."`
 }
 
 // addressFlags say how to reach the broker, whichever it is.
 type addressFlags struct {
-	AlpacaURL     string `name:"alpaca-url" default:"https://paper-api.alpaca.markets" placeholder:"URL" help:"Alpaca's trading API (default: its paper environment)."`
-	AlpacaDataURL string `name:"alpaca-data-url" default:"https://data.alpaca.markets" placeholder:"URL" help:"Alpaca's market data API."`
-	PaperHours    string `enum:"always,us" default:"always" help:"When the paper brokerage trades: always, or in the US market's hours."`
+	AlpacaURL     string `name:"alpaca-url" default:"https://paper-api.alpaca.markets" placeholder:"URL" help:"Send orders to Alpaca's trading API at this address (default: https://paper-api.alpaca.markets, paper money)."`
+	AlpacaDataURL string `name:"alpaca-data-url" default:"https://data.alpaca.markets" placeholder:"URL" help:"Read prices from Alpaca's market data API at this address (default: https://data.alpaca.markets)."`
+	PaperHours    string `enum:"always,us" default:"always" help:"Choose when the embedded paper brokerage trades: always, or us for the US market's hours (default: always)."`
 
-	AllowPlainHTTPBroker bool `name:"allow-plain-http-broker" help:"Let Alpaca's addresses be http:// beyond this machine, with the credentials unencrypted: for 'stockrewards paper' in a network that you trust."`
+	AllowPlainHTTPBroker bool `name:"allow-plain-http-broker" help:"Allow http:// for Alpaca's addresses beyond this machine, with the credentials unencrypted: for 'stockrewards paper' in a network that you trust."`
 
-	AlpacaRequestsPerMinute int `name:"alpaca-requests-per-minute" default:"200" placeholder:"N" help:"The rate limit of the account, for trading and for market data each (default: 200)."`
+	AlpacaRequestsPerMinute int `name:"alpaca-requests-per-minute" default:"200" placeholder:"N" help:"Keep to the account's rate limit: requests per minute, for trading and for market data each (default: 200)."`
 }
 
 // embeddedRate is the rate limit over the embedded brokerage, in requests a minute.

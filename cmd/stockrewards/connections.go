@@ -9,8 +9,8 @@ import (
 
 // connectionFlags bound the connections of clients.
 type connectionFlags struct {
-	MaxConnections           int `default:"4096" placeholder:"N" help:"Maximum number of clients' connections at once; further ones are closed (default: 4096)."`
-	MaxConnectionsPerAddress int `placeholder:"N" help:"Maximum number of them from one address beyond this machine (default: half of --max-connections, or as many with --behind-proxy)."`
+	MaxConnections           int `default:"4096" placeholder:"N" help:"Limit the clients' concurrent connections; further ones are closed (default: 4096)."`
+	MaxConnectionsPerAddress int `placeholder:"N" help:"Limit the concurrent connections from one address beyond this machine (default: half of --max-connections, or as many with --behind-proxy)."`
 }
 
 // The limits where there are no flags.

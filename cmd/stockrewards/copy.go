@@ -14,18 +14,18 @@ import (
 
 type copyCommand struct {
 	plainPostgresFlag
-	From       string `required:"" env:"-" placeholder:"sqlite:PATH" help:"The books of the stopped service."`
-	To         string `required:"" env:"-" placeholder:"postgres://USER@HOST/NAME" help:"An empty database, at PostgreSQL's own address (not PgBouncer's). Keep a password in PGPASSWORD or a passfile."`
-	BrokerKind string `env:"-" enum:",alpaca" default:"" placeholder:"KIND" help:"Books that belong to the embedded paper brokerage need 'alpaca': they are then served with the same account through 'stockrewards paper'."`
+	From       string `required:"" env:"-" placeholder:"sqlite:PATH" help:"Copy the books of this database; stop its service first."`
+	To         string `required:"" env:"-" placeholder:"postgres://USER@HOST/NAME" help:"Copy into this empty database, at PostgreSQL's own address (not PgBouncer's). Keep a password in PGPASSWORD or a passfile."`
+	BrokerKind string `env:"-" enum:",alpaca" default:"" placeholder:"KIND" help:"Say alpaca for books of the embedded paper brokerage: they are served over 'stockrewards paper' from then on, with the same account."`
 	reasonFlag
-	Abandon bool `env:"-" help:"Go back: end a copy that was killed, when the database of --to does not have the books."`
+	Abandon bool `env:"-" help:"Undo a copy that was killed: unseal --from, if the database of --to does not have the books."`
 }
 
 // Help is the text below the flags.
 func (c *copyCommand) Help() string {
 	return "The books are audited, sealed so that no program writes to them any more, copied in one transaction, " +
 		"and audited again. However it ends, one side at most can be served. After a kill repeat the same command: " +
-		"it finishes what was done, or does it anew. docs/operations.md, \"Moving to PostgreSQL\", has the steps."
+		"it finishes what was done, or repeats it. docs/operations.md, \"Moving to PostgreSQL\", has the steps."
 }
 
 // moving is a copy under way: both sides, opened.

@@ -17,8 +17,8 @@ import (
 // databaseFlag says where the books are.
 type databaseFlag struct {
 	plainPostgresFlag
-	Database  string `required:"" placeholder:"URL" help:"The database: sqlite:PATH, such as sqlite:rewards.db, or postgres://USER@HOST/NAME. Keep a password in PGPASSWORD or a passfile."`
-	Pgbouncer bool   `name:"pgbouncer" help:"PgBouncer is in front of PostgreSQL, in transaction mode."`
+	Database  string `required:"" placeholder:"URL" help:"Use this database: sqlite:PATH, such as sqlite:rewards.db, or postgres://USER@HOST/NAME. Keep a password in PGPASSWORD or a passfile."`
+	Pgbouncer bool   `name:"pgbouncer" help:"Work through PgBouncer in transaction mode."`
 }
 
 // onPostgres tells whether the books are in PostgreSQL.

@@ -14,7 +14,7 @@ import (
 
 // plainPostgresFlag lets the connection to PostgreSQL be unencrypted.
 type plainPostgresFlag struct {
-	AllowPlainPostgres bool `help:"Let the connection to PostgreSQL be unencrypted beyond this machine: the network must be trusted as the database is."`
+	AllowPlainPostgres bool `help:"Allow an unencrypted connection to PostgreSQL beyond this machine, in a network that you trust as you trust the database."`
 }
 
 // errDatabaseURL says nothing of the URL itself: a part of a password may be anywhere.

@@ -22,9 +22,9 @@ import (
 )
 
 type devCommand struct {
-	Listen      string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where to listen (default: 127.0.0.1:8080)."`
-	Data        string `default:"stockrewards-data" placeholder:"FOLDER" help:"The data folder (default: stockrewards-data)."`
-	AdminListen string `default:"127.0.0.1:8081" placeholder:"HOST:PORT" help:"Where to answer /livez, /readyz and /metrics (default: 127.0.0.1:8081, or any other port when that is taken)."`
+	Listen      string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Listen at this address (default: 127.0.0.1:8080)."`
+	Data        string `default:"stockrewards-data" placeholder:"FOLDER" help:"Keep the data in this folder (default: stockrewards-data)."`
+	AdminListen string `default:"127.0.0.1:8081" placeholder:"HOST:PORT" help:"Answer /livez, /readyz and /metrics at this address (default: 127.0.0.1:8081, or any other port when that is taken)."`
 	Verbose     bool   `help:"Log every request and every order."`
 }
 

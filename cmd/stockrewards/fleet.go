@@ -12,7 +12,7 @@ import (
 
 // fleetFlags are for processes that share a database.
 type fleetFlags struct {
-	Role string `enum:"all,api,worker" default:"all" help:"What this process of a fleet over PostgreSQL does: answer the API, buy stock (one at a time leads), or both (default: all)."`
+	Role string `enum:"all,api,worker" default:"all" help:"Choose what this process of a fleet over PostgreSQL does: api answers clients, worker buys stock (one at a time), all does both (default: all)."`
 }
 
 const (

@@ -9,14 +9,14 @@ import (
 )
 
 type fulfillmentCommand struct {
-	Pause  fulfillmentPause  `cmd:"" help:"Stop ordering, in force within a second; what the broker has is still booked."`
-	Resume fulfillmentResume `cmd:"" help:"Order again."`
-	Status fulfillmentStatus `cmd:"" help:"Tell what waits, what is under way and what needs an operator."`
+	Pause  fulfillmentPause  `cmd:"" help:"Stop ordering within a second. Orders that the broker has are still booked."`
+	Resume fulfillmentResume `cmd:"" help:"Resume ordering."`
+	Status fulfillmentStatus `cmd:"" help:"Show what waits, what is under way and what needs an operator."`
 }
 
 type fulfillmentPause struct {
 	databaseFlag
-	Reason string `default:"paused by an operator" help:"Why; shown in the status."`
+	Reason string `default:"paused by an operator" help:"State why; shown by fulfillment status (default: paused by an operator)."`
 }
 
 // Run pauses ordering.

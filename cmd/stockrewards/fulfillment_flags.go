@@ -11,12 +11,12 @@ import (
 
 // fulfillmentFlags are the brakes and habits of buying.
 type fulfillmentFlags struct {
-	PoolingWindow      time.Duration  `default:"1s" help:"How long rewards are pooled into one order."`
-	SmallPoolWait      *time.Duration `placeholder:"DURATION" help:"How long a pool under the broker's minimum of $1 waits for more before the house tops it up (default: 0s with the paper brokerage, else 1h)."`
-	DailyNotionalLimit string         `placeholder:"USD" help:"The most that is ordered on a UTC day; then rewards wait (default: no limit)."`
-	HouseDailyLimit    string         `placeholder:"USD" help:"The most that the house adds to small pools on a UTC day (default: no limit with the paper brokerage, else 100)."`
-	HouseAppLimit      string         `name:"house-daily-limit-per-app" placeholder:"USD" help:"The most that the house adds to small pools for one app on a UTC day (default: a quarter of --house-daily-limit)."`
-	MaxOrderNotional   string         `default:"1000000" placeholder:"USD" help:"The largest notional of one order; at least 1000000, the largest reward."`
+	PoolingWindow      time.Duration  `default:"1s" help:"Pool rewards of a stock for this long into one order (default: 1s)."`
+	SmallPoolWait      *time.Duration `placeholder:"DURATION" help:"Let a pool under the broker's minimum of $1 wait this long for more before the house tops it up (default: 0s with the paper brokerage, else 1h)."`
+	DailyNotionalLimit string         `placeholder:"USD" help:"Limit the dollars ordered on a UTC day; further rewards wait (default: no limit)."`
+	HouseDailyLimit    string         `placeholder:"USD" help:"Limit the dollars that the house adds to small pools on a UTC day (default: no limit with the paper brokerage, else 100)."`
+	HouseAppLimit      string         `name:"house-daily-limit-per-app" placeholder:"USD" help:"Limit the dollars that the house adds to small pools for one app on a UTC day (default: a quarter of --house-daily-limit)."`
+	MaxOrderNotional   string         `default:"1000000" placeholder:"USD" help:"Limit the dollars of one order; at least 1000000, the largest reward (default: 1000000)."`
 }
 
 const noLimit = money.USD(math.MaxInt64 / 2)

@@ -20,8 +20,8 @@ type keyCreate struct {
 	modeFlag
 	reasonFlag
 	App     string         `arg:"" help:"The app's id or name."`
-	Label   string         `help:"A note to tell keys apart."`
-	Expires *time.Duration `placeholder:"DURATION" help:"The key's life, for example 2160h; without it the key does not expire."`
+	Label   string         `help:"Add a note that distinguishes the key from others (default: no note)."`
+	Expires *time.Duration `placeholder:"DURATION" help:"Let the key expire after this time, for example 2160h (default: never)."`
 }
 
 // Run creates the key.
@@ -81,7 +81,7 @@ type keyRotate struct {
 	modeFlag
 	reasonFlag
 	ID      string        `arg:"" help:"The id of the old key, from key list."`
-	Overlap time.Duration `default:"24h" help:"How long the old key stays valid."`
+	Overlap time.Duration `default:"24h" help:"Keep the old key valid for this long (default: 24h)."`
 }
 
 // Run rotates the key.

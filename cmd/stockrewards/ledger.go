@@ -18,8 +18,8 @@ import (
 type ledgerCommand struct {
 	databaseFlag
 	brokerFlags
-	Output    string `placeholder:"FILE" help:"A new file (mode 0600), which is there only when it is complete. Otherwise standard output, complete when its last line says so."`
-	Positions bool   `help:"Ask the broker too, and assert that the books' shares are its positions."`
+	Output    string `placeholder:"FILE" help:"Write to this new file (mode 0600), which appears when it is complete (default: standard output, complete when its last line says so)."`
+	Positions bool   `help:"Ask the broker too, and assert that the books' shares equal its positions."`
 }
 
 // Run writes the journal. It reads one moment of the books, also while serve runs.

@@ -13,8 +13,8 @@ func listen(ctx context.Context, flag, address string) (net.Listener, error) {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, fmt.Errorf("cannot listen on %s: another program uses this address (%w); choose another one with %s",
-			address, syscall.EADDRINUSE, flag)
+		return nil, fmt.Errorf("cannot listen on %s: another program uses this address (%w); "+
+			"choose another one with %s", address, syscall.EADDRINUSE, flag)
 	case err != nil:
 		return nil, fmt.Errorf("cannot listen on %s: %w; choose another address with %s", address, err, flag)
 	}

@@ -24,7 +24,7 @@ type commands struct {
 	Asset       assetCommands      `cmd:"" help:"See and change the catalog of giftable stocks."`
 	Fulfillment fulfillmentCommand `cmd:"" help:"Pause, resume and watch the buying of stock."`
 	Reward      rewardCommands     `cmd:"" help:"Take a reward back."`
-	Order       orderCommands      `cmd:"" help:"See orders, and decide what an order could not."`
+	Order       orderCommands      `cmd:"" help:"See orders, and decide those that need an operator."`
 	Action      actionCommands     `cmd:"" help:"See corporate actions, and resume the stocks that they hold."`
 	Audit       auditCommand       `cmd:"" help:"Check every invariant of the books, or compare them with the broker (--broker)."`
 	Log         logCommands        `cmd:"" help:"See and verify what operators did."`
@@ -32,7 +32,7 @@ type commands struct {
 	Backup      backupCommand      `cmd:"" help:"Write a consistent copy of the books to a file, also while serve runs."`
 	Migrate     migrateCommand     `cmd:"" help:"Make or update the tables, so that serve needs no right to do so."`
 	Copy        copyCommand        `cmd:"" help:"Move the books of a stopped service from SQLite to PostgreSQL."`
-	Paper       paperCommand       `cmd:"" help:"Run a paper brokerage that speaks Alpaca's protocol, and misbehaves when told to."`
+	Paper       paperCommand       `cmd:"" help:"Run a paper brokerage that speaks Alpaca's protocol and misbehaves on request."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
 }
 

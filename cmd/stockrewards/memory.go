@@ -11,7 +11,7 @@ import (
 
 // memoryFlags bound what the process takes.
 type memoryFlags struct {
-	MemoryLimit string `default:"1GiB" placeholder:"SIZE" help:"Memory above which Go collects garbage harder, such as 768MiB or 2GiB; off: no limit (default: 1GiB). GOMEMLIMIT, when it is set, counts."`
+	MemoryLimit string `default:"1GiB" placeholder:"SIZE" help:"Collect garbage harder above this memory, such as 768MiB or 2GiB; off: no limit (default: 1GiB). GOMEMLIMIT overrides it."`
 }
 
 // leastMemory is what the service cannot do without.

@@ -15,7 +15,7 @@ import (
 
 // reasonFlag is of every command that changes the books and needs no reason.
 type reasonFlag struct {
-	Reason string `env:"-" placeholder:"TEXT" help:"Why; kept in the operator log."`
+	Reason string `env:"-" placeholder:"TEXT" help:"State why; stored in the operator log."`
 }
 
 // operator is who runs a command, as the operator log keeps it.

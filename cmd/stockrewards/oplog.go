@@ -16,8 +16,8 @@ type logCommands struct {
 
 type logList struct {
 	databaseFlag
-	Object string `placeholder:"OBJECT" help:"Only the deeds of this object, such as 'app 0190…', 'key 0190…', 'asset 7' or 'ordering'."`
-	Limit  int    `default:"50" help:"Maximum number of deeds to list (default 50)."`
+	Object string `placeholder:"OBJECT" help:"List only what was done to this object, such as 'app 0190…', 'key 0190…', 'asset 7' or 'ordering' (default: all)."`
+	Limit  int    `default:"50" help:"List at most this many rows (default: 50)."`
 	JSON   bool   `name:"json" help:"Print the rows as JSON, with their hashes."`
 }
 
@@ -71,7 +71,7 @@ func jsonDeeds(deeds []rewards.Deed) []jsonDeed {
 
 type logVerify struct {
 	databaseFlag
-	Head string `placeholder:"NUMBER:HASH" help:"A head that an earlier run has printed: the log must still have that row."`
+	Head string `placeholder:"NUMBER:HASH" help:"Check that the log still has the row of this head, which an earlier run printed."`
 }
 
 // Run verifies the chain; a log that doesn't hold ends with status 1.

@@ -21,8 +21,8 @@ type orderCommands struct {
 
 type orderList struct {
 	databaseFlag
-	State string `help:"Only orders in this state: planned, submitted, open, quarantined, resolved, settled, refused."`
-	Limit int    `default:"50" help:"At most so many."`
+	State string `help:"List only orders in this state: planned, submitted, open, quarantined, resolved, settled or refused (default: all)."`
+	Limit int    `default:"50" help:"List at most this many (default: 50)."`
 }
 
 // Run lists orders.
@@ -116,10 +116,10 @@ type orderResolve struct {
 	databaseFlag
 	brokerFlags
 	ID        string `arg:"" help:"The order's id."`
-	Filled    string `placeholder:"QTY" help:"How many shares were bought."`
-	Price     string `placeholder:"P" help:"Their average price."`
-	NotBought bool   `help:"Nothing was bought; its rewards go into the next order."`
-	Reason    string `required:"" placeholder:"TEXT" help:"What it was decided on; kept."`
+	Filled    string `placeholder:"QTY" help:"State how many shares were bought, with up to 9 decimals."`
+	Price     string `placeholder:"P" help:"State their average price in dollars."`
+	NotBought bool   `help:"State that nothing was bought; the rewards go into the next order."`
+	Reason    string `required:"" placeholder:"TEXT" help:"State the evidence for the decision; stored with the order."`
 }
 
 // resolution reads the decision.
@@ -136,7 +136,7 @@ func (c *orderResolve) resolution() (rewards.Resolution, error) {
 	}
 	var err error
 	if r.FilledQty, err = money.ParseShares(c.Filled); err != nil || r.FilledQty <= 0 {
-		return r, usageErrorf("--filled %q: must be a quantity of shares greater than 0 (or say --not-bought)", c.Filled)
+		return r, usageErrorf("--filled %q: must be a quantity of shares above 0 (or say --not-bought)", c.Filled)
 	}
 	if r.Price, err = money.ParsePrice(c.Price); err != nil || r.Price <= 0 {
 		return r, usageErrorf("--price %q: must be a price greater than 0", c.Price)
@@ -196,7 +196,7 @@ func (c *orderResolve) checkWithBroker(
 type orderAcknowledge struct {
 	databaseFlag
 	ClientOrderID string `arg:"" help:"The client order id, from fulfillment status."`
-	Reason        string `required:"" placeholder:"TEXT" help:"What was found and done; kept."`
+	Reason        string `required:"" placeholder:"TEXT" help:"State what you found and did; stored with the order."`
 }
 
 // Run acknowledges a conflict.

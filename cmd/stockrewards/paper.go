@@ -18,16 +18,16 @@ import (
 )
 
 type paperCommand struct {
-	Database          string   `required:"" placeholder:"sqlite:PATH" help:"Where its books are, such as sqlite:paper.db."`
-	Listen            string   `default:"127.0.0.1:8090" placeholder:"HOST:PORT" help:"Where to listen (default: 127.0.0.1:8090)."`
-	Hours             string   `enum:"always,us" default:"always" help:"When the market is open: always, or on the days and in the hours of the US market."`
-	Clock             string   `placeholder:"TIME" help:"Set the test clock at the start, such as 2026-11-27T09:00:00-05:00, or end it: real."`
-	Pace              *int64   `placeholder:"N" help:"Let the test clock gain N seconds a second; 0 stands still."`
-	Fault             []string `sep:"none" placeholder:"FAULT" help:"Misbehave, such as 'lost-answer on=submit chance=5%'; can be given several times."`
-	FaultSeed         uint64   `placeholder:"N" help:"Where the chances of faults start from."`
-	RequestsPerMinute int      `default:"200" placeholder:"N" help:"The rate limit for trading, and for prices; 0: none (default: 200, as Alpaca's)."`
-	Cash              string   `placeholder:"USD" help:"What the account has when its books are created (default: a trillion)."`
-	Seed              uint64   `placeholder:"N" help:"Where the prices start from when the books are created."`
+	Database          string   `required:"" placeholder:"sqlite:PATH" help:"Keep the brokerage's books in this file, such as sqlite:paper.db."`
+	Listen            string   `default:"127.0.0.1:8090" placeholder:"HOST:PORT" help:"Listen at this address (default: 127.0.0.1:8090)."`
+	Hours             string   `enum:"always,us" default:"always" help:"Choose when the market is open: always, or us for the days and hours of the US market (default: always)."`
+	Clock             string   `placeholder:"TIME" help:"Set the clock at the start, such as 2026-11-27T09:00:00-05:00; real follows the real time again (default: as it was)."`
+	Pace              *int64   `placeholder:"N" help:"Let the clock advance N seconds per real second; 0 stops it (default: 1)."`
+	Fault             []string `sep:"none" placeholder:"FAULT" help:"Inject a fault, such as 'lost-answer on=submit chance=5%'; can be repeated."`
+	FaultSeed         uint64   `placeholder:"N" help:"Seed the chances of faults with this number, to repeat a run."`
+	RequestsPerMinute int      `default:"200" placeholder:"N" help:"Limit the requests per minute, for trading and for prices each; 0: no limit (default: 200, as Alpaca's)."`
+	Cash              string   `placeholder:"USD" help:"Give a new account this many dollars (default: a trillion)."`
+	Seed              uint64   `placeholder:"N" help:"Seed the prices of new books with this number, to repeat a run."`
 }
 
 // The credentials that a client of the paper brokerage must send. When they are

@@ -12,7 +12,7 @@ import (
 
 // proxyFlags say how to find a client's address behind a proxy.
 type proxyFlags struct {
-	BehindProxy         bool     `help:"A proxy in front terminates TLS: listening beyond loopback without --tls-cert is allowed."`
+	BehindProxy         bool     `help:"Allow listening beyond this machine without --tls-cert: a proxy in front terminates TLS."`
 	ClientAddressHeader string   `placeholder:"NAME" help:"The header to which the proxy appends the client's address, such as X-Forwarded-For; only with --behind-proxy (default: the connection's address counts)."`
 	TrustedProxy        []string `placeholder:"CIDR" help:"Addresses of further proxies, whose entries in that header are believed too."`
 }

@@ -15,7 +15,7 @@ type rewardCommands struct {
 type rewardReverse struct {
 	databaseFlag
 	ID     string `arg:"" help:"The reward's id."`
-	Reason string `required:"" placeholder:"TEXT" help:"Why; the app reads it in the reward's failureReason."`
+	Reason string `required:"" placeholder:"TEXT" help:"State why; the app reads it in the reward's failureReason."`
 }
 
 // Run reverses the reward.

@@ -26,8 +26,8 @@ type serveCommand struct {
 	proxyFlags
 	clockFlags
 	connectionFlags
-	Listen     string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where to listen (default: 127.0.0.1:8080)."`
-	LeastAward string `placeholder:"USD" help:"The smallest amount of a new award; less is answered by 422 (default: any amount)."`
+	Listen     string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Listen at this address (default: 127.0.0.1:8080)."`
+	LeastAward string `placeholder:"USD" help:"Refuse new awards of fewer dollars than this with 422 (default: any amount is taken)."`
 }
 
 // Run serves until a signal comes or the database fails.
@@ -129,7 +129,8 @@ func (c *serveCommand) leastAward() (money.USD, error) {
 	}
 	least, err := money.ParseUSD(c.LeastAward)
 	if err != nil || least < 0 || least > rewards.MaxAmountDollars*money.Dollar {
-		return 0, usageErrorf("--least-award %q: must be an amount of dollars from 0 to %d", c.LeastAward, rewards.MaxAmountDollars)
+		return 0, usageErrorf("--least-award %q: must be an amount of dollars from 0 to %d",
+			c.LeastAward, rewards.MaxAmountDollars)
 	}
 	return least, nil
 }

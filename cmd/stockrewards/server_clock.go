@@ -12,7 +12,7 @@ import (
 
 // clockFlags say what may be recorded when clocks disagree.
 type clockFlags struct {
-	AllowFutureIDs bool `name:"allow-future-ids" help:"Record although the newest id in the books is more than two minutes ahead of the clocks; further ids follow it."`
+	AllowFutureIDs bool `name:"allow-future-ids" help:"Record rewards although the newest id in the books is more than two minutes ahead of the clocks; new ids continue from it."`
 }
 
 // guardedBroker is the broker whose clock the guard learns with every reading.

@@ -13,7 +13,7 @@ import (
 // tlsFlags have the API speak TLS itself.
 type tlsFlags struct {
 	TLSCert string `name:"tls-cert" placeholder:"FILE" help:"Speak TLS with this certificate (PEM, with its chain); read again when it changes."`
-	TLSKey  string `name:"tls-key" placeholder:"FILE" help:"The certificate's key (PEM)."`
+	TLSKey  string `name:"tls-key" placeholder:"FILE" help:"Use this file as the certificate's key (PEM)."`
 }
 
 // loadCertificate reads the certificate; nil when there is to be no TLS.

@@ -150,6 +150,23 @@ func TestIssuesOfRewards(t *testing.T) {
 	c.post(t, "/v1/rewards", award(user, "userId", "", "source", `""`)).wantIssues(t, "userId", "source")
 }
 
+// An issue names the type that was received.
+func TestIssuesNameTheType(t *testing.T) {
+	t.Parallel()
+	c := newApp(t)
+	user := c.newUser(t)
+	for _, test := range []struct{ member, value, want string }{
+		{"amountUsd", `"10"`, "must be a number, not a string"},
+		{"amountUsd", `[10]`, "must be a number, not a list"},
+		{"assetSymbol", `7`, "must be a string, not a number"},
+		{"userId", `{}`, "must be a string, not an object"},
+		{"metadata", `false`, "must be an object, not false"},
+	} {
+		c.post(t, "/v1/rewards", award(user, test.member, test.value)).
+			want(t, []any{object{"path": test.member, "message": test.want}}, "error", "details")
+	}
+}
+
 func TestIssuesOfUsers(t *testing.T) {
 	t.Parallel()
 	c := newApp(t)

@@ -39,7 +39,7 @@ func parse(body []byte) (*form, error) {
 		return nil, whole(syntax(err))
 	}
 	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
-		return nil, whole("something follows the JSON object")
+		return nil, whole("unexpected data after the JSON object")
 	}
 	return f, nil
 }
@@ -72,7 +72,7 @@ func syntax(err error) string {
 	}
 	text := "not valid JSON"
 	if errors.Is(e.Err, jsontext.ErrDuplicateName) {
-		text = "a member name stands twice"
+		text = "a member name occurs twice"
 	}
 	return text + " at byte " + strconv.FormatInt(e.ByteOffset, 10)
 }
@@ -121,6 +121,15 @@ func (f *form) member(name string, required bool) (jsontext.Value, bool) {
 	return v, true
 }
 
+// kind names what a value is instead of what it must be.
+func kind(v jsontext.Value) string {
+	name, found := map[jsontext.Kind]string{'{': "an object", '[': "a list", '"': "a string", '0': "a number"}[v.Kind()]
+	if !found {
+		return string(v) // true or false
+	}
+	return name
+}
+
 // bounds are the least and the most characters (code points) of a text.
 type bounds struct{ least, most int }
 
@@ -131,7 +140,7 @@ func (f *form) text(name string, required bool, b bounds) string {
 		return ""
 	}
 	if v.Kind() != '"' {
-		f.issue(name, "must be a string")
+		f.issue(name, "must be a string, not "+kind(v))
 		return ""
 	}
 	unquoted, err := jsontext.AppendUnquote(nil, v)
@@ -160,7 +169,7 @@ func (f *form) userID(name string) rewards.UserID {
 	}
 	text, err := jsontext.AppendUnquote(nil, v)
 	if v.Kind() != '"' || err != nil {
-		f.issue(name, "must be a string")
+		f.issue(name, "must be a string, not "+kind(v))
 		return rewards.UserID{}
 	}
 	id, err := rewards.ParseID[rewards.User](string(text))
@@ -178,7 +187,7 @@ func (f *form) amount(name string) money.USD {
 		return 0
 	}
 	if v.Kind() != '0' {
-		f.issue(name, "must be a number")
+		f.issue(name, "must be a number, not "+kind(v))
 		return 0
 	}
 	number, err := money.ParseDecimal(string(v))
@@ -207,7 +216,7 @@ func (f *form) metadata(name string) (kept, canonical string) {
 		return "", ""
 	}
 	if v.Kind() != '{' {
-		f.issue(name, "must be an object")
+		f.issue(name, "must be an object, not "+kind(v))
 		return "", ""
 	}
 	if err := v.Compact(); err != nil {

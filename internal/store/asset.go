@@ -156,7 +156,7 @@ func (o *Operator) ConfirmAsset(ctx context.Context, symbol string) (money.Price
 }
 
 // RejectAsset ends the doubt about an asset's price, which was wrong: nothing is
-// accepted, the next price is judged anew. Otherwise it is as ConfirmAsset.
+// accepted, the next price is checked again. Otherwise it is as ConfirmAsset.
 func (o *Operator) RejectAsset(ctx context.Context, symbol string) (money.Price, error) {
 	return o.endDoubt(ctx, symbol, false)
 }
