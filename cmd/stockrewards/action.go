@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"stockrewards/internal/rewards"
@@ -25,13 +24,13 @@ type actionList struct {
 // Run lists the actions.
 func (c *actionList) Run(ctx context.Context) error {
 	if c.Limit < 1 {
-		return errors.New("--limit must be at least 1")
+		return usageErrorf("--limit must be at least 1")
 	}
 	var state rewards.ActionState
 	if c.State != "" {
 		var known bool
 		if state, known = rewards.ParseActionState(c.State); !known {
-			return fmt.Errorf("--state %q: no such state", c.State)
+			return usageErrorf("--state %q: no such state", c.State)
 		}
 	}
 	return c.with(ctx, func(s *store.Store) error {
@@ -103,7 +102,7 @@ type actionResume struct {
 func (c *actionResume) Run(ctx context.Context) error {
 	return c.operate(ctx, "action resume", reasonFlag{c.Reason}, func(s *store.Operator) error {
 		if s.By().Reason == "" {
-			return errors.New("--reason must not be empty")
+			return usageErrorf("--reason must not be empty")
 		}
 		r, err := s.ResumeAction(ctx, c.ID)
 		if err != nil {

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"errors"
-	"fmt"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -13,7 +11,7 @@ import (
 // proxyFlags say how to find a client's address behind a proxy.
 type proxyFlags struct {
 	BehindProxy         bool     `help:"Allow listening beyond this machine without --tls-cert: a proxy in front terminates TLS."`
-	ClientAddressHeader string   `placeholder:"NAME" help:"The header to which the proxy appends the client's address, such as X-Forwarded-For; only with --behind-proxy (default: the connection's address counts)."`
+	ClientAddressHeader string   `placeholder:"NAME" help:"Read the client from the header to which the proxy appends the client's address, such as X-Forwarded-For; only with --behind-proxy (default: the connection's address counts)."`
 	TrustedProxy        []string `placeholder:"CIDR" help:"Addresses of further proxies, whose entries in that header are believed too."`
 }
 
@@ -21,21 +19,21 @@ type proxyFlags struct {
 func (f proxyFlags) proxy() (p api.Proxy, err error) {
 	if f.ClientAddressHeader == "" {
 		if len(f.TrustedProxy) > 0 {
-			return p, errors.New("--trusted-proxy needs --client-address-header")
+			return p, usageErrorf("--trusted-proxy needs --client-address-header")
 		}
 		return p, nil
 	}
 	if !f.BehindProxy {
-		return p, errors.New("--client-address-header needs --behind-proxy: without a proxy clients write that header themselves")
+		return p, usageErrorf("--client-address-header needs --behind-proxy: without a proxy clients write that header themselves")
 	}
 	if strings.Trim(f.ClientAddressHeader, headerLetters) != "" {
-		return p, fmt.Errorf("--client-address-header %q: must be the name of a header, such as X-Forwarded-For", f.ClientAddressHeader)
+		return p, usageErrorf("--client-address-header %q: must be the name of a header, such as X-Forwarded-For", f.ClientAddressHeader)
 	}
 	p.Header = http.CanonicalHeaderKey(f.ClientAddressHeader)
 	for _, text := range f.TrustedProxy {
 		prefix, err := netip.ParsePrefix(text)
 		if err != nil {
-			return p, fmt.Errorf("--trusted-proxy %q: must be a network, such as 10.0.0.0/8", text)
+			return p, usageErrorf("--trusted-proxy %q: must be a network, such as 10.0.0.0/8", text)
 		}
 		p.Trusted = append(p.Trusted, prefix)
 	}
