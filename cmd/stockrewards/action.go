@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store"
@@ -62,16 +61,16 @@ func (c *actionShow) Run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		fmt.Printf("%s\nid: %s\nstate: %s\nprocessed: %s\nfirst seen: %s\n",
+		sayf("%s\nid: %s\nstate: %s\nprocessed: %s\nfirst seen: %s\n",
 			a, a.ID, a.State, a.ProcessDate, moment(a.FirstSeen))
 		printHold(a)
 		for _, b := range booked {
 			if b.AssetID == a.AssetID {
-				fmt.Printf("the books have %s shares; the broker's position is %s\n", b.Quantity, b.Quantity+b.Differs)
+				sayf("the books have %s shares; the broker's position is %s\n", b.Quantity, b.Quantity+b.Differs)
 			}
 		}
 		for _, n := range bodies {
-			fmt.Printf("announcement %d, first seen %s: %s\n", n.Revision, moment(n.SeenAt), n.Body)
+			sayf("announcement %d, first seen %s: %s\n", n.Revision, moment(n.SeenAt), n.Body)
 		}
 		return nil
 	})
@@ -79,16 +78,16 @@ func (c *actionShow) Run(ctx context.Context) error {
 
 func printHold(a rewards.Action) {
 	if !a.HoldFrom.IsZero() {
-		fmt.Println("holds the stock from:", moment(a.HoldFrom), "(the broker's time)")
+		sayln("holds the stock from:", moment(a.HoldFrom), "(the broker's time)")
 	}
 	if !a.HeldAt.IsZero() {
-		fmt.Println("held since:", moment(a.HeldAt))
+		sayln("held since:", moment(a.HeldAt))
 	}
 	if !a.ResumedAt.IsZero() {
-		fmt.Printf("resumed: %s: %s\n", moment(a.ResumedAt), a.Reason)
+		sayf("resumed: %s: %s\n", moment(a.ResumedAt), a.Reason)
 	}
 	if a.Note != "" {
-		fmt.Println("note:", a.Note)
+		sayln("note:", a.Note)
 	}
 }
 
@@ -115,17 +114,17 @@ func (c *actionResume) Run(ctx context.Context) error {
 
 func printResumed(r store.Resumed) {
 	symbol := r.Action.Symbol
-	fmt.Printf("%s is resumed: %s\n", r.Action.ID, r.Action)
+	sayf("%s is resumed: %s\n", r.Action.ID, r.Action)
 	if r.Price > 0 {
-		fmt.Printf("the last price of %s, $%s, is accepted\n", symbol, r.Price)
+		sayf("the last price of %s, $%s, is accepted\n", symbol, r.Price)
 	}
 	if r.Differs != 0 {
-		fmt.Printf("the broker's position less the books, %s shares, is accepted\n", r.Differs)
+		sayf("the broker's position less the books, %s shares, is accepted\n", r.Differs)
 	}
 	if r.Hold.Exists() {
-		fmt.Printf("%s has another hold: see `stockrewards action list --symbol %[1]s`\n", symbol)
+		sayf("%s has another hold: see `stockrewards action list --symbol %[1]s`\n", symbol)
 	}
 	if r.Doubt.Exists() {
-		fmt.Printf("its price %s is in doubt: see `stockrewards asset confirm %s`\n", r.Doubt.Price, symbol)
+		sayf("its price %s is in doubt: see `stockrewards asset confirm %s`\n", r.Doubt.Price, symbol)
 	}
 }

@@ -54,7 +54,7 @@ func (r testRef) folder() string {
 		return "test"
 	case "cmd":
 		return "cmd/stockrewards"
-	case "sim", "linear":
+	case "sim", "linear", "hostile":
 		return "test/" + r.room
 	case "sqlite":
 		return "internal/store/sqlite"

@@ -1,0 +1,223 @@
+package hostile
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// victim is a service whose broker is hostile.
+type victim struct {
+	t      *testing.T
+	broker *hostile
+	folder string
+	key    string // of its app
+	user   string
+	url    string
+	cmd    *exec.Cmd
+	log    string // the file's path
+}
+
+// newVictim makes a service with books of its own; it does not run yet.
+func newVictim(t *testing.T) *victim {
+	t.Helper()
+	v := &victim{t: t, broker: newHostile(t), folder: t.TempDir()}
+	v.key = strings.TrimSpace(v.command("app", "create", "tester"))
+	t.Cleanup(func() {
+		if v.cmd != nil {
+			_ = v.cmd.Process.Kill()
+			_ = v.cmd.Wait()
+		}
+	})
+	return v
+}
+
+// run prepares a command on the victim's books.
+func (v *victim) run(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, binary, append(args, "--database", "sqlite:"+filepath.Join(v.folder, "rewards.db"))...)
+	cmd.Env = append(os.Environ(), "APCA_API_KEY_ID=key", "APCA_API_SECRET_KEY=secret")
+	return cmd
+}
+
+// try runs an operator's command and returns what it prints.
+func (v *victim) try(args ...string) (string, error) {
+	v.t.Helper()
+	out, err := v.run(v.t.Context(), args...).CombinedOutput()
+	return string(out), err
+}
+
+// command runs an operator's command that must succeed.
+func (v *victim) command(args ...string) string {
+	v.t.Helper()
+	out, err := v.try(args...)
+	if err != nil {
+		v.t.Fatalf("stockrewards %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return out
+}
+
+var listening = regexp.MustCompile(`"msg":"listening","address":"([^"]+)"`)
+
+// serve starts the service over its broker and waits until it listens.
+func (v *victim) serve() {
+	v.t.Helper()
+	file, err := os.Create(filepath.Join(v.folder, fmt.Sprintf("serve-%d.log", time.Now().UnixNano())))
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	defer file.Close()
+	v.cmd = v.run(context.Background(), append([]string{
+		"serve", "--listen", "127.0.0.1:0", "--pooling-window", "0s", "--small-pool-wait", "0s",
+	}, v.broker.flags()...)...)
+	v.cmd.Stderr = file
+	v.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := v.cmd.Start(); err != nil {
+		v.t.Fatal(err)
+	}
+	var text []byte
+	v.within("serve listens", 30*time.Second, func() bool {
+		text, _ = os.ReadFile(file.Name())
+		return listening.Match(text)
+	})
+	v.url, v.log = "http://"+string(listening.FindSubmatch(text)[1]), file.Name()
+	if v.user == "" {
+		var got struct{ User struct{ ID string } }
+		v.must(201, "POST", "/v1/users", `{"externalId":"anna"}`, &got)
+		v.user = got.User.ID
+	}
+}
+
+// stop ends the service by SIGTERM.
+func (v *victim) stop() {
+	v.t.Helper()
+	if err := v.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		v.t.Fatal(err)
+	}
+	if err := v.cmd.Wait(); err != nil {
+		v.t.Fatalf("serve ended with %v\n%s", err, v.logs())
+	}
+	v.cmd = nil
+}
+
+func (v *victim) logs() string {
+	text, _ := os.ReadFile(v.log)
+	return string(text)
+}
+
+// must asks, wants the status and decodes the answer into what is given, if anything.
+func (v *victim) must(status int, method, path, body string, into any) {
+	v.t.Helper()
+	r, err := http.NewRequestWithContext(v.t.Context(), method, v.url+path, strings.NewReader(body))
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	r.Header.Set("X-Api-Key", v.key)
+	r.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		v.t.Fatalf("%v\n%s", err, v.logs())
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != status {
+		v.t.Fatalf("%s %s: %d %s (%v), want %d", method, path, response.StatusCode, answer, err, status)
+	}
+	if into == nil {
+		return
+	}
+	if err := json.NewDecoder(bytes.NewReader(answer)).Decode(into); err != nil {
+		v.t.Fatalf("%s: %v", answer, err)
+	}
+}
+
+// award is a reward as the API shows it.
+type award struct {
+	ID, Status string
+	ExecutedAt time.Time
+}
+
+// give records a reward.
+func (v *victim) give(key, amount, symbol string) award {
+	v.t.Helper()
+	var got struct{ Reward award }
+	v.must(201, "POST", "/v1/rewards", fmt.Sprintf(
+		`{"userId":%q,"idempotencyKey":%q,"amountUsd":%s,"assetSymbol":%q}`, v.user, key, amount, symbol), &got)
+	return got.Reward
+}
+
+// await waits until a reward is in the state.
+func (v *victim) await(id, status string, most time.Duration) award {
+	v.t.Helper()
+	var got struct{ Reward award }
+	v.within("the reward is "+status, most, func() bool {
+		v.must(200, "GET", "/v1/rewards/"+id, "", &got)
+		return got.Reward.Status == status
+	})
+	return got.Reward
+}
+
+// within waits until a condition holds.
+func (v *victim) within(what string, most time.Duration, holds func() bool) {
+	v.t.Helper()
+	for deadline := time.Now().Add(most); !holds(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			status, _ := v.try("fulfillment", "status")
+			orders, _ := v.try("order", "list")
+			v.t.Fatalf("%s: not within %s\n%s\n%s\n%s", what, most, status, orders, v.logs())
+		}
+	}
+}
+
+// orderIn waits until an order is in the state and returns its row of the list.
+func (v *victim) orderIn(state string, most time.Duration) (row string) {
+	v.t.Helper()
+	v.within("an order is "+state, most, func() bool {
+		rows := strings.Split(v.command("order", "list", "--state", state), "\n")
+		if len(rows) > 2 {
+			row = rows[1]
+		}
+		return row != ""
+	})
+	return row
+}
+
+// alarmed waits until the status names an alarm.
+func (v *victim) alarmed(name string, most time.Duration) {
+	v.t.Helper()
+	v.within("the alarm "+name, most, func() bool {
+		return strings.Contains(v.command("fulfillment", "status"), name)
+	})
+}
+
+// sends checks how many orders were sent by the end of a pause in which more would be.
+func (v *victim) sends(want int, pause time.Duration) {
+	v.t.Helper()
+	time.Sleep(pause)
+	if got := v.broker.submissions(); got != want {
+		v.t.Errorf("%d orders were sent, want %d", got, want)
+	}
+}
+
+// holding is the user's holding of the only stock.
+func (v *victim) holding() (quantity, value string) {
+	v.t.Helper()
+	var got struct {
+		Holdings []struct{ Quantity, Value json.Number }
+	}
+	v.must(200, "GET", "/v1/users/"+v.user+"/portfolio", "", &got)
+	if len(got.Holdings) == 0 {
+		return "0", "0"
+	}
+	return got.Holdings[0].Quantity.String(), got.Holdings[0].Value.String()
+}
