@@ -19,6 +19,9 @@ func (w *Worker) follow(ctx context.Context, live []rewards.Order) (time.Duratio
 	sent := make([]rewards.Order, 0, len(live))
 	for _, o := range live {
 		w.move()
+		if w.flying(o) {
+			continue // its answer comes first
+		}
 		switch o.State {
 		case rewards.OrderResolved:
 			errs = append(errs, w.settle(ctx, rewards.OrderResolved, o))

@@ -46,7 +46,7 @@ func (w *Worker) sendNew(ctx context.Context, live []rewards.Order) (time.Durati
 	}
 	for _, o := range live {
 		w.move()
-		if o.State != rewards.OrderPlanned || !w.broker.Ready() {
+		if o.State != rewards.OrderPlanned || !w.ready() {
 			continue
 		}
 		if err := w.sendIfAllowed(ctx, o, clock); err != nil {
@@ -94,7 +94,7 @@ func (w *Worker) planAll(ctx context.Context, clock rewards.MarketClock) (time.D
 			continue // the doubt and the quarantined order have their alarms
 		case p.Asset.Hold.InForce(clock.Now), w.actions.suspects(p.Asset.ID):
 			continue // so has the corporate action
-		case !w.broker.Ready():
+		case !w.ready():
 			w.alarms.partial = true
 			return nudgeWait, errors.Join(errs...)
 		}

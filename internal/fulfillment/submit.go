@@ -15,7 +15,7 @@ func (w *Worker) resend(ctx context.Context, o rewards.Order, clock rewards.Mark
 	if err != nil {
 		return err
 	}
-	if control.Stopped() || !clock.Open || !w.broker.Ready() {
+	if control.Stopped() || !clock.Open || !w.ready() {
 		return w.postpone(ctx, o, "")
 	}
 	if held, err := w.holds(ctx, o.AssetID, clock); err != nil || held {
@@ -39,16 +39,15 @@ func (w *Worker) send(ctx context.Context, o rewards.Order, clock rewards.Market
 		return err
 	}
 	w.entered(from, o.State)
-	// What has begun is carried through, so that its outcome is known.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sendPatience)
-	defer cancel()
 	if !w.lease.Held(w.now()) {
 		return nil // the next step leads again or not; the order is looked for first
 	}
-	b, err := w.broker.Submit(ctx, o.Request())
-	if err == nil {
-		return w.merge(ctx, o, b)
-	}
+	return w.fly(ctx, flight{order: o, sure: sure, clock: clock, lease: w.lease, answer: make(chan answer, 1)})
+}
+
+// unanswered does what follows when the broker did not answer a send with the order.
+func (w *Worker) unanswered(ctx context.Context, f flight, err error) error {
+	o, sure := f.order, f.sure
 	switch rewards.BrokerKindOf(err) {
 	case rewards.BrokerDuplicate:
 		return w.adopt(ctx, o)
@@ -61,7 +60,7 @@ func (w *Worker) send(ctx context.Context, o rewards.Order, clock rewards.Market
 		if sure {
 			o = o.Unambiguous() // it is certain that nothing was bought so far
 			if lasting(err) {
-				o = o.RefusedFor(clock.NextClose)
+				o = o.RefusedFor(f.clock.NextClose)
 			}
 		}
 		return w.note(ctx, o, refusal(err))
@@ -77,7 +76,7 @@ func lasting(err error) bool {
 	return ok && e.Lasting
 }
 
-// sendPatience bounds a send with all that follows from its answer.
+// sendPatience bounds a send, and what follows from its answer.
 const sendPatience = 15 * time.Second
 
 // adopt fetches an order that the broker says it has already.

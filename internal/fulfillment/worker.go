@@ -76,6 +76,7 @@ type Config struct {
 	HouseDailyLimit money.USD     // of what the house adds to small pools on a UTC day
 	HouseAppLimit   money.USD     // the same, for one app
 	LeaseTTL        time.Duration
+	Patience        time.Duration // how long a step waits for the answer to a send; 0: as long as it takes
 }
 
 // brakes are the limits, as they are kept for operators.
@@ -104,6 +105,7 @@ type Worker struct {
 	compared  comparison
 	conflicts int // not acknowledged, as last read
 	held      map[rewards.AssetID]heldPool
+	flights   map[rewards.OrderID]flight // sends whose answers have not come yet
 	actions   actionDesk
 	alarms    alarms
 
@@ -119,7 +121,8 @@ func New(
 	return &Worker{
 		store: s, broker: broker, market: market, cfg: cfg, now: now, log: log,
 		nudge: make(chan struct{}, 1), held: make(map[rewards.AssetID]heldPool),
-		alarms: alarms{standing: nil}, observer: silent{},
+		flights: make(map[rewards.OrderID]flight),
+		alarms:  alarms{standing: nil}, observer: silent{},
 	}
 }
 
@@ -160,6 +163,7 @@ func pause(ctx context.Context, d time.Duration, wake <-chan struct{}) bool {
 }
 
 func (w *Worker) stop(ctx context.Context) {
+	w.report(ctx, "the answer to a send", w.land(ctx, true))
 	if !w.lease.Held(w.now()) {
 		return
 	}
@@ -180,6 +184,7 @@ func (w *Worker) Step(ctx context.Context) time.Duration {
 		return idleWait
 	}
 	w.alarms.begin()
+	w.report(ctx, "the answer to a send", w.land(ctx, false))
 	wait, err := w.work(ctx)
 	if errors.Is(err, store.ErrLostLease) {
 		w.lease = rewards.Lease{}
