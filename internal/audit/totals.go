@@ -55,7 +55,8 @@ func (a *auditor) booked(ctx context.Context) error {
 		case stored[t.asset]:
 			a.t.fail(checkCustody, "asset "+number(t.asset), "another row of it", "one")
 		case !filled.is(t.booked):
-			a.t.fail(checkCustody, "asset "+number(t.asset), shares(t.booked), filled.shares()+", the sum of its settled orders")
+			a.t.fail(checkCustody, "asset "+number(t.asset), shares(t.booked),
+				filled.shares()+", the sum of its settled orders")
 		}
 		stored[t.asset] = true
 	})
@@ -97,7 +98,8 @@ func (a *auditor) holds(ctx context.Context) error {
 	return read("assets", `SELECT id, hold_from FROM assets`, func(h *held) {
 		a.t.row(checkAssetKnown)
 		if want := from[h.asset]; h.from != want {
-			a.t.fail(checkAssetKnown, "asset "+number(h.asset), "held from "+micros(h.from), "from "+micros(want)+", by its actions")
+			a.t.fail(checkAssetKnown, "asset "+number(h.asset), "held from "+micros(h.from),
+				"from "+micros(want)+", by its actions")
 		}
 	})
 }

@@ -141,7 +141,7 @@ func (w *Worker) readPage(ctx context.Context, clock rewards.MarketClock) error 
 	}
 	if err != nil {
 		w.pageFailed(now, err)
-		return nil //nolint:nilerr // it has its alarm, and does not hold up the rest
+		return nil // it has its alarm, and does not hold up the rest
 	}
 	r.token, r.pages, r.list = next, r.pages+1, append(r.list, page...)
 	d.reading, d.nextPage, d.retry = r, now.Add(announceEvery), 0

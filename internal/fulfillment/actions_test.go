@@ -226,7 +226,8 @@ func TestAHeldOrderIsNotSentAgain(t *testing.T) {
 			if !isSubmit(r) {
 				return carry()
 			}
-			if sends++; sends == 1 {
+			sends++
+			if sends == 1 {
 				return nil, errCut
 			}
 			return carry()
@@ -289,7 +290,7 @@ func TestAnnouncementsThatCannotBeRead(t *testing.T) {
 // Read before the evening does not count for the next day.
 func TestAnnouncementsOfTheEveningBeforeAreNeeded(t *testing.T) {
 	t.Parallel()
-	inWorld(t, func(t *testing.T, w *world) {
+	inWorld(t, func(_ *testing.T, w *world) {
 		w.until("2000-01-04 19:50:00")
 		w.run(20 * time.Second)
 		w.wire.fault = func(r *http.Request, carry func() (*http.Response, error)) (*http.Response, error) {
@@ -364,7 +365,7 @@ func TestAPositionThatLagsHoldsNothing(t *testing.T) {
 			lies--
 			half := (booked[0].Quantity / 2).String()
 			body := `[{"asset_id":"` + paper.AssetID("AAPL") + `","symbol":"AAPL","qty":"` + half + `"}]`
-			return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))}, nil
+			return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))}, nil
 		}
 		w.run(3 * time.Minute)
 		if lies != 0 {

@@ -26,13 +26,13 @@ func (d Date) Plus(days int) Date {
 	return Date(t.AddDate(0, 0, days).Format(time.DateOnly))
 }
 
-// at is a moment of the day in New York.
-func (d Date) at(hour int) time.Time {
+// evening is the end of extended trading on the day, in New York.
+func (d Date) evening() time.Time {
 	t, err := time.Parse(time.DateOnly, string(d))
 	if err != nil {
 		return time.Time{}
 	}
-	return time.Date(t.Year(), t.Month(), t.Day(), hour, 0, 0, 0, newYork()).UTC()
+	return time.Date(t.Year(), t.Month(), t.Day(), holdHour, 0, 0, 0, newYork()).UTC()
 }
 
 // newYork is the zone that trading days are told in. It is part of the program.

@@ -24,9 +24,9 @@ func HoldFrom(ex Date, sessions []Date) time.Time {
 	}
 	i, _ := slices.BinarySearch(sessions, ex)
 	if i == 0 {
-		return ex.Plus(-unknownSessions).at(holdHour)
+		return ex.Plus(-unknownSessions).evening()
 	}
-	return sessions[i-1].at(holdHour)
+	return sessions[i-1].evening()
 }
 
 // alreadyHeld is a beginning that every clock has passed.
@@ -36,10 +36,10 @@ func alreadyHeld() time.Time { return time.UnixMicro(1).UTC() }
 // before it may not show what changes units on the next session.
 func LastEvening(now time.Time) time.Time {
 	day := DateOf(now)
-	if evening := day.at(holdHour); !evening.After(now) {
+	if evening := day.evening(); !evening.After(now) {
 		return evening
 	}
-	return day.Plus(-1).at(holdHour)
+	return day.Plus(-1).evening()
 }
 
 // over tells whether the ex-date has passed in New York.

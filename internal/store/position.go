@@ -39,7 +39,8 @@ func (s *Store) SaveDifferences(
 ) error {
 	return s.writeFenced(ctx, l, func(ctx context.Context, tx Tx) error {
 		for id, difference := range differences {
-			_, err := tx.Exec(ctx, `UPDATE positions SET differs = ?2 WHERE asset_id = ?1`, int64(id), int64(difference))
+			_, err := tx.Exec(ctx, `UPDATE positions SET differs = ?2 WHERE asset_id = ?1`,
+				int64(id), int64(difference))
 			if err != nil {
 				return err
 			}

@@ -128,7 +128,8 @@ func readActivityFilter(r *http.Request) (activityFilter, error) {
 		}
 		f.limit = n
 	}
-	return f, f.readTimes(q)
+	err := f.readTimes(q)
+	return f, err
 }
 
 func (f *activityFilter) readTimes(q url.Values) (err error) {

@@ -62,7 +62,8 @@ func actionTypes() map[string]actionType {
 			"spin_offs", "source_symbol", memberExDate, []string{"source_rate", "new_symbol", memberNewRate}, nil,
 		},
 		"stock_merger": {
-			"stock_mergers", acquiree, memberEffective, []string{"acquirer_symbol", "acquiree_rate", "acquirer_rate"}, nil,
+			"stock_mergers", acquiree, memberEffective,
+			[]string{"acquirer_symbol", "acquiree_rate", "acquirer_rate"}, nil,
 		},
 		"cash_merger": {"cash_mergers", acquiree, memberEffective, []string{"rate"}, []string{"acquirer_symbol"}},
 		"stock_and_cash_merger": {

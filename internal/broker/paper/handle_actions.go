@@ -131,9 +131,10 @@ func (f actionFilter) wants(a *action) bool {
 	if len(f.ids) > 0 {
 		return slices.Contains(f.ids, a.id)
 	}
+	named := func(symbol string) bool { return slices.Contains(f.symbols, symbol) }
 	return a.processDate >= f.start && a.processDate <= f.end &&
 		(len(f.types) == 0 || slices.Contains(f.types, a.kind)) &&
-		(len(f.symbols) == 0 || slices.ContainsFunc(a.symbols(), func(s string) bool { return slices.Contains(f.symbols, s) }))
+		(len(f.symbols) == 0 || slices.ContainsFunc(a.symbols(), named))
 }
 
 // symbols are all that the announcement names.
