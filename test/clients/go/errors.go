@@ -190,8 +190,8 @@ func (p *program) unknown(ctx context.Context) error {
 	if err := saw("createReward", 422, given, err); err != nil {
 		return err
 	}
-	if got := given.JSON422.Error.Details.AssetSymbol; got != "ZZZZZ" {
-		return fmt.Errorf("the 422 names %q", got)
+	if got := given.JSON422.Error.Details.AssetSymbol; got == nil || *got != "ZZZZZ" {
+		return fmt.Errorf("the 422 is %s", given.Body)
 	}
 	return nil
 }
