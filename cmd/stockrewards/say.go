@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 	"strings"
 	"text/tabwriter"
 	"unicode"
@@ -34,8 +35,13 @@ func shown(values []any) []any {
 			list[i] = printableLines(v.Error())
 		case fmt.Stringer:
 			list[i] = rewards.Printable(v.String())
+		case []byte:
+			list[i] = rewards.Printable(string(v))
 		default:
 			list[i] = value
+			if kind := reflect.ValueOf(value); kind.Kind() == reflect.String {
+				list[i] = rewards.Printable(kind.String())
+			}
 		}
 	}
 	return list
