@@ -258,6 +258,7 @@ func TestWithdrawnCorporateAction(t *testing.T) {
 		t.Errorf("it is still dark: the last trade is of %v", traded)
 	}
 	d.set(newYork(t, "2026-03-17 10:00:00").UTC())
+	d.place(t, "two", "NVDA", "buy", `"notional":"10"`) // it carries out what is due as well
 	if got := get[position](t, d, "/v2/positions/F").Qty; got != before {
 		t.Errorf("a withdrawn split changed %s to %s", before, got)
 	}
