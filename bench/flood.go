@@ -92,13 +92,14 @@ func (h *harness) prepareFlood(ctx context.Context, t *target) (n neighbour, err
 	}
 	c := newClient(t.url, t.hoarder, atOnce)
 	var got struct{ User struct{ ID string } }
-	if err := c.must(ctx, http.StatusCreated, http.MethodPost, "/v1/users", `{"externalId":"hoarder"}`, &got); err != nil {
+	err = c.must(ctx, http.StatusCreated, http.MethodPost, "/v1/users", `{"externalId":"hoarder"}`, &got)
+	if err != nil {
 		return n, err
 	}
 	metadata := `{"a":"` + strings.Repeat("x", largeMetadata) + `"}`
 	return n, each(ctx, large, func(ctx context.Context, i int) error {
-		body := fmt.Sprintf(`{"userId":%q,"idempotencyKey":"large-%06d","amountUsd":5,"assetSymbol":"KO","metadata":%s}`,
-			got.User.ID, i, metadata)
+		body := fmt.Sprintf(`{"userId":%q,"idempotencyKey":"large-%06d","amountUsd":5,"assetSymbol":"KO",`+
+			`"metadata":%s}`, got.User.ID, i, metadata)
 		var kept struct{ Status string }
 		return c.must(ctx, http.StatusCreated, http.MethodPost, "/v1/rewards", body, &kept)
 	})

@@ -27,9 +27,9 @@ func writeFlood(b *strings.Builder, all []floodResult, engines []string) {
 	if len(all) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\nMedian latency of an app with one connection while another app floods with %d. Wanted: at most %.0f times "+
-		"its own without the flood, or %.1f times the bare server's under the same flood, whichever is larger.\n\n"+
-		"| another app is | request | bare server | of | alone | flooded | times alone | times bare | memory at most | |\n"+
+	fmt.Fprintf(b, "\nMedian latency of an app with one connection while another app floods with %d. Wanted: "+
+		"at most %.0f times its own without the flood, or %.1f times the bare server's under the same flood, "+
+		"whichever is larger.\n\n| another app is | request | bare server | of | alone | flooded | times alone | times bare | memory at most | |\n"+
 		"|---|---|---|---|---|---|---|---|---|---|\n", floodConnections, mostOfIdle, mostOfCeiling)
 	for _, kind := range floodKinds() {
 		bare, _ := medianLatencies(all, nameCeiling, kind)
@@ -45,8 +45,8 @@ func writeFlood(b *strings.Builder, all []floodResult, engines []string) {
 				if ofIdle <= mostOfIdle || ofBare <= mostOfCeiling {
 					verdict = "within"
 				}
-				fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %.2f | %.2f | %d MB | %s |\n", kind, one.request, short(one.bare),
-					engine, short(one.idle), short(one.flooded), ofIdle, ofBare, memory>>20, verdict)
+				fmt.Fprintf(b, "| %s | %s | %s | %s | %s | %s | %.2f | %.2f | %d MB | %s |\n", kind, one.request,
+					short(one.bare), engine, short(one.idle), short(one.flooded), ofIdle, ofBare, memory>>20, verdict)
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -30,6 +31,9 @@ func (c *unreadCommand) Run(ctx context.Context) error {
 		})
 	}
 	all.Wait()
+	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
+		return cause
+	}
 	return nil
 }
 

@@ -24,10 +24,12 @@ func (f proxyFlags) proxy() (p api.Proxy, err error) {
 		return p, nil
 	}
 	if !f.BehindProxy {
-		return p, usageErrorf("--client-address-header needs --behind-proxy: without a proxy clients write that header themselves")
+		return p, usageErrorf("--client-address-header needs --behind-proxy: " +
+			"without a proxy clients write that header themselves")
 	}
 	if strings.Trim(f.ClientAddressHeader, headerLetters) != "" {
-		return p, usageErrorf("--client-address-header %q: must be the name of a header, such as X-Forwarded-For", f.ClientAddressHeader)
+		return p, usageErrorf("--client-address-header %q: must be the name of a header, such as X-Forwarded-For",
+			f.ClientAddressHeader)
 	}
 	p.Header = http.CanonicalHeaderKey(f.ClientAddressHeader)
 	for _, text := range f.TrustedProxy {

@@ -20,7 +20,6 @@ type world struct {
 
 func run(t *testing.T, test func(w *world)) {
 	t.Helper()
-	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { test(&world{t, admission.New()}) })
 }
 
@@ -98,6 +97,7 @@ func (w *world) end(list ...*visit) {
 }
 
 func TestAnAppsFloodWaitsAndOthersDoNot(t *testing.T) {
+	t.Parallel()
 	run(t, func(w *world) {
 		for _, kind := range []admission.Kind{admission.Write, admission.Point, admission.List} {
 			working, waiting := w.flood(app(1), kind, 300)
@@ -117,6 +117,7 @@ func TestAnAppsFloodWaitsAndOthersDoNot(t *testing.T) {
 // While another app sends too, an app has fewer places. Where writes take long it has more
 // of them, for they are committed together.
 func TestPlacesWhileSeveralAppsSend(t *testing.T) {
+	t.Parallel()
 	run(t, func(w *world) {
 		places := func(shared bool, kind admission.Kind) int {
 			if shared {
@@ -147,6 +148,7 @@ func TestPlacesWhileSeveralAppsSend(t *testing.T) {
 
 // Requests go on in order of arrival, one for each that is done.
 func TestRequestsGoOnInOrder(t *testing.T) {
+	t.Parallel()
 	run(t, func(w *world) {
 		working, waiting := w.flood(app(1), admission.List, 12)
 		for i, v := range waiting {
@@ -165,6 +167,7 @@ func TestRequestsGoOnInOrder(t *testing.T) {
 }
 
 func TestTheWaitIsBounded(t *testing.T) {
+	t.Parallel()
 	run(t, func(w *world) {
 		working, waiting := w.flood(app(1), admission.List, 12)
 		time.Sleep(5*time.Second - time.Millisecond)
@@ -196,6 +199,7 @@ func TestTheWaitIsBounded(t *testing.T) {
 
 // Clients that do not read their answers stop their own app's reading, and nothing else.
 func TestUnreadBytesAreBounded(t *testing.T) {
+	t.Parallel()
 	run(t, func(w *world) {
 		const answer, most = 3_300_000, 32 << 20
 		var unread []*visit
@@ -239,6 +243,7 @@ func TestUnreadBytesAreBounded(t *testing.T) {
 
 // An app may have as many requests waiting as it leaves room for others.
 func TestParkedRequestsAreBounded(t *testing.T) {
+	t.Parallel()
 	run(t, func(w *world) {
 		flood := app(1)
 		flood.Limits.Concurrent = rewards.MaxConcurrent
@@ -268,6 +273,7 @@ func TestParkedRequestsAreBounded(t *testing.T) {
 }
 
 func TestRequestsPerSecond(t *testing.T) {
+	t.Parallel()
 	run(t, func(w *world) {
 		limited := app(1)
 		limited.Limits.RequestsPerSecond = 5
@@ -292,9 +298,13 @@ func TestRequestsPerSecond(t *testing.T) {
 			tries int
 			want  int
 		}{
-			{limited, 0, 20, 5}, {limited, time.Second, 20, 5}, {limited, 200 * time.Millisecond, 20, 1},
-			{app(2), 0, 1000, 1000}, {app(1), 0, 1000, 1000}, // the limit was removed
-			{limited, 0, 20, 5}, {limited, time.Hour, 20, 5},
+			{limited, 0, 20, 5},
+			{limited, time.Second, 20, 5},
+			{limited, 200 * time.Millisecond, 20, 1},
+			{app(2), 0, 1000, 1000},
+			{app(1), 0, 1000, 1000}, // the limit was removed
+			{limited, 0, 20, 5},
+			{limited, time.Hour, 20, 5},
 		} {
 			time.Sleep(step.after)
 			if got := count(step.app, step.tries); got != step.want {
@@ -307,6 +317,7 @@ func TestRequestsPerSecond(t *testing.T) {
 // The limit of requests at once counts those that wait too, and answers that are not
 // read yet.
 func TestRequestsAtOnce(t *testing.T) {
+	t.Parallel()
 	run(t, func(w *world) {
 		for concurrent, want := range map[int]int{3: 3, 0: rewards.DefaultConcurrent} {
 			a := app(byte(1 + concurrent))

@@ -2,7 +2,6 @@ package admission
 
 import (
 	"context"
-	"math"
 	"net/netip"
 	"sync"
 	"time"
@@ -19,9 +18,9 @@ type Strangers struct {
 
 // stranger is an address, or for IPv6 a network of /64, which one customer usually has.
 type stranger struct {
-	wrong float64 // keys, of which half are forgotten in each forgetHalf
-	at    time.Time
-	held  int
+	wrong  int // keys, of which half are forgotten in each forgetHalf
+	halved time.Time
+	held   int
 }
 
 // The bounds of the delays.
@@ -30,6 +29,8 @@ const (
 	firstDelay    = 10 * time.Millisecond
 	mostDelay     = time.Second
 	forgetHalf    = 30 * time.Second
+	mostCounted   = 100 // wrong keys: who stops is nobody again after two minutes
+	mostShift     = 16
 	maxStrangers  = 4096
 	maxHeld       = 256
 	maxHeldOfOne  = 16
@@ -66,9 +67,12 @@ func (s *Strangers) Wrong(ctx context.Context, address netip.Addr) bool {
 func (s *Strangers) count(address netip.Addr) (time.Duration, *stranger) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	from, now := s.stranger(address), time.Now()
-	from.wrong = 1 + from.wrong*math.Exp2(-now.Sub(from.at).Seconds()/forgetHalf.Seconds())
-	from.at = now
+	from := s.stranger(address)
+	if halves := time.Since(from.halved) / forgetHalf; halves > 0 {
+		from.wrong >>= min(halves, mostShift)
+		from.halved = from.halved.Add(halves * forgetHalf)
+	}
+	from.wrong = min(from.wrong+1, mostCounted)
 	delay := delayAfter(from.wrong)
 	if delay == 0 {
 		return 0, nil
@@ -82,11 +86,11 @@ func (s *Strangers) count(address netip.Addr) (time.Duration, *stranger) {
 }
 
 // delayAfter is how long the answer to the last of so many wrong keys is delayed.
-func delayAfter(wrong float64) time.Duration {
+func delayAfter(wrong int) time.Duration {
 	if wrong <= freeKeys {
 		return 0
 	}
-	return time.Duration(min(float64(firstDelay)*math.Exp2(wrong-freeKeys-1), float64(mostDelay)))
+	return min(firstDelay<<min(wrong-freeKeys-1, mostShift), mostDelay)
 }
 
 // stranger finds who is behind an address. When there are too many any other one is
@@ -110,7 +114,7 @@ func (s *Strangers) stranger(address netip.Addr) *stranger {
 		}
 		delete(s.seen, other)
 	}
-	from := &stranger{}
+	from := &stranger{halved: time.Now()}
 	s.seen[network] = from
 	return from
 }

@@ -74,7 +74,11 @@ func (l *line[Q, A]) add(q *request[Q, A]) error {
 // run commits batches until ctx ends, then what is still queued, and returns.
 func (l *line[Q, A]) run(ctx context.Context, after func(created bool)) {
 	drain := func() {
-		for more, created := l.step(context.WithoutCancel(ctx)); more; more, created = l.step(context.WithoutCancel(ctx)) {
+		for {
+			more, created := l.step(context.WithoutCancel(ctx))
+			if !more {
+				return
+			}
 			after(created)
 		}
 	}

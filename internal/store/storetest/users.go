@@ -65,8 +65,20 @@ func testUserBatch(t *testing.T, w *World) {
 		user(other, "ä@example.com", "only here"), // 13
 	)
 	want := []created{
-		{}, {"email", 0}, {"externalId", 0}, {}, {"externalId", 3}, {}, {"email", 0}, {},
-		{"externalId", -1}, {}, {}, {}, {"email", 9}, {},
+		{},
+		{"email", 0},
+		{"externalId", 0},
+		{},
+		{"externalId", 3},
+		{},
+		{"email", 0},
+		{},
+		{"externalId", -1},
+		{},
+		{},
+		{},
+		{"email", 9},
+		{},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("outcomes (-want +got):\n%s", diff)
