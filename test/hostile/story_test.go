@@ -191,6 +191,25 @@ func TestHostileFillOfTheFuture(t *testing.T) {
 	}
 }
 
+// A slow answer about one stock holds up no other stock.
+func TestHostileSlowAnswer(t *testing.T) {
+	t.Parallel()
+	v := newVictim(t)
+	v.broker.set(func() {
+		v.broker.stall = func(symbol string) time.Duration {
+			if symbol == "AAPL" {
+				return 9 * time.Second
+			}
+			return 0
+		}
+	})
+	v.serve()
+	v.give("hostile-slow", "100", "AAPL")
+	time.Sleep(2 * time.Second) // the slow order is on its way
+	r := v.give("hostile-quick", "100", "MSFT")
+	v.await(r.ID, "executed", 5*time.Second)
+}
+
 // An outcome that is unknown, again and again, buys once.
 func TestHostileUnknownOutcomes(t *testing.T) {
 	t.Parallel()
