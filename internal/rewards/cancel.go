@@ -8,8 +8,11 @@ func (r Reward) Object() string { return "reward " + r.ID.String() }
 // State is what an operator decides about a reward.
 func (r Reward) State() State {
 	return State{
-		{"app", r.AppID.String()}, {"amount", r.Amount.String()}, {"symbol", r.Symbol},
-		{"status", r.Status.String()}, {"failure", r.FailureReason},
+		{"app", r.AppID.String()},
+		{"amount", r.Amount.String()},
+		{"symbol", r.Symbol},
+		{"status", r.Status.String()},
+		{"failure", r.FailureReason},
 	}
 }
 
@@ -18,7 +21,8 @@ func (r Reward) State() State {
 func (r Reward) Cancel(reason string) (Reward, error) {
 	if r.Status != Recorded {
 		return r, &Error{Code: CodeConflict, Message: fmt.Sprintf(
-			"cannot reverse the reward: it is %s; for now only a reward that is recorded, and so in no order, can be reversed",
+			"cannot reverse the reward: it is %s; "+
+				"for now only a reward that is recorded, and so in no order, can be reversed",
 			r.Status)}
 	}
 	r.Status, r.FailureReason = Failed, FailureReason(FailureCanceled, reason)

@@ -265,7 +265,7 @@ func TestPlanOrderProperties(t *testing.T) {
 
 // rewardID is the id of the n-th reward.
 func rewardID(n int) (id rewards.RewardID) {
-	binary.BigEndian.PutUint64(id[8:], uint64(n)) //nolint:gosec // small
+	binary.BigEndian.PutUint64(id[8:], uint64(n))
 	return id
 }
 

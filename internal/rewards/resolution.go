@@ -49,9 +49,11 @@ func (o Order) unresolvable(r Resolution) string {
 	switch {
 	case o.State == OrderSubmitted && o.Ambiguous():
 		return fmt.Sprintf("the outcome of an attempt is not known yet: repeat this in a minute; "+
-			"an order that the broker still does not show after %s is quarantined", o.Deadline.UTC().Format(time.RFC3339))
+			"an order that the broker still does not show after %s is quarantined",
+			o.Deadline.UTC().Format(time.RFC3339))
 	case o.State == OrderSubmitted && r.FilledQty > 0:
-		return "the broker refused every attempt of this order, so that nothing was bought: only --not-bought can be said of it"
+		return "the broker refused every attempt of this order, so that nothing was bought: " +
+			"only --not-bought can be said of it"
 	case o.State != OrderQuarantined && o.State != OrderSubmitted:
 		return fmt.Sprintf("the order is %s, not quarantined", o.State)
 	case r.FilledQty > 0 && r.Price <= 0:

@@ -75,7 +75,7 @@ func (w Wait) Explain(p Plan, hold Hold, b Brakes, left PlanLimits) string {
 		return fmt.Sprintf("the stock's pool is under $1, and the house may add $%s more today", max(left.HouseLeft, 0))
 	case HoldDaily:
 		return fmt.Sprintf("$%s is left of the daily limit", max(left.DailyLeft, 0))
-	case NoHold, HoldEmpty, HoldQuantity, HoldDoubt, HoldAppHouse:
+	case NoHold, HoldEmpty, HoldQuantity, HoldDoubt, HoldAppHouse, HoldAction:
 	}
 	return "goes into one of the next orders while ordering is on and the market is open"
 }
@@ -89,7 +89,7 @@ func (p Passed) explain(b Brakes, left PlanLimits) string {
 	case HoldAppHouse:
 		return what + fmt.Sprintf("the house has added $%s of at most $%s for the app today",
 			left.HouseSpent[p.AppID], b.HouseAppLimit)
-	case NoHold, HoldEmpty, HoldSmallPool, HoldHouse, HoldDaily, HoldDoubt:
+	case NoHold, HoldEmpty, HoldSmallPool, HoldHouse, HoldDaily, HoldDoubt, HoldAction:
 	}
 	if p.Least > b.DailyLimit {
 		return what + fmt.Sprintf("it is more than the whole daily limit of $%s", b.DailyLimit)
