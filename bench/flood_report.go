@@ -29,7 +29,8 @@ func writeFlood(b *strings.Builder, all []floodResult, engines []string) {
 	}
 	fmt.Fprintf(b, "\nMedian latency of an app with one connection while another app floods with %d. Wanted: "+
 		"at most %.0f times its own without the flood, or %.1f times the bare server's under the same flood, "+
-		"whichever is larger.\n\n| another app is | request | bare server | of | alone | flooded | times alone | times bare | memory at most | |\n"+
+		"whichever is larger.\n\n| another app is | request | bare server | of | alone | flooded | times alone "+
+		"| times bare | memory at most | |\n"+
 		"|---|---|---|---|---|---|---|---|---|---|\n", floodConnections, mostOfIdle, mostOfCeiling)
 	for _, kind := range floodKinds() {
 		bare, _ := medianLatencies(all, nameCeiling, kind)

@@ -39,7 +39,9 @@ func (c *actionList) Run(ctx context.Context) error {
 		}
 		rows := make([][]string, len(actions))
 		for i, a := range actions {
-			rows[i] = []string{a.ID, string(a.ExDate), a.Symbol, a.State.String(), moment(a.HoldFrom), a.String(), a.Note}
+			rows[i] = []string{
+				a.ID, string(a.ExDate), a.Symbol, a.State.String(), moment(a.HoldFrom), a.String(), a.Note,
+			}
 		}
 		return table("ID\tEX-DATE\tSYMBOL\tSTATE\tHOLDS FROM\tTERMS\tNOTE", rows)
 	})

@@ -114,7 +114,9 @@ func (c *appList) Run(ctx context.Context) error {
 			if a.Suspended {
 				state = "suspended"
 			}
-			rows[i] = []string{a.ID.String(), a.Name, state, moment(a.CreatedAt()), rateOf(a.Limits), strconv.Itoa(a.Limits.AtOnce())}
+			rows[i] = []string{
+				a.ID.String(), a.Name, state, moment(a.CreatedAt()), rateOf(a.Limits), strconv.Itoa(a.Limits.AtOnce()),
+			}
 		}
 		return table("ID\tNAME\tSTATE\tCREATED\tPER SECOND\tAT ONCE", rows)
 	})

@@ -29,7 +29,8 @@ func (f fulfillmentFlags) config(broker string) (fulfillment.Config, error) {
 	c := fulfillment.Config{
 		MaxMembers: paperMembers,
 		Window:     f.PoolingWindow, DailyLimit: noLimit, HouseDailyLimit: noLimit,
-		PollEvery: 100 * time.Millisecond, LeaseTTL: 30 * time.Second, Patience: 200 * time.Millisecond, Exclusive: true,
+		PollEvery: 100 * time.Millisecond, LeaseTTL: 30 * time.Second, Patience: 200 * time.Millisecond,
+		Exclusive: true,
 	}
 	if broker == brokerAlpaca {
 		c.SmallPoolWait, c.HouseDailyLimit, c.PollEvery = time.Hour, 100*money.Dollar, time.Second

@@ -67,7 +67,7 @@ func (c *serveCommand) start(ctx context.Context, log *slog.Logger) (s *server, 
 	}
 	cfg, err := c.config(c.Broker)
 	least, leastErr := c.leastAward()
-	if err = errors.Join(err, leastErr); err != nil {
+	if err := errors.Join(err, leastErr); err != nil {
 		return nil, err
 	}
 	s = &server{log: log, kind: c.Broker, role: c.Role, metrics: newMetrics(), proxy: proxy}

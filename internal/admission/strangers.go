@@ -70,7 +70,7 @@ func (s *Strangers) count(address netip.Addr) (time.Duration, *stranger) {
 	from := s.stranger(address)
 	if halves := time.Since(from.halved) / forgetHalf; halves > 0 {
 		from.wrong >>= min(halves, mostShift)
-		from.halved = from.halved.Add(halves * forgetHalf)
+		from.halved = from.halved.Add(time.Duration(int64(halves) * int64(forgetHalf)))
 	}
 	from.wrong = min(from.wrong+1, mostCounted)
 	delay := delayAfter(from.wrong)

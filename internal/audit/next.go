@@ -10,7 +10,8 @@ const (
 	askTheClient = "keep a copy; the request that made the row is in the client's records: compare them"
 	waitOrSee    = "see `order show` and `fulfillment status`; do not let anything be ordered twice: pause ordering"
 	whoWrote     = "keep a copy; somebody changed the database by other means than the commands: find out who " +
-		"can write to it, set right by command what was changed, and compare `log verify --head` with the head that you keep"
+		"can write to it, set right by command what was changed, and compare `log verify --head` with the head " +
+		"that you keep"
 	turnKeys     = "stop `serve`, keep a copy, and rotate the keys of the app (`key rotate`)"
 	sharesAreOff = "pause ordering and keep a copy; users would see wrong shares: add up the allocations, " +
 		"and take the newest backup that holds"

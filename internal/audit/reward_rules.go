@@ -113,8 +113,10 @@ func failedNothingBought(v *rewardView) (found, expected string) {
 		must{!plain || v.reward.booked == 0, "nothing booked"},
 		must{!plain || len(v.allocations) == 0, "no allocation"},
 		must{!plain || lastRefused, "its last order to be refused"},
-		must{!plain || (len(v.parts) == 0) == strings.HasPrefix(v.reason, "canceled:"),
-			"a refused order, or the code canceled and no order"},
+		must{
+			!plain || (len(v.parts) == 0) == strings.HasPrefix(v.reason, "canceled:"),
+			"a refused order, or the code canceled and no order",
+		},
 		must{is || !v.wasRefused(), "a reward of a refused order to be failed"},
 	)
 }

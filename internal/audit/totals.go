@@ -66,7 +66,8 @@ func (a *auditor) booked(ctx context.Context) error {
 	for _, asset := range slices.Sorted(maps.Keys(a.positions)) {
 		if p := a.positions[asset]; !stored[asset] && !p.filled.is(0) {
 			a.t.row(checkCustody)
-			a.t.fail(checkCustody, "asset "+number(asset), "no row", p.filled.shares()+", the sum of its settled orders")
+			want := p.filled.shares() + ", the sum of its settled orders"
+			a.t.fail(checkCustody, "asset "+number(asset), "no row", want)
 		}
 	}
 	return nil

@@ -102,8 +102,8 @@ func (l *limited) warn(message string, attrs ...slog.Attr) {
 	}
 	l.mu.Unlock()
 	if !soon {
-		ctx := context.Background() //nolint:forbidigo // a listener has none
-		l.log.LogAttrs(ctx, slog.LevelWarn, message, attrs...)
+		ctx := context.Background()                            //nolint:forbidigo // a listener has none
+		l.log.LogAttrs(ctx, slog.LevelWarn, message, attrs...) //nolint:sloglint // its callers give constants
 	}
 }
 

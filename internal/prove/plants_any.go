@@ -86,7 +86,8 @@ func anyBookPlants() []Plant {
 			WHERE asset_id = (SELECT min(asset_id) FROM positions WHERE booked > 0)`),
 		breaking("custody", "no running total", `DELETE FROM positions
 			WHERE asset_id = (SELECT min(asset_id) FROM positions WHERE booked > 0)`),
-		breaking("asset_known", "held by no action", `UPDATE assets SET hold_from = 5 WHERE id = (SELECT min(id) FROM assets)`),
+		breaking("asset_known", "held by no action",
+			`UPDATE assets SET hold_from = 5 WHERE id = (SELECT min(id) FROM assets)`),
 		breaking("spending", "a millionth more", `UPDATE spending SET notional = notional + 1
 			WHERE day = (SELECT min(day) FROM spending)`),
 		breaking("lease", "a negative epoch", `UPDATE lease SET epoch = -1`),

@@ -99,7 +99,8 @@ func (w *World) Plan(name, symbol string) rewards.Order {
 	w.Now = w.Now.Add(time.Second)
 	o, hold, err := w.PlanOrder(w.ctx, w.Lease, rewards.PlanRequest{
 		Asset: w.Catalog[symbol], ClientOrderIDPrefix: "sr-test-", Limits: rewards.PlanLimits{
-			MaxNotional: rewards.LeastMaxNotional, DailyLeft: 1 << 60, HouseLeft: 1 << 60, HousePerApp: 1 << 60, TopUp: true,
+			MaxNotional: rewards.LeastMaxNotional, DailyLeft: 1 << 60,
+			HouseLeft: 1 << 60, HousePerApp: 1 << 60, TopUp: true,
 		},
 	})
 	w.Check(err)

@@ -235,7 +235,9 @@ func (r *Resumed) acceptUnits(ctx context.Context, tx Tx) error {
 		}
 	}
 	_, err := one(ctx, tx, []any{
-		toTime{&r.Hold.From}, toTime{&r.Doubt.Since}, (*int64)(&r.Doubt.Price), (*int64)(&r.Price),
+		toTime{&r.Hold.From},
+		toTime{&r.Doubt.Since},
+		(*int64)(&r.Doubt.Price), (*int64)(&r.Price),
 		(*int64)(&r.Differs),
 	}, `SELECT a.hold_from, a.doubt_since, a.doubt_price, coalesce(p.price, 0), coalesce(q.differs, 0) FROM assets a
 		LEFT JOIN prices p ON p.asset_id = a.id LEFT JOIN positions q ON q.asset_id = a.id WHERE a.id = ?1`, id)

@@ -9,8 +9,9 @@ import (
 
 // AdoptOrder takes an order at the broker that our books do not know, after an old
 // backup was restored, into the books: the rewards that wait for its asset become
-// its members, as many as its notional pays for, and the house has the rest. The worker then follows it as any other, so that what it bought is
-// booked and not bought again. Its conflict is acknowledged. It fails with
+// its members, as many as its notional pays for, and the house has the rest. The worker
+// then follows it as any other, so that what it bought is booked and not bought again.
+// Its conflict is acknowledged. It fails with
 // CodeNotFound when there is no such conflict or asset, and with CodeConflict when
 // the books know the order or no reward waits that it can pay for.
 func (o *Operator) AdoptOrder(

@@ -46,7 +46,8 @@ func (s *Store) Pools(ctx context.Context) ([]rewards.Pool, error) {
 			return err
 		}, `WITH RECURSIVE `+waitingQueues+`, pools AS MATERIALIZED (
 				SELECT q.asset_id, (SELECT r.id FROM open_rewards r
-					WHERE r.waiting = 1 AND r.asset_id = q.asset_id AND r.app_id = q.app_id ORDER BY r.id LIMIT 1) AS oldest
+					WHERE r.waiting = 1 AND r.asset_id = q.asset_id AND r.app_id = q.app_id
+					ORDER BY r.id LIMIT 1) AS oldest
 				  FROM queues q JOIN apps a ON a.id = q.app_id WHERE a.suspended = 0
 			)
 			SELECT p.asset_id, a.symbol, a.doubt_since, a.hold_from,
@@ -75,7 +76,8 @@ func readQueues(ctx context.Context, tx Tx, asset rewards.AssetID, lot int) ([]r
 			  FROM queues q WHERE q.app_id IS NOT NULL
 		), lots AS MATERIALIZED (
 			SELECT q.app_id, coalesce((SELECT r.id FROM open_rewards r
-				WHERE r.waiting = 1 AND r.asset_id = ?1 AND r.app_id = q.app_id ORDER BY r.id LIMIT 1 OFFSET ?2), ?3) AS until
+				WHERE r.waiting = 1 AND r.asset_id = ?1 AND r.app_id = q.app_id
+				ORDER BY r.id LIMIT 1 OFFSET ?2), ?3) AS until
 			  FROM queues q JOIN apps a ON a.id = q.app_id WHERE a.suspended = 0
 		)
 		SELECT r.app_id, r.id, r.pending FROM lots l JOIN open_rewards r

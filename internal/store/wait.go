@@ -80,12 +80,15 @@ func queryWaits(ctx context.Context, tx Tx) (waits []rewards.Wait, err error) {
 	}, `WITH RECURSIVE `+waitingQueues+`
 		SELECT w.asset_id, w.symbol, w.doubt_since, w.blocked, w.app_id, w.name, w.suspended, w.waiting, w.oldest FROM (
 			SELECT q.asset_id, s.symbol, s.doubt_since,
-				EXISTS (SELECT 1 FROM orders o WHERE o.state < 6 AND o.state = 4 AND o.asset_id = q.asset_id) AS blocked,
+				EXISTS (SELECT 1 FROM orders o
+					WHERE o.state < 6 AND o.state = 4 AND o.asset_id = q.asset_id) AS blocked,
 				q.app_id, a.name, a.suspended,
 				(SELECT count(*) FROM (SELECT 1 FROM open_rewards r
-					WHERE r.waiting = 1 AND r.asset_id = q.asset_id AND r.app_id = q.app_id ORDER BY r.id LIMIT ?1) AS counted) AS waiting,
+					WHERE r.waiting = 1 AND r.asset_id = q.asset_id AND r.app_id = q.app_id
+					ORDER BY r.id LIMIT ?1) AS counted) AS waiting,
 				(SELECT r.id FROM open_rewards r
-					WHERE r.waiting = 1 AND r.asset_id = q.asset_id AND r.app_id = q.app_id ORDER BY r.id LIMIT 1) AS oldest
+					WHERE r.waiting = 1 AND r.asset_id = q.asset_id AND r.app_id = q.app_id
+					ORDER BY r.id LIMIT 1) AS oldest
 			  FROM queues q JOIN apps a ON a.id = q.app_id JOIN assets s ON s.id = q.asset_id
 		) AS w ORDER BY w.oldest`, rewards.MaxCounted)
 	return waits, err

@@ -95,8 +95,10 @@ func (h *hostile) set(change func()) {
 
 // flags make serve use the broker.
 func (h *hostile) flags() []string {
-	return []string{"--broker", "alpaca", "--alpaca-url", h.url, "--alpaca-data-url", h.url,
-		"--alpaca-requests-per-minute", "6000"}
+	return []string{
+		"--broker", "alpaca", "--alpaca-url", h.url, "--alpaca-data-url", h.url,
+		"--alpaca-requests-per-minute", "6000",
+	}
 }
 
 // submissions is how many orders were sent, refused ones included.

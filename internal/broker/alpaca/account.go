@@ -37,7 +37,8 @@ func readAccount(body []byte) (rewards.BrokerAccount, error) {
 		return rewards.BrokerAccount{}, err
 	}
 	return rewards.BrokerAccount{
-		ID: w.ID, Number: w.Number, Status: w.Status, BuyingPower: power, Blocked: w.Trading || w.Account || w.Suspended,
+		ID: w.ID, Number: w.Number, Status: w.Status, BuyingPower: power,
+		Blocked: w.Trading || w.Account || w.Suspended,
 	}, nil
 }
 

@@ -54,7 +54,9 @@ func meaning(submit bool, status int, message string) *rewards.BrokerError {
 		return &rewards.BrokerError{Kind: rewards.BrokerWait, Code: codeUnauthorized, Message: message}
 	case http.StatusNotFound:
 		if submit { // the address is wrong, or the account
-			return &rewards.BrokerError{Kind: rewards.BrokerWait, Code: codeNoSuchEndpoint, Message: message, Lasting: true}
+			return &rewards.BrokerError{
+				Kind: rewards.BrokerWait, Code: codeNoSuchEndpoint, Message: message, Lasting: true,
+			}
 		}
 		return &rewards.BrokerError{Kind: rewards.BrokerNotFound, Message: message}
 	}

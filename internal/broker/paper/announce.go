@@ -63,12 +63,14 @@ func actionTypes() map[string]actionType {
 		},
 		"stock_merger": {
 			"stock_mergers", acquiree, memberEffective,
-			[]string{"acquirer_symbol", "acquiree_rate", "acquirer_rate"}, nil,
+			[]string{"acquirer_symbol", "acquiree_rate", "acquirer_rate"},
+			nil,
 		},
 		"cash_merger": {"cash_mergers", acquiree, memberEffective, []string{"rate"}, []string{"acquirer_symbol"}},
 		"stock_and_cash_merger": {
 			"stock_and_cash_mergers", acquiree, memberEffective,
-			[]string{"acquirer_symbol", "acquiree_rate", "acquirer_rate", "cash_rate"}, nil,
+			[]string{"acquirer_symbol", "acquiree_rate", "acquirer_rate", "cash_rate"},
+			nil,
 		},
 	}
 }

@@ -216,14 +216,16 @@ func testPins(t *testing.T, w *World) {
 		t.Errorf("installation %+v, then %+v", first, again)
 	}
 	pinned, err := w.PinnedAccount(t.Context())
-	if check(t, err); pinned != "" {
+	check(t, err)
+	if pinned != "" {
 		t.Errorf("bound to the account %q before the first", pinned)
 	}
 	account := rewards.BrokerAccount{ID: "account"}
 	check(t, w.PinBroker(t.Context(), "paper", account))
 	check(t, w.PinBroker(t.Context(), "paper", account))
 	pinned, err = w.PinnedAccount(t.Context())
-	if check(t, err); pinned != account.ID {
+	check(t, err)
+	if pinned != account.ID {
 		t.Errorf("bound to the account %q, want %q", pinned, account.ID)
 	}
 	for _, other := range [][2]string{{"alpaca", "account"}, {"paper", "another"}} {
