@@ -307,7 +307,7 @@ func TestContradictionsQuarantine(t *testing.T) {
 				}
 				w.wire.rewrite = nil
 				stopped, other := w.give("AAPL", 5_000_000), w.give("KO", 5_000_000)
-				w.run(time.Hour)
+				w.run(10 * time.Minute)
 				w.want(stopped, rewards.Recorded)
 				w.want(other, rewards.Executed)
 				truth := w.orders()[0]

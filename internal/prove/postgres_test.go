@@ -96,7 +96,7 @@ func TestAllIsFoundInPostgres(t *testing.T) {
 	c.Must(t, "elsewhere", `ALTER SCHEMA public RENAME TO books;
 		ALTER DATABASE elsewhere SET search_path = books, pg_temp`)
 	c.Must(t, "whole", `CREATE ROLE reader LOGIN; GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader;
-		REVOKE SELECT ON settings, broker_conflicts, alarms FROM reader;
+		REVOKE SELECT ON broker_conflicts, alarms FROM reader;
 		ALTER ROLE reader SET default_transaction_read_only = on`)
 	reader := strings.Replace(full, "postgres@", "reader@", 1)
 	pooled := fmt.Sprintf("postgres://postgres@127.0.0.1:%d/whole?sslmode=disable", pgtest.StartPgBouncer(t, c))

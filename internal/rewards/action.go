@@ -1,6 +1,7 @@
 package rewards
 
 import (
+	"sync"
 	"time"
 	_ "time/tzdata" // New York's time also where the host has no time zones
 )
@@ -35,14 +36,14 @@ func (d Date) evening() time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), holdHour, 0, 0, 0, newYork()).UTC()
 }
 
-// newYork is the zone that trading days are told in. It is part of the program.
-func newYork() *time.Location {
+// newYork is the zone of trading days. It is part of the program, and read once.
+var newYork = sync.OnceValue(func() *time.Location { //nolint:gochecknoglobals // it never changes
 	zone, err := time.LoadLocation("America/New_York")
 	if err != nil {
-		return time.UTC
+		panic(err) // the zone is part of the program
 	}
 	return zone
-}
+})
 
 // ActionType is the type of a corporate action in the broker's words.
 type ActionType string
