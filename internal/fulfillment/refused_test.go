@@ -48,10 +48,10 @@ func TestRefusedSessionAfterSessionIsQuarantined(t *testing.T) {
 				on := w.refusing(test.code, test.body)
 				r := w.give("AAPL", 5_000_000)
 				for range 2 {
-					w.run(3 * time.Minute)
-					time.Sleep(24*time.Hour - 2*time.Minute)
+					w.run(30 * time.Second)
+					time.Sleep(24 * time.Hour)
 				}
-				w.run(3 * time.Minute)
+				w.run(30 * time.Second)
 				if o := w.live()[0]; o.State != rewards.OrderSubmitted {
 					t.Fatalf("the order is %s in the third session: %s", o.State, o.Reason)
 				}

@@ -11,7 +11,7 @@ import (
 	"stockrewards/internal/money"
 )
 
-var seed = flag.Uint64("seed", 1, "what a simulated month follows from")
+var seed = flag.Uint64("seed", 3, "what a simulated month follows from")
 
 // The month: November 2026, with Thanksgiving and the half day after it.
 func monthBegin() time.Time { return time.Date(2026, 11, 2, 8, 0, 0, 0, time.UTC) }
