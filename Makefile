@@ -11,7 +11,7 @@ build: ## the binary, in bin/
 
 test: ## every test, with the race detector
 	tools/install.sh gcc curl mount mkfs.ext4 strace chromium hledger postgres pgbouncer wrk npx
-	$(GO) test -race $$($(GO) list ./... | grep -v /test/sim)
+	$(GO) test -race -timeout 30m $$($(GO) list ./... | grep -v /test/sim)
 	$(GO) test -race ./internal/api -args -postgres # the whole interface over the other engine
 	$(GO) test ./test/sim # one goroutine, and much to do: without the race detector
 
