@@ -5,9 +5,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"os"
-	"regexp"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -20,21 +17,6 @@ func (s *service) another(name string) *service {
 	other := *s
 	other.key = strings.TrimSpace(s.command("app", "create", name))
 	return &other
-}
-
-// peak is the most memory that serve had so far, in MiB.
-func (s *service) peak() int {
-	s.t.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	m := regexp.MustCompile(`VmHWM:\s+(\d+) kB`).FindSubmatch(status)
-	kib, err := strconv.Atoi(string(m[1]))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return kib >> 10
 }
 
 // fill gives an app's user as much as makes a list of 3.3 MB.
@@ -65,16 +47,15 @@ func (s *service) unread(connections int) {
 	}
 }
 
-// A tenant that does not read its answers costs a bounded amount of memory, and another
-// tenant is served meanwhile.
+// While a tenant does not read its answers, another one is served. What bounds the memory
+// of such answers is tested in internal/admission.
 func TestUnreadAnswersOfAnotherTenant(t *testing.T) {
 	t.Parallel()
 	s := newService(t, t.TempDir())
 	s.start()
 	greedy := s.another("greedy")
 	greedy.fill()
-	before := s.peak()
-	const connections, mostMiB = 200, 450 // the answers alone are 660 MB
+	const connections = 200 // the answers alone are 660 MB
 	greedy.unread(connections)
 	user := s.newUser("user")
 	for i := range 150 {
@@ -82,9 +63,6 @@ func TestUnreadAnswersOfAnotherTenant(t *testing.T) {
 		s.must(200, "GET", "/v1/rewards/"+id, "")
 		s.must(200, "GET", "/v1/rewards?limit=10", "")
 		time.Sleep(20 * time.Millisecond)
-	}
-	if peak := s.peak(); peak > mostMiB {
-		t.Errorf("%d answers that nobody reads took the memory from %d MiB to %d, want at most %d", connections, before, peak, mostMiB)
 	}
 }
 
