@@ -49,7 +49,7 @@ func (f plainPostgresFlag) checkPostgres(database string) error {
 	return nil
 }
 
-// onThisMachine tells whether a host is a Unix socket or an address of loopback.
+// onThisMachine reports whether a host is a Unix socket or an address of loopback.
 func onThisMachine(host string) bool {
 	if strings.HasPrefix(host, "/") || strings.HasPrefix(host, "@") || strings.EqualFold(host, "localhost") {
 		return true

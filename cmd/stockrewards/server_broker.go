@@ -9,8 +9,9 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// pin binds the books to the broker's account, as soon as the broker tells which
-// it is; before, nothing is ordered. It fails when it is another one's.
+// pin binds the books to the broker's account, as soon as the broker
+// reports which it is; before, nothing is ordered. It fails when the books belong to
+// another account.
 func (s *server) pin(ctx context.Context) error {
 	const retry = 5 * time.Second
 	for ctx.Err() == nil {
@@ -21,7 +22,7 @@ func (s *server) pin(ctx context.Context) error {
 				return err
 			}
 		}
-		s.log.WarnContext(ctx, "the broker does not tell its account; nothing is ordered", slog.Any("error", err))
+		s.log.WarnContext(ctx, "cannot read the broker's account; ordering is disabled", slog.Any("error", err))
 		if ctx.Err() == nil { // the worker clears it when it starts
 			err = s.store.RaiseAlarm(ctx, "broker_account_unknown", "nothing is ordered: "+err.Error())
 		}

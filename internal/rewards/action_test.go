@@ -51,15 +51,15 @@ func TestHoldFrom(t *testing.T) {
 
 func TestLastEvening(t *testing.T) {
 	t.Parallel()
-	for now, want := range map[string]string{
+	for at, want := range map[string]string{
 		"2026-12-02T09:30:00-05:00": "2026-12-01T20:00:00-05:00",
 		"2026-12-02T19:59:59-05:00": "2026-12-01T20:00:00-05:00",
 		"2026-12-02T20:00:00-05:00": "2026-12-02T20:00:00-05:00",
 		"2026-12-07T09:30:00-05:00": "2026-12-06T20:00:00-05:00",
 		"2026-11-01T19:00:00-05:00": "2026-10-31T20:00:00-04:00",
 	} {
-		if got := rewards.LastEvening(moment(t, now)); !got.Equal(moment(t, want)) {
-			t.Errorf("at %s: %s, want %s", now, got, want)
+		if got := rewards.LastEvening(moment(t, at)); !got.Equal(moment(t, want)) {
+			t.Errorf("at %s: %s, want %s", at, got, want)
 		}
 	}
 }

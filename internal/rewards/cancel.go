@@ -22,7 +22,7 @@ func (r Reward) Cancel(reason string) (Reward, error) {
 	if r.Status != Recorded {
 		return r, &Error{Code: CodeConflict, Message: fmt.Sprintf(
 			"cannot reverse the reward: it is %s; "+
-				"for now only a reward that is recorded, and so in no order, can be reversed",
+				"only a reward that is recorded, and so in no order, can be reversed",
 			r.Status)}
 	}
 	r.Status, r.FailureReason = Failed, FailureReason(FailureCanceled, reason)
