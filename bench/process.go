@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"syscall"
 	"time"
 )
@@ -35,8 +34,9 @@ func spawn(folder, name, program string, args ...string) (*process, error) {
 	p.cmd.Env = append(os.Environ(), "APCA_API_KEY_ID=paper", "APCA_API_SECRET_KEY=paper")
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	started := make(chan error)
+	// No thread may end before the harness does: with it end the processes that it started.
+	// So no goroutine may end while it is locked to its thread.
 	go func() {
-		runtime.LockOSThread() // the end of this very thread would be the process's, too
 		err := p.cmd.Start()
 		started <- err
 		if err == nil {
