@@ -87,7 +87,7 @@ func TestImportsPointOneWay(t *testing.T) {
 		"internal/store/sqlite":          {domain, store, "internal/dbfile"},
 		"internal/store/postgres":        {domain, store},
 		"internal/store/storetest":       {money, domain, store},
-		"internal/move":                  {},
+		"internal/copier":                {},
 		"internal/audit":                 {money, "internal/dbfile"},
 		"internal/prove":                 {money, domain, store, "internal/store/sqlite", "internal/audit"},
 		"internal/ledger":                {money, domain},

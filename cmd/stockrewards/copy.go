@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"os"
 
-	"stockrewards/internal/move"
+	"stockrewards/internal/copier"
 	"stockrewards/internal/store"
 	"stockrewards/internal/store/postgres"
 	"stockrewards/internal/store/sqlite"
@@ -50,7 +50,7 @@ func (c *copyCommand) Run(ctx context.Context) (err error) {
 	if err := c.checkPostgres(c.To); err != nil {
 		return err
 	}
-	if m.name, err = move.Name(c.To); err != nil {
+	if m.name, err = copier.TargetName(c.To); err != nil {
 		return err
 	}
 	if _, err := os.Stat(m.path); err != nil {
@@ -79,7 +79,7 @@ func (m *moving) run(ctx context.Context) (err error) {
 	if m.in, err = m.books.Installation(ctx); err != nil {
 		return err
 	}
-	target, err := move.Look(ctx, m.To)
+	target, err := copier.Inspect(ctx, m.To)
 	if err != nil {
 		return err
 	}
@@ -97,13 +97,13 @@ func (m *moving) run(ctx context.Context) (err error) {
 		return fmt.Errorf("%w, but %s does not have the books: it is another database under the same name, "+
 			"or has lost them: restore its backup", m.books.CheckSeal(ctx), m.name)
 	case !target.Empty:
-		return fmt.Errorf("%s: %w: it is somebody's", m.name, move.ErrNotEmpty)
+		return fmt.Errorf("%s: %w: it is somebody's", m.name, copier.ErrNotEmpty)
 	}
 	return m.copy(ctx)
 }
 
 // abandon makes the source live again, when the target has nothing.
-func (m *moving) abandon(ctx context.Context, target move.State) error {
+func (m *moving) abandon(ctx context.Context, target copier.Target) error {
 	switch {
 	case m.seal.To == "":
 		return errors.New("--from is not being moved: there is nothing to abandon")
@@ -152,9 +152,9 @@ func (m *moving) copy(ctx context.Context) error {
 	if err := m.books.BeginMove(ctx, m.name); err != nil {
 		return err
 	}
-	err = move.Copy(ctx, m.path, m.To, move.Options{BrokerKind: kind, Progress: newProgress(os.Stderr).tell})
+	err = copier.Copy(ctx, m.path, m.To, copier.Options{BrokerKind: kind, Progress: newProgress(os.Stderr).tell})
 	switch {
-	case errors.Is(err, move.ErrNotMoved) && m.seal.To == "": // no run before this one has sealed it
+	case errors.Is(err, copier.ErrNotCopied) && m.seal.To == "": // no run before this one has sealed it
 		return errors.Join(err, m.books.AbandonMove(context.WithoutCancel(ctx)))
 	case err != nil:
 		return fmt.Errorf("%w; --from is sealed: repeat the command, which goes on from there", err)

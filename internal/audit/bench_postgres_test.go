@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"stockrewards/internal/audit"
-	"stockrewards/internal/move"
+	"stockrewards/internal/copier"
 	"stockrewards/internal/store/postgres"
 	"stockrewards/internal/store/postgres/pgtest"
 )
@@ -34,7 +34,7 @@ func BenchmarkPostgres(b *testing.B) {
 			check(b, err)
 			check(b, engine.Close())
 			b.StartTimer()
-			check(b, move.Copy(b.Context(), path, url, move.Options{Progress: func(_ string, sent, total int64) {
+			check(b, copier.Copy(b.Context(), path, url, copier.Options{Progress: func(_ string, sent, total int64) {
 				if sent == total {
 					rows += total
 				}

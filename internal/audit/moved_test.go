@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	_ "github.com/jackc/pgx/v5/stdlib" // a driver for dumps
 
-	"stockrewards/internal/move"
+	"stockrewards/internal/copier"
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store"
 )
@@ -83,7 +83,7 @@ func TestMovedBooks(t *testing.T) {
 	told := make(map[string]int64)
 	check(t, w.BeginMove(t.Context(), "there"))
 	before := run(t, w.where)
-	check(t, move.Copy(t.Context(), w.where, url, move.Options{Progress: func(table string, rows, total int64) {
+	check(t, copier.Copy(t.Context(), w.where, url, copier.Options{Progress: func(table string, rows, total int64) {
 		if rows > total || rows < told[table] {
 			t.Errorf("%s: %d of %d rows, after %d", table, rows, total, told[table])
 		}
@@ -105,7 +105,7 @@ func TestMovedBooks(t *testing.T) {
 	if after := run(t, url); !after.OK() || text(t, after) != text(t, before) {
 		t.Errorf("the audit of the moved books is another one:\n%s", text(t, after))
 	}
-	if err := move.Copy(t.Context(), w.where, url, move.Options{}); !errors.Is(err, move.ErrNotEmpty) || !errors.Is(err, move.ErrNotMoved) {
+	if err := copier.Copy(t.Context(), w.where, url, copier.Options{}); !errors.Is(err, copier.ErrNotEmpty) || !errors.Is(err, copier.ErrNotCopied) {
 		t.Errorf("a second copy: error %v", err)
 	}
 	goOn(t, w, url)

@@ -1,4 +1,4 @@
-package move
+package copier
 
 import (
 	"context"
@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// State is what a target holds.
-type State struct {
+// Target is what a target holds.
+type Target struct {
 	// Empty means: no tables at all, or those of ours without a row. A catalog, a
 	// setting or a leader that once was make it somebody's.
 	Empty bool
@@ -19,22 +19,22 @@ type State struct {
 	Installation string
 }
 
-// Look tells what a target holds. It waits until a copy that was killed has ended
+// Inspect tells what a target holds. It waits until a copy that was killed has ended
 // at the server, one way or the other.
-func Look(ctx context.Context, url string) (s State, err error) {
+func Inspect(ctx context.Context, url string) (s Target, err error) {
 	conn, err := connect(ctx, url)
 	if err != nil {
 		return s, err
 	}
 	defer disconnect(conn) //nolint:errcheck // it was only read
-	if s, err = look(ctx, conn); err != nil {
-		return s, fmt.Errorf("move: look at the target: %w", err)
+	if s, err = inspect(ctx, conn); err != nil {
+		return s, fmt.Errorf("copier: look at the target: %w", err)
 	}
 	return s, nil
 }
 
-// Name names the database of a URL, without credentials: "host:5432/name".
-func Name(url string) (string, error) {
+// TargetName names the database of a URL, without credentials: "host:5432/name".
+func TargetName(url string) (string, error) {
 	config, err := parse(url)
 	if err != nil {
 		return "", err
@@ -47,7 +47,7 @@ func Name(url string) (string, error) {
 }
 
 // look reads what the target holds now.
-func look(ctx context.Context, conn *pgx.Conn) (s State, err error) {
+func inspect(ctx context.Context, conn *pgx.Conn) (s Target, err error) {
 	there, err := texts(ctx, conn, `SELECT c.relname::text FROM pg_class c
 		JOIN pg_namespace n ON n.oid = c.relnamespace
 		WHERE n.nspname = current_schema() AND c.relkind IN ('r', 'p', 'f')`)

@@ -1,4 +1,4 @@
-package move
+package copier
 
 import (
 	"context"
@@ -39,14 +39,14 @@ func connect(ctx context.Context, url string) (*pgx.Conn, error) {
 	}
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
-		return nil, fmt.Errorf("move: the target: %w", err)
+		return nil, fmt.Errorf("copier: the target: %w", err)
 	}
 	// The server notices soon when this process's machine is gone, and rolls back.
 	settings := fmt.Sprintf(`SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0;
 		SET lock_timeout = %d; SET tcp_keepalives_idle = 15; SET tcp_keepalives_interval = 5;
 		SET tcp_keepalives_count = 6`, lockPatience.Milliseconds())
 	if _, err := conn.PgConn().Exec(ctx, settings).ReadAll(); err != nil {
-		return nil, errors.Join(fmt.Errorf("move: the target: %w", err), disconnect(conn))
+		return nil, errors.Join(fmt.Errorf("copier: the target: %w", err), disconnect(conn))
 	}
 	// Not every server can do this.
 	_, _ = conn.PgConn().Exec(ctx, `SET client_connection_check_interval = '10s'`).ReadAll()
@@ -87,7 +87,7 @@ func parse(url string) (*pgx.ConnConfig, error) {
 		err = errors.New(e.Error()) // pgx has taken the password out
 	}
 	if err != nil {
-		return nil, fmt.Errorf("move: the URL of the target: %w", err)
+		return nil, fmt.Errorf("copier: the URL of the target: %w", err)
 	}
 	return config, nil
 }

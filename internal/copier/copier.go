@@ -1,9 +1,9 @@
-// Package move carries all books from an SQLite file into an empty database of
+// Package copier carries all books from an SQLite file into an empty database of
 // PostgreSQL, in one transaction of it: the target has all of them or nothing. It
 // knows rows and columns, and nothing of what they mean beside a few settings. The
 // caller has made the target's schema, and keeps everybody from writing to the source.
 // Read target.go for what counts as empty.
-package move
+package copier
 
 import (
 	"context"
@@ -14,10 +14,10 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// ErrNotMoved says that the copy failed and the target is as it was.
-var ErrNotMoved = errors.New("the books were not moved")
+// ErrNotCopied says that the copy failed and the target is as it was.
+var ErrNotCopied = errors.New("the books were not moved")
 
-var errUnknownOutcome = errors.New("move: it is not known whether the target has the books")
+var errUnknownOutcome = errors.New("copier: it is not known whether the target has the books")
 
 // ErrNotEmpty says that the target has books, or other tables.
 var ErrNotEmpty = errors.New("the target is not empty")
@@ -44,27 +44,27 @@ func tables() []string {
 const sealed = "moved"
 
 // Copy copies the books in the file at path to the database that the URL names. Only
-// an error that is ErrNotMoved means that the target is as it was; after any other one
-// it has all the books, or nothing, and Look tells which.
+// an error that is ErrNotCopied means that the target is as it was; after any other one
+// it has all the books, or nothing, and Inspect tells which.
 func Copy(ctx context.Context, path, url string, o Options) error {
 	from, err := openSource(ctx, path)
 	if err != nil {
-		return notMoved(err)
+		return notCopied(err)
 	}
 	defer from.close() //nolint:errcheck // it was only read
 	conn, err := connect(ctx, url)
 	if err != nil {
-		return notMoved(err)
+		return notCopied(err)
 	}
 	defer disconnect(conn) //nolint:errcheck // what counts is the commit's answer
 	c := &copying{from: from, to: conn, options: o}
 	if err := c.run(ctx); err != nil {
-		return notMoved(err)
+		return notCopied(err)
 	}
 	return c.commit(context.WithoutCancel(ctx)) // it cannot be stopped halfway
 }
 
-func notMoved(err error) error { return fmt.Errorf("%w: %w", ErrNotMoved, err) }
+func notCopied(err error) error { return fmt.Errorf("%w: %w", ErrNotCopied, err) }
 
 // copying is a move under way.
 type copying struct {
@@ -81,7 +81,7 @@ func (c *copying) run(ctx context.Context) error {
 	if err := lock(ctx, c.to); err != nil {
 		return err
 	}
-	state, err := look(ctx, c.to)
+	state, err := inspect(ctx, c.to)
 	if err != nil {
 		return err
 	}
@@ -128,13 +128,13 @@ func (c *copying) commit(ctx context.Context) error {
 	results, err := c.to.PgConn().Exec(ctx, "COMMIT").ReadAll()
 	warning := c.to.PgConn().CustomData()[warned]
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.SeverityUnlocalized == "ERROR" {
-		return notMoved(err)
+		return notCopied(err)
 	}
 	switch {
 	case err != nil:
 		return errors.Join(errUnknownOutcome, err)
 	case len(results) != 1 || results[0].CommandTag.String() != "COMMIT":
-		return notMoved(errors.New("the server has rolled back"))
+		return notCopied(errors.New("the server has rolled back"))
 	case warning != nil:
 		return fmt.Errorf("%w: the server warns: %v", errUnknownOutcome, warning)
 	}

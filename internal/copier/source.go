@@ -1,4 +1,4 @@
-package move
+package copier
 
 import (
 	"context"
@@ -23,14 +23,14 @@ func openSource(ctx context.Context, path string) (*source, error) {
 	name := (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}).String()
 	db, err := sql.Open("sqlite", name+"?"+options.Encode())
 	if err != nil {
-		return nil, fmt.Errorf("move: open %s: %w", path, err)
+		return nil, fmt.Errorf("copier: open %s: %w", path, err)
 	}
 	s := &source{db: db}
 	if s.conn, err = db.Conn(ctx); err == nil {
 		_, err = s.conn.ExecContext(ctx, `BEGIN`)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("move: open %s: %w", path, err), s.close())
+		return nil, errors.Join(fmt.Errorf("copier: open %s: %w", path, err), s.close())
 	}
 	return s, nil
 }
