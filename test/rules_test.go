@@ -77,7 +77,7 @@ func TestImportsPointOneWay(t *testing.T) {
 		"internal/certificate":           {},
 		"internal/guard":                 {},
 		"internal/market":                {money, domain},
-		"internal/fulfillment":           {money, domain, store},
+		"internal/fulfillment":           {money, domain},
 		"internal/broker/alpaca":         {money, domain},
 		"internal/dbfile":                {},
 		"internal/broker/paper":          {money, "internal/dbfile"},

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"stockrewards/internal/rewards"
-	"stockrewards/internal/store"
 )
 
 // The reading of corporate actions: a page at a time, so that a slow answer holds up
@@ -184,7 +183,7 @@ func (w *Worker) takeAnnouncements(ctx context.Context, r reading, clock rewards
 	if len(changes) == 0 {
 		return nil
 	}
-	if err := w.store.ChangeActions(ctx, w.lease, changes); err != nil && !errors.Is(err, store.ErrStale) {
+	if err := w.store.ChangeActions(ctx, w.lease, changes); err != nil && !errors.Is(err, rewards.ErrStale) {
 		return err // a stale one was resumed meanwhile: the next reading sees it
 	}
 	w.actions.boardAt = time.Time{}
@@ -233,7 +232,7 @@ func (w *Worker) beginHolds(ctx context.Context, clock rewards.MarketClock) erro
 	if err != nil {
 		w.actions.boardAt = time.Time{}
 	}
-	if errors.Is(err, store.ErrStale) {
+	if errors.Is(err, rewards.ErrStale) {
 		return nil // an operator was faster
 	}
 	return err

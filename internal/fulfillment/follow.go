@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"stockrewards/internal/rewards"
-	"stockrewards/internal/store"
 )
 
 // follow takes the orders that were sent forward: asks the broker how they stand,
@@ -93,7 +92,7 @@ func (w *Worker) poll(ctx context.Context, sent []rewards.Order, clock rewards.M
 		default:
 			err = nil
 		}
-		if errors.Is(err, store.ErrLostLease) {
+		if errors.Is(err, rewards.ErrLostLease) {
 			return err
 		}
 		errs = append(errs, err)
@@ -218,7 +217,7 @@ func (w *Worker) book(
 
 // passes tells whether an error says nothing about the order: it is tried again.
 func passes(err error) bool {
-	return errors.Is(err, store.ErrLostLease) || errors.Is(err, store.ErrStale) ||
+	return errors.Is(err, rewards.ErrLostLease) || errors.Is(err, rewards.ErrStale) ||
 		errors.Is(err, context.Canceled) || rewards.CodeOf(err) == rewards.CodeUnavailable
 }
 

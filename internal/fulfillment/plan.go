@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"stockrewards/internal/rewards"
-	"stockrewards/internal/store"
 )
 
 // heldPool is a pool that could not become an order, and when to look again.
@@ -99,7 +98,7 @@ func (w *Worker) planAll(ctx context.Context, clock rewards.MarketClock) (time.D
 			return nudgeWait, errors.Join(errs...)
 		}
 		due, err := w.planOne(ctx, p, clock)
-		if errors.Is(err, store.ErrLostLease) {
+		if errors.Is(err, rewards.ErrLostLease) {
 			return idleWait, err
 		}
 		wait = min(wait, due)

@@ -9,7 +9,7 @@ import (
 )
 
 // Store keeps orders and books. Every method that takes a lease writes nothing and
-// fails with store.ErrLostLease when another process leads; with store.ErrStale
+// fails with rewards.ErrLostLease when another process leads; with rewards.ErrStale
 // when the order is not in the state any more that the caller saw. Repeating a
 // call after an error is safe.
 type Store interface {

@@ -15,7 +15,6 @@ import (
 
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
-	"stockrewards/internal/store"
 )
 
 // Broker takes orders and tells of them. A call that fails returns an error whose
@@ -186,7 +185,7 @@ func (w *Worker) Step(ctx context.Context) time.Duration {
 	w.alarms.begin()
 	w.report(ctx, "the answer to a send", w.land(ctx, false))
 	wait, err := w.work(ctx)
-	if errors.Is(err, store.ErrLostLease) {
+	if errors.Is(err, rewards.ErrLostLease) {
 		w.lease = rewards.Lease{}
 	}
 	w.report(ctx, "fulfilment step", err)
@@ -240,12 +239,12 @@ func (w *Worker) work(ctx context.Context) (time.Duration, error) {
 	}
 	w.report(ctx, "the broker's account", err)
 	watchErr := w.watchActions(ctx, live, clock, clockErr == nil)
-	if errors.Is(watchErr, store.ErrLostLease) {
+	if errors.Is(watchErr, rewards.ErrLostLease) {
 		return idleWait, watchErr
 	}
 	wait, followErr := w.follow(ctx, live)
 	followErr = errors.Join(watchErr, followErr)
-	if errors.Is(followErr, store.ErrLostLease) {
+	if errors.Is(followErr, rewards.ErrLostLease) {
 		return idleWait, followErr
 	}
 	planWait, planErr := w.sendNew(ctx, live)

@@ -164,7 +164,7 @@ func updateAction(ctx context.Context, tx Tx, before, a rewards.Action) error {
 		a.Rate, string(a.ExDate), string(a.ProcessDate), a.Revision, int(a.State), micros(a.HoldFrom),
 		micros(a.HeldAt), micros(a.ResumedAt), a.Reason, a.Note)
 	if err == nil && n == 0 {
-		err = ErrStale
+		err = rewards.ErrStale
 	}
 	return err
 }

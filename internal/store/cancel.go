@@ -21,7 +21,7 @@ func (o *Operator) CancelReward(ctx context.Context, id rewards.RewardID, reason
 		n, err := tx.Exec(ctx, `UPDATE rewards SET status = 4, waiting = 0, failure_reason = ?3
 			WHERE app_id = ?1 AND id = ?2 AND status = 1 AND waiting = 1`, r.AppID[:], r.ID[:], canceled.FailureReason)
 		if err == nil && n == 0 {
-			err = ErrStale
+			err = rewards.ErrStale
 		}
 		return []rewards.Change{{Object: r.Object(), Before: r.State(), After: canceled.State()}}, err
 	})

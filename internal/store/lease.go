@@ -2,14 +2,10 @@ package store
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"stockrewards/internal/rewards"
 )
-
-// ErrLostLease says that another process leads now; what this one meant to write is void.
-var ErrLostLease = errors.New("store: this process does not lead fulfilment any more")
 
 // TakeLease makes the holder the leader for a while, or renews its lease. While
 // another one's lease runs it returns a lease with epoch zero, unless force is
@@ -75,7 +71,7 @@ func (s *Store) writeFenced(ctx context.Context, l rewards.Lease, f func(context
 			return err
 		}
 		if epoch != l.Epoch {
-			return ErrLostLease
+			return rewards.ErrLostLease
 		}
 		return f(ctx, tx)
 	})

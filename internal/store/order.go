@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"stockrewards/internal/rewards"
@@ -95,9 +94,6 @@ func orderByID(ctx context.Context, tx Tx, id rewards.OrderID) (rewards.Order, e
 	return orders[0], nil
 }
 
-// ErrStale says that the order is not in the state any more that the caller saw.
-var ErrStale = errors.New("store: the order has changed meanwhile")
-
 // SaveOrder stores what the broker told of an order or what the worker decided
 // about it, provided that it is still in the state from and was not renamed since.
 // It fails with ErrStale, with ErrLostLease, and on a transition that is not in the table.
@@ -120,7 +116,7 @@ func updateOrder(ctx context.Context, tx Tx, from rewards.OrderState, o rewards.
 		micros(o.FilledAt), micros(o.TerminalSince), o.Reason, int64(o.HouseShares), micros(o.SettledAt), o.Symbol,
 		o.RefusedSessions, micros(o.RefusedUntil))
 	if err == nil && n == 0 {
-		err = ErrStale
+		err = rewards.ErrStale
 	}
 	return err
 }

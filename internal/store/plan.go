@@ -143,7 +143,7 @@ func insertMembers(ctx context.Context, tx Tx, order rewards.OrderID, members []
 			OFFSET 0) AS found
 		WHERE r.ctid = found.place`, taken)
 	if err == nil && n != int64(len(members)) {
-		err = ErrStale
+		err = rewards.ErrStale
 	}
 	return err
 }

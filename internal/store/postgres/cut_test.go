@@ -11,7 +11,6 @@ import (
 
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
-	"stockrewards/internal/store"
 	"stockrewards/internal/store/postgres"
 	"stockrewards/internal/store/postgres/pgtest"
 	"stockrewards/internal/store/storetest"
@@ -300,7 +299,7 @@ func cutSettle(t *testing.T, w *cutWorld) func(*testing.T) {
 		failed := false
 		tryAgain(t, func() error {
 			err := w.settled(t, o)
-			if errors.Is(err, store.ErrStale) && failed {
+			if errors.Is(err, rewards.ErrStale) && failed {
 				return nil // it was booked: the outcome was not known
 			}
 			failed = failed || err != nil

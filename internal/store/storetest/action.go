@@ -62,7 +62,7 @@ func testActions(t *testing.T, w *World) {
 	}
 	withdrawn := rewards.ActionChange{Before: second.After, After: rewards.Sighting{Now: w.Now()}.Missed(second.After)}
 	check(t, w.change(t, withdrawn))
-	if err := w.change(t, withdrawn); !errors.Is(err, store.ErrStale) {
+	if err := w.change(t, withdrawn); !errors.Is(err, rewards.ErrStale) {
 		t.Errorf("a second time: %v, want ErrStale", err)
 	}
 	if got := w.hold(t).From; !got.Equal(first.After.HoldFrom) {
@@ -73,7 +73,7 @@ func testActions(t *testing.T, w *World) {
 	lost := w.lease
 	lost.Epoch--
 	err = w.ChangeActions(t.Context(), lost, []rewards.ActionChange{w.split(t, "third", today)})
-	if !errors.Is(err, store.ErrLostLease) {
+	if !errors.Is(err, rewards.ErrLostLease) {
 		t.Errorf("the leader before changes actions: %v", err)
 	}
 	if _, _, err := w.Action(t.Context(), "third"); rewards.CodeOf(err) != rewards.CodeNotFound {

@@ -7,7 +7,6 @@ import (
 
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
-	"stockrewards/internal/store"
 )
 
 func testLease(t *testing.T, w *World) {
@@ -29,14 +28,14 @@ func testLease(t *testing.T, w *World) {
 		t.Fatalf("the lease ran out, but got %+v", other)
 	}
 	w.Give(t, 2_000_000)
-	if _, _, err := w.PlanOrder(t.Context(), w.lease, w.planRequest(t)); !errors.Is(err, store.ErrLostLease) {
+	if _, _, err := w.PlanOrder(t.Context(), w.lease, w.planRequest(t)); !errors.Is(err, rewards.ErrLostLease) {
 		t.Errorf("the old leader plans: %v, want ErrLostLease", err)
 	}
 	w.lease = other
 	o := w.Plan(t)
 	forced, err := w.TakeLease(t.Context(), "third", ttl, true)
 	check(t, err)
-	if _, err := w.BeginAttempt(t.Context(), other, o, w.Now(), w.Now()); !errors.Is(err, store.ErrLostLease) {
+	if _, err := w.BeginAttempt(t.Context(), other, o, w.Now(), w.Now()); !errors.Is(err, rewards.ErrLostLease) {
 		t.Errorf("the leader before sends: %v, want ErrLostLease", err)
 	}
 	check(t, w.DropLease(t.Context(), other)) // not its own any more

@@ -41,7 +41,7 @@ func testFence(t *testing.T, w *World) {
 		},
 		"brakes": func(l rewards.Lease) error { return w.SaveBrakes(t.Context(), l, rewards.Brakes{MaxMembers: 7}) },
 	} {
-		if err := step(stale); !errors.Is(err, store.ErrLostLease) {
+		if err := step(stale); !errors.Is(err, rewards.ErrLostLease) {
 			t.Errorf("%s of a leader that was replaced: %v", name, err)
 		}
 	}

@@ -11,7 +11,6 @@ import (
 
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
-	"stockrewards/internal/store"
 )
 
 // The prices of the tests, in billionths of a dollar.
@@ -185,7 +184,7 @@ func testSettleOnce(t *testing.T, w *World) {
 	w.Give(t, 2_000_000)
 	o := w.Open(t)
 	check(t, w.Settle(t, o, "filled", 10_000_000, dollar200))
-	if err := w.Settle(t, o, "filled", 10_000_000, dollar200); !errors.Is(err, store.ErrStale) {
+	if err := w.Settle(t, o, "filled", 10_000_000, dollar200); !errors.Is(err, rewards.ErrStale) {
 		t.Errorf("a second settlement: %v, want ErrStale", err)
 	}
 	if got := w.holding(t, w.Users[0]); got.Quantity != 10_000_000 {
@@ -240,7 +239,7 @@ func testTransitions(t *testing.T, w *World) {
 	if sent.State != rewards.OrderSubmitted || sent.Attempts != 1 || !sent.FirstAttemptAt.Equal(w.Now()) {
 		t.Errorf("sent %+v", sent)
 	}
-	if _, err := w.BeginAttempt(t.Context(), w.lease, o, w.Now(), w.Now()); !errors.Is(err, store.ErrStale) {
+	if _, err := w.BeginAttempt(t.Context(), w.lease, o, w.Now(), w.Now()); !errors.Is(err, rewards.ErrStale) {
 		t.Errorf("a second first attempt: %v, want ErrStale", err)
 	}
 }

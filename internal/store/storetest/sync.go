@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"stockrewards/internal/rewards"
-	"stockrewards/internal/store"
 )
 
 // sync brings the catalog up to a broker's list of "id symbol" entries that can be
@@ -75,7 +74,7 @@ func testRename(t *testing.T, w *World) {
 	planned, seen := w.Plan(t), w.planRequest(t)
 	w.Give(t, 4_000_000)
 	w.sync(t, "a APL", "k KO", "t TSLA", "n AAPL")
-	if _, err := w.BeginAttempt(t.Context(), w.lease, planned, w.Now(), w.Now()); !errors.Is(err, store.ErrStale) {
+	if _, err := w.BeginAttempt(t.Context(), w.lease, planned, w.Now(), w.Now()); !errors.Is(err, rewards.ErrStale) {
 		t.Errorf("a send under the symbol of another stock: %v, want ErrStale", err)
 	}
 	late, _, err := w.PlanOrder(t.Context(), w.lease, seen) // the pool was seen before the rename
