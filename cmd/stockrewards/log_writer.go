@@ -15,7 +15,7 @@ import (
 
 // logWriter writes the lines of a log in the background, so that nothing waits for
 // whoever reads the log. Lines of answered requests are written together: at most
-// lateLines bytes of them, at most lateBy after the first. Everything else is written
+// maxBatch bytes of them, at most maxDelay after the first. Everything else is written
 // as soon as the reader takes it, behind what came before it. When more than maxLog
 // bytes wait, further lines are dropped and counted. It is safe for concurrent use.
 type logWriter struct {
@@ -34,8 +34,8 @@ type logWriter struct {
 
 // The limits of the log.
 const (
-	lateBy     = 100 * time.Millisecond
-	lateLines  = 32 << 10        // bytes
+	maxDelay   = 100 * time.Millisecond
+	maxBatch   = 32 << 10        // bytes
 	maxLog     = 8 << 20         // bytes that wait
 	maxSpare   = 1 << 20         // bytes of a buffer that is used again
 	flushLimit = 2 * time.Second // how long Close waits for the reader
@@ -48,31 +48,44 @@ func newLogWriter(out io.Writer, handler func(io.Writer) slog.Handler) *logWrite
 		signal.Ignore(syscall.SIGPIPE)
 	}
 	l := &logWriter{out: out, notice: slog.New(handler(out)), wake: make(chan struct{}, 1)}
-	l.timer = time.AfterFunc(lateBy, l.hurry)
+	l.timer = time.AfterFunc(maxDelay, l.hurry)
 	go l.run()
 	return l
 }
 
-// jsonLines is the form of a service's log.
-func jsonLines(out io.Writer) slog.Handler { return slog.NewJSONHandler(out, nil) }
-
-// Write implements io.Writer; b is one line. It never fails and never waits.
+// Write implements io.Writer: it appends b, which is one line, and has it written at
+// once. It never fails and never blocks.
 func (l *logWriter) Write(b []byte) (int, error) {
+	l.append(b)
+	l.hurry()
+	return len(b), nil
+}
+
+// batched is a logWriter whose lines may wait for others.
+type batched struct{ *logWriter }
+
+// Write implements io.Writer as logWriter does, except that the line may wait.
+func (l batched) Write(b []byte) (int, error) {
+	if l.append(b) >= maxBatch {
+		l.hurry()
+	}
+	return len(b), nil
+}
+
+// append adds a line and returns how many bytes wait, or drops it.
+func (l *logWriter) append(b []byte) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed || len(l.waiting)+len(b) > maxLog {
 		l.lost++
 		l.dropped.Add(1)
-		return len(b), nil
+		return len(l.waiting)
 	}
 	if len(l.waiting) == 0 {
-		l.timer.Reset(lateBy)
+		l.timer.Reset(maxDelay)
 	}
 	l.waiting = append(l.waiting, b...)
-	if len(l.waiting) >= lateLines || !bytes.Contains(b, []byte(`"msg":"`+requestMessage+`"`)) {
-		l.hurry()
-	}
-	return len(b), nil
+	return len(l.waiting)
 }
 
 // Dropped is how many lines were ever dropped.

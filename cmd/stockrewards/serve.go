@@ -37,7 +37,7 @@ func (c *serveCommand) Run(ctx context.Context) error {
 	if err := c.limitMemory(); err != nil {
 		return err
 	}
-	log := slog.New(newRequestHandler(out))
+	log := slog.New(newLogHandler(out))
 	s, err := c.start(ctx, log)
 	if err != nil {
 		return err

@@ -19,6 +19,9 @@ type told struct {
 	from   string      // the client's address
 }
 
+// RequestMessage is the message of the log's line about an answered request.
+const RequestMessage = "request"
+
 // maxMethod bounds a method in the log, in bytes.
 const maxMethod = 16
 
@@ -32,7 +35,7 @@ func (o Options) tell(ctx context.Context, a told) {
 	if !handler.Enabled(ctx, slog.LevelInfo) {
 		return
 	}
-	record := slog.NewRecord(time.Now(), slog.LevelInfo, "request", 0) // which line of code tells is of no use
+	record := slog.NewRecord(time.Now(), slog.LevelInfo, RequestMessage, 0) // which line of code tells is of no use
 	record.AddAttrs(
 		slog.String("request_id", a.id), slog.String("method", a.method[:min(len(a.method), maxMethod)]),
 		slog.String("route", a.route), slog.Int("status", a.status), slog.Duration("took", a.took),
