@@ -136,7 +136,7 @@ func (c *paperCommand) setClock(ctx context.Context, b *paper.Brokerage) error {
 	pace := int64(1)
 	switch {
 	case c.Clock == "real" && c.Pace == nil:
-		return b.FollowRealTime(ctx)
+		return b.UseRealTime(ctx)
 	case c.Clock == "" && c.Pace == nil:
 		return nil
 	case c.Pace != nil:

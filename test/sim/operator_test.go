@@ -75,14 +75,14 @@ func (w *world) traded(symbol string) money.Price {
 }
 
 // record is the truth about an order.
-func (w *world) record(clientOrderID string) (paper.Record, bool) {
+func (w *world) record(clientOrderID string) (paper.Order, bool) {
 	w.t.Helper()
-	r, found, err := w.brokerage.Record(w.t.Context(), clientOrderID)
+	r, found, err := w.brokerage.Order(w.t.Context(), clientOrderID)
 	w.check(err)
 	return r, found
 }
 
-func ended(r paper.Record) bool {
+func ended(r paper.Order) bool {
 	switch r.Status {
 	case "filled", "canceled", "expired", "rejected":
 		return true

@@ -97,8 +97,8 @@ func (b *Brokerage) SetClock(ctx context.Context, at time.Time, pace int64) erro
 	return nil
 }
 
-// FollowRealTime ends the test clock.
-func (b *Brokerage) FollowRealTime(ctx context.Context) error {
+// UseRealTime ends the test clock.
+func (b *Brokerage) UseRealTime(ctx context.Context) error {
 	err := b.books.update(ctx, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "DELETE FROM test_clock")
 		return err

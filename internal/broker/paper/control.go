@@ -120,7 +120,7 @@ func (b *Brokerage) setTestClock(r *http.Request, at time.Time, pace int64) (any
 }
 
 func (b *Brokerage) deleteTestClock(r *http.Request) (any, error) {
-	if err := b.FollowRealTime(r.Context()); err != nil {
+	if err := b.UseRealTime(r.Context()); err != nil {
 		return nil, err
 	}
 	return b.getTestClock(r)

@@ -124,7 +124,7 @@ func TestLies(t *testing.T) {
 		if o := get[order](t, d, "/control/orders/one"); wrong(o) || o.Status != "filled" {
 			t.Errorf("%s: the truth is told as %+v", fault, o)
 		}
-		r, found, err := d.b.Record(t.Context(), "one")
+		r, found, err := d.b.Order(t.Context(), "one")
 		if err != nil || !found || r.Symbol != "F" || r.Status != "filled" || r.FilledPrice <= 0 || r.Fault != fault {
 			t.Errorf("%s: %+v %v %v", fault, r, found, err)
 		}
@@ -146,10 +146,10 @@ func TestLateVisibility(t *testing.T) {
 			d.do(t, "GET", "/v2/orders/"+o.ID, "").status,
 			d.do(t, "GET", "/v2/orders:by_client_order_id?client_order_id=one", "").status)
 	}
-	if _, found, err := d.b.Record(t.Context(), "one"); !found || err != nil {
+	if _, found, err := d.b.Order(t.Context(), "one"); !found || err != nil {
 		t.Errorf("the books have it: %v %v", found, err)
 	}
-	if _, found, err := d.b.Record(t.Context(), "none"); found || err != nil {
+	if _, found, err := d.b.Order(t.Context(), "none"); found || err != nil {
 		t.Errorf("the books do not have it: %v %v", found, err)
 	}
 	if got := visible(); got != "1 404 404" {

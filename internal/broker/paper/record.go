@@ -8,8 +8,8 @@ import (
 	"stockrewards/internal/money"
 )
 
-// Record is what the books say of an order, whatever was told of it.
-type Record struct {
+// Order is what the books say of an order, whatever was told of it.
+type Order struct {
 	ClientOrderID string
 	Symbol        string
 	Status        string // Alpaca's word, without any fault
@@ -19,17 +19,17 @@ type Record struct {
 	Fault         string      // that struck it; empty when none did
 }
 
-// Record finds an order in the books, hidden or not, and false when there is none
+// Order finds an order in the books, hidden or not, and false when there is none
 // with that client order id.
-func (b *Brokerage) Record(ctx context.Context, clientOrderID string) (Record, bool, error) {
+func (b *Brokerage) Order(ctx context.Context, clientOrderID string) (Order, bool, error) {
 	o, err := b.trueOrder(ctx, clientOrderID)
 	if isNotFound(err) {
-		return Record{}, false, nil
+		return Order{}, false, nil
 	}
 	if err != nil {
-		return Record{}, false, err
+		return Order{}, false, err
 	}
-	r := Record{
+	r := Order{
 		ClientOrderID: o.clientOrderID, Symbol: o.symbol, Status: o.status(b.clock.micros()),
 		FilledQty: o.filledQty, FilledPrice: o.filledPrice, FilledValue: o.filledValue,
 	}
