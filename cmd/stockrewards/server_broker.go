@@ -24,7 +24,7 @@ func (s *server) pin(ctx context.Context) error {
 		}
 		s.log.WarnContext(ctx, "cannot read the broker's account; ordering is disabled", slog.Any("error", err))
 		if ctx.Err() == nil { // the worker clears it when it starts
-			err = s.store.RaiseAlarm(ctx, "broker_account_unknown", "nothing is ordered: "+err.Error())
+			err = s.store.RaiseAlarm(ctx, rewards.AlarmAccountUnknown, "nothing is ordered: "+err.Error())
 		}
 		if err != nil && ctx.Err() == nil {
 			s.log.WarnContext(ctx, "an alarm could not be stored", slog.Any("error", err))

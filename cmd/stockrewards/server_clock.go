@@ -56,7 +56,7 @@ func (s *server) watchClocks(ctx context.Context) {
 		reminder = 5 // seconds; a new leader of fulfilment clears alarms that it does not know
 	)
 	host, _ := os.Hostname() // without one the alarm has no name behind the colon
-	alarm := "clock_ahead:" + host
+	alarm := rewards.AlarmClockAhead + host
 	if err := s.store.ClearAlarm(ctx, alarm); err != nil && ctx.Err() == nil {
 		s.log.WarnContext(ctx, "cannot clear an alarm", slog.Any("error", err))
 	}

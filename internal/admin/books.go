@@ -124,7 +124,7 @@ func (c *collector) tellBooks(t teller, g gauges, v rewards.Overview) {
 
 // boundedKind is the kind of an alarm as a label: one of ours, which are few.
 func boundedKind(a rewards.Alarm) string {
-	kind := kindOf(a)
+	kind := a.Kind()
 	const longest = 40
 	if len(kind) > longest || strings.Trim(kind, "abcdefghijklmnopqrstuvwxyz_") != "" {
 		return other

@@ -87,10 +87,10 @@ func (a *Admin) warnings(ctx context.Context) []warning {
 		add("books_not_readable", "the database could not be read; other warnings may be missing")
 	}
 	if v.Control.Paused != "" {
-		add(codePaused, v.Control.Paused)
+		add(rewards.AlarmPaused, v.Control.Paused)
 	}
 	if n := v.Control.Conflicts; n > 0 {
-		add(codeConflict, fmt.Sprintf("%d orders at the broker contradict the books; ordering is stopped", n))
+		add(rewards.AlarmConflict, fmt.Sprintf("%d orders at the broker contradict the books; ordering is stopped", n))
 	}
 	if n := v.Live[rewards.OrderQuarantined]; n > 0 {
 		add("orders_quarantined", fmt.Sprintf("%d orders are quarantined; their stocks are not ordered", n))
@@ -106,23 +106,11 @@ func (a *Admin) warnings(ctx context.Context) []warning {
 		add("weak_commits", weakness)
 	}
 	for _, alarm := range v.Alarms {
-		if code := kindOf(alarm); code != codePaused && code != codeConflict { // told above
+		if code := alarm.Kind(); code != rewards.AlarmPaused && code != rewards.AlarmConflict { // told above
 			add(code, strings.TrimPrefix(alarm.Name, code+":")+": "+alarm.Message)
 		}
 	}
 	return list
-}
-
-// The alarms that the books tell of in other ways too.
-const (
-	codePaused   = "ordering_paused"
-	codeConflict = "broker_conflict"
-)
-
-// kindOf is the name of an alarm without the order or the stock that it is about.
-func kindOf(a rewards.Alarm) string {
-	kind, _, _ := strings.Cut(a.Name, ":")
-	return kind
 }
 
 // clean makes a text printable and short.

@@ -56,9 +56,9 @@ func (w *Worker) compareAccount(ctx context.Context) error {
 	w.account.alarm, w.account.message, w.account.nextAt = "", "", now.Add(accountRetry)
 	switch rewards.JudgeAccount(pinned, reported.ID, w.account.rightAt, now) {
 	case rewards.AccountOther:
-		w.account.alarm, w.account.message = alarmOtherAccount, rewards.OtherAccount(pinned, reported.ID)
+		w.account.alarm, w.account.message = rewards.AlarmAccountDiffers, rewards.OtherAccount(pinned, reported.ID)
 	case rewards.AccountUnknown:
-		w.account.alarm, w.account.message = alarmAccount, "nothing is ordered or booked: "+err.Error()
+		w.account.alarm, w.account.message = rewards.AlarmAccountUnknown, "nothing is ordered or booked: "+err.Error()
 	case rewards.AccountRight:
 		if err == nil {
 			w.account.rightAt, w.account.nextAt = now, now.Add(accountEvery)

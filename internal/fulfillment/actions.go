@@ -90,7 +90,7 @@ func (w *Worker) watchActions(
 	}
 	for _, a := range d.board {
 		if text := a.Alarm(clock.Now); text != "" {
-			w.alarms.raise(alarmAction+a.ID, text)
+			w.alarms.raise(rewards.AlarmAction+a.ID, text)
 		}
 	}
 	return err
@@ -101,13 +101,13 @@ func (w *Worker) raiseReading(clock rewards.MarketClock) {
 	d := &w.actions
 	switch {
 	case d.denied:
-		w.alarms.raise(alarmAnnounced, "the broker offers no announcements of corporate actions ("+d.trouble+
+		w.alarms.raise(rewards.AlarmActionsUnknown, "the broker offers no announcements of corporate actions ("+d.trouble+
 			"); only a position that looks like a split holds a stock")
 	case d.trouble != "" && !d.current(clock.Now):
-		w.alarms.raise(alarmAnnounced, "corporate actions cannot be read: "+d.trouble+
+		w.alarms.raise(rewards.AlarmActionsUnknown, "corporate actions cannot be read: "+d.trouble+
 			"; nothing is ordered until they were read once since the last 20:00 New York")
 	case d.trouble != "" && clock.Now.Sub(d.readAt) > time.Hour:
-		w.alarms.raise(alarmAnnounced, "corporate actions cannot be read: "+d.trouble)
+		w.alarms.raise(rewards.AlarmActionsUnknown, "corporate actions cannot be read: "+d.trouble)
 	}
 }
 

@@ -63,38 +63,14 @@ func (a *alarms) end(ctx context.Context, s ControlStore, log *slog.Logger) erro
 	return nil
 }
 
-// The names of the alarms that concern one order or asset end in its id or symbol.
-const (
-	alarmQuarantined = "order_quarantined:"
-	alarmWaiting     = "order_waits:"
-	alarmDoubt       = "price_in_doubt:"
-	alarmQuantity    = "order_quantity:"
-	alarmAction      = "corporate_action:"
-	alarmAnnounced   = "corporate_actions_unknown"
-	alarmPositions   = "broker_positions_unknown"
-	alarmDailyLimit  = "daily_notional_limit"
-	alarmHouseLimit  = "house_daily_limit"
-
-	alarmAppHouseLimit = "house_daily_limit_per_app"
-
-	alarmConflict     = "broker_conflict"
-	alarmPaused       = "ordering_paused"
-	alarmClock        = "broker_clock_unknown"
-	alarmClockFar     = "broker_clock_refused"
-	alarmAccount      = "broker_account_unknown"
-	alarmOtherAccount = "broker_account_differs"
-	alarmUnwatched    = "broker_orders_unknown"
-	alarmReconcile    = "broker_orders_not_compared"
-)
-
 // orderAlarms notes the conditions that the live orders themselves tell of.
 func (a *alarms) orderAlarms(live []rewards.Order) {
 	for _, o := range live {
 		switch {
 		case o.State == rewards.OrderQuarantined:
-			a.raise(alarmQuarantined+o.ID.String(), o.Symbol+": "+o.Reason)
+			a.raise(rewards.AlarmOrderQuarantined+o.ID.String(), o.Symbol+": "+o.Reason)
 		case o.State != rewards.OrderResolved && o.Reason != "":
-			a.raise(alarmWaiting+o.ID.String(), o.Symbol+": "+o.Reason)
+			a.raise(rewards.AlarmOrderWaits+o.ID.String(), o.Symbol+": "+o.Reason)
 		}
 	}
 }

@@ -34,7 +34,7 @@ func (w *Worker) follow(ctx context.Context, live []rewards.Order) (time.Duratio
 	}
 	if wait := w.nextPoll.Sub(w.now()); wait > 0 && wait <= closedPoll {
 		if w.unwatched != "" {
-			w.alarms.raise(alarmUnwatched, w.unwatched)
+			w.alarms.raise(rewards.AlarmOrdersUnknown, w.unwatched)
 		}
 		return wait, errors.Join(errs...)
 	}
@@ -45,7 +45,7 @@ func (w *Worker) follow(ctx context.Context, live []rewards.Order) (time.Duratio
 	}
 	if w.unwatched = ""; err != nil {
 		w.unwatched = "open orders could not be looked at: " + err.Error()
-		w.alarms.raise(alarmUnwatched, w.unwatched)
+		w.alarms.raise(rewards.AlarmOrdersUnknown, w.unwatched)
 	}
 	if !clock.Open {
 		pause = max(pause, closedPoll) // little happens
@@ -229,7 +229,7 @@ func (w *Worker) quarantine(ctx context.Context, o rewards.Order, reason string)
 		return err
 	}
 	w.entered(from, o.State)
-	w.alarms.raise(alarmQuarantined+o.ID.String(), o.Symbol+": "+reason)
+	w.alarms.raise(rewards.AlarmOrderQuarantined+o.ID.String(), o.Symbol+": "+reason)
 	w.logOrder(ctx, "order quarantined", o)
 	return nil
 }

@@ -33,7 +33,7 @@ func (w *Worker) sendNew(ctx context.Context, live []rewards.Order) (time.Durati
 	clock, err := w.market.Clock(ctx)
 	if err != nil {
 		if !errors.Is(err, rewards.ErrClockRefused) { // that one has its alarm
-			w.alarms.raise(alarmClock, "the broker does not tell the market's hours: "+err.Error())
+			w.alarms.raise(rewards.AlarmClockUnknown, "the broker does not tell the market's hours: "+err.Error())
 		}
 		return idleWait, err
 	}
@@ -57,10 +57,10 @@ func (w *Worker) sendNew(ctx context.Context, live []rewards.Order) (time.Durati
 
 func (w *Worker) raiseControl(c rewards.Control) {
 	if c.Paused != "" {
-		w.alarms.raise(alarmPaused, c.Paused)
+		w.alarms.raise(rewards.AlarmPaused, c.Paused)
 	}
 	if c.Conflicts > 0 {
-		w.alarms.raise(alarmConflict, strconv.Itoa(c.Conflicts)+
+		w.alarms.raise(rewards.AlarmConflict, strconv.Itoa(c.Conflicts)+
 			" orders at the broker contradict our books; ordering is stopped: see `stockrewards fulfillment status`")
 	}
 }
@@ -144,16 +144,16 @@ func (w *Worker) planOne(ctx context.Context, p rewards.Pool, clock rewards.Mark
 func (w *Worker) raiseHold(p rewards.Pool, hold rewards.Hold) {
 	switch hold {
 	case rewards.HoldDaily:
-		w.alarms.raise(alarmDailyLimit, "rewards of "+p.Asset.Symbol+" are larger than what is left of today's limit: "+
+		w.alarms.raise(rewards.AlarmDailyLimit, "rewards of "+p.Asset.Symbol+" are larger than what is left of today's limit: "+
 			"see `stockrewards fulfillment status`")
 	case rewards.HoldHouse:
-		w.alarms.raise(alarmHouseLimit, "the house's daily limit is reached; the small pool of "+
+		w.alarms.raise(rewards.AlarmHouseLimit, "the house's daily limit is reached; the small pool of "+
 			p.Asset.Symbol+" waits")
 	case rewards.HoldAppHouse:
-		w.alarms.raise(alarmAppHouseLimit, "the house's daily limit of each app in the small pool of "+
+		w.alarms.raise(rewards.AlarmHouseAppLimit, "the house's daily limit of each app in the small pool of "+
 			p.Asset.Symbol+" is reached; the pool waits")
 	case rewards.HoldQuantity:
-		w.alarms.raise(alarmQuantity+p.Asset.Symbol, "an amount buys more shares than can be counted at the last price")
+		w.alarms.raise(rewards.AlarmOrderQuantity+p.Asset.Symbol, "an amount buys more shares than can be counted at the last price")
 	case rewards.NoHold, rewards.HoldEmpty, rewards.HoldSmallPool, rewards.HoldDoubt, rewards.HoldAction:
 	}
 }

@@ -34,7 +34,7 @@ type positionDesk struct {
 func (w *Worker) comparePositions(ctx context.Context, live []rewards.Order, clock rewards.MarketClock) error {
 	d, now := &w.actions.positions, w.now()
 	if d.trouble != "" && now.Sub(d.since) > positionsSilence {
-		w.alarms.raise(alarmPositions, "the broker's positions cannot be read: "+d.trouble+
+		w.alarms.raise(rewards.AlarmPositionsUnknown, "the broker's positions cannot be read: "+d.trouble+
 			"; a split that was not announced is not noticed")
 	}
 	wait := d.next.Sub(now)

@@ -46,14 +46,14 @@ func (w *Worker) reconcile(ctx context.Context) (bool, error) {
 	}
 	if now.Before(w.compared.retryAt) || done && now.Sub(w.compared.at) < every {
 		if w.compared.failure != "" {
-			w.alarms.raise(alarmReconcile, w.compared.failure)
+			w.alarms.raise(rewards.AlarmNotCompared, w.compared.failure)
 		}
 		return done, nil
 	}
 	if err := w.compareOrders(ctx); err != nil {
 		w.compared.retryAt = now.Add(reconcileRetry)
 		w.compared.failure = "the broker's orders could not be compared with our books: " + err.Error()
-		w.alarms.raise(alarmReconcile, w.compared.failure)
+		w.alarms.raise(rewards.AlarmNotCompared, w.compared.failure)
 		return done, err
 	}
 	w.compared.at, w.compared.failure = now, ""

@@ -94,7 +94,7 @@ func (w *Worker) note(ctx context.Context, o rewards.Order, reason string) error
 		o.Reason = reason
 	}
 	if o.Reason != "" {
-		w.alarms.raise(alarmWaiting+o.ID.String(), o.Symbol+": "+o.Reason)
+		w.alarms.raise(rewards.AlarmOrderWaits+o.ID.String(), o.Symbol+": "+o.Reason)
 	}
 	return w.save(ctx, o, o)
 }

@@ -227,11 +227,11 @@ func (w *Worker) work(ctx context.Context) (time.Duration, error) {
 		return idleWait, err
 	}
 	for _, symbol := range w.market.Doubts() {
-		w.alarms.raise(alarmDoubt+symbol, "its price is in doubt: see `stockrewards asset confirm` and `asset reject`")
+		w.alarms.raise(rewards.AlarmPriceInDoubt+symbol, "its price is in doubt: see `stockrewards asset confirm` and `asset reject`")
 	}
 	clock, clockErr := w.market.Clock(ctx)
 	if err := w.market.ClockRefused(); err != nil {
-		w.alarms.raise(alarmClockFar, "nothing is ordered or booked: "+err.Error())
+		w.alarms.raise(rewards.AlarmClockRefused, "nothing is ordered or booked: "+err.Error())
 	}
 	right, err := w.checkAccount(ctx)
 	if !right {

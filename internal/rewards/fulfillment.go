@@ -66,14 +66,6 @@ type BrokerConflict struct {
 	Reason         string    // an operator's
 }
 
-// Alarm is a condition that an operator should look at. It clears by itself when
-// the condition ends.
-type Alarm struct {
-	Name    string // stable: "insufficient_buying_power"
-	Message string
-	Since   time.Time
-}
-
 // ConflictOf tells how an order at the broker with our prefix contradicts our
 // books; "" when it does not. An order of ours that is not final is followed
 // anyway, so it cannot.
