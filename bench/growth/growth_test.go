@@ -151,7 +151,7 @@ func checkBooks(t *testing.T, e store.Engine, r growth.Report) {
 		t.Errorf("overview %+v", v)
 	}
 	lives, split := 0, false
-	check(t, s.Snapshot(ctx, func(ctx context.Context, s store.Snapshot) error {
+	check(t, s.ReadLedger(ctx, func(ctx context.Context, s store.LedgerReader) error {
 		return s.Bookings(ctx, func(b rewards.Booking) error {
 			lives++
 			split = split || b.Order.BrokerStatus == "canceled"

@@ -35,7 +35,7 @@ type moving struct {
 	name  string // of the target, without credentials
 	books *store.Operator
 	in    store.Installation
-	seal  store.Seal
+	seal  store.Cutover
 }
 
 // Run copies the books.
@@ -70,11 +70,11 @@ func (c *copyCommand) Run(ctx context.Context) (err error) {
 
 // run decides what is to be done, by what both sides hold.
 func (m *moving) run(ctx context.Context) (err error) {
-	if m.seal, err = m.books.Seal(ctx); err != nil {
+	if m.seal, err = m.books.Cutover(ctx); err != nil {
 		return err
 	}
 	if m.seal.To != "" && m.seal.To != m.name {
-		return fmt.Errorf("%w; --to names %s", m.books.CheckSeal(ctx), m.name)
+		return fmt.Errorf("%w; --to names %s", m.books.CheckCutover(ctx), m.name)
 	}
 	if m.in, err = m.books.Installation(ctx); err != nil {
 		return err
@@ -95,7 +95,7 @@ func (m *moving) run(ctx context.Context) (err error) {
 		return m.close(ctx)
 	case m.seal.Done:
 		return fmt.Errorf("%w, but %s does not have the books: it is another database under the same name, "+
-			"or has lost them: restore its backup", m.books.CheckSeal(ctx), m.name)
+			"or has lost them: restore its backup", m.books.CheckCutover(ctx), m.name)
 	case !target.Empty:
 		return fmt.Errorf("%s: %w: it is somebody's", m.name, copier.ErrNotEmpty)
 	}
@@ -108,11 +108,11 @@ func (m *moving) abandon(ctx context.Context, target copier.Target) error {
 	case m.seal.To == "":
 		return errors.New("--from is not being moved: there is nothing to abandon")
 	case m.seal.Done:
-		return fmt.Errorf("there is no way back: %w", m.books.CheckSeal(ctx))
+		return fmt.Errorf("there is no way back: %w", m.books.CheckCutover(ctx))
 	case !target.Empty:
 		return fmt.Errorf("%s is not empty: when the books are there, repeat the command without --abandon", m.name)
 	}
-	if err := m.books.AbandonMove(ctx); err != nil {
+	if err := m.books.AbandonCutover(ctx); err != nil {
 		return err
 	}
 	sayf("%s does not have the books; %s can be served again\n", m.name, m.From)
@@ -149,13 +149,13 @@ func (m *moving) copy(ctx context.Context) error {
 	if err := engine.Close(); err != nil {
 		return err
 	}
-	if err := m.books.BeginMove(ctx, m.name); err != nil {
+	if err := m.books.BeginCutover(ctx, m.name); err != nil {
 		return err
 	}
 	err = copier.Copy(ctx, m.path, m.To, copier.Options{BrokerKind: kind, Progress: newProgress(os.Stderr).tell})
 	switch {
 	case errors.Is(err, copier.ErrNotCopied) && m.seal.To == "": // no run before this one has sealed it
-		return errors.Join(err, m.books.AbandonMove(context.WithoutCancel(ctx)))
+		return errors.Join(err, m.books.AbandonCutover(context.WithoutCancel(ctx)))
 	case err != nil:
 		return fmt.Errorf("%w; --from is sealed: repeat the command, which goes on from there", err)
 	}
@@ -164,7 +164,7 @@ func (m *moving) copy(ctx context.Context) error {
 
 // close notes at the source that the target has the books, and audits them there.
 func (m *moving) close(ctx context.Context) error {
-	if err := m.books.EndMove(context.WithoutCancel(ctx), m.name); err != nil {
+	if err := m.books.CompleteCutover(context.WithoutCancel(ctx), m.name); err != nil {
 		return fmt.Errorf("%s has the books, but --from could not note it: repeat the command: %w", m.name, err)
 	}
 	if err := m.audit(ctx, m.To); err != nil {

@@ -35,7 +35,7 @@ func (c *ledgerCommand) Run(ctx context.Context) error {
 		var report ledger.Report
 		write := func(w io.Writer) error {
 			// The outer context: the store's own does not end with a signal.
-			return s.Snapshot(ctx, func(_ context.Context, books store.Snapshot) (err error) {
+			return s.ReadLedger(ctx, func(_ context.Context, books store.LedgerReader) (err error) {
 				report, err = ledger.Write(ctx, w, books, positions)
 				return err
 			})

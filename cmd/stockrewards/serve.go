@@ -81,7 +81,7 @@ func (c *serveCommand) start(ctx context.Context, log *slog.Logger) (s *server, 
 	if err != nil {
 		return s, err
 	}
-	if err := s.store.CheckSeal(ctx); err != nil {
+	if err := s.store.CheckCutover(ctx); err != nil {
 		return s, err
 	}
 	in, err := s.store.Installation(ctx)

@@ -81,7 +81,7 @@ func TestMovedBooks(t *testing.T) {
 	url := newDatabase(t)(t)
 	check(t, openEngine(t, url).Close())
 	told := make(map[string]int64)
-	check(t, w.BeginMove(t.Context(), "there"))
+	check(t, w.BeginCutover(t.Context(), "there"))
 	before := run(t, w.where)
 	check(t, copier.Copy(t.Context(), w.where, url, copier.Options{Progress: func(table string, rows, total int64) {
 		if rows > total || rows < told[table] {
@@ -119,7 +119,7 @@ func goOn(t *testing.T, w *world, url string) {
 	old := w.Store
 	w.Operator, w.where = there.As(w.By()), url
 	defer func() { check(t, old.Close()) }() // the world closes the other one
-	if err := there.CheckSeal(t.Context()); err != nil {
+	if err := there.CheckCutover(t.Context()); err != nil {
 		t.Errorf("the seal was moved too: %v", err)
 	}
 	onDatabase(t, url, `INSERT INTO assets (symbol, name) VALUES ('NEW', 'an id that follows')`)

@@ -254,7 +254,7 @@ func TestErrorsAreTold(t *testing.T) {
 	w := newWorld(t)
 	w.giveTo(w.Users[0], 2_000_000)
 	w.buy("filled", 10_000_000, 200*dollar)
-	err := w.Snapshot(t.Context(), func(ctx context.Context, books store.Snapshot) error {
+	err := w.ReadLedger(t.Context(), func(ctx context.Context, books store.LedgerReader) error {
 		_, err := ledger.Write(ctx, full{}, books, nil)
 		return err
 	})
@@ -262,7 +262,7 @@ func TestErrorsAreTold(t *testing.T) {
 		t.Errorf("got %v, want the writer's error", err)
 	}
 	for _, symbol := range []string{"", `A"B`, "A B", "A;B", "A\nB"} {
-		err := w.Snapshot(t.Context(), func(ctx context.Context, books store.Snapshot) error {
+		err := w.ReadLedger(t.Context(), func(ctx context.Context, books store.LedgerReader) error {
 			_, err := ledger.Write(ctx, full{}, books, &ledger.Positions{List: []rewards.Position{{Symbol: symbol}}})
 			return err
 		})
@@ -272,7 +272,7 @@ func TestErrorsAreTold(t *testing.T) {
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	err = w.Snapshot(t.Context(), func(_ context.Context, books store.Snapshot) error {
+	err = w.ReadLedger(t.Context(), func(_ context.Context, books store.LedgerReader) error {
 		_, err := ledger.Write(ended, full{}, books, nil)
 		return err
 	})

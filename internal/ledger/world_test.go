@@ -95,7 +95,7 @@ func (w *world) write(positions *ledger.Positions) (string, ledger.Report) {
 	w.t.Helper()
 	var text strings.Builder
 	var report ledger.Report
-	w.check(w.Snapshot(w.t.Context(), func(ctx context.Context, books store.Snapshot) (err error) {
+	w.check(w.ReadLedger(w.t.Context(), func(ctx context.Context, books store.LedgerReader) (err error) {
 		report, err = ledger.Write(ctx, &text, books, positions)
 		return err
 	}))

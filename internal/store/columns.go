@@ -5,20 +5,20 @@ import (
 	"fmt"
 )
 
-// Columns is a Tx over a database that is far away: it takes whole columns as
+// ColumnTx is a Tx over a database that is far away: it takes whole columns as
 // arguments (PostgreSQL's arrays), so that many rows cost one exchange and one
 // statement.
-type Columns interface {
+type ColumnTx interface {
 	Tx
-	// TakesColumns marks the Tx.
-	TakesColumns()
+	// AcceptsColumns marks the Tx.
+	AcceptsColumns()
 }
 
 // execRows runs the first statement once for each row of arguments or, where that is
 // faster, the second one for all rows, given as columns. It tells how many rows were
 // touched.
 func execRows(ctx context.Context, tx Tx, one, many string, rows [][]any) (int64, error) {
-	if _, far := tx.(Columns); !far {
+	if _, far := tx.(ColumnTx); !far {
 		return tx.ExecEach(ctx, one, rows)
 	}
 	if len(rows) == 0 {

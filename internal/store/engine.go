@@ -25,10 +25,10 @@ type Engine interface {
 	// now or when it is not known whether it was committed; otherwise an error means
 	// that nothing was written.
 	Write(ctx context.Context, f func(context.Context, Tx) error) error
-	// Record is Write for what clients send: it runs alone among its like, and may run
+	// WriteForClients is Write for what clients send: it runs alone among its like, and may run
 	// beside a Write. It fails with ErrUnknownOutcome too when it is not known whether it
 	// was committed and the process goes on.
-	Record(ctx context.Context, f func(context.Context, Tx) error) error
+	WriteForClients(ctx context.Context, f func(context.Context, Tx) error) error
 	// Backup writes a consistent copy of everything committed to a new file. An engine
 	// with tools of its own for that fails and names them.
 	Backup(ctx context.Context, path string) error
@@ -75,20 +75,20 @@ func one(ctx context.Context, tx Tx, dest []any, query string, args ...any) (boo
 	return found, err
 }
 
-// Fixed is a destination of fixed length: an engine may write the bytes of its column
+// FixedLength is a destination of fixed length: an engine may write the bytes of its column
 // there, when there are as many.
-type Fixed interface {
+type FixedLength interface {
 	sql.Scanner
-	Fixed() []byte
+	Bytes() []byte
 }
 
 // idScanner reads an id of 16 bytes, or any other value of fixed length.
 type idScanner struct{ dest []byte }
 
-var _ Fixed = idScanner{}
+var _ FixedLength = idScanner{}
 
-// Fixed implements Fixed.
-func (s idScanner) Fixed() []byte { return s.dest }
+// Bytes implements Bytes.
+func (s idScanner) Bytes() []byte { return s.dest }
 
 // Scan implements sql.Scanner.
 func (s idScanner) Scan(value any) error {

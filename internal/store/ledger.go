@@ -7,29 +7,31 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// Snapshot reads the whole of the books as they were at one moment, row by row.
+// LedgerReader reads the whole of the books as they were at one moment, row by row.
 // It is good only while the function runs that it was given to.
-type Snapshot struct{ tx Tx }
+type LedgerReader struct{ tx Tx }
 
-// Snapshot runs read over one snapshot of the books. Others go on writing, but what
+// ReadLedger runs read over one snapshot of the books. Others go on writing, but what
 // they write is kept beside the database until read returns.
-func (s *Store) Snapshot(ctx context.Context, read func(context.Context, Snapshot) error) error {
-	ctx, cancel := context.WithTimeout(ctx, snapshotPatience)
+func (s *Store) ReadLedger(ctx context.Context, read func(context.Context, LedgerReader) error) error {
+	ctx, cancel := context.WithTimeout(ctx, ledgerTimeout)
 	defer cancel()
-	return s.engine.Read(ctx, func(ctx context.Context, tx Tx) error { return read(ctx, Snapshot{tx}) })
+	return s.engine.Read(ctx, func(ctx context.Context, tx Tx) error { return read(ctx, LedgerReader{tx}) })
 }
 
-// snapshotPatience is how long all of the books may be read.
-const snapshotPatience = 24 * time.Hour
+// ledgerTimeout is how long all of the books may be read.
+const ledgerTimeout = 24 * time.Hour
 
 // Apps lists every app, oldest first.
-func (s Snapshot) Apps(ctx context.Context) ([]rewards.App, error) { return queryApps(ctx, s.tx) }
+func (s LedgerReader) Apps(ctx context.Context) ([]rewards.App, error) { return queryApps(ctx, s.tx) }
 
 // Assets lists the catalog, stocks that are disabled too.
-func (s Snapshot) Assets(ctx context.Context) ([]rewards.Asset, error) { return queryAssets(ctx, s.tx) }
+func (s LedgerReader) Assets(ctx context.Context) ([]rewards.Asset, error) {
+	return queryAssets(ctx, s.tx)
+}
 
 // Fills tells of every order how much of it was filled.
-func (s Snapshot) Fills(ctx context.Context, each func(rewards.Fill) error) error {
+func (s LedgerReader) Fills(ctx context.Context, each func(rewards.Fill) error) error {
 	var first rewards.OrderID
 	return s.tx.Query(ctx, func(row Row) error {
 		var f rewards.Fill
@@ -45,7 +47,7 @@ func (s Snapshot) Fills(ctx context.Context, each func(rewards.Fill) error) erro
 const bookingsPage = 100
 
 // Bookings tells every settled order with its parts, oldest first.
-func (s Snapshot) Bookings(ctx context.Context, each func(rewards.Booking) error) error {
+func (s LedgerReader) Bookings(ctx context.Context, each func(rewards.Booking) error) error {
 	var last rewards.OrderID
 	for {
 		orders, err := queryOrders(ctx, s.tx, `SELECT `+orderColumns+` FROM orders
@@ -69,7 +71,7 @@ func (s Snapshot) Bookings(ctx context.Context, each func(rewards.Booking) error
 	}
 }
 
-func (s Snapshot) parts(ctx context.Context, id rewards.OrderID) (parts []rewards.Part, err error) {
+func (s LedgerReader) parts(ctx context.Context, id rewards.OrderID) (parts []rewards.Part, err error) {
 	err = s.tx.Query(ctx, func(row Row) error {
 		var p rewards.Part
 		err := row.Scan(toID(&p.AppID), toID(&p.RewardID), toID(&p.UserID), &p.Failed,
@@ -85,7 +87,7 @@ func (s Snapshot) parts(ctx context.Context, id rewards.OrderID) (parts []reward
 }
 
 // Holdings tells every holding, those of one user together.
-func (s Snapshot) Holdings(ctx context.Context, each func(rewards.UserHolding) error) error {
+func (s LedgerReader) Holdings(ctx context.Context, each func(rewards.UserHolding) error) error {
 	return s.eachApp(ctx, func(app rewards.App) error {
 		return s.tx.Query(ctx, func(row Row) error {
 			h := rewards.UserHolding{AppID: app.ID}
@@ -100,7 +102,7 @@ func (s Snapshot) Holdings(ctx context.Context, each func(rewards.UserHolding) e
 }
 
 // Pending tells every reward that is recorded or executing.
-func (s Snapshot) Pending(ctx context.Context, each func(rewards.PendingReward) error) error {
+func (s LedgerReader) Pending(ctx context.Context, each func(rewards.PendingReward) error) error {
 	return s.eachApp(ctx, func(app rewards.App) error {
 		for _, status := range []rewards.Status{rewards.Recorded, rewards.Executing} {
 			err := s.tx.Query(ctx, func(row Row) error {
@@ -121,7 +123,7 @@ func (s Snapshot) Pending(ctx context.Context, each func(rewards.PendingReward) 
 	})
 }
 
-func (s Snapshot) eachApp(ctx context.Context, each func(rewards.App) error) error {
+func (s LedgerReader) eachApp(ctx context.Context, each func(rewards.App) error) error {
 	apps, err := s.Apps(ctx)
 	if err != nil {
 		return err
@@ -136,7 +138,7 @@ func (s Snapshot) eachApp(ctx context.Context, each func(rewards.App) error) err
 
 // Acknowledged lists the orders at the broker that the books do not know and that
 // an operator has acknowledged: their shares are the house's. Oldest first.
-func (s Snapshot) Acknowledged(ctx context.Context) ([]rewards.BrokerConflict, error) {
+func (s LedgerReader) Acknowledged(ctx context.Context) ([]rewards.BrokerConflict, error) {
 	return queryConflicts(ctx, s.tx, `SELECT `+conflictColumns+` FROM broker_conflicts
 		WHERE acknowledged_at > 0 AND filled_qty > 0
 		AND NOT EXISTS (SELECT 1 FROM orders o WHERE o.client_order_id = broker_conflicts.client_order_id)

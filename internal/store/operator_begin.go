@@ -32,7 +32,7 @@ func (s *Store) beginLog(ctx context.Context, newest time.Time) error {
 			return err
 		}
 		from := latest(s.now(), newest)
-		if _, fleet := tx.(Columns); fleet {
+		if _, fleet := tx.(ColumnTx); fleet {
 			from = from.Add(upgradeTakes)
 		}
 		text := from.Add(time.Millisecond).UTC().Truncate(time.Millisecond).Format(time.RFC3339Nano)

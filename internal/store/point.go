@@ -37,7 +37,7 @@ func (s *Store) Holdings(ctx context.Context, app rewards.AppID, user rewards.Us
 func readRewards(ctx context.Context, tx Tx, keys []rewardKey) (map[rewardKey]rewards.Reward, error) {
 	found := make(map[rewardKey]rewards.Reward, len(keys))
 	read := rewardsByRow
-	if _, far := tx.(Columns); far {
+	if _, far := tx.(ColumnTx); far {
 		read = rewardsByColumn
 	}
 	return found, read(ctx, tx, keys, func(row Row) error {
@@ -52,7 +52,7 @@ func readRewards(ctx context.Context, tx Tx, keys []rewardKey) (map[rewardKey]re
 func readHoldings(ctx context.Context, tx Tx, keys []userKey) (map[userKey][]rewards.Holding, error) {
 	found := make(map[userKey][]rewards.Holding, len(keys))
 	read := holdingsByRow
-	if _, far := tx.(Columns); far {
+	if _, far := tx.(ColumnTx); far {
 		read = holdingsByColumn
 	}
 	err := read(ctx, tx, keys, found)

@@ -39,7 +39,7 @@ func untilKnown(ctx context.Context, commit func() error) error {
 }
 
 func (s *Store) recordOnce(ctx context.Context, r *recording) error {
-	err := s.engine.Record(ctx, func(ctx context.Context, tx Tx) error {
+	err := s.engine.WriteForClients(ctx, func(ctx context.Context, tx Tx) error {
 		if err := r.run(ctx, tx); err != nil {
 			return fmt.Errorf("store: record rewards: %w", err)
 		}
@@ -109,7 +109,7 @@ func (r *recording) key(i int) requestKey {
 func (r *recording) run(ctx context.Context, tx Tx) error {
 	r.outcomes = make([]rewards.Outcome, len(r.batch))
 	var books batchBooks = byRow{r, tx}
-	if _, far := tx.(Columns); far {
+	if _, far := tx.(ColumnTx); far {
 		books = byColumn{r, tx}
 	}
 	if err := r.create(ctx, books, r.likelyNew()); err != nil {

@@ -26,8 +26,8 @@ type Store struct {
 
 	sealedFrom time.Time // rewards and users made since are sealed; zero: all are
 
-	rewards  *gather[rewardKey, rewards.Reward]
-	holdings *gather[userKey, []rewards.Holding]
+	rewards  *batchReader[rewardKey, rewards.Reward]
+	holdings *batchReader[userKey, []rewards.Holding]
 
 	used sync.Map // rewards.AssetID -> true: known to be marked as used
 }
@@ -36,12 +36,12 @@ type Store struct {
 // so that a run can be repeated.
 func New(ctx context.Context, engine Engine, now func() time.Time, random io.Reader) (*Store, error) {
 	s := &Store{
-		engine: &watched{Engine: engine, now: now, share: newShare(engine)},
+		engine: &watched{Engine: engine, now: now, pacer: newPacer(engine)},
 		ids:    rewards.NewIDs(now, random), now: now, random: random,
 		guard: func(time.Time) error { return nil },
 	}
-	s.rewards = newGather(s.engine, readRewards)
-	s.holdings = newGather(s.engine, readHoldings)
+	s.rewards = newBatchReader(s.engine, readRewards)
+	s.holdings = newBatchReader(s.engine, readHoldings)
 	newest, err := s.newestID(ctx)
 	if err != nil {
 		return nil, err

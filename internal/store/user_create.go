@@ -31,7 +31,7 @@ func (s *Store) CreateUsers(ctx context.Context, batch []rewards.User) ([]reward
 	}
 	c := &creating{batch: make([]rewards.User, len(batch)), outcomes: make([]rewards.UserOutcome, len(batch))}
 	err := untilKnown(ctx, func() error {
-		return s.engine.Record(ctx, func(ctx context.Context, tx Tx) error {
+		return s.engine.WriteForClients(ctx, func(ctx context.Context, tx Tx) error {
 			for i, u := range batch {
 				if u.ID = c.batch[i].ID; u.ID.IsZero() { // given once, in this process's turn
 					u.ID = rewards.NewID[rewards.User](s.ids)
@@ -57,7 +57,7 @@ type creating struct {
 }
 
 func (c *creating) run(ctx context.Context, tx Tx) error {
-	if _, far := tx.(Columns); far {
+	if _, far := tx.(ColumnTx); far {
 		return c.byColumn(ctx, tx)
 	}
 	return c.byRow(ctx, tx)

@@ -14,7 +14,7 @@ import (
 type watched struct {
 	Engine
 	now   func() time.Time
-	share *share
+	pacer *pacer
 
 	mu      sync.Mutex
 	written time.Time // when the last write was committed
@@ -23,20 +23,20 @@ type watched struct {
 
 // Write implements Engine.
 func (e *watched) Write(ctx context.Context, f func(context.Context, Tx) error) error {
-	if err := e.share.wait(ctx); err != nil {
+	if err := e.pacer.wait(ctx); err != nil {
 		return rewards.Unavailable("the database is busy", err)
 	}
 	began := time.Now()
 	err := e.Engine.Write(ctx, f)
-	e.share.wrote(time.Since(began))
+	e.pacer.wrote(time.Since(began))
 	return e.watch(err)
 }
 
-// Record implements Engine.
-func (e *watched) Record(ctx context.Context, f func(context.Context, Tx) error) error {
+// WriteForClients implements Engine.
+func (e *watched) WriteForClients(ctx context.Context, f func(context.Context, Tx) error) error {
 	began := time.Now()
-	err := e.Engine.Record(ctx, f)
-	e.share.recorded(time.Since(began))
+	err := e.Engine.WriteForClients(ctx, f)
+	e.pacer.recorded(time.Since(began))
 	return e.watch(err)
 }
 

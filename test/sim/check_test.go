@@ -196,7 +196,7 @@ func (w *world) hledger() {
 	positions, err := w.operator.Positions(w.t.Context())
 	w.check(err)
 	var journal bytes.Buffer
-	w.check(w.store.Snapshot(w.t.Context(), func(ctx context.Context, books store.Snapshot) error {
+	w.check(w.store.ReadLedger(w.t.Context(), func(ctx context.Context, books store.LedgerReader) error {
 		report, err := ledger.Write(ctx, &journal, books, &ledger.Positions{List: positions, Asked: asked})
 		if len(report.NotCompared) > 0 {
 			w.t.Errorf("orders of %v are under way in the end", report.NotCompared)

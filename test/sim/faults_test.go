@@ -48,8 +48,8 @@ func (e *faultyEngine) count() {
 	e.failures++
 }
 
-// Record fails as Write does.
-func (e *faultyEngine) Record(ctx context.Context, f func(context.Context, store.Tx) error) error {
+// WriteForClients fails as Write does.
+func (e *faultyEngine) WriteForClients(ctx context.Context, f func(context.Context, store.Tx) error) error {
 	return e.Write(ctx, f)
 }
 

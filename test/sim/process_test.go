@@ -173,12 +173,12 @@ func (e mortalEngine) Write(ctx context.Context, f func(context.Context, store.T
 	return e.Engine.Write(ctx, f)
 }
 
-// Record is an effect: what clients give.
-func (e mortalEngine) Record(ctx context.Context, f func(context.Context, store.Tx) error) error {
+// WriteForClients is an effect: what clients give.
+func (e mortalEngine) WriteForClients(ctx context.Context, f func(context.Context, store.Tx) error) error {
 	undo := func() {
-		_ = e.Engine.Record(ctx, func(ctx context.Context, tx store.Tx) error {
+		_ = e.Engine.WriteForClients(ctx, func(ctx context.Context, tx store.Tx) error {
 			return errors.Join(f(ctx, tx), errNobodyKnows)
 		})
 	}
-	return e.p.do(effect{name: "record", row: rowNew, undo: undo}, func() error { return e.Engine.Record(ctx, f) })
+	return e.p.do(effect{name: "record", row: rowNew, undo: undo}, func() error { return e.Engine.WriteForClients(ctx, f) })
 }

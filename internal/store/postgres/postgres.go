@@ -51,7 +51,7 @@ type Engine struct {
 	failed  chan error
 }
 
-var _ store.Beside = (*Engine)(nil)
+var _ store.ConcurrentWriter = (*Engine)(nil)
 
 // Open connects to the database that the URL names
 // ("postgres://user@host1,host2/name?target_session_attrs=read-write"), and brings
@@ -187,13 +187,13 @@ func (e *Engine) Write(ctx context.Context, f func(context.Context, store.Tx) er
 	return e.write(ctx, turnBooks, f)
 }
 
-// Record implements store.Engine.
-func (e *Engine) Record(ctx context.Context, f func(context.Context, store.Tx) error) error {
+// WriteForClients implements store.Engine.
+func (e *Engine) WriteForClients(ctx context.Context, f func(context.Context, store.Tx) error) error {
 	return e.write(ctx, turnClients, f)
 }
 
-// WritesBeside implements store.Beside.
-func (*Engine) WritesBeside() {}
+// WritesConcurrently implements store.Beside.
+func (*Engine) WritesConcurrently() {}
 
 // A turn is what a transaction is alone in, among all processes: what clients send
 // (users and rewards), or all other writing.

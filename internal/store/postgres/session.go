@@ -126,10 +126,10 @@ type session struct {
 	wrote bool
 }
 
-var _ store.Columns = (*session)(nil)
+var _ store.ColumnTx = (*session)(nil)
 
-// TakesColumns implements store.Columns.
-func (*session) TakesColumns() {}
+// AcceptsColumns implements store.Columns.
+func (*session) AcceptsColumns() {}
 
 // send sends statements, all before the first answer is read; the transaction begins
 // with the first ones.

@@ -30,8 +30,8 @@ func (e stuttering) Write(ctx context.Context, f func(context.Context, store.Tx)
 	return twice(ctx, e.Engine.Write, f)
 }
 
-func (e stuttering) Record(ctx context.Context, f func(context.Context, store.Tx) error) error {
-	return twice(ctx, e.Engine.Record, f)
+func (e stuttering) WriteForClients(ctx context.Context, f func(context.Context, store.Tx) error) error {
+	return twice(ctx, e.Engine.WriteForClients, f)
 }
 
 // An engine may run a transaction again that came to nothing: what is told is of the

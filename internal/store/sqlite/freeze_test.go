@@ -33,19 +33,19 @@ func TestSeal(t *testing.T) {
 	check(t, err)
 	defer func() { check(t, other.Close()) }()
 
-	check(t, s.CheckSeal(t.Context()))
+	check(t, s.CheckCutover(t.Context()))
 	wantWrites(t, s, other, true)
-	check(t, s.BeginMove(t.Context(), "host:5432/name"))
-	wantSeal(t, s, store.Seal{To: "host:5432/name", At: now}, "being moved to host:5432/name")
+	check(t, s.BeginCutover(t.Context(), "host:5432/name"))
+	wantSeal(t, s, store.Cutover{To: "host:5432/name", At: now}, "being moved to host:5432/name")
 	wantWrites(t, s, other, false)
-	check(t, s.BeginMove(t.Context(), "host:5432/name"))
-	check(t, s.AbandonMove(t.Context()))
-	check(t, s.CheckSeal(t.Context()))
+	check(t, s.BeginCutover(t.Context(), "host:5432/name"))
+	check(t, s.AbandonCutover(t.Context()))
+	check(t, s.CheckCutover(t.Context()))
 	wantWrites(t, s, other, true)
-	check(t, s.BeginMove(t.Context(), "host:5432/a name"))
+	check(t, s.BeginCutover(t.Context(), "host:5432/a name"))
 	now = now.Add(time.Minute)
-	check(t, s.EndMove(t.Context(), "host:5432/a name"))
-	wantSeal(t, s, store.Seal{To: "host:5432/a name", At: now, Done: true}, "were moved to host:5432/a name")
+	check(t, s.CompleteCutover(t.Context(), "host:5432/a name"))
+	wantSeal(t, s, store.Cutover{To: "host:5432/a name", At: now, Done: true}, "were moved to host:5432/a name")
 	wantWrites(t, s, other, false)
 }
 
@@ -56,14 +56,14 @@ func check(t *testing.T, err error) {
 	}
 }
 
-func wantSeal(t *testing.T, s *store.Operator, want store.Seal, says string) {
+func wantSeal(t *testing.T, s *store.Operator, want store.Cutover, says string) {
 	t.Helper()
-	got, err := s.Seal(t.Context())
+	got, err := s.Cutover(t.Context())
 	check(t, err)
 	if got != want {
 		t.Errorf("the seal is %+v, want %+v", got, want)
 	}
-	if err := s.CheckSeal(t.Context()); !errors.Is(err, store.ErrMoved) || !strings.Contains(err.Error(), says) {
+	if err := s.CheckCutover(t.Context()); !errors.Is(err, store.ErrCutOver) || !strings.Contains(err.Error(), says) {
 		t.Errorf("error %v, want one that says %q", err, says)
 	}
 }
@@ -110,13 +110,13 @@ func TestMovesAreLogged(t *testing.T) {
 		}
 	}
 	for range 2 { // the command is repeated after a kill
-		check(t, s.BeginMove(t.Context(), "host:5432/name"))
+		check(t, s.BeginCutover(t.Context(), "host:5432/name"))
 		want(3, "movedTo: host:5432/name")
 	}
-	check(t, s.AbandonMove(t.Context()))
+	check(t, s.AbandonCutover(t.Context()))
 	want(4, "movedTo: host:5432/name -> -")
-	check(t, s.BeginMove(t.Context(), "host:5432/name"))
-	check(t, s.EndMove(t.Context(), "host:5432/name"))
+	check(t, s.BeginCutover(t.Context(), "host:5432/name"))
+	check(t, s.CompleteCutover(t.Context(), "host:5432/name"))
 	want(5, "movedTo: host:5432/name")
 	if _, err := store.New(t.Context(), engine, time.Now, rand.Reader); err != nil {
 		t.Errorf("sealed books can't be read: %v", err)

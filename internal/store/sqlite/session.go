@@ -209,11 +209,11 @@ func (r row) Scan(dest ...any) error {
 			*v = r.statement.ColumnText(i)
 		case *bool:
 			*v = r.statement.ColumnBool(i)
-		case store.Fixed:
-			if n := r.statement.ColumnLen(i); n != len(v.Fixed()) {
-				return fmt.Errorf("sqlite: column %d has %d bytes, expected are %d", i, n, len(v.Fixed()))
+		case store.FixedLength:
+			if n := r.statement.ColumnLen(i); n != len(v.Bytes()) {
+				return fmt.Errorf("sqlite: column %d has %d bytes, expected are %d", i, n, len(v.Bytes()))
 			}
-			r.statement.ColumnBytes(i, v.Fixed())
+			r.statement.ColumnBytes(i, v.Bytes())
 		case sql.Scanner:
 			if err := v.Scan(r.value(i)); err != nil {
 				return err

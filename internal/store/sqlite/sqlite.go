@@ -257,8 +257,8 @@ func (e *Engine) Write(ctx context.Context, f func(context.Context, store.Tx) er
 	return classify(err)
 }
 
-// Record implements store.Engine: there is one writer, and each write is alone.
-func (e *Engine) Record(ctx context.Context, f func(context.Context, store.Tx) error) error {
+// WriteForClients implements store.Engine: there is one writer, and each write is alone.
+func (e *Engine) WriteForClients(ctx context.Context, f func(context.Context, store.Tx) error) error {
 	return e.Write(ctx, f)
 }
 

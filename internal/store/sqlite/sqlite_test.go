@@ -182,7 +182,7 @@ func TestASnapshotIsOneMoment(t *testing.T) {
 	w := storetest.NewWorld(t, opener(file, 0)(t))
 	w.Give(t, 1_000_000)
 	rewardsIn := func(write func()) (n int) {
-		err := w.Snapshot(t.Context(), func(ctx context.Context, s store.Snapshot) error {
+		err := w.ReadLedger(t.Context(), func(ctx context.Context, s store.LedgerReader) error {
 			if _, err := s.Apps(ctx); err != nil {
 				return err
 			}

@@ -33,7 +33,7 @@ func keep[T any](list *[]T) func(T) error {
 
 func (w *World) snapshot(t *testing.T) (got told) {
 	t.Helper()
-	check(t, w.Snapshot(t.Context(), func(ctx context.Context, s store.Snapshot) (err error) {
+	check(t, w.ReadLedger(t.Context(), func(ctx context.Context, s store.LedgerReader) (err error) {
 		got.Apps, err = s.Apps(ctx)
 		check(t, err)
 		got.Assets, err = s.Assets(ctx)
@@ -128,7 +128,7 @@ func testSnapshotPages(t *testing.T, w *World) {
 	}
 	stop := errors.New("enough")
 	calls := 0
-	err := w.Snapshot(t.Context(), func(ctx context.Context, s store.Snapshot) error {
+	err := w.ReadLedger(t.Context(), func(ctx context.Context, s store.LedgerReader) error {
 		return s.Bookings(ctx, func(rewards.Booking) error {
 			calls++
 			return stop

@@ -128,7 +128,7 @@ func (w *World) recordedOlder(t *testing.T) (older bool) {
 func (w *World) fleet(t *testing.T) (fleet bool) {
 	t.Helper()
 	check(t, w.engine.Read(t.Context(), func(_ context.Context, tx store.Tx) error {
-		_, fleet = tx.(store.Columns)
+		_, fleet = tx.(store.ColumnTx)
 		return nil
 	}))
 	return fleet
@@ -145,7 +145,7 @@ type watchedLog struct {
 // Write implements store.Engine.
 func (e watchedLog) Write(ctx context.Context, f func(context.Context, store.Tx) error) error {
 	return e.Engine.Write(ctx, func(ctx context.Context, tx store.Tx) error {
-		if columns, ok := tx.(store.Columns); ok {
+		if columns, ok := tx.(store.ColumnTx); ok {
 			return f(ctx, watchedColumns{watchedTx{tx, e}, columns})
 		}
 		return f(ctx, watchedTx{tx, e})
@@ -154,11 +154,11 @@ func (e watchedLog) Write(ctx context.Context, f func(context.Context, store.Tx)
 
 type watchedColumns struct {
 	watchedTx
-	columns store.Columns
+	columns store.ColumnTx
 }
 
 // TakesColumns implements store.Columns.
-func (x watchedColumns) TakesColumns() { x.columns.TakesColumns() }
+func (x watchedColumns) TakesColumns() { x.columns.AcceptsColumns() }
 
 type watchedTx struct {
 	store.Tx

@@ -70,8 +70,8 @@ func (e *counted) Write(ctx context.Context, f func(context.Context, store.Tx) e
 	return e.Engine.Write(ctx, f)
 }
 
-// Record implements store.Engine.
-func (e *counted) Record(ctx context.Context, f func(context.Context, store.Tx) error) error {
+// WriteForClients implements store.Engine.
+func (e *counted) WriteForClients(ctx context.Context, f func(context.Context, store.Tx) error) error {
 	return e.Write(ctx, f)
 }
 

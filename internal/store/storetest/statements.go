@@ -58,7 +58,7 @@ func (r *Recorder) note(query string, args []any) {
 
 // tx wraps a transaction; one that takes columns still does.
 func (r *Recorder) tx(tx store.Tx) store.Tx {
-	if columns, ok := tx.(store.Columns); ok {
+	if columns, ok := tx.(store.ColumnTx); ok {
 		return recordedColumns{recorded{tx, r}, columns}
 	}
 	return recorded{tx, r}
@@ -77,8 +77,8 @@ func (e recording) Write(ctx context.Context, f func(context.Context, store.Tx) 
 	return e.Engine.Write(ctx, func(ctx context.Context, tx store.Tx) error { return f(ctx, e.r.tx(tx)) })
 }
 
-func (e recording) Record(ctx context.Context, f func(context.Context, store.Tx) error) error {
-	return e.Engine.Record(ctx, func(ctx context.Context, tx store.Tx) error { return f(ctx, e.r.tx(tx)) })
+func (e recording) WriteForClients(ctx context.Context, f func(context.Context, store.Tx) error) error {
+	return e.Engine.WriteForClients(ctx, func(ctx context.Context, tx store.Tx) error { return f(ctx, e.r.tx(tx)) })
 }
 
 type recorded struct {
@@ -105,10 +105,10 @@ func (x recorded) Query(ctx context.Context, each func(store.Row) error, query s
 
 type recordedColumns struct {
 	recorded
-	columns store.Columns
+	columns store.ColumnTx
 }
 
-func (x recordedColumns) TakesColumns() { x.columns.TakesColumns() }
+func (x recordedColumns) TakesColumns() { x.columns.AcceptsColumns() }
 
 // CheckAllRun fails when the source of package store, in a folder, has SQL that was
 // not run. Of statements that have a form for rows and one for whole columns only the

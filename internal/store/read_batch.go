@@ -9,10 +9,10 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// gather reads values by their keys in natural batches: what is asked for while a
+// batchReader reads values by their keys in natural batches: what is asked for while a
 // reading is under way is read together by the next one, in one transaction. Nobody
 // waits for a timer.
-type gather[K comparable, V any] struct {
+type batchReader[K comparable, V any] struct {
 	engine Engine
 	// fetch reads the values of keys; what does not exist is missing.
 	fetch func(ctx context.Context, tx Tx, keys []K) (map[K]V, error)
@@ -30,15 +30,15 @@ type round[K comparable, V any] struct {
 	done   chan struct{}
 }
 
-func newGather[K comparable, V any](
+func newBatchReader[K comparable, V any](
 	e Engine, fetch func(context.Context, Tx, []K) (map[K]V, error),
-) *gather[K, V] {
-	return &gather[K, V]{engine: e, fetch: fetch}
+) *batchReader[K, V] {
+	return &batchReader[K, V]{engine: e, fetch: fetch}
 }
 
 // get reads one value, as it is when it is asked for or later, and tells whether it
 // exists.
-func (g *gather[K, V]) get(ctx context.Context, key K) (value V, found bool, err error) {
+func (g *batchReader[K, V]) get(ctx context.Context, key K) (value V, found bool, err error) {
 	r := g.join(ctx, key)
 	select {
 	case <-r.done:
@@ -49,7 +49,7 @@ func (g *gather[K, V]) get(ctx context.Context, key K) (value V, found bool, err
 	}
 }
 
-func (g *gather[K, V]) join(ctx context.Context, key K) *round[K, V] {
+func (g *batchReader[K, V]) join(ctx context.Context, key K) *round[K, V] {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.next == nil {
@@ -64,7 +64,7 @@ func (g *gather[K, V]) join(ctx context.Context, key K) *round[K, V] {
 }
 
 // run reads round after round until nothing is asked for.
-func (g *gather[K, V]) run(ctx context.Context) {
+func (g *batchReader[K, V]) run(ctx context.Context) {
 	for r := g.take(); r != nil; r = g.take() {
 		g.read(ctx, r)
 		close(r.done)
@@ -72,7 +72,7 @@ func (g *gather[K, V]) run(ctx context.Context) {
 }
 
 // read reads a round. A panic fails its requests, as it would in their own goroutines.
-func (g *gather[K, V]) read(ctx context.Context, r *round[K, V]) {
+func (g *batchReader[K, V]) read(ctx context.Context, r *round[K, V]) {
 	defer func() {
 		if p := recover(); p != nil {
 			r.err = fmt.Errorf("store: panic: %v\n%s", p, debug.Stack())
@@ -84,7 +84,7 @@ func (g *gather[K, V]) read(ctx context.Context, r *round[K, V]) {
 	})
 }
 
-func (g *gather[K, V]) take() *round[K, V] {
+func (g *batchReader[K, V]) take() *round[K, V] {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	r := g.next

@@ -35,7 +35,7 @@ func (e *slow) Write(ctx context.Context, f func(context.Context, store.Tx) erro
 	return f(ctx, none{})
 }
 
-func (e *slow) Record(ctx context.Context, f func(context.Context, store.Tx) error) error {
+func (e *slow) WriteForClients(ctx context.Context, f func(context.Context, store.Tx) error) error {
 	e.take(time.Millisecond)
 	return f(ctx, none{})
 }

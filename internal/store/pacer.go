@@ -15,15 +15,15 @@ const (
 	clientsGone = 5 * time.Millisecond // without a write of theirs: no pause at all
 )
 
-// Beside marks an Engine that can write for clients and for others at the same time.
-type Beside interface {
+// ConcurrentWriter marks an Engine that can write for clients and for others at the same time.
+type ConcurrentWriter interface {
 	Engine
-	// WritesBeside marks the Engine.
-	WritesBeside()
+	// WritesConcurrently marks the Engine.
+	WritesConcurrently()
 }
 
-// share makes the others pause.
-type share struct {
+// pacer makes the others pause.
+type pacer struct {
 	most int64 // pauseAlone or pauseBeside
 
 	mu    sync.Mutex
@@ -33,16 +33,16 @@ type share struct {
 	since time.Time     // when the others last did
 }
 
-func newShare(e Engine) *share {
-	if _, beside := e.(Beside); beside {
-		return &share{most: pauseBeside}
+func newPacer(e Engine) *pacer {
+	if _, beside := e.(ConcurrentWriter); beside {
+		return &pacer{most: pauseBeside}
 	}
-	return &share{most: pauseAlone}
+	return &pacer{most: pauseAlone}
 }
 
 // wait waits while the others' pause lasts and clients write.
-func (s *share) wait(ctx context.Context) error {
-	for rest := s.rest(time.Now()); rest > 0; rest = s.rest(time.Now()) {
+func (p *pacer) wait(ctx context.Context) error {
+	for rest := p.rest(time.Now()); rest > 0; rest = p.rest(time.Now()) {
 		timer := time.NewTimer(rest)
 		select {
 		case <-timer.C:
@@ -55,30 +55,30 @@ func (s *share) wait(ctx context.Context) error {
 }
 
 // rest is how long the others are to pause before they look again.
-func (s *share) rest(now time.Time) time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return min(s.until.Sub(now), s.seen.Add(clientsGone).Sub(now))
+func (p *pacer) rest(now time.Time) time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return min(p.until.Sub(now), p.seen.Add(clientsGone).Sub(now))
 }
 
 // wrote counts a write of the others.
-func (s *share) wrote(took time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (p *pacer) wrote(took time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	now := time.Now()
-	elapsed := max(1, now.Sub(s.since).Microseconds())
-	permille := min(s.busy.Microseconds(), elapsed) * 1000 / elapsed // of the time, by clients
-	s.until = now.Add(time.Duration(s.most * permille * took.Microseconds()))
-	if s.seen.After(now.Add(-took - clientsGone)) { // they may have waited
-		s.seen = now
+	elapsed := max(1, now.Sub(p.since).Microseconds())
+	permille := min(p.busy.Microseconds(), elapsed) * 1000 / elapsed // of the time, by clients
+	p.until = now.Add(time.Duration(p.most * permille * took.Microseconds()))
+	if p.seen.After(now.Add(-took - clientsGone)) { // they may have waited
+		p.seen = now
 	}
-	s.busy, s.since = 0, now
+	p.busy, p.since = 0, now
 }
 
 // recorded counts a write of the clients.
-func (s *share) recorded(took time.Duration) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.busy += took
-	s.seen = time.Now()
+func (p *pacer) recorded(took time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.busy += took
+	p.seen = time.Now()
 }

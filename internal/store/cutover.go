@@ -10,9 +10,9 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// Seal says that the books were moved to another database, or are being moved.
+// Cutover says that the books were moved to another database, or are being moved.
 // The zero value says that they live here.
-type Seal struct {
+type Cutover struct {
 	To   string    // the other database, without credentials
 	At   time.Time // since when nothing is written here
 	Done bool      // the books are there; otherwise it is not certain
@@ -27,10 +27,10 @@ type Freezer interface {
 	Thaw(ctx context.Context, tx Tx) error
 }
 
-// ErrMoved says that books must not be used any more: they live elsewhere, or may.
-var ErrMoved = errors.New("these books are sealed")
+// ErrCutOver says that books must not be used any more: they live elsewhere, or may.
+var ErrCutOver = errors.New("these books are sealed")
 
-var errCannotSeal = errors.New("store: this database cannot be sealed")
+var errNoFreezer = errors.New("store: this database cannot be sealed")
 
 const (
 	settingMoved = "moved"
@@ -39,25 +39,25 @@ const (
 	sealMoved  = "moved"
 )
 
-// CheckSeal fails with ErrMoved when the books were moved to another database, or
+// CheckCutover fails with ErrMoved when the books were moved to another database, or
 // are being moved. Whoever serves books must ask before.
-func (s *Store) CheckSeal(ctx context.Context) error {
-	seal, err := s.Seal(ctx)
+func (s *Store) CheckCutover(ctx context.Context) error {
+	seal, err := s.Cutover(ctx)
 	switch {
 	case err != nil:
 		return err
 	case seal.Done:
 		return fmt.Errorf("%w: they were moved to %s at %s; start with that database",
-			ErrMoved, seal.To, seal.At.Format(time.RFC3339))
+			ErrCutOver, seal.To, seal.At.Format(time.RFC3339))
 	case seal.To != "":
 		return fmt.Errorf("%w: since %s they are being moved to %s; repeat `stockrewards copy`, "+
-			"or go back by `stockrewards copy --abandon`", ErrMoved, seal.At.Format(time.RFC3339), seal.To)
+			"or go back by `stockrewards copy --abandon`", ErrCutOver, seal.At.Format(time.RFC3339), seal.To)
 	}
 	return nil
 }
 
-// Seal reads whether the books were moved.
-func (s *Store) Seal(ctx context.Context) (seal Seal, err error) {
+// Cutover reads whether the books were moved.
+func (s *Store) Cutover(ctx context.Context) (seal Cutover, err error) {
 	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
 		seal, err = readSeal(ctx, tx)
 		return err
@@ -65,7 +65,7 @@ func (s *Store) Seal(ctx context.Context) (seal Seal, err error) {
 	return seal, err
 }
 
-func readSeal(ctx context.Context, tx Tx) (seal Seal, err error) {
+func readSeal(ctx context.Context, tx Tx) (seal Cutover, err error) {
 	text, err := setting(ctx, tx, settingMoved)
 	if err == nil && text != "" {
 		seal, err = parseSeal(text)
@@ -73,20 +73,20 @@ func readSeal(ctx context.Context, tx Tx) (seal Seal, err error) {
 	return seal, err
 }
 
-func parseSeal(text string) (Seal, error) {
+func parseSeal(text string) (Cutover, error) {
 	const fields = 3
 	part := strings.SplitN(text, " ", fields)
 	if len(part) != fields {
-		return Seal{}, fmt.Errorf("store: the setting %s cannot be read: %q", settingMoved, text)
+		return Cutover{}, fmt.Errorf("store: the setting %s cannot be read: %q", settingMoved, text)
 	}
 	at, err := time.Parse(time.RFC3339Nano, part[1])
-	return Seal{To: part[2], At: at, Done: part[0] == sealMoved}, err
+	return Cutover{To: part[2], At: at, Done: part[0] == sealMoved}, err
 }
 
-// BeginMove seals the books before they are moved to another database, which is
+// BeginCutover seals the books before they are moved to another database, which is
 // named without credentials: from then on nothing is written here, the operator log
 // included, so that the deed is its last row.
-func (o *Operator) BeginMove(ctx context.Context, to string) error {
+func (o *Operator) BeginCutover(ctx context.Context, to string) error {
 	if err := o.by.Check(); err != nil {
 		return err
 	}
@@ -105,15 +105,15 @@ func (o *Operator) BeginMove(ctx context.Context, to string) error {
 	})
 }
 
-// EndMove notes that the other database has the books.
-func (o *Operator) EndMove(ctx context.Context, to string) error {
+// CompleteCutover notes that the other database has the books.
+func (o *Operator) CompleteCutover(ctx context.Context, to string) error {
 	return o.engine.Write(ctx, func(ctx context.Context, tx Tx) error { return o.seal(ctx, tx, sealMoved, to) })
 }
 
 func (s *Store) seal(ctx context.Context, tx Tx, state, to string) error {
 	freezer, ok := s.engine.Engine.(Freezer)
 	if !ok {
-		return errCannotSeal
+		return errNoFreezer
 	}
 	text := state + " " + s.now().UTC().Format(time.RFC3339Nano) + " " + to
 	if err := setSetting(ctx, tx, settingMoved, text); err != nil {
@@ -122,12 +122,12 @@ func (s *Store) seal(ctx context.Context, tx Tx, state, to string) error {
 	return freezer.Freeze(ctx, tx, settingMoved)
 }
 
-// AbandonMove makes the books live here again. The caller knows that the other
+// AbandonCutover makes the books live here again. The caller knows that the other
 // database does not have them and will not get them.
-func (o *Operator) AbandonMove(ctx context.Context) error {
+func (o *Operator) AbandonCutover(ctx context.Context) error {
 	freezer, ok := o.engine.Engine.(Freezer)
 	if !ok {
-		return errCannotSeal
+		return errNoFreezer
 	}
 	return o.change(ctx, func(ctx context.Context, tx Tx) ([]rewards.Change, error) {
 		before, err := readSeal(ctx, tx)
