@@ -108,7 +108,7 @@ type recordedColumns struct {
 	columns store.ColumnTx
 }
 
-func (x recordedColumns) TakesColumns() { x.columns.AcceptsColumns() }
+func (x recordedColumns) AcceptsColumns() { x.columns.AcceptsColumns() }
 
 // CheckAllRun fails when the source of package store, in a folder, has SQL that was
 // not run. Of statements that have a form for rows and one for whole columns only the
