@@ -157,8 +157,8 @@ type watchedColumns struct {
 	columns store.ColumnTx
 }
 
-// TakesColumns implements store.Columns.
-func (x watchedColumns) TakesColumns() { x.columns.AcceptsColumns() }
+// AcceptsColumns implements store.ColumnTx.
+func (x watchedColumns) AcceptsColumns() { x.columns.AcceptsColumns() }
 
 type watchedTx struct {
 	store.Tx
