@@ -28,7 +28,7 @@ const (
 // buy turns a pool into orders until nothing of it waits.
 func (p *past) buy(b *batch, place int) error {
 	limits := rewards.PlanLimits{
-		MaxNotional: rewards.LeastMaxNotional, DailyLeft: 1 << 60,
+		MaxNotional: rewards.LowestMaxNotional, DailyLeft: 1 << 60,
 		HouseLeft: 1 << 60, HousePerApp: 1 << 60, TopUp: true,
 	}
 	for len(p.pools[place]) > 0 {

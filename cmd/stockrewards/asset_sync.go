@@ -75,7 +75,7 @@ func (c *assetSync) sync(
 	var found rewards.AssetSync
 	decide := func(ours []rewards.Asset) (rewards.AssetSync, error) {
 		found = rewards.SyncAssets(ours, theirs, f)
-		if why := found.Alarming(); why != "" && !c.Force {
+		if why := found.Implausible(); why != "" && !c.Force {
 			return found, fmt.Errorf("refused, nothing is changed: %s; if that is right, say --force", why)
 		}
 		return found, nil
@@ -167,7 +167,7 @@ func (t *syncTotals) count(c rewards.AssetChange) syncChange {
 		{c.Added(), "added", &t.Added},
 		{c.Renamed(), "renamed", &t.Renamed},
 		{c.NewName(), "newName", &t.NewName},
-		{c.Adopted(), "adopted", &t.Adopted},
+		{c.Linked(), "adopted", &t.Adopted},
 		{c.Disabled(), "disabled", &t.Disabled},
 		{c.Returned(), "returned", &t.Returned},
 	} {

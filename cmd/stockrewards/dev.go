@@ -61,7 +61,7 @@ func (c *devCommand) Run(ctx context.Context) error {
 			Broker: brokerPaper, addressFlags: addressFlags{PaperHours: "always"}, control: &brokerage,
 		},
 		fulfillmentFlags: fulfillmentFlags{
-			PoolingWindow: devWindow, MaxOrderNotional: rewards.LeastMaxNotional.String(),
+			PoolingWindow: devWindow, MaxOrderNotional: rewards.LowestMaxNotional.String(),
 		},
 		adminFlags: adminFlags{AdminListen: c.AdminListen, adminAny: true},
 		fleetFlags: fleetFlags{Role: roleAll},

@@ -60,8 +60,8 @@ func (f fulfillmentFlags) config(broker string) (fulfillment.Config, error) {
 	if f.HouseAppLimit == "" {
 		c.HouseAppLimit = appShare(c.HouseDailyLimit)
 	}
-	if c.MaxNotional < rewards.LeastMaxNotional {
-		return c, usageErrorf("--max-order-notional: must be at least %s", rewards.LeastMaxNotional)
+	if c.MaxNotional < rewards.LowestMaxNotional {
+		return c, usageErrorf("--max-order-notional: must be at least %s", rewards.LowestMaxNotional)
 	}
 	if c.Window < 0 || c.SmallPoolWait < 0 {
 		return c, usageErrorf("--pooling-window and --small-pool-wait must not be negative")

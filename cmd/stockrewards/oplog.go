@@ -58,7 +58,7 @@ type jsonDeed struct {
 	Hash     string `json:"hash"`
 }
 
-func jsonDeeds(deeds []rewards.Deed) []jsonDeed {
+func jsonDeeds(deeds []rewards.LogEntry) []jsonDeed {
 	list := make([]jsonDeed, len(deeds))
 	for i, d := range deeds {
 		list[i] = jsonDeed{
@@ -97,7 +97,7 @@ func (c *logVerify) Run(ctx context.Context) error {
 // verifyLog reads all of the log. It fails at the first bad row, and when the log
 // doesn't have the row of a head that was kept elsewhere.
 func verifyLog(ctx context.Context, s *store.Store, elsewhere rewards.LogHead) (head rewards.LogHead, err error) {
-	stored, err := s.WalkLog(ctx, func(d rewards.Deed) error {
+	stored, err := s.WalkLog(ctx, func(d rewards.LogEntry) error {
 		if err := d.Follows(head); err != nil {
 			return err
 		}

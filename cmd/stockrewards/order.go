@@ -187,7 +187,7 @@ func (c *orderResolve) checkWithBroker(
 		if why := r.ContradictedBy(o, b); why != "" {
 			return fmt.Errorf("refused: %s", why)
 		}
-		r = r.ToldBy(b)
+		r = r.WithFillTime(b)
 		return nil
 	})
 	return r, err

@@ -102,7 +102,7 @@ func (c *serveCommand) start(ctx context.Context, log *slog.Logger) (s *server, 
 	if err := s.wire(ctx, in, cfg); err != nil {
 		return s, err
 	}
-	s.service.TakeFrom(least)
+	s.service.SetMinAward(least)
 	if err := s.watch(cfg, cert); err != nil {
 		return s, err
 	}

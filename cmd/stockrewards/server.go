@@ -67,7 +67,7 @@ func (s *server) wire(ctx context.Context, in store.Installation, cfg fulfillmen
 	s.service = rewards.NewService(s.store, s.intake, s.market, time.Now)
 	s.api = api.Options{
 		Service: s.service, CursorKey: in.CursorKey, Log: s.log, Observe: s.metrics.Request, Proxy: s.proxy,
-		Strangers: &admission.Strangers{},
+		KeyThrottle: &admission.KeyThrottle{},
 	}
 	s.http = api.NewServer(s.api)
 	return nil

@@ -22,9 +22,9 @@ type Kind int
 
 // The kinds of requests.
 const (
-	Write Kind = iota // it is stored, in a batch with others
-	Point             // it reads by a key
-	List              // it reads many rows, and its answer may have megabytes
+	Write  Kind = iota // it is stored, in a batch with others
+	Lookup             // it reads by a key
+	List               // it reads many rows, and its answer may have megabytes
 	kinds
 )
 
@@ -42,11 +42,11 @@ const (
 // Writes are committed together, so there are more places for them where a commit takes
 // long (over a network, to a slow disk): one for each writeShare that a write takes.
 const (
-	writesAlone, writesShared = 256, 16
-	writeShare                = 250 * time.Microsecond
-	pointsAlone, pointsShared = 128, 8
-	mostLists                 = 8 // below the connections to a database
-	sharedFor                 = time.Second
+	writesAlone, writesShared   = 256, 16
+	writeShare                  = 250 * time.Microsecond
+	lookupsAlone, lookupsShared = 128, 8
+	mostLists                   = 8 // below the connections to a database
+	sharedFor                   = time.Second
 )
 
 // Gate lets requests through. It is safe for concurrent use.
@@ -69,8 +69,8 @@ func New() *Gate {
 	processors := runtime.GOMAXPROCS(0)
 	g := &Gate{
 		began:  time.Now(),
-		alone:  [kinds]int{writesAlone, pointsAlone, min(mostLists, 2*processors)},
-		shared: [kinds]int{writesShared, pointsShared, min(mostLists, max(1, processors/2))},
+		alone:  [kinds]int{writesAlone, lookupsAlone, min(mostLists, 2*processors)},
+		shared: [kinds]int{writesShared, lookupsShared, min(mostLists, max(1, processors/2))},
 	}
 	g.changed.Store(-int64(sharedFor))
 	g.lanes.Store(&map[rewards.AppID]*lane{})

@@ -99,7 +99,7 @@ func (w *world) end(list ...*visit) {
 func TestAnAppsFloodWaitsAndOthersDoNot(t *testing.T) {
 	t.Parallel()
 	run(t, func(w *world) {
-		for _, kind := range []admission.Kind{admission.Write, admission.Point, admission.List} {
+		for _, kind := range []admission.Kind{admission.Write, admission.Lookup, admission.List} {
 			working, waiting := w.flood(app(1), kind, 300)
 			if len(working) == 0 || len(waiting) < 40 {
 				w.Fatalf("kind %d: %d are worked on, %d wait", kind, len(working), len(waiting))
@@ -128,7 +128,7 @@ func TestPlacesWhileSeveralAppsSend(t *testing.T) {
 			time.Sleep(2 * time.Second)
 			return len(working)
 		}
-		for _, kind := range []admission.Kind{admission.Write, admission.Point, admission.List} {
+		for _, kind := range []admission.Kind{admission.Write, admission.Lookup, admission.List} {
 			w.end(w.enter(w.Context(), app(1), kind))
 			alone, shared, again := places(false, kind), places(true, kind), places(false, kind)
 			if alone < 2*shared || again != alone {
@@ -220,7 +220,7 @@ func TestUnreadBytesAreBounded(t *testing.T) {
 		if total > most+20*answer {
 			w.Errorf("20 apps hold %d bytes", total)
 		}
-		for _, kind := range []admission.Kind{admission.Point, admission.List} {
+		for _, kind := range []admission.Kind{admission.Lookup, admission.List} {
 			if v := w.enter(w.Context(), app(99), kind); !v.entered() {
 				w.Errorf("kind %d: an app without unread answers has to wait", kind)
 			} else {
@@ -232,7 +232,7 @@ func TestUnreadBytesAreBounded(t *testing.T) {
 		} else {
 			w.end(v)
 		}
-		waits := w.enter(w.Context(), app(1), admission.Point)
+		waits := w.enter(w.Context(), app(1), admission.Lookup)
 		if waits.entered() {
 			w.Error("the app goes on reading")
 		}
@@ -279,7 +279,7 @@ func TestRequestsPerSecond(t *testing.T) {
 		limited.Limits.RequestsPerSecond = 5
 		count := func(a rewards.App, tries int) (through int) {
 			for range tries {
-				ticket, err := w.gate.Enter(w.Context(), a, admission.Point)
+				ticket, err := w.gate.Enter(w.Context(), a, admission.Lookup)
 				if err == nil {
 					through++
 					ticket.Leave()
@@ -336,13 +336,13 @@ func TestRequestsAtOnce(t *testing.T) {
 		}
 		a := app(9)
 		a.Limits.Concurrent = 1
-		v := w.enter(w.Context(), a, admission.Point)
+		v := w.enter(w.Context(), a, admission.Lookup)
 		v.ticket.Answered(100)
-		if second := w.enter(w.Context(), a, admission.Point); second.failure() == nil {
+		if second := w.enter(w.Context(), a, admission.Lookup); second.failure() == nil {
 			w.Error("an answer that is not read yet does not count")
 		}
 		w.end(v)
-		again := w.enter(w.Context(), a, admission.Point)
+		again := w.enter(w.Context(), a, admission.Lookup)
 		w.end(again)
 	})
 }

@@ -11,7 +11,7 @@ func BenchmarkEnter(b *testing.B) {
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			ticket, err := g.Enter(b.Context(), a, admission.Point)
+			ticket, err := g.Enter(b.Context(), a, admission.Lookup)
 			if err != nil {
 				b.Error(err)
 			}

@@ -1,7 +1,7 @@
 package admission
 
 // Seen is how many addresses are remembered.
-func (s *Strangers) Seen() int {
+func (s *KeyThrottle) Seen() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.seen)

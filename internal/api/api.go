@@ -25,8 +25,8 @@ type Options struct {
 	// may be nil.
 	Observe func(method, route string, status int, took time.Duration)
 	Proxy   Proxy
-	// Strangers delays the answers to wrong keys; nil: none is delayed.
-	Strangers *admission.Strangers
+	// KeyThrottle delays the answers to wrong keys; nil: none is delayed.
+	KeyThrottle *admission.KeyThrottle
 }
 
 // Endpoint is a method that a route has.
@@ -69,19 +69,19 @@ func (s *server) routes() []route {
 		{pattern: "/v1/users", reads: admission.List, methods: map[string]endpoint{
 			http.MethodGet: s.listUsers, http.MethodPost: s.createUser,
 		}},
-		{pattern: "/v1/users/{userId}", reads: admission.Point, methods: map[string]endpoint{
+		{pattern: "/v1/users/{userId}", reads: admission.Lookup, methods: map[string]endpoint{
 			http.MethodGet: s.getUser,
 		}},
-		{pattern: "/v1/users/{userId}/portfolio", reads: admission.Point, methods: map[string]endpoint{
+		{pattern: "/v1/users/{userId}/portfolio", reads: admission.Lookup, methods: map[string]endpoint{
 			http.MethodGet: s.getPortfolio,
 		}},
 		{pattern: "/v1/rewards", reads: admission.List, methods: map[string]endpoint{
 			http.MethodGet: s.listRewards, http.MethodPost: s.createReward,
 		}},
-		{pattern: "/v1/rewards/{rewardId}", reads: admission.Point, methods: map[string]endpoint{
+		{pattern: "/v1/rewards/{rewardId}", reads: admission.Lookup, methods: map[string]endpoint{
 			http.MethodGet: s.getReward,
 		}},
-		{pattern: "/v1/assets", reads: admission.Point, methods: map[string]endpoint{http.MethodGet: s.listAssets}},
+		{pattern: "/v1/assets", reads: admission.Lookup, methods: map[string]endpoint{http.MethodGet: s.listAssets}},
 		{pattern: "/openapi.json", open: true, methods: map[string]endpoint{http.MethodGet: getDocument}},
 	}
 }

@@ -142,9 +142,9 @@ func appendDetails(o *object, details any) {
 		o.details("idempotencyKey", d.IdempotencyKey)
 	case rewards.AssetDetails:
 		o.details("assetSymbol", d.AssetSymbol)
-	case rewards.LeastDetails:
+	case rewards.MinAwardDetails:
 		inner := begin(nil)
-		inner.number("leastUsd", d.Least)
+		inner.number("leastUsd", d.MinAmount)
 		o.raw("details", string(inner.end()))
 	case rewards.DuplicateDetails:
 		inner := begin(nil)

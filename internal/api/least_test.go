@@ -17,7 +17,7 @@ func TestLeastAward(t *testing.T) {
 	user := c.newUser(t)
 	early := award(user, "amountUsd", "0.999999", "idempotencyKey", `"before-the-limit"`)
 	c.post(t, "/v1/rewards", early).wantStatus(t, http.StatusCreated)
-	w.service.TakeFrom(money.Dollar)
+	w.service.SetMinAward(money.Dollar)
 	c.post(t, "/v1/rewards", early).wantStatus(t, http.StatusOK)
 	const key = `"too-small-1"`
 	small := award(user, "amountUsd", "0.999999", "idempotencyKey", key)

@@ -19,7 +19,7 @@ func logged(w *world, p api.Proxy) (http.Handler, *lines) {
 	log := &lines{}
 	return api.New(api.Options{
 		Service: w.service, CursorKey: w.cursorKey, Log: slog.New(slog.NewJSONHandler(log, nil)), Proxy: p,
-		Strangers: &admission.Strangers{},
+		KeyThrottle: &admission.KeyThrottle{},
 	}), log
 }
 

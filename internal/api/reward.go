@@ -26,7 +26,7 @@ func (s *server) createReward(ctx context.Context, c call) (reply, error) {
 		return reply{}, err
 	}
 	r.Metadata, r.Canonical, r.Fingerprint = kept, canonical, rewards.NewFingerprint(r, canonical)
-	stored, replayed, err := s.Service.Give(ctx, r)
+	stored, replayed, err := s.Service.Award(ctx, r)
 	if err != nil {
 		return reply{}, err
 	}

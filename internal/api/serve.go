@@ -114,8 +114,8 @@ func (s *server) admit(ctx context.Context, rt route, r *http.Request, p *pass) 
 	var app rewards.App
 	presented := r.Header.Get("X-Api-Key")
 	if p.key, app, err = s.Service.Authenticate(ctx, presented); err != nil {
-		if s.Strangers != nil && presented != "" && rewards.CodeOf(err) == rewards.CodeUnauthorized {
-			p.last = !s.Strangers.Wrong(ctx, addressOf(p.from))
+		if s.KeyThrottle != nil && presented != "" && rewards.CodeOf(err) == rewards.CodeUnauthorized {
+			p.last = !s.KeyThrottle.Delay(ctx, addressOf(p.from))
 		}
 		return err
 	}

@@ -178,7 +178,7 @@ func (w *Worker) takeAnnouncements(ctx context.Context, r reading, clock rewards
 	if err != nil {
 		return err
 	}
-	c.sighting = rewards.Sighting{Now: clock.Now, SeenAt: w.now(), Sessions: w.sessions(ctx, c.listed)}
+	c.observation = rewards.Observation{Now: clock.Now, SeenAt: w.now(), Sessions: w.sessions(ctx, c.listed)}
 	changes := append(c.changes(bodies), c.missing(&w.actions)...)
 	if len(changes) == 0 {
 		return nil
@@ -217,7 +217,7 @@ func (w *Worker) sessions(ctx context.Context, listed []rewards.Announcement) []
 
 // beginHolds begins the holds whose time has come, and ends what is over.
 func (w *Worker) beginHolds(ctx context.Context, clock rewards.MarketClock) error {
-	s := rewards.Sighting{Now: clock.Now, SeenAt: w.now()}
+	s := rewards.Observation{Now: clock.Now, SeenAt: w.now()}
 	var changes []rewards.ActionChange
 	for i, a := range w.actions.board {
 		if after := s.Tick(a); after != a {
@@ -250,12 +250,12 @@ func (w *Worker) holds(ctx context.Context, id rewards.AssetID, clock rewards.Ma
 
 // census is a complete reading beside what the books know.
 type census struct {
-	sighting rewards.Sighting
-	from, to rewards.Date
-	assets   map[string]rewards.AssetID // by symbol
-	exposed  map[rewards.AssetID]bool   // the books have shares of it
-	listed   []rewards.Announcement     // of the catalog's stocks
-	known    map[string]rewards.Action
+	observation rewards.Observation
+	from, to    rewards.Date
+	assets      map[string]rewards.AssetID // by symbol
+	exposed     map[rewards.AssetID]bool   // the books have shares of it
+	listed      []rewards.Announcement     // of the catalog's stocks
+	known       map[string]rewards.Action
 }
 
 func (w *Worker) newCensus(ctx context.Context, r reading, known []rewards.Action) (*census, error) {
@@ -307,7 +307,7 @@ func (c *census) changes(bodies map[string]string) []rewards.ActionChange {
 		before, known := c.known[n.ID]
 		if !known {
 			id, _ := c.asset(n)
-			after := c.sighting.NewAction(n, id, c.exposed[id])
+			after := c.observation.NewAction(n, id, c.exposed[id])
 			changes = append(changes, rewards.ActionChange{After: after, Body: n.Body})
 			continue
 		}
@@ -315,7 +315,7 @@ func (c *census) changes(bodies map[string]string) []rewards.ActionChange {
 		if bodies[n.ID] != n.Body {
 			change.Body = n.Body
 		}
-		if change.After = c.sighting.Follow(before, n, change.Body != ""); change.After != before || change.Body != "" {
+		if change.After = c.observation.Follow(before, n, change.Body != ""); change.After != before || change.Body != "" {
 			changes = append(changes, change)
 		}
 	}
@@ -335,7 +335,7 @@ func (c *census) missing(d *actionDesk) []rewards.ActionChange {
 		if missed[id] = d.missed[id] + 1; missed[id] < missedReadings {
 			continue
 		}
-		if after := c.sighting.Missed(before); after != before {
+		if after := c.observation.Missed(before); after != before {
 			changes = append(changes, rewards.ActionChange{Before: before, After: after})
 		}
 	}

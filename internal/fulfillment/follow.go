@@ -159,7 +159,7 @@ func (w *Worker) search(ctx context.Context, o rewards.Order, clock rewards.Mark
 		return w.postpone(ctx, o, "the broker could not be asked about it: "+err.Error())
 	case o.State == rewards.OrderOpen:
 		return w.postpone(ctx, o.AmbiguousUntil(clock.NextClose), "the broker had the order and does not find it now")
-	case o.Hopeless(clock.Now):
+	case o.RefusedTooOften(clock.Now):
 		return w.quarantine(ctx, o, fmt.Sprintf("the broker refused it in %d sessions, and nothing was bought: %s",
 			o.RefusedSessions, o.Reason))
 	}

@@ -82,7 +82,7 @@ type ActionStore interface {
 	// AssetHold reads from when an asset is held.
 	AssetHold(ctx context.Context, id rewards.AssetID) (rewards.ActionHold, error)
 	// Booked lists what the books have of each stock that was ever bought.
-	Booked(ctx context.Context) ([]rewards.Booked, error)
+	Booked(ctx context.Context) ([]rewards.BookedPosition, error)
 	// SaveDifferences stores by how much the broker's positions differ from that.
 	SaveDifferences(ctx context.Context, l rewards.Lease, differences map[rewards.AssetID]money.Shares) error
 }

@@ -38,10 +38,10 @@ func (w *Worker) comparePositions(ctx context.Context, live []rewards.Order, clo
 			"; a split that was not announced is not noticed")
 	}
 	wait := d.next.Sub(now)
-	if wait > 0 && wait <= positionsEvery && d.session.Equal(clock.Turn()) {
+	if wait > 0 && wait <= positionsEvery && d.session.Equal(clock.NextChange()) {
 		return nil
 	}
-	d.next, d.session = now.Add(positionsEvery), clock.Turn()
+	d.next, d.session = now.Add(positionsEvery), clock.NextChange()
 	if w.conflicts > 0 { // the books do not know all orders: nothing is ordered anyway
 		return nil
 	}
@@ -64,12 +64,12 @@ func (w *Worker) comparePositions(ctx context.Context, live []rewards.Order, clo
 }
 
 // settledOnly leaves out the stocks that the broker may be buying now.
-func settledOnly(booked []rewards.Booked, live []rewards.Order) []rewards.Booked {
+func settledOnly(booked []rewards.BookedPosition, live []rewards.Order) []rewards.BookedPosition {
 	moving := make(map[rewards.AssetID]bool)
 	for _, o := range live {
 		moving[o.AssetID] = moving[o.AssetID] || o.State != rewards.OrderPlanned
 	}
-	var still []rewards.Booked
+	var still []rewards.BookedPosition
 	for _, b := range booked {
 		if !moving[b.AssetID] {
 			still = append(still, b)
@@ -79,14 +79,14 @@ func settledOnly(booked []rewards.Booked, live []rewards.Order) []rewards.Booked
 }
 
 func (w *Worker) judgePositions(
-	ctx context.Context, booked []rewards.Booked, positions []rewards.Position, clock rewards.MarketClock,
+	ctx context.Context, booked []rewards.BookedPosition, positions []rewards.Position, clock rewards.MarketClock,
 ) error {
 	d := &w.actions.positions
 	byID, bySymbol := make(map[string]money.Shares), make(map[string]money.Shares)
 	for _, p := range positions {
 		byID[p.AssetID], bySymbol[p.Symbol] = p.Qty, p.Qty
 	}
-	sighting := rewards.Sighting{Now: clock.Now, SeenAt: w.now()}
+	observation := rewards.Observation{Now: clock.Now, SeenAt: w.now()}
 	held := rewards.HeldAssets(w.actions.board, clock.Now)
 	differences := make(map[rewards.AssetID]money.Shares)
 	suspects := make(map[rewards.AssetID]int)
@@ -104,7 +104,7 @@ func (w *Worker) judgePositions(
 			continue
 		}
 		if suspects[b.AssetID] = d.suspects[b.AssetID] + 1; suspects[b.AssetID] >= confirmations {
-			changes = append(changes, rewards.ActionChange{After: sighting.PositionAction(b, theirs, ratio)})
+			changes = append(changes, rewards.ActionChange{After: observation.PositionAction(b, theirs, ratio)})
 			delete(suspects, b.AssetID)
 		}
 	}

@@ -90,7 +90,7 @@ func (w *world) open() {
 	w.client = w.newClient(w.brokerage.Transport())
 	w.cfg = fulfillment.Config{
 		Exclusive: true, Prefix: "sr-test-", Window: time.Second, PollEvery: 100 * time.Millisecond,
-		MaxNotional: rewards.LeastMaxNotional, DailyLimit: 1 << 60, HouseDailyLimit: 1 << 60, HouseAppLimit: 1 << 60, LeaseTTL: 30 * time.Second,
+		MaxNotional: rewards.LowestMaxNotional, DailyLimit: 1 << 60, HouseDailyLimit: 1 << 60, HouseAppLimit: 1 << 60, LeaseTTL: 30 * time.Second,
 	}
 	w.check(w.store.SeedAssets(w.t.Context(), []rewards.Asset{{Symbol: "AAPL"}, {Symbol: "KO"}, {Symbol: "HALT"}}))
 	w.app, _, err = w.store.CreateApp(w.t.Context(), "app", rewards.Key{})

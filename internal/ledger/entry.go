@@ -16,7 +16,7 @@ func writeEntries(ctx context.Context, j *journal, source Source, t *totals, r *
 			return err
 		}
 		r.Orders++
-		r.Parts += len(b.Parts)
+		r.Lots += len(b.Lots)
 		e.write(j, t.symbols[b.Order.AssetID])
 		t.note(e.at)
 		return nil
@@ -57,11 +57,11 @@ func newEntry(b rewards.Booking) (e entry, err error) {
 	if e.spent, err = b.Order.Carried(); err != nil {
 		return e, err
 	}
-	if e.housePaid, err = b.Order.HousePart(); err != nil {
+	if e.housePaid, err = b.Order.HouseCarried(); err != nil {
 		return e, err
 	}
 	e.cost, e.houseCost = e.housePaid, e.housePaid
-	for _, p := range b.Parts {
+	for _, p := range b.Lots {
 		if e.bought, err = money.AddShares(e.bought, p.Bought.Shares); err != nil {
 			return e, err
 		}
@@ -88,7 +88,7 @@ func (e entry) write(j *journal, symbol string) {
 	j.tag("price", o.FilledAvgPrice.String())
 	j.posting(custody, atCost(e.bought, symbol, e.cost))
 	j.posting(cash, dollars(-e.spent))
-	for _, p := range e.Parts {
+	for _, p := range e.Lots {
 		e.writePart(j, p, symbol)
 	}
 	if o.HouseShares != 0 || e.houseCost != 0 {
@@ -101,7 +101,7 @@ func (e entry) write(j *journal, symbol string) {
 
 // writePart books the shares to the user and the dollars to the app. The reward's
 // id stands at the first of the two.
-func (e entry) writePart(j *journal, p rewards.Part, symbol string) {
+func (e entry) writePart(j *journal, p rewards.Lot, symbol string) {
 	tag := rewardTag(p.RewardID)
 	if p.Bought.Shares != 0 {
 		j.posting(userAccount(p.AppID, p.UserID), atCost(-p.Bought.Shares, symbol, p.Bought.Amount)+tag)

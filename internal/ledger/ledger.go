@@ -48,7 +48,7 @@ type Positions struct {
 // Report tells what was written.
 type Report struct {
 	Orders      int      // booked
-	Parts       int      // of rewards, in these orders
+	Lots        int      // of rewards, in these orders
 	NotCompared []string // stocks whose position was not asserted: an order of theirs was under way
 }
 
@@ -74,6 +74,6 @@ func Write(ctx context.Context, w io.Writer, source Source, positions *Positions
 		}
 	}
 	j.line("")
-	j.line("; complete: %d orders, %d parts of rewards", r.Orders, r.Parts)
+	j.line("; complete: %d orders, %d parts of rewards", r.Orders, r.Lots)
 	return r, j.flush()
 }

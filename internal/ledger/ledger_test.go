@@ -35,7 +35,7 @@ func TestTheJournal(t *testing.T) {
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("journal (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(ledger.Report{Orders: 1, Parts: 2}, report); diff != "" {
+	if diff := cmp.Diff(ledger.Report{Orders: 1, Lots: 2}, report); diff != "" {
 		t.Errorf("report (-want +got):\n%s", diff)
 	}
 	if out, err := hledger(t, got, "check", "--strict"); err != nil {

@@ -17,9 +17,9 @@ import (
 
 // Broker tells prices and hours.
 type Broker interface {
-	// Snapshots tells the latest of each symbol in one request. A symbol without a
+	// LatestPrices tells the latest of each symbol in one request. A symbol without a
 	// usable price is missing in the answer.
-	Snapshots(ctx context.Context, symbols []string) (map[string]rewards.Snapshot, error)
+	LatestPrices(ctx context.Context, symbols []string) (map[string]rewards.BrokerPrice, error)
 	// Clock tells the market's hours.
 	Clock(ctx context.Context) (rewards.MarketClock, error)
 }
@@ -192,7 +192,7 @@ func (m *Market) Clock(ctx context.Context) (rewards.MarketClock, error) {
 	now := m.now().Round(0) // the wall clock: the monotonic one stops while a machine sleeps
 	if age := now.Sub(at); recent(at, now) {
 		c.Now = c.Now.Add(age)
-		if turn := c.Turn(); c.Now.Before(turn) {
+		if turn := c.NextChange(); c.Now.Before(turn) {
 			return c, nil
 		}
 	}

@@ -20,19 +20,19 @@ import (
 // brokerage never fail or jump.
 type feed struct {
 	err       error
-	snapshots map[string]rewards.Snapshot
+	snapshots map[string]rewards.BrokerPrice
 	clock     rewards.MarketClock // Now is told as it is, and ahead of that
 	ahead     time.Duration
 	asked     int
 	clocks    int // readings of the clock
 }
 
-func (f *feed) Snapshots(_ context.Context, symbols []string) (map[string]rewards.Snapshot, error) {
+func (f *feed) LatestPrices(_ context.Context, symbols []string) (map[string]rewards.BrokerPrice, error) {
 	f.asked++
 	if f.err != nil {
 		return nil, f.err
 	}
-	told := map[string]rewards.Snapshot{}
+	told := map[string]rewards.BrokerPrice{}
 	for _, symbol := range symbols {
 		if s, ok := f.snapshots[symbol]; ok {
 			told[symbol] = s
@@ -68,7 +68,7 @@ func inWorld(t *testing.T, test func(w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		engine, err := sqlite.Open(t.Context(), sqlite.Memory, sqlite.Options{})
-		w := &world{t: t, feed: &feed{snapshots: map[string]rewards.Snapshot{}}}
+		w := &world{t: t, feed: &feed{snapshots: map[string]rewards.BrokerPrice{}}}
 		w.check(err)
 		books, err := store.New(t.Context(), engine, time.Now, rand.NewChaCha8([32]byte{3}))
 		w.check(err)
@@ -112,7 +112,7 @@ func (w *world) alwaysOpen() {
 
 // tell sets the price and the previous close of AAPL.
 func (w *world) tell(price, previous money.Price) {
-	w.feed.snapshots["AAPL"] = rewards.Snapshot{Symbol: "AAPL", Price: price, PreviousClose: previous, TradedAt: time.Now()}
+	w.feed.snapshots["AAPL"] = rewards.BrokerPrice{Symbol: "AAPL", Price: price, PreviousClose: previous, TradedAt: time.Now()}
 }
 
 // tellOf tells a price of a trade that is ahead of the present.
@@ -276,7 +276,7 @@ func TestTheNewestTradeWins(t *testing.T) {
 func TestOnlyWhatWasGivenIsAskedFor(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
-		w.feed.snapshots["KO"] = rewards.Snapshot{Symbol: "KO", Price: 70 * dollar, TradedAt: time.Now()}
+		w.feed.snapshots["KO"] = rewards.BrokerPrice{Symbol: "KO", Price: 70 * dollar, TradedAt: time.Now()}
 		w.tell(200*dollar, 0)
 		w.run(10 * time.Second)
 		if w.feed.asked != 10 {

@@ -27,7 +27,7 @@ func (m *Market) Refresh(ctx context.Context) error {
 		symbols[i] = a.Symbol
 	}
 	asked := m.now()
-	snapshots, err := m.broker.Snapshots(ctx, symbols)
+	snapshots, err := m.broker.LatestPrices(ctx, symbols)
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (m *Market) Refresh(ctx context.Context) error {
 // present is the broker's time by which trades are judged: its last reading that was
 // trusted, carried on by our own clock; our own clock without one. A clock that was set
 // on purpose may run at any pace, so it is read again before a trade is ignored by it.
-func (m *Market) present(ctx context.Context, snapshots map[string]rewards.Snapshot) time.Time {
+func (m *Market) present(ctx context.Context, snapshots map[string]rewards.BrokerPrice) time.Time {
 	m.mu.RLock()
 	c, at, refused := m.clock, m.clockAt, m.refused
 	m.mu.RUnlock()
@@ -63,7 +63,7 @@ func (m *Market) present(ctx context.Context, snapshots map[string]rewards.Snaps
 	return present
 }
 
-func anyFuture(snapshots map[string]rewards.Snapshot, present time.Time) bool {
+func anyFuture(snapshots map[string]rewards.BrokerPrice, present time.Time) bool {
 	for _, s := range snapshots {
 		if rewards.FutureTrade(s.TradedAt, present) {
 			return true
@@ -75,7 +75,7 @@ func anyFuture(snapshots map[string]rewards.Snapshot, present time.Time) bool {
 // merge takes the broker's prices. It returns whether an asset got its first one, and
 // the prices that cannot be believed.
 func (m *Market) merge(
-	ctx context.Context, assets []rewards.Asset, snapshots map[string]rewards.Snapshot, asked, present time.Time,
+	ctx context.Context, assets []rewards.Asset, snapshots map[string]rewards.BrokerPrice, asked, present time.Time,
 ) (fresh bool, doubted map[rewards.AssetID]money.Price) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -87,20 +87,20 @@ func (m *Market) merge(
 			continue
 		}
 		turned := q.hold.InForce(s.TradedAt) // it is of the new units
-		take := q.Read
+		take := q.Update
 		if turned || q.held(present) {
-			take = q.ReadHeld
+			take = q.UpdateHeld
 		}
 		read, verdict := take(s, asked, present)
 		fresh = fresh || q.Price == 0 && read.Price != 0 || turned && !q.hold.InForce(q.TradedAt)
-		if verdict == rewards.ReadDoubt {
+		if verdict == rewards.PriceInDoubt {
 			doubted[a.ID] = s.Price
 		}
-		if verdict == rewards.ReadFuture && !q.future {
+		if verdict == rewards.PriceFromFuture && !q.future {
 			m.log.WarnContext(ctx, "ignoring a trade of the future", slog.String("symbol", a.Symbol),
 				slog.Time("trade", s.TradedAt), slog.Time("broker", present))
 		}
-		q.Quote, q.doubt, q.future = read, verdict == rewards.ReadDoubt, verdict == rewards.ReadFuture
+		q.Quote, q.doubt, q.future = read, verdict == rewards.PriceInDoubt, verdict == rewards.PriceFromFuture
 		m.quotes[a.ID] = q
 	}
 	return fresh, doubted

@@ -92,7 +92,7 @@ func (h *handler) record(ctx context.Context, f form) (stored rewards.Reward, er
 		return stored, err
 	}
 	r.Fingerprint = rewards.NewFingerprint(r, "")
-	stored, _, err = h.Service.Give(ctx, r)
+	stored, _, err = h.Service.Award(ctx, r)
 	return stored, err
 }
 

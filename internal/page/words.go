@@ -35,8 +35,8 @@ func (h *handler) problem(ctx context.Context, e *rewards.Error) (string, error)
 			text += "; did you mean " + meant + "?"
 		}
 		return text, nil
-	case rewards.LeastDetails:
-		return "the smallest reward that the operator takes is " + dollars(details.Least), nil
+	case rewards.MinAwardDetails:
+		return "the smallest reward that the operator takes is " + dollars(details.MinAmount), nil
 	}
 	return e.Message, nil
 }

@@ -99,7 +99,7 @@ func (w *World) Plan(name, symbol string) rewards.Order {
 	w.Now = w.Now.Add(time.Second)
 	o, hold, err := w.PlanOrder(w.ctx, w.Lease, rewards.PlanRequest{
 		Asset: w.Catalog[symbol], ClientOrderIDPrefix: "sr-test-", Limits: rewards.PlanLimits{
-			MaxNotional: rewards.LeastMaxNotional, DailyLeft: 1 << 60,
+			MaxNotional: rewards.LowestMaxNotional, DailyLeft: 1 << 60,
 			HouseLeft: 1 << 60, HousePerApp: 1 << 60, TopUp: true,
 		},
 	})
@@ -161,7 +161,7 @@ func (w *World) Refuse(o rewards.Order, reason string) {
 
 // Announce stores a corporate action of the symbol, which will hold it.
 func (w *World) Announce(id, symbol string) {
-	seen := rewards.Sighting{Now: w.Now, SeenAt: w.Now}
+	seen := rewards.Observation{Now: w.Now, SeenAt: w.Now}
 	ex := rewards.DateOf(w.Now).Plus(30)
 	a := seen.NewAction(rewards.Announcement{ID: id, ProcessDate: ex, Terms: rewards.Terms{
 		Type: "forward_split", Symbol: symbol, OldRate: "1", NewRate: "2", ExDate: ex,

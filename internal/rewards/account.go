@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// AccountPatience is how long orders go on while the broker does not report its account,
+// accountGrace is how long orders go on while the broker does not report its account,
 // since it was last the right one.
-const AccountPatience = time.Minute
+const accountGrace = time.Minute
 
 // AccountVerdict is whether orders may be sent to, and followed at, the broker.
 type AccountVerdict int
@@ -28,7 +28,7 @@ func JudgeAccount(pinned, reported string, rightAt, now time.Time) AccountVerdic
 		return AccountRight
 	case reported != "":
 		return AccountOther
-	case rightAt.IsZero() || now.Sub(rightAt) >= AccountPatience:
+	case rightAt.IsZero() || now.Sub(rightAt) >= accountGrace:
 		return AccountUnknown
 	}
 	return AccountRight

@@ -45,8 +45,8 @@ func LastEvening(now time.Time) time.Time {
 // over tells whether the ex-date has passed in New York.
 func (t Terms) over(now time.Time) bool { return t.ExDate.Valid() && DateOf(now) > t.ExDate }
 
-// Sighting is a complete reading of the announcements at a moment of the broker's time.
-type Sighting struct {
+// Observation is a complete reading of the announcements at a moment of the broker's time.
+type Observation struct {
 	Now      time.Time // the broker's
 	SeenAt   time.Time // ours
 	Sessions []Date    // as far as known, in order
@@ -55,7 +55,7 @@ type Sighting struct {
 // NewAction is what an announcement makes of a stock for the first time. When the
 // ex-date is over and the books never had a share of the stock (exposed), there is
 // nothing that it could have falsified.
-func (s Sighting) NewAction(n Announcement, asset AssetID, exposed bool) Action {
+func (s Observation) NewAction(n Announcement, asset AssetID, exposed bool) Action {
 	a := Action{
 		Terms: n.Terms, ID: n.ID, AssetID: asset, ProcessDate: n.ProcessDate, Revision: 1,
 		State: ActionAnnounced, FirstSeen: s.SeenAt,
@@ -68,7 +68,7 @@ func (s Sighting) NewAction(n Announcement, asset AssetID, exposed bool) Action 
 	return s.Tick(a)
 }
 
-func (s Sighting) holdFrom(t Terms) time.Time {
+func (s Observation) holdFrom(t Terms) time.Time {
 	if !t.Type.Holds() {
 		return time.Time{}
 	}
@@ -77,7 +77,7 @@ func (s Sighting) holdFrom(t Terms) time.Time {
 
 // Tick begins the hold when its time has come, and ends the life of an action that
 // never holds.
-func (s Sighting) Tick(a Action) Action {
+func (s Observation) Tick(a Action) Action {
 	switch {
 	case a.State != ActionAnnounced:
 	case (ActionHold{a.HoldFrom}).InForce(s.Now):
@@ -91,7 +91,7 @@ func (s Sighting) Tick(a Action) Action {
 // Follow is what an announcement makes of an action that is known. Before the hold
 // begins it follows the announcement; after that it stays held until an operator
 // resumes it. Other terms than an operator resumed are held again.
-func (s Sighting) Follow(a Action, n Announcement, newBody bool) Action {
+func (s Observation) Follow(a Action, n Announcement, newBody bool) Action {
 	if newBody {
 		a.Revision++
 	}
@@ -115,7 +115,7 @@ func (s Sighting) Follow(a Action, n Announcement, newBody bool) Action {
 }
 
 // Missed is what it makes of an action that the broker does not list any more.
-func (s Sighting) Missed(a Action) Action {
+func (s Observation) Missed(a Action) Action {
 	switch a.State {
 	case ActionAnnounced:
 		a.State, a.HoldFrom, a.Note = ActionWithdrawn, time.Time{}, "withdrawn by the broker before the hold began"

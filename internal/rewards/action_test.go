@@ -83,9 +83,9 @@ func TestTypesThatHold(t *testing.T) {
 func TestAnActionsLife(t *testing.T) {
 	t.Parallel()
 	sessions := []rewards.Date{"2026-12-01", "2026-12-02", "2026-12-03", "2026-12-04", "2026-12-07"}
-	at := func(text string) rewards.Sighting {
+	at := func(text string) rewards.Observation {
 		now := moment(t, text)
-		return rewards.Sighting{Now: now, SeenAt: now, Sessions: sessions}
+		return rewards.Observation{Now: now, SeenAt: now, Sessions: sessions}
 	}
 	early, begun := at("2026-12-01T12:00:00-05:00"), at("2026-12-02T20:00:00-05:00")
 	split := rewards.Announcement{ID: "a", ProcessDate: "2026-12-03", Terms: rewards.Terms{
@@ -186,7 +186,7 @@ func TestSplitRatio(t *testing.T) {
 			t.Errorf("%s and %s (-want +got):\n%s", c.ours, c.theirs, diff)
 		}
 	}
-	accepted := rewards.Booked{Quantity: 10 * money.Share, Accepted: 10 * money.Share}
+	accepted := rewards.BookedPosition{Quantity: 10 * money.Share, Accepted: 10 * money.Share}
 	if _, suspect := accepted.Suspect(20 * money.Share); suspect {
 		t.Error("a difference that an operator accepted is suspected")
 	}

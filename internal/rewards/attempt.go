@@ -61,7 +61,7 @@ func (o Order) RefusedFor(sessionClose time.Time) Order {
 
 // Hopeless reports whether the broker has refused the order in so many sessions, all of
 // them over at the moment now of the broker's time, that waiting longer is pointless.
-func (o Order) Hopeless(now time.Time) bool {
+func (o Order) RefusedTooOften(now time.Time) bool {
 	return o.State == OrderSubmitted && !o.Ambiguous() &&
 		o.RefusedSessions >= RefusedSessions && now.After(o.RefusedUntil)
 }

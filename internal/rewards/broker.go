@@ -49,15 +49,15 @@ type MarketClock struct {
 }
 
 // Turn is when the market next opens or closes.
-func (c MarketClock) Turn() time.Time {
+func (c MarketClock) NextChange() time.Time {
 	if c.Open {
 		return c.NextClose
 	}
 	return c.NextOpen
 }
 
-// Snapshot is the market's latest word on one stock.
-type Snapshot struct {
+// BrokerPrice is the market's latest word on one stock.
+type BrokerPrice struct {
 	Symbol        string
 	Price         money.Price // of the last trade, positive
 	TradedAt      time.Time

@@ -12,10 +12,10 @@ type draft struct {
 	most   int
 	limits PlanLimits
 
-	members []Member
-	sum     money.USD
-	passed  []Passed
-	short   bool // an app had a turn after all that was read of it
+	members   []Member
+	sum       money.USD
+	skipped   []Skipped
+	needsMore bool // an app had a turn after all that was read of it
 }
 
 func newDraft(queues []Queue, most int, l PlanLimits) *draft {
@@ -51,7 +51,7 @@ func (d *draft) turn(q *line) bool {
 			return true
 		}
 	}
-	d.short = d.short || q.More && !q.closed
+	d.needsMore = d.needsMore || q.More && !q.closed
 	return false
 }
 
@@ -68,19 +68,19 @@ func (d *draft) never(pending money.USD) Hold {
 
 // pass counts what is passed over.
 func (d *draft) pass(app AppID, hold Hold, pending money.USD) {
-	i := slices.IndexFunc(d.passed, func(p Passed) bool { return p.AppID == app && p.Hold == hold })
+	i := slices.IndexFunc(d.skipped, func(p Skipped) bool { return p.AppID == app && p.Hold == hold })
 	if i < 0 {
-		d.passed = append(d.passed, Passed{AppID: app, Hold: hold, Least: pending})
-		i = len(d.passed) - 1
+		d.skipped = append(d.skipped, Skipped{AppID: app, Hold: hold, Least: pending})
+		i = len(d.skipped) - 1
 	}
-	d.passed[i].Count++
-	d.passed[i].Least = min(d.passed[i].Least, pending)
+	d.skipped[i].Count++
+	d.skipped[i].Least = min(d.skipped[i].Least, pending)
 }
 
 // hold is why nothing is a member.
 func (d *draft) hold() Hold {
-	if len(d.passed) > 0 {
-		return d.passed[0].Hold // of the app that has waited longest
+	if len(d.skipped) > 0 {
+		return d.skipped[0].Hold // of the app that has waited longest
 	}
 	return HoldEmpty
 }
@@ -94,15 +94,15 @@ func (d *draft) order(p Plan) (Plan, Hold, error) {
 	slices.SortFunc(d.members, func(a, b Member) int { return arrival(a.RewardID, b.RewardID) })
 	if notional < MinNotional {
 		hold := d.topUp(&p)
-		p.Passed = d.passed
-		if hold == HoldSmallPool && len(d.passed) > 0 {
-			hold = d.passed[0].Hold // an operator should know of it, while the rest waits for more
+		p.Skipped = d.skipped
+		if hold == HoldSmallPool && len(d.skipped) > 0 {
+			hold = d.skipped[0].Hold // an operator should know of it, while the rest waits for more
 		}
 		if hold != NoHold {
 			return p, hold, nil
 		}
 		notional = MinNotional
 	}
-	p.Members, p.Notional, p.House, p.Passed = d.members, notional, notional-d.sum, d.passed
+	p.Members, p.Notional, p.House, p.Skipped = d.members, notional, notional-d.sum, d.skipped
 	return p, NoHold, nil
 }

@@ -60,8 +60,8 @@ type DuplicateDetails struct {
 // AssetDetails names the symbol that cannot be given.
 type AssetDetails struct{ AssetSymbol string }
 
-// LeastDetails is the smallest amount of an award that the operator takes.
-type LeastDetails struct{ Least money.USD }
+// MinAwardDetails is the smallest amount of an award that the operator takes.
+type MinAwardDetails struct{ MinAmount money.USD }
 
 // CodeOf is the code of an error; one of another type is CodeInternal.
 func CodeOf(err error) Code {

@@ -27,17 +27,17 @@ func NewFingerprint(r NewReward, canonicalMetadata string) Fingerprint {
 	return fingerprint(fingerprintWithKey, appendRequest(b, r, canonicalMetadata))
 }
 
-// OlderFingerprint is the fingerprint of the first version. Processes of older programs
+// FingerprintV1 is the fingerprint of the first version. Processes of older programs
 // compare it while a fleet is upgraded.
-func (r NewReward) OlderFingerprint() Fingerprint {
+func (r NewReward) FingerprintV1() Fingerprint {
 	return fingerprint(fingerprintOfRequest, appendRequest(nil, r, r.Canonical))
 }
 
 // Asks tells whether the request asks for what was recorded with a fingerprint of any
 // version.
-func (r NewReward) Asks(recorded Fingerprint) bool {
+func (r NewReward) Matches(recorded Fingerprint) bool {
 	if recorded[0] == fingerprintOfRequest {
-		return recorded == r.OlderFingerprint()
+		return recorded == r.FingerprintV1()
 	}
 	return recorded == r.Fingerprint
 }

@@ -38,7 +38,7 @@ type PlanRequest struct {
 }
 
 // Most is how many rewards the order may have.
-func (r PlanRequest) Most() int {
+func (r PlanRequest) MemberLimit() int {
 	if r.MaxMembers <= 0 {
 		return MaxMembers
 	}

@@ -10,11 +10,11 @@ import (
 // arrival. A member that got nothing of it has no part.
 type Booking struct {
 	Order Order
-	Parts []Part
+	Lots  []Lot
 }
 
-// Part is an allocation with whose it is.
-type Part struct {
+// Lot is an allocation with whose it is.
+type Lot struct {
 	AppID    AppID
 	RewardID RewardID
 	UserID   UserID
@@ -49,9 +49,9 @@ type PendingReward struct {
 	Booked  money.USD // how much of the amount has been bought and booked
 }
 
-// HousePart is how many of the dollars carried are the house's: the members' come
+// HouseCarried is how many of the dollars carried are the house's: the members' come
 // first. It fails with money.ErrOverflow.
-func (o Order) HousePart() (money.USD, error) {
+func (o Order) HouseCarried() (money.USD, error) {
 	carried, err := o.Carried()
 	return max(0, carried-(o.Notional-o.House)), err
 }

@@ -136,7 +136,7 @@ type Phase int
 
 // The phases.
 const (
-	PhaseStrange Phase = iota // a status that we do not know or never cause
+	PhaseInvalid Phase = iota // a status that we do not know or never cause
 	PhaseWorking              // it may still change
 	PhaseFilled               // all of it was bought
 	PhaseEnded                // it ended otherwise; what is filled is bought
@@ -153,7 +153,7 @@ func PhaseOf(status string) Phase {
 	case "canceled", "expired", "rejected":
 		return PhaseEnded
 	default: // "replaced" too: the service never replaces an order
-		return PhaseStrange
+		return PhaseInvalid
 	}
 }
 
@@ -232,7 +232,7 @@ func (o Order) check(b BrokerOrder, levels []money.Price) error {
 		return contradiction("side %q", b.Side)
 	case b.Notional != o.Notional:
 		return contradiction("notional %s", b.Notional)
-	case PhaseOf(b.Status) == PhaseStrange:
+	case PhaseOf(b.Status) == PhaseInvalid:
 		return contradiction("status %q", b.Status)
 	case b.FilledQty < 0:
 		return contradiction("filled quantity %s", b.FilledQty)
@@ -268,7 +268,7 @@ func (o Order) Proven(now time.Time) bool {
 		return true
 	case PhaseEnded:
 		return now.Sub(o.TerminalSince) >= TerminalWait
-	case PhaseStrange, PhaseWorking:
+	case PhaseInvalid, PhaseWorking:
 	}
 	return false
 }

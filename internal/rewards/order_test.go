@@ -71,7 +71,7 @@ func TestPhases(t *testing.T) {
 		rewards.PhaseWorking: "new accepted pending_new partially_filled done_for_day pending_cancel pending_replace accepted_for_bidding stopped suspended calculated held",
 		rewards.PhaseFilled:  "filled",
 		rewards.PhaseEnded:   "canceled expired rejected",
-		rewards.PhaseStrange: "replaced unheard_of FILLED",
+		rewards.PhaseInvalid: "replaced unheard_of FILLED",
 	} {
 		for status := range strings.FieldsSeq(statuses) {
 			if got := rewards.PhaseOf(status); got != phase {
@@ -217,7 +217,7 @@ func TestPlanOrderProperties(t *testing.T) {
 			waiting = append(waiting, rewards.Waiting{AppID: app, RewardID: rewardID(len(waiting)), Pending: a})
 		}
 		l := rewards.PlanLimits{
-			MaxNotional: rewards.LeastMaxNotional + money.USD(rapid.Int64Range(0, 1<<45).Draw(t, "max")),
+			MaxNotional: rewards.LowestMaxNotional + money.USD(rapid.Int64Range(0, 1<<45).Draw(t, "max")),
 			DailyLeft:   money.USD(rapid.Int64Range(-10, 1<<50).Draw(t, "daily")),
 			HouseLeft:   money.USD(rapid.Int64Range(-10, 1<<30).Draw(t, "house")),
 			Price:       money.Price(rapid.Int64Range(0, 1<<50).Draw(t, "price")),

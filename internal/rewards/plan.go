@@ -9,9 +9,9 @@ import (
 
 // The limits of one order.
 const (
-	MaxMembers       = 1000                     // rewards in an order
-	MinNotional      = money.Dollar             // the broker's minimum for a buy
-	LeastMaxNotional = 1_000_000 * money.Dollar // any single reward must fit into an order
+	MaxMembers        = 1000                     // rewards in an order
+	MinNotional       = money.Dollar             // the broker's minimum for a buy
+	LowestMaxNotional = 1_000_000 * money.Dollar // any single reward must fit into an order
 
 	// maxOrderShares keeps the quantity of an order far from overflow: a billion shares.
 	maxOrderShares = 1_000_000_000 * money.Share
@@ -26,13 +26,13 @@ type Waiting struct {
 
 // PlanLimits are the brakes on one order.
 type PlanLimits struct {
-	MaxNotional money.USD   // the largest notional of an order
-	DailyLeft   money.USD   // what may still be ordered today
-	HouseLeft   money.USD   // what the house may still add to small pools today
-	HousePerApp money.USD   // what the house may add for one app on a day
-	Price       money.Price // the asset's last price; zero when not known
-	TopUp       bool        // a pool under the minimum has waited long enough, whatever Patience says
-	Patience    Patience    // how long a pool under the minimum waits
+	MaxNotional money.USD      // the largest notional of an order
+	DailyLeft   money.USD      // what may still be ordered today
+	HouseLeft   money.USD      // what the house may still add to small pools today
+	HousePerApp money.USD      // what the house may add for one app on a day
+	Price       money.Price    // the asset's last price; zero when not known
+	TopUp       bool           // a pool under the minimum has waited long enough, whatever Timer says
+	Timer       SmallPoolTimer // how long a pool under the minimum waits
 
 	HouseSpent map[AppID]money.USD // what the house has added for each app today
 }
@@ -55,16 +55,16 @@ const (
 
 // Plan is an order to be: its members in order of arrival and its dollars.
 type Plan struct {
-	Members  []Member
-	Notional money.USD
-	House    money.USD
-	TopUps   []TopUp  // the house's part of an order under the minimum, by app
-	Passed   []Passed // what could not be a member, by app and reason
-	Short    bool     // an app had a turn after all that was read of its queue
+	Members   []Member
+	Notional  money.USD
+	House     money.USD
+	TopUps    []TopUp   // the house's part of an order under the minimum, by app
+	Skipped   []Skipped // what could not be a member, by app and reason
+	NeedsMore bool      // an app had a turn after all that was read of its queue
 }
 
-// Passed counts the rewards of an app that an order had to pass over.
-type Passed struct {
+// Skipped counts the rewards of an app that an order had to pass over.
+type Skipped struct {
 	AppID AppID
 	Hold  Hold
 	Count int
@@ -80,7 +80,7 @@ type Passed struct {
 func PlanOrder(queues []Queue, most int, l PlanLimits) (Plan, Hold, error) {
 	d := newDraft(queues, min(most, MaxMembers), l)
 	d.takeTurns()
-	p := Plan{Passed: d.passed, Short: d.short}
+	p := Plan{Skipped: d.skipped, NeedsMore: d.needsMore}
 	if len(d.members) == 0 {
 		return p, d.hold(), nil
 	}
@@ -100,8 +100,8 @@ func (l PlanLimits) quantity() money.USD {
 	return math.MaxInt64
 }
 
-// Patience is how long a pool under the broker's minimum waits for more.
-type Patience struct {
+// SmallPoolTimer is how long a pool under the broker's minimum waits for more.
+type SmallPoolTimer struct {
 	Now       time.Time     // ours; zero: for ever
 	Ahead     time.Duration // of the broker's clock
 	Wait      time.Duration
@@ -109,7 +109,7 @@ type Patience struct {
 }
 
 // Over reports whether a pool has waited long enough, given when its oldest member was recorded.
-func (p Patience) Over(oldest time.Time) bool {
+func (p SmallPoolTimer) Expired(oldest time.Time) bool {
 	return !p.Now.IsZero() && !p.Now.Add(p.Ahead).Before(SmallPoolDeadline(oldest.Add(p.Ahead), p.Wait, p.NextClose))
 }
 

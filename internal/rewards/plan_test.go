@@ -38,7 +38,7 @@ func chosen(p rewards.Plan) string {
 
 func passed(p rewards.Plan) string {
 	var list []string
-	for _, a := range p.Passed {
+	for _, a := range p.Skipped {
 		list = append(list, fmt.Sprintf("%c %d of %s or more, hold %d", a.AppID[15], a.Count, a.Least, a.Hold))
 	}
 	return strings.Join(list, "; ")
@@ -128,12 +128,12 @@ func TestPlanOrderAsksForMore(t *testing.T) {
 		queues[0].More = true
 		l := roomy()
 		l.DailyLeft = test.left
-		if p, _, err := rewards.PlanOrder(queues, test.most, l); err != nil || p.Short != test.want {
-			t.Errorf("%d of %s: short %t, %v; want %t", test.most, test.waits, p.Short, err, test.want)
+		if p, _, err := rewards.PlanOrder(queues, test.most, l); err != nil || p.NeedsMore != test.want {
+			t.Errorf("%d of %s: short %t, %v; want %t", test.most, test.waits, p.NeedsMore, err, test.want)
 		}
 	}
 	most := 0
-	for lot, more := (rewards.PlanRequest{Apps: 7}).Lot(), true; more; lot, more = rewards.NextLot(lot, 7) {
+	for lot, more := (rewards.PlanRequest{Apps: 7}).FirstRead(), true; more; lot, more = rewards.NextRead(lot, 7) {
 		most = lot
 	}
 	if most < rewards.MaxMembers || most > 8*rewards.MaxMembers/7 {

@@ -8,7 +8,7 @@ import (
 )
 
 // Booked is what the books have of a stock: all users' shares and the house's.
-type Booked struct {
+type BookedPosition struct {
 	AssetID  AssetID
 	BrokerID string
 	Symbol   string
@@ -71,7 +71,7 @@ func fits(ours, theirs money.Shares, oldRate, newRate int64) bool {
 
 // Suspect tells whether a position of the broker's looks like a split that the books
 // do not know, and that no operator has accepted.
-func (b Booked) Suspect(theirs money.Shares) (Ratio, bool) {
+func (b BookedPosition) Suspect(theirs money.Shares) (Ratio, bool) {
 	if theirs-b.Quantity == b.Accepted {
 		return Ratio{}, false
 	}
@@ -79,7 +79,7 @@ func (b Booked) Suspect(theirs money.Shares) (Ratio, bool) {
 }
 
 // PositionAction is the hold because of a position that looks like a split.
-func (s Sighting) PositionAction(b Booked, theirs money.Shares, r Ratio) Action {
+func (s Observation) PositionAction(b BookedPosition, theirs money.Shares, r Ratio) Action {
 	today := DateOf(s.Now)
 	return Action{
 		Terms: Terms{

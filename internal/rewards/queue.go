@@ -61,15 +61,15 @@ const lookAhead = 8 * MaxMembers
 
 // Lot is how many rewards of each app are read at first: enough for an order when all
 // apps have as many.
-func (r PlanRequest) Lot() int {
+func (r PlanRequest) FirstRead() int {
 	const least = 8
 	apps := max(r.Apps, 1)
-	return max((r.Most()+apps-1)/apps, least)
+	return max((r.MemberLimit()+apps-1)/apps, least)
 }
 
-// NextLot is how many rewards of each app are read when a lot was not enough; false when
+// NextRead is how many rewards of each app are read when a lot was not enough; false when
 // no more are read.
-func NextLot(lot, apps int) (int, bool) {
+func NextRead(lot, apps int) (int, bool) {
 	const growth = 4
 	most := max(lookAhead/max(apps, 1), 1)
 	return min(lot*growth, most), lot < most

@@ -65,8 +65,8 @@ func (o Order) unresolvable(r Resolution) string {
 	return ""
 }
 
-// ToldBy is the decision with the time that the broker tells of the fill.
-func (r Resolution) ToldBy(b BrokerOrder) Resolution {
+// WithFillTime is the decision with the time that the broker tells of the fill.
+func (r Resolution) WithFillTime(b BrokerOrder) Resolution {
 	if r.FilledQty > 0 && b.FilledQty == r.FilledQty {
 		r.FilledAt = b.FilledAt
 	}

@@ -88,11 +88,11 @@ type NewReward struct {
 	Canonical      string // the metadata in the form that all its spellings share; "" for none and for {}
 	Fingerprint    Fingerprint
 	AssetID        AssetID   // zero when the symbol cannot be given now
-	Least          money.USD // the smallest amount that the operator takes now
+	MinAmount      money.USD // the smallest amount that the operator takes now
 }
 
 // TooSmall reports whether the amount is less than the operator takes now.
-func (r NewReward) TooSmall() bool { return r.Amount < r.Least }
+func (r NewReward) TooSmall() bool { return r.Amount < r.MinAmount }
 
 // Verdict is what became of a request to give stock.
 type Verdict int
@@ -103,7 +103,7 @@ const (
 	Conflict                         // the key was used for another request
 	NoSuchUser                       // the user does not exist in the app
 	NotGiftable                      // the symbol cannot be given now
-	LessThanLeast                    // the amount is less than the operator takes now
+	BelowMinAward                    // the amount is less than the operator takes now
 	Created                          // a new reward
 )
 

@@ -140,10 +140,10 @@ func TestFingerprintTellsRequestsApart(t *testing.T) {
 		t.Error("the fingerprint depends on what is not the request")
 	}
 	base.Canonical, base.Fingerprint = "{}", rewards.NewFingerprint(base, "{}")
-	older, another := base.OlderFingerprint(), base
+	older, another := base.FingerprintV1(), base
 	another.Amount = 6
 	another.Fingerprint = rewards.NewFingerprint(another, "{}")
-	if older[0] != 1 || !base.Asks(older) || !base.Asks(base.Fingerprint) || another.Asks(older) || another.Asks(base.Fingerprint) {
+	if older[0] != 1 || !base.Matches(older) || !base.Matches(base.Fingerprint) || another.Matches(older) || another.Matches(base.Fingerprint) {
 		t.Error("a request is not told apart by the fingerprints of both versions")
 	}
 }
@@ -158,7 +158,7 @@ func TestSealsAreStable(t *testing.T) {
 	u := rewards.User{AppID: rewards.AppID{9}, ID: rewards.UserID{1}, Email: "ann@example.com", ExternalID: "é"}
 	for what, pair := range map[string][2]string{
 		"fingerprint": {fmt.Sprintf("%x", rewards.NewFingerprint(r, r.Canonical)), "02b451f4022a0847fb33101fa3a16db10d2b314adffafdac90550cb5e554aafc73"},
-		"older one":   {fmt.Sprintf("%x", r.OlderFingerprint()), "01d6403d41070569c0d208fa1eec63add6563bb24b86da096fe88cb62c8efbe613"},
+		"older one":   {fmt.Sprintf("%x", r.FingerprintV1()), "01d6403d41070569c0d208fa1eec63add6563bb24b86da096fe88cb62c8efbe613"},
 		"user's seal": {fmt.Sprintf("%x", u.Seal()), "0155a8f584a3cdba0b0352c2099fbb7ebf"},
 	} {
 		if pair[0] != pair[1] {

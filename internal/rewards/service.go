@@ -55,7 +55,7 @@ type Service struct {
 	recorder Recorder
 	prices   Prices
 	now      func() time.Time
-	least    money.USD // of a new award
+	minAward money.USD // of a new award
 
 	keys    sync.Map // KeyHash -> cachedKey
 	account cached[Mode]
@@ -67,9 +67,9 @@ func NewService(store Store, recorder Recorder, prices Prices, now func() time.T
 	return &Service{store: store, recorder: recorder, prices: prices, now: now}
 }
 
-// TakeFrom sets the smallest amount of a new award; zero takes any. It must be called before
+// SetMinAward sets the smallest amount of a new award; zero takes any. It must be called before
 // the first request.
-func (s *Service) TakeFrom(least money.USD) { s.least = least }
+func (s *Service) SetMinAward(amount money.USD) { s.minAward = amount }
 
 // cacheFor is how long a key, the account's mode or the catalog is believed. A revocation or a
 // delisting on any process is in force everywhere within a second.
@@ -153,12 +153,12 @@ func (s *Service) Users(ctx context.Context, app AppID, f UserFilter, p Page[Use
 
 // Give records a reward, or answers a repeated request with the stored one
 // (specification, section 4.5). It tells whether it was a replay.
-func (s *Service) Give(ctx context.Context, r NewReward) (Reward, bool, error) {
+func (s *Service) Award(ctx context.Context, r NewReward) (Reward, bool, error) {
 	c, err := s.catalog.get(ctx, s.now, s.loadCatalog)
 	if err != nil {
 		return Reward{}, false, err
 	}
-	r.AssetID, r.Least = c.giftable[r.Symbol], s.least
+	r.AssetID, r.MinAmount = c.giftable[r.Symbol], s.minAward
 	outcome, err := s.recorder.Record(ctx, r)
 	if err != nil {
 		return Reward{}, false, err
@@ -179,10 +179,10 @@ func (o Outcome) answer(r NewReward) (Reward, bool, error) {
 		}
 	case NoSuchUser:
 		return Reward{}, false, notFound("user")
-	case LessThanLeast:
+	case BelowMinAward:
 		return Reward{}, false, &Error{
 			Code: CodeUnprocessable, Message: "amountUsd is less than the smallest award that the operator takes",
-			Details: LeastDetails{r.Least},
+			Details: MinAwardDetails{r.MinAmount},
 		}
 	case NotGiftable:
 	}

@@ -31,7 +31,7 @@ func (c AssetChange) Renamed() bool { return !c.Added() && c.Before.Symbol != c.
 func (c AssetChange) NewName() bool { return !c.Added() && c.Before.Name != c.After.Name }
 
 // Adopted tells whether the asset gets the broker's identifier, which it had not.
-func (c AssetChange) Adopted() bool { return !c.Added() && c.Before.BrokerID != c.After.BrokerID }
+func (c AssetChange) Linked() bool { return !c.Added() && c.Before.BrokerID != c.After.BrokerID }
 
 // Disabled tells whether the broker does not sell the asset any more.
 func (c AssetChange) Disabled() bool { return !c.Before.Gone && c.After.Gone }
@@ -65,7 +65,7 @@ const (
 
 // Alarming tells why the outcome should not be believed without an operator's word;
 // "" when nothing speaks against it.
-func (s AssetSync) Alarming() string {
+func (s AssetSync) Implausible() string {
 	if s.listed == 0 {
 		return "the broker's list is empty"
 	}

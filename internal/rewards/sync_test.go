@@ -43,7 +43,7 @@ func told(s rewards.AssetSync) string {
 			{c.Added(), "added"},
 			{c.Renamed(), "renamed"},
 			{c.NewName(), "named"},
-			{c.Adopted(), "adopted"},
+			{c.Linked(), "adopted"},
 			{c.Disabled(), "disabled"},
 			{c.Returned(), "returned"},
 		} {
@@ -235,7 +235,7 @@ func TestSyncBrake(t *testing.T) {
 		if test.listed > 0 && len(theirs) == 0 {
 			theirs = append(theirs, stock("new", "NEW"))
 		}
-		why := rewards.SyncAssets(ours, theirs, rewards.SyncFilter{}).Alarming()
+		why := rewards.SyncAssets(ours, theirs, rewards.SyncFilter{}).Implausible()
 		if (why != "") != test.alarms {
 			t.Errorf("%+v: %q", test, why)
 		}

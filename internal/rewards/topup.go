@@ -17,7 +17,7 @@ type TopUp struct {
 // not allow its part is left out, and the others go on without it.
 func (d *draft) topUp(p *Plan) Hold {
 	switch oldest := d.members[0].RewardID.Time(); {
-	case !d.limits.TopUp && !d.limits.Patience.Over(oldest):
+	case !d.limits.TopUp && !d.limits.Timer.Expired(oldest):
 		return HoldSmallPool
 	case MinNotional > d.limits.DailyLeft:
 		return HoldDaily

@@ -35,10 +35,10 @@ func ParseBrakes(text string) (b Brakes, err error) {
 }
 
 // Limits are the brakes on one order, before anything was ordered today.
-func (b Brakes) Limits(price money.Price, p Patience) PlanLimits {
+func (b Brakes) Limits(price money.Price, p SmallPoolTimer) PlanLimits {
 	return PlanLimits{
 		MaxNotional: b.MaxNotional, DailyLeft: b.DailyLimit, HouseLeft: b.HouseDailyLimit,
-		HousePerApp: b.HouseAppLimit, Price: price, Patience: p,
+		HousePerApp: b.HouseAppLimit, Price: price, Timer: p,
 	}
 }
 
@@ -63,7 +63,7 @@ func (w Wait) Explain(p Plan, hold Hold, b Brakes, left PlanLimits) string {
 	case w.Blocked:
 		return "an order of the stock is quarantined: see `stockrewards order list --state quarantined`"
 	}
-	for _, a := range p.Passed {
+	for _, a := range p.Skipped {
 		if a.AppID == w.App.ID {
 			return a.explain(b, left)
 		}
@@ -81,7 +81,7 @@ func (w Wait) Explain(p Plan, hold Hold, b Brakes, left PlanLimits) string {
 }
 
 // explain says why rewards were passed over.
-func (p Passed) explain(b Brakes, left PlanLimits) string {
+func (p Skipped) explain(b Brakes, left PlanLimits) string {
 	what := fmt.Sprintf("%d can't be ordered, the smallest of $%s: ", p.Count, p.Least)
 	switch p.Hold {
 	case HoldQuantity:

@@ -61,7 +61,7 @@ func (s LedgerReader) Bookings(ctx context.Context, each func(rewards.Booking) e
 			if err != nil {
 				return err
 			}
-			if err := each(rewards.Booking{Order: o, Parts: parts}); err != nil {
+			if err := each(rewards.Booking{Order: o, Lots: parts}); err != nil {
 				return err
 			}
 		}
@@ -71,9 +71,9 @@ func (s LedgerReader) Bookings(ctx context.Context, each func(rewards.Booking) e
 	}
 }
 
-func (s LedgerReader) parts(ctx context.Context, id rewards.OrderID) (parts []rewards.Part, err error) {
+func (s LedgerReader) parts(ctx context.Context, id rewards.OrderID) (parts []rewards.Lot, err error) {
 	err = s.tx.Query(ctx, func(row Row) error {
-		var p rewards.Part
+		var p rewards.Lot
 		err := row.Scan(toID(&p.AppID), toID(&p.RewardID), toID(&p.UserID), &p.Failed,
 			(*int64)(&p.Bought.Amount), (*int64)(&p.Bought.Shares))
 		parts = append(parts, p)

@@ -65,7 +65,7 @@ func logDeeds(ctx context.Context, tx Tx, at time.Time, by rewards.Operator, cha
 		if c.Before != nil && c.Before.String() == c.After.String() {
 			continue
 		}
-		d := rewards.NextDeed(head, at, by, c)
+		d := rewards.NextLogEntry(head, at, by, c)
 		if err := insertDeed(ctx, tx, d); err != nil {
 			return err
 		}
@@ -79,14 +79,14 @@ func logDeeds(ctx context.Context, tx Tx, at time.Time, by rewards.Operator, cha
 
 const deedColumns = `number, at, actor, command, object, state_before, state_after, reason, previous, hash`
 
-func insertDeed(ctx context.Context, tx Tx, d rewards.Deed) error {
+func insertDeed(ctx context.Context, tx Tx, d rewards.LogEntry) error {
 	_, err := tx.Exec(ctx, `INSERT INTO operator_log (`+deedColumns+`)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`, d.Number, micros(d.At), d.Actor, d.Command, d.Object,
 		d.Before, d.After, d.Reason, d.Previous[:], d.Hash[:])
 	return err
 }
 
-func scanDeed(row Row) (d rewards.Deed, err error) {
+func scanDeed(row Row) (d rewards.LogEntry, err error) {
 	err = row.Scan(&d.Number, toTime{&d.At}, &d.Actor, &d.Command, &d.Object, &d.Before, &d.After, &d.Reason,
 		idScanner{d.Previous[:]}, idScanner{d.Hash[:]})
 	return d, err
@@ -99,7 +99,7 @@ type DeedFilter struct {
 }
 
 // Deeds lists the newest deeds, newest first.
-func (s *Store) Deeds(ctx context.Context, f DeedFilter) (list []rewards.Deed, err error) {
+func (s *Store) Deeds(ctx context.Context, f DeedFilter) (list []rewards.LogEntry, err error) {
 	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
 		return tx.Query(ctx, func(row Row) error {
 			d, err := scanDeed(row)
@@ -113,7 +113,7 @@ func (s *Store) Deeds(ctx context.Context, f DeedFilter) (list []rewards.Deed, e
 
 // WalkLog reads all deeds, oldest first, and the head that the books keep beside
 // them, from one snapshot.
-func (s *Store) WalkLog(ctx context.Context, each func(rewards.Deed) error) (kept string, err error) {
+func (s *Store) WalkLog(ctx context.Context, each func(rewards.LogEntry) error) (kept string, err error) {
 	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
 		if kept, err = setting(ctx, tx, settingLogHead); err != nil {
 			return err

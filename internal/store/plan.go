@@ -48,7 +48,7 @@ func (s *Store) PlanOrder(ctx context.Context, l rewards.Lease, r rewards.PlanRe
 func (s *Store) draft(ctx context.Context, tx Tx, r rewards.PlanRequest) (
 	plan rewards.Plan, id rewards.OrderID, hold rewards.Hold, err error,
 ) {
-	for lot, more := r.Lot(), true; more; {
+	for lot, more := r.FirstRead(), true; more; {
 		queues, err := readQueues(ctx, tx, r.Asset.ID, lot)
 		if err != nil {
 			return plan, id, hold, err
@@ -58,11 +58,11 @@ func (s *Store) draft(ctx context.Context, tx Tx, r rewards.PlanRequest) (
 		if err != nil {
 			return plan, id, hold, err
 		}
-		plan, hold, err = rewards.PlanOrder(queues, r.Most(), limits)
-		if err != nil || !plan.Short {
+		plan, hold, err = rewards.PlanOrder(queues, r.MemberLimit(), limits)
+		if err != nil || !plan.NeedsMore {
 			return plan, id, hold, err
 		}
-		lot, more = rewards.NextLot(lot, len(queues))
+		lot, more = rewards.NextRead(lot, len(queues))
 	}
 	return plan, id, hold, nil
 }

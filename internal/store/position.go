@@ -19,10 +19,10 @@ func addPosition(ctx context.Context, tx Tx, o rewards.Order) error {
 }
 
 // Booked lists what the books have of each stock that was ever bought.
-func (s *Store) Booked(ctx context.Context) (list []rewards.Booked, err error) {
+func (s *Store) Booked(ctx context.Context) (list []rewards.BookedPosition, err error) {
 	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
 		return tx.Query(ctx, func(row Row) error {
-			var b rewards.Booked
+			var b rewards.BookedPosition
 			err := row.Scan((*int64)(&b.AssetID), &b.BrokerID, &b.Symbol, (*int64)(&b.Quantity),
 				(*int64)(&b.Differs), (*int64)(&b.Accepted))
 			list = append(list, b)

@@ -88,7 +88,7 @@ type recording struct {
 // still run and compare it.
 func (r *recording) fingerprint(i int) rewards.Fingerprint {
 	if r.ids[i].Time().Before(r.store.sealedFrom) {
-		return r.batch[i].OlderFingerprint()
+		return r.batch[i].FingerprintV1()
 	}
 	return r.batch[i].Fingerprint
 }
@@ -190,7 +190,7 @@ func (r *recording) decideRest(ctx context.Context, books batchBooks, requests [
 		case n.AssetID == 0:
 			r.outcomes[i].Verdict = rewards.NotGiftable
 		case n.TooSmall():
-			r.outcomes[i].Verdict = rewards.LessThanLeast
+			r.outcomes[i].Verdict = rewards.BelowMinAward
 		default: // the first of its key was refused
 			if err := r.create(ctx, books, []int{i}); err != nil {
 				return err
@@ -211,7 +211,7 @@ var errNotStored = errors.New("a reward was not stored")
 // repeated is the outcome of a request whose key is taken.
 func (r *recording) repeated(i int, stored keyed) rewards.Outcome {
 	switch {
-	case !r.batch[i].Asks(stored.fingerprint):
+	case !r.batch[i].Matches(stored.fingerprint):
 		return rewards.Outcome{Verdict: rewards.Conflict}
 	case stored.reward.ID == r.ids[i]: // by the attempt whose outcome was not known
 		return rewards.Outcome{Verdict: rewards.Created, Reward: stored.reward}

@@ -41,7 +41,7 @@ func (s *Store) explain(ctx context.Context, tx Tx, waits []rewards.Wait, b rewa
 		hold rewards.Hold
 	}
 	planned := make(map[rewards.AssetID]outcome)
-	left, err := limitsLeft(ctx, tx, b.Limits(0, rewards.Patience{}), s.now())
+	left, err := limitsLeft(ctx, tx, b.Limits(0, rewards.SmallPoolTimer{}), s.now())
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (s *Store) explain(ctx context.Context, tx Tx, waits []rewards.Wait, b rewa
 			}
 			request := rewards.PlanRequest{
 				Asset: w.Asset, MaxMembers: b.MaxMembers,
-				Limits: b.Limits(price, rewards.Patience{Now: s.now(), Wait: b.SmallPoolWait}),
+				Limits: b.Limits(price, rewards.SmallPoolTimer{Now: s.now(), Wait: b.SmallPoolWait}),
 			}
 			if o.plan, _, o.hold, err = s.draft(ctx, tx, request); err != nil {
 				return err

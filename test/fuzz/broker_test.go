@@ -132,8 +132,8 @@ func question(t *testing.T, c *alpaca.Client, ask int, body string) (err error) 
 			}
 		}
 	case askSnapshots:
-		var all map[string]rewards.Snapshot
-		all, err = c.Snapshots(t.Context(), []string{"AAPL"})
+		var all map[string]rewards.BrokerPrice
+		all, err = c.LatestPrices(t.Context(), []string{"AAPL"})
 		for symbol, s := range all {
 			if symbol != "AAPL" || s.Symbol != symbol || s.Price <= 0 || s.PreviousClose < 0 {
 				t.Errorf("snapshot %+v from %q", s, body)

@@ -38,7 +38,7 @@ func (b books) Bookings(_ context.Context, each func(rewards.Booking) error) err
 			ID: id[rewards.Order](4), AssetID: 1, ClientOrderID: b.clientID, BrokerID: b.brokerID, FilledAt: now(), SettledAt: now(),
 			Notional: money.Dollar, FilledQty: money.Share, FilledAvgPrice: 1_000_000_000,
 		},
-		Parts: []rewards.Part{{
+		Lots: []rewards.Lot{{
 			AppID: id[rewards.App](1), UserID: id[rewards.User](2), RewardID: id[rewards.Reward](3),
 			Bought: rewards.Allocation{Amount: money.Dollar, Shares: money.Share},
 		}},

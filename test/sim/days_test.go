@@ -151,7 +151,7 @@ func (l *lab) barred(app int) bool {
 // operatorClock is the market's hours, whatever fails.
 func (l *lab) operatorClock() (rewards.MarketClock, error) {
 	now := time.Now()
-	if !l.hours.NextOpen.IsZero() && now.Before(l.hours.Turn()) {
+	if !l.hours.NextOpen.IsZero() && now.Before(l.hours.NextChange()) {
 		l.hours.Now = now
 		return l.hours, nil
 	}

@@ -59,7 +59,7 @@ func (p *process) boot() {
 	p.worker = fulfillment.New(mortalStore{p.store, p}, broker, p.market, fulfillment.Config{
 		Holder: p.name, Exclusive: len(l.procs) <= 1, Prefix: "sr-" + in.ID + "-",
 		Window: l.config.window, SmallPoolWait: l.config.smallPoolWait, PollEvery: l.config.pollEvery,
-		MaxMembers: l.config.maxMembers, MaxNotional: rewards.LeastMaxNotional, DailyLimit: l.config.dailyLimit,
+		MaxMembers: l.config.maxMembers, MaxNotional: rewards.LowestMaxNotional, DailyLimit: l.config.dailyLimit,
 		HouseDailyLimit: 1 << 60, HouseAppLimit: 1 << 60, LeaseTTL: 30 * time.Second,
 	}, time.Now, l.log)
 	p.intake = intake.New(p.store, p.worker.Nudge)

@@ -69,7 +69,7 @@ func (l *lab) sawPlanned(p *process, o rewards.Order) {
 		ids += " " + m.RewardID.String()
 	}
 	l.note("%s: order %s of %s for %s is planned, %s carries%s %s", p.name, o.ID, o.Symbol, o.Notional, o.ClientOrderID, ids, o.ClientOrderID)
-	if sum != o.Notional || o.Notional > rewards.LeastMaxNotional || l.planned[day] > l.config.dailyLimit {
+	if sum != o.Notional || o.Notional > rewards.LowestMaxNotional || l.planned[day] > l.config.dailyLimit {
 		l.violate("an order is the sum of its members and within the limits", o.ClientOrderID,
 			"%s of %s, on this day %s of %s", sum, o.Notional, l.planned[day], l.config.dailyLimit)
 	}

@@ -168,7 +168,7 @@ func (w *world) boot() {
 	w.worker = fulfillment.New(w.store, broker, w.market, fulfillment.Config{
 		Holder: fmt.Sprint("boot-", w.boots), Exclusive: true, Prefix: "sr-" + in.ID + "-",
 		Window: time.Second, SmallPoolWait: 10 * time.Minute, PollEvery: time.Second,
-		MaxNotional: rewards.LeastMaxNotional, DailyLimit: 1 << 60, HouseDailyLimit: 1 << 60, HouseAppLimit: 1 << 60,
+		MaxNotional: rewards.LowestMaxNotional, DailyLimit: 1 << 60, HouseDailyLimit: 1 << 60, HouseAppLimit: 1 << 60,
 		LeaseTTL: 30 * time.Second,
 	}, time.Now, w.log)
 	recorder := intake.New(w.store, w.worker.Nudge)

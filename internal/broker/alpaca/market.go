@@ -48,11 +48,11 @@ func readClock(body []byte) (rewards.MarketClock, error) {
 	}, nil
 }
 
-// Snapshots is the market's latest word on the symbols, by symbol. It is one
+// LatestPrices is the market's latest word on the symbols, by symbol. It is one
 // request for up to a thousand symbols. A symbol is missing from the result when
 // the broker has no positive, readable price for it.
-func (c *Client) Snapshots(ctx context.Context, symbols []string) (map[string]rewards.Snapshot, error) {
-	all := make(map[string]rewards.Snapshot, len(symbols))
+func (c *Client) LatestPrices(ctx context.Context, symbols []string) (map[string]rewards.BrokerPrice, error) {
+	all := make(map[string]rewards.BrokerPrice, len(symbols))
 	for chunk := range slices.Chunk(symbols, maxSnapshotSymbols) {
 		some, err := c.snapshots(ctx, chunk)
 		if err != nil {
@@ -63,16 +63,16 @@ func (c *Client) Snapshots(ctx context.Context, symbols []string) (map[string]re
 	return all, nil
 }
 
-func (c *Client) snapshots(ctx context.Context, symbols []string) (map[string]rewards.Snapshot, error) {
+func (c *Client) snapshots(ctx context.Context, symbols []string) (map[string]rewards.BrokerPrice, error) {
 	return ask(ctx, c, call{
 		operation: opSnapshots, host: c.data, path: "/v2/stocks/snapshots", maxBody: maxListBody,
 		query: url.Values{"symbols": {strings.Join(symbols, ",")}},
-	}, func(body []byte) (map[string]rewards.Snapshot, error) {
+	}, func(body []byte) (map[string]rewards.BrokerPrice, error) {
 		var raw map[string]jsontext.Value
 		if err := decode(body, &raw); err != nil {
 			return nil, err
 		}
-		found := make(map[string]rewards.Snapshot, len(symbols))
+		found := make(map[string]rewards.BrokerPrice, len(symbols))
 		for _, symbol := range symbols { // what was not asked for is ignored
 			if s, ok := readSnapshot(symbol, raw[symbol]); ok {
 				found[symbol] = s
@@ -82,7 +82,7 @@ func (c *Client) snapshots(ctx context.Context, symbols []string) (map[string]re
 	})
 }
 
-func readSnapshot(symbol string, value jsontext.Value) (rewards.Snapshot, bool) {
+func readSnapshot(symbol string, value jsontext.Value) (rewards.BrokerPrice, bool) {
 	var w struct {
 		LatestTrade struct {
 			Time  string `json:"t"`
@@ -93,13 +93,13 @@ func readSnapshot(symbol string, value jsontext.Value) (rewards.Snapshot, bool) 
 		} `json:"prevDailyBar"`
 	}
 	if err := decode(value, &w); err != nil {
-		return rewards.Snapshot{}, false
+		return rewards.BrokerPrice{}, false
 	}
 	price, err := w.LatestTrade.Price.price()
 	if err != nil || price == 0 {
-		return rewards.Snapshot{}, false
+		return rewards.BrokerPrice{}, false
 	}
-	s := rewards.Snapshot{Symbol: symbol, Price: price}
+	s := rewards.BrokerPrice{Symbol: symbol, Price: price}
 	if t, err := instant(w.LatestTrade.Time); err == nil {
 		s.TradedAt = t // otherwise zero: a price of unknown age, which is as good as stale
 	}

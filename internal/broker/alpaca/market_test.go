@@ -27,13 +27,13 @@ func TestSnapshots(t *testing.T) {
 	const at = `"t":"2026-03-16T14:00:00.123456789Z"`
 	for _, c := range []struct {
 		name, snapshot string
-		want           *rewards.Snapshot
+		want           *rewards.BrokerPrice
 	}{
-		{"whole", snapshot(`{`+at+`,"p":100,"s":1}`, `{"c":99.5}`), &rewards.Snapshot{Symbol: "A", Price: price100, TradedAt: traded, PreviousClose: 99_500_000_000}},
-		{"exponent", snapshot(`{`+at+`,"p":1.0e2}`, `{"c":9.95E1}`), &rewards.Snapshot{Symbol: "A", Price: price100, TradedAt: traded, PreviousClose: 99_500_000_000}},
-		{"no previous bar", snapshot(`{`+at+`,"p":100}`, `null`), &rewards.Snapshot{Symbol: "A", Price: price100, TradedAt: traded}},
-		{"negative previous close", snapshot(`{`+at+`,"p":100}`, `{"c":-1}`), &rewards.Snapshot{Symbol: "A", Price: price100, TradedAt: traded}},
-		{"unreadable time", snapshot(`{"t":"now","p":100}`, `{}`), &rewards.Snapshot{Symbol: "A", Price: price100}},
+		{"whole", snapshot(`{`+at+`,"p":100,"s":1}`, `{"c":99.5}`), &rewards.BrokerPrice{Symbol: "A", Price: price100, TradedAt: traded, PreviousClose: 99_500_000_000}},
+		{"exponent", snapshot(`{`+at+`,"p":1.0e2}`, `{"c":9.95E1}`), &rewards.BrokerPrice{Symbol: "A", Price: price100, TradedAt: traded, PreviousClose: 99_500_000_000}},
+		{"no previous bar", snapshot(`{`+at+`,"p":100}`, `null`), &rewards.BrokerPrice{Symbol: "A", Price: price100, TradedAt: traded}},
+		{"negative previous close", snapshot(`{`+at+`,"p":100}`, `{"c":-1}`), &rewards.BrokerPrice{Symbol: "A", Price: price100, TradedAt: traded}},
+		{"unreadable time", snapshot(`{"t":"now","p":100}`, `{}`), &rewards.BrokerPrice{Symbol: "A", Price: price100}},
 		{"no trade", snapshot(`null`, `{"c":99.5}`), nil},
 		{"no price", snapshot(`{`+at+`}`, `{"c":99.5}`), nil},
 		{"price null", snapshot(`{`+at+`,"p":null}`, `null`), nil},
@@ -55,11 +55,11 @@ func TestSnapshots(t *testing.T) {
 				good := snapshot(`{`+at+`,"p":7}`, `{"c":7}`)
 				_, _ = fmt.Fprintf(w, `{"A":%s,"BRK.B":%s,"OTHER":%s}`, c.snapshot, good, good)
 			})
-			got, err := client.Snapshots(t.Context(), []string{"A", "BRK.B", "GONE"})
+			got, err := client.LatestPrices(t.Context(), []string{"A", "BRK.B", "GONE"})
 			if err != nil {
-				t.Fatalf("Snapshots: %v", err)
+				t.Fatalf("LatestPrices: %v", err)
 			}
-			want := map[string]rewards.Snapshot{"BRK.B": {
+			want := map[string]rewards.BrokerPrice{"BRK.B": {
 				Symbol: "BRK.B", Price: 7_000_000_000, TradedAt: traded, PreviousClose: 7_000_000_000,
 			}}
 			if c.want != nil {
@@ -88,9 +88,9 @@ func TestSnapshotsAreChunked(t *testing.T) {
 	for i := range symbols {
 		symbols[i] = fmt.Sprintf("S%d", i)
 	}
-	got, err := client.Snapshots(t.Context(), symbols)
+	got, err := client.LatestPrices(t.Context(), symbols)
 	if err != nil || len(got) != len(symbols) {
-		t.Errorf("Snapshots of %d symbols: %d (%v)", len(symbols), len(got), err)
+		t.Errorf("LatestPrices of %d symbols: %d (%v)", len(symbols), len(got), err)
 	}
 	if diff := cmp.Diff([]int{1000, 1000, 100}, chunks); diff != "" {
 		t.Errorf("chunks (-want +got):\n%s", diff)

@@ -52,7 +52,7 @@ func TestEveryCallIsObserved(t *testing.T) {
 		body = `{}`
 		_, _ = client.Clock(ctx)
 		_, _ = client.Account(ctx)
-		_, _ = client.Snapshots(ctx, []string{"AAPL"})
+		_, _ = client.LatestPrices(ctx, []string{"AAPL"})
 		status, body = 404, `{"message":"order not found"}`
 		_, _ = client.OrderByClientID(ctx, "sr-1")
 		hurried, cancel := context.WithTimeout(ctx, time.Millisecond)

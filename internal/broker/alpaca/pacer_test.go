@@ -125,7 +125,7 @@ func TestPauseAfterLimit(t *testing.T) {
 				if client.Ready() {
 					t.Error("ready during the pause")
 				}
-				if _, err := client.Snapshots(t.Context(), []string{"A"}); err != nil || l.times[1] != l.times[0] {
+				if _, err := client.LatestPrices(t.Context(), []string{"A"}); err != nil || l.times[1] != l.times[0] {
 					t.Errorf("the data host was paused with the trading host: %v (%v)", l.times, err)
 				}
 				if _, err := client.Submit(t.Context(), request()); err != nil {

@@ -24,7 +24,7 @@ type Broker interface {
 	Assets(ctx context.Context) ([]rewards.BrokerAsset, error)
 	Positions(ctx context.Context) ([]rewards.Position, error)
 	Account(ctx context.Context) (rewards.BrokerAccount, error)
-	Snapshots(ctx context.Context, symbols []string) (map[string]rewards.Snapshot, error)
+	LatestPrices(ctx context.Context, symbols []string) (map[string]rewards.BrokerPrice, error)
 	Ready() bool
 }
 

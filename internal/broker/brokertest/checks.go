@@ -234,12 +234,12 @@ func testAssets(t *testing.T, w World) {
 
 func testSnapshots(t *testing.T, w World) {
 	t.Helper()
-	got, err := w.Broker.Snapshots(t.Context(), append(Symbols(), w.Unknown))
+	got, err := w.Broker.LatestPrices(t.Context(), append(Symbols(), w.Unknown))
 	if err != nil {
-		t.Fatalf("Snapshots: %v", err)
+		t.Fatalf("LatestPrices: %v", err)
 	}
 	if len(got) != len(Symbols()) {
-		t.Errorf("Snapshots = %v, want those of %v", got, Symbols())
+		t.Errorf("LatestPrices = %v, want those of %v", got, Symbols())
 	}
 	c, err := w.Broker.Clock(t.Context())
 	if err != nil {
@@ -255,8 +255,8 @@ func testSnapshots(t *testing.T, w World) {
 			t.Errorf("%s went from %s to %s in a day", symbol, s.PreviousClose, s.Price)
 		}
 	}
-	if none, err := w.Broker.Snapshots(t.Context(), nil); err != nil || len(none) != 0 {
-		t.Errorf("Snapshots of nothing = %v, %v", none, err)
+	if none, err := w.Broker.LatestPrices(t.Context(), nil); err != nil || len(none) != 0 {
+		t.Errorf("LatestPrices of nothing = %v, %v", none, err)
 	}
 }
 

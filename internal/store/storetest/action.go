@@ -16,7 +16,7 @@ import (
 // split is an announced split of AAPL with that ex-date.
 func (w *World) split(t *testing.T, id string, ex rewards.Date) rewards.ActionChange {
 	t.Helper()
-	seen := rewards.Sighting{Now: w.Now(), SeenAt: w.Now(), Sessions: []rewards.Date{ex.Plus(-1)}}
+	seen := rewards.Observation{Now: w.Now(), SeenAt: w.Now(), Sessions: []rewards.Date{ex.Plus(-1)}}
 	n := rewards.Announcement{ID: id, ProcessDate: ex, Body: `{"id":"` + id + `"}`, Terms: rewards.Terms{
 		Type: "forward_split", Symbol: "AAPL", OldRate: "1", NewRate: "4.0", ExDate: ex,
 	}}
@@ -60,7 +60,7 @@ func testActions(t *testing.T, w *World) {
 	if diff := cmp.Diff([]rewards.Action{second.After, first.After}, open); diff != "" {
 		t.Errorf("open (-want +got):\n%s", diff)
 	}
-	withdrawn := rewards.ActionChange{Before: second.After, After: rewards.Sighting{Now: w.Now()}.Missed(second.After)}
+	withdrawn := rewards.ActionChange{Before: second.After, After: rewards.Observation{Now: w.Now()}.Missed(second.After)}
 	check(t, w.change(t, withdrawn))
 	if err := w.change(t, withdrawn); !errors.Is(err, rewards.ErrStale) {
 		t.Errorf("a second time: %v, want ErrStale", err)
@@ -94,7 +94,7 @@ func (w *World) wantPlan(t *testing.T, at time.Time, want rewards.Hold) {
 // heldWhateverTheClock: a hold that has begun lasts, also when a clock is set back.
 func (w *World) heldWhateverTheClock(t *testing.T, a rewards.Action) {
 	t.Helper()
-	began := rewards.Sighting{Now: a.HoldFrom, SeenAt: w.Now()}.Tick(a)
+	began := rewards.Observation{Now: a.HoldFrom, SeenAt: w.Now()}.Tick(a)
 	check(t, w.change(t, rewards.ActionChange{Before: a, After: began}))
 	if hold := w.hold(t); !hold.InForce(time.UnixMicro(1)) {
 		t.Errorf("held from %s, want always", hold.From)
@@ -147,11 +147,11 @@ func testBooked(t *testing.T, w *World) {
 	check(t, w.SaveQuotes(t.Context(), []rewards.Quote{{AssetID: asset.ID, Price: dollar1, ConfirmedAt: w.Now()}}))
 	booked, err := w.Booked(t.Context())
 	check(t, err)
-	want := []rewards.Booked{{AssetID: asset.ID, Symbol: "AAPL", Quantity: 20_000_001, Differs: 20_000_001}}
+	want := []rewards.BookedPosition{{AssetID: asset.ID, Symbol: "AAPL", Quantity: 20_000_001, Differs: 20_000_001}}
 	if diff := cmp.Diff(want, booked); diff != "" {
 		t.Fatalf("booked (-want +got):\n%s", diff)
 	}
-	held := rewards.Sighting{Now: w.Now(), SeenAt: w.Now()}.PositionAction(booked[0], 40_000_002, rewards.Ratio{Old: 1, New: 2})
+	held := rewards.Observation{Now: w.Now(), SeenAt: w.Now()}.PositionAction(booked[0], 40_000_002, rewards.Ratio{Old: 1, New: 2})
 	check(t, w.change(t, rewards.ActionChange{After: held}))
 	w.Give(t, 2_000_000)
 	if !w.hold(t).InForce(w.Now()) {

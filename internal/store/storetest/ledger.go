@@ -68,8 +68,8 @@ func testSnapshot(t *testing.T, w *World) {
 		}
 	}
 	got := w.snapshot(t)
-	part := func(r rewards.Reward, failed bool, amount money.USD, shares money.Shares) rewards.Part {
-		return rewards.Part{
+	part := func(r rewards.Reward, failed bool, amount money.USD, shares money.Shares) rewards.Lot {
+		return rewards.Lot{
 			AppID: r.AppID, RewardID: r.ID, UserID: r.UserID, Failed: failed,
 			Bought: rewards.Allocation{Amount: amount, Shares: shares},
 		}
@@ -88,8 +88,8 @@ func testSnapshot(t *testing.T, w *World) {
 			{AssetID: aapl, State: rewards.OrderOpen},
 		},
 		Bookings: []rewards.Booking{
-			{Order: settled(o.ID), Parts: []rewards.Part{part(whole, false, 2_000_000, 10_000_000), part(split, false, 1_000_000, 5_000_000)}},
-			{Order: settled(next.ID), Parts: []rewards.Part{part(split, false, 1_000_000, 495), part(tiny, true, 1, 0)}},
+			{Order: settled(o.ID), Lots: []rewards.Lot{part(whole, false, 2_000_000, 10_000_000), part(split, false, 1_000_000, 5_000_000)}},
+			{Order: settled(next.ID), Lots: []rewards.Lot{part(split, false, 1_000_000, 495), part(tiny, true, 1, 0)}},
 		},
 		Holdings: []rewards.UserHolding{
 			{AppID: w.App.ID, UserID: whole.UserID, AssetID: aapl, Quantity: 15_000_495, CostBasis: 4_000_000},
@@ -119,7 +119,7 @@ func testSnapshotPages(t *testing.T, w *World) {
 	}
 	bookings := w.snapshot(t).Bookings
 	for i, b := range bookings {
-		if len(b.Parts) != 1 || i > 0 && string(bookings[i-1].Order.ID[:]) >= string(b.Order.ID[:]) {
+		if len(b.Lots) != 1 || i > 0 && string(bookings[i-1].Order.ID[:]) >= string(b.Order.ID[:]) {
 			t.Fatalf("booking %d: %+v", i, b)
 		}
 	}

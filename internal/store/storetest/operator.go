@@ -180,7 +180,7 @@ func testOperatorLog(t *testing.T, w *World) {
 }
 
 // wantOf: the row is of the operator and of now.
-func wantOf(t *testing.T, d rewards.Deed, by rewards.Operator) {
+func wantOf(t *testing.T, d rewards.LogEntry, by rewards.Operator) {
 	t.Helper()
 	if d.Actor != by.Actor || d.Command != by.Command || d.At.IsZero() {
 		t.Errorf("the row %+v is not of %+v", d, by)
@@ -212,7 +212,7 @@ func wantAllMethods(t *testing.T, deeds []deed) {
 }
 
 // log is the log, newest first.
-func (w *World) log(t *testing.T) []rewards.Deed {
+func (w *World) log(t *testing.T) []rewards.LogEntry {
 	t.Helper()
 	list, err := w.Deeds(t.Context(), store.DeedFilter{Limit: 1000})
 	check(t, err)
@@ -223,7 +223,7 @@ func (w *World) log(t *testing.T) []rewards.Deed {
 func (w *World) wantChain(t *testing.T, rows int) {
 	t.Helper()
 	var head rewards.LogHead
-	kept, err := w.WalkLog(t.Context(), func(d rewards.Deed) error {
+	kept, err := w.WalkLog(t.Context(), func(d rewards.LogEntry) error {
 		err := d.Follows(head)
 		head = d.Head()
 		return err

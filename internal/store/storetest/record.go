@@ -62,11 +62,11 @@ func testVerdicts(t *testing.T, w *World) {
 	noUser.UserID, noUser.AssetID = rewards.UserID{9}, 0
 	noAsset.AssetID = 0
 	small, noAssetAndSmall, smallReplay := w.Request(t, 999_999), w.Request(t, 999_999), r
-	small.Least, noAssetAndSmall.Least, smallReplay.Least = 1_000_000, 1_000_000, r.Amount+1
+	small.MinAmount, noAssetAndSmall.MinAmount, smallReplay.MinAmount = 1_000_000, 1_000_000, r.Amount+1
 	noAssetAndSmall.AssetID = 0
 	wantVerdicts(t, w.verdicts(t, r, delisted, changed(r), noUser, noAsset, small, noAssetAndSmall, smallReplay),
 		rewards.Replay, rewards.Replay, rewards.Conflict, rewards.NoSuchUser, rewards.NotGiftable,
-		rewards.LessThanLeast, rewards.NotGiftable, rewards.Replay)
+		rewards.BelowMinAward, rewards.NotGiftable, rewards.Replay)
 	replayed, err := w.RecordRewards(t.Context(), []rewards.NewReward{r})
 	check(t, err)
 	if diff := cmp.Diff(want, replayed[0].Reward); diff != "" {

@@ -33,7 +33,7 @@ func testWaits(t *testing.T, w *World) {
 		t.Errorf("before anybody led (-want +got):\n%s", diff)
 	}
 	brakes := rewards.Brakes{
-		MaxNotional: rewards.LeastMaxNotional, DailyLimit: 1_000 * dollars, HouseDailyLimit: dollars,
+		MaxNotional: rewards.LowestMaxNotional, DailyLimit: 1_000 * dollars, HouseDailyLimit: dollars,
 		HouseAppLimit: dollars / 4, SmallPoolWait: 1,
 	}
 	check(t, w.SaveBrakes(t.Context(), w.lease, brakes))
@@ -49,7 +49,7 @@ func testWaits(t *testing.T, w *World) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	r := w.planRequest(t)
-	r.Limits = brakes.Limits(0, rewards.Patience{})
+	r.Limits = brakes.Limits(0, rewards.SmallPoolTimer{})
 	if _, hold, err := w.PlanOrder(t.Context(), w.lease, r); err != nil || hold != rewards.NoHold {
 		t.Fatalf("hold %d, %v", hold, err)
 	}

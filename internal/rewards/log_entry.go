@@ -11,33 +11,33 @@ import (
 	"time"
 )
 
-// Deed is an entry of the operator log: one change that an operator made. Each
+// LogEntry is an entry of the operator log: one change that an operator made. Each
 // carries the hash of the one before, so that none can be changed, put in or taken
 // out without changing all that follow.
-type Deed struct {
+type LogEntry struct {
 	Number int64 // from 1 on, without a gap
 	At     time.Time
 	Operator
 	Object        string
 	Before, After string // states as they are kept
-	Previous      DeedHash
-	Hash          DeedHash
+	Previous      LogHash
+	Hash          LogHash
 }
 
-// DeedHash is the hash of a deed: a version and a SHA-256. It is zero for the deed
+// LogHash is the hash of a deed: a version and a SHA-256. It is zero for the deed
 // before the first.
-type DeedHash [1 + sha256.Size]byte
+type LogHash [1 + sha256.Size]byte
 
 const deedHashVersion = 1
 
 // String is the hash in hexadecimal digits.
-func (h DeedHash) String() string { return hex.EncodeToString(h[:]) }
+func (h LogHash) String() string { return hex.EncodeToString(h[:]) }
 
 // LogHead is the newest deed of an operator log. Kept outside of the books it proves
 // later that no deed up to it was changed.
 type LogHead struct {
 	Number int64 // zero: there is no deed
-	Hash   DeedHash
+	Hash   LogHash
 }
 
 // String is the head as it is printed and kept: NUMBER:HASH.
@@ -59,10 +59,10 @@ func ParseLogHead(text string) (h LogHead, err error) {
 	return h, nil
 }
 
-// NextDeed is the deed that follows a head: the operator's change at a moment, which
+// NextLogEntry is the deed that follows a head: the operator's change at a moment, which
 // is kept to the microsecond.
-func NextDeed(head LogHead, at time.Time, by Operator, c Change) Deed {
-	d := Deed{
+func NextLogEntry(head LogHead, at time.Time, by Operator, c Change) LogEntry {
+	d := LogEntry{
 		Number: head.Number + 1, At: at.UTC().Truncate(time.Microsecond), Operator: by,
 		Object: c.Object, Before: c.Before.String(), After: c.After.String(), Previous: head.Hash,
 	}
@@ -71,11 +71,11 @@ func NextDeed(head LogHead, at time.Time, by Operator, c Change) Deed {
 }
 
 // Head is the head of a log whose newest deed it is.
-func (d Deed) Head() LogHead { return LogHead{d.Number, d.Hash} }
+func (d LogEntry) Head() LogHead { return LogHead{d.Number, d.Hash} }
 
 // hash computes the hash over the previous one, the number, the time and the texts
 // with their lengths.
-func (d Deed) hash() DeedHash {
+func (d LogEntry) hash() LogHash {
 	b := append([]byte{deedHashVersion}, d.Previous[:]...)
 	b = binary.BigEndian.AppendUint64(b, uint64(d.Number))
 	b = binary.BigEndian.AppendUint64(b, uint64(d.At.UnixMicro()))
@@ -84,13 +84,13 @@ func (d Deed) hash() DeedHash {
 		b = append(b, text...)
 	}
 	sum := sha256.Sum256(b)
-	h := DeedHash{deedHashVersion}
+	h := LogHash{deedHashVersion}
 	copy(h[1:], sum[:])
 	return h
 }
 
 // Follows fails when the deed isn't the next one after a head, and says why.
-func (d Deed) Follows(head LogHead) error {
+func (d LogEntry) Follows(head LogHead) error {
 	switch {
 	case d.Number != head.Number+1:
 		return fmt.Errorf("deed %d follows deed %d: those between are missing", d.Number, head.Number)
@@ -104,7 +104,7 @@ func (d Deed) Follows(head LogHead) error {
 
 // Changed lists the fields that the deed changed, for people: `suspended: no -> yes`.
 // The hash of a key is left out: it is of use to the audit alone.
-func (d Deed) Changed() string {
+func (d LogEntry) Changed() string {
 	before, errBefore := ParseState(d.Before)
 	after, errAfter := ParseState(d.After)
 	if errBefore != nil || errAfter != nil {

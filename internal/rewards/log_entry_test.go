@@ -10,7 +10,7 @@ import (
 )
 
 // aLog is a log of a few deeds.
-func aLog() (list []rewards.Deed) {
+func aLog() (list []rewards.LogEntry) {
 	by := rewards.Operator{Actor: "ann@db1", Command: "app suspend", Reason: "why"}
 	var head rewards.LogHead
 	for i, c := range []rewards.Change{
@@ -19,7 +19,7 @@ func aLog() (list []rewards.Deed) {
 		{Object: "ordering", Before: rewards.PausedState("x"), After: rewards.PausedState("")},
 	} {
 		at := time.Date(2026, 11, 22, 12, 0, i, 123_456_789, time.UTC)
-		d := rewards.NextDeed(head, at, by, c)
+		d := rewards.NextLogEntry(head, at, by, c)
 		list, head = append(list, d), d.Head()
 	}
 	return list
@@ -49,19 +49,19 @@ func TestDeedsFollow(t *testing.T) {
 		}
 		head = d.Head()
 	}
-	for what, change := range map[string]func(d *rewards.Deed){
-		"number":   func(d *rewards.Deed) { d.Number++ },
-		"time":     func(d *rewards.Deed) { d.At = d.At.Add(time.Microsecond) },
-		"actor":    func(d *rewards.Deed) { d.Actor = "bob@db1" },
-		"command":  func(d *rewards.Deed) { d.Command = "x" },
-		"object":   func(d *rewards.Deed) { d.Object = "x" },
-		"before":   func(d *rewards.Deed) { d.Before = "" },
-		"after":    func(d *rewards.Deed) { d.After = "" },
-		"reason":   func(d *rewards.Deed) { d.Reason = "" },
-		"moved":    func(d *rewards.Deed) { d.Reason, d.After = d.Reason[1:], d.Reason[:1]+d.After },
-		"previous": func(d *rewards.Deed) { d.Previous[5]++ },
-		"hash":     func(d *rewards.Deed) { d.Hash[5]++ },
-		"version":  func(d *rewards.Deed) { d.Hash[0]++ },
+	for what, change := range map[string]func(d *rewards.LogEntry){
+		"number":   func(d *rewards.LogEntry) { d.Number++ },
+		"time":     func(d *rewards.LogEntry) { d.At = d.At.Add(time.Microsecond) },
+		"actor":    func(d *rewards.LogEntry) { d.Actor = "bob@db1" },
+		"command":  func(d *rewards.LogEntry) { d.Command = "x" },
+		"object":   func(d *rewards.LogEntry) { d.Object = "x" },
+		"before":   func(d *rewards.LogEntry) { d.Before = "" },
+		"after":    func(d *rewards.LogEntry) { d.After = "" },
+		"reason":   func(d *rewards.LogEntry) { d.Reason = "" },
+		"moved":    func(d *rewards.LogEntry) { d.Reason, d.After = d.Reason[1:], d.Reason[:1]+d.After },
+		"previous": func(d *rewards.LogEntry) { d.Previous[5]++ },
+		"hash":     func(d *rewards.LogEntry) { d.Hash[5]++ },
+		"version":  func(d *rewards.LogEntry) { d.Hash[0]++ },
 	} {
 		d := log[1]
 		change(&d)
@@ -75,7 +75,7 @@ func TestDeedsFollow(t *testing.T) {
 	for what, head := range map[string]rewards.LogHead{
 		"after another deed": {Number: 1, Hash: log[1].Hash}, "with a gap": {Number: 4, Hash: log[0].Hash},
 	} {
-		again := rewards.NextDeed(head, log[1].At, log[1].Operator, rewards.Change{Object: "app 1"})
+		again := rewards.NextLogEntry(head, log[1].At, log[1].Operator, rewards.Change{Object: "app 1"})
 		if again.Follows(log[0].Head()) == nil {
 			t.Errorf("a deed made anew %s is not noticed", what)
 		}

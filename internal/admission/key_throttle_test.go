@@ -13,10 +13,10 @@ import (
 )
 
 // delay sends a wrong key and returns how long its answer is delayed.
-func delay(t *testing.T, s *admission.Strangers, address string) time.Duration {
+func delay(t *testing.T, s *admission.KeyThrottle, address string) time.Duration {
 	t.Helper()
 	began := time.Now()
-	if !s.Wrong(t.Context(), netip.MustParseAddr(address)) {
+	if !s.Delay(t.Context(), netip.MustParseAddr(address)) {
 		t.Errorf("%s: one answer at a time is too many", address)
 	}
 	return time.Since(began)
@@ -25,7 +25,7 @@ func delay(t *testing.T, s *admission.Strangers, address string) time.Duration {
 func TestDelaysGrow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var s admission.Strangers
+		var s admission.KeyThrottle
 		for i := range 10 {
 			if d := delay(t, &s, "192.0.2.1"); d != 0 {
 				t.Errorf("wrong key %d is delayed by %s", i+1, d)
@@ -63,7 +63,7 @@ func TestOneStrangerHasManyAddresses(t *testing.T) {
 		"zone":         {"fe80::1", "fe80::2%eth0", "fe80:0:0:1::1%eth0"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			var s admission.Strangers
+			var s admission.KeyThrottle
 			for range 15 {
 				delay(t, &s, pair[0])
 			}
@@ -80,7 +80,7 @@ func TestOneStrangerHasManyAddresses(t *testing.T) {
 func TestHeldAnswersAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var s admission.Strangers
+		var s admission.KeyThrottle
 		ctx, leave := context.WithCancel(t.Context())
 		var refused atomic.Int64
 		var warm sync.WaitGroup
@@ -89,7 +89,7 @@ func TestHeldAnswersAreBounded(t *testing.T) {
 			addresses[i] = netip.AddrFrom4([4]byte{10, 0, 0, byte(i)})
 			warm.Go(func() {
 				for range 20 {
-					s.Wrong(t.Context(), addresses[i])
+					s.Delay(t.Context(), addresses[i])
 				}
 			})
 		}
@@ -98,7 +98,7 @@ func TestHeldAnswersAreBounded(t *testing.T) {
 			before := refused.Load()
 			for range 20 {
 				go func() {
-					if !s.Wrong(ctx, address) {
+					if !s.Delay(ctx, address) {
 						refused.Add(1)
 					}
 				}()
@@ -124,10 +124,10 @@ func TestHeldAnswersAreBounded(t *testing.T) {
 func TestAddressesAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var s admission.Strangers
+		var s admission.KeyThrottle
 		const addresses = 100_000
 		for i := range addresses {
-			s.Wrong(t.Context(), netip.AddrFrom4([4]byte{byte(i >> 16), byte(i >> 8), byte(i), 1}))
+			s.Delay(t.Context(), netip.AddrFrom4([4]byte{byte(i >> 16), byte(i >> 8), byte(i), 1}))
 		}
 		if n := s.Seen(); n != 4096 {
 			t.Errorf("%d addresses are remembered, want 4096", n)

@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Strangers delays the answers to addresses that send wrong keys: the longer, the more they
+// KeyThrottle delays the answers to addresses that send wrong keys: the longer, the more they
 // send. It never delays a valid key, and holds a bounded number of addresses and of
 // answers. It is safe for concurrent use.
-type Strangers struct {
+type KeyThrottle struct {
 	mu   sync.Mutex
 	seen map[netip.Prefix]*stranger
 	held int // answers
@@ -41,7 +41,7 @@ const (
 // Wrong counts a wrong key of the address and waits as long as its answer is to be
 // delayed, or until ctx ends. It reports false when too many answers wait already: then
 // it does not wait, and the connection should be closed.
-func (s *Strangers) Wrong(ctx context.Context, address netip.Addr) bool {
+func (s *KeyThrottle) Delay(ctx context.Context, address netip.Addr) bool {
 	delay, from := s.count(address)
 	if delay == 0 {
 		return true
@@ -64,7 +64,7 @@ func (s *Strangers) Wrong(ctx context.Context, address netip.Addr) bool {
 
 // count counts a wrong key. It returns the stranger whose answer is held, nil when there
 // are too many.
-func (s *Strangers) count(address netip.Addr) (time.Duration, *stranger) {
+func (s *KeyThrottle) count(address netip.Addr) (time.Duration, *stranger) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	from := s.stranger(address)
@@ -95,7 +95,7 @@ func delayAfter(wrong int) time.Duration {
 
 // stranger finds who is behind an address. When there are too many any other one is
 // forgotten.
-func (s *Strangers) stranger(address netip.Addr) *stranger {
+func (s *KeyThrottle) stranger(address netip.Addr) *stranger {
 	address = address.Unmap().WithZone("")
 	bits := ipv4Addresses
 	if address.Is6() {
