@@ -1,8 +1,8 @@
-// Package api is the interface over HTTP, /v1 of the specification. It promises
-// that every answer is JSON with an x-request-id, that a request is checked in one
-// fixed order (route, method, key, size, type, content) before anything is done,
-// and that no text of an internal error leaves. Read routes in this file for what
-// there is, serve.go for the path of a request, and one file per noun for the rest.
+// Package api serves the HTTP interface /v1. Every response is JSON with an
+// x-request-id header. Checks run in a fixed order before any work: route, method,
+// key, limits, size, media type, content. No response contains the text of an
+// internal error. Start with routes in this file, then serve.go for the path of a
+// request; each resource has its own file.
 package api
 
 import (
@@ -15,27 +15,26 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// Options says what the API is made of.
+// Options are the dependencies and settings of the API.
 type Options struct {
 	Service   *rewards.Service
-	CursorKey []byte // authenticates the cursors of lists; the same on every process
+	CursorKey []byte // authenticates list cursors; the same in every process
 	Log       *slog.Logger
-	// Observe is told of every request that was answered, once: its method as it came,
-	// the route's pattern ("" when there was none), the status and the time it took. It
-	// may be nil.
+	// Observe, if not nil, is called once per response with the method as received, the
+	// route's pattern ("" when no route matched), the status and the duration.
 	Observe func(method, route string, status int, took time.Duration)
 	Proxy   Proxy
-	// KeyThrottle delays the answers to wrong keys; nil: none is delayed.
+	// KeyThrottle, if not nil, delays responses to wrong keys.
 	KeyThrottle *admission.KeyThrottle
 }
 
-// Endpoint is a method that a route has.
+// Endpoint is a route with one of its methods.
 type Endpoint struct {
 	Method string
-	Route  string // the pattern: "/v1/users/{userId}"
+	Route  string // the pattern, such as "/v1/users/{userId}"
 }
 
-// Endpoints lists all there are.
+// Endpoints lists every endpoint.
 func Endpoints() []Endpoint {
 	var list []Endpoint
 	for _, r := range (&server{}).routes() {
@@ -48,41 +47,40 @@ func Endpoints() []Endpoint {
 
 type server struct {
 	Options
-	cursors cursors
-	gate    *admission.Gate
+	gate *admission.Gate
 }
 
-// endpoint answers a request that was found to be in order so far.
-type endpoint func(ctx context.Context, c call) (reply, error)
+// handler serves a request that has passed the checks of serve.
+type handler func(ctx context.Context, c call) (reply, error)
 
-// route is one path with what it answers by method.
+// route is a path with its handlers by method.
 type route struct {
 	pattern string
-	methods map[string]endpoint
-	open    bool           // needs no key
-	reads   admission.Kind // what a GET needs; a POST is a Write
+	methods map[string]handler
+	open    bool           // no key required
+	reads   admission.Kind // of a GET; a POST is a Write
 }
 
-// routes are all there is; the API document describes each (a test compares).
+// routes lists every route. The API document describes each; a test compares them.
 func (s *server) routes() []route {
 	return []route{
-		{pattern: "/v1/users", reads: admission.List, methods: map[string]endpoint{
+		{pattern: "/v1/users", reads: admission.List, methods: map[string]handler{
 			http.MethodGet: s.listUsers, http.MethodPost: s.createUser,
 		}},
-		{pattern: "/v1/users/{userId}", reads: admission.Lookup, methods: map[string]endpoint{
+		{pattern: "/v1/users/{userId}", reads: admission.Lookup, methods: map[string]handler{
 			http.MethodGet: s.getUser,
 		}},
-		{pattern: "/v1/users/{userId}/portfolio", reads: admission.Lookup, methods: map[string]endpoint{
+		{pattern: "/v1/users/{userId}/portfolio", reads: admission.Lookup, methods: map[string]handler{
 			http.MethodGet: s.getPortfolio,
 		}},
-		{pattern: "/v1/rewards", reads: admission.List, methods: map[string]endpoint{
+		{pattern: "/v1/rewards", reads: admission.List, methods: map[string]handler{
 			http.MethodGet: s.listRewards, http.MethodPost: s.createReward,
 		}},
-		{pattern: "/v1/rewards/{rewardId}", reads: admission.Lookup, methods: map[string]endpoint{
+		{pattern: "/v1/rewards/{rewardId}", reads: admission.Lookup, methods: map[string]handler{
 			http.MethodGet: s.getReward,
 		}},
-		{pattern: "/v1/assets", reads: admission.Lookup, methods: map[string]endpoint{http.MethodGet: s.listAssets}},
-		{pattern: "/openapi.json", open: true, methods: map[string]endpoint{http.MethodGet: getDocument}},
+		{pattern: "/v1/assets", reads: admission.Lookup, methods: map[string]handler{http.MethodGet: s.listAssets}},
+		{pattern: "/openapi.json", open: true, methods: map[string]handler{http.MethodGet: getDocument}},
 	}
 }
 
@@ -95,7 +93,7 @@ const (
 	maxHeaderBytes = 16 << 10
 )
 
-// NewServer makes the server of the whole interface, with its limits.
+// NewServer returns a server of the whole interface with its limits.
 func NewServer(o Options) *http.Server {
 	server := &http.Server{
 		ConnContext:       withConn,
@@ -107,15 +105,15 @@ func NewServer(o Options) *http.Server {
 		MaxHeaderBytes:    maxHeaderBytes,
 		ErrorLog:          slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
 
-		DisableGeneralOptionsHandler: true, // its answer would be no JSON
+		DisableGeneralOptionsHandler: true, // its response would not be JSON
 	}
 	Front(server, New(o))
 	return server
 }
 
-// New makes the handler of the whole interface.
+// New returns the handler of the whole interface.
 func New(o Options) http.Handler {
-	s := &server{Options: o, cursors: cursors{key: o.CursorKey}, gate: admission.New()}
+	s := &server{Options: o, gate: admission.New()}
 	mux := http.NewServeMux()
 	for _, r := range s.routes() {
 		mux.Handle(r.pattern, s.serve(r))

@@ -7,21 +7,21 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// listAssets answers GET /v1/assets (specification, section 4.8).
+// listAssets serves GET /v1/assets (specification, section 4.8).
 func (s *server) listAssets(ctx context.Context, _ call) (reply, error) {
 	assets, err := s.Service.Catalog(ctx)
 	if err != nil {
 		return reply{}, err
 	}
 	o := begin(nil)
-	list(&o, "assets", assets, appendAsset)
+	appendList(&o, "assets", assets, appendAsset)
 	return reply{status: http.StatusOK, body: o.end()}, nil
 }
 
 // appendAsset writes an asset (specification, section 2.4).
 func appendAsset(b []byte, a rewards.Asset) []byte {
 	o := begin(b)
-	o.text("symbol", a.Symbol)
-	o.text("name", a.Name)
+	o.string("symbol", a.Symbol)
+	o.string("name", a.Name)
 	return o.end()
 }

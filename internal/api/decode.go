@@ -14,17 +14,16 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// maxDepth is how deep a body may be nested; the body itself is level 1.
+// maxDepth bounds the nesting of a body; the body itself is level 1.
 const maxDepth = 64
 
-// form is a request body under inspection: its members, and every issue found so far.
+// form decodes the members of a body and collects every issue.
 type form struct {
 	members map[string]jsontext.Value
 	issues  []rewards.Issue
 }
 
-// parse reads a body as one JSON object. What is wrong with it as a whole is the
-// only issue then.
+// parse reads a body as one JSON object. An error about the whole body is its only issue.
 func parse(body []byte) (*form, error) {
 	whole := func(message string) error { return badRequest(rewards.Issue{Message: message}) }
 	if depth(body) > maxDepth {
@@ -64,20 +63,20 @@ func (f *form) read(d *jsontext.Decoder) error {
 	return err
 }
 
-// syntax is what a client is told of a syntax error.
+// syntax describes a syntax error for clients.
 func syntax(err error) string {
 	e, ok := errors.AsType[*jsontext.SyntacticError](err)
 	if !ok {
 		return "not valid JSON"
 	}
-	text := "not valid JSON"
+	message := "not valid JSON"
 	if errors.Is(e.Err, jsontext.ErrDuplicateName) {
-		text = "a member name occurs twice"
+		message = "a member name occurs twice"
 	}
-	return text + " at byte " + strconv.FormatInt(e.ByteOffset, 10)
+	return message + " at byte " + strconv.FormatInt(e.ByteOffset, 10)
 }
 
-// depth is how deep brackets are nested, outside of strings.
+// depth returns the deepest nesting of brackets outside strings. It accepts invalid JSON.
 func depth(body []byte) int {
 	deepest, level, quoted := 0, 0, false
 	for i := 0; i < len(body); i++ {
@@ -86,11 +85,10 @@ func depth(body []byte) int {
 			i++
 		case c == '"':
 			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
+		case !quoted && (c == '{' || c == '['):
 			level++
 			deepest = max(deepest, level)
-		case c == '}' || c == ']':
+		case !quoted && (c == '}' || c == ']'):
 			level--
 		}
 	}
@@ -101,7 +99,7 @@ func (f *form) issue(path, message string) {
 	f.issues = append(f.issues, rewards.Issue{Path: path, Message: message})
 }
 
-// err is every issue found, or nil.
+// err returns every issue as one error, or nil.
 func (f *form) err() error {
 	if len(f.issues) == 0 {
 		return nil
@@ -109,7 +107,7 @@ func (f *form) err() error {
 	return badRequest(f.issues...)
 }
 
-// member finds a member; null counts as absent.
+// member returns a member; null counts as absent.
 func (f *form) member(name string, required bool) (jsontext.Value, bool) {
 	v, ok := f.members[name]
 	if !ok || v.Kind() == 'n' {
@@ -121,7 +119,7 @@ func (f *form) member(name string, required bool) (jsontext.Value, bool) {
 	return v, true
 }
 
-// kind names what a value is instead of what it must be.
+// kind names the type of a value for an issue.
 func kind(v jsontext.Value) string {
 	name, found := map[jsontext.Kind]string{'{': "an object", '[': "a list", '"': "a string", '0': "a number"}[v.Kind()]
 	if !found {
@@ -130,11 +128,11 @@ func kind(v jsontext.Value) string {
 	return name
 }
 
-// bounds are the least and the most characters (code points) of a text.
+// bounds limit the length of a string in Unicode code points.
 type bounds struct{ least, most int }
 
-// text reads a member that is a text without NUL.
-func (f *form) text(name string, required bool, b bounds) string {
+// string reads a string without NUL characters. After an issue it returns "".
+func (f *form) string(name string, required bool, b bounds) string {
 	v, ok := f.member(name, required)
 	if !ok {
 		return ""
@@ -143,44 +141,43 @@ func (f *form) text(name string, required bool, b bounds) string {
 		f.issue(name, "must be a string, not "+kind(v))
 		return ""
 	}
-	unquoted, err := jsontext.AppendUnquote(nil, v)
-	if err != nil {
-		f.issue(name, "must be a string")
-		return ""
-	}
-	s := string(unquoted)
+	s := unquote(v)
 	n := utf8.RuneCountInString(s)
 	switch {
 	case n < b.least || n > b.most:
 		f.issue(name, "must have "+strconv.Itoa(b.least)+" to "+strconv.Itoa(b.most)+" characters")
 	case strings.ContainsRune(s, 0):
-		f.issue(name, "must not hold a NUL character")
+		f.issue(name, "must not contain a NUL character")
 	default:
 		return s
 	}
 	return ""
 }
 
-// userID reads a member that is a user's id.
+// userID reads a required user id.
 func (f *form) userID(name string) rewards.UserID {
 	v, ok := f.member(name, true)
 	if !ok {
 		return rewards.UserID{}
 	}
-	text, err := jsontext.AppendUnquote(nil, v)
-	if v.Kind() != '"' || err != nil {
+	if v.Kind() != '"' {
 		f.issue(name, "must be a string, not "+kind(v))
 		return rewards.UserID{}
 	}
-	id, err := rewards.ParseID[rewards.User](string(text))
+	id, err := rewards.ParseID[rewards.User](unquote(v))
 	if err != nil {
 		f.issue(name, err.Error())
 	}
 	return id
 }
 
-// amount reads a member that is an amount of dollars, exactly: its range is that of
-// the number as written.
+// unquote decodes a JSON string that the decoder has accepted.
+func unquote(v jsontext.Value) string {
+	s, _ := jsontext.AppendUnquote(nil, v) // cannot fail: the decoder has checked it
+	return string(s)
+}
+
+// amount reads a required amount in dollars. The range applies to the exact number, before rounding.
 func (f *form) amount(name string) money.USD {
 	v, ok := f.member(name, true)
 	if !ok {
@@ -207,9 +204,8 @@ func (f *form) amount(name string) money.USD {
 	return amount
 }
 
-// metadata reads a member that is an object: without white space as it is kept,
-// and in the form in which all spellings of one content are the same. Both are ""
-// for none and for {}.
+// metadata reads an optional object: kept has no white space, canonical is equal for
+// all spellings of the same content. Both are "" if the object is absent or empty.
 func (f *form) metadata(name string) (kept, canonical string) {
 	v, ok := f.member(name, false)
 	if !ok {
@@ -231,7 +227,7 @@ func (f *form) metadata(name string) (kept, canonical string) {
 	if kept == "{}" {
 		return "", ""
 	}
-	// Numbers stay as written: through a float, 9007199254740993 would equal …992.
+	// Numbers stay as written: as floats, 9007199254740993 would equal 9007199254740992.
 	err := v.Canonicalize(jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false))
 	if err != nil {
 		f.issue(name, "must be an object")

@@ -6,16 +6,16 @@ import (
 	"net/http"
 )
 
-// document is the OpenAPI document of the interface. Tests compare it with the
-// routes and with real answers.
+// document is the OpenAPI document. Tests compare it with the routes and with real
+// responses.
 //
 //go:embed openapi.json
 var document []byte
 
-// Document is the OpenAPI 3.1 document of the interface.
+// Document returns a copy of the OpenAPI 3.1 document of the interface.
 func Document() []byte { return append([]byte(nil), document...) }
 
-// getDocument answers GET /openapi.json.
+// getDocument serves GET /openapi.json.
 func getDocument(context.Context, call) (reply, error) {
 	return reply{status: http.StatusOK, body: document}, nil
 }

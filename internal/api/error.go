@@ -7,8 +7,8 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// statuses maps each code of the domain to its status and its code in the error
-// body (specification, section 7).
+// statuses maps each error code of the domain to its HTTP status and its code in the
+// error body (specification, section 7).
 func statuses() map[rewards.Code]struct {
 	status int
 	code   string
@@ -31,24 +31,24 @@ func statuses() map[rewards.Code]struct {
 	}
 }
 
-// errTooLarge is one of the failures that only HTTP has.
 var errTooLarge = &httpError{http.StatusRequestEntityTooLarge, "the body is larger than 64 KiB"}
 
+// httpError is an error that exists only in HTTP.
 type httpError struct {
 	status  int
 	message string
 }
 
-// Error is the message.
+// Error implements error.
 func (e *httpError) Error() string { return e.message }
 
-// errMethod refuses a method; allow lists those that there are.
+// errMethod refuses a method; allow lists the methods of the route.
 type errMethod struct{ allow string }
 
-// Error is the message.
+// Error implements error.
 func (e errMethod) Error() string { return "method not allowed; allowed: " + e.allow }
 
-// describe finds the status, the code and what the client is told of an error.
+// describe returns the HTTP status, the error code and the error that the client sees.
 func describe(err error) (int, string, *rewards.Error) {
 	if e, ok := errors.AsType[*httpError](err); ok {
 		return e.status, "bad_request", &rewards.Error{Message: e.message}

@@ -2,6 +2,7 @@ package api
 
 import (
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -9,17 +10,17 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// object writes a JSON object member by member into a buffer. Names are constants
-// that need no escape; text is quoted by jsontext.
+// object appends a JSON object to a buffer, member by member. Member names are
+// constants that need no escaping.
 type object struct {
 	b     []byte
 	empty bool
 }
 
-// usualReply is what most answers fit into, in bytes.
+// usualReply is the size in bytes that most responses fit into.
 const usualReply = 512
 
-// begin begins an object behind what the buffer holds; a nil one is made.
+// begin starts an object at the end of b; a nil b is allocated.
 func begin(b []byte) object {
 	if b == nil {
 		b = make([]byte, 0, usualReply)
@@ -39,35 +40,23 @@ func (o *object) name(name string) {
 	o.b = append(o.b, '"', ':')
 }
 
-func (o *object) text(name, value string) {
+func (o *object) string(name, value string) {
 	o.name(name)
-	o.b = appendText(o.b, value)
+	o.b, _ = jsontext.AppendQuote(o.b, value) // the error is about invalid UTF-8, which is replaced
 }
 
 // optional writes null for "".
 func (o *object) optional(name, value string) {
 	if value == "" {
-		o.null(name)
+		o.raw(name, "null")
 		return
 	}
-	o.text(name, value)
+	o.string(name, value)
 }
 
-func (o *object) null(name string) {
-	o.name(name)
-	o.b = append(o.b, "null"...)
-}
+func (o *object) boolean(name string, value bool) { o.raw(name, strconv.FormatBool(value)) }
 
-func (o *object) boolean(name string, value bool) {
-	o.name(name)
-	if value {
-		o.b = append(o.b, "true"...)
-	} else {
-		o.b = append(o.b, "false"...)
-	}
-}
-
-// appender is a quantity or an id that writes itself.
+// appender is a number or an id that appends its text form.
 type appender interface{ Append(b []byte) []byte }
 
 func (o *object) number(name string, value appender) {
@@ -82,7 +71,7 @@ func (o *object) id(name string, value appender) {
 	o.b = append(o.b, '"')
 }
 
-// time writes UTC with milliseconds.
+// time writes a timestamp in UTC with milliseconds.
 func (o *object) time(name string, t time.Time) {
 	o.name(name)
 	o.b = append(o.b, '"')
@@ -90,14 +79,20 @@ func (o *object) time(name string, t time.Time) {
 	o.b = append(o.b, '"')
 }
 
-// raw writes a value that is JSON already.
+// raw writes a value that is already JSON.
 func (o *object) raw(name, value string) {
 	o.name(name)
 	o.b = append(o.b, value...)
 }
 
-// list writes an array of what each appends.
-func list[T any](o *object, name string, values []T, each func([]byte, T) []byte) {
+// appendObject writes a member whose value appendOne appends.
+func appendObject[T any](o *object, name string, appendOne func([]byte, T) []byte, value T) {
+	o.name(name)
+	o.b = appendOne(o.b, value)
+}
+
+// appendList writes an array whose elements appendOne appends.
+func appendList[T any](o *object, name string, values []T, appendOne func([]byte, T) []byte) {
 	o.name(name)
 	o.b = append(o.b, '[')
 	before := len(o.b)
@@ -105,57 +100,48 @@ func list[T any](o *object, name string, values []T, each func([]byte, T) []byte
 		if i > 0 {
 			o.b = append(o.b, ',')
 		}
-		o.b = each(o.b, v)
-		if i == 0 { // the others will be about as long
+		o.b = appendOne(o.b, v)
+		if i == 0 { // the rest will be about as long
 			o.b = slices.Grow(o.b, len(values)*(len(o.b)-before))
 		}
 	}
 	o.b = append(o.b, ']')
 }
 
-func appendText(b []byte, s string) []byte {
-	quoted, _ := jsontext.AppendQuote(b, s) // invalid UTF-8, which no checked input holds, is replaced
-	return quoted
-}
-
 func appendError(b []byte, code string, e *rewards.Error, id string) []byte {
 	inner := begin(nil)
-	inner.text("code", code)
-	inner.text("message", e.Message)
+	inner.string("code", code)
+	inner.string("message", e.Message)
 	appendDetails(&inner, e.Details)
-	inner.text("requestId", id)
+	inner.string("requestId", id)
 	o := begin(b)
 	o.raw("error", string(inner.end()))
 	return o.end()
 }
 
+// appendDetails writes the member "details", if there are any.
 func appendDetails(o *object, details any) {
+	inner := begin(nil)
 	switch d := details.(type) {
 	case []rewards.Issue:
-		list(o, "details", d, func(b []byte, i rewards.Issue) []byte {
+		appendList(o, "details", d, func(b []byte, i rewards.Issue) []byte {
 			issue := begin(b)
-			issue.text("path", i.Path)
-			issue.text("message", i.Message)
+			issue.string("path", i.Path)
+			issue.string("message", i.Message)
 			return issue.end()
 		})
+		return
 	case rewards.KeyDetails:
-		o.details("idempotencyKey", d.IdempotencyKey)
+		inner.string("idempotencyKey", d.IdempotencyKey)
 	case rewards.AssetDetails:
-		o.details("assetSymbol", d.AssetSymbol)
+		inner.string("assetSymbol", d.AssetSymbol)
 	case rewards.MinAwardDetails:
-		inner := begin(nil)
 		inner.number("leastUsd", d.MinAmount)
-		o.raw("details", string(inner.end()))
 	case rewards.DuplicateDetails:
-		inner := begin(nil)
-		inner.text("field", d.Field)
+		inner.string("field", d.Field)
 		inner.id("userId", d.UserID)
-		o.raw("details", string(inner.end()))
+	default:
+		return
 	}
-}
-
-func (o *object) details(name, value string) {
-	inner := begin(nil)
-	inner.text(name, value)
 	o.raw("details", string(inner.end()))
 }

@@ -13,10 +13,9 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// Listener gives the answers that net/http itself makes of requests too malformed
-// for any handler ("GET /%zz", headers beyond the limit) the form of all others: an
-// x-request-id and the error body, logs and observes them. Over TLS it belongs
-// outside of the encryption.
+// Listener rewrites the responses that net/http itself sends to requests too malformed
+// for any handler ("GET /%zz", headers beyond the limit). They get an x-request-id and
+// the usual error body, and are logged and observed. With TLS it wraps the TLS listener.
 func Listener(l net.Listener, o Options) net.Listener { return listener{l, o} }
 
 type listener struct {
@@ -34,17 +33,17 @@ func (l listener) Accept() (net.Conn, error) {
 	return &conn{Conn: c, options: l.options}, nil
 }
 
-// maxUnsent bounds what the kernel keeps of answers that a client does not read, in
-// bytes. All connections of a machine share this memory: when it is short, all become slow.
+// maxUnsent bounds the bytes that the kernel buffers for a client that does not read.
+// All connections of a machine share this memory; when it is short, all become slow.
 const maxUnsent = 256 << 10
 
-// boundUnsent bounds the buffer of a connection, also below TLS.
+// boundUnsent sets the send buffer of a connection, also below TLS.
 func boundUnsent(c net.Conn) {
 	if below, ok := c.(interface{ NetConn() net.Conn }); ok {
 		c = below.NetConn()
 	}
 	if tcp, ok := c.(interface{ SetWriteBuffer(bytes int) error }); ok {
-		_ = tcp.SetWriteBuffer(maxUnsent) // it works without, too
+		_ = tcp.SetWriteBuffer(maxUnsent) // only a limit: the connection works without it
 	}
 }
 
@@ -52,16 +51,15 @@ func boundUnsent(c net.Conn) {
 type conn struct {
 	net.Conn
 	options Options
-	// handled: a handler has begun to answer the current request, so whatever is
-	// written is its answer and passes unchanged.
+	// handled reports that a handler serves the current request, so that writes pass unchanged.
 	handled atomic.Bool
 }
 
-// connKey finds a request's connection in its context.
+// connKey is the context key of a request's connection.
 type connKey struct{}
 
-// Front puts a handler in front of the server. Its answers pass the Listener
-// unchanged, whatever text is in them.
+// Front makes h the server's handler. The Listener passes its responses unchanged,
+// whatever they contain.
 func Front(server *http.Server, h http.Handler) {
 	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c, ok := r.Context().Value(connKey{}).(*conn); ok {
@@ -71,19 +69,19 @@ func Front(server *http.Server, h http.Handler) {
 	})
 }
 
-// withConn puts the connection into the context of its requests.
+// withConn adds the connection to the context of its requests.
 func withConn(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
 
-// betweenRequests notes that an answer has left and the next request has not come.
+// betweenRequests runs when the connection changes state; idle means between requests.
 func betweenRequests(c net.Conn, state http.ConnState) {
 	if c, ok := c.(*conn); ok && state == http.StateIdle {
 		c.handled.Store(false)
 	}
 }
 
-// CloseWrite lets net/http end its side of a connection and still read the other.
+// CloseWrite lets net/http close its side and go on reading.
 func (c *conn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -102,23 +100,23 @@ func (c *conn) Write(b []byte) (int, error) {
 	}
 	id := uuid.NewString()
 	if _, err := c.Conn.Write(malformed(status, id)); err != nil {
-		return 0, err // the connection broke, or never spoke TLS: nothing was answered
+		return 0, err // broken, or the client never spoke TLS: there was no response
 	}
 	ctx := context.Background() //nolint:forbidigo // a connection has none
-	c.options.tell(ctx, told{id: id, status: http.StatusBadRequest, from: hostOf(c.RemoteAddr().String())})
+	c.options.logRequest(ctx, requestLog{id: id, status: http.StatusBadRequest, address: hostOf(c.RemoteAddr().String())})
 	return len(b), nil
 }
 
-// ownStatus is the status of an answer that net/http made itself: it writes each
-// in one piece, in the version of HTTP that the client speaks.
+// ownStatus returns the status of a response that net/http made itself. It writes each
+// in one piece, in the client's version of HTTP.
 func ownStatus(b []byte) (status []byte, found bool) {
 	line, _, found := bytes.Cut(b, []byte("\r\n"))
 	version, status, separated := bytes.Cut(line, []byte(" "))
 	return status, found && separated && bytes.HasPrefix(version, []byte("HTTP/1."))
 }
 
-// malformed is the answer to a request that net/http could not read, whatever it
-// says of it: 400.
+// malformed is the response to a request that net/http could not read: always 400,
+// with the status that net/http chose in the details.
 func malformed(status []byte, id string) []byte {
 	body := appendError(nil, "bad_request", &rewards.Error{
 		Message: "the request is malformed",

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// maxNamed bounds how much of a header an error repeats, in bytes.
+// maxNamed bounds how many bytes of a header an error quotes.
 const maxNamed = 100
 
-// checkMediaType refuses a body that is not plain JSON by its headers: 415, with
-// what was received. An absent Content-Type is accepted.
+// checkMediaType refuses a body whose headers do not say uncompressed JSON. An absent
+// Content-Type is accepted.
 func checkMediaType(h http.Header) error {
 	for _, encoding := range h["Content-Encoding"] {
 		if encoding != "" && !strings.EqualFold(encoding, "identity") {
@@ -33,7 +33,7 @@ func unsupported(message string) error {
 }
 
 func isJSON(contentType string) bool {
-	if contentType == "application/json" { // as most say it
+	if contentType == "application/json" { // the usual case
 		return true
 	}
 	mediaType, _, err := mime.ParseMediaType(contentType)
@@ -41,8 +41,7 @@ func isJSON(contentType string) bool {
 		strings.HasPrefix(mediaType, "application/") && strings.HasSuffix(mediaType, "+json"))
 }
 
-// named is a header's value as an error repeats it: short, and quoted unless it is
-// printable ASCII.
+// named shortens a header's value for an error, and quotes it unless it is printable ASCII.
 func named(value string) string {
 	if len(value) > maxNamed {
 		value = value[:maxNamed] + "..."

@@ -7,7 +7,7 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// getPortfolio answers GET /v1/users/{userId}/portfolio (specification, section 4.4).
+// getPortfolio serves GET /v1/users/{userId}/portfolio (specification, section 4.4).
 func (s *server) getPortfolio(ctx context.Context, c call) (reply, error) {
 	id, err := pathID[rewards.User](c, "userId")
 	if err != nil {
@@ -21,14 +21,14 @@ func (s *server) getPortfolio(ctx context.Context, c call) (reply, error) {
 	o.number("value", p.Value)
 	o.number("costBasis", p.CostBasis)
 	o.optional("change", p.Change)
-	list(&o, "holdings", p.Holdings, appendHolding)
+	appendList(&o, "holdings", p.Holdings, appendHolding)
 	return reply{status: http.StatusOK, body: o.end()}, nil
 }
 
 // appendHolding writes a holding (specification, section 2.3).
 func appendHolding(b []byte, h rewards.ValuedHolding) []byte {
 	o := begin(b)
-	o.text("asset", h.Symbol)
+	o.string("asset", h.Symbol)
 	o.number("quantity", h.Quantity)
 	o.number("value", h.Value)
 	o.number("costBasis", h.CostBasis)

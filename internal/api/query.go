@@ -15,42 +15,55 @@ const (
 	maxLimit     = 200
 )
 
-// query is the parameters of a request under inspection.
+// query checks the parameters of a list.
 type query struct {
+	form // collects the issues
+
 	values url.Values
-	form   // collects the issues
+	names  []string // of the filters
 }
 
-func (c call) query() *query {
+// query parses the parameters of a request for a list with these filters.
+func (c call) query(filters ...string) *query {
 	values, err := url.ParseQuery(c.URL.RawQuery)
-	q := &query{values: values}
+	q := &query{values: values, names: filters}
 	if err != nil {
 		q.issue("", "the query string is malformed")
 	}
 	return q
 }
 
-// one finds a parameter that may be given once.
+// filters returns a copy of the filters that were given.
+func (q *query) filters() url.Values {
+	given := make(url.Values, len(q.names)+2) //nolint:mnd // a cursor and a limit
+	for _, name := range q.names {
+		if v, ok := q.values[name]; ok {
+			given[name] = v
+		}
+	}
+	return given
+}
+
+// one reads a parameter that may be given at most once.
 func (q *query) one(name string) (string, bool) {
 	given := q.values[name]
 	if len(given) > 1 {
 		q.issue(name, "is given more than once")
-		return "", false
 	}
-	if len(given) == 0 {
+	if len(given) != 1 {
 		return "", false
 	}
 	return given[0], true
 }
 
-// text reads a parameter that must not be empty.
-func (q *query) text(name string) string {
+// string reads an optional parameter that must not be empty.
+func (q *query) string(name string) string {
 	value, ok := q.one(name)
 	switch {
 	case ok && value == "":
 		q.issue(name, "must not be empty")
 	case !utf8.ValidString(value) || strings.ContainsRune(value, 0):
-		q.issue(name, "must be text without a NUL character")
+		q.issue(name, "must be UTF-8 without a NUL character")
 	}
 	return value
 }
@@ -74,7 +87,7 @@ func (q *query) limit() int {
 	return n
 }
 
-// userID is nil when the parameter is not given.
+// userID reads an optional id; nil means not given.
 func (q *query) userID(name string) *rewards.UserID {
 	value, ok := q.one(name)
 	if !ok {
@@ -87,6 +100,7 @@ func (q *query) userID(name string) *rewards.UserID {
 	return &id
 }
 
+// status reads an optional status; 0 means not given.
 func (q *query) status(name string) rewards.Status {
 	value, ok := q.one(name)
 	if !ok {
@@ -99,7 +113,7 @@ func (q *query) status(name string) rewards.Status {
 	return status
 }
 
-// pathID reads an id of the path.
+// pathID reads an id in the path.
 func pathID[T any](c call, name string) (rewards.ID[T], error) {
 	id, err := rewards.ParseID[T](c.PathValue(name))
 	if err != nil {

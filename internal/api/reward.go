@@ -1,13 +1,14 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 
 	"stockrewards/internal/rewards"
 )
 
-// createReward answers POST /v1/rewards (specification, section 4.5).
+// createReward serves POST /v1/rewards (specification, section 4.5).
 func (s *server) createReward(ctx context.Context, c call) (reply, error) {
 	f, err := parse(c.body)
 	if err != nil {
@@ -16,94 +17,70 @@ func (s *server) createReward(ctx context.Context, c call) (reply, error) {
 	r := rewards.NewReward{
 		AppID:          c.app,
 		UserID:         f.userID("userId"),
-		IdempotencyKey: f.text("idempotencyKey", true, bounds{rewards.MinIdempotencyKey, rewards.MaxIdempotencyKey}),
+		IdempotencyKey: f.string("idempotencyKey", true, bounds{rewards.MinIdempotencyKey, rewards.MaxIdempotencyKey}),
 		Amount:         f.amount("amountUsd"),
-		Symbol:         rewards.UpperSymbol(f.text("assetSymbol", true, bounds{1, rewards.MaxSymbol})),
-		Source:         f.text("source", false, bounds{1, rewards.MaxSource}),
+		Symbol:         rewards.UpperSymbol(f.string("assetSymbol", true, bounds{1, rewards.MaxSymbol})),
+		Source:         f.string("source", false, bounds{1, rewards.MaxSource}),
 	}
-	kept, canonical := f.metadata("metadata")
+	r.Metadata, r.Canonical = f.metadata("metadata")
 	if err := f.err(); err != nil {
 		return reply{}, err
 	}
-	r.Metadata, r.Canonical, r.Fingerprint = kept, canonical, rewards.NewFingerprint(r, canonical)
+	r.Fingerprint = rewards.NewFingerprint(r, r.Canonical)
 	stored, replayed, err := s.Service.Award(ctx, r)
 	if err != nil {
 		return reply{}, err
 	}
-	a := reply{status: http.StatusCreated}
+	status := http.StatusCreated
 	if replayed {
-		a.status = http.StatusOK
+		status = http.StatusOK
 	}
 	o := begin(nil)
-	o.name("reward")
-	o.b = appendReward(o.b, stored)
-	o.text("status", stored.Status.String())
+	appendObject(&o, "reward", appendReward, stored)
+	o.string("status", stored.Status.String())
 	o.boolean("idempotentReplay", replayed)
-	a.body = o.end()
-	return a, nil
+	return reply{status: status, body: o.end()}, nil
 }
 
-// getReward answers GET /v1/rewards/{rewardId} (specification, section 4.6).
+// getReward serves GET /v1/rewards/{rewardId} (specification, section 4.6).
 func (s *server) getReward(ctx context.Context, c call) (reply, error) {
 	id, err := pathID[rewards.Reward](c, "rewardId")
 	if err != nil {
 		return reply{}, err
 	}
 	r, err := s.Service.Reward(ctx, c.app, id)
-	if err != nil {
-		return reply{}, err
-	}
-	o := begin(nil)
-	o.name("reward")
-	o.b = appendReward(o.b, r)
-	return reply{status: http.StatusOK, body: o.end()}, nil
+	return single(http.StatusOK, "reward", appendReward, r, err)
 }
 
-// listRewards answers GET /v1/rewards (specification, section 4.7).
+// listRewards serves GET /v1/rewards (specification, section 4.7).
 func (s *server) listRewards(ctx context.Context, c call) (reply, error) {
-	q := c.query()
-	filters := filtersOf(q.values, "userId", "status")
+	q := c.query("userId", "status")
 	filter := rewards.RewardFilter{UserID: q.userID("userId"), Status: q.status("status")}
-	p := page[rewards.Reward](s, c, q, filters)
-	if err := q.err(); err != nil {
-		return reply{}, err
-	}
-	limit := p.Limit
-	p.Limit++ // one more tells whether there is a next page
-	found, err := s.Service.Rewards(ctx, c.app, filter, p)
-	if err != nil {
-		return reply{}, err
-	}
-	a := reply{status: http.StatusOK}
-	if len(found) > limit {
-		found = found[:limit]
-		a.link = next(s, c, filters, found[limit-1].ID, limit)
-	}
-	o := begin(nil)
-	list(&o, "rewards", found, appendReward)
-	a.body = o.end()
-	return a, nil
+	return listing[rewards.Reward]{
+		name: "rewards",
+		read: func(p rewards.Page[rewards.Reward]) ([]rewards.Reward, error) {
+			return s.Service.Rewards(ctx, c.app, filter, p)
+		},
+		id:     func(r rewards.Reward) rewards.RewardID { return r.ID },
+		append: appendReward,
+	}.reply(s, c, q)
 }
 
-// appendReward writes a stock award (specification, section 2.2).
+// appendReward writes an award (specification, section 2.2).
 func appendReward(b []byte, r rewards.Reward) []byte {
 	o := begin(b)
 	o.id("id", r.ID)
 	o.id("appId", r.AppID)
 	o.id("userId", r.UserID)
-	o.text("idempotencyKey", r.IdempotencyKey)
+	o.string("idempotencyKey", r.IdempotencyKey)
 	o.number("amountUsd", r.Amount)
-	o.text("assetSymbol", r.Symbol)
+	o.string("assetSymbol", r.Symbol)
 	o.optional("source", r.Source)
-	if r.Metadata == "" {
-		o.raw("metadata", "{}")
-	} else {
-		o.raw("metadata", r.Metadata)
-	}
-	o.text("status", r.Status.String())
+	o.raw("metadata", cmp.Or(r.Metadata, "{}"))
+	o.string("status", r.Status.String())
 	o.time("createdAt", r.CreatedAt())
 	if r.ExecutedAt.IsZero() {
-		o.null("executedAt")
+		o.raw("executedAt", "null")
 	} else {
 		o.time("executedAt", r.ExecutedAt)
 	}

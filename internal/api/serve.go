@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"path"
 	"runtime/debug"
@@ -21,31 +22,38 @@ import (
 
 // The limits of a request.
 const (
-	maxBody    = 64 << 10 // bytes
-	maxDrained = 16 << 20 // bytes of an app's refused body that are read so that the answer arrives
-	// maxStrangersDrained is the same without a valid key.
-	maxStrangersDrained = 256 << 10
-	maxRequestID        = 128 // characters
-	// maxTime bounds a request; below the server's write time-out, so that the answer
-	// still leaves.
-	maxTime = 25 * time.Second
+	maxBody             = 64 << 10         // bytes
+	maxDrained          = 16 << 20         // bytes of a refused body that drain reads
+	maxStrangersDrained = 256 << 10        // the same without a valid key
+	maxRequestID        = 128              // characters
+	maxTime             = 25 * time.Second // below writeTimeout, so that the response can still be sent
 )
 
-// call is a request on its way through an endpoint.
+// call is a request that a handler serves.
 type call struct {
 	*http.Request
 	app  rewards.AppID
 	body []byte
 }
 
-// reply is an answer on its way out.
+// reply is a response.
 type reply struct {
 	status int
 	body   []byte
 	link   string // the Link header; "" for none
 }
 
-// serve is the path of every request: what is checked, and in which order.
+// single replies with one object under a name, or with the error.
+func single[T any](status int, name string, appendOne func([]byte, T) []byte, value T, err error) (reply, error) {
+	if err != nil {
+		return reply{}, err
+	}
+	o := begin(nil)
+	appendObject(&o, name, appendOne, value)
+	return reply{status: status, body: o.end()}, nil
+}
+
+// serve wraps the route's handlers in what every request goes through.
 func (s *server) serve(rt route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		started := time.Now()
@@ -53,35 +61,35 @@ func (s *server) serve(rt route) http.Handler {
 		w.Header().Set("X-Request-Id", id)
 		ctx, cancel := context.WithTimeout(r.Context(), maxTime)
 		defer cancel()
-		p := pass{from: s.Proxy.address(r)}
-		answer, err := s.answer(ctx, rt, r, &p)
+		c := caller{address: s.Proxy.address(r)}
+		answer, err := s.answer(ctx, rt, r, &c)
 		if err != nil {
 			answer = s.failure(ctx, w, err, id)
 		}
-		if p.last {
+		if c.disconnect {
 			w.Header().Set("Connection", "close")
 		}
-		p.ticket.Answered(len(answer.body))
-		drain(r, p.key.ID.IsZero())
+		c.ticket.Answered(len(answer.body))
+		drain(r, c.key.ID.IsZero())
 		write(w, answer)
-		p.ticket.Leave()
-		s.tell(ctx, told{
-			id: id, method: r.Method, route: rt.pattern, status: answer.status, took: time.Since(started), key: p.key,
-			from: p.from,
+		c.ticket.Leave()
+		s.logRequest(ctx, requestLog{
+			id: id, method: r.Method, route: rt.pattern, status: answer.status, took: time.Since(started), key: c.key,
+			address: c.address,
 		})
 	})
 }
 
-// pass is what a request has got on its way: zero until then.
-type pass struct {
-	from   string // the client's address
-	key    rewards.Key
-	ticket admission.Ticket
-	last   bool // the connection ends with the answer
+// caller is who sent a request, as far as the checks have come.
+type caller struct {
+	address    string
+	key        rewards.Key      // zero until it is found valid
+	ticket     admission.Ticket // zero until admission
+	disconnect bool             // close the connection after the response
 }
 
-// answer checks a request and runs its endpoint.
-func (s *server) answer(ctx context.Context, rt route, r *http.Request, p *pass) (a reply, err error) {
+// answer checks a request, in the order that the specification promises, and runs its handler.
+func (s *server) answer(ctx context.Context, rt route, r *http.Request, from *caller) (a reply, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			err = fmt.Errorf("panic: %v\n%s", fault, debug.Stack())
@@ -96,10 +104,10 @@ func (s *server) answer(ctx context.Context, rt route, r *http.Request, p *pass)
 	}
 	c := call{Request: r}
 	if !rt.open {
-		if err := s.admit(ctx, rt, r, p); err != nil {
+		if err := s.admit(ctx, rt, r, from); err != nil {
 			return a, err
 		}
-		c.app = p.key.AppID
+		c.app = from.key.AppID
 	}
 	if r.Method == http.MethodPost {
 		if c.body, err = readBody(r); err != nil {
@@ -109,13 +117,13 @@ func (s *server) answer(ctx context.Context, rt route, r *http.Request, p *pass)
 	return run(ctx, c)
 }
 
-// admit finds the app, and waits until its request may be worked on.
-func (s *server) admit(ctx context.Context, rt route, r *http.Request, p *pass) (err error) {
+// admit authenticates the app and waits for admission.
+func (s *server) admit(ctx context.Context, rt route, r *http.Request, from *caller) (err error) {
 	var app rewards.App
 	presented := r.Header.Get("X-Api-Key")
-	if p.key, app, err = s.Service.Authenticate(ctx, presented); err != nil {
+	if from.key, app, err = s.Service.Authenticate(ctx, presented); err != nil {
 		if s.KeyThrottle != nil && presented != "" && rewards.CodeOf(err) == rewards.CodeUnauthorized {
-			p.last = !s.KeyThrottle.Delay(ctx, addressOf(p.from))
+			from.disconnect = !s.KeyThrottle.Delay(ctx, parseAddr(from.address))
 		}
 		return err
 	}
@@ -123,23 +131,18 @@ func (s *server) admit(ctx context.Context, rt route, r *http.Request, p *pass) 
 	if r.Method == http.MethodPost {
 		kind = admission.Write
 	}
-	p.ticket, err = s.gate.Enter(ctx, app, kind)
+	from.ticket, err = s.gate.Enter(ctx, app, kind)
 	return err
 }
 
 func allowed(rt route) string {
-	methods := make([]string, 0, len(rt.methods))
-	for m := range rt.methods {
-		methods = append(methods, m)
-	}
-	slices.Sort(methods)
-	return strings.Join(methods, ", ")
+	return strings.Join(slices.Sorted(maps.Keys(rt.methods)), ", ")
 }
 
-// cleanPath tells whether a path is written the one way that routes are.
+// cleanPath reports whether a path has the canonical form of the routes.
 func cleanPath(p string) bool { return strings.HasPrefix(p, "/") && path.Clean(p) == p }
 
-// requestID keeps a caller's id when it is harmless.
+// requestID keeps the client's id if it is short and harmless, and makes one otherwise.
 func requestID(given string) string {
 	if given == "" || len(given) > maxRequestID {
 		return uuid.NewString()
@@ -155,7 +158,7 @@ func requestID(given string) string {
 	return given
 }
 
-// readBody reads a JSON body: its size and its type are checked, not its content.
+// readBody reads a JSON body and checks its size and media type.
 func readBody(r *http.Request) ([]byte, error) {
 	if r.ContentLength > maxBody {
 		return nil, errTooLarge
@@ -170,10 +173,10 @@ func readBody(r *http.Request) ([]byte, error) {
 	return body, checkMediaType(r.Header)
 }
 
-// drain reads what is left of a refused body, so that a client that still writes
-// gets to read the answer. A body that announces more than the limit is not read at
-// all, and the connection ends with the answer. A client that waits for 100 Continue
-// sends no body; in HTTP/1.0 nothing waits for it.
+// drain reads the rest of a refused body, so that a client that is still writing gets
+// to read the response. If the announced length is beyond the limit it reads nothing, and
+// the connection closes after the response. A client that waits for 100 Continue sends
+// no body; HTTP/1.0 has no 100 Continue.
 func drain(r *http.Request, stranger bool) {
 	if r.Header.Get("Expect") != "" && r.ProtoAtLeast(1, 1) {
 		return
@@ -185,11 +188,11 @@ func drain(r *http.Request, stranger bool) {
 	if r.ContentLength > limit {
 		return
 	}
-	_, _ = io.CopyN(io.Discard, r.Body, limit) // the answer matters, not the rest
+	_, _ = io.CopyN(io.Discard, r.Body, limit) // an error ends the drain early, no more
 }
 
-// failure is the answer to a request that failed. Only what is meant for clients
-// leaves; the rest is logged.
+// failure returns the response to a failed request. Internal errors are logged; their
+// text does not leave the service.
 func (s *server) failure(ctx context.Context, w http.ResponseWriter, err error, id string) reply {
 	status, code, e := describe(err)
 	if method, ok := errors.AsType[errMethod](err); ok {

@@ -10,7 +10,7 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// createUser answers POST /v1/users (specification, section 4.1).
+// createUser serves POST /v1/users (specification, section 4.1).
 func (s *server) createUser(ctx context.Context, c call) (reply, error) {
 	f, err := parse(c.body)
 	if err != nil {
@@ -19,7 +19,7 @@ func (s *server) createUser(ctx context.Context, c call) (reply, error) {
 	u := rewards.User{
 		AppID:      c.app,
 		Email:      f.email("email"),
-		ExternalID: f.text("externalId", false, bounds{1, rewards.MaxExternalID}),
+		ExternalID: f.string("externalId", false, bounds{1, rewards.MaxExternalID}),
 	}
 	if len(f.issues) == 0 && u.Email == "" && u.ExternalID == "" {
 		f.issue("", "email or externalId is required")
@@ -27,36 +27,31 @@ func (s *server) createUser(ctx context.Context, c call) (reply, error) {
 	if err := f.err(); err != nil {
 		return reply{}, err
 	}
-	if u, err = s.Service.CreateUser(ctx, u); err != nil {
-		return reply{}, err
-	}
-	return userReply(http.StatusCreated, u), nil
+	u, err = s.Service.CreateUser(ctx, u)
+	return single(http.StatusCreated, "user", appendUser, u, err)
 }
 
-// email reads an optional member that is an email address.
+// email reads an optional email address.
 func (f *form) email(name string) string {
-	text := f.text(name, false, bounds{1, rewards.MaxEmail})
-	if text == "" {
-		return ""
-	}
-	if !isEmail(text) {
+	email := f.string(name, false, bounds{1, rewards.MaxEmail})
+	if email != "" && !isEmail(email) {
 		f.issue(name, "must be an email address")
 	}
-	return text
+	return email
 }
 
-// isEmail tells whether a text is one bare address: no display name, no comment, a
-// domain of host names, and nothing invisible.
-func isEmail(text string) bool {
-	address, err := mail.ParseAddress(text)
-	if err != nil || address.Address != text && address.String() != "<"+text+">" {
+// isEmail reports whether s is one bare address: without a display name, a comment or
+// invisible characters, and with a valid domain.
+func isEmail(s string) bool {
+	address, err := mail.ParseAddress(s)
+	if err != nil || address.Address != s && address.String() != "<"+s+">" {
 		return false
 	}
 	invisible := func(r rune) bool { return !unicode.IsGraphic(r) || unicode.IsSpace(r) && r != ' ' }
-	if strings.ContainsFunc(text, invisible) {
+	if strings.ContainsFunc(s, invisible) {
 		return false
 	}
-	domain := text[strings.LastIndexByte(text, '@')+1:]
+	domain := s[strings.LastIndexByte(s, '@')+1:]
 	for label := range strings.SplitSeq(domain, ".") {
 		const longest = 63
 		odd := func(r rune) bool {
@@ -70,50 +65,28 @@ func isEmail(text string) bool {
 	return true
 }
 
-// listUsers answers GET /v1/users (specification, section 4.2).
+// listUsers serves GET /v1/users (specification, section 4.2).
 func (s *server) listUsers(ctx context.Context, c call) (reply, error) {
-	q := c.query()
-	filters := filtersOf(q.values, "email", "externalId")
-	filter := rewards.UserFilter{Email: q.text("email"), ExternalID: q.text("externalId")}
-	p := page[rewards.User](s, c, q, filters)
-	if err := q.err(); err != nil {
-		return reply{}, err
-	}
-	limit := p.Limit
-	p.Limit++ // one more tells whether there is a next page
-	users, err := s.Service.Users(ctx, c.app, filter, p)
-	if err != nil {
-		return reply{}, err
-	}
-	a := reply{status: http.StatusOK}
-	if len(users) > limit {
-		users = users[:limit]
-		a.link = next(s, c, filters, users[limit-1].ID, limit)
-	}
-	o := begin(nil)
-	list(&o, "users", users, appendUser)
-	a.body = o.end()
-	return a, nil
+	q := c.query("email", "externalId")
+	filter := rewards.UserFilter{Email: q.string("email"), ExternalID: q.string("externalId")}
+	return listing[rewards.User]{
+		name: "users",
+		read: func(p rewards.Page[rewards.User]) ([]rewards.User, error) {
+			return s.Service.Users(ctx, c.app, filter, p)
+		},
+		id:     func(u rewards.User) rewards.UserID { return u.ID },
+		append: appendUser,
+	}.reply(s, c, q)
 }
 
-// getUser answers GET /v1/users/{userId} (specification, section 4.3).
+// getUser serves GET /v1/users/{userId} (specification, section 4.3).
 func (s *server) getUser(ctx context.Context, c call) (reply, error) {
 	id, err := pathID[rewards.User](c, "userId")
 	if err != nil {
 		return reply{}, err
 	}
 	u, err := s.Service.User(ctx, c.app, id)
-	if err != nil {
-		return reply{}, err
-	}
-	return userReply(http.StatusOK, u), nil
-}
-
-func userReply(status int, u rewards.User) reply {
-	o := begin(nil)
-	o.name("user")
-	o.b = appendUser(o.b, u)
-	return reply{status: status, body: o.end()}
+	return single(http.StatusOK, "user", appendUser, u, err)
 }
 
 // appendUser writes a user (specification, section 2.1).

@@ -9,20 +9,20 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// The headers of every answer; they are only read.
+// The values of the headers of every response, never modified.
 //
-//nolint:gochecknoglobals // constants, were there constants of this kind
+//nolint:gochecknoglobals // Go has no constant slices
 var typeJSON, noStore, noSniff = []string{"application/json"}, []string{"no-store"}, []string{"nosniff"}
 
 func write(w http.ResponseWriter, a reply) {
-	h := w.Header() // by their canonical names, without making each anew
+	h := w.Header() // canonical names and shared values need no allocation
 	h["Content-Type"], h["Cache-Control"], h["X-Content-Type-Options"] = typeJSON, noStore, noSniff
 	if a.link != "" {
 		h.Set("Link", a.link)
 	}
 	if len(a.body) <= writtenAtOnce {
 		w.WriteHeader(a.status)
-		_, _ = w.Write(a.body) // the client may have gone
+		_, _ = w.Write(a.body) // the client may have disconnected
 		return
 	}
 	h.Set("Content-Length", strconv.Itoa(len(a.body)))
@@ -30,13 +30,13 @@ func write(w http.ResponseWriter, a reply) {
 	writeLarge(w, a.body)
 }
 
-// The limits of a large answer, whose bytes are in memory until the client has read them.
+// The limits of a large response, which stays in memory until the client has read it.
 const (
-	writtenAtOnce = 64 << 10        // bytes
-	writeProgress = 5 * time.Second // for so many bytes
+	writtenAtOnce = 64 << 10        // bytes per write
+	writeProgress = 5 * time.Second // per write
 )
 
-// writeLarge writes an answer in parts, and gives it up when the client does not read on.
+// writeLarge writes a body in parts. It gives up when the client stops reading.
 func writeLarge(w http.ResponseWriter, body []byte) {
 	control := http.NewResponseController(w)
 	end := time.Now().Add(writeTimeout)
@@ -45,14 +45,14 @@ func writeLarge(w http.ResponseWriter, body []byte) {
 		if deadline.After(end) {
 			deadline = end
 		}
-		_ = control.SetWriteDeadline(deadline) // where there is none, as in tests, nothing is slow
+		_ = control.SetWriteDeadline(deadline) // unsupported only by recorders in tests
 		if _, err := w.Write(part); err != nil {
 			return
 		}
 	}
 }
 
-// setLimit says when to ask again.
+// setLimit sets the headers that say when to retry.
 func setLimit(h http.Header, e rewards.Exceeded) {
 	seconds := strconv.Itoa(max(1, int((e.Wait+time.Second-1)/time.Second)))
 	h.Set("Retry-After", seconds)
