@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"stockrewards/internal/broker/alpaca"
 	"stockrewards/internal/rewards"
+	"stockrewards/internal/server"
 	"stockrewards/internal/store"
 )
 
@@ -37,7 +37,7 @@ func (c *assetSync) Run(ctx context.Context) error {
 			return errors.New("these books belong to no broker yet: the first start of `serve` ties them to one")
 		}
 		flags := brokerFlags{addressFlags: c.addressFlags}
-		return flags.withBroker(ctx, c.databaseFlag, s.Store, func(broker *alpaca.Client) error {
+		return flags.withBroker(ctx, c.databaseFlag, s.Store, func(broker server.Connection) error {
 			theirs, err := broker.Assets(ctx)
 			if err != nil {
 				return fmt.Errorf("the broker does not tell its stocks, so nothing is changed: %w", err)

@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"time"
 
 	"stockrewards/internal/audit"
-	"stockrewards/internal/broker/alpaca"
 	"stockrewards/internal/rewards"
+	"stockrewards/internal/server"
 )
 
 // exitIncomparable is the exit status of an audit that could not ask the broker.
@@ -48,34 +47,34 @@ func (c *auditCommand) compare(ctx context.Context) (audit.BreaksReport, error) 
 	if books.BrokerKind == "" {
 		return none, errors.New("these books belong to no broker yet: the first start of `serve` ties them to one")
 	}
-	path := "" // where the paper brokerage's books would be
-	if books.BrokerKind == brokerPaper {
-		if path, err = sqlitePath(c.Database); err != nil {
-			return none, fmt.Errorf("the embedded paper brokerage stands beside an SQLite file only: %w", err)
-		}
+	database, err := c.database()
+	if err != nil {
+		return none, err
 	}
-	flags := brokerFlags{addressFlags: c.addressFlags, Broker: books.BrokerKind}
-	broker, closeBroker, err := flags.connect(ctx, path, slog.New(slog.NewTextHandler(os.Stderr, nil)), nil)
+	if books.BrokerKind == server.BrokerPaper && database.SQLite == "" {
+		return none, errors.New("the embedded paper brokerage keeps its books beside an SQLite file only")
+	}
+	broker, err := brokerFlags{addressFlags: c.addressFlags, Broker: books.BrokerKind}.connect(ctx, database)
 	if err != nil {
 		return none, err
 	}
 	first, err := c.compareOnce(ctx, broker)
 	if err != nil || first.Clean {
-		return first, errors.Join(err, closeBroker())
+		return first, errors.Join(err, broker.Close())
 	}
 	select {
 	case <-ctx.Done():
-		return none, errors.Join(ctx.Err(), closeBroker())
+		return none, errors.Join(ctx.Err(), broker.Close())
 	case <-time.After(secondReading):
 	}
 	second, err := c.compareOnce(ctx, broker)
-	return audit.Confirmed(first, second), errors.Join(err, closeBroker())
+	return audit.Confirmed(first, second), errors.Join(err, broker.Close())
 }
 
 // compareOnce reads the broker, the books, and what may have changed at the broker
 // meanwhile: see audit.BrokerSide.
 func (c *auditCommand) compareOnce(
-	ctx context.Context, broker *alpaca.Client,
+	ctx context.Context, broker server.Connection,
 ) (audit.BreaksReport, error) {
 	var none audit.BreaksReport
 	side, account, err := readBroker(ctx, broker)
@@ -107,7 +106,7 @@ func (c *auditCommand) compareOnce(
 	return audit.Compare(books, side, time.Now()), nil
 }
 
-func readBroker(ctx context.Context, broker *alpaca.Client) (s audit.BrokerSide, account string, err error) {
+func readBroker(ctx context.Context, broker server.Connection) (s audit.BrokerSide, account string, err error) {
 	a, err := broker.Account(ctx)
 	if err != nil {
 		return s, "", err

@@ -40,24 +40,21 @@ func (c *auditCommand) runProof(ctx context.Context) (none prove.Result, err err
 		return audit.Run(ctx, q, audit.Options{})
 	}
 	progress := func(step string) { fsayf(os.Stderr, "%s\n", step) }
-	if c.onPostgres() {
-		if err := c.checkPostgres(c.Database); err != nil {
-			return none, err
-		}
-		return prove.RunPostgres(ctx, c.Database, look, progress)
-	}
-	path, err := c.path()
+	database, err := c.database()
 	if err != nil {
 		return none, err
 	}
-	opened, err := audit.OpenSQLite(ctx, path) // are they ours, and of this version?
+	if database.Postgres != "" {
+		return prove.RunPostgres(ctx, database.Postgres, look, progress)
+	}
+	opened, err := audit.OpenSQLite(ctx, database.SQLite) // are they ours, and of this version?
 	if err == nil {
 		err = opened.Close()
 	}
 	if err != nil {
 		return none, err
 	}
-	return prove.Run(ctx, path, look, progress)
+	return prove.Run(ctx, database.SQLite, look, progress)
 }
 
 func printProof(r prove.Result) error {

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"stockrewards/internal/copier"
+	"stockrewards/internal/server"
 	"stockrewards/internal/store"
 	"stockrewards/internal/store/postgres"
 	"stockrewards/internal/store/sqlite"
@@ -121,7 +122,7 @@ func (m *moving) abandon(ctx context.Context, target copier.Target) error {
 
 // brokerKind is what the target's books say instead of what the source's do.
 func (m *moving) brokerKind() (string, error) {
-	if m.in.BrokerKind == brokerPaper && m.BrokerKind == "" {
+	if m.in.BrokerKind == server.BrokerPaper && m.BrokerKind == "" {
 		return "", errors.New("these books belong to the embedded paper brokerage, which stands beside an SQLite " +
 			"file only: run its books as a server of its own (`stockrewards paper --database sqlite:…/paper.db`), " +
 			"and say --broker-kind alpaca here; then serve with --broker alpaca and the server's address")

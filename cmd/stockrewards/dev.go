@@ -14,10 +14,9 @@ import (
 	"strings"
 	"time"
 
-	"stockrewards/internal/api"
-	"stockrewards/internal/broker/paper"
 	"stockrewards/internal/page"
 	"stockrewards/internal/rewards"
+	"stockrewards/internal/server"
 	"stockrewards/internal/store"
 )
 
@@ -47,43 +46,50 @@ func (c *devCommand) Run(ctx context.Context) error {
 	textLines := func(out io.Writer) slog.Handler {
 		return slog.NewTextHandler(out, &slog.HandlerOptions{Level: level})
 	}
-	out := newLogWriter(os.Stderr, textLines)
+	out := server.NewLogWriter(os.Stderr, textLines)
 	defer out.Close()
 	log := slog.New(textLines(out))
 	const ownerOnly = 0o700
 	if err := os.MkdirAll(c.Data, ownerOnly); err != nil {
 		return err
 	}
-	var brokerage *paper.Brokerage
-	serve := serveCommand{
-		databaseFlag: databaseFlag{Database: "sqlite:" + filepath.Join(c.Data, "stockrewards.db")},
-		brokerFlags: brokerFlags{
-			Broker: brokerPaper, addressFlags: addressFlags{PaperHours: "always"}, control: &brokerage,
-		},
-		fulfillmentFlags: fulfillmentFlags{
-			PoolingWindow: devWindow, MaxOrderNotional: rewards.LowestMaxNotional.String(),
-		},
-		adminFlags: adminFlags{AdminListen: c.AdminListen, adminAny: true},
-		fleetFlags: fleetFlags{Role: roleAll},
-		Listen:     c.Listen,
-	}
-	s, err := serve.start(ctx, log)
+	cfg, err := c.config()
 	if err != nil {
 		return err
 	}
-	s.metrics.WatchLog(out.Dropped)
-	key, user, err := c.prepare(ctx, s.store)
+	cfg.Log, cfg.LogDropped = log, out.Dropped
+	s, err := server.New(ctx, cfg)
 	if err != nil {
-		return errors.Join(err, s.release())
+		return err
 	}
-	front, err := c.page(s, key, user.AppID, brokerage.Handler())
+	key, user, err := c.prepare(ctx, s.Store)
 	if err != nil {
-		return errors.Join(err, s.release())
+		return errors.Join(err, s.Close())
 	}
-	api.Front(s.http, front)
-	c.greet("http://"+s.listener.Addr().String(), key, user)
-	c.greetAdmin(s.adminListener)
-	return s.run(ctx)
+	front, err := c.page(s, log, key, user.AppID)
+	if err != nil {
+		return errors.Join(err, s.Close())
+	}
+	s.Front(front)
+	c.greet("http://"+s.Address(), key, user)
+	c.greetAdmin(s.AdminAddress())
+	return s.Run(ctx)
+}
+
+// config is the service of dev: everything in one process, over the paper brokerage.
+func (c *devCommand) config() (cfg server.Config, err error) {
+	cfg = server.Config{
+		Version: version, Revision: revision(), Role: server.RoleAll,
+		Database: server.Database{SQLite: filepath.Join(c.Data, "stockrewards.db")},
+		Broker:   server.Broker{Kind: server.BrokerPaper, Control: true},
+		Listen:   c.Listen, AdminListen: c.AdminListen, AdminAnyPort: true,
+	}
+	if cfg.Connections, err = (connectionFlags{}).limits(false); err != nil {
+		return cfg, err
+	}
+	limits := fulfillmentFlags{PoolingWindow: devWindow, MaxOrderNotional: rewards.LowestMaxNotional.String()}
+	cfg.Fulfillment, err = limits.config(server.BrokerPaper)
+	return cfg, err
 }
 
 // checkLocal refuses to show the key and the page beyond this machine.
@@ -102,12 +108,12 @@ func (c *devCommand) checkLocal() error {
 	return nil
 }
 
-// page puts the page for people in front of the API, and what steers the brokerage.
-func (c *devCommand) page(s *server, key string, app rewards.AppID, control http.Handler) (http.Handler, error) {
+// page is the page for people, in front of the API and of the brokerage's controls.
+func (c *devCommand) page(s *server.Server, log *slog.Logger, key string, app rewards.AppID) (http.Handler, error) {
 	keyFile, err := filepath.Abs(filepath.Join(c.Data, devKeyFile))
 	return page.New(page.Options{
-		App: app, Key: key, KeyFile: keyFile, Service: s.service, Books: s.store, Market: s.market,
-		Next: s.http.Handler, Control: control, Log: s.log,
+		App: app, Key: key, KeyFile: keyFile, Service: s.Service, Books: s.Store, Market: s.Market,
+		Next: s.Handler(), Control: s.Broker.Paper.Handler(), Log: log,
 	}), err
 }
 
@@ -208,12 +214,11 @@ What else there is: %s/openapi.json
 		url, key, user.ID, time.Now().Unix(), url, user.ID, key, url)
 }
 
-// greetAdmin tells where to look, and why not where it was asked for.
-func (c *devCommand) greetAdmin(l net.Listener) {
-	if l == nil {
+// greetAdmin prints the admin address, and why it is not the requested one.
+func (c *devCommand) greetAdmin(address string) {
+	if address == "" {
 		return
 	}
-	address := l.Addr().String()
 	sayf("How it is: http://%s (/livez, /readyz, /metrics)\n", address)
 	if _, port, _ := net.SplitHostPort(c.AdminListen); port != "0" && !strings.HasSuffix(address, ":"+port) {
 		sayf("  %s is taken by another program, so it is another port.\n", c.AdminListen)

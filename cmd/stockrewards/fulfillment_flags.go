@@ -1,12 +1,12 @@
 package main
 
 import (
-	"math"
 	"time"
 
 	"stockrewards/internal/fulfillment"
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
+	"stockrewards/internal/server"
 )
 
 // fulfillmentFlags are the brakes and habits of buying.
@@ -19,8 +19,6 @@ type fulfillmentFlags struct {
 	MaxOrderNotional   string         `default:"1000000" placeholder:"USD" help:"Limit the dollars of one order; at least 1000000, the largest reward (default: 1000000)."`
 }
 
-const noLimit = money.USD(math.MaxInt64 / 2)
-
 // config reads the limits.
 func (f fulfillmentFlags) config(broker string) (fulfillment.Config, error) {
 	// The paper brokerage takes orders as fast as they come: small ones keep the
@@ -28,11 +26,10 @@ func (f fulfillmentFlags) config(broker string) (fulfillment.Config, error) {
 	const paperMembers = 250
 	c := fulfillment.Config{
 		MaxMembers: paperMembers,
-		Window:     f.PoolingWindow, DailyLimit: noLimit, HouseDailyLimit: noLimit,
-		PollEvery: 100 * time.Millisecond, LeaseTTL: 30 * time.Second, Patience: 200 * time.Millisecond,
-		Exclusive: true,
+		Window:     f.PoolingWindow, DailyLimit: server.NoLimit, HouseDailyLimit: server.NoLimit,
+		PollEvery: 100 * time.Millisecond, Patience: 200 * time.Millisecond,
 	}
-	if broker == brokerAlpaca {
+	if broker == server.BrokerAlpaca {
 		c.SmallPoolWait, c.HouseDailyLimit, c.PollEvery = time.Hour, 100*money.Dollar, time.Second
 		c.MaxMembers = rewards.MaxMembers
 	}
@@ -55,7 +52,7 @@ func (f fulfillmentFlags) config(broker string) (fulfillment.Config, error) {
 		if err != nil || amount < 0 {
 			return c, usageErrorf("%s %q: must be an amount of dollars", flag.name, flag.text)
 		}
-		*flag.value = min(amount, noLimit)
+		*flag.value = min(amount, server.NoLimit)
 	}
 	if f.HouseAppLimit == "" {
 		c.HouseAppLimit = appShare(c.HouseDailyLimit)
@@ -73,8 +70,8 @@ func (f fulfillmentFlags) config(broker string) (fulfillment.Config, error) {
 // it adds in all, so that no app uses it up alone.
 func appShare(limit money.USD) money.USD {
 	const apps = 4
-	if limit == noLimit {
-		return noLimit
+	if limit == server.NoLimit {
+		return server.NoLimit
 	}
 	return limit / apps
 }

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"stockrewards/internal/broker/alpaca"
 	"stockrewards/internal/ledger"
+	"stockrewards/internal/server"
 	"stockrewards/internal/store"
 )
 
@@ -54,7 +54,7 @@ func (c *ledgerCommand) Run(ctx context.Context) error {
 // askPositions asks before the books are read, so that what changes in between can be told.
 func (c *ledgerCommand) askPositions(ctx context.Context, s *store.Store) (*ledger.Positions, error) {
 	p := &ledger.Positions{Asked: time.Now()}
-	err := c.withBroker(ctx, c.databaseFlag, s, func(broker *alpaca.Client) (err error) {
+	err := c.withBroker(ctx, c.databaseFlag, s, func(broker server.Connection) (err error) {
 		p.List, err = broker.Positions(ctx)
 		return err
 	})

@@ -98,9 +98,10 @@ func fail(err error, code int) {
 		fsayf(os.Stderr, "stockrewards: %s\n", err)
 		close(printed)
 	}()
+	const limit = 2 * time.Second
 	select {
 	case <-printed:
-	case <-time.After(flushLimit):
+	case <-time.After(limit):
 	}
 	os.Exit(code)
 }

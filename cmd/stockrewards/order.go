@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"stockrewards/internal/broker/alpaca"
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
+	"stockrewards/internal/server"
 	"stockrewards/internal/store"
 )
 
@@ -176,7 +176,7 @@ func (c *orderResolve) Run(ctx context.Context) error {
 func (c *orderResolve) checkWithBroker(
 	ctx context.Context, s *store.Store, o rewards.Order, r rewards.Resolution,
 ) (rewards.Resolution, error) {
-	err := c.withBroker(ctx, c.databaseFlag, s, func(broker *alpaca.Client) error {
+	err := c.withBroker(ctx, c.databaseFlag, s, func(broker server.Connection) error {
 		b, err := broker.OrderByClientID(ctx, o.ClientOrderID)
 		if err != nil && rewards.BrokerKindOf(err) != rewards.BrokerNotFound {
 			return fmt.Errorf("the broker could not be asked, so nothing is decided: %w", err)

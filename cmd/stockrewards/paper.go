@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,9 +11,9 @@ import (
 	"time"
 
 	"stockrewards/internal/broker/paper"
-	"stockrewards/internal/catalog"
 	"stockrewards/internal/guard"
 	"stockrewards/internal/money"
+	"stockrewards/internal/server"
 )
 
 type paperCommand struct {
@@ -48,9 +47,9 @@ func (c *paperCommand) Help() string {
 
 // Run serves until a signal comes.
 func (c *paperCommand) Run(ctx context.Context) error {
-	out := newLogWriter(os.Stderr, jsonLines)
+	out := server.NewLogWriter(os.Stderr, server.JSONLog)
 	defer out.Close()
-	log := slog.New(jsonLines(out))
+	log := slog.New(server.JSONLog(out))
 	o, err := c.options(log)
 	if err != nil {
 		return err
@@ -59,7 +58,7 @@ func (c *paperCommand) Run(ctx context.Context) error {
 	if !found || path == "" {
 		return usageErrorf("--database %q: must be sqlite:PATH", withoutPassword(c.Database))
 	}
-	if err := makeFolder(path); err != nil {
+	if err := server.MakeFolder(path); err != nil {
 		return err
 	}
 	b, err := paper.Open(ctx, path, o)
@@ -78,10 +77,11 @@ func (c *paperCommand) Run(ctx context.Context) error {
 
 // options reads the flags and the environment.
 func (c *paperCommand) options(log *slog.Logger) (paper.Options, error) {
-	o, err := paperOptions(c.Hours, log)
+	o, err := server.PaperOptions(log)
 	if err != nil {
 		return o, err
 	}
+	o.Hours = paperHours(c.Hours)
 	o.Control, o.Seed, o.FaultSeed, o.RequestsPerMinute = true, c.Seed, c.FaultSeed, c.RequestsPerMinute
 	o.KeyID, o.SecretKey = os.Getenv(envPaperKeyID), os.Getenv(envPaperSecretKey)
 	if (o.KeyID == "") != (o.SecretKey == "") {
@@ -94,24 +94,6 @@ func (c *paperCommand) options(log *slog.Logger) (paper.Options, error) {
 		if o.Cash, err = money.ParseUSD(c.Cash); err != nil || o.Cash <= 0 {
 			return o, usageErrorf("--cash %q: must be an amount of dollars above 0", c.Cash)
 		}
-	}
-	return o, nil
-}
-
-// paperOptions are the options of every paper brokerage: the embedded catalog.
-func paperOptions(hours string, log *slog.Logger) (paper.Options, error) {
-	o := paper.Options{Now: time.Now, Random: rand.Reader, Logger: log}
-	if hours == "us" {
-		o.Hours = paper.USEquities
-	}
-	entries, err := catalog.Entries()
-	if err != nil {
-		return o, err
-	}
-	for _, e := range entries {
-		o.Catalog = append(o.Catalog, paper.Asset{
-			Symbol: e.Symbol, Name: e.Name, Exchange: e.Exchange, Price: e.Price,
-		})
 	}
 	return o, nil
 }
@@ -156,7 +138,7 @@ func (c *paperCommand) setClock(ctx context.Context, b *paper.Brokerage) error {
 
 // serve answers until ctx ends.
 func (c *paperCommand) serve(ctx context.Context, b *paper.Brokerage, log *slog.Logger) error {
-	listener, err := listen(ctx, "--listen", c.Listen)
+	listener, err := server.Listen(ctx, "--listen", c.Listen)
 	if err != nil {
 		return err
 	}
@@ -166,15 +148,16 @@ func (c *paperCommand) serve(ctx context.Context, b *paper.Brokerage, log *slog.
 		grace         = 5 * time.Second
 		maxHeader     = 64 << 10
 	)
-	local, err := loopback(listener.Addr().String())
-	if err != nil {
+	local, localErr := loopback(listener.Addr().String())
+	limits, limitsErr := connectionFlags{}.limits(true)
+	if err := errors.Join(localErr, limitsErr); err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	if !local {
 		log.WarnContext(ctx, "everybody who reaches this address can trade, set the clock and script faults; "+
 			"listen on 127.0.0.1, or in a network that you trust", slog.String("address", listener.Addr().String()))
 	}
-	server := http.Server{
+	answers := http.Server{
 		Handler:           guard.Browsers(b.Handler(), nil, !local),
 		ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
@@ -184,7 +167,7 @@ func (c *paperCommand) serve(ctx context.Context, b *paper.Brokerage, log *slog.
 		slog.String("hours", c.Hours), slog.Time("clock", now), slog.Bool("test_clock", test != nil),
 		slog.Int("faults", len(b.Faults())), slog.String("version", version))
 	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(connectionFlags{}.limit(listener, true, log)) }()
+	go func() { failed <- answers.Serve(guard.Limit(listener, limits, log)) }()
 	select {
 	case err := <-failed:
 		return err
@@ -192,8 +175,8 @@ func (c *paperCommand) serve(ctx context.Context, b *paper.Brokerage, log *slog.
 	}
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
-	if server.Shutdown(stop) != nil {
-		return server.Close() // what is held back by a fault is cut off
+	if answers.Shutdown(stop) != nil {
+		return answers.Close() // what is held back by a fault is cut off
 	}
 	return nil
 }

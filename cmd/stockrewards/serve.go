@@ -3,16 +3,12 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
-	"time"
 
-	"stockrewards/internal/api"
-	"stockrewards/internal/catalog"
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
-	"stockrewards/internal/store"
+	"stockrewards/internal/server"
 )
 
 type serveCommand struct {
@@ -21,105 +17,81 @@ type serveCommand struct {
 	fulfillmentFlags
 	tlsFlags
 	adminFlags
-	fleetFlags
 	memoryFlags
 	proxyFlags
-	clockFlags
 	connectionFlags
-	Listen     string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Listen at this address (default: 127.0.0.1:8080)."`
-	LeastAward string `placeholder:"USD" help:"Refuse new awards of fewer dollars than this with 422 (default: any amount is taken)."`
+	Role           string `enum:"all,api,worker" default:"all" help:"Choose what this process of a PostgreSQL fleet does: api answers clients, worker buys stock (one at a time), all does both (default: all)."`
+	AllowFutureIDs bool   `name:"allow-future-ids" help:"Record rewards although the newest id in the store is more than two minutes ahead of the clocks; new ids continue from it."`
+	Listen         string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Serve the API at this address (default: 127.0.0.1:8080)."`
+	LeastAward     string `placeholder:"USD" help:"Refuse new awards below this many dollars with 422 (default: any amount is accepted)."`
 }
 
-// Run serves until a signal comes or the database fails.
+// Run serves until a signal arrives or the database fails.
 func (c *serveCommand) Run(ctx context.Context) error {
-	out := newLogWriter(os.Stderr, jsonLines)
+	out := server.NewLogWriter(os.Stderr, server.JSONLog)
 	defer out.Close()
 	if err := c.limitMemory(); err != nil {
 		return err
 	}
-	log := slog.New(newLogHandler(out))
-	s, err := c.start(ctx, log)
+	cfg, err := c.config()
 	if err != nil {
 		return err
 	}
-	s.metrics.WatchLog(out.Dropped)
-	address := "nowhere"
-	if s.listener != nil {
-		address = s.listener.Addr().String()
+	cfg.Log, cfg.LogDropped = server.NewLog(out), out.Dropped
+	s, err := server.New(ctx, cfg)
+	if err != nil {
+		return err
 	}
-	log.InfoContext(ctx, "listening", slog.String("address", address), slog.String("broker", c.Broker),
+	address := s.Address()
+	if address == "" {
+		address = "nowhere"
+	}
+	cfg.Log.InfoContext(ctx, "listening", slog.String("address", address), slog.String("broker", c.Broker),
 		slog.String("role", c.Role), slog.String("version", version))
-	return s.run(ctx)
+	return s.Run(ctx)
 }
 
-// start opens and wires everything; nothing runs yet.
-func (c *serveCommand) start(ctx context.Context, log *slog.Logger) (s *server, err error) {
-	proxy, err := c.proxy()
-	if err := errors.Join(err, c.checkListen(), c.checkAdmin(), c.checkConnections()); err != nil {
-		return nil, err
+// config reads and checks the flags.
+func (c *serveCommand) config() (cfg server.Config, err error) {
+	if err := errors.Join(c.checkListen(), c.checkAdmin(), c.checkTLS()); err != nil {
+		return cfg, err
 	}
-	cert, err := c.loadCertificate(ctx, log)
-	if err != nil {
-		return nil, err
+	cfg = server.Config{
+		Version: version, Revision: revision(), Role: server.Role(c.Role), AllowFutureIDs: c.AllowFutureIDs,
+		Listen: c.Listen, TLSCert: c.TLSCert, TLSKey: c.TLSKey, AdminListen: c.AdminListen, AdminHosts: c.AdminHost,
 	}
-	if err := c.checkCredentials(); err != nil {
-		return nil, err
+	if cfg.Proxy, err = c.proxy(); err != nil {
+		return cfg, err
 	}
-	cfg, err := c.config(c.Broker)
-	least, leastErr := c.leastAward()
-	if err := errors.Join(err, leastErr); err != nil {
-		return nil, err
+	if cfg.Connections, err = c.limits(c.BehindProxy); err != nil {
+		return cfg, err
 	}
-	s = &server{log: log, kind: c.Broker, role: c.Role, metrics: newMetrics(), proxy: proxy}
-	s.guard = rewards.NewClockGuard(time.Now, c.AllowFutureIDs)
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, s.release())
-		}
-	}()
-	path, err := c.openBooks(ctx, s, &cfg)
-	if err != nil {
-		return s, err
+	if cfg.Broker, err = c.broker(); err != nil {
+		return cfg, err
 	}
-	if err := s.store.CheckCutover(ctx); err != nil {
-		return s, err
+	if cfg.Fulfillment, err = c.fulfillmentFlags.config(c.Broker); err != nil {
+		return cfg, err
 	}
-	in, err := s.store.Installation(ctx)
-	if err != nil {
-		return s, err
+	if cfg.LeastAward, err = c.leastAward(); err != nil {
+		return cfg, err
 	}
-	if in.BrokerKind != "" && in.BrokerKind != c.Broker {
-		return s, fmt.Errorf("this database belongs to the broker %q: start with --broker %[1]s", in.BrokerKind)
+	if cfg.Database, err = c.database(); err != nil {
+		return cfg, err
 	}
-	if err := seed(ctx, s.store); err != nil {
-		return s, err
+	return cfg, c.checkFleet(cfg.Database)
+}
+
+// checkFleet checks what only one of the two engines can do.
+func (c *serveCommand) checkFleet(d server.Database) error {
+	switch {
+	case d.Postgres != "" && c.Broker == server.BrokerPaper:
+		return errors.New("--broker paper keeps its books beside an SQLite file, and a fleet needs one " +
+			"brokerage: run `stockrewards paper` and start with --broker alpaca, --alpaca-url and " +
+			"--alpaca-data-url of its address")
+	case d.Postgres == "" && server.Role(c.Role) != server.RoleAll:
+		return usageErrorf("--role %s: only processes over PostgreSQL can have different roles", c.Role)
 	}
-	if s.broker, s.close, err = c.connect(ctx, path, log, s.metrics.BrokerCall); err != nil {
-		return s, err
-	}
-	s.store.Guard(s.guard.Check)
-	s.readDatabaseClock(ctx)
-	if err := s.wire(ctx, in, cfg); err != nil {
-		return s, err
-	}
-	s.service.SetMinAward(least)
-	if err := s.watch(cfg, cert); err != nil {
-		return s, err
-	}
-	s.firstPrices(ctx)
-	s.adminHosts = c.AdminHost
-	if s.adminListener, err = c.listenAdmin(ctx); err != nil {
-		return s, err
-	}
-	if s.role == roleWorker {
-		return s, nil
-	}
-	l, err := listen(ctx, "--listen", c.Listen)
-	if err != nil {
-		return s, err
-	}
-	s.listener = api.Listener(encrypted(c.limit(l, c.BehindProxy, log), cert), s.api)
-	return s, nil
+	return nil
 }
 
 // leastAward reads the smallest amount of a new award; zero is any.
@@ -135,7 +107,7 @@ func (c *serveCommand) leastAward() (money.USD, error) {
 	return least, nil
 }
 
-// checkListen refuses to speak plain HTTP beyond this machine by mistake.
+// checkListen refuses to serve plain HTTP beyond this machine by mistake.
 func (c *serveCommand) checkListen() error {
 	local, err := loopback(c.Listen)
 	if err != nil {
@@ -146,17 +118,4 @@ func (c *serveCommand) checkListen() error {
 	}
 	return usageErrorf("--listen %s: keys would travel unencrypted beyond this machine; "+
 		"give --tls-cert and --tls-key, or put a proxy that terminates TLS in front and say --behind-proxy", c.Listen)
-}
-
-// seed fills an empty catalog with the embedded list.
-func seed(ctx context.Context, s *store.Store) error {
-	entries, err := catalog.Entries()
-	if err != nil {
-		return err
-	}
-	assets := make([]rewards.Asset, len(entries))
-	for i, e := range entries {
-		assets[i] = rewards.Asset{Symbol: e.Symbol, Name: e.Name}
-	}
-	return s.SeedAssets(ctx, assets)
 }

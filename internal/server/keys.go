@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"context"
@@ -8,33 +8,33 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// reviewKeys logs once, as soon as the brokerage's account is known, which keys do not
-// fit it.
-func (s *server) reviewKeys(ctx context.Context) {
+// reviewKeys logs the keys whose mode does not match the broker account's: once, as soon
+// as the account is known.
+func (s *Server) reviewKeys(ctx context.Context) {
 	const retry = time.Second
 	for ctx.Err() == nil {
-		account, err := s.store.AccountMode(ctx)
+		account, err := s.Store.AccountMode(ctx)
 		if err == nil && account != rewards.ModeUnknown {
-			err = s.logMisfits(ctx, account)
+			err = s.logMismatches(ctx, account)
 		}
 		if err == nil && account != rewards.ModeUnknown {
 			return
 		}
 		if err != nil && ctx.Err() == nil {
-			s.log.WarnContext(ctx, "cannot review the API keys; trying again", slog.Any("error", err))
+			s.log.WarnContext(ctx, "cannot review the API keys; retrying", slog.Any("error", err))
 		}
-		wait(ctx, retry)
+		sleep(ctx, retry)
 	}
 }
 
-// logMisfits logs each usable key whose mode is not the account's.
-func (s *server) logMisfits(ctx context.Context, account rewards.Mode) error {
-	apps, err := s.store.Apps(ctx)
+// logMismatches logs each valid key whose mode is not the account's.
+func (s *Server) logMismatches(ctx context.Context, account rewards.Mode) error {
+	apps, err := s.Store.Apps(ctx)
 	if err != nil {
 		return err
 	}
 	for _, app := range apps {
-		keys, err := s.store.Keys(ctx, app.ID.String())
+		keys, err := s.Store.Keys(ctx, app.ID.String())
 		if err != nil {
 			return err
 		}

@@ -1,0 +1,118 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"time"
+
+	"stockrewards/internal/broker/alpaca"
+	"stockrewards/internal/broker/paper"
+	"stockrewards/internal/catalog"
+	"stockrewards/internal/rewards"
+)
+
+// The kinds of brokers, as the store records them.
+const (
+	BrokerPaper  = rewards.EmbeddedBroker // embedded, with its own books beside an SQLite store
+	BrokerAlpaca = "alpaca"               // whatever speaks Alpaca's API
+)
+
+// Broker chooses the broker.
+type Broker struct {
+	Kind string // BrokerPaper or BrokerAlpaca
+
+	// For BrokerAlpaca.
+	TradingURL, DataURL string
+	KeyID, SecretKey    string
+	RequestsPerMinute   int
+
+	// For BrokerPaper.
+	Hours   paper.Hours
+	Control bool // its clock and faults can be set
+}
+
+// Connection is a client of the broker.
+type Connection struct {
+	*alpaca.Client
+	Paper *paper.Brokerage // the embedded brokerage; nil over BrokerAlpaca
+}
+
+// Close closes the embedded brokerage, if there is one.
+func (c Connection) Close() error {
+	if c.Paper == nil {
+		return nil
+	}
+	return c.Paper.Close()
+}
+
+// Connect creates a client of the broker. The books of BrokerPaper are in paper.db in
+// the folder of d's file. Calls are reported to observe, which may be nil.
+func (b Broker) Connect(
+	ctx context.Context, d Database, log *slog.Logger,
+	observe func(operation string, err error, took time.Duration),
+) (Connection, error) {
+	if b.Kind == BrokerAlpaca {
+		return Connection{Client: alpaca.New(alpaca.Options{
+			TradingURL: b.TradingURL, DataURL: b.DataURL, KeyID: b.KeyID, SecretKey: b.SecretKey,
+			RequestsPerMinute: b.RequestsPerMinute, Observe: observe,
+		})}, nil
+	}
+	o, err := PaperOptions(log)
+	if err != nil {
+		return Connection{}, err
+	}
+	o.Hours, o.Control = b.Hours, b.Control
+	brokerage, err := paper.Open(ctx, filepath.Join(filepath.Dir(d.SQLite), "paper.db"), o)
+	if err != nil {
+		return Connection{}, fmt.Errorf("cannot open the paper brokerage's books: %w", err)
+	}
+	const requestsPerMinute = 60_000 // in process: no limit is needed
+	client := alpaca.New(alpaca.Options{
+		TradingURL: "http://paper.invalid", DataURL: "http://paper.invalid", KeyID: "paper", SecretKey: "paper",
+		Transport: brokerage.Transport(), RequestsPerMinute: requestsPerMinute, Observe: observe,
+	})
+	return Connection{client, brokerage}, nil
+}
+
+// PaperOptions are the options of every paper brokerage: it trades the embedded catalog.
+func PaperOptions(log *slog.Logger) (paper.Options, error) {
+	o := paper.Options{Now: time.Now, Random: rand.Reader, Logger: log}
+	entries, err := catalog.Entries()
+	if err != nil {
+		return o, err
+	}
+	for _, e := range entries {
+		o.Catalog = append(o.Catalog, paper.Asset{
+			Symbol: e.Symbol, Name: e.Name, Exchange: e.Exchange, Price: e.Price,
+		})
+	}
+	return o, nil
+}
+
+// pinAccount records the broker's account in the store and retries until the broker
+// reports it; ordering is disabled until then. It fails when the store belongs to
+// another account.
+func (s *Server) pinAccount(ctx context.Context) error {
+	const retry = 5 * time.Second
+	for ctx.Err() == nil {
+		account, err := s.Broker.Account(ctx)
+		if err == nil {
+			err = s.Store.PinBroker(ctx, s.cfg.Broker.Kind, account)
+			if rewards.CodeOf(err) != rewards.CodeUnavailable || err == nil {
+				return err
+			}
+		}
+		s.log.WarnContext(ctx, "cannot read the broker's account; ordering is disabled", slog.Any("error", err))
+		if ctx.Err() == nil { // the worker clears the alarm when it starts
+			err = s.Store.RaiseAlarm(ctx, rewards.AlarmAccountUnknown, "nothing is ordered: "+err.Error())
+		}
+		if err != nil && ctx.Err() == nil {
+			s.log.WarnContext(ctx, "cannot store an alarm", slog.Any("error", err))
+		}
+		sleep(ctx, retry)
+	}
+	return nil
+}

@@ -1,0 +1,99 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"stockrewards/internal/store"
+	"stockrewards/internal/store/postgres"
+	"stockrewards/internal/store/sqlite"
+)
+
+// Database locates a store. Either SQLite or Postgres is set.
+type Database struct {
+	SQLite    string // the file's path
+	Postgres  string // a URL
+	PgBouncer bool   // the URL is PgBouncer's, in transaction mode
+}
+
+// Open opens the store. With create it also creates or migrates the schema; without, a
+// missing store and one with an older schema are errors.
+func (d Database) Open(ctx context.Context, create bool) (*store.Store, error) {
+	if d.Postgres != "" {
+		s, _, err := d.openPostgres(ctx, create)
+		return s, err
+	}
+	if _, err := os.Stat(d.SQLite); errors.Is(err, os.ErrNotExist) {
+		if !create {
+			return nil, fmt.Errorf("cannot open the database %s: there is no such file", d.SQLite)
+		}
+		if err := MakeFolder(d.SQLite); err != nil {
+			return nil, err
+		}
+	}
+	engine, err := sqlite.Open(ctx, d.SQLite, sqlite.Options{KeepSchema: !create})
+	if err != nil {
+		return nil, err
+	}
+	return newStore(ctx, engine)
+}
+
+func (d Database) openPostgres(ctx context.Context, create bool) (*store.Store, *postgres.Engine, error) {
+	engine, err := postgres.Open(ctx, d.Postgres, postgres.Options{Pooled: d.PgBouncer, KeepSchema: !create})
+	if err != nil {
+		return nil, nil, err
+	}
+	s, err := newStore(ctx, engine)
+	return s, engine, err
+}
+
+func newStore(ctx context.Context, engine store.Engine) (*store.Store, error) {
+	s, err := store.New(ctx, engine, time.Now, rand.Reader)
+	if err != nil {
+		return nil, errors.Join(err, engine.Close())
+	}
+	return s, nil
+}
+
+// MakeFolder creates the folder of a database file, accessible to its owner only.
+func MakeFolder(path string) error {
+	const ownerOnly = 0o700
+	return os.MkdirAll(filepath.Dir(path), ownerOnly)
+}
+
+// openStore opens the store that s serves. One process owns an SQLite file; several
+// share a PostgreSQL database.
+func (s *Server) openStore(ctx context.Context) (err error) {
+	d := s.cfg.Database
+	if d.Postgres == "" {
+		if err := MakeFolder(d.SQLite); err != nil {
+			return err
+		}
+		unlock, err := sqlite.Lock(d.SQLite)
+		if err != nil {
+			return err
+		}
+		s.onClose(unlock)
+		s.Store, err = d.Open(ctx, true)
+	} else {
+		s.Store, s.fleet, err = d.openPostgres(ctx, true)
+	}
+	if err != nil {
+		return err
+	}
+	s.onClose(s.Store.Close)
+	if s.fleet == nil {
+		return nil
+	}
+	weakness, err := s.fleet.Weakness(ctx)
+	if weakness != "" {
+		s.log.WarnContext(ctx, "the database is weaker than it should be", slog.String("reason", weakness))
+	}
+	return err
+}

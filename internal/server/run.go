@@ -1,0 +1,88 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Run serves until ctx ends, then drains: it answers the requests under way, commits
+// what was accepted, finishes the worker's step and closes s. It ends early, with an
+// error, when the database fails or belongs to another broker account.
+func (s *Server) Run(ctx context.Context) error {
+	background := context.WithoutCancel(ctx)
+	intakeCtx, stopIntake := context.WithCancel(background)
+	workCtx, stopWork := context.WithCancel(background)
+	defer stopIntake()
+	defer stopWork()
+	stopAdmin := s.serveAdmin(background)
+	failed := make(chan error, 2)
+	var intakeDone, workDone sync.WaitGroup
+	intakeDone.Go(func() { s.intake.Run(intakeCtx) })
+	workDone.Go(func() { s.refreshPrices(workCtx) })
+	workDone.Go(func() { s.reviewKeys(workCtx) })
+	workDone.Go(func() { s.watchClocks(workCtx) })
+	if s.cfg.Role != RoleAPI {
+		workDone.Go(func() {
+			if err := s.pinAccount(workCtx); err != nil {
+				failed <- err
+				return
+			}
+			s.worker.Run(workCtx)
+		})
+	}
+	if s.fleet != nil {
+		workDone.Go(func() { s.nudgeFleet(workCtx) })
+	}
+	if s.listener != nil {
+		go func() {
+			if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+				failed <- err
+			}
+		}()
+	}
+	var err error
+	select {
+	case <-ctx.Done():
+		s.log.InfoContext(background, "draining")
+	case err = <-failed:
+	case err = <-s.Store.Failed():
+		err = fmt.Errorf("stopping; the next start recovers: %w", err)
+	}
+	s.admin.Drain()
+	err = errors.Join(err, s.drainRequests(background, err == nil))
+	stopWork()
+	workDone.Wait()
+	stopIntake()
+	intakeDone.Wait()
+	stopAdmin()
+	return errors.Join(err, s.Close())
+}
+
+// drainRequests waits for the requests under way: 20 seconds, or one after a failure.
+func (s *Server) drainRequests(ctx context.Context, healthy bool) error {
+	grace := 20 * time.Second
+	if !healthy {
+		grace = time.Second
+	}
+	ctx, cancel := context.WithTimeout(ctx, grace)
+	defer cancel()
+	err := s.http.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return s.http.Close()
+	}
+	return err
+}
+
+// sleep waits for d, or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
