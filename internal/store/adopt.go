@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"time"
 
 	"stockrewards/internal/rewards"
 )
@@ -38,7 +37,7 @@ func (o *Operator) AdoptOrder(
 		if err != nil {
 			return nil, err
 		}
-		adopted = planned.Attempt(o.now(), time.Time{}, latest(o.now(), planned.CreatedAt()).Add(adoptionPatience))
+		adopted = planned.Adopted(o.now())
 		if err := updateOrder(ctx, tx, rewards.OrderPlanned, adopted); err != nil {
 			return nil, err
 		}
@@ -48,10 +47,6 @@ func (o *Operator) AdoptOrder(
 	})
 	return adopted, err
 }
-
-// adoptionPatience is how long an adopted order is looked for at the broker, which
-// has just shown it, before it is quarantined.
-const adoptionPatience = 24 * time.Hour
 
 func refuseKnown(ctx context.Context, tx Tx, clientOrderID string) error {
 	known, err := queryOrders(ctx, tx,

@@ -21,17 +21,16 @@ func (s *Store) TakeLease(ctx context.Context, holder string, ttl time.Duration,
 		if err != nil {
 			return err
 		}
-		now := s.now()
-		if current.Holder != holder {
-			if !force && now.Before(current.Until) {
-				return nil
-			}
-			current.Epoch++
+		next, ok := current.Next(holder, s.now(), ttl, force)
+		if !ok {
+			return nil
+		}
+		if next.Epoch != current.Epoch {
 			if err := s.follow(ctx, tx); err != nil {
 				return err
 			}
 		}
-		l = rewards.Lease{Holder: holder, Epoch: current.Epoch, Until: now.Add(ttl)}
+		l = next
 		_, err = tx.Exec(ctx, `UPDATE lease SET holder = ?1, epoch = ?2, until = ?3 WHERE "only" = 1`,
 			holder, l.Epoch, micros(l.Until))
 		return err

@@ -20,12 +20,7 @@ func (s *Store) PlanOrder(ctx context.Context, l rewards.Lease, r rewards.PlanRe
 		if err != nil {
 			return err
 		}
-		if asset.Doubt.Exists() {
-			hold = rewards.HoldDoubt
-			return nil
-		}
-		if asset.Hold.InForce(r.Now) {
-			hold = rewards.HoldAction
+		if hold = asset.HoldAt(r.Now); hold != rewards.NoHold {
 			return nil
 		}
 		plan, id, why, err := s.draft(ctx, tx, r)
@@ -100,11 +95,7 @@ func (s *Store) newClientOrderID(prefix string) (string, error) {
 func (s *Store) insertOrder(
 	ctx context.Context, tx Tx, id rewards.OrderID, a rewards.Asset, clientOrderID string, p rewards.Plan,
 ) (rewards.Order, error) {
-	o := rewards.Order{
-		ID: id, ClientOrderID: clientOrderID,
-		AssetID: a.ID, AssetBrokerID: a.BrokerID, Symbol: a.Symbol, Notional: p.Notional, House: p.House,
-		MembersHash: rewards.HashMembers(p.Members), State: rewards.OrderPlanned,
-	}
+	o := rewards.NewOrder(id, clientOrderID, a, p)
 	_, err := tx.Exec(ctx, `INSERT INTO orders (id, client_order_id, asset_id, symbol, notional, house,
 		members_hash, state) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)`, o.ID[:], o.ClientOrderID,
 		int64(o.AssetID), o.Symbol, int64(o.Notional), int64(o.House), o.MembersHash[:], int(o.State))

@@ -31,18 +31,13 @@ const waitingQueues = `waiting (asset_id) AS (
 func (s *Store) Pools(ctx context.Context) ([]rewards.Pool, error) {
 	var pools []rewards.Pool
 	err := s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
-		place := make(map[rewards.AssetID]int)
-		return tx.Query(ctx, func(row Row) error {
+		err := tx.Query(ctx, func(row Row) error {
 			var p rewards.Pool
 			var oldest rewards.RewardID
 			err := row.Scan((*int64)(&p.Asset.ID), &p.Asset.Symbol, toTime{&p.Asset.Doubt.Since},
 				toTime{&p.Asset.Hold.From}, toFlag{&p.Blocked}, toID(&oldest))
-			if _, known := place[p.Asset.ID]; !known {
-				place[p.Asset.ID] = len(pools)
-				p.Oldest = oldest.Time()
-				pools = append(pools, p)
-			}
-			pools[place[p.Asset.ID]].Apps++
+			p.Oldest, p.Apps = oldest.Time(), 1
+			pools = append(pools, p)
 			return err
 		}, `WITH RECURSIVE `+waitingQueues+`, pools AS MATERIALIZED (
 				SELECT q.asset_id, (SELECT r.id FROM open_rewards r
@@ -53,6 +48,8 @@ func (s *Store) Pools(ctx context.Context) ([]rewards.Pool, error) {
 			SELECT p.asset_id, a.symbol, a.doubt_since, a.hold_from,
 				EXISTS (SELECT 1 FROM orders o WHERE o.state < 6 AND o.state = 4 AND o.asset_id = p.asset_id), p.oldest
 			  FROM pools p JOIN assets a ON a.id = p.asset_id WHERE p.oldest IS NOT NULL ORDER BY p.oldest`)
+		pools = rewards.MergePools(pools)
+		return err
 	})
 	return pools, err
 }

@@ -133,7 +133,7 @@ func (r *recording) likelyNew() []int {
 	for i := range r.batch {
 		if key := r.key(i); !seen[key] {
 			seen[key] = true
-			if r.batch[i].AssetID != 0 && !r.batch[i].TooSmall() {
+			if r.batch[i].Decide(rewards.RewardID{}, nil, true).Verdict == rewards.Created {
 				likely = append(likely, i)
 			}
 		}
@@ -151,14 +151,7 @@ func (r *recording) create(ctx context.Context, books batchBooks, requests []int
 			r.ids[i] = rewards.NewID[rewards.Reward](r.store.ids)
 		}
 	}
-	return books.insert(ctx, requests, func(i int) {
-		n := &r.batch[i]
-		r.outcomes[i] = rewards.Outcome{Verdict: rewards.Created, Reward: rewards.Reward{
-			AppID: n.AppID, ID: r.ids[i], UserID: n.UserID,
-			IdempotencyKey: n.IdempotencyKey, Amount: n.Amount, AssetID: n.AssetID, Symbol: n.Symbol,
-			Source: n.Source, Metadata: n.Metadata, Status: rewards.Recorded,
-		}}
-	})
+	return books.insert(ctx, requests, func(i int) { r.outcomes[i] = r.batch[i].Decide(r.ids[i], nil, true) })
 }
 
 // decideRest decides on requests in turn.
@@ -180,26 +173,20 @@ func (r *recording) decideRest(ctx context.Context, books batchBooks, requests [
 		}
 	}
 	for _, i := range requests {
-		n := &r.batch[i]
-		stored, found := known[r.key(i)]
-		switch {
-		case found:
-			r.outcomes[i] = r.repeated(i, stored)
-		case !users[userKey{n.AppID, n.UserID}]:
-			r.outcomes[i].Verdict = rewards.NoSuchUser
-		case n.AssetID == 0:
-			r.outcomes[i].Verdict = rewards.NotGiftable
-		case n.TooSmall():
-			r.outcomes[i].Verdict = rewards.BelowMinAward
-		default: // the first of its key was refused
-			if err := r.create(ctx, books, []int{i}); err != nil {
-				return err
-			}
-			if r.outcomes[i].Verdict == 0 {
-				return errNotStored
-			}
-			known[r.key(i)] = keyed{n.Fingerprint, r.outcomes[i].Reward}
+		n, stored := &r.batch[i], known[r.key(i)]
+		r.outcomes[i] = n.Decide(r.ids[i], stored, users[userKey{n.AppID, n.UserID}])
+		if r.outcomes[i].Verdict != rewards.Created || stored != nil {
+			continue
 		}
+		// The first request with this key was refused, so that this one was not tried.
+		r.outcomes[i] = rewards.Outcome{}
+		if err := r.create(ctx, books, []int{i}); err != nil {
+			return err
+		}
+		if r.outcomes[i].Verdict == 0 {
+			return errNotStored
+		}
+		known[r.key(i)] = &rewards.KeyedReward{Fingerprint: n.Fingerprint, Reward: r.outcomes[i].Reward}
 	}
 	return nil
 }
@@ -207,24 +194,6 @@ func (r *recording) decideRest(ctx context.Context, books batchBooks, requests [
 // errNotStored says that the books contradict themselves: nothing was in the way of a
 // reward, and it was not stored.
 var errNotStored = errors.New("a reward was not stored")
-
-// repeated is the outcome of a request whose key is taken.
-func (r *recording) repeated(i int, stored keyed) rewards.Outcome {
-	switch {
-	case !r.batch[i].Matches(stored.fingerprint):
-		return rewards.Outcome{Verdict: rewards.Conflict}
-	case stored.reward.ID == r.ids[i]: // by the attempt whose outcome was not known
-		return rewards.Outcome{Verdict: rewards.Created, Reward: stored.reward}
-	default:
-		return rewards.Outcome{Verdict: rewards.Replay, Reward: stored.reward}
-	}
-}
-
-// keyed is what is stored under a key.
-type keyed struct {
-	fingerprint rewards.Fingerprint
-	reward      rewards.Reward
-}
 
 type userKey struct {
 	app  rewards.AppID
@@ -238,7 +207,7 @@ type batchBooks interface {
 	// for each of those.
 	insert(ctx context.Context, requests []int, stored func(i int)) error
 	// keyed reads what is stored under the keys.
-	keyed(ctx context.Context, requests []int) (map[requestKey]keyed, error)
+	keyed(ctx context.Context, requests []int) (map[requestKey]*rewards.KeyedReward, error)
 	// users reads which users exist.
 	users(ctx context.Context, requests []int) (map[userKey]bool, error)
 }

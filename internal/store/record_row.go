@@ -1,6 +1,10 @@
 package store
 
-import "context"
+import (
+	"context"
+
+	"stockrewards/internal/rewards"
+)
 
 // byRow reads and writes row by row, for a database in this process.
 type byRow struct {
@@ -34,8 +38,8 @@ func (b byRow) insert(ctx context.Context, requests []int, stored func(int)) err
 	return nil
 }
 
-func (b byRow) keyed(ctx context.Context, requests []int) (map[requestKey]keyed, error) {
-	known := make(map[requestKey]keyed, len(requests))
+func (b byRow) keyed(ctx context.Context, requests []int) (map[requestKey]*rewards.KeyedReward, error) {
+	known := make(map[requestKey]*rewards.KeyedReward, len(requests))
 	for _, i := range requests {
 		err := b.tx.Query(ctx, func(row Row) error { return scanKeyed(row, known) }, `SELECT fingerprint, `+
 			rewardColumns+` FROM rewards WHERE app_id = ?1 AND idempotency_key = ?2`,
@@ -61,11 +65,11 @@ func (b byRow) users(ctx context.Context, requests []int) (map[userKey]bool, err
 }
 
 // scanKeyed reads a reward behind its fingerprint.
-func scanKeyed(row Row, known map[requestKey]keyed) error {
-	var k keyed
+func scanKeyed(row Row, known map[requestKey]*rewards.KeyedReward) error {
+	var k rewards.KeyedReward
 	var err error
-	k.reward, err = scanReward(prefixed{row, []any{idScanner{k.fingerprint[:]}}})
-	known[requestKey{k.reward.AppID, k.reward.IdempotencyKey}] = k
+	k.Reward, err = scanReward(prefixed{row, []any{idScanner{k.Fingerprint[:]}}})
+	known[requestKey{k.Reward.AppID, k.Reward.IdempotencyKey}] = &k
 	return err
 }
 

@@ -38,12 +38,12 @@ func (b byColumn) insert(ctx context.Context, requests []int, stored func(int)) 
 		apps, ids, users, keys, prints, amounts, assets, symbols, sources, metadata)
 }
 
-func (b byColumn) keyed(ctx context.Context, requests []int) (map[requestKey]keyed, error) {
+func (b byColumn) keyed(ctx context.Context, requests []int) (map[requestKey]*rewards.KeyedReward, error) {
 	apps, keys := make([][]byte, len(requests)), make([]string, len(requests))
 	for row, i := range requests {
 		apps[row], keys[row] = b.batch[i].AppID[:], b.batch[i].IdempotencyKey
 	}
-	known := make(map[requestKey]keyed, len(requests))
+	known := make(map[requestKey]*rewards.KeyedReward, len(requests))
 	err := b.tx.Query(ctx, func(row Row) error { return scanKeyed(row, known) },
 		`SELECT fingerprint, `+rewardColumns+` FROM rewards WHERE (app_id, idempotency_key) IN
 			(SELECT * FROM unnest(?1::bytea[], ?2::text[]))`, apps, keys)

@@ -18,17 +18,12 @@ func (o *Operator) ResolveOrder(ctx context.Context, id rewards.OrderID, r rewar
 		if err != nil {
 			return nil, err
 		}
-		before, found, err := findResolution(ctx, tx, id)
-		switch {
-		case err != nil:
-			return nil, err
-		case found && order.State != rewards.OrderQuarantined && before.Same(r):
-			return nil, nil
-		case found && order.State != rewards.OrderQuarantined:
-			return nil, &rewards.Error{Code: rewards.CodeConflict, Message: "the order was resolved otherwise before"}
-		}
-		resolved, err := order.Resolve(r)
+		before, err := findResolution(ctx, tx, id)
 		if err != nil {
+			return nil, err
+		}
+		resolved, changed, err := order.Supersede(before, r)
+		if err != nil || !changed {
 			return nil, err
 		}
 		if err := updateOrder(ctx, tx, order.State, resolved); err != nil {
@@ -44,16 +39,24 @@ func (o *Operator) ResolveOrder(ctx context.Context, id rewards.OrderID, r rewar
 	})
 }
 
-func findResolution(ctx context.Context, tx Tx, id rewards.OrderID) (r rewards.Resolution, found bool, err error) {
-	found, err = one(ctx, tx, []any{(*int64)(&r.FilledQty), (*int64)(&r.Price), &r.Reason},
+// findResolution returns nil when no operator has decided about the order.
+func findResolution(ctx context.Context, tx Tx, id rewards.OrderID) (*rewards.Resolution, error) {
+	var r rewards.Resolution
+	found, err := one(ctx, tx, []any{(*int64)(&r.FilledQty), (*int64)(&r.Price), &r.Reason},
 		`SELECT filled_qty, price, reason FROM order_resolutions WHERE order_id = ?1`, id[:])
-	return r, found, err
+	if err != nil || !found {
+		return nil, err
+	}
+	return &r, nil
 }
 
-// Resolution reads what an operator decided about an order; false when nothing.
+// Resolution reads what an operator decided about an order, if anything.
 func (s *Store) Resolution(ctx context.Context, id rewards.OrderID) (r rewards.Resolution, found bool, err error) {
 	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
-		r, found, err = findResolution(ctx, tx, id)
+		decided, err := findResolution(ctx, tx, id)
+		if found = decided != nil; found {
+			r = *decided
+		}
 		return err
 	})
 	return r, found, err

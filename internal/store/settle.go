@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 )
 
@@ -27,16 +26,14 @@ func (s *Store) SettleOrder(
 		if err != nil {
 			return err
 		}
-		o.State, o.Reason, o.HouseShares = settlement.State, settlement.Reason, settlement.HouseShares
-		o.FilledAt = settlement.FilledAt
-		o.SettledAt = latest(s.now(), o.FirstAttemptAt)
-		if err := updateOrder(ctx, tx, from, o); err != nil {
+		booked := o.Booked(settlement, s.now())
+		if err := updateOrder(ctx, tx, from, booked); err != nil {
 			return err
 		}
-		if err := bookResults(ctx, tx, o, settlement.Results); err != nil {
+		if err := bookResults(ctx, tx, booked, settlement.Results); err != nil {
 			return fmt.Errorf("store: book order %s: %w", o.ID, err)
 		}
-		return addPosition(ctx, tx, o)
+		return addPosition(ctx, tx, booked)
 	})
 }
 
@@ -59,9 +56,9 @@ func bookResults(ctx context.Context, tx Tx, o rewards.Order, results []rewards.
 				r.AppID[:], r.RewardID[:], o.ID[:], int64(r.Bought.Amount), int64(r.Bought.Shares),
 			})
 		}
-		if cost := costOf(r); r.Status != rewards.Failed && (r.Bought.Shares > 0 || cost > 0) {
+		if r.ChangesHolding() {
 			held = append(held, []any{
-				r.AppID[:], r.UserID[:], int64(o.AssetID), int64(r.Bought.Shares), int64(cost),
+				r.AppID[:], r.UserID[:], int64(o.AssetID), int64(r.Bought.Shares), int64(r.Cost()),
 			})
 		}
 	}
@@ -97,13 +94,4 @@ func bookResults(ctx context.Context, tx Tx, o rewards.Order, results []rewards.
 			AS held (app_id, user_id, asset_id, quantity, cost_basis)
 		GROUP BY app_id, user_id, asset_id`+add, held)
 	return err
-}
-
-// costOf is what a result adds to the cost basis: the whole amount when the reward
-// is complete.
-func costOf(r *rewards.Result) money.USD {
-	if r.Status != rewards.Executed || r.Bought.Amount == 0 {
-		return 0
-	}
-	return r.RewardAmount
 }

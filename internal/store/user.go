@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 
 	"stockrewards/internal/rewards"
@@ -81,9 +82,8 @@ func (s *Store) findUsers(
 		u, found, err = findUser(ctx, tx, query, app[:], value)
 		return err
 	})
-	matches := f.ExternalID == "" || u.ExternalID == f.ExternalID
-	older := p.Before.IsZero() || string(u.ID[:]) < string(p.Before[:])
-	if err != nil || !found || !matches || !older {
+	older := bytes.Compare(u.ID[:], before(p.Before)) < 0
+	if err != nil || !found || !f.Matches(u) || !older {
 		return nil, err
 	}
 	return []rewards.User{u}, nil

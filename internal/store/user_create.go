@@ -98,14 +98,10 @@ func (c *creating) byRow(ctx context.Context, tx Tx) error {
 
 // refuse decides on a user that was not inserted, by those who have its members.
 func (c *creating) refuse(i int, byEmail, byExternalID rewards.UserID) error {
-	taken := rewards.Taken(byEmail, byExternalID)
-	switch {
-	case taken.Field == "":
+	outcome, ok := c.batch[i].NotStored(byEmail, byExternalID)
+	if !ok {
 		return errUserNotStored
-	case taken.UserID == c.batch[i].ID: // by the attempt whose outcome was not known
-		c.outcomes[i].User = c.batch[i]
-	default:
-		c.outcomes[i].Taken = taken
 	}
+	c.outcomes[i] = outcome
 	return nil
 }

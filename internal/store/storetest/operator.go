@@ -199,7 +199,7 @@ func alike(got, pattern string) bool {
 func wantAllMethods(t *testing.T, deeds []deed) {
 	t.Helper()
 	of, all := reflect.TypeFor[*store.Store](), reflect.TypeFor[*store.Operator]()
-	elsewhere := []string{"By", "BeginMove", "EndMove", "AbandonMove"} // of SQLite alone: its own test
+	elsewhere := []string{"By", "BeginCutover", "CompleteCutover", "AbandonCutover"} // of SQLite alone: its own test
 	for i := range all.NumMethod() {
 		name := all.Method(i).Name
 		if _, service := of.MethodByName(name); service || slices.Contains(elsewhere, name) {

@@ -1,0 +1,38 @@
+package rewards
+
+import (
+	"time"
+
+	"stockrewards/internal/money"
+)
+
+// Cost is what the result adds to the cost basis of the user's holding: the reward's whole
+// amount when this order completes it, otherwise nothing.
+func (r Result) Cost() money.USD {
+	if r.Status != Executed || r.Bought.Amount == 0 {
+		return 0
+	}
+	return r.RewardAmount
+}
+
+// ChangesHolding reports whether the result adds shares or cost to the user's holding. The
+// house takes the shares of a failed reward.
+func (r Result) ChangesHolding() bool {
+	return r.Status != Failed && (r.Bought.Shares > 0 || r.Cost() > 0)
+}
+
+// Booked returns the order with its settlement, booked at now, and never before its first
+// attempt when the clock was set back.
+func (o Order) Booked(s Settlement, now time.Time) Order {
+	o.State, o.Reason, o.HouseShares, o.FilledAt = s.State, s.Reason, s.HouseShares, s.FilledAt
+	o.SettledAt = notBefore(now, o.FirstAttemptAt)
+	return o
+}
+
+// notBefore returns t, or the moment of its cause when a clock was set back between them.
+func notBefore(t, cause time.Time) time.Time {
+	if t.Before(cause) {
+		return cause
+	}
+	return t
+}
