@@ -41,7 +41,7 @@ func TestExitStatuses(t *testing.T) {
 		"serve --pooling-window=5 " + books: 2, "serve --pooling-window=-5s " + books: 2, "serve --listen=x " + books: 2,
 		"serve --listen=0.0.0.0:0 " + books: 2, "serve --daily-notional-limit=x " + books: 2,
 		"serve --max-order-notional=5 " + books: 2, "serve --tls-cert=x " + books: 2, "serve --broker=x " + books: 2,
-		"serve --admin-listen=x " + books: 2, "audit --broker --prove " + books: 2, "fulfillment pause --reason= " + books: 2,
+		"serve --admin-listen=x " + books: 2, "fulfillment pause --reason= " + books: 2,
 		"paper --database=x": 2, "paper --cash=x " + missing: 2, "paper --fault=x " + missing: 2, "paper --clock=x " + missing: 2,
 		"order resolve " + id + " --reason=x " + books: 2, "dev --listen=x": 2,
 	} {

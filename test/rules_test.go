@@ -89,7 +89,7 @@ func TestImportsPointOneWay(t *testing.T) {
 		"internal/store/storetest":       {money, domain, store},
 		"internal/copier":                {},
 		"internal/audit":                 {money, "internal/dbfile"},
-		"internal/prove":                 {money, domain, store, "internal/store/sqlite", "internal/audit"},
+		"internal/audit/audittest":       {money, domain, store, "internal/store/sqlite", "internal/store/postgres", "internal/store/postgres/pgtest"},
 		"internal/ledger":                {money, domain},
 		"bench":                          {"internal/store/postgres/pgtest"},
 		"bench/growth": {

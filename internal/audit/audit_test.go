@@ -8,12 +8,13 @@ import (
 	"testing"
 
 	"stockrewards/internal/audit"
+	"stockrewards/internal/audit/audittest"
 )
 
 // run audits books.
 func run(t *testing.T, where string) audit.Report {
 	t.Helper()
-	books, err := openBooks(t.Context(), where)
+	books, err := open(t.Context(), where)
 	check(t, err)
 	report, err := audit.Run(t.Context(), books, audit.Options{})
 	check(t, errors.Join(err, books.Close()))
@@ -31,8 +32,8 @@ func text(t *testing.T, r audit.Report) string {
 // have had something to look at.
 func TestCleanHistory(t *testing.T) {
 	t.Parallel()
-	onEngines(t, func(t *testing.T, in place) {
-		report := run(t, history(t, in).where)
+	audittest.OnEngines(t, func(t *testing.T, in audittest.Place) {
+		report := run(t, audittest.History(t, in).Where)
 		if !report.OK() {
 			t.Errorf("the books of a clean history do not pass:\n%s", text(t, report))
 		}
@@ -49,8 +50,8 @@ func TestCleanHistory(t *testing.T) {
 // TestNewBooks audits books without a reward.
 func TestNewBooks(t *testing.T) {
 	t.Parallel()
-	onEngines(t, func(t *testing.T, in place) {
-		if report := run(t, newWorld(t, in).where); !report.OK() {
+	audittest.OnEngines(t, func(t *testing.T, in audittest.Place) {
+		if report := run(t, audittest.NewWorld(t, in).Where); !report.OK() {
 			t.Errorf("new books do not pass:\n%s", text(t, report))
 		}
 	})
@@ -58,13 +59,11 @@ func TestNewBooks(t *testing.T) {
 
 func TestManyViolationsAreCountedAndTheFirstKept(t *testing.T) {
 	t.Parallel()
-	onEngines(t, func(t *testing.T, in place) {
-		w, another := loose(t, in)
-		path := another(t)
-		onBooks(t, path, `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 150)
-			INSERT INTO prices SELECT 1000 + i, 1, 0, 0, 0 FROM n`)
-		onBooks(t, path, w.sql(t, `UPDATE allocations SET shares = shares - 1 WHERE reward_id = @ann-aapl`))
-		r := run(t, path)
+	audittest.OnEngines(t, func(t *testing.T, in audittest.Place) {
+		c := audittest.History(t, in).Copy(t)
+		c.Exec(`INSERT INTO prices WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 150)
+			SELECT 1000 + i, 1, 0, 0, 0 FROM n; UPDATE allocations SET shares = shares - 1 WHERE reward_id = @ann-aapl`)
+		r := run(t, c.Where)
 		for _, c := range r.Checks {
 			if c.Name == "asset_known" && (c.Violated != 150 || len(c.Violations) != audit.MaxViolations) {
 				t.Errorf("%d violations, %d kept; want 150 and %d", c.Violated, len(c.Violations), audit.MaxViolations)
@@ -89,7 +88,7 @@ func TestManyViolationsAreCountedAndTheFirstKept(t *testing.T) {
 // TestJSON reads the report back.
 func TestJSON(t *testing.T) {
 	t.Parallel()
-	want := run(t, newWorld(t, newFile).where)
+	want := run(t, audittest.NewWorld(t, audittest.NewFile).Where)
 	b, err := json.Marshal(want)
 	check(t, err)
 	var got audit.Report
@@ -118,15 +117,15 @@ func (o other) Query(ctx context.Context, query string) (audit.Rows, error) {
 // when rows cannot be read, nor when they come in another order.
 func TestUnreadableBooks(t *testing.T) {
 	t.Parallel()
-	onEngines(t, func(t *testing.T, in place) {
-		w := history(t, in)
+	audittest.OnEngines(t, func(t *testing.T, in audittest.Place) {
+		w := audittest.History(t, in)
 		count := 0
 		counting := func(query string) (string, error) {
 			count++
 			return query, nil
 		}
 		auditAs := func(change func(string) (string, error)) error {
-			books, err := openBooks(t.Context(), w.where)
+			books, err := open(t.Context(), w.Where)
 			check(t, err)
 			_, err = audit.Run(t.Context(), other{books, change}, audit.Options{})
 			check(t, books.Close())

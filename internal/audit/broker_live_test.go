@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"stockrewards/internal/audit"
+	"stockrewards/internal/audit/audittest"
 )
 
 func liveBreaks() []planted {
@@ -28,11 +29,17 @@ func liveBreaks() []planted {
 			want: []string{"break order_unnoticed AAPL", "no more: break order_missing AAPL"},
 		},
 		{
-			what: "filled just now", plant: func(t *testing.T, d *desk) { d.known(t, "submitted", "filled", aShare, perUSD); d.hold("AAPL", aShare) },
+			what: "filled just now", plant: func(t *testing.T, d *desk) {
+				d.known(t, "submitted", "filled", aShare, audittest.PerUSD)
+				d.hold("AAPL", aShare)
+			},
 			want: []string{"timing order_unbooked AAPL", "no more: timing order_in_flight AAPL"},
 		},
 		{
-			what: "filled long ago", later: hour, plant: func(t *testing.T, d *desk) { d.known(t, "submitted", "filled", aShare, perUSD); d.hold("AAPL", aShare) },
+			what: "filled long ago", later: hour, plant: func(t *testing.T, d *desk) {
+				d.known(t, "submitted", "filled", aShare, audittest.PerUSD)
+				d.hold("AAPL", aShare)
+			},
 			want: []string{"break order_unbooked AAPL", "no more: break order_missing AAPL"},
 		},
 		{
@@ -104,12 +111,11 @@ func positionBreaks() []planted {
 // TestBreaksTellTheDifference looks at the facts of some items.
 func TestBreaksTellTheDifference(t *testing.T) {
 	t.Parallel()
-	w, another := loose(t, newFile)
-	d := newDesk(t, w, another)
+	d := newDesk(t, audittest.NewFile)
 	d.hold("AAPL", -2*aShare)
-	d.both("again", func(b *audit.BrokerOrder) { b.FilledQty += aShare; b.AveragePrice = 111 * perUSD })
+	d.both("again", func(b *audit.BrokerOrder) { b.FilledQty += aShare; b.AveragePrice = 111 * audittest.PerUSD })
 	r := d.compare(t)
-	order, err := w.Order(t.Context(), w.IDs["again"])
+	order, err := d.Order(t.Context(), d.IDs["again"])
 	check(t, err)
 	found := 0
 	for _, i := range r.Items {
@@ -152,8 +158,7 @@ func TestBreaksTellTheDifference(t *testing.T) {
 // A break that only the second reading has was under way.
 func TestBreaksMustBeSeenTwice(t *testing.T) {
 	t.Parallel()
-	w, another := loose(t, newFile)
-	d := newDesk(t, w, another)
+	d := newDesk(t, audittest.NewFile)
 	before := d.compare(t)
 	d.hold("AAPL", 1)
 	d.hold("F", 1)

@@ -9,29 +9,31 @@ import (
 	"time"
 
 	"stockrewards/internal/audit"
+	"stockrewards/internal/audit/audittest"
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 )
 
 // desk is a broker that agrees with the books of a history, until a test changes it.
 type desk struct {
-	*world
-	where     string
+	*audittest.World
+	copy      *audittest.Copy
 	first     map[string]audit.BrokerOrder // by the name of the order in the history
 	last      map[string]audit.BrokerOrder
 	positions map[string]audit.BrokerPosition // by symbol
 	now       time.Time
 }
 
-// newDesk mirrors a history, in books of its own whose tables have no constraint.
-func newDesk(t *testing.T, w *world, another place) *desk {
+// newDesk mirrors a history.
+func newDesk(t *testing.T, in audittest.Place) *desk {
 	t.Helper()
+	w := audittest.History(t, in)
+	audittest.Exec(t, audittest.Open(t, w.Where), `INSERT INTO settings (name, value) VALUES
+		('installation_id', 'test'), ('broker_kind', 'paper'), ('broker_account', 'acct')`)
 	d := &desk{
-		world: w, where: another(t), now: w.Now.Add(5 * time.Minute),
+		World: w, copy: w.Copy(t), now: w.Now.Add(5 * time.Minute),
 		first: make(map[string]audit.BrokerOrder), positions: make(map[string]audit.BrokerPosition),
 	}
-	onBooks(t, d.where, `DELETE FROM settings`, `INSERT INTO settings (name, value) VALUES
-		('installation_id', 'test'), ('broker_kind', 'paper'), ('broker_account', 'acct')`)
 	for name, id := range w.IDs {
 		o, err := w.Order(t.Context(), id)
 		if err != nil || o.Attempts == 0 || o.State == rewards.OrderRefused || o.State == rewards.OrderSubmitted && o.BrokerID == "" {
@@ -45,6 +47,13 @@ func newDesk(t *testing.T, w *world, another place) *desk {
 	}
 	d.last = maps.Clone(d.first)
 	return d
+}
+
+// clone returns a desk that can be changed without changing d; they share the store.
+func (d *desk) clone() *desk {
+	c := *d
+	c.first, c.last, c.positions = maps.Clone(d.first), maps.Clone(d.last), maps.Clone(d.positions)
+	return &c
 }
 
 // mirror is an order as a broker that agrees tells of it.
@@ -105,7 +114,7 @@ func (d *desk) side() audit.BrokerSide {
 // books reads what is compared.
 func (d *desk) books(t *testing.T) *audit.BrokerBooks {
 	t.Helper()
-	file, err := openBooks(t.Context(), d.where)
+	file, err := open(t.Context(), d.copy.Where)
 	check(t, err)
 	books, err := audit.ReadBrokerBooks(t.Context(), file)
 	check(t, errors.Join(err, file.Close()))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"stockrewards/internal/audit"
+	"stockrewards/internal/audit/audittest"
 	"stockrewards/internal/store/sqlite"
 )
 
@@ -21,9 +22,9 @@ var sound struct {
 func soundFile(t *testing.T) []byte {
 	t.Helper()
 	sound.once.Do(func() {
-		w := history(t, newFile)
+		w := audittest.History(t, audittest.NewFile)
 		path := filepath.Join(t.TempDir(), "copy.db")
-		onFile(t, w.where, `VACUUM INTO '`+path+`'`)
+		audittest.Exec(t, audittest.Open(t, w.Where), `VACUUM INTO '`+path+`'`)
 		var err error
 		sound.file, err = os.ReadFile(path)
 		check(t, err)

@@ -1,7 +1,6 @@
 package audit_test
 
 import (
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,17 +9,17 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	_ "github.com/jackc/pgx/v5/stdlib" // a driver for dumps
 
+	"stockrewards/internal/audit/audittest"
 	"stockrewards/internal/copier"
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store"
 )
 
 // full is a history with everything that books can hold.
-func full(t *testing.T) *world {
+func full(t *testing.T) *audittest.World {
 	t.Helper()
-	w := history(t, newFile)
+	w := audittest.History(t, audittest.NewFile)
 	_, err := w.Installation(t.Context())
 	w.Check(err)
 	w.Check(w.PinBroker(t.Context(), "paper", rewards.BrokerAccount{ID: "account"}))
@@ -44,14 +43,7 @@ func full(t *testing.T) *world {
 // dump is every row of a table, as text.
 func dump(t *testing.T, where, table, columns string) []string {
 	t.Helper()
-	driver, name := "sqlite", where
-	if onPostgres(where) {
-		driver = "pgx"
-	}
-	db, err := sql.Open(driver, name)
-	check(t, err)
-	defer func() { check(t, db.Close()) }()
-	rows, err := db.QueryContext(t.Context(), `SELECT `+columns+` FROM `+table)
+	rows, err := audittest.Open(t, where).QueryContext(t.Context(), `SELECT `+columns+` FROM `+table)
 	check(t, err)
 	defer rows.Close()
 	names, err := rows.Columns()
@@ -78,23 +70,23 @@ func dump(t *testing.T, where, table, columns string) []string {
 func TestMovedBooks(t *testing.T) {
 	t.Parallel()
 	w := full(t)
-	url := newDatabase(t)(t)
-	check(t, openEngine(t, url).Close())
+	url := audittest.NewDatabase(t)
+	check(t, audittest.OpenEngine(t, url).Close())
 	told := make(map[string]int64)
 	check(t, w.BeginCutover(t.Context(), "there"))
-	before := run(t, w.where)
-	check(t, copier.Copy(t.Context(), w.where, url, copier.Options{Progress: func(table string, rows, total int64) {
+	before := run(t, w.Where)
+	check(t, copier.Copy(t.Context(), w.Where, url, copier.Options{Progress: func(table string, rows, total int64) {
 		if rows > total || rows < told[table] {
 			t.Errorf("%s: %d of %d rows, after %d", table, rows, total, told[table])
 		}
 		told[table] = rows
 	}}))
-	for _, table := range append([]string{"alarms"}, tables...) {
+	for _, table := range append(audittest.Tables(), "alarms") {
 		columns := "*"
 		if table == "assets" {
 			columns = "id, broker_id, symbol, name, enabled, gone, used, doubt_since, doubt_price, hold_from"
 		}
-		want, got := dump(t, w.where, table, columns), dump(t, url, table, columns)
+		want, got := dump(t, w.Where, table, columns), dump(t, url, table, columns)
 		if table == "settings" {
 			want = slices.DeleteFunc(want, func(row string) bool { return strings.Contains(row, `"moved"`) })
 		}
@@ -105,24 +97,24 @@ func TestMovedBooks(t *testing.T) {
 	if after := run(t, url); !after.OK() || text(t, after) != text(t, before) {
 		t.Errorf("the audit of the moved books is another one:\n%s", text(t, after))
 	}
-	if err := copier.Copy(t.Context(), w.where, url, copier.Options{}); !errors.Is(err, copier.ErrNotEmpty) || !errors.Is(err, copier.ErrNotCopied) {
+	if err := copier.Copy(t.Context(), w.Where, url, copier.Options{}); !errors.Is(err, copier.ErrNotEmpty) || !errors.Is(err, copier.ErrNotCopied) {
 		t.Errorf("a second copy: error %v", err)
 	}
 	goOn(t, w, url)
 }
 
 // goOn works with the moved books: ids, assets and the lease follow on.
-func goOn(t *testing.T, w *world, url string) {
+func goOn(t *testing.T, w *audittest.World, url string) {
 	t.Helper()
-	there, err := store.New(t.Context(), openEngine(t, url), func() time.Time { return w.Now }, strings.NewReader(strings.Repeat("x", 1<<20)))
+	there, err := store.New(t.Context(), audittest.OpenEngine(t, url), func() time.Time { return w.Now }, strings.NewReader(strings.Repeat("x", 1<<20)))
 	check(t, err)
 	old := w.Store
-	w.Operator, w.where = there.As(w.By()), url
+	w.Operator, w.Where = there.As(w.By()), url
 	defer func() { check(t, old.Close()) }() // the world closes the other one
 	if err := there.CheckCutover(t.Context()); err != nil {
 		t.Errorf("the seal was moved too: %v", err)
 	}
-	onDatabase(t, url, `INSERT INTO assets (symbol, name) VALUES ('NEW', 'an id that follows')`)
+	audittest.Exec(t, audittest.Open(t, url), `INSERT INTO assets (symbol, name) VALUES ('NEW', 'an id that follows')`)
 	epoch := w.Lease.Epoch
 	w.Lease, err = there.TakeLease(t.Context(), "another", time.Hour, true)
 	check(t, err)
@@ -131,7 +123,7 @@ func goOn(t *testing.T, w *world, url string) {
 	}
 	u := w.User(w.App("later"), "later-user", "", "later")
 	w.Give("later-gift", u, "KO", 5*dollar, "", "")
-	w.Fill("later-order", "KO", 70*perUSD)
+	w.Fill("later-order", "KO", 70*audittest.PerUSD)
 	if r := run(t, url); !r.OK() {
 		t.Errorf("the books do not hold afterwards:\n%s", text(t, r))
 	}

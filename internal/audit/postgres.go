@@ -36,17 +36,6 @@ var _ Queryer = (*Postgres)(nil)
 // "postgres://user@host/name". It fails with ErrSchema when the database does not
 // hold books of the known version.
 func OpenPostgres(ctx context.Context, url string) (*Postgres, error) {
-	return openPostgres(ctx, url, `READ ONLY`, longestSilence)
-}
-
-// OpenPostgresToCopy is OpenPostgres with a transaction in which Exec can write:
-// package prove makes temporary copies of the books in it. It may be silent for long,
-// while another one is audited. What is written is gone after Close.
-func OpenPostgresToCopy(ctx context.Context, url string) (*Postgres, error) {
-	return openPostgres(ctx, url, `READ WRITE`, longestStatement)
-}
-
-func openPostgres(ctx context.Context, url, mode string, silence time.Duration) (*Postgres, error) {
 	config, err := pgconn.ParseConfig(url)
 	if err != nil {
 		if e, ok := errors.AsType[*pgconn.ParseConfigError](err); ok {
@@ -62,18 +51,18 @@ func openPostgres(ctx context.Context, url, mode string, silence time.Duration) 
 		return nil, fmt.Errorf("audit: %w", err)
 	}
 	p := &Postgres{conn: conn}
-	if err := p.begin(ctx, mode, silence); err != nil {
+	if err := p.begin(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("audit: open the database %s: %w", config.Database, err), p.Close())
 	}
 	return p, nil
 }
 
 // begin starts the one transaction; its first read fixes the snapshot.
-func (p *Postgres) begin(ctx context.Context, mode string, silence time.Duration) error {
+func (p *Postgres) begin(ctx context.Context) error {
 	settings := fmt.Sprintf(`SET LOCAL statement_timeout = %d; SET LOCAL idle_in_transaction_session_timeout = %d;
 		SET LOCAL work_mem = '%s'; SET LOCAL cursor_tuple_fraction = 1; SET LOCAL jit = off`,
-		longestStatement.Milliseconds(), silence.Milliseconds(), sortMemory)
-	begin := `BEGIN ISOLATION LEVEL REPEATABLE READ ` + mode + `; ` + settings
+		longestStatement.Milliseconds(), longestSilence.Milliseconds(), sortMemory)
+	begin := `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ` + settings
 	if err := p.exec(ctx, begin); err != nil {
 		return err
 	}
@@ -92,13 +81,6 @@ func (p *Postgres) begin(ctx context.Context, mode string, silence time.Duration
 		return fmt.Errorf("%w: its schema has version %d, known is %d", ErrSchema, version, postgresVersion)
 	}
 	return nil
-}
-
-// Exec runs one statement with the values of its parameters, as texts, and tells how
-// many rows it touched. After an error the transaction can do nothing more.
-func (p *Postgres) Exec(ctx context.Context, statement string, values ...[]byte) (rows int64, err error) {
-	answer := p.conn.ExecParams(ctx, statement, values, nil, nil, nil).Read()
-	return answer.CommandTag.RowsAffected(), answer.Err
 }
 
 // exec runs statements whose answer does not matter.

@@ -8,17 +8,16 @@ import (
 	"testing"
 
 	"stockrewards/internal/audit"
-	"stockrewards/internal/prove"
-	"stockrewards/internal/store/postgres/pgtest"
+	"stockrewards/internal/audit/audittest"
 )
 
 func TestOpenPostgresRefuses(t *testing.T) {
 	t.Parallel()
-	c := pgtest.Start(t, "synchronous_commit=off")
-	versions := func(statements ...string) string {
-		url := createDatabase(t, c)
-		check(t, openEngine(t, url).Close())
-		onDatabase(t, url, statements...)
+	c := audittest.Cluster(t)
+	versions := func(statement string) string {
+		url := audittest.NewDatabase(t)
+		check(t, audittest.OpenEngine(t, url).Close())
+		audittest.Exec(t, audittest.Open(t, url), statement)
 		return url
 	}
 	for _, test := range []struct {
@@ -28,7 +27,7 @@ func TestOpenPostgresRefuses(t *testing.T) {
 		{"no URL", "postgres://u:secret@host:none/x", "the URL of the database", nil},
 		{"no server", "postgres://u:secret@127.0.0.1:1/x", "127.0.0.1", nil},
 		{"no database", strings.Replace(c.URL("none"), "postgres@", "postgres:secret@", 1), `"none" does not exist`, nil},
-		{"an empty database", createDatabase(t, c), "no schema of ours", audit.ErrSchema},
+		{"an empty database", audittest.NewDatabase(t), "no schema of ours", audit.ErrSchema},
 		{"a newer version", versions(`INSERT INTO goose_db_version (version_id, is_applied) VALUES (9000, true)`), "version 9000", audit.ErrSchema},
 		{"no version", versions(`DELETE FROM goose_db_version`), "version 0", audit.ErrSchema},
 	} {
@@ -51,12 +50,12 @@ func TestOpenPostgresRefuses(t *testing.T) {
 
 func TestCannotWriteToPostgres(t *testing.T) {
 	t.Parallel()
-	w := history(t, newDatabase(t))
+	w := audittest.History(t, audittest.NewDatabase)
 	for _, query := range []string{
 		`WITH gone AS (DELETE FROM rewards RETURNING id) SELECT id FROM gone`,
 		`SELECT id FROM rewards FOR UPDATE`, `SELECT nextval('assets_id_seq')`,
 	} {
-		books, err := audit.OpenPostgres(t.Context(), w.where)
+		books, err := audit.OpenPostgres(t.Context(), w.Where)
 		check(t, err)
 		rows, err := books.Query(t.Context(), query)
 		if err == nil {
@@ -73,27 +72,27 @@ func TestCannotWriteToPostgres(t *testing.T) {
 // TestOtherCollation audits a database whose texts are sorted as English is.
 func TestOtherCollation(t *testing.T) {
 	t.Parallel()
-	c := pgtest.Start(t, "synchronous_commit=off")
-	onDatabase(t, c.URL("postgres"), `CREATE DATABASE english TEMPLATE template0 ENCODING 'UTF8' LOCALE_PROVIDER icu ICU_LOCALE 'en-US'`)
-	w, another := loose(t, func(*testing.T) string { return c.URL("english") })
-	if r := run(t, w.where); !r.OK() {
-		t.Errorf("the books do not pass:\n%s", text(t, r))
+	cluster := audittest.Cluster(t)
+	cluster.Must(t, "postgres", `CREATE DATABASE english TEMPLATE template0 ENCODING 'UTF8' LOCALE_PROVIDER icu ICU_LOCALE 'en-US'`)
+	w := audittest.History(t, func(testing.TB) string { return cluster.URL("english") })
+	if r := run(t, w.Where); !r.OK() {
+		t.Errorf("the store does not pass:\n%s", text(t, r))
 	}
-	for _, p := range prove.Plants() {
-		if p.Check != "key_unique" {
-			continue
+	c := w.Copy(t)
+	for _, d := range damages() {
+		if strings.Contains(d.checks, "key_unique") {
+			c.Exec(d.sql)
+			wantViolations(t, run(t, c.Where), "key_unique")
+			c.Restore()
 		}
-		where := another(t)
-		onBooks(t, where, w.sql(t, p.Statements[0]))
-		wantViolation(t, run(t, where), p.Check)
 	}
 }
 
 // TestManyRows reads two streams of many batches, a row of one and a row of another.
 func TestManyRows(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, newDatabase(t))
-	books, err := audit.OpenPostgres(t.Context(), w.where)
+	w := audittest.NewWorld(t, audittest.NewDatabase)
+	books, err := audit.OpenPostgres(t.Context(), w.Where)
 	check(t, err)
 	const count = 5000
 	query := fmt.Sprintf(`SELECT n, 'text ' || n, n %% 2, decode(lpad(to_hex(n), 8, '0'), 'hex') FROM generate_series(1::bigint, %d) n`, count)
@@ -142,13 +141,13 @@ func (s *scanned) Scan(value any) error {
 // TestValuesAreNotConverted: what is not of the kind that is expected is an error.
 func TestValuesAreNotConverted(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, newDatabase(t))
+	w := audittest.NewWorld(t, audittest.NewDatabase)
 	for query, dest := range map[string]any{
 		`SELECT 'a'::text`: new(scanned), `SELECT 1::bigint`: new(string), `SELECT 1.5::numeric`: new(scanned),
 		`SELECT NULL::bigint`: new(scanned), `SELECT NULL::text`: new(string), `SELECT true`: new(bool),
 		`SELECT 1::bigint, 2::bigint`: new(scanned), `SELECT sum(n) FROM generate_series(1::bigint, 3) n`: new(scanned),
 	} {
-		books, err := audit.OpenPostgres(t.Context(), w.where)
+		books, err := audit.OpenPostgres(t.Context(), w.Where)
 		check(t, err)
 		rows, err := books.Query(t.Context(), query)
 		check(t, err)
@@ -162,8 +161,8 @@ func TestValuesAreNotConverted(t *testing.T) {
 // TestEndedContext: an audit ends with its context.
 func TestEndedContext(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, newDatabase(t))
-	books, err := audit.OpenPostgres(t.Context(), w.where)
+	w := audittest.NewWorld(t, audittest.NewDatabase)
+	books, err := audit.OpenPostgres(t.Context(), w.Where)
 	check(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -7,16 +7,17 @@ import (
 	"testing"
 
 	"stockrewards/internal/audit"
+	"stockrewards/internal/audit/audittest"
 )
 
 // TestSortedInFiles: an audit that keeps next to nothing in memory tells the same.
 func TestSortedInFiles(t *testing.T) {
 	temporary := t.TempDir()
-	w, another := loose(t, newFile)
-	damaged := another(t)
-	onBooks(t, damaged, w.sql(t, `UPDATE rewards SET id = x'00ff00' WHERE id = @ann-aapl`))
+	w := audittest.History(t, audittest.NewFile)
+	damaged := w.Copy(t)
+	damaged.Exec(`UPDATE rewards SET id = x'00ff00' WHERE id = @ann-aapl`)
 	t.Setenv("TMPDIR", temporary)
-	for _, where := range []string{w.where, damaged} {
+	for _, where := range []string{w.Where, damaged.Where} {
 		books, err := audit.OpenSQLite(t.Context(), where)
 		check(t, err)
 		r, err := audit.Run(t.Context(), books, audit.Options{SortBytes: 1})
@@ -33,10 +34,9 @@ func TestSortedInFiles(t *testing.T) {
 // TestEndedEarly: what was found until then is in the report.
 func TestEndedEarly(t *testing.T) {
 	t.Parallel()
-	w, another := loose(t, newFile)
-	where := another(t)
-	onBooks(t, where, w.sql(t, `UPDATE keys SET hash = x'01' WHERE id = @first-key`))
-	books, err := audit.OpenSQLite(t.Context(), where)
+	c := audittest.History(t, audittest.NewFile).Copy(t)
+	c.Exec(`UPDATE keys SET hash = x'01' WHERE id = @first-key`)
+	books, err := audit.OpenSQLite(t.Context(), c.Where)
 	check(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	r, err := audit.Run(ctx, books, audit.Options{Progress: func(what string, _ int64) {

@@ -5,12 +5,14 @@ import (
 	"crypto/sha256"
 	"errors"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"stockrewards/internal/audit"
+	"stockrewards/internal/audit/audittest"
 	"stockrewards/internal/store/sqlite"
 )
 
@@ -26,7 +28,7 @@ func TestOpenRefuses(t *testing.T) {
 		engine, err := sqlite.Open(t.Context(), path, sqlite.Options{})
 		check(t, err)
 		check(t, engine.Close())
-		onFile(t, path, statements...)
+		audittest.Exec(t, audittest.Open(t, path), statements...)
 		return path
 	}
 	for _, test := range []struct {
@@ -59,10 +61,11 @@ func TestOpenRefuses(t *testing.T) {
 // TestAtRest audits a closed file with a difficult name, and leaves it as it was.
 func TestAtRest(t *testing.T) {
 	t.Parallel()
-	w := history(t, newFile)
+	w := audittest.History(t, audittest.NewFile)
 	path := filepath.Join(t.TempDir(), "a b?c#d%41.db")
-	onFile(t, w.where, `VACUUM INTO '`+path+`'`)
-	onFile(t, path, `PRAGMA journal_mode = WAL`)
+	audittest.Exec(t, audittest.Open(t, w.Where), `VACUUM INTO '`+path+`'`)
+	name := "file:" + url.PathEscape(path)
+	audittest.Exec(t, audittest.Open(t, name), `PRAGMA journal_mode = WAL`)
 	before, err := os.ReadFile(path)
 	check(t, err)
 	if r := run(t, path); !r.OK() {
@@ -78,22 +81,22 @@ func TestAtRest(t *testing.T) {
 // TestSnapshot audits what stood when the file was opened, not what came after.
 func TestSnapshot(t *testing.T) {
 	t.Parallel()
-	onEngines(t, func(t *testing.T, in place) {
-		w := history(t, in)
-		want := run(t, w.where)
-		books, err := openBooks(t.Context(), w.where)
+	audittest.OnEngines(t, func(t *testing.T, in audittest.Place) {
+		w := audittest.History(t, in)
+		want := run(t, w.Where)
+		books, err := open(t.Context(), w.Where)
 		check(t, err)
 		app := w.App("third")
 		u := w.User(app, "eve", "eve@example.com", "")
 		w.Give("eve-aapl", u, "AAPL", 5*dollar, "", "")
-		w.Fill("later", "AAPL", 200*perUSD)
+		w.Fill("later", "AAPL", 200*audittest.PerUSD)
 		got, err := audit.Run(t.Context(), books, audit.Options{})
 		check(t, err)
 		check(t, books.Close())
 		if text(t, got) != text(t, want) {
 			t.Errorf("the report is of a later state:\n%s", text(t, got))
 		}
-		if r := run(t, w.where); !r.OK() || text(t, r) == text(t, want) {
+		if r := run(t, w.Where); !r.OK() || text(t, r) == text(t, want) {
 			t.Errorf("an audit afterwards does not see what came:\n%s", text(t, r))
 		}
 	})
@@ -101,7 +104,7 @@ func TestSnapshot(t *testing.T) {
 
 func TestCannotWrite(t *testing.T) {
 	t.Parallel()
-	books, err := audit.OpenSQLite(t.Context(), history(t, newFile).where)
+	books, err := audit.OpenSQLite(t.Context(), audittest.History(t, audittest.NewFile).Where)
 	check(t, err)
 	rows, err := books.Query(t.Context(), `DELETE FROM rewards RETURNING id`)
 	if err == nil {
@@ -117,8 +120,8 @@ func TestCannotWrite(t *testing.T) {
 // TestWhileWriting audits again and again while rewards are recorded and bought.
 func TestWhileWriting(t *testing.T) {
 	t.Parallel()
-	onEngines(t, func(t *testing.T, in place) {
-		w := history(t, in)
+	audittest.OnEngines(t, func(t *testing.T, in audittest.Place) {
+		w := audittest.History(t, in)
 		u := w.User(w.App("third"), "eve", "eve@example.com", "")
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error)
@@ -126,7 +129,7 @@ func TestWhileWriting(t *testing.T) {
 			var err error
 			for ctx.Err() == nil && err == nil {
 				var books books
-				if books, err = openBooks(t.Context(), w.where); err != nil {
+				if books, err = open(t.Context(), w.Where); err != nil {
 					break
 				}
 				var r audit.Report
@@ -140,7 +143,7 @@ func TestWhileWriting(t *testing.T) {
 		for _, name := range strings.Fields("a b c d e f g h i j k l m n o p") {
 			w.Give("eve-"+name, u, "AAPL", 5_000_001, "", "")
 			w.Give("more-"+name, u, "AAPL", 2*dollar, "", "")
-			w.Fill("order-"+name, "AAPL", 199*perUSD)
+			w.Fill("order-"+name, "AAPL", 199*audittest.PerUSD)
 		}
 		stop()
 		check(t, <-done)

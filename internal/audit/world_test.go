@@ -1,44 +1,32 @@
 package audit_test
 
 import (
+	"context"
 	"testing"
 
+	"stockrewards/internal/audit"
+	"stockrewards/internal/audit/audittest"
 	"stockrewards/internal/money"
-	"stockrewards/internal/prove"
 )
 
-// The scales of the tests.
-const (
-	dollar = money.Dollar
-	perUSD = money.Price(1_000_000_000)
-)
+func TestMain(m *testing.M) { audittest.Main(m) }
 
-// world is the books of package prove in a place of the test's.
-type world struct {
-	*prove.World
-	t     *testing.T
-	where string // the path of the file, or the URL of the database
+const dollar = money.Dollar
+
+// books are a store that is audited.
+type books interface {
+	audit.Queryer
+	Close() error
 }
 
-func newWorld(t *testing.T, in place) *world {
-	t.Helper()
-	w := &world{t: t, where: in(t)}
-	w.World = prove.NewWorld(t.Context(), openEngine(t, w.where))
-	t.Cleanup(func() { check(t, w.Close()) })
-	return w
-}
-
-// history is a world with everything that can happen to a reward.
-func history(t *testing.T, in place) *world {
-	t.Helper()
-	w := newWorld(t, in)
-	w.History()
-	return w
+func open(ctx context.Context, where string) (books, error) {
+	if audittest.OnPostgres(where) {
+		return audit.OpenPostgres(ctx, where)
+	}
+	return audit.OpenSQLite(ctx, where)
 }
 
 func check(tb testing.TB, err error) {
 	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	audittest.Check(tb, err)
 }

@@ -119,7 +119,8 @@ func (f testFiles) have(t *testing.T, test testRef) bool {
 	if !strings.Contains(text, "\nfunc "+parts[0]+"(t *testing.T) {") {
 		return false
 	}
-	text += f.read(t, "internal/store/storetest") + f.read(t, "internal/broker/brokertest")
+	text += f.read(t, "internal/store/storetest") + f.read(t, "internal/broker/brokertest") +
+		f.read(t, "internal/audit/audittest")
 	for _, part := range parts[1:] {
 		words := strings.ReplaceAll(regexp.QuoteMeta(part), "_", "[ _]")
 		if !regexp.MustCompile("\"" + words + "\"").MatchString(text) {
@@ -135,7 +136,7 @@ func (f testFiles) read(t *testing.T, folder string) string {
 		return text
 	}
 	pattern := "*_test.go"
-	if strings.HasSuffix(folder, "storetest") || strings.HasSuffix(folder, "brokertest") {
+	if strings.HasSuffix(folder, "test") && folder != "test" {
 		pattern = "*.go"
 	}
 	files, err := filepath.Glob(filepath.Join(root, folder, pattern))

@@ -1,20 +1,27 @@
-package prove
+package audittest
 
 import (
+	"testing"
 	"time"
 
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 )
 
-// The scales of the history.
-const (
-	dollar = money.Dollar
-	perUSD = money.Price(1_000_000_000)
-)
+// PerUSD is a price of one dollar.
+const PerUSD = money.Price(1_000_000_000)
 
-// History writes a small history with everything that can happen to a reward.
-func (w *World) History() {
+const dollar = money.Dollar
+
+// History returns a store with everything that can happen to a reward.
+func History(tb testing.TB, in Place) *World {
+	tb.Helper()
+	w := NewWorld(tb, in)
+	w.history()
+	return w
+}
+
+func (w *World) history() {
 	first, second := w.App("first"), w.App("second")
 	ann, bob := w.User(first, "ann", "Ann@Example.com", ""), w.User(first, "bob", "bob@example.com", "bob")
 	cy, dee := w.User(second, "cy", "ann@example.com", "bob"), w.User(second, "dee", "", "dee")
@@ -23,22 +30,22 @@ func (w *World) History() {
 	w.Give("ann-aapl", ann, "AAPL", 5_250_000, "signup", `{"b":1.50,"a":{"z":9007199254740993,"y":"é"}}`)
 	w.Give("cy-aapl", cy, "AAPL", 10*dollar, "", "")
 	w.Give("bob-aapl", bob, "AAPL", 333_333, "birthday", `{"campaign":"x"}`)
-	w.Fill("filled", "AAPL", 187*perUSD+310_000_000)
+	w.Fill("filled", "AAPL", 187*PerUSD+310_000_000)
 
 	// Partly filled and then canceled: bob's reward is split, dee's waits, and the
 	// rest of both goes into a second order, on the next day.
 	w.Give("ann-msft", ann, "MSFT", 100*dollar, "", "")
 	w.Give("bob-msft", bob, "MSFT", 50*dollar, "", "")
 	w.Give("dee-msft", dee, "MSFT", 30*dollar, "", "")
-	o := w.Merge(w.Send(w.Plan("canceled", "MSFT")), "partially_filled", 200_000_000, 400*perUSD)
-	o = w.Merge(o, "canceled", 300_000_001, 400*perUSD+7)
+	o := w.Merge(w.Send(w.Plan("canceled", "MSFT")), "partially_filled", 200_000_000, 400*PerUSD)
+	o = w.Merge(o, "canceled", 300_000_001, 400*PerUSD+7)
 	w.Settle(o)
 	w.Now = w.Now.Add(20 * time.Hour)
-	w.Fill("child", "MSFT", 410*perUSD+1)
+	w.Fill("child", "MSFT", 410*PerUSD+1)
 
 	// Split again, and the rest waits.
 	w.Give("cy-msft", cy, "MSFT", 77*dollar, "", "")
-	w.Settle(w.Merge(w.Send(w.Plan("expired", "MSFT")), "expired", 10_000_003, 399*perUSD))
+	w.Settle(w.Merge(w.Send(w.Plan("expired", "MSFT")), "expired", 10_000_003, 399*PerUSD))
 
 	// Refused at once, rejected later, and canceled with nothing bought.
 	w.Give("bob-tsla", bob, "TSLA", 20*dollar, "", "")
@@ -48,27 +55,27 @@ func (w *World) History() {
 	w.Settle(w.Merge(w.Send(w.Plan("rejected", "TSLA")), "rejected", 0, 0))
 	w.Give("ann-xom", ann, "XOM", 9*dollar, "", "")
 	w.Settle(w.Merge(w.Send(w.Plan("nothing", "XOM")), "canceled", 0, 0))
-	w.Fill("again", "XOM", 110*perUSD)
+	w.Fill("again", "XOM", 110*PerUSD)
 
 	// A small pool that the house tops up, and a reward that is too small.
 	w.Give("dee-nvda", dee, "NVDA", 100_000, "", "")
-	w.Fill("topped", "NVDA", 900*perUSD)
+	w.Fill("topped", "NVDA", 900*PerUSD)
 	w.Give("ann-brk", ann, "BRK.A", 1, "", "")
 	w.Give("bob-brk", bob, "BRK.A", 900_000, "", "")
-	w.Fill("dust", "BRK.A", 700_000*perUSD)
+	w.Fill("dust", "BRK.A", 700_000*PerUSD)
 
 	// Quarantined and decided by an operator: partly bought, and not bought.
 	w.Give("cy-ko", cy, "KO", 60*dollar, "", "")
 	w.Give("dee-ko", dee, "KO", 40*dollar, "", "")
 	o = w.Quarantine(w.Send(w.Plan("resolved", "KO")), "not found at the broker after the close of the session")
-	w.Resolve(o, 1_000_000_000, 70*perUSD)
+	w.Resolve(o, 1_000_000_000, 70*PerUSD)
 	w.Now = w.Now.Add(24 * time.Hour)
 	w.Give("cy-waits", cy, "KO", 8*dollar, "", "")
 	o = w.Quarantine(w.Merge(w.Send(w.Plan("unbought", "KO")), "new", 0, 0), "the broker contradicts the order")
 	w.Resolve(o, 0, 0)
 
 	// A crumb, for less than a millionth of a dollar: the house's, and all wait on.
-	w.Settle(w.Merge(w.Send(w.Plan("crumb", "KO")), "canceled", 5, 70*perUSD))
+	w.Settle(w.Merge(w.Send(w.Plan("crumb", "KO")), "canceled", 5, 70*PerUSD))
 
 	w.Decisions()
 
@@ -78,9 +85,9 @@ func (w *World) History() {
 	w.Give("ann-submitted", ann, "AAPL", 4*dollar, "", "")
 	w.Send(w.Plan("submitted", "AAPL"))
 	w.Give("bob-open", bob, "NVDA", 5*dollar, "", "")
-	w.Merge(w.Send(w.Plan("open", "NVDA")), "partially_filled", 1_000, 900*perUSD)
+	w.Merge(w.Send(w.Plan("open", "NVDA")), "partially_filled", 1_000, 900*PerUSD)
 	w.Give("bob-quarantined", bob, "XOM", 6*dollar, "", "")
 	w.Quarantine(w.Send(w.Plan("quarantined", "XOM")), "the broker contradicts the order: symbol")
 	w.Give("cy-recorded", cy, "BRK.A", 7*dollar, "", "")
-	w.Check(w.SaveQuotes(w.ctx, []rewards.Quote{{AssetID: w.Catalog["AAPL"].ID, Price: 187 * perUSD, TradedAt: w.Now}}))
+	w.Check(w.SaveQuotes(w.tb.Context(), []rewards.Quote{{AssetID: w.Catalog["AAPL"].ID, Price: 187 * PerUSD, TradedAt: w.Now}}))
 }

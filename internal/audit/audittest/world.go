@@ -1,9 +1,11 @@
-package prove
+// Package audittest has what the tests of the audit share: stores on both engines, a
+// history with every kind of row, and copies of it that a test can damage.
+package audittest
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
+	"testing"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -13,54 +15,54 @@ import (
 	"stockrewards/internal/store"
 )
 
-// World is books written by the real store, with a clock of their own. Its methods
-// panic with the error of a step that fails.
+// World writes a store through package store. Its clock moves with each step, and a
+// failed step ends the test.
 type World struct {
 	*store.Operator
+	Where   string // the path of the SQLite file, or the URL of the PostgreSQL database
 	Now     time.Time
 	Lease   rewards.Lease
 	Catalog map[string]rewards.Asset
-	IDs     map[string][16]byte // of what was written, by a name of the plants'
-	ctx     context.Context     //nolint:containedctx // of the writing of these books
+	IDs     map[string][16]byte // of what was written, by the names that History uses
+	tb      testing.TB
 }
 
-// NewWorld makes books on an engine without any: a catalog and the lease.
-func NewWorld(ctx context.Context, engine store.Engine) *World {
+// NewWorld returns a store without rewards: a catalog and a lease.
+func NewWorld(tb testing.TB, in Place) *World {
+	tb.Helper()
 	w := &World{
-		ctx: ctx, Catalog: make(map[string]rewards.Asset), IDs: make(map[string][16]byte),
+		tb: tb, Where: in(tb), Catalog: make(map[string]rewards.Asset), IDs: make(map[string][16]byte),
 		Now: time.Date(2026, 3, 2, 15, 0, 0, 123_456_000, time.UTC),
 	}
-	s, err := store.New(ctx, engine, func() time.Time { return w.Now }, rand.NewChaCha8([32]byte{1}))
+	s, err := store.New(tb.Context(), OpenEngine(tb, w.Where), func() time.Time { return w.Now },
+		rand.NewChaCha8([32]byte{1}))
 	w.Check(err)
-	w.Operator = s.As(rewards.Operator{Actor: "prover@built-in", Command: "prove"})
+	w.Operator = s.As(rewards.Operator{Actor: "tester@audittest", Command: "test"})
+	tb.Cleanup(func() { w.Check(w.Close()) })
 	var seed []rewards.Asset
 	for _, symbol := range []string{"AAPL", "BRK.A", "KO", "MSFT", "NVDA", "TSLA", "XOM"} {
 		seed = append(seed, rewards.Asset{Symbol: symbol, Name: symbol + " Inc."})
 	}
-	w.Check(w.SeedAssets(w.ctx, seed))
-	stored, err := w.Assets(w.ctx)
+	w.Check(w.SeedAssets(tb.Context(), seed))
+	stored, err := w.Assets(tb.Context())
 	w.Check(err)
 	for _, a := range stored {
 		w.Catalog[a.Symbol] = a
 	}
-	w.Lease, err = w.TakeLease(w.ctx, "test", time.Hour, true)
+	w.Lease, err = w.TakeLease(tb.Context(), "test", time.Hour, true)
 	w.Check(err)
 	return w
 }
 
-// failure is what a step panics with.
-type failure struct{ error }
-
-// Check panics when a step of the writing failed.
+// Check ends the test when err is not nil.
 func (w *World) Check(err error) {
-	if err != nil {
-		panic(failure{err})
-	}
+	w.tb.Helper()
+	Check(w.tb, err)
 }
 
 // App makes an app with a key of its own.
 func (w *World) App(name string) rewards.App {
-	a, k, err := w.CreateApp(w.ctx, name, rewards.Key{Hash: rewards.HashKey(name)})
+	a, k, err := w.CreateApp(w.tb.Context(), name, rewards.Key{Hash: rewards.HashKey(name)})
 	w.Check(err)
 	w.IDs[name], w.IDs[name+"-key"] = a.ID, k.ID
 	return a
@@ -68,7 +70,7 @@ func (w *World) App(name string) rewards.App {
 
 // User makes a user of the app.
 func (w *World) User(app rewards.App, name, email, externalID string) rewards.User {
-	u, err := w.CreateUser(w.ctx, rewards.User{AppID: app.ID, Email: email, ExternalID: externalID})
+	u, err := w.CreateUser(w.tb.Context(), rewards.User{AppID: app.ID, Email: email, ExternalID: externalID})
 	w.Check(err)
 	w.IDs[name] = u.ID
 	return u
@@ -86,7 +88,7 @@ func (w *World) Give(name string, u rewards.User, symbol string, amount money.US
 		w.Check(canonical.Canonicalize(jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false)))
 	}
 	r.Fingerprint = rewards.NewFingerprint(r, string(canonical))
-	outcomes, err := w.RecordRewards(w.ctx, []rewards.NewReward{r})
+	outcomes, err := w.RecordRewards(w.tb.Context(), []rewards.NewReward{r})
 	w.Check(err)
 	if outcomes[0].Verdict != rewards.Created {
 		w.Check(fmt.Errorf("verdict %d, want created", outcomes[0].Verdict))
@@ -97,7 +99,7 @@ func (w *World) Give(name string, u rewards.User, symbol string, amount money.US
 // Plan makes an order of what waits for the symbol.
 func (w *World) Plan(name, symbol string) rewards.Order {
 	w.Now = w.Now.Add(time.Second)
-	o, hold, err := w.PlanOrder(w.ctx, w.Lease, rewards.PlanRequest{
+	o, hold, err := w.PlanOrder(w.tb.Context(), w.Lease, rewards.PlanRequest{
 		Asset: w.Catalog[symbol], ClientOrderIDPrefix: "sr-test-", Limits: rewards.PlanLimits{
 			MaxNotional: rewards.LowestMaxNotional, DailyLeft: 1 << 60,
 			HouseLeft: 1 << 60, HousePerApp: 1 << 60, TopUp: true,
@@ -114,7 +116,7 @@ func (w *World) Plan(name, symbol string) rewards.Order {
 // Send counts the first attempt.
 func (w *World) Send(o rewards.Order) rewards.Order {
 	w.Now = w.Now.Add(time.Second)
-	o, err := w.BeginAttempt(w.ctx, w.Lease, o, w.Now.Add(time.Second), w.Now.Add(time.Hour))
+	o, err := w.BeginAttempt(w.tb.Context(), w.Lease, o, w.Now.Add(time.Second), w.Now.Add(time.Hour))
 	w.Check(err)
 	return o
 }
@@ -132,14 +134,14 @@ func (w *World) Merge(o rewards.Order, status string, qty money.Shares, price mo
 	merged, err := o.Merge(b, w.Now)
 	w.Check(err)
 	merged.Reason = ""
-	w.Check(w.SaveOrder(w.ctx, w.Lease, o.State, merged))
+	w.Check(w.SaveOrder(w.tb.Context(), w.Lease, o.State, merged))
 	return merged
 }
 
 // Settle books the end of an order.
 func (w *World) Settle(o rewards.Order) {
 	w.Now = w.Now.Add(31 * time.Second)
-	w.Check(w.SettleOrder(w.ctx, w.Lease, o.State, o,
+	w.Check(w.SettleOrder(w.tb.Context(), w.Lease, o.State, o,
 		func(claims []rewards.Claim) (rewards.Settlement, error) { return rewards.Settle(o, claims, w.Now) }))
 }
 
@@ -155,7 +157,7 @@ func (w *World) Fill(name, symbol string, price money.Price) {
 // Refuse books that the broker refused an order.
 func (w *World) Refuse(o rewards.Order, reason string) {
 	o.Reason = reason
-	w.Check(w.SettleOrder(w.ctx, w.Lease, o.State, o,
+	w.Check(w.SettleOrder(w.tb.Context(), w.Lease, o.State, o,
 		func(claims []rewards.Claim) (rewards.Settlement, error) { return rewards.Refuse(claims, reason) }))
 }
 
@@ -166,22 +168,22 @@ func (w *World) Announce(id, symbol string) {
 	a := seen.NewAction(rewards.Announcement{ID: id, ProcessDate: ex, Terms: rewards.Terms{
 		Type: "forward_split", Symbol: symbol, OldRate: "1", NewRate: "2", ExDate: ex,
 	}}, w.Catalog[symbol].ID, true)
-	w.Check(w.ChangeActions(w.ctx, w.Lease, []rewards.ActionChange{{After: a, Body: "{}"}}))
+	w.Check(w.ChangeActions(w.tb.Context(), w.Lease, []rewards.ActionChange{{After: a, Body: "{}"}}))
 }
 
 // Quarantine stops an order for an operator.
 func (w *World) Quarantine(o rewards.Order, reason string) rewards.Order {
 	from := o.State
 	o.State, o.Reason = rewards.OrderQuarantined, reason
-	w.Check(w.SaveOrder(w.ctx, w.Lease, from, o))
+	w.Check(w.SaveOrder(w.tb.Context(), w.Lease, from, o))
 	return o
 }
 
 // Resolve books an operator's decision.
 func (w *World) Resolve(o rewards.Order, qty money.Shares, price money.Price) {
 	w.Now = w.Now.Add(time.Minute)
-	w.Check(w.ResolveOrder(w.ctx, o.ID, rewards.Resolution{FilledQty: qty, Price: price, Reason: "the broker's desk"}))
-	resolved, err := w.Order(w.ctx, o.ID)
+	w.Check(w.ResolveOrder(w.tb.Context(), o.ID, rewards.Resolution{FilledQty: qty, Price: price, Reason: "the broker's desk"}))
+	resolved, err := w.Order(w.tb.Context(), o.ID)
 	w.Check(err)
 	w.Settle(resolved)
 }
@@ -191,23 +193,23 @@ func (w *World) Resolve(o rewards.Order, qty money.Shares, price money.Price) {
 func (w *World) Decisions() {
 	w.Announce("split-of-brk", "BRK.A")
 	w.App("suspended")
-	_, err := w.SetSuspended(w.ctx, "suspended", true)
+	_, err := w.SetSuspended(w.tb.Context(), "suspended", true)
 	w.Check(err)
-	_, err = w.SetLimits(w.ctx, "second", func(l rewards.Limits) rewards.Limits {
+	_, err = w.SetLimits(w.tb.Context(), "second", func(l rewards.Limits) rewards.Limits {
 		l.RequestsPerSecond = 1000
 		return l
 	})
 	w.Check(err)
 	for _, name := range []string{"revoked-key", "expiring-key"} {
-		k, err := w.CreateKey(w.ctx, "first", rewards.Key{Hash: rewards.HashKey(name), Label: name})
+		k, err := w.CreateKey(w.tb.Context(), "first", rewards.Key{Hash: rewards.HashKey(name), Label: name})
 		w.Check(err)
 		w.IDs[name] = k.ID
 	}
-	w.Check(w.RevokeKey(w.ctx, w.IDs["revoked-key"]))
+	w.Check(w.RevokeKey(w.tb.Context(), w.IDs["revoked-key"]))
 	rotated := rewards.Key{Hash: rewards.HashKey("rotated")}
-	_, err = w.RotateKey(w.ctx, w.IDs["expiring-key"], rotated, w.Now.Add(time.Hour))
+	_, err = w.RotateKey(w.tb.Context(), w.IDs["expiring-key"], rotated, w.Now.Add(time.Hour))
 	w.Check(err)
-	w.Check(w.SetEnabled(w.ctx, "XOM", false))
-	w.Check(w.SetPaused(w.ctx, "looking at prices"))
-	w.Check(w.SetPaused(w.ctx, ""))
+	w.Check(w.SetEnabled(w.tb.Context(), "XOM", false))
+	w.Check(w.SetPaused(w.tb.Context(), "looking at prices"))
+	w.Check(w.SetPaused(w.tb.Context(), ""))
 }
