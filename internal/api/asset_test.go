@@ -6,15 +6,15 @@ import (
 )
 
 // Specification, sections 2.4 and 4.8; decisions, catalog: sorted by symbol, only
-// what can be given now.
+// assets that can be awarded now.
 func TestCatalog(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	c := w.newApp(t)
 	const all = `{"assets":[{"symbol":"AAPL","name":"Apple Inc."},{"symbol":"BRK.B","name":"Berkshire Hathaway Inc."},` +
-		`{"symbol":"KO","name":"Coca-Cola Company"},{"symbol":"NVDA","name":"NVIDIA Corporation"},{"symbol":"ÄÖ","name":"Not of ASCII"}]}`
+		`{"symbol":"KO","name":"Coca-Cola Company"},{"symbol":"NVDA","name":"NVIDIA Corporation"},{"symbol":"ÄÖ","name":"Not ASCII"}]}`
 	wantBody(t, c.get(t, "/v1/assets").wantStatus(t, http.StatusOK), all)
-	wantBody(t, c.get(t, "/v1/assets?limit=1&cursor=x").wantStatus(t, http.StatusOK), all) // it has no pages
+	wantBody(t, c.get(t, "/v1/assets?limit=1&cursor=x").wantStatus(t, http.StatusOK), all) // without pages
 	user := c.newUser(t)
 	set := func(symbol string, enabled bool) {
 		t.Helper()
@@ -40,7 +40,7 @@ func TestCatalog(t *testing.T) {
 }
 
 // Specification, section 4.8: every symbol of the catalog is a valid assetSymbol.
-func TestEverySymbolCanBeGiven(t *testing.T) {
+func TestEverySymbolCanBeAwarded(t *testing.T) {
 	t.Parallel()
 	c := newApp(t)
 	user := c.newUser(t)

@@ -19,7 +19,7 @@ import (
 	"stockrewards/internal/store/sqlite"
 )
 
-// sink is an answer that nobody reads.
+// sink discards a response.
 type sink struct {
 	header http.Header
 	status int
@@ -30,8 +30,7 @@ func (s *sink) Header() http.Header         { return s.header }
 func (s *sink) WriteHeader(status int)      { s.status = status }
 func (s *sink) Write(b []byte) (int, error) { s.bytes += len(b); return len(b), nil }
 
-// noStore records nothing: what is left is decoding, checking, the fingerprint and
-// the answer.
+// noStore records nothing, which leaves decoding, checks, the fingerprint and the response.
 type noStore struct{ ids *rewards.IDs }
 
 func (n noStore) Record(_ context.Context, r rewards.NewReward) (rewards.Outcome, error) {
@@ -61,7 +60,7 @@ type stage struct {
 	sink    sink
 }
 
-// newStage makes a stage; over the recorder instead of the intake, if there is one.
+// newStage makes a stage over the recorder, or over the intake if that is nil.
 func newStage(b *testing.B, recorder rewards.Recorder) *stage {
 	b.Helper()
 	w, err := openWorld(b.Context(), sqlite.Memory)
@@ -95,7 +94,7 @@ func newStage(b *testing.B, recorder rewards.Recorder) *stage {
 	return s
 }
 
-// ask makes a request that must be answered with the status.
+// ask sends a request and checks the status.
 func (s *stage) ask(b *testing.B, r *http.Request, status int) {
 	b.Helper()
 	clear(s.sink.header)
@@ -105,7 +104,7 @@ func (s *stage) ask(b *testing.B, r *http.Request, status int) {
 	}
 }
 
-// give asks for a new reward, the i-th.
+// give sends the i-th award.
 func (s *stage) give(b *testing.B, i, status int) {
 	b.Helper()
 	body := fmt.Appendf(s.body[:0], `{"userId":"%s","idempotencyKey":"9b2f2f0e-5d0c-4f6e-a111-%012x",`+
@@ -116,14 +115,14 @@ func (s *stage) give(b *testing.B, i, status int) {
 	s.ask(b, s.post, status)
 }
 
-// request is one with the key.
+// request makes a request with the key.
 func (s *stage) request(method, path string) *http.Request {
 	r := httptest.NewRequest(method, path, http.NoBody)
 	r.Header.Set("X-Api-Key", s.key)
 	return r
 }
 
-// The whole way of a request but the commit: key, decoding, checks, answer, log.
+// Everything but the commit: key, decoding, checks, response, log.
 func BenchmarkGiveWithoutStore(b *testing.B) {
 	s := newStage(b, noStore{rewards.NewIDs(time.Now, rand.Reader)})
 	b.ReportAllocs()
@@ -132,7 +131,7 @@ func BenchmarkGiveWithoutStore(b *testing.B) {
 	}
 }
 
-// The whole way, with the intake and an SQLite database in memory.
+// Everything, with the intake and an SQLite database in memory.
 func BenchmarkGive(b *testing.B) {
 	s := newStage(b, nil)
 	b.ReportAllocs()
@@ -163,7 +162,7 @@ func BenchmarkListRewards(b *testing.B) {
 	}
 }
 
-// The key of a request, which is believed for half a second.
+// The key of a request, cached for half a second.
 func BenchmarkAuthenticate(b *testing.B) {
 	s := newStage(b, nil)
 	b.ReportAllocs()

@@ -6,13 +6,13 @@ import (
 	"testing"
 )
 
-// Decisions, requests in general: what concerns the body as a whole is a 400 with
-// the path "". Each body would be accepted but for the one thing that is wrong.
-func TestBodiesThatAreRefusedAsAWhole(t *testing.T) {
+// Decisions, requests in general: an issue about the whole body is a 400 with the
+// path "". Each body has a single error.
+func TestInvalidBodies(t *testing.T) {
 	t.Parallel()
 	c := newApp(t)
 	user := c.newUser(t)
-	const hole = "HOLE"
+	const placeholder = "PLACEHOLDER"
 	for target, valid := range map[string]func(changes ...string) string{
 		"/v1/rewards": func(changes ...string) string { return award(user, changes...) },
 		"/v1/users": func(changes ...string) string {
@@ -24,7 +24,7 @@ func TestBodiesThatAreRefusedAsAWhole(t *testing.T) {
 		bodies := map[string]string{
 			"empty": "", "white space": " \n", "null": "null", "a list": "[" + whole + "]", "a string": `"x"`, "a number": "1",
 			"true": "true", "unclosed": "{" + inside, "unopened": inside + "}", "twice": whole + whole, "a tail": whole + "x",
-			"a NUL after it": whole + "\x00", "a second value": whole + " null", "a closing bracket more": whole + "}",
+			"a NUL after it": whole + "\x00", "a second value": whole + " null", "an extra closing bracket": whole + "}",
 			"a comma at the end": "{" + inside + ",}", "a comma at the beginning": "{," + inside + "}",
 			"single quotes": strings.ReplaceAll(whole, `"`, `'`), "a comment": "{/* x */" + inside + "}",
 			"a line comment": whole + "// x", "byte order mark": "\xef\xbb\xbf" + whole, "UTF-16": "\xff\xfe{\x00}\x00",
@@ -35,18 +35,18 @@ func TestBodiesThatAreRefusedAsAWhole(t *testing.T) {
 			"leading zero": "01", "plus": "+1", "hexadecimal": "0x1", "point without digits": "1.", "no digit before": ".5",
 			"NaN": "NaN", "infinity": "Infinity", "exponent without digits": "1e", "minus alone": "-", "True": "True",
 			"undefined": "undefined", "control character": "\"\x01\"", "raw line feed": "\"a\nb\"", "raw NUL": "\"\x00\"",
-			"bad escape": `"\x"`, "short escape": `"\u12"`, "unclosed text": `"abc`, "invalid byte": "\"\xff\"",
+			"bad escape": `"\x"`, "short escape": `"\u12"`, "unclosed string": `"abc`, "invalid byte": "\"\xff\"",
 			"overlong": "\"\xc0\xaf\"", "surrogate in UTF-8": "\"\xed\xa0\x80\"", "cut UTF-8": "\"\xe2\x82\"",
 			"beyond Unicode": "\"\xf4\x90\x80\x80\"", "invalid byte in a name": "{\"\xff\":1}",
 			"high surrogate": `"\ud800"`, "low surrogate": `"\udc00"`, "reversed pair": `"\udc00\ud800"`,
 			"two high": `"\ud800\ud800"`, "surrogate and letter": `"\ud83dx"`, "surrogate in a name": `{"\ud800":1}`,
 			"twice in an object": `{"a":1,"a":1}`, "twice by an escape": `{"a":1,"\u0061":2}`,
-			"twice far below": `[{"b":[{"c":{"a":1,"b":2,"a":3}}]}]`, "empty name twice": `{"":1,"":2}`,
+			"twice deep inside": `[{"b":[{"c":{"a":1,"b":2,"a":3}}]}]`, "empty name twice": `{"":1,"":2}`,
 			"twice by a pair": `{"😀":1,"\ud83d\ude00":2}`, "mixed brackets": `[}`,
 		} {
 			bodies["unknown member: "+name] = `{"unknown":` + value + "," + inside + "}"
 			if target == "/v1/rewards" {
-				bodies["metadata: "+name] = strings.Replace(valid("metadata", hole), hole, `{"m":`+value+"}", 1)
+				bodies["metadata: "+name] = strings.Replace(valid("metadata", placeholder), placeholder, `{"m":`+value+"}", 1)
 			}
 		}
 		first, _, _ := strings.Cut(inside, ":")
@@ -66,7 +66,7 @@ func TestBodiesThatAreRefusedAsAWhole(t *testing.T) {
 	}
 }
 
-// Decisions: nesting deeper than 64 is 400, the body itself being level 1.
+// Decisions: nesting deeper than 64 levels is 400; the body itself is level 1.
 func TestDepthOfBodies(t *testing.T) {
 	t.Parallel()
 	c := newApp(t)
@@ -84,15 +84,15 @@ func TestDepthOfBodies(t *testing.T) {
 	c.post(t, "/v1/users", nested(30000)).wantIssues(t, "")
 	for _, quoted := range []string{
 		quote(strings.Repeat("[", 100)), quote(strings.Repeat(`"{`, 100)), quote(strings.Repeat(`\[`, 100)), `"\\\"[[["`,
-	} { // brackets within texts are none
-		text := award(user, "metadata", `{"s":`+quoted+`,"t":`+quoted+"}", "unknown", quoted)
-		c.post(t, "/v1/rewards", text).wantStatus(t, http.StatusCreated)
+	} { // brackets in strings do not count
+		body := award(user, "metadata", `{"s":`+quoted+`,"t":`+quoted+"}", "unknown", quoted)
+		c.post(t, "/v1/rewards", body).wantStatus(t, http.StatusCreated)
 	}
 }
 
 // Decisions: unknown members are ignored, and an explicit null for an optional
 // member counts as absent.
-func TestBodiesThatAreAccepted(t *testing.T) {
+func TestUnusualBodies(t *testing.T) {
 	t.Parallel()
 	c := newApp(t)
 	user := c.newUser(t)
@@ -102,14 +102,14 @@ func TestBodiesThatAreAccepted(t *testing.T) {
 		"nulls":           award(user, "source", "null", "metadata", "null", "unknown", "null"),
 		"white space":     " \t\r\n" + strings.ReplaceAll(award(user), ",", " ,\n\t") + "\r\n ",
 		"escaped names":   strings.Replace(award(user), `"amountUsd"`, `"\u0061mount\u0055sd"`, 1),
-		"escaped text":    award(user, "assetSymbol", `"\u0041APL"`),
+		"escaped string":  award(user, "assetSymbol", `"\u0041APL"`),
 		"pairs":           award(user, "source", `"\ud83d\ude00😀"`, "unknown", `"\ud83d\ude00"`),
 		"special letters": award(user, "source", "\"\u2028\u2029\u007f\ufeff\uffff\"", "unknown", `"\/\b\f\n\r\t\"\\"`),
 		"same name apart": award(user, "metadata", `{"a":{"a":[{"a":1},{"a":1}]},"A":1,"\u00e1":2,"a\u0301":3}`),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c.post(t, "/v1/rewards", body).wantStatus(t, http.StatusCreated)
+			c.post(t, "/v1/rewards", body).wantStatus(t, http.StatusCreated).want(t, c.app.ID.String(), "reward", "appId")
 		})
 	}
 	c.post(t, "/v1/users", `{"email":null,"externalId":"by-null","id":"`+unknownID+`","appId":1}`).
@@ -118,8 +118,8 @@ func TestBodiesThatAreAccepted(t *testing.T) {
 		wantStatus(t, http.StatusCreated).want(t, "escaped@example.com", "user", "email")
 }
 
-// Specification, section 4.5, rule 4: details list the specific issues; decisions:
-// all of a request at once, each with the path of its member.
+// Specification, section 4.5, rule 4: details list the issues; decisions: every issue
+// of a request at once, each with the path of its member.
 func TestIssuesOfRewards(t *testing.T) {
 	t.Parallel()
 	c := newApp(t)
@@ -150,7 +150,7 @@ func TestIssuesOfRewards(t *testing.T) {
 	c.post(t, "/v1/rewards", award(user, "userId", "", "source", `""`)).wantIssues(t, "userId", "source")
 }
 
-// An issue names the type that was received.
+// An issue names the type of the value received.
 func TestIssuesNameTheType(t *testing.T) {
 	t.Parallel()
 	c := newApp(t)

@@ -46,16 +46,16 @@ func newSecret(tb testing.TB) string {
 	return secret
 }
 
-// request is one request; without a key in its header, the client's own is sent.
+// request is one request. The client adds its key unless the header has one.
 type request struct {
 	method string
 	target string // path and query
 	body   string
 	header http.Header
-	stream bool // send the body without telling its length
+	stream bool // send the body without its length
 }
 
-// answer is one answer, read to its end.
+// answer is one complete response.
 type answer struct {
 	request request
 	status  int
@@ -73,7 +73,7 @@ func (c client) post(t *testing.T, target, body string) answer {
 	return c.send(t, request{method: http.MethodPost, target: target, body: body})
 }
 
-// send sends a request and checks what holds for every answer (see checkAnswer).
+// send sends a request and checks the response by checkAnswer.
 func (c client) send(t *testing.T, r request) answer {
 	t.Helper()
 	a, err := c.try(t, r)
@@ -84,7 +84,7 @@ func (c client) send(t *testing.T, r request) answer {
 	return a
 }
 
-// try sends a request; unlike send it may be called from any goroutine.
+// try sends a request. Unlike send, it may be called from any goroutine.
 func (c client) try(t *testing.T, r request) (answer, error) {
 	t.Helper()
 	var body io.Reader = strings.NewReader(r.body)
@@ -113,7 +113,7 @@ func (c client) try(t *testing.T, r request) (answer, error) {
 	return answer{request: r, status: got.StatusCode, header: got.Header, body: read}, got.Body.Close()
 }
 
-// wantStatus fails the test at once unless the answer has the status.
+// wantStatus ends the test unless the response has the status.
 func (a answer) wantStatus(t *testing.T, want int) answer {
 	t.Helper()
 	if a.status != want {
@@ -123,7 +123,7 @@ func (a answer) wantStatus(t *testing.T, want int) answer {
 	return a
 }
 
-// object is a JSON object whose numbers are kept as written.
+// object is a JSON object with its numbers as written.
 type object = map[string]any
 
 // parse reads the body with numbers as written.
@@ -138,7 +138,7 @@ func (a answer) parse(t *testing.T) object {
 	return o
 }
 
-// at is the value at a path of member names and positions; nil where there is none.
+// at returns the value at a path of member names and indexes, or nil.
 func (a answer) at(t *testing.T, path ...any) any {
 	t.Helper()
 	var v any = a.parse(t)
@@ -158,12 +158,12 @@ func (a answer) at(t *testing.T, path ...any) any {
 	return v
 }
 
-// text is the text at a path; the test fails when there is none.
+// text returns the string at a path; without one it fails the test.
 func (a answer) text(t *testing.T, path ...any) string {
 	t.Helper()
 	s, ok := a.at(t, path...).(string)
 	if !ok {
-		t.Fatalf("no text at %v: %s", path, a.body)
+		t.Fatalf("no string at %v: %s", path, a.body)
 	}
 	return s
 }
@@ -203,7 +203,7 @@ func (a answer) wantIssues(t *testing.T, paths ...string) {
 	}
 }
 
-// raw is the member of the object at the path, byte for byte.
+// raw returns the member at a path, byte for byte.
 func (a answer) raw(t *testing.T, path ...string) string {
 	t.Helper()
 	v := json.RawMessage(a.body)

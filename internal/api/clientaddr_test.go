@@ -14,7 +14,7 @@ import (
 	"stockrewards/internal/api"
 )
 
-// logged makes a handler with the options of a proxy, and returns it with its log.
+// logged returns a handler behind a proxy, with its log.
 func logged(w *world, p api.Proxy) (http.Handler, *lines) {
 	log := &lines{}
 	return api.New(api.Options{
@@ -38,8 +38,8 @@ func serveOnce(handler http.Handler, r *http.Request) int {
 	return answer.Code
 }
 
-// The log has the address of each request: the connection's or, behind a proxy, the
-// right-most one that no trusted proxy has. What a client writes itself is not believed.
+// The log has the client's address: the connection's or, behind a proxy, the rightmost one
+// in the header that is not a trusted proxy's. Entries that the client wrote are ignored.
 func TestTheLogHasTheClientsAddress(t *testing.T) {
 	t.Parallel()
 	w, err := shared()
@@ -60,7 +60,7 @@ func TestTheLogHasTheClientsAddress(t *testing.T) {
 		"no proxy, IPv6":       {api.Proxy{}, "[2001:db8::7]:4711", nil, "2001:db8::7"},
 		"a proxy":              {header, "10.0.0.1:4711", []string{"203.0.113.9"}, "203.0.113.9"},
 		"what the client sent": {header, "10.0.0.1:4711", []string{"192.0.2.1, 192.0.2.2, 203.0.113.9"}, "203.0.113.9"},
-		"in lines of its own":  {header, "10.0.0.1:4711", []string{"192.0.2.1", "203.0.113.9"}, "203.0.113.9"},
+		"in several lines":     {header, "10.0.0.1:4711", []string{"192.0.2.1", "203.0.113.9"}, "203.0.113.9"},
 		"no header":            {header, "10.0.0.1:4711", nil, "10.0.0.1"},
 		"no address":           {header, "10.0.0.1:4711", []string{"203.0.113.9, who\"?"}, "10.0.0.1"},
 		"empty":                {header, "10.0.0.1:4711", []string{""}, "10.0.0.1"},
@@ -72,7 +72,7 @@ func TestTheLogHasTheClientsAddress(t *testing.T) {
 		"two proxies":          {chain, "10.0.0.1:4711", []string{"192.0.2.1, 203.0.113.9, 10.1.1.1"}, "203.0.113.9"},
 		"three, two lines":     {chain, "10.0.0.1:4711", []string{"203.0.113.9", "2001:db8::1, 10.1.1.1"}, "203.0.113.9"},
 		"proxies only":         {chain, "10.0.0.1:4711", []string{"10.9.9.9, 10.1.1.1"}, "10.9.9.9"},
-		"rubbish behind them":  {chain, "10.0.0.1:4711", []string{"x, 10.1.1.1"}, "10.1.1.1"},
+		"an invalid entry":     {chain, "10.0.0.1:4711", []string{"x, 10.1.1.1"}, "10.1.1.1"},
 	} {
 		handler, log := logged(w, test.proxy)
 		r := newRequest(t, "")
@@ -84,8 +84,8 @@ func TestTheLogHasTheClientsAddress(t *testing.T) {
 	}
 }
 
-// The answer to a wrong key is delayed once an address has sent many; that to a valid key
-// from the same address, to a missing one, and to another address is not.
+// Responses to wrong keys are delayed once an address has sent many. Those to a valid or a
+// missing key, and those to other addresses, are not.
 func TestWrongKeysAreAnsweredLate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -107,7 +107,7 @@ func TestWrongKeysAreAnsweredLate(t *testing.T) {
 			slow = ask("sr_test_wrong", "198.51.100.7", http.StatusUnauthorized)
 		}
 		if slow != time.Second {
-			t.Errorf("the 30th wrong key is answered after %s", slow)
+			t.Errorf("the 30th response to a wrong key takes %s", slow)
 		}
 		for name, took := range map[string]time.Duration{
 			"a valid key":     ask(c.key, "198.51.100.7", http.StatusOK),
@@ -115,7 +115,7 @@ func TestWrongKeysAreAnsweredLate(t *testing.T) {
 			"another address": ask("sr_test_wrong", "198.51.100.8", http.StatusUnauthorized),
 		} {
 			if took != 0 {
-				t.Errorf("%s is answered after %s", name, took)
+				t.Errorf("%s: the response takes %s", name, took)
 			}
 		}
 	})

@@ -15,7 +15,7 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// brokenStore knows keys and nothing else.
+// brokenStore finds keys and fails everything else.
 type brokenStore struct {
 	rewards.Store
 	err error
@@ -47,7 +47,7 @@ func (s brokenStore) Holdings(context.Context, rewards.AppID, rewards.UserID) ([
 
 func (s brokenStore) Assets(context.Context) ([]rewards.Asset, error) { return nil, s.err }
 
-// brokenRecorder records nothing.
+// brokenRecorder fails to record.
 type brokenRecorder struct{ err error }
 
 func (r brokenRecorder) Record(context.Context, rewards.NewReward) (rewards.Outcome, error) {
@@ -58,8 +58,7 @@ func (r brokenRecorder) CreateUser(context.Context, rewards.User) (rewards.User,
 	return rewards.User{}, r.err
 }
 
-// broken is the client of a server whose store fails with an error once a key was
-// checked.
+// broken is the client of a server whose store fails after the key was checked.
 func (c client) broken(t *testing.T, err error) client {
 	t.Helper()
 	w := c.world
@@ -79,7 +78,7 @@ func (w *world) suspended(t *testing.T) client {
 	return c
 }
 
-// produced collects which documented answers were seen: operation and status.
+// produced collects the documented responses that were seen, by operation and status.
 type produced map[string]bool
 
 func (p produced) send(t *testing.T, c client, r request, status int) {
@@ -89,16 +88,13 @@ func (p produced) send(t *testing.T, c client, r request, status int) {
 	p[route.Operation.OperationID+" "+strconv.Itoa(a.status)] = true
 }
 
-// Each documented answer is produced by the service and valid by the document
-// (checkAnswer), and no other one is produced: the document is not only not wrong,
-// it is no wish either.
-func TestEveryDocumentedAnswerIsProduced(t *testing.T) {
+// The service produces every documented response and no others; checkAnswer validates each.
+func TestEveryDocumentedResponseOccurs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	c := w.newApp(t)
 	user := c.newUser(t)
 	reward := c.give(t, user)
-	unknown := "01890000-0000-7000-8000-000000000000"
 	valid := map[string]request{
 		"createUser":   {method: http.MethodPost, target: "/v1/users", body: `{"email":"a@example.com"}`},
 		"listUsers":    {method: http.MethodGet, target: "/v1/users"},
@@ -144,7 +140,7 @@ func TestEveryDocumentedAnswerIsProduced(t *testing.T) {
 	}
 	for _, one := range []string{"/v1/users/ID", "/v1/users/ID/portfolio", "/v1/rewards/ID"} {
 		get(strings.Replace(one, "ID", "x", 1), http.StatusBadRequest)
-		get(strings.Replace(one, "ID", unknown, 1), http.StatusNotFound)
+		get(strings.Replace(one, "ID", unknownID, 1), http.StatusNotFound)
 	}
 	c.hold(t, user, "KO", 1, 1)
 	get("/v1/users/"+user+"/portfolio", http.StatusBadGateway)
@@ -154,7 +150,7 @@ func TestEveryDocumentedAnswerIsProduced(t *testing.T) {
 	post("/v1/users", valid["createUser"].body, http.StatusConflict)
 	post("/v1/rewards", valid["createReward"].body, http.StatusOK)
 	post("/v1/rewards", strings.Replace(valid["createReward"].body, `:10,`, `:11,`, 1), http.StatusConflict)
-	post("/v1/rewards", award(unknown), http.StatusNotFound)
+	post("/v1/rewards", award(unknownID), http.StatusNotFound)
 	post("/v1/rewards", award(user, "assetSymbol", `"NONE"`), http.StatusUnprocessableEntity)
 
 	want := make(produced)

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// A stranger's large body is not read: the 401 comes at once, and the connection ends
-// long before the body does.
+// A large body without a valid key is not read: the 401 comes at once, and the
+// connection closes long before the end of the body.
 func TestAStrangersBodyIsNotRead(t *testing.T) {
 	t.Parallel()
 	const size = 60 << 20
@@ -28,23 +28,23 @@ func TestAStrangersBodyIsNotRead(t *testing.T) {
 		sent := make(chan int64, 1)
 		go func() {
 			_, _ = io.WriteString(conn, "POST /v1/users HTTP/1.1\r\nHost: x\r\n"+framing)
-			n, _ := io.CopyN(conn, spaces{}, size) // it ends early, with an error
+			n, _ := io.CopyN(conn, spaces{}, size) // fails early
 			sent <- n
 		}()
 		got, err := http.ReadResponse(bufio.NewReader(conn), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		const buffered = 16 << 20 // what the two kernels may take
+		const buffered = 16 << 20 // of the kernel
 		if n := <-sent; got.StatusCode != http.StatusUnauthorized || n > buffered {
 			t.Errorf("%q: status %d after %d bytes", framing, got.StatusCode, n)
 		}
-		_ = got.Body.Close() // the connection is broken
+		_ = got.Body.Close() // the connection is already closed
 		_ = conn.Close()
 	}
 }
 
-// A stranger that announces a large body and sends nothing gets the 401 at once.
+// A client without a key that announces a large body and sends nothing gets the 401 at once.
 func TestARefusalDoesNotWaitForTheBody(t *testing.T) {
 	t.Parallel()
 	c := newApp(t)
@@ -55,8 +55,8 @@ func TestARefusalDoesNotWaitForTheBody(t *testing.T) {
 	}
 }
 
-// HTTP/1.0 knows no 100 Continue: the body comes at once, and the answer must arrive
-// although it is refused.
+// HTTP/1.0 has no 100 Continue: the client sends the body at once, and the response must
+// arrive although the request is refused.
 func TestExpectInAnOldVersionIsIgnored(t *testing.T) {
 	t.Parallel()
 	c := newApp(t)
@@ -65,17 +65,17 @@ func TestExpectInAnOldVersionIsIgnored(t *testing.T) {
 	for range 20 {
 		got := string(rawBytes(t, c, head+"\r\n\r\n"+body))
 		if !strings.HasPrefix(got, "HTTP/1.0 401 ") || strings.Contains(got, "100 Continue") {
-			t.Fatalf("answered %.40q", got)
+			t.Fatalf("got %.40q", got)
 		}
 	}
 	user := `{"externalId":` + quote(unique("old")) + `}`
 	head = "POST /v1/users HTTP/1.0\r\nExpect: 100-continue\r\nX-Api-Key: " + c.key + "\r\nContent-Length: " + fmt.Sprint(len(user))
 	if got := string(rawBytes(t, c, head+"\r\n\r\n"+user)); !strings.HasPrefix(got, "HTTP/1.0 201 ") {
-		t.Errorf("answered %.40q", got)
+		t.Errorf("got %.40q", got)
 	}
 }
 
-// spaces is an endless body.
+// spaces is an endless body of blanks.
 type spaces struct{}
 
 // Read implements io.Reader.

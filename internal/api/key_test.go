@@ -3,7 +3,6 @@ package api_test
 import (
 	"crypto/rand"
 	"net/http"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -15,9 +14,9 @@ import (
 
 const second = time.Second
 
-// Specification, sections 4.5 and 5; decisions, keys: whatever is wrong with a key,
-// the answer is the same 401, so that nobody learns what was nearly right.
-func TestKeysThatAreRefused(t *testing.T) {
+// Specification, sections 4.5 and 5; decisions, keys: every invalid key gets the same
+// 401, so that nobody learns why it is invalid.
+func TestInvalidKeys(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	c := w.newApp(t)
@@ -35,24 +34,24 @@ func TestKeysThatAreRefused(t *testing.T) {
 	flipped[20] ^= 1
 	bodies := make(map[string]bool)
 	for name, header := range map[string]http.Header{
-		"missing":            {"X-Api-Key": nil},
-		"empty":              {"X-Api-Key": {""}},
-		"noise":              {"X-Api-Key": {"secret"}},
-		"prefix alone":       {"X-Api-Key": {"sr_test_"}},
-		"checksum":           {"X-Api-Key": {string(flipped)}},
-		"shortened":          {"X-Api-Key": {c.key[:len(c.key)-1]}},
-		"lengthened":         {"X-Api-Key": {c.key + "0"}},
-		"upper case":         {"X-Api-Key": {strings.ToUpper(c.key)}},
-		"live prefix":        {"X-Api-Key": {strings.Replace(c.key, "test", "live", 1)}},
-		"two keys in one":    {"X-Api-Key": {c.key + "," + c.key}},
-		"very long":          {"X-Api-Key": {strings.Repeat("x", 8000)}},
-		"not of ASCII":       {"X-Api-Key": {"sr_test_ключ"}},
-		"unknown":            {"X-Api-Key": {newSecret(t)}},
-		"revoked":            {"X-Api-Key": {revoked.key}},
-		"expired":            {"X-Api-Key": {expired.key}},
-		"another header":     {"X-Api-Key": nil, "Authorization": {"Bearer " + c.key}},
-		"the hash of a key":  {"X-Api-Key": {string(c.app.ID.Append(nil))}},
-		"an app id for help": {"X-Api-Key": nil, "X-App-Id": {c.app.ID.String()}},
+		"missing":           {"X-Api-Key": nil},
+		"empty":             {"X-Api-Key": {""}},
+		"noise":             {"X-Api-Key": {"secret"}},
+		"prefix alone":      {"X-Api-Key": {"sr_test_"}},
+		"checksum":          {"X-Api-Key": {string(flipped)}},
+		"shortened":         {"X-Api-Key": {c.key[:len(c.key)-1]}},
+		"lengthened":        {"X-Api-Key": {c.key + "0"}},
+		"upper case":        {"X-Api-Key": {strings.ToUpper(c.key)}},
+		"live prefix":       {"X-Api-Key": {strings.Replace(c.key, "test", "live", 1)}},
+		"two keys in one":   {"X-Api-Key": {c.key + "," + c.key}},
+		"very long":         {"X-Api-Key": {strings.Repeat("x", 8000)}},
+		"not ASCII":         {"X-Api-Key": {"sr_test_ключ"}},
+		"unknown":           {"X-Api-Key": {newSecret(t)}},
+		"revoked":           {"X-Api-Key": {revoked.key}},
+		"expired":           {"X-Api-Key": {expired.key}},
+		"another header":    {"X-Api-Key": nil, "Authorization": {"Bearer " + c.key}},
+		"the hash of a key": {"X-Api-Key": {string(c.app.ID.Append(nil))}},
+		"an app id too":     {"X-Api-Key": nil, "X-App-Id": {c.app.ID.String()}},
 	} {
 		for _, target := range keyedTargets() {
 			a := c.send(t, request{method: http.MethodGet, target: target + "?apiKey=" + c.key, header: header})
@@ -64,7 +63,7 @@ func TestKeysThatAreRefused(t *testing.T) {
 		}
 	}
 	if len(bodies) != 1 {
-		t.Errorf("%d different answers: %v", len(bodies), bodies)
+		t.Errorf("%d different responses: %v", len(bodies), bodies)
 	}
 	for _, target := range []string{"/v1/users", "/v1/rewards"} {
 		c.send(t, request{method: http.MethodPost, target: target, body: `{}`, header: http.Header{"X-Api-Key": nil}}).
@@ -72,26 +71,17 @@ func TestKeysThatAreRefused(t *testing.T) {
 	}
 }
 
-// Decisions, keys: the form of a key.
-func TestFormOfKeys(t *testing.T) {
-	t.Parallel()
-	form := regexp.MustCompile(`^sr_test_[0-9A-Za-z]{49}$`)
-	if key := newSecret(t); !form.MatchString(key) {
-		t.Errorf("a key is %q", key)
-	}
-}
-
-// Decisions, keys: several per app; a rotated key stays valid for the overlap; a
+// Decisions, keys: an app may have several; a rotated key stays valid for the overlap; a
 // key with an expiry is valid until then.
-func TestKeysOfAnAppSeeTheSame(t *testing.T) {
+func TestSeveralKeysOfAnApp(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	c := w.newApp(t)
 	user := c.newUser(t)
-	second1 := c
-	second1.key = newSecret(t)
+	temporary := c
+	temporary.key = newSecret(t)
 	if _, err := w.store.CreateKey(t.Context(), c.app.Name, rewards.Key{
-		Hash: rewards.HashKey(second1.key), ExpiresAt: w.clock.now().Add(time.Hour),
+		Hash: rewards.HashKey(temporary.key), ExpiresAt: w.clock.now().Add(time.Hour),
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +92,7 @@ func TestKeysOfAnAppSeeTheSame(t *testing.T) {
 		t.Fatal(err)
 	}
 	valid := func() (statuses []int) {
-		for _, by := range []client{c, second1, rotated} {
+		for _, by := range []client{c, temporary, rotated} {
 			statuses = append(statuses, by.get(t, "/v1/users/"+user).status)
 		}
 		return statuses
@@ -134,7 +124,7 @@ func TestRevocationOnEveryInstance(t *testing.T) {
 	defer server.Close()
 	other.base = server.URL
 	for _, by := range []client{c, other} {
-		by.get(t, "/v1/assets").wantStatus(t, http.StatusOK) // now the key is known to both
+		by.get(t, "/v1/assets").wantStatus(t, http.StatusOK) // both servers now know the key
 	}
 	if err := w.store.RevokeKey(t.Context(), c.keyID); err != nil {
 		t.Fatal(err)
@@ -145,7 +135,7 @@ func TestRevocationOnEveryInstance(t *testing.T) {
 	}
 }
 
-// A key that is made is valid at once, also when it was refused a moment before.
+// A new key is valid at once, even if it was refused a moment ago.
 func TestNewKeysAreValidAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -158,9 +148,9 @@ func TestNewKeysAreValidAtOnce(t *testing.T) {
 	c.get(t, "/v1/assets").wantStatus(t, http.StatusOK)
 }
 
-// Decisions, keys: a sr_test_ key over an account that is not a paper account gets the
-// same 401 within a second; a sr_live_ key works over both; before the books have met
-// their brokerage every key works.
+// Decisions, keys: within a second, a sr_test_ key over a live account gets the same 401
+// as any invalid key. A sr_live_ key works over both kinds of accounts. Before the broker
+// account is known, every key works.
 func TestKeysAndTheAccountsMode(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

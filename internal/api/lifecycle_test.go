@@ -18,15 +18,14 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// exchange is the other side of a world: the paper brokerage, the market that it
-// makes, and the worker that buys there. Nothing runs by itself.
+// exchange connects a world to a paper brokerage. Tests step its market and worker.
 type exchange struct {
 	market *market.Market
 	worker *fulfillment.Worker
 }
 
-// open connects a world to a paper brokerage whose stocks cost $10. AAPL can't be
-// bought there. The client is of a server with real prices.
+// open connects a world to a paper brokerage whose stocks cost $10 and where AAPL is not
+// tradable. The client's server uses the brokerage's prices.
 func (w *world) open(t *testing.T) (exchange, client) {
 	t.Helper()
 	ten := 10 * money.Price(money.Share)
@@ -60,7 +59,7 @@ func (w *world) open(t *testing.T) (exchange, client) {
 	return x, c
 }
 
-// run lets a while pass, with everything at work that works in a running service.
+// run lets time pass second by second, and steps the market and the worker in each.
 func (w *world) run(t *testing.T, x exchange, d time.Duration) {
 	t.Helper()
 	for passed := time.Duration(0); passed < d; passed += second {
@@ -75,9 +74,9 @@ func (w *world) run(t *testing.T, x exchange, d time.Duration) {
 	}
 }
 
-// Specification, section 3: an award is recorded at once and fulfilled afterwards;
-// then the stock is in the user's portfolio and the status is executed. Decisions,
-// awards: the transitions, executedAt and failureReason.
+// Specification, section 3: an award is recorded at once and fulfilled later; then its
+// status is executed and the stock is in the user's portfolio. Decisions, awards: the
+// transitions, executedAt and failureReason.
 func TestLifeOfRewards(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -91,7 +90,7 @@ func TestLifeOfRewards(t *testing.T) {
 	}
 	c.get(t, "/v1/rewards/"+ids[0]).want(t, "recorded", "reward", "status")
 	wantBody(t, c.get(t, "/v1/users/"+user+"/portfolio").wantStatus(t, http.StatusOK), empty)
-	seen := make(map[string]int) // by status, as its place in the life of a reward
+	seen := make(map[string]int) // the latest status of each reward, by its order
 	order := map[string]int{"recorded": 1, "executing": 2, "executed": 3}
 	for range 60 {
 		w.run(t, x, second)
@@ -122,8 +121,8 @@ func TestLifeOfRewards(t *testing.T) {
 	}})
 }
 
-// Decisions, awards: failed only on a definitive refusal with nothing bought; the
-// reason is a stable code and a text.
+// Decisions, awards: an award fails only on a definitive refusal with nothing bought; the
+// reason is a stable code and a message.
 func TestRewardThatCannotBeBought(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -140,8 +139,8 @@ func TestRewardThatCannotBeBought(t *testing.T) {
 	c.get(t, "/v1/rewards?status=failed").want(t, []any{a.at(t, "reward")}, "rewards")
 }
 
-// Decisions, portfolio: 502 when there is no price at all, when the broker has not
-// confirmed it for 60 seconds of open market, or while its sanity is in doubt.
+// Decisions, portfolio: 502 without a price, with one that the broker has not confirmed
+// for 60 seconds of open market, and while the price is in doubt.
 func TestPricesThatAreNotUsable(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -13,7 +13,7 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// ids are the ids of a list's page, in its order.
+// ids returns the ids on a page of a list, in its order.
 func (c client) ids(t *testing.T, target, list string) []string {
 	t.Helper()
 	return c.get(t, target).wantStatus(t, http.StatusOK).ids(t, list)
@@ -33,7 +33,7 @@ func (a answer) ids(t *testing.T, list string) []string {
 	return ids
 }
 
-// next is the target of the Link header, resolved as RFC 8288 says; "" without one.
+// next returns the target of the Link header, resolved as RFC 8288 requires, or "".
 func (a answer) next(t *testing.T) string {
 	t.Helper()
 	link := a.header.Get("Link")
@@ -58,7 +58,7 @@ func (a answer) next(t *testing.T) string {
 	return resolved.RequestURI()
 }
 
-// walk follows a list to its end and returns all ids; between runs after each page.
+// walk follows a list to its end and returns all ids. It calls between after each page.
 func (c client) walk(t *testing.T, target, list string, between func()) []string {
 	t.Helper()
 	var all []string
@@ -75,7 +75,7 @@ func (c client) walk(t *testing.T, target, list string, between func()) []string
 }
 
 // Specification, sections 4.7 and 8; decisions, lists: limit is 1 to 200, default
-// 100; out of range, empty or not an integer is 400, never clamped.
+// 100. Anything else is 400, never clamped.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	c := newApp(t)
@@ -117,7 +117,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// A page that holds the last item leads nowhere.
+// The page with the last item has no Link.
 func TestEndOfLists(t *testing.T) {
 	t.Parallel()
 	c := newApp(t)
@@ -139,8 +139,8 @@ func TestEndOfLists(t *testing.T) {
 	}
 }
 
-// Decisions, lists: following Link reaches every item exactly once, newest first,
-// also while new ones arrive.
+// Decisions, lists: following Link reaches every item exactly once, newest first, even
+// while new ones arrive.
 func TestListsWhileNewItemsArrive(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -160,14 +160,14 @@ func TestListsWhileNewItemsArrive(t *testing.T) {
 	if diff := cmp.Diff(users, got); diff != "" {
 		t.Errorf("users (-want +got):\n%s", diff)
 	}
-	w.clock.advance(-time.Hour) // a clock that is set back does not change the order
+	w.clock.advance(-time.Hour) // setting the clock back does not change the order
 	late := c.newUser(t)
 	if first := c.ids(t, "/v1/users?limit=1", "users"); first[0] != late {
 		t.Errorf("the newest user is %s, want %s", first[0], late)
 	}
 }
 
-// The limit may change on the way, and a cursor may be used again.
+// The limit may change between pages, and a cursor may be used again.
 func TestCursorsWithAnotherLimit(t *testing.T) {
 	t.Parallel()
 	c := newApp(t)
@@ -194,12 +194,12 @@ func (c client) cursor(t *testing.T, target string) string {
 	return parsed.Query().Get("cursor")
 }
 
-// alphabet is that of cursors.
+// alphabet lists the characters of a cursor by value.
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 
-// Decisions, lists: a cursor that we did not issue is 400; nor is one of another
-// list, with other filters or of another app.
-func TestForeignCursors(t *testing.T) {
+// Decisions, lists: a cursor is valid only for the app, the list and the filters that it
+// was issued for.
+func TestInvalidCursors(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	c, other := w.newApp(t), w.newApp(t)
@@ -213,7 +213,7 @@ func TestForeignCursors(t *testing.T) {
 	foreign := other.cursor(t, "/v1/rewards?limit=1")
 	tampered := []byte(plain)
 	tampered[3] ^= 1
-	respelled := plain[:len(plain)-1] + string(alphabet[strings.IndexByte(alphabet, plain[len(plain)-1])^1]) // the same bytes
+	respelled := plain[:len(plain)-1] + string(alphabet[strings.IndexByte(alphabet, plain[len(plain)-1])^1]) // decodes to the same bytes
 	for _, target := range []string{
 		"/v1/rewards?cursor=" + users, "/v1/users?cursor=" + plain, "/v1/rewards?cursor=" + foreign,
 		"/v1/rewards?userId=" + user + "&cursor=" + plain, "/v1/rewards?cursor=" + byUser,

@@ -8,28 +8,27 @@ import (
 	"testing"
 )
 
-// Stored text that looks like an answer of net/http itself comes back as it was given,
-// wherever in an answer the server cuts it into writes.
-func TestStoredTextIsNoAnswerOfTheServer(t *testing.T) {
+// Stored text that looks like net/http's own response comes back unchanged, wherever the
+// server splits the response into writes.
+func TestStoredTextIsNotRewritten(t *testing.T) {
 	t.Parallel()
 	c := newApp(t)
 	user := c.newUser(t)
 	for _, status := range []string{"HTTP/1.1 417 Expectation Failed", "HTTP/1.0 417 Expectation Failed"} {
 		for offset := range len(status) {
-			// One text after another: one of them begins where a write begins.
+			// With every offset, one of the repetitions begins a write.
 			text := strings.Repeat("x", offset) + strings.Repeat(status, 10_000/len(status))
 			metadata := `{"k":"` + text + `"}`
-			given := c.post(t, "/v1/rewards", award(user, "metadata", metadata)).wantStatus(t, http.StatusCreated)
-			read := c.get(t, "/v1/rewards/"+given.text(t, "reward", "id")).wantStatus(t, http.StatusOK)
-			if got := read.raw(t, "reward", "metadata"); got != metadata {
+			a := c.post(t, "/v1/rewards", award(user, "metadata", metadata)).wantStatus(t, http.StatusCreated)
+			if got := a.raw(t, "reward", "metadata"); got != metadata {
 				t.Fatalf("offset %d of %q: the metadata came back changed", offset, status)
 			}
 		}
 	}
 }
 
-// A connection that answered a request before still gives net/http's own answers the
-// form of all others.
+// After valid requests on a connection, net/http's own response to a malformed one still
+// has the usual form.
 func TestAMalformedRequestBehindAGoodOne(t *testing.T) {
 	t.Parallel()
 	c := newApp(t)
@@ -46,16 +45,15 @@ func TestAMalformedRequestBehindAGoodOne(t *testing.T) {
 	}
 }
 
-// rawBytes sends bytes over a connection of their own and returns everything that
-// comes back.
-func rawBytes(t *testing.T, c client, text string) []byte {
+// rawBytes sends bytes over a new connection and returns the complete response.
+func rawBytes(t *testing.T, c client, sent string) []byte {
 	t.Helper()
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(c.base, "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = conn.Close() }() // the answers were read
-	if _, err := io.WriteString(conn, text); err != nil {
+	defer func() { _ = conn.Close() }() // the responses were read
+	if _, err := io.WriteString(conn, sent); err != nil {
 		t.Fatal(err)
 	}
 	got, err := io.ReadAll(conn)

@@ -14,13 +14,12 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// made counts what needs a name of its own.
+// made numbers unique names.
 var made atomic.Int64
 
 func unique(prefix string) string { return fmt.Sprintf("%s-%06d", prefix, made.Add(1)) }
 
-// body is a JSON object of names and raw values, in that order; a value of "" leaves
-// the member out.
+// body is a JSON object of alternating names and raw values; "" omits the member.
 func body(pairs ...string) string {
 	var b strings.Builder
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -35,7 +34,7 @@ func body(pairs ...string) string {
 	return "{" + b.String() + "}"
 }
 
-// quote is a text as JSON.
+// quote encodes a JSON string.
 func quote(s string) string {
 	b, err := json.Marshal(s)
 	if err != nil {
@@ -44,8 +43,8 @@ func quote(s string) string {
 	return string(b)
 }
 
-// award is the body of a valid request to give stock to a user, with a key of its
-// own and $10 of AAPL, but for the changes: names and raw values as in body.
+// award is the body of a valid request for an award of $10 of AAPL under a new key, with
+// changes: names and raw values as in body.
 func award(user string, changes ...string) string {
 	pairs := []string{
 		"userId", quote(user), "idempotencyKey", quote(unique("award")), "amountUsd", "10", "assetSymbol", `"AAPL"`,
@@ -61,7 +60,7 @@ func award(user string, changes ...string) string {
 	return body(pairs...)
 }
 
-// newUser makes a user of the app and returns its id.
+// newUser creates a user of the app and returns its id.
 func (c client) newUser(t *testing.T) string {
 	t.Helper()
 	u, err := c.world.store.CreateUser(t.Context(), rewards.User{AppID: c.app.ID, ExternalID: unique("user")})
@@ -71,7 +70,7 @@ func (c client) newUser(t *testing.T) string {
 	return u.ID.String()
 }
 
-// newUsers makes users of the app, and returns their ids newest first.
+// newUsers creates users of the app and returns their ids, newest first.
 func (c client) newUsers(t *testing.T, n int) []string {
 	t.Helper()
 	ids := make([]string, n)
@@ -81,26 +80,25 @@ func (c client) newUsers(t *testing.T, n int) []string {
 	return ids
 }
 
-// give gives stock and returns the id of the reward.
+// give awards stock and returns the id of the reward.
 func (c client) give(t *testing.T, user string, changes ...string) string {
 	t.Helper()
 	return c.post(t, "/v1/rewards", award(user, changes...)).
 		wantStatus(t, http.StatusCreated).text(t, "reward", "id")
 }
 
-// giveMany records rewards to a user past the interface, and returns their ids
-// newest first.
-func (c client) giveMany(t *testing.T, user string, n int) []string {
+// giveMany records rewards in the store directly, and returns their ids newest first.
+func (c client) giveMany(t *testing.T, user string, n int, metadata ...string) []string {
 	t.Helper()
 	userID, err := rewards.ParseID[rewards.User](user)
 	if err != nil {
 		t.Fatal(err)
 	}
-	batch := make([]rewards.NewReward, n)
+	batch, asset := make([]rewards.NewReward, n), c.world.asset(t, "AAPL")
 	for i := range batch {
 		batch[i] = rewards.NewReward{
 			AppID: c.app.ID, UserID: userID, IdempotencyKey: unique("many"), Amount: money.Dollar,
-			Symbol: "AAPL", AssetID: c.world.asset(t, "AAPL"),
+			Symbol: "AAPL", AssetID: asset, Metadata: strings.Join(metadata, ""),
 		}
 	}
 	outcomes, err := c.world.store.RecordRewards(t.Context(), batch)
@@ -114,7 +112,7 @@ func (c client) giveMany(t *testing.T, user string, n int) []string {
 	return ids
 }
 
-// setStatus moves a reward to a state by hand, with what belongs to it.
+// setStatus sets a reward's status in the database, with all that depends on it.
 func (c client) setStatus(t *testing.T, reward string, status rewards.Status, executedAt time.Time) {
 	t.Helper()
 	id, err := rewards.ParseID[rewards.Reward](reward)
@@ -131,7 +129,7 @@ func (c client) setStatus(t *testing.T, reward string, status rewards.Status, ex
 	case rewards.Failed:
 		reason = "asset_not_tradable: not today"
 	}
-	if status == rewards.Executed { // by an order of its own, of the same id
+	if status == rewards.Executed { // by an order with the same id
 		c.world.exec(t, `INSERT INTO orders (id, client_order_id, asset_id, symbol, notional, house, members_hash, state,
 			attempts, first_attempt_at, settled_at) SELECT id, ?3, asset_id, symbol, 1000000, 0, substr(fingerprint, 1, 32), 6,
 			1, 1, 1 FROM rewards WHERE app_id = ?1 AND id = ?2 ON CONFLICT (id) DO NOTHING`, c.app.ID[:], id[:], reward)
@@ -142,8 +140,7 @@ func (c client) setStatus(t *testing.T, reward string, status rewards.Status, ex
 		failure_reason = ?7 WHERE app_id = ?1 AND id = ?2`, c.app.ID[:], id[:], int(status), waiting, bought, executed, reason)
 }
 
-// hold gives a user a holding by hand, in billionths of a share and millionths of
-// a dollar.
+// hold creates a user's holding in the database.
 func (c client) hold(t *testing.T, user, symbol string, quantity money.Shares, cost money.USD) {
 	t.Helper()
 	id, err := rewards.ParseID[rewards.User](user)

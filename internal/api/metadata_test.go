@@ -8,10 +8,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Specification, section 2.2; decisions, awards: the content of metadata comes back
-// as given: numbers keep every digit, strings every escape, members their order;
-// only white space goes.
-func TestMetadataComesBack(t *testing.T) {
+// Specification, section 2.2; decisions, awards: metadata comes back as sent, without
+// white space. Numbers keep every digit, strings every escape, members their order.
+func TestMetadataIsUnchanged(t *testing.T) {
 	t.Parallel()
 	c := newApp(t)
 	user := c.newUser(t)
@@ -45,7 +44,7 @@ func TestMetadataComesBack(t *testing.T) {
 	}
 }
 
-// Decisions, awards: at most 16,384 bytes of it without white space.
+// Decisions, awards: at most 16,384 bytes without white space.
 func TestSizeOfMetadata(t *testing.T) {
 	t.Parallel()
 	c := newApp(t)
@@ -65,7 +64,7 @@ func TestSizeOfMetadata(t *testing.T) {
 	}
 	spaced := strings.Replace(sized(most, "x"), ":", strings.Repeat(" ", 30_000)+":\n\t", 1)
 	c.post(t, "/v1/rewards", award(user, "metadata", spaced)).wantStatus(t, http.StatusCreated)
-	within := sized(most, " ") // white space in a text counts
+	within := sized(most, " ") // white space in a string counts
 	c.post(t, "/v1/rewards", award(user, "metadata", within)).wantStatus(t, http.StatusCreated)
 	c.post(t, "/v1/rewards", award(user, "metadata", sized(most+1, " "))).wantIssues(t, "metadata")
 

@@ -18,7 +18,7 @@ import (
 	"stockrewards/internal/api"
 )
 
-// document is the API document, loaded and valid.
+// document loads and validates the API document.
 var document = sync.OnceValues(func() (*openapi3.T, error) {
 	doc, err := openapi3.NewLoader().LoadFromData(api.Document())
 	if err != nil {
@@ -37,7 +37,7 @@ func loadDocument(t *testing.T) *openapi3.T {
 	return doc
 }
 
-// formats are those of the document that the library does not check by itself.
+// formats checks the formats of the document that the library ignores by default.
 var formats = sync.OnceValue(func() openapi3.SchemaValidationOption {
 	return openapi3.WithStringFormatValidators(map[string]openapi3.StringFormatValidator{
 		"uuid":      openapi3.NewRegexpFormatValidator(openapi3.FormatOfStringForUUIDOfRFC9562),
@@ -46,7 +46,7 @@ var formats = sync.OnceValue(func() openapi3.SchemaValidationOption {
 	})
 })
 
-// operationOf finds the documented operation of a request, if there is one.
+// operationOf finds the documented operation of a request, or nil.
 func operationOf(doc *openapi3.T, method, target string) (*routers.Route, map[string]string) {
 	path, _, _ := strings.Cut(target, "?")
 	given := strings.Split(path, "/")
@@ -79,12 +79,12 @@ func match(template, given []string) (map[string]string, bool) {
 	return params, true
 }
 
-// validate tells in what an answer contradicts the document. An accepted request
-// must be valid by the document as well: what the service takes, it documents.
+// validate checks a response against the document. It also checks the request if the
+// service accepted it.
 func validate(ctx context.Context, doc *openapi3.T, a answer) error {
 	route, params := operationOf(doc, a.request.method, a.request.target)
 	if route == nil {
-		return nil // then it is 404 or 405, see routes_test.go
+		return nil // a 404 or a 405: see routes_test.go
 	}
 	sent, err := http.NewRequestWithContext(ctx, a.request.method, a.request.target, strings.NewReader(a.request.body))
 	if err != nil {
@@ -117,12 +117,11 @@ func validate(ctx context.Context, doc *openapi3.T, a answer) error {
 	return err
 }
 
-// valid holds the shapes of answers that were found valid: the library compiles the
-// schema for every single answer, which takes longer than all the rest.
+// valid has the shapes of valid responses. The library compiles a schema for every
+// response, which takes longer than all the rest.
 var valid sync.Map
 
-// varying is what differs between answers that are equally valid: ids, times and
-// counters, each in its right form.
+// varying matches the valid ids, times and counters that make responses differ.
 var varying = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[47][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}|` +
 	`\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z|[a-z]-\d{6}"`)
 
@@ -143,8 +142,8 @@ func shapeOf(operation string, a answer) string {
 
 var requestIDForm = regexp.MustCompile(`^[0-9A-Za-z._-]{1,128}$`)
 
-// checkAnswer checks what the specification promises of every answer (sections 1
-// and 7), and the answer against the document.
+// checkAnswer checks what the specification promises of every response (sections 1
+// and 7), and the response against the document.
 func checkAnswer(t *testing.T, a answer) {
 	t.Helper()
 	id := a.header.Get("X-Request-Id")
@@ -164,7 +163,7 @@ func checkAnswer(t *testing.T, a answer) {
 		checkError(t, a, id)
 	}
 	if err := validate(t.Context(), loadDocument(t), a); err != nil {
-		t.Errorf("%s %s %.300s -> %d %s\ncontradicts the document: %v",
+		t.Errorf("%s %s %.300s -> %d %s\nviolates the document: %v",
 			a.request.method, a.request.target, a.request.body, a.status, a.body, err)
 	}
 }

@@ -9,8 +9,7 @@ import (
 )
 
 // Decisions, requests in general: route, method, 401, 403, 413, 415, 400, then the
-// idempotency key, the user and the asset. Each request below is wrong in
-// everything that comes later as well.
+// idempotency key, the user and the asset. Each request also fails every later check.
 func TestOrderOfChecks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -32,28 +31,28 @@ func TestOrderOfChecks(t *testing.T) {
 		status int
 		code   string
 	}{
-		"route before method and key":      {stranger, request{method: "DELETE", target: "/v1/nothing", body: huge, header: text}, 404, "not_found"},
-		"method before key":                {stranger, request{method: "PUT", target: "/v1/rewards", body: huge, header: text}, 405, "bad_request"},
-		"key before size":                  {stranger, request{method: "POST", target: "/v1/rewards", body: huge, header: text}, 401, "unauthorized"},
-		"key before type":                  {stranger, request{method: "POST", target: "/v1/rewards", body: "{", header: text}, 401, "unauthorized"},
-		"key before body":                  {stranger, request{method: "POST", target: "/v1/rewards", body: "{"}, 401, "unauthorized"},
-		"key before parameters":            {stranger, request{method: "GET", target: "/v1/rewards?limit=0"}, 401, "unauthorized"},
-		"key before the id in the path":    {stranger, request{method: "GET", target: "/v1/rewards/x"}, 401, "unauthorized"},
-		"suspension before size":           {suspended, request{method: "POST", target: "/v1/rewards", body: huge, header: text}, 403, "forbidden"},
-		"suspension before type":           {suspended, request{method: "POST", target: "/v1/users", body: "{", header: text}, 403, "forbidden"},
-		"suspension before body":           {suspended, request{method: "POST", target: "/v1/users", body: "{"}, 403, "forbidden"},
-		"suspension before parameters":     {suspended, request{method: "GET", target: "/v1/users?limit=0"}, 403, "forbidden"},
-		"suspension before the id":         {suspended, request{method: "GET", target: "/v1/users/x/portfolio"}, 403, "forbidden"},
-		"size before type and body":        {c, request{method: "POST", target: "/v1/rewards", body: huge, header: text}, 413, "bad_request"},
-		"streamed size before type":        {c, request{method: "POST", target: "/v1/rewards", body: huge, header: text, stream: true}, 413, "bad_request"},
-		"type before body":                 {c, request{method: "POST", target: "/v1/rewards", body: "{", header: text}, 415, "bad_request"},
-		"body before used key":             {c, request{method: "POST", target: "/v1/rewards", body: strings.Replace(used, `:10,`, `:0,`, 1)}, 400, "bad_request"},
-		"used key before user":             {c, request{method: "POST", target: "/v1/rewards", body: withKeyOf(unknownID, "AAPL")}, 409, "conflict"},
-		"used key before asset":            {c, request{method: "POST", target: "/v1/rewards", body: withKeyOf(user, "NONE")}, 409, "conflict"},
-		"used key before user and asset":   {c, request{method: "POST", target: "/v1/rewards", body: withKeyOf(unknownID, "NONE")}, 409, "conflict"},
-		"user before asset":                {c, request{method: "POST", target: "/v1/rewards", body: award(unknownID, "assetSymbol", `"NONE"`)}, 404, "not_found"},
-		"asset last":                       {c, request{method: "POST", target: "/v1/rewards", body: award(user, "assetSymbol", `"NONE"`)}, 422, "unprocessable_entity"},
-		"body before a user that is taken": {c, request{method: "POST", target: "/v1/users", body: `{"externalId":"x","email":"x"}`}, 400, "bad_request"},
+		"route before method and key":    {stranger, request{method: "DELETE", target: "/v1/nothing", body: huge, header: text}, 404, "not_found"},
+		"method before key":              {stranger, request{method: "PUT", target: "/v1/rewards", body: huge, header: text}, 405, "bad_request"},
+		"key before size":                {stranger, request{method: "POST", target: "/v1/rewards", body: huge, header: text}, 401, "unauthorized"},
+		"key before type":                {stranger, request{method: "POST", target: "/v1/rewards", body: "{", header: text}, 401, "unauthorized"},
+		"key before body":                {stranger, request{method: "POST", target: "/v1/rewards", body: "{"}, 401, "unauthorized"},
+		"key before parameters":          {stranger, request{method: "GET", target: "/v1/rewards?limit=0"}, 401, "unauthorized"},
+		"key before the id in the path":  {stranger, request{method: "GET", target: "/v1/rewards/x"}, 401, "unauthorized"},
+		"suspension before size":         {suspended, request{method: "POST", target: "/v1/rewards", body: huge, header: text}, 403, "forbidden"},
+		"suspension before type":         {suspended, request{method: "POST", target: "/v1/users", body: "{", header: text}, 403, "forbidden"},
+		"suspension before body":         {suspended, request{method: "POST", target: "/v1/users", body: "{"}, 403, "forbidden"},
+		"suspension before parameters":   {suspended, request{method: "GET", target: "/v1/users?limit=0"}, 403, "forbidden"},
+		"suspension before the id":       {suspended, request{method: "GET", target: "/v1/users/x/portfolio"}, 403, "forbidden"},
+		"size before type and body":      {c, request{method: "POST", target: "/v1/rewards", body: huge, header: text}, 413, "bad_request"},
+		"streamed size before type":      {c, request{method: "POST", target: "/v1/rewards", body: huge, header: text, stream: true}, 413, "bad_request"},
+		"type before body":               {c, request{method: "POST", target: "/v1/rewards", body: "{", header: text}, 415, "bad_request"},
+		"body before used key":           {c, request{method: "POST", target: "/v1/rewards", body: strings.Replace(used, `:10,`, `:0,`, 1)}, 400, "bad_request"},
+		"used key before user":           {c, request{method: "POST", target: "/v1/rewards", body: withKeyOf(unknownID, "AAPL")}, 409, "conflict"},
+		"used key before asset":          {c, request{method: "POST", target: "/v1/rewards", body: withKeyOf(user, "NONE")}, 409, "conflict"},
+		"used key before user and asset": {c, request{method: "POST", target: "/v1/rewards", body: withKeyOf(unknownID, "NONE")}, 409, "conflict"},
+		"user before asset":              {c, request{method: "POST", target: "/v1/rewards", body: award(unknownID, "assetSymbol", `"NONE"`)}, 404, "not_found"},
+		"asset last":                     {c, request{method: "POST", target: "/v1/rewards", body: award(user, "assetSymbol", `"NONE"`)}, 422, "unprocessable_entity"},
+		"body before a duplicate user":   {c, request{method: "POST", target: "/v1/users", body: `{"externalId":"x","email":"x"}`}, 400, "bad_request"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -62,7 +61,7 @@ func TestOrderOfChecks(t *testing.T) {
 	}
 }
 
-// userOf is the user of an award's body.
+// userOf returns the user in an award's body.
 func (c client) userOf(t *testing.T, body string) string {
 	t.Helper()
 	return answer{body: []byte(body)}.text(t, "userId")
@@ -95,8 +94,8 @@ func TestRefusedRequestsLeaveNothing(t *testing.T) {
 	c.post(t, "/v1/users", `{"email":"free@example.com"}`).wantStatus(t, http.StatusCreated)
 }
 
-// Specification, section 5; decisions: a suspended app is 403 everywhere, and
-// within a second after its suspension ends it is served again.
+// Specification, section 5; decisions: a suspended app gets 403 everywhere. Within a
+// second after the suspension ends it is served again.
 func TestSuspendedApps(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -125,7 +124,7 @@ func keyedTargets() []string {
 	}
 }
 
-// Decisions: the limit of a body is 64 KiB, told or streamed.
+// Decisions: a body has at most 64 KiB, with or without an announced length.
 func TestSizeOfBodies(t *testing.T) {
 	t.Parallel()
 	c := newApp(t)
@@ -154,8 +153,7 @@ func TestSizeOfBodies(t *testing.T) {
 	}
 }
 
-// Decisions: a Content-Type that is present and is not JSON is 415; an absent one is
-// accepted.
+// Decisions: a Content-Type other than JSON is 415; an absent one is accepted.
 func TestTypesOfBodies(t *testing.T) {
 	t.Parallel()
 	c := newApp(t)
@@ -190,8 +188,7 @@ func TestTypesOfBodies(t *testing.T) {
 	}
 }
 
-// The message of a 415 names what was received: curl -d sends a form unless it is
-// given a type.
+// The message of a 415 names the type received, because curl -d sends a form by default.
 func TestRefusedTypesAreNamed(t *testing.T) {
 	t.Parallel()
 	c := newApp(t)
@@ -200,10 +197,10 @@ func TestRefusedTypesAreNamed(t *testing.T) {
 		header http.Header
 		want   string
 	}{
-		"a form":       {http.Header{"Content-Type": {form}}, "Content-Type " + form + " is not JSON; send application/json"},
-		"an empty one": {http.Header{"Content-Type": {""}}, `Content-Type "" is not JSON; send application/json`},
-		"not ASCII":    {http.Header{"Content-Type": {"a/\xff\""}}, `Content-Type "a/\xff\"" is not JSON; send application/json`},
-		"a long one": {
+		"a form":    {http.Header{"Content-Type": {form}}, "Content-Type " + form + " is not JSON; send application/json"},
+		"empty":     {http.Header{"Content-Type": {""}}, `Content-Type "" is not JSON; send application/json`},
+		"not ASCII": {http.Header{"Content-Type": {"a/\xff\""}}, `Content-Type "a/\xff\"" is not JSON; send application/json`},
+		"long": {
 			http.Header{"Content-Type": {strings.Repeat("x", 5000)}},
 			"Content-Type " + strings.Repeat("x", 100) + "... is not JSON; send application/json",
 		},
@@ -223,8 +220,8 @@ func TestRefusedTypesAreNamed(t *testing.T) {
 	}
 }
 
-// A replay needs no more than a valid key: not the asset, not the key it was given
-// with (decisions, requests in general).
+// A replay needs a valid key, but neither the key of the first request nor an asset that
+// is still in the catalog (decisions, requests in general).
 func TestReplaysOutliveTheCatalogAndKeys(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -11,9 +11,9 @@ import (
 	"stockrewards/internal/money"
 )
 
-// Decisions, portfolio: value is quantity times price to the millionth, half away
-// from zero; change is (value / costBasis - 1) in percent with two decimals,
-// half away from zero, always signed; null only without cost basis.
+// Decisions, portfolio: value is quantity times price in millionths; change is
+// (value / costBasis - 1) in percent with two decimals and a sign, null only without a
+// cost basis. Both round half away from zero.
 func TestValuesAndChanges(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -56,7 +56,7 @@ func TestValuesAndChanges(t *testing.T) {
 		c.hold(t, user, "KO", run.quantity, run.cost)
 		w.set(t, "KO", run.price)
 		a := c.get(t, "/v1/users/"+user+"/portfolio").wantStatus(t, http.StatusOK)
-		_, total, _ := strings.Cut(run.want, ",") // that of the only holding is that of the portfolio
+		_, total, _ := strings.Cut(run.want, ",") // the portfolio equals its only holding
 		want := `{` + total + `,"holdings":[{"asset":"KO","quantity":` + run.want + `}]}`
 		if diff := cmp.Diff(want, string(a.body)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
@@ -65,8 +65,8 @@ func TestValuesAndChanges(t *testing.T) {
 }
 
 // Specification, sections 2.3 and 4.4: no wrapper, one entry per symbol, sums.
-// Decisions, portfolio: sorted by symbol; the portfolio's value is the sum of its
-// holdings' values, each rounded by itself.
+// Decisions, portfolio: sorted by symbol; the value is the sum of the holdings' rounded
+// values.
 func TestPortfolioOfSeveralStocks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -80,7 +80,7 @@ func TestPortfolioOfSeveralStocks(t *testing.T) {
 		quantity      money.Shares
 		cost          money.USD
 	}{
-		{"NVDA", "500", 1, 10}, // worth half a millionth, rounded up, as are the next
+		{"NVDA", "500", 1, 10}, // worth half a millionth, rounded up; so is the next
 		{"KO", "500", 1, 20}, {"AAPL", "255.30", 411_764_705, 100 * money.Dollar}, {"BRK.B", "0.1", money.Share, money.Dollar / 10},
 	} {
 		c.hold(t, user, h.symbol, h.quantity, h.cost)
@@ -102,19 +102,8 @@ func wantBody(t *testing.T, a answer, want string) {
 	}
 }
 
-// An award that is not executed is neither a holding nor cost basis (specification,
-// section 3).
-func TestAwardsThatWaitAreNotHeld(t *testing.T) {
-	t.Parallel()
-	c := newApp(t)
-	user := c.newUser(t)
-	c.give(t, user)
-	wantBody(t, c.get(t, "/v1/users/"+user+"/portfolio").wantStatus(t, http.StatusOK),
-		`{"value":0,"costBasis":0,"change":null,"holdings":[]}`)
-}
-
-// Decisions, portfolio: without a price it is 502 upstream_error; never a zero,
-// never a holding left out.
+// Decisions, portfolio: without a price 502 upstream_error, never a value of zero or a
+// missing holding.
 func TestPortfolioWithoutAPrice(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -133,8 +122,8 @@ func TestPortfolioWithoutAPrice(t *testing.T) {
 	c.get(t, "/v1/users/"+unknownID+"/portfolio").wantStatus(t, http.StatusNotFound)
 }
 
-// Decisions, catalog: an asset taken out of the catalog takes no new awards;
-// holdings stay and are valued.
+// Decisions, catalog: an asset removed from the catalog accepts no new awards; holdings
+// of it stay and are valued.
 func TestPortfolioAfterDelisting(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -10,9 +10,8 @@ import (
 	"github.com/getkin/kin-openapi/openapi3filter"
 )
 
-// What the document says would catch a service that answers otherwise: each change
-// of a right answer contradicts it.
-func TestDocumentRefusesWrongAnswers(t *testing.T) {
+// Each of these changes to a valid response violates the document.
+func TestDocumentRefusesInvalidResponses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	c := w.newApp(t)
@@ -86,19 +85,19 @@ func TestDocumentRefusesWrongAnswers(t *testing.T) {
 		a.header = a.header.Clone()
 		a.header.Del(name)
 		if err := validate(t.Context(), loadDocument(t), a); err == nil {
-			t.Errorf("an answer without %s is valid", name)
+			t.Errorf("a response without %s is valid", name)
 		}
 	}
 	undocumented := answers["user"]
 	undocumented.status = http.StatusAccepted
 	if err := validate(t.Context(), loadDocument(t), undocumented); err == nil {
-		t.Error("a status that is not documented is valid")
+		t.Error("an undocumented status is valid")
 	}
 }
 
-// The limits of the specification, section 8, and the types of sections 2 and 4 are
-// in the document, so that a client that validates before it sends is told the same.
-func TestDocumentRefusesWhatTheServiceRefuses(t *testing.T) {
+// The document has the limits of the specification, section 8, and the types of sections
+// 2 and 4, so that clients can validate requests before they send them.
+func TestDocumentRefusesInvalidRequests(t *testing.T) {
 	t.Parallel()
 	c := newApp(t)
 	user := c.newUser(t)
@@ -150,6 +149,6 @@ func wantRefusedByDocument(t *testing.T, a answer) {
 		},
 	})
 	if err == nil {
-		t.Errorf("%s %s %s is valid by the document", a.request.method, a.request.target, a.request.body)
+		t.Errorf("%s %s %s is valid according to the document", a.request.method, a.request.target, a.request.body)
 	}
 }

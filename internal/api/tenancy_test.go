@@ -1,95 +1,271 @@
 package api_test
 
 import (
+	"fmt"
+	"maps"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"github.com/google/go-cmp/cmp"
 
 	"stockrewards/internal/money"
 )
 
-// Specification, sections 1 and 5: each app sees only its own users and awards.
-// What belongs to another app is answered exactly as what does not exist.
-func TestAnotherAppsThingsDoNotExist(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	owner, other := w.newApp(t), w.newApp(t)
-	body := `{"email":"same@example.com","externalId":"same-id"}`
-	user := owner.post(t, "/v1/users", body).wantStatus(t, http.StatusCreated).text(t, "user", "id")
-	given := award(user)
-	reward := owner.post(t, "/v1/rewards", given).wantStatus(t, http.StatusCreated).text(t, "reward", "id")
-	owner.hold(t, user, "KO", money.Share, money.Dollar)
-	w.set(t, "KO", "70")
-	second := owner.giveMany(t, user, 2)
-	cursor := owner.cursor(t, "/v1/rewards?limit=1")
+// slot is a part of a request that a client fills in.
+type slot struct{ in, name string }
 
-	for own, target := range map[string]string{
-		user: "/v1/users/ID", user + "/portfolio": "/v1/users/ID/portfolio", reward: "/v1/rewards/ID", second[0]: "/v1/rewards/ID",
-	} {
-		id, _, _ := strings.Cut(own, "/")
-		for _, form := range []string{id, strings.ToUpper(id)} {
-			theirs := strings.Replace(target, "ID", form, 1)
-			owner.get(t, theirs).wantStatus(t, http.StatusOK)
-			foreign := other.get(t, theirs).wantError(t, http.StatusNotFound, "not_found", nil)
-			none := other.get(t, strings.Replace(target, "ID", unknownID, 1))
-			foreign.want(t, none.at(t, "error", "message"), "error", "message")
+func (s slot) String() string { return s.in + " " + s.name }
+
+// apiKey is the slot that the document describes as its security scheme.
+const apiKey = "x-api-key"
+
+// slotsOf lists the slots of an operation in the document.
+func slotsOf(item *openapi3.PathItem, operation *openapi3.Operation) []slot {
+	var list []slot
+	for _, p := range slices.Concat(item.Parameters, operation.Parameters) {
+		list = append(list, slot{p.Value.In, p.Value.Name})
+	}
+	if operation.RequestBody != nil {
+		for name := range operation.RequestBody.Value.Content.Get("application/json").Schema.Value.Properties {
+			list = append(list, slot{"body", name})
 		}
 	}
-	for _, target := range []string{
-		"/v1/rewards", "/v1/rewards?userId=" + user, "/v1/rewards?status=recorded", "/v1/rewards?userId=" + user + "&status=recorded",
-		"/v1/rewards?limit=200",
-	} {
-		other.get(t, target).wantStatus(t, http.StatusOK).want(t, object{"rewards": []any{}})
+	if operation.Security == nil {
+		list = append(list, slot{"header", apiKey})
 	}
-	for _, target := range []string{
-		"/v1/users", "/v1/users?email=same@example.com", "/v1/users?externalId=same-id",
-		"/v1/users?externalId=same-id&email=same@example.com",
-	} {
-		other.get(t, target).wantStatus(t, http.StatusOK).want(t, object{"users": []any{}})
-	}
-	other.get(t, "/v1/rewards?cursor="+cursor).wantIssues(t, "cursor")
-	other.post(t, "/v1/rewards", award(user)).wantError(t, http.StatusNotFound, "not_found", nil)
-	// The owner's key of an award means nothing to the other app: no replay, no conflict.
-	other.post(t, "/v1/rewards", given).wantError(t, http.StatusNotFound, "not_found", nil)
-	other.post(t, "/v1/rewards", strings.Replace(given, ":10,", ":11,", 1)).wantError(t, http.StatusNotFound, "not_found", nil)
+	slices.SortFunc(list, func(a, b slot) int { return strings.Compare(a.String(), b.String()) })
+	return list
 }
 
-// Specification, section 2.1: email and externalId are unique within the app only;
-// decisions, awards: so is the idempotency key.
-func TestAppsDoNotCollide(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	ids := make(map[string]bool)
-	for range 3 {
-		c := w.newApp(t)
-		u := c.post(t, "/v1/users", `{"email":"same@example.com","externalId":"same-id"}`).wantStatus(t, http.StatusCreated)
-		u.want(t, c.app.ID.String(), "user", "appId")
-		user := u.text(t, "user", "id")
-		a := c.post(t, "/v1/rewards", award(user, "idempotencyKey", `"the-same-key"`)).wantStatus(t, http.StatusCreated)
-		a.want(t, c.app.ID.String(), "reward", "appId")
-		c.post(t, "/v1/rewards", award(user, "idempotencyKey", `"the-same-key"`)).
-			wantStatus(t, http.StatusOK).want(t, a.at(t, "reward"), "reward")
-		for _, id := range []string{user, a.text(t, "reward", "id")} {
-			if ids[id] {
-				t.Errorf("%s stands twice", id)
+// estate is the data of an app that another app tries to reach.
+type estate struct {
+	client client
+	ids    []string // in order of creation
+	user   string
+	reward string
+	key    string // the idempotency key of the reward
+	values map[slot][]string
+}
+
+const (
+	ownerEmail = "same@example.com"
+	ownerID    = "same-id"
+	requestID  = "the-owners-request"
+)
+
+// newEstate creates an app with data of every kind.
+func (w *world) newEstate(t *testing.T) estate {
+	t.Helper()
+	c := w.newApp(t)
+	e := estate{client: c, key: unique("owners-key")}
+	create := request{
+		method: http.MethodPost, target: "/v1/users", header: http.Header{"X-Request-Id": {requestID}},
+		body: body("email", quote(ownerEmail), "externalId", quote(ownerID)),
+	}
+	e.user = c.send(t, create).wantStatus(t, http.StatusCreated).text(t, "user", "id")
+	e.reward = c.give(t, e.user, "idempotencyKey", quote(e.key), "source", `"owners-source"`, "metadata", `{"secret":1}`)
+	more := c.giveMany(t, e.user, 3)
+	second := c.newUser(t)
+	c.hold(t, e.user, "KO", money.Share, money.Dollar)
+	e.ids = slices.Concat(more, []string{e.user, e.reward, second, c.app.ID.String(), c.keyID.String()})
+	for _, id := range e.ids[:2] {
+		e.ids = append(e.ids, strings.ToUpper(id))
+	}
+	cursors := []string{
+		c.cursor(t, "/v1/rewards?limit=1"), c.cursor(t, "/v1/users?limit=1"), c.cursor(t, "/v1/rewards?limit=1&userId="+e.user),
+		c.cursor(t, "/v1/rewards?limit=1&status=recorded"),
+	}
+	statuses := []string{"recorded", "executing", "executed", "failed"}
+	e.values = map[slot][]string{
+		{"path", "userId"}: e.ids, {"path", "rewardId"}: e.ids, {"query", "userId"}: e.ids,
+		{"query", "email"}: {ownerEmail, strings.ToUpper(ownerEmail)}, {"query", "externalId"}: {ownerID},
+		{"query", "status"}: statuses, {"query", "limit"}: {"1", "2", "200"}, {"query", "cursor"}: cursors,
+		{"header", "x-request-id"}: {requestID}, {"header", apiKey}: append([]string{ownerID, c.key[:len(c.key)-1]}, e.ids...),
+		{"body", "email"}: {quote(ownerEmail)}, {"body", "externalId"}: {quote(ownerID)},
+		{"body", "userId"}: quoteAll(e.ids), {"body", "idempotencyKey"}: {quote(e.key)},
+		// The owner's key with the owner's content, and with other content.
+		{"body", "amountUsd"}: {"10", "11"}, {"body", "assetSymbol"}: {`"AAPL"`, `"KO"`, `"NONE"`},
+		{"body", "source"}: {`"owners-source"`, quote(e.user)}, {"body", "metadata"}: {`{"secret":1}`, `{"userId":` + quote(e.user) + `}`},
+	}
+	return e
+}
+
+func quoteAll(list []string) []string {
+	quoted := make([]string, len(list))
+	for i, s := range list {
+		quoted[i] = quote(s)
+	}
+	return quoted
+}
+
+// The placeholders for the stranger's data, whose ids differ between the worlds.
+const ownUser, ownReward = "{own-user}", "{own-reward}"
+
+// plain is a request of the operation without any of the owner's data.
+func plain(method, route string) request {
+	r := request{method: method, target: strings.NewReplacer("{userId}", ownUser, "{rewardId}", ownReward).Replace(route)}
+	if method == http.MethodPost {
+		r.body = map[string]string{
+			"/v1/users": body("externalId", quote(unique("mine"))), "/v1/rewards": award(ownUser),
+		}[route]
+	}
+	return r
+}
+
+// probes are the requests of an operation with one of the owner's values in the slot,
+// alone and with other values of the owner.
+func (e estate) probes(method, route string, s slot, value string) []request {
+	r := plain(method, route)
+	switch s.in {
+	case "path":
+		r.target = strings.Replace(route, "{"+s.name+"}", value, 1)
+		return []request{r}
+	case "header":
+		r.header = http.Header{http.CanonicalHeaderKey(s.name): {value}}
+		return []request{r}
+	case "query":
+		with := func(pairs string) request {
+			q := r
+			q.target += "?" + s.name + "=" + url.QueryEscape(value) + pairs
+			return q
+		}
+		if s.name == "userId" || s.name == "email" {
+			return []request{with(""), with("&limit=1")}
+		}
+		return []request{with(""), with("&userId=" + e.user), with("&userId=" + ownUser), with("&email=" + ownerEmail)}
+	}
+	if route != "/v1/rewards" {
+		r.body = body(s.name, value)
+		return []request{r}
+	}
+	fresh, used := r, r
+	fresh.body = award(ownUser, s.name, value)
+	used.body = award(ownUser, "idempotencyKey", quote(e.key), s.name, value)
+	theirs := r
+	theirs.body = award(e.user, "idempotencyKey", quote(e.key), s.name, value)
+	return []request{fresh, used, theirs}
+}
+
+// stranger is an app that tries to reach another app's data.
+type stranger struct {
+	*twin
+	named *strings.Replacer
+	alien map[string]bool // the owner's ids, which are compared literally
+}
+
+func newStranger(t *testing.T, w *world, owner estate) *stranger {
+	t.Helper()
+	c := w.newApp(t)
+	user := c.post(t, "/v1/users", `{"externalId":"strangers"}`).wantStatus(t, http.StatusCreated).text(t, "user", "id")
+	reward := c.give(t, user, "idempotencyKey", `"strangers-key"`)
+	s := &stranger{twin: &twin{world: w, apps: []client{c}, numbers: make(map[string]int)}, alien: make(map[string]bool)}
+	s.named = strings.NewReplacer(ownUser, user, ownReward, reward)
+	for _, id := range owner.ids {
+		s.alien[strings.ToLower(id)] = true
+	}
+	return s
+}
+
+// ask sends a request and formats its response without this world's ids and times.
+func (s *stranger) ask(t *testing.T, r request) string {
+	t.Helper()
+	r.target, r.body = s.named.Replace(r.target), s.named.Replace(r.body)
+	a := s.apps[0].send(t, r)
+	for id := range s.alien {
+		a.body = []byte(strings.ReplaceAll(string(a.body), id, strings.ToUpper(id))) // not an id of this world
+	}
+	rest := a.header.Clone()
+	for _, name := range []string{"Date", "Link", "Allow", "X-Request-Id"} { // canonical has the others
+		rest.Del(name)
+	}
+	if sent := r.header.Get("X-Request-Id"); sent != "" && a.header.Get("X-Request-Id") != sent {
+		t.Errorf("%s %s: the request id %q was not kept", r.method, r.target, sent)
+	}
+	return s.canonical(a) + fmt.Sprint(rest)
+}
+
+// everything is all data that the owner can read.
+func (e estate) everything(t *testing.T) string {
+	t.Helper()
+	var all strings.Builder
+	for _, target := range []string{
+		"/v1/users", "/v1/rewards", "/v1/users/" + e.user, "/v1/users/" + e.user + "/portfolio", "/v1/rewards/" + e.reward,
+	} {
+		all.Write(e.client.get(t, target).wantStatus(t, http.StatusOK).body)
+	}
+	return all.String()
+}
+
+// keepReading makes the owner read its data without pause, because the store reads
+// concurrent requests together.
+func (e estate) keepReading(t *testing.T) (stop func()) {
+	t.Helper()
+	quit, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := 0; ; i++ {
+			select {
+			case <-quit:
+				return
+			default:
 			}
-			ids[id] = true
+			target := []string{"/v1/rewards/" + e.reward, "/v1/users/" + e.user + "/portfolio", "/v1/users/" + e.user}[i%3]
+			a, err := e.client.try(t, request{method: http.MethodGet, target: target})
+			if err != nil || a.status != http.StatusOK {
+				t.Errorf("the owner's %s: %d %v %s", target, a.status, err, a.body)
+				return
+			}
 		}
-		c.get(t, "/v1/users?email=SAME@example.com").want(t, []any{u.at(t, "user")}, "users")
-		c.get(t, "/v1/rewards").want(t, []any{a.at(t, "reward")}, "rewards")
-	}
+	}()
+	return func() { close(quit); <-done }
 }
 
-// Specification, section 5: no app id is ever sent; one that is sent changes nothing.
-func TestAppIDsInRequestsAreIgnored(t *testing.T) {
+// Specification, sections 1 and 5: another app's data does not exist for an app. The test
+// puts the owner's values into every slot of every operation in the document. Each
+// response must equal, byte for byte, that of a world without the owner. A new endpoint or
+// parameter without values here fails the test.
+func TestTenancyMatrix(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	c, other := w.newApp(t), w.newApp(t)
-	foreign := quote(other.app.ID.String())
-	u := c.post(t, "/v1/users", body("externalId", `"mine"`, "appId", foreign)).wantStatus(t, http.StatusCreated)
-	u.want(t, c.app.ID.String(), "user", "appId")
-	c.post(t, "/v1/rewards", award(u.text(t, "user", "id"), "appId", foreign)).
-		wantStatus(t, http.StatusCreated).want(t, c.app.ID.String(), "reward", "appId")
-	c.get(t, "/v1/users?appId="+other.app.ID.String()).want(t, []any{u.at(t, "user")}, "users")
-	other.get(t, "/v1/users?appId="+c.app.ID.String()).want(t, []any{}, "users")
+	full, empty := newWorld(t), newWorld(t)
+	for _, w := range []*world{full, empty} {
+		w.set(t, "KO", "70")
+	}
+	owner := full.newEstate(t)
+	here, there := newStranger(t, full, owner), newStranger(t, empty, owner)
+	before := owner.everything(t)
+	stop := owner.keepReading(t)
+	asked, used := 0, map[slot]bool{}
+	for _, route := range loadDocument(t).Paths.InMatchingOrder() {
+		item := loadDocument(t).Paths.Value(route)
+		for method, operation := range item.Operations() {
+			for _, s := range slotsOf(item, operation) {
+				values := owner.values[s]
+				if used[s] = true; len(values) == 0 || method == http.MethodPost && plain(method, route).body == "" {
+					t.Errorf("%s %s: %s: no values of another app to try", method, route, s)
+				}
+				for _, value := range values {
+					for _, r := range owner.probes(method, route, s, value) {
+						if diff := cmp.Diff(there.ask(t, r), here.ask(t, r)); diff != "" {
+							t.Errorf("%s %s %s (-never existed +another app's):\n%s", r.method, r.target, r.body, diff)
+						}
+						asked++
+					}
+				}
+			}
+		}
+	}
+	stop()
+	for s := range maps.Keys(owner.values) {
+		if !used[s] {
+			t.Errorf("%s is in no operation", s)
+		}
+	}
+	if diff := cmp.Diff(before, owner.everything(t)); diff != "" {
+		t.Errorf("the owner's data has changed (-before +after):\n%s", diff)
+	}
+	t.Logf("%d requests with another app's values", asked)
 }

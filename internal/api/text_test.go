@@ -9,9 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Specification, sections 4.5 and 8; decisions, awards: lengths count characters,
-// that is Unicode code points, whatever their bytes or UTF-16 units.
-func TestLengthsOfRewardTexts(t *testing.T) {
+// Specification, sections 4.5 and 8; decisions, awards: lengths count Unicode code
+// points, not bytes or UTF-16 units.
+func TestLengthsInRewards(t *testing.T) {
 	t.Parallel()
 	c := newApp(t)
 	user := c.newUser(t)
@@ -50,7 +50,7 @@ func TestLengthsOfRewardTexts(t *testing.T) {
 }
 
 // Decisions, users: 1 to 128 characters of an external id, at most 320 of an email.
-func TestLengthsOfUserTexts(t *testing.T) {
+func TestLengthsInUsers(t *testing.T) {
 	t.Parallel()
 	c := newApp(t)
 	for _, letter := range []string{"x", "é", "😀"} {
@@ -71,8 +71,8 @@ func TestLengthsOfUserTexts(t *testing.T) {
 	}
 }
 
-// Decisions, users: NUL characters are 400, in whatever place of the text.
-func TestNULInTexts(t *testing.T) {
+// Decisions, users: a NUL character anywhere in a string is 400.
+func TestNULInStrings(t *testing.T) {
 	t.Parallel()
 	c := newApp(t)
 	user := c.newUser(t)
@@ -84,14 +84,14 @@ func TestNULInTexts(t *testing.T) {
 		email := strings.Replace(text, "12345", "@example.com", 1)
 		c.post(t, "/v1/users", body("email", email)).wantIssues(t, "email")
 	}
-	for _, value := range []string{"%00", "a%00b", "a%00b@example.com", "%ff", "a%C3", "%ED%A0%80"} { // nor what is not UTF-8
+	for _, value := range []string{"%00", "a%00b", "a%00b@example.com", "%ff", "a%C3", "%ED%A0%80"} { // nor invalid UTF-8
 		c.get(t, "/v1/users?email="+value).wantIssues(t, "email")
 		c.get(t, "/v1/users?externalId="+value).wantIssues(t, "externalId")
 	}
 }
 
-// Texts come back as they were given: nothing is trimmed, folded or normalized.
-func TestTextsComeBack(t *testing.T) {
+// Strings come back unchanged: nothing is trimmed, folded or normalized.
+func TestStringsAreUnchanged(t *testing.T) {
 	t.Parallel()
 	c := newApp(t)
 	user := c.newUser(t)
@@ -110,13 +110,13 @@ func TestTextsComeBack(t *testing.T) {
 		u := c.post(t, "/v1/users", body("externalId", quote(external))).wantStatus(t, http.StatusCreated)
 		c.get(t, "/v1/users/"+u.text(t, "user", "id")).want(t, external, "user", "externalId")
 		if !json.Valid(u.body) {
-			t.Errorf("no JSON: %s", u.body)
+			t.Errorf("invalid JSON: %s", u.body)
 		}
 	}
 }
 
-// Specification, section 4.5: the symbol is normalized to upper case. Decisions:
-// ASCII letters are, and it is never trimmed.
+// Specification, section 4.5: the symbol is normalized to upper case. Decisions: only
+// ASCII letters are, and nothing is trimmed.
 func TestSymbols(t *testing.T) {
 	t.Parallel()
 	c := newApp(t)
@@ -138,8 +138,8 @@ func TestSymbols(t *testing.T) {
 	}
 }
 
-// Decisions, requests in general: UUIDs are read in either case, only in the
-// 36-character form, and written in lower case.
+// Decisions, requests in general: UUIDs are accepted in either case and only in the
+// 36-character form. They are written in lower case.
 func TestFormsOfIDs(t *testing.T) {
 	t.Parallel()
 	c := newApp(t)
@@ -176,7 +176,7 @@ func TestFormsOfIDs(t *testing.T) {
 	}
 }
 
-// escape writes every byte of a path segment as an escape.
+// escape percent-encodes every byte of a path segment.
 func escape(s string) string {
 	const digits = "0123456789ABCDEF"
 	var b strings.Builder

@@ -5,14 +5,13 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
 
-// Specification, sections 2.1 and 4.1; decisions, users: what a new user looks like.
+// Specification, sections 2.1 and 4.1; decisions, users: the form of a new user.
 func TestNewUser(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -40,8 +39,8 @@ func TestNewUser(t *testing.T) {
 	}
 }
 
-// Decisions, users: a duplicate is 409; details name the member and the user who
-// has it. Emails are compared without regard to ASCII case, external ids exactly.
+// Decisions, users: a duplicate is 409; details name the member and the existing user.
+// Emails compare without regard to ASCII case, external ids exactly.
 func TestDuplicateUsers(t *testing.T) {
 	t.Parallel()
 	c := newApp(t)
@@ -66,35 +65,22 @@ func TestDuplicateUsers(t *testing.T) {
 	} {
 		c.post(t, "/v1/users", given).wantError(t, http.StatusConflict, "conflict", want)
 	}
-	create(`{"email":"new@example.com","externalId":"A-1"}`) // another case; the refused ones left nothing
+	create(`{"email":"new@example.com","externalId":"A-1"}`) // another case; refused requests left nothing
 	create(`{"externalId":"new"}`)
 	create(`{"externalId":" a-1"}`)
-	create(`{"email":"\u00e9va@example.com"}`) // not a letter of ASCII
-	create(`{"externalId":"ada@example.com"}`) // the one is not the other
+	create(`{"email":"\u00e9va@example.com"}`) // not an ASCII letter
+	create(`{"externalId":"ada@example.com"}`) // an external id is not an email
 	if got := len(c.ids(t, "/v1/users", "users")); got != 8 {
 		t.Errorf("%d users, want 8", got)
 	}
 }
 
-// Of identical requests at once one creates the user; the others are told who it is.
-func TestSameUserAtOnce(t *testing.T) {
+// Of identical concurrent requests one creates the user; the conflicts name it.
+func TestConcurrentUsers(t *testing.T) {
 	t.Parallel()
 	c := newApp(t)
-	const copies = 8
-	answers, errs := make([]answer, copies), make([]error, copies)
-	var all sync.WaitGroup
-	for i := range copies {
-		all.Go(func() {
-			email := []string{"at-once@example.com", "At-Once@Example.com"}[i%2]
-			r := request{method: http.MethodPost, target: "/v1/users", body: body("email", quote(email))}
-			answers[i], errs[i] = c.try(t, r)
-		})
-	}
-	all.Wait()
-	if diff := cmp.Diff(make([]error, copies), errs); diff != "" {
-		t.Fatal(diff)
-	}
-	if diff := cmp.Diff(map[int]int{201: 1, 409: copies - 1}, count(answers)); diff != "" {
+	answers := c.concurrently(t, "/v1/users", 8, `{"email":"at-once@example.com"}`, `{"email":"At-Once@Example.com"}`)
+	if diff := cmp.Diff(map[int]int{201: 1, 409: 7}, count(answers)); diff != "" {
 		t.Errorf("statuses (-want +got):\n%s", diff)
 	}
 	id := c.get(t, "/v1/users?email=at-once@example.com").text(t, "users", 0, "id")
@@ -105,7 +91,7 @@ func TestSameUserAtOnce(t *testing.T) {
 	}
 }
 
-// Decisions, users: email and externalId find one user, a list of none or one.
+// Decisions, users: email and externalId find at most one user.
 func TestFindUsers(t *testing.T) {
 	t.Parallel()
 	c := newApp(t)
@@ -120,7 +106,7 @@ func TestFindUsers(t *testing.T) {
 	for query, want := range map[string][]string{
 		"email=" + url.QueryEscape("Both+tag@Example.com"): {both},
 		"email=" + url.QueryEscape("both+TAG@example.COM"): {both},
-		"email=both+tag@example.com":                       {}, // a plus is a space there
+		"email=both+tag@example.com":                       {}, // a plus is a space in a query
 		"email=email@example.com":                          {email},
 		"email=email%40example.com":                        {email},
 		"email=email@example.com&limit=1":                  {email},
@@ -148,7 +134,7 @@ func TestFindUsers(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", query, diff)
 		}
 		if link := a.next(t); link != "" {
-			t.Errorf("%s leads to %s", query, link)
+			t.Errorf("%s links to %s", query, link)
 		}
 	}
 	c.get(t, "/v1/users?email=").wantIssues(t, "email")
@@ -157,7 +143,7 @@ func TestFindUsers(t *testing.T) {
 	c.get(t, "/v1/users?email=a@example.com&email=b@example.com").wantIssues(t, "email")
 }
 
-// Decisions, users: the syntax of an email is checked, and it is returned as sent.
+// Decisions, users: emails must be valid and are returned as sent.
 func TestEmails(t *testing.T) {
 	t.Parallel()
 	c := newApp(t)

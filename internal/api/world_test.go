@@ -24,9 +24,8 @@ import (
 	"stockrewards/internal/store/sqlite"
 )
 
-// world is the service with its real parts, over a network: HTTP, the domain, the
-// intake and an SQLite database. Only the market is a table of prices, and the
-// clock can be moved.
+// world is the service with real parts: HTTP, the domain, the intake and the store. Only
+// the market is a table of prices, and tests can advance the clock.
 type world struct {
 	engine  store.Engine
 	store   *store.Operator
@@ -46,10 +45,10 @@ type world struct {
 // onPostgres runs the whole suite over PostgreSQL.
 var onPostgres = flag.Bool("postgres", false, "run over PostgreSQL, on a cluster that the tests start")
 
-// cluster is the one that the tests share.
+// cluster starts the PostgreSQL cluster that the tests share.
 var cluster = sync.OnceValues(func() (*pgtest.Cluster, error) { return pgtest.New("fsync=on", "max_connections=500") })
 
-// TestMain closes the world that tests share.
+// TestMain closes the shared world and the cluster.
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if w, err := shared(); err != nil || w.close() != nil {
@@ -61,7 +60,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// openEngine opens a new database at the path, or one of PostgreSQL.
+// openEngine opens a new database: SQLite at the path, or PostgreSQL with -postgres.
 func openEngine(ctx context.Context, path string) (store.Engine, error) {
 	if !*onPostgres {
 		return sqlite.Open(ctx, path, sqlite.Options{})
@@ -77,11 +76,11 @@ func openEngine(ctx context.Context, path string) (store.Engine, error) {
 	return postgres.Open(ctx, url, postgres.Options{Connections: 4})
 }
 
-// shared is the world of tests that need nothing but an app of their own: they
-// neither move its clock nor change its catalog or its prices.
+// shared opens the world of tests that only need their own app. They must not advance its
+// clock or change its catalog and prices.
 var shared = sync.OnceValues(func() (*world, error) { return openWorld(context.Background(), sqlite.Memory) })
 
-// newApp makes an app in the shared world.
+// newApp creates an app in the shared world.
 func newApp(t *testing.T) client {
 	t.Helper()
 	w, err := shared()
@@ -91,14 +90,14 @@ func newApp(t *testing.T) client {
 	return w.newApp(t)
 }
 
-// newWorld makes a world whose database lives in memory, with a small catalog:
-// AAPL, BRK.B, KO, NVDA and ÄÖ.
+// newWorld opens a world with a database in memory and a small catalog: AAPL, BRK.B, KO,
+// NVDA and ÄÖ.
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	return newWorldAt(t, sqlite.Memory)
 }
 
-// newWorldAt makes a world whose database is a file, with its own readers.
+// newWorldAt opens a world whose database is a file.
 func newWorldAt(t *testing.T, path string) *world {
 	t.Helper()
 	w, err := openWorld(t.Context(), path)
@@ -121,7 +120,7 @@ func openWorld(ctx context.Context, path string) (*world, error) {
 	return worldOn(ctx, engine)
 }
 
-// worldOn makes a world on an engine.
+// worldOn opens a world on an engine.
 func worldOn(ctx context.Context, engine store.Engine) (_ *world, err error) {
 	w := &world{engine: engine, prices: &prices{}, clock: &clock{}, log: &lines{}}
 	books, err := store.New(ctx, engine, w.clock.now, rand.Reader)
@@ -134,7 +133,7 @@ func worldOn(ctx context.Context, engine store.Engine) (_ *world, err error) {
 		{Symbol: "AAPL", Name: "Apple Inc."},
 		{Symbol: "KO", Name: "Coca-Cola Company"},
 		{Symbol: "BRK.B", Name: "Berkshire Hathaway Inc."},
-		{Symbol: "ÄÖ", Name: "Not of ASCII"},
+		{Symbol: "ÄÖ", Name: "Not ASCII"},
 	}); err != nil {
 		return nil, err
 	}
@@ -159,7 +158,7 @@ func (w *world) close() error {
 	return w.store.Close()
 }
 
-// serve starts the interface over a service, as the program does.
+// serve starts an HTTP server for a service, as the program does.
 func (w *world) serve(service *rewards.Service) *httptest.Server {
 	server := httptest.NewUnstartedServer(nil)
 	o := api.Options{Service: service, CursorKey: w.cursorKey, Log: slog.New(slog.NewJSONHandler(w.log, nil))}
@@ -169,7 +168,7 @@ func (w *world) serve(service *rewards.Service) *httptest.Server {
 	return server
 }
 
-// exec changes the database by hand: what fulfilment does is not under test here.
+// exec changes the database directly, in place of fulfillment.
 func (w *world) exec(t *testing.T, statement string, args ...any) {
 	t.Helper()
 	err := w.engine.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
@@ -181,7 +180,7 @@ func (w *world) exec(t *testing.T, statement string, args ...any) {
 	}
 }
 
-// prices is a market: a symbol without a price has none that is usable.
+// prices is a market; an asset without an entry has no usable price.
 type prices struct{ table sync.Map } // rewards.AssetID -> money.Price
 
 // Price implements rewards.Prices.
@@ -216,7 +215,7 @@ func (w *world) asset(t *testing.T, symbol string) rewards.AssetID {
 	return 0
 }
 
-// clock is the real one, but for an offset.
+// clock is the real clock plus an offset.
 type clock struct{ offset atomic.Int64 }
 
 func (c *clock) now() time.Time          { return time.Now().Add(time.Duration(c.offset.Load())) }

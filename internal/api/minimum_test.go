@@ -8,14 +8,14 @@ import (
 	"stockrewards/internal/money"
 )
 
-// Decisions: an operator's smallest award is checked after the asset, and replays still
-// answer. A refused request leaves its key free.
+// Decisions: the operator's minimum award is checked after the asset. Replays ignore it,
+// and a refused request leaves its key free.
 func TestLeastAward(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	c := w.newApp(t)
 	user := c.newUser(t)
-	early := award(user, "amountUsd", "0.999999", "idempotencyKey", `"before-the-limit"`)
+	early := award(user, "amountUsd", "0.999999", "idempotencyKey", `"before-minimum"`)
 	c.post(t, "/v1/rewards", early).wantStatus(t, http.StatusCreated)
 	w.service.SetMinAward(money.Dollar)
 	c.post(t, "/v1/rewards", early).wantStatus(t, http.StatusOK)

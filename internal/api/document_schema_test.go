@@ -13,8 +13,7 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// Generators make 32-bit floats of numbers without a format, and 999999.99 becomes
-// 1000000 on its way.
+// Generators turn numbers without a format into 32-bit floats, and 999999.99 into 1000000.
 func TestDocumentMakesEveryNumberADouble(t *testing.T) {
 	t.Parallel()
 	var document any
@@ -36,7 +35,7 @@ func TestDocumentMakesEveryNumberADouble(t *testing.T) {
 		}
 	})
 	if numbers < 7 {
-		t.Errorf("%d numbers in the document: were all found?", numbers)
+		t.Errorf("only %d numbers in the document", numbers)
 	}
 }
 
@@ -55,7 +54,7 @@ func walk(path string, value any, visit func(string, map[string]any)) {
 	}
 }
 
-// oapi-codegen gives components of all kinds one name space.
+// oapi-codegen has one namespace for components of all kinds.
 func TestDocumentNamesComponentsOnce(t *testing.T) {
 	t.Parallel()
 	components := loadDocument(t).Components
@@ -66,9 +65,9 @@ func TestDocumentNamesComponentsOnce(t *testing.T) {
 	}
 }
 
-// At least one of a user's two names is a string. The document says so without a
-// union, of which generators make types that can't be used.
-func TestDocumentOfUsersWantsOneName(t *testing.T) {
+// A user has an email, an external id or both. The document says so without a union,
+// since generators make unusable types of unions.
+func TestDocumentRequiresANameOfUsers(t *testing.T) {
 	t.Parallel()
 	for name, schema := range loadDocument(t).Components.Schemas {
 		if len(schema.Value.AnyOf)+len(schema.Value.OneOf) > 0 {
@@ -102,7 +101,7 @@ func checkValid(t *testing.T, schema *openapi3.Schema, value map[string]any, wan
 	}
 }
 
-// The document lists every failure code, in a table of the operation that reads a reward.
+// The operation that reads an award lists every failure code in a table.
 func TestDocumentListsEveryFailureCode(t *testing.T) {
 	t.Parallel()
 	text := loadDocument(t).Paths.Value("/v1/rewards/{rewardId}").Get.Description
