@@ -16,15 +16,15 @@ type OrderState int
 // The states of an order.
 const (
 	OrderPlanned     OrderState = iota + 1 // stored, never sent
-	OrderSubmitted                         // sent at least once; the broker's answer is not known
+	OrderSubmitted                         // sent at least once, and not yet seen at the broker
 	OrderOpen                              // the broker has it
 	OrderQuarantined                       // contradictory or lost; an operator must decide
-	OrderResolved                          // an operator decided; to be booked
+	OrderResolved                          // an operator decided; it must be booked
 	OrderSettled                           // booked; final
 	OrderRefused                           // refused for good with nothing bought; final
 )
 
-// String is the state's name.
+// String returns the state's name.
 func (s OrderState) String() string {
 	names := [...]string{
 		"", "planned", "submitted", "open", "quarantined", "resolved", "settled", "refused",
@@ -35,7 +35,7 @@ func (s OrderState) String() string {
 	return names[s]
 }
 
-// ParseOrderState reads a state's name.
+// ParseOrderState returns the state of that name, or false.
 func ParseOrderState(name string) (OrderState, bool) {
 	for s := OrderPlanned; s <= OrderRefused; s++ {
 		if s.String() == name {
@@ -45,10 +45,10 @@ func ParseOrderState(name string) (OrderState, bool) {
 	return 0, false
 }
 
-// Final tells whether an order in this state never changes again.
+// Final reports whether an order in this state never changes again.
 func (s OrderState) Final() bool { return s == OrderSettled || s == OrderRefused }
 
-// CanBecome is the table of the transitions of an order; no other is ever made.
+// CanBecome reports whether an order may go from s to next. No other transition is made.
 func (s OrderState) CanBecome(next OrderState) bool {
 	switch next {
 	case OrderSubmitted:
@@ -63,60 +63,60 @@ func (s OrderState) CanBecome(next OrderState) bool {
 		return s == OrderOpen || s == OrderResolved
 	case OrderRefused:
 		return s == OrderSubmitted || s == OrderOpen
-	case OrderPlanned:
+	default:
+		return false
 	}
-	return false
 }
 
 // Order is one buy order at the broker, for the pooled rewards of one asset.
 type Order struct {
 	ID            OrderID
-	ClientOrderID string // sent to the broker; unique for ever
+	ClientOrderID string // sent to the broker; never used for another order
 	AssetID       AssetID
-	AssetBrokerID string    // the broker's identifier of the asset; "" while it is not known
-	Symbol        string    // as it was sent; the asset may have been renamed since
+	AssetBrokerID string    // the broker's identifier of the asset; "" if unknown
+	Symbol        string    // as sent; the asset may have been renamed since
 	Notional      money.USD // whole cents: the members' amounts and House
-	House         money.USD // the house's own member: up to the cent, or to the broker's minimum
+	House         money.USD // the house's part, up to the cent or to the broker's minimum
 	MembersHash   [sha256.Size]byte
 	State         OrderState
 
-	Attempts       int       // sends committed so far
+	Attempts       int       // sends, each counted before it is made
 	FirstAttemptAt time.Time // zero until sent
-	NextAttemptAt  time.Time // not looked up or sent again before
-	Deadline       time.Time // of an ambiguous order: quarantined when the broker does not show it by then
+	NextAttemptAt  time.Time // earliest time of the next look-up or send
+	Deadline       time.Time // when an ambiguous order that the broker does not show is lost; zero: not ambiguous
 
-	RefusedSessions int       // in which an attempt was refused for a reason that nobody mended
-	RefusedUntil    time.Time // the close of the last of them
+	RefusedSessions int       // sessions in which an attempt got a lasting refusal
+	RefusedUntil    time.Time // close of the last of them
 
 	BrokerID       string
 	BrokerStatus   string // the broker's word
 	FilledQty      money.Shares
 	FilledAvgPrice money.Price
 	FilledAt       time.Time
-	TerminalSince  time.Time // when an end other than filled was first read; zero: not
+	TerminalSince  time.Time // first reading of an end other than filled; zero: no such reading
 
-	Reason      string       // why it is quarantined or was refused
+	Reason      string       // why it waits, is quarantined or was refused
 	HouseShares money.Shares // booked to the house
 	SettledAt   time.Time
 }
 
-// CreatedAt is when the order was planned.
+// CreatedAt returns when the order was planned.
 func (o Order) CreatedAt() time.Time { return o.ID.Time() }
 
-// Request is the order as it is sent.
+// Request returns the order as it is sent.
 func (o Order) Request() OrderRequest {
 	return OrderRequest{ClientOrderID: o.ClientOrderID, Symbol: o.Symbol, Notional: o.Notional}
 }
 
-// Member is one reward's share in an order. The list of an order's members is
-// frozen when the order is planned.
+// Member is one reward's part of an order. An order's members are frozen when it is
+// planned.
 type Member struct {
 	AppID    AppID
 	RewardID RewardID
 	Amount   money.USD // carried by this order
 }
 
-// HashMembers is the seal of a frozen list of members.
+// HashMembers returns the seal of an order: the hash of its frozen members.
 func HashMembers(members []Member) [sha256.Size]byte {
 	h := sha256.New()
 	var amount [8]byte
@@ -131,18 +131,18 @@ func HashMembers(members []Member) [sha256.Size]byte {
 	return sum
 }
 
-// Phase is what a broker's status means for an order.
+// Phase is the meaning of a broker's status.
 type Phase int
 
 // The phases.
 const (
-	PhaseInvalid Phase = iota // a status that we do not know or never cause
+	PhaseInvalid Phase = iota // an unknown status, or one that this service never causes
 	PhaseWorking              // it may still change
 	PhaseFilled               // all of it was bought
 	PhaseEnded                // it ended otherwise; what is filled is bought
 )
 
-// PhaseOf maps a broker's status (facts of Alpaca's orders; docs/states.md).
+// PhaseOf returns the meaning of a status of Alpaca's orders (docs/states.md).
 func PhaseOf(status string) Phase {
 	switch status {
 	case "new", "accepted", "pending_new", "partially_filled", "done_for_day", "pending_cancel",
@@ -157,18 +157,18 @@ func PhaseOf(status string) Phase {
 	}
 }
 
-// ErrContradiction says that what the broker tells of an order cannot be. The order is
-// quarantined; nothing is guessed.
+// ErrContradiction reports that the broker's report of an order cannot be true. The order
+// is quarantined; nothing is guessed.
 var ErrContradiction = errors.New("the broker contradicts the order")
 
 func contradiction(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrContradiction, fmt.Sprintf(format, args...))
 }
 
-// Merge takes what the broker reports of the order at the moment now. Quantities
-// merge by their absolute value and never shrink; an end sticks. levels are what is
-// known of the stock's price: a new fill far from all of them is not believed; without
-// any it is not compared. It fails with ErrContradiction and then changes nothing.
+// Merge merges the broker's report of the order at the time now. Filled quantities are
+// absolute and never shrink, and a terminal status sticks. levels are the known prices of
+// the stock: a new fill far from all of them is rejected; without levels its price is not
+// checked. Merge fails with ErrContradiction and then returns the order unchanged.
 func (o Order) Merge(b BrokerOrder, now time.Time, levels ...money.Price) (Order, error) {
 	if err := o.check(b, levels); err != nil {
 		return o, err
@@ -178,12 +178,12 @@ func (o Order) Merge(b BrokerOrder, now time.Time, levels ...money.Price) (Order
 	o.State, o.BrokerID = OrderOpen, b.ID
 	switch {
 	case (phase == PhaseWorking || phase == PhaseEnded) && known == PhaseFilled:
-		return o, nil // a late reading: filled sticks
+		return o, nil // a stale report
 	case phase == PhaseWorking && ended && b.FilledQty > o.FilledQty:
-		return before, contradiction("it ended as %s with %s, and goes on to %s",
+		return before, contradiction("it ended as %s with %s filled, and now has %s filled",
 			o.BrokerStatus, o.FilledQty, b.FilledQty)
 	case phase == PhaseWorking && ended:
-		o.TerminalSince = now // the end sticks, but two readings must agree on it anew
+		o.TerminalSince = now // the end sticks, but two new readings must agree on it
 		return o, nil
 	case phase == PhaseWorking:
 		o.BrokerStatus = b.Status
@@ -201,8 +201,8 @@ func (o Order) Merge(b BrokerOrder, now time.Time, levels ...money.Price) (Order
 	return o, nil
 }
 
-// agrees reports whether a reading of the order's end repeats the one before, its price
-// included: the dollars that an end other than filled has spent follow from the price.
+// agrees reports whether b repeats the last reading of the order's end. The price counts,
+// because the dollars spent by an end other than filled follow from it.
 func (o Order) agrees(b BrokerOrder) bool {
 	return b.Status == o.BrokerStatus && b.FilledQty == o.FilledQty && b.FilledAvgPrice == o.FilledAvgPrice
 }
@@ -217,7 +217,7 @@ func (o *Order) grow(b BrokerOrder) {
 	}
 }
 
-// check finds what in the broker's order cannot be the answer to this order.
+// check fails with ErrContradiction when b cannot be this order.
 func (o Order) check(b BrokerOrder, levels []money.Price) error {
 	switch {
 	case b.Problem != "":
@@ -226,7 +226,7 @@ func (o Order) check(b BrokerOrder, levels []money.Price) error {
 		return contradiction("client order id %q", b.ClientOrderID)
 	case o.BrokerID != "" && b.ID != o.BrokerID:
 		return contradiction("broker order id %q was %q", b.ID, o.BrokerID)
-	case !o.concerns(b):
+	case !o.sameAsset(b):
 		return contradiction("symbol %q (asset %q)", b.Symbol, b.AssetID)
 	case b.Side != "buy":
 		return contradiction("side %q", b.Side)
@@ -241,40 +241,41 @@ func (o Order) check(b BrokerOrder, levels []money.Price) error {
 	case b.Status == "filled" && b.FilledQty == 0:
 		return contradiction("filled with nothing bought")
 	case b.Status == "filled" && !o.whole(b.FilledQty, b.FilledAvgPrice):
-		return contradiction("filled, but %s shares at %s cost less than the notional %s",
+		return contradiction("it is filled, but %s shares at %s cost less than the notional %s",
 			b.FilledQty, b.FilledAvgPrice, o.Notional)
 	}
 	return o.checkFill(b, levels)
 }
 
-// concerns tells whether the broker's order is about the same stock: by its identifier
-// of the asset, which outlasts the symbol; by the symbol when one side does not know it.
-func (o Order) concerns(b BrokerOrder) bool {
+// sameAsset reports whether b buys the order's stock. It compares the broker's identifiers,
+// which survive a rename, and symbols when one of the identifiers is unknown.
+func (o Order) sameAsset(b BrokerOrder) bool {
 	if o.AssetBrokerID != "" && b.AssetID != "" {
 		return b.AssetID == o.AssetBrokerID
 	}
 	return b.Symbol == o.Symbol
 }
 
-// TerminalWait is how far two readings of an end other than filled must be apart.
+// TerminalWait is the least time between the two readings that prove an end other than
+// filled.
 const TerminalWait = 30 * time.Second
 
-// Proven tells whether the order's end is certain, given that the broker has just
-// been read at the moment now: filled at once, other ends when two readings at
-// least TerminalWait apart agree.
+// Proven reports whether the order's end is certain after a report at the time now: filled
+// at once, other ends when two readings at least TerminalWait apart agree.
 func (o Order) Proven(now time.Time) bool {
 	switch PhaseOf(o.BrokerStatus) {
 	case PhaseFilled:
 		return true
 	case PhaseEnded:
 		return now.Sub(o.TerminalSince) >= TerminalWait
-	case PhaseInvalid, PhaseWorking:
+	default:
+		return false
 	}
-	return false
 }
 
-// Carried is how many of the order's dollars were spent: the whole notional when
-// filled, otherwise what the filled quantity cost, rounded down, at most the notional.
+// Carried returns the dollars that were spent: the whole notional of a filled order,
+// otherwise the cost of the filled quantity, rounded down, at most the notional. It fails
+// with money.ErrOverflow.
 func (o Order) Carried() (money.USD, error) {
 	if o.BrokerStatus == "filled" {
 		return o.Notional, nil
@@ -283,14 +284,13 @@ func (o Order) Carried() (money.USD, error) {
 	return min(cost, o.Notional), err
 }
 
-// The pauses before an unanswered order is looked up or sent again.
 const (
 	minBackoff = time.Second
-	// MaxBackoff is the longest pause.
+	// MaxBackoff is the longest pause before an order is looked up or sent again.
 	MaxBackoff = time.Minute
 )
 
-// Backoff is the pause after that many attempts.
+// Backoff returns the pause after the given number of attempts.
 func Backoff(attempts int) time.Duration {
 	const doublings = 6
 	return min(minBackoff<<min(max(attempts-1, 0), doublings), MaxBackoff)

@@ -77,7 +77,7 @@ func (r Resolution) WithFillTime(b BrokerOrder) Resolution {
 // decision; "" when it does not. Shares of another stock are none of the order's.
 func (r Resolution) ContradictedBy(o Order, b BrokerOrder) string {
 	bought := b.FilledQty
-	if !o.concerns(b) {
+	if !o.sameAsset(b) {
 		bought = 0
 	}
 	switch {
