@@ -171,15 +171,15 @@ func TestResolvingAgainstTheBrokersWordIsRefused(t *testing.T) {
 	resolve := func(more ...string) (string, error) {
 		return s.try(append(append([]string{"order", "resolve", line[0], "--reason", "a drill"}, b.flags()...), more...)...)
 	}
-	if out, err := resolve("--not-bought"); err == nil || !strings.Contains(err.Error(), "the broker tells of") {
-		t.Errorf("against the broker's word: %s, %v", out, err)
+	if out, err := resolve("--not-bought"); err == nil || !strings.Contains(err.Error(), "the broker reports") {
+		t.Errorf("against the broker's report: %s, %v", out, err)
 	}
 	if out, err := s.try("order", "resolve", line[0], "--reason", "x", "--not-bought", "--broker", "alpaca", "--alpaca-url", "http://"+freeAddress(t)); err == nil || !strings.Contains(err.Error(), "could not be asked") {
-		t.Errorf("without the broker's word: %s, %v", out, err)
+		t.Errorf("without the broker's report: %s, %v", out, err)
 	}
 	b.blind.Store(true)
 	if out, err := resolve("--not-bought"); err == nil || !strings.Contains(err.Error(), "could not be asked") {
-		t.Errorf("without the broker's word on the order: %s, %v", out, err)
+		t.Errorf("without the broker's report on the order: %s, %v", out, err)
 	}
 	b.blind.Store(false)
 	if out, err := resolve("--filled", filled, "--price", price); err != nil {

@@ -7,19 +7,18 @@ import (
 	"stockrewards/internal/money"
 )
 
-// Allocation is what an order brought to one of its members: the part of its
-// amount that was bought and the shares of that part. It never changes.
+// Allocation is a member's share of a fill: the part of its amount that was bought, and the
+// shares. It never changes.
 type Allocation struct {
 	Amount money.USD
 	Shares money.Shares
 }
 
-// Allocate divides a fill among amounts, given in order of arrival: the carried
-// dollars go to them in that order, so that at most one is split, and a part gets
-// floor(filled x part / carried) shares. What the floors leave, and what the
-// dollars beyond the amounts bought, goes to the house. The allocations and the
-// house's shares sum to filled exactly. It fails with money.ErrOverflow, also on
-// a negative argument.
+// Allocate divides a fill among amounts in order of arrival. The carried dollars go to the
+// amounts in that order, so at most one of them is split. Each part gets
+// floor(filled x part / carried) shares; the house gets the rest. The allocations and the
+// house's shares add up to filled exactly. Allocate fails with money.ErrOverflow, also for a
+// negative argument.
 func Allocate(amounts []money.USD, filled money.Shares, carried money.USD) ([]Allocation, money.Shares, error) {
 	if filled < 0 || carried < 0 {
 		return nil, 0, money.ErrOverflow
@@ -45,16 +44,16 @@ func Allocate(amounts []money.USD, filled money.Shares, carried money.USD) ([]Al
 	return allocations, house, nil
 }
 
-// Claim is a member of an order with what its reward has got so far.
+// Claim is a member of an order, with what earlier orders bought for its reward.
 type Claim struct {
 	Member
 	UserID       UserID
 	RewardAmount money.USD
-	Booked       money.USD    // bought by earlier orders
-	BookedShares money.Shares // by earlier orders
+	Booked       money.USD    // dollars bought by earlier orders
+	BookedShares money.Shares // shares bought by earlier orders
 }
 
-// Result is what the settlement of an order makes of one member.
+// Result is the outcome of an order for one member.
 type Result struct {
 	Claim
 	Bought     Allocation
@@ -63,25 +62,25 @@ type Result struct {
 	Reason     string    // when Failed
 }
 
-// Waits tells whether the reward needs another order.
+// Waits reports whether the reward needs another order.
 func (r Result) Waits() bool { return r.Status == Executing }
 
-// Settlement is what is booked when an order has ended.
+// Settlement is what is booked when an order ends.
 type Settlement struct {
 	Results     []Result
 	HouseShares money.Shares
 	State       OrderState // OrderSettled or OrderRefused
-	Reason      string     // of OrderRefused
-	FilledAt    time.Time  // of the order, as it is booked; zero: not told
+	Reason      string     // why it is OrderRefused
+	FilledAt    time.Time  // of the order, as booked; zero if the broker did not report it
 }
 
-// ErrHalfBought says that an order was rejected, but one of its rewards has a part that an
-// earlier order bought, so that it can neither fail nor be complete.
+// ErrHalfBought reports that an order was rejected although an earlier order bought a part
+// of one of its rewards. That reward can neither fail nor be complete.
 var ErrHalfBought = errors.New("rejected, but an earlier order bought a part of one of its rewards")
 
-// Settle books the end of an order to its members, given in order of arrival. now
-// replaces a fill time that the broker does not report, or reports from the future. It fails with
-// money.ErrOverflow or ErrHalfBought; the order is then quarantined.
+// Settle books the end of an order to its members, given in order of arrival. now replaces a
+// fill time that is missing or in the future. It fails with money.ErrOverflow or
+// ErrHalfBought; the order is then quarantined.
 func Settle(o Order, claims []Claim, now time.Time) (Settlement, error) {
 	if o.BrokerStatus == "rejected" && o.FilledQty == 0 {
 		return Refuse(claims, FailureReason(FailureOrderRejected, "the broker rejected the order"))
@@ -114,7 +113,7 @@ func Settle(o Order, claims []Claim, now time.Time) (Settlement, error) {
 	return s, nil
 }
 
-// book is what an allocation makes of a member's reward.
+// book returns the result of an allocation for the member's reward.
 func (c Claim) book(a Allocation, filledAt time.Time) (Result, error) {
 	r := Result{Claim: c, Bought: a, Status: Executing}
 	if c.Booked+a.Amount < c.RewardAmount {
@@ -136,8 +135,8 @@ func (c Claim) book(a Allocation, filledAt time.Time) (Result, error) {
 	return r, nil
 }
 
-// Refuse fails the members of an order that was refused for good with nothing
-// bought. It fails with ErrHalfBought.
+// Refuse fails the rewards of an order that was refused for good with nothing bought. It
+// fails with ErrHalfBought.
 func Refuse(claims []Claim, reason string) (Settlement, error) {
 	s := Settlement{State: OrderRefused, Reason: reason, Results: make([]Result, len(claims))}
 	for i, c := range claims {

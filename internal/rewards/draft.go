@@ -6,7 +6,7 @@ import (
 	"stockrewards/internal/money"
 )
 
-// draft is an order that is being made of what waits.
+// draft is an order while PlanOrder chooses its members.
 type draft struct {
 	lines  []*line
 	most   int
@@ -15,14 +15,14 @@ type draft struct {
 	members   []Member
 	sum       money.USD
 	skipped   []Skipped
-	needsMore bool // an app had a turn after all that was read of it
+	needsMore bool // as in Plan
 }
 
 func newDraft(queues []Queue, most int, l PlanLimits) *draft {
 	return &draft{lines: lines(queues), most: most, limits: l}
 }
 
-// takeTurns makes members of what fits, one of each app in turn.
+// takeTurns adds the rewards that fit, one of each app in turn.
 func (d *draft) takeTurns() {
 	for moved := true; moved; {
 		moved = false
@@ -35,15 +35,15 @@ func (d *draft) takeTurns() {
 	}
 }
 
-// turn takes the next reward of an app that fits and reports whether there was one.
+// turn adds the app's next reward that fits and reports whether there was one.
 func (d *draft) turn(q *line) bool {
 	for ; !q.closed && q.next < len(q.Waiting); q.next++ {
 		w := q.Waiting[q.next]
-		switch hold := d.never(w.Pending); {
+		switch hold := d.impossible(w.Pending); {
 		case hold != NoHold:
-			d.pass(q.AppID, hold, w.Pending)
+			d.skip(q.AppID, hold, w.Pending)
 		case w.Pending > min(wholeCents(d.limits.MaxNotional), d.limits.quantity())-d.sum:
-			q.closed = true // the next order begins with it
+			q.closed = true // it comes first in the next order
 		default:
 			d.sum += w.Pending
 			d.members = append(d.members, Member{AppID: w.AppID, RewardID: w.RewardID, Amount: w.Pending})
@@ -55,8 +55,8 @@ func (d *draft) turn(q *line) bool {
 	return false
 }
 
-// never is why an amount fits into no order of today beside what was taken so far.
-func (d *draft) never(pending money.USD) Hold {
+// impossible returns why no order can take the amount today; NoHold if one can.
+func (d *draft) impossible(pending money.USD) Hold {
 	switch {
 	case pending > d.limits.quantity():
 		return HoldQuantity
@@ -66,8 +66,7 @@ func (d *draft) never(pending money.USD) Hold {
 	return NoHold
 }
 
-// pass counts what is passed over.
-func (d *draft) pass(app AppID, hold Hold, pending money.USD) {
+func (d *draft) skip(app AppID, hold Hold, pending money.USD) {
 	i := slices.IndexFunc(d.skipped, func(p Skipped) bool { return p.AppID == app && p.Hold == hold })
 	if i < 0 {
 		d.skipped = append(d.skipped, Skipped{AppID: app, Hold: hold, Least: pending})
@@ -77,7 +76,7 @@ func (d *draft) pass(app AppID, hold Hold, pending money.USD) {
 	d.skipped[i].Least = min(d.skipped[i].Least, pending)
 }
 
-// hold is why nothing is a member.
+// hold returns why there are no members.
 func (d *draft) hold() Hold {
 	if len(d.skipped) > 0 {
 		return d.skipped[0].Hold // of the app that has waited longest
@@ -85,7 +84,7 @@ func (d *draft) hold() Hold {
 	return HoldEmpty
 }
 
-// order is the plan of what was taken.
+// order completes the plan p with the members chosen.
 func (d *draft) order(p Plan) (Plan, Hold, error) {
 	notional, err := d.sum.UpToCent()
 	if err != nil {
@@ -96,7 +95,7 @@ func (d *draft) order(p Plan) (Plan, Hold, error) {
 		hold := d.topUp(&p)
 		p.Skipped = d.skipped
 		if hold == HoldSmallPool && len(d.skipped) > 0 {
-			hold = d.skipped[0].Hold // an operator should know of it, while the rest waits for more
+			hold = d.skipped[0].Hold // an operator can act on it; a small pool only waits
 		}
 		if hold != NoHold {
 			return p, hold, nil

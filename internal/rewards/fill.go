@@ -7,11 +7,12 @@ import (
 	"stockrewards/internal/money"
 )
 
-// tolerance is how far a fill's cost may be from the notional: prices are rounded.
+// tolerance returns how far a fill's cost may be from the notional, because brokers round
+// prices: a cent or 0.01 %, whichever is larger.
 func (o Order) tolerance() money.USD { return max(money.Cent, o.Notional/10_000) }
 
-// CheckCost fails with ErrContradiction when a fill costs more than the notional by
-// more than the larger of a cent and 0.01 %.
+// CheckCost fails with ErrContradiction when a fill costs more than the notional and the
+// tolerance.
 func (o Order) CheckCost(qty money.Shares, price money.Price) error {
 	cost, err := money.Value(qty, price, money.Down)
 	if err != nil || cost-o.Notional > o.tolerance() {
@@ -20,8 +21,8 @@ func (o Order) CheckCost(qty money.Shares, price money.Price) error {
 	return nil
 }
 
-// whole reports whether a fill used up the notional: even a billionth of a share more, the
-// smallest quantity, would cost at least the notional less the tolerance.
+// whole reports whether a fill used up the notional, within the tolerance. It allows for one
+// more billionth of a share, because quantities are rounded down.
 func (o Order) whole(qty money.Shares, price money.Price) bool {
 	more, err := money.AddShares(qty, 1)
 	if err != nil {
@@ -31,11 +32,11 @@ func (o Order) whole(qty money.Shares, price money.Price) bool {
 	return err != nil || o.Notional-cost <= o.tolerance()
 }
 
-// ErrFarPrice is the contradiction of a fill's price that is far from every level that it
-// was compared with. Newer levels may explain it.
+// ErrFarPrice is the ErrContradiction of a fill whose price is far from every known level.
+// A newer level may explain it.
 var ErrFarPrice = fmt.Errorf("%w: the fill's price is far from the stock's last price", ErrContradiction)
 
-// checkFill judges what a fill cost, and at which price.
+// checkFill checks the cost and the price of a fill.
 func (o Order) checkFill(b BrokerOrder, levels []money.Price) error {
 	if err := o.CheckCost(b.FilledQty, b.FilledAvgPrice); err != nil {
 		return err
@@ -43,8 +44,8 @@ func (o Order) checkFill(b BrokerOrder, levels []money.Price) error {
 	return o.checkPrice(b, levels)
 }
 
-// checkPrice compares the average price of a fill with the levels that are known of the
-// stock's price, unless this same fill was believed before: the market goes on.
+// checkPrice compares the average price of a fill with the known levels. A fill that was
+// accepted before passes, because the market may have moved since.
 func (o Order) checkPrice(b BrokerOrder, levels []money.Price) error {
 	believed := b.FilledQty == o.FilledQty && b.FilledAvgPrice == o.FilledAvgPrice
 	if b.FilledQty == 0 || believed || Plausible(b.FilledAvgPrice, levels...) {
@@ -54,7 +55,7 @@ func (o Order) checkPrice(b BrokerOrder, levels []money.Price) error {
 		ErrFarPrice, b.FilledQty, b.FilledAvgPrice, maxJumpPercent, lastKnown(levels))
 }
 
-// lastKnown is the newest level, which is the last one; zero without any.
+// lastKnown returns the last positive level, which is the newest; zero if there is none.
 func lastKnown(levels []money.Price) money.Price {
 	for _, level := range slices.Backward(levels) {
 		if level > 0 {

@@ -11,9 +11,9 @@ import (
 const (
 	MaxMembers        = 1000                     // rewards in an order
 	MinNotional       = money.Dollar             // the broker's minimum for a buy
-	LowestMaxNotional = 1_000_000 * money.Dollar // any single reward must fit into an order
+	LowestMaxNotional = 1_000_000 * money.Dollar // lowest setting of the limit: any reward must fit into an order
 
-	// maxOrderShares keeps the quantity of an order far from overflow: a billion shares.
+	// maxOrderShares keeps the quantity of an order far from overflow.
 	maxOrderShares = 1_000_000_000 * money.Share
 )
 
@@ -21,49 +21,49 @@ const (
 type Waiting struct {
 	AppID    AppID
 	RewardID RewardID
-	Pending  money.USD // what has not been bought yet
+	Pending  money.USD // not bought yet
 }
 
 // PlanLimits are the brakes on one order.
 type PlanLimits struct {
-	MaxNotional money.USD      // the largest notional of an order
-	DailyLeft   money.USD      // what may still be ordered today
-	HouseLeft   money.USD      // what the house may still add to small pools today
-	HousePerApp money.USD      // what the house may add for one app on a day
-	Price       money.Price    // the asset's last price; zero when not known
-	TopUp       bool           // a pool under the minimum has waited long enough, whatever Timer says
-	Timer       SmallPoolTimer // how long a pool under the minimum waits
+	MaxNotional money.USD      // largest notional of an order
+	DailyLeft   money.USD      // may still be ordered today
+	HouseLeft   money.USD      // the house may still add to small pools today
+	HousePerApp money.USD      // the house may add for one app in a day
+	Price       money.Price    // the asset's last price; zero if unknown
+	TopUp       bool           // top up a small pool at once, regardless of Timer
+	Timer       SmallPoolTimer // when a small pool is topped up
 
-	HouseSpent map[AppID]money.USD // what the house has added for each app today
+	HouseSpent map[AppID]money.USD // added by the house today, by app
 }
 
-// Hold is why a reward, or a whole pool, does not become an order now.
+// Hold is why a reward, or a whole pool, is not ordered now.
 type Hold int
 
 // The reasons to wait.
 const (
 	NoHold        Hold = iota
 	HoldEmpty          // no reward waits
-	HoldSmallPool      // under the broker's minimum: waits for more
-	HoldHouse          // the house's daily limit forbids to top it up
-	HoldDaily          // more than what is left of the daily limit of notional
-	HoldQuantity       // more shares than can be counted at the last price
+	HoldSmallPool      // under the broker's minimum: waits for more rewards
+	HoldHouse          // the house's daily limit forbids a top-up
+	HoldDaily          // more than is left of the daily notional limit
+	HoldQuantity       // more shares at the last price than an order may have
 	HoldDoubt          // the asset's price is in doubt
-	HoldAppHouse       // the house's daily limit for the app forbids to top it up
+	HoldAppHouse       // the house's daily limit per app forbids a top-up
 	HoldAction         // a corporate action holds the asset
 )
 
-// Plan is an order to be: its members in order of arrival and its dollars.
+// Plan is an order before it is stored: its members in order of arrival, and its dollars.
 type Plan struct {
 	Members   []Member
 	Notional  money.USD
 	House     money.USD
-	TopUps    []TopUp   // the house's part of an order under the minimum, by app
-	Skipped   []Skipped // what could not be a member, by app and reason
-	NeedsMore bool      // an app had a turn after all that was read of its queue
+	TopUps    []TopUp   // by app; for an order below the broker's minimum
+	Skipped   []Skipped // by app and reason
+	NeedsMore bool      // an app's turn came after all that was read of its queue
 }
 
-// Skipped counts the rewards of an app that an order had to pass over.
+// Skipped counts an app's rewards that cannot be ordered now.
 type Skipped struct {
 	AppID AppID
 	Hold  Hold
@@ -71,12 +71,12 @@ type Skipped struct {
 	Least money.USD // the smallest of them
 }
 
-// PlanOrder pools the rewards that wait for an asset into one order of at most so many
-// members. The apps take turns: one reward of each, its oldest first, starting with the
-// app that has waited longest. What can't fit today is passed over, so that it holds up
-// nothing else. What does not fit beside the others ends its app's turns in this order, so
-// that it comes first in the next. The notional is the sum up to the cent; the house adds
-// the difference. It fails with money.ErrOverflow.
+// PlanOrder pools the waiting rewards of an asset into one order of at most most members.
+// The apps take turns, one reward each, oldest first; the app that has waited longest
+// starts. A reward that cannot be ordered today is skipped, so that it does not block the
+// others. A reward that only this order has no room for ends its app's turns, so that it
+// comes first in the next order. The notional is the sum of the amounts, up to the cent; the
+// house adds the difference. PlanOrder fails with money.ErrOverflow.
 func PlanOrder(queues []Queue, most int, l PlanLimits) (Plan, Hold, error) {
 	d := newDraft(queues, min(most, MaxMembers), l)
 	d.takeTurns()
@@ -87,10 +87,10 @@ func PlanOrder(queues []Queue, most int, l PlanLimits) (Plan, Hold, error) {
 	return d.order(p)
 }
 
-// wholeCents is a limit rounded down to the cent.
+// wholeCents rounds a limit down to the cent.
 func wholeCents(limit money.USD) money.USD { return limit - limit%money.Cent }
 
-// quantity is the most dollars that buy a number of shares that can be counted.
+// quantity returns the dollars that buy maxOrderShares at the last price.
 func (l PlanLimits) quantity() money.USD {
 	if l.Price > 0 {
 		if byQuantity, err := money.Value(maxOrderShares, l.Price, money.Down); err == nil {
@@ -100,21 +100,22 @@ func (l PlanLimits) quantity() money.USD {
 	return math.MaxInt64
 }
 
-// SmallPoolTimer is how long a pool under the broker's minimum waits for more.
+// SmallPoolTimer decides how long a pool below the broker's minimum waits for more rewards.
 type SmallPoolTimer struct {
-	Now       time.Time     // ours; zero: for ever
-	Ahead     time.Duration // of the broker's clock
+	Now       time.Time     // our time; zero: it never expires
+	Ahead     time.Duration // of the broker's clock before ours
 	Wait      time.Duration
-	NextClose time.Time // the broker's
+	NextClose time.Time // broker's time
 }
 
-// Over reports whether a pool has waited long enough, given when its oldest member was recorded.
+// Expired reports whether a pool has waited long enough; oldest is when its oldest reward
+// was recorded.
 func (p SmallPoolTimer) Expired(oldest time.Time) bool {
 	return !p.Now.IsZero() && !p.Now.Add(p.Ahead).Before(SmallPoolDeadline(oldest.Add(p.Ahead), p.Wait, p.NextClose))
 }
 
-// SmallPoolDeadline is when a pool under the broker's minimum is topped up: when
-// its oldest reward has waited long enough, never past the market's close.
+// SmallPoolDeadline returns when a pool below the broker's minimum is topped up: when its
+// oldest reward has waited for wait, but a minute before the market's close at the latest.
 func SmallPoolDeadline(oldest time.Time, wait time.Duration, nextClose time.Time) time.Time {
 	deadline := oldest.Add(wait)
 	if last := nextClose.Add(-closingMargin); !nextClose.IsZero() && last.Before(deadline) {
@@ -123,5 +124,5 @@ func SmallPoolDeadline(oldest time.Time, wait time.Duration, nextClose time.Time
 	return deadline
 }
 
-// closingMargin leaves the time to send an order before the close.
+// closingMargin leaves time to send an order before the close.
 const closingMargin = time.Minute

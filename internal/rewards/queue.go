@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// Queue is what waits of one app for an asset, oldest first.
+// Queue is one app's rewards that wait for an asset, oldest first.
 type Queue struct {
 	AppID   AppID
 	Waiting []Waiting
-	More    bool // more waits than was read
+	More    bool // more rewards wait than were read
 }
 
-// Queues are rewards that wait for an asset, by app.
+// Queues groups the rewards that wait for an asset by app.
 func Queues(waiting []Waiting) []Queue {
 	var queues []Queue
 	place := make(map[AppID]int)
@@ -37,11 +37,11 @@ func arrival(a, b RewardID) int { return bytes.Compare(a[:], b[:]) }
 // line is a queue while an order is drafted.
 type line struct {
 	Queue
-	next   int  // the first that was not looked at
-	closed bool // has no more turns
+	next   int  // index of the first reward not considered yet
+	closed bool // it gets no more turns
 }
 
-// lines are the queues that have something, in the order of their turns.
+// lines returns the queues that are not empty, in the order of their turns.
 func lines(queues []Queue) []*line {
 	all := make([]*line, 0, len(queues))
 	for _, q := range queues {
@@ -55,22 +55,22 @@ func lines(queues []Queue) []*line {
 	return all
 }
 
-// lookAhead is how many rewards of all apps are read at most for one order, so that
-// what can't fit is passed over at a bounded cost.
+// lookAhead is the most rewards that are read for one order, of all apps together. It bounds
+// the cost of skipping rewards.
 const lookAhead = 8 * MaxMembers
 
-// Lot is how many rewards of each app are read at first: enough for an order when all
-// apps have as many.
+// FirstRead returns the number of rewards of each app to read first: enough to fill an order
+// if each app has that number waiting.
 func (r PlanRequest) FirstRead() int {
 	const least = 8
 	apps := max(r.Apps, 1)
 	return max((r.MemberLimit()+apps-1)/apps, least)
 }
 
-// NextRead is how many rewards of each app are read when a lot was not enough; false when
-// no more are read.
-func NextRead(lot, apps int) (int, bool) {
+// NextRead returns the number of rewards of each app to read when the last number was not
+// enough; false when no more may be read.
+func NextRead(last, apps int) (int, bool) {
 	const growth = 4
 	most := max(lookAhead/max(apps, 1), 1)
-	return min(lot*growth, most), lot < most
+	return min(last*growth, most), last < most
 }

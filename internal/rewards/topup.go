@@ -6,15 +6,15 @@ import (
 	"stockrewards/internal/money"
 )
 
-// TopUp is what the house adds for one app to an order under the broker's minimum.
+// TopUp is what the house adds for one app to an order below the broker's minimum.
 type TopUp struct {
 	AppID  AppID
 	Amount money.USD
 }
 
-// topUp lets the house bring a pool to the broker's minimum, or reports why not. Each app
-// in the pool is charged the same part of what is missing. An app whose daily limit does
-// not allow its part is left out, and the others go on without it.
+// topUp raises a small pool to the broker's minimum, or returns why it cannot. The house
+// adds the missing dollars, in equal parts for each app of the pool. An app whose part
+// exceeds its daily limit is left out of the order.
 func (d *draft) topUp(p *Plan) Hold {
 	switch oldest := d.members[0].RewardID.Time(); {
 	case !d.limits.TopUp && !d.limits.Timer.Expired(oldest):
@@ -28,31 +28,31 @@ func (d *draft) topUp(p *Plan) Hold {
 		if MinNotional-d.sum > d.limits.HouseLeft {
 			return HoldHouse
 		}
-		poor := slices.DeleteFunc(slices.Clone(parts), func(t TopUp) bool {
+		over := slices.DeleteFunc(slices.Clone(parts), func(t TopUp) bool {
 			return t.Amount <= d.limits.HousePerApp-d.limits.HouseSpent[t.AppID]
 		})
-		if len(poor) == 0 {
+		if len(over) == 0 {
 			p.TopUps = parts
 			return NoHold
 		}
-		d.leaveOut(poor)
+		d.leaveOut(over)
 	}
 	return HoldAppHouse
 }
 
-// leaveOut takes the rewards of apps out of the order.
+// leaveOut removes the rewards of these apps from the order.
 func (d *draft) leaveOut(apps []TopUp) {
 	d.members = slices.DeleteFunc(d.members, func(m Member) bool {
 		if !slices.ContainsFunc(apps, func(t TopUp) bool { return t.AppID == m.AppID }) {
 			return false
 		}
 		d.sum -= m.Amount
-		d.pass(m.AppID, HoldAppHouse, m.Amount)
+		d.skip(m.AppID, HoldAppHouse, m.Amount)
 		return true
 	})
 }
 
-// appsOf are the apps of members, in the order of their first.
+// appsOf returns the apps of the members, in the order of their first member.
 func appsOf(members []Member) []AppID {
 	var apps []AppID
 	seen := make(map[AppID]bool)
@@ -65,8 +65,8 @@ func appsOf(members []Member) []AppID {
 	return apps
 }
 
-// equalParts divides an amount among apps; the first of them pay a millionth more when it
-// does not come out even.
+// equalParts divides an amount among apps; the first ones get a millionth more when it does
+// not divide evenly.
 func equalParts(amount money.USD, apps []AppID) []TopUp {
 	n := money.USD(len(apps))
 	parts := make([]TopUp, len(apps))
