@@ -54,9 +54,9 @@ func TestAClockFarFromOursIsRefused(t *testing.T) {
 func TestAClockSetOnPurposeIsTrusted(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
-		w.feed.ahead, w.feed.clock.Moved = 400*24*time.Hour, true
+		w.feed.ahead, w.feed.clock.Simulated = 400*24*time.Hour, true
 		w.feed.clock.NextClose = w.feed.clock.NextClose.Add(w.feed.ahead)
-		if c, err := w.Clock(w.t.Context()); err != nil || !c.Moved || !c.Now.Equal(time.Now().Add(w.feed.ahead)) {
+		if c, err := w.Clock(w.t.Context()); err != nil || !c.Simulated || !c.Now.Equal(time.Now().Add(w.feed.ahead)) {
 			w.t.Errorf("got %+v, %v", c, err)
 		}
 	})

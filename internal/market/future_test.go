@@ -95,7 +95,7 @@ func TestARefusedClockDoesNotJudgeTrades(t *testing.T) {
 func TestAFastClockSetOnPurpose(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
-		w.feed.clock.Moved = true
+		w.feed.clock.Simulated = true
 		started := time.Now()
 		for i := range 60 {
 			w.feed.ahead = 1000 * time.Since(started)

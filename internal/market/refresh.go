@@ -54,7 +54,7 @@ func (m *Market) present(ctx context.Context, snapshots map[string]rewards.Broke
 		return now
 	}
 	present := c.Now.Add(now.Sub(at))
-	if !c.Moved || !anyFuture(snapshots, present) {
+	if !c.Simulated || !anyFuture(snapshots, present) {
 		return present
 	}
 	if c, err := m.readClock(ctx, now); err == nil {

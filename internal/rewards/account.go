@@ -5,23 +5,23 @@ import (
 	"time"
 )
 
-// accountGrace is how long orders go on while the broker does not report its account,
-// since it was last the right one.
+// accountGrace is how long ordering continues after the last confirmation of the account,
+// while the broker does not report it.
 const accountGrace = time.Minute
 
-// AccountVerdict is whether orders may be sent to, and followed at, the broker.
+// AccountVerdict reports whether orders may be sent to the broker and polled there.
 type AccountVerdict int
 
 // The verdicts.
 const (
-	AccountRight   AccountVerdict = iota // the account that the books belong to
-	AccountOther                         // another one: its orders and its stock are not ours
-	AccountUnknown                       // the broker has not reported it for too long
+	AccountRight   AccountVerdict = iota // the account that the store is pinned to
+	AccountOther                         // another account: its orders and positions are not ours
+	AccountUnknown                       // the broker has not reported its account for too long
 )
 
-// JudgeAccount compares the account that the broker reported at the moment now, "" when
-// it did not, with the one that the books belong to, which it was last at rightAt (zero:
-// never since this process leads). Books that belong to none yet accept any.
+// JudgeAccount compares the account reported at the time now ("" if the broker did not
+// report it) with the pinned one. rightAt is when the pinned account was last reported; zero
+// means never since this process leads. A store that is not pinned accepts any account.
 func JudgeAccount(pinned, reported string, rightAt, now time.Time) AccountVerdict {
 	switch {
 	case pinned == "" || reported == pinned:
@@ -34,8 +34,8 @@ func JudgeAccount(pinned, reported string, rightAt, now time.Time) AccountVerdic
 	return AccountRight
 }
 
-// OtherAccount is what an operator reads about an account that is not ours.
+// OtherAccount returns the alarm message for AccountOther.
 func OtherAccount(pinned, reported string) string {
-	return fmt.Sprintf("nothing is ordered or booked: the broker's account is %s, these books belong to %s; "+
-		"restore the credentials or the address of the broker", reported, pinned)
+	return fmt.Sprintf("nothing is ordered or booked: the broker's account is %s, the store belongs to %s; "+
+		"restore the broker's credentials or address", reported, pinned)
 }

@@ -2,7 +2,7 @@ package rewards
 
 import "time"
 
-// App is one client application. It sees only what is its own.
+// App is one client application. It sees only its own data.
 type App struct {
 	ID        AppID
 	Name      string
@@ -10,7 +10,7 @@ type App struct {
 	Limits    Limits
 }
 
-// CreatedAt is when the app was created.
+// CreatedAt returns when the app was created.
 func (a App) CreatedAt() time.Time { return a.ID.Time() }
 
 // MaxAppName is the longest name of an app, in characters.

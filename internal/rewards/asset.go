@@ -6,49 +6,49 @@ import (
 	"stockrewards/internal/money"
 )
 
-// AssetID is the installation's own number of an asset; a symbol can be renamed.
+// AssetID is the installation's number for an asset. It never changes; a symbol can.
 type AssetID int64
 
 // Asset is a stock of the catalog (specification, section 2.4).
 type Asset struct {
 	ID       AssetID
-	BrokerID string // the broker's identifier; "" until the broker told it
+	BrokerID string // the broker's identifier; "" if unknown
 	Symbol   string
 	Name     string
-	Enabled  bool // the operator lets it be given
-	Gone     bool // at the last sync the broker did not sell it in fractions any more
+	Enabled  bool // the operator allows awards of it
+	Gone     bool // at the last sync the broker did not sell fractions of it
 	Doubt    Doubt
 	Hold     ActionHold
 }
 
-// Giftable tells whether the asset can be given now.
+// Giftable reports whether the asset can be awarded now.
 func (a Asset) Giftable() bool { return a.Enabled && !a.Gone }
 
-// Doubt is why an asset is neither ordered nor valued until an operator confirms:
-// its price went too far from the previous close.
+// Doubt is a price that is too far from the previous close. Until an operator decides, the
+// asset is neither ordered nor valued.
 type Doubt struct {
-	Since time.Time   // zero: none
-	Price money.Price // the price in doubt
+	Since time.Time // zero: no doubt
+	Price money.Price
 }
 
-// Exists tells whether there is a doubt.
+// Exists reports whether there is a doubt.
 func (d Doubt) Exists() bool { return !d.Since.IsZero() }
 
-// Quote is the last price of an asset that can be trusted.
+// Quote is the last trusted price of an asset.
 type Quote struct {
 	AssetID     AssetID
 	Price       money.Price
 	TradedAt    time.Time
-	ConfirmedAt time.Time   // when the broker last stood by it
-	Accepted    money.Price // a level that an operator confirmed; zero when none
+	ConfirmedAt time.Time   // when the broker last reported it
+	Accepted    money.Price // a level that an operator confirmed; zero if none
 }
 
-// maxJumpPercent is how far a price may be from the previous close, or from a
-// level that an operator confirmed, before it is in doubt.
+// maxJumpPercent is how far a price may be from the previous close, or from a level that an
+// operator confirmed, before it is in doubt.
 const maxJumpPercent = 40
 
-// Plausible tells whether a price can be believed next to the reference levels
-// that are known (those of zero are not). Without any, nothing speaks against it.
+// Plausible reports whether a price is near one of the reference levels. Levels of zero are
+// unknown; without a known level every price is plausible.
 func Plausible(price money.Price, references ...money.Price) bool {
 	known := false
 	for _, reference := range references {

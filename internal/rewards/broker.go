@@ -8,47 +8,47 @@ import (
 	"stockrewards/internal/money"
 )
 
-// OrderRequest is what the service asks of a broker: a market order, good for the
-// day, that buys the symbol for the notional.
+// OrderRequest is an order as it is sent to a broker: a market day order that buys the
+// symbol for the notional.
 type OrderRequest struct {
-	ClientOrderID string    // ours, unique for ever
+	ClientOrderID string    // chosen by this service, never used twice
 	Symbol        string    // upper case, "BRK.B"
 	Notional      money.USD // whole cents
 }
 
-// BrokerOrder is an order as a broker tells of it. Its quantities are cumulative.
+// BrokerOrder is an order as a broker reports it. Its quantities are cumulative.
 type BrokerOrder struct {
-	ID             string // the broker's own identifier
+	ID             string // the broker's identifier
 	ClientOrderID  string
-	AssetID        string // the broker's identifier of the stock; "" when not told
+	AssetID        string // the broker's identifier of the stock; "" if missing
 	Symbol         string
 	Side           string // "buy" or "sell"
-	Status         string // the broker's word, as it came
+	Status         string // the broker's word, unchanged
 	Notional       money.USD
 	FilledQty      money.Shares
 	FilledAvgPrice money.Price // zero while nothing is filled
-	SubmittedAt    time.Time   // zero when not told
-	FilledAt       time.Time   // zero when not told
+	SubmittedAt    time.Time   // zero if missing
+	FilledAt       time.Time   // zero if missing
 
-	// Problem says what in the answer cannot be read as a quantity, for example
-	// "filled_qty: too many decimals". It is empty when all is well; otherwise the
-	// member named is zero above and the order must not be trusted.
+	// Problem names a member that cannot be read as a quantity, for example
+	// "filled_qty: too many decimals". That member is zero above, and the order must not be
+	// trusted. It is "" for a valid order.
 	Problem string
 }
 
-// MarketClock is what the broker says of its market's hours.
+// MarketClock is a reading of the broker's clock and market hours.
 type MarketClock struct {
-	Now       time.Time // the broker's own time
+	Now       time.Time // the broker's time
 	Open      bool
 	NextOpen  time.Time
 	NextClose time.Time
 
-	// Moved: the brokerage declares that its clock was set on purpose. Only our paper
-	// brokerage does, while its test clock is set.
-	Moved bool
+	// Simulated is set by a brokerage whose clock was set on purpose: only the paper
+	// brokerage, while its test clock is set.
+	Simulated bool
 }
 
-// Turn is when the market next opens or closes.
+// NextChange returns when the market next opens or closes.
 func (c MarketClock) NextChange() time.Time {
 	if c.Open {
 		return c.NextClose
@@ -56,12 +56,12 @@ func (c MarketClock) NextChange() time.Time {
 	return c.NextOpen
 }
 
-// BrokerPrice is the market's latest word on one stock.
+// BrokerPrice is the latest price of one stock as a broker reports it.
 type BrokerPrice struct {
 	Symbol        string
 	Price         money.Price // of the last trade, positive
 	TradedAt      time.Time
-	PreviousClose money.Price // of the trading day before; zero when not told
+	PreviousClose money.Price // of the trading day before; zero if missing
 }
 
 // BrokerAsset is a security that the broker knows.
@@ -85,32 +85,32 @@ type Position struct {
 // BrokerAccount is the account that orders are placed in.
 type BrokerAccount struct {
 	ID          string
-	Number      string // as people write it; "" when not reported
+	Number      string // for people; "" if missing
 	Status      string
-	Blocked     bool // the broker takes no orders for it
+	Blocked     bool // the broker accepts no orders for it
 	BuyingPower money.USD
 }
 
-// BrokerErrorKind says what a broker's refusal or silence means for the request.
+// BrokerErrorKind is what a failed call proves about the request.
 type BrokerErrorKind int
 
 // The kinds of broker errors.
 const (
-	// BrokerUnknown: the request may or may not have been carried out (a time-out,
-	// a broken connection, a 5xx, a 429, an answer that cannot be read).
+	// BrokerUnknown means an unknown outcome: a timeout, a broken connection, a 5xx, a 429,
+	// or an answer that cannot be read.
 	BrokerUnknown BrokerErrorKind = iota
-	// BrokerRefused: the request was refused for good and never will be carried out.
+	// BrokerRefused means that the request was refused for good and never has an effect.
 	BrokerRefused
-	// BrokerWait: the request was refused for a reason that passes or that an
-	// operator mends (missing funds, credentials); it was not carried out.
+	// BrokerWait means that the request had no effect and may succeed later: funds or valid
+	// credentials are missing.
 	BrokerWait
-	// BrokerDuplicate: the client order id exists already.
+	// BrokerDuplicate means that the client order id exists already.
 	BrokerDuplicate
-	// BrokerNotFound: the broker does not (or not yet) know what was asked for.
+	// BrokerNotFound means that the broker does not have the object, or not yet.
 	BrokerNotFound
 )
 
-// String is the kind as logs and metrics name it.
+// String returns the kind as logs and metrics name it.
 func (k BrokerErrorKind) String() string {
 	switch k {
 	case BrokerRefused:
@@ -121,18 +121,18 @@ func (k BrokerErrorKind) String() string {
 		return "duplicate"
 	case BrokerNotFound:
 		return "not_found"
-	case BrokerUnknown:
+	default:
+		return "unknown"
 	}
-	return "unknown"
 }
 
-// BrokerError is what a broker adapter returns when a call did not succeed.
+// BrokerError is a failed call of a broker.
 type BrokerError struct {
 	Kind    BrokerErrorKind
-	Code    string // a stable code of ours for a refusal: "asset_not_tradable"
-	Message string // the broker's words, cut to a bounded length, without secrets
-	Lasting bool   // a BrokerWait that funds and credentials do not end: a forbidden request, a wrong address
-	Err     error  // the cause below, or nil
+	Code    string // this service's stable code of a refusal: "asset_not_tradable"
+	Message string // the broker's words, of bounded length, without secrets
+	Lasting bool   // a BrokerWait that neither funds nor credentials end: a forbidden request, a wrong address
+	Err     error  // the cause, or nil
 }
 
 // Error describes the failed call.
@@ -150,15 +150,14 @@ func (e *BrokerError) Error() string {
 	return text
 }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (e *BrokerError) Unwrap() error { return e.Err }
 
-// NotSent is the Code of a BrokerWait that never left this process: the rate limit
-// had no room for it in time.
+// NotSent is the Code of a BrokerWait for a request that never left this process, because
+// the rate limit had no room for it in time.
 const NotSent = "not_sent"
 
-// BrokerKindOf is the kind of a broker's error; an error of another type says
-// nothing about the request, so it is BrokerUnknown.
+// BrokerKindOf returns the kind of a BrokerError, and BrokerUnknown for any other error.
 func BrokerKindOf(err error) BrokerErrorKind {
 	if e, ok := errors.AsType[*BrokerError](err); ok {
 		return e.Kind

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// cached is a value that is loaded again when it is older than cacheFor. While
-// one caller loads, the others wait for it: a cold cache asks the store once.
+// cached holds a value for cacheFor, then loads it again. Concurrent callers wait for one
+// load. It is safe for concurrent use.
 type cached[T any] struct {
 	mu    sync.Mutex
 	value T

@@ -2,10 +2,10 @@ package rewards
 
 import "fmt"
 
-// Object is the reward as the operator log names it.
+// Object returns the reward's name in the operator log.
 func (r Reward) Object() string { return "reward " + r.ID.String() }
 
-// State is what an operator decides about a reward.
+// State returns the reward for the operator log.
 func (r Reward) State() State {
 	return State{
 		{"app", r.AppID.String()},
@@ -16,13 +16,12 @@ func (r Reward) State() State {
 	}
 }
 
-// Cancel takes a reward back that is in no order: it fails, and nothing is bought for it.
-// It fails with CodeConflict for any other reward.
+// Cancel returns the reward as failed, so that nothing is bought for it. It fails with
+// CodeConflict unless the reward is recorded, which means that it is in no order.
 func (r Reward) Cancel(reason string) (Reward, error) {
 	if r.Status != Recorded {
 		return r, &Error{Code: CodeConflict, Message: fmt.Sprintf(
-			"cannot reverse the reward: it is %s; "+
-				"only a reward that is recorded, and so in no order, can be reversed",
+			"cannot reverse the reward: it is %s; only a recorded reward, which is in no order, can be reversed",
 			r.Status)}
 	}
 	r.Status, r.FailureReason = Failed, FailureReason(FailureCanceled, reason)

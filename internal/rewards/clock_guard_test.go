@@ -39,7 +39,7 @@ func TestNothingIsRecordedAheadOfTheClocks(t *testing.T) {
 		ours := truth.Add(c.ours)
 		g := rewards.NewClockGuard(func() time.Time { return ours }, c.allow)
 		if c.broker != 1 {
-			g.ReadBroker(rewards.MarketClock{Now: truth.Add(c.broker), Moved: c.moved}, ours)
+			g.ReadBroker(rewards.MarketClock{Now: truth.Add(c.broker), Simulated: c.moved}, ours)
 		}
 		if c.database != 1 {
 			g.ReadDatabase(truth.Add(c.database), ours)

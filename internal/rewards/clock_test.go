@@ -32,7 +32,7 @@ func TestABrokersClockIsTrustedNearOurs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			err := rewards.MarketClock{Now: test.now, Moved: test.moved}.Trust(asked, answered)
+			err := rewards.MarketClock{Now: test.now, Simulated: test.moved}.Trust(asked, answered)
 			if (err == nil) != test.trusted || err != nil && !errors.Is(err, rewards.ErrClockRefused) {
 				t.Errorf("trusted: %v, want %t", err, test.trusted)
 			}
@@ -51,7 +51,7 @@ func TestThePresentIsTheEarlierClock(t *testing.T) {
 		{theirs: ours.Add(-time.Minute), want: ours.Add(-time.Minute)},
 		{theirs: ours.Add(time.Hour), moved: true, want: ours.Add(time.Hour)},
 	} {
-		if got := (rewards.MarketClock{Now: test.theirs, Moved: test.moved}).Present(ours); !got.Equal(test.want) {
+		if got := (rewards.MarketClock{Now: test.theirs, Simulated: test.moved}).Present(ours); !got.Equal(test.want) {
 			t.Errorf("theirs %s, moved %t: got %s, want %s", test.theirs, test.moved, got, test.want)
 		}
 	}

@@ -6,24 +6,24 @@ import (
 	"stockrewards/internal/money"
 )
 
-// Code says what kind of failure an Error is. The API maps each to one status.
+// Code is the kind of an Error. The API maps each to one HTTP status.
 type Code int
 
-// The codes. All but the last two are the caller's to mend.
+// The codes. The caller can fix all but the last three.
 const (
 	CodeBadRequest    Code = iota + 1 // the request is malformed or out of range
 	CodeUnauthorized                  // no valid key
 	CodeForbidden                     // the key's app may not do this
-	CodeTooMany                       // the app sends more than its limits allow
-	CodeNotFound                      // what is named does not exist in the app
-	CodeConflict                      // it contradicts what is stored
+	CodeTooMany                       // the app exceeds its limits
+	CodeNotFound                      // the app has no such object
+	CodeConflict                      // the request contradicts what is stored
 	CodeUnprocessable                 // well formed, but the catalog or a limit forbids it
-	CodeUpstream                      // the market tells no usable price
-	CodeUnavailable                   // it cannot be taken now, or its outcome is unknown: ask again
+	CodeUpstream                      // the market has no usable price
+	CodeUnavailable                   // not possible now, or its outcome is unknown: retry
 	CodeInternal                      // a defect of the service
 )
 
-// Error is a failure that a client is told of.
+// Error is a failure that a client sees.
 type Error struct {
 	Code    Code
 	Message string // for people, without a secret
@@ -31,7 +31,7 @@ type Error struct {
 	Err     error  // the cause, for the log only
 }
 
-// Error is the message with its cause.
+// Error returns the message with its cause.
 func (e *Error) Error() string {
 	if e.Err != nil {
 		return e.Message + ": " + e.Err.Error()
@@ -39,31 +39,31 @@ func (e *Error) Error() string {
 	return e.Message
 }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Issue is one thing that is wrong with a request.
+// Issue is one problem with a request.
 type Issue struct {
-	Path    string // the member or parameter; "" is the body as a whole
+	Path    string // the member or parameter; "" for the whole body
 	Message string
 }
 
 // KeyDetails names the idempotency key of a conflict.
 type KeyDetails struct{ IdempotencyKey string }
 
-// DuplicateDetails names the member that is taken and the user who has it.
+// DuplicateDetails names the member whose value is taken and the user who has it.
 type DuplicateDetails struct {
 	Field  string
 	UserID UserID
 }
 
-// AssetDetails names the symbol that cannot be given.
+// AssetDetails names the symbol that cannot be awarded.
 type AssetDetails struct{ AssetSymbol string }
 
-// MinAwardDetails is the smallest amount of an award that the operator takes.
+// MinAwardDetails is the smallest award that the operator accepts.
 type MinAwardDetails struct{ MinAmount money.USD }
 
-// CodeOf is the code of an error; one of another type is CodeInternal.
+// CodeOf returns the code of an Error, and CodeInternal for any other error.
 func CodeOf(err error) Code {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Code
@@ -71,7 +71,7 @@ func CodeOf(err error) Code {
 	return CodeInternal
 }
 
-// Unavailable wraps the reason why the service cannot take a request now.
+// Unavailable returns an Error with CodeUnavailable and the cause err, which may be nil.
 func Unavailable(message string, err error) error {
 	return &Error{Code: CodeUnavailable, Message: message, Err: err}
 }

@@ -1,7 +1,7 @@
 package rewards
 
-// FailureCode says in a stable word why a reward failed. Clients' programs read it;
-// the API document lists every code.
+// FailureCode is the stable code for why a reward failed. Client programs read it; the API
+// document lists all of them.
 type FailureCode string
 
 // The failure codes.
@@ -16,7 +16,7 @@ const (
 	FailureOrderRejected        FailureCode = "order_rejected"
 )
 
-// FailureCodes lists every code with which a failure reason can begin.
+// FailureCodes returns every code that a failure reason can begin with.
 func FailureCodes() []FailureCode {
 	return []FailureCode{
 		FailureAmountTooSmall, FailureAssetNotFound, FailureAssetNotFractionable, FailureAssetNotTradable,
@@ -24,5 +24,5 @@ func FailureCodes() []FailureCode {
 	}
 }
 
-// FailureReason is the reason of a failed reward as clients read it: "<code>: <text>".
+// FailureReason returns the reason of a failed reward as clients read it: "<code>: <text>".
 func FailureReason(code FailureCode, text string) string { return string(code) + ": " + text }

@@ -7,53 +7,53 @@ import (
 	"stockrewards/internal/money"
 )
 
-// Brakes are the limits that the leading process orders by. It keeps them in the books, so
-// that an operator's command can say why something waits.
+// Brakes are the order limits of the fulfillment leader. It stores them, so that an
+// operator's command can explain why a reward waits.
 type Brakes struct {
 	MaxNotional     money.USD
-	DailyLimit      money.USD // of all orders of a UTC day
-	HouseDailyLimit money.USD // of what the house adds to small pools
-	HouseAppLimit   money.USD // the same, for one app
+	DailyLimit      money.USD // all orders of a UTC day
+	HouseDailyLimit money.USD // added by the house to small pools in a UTC day
+	HouseAppLimit   money.USD // added by the house for one app in a UTC day
 	MaxMembers      int
 	SmallPoolWait   time.Duration
 }
 
-// brakesFormat is how brakes are kept; its number is the version.
+// brakesFormat is the stored form of brakes; its first number is the version.
 const brakesFormat = "1 %d %d %d %d %d %d"
 
-// String is the brakes as they are kept.
+// String returns the brakes in their stored form.
 func (b Brakes) String() string {
 	return fmt.Sprintf(brakesFormat, int64(b.MaxNotional), int64(b.DailyLimit), int64(b.HouseDailyLimit),
 		int64(b.HouseAppLimit), b.MaxMembers, int64(b.SmallPoolWait))
 }
 
-// ParseBrakes reads brakes as they are kept.
+// ParseBrakes reads brakes in their stored form.
 func ParseBrakes(text string) (b Brakes, err error) {
 	_, err = fmt.Sscanf(text, brakesFormat, (*int64)(&b.MaxNotional), (*int64)(&b.DailyLimit),
 		(*int64)(&b.HouseDailyLimit), (*int64)(&b.HouseAppLimit), &b.MaxMembers, (*int64)(&b.SmallPoolWait))
 	return b, err
 }
 
-// Limits are the brakes on one order, before anything was ordered today.
-func (b Brakes) Limits(price money.Price, p SmallPoolTimer) PlanLimits {
+// Limits returns the limits of one order before anything was ordered today.
+func (b Brakes) Limits(price money.Price, timer SmallPoolTimer) PlanLimits {
 	return PlanLimits{
 		MaxNotional: b.MaxNotional, DailyLeft: b.DailyLimit, HouseLeft: b.HouseDailyLimit,
-		HousePerApp: b.HouseAppLimit, Price: price, Timer: p,
+		HousePerApp: b.HouseAppLimit, Price: price, Timer: timer,
 	}
 }
 
-// Wait is what waits of an app for a stock, and why.
+// Wait is an app's rewards that wait for a stock, and why.
 type Wait struct {
-	Asset   Asset // its ID, Symbol and Doubt
+	Asset   Asset // ID, Symbol and Doubt only
 	Blocked bool  // an order of the asset is quarantined
 	App     App
 	Count   int // of rewards, at most MaxCounted
 	Oldest  time.Time
-	Why     string // a sentence
+	Why     string // for operators
 }
 
-// Explain says why rewards of an app wait, given the order that would be planned now and
-// what is left of the limits.
+// Explain returns why the app's rewards wait. p and hold are the order that would be planned
+// now, left is what remains of the limits b.
 func (w Wait) Explain(p Plan, hold Hold, b Brakes, left PlanLimits) string {
 	switch {
 	case w.App.Suspended:
@@ -72,28 +72,28 @@ func (w Wait) Explain(p Plan, hold Hold, b Brakes, left PlanLimits) string {
 	case HoldSmallPool:
 		return "the stock's pool is under the broker's minimum of $1 and waits for more"
 	case HoldHouse:
-		return fmt.Sprintf("the stock's pool is under $1, and the house may add $%s more today", max(left.HouseLeft, 0))
+		return fmt.Sprintf("the stock's pool is under $1, and the house may add only $%s more today", max(left.HouseLeft, 0))
 	case HoldDaily:
 		return fmt.Sprintf("$%s is left of the daily limit", max(left.DailyLeft, 0))
-	case NoHold, HoldEmpty, HoldQuantity, HoldDoubt, HoldAppHouse, HoldAction:
+	default:
+		return "goes into one of the next orders while ordering is on and the market is open"
 	}
-	return "goes into one of the next orders while ordering is on and the market is open"
 }
 
-// explain says why rewards were passed over.
+// explain returns why rewards were skipped.
 func (p Skipped) explain(b Brakes, left PlanLimits) string {
 	what := fmt.Sprintf("%d can't be ordered, the smallest of $%s: ", p.Count, p.Least)
 	switch p.Hold {
 	case HoldQuantity:
-		return what + "it buys more shares than can be counted at the last price"
+		return what + "at the last price it buys more shares than one order may have"
 	case HoldAppHouse:
 		return what + fmt.Sprintf("the house has added $%s of at most $%s for the app today",
 			left.HouseSpent[p.AppID], b.HouseAppLimit)
-	case NoHold, HoldEmpty, HoldSmallPool, HoldHouse, HoldDaily, HoldDoubt, HoldAction:
+	default: // HoldDaily
+		if p.Least > b.DailyLimit {
+			return what + fmt.Sprintf("it is more than the whole daily limit of $%s", b.DailyLimit)
+		}
+		return what + fmt.Sprintf("$%s is left of the daily limit of $%s; it waits for the next UTC day",
+			max(left.DailyLeft, 0), b.DailyLimit)
 	}
-	if p.Least > b.DailyLimit {
-		return what + fmt.Sprintf("it is more than the whole daily limit of $%s", b.DailyLimit)
-	}
-	return what + fmt.Sprintf("$%s is left of the daily limit of $%s; it waits for the next UTC day",
-		max(left.DailyLeft, 0), b.DailyLimit)
 }

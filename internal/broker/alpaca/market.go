@@ -44,7 +44,7 @@ func readClock(body []byte) (rewards.MarketClock, error) {
 		return rewards.MarketClock{}, err
 	}
 	return rewards.MarketClock{
-		Now: now, Open: *w.IsOpen, NextOpen: opens, NextClose: closes, Moved: w.TestClock,
+		Now: now, Open: *w.IsOpen, NextOpen: opens, NextClose: closes, Simulated: w.TestClock,
 	}, nil
 }
 

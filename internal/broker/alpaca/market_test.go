@@ -110,7 +110,7 @@ func TestReading(t *testing.T) {
 		want       any // nil for an answer that can't be read
 	}{
 		{"clock", `{"timestamp":"2026-03-16T14:00:00Z","is_open":true,"next_open":"2026-03-17T09:30:00-04:00","next_close":"2026-03-16T16:00:00-04:00"}`, clock, rewards.MarketClock{Now: at(14), Open: true, NextOpen: time.Date(2026, 3, 17, 13, 30, 0, 0, time.UTC), NextClose: at(20)}},
-		{"clock set on purpose", `{"timestamp":"2026-03-16T14:00:00Z","is_open":true,"next_open":"2026-03-17T09:30:00-04:00","next_close":"2026-03-16T16:00:00-04:00","test_clock":true}`, clock, rewards.MarketClock{Now: at(14), Open: true, NextOpen: time.Date(2026, 3, 17, 13, 30, 0, 0, time.UTC), NextClose: at(20), Moved: true}},
+		{"clock set on purpose", `{"timestamp":"2026-03-16T14:00:00Z","is_open":true,"next_open":"2026-03-17T09:30:00-04:00","next_close":"2026-03-16T16:00:00-04:00","test_clock":true}`, clock, rewards.MarketClock{Now: at(14), Open: true, NextOpen: time.Date(2026, 3, 17, 13, 30, 0, 0, time.UTC), NextClose: at(20), Simulated: true}},
 		{"clock without is_open", `{"timestamp":"2026-03-16T14:00:00Z","next_open":"2026-03-17T09:30:00-04:00","next_close":"2026-03-16T16:00:00-04:00"}`, clock, nil},
 		{"clock without next_open", `{"timestamp":"2026-03-16T14:00:00Z","is_open":true,"next_close":"2026-03-16T16:00:00-04:00"}`, clock, nil},
 		{"clock with a bad time", `{"timestamp":"soon","is_open":true,"next_open":"2026-03-17T09:30:00-04:00","next_close":"2026-03-16T16:00:00-04:00"}`, clock, nil},
