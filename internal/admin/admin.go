@@ -1,8 +1,7 @@
-// Package admin is what operators and their machines look at: /livez, /readyz and
-// /metrics. It promises that looking costs little however often it is done, that it
-// never holds up the recording of rewards, and that no secret, no personal data and
-// no id of a client appears in it. Read ready.go for what decides readiness,
-// metrics.go for what is counted and books.go for what is read.
+// Package admin serves /livez, /readyz and /metrics to operators and their monitoring.
+// However often it is polled, it costs little and never delays the recording of
+// rewards. It exposes no secrets, personal data or ids of clients. Read ready.go for
+// readiness, metrics.go for the counters and gauges.go for what a scrape reads.
 package admin
 
 import (
@@ -19,82 +18,82 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// Store is the books.
+// Store is the durable state.
 type Store interface {
-	// Overview reads how the books stand, at little cost.
+	// Overview summarizes orders, rewards and alarms, at little cost.
 	Overview(ctx context.Context) (rewards.Overview, error)
-	// CheckWrites tells whether the books can be written; it writes only when nothing
-	// was written of late.
+	// CheckWrites returns an error when the store cannot be written. It writes only
+	// when nothing was written recently.
 	CheckWrites(ctx context.Context) error
 }
 
-// Market is the prices.
+// Market holds the prices.
 type Market interface {
-	// PriceAge is the age of the oldest price, and how many assets have no usable one.
+	// PriceAge is the age of the oldest price, and the number of assets without a
+	// usable one.
 	PriceAge() (oldest time.Duration, unusable int)
 }
 
-// Intake is the queue of rewards to be recorded.
+// Intake is the queue of requests that wait to be recorded.
 type Intake interface {
-	// Depth is how many requests wait.
+	// Depth is the number of waiting requests.
 	Depth() int
-	// Busy is how long the commit under way has taken; zero while there is none.
+	// Busy is the duration of the current commit; zero without one.
 	Busy() time.Duration
 }
 
-// Worker is the fulfilment of this process.
+// Worker is the fulfillment worker of this process.
 type Worker interface {
-	// Leads tells whether this process leads fulfilment.
+	// Leads reports whether this process holds the lease.
 	Leads() bool
-	// Busy is how long the step under way has not moved; zero between steps.
+	// Busy is the time since the current step's last heartbeat; zero between steps.
 	Busy() time.Duration
 }
 
-// Certificate is the certificate of the API.
+// Certificate is the TLS certificate of the API.
 type Certificate interface {
-	// NotAfter is when it ends.
+	// NotAfter is when it expires.
 	NotAfter() time.Time
 }
 
-// Server is the database's server, where there is one.
-type Server interface {
-	// Weakness tells why commits may be lost although the server acknowledges them;
-	// "" when they are not.
+// DatabaseServer is PostgreSQL.
+type DatabaseServer interface {
+	// Weakness says why acknowledged commits may be lost; "" when they are durable.
 	Weakness(ctx context.Context) (string, error)
 }
 
-// Options says what is looked at.
+// Options are what New reads and counts.
 type Options struct {
 	Metrics     *Metrics
 	Store       Store
 	Market      Market
 	Intake      Intake
 	Worker      Worker
-	Certificate Certificate // nil without TLS
-	Server      Server      // nil without one
-	DailyLimit  Limit       // of all orders of a day
-	HouseLimit  Limit       // of what the house adds on a day
+	Certificate Certificate    // nil without TLS
+	Server      DatabaseServer // nil over SQLite
+	DailyLimit  Limit          // of all orders
+	HouseLimit  Limit          // of what the house adds to small pools
 	Now         func() time.Time
 	Log         *slog.Logger
 }
 
-// Admin answers. It is safe for concurrent use.
+// Admin serves the endpoints. It is safe for concurrent use.
 type Admin struct {
 	Options
-	books    cached[rewards.Overview]
-	writes   cached[struct{}]
-	weakness cached[string]
+	overview *cached[rewards.Overview]
+	writes   *cached[struct{}]
+	weakness *cached[string]
 	draining atomic.Bool
 }
 
-// New makes it; the metrics are of this one from now on.
+// New returns an Admin. It registers its gauges with o.Metrics, which can be used once.
 func New(o Options) (*Admin, error) {
 	a := &Admin{Options: o}
-	a.books = newCached(readEvery, readPatience, o.Store.Overview)
-	a.writes = newCached(readEvery, writePatience, func(ctx context.Context) (struct{}, error) {
+	a.overview = newCached(readEvery, readTimeout, o.Store.Overview)
+	a.writes = newCached(readEvery, writeTimeout, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, o.Store.CheckWrites(ctx)
 	})
-	a.weakness = newCached(weaknessEvery, weaknessPatience, func(ctx context.Context) (string, error) {
+	a.weakness = newCached(weaknessEvery, weaknessTimeout, func(ctx context.Context) (string, error) {
 		if o.Server == nil {
 			return "", nil
 		}
@@ -103,22 +102,19 @@ func New(o Options) (*Admin, error) {
 	return a, o.Metrics.registry.Register(&collector{a})
 }
 
-// Drain has /readyz answer 503 from now on: the process is going to stop.
+// Drain makes /readyz answer 503: the process is about to stop.
 func (a *Admin) Drain() { a.draining.Store(true) }
 
-// The limits of a connection.
-const (
-	headerTimeout  = 5 * time.Second
-	writeTimeout   = 30 * time.Second
-	idleTimeout    = 60 * time.Second
-	maxHeaderBytes = 16 << 10
-	maxScrapes     = 8 // at once; more get 503
-)
-
-// Server makes the server, with its limits.
-func (a *Admin) Server() *http.Server {
+// NewServer returns an HTTP server for Handler, with its limits.
+func (a *Admin) NewServer() *http.Server {
+	const (
+		readTimeout    = 5 * time.Second
+		writeTimeout   = 30 * time.Second
+		idleTimeout    = 60 * time.Second
+		maxHeaderBytes = 16 << 10
+	)
 	return &http.Server{
-		Handler: a.Handler(), ReadHeaderTimeout: headerTimeout, ReadTimeout: headerTimeout,
+		Handler: a.Handler(), ReadHeaderTimeout: readTimeout, ReadTimeout: readTimeout,
 		WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
 		ErrorLog: slog.NewLogLogger(a.Log.Handler(), slog.LevelDebug),
 	}
@@ -126,6 +122,7 @@ func (a *Admin) Server() *http.Server {
 
 // Handler answers /, /livez, /readyz and /metrics.
 func (a *Admin) Handler() http.Handler {
+	const maxScrapes = 8 // concurrent; more get 503
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", index)
 	mux.HandleFunc("GET /livez", a.livez)
@@ -144,25 +141,25 @@ func (a *Admin) Handler() http.Handler {
 func index(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	_, _ = io.WriteString(w, `<!doctype html><title>Stock Rewards Service</title><h1>Stock Rewards Service</h1>
-<ul><li><a href="/livez">/livez</a>: does the process move?</li>
+<ul><li><a href="/livez">/livez</a>: does the process make progress?</li>
 <li><a href="/readyz">/readyz</a>: can rewards be recorded, and what else is wrong?</li>
 <li><a href="/metrics">/metrics</a>: for Prometheus</li></ul>
-`) // the client may have gone
+`) // the client may have disconnected
 }
 
-// stuckAfter is how long a loop may stand still. Every call that it makes ends
-// sooner by itself, also when the broker hangs, its rate limit is used up or the
-// disk is full.
+// stuckAfter is how long a loop may go without a heartbeat. Every call that it makes
+// times out sooner, even when the broker hangs, the rate limit is used up or the disk
+// is full.
 const stuckAfter = 5 * time.Minute
 
-// livez answers 200 while the loops move: a restart helps when they don't, and
-// nothing else is a reason for one.
+// livez answers 200 while the loops make progress. A stuck loop is the only reason for
+// a restart.
 func (a *Admin) livez(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	for _, loop := range []struct {
 		name string
 		busy time.Duration
-	}{{"the intake", a.Intake.Busy()}, {"fulfilment", a.Worker.Busy()}} {
+	}{{"the intake", a.Intake.Busy()}, {"fulfillment", a.Worker.Busy()}} {
 		if loop.busy > stuckAfter {
 			w.WriteHeader(http.StatusServiceUnavailable)
 			_, _ = fmt.Fprintf(w, "%s has not moved for %s\n", loop.name, loop.busy.Round(time.Second))

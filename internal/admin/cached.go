@@ -8,41 +8,37 @@ import (
 )
 
 const (
-	readEvery     = time.Second     // how often the books are asked, at most
-	readPatience  = 5 * time.Second // for reading them
-	writePatience = 2 * time.Second // for a probing write
+	readEvery    = time.Second // between two reads of the store, at least
+	readTimeout  = 5 * time.Second
+	writeTimeout = 2 * time.Second // of the write that probes the store
 
-	weaknessEvery    = time.Minute // how often the server is asked for its settings, at most
-	weaknessPatience = time.Second
+	weaknessEvery   = time.Minute // between two reads of the server's settings, at least
+	weaknessTimeout = time.Second
 )
 
-// cached is a value that is fetched at most once in a while, by one at a time.
-// Whoever asks waits only so long for it.
+// cached is a value that is fetched at most once per interval, by one goroutine at a
+// time. Callers wait for it no longer than timeout. It is safe for concurrent use.
 type cached[T any] struct {
-	every    time.Duration
-	patience time.Duration
-	fetch    func(context.Context) (T, error)
-	*cache[T]
-}
+	every   time.Duration
+	timeout time.Duration
+	fetch   func(context.Context) (T, error)
 
-type cache[T any] struct {
 	mu      sync.Mutex
 	value   T
 	err     error
-	at      time.Time     // when it was fetched; zero: never
-	running chan struct{} // closed when the fetch under way ends; nil while there is none
+	at      time.Time     // of the last fetch; zero: never
+	running chan struct{} // closed when the current fetch ends; nil without one
 }
 
-func newCached[T any](every, patience time.Duration, fetch func(context.Context) (T, error)) cached[T] {
-	return cached[T]{every: every, patience: patience, fetch: fetch, cache: &cache[T]{}}
+func newCached[T any](every, timeout time.Duration, fetch func(context.Context) (T, error)) *cached[T] {
+	return &cached[T]{every: every, timeout: timeout, fetch: fetch}
 }
 
-// errSlow says that an answer did not come in time.
 var errSlow = errors.New("no answer in time")
 
-// get is the value, not older than a while. It fails with errSlow when it takes too
-// long; the fetch then goes on for the next who asks.
-func (c cached[T]) get(ctx context.Context) (value T, err error) {
+// get returns the value, at most one interval old. It fails with errSlow after the
+// timeout; the fetch then continues for later callers.
+func (c *cached[T]) get(ctx context.Context) (value T, err error) {
 	c.mu.Lock()
 	if !c.at.IsZero() && time.Since(c.at) < c.every {
 		defer c.mu.Unlock()
@@ -54,7 +50,7 @@ func (c cached[T]) get(ctx context.Context) (value T, err error) {
 	}
 	running := c.running
 	c.mu.Unlock()
-	timer := time.NewTimer(c.patience)
+	timer := time.NewTimer(c.timeout)
 	defer timer.Stop()
 	select {
 	case <-running:
@@ -68,8 +64,8 @@ func (c cached[T]) get(ctx context.Context) (value T, err error) {
 	}
 }
 
-func (c cached[T]) run(ctx context.Context, done chan struct{}) {
-	ctx, cancel := context.WithTimeout(ctx, 2*c.patience) // whoever waits is told sooner
+func (c *cached[T]) run(ctx context.Context, done chan struct{}) {
+	ctx, cancel := context.WithTimeout(ctx, 2*c.timeout) // callers stop waiting earlier
 	defer cancel()
 	value, err := c.fetch(ctx)
 	c.mu.Lock()

@@ -9,10 +9,10 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// prefix is that of every metric of ours.
+// prefix begins the name of every metric.
 const prefix = "stockrewards_"
 
-// factory makes metrics and registers them.
+// factory creates metrics and registers them.
 type factory struct{ registry *prometheus.Registry }
 
 func (f factory) counters(name, help string, labels ...string) *prometheus.CounterVec {
@@ -27,7 +27,7 @@ func (f factory) gauges(name, help string, labels ...string) *prometheus.GaugeVe
 	return v
 }
 
-//nolint:forbidigo // buckets are no money
+//nolint:forbidigo // buckets are not money
 func (f factory) histogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
 	v := prometheus.NewHistogramVec(
 		prometheus.HistogramOpts{Name: prefix + name, Help: help, Buckets: buckets}, labels)
@@ -35,7 +35,7 @@ func (f factory) histogram(name, help string, buckets []float64, labels ...strin
 	return v
 }
 
-// requestBuckets are up to the longest time that a request may take.
+// requestBuckets end at the longest time that a request may take.
 //
 //nolint:forbidigo // seconds
 func requestBuckets() []float64 {
@@ -47,24 +47,24 @@ func commitBuckets() []float64 {
 	return []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5}
 }
 
-// callBuckets are up to the client's time-out.
+// callBuckets end at the client's timeout.
 //
 //nolint:forbidigo // seconds
 func callBuckets() []float64 {
 	return []float64{0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10}
 }
 
-// number is a count for Prometheus, which knows no integers.
+// number converts a count for Prometheus, which has no integers.
 //
-//nolint:forbidigo // the only way out of the exact numbers, for looking at only
+//nolint:forbidigo // for display only
 func number[N ~int | ~int64](n N) float64 { return float64(n) }
 
-// dollars is an amount for Prometheus.
+// dollars converts an amount for Prometheus.
 //
-//nolint:forbidigo // as above
+//nolint:forbidigo // for display only
 func dollars(u money.USD) float64 { return float64(u) / float64(money.Dollar) }
 
-// outcomeOf is how a call of the broker ended: "ok", or the kind of its error.
+// outcomeOf is the label for the result of a broker call: "ok", or the error's kind.
 func outcomeOf(err error) string {
 	if err == nil {
 		return "ok"

@@ -11,8 +11,8 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// Metrics is what is counted while it happens. It is safe for concurrent use, and
-// costs well under a microsecond a request.
+// Metrics counts events as they happen. It is safe for concurrent use and costs well
+// under a microsecond per request.
 type Metrics struct {
 	registry  *prometheus.Registry
 	endpoints map[Endpoint]*endpoint
@@ -26,27 +26,27 @@ type Metrics struct {
 	callTime      *prometheus.HistogramVec
 }
 
-// Endpoint is a method of a route; both come from the table of routes.
+// Endpoint is a method of a route, from the API's table of routes.
 type Endpoint struct {
 	Method string
 	Route  string
 }
 
-// endpoint is the metrics of one endpoint, looked up once.
+// endpoint holds the metrics of one endpoint, so that they are looked up once.
 type endpoint struct {
 	labels   Endpoint
 	took     prometheus.Observer
 	byStatus map[int]prometheus.Counter
 }
 
-// Build says what the program was built from.
+// Build identifies the program.
 type Build struct{ Version, Revision, Go string }
 
-// other labels whatever is not in the table of routes.
+// other labels requests outside of the table of routes, and unknown kinds of alarms.
 const other = "other"
 
-// NewMetrics makes the metrics with a registry of their own. Endpoints and
-// operations of the broker are all that there will be.
+// NewMetrics returns the metrics, in a separate registry. The endpoints and the
+// broker's operations are complete lists.
 func NewMetrics(endpoints []Endpoint, operations []string, b Build) *Metrics {
 	f := factory{prometheus.NewRegistry()}
 	f.registry.MustRegister(collectors.NewGoCollector(),
@@ -54,23 +54,24 @@ func NewMetrics(endpoints []Endpoint, operations []string, b Build) *Metrics {
 	m := &Metrics{
 		registry: f.registry,
 		requests: f.counters("http_requests_total",
-			"Requests of the API that were answered, since the process started.", "method", "route", "status"),
-		batch: f.histogram("intake_batch_size", "Requests per commit of the intake.",
+			"API requests answered since the process started.", "method", "route", "status"),
+		batch: f.histogram("intake_batch_size", "Requests per intake commit.",
 			prometheus.ExponentialBuckets(1, 2, 11)).WithLabelValues(),
-		commit: f.histogram("intake_commit_duration_seconds", "How long commits of the intake took.",
+		commit: f.histogram("intake_commit_duration_seconds", "Duration of intake commits.",
 			commitBuckets()).WithLabelValues(),
 		commitErrors: f.counters("intake_commit_errors_total",
-			"Commits of the intake that failed, since the process started.").WithLabelValues(),
+			"Failed intake commits since the process started.").WithLabelValues(),
 		rewards: f.counters("rewards_total",
-			"Rewards that came into a status through this process, since it started.", "status"),
+			"Rewards that entered a status through this process since it started.", "status"),
 		orders: f.counters("order_changes_total",
-			"Orders that came into a state through this process, since it started.", "state"),
-		calls: f.counters("broker_calls_total", "Calls of the broker by how they ended, since the process started; "+
-			"not_sent: the rate limit had no room in time.", "operation", "outcome"),
+			"Orders that entered a state through this process since it started.", "state"),
+		calls: f.counters("broker_calls_total", "Broker calls by outcome since the process started; "+
+			"not_sent: the rate limit allowed none in time.", "operation", "outcome"),
 		callTime: f.histogram("broker_call_duration_seconds",
-			"How long the broker took, without the wait for the rate limit.", callBuckets(), "operation"),
+			"Duration of broker calls, without the wait for the rate limit.", callBuckets(), "operation"),
 	}
-	f.gauges("build_info", "What the program was built from; always 1.", "version", "revision", "goversion").
+	f.gauges("build_info", "Version, revision and Go version of the program; always 1.",
+		"version", "revision", "goversion").
 		WithLabelValues(b.Version, b.Revision, b.Go).Set(1)
 	m.prepareRequests(f, endpoints)
 	m.prepareStates(operations)
@@ -79,7 +80,7 @@ func NewMetrics(endpoints []Endpoint, operations []string, b Build) *Metrics {
 
 func (m *Metrics) prepareRequests(f factory, endpoints []Endpoint) {
 	took := f.histogram("http_request_duration_seconds",
-		"How long requests of the API took, from their head read to their answer written.",
+		"Duration of API requests, from the headers read to the answer written.",
 		requestBuckets(), "method", "route")
 	m.endpoints = make(map[Endpoint]*endpoint)
 	for _, e := range append([]Endpoint{{other, other}}, endpoints...) {
@@ -88,7 +89,7 @@ func (m *Metrics) prepareRequests(f factory, endpoints []Endpoint) {
 		}
 		m.endpoints[e] = p
 		if e.Method == other {
-			continue // its statuses are looked up when they come
+			continue // its statuses are created on demand
 		}
 		for _, status := range []int{
 			http.StatusOK, http.StatusCreated, http.StatusBadRequest, http.StatusUnauthorized, http.StatusNotFound,
@@ -104,13 +105,13 @@ func (m *Metrics) request(e Endpoint, status int) prometheus.Counter {
 	return m.requests.WithLabelValues(e.Method, e.Route, strconv.Itoa(status))
 }
 
-// prepareStates has every series start at zero, so that its first event is seen.
+// prepareStates creates every series at zero, so that rate() sees the first event.
 func (m *Metrics) prepareStates(operations []string) {
 	for _, s := range []rewards.Status{rewards.Recorded, rewards.Executed, rewards.Failed} {
 		m.rewards.WithLabelValues(s.String())
 	}
 	for s := rewards.OrderPlanned; s <= rewards.OrderRefused; s++ {
-		if s != rewards.OrderResolved { // an operator's command does that
+		if s != rewards.OrderResolved { // only an operator's command resolves
 			m.orders.WithLabelValues(s.String())
 		}
 	}
@@ -120,8 +121,8 @@ func (m *Metrics) prepareStates(operations []string) {
 	}
 }
 
-// Request counts a request that was answered. One whose route is not in the table,
-// or does not have the method, is counted under "other".
+// Request counts an answered request. One outside of the table of routes is counted as
+// "other".
 func (m *Metrics) Request(method, route string, status int, took time.Duration) {
 	e := m.endpoints[Endpoint{method, route}]
 	if e == nil {
@@ -135,15 +136,15 @@ func (m *Metrics) Request(method, route string, status int, took time.Duration) 
 	m.request(e.labels, status).Inc()
 }
 
-// WatchLog counts the lines of the log that were dropped; once for a process.
+// WatchLog adds a counter of dropped log lines. Call it once.
 func (m *Metrics) WatchLog(dropped func() int64) {
 	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
 		Name: prefix + "log_lines_dropped_total",
-		Help: "Lines of the log that were dropped because nobody read it, since the process started.",
+		Help: "Log lines dropped since the process started, because nobody read the log.",
 	}, func() float64 { return number(dropped()) })) //nolint:forbidigo // a count
 }
 
-// Commit counts a commit of the intake.
+// Commit counts an intake commit.
 func (m *Metrics) Commit(requests, created int, took time.Duration, err error) {
 	m.batch.Observe(number(requests))
 	m.commit.Observe(took.Seconds())
@@ -153,17 +154,17 @@ func (m *Metrics) Commit(requests, created int, took time.Duration, err error) {
 	}
 }
 
-// OrderEntered counts an order that came into a state.
+// OrderEntered counts an order that entered a state.
 func (m *Metrics) OrderEntered(state rewards.OrderState) {
 	m.orders.WithLabelValues(state.String()).Inc()
 }
 
-// RewardsEnded counts rewards that came into a status that is final.
+// RewardsEnded counts n rewards that entered a final status.
 func (m *Metrics) RewardsEnded(status rewards.Status, n int) {
 	m.rewards.WithLabelValues(status.String()).Add(number(n))
 }
 
-// BrokerCall counts a call of the broker.
+// BrokerCall counts a broker call.
 func (m *Metrics) BrokerCall(operation string, err error, took time.Duration) {
 	outcome := outcomeOf(err)
 	m.calls.WithLabelValues(operation, outcome).Inc()

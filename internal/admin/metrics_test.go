@@ -18,7 +18,7 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// busy is a world in which everything has happened that there is to tell.
+// busy is a world in which every metric has a value.
 func busy(t *testing.T) *world {
 	t.Helper()
 	w := newWorld(t)
@@ -46,7 +46,7 @@ func busy(t *testing.T) *world {
 	return w
 }
 
-// families reads what /metrics tells with Prometheus' own parser.
+// families parses /metrics with Prometheus' parser.
 func families(t *testing.T, text string) map[string]*dto.MetricFamily {
 	t.Helper()
 	parser := expfmt.NewTextParser(model.LegacyValidation)
@@ -57,7 +57,7 @@ func families(t *testing.T, text string) map[string]*dto.MetricFamily {
 	return found
 }
 
-func TestMetricsTellWhatHappened(t *testing.T) {
+func TestMetricsCountEvents(t *testing.T) {
 	t.Parallel()
 	_, text := busy(t).get(t, "/metrics")
 	families(t, text)
@@ -91,8 +91,8 @@ func TestMetricsTellWhatHappened(t *testing.T) {
 	}
 }
 
-// Books that cannot be read take nothing else away.
-func TestMetricsWithoutBooks(t *testing.T) {
+// A store that cannot be read hides no other metric.
+func TestMetricsWithoutTheStore(t *testing.T) {
 	t.Parallel()
 	w := busy(t)
 	w.unread, w.unwrite = errors.New("disk"), errors.New("disk")
@@ -103,11 +103,11 @@ func TestMetricsWithoutBooks(t *testing.T) {
 		}
 	}
 	if strings.Contains(text, "rewards_waiting") {
-		t.Error("it tells what it does not know")
+		t.Error("a metric of the store is present")
 	}
 }
 
-// Names, types and help are as Prometheus wants them.
+// Names, types and help follow Prometheus' conventions.
 func TestMetricsAreLinted(t *testing.T) {
 	t.Parallel()
 	_, text := busy(t).get(t, "/metrics")
@@ -120,7 +120,7 @@ func TestMetricsAreLinted(t *testing.T) {
 	}
 }
 
-// The table of docs/operations.md is all of the metrics, with their labels.
+// The table in docs/operations.md lists every metric with its labels.
 func TestMetricsAreDocumented(t *testing.T) {
 	t.Parallel()
 	guide, err := os.ReadFile("../../docs/operations.md")
@@ -133,7 +133,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	}
 	slices.Sort(documented)
 	_, text := busy(t).get(t, "/metrics")
-	var told []string
+	var served []string
 	for name, family := range families(t, text) {
 		if !strings.HasPrefix(name, "stockrewards_") {
 			continue
@@ -145,21 +145,21 @@ func TestMetricsAreDocumented(t *testing.T) {
 		if len(labels) > 0 {
 			name += "{" + strings.Join(labels, ",") + "}"
 		}
-		told = append(told, name)
+		served = append(served, name)
 	}
-	slices.Sort(told)
-	if diff := cmp.Diff(told, documented); diff != "" {
-		t.Errorf("(-told +documented):\n%s", diff)
+	slices.Sort(served)
+	if diff := cmp.Diff(served, documented); diff != "" {
+		t.Errorf("(-served +documented):\n%s", diff)
 	}
 	for _, used := range regexp.MustCompile(`stockrewards_[a-z_]+`).FindAllString(string(guide), -1) {
 		name := regexp.MustCompile(`_(bucket|sum|count)$`).ReplaceAllString(used, "")
 		if !strings.Contains(text, "# TYPE "+name+" ") {
-			t.Errorf("the guide speaks of %s, which there is not", used)
+			t.Errorf("the guide mentions %s, which does not exist", used)
 		}
 	}
 }
 
-// Counting a request costs little, and no memory.
+// Counting a request allocates no memory.
 func TestCountingARequestAllocatesNothing(t *testing.T) { //nolint:paralleltest // it measures
 	m := newMetrics()
 	if n := testing.AllocsPerRun(100, func() { m.Request("POST", "/v1/rewards", 201, time.Millisecond) }); n != 0 {

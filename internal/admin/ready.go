@@ -22,7 +22,7 @@ type readiness struct {
 	Warnings []warning `json:"warnings"`
 }
 
-// warning is one thing that needs a look. Its code is stable.
+// warning is a problem for an operator. Its code is stable.
 type warning struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
@@ -31,29 +31,29 @@ type warning struct {
 const (
 	maxWarnings = 50
 	maxMessage  = 300                // bytes
-	expiresSoon = 7 * 24 * time.Hour // of a certificate
+	expiresSoon = 7 * 24 * time.Hour // the remaining life of a certificate
 )
 
-// readyz answers 200 while rewards can be recorded. Whatever else is wrong is a
-// warning in its body.
+// readyz answers 200 while rewards can be recorded. Other problems are warnings in its
+// body.
 func (a *Admin) readyz(w http.ResponseWriter, r *http.Request) {
-	body := readiness{Status: "ready", Reason: a.refuses(r.Context()), Warnings: a.warnings(r.Context())}
+	body := readiness{Status: "ready", Reason: a.notReady(r.Context()), Warnings: a.warnings(r.Context())}
 	status := http.StatusOK
 	if body.Reason != nil {
 		body.Status, status = "notReady", http.StatusServiceUnavailable
 	}
 	text, err := json.Marshal(body)
 	if err != nil {
-		http.Error(w, "the answer could not be written", http.StatusInternalServerError)
+		http.Error(w, "cannot encode the answer", http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(text, '\n')) // the client may have gone
+	_, _ = w.Write(append(text, '\n')) // the client may have disconnected
 }
 
-// refuses tells why rewards cannot be recorded; nil when they can.
-func (a *Admin) refuses(ctx context.Context) *warning {
+// notReady is why rewards cannot be recorded; nil when they can.
+func (a *Admin) notReady(ctx context.Context) *warning {
 	if a.draining.Load() {
 		return &warning{"draining", "the process is stopping"}
 	}
@@ -62,11 +62,11 @@ func (a *Admin) refuses(ctx context.Context) *warning {
 	case err == nil:
 		return nil
 	case errors.Is(err, errSlow):
-		return &warning{"books_slow", "a write to the database takes longer than " + writePatience.String()}
+		return &warning{"books_slow", "a write to the database takes longer than " + writeTimeout.String()}
 	}
 	code, message := "books_not_writable", "the database cannot be written"
 	if errors.Is(err, rewards.ErrClockAhead) {
-		code = "clock_ahead"
+		code = rewards.Alarm{Name: rewards.AlarmClockAhead}.Kind()
 	}
 	if e, ok := errors.AsType[*rewards.Error](err); ok {
 		message = e.Message // the cause is in the log
@@ -74,7 +74,7 @@ func (a *Admin) refuses(ctx context.Context) *warning {
 	return &warning{code, message}
 }
 
-// warnings lists what needs a look.
+// warnings lists the problems that do not stop recording.
 func (a *Admin) warnings(ctx context.Context) []warning {
 	list := []warning{}
 	add := func(code, message string) {
@@ -82,9 +82,9 @@ func (a *Admin) warnings(ctx context.Context) []warning {
 			list = append(list, warning{clean(code), clean(message)})
 		}
 	}
-	v, err := a.books.get(ctx)
+	v, err := a.overview.get(ctx)
 	if err != nil {
-		add("books_not_readable", "the database could not be read; other warnings may be missing")
+		add("books_not_readable", "the database cannot be read; other warnings may be missing")
 	}
 	if v.Control.Paused != "" {
 		add(rewards.AlarmPaused, v.Control.Paused)
@@ -100,20 +100,21 @@ func (a *Admin) warnings(ctx context.Context) []warning {
 			unusable, age.Round(time.Second)))
 	}
 	if a.Certificate != nil && a.Certificate.NotAfter().Sub(a.Now()) < expiresSoon {
-		add("certificate_expires", "the TLS certificate ends at "+a.Certificate.NotAfter().UTC().Format(time.RFC3339))
+		add("certificate_expires",
+			"the TLS certificate expires at "+a.Certificate.NotAfter().UTC().Format(time.RFC3339))
 	}
 	if weakness, err := a.weakness.get(ctx); err == nil && weakness != "" {
 		add("weak_commits", weakness)
 	}
 	for _, alarm := range v.Alarms {
-		if code := alarm.Kind(); code != rewards.AlarmPaused && code != rewards.AlarmConflict { // told above
+		if code := alarm.Kind(); code != rewards.AlarmPaused && code != rewards.AlarmConflict { // added above
 			add(code, strings.TrimPrefix(alarm.Name, code+":")+": "+alarm.Message)
 		}
 	}
 	return list
 }
 
-// clean makes a text printable and short.
+// clean makes text printable and shortens it to maxMessage.
 func clean(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || !unicode.IsPrint(r) {

@@ -31,7 +31,7 @@ func (w *world) ready(t *testing.T, want int) readiness {
 	return r
 }
 
-// Ready is whether rewards can be recorded; it comes back by itself.
+// Readiness follows whether rewards can be recorded, in both directions.
 func TestReadyWhileRewardsCanBeRecorded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -55,7 +55,7 @@ func TestReadyWhileRewardsCanBeRecorded(t *testing.T) {
 	})
 }
 
-// A disk that does not answer is told after two seconds.
+// A disk that does not answer makes the process not ready after two seconds.
 func TestNotReadyWhileTheDiskHangs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -77,8 +77,8 @@ func TestNotReadyWhileTheDiskHangs(t *testing.T) {
 	})
 }
 
-// A storm of requests asks the store once a second.
-func TestAStormCostsNothing(t *testing.T) {
+// A flood of requests reads the store once a second.
+func TestFloodIsCached(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -97,8 +97,8 @@ func TestAStormCostsNothing(t *testing.T) {
 	})
 }
 
-// A caller that goes away does not take the answer away from the others.
-func TestAFetchOutlivesItsFirstCaller(t *testing.T) {
+// A caller that disconnects does not cancel the fetch for the others.
+func TestFetchOutlivesItsFirstCaller(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -128,7 +128,7 @@ func TestWarningsAreBoundedAndClean(t *testing.T) {
 		Live:    map[rewards.OrderState]int{rewards.OrderQuarantined: 1},
 		Control: rewards.Control{Paused: "checking \x1b[31mprices", Conflicts: 3},
 		Alarms: []rewards.Alarm{
-			{Name: "ordering_paused", Message: "told above"},
+			{Name: "ordering_paused", Message: "reported once"},
 			{Name: "price_in_doubt:KO", Message: strings.Repeat("ä", 1000)},
 		},
 	}
@@ -153,7 +153,7 @@ func TestWarningsAreBoundedAndClean(t *testing.T) {
 	}
 }
 
-// Only a loop that stands still is a reason for a restart.
+// Only a stuck loop is a reason for a restart.
 func TestLivez(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -163,7 +163,7 @@ func TestLivez(t *testing.T) {
 		t.Errorf("%d %s", status, body)
 	}
 	w.worker = 6 * time.Minute
-	if status, body := w.get(t, "/livez"); status != 503 || !strings.Contains(body, "fulfilment has not moved for 6m0s") {
+	if status, body := w.get(t, "/livez"); status != 503 || !strings.Contains(body, "fulfillment has not moved for 6m0s") {
 		t.Errorf("%d %s", status, body)
 	}
 	w.worker, w.intake = 0, 6*time.Minute

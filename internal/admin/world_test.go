@@ -14,7 +14,7 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// world is everything that is looked at, as a test sets it.
+// world is everything that Admin reads, as a test sets it.
 type world struct {
 	mu       sync.Mutex
 	overview rewards.Overview
@@ -22,7 +22,7 @@ type world struct {
 	unwrite  error
 	reads    int
 	writes   int
-	hang     chan struct{} // while not nil, the store does not answer
+	hang     chan struct{} // while not nil, the store blocks until it is closed
 	unusable int
 	depth    int
 	intake   time.Duration

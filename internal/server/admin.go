@@ -54,7 +54,7 @@ func (s *Server) serveAdmin(ctx context.Context) (stop func()) {
 		return func() {}
 	}
 	const connections = 256
-	server := s.admin.Server()
+	server := s.admin.NewServer()
 	server.Handler = guard.Browsers(server.Handler, s.cfg.AdminHosts, false)
 	listener := guard.Limit(s.adminListener, guard.Limits{Connections: connections}, s.log)
 	s.log.InfoContext(ctx, "admin listening", slog.String("address", s.AdminAddress()))

@@ -72,28 +72,32 @@ func MakeFolder(path string) error {
 func (s *Server) openStore(ctx context.Context) (err error) {
 	d := s.cfg.Database
 	if d.Postgres == "" {
-		if err := MakeFolder(d.SQLite); err != nil {
-			return err
-		}
-		unlock, err := sqlite.Lock(d.SQLite)
-		if err != nil {
-			return err
-		}
-		s.onClose(unlock)
-		s.Store, err = d.Open(ctx, true)
-	} else {
-		s.Store, s.fleet, err = d.openPostgres(ctx, true)
+		return s.openFile(ctx, d)
 	}
-	if err != nil {
+	if s.Store, s.fleet, err = d.openPostgres(ctx, true); err != nil {
 		return err
 	}
 	s.onClose(s.Store.Close)
-	if s.fleet == nil {
-		return nil
-	}
 	weakness, err := s.fleet.Weakness(ctx)
 	if weakness != "" {
 		s.log.WarnContext(ctx, "the database is weaker than it should be", slog.String("reason", weakness))
 	}
 	return err
+}
+
+// openFile locks an SQLite file for this process and opens it.
+func (s *Server) openFile(ctx context.Context, d Database) error {
+	if err := MakeFolder(d.SQLite); err != nil {
+		return err
+	}
+	unlock, err := sqlite.Lock(d.SQLite)
+	if err != nil {
+		return err
+	}
+	s.onClose(unlock)
+	if s.Store, err = d.Open(ctx, true); err != nil {
+		return err
+	}
+	s.onClose(s.Store.Close)
+	return nil
 }

@@ -14,6 +14,8 @@ import (
 	"stockrewards/internal/server"
 )
 
+const request = api.RequestMessage
+
 // The limits that the log must keep.
 const (
 	batchDelay = 100 * time.Millisecond
@@ -72,8 +74,8 @@ func TestRequestLinesAreBatched(t *testing.T) {
 		log := server.NewLog(writer)
 		time.Sleep(batchDelay)
 		synctest.Wait()
-		log.Info(api.RequestMessage, slog.Int("status", 200))
-		log.Info(api.RequestMessage, slog.Int("status", 201))
+		log.Info(request, slog.Int("status", 200))
+		log.Info(request, slog.Int("status", 201))
 		if got := out.lines(); got[0] != "" {
 			t.Error("a request was written alone")
 		}
@@ -81,13 +83,13 @@ func TestRequestLinesAreBatched(t *testing.T) {
 		if got := out.lines(); len(got) != 3 || !strings.HasSuffix(got[2], "something else\"}") {
 			t.Errorf("written %q, want everything, in order", got)
 		}
-		log.Info(api.RequestMessage, slog.Int("status", 200))
+		log.Info(request, slog.Int("status", 200))
 		time.Sleep(batchDelay)
 		if len(out.lines()) != 4 {
 			t.Error("a request was not written in time")
 		}
 		for range maxBatch / 100 {
-			log.Info(api.RequestMessage, slog.String("text", strings.Repeat("x", 100)))
+			log.Info(request, slog.String("text", strings.Repeat("x", 100)))
 		}
 		if len(out.lines()) <= 4 {
 			t.Error("more than a batch was held back")

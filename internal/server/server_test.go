@@ -1,0 +1,101 @@
+package server_test
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"stockrewards/internal/fulfillment"
+	"stockrewards/internal/guard"
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/server"
+)
+
+func config(path string) server.Config {
+	return server.Config{
+		Log: slog.New(slog.DiscardHandler), Role: server.RoleAll,
+		Database: server.Database{SQLite: path}, Broker: server.Broker{Kind: server.BrokerPaper},
+		Fulfillment: fulfillment.Config{
+			MaxNotional: rewards.LowestMaxNotional, DailyLimit: server.NoLimit, HouseDailyLimit: server.NoLimit,
+		},
+		Listen: "127.0.0.1:0", AdminListen: "127.0.0.1:0", Connections: guard.Limits{Connections: 10},
+	}
+}
+
+// Run serves until its context ends, and then releases everything.
+func TestRunServesAndCloses(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "new", "rewards.db")
+	for range 2 {
+		s, err := server.New(t.Context(), config(path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- s.Run(ctx) }()
+		for _, url := range []string{"http://" + s.Address() + "/openapi.json", "http://" + s.AdminAddress() + "/livez"} {
+			r, err := http.Get(url)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = r.Body.Close()
+			if r.StatusCode != http.StatusOK {
+				t.Errorf("%s: %s", url, r.Status)
+			}
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if _, err := http.Get("http://" + s.Address() + "/openapi.json"); err == nil {
+			t.Error("it still listens")
+		}
+	}
+}
+
+// A failed New releases what it opened: the next one succeeds.
+func TestNewReleasesWhatItOpened(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "rewards.db")
+	good := config(path)
+	taken, err := server.New(t.Context(), good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := config(filepath.Join(t.TempDir(), "other.db"))
+	for name, change := range map[string]func(*server.Config){
+		"a locked file":     func(c *server.Config) { c.Database = good.Database },
+		"no folder":         func(c *server.Config) { c.Database.SQLite = filepath.Join(os.DevNull, "rewards.db") },
+		"no certificate":    func(c *server.Config) { c.TLSCert, c.TLSKey = "missing.pem", "missing.key" },
+		"an address in use": func(c *server.Config) { c.Listen = taken.Address() },
+		"no database": func(c *server.Config) {
+			c.Database.SQLite = filepath.Join(t.TempDir(), "rewards.db")
+			if err := os.WriteFile(c.Database.SQLite, []byte(strings.Repeat("not a database", 100)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		bad := other
+		change(&bad)
+		if s, err := server.New(t.Context(), bad); err == nil || s != nil {
+			t.Errorf("%s: %v, %v", name, s, err)
+		}
+	}
+	if err := taken.Close(); err != nil {
+		t.Error(err)
+	}
+	for _, c := range []server.Config{good, other} {
+		s, err := server.New(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
