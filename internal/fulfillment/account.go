@@ -7,25 +7,25 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// How often the broker's account is compared with the one that the books belong to.
+// How often the broker's account is compared with the account that the store belongs to.
 const (
 	accountEvery = 30 * time.Second
-	accountRetry = 5 * time.Second // while it is another one, or not known
+	accountRetry = 5 * time.Second // after another account, or none, was reported
 	accountWait  = 3 * time.Second // for the broker's answer
 )
 
-// account is what is known of the broker's account.
+// account is what the worker knows of the broker's account.
 type account struct {
 	epoch   int64     // of the lease under which it was compared
-	rightAt time.Time // ours, when it was last the right one; zero: not under this lease
+	rightAt time.Time // when it was last the right one; zero: not under this lease
 	nextAt  time.Time // when it is compared again
 	alarm   string    // why nothing is ordered; "" when it may be
 	message string
 }
 
-// checkAccount compares the broker's account when it is due: as soon as this process
-// leads, then every half minute. It reports whether orders may be sent and followed:
-// those of another account are not ours, and it would not find ours.
+// checkAccount compares the broker's account when it is due: first when this process begins to
+// lead, then every 30 seconds. It reports whether orders may be sent and polled. In another
+// account our orders would not be found.
 func (w *Worker) checkAccount(ctx context.Context) (bool, error) {
 	if w.account.epoch != w.lease.Epoch {
 		w.account = account{epoch: w.lease.Epoch}
@@ -48,8 +48,8 @@ func (w *Worker) compareAccount(ctx context.Context) error {
 	}
 	var reported rewards.BrokerAccount
 	if pinned != "" {
-		asking, cancel := context.WithTimeout(ctx, accountWait)
-		reported, err = w.broker.Account(asking)
+		calling, cancel := context.WithTimeout(ctx, accountWait)
+		reported, err = w.broker.Account(calling)
 		cancel()
 	}
 	now := w.now()
@@ -67,9 +67,11 @@ func (w *Worker) compareAccount(ctx context.Context) error {
 	return err
 }
 
-// stayAlarmed keeps the alarms of what a step without a known account does not look at.
-func (w *Worker) stayAlarmed(ctx context.Context, live []rewards.Order) error {
-	w.alarms.orderAlarms(live)
+// keepAlarms raises again the alarms of what a step without a known account does not look at.
+func (w *Worker) keepAlarms(ctx context.Context, live []rewards.Order) error {
+	for _, o := range live {
+		w.alarms.raiseOrder(o)
+	}
 	control, err := w.store.Control(ctx)
 	if err == nil {
 		w.raiseControl(control)

@@ -3,33 +3,32 @@ package fulfillment
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"stockrewards/internal/rewards"
 )
 
-// The reading of corporate actions: a page at a time, so that a slow answer holds up
-// one step by no more than its patience.
+// The announcements of corporate actions are read one page in a step, so that a slow broker
+// delays one step by at most pagePatience.
 const (
-	announceEvery = 15 * time.Second // one page; a reading of one page shows within that
-	announceRetry = 2 * time.Second  // grows up to announceEvery
+	announceEvery = 15 * time.Second // between two pages
+	announceRetry = 2 * time.Second  // doubles up to announceEvery
 	pagePatience  = 5 * time.Second
-	boardEvery    = 5 * time.Second // how soon an operator's word is seen
+	openEvery     = 5 * time.Second // how soon an operator's decision is seen
 
-	daysBack  = 10 // of the process date: what was announced late
+	daysBack  = 10 // of the process date: late announcements
 	daysAhead = 90
-	maxPages  = 200 // a broker that never ends its list is not believed
+	maxPages  = 200 // a longer list counts as endless and fails
 
-	// missedReadings is how many complete readings must miss an action in a row before
-	// it counts as withdrawn: pages may shift while they are read.
+	// missedReadings is how many complete readings in a row must miss an action before it
+	// counts as withdrawn: pages may shift while they are read.
 	missedReadings = 2
 )
 
-// actionDesk is what the leader knows of corporate actions.
-type actionDesk struct {
-	board   []rewards.Action // open ones, as last read from the store
-	boardAt time.Time        // ours; zero: never
+// actionWatch is what the leader knows of corporate actions.
+type actionWatch struct {
+	open   []rewards.Action // as last read from the store
+	openAt time.Time        // ours; zero: never, or out of date
 
 	reading  reading
 	nextPage time.Time // ours
@@ -39,7 +38,7 @@ type actionDesk struct {
 	denied   bool      // the broker offers no announcements
 	missed   map[string]int
 
-	positions positionDesk
+	positions positionWatch
 }
 
 // reading is a list of announcements of which some pages have been read.
@@ -50,85 +49,84 @@ type reading struct {
 	list     []rewards.Announcement
 }
 
-// current tells whether the announcements were read since the last evening: what was
+// current reports whether the announcements were read since the last evening. An action that was
 // announced by then holds its stock before the next session.
-func (d *actionDesk) current(now time.Time) bool {
-	return d.denied || !d.readAt.IsZero() && !d.readAt.Before(rewards.LastEvening(now)) && !d.readAt.After(now)
+func (a *actionWatch) current(now time.Time) bool {
+	return a.denied || !a.readAt.IsZero() && !a.readAt.Before(rewards.LastEvening(now)) && !a.readAt.After(now)
 }
 
-// suspects tells whether a stock's position looks like a split's, not yet confirmed.
-func (d *actionDesk) suspects(id rewards.AssetID) bool { return d.positions.suspects[id] > 0 }
+// suspects reports whether the position of a stock looks like a split that is not confirmed yet.
+func (a *actionWatch) suspects(id rewards.AssetID) bool { return a.positions.suspects[id] > 0 }
 
 // pause is how long to wait for the next page.
-func (d *actionDesk) pause(now time.Time) time.Duration {
-	if d.trouble == "" {
+func (a *actionWatch) pause(now time.Time) time.Duration {
+	if a.trouble == "" {
 		return nudgeWait
 	}
-	return max(nudgeWait, min(idleWait, d.nextPage.Sub(now)))
+	return max(nudgeWait, min(idleWait, a.nextPage.Sub(now)))
 }
 
-// watchActions reads what is due of announcements and positions, and begins the holds
-// whose time has come. While the broker's clock is not known only the alarms remain:
-// nothing is ordered then.
+// watchActions reads what is due of announcements and positions, and begins the holds that are
+// due. While the broker's clock is unknown it only raises alarms: nothing is ordered then.
 func (w *Worker) watchActions(
 	ctx context.Context, live []rewards.Order, clock rewards.MarketClock, known bool,
 ) (err error) {
-	d := &w.actions
+	a := &w.actions
 	if !known {
 		clock.Now = w.now()
 	}
-	if age := w.now().Sub(d.boardAt); age < 0 || age >= boardEvery {
-		err = w.readBoard(ctx, clock)
+	if age := w.now().Sub(a.openAt); age < 0 || age >= openEvery {
+		err = w.readOpen(ctx, clock)
 	}
 	if known {
 		err = errors.Join(err, w.readPage(ctx, clock))
-		if d.boardAt.IsZero() { // it has changed
-			err = errors.Join(err, w.readBoard(ctx, clock))
+		if a.openAt.IsZero() {
+			err = errors.Join(err, w.readOpen(ctx, clock))
 		}
 		err = errors.Join(err, w.beginHolds(ctx, clock), w.comparePositions(ctx, live, clock))
 		w.raiseReading(clock)
 	}
-	for _, a := range d.board {
-		if text := a.Alarm(clock.Now); text != "" {
-			w.alarms.raise(rewards.AlarmAction+a.ID, text)
+	for _, action := range a.open {
+		if message := action.Alarm(clock.Now); message != "" {
+			w.alarms.raise(rewards.AlarmAction+action.ID, message)
 		}
 	}
 	return err
 }
 
-// raiseReading notes that announcements cannot be read.
+// raiseReading raises the alarm of announcements that cannot be read.
 func (w *Worker) raiseReading(clock rewards.MarketClock) {
-	d := &w.actions
+	a := &w.actions
 	switch {
-	case d.denied:
-		w.alarms.raise(rewards.AlarmActionsUnknown, "the broker offers no announcements of corporate actions ("+d.trouble+
+	case a.denied:
+		w.alarms.raise(rewards.AlarmActionsUnknown, "the broker offers no announcements of corporate actions ("+a.trouble+
 			"); only a position that looks like a split holds a stock")
-	case d.trouble != "" && !d.current(clock.Now):
-		w.alarms.raise(rewards.AlarmActionsUnknown, "corporate actions cannot be read: "+d.trouble+
-			"; nothing is ordered until they were read once since the last 20:00 New York")
-	case d.trouble != "" && clock.Now.Sub(d.readAt) > time.Hour:
-		w.alarms.raise(rewards.AlarmActionsUnknown, "corporate actions cannot be read: "+d.trouble)
+	case a.trouble != "" && !a.current(clock.Now):
+		w.alarms.raise(rewards.AlarmActionsUnknown, "cannot read corporate actions: "+a.trouble+
+			"; nothing is ordered until they are read once after the last 20:00 New York")
+	case a.trouble != "" && clock.Now.Sub(a.readAt) > time.Hour:
+		w.alarms.raise(rewards.AlarmActionsUnknown, "cannot read corporate actions: "+a.trouble)
 	}
 }
 
-// readBoard reads the open actions again.
-func (w *Worker) readBoard(ctx context.Context, clock rewards.MarketClock) error {
-	board, err := w.store.OpenActions(ctx, rewards.DateOf(clock.Now))
+// readOpen reads the open actions from the store.
+func (w *Worker) readOpen(ctx context.Context, clock rewards.MarketClock) error {
+	open, err := w.store.OpenActions(ctx, rewards.DateOf(clock.Now))
 	if err == nil {
-		w.actions.board, w.actions.boardAt = board, w.now()
+		w.actions.open, w.actions.openAt = open, w.now()
 	}
 	return err
 }
 
-// readPage reads the next page of announcements when it is due: at once while those of
-// the last evening are not read.
+// readPage reads the next page of announcements when it is due: at once while those of the last
+// evening are not read.
 func (w *Worker) readPage(ctx context.Context, clock rewards.MarketClock) error {
-	d, now := &w.actions, w.now()
-	wait := d.nextPage.Sub(now)
-	if wait > 0 && wait <= announceEvery && (d.trouble != "" || d.current(clock.Now)) {
+	a, now := &w.actions, w.now()
+	wait := a.nextPage.Sub(now)
+	if wait > 0 && wait <= announceEvery && (a.trouble != "" || a.current(clock.Now)) {
 		return nil
 	}
-	r := d.reading
+	r := a.reading
 	if today := rewards.DateOf(clock.Now); r.token == "" || r.from != today.Plus(-daysBack) {
 		r = reading{from: today.Plus(-daysBack), to: today.Plus(daysAhead)}
 	}
@@ -140,89 +138,38 @@ func (w *Worker) readPage(ctx context.Context, clock rewards.MarketClock) error 
 	}
 	if err != nil {
 		w.pageFailed(now, err)
-		return nil // it has its alarm, and does not hold up the rest
+		return nil // it has its alarm
 	}
 	r.token, r.pages, r.list = next, r.pages+1, append(r.list, page...)
-	d.reading, d.nextPage, d.retry = r, now.Add(announceEvery), 0
+	a.reading, a.nextPage, a.retry = r, now.Add(announceEvery), 0
 	if next != "" {
-		d.trouble = ""
+		a.trouble = ""
 		return nil
 	}
-	d.reading = reading{}
+	a.reading = reading{}
 	if err := w.takeAnnouncements(ctx, r, clock); err != nil {
 		return err
 	}
-	d.readAt, d.trouble, d.denied = clock.Now, "", false
+	a.readAt, a.trouble, a.denied = clock.Now, "", false
 	return nil
 }
 
-// pageFailed begins again later.
+// pageFailed starts the reading over, after a pause.
 func (w *Worker) pageFailed(now time.Time, err error) {
-	d := &w.actions
-	d.retry = min(max(2*d.retry, announceRetry), announceEvery)
-	d.reading, d.nextPage, d.trouble = reading{}, now.Add(d.retry), err.Error()
-	d.denied = rewards.BrokerKindOf(err) == rewards.BrokerNotFound
+	a := &w.actions
+	a.retry = min(max(2*a.retry, announceRetry), announceEvery)
+	a.reading, a.nextPage, a.trouble = reading{}, now.Add(a.retry), err.Error()
+	a.denied = rewards.BrokerKindOf(err) == rewards.BrokerNotFound
 }
 
-// takeAnnouncements stores what a complete reading changes.
-func (w *Worker) takeAnnouncements(ctx context.Context, r reading, clock rewards.MarketClock) error {
-	known, err := w.store.ActionsSince(ctx, r.from)
-	if err != nil {
-		return err
-	}
-	bodies, err := w.store.LastBodies(ctx, r.from)
-	if err != nil {
-		return err
-	}
-	c, err := w.newCensus(ctx, r, known)
-	if err != nil {
-		return err
-	}
-	c.observation = rewards.Observation{Now: clock.Now, SeenAt: w.now(), Sessions: w.sessions(ctx, c.listed)}
-	changes := append(c.changes(bodies), c.missing(&w.actions)...)
-	if len(changes) == 0 {
-		return nil
-	}
-	if err := w.store.ChangeActions(ctx, w.lease, changes); err != nil && !errors.Is(err, rewards.ErrStale) {
-		return err // a stale one was resumed meanwhile: the next reading sees it
-	}
-	w.actions.boardAt = time.Time{}
-	return nil
-}
-
-// sessions are the market's days around what is listed; empty when they cannot be read:
-// the holds then begin early.
-func (w *Worker) sessions(ctx context.Context, listed []rewards.Announcement) []rewards.Date {
-	const before = 14
-	var first, last rewards.Date
-	for _, n := range listed {
-		if !n.Type.Holds() || !n.ExDate.Valid() {
-			continue
-		}
-		if first == "" || n.ExDate < first {
-			first = n.ExDate
-		}
-		last = max(last, n.ExDate)
-	}
-	if first == "" {
-		return nil
-	}
-	days, err := w.broker.Sessions(ctx, first.Plus(-before), last)
-	if err != nil {
-		w.report(ctx, "the market's calendar", err)
-		return nil
-	}
-	return days
-}
-
-// beginHolds begins the holds whose time has come, and ends what is over.
+// beginHolds begins the holds that are due, and ends the actions that are over.
 func (w *Worker) beginHolds(ctx context.Context, clock rewards.MarketClock) error {
-	s := rewards.Observation{Now: clock.Now, SeenAt: w.now()}
+	o := rewards.Observation{Now: clock.Now, SeenAt: w.now()}
 	var changes []rewards.ActionChange
-	for i, a := range w.actions.board {
-		if after := s.Tick(a); after != a {
+	for i, a := range w.actions.open {
+		if after := o.Tick(a); after != a {
 			changes = append(changes, rewards.ActionChange{Before: a, After: after})
-			w.actions.board[i] = after
+			w.actions.open[i] = after
 		}
 	}
 	if len(changes) == 0 {
@@ -230,7 +177,7 @@ func (w *Worker) beginHolds(ctx context.Context, clock rewards.MarketClock) erro
 	}
 	err := w.store.ChangeActions(ctx, w.lease, changes)
 	if err != nil {
-		w.actions.boardAt = time.Time{}
+		w.actions.openAt = time.Time{}
 	}
 	if errors.Is(err, rewards.ErrStale) {
 		return nil // an operator was faster
@@ -238,107 +185,12 @@ func (w *Worker) beginHolds(ctx context.Context, clock rewards.MarketClock) erro
 	return err
 }
 
-// holds tells whether an asset is not ordered now because of a corporate action, or of
-// announcements that were not read. It is asked right before a send.
+// holds reports whether an asset is not ordered now because of a corporate action, or because
+// the announcements were not read.
 func (w *Worker) holds(ctx context.Context, id rewards.AssetID, clock rewards.MarketClock) (bool, error) {
 	if !w.actions.current(clock.Now) || w.actions.suspects(id) {
 		return true, nil
 	}
 	hold, err := w.store.AssetHold(ctx, id)
 	return err == nil && hold.InForce(clock.Now), err
-}
-
-// census is a complete reading beside what the books know.
-type census struct {
-	observation rewards.Observation
-	from, to    rewards.Date
-	assets      map[string]rewards.AssetID // by symbol
-	exposed     map[rewards.AssetID]bool   // the books have shares of it
-	listed      []rewards.Announcement     // of the catalog's stocks
-	known       map[string]rewards.Action
-}
-
-func (w *Worker) newCensus(ctx context.Context, r reading, known []rewards.Action) (*census, error) {
-	c := &census{
-		from: r.from, to: r.to, assets: make(map[string]rewards.AssetID),
-		exposed: make(map[rewards.AssetID]bool), known: make(map[string]rewards.Action, len(known)),
-	}
-	assets, err := w.store.Assets(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, a := range assets {
-		c.assets[a.Symbol] = a.ID
-	}
-	booked, err := w.store.Booked(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, b := range booked {
-		c.exposed[b.AssetID] = b.Quantity > 0
-	}
-	for _, a := range known {
-		c.known[a.ID] = a
-	}
-	seen := make(map[string]bool, len(r.list))
-	for _, n := range r.list {
-		_, ours := c.asset(n)
-		if _, known := c.known[n.ID]; (ours || known) && !seen[n.ID] {
-			c.listed, seen[n.ID] = append(c.listed, n), true
-		}
-	}
-	return c, nil
-}
-
-// asset is the catalog's stock that an announcement is about: the one whose units
-// change, or, when that has been renamed, the one that it became.
-func (c *census) asset(n rewards.Announcement) (rewards.AssetID, bool) {
-	if id, ours := c.assets[n.Symbol]; ours {
-		return id, true
-	}
-	id, ours := c.assets[n.NewSymbol]
-	return id, ours
-}
-
-// changes are what the announcements change.
-func (c *census) changes(bodies map[string]string) []rewards.ActionChange {
-	var changes []rewards.ActionChange
-	for _, n := range c.listed {
-		before, known := c.known[n.ID]
-		if !known {
-			id, _ := c.asset(n)
-			after := c.observation.NewAction(n, id, c.exposed[id])
-			changes = append(changes, rewards.ActionChange{After: after, Body: n.Body})
-			continue
-		}
-		change := rewards.ActionChange{Before: before}
-		if bodies[n.ID] != n.Body {
-			change.Body = n.Body
-		}
-		if change.After = c.observation.Follow(before, n, change.Body != ""); change.After != before || change.Body != "" {
-			changes = append(changes, change)
-		}
-	}
-	return changes
-}
-
-// missing are the changes of what is not listed any more.
-func (c *census) missing(d *actionDesk) []rewards.ActionChange {
-	var changes []rewards.ActionChange
-	missed := make(map[string]int)
-	for id, before := range c.known {
-		inWindow := before.ProcessDate >= c.from && before.ProcessDate <= c.to
-		listed := slices.ContainsFunc(c.listed, func(n rewards.Announcement) bool { return n.ID == id })
-		if listed || !inWindow || before.Type == rewards.ActionPosition {
-			continue
-		}
-		if missed[id] = d.missed[id] + 1; missed[id] < missedReadings {
-			continue
-		}
-		if after := c.observation.Missed(before); after != before {
-			changes = append(changes, rewards.ActionChange{Before: before, After: after})
-		}
-	}
-	d.missed = missed
-	return changes
 }

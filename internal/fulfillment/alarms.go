@@ -8,12 +8,12 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// alarms are the conditions that stand at the end of a step. Those of the step
-// before that do not stand any more are cleared.
+// alarms are the messages of the alarms by name. A step raises each whose condition holds; the
+// others are cleared at its end.
 type alarms struct {
-	standing map[string]string // as stored; nil before the first step
-	now      map[string]string
-	partial  bool // not everything was looked at: what is not raised may still stand
+	stored  map[string]string // nil before the first step
+	now     map[string]string
+	partial bool // the step did not look at everything: alarms that it did not raise stay
 }
 
 func (a *alarms) begin() { a.now, a.partial = make(map[string]string), false }
@@ -21,28 +21,35 @@ func (a *alarms) begin() { a.now, a.partial = make(map[string]string), false }
 // raise notes a condition of this step.
 func (a *alarms) raise(name, message string) { a.now[name] = message }
 
+// raiseOrder raises the alarm of an order that is quarantined or waits.
+func (a *alarms) raiseOrder(o rewards.Order) {
+	switch {
+	case o.State == rewards.OrderQuarantined:
+		a.raise(rewards.AlarmOrderQuarantined+o.ID.String(), o.Symbol+": "+o.Reason)
+	case o.State != rewards.OrderResolved && o.Reason != "":
+		a.raise(rewards.AlarmOrderWaits+o.ID.String(), o.Symbol+": "+o.Reason)
+	}
+}
+
 // end stores what has changed since the last step.
 func (a *alarms) end(ctx context.Context, s ControlStore, log *slog.Logger) error {
-	if a.standing == nil {
-		stored, err := s.Alarms(ctx)
+	if a.stored == nil {
+		list, err := s.Alarms(ctx)
 		if err != nil {
 			return err
 		}
-		a.standing = make(map[string]string, len(stored))
-		for _, alarm := range stored {
-			a.standing[alarm.Name] = alarm.Message
+		a.stored = make(map[string]string, len(list))
+		for _, alarm := range list {
+			a.stored[alarm.Name] = alarm.Message
 		}
 	}
 	if a.partial {
-		before := maps.Clone(a.standing)
-		maps.Copy(before, a.now)
-		a.now = before
-	}
-	if maps.Equal(a.standing, a.now) {
-		return nil
+		all := maps.Clone(a.stored)
+		maps.Copy(all, a.now)
+		a.now = all
 	}
 	for name, message := range a.now {
-		if before, stands := a.standing[name]; stands && before == message {
+		if before, active := a.stored[name]; active && before == message {
 			continue
 		}
 		if err := s.RaiseAlarm(ctx, name, message); err != nil {
@@ -50,8 +57,8 @@ func (a *alarms) end(ctx context.Context, s ControlStore, log *slog.Logger) erro
 		}
 		log.WarnContext(ctx, "alarm", slog.String("name", name), slog.String("text", message))
 	}
-	for name := range a.standing {
-		if _, stands := a.now[name]; stands {
+	for name := range a.stored {
+		if _, active := a.now[name]; active {
 			continue
 		}
 		if err := s.ClearAlarm(ctx, name); err != nil {
@@ -59,18 +66,6 @@ func (a *alarms) end(ctx context.Context, s ControlStore, log *slog.Logger) erro
 		}
 		log.InfoContext(ctx, "alarm cleared", slog.String("name", name))
 	}
-	a.standing = a.now
+	a.stored = a.now
 	return nil
-}
-
-// orderAlarms notes the conditions that the live orders themselves tell of.
-func (a *alarms) orderAlarms(live []rewards.Order) {
-	for _, o := range live {
-		switch {
-		case o.State == rewards.OrderQuarantined:
-			a.raise(rewards.AlarmOrderQuarantined+o.ID.String(), o.Symbol+": "+o.Reason)
-		case o.State != rewards.OrderResolved && o.Reason != "":
-			a.raise(rewards.AlarmOrderWaits+o.ID.String(), o.Symbol+": "+o.Reason)
-		}
-	}
 }

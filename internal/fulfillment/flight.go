@@ -8,20 +8,24 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// maxFlights bounds the sends whose answers are waited for at once.
-const maxFlights = 8
+const (
+	// maxFlights bounds the sends that wait for their answers at once.
+	maxFlights = 8
+	// sendPatience bounds a send, and separately what follows from its answer.
+	sendPatience = 15 * time.Second
+)
 
-// flight is a send that is under way. Only the call of the broker runs beside the steps:
-// what follows from its answer is done by a step.
+// flight is a send that is under way. Only the broker's call runs beside the steps; a step
+// carries out what follows from its answer.
 type flight struct {
-	order  rewards.Order // as it was sent
-	sure   bool          // every attempt before was refused, or never left
+	order  rewards.Order // as sent
+	first  bool          // no earlier attempt may have reached the broker
 	clock  rewards.MarketClock
-	lease  rewards.Lease // that the attempt was begun under
-	answer chan answer   // takes one
+	lease  rewards.Lease // under which the attempt began
+	answer chan answer   // buffers one
 }
 
-// answer is what the broker made of a send.
+// answer is what the broker returned for a send.
 type answer struct {
 	order rewards.BrokerOrder
 	err   error
@@ -30,20 +34,13 @@ type answer struct {
 // ready reports whether one more order may be sent now.
 func (w *Worker) ready() bool { return w.broker.Ready() && len(w.flights) < maxFlights }
 
-// flying reports whether the answer to a send of the order is not there yet.
-func (w *Worker) flying(o rewards.Order) bool {
-	_, found := w.flights[o.ID]
-	return found
-}
-
-// fly sends an order and takes its answer when that comes within the patience of a step.
-// Otherwise a later step takes it, so that a slow answer holds up no other stock.
-func (w *Worker) fly(ctx context.Context, f flight) error {
-	// What has begun is carried through, so that its outcome is known.
-	ctx = context.WithoutCancel(ctx)
+// dispatch sends an order. An answer within the configured patience is carried out now, a later
+// one by a later step, so that a slow answer delays no other stock.
+func (w *Worker) dispatch(ctx context.Context, f flight) error {
+	ctx = context.WithoutCancel(ctx) // a send that began is completed, so that its outcome is known
 	if w.cfg.Patience == 0 {
 		w.submit(ctx, f)
-		return w.landed(ctx, f, <-f.answer)
+		return w.answered(ctx, f, <-f.answer)
 	}
 	go func() {
 		w.submit(ctx, f)
@@ -53,14 +50,14 @@ func (w *Worker) fly(ctx context.Context, f flight) error {
 	defer timer.Stop()
 	select {
 	case a := <-f.answer:
-		return w.landed(ctx, f, a)
+		return w.answered(ctx, f, a)
 	case <-timer.C:
 		w.flights[f.order.ID] = f
 		return nil
 	}
 }
 
-// submit asks the broker, for a bounded time.
+// submit calls the broker, for a bounded time.
 func (w *Worker) submit(ctx context.Context, f flight) {
 	ctx, cancel := context.WithTimeout(ctx, sendPatience)
 	defer cancel()
@@ -68,36 +65,29 @@ func (w *Worker) submit(ctx context.Context, f flight) {
 	f.answer <- answer{b, err}
 }
 
-// land takes the answers that have come; all of them, however long they take, when wait is set.
-func (w *Worker) land(ctx context.Context, wait bool) error {
+// collect carries out the answers that have arrived; when wait is set it waits for all of them.
+func (w *Worker) collect(ctx context.Context, wait bool) error {
 	var errs []error
 	for id, f := range w.flights {
-		var a answer
-		if wait {
-			a = <-f.answer
-		} else {
-			select {
-			case a = <-f.answer:
-			default:
-				continue
-			}
+		if !wait && len(f.answer) == 0 {
+			continue
 		}
+		a := <-f.answer
 		delete(w.flights, id)
-		errs = append(errs, w.landed(context.WithoutCancel(ctx), f, a))
+		errs = append(errs, w.answered(context.WithoutCancel(ctx), f, a))
 	}
 	return errors.Join(errs...)
 }
 
-// landed does what follows from an answer. When this process has not led all the time
-// since the send, another one may have sent the order again: then it is looked for.
-func (w *Worker) landed(ctx context.Context, f flight, a answer) error {
+// answered carries out what follows from an answer. After a change of the lease's epoch another
+// leader may have sent the order again: the answer is dropped and the order is looked up.
+func (w *Worker) answered(ctx context.Context, f flight, a answer) error {
 	if f.lease.Epoch != w.lease.Epoch {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, sendPatience)
 	defer cancel()
-	if a.err == nil {
-		return w.merge(ctx, f.order, a.order)
-	}
-	return w.unanswered(ctx, f, a.err)
+	return w.advance(ctx, f.order, rewards.Evidence{
+		Source: rewards.Sent, Report: a.order, Err: a.err, First: f.first, Clock: f.clock,
+	})
 }

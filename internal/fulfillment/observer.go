@@ -6,15 +6,15 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// Observer is told of what the worker did, after it is stored. It must not block.
+// Observer counts what the worker did, after it is stored. Its methods must not block.
 type Observer interface {
-	// OrderEntered is told of every order that came into a state.
+	// OrderEntered reports an order that came into a state.
 	OrderEntered(state rewards.OrderState)
-	// RewardsEnded is told how many rewards came into a status that is final.
+	// RewardsEnded reports how many rewards came into a final status.
 	RewardsEnded(status rewards.Status, n int)
 }
 
-// Observe has o told of what the worker does. Call it before Run.
+// Observe sets the observer. Call it before Run.
 func (w *Worker) Observe(o Observer) { w.observer = o }
 
 type silent struct{}
@@ -22,35 +22,35 @@ type silent struct{}
 func (silent) OrderEntered(rewards.OrderState)  {}
 func (silent) RewardsEnded(rewards.Status, int) {}
 
-// move notes that the step under way goes on: between any two of these moments lie
-// only a few calls of the broker and of the store, each of which ends by itself.
-func (w *Worker) move() {
+// heartbeat notes that the step under way makes progress. Between two heartbeats lie only a few
+// calls of the broker and of the store, each with its own timeout.
+func (w *Worker) heartbeat() {
 	now := time.Now()
-	w.moved.Store(&now)
+	w.beat.Store(&now)
 }
 
-// Busy is how long the step under way has not moved; zero between steps. It is safe
-// for concurrent use.
+// Busy is the time since the last heartbeat of the step under way; zero between steps. It is
+// safe for concurrent use.
 func (w *Worker) Busy() time.Duration {
-	moved := w.moved.Load()
-	if moved == nil {
+	beat := w.beat.Load()
+	if beat == nil {
 		return 0
 	}
-	return time.Since(*moved)
+	return time.Since(*beat)
 }
 
-// Leads tells whether this process leads fulfilment, as of the last step. It is
-// safe for concurrent use.
+// Leads reports whether this process leads fulfillment, as of the last step. It is safe for
+// concurrent use.
 func (w *Worker) Leads() bool { return w.leads.Load() }
 
-// entered tells the observer of an order that was stored in another state.
+// entered reports an order whose state changed.
 func (w *Worker) entered(from, to rewards.OrderState) {
 	if from != to {
 		w.observer.OrderEntered(to)
 	}
 }
 
-// ended tells the observer of the rewards that a booking completed.
+// ended reports an order that was booked and the rewards that it completed.
 func (w *Worker) ended(s rewards.Settlement) {
 	w.observer.OrderEntered(s.State)
 	counts := make(map[rewards.Status]int)

@@ -9,7 +9,7 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// heldPool is a pool that could not become an order, and when to look again.
+// heldPool is a pool that could not become an order, and when to try again.
 type heldPool struct {
 	hold  rewards.Hold
 	until time.Time
@@ -18,8 +18,9 @@ type heldPool struct {
 // holdFor is how long a pool that must wait is left alone.
 const holdFor = time.Second
 
-// sendNew sends planned orders and plans new ones, while the brakes allow it.
-func (w *Worker) sendNew(ctx context.Context, live []rewards.Order) (time.Duration, error) {
+// plan sends planned orders and plans new ones, while the brakes allow it. It returns how long
+// nothing more can be planned.
+func (w *Worker) plan(ctx context.Context, live []rewards.Order) (time.Duration, error) {
 	compared, compareErr := w.reconcile(ctx)
 	control, err := w.store.Control(ctx)
 	if err != nil {
@@ -32,8 +33,8 @@ func (w *Worker) sendNew(ctx context.Context, live []rewards.Order) (time.Durati
 	}
 	clock, err := w.market.Clock(ctx)
 	if err != nil {
-		if !errors.Is(err, rewards.ErrClockRefused) { // that one has its alarm
-			w.alarms.raise(rewards.AlarmClockUnknown, "the broker does not tell the market's hours: "+err.Error())
+		if !errors.Is(err, rewards.ErrClockRefused) { // which has its own alarm
+			w.alarms.raise(rewards.AlarmClockUnknown, "cannot read the market's hours: "+err.Error())
 		}
 		return idleWait, err
 	}
@@ -44,11 +45,11 @@ func (w *Worker) sendNew(ctx context.Context, live []rewards.Order) (time.Durati
 		return w.actions.pause(w.now()), nil
 	}
 	for _, o := range live {
-		w.move()
-		if o.State != rewards.OrderPlanned || !w.ready() {
+		w.heartbeat()
+		if o.Next(rewards.Evidence{}).Kind != rewards.StepSend {
 			continue
 		}
-		if err := w.sendIfAllowed(ctx, o, clock); err != nil {
+		if err := w.send(ctx, o, clock); err != nil {
 			return idleWait, err
 		}
 	}
@@ -65,20 +66,8 @@ func (w *Worker) raiseControl(c rewards.Control) {
 	}
 }
 
-// sendIfAllowed reads the brakes again right before the send.
-func (w *Worker) sendIfAllowed(ctx context.Context, o rewards.Order, clock rewards.MarketClock) error {
-	control, err := w.store.Control(ctx)
-	if err != nil || control.Stopped() {
-		return err
-	}
-	if held, err := w.holds(ctx, o.AssetID, clock); err != nil || held {
-		return err
-	}
-	return w.send(ctx, o, clock)
-}
-
-// planAll plans an order for every pool whose time has come, longest waiting first,
-// and sends it. It tells when the next pool's time comes.
+// planAll plans and sends an order for every pool that is due, longest waiting first. It returns
+// how long no other pool will be due.
 func (w *Worker) planAll(ctx context.Context, clock rewards.MarketClock) (time.Duration, error) {
 	pools, err := w.store.Pools(ctx)
 	if err != nil {
@@ -87,7 +76,7 @@ func (w *Worker) planAll(ctx context.Context, clock rewards.MarketClock) (time.D
 	wait := idleWait
 	var errs []error
 	for _, p := range pools {
-		w.move()
+		w.heartbeat()
 		switch {
 		case p.Asset.Doubt.Exists(), p.Blocked:
 			continue // the doubt and the quarantined order have their alarms
@@ -107,10 +96,10 @@ func (w *Worker) planAll(ctx context.Context, clock rewards.MarketClock) (time.D
 	return wait, errors.Join(errs...)
 }
 
-// planOne plans and sends an order for one pool, or tells when to look again.
+// planOne plans and sends an order for a pool that is due. It returns when to look again.
 func (w *Worker) planOne(ctx context.Context, p rewards.Pool, clock rewards.MarketClock) (time.Duration, error) {
 	now := w.now()
-	// A reward of the future was recorded while the clock was ahead: it waits no longer.
+	// A reward recorded in the future, by a clock that was ahead, waits no longer.
 	if due := p.Oldest.Add(w.cfg.Window); now.Before(due) && !p.Oldest.After(now) {
 		return due.Sub(now), nil
 	}
@@ -118,7 +107,7 @@ func (w *Worker) planOne(ctx context.Context, p rewards.Pool, clock rewards.Mark
 		w.raiseHold(p, h.hold)
 		return h.until.Sub(now), nil
 	}
-	if w.market.LastPrice(p.Asset.ID) == 0 { // given for the first time: valued as soon as it is bought
+	if w.market.LastPrice(p.Asset.ID) == 0 { // the first award of the stock
 		w.report(ctx, "the price of "+p.Asset.Symbol, w.market.Refresh(ctx))
 	}
 	o, hold, err := w.store.PlanOrder(ctx, w.lease, rewards.PlanRequest{
@@ -138,7 +127,7 @@ func (w *Worker) planOne(ctx context.Context, p rewards.Pool, clock rewards.Mark
 	delete(w.held, p.Asset.ID)
 	w.observer.OrderEntered(o.State)
 	w.logOrder(ctx, "order planned", o)
-	return nudgeWait, w.sendIfAllowed(ctx, o, clock) // more may wait than one order takes
+	return nudgeWait, w.send(ctx, o, clock) // the pool may have more than one order takes
 }
 
 func (w *Worker) raiseHold(p rewards.Pool, hold rewards.Hold) {
@@ -153,7 +142,8 @@ func (w *Worker) raiseHold(p rewards.Pool, hold rewards.Hold) {
 		w.alarms.raise(rewards.AlarmHouseAppLimit, "the house's daily limit of each app in the small pool of "+
 			p.Asset.Symbol+" is reached; the pool waits")
 	case rewards.HoldQuantity:
-		w.alarms.raise(rewards.AlarmOrderQuantity+p.Asset.Symbol, "an amount buys more shares than can be counted at the last price")
-	case rewards.NoHold, rewards.HoldEmpty, rewards.HoldSmallPool, rewards.HoldDoubt, rewards.HoldAction:
+		w.alarms.raise(rewards.AlarmOrderQuantity+p.Asset.Symbol,
+			"an amount buys more shares than can be counted at the last price")
+	default: // the pool waits for more, or another alarm says why
 	}
 }

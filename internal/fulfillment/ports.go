@@ -8,10 +8,54 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// Store keeps orders and books. Every method that takes a lease writes nothing and
-// fails with rewards.ErrLostLease when another process leads; with rewards.ErrStale
-// when the order is not in the state any more that the caller saw. Repeating a
-// call after an error is safe.
+// Broker takes orders and reports them. rewards.BrokerKindOf says what an error of a call
+// means for the request.
+type Broker interface {
+	// Submit sends an order and returns it as the broker has it. The broker accepts one order
+	// per client order id; another with the same id is a BrokerDuplicate.
+	Submit(ctx context.Context, r rewards.OrderRequest) (rewards.BrokerOrder, error)
+	// OrderByClientID reads an order. BrokerNotFound does not prove that the order will never
+	// appear.
+	OrderByClientID(ctx context.Context, clientOrderID string) (rewards.BrokerOrder, error)
+	// Orders lists every order submitted after a moment of the broker's time.
+	Orders(ctx context.Context, after time.Time) ([]rewards.BrokerOrder, error)
+	// Account is the account that orders are placed in.
+	Account(ctx context.Context) (rewards.BrokerAccount, error)
+	// Announcements is a page of the corporate actions with a process date from one day to
+	// another; token and next chain the pages. It fails with BrokerNotFound when the broker
+	// offers none.
+	Announcements(ctx context.Context, from, to rewards.Date, token string) (
+		page []rewards.Announcement, next string, err error)
+	// Sessions lists the market's days from one day to another, in order.
+	Sessions(ctx context.Context, from, to rewards.Date) ([]rewards.Date, error)
+	// Positions lists what the account holds.
+	Positions(ctx context.Context) ([]rewards.Position, error)
+	// Ready reports whether the broker's rate limit allows a call now.
+	Ready() bool
+}
+
+// Market knows the market's hours and prices.
+type Market interface {
+	// Clock is the market's hours now, in the broker's time. It fails with
+	// rewards.ErrClockRefused when the broker's clock is too far from ours.
+	Clock(ctx context.Context) (rewards.MarketClock, error)
+	// ClockRefused is why the last reading of the broker's clock was refused, or nil.
+	ClockRefused() error
+	// LastPrice is the last price of an asset; zero when unknown.
+	LastPrice(asset rewards.AssetID) money.Price
+	// Levels are the prices of an asset that the price of a fill is compared with; empty when
+	// no price is known.
+	Levels(asset rewards.AssetID) []money.Price
+	// Refresh reads the prices of all assets that need one.
+	Refresh(ctx context.Context) error
+	// Doubts lists the symbols whose price is in doubt.
+	Doubts() []string
+}
+
+// Store keeps orders and everything else that is durable. A method that takes a lease writes
+// nothing and fails with rewards.ErrLostLease when another process leads, and with
+// rewards.ErrStale when the order or action has changed since it was read. Any call may be
+// repeated after an error.
 type Store interface {
 	LeaseStore
 	OrderStore
@@ -21,68 +65,67 @@ type Store interface {
 
 // LeaseStore makes one process the leader.
 type LeaseStore interface {
-	// TakeLease takes or renews the lease; epoch zero means that another one leads.
+	// TakeLease takes or renews the lease. Epoch zero means that another process leads.
 	TakeLease(ctx context.Context, holder string, ttl time.Duration, force bool) (rewards.Lease, error)
 	// DropLease ends the lease early.
 	DropLease(ctx context.Context, l rewards.Lease) error
 }
 
-// OrderStore moves orders through their states.
+// OrderStore keeps orders and changes their states.
 type OrderStore interface {
 	// LiveOrders lists the orders that are not final, oldest first.
 	LiveOrders(ctx context.Context) ([]rewards.Order, error)
 	// Pools lists the assets that rewards wait for, longest waiting first.
 	Pools(ctx context.Context) ([]rewards.Pool, error)
-	// PlanOrder freezes waiting rewards into an order, or tells why not.
+	// PlanOrder freezes waiting rewards into an order, or returns why they must wait.
 	PlanOrder(ctx context.Context, l rewards.Lease, r rewards.PlanRequest) (rewards.Order, rewards.Hold, error)
 	// BeginAttempt counts a send before it is made.
 	BeginAttempt(ctx context.Context, l rewards.Lease, o rewards.Order, next, deadline time.Time) (rewards.Order, error)
-	// SaveOrder stores an order that was in the state from.
+	// SaveOrder stores an order whose state was from.
 	SaveOrder(ctx context.Context, l rewards.Lease, from rewards.OrderState, o rewards.Order) error
-	// SettleOrder books the end of an order as book decides.
+	// SettleOrder books the end of an order whose state was from, as book decides.
 	SettleOrder(ctx context.Context, l rewards.Lease, from rewards.OrderState, o rewards.Order,
 		book func([]rewards.Claim) (rewards.Settlement, error)) error
-	// OrdersByClientID finds the orders of ours among these ids.
+	// OrdersByClientID returns our orders among these client order ids.
 	OrdersByClientID(ctx context.Context, ids []string) (map[string]rewards.Order, error)
 }
 
-// ControlStore keeps the brakes and the alarms.
+// ControlStore keeps the brakes, the alarms and the comparison with the broker's orders.
 type ControlStore interface {
-	// SaveBrakes keeps the limits that this process orders by.
+	// SaveBrakes stores the limits that this process orders by.
 	SaveBrakes(ctx context.Context, l rewards.Lease, b rewards.Brakes) error
-	// Control tells whether ordering is stopped.
+	// Control reads whether ordering is stopped.
 	Control(ctx context.Context) (rewards.Control, error)
-	// PinnedAccount is the broker's account that the books belong to; "" before the first.
+	// PinnedAccount is the broker's account that the store belongs to; "" before the first.
 	PinnedAccount(ctx context.Context) (string, error)
-	// Alarms lists the standing alarms.
+	// Alarms lists the active alarms.
 	Alarms(ctx context.Context) ([]rewards.Alarm, error)
 	// RaiseAlarm stores an alarm.
 	RaiseAlarm(ctx context.Context, name, message string) error
 	// ClearAlarm ends an alarm.
 	ClearAlarm(ctx context.Context, name string) error
-	// ReconciledUntil is up to when the broker's orders were compared with ours.
+	// ReconciledUntil is the moment up to which the broker's orders were compared with ours.
 	ReconciledUntil(ctx context.Context) (time.Time, error)
 	// SaveReconciliation stores conflicts found and the moment compared up to.
 	SaveReconciliation(ctx context.Context, found []rewards.BrokerConflict, until time.Time) error
 }
 
-// ActionStore keeps corporate actions, what they hold, and what the books have of each
-// stock.
+// ActionStore keeps corporate actions, their holds, and the booked quantity of each stock.
 type ActionStore interface {
 	// Assets lists the catalog.
 	Assets(ctx context.Context) ([]rewards.Asset, error)
 	// OpenActions lists the actions that hold a stock now or later.
 	OpenActions(ctx context.Context, today rewards.Date) ([]rewards.Action, error)
-	// ActionsSince lists the actions processed on a day or later, or not over.
+	// ActionsSince lists the actions processed on a day or later, or still open.
 	ActionsSince(ctx context.Context, day rewards.Date) ([]rewards.Action, error)
-	// LastBodies reads what was last announced of those, by their ids.
+	// LastBodies reads the last announcement of each of those, by action id.
 	LastBodies(ctx context.Context, day rewards.Date) (map[string]string, error)
 	// ChangeActions stores changes of actions, all or none.
 	ChangeActions(ctx context.Context, l rewards.Lease, changes []rewards.ActionChange) error
-	// AssetHold reads from when an asset is held.
+	// AssetHold reads since when an asset is held.
 	AssetHold(ctx context.Context, id rewards.AssetID) (rewards.ActionHold, error)
-	// Booked lists what the books have of each stock that was ever bought.
+	// Booked lists the booked quantity of each stock that was ever bought.
 	Booked(ctx context.Context) ([]rewards.BookedPosition, error)
-	// SaveDifferences stores by how much the broker's positions differ from that.
+	// SaveDifferences stores by how much the broker's positions differ from those quantities.
 	SaveDifferences(ctx context.Context, l rewards.Lease, differences map[rewards.AssetID]money.Shares) error
 }

@@ -9,26 +9,26 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// The comparison of the broker's orders with ours.
+// How often the broker's orders are compared with ours.
 const (
 	reconcileEvery = time.Hour
-	reconcileSoon  = time.Minute // while ordering is stopped by what was found
+	reconcileSoon  = time.Minute // while a conflict stops ordering
 	reconcileRetry = 10 * time.Second
 )
 
-// comparison is what is known of the comparison of the broker's orders with our books.
+// comparison is what the worker knows of the comparison of the broker's orders with ours.
 type comparison struct {
 	at      time.Time // ours, of the last one; zero: never in this process
 	retryAt time.Time // of one that failed
-	failure string    // why the last one failed; "" when it did not
-	session time.Time // in which session five days were compared, by its close; zero: never
+	failure string    // why the last one failed; "" when it succeeded
+	session time.Time // the close of the session in which five days were last compared; zero: never
 
-	// seen is what the list of open orders last showed of orders that were judged, so that
-	// only what changes is compared again.
+	// seen is how the last list of orders showed those that were judged, so that only changes
+	// are judged again.
 	seen map[string]shown
 }
 
-// shown is what of a broker's order can contradict a final one of ours.
+// shown is what of a broker's order can contradict a final order.
 type shown struct {
 	status string
 	filled string
@@ -36,9 +36,9 @@ type shown struct {
 
 func shownOf(b rewards.BrokerOrder) shown { return shown{b.Status, b.FilledQty.String()} }
 
-// reconcile compares the broker's orders that have our prefix with our books: before
-// the first order of this process, and every hour. It returns whether orders may be
-// placed: when it never succeeded, they may not.
+// reconcile compares the broker's orders that have our prefix with ours: before the first order
+// of this process, and every hour. It reports whether orders may be placed, which needs one
+// comparison that succeeded.
 func (w *Worker) reconcile(ctx context.Context) (bool, error) {
 	now, done, every := w.now(), !w.compared.at.IsZero(), reconcileEvery
 	if w.conflicts > 0 {
@@ -52,7 +52,7 @@ func (w *Worker) reconcile(ctx context.Context) (bool, error) {
 	}
 	if err := w.compareOrders(ctx); err != nil {
 		w.compared.retryAt = now.Add(reconcileRetry)
-		w.compared.failure = "the broker's orders could not be compared with our books: " + err.Error()
+		w.compared.failure = "cannot compare the broker's orders with our books: " + err.Error()
 		w.alarms.raise(rewards.AlarmNotCompared, w.compared.failure)
 		return done, err
 	}
@@ -60,9 +60,9 @@ func (w *Worker) reconcile(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// compareOrders lists the broker's orders since the last comparison, those of five days
-// once in each session, and stores those with our prefix that our books do not know or
-// that contradict a final one.
+// compareOrders compares the broker's orders since the last comparison, and once in each session
+// those of five days. It stores those with our prefix that are unknown to us or contradict a
+// final order.
 func (w *Worker) compareOrders(ctx context.Context) error {
 	clock, err := w.market.Clock(ctx)
 	if err != nil {
@@ -74,7 +74,7 @@ func (w *Worker) compareOrders(ctx context.Context) error {
 	}
 	session := clock.NextClose
 	if !clock.Open {
-		session = clock.Now // of no session: the next one compares five days again
+		session = clock.Now // matches no session: the next one compares five days again
 	}
 	far := w.compared.session.IsZero() || clock.Open && !session.Equal(w.compared.session)
 	present := clock.Present(w.now())
@@ -92,20 +92,20 @@ func (w *Worker) compareOrders(ctx context.Context) error {
 	return err
 }
 
-// compareListed compares the orders of a list that was fetched to follow the orders
-// under way, but for these, as far as they changed since they were last compared.
+// compareListed compares the orders of a poll, except the polled ones, as far as they changed
+// since they were last compared.
 func (w *Worker) compareListed(
-	ctx context.Context, listed []rewards.BrokerOrder, sent []rewards.Order, clock rewards.MarketClock,
+	ctx context.Context, listed []rewards.BrokerOrder, polled []rewards.Order, clock rewards.MarketClock,
 ) error {
-	followed := make(map[string]bool, len(sent))
-	for _, o := range sent {
-		followed[o.ClientOrderID] = true
+	skip := make(map[string]bool, len(polled))
+	for _, o := range polled {
+		skip[o.ClientOrderID] = true
 	}
 	seen := make(map[string]shown, len(listed))
 	var changed []rewards.BrokerOrder
 	for _, b := range w.ours(listed) {
 		switch before, known := w.compared.seen[b.ClientOrderID]; {
-		case followed[b.ClientOrderID]:
+		case skip[b.ClientOrderID]:
 		case known && before == shownOf(b):
 			seen[b.ClientOrderID] = before
 		default:
@@ -149,8 +149,8 @@ func (w *Worker) ours(listed []rewards.BrokerOrder) []rewards.BrokerOrder {
 	return ours
 }
 
-// contradictions finds those of the broker's orders that contradict our books, and
-// returns which were judged: all but the orders of ours that are under way.
+// contradictions returns the broker's orders that contradict ours. Judged are all but our orders
+// that are not final.
 func (w *Worker) contradictions(
 	ctx context.Context, theirs []rewards.BrokerOrder, clock rewards.MarketClock,
 ) (found []rewards.BrokerConflict, judged []rewards.BrokerOrder, err error) {
@@ -164,7 +164,7 @@ func (w *Worker) contradictions(
 	}
 	for _, b := range theirs {
 		o, known := ours[b.ClientOrderID]
-		if known && o.State == rewards.OrderPlanned { // an old backup: it was sent after all
+		if known && o.State == rewards.OrderPlanned { // sent after this backup was made
 			if _, err := w.store.BeginAttempt(ctx, w.lease, o, w.now(), clock.NextClose); err != nil {
 				return nil, nil, err
 			}

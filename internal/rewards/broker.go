@@ -1,6 +1,7 @@
 package rewards
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -148,6 +149,15 @@ func (e *BrokerError) Error() string {
 		text += ": " + e.Err.Error()
 	}
 	return text
+}
+
+// Reason returns the refusal as the failure reason of a reward, "<code>: <message>"; "" when the
+// request never left this process.
+func (e *BrokerError) Reason() string {
+	if e.Code == NotSent {
+		return ""
+	}
+	return FailureReason(FailureCode(cmp.Or(e.Code, string(FailureOrderRefused))), e.Message)
 }
 
 // Unwrap returns the cause.

@@ -1,0 +1,97 @@
+package fulfillment
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"stockrewards/internal/rewards"
+)
+
+const (
+	// closedPoll is the shortest pause between polls while the market is closed or the broker
+	// does not report its hours.
+	closedPoll = 5 * time.Second
+	// pollSlack is subtracted from the time of the oldest send when the broker's orders are
+	// listed: the broker's clock and its queue may differ.
+	pollSlack = time.Minute
+)
+
+// poll books the orders that an operator resolved and, when it is due, reads the sent ones at
+// the broker. It returns the time until the next poll.
+func (w *Worker) poll(ctx context.Context, live []rewards.Order) (time.Duration, error) {
+	var errs []error
+	sent := make([]rewards.Order, 0, len(live))
+	for _, o := range live {
+		w.heartbeat()
+		w.alarms.raiseOrder(o)
+		if _, waits := w.flights[o.ID]; waits {
+			continue // for the broker's answer
+		}
+		switch step := o.Next(rewards.Evidence{}); step.Kind {
+		case rewards.StepSettle:
+			errs = append(errs, w.settle(ctx, o, step.Order))
+		case rewards.StepPoll:
+			sent = append(sent, o)
+		default:
+		}
+	}
+	if len(sent) == 0 {
+		return idleWait, errors.Join(errs...)
+	}
+	if wait := w.nextPoll.Sub(w.now()); wait > 0 && wait <= closedPoll {
+		if w.unpolled != "" {
+			w.alarms.raise(rewards.AlarmOrdersUnknown, w.unpolled)
+		}
+		return wait, errors.Join(errs...)
+	}
+	pause := w.cfg.PollEvery
+	clock, err := w.market.Clock(ctx)
+	if err == nil {
+		err = w.pollSent(ctx, sent, clock)
+	}
+	if w.unpolled = ""; err != nil {
+		w.unpolled = "cannot read the open orders: " + err.Error()
+		w.alarms.raise(rewards.AlarmOrdersUnknown, w.unpolled)
+	}
+	if !clock.Open {
+		pause = max(pause, closedPoll)
+	}
+	w.nextPoll = w.now().Add(pause)
+	return pause, errors.Join(append(errs, err)...)
+}
+
+// pollSent reads all sent orders from one list of the broker's, and looks up those that it
+// does not show.
+func (w *Worker) pollSent(ctx context.Context, sent []rewards.Order, clock rewards.MarketClock) error {
+	oldest := w.now()
+	for _, o := range sent {
+		refused := o.State == rewards.OrderSubmitted && !o.Ambiguous() // the list cannot have it
+		if o.FirstAttemptAt.Before(oldest) && !refused {
+			oldest = o.FirstAttemptAt
+		}
+	}
+	ahead := clock.Now.Sub(w.now())
+	listed, err := w.broker.Orders(ctx, oldest.Add(ahead-pollSlack))
+	if err != nil {
+		return err
+	}
+	reports := make(map[string]rewards.BrokerOrder, len(listed))
+	for _, b := range listed {
+		reports[b.ClientOrderID] = b
+	}
+	errs := []error{w.compareListed(ctx, listed, sent, clock)}
+	for _, o := range sent {
+		w.heartbeat()
+		e := rewards.Evidence{Source: rewards.NotListed, Clock: clock}
+		if b, found := reports[o.ClientOrderID]; found {
+			e.Source, e.Report = rewards.Listed, b
+		}
+		err := w.advance(ctx, o, e)
+		if errors.Is(err, rewards.ErrLostLease) {
+			return err
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
