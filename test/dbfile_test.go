@@ -44,7 +44,7 @@ func TestOneDatabaseUnderTwoNamesIsServedOnce(t *testing.T) {
 	noError(t, os.Rename(moved, file))
 
 	noError(t, os.Symlink(filepath.Join(s.folder, "nothing.db"), filepath.Join(s.folder, "dangling.db")))
-	s.wantRefused(filepath.Join(s.folder, "dangling.db"), "symbolic link to nothing", serve...)
+	s.wantRefused(filepath.Join(s.folder, "dangling.db"), "symbolic link to a missing file", serve...)
 	s.newUser("anna")
 	s.command("audit")
 }
@@ -74,7 +74,7 @@ func TestFilesOfTheBooksAreTheirOwnersOnly(t *testing.T) {
 	}
 	for _, name := range files {
 		noError(t, os.Chmod(name, 0o606))
-		linked.wantRefused(symbolic, "its mode 0606 lets anybody write to it", "app", "list")
+		linked.wantRefused(symbolic, "its mode 0606 lets everyone write to it", "app", "list")
 		noError(t, os.Chmod(name, 0o600))
 	}
 	noError(t, s.stop())

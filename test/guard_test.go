@@ -93,7 +93,7 @@ func TestMaxConnections(t *testing.T) {
 			refused++
 		}
 	}
-	if refused != 3 || !strings.Contains(s.logs(), "a connection was refused: there are too many") {
+	if refused != 3 || !strings.Contains(s.logs(), "too many connections; one was refused") {
 		t.Errorf("%d of 8 connections were refused:\n%s", refused, s.logs())
 	}
 	for _, c := range open {

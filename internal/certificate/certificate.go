@@ -1,7 +1,6 @@
-// Package certificate keeps a TLS certificate with its key from two files, and takes
-// what is put there in its place without a restart. It promises that a pair which is
-// half written, does not fit together or is not valid now never takes the place of
-// one that is good.
+// Package certificate serves a TLS certificate from two files and reloads them when they
+// change. A pair that is half written, mismatched or not valid now never replaces a
+// working one.
 package certificate
 
 import (
@@ -16,7 +15,7 @@ import (
 	"time"
 )
 
-// checkEvery is how often the files are looked at, at most.
+// checkEvery is the least time between two looks at the files.
 const checkEvery = time.Second
 
 // Pair is a certificate with its key. It is safe for concurrent use.
@@ -26,22 +25,23 @@ type Pair struct {
 	log               *slog.Logger
 	current           atomic.Pointer[loaded]
 
-	mu      sync.Mutex // one look at the files at a time
+	mu      sync.Mutex // held while the files are read
 	checked time.Time
-	refused string // what was last said of files that cannot be taken
+	problem string // the last one logged, so that each is logged once
 }
 
+// loaded is the content of the two files.
 type loaded struct {
-	cert, key   []byte // the files
+	cert, key   []byte
 	certificate *tls.Certificate
 }
 
-// Load reads the pair. It fails when the files do not fit together; a certificate
-// that is not valid now, and a key that other users can read, are logged.
+// Load reads the pair. It fails when a file is missing or the files do not match. A
+// certificate that is not valid now, and a key that other users can read, are logged.
 func Load(
 	ctx context.Context, certFile, keyFile string, now func() time.Time, log *slog.Logger,
 ) (*Pair, error) {
-	p := &Pair{certFile: certFile, keyFile: keyFile, now: now, log: log}
+	p := &Pair{certFile: certFile, keyFile: keyFile, now: now, log: log, checked: now()}
 	l, err := p.read()
 	if err != nil {
 		return nil, err
@@ -53,7 +53,6 @@ func Load(
 		log.WarnContext(ctx, "other users of this machine can read the TLS key", slog.String("file", keyFile))
 	}
 	p.current.Store(l)
-	p.checked = now()
 	return p, nil
 }
 
@@ -70,7 +69,7 @@ func (p *Pair) read() (*loaded, error) {
 	if err != nil {
 		return nil, fmt.Errorf("certificate: %s and %s: %w", p.certFile, p.keyFile, err)
 	}
-	return &loaded{cert: cert, key: key, certificate: &pair}, nil
+	return &loaded{cert, key, &pair}, nil
 }
 
 func (l *loaded) validAt(now time.Time) error {
@@ -82,31 +81,31 @@ func (l *loaded) validAt(now time.Time) error {
 	return nil
 }
 
-// Config is the server's side of TLS: 1.2 with forward secrecy and authenticated
-// encryption only, or newer; HTTP/1.1 (api.Listener answers malformed requests of that
-// protocol only).
+// Config returns the server's TLS settings: TLS 1.3, or 1.2 with forward secrecy and
+// authenticated encryption; HTTP/1.1 only, since api.Listener answers malformed requests
+// in no other protocol.
 func (p *Pair) Config() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
-		CipherSuites: []uint16{ // of TLS 1.2; those of 1.3 are all good
+		CipherSuites: []uint16{ // of TLS 1.2
 			tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
 			tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
 			tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
 		},
 		NextProtos: []string{"http/1.1"},
 		GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
-			p.renew(hello.Context())
+			p.reload(hello.Context())
 			return p.current.Load().certificate, nil
 		},
 	}
 }
 
-// NotAfter is when the certificate ends that is in use.
+// NotAfter is when the current certificate expires.
 func (p *Pair) NotAfter() time.Time { return p.current.Load().certificate.Leaf.NotAfter }
 
-// renew takes what is in the files when it differs and is good. One handshake looks;
-// those beside it go on with what there is.
-func (p *Pair) renew(ctx context.Context) {
+// reload takes changed files that are valid. One handshake reads them; concurrent ones
+// use the current pair.
+func (p *Pair) reload(ctx context.Context) {
 	if !p.mu.TryLock() {
 		return
 	}
@@ -117,9 +116,9 @@ func (p *Pair) renew(ctx context.Context) {
 	}
 	p.checked = now
 	l, err := p.read()
-	before := p.current.Load()
-	if err == nil && bytes.Equal(l.cert, before.cert) && bytes.Equal(l.key, before.key) {
-		p.refused = ""
+	current := p.current.Load()
+	if err == nil && bytes.Equal(l.cert, current.cert) && bytes.Equal(l.key, current.key) {
+		p.problem = ""
 		return
 	}
 	if err == nil {
@@ -128,12 +127,12 @@ func (p *Pair) renew(ctx context.Context) {
 	switch {
 	case err == nil:
 		p.current.Store(l)
-		p.refused = ""
+		p.problem = ""
 		p.log.InfoContext(ctx, "the TLS certificate was renewed",
 			slog.Time("not_after", l.certificate.Leaf.NotAfter))
-	case err.Error() != p.refused:
-		p.refused = err.Error()
-		p.log.WarnContext(ctx, "the TLS files have changed and cannot be taken; the certificate before stays",
+	case err.Error() != p.problem:
+		p.problem = err.Error()
+		p.log.WarnContext(ctx, "cannot use the changed TLS files; the previous certificate stays in use",
 			slog.Any("error", err))
 	}
 }

@@ -25,7 +25,7 @@ import (
 	"stockrewards/internal/certificate"
 )
 
-// world is a pair in files, with a clock and a log.
+// world is a pair of files with a clock and a log.
 type world struct {
 	certFile, keyFile string
 	now               atomic.Int64 // unix seconds
@@ -51,7 +51,7 @@ func (w *world) Write(b []byte) (int, error) {
 	return w.log.Write(b)
 }
 
-// logged counts the lines that tell of something.
+// logged counts the log lines that contain what.
 func (w *world) logged(what string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -74,7 +74,7 @@ func (w *world) load(t *testing.T) *certificate.Pair {
 	return p
 }
 
-// pair is a certificate of its own with its key, as PEM.
+// pair is a self-signed certificate with its key, as PEM.
 type pair struct{ cert, key []byte }
 
 func newPair(t *testing.T, name string, from, to time.Time) pair {
@@ -100,7 +100,7 @@ func newPair(t *testing.T, name string, from, to time.Time) pair {
 	}
 }
 
-// handshake makes a real one and tells the name in the certificate.
+// handshake performs a TLS handshake and returns the name in the certificate.
 func handshake(t *testing.T, p *certificate.Pair, c *tls.Config) (string, tls.ConnectionState, error) {
 	t.Helper()
 	ours, theirs := net.Pipe()
@@ -127,7 +127,7 @@ func (w *world) expect(t *testing.T, p *certificate.Pair, when, want string) {
 	}
 }
 
-func TestRenewalTakesOnlyWhatIsGood(t *testing.T) {
+func TestReloadAcceptsOnlyValidPairs(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	now := w.time()
@@ -137,26 +137,26 @@ func TestRenewalTakesOnlyWhatIsGood(t *testing.T) {
 	p := w.load(t)
 	w.expect(t, p, "at the start", "first")
 	w.put(t, w.certFile, second.cert)
-	w.expect(t, p, "the key is not there yet", "first")
+	w.expect(t, p, "the old key is still there", "first")
 	w.expect(t, p, "still", "first")
-	if n := w.logged("cannot be taken"); n != 1 {
-		t.Errorf("%d warnings of the same", n)
+	if n := w.logged("cannot use the changed TLS files"); n != 1 {
+		t.Errorf("%d warnings of one problem", n)
 	}
 	w.put(t, w.keyFile, second.key[:len(second.key)/2])
 	w.expect(t, p, "half of the key", "first")
 	w.put(t, w.keyFile, second.key)
-	w.expect(t, p, "both are there", "second")
+	w.expect(t, p, "both are new", "second")
 	if !p.NotAfter().Equal(now.Add(2 * year).Truncate(time.Second)) {
-		t.Errorf("it ends at %s", p.NotAfter())
+		t.Errorf("it expires at %s", p.NotAfter())
 	}
-	w.put(t, w.certFile, []byte("rubbish"))
-	w.expect(t, p, "rubbish", "second")
+	w.put(t, w.certFile, []byte("garbage"))
+	w.expect(t, p, "garbage", "second")
 	w.write(t, newPair(t, "expired", now.Add(-year), now.Add(-time.Hour)))
-	w.expect(t, p, "an expired one", "second")
+	w.expect(t, p, "expired", "second")
 	w.write(t, newPair(t, "early", now.Add(time.Hour), now.Add(year)))
-	w.expect(t, p, "one that is not valid yet", "second")
+	w.expect(t, p, "not valid yet", "second")
 	w.advance(time.Hour)
-	w.expect(t, p, "now it is", "early")
+	w.expect(t, p, "valid now", "early")
 	for _, path := range []string{w.certFile, w.keyFile} {
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
@@ -174,7 +174,7 @@ func TestRenewalTakesOnlyWhatIsGood(t *testing.T) {
 	}
 }
 
-func TestLoadRefusesWhatDoesNotFit(t *testing.T) {
+func TestLoadRefusesMismatchedFiles(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	now := w.time()
@@ -184,22 +184,22 @@ func TestLoadRefusesWhatDoesNotFit(t *testing.T) {
 		return err
 	}
 	if err := load(); err == nil {
-		t.Error("no files")
+		t.Error("missing files are accepted")
 	}
 	w.write(t, pair{one.cert, other.key})
 	if err := load(); err == nil || strings.Contains(err.Error(), "PRIVATE") {
-		t.Errorf("a key of another certificate: %v", err)
+		t.Errorf("another certificate's key: %v", err)
 	}
 	w.write(t, newPair(t, "old", now.Add(-time.Hour), now.Add(-time.Minute)))
 	if err := os.Chmod(w.keyFile, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if err := load(); err != nil || w.logged("will refuse") != 1 || w.logged("can read the TLS key") != 1 {
-		t.Errorf("an expired one with an open key: %v, %s", err, w.log.String())
+		t.Errorf("expired, with a readable key: %v, %s", err, w.log.String())
 	}
 }
 
-// TLS 1.2 and newer, HTTP/1.1 only.
+// TLS 1.2 and newer; HTTP/1.1 only.
 func TestVersionsAndProtocols(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -215,11 +215,11 @@ func TestVersionsAndProtocols(t *testing.T) {
 	}
 }
 
-// TLS 1.2 is for suites with forward secrecy and authenticated encryption only.
+// TLS 1.2 is limited to suites with forward secrecy and authenticated encryption.
 func TestOldCipherSuitesAreRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.write(t, newPair(t, "ours", w.time().Add(-time.Hour), w.time().Add(time.Hour)))
+	w.write(t, newPair(t, "server", w.time().Add(-time.Hour), w.time().Add(time.Hour)))
 	p := w.load(t)
 	try := func(suite uint16) error {
 		_, _, err := handshake(t, p, &tls.Config{MaxVersion: tls.VersionTLS12, CipherSuites: []uint16{suite}})
@@ -234,6 +234,6 @@ func TestOldCipherSuitesAreRefused(t *testing.T) {
 		}
 	}
 	if err := try(tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256); err != nil {
-		t.Errorf("a good suite of TLS 1.2 is refused: %v", err)
+		t.Errorf("a modern suite of TLS 1.2 is refused: %v", err)
 	}
 }

@@ -1,6 +1,6 @@
 // Package dbfile checks the files of an SQLite database before SQLite opens them: each
-// has one name, and only its owner can read or write it. It never opens a file, since
-// closing it would drop SQLite's locks.
+// has one name, and only its owner can access it. It never opens a file, since closing
+// it would release SQLite's locks.
 package dbfile
 
 import (
@@ -11,28 +11,27 @@ import (
 	"path/filepath"
 )
 
-// beside are the endings of the files that belong to a database.
-func beside() []string { return []string{"", "-wal", "-shm", "-journal", ".lock", ".setup.lock"} }
+// suffixes are those of the files that belong to a database.
+func suffixes() []string { return []string{"", "-wal", "-shm", "-journal", ".lock", ".setup.lock"} }
 
-// Prepare checks the files of the database at a path and returns the path with all
-// symbolic links followed: SQLite's files and all locks are beside that one. It takes
-// away the permissions of the group and of others to read a file, and of the group to
-// write it. It fails when anybody could write a file, when a file has a second name (a
-// hard link), and when it is no file. There may be no database yet.
+// Prepare checks the files of the database at path, which may not exist yet. It returns
+// the path with symbolic links resolved: SQLite puts its other files beside that one. It
+// removes the permissions of the group and of others. It fails when a file is writable by
+// everyone, has a second name (a hard link) or is not a regular file.
 func Prepare(path string) (target string, err error) {
 	target, err = filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Lstat(path); err == nil {
-			return "", fmt.Errorf("cannot open %s: it is a symbolic link to nothing; "+
-				"make it point to a database, or remove it", path)
+			return "", fmt.Errorf("cannot open %s: it is a symbolic link to a missing file; "+
+				"point it to a database or remove it", path)
 		}
 		return path, nil
 	}
 	if err != nil {
 		return "", fmt.Errorf("cannot open %s: %w", path, err)
 	}
-	for _, ending := range beside() {
-		if err := check(target + ending); err != nil {
+	for _, suffix := range suffixes() {
+		if err := check(target + suffix); err != nil {
 			return "", err
 		}
 	}
@@ -48,7 +47,7 @@ func check(path string) error {
 		return fmt.Errorf("cannot open %s: %w", path, err)
 	}
 	if !info.Mode().IsRegular() {
-		return fmt.Errorf("cannot open %s: it is no regular file but has the mode %s", path, info.Mode())
+		return fmt.Errorf("cannot open %s: it is not a regular file; its mode is %s", path, info.Mode())
 	}
 	if err := checkName(path, info); err != nil {
 		return err
@@ -56,9 +55,8 @@ func check(path string) error {
 	return restrict(path, info)
 }
 
-// CheckName fails when the file of a database has a second name (a hard link): SQLite
-// would keep a log beside each, so that what one process wrote would be unknown to
-// another, and lost.
+// CheckName fails when a database file has a second name (a hard link). SQLite would keep
+// a log beside each name, and lose what another process wrote to the other.
 func CheckName(path string) error {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -4,8 +4,8 @@ package dbfile
 
 import "io/fs"
 
-// names is 1 where the number of names is not known.
+// names is 1: the number of names is unknown here.
 func names(fs.FileInfo) uint64 { return 1 }
 
-// restrict does nothing where a file's mode says nothing.
+// restrict does nothing: a file's mode has no meaning here.
 func restrict(string, fs.FileInfo) error { return nil }

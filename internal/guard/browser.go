@@ -1,7 +1,6 @@
-// Package guard keeps from our servers what no honest client sends: requests that a web
-// page makes a browser send, and more connections than the process can hold. It knows
-// nothing of what the servers answer. Read browser.go for the first and listener.go for
-// the second.
+// Package guard protects HTTP servers from requests that a foreign web page makes a
+// browser send (browser.go), and from more connections than the process can hold
+// (listener.go).
 package guard
 
 import (
@@ -12,10 +11,9 @@ import (
 	"strings"
 )
 
-// Browsers refuses with 403 what a page of another site makes a browser send: by the
-// headers of every newer browser, and by a Host that is a name of neither this machine
-// nor hosts (a foreign name that was made to lead here). Programs are not affected,
-// unless they use such a name. With anyHost every Host is accepted.
+// Browsers refuses, with 403, requests that another site's page makes a browser send. It
+// knows them by the browser's headers, and by a Host that is neither an address, nor
+// localhost, nor one of hosts (DNS rebinding). With anyHost every Host is accepted.
 func Browsers(next http.Handler, hosts []string, anyHost bool) http.Handler {
 	origins := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -23,15 +21,14 @@ func Browsers(next http.Handler, hosts []string, anyHost bool) http.Handler {
 		case !anyHost && !named(r.Host, hosts):
 			http.Error(w, "this Host is not served here; use the address", http.StatusForbidden)
 		case origins.Check(r) != nil:
-			http.Error(w, "another site asked for this; nothing was done", http.StatusForbidden)
+			http.Error(w, "another site sent this request; nothing was done", http.StatusForbidden)
 		default:
 			next.ServeHTTP(w, r)
 		}
 	})
 }
 
-// named tells whether a Host header needs no foreign name server: it is empty, an
-// address, localhost, or one of the names.
+// named reports whether a Host header is empty, an address, localhost or one of names.
 func named(host string, names []string) bool {
 	name, _, err := net.SplitHostPort(host)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"stockrewards/internal/guard"
 )
 
-// What a page of another site makes a browser send is refused, also when a foreign name
-// leads here; programs are served.
+// Requests from another site's page are refused, even when a foreign name resolves to
+// this machine. Programs are served.
 func TestBrowsersOfOtherSites(t *testing.T) {
 	t.Parallel()
 	next := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "served") })

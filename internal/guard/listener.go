@@ -12,13 +12,12 @@ import (
 
 // Limits bound the connections of a listener.
 type Limits struct {
-	Connections int // at once
-	PerAddress  int // at once from one address beyond this machine; 0: no limit of its own
+	Connections int // concurrent
+	PerAddress  int // concurrent from one remote address; 0: no separate limit
 }
 
-// Limit closes connections beyond the limits as soon as they are made, so that those
-// within them are served, and logs that as well as errors of accepting: at most one line
-// of each a second.
+// Limit closes connections beyond the limits as soon as they are accepted. It logs these
+// and failures to accept: at most one line of each kind per second.
 func Limit(l net.Listener, limits Limits, log *slog.Logger) net.Listener {
 	return &limited{
 		Listener: l, limits: limits, log: log,
@@ -33,8 +32,8 @@ type limited struct {
 
 	mu     sync.Mutex
 	open   int
-	from   map[netip.Addr]int // those that are limited
-	logged map[string]time.Time
+	from   map[netip.Addr]int   // open connections by remote address
+	logged map[string]time.Time // the last line of each kind
 }
 
 // Accept implements net.Listener.
@@ -43,7 +42,7 @@ func (l *limited) Accept() (net.Conn, error) {
 		c, err := l.Listener.Accept()
 		if err != nil {
 			if !errors.Is(err, net.ErrClosed) {
-				l.warn("a connection cannot be accepted", slog.Any("error", err))
+				l.warn("cannot accept a connection", slog.Any("error", err))
 			}
 			return nil, err
 		}
@@ -51,13 +50,13 @@ func (l *limited) Accept() (net.Conn, error) {
 		if l.take(address) {
 			return &counted{Conn: c, leave: sync.OnceFunc(func() { l.leave(address) })}, nil
 		}
-		l.warn("a connection was refused: there are too many", slog.Int("limit", l.limits.Connections),
+		l.warn("too many connections; one was refused", slog.Int("limit", l.limits.Connections),
 			slog.Int("limit_per_address", l.limits.PerAddress), slog.String("address", c.RemoteAddr().String()))
-		_ = c.Close() // nothing was said on it
+		_ = c.Close() // nothing was sent on it
 	}
 }
 
-// addressOf is the address to be counted; the zero address when it is not.
+// addressOf is the address to count; the zero address is not counted.
 func (l *limited) addressOf(c net.Conn) netip.Addr {
 	tcp, ok := c.RemoteAddr().(*net.TCPAddr)
 	if !ok || l.limits.PerAddress == 0 || tcp.IP.IsLoopback() {
@@ -92,7 +91,7 @@ func (l *limited) leave(address netip.Addr) {
 	}
 }
 
-// warn logs a line, unless one of its kind was logged within the last second.
+// warn logs a line, unless the same message was logged within the last second.
 func (l *limited) warn(message string, attrs ...slog.Attr) {
 	now := time.Now()
 	l.mu.Lock()
@@ -102,8 +101,8 @@ func (l *limited) warn(message string, attrs ...slog.Attr) {
 	}
 	l.mu.Unlock()
 	if !soon {
-		ctx := context.Background()                            //nolint:forbidigo // a listener has none
-		l.log.LogAttrs(ctx, slog.LevelWarn, message, attrs...) //nolint:sloglint // its callers give constants
+		ctx := context.Background()                            //nolint:forbidigo // Accept has no context
+		l.log.LogAttrs(ctx, slog.LevelWarn, message, attrs...) //nolint:sloglint // callers pass constants
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 	"stockrewards/internal/guard"
 )
 
-// listener hands out the connections of a test.
+// listener accepts the connections that a test sends it.
 type listener struct {
 	conns  chan net.Conn
 	errors chan error
@@ -44,7 +44,7 @@ type from struct {
 // RemoteAddr implements net.Conn.
 func (c from) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.ParseIP(c.address), Port: 1} }
 
-// world is a listener with limits, and what it has logged.
+// world is a limited listener and its log.
 type world struct {
 	t       *testing.T
 	inner   *listener
@@ -72,7 +72,7 @@ func newWorld(t *testing.T, limits guard.Limits) *world {
 	return w
 }
 
-// connect makes a connection from an address; nil when it was refused.
+// connect opens a connection from an address; nil when it is refused.
 func (w *world) connect(address string) net.Conn {
 	w.t.Helper()
 	ours, theirs := net.Pipe()
@@ -94,12 +94,12 @@ func (w *world) connect(address string) net.Conn {
 	case c := <-accepted:
 		return c
 	case <-refused:
-		w.inner.errors <- net.ErrClosed // the accepting ends
+		w.inner.errors <- net.ErrClosed // ends Accept
 		return nil
 	}
 }
 
-// Connections beyond the limit are refused at once; one that ends makes room for the next.
+// Connections beyond the limit are refused; closing one admits the next.
 func TestConnectionsAreLimited(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, guard.Limits{Connections: 3, PerAddress: 2})
@@ -111,7 +111,7 @@ func TestConnectionsAreLimited(t *testing.T) {
 		t.Error("a fourth connection was accepted")
 	}
 	_ = other.Close()
-	_ = other.Close() // a second time frees nothing
+	_ = other.Close() // the second call has no effect
 	if w.connect("192.0.2.1") != nil || w.connect("::ffff:192.0.2.1") != nil {
 		t.Error("a third connection of one address was accepted")
 	}
@@ -119,12 +119,12 @@ func TestConnectionsAreLimited(t *testing.T) {
 		t.Error("another address was refused")
 	}
 	if w.connect("192.0.2.3") != nil {
-		t.Error("closing twice made room for two")
+		t.Error("closing one twice admitted two")
 	}
 	_, _ = first.Close(), second.Close()
 	for range 2 {
 		if w.connect("127.0.0.1") == nil {
-			t.Error("an ended connection made no room")
+			t.Error("closing a connection admitted no other")
 		}
 	}
 	if n := w.logged("too many"); n != 1 {
@@ -132,8 +132,8 @@ func TestConnectionsAreLimited(t *testing.T) {
 	}
 }
 
-// Errors of accepting are logged, but not each of them.
-func TestErrorsOfAcceptingAreLogged(t *testing.T) {
+// Failures to accept are logged, at most one per second.
+func TestFailuresToAcceptAreLogged(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, guard.Limits{Connections: 1})
 	for range 5 {
