@@ -39,11 +39,14 @@ const (
 // another app sends too, whose requests then find the processor, the database's writer
 // and its readers nearly free.
 //
-// Writes are committed together, so there are more places for them where a commit takes
-// long (over a network, to a slow disk): one for each writeShare that a write takes.
+// A write's place is taken from its decoding to its response, and what the processors can
+// not do at once waits in their queue, where other apps' requests wait too. So an app has
+// few places for writes while others send. Writes are committed together: where a commit
+// takes long (over a network, to a slow disk) there is one more place for each perWrite of it.
 const (
-	writesAlone, writesShared   = 256, 16
-	writeShare                  = 250 * time.Microsecond
+	writesAlone                 = 256
+	writesPerProcessor          = 2 // while another app sends too
+	perWrite                    = 250 * time.Microsecond
 	lookupsAlone, lookupsShared = 128, 8
 	mostLists                   = 8 // below the connections to a database
 	sharedFor                   = time.Second
@@ -58,7 +61,7 @@ type Gate struct {
 	last    atomic.Pointer[lane] // whose request came last
 	began   time.Time
 	changed atomic.Int64 // when two apps last sent in turn, since began
-	took    atomic.Int64 // how long a write takes of late, in nanoseconds
+	commit  atomic.Int64 // recent mean duration of a commit, in nanoseconds
 
 	mu    sync.Mutex                              // of who replaces lanes
 	lanes atomic.Pointer[map[rewards.AppID]*lane] // one for each app that has come; never changed, only replaced
@@ -70,7 +73,7 @@ func New() *Gate {
 	g := &Gate{
 		began:  time.Now(),
 		alone:  [kinds]int{writesAlone, lookupsAlone, min(mostLists, 2*processors)},
-		shared: [kinds]int{writesShared, lookupsShared, min(mostLists, max(1, processors/2))},
+		shared: [kinds]int{writesPerProcessor * processors, lookupsShared, min(mostLists, max(1, processors/2))},
 	}
 	g.changed.Store(-int64(sharedFor))
 	g.lanes.Store(&map[rewards.AppID]*lane{})
@@ -83,7 +86,6 @@ type Ticket struct {
 	kind  Kind
 	bytes int
 	state state
-	began time.Time // of the work on a write
 }
 
 type state int
@@ -113,11 +115,7 @@ func (g *Gate) Enter(ctx context.Context, app rewards.App, kind Kind) (Ticket, e
 			return Ticket{}, err
 		}
 	}
-	t := Ticket{lane: l, kind: kind, state: working}
-	if kind == Write {
-		t.began = time.Now()
-	}
-	return t, nil
+	return Ticket{lane: l, kind: kind, state: working}, nil
 }
 
 // Answered ends the work on the request: what is left is to write so many bytes.
@@ -126,9 +124,6 @@ func (t *Ticket) Answered(bytes int) {
 		return
 	}
 	t.bytes, t.state = bytes, writing
-	if t.kind == Write {
-		t.lane.gate.wrote(time.Since(t.began))
-	}
 	t.lane.answered(t.kind, bytes)
 }
 
@@ -141,12 +136,12 @@ func (t *Ticket) Leave() {
 	}
 }
 
-// wrote notes how long a write took: the last few dozen count. Two at once may lose one of
-// them, which does not matter.
-func (g *Gate) wrote(took time.Duration) {
+// Committed reports how long a commit of clients' writes took; the last few dozen count.
+// Two concurrent calls may count as one.
+func (g *Gate) Committed(took time.Duration) {
 	const weight = 16
-	before := g.took.Load()
-	g.took.Store(before + (int64(took)-before)/weight)
+	before := g.commit.Load()
+	g.commit.Store(before + (int64(took)-before)/weight)
 }
 
 // places is how many requests of one app may be worked on at once now.
@@ -155,7 +150,7 @@ func (g *Gate) places(kind Kind) int {
 		return g.alone[kind]
 	}
 	if kind == Write {
-		return min(g.alone[kind], max(g.shared[kind], int(g.took.Load()/int64(writeShare))))
+		return min(g.alone[kind], g.shared[kind]+int(g.commit.Load()/int64(perWrite)))
 	}
 	return g.shared[kind]
 }

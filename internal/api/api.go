@@ -26,6 +26,8 @@ type Options struct {
 	Proxy   Proxy
 	// KeyThrottle, if not nil, delays responses to wrong keys.
 	KeyThrottle *admission.KeyThrottle
+	// Gate, if not nil, admits requests; whoever observes commits reports them to Gate.Committed.
+	Gate *admission.Gate
 }
 
 // Endpoint is a route with one of its methods.
@@ -47,7 +49,6 @@ func Endpoints() []Endpoint {
 
 type server struct {
 	Options
-	gate *admission.Gate
 }
 
 // handler serves a request that has passed the checks of serve.
@@ -113,7 +114,10 @@ func NewServer(o Options) *http.Server {
 
 // New returns the handler of the whole interface.
 func New(o Options) http.Handler {
-	s := &server{Options: o, gate: admission.New()}
+	s := &server{Options: o}
+	if s.Gate == nil {
+		s.Gate = admission.New()
+	}
 	mux := http.NewServeMux()
 	for _, r := range s.routes() {
 		mux.Handle(r.pattern, s.serve(r))

@@ -131,7 +131,7 @@ func (s *server) admit(ctx context.Context, rt route, r *http.Request, from *cal
 	if r.Method == http.MethodPost {
 		kind = admission.Write
 	}
-	from.ticket, err = s.gate.Enter(ctx, app, kind)
+	from.ticket, err = s.Gate.Enter(ctx, app, kind)
 	return err
 }
 

@@ -164,12 +164,16 @@ func (s *Server) wire(ctx context.Context, in store.Installation) (err error) {
 	s.worker = fulfillment.New(s.Store, s.Broker, s.Market, cfg, time.Now, s.log)
 	s.worker.Observe(s.metrics)
 	s.intake = intake.New(s.Store, s.nudge)
-	s.intake.Observe(func(c intake.Commit) { s.metrics.Commit(c.Requests, c.Created, c.Took, c.Err) })
+	gate := admission.New()
+	s.intake.Observe(func(c intake.Commit) {
+		gate.Committed(c.Took)
+		s.metrics.Commit(c.Requests, c.Created, c.Took, c.Err)
+	})
 	s.Service = rewards.NewService(s.Store, s.intake, s.Market, time.Now)
 	s.Service.SetMinAward(s.cfg.LeastAward)
 	s.options = api.Options{
 		Service: s.Service, CursorKey: in.CursorKey, Log: s.log, Observe: s.metrics.Request, Proxy: s.cfg.Proxy,
-		KeyThrottle: &admission.KeyThrottle{},
+		KeyThrottle: &admission.KeyThrottle{}, Gate: gate,
 	}
 	s.http = api.NewServer(s.options)
 	s.admin, err = s.newAdmin()
