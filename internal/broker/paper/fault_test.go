@@ -37,7 +37,7 @@ func TestParseFault(t *testing.T) {
 func TestParseFaultRefuses(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
-		"":                              "a kind is needed, one of absurd-price, absurd-quote",
+		"":                              "must begin with one of absurd-price, absurd-quote",
 		"lost":                          `fault "lost": must be one of absurd-price`,
 		"error what=1":                  `"what=1": must be on, symbol, chance`,
 		"error chance=5":                "must be a percentage",
@@ -50,7 +50,7 @@ func TestParseFaultRefuses(t *testing.T) {
 		"error by=-1s":                  "must be a duration",
 		"error on=orders":               `"orders" must be one of submit`,
 		"error carried=maybe":           "invalid syntax",
-		"reject on=submit":              "does not befall requests",
+		"reject on=submit":              "does not strike requests",
 		"partial-then-filled share=0":   "from 1 to 99",
 		"partial-then-filled share=100": "from 1 to 99",
 	} {

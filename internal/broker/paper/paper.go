@@ -1,19 +1,13 @@
-// Package paper is a paper brokerage: it speaks Alpaca's Trading API and market
-// data API as an http.Handler, keeps its own books in its own SQLite file, and
-// fills market orders at the prices of its own model.
+// Package paper is a paper brokerage: it speaks Alpaca's Trading API and market data API
+// as an http.Handler, keeps its own books in its own SQLite file, and fills market orders
+// at the prices of a model. docs/paper-brokerage.md is its manual.
 //
-// It promises that an order which was answered with 200 survives a crash, that
-// cash and positions always balance, that a client order id is accepted once for
-// ever, and that nothing happens in the background: each request first carries
-// out what has fallen due since the last one, so that a test can move the time.
-// Two processes may have the same books open.
+// It misbehaves on request, by faults, and its clock can be set. Its books stay true
+// whatever it answers.
 //
-// It can be told to misbehave, by faults (fault.go) and by a test clock (clock.go);
-// its books stay true whatever it tells.
-//
-// Read handler.go for the one path of every request, settle.go for the life of an
-// order, price.go for the model of prices, hours.go for the market's hours, and
-// docs/paper-brokerage.md for its manual.
+// This package puts the parts together: exchange has the listings, the market's hours and
+// the prices; books the account, the orders and the positions; faults the scripts of
+// misbehaviour; wire the endpoints.
 package paper
 
 import (
@@ -24,9 +18,14 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"sync"
 	"time"
 
+	"stockrewards/internal/broker/paper/apierror"
+	"stockrewards/internal/broker/paper/books"
+	"stockrewards/internal/broker/paper/exchange"
+	"stockrewards/internal/broker/paper/faults"
+	"stockrewards/internal/broker/paper/random"
+	"stockrewards/internal/broker/paper/wire"
 	"stockrewards/internal/money"
 )
 
@@ -36,101 +35,94 @@ const (
 	defaultCash money.USD = 1_000_000_000_000 * money.Dollar
 )
 
-// maxReferencePrice bounds a catalog's price, in dollars a share: the model may
-// raise a price by less than half, and the result must fit.
-const maxReferencePrice money.Price = 1_000_000_000 * 1_000_000_000
+// Asset is a stock of the catalog.
+type Asset = exchange.Asset
 
-// Asset is a stock that the brokerage trades.
-type Asset struct {
-	Symbol   string      // upper case, "BRK.B"
-	Name     string      // "Apple Inc. Common Stock"
-	Exchange string      // as Alpaca names it: "NASDAQ"
-	Price    money.Price // the reference that the model's prices move around, positive
+// Hours are the market's trading hours.
+type Hours = exchange.Hours
 
-	NotTradable     bool // orders for it are refused
-	NotFractionable bool // orders for it must be for whole shares
-}
+// The hours of the market.
+const (
+	AlwaysOpen = exchange.AlwaysOpen // never closes
+	USEquities = exchange.USEquities // follows the New York Stock Exchange
+)
 
-// Options say what to trade and when. The zero value is an exchange that never
-// closes and has nothing to trade.
+// Fault is one way to misbehave.
+type Fault = faults.Fault
+
+// Rule is an active fault.
+type Rule = faults.Rule
+
+// TestClock is a clock that was set.
+type TestClock = books.TestClock
+
+// AssetID returns the id of the asset with a symbol, the same in all brokerages.
+func AssetID(symbol string) string { return exchange.AssetID(symbol) }
+
+// ParseFault reads a fault from a line such as "lost-answer on=submit times=1".
+func ParseFault(line string) (Fault, error) { return faults.Parse(line) }
+
+// Kinds returns all kinds of faults in alphabetical order.
+func Kinds() []string { return faults.Kinds() }
+
+// Options say what to trade and when. The zero value is a market that never closes and
+// trades nothing.
 type Options struct {
 	Catalog []Asset
 	Hours   Hours
 
-	// Seed and Cash are used when the books are created and kept in them. Seed 0 is
-	// a fixed default; Cash 0 is a trillion dollars.
+	// Seed and Cash are stored when the books are created, and ignored later. Seed 0 is a
+	// fixed default; Cash 0 is a trillion dollars.
 	Seed uint64
 	Cash money.USD
 
-	// KeyID and SecretKey are the credentials that a request must carry; when KeyID
-	// is empty any are good, and none as well.
+	// KeyID and SecretKey are the credentials that a request must carry. When KeyID is
+	// empty, any request is accepted.
 	KeyID     string
 	SecretKey string
 
-	// RequestsPerMinute is the rate limit; 0 means none.
+	// RequestsPerMinute is the rate limit; 0 means no limit.
 	RequestsPerMinute int
 
-	// Control adds the endpoints under /control, by which a test sets the clock and
-	// scripts faults. FaultSeed is where the chances of faults start from.
-	Control   bool
+	// Control serves the endpoints under /control/, which set the clock and script faults.
+	Control bool
+
+	// FaultSeed is the seed of the faults' chances.
 	FaultSeed uint64
 
-	Now    func() time.Time // nil means time.Now
-	Random io.Reader        // the source of ids; nil means crypto/rand
-	Logger *slog.Logger     // told of internal errors; nil means nobody is
+	Now    func() time.Time // nil: time.Now
+	Random io.Reader        // the source of ids; nil: crypto/rand
+	Logger *slog.Logger     // for internal errors; nil: not logged
 }
 
-// Brokerage is an open paper brokerage. Its methods may be called concurrently.
+// Brokerage is an open paper brokerage. It is safe for concurrent use.
 type Brokerage struct {
-	books  *books
-	market *market
-	clock  *clock
-	faults *faults
-	gate   *gate
-	ids    *idSource
-	logger *slog.Logger
-	routes http.Handler
-
-	// What goes on after its request has gone: see late.
-	background sync.WaitGroup
-	closing    context.Context //nolint:containedctx // ends with the brokerage, not with a call
-	close      context.CancelFunc
+	books  *books.Books
+	faults *faults.Set
+	server *wire.Server
 }
 
-// Open opens the books in the file, creating them when there are none. The path
-// ":memory:" keeps them in memory until Close. It fails when a price of the
-// catalog is not positive, when the file is no book of this brokerage or was
-// written by a newer version, and when the SQLite library is too old.
+// Open opens the books in a file and creates them when there are none. The path ":memory:"
+// keeps them in memory until Close. It fails when an option is out of range, when the file
+// is another program's or was written by a newer version, and when the SQLite library is
+// too old.
 func Open(ctx context.Context, path string, o Options) (*Brokerage, error) {
 	o = withDefaults(o)
 	if o.Cash < 0 {
-		return nil, errors.New("paper: the cash is negative")
+		return nil, fmt.Errorf("paper brokerage: cash %s: must not be negative", o.Cash)
 	}
-	clock := &clock{real: o.Now}
-	ids := &idSource{random: o.Random}
-	first, err := firstPage(o, ids, clock.micros())
+	ids, set := random.NewIDs(o.Random), faults.NewSet(o.FaultSeed)
+	b, err := books.Open(ctx, path, books.Options{
+		Catalog: o.Catalog, Hours: o.Hours, Seed: o.Seed, Cash: o.Cash, Now: o.Now, IDs: ids, Faults: set,
+	})
 	if err != nil {
-		return nil, fmt.Errorf("paper: %w", err)
+		return nil, fmt.Errorf("paper brokerage: %w", err)
 	}
-	books, err := openBooks(ctx, path, first)
-	if err != nil {
-		return nil, fmt.Errorf("paper: open the books %q: %w", path, err)
-	}
-	market, err := newMarket(o.Catalog, o.Hours, books.seed)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("paper: %w", err), books.close())
-	}
-	if clock.test, err = books.readClock(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("paper: read the clock: %w", err), books.close())
-	}
-	b := &Brokerage{
-		books: books, market: market, clock: clock, ids: ids, logger: o.Logger,
-		gate:   newGate(o.KeyID, o.SecretKey, o.RequestsPerMinute),
-		faults: &faults{seed: o.FaultSeed},
-	}
-	b.routes = b.routeTable(o.Control)
-	b.closing, b.close = context.WithCancel(context.WithoutCancel(ctx))
-	return b, nil
+	server := wire.New(ctx, wire.Options{
+		Books: b, Faults: set, IDs: ids, Logger: o.Logger,
+		KeyID: o.KeyID, SecretKey: o.SecretKey, RequestsPerMinute: o.RequestsPerMinute, Control: o.Control,
+	})
+	return &Brokerage{b, set, server}, nil
 }
 
 func withDefaults(o Options) Options {
@@ -154,20 +146,95 @@ func withDefaults(o Options) Options {
 
 // Close closes the books. Requests that are under way fail.
 func (b *Brokerage) Close() error {
-	b.close()
-	b.background.Wait()
-	if err := b.books.close(); err != nil {
-		return fmt.Errorf("paper: close the books: %w", err)
+	b.server.Close()
+	if err := b.books.Close(); err != nil {
+		return fmt.Errorf("paper brokerage: cannot close the books: %w", err)
 	}
 	return nil
 }
 
-// Price is the model's price of the symbol at an instant, whatever the market's
-// hours, and false when the catalog has no such symbol.
+// Handler serves Alpaca's Trading API and market data API, both at the same address.
+func (b *Brokerage) Handler() http.Handler { return b.server.Handler() }
+
+// Transport serves the same within the process: it runs the handler in the caller's
+// goroutine, whatever the address of the request. When the request's context ends, the
+// answer is lost as over a broken connection, but the request may have been carried out.
+func (b *Brokerage) Transport() http.RoundTripper { return b.server.Transport() }
+
+// Price returns the model's price of a symbol at a time, whatever the market's hours, and
+// false when the catalog does not have the symbol.
 func (b *Brokerage) Price(symbol string, at time.Time) (money.Price, bool) {
-	l, ok := b.market.bySymbol[symbol]
-	if !ok {
+	l := b.books.Exchange.BySymbol(symbol)
+	if l == nil {
 		return 0, false
 	}
-	return b.market.price(l, at), true
+	return b.books.Exchange.Price(l, at), true
+}
+
+// Now returns the brokerage's time in UTC, and the test clock when one is set.
+func (b *Brokerage) Now() (time.Time, *TestClock) { return b.books.Clock.Now(), b.books.Clock.Test() }
+
+// SetClock sets the brokerage's clock to a time, with a pace in seconds per real second; at
+// pace 0 it stops. The setting survives a restart. The clock may be set back; what has
+// happened stays. It fails when the pace is not from 0 to a million or the year is not from
+// 1971 to 2200.
+func (b *Brokerage) SetClock(ctx context.Context, at time.Time, pace int64) error {
+	return b.books.SetClock(ctx, at, pace)
+}
+
+// UseRealTime ends the test clock, if one is set.
+func (b *Brokerage) UseRealTime(ctx context.Context) error { return b.books.UseRealTime(ctx) }
+
+// AddFault makes the brokerage misbehave from now on. Where several faults could strike,
+// the one that was added first does. It fails when the kind is unknown and when there are
+// a thousand faults.
+func (b *Brokerage) AddFault(f Fault) (Rule, error) {
+	rules, err := b.faults.Add(b.books.Clock.Now(), f)
+	if err != nil {
+		return Rule{}, err
+	}
+	return rules[0], nil
+}
+
+// Faults returns the active faults, with how often each struck.
+func (b *Brokerage) Faults() []Rule { return b.faults.Rules() }
+
+// RemoveFault removes the fault with that id, or all when the id is 0, and returns how many
+// it removed. An order that was struck keeps its fault.
+func (b *Brokerage) RemoveFault(id int) int { return b.faults.Remove(id) }
+
+// Bust corrects how many shares an ended buy bought, as an exchange does when it busts or
+// corrects a trade. The order, the position and the cash change, at the order's average
+// price. It fails when the order is missing or is not an ended buy with a fill, when the
+// quantity is not above zero, and when the account lacks the shares or the cash.
+func (b *Brokerage) Bust(ctx context.Context, clientOrderID string, filled money.Shares) error {
+	return b.books.Bust(ctx, clientOrderID, filled, b.books.Clock.Now())
+}
+
+// Order is an order as the books have it, whatever the answers about it say.
+type Order struct {
+	ClientOrderID string
+	Symbol        string
+	Status        string // Alpaca's word
+	FilledQty     money.Shares
+	FilledPrice   money.Price // the average; 0 while nothing is filled
+	FilledValue   money.USD   // the dollars that moved
+	Fault         string      // the one that struck it; empty for none
+}
+
+// Order returns the order with a client order id, even one that a fault hides, and false
+// when there is none.
+func (b *Brokerage) Order(ctx context.Context, clientOrderID string) (Order, bool, error) {
+	now := b.books.Clock.Now()
+	o, err := b.books.ActualOrder(ctx, clientOrderID, now)
+	if e, ok := errors.AsType[*apierror.Error](err); ok && e.Status == http.StatusNotFound {
+		return Order{}, false, nil
+	}
+	if err != nil {
+		return Order{}, false, err
+	}
+	return Order{
+		ClientOrderID: o.ClientOrderID, Symbol: o.Symbol, Status: o.Status(now),
+		FilledQty: o.FilledQty, FilledPrice: o.FilledPrice, FilledValue: o.FilledValue, Fault: o.Fate.String(),
+	}, true, nil
 }

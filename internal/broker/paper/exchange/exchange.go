@@ -1,0 +1,129 @@
+// Package exchange simulates the stock exchange of the paper brokerage: which stocks
+// are listed, when they trade, and at which price. Everything follows from a seed and
+// the time; nothing is stored.
+package exchange
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"stockrewards/internal/broker/paper/random"
+	"stockrewards/internal/money"
+)
+
+// MaxPrice is the highest price of a catalog: a billion dollars. The model raises a
+// price by less than half, so that every price fits its type.
+const MaxPrice = 1_000_000_000 * dollar
+
+// Asset is a stock of the catalog.
+type Asset struct {
+	Symbol   string      // upper case, "BRK.B"
+	Name     string      // "Apple Inc. Common Stock"
+	Exchange string      // as Alpaca names it: "NASDAQ"
+	Price    money.Price // the reference that the model's prices move around: above 0, at most MaxPrice
+
+	NotTradable     bool // orders for it are refused
+	NotFractionable bool // orders for it must be for whole shares
+}
+
+// Listing is an asset that the exchange trades.
+type Listing struct {
+	Asset
+
+	ID    string // AssetID of the symbol
+	model model
+}
+
+// AssetID returns the id of the asset with a symbol, the same in all brokerages.
+func AssetID(symbol string) string { return random.UUID("asset " + symbol) }
+
+// Exchange trades the stocks of a catalog. It is safe for concurrent use.
+type Exchange struct {
+	Timetable
+
+	newYork  *time.Location
+	changes  atomic.Pointer[map[string][]Change]
+	listings []*Listing // by symbol
+	bySymbol map[string]*Listing
+	byID     map[string]*Listing
+}
+
+// New opens an exchange. It fails when the catalog has an asset twice, or one without
+// a symbol or with a price out of range, and when the hours are unknown.
+func New(catalog []Asset, hours Hours, seed uint64) (*Exchange, error) {
+	newYork, err := time.LoadLocation("America/New_York")
+	if err != nil {
+		return nil, fmt.Errorf("cannot load the time zone of New York: %w", err)
+	}
+	x := &Exchange{
+		Timetable: Timetable{hours: hours, zone: newYork}, newYork: newYork,
+		bySymbol: make(map[string]*Listing, len(catalog)),
+		byID:     make(map[string]*Listing, len(catalog)),
+	}
+	switch hours {
+	case AlwaysOpen:
+		x.zone = time.UTC
+	case USEquities:
+	default:
+		return nil, fmt.Errorf("unknown hours %d", hours)
+	}
+	for _, a := range catalog {
+		if a.Symbol == "" || a.Price <= 0 || a.Price > MaxPrice {
+			return nil, fmt.Errorf("catalog: %q needs a symbol and a price above 0, at most %s; it has the price %s",
+				a.Symbol, MaxPrice, a.Price)
+		}
+		if x.bySymbol[a.Symbol] != nil {
+			return nil, fmt.Errorf("catalog: %q is listed twice", a.Symbol)
+		}
+		l := &Listing{Asset: a, ID: AssetID(a.Symbol), model: newModel(seed, a.Symbol, a.Price)}
+		x.listings = append(x.listings, l)
+		x.bySymbol[a.Symbol], x.byID[l.ID] = l, l
+	}
+	slices.SortFunc(x.listings, func(a, b *Listing) int { return strings.Compare(a.Symbol, b.Symbol) })
+	return x, nil
+}
+
+// Listings returns all listings in order of symbol. The caller must not change them.
+func (x *Exchange) Listings() []*Listing { return x.listings }
+
+// BySymbol returns the listing with that symbol, or nil.
+func (x *Exchange) BySymbol(symbol string) *Listing { return x.bySymbol[symbol] }
+
+// Find returns the listing with that symbol or asset id, or nil.
+func (x *Exchange) Find(symbolOrID string) *Listing {
+	if l := x.bySymbol[symbolOrID]; l != nil {
+		return l
+	}
+	return x.byID[symbolOrID]
+}
+
+// NewYork returns a time on the clocks of New York.
+func (x *Exchange) NewYork(t time.Time) time.Time { return t.In(x.newYork) }
+
+// Price returns the stock's price at a time: that of its last trade, in the units of
+// that trade's day.
+func (x *Exchange) Price(l *Listing, at time.Time) money.Price {
+	at = x.lastTraded(l, at)
+	return x.Adjusted(l, l.model.price(at), time.Time{}, at)
+}
+
+// Moment is an instant of the market, as prices depend on it.
+type Moment struct {
+	Now      time.Time
+	Trade    time.Time // of the latest trade: the second just begun, or the last close
+	Today    Session   // the session of the latest trade
+	Previous Session   // the session before
+}
+
+// Moment returns the market's state at a time.
+func (x *Exchange) Moment(now time.Time) Moment {
+	s, trade := x.SessionAt(now), now.Truncate(time.Second)
+	if !s.Contains(now) {
+		s = x.sessionBefore(now)
+		trade = s.Close
+	}
+	return Moment{Now: now, Trade: trade, Today: s, Previous: x.sessionBefore(s.Open)}
+}
