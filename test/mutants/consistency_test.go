@@ -1,7 +1,7 @@
 package mutants
 
 import (
-	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -94,10 +94,25 @@ func (s sources) apply(root string, m mutant) (string, error) {
 		s[m.file] = text
 	}
 	before, after := m.text()
-	if strings.Count(text, before) != 1 {
-		return "", errors.New("the old text does not stand exactly once in " + m.file)
+	places := pattern(before).FindAllStringSubmatchIndex(text, -1)
+	if len(places) != 1 {
+		return "", fmt.Errorf("%d places in %s match the old text, want 1", len(places), m.file)
 	}
-	return strings.Replace(text, before, after, 1), nil
+	at := places[0]
+	for i := 2; i < len(at); i += 2 {
+		after = strings.Replace(after, anyString, text[at[i]:at[i+1]], 1)
+	}
+	return text[:at[0]] + after + text[at[1]:], nil
+}
+
+// anyString is the mark of a mutant for any string literal, so that it does not depend
+// on the wording of a message.
+const anyString = `"…"`
+
+// pattern matches a mutant's old text. Comments at the ends of its lines are ignored.
+func pattern(old string) *regexp.Regexp {
+	p := strings.ReplaceAll(regexp.QuoteMeta(old), anyString, `("(?:[^"\\]|\\.)*")`)
+	return regexp.MustCompile(strings.ReplaceAll(p, "\n", `(?: //[^\n]*)?\n`))
 }
 
 func (s sources) fits(m mutant) error {

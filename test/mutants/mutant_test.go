@@ -14,6 +14,9 @@
 //	 a line of the text that stays
 //	+text in its place
 //
+// "…" in the old text matches any string literal; in the new text it is that literal. A
+// comment at the end of a line is ignored, except on the last line.
+//
 // A row may stand several times, a mutant then stands for each. In place of test,
 // file and text, "why:" says why no small change can take the handling away.
 // Lines between the blocks that begin with # are comments.
