@@ -69,11 +69,20 @@ func openEngine(ctx context.Context, path string) (store.Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	url, err := c.NewDatabase(ctx)
+	open := func(url string) (store.Engine, error) {
+		return postgres.Open(ctx, url, postgres.Options{Connections: 4})
+	}
+	url, err := c.NewDatabaseLike(ctx, func(url string) error {
+		engine, err := open(url)
+		if err != nil {
+			return err
+		}
+		return engine.Close()
+	})
 	if err != nil {
 		return nil, err
 	}
-	return postgres.Open(ctx, url, postgres.Options{Connections: 4})
+	return open(url)
 }
 
 // shared opens the world of tests that only need their own app. They must not advance its

@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -16,6 +17,12 @@ func open(t *testing.T, c *pgtest.Cluster, o postgres.Options) *postgres.Engine 
 	if err != nil {
 		t.Fatal(err)
 	}
+	return openAt(t, url, o)
+}
+
+// openAt opens an engine and closes it when the test ends.
+func openAt(t *testing.T, url string, o postgres.Options) *postgres.Engine {
+	t.Helper()
 	e, err := postgres.Open(t.Context(), url, o)
 	if err != nil {
 		t.Fatal(err)
@@ -28,17 +35,32 @@ func open(t *testing.T, c *pgtest.Cluster, o postgres.Options) *postgres.Engine 
 	return e
 }
 
-func TestContract(t *testing.T) {
-	t.Parallel()
-	c := pgtest.Start(t)
-	storetest.Run(t, func(t *testing.T) store.Engine { t.Helper(); return open(t, c, postgres.Options{Connections: 4}) })
-}
+func TestContract(t *testing.T) { t.Parallel(); runContract(t, postgres.Options{Connections: 4}) }
 
-// No use case holds two connections: all works with one.
+// No use case needs two connections: one is enough for the whole contract.
 func TestContractOnOneConnection(t *testing.T) {
 	t.Parallel()
+	runContract(t, postgres.Options{Connections: 1})
+}
+
+// runContract runs the contract on copies of one database with the schema.
+func runContract(t *testing.T, o postgres.Options) {
+	t.Helper()
 	c := pgtest.Start(t)
-	storetest.Run(t, func(t *testing.T) store.Engine { t.Helper(); return open(t, c, postgres.Options{Connections: 1}) })
+	storetest.Run(t, func(t *testing.T) store.Engine {
+		t.Helper()
+		url, err := c.NewDatabaseLike(t.Context(), func(url string) error {
+			e, err := postgres.Open(context.Background(), url, o)
+			if err != nil {
+				return err
+			}
+			return e.Close()
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return openAt(t, url, o)
+	})
 }
 
 // A server that may lose what it acknowledges says so.

@@ -12,12 +12,12 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Pair is two clusters: the primary acknowledges a commit when the standby has it
-// on its disk too.
+// Pair is a primary with a synchronous standby: a commit is acknowledged when both have
+// flushed it.
 type Pair struct {
 	Primary, Standby *Cluster
 
-	ports [2]int // in the order of the URL
+	ports [2]int // in the order of the URL, which FailOver keeps
 }
 
 // StartPair starts a primary and its synchronous standby.
@@ -34,18 +34,17 @@ func StartPair(tb testing.TB) *Pair {
 	})
 	p := &Pair{Primary: Start(tb), Standby: standby}
 	p.ports = [2]int{p.Primary.Port, p.Standby.Port}
-	p.follow(tb)
+	p.attach(tb)
 	return p
 }
 
-// URL names a database of whichever is the primary.
+// URL returns the URL of a database of the current primary.
 func (p *Pair) URL(database string) string {
 	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d,127.0.0.1:%d/%s?sslmode=disable&target_session_attrs=read-write",
 		p.ports[0], p.ports[1], database)
 }
 
-// FailOver kills the primary, and makes the standby the primary, which has no
-// standby until Rebuild.
+// FailOver kills the primary and promotes the standby, which has no standby until Rebuild.
 func (p *Pair) FailOver(tb testing.TB) {
 	tb.Helper()
 	p.Primary.Kill()
@@ -53,26 +52,25 @@ func (p *Pair) FailOver(tb testing.TB) {
 	p.Primary.Must(tb, "postgres", "select pg_promote()")
 }
 
-// Rebuild makes the primary of before, which was killed, the synchronous standby:
-// what it has is thrown away.
+// Rebuild discards the data of the killed primary and makes it the synchronous standby.
 func (p *Pair) Rebuild(tb testing.TB) {
 	tb.Helper()
 	if err := os.RemoveAll(p.Standby.data()); err != nil {
 		tb.Fatal(err)
 	}
-	p.follow(tb)
+	p.attach(tb)
 }
 
-// follow copies the primary's data to the standby, starts it, and has the primary
-// wait for it from then on.
-func (p *Pair) follow(tb testing.TB) {
+// attach copies the primary's data to the standby, starts the standby, and makes the
+// primary wait for it.
+func (p *Pair) attach(tb testing.TB) {
 	tb.Helper()
 	out, err := p.Standby.command("pg_basebackup", "-R", "-D", p.Standby.data(), "-c", "fast", "--no-sync",
 		"-d", p.Primary.URL("")).CombinedOutput()
 	if err != nil {
 		tb.Fatalf("pg_basebackup: %v\n%s", err, out)
 	}
-	// Promoted, it has no standby to wait for.
+	// After its promotion it must not wait for a standby.
 	settings := filepath.Join(p.Standby.data(), "postgresql.auto.conf")
 	text, readErr := os.ReadFile(settings)
 	err = errors.Join(readErr, os.WriteFile(settings, append(text, "\nsynchronous_standby_names = ''\n"...), 0o600))
@@ -87,8 +85,8 @@ func (p *Pair) follow(tb testing.TB) {
 	p.AwaitStandby(tb)
 }
 
-// Interrupt ends what waits for the standby at the primary, in turn by canceling the
-// statement and by terminating the session, until it has done so often.
+// Interrupt interrupts a number of commits that wait for the standby, alternately by
+// canceling the statement and by terminating the session.
 func (p *Pair) Interrupt(tb testing.TB, times int) {
 	tb.Helper()
 	const most = 2 * time.Minute
@@ -110,7 +108,7 @@ func (p *Pair) Interrupt(tb testing.TB, times int) {
 		if err == nil {
 			err = conn.QueryRow(ctx, "select "+function+"($1)", pid).Scan(&waiting)
 		}
-		for err == nil && waiting { // until it has ended, so that it is not counted twice
+		for err == nil && waiting { // so that no session is interrupted twice
 			err = conn.QueryRow(ctx, `select exists (select 1 from pg_stat_activity
 				where pid = $1 and wait_event = 'SyncRep')`, pid).Scan(&waiting)
 		}
@@ -121,8 +119,7 @@ func (p *Pair) Interrupt(tb testing.TB, times int) {
 	}
 }
 
-// AwaitStandby waits until the primary's commits wait for the standby, and the
-// standby has all that was written.
+// AwaitStandby waits until commits wait for the standby and the standby has caught up.
 func (p *Pair) AwaitStandby(tb testing.TB) {
 	tb.Helper()
 	p.Primary.await(tb, "a synchronous standby", `select exists (select 1 from pg_stat_replication
@@ -130,7 +127,7 @@ func (p *Pair) AwaitStandby(tb testing.TB) {
 		and current_setting('synchronous_standby_names') = '*'`)
 }
 
-// await waits until a query that gives one truth gives true.
+// await waits until a query returns true.
 func (c *Cluster) await(tb testing.TB, what, query string) {
 	tb.Helper()
 	const most = 30 * time.Second
@@ -143,7 +140,7 @@ func (c *Cluster) await(tb testing.TB, what, query string) {
 	defer conn.Close(context.WithoutCancel(ctx))
 	for done := false; !done; {
 		if err := conn.QueryRow(ctx, query).Scan(&done); err != nil {
-			tb.Fatalf("waiting for %s: %v", what, err)
+			tb.Fatalf("cannot wait for %s: %v", what, err)
 		}
 	}
 }

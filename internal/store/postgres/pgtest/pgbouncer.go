@@ -13,14 +13,14 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// StartPgBouncer runs Debian's PgBouncer in transaction mode in front of the cluster
-// and returns its port. It is stopped when the test ends.
+// StartPgBouncer starts Debian's PgBouncer, in transaction mode, in front of the cluster
+// and returns its port. The end of the test stops it.
 func StartPgBouncer(tb testing.TB, c *Cluster) (port int) {
 	tb.Helper()
 	program, err := exec.LookPath("pgbouncer")
 	if err != nil {
-		if program = "/usr/sbin/pgbouncer"; !exists(program) { // where a user's PATH does not lead
-			tb.Fatal("PgBouncer is missing: tools/install.sh pgbouncer installs it")
+		if program = "/usr/sbin/pgbouncer"; !exists(program) { // not in the PATH of users
+			tb.Fatal("cannot find PgBouncer: run tools/install.sh pgbouncer")
 		}
 	}
 	if port, err = freePort(); err != nil {
@@ -77,7 +77,7 @@ func awaitPgBouncer(tb testing.TB, port int) {
 			return
 		}
 		if ctx.Err() != nil {
-			tb.Fatalf("PgBouncer does not answer: %v", err)
+			tb.Fatalf("cannot connect to PgBouncer: %v", err)
 		}
 		time.Sleep(20 * time.Millisecond)
 	}

@@ -1,5 +1,5 @@
-// Package pgtest runs throw-away clusters of PostgreSQL for tests: real servers
-// from Debian's programs, each in a folder of its own, reached on loopback.
+// Package pgtest runs PostgreSQL for tests: real servers in temporary folders, on
+// loopback, from the programs that Debian installs.
 package pgtest
 
 import (
@@ -12,6 +12,7 @@ import (
 	"os/user"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -20,21 +21,23 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Cluster is a running server.
+// Cluster is a PostgreSQL server with its own data.
 type Cluster struct {
-	Folder string // of its data and its log
+	Folder string // of the data and the log
 	Port   int
 
 	bin   string
-	owner *syscall.Credential // nil: this process's own
+	owner *syscall.Credential // nil: the user of this process
 	cmd   *exec.Cmd
 	ended chan error
 
-	databases atomic.Int64
+	databases   atomic.Int64 // for names
+	template    sync.Once
+	templateErr error
 }
 
-// Start makes a cluster with the settings ("name=value") and starts it. It is
-// stopped when the test ends.
+// Start creates and starts a cluster with the settings ("name=value"). The end of the
+// test stops and removes it.
 func Start(tb testing.TB, settings ...string) *Cluster {
 	tb.Helper()
 	c, err := New(settings...)
@@ -49,11 +52,11 @@ func Start(tb testing.TB, settings ...string) *Cluster {
 	return c
 }
 
-// New makes a cluster with the settings and starts it, for Close to stop.
+// New creates and starts a cluster with the settings. The caller must call Close.
 func New(settings ...string) (*Cluster, error) { return NewIn("", settings...) }
 
-// NewIn is New with the cluster's files in a folder of the parent, which everybody
-// may enter; "" stands for the system's folder of temporary files.
+// NewIn is New with the files in a new folder of parent, or of the system's temporary
+// folder if parent is "". All users must be able to enter parent.
 func NewIn(parent string, settings ...string) (*Cluster, error) {
 	c, err := create(parent)
 	if err != nil {
@@ -70,7 +73,7 @@ func NewIn(parent string, settings ...string) (*Cluster, error) {
 	return c, nil
 }
 
-// create makes a cluster without data in a folder of the parent.
+// create makes a cluster without data in a new folder of parent.
 func create(parent string) (c *Cluster, err error) {
 	c = &Cluster{}
 	if c.bin, err = programs(); err != nil {
@@ -89,25 +92,25 @@ func create(parent string) (c *Cluster, err error) {
 	return c, nil
 }
 
-// Close stops the server and removes its folder.
+// Close stops the server and removes the folder.
 func (c *Cluster) Close() error {
 	c.Kill()
 	return os.RemoveAll(c.Folder)
 }
 
-// programs is the folder of PostgreSQL's programs.
+// programs finds the folder of PostgreSQL's programs.
 func programs() (string, error) {
 	if found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb"); len(found) > 0 {
 		return filepath.Dir(found[len(found)-1]), nil
 	}
 	path, err := exec.LookPath("initdb")
 	if err != nil {
-		return "", errors.New("PostgreSQL's programs are missing: tools/install.sh postgres installs them")
+		return "", errors.New("cannot find PostgreSQL's programs: run tools/install.sh postgres")
 	}
 	return filepath.Dir(path), nil
 }
 
-// dropRoot gives the folder to a user that may run the server, which root may not.
+// dropRoot gives the folder to another user, because root must not run the server.
 func (c *Cluster) dropRoot() error {
 	if os.Getuid() != 0 {
 		return nil
@@ -127,7 +130,7 @@ func (c *Cluster) dropRoot() error {
 
 func (c *Cluster) data() string { return filepath.Join(c.Folder, "data") }
 
-// command is one of PostgreSQL's programs, as the cluster's owner.
+// command returns a command for one of PostgreSQL's programs, run as the cluster's owner.
 func (c *Cluster) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(filepath.Join(c.bin, name), args...)
 	cmd.Dir = c.Folder
@@ -142,12 +145,12 @@ func freePort() (int, error) {
 	}
 	address, ok := l.Addr().(*net.TCPAddr)
 	if !ok {
-		return 0, errors.New("no TCP address")
+		return 0, errors.New("not a TCP address")
 	}
 	return address.Port, l.Close()
 }
 
-// Run starts the server, which is stopped, and waits until it answers.
+// Run starts the stopped server and waits until it accepts connections.
 func (c *Cluster) Run(settings ...string) error {
 	args := []string{"-D", c.data(), "-p", strconv.Itoa(c.Port), "-k", c.Folder, "-h", "127.0.0.1"}
 	for _, s := range settings {
@@ -178,39 +181,56 @@ func (c *Cluster) wait() error {
 			return conn.Close(ctx)
 		}
 		select {
-		case <-time.After(20 * time.Millisecond): //nolint:mnd // it is ready in half a second
+		case <-time.After(20 * time.Millisecond): //nolint:mnd // it takes half a second
 		case <-ctx.Done():
 			text, _ := os.ReadFile(c.logPath())
-			return fmt.Errorf("the server does not answer: %w\n%s", err, text)
+			return fmt.Errorf("cannot connect to the server: %w\n%s", err, text)
 		}
 	}
 }
 
 func (c *Cluster) logPath() string { return filepath.Join(c.Folder, "server.log") }
 
-// URL names a database of the cluster.
+// URL returns the URL of a database.
 func (c *Cluster) URL(database string) string {
 	return fmt.Sprintf("postgres://postgres@127.0.0.1:%d/%s?sslmode=disable", c.Port, database)
 }
 
-// PID is the process id of the server, which runs; its other processes are its
-// children.
+// PID returns the id of the running server's main process.
 func (c *Cluster) PID() int { return c.cmd.Process.Pid }
 
-// Kill ends the server as a power failure would.
+// Kill stops the server without a shutdown, as a power failure would.
 func (c *Cluster) Kill() {
 	if c.cmd == nil {
 		return
 	}
-	_ = c.cmd.Process.Signal(syscall.SIGQUIT) // at once, its children too, without a checkpoint
+	_ = c.cmd.Process.Signal(syscall.SIGQUIT) // immediate shutdown of all processes, without a checkpoint
 	<-c.ended
 	c.cmd = nil
 }
 
-// NewDatabase makes a database with a name of its own and returns its URL.
-func (c *Cluster) NewDatabase(ctx context.Context) (string, error) {
+// NewDatabase creates a database with a new name and returns its URL.
+func (c *Cluster) NewDatabase(ctx context.Context) (string, error) { return c.newDatabase(ctx, "") }
+
+func (c *Cluster) newDatabase(ctx context.Context, options string) (string, error) {
 	name := fmt.Sprint("test", c.databases.Add(1))
-	return c.URL(name), c.Exec(ctx, "postgres", "create database "+name)
+	return c.URL(name), c.Exec(ctx, "postgres", "create database "+name+options)
+}
+
+// NewDatabaseLike creates a database as a copy of a template, in less time than a schema
+// takes. The first call creates the template, for prepare to make the schema in it.
+func (c *Cluster) NewDatabaseLike(ctx context.Context, prepare func(url string) error) (string, error) {
+	const name = "template_of_tests"
+	c.template.Do(func() {
+		c.templateErr = c.Exec(ctx, "postgres", "create database "+name)
+		if c.templateErr == nil {
+			c.templateErr = prepare(c.URL(name))
+		}
+	})
+	if c.templateErr != nil {
+		return "", c.templateErr
+	}
+	return c.newDatabase(ctx, " template "+name)
 }
 
 // Exec runs statements in a database.
@@ -223,14 +243,14 @@ func (c *Cluster) Exec(ctx context.Context, database, statements string) error {
 	return errors.Join(err, conn.Close(ctx))
 }
 
-// Database makes a database of a name and returns its URL.
+// Database creates a database with a name and returns its URL.
 func (c *Cluster) Database(tb testing.TB, name string) string {
 	tb.Helper()
 	c.Must(tb, "postgres", "create database "+name)
 	return c.URL(name)
 }
 
-// Must runs statements in a database, which must succeed.
+// Must runs statements in a database and ends the test if they fail.
 func (c *Cluster) Must(tb testing.TB, database, statements string) {
 	tb.Helper()
 	if err := c.Exec(tb.Context(), database, statements); err != nil {

@@ -19,16 +19,14 @@ const (
 	Server
 )
 
-// Cut says where a proxy cuts the connection: at the N-th message (from 1) that a
-// side sends. The other side gets the message when After is set; whatever would
-// follow gets lost. The zero value cuts nowhere.
+// Cut says where a proxy cuts a connection. The zero value never cuts.
 type Cut struct {
 	From  Side
-	N     int
-	After bool
+	N     int  // the message, counted from 1
+	After bool // forward the message first
 }
 
-// Proxy passes the messages between clients and a server on, and counts them.
+// Proxy forwards and counts the messages between clients and a server.
 type Proxy struct {
 	Port int
 
@@ -39,7 +37,7 @@ type Proxy struct {
 	passing bool
 }
 
-// StartProxy starts a proxy in front of the cluster. It is stopped when the test ends.
+// StartProxy starts a proxy in front of the cluster. The end of the test stops it.
 func StartProxy(tb testing.TB, c *Cluster) *Proxy {
 	tb.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -61,29 +59,29 @@ func StartProxy(tb testing.TB, c *Cluster) *Proxy {
 	return p
 }
 
-// Arm sets where to cut once, counted from now on.
+// Arm starts counting from 0 and cuts one connection at cut.
 func (p *Proxy) Arm(cut Cut) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.cut, p.counts, p.passing = cut, map[Side]int{}, false
 }
 
-// Pass passes everything on and counts no more, until Arm.
+// Pass forwards without counting, until Arm.
 func (p *Proxy) Pass() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.cut, p.passing = Cut{}, true
 }
 
-// Counted is how many messages a side has sent since Arm.
+// Counted returns how many messages a side has sent since Arm.
 func (p *Proxy) Counted(from Side) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.counts[from]
 }
 
-// count counts a message and tells whether to pass it on, and whether to cut then.
-func (p *Proxy) count(from Side) (pass, cut bool) {
+// count counts a message. It reports whether to forward it and whether to cut after it.
+func (p *Proxy) count(from Side) (forward, cut bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.passing {
@@ -93,8 +91,8 @@ func (p *Proxy) count(from Side) (pass, cut bool) {
 	if p.cut.From != from || p.cut.N != p.counts[from] {
 		return true, false
 	}
-	pass, p.cut = p.cut.After, Cut{}
-	return pass, true
+	forward, p.cut = p.cut.After, Cut{}
+	return forward, true
 }
 
 func (p *Proxy) serve(client net.Conn) {
@@ -104,21 +102,21 @@ func (p *Proxy) serve(client net.Conn) {
 		return
 	}
 	done := make(chan struct{}, 2)
-	go func() { p.pass(Client, client, server); done <- struct{}{} }()
-	go func() { p.pass(Server, server, client); done <- struct{}{} }()
+	go func() { p.forward(Client, client, server); done <- struct{}{} }()
+	go func() { p.forward(Server, server, client); done <- struct{}{} }()
 	<-done
 	_ = client.Close()
 	if half, ok := server.(*net.TCPConn); ok {
-		_ = half.CloseWrite() // what was passed on is still read
+		_ = half.CloseWrite() // the server still reads what was forwarded
 	}
 	<-done
-	_, _ = io.Copy(io.Discard, server) // until the server has done what it was told, and goes
+	_, _ = io.Copy(io.Discard, server) // until the server has finished and closes
 	_ = server.Close()
 }
 
-// pass passes messages on until one side closes or the cut comes. The first
-// message of a client has no type; the others are a byte and a length.
-func (p *Proxy) pass(from Side, in, out net.Conn) {
+// forward forwards messages until one side closes or the cut comes. A message is a type
+// (one byte) and a length; a client's first message has no type.
+func (p *Proxy) forward(from Side, in, out net.Conn) {
 	var m bytes.Buffer
 	for first := from == Client; ; first = false {
 		m.Reset()
@@ -134,8 +132,8 @@ func (p *Proxy) pass(from Side, in, out net.Conn) {
 		if _, err := io.CopyN(&m, in, length); err != nil {
 			return
 		}
-		onward, cut := p.count(from)
-		if onward {
+		forward, cut := p.count(from)
+		if forward {
 			if _, err := out.Write(m.Bytes()); err != nil {
 				return
 			}
