@@ -112,7 +112,7 @@ func (c *devCommand) checkLocal() error {
 func (c *devCommand) page(s *server.Server, log *slog.Logger, key string, app rewards.AppID) (http.Handler, error) {
 	keyFile, err := filepath.Abs(filepath.Join(c.Data, devKeyFile))
 	return page.New(page.Options{
-		App: app, Key: key, KeyFile: keyFile, Service: s.Service, Books: s.Store, Market: s.Market,
+		App: app, Key: key, KeyFile: keyFile, Service: s.Service, Store: s.Store, Market: s.Market,
 		Next: s.Handler(), Control: s.Broker.Paper.Handler(), Log: log,
 	}), err
 }

@@ -10,13 +10,13 @@ import (
 	"stockrewards/internal/page"
 )
 
-// The brokerage is steered from this machine, and by no other site's page.
-func TestControlIsOfThisMachine(t *testing.T) {
+// The brokerage is controlled from this machine, but not by another site's page.
+func TestControlIsLocal(t *testing.T) {
 	t.Parallel()
 	answer := func(text string) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, text) })
 	}
-	steered := page.New(page.Options{Next: answer("next"), Control: answer("control"), Log: slog.New(slog.DiscardHandler)})
+	controlled := page.New(page.Options{Next: answer("next"), Control: answer("control"), Log: slog.New(slog.DiscardHandler)})
 	without := page.New(page.Options{Next: answer("next"), Log: slog.New(slog.DiscardHandler)})
 	for _, c := range []struct {
 		name, host, site string
@@ -24,11 +24,11 @@ func TestControlIsOfThisMachine(t *testing.T) {
 		want             string
 		status           int
 	}{
-		{"a program", "127.0.0.1:8080", "", steered, "control", http.StatusOK},
-		{"the page itself", "localhost:8080", "same-origin", steered, "control", http.StatusOK},
-		{"another site", "localhost:8080", "cross-site", steered, "", http.StatusForbidden},
-		{"another name", "evil.example", "", steered, "", http.StatusForbidden},
-		{"nothing to steer", "127.0.0.1:8080", "", without, "next", http.StatusOK},
+		{"a program", "127.0.0.1:8080", "", controlled, "control", http.StatusOK},
+		{"the page itself", "localhost:8080", "same-origin", controlled, "control", http.StatusOK},
+		{"another site", "localhost:8080", "cross-site", controlled, "", http.StatusForbidden},
+		{"another name", "evil.example", "", controlled, "", http.StatusForbidden},
+		{"no controls", "127.0.0.1:8080", "", without, "next", http.StatusOK},
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+c.host+"/control/clock", nil)
 		if c.site != "" {

@@ -13,7 +13,7 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// form is what stands in the form, with what is wrong with it.
+// form holds the fields of the form, and the problem with them.
 type form struct {
 	Key, User, Amount, Symbol string
 	Problem                   string
@@ -21,12 +21,12 @@ type form struct {
 
 const (
 	keyPrefix = "page-"
-	source    = "page" // of the rewards given here
+	source    = "page" // of the form's rewards
 	maxForm   = 16 << 10
 )
 
-// newForm is the form to show next. Its idempotency key is new, so that sending it
-// twice gives once.
+// newForm returns an empty form with a fresh idempotency key, so that submitting it twice
+// gives one reward.
 func (v *view) newForm() form {
 	f := form{Key: keyPrefix + rand.Text(), Amount: "5.25", Symbol: "AAPL"}
 	switch {
@@ -40,13 +40,13 @@ func (v *view) newForm() form {
 	return f
 }
 
-// give gives a reward through the same use case as the API, on behalf of the app.
+// give gives a reward for the app, through the same use case as the API.
 func (h *handler) give(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	var f form
 	err := r.ParseForm()
 	if err != nil {
-		err = refusal("the form could not be read")
+		err = refusal("cannot read the form")
 	} else {
 		f = form{
 			Key: r.PostForm.Get("key"), User: strings.TrimSpace(r.PostForm.Get("user")),
@@ -77,7 +77,7 @@ func (h *handler) record(ctx context.Context, f form) (stored rewards.Reward, er
 		return stored, err
 	}
 	if !strings.HasPrefix(f.Key, keyPrefix) || len(f.Key) > rewards.MaxIdempotencyKey || !readable(f.Key) {
-		return stored, refusal("the form is not complete: reload the page")
+		return stored, refusal("the form is incomplete: reload the page")
 	}
 	r := rewards.NewReward{
 		AppID: h.App, IdempotencyKey: f.Key, Symbol: rewards.UpperSymbol(f.Symbol), Source: source,
@@ -96,10 +96,10 @@ func (h *handler) record(ctx context.Context, f form) (stored rewards.Reward, er
 	return stored, err
 }
 
-// readable tells whether a text can be stored.
+// readable reports whether text can be stored.
 func readable(text string) bool { return utf8.ValidString(text) && !strings.ContainsRune(text, 0) }
 
-// amount reads an amount of dollars, in the limits that the API has.
+// amount parses an amount in dollars, within the API's limits.
 func amount(text string) (money.USD, error) {
 	number, err := money.ParseDecimal(strings.TrimPrefix(text, "$"))
 	if err != nil {
@@ -115,8 +115,8 @@ func amount(text string) (money.USD, error) {
 	return usd, nil
 }
 
-// user finds a user by id, external id or email. Who is not known is created, so
-// that a first look needs nothing but this page.
+// user finds a user by id, external id or email. It creates an unknown one, so that the
+// page can be tried without the API.
 func (h *handler) user(ctx context.Context, name string) (rewards.UserID, error) {
 	if id, err := rewards.ParseID[rewards.User](name); err == nil {
 		return id, nil
@@ -137,7 +137,7 @@ func (h *handler) user(ctx context.Context, name string) (rewards.UserID, error)
 	return u.ID, err
 }
 
-// refuse shows the page with the form as it was sent and what was wrong with it.
+// refuse shows the page with the form as submitted and the problem with it.
 func (h *handler) refuse(w http.ResponseWriter, r *http.Request, f form, cause error) {
 	e, ok := errors.AsType[*rewards.Error](cause)
 	if !ok || e.Code == rewards.CodeInternal {
@@ -155,7 +155,7 @@ func (h *handler) refuse(w http.ResponseWriter, r *http.Request, f form, cause e
 	}
 	status := http.StatusUnprocessableEntity
 	if e.Code == rewards.CodeUnavailable {
-		status = http.StatusServiceUnavailable // it may be stored: the same key gives it once
+		status = http.StatusServiceUnavailable // the reward may be stored: the form keeps its key for a retry
 	} else {
 		f.Key = v.Form.Key
 	}

@@ -13,7 +13,7 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// The form gives once however often it is sent, and the next form has another key.
+// Submitting a form twice gives one reward, and each new form has a new key.
 func TestFormGives(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -29,14 +29,14 @@ func TestFormGives(t *testing.T) {
 	if len(list) != 1 || places[0] != places[1] {
 		t.Fatalf("%d rewards, %v", len(list), places)
 	}
-	type told struct {
+	type stored struct {
 		UserID      rewards.UserID
 		Amount      money.USD
 		Symbol, Key string
 		Source      string
 	}
-	got := told{list[0].UserID, list[0].Amount, list[0].Symbol, list[0].IdempotencyKey, list[0].Source}
-	if diff := cmp.Diff(told{w.Users[0].ID, 5_250_000, "AAPL", "page-12345678", "page"}, got); diff != "" {
+	got := stored{list[0].UserID, list[0].Amount, list[0].Symbol, list[0].IdempotencyKey, list[0].Source}
+	if diff := cmp.Diff(stored{w.Users[0].ID, 5_250_000, "AAPL", "page-12345678", "page"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	html := w.get(t, places[0])
@@ -51,7 +51,7 @@ func TestFormGives(t *testing.T) {
 	}
 }
 
-func TestFormFindsAndMakesUsers(t *testing.T) {
+func TestFormFindsAndCreatesUsers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	mail, err := w.CreateUser(t.Context(), rewards.User{AppID: w.App.ID, Email: "maria@example.com"})
@@ -60,7 +60,7 @@ func TestFormFindsAndMakesUsers(t *testing.T) {
 	}
 	for i, x := range []struct {
 		name string
-		want rewards.UserID // zero: a new one
+		want rewards.UserID // zero: a new user
 	}{
 		{"user-1", w.Users[1].ID},
 		{w.Users[2].ID.String(), w.Users[2].ID},
@@ -83,7 +83,7 @@ func TestFormFindsAndMakesUsers(t *testing.T) {
 	}
 }
 
-// What is wrong is told beside the form, which keeps what was written.
+// A refused form shows the problem and keeps its input.
 func TestFormRefuses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -105,7 +105,7 @@ func TestFormRefuses(t *testing.T) {
 		{"user", "a\x00b", "must have a name"},
 		{"user", "a\xffb", "must have a name"},
 		{"user", rewards.UserID{1}.String(), "user not found"},
-		{"key", "somebody-elses", "reload the page"},
+		{"key", "another-prefix", "reload the page"},
 		{"key", "page-" + strings.Repeat("k", 128), "reload the page"},
 		{"key", "page-used-up", "already used with a different payload"},
 	} {
@@ -117,17 +117,17 @@ func TestFormRefuses(t *testing.T) {
 		html := a.Body.String()
 		wantWords(t, html, "Not given: ", x.want)
 		if x.value == "NOPE" && strings.Contains(html, "did you mean") {
-			t.Errorf("another stock is offered for %s", x.value)
+			t.Errorf("a stock is suggested for %s", x.value)
 		}
 		if x.field != "amount" && !strings.Contains(html, `name="amount" value="7.5"`) {
-			t.Errorf("%s %q: what was written is gone", x.field, x.value)
+			t.Errorf("%s %q: the input is lost", x.field, x.value)
 		}
 		if x.field == "key" && strings.Contains(html, x.value) {
-			t.Errorf("the key %q stays in the form", x.value)
+			t.Errorf("the key %q is still in the form", x.value)
 		}
 	}
 	if n := len(w.all(t)); n != 1 {
-		t.Errorf("%d rewards, want the first one only", n)
+		t.Errorf("%d rewards, want only the first", n)
 	}
 	huge := w.ask(t, http.MethodPost, "/", "user="+strings.Repeat("x", 1<<20))
 	if huge.Code != http.StatusUnprocessableEntity {
@@ -135,7 +135,7 @@ func TestFormRefuses(t *testing.T) {
 	}
 }
 
-// The page may do what the app may.
+// The form is refused what the app is refused.
 func TestFormOfASuspendedApp(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -149,8 +149,8 @@ func TestFormOfASuspendedApp(t *testing.T) {
 	}
 }
 
-// Another site can't make a reader's browser give.
-func TestOtherSitesGiveNothing(t *testing.T) {
+// Another site cannot make a browser submit the form.
+func TestOtherSitesAreRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for name, headers := range map[string]url.Values{

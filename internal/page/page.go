@@ -1,8 +1,8 @@
-// Package page is the page for people of `stockrewards dev`: what the service does,
-// as it happens, and a form to give a reward. It promises that it answers only
-// browsers of this machine, changes nothing at another site's request, asks no other
-// host for anything and never shows the app's key. Read view.go for what it shows,
-// give.go for the form; page.js asks for the live part once a second.
+// Package page is the web page of `stockrewards dev`: it shows rewards, orders and a
+// portfolio as they change, and has a form to give a reward. It serves only browsers on
+// this machine, ignores requests from other sites, loads nothing from other hosts and
+// never shows the app's key. Read view.go for what it shows and give.go for the form;
+// page.js refreshes the live part every second.
 package page
 
 import (
@@ -23,35 +23,35 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// Books is what the page reads beside the use cases.
-type Books interface {
+// Store reads what the use cases of rewards.Service do not.
+type Store interface {
 	// CountRewards counts the app's rewards by status, each up to most.
 	CountRewards(ctx context.Context, app rewards.AppID, most int) (map[rewards.Status]int, error)
-	// SharesOf tells how many shares each reward has got; those with none are missing.
+	// SharesOf returns the shares of each reward; rewards without shares are missing.
 	SharesOf(ctx context.Context, app rewards.AppID, ids []rewards.RewardID) (map[rewards.RewardID]money.Shares, error)
 	// Orders lists orders, newest first; a zero state lists all.
 	Orders(ctx context.Context, state rewards.OrderState, p rewards.Page[rewards.Order]) ([]rewards.Order, error)
-	// MemberCounts tells how many rewards each order carries.
+	// MemberCounts returns the number of rewards in each order.
 	MemberCounts(ctx context.Context, ids []rewards.OrderID) (map[rewards.OrderID]int, error)
-	// Alarms lists what an operator should look at.
+	// Alarms lists the raised alarms.
 	Alarms(ctx context.Context) ([]rewards.Alarm, error)
 }
 
-// Market tells the market's hours.
+// Market knows the market's hours.
 type Market interface {
-	// Clock is the market's hours; it fails when the broker does not tell them.
+	// Clock returns the market's hours; it fails when the broker does not report them.
 	Clock(ctx context.Context) (rewards.MarketClock, error)
 }
 
-// Options says what the page is made of.
+// Options configure the page.
 type Options struct {
-	App     rewards.AppID    // whose rewards and users are shown
-	Key     string           // the app's key: what the form gives must be allowed to it; never shown
-	KeyFile string           // where the key is kept; shown
-	Service *rewards.Service // reads and gives
-	Books   Books
+	App     rewards.AppID // whose rewards and users are shown
+	Key     string        // the app's key, which the form uses; never shown
+	KeyFile string        // where the key is stored; shown
+	Service *rewards.Service
+	Store   Store
 	Market  Market
-	Next    http.Handler // answers everything but the page
+	Next    http.Handler // answers everything except the page
 	Control http.Handler // answers the paths under /control/; nil: Next does
 	Log     *slog.Logger
 }
@@ -72,9 +72,8 @@ type handler struct {
 	origins   *http.CrossOriginProtection
 }
 
-// New makes the handler: GET, HEAD and POST of the path "/" are the page, the paths
-// under /control/ go to o.Control with the page's protection, everything else goes to
-// o.Next untouched.
+// New returns the handler. GET, HEAD and POST of "/" are the page; paths under /control/
+// go to o.Control, with the page's protection; everything else goes to o.Next.
 func New(o Options) http.Handler {
 	return &handler{
 		Options:   o,
@@ -85,13 +84,13 @@ func New(o Options) http.Handler {
 	}
 }
 
-// hash names a text in a Content-Security-Policy.
+// hash is how a Content-Security-Policy refers to an inline script or style.
 func hash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// maxTime bounds a request, far below the server's write time-out.
+// maxTime limits a request, well below the server's write timeout.
 const maxTime = 10 * time.Second
 
 // ServeHTTP implements http.Handler.
@@ -113,7 +112,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !local(r.Host):
 		http.Error(w, "this page is for this machine only: open it as http://localhost:PORT/", http.StatusForbidden)
 	case h.origins.Check(r) != nil:
-		http.Error(w, "another site asked for this; nothing was done", http.StatusForbidden)
+		http.Error(w, "another site sent this request; nothing was done", http.StatusForbidden)
 	case post:
 		h.give(w, r)
 	default:
@@ -121,16 +120,16 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// control lets programs of this machine steer the brokerage, and no other site's page.
+// control lets this machine's programs control the brokerage, but no other site's page.
 func (h *handler) control(w http.ResponseWriter, r *http.Request) {
 	if !local(r.Host) || h.origins.Check(r) != nil {
-		http.Error(w, "the brokerage is steered from this machine only; nothing was done", http.StatusForbidden)
+		http.Error(w, "the brokerage is controlled from this machine only; nothing was done", http.StatusForbidden)
 		return
 	}
 	h.Control.ServeHTTP(w, r)
 }
 
-// protect sets what every answer says to the browser.
+// protect sets the security headers of every answer.
 func (h *handler) protect(header http.Header) {
 	header.Set("Content-Security-Policy", h.policy)
 	header.Set("X-Content-Type-Options", "nosniff")
@@ -141,8 +140,8 @@ func (h *handler) protect(header http.Header) {
 	header.Set("Cache-Control", "no-store")
 }
 
-// local tells whether a Host header names this machine without asking a name server.
-// A foreign name that was made to point here (DNS rebinding) does not.
+// local reports whether a Host header names this machine without a DNS lookup. A foreign
+// name that resolves to it (DNS rebinding) does not.
 func local(host string) bool {
 	name, _, err := net.SplitHostPort(host)
 	if err != nil {
@@ -152,7 +151,7 @@ func local(host string) bool {
 	return strings.EqualFold(name, "localhost") || err == nil && ip.IsLoopback()
 }
 
-// show answers with the page, or with its live part alone.
+// show answers with the page, or only with its live part.
 func (h *handler) show(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	name, load := "page", h.page
@@ -167,13 +166,13 @@ func (h *handler) show(w http.ResponseWriter, r *http.Request) {
 	h.render(w, r, http.StatusOK, name, v)
 }
 
-// fail answers that the page can't be shown; why is logged.
+// fail answers that the page cannot be shown, and logs the cause.
 func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
-	h.Log.ErrorContext(r.Context(), "the page could not be shown", slog.Any("error", err))
-	http.Error(w, "the books cannot be read now; try again", http.StatusServiceUnavailable)
+	h.Log.ErrorContext(r.Context(), "cannot show the page", slog.Any("error", err))
+	http.Error(w, "cannot read the database; try again", http.StatusServiceUnavailable)
 }
 
-// render writes a template's answer, whole or not at all.
+// render executes a template. A failed one sends nothing but the error.
 func (h *handler) render(w http.ResponseWriter, r *http.Request, status int, name string, v view) {
 	v.Host = r.Host
 	var body bytes.Buffer
@@ -183,5 +182,5 @@ func (h *handler) render(w http.ResponseWriter, r *http.Request, status int, nam
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = w.Write(body.Bytes()) // the reader may have gone
+	_, _ = w.Write(body.Bytes()) // the browser may have disconnected
 }

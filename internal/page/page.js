@@ -1,19 +1,19 @@
 "use strict";
 
-// Once a second the live part of the page is fetched as the server renders it, and
-// what differs is changed in place, so that focus and selection stay. One request is
-// under way at most, none while the page is hidden.
+// Every second the live part is fetched as the server renders it, and differences are
+// patched in place, so that focus and selection survive. At most one request runs at a
+// time, and none while the page is hidden.
 
 const every = 1000; // ms between the end of one request and the next
-const patience = 5000; // ms for an answer
+const timeout = 5000; // ms
 const connection = document.getElementById("connection");
 const announce = document.getElementById("announce");
 const flow = () => document.getElementById("flow").dataset.summary;
-let told = flow();
+let announced = flow();
 let timer = 0;
-let asking = false;
+let refreshing = false;
 
-// localize shows times in the reader's zone; the exact one stays in the title.
+// localize shows times in the reader's time zone; the title keeps UTC.
 function localize(root) {
   for (const time of root.querySelectorAll("time")) {
     const at = new Date(time.dateTime);
@@ -25,14 +25,14 @@ function localize(root) {
   }
 }
 
-// partner finds the child of a parent that stands for a new child: by its id, else
-// what stands in its place, when it is of the same kind.
+// partner finds the existing child to patch into a new one: by id, else the one in the
+// same place if its kind is the same.
 function partner(parent, at, child) {
   if (child.id) return [...parent.children].find((c) => c.id === child.id);
   return at && !at.id && at.nodeName === child.nodeName ? at : undefined;
 }
 
-// patch makes an element equal to another by the fewest changes.
+// patch makes an element equal to a fresh one in place.
 function patch(old, fresh) {
   if (old.nodeType !== Node.ELEMENT_NODE) {
     if (old.nodeValue !== fresh.nodeValue) old.nodeValue = fresh.nodeValue;
@@ -75,27 +75,27 @@ async function refresh() {
   const query = new URLSearchParams({ part: "live" });
   const user = new URLSearchParams(location.search).get("user");
   if (user) query.set("user", user);
-  const answer = await fetch("/?" + query, { cache: "no-store", signal: AbortSignal.timeout(patience) });
+  const answer = await fetch("/?" + query, { cache: "no-store", signal: AbortSignal.timeout(timeout) });
   if (!answer.ok) throw new Error(answer.status);
   const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
   localize(fresh);
   for (const part of fresh.body.children) patch(document.getElementById(part.id), part);
-  if (flow() === told) return;
-  told = flow();
-  announce.textContent = told;
+  if (flow() === announced) return;
+  announced = flow();
+  announce.textContent = announced;
 }
 
 async function tick() {
   clearTimeout(timer);
-  if (asking || document.hidden) return;
-  asking = true;
+  if (refreshing || document.hidden) return;
+  refreshing = true;
   try {
     await refresh();
     connected("good", "Live");
   } catch {
-    connected("bad", "Not connected: trying again");
+    connected("bad", "Not connected: retrying");
   }
-  asking = false;
+  refreshing = false;
   timer = setTimeout(tick, every);
 }
 

@@ -24,14 +24,14 @@ func TestEmptyPage(t *testing.T) {
 	w := newWorld(t)
 	html := w.get(t, "/")
 	wantWords(t, html, "recorded 0", "executing 0", "executed 0", "failed 0", "Market open",
-		"Nobody has got a reward yet", "Latest rewards None yet.", "Latest orders None yet.", keyFile)
+		"There are no rewards yet", "Latest rewards None yet.", "Latest orders None yet.", keyFile)
 	if strings.Contains(html, w.key) {
 		t.Error("the page shows the app's key")
 	}
 }
 
-// The page tells rewards, orders and the portfolio in the exact numbers of the books.
-func TestPageShowsTheBooks(t *testing.T) {
+// The page shows rewards, orders and the portfolio in exact numbers.
+func TestPageShowsExactNumbers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.Give(t, 3_000_000)
@@ -52,11 +52,11 @@ func TestPageShowsTheBooks(t *testing.T) {
 		"Portfolio of user-0", "at $210.123456789", "on $4.000001", "+$0.19", "+4.80%")
 	live := w.get(t, "/?part=live")
 	if strings.Contains(live, "<form") || strings.Contains(live, "<script") {
-		t.Errorf("the live part is more than that: %s", live)
+		t.Errorf("the live part contains more: %s", live)
 	}
 	for _, id := range regexp.MustCompile(`<(?:section|p|div) id="(\w+)"`).FindAllStringSubmatch(live, -1) {
 		if strings.Count(html, `id="`+id[1]+`"`) != 1 {
-			t.Errorf("the part %s does not stand once in the page", id[1])
+			t.Errorf("the part %s is not exactly once in the page", id[1])
 		}
 	}
 	w.prices[aapl] = 190_000_000_000
@@ -70,7 +70,7 @@ func TestPortfolioIsChosen(t *testing.T) {
 	w := newWorld(t)
 	w.Give(t, 3_000_000)
 	wantWords(t, w.get(t, "/"), "Portfolio of user-0 $0.00 No shares yet.")
-	wantWords(t, w.get(t, "/?user="+w.Users[1].ID.String()), "Portfolio of user-1", "Follow the latest reward")
+	wantWords(t, w.get(t, "/?user="+w.Users[1].ID.String()), "Portfolio of user-1", "Show the user of the latest reward")
 	other := w.NewUser(t, w.NewApp(t, "second").ID, "stranger")
 	for _, id := range []string{"nonsense", rewards.UserID{1}.String(), other.ID.String()} {
 		html := w.get(t, "/?user="+id)
@@ -81,7 +81,7 @@ func TestPortfolioIsChosen(t *testing.T) {
 	}
 }
 
-func TestTroublesAreShown(t *testing.T) {
+func TestAlarmsAndHoursAreShown(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	if err := w.RaiseAlarm(t.Context(), "insufficient_buying_power", "no money left"); err != nil {
@@ -92,13 +92,13 @@ func TestTroublesAreShown(t *testing.T) {
 	wantWords(t, html, "insufficient_buying_power since", "no money left",
 		"Market closed, opens Nov 23, 14:30:00 UTC")
 	if !strings.Contains(html, `datetime="2026-11-23T14:30:00.000Z" title="2026-11-23T14:30:00.000Z"`) {
-		t.Error("the time is not told exactly")
+		t.Error("the exact time is missing")
 	}
 	w.closed = true
 	wantWords(t, w.get(t, "/"), "Market hours unknown")
 }
 
-// Whatever clients and brokers say is text.
+// Text from clients and brokers is escaped.
 func TestHostileTextIsEscaped(t *testing.T) {
 	t.Parallel()
 	const hostile = `"><img src=x onerror=alert(1)><script>alert(2)</script>{{.Key}}`
@@ -121,7 +121,7 @@ func TestHostileTextIsEscaped(t *testing.T) {
 		w.get(t, "/"), w.get(t, "/?part=live"), w.get(t, "/?user="+u.ID.String()), refused.Body.String(),
 	} {
 		if strings.Contains(html, "<img") || strings.Contains(html, "<script>alert") {
-			t.Errorf("the text has become a mark: %s", html)
+			t.Errorf("the text became markup: %s", html)
 		}
 		if !strings.Contains(html, "&lt;img src=x onerror=alert(1)&gt;") {
 			t.Error("the text is not shown")
@@ -129,8 +129,8 @@ func TestHostileTextIsEscaped(t *testing.T) {
 	}
 }
 
-// What a browser is told holds for every answer of the page, and nothing in the page
-// comes from elsewhere.
+// Every answer of the page has the security headers, and the page loads nothing from
+// other hosts.
 func TestHeaders(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -171,7 +171,7 @@ func TestHeaders(t *testing.T) {
 		}
 		sum := sha256.Sum256([]byte(parts[0][1]))
 		if !strings.Contains(policy, kind+"-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'") {
-			t.Errorf("the policy %s does not allow the page's own %s", policy, kind)
+			t.Errorf("the policy %s does not allow the page's %s", policy, kind)
 		}
 	}
 	var outside []string
@@ -181,11 +181,11 @@ func TestHeaders(t *testing.T) {
 		}
 	}
 	if diff := cmp.Diff([]string(nil), outside); diff != "" || strings.Contains(html, "url(") {
-		t.Errorf("from elsewhere: %s", diff)
+		t.Errorf("from other hosts: %s", diff)
 	}
 }
 
-// A foreign name made to point at this machine (DNS rebinding) gets nothing.
+// A foreign name that resolves to this machine (DNS rebinding) is refused.
 func TestOnlyThisMachinesNames(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -216,8 +216,8 @@ func TestOnlyThisMachinesNames(t *testing.T) {
 	}
 }
 
-// Everything but GET, HEAD and POST of "/" is the API's.
-func TestTheRestIsTheAPIs(t *testing.T) {
+// Everything except GET, HEAD and POST of "/" goes to the API.
+func TestOtherRequestsGoToTheAPI(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for _, x := range []struct {
@@ -239,16 +239,16 @@ func TestTheRestIsTheAPIs(t *testing.T) {
 		if a := w.ask(t, x.method, x.target, ""); a.Code != x.want {
 			t.Errorf("%s %s: %d, want %d", x.method, x.target, a.Code, x.want)
 		} else if x.want == 418 && len(a.Header()) > 0 {
-			t.Errorf("%s %s: the page has touched the API's answer: %v", x.method, x.target, a.Header())
+			t.Errorf("%s %s: the page changed the API's answer: %v", x.method, x.target, a.Header())
 		}
 	}
 	if a := w.ask(t, "PUT", "/", "", func(r *http.Request) { r.Host = "api.example" }); a.Code != 418 {
-		t.Errorf("the API's host name was judged: %d", a.Code)
+		t.Errorf("the API's host name was checked: %d", a.Code)
 	}
 }
 
-// When the books can't be read the page says so, not why.
-func TestBooksThatCannotBeRead(t *testing.T) {
+// When the store cannot be read, the page says so without the cause.
+func TestUnreadableStore(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	if err := w.engine.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
@@ -258,7 +258,7 @@ func TestBooksThatCannotBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := w.ask(t, http.MethodGet, "/", "")
-	if got := a.Body.String(); a.Code != 503 || got != "the books cannot be read now; try again\n" {
+	if got := a.Body.String(); a.Code != 503 || got != "cannot read the database; try again\n" {
 		t.Errorf("%d %q", a.Code, got)
 	}
 }

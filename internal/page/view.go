@@ -11,15 +11,15 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// How much is shown.
+// The limits of what is shown.
 const (
 	maxRewards = 12
 	maxOrders  = 8
 	maxUsers   = 20   // suggested in the form
-	maxCounted = 1000 // of rewards in one status; more are told as "1000+"
+	maxCounted = 1000 // rewards of one status; more are shown as "1000+"
 )
 
-// view is all that the templates show.
+// view is the data of the templates.
 type view struct {
 	Flow      []step
 	Market    rewards.MarketClock
@@ -29,24 +29,24 @@ type view struct {
 	Orders    []order
 	Portfolio portfolio
 
-	// Of the whole page only, not of its live part.
+	// Only on the whole page, not in its live part.
 	Form    form
-	Given   *reward // what the form has just given
+	Given   *reward // by the form, just now
 	Users   []user
 	Assets  []rewards.Asset
 	KeyFile string
-	Host    string // by which the browser calls this machine
+	Host    string // as the browser addressed it
 	CSS     template.CSS
 	JS      template.JS
 }
 
-// step is a state of rewards with how many are in it.
+// step is a status with its number of rewards.
 type step struct{ State, Count, What string }
 
-// user is a user with a name for people.
+// user is a user with a display name.
 type user struct{ rewards.User }
 
-// Name is the first of external id, email and id that there is.
+// Name is the external id, else the email, else the id.
 func (u user) Name() string {
 	switch {
 	case u.ExternalID != "":
@@ -60,7 +60,7 @@ func (u user) Name() string {
 type reward struct {
 	rewards.Reward
 	User   user
-	Shares money.Shares // zero until some are bought
+	Shares money.Shares // bought so far
 }
 
 type order struct {
@@ -68,36 +68,35 @@ type order struct {
 	Members int
 }
 
-// portfolio is a user's, or why there is none.
+// portfolio is a user's portfolio, or the reason why it is missing.
 type portfolio struct {
 	rewards.Portfolio
 	User    user
 	Problem string
-	Chosen  bool // by the address; otherwise it follows the latest reward
+	Chosen  bool // by the URL; otherwise it is the latest reward's user
 }
 
 // holding is a row of the portfolio.
 type holding struct{ rewards.ValuedHolding }
 
-// gain is what something won over its cost, with its sign, and the class that shows
-// which it was.
+// gain is a signed difference between value and cost, with its CSS class.
 type gain struct{ Text, Class string }
 
 func gainOf(value, cost money.USD) gain {
-	won := value - cost
+	difference := value - cost
 	switch {
-	case won > 0:
-		return gain{"+" + dollars(won), "up"}
-	case won < 0:
-		return gain{"-" + dollars(-won), "down"}
+	case difference > 0:
+		return gain{"+" + dollars(difference), "up"}
+	case difference < 0:
+		return gain{"-" + dollars(-difference), "down"}
 	}
-	return gain{dollars(won), ""}
+	return gain{dollars(difference), ""}
 }
 
-// Gain is what the portfolio has won over its cost.
+// Gain is the portfolio's gain over its cost basis.
 func (p portfolio) Gain() gain { return gainOf(p.Value, p.CostBasis) }
 
-// Gain is what the holding has won over its cost.
+// Gain is the holding's gain over its cost basis.
 func (h holding) Gain() gain { return gainOf(h.Value, h.CostBasis) }
 
 // Rows are the portfolio's holdings.
@@ -116,7 +115,7 @@ func (h *handler) page(ctx context.Context, query url.Values) (view, error) {
 		return v, err
 	}
 	v.KeyFile = h.KeyFile
-	v.CSS, v.JS = template.CSS(pageCSS), template.JS(pageJS) //nolint:gosec // ours, embedded
+	v.CSS, v.JS = template.CSS(pageCSS), template.JS(pageJS) //nolint:gosec // embedded
 	if v.Assets, err = h.Service.Catalog(ctx); err != nil {
 		return v, err
 	}
@@ -134,7 +133,7 @@ func (h *handler) page(ctx context.Context, query url.Values) (view, error) {
 	return v, nil
 }
 
-// live loads what changes by itself.
+// live loads the live part.
 func (h *handler) live(ctx context.Context, query url.Values) (v view, err error) {
 	if v.Flow, err = h.flow(ctx); err != nil {
 		return v, err
@@ -148,7 +147,7 @@ func (h *handler) live(ctx context.Context, query url.Values) (v view, err error
 	if v.Portfolio, err = h.portfolio(ctx, query.Get("user"), v.Rewards); err != nil {
 		return v, err
 	}
-	if v.Alarms, err = h.Books.Alarms(ctx); err != nil {
+	if v.Alarms, err = h.Store.Alarms(ctx); err != nil {
 		return v, err
 	}
 	v.Market, err = h.Market.Clock(ctx)
@@ -158,12 +157,12 @@ func (h *handler) live(ctx context.Context, query url.Values) (v view, err error
 
 // flow counts the rewards by status.
 func (h *handler) flow(ctx context.Context) ([]step, error) {
-	counts, err := h.Books.CountRewards(ctx, h.App, maxCounted)
+	counts, err := h.Store.CountRewards(ctx, h.App, maxCounted)
 	if err != nil {
 		return nil, err
 	}
 	what := map[rewards.Status]string{
-		rewards.Recorded:  "stored, to be bought",
+		rewards.Recorded:  "stored, not bought yet",
 		rewards.Executing: "in an order",
 		rewards.Executed:  "shares are held",
 		rewards.Failed:    "nothing was bought",
@@ -195,7 +194,7 @@ func (h *handler) complete(ctx context.Context, found []rewards.Reward) ([]rewar
 	for i, r := range found {
 		ids[i] = r.ID
 	}
-	shares, err := h.Books.SharesOf(ctx, h.App, ids)
+	shares, err := h.Store.SharesOf(ctx, h.App, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -214,16 +213,15 @@ func (h *handler) complete(ctx context.Context, found []rewards.Reward) ([]rewar
 	return list, nil
 }
 
-// given finds what the form has just given; an id that is none of a reward's is no
-// error.
+// given finds the reward that the form has just given; nil when there is no such reward.
 func (h *handler) given(ctx context.Context, text string) (*reward, error) {
 	id, err := rewards.ParseID[rewards.Reward](text)
 	if err != nil {
-		return nil, nil //nolint:nilerr,nilnil // none was given
+		return nil, nil //nolint:nilerr,nilnil // it is optional
 	}
 	r, err := h.Service.Reward(ctx, h.App, id)
 	if err != nil && rewards.CodeOf(err) == rewards.CodeNotFound {
-		return nil, nil //nolint:nilnil // none was given
+		return nil, nil //nolint:nilnil // it is optional
 	}
 	if err != nil {
 		return nil, err
@@ -237,7 +235,7 @@ func (h *handler) given(ctx context.Context, text string) (*reward, error) {
 
 // orders lists the latest orders.
 func (h *handler) orders(ctx context.Context) ([]order, error) {
-	found, err := h.Books.Orders(ctx, 0, rewards.Page[rewards.Order]{Limit: maxOrders})
+	found, err := h.Store.Orders(ctx, 0, rewards.Page[rewards.Order]{Limit: maxOrders})
 	if err != nil {
 		return nil, err
 	}
@@ -245,7 +243,7 @@ func (h *handler) orders(ctx context.Context) ([]order, error) {
 	for i, o := range found {
 		ids[i] = o.ID
 	}
-	members, err := h.Books.MemberCounts(ctx, ids)
+	members, err := h.Store.MemberCounts(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -256,7 +254,7 @@ func (h *handler) orders(ctx context.Context) ([]order, error) {
 	return list, nil
 }
 
-// portfolio values what the chosen user holds, or whoever got the latest reward.
+// portfolio values the holdings of the chosen user, else of the latest reward's user.
 func (h *handler) portfolio(ctx context.Context, chosen string, latest []reward) (p portfolio, err error) {
 	switch {
 	case chosen != "":

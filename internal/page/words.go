@@ -8,18 +8,17 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// dollars writes an amount or a price for people: with two decimals, or as many as it
-// needs.
+// dollars formats an amount or a price with at least two decimals.
 func dollars(amount fmt.Stringer) string {
 	whole, fraction, _ := strings.Cut(amount.String(), ".")
 	const cents = 2
 	return "$" + whole + "." + fraction + strings.Repeat("0", max(0, cents-len(fraction)))
 }
 
-// maxTypos is how many letters of a symbol can be wrong for another one to be meant.
+// maxTypos is the largest edit distance of a suggested symbol.
 const maxTypos = 2
 
-// problem is what a person reads of an error: the API's words are for programs.
+// problem words an error for people; the API's messages are for developers.
 func (h *handler) problem(ctx context.Context, e *rewards.Error) (string, error) {
 	switch details := e.Details.(type) {
 	case rewards.AssetDetails:
@@ -31,18 +30,18 @@ func (h *handler) problem(ctx context.Context, e *rewards.Error) (string, error)
 			return "", err
 		}
 		text := fmt.Sprintf("the catalog has no stock with the symbol %s", details.AssetSymbol)
-		if meant := nearest(details.AssetSymbol, assets); meant != "" {
-			text += "; did you mean " + meant + "?"
+		if suggestion := nearest(details.AssetSymbol, assets); suggestion != "" {
+			text += "; did you mean " + suggestion + "?"
 		}
 		return text, nil
 	case rewards.MinAwardDetails:
-		return "the smallest reward that the operator takes is " + dollars(details.MinAmount), nil
+		return "the operator's minimum reward is " + dollars(details.MinAmount), nil
 	}
 	return e.Message, nil
 }
 
-// nearest is the stock that somebody means who writes a symbol wrong, or a company's
-// name: "AAPL (Apple Inc.)"; "" when there is no such stock.
+// nearest suggests a stock for a mistyped symbol or a company's name, such as "AAPL (Apple
+// Inc.)"; "" when no stock is close.
 func nearest(written string, assets []rewards.Asset) string {
 	symbols := make([]string, len(assets))
 	for i, a := range assets {

@@ -22,13 +22,13 @@ import (
 	"stockrewards/internal/store/storetest"
 )
 
-// world is the page over a real store, intake and domain; the market is a table.
+// world is the page over a real store, intake and domain; prices are set by tests.
 type world struct {
 	*storetest.World
 	key    string
 	prices map[rewards.AssetID]money.Price
 	clock  rewards.MarketClock
-	closed bool // the broker does not tell the market's hours
+	closed bool // the broker does not report the market's hours
 	page   http.Handler
 	engine store.Engine
 }
@@ -73,14 +73,14 @@ func newWorld(t *testing.T) *world {
 	t.Cleanup(func() { stop(); <-done })
 	w.page = page.New(page.Options{
 		App: w.App.ID, Key: w.key, KeyFile: keyFile,
-		Service: rewards.NewService(w.Store, in, w, w.Now), Books: w.Store, Market: w,
+		Service: rewards.NewService(w.Store, in, w, w.Now), Store: w.Store, Market: w,
 		Next: http.HandlerFunc(func(a http.ResponseWriter, _ *http.Request) { a.WriteHeader(http.StatusTeapot) }),
 		Log:  slog.New(slog.DiscardHandler),
 	})
 	return w
 }
 
-// ask sends a request as a browser on this machine does, but for the changes.
+// ask sends a request like a browser on this machine, modified by change.
 func (w *world) ask(t *testing.T, method, target, body string, change ...func(*http.Request)) *httptest.ResponseRecorder {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), method, target, strings.NewReader(body))
@@ -96,7 +96,7 @@ func (w *world) ask(t *testing.T, method, target, body string, change ...func(*h
 	return a
 }
 
-// get reads the page, which must be shown.
+// get returns the page, which must load.
 func (w *world) get(t *testing.T, target string) string {
 	t.Helper()
 	a := w.ask(t, http.MethodGet, target, "")
@@ -106,7 +106,7 @@ func (w *world) get(t *testing.T, target string) string {
 	return a.Body.String()
 }
 
-// fields are a form as a newcomer fills it in, but for the changes.
+// fields is a valid form, modified by changes: names and values.
 func fields(changes ...string) url.Values {
 	v := url.Values{"key": {"page-12345678"}, "user": {"user-0"}, "amount": {"5.25"}, "symbol": {"AAPL"}}
 	for i := 0; i < len(changes); i += 2 {
@@ -127,7 +127,7 @@ func (w *world) all(t *testing.T) []rewards.Reward {
 
 var tags = regexp.MustCompile(`<(?:style|script|datalist)[^>]*>(?s:.*?)</(?:style|script|datalist)>|<[^>]*>`)
 
-// words is what a page reads, without its marks.
+// words is the text of a page, without markup.
 func words(text string) string {
 	return strings.Join(strings.Fields(html.UnescapeString(tags.ReplaceAllString(text, " "))), " ")
 }
