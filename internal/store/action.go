@@ -11,114 +11,88 @@ import (
 const actionColumns = `id, asset_id, type, symbol, new_symbol, old_rate, new_rate, rate, ex_date, process_date,
 	revision, state, hold_from, first_seen, held_at, resumed_at, reason, note`
 
-func queryActions(ctx context.Context, tx Tx, query string, args ...any) (list []rewards.Action, err error) {
-	err = tx.Query(ctx, func(row Row) error {
-		var a rewards.Action
-		err := row.Scan(&a.ID, (*int64)(&a.AssetID), (*string)(&a.Type), &a.Symbol, &a.NewSymbol, &a.OldRate,
-			&a.NewRate, &a.Rate, (*string)(&a.ExDate), (*string)(&a.ProcessDate), &a.Revision, (*int)(&a.State),
-			toTime{&a.HoldFrom}, toTime{&a.FirstSeen}, toTime{&a.HeldAt}, toTime{&a.ResumedAt}, &a.Reason, &a.Note)
-		list = append(list, a)
-		return err
-	}, query, args...)
-	return list, err
+func scanAction(row Row) (a rewards.Action, err error) {
+	err = row.Scan(&a.ID, (*int64)(&a.AssetID), (*string)(&a.Type), &a.Symbol, &a.NewSymbol, &a.OldRate,
+		&a.NewRate, &a.Rate, (*string)(&a.ExDate), (*string)(&a.ProcessDate), &a.Revision, (*int)(&a.State),
+		toTime{&a.HoldFrom}, toTime{&a.FirstSeen}, toTime{&a.HeldAt}, toTime{&a.ResumedAt}, &a.Reason, &a.Note)
+	return a, err
 }
 
-// OpenActions lists the actions that hold a stock now or later, and those that were
-// withdrawn with an ex-date that has not passed, in order of their dates.
-func (s *Store) OpenActions(ctx context.Context, today rewards.Date) (list []rewards.Action, err error) {
-	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
-		list, err = queryActions(ctx, tx, `SELECT `+actionColumns+` FROM actions
-			WHERE state IN (1, 2) AND hold_from > 0 OR state = 4 AND ex_date >= ?1 ORDER BY ex_date, id`, string(today))
-		return err
-	})
-	return list, err
+// OpenActions lists the actions that hold an asset now or later, and the withdrawn ones
+// whose ex-date has not passed, by ex-date.
+func (s *Store) OpenActions(ctx context.Context, today rewards.Date) ([]rewards.Action, error) {
+	return readAll(ctx, s, scanAction, `SELECT `+actionColumns+` FROM actions
+		WHERE `+activeState+` AND hold_from > 0 OR state = `+withdrawn+` AND ex_date >= ?1 ORDER BY ex_date, id`,
+		string(today))
 }
 
-// ActionsSince lists the actions that are processed on a day or later, or that are not
-// over.
-func (s *Store) ActionsSince(ctx context.Context, day rewards.Date) (list []rewards.Action, err error) {
-	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
-		list, err = queryActions(ctx, tx, `SELECT `+actionColumns+` FROM actions
-			WHERE process_date >= ?1 OR state IN (1, 2) ORDER BY id`, string(day))
-		return err
-	})
-	return list, err
+// ActionsSince lists the actions that are processed on the day or later, or are not over.
+func (s *Store) ActionsSince(ctx context.Context, day rewards.Date) ([]rewards.Action, error) {
+	return readAll(ctx, s, scanAction, `SELECT `+actionColumns+` FROM actions
+		WHERE process_date >= ?1 OR `+activeState+` ORDER BY id`, string(day))
 }
 
-// Actions lists actions for an operator, the latest ex-date first; a zero state and an
-// empty symbol list all.
+// Actions lists actions for an operator, latest ex-date first. A zero state and an empty
+// symbol do not filter.
 func (s *Store) Actions(
 	ctx context.Context, state rewards.ActionState, symbol string, limit int,
-) (list []rewards.Action, err error) {
-	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
-		list, err = queryActions(ctx, tx, `SELECT `+actionColumns+` FROM actions
-			WHERE (?1 = 0 OR state = ?1) AND (?2 = '' OR symbol = ?2 OR new_symbol = ?2)
-			ORDER BY ex_date DESC, id LIMIT ?3`, int64(state), symbol, int64(limit))
-		return err
-	})
-	return list, err
+) ([]rewards.Action, error) {
+	return readAll(ctx, s, scanAction, `SELECT `+actionColumns+` FROM actions
+		WHERE (?1 = 0 OR state = ?1) AND (?2 = '' OR symbol = ?2 OR new_symbol = ?2)
+		ORDER BY ex_date DESC, id LIMIT ?3`, int64(state), symbol, int64(limit))
 }
 
-// Announcement is a revision of what a broker announced, as it came.
+// Announcement is one revision of a broker's announcement.
 type Announcement struct {
 	Revision int
-	Body     string
+	Body     string // as received
 	SeenAt   time.Time
 }
 
-// Action finds an action with its announcements, the newest first, or fails with
-// CodeNotFound.
-func (s *Store) Action(ctx context.Context, id string) (a rewards.Action, bodies []Announcement, err error) {
+func scanAnnouncement(row Row) (n Announcement, err error) {
+	err = row.Scan(&n.Revision, &n.Body, toTime{&n.SeenAt})
+	return n, err
+}
+
+// Action finds an action and its announcements, newest first. It fails with CodeNotFound.
+func (s *Store) Action(ctx context.Context, id string) (a rewards.Action, list []Announcement, err error) {
 	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
 		if a, err = actionByID(ctx, tx, id); err != nil {
 			return err
 		}
-		bodies, err = queryAnnouncements(ctx, tx, id)
+		list, err = fetchAll(ctx, tx, scanAnnouncement,
+			`SELECT revision, body, seen_at FROM announcements WHERE action_id = ?1 ORDER BY revision DESC`, id)
 		return err
 	})
-	return a, bodies, err
+	return a, list, err
 }
 
-func queryAnnouncements(ctx context.Context, tx Tx, id string) (list []Announcement, err error) {
-	err = tx.Query(ctx, func(row Row) error {
-		var n Announcement
-		err := row.Scan(&n.Revision, &n.Body, toTime{&n.SeenAt})
-		list = append(list, n)
-		return err
-	}, `SELECT revision, body, seen_at FROM announcements WHERE action_id = ?1 ORDER BY revision DESC`, id)
-	return list, err
-}
-
-// LastBodies reads the newest revision of what was announced, by action, of those that
+// LastBodies returns the newest announcement, by action id, of the actions that
 // ActionsSince lists.
-func (s *Store) LastBodies(ctx context.Context, day rewards.Date) (bodies map[string]string, err error) {
-	bodies = make(map[string]string)
-	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
-		return tx.Query(ctx, func(row Row) error {
+func (s *Store) LastBodies(ctx context.Context, day rewards.Date) (map[string]string, error) {
+	return read(ctx, s, func(ctx context.Context, tx Tx) (map[string]string, error) {
+		bodies := make(map[string]string)
+		return bodies, tx.Query(ctx, func(row Row) error {
 			var id, body string
 			err := row.Scan(&id, &body)
 			bodies[id] = body
 			return err
 		}, `SELECT n.action_id, n.body FROM actions a
 			JOIN announcements n ON n.action_id = a.id AND n.revision = a.revision
-			WHERE a.process_date >= ?1 OR a.state IN (1, 2)`, string(day))
+			WHERE a.process_date >= ?1 OR a.`+activeState, string(day))
 	})
-	return bodies, err
 }
 
 func actionByID(ctx context.Context, tx Tx, id string) (rewards.Action, error) {
-	list, err := queryActions(ctx, tx, `SELECT `+actionColumns+` FROM actions WHERE id = ?1`, id)
-	if err == nil && len(list) == 0 {
-		err = &rewards.Error{Code: rewards.CodeNotFound, Message: "no corporate action with that id"}
+	a, found, err := fetchOne(ctx, tx, scanAction, `SELECT `+actionColumns+` FROM actions WHERE id = ?1`, id)
+	if err == nil && !found {
+		err = notFound("no corporate action with that id")
 	}
-	if err != nil {
-		return rewards.Action{}, err
-	}
-	return list[0], nil
+	return a, err
 }
 
-// ChangeActions stores changes of actions, all or none, and what they hold. It fails
-// with ErrStale when an action is not as before any more, and with ErrLostLease.
+// ChangeActions stores changes of actions, all or none, and updates the holds of their
+// assets. It fails with ErrStale when an action changed in the meantime, and with ErrLostLease.
 func (s *Store) ChangeActions(ctx context.Context, l rewards.Lease, changes []rewards.ActionChange) error {
 	return s.writeFenced(ctx, l, func(ctx context.Context, tx Tx) error {
 		for _, c := range changes {
@@ -169,28 +143,27 @@ func updateAction(ctx context.Context, tx Tx, before, a rewards.Action) error {
 	return err
 }
 
-// holdAsset brings an asset's hold in line with its actions. A hold that has begun is
-// in force whatever a clock shows.
+// holdAsset derives an asset's hold from its actions. A hold that has begun is in force
+// even if the clock is set back: it starts at the first microsecond.
 func holdAsset(ctx context.Context, tx Tx, id rewards.AssetID) error {
 	_, err := tx.Exec(ctx, `UPDATE assets SET hold_from = coalesce((SELECT
-		min(CASE WHEN a.state = 2 THEN 1 ELSE a.hold_from END) FROM actions a
-		WHERE a.asset_id = ?1 AND a.state IN (1, 2) AND a.hold_from > 0), 0) WHERE id = ?1`, int64(id))
+		min(CASE WHEN a.state = `+held+` THEN 1 ELSE a.hold_from END) FROM actions a
+		WHERE a.asset_id = ?1 AND a.`+activeState+` AND a.hold_from > 0), 0) WHERE id = ?1`, int64(id))
 	return err
 }
 
-// AssetHold reads from when an asset is held.
+// AssetHold returns since when corporate actions hold an asset.
 func (s *Store) AssetHold(ctx context.Context, id rewards.AssetID) (h rewards.ActionHold, err error) {
 	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
-		_, err := one(ctx, tx, []any{toTime{&h.From}}, `SELECT hold_from FROM assets WHERE id = ?1`, int64(id))
+		_, err := fetchValues(ctx, tx, []any{toTime{&h.From}}, `SELECT hold_from FROM assets WHERE id = ?1`, int64(id))
 		return err
 	})
 	return h, err
 }
 
-// ResumeAction ends the hold because of an action, at an operator's word: the level of
-// the price that was last seen and the present difference of the positions are
-// accepted. The same again changes nothing. It fails with CodeNotFound, and with
-// CodeConflict when the action holds nothing.
+// ResumeAction ends the hold of an action. It accepts the asset's last price and the current
+// difference between the broker's position and ours. Repeating it changes nothing. It fails
+// with CodeNotFound, and with CodeConflict when the action holds nothing.
 func (o *Operator) ResumeAction(ctx context.Context, id string) (r Resumed, err error) {
 	err = o.change(ctx, func(ctx context.Context, tx Tx) ([]rewards.Change, error) {
 		before, err := actionByID(ctx, tx, id)
@@ -214,16 +187,16 @@ func (o *Operator) ResumeAction(ctx context.Context, id string) (r Resumed, err 
 	return r, err
 }
 
-// Resumed is what an operator resumed, and what was accepted with it.
+// Resumed is an action whose hold an operator ended, and what was accepted with it.
 type Resumed struct {
 	Action  rewards.Action
-	Price   money.Price  // the last one seen; 0: there was none
-	Differs money.Shares // the broker's position less the books'
+	Price   money.Price  // the last one; 0 when there is none
+	Differs money.Shares // the broker's position minus ours
 	Hold    rewards.ActionHold
 	Doubt   rewards.Doubt
 }
 
-// acceptUnits takes the price that was last seen, and the broker's position, as right.
+// acceptUnits accepts the last price and the broker's position.
 func (r *Resumed) acceptUnits(ctx context.Context, tx Tx) error {
 	id := int64(r.Action.AssetID)
 	for _, statement := range []string{
@@ -234,7 +207,7 @@ func (r *Resumed) acceptUnits(ctx context.Context, tx Tx) error {
 			return err
 		}
 	}
-	_, err := one(ctx, tx, []any{
+	_, err := fetchValues(ctx, tx, []any{
 		toTime{&r.Hold.From},
 		toTime{&r.Doubt.Since},
 		(*int64)(&r.Doubt.Price), (*int64)(&r.Price),

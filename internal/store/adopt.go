@@ -6,13 +6,12 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// AdoptOrder takes an order at the broker that our books do not know, after an old
-// backup was restored, into the books: the rewards that wait for its asset become
-// its members, as many as its notional pays for, and the house has the rest. The worker
-// then follows it as any other, so that what it bought is booked and not bought again.
-// Its conflict is acknowledged. It fails with
-// CodeNotFound when there is no such conflict or asset, and with CodeConflict when
-// the books know the order or no reward waits that it can pay for.
+// AdoptOrder takes over an order at the broker that the store does not know, after an old
+// backup was restored. Waiting rewards of its asset become its members, as many as its
+// notional pays for; the house gets the rest. The worker then polls and books it like any
+// order, so that nothing is bought twice. The conflict is acknowledged. It fails with
+// CodeNotFound when there is no such conflict or asset, and with CodeConflict when the store
+// knows the order or no waiting reward fits.
 func (o *Operator) AdoptOrder(
 	ctx context.Context, b rewards.BrokerOrder, reason string,
 ) (adopted rewards.Order, err error) {
@@ -49,16 +48,16 @@ func (o *Operator) AdoptOrder(
 }
 
 func refuseKnown(ctx context.Context, tx Tx, clientOrderID string) error {
-	known, err := queryOrders(ctx, tx,
+	_, known, err := fetchOne(ctx, tx, scanOrder,
 		`SELECT `+orderColumns+` FROM orders WHERE client_order_id = ?1`, clientOrderID)
-	if err == nil && len(known) > 0 {
-		err = &rewards.Error{Code: rewards.CodeConflict, Message: "the books know this order: acknowledge the conflict"}
+	if err == nil && known {
+		err = conflict("the store knows this order: acknowledge the conflict")
 	}
 	return err
 }
 
-// assetOf is the asset that an order at the broker is about: by the broker's
-// identifier of it, by the symbol when that is not known.
+// assetOf finds the asset of an order at the broker by the broker's asset id, or by the
+// symbol when either side lacks that id.
 func assetOf(ctx context.Context, tx Tx, b rewards.BrokerOrder) (rewards.Asset, error) {
 	a, err := oneAsset(ctx, tx,
 		`SELECT `+assetColumns+` FROM assets WHERE broker_id = ?1 AND broker_id <> ''`, b.AssetID)

@@ -8,37 +8,26 @@ import (
 
 const appColumns = `id, name, suspended, requests_per_second, concurrent`
 
-func scanApp(row Row) (rewards.App, error) {
-	var a rewards.App
-	err := row.Scan(toID(&a.ID), &a.Name, toFlag{&a.Suspended}, &a.Limits.RequestsPerSecond, &a.Limits.Concurrent)
+func scanApp(row Row) (a rewards.App, err error) {
+	err = row.Scan(toID(&a.ID), &a.Name, toFlag{&a.Suspended}, &a.Limits.RequestsPerSecond, &a.Limits.Concurrent)
 	return a, err
 }
 
-// oneApp reads an app and reports whether there is one.
-func oneApp(ctx context.Context, tx Tx, query string, args ...any) (a rewards.App, found bool, err error) {
-	err = tx.Query(ctx, func(row Row) error {
-		found = true
-		a, err = scanApp(row)
-		return err
-	}, query, args...)
-	return a, found, err
-}
-
-// CreateApp stores an app and its first key. A name that is taken fails with
-// CodeConflict.
+// CreateApp stores an app and its first key. It fails with CodeConflict when the name is
+// taken or looks like an id.
 func (o *Operator) CreateApp(ctx context.Context, name string, k rewards.Key) (rewards.App, rewards.Key, error) {
 	a := rewards.App{Name: name}
 	if _, err := rewards.ParseID[rewards.App](name); err == nil {
-		return a, k, &rewards.Error{Code: rewards.CodeConflict, Message: "a name must not look like an id"}
+		return a, k, conflict("a name must not look like an id")
 	}
 	err := o.change(ctx, func(ctx context.Context, tx Tx) ([]rewards.Change, error) {
 		var taken int
-		found, err := one(ctx, tx, []any{&taken}, `SELECT 1 FROM apps WHERE name = ?1`, name)
+		found, err := fetchValues(ctx, tx, []any{&taken}, `SELECT 1 FROM apps WHERE name = ?1`, name)
 		if err != nil {
 			return nil, err
 		}
 		if found {
-			return nil, &rewards.Error{Code: rewards.CodeConflict, Message: "an app of that name exists"}
+			return nil, conflict("an app of that name exists")
 		}
 		a.ID = rewards.NewID[rewards.App](o.ids)
 		if _, err := tx.Exec(ctx, `INSERT INTO apps (id, name) VALUES (?1, ?2)`, a.ID[:], name); err != nil {
@@ -53,25 +42,15 @@ func (o *Operator) CreateApp(ctx context.Context, name string, k rewards.Key) (r
 }
 
 // Apps lists every app, oldest first.
-func (s *Store) Apps(ctx context.Context) (apps []rewards.App, err error) {
-	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
-		apps, err = queryApps(ctx, tx)
-		return err
-	})
-	return apps, err
+func (s *Store) Apps(ctx context.Context) ([]rewards.App, error) {
+	return read(ctx, s, queryApps)
 }
 
-func queryApps(ctx context.Context, tx Tx) (apps []rewards.App, err error) {
-	err = tx.Query(ctx, func(row Row) error {
-		a, err := scanApp(row)
-		apps = append(apps, a)
-		return err
-	}, `SELECT `+appColumns+` FROM apps ORDER BY id`)
-	return apps, err
+func queryApps(ctx context.Context, tx Tx) ([]rewards.App, error) {
+	return fetchAll(ctx, tx, scanApp, `SELECT `+appColumns+` FROM apps ORDER BY id`)
 }
 
-// SetSuspended suspends an app, named by its id or its name, or resumes it. It
-// fails with CodeNotFound.
+// SetSuspended suspends or resumes an app, named by its id or name. It fails with CodeNotFound.
 func (o *Operator) SetSuspended(ctx context.Context, app string, suspended bool) (rewards.App, error) {
 	var a rewards.App
 	err := o.change(ctx, func(ctx context.Context, tx Tx) (_ []rewards.Change, err error) {
@@ -86,7 +65,7 @@ func (o *Operator) SetSuspended(ctx context.Context, app string, suspended bool)
 	return a, err
 }
 
-// SetLimits changes the limits of an app, named by its id or its name. It fails with
+// SetLimits changes the limits of an app, named by its id or name. It fails with
 // CodeNotFound, and when a limit is out of range.
 func (o *Operator) SetLimits(
 	ctx context.Context, app string, change func(rewards.Limits) rewards.Limits,
@@ -108,21 +87,16 @@ func (o *Operator) SetLimits(
 	return a, err
 }
 
-// App finds an app by its id or its name, or fails with CodeNotFound.
-func (s *Store) App(ctx context.Context, app string) (a rewards.App, err error) {
-	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
-		a, err = findApp(ctx, tx, app)
-		return err
-	})
-	return a, err
+// App finds an app by its id or name. It fails with CodeNotFound.
+func (s *Store) App(ctx context.Context, app string) (rewards.App, error) {
+	return read(ctx, s, func(ctx context.Context, tx Tx) (rewards.App, error) { return findApp(ctx, tx, app) })
 }
 
-// findApp finds an app by its id or its name.
 func findApp(ctx context.Context, tx Tx, app string) (rewards.App, error) {
-	id, _ := rewards.ParseID[rewards.App](app) // or else it is a name
-	a, found, err := oneApp(ctx, tx, `SELECT `+appColumns+` FROM apps WHERE id = ?1 OR name = ?2`, id[:], app)
+	id, _ := rewards.ParseID[rewards.App](app) // the zero id matches no app
+	a, found, err := fetchOne(ctx, tx, scanApp, `SELECT `+appColumns+` FROM apps WHERE id = ?1 OR name = ?2`, id[:], app)
 	if err == nil && !found {
-		err = &rewards.Error{Code: rewards.CodeNotFound, Message: "no app of that id or name"}
+		err = notFound("no app of that id or name")
 	}
 	return a, err
 }

@@ -10,42 +10,26 @@ import (
 
 const assetColumns = `id, broker_id, symbol, name, enabled, gone, doubt_since, doubt_price, hold_from`
 
-func scanAsset(row Row) (rewards.Asset, error) {
-	var a rewards.Asset
-	err := row.Scan((*int64)(&a.ID), &a.BrokerID, &a.Symbol, &a.Name, toFlag{&a.Enabled}, toFlag{&a.Gone},
+func scanAsset(row Row) (a rewards.Asset, err error) {
+	err = row.Scan((*int64)(&a.ID), &a.BrokerID, &a.Symbol, &a.Name, toFlag{&a.Enabled}, toFlag{&a.Gone},
 		toTime{&a.Doubt.Since}, (*int64)(&a.Doubt.Price), toTime{&a.Hold.From})
 	return a, err
 }
 
 // Assets implements rewards.Store.
 func (s *Store) Assets(ctx context.Context) ([]rewards.Asset, error) {
-	var assets []rewards.Asset
-	err := s.engine.Read(ctx, func(ctx context.Context, tx Tx) (err error) {
-		assets, err = queryAssets(ctx, tx)
-		return err
-	})
-	return assets, err
+	return read(ctx, s, queryAssets)
 }
 
-func queryAssets(ctx context.Context, tx Tx) (assets []rewards.Asset, err error) {
-	err = tx.Query(ctx, func(row Row) error {
-		a, err := scanAsset(row)
-		assets = append(assets, a)
-		return err
-	}, `SELECT `+assetColumns+` FROM assets ORDER BY symbol`)
-	return assets, err
+func queryAssets(ctx context.Context, tx Tx) ([]rewards.Asset, error) {
+	return fetchAll(ctx, tx, scanAsset, `SELECT `+assetColumns+` FROM assets ORDER BY symbol`)
 }
 
 // oneAsset finds an asset, or fails with CodeNotFound.
-func oneAsset(ctx context.Context, tx Tx, query string, args ...any) (a rewards.Asset, err error) {
-	found := false
-	err = tx.Query(ctx, func(row Row) error {
-		found = true
-		a, err = scanAsset(row)
-		return err
-	}, query, args...)
+func oneAsset(ctx context.Context, tx Tx, query string, args ...any) (rewards.Asset, error) {
+	a, found, err := fetchOne(ctx, tx, scanAsset, query, args...)
 	if err == nil && !found {
-		err = errNoAsset()
+		err = notFound("no asset of that symbol")
 	}
 	return a, err
 }
@@ -54,12 +38,12 @@ func assetBySymbol(ctx context.Context, tx Tx, symbol string) (rewards.Asset, er
 	return oneAsset(ctx, tx, `SELECT `+assetColumns+` FROM assets WHERE symbol = ?1`, symbol)
 }
 
-// SeedAssets puts assets into the catalog of a store that has none yet; later it
-// changes nothing, so that what an operator disabled stays so.
+// SeedAssets fills an empty catalog. It does not change one that has assets, so that an
+// operator's decisions stay.
 func (s *Store) SeedAssets(ctx context.Context, assets []rewards.Asset) error {
 	return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
 		var present int
-		found, err := one(ctx, tx, []any{&present}, `SELECT 1 FROM assets LIMIT 1`)
+		found, err := fetchValues(ctx, tx, []any{&present}, `SELECT 1 FROM assets LIMIT 1`)
 		if err != nil || found {
 			return err
 		}
@@ -73,8 +57,7 @@ func (s *Store) SeedAssets(ctx context.Context, assets []rewards.Asset) error {
 	})
 }
 
-// SetEnabled takes an asset into the catalog or out of it. It fails with
-// CodeNotFound.
+// SetEnabled allows or forbids new rewards of an asset. It fails with CodeNotFound.
 func (o *Operator) SetEnabled(ctx context.Context, symbol string, enabled bool) error {
 	return o.change(ctx, func(ctx context.Context, tx Tx) ([]rewards.Change, error) {
 		a, err := assetBySymbol(ctx, tx, symbol)
@@ -88,9 +71,9 @@ func (o *Operator) SetEnabled(ctx context.Context, symbol string, enabled bool) 
 	})
 }
 
-// SyncAssets changes the catalog as decide finds right for it, in one transaction;
-// when decide fails nothing is changed. Orders that were planned under a symbol and
-// never sent are sent under the new one.
+// SyncAssets applies the changes that decide derives from the catalog, in one transaction.
+// When decide fails, nothing changes. Orders that were planned under an old symbol and never
+// sent get the new one.
 func (o *Operator) SyncAssets(
 	ctx context.Context, decide func([]rewards.Asset) (rewards.AssetSync, error),
 ) (sync rewards.AssetSync, err error) {
@@ -117,8 +100,8 @@ func (o *Operator) SyncAssets(
 	return sync, err
 }
 
-// freeSymbol takes the symbol from an asset that is renamed: another one may get it
-// in the same transaction, also the two each other's.
+// freeSymbol takes the symbol from a renamed asset, so that another asset can get it in the
+// same transaction. Two assets may swap symbols.
 func freeSymbol(ctx context.Context, tx Tx, c rewards.AssetChange) error {
 	if !c.Renamed() {
 		return nil
@@ -138,25 +121,19 @@ func changeAsset(ctx context.Context, tx Tx, c rewards.AssetChange) error {
 	_, err := tx.Exec(ctx, `UPDATE assets SET broker_id = ?2, symbol = ?3, name = ?4, gone = ?5 WHERE id = ?1`,
 		int64(a.ID), a.BrokerID, a.Symbol, a.Name, flag(a.Gone))
 	if err == nil && c.Renamed() {
-		_, err = tx.Exec(ctx, `UPDATE orders SET symbol = ?2 WHERE state < 6 AND state = 1 AND asset_id = ?1`,
+		_, err = tx.Exec(ctx, `UPDATE orders SET symbol = ?2 WHERE `+liveState+` AND state = `+planned+` AND asset_id = ?1`,
 			int64(a.ID), a.Symbol)
 	}
 	return err
 }
 
-func errNoAsset() error {
-	return &rewards.Error{Code: rewards.CodeNotFound, Message: "no asset of that symbol"}
-}
-
-// ConfirmAsset ends the doubt about an asset's price, which was right: its level is
-// accepted from now on. Without a doubt it changes nothing. It returns the level,
-// and fails with CodeNotFound.
+// ConfirmAsset ends the doubt about an asset's price and accepts the price, which it
+// returns. Without a doubt it changes nothing. It fails with CodeNotFound.
 func (o *Operator) ConfirmAsset(ctx context.Context, symbol string) (money.Price, error) {
 	return o.endDoubt(ctx, symbol, true)
 }
 
-// RejectAsset ends the doubt about an asset's price, which was wrong: nothing is
-// accepted, the next price is checked again. Otherwise it is as ConfirmAsset.
+// RejectAsset is ConfirmAsset without accepting the price: the next one is checked again.
 func (o *Operator) RejectAsset(ctx context.Context, symbol string) (money.Price, error) {
 	return o.endDoubt(ctx, symbol, false)
 }

@@ -6,7 +6,7 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// CancelReward takes a reward of any app back that is in no order yet. It fails with
+// CancelReward cancels a reward of any app that is in no order yet. It fails with
 // CodeNotFound, and with CodeConflict when rewards.Reward.Cancel refuses.
 func (o *Operator) CancelReward(ctx context.Context, id rewards.RewardID, reason string) (rewards.Reward, error) {
 	var canceled rewards.Reward
@@ -18,8 +18,9 @@ func (o *Operator) CancelReward(ctx context.Context, id rewards.RewardID, reason
 		if canceled, err = r.Cancel(reason); err != nil {
 			return nil, err
 		}
-		n, err := tx.Exec(ctx, `UPDATE rewards SET status = 4, waiting = 0, failure_reason = ?3
-			WHERE app_id = ?1 AND id = ?2 AND status = 1 AND waiting = 1`, r.AppID[:], r.ID[:], canceled.FailureReason)
+		n, err := tx.Exec(ctx, `UPDATE rewards SET status = `+failed+`, waiting = 0, failure_reason = ?3
+			WHERE app_id = ?1 AND id = ?2 AND status = `+recorded+` AND waiting = 1`,
+			r.AppID[:], r.ID[:], canceled.FailureReason)
 		if err == nil && n == 0 {
 			err = rewards.ErrStale
 		}
@@ -28,19 +29,14 @@ func (o *Operator) CancelReward(ctx context.Context, id rewards.RewardID, reason
 	return canceled, err
 }
 
-// rewardOfAnyApp finds a reward by its id alone, for operators. CROSS has SQLite look it up
-// by its key in each app.
-func rewardOfAnyApp(ctx context.Context, tx Tx, id rewards.RewardID) (r rewards.Reward, err error) {
-	found := false
-	err = tx.Query(ctx, func(row Row) error {
-		found = true
-		r, err = scanReward(row)
-		return err
-	}, `SELECT r.app_id, r.id, r.user_id, r.idempotency_key, r.amount, r.asset_id, r.symbol, r.source,
-		r.metadata, r.status, r.booked, r.executed_at, r.failure_reason
+// rewardOfAnyApp finds a reward by its id alone, for operators. CROSS makes SQLite look the
+// reward up by its key in each app.
+func rewardOfAnyApp(ctx context.Context, tx Tx, id rewards.RewardID) (rewards.Reward, error) {
+	r, found, err := fetchOne(ctx, tx, scanReward, `SELECT r.app_id, r.id, r.user_id, r.idempotency_key, r.amount,
+		r.asset_id, r.symbol, r.source, r.metadata, r.status, r.booked, r.executed_at, r.failure_reason
 		FROM apps a CROSS JOIN rewards r WHERE r.app_id = a.id AND r.id = ?1`, id[:])
 	if err == nil && !found {
-		err = &rewards.Error{Code: rewards.CodeNotFound, Message: "no reward of that id"}
+		err = notFound("no reward of that id")
 	}
 	return r, err
 }

@@ -5,21 +5,19 @@ import (
 	"fmt"
 )
 
-// ColumnTx is a Tx over a database that is far away: it takes whole columns as
-// arguments (PostgreSQL's arrays), so that many rows cost one exchange and one
-// statement.
+// ColumnTx is a Tx over a network. It takes whole columns (PostgreSQL's arrays) as arguments, so
+// that many rows cost one statement and one round trip.
 type ColumnTx interface {
 	Tx
 	// AcceptsColumns marks the Tx.
 	AcceptsColumns()
 }
 
-// execRows runs the first statement once for each row of arguments or, where that is
-// faster, the second one for all rows, given as columns. It tells how many rows were
-// touched.
-func execRows(ctx context.Context, tx Tx, one, many string, rows [][]any) (int64, error) {
-	if _, far := tx.(ColumnTx); !far {
-		return tx.ExecEach(ctx, one, rows)
+// execRows runs byRow once for each row of arguments or, on a ColumnTx, byColumn once with the
+// arguments as columns. It returns how many rows changed.
+func execRows(ctx context.Context, tx Tx, byRow, byColumn string, rows [][]any) (int64, error) {
+	if _, columns := tx.(ColumnTx); !columns {
+		return tx.ExecEach(ctx, byRow, rows)
 	}
 	if len(rows) == 0 {
 		return 0, nil
@@ -31,10 +29,10 @@ func execRows(ctx context.Context, tx Tx, one, many string, rows [][]any) (int64
 			return 0, err
 		}
 	}
-	return tx.Exec(ctx, many, columns...)
+	return tx.Exec(ctx, byColumn, columns...)
 }
 
-// column is one argument of all rows.
+// column collects the i-th argument of every row.
 func column(rows [][]any, i int) (any, error) {
 	switch rows[0][i].(type) {
 	case []byte:

@@ -7,21 +7,20 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// Control reads whether ordering is stopped, and why.
+// Control returns what stops ordering, if anything.
 func (s *Store) Control(ctx context.Context) (rewards.Control, error) {
-	var c rewards.Control
-	err := s.engine.Read(ctx, func(ctx context.Context, tx Tx) (err error) {
+	return read(ctx, s, func(ctx context.Context, tx Tx) (c rewards.Control, err error) {
 		if c.Paused, err = setting(ctx, tx, settingPaused); err != nil {
-			return err
+			return c, err
 		}
-		_, err = one(ctx, tx, []any{&c.Conflicts}, `SELECT count(*) FROM broker_conflicts WHERE acknowledged_at = 0`)
-		return err
+		_, err = fetchValues(ctx, tx, []any{&c.Conflicts},
+			`SELECT count(*) FROM broker_conflicts WHERE acknowledged_at = 0`)
+		return c, err
 	})
-	return c, err
 }
 
-// SetPaused stops ordering until it is set to "": nothing is planned and nothing
-// is sent. What the broker has is still followed and booked.
+// SetPaused stops planning and sending orders until the reason is set to "". Orders at the
+// broker are still polled and booked.
 func (o *Operator) SetPaused(ctx context.Context, reason string) error {
 	why := reason
 	if why == "" {
@@ -38,21 +37,15 @@ func (o *Operator) SetPaused(ctx context.Context, reason string) error {
 	})
 }
 
-// Alarms lists what an operator should look at, by name.
+// Alarms lists the raised alarms by name.
 func (s *Store) Alarms(ctx context.Context) ([]rewards.Alarm, error) {
-	var alarms []rewards.Alarm
-	err := s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
-		return tx.Query(ctx, func(row Row) error {
-			var a rewards.Alarm
-			err := row.Scan(&a.Name, &a.Message, toTime{&a.Since})
-			alarms = append(alarms, a)
-			return err
-		}, `SELECT name, message, since FROM alarms ORDER BY name`)
-	})
-	return alarms, err
+	return readAll(ctx, s, func(row Row) (a rewards.Alarm, err error) {
+		err = row.Scan(&a.Name, &a.Message, toTime{&a.Since})
+		return a, err
+	}, `SELECT name, message, since FROM alarms ORDER BY name`)
 }
 
-// RaiseAlarm stores an alarm; one of that name keeps the time since when it stands.
+// RaiseAlarm stores an alarm. An alarm of that name gets the new message and keeps its time.
 func (s *Store) RaiseAlarm(ctx context.Context, name, message string) error {
 	return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
 		_, err := tx.Exec(ctx, `INSERT INTO alarms (name, message, since) VALUES (?1, ?2, ?3)
@@ -61,7 +54,7 @@ func (s *Store) RaiseAlarm(ctx context.Context, name, message string) error {
 	})
 }
 
-// ClearAlarm ends an alarm; one that does not stand is no error.
+// ClearAlarm ends an alarm, if it is raised.
 func (s *Store) ClearAlarm(ctx context.Context, name string) error {
 	return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
 		_, err := tx.Exec(ctx, `DELETE FROM alarms WHERE name = ?1`, name)
@@ -69,33 +62,24 @@ func (s *Store) ClearAlarm(ctx context.Context, name string) error {
 	})
 }
 
-// Conflicts lists the orders at the broker that contradict our books, oldest
-// first, acknowledged ones included.
-func (s *Store) Conflicts(ctx context.Context) (list []rewards.BrokerConflict, err error) {
-	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
-		list, err = queryConflicts(ctx, tx, `SELECT `+conflictColumns+` FROM broker_conflicts
-			ORDER BY found_at, client_order_id`)
-		return err
-	})
-	return list, err
+// Conflicts lists the broker's orders that contradict the store, oldest first, acknowledged
+// ones included.
+func (s *Store) Conflicts(ctx context.Context) ([]rewards.BrokerConflict, error) {
+	return readAll(ctx, s, scanConflict, `SELECT `+conflictColumns+` FROM broker_conflicts
+		ORDER BY found_at, client_order_id`)
 }
 
 const conflictColumns = `client_order_id, symbol, filled_qty, detail, found_at, acknowledged_at, reason`
 
-func queryConflicts(ctx context.Context, tx Tx, query string) (list []rewards.BrokerConflict, err error) {
-	err = tx.Query(ctx, func(row Row) error {
-		var c rewards.BrokerConflict
-		err := row.Scan(&c.ClientOrderID, &c.Symbol, (*int64)(&c.FilledQty), &c.Detail, toTime{&c.FoundAt},
-			toTime{&c.AcknowledgedAt}, &c.Reason)
-		list = append(list, c)
-		return err
-	}, query)
-	return list, err
+func scanConflict(row Row) (c rewards.BrokerConflict, err error) {
+	err = row.Scan(&c.ClientOrderID, &c.Symbol, (*int64)(&c.FilledQty), &c.Detail, toTime{&c.FoundAt},
+		toTime{&c.AcknowledgedAt}, &c.Reason)
+	return c, err
 }
 
-// SaveReconciliation stores the outcome of comparing the broker's orders with our
-// books: the conflicts found, and the moment up to which all were compared. A
-// conflict that was acknowledged with the same quantity stays acknowledged.
+// SaveReconciliation stores the conflicts between the broker's orders and the store, and the
+// moment up to which orders were compared. A conflict that was acknowledged with the same
+// filled quantity stays acknowledged.
 func (s *Store) SaveReconciliation(ctx context.Context, found []rewards.BrokerConflict, until time.Time) error {
 	return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
 		for _, c := range found {
@@ -112,22 +96,18 @@ func (s *Store) SaveReconciliation(ctx context.Context, found []rewards.BrokerCo
 	})
 }
 
-// ReconciledUntil is the moment up to which the broker's orders were compared with
-// our books; zero when they never were.
-func (s *Store) ReconciledUntil(ctx context.Context) (until time.Time, err error) {
-	var text string
-	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
-		text, err = setting(ctx, tx, settingReconciled)
-		return err
-	})
-	if err != nil || text == "" {
+// ReconciledUntil is the moment up to which the broker's orders were compared with the
+// store; zero when they never were.
+func (s *Store) ReconciledUntil(ctx context.Context) (time.Time, error) {
+	value, err := s.readSetting(ctx, settingReconciled)
+	if err != nil || value == "" {
 		return time.Time{}, err
 	}
-	return time.Parse(time.RFC3339Nano, text)
+	return time.Parse(time.RFC3339Nano, value)
 }
 
-// AcknowledgeConflict records that an operator has dealt with an order at the
-// broker that contradicts our books. It fails with CodeNotFound.
+// AcknowledgeConflict records that an operator has dealt with a conflict. It fails with
+// CodeNotFound.
 func (o *Operator) AcknowledgeConflict(ctx context.Context, clientOrderID, reason string) error {
 	return o.changeFor(ctx, reason, func(ctx context.Context, tx Tx) ([]rewards.Change, error) {
 		acknowledged := rewards.ConflictAcknowledged(clientOrderID)
@@ -139,21 +119,17 @@ func acknowledge(ctx context.Context, tx Tx, clientOrderID, reason string, now t
 	n, err := tx.Exec(ctx, `UPDATE broker_conflicts SET acknowledged_at = ?2, reason = ?3
 		WHERE client_order_id = ?1`, clientOrderID, micros(now), reason)
 	if err == nil && n == 0 {
-		err = &rewards.Error{Code: rewards.CodeNotFound, Message: "no conflict with that client order id"}
+		err = notFound("no conflict with that client order id")
 	}
 	return err
 }
 
-// MarketHours reads what was last stored of the market's hours; "" when nothing.
-func (s *Store) MarketHours(ctx context.Context) (hours string, err error) {
-	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
-		hours, err = setting(ctx, tx, settingMarketHours)
-		return err
-	})
-	return hours, err
+// MarketHours returns what SaveMarketHours stored last, or "".
+func (s *Store) MarketHours(ctx context.Context) (string, error) {
+	return s.readSetting(ctx, settingMarketHours)
 }
 
-// SaveMarketHours stores the market's hours in the words of package market.
+// SaveMarketHours stores the market's hours as package market encodes them.
 func (s *Store) SaveMarketHours(ctx context.Context, hours string) error {
 	return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
 		return setSetting(ctx, tx, settingMarketHours, hours)

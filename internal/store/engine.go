@@ -10,51 +10,49 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// Engine is what differs between databases. Queries are written once, with
-// numbered marks (?1).
+// Engine is what differs between databases. Queries are written once, with numbered parameters
+// (?1).
 type Engine interface {
-	// Read runs f over one snapshot of what was committed before. f is run again only
-	// when the database was lost before anything was read. When ctx ends, the running
-	// statement is interrupted and Read fails with rewards.CodeUnavailable.
+	// Read runs f over one snapshot of the committed state. It retries f only when the
+	// connection is lost before f read anything. When ctx ends, it interrupts the running
+	// statement and fails with rewards.CodeUnavailable.
 	Read(ctx context.Context, f func(context.Context, Tx) error) error
-	// Write runs f in one transaction, alone, and commits it durably when f returns
-	// nil. ctx bounds only the wait for the turn: what has begun is carried through. f may
-	// be run again when it came to nothing, after what others wrote meanwhile: what it
-	// tells must be of its last run alone.
-	// It fails with rewards.CodeUnavailable when the database cannot take the write
-	// now or when it is not known whether it was committed; otherwise an error means
-	// that nothing was written.
+	// Write runs f in an exclusive transaction and commits it durably when f returns nil. ctx
+	// bounds only the wait for the start of the transaction; once begun, it is completed. f may
+	// be retried after others wrote; reset any captured results at its start. Write fails with
+	// rewards.CodeUnavailable when the database cannot be written or when the outcome of the
+	// commit is unknown. After any other error nothing was written.
 	Write(ctx context.Context, f func(context.Context, Tx) error) error
-	// WriteForClients is Write for what clients send: it runs alone among its like, and may run
-	// beside a Write. It fails with ErrUnknownOutcome too when it is not known whether it
-	// was committed and the process goes on.
+	// WriteForClients is Write for client requests. It excludes other WriteForClients calls, but
+	// may run at the same time as a Write. It fails with ErrUnknownOutcome when the outcome of
+	// the commit is unknown and the process can go on.
 	WriteForClients(ctx context.Context, f func(context.Context, Tx) error) error
-	// Backup writes a consistent copy of everything committed to a new file. An engine
-	// with tools of its own for that fails and names them.
+	// Backup writes a consistent copy of everything committed to a new file. An engine that has
+	// its own backup tools fails and names them.
 	Backup(ctx context.Context, path string) error
-	// Failed delivers the error after which the process must stop and start anew:
-	// a commit whose outcome is unknown, or a damaged database.
+	// Failed delivers the error after which the process must stop and restart: a commit with an
+	// unknown outcome, or a damaged database.
 	Failed() <-chan error
 	// Close waits for running transactions and closes the database.
 	Close() error
 }
 
-// ErrUnknownOutcome says that a commit may have happened, or not.
-var ErrUnknownOutcome = errors.New("store: it is not known whether it was committed")
+// ErrUnknownOutcome means that a commit may or may not have happened.
+var ErrUnknownOutcome = errors.New("store: the outcome of the commit is unknown")
 
-// ErrNewerSchema says that the database was written by a newer version of the program.
+// ErrNewerSchema means that a newer version of the program wrote the database.
 var ErrNewerSchema = errors.New("the database was written by a newer version of stockrewards: use that version")
 
-// ErrOlderSchema says that the database was written by an older version of the program.
+// ErrOlderSchema means that an older version of the program wrote the database.
 var ErrOlderSchema = errors.New("the database was written by an older version of stockrewards: " +
 	"start serve of this version once, which brings it up to date")
 
 // Tx is a running transaction.
 type Tx interface {
-	// Exec runs a statement and tells how many rows it touched.
+	// Exec runs a statement and returns how many rows it changed.
 	Exec(ctx context.Context, query string, args ...any) (int64, error)
-	// ExecEach runs a statement once for each row of arguments, in one exchange where
-	// the database is far away, and tells how many rows they touched in all.
+	// ExecEach runs a statement once for each row of arguments, over a network in one round
+	// trip, and returns how many rows they changed in total.
 	ExecEach(ctx context.Context, query string, rows [][]any) (int64, error)
 	// Query calls each for every row.
 	Query(ctx context.Context, each func(Row) error, query string, args ...any) error
@@ -65,36 +63,26 @@ type Row interface {
 	Scan(dest ...any) error
 }
 
-// one runs a query of at most one row and tells whether there was one.
-func one(ctx context.Context, tx Tx, dest []any, query string, args ...any) (bool, error) {
-	found := false
-	err := tx.Query(ctx, func(row Row) error {
-		found = true
-		return row.Scan(dest...)
-	}, query, args...)
-	return found, err
-}
-
-// FixedLength is a destination of fixed length: an engine may write the bytes of its column
-// there, when there are as many.
+// FixedLength is a scan destination of fixed length. An engine may copy a column of that length
+// into Bytes.
 type FixedLength interface {
 	sql.Scanner
 	Bytes() []byte
 }
 
-// idScanner reads an id of 16 bytes, or any other value of fixed length.
+// idScanner reads an id, a hash or another value of fixed length.
 type idScanner struct{ dest []byte }
 
 var _ FixedLength = idScanner{}
 
-// Bytes implements Bytes.
+// Bytes implements FixedLength.
 func (s idScanner) Bytes() []byte { return s.dest }
 
 // Scan implements sql.Scanner.
 func (s idScanner) Scan(value any) error {
 	b, ok := value.([]byte)
 	if !ok || len(b) != len(s.dest) {
-		return fmt.Errorf("store: %d bytes expected, got %v", len(s.dest), value)
+		return fmt.Errorf("store: cannot scan %v: want %d bytes", value, len(s.dest))
 	}
 	copy(s.dest, b)
 	return nil
@@ -102,14 +90,14 @@ func (s idScanner) Scan(value any) error {
 
 func toID[T any](id *rewards.ID[T]) sql.Scanner { return idScanner{id[:]} }
 
-// toTime reads a time kept as UTC microseconds; 0 is the zero time.
+// toTime reads a time in UTC microseconds. 0 is the zero time.
 type toTime struct{ dest *time.Time }
 
 // Scan implements sql.Scanner.
 func (s toTime) Scan(value any) error {
 	micros, ok := value.(int64)
 	if !ok {
-		return fmt.Errorf("store: a time expected, got %v", value)
+		return fmt.Errorf("store: cannot scan %v: want microseconds", value)
 	}
 	*s.dest = time.Time{}
 	if micros != 0 {
@@ -118,7 +106,7 @@ func (s toTime) Scan(value any) error {
 	return nil
 }
 
-// toFlag reads a truth, kept as 0 or 1, or as the database's own kind.
+// toFlag reads a truth value, stored as 0 or 1, or as the database's own type.
 type toFlag struct{ dest *bool }
 
 // Scan implements sql.Scanner.
@@ -129,12 +117,12 @@ func (s toFlag) Scan(value any) error {
 	case bool:
 		*s.dest = v
 	default:
-		return fmt.Errorf("store: a flag expected, got %v", value)
+		return fmt.Errorf("store: cannot scan %v: want a flag", value)
 	}
 	return nil
 }
 
-// micros is a time as it is kept.
+// micros is a time as it is stored.
 func micros(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
@@ -142,7 +130,7 @@ func micros(t time.Time) int64 {
 	return t.UnixMicro()
 }
 
-// latest keeps what follows from preceding its cause when a clock was set back.
+// latest returns now, or the time of its cause when the clock was set back in between.
 func latest(now, cause time.Time) time.Time {
 	if now.Before(cause) {
 		return cause

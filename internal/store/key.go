@@ -9,9 +9,8 @@ import (
 
 const keyColumns = `app_id, id, hash, label, hint, expires_at, revoked_at`
 
-func scanKey(row Row) (rewards.Key, error) {
-	var k rewards.Key
-	err := row.Scan(toID(&k.AppID), toID(&k.ID), idScanner{k.Hash[:]}, &k.Label, &k.Hint,
+func scanKey(row Row) (k rewards.Key, err error) {
+	err = row.Scan(toID(&k.AppID), toID(&k.ID), idScanner{k.Hash[:]}, &k.Label, &k.Hint,
 		toTime{&k.ExpiresAt}, toTime{&k.RevokedAt})
 	return k, err
 }
@@ -23,29 +22,22 @@ func insertKey(ctx context.Context, tx Tx, k rewards.Key) error {
 }
 
 // AppByKey implements rewards.Store.
-func (s *Store) AppByKey(ctx context.Context, hash rewards.KeyHash) (rewards.Key, rewards.App, error) {
-	var k rewards.Key
-	var a rewards.App
+func (s *Store) AppByKey(ctx context.Context, hash rewards.KeyHash) (k rewards.Key, a rewards.App, err error) {
 	found := false
-	err := s.engine.Read(ctx, func(ctx context.Context, tx Tx) (err error) {
-		err = tx.Query(ctx, func(row Row) error {
-			k, err = scanKey(row)
-			return err
-		}, `SELECT `+keyColumns+` FROM keys WHERE hash = ?1`, hash[:])
-		if err != nil {
+	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
+		if k, _, err = fetchOne(ctx, tx, scanKey, `SELECT `+keyColumns+` FROM keys WHERE hash = ?1`, hash[:]); err != nil {
 			return err
 		}
-		a, found, err = oneApp(ctx, tx, `SELECT `+appColumns+` FROM apps WHERE id = ?1`, k.AppID[:])
+		a, found, err = fetchOne(ctx, tx, scanApp, `SELECT `+appColumns+` FROM apps WHERE id = ?1`, k.AppID[:])
 		return err
 	})
 	if err == nil && !found {
-		err = &rewards.Error{Code: rewards.CodeNotFound, Message: "no such key"}
+		err = notFound("no such key")
 	}
 	return k, a, err
 }
 
-// CreateKey stores another key of an app, named by its id or its name. It fails
-// with CodeNotFound.
+// CreateKey stores another key of an app, named by its id or name. It fails with CodeNotFound.
 func (o *Operator) CreateKey(ctx context.Context, app string, k rewards.Key) (rewards.Key, error) {
 	err := o.change(ctx, func(ctx context.Context, tx Tx) ([]rewards.Change, error) {
 		a, err := findApp(ctx, tx, app)
@@ -58,27 +50,21 @@ func (o *Operator) CreateKey(ctx context.Context, app string, k rewards.Key) (re
 	return k, err
 }
 
-// Keys lists the keys of an app, named by its id or its name, oldest first. It
-// fails with CodeNotFound.
+// Keys lists the keys of an app, named by its id or name, oldest first. It fails with
+// CodeNotFound.
 func (s *Store) Keys(ctx context.Context, app string) ([]rewards.Key, error) {
-	var keys []rewards.Key
-	err := s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
+	return read(ctx, s, func(ctx context.Context, tx Tx) ([]rewards.Key, error) {
 		a, err := findApp(ctx, tx, app)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		return tx.Query(ctx, func(row Row) error {
-			k, err := scanKey(row)
-			keys = append(keys, k)
-			return err
-		}, `SELECT `+keyColumns+` FROM keys WHERE app_id = ?1 ORDER BY id`, a.ID[:])
+		return fetchAll(ctx, tx, scanKey, `SELECT `+keyColumns+` FROM keys WHERE app_id = ?1 ORDER BY id`, a.ID[:])
 	})
-	return keys, err
 }
 
-// RotateKey stores a new key of the same app beside an old one, which expires at
-// the given moment unless it does so earlier. It fails with CodeNotFound, and
-// with CodeConflict when the old key is revoked.
+// RotateKey stores a new key of the app that has the old key. The old key expires at the
+// given moment, or earlier if it already would. It fails with CodeNotFound, and with
+// CodeConflict when the old key is revoked or expired.
 func (o *Operator) RotateKey(
 	ctx context.Context, old rewards.KeyID, k rewards.Key, expires time.Time,
 ) (rewards.Key, error) {
@@ -88,7 +74,7 @@ func (o *Operator) RotateKey(
 			return nil, err
 		}
 		if !from.ValidAt(o.now()) {
-			return nil, &rewards.Error{Code: rewards.CodeConflict, Message: "the key is revoked or expired: create one"}
+			return nil, conflict("the key is revoked or expired: create one")
 		}
 		k.AppID, k.ID, k.Label = from.AppID, rewards.NewID[rewards.Key](o.ids), from.Label
 		if err := insertKey(ctx, tx, k); err != nil {
@@ -108,8 +94,7 @@ func (o *Operator) RotateKey(
 	return k, err
 }
 
-// RevokeKey revokes a key at once; a second time changes nothing. It fails with
-// CodeNotFound.
+// RevokeKey revokes a key at once. Repeating it changes nothing. It fails with CodeNotFound.
 func (o *Operator) RevokeKey(ctx context.Context, id rewards.KeyID) error {
 	return o.change(ctx, func(ctx context.Context, tx Tx) ([]rewards.Change, error) {
 		k, err := keyByID(ctx, tx, id)
@@ -124,15 +109,10 @@ func (o *Operator) RevokeKey(ctx context.Context, id rewards.KeyID) error {
 	})
 }
 
-func keyByID(ctx context.Context, tx Tx, id rewards.KeyID) (k rewards.Key, err error) {
-	found := false
-	err = tx.Query(ctx, func(row Row) error {
-		found = true
-		k, err = scanKey(row)
-		return err
-	}, `SELECT `+keyColumns+` FROM keys WHERE id = ?1`, id[:])
+func keyByID(ctx context.Context, tx Tx, id rewards.KeyID) (rewards.Key, error) {
+	k, found, err := fetchOne(ctx, tx, scanKey, `SELECT `+keyColumns+` FROM keys WHERE id = ?1`, id[:])
 	if err == nil && !found {
-		err = &rewards.Error{Code: rewards.CodeNotFound, Message: "no key of that id"}
+		err = notFound("no key of that id")
 	}
 	return k, err
 }

@@ -7,61 +7,57 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// LedgerReader reads the whole of the books as they were at one moment, row by row.
-// It is good only while the function runs that it was given to.
+// LedgerReader reads the whole store as of one moment, row by row. It is valid only inside
+// the function that it is passed to.
 type LedgerReader struct{ tx Tx }
 
-// ReadLedger runs read over one snapshot of the books. Others go on writing, but what
-// they write is kept beside the database until read returns.
-func (s *Store) ReadLedger(ctx context.Context, read func(context.Context, LedgerReader) error) error {
+// ReadLedger runs f over one snapshot of the store. Writes go on meanwhile; the database keeps
+// the old rows beside them until f returns.
+func (s *Store) ReadLedger(ctx context.Context, f func(context.Context, LedgerReader) error) error {
 	ctx, cancel := context.WithTimeout(ctx, ledgerTimeout)
 	defer cancel()
-	return s.engine.Read(ctx, func(ctx context.Context, tx Tx) error { return read(ctx, LedgerReader{tx}) })
+	return s.engine.Read(ctx, func(ctx context.Context, tx Tx) error { return f(ctx, LedgerReader{tx}) })
 }
 
-// ledgerTimeout is how long all of the books may be read.
+// ledgerTimeout bounds ReadLedger.
 const ledgerTimeout = 24 * time.Hour
 
 // Apps lists every app, oldest first.
-func (s LedgerReader) Apps(ctx context.Context) ([]rewards.App, error) { return queryApps(ctx, s.tx) }
+func (l LedgerReader) Apps(ctx context.Context) ([]rewards.App, error) { return queryApps(ctx, l.tx) }
 
-// Assets lists the catalog, stocks that are disabled too.
-func (s LedgerReader) Assets(ctx context.Context) ([]rewards.Asset, error) {
-	return queryAssets(ctx, s.tx)
+// Assets lists the catalog, disabled assets included.
+func (l LedgerReader) Assets(ctx context.Context) ([]rewards.Asset, error) {
+	return queryAssets(ctx, l.tx)
 }
 
-// Fills tells of every order how much of it was filled.
-func (s LedgerReader) Fills(ctx context.Context, each func(rewards.Fill) error) error {
+// Fills calls each with the fill of every order.
+func (l LedgerReader) Fills(ctx context.Context, each func(rewards.Fill) error) error {
 	var first rewards.OrderID
-	return s.tx.Query(ctx, func(row Row) error {
-		var f rewards.Fill
-		err := row.Scan((*int64)(&f.AssetID), (*int)(&f.State), (*int64)(&f.Filled), toTime{&f.SettledAt})
-		if err != nil {
-			return err
-		}
-		return each(f)
-	}, `SELECT asset_id, state, filled_qty, settled_at FROM orders WHERE id >= ?1`, first[:])
+	return fetchEach(ctx, l.tx, func(row Row) (f rewards.Fill, err error) {
+		err = row.Scan((*int64)(&f.AssetID), (*int)(&f.State), (*int64)(&f.Filled), toTime{&f.SettledAt})
+		return f, err
+	}, each, `SELECT asset_id, state, filled_qty, settled_at FROM orders WHERE id >= ?1`, first[:])
 }
 
-// bookingsPage is how many orders are in memory at once.
+// bookingsPage is how many orders Bookings holds in memory.
 const bookingsPage = 100
 
-// Bookings tells every settled order with its parts, oldest first.
-func (s LedgerReader) Bookings(ctx context.Context, each func(rewards.Booking) error) error {
+// Bookings calls each with every settled order and its lots, oldest first.
+func (l LedgerReader) Bookings(ctx context.Context, each func(rewards.Booking) error) error {
 	var last rewards.OrderID
 	for {
-		orders, err := queryOrders(ctx, s.tx, `SELECT `+orderColumns+` FROM orders
-			WHERE id > ?1 AND state = 6 ORDER BY id LIMIT ?2`, last[:], bookingsPage)
+		orders, err := fetchAll(ctx, l.tx, scanOrder, `SELECT `+orderColumns+` FROM orders
+			WHERE id > ?1 AND state = `+settled+` ORDER BY id LIMIT ?2`, last[:], bookingsPage)
 		if err != nil {
 			return err
 		}
 		for _, o := range orders {
 			last = o.ID
-			parts, err := s.parts(ctx, o.ID)
+			lots, err := l.lots(ctx, o.ID)
 			if err != nil {
 				return err
 			}
-			if err := each(rewards.Booking{Order: o, Lots: parts}); err != nil {
+			if err := each(rewards.Booking{Order: o, Lots: lots}); err != nil {
 				return err
 			}
 		}
@@ -71,48 +67,39 @@ func (s LedgerReader) Bookings(ctx context.Context, each func(rewards.Booking) e
 	}
 }
 
-func (s LedgerReader) parts(ctx context.Context, id rewards.OrderID) (parts []rewards.Lot, err error) {
-	err = s.tx.Query(ctx, func(row Row) error {
-		var p rewards.Lot
-		err := row.Scan(toID(&p.AppID), toID(&p.RewardID), toID(&p.UserID), &p.Failed,
-			(*int64)(&p.Bought.Amount), (*int64)(&p.Bought.Shares))
-		parts = append(parts, p)
-		return err
-	}, `SELECT a.app_id, a.reward_id, r.user_id, r.status = 4, a.amount, a.shares
+func (l LedgerReader) lots(ctx context.Context, id rewards.OrderID) ([]rewards.Lot, error) {
+	return fetchAll(ctx, l.tx, func(row Row) (lot rewards.Lot, err error) {
+		err = row.Scan(toID(&lot.AppID), toID(&lot.RewardID), toID(&lot.UserID), &lot.Failed,
+			(*int64)(&lot.Bought.Amount), (*int64)(&lot.Bought.Shares))
+		return lot, err
+	}, `SELECT a.app_id, a.reward_id, r.user_id, r.status = `+failed+`, a.amount, a.shares
 		FROM order_rewards m
 		JOIN allocations a ON a.app_id = m.app_id AND a.reward_id = m.reward_id AND a.order_id = m.order_id
 		JOIN rewards r ON r.app_id = m.app_id AND r.id = m.reward_id
 		WHERE m.order_id = ?1 ORDER BY m.position`, id[:])
-	return parts, err
 }
 
-// Holdings tells every holding, those of one user together.
-func (s LedgerReader) Holdings(ctx context.Context, each func(rewards.UserHolding) error) error {
-	return s.eachApp(ctx, func(app rewards.App) error {
-		return s.tx.Query(ctx, func(row Row) error {
+// Holdings calls each with every holding, those of one user together.
+func (l LedgerReader) Holdings(ctx context.Context, each func(rewards.UserHolding) error) error {
+	return l.eachApp(ctx, func(app rewards.App) error {
+		return fetchEach(ctx, l.tx, func(row Row) (rewards.UserHolding, error) {
 			h := rewards.UserHolding{AppID: app.ID}
 			err := row.Scan(toID(&h.UserID), (*int64)(&h.AssetID), (*int64)(&h.Quantity), (*int64)(&h.CostBasis))
-			if err != nil {
-				return err
-			}
-			return each(h)
-		}, `SELECT user_id, asset_id, quantity, cost_basis FROM holdings
+			return h, err
+		}, each, `SELECT user_id, asset_id, quantity, cost_basis FROM holdings
 			WHERE app_id = ?1 ORDER BY user_id, asset_id`, app.ID[:])
 	})
 }
 
-// Pending tells every reward that is recorded or executing.
-func (s LedgerReader) Pending(ctx context.Context, each func(rewards.PendingReward) error) error {
-	return s.eachApp(ctx, func(app rewards.App) error {
+// Pending calls each with every reward that is recorded or executing.
+func (l LedgerReader) Pending(ctx context.Context, each func(rewards.PendingReward) error) error {
+	return l.eachApp(ctx, func(app rewards.App) error {
 		for _, status := range []rewards.Status{rewards.Recorded, rewards.Executing} {
-			err := s.tx.Query(ctx, func(row Row) error {
+			err := fetchEach(ctx, l.tx, func(row Row) (rewards.PendingReward, error) {
 				r := rewards.PendingReward{AppID: app.ID, Status: status}
 				err := row.Scan(toID(&r.UserID), (*int64)(&r.AssetID), (*int64)(&r.Amount), (*int64)(&r.Booked))
-				if err != nil {
-					return err
-				}
-				return each(r)
-			}, `SELECT r.user_id, r.asset_id, r.amount, r.booked FROM open_rewards o
+				return r, err
+			}, each, `SELECT r.user_id, r.asset_id, r.amount, r.booked FROM open_rewards o
 				JOIN rewards r ON r.app_id = o.app_id AND r.id = o.id WHERE o.app_id = ?1 AND o.status = ?2`,
 				app.ID[:], int(status))
 			if err != nil {
@@ -123,8 +110,8 @@ func (s LedgerReader) Pending(ctx context.Context, each func(rewards.PendingRewa
 	})
 }
 
-func (s LedgerReader) eachApp(ctx context.Context, each func(rewards.App) error) error {
-	apps, err := s.Apps(ctx)
+func (l LedgerReader) eachApp(ctx context.Context, each func(rewards.App) error) error {
+	apps, err := l.Apps(ctx)
 	if err != nil {
 		return err
 	}
@@ -136,10 +123,10 @@ func (s LedgerReader) eachApp(ctx context.Context, each func(rewards.App) error)
 	return nil
 }
 
-// Acknowledged lists the orders at the broker that the books do not know and that
-// an operator has acknowledged: their shares are the house's. Oldest first.
-func (s LedgerReader) Acknowledged(ctx context.Context) ([]rewards.BrokerConflict, error) {
-	return queryConflicts(ctx, s.tx, `SELECT `+conflictColumns+` FROM broker_conflicts
+// Acknowledged lists the acknowledged conflicts over filled orders that the store does not
+// know, oldest first. Their shares belong to the house.
+func (l LedgerReader) Acknowledged(ctx context.Context) ([]rewards.BrokerConflict, error) {
+	return fetchAll(ctx, l.tx, scanConflict, `SELECT `+conflictColumns+` FROM broker_conflicts
 		WHERE acknowledged_at > 0 AND filled_qty > 0
 		AND NOT EXISTS (SELECT 1 FROM orders o WHERE o.client_order_id = broker_conflicts.client_order_id)
 		ORDER BY acknowledged_at, client_order_id`)

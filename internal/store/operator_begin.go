@@ -7,19 +7,14 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// upgradeTakes is how long processes of an older program may still record while a fleet
-// is upgraded.
-const upgradeTakes = 24 * time.Hour
+// maxUpgrade is how long processes of an older version may still record while a fleet is upgraded.
+const maxUpgrade = 24 * time.Hour
 
-// beginLog writes the first rows of the operator log of books that are older than it:
-// what operators had decided until then, so that the audit can compare; and from when
-// on rewards and users are sealed. New books begin their log with their first app.
+// beginLog starts the operator log of a store that is older than the log. Its first entries are
+// what operators had decided before, so that the audit can compare. It also stores from when on
+// rewards and users are sealed. A new store starts its log with its first app.
 func (s *Store) beginLog(ctx context.Context, newest time.Time) error {
-	needed := false
-	err := s.engine.Read(ctx, func(ctx context.Context, tx Tx) (err error) {
-		needed, err = needsLog(ctx, tx)
-		return err
-	})
+	needed, err := read(ctx, s, needsLog)
 	if err != nil || !needed {
 		return err
 	}
@@ -33,35 +28,31 @@ func (s *Store) beginLog(ctx context.Context, newest time.Time) error {
 		}
 		from := latest(s.now(), newest)
 		if _, fleet := tx.(ColumnTx); fleet {
-			from = from.Add(upgradeTakes)
+			from = from.Add(maxUpgrade)
 		}
-		text := from.Add(time.Millisecond).UTC().Truncate(time.Millisecond).Format(time.RFC3339Nano)
-		if err := setSetting(ctx, tx, settingSealedFrom, text); err != nil {
+		sealed := from.Add(time.Millisecond).UTC().Truncate(time.Millisecond).Format(time.RFC3339Nano)
+		if err := setSetting(ctx, tx, settingSealedFrom, sealed); err != nil {
 			return err
 		}
 		decided, err := decidedBefore(ctx, tx)
 		if err != nil {
 			return err
 		}
-		return logDeeds(ctx, tx, s.now(), by, decided)
+		return logChanges(ctx, tx, s.now(), by, decided)
 	})
 }
 
-// readSealedFrom reads since when rewards and users are sealed.
-func (s *Store) readSealedFrom(ctx context.Context) (from time.Time, err error) {
-	var text string
-	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
-		text, err = setting(ctx, tx, settingSealedFrom)
-		return err
-	})
-	if err != nil || text == "" {
+// readSealedFrom returns since when rewards and users are sealed.
+func (s *Store) readSealedFrom(ctx context.Context) (time.Time, error) {
+	value, err := s.readSetting(ctx, settingSealedFrom)
+	if err != nil || value == "" {
 		return time.Time{}, err
 	}
-	return time.Parse(time.RFC3339Nano, text)
+	return time.Parse(time.RFC3339Nano, value)
 }
 
-// needsLog tells whether the books have an app and no log. Books that were moved
-// need nothing: nobody can write to them.
+// needsLog reports whether the store has an app but no log. After a cutover nobody can write to
+// the store, and it needs none.
 func needsLog(ctx context.Context, tx Tx) (bool, error) {
 	for _, name := range []string{settingLogHead, settingMoved} {
 		if value, err := setting(ctx, tx, name); err != nil || value != "" {
@@ -69,11 +60,11 @@ func needsLog(ctx context.Context, tx Tx) (bool, error) {
 		}
 	}
 	var found int
-	return one(ctx, tx, []any{&found}, `SELECT 1 FROM apps LIMIT 1`)
+	return fetchValues(ctx, tx, []any{&found}, `SELECT 1 FROM apps LIMIT 1`)
 }
 
-// decidedBefore is what operators had decided: the apps, their keys, what is disabled
-// and whether ordering is paused.
+// decidedBefore lists what operators had decided: the apps, their keys, the disabled assets and
+// whether ordering is paused.
 func decidedBefore(ctx context.Context, tx Tx) (list []rewards.Change, err error) {
 	apps, err := queryApps(ctx, tx)
 	if err != nil {
@@ -82,13 +73,12 @@ func decidedBefore(ctx context.Context, tx Tx) (list []rewards.Change, err error
 	for _, a := range apps {
 		list = append(list, rewards.Change{Object: a.Object(), After: a.State()})
 	}
-	err = tx.Query(ctx, func(row Row) error {
-		k, err := scanKey(row)
-		list = append(list, rewards.Change{Object: k.Object(), After: k.State()})
-		return err
-	}, `SELECT `+keyColumns+` FROM keys ORDER BY id`)
+	keys, err := fetchAll(ctx, tx, scanKey, `SELECT `+keyColumns+` FROM keys ORDER BY id`)
 	if err != nil {
 		return nil, err
+	}
+	for _, k := range keys {
+		list = append(list, rewards.Change{Object: k.Object(), After: k.State()})
 	}
 	assets, err := queryAssets(ctx, tx)
 	if err != nil {

@@ -12,9 +12,8 @@ const orderColumns = `id, client_order_id, asset_id,
 	attempts, first_attempt_at, next_attempt_at, deadline, broker_id, broker_status, filled_qty,
 	filled_avg_price, filled_at, terminal_since, reason, house_shares, settled_at, refused_sessions, refused_until`
 
-func scanOrder(row Row) (rewards.Order, error) {
-	var o rewards.Order
-	err := row.Scan(toID(&o.ID), &o.ClientOrderID, (*int64)(&o.AssetID), &o.AssetBrokerID, &o.Symbol,
+func scanOrder(row Row) (o rewards.Order, err error) {
+	err = row.Scan(toID(&o.ID), &o.ClientOrderID, (*int64)(&o.AssetID), &o.AssetBrokerID, &o.Symbol,
 		(*int64)(&o.Notional), (*int64)(&o.House), idScanner{o.MembersHash[:]}, (*int)(&o.State), &o.Attempts,
 		toTime{&o.FirstAttemptAt}, toTime{&o.NextAttemptAt}, toTime{&o.Deadline}, &o.BrokerID, &o.BrokerStatus,
 		(*int64)(&o.FilledQty), (*int64)(&o.FilledAvgPrice), toTime{&o.FilledAt}, toTime{&o.TerminalSince},
@@ -23,80 +22,53 @@ func scanOrder(row Row) (rewards.Order, error) {
 	return o, err
 }
 
-func queryOrders(ctx context.Context, tx Tx, query string, args ...any) ([]rewards.Order, error) {
-	var orders []rewards.Order
-	err := tx.Query(ctx, func(row Row) error {
-		o, err := scanOrder(row)
-		orders = append(orders, o)
-		return err
-	}, query, args...)
-	return orders, err
-}
-
-func (s *Store) readOrders(ctx context.Context, query string, args ...any) (list []rewards.Order, err error) {
-	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
-		list, err = queryOrders(ctx, tx, query, args...)
-		return err
-	})
-	return list, err
-}
-
-// LiveOrders lists the orders that are not final, quarantined ones included, oldest
-// first.
+// LiveOrders lists the orders that are not final, quarantined ones included, oldest first.
 func (s *Store) LiveOrders(ctx context.Context) ([]rewards.Order, error) {
-	return s.readOrders(ctx, `SELECT `+orderColumns+` FROM orders WHERE state < 6 ORDER BY id`)
+	return readAll(ctx, s, scanOrder, `SELECT `+orderColumns+` FROM orders WHERE `+liveState+` ORDER BY id`)
 }
 
-// Orders lists orders, newest first; a zero state lists all.
+// Orders lists orders, newest first. A zero state does not filter.
 func (s *Store) Orders(
 	ctx context.Context, state rewards.OrderState, p rewards.Page[rewards.Order],
 ) ([]rewards.Order, error) {
-	return s.readOrders(ctx, `SELECT `+orderColumns+` FROM orders
+	return readAll(ctx, s, scanOrder, `SELECT `+orderColumns+` FROM orders
 		WHERE id < ?1 AND (?2 = 0 OR state = ?2) ORDER BY id DESC LIMIT ?3`, before(p.Before), int(state), p.Limit)
 }
 
 // Order finds an order. It fails with CodeNotFound.
-func (s *Store) Order(ctx context.Context, id rewards.OrderID) (o rewards.Order, err error) {
-	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
-		o, err = orderByID(ctx, tx, id)
-		return err
-	})
-	return o, err
+func (s *Store) Order(ctx context.Context, id rewards.OrderID) (rewards.Order, error) {
+	return read(ctx, s, func(ctx context.Context, tx Tx) (rewards.Order, error) { return orderByID(ctx, tx, id) })
 }
 
-// OrdersByClientID finds the orders with these client order ids; those that are
-// not ours are missing.
+// OrdersByClientID finds orders by their client order ids. Unknown ids are missing.
 func (s *Store) OrdersByClientID(ctx context.Context, ids []string) (map[string]rewards.Order, error) {
-	found := make(map[string]rewards.Order, len(ids))
-	err := s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
+	return read(ctx, s, func(ctx context.Context, tx Tx) (map[string]rewards.Order, error) {
+		found := make(map[string]rewards.Order, len(ids))
 		for _, id := range ids {
-			orders, err := queryOrders(ctx, tx, `SELECT `+orderColumns+` FROM orders WHERE client_order_id = ?1`, id)
+			o, known, err := fetchOne(ctx, tx, scanOrder,
+				`SELECT `+orderColumns+` FROM orders WHERE client_order_id = ?1`, id)
 			if err != nil {
-				return err
+				return nil, err
 			}
-			for _, o := range orders {
+			if known {
 				found[id] = o
 			}
 		}
-		return nil
+		return found, nil
 	})
-	return found, err
 }
 
 func orderByID(ctx context.Context, tx Tx, id rewards.OrderID) (rewards.Order, error) {
-	orders, err := queryOrders(ctx, tx, `SELECT `+orderColumns+` FROM orders WHERE id = ?1`, id[:])
-	if err != nil {
-		return rewards.Order{}, err
+	o, found, err := fetchOne(ctx, tx, scanOrder, `SELECT `+orderColumns+` FROM orders WHERE id = ?1`, id[:])
+	if err == nil && !found {
+		err = notFound("no order of that id")
 	}
-	if len(orders) == 0 {
-		return rewards.Order{}, &rewards.Error{Code: rewards.CodeNotFound, Message: "no order of that id"}
-	}
-	return orders[0], nil
+	return o, err
 }
 
-// SaveOrder stores what the broker told of an order or what the worker decided
-// about it, provided that it is still in the state from and was not renamed since.
-// It fails with ErrStale, with ErrLostLease, and on a transition that is not in the table.
+// SaveOrder stores an order that the worker changed. It fails with ErrStale when the stored
+// order left the state from or got another symbol, with ErrLostLease, and on a transition that
+// rewards.OrderState.CanBecome forbids.
 func (s *Store) SaveOrder(ctx context.Context, l rewards.Lease, from rewards.OrderState, o rewards.Order) error {
 	return s.writeFenced(ctx, l, func(ctx context.Context, tx Tx) error {
 		return updateOrder(ctx, tx, from, o)
@@ -121,50 +93,40 @@ func updateOrder(ctx context.Context, tx Tx, from rewards.OrderState, o rewards.
 	return err
 }
 
-// MemberCounts tells how many rewards each order carries, from the last position of
-// its frozen list; orders that are not ours are missing.
+// MemberCounts returns how many rewards each order has. Unknown orders are missing. The
+// members' positions start at 0, so that the last one gives the count.
 func (s *Store) MemberCounts(ctx context.Context, ids []rewards.OrderID) (map[rewards.OrderID]int, error) {
-	counts := make(map[rewards.OrderID]int, len(ids))
-	err := s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
+	return read(ctx, s, func(ctx context.Context, tx Tx) (map[rewards.OrderID]int, error) {
+		counts := make(map[rewards.OrderID]int, len(ids))
 		for _, id := range ids {
 			var last int
-			found, err := one(ctx, tx, []any{&last}, `SELECT position FROM order_rewards
+			found, err := fetchValues(ctx, tx, []any{&last}, `SELECT position FROM order_rewards
 				WHERE order_id = ?1 ORDER BY position DESC LIMIT 1`, id[:])
 			if err != nil {
-				return err
+				return nil, err
 			}
 			if found {
 				counts[id] = last + 1
 			}
 		}
-		return nil
+		return counts, nil
 	})
-	return counts, err
 }
 
 // Members lists the frozen members of an order in order of arrival.
-func (s *Store) Members(ctx context.Context, id rewards.OrderID) (claims []rewards.Claim, err error) {
-	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
-		claims, err = queryClaims(ctx, tx, id)
-		return err
-	})
-	return claims, err
+func (s *Store) Members(ctx context.Context, id rewards.OrderID) ([]rewards.Claim, error) {
+	return read(ctx, s, func(ctx context.Context, tx Tx) ([]rewards.Claim, error) { return queryClaims(ctx, tx, id) })
 }
 
-// queryClaims loads the members of an order with what their rewards have got from
-// earlier orders.
+// queryClaims reads the members of an order with what earlier orders bought for them.
 func queryClaims(ctx context.Context, tx Tx, id rewards.OrderID) ([]rewards.Claim, error) {
-	var claims []rewards.Claim
-	err := tx.Query(ctx, func(row Row) error {
-		var c rewards.Claim
-		err := row.Scan(toID(&c.AppID), toID(&c.RewardID), (*int64)(&c.Amount), toID(&c.UserID),
+	return fetchAll(ctx, tx, func(row Row) (c rewards.Claim, err error) {
+		err = row.Scan(toID(&c.AppID), toID(&c.RewardID), (*int64)(&c.Amount), toID(&c.UserID),
 			(*int64)(&c.RewardAmount), (*int64)(&c.Booked), (*int64)(&c.BookedShares))
-		claims = append(claims, c)
-		return err
+		return c, err
 	}, `SELECT m.app_id, m.reward_id, m.amount, r.user_id, r.amount, r.booked,
 		CASE WHEN r.booked = 0 THEN 0 ELSE coalesce((SELECT sum(a.shares) FROM allocations a
 			WHERE a.app_id = m.app_id AND a.reward_id = m.reward_id AND a.order_id < m.order_id), 0) END
 		FROM order_rewards m JOIN rewards r ON r.app_id = m.app_id AND r.id = m.reward_id
 		WHERE m.order_id = ?1 ORDER BY m.position`, id[:])
-	return claims, err
 }

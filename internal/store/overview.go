@@ -7,9 +7,8 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// Overview reads how the books stand. Its queries touch what waits, what is under
-// way and small tables only, so that it costs little when there are millions of
-// rewards.
+// Overview reads the state of the service. It reads only open rewards, live orders and small
+// tables, so that its cost does not grow with the store.
 func (s *Store) Overview(ctx context.Context) (v rewards.Overview, err error) {
 	pools, err := s.Pools(ctx)
 	if err != nil {
@@ -36,7 +35,7 @@ func (s *Store) Overview(ctx context.Context) (v rewards.Overview, err error) {
 	return v, err
 }
 
-// countActions counts the corporate actions that hold a stock, now or later.
+// countActions counts the corporate actions that hold an asset, now or later.
 func countActions(ctx context.Context, tx Tx, v *rewards.Overview) error {
 	return tx.Query(ctx, func(row Row) error {
 		var state rewards.ActionState
@@ -47,14 +46,14 @@ func countActions(ctx context.Context, tx Tx, v *rewards.Overview) error {
 		}
 		v.Actions[state] = n
 		return err
-	}, `SELECT state, count(*) FROM actions WHERE state IN (1, 2) AND hold_from > 0 GROUP BY state`)
+	}, `SELECT state, count(*) FROM actions WHERE `+activeState+` AND hold_from > 0 GROUP BY state`)
 }
 
-// countWork counts the rewards that wait and the orders under way. The positions of an
-// order's members are 0 to the last.
+// countWork counts the waiting rewards, the live orders and their members. An order's members
+// have the positions 0, 1, 2…
 func countWork(ctx context.Context, tx Tx, v *rewards.Overview) error {
-	if _, err := one(ctx, tx, []any{&v.Waiting}, `SELECT count(*) FROM
-		(SELECT 1 FROM open_rewards WHERE waiting = 1 LIMIT ?1) AS counted`, rewards.MaxCounted); err != nil {
+	if _, err := fetchValues(ctx, tx, []any{&v.Waiting},
+		`SELECT count(*) FROM (SELECT 1 FROM open_rewards WHERE waiting = 1 LIMIT ?1) AS counted`, rewards.MaxCounted); err != nil {
 		return err
 	}
 	return tx.Query(ctx, func(row Row) error {
@@ -65,5 +64,5 @@ func countWork(ctx context.Context, tx Tx, v *rewards.Overview) error {
 		v.Ordered += members
 		return err
 	}, `SELECT o.state, coalesce((SELECT max(m.position) + 1 FROM order_rewards m WHERE m.order_id = o.id), 0)
-		FROM orders o WHERE o.state < 6`)
+		FROM orders o WHERE o.`+liveState)
 }

@@ -6,79 +6,87 @@ import (
 	"time"
 )
 
-// While clients have something to record, all other writing pauses after each write: the
-// longer, the more of the time clients write. So buying what was given never holds up
-// giving, and is not held up where there is room.
+// Client writes come first. While clients write, every other writer pauses after each write,
+// the longer the more of the time clients need. Fulfillment thus never delays recording, and
+// is not slowed down while there is no load.
 const (
-	pauseAlone  = 4                    // how often as long as its write took, when clients write all of the time
-	pauseBeside = 1                    // the same, where clients can write at the same time
-	clientsGone = 5 * time.Millisecond // without a write of theirs: no pause at all
+	pauseExclusive  = 4                    // pause after a write, as a multiple of its duration, at full client load
+	pauseConcurrent = 1                    // the same on a ConcurrentWriter
+	clientsIdle     = 5 * time.Millisecond // after this long without a client write nobody pauses
 )
 
-// ConcurrentWriter marks an Engine that can write for clients and for others at the same time.
+// ConcurrentWriter marks an Engine whose WriteForClients runs at the same time as a Write.
 type ConcurrentWriter interface {
 	Engine
 	// WritesConcurrently marks the Engine.
 	WritesConcurrently()
 }
 
-// pacer makes the others pause.
+// pacer makes other writers pause while clients write.
 type pacer struct {
-	most int64 // pauseAlone or pauseBeside
+	multiple int64 // pauseExclusive or pauseConcurrent
 
-	mu    sync.Mutex
-	until time.Time     // the pause
-	seen  time.Time     // when clients were last seen to write
-	busy  time.Duration // how long clients have written since the others did
-	since time.Time     // when the others last did
+	mu          sync.Mutex
+	pausedUntil time.Time
+	clientsSeen time.Time     // the last client write
+	clientsBusy time.Duration // of client writes since otherWrite
+	otherWrite  time.Time     // the last write of the others
 }
 
 func newPacer(e Engine) *pacer {
-	if _, beside := e.(ConcurrentWriter); beside {
-		return &pacer{most: pauseBeside}
+	if _, concurrent := e.(ConcurrentWriter); concurrent {
+		return &pacer{multiple: pauseConcurrent}
 	}
-	return &pacer{most: pauseAlone}
+	return &pacer{multiple: pauseExclusive}
 }
 
-// wait waits while the others' pause lasts and clients write.
+// wait waits until another writer may write.
 func (p *pacer) wait(ctx context.Context) error {
 	for rest := p.rest(time.Now()); rest > 0; rest = p.rest(time.Now()) {
-		timer := time.NewTimer(rest)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return ctx.Err()
+		if err := Sleep(ctx, rest); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-// rest is how long the others are to pause before they look again.
+// rest is how long another writer must pause before it looks again.
 func (p *pacer) rest(now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return min(p.until.Sub(now), p.seen.Add(clientsGone).Sub(now))
+	return min(p.pausedUntil.Sub(now), p.clientsSeen.Add(clientsIdle).Sub(now))
 }
 
-// wrote counts a write of the others.
-func (p *pacer) wrote(took time.Duration) {
+// otherWrote notes a write of another writer.
+func (p *pacer) otherWrote(took time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	elapsed := max(1, now.Sub(p.since).Microseconds())
-	permille := min(p.busy.Microseconds(), elapsed) * 1000 / elapsed // of the time, by clients
-	p.until = now.Add(time.Duration(p.most * permille * took.Microseconds()))
-	if p.seen.After(now.Add(-took - clientsGone)) { // they may have waited
-		p.seen = now
+	elapsed := max(1, now.Sub(p.otherWrite).Microseconds())
+	permille := min(p.clientsBusy.Microseconds(), elapsed) * 1000 / elapsed // share of the time used by clients
+	p.pausedUntil = now.Add(time.Duration(p.multiple * permille * took.Microseconds()))
+	if p.clientsSeen.After(now.Add(-took - clientsIdle)) { // this write may have delayed them
+		p.clientsSeen = now
 	}
-	p.busy, p.since = 0, now
+	p.clientsBusy, p.otherWrite = 0, now
 }
 
-// recorded counts a write of the clients.
-func (p *pacer) recorded(took time.Duration) {
+// clientsWrote notes a write for clients.
+func (p *pacer) clientsWrote(took time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.busy += took
-	p.seen = time.Now()
+	p.clientsBusy += took
+	p.clientsSeen = time.Now()
+}
+
+// Sleep waits for d. It returns early with the context's error when ctx ends.
+func Sleep(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }

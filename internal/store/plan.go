@@ -9,14 +9,15 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// PlanOrder pools the rewards that wait for an asset into an order and stores it
-// with its frozen members, or reports why it must wait. It fails with ErrLostLease.
+// PlanOrder pools the waiting rewards of an asset into an order and stores it with its frozen
+// members, or returns why the asset must wait. It fails with ErrLostLease.
 func (s *Store) PlanOrder(ctx context.Context, l rewards.Lease, r rewards.PlanRequest) (
 	o rewards.Order, hold rewards.Hold, err error,
 ) {
 	err = s.writeFenced(ctx, l, func(ctx context.Context, tx Tx) error {
 		o, hold = rewards.Order{}, rewards.NoHold
-		asset, err := assetNow(ctx, tx, r.Asset.ID)
+		// The asset's price, hold or symbol may have changed since the worker read the pools.
+		asset, err := oneAsset(ctx, tx, `SELECT `+assetColumns+` FROM assets WHERE id = ?1`, int64(r.Asset.ID))
 		if err != nil {
 			return err
 		}
@@ -39,7 +40,7 @@ func (s *Store) PlanOrder(ctx context.Context, l rewards.Lease, r rewards.PlanRe
 	return o, hold, err
 }
 
-// draft plans an order of what waits, reading more of it until that is enough.
+// draft plans an order from the waiting rewards. It reads more of them until they suffice.
 func (s *Store) draft(ctx context.Context, tx Tx, r rewards.PlanRequest) (
 	plan rewards.Plan, id rewards.OrderID, hold rewards.Hold, err error,
 ) {
@@ -62,7 +63,7 @@ func (s *Store) draft(ctx context.Context, tx Tx, r rewards.PlanRequest) (
 	return plan, id, hold, nil
 }
 
-// newOrderID makes an id that is not before any of the rewards: they may come from another
+// newOrderID makes an id that is later than every reward read. Rewards may come from another
 // process, whose clock is ahead.
 func (s *Store) newOrderID(queues []rewards.Queue) rewards.OrderID {
 	id := rewards.NewID[rewards.Order](s.ids)
@@ -74,12 +75,6 @@ func (s *Store) newOrderID(queues []rewards.Queue) rewards.OrderID {
 		}
 	}
 	return id
-}
-
-// assetNow is an asset as it stands in this transaction: its price may have come
-// into doubt, or its symbol changed, since the pool was seen.
-func assetNow(ctx context.Context, tx Tx, id rewards.AssetID) (rewards.Asset, error) {
-	return oneAsset(ctx, tx, `SELECT `+assetColumns+` FROM assets WHERE id = ?1`, int64(id))
 }
 
 const clientOrderIDBytes = 12
@@ -111,7 +106,8 @@ func (s *Store) insertOrder(
 	return o, err
 }
 
-// insertMembers freezes the members of an order; their rewards wait no more.
+// insertMembers freezes the members of an order and marks their rewards as executing. It fails
+// with ErrStale when one of them no longer waits.
 func insertMembers(ctx context.Context, tx Tx, order rewards.OrderID, members []rewards.Member) error {
 	frozen, taken := make([][]any, len(members)), make([][]any, len(members))
 	for i := range members {
@@ -125,12 +121,13 @@ func insertMembers(ctx context.Context, tx Tx, order rewards.OrderID, members []
 	if err != nil {
 		return err
 	}
-	// Joined sideways: each reward is looked up by its key, whatever the statistics say.
-	n, err := execRows(ctx, tx, `UPDATE rewards SET status = 2, waiting = 0
-		WHERE app_id = ?1 AND id = ?2 AND waiting = 1 AND status IN (1, 2)`,
-		`UPDATE rewards r SET status = 2, waiting = 0
+	// LATERAL with OFFSET 0 makes PostgreSQL look up each reward by its key, whatever the
+	// table's statistics are.
+	n, err := execRows(ctx, tx, `UPDATE rewards SET status = `+executing+`, waiting = 0
+		WHERE app_id = ?1 AND id = ?2 AND waiting = 1 AND `+openStatus,
+		`UPDATE rewards r SET status = `+executing+`, waiting = 0
 		FROM unnest(?1::bytea[], ?2::bytea[]) AS taken (app_id, id) CROSS JOIN LATERAL (SELECT f.ctid AS place
-			FROM rewards f WHERE f.app_id = taken.app_id AND f.id = taken.id AND f.waiting = 1 AND f.status IN (1, 2)
+			FROM rewards f WHERE f.app_id = taken.app_id AND f.id = taken.id AND f.waiting = 1 AND f.`+openStatus+`
 			OFFSET 0) AS found
 		WHERE r.ctid = found.place`, taken)
 	if err == nil && n != int64(len(members)) {
@@ -139,8 +136,8 @@ func insertMembers(ctx context.Context, tx Tx, order rewards.OrderID, members []
 	return err
 }
 
-// BeginAttempt counts a send of an order before it is made: after a crash the
-// order is known to have been sent, perhaps. It fails with ErrStale and ErrLostLease.
+// BeginAttempt counts an attempt before the order is sent, so that after a crash its outcome
+// counts as unknown. It fails with ErrStale and ErrLostLease.
 func (s *Store) BeginAttempt(
 	ctx context.Context, l rewards.Lease, o rewards.Order, next, deadline time.Time,
 ) (rewards.Order, error) {

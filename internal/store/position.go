@@ -7,7 +7,7 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// addPosition adds a settled order's shares to what the books have of its stock.
+// addPosition adds a settled order's shares to the asset's booked total.
 func addPosition(ctx context.Context, tx Tx, o rewards.Order) error {
 	if o.State != rewards.OrderSettled || o.FilledQty == 0 {
 		return nil
@@ -18,22 +18,17 @@ func addPosition(ctx context.Context, tx Tx, o rewards.Order) error {
 	return err
 }
 
-// Booked lists what the books have of each stock that was ever bought.
-func (s *Store) Booked(ctx context.Context) (list []rewards.BookedPosition, err error) {
-	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
-		return tx.Query(ctx, func(row Row) error {
-			var b rewards.BookedPosition
-			err := row.Scan((*int64)(&b.AssetID), &b.BrokerID, &b.Symbol, (*int64)(&b.Quantity),
-				(*int64)(&b.Differs), (*int64)(&b.Accepted))
-			list = append(list, b)
-			return err
-		}, `SELECT a.id, a.broker_id, a.symbol, p.booked, p.differs, p.accepted
-			FROM positions p JOIN assets a ON a.id = p.asset_id ORDER BY a.id`)
-	})
-	return list, err
+// Booked lists the booked shares of every asset that was ever bought.
+func (s *Store) Booked(ctx context.Context) ([]rewards.BookedPosition, error) {
+	return readAll(ctx, s, func(row Row) (b rewards.BookedPosition, err error) {
+		err = row.Scan((*int64)(&b.AssetID), &b.BrokerID, &b.Symbol, (*int64)(&b.Quantity),
+			(*int64)(&b.Differs), (*int64)(&b.Accepted))
+		return b, err
+	}, `SELECT a.id, a.broker_id, a.symbol, p.booked, p.differs, p.accepted
+		FROM positions p JOIN assets a ON a.id = p.asset_id ORDER BY a.id`)
 }
 
-// SaveDifferences stores by how much the broker's positions differ from the books.
+// SaveDifferences stores the broker's positions minus the booked totals.
 func (s *Store) SaveDifferences(
 	ctx context.Context, l rewards.Lease, differences map[rewards.AssetID]money.Shares,
 ) error {

@@ -7,12 +7,10 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// QuotedAssets lists the assets whose prices are needed, those that were ever
-// given, and what is stored of their prices, in the same order.
-func (s *Store) QuotedAssets(ctx context.Context) ([]rewards.Asset, []rewards.Quote, error) {
-	var assets []rewards.Asset
-	var quotes []rewards.Quote
-	err := s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
+// QuotedAssets lists the assets that were ever awarded, with their stored prices in the
+// same order.
+func (s *Store) QuotedAssets(ctx context.Context) (assets []rewards.Asset, quotes []rewards.Quote, err error) {
+	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
 		return tx.Query(ctx, func(row Row) error {
 			var q rewards.Quote
 			a, err := scanAsset(suffixed{row, []any{
@@ -29,7 +27,7 @@ func (s *Store) QuotedAssets(ctx context.Context) ([]rewards.Asset, []rewards.Qu
 	return assets, quotes, err
 }
 
-// suffixed is a row whose last columns are read apart from a noun's own.
+// suffixed is a row with more columns behind those that a scan function knows.
 type suffixed struct {
 	Row
 	last []any
@@ -38,7 +36,7 @@ type suffixed struct {
 // Scan implements Row.
 func (x suffixed) Scan(dest ...any) error { return x.Row.Scan(append(dest, x.last...)...) }
 
-// SaveQuotes stores prices; what was accepted by an operator stays.
+// SaveQuotes stores prices. It keeps the level that an operator accepted.
 func (s *Store) SaveQuotes(ctx context.Context, quotes []rewards.Quote) error {
 	return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
 		for _, q := range quotes {
@@ -53,8 +51,7 @@ func (s *Store) SaveQuotes(ctx context.Context, quotes []rewards.Quote) error {
 	})
 }
 
-// DoubtAsset stops the ordering and valuing of an asset because of a price; an
-// older doubt stays.
+// DoubtAsset stops ordering and valuing an asset because of a price. An existing doubt stays.
 func (s *Store) DoubtAsset(ctx context.Context, id rewards.AssetID, price money.Price) error {
 	return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
 		_, err := tx.Exec(ctx, `UPDATE assets SET doubt_since = ?2, doubt_price = ?3

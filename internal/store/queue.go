@@ -1,14 +1,14 @@
 package store
 
 import (
-	"bytes"
 	"context"
 
 	"stockrewards/internal/rewards"
 )
 
-// waitingQueues lists the stocks and apps that rewards wait for: queues (asset_id, app_id).
-// It jumps from one to the next in what waits; the last row of each stock has no app.
+// waitingQueues is a recursive query of the assets and apps with waiting rewards: queues
+// (asset_id, app_id). It skips from one asset and app to the next, so that its cost does not
+// depend on the number of rewards. The last row of each asset has no app.
 const waitingQueues = `waiting (asset_id) AS (
 				SELECT min(asset_id) FROM open_rewards WHERE waiting = 1
 				UNION ALL
@@ -24,46 +24,37 @@ const waitingQueues = `waiting (asset_id) AS (
 				  FROM queues q WHERE q.app_id IS NOT NULL
 			)`
 
-// Pools lists the assets that rewards wait for, each with the time of the reward
-// that has waited longest, oldest first. Rewards of suspended apps do not count,
-// and an asset with a quarantined order is marked as blocked. It jumps from app to app and
-// from stock to stock in what waits.
+// orderingApps are the queues whose rewards may be ordered. The rewards of a suspended app
+// wait.
+const orderingApps = `queues q JOIN apps a ON a.id = q.app_id WHERE a.suspended = 0`
+
+// Pools lists the assets with waiting rewards, the asset of the oldest reward first. Rewards
+// of suspended apps do not count. An asset with a quarantined order is blocked.
 func (s *Store) Pools(ctx context.Context) ([]rewards.Pool, error) {
-	var pools []rewards.Pool
-	err := s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
-		err := tx.Query(ctx, func(row Row) error {
-			var p rewards.Pool
-			var oldest rewards.RewardID
-			err := row.Scan((*int64)(&p.Asset.ID), &p.Asset.Symbol, toTime{&p.Asset.Doubt.Since},
-				toTime{&p.Asset.Hold.From}, toFlag{&p.Blocked}, toID(&oldest))
-			p.Oldest, p.Apps = oldest.Time(), 1
-			pools = append(pools, p)
-			return err
-		}, `WITH RECURSIVE `+waitingQueues+`, pools AS MATERIALIZED (
+	ofApps, err := readAll(ctx, s, func(row Row) (p rewards.Pool, err error) {
+		var oldest rewards.RewardID
+		err = row.Scan((*int64)(&p.Asset.ID), &p.Asset.Symbol, toTime{&p.Asset.Doubt.Since},
+			toTime{&p.Asset.Hold.From}, toFlag{&p.Blocked}, toID(&oldest))
+		p.Oldest, p.Apps = oldest.Time(), 1
+		return p, err
+	}, `WITH RECURSIVE `+waitingQueues+`, pools AS MATERIALIZED (
 				SELECT q.asset_id, (SELECT r.id FROM open_rewards r
 					WHERE r.waiting = 1 AND r.asset_id = q.asset_id AND r.app_id = q.app_id
 					ORDER BY r.id LIMIT 1) AS oldest
-				  FROM queues q JOIN apps a ON a.id = q.app_id WHERE a.suspended = 0
+				  FROM `+orderingApps+`
 			)
 			SELECT p.asset_id, a.symbol, a.doubt_since, a.hold_from,
-				EXISTS (SELECT 1 FROM orders o WHERE o.state < 6 AND o.state = 4 AND o.asset_id = p.asset_id), p.oldest
+				EXISTS (`+quarantinedOrder+`p.asset_id), p.oldest
 			  FROM pools p JOIN assets a ON a.id = p.asset_id WHERE p.oldest IS NOT NULL ORDER BY p.oldest`)
-		pools = rewards.MergePools(pools)
-		return err
-	})
-	return pools, err
+	return rewards.MergePools(ofApps), err
 }
 
-// readQueues reads the oldest rewards that wait for an asset, so many of each app.
+// readQueues reads the oldest rewards that wait for an asset, at most limit of each app.
 // Suspended apps have none.
-func readQueues(ctx context.Context, tx Tx, asset rewards.AssetID, lot int) ([]rewards.Queue, error) {
-	var waiting []rewards.Waiting
-	afterAll := bytes.Repeat([]byte{0xff}, len(rewards.RewardID{}))
-	err := tx.Query(ctx, func(row Row) error {
-		var w rewards.Waiting
-		err := row.Scan(toID(&w.AppID), toID(&w.RewardID), (*int64)(&w.Pending))
-		waiting = append(waiting, w)
-		return err
+func readQueues(ctx context.Context, tx Tx, asset rewards.AssetID, limit int) ([]rewards.Queue, error) {
+	waiting, err := fetchAll(ctx, tx, func(row Row) (w rewards.Waiting, err error) {
+		err = row.Scan(toID(&w.AppID), toID(&w.RewardID), (*int64)(&w.Pending))
+		return w, err
 	}, `WITH RECURSIVE queues (app_id) AS (
 			SELECT (SELECT r.app_id FROM open_rewards r
 				WHERE r.waiting = 1 AND r.asset_id = ?1 ORDER BY r.app_id LIMIT 1)
@@ -75,17 +66,17 @@ func readQueues(ctx context.Context, tx Tx, asset rewards.AssetID, lot int) ([]r
 			SELECT q.app_id, coalesce((SELECT r.id FROM open_rewards r
 				WHERE r.waiting = 1 AND r.asset_id = ?1 AND r.app_id = q.app_id
 				ORDER BY r.id LIMIT 1 OFFSET ?2), ?3) AS until
-			  FROM queues q JOIN apps a ON a.id = q.app_id WHERE a.suspended = 0
+			  FROM `+orderingApps+`
 		)
 		SELECT r.app_id, r.id, r.pending FROM lots l JOIN open_rewards r
 			ON r.waiting = 1 AND r.asset_id = ?1 AND r.app_id = l.app_id AND r.id < l.until`,
-		int64(asset), lot, afterAll)
+		int64(asset), limit, before(rewards.RewardID{}))
 	if err != nil {
 		return nil, err
 	}
 	queues := rewards.Queues(waiting)
 	for i := range queues {
-		queues[i].More = len(queues[i].Waiting) == lot
+		queues[i].More = len(queues[i].Waiting) == limit
 	}
 	return queues, nil
 }

@@ -9,20 +9,19 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// batchReader reads values by their keys in natural batches: what is asked for while a
-// reading is under way is read together by the next one, in one transaction. Nobody
-// waits for a timer.
+// batchReader reads values by key in natural batches: one transaction reads all keys that were
+// requested during the transaction before it. Nobody waits for a timer.
 type batchReader[K comparable, V any] struct {
 	engine Engine
-	// fetch reads the values of keys; what does not exist is missing.
+	// fetch reads the values of keys. Unknown keys are missing.
 	fetch func(ctx context.Context, tx Tx, keys []K) (map[K]V, error)
 
 	mu      sync.Mutex
-	next    *round[K, V] // collects; nil when nothing was asked for
+	next    *round[K, V] // collects keys; nil when none was requested
 	reading bool
 }
 
-// round is one reading. What it read may be used when done is closed.
+// round is one batch. Its results are valid once done is closed.
 type round[K comparable, V any] struct {
 	keys   []K
 	values map[K]V
@@ -36,8 +35,7 @@ func newBatchReader[K comparable, V any](
 	return &batchReader[K, V]{engine: e, fetch: fetch}
 }
 
-// get reads one value, as it is when it is asked for or later, and tells whether it
-// exists.
+// get reads one value, as of the call or later, and reports whether it exists.
 func (g *batchReader[K, V]) get(ctx context.Context, key K) (value V, found bool, err error) {
 	r := g.join(ctx, key)
 	select {
@@ -63,7 +61,7 @@ func (g *batchReader[K, V]) join(ctx context.Context, key K) *round[K, V] {
 	return g.next
 }
 
-// run reads round after round until nothing is asked for.
+// run reads rounds until no key is requested.
 func (g *batchReader[K, V]) run(ctx context.Context) {
 	for r := g.take(); r != nil; r = g.take() {
 		g.read(ctx, r)
@@ -71,7 +69,7 @@ func (g *batchReader[K, V]) run(ctx context.Context) {
 	}
 }
 
-// read reads a round. A panic fails its requests, as it would in their own goroutines.
+// read reads a round. A panic fails the requests of the round, not the process.
 func (g *batchReader[K, V]) read(ctx context.Context, r *round[K, V]) {
 	defer func() {
 		if p := recover(); p != nil {

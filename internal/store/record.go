@@ -8,14 +8,11 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// RecordRewards answers requests to give stock in one transaction, as if they had
-// come one by one in the order given: also when a key stands twice among them or
-// its first copy is refused. An error means that none of them was stored (or, with
-// CodeUnavailable, that it is not known); a single row that cannot be stored fails
-// them all, and the caller tries them in smaller groups.
-//
-// When it is not known whether it was committed it is run again: its own rows bear
-// the ids that it gave them, so that they are told from those of another request.
+// RecordRewards answers requests to award stock in one transaction, as if they had come one by
+// one in the order of batch, even when a key occurs twice or its first request is refused.
+// After an error no reward is stored; with CodeUnavailable that is unknown. A row that cannot
+// be stored fails the whole batch: the caller retries in smaller batches. When the outcome of a
+// commit is unknown it is retried with the same ids, which tell its own rows from others.
 func (s *Store) RecordRewards(ctx context.Context, batch []rewards.NewReward) ([]rewards.Outcome, error) {
 	if err := s.CheckClock(); err != nil {
 		return nil, err
@@ -27,7 +24,7 @@ func (s *Store) RecordRewards(ctx context.Context, batch []rewards.NewReward) ([
 	return r.outcomes, nil
 }
 
-// untilKnown runs a commit again while it is not known whether it happened, a few times.
+// untilKnown retries a commit, a few times, while its outcome is unknown.
 func untilKnown(ctx context.Context, commit func() error) error {
 	const attempts = 3
 	for attempt := 1; ; attempt++ {
@@ -56,7 +53,7 @@ func (s *Store) recordOnce(ctx context.Context, r *recording) error {
 	return nil
 }
 
-// markUsed makes the prices of newly given assets needed.
+// markUsed marks the assets of created rewards, whose prices are needed from now on.
 func (s *Store) markUsed(ctx context.Context, tx Tx, outcomes []rewards.Outcome) error {
 	marked := make(map[rewards.AssetID]bool)
 	for i := range outcomes {
@@ -76,16 +73,16 @@ func (s *Store) markUsed(ctx context.Context, tx Tx, outcomes []rewards.Outcome)
 	return nil
 }
 
-// recording is a batch of requests on its way into the books.
+// recording is a batch of requests to award stock.
 type recording struct {
 	store    *Store
 	batch    []rewards.NewReward
-	ids      []rewards.RewardID // given once, in this process's turn: its ids grow from one commit to the next
+	ids      []rewards.RewardID // made once, in this process's turn, so that they grow from commit to commit
 	outcomes []rewards.Outcome
 }
 
-// fingerprint is what a request is recorded with: that of an older program while one may
-// still run and compare it.
+// fingerprint is what a request is stored with. While processes of an older version may run,
+// it is the version that they compare.
 func (r *recording) fingerprint(i int) rewards.Fingerprint {
 	if r.ids[i].Time().Before(r.store.sealedFrom) {
 		return r.batch[i].FingerprintV1()
@@ -93,7 +90,7 @@ func (r *recording) fingerprint(i int) rewards.Fingerprint {
 	return r.batch[i].Fingerprint
 }
 
-// requestKey is what a reward is recorded once under.
+// requestKey is an idempotency key in its app.
 type requestKey struct {
 	app rewards.AppID
 	key string
@@ -103,16 +100,15 @@ func (r *recording) key(i int) requestKey {
 	return requestKey{r.batch[i].AppID, r.batch[i].IdempotencyKey}
 }
 
-// run decides on the requests. Most create a reward: those are stored at once, while
-// a key that is taken and a user that does not exist are left out. Then what is left
-// is decided one after the other.
+// run answers the requests. It first stores all likely new rewards at once, except those whose
+// key is used or whose user does not exist. Then it decides the rest one by one.
 func (r *recording) run(ctx context.Context, tx Tx) error {
 	r.outcomes = make([]rewards.Outcome, len(r.batch))
-	var books batchBooks = byRow{r, tx}
-	if _, far := tx.(ColumnTx); far {
-		books = byColumn{r, tx}
+	var rows batchRows = byRow{r, tx}
+	if _, columns := tx.(ColumnTx); columns {
+		rows = byColumn{r, tx}
 	}
-	if err := r.create(ctx, books, r.likelyNew()); err != nil {
+	if err := r.create(ctx, rows, r.likelyNew()); err != nil {
 		return err
 	}
 	var rest []int
@@ -124,10 +120,10 @@ func (r *recording) run(ctx context.Context, tx Tx) error {
 	if len(rest) == 0 {
 		return nil
 	}
-	return r.decideRest(ctx, books, rest)
+	return r.decideRest(ctx, rows, rest)
 }
 
-// likelyNew lists the requests that may create a reward: each the first of its key.
+// likelyNew lists the requests that may create a reward, the first of each key.
 func (r *recording) likelyNew() []int {
 	likely, seen := make([]int, 0, len(r.batch)), make(map[requestKey]bool, len(r.batch))
 	for i := range r.batch {
@@ -141,8 +137,8 @@ func (r *recording) likelyNew() []int {
 	return likely
 }
 
-// create stores requests whose user exists and whose key is free.
-func (r *recording) create(ctx context.Context, books batchBooks, requests []int) error {
+// create stores the rewards of requests whose user exists and whose key is unused.
+func (r *recording) create(ctx context.Context, rows batchRows, requests []int) error {
 	if len(requests) == 0 {
 		return nil
 	}
@@ -151,24 +147,24 @@ func (r *recording) create(ctx context.Context, books batchBooks, requests []int
 			r.ids[i] = rewards.NewID[rewards.Reward](r.store.ids)
 		}
 	}
-	return books.insert(ctx, requests, func(i int) { r.outcomes[i] = r.batch[i].Decide(r.ids[i], nil, true) })
+	return rows.insert(ctx, requests, func(i int) { r.outcomes[i] = r.batch[i].Decide(r.ids[i], nil, true) })
 }
 
-// decideRest decides on requests in turn.
-func (r *recording) decideRest(ctx context.Context, books batchBooks, requests []int) error {
-	known, err := books.keyed(ctx, requests)
+// decideRest decides requests one by one.
+func (r *recording) decideRest(ctx context.Context, rows batchRows, requests []int) error {
+	known, err := rows.keyed(ctx, requests)
 	if err != nil {
 		return err
 	}
-	var unknown []int // under whose key nothing was stored before
+	var unused []int // requests whose key is unused
 	for _, i := range requests {
 		if _, found := known[r.key(i)]; !found {
-			unknown = append(unknown, i)
+			unused = append(unused, i)
 		}
 	}
 	users := make(map[userKey]bool)
-	if len(unknown) > 0 {
-		if users, err = books.users(ctx, unknown); err != nil {
+	if len(unused) > 0 {
+		if users, err = rows.users(ctx, unused); err != nil {
 			return err
 		}
 	}
@@ -178,9 +174,9 @@ func (r *recording) decideRest(ctx context.Context, books batchBooks, requests [
 		if r.outcomes[i].Verdict != rewards.Created || stored != nil {
 			continue
 		}
-		// The first request with this key was refused, so that this one was not tried.
+		// An earlier request of the batch used this key and was refused.
 		r.outcomes[i] = rewards.Outcome{}
-		if err := r.create(ctx, books, []int{i}); err != nil {
+		if err := r.create(ctx, rows, []int{i}); err != nil {
 			return err
 		}
 		if r.outcomes[i].Verdict == 0 {
@@ -191,23 +187,17 @@ func (r *recording) decideRest(ctx context.Context, books batchBooks, requests [
 	return nil
 }
 
-// errNotStored says that the books contradict themselves: nothing was in the way of a
-// reward, and it was not stored.
+// errNotStored means that the store contradicts itself: a reward with an unused key and an
+// existing user was not stored.
 var errNotStored = errors.New("a reward was not stored")
 
-type userKey struct {
-	app  rewards.AppID
-	user rewards.UserID
-}
-
-// batchBooks is how a batch reads and writes the books; requests are told by their
-// place in the batch.
-type batchBooks interface {
-	// insert stores requests whose user exists and whose key is free, and calls stored
-	// for each of those.
+// batchRows reads and writes the rows of a batch. Requests are indexes in the batch.
+type batchRows interface {
+	// insert stores the rewards of requests whose user exists and whose key is unused, and
+	// calls stored for each of them.
 	insert(ctx context.Context, requests []int, stored func(i int)) error
-	// keyed reads what is stored under the keys.
+	// keyed finds the stored rewards by the requests' keys.
 	keyed(ctx context.Context, requests []int) (map[requestKey]*rewards.KeyedReward, error)
-	// users reads which users exist.
+	// users finds out which users exist.
 	users(ctx context.Context, requests []int) (map[userKey]bool, error)
 }

@@ -6,7 +6,7 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// byRow reads and writes row by row, for a database in this process.
+// byRow reads and writes row by row, which is fastest for a database in this process.
 type byRow struct {
 	*recording
 	tx Tx
@@ -64,7 +64,7 @@ func (b byRow) users(ctx context.Context, requests []int) (map[userKey]bool, err
 	return exist, nil
 }
 
-// scanKeyed reads a reward behind its fingerprint.
+// scanKeyed reads a fingerprint and the reward behind it.
 func scanKeyed(row Row, known map[requestKey]*rewards.KeyedReward) error {
 	var k rewards.KeyedReward
 	var err error
@@ -73,7 +73,7 @@ func scanKeyed(row Row, known map[requestKey]*rewards.KeyedReward) error {
 	return err
 }
 
-// prefixed is a row whose first columns are read apart from a noun's own.
+// prefixed is a row with more columns before those that a scan function knows.
 type prefixed struct {
 	Row
 	first []any

@@ -6,7 +6,7 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// byColumn reads and writes whole columns.
+// byColumn reads and writes a batch in one statement, with a whole column in each argument.
 type byColumn struct {
 	*recording
 	tx Tx

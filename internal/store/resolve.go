@@ -6,12 +6,10 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// ResolveOrder records what an operator decided about an order that is quarantined, or
-// that the broker refused each time, to be booked by the worker. An attempt that another
-// process begins meanwhile fails with ErrStale, or makes this decision fail. The same
-// decision a second time changes nothing; one that could not be booked, so that the order
-// is quarantined again, is replaced by the next. It fails with CodeNotFound, and with
-// CodeConflict when rewards.Order.Resolve refuses or the order was decided otherwise.
+// ResolveOrder stores an operator's decision about a quarantined order, or one that the
+// broker refused every time, for the worker to book. It fails with ErrStale when another
+// process begins an attempt in the meantime, with CodeNotFound, and with CodeConflict when
+// rewards.Order.Supersede refuses the decision. Repeating a decision changes nothing.
 func (o *Operator) ResolveOrder(ctx context.Context, id rewards.OrderID, r rewards.Resolution) error {
 	return o.changeFor(ctx, r.Reason, func(ctx context.Context, tx Tx) ([]rewards.Change, error) {
 		order, err := orderByID(ctx, tx, id)
@@ -42,7 +40,7 @@ func (o *Operator) ResolveOrder(ctx context.Context, id rewards.OrderID, r rewar
 // findResolution returns nil when no operator has decided about the order.
 func findResolution(ctx context.Context, tx Tx, id rewards.OrderID) (*rewards.Resolution, error) {
 	var r rewards.Resolution
-	found, err := one(ctx, tx, []any{(*int64)(&r.FilledQty), (*int64)(&r.Price), &r.Reason},
+	found, err := fetchValues(ctx, tx, []any{(*int64)(&r.FilledQty), (*int64)(&r.Price), &r.Reason},
 		`SELECT filled_qty, price, reason FROM order_resolutions WHERE order_id = ?1`, id[:])
 	if err != nil || !found {
 		return nil, err
@@ -50,7 +48,7 @@ func findResolution(ctx context.Context, tx Tx, id rewards.OrderID) (*rewards.Re
 	return &r, nil
 }
 
-// Resolution reads what an operator decided about an order, if anything.
+// Resolution returns what an operator decided about an order, if anything.
 func (s *Store) Resolution(ctx context.Context, id rewards.OrderID) (r rewards.Resolution, found bool, err error) {
 	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
 		decided, err := findResolution(ctx, tx, id)

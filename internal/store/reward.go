@@ -10,23 +10,61 @@ import (
 const rewardColumns = `app_id, id, user_id, idempotency_key, amount, asset_id, symbol, source,
 	metadata, status, booked, executed_at, failure_reason`
 
-func scanReward(row Row) (rewards.Reward, error) {
-	var r rewards.Reward
-	err := row.Scan(toID(&r.AppID), toID(&r.ID), toID(&r.UserID), &r.IdempotencyKey, (*int64)(&r.Amount),
+func scanReward(row Row) (r rewards.Reward, err error) {
+	err = row.Scan(toID(&r.AppID), toID(&r.ID), toID(&r.UserID), &r.IdempotencyKey, (*int64)(&r.Amount),
 		(*int64)(&r.AssetID), &r.Symbol, &r.Source, &r.Metadata, (*int)(&r.Status), (*int64)(&r.Booked),
 		toTime{&r.ExecutedAt}, &r.FailureReason)
 	return r, err
 }
 
-// executedOf finds the executed rewards of an app before an id: each has an allocation,
-// and is told with its last one. CROSS has SQLite walk through the allocations, and not
-// through all rewards for each; of_id is the order in which it walks.
+type rewardKey struct {
+	app rewards.AppID
+	id  rewards.RewardID
+}
+
+// Reward implements rewards.Store.
+func (s *Store) Reward(ctx context.Context, app rewards.AppID, id rewards.RewardID) (rewards.Reward, error) {
+	r, found, err := s.rewards.get(ctx, rewardKey{app, id})
+	if err == nil && !found {
+		err = notFound("reward not found")
+	}
+	return r, err
+}
+
+// readRewards reads rewards by their ids. Unknown ids are missing.
+func readRewards(ctx context.Context, tx Tx, keys []rewardKey) (map[rewardKey]rewards.Reward, error) {
+	found := make(map[rewardKey]rewards.Reward, len(keys))
+	add := func(r rewards.Reward) error {
+		found[rewardKey{r.AppID, r.ID}] = r
+		return nil
+	}
+	if _, columns := tx.(ColumnTx); columns {
+		apps, ids := make([][]byte, len(keys)), make([][]byte, len(keys))
+		for i := range keys {
+			apps[i], ids[i] = keys[i].app[:], keys[i].id[:]
+		}
+		return found, fetchEach(ctx, tx, scanReward, add, `SELECT `+rewardColumns+` FROM rewards WHERE (app_id, id) IN
+			(SELECT * FROM unnest(?1::bytea[], ?2::bytea[]))`, apps, ids)
+	}
+	for i := range keys {
+		err := fetchEach(ctx, tx, scanReward, add, `SELECT `+rewardColumns+` FROM rewards WHERE app_id = ?1 AND id = ?2`,
+			keys[i].app[:], keys[i].id[:])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// executedOf finds the executed rewards of an app before an id. Each has an allocation; the
+// last one stands for it. CROSS makes SQLite walk the allocations, in the order of of_id,
+// instead of all rewards.
 const executedOf = ` FROM (SELECT a.app_id AS of_app, a.reward_id AS of_id FROM allocations a
 		WHERE a.app_id = ?1 AND a.reward_id < ?2 AND NOT EXISTS (SELECT 1 FROM allocations later
 			WHERE later.app_id = a.app_id AND later.reward_id = a.reward_id AND later.order_id > a.order_id)) AS bought
-	CROSS JOIN rewards WHERE app_id = of_app AND id = of_id AND id < ?2 AND status = 3`
+	CROSS JOIN rewards WHERE app_id = of_app AND id = of_id AND id < ?2 AND status = ` + executed
 
-// Rewards implements rewards.Store. Each filter has its key, in the list's order.
+// Rewards implements rewards.Store. An index in the order of the list serves each filter.
 func (s *Store) Rewards(
 	ctx context.Context, app rewards.AppID, f rewards.RewardFilter, p rewards.Page[rewards.Reward],
 ) ([]rewards.Reward, error) {
@@ -36,15 +74,15 @@ func (s *Store) Rewards(
 	}
 	switch f.Status {
 	case rewards.Recorded, rewards.Executing:
-		return s.queryRewards(ctx, `SELECT `+rewardColumns+` FROM (SELECT app_id AS of_app, id AS of_id
+		return readAll(ctx, s, scanReward, `SELECT `+rewardColumns+` FROM (SELECT app_id AS of_app, id AS of_id
 			FROM open_rewards WHERE app_id = ?1 AND id < ?2 AND status = ?4`+newestFirst+`) AS listed
 			JOIN rewards ON app_id = of_app AND id = of_id ORDER BY id DESC`, append(args, int(f.Status))...)
 	case rewards.Executed:
-		return s.queryRewards(ctx, `SELECT `+rewardColumns+executedOf+` ORDER BY of_id DESC LIMIT ?3`, args...)
+		return readAll(ctx, s, scanReward, `SELECT `+rewardColumns+executedOf+` ORDER BY of_id DESC LIMIT ?3`, args...)
 	case rewards.Failed:
-		return s.queryRewards(ctx, listRewards+` AND failure_reason <> ''`+newestFirst, args...)
+		return readAll(ctx, s, scanReward, listRewards+` AND failure_reason <> ''`+newestFirst, args...)
 	default:
-		return s.queryRewards(ctx, listRewards+newestFirst, args...)
+		return readAll(ctx, s, scanReward, listRewards+newestFirst, args...)
 	}
 }
 
@@ -53,74 +91,60 @@ const (
 	newestFirst = ` ORDER BY id DESC LIMIT ?3`
 )
 
-// rewardsOfUser lists a user's rewards; the user is the fourth argument.
+// rewardsOfUser lists a user's rewards. The user is the fourth argument.
 func (s *Store) rewardsOfUser(ctx context.Context, status rewards.Status, args []any) ([]rewards.Reward, error) {
 	switch status {
 	case rewards.Recorded, rewards.Executing:
-		return s.queryRewards(ctx, openOfUser, append(args, int(status))...)
+		return readAll(ctx, s, scanReward, openOfUser, append(args, int(status))...)
 	case rewards.Executed:
-		return s.queryRewards(ctx, executedOfUser, append(args, int(status))...)
+		return readAll(ctx, s, scanReward, executedOfUser, append(args, int(status))...)
 	case rewards.Failed:
-		return s.queryRewards(ctx, listRewards+` AND user_id = ?4 AND failure_reason <> ''`+newestFirst, args...)
+		return readAll(ctx, s, scanReward, listRewards+` AND user_id = ?4 AND failure_reason <> ''`+newestFirst, args...)
 	default:
-		return s.queryRewards(ctx, listRewards+` AND user_id = ?4`+newestFirst, args...)
+		return readAll(ctx, s, scanReward, listRewards+` AND user_id = ?4`+newestFirst, args...)
 	}
 }
 
-func (s *Store) queryRewards(ctx context.Context, query string, args ...any) ([]rewards.Reward, error) {
-	var list []rewards.Reward
-	err := s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
-		return tx.Query(ctx, func(row Row) error {
-			r, err := scanReward(row)
-			list = append(list, r)
-			return err
-		}, query, args...)
-	})
-	return list, err
-}
-
-// CountRewards counts the rewards of an app by status, each up to most: counting on
-// would read a table that only grows.
-func (s *Store) CountRewards(ctx context.Context, app rewards.AppID, most int) (map[rewards.Status]int, error) {
+// CountRewards counts the rewards of an app by status, each up to limit, so that its cost does
+// not grow with the store.
+func (s *Store) CountRewards(ctx context.Context, app rewards.AppID, limit int) (map[rewards.Status]int, error) {
 	const open = ` FROM open_rewards WHERE app_id = ?1 AND id < ?2 AND status = `
-	counts := make(map[rewards.Status]int)
-	err := s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
+	return read(ctx, s, func(ctx context.Context, tx Tx) (map[rewards.Status]int, error) {
+		counts := make(map[rewards.Status]int)
 		for status, of := range map[rewards.Status]string{
-			rewards.Recorded: open + `1`, rewards.Executing: open + `2`, rewards.Executed: executedOf,
+			rewards.Recorded: open + recorded, rewards.Executing: open + executing, rewards.Executed: executedOf,
 			rewards.Failed: ` FROM rewards WHERE app_id = ?1 AND id < ?2 AND failure_reason <> ''`,
 		} {
 			var n int
-			_, err := one(ctx, tx, []any{&n}, `SELECT count(*) FROM (SELECT 1`+of+` LIMIT ?3) AS counted`,
-				app[:], before(rewards.RewardID{}), most)
+			_, err := fetchValues(ctx, tx, []any{&n}, `SELECT count(*) FROM (SELECT 1`+of+` LIMIT ?3) AS counted`,
+				app[:], before(rewards.RewardID{}), limit)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			counts[status] = n
 		}
-		return nil
+		return counts, nil
 	})
-	return counts, err
 }
 
-// SharesOf tells how many shares each of the app's rewards has got so far; those
-// that have none are missing.
+// SharesOf returns how many shares were bought for each of the app's rewards so far. Rewards
+// without shares are missing.
 func (s *Store) SharesOf(
 	ctx context.Context, app rewards.AppID, ids []rewards.RewardID,
 ) (map[rewards.RewardID]money.Shares, error) {
-	shares := make(map[rewards.RewardID]money.Shares, len(ids))
-	err := s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
+	return read(ctx, s, func(ctx context.Context, tx Tx) (map[rewards.RewardID]money.Shares, error) {
+		shares := make(map[rewards.RewardID]money.Shares, len(ids))
 		for _, id := range ids {
 			var sum money.Shares
-			_, err := one(ctx, tx, []any{(*int64)(&sum)}, `SELECT coalesce(sum(shares), 0) FROM allocations
+			_, err := fetchValues(ctx, tx, []any{(*int64)(&sum)}, `SELECT coalesce(sum(shares), 0) FROM allocations
 				WHERE app_id = ?1 AND reward_id = ?2`, app[:], id[:])
 			if err != nil {
-				return err
+				return nil, err
 			}
 			if sum > 0 {
 				shares[id] = sum
 			}
 		}
-		return nil
+		return shares, nil
 	})
-	return shares, err
 }

@@ -8,11 +8,10 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// SettleOrder books the end of an order: in one transaction its broker's final
-// figures, what each member got, the users' holdings and the house's shares. book
-// decides, given the members in order of arrival; its error is returned and
-// nothing is booked. It fails with ErrStale when the order is not in the state
-// from any more, and with ErrLostLease.
+// SettleOrder books the end of an order in one transaction: the broker's final figures, each
+// member's allocation, the users' holdings and the house's shares. book decides, given the
+// members in order of arrival. When it fails, nothing is booked and its error is returned.
+// SettleOrder fails with ErrStale when the order left the state from, and with ErrLostLease.
 func (s *Store) SettleOrder(
 	ctx context.Context, l rewards.Lease, from rewards.OrderState, o rewards.Order,
 	book func([]rewards.Claim) (rewards.Settlement, error),
@@ -37,11 +36,11 @@ func (s *Store) SettleOrder(
 	})
 }
 
-// errNotExecuting says that the books contradict themselves: the order is not
-// booked, but a member does not wait for it. Trying again would not help.
+// errNotExecuting means that the store contradicts itself: the order is not booked, but one
+// of its members is not executing. A retry does not help.
 var errNotExecuting = errors.New("a reward is not executing in this order")
 
-// bookResults books what an order brought to its members.
+// bookResults stores the allocations of an order and updates its rewards and holdings.
 func bookResults(ctx context.Context, tx Tx, o rewards.Order, results []rewards.Result) error {
 	updated := make([][]any, len(results))
 	var allocated, held [][]any
@@ -62,16 +61,16 @@ func bookResults(ctx context.Context, tx Tx, o rewards.Order, results []rewards.
 			})
 		}
 	}
-	// Joined sideways: as in insertMembers.
+	// LATERAL as in insertMembers.
 	n, err := execRows(ctx, tx, `UPDATE rewards SET status = ?3, waiting = ?4, booked = booked + ?5,
 		executed_at = ?6, failure_reason = ?7
-		WHERE app_id = ?1 AND id = ?2 AND status = 2 AND waiting = 0`,
+		WHERE app_id = ?1 AND id = ?2 AND status = `+executing+` AND waiting = 0`,
 		`UPDATE rewards r SET status = b.status, waiting = b.waiting, booked = r.booked + b.amount,
 		executed_at = b.executed_at, failure_reason = b.reason
 		FROM unnest(?1::bytea[], ?2::bytea[], ?3::bigint[], ?4::bigint[], ?5::bigint[], ?6::bigint[], ?7::text[])
 			AS b (app_id, id, status, waiting, amount, executed_at, reason)
 		CROSS JOIN LATERAL (SELECT f.ctid AS place FROM rewards f
-			WHERE f.app_id = b.app_id AND f.id = b.id AND f.status = 2 AND f.waiting = 0 OFFSET 0) AS found
+			WHERE f.app_id = b.app_id AND f.id = b.id AND f.status = `+executing+` AND f.waiting = 0 OFFSET 0) AS found
 		WHERE r.ctid = found.place`, updated)
 	if err != nil {
 		return err

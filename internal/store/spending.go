@@ -8,17 +8,17 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// dayOf is the UTC day of a moment, as it is kept.
+// dayOf is the UTC day of t as it is stored.
 func dayOf(t time.Time) int64 {
 	const day = 24 * time.Hour
 	return micros(t.UTC().Truncate(day))
 }
 
-// limitsLeft are the limits less what was ordered on the day of that moment. What the
-// house adds up to a cent does not count: it could use up what small pools need.
+// limitsLeft returns the limits minus what was ordered on the day of at. The cents that the
+// house adds to round a notional do not count, or they could use up the limit for small pools.
 func limitsLeft(ctx context.Context, tx Tx, l rewards.PlanLimits, at time.Time) (rewards.PlanLimits, error) {
 	var notional money.USD
-	if _, err := one(ctx, tx, []any{(*int64)(&notional)},
+	if _, err := fetchValues(ctx, tx, []any{(*int64)(&notional)},
 		`SELECT notional FROM spending WHERE day = ?1`, dayOf(at)); err != nil {
 		return l, err
 	}
@@ -35,7 +35,7 @@ func limitsLeft(ctx context.Context, tx Tx, l rewards.PlanLimits, at time.Time) 
 	return l, err
 }
 
-// chargeTopUps counts what the house added for apps.
+// chargeTopUps counts what the house added for each app.
 func chargeTopUps(ctx context.Context, tx Tx, day int64, topUps []rewards.TopUp) error {
 	if len(topUps) == 0 {
 		return nil

@@ -1,8 +1,7 @@
-// Package store keeps everything durable: the SQL, once, for every engine. It
-// promises that each method is one atomic step and that the app id comes first in
-// every query for a client. It takes no decision of its own: it loads, asks package
-// rewards, and writes. Read engine.go for what an engine provides, and
-// storetest for the contract.
+// Package store keeps everything durable: the SQL, once, for every engine. Each method of
+// Store is one atomic step, and the app id comes first in every query for a client. The store
+// decides nothing: it reads, asks package rewards, and writes. Interface Engine says what a
+// database must provide; package storetest is the contract of the methods.
 package store
 
 import (
@@ -16,24 +15,23 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// Store is the books of one installation. It is safe for concurrent use.
+// Store is the durable state of one installation. It is safe for concurrent use.
 type Store struct {
 	engine *watched
 	ids    *rewards.IDs
 	now    func() time.Time
 	random io.Reader
-	guard  func(nextID time.Time) error // what is recorded must pass it
+	guard  func(nextID time.Time) error // checked before every batch of client requests
 
-	sealedFrom time.Time // rewards and users made since are sealed; zero: all are
+	sealedFrom time.Time // rewards and users created since then have a seal; zero: all have one
 
 	rewards  *batchReader[rewardKey, rewards.Reward]
 	holdings *batchReader[userKey, []rewards.Holding]
 
-	used sync.Map // rewards.AssetID -> true: known to be marked as used
+	used sync.Map // rewards.AssetID -> true: assets that are marked as used
 }
 
-// New makes a store on an opened engine. The clock and the randomness are given,
-// so that a run can be repeated.
+// New returns the store of an open engine. Runs with the same clock and randomness are the same.
 func New(ctx context.Context, engine Engine, now func() time.Time, random io.Reader) (*Store, error) {
 	s := &Store{
 		engine: &watched{Engine: engine, now: now, pacer: newPacer(engine)},
@@ -56,24 +54,23 @@ func New(ctx context.Context, engine Engine, now func() time.Time, random io.Rea
 	return s, err
 }
 
-// Guard has everything that clients record pass a check before its transaction; it gets
-// the moment of the next id. Call it before anything is recorded.
+// Guard sets a check that runs before every batch of client requests, with the time of the
+// next id. Call it before the first batch.
 func (s *Store) Guard(check func(nextID time.Time) error) { s.guard = check }
 
 // Close closes the engine.
 func (s *Store) Close() error { return s.engine.Close() }
 
-// Backup writes a consistent copy of the books to a new file, while they are in
-// use (see Engine).
+// Backup writes a consistent copy of the store to a new file while it is in use (see Engine).
 func (s *Store) Backup(ctx context.Context, path string) error { return s.engine.Backup(ctx, path) }
 
 // Failed delivers the error after which the process must stop (see Engine).
 func (s *Store) Failed() <-chan error { return s.engine.Failed() }
 
-// newestID is when the newest row whose order matters was made.
+// newestID is the time of the newest order, reward or user.
 func (s *Store) newestID(ctx context.Context) (time.Time, error) {
 	var newest time.Time
-	look := func(row Row) error {
+	add := func(row Row) error {
 		var id rewards.ID[struct{}]
 		if err := row.Scan(toID(&id)); err != nil {
 			return err
@@ -91,7 +88,7 @@ func (s *Store) newestID(ctx context.Context) (time.Time, error) {
 			`SELECT id FROM (SELECT (SELECT u.id FROM users u WHERE u.app_id = a.id
 				ORDER BY u.id DESC LIMIT 1) AS id FROM apps a) AS newest WHERE id IS NOT NULL`,
 		} {
-			if err := tx.Query(ctx, look, query); err != nil {
+			if err := tx.Query(ctx, add, query); err != nil {
 				return err
 			}
 		}
@@ -116,11 +113,16 @@ const (
 	settingSealedFrom    = "sealed_from"
 )
 
-// setting reads a stored setting; "" when there is none.
+// setting returns a stored setting, or "".
 func setting(ctx context.Context, tx Tx, name string) (string, error) {
 	var value string
-	_, err := one(ctx, tx, []any{&value}, `SELECT value FROM settings WHERE name = ?1`, name)
+	_, err := fetchValues(ctx, tx, []any{&value}, `SELECT value FROM settings WHERE name = ?1`, name)
 	return value, err
+}
+
+// readSetting is setting in a read transaction.
+func (s *Store) readSetting(ctx context.Context, name string) (string, error) {
+	return read(ctx, s, func(ctx context.Context, tx Tx) (string, error) { return setting(ctx, tx, name) })
 }
 
 func setSetting(ctx context.Context, tx Tx, name, value string) error {
@@ -129,18 +131,18 @@ func setSetting(ctx context.Context, tx Tx, name, value string) error {
 	return err
 }
 
-// Installation is what a store is pinned to at its first start.
+// Installation identifies a store and the broker account that it is pinned to.
 type Installation struct {
 	ID            string // random; part of every client order id
 	BrokerKind    string // "paper" or "alpaca"; "" until the first start of serve
-	BrokerAccount string // the broker's identifier of the account
+	BrokerAccount string // the broker's id of the account
 	AccountNumber string // as people write it; "" until the account was read
-	CursorKey     []byte // authenticates the cursors of lists
+	CursorKey     []byte // authenticates list cursors
 }
 
 const randomSettingBytes = 32
 
-// Installation reads the pins, and makes the installation's own the first time.
+// Installation returns the installation. The first call creates its id and cursor key.
 func (s *Store) Installation(ctx context.Context) (Installation, error) {
 	in, err := s.readInstallation(ctx)
 	if err != nil || in.ID != "" {
@@ -164,7 +166,7 @@ func (s *Store) Installation(ctx context.Context) (Installation, error) {
 		if err := setSetting(ctx, tx, settingInstallation, hex.EncodeToString(secret[:idBytes])); err != nil {
 			return err
 		}
-		// Nothing at a broker can bear this prefix from before: compared up to now.
+		// No order at a broker can have this prefix yet: reconciliation starts now.
 		return setSetting(ctx, tx, settingReconciled, s.now().UTC().Format(time.RFC3339Nano))
 	})
 	if err != nil {
@@ -174,9 +176,8 @@ func (s *Store) Installation(ctx context.Context) (Installation, error) {
 }
 
 func (s *Store) readInstallation(ctx context.Context) (Installation, error) {
-	var in Installation
-	err := s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
-		return tx.Query(ctx, func(row Row) error {
+	return read(ctx, s, func(ctx context.Context, tx Tx) (in Installation, err error) {
+		return in, tx.Query(ctx, func(row Row) error {
 			var name, value string
 			if err := row.Scan(&name, &value); err != nil {
 				return err
@@ -184,7 +185,6 @@ func (s *Store) readInstallation(ctx context.Context) (Installation, error) {
 			return in.set(name, value)
 		}, `SELECT name, value FROM settings`)
 	})
-	return in, err
 }
 
 func (in *Installation) set(name, value string) (err error) {
@@ -203,9 +203,9 @@ func (in *Installation) set(name, value string) (err error) {
 	return err
 }
 
-// PinBroker binds the store to a broker's account the first time and compares
-// afterwards. Another broker or account fails: its books are not ours. It also keeps
-// the account's number, which may be reported later than its identifier.
+// PinBroker pins the store to a broker account the first time. Later it fails for any other
+// broker or account. It also stores the account's number, which the broker may report later
+// than its id.
 func (s *Store) PinBroker(ctx context.Context, kind string, account rewards.BrokerAccount) error {
 	return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
 		pinnedKind, err := setting(ctx, tx, settingBrokerKind)
@@ -228,14 +228,10 @@ func (s *Store) PinBroker(ctx context.Context, kind string, account rewards.Brok
 	})
 }
 
-// PinnedAccount is the identifier of the broker's account that the store is bound to; ""
-// before PinBroker.
-func (s *Store) PinnedAccount(ctx context.Context) (account string, err error) {
-	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
-		account, err = setting(ctx, tx, settingBrokerAccount)
-		return err
-	})
-	return account, err
+// PinnedAccount is the broker's id of the account that the store is pinned to, or "" before
+// PinBroker.
+func (s *Store) PinnedAccount(ctx context.Context) (string, error) {
+	return s.readSetting(ctx, settingBrokerAccount)
 }
 
 func pin(ctx context.Context, tx Tx, kind string, account rewards.BrokerAccount) error {
@@ -248,7 +244,7 @@ func pin(ctx context.Context, tx Tx, kind string, account rewards.BrokerAccount)
 	return pinNumber(ctx, tx, account.Number)
 }
 
-// pinNumber keeps the account's number; one that is not reported changes nothing.
+// pinNumber stores the account's number if the broker reports one.
 func pinNumber(ctx context.Context, tx Tx, number string) error {
 	if number == "" {
 		return nil
@@ -258,13 +254,12 @@ func pinNumber(ctx context.Context, tx Tx, number string) error {
 
 // AccountMode implements rewards.Store.
 func (s *Store) AccountMode(ctx context.Context) (rewards.Mode, error) {
-	var kind, number string
-	err := s.engine.Read(ctx, func(ctx context.Context, tx Tx) (err error) {
-		if kind, err = setting(ctx, tx, settingBrokerKind); err != nil {
-			return err
+	return read(ctx, s, func(ctx context.Context, tx Tx) (mode rewards.Mode, err error) {
+		kind, err := setting(ctx, tx, settingBrokerKind)
+		if err != nil {
+			return mode, err
 		}
-		number, err = setting(ctx, tx, settingAccountNumber)
-		return err
+		number, err := setting(ctx, tx, settingAccountNumber)
+		return rewards.ModeOfAccount(kind, number), err
 	})
-	return rewards.ModeOfAccount(kind, number), err
 }

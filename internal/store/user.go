@@ -3,15 +3,15 @@ package store
 import (
 	"bytes"
 	"context"
+	"slices"
 
 	"stockrewards/internal/rewards"
 )
 
 const userColumns = `app_id, id, email, external_id`
 
-func scanUser(row Row) (rewards.User, error) {
-	var u rewards.User
-	err := row.Scan(toID(&u.AppID), toID(&u.ID), &u.Email, &u.ExternalID)
+func scanUser(row Row) (u rewards.User, err error) {
+	err = row.Scan(toID(&u.AppID), toID(&u.ID), &u.Email, &u.ExternalID)
 	return u, err
 }
 
@@ -23,73 +23,54 @@ const (
 	userByID = `SELECT ` + userColumns + ` FROM users WHERE app_id = ?1 AND id = ?2`
 )
 
-func findUser(ctx context.Context, tx Tx, query string, args ...any) (u rewards.User, found bool, err error) {
-	err = tx.Query(ctx, func(row Row) error {
-		found = true
-		u, err = scanUser(row)
-		return err
-	}, query, args...)
-	return u, found, err
+func errNoUser() error { return notFound("user not found") }
+
+type userKey struct {
+	app  rewards.AppID
+	user rewards.UserID
 }
 
-func errNoUser() error {
-	return &rewards.Error{Code: rewards.CodeNotFound, Message: "user not found"}
+func hasUser(ctx context.Context, tx Tx, k userKey) (bool, error) {
+	var one int
+	return fetchValues(ctx, tx, []any{&one}, `SELECT 1 FROM users WHERE app_id = ?1 AND id = ?2`, k.app[:], k.user[:])
 }
 
 // User implements rewards.Store.
-func (s *Store) User(ctx context.Context, app rewards.AppID, id rewards.UserID) (u rewards.User, err error) {
-	found := false
-	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
-		u, found, err = findUser(ctx, tx, userByID, app[:], id[:])
-		return err
+func (s *Store) User(ctx context.Context, app rewards.AppID, id rewards.UserID) (rewards.User, error) {
+	return read(ctx, s, func(ctx context.Context, tx Tx) (rewards.User, error) {
+		u, found, err := fetchOne(ctx, tx, scanUser, userByID, app[:], id[:])
+		if err == nil && !found {
+			err = errNoUser()
+		}
+		return u, err
 	})
-	if err == nil && !found {
-		err = errNoUser()
-	}
-	return u, err
 }
 
 // Users implements rewards.Store.
 func (s *Store) Users(
 	ctx context.Context, app rewards.AppID, f rewards.UserFilter, p rewards.Page[rewards.User],
 ) ([]rewards.User, error) {
-	if f != (rewards.UserFilter{}) {
-		return s.findUsers(ctx, app, f, p)
+	switch {
+	case f.Email != "":
+		return s.findUser(ctx, f, p, userByEmail, app[:], rewards.FoldEmail(f.Email))
+	case f.ExternalID != "":
+		return s.findUser(ctx, f, p, userByExternalID, app[:], f.ExternalID)
 	}
-	var users []rewards.User
-	err := s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
-		return tx.Query(ctx, func(row Row) error {
-			u, err := scanUser(row)
-			users = append(users, u)
-			return err
-		}, `SELECT `+userColumns+` FROM users WHERE app_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3`,
-			app[:], before(p.Before), p.Limit)
-	})
-	return users, err
+	return readAll(ctx, s, scanUser, `SELECT `+userColumns+`
+		FROM users WHERE app_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3`, app[:], before(p.Before), p.Limit)
 }
 
-// findUsers finds the one user that a filter can name.
-func (s *Store) findUsers(
-	ctx context.Context, app rewards.AppID, f rewards.UserFilter, p rewards.Page[rewards.User],
+// findUser lists the one user that a unique member finds, if the filter and the page have it.
+func (s *Store) findUser(
+	ctx context.Context, f rewards.UserFilter, p rewards.Page[rewards.User], query string, args ...any,
 ) ([]rewards.User, error) {
-	query, value := userByEmail, rewards.FoldEmail(f.Email)
-	if f.Email == "" {
-		query, value = userByExternalID, f.ExternalID
-	}
-	var u rewards.User
-	found := false
-	err := s.engine.Read(ctx, func(ctx context.Context, tx Tx) (err error) {
-		u, found, err = findUser(ctx, tx, query, app[:], value)
-		return err
-	})
-	older := bytes.Compare(u.ID[:], before(p.Before)) < 0
-	if err != nil || !found || !f.Matches(u) || !older {
-		return nil, err
-	}
-	return []rewards.User{u}, nil
+	users, err := readAll(ctx, s, scanUser, query, args...)
+	return slices.DeleteFunc(users, func(u rewards.User) bool {
+		return !f.Matches(u) || bytes.Compare(u.ID[:], before(p.Before)) >= 0
+	}), err
 }
 
-// before is the bound of a list in id order, newest first: a zero id bounds nothing.
+// before is the exclusive upper bound of a page in id order. The zero id does not bound it.
 func before[T any](id rewards.ID[T]) []byte {
 	if !id.IsZero() {
 		return id[:]

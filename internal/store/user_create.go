@@ -16,24 +16,22 @@ func (s *Store) CreateUser(ctx context.Context, u rewards.User) (rewards.User, e
 	return outcomes[0].Answer()
 }
 
-// CreateUsers answers requests to create users in one transaction, as if they had come
-// one by one in the order given: also when an email occurs twice among them. An error
-// means that no user was stored (or, with CodeUnavailable, that it is not known); a single
-// row that cannot be stored fails them all, and the caller tries them in smaller groups.
-// That an email or an external id is taken is reported after a commit: the client may
-// learn only from this answer that such a user exists.
-//
-// When it is not known whether it was committed it is run again: its own rows have the
-// ids that it gave them.
+// CreateUsers answers requests to create users in one transaction, as if they had come one by
+// one in the order of batch, even when an email occurs twice. After an error no user is stored;
+// with CodeUnavailable that is unknown. A row that cannot be stored fails the whole batch: the
+// caller retries in smaller batches. A duplicate is reported after a commit too, so that the
+// client can rely on the other user. When the outcome of a commit is unknown it is retried with
+// the same ids.
 func (s *Store) CreateUsers(ctx context.Context, batch []rewards.User) ([]rewards.UserOutcome, error) {
 	if err := s.CheckClock(); err != nil {
 		return nil, err
 	}
-	c := &creating{batch: make([]rewards.User, len(batch)), outcomes: make([]rewards.UserOutcome, len(batch))}
+	c := &userBatch{batch: make([]rewards.User, len(batch)), outcomes: make([]rewards.UserOutcome, len(batch))}
 	err := untilKnown(ctx, func() error {
 		return s.engine.WriteForClients(ctx, func(ctx context.Context, tx Tx) error {
 			for i, u := range batch {
-				if u.ID = c.batch[i].ID; u.ID.IsZero() { // given once, in this process's turn
+				// Ids are made once, in this process's turn, so that they grow from commit to commit.
+				if u.ID = c.batch[i].ID; u.ID.IsZero() {
 					u.ID = rewards.NewID[rewards.User](s.ids)
 				}
 				c.batch[i], c.outcomes[i] = u, rewards.UserOutcome{}
@@ -50,21 +48,21 @@ func (s *Store) CreateUsers(ctx context.Context, batch []rewards.User) ([]reward
 	return c.outcomes, nil
 }
 
-// creating is a batch of users on its way into the books.
-type creating struct {
-	batch    []rewards.User // with the ids that they get
+// userBatch is a batch of users to create.
+type userBatch struct {
+	batch    []rewards.User // with their ids
 	outcomes []rewards.UserOutcome
 }
 
-func (c *creating) run(ctx context.Context, tx Tx) error {
-	if _, far := tx.(ColumnTx); far {
+func (c *userBatch) run(ctx context.Context, tx Tx) error {
+	if _, columns := tx.(ColumnTx); columns {
 		return c.byColumn(ctx, tx)
 	}
 	return c.byRow(ctx, tx)
 }
 
-// byRow creates one after the other.
-func (c *creating) byRow(ctx context.Context, tx Tx) error {
+// byRow creates one user after the other.
+func (c *userBatch) byRow(ctx context.Context, tx Tx) error {
 	for i := range c.batch {
 		u := &c.batch[i]
 		seal := u.Seal()
@@ -85,7 +83,7 @@ func (c *creating) byRow(ctx context.Context, tx Tx) error {
 			if by.value == "" {
 				continue
 			}
-			if holders[n], _, err = findUser(ctx, tx, by.query, u.AppID[:], by.value); err != nil {
+			if holders[n], _, err = fetchOne(ctx, tx, scanUser, by.query, u.AppID[:], by.value); err != nil {
 				return err
 			}
 		}
@@ -96,8 +94,8 @@ func (c *creating) byRow(ctx context.Context, tx Tx) error {
 	return nil
 }
 
-// refuse decides on a user that was not inserted, by those who have its members.
-func (c *creating) refuse(i int, byEmail, byExternalID rewards.UserID) error {
+// refuse answers a request whose user was not inserted.
+func (c *userBatch) refuse(i int, byEmail, byExternalID rewards.UserID) error {
 	outcome, ok := c.batch[i].NotStored(byEmail, byExternalID)
 	if !ok {
 		return errUserNotStored

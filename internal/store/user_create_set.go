@@ -7,19 +7,19 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// errUserNotStored says that the books contradict themselves: nothing was in the way of
-// a user, and it was not stored.
+// errUserNotStored means that the store contradicts itself: a user without a duplicate was not
+// stored.
 var errUserNotStored = errors.New("a user was not stored")
 
-// member is an email (in its folded form) or an external id of an app's user.
+// member is a folded email or an external id of an app's user.
 type member struct {
 	app   rewards.AppID
 	value string
 }
 
-// byColumn creates all at once. Rows are inserted in the order of their ids, which is that
-// of the batch: of two with one email the first gets it.
-func (c *creating) byColumn(ctx context.Context, tx Tx) error {
+// byColumn creates all users at once. Rows are inserted in the order of their ids, which is
+// the order of the batch: the first of two users gets their common email.
+func (c *userBatch) byColumn(ctx context.Context, tx Tx) error {
 	n := len(c.batch)
 	apps, ids, seals := make([][]byte, n), make([][]byte, n), make([][]byte, n)
 	emails, folded, externalIDs := make([]string, n), make([]string, n), make([]string, n)
@@ -67,7 +67,7 @@ func (c *creating) byColumn(ctx context.Context, tx Tx) error {
 	return nil
 }
 
-// earlier is a holder, unless it comes later in the batch than the i-th user.
+// earlier returns the holder, or nobody when it comes later in the batch than the i-th user.
 func earlier(place map[rewards.UserID]int, i int, holder rewards.UserID) rewards.UserID {
 	if at, ours := place[holder]; ours && at > i {
 		return rewards.UserID{}
@@ -75,7 +75,7 @@ func earlier(place map[rewards.UserID]int, i int, holder rewards.UserID) rewards
 	return holder
 }
 
-// holders reads who has emails or external ids.
+// holders finds the users who have the emails or external ids.
 func holders(
 	ctx context.Context, tx Tx, query string, apps [][]byte, values []string,
 ) (map[member]rewards.UserID, error) {

@@ -7,25 +7,25 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// SaveBrakes keeps the limits that the leader orders by. It fails with ErrLostLease.
+// SaveBrakes stores the limits that the leader orders by. It fails with ErrLostLease.
 func (s *Store) SaveBrakes(ctx context.Context, l rewards.Lease, b rewards.Brakes) error {
 	return s.writeFenced(ctx, l, func(ctx context.Context, tx Tx) error {
 		return setSetting(ctx, tx, settingBrakes, b.String())
 	})
 }
 
-// Waits lists what waits by stock and app, suspended apps included, longest waiting first,
-// and why: by the limits of the process that led last. Nothing is explained before one led.
+// Waits lists the waiting rewards by asset and app, suspended apps included, oldest first. It
+// explains each by the limits of the last leader, once there was one.
 func (s *Store) Waits(ctx context.Context) (waits []rewards.Wait, err error) {
 	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
-		text, err := setting(ctx, tx, settingBrakes)
+		stored, err := setting(ctx, tx, settingBrakes)
 		if err != nil {
 			return err
 		}
-		if waits, err = queryWaits(ctx, tx); err != nil || text == "" {
+		if waits, err = queryWaits(ctx, tx); err != nil || stored == "" {
 			return err
 		}
-		brakes, err := rewards.ParseBrakes(text)
+		brakes, err := rewards.ParseBrakes(stored)
 		if err != nil {
 			return err
 		}
@@ -34,7 +34,7 @@ func (s *Store) Waits(ctx context.Context) (waits []rewards.Wait, err error) {
 	return waits, err
 }
 
-// explain plans an order of each stock without making it, and says what that means.
+// explain drafts an order of each asset without storing it, to say why its rewards wait.
 func (s *Store) explain(ctx context.Context, tx Tx, waits []rewards.Wait, b rewards.Brakes) error {
 	type outcome struct {
 		plan rewards.Plan
@@ -50,7 +50,7 @@ func (s *Store) explain(ctx context.Context, tx Tx, waits []rewards.Wait, b rewa
 		o, known := planned[w.Asset.ID]
 		if !known {
 			var price money.Price
-			if _, err := one(ctx, tx, []any{(*int64)(&price)}, `SELECT price FROM prices WHERE asset_id = ?1`,
+			if _, err := fetchValues(ctx, tx, []any{(*int64)(&price)}, `SELECT price FROM prices WHERE asset_id = ?1`,
 				int64(w.Asset.ID)); err != nil {
 				return err
 			}
@@ -68,20 +68,17 @@ func (s *Store) explain(ctx context.Context, tx Tx, waits []rewards.Wait, b rewa
 	return nil
 }
 
-func queryWaits(ctx context.Context, tx Tx) (waits []rewards.Wait, err error) {
-	err = tx.Query(ctx, func(row Row) error {
-		var w rewards.Wait
+func queryWaits(ctx context.Context, tx Tx) ([]rewards.Wait, error) {
+	return fetchAll(ctx, tx, func(row Row) (w rewards.Wait, err error) {
 		var oldest rewards.RewardID
-		err := row.Scan((*int64)(&w.Asset.ID), &w.Asset.Symbol, toTime{&w.Asset.Doubt.Since}, toFlag{&w.Blocked},
+		err = row.Scan((*int64)(&w.Asset.ID), &w.Asset.Symbol, toTime{&w.Asset.Doubt.Since}, toFlag{&w.Blocked},
 			toID(&w.App.ID), &w.App.Name, toFlag{&w.App.Suspended}, &w.Count, toID(&oldest))
 		w.Oldest = oldest.Time()
-		waits = append(waits, w)
-		return err
+		return w, err
 	}, `WITH RECURSIVE `+waitingQueues+`
 		SELECT w.asset_id, w.symbol, w.doubt_since, w.blocked, w.app_id, w.name, w.suspended, w.waiting, w.oldest FROM (
 			SELECT q.asset_id, s.symbol, s.doubt_since,
-				EXISTS (SELECT 1 FROM orders o
-					WHERE o.state < 6 AND o.state = 4 AND o.asset_id = q.asset_id) AS blocked,
+				EXISTS (`+quarantinedOrder+`q.asset_id) AS blocked,
 				q.app_id, a.name, a.suspended,
 				(SELECT count(*) FROM (SELECT 1 FROM open_rewards r
 					WHERE r.waiting = 1 AND r.asset_id = q.asset_id AND r.app_id = q.app_id
@@ -91,5 +88,4 @@ func queryWaits(ctx context.Context, tx Tx) (waits []rewards.Wait, err error) {
 					ORDER BY r.id LIMIT 1) AS oldest
 			  FROM queues q JOIN apps a ON a.id = q.app_id JOIN assets s ON s.id = q.asset_id
 		) AS w ORDER BY w.oldest`, rewards.MaxCounted)
-	return waits, err
 }

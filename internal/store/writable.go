@@ -9,8 +9,8 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// watched is an engine that remembers how the last write ended, and whose other writing
-// leaves room for the clients'.
+// watched is an engine that remembers the outcome of the last write and gives client writes
+// priority.
 type watched struct {
 	Engine
 	now   func() time.Time
@@ -18,7 +18,7 @@ type watched struct {
 
 	mu      sync.Mutex
 	written time.Time // when the last write was committed
-	failure error     // why the last one could not be; nil when it was
+	failure error     // of the last write; nil when it was committed
 }
 
 // Write implements Engine.
@@ -28,7 +28,7 @@ func (e *watched) Write(ctx context.Context, f func(context.Context, Tx) error) 
 	}
 	began := time.Now()
 	err := e.Engine.Write(ctx, f)
-	e.pacer.wrote(time.Since(began))
+	e.pacer.otherWrote(time.Since(began))
 	return e.watch(err)
 }
 
@@ -36,19 +36,17 @@ func (e *watched) Write(ctx context.Context, f func(context.Context, Tx) error) 
 func (e *watched) WriteForClients(ctx context.Context, f func(context.Context, Tx) error) error {
 	began := time.Now()
 	err := e.Engine.WriteForClients(ctx, f)
-	e.pacer.recorded(time.Since(began))
+	e.pacer.clientsWrote(time.Since(began))
 	return e.watch(err)
 }
 
 func (e *watched) watch(err error) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	switch {
-	case err == nil:
+	if err == nil {
 		e.written, e.failure = e.now(), nil
-	case rewards.CodeOf(err) == rewards.CodeUnavailable:
+	} else if rewards.CodeOf(err) == rewards.CodeUnavailable { // other errors are the fault of the data
 		e.failure = err
-	default: // the fault of what was to be written: it tells nothing
 	}
 	return err
 }
@@ -59,33 +57,31 @@ func (e *watched) last() (written time.Time, failure error) {
 	return e.written, e.failure
 }
 
-// writeHolds is how long a committed write is taken for proof that the next one
-// can be. A leader of fulfilment renews its lease more often.
-const writeHolds = 20 * time.Second
+// writeProof is how long a committed write proves that the database can be written. The
+// fulfillment leader renews its lease more often.
+const writeProof = 20 * time.Second
 
-// probePages is the size of a probing write in pages of 4 KiB: about what a few
-// rewards take.
+// probePages is the size of the probe in pages of 4 KiB, about that of a few rewards.
 const probePages = 8
 
-// CheckClock fails while nothing may be recorded because of the clocks (see Guard).
+// CheckClock runs the check that Guard set.
 func (s *Store) CheckClock() error { return s.guard(s.ids.Next()) }
 
-// CheckWrites tells whether the books can be written: at once when the last write
-// was committed not long ago, otherwise by a small write of its own. It fails with
-// CodeUnavailable when they can't, or when nothing may be recorded now.
+// CheckWrites reports whether the store can be written. It relies on a recent committed write,
+// or else makes a small one. It fails with CodeUnavailable, and when CheckClock does.
 func (s *Store) CheckWrites(ctx context.Context) error {
 	if err := s.CheckClock(); err != nil {
 		return err
 	}
 	now := s.now()
 	written, failure := s.engine.last()
-	if age := now.Sub(written); failure == nil && !written.IsZero() && age >= 0 && age < writeHolds {
+	if age := now.Sub(written); failure == nil && !written.IsZero() && age >= 0 && age < writeProof {
 		return nil
 	}
 	stamp := now.UTC().Format(time.RFC3339Nano) + " "
 	const page = 4096
 	return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
-		// The text differs each time: what is the same would not be written.
+		// The value differs each time, because the database does not write an unchanged one.
 		return setSetting(ctx, tx, settingProbe, strings.Repeat(stamp, probePages*page/len(stamp)))
 	})
 }

@@ -1,14 +1,13 @@
 package store
 
-// A user's rewards in a status are listed by two keys: the user's rewards in any status,
-// and the app's in that status. A key of both would have to change twice in the life of
-// each reward. Both are in id order, so the statement zigzags: from the newest of the
-// one it jumps to the newest of the other that is not newer, and so on. Where both have
-// the same id, it is one of the list. What only one of them has is passed over, however
-// much that is.
+// A user's rewards in a status are found by two indexes: the user's rewards, and the app's
+// rewards in that status. An index of both would change twice in the life of each reward. Both
+// are in id order, so the statement zigzags: from the newest id in one index it jumps to the
+// newest id in the other that is not newer, and so on. An id that is in both belongs to the
+// list. The cost depends on the number of jumps, not on the rewards skipped.
 //
-// In hop, place is an id of the user on even turns and one in the status on odd ones;
-// asked is the place before.
+// In hop, place is an id of the user on even turns and an id in the status on odd ones; asked
+// is the place before.
 const (
 	zigzagBegin = `WITH RECURSIVE hop (place, asked, turn) AS (
 		SELECT newest.id, newest.id, 0 FROM (SELECT id FROM rewards
@@ -25,7 +24,7 @@ const (
 
 	openOfUser = zigzagBegin + `SELECT id FROM open_rewards
 		WHERE app_id = ?1 AND status = ?5 AND id <= place ORDER BY id DESC LIMIT 1` + zigzagEnd
-	// Each executed reward has an allocation. One that is bought in part has one too.
+	// Each executed reward has an allocation, but so has a partly bought one.
 	executedOfUser = zigzagBegin + `SELECT reward_id FROM allocations
 		WHERE app_id = ?1 AND reward_id <= place ORDER BY reward_id DESC LIMIT 1` + zigzagEnd
 )

@@ -42,7 +42,7 @@ func TestNoStatementCostsMoreOverTheYears(t *testing.T) {
 		})
 	})
 	all := r.Statements()
-	storetest.CheckAllRun(t, "..", all, true, "record_row.go", "point_row.go", "cutover.go")
+	storetest.CheckAllRun(t, "..", all, true, "record_row.go", "cutover.go")
 	x := grown(t, c)
 	check(t, x.exec(ctx, `BEGIN`))
 	explain := func(s storetest.Statement) []storetest.Fault { return x.faultsOf(t, s) }

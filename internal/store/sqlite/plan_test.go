@@ -31,7 +31,7 @@ func statements(t *testing.T) []storetest.Statement {
 func TestNoStatementCostsMoreOverTheYears(t *testing.T) {
 	t.Parallel()
 	all := statements(t)
-	storetest.CheckAllRun(t, "..", all, false, "record_set.go", "point_set.go", "cutover.go") // seals have tests of their own
+	storetest.CheckAllRun(t, "..", all, false, "record_set.go", "cutover.go") // seals have tests of their own
 	e, err := sqlite.Open(t.Context(), sqlite.Memory, sqlite.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,78 @@
+package store
+
+import (
+	"context"
+
+	"stockrewards/internal/rewards"
+)
+
+// fetchEach calls each with every row that a query finds, as scan reads it.
+func fetchEach[T any](
+	ctx context.Context, tx Tx, scan func(Row) (T, error), each func(T) error, query string, args ...any,
+) error {
+	return tx.Query(ctx, func(row Row) error {
+		value, err := scan(row)
+		if err != nil {
+			return err
+		}
+		return each(value)
+	}, query, args...)
+}
+
+// fetchAll returns every row that a query finds.
+func fetchAll[T any](
+	ctx context.Context, tx Tx, scan func(Row) (T, error), query string, args ...any,
+) (list []T, err error) {
+	err = fetchEach(ctx, tx, scan, func(value T) error {
+		list = append(list, value)
+		return nil
+	}, query, args...)
+	return list, err
+}
+
+// fetchOne returns the row of a query that finds at most one, and whether it found one.
+func fetchOne[T any](
+	ctx context.Context, tx Tx, scan func(Row) (T, error), query string, args ...any,
+) (value T, found bool, err error) {
+	err = tx.Query(ctx, func(row Row) error {
+		found = true
+		value, err = scan(row)
+		return err
+	}, query, args...)
+	return value, found, err
+}
+
+// fetchValues reads the columns of at most one row into dest and reports whether there was a row.
+func fetchValues(ctx context.Context, tx Tx, dest []any, query string, args ...any) (found bool, err error) {
+	err = tx.Query(ctx, func(row Row) error {
+		found = true
+		return row.Scan(dest...)
+	}, query, args...)
+	return found, err
+}
+
+// read returns what f reads in one read transaction.
+func read[T any](ctx context.Context, s *Store, f func(context.Context, Tx) (T, error)) (value T, err error) {
+	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
+		value, err = f(ctx, tx)
+		return err
+	})
+	return value, err
+}
+
+// readAll is fetchAll in a read transaction.
+func readAll[T any](
+	ctx context.Context, s *Store, scan func(Row) (T, error), query string, args ...any,
+) ([]T, error) {
+	return read(ctx, s, func(ctx context.Context, tx Tx) ([]T, error) {
+		return fetchAll(ctx, tx, scan, query, args...)
+	})
+}
+
+func notFound(message string) error {
+	return &rewards.Error{Code: rewards.CodeNotFound, Message: message}
+}
+
+func conflict(message string) error {
+	return &rewards.Error{Code: rewards.CodeConflict, Message: message}
+}

@@ -1,0 +1,33 @@
+package store
+
+import "stockrewards/internal/rewards"
+
+// The states of package rewards as SQL literals. Each state is one digit, so that a constant
+// expression can spell it.
+const (
+	recorded  = string('0' + rune(rewards.Recorded))
+	executing = string('0' + rune(rewards.Executing))
+	executed  = string('0' + rune(rewards.Executed))
+	failed    = string('0' + rune(rewards.Failed))
+
+	planned     = string('0' + rune(rewards.OrderPlanned))
+	quarantined = string('0' + rune(rewards.OrderQuarantined))
+	settled     = string('0' + rune(rewards.OrderSettled))
+
+	announced = string('0' + rune(rewards.ActionAnnounced))
+	held      = string('0' + rune(rewards.ActionHeld))
+	withdrawn = string('0' + rune(rewards.ActionWithdrawn))
+)
+
+// Conditions on a state. The partial index orders_live has the orders that are not final;
+// SQLite uses it only in a statement that repeats its condition, state < 6. So a statement
+// about one non-final state names both.
+const (
+	liveState   = `state < ` + settled
+	openStatus  = `status IN (` + recorded + `, ` + executing + `)`
+	activeState = `state IN (` + announced + `, ` + held + `)`
+
+	// quarantinedOrder finds the quarantined orders of the asset that follows it.
+	quarantinedOrder = `SELECT 1 FROM orders o WHERE o.` + liveState + ` AND o.state = ` + quarantined +
+		` AND o.asset_id = `
+)
