@@ -127,7 +127,7 @@ func (l *announcements) changes(bodies map[string]string) []rewards.ActionChange
 		if bodies[n.ID] != n.Body {
 			change.Body = n.Body
 		}
-		if change.After = l.observation.Follow(before, n, change.Body != ""); change.After != before || change.Body != "" {
+		if change.After = l.observation.Revise(before, n, change.Body != ""); change.After != before || change.Body != "" {
 			changes = append(changes, change)
 		}
 	}
@@ -147,7 +147,7 @@ func (l *announcements) missing(w *actionWatch) []rewards.ActionChange {
 		if missed[id] = w.missed[id] + 1; missed[id] < missedReadings {
 			continue
 		}
-		if after := l.observation.Missed(before); after != before {
+		if after := l.observation.Withdraw(before); after != before {
 			changes = append(changes, rewards.ActionChange{Before: before, After: after})
 		}
 	}

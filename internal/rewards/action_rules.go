@@ -6,21 +6,21 @@ import (
 )
 
 const (
-	// holdHour is when the hold begins on the session before the ex-date, in New York:
-	// the end of extended trading. A later trade is of the new units.
+	// holdHour is the hour in New York at which a hold begins, on the session before the
+	// ex-date: the end of extended trading. Later trades are in the new units.
 	holdHour = 20
-	// unknownSessions is how many days before the ex-date a hold begins when the
-	// sessions are not known: the market is never closed for longer.
+	// unknownSessions is the number of days before the ex-date at which a hold begins when
+	// the sessions are unknown: the market is never closed for longer.
 	unknownSessions = 4
 )
 
-// HoldFrom is when a stock is held because of an action: 20:00 New York of the last
-// session before its ex-date. sessions are the market's days in order, from the
-// broker's calendar; without one before the ex-date it is the cautious 20:00 four days
-// before. An unreadable ex-date holds from the first moment on.
+// HoldFrom returns when the hold for an action with the ex-date ex begins: at 20:00 New York
+// of the last session before it. sessions are the market's days, sorted, from the broker's
+// calendar. Without a session before ex the hold begins four days before. An invalid ex-date
+// holds at once.
 func HoldFrom(ex Date, sessions []Date) time.Time {
 	if !ex.Valid() {
-		return alreadyHeld()
+		return alwaysHeld()
 	}
 	i, _ := slices.BinarySearch(sessions, ex)
 	if i == 0 {
@@ -29,11 +29,12 @@ func HoldFrom(ex Date, sessions []Date) time.Time {
 	return sessions[i-1].evening()
 }
 
-// alreadyHeld is a beginning that every clock has passed.
-func alreadyHeld() time.Time { return time.UnixMicro(1).UTC() }
+// alwaysHeld returns a start of a hold that every clock has passed; the zero time means no
+// hold.
+func alwaysHeld() time.Time { return time.UnixMicro(1).UTC() }
 
-// LastEvening is the last 20:00 New York until a moment: announcements that were read
-// before it may not show what changes units on the next session.
+// LastEvening returns the last 20:00 New York not after now. Announcements read before it
+// may miss an action that changes units on the next session.
 func LastEvening(now time.Time) time.Time {
 	day := DateOf(now)
 	if evening := day.evening(); !evening.After(now) {
@@ -42,19 +43,20 @@ func LastEvening(now time.Time) time.Time {
 	return day.Plus(-1).evening()
 }
 
-// over tells whether the ex-date has passed in New York.
+// over reports whether the ex-date has passed in New York.
 func (t Terms) over(now time.Time) bool { return t.ExDate.Valid() && DateOf(now) > t.ExDate }
 
-// Observation is a complete reading of the announcements at a moment of the broker's time.
+// Observation is when announcements or positions were read, with the sessions known then.
+// Its methods decide what the reading changes.
 type Observation struct {
-	Now      time.Time // the broker's
-	SeenAt   time.Time // ours
-	Sessions []Date    // as far as known, in order
+	Now      time.Time // broker's time
+	SeenAt   time.Time // our time
+	Sessions []Date    // known sessions, sorted
 }
 
-// NewAction is what an announcement makes of a stock for the first time. When the
-// ex-date is over and the books never had a share of the stock (exposed), there is
-// nothing that it could have falsified.
+// NewAction returns the action for the first announcement of it. exposed reports whether the
+// store has or had shares of the stock; if not, an ex-date in the past cannot have made the
+// store wrong, and nothing is held.
 func (s Observation) NewAction(n Announcement, asset AssetID, exposed bool) Action {
 	a := Action{
 		Terms: n.Terms, ID: n.ID, AssetID: asset, ProcessDate: n.ProcessDate, Revision: 1,
@@ -75,8 +77,7 @@ func (s Observation) holdFrom(t Terms) time.Time {
 	return HoldFrom(t.ExDate, s.Sessions)
 }
 
-// Tick begins the hold when its time has come, and ends the life of an action that
-// never holds.
+// Tick begins a hold whose time has come, and ends an action that is over and never holds.
 func (s Observation) Tick(a Action) Action {
 	switch {
 	case a.State != ActionAnnounced:
@@ -88,10 +89,10 @@ func (s Observation) Tick(a Action) Action {
 	return a
 }
 
-// Follow is what an announcement makes of an action that is known. Before the hold
-// begins it follows the announcement; after that it stays held until an operator
-// resumes it. Other terms than an operator resumed are held again.
-func (s Observation) Follow(a Action, n Announcement, newBody bool) Action {
+// Revise returns the action after it was announced again; newBody reports whether the
+// announcement has changed. Before the hold begins the action takes the new terms. Once held
+// it stays held until an operator resumes it. A resumed action with new terms is held again.
+func (s Observation) Revise(a Action, n Announcement, newBody bool) Action {
 	if newBody {
 		a.Revision++
 	}
@@ -104,30 +105,29 @@ func (s Observation) Follow(a Action, n Announcement, newBody bool) Action {
 	}
 	switch a.State {
 	case ActionHeld:
-		a.Note = "revised after the hold began: it was " + a.text()
+		a.Note = "revised after the hold began: it was " + a.String()
 	case ActionWithdrawn:
 		a.State, a.HoldFrom, a.Note = ActionAnnounced, s.holdFrom(n.Terms), "announced again after it was withdrawn"
-	case ActionAnnounced, ActionResumed, ActionPassed:
-		a.State, a.HoldFrom, a.Note = ActionAnnounced, s.holdFrom(n.Terms), "revised: it was "+a.text()
+	default:
+		a.State, a.HoldFrom, a.Note = ActionAnnounced, s.holdFrom(n.Terms), "revised: it was "+a.String()
 	}
 	a.Terms = n.Terms
 	return s.Tick(a)
 }
 
-// Missed is what it makes of an action that the broker does not list any more.
-func (s Observation) Missed(a Action) Action {
-	switch a.State {
-	case ActionAnnounced:
+// Withdraw returns the action after the broker stopped listing it.
+func (s Observation) Withdraw(a Action) Action {
+	if a.State == ActionAnnounced {
 		a.State, a.HoldFrom, a.Note = ActionWithdrawn, time.Time{}, "withdrawn by the broker before the hold began"
-	case ActionHeld:
+	}
+	if a.State == ActionHeld {
 		a.Note = "withdrawn by the broker after the hold began; it is held until you resume it"
-	case ActionResumed, ActionWithdrawn, ActionPassed:
 	}
 	return a
 }
 
-// text is what the terms say, for people: "forward_split 1:4 of AAPL, ex-date 2026-12-01".
-func (t Terms) text() string {
+// String returns the terms for people: "forward_split 1:4 of AAPL, ex-date 2026-12-01".
+func (t Terms) String() string {
 	text := string(t.Type)
 	switch {
 	case t.OldRate != "" && t.NewRate != "":
@@ -142,12 +142,9 @@ func (t Terms) text() string {
 	return text + ", ex-date " + string(t.ExDate)
 }
 
-// String is what the terms say, for people.
-func (t Terms) String() string { return t.text() }
-
-// Alarm is what an operator should know about the action; "" when nothing.
+// Alarm returns the alarm message for the action; "" for no alarm.
 func (a Action) Alarm(now time.Time) string {
-	text := a.text()
+	text := a.String()
 	switch {
 	case a.State == ActionHeld:
 		text += ": the stock is neither ordered nor valued; see `stockrewards action show " + a.ID + "`"
@@ -163,11 +160,11 @@ func (a Action) Alarm(now time.Time) string {
 	return text
 }
 
-// Resume ends the hold at an operator's word. It fails with CodeConflict when the
-// action holds nothing.
+// Resume ends the hold by an operator's decision. It fails with CodeConflict when there is
+// no hold, now or later.
 func (a Action) Resume(reason string, now time.Time) (Action, error) {
 	if a.State != ActionHeld && (a.State != ActionAnnounced || a.HoldFrom.IsZero()) {
-		return a, &Error{Code: CodeConflict, Message: "the action is " + a.State.String() + " and holds nothing"}
+		return a, &Error{Code: CodeConflict, Message: "cannot resume the action: it is " + a.State.String() + " and holds nothing"}
 	}
 	a.State, a.Reason, a.ResumedAt = ActionResumed, reason, now
 	return a, nil

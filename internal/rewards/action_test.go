@@ -100,7 +100,7 @@ func TestAnActionsLife(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	withdrawn := early.Missed(announced)
+	withdrawn := early.Withdraw(announced)
 	evening, friday := "2026-12-02T20:00:00-05:00", "2026-12-04T20:00:00-05:00"
 	for _, c := range []struct {
 		name  string
@@ -115,15 +115,15 @@ func TestAnActionsLife(t *testing.T) {
 		{"seen when it is over, with shares", at("2026-12-20T12:00:00Z").NewAction(split, 7, true), rewards.ActionHeld, evening, false},
 		{"seen when it is over, without shares", at("2026-12-20T12:00:00Z").NewAction(split, 7, false), rewards.ActionPassed, "", false},
 		{"seen on the ex-date, without shares", at("2026-12-03T12:00:00-05:00").NewAction(split, 7, false), rewards.ActionHeld, evening, false},
-		{"listed again", early.Follow(announced, split, false), rewards.ActionAnnounced, evening, false},
-		{"revised before", early.Follow(announced, later, true), rewards.ActionAnnounced, friday, true},
-		{"revised after it began", begun.Follow(held, later, true), rewards.ActionHeld, evening, true},
+		{"listed again", early.Revise(announced, split, false), rewards.ActionAnnounced, evening, false},
+		{"revised before", early.Revise(announced, later, true), rewards.ActionAnnounced, friday, true},
+		{"revised after it began", begun.Revise(held, later, true), rewards.ActionHeld, evening, true},
 		{"withdrawn before", withdrawn, rewards.ActionWithdrawn, "", true},
-		{"withdrawn after it began", begun.Missed(held), rewards.ActionHeld, evening, true},
-		{"announced again", early.Follow(withdrawn, split, false), rewards.ActionAnnounced, evening, true},
-		{"resumed and listed again", begun.Follow(resumed, split, false), rewards.ActionResumed, evening, false},
-		{"resumed and withdrawn", begun.Missed(resumed), rewards.ActionResumed, evening, false},
-		{"resumed, then other terms", begun.Follow(resumed, wider, true), rewards.ActionHeld, evening, true},
+		{"withdrawn after it began", begun.Withdraw(held), rewards.ActionHeld, evening, true},
+		{"announced again", early.Revise(withdrawn, split, false), rewards.ActionAnnounced, evening, true},
+		{"resumed and listed again", begun.Revise(resumed, split, false), rewards.ActionResumed, evening, false},
+		{"resumed and withdrawn", begun.Withdraw(resumed), rewards.ActionResumed, evening, false},
+		{"resumed, then other terms", begun.Revise(resumed, wider, true), rewards.ActionHeld, evening, true},
 	} {
 		if c.got.State != c.state || (c.got.Note != "") != c.note {
 			t.Errorf("%s: %s %q, want %s", c.name, c.got.State, c.got.Note, c.state)

@@ -7,30 +7,30 @@ import (
 	"stockrewards/internal/money"
 )
 
-// Booked is what the books have of a stock: all users' shares and the house's.
+// BookedPosition is the stored quantity of a stock: all users' shares and the house's.
 type BookedPosition struct {
 	AssetID  AssetID
 	BrokerID string
 	Symbol   string
 	Quantity money.Shares
-	Differs  money.Shares // the broker's position less ours, as last compared
-	Accepted money.Shares // a difference that an operator has accepted
+	Differs  money.Shares // broker's position minus Quantity, as last compared
+	Accepted money.Shares // difference that an operator has accepted
 }
 
-// The ratios that a difference of positions is taken for: 1:100 to 100:1, of which the
-// smaller number is at most ten, of positions that are large enough to tell them apart.
+// The ratios that SplitRatio finds: from 1:100 to 100:1, the smaller number at most ten.
+// Positions below leastCompared are too small to distinguish the ratios.
 const (
 	maxRatioLarge = 100
 	maxRatioSmall = 10
 	leastCompared = money.Share / 1000
 )
 
-// Ratio is a ratio in lowest terms: old shares become new ones.
+// Ratio is the ratio of a split in lowest terms: Old shares become New shares.
 type Ratio struct{ Old, New int64 }
 
-// SplitRatio is the ratio of a split by which the broker's position differs from the
-// books, within the billionth that its rounding may take off. found is false when they
-// are equal or differ otherwise.
+// SplitRatio returns the ratio of the split by which the broker's position theirs differs
+// from ours, within a billionth for the broker's rounding. found is false when they are
+// equal or differ otherwise.
 func SplitRatio(ours, theirs money.Shares) (r Ratio, found bool) {
 	if ours == theirs || ours < leastCompared || theirs < leastCompared {
 		return r, false
@@ -51,7 +51,7 @@ func SplitRatio(ours, theirs money.Shares) (r Ratio, found bool) {
 	return r, false
 }
 
-// reducible tells whether the ratio is not in lowest terms.
+// reducible reports whether the ratio is not in lowest terms.
 func reducible(a, b int64) bool {
 	for b != 0 {
 		a, b = b, a%b
@@ -59,7 +59,7 @@ func reducible(a, b int64) bool {
 	return a > 1
 }
 
-// fits tells whether ours x newRate / oldRate is theirs, up to a billionth.
+// fits reports whether ours x newRate / oldRate is theirs, within a billionth.
 func fits(ours, theirs money.Shares, oldRate, newRate int64) bool {
 	n, err := money.MulDiv(int64(ours), newRate, oldRate, money.Down)
 	if err != nil {
@@ -69,8 +69,8 @@ func fits(ours, theirs money.Shares, oldRate, newRate int64) bool {
 	return difference >= -1 && difference <= 1
 }
 
-// Suspect tells whether a position of the broker's looks like a split that the books
-// do not know, and that no operator has accepted.
+// Suspect reports whether the broker's position looks like a split that is missing in the
+// store and that no operator has accepted.
 func (b BookedPosition) Suspect(theirs money.Shares) (Ratio, bool) {
 	if theirs-b.Quantity == b.Accepted {
 		return Ratio{}, false
@@ -78,7 +78,7 @@ func (b BookedPosition) Suspect(theirs money.Shares) (Ratio, bool) {
 	return SplitRatio(b.Quantity, theirs)
 }
 
-// PositionAction is the hold because of a position that looks like a split.
+// PositionAction returns the held action for a broker's position that looks like a split.
 func (s Observation) PositionAction(b BookedPosition, theirs money.Shares, r Ratio) Action {
 	today := DateOf(s.Now)
 	return Action{
@@ -87,18 +87,18 @@ func (s Observation) PositionAction(b BookedPosition, theirs money.Shares, r Rat
 			OldRate: strconv.FormatInt(r.Old, 10), NewRate: strconv.FormatInt(r.New, 10),
 		},
 		ID:      "position-" + b.Symbol + "-" + s.SeenAt.UTC().Format("20060102T150405"),
-		AssetID: b.AssetID, ProcessDate: today, State: ActionHeld, HoldFrom: alreadyHeld(),
+		AssetID: b.AssetID, ProcessDate: today, State: ActionHeld, HoldFrom: alwaysHeld(),
 		FirstSeen: s.SeenAt, HeldAt: s.SeenAt,
-		Note: "the broker has " + theirs.String() + " shares, the books " + b.Quantity.String(),
+		Note: "the broker has " + theirs.String() + " shares, the store " + b.Quantity.String(),
 	}
 }
 
-// holdsNow tells whether an action holds its stock at a moment of the broker's time.
+// holdsNow reports whether the action holds its stock at the broker's time now.
 func (a Action) holdsNow(now time.Time) bool {
 	return a.State == ActionHeld || a.State == ActionAnnounced && (ActionHold{a.HoldFrom}).InForce(now)
 }
 
-// HeldAssets are the assets that these actions hold at a moment of the broker's time.
+// HeldAssets returns the assets that the actions hold at the broker's time now.
 func HeldAssets(actions []Action, now time.Time) map[AssetID]bool {
 	held := make(map[AssetID]bool)
 	for _, a := range actions {

@@ -6,38 +6,38 @@ import (
 	"stockrewards/internal/money"
 )
 
-// maxTradeLead is how far a trade's time may be after the broker's clock: its hosts
-// differ a little.
+// maxTradeLead is how far a trade may be ahead of the broker's clock, because the clocks of
+// the broker's hosts differ.
 const maxTradeLead = 5 * time.Second
 
-// FutureTrade reports whether a trade's time has not come yet by the broker's clock.
+// FutureTrade reports whether a trade at the time at is in the future of the broker's clock,
+// which shows present.
 func FutureTrade(at, present time.Time) bool { return at.After(present.Add(maxTradeLead)) }
 
-// PriceVerdict is what is made of a snapshot.
+// PriceVerdict is the judgment on a broker's price.
 type PriceVerdict int
 
-// The readings.
+// The verdicts.
 const (
-	PriceAccepted   PriceVerdict = iota // it is the latest word on the stock
-	PriceFromFuture                     // its trade has not happened yet: ignored
-	PriceInDoubt                        // its price is too far from what is known: an operator must look
+	PriceAccepted   PriceVerdict = iota // it confirms or replaces the quote
+	PriceFromFuture                     // its trade is in the future: ignored
+	PriceInDoubt                        // too far from the known prices: an operator must decide
 )
 
-// Read takes the broker's snapshot of the stock into the quote. asked is when it was
-// requested by our clock, present what the broker's clock showed then. A snapshot that
-// is not believed changes nothing. The newest trade wins; a trade time of the future
-// that an earlier version stored loses against any.
+// Update returns the quote after the broker's price s. asked is our time of the request,
+// present the broker's time then. Only an accepted price changes the quote. The newest trade
+// wins, except over a stored trade time in the future, which an earlier version accepted.
 func (q Quote) Update(s BrokerPrice, asked, present time.Time) (Quote, PriceVerdict) {
-	return q.read(s, asked, present, Plausible(s.Price, q.reference(s), q.Accepted))
+	return q.update(s, asked, present, Plausible(s.Price, q.reference(s), q.Accepted))
 }
 
-// UpdateHeld is Read of a stock that a corporate action holds: its price may be of other
-// units, so it is compared with nothing. Such a price is not offered.
+// UpdateHeld is Update for a stock that a corporate action holds. Its price may be in new
+// units, so it is not compared. It must not be used to value a holding.
 func (q Quote) UpdateHeld(s BrokerPrice, asked, present time.Time) (Quote, PriceVerdict) {
-	return q.read(s, asked, present, true)
+	return q.update(s, asked, present, true)
 }
 
-func (q Quote) read(s BrokerPrice, asked, present time.Time, plausible bool) (Quote, PriceVerdict) {
+func (q Quote) update(s BrokerPrice, asked, present time.Time, plausible bool) (Quote, PriceVerdict) {
 	if FutureTrade(s.TradedAt, present) {
 		return q, PriceFromFuture
 	}
@@ -51,8 +51,8 @@ func (q Quote) read(s BrokerPrice, asked, present time.Time, plausible bool) (Qu
 	return q, PriceAccepted
 }
 
-// reference is the level that a new price is compared with: the previous close or,
-// when the broker does not report one, our own last price.
+// reference returns the level to compare a new price with: the previous close, or the last
+// price when the broker does not report one.
 func (q Quote) reference(s BrokerPrice) money.Price {
 	if s.PreviousClose > 0 {
 		return s.PreviousClose
@@ -60,6 +60,6 @@ func (q Quote) reference(s BrokerPrice) money.Price {
 	return q.Price
 }
 
-// FromFuture reports whether the quote was confirmed after the moment now of our own
-// clock, by more than clocks differ: our clock was wrong then, so its age is not known.
+// FromFuture reports whether the quote was confirmed more than MaxClockSkew after our time
+// now. Our clock was wrong then, so the quote's age is unknown.
 func (q Quote) FromFuture(now time.Time) bool { return q.ConfirmedAt.After(now.Add(MaxClockSkew)) }

@@ -22,8 +22,8 @@ func TestTheBrokersWordForbidsADecision(t *testing.T) {
 	}{
 		"ended with nothing":             {rewards.OrderQuarantined, nothing, "canceled", 0, ""},
 		"ended with as much":             {rewards.OrderQuarantined, bought, "canceled", 5, ""},
-		"ended with more":                {rewards.OrderQuarantined, nothing, "canceled", 5, "tells of 0.000000005 shares"},
-		"ended with less":                {rewards.OrderQuarantined, bought, "expired", 4, "tells of 0.000000004 shares"},
+		"ended with more":                {rewards.OrderQuarantined, nothing, "canceled", 5, "reports 0.000000005 shares"},
+		"ended with less":                {rewards.OrderQuarantined, bought, "expired", 4, "reports 0.000000004 shares"},
 		"works on it":                    {rewards.OrderQuarantined, nothing, "new", 0, "still works on the order (new)"},
 		"works on it, with as much":      {rewards.OrderQuarantined, bought, "partially_filled", 5, "still works on the order"},
 		"has it, and it was submitted":   {rewards.OrderSubmitted, nothing, "canceled", 0, "the broker has the order"},

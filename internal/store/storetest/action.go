@@ -60,7 +60,7 @@ func testActions(t *testing.T, w *World) {
 	if diff := cmp.Diff([]rewards.Action{second.After, first.After}, open); diff != "" {
 		t.Errorf("open (-want +got):\n%s", diff)
 	}
-	withdrawn := rewards.ActionChange{Before: second.After, After: rewards.Observation{Now: w.Now()}.Missed(second.After)}
+	withdrawn := rewards.ActionChange{Before: second.After, After: rewards.Observation{Now: w.Now()}.Withdraw(second.After)}
 	check(t, w.change(t, withdrawn))
 	if err := w.change(t, withdrawn); !errors.Is(err, rewards.ErrStale) {
 		t.Errorf("a second time: %v, want ErrStale", err)
