@@ -27,7 +27,7 @@ func (c *logList) Run(ctx context.Context) error {
 		return usageErrorf("--limit must be at least 1")
 	}
 	return c.with(ctx, func(s *store.Store) error {
-		deeds, err := s.Deeds(ctx, store.DeedFilter{Object: c.Object, Limit: c.Limit})
+		deeds, err := s.LogEntries(ctx, store.LogFilter{Object: c.Object, Limit: c.Limit})
 		if err != nil {
 			return err
 		}

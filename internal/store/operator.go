@@ -91,14 +91,14 @@ func scanLogEntry(row Row) (e rewards.LogEntry, err error) {
 	return e, err
 }
 
-// DeedFilter restricts a list of log entries.
-type DeedFilter struct {
+// LogFilter restricts a list of log entries.
+type LogFilter struct {
 	Object string // only this one; "" does not filter
 	Limit  int    // maximum number of entries
 }
 
-// Deeds lists the newest log entries, newest first.
-func (s *Store) Deeds(ctx context.Context, f DeedFilter) ([]rewards.LogEntry, error) {
+// LogEntries lists the newest log entries, newest first.
+func (s *Store) LogEntries(ctx context.Context, f LogFilter) ([]rewards.LogEntry, error) {
 	return readAll(ctx, s, scanLogEntry, `SELECT `+logColumns+` FROM operator_log
 		WHERE ?1 = '' OR object = ?1 ORDER BY number DESC LIMIT ?2`, f.Object, f.Limit)
 }

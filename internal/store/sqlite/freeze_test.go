@@ -103,7 +103,7 @@ func TestMovesAreLogged(t *testing.T) {
 	check(t, err)
 	want := func(rows int64, changed string) {
 		t.Helper()
-		list, err := s.Deeds(t.Context(), store.DeedFilter{Limit: 1})
+		list, err := s.LogEntries(t.Context(), store.LogFilter{Limit: 1})
 		check(t, err)
 		if d := list[0]; d.Number != rows || d.Object != rewards.ObjectBooks || d.Changed() != changed || d.Reason != "a fleet" {
 			t.Errorf("the newest deed is %+v, want number %d: %s", d, rows, changed)

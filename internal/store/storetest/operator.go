@@ -214,7 +214,7 @@ func wantAllMethods(t *testing.T, deeds []deed) {
 // log is the log, newest first.
 func (w *World) log(t *testing.T) []rewards.LogEntry {
 	t.Helper()
-	list, err := w.Deeds(t.Context(), store.DeedFilter{Limit: 1000})
+	list, err := w.LogEntries(t.Context(), store.LogFilter{Limit: 1000})
 	check(t, err)
 	return list
 }

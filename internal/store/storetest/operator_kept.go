@@ -41,12 +41,12 @@ func testOperatorLogIsKept(t *testing.T, w *World) {
 	w.wantChain(t, rows)
 	object := w.App.Object()
 	check(t, errors.Join(w.RevokeKey(t.Context(), w.firstKey(t))))
-	list, err := w.Deeds(t.Context(), store.DeedFilter{Object: object, Limit: 10})
+	list, err := w.LogEntries(t.Context(), store.LogFilter{Object: object, Limit: 10})
 	check(t, err)
 	if len(list) != 1 || list[0].Object != object {
 		t.Errorf("the deeds of %s are %+v", object, list)
 	}
-	if list, err = w.Deeds(t.Context(), store.DeedFilter{Limit: 1}); err != nil || len(list) != 1 || list[0].Number != int64(rows+1) {
+	if list, err = w.LogEntries(t.Context(), store.LogFilter{Limit: 1}); err != nil || len(list) != 1 || list[0].Number != int64(rows+1) {
 		t.Errorf("the newest deed is %+v, %v", list, err)
 	}
 }
