@@ -67,7 +67,7 @@ func translate(t *testing.T, path string) string {
 		case m != nil:
 			p.block(lines, len(m[1]), m[2])
 		case strings.HasPrefix(strings.TrimSpace(lines[p.line]), "<!-- docs test: "):
-			p.command(hidden.FindStringSubmatch(rest)[1])
+			p.commands(strings.Split(hidden.FindStringSubmatch(rest)[1], "\n"))
 		case strings.HasPrefix(strings.TrimSpace(lines[p.line]), "<!-- docs sample: "):
 			p.sample(sample.FindStringSubmatch(rest))
 		}

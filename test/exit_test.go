@@ -23,7 +23,7 @@ func exitOf(t *testing.T, args ...string) (status int, out string) {
 	return 0, out
 }
 
-// docs/operations.md: 0 when a command did what it was asked, 1 when it did not, 2 when
+// docs/configure.md: 0 when a command did what it was asked, 1 when it did not, 2 when
 // its command line says something impossible.
 func TestExitStatuses(t *testing.T) {
 	t.Parallel()

@@ -10,16 +10,16 @@ import (
 	"stockrewards/internal/store/postgres/pgtest"
 )
 
-// The roles of docs/operations.md suffice: serve and operators' commands own nothing and
+// The roles of docs/security.md suffice: serve and operators' commands own nothing and
 // cannot change tables, the audit only reads, migrate makes the tables.
 func TestLeastPrivileges(t *testing.T) {
 	t.Parallel()
-	guide, err := os.ReadFile("../docs/operations.md")
+	guide, err := os.ReadFile("../docs/security.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, _ := strings.Cut(string(guide), "### Least privileges")
-	section, _, _ = strings.Cut(section, "\n### ")
+	_, section, _ := strings.Cut(string(guide), "## Least privileges")
+	section, _, _ = strings.Cut(section, "\n## ")
 	blocks := regexp.MustCompile("(?s)```sql\n(.*?)```").FindAllStringSubmatch(section, -1)
 	if len(blocks) != 2 {
 		t.Fatalf("%d blocks of SQL in the guide, want 2", len(blocks))

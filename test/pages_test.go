@@ -1,0 +1,204 @@
+package test
+
+import (
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+var write = flag.Bool("write", false, "write the generated parts of the documents")
+
+// documents are all pages by their path from the project's root.
+func documents(t *testing.T) map[string]string {
+	t.Helper()
+	pages := map[string]string{}
+	walk(t, func(path string) {
+		if strings.HasSuffix(path, ".md") {
+			pages[path] = read(t, path)
+		}
+	})
+	if len(pages) < 10 {
+		t.Fatalf("found only %d pages", len(pages))
+	}
+	return pages
+}
+
+// TestLinks checks that each relative link leads to a file, and to a heading of it.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	pages := documents(t)
+	target := regexp.MustCompile(`\]\(([^)\s]+)\)|(?:src|href)="([^"]+)"`)
+	for path, text := range pages {
+		text = fenced.ReplaceAllString(text, "")
+		for _, m := range target.FindAllStringSubmatch(text, -1) {
+			to := m[1] + m[2]
+			if strings.Contains(to, "://") {
+				continue
+			}
+			file, anchor, _ := strings.Cut(to, "#")
+			if file = filepath.ToSlash(filepath.Join(filepath.Dir(path), file)); strings.HasPrefix(to, "#") {
+				file = path
+			}
+			if _, err := os.Stat(filepath.Join("..", file)); err != nil {
+				t.Errorf("%s: the link %s: %v", path, to, err)
+			}
+			if anchor != "" && !slices.Contains(anchors(pages[file]), anchor) {
+				t.Errorf("%s: the link %s: %s has no such heading", path, to, file)
+			}
+		}
+	}
+}
+
+// anchors are the names of a page's headings in links, as GitHub makes them.
+func anchors(text string) []string {
+	var list []string
+	for _, m := range regexp.MustCompile(`(?m)^#+ (.*)$`).FindAllStringSubmatch(fenced.ReplaceAllString(text, ""), -1) {
+		name := regexp.MustCompile(`[^\w\- ]`).ReplaceAllString(strings.ToLower(m[1]), "")
+		list = append(list, strings.ReplaceAll(name, " ", "-"))
+	}
+	return list
+}
+
+// TestAlarmPage checks that docs/alarms.md has an entry for each alarm, in which a meaning, a
+// risk and a command are given.
+func TestAlarmPage(t *testing.T) {
+	t.Parallel()
+	file, err := parser.ParseFile(token.NewFileSet(), "../internal/rewards/alarm.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	ast.Inspect(file, func(n ast.Node) bool {
+		if spec, ok := n.(*ast.ValueSpec); ok && strings.HasPrefix(spec.Names[0].Name, "Alarm") {
+			name, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+			if err != nil {
+				t.Error(err)
+			}
+			want = append(want, strings.TrimSuffix(name, ":"))
+		}
+		return true
+	})
+	var got []string
+	for _, entry := range strings.Split(read(t, "docs/alarms.md"), "\n## ")[1:] {
+		name, text, _ := strings.Cut(entry, "\n")
+		got = append(got, name)
+		for _, part := range []string{"**Meaning.**", "**Risk.**", "**Do.**", "```sh"} {
+			if !strings.Contains(text, part) {
+				t.Errorf("docs/alarms.md: %s has no %s", name, part)
+			}
+		}
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if len(want) < 10 || !slices.Equal(got, want) {
+		t.Errorf("docs/alarms.md has %q, the code has %q", got, want)
+	}
+}
+
+// TestFlagTable compares the table of docs/configure.md with the program's help.
+// `go test ./test -run TestFlagTable -args -write` writes it.
+func TestFlagTable(t *testing.T) {
+	t.Parallel()
+	const path, from, to = "docs/configure.md", "<!-- flags: generated -->\n", "<!-- flags: end -->\n"
+	before, rest, found := strings.Cut(read(t, path), from)
+	_, after, ended := strings.Cut(rest, to)
+	if !found || !ended {
+		t.Fatalf("%s has no %q and %q", path, from, to)
+	}
+	want := before + from + "\n" + flagTable(t) + "\n" + to + after
+	if *write {
+		if err := os.WriteFile(filepath.Join("..", path), []byte(want), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if read(t, path) != want {
+		t.Errorf("%s is stale: run go test ./test -run TestFlagTable -args -write; want\n%s", path, flagTable(t))
+	}
+}
+
+// option is a row of the table of flags: a flag with the commands that have it.
+type option struct {
+	name, variable, byDefault, text string
+	commands                        []string
+}
+
+// flagTable makes the table from the help of every command: first serve's flags, then those
+// of dev and paper, then the rest.
+func flagTable(t *testing.T) string {
+	t.Helper()
+	help := func(args ...string) string {
+		cmd := exec.CommandContext(t.Context(), binary, append(args, "--help")...)
+		cmd.Env = append(os.Environ(), "COLUMNS=9999")
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v --help: %v\n%s", args, err, out)
+		}
+		return string(out)
+	}
+	_, list, _ := strings.Cut(help(), "Commands:\n")
+	var commands []string
+	for _, m := range regexp.MustCompile(`(?m)^ {2}(\w+(?: \w+)?) {2,}`).FindAllStringSubmatch(list, -1) {
+		commands = append(commands, m[1])
+	}
+	var options []*option
+	for _, command := range slices.Concat([]string{"serve", "dev", "paper"}, commands) {
+		_, flags, _ := strings.Cut(help(strings.Fields(command)...), "\nFlags:\n")
+		for _, m := range regexp.MustCompile(`(?m)^ +--([\w-]+)\S*\s+(.*)$`).FindAllStringSubmatch(flags, -1) {
+			options = addOption(options, command, m[1], m[2])
+		}
+	}
+	if len(options) < 50 {
+		t.Fatalf("found only %d flags", len(options))
+	}
+	b := &strings.Builder{}
+	b.WriteString("| flag | variable | commands | default | what it does |\n|---|---|---|---|---|\n")
+	for _, o := range options {
+		fmt.Fprintf(b, "| `--%s` | %s | %s | %s | %s |\n", o.name, o.variable, covered(o.commands, commands), o.byDefault, o.text)
+	}
+	return b.String()
+}
+
+// addOption adds a flag of a command, to the row that has it already if there is one.
+func addOption(options []*option, command, name, text string) []*option {
+	cut := func(pattern, otherwise string) string {
+		m := regexp.MustCompile(pattern).FindStringSubmatch(text)
+		if m == nil {
+			return otherwise
+		}
+		text = strings.Replace(text, m[0], "", 1)
+		return m[1]
+	}
+	o := &option{name: name, commands: []string{command}}
+	o.variable = cut(` \((\$\w+)\)`, "-")
+	o.variable = regexp.MustCompile(`\$(\w+)`).ReplaceAllString(o.variable, "`$1`")
+	o.byDefault = cut(` \(default:? ([^)]*)\)`, "-")
+	o.text = strings.ReplaceAll(strings.TrimRight(strings.TrimSpace(text), "."), "|", `\|`)
+	for _, have := range options {
+		if have.name == o.name && have.variable == o.variable && have.byDefault == o.byDefault {
+			if !slices.Contains(have.commands, command) {
+				have.commands = append(have.commands, command)
+			}
+			return options
+		}
+	}
+	return append(options, o)
+}
+
+// covered names commands, in short when they are nearly all.
+func covered(commands, all []string) string {
+	missing := slices.DeleteFunc(slices.Clone(all), func(c string) bool { return slices.Contains(commands, c) })
+	if len(missing) < 6 {
+		return "all but " + strings.Join(missing, ", ")
+	}
+	return strings.Join(commands, ", ")
+}
