@@ -80,7 +80,12 @@ func TestAlarmPage(t *testing.T) {
 	var want []string
 	ast.Inspect(file, func(n ast.Node) bool {
 		if spec, ok := n.(*ast.ValueSpec); ok && strings.HasPrefix(spec.Names[0].Name, "Alarm") {
-			name, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
+			lit, isLit := spec.Values[0].(*ast.BasicLit)
+			if !isLit {
+				t.Errorf("%s is not a literal string", spec.Names[0].Name)
+				return true
+			}
+			name, err := strconv.Unquote(lit.Value)
 			if err != nil {
 				t.Error(err)
 			}

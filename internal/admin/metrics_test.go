@@ -120,11 +120,7 @@ func TestMetricsAreLinted(t *testing.T) {
 	}
 }
 
-<<<<<<< ours
-// The table in docs/operations.md lists every metric with its labels.
-=======
-// The table of docs/monitor.md is all of the metrics, with their labels.
->>>>>>> theirs
+// The table in docs/monitor.md lists every metric with its labels.
 func TestMetricsAreDocumented(t *testing.T) {
 	t.Parallel()
 	guide, err := os.ReadFile("../../docs/monitor.md")
