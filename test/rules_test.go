@@ -102,8 +102,11 @@ func TestImportsPointOneWay(t *testing.T) {
 		"internal/store/postgres":        {domain, store},
 		"internal/store/storetest":       {money, domain, store},
 		"internal/copier":                {},
-		"internal/audit":                 {money, "internal/dbfile"},
-		"internal/audit/audittest":       {money, domain, store, "internal/store/sqlite", "internal/store/postgres", "internal/store/postgres/pgtest"},
+		"internal/audit/value":           {money},
+		"internal/audit/reader":          {"internal/dbfile"},
+		"internal/audit":                 {"internal/audit/value", "internal/audit/reader"},
+		"internal/audit/brokercheck":     {money, "internal/audit/value", "internal/audit/reader"},
+		"internal/audit/audittest":       {money, domain, store, "internal/audit/reader", "internal/store/sqlite", "internal/store/postgres", "internal/store/postgres/pgtest"},
 		"internal/ledger":                {money, domain},
 		"bench":                          {"internal/store/postgres/pgtest"},
 		"bench/growth": {

@@ -14,6 +14,7 @@ import (
 
 	"stockrewards/bench/growth"
 	"stockrewards/internal/audit"
+	"stockrewards/internal/audit/reader"
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store"
 	"stockrewards/internal/store/postgres"
@@ -37,17 +38,11 @@ func fill(t *testing.T, database string, seed uint64) growth.Report {
 	return r
 }
 
-// closer is books that the auditor reads.
-type closer interface {
-	audit.Queryer
-	Close() error
-}
-
 func TestBooksOfSQLiteAreRight(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "odd ?#% name.db")
 	r := fill(t, "sqlite:"+path, 1)
-	q, err := audit.OpenSQLite(t.Context(), path)
+	q, err := reader.OpenSQLite(t.Context(), path)
 	check(t, err)
 	checkAudit(t, q)
 	e, err := sqlite.Open(t.Context(), path, sqlite.Options{KeepSchema: true})
@@ -73,7 +68,7 @@ func TestBooksOfPostgresAreRight(t *testing.T) {
 	filled, err := c.NewDatabase(ctx)
 	check(t, err)
 	r := fill(t, filled, 2)
-	q, err := audit.OpenPostgres(ctx, filled)
+	q, err := reader.OpenPostgres(ctx, filled)
 	check(t, err)
 	checkAudit(t, q)
 	e, err := postgres.Open(ctx, filled, postgres.Options{KeepSchema: true})
@@ -109,7 +104,7 @@ func TestAPastCanBeRepeated(t *testing.T) {
 	}
 }
 
-func checkAudit(t *testing.T, q closer) {
+func checkAudit(t *testing.T, q reader.Store) {
 	t.Helper()
 	report, err := audit.Run(t.Context(), q, audit.Options{})
 	check(t, err)

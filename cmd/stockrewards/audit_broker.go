@@ -7,7 +7,7 @@ import (
 	"os"
 	"time"
 
-	"stockrewards/internal/audit"
+	"stockrewards/internal/audit/brokercheck"
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/server"
 )
@@ -38,8 +38,8 @@ func (c *auditCommand) compareWithBroker(ctx context.Context) error {
 
 // compare reads both sides, and once more when there are breaks: what was under way
 // is not there any more.
-func (c *auditCommand) compare(ctx context.Context) (audit.BreaksReport, error) {
-	var none audit.BreaksReport
+func (c *auditCommand) compare(ctx context.Context) (brokercheck.Report, error) {
+	var none brokercheck.Report
 	books, err := readBooks(ctx, c.databaseFlag)
 	if err != nil {
 		return none, err
@@ -68,15 +68,15 @@ func (c *auditCommand) compare(ctx context.Context) (audit.BreaksReport, error) 
 	case <-time.After(secondReading):
 	}
 	second, err := c.compareOnce(ctx, broker)
-	return audit.Confirmed(first, second), errors.Join(err, broker.Close())
+	return brokercheck.Confirmed(first, second), errors.Join(err, broker.Close())
 }
 
 // compareOnce reads the broker, the books, and what may have changed at the broker
-// meanwhile: see audit.BrokerSide.
+// meanwhile: see brokercheck.Theirs.
 func (c *auditCommand) compareOnce(
 	ctx context.Context, broker server.Connection,
-) (audit.BreaksReport, error) {
-	var none audit.BreaksReport
+) (brokercheck.Report, error) {
+	var none brokercheck.Report
 	side, account, err := readBroker(ctx, broker)
 	if err != nil {
 		return none, fmt.Errorf("the broker could not be asked: %w", err)
@@ -89,7 +89,7 @@ func (c *auditCommand) compareOnce(
 		return none, fmt.Errorf("these credentials are for the account %s; the books belong to %s",
 			account, books.BrokerAccount)
 	}
-	last, err := broker.Orders(ctx, audit.LastSince(side.First))
+	last, err := broker.Orders(ctx, brokercheck.LastSince(side.First))
 	if err != nil {
 		return none, fmt.Errorf("the broker could not be asked: %w", err)
 	}
@@ -103,10 +103,10 @@ func (c *auditCommand) compareOnce(
 			return none, fmt.Errorf("the broker could not be asked about %s: %w", id, err)
 		}
 	}
-	return audit.Compare(books, side, time.Now()), nil
+	return brokercheck.Compare(books, side, time.Now()), nil
 }
 
-func readBroker(ctx context.Context, broker server.Connection) (s audit.BrokerSide, account string, err error) {
+func readBroker(ctx context.Context, broker server.Connection) (s brokercheck.Theirs, account string, err error) {
 	a, err := broker.Account(ctx)
 	if err != nil {
 		return s, "", err
@@ -121,15 +121,15 @@ func readBroker(ctx context.Context, broker server.Connection) (s audit.BrokerSi
 	}
 	s.First = plainOrders(orders)
 	for _, p := range positions {
-		s.Positions = append(s.Positions, audit.BrokerPosition(p))
+		s.Positions = append(s.Positions, brokercheck.Position(p))
 	}
 	return s, a.ID, nil
 }
 
-func plainOrders(orders []rewards.BrokerOrder) []audit.BrokerOrder {
-	list := make([]audit.BrokerOrder, len(orders))
+func plainOrders(orders []rewards.BrokerOrder) []brokercheck.Order {
+	list := make([]brokercheck.Order, len(orders))
 	for i, o := range orders {
-		list[i] = audit.BrokerOrder{
+		list[i] = brokercheck.Order{
 			ClientOrderID: o.ClientOrderID, BrokerID: o.ID, AssetID: o.AssetID, Symbol: o.Symbol, Side: o.Side,
 			Status: o.Status, Notional: o.Notional, FilledQty: o.FilledQty, AveragePrice: o.FilledAvgPrice,
 			SubmittedAt: o.SubmittedAt, FilledAt: o.FilledAt, Problem: o.Problem,
@@ -138,11 +138,11 @@ func plainOrders(orders []rewards.BrokerOrder) []audit.BrokerOrder {
 	return list
 }
 
-func readBooks(ctx context.Context, d databaseFlag) (*audit.BrokerBooks, error) {
+func readBooks(ctx context.Context, d databaseFlag) (*brokercheck.Ours, error) {
 	opened, err := openBooks(ctx, d.Database, d.plainPostgresFlag)
 	if err != nil {
 		return nil, err
 	}
-	books, err := audit.ReadBrokerBooks(ctx, opened)
+	books, err := brokercheck.Read(ctx, opened)
 	return books, errors.Join(err, opened.Close())
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"stockrewards/internal/audit"
+	"stockrewards/internal/audit/reader"
 	"stockrewards/internal/store"
 )
 
@@ -19,7 +20,7 @@ func (c *backupCommand) Run(ctx context.Context) error {
 	if err := c.with(ctx, func(s *store.Store) error { return s.Backup(ctx, c.File) }); err != nil {
 		return err
 	}
-	books, err := audit.OpenSQLite(ctx, c.File)
+	books, err := reader.OpenSQLite(ctx, c.File)
 	if err != nil {
 		return err
 	}

@@ -8,13 +8,8 @@ import (
 	"strings"
 
 	"stockrewards/internal/audit"
+	"stockrewards/internal/audit/reader"
 )
-
-// auditedBooks are books opened for reading by the audit's own way.
-type auditedBooks interface {
-	audit.Queryer
-	Close() error
-}
 
 // isPostgres tells whether a database is named by a URL of PostgreSQL.
 func isPostgres(database string) bool {
@@ -32,18 +27,18 @@ func sqlitePath(database string) (string, error) {
 }
 
 // openBooks opens the books that a database flag names, to be audited.
-func openBooks(ctx context.Context, database string, plain plainPostgresFlag) (auditedBooks, error) {
+func openBooks(ctx context.Context, database string, plain plainPostgresFlag) (reader.Store, error) {
 	if isPostgres(database) {
 		if err := plain.checkPostgres(database); err != nil {
 			return nil, err
 		}
-		return audit.OpenPostgres(ctx, database)
+		return reader.OpenPostgres(ctx, database)
 	}
 	path, err := sqlitePath(database)
 	if err != nil {
 		return nil, err
 	}
-	return audit.OpenSQLite(ctx, path)
+	return reader.OpenSQLite(ctx, path)
 }
 
 // auditBooks opens and audits books, and tells on standard error how far it is. An

@@ -3,42 +3,45 @@ package audit
 import (
 	"context"
 	"errors"
+
+	"stockrewards/internal/audit/reader"
+	"stockrewards/internal/audit/value"
 )
 
-// Report is what an audit found.
+// Report is the result of an audit.
 type Report struct {
 	Checks []CheckResult `json:"checks"`
 }
 
-// CheckResult is the outcome of one check.
+// CheckResult is the result of one check.
 type CheckResult struct {
 	Name       string      `json:"name"`       // stable
-	Invariants []int       `json:"invariants"` // their numbers in the list, if any
+	Invariants []int       `json:"invariants"` // see the package comment
 	Rule       string      `json:"rule"`       // what must hold
-	Unit       string      `json:"unit"`       // what Rows counts
-	Next       string      `json:"next"`       // what to do when it does not hold
-	Rows       int64       `json:"rows"`       // how many were looked at
-	Violated   int64       `json:"violated"`   // how many violate it
-	Violations []Violation `json:"violations"` // the first of these
+	Unit       string      `json:"unit"`       // of Rows
+	Next       string      `json:"next"`       // what to do about a violation
+	Rows       int64       `json:"rows"`       // checked
+	Violated   int64       `json:"violated"`   // of Rows
+	Violations []Violation `json:"violations"` // the first MaxViolations
 }
 
-// Violation is one row that breaks a rule.
+// Violation is a row that breaks a rule.
 type Violation struct {
 	Row      string `json:"row"`
 	Found    string `json:"found"`
 	Expected string `json:"expected"`
 }
 
-// MaxViolations is how many violations of a check are kept; all are counted.
+// MaxViolations is the number of violations of a check that a report keeps.
 const MaxViolations = 100
 
-// OK tells whether everything holds.
+// OK reports whether all checks hold.
 func (r Report) OK() bool {
 	failed, _ := r.Violated()
 	return failed == 0
 }
 
-// Violated counts the checks that do not hold and the violations of all.
+// Violated counts the failed checks and all violations.
 func (r Report) Violated() (checks int, violations int64) {
 	for _, c := range r.Checks {
 		if c.Violated > 0 {
@@ -49,79 +52,50 @@ func (r Report) Violated() (checks int, violations int64) {
 	return checks, violations
 }
 
-// Options says how an audit runs. The zero value is good.
-type Options struct {
-	// Progress is told what is being read and how many rows of it were, at the start of
-	// each reading and now and then. It is called by the goroutine that audits.
-	Progress func(what string, rows int64)
-	// SortBytes is how much of what is sorted stays in memory, of each of at most three
-	// things at a time; what is more goes to temporary files. Zero: 16 MiB.
-	SortBytes int
-}
+// Options configures an audit. The zero value is valid.
+type Options = reader.Options
 
-func (o Options) sortBytes() int {
-	if o.SortBytes > 0 {
-		return o.SortBytes
-	}
-	return runBytes
-}
-
-// Run checks every invariant on the snapshot that q reads. It fails only when the
-// books cannot be read or ctx ends; violations are in the report. The report of an
-// audit that failed has what was found until then.
-func Run(ctx context.Context, q Queryer, o Options) (Report, error) {
+// Run checks every invariant on the snapshot of q. Violations are no error: Run fails only when
+// the store cannot be read or ctx ends. The report then has what was found until then.
+func Run(ctx context.Context, q reader.Queryer, o Options) (Report, error) {
 	a := &auditor{
-		ctx: ctx, q: q, options: o, t: newTally(), apps: make(map[string]bool), assets: make(map[int64]bool),
+		r: reader.New(ctx, q, o), t: newTally(), apps: make(map[string]bool), assets: make(map[int64]bool),
 		positions: make(map[int64]*position), days: make(map[int64]*dayTotal),
+		decided: decided{fields: make(map[string]map[string]string), seen: make(map[string]bool)},
 	}
-	a.keys, a.lots = a.newSorter(), a.newSorter()
-	err := a.run(ctx)
-	for _, s := range a.sorters {
-		err = errors.Join(err, s.close())
-	}
+	a.keys, a.lots = a.r.NewSorter(), a.r.NewSorter()
+	err := errors.Join(a.run(), a.r.Close())
 	return Report{Checks: a.t.results}, err
 }
 
-// auditor is one run, with what must be known across its passes. Its maps are as
-// large as the apps, the assets and the days.
+// auditor is one audit, with what its passes share. Its maps grow with the apps, the assets
+// and the days.
 type auditor struct {
-	ctx       context.Context //nolint:containedctx // of this one run
-	q         Queryer
-	options   Options
-	reading   []Rows // of the pass under way
-	sorters   []*sorter
-	keys      *sorter // the idempotency keys of the rewards by app
-	lots      *sorter // what the rewards brought, by user
+	r         *reader.Reader
+	keys      *reader.Sorter // the rewards' idempotency keys, by app
+	lots      *reader.Sorter // what the rewards bought, by user
 	t         *tally
 	apps      map[string]bool
 	assets    map[int64]bool
 	positions map[int64]*position // by asset
-	decided   decided             // by operators, as their log says
+	decided   decided             // what the operator log says
 	days      map[int64]*dayTotal // by the microseconds of the day's start
 }
 
-// run makes the passes one after the other.
-func (a *auditor) run(ctx context.Context) error {
-	for _, pass := range []func(context.Context) error{
-		a.installation, a.rewards, a.orders, a.users, a.uniqueTexts, a.totals,
+// run makes the passes in order.
+func (a *auditor) run() error {
+	for _, pass := range []func() error{
+		a.installation, a.rewards, a.orders, a.users, a.unique, a.totals,
 	} {
-		if err := errors.Join(pass(ctx), a.closeAll()); err != nil {
+		if err := errors.Join(pass(), a.r.Done()); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// tell tells how far the audit is, and whether it is to end.
-func (a *auditor) tell(what string, rows int64) error {
-	if a.options.Progress != nil {
-		a.options.Progress(what, rows)
-	}
-	return context.Cause(a.ctx)
-}
-
-// position is what should be there of one asset, and what is.
-type position struct{ filled, held, house wide }
+// position is the shares of an asset: filled by orders, held by users, and of the house.
+type position struct{ filled, held, house value.Sum }
 
 func (a *auditor) position(asset int64) *position {
 	p := a.positions[asset]
@@ -132,24 +106,24 @@ func (a *auditor) position(asset int64) *position {
 	return p
 }
 
-// tally counts rows and violations.
+// tally counts rows and violations by check.
 type tally struct{ results []CheckResult }
 
 func newTally() *tally {
 	t := &tally{results: make([]CheckResult, checkCount)}
 	for _, d := range definitions() {
 		t.results[d.check] = CheckResult{
-			Name: d.name, Invariants: d.invariants, Rule: d.rule, Unit: d.unit, Next: nextStep(d.check),
+			Name: d.name, Invariants: d.invariants, Rule: d.rule, Unit: d.unit, Next: d.next,
 			Violations: []Violation{},
 		}
 	}
 	return t
 }
 
-// row counts a row that a check looked at.
+// row counts a row that a check covers.
 func (t *tally) row(c check) { t.results[c].Rows++ }
 
-// fail counts a violation and keeps the first ones.
+// fail counts a violation.
 func (t *tally) fail(c check, row, found, expected string) {
 	r := &t.results[c]
 	r.Violated++
@@ -158,17 +132,22 @@ func (t *tally) fail(c check, row, found, expected string) {
 	}
 }
 
-// named is a row, or a group of rows, that can be told in a violation.
+// named is a row, or a group of rows, with a name for violations.
 type named interface{ name() string }
 
-// rule ties a check to the test of one row: what was found and what was expected
-// instead; expected is "" when it holds.
+// label is a name.
+type label string
+
+func (l label) name() string { return string(l) }
+
+// rule is a check's test of one row. It returns what was found and what was expected instead;
+// expected is "" when the rule holds.
 type rule[V named] struct {
 	check check
 	test  func(V) (found, expected string)
 }
 
-// apply tests one row by every rule.
+// apply tests a row by all rules.
 func apply[V named](t *tally, rules []rule[V], row V) {
 	for _, r := range rules {
 		t.row(r.check)
@@ -178,26 +157,18 @@ func apply[V named](t *tally, rules []rule[V], row V) {
 	}
 }
 
-// must is one condition of several that a row must meet.
+// must is a condition of a rule.
 type must struct {
 	holds    bool
 	expected string
 }
 
-// first is the first condition that does not hold; "" when all do.
-func first(conditions ...must) string {
+// judge returns the first condition that does not hold, with the row's description.
+func judge(describe func() string, conditions ...must) (found, expected string) {
 	for _, c := range conditions {
 		if !c.holds {
-			return c.expected
+			return describe(), c.expected
 		}
 	}
-	return ""
-}
-
-// judge describes the row when a condition does not hold.
-func judge(describe func() string, conditions ...must) (found, expected string) {
-	if expected = first(conditions...); expected != "" {
-		found = describe()
-	}
-	return found, expected
+	return "", ""
 }

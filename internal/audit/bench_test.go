@@ -34,13 +34,13 @@ func BenchmarkRun(b *testing.B) {
 			check(b, err)
 			b.ReportAllocs()
 			for b.Loop() {
-				books, err := open(b.Context(), where)
+				store, err := audittest.Open(b.Context(), where)
 				check(b, err)
-				report, err := audit.Run(b.Context(), books, audit.Options{})
+				report, err := audit.Run(b.Context(), store, audit.Options{})
 				if err != nil || !report.OK() {
 					b.Fatalf("%v, %+v", err, report)
 				}
-				check(b, books.Close())
+				check(b, store.Close())
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n), "ns/reward")
 		})

@@ -53,201 +53,224 @@ const (
 	checkCount
 )
 
-// definition is the text of a check.
+// definition describes a check in a report.
 type definition struct {
 	check      check
 	name       string
-	invariants []int
+	invariants []int  // see the package comment
 	unit       string // what is counted
+	next       string // what to do about a violation
 	rule       string
 }
 
-// definitions is the table of the checks.
+// What to do about a violation: docs/backup.md has the details.
+const (
+	askBroker   = "pause ordering, keep a copy, and run `audit --broker`: the broker knows what was really bought"
+	takeBackup  = "pause ordering, keep a copy, and compare the row with the newest backup that passes"
+	reportIt    = "pause ordering, keep a copy, and report it with the row: `serve` never writes this"
+	stopServe   = "stop `serve` at once, keep a copy, and find out who can see whose data"
+	askClient   = "keep a copy; the client's records have the request that made the row: compare them"
+	checkOrders = "see `order show` and `fulfillment status`; pause ordering, so that nothing is ordered twice"
+	findEditor  = "keep a copy; somebody changed the database without the commands: find out who can write to it, " +
+		"repeat the change by a command, and compare `log verify --head` with the head that you keep"
+	rotateKeys = "stop `serve`, keep a copy, and rotate the keys of the app (`key rotate`)"
+	fixShares  = "pause ordering and keep a copy; users would see wrong shares: add up the allocations, " +
+		"and restore the newest backup that passes"
+)
+
+// definitions returns the definitions of all checks.
 func definitions() []definition {
 	return slices.Concat(
-		rewardDefinitions(), orderDefinitions(), fillDefinitions(), bookDefinitions(), otherDefinitions(),
+		rewardDefinitions(), orderDefinitions(), fillDefinitions(), holdingDefinitions(), otherDefinitions(),
 	)
 }
 
 func list(invariants ...int) []int { return append([]int{}, invariants...) }
 
-// rewardDefinitions are the checks of single rewards.
 func rewardDefinitions() []definition {
 	return []definition{
-		{checkIDs, "ids", list(2, 29), "rows", "each has a UUIDv7 of its own"},
-		{checkKeyUnique, "key_unique", list(2), "rewards", "an app gives one idempotency key to one reward"},
+		{checkIDs, "ids", list(2, 29), "rows", takeBackup, "each has its own UUIDv7"},
 		{
-			checkFingerprint, "fingerprint", list(2), "rewards",
-			"it is that of the stored fields, the idempotency key included but in rewards from before the seals",
+			checkKeyUnique, "key_unique", list(2), "rewards", askClient,
+			"an app uses an idempotency key for one reward",
 		},
 		{
-			checkStatusForward, "status_forward", list(3), "rewards",
-			"a recorded one waits, without a trace of an order; an executing or executed one has been in " +
-				"one; a final one does not wait",
+			checkFingerprint, "fingerprint", list(2), "rewards", askClient,
+			"it is that of the stored fields; rewards from before the seals may omit the idempotency key",
 		},
 		{
-			checkExecutedComplete, "executed_complete", list(4), "rewards",
-			"executed exactly when there is a time of execution, and then bought in full, with shares",
+			checkStatusForward, "status_forward", list(3), "rewards", checkOrders,
+			"a recorded one waits and has no trace of an order; an executing or executed one was in an order; " +
+				"a final one does not wait",
 		},
 		{
-			checkFailedNothingBought, "failed_nothing_bought", list(5), "rewards",
-			"failed exactly when there is a reason, and then without shares and in no live order; " +
+			checkExecutedComplete, "executed_complete", list(4), "rewards", fixShares,
+			"executed exactly when it has a time of execution, and then bought in full, with shares",
+		},
+		{
+			checkFailedNothingBought, "failed_nothing_bought", list(5), "rewards", fixShares,
+			"failed exactly when it has a reason, and then without shares and in no live order; " +
 				"only amount_too_small has allocations; a refused order fails its rewards",
 		},
 		{
-			checkOpenFields, "open_fields", list(6), "rewards",
-			"a recorded or executing one has no time of execution and no reason of failure",
+			checkOpenFields, "open_fields", list(6), "rewards", reportIt,
+			"a recorded or executing one has no time of execution and no failure reason",
 		},
 		{
-			checkAssetKnown, "asset_known", list(7), "assets and references to them",
-			"the asset is in the catalog, and an order's is that of its rewards; it is held when an open " +
-				"corporate action says so",
-		},
-		{checkAmountRange, "amount_range", list(8), "rewards", "it is more than $0 and at most $1000000"},
-		{
-			checkOneLiveOrder, "one_live_order", list(9), "rewards",
-			"an executing one is in exactly one live order or waits for one; any other is in none",
+			checkAssetKnown, "asset_known", list(7), "assets and references to them", takeBackup,
+			"the asset is in the catalog, and an order has the asset of its rewards; an asset is held " +
+				"exactly as its open corporate actions say",
 		},
 		{
-			checkPartsSum, "parts_sum", list(9, 17), "rewards",
-			"what is booked is the sum of the allocations, and less than the amount while executing",
+			checkAmountRange, "amount_range", list(8), "rewards", askClient,
+			"it is more than $0 and at most $1000000",
 		},
 		{
-			checkCarriedRest, "carried_rest", list(9), "rewards",
+			checkOneLiveOrder, "one_live_order", list(9), "rewards", checkOrders,
+			"an executing one is in exactly one live order or waits for one; any other is in no live order",
+		},
+		{
+			checkPartsSum, "parts_sum", list(9, 17), "rewards", fixShares,
+			"the booked amount is the sum of the allocations, and less than the amount while executing",
+		},
+		{
+			checkCarriedRest, "carried_rest", list(9), "rewards", takeBackup,
 			"an order carries what the orders before it left of the amount",
 		},
 	}
 }
 
-// orderDefinitions are the checks of single orders.
 func orderDefinitions() []definition {
 	return []definition{
-		{checkMembersHash, "members_hash", list(10), "orders", "the members are those that were sealed"},
 		{
-			checkMemberOrder, "member_order", list(10, 17), "orders",
-			"the members have the positions from 0 on, each reward once, in order of arrival",
+			checkMembersHash, "members_hash", list(10), "orders", askBroker,
+			"the members are those that were sealed",
 		},
 		{
-			checkOrderAmount, "order_amount", list(11), "orders",
+			checkMemberOrder, "member_order", list(10, 17), "orders", takeBackup,
+			"the members have the positions 0, 1, 2, …, each reward once, in order of arrival",
+		},
+		{
+			checkOrderAmount, "order_amount", list(11), "orders", askBroker,
 			"the notional is the members' amounts and the house's part, in whole cents, $1 or more",
 		},
-		{checkClientOrderID, "client_order_id", list(12), "orders", "each has a client order id of its own"},
 		{
-			checkOrderState, "order_state", list(12), "orders",
-			"attempts, times, reason and fill are those of the state",
+			checkClientOrderID, "client_order_id", list(12), "orders", askBroker,
+			"each has its own client order id",
 		},
 		{
-			checkOrderEnd, "order_end", list(14), "orders",
+			checkOrderState, "order_state", list(12), "orders", checkOrders,
+			"attempts, times, reason and fill match the state",
+		},
+		{
+			checkOrderEnd, "order_end", list(14), "orders", askBroker,
 			"a settled one has ended at the broker, and a filled one has a fill",
 		},
 		{
-			checkResolution, "resolution", list(14), "orders",
-			"a resolved one has one resolution, and the fill that it tells",
+			checkResolution, "resolution", list(14), "orders", askBroker,
+			"a resolved one has one resolution, with the same fill",
 		},
 	}
 }
 
-// fillDefinitions are the checks of what an order brought.
 func fillDefinitions() []definition {
 	return []definition{
 		{
-			checkFillCost, "fill_cost", list(15), "orders",
-			"a fill has a price and costs the notional, give or take a cent or 0.01 %, or less when not filled",
+			checkFillCost, "fill_cost", list(15), "orders", askBroker,
+			"a fill has a price and costs the notional within a cent or 0.01 %, or less when the order is not filled",
 		},
 		{
-			checkAllocationSum, "allocation_sum", list(16, 19), "orders",
-			"the allocations and the house's shares are the filled quantity; nothing before it is settled",
+			checkAllocationSum, "allocation_sum", list(16, 19), "orders", fixShares,
+			"the allocations and the house's shares are the filled quantity; both are zero until settled",
 		},
 		{
-			checkHouseResidue, "house_residue", list(16), "settled orders",
+			checkHouseResidue, "house_residue", list(16), "settled orders", fixShares,
 			"beyond what its own dollars bought the house has less than a billionth of a share per member",
 		},
 		{
-			checkAllocationMember, "allocation_member", list(16), "allocations",
+			checkAllocationMember, "allocation_member", list(16), "allocations", fixShares,
 			"the order is settled and carried the reward",
 		},
 		{
-			checkOneSplit, "one_split", list(17), "members of settled orders",
-			"carried dollars go to the members by position: one at most is split, those after it get nothing",
+			checkOneSplit, "one_split", list(17), "members of settled orders", fixShares,
+			"the carried dollars go to the members by position: at most one is split, and those after it get nothing",
 		},
 		{
-			checkAllocationFloor, "allocation_floor", list(17), "allocations of settled orders",
+			checkAllocationFloor, "allocation_floor", list(17), "allocations of settled orders", fixShares,
 			"the shares are floor(filled quantity x part / dollars carried)",
 		},
 		{
-			checkChildAfterParent, "child_after_parent", list(18), "rewards",
+			checkChildAfterParent, "child_after_parent", list(18), "rewards", checkOrders,
 			"an order is settled before its reward goes into another one",
 		},
 		{
-			checkDollarsSum, "dollars_sum", list(19), "settled orders",
-			"the dollars carried are those of the parts and of the house",
+			checkDollarsSum, "dollars_sum", list(19), "settled orders", fixShares,
+			"the carried dollars are those of the parts and of the house",
 		},
 	}
 }
 
-// bookDefinitions are the checks of what is held.
-func bookDefinitions() []definition {
+func holdingDefinitions() []definition {
 	return []definition{
 		{
-			checkHoldingSum, "holding_sum", list(20), "holdings",
+			checkHoldingSum, "holding_sum", list(20), "holdings", fixShares,
 			"the quantity is the sum of the user's allocations of the asset, and not negative",
 		},
 		{
-			checkCustody, "custody", list(21), "assets",
-			"users and house hold together what was filled, and so does the stock's running total",
+			checkCustody, "custody", list(21), "assets", askBroker,
+			"users and house together hold what was filled, and so does the asset's running total",
 		},
 		{
-			checkCostBasis, "cost_basis", list(22), "holdings",
+			checkCostBasis, "cost_basis", list(22), "holdings", fixShares,
 			"the cost basis is the sum of the amounts of the user's executed rewards of the asset",
 		},
 		{
-			checkAllocationUnique, "allocation_unique", list(23), "allocations",
-			"there is one of a reward and an order",
+			checkAllocationUnique, "allocation_unique", list(23), "allocations", fixShares,
+			"a reward has at most one of each order",
 		},
 	}
 }
 
-// otherDefinitions are the checks of references, times, limits and clients' data.
 func otherDefinitions() []definition {
 	return []definition{
 		{
-			checkTenancy, "tenancy", list(7, 26), "references within apps",
-			"the app exists, and what is named beside it is of that app",
+			checkTenancy, "tenancy", list(7, 26), "references within apps", stopServe,
+			"the app exists, and what the row refers to belongs to that app",
 		},
-		{checkReferences, "references", list(26), "references to orders", "the order exists"},
+		{checkReferences, "references", list(26), "references to orders", takeBackup, "the order exists"},
 		{
-			checkOrderTimes, "order_times", list(12, 29), "orders",
+			checkOrderTimes, "order_times", list(12, 29), "orders", reportIt,
 			"rewards, planning, first attempt, resolution and settlement follow in time",
 		},
 		{
-			checkRewardTimes, "reward_times", list(29), "rewards",
+			checkRewardTimes, "reward_times", list(29), "rewards", reportIt,
 			"the time of execution is that of the fill that completed it, never before it was recorded",
 		},
 		{
-			checkSpending, "spending", list(23, 34), "days",
-			"what was spent is the sum of the orders planned on that day",
+			checkSpending, "spending", list(23, 34), "days", askBroker,
+			"the dollars spent are the sum of the orders planned on that day",
 		},
-		{checkLease, "lease", list(36), "leases", "there is one, its epoch not negative"},
-		{checkAPIKeys, "api_keys", list(), "keys", "each has a hash of 32 bytes of its own"},
+		{checkLease, "lease", list(36), "leases", checkOrders, "there is one, and its epoch is not negative"},
+		{checkAPIKeys, "api_keys", list(), "keys", rotateKeys, "each has its own hash of 32 bytes"},
 		{
-			checkUsers, "users", list(), "users",
-			"each has an email or an external id, and beside its email that in lower case",
-		},
-		{
-			checkUserUnique, "user_unique", list(), "emails and external ids",
-			"it is of one user of the app, an email without regard to ASCII case",
+			checkUsers, "users", list(), "users", askClient,
+			"each has an email or an external id, and its email also in lower case",
 		},
 		{
-			checkUserSeal, "user_seal", list(), "sealed users",
-			"the seal is that of the email and the external id; every user has one, but those from before the seals",
+			checkUserUnique, "user_unique", list(), "emails and external ids", askClient,
+			"it belongs to one user of the app; emails are compared without ASCII case",
 		},
 		{
-			checkOperatorLog, "operator_log", list(24), "deeds",
-			"each has the hash of its content and of the deed before it, up to the head that the books keep",
+			checkUserSeal, "user_seal", list(), "sealed users", askClient,
+			"the seal matches the email and the external id; only users from before the seals have no seal",
 		},
 		{
-			checkOperatorState, "operator_state", list(), "apps, keys, stocks and the pause",
-			"each is as the newest deed of an operator left it, and was made by one",
+			checkOperatorLog, "operator_log", list(24), "entries", findEditor,
+			"each has the hash of its content and of the entry before it, up to the head that the store keeps",
+		},
+		{
+			checkOperatorState, "operator_state", list(), "apps, keys, assets and the pause", findEditor,
+			"each is as its newest log entry left it, and an entry created it",
 		},
 	}
 }

@@ -10,10 +10,11 @@ import (
 
 	"stockrewards/internal/audit"
 	"stockrewards/internal/audit/audittest"
+	"stockrewards/internal/audit/reader"
 	"stockrewards/internal/store/sqlite"
 )
 
-// sound is a file of books with a history, made once.
+// sound is a file with a history, made once.
 var sound struct {
 	once sync.Once
 	file []byte
@@ -24,7 +25,7 @@ func soundFile(t *testing.T) []byte {
 	sound.once.Do(func() {
 		w := audittest.History(t, audittest.NewFile)
 		path := filepath.Join(t.TempDir(), "copy.db")
-		audittest.Exec(t, audittest.Open(t, w.Where), `VACUUM INTO '`+path+`'`)
+		audittest.Exec(t, audittest.SQL(t, w.Where), `VACUUM INTO '`+path+`'`)
 		var err error
 		sound.file, err = os.ReadFile(path)
 		check(t, err)
@@ -32,10 +33,9 @@ func soundFile(t *testing.T) []byte {
 	return sound.file
 }
 
-// FuzzBooks damages a file of books: a stretch of it is overwritten, and it is cut.
-// To open it, as serve does, and to audit it gives an error or a report, soon, and
-// never a panic. A file that is as it was is in order.
-func FuzzBooks(f *testing.F) {
+// FuzzFile overwrites a part of an SQLite store and truncates it. Opening it as serve does, and
+// auditing it, must return soon and never panic. An unchanged file must be accepted.
+func FuzzFile(f *testing.F) {
 	for _, offset := range []uint32{0, 16, 18, 24, 28, 40, 56, 60, 92, 96, 100, 103, 108, 4096, 8192, 12288, 20480, 40960} {
 		f.Add(offset, []byte{0}, uint32(0))
 		f.Add(offset, []byte{0xff, 0xff, 0xff, 0xff}, uint32(0))
@@ -58,23 +58,23 @@ func FuzzBooks(f *testing.F) {
 			select {
 			case err := <-done:
 				if err != nil && !changed {
-					t.Errorf("a sound file: %v", err)
+					t.Errorf("an unchanged file: %v", err)
 				}
 			case <-ctx.Done():
-				t.Fatal("it hangs")
+				t.Fatal("timeout")
 			}
 		}
 	})
 }
 
-// auditFile audits a file; the report is right or wrong, but there.
+// auditFile audits a file and ignores the report.
 func auditFile(path string) error {
-	books, err := audit.OpenSQLite(context.Background(), path)
+	store, err := reader.OpenSQLite(context.Background(), path)
 	if err != nil {
 		return err
 	}
-	_, err = audit.Run(context.Background(), books, audit.Options{})
-	_ = books.Close()
+	_, err = audit.Run(context.Background(), store, audit.Options{})
+	_ = store.Close()
 	return err
 }
 

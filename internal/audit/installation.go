@@ -1,19 +1,21 @@
 package audit
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
+
+	"stockrewards/internal/audit/reader"
+	"stockrewards/internal/audit/value"
 )
 
-// checkID checks the id of a row.
+// checkID checks the id of a row; again means that an earlier row has the same id.
 func (a *auditor) checkID(id string, again bool, row named) {
 	a.t.row(checkIDs)
 	switch {
-	case !wellFormed(id):
-		a.t.fail(checkIDs, row.name(), uuid(id), "a UUID of version 7")
+	case !value.IsUUIDv7(id):
+		a.t.fail(checkIDs, row.name(), value.UUID(id), "a UUID of version 7")
 	case again:
-		a.t.fail(checkIDs, row.name(), "another row of that id", "one")
+		a.t.fail(checkIDs, row.name(), "another row with the id", "one")
 	}
 }
 
@@ -21,7 +23,7 @@ func (a *auditor) checkID(id string, again bool, row named) {
 func (a *auditor) checkTenant(app string, row named) {
 	a.t.row(checkTenancy)
 	if !a.apps[app] {
-		a.t.fail(checkTenancy, row.name(), "the app "+uuid(app), "an app that exists")
+		a.t.fail(checkTenancy, row.name(), "the app "+value.UUID(app), "an app that exists")
 	}
 }
 
@@ -29,38 +31,33 @@ func (a *auditor) checkTenant(app string, row named) {
 func (a *auditor) checkAsset(asset int64, row named) {
 	a.t.row(checkAssetKnown)
 	if !a.assets[asset] {
-		a.t.fail(checkAssetKnown, row.name(), "asset "+number(asset), "an asset of the catalog")
+		a.t.fail(checkAssetKnown, row.name(), value.Asset(asset), "an asset of the catalog")
 	}
 }
 
-// label is a row's name, made before.
-type label string
-
-func (l label) name() string { return string(l) }
-
-// installation checks the small tables, and learns the apps and the assets.
-func (a *auditor) installation(ctx context.Context) error {
-	for _, pass := range []func(context.Context) error{
-		a.readLog, a.readApps, a.readKeys, a.readAssets, a.readPrices, a.readLease, a.checkAllDecided,
+// installation checks the small tables and collects the apps and the assets.
+func (a *auditor) installation() error {
+	for _, pass := range []func() error{
+		a.readLog, a.readApps, a.readKeys, a.readAssets, a.readPrices, a.readLease,
 	} {
-		if err := pass(ctx); err != nil {
+		if err := pass(); err != nil {
 			return err
 		}
 	}
+	a.checkAllDecided()
 	return nil
 }
 
-func (a *auditor) readApps(ctx context.Context) error {
+func (a *auditor) readApps() error {
 	type app struct {
 		id, name                    string
 		suspended, rate, concurrent int64
 	}
-	return readAll(ctx, a, stream[app]{
-		what: "apps", query: `SELECT id, name, suspended, requests_per_second, concurrent FROM apps ORDER BY id`,
-		bind: func(p *app) []any { return []any{&p.id, &p.name, &p.suspended, &p.rate, &p.concurrent} },
-		key:  func(p *app) key { return key{p.id} },
+	return reader.Each(a.r, reader.Stream[app]{
+		What: "apps", Query: `SELECT id, name, suspended, requests_per_second, concurrent FROM apps`,
+		Bind: func(p *app) []any { return []any{&p.id, &p.name, &p.suspended, &p.rate, &p.concurrent} },
 	}, func(p *app) {
-		object := "app " + uuid(p.id)
+		object := "app " + value.UUID(p.id)
 		a.checkID(p.id, a.apps[p.id], label(object))
 		a.checkDecided(object, nil, decidedField{"name", p.name}, decidedField{"suspended", yesNo(p.suspended)},
 			decidedField{"requestsPerSecond", limit(p.rate)}, decidedField{"concurrent", limit(p.concurrent)})
@@ -74,47 +71,44 @@ type apiKey struct {
 	expires, revoked     int64
 }
 
-func (k *apiKey) name() string { return "key " + uuid(k.id) + " of app " + uuid(k.app) }
+func (k *apiKey) name() string { return "key " + value.UUID(k.id) + " of app " + value.UUID(k.app) }
 
-func (a *auditor) readKeys(ctx context.Context) error {
+func (a *auditor) readKeys() error {
 	var last apiKey
 	ids := make(map[string]bool)
-	return readAll(ctx, a, stream[apiKey]{
-		what: "keys", query: `SELECT app_id, id, hash, label, expires_at, revoked_at FROM keys ORDER BY hash`,
-		bind: func(k *apiKey) []any { return []any{&k.app, &k.id, &k.hash, &k.label, &k.expires, &k.revoked} },
-		key:  func(k *apiKey) key { return key{k.hash} },
+	return reader.Each(a.r, reader.Stream[apiKey]{
+		What: "keys", Query: `SELECT app_id, id, hash, label, expires_at, revoked_at FROM keys ORDER BY hash`,
+		Bind: func(k *apiKey) []any { return []any{&k.app, &k.id, &k.hash, &k.label, &k.expires, &k.revoked} },
+		Key:  func(k *apiKey) reader.Key { return reader.Key{k.hash} },
 	}, func(k *apiKey) {
 		a.checkID(k.id, ids[k.id], k)
 		ids[k.id] = true
 		a.checkTenant(k.app, k)
-		a.checkDecided("key "+uuid(k.id), nil, decidedField{"app", uuid(k.app)}, decidedField{"label", k.label},
-			decidedField{"hash", hex.EncodeToString([]byte(k.hash))}, decidedField{"expires", instant(k.expires)},
-			decidedField{"revoked", instant(k.revoked)})
+		a.checkDecided("key "+value.UUID(k.id), nil, decidedField{"app", value.UUID(k.app)},
+			decidedField{"label", k.label}, decidedField{"hash", hex.EncodeToString([]byte(k.hash))},
+			decidedField{"expires", instant(k.expires)}, decidedField{"revoked", instant(k.revoked)})
 		a.t.row(checkAPIKeys)
 		switch {
 		case len(k.hash) != sha256.Size:
-			a.t.fail(checkAPIKeys, k.name(), "a hash of "+number(int64(len(k.hash)))+" bytes", "32")
+			a.t.fail(checkAPIKeys, k.name(), "a hash of "+value.Int(int64(len(k.hash)))+" bytes", "32")
 		case k.hash == last.hash:
-			a.t.fail(checkAPIKeys, k.name(), "the hash of "+last.name(), "a hash of its own")
+			a.t.fail(checkAPIKeys, k.name(), "the hash of "+last.name(), "another hash")
 		}
 		last = *k
 	})
 }
 
-// asset is a row of assets.
-type asset struct {
-	id, enabled int64
-	symbol      string
-}
-
-func (a *auditor) readAssets(ctx context.Context) error {
+func (a *auditor) readAssets() error {
+	type asset struct {
+		id, enabled int64
+		symbol      string
+	}
 	symbols := make(map[string]int64)
-	return readAll(ctx, a, stream[asset]{
-		what: "assets", query: `SELECT id, symbol, enabled FROM assets`,
-		bind: func(s *asset) []any { return []any{&s.id, &s.symbol, &s.enabled} },
-		key:  func(*asset) key { return key{} },
+	return reader.Each(a.r, reader.Stream[asset]{
+		What: "assets", Query: `SELECT id, symbol, enabled FROM assets`,
+		Bind: func(s *asset) []any { return []any{&s.id, &s.symbol, &s.enabled} },
 	}, func(s *asset) {
-		row := "asset " + number(s.id)
+		row := value.Asset(s.id)
 		a.checkDecided(row, []decidedField{{"enabled", "yes"}}, decidedField{"enabled", yesNo(s.enabled)})
 		a.t.row(checkAssetKnown)
 		other, taken := symbols[s.symbol]
@@ -122,40 +116,38 @@ func (a *auditor) readAssets(ctx context.Context) error {
 		case s.symbol == "":
 			a.t.fail(checkAssetKnown, row, "no symbol", "a symbol")
 		case taken:
-			a.t.fail(checkAssetKnown, row, "the symbol of asset "+number(other), "a symbol of its own")
+			a.t.fail(checkAssetKnown, row, "the symbol of "+value.Asset(other), "another symbol")
 		case a.assets[s.id]:
-			a.t.fail(checkAssetKnown, row, "another row of that id", "one")
+			a.t.fail(checkAssetKnown, row, "another row with the id", "one")
 		}
 		symbols[s.symbol], a.assets[s.id] = s.id, true
 	})
 }
 
-func (a *auditor) readPrices(ctx context.Context) error {
-	return readAll(ctx, a, stream[asset]{
-		what: "prices", query: `SELECT asset_id FROM prices`,
-		bind: func(p *asset) []any { return []any{&p.id} },
-		key:  func(*asset) key { return key{} },
-	}, func(p *asset) { a.checkAsset(p.id, label("price")) })
+func (a *auditor) readPrices() error {
+	return reader.Each(a.r, reader.Stream[int64]{
+		What: "prices", Query: `SELECT asset_id FROM prices`,
+		Bind: func(asset *int64) []any { return []any{asset} },
+	}, func(asset *int64) { a.checkAsset(*asset, label("price")) })
 }
 
-func (a *auditor) readLease(ctx context.Context) error {
+func (a *auditor) readLease() error {
 	rows := 0
-	err := readAll(ctx, a, stream[int64]{
-		what: "lease", query: `SELECT epoch FROM lease`,
-		bind: func(epoch *int64) []any { return []any{epoch} },
-		key:  func(*int64) key { return key{} },
+	err := reader.Each(a.r, reader.Stream[int64]{
+		What: "lease", Query: `SELECT epoch FROM lease`,
+		Bind: func(epoch *int64) []any { return []any{epoch} },
 	}, func(epoch *int64) {
 		a.t.row(checkLease)
 		if *epoch < 0 {
-			a.t.fail(checkLease, "lease", "epoch "+number(*epoch), "0 or more")
+			a.t.fail(checkLease, "lease", "epoch "+value.Int(*epoch), "0 or more")
 		}
 		rows++
 		if rows > 1 {
-			a.t.fail(checkLease, "lease", "another one", "one")
+			a.t.fail(checkLease, "lease", "another row", "one")
 		}
 	})
 	if rows == 0 {
-		a.t.fail(checkLease, "lease", "none", "one")
+		a.t.fail(checkLease, "lease", "no row", "one")
 	}
 	return err
 }

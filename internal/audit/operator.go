@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -9,120 +8,115 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"stockrewards/internal/audit/reader"
+	"stockrewards/internal/audit/value"
 )
 
-// deed is a row of operator_log.
-type deed struct {
+// logEntry is a row of operator_log.
+type logEntry struct {
 	number, at                                    int64
 	actor, command, object, before, after, reason string
 	previous, hash                                string
 }
 
-func (d *deed) name() string { return "deed " + number(d.number) + " (" + d.command + ")" }
+func (e *logEntry) name() string { return "log entry " + value.Int(e.number) + " (" + e.command + ")" }
 
-func deedStream() stream[deed] {
-	return stream[deed]{
-		what: "operator log",
-		query: `SELECT number, at, actor, command, object, state_before, state_after, reason, previous, hash
+func logStream() reader.Stream[logEntry] {
+	return reader.Stream[logEntry]{
+		What: "operator log",
+		Query: `SELECT number, at, actor, command, object, state_before, state_after, reason, previous, hash
 			FROM operator_log ORDER BY number`,
-		bind: func(d *deed) []any {
+		Bind: func(e *logEntry) []any {
 			return []any{
-				&d.number, &d.at, &d.actor, &d.command, &d.object, &d.before, &d.after, &d.reason, &d.previous, &d.hash,
+				&e.number, &e.at, &e.actor, &e.command, &e.object, &e.before, &e.after, &e.reason, &e.previous, &e.hash,
 			}
 		},
-		key: func(*deed) key { return key{} },
 	}
 }
 
-// computed is the hash that a deed must have: a version, then a SHA-256 of the version,
-// the hash before, the number, the microseconds and the texts with their lengths.
-func (d *deed) computed() string {
+// computed returns the hash that an entry must have: a version, then SHA-256 of the version, the
+// previous hash, the number, the microseconds and the strings with their lengths.
+func (e *logEntry) computed() string {
 	const version = "\x01"
-	content := []byte(version + d.previous)
-	content = binary.BigEndian.AppendUint64(content, unsigned(d.number))
-	content = binary.BigEndian.AppendUint64(content, unsigned(d.at))
-	for _, text := range []string{d.actor, d.command, d.object, d.before, d.after, d.reason} {
-		content = appendText(content, text)
+	content := []byte(version + e.previous)
+	content = binary.BigEndian.AppendUint64(content, uint64(e.number))
+	content = binary.BigEndian.AppendUint64(content, uint64(e.at))
+	for _, s := range []string{e.actor, e.command, e.object, e.before, e.after, e.reason} {
+		content = appendString(content, s)
 	}
 	sum := sha256.Sum256(content)
 	return version + string(sum[:])
 }
 
-// decided is what the operator log says of all objects: the newest value of every field.
+// decided is the newest value of every field that operators decide, as the log has it.
 type decided struct {
-	fields map[string]map[string]string // by object and name
-	seen   map[string]bool              // objects that are in the books
-	paused string                       // why, as the books say now
+	fields map[string]map[string]string // by object and field
+	seen   map[string]bool              // the objects that have a row
+	paused string                       // why ordering is paused, as the store has it
 
-	sealedFrom int64 // microseconds: rewards and users made since are sealed
+	sealedFrom int64 // microseconds; later rewards and users are sealed
 }
 
-// note takes what a deed left of an object.
+// note adds the fields of an entry.
 func (d *decided) note(object string, fields map[string]string) {
 	if d.fields[object] == nil {
 		d.fields[object] = make(map[string]string)
 	}
-	for name, value := range fields {
-		d.fields[object][name] = value
+	for name, v := range fields {
+		d.fields[object][name] = v
 	}
 }
 
-// readLog checks the chain of the operator log, and learns what was decided.
-func (a *auditor) readLog(ctx context.Context) error {
-	a.decided = decided{fields: make(map[string]map[string]string), seen: make(map[string]bool)}
-	kept, err := a.readLogSettings(ctx)
+// readLog checks the hash chain of the operator log and collects what was decided.
+func (a *auditor) readLog() error {
+	kept, err := a.readLogSettings()
 	if err != nil {
 		return err
 	}
 	const hashBytes = 1 + sha256.Size
-	last := deed{hash: strings.Repeat("\x00", hashBytes)}
-	err = readAll(ctx, a, deedStream(), func(d *deed) {
+	last := logEntry{hash: strings.Repeat("\x00", hashBytes)}
+	err = reader.Each(a.r, logStream(), func(e *logEntry) {
 		a.t.row(checkOperatorLog)
-		fields, readable := fieldsOf(d.after)
+		fields, readable := parseFields(e.after)
 		switch {
-		case d.number != last.number+1:
-			a.t.fail(checkOperatorLog, d.name(), "after deed "+number(last.number), "the number that follows")
-		case d.previous != last.hash:
-			a.t.fail(checkOperatorLog, d.name(), "another hash of the deed before it", digits(last.hash))
-		case d.hash != d.computed():
-			a.t.fail(checkOperatorLog, d.name(), digits(d.hash), "the hash of its content, "+digits(d.computed()))
+		case e.number != last.number+1:
+			a.t.fail(checkOperatorLog, e.name(), "after entry "+value.Int(last.number), "the next number")
+		case e.previous != last.hash:
+			a.t.fail(checkOperatorLog, e.name(), "another hash of the entry before it", value.Hex(last.hash))
+		case e.hash != e.computed():
+			a.t.fail(checkOperatorLog, e.name(), value.Hex(e.hash), "the hash of its content, "+value.Hex(e.computed()))
 		case !readable:
-			a.t.fail(checkOperatorLog, d.name(), strconv.Quote(d.after), "a state that can be read")
+			a.t.fail(checkOperatorLog, e.name(), strconv.Quote(e.after), `fields as name="value"`)
 		}
-		a.decided.note(d.object, fields)
-		last = *d
+		a.decided.note(e.object, fields)
+		last = *e
 	})
 	if err != nil {
 		return err
 	}
 	head := ""
 	if last.number > 0 {
-		head = number(last.number) + ":" + hex.EncodeToString([]byte(last.hash))
+		head = value.Int(last.number) + ":" + hex.EncodeToString([]byte(last.hash))
 	}
 	if head != kept {
-		a.t.fail(checkOperatorLog, "the newest deed", strconv.Quote(head),
-			strconv.Quote(kept)+", the head that the books keep")
+		a.t.fail(checkOperatorLog, "the newest log entry", strconv.Quote(head),
+			strconv.Quote(kept)+", the head that the store keeps")
 	}
 	return nil
 }
 
-// readLogSettings reads the head that the books keep, whether ordering is paused, and
-// since when rewards and users are sealed.
-func (a *auditor) readLogSettings(ctx context.Context) (head string, err error) {
-	type setting struct {
-		kind  int64
-		value string
-	}
-	err = readAll(ctx, a, stream[setting]{
-		what: "settings", query: `SELECT CASE name WHEN 'log_head' THEN 0 WHEN 'paused' THEN 1 ELSE 2 END, value
-			FROM settings WHERE name IN ('log_head', 'paused', 'sealed_from')`,
-		bind: func(s *setting) []any { return []any{&s.kind, &s.value} },
-		key:  func(*setting) key { return key{} },
+// readLogSettings reads the head that the store keeps, the pause, and the start of sealing.
+func (a *auditor) readLogSettings() (head string, err error) {
+	type setting struct{ name, value string }
+	err = reader.Each(a.r, reader.Stream[setting]{
+		What: "settings", Query: `SELECT name, value FROM settings WHERE name IN ('log_head', 'paused', 'sealed_from')`,
+		Bind: func(s *setting) []any { return []any{&s.name, &s.value} },
 	}, func(s *setting) {
-		switch s.kind {
-		case 0:
+		switch s.name {
+		case "log_head":
 			head = s.value
-		case 1:
+		case "paused":
 			a.decided.paused = s.value
 		default:
 			from, err := time.Parse(time.RFC3339Nano, s.value)
@@ -135,55 +129,55 @@ func (a *auditor) readLogSettings(ctx context.Context) (head string, err error) 
 	return head, err
 }
 
-// fieldsOf reads `name="value" other="value"`.
-func fieldsOf(text string) (map[string]string, bool) {
+// parseFields parses `name="value" other="value"`.
+func parseFields(s string) (map[string]string, bool) {
 	fields := make(map[string]string)
-	for text != "" {
-		end := strings.IndexByte(text, '=')
+	for s != "" {
+		end := strings.IndexByte(s, '=')
 		if end < 1 {
 			return fields, false
 		}
-		quoted, err := strconv.QuotedPrefix(text[end+1:])
+		quoted, err := strconv.QuotedPrefix(s[end+1:])
 		if err != nil {
 			return fields, false
 		}
-		value, err := strconv.Unquote(quoted)
+		v, err := strconv.Unquote(quoted)
 		if err != nil {
 			return fields, false
 		}
-		fields[text[:end]] = value
-		text = strings.TrimPrefix(text[end+1+len(quoted):], " ")
+		fields[s[:end]] = v
+		s = strings.TrimPrefix(s[end+1+len(quoted):], " ")
 	}
 	return fields, true
 }
 
-// decidedField is one value of an object as the books have it now.
+// decidedField is the current value of a field that operators decide.
 type decidedField struct{ name, value string }
 
-// checkDecided compares an object with what the operator log says of it. Fields that no
-// deed is about must have the values of unsaid, or be "". Unsaid nil: there must be a deed.
-func (a *auditor) checkDecided(object string, unsaid []decidedField, now ...decidedField) {
+// checkDecided compares an object with the operator log. A field without an entry must have its
+// default, or "". If defaults is nil, the object must have an entry.
+func (a *auditor) checkDecided(object string, defaults []decidedField, now ...decidedField) {
 	a.t.row(checkOperatorState)
 	a.decided.seen[object] = true
-	said := a.decided.fields[object]
-	if said == nil && unsaid == nil {
-		a.t.fail(checkOperatorState, object, "no deed of it in the operator log", "the deed that created it")
+	logged := a.decided.fields[object]
+	if logged == nil && defaults == nil {
+		a.t.fail(checkOperatorState, object, "no log entry", "the entry that created it")
 		return
 	}
 	for _, f := range now {
-		want, found := said[f.name]
-		if i := slices.IndexFunc(unsaid, func(u decidedField) bool { return u.name == f.name }); !found && i >= 0 {
-			want = unsaid[i].value
+		want, found := logged[f.name]
+		if i := slices.IndexFunc(defaults, func(d decidedField) bool { return d.name == f.name }); !found && i >= 0 {
+			want = defaults[i].value
 		}
 		if f.value != want {
 			a.t.fail(checkOperatorState, object, f.name+"="+strconv.Quote(f.value),
-				strconv.Quote(want)+", as its newest deed left it")
+				strconv.Quote(want)+", as its newest log entry left it")
 		}
 	}
 }
 
-// checkAllDecided checks the pause, and that nothing that operators made is missing.
-func (a *auditor) checkAllDecided(context.Context) error {
+// checkAllDecided checks the pause, and that every object of the log still has a row.
+func (a *auditor) checkAllDecided() {
 	a.checkDecided("ordering", []decidedField{{"paused", ""}}, decidedField{"paused", a.decided.paused})
 	var gone []string
 	for object := range a.decided.fields {
@@ -194,9 +188,8 @@ func (a *auditor) checkAllDecided(context.Context) error {
 	}
 	slices.Sort(gone)
 	for _, object := range gone {
-		a.t.fail(checkOperatorState, object, "no row", "one: the operator log has a deed of it")
+		a.t.fail(checkOperatorState, object, "no row", "one: the operator log has an entry for it")
 	}
-	return nil
 }
 
 func yesNo(flag int64) string {
@@ -206,24 +199,26 @@ func yesNo(flag int64) string {
 	case 1:
 		return "yes"
 	}
-	return number(flag)
+	return value.Int(flag)
 }
 
-// instant is a time as the operator log has it.
+// instant formats a time as the operator log does.
 func instant(n int64) string {
 	if n == 0 {
 		return ""
 	}
-	return micros(n)
+	return value.Time(n)
 }
 
-// limit is a limit as the operator log has it; "" when it is the default.
+// limit formats a limit as the operator log does; "" means the default.
 func limit(n int64) string {
 	if n == 0 {
 		return ""
 	}
-	return number(n)
+	return value.Int(n)
 }
 
-// digits is bytes for people.
-func digits(bytes string) string { return "0x" + hex.EncodeToString([]byte(bytes)) }
+// appendString appends the length of a string and the string.
+func appendString(b []byte, s string) []byte {
+	return append(binary.BigEndian.AppendUint32(b, uint32(len(s))), s...)
+}

@@ -1,30 +1,11 @@
 package audit
 
 import (
-	"context"
 	"fmt"
-)
 
-// The stored numbers of an order's state.
-const (
-	planned = iota + 1
-	submitted
-	opened
-	quarantined
-	resolved
-	settled
-	refused
+	"stockrewards/internal/audit/reader"
+	"stockrewards/internal/audit/value"
 )
-
-func stateName(state int64) string {
-	names := [...]string{
-		"missing", "planned", "submitted", "open", "quarantined", "resolved", "settled", "refused",
-	}
-	if state < 0 || state >= int64(len(names)) {
-		return "in state " + number(state)
-	}
-	return names[state]
-}
 
 // order is a row of orders.
 type order struct {
@@ -41,24 +22,24 @@ type order struct {
 	houseShares, settledAt int64
 }
 
-func orderStream() stream[order] {
-	return stream[order]{
-		what: "orders",
-		query: `SELECT id, client_order_id, asset_id, symbol, notional, house, members_hash, state,
+func orderStream() reader.Stream[order] {
+	return reader.Stream[order]{
+		What: "orders",
+		Query: `SELECT id, client_order_id, asset_id, symbol, notional, house, members_hash, state,
 			attempts, first_attempt_at, broker_id, broker_status, filled_qty, filled_avg_price, reason,
 			house_shares, settled_at FROM orders ORDER BY id`,
-		bind: func(o *order) []any {
+		Bind: func(o *order) []any {
 			return []any{
 				&o.id, &o.clientID, &o.asset, &o.symbol, &o.notional, &o.house, &o.membersHash, &o.state,
 				&o.attempts, &o.firstAttemptAt, &o.brokerID, &o.brokerStatus, &o.filledQty, &o.price,
 				&o.reason, &o.houseShares, &o.settledAt,
 			}
 		},
-		key: func(o *order) key { return key{o.id} },
+		Key: func(o *order) reader.Key { return reader.Key{o.id} },
 	}
 }
 
-// member is a row of order_rewards with its allocation, if there is one.
+// member is a row of order_rewards with its allocation, if any.
 type member struct {
 	order          string
 	position       int64
@@ -68,20 +49,20 @@ type member struct {
 	booked, shares int64
 }
 
-func memberStream() stream[member] {
-	return stream[member]{
-		what: "members by order",
-		query: `SELECT m.order_id, m.position, m.app_id, m.reward_id, m.amount,
+func memberStream() reader.Stream[member] {
+	return reader.Stream[member]{
+		What: "members by order",
+		Query: `SELECT m.order_id, m.position, m.app_id, m.reward_id, m.amount,
 			CASE WHEN a.order_id IS NULL THEN 0 ELSE 1 END, coalesce(a.amount, 0), coalesce(a.shares, 0)
 			FROM order_rewards m LEFT JOIN allocations a
 			ON a.app_id = m.app_id AND a.reward_id = m.reward_id AND a.order_id = m.order_id
 			ORDER BY m.order_id, m.position`,
-		bind: func(m *member) []any {
+		Bind: func(m *member) []any {
 			return []any{
 				&m.order, &m.position, &m.app, &m.reward, &m.amount, &m.allocated, &m.booked, &m.shares,
 			}
 		},
-		key: func(m *member) key { return key{m.order} },
+		Key: func(m *member) reader.Key { return reader.Key{m.order} },
 	}
 }
 
@@ -91,98 +72,93 @@ type resolution struct {
 	filledQty, price, at int64
 }
 
-func resolutionStream() stream[resolution] {
-	return stream[resolution]{
-		what:  "resolutions",
-		query: `SELECT order_id, filled_qty, price, at FROM order_resolutions ORDER BY order_id`,
-		bind:  func(r *resolution) []any { return []any{&r.order, &r.filledQty, &r.price, &r.at} },
-		key:   func(r *resolution) key { return key{r.order} },
+func resolutionStream() reader.Stream[resolution] {
+	return reader.Stream[resolution]{
+		What:  "resolutions",
+		Query: `SELECT order_id, filled_qty, price, at FROM order_resolutions ORDER BY order_id`,
+		Bind:  func(r *resolution) []any { return []any{&r.order, &r.filledQty, &r.price, &r.at} },
+		Key:   func(r *resolution) reader.Key { return reader.Key{r.order} },
 	}
 }
 
-// orderView is an order with all that hangs on it.
+// orderView is an order with its members and resolutions.
 type orderView struct {
 	order
 	assets      map[int64]bool
 	members     []member
 	resolutions []resolution
 
-	carrying wide  // the members' amounts
-	booked   wide  // the amounts of their allocations
-	shares   wide  // of their allocations
-	carried  int64 // dollars that were spent
+	carrying value.Sum // the members' amounts
+	booked   value.Sum // the amounts of their allocations
+	shares   value.Sum // of their allocations
+	carried  int64     // the dollars spent
 }
 
-func (v *orderView) name() string { return "order " + uuid(v.id) }
+func (v *orderView) name() string { return "order " + value.UUID(v.id) }
 
-// orders checks every order with its members and what it brought.
-func (a *auditor) orders(ctx context.Context) error {
-	rows, err := open(ctx, a, orderStream())
+// orders checks every order with its members and its fill.
+func (a *auditor) orders() error {
+	rows, err := reader.Open(a.r, orderStream())
 	if err != nil {
 		return err
 	}
 	j := orderJoin{a: a, v: &orderView{assets: a.assets}}
-	if j.members, err = open(ctx, a, memberStream()); err != nil {
+	if j.members, err = reader.Open(a.r, memberStream()); err != nil {
 		return err
 	}
-	if j.resolutions, err = open(ctx, a, resolutionStream()); err != nil {
+	if j.resolutions, err = reader.Open(a.r, resolutionStream()); err != nil {
 		return err
 	}
 	rules, last := orderRules(), ""
-	err = rows.each(func(o *order) error {
+	err = rows.Each(func(o *order) error {
 		if err := j.claim(o); err != nil {
 			return err
 		}
 		a.checkID(o.id, o.id == last, j.v)
 		last = o.id
 		apply(a.t, rules, j.v)
-		if o.state == settled {
+		if o.state == value.Settled {
 			a.settlement(j.v)
 		}
-		a.account(o)
+		a.addToTotals(o)
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	return j.rest()
+	if err := j.members.Rest(j.strayMember); err != nil {
+		return err
+	}
+	return j.resolutions.Rest(j.strayResolution)
 }
 
-// orderJoin is the merge of orders with what hangs on them.
+// orderJoin merges orders with their members and resolutions.
 type orderJoin struct {
 	a           *auditor
 	v           *orderView
-	members     *cursor[member]
-	resolutions *cursor[resolution]
+	members     *reader.Cursor[member]
+	resolutions *reader.Cursor[resolution]
 }
 
-// claim gathers what hangs on one order.
+// claim collects the members and resolutions of an order.
 func (j *orderJoin) claim(o *order) error {
-	v, k := j.v, key{o.id}
+	v, k := j.v, reader.Key{o.id}
 	*v = orderView{order: *o, assets: v.assets, members: v.members[:0], resolutions: v.resolutions[:0]}
-	err := j.members.claim(k, func(m *member) {
+	v.carried = carriedDollars(o)
+	err := j.members.Claim(k, func(m *member) {
 		j.a.t.row(checkReferences)
 		v.members = append(v.members, *m)
-		v.carrying.add(m.amount)
-		v.booked.add(m.booked)
-		v.shares.add(m.shares)
+		v.carrying.Add(m.amount)
+		v.booked.Add(m.booked)
+		v.shares.Add(m.shares)
 	}, j.strayMember)
 	if err != nil {
 		return err
 	}
-	err = j.resolutions.claim(k, func(r *resolution) {
+	return j.resolutions.Claim(k, func(r *resolution) {
 		j.a.t.row(checkReferences)
 		v.resolutions = append(v.resolutions, *r)
 	}, j.strayResolution)
-	v.carried = carriedDollars(o)
-	return err
-}
-
-func (j *orderJoin) rest() error {
-	if err := j.members.rest(j.strayMember); err != nil {
-		return err
-	}
-	return j.resolutions.rest(j.strayResolution)
 }
 
 func (j *orderJoin) strayMember(m *member) {
@@ -193,32 +169,32 @@ func (j *orderJoin) strayResolution(r *resolution) { j.stray("resolution", r.ord
 
 func (j *orderJoin) stray(row, order string) {
 	j.a.t.row(checkReferences)
-	j.a.t.fail(checkReferences, row, "the order "+uuid(order), "an order that exists")
+	j.a.t.fail(checkReferences, row, "the order "+value.UUID(order), "an order that exists")
 }
 
-// carriedDollars is how many of an order's dollars were spent: all when filled,
-// otherwise what the fill cost, rounded down, at most the notional.
+// carriedDollars returns the dollars that an order spent: its notional when filled, otherwise
+// the fill's cost, rounded down, at most the notional.
 func carriedDollars(o *order) int64 {
 	if o.brokerStatus == "filled" {
 		return o.notional
 	}
-	spent, ok := cost(o.filledQty, o.price)
+	spent, ok := value.Cost(o.filledQty, o.price)
 	if !ok {
 		return o.notional
 	}
 	return min(spent, o.notional)
 }
 
-// account adds an order to what its day and its asset should come to.
-func (a *auditor) account(o *order) {
-	start := createdMillis(o.id) * microsPerMilli
+// addToTotals adds an order to the totals of its day and its asset.
+func (a *auditor) addToTotals(o *order) {
+	start := value.Created(o.id)
 	start -= start % microsPerDay
 	d := a.day(start)
-	d.notional.add(o.notional)
-	d.house.add(o.house)
-	if o.state == settled || o.state == refused {
+	d.notional.Add(o.notional)
+	d.house.Add(o.house)
+	if o.state == value.Settled || o.state == value.Refused {
 		p := a.position(o.asset)
-		p.filled.add(o.filledQty)
-		p.house.add(o.houseShares)
+		p.filled.Add(o.filledQty)
+		p.house.Add(o.houseShares)
 	}
 }

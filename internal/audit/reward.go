@@ -1,11 +1,13 @@
 package audit
 
 import (
-	"context"
 	"errors"
+
+	"stockrewards/internal/audit/reader"
+	"stockrewards/internal/audit/value"
 )
 
-// The stored numbers of a reward's status.
+// The stored statuses of a reward.
 const (
 	recorded = iota + 1
 	executing
@@ -25,28 +27,28 @@ type reward struct {
 
 func (r *reward) name() string { return rewardName(r.app, r.id) }
 
-// rewardScan reads the table as it lies: by an index it would be read many times over.
-func rewardScan() stream[reward] {
-	return stream[reward]{
-		what: "rewards",
-		query: `SELECT app_id, id, user_id, idempotency_key, fingerprint, amount, asset_id, symbol, source,
+// rewardScan reads the table in its physical order; by an index each page would be read many
+// times.
+func rewardScan() reader.Stream[reward] {
+	return reader.Stream[reward]{
+		What: "rewards",
+		Query: `SELECT app_id, id, user_id, idempotency_key, fingerprint, amount, asset_id, symbol, source,
 			metadata, status, waiting, booked, executed_at, failure_reason FROM rewards`,
-		bind: func(r *reward) []any {
+		Bind: func(r *reward) []any {
 			return []any{
 				&r.app, &r.id, &r.user, &r.key, &r.fingerprint, &r.amount, &r.asset, &r.symbol, &r.source,
 				&r.metadata, &r.status, &r.waiting, &r.booked, &r.executedAt, &r.reason,
 			}
 		},
-		key: func(*reward) key { return key{} },
 	}
 }
 
-// rewardStream is what is left of the rewards when each by itself was checked.
-func rewardStream() stream[reward] {
-	return stream[reward]{
-		what: "rewards with their orders",
-		bind: (*reward).sorted,
-		key:  func(r *reward) key { return key{r.app, r.id} },
+// rewardStream reads the columns that scanRewards keeps.
+func rewardStream() reader.Stream[reward] {
+	return reader.Stream[reward]{
+		What: "rewards with their orders",
+		Bind: (*reward).sorted,
+		Key:  func(r *reward) reader.Key { return reader.Key{r.app, r.id} },
 	}
 }
 
@@ -57,26 +59,26 @@ func (r *reward) sorted() []any {
 	}
 }
 
-// part is a reward's membership in an order; state is 0 when there is no such order.
+// part is a reward's membership in an order. The state is 0 when the order does not exist.
 type part struct {
 	app, reward, order     string
 	amount                 int64
 	state, asset, filledAt int64
 }
 
-func (p *part) live() bool { return p.state > 0 && p.state < settled }
+func (p *part) live() bool { return p.state > 0 && p.state < value.Settled }
 
-func partStream() stream[part] {
-	return stream[part]{
-		what: "members by reward",
-		query: `SELECT m.app_id, m.reward_id, m.order_id, m.amount,
+func partStream() reader.Stream[part] {
+	return reader.Stream[part]{
+		What: "members by reward",
+		Query: `SELECT m.app_id, m.reward_id, m.order_id, m.amount,
 			coalesce(o.state, 0), coalesce(o.asset_id, 0), coalesce(o.filled_at, 0)
 			FROM order_rewards m LEFT JOIN orders o ON o.id = m.order_id`,
-		sort: true,
-		bind: func(p *part) []any {
+		Sort: true,
+		Bind: func(p *part) []any {
 			return []any{&p.app, &p.reward, &p.order, &p.amount, &p.state, &p.asset, &p.filledAt}
 		},
-		key: func(p *part) key { return key{p.app, p.reward} },
+		Key: func(p *part) reader.Key { return reader.Key{p.app, p.reward} },
 	}
 }
 
@@ -87,62 +89,64 @@ type allocation struct {
 }
 
 func (a *allocation) name() string {
-	return "allocation of order " + uuid(a.order) + " to " + rewardName(a.app, a.reward)
+	return "allocation of order " + value.UUID(a.order) + " to " + rewardName(a.app, a.reward)
 }
 
 func (a *allocation) bind() []any {
 	return []any{&a.app, &a.reward, &a.order, &a.amount, &a.shares}
 }
 
-func allocationsByReward() stream[allocation] {
-	return stream[allocation]{
-		what: "allocations by reward",
-		query: `SELECT app_id, reward_id, order_id, amount, shares FROM allocations
+func allocationsByReward() reader.Stream[allocation] {
+	return reader.Stream[allocation]{
+		What: "allocations by reward",
+		Query: `SELECT app_id, reward_id, order_id, amount, shares FROM allocations
 			ORDER BY app_id, reward_id, order_id`,
-		bind: (*allocation).bind,
-		key:  func(a *allocation) key { return key{a.app, a.reward} },
+		Bind: (*allocation).bind,
+		Key:  func(a *allocation) reader.Key { return reader.Key{a.app, a.reward} },
 	}
 }
 
-// rewardView is a reward with its parts and its allocations, oldest first.
+// rewardView is a reward with its parts and allocations, oldest first.
 type rewardView struct {
 	reward
 	assets      map[int64]bool
 	parts       []part
 	allocations []allocation
-	booked      wide // by its allocations
-	shares      wide
+	booked      value.Sum // the amounts of the allocations
+	shares      value.Sum // of the allocations
 }
 
-func rewardName(app, id string) string { return "reward " + uuid(id) + " of app " + uuid(app) }
+func rewardName(app, id string) string {
+	return "reward " + value.UUID(id) + " of app " + value.UUID(app)
+}
 
-// rewards checks every reward by itself, then with what the orders made of it.
-func (a *auditor) rewards(ctx context.Context) error {
-	scanned := a.newSorter()
-	if err := a.scanRewards(ctx, scanned); err != nil {
+// rewards checks every reward: first alone, then with its orders and allocations.
+func (a *auditor) rewards() error {
+	scanned := a.r.NewSorter()
+	if err := a.scanRewards(scanned); err != nil {
 		return err
 	}
-	rows, err := reopen(a, rewardStream(), scanned)
+	rows, err := reader.OpenSorted(a.r, rewardStream(), scanned)
 	if err != nil {
 		return err
 	}
-	parts, err := open(ctx, a, partStream())
+	parts, err := reader.Open(a.r, partStream())
 	if err != nil {
 		return err
 	}
-	allocations, err := open(ctx, a, allocationsByReward())
+	allocations, err := reader.Open(a.r, allocationsByReward())
 	if err != nil {
 		return err
 	}
 	v := &rewardView{assets: a.assets}
 	rules := rewardRules()
-	var last key
-	err = rows.each(func(r *reward) error {
+	var last reader.Key
+	err = rows.Each(func(r *reward) error {
 		v.reset(r)
 		if err := a.claimParts(v, parts, allocations); err != nil {
 			return err
 		}
-		k := rows.key(r)
+		k := reader.Key{r.app, r.id}
 		a.checkID(r.id, k == last, v)
 		last = k
 		a.checkTenant(r.app, v)
@@ -153,24 +157,24 @@ func (a *auditor) rewards(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := parts.rest(a.strayPart); err != nil {
+	if err := parts.Rest(a.strayPart); err != nil {
 		return err
 	}
-	return allocations.rest(a.strayAllocation)
+	return allocations.Rest(a.strayAllocation)
 }
 
-// scanRewards checks what can be seen of one reward alone, and keeps the rest.
-func (a *auditor) scanRewards(ctx context.Context, into *sorter) error {
-	rows, err := open(ctx, a, rewardScan())
+// scanRewards checks each reward alone and keeps the columns that the other checks need.
+func (a *auditor) scanRewards(into *reader.Sorter) error {
+	rows, err := reader.Open(a.r, rewardScan())
 	if err != nil {
 		return err
 	}
 	alone := []rule[*reward]{{checkFingerprint, a.fingerprint}}
-	none := ""
-	kept, key := rows.row.sorted(), []any{&rows.row.app, &rows.row.key, &none}
-	return rows.each(func(r *reward) error {
+	noRow := "" // the reward's key names it
+	kept, key := rows.Row.sorted(), []any{&rows.Row.app, &rows.Row.key, &noRow}
+	return rows.Each(func(r *reward) error {
 		apply(a.t, alone, r)
-		return errors.Join(into.add(kept), a.keys.add(key))
+		return errors.Join(into.Add(kept), a.keys.Add(key))
 	})
 }
 
@@ -178,44 +182,45 @@ func (v *rewardView) reset(r *reward) {
 	*v = rewardView{reward: *r, assets: v.assets, parts: v.parts[:0], allocations: v.allocations[:0]}
 }
 
-func (a *auditor) claimParts(v *rewardView, parts *cursor[part], allocations *cursor[allocation]) error {
-	k := key{v.app, v.id}
-	err := parts.claim(k, func(p *part) {
+func (a *auditor) claimParts(v *rewardView, parts *reader.Cursor[part], allocations *reader.Cursor[allocation]) error {
+	k := reader.Key{v.app, v.id}
+	err := parts.Claim(k, func(p *part) {
 		a.t.row(checkTenancy)
 		v.parts = append(v.parts, *p)
 	}, a.strayPart)
 	if err != nil {
 		return err
 	}
-	return allocations.claim(k, func(b *allocation) {
+	return allocations.Claim(k, func(b *allocation) {
 		a.t.row(checkTenancy)
 		v.allocations = append(v.allocations, *b)
-		v.booked.add(b.amount)
-		v.shares.add(b.shares)
+		v.booked.Add(b.amount)
+		v.shares.Add(b.shares)
 	}, a.strayAllocation)
 }
 
 func (a *auditor) strayPart(p *part) {
-	a.noReward("member of order "+uuid(p.order), p.app, p.reward)
+	a.noReward("member of order "+value.UUID(p.order), p.app, p.reward)
 }
 
 func (a *auditor) strayAllocation(b *allocation) {
-	a.noReward("allocation of order "+uuid(b.order), b.app, b.reward)
+	a.noReward("allocation of order "+value.UUID(b.order), b.app, b.reward)
 }
 
 func (a *auditor) noReward(row, app, reward string) {
 	a.t.row(checkTenancy)
-	a.t.fail(checkTenancy, row, "the reward "+uuid(reward), "one of the app "+uuid(app))
+	a.t.fail(checkTenancy, row, "the reward "+value.UUID(reward), "one of the app "+value.UUID(app))
 }
 
-// checkAllocations checks that a reward's allocations are each of an order of its own.
+// checkAllocations checks that each allocation of a reward belongs to another settled order that
+// carried the reward.
 func (a *auditor) checkAllocations(v *rewardView) {
 	next := 0
 	for i := range v.allocations {
 		b := &v.allocations[i]
 		a.t.row(checkAllocationUnique)
 		if i > 0 && b.order == v.allocations[i-1].order {
-			a.t.fail(checkAllocationUnique, b.name(), "another one", "one")
+			a.t.fail(checkAllocationUnique, b.name(), "another allocation", "one")
 		}
 		for next < len(v.parts) && v.parts[next].order < b.order {
 			next++
@@ -223,10 +228,10 @@ func (a *auditor) checkAllocations(v *rewardView) {
 		a.t.row(checkAllocationMember)
 		switch {
 		case next == len(v.parts) || v.parts[next].order != b.order:
-			a.t.fail(checkAllocationMember, b.name(), "an order that does not carry it", "one that does")
-		case v.parts[next].state != settled:
+			a.t.fail(checkAllocationMember, b.name(), "an order that did not carry it", "an order that did")
+		case v.parts[next].state != value.Settled:
 			a.t.fail(checkAllocationMember, b.name(),
-				"an order that is "+stateName(v.parts[next].state), "a settled one")
+				"an order that is "+value.OrderState(v.parts[next].state), "a settled order")
 		}
 	}
 }

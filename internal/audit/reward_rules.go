@@ -3,11 +3,13 @@ package audit
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"stockrewards/internal/audit/value"
 )
 
 func rewardRules() []rule[*rewardView] {
@@ -26,63 +28,57 @@ func rewardRules() []rule[*rewardView] {
 	}
 }
 
-// fingerprint computes what identified the request from what was stored of it: a
-// version, then a hash of the user, the amount and the texts with their lengths. In the
-// second version the app and the key come before; the first one may only be of what was
-// made before rewards were sealed.
+// fingerprint recomputes the fingerprint of the request from the stored fields: a version, then a
+// hash of the user, the amount, and the strings with their lengths. Version 2 also hashes the app
+// and the key; only rewards from before the seals may have version 1.
 func (a *auditor) fingerprint(v *reward) (found, expected string) {
-	const older, version, textLengths, roomForTexts = 1, 2, 4 * 4, 256
+	const version1, version2, lengths, room = 1, 2, 4 * 4, 256
 	canonical := jsontext.Value(v.metadata)
 	if v.metadata != "" {
 		err := canonical.Canonicalize(
 			jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false))
 		if err != nil || canonical.Kind() != '{' {
-			return "metadata that is no JSON object", "a JSON object"
+			return "metadata that is not a JSON object", "a JSON object"
 		}
 	}
-	request, first := make([]byte, 0, 2*idBytes+8+textLengths+roomForTexts), byte(version)
-	if strings.HasPrefix(v.fingerprint, string(rune(older))) && a.beforeSeals(v.id) {
-		first = older
+	request, first := make([]byte, 0, 2*value.IDBytes+8+lengths+room), byte(version2)
+	if strings.HasPrefix(v.fingerprint, string(rune(version1))) && a.beforeSeals(v.id) {
+		first = version1
 	} else {
-		request = appendText(append(request, v.app...), v.key)
+		request = appendString(append(request, v.app...), v.key)
 	}
 	request = append(request, v.user...)
-	request = binary.BigEndian.AppendUint64(request, unsigned(v.amount))
-	request = appendText(request, v.symbol)
-	request = appendText(request, v.source)
-	request = appendText(request, string(canonical))
+	request = binary.BigEndian.AppendUint64(request, uint64(v.amount))
+	request = appendString(request, v.symbol)
+	request = appendString(request, v.source)
+	request = appendString(request, string(canonical))
 	sum := sha256.Sum256(request)
 	if want := append([]byte{first}, sum[:]...); v.fingerprint != string(want) {
-		return "0x" + hex.EncodeToString([]byte(v.fingerprint)), "0x" + hex.EncodeToString(want)
+		return value.Hex(v.fingerprint), value.Hex(string(want))
 	}
 	return "", ""
 }
 
-func appendText(b []byte, text string) []byte {
-	length := uint32(len(text)) // a stored text is far shorter
-	return append(binary.BigEndian.AppendUint32(b, length), text...)
-}
-
-// state is the short story of a reward.
-func (v *rewardView) state() string {
+// describe summarizes a reward.
+func (v *rewardView) describe() string {
 	names := [...]string{"", "recorded", "executing", "executed", "failed"}
-	status := "status " + number(v.status)
+	status := "status " + value.Int(v.status)
 	if v.status >= recorded && v.status <= failed {
 		status = names[v.status]
 	}
 	return fmt.Sprintf("%s, waiting %d, booked %s of %s, %d orders, %d allocations of %s, "+
-		"executed at %s, reason %q", status, v.waiting, usd(v.reward.booked), usd(v.amount),
-		len(v.parts), len(v.allocations), v.shares.shares(), micros(v.executedAt), v.reason)
+		"executed at %s, reason %q", status, v.waiting, value.USD(v.reward.booked), value.USD(v.amount),
+		len(v.parts), len(v.allocations), v.shares.Shares(), value.Time(v.executedAt), v.reason)
 }
 
 func statusForward(v *rewardView) (found, expected string) {
 	untouched := len(v.parts) == 0 && len(v.allocations) == 0 && v.reward.booked == 0
 	return judge(
-		v.state,
+		v.describe,
 		must{v.status >= recorded && v.status <= failed, "a status from 1 to 4"},
-		must{v.status != recorded || v.waiting == 1, "a recorded reward to wait"},
-		must{v.status != recorded || untouched, "no trace of an order on a recorded reward"},
-		must{v.status < executed || v.waiting == 0, "a final reward not to wait"},
+		must{v.status != recorded || v.waiting == 1, "waiting while recorded"},
+		must{v.status != recorded || untouched, "no trace of an order while recorded"},
+		must{v.status < executed || v.waiting == 0, "not waiting when final"},
 		must{v.status == recorded || v.status == failed || len(v.parts) > 0, "an order that carried it"},
 	)
 }
@@ -90,12 +86,12 @@ func statusForward(v *rewardView) (found, expected string) {
 func executedComplete(v *rewardView) (found, expected string) {
 	is := v.status == executed
 	return judge(
-		v.state,
+		v.describe,
 		must{is == (v.executedAt != 0), "a time of execution exactly when executed"},
 		must{!is || v.reward.booked == v.amount, "all of its amount booked"},
-		must{!is || v.booked.is(v.amount), "allocations of its whole amount"},
-		must{!is || v.shares.sign() > 0, "allocations of more than 0 shares"},
-		must{!is || v.reason == "", "no reason of failure"},
+		must{!is || v.booked.Is(v.amount), "allocations of its whole amount"},
+		must{!is || v.shares.Sign() > 0, "allocations of more than 0 shares"},
+		must{!is || v.reason == "", "no failure reason"},
 	)
 }
 
@@ -103,21 +99,21 @@ func failedNothingBought(v *rewardView) (found, expected string) {
 	is := v.status == failed
 	dust := is && strings.HasPrefix(v.reason, "amount_too_small:")
 	plain := is && !dust
-	lastRefused := len(v.parts) == 0 || v.parts[len(v.parts)-1].state == refused
+	lastRefused := len(v.parts) == 0 || v.parts[len(v.parts)-1].state == value.Refused
 	return judge(
-		v.state,
-		must{is == (v.reason != ""), "a reason of failure exactly when failed"},
-		must{!is || v.shares.sign() == 0, "no shares"},
+		v.describe,
+		must{is == (v.reason != ""), "a failure reason exactly when failed"},
+		must{!is || v.shares.Sign() == 0, "no shares"},
 		must{!is || v.liveParts() == 0, "no order that is not final"},
 		must{!dust || v.reward.booked == v.amount, "all of its amount booked, for no shares"},
 		must{!plain || v.reward.booked == 0, "nothing booked"},
 		must{!plain || len(v.allocations) == 0, "no allocation"},
-		must{!plain || lastRefused, "its last order to be refused"},
+		must{!plain || lastRefused, "a refused last order"},
 		must{
 			!plain || (len(v.parts) == 0) == strings.HasPrefix(v.reason, "canceled:"),
-			"a refused order, or the code canceled and no order",
+			"a refused order, or the code canceled without an order",
 		},
-		must{is || !v.wasRefused(), "a reward of a refused order to be failed"},
+		must{is || !v.wasRefused(), "failed, as its order was refused"},
 	)
 }
 
@@ -133,41 +129,37 @@ func (v *rewardView) liveParts() int64 {
 }
 
 func (v *rewardView) wasRefused() bool {
-	for i := range v.parts {
-		if v.parts[i].state == refused {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(v.parts, func(p part) bool { return p.state == value.Refused })
 }
 
 func openFields(v *rewardView) (found, expected string) {
 	open := v.status <= executing
 	return judge(
-		v.state,
+		v.describe,
 		must{!open || v.executedAt == 0, "no time of execution yet"},
-		must{!open || v.reason == "", "no reason of failure yet"},
+		must{!open || v.reason == "", "no failure reason yet"},
 	)
 }
 
 func rewardAsset(v *rewardView) (found, expected string) {
 	if !v.assets[v.asset] {
-		return "asset " + number(v.asset), "an asset of the catalog"
+		return value.Asset(v.asset), "an asset of the catalog"
 	}
 	if v.symbol == "" {
-		return "no symbol", "the symbol as it was given"
+		return "no symbol", "the symbol of the request"
 	}
 	for i := range v.parts {
 		if p := &v.parts[i]; p.state != 0 && p.asset != v.asset {
-			return "asset " + number(p.asset) + " of order " + uuid(p.order), "its own, " + number(v.asset)
+			return value.Asset(p.asset) + " of order " + value.UUID(p.order), "the reward's, " + value.Int(v.asset)
 		}
 	}
 	return "", ""
 }
 
 func amountRange(v *rewardView) (found, expected string) {
-	if v.amount <= 0 || v.amount > maxReward {
-		return usd(v.amount), "more than $0, at most " + usd(maxReward)
+	const maxAmount = 1_000_000 * value.Dollar
+	if v.amount <= 0 || v.amount > maxAmount {
+		return value.USD(v.amount), "more than $0, at most " + value.USD(maxAmount)
 	}
 	return "", ""
 }
@@ -175,35 +167,36 @@ func amountRange(v *rewardView) (found, expected string) {
 func oneLiveOrder(v *rewardView) (found, expected string) {
 	live := v.liveParts()
 	return judge(
-		func() string { return number(live) + " orders that are not final; " + v.state() },
-		must{v.waiting == 0 || v.waiting == 1, "waiting to be 0 or 1"},
-		must{v.status != executing || live+v.waiting == 1, "an executing reward in one, or waiting"},
-		must{v.status == executing || live == 0, "none of a reward that is not executing"},
+		func() string { return value.Int(live) + " orders that are not final; " + v.describe() },
+		must{v.waiting == 0 || v.waiting == 1, "waiting 0 or 1"},
+		must{v.status != executing || live+v.waiting == 1, "one, or waiting, while executing"},
+		must{v.status == executing || live == 0, "no live order unless executing"},
 	)
 }
 
 func partsSum(v *rewardView) (found, expected string) {
-	if !v.booked.is(v.reward.booked) {
-		return "booked " + usd(v.reward.booked), v.booked.usd() + ", the sum of its allocations"
+	if !v.booked.Is(v.reward.booked) {
+		return "booked " + value.USD(v.reward.booked), v.booked.USD() + ", the sum of its allocations"
 	}
 	return judge(
-		v.state,
+		v.describe,
 		must{v.reward.booked >= 0 && v.reward.booked <= v.amount, "between 0 and its amount"},
 		must{v.status != executing || v.reward.booked < v.amount, "less than its amount while executing"},
 	)
 }
 
-// carriedRest follows the reward from order to order.
+// carriedRest checks what each order carried, in order of arrival.
 func carriedRest(v *rewardView) (found, expected string) {
-	left, next := wideOf(v.amount), 0
+	left, next := value.SumOf(v.amount), 0
 	for i := range v.parts {
 		p := &v.parts[i]
 		for next < len(v.allocations) && v.allocations[next].order < p.order {
-			left = left.minus(wideOf(v.allocations[next].amount))
+			left = left.Minus(value.SumOf(v.allocations[next].amount))
 			next++
 		}
-		if !left.is(p.amount) {
-			return usd(p.amount) + " carried by order " + uuid(p.order), left.usd() + ", what was left"
+		if !left.Is(p.amount) {
+			return value.USD(p.amount) + " carried by order " + value.UUID(p.order),
+				left.USD() + ", the rest of the amount"
 		}
 	}
 	return "", ""
@@ -211,8 +204,8 @@ func carriedRest(v *rewardView) (found, expected string) {
 
 func childAfterParent(v *rewardView) (found, expected string) {
 	for i := range max(len(v.parts)-1, 0) {
-		if p := &v.parts[i]; p.state != settled {
-			return "order " + uuid(p.order) + " " + stateName(p.state), "settled before the next one"
+		if p := &v.parts[i]; p.state != value.Settled {
+			return "order " + value.UUID(p.order) + " " + value.OrderState(p.state), "settled before the next one"
 		}
 	}
 	return "", ""
@@ -222,15 +215,15 @@ func rewardTimes(v *rewardView) (found, expected string) {
 	if v.status != executed || v.executedAt == 0 {
 		return "", ""
 	}
-	created := createdMillis(v.id) * microsPerMilli
+	created := value.Created(v.id)
 	if v.executedAt < created {
-		return "executed at " + micros(v.executedAt), "not before it was recorded, " + micros(created)
+		return "executed at " + value.Time(v.executedAt), "not before it was recorded, " + value.Time(created)
 	}
 	if len(v.parts) == 0 || v.parts[len(v.parts)-1].filledAt == 0 {
-		return "", "" // the broker told no time
+		return "", "" // the broker gave no time
 	}
 	if at := max(v.parts[len(v.parts)-1].filledAt, created); v.executedAt != at {
-		return "executed at " + micros(v.executedAt), micros(at) + ", when its last order was filled"
+		return "executed at " + value.Time(v.executedAt), value.Time(at) + ", when its last order was filled"
 	}
 	return "", ""
 }

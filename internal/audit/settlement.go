@@ -1,8 +1,12 @@
 package audit
 
-import "fmt"
+import (
+	"fmt"
 
-// settlement checks what a settled order brought, member by member.
+	"stockrewards/internal/audit/value"
+)
+
+// settlement checks the result of a settled order, member by member.
 func (a *auditor) settlement(v *orderView) {
 	left, parts := v.carried, int64(0)
 	for i := range v.members {
@@ -18,50 +22,51 @@ func (a *auditor) settlement(v *orderView) {
 	a.residue(v, left, parts)
 }
 
-// memberDue checks that a member got its part of the dollars, and for it the shares.
+// memberDue checks that a member got its part of the dollars, and the shares for it.
 func (a *auditor) memberDue(v *orderView, m *member, due int64) {
 	a.t.row(checkOneSplit)
 	if m.booked != due || (m.allocated != 0) != (due > 0) {
-		a.t.fail(checkOneSplit, m.name(), "a part of "+usd(m.booked),
-			usd(due)+" of the "+usd(v.carried)+" that were carried, by its position")
+		a.t.fail(checkOneSplit, m.name(), "a part of "+value.USD(m.booked),
+			value.USD(due)+" of the carried "+value.USD(v.carried)+", by its position")
 	}
 	if m.allocated == 0 {
 		return
 	}
 	a.t.row(checkAllocationFloor)
-	want, ok := mulDiv(v.filledQty, m.booked, v.carried)
+	want, ok := value.MulDiv(v.filledQty, m.booked, v.carried)
 	if !ok || want != m.shares {
-		a.t.fail(checkAllocationFloor, m.name(), shares(m.shares), fmt.Sprintf(
-			"%s, floor(%s x %s / %s)", shares(want), shares(v.filledQty), usd(m.booked), usd(v.carried)))
+		a.t.fail(checkAllocationFloor, m.name(), value.Shares(m.shares), fmt.Sprintf("%s, floor(%s x %s / %s)",
+			value.Shares(want), value.Shares(v.filledQty), value.USD(m.booked), value.USD(v.carried)))
 	}
 }
 
 func (m *member) name() string {
-	return fmt.Sprintf("member %d of order %s, %s", m.position, uuid(m.order), rewardName(m.app, m.reward))
+	return fmt.Sprintf("member %d of order %s, %s", m.position, value.UUID(m.order), rewardName(m.app, m.reward))
 }
 
-// dollars checks that nothing was lost between the members and the house.
+// dollars checks that the parts and the house's dollars are the carried ones.
 func (a *auditor) dollars(v *orderView, house int64) {
 	a.t.row(checkDollarsSum)
-	if !v.booked.plus(wideOf(house)).is(v.carried) {
+	if !v.booked.Plus(value.SumOf(house)).Is(v.carried) {
 		a.t.fail(checkDollarsSum, v.name(),
-			v.booked.usd()+" of the parts and "+usd(house)+" of the house", usd(v.carried))
+			v.booked.USD()+" of the parts and "+value.USD(house)+" of the house", value.USD(v.carried))
 	}
 }
 
-// residue checks what the house got beyond what its dollars bought: what the
-// floors of the parts, and of its own, left.
+// residue checks the house's shares: what its dollars bought, and what rounding down left of
+// each part, its own included.
 func (a *auditor) residue(v *orderView, house, parts int64) {
 	a.t.row(checkHouseResidue)
 	if v.carried == 0 {
-		return // dust: not a millionth of a dollar was spent, so nobody got a part
+		return // the fill cost less than a millionth of a dollar: the house has all of it
 	}
 	if house > 0 {
 		parts++
 	}
-	own, ok := mulDiv(v.filledQty, house, v.carried)
+	own, ok := value.MulDiv(v.filledQty, house, v.carried)
 	if rest := v.houseShares - own; !ok || rest < 0 || rest >= parts {
-		a.t.fail(checkHouseResidue, v.name(), shares(v.houseShares)+" of the house",
-			fmt.Sprintf("%s for its %s, and less than %s more", shares(own), usd(house), shares(parts)))
+		a.t.fail(checkHouseResidue, v.name(), value.Shares(v.houseShares)+" of the house",
+			fmt.Sprintf("%s for its %s, and less than %s more",
+				value.Shares(own), value.USD(house), value.Shares(parts)))
 	}
 }

@@ -3,13 +3,12 @@ package audit
 import (
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
-	"unicode"
+
+	"stockrewards/internal/audit/value"
 )
 
-// WriteText writes the report for people: a line for each check, then the
-// violations, then the sum of it.
+// WriteText writes the report for people: a line for each check, the violations, and the total.
 func (r Report) WriteText(w io.Writer) error {
 	var b strings.Builder
 	for _, c := range r.Checks {
@@ -31,7 +30,7 @@ func (r Report) WriteText(w io.Writer) error {
 	return err
 }
 
-// WriteViolations writes what breaks the checks, for people.
+// WriteViolations writes the violations for people.
 func (r Report) WriteViolations(w io.Writer) error {
 	var b strings.Builder
 	r.writeViolations(&b)
@@ -41,37 +40,22 @@ func (r Report) WriteViolations(w io.Writer) error {
 
 func (r Report) writeViolations(b *strings.Builder) {
 	for _, c := range r.Checks {
-		c.writeViolations(b)
-	}
-}
-
-// writeViolations writes what breaks a check, and what to do about it.
-func (c CheckResult) writeViolations(b *strings.Builder) {
-	if c.Violated == 0 {
-		return
-	}
-	fmt.Fprintf(b, "\n%s: %d violations\n", c.Name, c.Violated)
-	for _, v := range c.Violations {
-		fmt.Fprintf(b, "  %s\n    found:    %s\n    expected: %s\n",
-			visible(v.Row), visible(v.Found), visible(v.Expected))
-	}
-	if more := c.Violated - int64(len(c.Violations)); more > 0 {
-		fmt.Fprintf(b, "  and %d more\n", more)
-	}
-	fmt.Fprintf(b, "  next: %s\n", c.Next)
-}
-
-// visible is a text whose control characters a terminal shows instead of obeying them.
-func visible(text string) string {
-	for _, r := range text {
-		if !unicode.IsGraphic(r) {
-			return strconv.QuoteToGraphic(text)
+		if c.Violated == 0 {
+			continue
 		}
+		fmt.Fprintf(b, "\n%s: %d violations\n", c.Name, c.Violated)
+		for _, v := range c.Violations {
+			fmt.Fprintf(b, "  %s\n    found:    %s\n    expected: %s\n",
+				value.Visible(v.Row), value.Visible(v.Found), value.Visible(v.Expected))
+		}
+		if more := c.Violated - int64(len(c.Violations)); more > 0 {
+			fmt.Fprintf(b, "  and %d more\n", more)
+		}
+		fmt.Fprintf(b, "  next: %s\n", c.Next)
 	}
-	return text
 }
 
-// numbers are the numbers of invariants in parentheses; "" for none.
+// numbers formats the numbers of invariants in parentheses.
 func numbers(invariants []int) string {
 	if len(invariants) == 0 {
 		return ""

@@ -1,33 +1,35 @@
 package audit
 
 import (
-	"context"
 	"fmt"
+
+	"stockrewards/internal/audit/reader"
+	"stockrewards/internal/audit/value"
 )
 
-// text is a text that may stand once within a scope, and the row that it is of.
-type text struct{ scope, text, id string }
+// entry is a string that is unique within a scope, and the row that has it.
+type entry struct{ scope, value, id string }
 
-// uniqueness says what must be unique.
+// uniqueness is a column whose strings are unique.
 type uniqueness struct {
-	check check
-	what  string  // a column, for people
-	query string  // scope, text and row, sorted by scope and text
-	given *sorter // the same, kept by a pass before; nil: it is queried
-	row   func(*text) string
+	check  check
+	column string
+	query  string         // scope, string and row, in the order of scope and string
+	kept   *reader.Sorter // the same from an earlier pass; nil: run the query
+	row    func(*entry) string
 }
 
 func (a *auditor) uniquenesses() []uniqueness {
-	aUser := func(t *text) string { return userName(t.scope, t.id) }
+	aUser := func(e *entry) string { return userName(e.scope, e.id) }
 	return []uniqueness{
 		{
 			checkKeyUnique, "idempotency key", "", a.keys,
-			func(t *text) string { return fmt.Sprintf("reward %q of app %s", t.text, uuid(t.scope)) },
+			func(e *entry) string { return fmt.Sprintf("reward %q of app %s", e.value, value.UUID(e.scope)) },
 		},
 		{
 			checkClientOrderID, "client order id",
 			`SELECT '', client_order_id, id FROM orders ORDER BY client_order_id`, nil,
-			func(t *text) string { return "order " + uuid(t.id) },
+			func(e *entry) string { return "order " + value.UUID(e.id) },
 		},
 		{
 			checkUserUnique, "email", `SELECT app_id, email_folded, id FROM users
@@ -40,42 +42,38 @@ func (a *auditor) uniquenesses() []uniqueness {
 	}
 }
 
-// uniqueTexts checks that no text stands twice. Equal ones are neighbours, whatever
-// the database's order of texts.
-func (a *auditor) uniqueTexts(ctx context.Context) error {
+// unique checks the unique columns. Equal strings are neighbors in any collation.
+func (a *auditor) unique() error {
 	for _, u := range a.uniquenesses() {
-		if err := a.uniqueText(ctx, u); err != nil {
+		s := reader.Stream[entry]{
+			What: u.column, Query: u.query,
+			Bind: func(e *entry) []any { return []any{&e.scope, &e.value, &e.id} },
+			Key:  func(e *entry) reader.Key { return reader.Key{e.scope} },
+		}
+		var rows *reader.Cursor[entry]
+		var err error
+		if u.kept != nil {
+			rows, err = reader.OpenSorted(a.r, s, u.kept)
+		} else {
+			rows, err = reader.Open(a.r, s)
+		}
+		if err != nil {
+			return err
+		}
+		var last entry
+		err = rows.Rest(func(e *entry) {
+			a.t.row(u.check)
+			switch {
+			case e.value == "":
+				a.t.fail(u.check, u.row(e), "no "+u.column, "one")
+			case e.value == last.value && e.scope == last.scope:
+				a.t.fail(u.check, u.row(e), "the "+u.column+" of "+u.row(&last), "another one")
+			}
+			last = *e
+		})
+		if err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func (a *auditor) uniqueText(ctx context.Context, u uniqueness) error {
-	all := stream[text]{
-		what: u.what, query: u.query,
-		bind: func(t *text) []any { return []any{&t.scope, &t.text, &t.id} },
-		key:  func(t *text) key { return key{t.scope} },
-	}
-	var rows *cursor[text]
-	var err error
-	if u.given != nil {
-		rows, err = reopen(a, all, u.given)
-	} else {
-		rows, err = open(ctx, a, all)
-	}
-	if err != nil {
-		return err
-	}
-	var last text
-	return rows.rest(func(t *text) {
-		a.t.row(u.check)
-		switch {
-		case t.text == "":
-			a.t.fail(u.check, u.row(t), "no "+u.what, "one")
-		case t.text == last.text && t.scope == last.scope:
-			a.t.fail(u.check, u.row(t), "the same "+u.what+" as "+u.row(&last), "one of its own")
-		}
-		last = *t
-	})
 }

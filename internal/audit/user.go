@@ -1,59 +1,61 @@
 package audit
 
 import (
-	"context"
 	"crypto/sha256"
 	"maps"
 	"slices"
 	"strconv"
+
+	"stockrewards/internal/audit/reader"
+	"stockrewards/internal/audit/value"
 )
 
 // user is a row of users.
 type user struct{ app, id, email, folded, externalID, seal string }
 
-func userStream() stream[user] {
-	return stream[user]{
-		what:  "users",
-		query: `SELECT app_id, id, email, email_folded, external_id, seal FROM users ORDER BY app_id, id`,
-		bind:  func(u *user) []any { return []any{&u.app, &u.id, &u.email, &u.folded, &u.externalID, &u.seal} },
-		key:   func(u *user) key { return key{u.app, u.id} },
+func userStream() reader.Stream[user] {
+	return reader.Stream[user]{
+		What:  "users",
+		Query: `SELECT app_id, id, email, email_folded, external_id, seal FROM users ORDER BY app_id, id`,
+		Bind:  func(u *user) []any { return []any{&u.app, &u.id, &u.email, &u.folded, &u.externalID, &u.seal} },
+		Key:   func(u *user) reader.Key { return reader.Key{u.app, u.id} },
 	}
 }
 
 func (u *user) name() string { return userName(u.app, u.id) }
 
-func userName(app, id string) string { return "user " + uuid(id) + " of app " + uuid(app) }
+func userName(app, id string) string { return "user " + value.UUID(id) + " of app " + value.UUID(app) }
 
-// lot is what a reward of a user brought.
+// lot is the shares that a reward bought for a user.
 type lot struct {
 	app, user, reward string
 	asset             int64
-	high, low         int64 // of the sum of its allocated shares
-	cost              int64 // its amount once it is executed
+	high, low         int64 // of the sum of the allocated shares
+	cost              int64 // the amount, once executed
 }
 
 func (l *lot) columns() []any {
 	return []any{&l.app, &l.user, &l.reward, &l.asset, &l.high, &l.low, &l.cost}
 }
 
-// lotStream reads what the pass over the rewards has kept by user.
-func lotStream() stream[lot] {
-	return stream[lot]{
-		what: "rewards by user",
-		bind: (*lot).columns,
-		key:  func(l *lot) key { return key{l.app, l.user} },
+// lotStream reads the lots that addLot keeps.
+func lotStream() reader.Stream[lot] {
+	return reader.Stream[lot]{
+		What: "rewards by user",
+		Bind: (*lot).columns,
+		Key:  func(l *lot) reader.Key { return reader.Key{l.app, l.user} },
 	}
 }
 
-// addLot keeps what a reward brought its user.
+// addLot keeps the lot of a reward.
 func (a *auditor) addLot(v *rewardView) error {
 	l := lot{
-		app: v.app, user: v.user, reward: v.id, asset: v.asset, high: v.shares.hi, low: signed(v.shares.lo),
+		app: v.app, user: v.user, reward: v.id, asset: v.asset, high: v.shares.High, low: int64(v.shares.Low),
 	}
 	if v.status == executed {
 		l.cost = v.amount
 	}
-	return a.lots.add(l.columns())
+	return a.lots.Add(l.columns())
 }
 
 // holding is a row of holdings.
@@ -63,50 +65,50 @@ type holding struct {
 }
 
 func (h *holding) name() string {
-	return "holding of asset " + number(h.asset) + " of " + userName(h.app, h.user)
+	return "holding of " + value.Asset(h.asset) + " of " + userName(h.app, h.user)
 }
 
-func holdingStream() stream[holding] {
-	return stream[holding]{
-		what: "holdings",
-		query: `SELECT app_id, user_id, asset_id, quantity, cost_basis FROM holdings
+func holdingStream() reader.Stream[holding] {
+	return reader.Stream[holding]{
+		What: "holdings",
+		Query: `SELECT app_id, user_id, asset_id, quantity, cost_basis FROM holdings
 			ORDER BY app_id, user_id, asset_id`,
-		bind: func(h *holding) []any { return []any{&h.app, &h.user, &h.asset, &h.quantity, &h.costBasis} },
-		key:  func(h *holding) key { return key{h.app, h.user} },
+		Bind: func(h *holding) []any { return []any{&h.app, &h.user, &h.asset, &h.quantity, &h.costBasis} },
+		Key:  func(h *holding) reader.Key { return reader.Key{h.app, h.user} },
 	}
 }
 
-// due is what a user should hold of one asset, and what is stored.
+// due is what a user must hold of an asset, and what the store has.
 type due struct {
-	shares, cost wide
+	shares, cost value.Sum
 	holdings     []holding
 }
 
-// userJoin is the merge of users with their rewards and holdings.
+// userJoin merges users with their lots and holdings.
 type userJoin struct {
 	a        *auditor
-	lots     *cursor[lot]
-	holdings *cursor[holding]
+	lots     *reader.Cursor[lot]
+	holdings *reader.Cursor[holding]
 
-	due map[int64]*due // of one user, by asset
+	due map[int64]*due // of the current user, by asset
 }
 
-// users checks that everybody holds what was allocated.
-func (a *auditor) users(ctx context.Context) error {
-	rows, err := open(ctx, a, userStream())
+// users checks every user, and that it holds what was allocated.
+func (a *auditor) users() error {
+	rows, err := reader.Open(a.r, userStream())
 	if err != nil {
 		return err
 	}
 	j := userJoin{a: a, due: make(map[int64]*due)}
-	if j.lots, err = reopen(a, lotStream(), a.lots); err != nil {
+	if j.lots, err = reader.OpenSorted(a.r, lotStream(), a.lots); err != nil {
 		return err
 	}
-	if j.holdings, err = open(ctx, a, holdingStream()); err != nil {
+	if j.holdings, err = reader.Open(a.r, holdingStream()); err != nil {
 		return err
 	}
-	var last key
-	err = rows.each(func(u *user) error {
-		k := rows.key(u)
+	var last reader.Key
+	err = rows.Each(func(u *user) error {
+		k := reader.Key{u.app, u.id}
 		a.checkID(u.id, k == last, u)
 		last = k
 		a.checkTenant(u.app, u)
@@ -117,18 +119,18 @@ func (a *auditor) users(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := j.lots.rest(j.strayLot); err != nil {
+	if err := j.lots.Rest(j.strayLot); err != nil {
 		return err
 	}
-	return j.holdings.rest(j.strayHolding)
+	return j.holdings.Rest(j.strayHolding)
 }
 
-// claim gathers what one user should hold and does, and compares.
-func (j *userJoin) claim(k key) error {
-	if err := j.lots.claim(k, j.lot, j.strayLot); err != nil {
+// claim collects the lots and holdings of a user and compares them.
+func (j *userJoin) claim(k reader.Key) error {
+	if err := j.lots.Claim(k, j.addDue, j.strayLot); err != nil {
 		return err
 	}
-	err := j.holdings.claim(k, func(h *holding) {
+	err := j.holdings.Claim(k, func(h *holding) {
 		j.a.t.row(checkTenancy)
 		d := j.dueOf(h.asset)
 		d.holdings = append(d.holdings, *h)
@@ -153,34 +155,34 @@ func (j *userJoin) dueOf(asset int64) *due {
 	return d
 }
 
-func (j *userJoin) lot(l *lot) {
+func (j *userJoin) addDue(l *lot) {
 	j.a.t.row(checkTenancy)
 	d := j.dueOf(l.asset)
-	d.shares = d.shares.plus(wide{hi: l.high, lo: unsigned(l.low)})
-	d.cost.add(l.cost)
+	d.shares = d.shares.Plus(value.Sum{High: l.high, Low: uint64(l.low)})
+	d.cost.Add(l.cost)
 }
 
-// compare checks the holding of one asset; without a row it is one of nothing.
+// compare checks the holding of one asset. A missing row is a holding of zero.
 func (j *userJoin) compare(h holding, d *due) {
 	if len(d.holdings) > 1 {
-		j.a.t.fail(checkHoldingSum, h.name(), number(int64(len(d.holdings)))+" rows", "one")
+		j.a.t.fail(checkHoldingSum, h.name(), value.Int(int64(len(d.holdings)))+" rows", "one")
 	}
 	if len(d.holdings) > 0 {
 		h = d.holdings[0]
 	}
 	j.a.t.row(checkHoldingSum)
-	if !d.shares.is(h.quantity) || h.quantity < 0 {
-		j.a.t.fail(checkHoldingSum, h.name(), shares(h.quantity), d.shares.shares()+" allocated")
+	if !d.shares.Is(h.quantity) || h.quantity < 0 {
+		j.a.t.fail(checkHoldingSum, h.name(), value.Shares(h.quantity), d.shares.Shares()+" allocated")
 	}
 	j.a.t.row(checkCostBasis)
-	if !d.cost.is(h.costBasis) {
-		j.a.t.fail(checkCostBasis, h.name(), usd(h.costBasis), d.cost.usd()+" executed")
+	if !d.cost.Is(h.costBasis) {
+		j.a.t.fail(checkCostBasis, h.name(), value.USD(h.costBasis), d.cost.USD()+" executed")
 	}
 }
 
-// held counts a holding for custody.
+// held adds a holding to its asset's position.
 func (j *userJoin) held(h *holding) {
-	j.a.position(h.asset).held.add(h.quantity)
+	j.a.position(h.asset).held.Add(h.quantity)
 	j.a.checkAsset(h.asset, h)
 }
 
@@ -189,48 +191,48 @@ func (j *userJoin) strayLot(l *lot) {
 }
 
 func (j *userJoin) strayHolding(h *holding) {
-	j.noUser("holding of asset "+number(h.asset), h.app, h.user)
+	j.noUser("holding of "+value.Asset(h.asset), h.app, h.user)
 	j.held(h)
 }
 
 func (j *userJoin) noUser(row, app, user string) {
 	j.a.t.row(checkTenancy)
-	j.a.t.fail(checkTenancy, row, "the user "+uuid(user), "one of the app "+uuid(app))
+	j.a.t.fail(checkTenancy, row, "the user "+value.UUID(user), "one of the app "+value.UUID(app))
 }
 
-// checkContact checks what identifies a user.
+// checkContact checks the email and the external id.
 func (a *auditor) checkContact(u *user) {
 	a.t.row(checkUsers)
 	switch {
 	case u.email == "" && u.externalID == "":
-		a.t.fail(checkUsers, u.name(), "no email and no external id", "one of both")
+		a.t.fail(checkUsers, u.name(), "no email and no external id", "at least one of them")
 	case u.folded != lower(u.email):
 		a.t.fail(checkUsers, u.name(), strconv.Quote(u.folded), strconv.Quote(lower(u.email)))
 	}
 }
 
-// checkSeal checks that what identifies a user is what was recorded: a version and the
-// first bytes of a hash over the ids and the texts with their lengths.
+// checkSeal recomputes the seal of a user: a version, and the first bytes of a hash of the ids
+// and of the strings with their lengths.
 func (a *auditor) checkSeal(u *user) {
 	const version, sealBytes = "\x01", 16
 	if u.seal == "" && a.beforeSeals(u.id) {
 		return
 	}
 	a.t.row(checkUserSeal)
-	sum := sha256.Sum256(appendText(appendText([]byte(u.app+u.id), u.email), u.externalID))
+	sum := sha256.Sum256(appendString(appendString([]byte(u.app+u.id), u.email), u.externalID))
 	if want := version + string(sum[:sealBytes]); u.seal != want {
-		a.t.fail(checkUserSeal, u.name(), digits(u.seal), digits(want))
+		a.t.fail(checkUserSeal, u.name(), value.Hex(u.seal), value.Hex(want))
 	}
 }
 
-// beforeSeals tells whether a row was made before rewards and users were sealed.
+// beforeSeals reports whether a row is older than the sealing of rewards and users.
 func (a *auditor) beforeSeals(id string) bool {
-	return createdMillis(id)*microsPerMilli < a.decided.sealedFrom
+	return value.Created(id) < a.decided.sealedFrom
 }
 
-// lower is a text with its ASCII letters in lower case.
-func lower(text string) string {
-	b := []byte(text)
+// lower returns s with its ASCII letters in lower case.
+func lower(s string) string {
+	b := []byte(s)
 	for i, c := range b {
 		if 'A' <= c && c <= 'Z' {
 			b[i] = c | 0x20

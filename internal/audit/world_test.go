@@ -1,7 +1,8 @@
 package audit_test
 
 import (
-	"context"
+	"errors"
+	"strings"
 	"testing"
 
 	"stockrewards/internal/audit"
@@ -13,17 +14,20 @@ func TestMain(m *testing.M) { audittest.Main(m) }
 
 const dollar = money.Dollar
 
-// books are a store that is audited.
-type books interface {
-	audit.Queryer
-	Close() error
+func run(t *testing.T, where string) audit.Report {
+	t.Helper()
+	store, err := audittest.Open(t.Context(), where)
+	check(t, err)
+	report, err := audit.Run(t.Context(), store, audit.Options{})
+	check(t, errors.Join(err, store.Close()))
+	return report
 }
 
-func open(ctx context.Context, where string) (books, error) {
-	if audittest.OnPostgres(where) {
-		return audit.OpenPostgres(ctx, where)
-	}
-	return audit.OpenSQLite(ctx, where)
+func text(t *testing.T, r audit.Report) string {
+	t.Helper()
+	var b strings.Builder
+	check(t, r.WriteText(&b))
+	return b.String()
 }
 
 func check(tb testing.TB, err error) {

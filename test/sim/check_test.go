@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"stockrewards/internal/audit"
+	"stockrewards/internal/audit/reader"
 	"stockrewards/internal/ledger"
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
@@ -178,7 +179,7 @@ func (w *world) audit() {
 	w.t.Helper()
 	file := filepath.Join(w.t.TempDir(), "copy.db")
 	w.check(w.store.Backup(w.t.Context(), file))
-	books, err := audit.OpenSQLite(w.t.Context(), file)
+	books, err := reader.OpenSQLite(w.t.Context(), file)
 	w.check(err)
 	report, err := audit.Run(w.t.Context(), books, audit.Options{})
 	w.check(err)

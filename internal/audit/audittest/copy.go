@@ -39,12 +39,12 @@ func (w *World) Copy(tb testing.TB) *Copy {
 	c := &Copy{tb: tb, world: w}
 	if OnPostgres(w.Where) {
 		schema := fmt.Sprint("copy", copies.Add(1))
-		Exec(tb, Open(tb, w.Where), "CREATE SCHEMA "+schema)
+		Exec(tb, SQL(tb, w.Where), "CREATE SCHEMA "+schema)
 		c.Where = w.Where + "&search_path=" + schema
-		c.db = Open(tb, c.Where)
+		c.db = SQL(tb, c.Where)
 	} else {
 		c.Where = NewFile(tb)
-		c.db = Open(tb, c.Where)
+		c.db = SQL(tb, c.Where)
 		Exec(tb, c.db, `PRAGMA synchronous = OFF`, `ATTACH '`+w.Where+`' AS public`)
 	}
 	for _, table := range append(Tables(), "goose_db_version") {

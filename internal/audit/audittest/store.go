@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
-	_ "modernc.org/sqlite"             // the driver "sqlite"
 
+	"stockrewards/internal/audit/reader"
 	"stockrewards/internal/store"
 	"stockrewards/internal/store/postgres"
 	"stockrewards/internal/store/postgres/pgtest"
@@ -91,8 +91,16 @@ func OpenEngine(tb testing.TB, where string) store.Engine {
 	return engine
 }
 
-// Open opens a store for plain SQL, on one connection, until the test ends.
-func Open(tb testing.TB, where string) *sql.DB {
+// Open opens a store for an audit.
+func Open(ctx context.Context, where string) (reader.Store, error) {
+	if OnPostgres(where) {
+		return reader.OpenPostgres(ctx, where)
+	}
+	return reader.OpenSQLite(ctx, where)
+}
+
+// SQL opens a store for plain SQL, on one connection, until the test ends.
+func SQL(tb testing.TB, where string) *sql.DB {
 	tb.Helper()
 	driver := "sqlite"
 	if OnPostgres(where) {

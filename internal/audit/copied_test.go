@@ -16,7 +16,7 @@ import (
 	"stockrewards/internal/store"
 )
 
-// full is a history with everything that books can hold.
+// full returns a history with rows in every table.
 func full(t *testing.T) *audittest.World {
 	t.Helper()
 	w := audittest.History(t, audittest.NewFile)
@@ -40,10 +40,10 @@ func full(t *testing.T) *audittest.World {
 	return w
 }
 
-// dump is every row of a table, as text.
+// dump returns the rows of a table as strings, sorted.
 func dump(t *testing.T, where, table, columns string) []string {
 	t.Helper()
-	rows, err := audittest.Open(t, where).QueryContext(t.Context(), `SELECT `+columns+` FROM `+table)
+	rows, err := audittest.SQL(t, where).QueryContext(t.Context(), `SELECT `+columns+` FROM `+table)
 	check(t, err)
 	defer rows.Close()
 	names, err := rows.Columns()
@@ -66,20 +66,21 @@ func dump(t *testing.T, where, table, columns string) []string {
 	return list
 }
 
-// TestMovedBooks: books that were moved are the same, row by row, hold, and go on.
-func TestMovedBooks(t *testing.T) {
+// TestCopiedStore copies a store to PostgreSQL and compares it row by row. It passes the audit and
+// can be written.
+func TestCopiedStore(t *testing.T) {
 	t.Parallel()
 	w := full(t)
 	url := audittest.NewDatabase(t)
 	check(t, audittest.OpenEngine(t, url).Close())
-	told := make(map[string]int64)
+	copied := make(map[string]int64)
 	check(t, w.BeginCutover(t.Context(), "there"))
 	before := run(t, w.Where)
 	check(t, copier.Copy(t.Context(), w.Where, url, copier.Options{Progress: func(table string, rows, total int64) {
-		if rows > total || rows < told[table] {
-			t.Errorf("%s: %d of %d rows, after %d", table, rows, total, told[table])
+		if rows > total || rows < copied[table] {
+			t.Errorf("%s: %d of %d rows, after %d", table, rows, total, copied[table])
 		}
-		told[table] = rows
+		copied[table] = rows
 	}}))
 	for _, table := range append(audittest.Tables(), "alarms") {
 		columns := "*"
@@ -90,12 +91,12 @@ func TestMovedBooks(t *testing.T) {
 		if table == "settings" {
 			want = slices.DeleteFunc(want, func(row string) bool { return strings.Contains(row, `"moved"`) })
 		}
-		if diff := cmp.Diff(want, got); diff != "" || len(want) == 0 || told[table] != int64(len(want)) {
-			t.Errorf("%s: %d rows, %d told (-want +got):\n%s", table, len(want), told[table], diff)
+		if diff := cmp.Diff(want, got); diff != "" || len(want) == 0 || copied[table] != int64(len(want)) {
+			t.Errorf("%s: %d rows, %d copied (-want +got):\n%s", table, len(want), copied[table], diff)
 		}
 	}
 	if after := run(t, url); !after.OK() || text(t, after) != text(t, before) {
-		t.Errorf("the audit of the moved books is another one:\n%s", text(t, after))
+		t.Errorf("the audit of the copy differs:\n%s", text(t, after))
 	}
 	if err := copier.Copy(t.Context(), w.Where, url, copier.Options{}); !errors.Is(err, copier.ErrNotEmpty) || !errors.Is(err, copier.ErrNotCopied) {
 		t.Errorf("a second copy: error %v", err)
@@ -103,18 +104,18 @@ func TestMovedBooks(t *testing.T) {
 	goOn(t, w, url)
 }
 
-// goOn works with the moved books: ids, assets and the lease follow on.
+// goOn writes the copy: ids, assets and epochs continue.
 func goOn(t *testing.T, w *audittest.World, url string) {
 	t.Helper()
 	there, err := store.New(t.Context(), audittest.OpenEngine(t, url), func() time.Time { return w.Now }, strings.NewReader(strings.Repeat("x", 1<<20)))
 	check(t, err)
 	old := w.Store
 	w.Operator, w.Where = there.As(w.By()), url
-	defer func() { check(t, old.Close()) }() // the world closes the other one
+	defer func() { check(t, old.Close()) }() // the world closes the copy
 	if err := there.CheckCutover(t.Context()); err != nil {
-		t.Errorf("the seal was moved too: %v", err)
+		t.Errorf("the seal was copied too: %v", err)
 	}
-	audittest.Exec(t, audittest.Open(t, url), `INSERT INTO assets (symbol, name) VALUES ('NEW', 'an id that follows')`)
+	audittest.Exec(t, audittest.SQL(t, url), `INSERT INTO assets (symbol, name) VALUES ('NEW', 'an id that follows')`)
 	epoch := w.Lease.Epoch
 	w.Lease, err = there.TakeLease(t.Context(), "another", time.Hour, true)
 	check(t, err)
@@ -125,6 +126,6 @@ func goOn(t *testing.T, w *audittest.World, url string) {
 	w.Give("later-gift", u, "KO", 5*dollar, "", "")
 	w.Fill("later-order", "KO", 70*audittest.PerUSD)
 	if r := run(t, url); !r.OK() {
-		t.Errorf("the books do not hold afterwards:\n%s", text(t, r))
+		t.Errorf("the audit fails afterwards:\n%s", text(t, r))
 	}
 }

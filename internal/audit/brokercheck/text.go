@@ -1,25 +1,27 @@
-package audit
+package brokercheck
 
 import (
 	"fmt"
 	"io"
 	"strings"
 	"text/tabwriter"
+
+	"stockrewards/internal/audit/value"
 )
 
-// WriteText writes the report for people: the positions, then every item with what
-// to do about it, then the totals.
-func (r BreaksReport) WriteText(w io.Writer) error {
+// WriteText writes the report for people: the positions, the items with what to do, the totals.
+func (r Report) WriteText(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "compared with the broker %q, account %s, at %s\n", r.Broker, visible(r.Account), r.ComparedAt)
+	fmt.Fprintf(&b, "compared with the broker %q, account %s, at %s\n",
+		r.Broker, value.Visible(r.Account), r.ComparedAt)
 	if len(r.Positions) > 0 {
-		fmt.Fprintln(&b)
 		const gap = 2
 		t := tabwriter.NewWriter(&b, 0, 0, gap, ' ', 0)
-		rows := "STOCK\tHOLDINGS\tHOUSE\tBROKER\tIN ORDERS\tUNEXPLAINED\tIN DOLLARS\n"
+		rows := "\nSTOCK\tHOLDINGS\tHOUSE\tBROKER\tIN ORDERS\tUNEXPLAINED\tIN DOLLARS\n"
 		for _, p := range r.Positions {
 			rows += strings.Join([]string{
-				visible(p.Symbol), p.Holdings, p.House, p.Broker, p.Orders, p.Unexplained, orDash(p.DifferenceUSD),
+				value.Visible(p.Symbol), p.Holdings, p.House, p.Broker, p.Orders, p.Unexplained,
+				orDash(p.DifferenceUSD),
 			}, "\t") + "\n"
 		}
 		if _, err := io.WriteString(t, rows); err != nil {
@@ -33,7 +35,7 @@ func (r BreaksReport) WriteText(w io.Writer) error {
 		i.write(&b)
 	}
 	t := r.Totals
-	fmt.Fprintf(&b, "\norders: %d of ours sent, %d at the broker, %d agree; %d of others in the account; stocks: %d\n",
+	fmt.Fprintf(&b, "\norders: %d sent by us, %d at the broker, %d agree; %d of others in the account; stocks: %d\n",
 		t.OurOrders, t.BrokerOrders, t.Matched, t.OrdersOfOthers, t.Stocks)
 	fmt.Fprintf(&b, "breaks: %d ($%s); warnings: %d; under way: %d; explained: %d\n",
 		t.Breaks, t.BrokenUSD, t.Warnings, t.Timing, t.Explained)
@@ -41,19 +43,18 @@ func (r BreaksReport) WriteText(w io.Writer) error {
 	return err
 }
 
-func orDash(text string) string {
-	if text == "" {
+func orDash(s string) string {
+	if s == "" {
 		return "-"
 	}
-	return text
+	return s
 }
 
-// write writes one item.
 func (i Item) write(b *strings.Builder) {
-	fmt.Fprintf(b, "\n%s: %s: %s\n", strings.ToUpper(string(i.Severity)), i.Code, visible(i.Symbol))
-	line := func(name, text string) {
-		if text != "" {
-			fmt.Fprintf(b, "  %-18s %s\n", name+":", visible(text))
+	fmt.Fprintf(b, "\n%s: %s: %s\n", strings.ToUpper(string(i.Severity)), i.Code, value.Visible(i.Symbol))
+	line := func(name, s string) {
+		if s != "" {
+			fmt.Fprintf(b, "  %-18s %s\n", name+":", value.Visible(s))
 		}
 	}
 	line("client order id", i.ClientOrderID)
@@ -70,7 +71,7 @@ func (i Item) write(b *strings.Builder) {
 	line("next", i.Next)
 }
 
-// ago is an age as people say it.
+// ago formats an age in its largest unit of which there are at least two.
 func ago(seconds int64) string {
 	const minute, hour, day = 60, 60 * 60, 24 * 60 * 60
 	switch {

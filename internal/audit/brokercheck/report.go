@@ -1,30 +1,31 @@
-package audit
+package brokercheck
 
 import (
 	"cmp"
 	"slices"
 	"time"
 
+	"stockrewards/internal/audit/value"
 	"stockrewards/internal/money"
 )
 
-// Severity says how much an item of a breaks report matters.
+// Severity is how much an item matters.
 type Severity string
 
 // The severities.
 const (
-	// SeverityBreak: our books and the broker's differ, and it does not pass.
+	// SeverityBreak means that our side and the broker's differ, for good.
 	SeverityBreak Severity = "break"
-	// SeverityWarning: nothing of ours, but worth knowing.
+	// SeverityWarning means that something unexpected is not about our orders.
 	SeverityWarning Severity = "warning"
-	// SeverityTiming: it is under way; the next comparison finds it done.
+	// SeverityTiming means that it is under way; a later comparison will find it done.
 	SeverityTiming Severity = "timing"
-	// SeverityExplained: a difference that an operator has decided on.
+	// SeverityExplained means that an operator decided on the difference.
 	SeverityExplained Severity = "explained"
 )
 
-// Item is one line of a breaks report. Shares and dollars are exact decimals; a
-// difference is the broker's less ours. What does not apply is empty.
+// Item is a finding. Shares and dollars are exact decimals; a difference is the broker's less
+// ours. Fields that do not apply are empty.
 type Item struct {
 	Code             string   `json:"code"` // stable
 	Severity         Severity `json:"severity"`
@@ -41,72 +42,71 @@ type Item struct {
 	Next             string   `json:"next"` // what to do
 }
 
-// PositionRow is one stock of ours: what our books hold of it, what the broker does.
+// PositionRow compares the shares of an asset.
 type PositionRow struct {
 	Symbol        string `json:"symbol"`
 	Holdings      string `json:"holdings"`      // of all users
 	House         string `json:"house"`         // the operator's own
 	Broker        string `json:"broker"`        // the broker's position
-	Orders        string `json:"orders"`        // filled at the broker less booked by us, of all orders
-	Unexplained   string `json:"unexplained"`   // what neither the books nor the orders account for
-	DifferenceUSD string `json:"differenceUsd"` // of the unexplained, at our last price; "" when there is none
+	Orders        string `json:"orders"`        // of all orders: filled at the broker less booked by us
+	Unexplained   string `json:"unexplained"`   // what neither the store nor the orders account for
+	DifferenceUSD string `json:"differenceUsd"` // Unexplained at our last price; "" without a price
 }
 
-// BreakTotals count a report.
-type BreakTotals struct {
-	OurOrders      int    `json:"ourOrders"`      // that were sent
-	BrokerOrders   int    `json:"brokerOrders"`   // with our prefix
-	Matched        int    `json:"matched"`        // that agree
-	Stocks         int    `json:"stocks"`         // of ours
-	Breaks         int    `json:"breaks"`         //
-	Warnings       int    `json:"warnings"`       //
-	Timing         int    `json:"timing"`         //
-	Explained      int    `json:"explained"`      //
-	BrokenUSD      string `json:"brokenUsd"`      // the sum of the breaks' differences, without their signs
+// Totals counts a report.
+type Totals struct {
+	OurOrders      int    `json:"ourOrders"`    // sent
+	BrokerOrders   int    `json:"brokerOrders"` // with our prefix
+	Matched        int    `json:"matched"`
+	Stocks         int    `json:"stocks"` // that we ordered
+	Breaks         int    `json:"breaks"`
+	Warnings       int    `json:"warnings"`
+	Timing         int    `json:"timing"`
+	Explained      int    `json:"explained"`
+	BrokenUSD      string `json:"brokenUsd"`      // the sum of the breaks' absolute differences
 	OrdersOfOthers int    `json:"ordersOfOthers"` // in the account, without our prefix
 }
 
-// BreaksReport is the comparison of our books with a broker's.
-type BreaksReport struct {
+// Report is a comparison of a store with its broker.
+type Report struct {
 	Broker     string        `json:"broker"`
 	Account    string        `json:"account"`
 	Prefix     string        `json:"prefix"`
 	ComparedAt string        `json:"comparedAt"` // RFC 3339
 	Clean      bool          `json:"clean"`      // no breaks
-	Totals     BreakTotals   `json:"totals"`
+	Totals     Totals        `json:"totals"`
 	Items      []Item        `json:"items"`
 	Positions  []PositionRow `json:"positions"`
 }
 
-// comparison is a report in the making.
+// comparison builds a report.
 type comparison struct {
-	books  *BrokerBooks
-	told   map[string]reading
+	ours   *Ours
+	listed map[string]reading // their orders with our prefix
 	now    time.Time
-	report BreaksReport
+	report Report
 	stocks map[string]*stock
 }
 
-// Compare compares the books with the broker's side at the moment now. It is pure.
-func Compare(books *BrokerBooks, side BrokerSide, now time.Time) BreaksReport {
+// Compare compares both sides at the time now.
+func Compare(ours *Ours, theirs Theirs, now time.Time) Report {
 	c := &comparison{
-		books: books, told: side.readings(books.Prefix()), now: now, stocks: make(map[string]*stock),
-		report: BreaksReport{
-			Broker: books.BrokerKind, Account: books.BrokerAccount, Prefix: books.Prefix(),
+		ours: ours, listed: theirs.readings(ours.Prefix()), now: now, stocks: make(map[string]*stock),
+		report: Report{
+			Broker: ours.BrokerKind, Account: ours.BrokerAccount, Prefix: ours.Prefix(),
 			ComparedAt: now.UTC().Format(time.RFC3339), Items: []Item{}, Positions: []PositionRow{},
 		},
 	}
 	c.orders()
-	c.positions(side.Positions)
-	c.report.Totals.BrokerOrders = len(c.told)
-	c.report.Totals.OrdersOfOthers = others(side.First, books.Prefix())
-	c.finish()
+	c.positions(theirs.Positions)
+	c.report.Totals.BrokerOrders = len(c.listed)
+	c.report.Totals.OrdersOfOthers = others(theirs.First, ours.Prefix())
+	c.report.finish()
 	return c.report
 }
 
-// finish sorts and counts.
-func (c *comparison) finish() {
-	r := &c.report
+// finish sorts and counts the items.
+func (r *Report) finish() {
 	rank := map[Severity]int{SeverityBreak: 0, SeverityWarning: 1, SeverityTiming: 2, SeverityExplained: 3}
 	slices.SortStableFunc(r.Items, func(a, b Item) int {
 		return cmp.Or(
@@ -116,13 +116,13 @@ func (c *comparison) finish() {
 	})
 	t := &r.Totals
 	t.Breaks, t.Warnings, t.Timing, t.Explained = 0, 0, 0, 0
-	var broken wide
+	var broken value.Sum
 	for _, i := range r.Items {
 		switch i.Severity {
 		case SeverityBreak:
 			t.Breaks++
 			if usd, err := money.ParseUSD(i.DifferenceUSD); err == nil {
-				broken.add(max(int64(usd), -int64(usd)))
+				broken.Add(max(int64(usd), -int64(usd)))
 			}
 		case SeverityWarning:
 			t.Warnings++
@@ -132,13 +132,13 @@ func (c *comparison) finish() {
 			t.Explained++
 		}
 	}
-	t.BrokenUSD = broken.text(plainUSD)
+	t.BrokenUSD = broken.Format(plainUSD)
 	r.Clean = t.Breaks == 0
 }
 
-// Confirmed is the second of two comparisons: a break that the first one did not
-// have was under way, and is told as such.
-func Confirmed(first, second BreaksReport) BreaksReport {
+// Confirmed returns the second of two comparisons. Its breaks that the first one does not have
+// become timing items.
+func Confirmed(first, second Report) Report {
 	type name struct{ code, order, symbol string }
 	seen := make(map[name]bool)
 	for _, i := range first.Items {
@@ -148,12 +148,11 @@ func Confirmed(first, second BreaksReport) BreaksReport {
 	for n := range second.Items {
 		i := &second.Items[n]
 		if i.Severity == SeverityBreak && !seen[name{i.Code, i.ClientOrderID, i.Symbol}] {
-			i.Severity, i.Next = SeverityTiming, "it was seen in one of two readings; compare again"
+			i.Severity, i.Next = SeverityTiming, compareAgain
 		}
 	}
-	c := comparison{report: second}
-	c.finish()
-	return c.report
+	second.finish()
+	return second
 }
 
 func plainUSD(n int64) string { return money.USD(n).String() }

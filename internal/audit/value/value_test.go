@@ -1,4 +1,4 @@
-package audit_test
+package value_test
 
 import (
 	"math"
@@ -6,10 +6,10 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"stockrewards/internal/audit"
+	"stockrewards/internal/audit/value"
 )
 
-// numbers are 64-bit numbers of every size.
+// numbers returns 64-bit numbers of every size.
 func numbers(random *rand.Rand, n int) []int64 {
 	special := []int64{0, 1, -1, math.MaxInt64, math.MinInt64, math.MaxInt64 - 1}
 	list := make([]int64, n)
@@ -24,12 +24,12 @@ func numbers(random *rand.Rand, n int) []int64 {
 	return list
 }
 
-func TestMulDivIsTheFloor(t *testing.T) {
+func TestMulDiv(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 20_000 {
 		n := numbers(random, 3)
-		got, ok := audit.MulDiv(n[0], n[1], n[2])
+		got, ok := value.MulDiv(n[0], n[1], n[2])
 		if n[0] < 0 || n[1] < 0 || n[2] <= 0 {
 			if ok {
 				t.Fatalf("%v: out of range, got %d", n, got)
@@ -44,18 +44,22 @@ func TestMulDivIsTheFloor(t *testing.T) {
 	}
 }
 
-func TestSumsDoNotOverflow(t *testing.T) {
+func TestSum(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(3, 4))
+	units := func(n int64) string { return value.Int(n) + " units" }
 	for range 5_000 {
 		list := numbers(random, 1+random.IntN(6))
+		var sum, allButLast value.Sum
 		want := new(big.Int)
 		for _, n := range list {
+			allButLast = sum
+			sum.Add(n)
 			want.Add(want, big.NewInt(n))
 		}
-		text, sign, same := audit.Sum(list...)
-		if text != want.String()+" units" || sign != want.Sign() || !same {
-			t.Fatalf("%v: got %s, sign %d, %v; want %s", list, text, sign, same, want)
+		last := value.SumOf(list[len(list)-1])
+		if got := sum.Format(units); got != want.String()+" units" || sum.Sign() != want.Sign() || sum.Minus(last) != allButLast {
+			t.Fatalf("%v: got %s, sign %d; want %s", list, got, sum.Sign(), want)
 		}
 	}
 }

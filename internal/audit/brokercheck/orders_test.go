@@ -1,4 +1,4 @@
-package audit_test
+package brokercheck_test
 
 import (
 	"slices"
@@ -8,15 +8,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"stockrewards/internal/audit"
 	"stockrewards/internal/audit/audittest"
-	"stockrewards/internal/money"
+	"stockrewards/internal/audit/brokercheck"
 )
 
-const aShare = money.Share
-
-// TestABrokerThatAgrees: what is told of books that the broker agrees with.
-func TestABrokerThatAgrees(t *testing.T) {
+// TestAgreement compares a history with a broker that agrees.
+func TestAgreement(t *testing.T) {
 	t.Parallel()
 	audittest.OnEngines(t, func(t *testing.T, in audittest.Place) {
 		d := newDesk(t, in)
@@ -34,14 +31,13 @@ func TestABrokerThatAgrees(t *testing.T) {
 				t.Errorf("position %+v", p)
 			}
 		}
-		if missing := d.books(t).Missing(d.side()); len(missing) != 1 {
-			t.Errorf("missing %v, want the order that was just sent", missing)
+		if missing := d.ours(t).Missing(d.theirs()); len(missing) != 1 {
+			t.Errorf("missing %v, want the order sent last", missing)
 		}
 	})
 }
 
-// TestPlantedBreaks plants differences one by one, each of which must be found with
-// its code and nothing else.
+// TestPlantedBreaks plants differences one after the other. Each must add its item and no other.
 func TestPlantedBreaks(t *testing.T) {
 	t.Parallel()
 	audittest.OnEngines(t, func(t *testing.T, in audittest.Place) {
@@ -59,12 +55,12 @@ func TestPlantedBreaks(t *testing.T) {
 					defer d.copy.Restore()
 				}
 				r := d.compare(t)
-				if diff := cmp.Diff(p.want, added(before, lines(r))); diff != "" {
+				if diff := cmp.Diff(p.want, diff(before, lines(r))); diff != "" {
 					t.Errorf("items (-want +got):\n%s", diff)
 				}
 				for _, i := range r.Items {
 					if i.Next == "" || i.Ours == "" || i.Theirs == "" || i.Symbol == "" {
-						t.Errorf("an item that does not tell all: %+v", i)
+						t.Errorf("incomplete item %+v", i)
 					}
 				}
 			})
@@ -72,25 +68,25 @@ func TestPlantedBreaks(t *testing.T) {
 	})
 }
 
-// planted is one difference.
+// planted is a difference and the items that it adds.
 type planted struct {
 	what  string
 	plant func(*testing.T, *desk)
-	sql   string        // on the books
-	later time.Duration // that much more time has passed
+	sql   string        // changes the store
+	later time.Duration // since the history
 	want  []string
 }
 
-// edit changes an order at the broker.
-func edit(name string, change func(*audit.BrokerOrder)) func(*testing.T, *desk) {
+// edit returns a plant that changes an order at the broker.
+func edit(name string, change func(*brokercheck.Order)) func(*testing.T, *desk) {
 	return func(_ *testing.T, d *desk) { d.both(name, change) }
 }
 
 func orderBreaks() []planted {
-	stranger := func(b *audit.BrokerOrder) {
-		*b = audit.BrokerOrder{
+	stranger := func(b *brokercheck.Order) {
+		*b = brokercheck.Order{
 			ClientOrderID: "sr-test-stranger", BrokerID: "x", Symbol: "KO", Side: "buy", Status: "filled",
-			Notional: 70 * dollar, FilledQty: aShare, AveragePrice: 70 * audittest.PerUSD,
+			Notional: 70 * dollar, FilledQty: aShare, AveragePrice: 70 * perUSD,
 		}
 	}
 	acknowledged := `INSERT INTO broker_conflicts VALUES ('sr-test-stranger', 'KO', 1000000000, 'x', 1, 2, 'ours')`
@@ -113,31 +109,31 @@ func orderBreaks() []planted {
 			what: "a conflict that is not acknowledged", plant: edit("stranger", stranger), sql: strings.Replace(acknowledged, "2, 'ours'", "0, ''", 1),
 			want: []string{"break order_unknown KO"},
 		},
-		{what: "another's", plant: edit("stranger", func(b *audit.BrokerOrder) { stranger(b); b.ClientOrderID = "sr-other-1" })},
+		{what: "another prefix", plant: edit("stranger", func(b *brokercheck.Order) { stranger(b); b.ClientOrderID = "sr-other-1" })},
 		{what: "missing", plant: func(_ *testing.T, d *desk) { d.drop("filled") }, want: []string{"break order_missing AAPL"}},
 		{what: "missing, with its shares", plant: func(_ *testing.T, d *desk) {
 			d.hold("AAPL", -d.first["filled"].FilledQty)
 			d.drop("filled")
 		}, want: []string{"break order_missing AAPL"}},
-		{what: "symbol", plant: edit("filled", func(b *audit.BrokerOrder) { b.Symbol = "KO" }), want: []string{"break symbol_differs AAPL"}},
+		{what: "symbol", plant: edit("filled", func(b *brokercheck.Order) { b.Symbol = "KO" }), want: []string{"break symbol_differs AAPL"}},
 		{
-			what: "the symbol, another stock's now", plant: edit("filled", func(b *audit.BrokerOrder) { b.AssetID = "new" }),
+			what: "the symbol, another stock's now", plant: edit("filled", func(b *brokercheck.Order) { b.AssetID = "new" }),
 			sql: `UPDATE assets SET broker_id = 'a' WHERE symbol = 'AAPL'`, want: []string{"break symbol_differs AAPL"},
 		},
 		{what: "a renamed stock", plant: func(_ *testing.T, d *desk) {
-			d.both("filled", func(b *audit.BrokerOrder) { b.AssetID, b.Symbol = "a", "APL" })
-			d.positions["AAPL"] = audit.BrokerPosition{AssetID: "a", Symbol: "APL", Qty: d.positions["AAPL"].Qty}
+			d.both("filled", func(b *brokercheck.Order) { b.AssetID, b.Symbol = "a", "APL" })
+			d.positions["AAPL"] = brokercheck.Position{AssetID: "a", Symbol: "APL", Qty: d.positions["AAPL"].Qty}
 		}, sql: `UPDATE assets SET broker_id = 'a', symbol = 'AAPL.OLD' WHERE symbol = 'AAPL'`},
-		{what: "side", plant: edit("filled", func(b *audit.BrokerOrder) { b.Side = "sell" }), want: []string{"break side_differs AAPL"}},
-		{what: "notional", plant: edit("filled", func(b *audit.BrokerOrder) { b.Notional++ }), want: []string{"break notional_differs AAPL"}},
-		{what: "broker's id", plant: edit("filled", func(b *audit.BrokerOrder) { b.BrokerID = "other" }), want: []string{"break broker_id_differs AAPL"}},
-		{what: "quantity", plant: edit("filled", func(b *audit.BrokerOrder) { b.FilledQty++ }), want: []string{"break filled_differs AAPL"}},
+		{what: "side", plant: edit("filled", func(b *brokercheck.Order) { b.Side = "sell" }), want: []string{"break side_differs AAPL"}},
+		{what: "notional", plant: edit("filled", func(b *brokercheck.Order) { b.Notional++ }), want: []string{"break notional_differs AAPL"}},
+		{what: "broker's id", plant: edit("filled", func(b *brokercheck.Order) { b.BrokerID = "other" }), want: []string{"break broker_id_differs AAPL"}},
+		{what: "quantity", plant: edit("filled", func(b *brokercheck.Order) { b.FilledQty++ }), want: []string{"break filled_differs AAPL"}},
 		{what: "quantity, with its shares", plant: func(_ *testing.T, d *desk) {
-			d.both("filled", func(b *audit.BrokerOrder) { b.FilledQty++ })
+			d.both("filled", func(b *brokercheck.Order) { b.FilledQty++ })
 			d.hold("AAPL", 1)
 		}, want: []string{"break filled_differs AAPL"}},
 		{
-			what: "quantity, acknowledged", plant: edit("again", func(b *audit.BrokerOrder) { b.FilledQty = 5 }),
+			what: "quantity, acknowledged", plant: edit("again", func(b *brokercheck.Order) { b.FilledQty = 5 }),
 			sql:  `INSERT INTO broker_conflicts SELECT client_order_id, 'XOM', 5, 'x', 1, 2, 'seen' FROM orders WHERE id = @again`,
 			want: []string{"explained conflict_acknowledged XOM"},
 		},
@@ -145,10 +141,10 @@ func orderBreaks() []planted {
 			what: "adopted", sql: `INSERT INTO broker_conflicts SELECT client_order_id, 'XOM', 5, 'x', 1, 2, 'adopted' FROM orders WHERE id = @again`,
 			want: []string{"explained conflict_acknowledged XOM"},
 		},
-		{what: "status", plant: edit("filled", func(b *audit.BrokerOrder) { b.Status = "canceled" }), want: []string{"break status_differs AAPL"}},
-		{what: "price", plant: edit("filled", func(b *audit.BrokerOrder) { b.AveragePrice++ }), want: []string{"break price_differs AAPL"}},
+		{what: "status", plant: edit("filled", func(b *brokercheck.Order) { b.Status = "canceled" }), want: []string{"break status_differs AAPL"}},
+		{what: "price", plant: edit("filled", func(b *brokercheck.Order) { b.AveragePrice++ }), want: []string{"break price_differs AAPL"}},
 		{
-			what: "unreadable", plant: edit("filled", func(b *audit.BrokerOrder) { b.Problem = "filled_qty: too many decimals" }),
+			what: "unreadable", plant: edit("filled", func(b *brokercheck.Order) { b.Problem = "filled_qty: too many decimals" }),
 			want: []string{"break order_unreadable AAPL"},
 		},
 		{
@@ -156,7 +152,7 @@ func orderBreaks() []planted {
 			want: []string{"break refused_but_known TSLA"},
 		},
 		{
-			what: "refused, and taken", plant: func(t *testing.T, d *desk) { d.known(t, "refused", "accepted", 0, 0) },
+			what: "refused, and accepted", plant: func(t *testing.T, d *desk) { d.known(t, "refused", "accepted", 0, 0) },
 			want: []string{"break refused_but_known TSLA"},
 		},
 		{what: "refused, and rejected", plant: func(t *testing.T, d *desk) { d.known(t, "refused", "rejected", 0, 0) }},
@@ -169,10 +165,10 @@ func orderBreaks() []planted {
 			delete(d.first, "planned")
 		}},
 		{
-			what: "decided otherwise", plant: edit("resolved", func(b *audit.BrokerOrder) { b.FilledQty, b.Status = 0, "expired" }),
+			what: "decided otherwise", plant: edit("resolved", func(b *brokercheck.Order) { b.FilledQty, b.Status = 0, "expired" }),
 			want: []string{"explained order_resolved KO"},
 		},
-		{what: "decided, with another status", plant: edit("resolved", func(b *audit.BrokerOrder) { b.Status = "expired" })},
+		{what: "decided, with another status", plant: edit("resolved", func(b *brokercheck.Order) { b.Status = "expired" })},
 		{what: "decided, and not there", plant: func(_ *testing.T, d *desk) { d.drop("unbought") }, want: []string{"explained order_resolved KO"}},
 	}
 }

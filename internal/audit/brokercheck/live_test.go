@@ -1,4 +1,4 @@
-package audit_test
+package brokercheck_test
 
 import (
 	"encoding/json"
@@ -6,13 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"stockrewards/internal/audit"
 	"stockrewards/internal/audit/audittest"
+	"stockrewards/internal/audit/brokercheck"
 )
 
 func liveBreaks() []planted {
 	const hour = time.Hour
-	booked := func(_ *testing.T, d *desk) { // the first reading is older than what we booked
+	booked := func(_ *testing.T, d *desk) { // the first reading is older than the settlement
 		b := d.first["filled"]
 		b.Status, b.FilledQty, b.AveragePrice = "new", 0, 0
 		d.first["filled"] = b
@@ -30,20 +30,20 @@ func liveBreaks() []planted {
 		},
 		{
 			what: "filled just now", plant: func(t *testing.T, d *desk) {
-				d.known(t, "submitted", "filled", aShare, audittest.PerUSD)
+				d.known(t, "submitted", "filled", aShare, perUSD)
 				d.hold("AAPL", aShare)
 			},
 			want: []string{"timing order_unbooked AAPL", "no more: timing order_in_flight AAPL"},
 		},
 		{
 			what: "filled long ago", later: hour, plant: func(t *testing.T, d *desk) {
-				d.known(t, "submitted", "filled", aShare, audittest.PerUSD)
+				d.known(t, "submitted", "filled", aShare, perUSD)
 				d.hold("AAPL", aShare)
 			},
 			want: []string{"break order_unbooked AAPL", "no more: break order_missing AAPL"},
 		},
 		{
-			what: "refused so far", later: hour, sql: `UPDATE orders SET deadline = 0 WHERE id = @submitted`,
+			what: "refused for a temporary reason", later: hour, sql: `UPDATE orders SET deadline = 0 WHERE id = @submitted`,
 			want: []string{"timing order_waits AAPL", "no more: break order_missing AAPL"},
 		},
 		{
@@ -55,16 +55,16 @@ func liveBreaks() []planted {
 			want: []string{"break order_missing NVDA", "no more: timing order_partly_filled NVDA"},
 		},
 		{
-			what: "open, with less filled", plant: edit("open", func(b *audit.BrokerOrder) { b.FilledQty-- }),
+			what: "open, with less filled", plant: edit("open", func(b *brokercheck.Order) { b.FilledQty-- }),
 			want: []string{"break filled_differs NVDA", "break position_differs NVDA", "no more: timing order_partly_filled NVDA"},
 		},
-		{what: "open, another symbol", plant: edit("open", func(b *audit.BrokerOrder) { b.Symbol = "KO" }), want: []string{"break symbol_differs NVDA"}},
+		{what: "open, another symbol", plant: edit("open", func(b *brokercheck.Order) { b.Symbol = "KO" }), want: []string{"break symbol_differs NVDA"}},
 		{
-			what: "open, ended just now", plant: edit("open", func(b *audit.BrokerOrder) { b.Status = "canceled" }),
+			what: "open, ended just now", plant: edit("open", func(b *brokercheck.Order) { b.Status = "canceled" }),
 			want: []string{"timing order_unbooked NVDA", "no more: timing order_partly_filled NVDA"},
 		},
 		{
-			what: "open, ended long ago", later: hour, plant: edit("open", func(b *audit.BrokerOrder) { b.Status = "expired" }),
+			what: "open, ended long ago", later: hour, plant: edit("open", func(b *brokercheck.Order) { b.Status = "expired" }),
 			want: []string{"break order_unbooked NVDA", "no more: timing order_partly_filled NVDA"},
 		},
 		{
@@ -84,11 +84,11 @@ func positionBreaks() []planted {
 		{what: "a position that is smaller", plant: func(_ *testing.T, d *desk) { d.hold("MSFT", -1) }, want: []string{"break position_differs MSFT"}},
 		{what: "no position", plant: func(_ *testing.T, d *desk) { delete(d.positions, "MSFT") }, want: []string{"break position_differs MSFT"}},
 		{what: "of a stock with an order that differs", plant: func(_ *testing.T, d *desk) {
-			d.both("filled", func(b *audit.BrokerOrder) { b.FilledQty += 5 })
+			d.both("filled", func(b *brokercheck.Order) { b.FilledQty += 5 })
 			d.hold("AAPL", 7)
 		}, want: []string{"break filled_differs AAPL", "break position_differs AAPL"}},
 		{
-			what: "a holding of ours", sql: `UPDATE holdings SET quantity = quantity + 1 WHERE user_id = @dee AND asset_id = 4`,
+			what: "a holding", sql: `UPDATE holdings SET quantity = quantity + 1 WHERE user_id = @dee AND asset_id = 4`,
 			want: []string{"break position_differs MSFT"},
 		},
 		{
@@ -97,23 +97,23 @@ func positionBreaks() []planted {
 		},
 		{what: "foreign", plant: func(_ *testing.T, d *desk) { d.hold("F", 1) }, want: []string{"warning position_foreign F"}},
 		{
-			what: "foreign, of the catalog", plant: func(_ *testing.T, d *desk) { d.hold("GE", 1) },
+			what: "foreign, in the catalog", plant: func(_ *testing.T, d *desk) { d.hold("GE", 1) },
 			sql:  `INSERT INTO assets (id, broker_id, symbol, name, enabled, used, doubt_since, doubt_price, gone) VALUES (99, '', 'GE', 'GE', 1, 0, 0, 0, 0)`,
 			want: []string{"warning position_foreign GE"},
 		},
 		{what: "foreign, under a symbol that was ours", plant: func(_ *testing.T, d *desk) {
-			d.positions["AAPL"] = audit.BrokerPosition{AssetID: "a", Symbol: "AAPL", Qty: d.positions["AAPL"].Qty}
-			d.positions["new"] = audit.BrokerPosition{AssetID: "new", Symbol: "AAPL", Qty: 5}
+			d.positions["AAPL"] = brokercheck.Position{AssetID: "a", Symbol: "AAPL", Qty: d.positions["AAPL"].Qty}
+			d.positions["new"] = brokercheck.Position{AssetID: "new", Symbol: "AAPL", Qty: 5}
 		}, sql: `UPDATE assets SET broker_id = 'a' WHERE symbol = 'AAPL'`, want: []string{"warning position_foreign AAPL"}},
 	}
 }
 
-// TestBreaksTellTheDifference looks at the facts of some items.
-func TestBreaksTellTheDifference(t *testing.T) {
+// TestReport checks the facts of some items as values, text and JSON.
+func TestReport(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, audittest.NewFile)
 	d.hold("AAPL", -2*aShare)
-	d.both("again", func(b *audit.BrokerOrder) { b.FilledQty += aShare; b.AveragePrice = 111 * audittest.PerUSD })
+	d.both("again", func(b *brokercheck.Order) { b.FilledQty += aShare; b.AveragePrice = 111 * perUSD })
 	r := d.compare(t)
 	order, err := d.Order(t.Context(), d.IDs["again"])
 	check(t, err)
@@ -143,30 +143,30 @@ func TestBreaksTellTheDifference(t *testing.T) {
 		"\nbreaks: 3 ($", "next:", "AAPL", "UNEXPLAINED",
 	} {
 		if !strings.Contains(text.String(), want) {
-			t.Errorf("the text does not say %q:\n%s", want, text.String())
+			t.Errorf("the text lacks %q:\n%s", want, text.String())
 		}
 	}
 	body, err := json.Marshal(r)
 	check(t, err)
 	for _, want := range []string{`"clean":false`, `"code":"filled_differs","severity":"break","clientOrderId":`, `"differenceUsd":"-374"`, `"breaks":3`} {
 		if !strings.Contains(string(body), want) {
-			t.Errorf("the JSON does not say %s:\n%s", want, body)
+			t.Errorf("the JSON lacks %s:\n%s", want, body)
 		}
 	}
 }
 
-// A break that only the second reading has was under way.
-func TestBreaksMustBeSeenTwice(t *testing.T) {
+// TestConfirmed turns a break that only the second report has into a timing item.
+func TestConfirmed(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, audittest.NewFile)
 	before := d.compare(t)
 	d.hold("AAPL", 1)
 	d.hold("F", 1)
 	after := d.compare(t)
-	if got := audit.Confirmed(after, after); got.Totals != after.Totals {
+	if got := brokercheck.Confirmed(after, after); got.Totals != after.Totals {
 		t.Errorf("seen twice: %+v, want %+v", got.Totals, after.Totals)
 	}
-	got := audit.Confirmed(before, after)
+	got := brokercheck.Confirmed(before, after)
 	if got.Totals.Breaks != 1 || got.Totals.Warnings != 1 || got.Totals.Timing != after.Totals.Timing+1 || after.Totals.Breaks != 2 {
 		t.Errorf("seen once: %+v", got.Totals)
 	}
@@ -174,22 +174,22 @@ func TestBreaksMustBeSeenTwice(t *testing.T) {
 
 func TestLastSince(t *testing.T) {
 	t.Parallel()
-	at := func(minute int, status string) audit.BrokerOrder {
-		return audit.BrokerOrder{Status: status, SubmittedAt: time.Unix(int64(minute)*60, 0).UTC()}
+	at := func(minute int, status string) brokercheck.Order {
+		return brokercheck.Order{Status: status, SubmittedAt: time.Unix(int64(minute)*60, 0).UTC()}
 	}
 	for what, test := range map[string]struct {
-		orders []audit.BrokerOrder
+		orders []brokercheck.Order
 		want   int // minutes
 	}{
-		"all are final":   {[]audit.BrokerOrder{at(10, "filled"), at(20, "canceled"), at(15, "expired")}, 19},
-		"an old one open": {[]audit.BrokerOrder{at(10, "new"), at(20, "filled"), at(15, "held")}, 9},
-		"the newest open": {[]audit.BrokerOrder{at(10, "rejected"), at(20, "new")}, 19},
+		"all are final":   {[]brokercheck.Order{at(10, "filled"), at(20, "canceled"), at(15, "expired")}, 19},
+		"an old one open": {[]brokercheck.Order{at(10, "new"), at(20, "filled"), at(15, "held")}, 9},
+		"the newest open": {[]brokercheck.Order{at(10, "rejected"), at(20, "new")}, 19},
 	} {
-		if got := audit.LastSince(test.orders); !got.Equal(time.Unix(int64(test.want)*60, 0)) {
+		if got := brokercheck.LastSince(test.orders); !got.Equal(time.Unix(int64(test.want)*60, 0)) {
 			t.Errorf("%s: since %s, want minute %d", what, got, test.want)
 		}
 	}
-	if got := audit.LastSince(nil); !got.IsZero() {
+	if got := brokercheck.LastSince(nil); !got.IsZero() {
 		t.Errorf("without orders since %s", got)
 	}
 }

@@ -1,38 +1,49 @@
-package audit_test
+package brokercheck_test
 
 import (
 	"errors"
 	"maps"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
-	"stockrewards/internal/audit"
 	"stockrewards/internal/audit/audittest"
+	"stockrewards/internal/audit/brokercheck"
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 )
 
-// desk is a broker that agrees with the books of a history, until a test changes it.
+func TestMain(m *testing.M) { audittest.Main(m) }
+
+const (
+	dollar = money.Dollar
+	aShare = money.Share
+	perUSD = audittest.PerUSD
+)
+
+func check(tb testing.TB, err error) {
+	tb.Helper()
+	audittest.Check(tb, err)
+}
+
+// desk is a broker that agrees with a history, until a test changes it.
 type desk struct {
 	*audittest.World
 	copy      *audittest.Copy
-	first     map[string]audit.BrokerOrder // by the name of the order in the history
-	last      map[string]audit.BrokerOrder
-	positions map[string]audit.BrokerPosition // by symbol
+	first     map[string]brokercheck.Order // by the name of the order in the history
+	last      map[string]brokercheck.Order
+	positions map[string]brokercheck.Position // by symbol
 	now       time.Time
 }
 
-// newDesk mirrors a history.
 func newDesk(t *testing.T, in audittest.Place) *desk {
 	t.Helper()
 	w := audittest.History(t, in)
-	audittest.Exec(t, audittest.Open(t, w.Where), `INSERT INTO settings (name, value) VALUES
+	audittest.Exec(t, audittest.SQL(t, w.Where), `INSERT INTO settings (name, value) VALUES
 		('installation_id', 'test'), ('broker_kind', 'paper'), ('broker_account', 'acct')`)
 	d := &desk{
 		World: w, copy: w.Copy(t), now: w.Now.Add(5 * time.Minute),
-		first: make(map[string]audit.BrokerOrder), positions: make(map[string]audit.BrokerPosition),
+		first: make(map[string]brokercheck.Order), positions: make(map[string]brokercheck.Position),
 	}
 	for name, id := range w.IDs {
 		o, err := w.Order(t.Context(), id)
@@ -40,25 +51,22 @@ func newDesk(t *testing.T, in audittest.Place) *desk {
 			continue
 		}
 		d.first[name] = mirror(o)
-		p := d.positions[o.Symbol]
-		p.Symbol = o.Symbol
-		p.Qty += o.FilledQty
-		d.positions[o.Symbol] = p
+		d.hold(o.Symbol, o.FilledQty)
 	}
 	d.last = maps.Clone(d.first)
 	return d
 }
 
-// clone returns a desk that can be changed without changing d; they share the store.
+// clone returns a desk with its own orders and positions; the store is shared.
 func (d *desk) clone() *desk {
 	c := *d
 	c.first, c.last, c.positions = maps.Clone(d.first), maps.Clone(d.last), maps.Clone(d.positions)
 	return &c
 }
 
-// mirror is an order as a broker that agrees tells of it.
-func mirror(o rewards.Order) audit.BrokerOrder {
-	b := audit.BrokerOrder{
+// mirror returns an order as an agreeing broker reports it.
+func mirror(o rewards.Order) brokercheck.Order {
+	b := brokercheck.Order{
 		ClientOrderID: o.ClientOrderID, BrokerID: o.BrokerID, Symbol: o.Symbol, Side: "buy",
 		Status: o.BrokerStatus, Notional: o.Notional, FilledQty: o.FilledQty, AveragePrice: o.FilledAvgPrice,
 		SubmittedAt: o.FirstAttemptAt, FilledAt: o.FilledAt,
@@ -73,19 +81,19 @@ func mirror(o rewards.Order) audit.BrokerOrder {
 }
 
 // both changes an order in both readings.
-func (d *desk) both(name string, change func(*audit.BrokerOrder)) {
+func (d *desk) both(name string, change func(*brokercheck.Order)) {
 	b := d.last[name]
 	change(&b)
 	d.first[name], d.last[name] = b, b
 }
 
-// drop makes the broker forget an order.
+// drop removes an order from both readings.
 func (d *desk) drop(name string) {
 	delete(d.first, name)
 	delete(d.last, name)
 }
 
-// known makes the broker tell of an order of the history that it did not have.
+// known adds an order of the history to both readings.
 func (d *desk) known(t *testing.T, name, status string, qty money.Shares, price money.Price) {
 	t.Helper()
 	o, err := d.Order(t.Context(), d.IDs[name])
@@ -102,32 +110,29 @@ func (d *desk) hold(symbol string, qty money.Shares) {
 	d.positions[symbol] = p
 }
 
-func (d *desk) side() audit.BrokerSide {
-	s := audit.BrokerSide{
+func (d *desk) theirs() brokercheck.Theirs {
+	return brokercheck.Theirs{
 		First: slices.Collect(maps.Values(d.first)), Positions: slices.Collect(maps.Values(d.positions)),
 		Last: slices.Collect(maps.Values(d.last)),
 	}
-	slices.SortFunc(s.First, func(a, b audit.BrokerOrder) int { return strings.Compare(a.ClientOrderID, b.ClientOrderID) })
-	return s
 }
 
-// books reads what is compared.
-func (d *desk) books(t *testing.T) *audit.BrokerBooks {
+func (d *desk) ours(t *testing.T) *brokercheck.Ours {
 	t.Helper()
-	file, err := open(t.Context(), d.copy.Where)
+	store, err := audittest.Open(t.Context(), d.copy.Where)
 	check(t, err)
-	books, err := audit.ReadBrokerBooks(t.Context(), file)
-	check(t, errors.Join(err, file.Close()))
-	return books
+	ours, err := brokercheck.Read(t.Context(), store)
+	check(t, errors.Join(err, store.Close()))
+	return ours
 }
 
-func (d *desk) compare(t *testing.T) audit.BreaksReport {
+func (d *desk) compare(t *testing.T) brokercheck.Report {
 	t.Helper()
-	return audit.Compare(d.books(t), d.side(), d.now)
+	return brokercheck.Compare(d.ours(t), d.theirs(), d.now)
 }
 
-// lines are the items of a report, sorted.
-func lines(r audit.BreaksReport) []string {
+// lines returns the items of a report, sorted.
+func lines(r brokercheck.Report) []string {
 	var list []string
 	for _, i := range r.Items {
 		list = append(list, string(i.Severity)+" "+i.Code+" "+i.Symbol)
@@ -136,8 +141,8 @@ func lines(r audit.BreaksReport) []string {
 	return list
 }
 
-// added are the lines that a second report has beyond the first, and those that it lacks.
-func added(before, after []string) []string {
+// diff returns the lines that were added and, marked, those that are gone.
+func diff(before, after []string) []string {
 	left := slices.Clone(before)
 	var list []string
 	for _, line := range after {

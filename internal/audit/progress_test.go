@@ -8,9 +8,10 @@ import (
 
 	"stockrewards/internal/audit"
 	"stockrewards/internal/audit/audittest"
+	"stockrewards/internal/audit/reader"
 )
 
-// TestSortedInFiles: an audit that keeps next to nothing in memory tells the same.
+// TestSortedInFiles compares an audit that sorts in files with one that sorts in memory.
 func TestSortedInFiles(t *testing.T) {
 	temporary := t.TempDir()
 	w := audittest.History(t, audittest.NewFile)
@@ -18,12 +19,12 @@ func TestSortedInFiles(t *testing.T) {
 	damaged.Exec(`UPDATE rewards SET id = x'00ff00' WHERE id = @ann-aapl`)
 	t.Setenv("TMPDIR", temporary)
 	for _, where := range []string{w.Where, damaged.Where} {
-		books, err := audit.OpenSQLite(t.Context(), where)
+		store, err := reader.OpenSQLite(t.Context(), where)
 		check(t, err)
-		r, err := audit.Run(t.Context(), books, audit.Options{SortBytes: 1})
-		check(t, errors.Join(err, books.Close()))
+		r, err := audit.Run(t.Context(), store, audit.Options{SortBytes: 1})
+		check(t, errors.Join(err, store.Close()))
 		if want := text(t, run(t, where)); text(t, r) != want {
-			t.Errorf("sorted in files it tells\n%s\nwant\n%s", text(t, r), want)
+			t.Errorf("sorted in files:\n%s\nwant:\n%s", text(t, r), want)
 		}
 	}
 	if left, err := os.ReadDir(temporary); err != nil || len(left) > 0 {
@@ -31,15 +32,15 @@ func TestSortedInFiles(t *testing.T) {
 	}
 }
 
-// TestEndedEarly: what was found until then is in the report.
-func TestEndedEarly(t *testing.T) {
+// TestCanceledReport keeps what an audit found before it was canceled.
+func TestCanceledReport(t *testing.T) {
 	t.Parallel()
 	c := audittest.History(t, audittest.NewFile).Copy(t)
 	c.Exec(`UPDATE keys SET hash = x'01' WHERE id = @first-key`)
-	books, err := audit.OpenSQLite(t.Context(), c.Where)
+	store, err := reader.OpenSQLite(t.Context(), c.Where)
 	check(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
-	r, err := audit.Run(ctx, books, audit.Options{Progress: func(what string, _ int64) {
+	r, err := audit.Run(ctx, store, audit.Options{Progress: func(what string, _ int64) {
 		if what == "orders" {
 			cancel()
 		}
@@ -47,5 +48,5 @@ func TestEndedEarly(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || r.OK() {
 		t.Errorf("error %v, %+v", err, r)
 	}
-	check(t, books.Close())
+	check(t, store.Close())
 }
