@@ -92,7 +92,7 @@ func callsOne(f *ast.FuncDecl, names map[string]bool) (calls bool) {
 		}
 		switch of := method.X.(type) {
 		case *ast.SelectorExpr:
-			calls = calls || of.Sel.Name == "engine" && (method.Sel.Name == "Write" || method.Sel.Name == "Record")
+			calls = calls || of.Sel.Name == "engine" && strings.HasPrefix(method.Sel.Name, "Write")
 		case *ast.Ident:
 			calls = calls || of.Name == receiver && names[method.Sel.Name]
 		}
