@@ -92,10 +92,10 @@ func (s *service) wantVerified() {
 	}
 	s.dropTriggers("operator_log")
 	for _, damage := range []struct{ statement, says string }{
-		{`UPDATE operator_log SET reason = 'x' WHERE number = 7`, "deed 7 was changed"},
+		{`UPDATE operator_log SET reason = 'x' WHERE number = 7`, "entry 7 was changed"},
 		{`UPDATE operator_log SET reason = 'why-4' WHERE number = 7`, ""},
 		{`DELETE FROM operator_log WHERE number = 12`, "rows are missing at its end"},
-		{`DELETE FROM operator_log WHERE number = 5`, "deed 6 follows deed 4"},
+		{`DELETE FROM operator_log WHERE number = 5`, "entry 6 follows entry 4"},
 	} {
 		s.onFile("rewards.db", damage.statement)
 		_, err := s.try("log", "verify")

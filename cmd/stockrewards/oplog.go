@@ -21,21 +21,21 @@ type logList struct {
 	JSON   bool   `name:"json" help:"Print the rows as JSON, with their hashes."`
 }
 
-// Run lists the deeds.
+// Run lists the entries.
 func (c *logList) Run(ctx context.Context) error {
 	if c.Limit < 1 {
 		return usageErrorf("--limit must be at least 1")
 	}
 	return c.with(ctx, func(s *store.Store) error {
-		deeds, err := s.LogEntries(ctx, store.LogFilter{Object: c.Object, Limit: c.Limit})
+		entries, err := s.LogEntries(ctx, store.LogFilter{Object: c.Object, Limit: c.Limit})
 		if err != nil {
 			return err
 		}
 		if c.JSON {
-			return printJSON(jsonDeeds(deeds))
+			return printJSON(jsonEntries(entries))
 		}
-		rows := make([][]string, len(deeds))
-		for i, d := range deeds {
+		rows := make([][]string, len(entries))
+		for i, d := range entries {
 			rows[i] = []string{
 				strconv.FormatInt(d.Number, 10), moment(d.At), d.Actor, d.Command, d.Object, d.Changed(), d.Reason,
 			}
@@ -44,8 +44,8 @@ func (c *logList) Run(ctx context.Context) error {
 	})
 }
 
-// jsonDeed is a deed as JSON has it.
-type jsonDeed struct {
+// jsonEntry is a log entry as printed in JSON.
+type jsonEntry struct {
 	Number   int64  `json:"number"`
 	At       string `json:"at"`
 	Actor    string `json:"actor"`
@@ -58,10 +58,10 @@ type jsonDeed struct {
 	Hash     string `json:"hash"`
 }
 
-func jsonDeeds(deeds []rewards.LogEntry) []jsonDeed {
-	list := make([]jsonDeed, len(deeds))
-	for i, d := range deeds {
-		list[i] = jsonDeed{
+func jsonEntries(entries []rewards.LogEntry) []jsonEntry {
+	list := make([]jsonEntry, len(entries))
+	for i, d := range entries {
+		list[i] = jsonEntry{
 			d.Number, d.At.UTC().Format("2006-01-02T15:04:05.000000Z07:00"), d.Actor, d.Command, d.Object,
 			d.Before, d.After, d.Reason, d.Previous.String(), d.Hash.String(),
 		}
@@ -86,10 +86,10 @@ func (c *logVerify) Run(ctx context.Context) error {
 	return c.with(ctx, func(s *store.Store) error {
 		head, err := verifyLog(ctx, s, kept)
 		if err != nil {
-			return fmt.Errorf("the operator log does not hold: %w; "+
+			return fmt.Errorf("the operator log was changed: %w; "+
 				"keep a copy of the database and find out who changed it", err)
 		}
-		sayf("%d deeds, all of them as they were written\nhead: %s\n", head.Number, head)
+		sayf("%d entries, all of them unchanged\nhead: %s\n", head.Number, head)
 		return nil
 	})
 }
@@ -103,7 +103,7 @@ func verifyLog(ctx context.Context, s *store.Store, elsewhere rewards.LogHead) (
 		}
 		head = d.Head()
 		if head.Number == elsewhere.Number && head != elsewhere {
-			return fmt.Errorf("deed %d is another one than that of --head", head.Number)
+			return fmt.Errorf("entry %d differs from --head", head.Number)
 		}
 		return nil
 	})
@@ -111,12 +111,12 @@ func verifyLog(ctx context.Context, s *store.Store, elsewhere rewards.LogHead) (
 	case err != nil:
 		return head, err
 	case head.Number > 0 && stored != head.String():
-		return head, fmt.Errorf("it ends with deed %d, and the books say that its head is %q: "+
+		return head, fmt.Errorf("it ends with entry %d, but the stored head is %q: "+
 			"rows are missing at its end, or were added by hand", head.Number, stored)
 	case head.Number == 0 && stored != "":
-		return head, fmt.Errorf("it is empty, and the books say that its head is %q", stored)
+		return head, fmt.Errorf("it is empty, but the stored head is %q", stored)
 	case head.Number < elsewhere.Number:
-		return head, fmt.Errorf("it ends with deed %d, before that of --head", head.Number)
+		return head, fmt.Errorf("it ends with entry %d, before --head", head.Number)
 	}
 	return head, nil
 }

@@ -2,8 +2,8 @@ package rewards
 
 import "unicode/utf8"
 
-// Nearest is the candidate that needs the fewest letters inserted, removed or replaced
-// to become the word; of equally near ones the first. It is "" without candidates.
+// Nearest returns the candidate with the smallest edit distance to word, the first of equal
+// ones; "" without candidates.
 func Nearest(word string, candidates []string) string {
 	nearest, least := "", 0
 	for i, candidate := range candidates {
@@ -14,9 +14,10 @@ func Nearest(word string, candidates []string) string {
 	return nearest
 }
 
-// Distance is how many letters must be inserted, removed or replaced to make b of a.
+// Distance returns the edit distance (Levenshtein) between a and b: the number of letters to
+// insert, remove or replace.
 func Distance(a, b string) int {
-	row := make([]int, utf8.RuneCountInString(b)+1) // of the letters of a so far
+	row := make([]int, utf8.RuneCountInString(b)+1) // distances from the letters of a so far
 	for j := range row {
 		row[j] = j
 	}

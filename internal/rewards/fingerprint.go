@@ -5,21 +5,19 @@ import (
 	"encoding/binary"
 )
 
-// Fingerprint identifies what was asked for, so that a second request with the
-// same key can be told to be the same or another. Its first byte is the version
-// of the computation.
+// Fingerprint identifies the content of a request, to distinguish a replay from a conflict.
+// Its first byte is the version of the computation.
 type Fingerprint [1 + sha256.Size]byte
 
-// The versions of a fingerprint. The first one is of rewards that were recorded by
-// older programs; the second one covers the app and the idempotency key too, so that
-// the audit notices when one of them was changed.
+// The versions of a fingerprint. Version 1 comes from older programs. Version 2 also covers
+// the app and the idempotency key, so that the audit finds a change of either.
 const (
 	fingerprintOfRequest = 1
 	fingerprintWithKey   = 2
 )
 
-// NewFingerprint computes the fingerprint of a request. The canonical metadata is
-// the same for all spellings of the same content and "" for none and for {}.
+// NewFingerprint returns the fingerprint of a request. canonicalMetadata is NewReward's
+// Canonical.
 func NewFingerprint(r NewReward, canonicalMetadata string) Fingerprint {
 	b := make([]byte, 0, 128+len(r.IdempotencyKey)+len(r.Symbol)+len(r.Source)+len(canonicalMetadata))
 	b = append(b, r.AppID[:]...)
@@ -45,7 +43,7 @@ func (r NewReward) Matches(recorded Fingerprint) bool {
 func appendRequest(b []byte, r NewReward, canonicalMetadata string) []byte {
 	b = append(b, r.UserID[:]...)
 	b = binary.BigEndian.AppendUint64(b, uint64(r.Amount))
-	for _, text := range []string{r.Symbol, r.Source, canonicalMetadata} {
+	for _, text := range [...]string{r.Symbol, r.Source, canonicalMetadata} {
 		b = appendText(b, text)
 	}
 	return b
@@ -62,8 +60,8 @@ func fingerprint(version byte, content []byte) Fingerprint {
 	return f
 }
 
-// UserSeal proves that what identifies a user is what was recorded: a version, and the
-// first bytes of a hash over the ids, the email and the external id.
+// UserSeal proves that a user's ids, email and external id did not change since they were
+// recorded. It is a version and the first bytes of a hash.
 type UserSeal [1 + userSealBytes]byte
 
 const (
@@ -71,7 +69,7 @@ const (
 	userSealBytes   = 16
 )
 
-// Seal computes the user's seal.
+// Seal returns the user's seal.
 func (u User) Seal() UserSeal {
 	b := make([]byte, 0, 64+len(u.Email)+len(u.ExternalID))
 	b = append(append(b, u.AppID[:]...), u.ID[:]...)

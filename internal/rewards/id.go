@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// ID is a UUID of the entity T, so that the ids of two nouns can't be mixed up.
-// New ones are of version 7: they sort by the millisecond they were made in.
+// ID is the UUID of a T; ids of different types cannot be mixed up. New ids are of version 7
+// and sort by the millisecond of their creation.
 type ID[T any] [16]byte
 
-// The ids of the nouns.
+// The id types.
 type (
 	// AppID identifies an app.
 	AppID = ID[App]
@@ -28,13 +28,13 @@ type (
 	OrderID = ID[Order]
 )
 
-// idLength is the length of an id as text.
+// idLength is the length of an id in characters.
 const idLength = 36
 
-// ErrBadID says that the text is not a UUID in its 36-character form.
+// ErrBadID reports a string that is not a UUID in its 36-character form.
 var ErrBadID = errors.New("must be a UUID")
 
-// ParseID reads a UUID in its 36-character form, in either case. It fails with
+// ParseID reads a UUID in its 36-character form, in upper or lower case. It fails with
 // ErrBadID.
 func ParseID[T any](text string) (ID[T], error) {
 	var id ID[T]
@@ -58,7 +58,7 @@ func ParseID[T any](text string) (ID[T], error) {
 	return id, nil
 }
 
-// String is the id in lower case with hyphens.
+// String returns the id in lower case with hyphens.
 func (id ID[T]) String() string { return string(id.Append(nil)) }
 
 // Append appends the id in lower case with hyphens.
@@ -73,18 +73,18 @@ func (id ID[T]) Append(b []byte) []byte {
 	return b
 }
 
-// IsZero tells whether the id was never set.
+// IsZero reports whether the id is the zero id.
 func (id ID[T]) IsZero() bool { return id == ID[T]{} }
 
-// Time is the millisecond in which the id was made, in UTC.
+// Time returns the millisecond in which the id was made, in UTC.
 func (id ID[T]) Time() time.Time {
 	var ms [8]byte
 	copy(ms[2:], id[:6])
 	return time.UnixMilli(int64(binary.BigEndian.Uint64(ms[:]))).UTC()
 }
 
-// IDs makes ids that only grow, also when the clock goes back. It is safe for
-// concurrent use.
+// IDs makes ids that only grow, even if the clock is set back. It is safe for concurrent
+// use.
 type IDs struct {
 	now    func() time.Time
 	random io.Reader
@@ -93,23 +93,24 @@ type IDs struct {
 	last uint64 // the newest id's milliseconds and 12-bit counter
 }
 
-// NewIDs makes a source of ids from a clock and a source of randomness.
+// NewIDs returns a source of ids that reads the clock now and the random source random.
 func NewIDs(now func() time.Time, random io.Reader) *IDs {
 	return &IDs{now: now, random: random}
 }
 
-// counterBits is how many ids fit into one millisecond before the next is borrowed.
+// counterBits is the size of the counter within a millisecond. When it overflows, ids use
+// the next millisecond.
 const counterBits = 12
 
-// StartAfter makes every further id later than the given moment: a store's newest
-// row keeps the order of its ids across restarts with a clock set back.
+// StartAfter makes every further id later than t. Called with the time of a store's newest
+// id, it keeps ids growing across a restart with the clock set back.
 func (s *IDs) StartAfter(t time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last = max(s.last, uint64(t.UnixMilli()+1)<<counterBits)
 }
 
-// Next is the moment that the next id would have: of the clock, or after the newest.
+// Next returns the time that the next id would have.
 func (s *IDs) Next() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,8 +118,8 @@ func (s *IDs) Next() time.Time {
 	return time.UnixMilli(int64(next)).UTC()
 }
 
-// NewID makes an id. A source of randomness that fails stops the program: an id
-// that can be guessed must not come into use.
+// NewID returns a new id. It panics if the random source fails, because an id must not be
+// predictable.
 func NewID[T any](s *IDs) ID[T] {
 	var id ID[T]
 	s.mu.Lock()

@@ -10,44 +10,44 @@ import (
 	"time"
 )
 
-// Key is an API key as it is stored: by its hash. The key itself is shown once.
+// Key is a stored API key: its hash and metadata. The key itself is shown once, when it is
+// made.
 type Key struct {
 	ID        KeyID
 	AppID     AppID
 	Hash      KeyHash
 	Label     string
-	Hint      string    // the prefix and the last characters, to tell keys apart
+	Hint      string    // the prefix and the last characters, to recognize the key
 	ExpiresAt time.Time // zero: never
 	RevokedAt time.Time // zero: not revoked
 }
 
-// CreatedAt is when the key was created.
+// CreatedAt returns when the key was created.
 func (k Key) CreatedAt() time.Time { return k.ID.Time() }
 
-// ValidAt tells whether the key opens the API at that moment.
+// ValidAt reports whether the key is neither expired nor revoked at the time now.
 func (k Key) ValidAt(now time.Time) bool {
 	return (k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt)) && (k.RevokedAt.IsZero() || now.Before(k.RevokedAt))
 }
 
-// Mode is the key's mode, from its hint; unknown for a key without one.
+// Mode returns the key's mode, from its hint; ModeUnknown for a key without a hint.
 func (k Key) Mode() Mode { return ModeOfKey(k.Hint) }
 
-// KeyHash is the SHA-256 of a whole key. A key holds 256 random bits, so a plain
-// hash is enough.
+// KeyHash is the SHA-256 of a whole key. A key has 256 random bits, so it needs no slow
+// password hash.
 type KeyHash [sha256.Size]byte
 
-// HashKey is the hash of a key as presented.
+// HashKey returns the hash of a key as presented.
 func HashKey(key string) KeyHash { return sha256.Sum256([]byte(key)) }
 
-// Equal compares in constant time.
+// Equal compares two hashes in constant time.
 func (h KeyHash) Equal(other KeyHash) bool { return subtle.ConstantTimeCompare(h[:], other[:]) == 1 }
 
-// The parts of an API key: PREFIX SECRET CHECKSUM, for example
-// sr_test_ + 43 characters + 6 characters. The form is fixed, so that scanners
-// for leaked secrets can look for it: sr_(test|live)_[0-9A-Za-z]{49}.
+// An API key is a prefix, a secret of 43 characters and a checksum of 6 characters. The form
+// is fixed, so that scanners for leaked secrets find it: sr_(test|live)_[0-9A-Za-z]{49}.
 const (
-	TestKeyPrefix = "sr_test_" // TestKeyPrefix starts a key over a paper account.
-	LiveKeyPrefix = "sr_live_" // LiveKeyPrefix starts a key over any other account.
+	TestKeyPrefix = "sr_test_" // TestKeyPrefix starts a key for a paper account.
+	LiveKeyPrefix = "sr_live_" // LiveKeyPrefix starts a key for any other account.
 
 	secretBytes    = 32
 	secretChars    = 43 // 62^43 > 2^256
@@ -56,8 +56,7 @@ const (
 	base62Alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 )
 
-// NewKeySecret makes an API key with the prefix. It fails only when the source of
-// randomness does.
+// NewKeySecret returns a new API key with the prefix. It fails only if random fails.
 func NewKeySecret(prefix string, random io.Reader) (string, error) {
 	var secret [secretBytes]byte
 	if _, err := io.ReadFull(random, secret[:]); err != nil {
@@ -67,13 +66,13 @@ func NewKeySecret(prefix string, random io.Reader) (string, error) {
 	return body + keyChecksum(body), nil
 }
 
-// KeyHint is what a list of keys shows of a key.
+// KeyHint returns the part of a key that lists show.
 func KeyHint(prefix, key string) string {
 	return prefix + "…" + key[len(key)-keyHintChars:]
 }
 
-// WellFormedKey tells whether the text has a key's form and checksum, so that
-// noise is refused without asking the store.
+// WellFormedKey reports whether the string has a key's form and checksum, so that most
+// invalid keys are refused without a query.
 func WellFormedKey(key string) bool {
 	if !strings.HasPrefix(key, TestKeyPrefix) && !strings.HasPrefix(key, LiveKeyPrefix) {
 		return false

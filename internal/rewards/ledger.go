@@ -6,23 +6,23 @@ import (
 	"stockrewards/internal/money"
 )
 
-// Booking is a settled order with what it brought to its members, in order of
-// arrival. A member that got nothing of it has no part.
+// Booking is a settled order with its allocations, in order of arrival. A member that got
+// nothing has no lot.
 type Booking struct {
 	Order Order
 	Lots  []Lot
 }
 
-// Lot is an allocation with whose it is.
+// Lot is an allocation and its owner.
 type Lot struct {
 	AppID    AppID
 	RewardID RewardID
 	UserID   UserID
-	Failed   bool // the reward came to no shares: the house has taken its parts over
+	Failed   bool // the reward got no shares at all, and the house took its lots over
 	Bought   Allocation
 }
 
-// Fill is how far an order of an asset has got.
+// Fill is what an order of an asset has bought so far.
 type Fill struct {
 	AssetID   AssetID
 	State     OrderState
@@ -30,7 +30,7 @@ type Fill struct {
 	SettledAt time.Time // zero until final
 }
 
-// UserHolding is what a user holds of one asset.
+// UserHolding is a user's holding of one asset.
 type UserHolding struct {
 	AppID     AppID
 	UserID    UserID
@@ -46,11 +46,11 @@ type PendingReward struct {
 	AssetID AssetID
 	Status  Status
 	Amount  money.USD
-	Booked  money.USD // how much of the amount has been bought and booked
+	Booked  money.USD // part of the amount that is bought and booked
 }
 
-// HouseCarried is how many of the dollars carried are the house's: the members' come
-// first. It fails with money.ErrOverflow.
+// HouseCarried returns the house's part of the dollars carried: what they exceed the members'
+// amounts by. It fails with money.ErrOverflow.
 func (o Order) HouseCarried() (money.USD, error) {
 	carried, err := o.Carried()
 	return max(0, carried-(o.Notional-o.House)), err

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// Limits bound what one app may ask of one process. A zero member is its default.
+// Limits limit the requests of one app in one process. Zero means the default.
 type Limits struct {
-	RequestsPerSecond int // 0: no limit; as many may come at once
-	Concurrent        int // requests under way at once; 0: DefaultConcurrent
+	RequestsPerSecond int // also the largest burst; 0: no limit
+	Concurrent        int // requests in progress; 0: DefaultConcurrent
 }
 
-// The ranges of the limits.
+// The default and the ranges of the limits.
 const (
-	DefaultConcurrent    = 2_000 // DefaultConcurrent is far above what an app needs.
+	DefaultConcurrent    = 2_000 // DefaultConcurrent is far more than an app needs.
 	MaxRequestsPerSecond = 1_000_000
 	MaxConcurrent        = 100_000
 )
@@ -30,7 +30,7 @@ func (l Limits) Check() error {
 	return nil
 }
 
-// AtOnce is how many requests may be under way at once.
+// AtOnce returns the most requests that may be in progress.
 func (l Limits) AtOnce() int {
 	if l.Concurrent == 0 {
 		return DefaultConcurrent
@@ -40,14 +40,14 @@ func (l Limits) AtOnce() int {
 
 // Exceeded is the cause of a CodeTooMany.
 type Exceeded struct {
-	Limit int           // the limit that was reached
-	Wait  time.Duration // until a request may be allowed again
+	Limit int
+	Wait  time.Duration // before a retry may succeed
 }
 
-// Error says which limit it is.
+// Error names the limit.
 func (e Exceeded) Error() string { return fmt.Sprintf("the limit of %d is reached", e.Limit) }
 
-// TooFast refuses a request beyond RequestsPerSecond.
+// TooFast returns the error for a request beyond RequestsPerSecond.
 func (l Limits) TooFast(wait time.Duration) error {
 	return &Error{
 		Code:    CodeTooMany,
@@ -56,7 +56,7 @@ func (l Limits) TooFast(wait time.Duration) error {
 	}
 }
 
-// TooManyAtOnce refuses a request beyond AtOnce.
+// TooManyAtOnce returns the error for a request beyond AtOnce.
 func (l Limits) TooManyAtOnce() error {
 	return &Error{
 		Code:    CodeTooMany,

@@ -6,30 +6,29 @@ import (
 	"unicode"
 )
 
-// The limits of what a broker's list may say of a stock.
+// The limits of a stock's members in the broker's list.
 const (
 	maxBrokerID  = 64  // characters
 	maxAssetName = 200 // characters; longer names are cut
 )
 
-// listing is a stock of the broker's list that can be told apart from all others.
+// listing is a valid, unambiguous entry of the broker's list.
 type listing struct {
 	BrokerAsset
-	why string // why it is not taken; "" when the broker sells it in fractions
+	why string // why the broker does not sell fractions of it; "" when it does
 }
 
-// listings are the broker's list, read.
+// listings is the broker's list, checked.
 type listings struct {
 	byID     map[string]listing
-	bySymbol map[string]string // the identifiers
-	symbols  map[string]bool   // all that are listed, of doubtful entries too
-	doubtful map[string]bool   // identifiers and symbols that are told in two ways
+	bySymbol map[string]string // identifiers
+	symbols  map[string]bool   // all listed symbols, including those of ambiguous entries
+	doubtful map[string]bool   // identifiers and symbols of ambiguous or invalid entries
 	skipped  []SkippedAsset
 }
 
-// readListings reads the list. Entries that share an identifier or a symbol with
-// another one, or whose symbol can be none, are left out: nobody knows which one
-// is meant.
+// readListings checks the broker's list. It leaves out invalid entries, and all entries that
+// share an identifier or a symbol.
 func readListings(theirs []BrokerAsset) listings {
 	m := listings{
 		byID: make(map[string]listing), bySymbol: make(map[string]string),
@@ -55,7 +54,7 @@ func readListings(theirs []BrokerAsset) listings {
 	return m
 }
 
-// doubts tells, by identifier and symbol, which entries cannot be taken, and why.
+// doubts returns why entries are left out, by identifier and symbol.
 func doubts(theirs []BrokerAsset) map[string]string {
 	byID, bySymbol := make(map[string]map[string]bool), make(map[string]map[string]bool)
 	note := func(in map[string]map[string]bool, key, value string) {
@@ -72,9 +71,9 @@ func doubts(theirs []BrokerAsset) map[string]string {
 	for _, b := range theirs {
 		switch {
 		case !wellFormedSymbol(b.Symbol):
-			reasons[b.ID+" "+b.Symbol] = "the symbol is none"
+			reasons[b.ID+" "+b.Symbol] = "the symbol is invalid"
 		case b.ID == "" || len(b.ID) > maxBrokerID || b.ID != cleanText(b.ID, maxBrokerID):
-			reasons[b.ID+" "+b.Symbol] = "the identifier is none"
+			reasons[b.ID+" "+b.Symbol] = "the identifier is invalid"
 		case len(byID[b.ID]) > 1 || len(bySymbol[b.Symbol]) > 1:
 			reasons[b.ID+" "+b.Symbol] = "the list has it twice"
 		}
@@ -82,7 +81,7 @@ func doubts(theirs []BrokerAsset) map[string]string {
 	return reasons
 }
 
-// unsold tells why a stock is not taken into the catalog; "" when it can be.
+// unsold returns why the broker does not sell fractions of a stock; "" when it does.
 func unsold(b BrokerAsset) string {
 	switch {
 	case !b.Active:
@@ -95,15 +94,15 @@ func unsold(b BrokerAsset) string {
 	return ""
 }
 
-// wellFormedSymbol tells whether a symbol can be given and asked for: 1 to 16
-// upper-case letters, digits, dots, dashes and slashes.
+// wellFormedSymbol reports whether a symbol is 1 to 16 upper-case letters, digits, dots,
+// dashes and slashes.
 func wellFormedSymbol(symbol string) bool {
 	const allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-/"
 	return symbol != "" && len(symbol) <= MaxSymbol && strings.Trim(symbol, allowed) == ""
 }
 
-// cleanText makes a broker's text one that can be shown: valid, on one line, without
-// control characters, not longer than most characters.
+// cleanText makes a broker's string printable: valid UTF-8 on one line, without control
+// characters, of at most most characters.
 func cleanText(text string, most int) string {
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsGraphic(r) {

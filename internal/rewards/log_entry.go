@@ -11,42 +11,42 @@ import (
 	"time"
 )
 
-// LogEntry is an entry of the operator log: one change that an operator made. Each
-// carries the hash of the one before, so that none can be changed, put in or taken
-// out without changing all that follow.
+// LogEntry is an entry of the operator log: one change that an operator made. Each entry
+// carries the hash of the previous one, so that none can be changed, inserted or removed
+// without changing all later ones.
 type LogEntry struct {
-	Number int64 // from 1 on, without a gap
+	Number int64 // from 1, without gaps
 	At     time.Time
 	Operator
 	Object        string
-	Before, After string // states as they are kept
+	Before, After string // stored states
 	Previous      LogHash
 	Hash          LogHash
 }
 
-// LogHash is the hash of a deed: a version and a SHA-256. It is zero for the deed
-// before the first.
+// LogHash is the hash of a log entry: a version and a SHA-256. The first entry's previous
+// hash is zero.
 type LogHash [1 + sha256.Size]byte
 
-const deedHashVersion = 1
+const logHashVersion = 1
 
-// String is the hash in hexadecimal digits.
+// String returns the hash in hexadecimal digits.
 func (h LogHash) String() string { return hex.EncodeToString(h[:]) }
 
-// LogHead is the newest deed of an operator log. Kept outside of the books it proves
-// later that no deed up to it was changed.
+// LogHead identifies the newest entry of an operator log. A copy kept outside the store
+// proves later that no entry up to it was changed.
 type LogHead struct {
-	Number int64 // zero: there is no deed
+	Number int64 // zero: the log is empty
 	Hash   LogHash
 }
 
-// String is the head as it is printed and kept: NUMBER:HASH.
+// String returns the head as it is printed and stored: NUMBER:HASH.
 func (h LogHead) String() string { return strconv.FormatInt(h.Number, 10) + ":" + h.Hash.String() }
 
-// ErrLogHead says that a text isn't a head as it is printed.
+// ErrLogHead reports a string that is not a printed head.
 var ErrLogHead = errors.New("must be NUMBER:HASH, as `stockrewards log verify` prints it")
 
-// ParseLogHead reads a head as it is printed. It fails with ErrLogHead.
+// ParseLogHead reads a printed head. It fails with ErrLogHead.
 func ParseLogHead(text string) (h LogHead, err error) {
 	number, hash, _ := strings.Cut(text, ":")
 	if h.Number, err = strconv.ParseInt(number, 10, 64); err != nil || h.Number < 1 {
@@ -59,8 +59,8 @@ func ParseLogHead(text string) (h LogHead, err error) {
 	return h, nil
 }
 
-// NextLogEntry is the deed that follows a head: the operator's change at a moment, which
-// is kept to the microsecond.
+// NextLogEntry returns the entry after head for the operator's change at the time at, to the
+// microsecond.
 func NextLogEntry(head LogHead, at time.Time, by Operator, c Change) LogEntry {
 	d := LogEntry{
 		Number: head.Number + 1, At: at.UTC().Truncate(time.Microsecond), Operator: by,
@@ -70,13 +70,13 @@ func NextLogEntry(head LogHead, at time.Time, by Operator, c Change) LogEntry {
 	return d
 }
 
-// Head is the head of a log whose newest deed it is.
+// Head returns the head of a log that ends with this entry.
 func (d LogEntry) Head() LogHead { return LogHead{d.Number, d.Hash} }
 
-// hash computes the hash over the previous one, the number, the time and the texts
-// with their lengths.
+// hash computes the hash over the previous hash, the number, the time, and the strings with
+// their lengths.
 func (d LogEntry) hash() LogHash {
-	b := append([]byte{deedHashVersion}, d.Previous[:]...)
+	b := append([]byte{logHashVersion}, d.Previous[:]...)
 	b = binary.BigEndian.AppendUint64(b, uint64(d.Number))
 	b = binary.BigEndian.AppendUint64(b, uint64(d.At.UnixMicro()))
 	for _, text := range []string{d.Actor, d.Command, d.Object, d.Before, d.After, d.Reason} {
@@ -84,26 +84,26 @@ func (d LogEntry) hash() LogHash {
 		b = append(b, text...)
 	}
 	sum := sha256.Sum256(b)
-	h := LogHash{deedHashVersion}
+	h := LogHash{logHashVersion}
 	copy(h[1:], sum[:])
 	return h
 }
 
-// Follows fails when the deed isn't the next one after a head, and says why.
+// Follows fails when the entry is not the next one after head.
 func (d LogEntry) Follows(head LogHead) error {
 	switch {
 	case d.Number != head.Number+1:
-		return fmt.Errorf("deed %d follows deed %d: those between are missing", d.Number, head.Number)
+		return fmt.Errorf("entry %d follows entry %d: the entries between are missing", d.Number, head.Number)
 	case d.Previous != head.Hash:
-		return fmt.Errorf("deed %d does not carry the hash of the deed before it", d.Number)
+		return fmt.Errorf("entry %d does not have the hash of the entry before it", d.Number)
 	case d.Hash != d.hash():
-		return fmt.Errorf("deed %d was changed: its hash is not that of its content", d.Number)
+		return fmt.Errorf("entry %d was changed: its hash does not match its content", d.Number)
 	}
 	return nil
 }
 
-// Changed lists the fields that the deed changed, for people: `suspended: no -> yes`.
-// The hash of a key is left out: it is of use to the audit alone.
+// Changed lists the fields that changed, for people: `suspended: no -> yes`. It leaves out
+// the hash of a key, which only the audit needs.
 func (d LogEntry) Changed() string {
 	before, errBefore := ParseState(d.Before)
 	after, errAfter := ParseState(d.After)

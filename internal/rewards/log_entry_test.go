@@ -9,7 +9,7 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// aLog is a log of a few deeds.
+// aLog returns a log of three entries.
 func aLog() (list []rewards.LogEntry) {
 	by := rewards.Operator{Actor: "ann@db1", Command: "app suspend", Reason: "why"}
 	var head rewards.LogHead
@@ -25,9 +25,9 @@ func aLog() (list []rewards.LogEntry) {
 	return list
 }
 
-// TestDeedHashIsStable: the hash of the first version never changes, or logs would
-// not hold any more.
-func TestDeedHashIsStable(t *testing.T) {
+// TestLogHashIsStable: the hash of version 1 never changes, because stored logs depend
+// on it.
+func TestLogHashIsStable(t *testing.T) {
 	t.Parallel()
 	const want = "3:01c619efda157dcc18ec79a9457113242015a3ad5fa886ebe8dfb6ec6dc9a82066"
 	if got := aLog()[2].Head().String(); got != want {
@@ -35,8 +35,8 @@ func TestDeedHashIsStable(t *testing.T) {
 	}
 }
 
-// TestDeedsFollow: whatever is changed in a deed is noticed, at the first bad row.
-func TestDeedsFollow(t *testing.T) {
+// TestLogEntriesFollow: any change of an entry is found at the first bad entry.
+func TestLogEntriesFollow(t *testing.T) {
 	t.Parallel()
 	log := aLog()
 	var head rewards.LogHead
@@ -66,18 +66,18 @@ func TestDeedsFollow(t *testing.T) {
 		d := log[1]
 		change(&d)
 		if d.Follows(log[0].Head()) == nil {
-			t.Errorf("a changed %s is not noticed", what)
+			t.Errorf("a changed %s is not found", what)
 		}
 	}
 	if log[2].Follows(log[0].Head()) == nil {
-		t.Error("a missing deed is not noticed")
+		t.Error("a missing entry is not found")
 	}
 	for what, head := range map[string]rewards.LogHead{
-		"after another deed": {Number: 1, Hash: log[1].Hash}, "with a gap": {Number: 4, Hash: log[0].Hash},
+		"after another entry": {Number: 1, Hash: log[1].Hash}, "with a gap": {Number: 4, Hash: log[0].Hash},
 	} {
 		again := rewards.NextLogEntry(head, log[1].At, log[1].Operator, rewards.Change{Object: "app 1"})
 		if again.Follows(log[0].Head()) == nil {
-			t.Errorf("a deed made anew %s is not noticed", what)
+			t.Errorf("a recreated entry %s is not found", what)
 		}
 	}
 	for _, text := range []string{"", "1", "1:", ":00", "0:" + log[0].Hash.String(), "1:00", "x:" + log[0].Hash.String(), log[0].Head().String() + "00"} {
@@ -87,7 +87,7 @@ func TestDeedsFollow(t *testing.T) {
 	}
 }
 
-func TestDeedsForPeople(t *testing.T) {
+func TestChangedIsForPeople(t *testing.T) {
 	t.Parallel()
 	var got []string
 	for _, d := range aLog() {
@@ -98,7 +98,7 @@ func TestDeedsForPeople(t *testing.T) {
 	}
 }
 
-// FuzzState: what is written as a state is read back, and nothing else panics.
+// FuzzState checks that a stored state reads back, and that no other string panics.
 func FuzzState(f *testing.F) {
 	f.Add("name", "a \"quoted\" value=x\n\x1b\xff")
 	f.Add(`a="b" c=`, "")

@@ -2,26 +2,26 @@ package rewards
 
 import "strings"
 
-// Mode says whose money is at stake: that of a paper account or real dollars. Keys
-// and the brokerage's account both have one.
+// Mode is whether real dollars are at stake. API keys and the broker's account each have a
+// mode.
 type Mode string
 
 // The modes.
 const (
-	ModeUnknown Mode = ""     // ModeUnknown: the books have not met their brokerage's account.
-	ModeTest    Mode = "test" // ModeTest: a paper account, or a key that starts with TestKeyPrefix.
-	ModeLive    Mode = "live" // ModeLive: any other account, or a key that starts with LiveKeyPrefix.
+	ModeUnknown Mode = ""     // ModeUnknown means that the broker's account is not known yet.
+	ModeTest    Mode = "test" // ModeTest is a paper account, or a key with TestKeyPrefix.
+	ModeLive    Mode = "live" // ModeLive is any other account, or a key with LiveKeyPrefix.
 )
 
 // EmbeddedBroker is the kind of broker whose accounts are always paper accounts.
 const EmbeddedBroker = "paper"
 
-// paperAccountPrefix starts the number of every paper account, at Alpaca and at our
+// paperAccountPrefix starts the number of every paper account, at Alpaca and at the embedded
 // paper brokerage.
 const paperAccountPrefix = "PA"
 
-// ModeOfAccount is the mode of a brokerage's account, from the kind of broker and the
-// account's number. Without a number it is unknown, except over the embedded broker.
+// ModeOfAccount returns the mode of an account from the kind of broker and the account's
+// number. Without a number it is unknown, except at the embedded broker.
 func ModeOfAccount(kind, number string) Mode {
 	switch {
 	case kind == EmbeddedBroker || strings.HasPrefix(number, paperAccountPrefix):
@@ -33,8 +33,7 @@ func ModeOfAccount(kind, number string) Mode {
 	}
 }
 
-// ModeOfKey is the mode of a key, from the key itself or its hint; unknown when it
-// starts with neither prefix.
+// ModeOfKey returns the mode of a key or of its hint; ModeUnknown without a known prefix.
 func ModeOfKey(key string) Mode {
 	switch {
 	case strings.HasPrefix(key, TestKeyPrefix):
@@ -46,7 +45,7 @@ func ModeOfKey(key string) Mode {
 	}
 }
 
-// KeyPrefix is how new keys of the mode start.
+// KeyPrefix returns the prefix of new keys of the mode.
 func (m Mode) KeyPrefix() string {
 	if m == ModeLive {
 		return LiveKeyPrefix
@@ -54,7 +53,7 @@ func (m Mode) KeyPrefix() string {
 	return TestKeyPrefix
 }
 
-// Accepts tells whether an account of this mode takes orders for a key of the other. A
-// test key must never spend real dollars. A live key spends paper money: keys made
-// before accounts had modes go on working.
+// Accepts reports whether a key may be used with an account of mode m. A test key must never
+// spend real dollars. A live key may spend paper money, because keys that are older than
+// modes must keep working.
 func (m Mode) Accepts(key Mode) bool { return m != ModeLive || key != ModeTest }

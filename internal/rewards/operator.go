@@ -9,28 +9,29 @@ import (
 	"unicode/utf8"
 )
 
-// Operator is who changes the books by a command, and why.
+// Operator is who changes the store by a command, and why.
 type Operator struct {
-	Actor   string // "ann@db1": the user and the host that the operating system names
+	Actor   string // user and host of the operating system: "ann@db1"
 	Command string // "key revoke"
-	Reason  string // "" when the command takes no reason and got none
+	Reason  string // "" if the command got none
 }
 
-// The limits of an operator's texts, in characters.
+// The limits of an operator's strings, in characters.
 const (
 	MaxReason = 1000
 	maxActor  = 200
 )
 
-// ErrText says that a text can't be kept, because a terminal would obey a part of it.
+// ErrText reports a string that is not plain text on one line, such as one with terminal
+// escape sequences.
 var ErrText = errors.New("it must be plain text on one line")
 
-// CheckText fails with ErrText when a text of an operator, such as a reason, has a
-// character that a terminal would obey instead of showing it, and names the character.
-// An empty text is allowed.
+// CheckText fails with ErrText, naming the character, when an operator's string is not valid
+// UTF-8 or has a control character. It fails with another error when the string is longer
+// than MaxReason. An empty string is valid.
 func CheckText(text string) error {
 	if n := utf8.RuneCountInString(text); n > MaxReason {
-		return fmt.Errorf("it has %d characters; at most %d are kept", n, MaxReason)
+		return fmt.Errorf("it has %d characters, more than the maximum of %d", n, MaxReason)
 	}
 	place := 0
 	for i, r := range text {
@@ -45,30 +46,30 @@ func CheckText(text string) error {
 	return nil
 }
 
-// Check fails when the operator log can't keep the operator's texts.
+// Check fails when the operator log cannot store one of the strings.
 func (o Operator) Check() error {
 	switch {
 	case o.Actor == "" || o.Command == "":
-		return errors.New("an operator needs an actor and a command")
+		return errors.New("operator: actor and command must not be empty")
 	case utf8.RuneCountInString(o.Actor) > maxActor:
-		return fmt.Errorf("the actor has more than %d characters", maxActor)
+		return fmt.Errorf("operator: the actor has more than %d characters", maxActor)
 	}
 	if err := errors.Join(CheckText(o.Actor), CheckText(o.Command)); err != nil {
-		return fmt.Errorf("the operator %q of %q: %w", o.Actor, o.Command, err)
+		return fmt.Errorf("operator %q, command %q: %w", o.Actor, o.Command, err)
 	}
 	if err := CheckText(o.Reason); err != nil {
-		return &Error{Code: CodeBadRequest, Message: "cannot keep the reason", Err: err}
+		return &Error{Code: CodeBadRequest, Message: "cannot store the reason", Err: err}
 	}
 	return nil
 }
 
-// Field is one named value of an object. A name is of the letters a to z and A to Z.
+// Field is one named value of an object. A name has only the letters a to z and A to Z.
 type Field struct{ Name, Value string }
 
-// State is what is known of an object, or the part of it that a deed is about.
+// State is an object, or the part of it that a log entry is about, as named values.
 type State []Field
 
-// String is the state as it is kept: `name="acme" suspended="no"`; "" without fields.
+// String returns the state as it is stored: `name="acme" suspended="no"`; "" without fields.
 func (s State) String() string {
 	var b strings.Builder
 	for i, f := range s {
@@ -80,7 +81,7 @@ func (s State) String() string {
 	return b.String()
 }
 
-// Value is the value of a field; "" when there is no such field.
+// Value returns the value of a field; "" if there is no such field.
 func (s State) Value(name string) string {
 	for _, f := range s {
 		if f.Name == name {
@@ -90,10 +91,10 @@ func (s State) Value(name string) string {
 	return ""
 }
 
-// ErrState says that a text isn't a state as it is kept.
+// ErrState reports a string that is not a stored state.
 var ErrState = errors.New("not a state of the operator log")
 
-// ParseState reads a state as it is kept. It fails with ErrState.
+// ParseState reads a stored state. It fails with ErrState.
 func ParseState(text string) (s State, err error) {
 	for text != "" {
 		name, rest, found := strings.Cut(text, "=")
@@ -116,7 +117,7 @@ func ParseState(text string) (s State, err error) {
 	return s, nil
 }
 
-// YesNo is a truth as a state has it.
+// YesNo returns a bool as states store it.
 func YesNo(yes bool) string {
 	if yes {
 		return "yes"
@@ -124,7 +125,7 @@ func YesNo(yes bool) string {
 	return "no"
 }
 
-// Change is what a deed did to one object.
+// Change is an operator's change of one object.
 type Change struct {
 	Object string // "app 0190c2a4-…", "asset 7", "ordering"
 	Before State  // nil: the object is new

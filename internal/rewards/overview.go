@@ -6,19 +6,18 @@ import (
 	"stockrewards/internal/money"
 )
 
-// Overview is how the books stand, as far as it can be read at little cost however
-// large they are.
+// Overview summarizes the store. Reading it costs little, even for a large store.
 type Overview struct {
 	Waiting       int       // rewards that wait for an order, at most MaxCounted
-	OldestWaiting time.Time // when the first of them was recorded; suspended apps' do not count; zero: none waits
+	OldestWaiting time.Time // when the oldest was recorded, suspended apps excluded; zero: no reward waits
 	Ordered       int       // rewards in orders that are not final
 	Live          map[OrderState]int
-	Actions       map[ActionState]int // that hold a stock, now or later
-	NotionalToday money.USD           // of the orders planned on this UTC day
-	HouseToday    money.USD           // what the house added to small pools on it
+	Actions       map[ActionState]int // actions that hold a stock, now or later
+	NotionalToday money.USD           // of orders planned on this UTC day
+	HouseToday    money.USD           // added by the house to small pools on this UTC day
 	Control       Control
 	Alarms        []Alarm // by name
 }
 
-// MaxCounted is where Overview stops counting what waits.
+// MaxCounted is the number of waiting rewards at which Overview stops counting.
 const MaxCounted = 100_000

@@ -6,7 +6,7 @@ import (
 	"stockrewards/internal/money"
 )
 
-// Holding is how much of a stock a user holds: the sum of the allocations.
+// Holding is a user's shares of a stock: the sum of the allocations.
 type Holding struct {
 	AssetID   AssetID
 	Symbol    string
@@ -17,7 +17,7 @@ type Holding struct {
 // ValuedHolding is a holding at its market price (specification, section 2.3).
 type ValuedHolding struct {
 	Holding
-	Price  money.Price // of a share, at which it is valued
+	Price  money.Price // per share
 	Value  money.USD
 	Change string // "" without cost basis
 }
@@ -30,10 +30,10 @@ type Portfolio struct {
 	Holdings  []ValuedHolding
 }
 
-// Value values holdings, in the order given. A holding's value is quantity times
-// price rounded to the millionth; the portfolio's is the sum of these. It fails
-// with CodeUpstream when price has none for a holding: a portfolio never leaves
-// a holding out.
+// Value values holdings, in the order given. A holding's value is its quantity times its
+// price, rounded to the millionth of a dollar; the portfolio's value is their sum. It fails
+// with CodeUpstream when a holding has no usable price: a portfolio never leaves a holding
+// out.
 func Value(holdings []Holding, price func(AssetID) (money.Price, bool)) (Portfolio, error) {
 	p := Portfolio{Holdings: make([]ValuedHolding, 0, len(holdings))}
 	for _, h := range holdings {

@@ -6,19 +6,19 @@ import (
 	"stockrewards/internal/money"
 )
 
-// Status is the state of a reward (specification, section 3). It only moves
-// forward: recorded -> executing -> executed or failed.
+// Status is the status of a reward (specification, section 3). It only moves forward:
+// recorded -> executing -> executed or failed.
 type Status int
 
-// The states of a reward.
+// The statuses of a reward.
 const (
-	Recorded  Status = iota + 1 // stored; not yet in an order
-	Executing                   // in an order, or between two of them
+	Recorded  Status = iota + 1 // stored; never in an order
+	Executing                   // in an order, or between two orders
 	Executed                    // bought and booked; final
-	Failed                      // nothing was bought for it and nothing will be; final
+	Failed                      // nothing was bought, and nothing will be; final
 )
 
-// String is the state as the specification writes it.
+// String returns the status as the specification writes it.
 func (s Status) String() string {
 	switch s {
 	case Recorded:
@@ -33,7 +33,7 @@ func (s Status) String() string {
 	return "unknown"
 }
 
-// ParseStatus reads a state as the specification writes it.
+// ParseStatus returns the status of that name, or false.
 func ParseStatus(text string) (Status, bool) {
 	for s := Recorded; s <= Failed; s++ {
 		if s.String() == text {
@@ -51,22 +51,22 @@ type Reward struct {
 	IdempotencyKey string
 	Amount         money.USD
 	AssetID        AssetID
-	Symbol         string // as it was given, in upper case
-	Source         string // "" when none was given
-	Metadata       string // JSON without white space, members in the order given; "" when none was given
+	Symbol         string // when it was recorded, in upper case
+	Source         string // "" if not given
+	Metadata       string // JSON without white space, members in the order given; "" if not given
 	Status         Status
-	Booked         money.USD // how much of the amount has been bought and booked
+	Booked         money.USD // part of the amount that is bought and booked
 	ExecutedAt     time.Time // zero until executed
 	FailureReason  string    // "" unless failed: "<stable_code>: <text>"
 }
 
-// CreatedAt is when the reward was recorded, to the millisecond.
+// CreatedAt returns when the reward was recorded, to the millisecond.
 func (r Reward) CreatedAt() time.Time { return r.ID.Time() }
 
-// Open tells whether the reward may still change.
+// Open reports whether the reward's status may still change.
 func (r Reward) Open() bool { return r.Status == Recorded || r.Status == Executing }
 
-// Limits of a reward's members (specification, section 8), lengths in characters.
+// The limits of a reward's members (specification, section 8), lengths in characters.
 const (
 	MaxAmountDollars  = 1_000_000
 	MinIdempotencyKey = 8
@@ -76,7 +76,7 @@ const (
 	MaxMetadataBytes  = 16 << 10 // without white space
 )
 
-// NewReward is a request to give stock, valid in itself.
+// NewReward is a valid request to award stock.
 type NewReward struct {
 	AppID          AppID
 	UserID         UserID
@@ -84,8 +84,8 @@ type NewReward struct {
 	Amount         money.USD
 	Symbol         string // in upper case
 	Source         string
-	Metadata       string // JSON without white space; "" for none and for {}
-	Canonical      string // the metadata in the form that all its spellings share; "" for none and for {}
+	Metadata       string // JSON without white space; "" if empty
+	Canonical      string // the metadata's canonical JSON; "" if empty
 	Fingerprint    Fingerprint
 	AssetID        AssetID   // zero when the symbol cannot be given now
 	MinAmount      money.USD // the smallest amount that the operator takes now
@@ -114,15 +114,15 @@ type Outcome struct {
 	Reward  Reward
 }
 
-// RewardFilter restricts a list of rewards. A nil user and a zero status do not
-// restrict; any id is a user's that may not exist.
+// RewardFilter restricts a list of rewards. A nil user and a zero status do not restrict.
+// The user need not exist.
 type RewardFilter struct {
 	UserID *UserID
 	Status Status
 }
 
-// Page asks for a part of a list, newest first.
+// Page is a page of a list, newest first.
 type Page[T any] struct {
-	Before ID[T] // only what is older; zero: from the newest
+	Before ID[T] // only older entries; zero: from the newest
 	Limit  int
 }

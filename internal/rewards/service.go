@@ -8,48 +8,47 @@ import (
 	"stockrewards/internal/money"
 )
 
-// Store is what the use cases read and write. Each method is one atomic step that
-// sees everything committed before it began.
+// Store is what the use cases read. Every method sees all commits before its call.
 type Store interface {
-	// AppByKey finds the key with that hash and its app, also when the key is
-	// expired or revoked. A hash that is not stored fails with CodeNotFound.
+	// AppByKey returns the key with that hash and its app, even if the key is expired or
+	// revoked. It fails with CodeNotFound.
 	AppByKey(ctx context.Context, hash KeyHash) (Key, App, error)
-	// AccountMode is the mode of the brokerage's account that the books belong to;
-	// unknown until they have met it.
+	// AccountMode returns the mode of the broker's account that the store is pinned to;
+	// ModeUnknown while it is not pinned.
 	AccountMode(ctx context.Context) (Mode, error)
-	// User finds a user of the app, or fails with CodeNotFound.
+	// User returns a user of the app, or fails with CodeNotFound.
 	User(ctx context.Context, app AppID, id UserID) (User, error)
 	// Users lists users of the app, newest first.
 	Users(ctx context.Context, app AppID, f UserFilter, p Page[User]) ([]User, error)
-	// Reward finds a reward of the app, or fails with CodeNotFound.
+	// Reward returns a reward of the app, or fails with CodeNotFound.
 	Reward(ctx context.Context, app AppID, id RewardID) (Reward, error)
 	// Rewards lists rewards of the app, newest first.
 	Rewards(ctx context.Context, app AppID, f RewardFilter, p Page[Reward]) ([]Reward, error)
-	// Holdings lists what a user holds, sorted by symbol, or fails with
-	// CodeNotFound when the app has no such user.
+	// Holdings lists a user's holdings, sorted by symbol. It fails with CodeNotFound when the
+	// app has no such user.
 	Holdings(ctx context.Context, app AppID, user UserID) ([]Holding, error)
-	// Assets lists the catalog sorted by symbol, disabled ones included.
+	// Assets lists the catalog, sorted by symbol, including disabled assets.
 	Assets(ctx context.Context) ([]Asset, error)
 }
 
-// Recorder stores what clients send. A failure with CodeUnavailable means that nothing
-// is known to be stored; the same request can be made again.
+// Recorder records the requests of clients. After CodeUnavailable the outcome may be unknown;
+// a retry of the same request is safe.
 type Recorder interface {
-	// Record records a reward. Of several requests with one key, at once or not, exactly
-	// one creates a reward.
+	// Record records a reward. Of several requests with one idempotency key, concurrent or
+	// not, exactly one creates a reward.
 	Record(ctx context.Context, r NewReward) (Outcome, error)
-	// CreateUser stores a user and gives it an id. An email or external id that the
-	// app has already fails with CodeConflict and DuplicateDetails, the email's
-	// first; of two at once one fails so.
+	// CreateUser stores a user and gives it an id. It fails with CodeConflict and
+	// DuplicateDetails when the app already has a user with the email or, checked after it,
+	// the external id. Of two concurrent requests one fails so.
 	CreateUser(ctx context.Context, u User) (User, error)
 }
 
-// Prices tells what a share is worth now; false when there is no usable price.
+// Prices returns an asset's price per share, or false when it has no usable price now.
 type Prices interface {
 	Price(asset AssetID) (money.Price, bool)
 }
 
-// Service is the use cases of the interface. It is safe for concurrent use.
+// Service implements the use cases of the API. It is safe for concurrent use.
 type Service struct {
 	store    Store
 	recorder Recorder
@@ -62,7 +61,7 @@ type Service struct {
 	catalog cached[catalog]
 }
 
-// NewService makes the use cases.
+// NewService returns a Service.
 func NewService(store Store, recorder Recorder, prices Prices, now func() time.Time) *Service {
 	return &Service{store: store, recorder: recorder, prices: prices, now: now}
 }
@@ -71,8 +70,8 @@ func NewService(store Store, recorder Recorder, prices Prices, now func() time.T
 // the first request.
 func (s *Service) SetMinAward(amount money.USD) { s.minAward = amount }
 
-// cacheFor is how long a key, the account's mode or the catalog is believed. A revocation or a
-// delisting on any process is in force everywhere within a second.
+// cacheFor is how long a key, the account's mode and the catalog are cached, so that a
+// revocation or a disabled asset takes effect in every process within a second.
 const cacheFor = 500 * time.Millisecond
 
 type cachedKey struct {
@@ -82,10 +81,11 @@ type cachedKey struct {
 	until   time.Time
 }
 
-// Authenticate finds the app of a key as presented. A key that is missing,
-// malformed, unknown, expired, revoked or of a mode that the brokerage's account does
-// not accept fails with CodeUnauthorized, always in the same words; that of a suspended
-// app with CodeForbidden (specification, section 5). A key that is stored is returned even so, for the log.
+// Authenticate returns the app of the presented key. It fails with CodeUnauthorized, always
+// with the same message, for a key that is missing, malformed, unknown, expired, revoked, or
+// of a mode that the broker's account does not accept. It fails with CodeForbidden for a
+// suspended app (specification, section 5). A stored key is returned despite an error, for
+// the log.
 func (s *Service) Authenticate(ctx context.Context, presented string) (Key, App, error) {
 	unauthorized := &Error{Code: CodeUnauthorized, Message: "missing or invalid x-api-key"}
 	hash := HashKey(presented)
@@ -109,7 +109,7 @@ func (s *Service) Authenticate(ctx context.Context, presented string) (Key, App,
 	return c.key, c.app, err
 }
 
-// cachedKey is what was looked up a moment ago.
+// cachedKey returns a key that was looked up less than cacheFor ago.
 func (s *Service) cachedKey(hash KeyHash) (c cachedKey, found bool) {
 	if v, ok := s.keys.Load(hash); ok {
 		c, found = v.(cachedKey)
@@ -132,16 +132,16 @@ func (s *Service) lookUpKey(ctx context.Context, hash KeyHash) (cachedKey, error
 		return cachedKey{}, err
 	}
 	c := cachedKey{key: key, app: app, account: account, until: until}
-	s.keys.Store(hash, c) // at most as many as there are keys: unknown ones are not kept
+	s.keys.Store(hash, c) // bounded by the number of keys: unknown keys are not cached
 	return c, nil
 }
 
-// CreateUser creates a user of the app (specification, section 4.1).
+// CreateUser creates a user of the app, as Recorder.CreateUser (specification, section 4.1).
 func (s *Service) CreateUser(ctx context.Context, u User) (User, error) {
 	return s.recorder.CreateUser(ctx, u)
 }
 
-// User finds a user of the app (specification, section 4.3).
+// User returns a user of the app, or fails with CodeNotFound (specification, section 4.3).
 func (s *Service) User(ctx context.Context, app AppID, id UserID) (User, error) {
 	return s.store.User(ctx, app, id)
 }
@@ -181,7 +181,7 @@ func (o Outcome) answer(r NewReward) (Reward, bool, error) {
 		return Reward{}, false, notFound("user")
 	case BelowMinAward:
 		return Reward{}, false, &Error{
-			Code: CodeUnprocessable, Message: "amountUsd is less than the smallest award that the operator takes",
+			Code: CodeUnprocessable, Message: "amountUsd is less than the smallest award that the operator accepts",
 			Details: MinAwardDetails{r.MinAmount},
 		}
 	case NotGiftable:
@@ -192,7 +192,7 @@ func (o Outcome) answer(r NewReward) (Reward, bool, error) {
 	}
 }
 
-// Reward finds a reward of the app (specification, section 4.6).
+// Reward returns a reward of the app, or fails with CodeNotFound (specification, section 4.6).
 func (s *Service) Reward(ctx context.Context, app AppID, id RewardID) (Reward, error) {
 	return s.store.Reward(ctx, app, id)
 }
@@ -202,7 +202,7 @@ func (s *Service) Rewards(ctx context.Context, app AppID, f RewardFilter, p Page
 	return s.store.Rewards(ctx, app, f, p)
 }
 
-// Portfolio values what a user holds (specification, section 4.4).
+// Portfolio values a user's holdings (specification, section 4.4).
 func (s *Service) Portfolio(ctx context.Context, app AppID, user UserID) (Portfolio, error) {
 	holdings, err := s.store.Holdings(ctx, app, user)
 	if err != nil {
@@ -211,8 +211,7 @@ func (s *Service) Portfolio(ctx context.Context, app AppID, user UserID) (Portfo
 	return Value(holdings, s.prices.Price)
 }
 
-// Catalog lists the assets that can be given now, sorted by symbol
-// (specification, section 4.8).
+// Catalog lists the giftable assets, sorted by symbol (specification, section 4.8).
 func (s *Service) Catalog(ctx context.Context) ([]Asset, error) {
 	c, err := s.catalog.get(ctx, s.now, s.loadCatalog)
 	return c.list, err

@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// The objects of deeds, as the operator log names them.
+// The objects of the operator log that have no id.
 const (
-	ObjectOrdering = "ordering" // whether stock is ordered
-	ObjectBooks    = "books"    // all of them
+	ObjectOrdering = "ordering" // whether ordering is paused
+	ObjectBooks    = "books"    // the whole store
 	ObjectCatalog  = "catalog"
 
 	fieldHash = "hash"
 )
 
-// Object is the app as the operator log names it.
+// Object returns the app's name in the operator log.
 func (a App) Object() string { return "app " + a.ID.String() }
 
-// State is what an operator decides about an app.
+// State returns the app for the operator log.
 func (a App) State() State {
 	return State{
 		{"name", a.Name},
@@ -30,7 +30,7 @@ func (a App) State() State {
 	}
 }
 
-// limit is a limit as a state has it; "" when it is the default.
+// limit returns a limit as states store it; "" for the default.
 func limit(n int) string {
 	if n == 0 {
 		return ""
@@ -38,11 +38,11 @@ func limit(n int) string {
 	return strconv.Itoa(n)
 }
 
-// Object is the key as the operator log names it, by its id.
+// Object returns the key's name in the operator log.
 func (k Key) Object() string { return "key " + k.ID.String() }
 
-// State is what an operator decides about a key. The key itself isn't in it; the hash
-// proves that it is still the one that was made.
+// State returns the key for the operator log. The hash proves later that the stored key was
+// not replaced; the key itself is not in it.
 func (k Key) State() State {
 	return State{
 		{"app", k.AppID.String()},
@@ -53,25 +53,25 @@ func (k Key) State() State {
 	}
 }
 
-// Object is the asset as the operator log names it: by its number, as a symbol may change.
+// Object returns the asset's name in the operator log. It has the id, because a symbol may
+// change.
 func (a Asset) Object() string { return fmt.Sprint("asset ", int64(a.ID)) }
 
-// State is what an operator decides about an asset.
+// State returns the asset for the operator log.
 func (a Asset) State() State {
 	return State{{"symbol", a.Symbol}, {"enabled", YesNo(a.Enabled)}}
 }
 
-// Object is the order as the operator log names it.
+// Object returns the order's name in the operator log.
 func (o Order) Object() string { return "order " + o.ID.String() }
 
-// ConflictObject is an order at the broker that the books contradict, as the operator
-// log names it.
+// ConflictObject returns a broker conflict's name in the operator log.
 func ConflictObject(clientOrderID string) string { return "conflict " + clientOrderID }
 
-// PausedState is whether ordering is paused: by its reason; "" when it isn't.
+// PausedState returns the state of ObjectOrdering: the reason for the pause, or "".
 func PausedState(reason string) State { return State{{"paused", reason}} }
 
-// moment is a time as a state has it; "" for the zero time.
+// moment returns a time as states store it; "" for the zero time.
 func moment(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -79,10 +79,11 @@ func moment(t time.Time) string {
 	return t.UTC().Truncate(time.Microsecond).Format(time.RFC3339Nano)
 }
 
-// MovedState is where the books were moved to, without credentials; "" when they live here.
+// MovedState returns the state of ObjectBooks: where the store was copied to, without
+// credentials; "" while this store is the current one.
 func MovedState(to string) State { return State{{"movedTo", to}} }
 
-// DoubtEnded is the change when an operator accepts or rejects the asset's price in doubt.
+// DoubtEnded returns the change when an operator accepts or rejects the price in doubt.
 func (a Asset) DoubtEnded(accepted bool) Change {
 	verdict := "rejected"
 	if accepted {
@@ -95,13 +96,12 @@ func (a Asset) DoubtEnded(accepted bool) Change {
 	}
 }
 
-// ConflictAcknowledged is the change when an operator accepts an order at the broker
-// that the books contradict.
+// ConflictAcknowledged returns the change when an operator acknowledges a broker conflict.
 func ConflictAcknowledged(clientOrderID string) Change {
 	return Change{Object: ConflictObject(clientOrderID), After: State{{"acknowledged", YesNo(true)}}}
 }
 
-// Decision is what an operator decides about an order.
+// Decision returns the order for the operator log.
 func (o Order) Decision() State {
 	return State{
 		{"state", o.State.String()},
@@ -112,7 +112,7 @@ func (o Order) Decision() State {
 	}
 }
 
-// State is what a sync changed in the catalog: symbols, as many as fit.
+// State returns the sync's changes for the operator log. Long lists of symbols are cut.
 func (s AssetSync) State() State {
 	var added, renamed, disabled, returned []string
 	for _, c := range s.Changes {
@@ -138,7 +138,7 @@ func (s AssetSync) State() State {
 	}
 }
 
-// someOf lists the first names, and how many more there are.
+// someOf lists the first names and counts the others.
 func someOf(names []string) string {
 	const most = 200
 	if len(names) <= most {

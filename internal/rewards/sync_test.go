@@ -180,7 +180,7 @@ func TestSyncTellsWhatItSkips(t *testing.T) {
 	want := []rewards.SkippedAsset{
 		{"x", "X", "the list has it twice"},
 		{"y", "X", "the list has it twice"},
-		{"l", "low", "the symbol is none"},
+		{"l", "low", "the symbol is invalid"},
 		{"b", "B", "it is not fractionable"},
 		{"", "APPL", "the broker does not list it"},
 	}

@@ -7,9 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Printable is a text as a terminal can show it: what it would obey instead (control
-// characters, marks that turn the direction of writing) is written as Go writes it,
-// `\x1b` or `\u202e`. All else is as it is.
+// Printable makes a string safe to print to a terminal. It escapes control characters,
+// direction marks and invalid UTF-8 as Go does: `\x1b`, `\u202e`.
 func Printable(text string) string {
 	clean := true
 	for i, r := range text {
@@ -35,7 +34,7 @@ func Printable(text string) string {
 	return b.String()
 }
 
-// badByte tells whether a text begins with a byte that isn't UTF-8.
+// badByte reports whether a string begins with a byte that is not UTF-8.
 func badByte(text string) bool {
 	_, size := utf8.DecodeRuneInString(text)
 	return size == 1

@@ -1,18 +1,16 @@
 package rewards
 
-import (
-	"time"
-)
+import "time"
 
-// User is a customer of an app, who receives stock (specification, section 2.1).
+// User is a customer of an app who receives stock (specification, section 2.1).
 type User struct {
 	AppID      AppID
 	ID         UserID
-	Email      string // "" when none was given; unique within the app without regard to ASCII case
-	ExternalID string // "" when none was given; unique within the app
+	Email      string // "" if not given; unique within the app, ignoring ASCII case
+	ExternalID string // "" if not given; unique within the app
 }
 
-// CreatedAt is when the user was created, to the millisecond.
+// CreatedAt returns when the user was created, to the millisecond.
 func (u User) CreatedAt() time.Time { return u.ID.Time() }
 
 // UserOutcome is the answer to one request to create a user.
@@ -33,7 +31,7 @@ func Taken(byEmail, byExternalID UserID) DuplicateDetails {
 	return DuplicateDetails{}
 }
 
-// Answer is the user, or CodeConflict with the DuplicateDetails.
+// Answer returns the user, or fails with CodeConflict and the DuplicateDetails.
 func (o UserOutcome) Answer() (User, error) {
 	if o.Taken.Field == "" {
 		return o.User, nil
@@ -43,23 +41,23 @@ func (o UserOutcome) Answer() (User, error) {
 	}
 }
 
-// UserFilter restricts a list of users. Members that are "" do not restrict.
+// UserFilter restricts a list of users. Empty members do not restrict.
 type UserFilter struct {
 	Email      string
 	ExternalID string
 }
 
-// Limits of a user's members, in characters.
+// The limits of a user's members, in characters.
 const (
 	MaxEmail      = 320
 	MaxExternalID = 128
 )
 
-// FoldEmail is the form in which emails are compared: ASCII letters in lower case,
-// all else as it is. It does not depend on an engine's collation.
+// FoldEmail returns an email as it is compared: with its ASCII letters in lower case. It
+// does not depend on an engine's collation.
 func FoldEmail(email string) string { return mapASCII(email, 'A', 'Z', 'a'-'A') }
 
-// UpperSymbol is a symbol with its ASCII letters in upper case.
+// UpperSymbol returns a symbol with its ASCII letters in upper case.
 func UpperSymbol(symbol string) string { return mapASCII(symbol, 'a', 'z', -('a' - 'A')) }
 
 func mapASCII(s string, from, to byte, shift int) string {
