@@ -2,8 +2,7 @@ package paper_test
 
 import (
 	"net/http"
-	"path/filepath"
-	"strings"
+	"slices"
 	"testing"
 	"time"
 
@@ -12,9 +11,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"stockrewards/internal/broker/paper"
+	"stockrewards/internal/money"
 )
 
-// announced is what the tests look at in an announcement.
+// announced has the members of an announcement that the tests read.
 type announced struct {
 	ID          string         `json:"id"`
 	Type        string         `json:"type"`
@@ -34,146 +34,128 @@ type actionList struct {
 	Next    *string                `json:"next_page_token"`
 }
 
-type lastTrade struct {
-	LatestTrade struct {
-		Time  time.Time      `json:"t"`
-		Price jsontext.Value `json:"p"`
-	} `json:"latestTrade"`
-}
-
-// announce announces an action that must be taken.
-func (d *desk) announce(t *testing.T, body string) announced {
-	t.Helper()
-	r := d.do(t, http.MethodPost, "/control/corporate-actions", body)
+// announce announces a corporate action that must be accepted.
+func (d *desk) announce(body string) (a announced) {
+	d.t.Helper()
+	r := d.do("POST", "/control/corporate-actions", body)
 	if r.status != http.StatusCreated {
-		t.Fatalf("announce %s: %d %s", body, r.status, r.body)
+		d.t.Fatalf("announce %s: %d %s", body, r.status, r.body)
 	}
-	var a announced
-	if err := json.Unmarshal([]byte(r.body), &a); err != nil {
-		t.Fatal(err)
-	}
+	d.check(json.Unmarshal([]byte(r.body), &a))
 	return a
 }
 
-func (d *desk) snapshot(t *testing.T, symbol string) lastTrade {
-	t.Helper()
-	return get[map[string]lastTrade](t, d, "/v2/stocks/snapshots?symbols="+symbol)[symbol]
+// lastTrade returns the time and price of a stock's latest trade.
+func (d *desk) lastTrade(symbol string) (time.Time, money.Price) {
+	d.t.Helper()
+	type snapshot struct {
+		LatestTrade struct {
+			Time  time.Time      `json:"t"`
+			Price jsontext.Value `json:"p"`
+		} `json:"latestTrade"`
+	}
+	s := get[map[string]snapshot](d, "/v2/stocks/snapshots?symbols="+symbol)[symbol]
+	return s.LatestTrade.Time, price(string(s.LatestTrade.Price))
 }
 
-func split(symbol, oldRate, newRate, exDate string) string {
-	kind := "forward_split"
-	if len(newRate) < len(oldRate) || newRate < oldRate {
-		kind = "reverse_split"
-	}
-	return `{"type":"` + kind + `","symbol":"` + symbol + `","old_rate":` + oldRate + `,"new_rate":` + newRate +
+// split returns the announcement of a split.
+func split(kind, symbol, oldRate, newRate, exDate string) string {
+	return `{"type":"` + kind + `_split","symbol":"` + symbol + `","old_rate":` + oldRate + `,"new_rate":` + newRate +
 		`,"ex_date":"` + exDate + `"}`
 }
 
-func newYork(t *testing.T, text string) time.Time {
-	t.Helper()
-	zone, err := time.LoadLocation("America/New_York")
-	if err != nil {
-		t.Fatal(err)
-	}
-	at, err := time.ParseInLocation(time.DateTime, text, zone)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return at
+func newYork(text string) time.Time {
+	return must(time.ParseInLocation(time.DateTime, text, must(time.LoadLocation("America/New_York")))).UTC()
 }
 
-// interface-additions.md, section 9: at 02:30 New York positions and prices change,
-// from 20:00 of the session before there is no trade and orders wait.
+// TestForwardSplit: section 9 of interface-additions.md. Positions and prices change at
+// 02:30 New York. From 20:00 of the session before, the stock is halted and orders wait.
 func TestForwardSplit(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, paper.Options{Control: true})
-	d.bought(t, "before", "F", "1000")
-	before := get[position](t, d, "/v2/positions/F")
-	a := d.announce(t, split("F", "1", "4.000", "2026-03-17"))
+	d.buy("before", "F", "1000")
+	before := d.position("F")
+	a := d.announce(split("forward", "F", "1", "4.000", "2026-03-17"))
 	if string(a.NewRate) != "4.000" || a.ExDate != "2026-03-17" || a.ProcessDate != "2026-03-17" || a.ID == "" || len(a.Cusip) != 9 {
-		t.Errorf("the announcement: %+v", a)
+		t.Errorf("announcement %+v", a)
 	}
-	d.set(newYork(t, "2026-03-16 19:59:59").UTC())
-	last := d.snapshot(t, "F").LatestTrade
-	d.set(newYork(t, "2026-03-17 02:29:59").UTC())
-	if got := d.snapshot(t, "F").LatestTrade; !got.Time.Equal(last.Time) || string(got.Price) != string(last.Price) {
-		t.Errorf("in the dark the last trade is %s of %v, want %s of %v", got.Price, got.Time, last.Price, last.Time)
+	d.set(newYork("2026-03-16 19:59:59"))
+	lastTime, lastPrice := d.lastTrade("F")
+	d.set(newYork("2026-03-17 02:29:59"))
+	if at, p := d.lastTrade("F"); !at.Equal(lastTime) || p != lastPrice {
+		t.Errorf("while halted the last trade is %s at %v, want %s at %v", p, at, lastPrice, lastTime)
 	}
-	d.place(t, "waits", "F", "buy", `"notional":"10"`)
-	d.place(t, "other", "NVDA", "buy", `"notional":"10"`)
+	d.place("waits", "F", "buy", notional("10"))
+	d.place("other", "NVDA", "buy", notional("10"))
 	d.advance(900 * time.Millisecond)
-	if waits, other := d.find(t, "waits"), d.find(t, "other"); waits.Status != "new" || other.Status != "filled" {
-		t.Errorf("in the dark: %s, another stock: %s", waits.Status, other.Status)
+	if waits, other := d.find("waits"), d.find("other"); waits.Status != "new" || other.Status != "filled" {
+		t.Errorf("while halted an order is %s, another stock's %s", waits.Status, other.Status)
 	}
-	if got := get[position](t, d, "/v2/positions/F"); got.Qty != before.Qty {
+	if got := d.position("F"); got.Qty != before.Qty {
 		t.Errorf("before 02:30 the position is %s, want %s", got.Qty, before.Qty)
 	}
 	d.advance(100 * time.Millisecond)
-	want := (shares(t, before.Qty) * 4).String()
-	got := get[position](t, d, "/v2/positions/F")
-	if got.Qty != want || got.CostBasis != before.CostBasis {
+	got := d.position("F")
+	if want := (shares(before.Qty) * 4).String(); got.Qty != want || got.CostBasis != before.CostBasis {
 		t.Errorf("at 02:30: %s shares, cost %s; want %s and %s", got.Qty, got.CostBasis, want, before.CostBasis)
 	}
-	newPrice := price(t, string(d.snapshot(t, "F").LatestTrade.Price))
-	if ratio := float64(price(t, string(last.Price))) / float64(newPrice); ratio < 3.8 || ratio > 4.2 {
-		t.Errorf("the price went from %s to %s", last.Price, newPrice)
+	_, newPrice := d.lastTrade("F")
+	if newPrice < lastPrice*10/42 || newPrice > lastPrice*10/38 {
+		t.Errorf("the price changed from %s to %s", lastPrice, newPrice)
 	}
 	d.advance(time.Second)
-	if o := d.find(t, "waits"); o.Status != "filled" || price(t, *o.FilledAvgPrice) > newPrice*21/20 {
-		t.Errorf("after the dark: %+v, at %s", o, *o.FilledAvgPrice)
+	if o := d.find("waits"); o.Status != "filled" || price(*o.FilledAvgPrice) > newPrice*21/20 {
+		t.Errorf("after the halt: %+v, at %s", o, *o.FilledAvgPrice)
 	}
 }
 
-// A position is the exact rational, rounded down at nine decimals.
+// TestReverseSplitRoundsDown: a position becomes the exact ratio, rounded down at nine decimals.
 func TestReverseSplitRoundsDown(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, paper.Options{Control: true, Hours: paper.USEquities})
-	d.place(t, "one", "F", "buy", `"qty":"10.000000001"`)
+	d.place("one", "F", "buy", quantity("10.000000001"))
 	d.advance(time.Second)
-	a := d.announce(t, split("F", "3", "1", "2026-03-17"))
+	a := d.announce(split("reverse", "F", "3", "1", "2026-03-17"))
 	if a.OldCusip == "" || a.OldCusip == a.NewCusip || a.Cusip != "" {
-		t.Errorf("%+v", a)
+		t.Errorf("announcement %+v", a)
 	}
-	before := price(t, string(d.snapshot(t, "F").LatestTrade.Price))
-	d.set(newYork(t, "2026-03-17 03:00:00").UTC())
-	if got := get[position](t, d, "/v2/positions/F"); got.Qty != "3.333333333" {
+	_, before := d.lastTrade("F")
+	d.set(newYork("2026-03-17 03:00:00"))
+	if got := d.position("F"); got.Qty != "3.333333333" {
 		t.Errorf("the position is %s", got.Qty)
 	}
-	trade := d.snapshot(t, "F").LatestTrade
-	if !trade.Time.Equal(newYork(t, "2026-03-17 02:30:00")) || price(t, string(trade.Price)) < before*2 {
-		t.Errorf("while the market is closed the new price is %s of %v, before it was %s", trade.Price, trade.Time, before)
+	if at, p := d.lastTrade("F"); !at.Equal(newYork("2026-03-17 02:30:00")) || p < before*2 {
+		t.Errorf("while the market is closed the last trade is %s at %v, it was %s before", p, at, before)
 	}
-	acts := get[[]map[string]string](t, d, "/v2/account/activities?activity_types=SPLIT")
-	if len(acts) != 1 {
-		t.Fatalf("%v", acts)
+	list := get[[]map[string]string](d, "/v2/account/activities?activity_types=SPLIT")
+	if len(list) != 1 {
+		t.Fatalf("activities %v, want one", list)
 	}
 	want := map[string]string{
 		"activity_type": "SPLIT", "activity_sub_type": "RSPLIT", "qty": "-6.666666668", "symbol": "F",
 		"date": "2026-03-17", "status": "executed", "group_id": a.ID, "net_amount": "0", "currency": "USD",
+		"id": list[0]["id"], "created_at": list[0]["created_at"], "cusip": list[0]["cusip"],
 	}
-	for name, text := range want {
-		if acts[0][name] != text {
-			t.Errorf("the activity's %s is %q, want %q", name, acts[0][name], text)
-		}
+	if diff := cmp.Diff(want, list[0]); diff != "" {
+		t.Errorf("activity (-want +got):\n%s", diff)
 	}
 }
 
-// A Monday's split is dark from Friday evening; a holiday is no session.
-func TestTheNightBeforeIsOfTheLastSession(t *testing.T) {
+// TestHaltBeginsWithTheLastSession: a split after a long weekend halts the stock from the
+// evening of the session before.
+func TestHaltBeginsWithTheLastSession(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, paper.Options{Control: true, Hours: paper.USEquities})
-	d.announce(t, split("F", "1", "2", "2026-04-06")) // the Monday after Good Friday
-	for _, c := range []struct {
-		now, traded string
-	}{
+	d.announce(split("forward", "F", "1", "2", "2026-04-06")) // the Monday after Good Friday
+	for _, c := range []struct{ now, traded string }{
 		{"2026-04-02 15:59:00", "2026-04-02 15:59:00"},
 		{"2026-04-02 20:00:00", "2026-04-02 16:00:00"},
 		{"2026-04-06 02:29:59", "2026-04-02 16:00:00"},
 		{"2026-04-06 02:30:00", "2026-04-06 02:30:00"},
 		{"2026-04-06 09:45:00", "2026-04-06 09:45:00"},
 	} {
-		d.set(newYork(t, c.now).UTC())
-		if got := d.snapshot(t, "F").LatestTrade.Time; !got.Equal(newYork(t, c.traded)) {
+		d.set(newYork(c.now))
+		if got, _ := d.lastTrade("F"); !got.Equal(newYork(c.traded)) {
 			t.Errorf("at %s the last trade is of %v, want %s", c.now, got, c.traded)
 		}
 	}
@@ -182,20 +164,20 @@ func TestTheNightBeforeIsOfTheLastSession(t *testing.T) {
 func TestListOfCorporateActions(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, paper.Options{Control: true, Hours: paper.USEquities})
-	today := d.announce(t, split("F", "1", "2", "2026-03-16")) // it happens at once
-	later := d.announce(t, split("NVDA", "10", "1", "2026-03-20"))
-	d.announce(t, `{"type":"cash_dividend","symbol":"F","rate":0.123456789,"ex_date":"2026-03-18","payable_date":"2026-04-20"}`)
-	d.announce(t, `{"type":"name_change","old_symbol":"NVDA","new_symbol":"NVID","process_date":"2026-03-19"}`)
+	today := d.announce(split("forward", "F", "1", "2", "2026-03-16")) // happens at once
+	later := d.announce(split("reverse", "NVDA", "10", "1", "2026-03-20"))
+	d.announce(`{"type":"cash_dividend","symbol":"F","rate":0.123456789,"ex_date":"2026-03-18","payable_date":"2026-04-20"}`)
+	d.announce(`{"type":"name_change","old_symbol":"NVDA","new_symbol":"NVID","process_date":"2026-03-19"}`)
 	check := func(query string, want ...string) actionList {
 		t.Helper()
-		list := get[actionList](t, d, "/v1/corporate-actions"+query)
+		list := get[actionList](d, "/v1/corporate-actions"+query)
 		var got []string
 		for group, actions := range list.Actions {
 			for _, a := range actions {
 				got = append(got, group+" "+a.ProcessDate)
 			}
 		}
-		if diff := cmp.Diff(strings.Join(sorted(want), "\n"), strings.Join(sorted(got), "\n")); diff != "" {
+		if diff := cmp.Diff(slices.Sorted(slices.Values(want)), slices.Sorted(slices.Values(got))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", query, diff)
 		}
 		return list
@@ -216,12 +198,10 @@ func TestListOfCorporateActions(t *testing.T) {
 	}
 	check(all+"&limit=1&sort=desc", "cash_dividends 2026-04-20")
 	for _, query := range []string{"?limit=0", "?limit=1001", "?sort=up", "?start=today", "?types=split", "?page_token=x"} {
-		if got := d.do(t, "GET", "/v1/corporate-actions"+query, ""); got.status != http.StatusBadRequest {
-			t.Errorf("%s: %d %s", query, got.status, got.body)
-		}
+		d.expect("GET", "/v1/corporate-actions"+query, "", 400, "")
 	}
 	states := map[string]string{}
-	for _, a := range get[[]announced](t, d, "/control/corporate-actions") {
+	for _, a := range get[[]announced](d, "/control/corporate-actions") {
 		states[a.ID] = a.Type + " " + a.Status
 	}
 	if states[today.ID] != "forward_split happened" || states[later.ID] != "reverse_split announced" || len(states) != 4 {
@@ -229,42 +209,31 @@ func TestListOfCorporateActions(t *testing.T) {
 	}
 }
 
-func sorted(list []string) []string {
-	for i := range list {
-		for j := i; j > 0 && list[j] < list[j-1]; j-- {
-			list[j], list[j-1] = list[j-1], list[j]
-		}
-	}
-	return list
-}
-
 func TestWithdrawnCorporateAction(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, paper.Options{Control: true})
-	d.bought(t, "one", "F", "100")
-	before := get[position](t, d, "/v2/positions/F").Qty
-	a := d.announce(t, split("F", "1", "2", "2026-03-17"))
-	happened := d.announce(t, split("NVDA", "1", "2", "2026-03-16"))
+	d.buy("one", "F", "100")
+	before := d.position("F").Qty
+	a := d.announce(split("forward", "F", "1", "2", "2026-03-17"))
+	happened := d.announce(split("forward", "NVDA", "1", "2", "2026-03-16"))
 	for _, c := range []struct {
 		id   string
 		want int
 	}{{a.ID, 204}, {a.ID, 404}, {happened.ID, 409}, {"nobody", 404}} {
-		if got := d.do(t, "DELETE", "/control/corporate-actions/"+c.id, ""); got.status != c.want {
-			t.Errorf("withdraw %s: %d %s, want %d", c.id, got.status, got.body, c.want)
-		}
+		d.expect("DELETE", "/control/corporate-actions/"+c.id, "", c.want, "")
 	}
-	d.set(newYork(t, "2026-03-17 01:00:00").UTC())
-	if traded := d.snapshot(t, "F").LatestTrade.Time; !traded.Equal(d.now()) {
-		t.Errorf("it is still dark: the last trade is of %v", traded)
+	d.set(newYork("2026-03-17 01:00:00"))
+	if traded, _ := d.lastTrade("F"); !traded.Equal(d.now()) {
+		t.Errorf("the stock is still halted: the last trade is of %v", traded)
 	}
-	d.set(newYork(t, "2026-03-17 10:00:00").UTC())
-	d.place(t, "two", "NVDA", "buy", `"notional":"10"`) // it carries out what is due as well
-	if got := get[position](t, d, "/v2/positions/F").Qty; got != before {
+	d.set(newYork("2026-03-17 10:00:00"))
+	d.place("two", "NVDA", "buy", notional("10")) // also carries out what is due
+	if got := d.position("F").Qty; got != before {
 		t.Errorf("a withdrawn split changed %s to %s", before, got)
 	}
 }
 
-func TestAnnouncementsThatAreRefused(t *testing.T) {
+func TestAnnounceRefuses(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, paper.Options{Control: true})
 	for name, body := range map[string]string{
@@ -275,29 +244,29 @@ func TestAnnouncementsThatAreRefused(t *testing.T) {
 		"twice":            `{"type":"forward_split","symbol":"F","symbol":"F","old_rate":1,"new_rate":2,"ex_date":"2026-03-17"}`,
 		"no rate":          `{"type":"forward_split","symbol":"F","new_rate":2,"ex_date":"2026-03-17"}`,
 		"a string":         `{"type":"forward_split","symbol":"F","old_rate":"1","new_rate":2,"ex_date":"2026-03-17"}`,
-		"zero":             split("F", "0", "2", "2026-03-17"),
+		"zero":             split("forward", "F", "0", "2", "2026-03-17"),
 		"negative":         `{"type":"forward_split","symbol":"F","old_rate":-1,"new_rate":2,"ex_date":"2026-03-17"}`,
-		"too fine":         split("F", "1", "2.0000000001", "2026-03-17"),
-		"too large":        split("F", "1", "1000001", "2026-03-17"),
+		"too fine":         split("forward", "F", "1", "2.0000000001", "2026-03-17"),
+		"too large":        split("forward", "F", "1", "1000001", "2026-03-17"),
 		"equal":            `{"type":"forward_split","symbol":"F","old_rate":2,"new_rate":2,"ex_date":"2026-03-17"}`,
 		"wrong way":        `{"type":"reverse_split","symbol":"F","old_rate":1,"new_rate":2,"ex_date":"2026-03-17"}`,
-		"no such stock":    split("NOPE", "1", "2", "2026-03-17"),
-		"no symbol":        split("f", "1", "2", "2026-03-17"),
-		"no date":          split("F", "1", "2", "2026-02-30"),
-		"a time":           split("F", "1", "2", "2026-03-17T00:00:00Z"),
-		"a year too early": split("F", "1", "2", "1969-03-17"),
+		"no such stock":    split("forward", "NOPE", "1", "2", "2026-03-17"),
+		"no symbol":        split("forward", "f", "1", "2", "2026-03-17"),
+		"no date":          split("forward", "F", "1", "2", "2026-02-30"),
+		"a time":           split("forward", "F", "1", "2", "2026-03-17T00:00:00Z"),
+		"a year too early": split("forward", "F", "1", "2", "1969-03-17"),
 		"paid before":      `{"type":"cash_dividend","symbol":"F","rate":1,"ex_date":"2026-03-17","payable_date":"2026-03-16"}`,
 	} {
-		if got := d.do(t, "POST", "/control/corporate-actions", body); got.status != http.StatusBadRequest {
+		if got := d.do("POST", "/control/corporate-actions", body); got.status != http.StatusBadRequest {
 			t.Errorf("%s: %d %s", name, got.status, got.body)
 		}
 	}
-	if list := get[[]announced](t, d, "/control/corporate-actions"); len(list) != 0 {
+	if list := get[[]announced](d, "/control/corporate-actions"); len(list) != 0 {
 		t.Errorf("%+v", list)
 	}
 }
 
-// Every type can be announced, so that a service's reading of it can be tried.
+// TestAllTypesAreListed announces every other type: they are listed and change no position.
 func TestAllTypesAreListed(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, paper.Options{Control: true})
@@ -309,16 +278,16 @@ func TestAllTypesAreListed(t *testing.T) {
 		`{"type":"stock_and_cash_merger","acquiree_symbol":"F","acquirer_symbol":"NVDA","acquiree_rate":1,"acquirer_rate":0.5,"cash_rate":2,"effective_date":"2026-03-20"}`,
 		`{"type":"worthless_removal","symbol":"F","process_date":"2026-03-20"}`,
 	} {
-		d.announce(t, body)
+		d.announce(body)
 	}
-	list := get[actionList](t, d, "/v1/corporate-actions?start=2026-03-20&end=2026-03-20")
+	list := get[actionList](d, "/v1/corporate-actions?start=2026-03-20&end=2026-03-20")
 	if len(list.Actions) != 6 {
 		t.Errorf("%+v", list)
 	}
-	d.bought(t, "one", "F", "10")
-	before := get[position](t, d, "/v2/positions/F").Qty
-	d.set(newYork(t, "2026-03-21 12:00:00").UTC())
-	if got := get[position](t, d, "/v2/positions/F").Qty; got != before {
+	d.buy("one", "F", "10")
+	before := d.position("F").Qty
+	d.set(newYork("2026-03-21 12:00:00"))
+	if got := d.position("F").Qty; got != before {
 		t.Errorf("the position went from %s to %s", before, got)
 	}
 }
@@ -326,47 +295,42 @@ func TestAllTypesAreListed(t *testing.T) {
 func TestActivitiesOfFills(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, paper.Options{Control: true})
-	afflict(t, d.b, "partial-then-filled times=1")
-	d.place(t, "one", "F", "buy", `"qty":"2"`)
+	d.afflict("partial-then-filled times=1")
+	d.place("one", "F", "buy", quantity("2"))
 	d.advance(time.Minute)
-	d.bought(t, "two", "NVDA", "10")
-	acts := get[[]map[string]string](t, d, "/v2/account/activities/FILL?direction=asc")
+	d.buy("two", "NVDA", "10")
+	list := get[[]map[string]string](d, "/v2/account/activities/FILL?direction=asc")
 	var got []string
-	for _, a := range acts {
+	for _, a := range list {
 		got = append(got, a["symbol"]+" "+a["type"]+" "+a["qty"]+" "+a["cum_qty"]+" "+a["leaves_qty"]+" "+a["order_status"])
 	}
 	want := []string{"F partial_fill 1 1 1 partially_filled", "F fill 1 2 0 filled"}
 	if diff := cmp.Diff(want, got[:2]); diff != "" || len(got) != 3 {
 		t.Errorf("(-want +got):\n%s\n%v", diff, got)
 	}
-	page := get[[]map[string]string](t, d, "/v2/account/activities?page_size=2")
-	rest := get[[]map[string]string](t, d, "/v2/account/activities?page_size=2&page_token="+page[1]["id"])
-	if len(page) != 2 || len(rest) != 1 || rest[0]["id"] != acts[0]["id"] || page[0]["id"] != acts[2]["id"] {
+	page := get[[]map[string]string](d, "/v2/account/activities?page_size=2")
+	rest := get[[]map[string]string](d, "/v2/account/activities?page_size=2&page_token="+page[1]["id"])
+	if len(page) != 2 || len(rest) != 1 || rest[0]["id"] != list[0]["id"] || page[0]["id"] != list[2]["id"] {
 		t.Errorf("pages: %v then %v", page, rest)
 	}
 	for _, query := range []string{"?page_size=101", "?page_size=0", "?category=x", "?after=yesterday", "?category=trade_activity&activity_types=FILL"} {
-		if got := d.do(t, "GET", "/v2/account/activities"+query, ""); got.status != http.StatusUnprocessableEntity {
-			t.Errorf("%s: %d", query, got.status)
-		}
+		d.expect("GET", "/v2/account/activities"+query, "", 422, "")
 	}
 }
 
-// The books keep what was announced; a second process that has them open sees it.
-func TestCorporateActionsAreKept(t *testing.T) {
+// TestSplitIsSeenByOtherProcesses announces a split through one of two brokerages on the same books.
+func TestSplitIsSeenByOtherProcesses(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "paper.db")
-	w := &watch{at: monday()}
-	d := &desk{watch: w, b: open(t, path, paper.Options{Control: true, Now: w.now})}
-	other := &desk{watch: w, b: open(t, path, paper.Options{Now: w.now})}
-	d.bought(t, "one", "F", "100")
-	before := get[position](t, other, "/v2/positions/F").Qty
-	d.announce(t, split("F", "1", "3", "2026-03-17"))
-	if err := d.b.Close(); err != nil {
-		t.Fatal(err)
-	}
-	w.set(newYork(t, "2026-03-17 02:30:00").UTC())
-	last, now := other.snapshot(t, "F").LatestTrade, get[position](t, other, "/v2/positions/F").Qty
-	if want := (shares(t, before) * 3).String(); now != want || !last.Time.Equal(w.now()) {
-		t.Errorf("the position is %s, want %s; the last trade is of %v", now, want, last.Time)
+	d := newFileDesk(t, paper.Options{Control: true})
+	other := &desk{watch: d.watch, t: t, path: d.path}
+	other.open(paper.Options{})
+	d.buy("one", "F", "100")
+	before := other.position("F").Qty
+	d.announce(split("forward", "F", "1", "3", "2026-03-17"))
+	d.check(d.b.Close())
+	d.set(newYork("2026-03-17 02:30:00"))
+	last, _ := other.lastTrade("F")
+	if got, want := other.position("F").Qty, (shares(before) * 3).String(); got != want || !last.Equal(d.now()) {
+		t.Errorf("the position is %s, want %s; the last trade is of %v", got, want, last)
 	}
 }

@@ -3,7 +3,6 @@ package paper_test
 import (
 	"database/sql"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -19,8 +18,7 @@ import (
 	"stockrewards/internal/money"
 )
 
-// TestBooksBalance trades at random and checks now and then that the dollars
-// and the shares that moved are all accounted for.
+// TestBooksBalance trades at random and checks that all dollars and shares are accounted for.
 func TestBooksBalance(t *testing.T) {
 	t.Parallel()
 	const cash = 50_000 * money.Dollar
@@ -32,47 +30,44 @@ func TestBooksBalance(t *testing.T) {
 			case "order":
 				symbol := rapid.SampledFrom([]string{"AAPL", "F", "PENNY", "BRK.A"}).Draw(r, "symbol")
 				side := rapid.SampledFrom([]string{"buy", "buy", "sell"}).Draw(r, "side")
-				amount := fmt.Sprintf(`"notional":"%d.%02d"`, rapid.IntRange(1, 20_000).Draw(r, "dollars"), rapid.IntRange(0, 99).Draw(r, "cents"))
+				amount := notional(money.USD(rapid.Int64Range(100, 2_000_099).Draw(r, "cents") * int64(money.Cent)).String())
 				if rapid.Bool().Draw(r, "by quantity") {
-					amount = `"qty":` + money.Shares(rapid.Int64Range(1, 100_000_000_000).Draw(r, "shares")).String()
+					amount = quantity(money.Shares(rapid.Int64Range(1, 100_000_000_000).Draw(r, "shares")).String())
 				}
-				d.do(t, http.MethodPost, "/v2/orders", market(fmt.Sprint(i), symbol, side, amount))
+				d.do(http.MethodPost, "/v2/orders", market(fmt.Sprint(i), symbol, side, amount))
 			case "cancel":
-				for _, o := range get[[]order](t, d, "/v2/orders?limit=1") {
-					d.do(t, http.MethodDelete, "/v2/orders/"+o.ID, "")
+				for _, o := range get[[]order](d, "/v2/orders?limit=1") {
+					d.do(http.MethodDelete, "/v2/orders/"+o.ID, "")
 				}
 			case "wait":
 				d.advance(time.Duration(rapid.Int64Range(0, int64(40*time.Hour)).Draw(r, "wait")))
 			}
 			d.advance(time.Duration(rapid.IntRange(0, 300).Draw(r, "moment")) * time.Millisecond)
 			if i%4 == 0 {
-				checkBalance(t, d, cash)
+				d.checkBalance(cash)
 			}
 		}
-		checkBalance(t, d, cash)
+		d.checkBalance(cash)
 	})
 }
 
 // checkBalance recomputes the account and the positions from the orders alone.
-func checkBalance(t *testing.T, d *desk, cash money.USD) {
-	t.Helper()
+func (d *desk) checkBalance(cash money.USD) {
+	d.t.Helper()
 	holdings := make(map[string]money.Shares)
 	left, heldAtLeast := cash, money.USD(0)
-	for _, o := range get[[]order](t, d, "/v2/orders?status=all&limit=500&direction=asc") {
+	for _, o := range get[[]order](d, "/v2/orders?status=all&limit=500&direction=asc") {
 		open := o.Status == "accepted" || o.Status == "pending_new" || o.Status == "new"
 		if open && o.Side == "buy" && o.Notional != nil {
-			heldAtLeast += usd(t, *o.Notional)
+			heldAtLeast += usd(*o.Notional)
 		}
 		if o.FilledQty == "0" {
 			continue
 		}
-		qty := shares(t, o.FilledQty)
-		value, err := money.Value(qty, price(t, *o.FilledAvgPrice), money.HalfAway)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if o.Notional != nil && value > usd(t, *o.Notional) {
-			t.Errorf("an order of %s was filled for %s", *o.Notional, value)
+		qty := shares(o.FilledQty)
+		value := must(money.Value(qty, price(*o.FilledAvgPrice), money.HalfAway))
+		if o.Notional != nil && value > usd(*o.Notional) {
+			d.t.Errorf("an order of %s was filled for %s", *o.Notional, value)
 		}
 		if o.Side == "sell" {
 			qty, value = -qty, -value
@@ -80,89 +75,74 @@ func checkBalance(t *testing.T, d *desk, cash money.USD) {
 		left -= value
 		holdings[o.Symbol] += qty
 		if holdings[o.Symbol] < 0 {
-			t.Errorf("more of %s was sold than bought", o.Symbol)
+			d.t.Errorf("more of %s was sold than bought", o.Symbol)
 		}
 		if holdings[o.Symbol] == 0 {
 			delete(holdings, o.Symbol)
 		}
 	}
-	a := get[account](t, d, "/v2/account")
-	equity := usd(t, a.Cash)
+	a := d.account()
+	equity := usd(a.Cash)
 	got := make(map[string]money.Shares)
-	for _, p := range get[[]position](t, d, "/v2/positions") {
-		got[p.Symbol] = shares(t, p.Qty)
-		equity += usd(t, p.MarketValue)
-		if usd(t, p.UnrealizedPL) != usd(t, p.MarketValue)-usd(t, p.CostBasis) {
-			t.Errorf("position %+v", p)
+	for _, p := range get[[]position](d, "/v2/positions") {
+		got[p.Symbol] = shares(p.Qty)
+		equity += usd(p.MarketValue)
+		if usd(p.UnrealizedPL) != usd(p.MarketValue)-usd(p.CostBasis) {
+			d.t.Errorf("position %+v", p)
 		}
 	}
 	if diff := cmp.Diff(holdings, got); diff != "" {
-		t.Errorf("positions (-sum of the fills +got):\n%s", diff)
+		d.t.Errorf("positions (-sum of the fills +got):\n%s", diff)
 	}
-	if usd(t, a.Cash) != left || left < 0 || usd(t, a.Equity) != equity {
-		t.Errorf("account %+v, want cash %s and equity %s", a, left, equity)
+	if usd(a.Cash) != left || left < 0 || usd(a.Equity) != equity {
+		d.t.Errorf("account %+v, want cash %s and equity %s", a, left, equity)
 	}
-	if power := usd(t, a.BuyingPower); power > left-heldAtLeast || power < 0 {
-		t.Errorf("buying power %s of %s, with %s in open orders", power, left, heldAtLeast)
+	if power := usd(a.BuyingPower); power > left-heldAtLeast || power < 0 {
+		d.t.Errorf("buying power %s of %s, with %s in open orders", power, left, heldAtLeast)
 	}
 }
 
-// TestBooksAreKept closes and opens the books again.
-func TestBooksAreKept(t *testing.T) {
+// TestBooksSurviveARestart reopens the books with other options and a smaller catalog.
+func TestBooksSurviveARestart(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "odd name?#%.db")
-	w := &watch{at: monday()}
-	openAt := func(o paper.Options) *desk {
-		o.Now, o.Catalog = w.now, catalog()
-		b, err := paper.Open(t.Context(), path, o)
-		if err != nil {
-			t.Fatalf("Open: %v", err)
-		}
-		return &desk{watch: w, b: b}
-	}
-	d := openAt(paper.Options{Seed: 1, Cash: 5_000 * money.Dollar})
-	d.bought(t, "a", "BRK.B", "1000")
-	d.place(t, "b", "F", "buy", `"notional":"10"`)
-	wantPrice, _ := d.b.Price("AAPL", monday())
-	want := get[account](t, d, "/v2/account")
-	if err := d.b.Close(); err != nil {
-		t.Fatalf("Close: %v", err)
-	}
-	info, err := os.Stat(path)
-	if err != nil || info.Mode().Perm() != 0o600 {
+	d := newFileDesk(t, paper.Options{Seed: 1, Cash: 5_000 * money.Dollar})
+	d.buy("a", "BRK.B", "1000")
+	d.buy("leaves", "AAPL", "1000")
+	d.place("b", "F", "buy", notional("10"))
+	d.place("c", "AAPL", "buy", notional("10"))
+	wantPrice, _ := d.b.Price("BRK.B", monday())
+	want := d.account()
+	if info, err := os.Stat(d.path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the file's mode is %v (%v), want 0600", info.Mode(), err)
 	}
-	d = openAt(paper.Options{Seed: 2, Cash: 7 * money.Dollar}) // both are kept in the books
-	t.Cleanup(func() { _ = d.b.Close() })
-	if diff := cmp.Diff(want, get[account](t, d, "/v2/account")); diff != "" {
-		t.Errorf("the account (-before +after):\n%s", diff)
+	d.reopen(paper.Options{Seed: 2, Cash: 7 * money.Dollar}) // both are stored
+	if diff := cmp.Diff(want, d.account()); diff != "" {
+		t.Errorf("account (-before +after):\n%s", diff)
 	}
-	if got, _ := d.b.Price("AAPL", monday()); got != wantPrice {
-		t.Errorf("a price went from %s to %s", wantPrice, got)
+	if got, _ := d.b.Price("BRK.B", monday()); got != wantPrice {
+		t.Errorf("a price changed from %s to %s", wantPrice, got)
 	}
+	d.reopen(paper.Options{Catalog: catalog()[1:]}) // without AAPL
 	d.advance(time.Second)
-	if o := d.find(t, "b"); o.Status != "filled" {
-		t.Errorf("an order that was open is %s", o.Status)
+	if b, c := d.find("b"), d.find("c"); b.Status != "filled" || c.Status != "rejected" {
+		t.Errorf("open orders became %s and, of a stock that left the catalog, %s; want filled and rejected", b.Status, c.Status)
+	}
+	if p := d.position("AAPL"); p.MarketValue != p.CostBasis {
+		t.Errorf("a position in a stock that left the catalog is %+v, want it at cost", p)
 	}
 }
 
-// TestTwoOpeners has two brokerages on the same books, as two processes would:
-// they see each other's orders, and an id is taken once.
-func TestTwoOpeners(t *testing.T) {
+// TestTwoProcesses has two brokerages open the same books at once: they see each other's
+// orders, and accept a client order id once.
+func TestTwoProcesses(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "paper.db")
 	w := &watch{at: monday()}
 	desks := make([]*desk, 2)
 	var wg sync.WaitGroup
 	for i := range desks {
-		wg.Go(func() {
-			b, err := paper.Open(t.Context(), path, paper.Options{Catalog: catalog(), Now: w.now})
-			if err != nil {
-				t.Errorf("Open: %v", err)
-				return
-			}
-			desks[i] = &desk{watch: w, b: b}
-		})
+		desks[i] = &desk{watch: w, t: t, path: path}
+		wg.Go(func() { desks[i].open(paper.Options{}) })
 	}
 	wg.Wait()
 	if t.Failed() {
@@ -173,8 +153,7 @@ func TestTwoOpeners(t *testing.T) {
 	accepted := 0
 	for i := range 4 * ids {
 		wg.Go(func() {
-			r := desks[i%2].do(t, http.MethodPost, "/v2/orders",
-				market(fmt.Sprint(i/4), "AAPL", "buy", `"notional":"5"`))
+			r := desks[i%2].do(http.MethodPost, "/v2/orders", market(fmt.Sprint(i/4), "AAPL", "buy", notional("5")))
 			mu.Lock()
 			defer mu.Unlock()
 			if r.status == http.StatusOK {
@@ -187,129 +166,67 @@ func TestTwoOpeners(t *testing.T) {
 	wg.Wait()
 	w.advance(time.Second)
 	for _, d := range desks {
-		wg.Go(func() { checkBalance(t, d, 1_000_000_000_000*money.Dollar) })
+		wg.Go(func() { d.checkBalance(1_000_000_000_000 * money.Dollar) })
 	}
 	wg.Wait()
-	if list := get[[]order](t, desks[1], "/v2/orders?status=closed&limit=500"); accepted != ids || len(list) != ids {
+	if list := get[[]order](desks[1], "/v2/orders?status=closed&limit=500"); accepted != ids || len(list) != ids {
 		t.Errorf("%d accepted, %d filled, want %d", accepted, len(list), ids)
 	}
-	for _, d := range desks {
-		if err := d.b.Close(); err != nil {
-			t.Errorf("Close: %v", err)
-		}
+}
+
+// execute runs SQL on a database file.
+func execute(t *testing.T, path, script string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.ExecContext(t.Context(), script); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
 	}
 }
 
-// TestOtherFiles opens files that are no books of this version.
-func TestOtherFiles(t *testing.T) {
+// TestBooksOfTheFirstVersion upgrades books with an order in them.
+func TestBooksOfTheFirstVersion(t *testing.T) {
 	t.Parallel()
-	for name, statement := range map[string]string{
-		"another program's": "CREATE TABLE x (y)",
-		"a newer version's": "PRAGMA user_version = 4",
+	d := openDesk(t, filepath.Join(t.TempDir(), "paper.db"), paper.Options{})
+	d.buy("one", "F", "12")
+	d.check(d.b.Close())
+	execute(t, d.path, `DROP TABLE test_clock; ALTER TABLE orders DROP COLUMN hidden_until;
+		ALTER TABLE orders DROP COLUMN fate; DROP TABLE actions; DROP TABLE activities; PRAGMA user_version = 1`)
+	for i := range 2 {
+		d.reopen(paper.Options{})
+		if o := d.find("one"); o.Status != "filled" {
+			t.Errorf("%+v", o)
+		}
+		d.buy(fmt.Sprint("two", i), "F", "12")
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	execute(t, filepath.Join(folder, "other.db"), "CREATE TABLE x (y)")
+	execute(t, filepath.Join(folder, "newer.db"), "PRAGMA user_version = 4")
+	err := os.WriteFile(filepath.Join(folder, "notes.txt"), []byte(strings.Repeat("not a database ", 100)), 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, o := range map[string]paper.Options{
+		filepath.Join(folder, "other.db"):                {},
+		filepath.Join(folder, "newer.db"):                {},
+		filepath.Join(folder, "notes.txt"):               {},
+		folder:                                           {},
+		filepath.Join(folder, "no", "such", "folder.db"): {},
+		":memory:":                        {Cash: -1},
+		filepath.Join(folder, "hours.db"): {Hours: 9},
 	} {
-		path := filepath.Join(t.TempDir(), "other.db")
-		db, err := sql.Open("sqlite", path)
-		if err != nil {
-			t.Fatal(err)
+		if b, err := paper.Open(t.Context(), path, o); err == nil {
+			t.Errorf("opened %s with %+v", path, o)
+			_ = b.Close()
 		}
-		if _, err := db.ExecContext(t.Context(), statement); err != nil {
-			t.Fatal(err)
-		}
-		if err := db.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := paper.Open(t.Context(), path, paper.Options{}); err == nil {
-			t.Errorf("%s file was opened", name)
-		}
-	}
-	text := filepath.Join(t.TempDir(), "notes.txt")
-	if err := os.WriteFile(text, []byte(strings.Repeat("not a database ", 100)), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range []string{text, t.TempDir(), filepath.Join(t.TempDir(), "no", "such", "folder.db")} {
-		if _, err := paper.Open(t.Context(), path, paper.Options{}); err == nil {
-			t.Errorf("%s was opened", path)
-		}
-	}
-	if _, err := paper.Open(t.Context(), ":memory:", paper.Options{Cash: -1}); err == nil {
-		t.Error("opened with debts")
-	}
-	if _, err := paper.Open(t.Context(), ":memory:", paper.Options{Hours: 9}); err == nil {
-		t.Error("opened with unknown hours")
-	}
-}
-
-// TestLeftTheCatalog opens books with a position and an order in a stock that is
-// not in the catalog any more.
-func TestLeftTheCatalog(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "paper.db")
-	w := &watch{at: monday()}
-	b, err := paper.Open(t.Context(), path, paper.Options{Catalog: catalog(), Now: w.now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := &desk{watch: w, b: b}
-	d.bought(t, "a", "AAPL", "1000")
-	d.place(t, "b", "AAPL", "buy", `"notional":"10"`)
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
-	d.b = open(t, path, paper.Options{Catalog: catalog()[1:], Now: w.now})
-	d.advance(time.Second)
-	if o := d.find(t, "b"); o.Status != "rejected" {
-		t.Errorf("the order is %s, want rejected", o.Status)
-	}
-	p := get[position](t, d, "/v2/positions/AAPL")
-	if p.MarketValue != p.CostBasis {
-		t.Errorf("the position is %+v, want it at its cost", p)
-	}
-}
-
-func benchmarkRequest(b *testing.B, p *paper.Brokerage, method, path, body string) {
-	b.Helper()
-	req, err := http.NewRequestWithContext(b.Context(), method, "http://paper.test"+path, strings.NewReader(body))
-	if err != nil {
-		b.Fatal(err)
-	}
-	resp, err := p.Transport().RoundTrip(req)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer func() { _ = resp.Body.Close() }()
-	if text, _ := io.ReadAll(resp.Body); resp.StatusCode != http.StatusOK {
-		b.Fatalf("%s: %d %s", path, resp.StatusCode, text)
-	}
-}
-
-// BenchmarkSubmit sends orders to books in a file, each with its commit and fill.
-func BenchmarkSubmit(b *testing.B) {
-	w := &watch{at: monday()}
-	p, err := paper.Open(b.Context(), filepath.Join(b.TempDir(), "paper.db"),
-		paper.Options{Catalog: catalog(), Now: w.now})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer func() { _ = p.Close() }()
-	for i := 0; b.Loop(); i++ {
-		benchmarkRequest(b, p, http.MethodPost, "/v2/orders", market(fmt.Sprint(i), "AAPL", "buy", `"notional":"5"`))
-		w.advance(time.Millisecond)
-	}
-}
-
-// BenchmarkOrders lists the open orders at the end of a long history.
-func BenchmarkOrders(b *testing.B) {
-	w := &watch{at: monday()}
-	p, err := paper.Open(b.Context(), ":memory:", paper.Options{Catalog: catalog(), Now: w.now})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer func() { _ = p.Close() }()
-	for i := range 5_000 {
-		benchmarkRequest(b, p, http.MethodPost, "/v2/orders", market(fmt.Sprint(i), "AAPL", "buy", `"notional":"5"`))
-		w.advance(100 * time.Millisecond)
-	}
-	for b.Loop() {
-		benchmarkRequest(b, p, http.MethodGet, "/v2/orders?status=open&limit=500", "")
 	}
 }

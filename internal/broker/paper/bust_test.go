@@ -2,8 +2,6 @@ package paper_test
 
 import (
 	"fmt"
-	"net/http"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -12,88 +10,76 @@ import (
 	"stockrewards/internal/money"
 )
 
-// A bust changes the order, the position and the cash, by as much of each.
+// TestBust corrects a fill down, up and back: order, position and cash follow.
 func TestBust(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, paper.Options{Control: true})
-	d.bought(t, "one", "F", "12")
-	before := d.find(t, "one")
-	qty, cash := shares(t, before.FilledQty), usd(t, get[account](t, d, "/v2/account").Cash)
-	for _, part := range []string{"0.5", "1.25"} {
-		told := decode[order](t, d.do(t, http.MethodPost, "/control/orders/one/bust", `{"filled_qty":"`+part+`"}`))
-		found := d.find(t, "one")
-		if told.FilledQty != part || found.FilledQty != part || found.Status != "filled" ||
+	d.buy("one", "F", "12")
+	before, cash := d.find("one"), usd(d.account().Cash)
+	for _, qty := range []string{"0.5", "1.25", before.FilledQty} {
+		busted := send[order](d, "POST", "/control/orders/one/bust", `{"filled_qty":"`+qty+`"}`)
+		found := d.find("one")
+		if busted.FilledQty != qty || found.FilledQty != qty || found.Status != "filled" ||
 			*found.FilledAvgPrice != *before.FilledAvgPrice {
-			t.Errorf("bust to %s: told %+v, found %+v", part, told, found)
+			t.Errorf("bust to %s: answer %+v, order %+v", qty, busted, found)
 		}
-		held := get[[]position](t, d, "/v2/positions")
-		if len(held) != 1 || held[0].Qty != part {
-			t.Errorf("bust to %s: the account holds %+v", part, held)
+		if p := d.position("F"); p.Qty != qty {
+			t.Errorf("bust to %s: the position is %s", qty, p.Qty)
 		}
-		moved := usd(t, get[account](t, d, "/v2/account").Cash) - cash
-		if less := shares(t, part) < qty; less != (moved > 0) {
-			t.Errorf("bust from %s to %s: the cash moved by %s", qty, part, moved)
+		back := usd(d.account().Cash) - cash
+		if fewer := shares(before.FilledQty) - shares(qty); (back > 0) != (fewer > 0) || (back < 0) != (fewer < 0) {
+			t.Errorf("bust from %s to %s: the cash changed by %s", before.FilledQty, qty, back)
 		}
-	}
-	decode[order](t, d.do(t, http.MethodPost, "/control/orders/one/bust", `{"filled_qty":"`+before.FilledQty+`"}`))
-	if got := usd(t, get[account](t, d, "/v2/account").Cash); got != cash {
-		t.Errorf("back at first the cash is %s, was %s", got, cash)
 	}
 }
 
 func TestBustRefuses(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, paper.Options{Control: true, Cash: 1_000 * money.Dollar})
-	d.bought(t, "one", "F", "12")
-	d.place(t, "sale", "F", "sell", `"qty":"0.5"`)
+	d.buy("one", "F", "12")
+	d.place("sale", "F", "sell", quantity("0.5"))
 	d.advance(time.Second)
-	afflict(t, d.b, "cancel by=0s")
-	d.place(t, "none", "F", "buy", `"notional":"12"`)
+	d.afflict("cancel by=0s")
+	d.place("none", "F", "buy", notional("12"))
 	d.b.RemoveFault(0)
 	d.advance(time.Second)
-	d.place(t, "open", "F", "buy", `"notional":"12"`)
-	d.place(t, "held", "F", "sell", `"qty":"0.3"`)
-	before := get[[]position](t, d, "/v2/positions")
+	d.place("open", "F", "buy", notional("12"))
+	d.place("held", "F", "sell", quantity("0.3"))
+	before := d.position("F")
 	for _, c := range []struct {
 		id, body, want string
 		status         int
 	}{
-		{"no", `{"filled_qty":"1"}`, "not found", http.StatusNotFound},
-		{"open", `{"filled_qty":"1"}`, "only an ended buy", http.StatusUnprocessableEntity},
-		{"none", `{"filled_qty":"1"}`, "only an ended buy", http.StatusUnprocessableEntity},
-		{"sale", `{"filled_qty":"1"}`, "only an ended buy", http.StatusUnprocessableEntity},
-		{"one", `{"filled_qty":"0"}`, "not to zero shares", http.StatusUnprocessableEntity},
-		{"one", `{"filled_qty":"0.1"}`, "lacks the shares or the cash", http.StatusUnprocessableEntity},
-		{"one", `{"filled_qty":"900"}`, "lacks the shares or the cash", http.StatusUnprocessableEntity},
-		{"one", `{"filled_qty":"much"}`, "must be a number of shares", http.StatusBadRequest},
-		{"one", `{}`, "must be a number of shares", http.StatusBadRequest},
-		{"one", `{"qty":"1"}`, "the body must be", http.StatusBadRequest},
+		{"no", `{"filled_qty":"1"}`, "not found", 404},
+		{"open", `{"filled_qty":"1"}`, "only an ended buy", 422},
+		{"none", `{"filled_qty":"1"}`, "only an ended buy", 422},
+		{"sale", `{"filled_qty":"1"}`, "only an ended buy", 422},
+		{"one", `{"filled_qty":"0"}`, "not to zero shares", 422},
+		{"one", `{"filled_qty":"0.1"}`, "lacks the shares or the cash", 422},
+		{"one", `{"filled_qty":"900"}`, "lacks the shares or the cash", 422},
+		{"one", `{"filled_qty":"much"}`, "must be a number of shares", 400},
+		{"one", `{}`, "must be a number of shares", 400},
+		{"one", `{"qty":"1"}`, "the body must be", 400},
 	} {
-		got := d.do(t, http.MethodPost, "/control/orders/"+c.id+"/bust", c.body)
-		if got.status != c.status || !strings.Contains(got.body, c.want) {
-			t.Errorf("%s %s: %d %s, want %d %s", c.id, c.body, got.status, got.body, c.status, c.want)
-		}
+		d.expect("POST", "/control/orders/"+c.id+"/bust", c.body, c.status, c.want)
 	}
-	if after := get[[]position](t, d, "/v2/positions"); len(after) != 1 || after[0].Qty != before[0].Qty {
-		t.Errorf("the account holds %+v, held %+v", after, before)
+	if after := d.position("F"); after != before {
+		t.Errorf("the position changed from %+v to %+v", before, after)
 	}
 }
 
-// Busts of one order at once come one after the other: the account holds what the last
-// one left of the order.
-func TestBustsAtOnce(t *testing.T) {
+// TestConcurrentBusts checks that busts of one order are serialized: the position agrees
+// with the last one.
+func TestConcurrentBusts(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, paper.Options{Control: true})
-	d.bought(t, "one", "F", "12")
+	d.buy("one", "F", "12")
 	var all sync.WaitGroup
 	for n := range 16 {
-		all.Go(func() {
-			d.do(t, http.MethodPost, "/control/orders/one/bust", fmt.Sprintf(`{"filled_qty":"0.%02d"}`, 20+n))
-		})
+		all.Go(func() { d.do("POST", "/control/orders/one/bust", fmt.Sprintf(`{"filled_qty":"0.%02d"}`, 20+n)) })
 	}
 	all.Wait()
-	held := get[[]position](t, d, "/v2/positions")
-	if o := d.find(t, "one"); len(held) != 1 || held[0].Qty != o.FilledQty {
-		t.Errorf("the account holds %+v, the order brought %s", held, o.FilledQty)
+	if p, o := d.position("F"), d.find("one"); p.Qty != o.FilledQty {
+		t.Errorf("the position is %s, the order bought %s", p.Qty, o.FilledQty)
 	}
 }

@@ -1,10 +1,7 @@
 package paper_test
 
 import (
-	"database/sql"
 	"fmt"
-	"net/http"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -15,52 +12,43 @@ import (
 )
 
 type testClock struct {
-	Now       string `json:"now"`
-	Test      bool   `json:"test"`
-	Pace      int64  `json:"pace"`
-	IsOpen    bool   `json:"isOpen"`
-	NextOpen  string `json:"nextOpen"`
-	NextClose string `json:"nextClose"`
+	Now    string `json:"now"`
+	Test   bool   `json:"test"`
+	Pace   int64  `json:"pace"`
+	IsOpen bool   `json:"isOpen"`
 }
 
 func TestTestClock(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, paper.Options{Hours: paper.USEquities, Control: true})
-	check := func(name string, got testClock, now string, test bool, pace int64, isOpen bool) {
-		t.Helper()
-		if got.Now != now || got.Test != test || got.Pace != pace || got.IsOpen != isOpen {
-			t.Errorf("%s: %+v, want %s %v %d %v", name, got, now, test, pace, isOpen)
+	for _, c := range []struct {
+		wait               time.Duration // before the request
+		method, path, body string
+		want               testClock
+	}{
+		{0, "GET", "", "", testClock{"2026-03-16T14:00:00Z", false, 1, true}},
+		{0, "PUT", "", `{"now":"2026-11-27T10:00:00-05:00"}`, testClock{"2026-11-27T15:00:00Z", true, 1, true}},
+		{time.Minute, "GET", "", "", testClock{"2026-11-27T15:01:00Z", true, 1, true}},
+		{0, "PUT", "", `{"pace":60}`, testClock{"2026-11-27T15:01:00Z", true, 60, true}},
+		{time.Minute, "GET", "", "", testClock{"2026-11-27T16:01:00Z", true, 60, true}},
+		{0, "PUT", "", `{"pace":0}`, testClock{"2026-11-27T16:01:00Z", true, 0, true}},
+		{time.Hour, "POST", "/advance", `{"to":"close"}`, testClock{"2026-11-27T18:00:00Z", true, 0, false}}, // a half day
+		{0, "POST", "/advance", `{"to":"open"}`, testClock{"2026-11-30T14:30:00Z", true, 0, true}},
+		{0, "POST", "/advance", `{"to":"open"}`, testClock{"2026-12-01T14:30:00Z", true, 0, true}},
+		{0, "POST", "/advance", `{"by":"6h30m"}`, testClock{"2026-12-01T21:00:00Z", true, 0, false}},
+		{0, "DELETE", "", "", testClock{"2026-03-16T15:02:00Z", false, 1, true}},
+	} {
+		d.advance(c.wait)
+		if diff := cmp.Diff(c.want, send[testClock](d, c.method, "/control/clock"+c.path, c.body)); diff != "" {
+			t.Errorf("%s %s %s (-want +got):\n%s", c.method, c.path, c.body, diff)
+		}
+		now, _ := d.b.Now()
+		declared := map[bool]any{true: true, false: nil}[c.want.Test]
+		market := get[map[string]any](d, "/v2/clock")
+		if market["test_clock"] != declared || !instant(market["timestamp"].(string)).Equal(now) || market["is_open"] != c.want.IsOpen {
+			t.Errorf("%s %s %s: the market's clock is %v", c.method, c.path, c.body, market)
 		}
 	}
-	set := func(method, path, body string) testClock {
-		t.Helper()
-		return decode[testClock](t, d.do(t, method, "/control/clock"+path, body))
-	}
-	check("at first", get[testClock](t, d, "/control/clock"), "2026-03-16T14:00:00Z", false, 1, true)
-	check("set", set("PUT", "", `{"now":"2026-11-27T10:00:00-05:00"}`), "2026-11-27T15:00:00Z", true, 1, true)
-	d.advance(time.Minute)
-	check("it runs", get[testClock](t, d, "/control/clock"), "2026-11-27T15:01:00Z", true, 1, true)
-	check("pace", set("PUT", "", `{"pace":60}`), "2026-11-27T15:01:00Z", true, 60, true)
-	d.advance(time.Minute)
-	check("it runs fast", get[testClock](t, d, "/control/clock"), "2026-11-27T16:01:00Z", true, 60, true)
-	check("stopped", set("PUT", "", `{"pace":0}`), "2026-11-27T16:01:00Z", true, 0, true)
-	d.advance(time.Hour)
-	check("to the close of a half day", set("POST", "/advance", `{"to":"close"}`), "2026-11-27T18:00:00Z", true, 0, false)
-	check("to the open", set("POST", "/advance", `{"to":"open"}`), "2026-11-30T14:30:00Z", true, 0, true)
-	check("to the next open", set("POST", "/advance", `{"to":"open"}`), "2026-12-01T14:30:00Z", true, 0, true)
-	check("by", set("POST", "/advance", `{"by":"6h30m"}`), "2026-12-01T21:00:00Z", true, 0, false)
-	if got := get[map[string]any](t, d, "/v2/clock"); got["timestamp"] != "2026-12-01T16:00:00-05:00" || fmt.Sprint(got["is_open"]) != "false" {
-		t.Errorf("the market's clock: %v", got)
-	}
-	declared := func(want any) {
-		t.Helper()
-		if got := get[map[string]any](t, d, "/v2/clock")["test_clock"]; got != want {
-			t.Errorf("the market's clock declares the test clock as %v, want %v", got, want)
-		}
-	}
-	declared(true)
-	check("real again", set("DELETE", "", ""), "2026-03-16T15:02:00Z", false, 1, true)
-	declared(nil)
 }
 
 func TestTestClockRefuses(t *testing.T) {
@@ -78,51 +66,33 @@ func TestTestClockRefuses(t *testing.T) {
 		{"POST", "/advance", `{"to":"noon"}`, `to must be \"open\" or \"close\"`},
 		{"POST", "/advance", `{"to":"open","by":"1h"}`, `to must be \"open\" or \"close\"`},
 	} {
-		got := d.do(t, c.method, "/control/clock"+c.path, c.body)
-		if got.status != http.StatusBadRequest || !strings.Contains(got.body, c.want) {
-			t.Errorf("%s %s %s: %d %s", c.method, c.path, c.body, got.status, got.body)
-		}
+		d.expect(c.method, "/control/clock"+c.path, c.body, 400, c.want)
 	}
 	if now, test := d.b.Now(); !now.Equal(d.now()) || test != nil {
 		t.Errorf("the clock was set to %v", now)
 	}
 }
 
-// The test clock goes on after a restart, and a frozen one does not stop the rate
-// limit from ending.
-func TestTestClockIsKept(t *testing.T) {
+// TestTestClockSurvivesARestart also checks that a stopped test clock does not stop the
+// minutes of the rate limit.
+func TestTestClockSurvivesARestart(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "paper.db")
-	w := &watch{at: monday()}
-	first, err := paper.Open(t.Context(), path, paper.Options{Catalog: catalog(), Now: w.now})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := newFileDesk(t, paper.Options{})
 	noon := time.Date(2030, 1, 2, 12, 0, 0, 0, time.UTC)
-	if err := first.SetClock(t.Context(), noon, 3600); err != nil {
-		t.Fatal(err)
-	}
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
-	w.advance(time.Minute)
-	d := &desk{watch: w, b: open(t, path, paper.Options{Now: w.now, RequestsPerMinute: 1})}
+	d.check(d.b.SetClock(t.Context(), noon, 3600))
+	d.advance(time.Minute)
+	d.reopen(paper.Options{RequestsPerMinute: 1})
 	if now, test := d.b.Now(); !now.Equal(noon.Add(60*time.Hour)) || test == nil || test.Pace != 3600 {
 		t.Errorf("after a restart: %v %+v", now, test)
 	}
-	if err := d.b.SetClock(t.Context(), noon, 0); err != nil {
-		t.Fatal(err)
-	}
-	var got []int
-	for range 2 {
-		got = append(got, d.do(t, "GET", "/v2/clock", "").status)
-	}
-	w.advance(time.Minute)
-	got = append(got, d.do(t, "GET", "/v2/clock", "").status)
+	d.check(d.b.SetClock(t.Context(), noon, 0))
+	got := []int{d.status("/v2/clock"), d.status("/v2/clock")}
+	d.advance(time.Minute)
+	got = append(got, d.status("/v2/clock"))
 	if diff := cmp.Diff([]int{200, 429, 200}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+		t.Errorf("statuses (-want +got):\n%s", diff)
 	}
-	w.advance(-time.Hour) // the real clock was set back
+	d.advance(-time.Hour) // the real clock is set back
 	if now, _ := d.b.Now(); !now.Equal(noon) {
 		t.Errorf("the test clock went back to %v", now)
 	}
@@ -136,102 +106,47 @@ func TestControlOfFaults(t *testing.T) {
 		Fault string `json:"fault"`
 		Hits  int    `json:"hits"`
 	}
-	added := decode[[]rule](t, d.do(t, "POST", "/control/faults", "error status=503 on=clock times=1\n\n reject\n"))
+	const path = "/control/faults"
+	added := send[[]rule](d, "POST", path, "error status=503 on=clock times=1\n\n reject\n")
 	if diff := cmp.Diff([]rule{{1, "error on=clock times=1 status=503", 0}, {2, "reject", 0}}, added); diff != "" {
 		t.Errorf("added (-want +got):\n%s", diff)
 	}
-	if got := d.do(t, "GET", "/v2/clock", ""); got.status != 503 {
-		t.Errorf("status %d", got.status)
+	if got := d.status("/v2/clock"); got != 503 {
+		t.Errorf("status %d, want 503", got)
 	}
-	if list := get[[]rule](t, d, "/control/faults"); len(list) != 2 || list[0].Hits != 1 {
+	if list := get[[]rule](d, path); len(list) != 2 || list[0].Hits != 1 {
 		t.Errorf("list: %+v", list)
 	}
-	afflict(t, d.b, "outage on=all") // it does not touch the control endpoints
-	if list := decode[[]rule](t, d.do(t, "DELETE", "/control/faults/1", "")); len(list) != 2 || list[0].ID != 2 {
+	d.afflict("outage on=all") // does not strike the control endpoints
+	if list := send[[]rule](d, "DELETE", path+"/1", ""); len(list) != 2 || list[0].ID != 2 {
 		t.Errorf("after removing one: %+v", list)
 	}
-	if list := decode[[]rule](t, d.do(t, "DELETE", "/control/faults", "")); len(list) != 0 {
+	if list := send[[]rule](d, "DELETE", path, ""); len(list) != 0 {
 		t.Errorf("after removing all: %+v", list)
 	}
-	for _, c := range []struct {
-		method, path, body string
-		status             int
-	}{
-		{"POST", "", "reject\nnonsense", 400},
-		{"POST", "", "", 400},
-		{"POST", "", strings.Repeat("reject\n", 1001), 400},
-		{"DELETE", "/1", "", 404},
-		{"DELETE", "/x", "", 404},
-		{"DELETE", "/0", "", 404},
-		{"GET", "/1", "", 404},
-	} {
-		if got := d.do(t, c.method, "/control/faults"+c.path, c.body); got.status != c.status {
-			t.Errorf("%s %s: %d %s", c.method, c.path, got.status, got.body)
-		}
+	for _, body := range []string{"reject\nnonsense", "", strings.Repeat("reject\n", 1001)} {
+		d.expect("POST", path, body, 400, "")
 	}
-	if list := get[[]rule](t, d, "/control/faults"); len(list) != 0 {
-		t.Errorf("a refused text added %+v", list)
+	for _, id := range []string{"1", "x", "0"} {
+		d.expect("DELETE", path+"/"+id, "", 404, fmt.Sprintf("no fault with the id %s", id))
+	}
+	d.expect("GET", path+"/1", "", 404, "endpoint not found")
+	if list := get[[]rule](d, path); len(list) != 0 {
+		t.Errorf("a refused body added %+v", list)
 	}
 }
 
-// Without the option there is no control, and with credentials it asks for them.
+// TestControlIsGuarded: the control endpoints need the option and the credentials, but
+// have no rate limit.
 func TestControlIsGuarded(t *testing.T) {
 	t.Parallel()
-	d := newDesk(t, paper.Options{})
-	if got := d.do(t, "GET", "/control/faults", ""); got.status != 404 {
-		t.Errorf("without the option: %+v", got)
-	}
-	d = newDesk(t, paper.Options{Control: true, KeyID: "key", SecretKey: "secret", RequestsPerMinute: 1})
-	if got := d.do(t, "GET", "/control/faults", ""); got.status != 401 {
-		t.Errorf("without credentials: %+v", got)
-	}
-	for range 3 { // the rate limit is not for the control
-		got := d.do(t, "GET", "/control/faults", "", "APCA-API-KEY-ID", "key", "APCA-API-SECRET-KEY", "secret")
+	newDesk(t, paper.Options{}).expect("GET", "/control/faults", "", 404, "")
+	d := newDesk(t, paper.Options{Control: true, KeyID: "key", SecretKey: "secret", RequestsPerMinute: 1})
+	d.expect("GET", "/control/faults", "", 401, "unauthorized")
+	for range 3 {
+		got := d.do("GET", "/control/faults", "", "APCA-API-KEY-ID", "key", "APCA-API-SECRET-KEY", "secret")
 		if got.status != 200 || got.header.Get("X-RateLimit-Limit") != "" {
 			t.Errorf("with credentials: %+v", got)
-		}
-	}
-}
-
-// Books of the first version are brought up to date, with what is in them.
-func TestBooksOfVersionOne(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "paper.db")
-	w := &watch{at: monday()}
-	b, err := paper.Open(t.Context(), path, paper.Options{Catalog: catalog(), Now: w.now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := &desk{watch: w, b: b}
-	d.bought(t, "one", "F", "12")
-	if err := b.Close(); err != nil {
-		t.Fatal(err)
-	}
-	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = db.ExecContext(t.Context(), `DROP TABLE test_clock; ALTER TABLE orders DROP COLUMN hidden_until;
-		ALTER TABLE orders DROP COLUMN fate; DROP TABLE actions; DROP TABLE activities;
-		PRAGMA user_version = 1`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
-	for i := range 2 {
-		b, err := paper.Open(t.Context(), path, paper.Options{Catalog: catalog(), Now: w.now})
-		if err != nil {
-			t.Fatal(err)
-		}
-		d.b = b
-		if o := d.find(t, "one"); o.Status != "filled" {
-			t.Errorf("%+v", o)
-		}
-		d.bought(t, fmt.Sprint("two", i), "F", "12")
-		if err := b.Close(); err != nil {
-			t.Fatal(err)
 		}
 	}
 }

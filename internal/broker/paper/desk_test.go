@@ -3,6 +3,7 @@ package paper_test
 import (
 	"io"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -13,6 +14,21 @@ import (
 	"stockrewards/internal/broker/paper"
 	"stockrewards/internal/money"
 )
+
+const dollar money.Price = 1_000_000_000
+
+func catalog() []paper.Asset {
+	return []paper.Asset{
+		{Symbol: "AAPL", Name: "Apple Inc. Common Stock", Exchange: "NASDAQ", Price: 255 * dollar},
+		{Symbol: "BRK.A", Name: "Berkshire Hathaway Inc.", Exchange: "NYSE", Price: 700_000 * dollar},
+		{Symbol: "BRK.B", Name: "Berkshire Hathaway Inc. Class B", Exchange: "NYSE", Price: 480 * dollar},
+		{Symbol: "F", Name: "Ford Motor Company", Exchange: "NYSE", Price: 12 * dollar},
+		{Symbol: "NVDA", Name: "NVIDIA Corporation", Exchange: "NASDAQ", Price: 180 * dollar},
+		{Symbol: "PENNY", Name: "Penny Stock", Exchange: "NASDAQ", Price: dollar / 50},
+		{Symbol: "WHOLE", Name: "Whole Shares Only", Exchange: "NYSE", Price: 30 * dollar, NotFractionable: true},
+		{Symbol: "HALT", Name: "Halted", Exchange: "NYSE", Price: 30 * dollar, NotTradable: true},
+	}
+}
 
 // watch is a clock that a test sets.
 type watch struct {
@@ -34,21 +50,73 @@ func (w *watch) set(at time.Time) {
 
 func (w *watch) advance(d time.Duration) { w.set(w.now().Add(d)) }
 
-// desk is a brokerage with its clock, spoken to over HTTP.
+// desk is a client of a brokerage whose clock it sets.
 type desk struct {
 	*watch
 
-	b *paper.Brokerage
+	t    *testing.T
+	path string
+	b    *paper.Brokerage
 }
 
 // monday is a Monday at 10:00 in New York.
 func monday() time.Time { return time.Date(2026, 3, 16, 14, 0, 0, 0, time.UTC) }
 
+// newDesk opens a brokerage with books in memory.
 func newDesk(t *testing.T, o paper.Options) *desk {
 	t.Helper()
-	w := &watch{at: monday()}
-	o.Now = w.now
-	return &desk{watch: w, b: open(t, ":memory:", o)}
+	return openDesk(t, ":memory:", o)
+}
+
+// newFileDesk opens a brokerage with books in a file.
+func newFileDesk(t *testing.T, o paper.Options) *desk {
+	t.Helper()
+	return openDesk(t, filepath.Join(t.TempDir(), "odd name?#%.db"), o)
+}
+
+func openDesk(t *testing.T, path string, o paper.Options) *desk {
+	t.Helper()
+	d := &desk{watch: &watch{at: monday()}, t: t, path: path}
+	d.open(o)
+	return d
+}
+
+func (d *desk) open(o paper.Options) {
+	d.t.Helper()
+	o.Now = d.now
+	d.b = open(d.t, d.path, o)
+}
+
+// reopen closes the books and opens them again.
+func (d *desk) reopen(o paper.Options) {
+	d.t.Helper()
+	d.check(d.b.Close())
+	d.open(o)
+}
+
+// open opens a brokerage that is closed at the end of the test.
+func open(t *testing.T, path string, o paper.Options) *paper.Brokerage {
+	t.Helper()
+	if o.Catalog == nil {
+		o.Catalog = catalog()
+	}
+	b, err := paper.Open(t.Context(), path, o)
+	if err != nil {
+		t.Fatalf("Open(%q): %v", path, err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	return b
+}
+
+func (d *desk) check(err error) {
+	d.t.Helper()
+	if err != nil {
+		d.t.Fatal(err)
+	}
 }
 
 // response is an answer of the brokerage.
@@ -58,47 +126,54 @@ type response struct {
 	body   string
 }
 
-// do sends a request with further headers, told in pairs.
-func (d *desk) do(t *testing.T, method, path, body string, headers ...string) response {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, "http://paper.test"+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+// do sends a request. The headers are names and values in turn.
+func (d *desk) do(method, path, body string, headers ...string) response {
+	d.t.Helper()
+	req, err := http.NewRequestWithContext(d.t.Context(), method, "http://paper.test"+path, strings.NewReader(body))
+	d.check(err)
 	for i := 0; i < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
 	}
 	resp, err := d.b.Transport().RoundTrip(req)
-	if err != nil {
-		t.Fatalf("%s %s: %v", method, path, err)
-	}
+	d.check(err)
 	defer func() { _ = resp.Body.Close() }()
 	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d.check(err)
 	return response{resp.StatusCode, resp.Header, string(text)}
 }
 
-// get asks for a path and decodes the answer, which must be a 200.
-func get[V any](t *testing.T, d *desk, path string) V {
-	t.Helper()
-	return decode[V](t, d.do(t, http.MethodGet, path, ""))
+// status returns the status of a GET.
+func (d *desk) status(path string) int {
+	d.t.Helper()
+	return d.do(http.MethodGet, path, "").status
 }
 
-func decode[V any](t *testing.T, r response) V {
-	t.Helper()
-	var v V
+// get reads a path and decodes the answer, which must be a 200.
+func get[V any](d *desk, path string) V {
+	d.t.Helper()
+	return send[V](d, http.MethodGet, path, "")
+}
+
+// send sends a request and decodes the answer, which must be a 200.
+func send[V any](d *desk, method, path, body string) (v V) {
+	d.t.Helper()
+	r := d.do(method, path, body)
 	if r.status != http.StatusOK {
-		t.Fatalf("status %d: %s", r.status, r.body)
+		d.t.Fatalf("%s %s %s: %d %s", method, path, body, r.status, r.body)
 	}
-	if err := json.Unmarshal([]byte(r.body), &v); err != nil {
-		t.Fatalf("decode %s: %v", r.body, err)
-	}
+	d.check(json.Unmarshal([]byte(r.body), &v))
 	return v
 }
 
-// order is what the tests look at in an order.
+// expect checks that a request is answered with a status and a body that contains a text.
+func (d *desk) expect(method, path, body string, status int, text string) {
+	d.t.Helper()
+	if got := d.do(method, path, body); got.status != status || !strings.Contains(got.body, text) {
+		d.t.Errorf("%s %s %s: %d %s, want %d %s", method, path, body, got.status, got.body, status, text)
+	}
+}
+
+// order has the members of an order that the tests read.
 type order struct {
 	ID             string  `json:"id"`
 	ClientOrderID  string  `json:"client_order_id"`
@@ -126,77 +201,77 @@ type account struct {
 }
 
 type position struct {
-	Symbol        string `json:"symbol"`
-	Qty           string `json:"qty"`
-	QtyAvailable  string `json:"qty_available"`
-	AvgEntryPrice string `json:"avg_entry_price"`
-	CostBasis     string `json:"cost_basis"`
-	MarketValue   string `json:"market_value"`
-	CurrentPrice  string `json:"current_price"`
-	UnrealizedPL  string `json:"unrealized_pl"`
+	Symbol       string `json:"symbol"`
+	Qty          string `json:"qty"`
+	QtyAvailable string `json:"qty_available"`
+	CostBasis    string `json:"cost_basis"`
+	MarketValue  string `json:"market_value"`
+	UnrealizedPL string `json:"unrealized_pl"`
 }
 
-// market is the body of a market order; amount is a member such as `"qty":"1"`.
+// market returns the body of a market order. The amount is a member such as `"qty":"1"`.
 func market(id, symbol, side, amount string) string {
 	return `{"client_order_id":"` + id + `","symbol":"` + symbol + `","side":"` + side + `",` + amount +
 		`,"type":"market","time_in_force":"day"}`
 }
 
-// place sends a market order that must be accepted.
-func (d *desk) place(t *testing.T, id, symbol, side, amount string) order {
-	t.Helper()
-	return decode[order](t, d.do(t, http.MethodPost, "/v2/orders", market(id, symbol, side, amount)))
+func notional(dollars string) string { return `"notional":"` + dollars + `"` }
+
+func quantity(shares string) string { return `"qty":"` + shares + `"` }
+
+// place submits a market order that must be accepted.
+func (d *desk) place(id, symbol, side, amount string) order {
+	d.t.Helper()
+	return send[order](d, http.MethodPost, "/v2/orders", market(id, symbol, side, amount))
 }
 
-// find looks an order up by its client order id.
-func (d *desk) find(t *testing.T, id string) order {
-	t.Helper()
-	return get[order](t, d, "/v2/orders:by_client_order_id?client_order_id="+id)
+func byClientID(id string) string { return "/v2/orders:by_client_order_id?client_order_id=" + id }
+
+// find looks up an order by its client order id.
+func (d *desk) find(id string) order {
+	d.t.Helper()
+	return get[order](d, byClientID(id))
 }
 
-// bought buys for the dollars and waits for the fill.
-func (d *desk) bought(t *testing.T, id, symbol, dollars string) {
-	t.Helper()
-	d.place(t, id, symbol, "buy", `"notional":"`+dollars+`"`)
+// buy buys for the dollars and waits for the fill.
+func (d *desk) buy(id, symbol, dollars string) {
+	d.t.Helper()
+	d.place(id, symbol, "buy", notional(dollars))
 	d.advance(time.Second)
-	o := d.find(t, id)
-	if o.Status != "filled" {
-		t.Fatalf("the order is %+v, want it filled", o)
+	if o := d.find(id); o.Status != "filled" {
+		d.t.Fatalf("order %+v, want it filled", o)
 	}
 }
 
-func usd(t *testing.T, text string) money.USD {
-	t.Helper()
-	n, err := money.ParseUSD(text)
-	if err != nil {
-		t.Fatalf("amount %q: %v", text, err)
-	}
-	return n
+func (d *desk) account() account {
+	d.t.Helper()
+	return get[account](d, "/v2/account")
 }
 
-func shares(t *testing.T, text string) money.Shares {
-	t.Helper()
-	n, err := money.ParseShares(text)
-	if err != nil {
-		t.Fatalf("quantity %q: %v", text, err)
-	}
-	return n
+func (d *desk) position(symbol string) position {
+	d.t.Helper()
+	return get[position](d, "/v2/positions/"+symbol)
 }
 
-func price(t *testing.T, text string) money.Price {
-	t.Helper()
-	n, err := money.ParsePrice(text)
-	if err != nil {
-		t.Fatalf("price %q: %v", text, err)
+// afflict adds faults.
+func (d *desk) afflict(lines ...string) {
+	d.t.Helper()
+	for _, line := range lines {
+		f, err := paper.ParseFault(line)
+		d.check(err)
+		_, err = d.b.AddFault(f)
+		d.check(err)
 	}
-	return n
 }
 
-func instant(t *testing.T, text string) time.Time {
-	t.Helper()
-	at, err := time.Parse(time.RFC3339Nano, text)
+func must[V any](v V, err error) V {
 	if err != nil {
-		t.Fatalf("time %q: %v", text, err)
+		panic(err)
 	}
-	return at
+	return v
 }
+
+func usd(text string) money.USD       { return must(money.ParseUSD(text)) }
+func shares(text string) money.Shares { return must(money.ParseShares(text)) }
+func price(text string) money.Price   { return must(money.ParsePrice(text)) }
+func instant(text string) time.Time   { return must(time.Parse(time.RFC3339Nano, text)) }

@@ -14,50 +14,46 @@ import (
 	"stockrewards/internal/broker/paper"
 )
 
-// seen is what a client saw of a request.
-type seen struct {
+// outcome is what a client sees of a request, and whether it was carried out.
+type outcome struct {
 	status  int
 	body    string
-	cut     bool // no answer, or half of one
+	cut     bool // no answer, or a truncated one
 	header  http.Header
-	carried bool // the brokerage has the order
+	carried bool
 }
 
-// submitting sends one order through the handler, over a real connection or not.
-func submitting(t *testing.T, fault string, overTCP bool) seen {
+// submit submits one order, over a real connection or in process.
+func submit(t *testing.T, fault string, overTCP bool) (got outcome) {
 	t.Helper()
-	b := open(t, ":memory:", paper.Options{})
-	afflict(t, b, fault)
-	client, url := &http.Client{Transport: b.Transport()}, "http://paper.test"
+	d := &desk{t: t, b: open(t, ":memory:", paper.Options{})}
+	d.afflict(fault)
+	client, url := &http.Client{Transport: d.b.Transport()}, "http://paper.test"
 	if overTCP {
-		server := httptest.NewServer(b.Handler())
+		server := httptest.NewServer(d.b.Handler())
 		t.Cleanup(server.Close)
 		client, url = server.Client(), server.URL
 	}
-	body := strings.NewReader(market("one", "AAPL", "buy", `"notional":"10"`))
+	body := strings.NewReader(market("one", "AAPL", "buy", notional("10")))
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/v2/orders", body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var s seen
+	d.check(err)
 	response, err := client.Do(request)
-	if s.cut = err != nil; err == nil {
+	if got.cut = err != nil; err == nil {
 		text, err := io.ReadAll(response.Body)
 		if err := errors.Join(err, response.Body.Close()); err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Fatal(err)
 		}
-		s.cut = err != nil
-		s.status, s.body, s.header = response.StatusCode, string(text), response.Header
+		got.cut = err != nil
+		got.status, got.body, got.header = response.StatusCode, string(text), response.Header
 	}
-	b.RemoveFault(0)
-	d := desk{b: b}
-	s.carried = d.do(t, http.MethodGet, "/v2/orders:by_client_order_id?client_order_id=one", "").status == http.StatusOK
-	return s
+	d.b.RemoveFault(0)
+	got.carried = d.status(byClientID("one")) == http.StatusOK
+	return got
 }
 
-func TestWireFaults(t *testing.T) {
+func TestRequestFaults(t *testing.T) {
 	t.Parallel()
-	for fault, want := range map[string]seen{
+	for fault, want := range map[string]outcome{
 		"lost-request":                    {cut: true},
 		"lost-answer":                     {cut: true, carried: true},
 		"cut-answer":                      {cut: true, carried: true, status: 200, body: `{"id":"`},
@@ -86,7 +82,7 @@ func TestWireFaults(t *testing.T) {
 		for _, overTCP := range []bool{false, true} {
 			t.Run(fault+" "+strconv.FormatBool(overTCP), func(t *testing.T) {
 				t.Parallel()
-				got := submitting(t, fault, overTCP)
+				got := submit(t, fault, overTCP)
 				if got.status != want.status || got.cut != want.cut || got.carried != want.carried ||
 					!strings.HasPrefix(got.body, want.body) || want.body == "" && got.body != "" {
 					t.Errorf("got %+v\nwant %+v", got, want)
@@ -99,63 +95,58 @@ func TestWireFaults(t *testing.T) {
 	}
 }
 
-// A request that is stuck on the way arrives although its client has given up, and
-// an answer that is late was carried out at once.
+// TestLateRequestsAndAnswers: a request that is stuck in the network arrives although its
+// client has given up; one whose answer is late is carried out at once.
 func TestLateRequestsAndAnswers(t *testing.T) {
 	t.Parallel()
 	for fault, atOnce := range map[string]bool{"late-request by=15s": false, "late-answer by=15s": true} {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				b := open(t, ":memory:", paper.Options{})
-				afflict(t, b, fault+" on=submit")
-				client := http.Client{Transport: b.Transport(), Timeout: 10 * time.Second}
-				body := strings.NewReader(market("one", "AAPL", "buy", `"notional":"10"`))
-				_, err := client.Post("http://paper.test/v2/orders", "application/json", body)
-				if err == nil {
+				d := &desk{t: t, b: open(t, ":memory:", paper.Options{})}
+				d.afflict(fault + " on=submit")
+				client := http.Client{Transport: d.b.Transport(), Timeout: 10 * time.Second}
+				body := strings.NewReader(market("one", "AAPL", "buy", notional("10")))
+				if _, err := client.Post("http://paper.test/v2/orders", "application/json", body); err == nil {
 					t.Fatal("the client got an answer")
 				}
-				d := desk{b: b}
-				const find = "/v2/orders:by_client_order_id?client_order_id=one"
-				if got := d.do(t, "GET", find, "").status == 200; got != atOnce {
-					t.Errorf("there at once: %v, want %v", got, atOnce)
+				if got := d.status(byClientID("one")) == 200; got != atOnce {
+					t.Errorf("carried out before the delay: %v, want %v", got, atOnce)
 				}
 				time.Sleep(6 * time.Second)
 				synctest.Wait()
-				if got := d.do(t, "GET", find, ""); got.status != 200 {
-					t.Errorf("after the delay: %d", got.status)
+				if got := d.status(byClientID("one")); got != 200 {
+					t.Errorf("after the delay: status %d, want 200", got)
 				}
 			})
 		})
 	}
 }
 
-// What is on its way when the brokerage closes is lost, and Close does not wait.
-func TestCloseLosesLateRequests(t *testing.T) {
+// TestCloseDropsLateRequests checks that Close does not wait for a request that is held back.
+func TestCloseDropsLateRequests(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		b, err := paper.Open(t.Context(), ":memory:", paper.Options{Catalog: catalog()})
-		if err != nil {
-			t.Fatal(err)
-		}
-		afflict(t, b, "late-request by=1h")
-		client := http.Client{Transport: b.Transport(), Timeout: time.Second}
+		d := &desk{t: t, b: open(t, ":memory:", paper.Options{})}
+		d.afflict("late-request by=1h")
+		client := http.Client{Transport: d.b.Transport(), Timeout: time.Second}
 		if _, err := client.Get("http://paper.test/v2/clock"); err == nil {
 			t.Error("the client got an answer")
 		}
 		begun := time.Now()
-		if err := b.Close(); err != nil || time.Since(begun) > 0 {
-			t.Errorf("closed after %v: %v", time.Since(begun), err)
+		d.check(d.b.Close())
+		if took := time.Since(begun); took > 0 {
+			t.Errorf("Close took %v", took)
 		}
 	})
 }
 
 func TestQuoteFaults(t *testing.T) {
 	t.Parallel()
-	for fault, want := range map[string]string{
+	for fault, want := range map[string]string{ // times the price
 		"zero-quote symbol=AAPL":    "0",
 		"absurd-quote symbol=AAPL":  "1000",
-		"missing-quote symbol=AAPL": "",
+		"missing-quote symbol=AAPL": "missing",
 		"stale-quote symbol=AAPL":   "stale",
 		"zero-quote symbol=F":       "1",
 	} {
@@ -167,30 +158,29 @@ func TestQuoteFaults(t *testing.T) {
 			} `json:"latestTrade"`
 		}
 		read := func() snapshot {
-			return get[map[string]snapshot](t, d, "/v2/stocks/snapshots?symbols=AAPL")["AAPL"]
+			return get[map[string]snapshot](d, "/v2/stocks/snapshots?symbols=AAPL")["AAPL"]
 		}
 		before := read()
-		afflict(t, d.b, fault)
+		d.afflict(fault)
 		after := read()
-		ratio := after.LatestTrade.Price / before.LatestTrade.Price
-		got := strconv.FormatFloat(ratio, 'f', 0, 64)
-		switch age := d.now().Sub(after.LatestTrade.At); {
+		got := strconv.FormatFloat(after.LatestTrade.Price/before.LatestTrade.Price, 'f', 0, 64)
+		switch {
 		case after.LatestTrade.At.IsZero():
-			got = ""
-		case age > 24*time.Hour:
+			got = "missing"
+		case d.now().Sub(after.LatestTrade.At) > 24*time.Hour:
 			got = "stale"
 		}
 		if got != want {
-			t.Errorf("%s: %s times the price, want %s (%+v)", fault, got, want, after)
+			t.Errorf("%s: got %s, want %s (%+v)", fault, got, want, after)
 		}
-		trades := d.do(t, "GET", "/v2/stocks/trades/latest?symbols=AAPL,F", "")
-		if strings.Contains(trades.body, "AAPL") != (want != "") || trades.status != 200 {
+		trades := d.do("GET", "/v2/stocks/trades/latest?symbols=AAPL,F", "")
+		if strings.Contains(trades.body, "AAPL") != (want != "missing") || trades.status != 200 {
 			t.Errorf("%s: %s", fault, trades.body)
 		}
-		single := map[bool]int{true: 200, false: 404}[want != ""]
+		status := map[bool]int{true: 404, false: 200}[want == "missing"]
 		for _, path := range []string{"/v2/stocks/AAPL/snapshot", "/v2/stocks/AAPL/trades/latest"} {
-			if got := d.do(t, "GET", path, ""); got.status != single {
-				t.Errorf("%s: %s: %d", fault, path, got.status)
+			if got := d.status(path); got != status {
+				t.Errorf("%s: %s: %d, want %d", fault, path, got, status)
 			}
 		}
 	}

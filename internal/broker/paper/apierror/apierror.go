@@ -67,11 +67,6 @@ func NotFound(format string, args ...any) *Error {
 	return FromStatus(http.StatusNotFound, fmt.Sprintf(format, args...))
 }
 
-// Conflict returns an error for a state that does not allow the request.
-func Conflict(format string, args ...any) *Error {
-	return FromStatus(http.StatusConflict, fmt.Sprintf(format, args...))
-}
-
 // NoBuyingPower returns the error for an order that costs more than the buying power.
 func NoBuyingPower(power, cost string) *Error {
 	e := Forbidden("insufficient buying power")
@@ -92,9 +87,4 @@ func TooSmall() *Error { return Unprocessable("notional amount must be >= 1.00")
 // RateLimited returns the error for a request beyond the rate limit.
 func RateLimited() *Error {
 	return FromStatus(http.StatusTooManyRequests, "rate limit exceeded")
-}
-
-// Internal returns the error for a failure of the brokerage itself.
-func Internal() *Error {
-	return FromStatus(http.StatusInternalServerError, "internal server error occurred")
 }

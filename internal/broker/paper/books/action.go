@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"net/http"
 	"time"
 
 	"stockrewards/internal/broker/paper/apierror"
@@ -105,7 +106,7 @@ func (b *Books) Withdraw(ctx context.Context, id string, now time.Time) error {
 		case err != nil:
 			return err
 		case a.State == ActionHappened:
-			return apierror.Conflict("the corporate action %s has happened", id)
+			return apierror.FromStatus(http.StatusConflict, "the corporate action "+id+" has happened")
 		}
 		return a.setState(ctx, tx, ActionWithdrawn)
 	})

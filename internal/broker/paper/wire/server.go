@@ -173,7 +173,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if !ok {
 		s.logger.ErrorContext(r.Context(), "paper brokerage failed",
 			slog.String("method", r.Method), slog.String("path", r.URL.Path), slog.Any("error", err))
-		e = apierror.Internal()
+		e = apierror.FromStatus(http.StatusInternalServerError, "internal server error occurred")
 	}
 	write(w, e.Status, e.Body())
 }
