@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -21,19 +22,22 @@ import (
 //go:embed docs_test.sh
 var docsScript string
 
-// A reader who types every command of a page, from top to bottom, succeeds: the blocks
-// marked sh, and the lines that begin with $ of those marked console. A server runs on
-// until the page starts the next one of its kind. Where the page shows an error of the
-// program, the command must fail with it. Comments `<!-- docs test: COMMANDS -->` do what
-// a page takes for granted, `<!-- docs sample: TEXT = COMMAND -->` finds what stands for
-// an id of the page; `not-run=REASON` behind sh or console excepts a block.
+// TestDocs follows each page from top to bottom, as a reader would. It runs the blocks marked
+// sh, the lines that begin with $ of those marked console, and the programs marked ts and go.
+// A server runs until the page starts the next one of its kind. Where the page shows an error
+// of the program, the command must fail with it.
+//
+// A comment `<!-- docs test: COMMANDS -->` prepares what a page takes for granted.
+// `<!-- docs sample: TEXT = COMMAND -->` replaces an id of the page by a real one.
+// `not-run=REASON` after the language of a block excepts it.
 func TestDocs(t *testing.T) {
 	t.Parallel()
 	pages, err := filepath.Glob("../docs/*.md")
-	if err != nil || len(pages) < 5 {
-		t.Fatalf("%d pages: %v", len(pages), err)
+	top, topErr := filepath.Glob("../*.md")
+	if err := errors.Join(err, topErr); err != nil || len(pages) < 5 || len(top) < 3 {
+		t.Fatalf("%d pages, %d at the top: %v", len(pages), len(top), err)
 	}
-	for _, path := range append(pages, "../README.md") {
+	for _, path := range append(pages, top...) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
 			t.Parallel()
 			if script := translate(t, path); script != "" {
@@ -105,7 +109,17 @@ func (p *page) block(lines []string, indent int, info string) {
 		p.commands(inside)
 	case "console":
 		p.console(inside)
+	case "ts":
+		p.program("snippet.mjs", "node snippet.mjs", inside)
+	case "go":
+		p.program("snippet/main.go", "go run ./snippet", inside)
 	}
+}
+
+// program writes a block into a file and runs it.
+func (p *page) program(file, run string, lines []string) {
+	fmt.Fprintf(&p.script, "mkdir -p snippet; cat > %s <<'END'\n%s\nEND\n", file, strings.Join(lines, "\n"))
+	p.command(run)
 }
 
 // commands reads the lines of a block of sh.
@@ -180,7 +194,7 @@ func runPage(t *testing.T, script string) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "bash", "-c", whole)
-	cmd.Dir = work
+	cmd.Dir, cmd.WaitDelay = work, 10*time.Second // servers hold the output open when the page takes too long
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "LOGS="+root)
 	var out bytes.Buffer
