@@ -35,18 +35,14 @@ func openAt(t *testing.T, url string, o postgres.Options) *postgres.Engine {
 	return e
 }
 
-func TestContract(t *testing.T) { t.Parallel(); runContract(t, postgres.Options{Connections: 4}) }
-
-// No use case needs two connections: one is enough for the whole contract.
-func TestContractOnOneConnection(t *testing.T) {
+func TestContract(t *testing.T) {
 	t.Parallel()
-	runContract(t, postgres.Options{Connections: 1})
+	runContract(t, pgtest.Start(t), postgres.Options{Connections: 4}, func(e store.Engine) store.Engine { return e })
 }
 
 // runContract runs the contract on copies of one database with the schema.
-func runContract(t *testing.T, o postgres.Options) {
+func runContract(t *testing.T, c *pgtest.Cluster, o postgres.Options, wrap func(store.Engine) store.Engine) {
 	t.Helper()
-	c := pgtest.Start(t)
 	storetest.Run(t, func(t *testing.T) store.Engine {
 		t.Helper()
 		url, err := c.NewDatabaseLike(t.Context(), func(url string) error {
@@ -59,7 +55,7 @@ func runContract(t *testing.T, o postgres.Options) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return openAt(t, url, o)
+		return wrap(openAt(t, url, o))
 	})
 }
 

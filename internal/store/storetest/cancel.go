@@ -8,7 +8,7 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// A recorded reward is taken back once; one that is in an order, or final, is not.
+// testCancel: only a recorded reward can be canceled, and only once.
 func testCancel(t *testing.T, w *World) {
 	mistaken, ordered := w.Give(t, 2_000_000), w.Give(t, 3_000_000)
 	canceled, err := w.CancelReward(t.Context(), mistaken.ID, "given twice")
@@ -20,7 +20,7 @@ func testCancel(t *testing.T, w *World) {
 	}
 	_, err = w.CancelReward(t.Context(), mistaken.ID, "again")
 	wantCode(t, err, rewards.CodeConflict)
-	_, err = w.CancelReward(t.Context(), rewards.RewardID{1}, "nobody's")
+	_, err = w.CancelReward(t.Context(), rewards.RewardID{1}, "unknown")
 	wantCode(t, err, rewards.CodeNotFound)
 	o := w.Open(t)
 	if o.Notional != ordered.Amount {
@@ -32,6 +32,6 @@ func testCancel(t *testing.T, w *World) {
 	if got := w.reward(t, ordered); got.Status != rewards.Executing {
 		t.Fatalf("the reward is %s", got.Status)
 	}
-	_, err = w.CancelReward(t.Context(), ordered.ID, "a part is bought")
+	_, err = w.CancelReward(t.Context(), ordered.ID, "partly bought")
 	wantCode(t, err, rewards.CodeConflict)
 }

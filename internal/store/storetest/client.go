@@ -218,7 +218,7 @@ func testPins(t *testing.T, w *World) {
 	pinned, err := w.PinnedAccount(t.Context())
 	check(t, err)
 	if pinned != "" {
-		t.Errorf("bound to the account %q before the first", pinned)
+		t.Errorf("bound to the account %q too early", pinned)
 	}
 	account := rewards.BrokerAccount{ID: "account"}
 	check(t, w.PinBroker(t.Context(), "paper", account))
@@ -230,13 +230,13 @@ func testPins(t *testing.T, w *World) {
 	}
 	for _, other := range [][2]string{{"alpaca", "account"}, {"paper", "another"}} {
 		if err := w.PinBroker(t.Context(), other[0], rewards.BrokerAccount{ID: other[1]}); err == nil {
-			t.Errorf("%v was accepted over another broker's books", other)
+			t.Errorf("%v was accepted for the store of another account", other)
 		}
 	}
 }
 
-// The account's mode is known as soon as its number is, also on books that were bound
-// to the account before numbers were kept.
+// testAccountMode: the mode follows from the account's number, which may become known
+// after the store was bound to the account.
 func testAccountMode(t *testing.T, w *World) {
 	expect := func(when string, want rewards.Mode) {
 		t.Helper()
@@ -264,7 +264,7 @@ func testAccountMode(t *testing.T, w *World) {
 
 func testReopen(t *testing.T, w *World) {
 	before := w.Give(t, 1_000_000)
-	w.Advance(-time.Hour) // the clock was set back
+	w.Advance(-time.Hour) // the clock is set back
 	w.reopen(t)
 	after := w.Give(t, 1_000_000)
 	if string(after.ID[:]) <= string(before.ID[:]) {

@@ -14,7 +14,7 @@ func testLease(t *testing.T, w *World) {
 	other, err := w.TakeLease(t.Context(), "other", ttl, false)
 	check(t, err)
 	if other.Epoch != 0 {
-		t.Errorf("a second leader beside the first: %+v", other)
+		t.Errorf("two leaders at once: %+v", other)
 	}
 	renewed, err := w.TakeLease(t.Context(), "tester", ttl, false)
 	check(t, err)
@@ -25,7 +25,7 @@ func testLease(t *testing.T, w *World) {
 	other, err = w.TakeLease(t.Context(), "other", ttl, false)
 	check(t, err)
 	if other.Epoch <= w.lease.Epoch {
-		t.Fatalf("the lease ran out, but got %+v", other)
+		t.Fatalf("the lease expired, but got %+v", other)
 	}
 	w.Give(t, 2_000_000)
 	if _, _, err := w.PlanOrder(t.Context(), w.lease, w.planRequest(t)); !errors.Is(err, rewards.ErrLostLease) {
@@ -36,9 +36,9 @@ func testLease(t *testing.T, w *World) {
 	forced, err := w.TakeLease(t.Context(), "third", ttl, true)
 	check(t, err)
 	if _, err := w.BeginAttempt(t.Context(), other, o, w.Now(), w.Now()); !errors.Is(err, rewards.ErrLostLease) {
-		t.Errorf("the leader before sends: %v, want ErrLostLease", err)
+		t.Errorf("the previous leader sends: %v, want ErrLostLease", err)
 	}
-	check(t, w.DropLease(t.Context(), other)) // not its own any more
+	check(t, w.DropLease(t.Context(), other)) // of the previous leader: no effect
 	if l, err := w.TakeLease(t.Context(), "fourth", ttl, false); err != nil || l.Epoch != 0 {
 		t.Errorf("got %+v, %v; want the third to lead", l, err)
 	}
@@ -98,8 +98,8 @@ func testConflicts(t *testing.T, w *World) {
 	if c := save(); c.Conflicts != 1 {
 		t.Errorf("control %+v, want a further change to stop again", c)
 	}
-	check(t, w.AcknowledgeConflict(t.Context(), "sr-x-1", "6 are booked by hand"))
-	conflict.FilledQty = 4 // corrected at the broker: what was acknowledged is not there any more
+	check(t, w.AcknowledgeConflict(t.Context(), "sr-x-1", "booked manually"))
+	conflict.FilledQty = 4 // corrected at the broker: the acknowledged fill no longer exists
 	if c := save(); c.Conflicts != 1 {
 		t.Errorf("control %+v, want a fill that shrinks to stop again", c)
 	}
@@ -120,7 +120,7 @@ func testConflicts(t *testing.T, w *World) {
 	}
 }
 
-// orderOf gives an amount and plans the order for it.
+// orderOf records a reward and plans its order.
 func (w *World) orderOf(t *testing.T, amount money.USD) rewards.Order {
 	t.Helper()
 	w.Give(t, amount)
@@ -131,7 +131,7 @@ func testQuotes(t *testing.T, w *World) {
 	assets, _, err := w.QuotedAssets(t.Context())
 	check(t, err)
 	if len(assets) != 0 {
-		t.Errorf("%d prices are needed before anything was given", len(assets))
+		t.Errorf("%d prices are needed before the first award", len(assets))
 	}
 	asset := w.Give(t, 1_000_000).AssetID
 	quote := rewards.Quote{AssetID: asset, Price: 5, TradedAt: w.Now(), ConfirmedAt: w.Now()}

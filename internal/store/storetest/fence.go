@@ -13,7 +13,7 @@ import (
 	"stockrewards/internal/store"
 )
 
-// Whoever leads no more changes nothing: not by any step of an order.
+// testFence: a former leader cannot change anything, by any step of an order.
 func testFence(t *testing.T, w *World) {
 	r := w.Give(t, 5_000_000)
 	open := w.Open(t)
@@ -42,11 +42,11 @@ func testFence(t *testing.T, w *World) {
 		"brakes": func(l rewards.Lease) error { return w.SaveBrakes(t.Context(), l, rewards.Brakes{MaxMembers: 7}) },
 	} {
 		if err := step(stale); !errors.Is(err, rewards.ErrLostLease) {
-			t.Errorf("%s of a leader that was replaced: %v", name, err)
+			t.Errorf("%s by a former leader: %v", name, err)
 		}
 	}
 	if diff := cmp.Diff(before, w.live(t)); diff != "" {
-		t.Errorf("a leader that was replaced changed orders (-before +after):\n%s", diff)
+		t.Errorf("a former leader changed orders (-before +after):\n%s", diff)
 	}
 	check(t, w.SettleOrder(t.Context(), next, rewards.OrderOpen, filled, w.book(filled)))
 	if got := w.reward(t, r); got.Status != rewards.Executed {
@@ -61,8 +61,8 @@ func (w *World) live(t *testing.T) []rewards.Order {
 	return list
 }
 
-// The orders of a new leader come after those of the one before, also when that one's
-// clock was ahead.
+// testLeaderFollows: a new leader's orders sort after its predecessor's, even if the
+// predecessor's clock was ahead.
 func testLeaderFollows(t *testing.T, w *World) {
 	other, err := store.New(t.Context(), w.engine, w.Now, rand.NewChaCha8(sha256.Sum256([]byte("other"))))
 	check(t, err)
@@ -82,6 +82,6 @@ func testLeaderFollows(t *testing.T, w *World) {
 		t.Fatalf("hold %d, verdict %d", hold, outcomes[0].Verdict)
 	}
 	if second.ID.String() <= first.ID.String() {
-		t.Errorf("the second order %s comes before the first, %s", second.ID, first.ID)
+		t.Errorf("the second order %s sorts before the first, %s", second.ID, first.ID)
 	}
 }

@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -12,8 +13,8 @@ import (
 	"stockrewards/internal/store"
 )
 
-// told is everything that a snapshot tells.
-type told struct {
+// ledger is everything that a LedgerReader reads.
+type ledger struct {
 	Apps         []rewards.App
 	Assets       []rewards.Asset
 	Fills        []rewards.Fill
@@ -23,15 +24,15 @@ type told struct {
 	Acknowledged []rewards.BrokerConflict
 }
 
-// keep appends what a method of a snapshot tells to a list.
-func keep[T any](list *[]T) func(T) error {
+// collect returns a function that appends to a list.
+func collect[T any](list *[]T) func(T) error {
 	return func(item T) error {
 		*list = append(*list, item)
 		return nil
 	}
 }
 
-func (w *World) snapshot(t *testing.T) (got told) {
+func (w *World) readLedger(t *testing.T) (got ledger) {
 	t.Helper()
 	check(t, w.ReadLedger(t.Context(), func(ctx context.Context, s store.LedgerReader) (err error) {
 		got.Apps, err = s.Apps(ctx)
@@ -40,8 +41,8 @@ func (w *World) snapshot(t *testing.T) (got told) {
 		check(t, err)
 		got.Acknowledged, err = s.Acknowledged(ctx)
 		check(t, err)
-		return errors.Join(s.Fills(ctx, keep(&got.Fills)), s.Bookings(ctx, keep(&got.Bookings)),
-			s.Holdings(ctx, keep(&got.Holdings)), s.Pending(ctx, keep(&got.Pending)))
+		return errors.Join(s.Fills(ctx, collect(&got.Fills)), s.Bookings(ctx, collect(&got.Bookings)),
+			s.Holdings(ctx, collect(&got.Holdings)), s.Pending(ctx, collect(&got.Pending)))
 	}))
 	return got
 }
@@ -50,7 +51,7 @@ func testSnapshot(t *testing.T, w *World) {
 	whole, split := w.Give(t, 2_000_000), w.Give(t, 2_000_000)
 	o := w.Open(t)
 	check(t, w.Settle(t, o, "canceled", 15_000_000, dollar200))
-	tiny := w.Give(t, 1) // with the rest of the split one, and too small
+	tiny := w.Give(t, 1) // together with the rest of split; too small for a share
 	next := w.Open(t)
 	check(t, w.Settle(t, next, "filled", 500, dollar1*2_000_000))
 	recorded := w.Give(t, 3_000_000)
@@ -67,8 +68,8 @@ func testSnapshot(t *testing.T, w *World) {
 			check(t, w.AcknowledgeConflict(t.Context(), c.ClientOrderID, "known"))
 		}
 	}
-	got := w.snapshot(t)
-	part := func(r rewards.Reward, failed bool, amount money.USD, shares money.Shares) rewards.Lot {
+	got := w.readLedger(t)
+	lot := func(r rewards.Reward, failed bool, amount money.USD, shares money.Shares) rewards.Lot {
 		return rewards.Lot{
 			AppID: r.AppID, RewardID: r.ID, UserID: r.UserID, Failed: failed,
 			Bought: rewards.Allocation{Amount: amount, Shares: shares},
@@ -80,7 +81,7 @@ func testSnapshot(t *testing.T, w *World) {
 		return o
 	}
 	aapl := whole.AssetID
-	want := told{
+	want := ledger{
 		Apps: got.Apps, Assets: got.Assets,
 		Fills: []rewards.Fill{
 			{AssetID: aapl, State: rewards.OrderSettled, Filled: 15_000_000, SettledAt: w.Now()},
@@ -88,8 +89,8 @@ func testSnapshot(t *testing.T, w *World) {
 			{AssetID: aapl, State: rewards.OrderOpen},
 		},
 		Bookings: []rewards.Booking{
-			{Order: settled(o.ID), Lots: []rewards.Lot{part(whole, false, 2_000_000, 10_000_000), part(split, false, 1_000_000, 5_000_000)}},
-			{Order: settled(next.ID), Lots: []rewards.Lot{part(split, false, 1_000_000, 495), part(tiny, true, 1, 0)}},
+			{Order: settled(o.ID), Lots: []rewards.Lot{lot(whole, false, 2_000_000, 10_000_000), lot(split, false, 1_000_000, 5_000_000)}},
+			{Order: settled(next.ID), Lots: []rewards.Lot{lot(split, false, 1_000_000, 495), lot(tiny, true, 1, 0)}},
 		},
 		Holdings: []rewards.UserHolding{
 			{AppID: w.App.ID, UserID: whole.UserID, AssetID: aapl, Quantity: 15_000_495, CostBasis: 4_000_000},
@@ -103,21 +104,46 @@ func testSnapshot(t *testing.T, w *World) {
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("snapshot (-want +got):\n%s", diff)
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if len(got.Apps) != 1 || len(got.Assets) != 3 || open.State != rewards.OrderOpen {
 		t.Errorf("%d apps, %d assets", len(got.Apps), len(got.Assets))
 	}
 }
 
-// Orders are read in pages; each is told once, and an error ends the reading.
+// testSnapshotPages: orders are read in pages, each order once. An error ends the reading.
 func testSnapshotPages(t *testing.T, w *World) {
-	const orders = 101
-	for range orders {
-		w.Give(t, 1_000_000)
-		check(t, w.Settle(t, w.Open(t), "filled", 5_000_000, dollar200))
+	const orders = 101 // more than a page
+	given := w.Give(t, 1_000_000)
+	first := w.Open(t)
+	check(t, w.Settle(t, first, "filled", 5_000_000, dollar200))
+	var copies, members, lots [][]any
+	for i := range orders - 1 {
+		id := first.ID
+		id[0]++
+		id[1] = byte(i)
+		copies = append(copies, []any{
+			id[:], fmt.Sprint("copy ", i), int64(first.AssetID), first.Symbol, int64(first.Notional), first.MembersHash[:],
+		})
+		members = append(members, []any{id[:], w.App.ID[:], given.ID[:], int64(given.Amount)})
+		lots = append(lots, []any{w.App.ID[:], given.ID[:], id[:], int64(given.Amount)})
 	}
-	bookings := w.snapshot(t).Bookings
+	check(t, w.engine.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
+		_, err := tx.ExecEach(ctx, `INSERT INTO orders (id, client_order_id, asset_id, symbol, notional, house, members_hash,
+			state, attempts, first_attempt_at, settled_at) VALUES (?1, ?2, ?3, ?4, ?5, 0, ?6, 6, 1, 1, 1)`, copies)
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecEach(ctx, `INSERT INTO order_rewards (order_id, position, app_id, reward_id, amount)
+			VALUES (?1, 0, ?2, ?3, ?4)`, members)
+		if err != nil {
+			return err
+		}
+		_, err = tx.ExecEach(ctx, `INSERT INTO allocations (app_id, reward_id, order_id, amount, shares)
+			VALUES (?1, ?2, ?3, ?4, 0)`, lots)
+		return err
+	}))
+	bookings := w.readLedger(t).Bookings
 	for i, b := range bookings {
 		if len(b.Lots) != 1 || i > 0 && string(bookings[i-1].Order.ID[:]) >= string(b.Order.ID[:]) {
 			t.Fatalf("booking %d: %+v", i, b)
@@ -135,6 +161,6 @@ func testSnapshotPages(t *testing.T, w *World) {
 		})
 	})
 	if !errors.Is(err, stop) || calls != 1 {
-		t.Errorf("got %v after %d calls, want the caller's error at once", err, calls)
+		t.Errorf("got %v after %d calls, want the caller's error after one", err, calls)
 	}
 }

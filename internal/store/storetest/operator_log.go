@@ -3,7 +3,9 @@ package storetest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -13,8 +15,8 @@ import (
 	"stockrewards/internal/store"
 )
 
-// testOperatorLogIsKept: no row is changed or deleted, whoever tries, and what a
-// terminal would obey is refused.
+// testOperatorLogIsKept: no row can be changed or deleted, and control characters for
+// terminals are refused.
 func testOperatorLogIsKept(t *testing.T, w *World) {
 	for _, statement := range []string{
 		`UPDATE operator_log SET reason = 'x'`, `UPDATE operator_log SET number = number + 100`,
@@ -36,7 +38,7 @@ func testOperatorLogIsKept(t *testing.T, w *World) {
 		wantCode(t, w.SetPaused(t.Context(), reason), rewards.CodeBadRequest)
 	}
 	if _, err := w.As(rewards.Operator{}).SetSuspended(t.Context(), "first", true); err == nil {
-		t.Error("a deed of nobody was done")
+		t.Error("a deed without an operator was done")
 	}
 	w.wantChain(t, rows)
 	object := w.App.Object()
@@ -58,7 +60,8 @@ func (w *World) firstKey(t *testing.T) rewards.KeyID {
 	return keys[0].ID
 }
 
-// testOperatorLogBegins: books from before the log begin it with what was decided, once.
+// testOperatorLogBegins: a store that is older than the log begins it, once, with all
+// decisions so far.
 func testOperatorLogBegins(t *testing.T, w *World) {
 	old := rewards.AppID{1, 6: 0x70, 8: 0x80}
 	key := rewards.KeyID{1, 6: 0x70, 8: 0x80}
@@ -106,7 +109,7 @@ func testOperatorLogBegins(t *testing.T, w *World) {
 	}
 }
 
-// recordedOlder tells whether a request gets the fingerprint of older programs.
+// recordedOlder reports whether a request gets the fingerprint of older programs.
 func (w *World) recordedOlder(t *testing.T) (older bool) {
 	t.Helper()
 	w.Advance(2 * time.Millisecond)
@@ -124,7 +127,7 @@ func (w *World) recordedOlder(t *testing.T) (older bool) {
 	return older
 }
 
-// fleet tells whether several processes may share the engine.
+// fleet reports whether several processes may share the engine.
 func (w *World) fleet(t *testing.T) (fleet bool) {
 	t.Helper()
 	check(t, w.engine.Read(t.Context(), func(_ context.Context, tx store.Tx) error {
@@ -134,8 +137,8 @@ func (w *World) fleet(t *testing.T) (fleet bool) {
 	return fleet
 }
 
-// watchedLog is an engine with an empty log: the rows that are there already are put
-// out of the way of new ones, which are numbered from 1 again.
+// watchedLog is an engine whose log seems empty: it collects the new rows and numbers
+// them after the existing ones.
 type watchedLog struct {
 	store.Engine
 	rows    int64
@@ -175,10 +178,28 @@ func (x watchedTx) Exec(ctx context.Context, query string, args ...any) (int64, 
 	if err != nil {
 		return 0, err
 	}
-	if args[number] == int64(1) { // the transaction runs again
+	if args[number] == int64(1) { // the transaction is retried
 		*x.e.changes = nil
 	}
 	*x.e.changes = append(*x.e.changes, rewards.Change{Object: args[object].(string), After: state}) //nolint:forcetypeassert // the same
 	args[number] = args[number].(int64) + x.e.rows                                                   //nolint:forcetypeassert // the same
 	return x.Tx.Exec(ctx, query, args...)
+}
+
+// testOperatorsAtOnce: the deeds of concurrent operators form one chain, each once.
+func testOperatorsAtOnce(t *testing.T, w *World) {
+	const operators, deeds = 4, 10
+	before := len(w.log(t))
+	var running sync.WaitGroup
+	for n := range operators {
+		running.Go(func() {
+			for i := range deeds {
+				if err := w.SetPaused(t.Context(), fmt.Sprint("operator ", n, ", reason ", i)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	running.Wait()
+	w.wantChain(t, before+operators*deeds)
 }

@@ -9,7 +9,7 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// What a page for people reads: counts by status, the shares of rewards and the
+// testGlance: what the status page reads are counts by status, shares of rewards and
 // sizes of orders.
 func testGlance(t *testing.T, w *World) {
 	first, second := w.Give(t, 3_000_000), w.Give(t, 1_000_000)

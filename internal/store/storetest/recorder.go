@@ -6,7 +6,6 @@ import (
 	"go/parser"
 	"go/token"
 	"maps"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -18,23 +17,23 @@ import (
 	"stockrewards/internal/store"
 )
 
-// Statement is one that the store runs, with the arguments of its first run.
+// Statement is an SQL statement of the store, with the arguments of its first run.
 type Statement struct {
 	Query string
 	Args  []any
 }
 
-// Recorder remembers every statement that stores run on its engines, so that a test
-// can look at the plans of all of them.
+// Recorder records the statements that stores run on its engines, so that tests can check
+// their plans. It is safe for concurrent use.
 type Recorder struct {
 	mu   sync.Mutex
 	seen map[string][]any
 }
 
-// On is the engine, watched.
+// On wraps an engine whose statements are recorded.
 func (r *Recorder) On(e store.Engine) store.Engine { return recording{e, r} }
 
-// Statements are those that were run, sorted.
+// Statements returns the recorded statements, sorted.
 func (r *Recorder) Statements() []Statement {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -110,9 +109,9 @@ type recordedColumns struct {
 
 func (x recordedColumns) AcceptsColumns() { x.columns.AcceptsColumns() }
 
-// CheckAllRun fails when the source of package store, in a folder, has SQL that was
-// not run. Of statements that have a form for rows and one for whole columns only the
-// engine's own is asked for; files that need not be run here are named.
+// CheckAllRun fails if the source of package store, in a folder, has SQL that the contract
+// did not run. It checks statements of whole columns (unnest) on an engine that accepts
+// columns, and all others on an engine that does not. It skips the files in except.
 func CheckAllRun(t *testing.T, folder string, statements []Statement, columns bool, except ...string) {
 	t.Helper()
 	var all strings.Builder
@@ -127,12 +126,10 @@ func CheckAllRun(t *testing.T, folder string, statements []Statement, columns bo
 		if strings.HasSuffix(path, "_test.go") || slices.Contains(except, filepath.Base(path)) {
 			continue
 		}
-		text, err := os.ReadFile(path)
-		check(t, err)
-		file, err := parser.ParseFile(token.NewFileSet(), path, text, 0)
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
 		check(t, err)
 		ast.Inspect(file, func(n ast.Node) bool {
-			if otherForm(file, n, columns) {
+			if sum, ok := n.(*ast.BinaryExpr); ok && !columns && mentionsUnnest(sum) {
 				return false
 			}
 			literal, ok := n.(*ast.BasicLit)
@@ -141,7 +138,7 @@ func CheckAllRun(t *testing.T, folder string, statements []Statement, columns bo
 			}
 			piece, err := strconv.Unquote(literal.Value)
 			check(t, err)
-			if !sql.MatchString(piece) {
+			if !sql.MatchString(piece) || strings.Contains(piece, "unnest(") != columns {
 				return true
 			}
 			pieces++
@@ -151,34 +148,16 @@ func CheckAllRun(t *testing.T, folder string, statements []Statement, columns bo
 			return true
 		})
 	}
-	const least = 60
-	if pieces < least {
-		t.Errorf("only %d pieces of SQL were found in %s", pieces, folder)
+	if pieces == 0 {
+		t.Errorf("no SQL was found in %s", folder)
 	}
 }
 
-// otherForm tells whether a node is the form of a statement that the engine does not
-// run: the one for rows of one that takes columns, and the other way round.
-func otherForm(file *ast.File, n ast.Node, columns bool) bool {
-	if literal, ok := n.(*ast.BasicLit); ok && !columns && strings.Contains(literal.Value, "unnest(") {
-		return true
-	}
-	found := false
-	ast.Inspect(file, func(at ast.Node) bool {
-		call, ok := at.(*ast.CallExpr)
-		if !ok {
-			return true
-		}
-		name, _ := call.Fun.(*ast.Ident)
-		forms := map[string]int{"execRows": 2} // where the form for rows stands
-		if name == nil || forms[name.Name] == 0 {
-			return true
-		}
-		i := forms[name.Name]
-		if !columns {
-			i++
-		}
-		found = found || call.Args[i] == n
+// mentionsUnnest reports whether a concatenation is a statement of whole columns.
+func mentionsUnnest(sum *ast.BinaryExpr) (found bool) {
+	ast.Inspect(sum, func(n ast.Node) bool {
+		literal, ok := n.(*ast.BasicLit)
+		found = found || ok && strings.Contains(literal.Value, "unnest(")
 		return true
 	})
 	return found
