@@ -273,7 +273,7 @@ func TestDevTellsWhereToLook(t *testing.T) {
 		if err != nil || time.Now().After(deadline) {
 			t.Fatalf("%v: %s", err, text)
 		}
-		where = regexp.MustCompile(`How it is: (http://\S+) [^\n]*\n +` + taken.Addr().String() + " is taken").FindStringSubmatch(string(text))
+		where = regexp.MustCompile(`Health and metrics: (http://\S+) [^\n]*\n +Another program uses ` + taken.Addr().String()).FindStringSubmatch(string(text))
 	}
 	if status, body := look(t, where[1]+"/readyz"); status != 200 {
 		t.Errorf("%d %s", status, body)

@@ -175,7 +175,7 @@ func TestSyncIsRefused(t *testing.T) {
 	away.start(b.flags()...)
 	away.await(away.give(away.newUser("anna"), "pins-the-broker", "5", "AAPL").ID, "executed", 20*time.Second)
 	_, err := away.try("asset", "sync", "--alpaca-url", "http://"+freeAddress(t))
-	if err == nil || !strings.Contains(err.Error(), "the broker could not be asked, so nothing is decided") {
+	if err == nil || !strings.Contains(err.Error(), "cannot ask the broker, so nothing is decided") {
 		t.Errorf("the broker is away: %v", err)
 	}
 }

@@ -138,8 +138,8 @@ func TestBrokerAuditThatCannotBe(t *testing.T) {
 	s.start(first.flags()...)
 	s.await(s.give(s.newUser("anna"), "pins-the-broker", "5", "AAPL").ID, "executed", 20*time.Second)
 	want(0, `"clean": true`, first.flags()[2:]...)
-	want(3, "the books belong to", second.flags()[2:]...)
-	want(3, "the broker could not be asked", "--alpaca-url", "http://"+freeAddress(t))
+	want(3, "the database belongs to", second.flags()[2:]...)
+	want(3, "cannot ask the broker", "--alpaca-url", "http://"+freeAddress(t))
 	s.env = nil
 	want(3, "needs APCA_API_KEY_ID", first.flags()[2:]...)
 }

@@ -174,11 +174,11 @@ func TestResolvingAgainstTheBrokersWordIsRefused(t *testing.T) {
 	if out, err := resolve("--not-bought"); err == nil || !strings.Contains(err.Error(), "the broker reports") {
 		t.Errorf("against the broker's report: %s, %v", out, err)
 	}
-	if out, err := s.try("order", "resolve", line[0], "--reason", "x", "--not-bought", "--broker", "alpaca", "--alpaca-url", "http://"+freeAddress(t)); err == nil || !strings.Contains(err.Error(), "could not be asked") {
+	if out, err := s.try("order", "resolve", line[0], "--reason", "x", "--not-bought", "--broker", "alpaca", "--alpaca-url", "http://"+freeAddress(t)); err == nil || !strings.Contains(err.Error(), "cannot ask the broker") {
 		t.Errorf("without the broker's report: %s, %v", out, err)
 	}
 	b.blind.Store(true)
-	if out, err := resolve("--not-bought"); err == nil || !strings.Contains(err.Error(), "could not be asked") {
+	if out, err := resolve("--not-bought"); err == nil || !strings.Contains(err.Error(), "cannot ask the broker") {
 		t.Errorf("without the broker's report on the order: %s, %v", out, err)
 	}
 	b.blind.Store(false)

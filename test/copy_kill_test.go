@@ -100,7 +100,7 @@ func kill9(cmd *exec.Cmd) {
 }
 
 // TestCopyIsKilled kills the program at every table and within the commit: the
-// source is sealed, and the same command again moves everything.
+// source is frozen, and the same command again moves everything.
 func TestCopyIsKilled(t *testing.T) {
 	t.Parallel()
 	books := booksToMove(t)
@@ -129,7 +129,7 @@ func TestCopyIsKilled(t *testing.T) {
 				wantSays(t, out, err, true, "is not empty")
 			}
 			out, err := s.copyTo(url)
-			wantSays(t, out, err, false, "is sealed")
+			wantSays(t, out, err, false, "is frozen")
 			s.wantMoved(url)
 		})
 	}
@@ -167,12 +167,12 @@ func TestCopyIsKilledBeforeItIsNoted(t *testing.T) {
 		t.Errorf("the source says %q", got)
 	}
 	out, err := s.copyTo(url)
-	wantSays(t, out, err, false, "has the books already", "all 43 checks hold")
+	wantSays(t, out, err, false, "already has the data", "all 43 checks hold")
 	s.wantMoved(url)
 }
 
 // TestCopyLosesItsConnection within the commit: whether it happened is not known, so
-// the source stays sealed.
+// the source stays frozen.
 func TestCopyLosesItsConnection(t *testing.T) {
 	t.Parallel()
 	s := booksToMove(t)
@@ -193,7 +193,7 @@ func TestCopyLosesItsConnection(t *testing.T) {
 	}
 	g.open()
 	out, err := s.copyTo(url)
-	wantSays(t, out, err, false, "is sealed")
+	wantSays(t, out, err, false, "is frozen")
 	s.wantMoved(url)
 }
 
@@ -211,15 +211,15 @@ func TestCopyIsAbandoned(t *testing.T) {
 	kill9(cmd)
 	g.open()
 	out, err = s.copyTo(newTarget(t, c, "another"), "--abandon")
-	wantSays(t, out, err, true, "these books are sealed")
+	wantSays(t, out, err, true, "this database is frozen")
 	out, err = s.copyTo(url, "--abandon")
 	wantSays(t, out, err, false, "can be served again")
 	if s.sealed() != "" {
-		t.Error("the source is still sealed")
+		t.Error("the source is still frozen")
 	}
 	s.wantWritable(true)
 	out, err = s.copyTo(url)
-	wantSays(t, out, err, false, "is sealed")
+	wantSays(t, out, err, false, "is frozen")
 	s.wantMoved(url)
 }
 
@@ -251,6 +251,6 @@ func TestCopyFails(t *testing.T) {
 	}
 	s.wantWritable(true)
 	out, err := s.copyTo(url)
-	wantSays(t, out, err, false, "is sealed")
+	wantSays(t, out, err, false, "is frozen")
 	s.wantMoved(url)
 }

@@ -23,7 +23,7 @@ func TestServeRefusesSealedBooks(t *testing.T) {
 	if ctx.Err() != nil {
 		t.Fatal("serve has started")
 	}
-	wantSays(t, string(text), err, true, "these books are sealed: they were moved to 127.0.0.1:")
+	wantSays(t, string(text), err, true, "this database is frozen: it was moved to 127.0.0.1:")
 }
 
 // TestMovedServiceGoesOn: the moved books are served, over the same account, and

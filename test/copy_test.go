@@ -156,20 +156,20 @@ func TestCopy(t *testing.T) {
 		t.Errorf("a password is told: %s", out)
 	}
 	if s.sealed() != "" {
-		t.Error("a refused copy has sealed the books")
+		t.Error("a refused copy froze the database")
 	}
 	s.wantWritable(true)
 
 	backup := s.duplicate(t)
 	out, err = s.copyTo(url)
-	wantSays(t, out, err, false, "rewards: 20 of 20 rows, ", "rewards.db: all 43 checks hold\n", "/target?sslmode=disable: all 43 checks hold\n", "is sealed")
+	wantSays(t, out, err, false, "rewards: 20 of 20 rows, ", "rewards.db: all 43 checks hold\n", "/target?sslmode=disable: all 43 checks hold\n", "is frozen")
 	s.wantMoved(url)
 	out, err = s.copyTo(url)
-	wantSays(t, out, err, false, "has the books already", "all 43 checks hold")
+	wantSays(t, out, err, false, "already has the data", "all 43 checks hold")
 	out, err = s.copyTo(url, "--abandon")
-	wantSays(t, out, err, true, "there is no way back")
+	wantSays(t, out, err, true, "cannot abandon a complete copy")
 	out, err = s.copyTo(newTarget(t, c, "another"))
-	wantSays(t, out, err, true, "these books are sealed", "/another")
+	wantSays(t, out, err, true, "this database is frozen", "/another")
 	out, err = backup.copyTo(url) // a backup of before
 	wantSays(t, out, err, true, "restored backup", "nothing is changed")
 	if n := count(t, url, `SELECT count(*) FROM settings WHERE name = 'broker_kind' AND value = 'alpaca'`); n != 1 {
@@ -193,7 +193,7 @@ func TestCopyOfBrokenBooks(t *testing.T) {
 	out, err := s.copyTo(url)
 	wantSays(t, out, err, true, "violations", "nothing is copied")
 	if s.sealed() != "" {
-		t.Error("the books are sealed")
+		t.Error("the database is frozen")
 	}
 }
 

@@ -48,7 +48,7 @@ func TestBrowsersDoNotReachThePaperBrokerage(t *testing.T) {
 	if status := asked(t, "POST", faults, host, "", ""); status >= 300 {
 		t.Errorf("a program: %d", status)
 	}
-	const warning = "everybody who reaches this address"
+	const warning = "everyone who reaches this address"
 	if strings.Contains(readLog(t, "paper"), warning) {
 		t.Error("a brokerage for this machine only is warned of")
 	}

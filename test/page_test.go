@@ -16,7 +16,7 @@ func newDev(t *testing.T) (s *service, stop func(...os.Signal)) {
 	t.Helper()
 	folder := t.TempDir()
 	greeting, stop := startDev(t, folder)
-	url := regexp.MustCompile(`See it happen: (http://\S+)/\n`).FindStringSubmatch(greeting)
+	url := regexp.MustCompile(`Watch it in a browser: (http://\S+)/\n`).FindStringSubmatch(greeting)
 	key := regexp.MustCompile(`(?m)^ +(sr_test_\w+)$`).FindStringSubmatch(greeting)
 	if url == nil || key == nil {
 		t.Fatalf("no address or key in\n%s", greeting)

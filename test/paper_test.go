@@ -174,7 +174,7 @@ func TestThePaperCommandRefuses(t *testing.T) {
 		{args: []string{good, "--requests-per-minute=-1"}, want: "must not be negative"},
 		{args: []string{good, "--hours=uk"}, want: "--hours"},
 		{args: []string{good, "--listen=nowhere"}, want: "nowhere"},
-		{args: []string{good}, env: []string{"STOCKREWARDS_PAPER_KEY_ID=key"}, want: "must be set both"},
+		{args: []string{good}, env: []string{"STOCKREWARDS_PAPER_KEY_ID=key"}, want: "belong together"},
 	} {
 		cmd := exec.Command(binary, append([]string{"paper"}, c.args...)...)
 		cmd.Env = append(cmd.Environ(), c.env...)

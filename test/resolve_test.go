@@ -27,7 +27,7 @@ func TestResolvingAnOrderThatIsAlwaysRefused(t *testing.T) {
 	}
 	resolve := append([]string{"order", "resolve", id, "--not-bought", "--reason", "it never arrived"}, b.flags()...)
 	b.blind.Store(true)
-	if out, err := s.try(resolve...); err == nil || !strings.Contains(err.Error(), "could not be asked") {
+	if out, err := s.try(resolve...); err == nil || !strings.Contains(err.Error(), "cannot ask the broker") {
 		t.Errorf("without the broker's word: %s, %v", out, err)
 	}
 	b.blind.Store(false)

@@ -8,16 +8,16 @@ import (
 )
 
 type actionCommands struct {
-	List   actionList   `cmd:"" help:"List corporate actions of the catalog's stocks, the latest ex-date first."`
-	Show   actionShow   `cmd:"" help:"Show a corporate action with everything that the broker announced of it."`
-	Resume actionResume `cmd:"" help:"Order and value the stock again that a corporate action holds. First compare the broker's position, the price and the books: see docs/operations.md."`
+	List   actionList   `cmd:"" help:"List corporate actions of the catalog's stocks, latest ex-date first."`
+	Show   actionShow   `cmd:"" help:"Show a corporate action with the broker's announcements."`
+	Resume actionResume `cmd:"" help:"Resume ordering and valuing a stock that a corporate action holds. First check the broker's position and price, as the operators' manual describes."`
 }
 
 type actionList struct {
 	databaseFlag
 	State  string `placeholder:"STATE" help:"List only actions in this state: announced, held, resumed, withdrawn or passed (default: all)."`
 	Symbol string `placeholder:"SYMBOL" help:"List only actions of this stock (default: all)."`
-	Limit  int    `default:"50" placeholder:"N" help:"List at most this many (default: 50)."`
+	Limit  int    `default:"50" placeholder:"N" help:"Set the maximum number of actions to list (default: 50)."`
 }
 
 // Run lists the actions.
@@ -68,7 +68,7 @@ func (c *actionShow) Run(ctx context.Context) error {
 		printHold(a)
 		for _, b := range booked {
 			if b.AssetID == a.AssetID {
-				sayf("the books have %s shares; the broker's position is %s\n", b.Quantity, b.Quantity+b.Differs)
+				sayf("the database has %s shares; the broker's position is %s\n", b.Quantity, b.Quantity+b.Differs)
 			}
 		}
 		for _, n := range bodies {
@@ -96,7 +96,7 @@ func printHold(a rewards.Action) {
 type actionResume struct {
 	databaseFlag
 	ID     string `arg:"" help:"The action's id."`
-	Reason string `required:"" env:"-" placeholder:"TEXT" help:"State why; stored in the operator log."`
+	Reason string `required:"" env:"-" placeholder:"TEXT" help:"Give a reason, which is stored in the operator log."`
 }
 
 // Run ends the hold.
@@ -121,7 +121,7 @@ func printResumed(r store.Resumed) {
 		sayf("the last price of %s, $%s, is accepted\n", symbol, r.Price)
 	}
 	if r.Differs != 0 {
-		sayf("the broker's position less the books, %s shares, is accepted\n", r.Differs)
+		sayf("the difference between the broker's position and the database, %s shares, is accepted\n", r.Differs)
 	}
 	if r.Hold.Exists() {
 		sayf("%s has another hold: see `stockrewards action list --symbol %[1]s`\n", symbol)

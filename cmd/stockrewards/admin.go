@@ -21,8 +21,8 @@ func (f adminFlags) checkAdmin() error {
 	if local || f.AdminPublic {
 		return nil
 	}
-	return usageErrorf("--admin-listen %s: it has no keys and no TLS, and would be reached beyond this machine; "+
-		"in a network that only your own machines reach say --admin-public", f.AdminListen)
+	return usageErrorf("--admin-listen %s: it has no keys and no TLS, and would be reachable beyond this machine; "+
+		"in a network that only your own machines reach, use --admin-public", f.AdminListen)
 }
 
 // loopback reports whether only this machine reaches an address.

@@ -13,22 +13,20 @@ import (
 )
 
 type appCommands struct {
-	Create  appCreate  `cmd:"" help:"Create an app and print its API key, alone. The key is shown this once."`
-	List    appList    `cmd:"" help:"List the apps."`
-	Suspend appSuspend `cmd:"" help:"Refuse an app's requests (403). Its recorded rewards wait."`
-	Resume  appResume  `cmd:"" help:"End an app's suspension."`
-	Limits  appLimits  `cmd:"" help:"Show or change how much an app may ask for; in force within a second."`
+	Create  appCreate  `cmd:"" help:"Create an app and print only its API key, which is never shown again. Creates the database if necessary."`
+	List    appList    `cmd:"" help:"List the apps with their states and limits."`
+	Suspend appSuspend `cmd:"" help:"Suspend an app: its requests get 403, and its recorded rewards wait."`
+	Resume  appResume  `cmd:"" help:"Resume a suspended app."`
+	Limits  appLimits  `cmd:"" help:"Show or change an app's limits on requests; effective within a second."`
 }
 
-// modeFlag chooses the prefix of new keys until the books have met the brokerage's
-// account.
+// modeFlag chooses the mode of new keys until the broker's account is known.
 type modeFlag struct {
-	Mode   string `enum:"test,live," default:"" placeholder:"test|live" help:"Choose the key's kind before serve has met the brokerage's account: test (sr_test_, for a paper account) or live (sr_live_, for any other). Afterwards the account decides (default: test)."`
-	Broker string `hidden:"" help:"Accepted for scripts of earlier versions, and without effect: see --mode."`
+	Mode   string `enum:"test,live," default:"" placeholder:"test|live" help:"Choose the key's mode before the first start of serve: test (sr_test_, for a paper account) or live (sr_live_, for any other). Afterwards the broker's account decides (default: test)."`
+	Broker string `hidden:"" help:"Ignored; accepted for old scripts. See --mode."`
 }
 
-// newKey makes a key for the account of the books' brokerage. It returns the secret as
-// well.
+// newKey returns a key in the broker account's mode, and its secret.
 func (m modeFlag) newKey(ctx context.Context, s *store.Store) (rewards.Key, string, error) {
 	mode, err := m.choose(ctx, s)
 	if err != nil {
@@ -42,8 +40,8 @@ func (m modeFlag) newKey(ctx context.Context, s *store.Store) (rewards.Key, stri
 	return rewards.Key{Hash: rewards.HashKey(secret), Hint: rewards.KeyHint(prefix, secret)}, secret, nil
 }
 
-// choose is the mode of a new key. Books that an earlier version bound to a real broker
-// do not know their account's number yet: a live key works over every account.
+// choose returns the mode of a new key. A store that an earlier version pinned to a real
+// broker may not know the account's number yet: live keys work over every account.
 func (m modeFlag) choose(ctx context.Context, s *store.Store) (rewards.Mode, error) {
 	in, err := s.Installation(ctx)
 	if err != nil {
@@ -52,7 +50,7 @@ func (m modeFlag) choose(ctx context.Context, s *store.Store) (rewards.Mode, err
 	asked, account := rewards.Mode(m.Mode), rewards.ModeOfAccount(in.BrokerKind, in.AccountNumber)
 	switch {
 	case account != rewards.ModeUnknown && asked != rewards.ModeUnknown && asked != account:
-		return asked, fmt.Errorf("--mode %s: the books belong to an account whose keys are %s keys; leave --mode out",
+		return asked, fmt.Errorf("--mode %s: the database belongs to an account with %s keys; omit --mode",
 			asked, account)
 	case account != rewards.ModeUnknown:
 		return account, nil
@@ -69,10 +67,10 @@ type appCreate struct {
 	databaseFlag
 	modeFlag
 	reasonFlag
-	Name string `arg:"" help:"A name for people, unique among the apps."`
+	Name string `arg:"" help:"A display name, unique among the apps."`
 }
 
-// Run creates the app; the database too, when there is none.
+// Run creates the app, and the database if it does not exist.
 func (c *appCreate) Run(ctx context.Context) error {
 	if n := utf8.RuneCountInString(c.Name); n == 0 || n > rewards.MaxAppName {
 		return usageErrorf("NAME must have 1 to %d characters", rewards.MaxAppName)

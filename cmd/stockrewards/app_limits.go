@@ -12,16 +12,16 @@ type appLimits struct {
 	databaseFlag
 	reasonFlag
 	App               string `arg:"" help:"The app's id or name."`
-	RequestsPerSecond *int   `env:"-" placeholder:"N" help:"Limit the requests per second that each process takes from the app; 0: no limit (default: as it is)."`
-	Concurrent        *int   `env:"-" placeholder:"N" help:"Limit the app's concurrent requests in each process; 0: back to 2000 (default: as it is)."`
+	RequestsPerSecond *int   `env:"-" placeholder:"N" help:"Limit the app's requests per second in each process; 0: no limit (default: unchanged)."`
+	Concurrent        *int   `env:"-" placeholder:"N" help:"Limit the app's concurrent requests in each process; 0: reset to 2000 (default: unchanged)."`
 	None              bool   `env:"-" help:"Remove both limits: no limit per second, 2000 concurrent requests."`
 }
 
-// Run changes the limits that are given, and shows all of them.
+// Run changes the given limits and prints all of them.
 func (c *appLimits) Run(ctx context.Context) error {
 	given := c.RequestsPerSecond != nil || c.Concurrent != nil
 	if given && c.None {
-		return usageErrorf("--none cannot be given with other limits: leave one of them out")
+		return usageErrorf("--none excludes the other limits: omit one of them")
 	}
 	if !given && !c.None {
 		return c.with(ctx, func(s *store.Store) error {
@@ -61,7 +61,7 @@ func showLimits(a rewards.App) error {
 	})
 }
 
-// rateOf is the limit of requests per second in a table.
+// rateOf formats the limit of requests per second.
 func rateOf(l rewards.Limits) string {
 	if l.RequestsPerSecond == 0 {
 		return "no limit"

@@ -9,12 +9,12 @@ import (
 )
 
 type assetCommands struct {
-	List    assetList    `cmd:"" help:"List the catalog."`
-	Enable  assetEnable  `cmd:"" help:"Let a stock be given."`
-	Disable assetDisable `cmd:"" help:"Take a stock out of the catalog: no new rewards; holdings stay."`
-	Sync    assetSync    `cmd:"" help:"Take the broker's stocks into the catalog, follow renamed ones, and disable what it does not sell any more."`
-	Confirm assetConfirm `cmd:"" help:"Accept a price that jumped and is right, so that the stock is ordered and valued again."`
-	Reject  assetReject  `cmd:"" help:"Reject a price that jumped and is wrong; the next price is checked again."`
+	List    assetList    `cmd:"" help:"List the catalog's stocks with their states."`
+	Enable  assetEnable  `cmd:"" help:"Enable a stock for new rewards."`
+	Disable assetDisable `cmd:"" help:"Disable a stock for new rewards. Holdings stay."`
+	Sync    assetSync    `cmd:"" help:"Update the catalog from the broker's list: add new stocks, rename renamed ones, disable those it no longer sells."`
+	Confirm assetConfirm `cmd:"" help:"Confirm a price in doubt as right: the stock is ordered and valued again."`
+	Reject  assetReject  `cmd:"" help:"Reject a price in doubt as wrong: the next price is checked again."`
 }
 
 type assetList struct{ databaseFlag }
@@ -86,7 +86,7 @@ func enable(ctx context.Context, s *store.Operator, symbol string, enabled bool)
 	assets, err := s.Assets(ctx)
 	for _, a := range assets {
 		if a.Symbol == symbol && a.Gone {
-			sayln("It can be given when the broker sells it again: see `stockrewards asset sync`.")
+			sayln("The broker does not sell it; rewards are possible after it does: see `stockrewards asset sync`.")
 		}
 	}
 	return err

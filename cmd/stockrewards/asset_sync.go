@@ -13,16 +13,16 @@ import (
 
 type assetSync struct {
 	databaseFlag
-	addressFlags
+	addressFlags `group:"Broker"`
 	reasonFlag
-	Symbols   []string `sep:"none" env:"-" placeholder:"AAPL,MSFT" help:"Add and touch only these stocks; can be repeated."`
-	Exchanges []string `name:"exchange" sep:"none" env:"-" placeholder:"NASDAQ,NYSE" help:"Add and touch only stocks of these exchanges; can be repeated."`
-	DryRun    bool     `env:"-" help:"Print what would change, and change nothing."`
-	Force     bool     `env:"-" help:"Sync even if the broker's list is empty, or would disable more than 5 stocks and a tenth of the catalog."`
+	Symbols   []string `sep:"none" env:"-" placeholder:"AAPL,MSFT" help:"Add and change only these stocks; repeatable."`
+	Exchanges []string `name:"exchange" sep:"none" env:"-" placeholder:"NASDAQ,NYSE" help:"Add and change only stocks of these exchanges; repeatable."`
+	DryRun    bool     `env:"-" help:"Print the changes without making them."`
+	Force     bool     `env:"-" help:"Sync even if the broker's list is empty, or would disable more than 5 stocks and more than a tenth of the catalog."`
 	JSON      bool     `name:"json" help:"Print the report as JSON."`
 }
 
-// Run brings the catalog up to the broker's list.
+// Run updates the catalog from the broker's list.
 func (c *assetSync) Run(ctx context.Context) error {
 	filter, err := c.filter()
 	if err != nil {
@@ -34,21 +34,21 @@ func (c *assetSync) Run(ctx context.Context) error {
 			return err
 		}
 		if in.BrokerKind == "" {
-			return errors.New("these books belong to no broker yet: the first start of `serve` ties them to one")
+			return errors.New("this database belongs to no broker yet: start `serve` first")
 		}
 		flags := brokerFlags{addressFlags: c.addressFlags}
 		return flags.withBroker(ctx, c.databaseFlag, s.Store, func(broker server.Connection) error {
 			theirs, err := broker.Assets(ctx)
 			if err != nil {
-				return fmt.Errorf("the broker does not tell its stocks, so nothing is changed: %w", err)
+				return fmt.Errorf("cannot read the broker's stocks, so nothing is changed: %w", err)
 			}
 			return c.sync(ctx, s, theirs, filter)
 		})
 	})
 }
 
-// filter reads the filter. An empty entry is refused, since a list that is empty by
-// mistake would limit nothing.
+// filter parses the filter. It refuses empty entries: an accidentally empty list would
+// limit nothing.
 func (c *assetSync) filter() (f rewards.SyncFilter, err error) {
 	for _, flag := range []struct {
 		name  string
@@ -56,19 +56,19 @@ func (c *assetSync) filter() (f rewards.SyncFilter, err error) {
 		list  *[]string
 	}{{"--symbols", c.Symbols, &f.Symbols}, {"--exchange", c.Exchanges, &f.Exchanges}} {
 		for _, given := range flag.given {
-			for text := range strings.SplitSeq(given, ",") {
-				text = rewards.UpperSymbol(strings.TrimSpace(text))
-				if text == "" {
+			for entry := range strings.SplitSeq(given, ",") {
+				entry = rewards.UpperSymbol(strings.TrimSpace(entry))
+				if entry == "" {
 					return f, usageErrorf("%s: an entry is empty", flag.name)
 				}
-				*flag.list = append(*flag.list, text)
+				*flag.list = append(*flag.list, entry)
 			}
 		}
 	}
 	return f, nil
 }
 
-// sync decides and changes in one transaction; the brake is in it too.
+// sync compares and changes in one transaction, which also checks plausibility.
 func (c *assetSync) sync(
 	ctx context.Context, s *store.Operator, theirs []rewards.BrokerAsset, f rewards.SyncFilter,
 ) error {
@@ -76,7 +76,7 @@ func (c *assetSync) sync(
 	decide := func(ours []rewards.Asset) (rewards.AssetSync, error) {
 		found = rewards.SyncAssets(ours, theirs, f)
 		if why := found.Implausible(); why != "" && !c.Force {
-			return found, fmt.Errorf("refused, nothing is changed: %s; if that is right, say --force", why)
+			return found, fmt.Errorf("refused, nothing is changed: %s; if that is right, use --force", why)
 		}
 		return found, nil
 	}
@@ -101,7 +101,7 @@ func (c *assetSync) print(r syncReport) error {
 	return printJSON(r)
 }
 
-// syncReport is the report as JSON has it; docs/operations.md describes it.
+// syncReport is the report in JSON, as the operators' manual describes it.
 type syncReport struct {
 	DryRun    bool         `json:"dryRun"`
 	Applied   bool         `json:"applied"`
@@ -111,7 +111,7 @@ type syncReport struct {
 	Unchanged int          `json:"unchanged"`
 }
 
-// syncTotals counts the assets of each kind of change; one asset may be of several.
+// syncTotals counts the assets by kind of change; an asset can have several.
 type syncTotals struct {
 	Added    int `json:"added"`
 	Renamed  int `json:"renamed"`
@@ -185,11 +185,11 @@ func (t *syncTotals) count(c rewards.AssetChange) syncChange {
 	return line
 }
 
-// print writes the report for people.
+// print prints the report as a table.
 func (r syncReport) print() error {
 	var rows [][]string
 	for _, c := range r.Changes {
-		if c.Changes[0] != "adopted" || len(c.Changes) > 1 { // the first sync adopts all: a number will do
+		if c.Changes[0] != "adopted" || len(c.Changes) > 1 { // the first sync links every asset: the total suffices
 			rows = append(rows, []string{c.Symbol, strings.Join(c.Changes, ", "), c.detail()})
 		}
 	}
@@ -208,7 +208,7 @@ func (r syncReport) print() error {
 	case r.DryRun:
 		sayln("a dry run: nothing is changed")
 	case len(r.Changes) == 0:
-		sayln("nothing is to be changed")
+		sayln("no changes")
 	case r.Applied:
 		sayln("the catalog is changed; `serve` notices within a second")
 	}

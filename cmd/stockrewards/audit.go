@@ -10,17 +10,17 @@ import (
 
 type auditCommand struct {
 	databaseFlag
-	addressFlags
-	Broker bool `env:"-" help:"Compare the orders and the positions with the broker that the books belong to, instead of checking the books in themselves."`
-	JSON   bool `name:"json" help:"Print the report as JSON."`
+	addressFlags `group:"Broker"`
+	Broker       bool `env:"-" help:"Compare orders and positions with the broker of this database, instead of checking the database's invariants."`
+	JSON         bool `name:"json" help:"Print the report as JSON."`
 }
 
-// Run audits the books. It reads them by a way of its own and changes nothing.
+// Run audits the database. It changes nothing.
 func (c *auditCommand) Run(ctx context.Context) error {
 	if c.Broker {
 		return c.compareWithBroker(ctx)
 	}
-	report, err := auditBooks(ctx, c.Database, c.plainPostgresFlag)
+	report, err := auditDatabase(ctx, c.databaseFlag)
 	if err != nil {
 		return err
 	}

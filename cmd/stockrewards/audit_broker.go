@@ -12,14 +12,14 @@ import (
 	"stockrewards/internal/server"
 )
 
-// exitIncomparable is the exit status of an audit that could not ask the broker.
+// exitIncomparable is the exit status of an audit that cannot read both sides.
 const exitIncomparable = 3
 
-// secondReading is the pause before breaks are looked at again: longer than `serve`
-// takes to notice what happens at the broker.
+// secondReading is the pause before breaks are confirmed: longer than `serve` takes to
+// settle a fill.
 const secondReading = 6 * time.Second
 
-// compareWithBroker compares the books with the broker that they belong to.
+// compareWithBroker compares the database with its broker.
 func (c *auditCommand) compareWithBroker(ctx context.Context) error {
 	report, err := c.compare(ctx)
 	if err != nil {
@@ -36,8 +36,8 @@ func (c *auditCommand) compareWithBroker(ctx context.Context) error {
 	return err
 }
 
-// compare reads both sides, and once more when there are breaks: what was under way
-// is not there any more.
+// compare reads both sides, and a second time if there are breaks: work in progress is
+// then complete.
 func (c *auditCommand) compare(ctx context.Context) (brokercheck.Report, error) {
 	var none brokercheck.Report
 	books, err := readBooks(ctx, c.databaseFlag)
@@ -45,7 +45,7 @@ func (c *auditCommand) compare(ctx context.Context) (brokercheck.Report, error) 
 		return none, err
 	}
 	if books.BrokerKind == "" {
-		return none, errors.New("these books belong to no broker yet: the first start of `serve` ties them to one")
+		return none, errors.New("this database belongs to no broker yet: start `serve` first")
 	}
 	database, err := c.database()
 	if err != nil {
@@ -71,27 +71,27 @@ func (c *auditCommand) compare(ctx context.Context) (brokercheck.Report, error) 
 	return brokercheck.Confirmed(first, second), errors.Join(err, broker.Close())
 }
 
-// compareOnce reads the broker, the books, and what may have changed at the broker
-// meanwhile: see brokercheck.Theirs.
+// compareOnce reads the broker, the database, and recent orders at the broker again: see
+// brokercheck.Theirs.
 func (c *auditCommand) compareOnce(
 	ctx context.Context, broker server.Connection,
 ) (brokercheck.Report, error) {
 	var none brokercheck.Report
 	side, account, err := readBroker(ctx, broker)
 	if err != nil {
-		return none, fmt.Errorf("the broker could not be asked: %w", err)
+		return none, fmt.Errorf("cannot ask the broker: %w", err)
 	}
 	books, err := readBooks(ctx, c.databaseFlag)
 	if err != nil {
 		return none, err
 	}
 	if account != books.BrokerAccount {
-		return none, fmt.Errorf("these credentials are for the account %s; the books belong to %s",
+		return none, fmt.Errorf("these credentials are for the account %s; the database belongs to %s",
 			account, books.BrokerAccount)
 	}
 	last, err := broker.Orders(ctx, brokercheck.LastSince(side.First))
 	if err != nil {
-		return none, fmt.Errorf("the broker could not be asked: %w", err)
+		return none, fmt.Errorf("cannot ask the broker: %w", err)
 	}
 	side.Last = plainOrders(last)
 	for _, id := range books.Missing(side) {
@@ -100,7 +100,7 @@ func (c *auditCommand) compareOnce(
 		case err == nil:
 			side.Last = append(side.Last, plainOrders([]rewards.BrokerOrder{b})...)
 		case rewards.BrokerKindOf(err) != rewards.BrokerNotFound:
-			return none, fmt.Errorf("the broker could not be asked about %s: %w", id, err)
+			return none, fmt.Errorf("cannot ask the broker about %s: %w", id, err)
 		}
 	}
 	return brokercheck.Compare(books, side, time.Now()), nil
@@ -139,7 +139,7 @@ func plainOrders(orders []rewards.BrokerOrder) []brokercheck.Order {
 }
 
 func readBooks(ctx context.Context, d databaseFlag) (*brokercheck.Ours, error) {
-	opened, err := openBooks(ctx, d.Database, d.plainPostgresFlag)
+	opened, err := openAudited(ctx, d)
 	if err != nil {
 		return nil, err
 	}

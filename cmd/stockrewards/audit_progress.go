@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// progressEvery is how often a long audit tells how far it is.
+// progressEvery is the time between two lines of a long audit's progress.
 const progressEvery = 5 * time.Second
 
-// auditProgress tells how far an audit is, also while the database sorts and gives no
-// rows. An audit that takes a moment says nothing.
+// auditProgress prints an audit's progress, even while the database sorts and returns no
+// rows. A short audit prints nothing.
 type auditProgress struct {
 	w    io.Writer
 	done chan struct{}
@@ -28,8 +28,8 @@ func newAuditProgress(w io.Writer) *auditProgress {
 	return p
 }
 
-// tell takes what is being read.
-func (p *auditProgress) tell(what string, rows int64) {
+// read records what the audit reads.
+func (p *auditProgress) read(what string, rows int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.what, p.rows = what, rows
@@ -51,8 +51,8 @@ func (p *auditProgress) run() {
 	}
 }
 
-// end stops the telling.
-func (p *auditProgress) end() {
+// stop ends the output.
+func (p *auditProgress) stop() {
 	close(p.done)
 	p.wait.Wait()
 }

@@ -12,24 +12,24 @@ import (
 
 type backupCommand struct {
 	databaseFlag
-	File string `arg:"" help:"The file to write; it must not exist yet."`
+	File string `arg:"" help:"The new file to write."`
 }
 
-// Run copies the books, while serve runs or not, and audits the copy.
+// Run copies the database, even while serve runs, and audits the copy.
 func (c *backupCommand) Run(ctx context.Context) error {
 	if err := c.with(ctx, func(s *store.Store) error { return s.Backup(ctx, c.File) }); err != nil {
 		return err
 	}
-	books, err := reader.OpenSQLite(ctx, c.File)
+	opened, err := reader.OpenSQLite(ctx, c.File)
 	if err != nil {
 		return err
 	}
-	report, err := audit.Run(ctx, books, audit.Options{})
-	if err := errors.Join(err, books.Close()); err != nil {
+	report, err := audit.Run(ctx, opened, audit.Options{})
+	if err := errors.Join(err, opened.Close()); err != nil {
 		return err
 	}
 	if _, violations := report.Violated(); violations > 0 {
-		return fmt.Errorf("%s is written, but its books do not hold: see `stockrewards audit`", c.File)
+		return fmt.Errorf("the backup %s is written, but violates invariants: see `stockrewards audit`", c.File)
 	}
 	sayf("%s is written and audited\n", c.File)
 	return nil

@@ -11,7 +11,7 @@ import (
 	"stockrewards/internal/audit/reader"
 )
 
-// isPostgres tells whether a database is named by a URL of PostgreSQL.
+// isPostgres reports whether a database is given by a URL of PostgreSQL.
 func isPostgres(database string) bool {
 	return strings.HasPrefix(database, "postgres://") || strings.HasPrefix(database, "postgresql://")
 }
@@ -26,34 +26,31 @@ func sqlitePath(database string) (string, error) {
 	return path, nil
 }
 
-// openBooks opens the books that a database flag names, to be audited.
-func openBooks(ctx context.Context, database string, plain plainPostgresFlag) (reader.Store, error) {
-	if isPostgres(database) {
-		if err := plain.checkPostgres(database); err != nil {
-			return nil, err
-		}
-		return reader.OpenPostgres(ctx, database)
-	}
-	path, err := sqlitePath(database)
+// openAudited opens a database for auditing.
+func openAudited(ctx context.Context, d databaseFlag) (reader.Store, error) {
+	database, err := d.database()
 	if err != nil {
 		return nil, err
 	}
-	return reader.OpenSQLite(ctx, path)
+	if database.Postgres != "" {
+		return reader.OpenPostgres(ctx, database.Postgres)
+	}
+	return reader.OpenSQLite(ctx, database.SQLite)
 }
 
-// auditBooks opens and audits books, and tells on standard error how far it is. An
-// audit that was ended early has told there what it had found.
-func auditBooks(ctx context.Context, database string, plain plainPostgresFlag) (audit.Report, error) {
-	books, err := openBooks(ctx, database, plain)
+// auditDatabase audits a database and reports its progress on standard error, where it
+// also prints the violations found before a failure.
+func auditDatabase(ctx context.Context, d databaseFlag) (audit.Report, error) {
+	opened, err := openAudited(ctx, d)
 	if err != nil {
 		return audit.Report{}, err
 	}
 	p := newAuditProgress(os.Stderr)
-	report, err := audit.Run(ctx, books, audit.Options{Progress: p.tell})
-	p.end()
+	report, err := audit.Run(ctx, opened, audit.Options{Progress: p.read})
+	p.stop()
 	if err != nil && !report.OK() {
-		fmt.Fprintln(os.Stderr, "the audit did not come to its end; until then it had found:")
+		fmt.Fprintln(os.Stderr, "the audit failed; until then it found:")
 		err = errors.Join(err, report.WriteViolations(os.Stderr))
 	}
-	return report, errors.Join(err, books.Close())
+	return report, errors.Join(err, opened.Close())
 }

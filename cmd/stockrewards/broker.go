@@ -21,23 +21,22 @@ const (
 
 // brokerFlags choose the broker.
 type brokerFlags struct {
-	addressFlags
-
-	Broker string `enum:"paper,alpaca" default:"paper" help:"Buy at this broker. paper: the embedded paper brokerage, with its books in paper.db beside the database. alpaca: Alpaca's API, with the credentials in APCA_API_KEY_ID and APCA_API_SECRET_KEY (default: paper)."`
+	Broker       string `group:"Broker" enum:"paper,alpaca" default:"paper" help:"Buy at this broker: paper, the embedded paper brokerage, with its books in paper.db beside the database; or alpaca, Alpaca's API, with the credentials in APCA_API_KEY_ID and APCA_API_SECRET_KEY (default: paper)."`
+	addressFlags `group:"Broker"`
 }
 
-// addressFlags say how to reach the broker.
+// addressFlags locate the broker.
 type addressFlags struct {
 	AlpacaURL     string `name:"alpaca-url" default:"https://paper-api.alpaca.markets" placeholder:"URL" help:"Send orders to Alpaca's trading API at this address (default: https://paper-api.alpaca.markets, paper money)."`
 	AlpacaDataURL string `name:"alpaca-data-url" default:"https://data.alpaca.markets" placeholder:"URL" help:"Read prices from Alpaca's market data API at this address (default: https://data.alpaca.markets)."`
-	PaperHours    string `enum:"always,us" default:"always" help:"Choose when the embedded paper brokerage trades: always, or us for the US market's hours (default: always)."`
+	PaperHours    string `enum:"always,us" default:"always" help:"Choose when the embedded paper brokerage's market is open: always, or us for the hours of the US market (default: always)."`
 
-	AllowPlainHTTPBroker bool `name:"allow-plain-http-broker" help:"Allow http:// for Alpaca's addresses beyond this machine, with the credentials unencrypted: for 'stockrewards paper' in a network that you trust."`
+	AllowPlainHTTPBroker bool `name:"allow-plain-http-broker" help:"Allow http:// for Alpaca's addresses beyond this machine, which sends the credentials unencrypted: for 'stockrewards paper' in a network that you trust."`
 
-	AlpacaRequestsPerMinute int `name:"alpaca-requests-per-minute" default:"200" placeholder:"N" help:"Limit the requests per minute, for trading and for market data each, to the account's rate limit (default: 200)."`
+	AlpacaRequestsPerMinute int `name:"alpaca-requests-per-minute" default:"200" placeholder:"N" help:"Limit the requests per minute to the account's rate limit; trading and market data count separately (default: 200)."`
 }
 
-// broker reads the flags and the credentials.
+// broker parses the flags and reads the credentials.
 func (f brokerFlags) broker() (b server.Broker, err error) {
 	b = server.Broker{
 		Kind: f.Broker, TradingURL: f.AlpacaURL, DataURL: f.AlpacaDataURL,
@@ -50,13 +49,13 @@ func (f brokerFlags) broker() (b server.Broker, err error) {
 	case b.Kind != server.BrokerAlpaca:
 		return b, nil
 	case b.KeyID == "" || b.SecretKey == "":
-		return b, fmt.Errorf("the broker alpaca needs %s and %s in the environment", envKeyID, envSecretKey)
+		return b, fmt.Errorf("--broker alpaca needs %s and %s in the environment", envKeyID, envSecretKey)
 	}
 	return b, errors.Join(
 		f.checkAddress("--alpaca-url", f.AlpacaURL), f.checkAddress("--alpaca-data-url", f.AlpacaDataURL))
 }
 
-// paperHours reads the flag for the paper brokerage's hours.
+// paperHours parses the flag for the paper brokerage's hours.
 func paperHours(flag string) paper.Hours {
 	if flag == "us" {
 		return paper.USEquities
@@ -75,10 +74,10 @@ func (f addressFlags) checkAddress(flag, address string) error {
 		return nil
 	}
 	return fmt.Errorf("%s %s: the broker's credentials would travel unencrypted beyond this machine; use https://, "+
-		"or for 'stockrewards paper' in a network that you trust say --allow-plain-http-broker", flag, address)
+		"or, for 'stockrewards paper' in a network that you trust, use --allow-plain-http-broker", flag, address)
 }
 
-// connect connects to the broker for a command that reads the store at d.
+// connect connects to the broker of the store at d.
 func (f brokerFlags) connect(ctx context.Context, d server.Database) (server.Connection, error) {
 	broker, err := f.broker()
 	if err != nil {
@@ -110,9 +109,9 @@ func (f brokerFlags) withBroker(
 	account, err := broker.Account(ctx)
 	switch {
 	case err != nil:
-		err = fmt.Errorf("the broker could not be asked, so nothing is decided: %w", err)
+		err = fmt.Errorf("cannot ask the broker, so nothing is decided: %w", err)
 	case in.BrokerAccount != "" && account.ID != in.BrokerAccount:
-		err = fmt.Errorf("these credentials are for the account %s; the books belong to %s",
+		err = fmt.Errorf("these credentials are for the account %s; the database belongs to %s",
 			account.ID, in.BrokerAccount)
 	default:
 		err = use(broker)

@@ -6,29 +6,29 @@ import (
 	"time"
 )
 
-// progress tells how far a copy is: once a second, and at the end of each table.
-type progress struct {
+// copyProgress prints a copy's progress every second, and at the end of each table.
+type copyProgress struct {
 	w       io.Writer
 	table   string
-	started time.Time // of the table: when the one before had ended
-	told    time.Time
+	started time.Time // when the previous table ended
+	printed time.Time
 }
 
-func newProgress(w io.Writer) *progress {
+func newCopyProgress(w io.Writer) *copyProgress {
 	now := time.Now()
-	return &progress{w: w, started: now, told: now}
+	return &copyProgress{w: w, started: now, printed: now}
 }
 
-// tell takes what was sent of a table.
-func (p *progress) tell(table string, rows, total int64) {
+// sent records the rows of a table that were sent.
+func (p *copyProgress) sent(table string, rows, total int64) {
 	now := time.Now()
 	if table != p.table {
-		p.table, p.started = table, p.told
+		p.table, p.started = table, p.printed
 	}
-	if rows < total && now.Sub(p.told) < time.Second {
+	if rows < total && now.Sub(p.printed) < time.Second {
 		return
 	}
-	p.told = now
+	p.printed = now
 	rate := rows
 	if took := now.Sub(p.started); took > 0 {
 		rate = int64(time.Duration(rows) * time.Second / max(took, time.Millisecond))

@@ -11,12 +11,12 @@ import (
 
 // databaseFlag locates the store.
 type databaseFlag struct {
-	plainPostgresFlag
-	Database  string `required:"" placeholder:"URL" help:"Use this database: sqlite:PATH, such as sqlite:rewards.db, or postgres://USER@HOST/NAME. Keep a password in PGPASSWORD or a passfile."`
-	Pgbouncer bool   `name:"pgbouncer" help:"Work through PgBouncer in transaction mode."`
+	Database          string `group:"Database" required:"" placeholder:"URL" help:"Use this database: sqlite:PATH, such as sqlite:rewards.db, or postgres://USER@HOST/NAME. Keep a password in PGPASSWORD or a passfile."`
+	Pgbouncer         bool   `group:"Database" name:"pgbouncer" help:"Connect through PgBouncer in transaction mode."`
+	plainPostgresFlag `group:"Database"`
 }
 
-// database reads the flags.
+// database parses the flags.
 func (d databaseFlag) database() (server.Database, error) {
 	if isPostgres(d.Database) {
 		return server.Database{Postgres: d.Database, PgBouncer: d.Pgbouncer}, d.checkPostgres(d.Database)
@@ -34,7 +34,7 @@ func (d databaseFlag) open(ctx context.Context, create bool) (*store.Store, erro
 	return database.Open(ctx, create)
 }
 
-// with opens an existing store for one command.
+// with calls f with an existing store.
 func (d databaseFlag) with(ctx context.Context, f func(*store.Store) error) error {
 	s, err := d.open(ctx, false)
 	if err != nil {

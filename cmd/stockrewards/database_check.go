@@ -12,17 +12,17 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// plainPostgresFlag lets the connection to PostgreSQL be unencrypted.
+// plainPostgresFlag allows an unencrypted connection to PostgreSQL.
 type plainPostgresFlag struct {
-	AllowPlainPostgres bool `help:"Allow an unencrypted connection to PostgreSQL beyond this machine, in a network that you trust as you trust the database."`
+	AllowPlainPostgres bool `help:"Allow an unencrypted connection to PostgreSQL beyond this machine, in a network that you trust like the database itself."`
 }
 
-// errDatabaseURL says nothing of the URL itself: a part of a password may be anywhere.
+// errDatabaseURL does not show the URL: any part of it may belong to a password.
 var errDatabaseURL = errors.New("cannot read the URL of the database: it must be postgres://USER@HOST/NAME; " +
 	"keep the password in PGPASSWORD or a passfile (in a URL its special characters must be percent-encoded)")
 
-// checkPostgres refuses a URL that cannot be read, and one that lets the connection be
-// unencrypted beyond this machine, unless that is allowed.
+// checkPostgres refuses an invalid URL, and one that permits an unencrypted connection
+// beyond this machine, unless that is allowed.
 func (f plainPostgresFlag) checkPostgres(database string) error {
 	u, err := url.Parse(database)
 	if err != nil || strings.Contains(u.Path+u.RawQuery+u.Fragment, "@") {
@@ -31,7 +31,7 @@ func (f plainPostgresFlag) checkPostgres(database string) error {
 	config, err := pgconn.ParseConfig(database)
 	if err != nil {
 		if e, ok := errors.AsType[*pgconn.ParseConfigError](err); ok {
-			err = errors.New(e.Error()) // pgconn has taken the password out
+			err = errors.New(e.Error()) // without the password
 		}
 		return fmt.Errorf("cannot read the URL of the database: %w", err)
 	}
@@ -42,14 +42,14 @@ func (f plainPostgresFlag) checkPostgres(database string) error {
 	for _, way := range append(ways, config.Fallbacks...) {
 		if way.TLSConfig == nil && !onThisMachine(way.Host) {
 			return fmt.Errorf("the connection to PostgreSQL at %s may be unencrypted: add sslmode=verify-full "+
-				"(at least sslmode=require) to the URL, or say --allow-plain-postgres in a network that you trust "+
-				"as the database", way.Host)
+				"(at least sslmode=require) to the URL, or use --allow-plain-postgres in a network that you trust "+
+				"like the database itself", way.Host)
 		}
 	}
 	return nil
 }
 
-// onThisMachine reports whether a host is a Unix socket or an address of loopback.
+// onThisMachine reports whether a host is a Unix socket or a loopback address.
 func onThisMachine(host string) bool {
 	if strings.HasPrefix(host, "/") || strings.HasPrefix(host, "@") || strings.EqualFold(host, "localhost") {
 		return true
@@ -58,8 +58,8 @@ func onThisMachine(host string) bool {
 	return err == nil && ip.IsLoopback()
 }
 
-// withoutPassword is how a database is shown. What is neither of the two kinds may be a
-// mistyped URL with a password anywhere in it: only its beginning is shown.
+// withoutPassword hides the password of a database URL. Of a string that is not a database,
+// only the beginning is shown: it may be a mistyped URL with a password anywhere in it.
 func withoutPassword(database string) string {
 	if strings.HasPrefix(database, "sqlite:") {
 		return database
@@ -76,32 +76,32 @@ func withoutPassword(database string) string {
 	return u.Redacted()
 }
 
-// credentials finds user info in what may be a URL, however it is mistyped.
+// credentials matches user info in what may be a mistyped URL.
 func credentials() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)\b[a-z]+:/*[^\s:/@]*:.*@|password\s*=`)
 }
 
-// redactArguments takes arguments that may hold a password out of an error's text.
+// redactArguments hides, in an error's message, arguments that may contain a password.
 func redactArguments(err error, args []string) error {
-	text := err.Error()
+	message := err.Error()
 	for _, arg := range args {
 		for _, part := range []string{arg, arg[strings.Index(arg, "=")+1:]} {
 			if credentials().MatchString(part) {
-				text = strings.ReplaceAll(text, part, withoutPassword(part))
+				message = strings.ReplaceAll(message, part, withoutPassword(part))
 			}
 		}
 	}
-	if text == err.Error() {
+	if message == err.Error() {
 		return err
 	}
-	return errors.New(text)
+	return errors.New(message)
 }
 
-// warnOfPassword warns when an argument holds a password: the list of processes shows it.
+// warnOfPassword warns of a password in an argument: other users can see it.
 func warnOfPassword(args []string) {
 	for _, arg := range args {
 		if credentials().MatchString(arg) {
-			fsayf(os.Stderr, "stockrewards: warning: a password in an argument can be read in the list of processes; "+
+			fsayf(os.Stderr, "stockrewards: warning: the list of processes shows a password in an argument; "+
 				"keep it in PGPASSWORD, a passfile (PGPASSFILE) or STOCKREWARDS_DATABASE\n")
 			return
 		}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// PostgreSQL beyond this machine is reached with TLS only, whatever the URL leaves open.
+// PostgreSQL beyond this machine needs TLS: a URL that permits less is refused.
 func TestPlainPostgresIsRefused(t *testing.T) {
 	t.Parallel()
 	for url, refused := range map[string]bool{
@@ -34,7 +34,7 @@ func TestPlainPostgresIsRefused(t *testing.T) {
 	}
 }
 
-// No part of a password is in an error, however the URL is mistyped.
+// No error shows a part of a password, however the URL is mistyped.
 func TestMistypedURLsHideTheirPassword(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{
@@ -52,7 +52,7 @@ func TestMistypedURLsHideTheirPassword(t *testing.T) {
 			"a parsing error":             errorText(redactArguments(parse, []string{"serve", url})),
 			"a parsing error with a flag": errorText(redactArguments(parse, []string{"--databse=" + url})),
 		} {
-			bare := strings.HasPrefix(url, "u:") && strings.HasPrefix(what, "a parsing") // no scheme: not known as a URL
+			bare := strings.HasPrefix(url, "u:") && strings.HasPrefix(what, "a parsing") // without a scheme it is not recognized
 			if strings.Contains(text, "secret") && !bare || strings.Contains(text, "%zzcret") {
 				t.Errorf("%s of %s: %s", what, url, text)
 			}
@@ -67,7 +67,7 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-// The broker's credentials go over https, or no further than this machine.
+// The broker's credentials travel over https or stay on this machine.
 func TestPlainBrokersAreRefused(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{

@@ -21,9 +21,9 @@ import (
 )
 
 type devCommand struct {
-	Listen      string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Listen at this address (default: 127.0.0.1:8080)."`
+	Listen      string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Serve the API and its web page at this address (default: 127.0.0.1:8080)."`
 	Data        string `default:"stockrewards-data" placeholder:"FOLDER" help:"Keep the data in this folder (default: stockrewards-data)."`
-	AdminListen string `default:"127.0.0.1:8081" placeholder:"HOST:PORT" help:"Answer /livez, /readyz and /metrics at this address (default: 127.0.0.1:8081, or any other port when that is taken)."`
+	AdminListen string `default:"127.0.0.1:8081" placeholder:"HOST:PORT" help:"Serve /livez, /readyz and /metrics at this address; at another port if this one is in use (default: 127.0.0.1:8081)."`
 	Verbose     bool   `help:"Log every request and every order."`
 }
 
@@ -34,7 +34,7 @@ const (
 	devKeyFile = "dev.key"
 )
 
-// Run serves everything from one folder and prints what to try.
+// Run serves everything from one folder and prints commands to try.
 func (c *devCommand) Run(ctx context.Context) error {
 	if err := c.checkLocal(); err != nil {
 		return err
@@ -97,12 +97,12 @@ func (c *devCommand) checkLocal() error {
 	for _, flag := range []struct{ name, address string }{{"--listen", c.Listen}, {"--admin-listen", c.AdminListen}} {
 		local, err := loopback(flag.address)
 		switch {
-		case flag.address == "" && flag.name == "--admin-listen": // not wanted
+		case flag.address == "" && flag.name == "--admin-listen": // no admin listener
 		case err != nil:
 			return usageErrorf("%s %q: must be HOST:PORT", flag.name, flag.address)
 		case !local:
-			return usageErrorf("%s %s: dev shows its key to whoever reaches it, so it listens on this machine only, "+
-				"such as on 127.0.0.1:8080; others are served by `stockrewards serve`", flag.name, flag.address)
+			return usageErrorf("%s %s: dev shows its key to everyone who reaches it, so it listens on this machine only, "+
+				"such as on 127.0.0.1:8080; to serve other machines, use `stockrewards serve`", flag.name, flag.address)
 		}
 	}
 	return nil
@@ -117,8 +117,8 @@ func (c *devCommand) page(s *server.Server, log *slog.Logger, key string, app re
 	}), err
 }
 
-// prepare makes the app with its key and a first user, or finds those of an
-// earlier start.
+// prepare creates the app with its key and a first user, or finds those of an earlier
+// start.
 func (c *devCommand) prepare(ctx context.Context, s *store.Store) (key string, user rewards.User, err error) {
 	if key, err = c.key(ctx, s); err != nil {
 		return "", user, err
@@ -143,13 +143,13 @@ func first(users []rewards.User) (u rewards.User) {
 	return u
 }
 
-// key reads the kept key, or makes the app and keeps its key. The file is written
-// before the app is stored, so that a kill between the two leaves nothing behind
-// that a second start can't use. A key that opens nothing any more is replaced.
+// key reads the key file, or creates it and the app. The file is written before the app is
+// stored, so that the next start can use it after a kill in between. An unknown, revoked or
+// expired key is replaced.
 func (c *devCommand) key(ctx context.Context, s *store.Store) (string, error) {
 	path := filepath.Join(c.Data, devKeyFile)
-	kept, err := os.ReadFile(path)
-	secret := strings.TrimSpace(string(kept))
+	content, err := os.ReadFile(path)
+	secret := strings.TrimSpace(string(content))
 	if errors.Is(err, os.ErrNotExist) || err == nil && !rewards.WellFormedKey(secret) {
 		secret, err = writeKey(path)
 	}
@@ -160,7 +160,7 @@ func (c *devCommand) key(ctx context.Context, s *store.Store) (string, error) {
 	switch {
 	case err == nil && found.ValidAt(time.Now()):
 		return secret, nil
-	case err == nil: // it was revoked, or rotated away
+	case err == nil: // it was revoked or has expired
 		if secret, err = writeKey(path); err != nil {
 			return "", err
 		}
@@ -174,7 +174,7 @@ func (c *devCommand) key(ctx context.Context, s *store.Store) (string, error) {
 	}
 	books := s.As(by)
 	if _, _, err = books.CreateApp(ctx, devAppName, stored); rewards.CodeOf(err) == rewards.CodeConflict {
-		_, err = books.CreateKey(ctx, devAppName, stored) // the key file was removed: another key
+		_, err = books.CreateKey(ctx, devAppName, stored) // the key file was removed
 	}
 	return secret, err
 }
@@ -188,17 +188,17 @@ func writeKey(path string) (string, error) {
 	if err := os.WriteFile(path, []byte(secret+"\n"), ownerOnly); err != nil {
 		return "", err
 	}
-	return secret, os.Chmod(path, ownerOnly) // also when the file was there
+	return secret, os.Chmod(path, ownerOnly) // of an existing file
 }
 
-// greet prints what a newcomer tries first.
+// greet prints the first commands to try.
 func (c *devCommand) greet(url, key string, user rewards.User) {
 	sayf(`Stock Rewards Service %s is running at %s
 Its data is in %s; stop it with Ctrl-C.
 
-See it happen: %s/
+Watch it in a browser: %s/
 
-The API key of the app %q (kept in %s):
+The API key of the app %q (stored in %s):
   %s
 
 Give a user $5.25 of Apple:
@@ -209,7 +209,7 @@ Give a user $5.25 of Apple:
 A second later, see the shares at live prices:
   curl -s %s/v1/users/%s/portfolio -H 'x-api-key: %s'
 
-What else there is: %s/openapi.json
+The API is described in: %s/openapi.json
 `, version, url, c.Data, url, devAppName, filepath.Join(c.Data, devKeyFile), key,
 		url, key, user.ID, time.Now().Unix(), url, user.ID, key, url)
 }
@@ -219,8 +219,8 @@ func (c *devCommand) greetAdmin(address string) {
 	if address == "" {
 		return
 	}
-	sayf("How it is: http://%s (/livez, /readyz, /metrics)\n", address)
+	sayf("Health and metrics: http://%s (/livez, /readyz, /metrics)\n", address)
 	if _, port, _ := net.SplitHostPort(c.AdminListen); port != "0" && !strings.HasSuffix(address, ":"+port) {
-		sayf("  %s is taken by another program, so it is another port.\n", c.AdminListen)
+		sayf("  Another program uses %s, so this is another port.\n", c.AdminListen)
 	}
 }

@@ -6,13 +6,12 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// running are the commands whose flags are all settings of a process that goes on.
-func running() []string { return []string{"serve", "dev", "paper"} }
+// services are the commands that run until stopped; all their flags are settings.
+func services() []string { return []string{"serve", "dev", "paper"} }
 
-// onlySettings leaves environment variables to settings: the flags of what runs, and
-// those flags of other commands that serve has as well, which say where the books and the
-// broker are. A variable that is left over from somewhere must not decide an order, or be
-// the reason of a deed.
+// onlySettings limits environment variables to settings: the flags of services, and those
+// flags of other commands that serve has too, which locate the database and the broker. A
+// leftover variable must not resolve an order or become the reason in the operator log.
 func onlySettings() kong.Option {
 	return kong.PostBuild(func(k *kong.Kong) error {
 		settings := make(map[string]bool)
@@ -22,7 +21,7 @@ func onlySettings() kong.Option {
 			}
 		}
 		for _, leaf := range k.Model.Leaves(false) {
-			if leaf.Parent == k.Model.Node && slices.Contains(running(), leaf.Name) {
+			if leaf.Parent == k.Model.Node && slices.Contains(services(), leaf.Name) {
 				continue
 			}
 			for _, f := range leaf.Flags {

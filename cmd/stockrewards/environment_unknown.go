@@ -12,8 +12,8 @@ import (
 
 const envPrefix = "STOCKREWARDS_"
 
-// checkEnvironment refuses variables with our prefix that no command reads: a mistyped
-// limit would otherwise be no limit.
+// checkEnvironment refuses variables with envPrefix that no command reads: a mistyped
+// limit would otherwise mean no limit.
 func checkEnvironment(model *kong.Application, environ []string) error {
 	known := []string{envPaperKeyID, envPaperSecretKey}
 	for _, leaf := range model.Leaves(false) {
@@ -33,7 +33,7 @@ func checkEnvironment(model *kong.Application, environ []string) error {
 	return nil
 }
 
-// trimmed is the known names without their prefix, each once, in their order.
+// trimmed returns the names without their prefix, sorted, each once.
 func trimmed(known []string) []string {
 	names := make([]string, len(known))
 	for i, name := range known {

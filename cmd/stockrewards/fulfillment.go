@@ -9,14 +9,14 @@ import (
 )
 
 type fulfillmentCommand struct {
-	Pause  fulfillmentPause  `cmd:"" help:"Stop ordering within a second. Orders that the broker has are still booked."`
+	Pause  fulfillmentPause  `cmd:"" help:"Pause ordering within a second. Orders at the broker are still settled."`
 	Resume fulfillmentResume `cmd:"" help:"Resume ordering."`
-	Status fulfillmentStatus `cmd:"" help:"Show what waits, what is under way and what needs an operator."`
+	Status fulfillmentStatus `cmd:"" help:"Show what waits, what is in orders and what needs an operator."`
 }
 
 type fulfillmentPause struct {
 	databaseFlag
-	Reason string `default:"paused by an operator" help:"State why; shown by fulfillment status (default: paused by an operator)."`
+	Reason string `default:"paused by an operator" help:"Give a reason, which fulfillment status shows (default: paused by an operator)."`
 }
 
 // Run pauses ordering.
@@ -49,7 +49,7 @@ func (c *fulfillmentResume) Run(ctx context.Context) error {
 			return err
 		}
 		if control.Conflicts > 0 {
-			sayf("the pause is lifted, but ordering stays stopped: %d orders at the broker contradict the books "+
+			sayf("the pause is over, but ordering stays stopped: %d orders at the broker contradict the database "+
 				"(see `stockrewards fulfillment status`)\n", control.Conflicts)
 			return nil
 		}
@@ -60,7 +60,7 @@ func (c *fulfillmentResume) Run(ctx context.Context) error {
 
 type fulfillmentStatus struct{ databaseFlag }
 
-// Run prints the state of fulfilment.
+// Run prints the state of fulfillment.
 func (c *fulfillmentStatus) Run(ctx context.Context) error {
 	return c.with(ctx, func(s *store.Store) error {
 		if err := printControl(ctx, s); err != nil {
@@ -69,7 +69,7 @@ func (c *fulfillmentStatus) Run(ctx context.Context) error {
 		if err := printWork(ctx, s); err != nil {
 			return err
 		}
-		return printTroubles(ctx, s)
+		return printProblems(ctx, s)
 	})
 }
 
@@ -82,7 +82,7 @@ func printControl(ctx context.Context, s *store.Store) error {
 	case control.Paused != "":
 		sayln("ordering: paused:", control.Paused)
 	case control.Conflicts > 0:
-		sayln("ordering: stopped: orders at the broker contradict the books")
+		sayln("ordering: stopped: orders at the broker contradict the database")
 	default:
 		sayln("ordering: on")
 	}
@@ -116,11 +116,11 @@ func printWork(ctx context.Context, s *store.Store) error {
 	return nil
 }
 
-const conflictAdvice = `  After an old backup was restored: let the apps repeat their last requests, then for each order
-  "stockrewards order adopt ID --reason TEXT" gives what it bought to the rewards that wait.
-  Otherwise find out what happened, then "stockrewards order acknowledge ID --reason TEXT".`
+const conflictAdvice = `  After an old backup was restored: have the apps repeat their last requests, then for each order
+  "stockrewards order adopt ID --reason TEXT" gives its fill to waiting rewards.
+  Otherwise find out what happened, then run "stockrewards order acknowledge ID --reason TEXT".`
 
-func printTroubles(ctx context.Context, s *store.Store) error {
+func printProblems(ctx context.Context, s *store.Store) error {
 	alarms, err := s.Alarms(ctx)
 	if err != nil {
 		return err
@@ -147,7 +147,7 @@ func printTroubles(ctx context.Context, s *store.Store) error {
 	return nil
 }
 
-// printWaits prints what waits by stock and app, and why.
+// printWaits prints the waiting rewards by stock and app, with the cause.
 func printWaits(ctx context.Context, s *store.Store) error {
 	const most = 50
 	waits, err := s.Waits(ctx)
@@ -157,7 +157,7 @@ func printWaits(ctx context.Context, s *store.Store) error {
 	for _, w := range waits[:min(len(waits), most)] {
 		why := w.Why
 		if why == "" {
-			why = "`serve` has not led yet"
+			why = "no process has led fulfillment yet"
 		}
 		sayf("  %s of %s: %d since %s: %s\n", w.Asset.Symbol, w.App.Name, w.Count, moment(w.Oldest), why)
 	}

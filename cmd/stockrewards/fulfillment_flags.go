@@ -9,20 +9,20 @@ import (
 	"stockrewards/internal/server"
 )
 
-// fulfillmentFlags are the brakes and habits of buying.
+// fulfillmentFlags limit and time the buying of stock.
 type fulfillmentFlags struct {
-	PoolingWindow      time.Duration  `default:"1s" help:"Pool rewards of a stock for this long into one order (default: 1s)."`
-	SmallPoolWait      *time.Duration `placeholder:"DURATION" help:"Let a pool under the broker's minimum of $1 wait this long for more before the house tops it up (default: 0s with the paper brokerage, else 1h)."`
-	DailyNotionalLimit string         `placeholder:"USD" help:"Limit the dollars ordered on a UTC day; further rewards wait (default: no limit)."`
-	HouseDailyLimit    string         `placeholder:"USD" help:"Limit the dollars that the house adds to small pools on a UTC day (default: no limit with the paper brokerage, else 100)."`
-	HouseAppLimit      string         `name:"house-daily-limit-per-app" placeholder:"USD" help:"Limit the dollars that the house adds to small pools for one app on a UTC day (default: a quarter of --house-daily-limit)."`
-	MaxOrderNotional   string         `default:"1000000" placeholder:"USD" help:"Limit the dollars of one order; at least 1000000, the largest reward (default: 1000000)."`
+	PoolingWindow      time.Duration  `default:"1s" help:"Wait this long for more rewards of a stock before ordering them together (default: 1s)."`
+	SmallPoolWait      *time.Duration `placeholder:"DURATION" help:"Wait this long for a pool to reach the broker's minimum of $1 before the house tops it up (default: 0s with the paper brokerage, else 1h)."`
+	DailyNotionalLimit string         `placeholder:"USD" help:"Limit the dollars ordered per UTC day; further rewards wait (default: no limit)."`
+	HouseDailyLimit    string         `placeholder:"USD" help:"Limit the dollars that the house adds to small pools per UTC day (default: no limit with the paper brokerage, else 100)."`
+	HouseAppLimit      string         `name:"house-daily-limit-per-app" placeholder:"USD" help:"Limit the dollars that the house adds to small pools of one app per UTC day (default: a quarter of --house-daily-limit)."`
+	MaxOrderNotional   string         `default:"1000000" placeholder:"USD" help:"Limit the dollars of one order, to at least 1000000, the largest reward (default: 1000000)."`
 }
 
-// config reads the limits.
+// config parses the flags.
 func (f fulfillmentFlags) config(broker string) (fulfillment.Config, error) {
-	// The paper brokerage takes orders as fast as they come: small ones keep the
-	// transactions short that what clients send waits for.
+	// Without a rate limit, small orders keep transactions short: clients' requests wait
+	// for them.
 	const paperMembers = 250
 	c := fulfillment.Config{
 		MaxMembers: paperMembers,
@@ -37,20 +37,20 @@ func (f fulfillmentFlags) config(broker string) (fulfillment.Config, error) {
 		c.SmallPoolWait = *f.SmallPoolWait
 	}
 	for _, flag := range []struct {
-		name, text string
-		value      *money.USD
+		name, given string
+		value       *money.USD
 	}{
 		{"--daily-notional-limit", f.DailyNotionalLimit, &c.DailyLimit},
 		{"--house-daily-limit", f.HouseDailyLimit, &c.HouseDailyLimit},
 		{"--house-daily-limit-per-app", f.HouseAppLimit, &c.HouseAppLimit},
 		{"--max-order-notional", f.MaxOrderNotional, &c.MaxNotional},
 	} {
-		if flag.text == "" {
+		if flag.given == "" {
 			continue
 		}
-		amount, err := money.ParseUSD(flag.text)
+		amount, err := money.ParseUSD(flag.given)
 		if err != nil || amount < 0 {
-			return c, usageErrorf("%s %q: must be an amount of dollars", flag.name, flag.text)
+			return c, usageErrorf("%s %q: must be an amount of dollars", flag.name, flag.given)
 		}
 		*flag.value = min(amount, server.NoLimit)
 	}
@@ -58,7 +58,7 @@ func (f fulfillmentFlags) config(broker string) (fulfillment.Config, error) {
 		c.HouseAppLimit = appShare(c.HouseDailyLimit)
 	}
 	if c.MaxNotional < rewards.LowestMaxNotional {
-		return c, usageErrorf("--max-order-notional: must be at least %s", rewards.LowestMaxNotional)
+		return c, usageErrorf("--max-order-notional %s: must be at least %s", c.MaxNotional, rewards.LowestMaxNotional)
 	}
 	if c.Window < 0 || c.SmallPoolWait < 0 {
 		return c, usageErrorf("--pooling-window and --small-pool-wait must not be negative")
@@ -66,8 +66,8 @@ func (f fulfillmentFlags) config(broker string) (fulfillment.Config, error) {
 	return c, nil
 }
 
-// appShare is what the house adds for one app unless it is said otherwise: a quarter of what
-// it adds in all, so that no app uses it up alone.
+// appShare is the default of --house-daily-limit-per-app: a quarter of --house-daily-limit,
+// so that no app can use it up alone.
 func appShare(limit money.USD) money.USD {
 	const apps = 4
 	if limit == server.NoLimit {

@@ -9,10 +9,10 @@ import (
 )
 
 type keyCommands struct {
-	Create keyCreate `cmd:"" help:"Create another key of an app and print it, alone."`
-	List   keyList   `cmd:"" help:"List the keys of an app; the keys themselves are not stored."`
-	Rotate keyRotate `cmd:"" help:"Create a key beside an old one and print it; the old one expires after the overlap."`
-	Revoke keyRevoke `cmd:"" help:"Revoke a key; in force everywhere within a second."`
+	Create keyCreate `cmd:"" help:"Create another key for an app and print only the key, which is never shown again."`
+	List   keyList   `cmd:"" help:"List an app's keys. The keys themselves are not stored."`
+	Rotate keyRotate `cmd:"" help:"Replace a key: print only the new key; the old one expires after --overlap."`
+	Revoke keyRevoke `cmd:"" help:"Revoke a key; effective in every process within a second."`
 }
 
 type keyCreate struct {
@@ -20,8 +20,8 @@ type keyCreate struct {
 	modeFlag
 	reasonFlag
 	App     string         `arg:"" help:"The app's id or name."`
-	Label   string         `help:"Add a note that distinguishes the key from others (default: no note)."`
-	Expires *time.Duration `placeholder:"DURATION" help:"Let the key expire after this time, for example 2160h (default: never)."`
+	Label   string         `help:"Label the key to distinguish it from others (default: no label)."`
+	Expires *time.Duration `placeholder:"DURATION" help:"Expire the key after this time, such as 2160h (default: never)."`
 }
 
 // Run creates the key.

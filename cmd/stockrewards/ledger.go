@@ -18,11 +18,11 @@ import (
 type ledgerCommand struct {
 	databaseFlag
 	brokerFlags
-	Output    string `placeholder:"FILE" help:"Write to this new file (mode 0600), which appears when it is complete (default: standard output, complete when its last line says so)."`
-	Positions bool   `help:"Ask the broker too, and assert that the books' shares equal its positions."`
+	Output    string `placeholder:"FILE" help:"Write to this new file (mode 0600), which appears when it is complete (default: standard output, whose last line confirms that it is complete)."`
+	Positions bool   `help:"Add assertions that the broker's positions equal the shares in the books."`
 }
 
-// Run writes the journal. It reads one moment of the books, also while serve runs.
+// Run writes the journal from one snapshot of the store, even while serve runs.
 func (c *ledgerCommand) Run(ctx context.Context) error {
 	return c.with(ctx, func(s *store.Store) error {
 		var positions *ledger.Positions
@@ -44,14 +44,14 @@ func (c *ledgerCommand) Run(ctx context.Context) error {
 			return err
 		}
 		if len(report.NotCompared) > 0 {
-			fsayf(os.Stderr, "stockrewards: positions not asserted, orders are under way: %s\n",
+			fsayf(os.Stderr, "stockrewards: positions not asserted, because of live orders: %s\n",
 				strings.Join(report.NotCompared, ", "))
 		}
 		return nil
 	})
 }
 
-// askPositions asks before the books are read, so that what changes in between can be told.
+// askPositions reads the broker's positions before the store, so that later fills are known.
 func (c *ledgerCommand) askPositions(ctx context.Context, s *store.Store) (*ledger.Positions, error) {
 	p := &ledger.Positions{Asked: time.Now()}
 	err := c.withBroker(ctx, c.databaseFlag, s, func(broker server.Connection) (err error) {
@@ -68,17 +68,17 @@ func (c *ledgerCommand) write(write func(io.Writer) error) error {
 	return writeNewFile(c.Output, write)
 }
 
-// writeNewFile makes a file that is there, durably, only when all of it was written.
-// It never replaces one.
+// writeNewFile creates a file that appears, durably, only when it is complete. It never
+// replaces a file.
 func writeNewFile(path string, write func(io.Writer) error) error {
 	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("%s exists, or cannot be looked at: choose a new name", path)
+		return fmt.Errorf("%s exists or cannot be read: choose a new name", path)
 	}
 	const ownerOnly = 0o600
 	partial := path + ".partial"
 	f, err := os.OpenFile(partial, os.O_CREATE|os.O_EXCL|os.O_WRONLY, ownerOnly)
 	if errors.Is(err, os.ErrExist) {
-		return fmt.Errorf("%w: remove what an earlier run left behind", err)
+		return fmt.Errorf("%w: remove what an earlier run left", err)
 	}
 	if err != nil {
 		return err
@@ -88,7 +88,7 @@ func writeNewFile(path string, write func(io.Writer) error) error {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Link(partial, path) // unlike a rename it never replaces a file
+		err = os.Link(partial, path) // unlike a rename, it never replaces a file
 	}
 	if err := errors.Join(err, os.Remove(partial)); err != nil {
 		return fmt.Errorf("%s is not written: %w", path, err)
@@ -96,7 +96,7 @@ func writeNewFile(path string, write func(io.Writer) error) error {
 	return syncFolder(filepath.Dir(path))
 }
 
-// syncFolder makes the names in a folder durable.
+// syncFolder makes the entries of a folder durable.
 func syncFolder(path string) error {
 	folder, err := os.Open(path)
 	if err != nil {

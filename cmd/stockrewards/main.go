@@ -1,6 +1,6 @@
-// Command stockrewards gives an app's customers fractional stock as a reward: it
-// records awards, buys the stock and holds it. `stockrewards dev` tries it in one
-// process, `stockrewards serve` runs it; every other command is an operator's tool.
+// Command stockrewards lets apps reward their users with fractional stock: it records
+// awards, buys the stock and holds it. `stockrewards dev` is for trying it out,
+// `stockrewards serve` runs the service, and the other commands are operators' tools.
 package main
 
 import (
@@ -15,38 +15,38 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// commands is everything the program can do. Help and flags are made from it.
+// commands is the command line; kong derives flags and help from it.
 type commands struct {
-	Dev         devCommand         `cmd:"" help:"Try it: everything in one process, nothing to configure."`
-	Serve       serveCommand       `cmd:"" help:"Run the service."`
+	Dev         devCommand         `cmd:"" help:"Try the service: everything in one process, nothing to configure."`
+	Serve       serveCommand       `cmd:"" help:"Run the service, over SQLite or PostgreSQL."`
 	App         appCommands        `cmd:"" help:"Create, list, suspend, resume and limit client apps."`
 	Key         keyCommands        `cmd:"" help:"Create, list, rotate and revoke API keys."`
-	Asset       assetCommands      `cmd:"" help:"See and change the catalog of giftable stocks."`
-	Fulfillment fulfillmentCommand `cmd:"" help:"Pause, resume and watch the buying of stock."`
-	Reward      rewardCommands     `cmd:"" help:"Take a reward back."`
-	Order       orderCommands      `cmd:"" help:"See orders, and decide those that need an operator."`
-	Action      actionCommands     `cmd:"" help:"See corporate actions, and resume the stocks that they hold."`
-	Audit       auditCommand       `cmd:"" help:"Check every invariant of the books, or compare them with the broker (--broker)."`
-	Log         logCommands        `cmd:"" help:"See and verify what operators did."`
-	Ledger      ledgerCommand      `cmd:"" help:"Write the books as double-entry plain-text accounting, for hledger."`
-	Backup      backupCommand      `cmd:"" help:"Write a consistent copy of the books to a file, also while serve runs."`
-	Migrate     migrateCommand     `cmd:"" help:"Make or update the tables, so that serve needs no right to do so."`
-	Copy        copyCommand        `cmd:"" help:"Move the books of a stopped service from SQLite to PostgreSQL."`
-	Paper       paperCommand       `cmd:"" help:"Run a paper brokerage that speaks Alpaca's protocol and misbehaves on request."`
+	Asset       assetCommands      `cmd:"" help:"List and change the catalog of stocks."`
+	Fulfillment fulfillmentCommand `cmd:"" help:"Pause, resume and inspect the buying of stock."`
+	Reward      rewardCommands     `cmd:"" help:"Reverse a reward."`
+	Order       orderCommands      `cmd:"" help:"List orders, and resolve those that need an operator."`
+	Action      actionCommands     `cmd:"" help:"List corporate actions, and resume the stocks that they hold."`
+	Audit       auditCommand       `cmd:"" help:"Check every invariant of the database, or compare it with the broker (--broker)."`
+	Log         logCommands        `cmd:"" help:"List and verify the operator log."`
+	Ledger      ledgerCommand      `cmd:"" help:"Export double-entry books as plain text, for hledger."`
+	Backup      backupCommand      `cmd:"" help:"Copy the SQLite database to a file, even while serve runs, and audit the copy."`
+	Migrate     migrateCommand     `cmd:"" help:"Create or migrate the database schema, so that serve needs no permission to do so."`
+	Copy        copyCommand        `cmd:"" help:"Move the database of a stopped service from SQLite to PostgreSQL."`
+	Paper       paperCommand       `cmd:"" help:"Run a paper brokerage that speaks Alpaca's API and can inject faults."`
 	Version     versionCommand     `cmd:"" help:"Print the version."`
 }
 
 const (
-	description = "Stock Rewards Service: give your customers fractional stock.\n\n" +
-		"Start with `stockrewards dev`. Settings can come from the environment variable that help " +
-		"shows in brackets; secrets are read from the environment only."
+	description = "Stock Rewards Service: reward your users with fractional stock.\n\n" +
+		"Start with `stockrewards dev`. Help shows the environment variable of each setting in " +
+		"parentheses; secrets are read from the environment only."
 	exitUsage = 2
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends the program at once
+	context.AfterFunc(ctx, stop) // a second signal kills the process
 	var c commands
 	parser, err := kong.New(&c,
 		kong.Name("stockrewards"), kong.Description(description), kong.UsageOnError(),
@@ -77,21 +77,21 @@ func main() {
 	}
 }
 
-// exitError is an error that ends the program with a status of its own.
+// exitError is an error with an exit status other than 1.
 type exitError struct {
 	error
 	code int
 }
 
-// Unwrap is the error itself.
+// Unwrap returns the error without its exit status.
 func (e exitError) Unwrap() error { return e.error }
 
-// usageErrorf is the error of a command line that says something impossible.
+// usageErrorf returns an error in the command line.
 func usageErrorf(format string, args ...any) error {
 	return exitError{fmt.Errorf(format, args...), exitUsage}
 }
 
-// fail ends the program, also when nobody reads what it prints.
+// fail prints an error and exits with code, even when nobody reads standard error.
 func fail(err error, code int) {
 	printed := make(chan struct{})
 	go func() {

@@ -9,17 +9,16 @@ import (
 	"strings"
 )
 
-// memoryFlags bound what the process takes.
+// memoryFlags limit the process's memory.
 type memoryFlags struct {
-	MemoryLimit string `default:"1GiB" placeholder:"SIZE" help:"Collect garbage harder above this memory, such as 768MiB or 2GiB; off: no limit (default: 1GiB). GOMEMLIMIT overrides it."`
+	MemoryLimit string `default:"1GiB" placeholder:"SIZE" help:"Collect garbage more aggressively above this memory, such as 768MiB or 2GiB; off: no limit (default: 1GiB). GOMEMLIMIT overrides it."`
 }
 
-// leastMemory is what the service cannot do without.
+// leastMemory is the least that the service needs, in bytes.
 const leastMemory = 128 << 20
 
-// limitMemory lets more garbage gather before it is collected, up to the limit: what
-// lives is small, and each request leaves some behind. GOGC and GOMEMLIMIT, when they
-// are set, count.
+// limitMemory tunes the garbage collector: it may collect late, up to the limit, since
+// little memory is live and each request leaves garbage. GOGC and GOMEMLIMIT override it.
 func (f memoryFlags) limitMemory() error {
 	limit, err := parseMemory(f.MemoryLimit)
 	if err != nil {
@@ -35,7 +34,7 @@ func (f memoryFlags) limitMemory() error {
 	return nil
 }
 
-// parseMemory reads a size in MiB or GiB.
+// parseMemory parses a size in MiB or GiB.
 func parseMemory(text string) (int64, error) {
 	if text == "off" {
 		return math.MaxInt64, nil

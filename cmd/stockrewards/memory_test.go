@@ -13,7 +13,7 @@ func TestMemoryLimit(t *testing.T) {
 	} {
 		got, err := parseMemory(text)
 		if got != want || (err == nil) != (want > 0) {
-			t.Errorf("%q is %d (%v), want %d", text, got, err, want)
+			t.Errorf("parseMemory(%q) = %d, %v, want %d", text, got, err, want)
 		}
 	}
 }

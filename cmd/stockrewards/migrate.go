@@ -4,7 +4,7 @@ import "context"
 
 type migrateCommand struct{ databaseFlag }
 
-// Run brings the schema up to date, or makes it in an empty database.
+// Run migrates the schema, or creates it in an empty database.
 func (c *migrateCommand) Run(ctx context.Context) error {
 	s, err := c.open(ctx, true)
 	if err != nil {

@@ -13,12 +13,12 @@ import (
 	"stockrewards/internal/store"
 )
 
-// reasonFlag is of every command that changes the books and needs no reason.
+// reasonFlag is the optional reason of a command that changes the database.
 type reasonFlag struct {
-	Reason string `env:"-" placeholder:"TEXT" help:"State why; stored in the operator log."`
+	Reason string `env:"-" placeholder:"TEXT" help:"Give a reason, which is stored in the operator log."`
 }
 
-// operator is who runs a command, as the operator log keeps it.
+// operator identifies who runs a command, for the operator log.
 func (r reasonFlag) operator(command string) (rewards.Operator, error) {
 	if err := rewards.CheckText(r.Reason); err != nil {
 		return rewards.Operator{}, usageErrorf("--reason: %w", err)
@@ -26,8 +26,8 @@ func (r reasonFlag) operator(command string) (rewards.Operator, error) {
 	return rewards.Operator{Actor: actor(), Command: command, Reason: strings.TrimSpace(r.Reason)}, nil
 }
 
-// operate opens existing books for a command that changes them. What it changes is
-// logged under the command's name.
+// operate opens an existing store for a command that changes it. Changes are logged under
+// the command's name.
 func (d databaseFlag) operate(
 	ctx context.Context, command string, why reasonFlag, f func(*store.Operator) error,
 ) error {
@@ -42,8 +42,8 @@ func (d databaseFlag) operate(
 	return errors.Join(f(s.As(by)), s.Close())
 }
 
-// actor is the user and the host that the operating system names: "ann@db1", and
-// "root@db1 (sudo ann)" when ann has become root by sudo.
+// actor is the operating system's user and host: "ann@db1", or "root@db1 (sudo ann)" under
+// sudo.
 func actor() string {
 	name := fmt.Sprint("uid ", os.Getuid())
 	if u, err := user.Current(); err == nil && u.Username != "" {
@@ -62,7 +62,7 @@ func actor() string {
 	return string(runes[:min(most, len(runes))])
 }
 
-// plain replaces what can't be kept in the operator log.
+// plain replaces characters that the operator log cannot store.
 func plain(r rune) rune {
 	if unicode.IsGraphic(r) {
 		return r

@@ -10,15 +10,15 @@ import (
 )
 
 type logCommands struct {
-	List   logList   `cmd:"" help:"List what operators did, newest first."`
-	Verify logVerify `cmd:"" help:"Check that no row of the operator log was changed, put in or taken out; print its head, to be kept elsewhere."`
+	List   logList   `cmd:"" help:"List operators' changes, newest first."`
+	Verify logVerify `cmd:"" help:"Check that no entry of the operator log was changed, added or removed, and print its head. Keep the head elsewhere."`
 }
 
 type logList struct {
 	databaseFlag
-	Object string `placeholder:"OBJECT" help:"List only what was done to this object, such as 'app 0190…', 'key 0190…', 'asset 7' or 'ordering' (default: all)."`
-	Limit  int    `default:"50" help:"List at most this many rows (default: 50)."`
-	JSON   bool   `name:"json" help:"Print the rows as JSON, with their hashes."`
+	Object string `placeholder:"OBJECT" help:"List only changes of this object, such as 'app 0190…', 'key 0190…', 'asset 7' or 'ordering' (default: all)."`
+	Limit  int    `default:"50" help:"Set the maximum number of entries to list (default: 50)."`
+	JSON   bool   `name:"json" help:"Print the entries as JSON, with their hashes."`
 }
 
 // Run lists the entries.
@@ -71,10 +71,10 @@ func jsonEntries(entries []rewards.LogEntry) []jsonEntry {
 
 type logVerify struct {
 	databaseFlag
-	Head string `placeholder:"NUMBER:HASH" help:"Check that the log still has the row of this head, which an earlier run printed."`
+	Head string `placeholder:"NUMBER:HASH" help:"Check that the log still contains this head, which an earlier run printed."`
 }
 
-// Run verifies the chain; a log that doesn't hold ends with status 1.
+// Run verifies the chain of hashes; a broken log ends with status 1.
 func (c *logVerify) Run(ctx context.Context) error {
 	var kept rewards.LogHead
 	if c.Head != "" {
@@ -94,8 +94,8 @@ func (c *logVerify) Run(ctx context.Context) error {
 	})
 }
 
-// verifyLog reads all of the log. It fails at the first bad row, and when the log
-// doesn't have the row of a head that was kept elsewhere.
+// verifyLog reads the whole log. It fails at the first invalid entry, and when the log does
+// not contain the head that was kept elsewhere.
 func verifyLog(ctx context.Context, s *store.Store, elsewhere rewards.LogHead) (head rewards.LogHead, err error) {
 	stored, err := s.WalkLog(ctx, func(d rewards.LogEntry) error {
 		if err := d.Follows(head); err != nil {

@@ -14,15 +14,15 @@ import (
 type orderCommands struct {
 	List        orderList        `cmd:"" help:"List orders, newest first."`
 	Show        orderShow        `cmd:"" help:"Show an order with its members."`
-	Resolve     orderResolve     `cmd:"" help:"Decide an order that is quarantined, or that the broker refuses again and again, from the broker's own records."`
-	Adopt       orderAdopt       `cmd:"" help:"Take an order at the broker that the books do not know, after an old backup was restored, into the books: what it bought goes to the rewards that wait."`
-	Acknowledge orderAcknowledge `cmd:"" help:"Accept that an order at the broker contradicts the books, so that ordering goes on."`
+	Resolve     orderResolve     `cmd:"" help:"Resolve an order that is quarantined, or that the broker keeps refusing, from the broker's records."`
+	Adopt       orderAdopt       `cmd:"" help:"Adopt an order that only the broker knows, after an old backup was restored: its fill goes to waiting rewards."`
+	Acknowledge orderAcknowledge `cmd:"" help:"Acknowledge an order at the broker that contradicts the database, so that ordering continues."`
 }
 
 type orderList struct {
 	databaseFlag
 	State string `help:"List only orders in this state: planned, submitted, open, quarantined, resolved, settled or refused (default: all)."`
-	Limit int    `default:"50" help:"List at most this many (default: 50)."`
+	Limit int    `default:"50" help:"Set the maximum number of orders to list (default: 50)."`
 }
 
 // Run lists orders.
@@ -93,7 +93,7 @@ func printOrder(o rewards.Order) {
 		{"client order id", o.ClientOrderID},
 		{"symbol", o.Symbol},
 		{"notional", o.Notional.String()},
-		{"of it the house's", o.House.String()},
+		{"paid by the house", o.House.String()},
 		{"state", o.State.String()},
 		{"reason", o.Reason},
 		{"planned", moment(o.CreatedAt())},
@@ -104,8 +104,8 @@ func printOrder(o rewards.Order) {
 		{"filled", o.FilledQty.String()},
 		{"average price", o.FilledAvgPrice.String()},
 		{"filled at", moment(o.FilledAt)},
-		{"booked to the house", o.HouseShares.String()},
-		{"booked", moment(o.SettledAt)},
+		{"shares of the house", o.HouseShares.String()},
+		{"settled", moment(o.SettledAt)},
 	}
 	for _, row := range rows {
 		sayf("%-20s %s\n", row[0]+":", row[1])
@@ -116,13 +116,13 @@ type orderResolve struct {
 	databaseFlag
 	brokerFlags
 	ID        string `arg:"" help:"The order's id."`
-	Filled    string `placeholder:"QTY" help:"State how many shares were bought, with up to 9 decimals."`
-	Price     string `placeholder:"P" help:"State their average price in dollars."`
-	NotBought bool   `help:"State that nothing was bought; the rewards go into the next order."`
-	Reason    string `required:"" placeholder:"TEXT" help:"State the evidence for the decision; stored with the order."`
+	Filled    string `placeholder:"QTY" help:"Set the number of shares bought, with up to 9 decimals."`
+	Price     string `placeholder:"P" help:"Set their average price in dollars."`
+	NotBought bool   `help:"Resolve that nothing was bought; the rewards go into the next order."`
+	Reason    string `required:"" placeholder:"TEXT" help:"Give the evidence for the decision, which is stored with the order."`
 }
 
-// resolution reads the decision.
+// resolution parses the decision.
 func (c *orderResolve) resolution() (rewards.Resolution, error) {
 	r := rewards.Resolution{Reason: strings.TrimSpace(c.Reason)}
 	if r.Reason == "" {
@@ -136,7 +136,7 @@ func (c *orderResolve) resolution() (rewards.Resolution, error) {
 	}
 	var err error
 	if r.FilledQty, err = money.ParseShares(c.Filled); err != nil || r.FilledQty <= 0 {
-		return r, usageErrorf("--filled %q: must be a quantity of shares above 0 (or say --not-bought)", c.Filled)
+		return r, usageErrorf("--filled %q: must be a number of shares greater than 0 (or use --not-bought)", c.Filled)
 	}
 	if r.Price, err = money.ParsePrice(c.Price); err != nil || r.Price <= 0 {
 		return r, usageErrorf("--price %q: must be a price greater than 0", c.Price)
@@ -144,7 +144,7 @@ func (c *orderResolve) resolution() (rewards.Resolution, error) {
 	return r, nil
 }
 
-// Run resolves the order, unless the broker's own answer contradicts the decision.
+// Run resolves the order, unless the broker's answer contradicts the decision.
 func (c *orderResolve) Run(ctx context.Context) error {
 	r, err := c.resolution()
 	if err != nil {
@@ -167,19 +167,19 @@ func (c *orderResolve) Run(ctx context.Context) error {
 		if err := s.ResolveOrder(ctx, id, r); err != nil {
 			return err
 		}
-		sayln("resolved; `serve` books it")
+		sayln("resolved; `serve` settles it")
 		return nil
 	})
 }
 
-// checkWithBroker returns the decision with what the broker tells beside it.
+// checkWithBroker compares the decision with the broker's answer, whose fill time it adds.
 func (c *orderResolve) checkWithBroker(
 	ctx context.Context, s *store.Store, o rewards.Order, r rewards.Resolution,
 ) (rewards.Resolution, error) {
 	err := c.withBroker(ctx, c.databaseFlag, s, func(broker server.Connection) error {
 		b, err := broker.OrderByClientID(ctx, o.ClientOrderID)
 		if err != nil && rewards.BrokerKindOf(err) != rewards.BrokerNotFound {
-			return fmt.Errorf("the broker could not be asked, so nothing is decided: %w", err)
+			return fmt.Errorf("cannot ask the broker, so nothing is decided: %w", err)
 		}
 		if err != nil {
 			return nil //nolint:nilerr // the broker does not know the order: nothing to contradict
@@ -196,7 +196,7 @@ func (c *orderResolve) checkWithBroker(
 type orderAcknowledge struct {
 	databaseFlag
 	ClientOrderID string `arg:"" help:"The client order id, from fulfillment status."`
-	Reason        string `required:"" placeholder:"TEXT" help:"State what you found and did; stored with the order."`
+	Reason        string `required:"" placeholder:"TEXT" help:"Give your findings and actions, which are stored with the order."`
 }
 
 // Run acknowledges a conflict.

@@ -17,20 +17,20 @@ import (
 )
 
 type paperCommand struct {
-	Database          string   `required:"" placeholder:"sqlite:PATH" help:"Keep the brokerage's books in this file, such as sqlite:paper.db."`
-	Listen            string   `default:"127.0.0.1:8090" placeholder:"HOST:PORT" help:"Listen at this address (default: 127.0.0.1:8090)."`
-	Hours             string   `enum:"always,us" default:"always" help:"Choose when the market is open: always, or us for the days and hours of the US market (default: always)."`
-	Clock             string   `placeholder:"TIME" help:"Set the clock at the start, such as 2026-11-27T09:00:00-05:00; real follows the real time again (default: as it was)."`
-	Pace              *int64   `placeholder:"N" help:"Let the clock advance N seconds per real second; 0 stops it (default: 1)."`
-	Fault             []string `sep:"none" placeholder:"FAULT" help:"Inject a fault, such as 'lost-answer on=submit chance=5%'; can be repeated."`
-	FaultSeed         uint64   `placeholder:"N" help:"Seed the chances of faults with this number, to repeat a run."`
-	RequestsPerMinute int      `default:"200" placeholder:"N" help:"Limit the requests per minute, for trading and for prices each; 0: no limit (default: 200, as Alpaca's)."`
-	Cash              string   `placeholder:"USD" help:"Give a new account this many dollars (default: a trillion)."`
-	Seed              uint64   `placeholder:"N" help:"Seed the prices of new books with this number, to repeat a run."`
+	Database          string   `required:"" placeholder:"sqlite:PATH" help:"Store the brokerage's books in this file, such as sqlite:paper.db."`
+	Listen            string   `default:"127.0.0.1:8090" placeholder:"HOST:PORT" help:"Serve Alpaca's API at this address (default: 127.0.0.1:8090)."`
+	Hours             string   `enum:"always,us" default:"always" help:"Choose when the market is open: always, or us for the hours of the US market (default: always)."`
+	Clock             string   `placeholder:"TIME" help:"Set the clock at the start, such as 2026-11-27T09:00:00-05:00; real returns to real time (default: unchanged)."`
+	Pace              *int64   `placeholder:"N" help:"Advance the clock by N seconds per real second; 0 stops it (default: 1)."`
+	Fault             []string `sep:"none" placeholder:"FAULT" help:"Inject a fault, such as 'lost-answer on=submit chance=5%'; repeatable."`
+	FaultSeed         uint64   `placeholder:"N" help:"Seed the chances of faults with this number, to reproduce a run."`
+	RequestsPerMinute int      `default:"200" placeholder:"N" help:"Limit the requests per minute, as Alpaca does; trading and market data count separately; 0: no limit (default: 200)."`
+	Cash              string   `placeholder:"USD" help:"Open the account with this many dollars (default: a trillion)."`
+	Seed              uint64   `placeholder:"N" help:"Seed the prices of new books with this number, to reproduce a run."`
 }
 
-// The credentials that a client of the paper brokerage must send. When they are
-// not set any will do.
+// The environment variables with the credentials that clients must send. Without them, any
+// credentials are accepted.
 const (
 	envPaperKeyID     = "STOCKREWARDS_PAPER_KEY_ID"
 	envPaperSecretKey = "STOCKREWARDS_PAPER_SECRET_KEY"
@@ -38,14 +38,14 @@ const (
 
 // Help is the text below the flags.
 func (c *paperCommand) Help() string {
-	return "A brokerage that speaks Alpaca's protocol, with paper money, for the processes that were started with\n" +
+	return "It trades with paper money, for processes that are started with\n" +
 		"  stockrewards serve --broker alpaca --alpaca-url http://HOST:PORT --alpaca-data-url http://HOST:PORT\n\n" +
-		"Any credentials are good, unless " + envPaperKeyID + " and " + envPaperSecretKey +
+		"It accepts any credentials, unless " + envPaperKeyID + " and " + envPaperSecretKey +
 		" are set. The clock and the faults can also be set while it runs, under /control: " +
-		"docs/paper-brokerage.md is the manual."
+		"see docs/paper-brokerage.md."
 }
 
-// Run serves until a signal comes.
+// Run serves until a signal arrives.
 func (c *paperCommand) Run(ctx context.Context) error {
 	out := server.NewLogWriter(os.Stderr, server.JSONLog)
 	defer out.Close()
@@ -75,7 +75,7 @@ func (c *paperCommand) Run(ctx context.Context) error {
 	return errors.Join(err, b.Close())
 }
 
-// options reads the flags and the environment.
+// options parses the flags and reads the environment.
 func (c *paperCommand) options(log *slog.Logger) (paper.Options, error) {
 	o, err := server.PaperOptions(log)
 	if err != nil {
@@ -85,20 +85,20 @@ func (c *paperCommand) options(log *slog.Logger) (paper.Options, error) {
 	o.Control, o.Seed, o.FaultSeed, o.RequestsPerMinute = true, c.Seed, c.FaultSeed, c.RequestsPerMinute
 	o.KeyID, o.SecretKey = os.Getenv(envPaperKeyID), os.Getenv(envPaperSecretKey)
 	if (o.KeyID == "") != (o.SecretKey == "") {
-		return o, fmt.Errorf("%s and %s must be set both, or neither", envPaperKeyID, envPaperSecretKey)
+		return o, fmt.Errorf("%s and %s belong together: set both or neither", envPaperKeyID, envPaperSecretKey)
 	}
 	if c.RequestsPerMinute < 0 {
 		return o, usageErrorf("--requests-per-minute must not be negative")
 	}
 	if c.Cash != "" {
 		if o.Cash, err = money.ParseUSD(c.Cash); err != nil || o.Cash <= 0 {
-			return o, usageErrorf("--cash %q: must be an amount of dollars above 0", c.Cash)
+			return o, usageErrorf("--cash %q: must be an amount of dollars greater than 0", c.Cash)
 		}
 	}
 	return o, nil
 }
 
-// addFaults adds the faults that the flags tell.
+// addFaults adds the faults of the flags.
 func (c *paperCommand) addFaults(b *paper.Brokerage) error {
 	for _, line := range c.Fault {
 		f, err := paper.ParseFault(line)
@@ -112,7 +112,7 @@ func (c *paperCommand) addFaults(b *paper.Brokerage) error {
 	return nil
 }
 
-// setClock sets the clock as the flags tell.
+// setClock sets the clock by the flags.
 func (c *paperCommand) setClock(ctx context.Context, b *paper.Brokerage) error {
 	now, test := b.Now()
 	pace := int64(1)
@@ -154,7 +154,7 @@ func (c *paperCommand) serve(ctx context.Context, b *paper.Brokerage, log *slog.
 		return errors.Join(err, listener.Close())
 	}
 	if !local {
-		log.WarnContext(ctx, "everybody who reaches this address can trade, set the clock and script faults; "+
+		log.WarnContext(ctx, "everyone who reaches this address can trade, set the clock and inject faults; "+
 			"listen on 127.0.0.1, or in a network that you trust", slog.String("address", listener.Addr().String()))
 	}
 	answers := http.Server{
@@ -176,7 +176,7 @@ func (c *paperCommand) serve(ctx context.Context, b *paper.Brokerage, log *slog.
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
 	if answers.Shutdown(stop) != nil {
-		return answers.Close() // what is held back by a fault is cut off
+		return answers.Close() // a fault holds answers back
 	}
 	return nil
 }

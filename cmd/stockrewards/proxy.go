@@ -8,14 +8,14 @@ import (
 	"stockrewards/internal/api"
 )
 
-// proxyFlags say how to find a client's address behind a proxy.
+// proxyFlags configure how to find a client's address behind a proxy.
 type proxyFlags struct {
-	BehindProxy         bool     `help:"Allow listening beyond this machine without --tls-cert: a proxy in front terminates TLS."`
-	ClientAddressHeader string   `placeholder:"NAME" help:"Read the client from the header to which the proxy appends the client's address, such as X-Forwarded-For; only with --behind-proxy (default: the connection's address counts)."`
-	TrustedProxy        []string `placeholder:"CIDR" help:"Addresses of further proxies, whose entries in that header are believed too."`
+	BehindProxy         bool     `help:"Allow --listen beyond this machine without --tls-cert: a proxy in front terminates TLS."`
+	ClientAddressHeader string   `placeholder:"NAME" help:"Read the client's address from this header, to which the proxy appends it, such as X-Forwarded-For; only with --behind-proxy (default: the address of the connection)."`
+	TrustedProxy        []string `placeholder:"CIDR" help:"Trust the entries that proxies in this network append to --client-address-header, too; repeatable."`
 }
 
-// proxy reads the flags.
+// proxy parses the flags.
 func (f proxyFlags) proxy() (p api.Proxy, err error) {
 	if f.ClientAddressHeader == "" {
 		if len(f.TrustedProxy) > 0 {
@@ -32,15 +32,15 @@ func (f proxyFlags) proxy() (p api.Proxy, err error) {
 			f.ClientAddressHeader)
 	}
 	p.Header = http.CanonicalHeaderKey(f.ClientAddressHeader)
-	for _, text := range f.TrustedProxy {
-		prefix, err := netip.ParsePrefix(text)
+	for _, network := range f.TrustedProxy {
+		prefix, err := netip.ParsePrefix(network)
 		if err != nil {
-			return p, usageErrorf("--trusted-proxy %q: must be a network, such as 10.0.0.0/8", text)
+			return p, usageErrorf("--trusted-proxy %q: must be a network, such as 10.0.0.0/8", network)
 		}
 		p.Trusted = append(p.Trusted, prefix)
 	}
 	return p, nil
 }
 
-// headerLetters are what the names of headers are made of in practice.
+// headerLetters are the letters of header names, in practice.
 const headerLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-"

@@ -9,13 +9,13 @@ import (
 )
 
 type rewardCommands struct {
-	Reverse rewardReverse `cmd:"" help:"Take a reward back that is recorded and in no order yet: it fails, and nothing is bought for it."`
+	Reverse rewardReverse `cmd:"" help:"Reverse a recorded reward that is in no order yet: it fails, and nothing is bought for it."`
 }
 
 type rewardReverse struct {
 	databaseFlag
 	ID     string `arg:"" help:"The reward's id."`
-	Reason string `required:"" placeholder:"TEXT" help:"State why; the app reads it in the reward's failureReason."`
+	Reason string `required:"" placeholder:"TEXT" help:"Give a reason, which the app reads as the reward's failureReason."`
 }
 
 // Run reverses the reward.

@@ -14,18 +14,18 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// sayf prints to standard output. What the values say is shown and never obeyed by the
-// terminal: they may come from a broker or a client.
+// sayf prints to standard output. Control characters in values are escaped: brokers and
+// clients write them, and a terminal must not obey them.
 func sayf(format string, values ...any) { fsayf(os.Stdout, format, values...) }
 
-// sayln prints values with blanks between them, as sayf does.
-func sayln(values ...any) { fmt.Fprintln(os.Stdout, shown(values)...) }
+// sayln prints values separated by blanks, escaped as by sayf.
+func sayln(values ...any) { fmt.Fprintln(os.Stdout, printable(values)...) }
 
-// fsayf is sayf to another place.
-func fsayf(w io.Writer, format string, values ...any) { fmt.Fprintf(w, format, shown(values)...) }
+// fsayf is sayf to w.
+func fsayf(w io.Writer, format string, values ...any) { fmt.Fprintf(w, format, printable(values)...) }
 
-// shown makes values such that a terminal shows them.
-func shown(values []any) []any {
+// printable escapes the control characters of values.
+func printable(values []any) []any {
 	list := make([]any, len(values))
 	for i, value := range values {
 		switch v := value.(type) {
@@ -47,8 +47,7 @@ func shown(values []any) []any {
 	return list
 }
 
-// printableLines is a text of several lines, such as joined errors, each of which can
-// be shown.
+// printableLines escapes each line of a string, such as joined errors.
 func printableLines(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
@@ -57,7 +56,7 @@ func printableLines(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// table prints rows under a heading, in columns.
+// table prints rows in columns under a heading.
 func table(heading string, rows [][]string) error {
 	const gap = 2
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, gap, ' ', 0)
@@ -72,7 +71,7 @@ func table(heading string, rows [][]string) error {
 	return w.Flush()
 }
 
-// printJSON prints a report for programs.
+// printJSON prints a value as indented JSON.
 func printJSON(report any) error {
 	var text strings.Builder
 	e := json.NewEncoder(&text)
@@ -85,8 +84,8 @@ func printJSON(report any) error {
 	return err
 }
 
-// escapedJSON is JSON with the characters that a terminal would obey as escapes: the
-// encoder leaves those beyond ASCII as they are.
+// escapedJSON escapes control characters beyond ASCII, which the encoder leaves as they
+// are.
 func escapedJSON(text string) string {
 	var b strings.Builder
 	for _, r := range text {

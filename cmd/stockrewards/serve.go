@@ -13,17 +13,17 @@ import (
 
 type serveCommand struct {
 	databaseFlag
+	Role           string `group:"Database" enum:"all,api,worker" default:"all" help:"Choose what this process of a PostgreSQL fleet does: api answers clients, worker buys stock (one at a time), all does both (default: all)."`
+	AllowFutureIDs bool   `group:"Database" name:"allow-future-ids" help:"Record rewards although the newest id in the database is more than two minutes ahead of the clocks; new ids continue from it."`
 	brokerFlags
-	fulfillmentFlags
-	tlsFlags
-	adminFlags
-	memoryFlags
-	proxyFlags
-	connectionFlags
-	Role           string `enum:"all,api,worker" default:"all" help:"Choose what this process of a PostgreSQL fleet does: api answers clients, worker buys stock (one at a time), all does both (default: all)."`
-	AllowFutureIDs bool   `name:"allow-future-ids" help:"Record rewards although the newest id in the store is more than two minutes ahead of the clocks; new ids continue from it."`
-	Listen         string `default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Serve the API at this address (default: 127.0.0.1:8080)."`
-	LeastAward     string `placeholder:"USD" help:"Refuse new awards below this many dollars with 422 (default: any amount is accepted)."`
+	fulfillmentFlags `group:"Buying stock"`
+	Listen           string `group:"API" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Serve the API at this address (default: 127.0.0.1:8080)."`
+	LeastAward       string `group:"API" placeholder:"USD" help:"Refuse new awards below this amount of dollars with 422 (default: no minimum)."`
+	tlsFlags         `group:"API"`
+	proxyFlags       `group:"API"`
+	connectionFlags  `group:"API"`
+	adminFlags       `group:"Operation"`
+	memoryFlags      `group:"Operation"`
 }
 
 // Run serves until a signal arrives or the database fails.
@@ -51,7 +51,7 @@ func (c *serveCommand) Run(ctx context.Context) error {
 	return s.Run(ctx)
 }
 
-// config reads and checks the flags.
+// config parses and checks the flags.
 func (c *serveCommand) config() (cfg server.Config, err error) {
 	if err := errors.Join(c.checkListen(), c.checkAdmin(), c.checkTLS()); err != nil {
 		return cfg, err
@@ -85,16 +85,16 @@ func (c *serveCommand) config() (cfg server.Config, err error) {
 func (c *serveCommand) checkFleet(d server.Database) error {
 	switch {
 	case d.Postgres != "" && c.Broker == server.BrokerPaper:
-		return errors.New("--broker paper keeps its books beside an SQLite file, and a fleet needs one " +
-			"brokerage: run `stockrewards paper` and start with --broker alpaca, --alpaca-url and " +
-			"--alpaca-data-url of its address")
+		return errors.New("--broker paper keeps its books beside an SQLite file, but a fleet needs one " +
+			"brokerage: run `stockrewards paper`, and serve with --broker alpaca, --alpaca-url and " +
+			"--alpaca-data-url set to its address")
 	case d.Postgres == "" && server.Role(c.Role) != server.RoleAll:
-		return usageErrorf("--role %s: only processes over PostgreSQL can have different roles", c.Role)
+		return usageErrorf("--role %s: over SQLite the only role is all", c.Role)
 	}
 	return nil
 }
 
-// leastAward reads the smallest amount of a new award; zero is any.
+// leastAward parses the smallest amount of a new award; zero is no minimum.
 func (c *serveCommand) leastAward() (money.USD, error) {
 	if c.LeastAward == "" {
 		return 0, nil
@@ -117,5 +117,5 @@ func (c *serveCommand) checkListen() error {
 		return nil
 	}
 	return usageErrorf("--listen %s: keys would travel unencrypted beyond this machine; "+
-		"give --tls-cert and --tls-key, or put a proxy that terminates TLS in front and say --behind-proxy", c.Listen)
+		"give --tls-cert and --tls-key, or put a proxy that terminates TLS in front and use --behind-proxy", c.Listen)
 }

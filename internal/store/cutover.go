@@ -26,7 +26,7 @@ type Freezer interface {
 }
 
 // ErrCutOver means that the store must not be used: another database has it, or may have it.
-var ErrCutOver = errors.New("these books are sealed")
+var ErrCutOver = errors.New("this database is frozen")
 
 var errNoFreezer = errors.New("store: this database cannot be frozen")
 
@@ -45,11 +45,11 @@ func (s *Store) CheckCutover(ctx context.Context) error {
 	case err != nil:
 		return err
 	case c.Done:
-		return fmt.Errorf("%w: they were moved to %s at %s; start with that database",
+		return fmt.Errorf("%w: it was moved to %s at %s; start with that database",
 			ErrCutOver, c.To, c.At.Format(time.RFC3339))
 	case c.To != "":
-		return fmt.Errorf("%w: since %s they are being moved to %s; repeat `stockrewards copy`, "+
-			"or go back by `stockrewards copy --abandon`", ErrCutOver, c.At.Format(time.RFC3339), c.To)
+		return fmt.Errorf("%w: it is being moved to %s since %s; repeat `stockrewards copy`, "+
+			"or go back with `stockrewards copy --abandon`", ErrCutOver, c.To, c.At.Format(time.RFC3339))
 	}
 	return nil
 }
