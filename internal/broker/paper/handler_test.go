@@ -79,7 +79,7 @@ func TestTransportHonoursContext(t *testing.T) {
 		} else {
 			time.AfterFunc(time.Duration(i)*20*time.Microsecond, cancel)
 		}
-		req, err := http.NewRequestWithContext(ctx, "POST", "http://paper.test/v2/orders",
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://paper.test/v2/orders",
 			strings.NewReader(market(strconv.Itoa(i), "AAPL", "buy", notional("5"))))
 		d.check(err)
 		resp, err := d.b.Transport().RoundTrip(req)
