@@ -1,8 +1,7 @@
-// Package intake commits rewards and users in natural batches: those that arrive while
-// a commit is under way are committed together by the next one. It promises that
-// nobody waits for a timer (alone, a request commits at once), that apps are served in
-// turn, that what it holds is bounded in count and bytes, for each app and in all, and
-// that an answer is given only after the commit.
+// Package intake commits rewards and users in batches without waiting to fill them: requests
+// that arrive during a commit are committed together by the next one, and a single request
+// commits at once. Apps are served in turn. The queue is bounded in requests and bytes, per
+// app and in total. A request is answered only after its commit.
 package intake
 
 import (
@@ -13,68 +12,66 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// Store commits a batch, as requests of one after the other.
+// Store commits batches. The outcomes equal those of the requests one after the other.
 type Store interface {
-	// RecordRewards answers every request of the batch, or fails as a whole. With
-	// CodeUnavailable the whole batch cannot be taken now; any other error may be the
-	// fault of a single row.
+	// RecordRewards returns an outcome for each request, or fails for the whole batch.
+	// CodeUnavailable means that no request of the batch can be committed now; any other
+	// error may be caused by a single request.
 	RecordRewards(ctx context.Context, batch []rewards.NewReward) ([]rewards.Outcome, error)
 	// CreateUsers does the same for users.
 	CreateUsers(ctx context.Context, batch []rewards.User) ([]rewards.UserOutcome, error)
 }
 
-// requestBytes is what a request takes beside its texts.
+// requestBytes is the size of a request without its strings.
 const requestBytes = 512
 
-// Intake collects requests and commits them. It is safe for concurrent use.
+// Intake batches requests and commits them. It is safe for concurrent use.
 type Intake struct {
 	recorded func() // called after every commit that created a reward
-	rewards  *line[rewards.NewReward, rewards.Outcome]
-	users    *line[rewards.User, rewards.UserOutcome]
+	rewards  *batcher[rewards.NewReward, rewards.Outcome]
+	users    *batcher[rewards.User, rewards.UserOutcome]
 }
 
-// Commit is how one commit of a batch went.
+// Commit is the result of one commit.
 type Commit struct {
-	Requests int // in the batch
-	Created  int // rewards that it created; users are not counted
+	Requests int
+	Created  int // rewards created; users are not counted
 	Took     time.Duration
-	Err      error // nil when it succeeded; a batch whose one row is at fault is tried again in halves
+	Err      error // nil for success; a failed batch may be committed again in halves
 }
 
-// New makes an intake. recorded is called after every commit that created a
-// reward; it must not block.
+// New returns an intake. recorded is called after every commit that created a reward; it
+// must not block.
 func New(store Store, recorded func()) *Intake {
 	return &Intake{
 		recorded: recorded,
-		rewards: newLine(store.RecordRewards, func(o rewards.Outcome) bool {
+		rewards: newBatcher(store.RecordRewards, func(o rewards.Outcome) bool {
 			return o.Verdict == rewards.Created
 		}),
-		users: newLine(store.CreateUsers, func(rewards.UserOutcome) bool { return false }),
+		users: newBatcher(store.CreateUsers, func(rewards.UserOutcome) bool { return false }),
 	}
 }
 
-// Observe calls f with every commit, before its requests are answered; f must not
-// block. Call it before Run.
+// Observe calls f with every commit, before its requests are answered. f must not block.
+// Observe must be called before Run.
 func (i *Intake) Observe(f func(Commit)) { i.rewards.observe, i.users.observe = f, f }
 
-// Record implements rewards.Recorder. When ctx ends first the request may still be
-// recorded.
+// Record implements rewards.Recorder. If ctx ends first, the reward may still be recorded.
 func (i *Intake) Record(ctx context.Context, r rewards.NewReward) (rewards.Outcome, error) {
-	return i.rewards.ask(ctx, r.AppID, r, requestBytes+len(r.IdempotencyKey)+len(r.Source)+len(r.Metadata))
+	return i.rewards.commitOne(ctx, r.AppID, r, requestBytes+len(r.IdempotencyKey)+len(r.Source)+len(r.Metadata))
 }
 
-// CreateUser implements rewards.Recorder. When ctx ends first the user may still be
-// created.
+// CreateUser implements rewards.Recorder. If ctx ends first, the user may still be created.
 func (i *Intake) CreateUser(ctx context.Context, u rewards.User) (rewards.User, error) {
-	outcome, err := i.users.ask(ctx, u.AppID, u, requestBytes+len(u.Email)+len(u.ExternalID))
+	outcome, err := i.users.commitOne(ctx, u.AppID, u, requestBytes+len(u.Email)+len(u.ExternalID))
 	if err != nil {
 		return rewards.User{}, err
 	}
 	return outcome.Answer()
 }
 
-// Run commits batches until ctx ends, then what is still queued, and returns.
-// Requests that come later are refused.
+// Run commits batches until ctx ends. It then commits what is queued and returns; later
+// requests are refused.
 func (i *Intake) Run(ctx context.Context) {
 	var both sync.WaitGroup
 	both.Go(func() { i.users.run(ctx, i.after) })
@@ -82,8 +79,7 @@ func (i *Intake) Run(ctx context.Context) {
 	both.Wait()
 }
 
-// Step commits one batch of what is queued and answers it. It reports whether there
-// was anything to do.
+// Step commits and answers one batch. It reports whether any request was queued.
 func (i *Intake) Step(ctx context.Context) bool {
 	more, created := i.users.step(ctx)
 	if !more {
@@ -99,8 +95,8 @@ func (i *Intake) after(created bool) {
 	}
 }
 
-// Busy is how long the commit under way has taken so far; zero while there is no commit.
+// Busy returns how long the commit in progress has taken so far; zero without one.
 func (i *Intake) Busy() time.Duration { return max(i.rewards.busy(), i.users.busy()) }
 
-// Depth is how many requests wait.
+// Depth returns the number of queued requests.
 func (i *Intake) Depth() int { return i.rewards.depth() + i.users.depth() }

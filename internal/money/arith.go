@@ -5,17 +5,17 @@ import (
 	"math/bits"
 )
 
-// Rounding says what happens to the remainder of a division.
+// Rounding is how a division rounds.
 type Rounding int
 
-// The roundings in use.
+// The roundings.
 const (
 	Down     Rounding = iota // Down drops the remainder (towards zero).
 	HalfAway                 // HalfAway rounds to the nearest, a half away from zero.
 )
 
-// MulDiv is a x b / c over a 128-bit product. The arguments must not be negative
-// and c must be positive. It fails with ErrOverflow when the result does not fit.
+// MulDiv returns a x b / c, computed with a 128-bit product. It fails with ErrOverflow when
+// the result does not fit, when a or b is negative, or when c is not positive.
 func MulDiv(a, b, c int64, r Rounding) (int64, error) {
 	if a < 0 || b < 0 || c <= 0 {
 		return 0, ErrOverflow
@@ -34,25 +34,25 @@ func MulDiv(a, b, c int64, r Rounding) (int64, error) {
 	return int64(q), nil
 }
 
-// sharesTimesPrice is the scale of a product of shares and price over dollars.
+// sharesTimesPrice is the scale of shares times price, relative to that of dollars.
 const sharesTimesPrice = 1_000_000_000_000
 
-// Value is what the shares are worth, rounded to the millionth as named.
-// It fails with ErrOverflow.
+// Value returns the value of the shares at the price, rounded to a millionth of a dollar. It
+// fails with ErrOverflow.
 func Value(s Shares, p Price, r Rounding) (USD, error) {
 	n, err := MulDiv(int64(s), int64(p), sharesTimesPrice, r)
 	return USD(n), err
 }
 
-// SharesFor is the quantity that the amount buys at the price, rounded down.
-// It fails with ErrOverflow, also when the price is not positive.
+// SharesFor returns the quantity that the amount buys at the price, rounded down. It fails
+// with ErrOverflow, also when the price is not positive.
 func SharesFor(u USD, p Price) (Shares, error) {
 	n, err := MulDiv(int64(u), sharesTimesPrice, int64(p), Down)
 	return Shares(n), err
 }
 
-// Portion is floor(total x part / whole): the shares that part of whole dollars
-// brings when the whole brought total. It fails with ErrOverflow.
+// Portion returns floor(total x part / whole): the shares for part when whole dollars bought
+// total shares. It fails with ErrOverflow.
 func Portion(total Shares, part, whole USD) (Shares, error) {
 	n, err := MulDiv(int64(total), int64(part), int64(whole), Down)
 	return Shares(n), err
@@ -78,9 +78,9 @@ func add(a, b int64) (int64, error) {
 	return sum, nil
 }
 
-// Percent is the return of value over cost, (value/cost - 1) x 100 with two
-// decimals, a half away from zero, always signed: "+5.25%". Cost must be positive
-// and value not negative. It fails with ErrOverflow.
+// Percent returns the gain of value over cost, (value/cost - 1) x 100, with two decimals, a
+// half rounded away from zero, always signed: "+5.25%". cost must be positive and value not
+// negative. It fails with ErrOverflow.
 func Percent(value, cost USD) (string, error) {
 	sign, gain := "+", value-cost
 	if gain < 0 {

@@ -7,30 +7,30 @@ import (
 	"strings"
 )
 
-// Errors of reading a decimal. They name the reason; the caller names the field.
+// The errors of this package. They give the reason; the caller names the field.
 var (
-	// ErrSyntax: the text is not a decimal number as JSON writes one.
+	// ErrSyntax reports a string that is not a decimal number in JSON's grammar.
 	ErrSyntax = errors.New("not a decimal number")
-	// ErrPrecision: the number has more decimals than the quantity keeps.
+	// ErrPrecision reports a number with more decimals than the quantity has.
 	ErrPrecision = errors.New("too many decimals")
-	// ErrOverflow: the result does not fit.
+	// ErrOverflow reports a result that does not fit.
 	ErrOverflow = errors.New("number too large")
 )
 
-// Decimal is a number as it was written, exact whatever its length: its value is
-// 0.DIGITS x 10^exp, digits without leading or trailing zeros.
+// Decimal is an exact number of any length. Its value is 0.DIGITS x 10^exp; digits has no
+// leading or trailing zeros.
 type Decimal struct {
 	negative bool
 	digits   string
 	exp      int
 }
 
-// maxExponent bounds a written exponent; beyond it a number is as good as
-// infinite (or zero) for every limit here, and sums of exponents can't overflow.
+// maxExponent limits a written exponent, so that sums of exponents cannot overflow. A larger
+// one gives the same results, because every limit here is far smaller.
 const maxExponent = 1 << 30
 
-// ParseDecimal reads a number in JSON's grammar ("-12.50", "1e400").
-// It fails with ErrSyntax.
+// ParseDecimal parses a number in JSON's grammar, such as "-12.50" or "1e400". It fails with
+// ErrSyntax.
 func ParseDecimal(text string) (Decimal, error) {
 	var d Decimal
 	rest := text
@@ -90,7 +90,7 @@ func allDigits(s string) bool {
 	return s != ""
 }
 
-// Sign is -1, 0 or 1.
+// Sign returns -1, 0 or 1.
 func (d Decimal) Sign() int {
 	switch {
 	case d.digits == "":
@@ -102,7 +102,8 @@ func (d Decimal) Sign() int {
 	}
 }
 
-// GreaterThan compares the exact number with a whole number that is not negative.
+// GreaterThan reports whether the exact number is greater than limit, which must not be
+// negative.
 func (d Decimal) GreaterThan(limit int64) bool {
 	if d.Sign() <= 0 {
 		return false
@@ -111,32 +112,32 @@ func (d Decimal) GreaterThan(limit int64) bool {
 	if limit == 0 || d.exp != len(l) {
 		return limit == 0 || d.exp > len(l)
 	}
-	return d.digits > strings.TrimRight(l, "0") // both are fractions of the same magnitude
+	return d.digits > strings.TrimRight(l, "0") // both have the same exponent
 }
 
-// USD is the amount kept to the millionth of a dollar, half away from zero.
-// It fails with ErrOverflow.
+// USD returns the amount rounded to a millionth of a dollar, a half away from zero. It fails
+// with ErrOverflow.
 func (d Decimal) USD() (USD, error) {
 	n, _, err := d.scaled(usdDecimals)
 	return USD(n), err
 }
 
-// ParseShares reads a quantity exactly. It fails with ErrSyntax, with
-// ErrPrecision beyond nine decimals and with ErrOverflow.
+// ParseShares parses an exact quantity. It fails with ErrSyntax, with ErrPrecision for more
+// than nine decimals, and with ErrOverflow.
 func ParseShares(text string) (Shares, error) {
 	n, err := parseExact(text, shareDecimals)
 	return Shares(n), err
 }
 
-// ParseUSD reads an amount exactly. It fails with ErrSyntax, with ErrPrecision
-// beyond six decimals and with ErrOverflow.
+// ParseUSD parses an exact amount. It fails with ErrSyntax, with ErrPrecision for more than
+// six decimals, and with ErrOverflow.
 func ParseUSD(text string) (USD, error) {
 	n, err := parseExact(text, usdDecimals)
 	return USD(n), err
 }
 
-// ParsePrice reads a price, kept to the billionth of a dollar, half away from
-// zero. It fails with ErrSyntax and ErrOverflow.
+// ParsePrice parses a price and rounds it to a billionth of a dollar, a half away from zero.
+// It fails with ErrSyntax and ErrOverflow.
 func ParsePrice(text string) (Price, error) {
 	d, err := ParseDecimal(text)
 	if err != nil {
@@ -158,10 +159,10 @@ func parseExact(text string, decimals int) (int64, error) {
 	return n, err
 }
 
-// scaled is the number times 10^decimals, rounded half away from zero, and
-// whether it is exact.
+// scaled returns the number times 10^decimals, a half rounded away from zero, and whether it
+// is exact.
 func (d Decimal) scaled(decimals int) (n int64, exact bool, err error) {
-	places := d.exp + decimals // how many digits stand before the point of the result
+	places := d.exp + decimals // digits before the decimal point of the result
 	switch {
 	case d.digits == "":
 		return 0, true, nil

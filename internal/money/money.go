@@ -1,8 +1,7 @@
-// Package money holds the exact quantities of the service: dollars, shares and
-// prices as integers with a fixed scale. It promises that no value passes
-// through a float, that every division names its rounding, and that an overflow
-// is an error and never a wrapped number. Read decimal.go for how text becomes
-// a quantity and arith.go for multiplication and division.
+// Package money has the exact quantities of the service: dollars, shares and prices as
+// integers with a fixed scale. No value passes through a float, every division names its
+// rounding, and an overflow is an error. See decimal.go for parsing and arith.go for
+// multiplication and division.
 package money
 
 // USD is an amount of United States dollars in millionths: 1 is $0.000001.
@@ -14,7 +13,7 @@ type Shares int64
 // Price is the price of one share in billionths of a dollar.
 type Price int64
 
-// The scales of the three quantities, in decimals and as whole units.
+// The scales of the quantities in decimals, and their units.
 const (
 	usdDecimals   = 6
 	shareDecimals = 9
@@ -25,13 +24,13 @@ const (
 	Share  Shares = 1_000_000_000 // Share is one whole share.
 )
 
-// String is the amount as a plain decimal without trailing zeros: "5.25".
+// String returns the amount as a plain decimal without trailing zeros: "5.25".
 func (u USD) String() string { return string(u.Append(nil)) }
 
-// String is the quantity as a plain decimal without trailing zeros.
+// String returns the quantity as a plain decimal without trailing zeros.
 func (s Shares) String() string { return string(s.Append(nil)) }
 
-// String is the price as a plain decimal without trailing zeros.
+// String returns the price as a plain decimal without trailing zeros.
 func (p Price) String() string { return string(p.Append(nil)) }
 
 // Append appends the amount as a plain decimal, which is a valid JSON number.
@@ -43,8 +42,8 @@ func (s Shares) Append(b []byte) []byte { return appendDecimal(b, int64(s), shar
 // Append appends the price as a plain decimal, which is a valid JSON number.
 func (p Price) Append(b []byte) []byte { return appendDecimal(b, int64(p), priceDecimals) }
 
-// UpToCent rounds the amount up to a whole cent, the step of a broker's notional.
-// The amount must not be negative. It fails with ErrOverflow.
+// UpToCent rounds the amount up to a whole cent, as a broker's notional requires. The amount
+// must not be negative. It fails with ErrOverflow.
 func (u USD) UpToCent() (USD, error) {
 	rest := u % Cent
 	if rest == 0 {

@@ -7,44 +7,44 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// The bounds of what waits in one line.
+// The bounds of a queue, over all apps.
 const (
-	maxQueued      = 8192     // requests waiting, of all apps
-	maxQueuedBytes = 64 << 20 // their size
+	maxQueued      = 8192 // requests
+	maxQueuedBytes = 64 << 20
 )
 
 // The sizes of a batch.
 const (
-	maxBatch = 1024 // requests in a commit while one app is alone
-	// sharedBatch is the same while several apps send: an app that has one request waits for
-	// the commit under way, which must then be short.
+	maxBatch = 1024 // requests in a commit while one app sends
+	// sharedBatch replaces maxBatch while several apps send. An app with a single request
+	// waits for the commit in progress, so commits must be short.
 	sharedBatch = 64
-	// sharedFor is how long after two apps sent in turn a batch stays that small.
+	// sharedFor is how long sharedBatch applies after two different apps sent.
 	sharedFor = time.Second
 )
 
-// fair is a bounded queue that serves apps in turn, and the requests of one app in order
-// of arrival. An app may hold as much as it leaves free for others: who floods is
-// refused, who does not flood is not. It is not safe for concurrent use.
-type fair[Q, A any] struct {
+// fairQueue is a bounded queue that serves apps in turn, and one app's requests in order of
+// arrival. An app may queue only as much as it leaves free for others, so only an app that
+// floods is refused. It is not safe for concurrent use.
+type fairQueue[Q, A any] struct {
 	apps   map[rewards.AppID]*appQueue[Q, A]
-	turns  []*appQueue[Q, A] // those that wait
-	turn   int               // of turns, who is next
-	count  int
+	turns  []*appQueue[Q, A] // the queues that are not empty
+	turn   int               // index in turns of the next queue
+	count  int               // requests
 	bytes  int
-	last   rewards.AppID // who sent last
-	shared time.Time     // when two apps last sent in turn
+	last   rewards.AppID // app of the last request
+	shared time.Time     // when the app last changed
 }
 
-// appQueue is what waits of one app.
+// appQueue is one app's requests.
 type appQueue[Q, A any] struct {
 	app   rewards.AppID
 	items []*request[Q, A]
 	bytes int
 }
 
-// add queues a request, or refuses it.
-func (f *fair[Q, A]) add(q *request[Q, A]) bool {
+// add queues a request. It reports false when the app's part of the queue is full.
+func (f *fairQueue[Q, A]) add(q *request[Q, A]) bool {
 	own := f.apps[q.app]
 	waiting, bytes := 0, q.bytes
 	if own != nil {
@@ -73,9 +73,8 @@ func (f *fair[Q, A]) add(q *request[Q, A]) bool {
 	return true
 }
 
-// take takes a batch: one request of each app in turn, until nothing waits or the batch is
-// as large as it may be.
-func (f *fair[Q, A]) take() []*request[Q, A] {
+// take removes a batch: one request of each app in turn, up to the size of a batch.
+func (f *fairQueue[Q, A]) take() []*request[Q, A] {
 	most := maxBatch
 	if !f.shared.IsZero() && time.Since(f.shared) < sharedFor {
 		most = sharedBatch

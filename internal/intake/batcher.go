@@ -10,40 +10,40 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// errFull says that an app has more requests waiting than it leaves room for others.
+// errFull reports that an app's part of the queue is full.
 var errFull = errors.New("too many requests of the app wait to be recorded")
 
-// request is one that waits for its commit.
+// request is a queued request.
 type request[Q, A any] struct {
 	app     rewards.AppID
-	ask     Q
+	content Q
 	bytes   int
 	outcome A
 	err     error
-	done    chan struct{}
+	done    chan struct{} // closed when outcome and err are set
 }
 
-// line commits one kind of request in batches. It is safe for concurrent use.
-type line[Q, A any] struct {
+// batcher commits one kind of request in batches. It is safe for concurrent use.
+type batcher[Q, A any] struct {
 	store   func(ctx context.Context, batch []Q) ([]A, error)
-	created func(A) bool // counts an outcome as a reward that was created
+	created func(A) bool // reports whether an outcome created a reward
 	observe func(Commit)
-	began   atomic.Pointer[time.Time] // when the commit under way began; nil while there is no commit
+	began   atomic.Pointer[time.Time] // start of the commit in progress; nil without one
 
 	mu     sync.Mutex
-	queue  fair[Q, A]
+	queue  fairQueue[Q, A]
 	closed bool
-	wake   chan struct{} // holds one token while there may be work
+	wake   chan struct{} // has a token while there may be work
 }
 
-func newLine[Q, A any](store func(context.Context, []Q) ([]A, error), created func(A) bool) *line[Q, A] {
-	return &line[Q, A]{store: store, created: created, observe: func(Commit) {}, wake: make(chan struct{}, 1)}
+func newBatcher[Q, A any](store func(context.Context, []Q) ([]A, error), created func(A) bool) *batcher[Q, A] {
+	return &batcher[Q, A]{store: store, created: created, observe: func(Commit) {}, wake: make(chan struct{}, 1)}
 }
 
-// ask queues a request and waits for its outcome. When ctx ends first the request may
+// commitOne queues a request and waits for its outcome. If ctx ends first, the request may
 // still be committed.
-func (l *line[Q, A]) ask(ctx context.Context, app rewards.AppID, ask Q, bytes int) (none A, err error) {
-	q := &request[Q, A]{app: app, ask: ask, bytes: bytes, done: make(chan struct{})}
+func (l *batcher[Q, A]) commitOne(ctx context.Context, app rewards.AppID, content Q, bytes int) (none A, err error) {
+	q := &request[Q, A]{app: app, content: content, bytes: bytes, done: make(chan struct{})}
 	if err := l.add(q); err != nil {
 		return none, err
 	}
@@ -55,7 +55,7 @@ func (l *line[Q, A]) ask(ctx context.Context, app rewards.AppID, ask Q, bytes in
 	}
 }
 
-func (l *line[Q, A]) add(q *request[Q, A]) error {
+func (l *batcher[Q, A]) add(q *request[Q, A]) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -66,13 +66,13 @@ func (l *line[Q, A]) add(q *request[Q, A]) error {
 	}
 	select {
 	case l.wake <- struct{}{}:
-	default: // a token is there already
+	default: // it has a token already
 	}
 	return nil
 }
 
-// run commits batches until ctx ends, then what is still queued, and returns.
-func (l *line[Q, A]) run(ctx context.Context, after func(created bool)) {
+// run commits batches until ctx ends, then what is queued, and returns.
+func (l *batcher[Q, A]) run(ctx context.Context, after func(created bool)) {
 	drain := func() {
 		for {
 			more, created := l.step(context.WithoutCancel(ctx))
@@ -96,9 +96,9 @@ func (l *line[Q, A]) run(ctx context.Context, after func(created bool)) {
 	}
 }
 
-// step commits one batch and answers it. It reports whether anything waited, and whether
+// step commits and answers one batch. It reports whether any request was queued, and whether
 // a reward was created.
-func (l *line[Q, A]) step(ctx context.Context) (more, created bool) {
+func (l *batcher[Q, A]) step(ctx context.Context) (more, created bool) {
 	l.mu.Lock()
 	batch := l.queue.take()
 	l.mu.Unlock()
@@ -108,15 +108,15 @@ func (l *line[Q, A]) step(ctx context.Context) (more, created bool) {
 	return true, l.commit(ctx, batch)
 }
 
-// commit stores the batch and answers its requests. When a row may be at fault it
-// is run again in halves, so that only the culprit fails. It reports whether a
-// reward was created.
-func (l *line[Q, A]) commit(ctx context.Context, batch []*request[Q, A]) bool {
-	asked := make([]Q, len(batch))
+// commit stores the batch and answers its requests. After an error that one request may have
+// caused it stores the halves separately, so that only that request fails. It reports
+// whether a reward was created.
+func (l *batcher[Q, A]) commit(ctx context.Context, batch []*request[Q, A]) bool {
+	contents := make([]Q, len(batch))
 	for n, q := range batch {
-		asked[n] = q.ask
+		contents[n] = q.content
 	}
-	outcomes, err := l.record(ctx, asked)
+	outcomes, err := l.record(ctx, contents)
 	if err != nil && len(batch) > 1 && rewards.CodeOf(err) != rewards.CodeUnavailable {
 		half := len(batch) / 2
 		first := l.commit(ctx, batch[:half])
@@ -133,8 +133,8 @@ func (l *line[Q, A]) commit(ctx context.Context, batch []*request[Q, A]) bool {
 	return created
 }
 
-// record stores a batch, watched.
-func (l *line[Q, A]) record(ctx context.Context, batch []Q) ([]A, error) {
+// record stores a batch and reports the commit to the observer.
+func (l *batcher[Q, A]) record(ctx context.Context, batch []Q) ([]A, error) {
 	began := time.Now()
 	l.began.Store(&began)
 	outcomes, err := l.store(ctx, batch)
@@ -149,8 +149,8 @@ func (l *line[Q, A]) record(ctx context.Context, batch []Q) ([]A, error) {
 	return outcomes, err
 }
 
-// busy is how long the commit under way has taken so far; zero while there is no commit.
-func (l *line[Q, A]) busy() time.Duration {
+// busy returns how long the commit in progress has taken so far; zero without one.
+func (l *batcher[Q, A]) busy() time.Duration {
 	began := l.began.Load()
 	if began == nil {
 		return 0
@@ -158,8 +158,8 @@ func (l *line[Q, A]) busy() time.Duration {
 	return time.Since(*began)
 }
 
-// depth is how many requests wait.
-func (l *line[Q, A]) depth() int {
+// depth returns the number of queued requests.
+func (l *batcher[Q, A]) depth() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.queue.count
