@@ -1,7 +1,6 @@
-// Package market knows the latest prices, with their age and their sanity. It
-// promises that a price is the last trade the broker told of, that it is not
-// offered when the broker has not stood by it for a minute of open market or when
-// it jumped too far, and that what the broker says is treated as untrusted input.
+// Package market keeps the latest prices and the market's hours. A price is the last trade
+// that the broker reported. It is not usable when the broker has not confirmed it for a
+// minute of open market, or when it jumped too far. The broker's answers are untrusted.
 package market
 
 import (
@@ -15,32 +14,32 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// Broker tells prices and hours.
+// Broker reports prices and hours.
 type Broker interface {
-	// LatestPrices tells the latest of each symbol in one request. A symbol without a
-	// usable price is missing in the answer.
+	// LatestPrices returns the latest price of each symbol, from one request. A symbol
+	// without a usable price is missing in the result.
 	LatestPrices(ctx context.Context, symbols []string) (map[string]rewards.BrokerPrice, error)
-	// Clock tells the market's hours.
+	// Clock reads the broker's clock and the market's hours.
 	Clock(ctx context.Context) (rewards.MarketClock, error)
 }
 
-// Store keeps prices and hours, so that a restart in an outage still answers.
+// Store keeps prices and hours, so that a process that starts during an outage of the broker
+// can value portfolios.
 type Store interface {
-	// QuotedAssets lists the assets whose prices are needed and what is stored of them.
+	// QuotedAssets lists the assets that need a price, and their stored quotes.
 	QuotedAssets(ctx context.Context) ([]rewards.Asset, []rewards.Quote, error)
 	// SaveQuotes stores prices.
 	SaveQuotes(ctx context.Context, quotes []rewards.Quote) error
-	// DoubtAsset stops ordering and valuing an asset because of a price.
+	// DoubtAsset stops ordering and valuing an asset because of a price in doubt.
 	DoubtAsset(ctx context.Context, id rewards.AssetID, price money.Price) error
-	// MarketHours reads what SaveMarketHours stored; "" when nothing.
+	// MarketHours returns the hours that SaveMarketHours stored; "" if none.
 	MarketHours(ctx context.Context) (string, error)
 	// SaveMarketHours stores the market's hours.
 	SaveMarketHours(ctx context.Context, hours string) error
 }
 
 const (
-	// maxAge is how long, counted in open market, a price holds that the broker has
-	// not confirmed.
+	// maxAge is how long a price is usable without a confirmation, in open market.
 	maxAge = time.Minute
 	// saveEvery is how often the prices are stored.
 	saveEvery = 15 * time.Second
@@ -48,7 +47,7 @@ const (
 	clockEvery = 5 * time.Second
 )
 
-// Market is the latest prices. It is safe for concurrent use.
+// Market keeps the latest prices and hours. It is safe for concurrent use.
 type Market struct {
 	broker Broker
 	store  Store
@@ -58,34 +57,34 @@ type Market struct {
 	mu       sync.RWMutex
 	quotes   map[rewards.AssetID]quote
 	hours    sessions
-	clock    rewards.MarketClock // the last reading
-	clockAt  time.Time           // ours, when it was read; zero: never
-	refused  error               // why the reading at refusedAt is not trusted
+	clock    rewards.MarketClock // the last trusted reading
+	clockAt  time.Time           // our time of that reading; zero: never
 	lastSave time.Time
 
-	refusedAt time.Time // ours; zero: never
+	refused   error     // why the last reading was refused; nil if it was trusted
+	refusedAt time.Time // our time of that reading
 }
 
 type quote struct {
 	rewards.Quote
 	symbol string
 	doubt  bool
-	future bool // the last snapshot's trade was in the future
+	future bool // the last reported trade was in the future
 	hold   rewards.ActionHold
 }
 
-// held tells whether a corporate action holds the stock: it has begun by the broker's
-// clock, or the last trade is of the new units.
+// held reports whether a corporate action holds the stock: the hold has begun by the
+// broker's clock, or the last trade is in the new units.
 func (q quote) held(brokerNow time.Time) bool {
 	return q.hold.InForce(brokerNow) || q.hold.InForce(q.TradedAt)
 }
 
-// New makes a market that knows no price before its first Refresh.
+// New returns a market without prices. Call Load or Refresh to get some.
 func New(broker Broker, store Store, now func() time.Time, log *slog.Logger) *Market {
 	return &Market{broker: broker, store: store, now: now, log: log, quotes: make(map[rewards.AssetID]quote)}
 }
 
-// Load takes over what is stored; call it before the first Refresh.
+// Load reads the stored hours and prices. It must be called before the first Refresh.
 func (m *Market) Load(ctx context.Context) error {
 	text, err := m.store.MarketHours(ctx)
 	if err != nil {
@@ -93,7 +92,7 @@ func (m *Market) Load(ctx context.Context) error {
 	}
 	hours, err := decodeSessions(text)
 	if err != nil {
-		return fmt.Errorf("market: stored hours: %w", err)
+		return fmt.Errorf("cannot read the stored market hours: %w", err)
 	}
 	assets, quotes, err := m.store.QuotedAssets(ctx)
 	if err != nil {
@@ -102,13 +101,13 @@ func (m *Market) Load(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.hours = hours
-	m.take(assets, quotes)
+	m.mergeStored(assets, quotes)
 	return nil
 }
 
-// take merges what is stored into what is known: the operator's words are in the
-// store, the newest price is in memory.
-func (m *Market) take(assets []rewards.Asset, stored []rewards.Quote) {
+// mergeStored merges stored quotes into memory. An operator's decisions are newest in the
+// store; prices may be newer in memory.
+func (m *Market) mergeStored(assets []rewards.Asset, stored []rewards.Quote) {
 	for i, s := range stored {
 		q := m.quotes[assets[i].ID]
 		newer := q.ConfirmedAt.Before(s.ConfirmedAt) && !s.FromFuture(m.now())
@@ -132,7 +131,7 @@ func (m *Market) Price(asset rewards.AssetID) (money.Price, bool) {
 	return q.Price, true
 }
 
-// usable tells whether a price may be used to value a holding.
+// usable reports whether the price may be used to value a holding.
 func (m *Market) usable(q quote, now time.Time) bool {
 	if q.held(m.brokerNow(now)) {
 		return false
@@ -140,7 +139,7 @@ func (m *Market) usable(q quote, now time.Time) bool {
 	return q.Price > 0 && !q.doubt && !q.FromFuture(now) && m.hours.openBetween(q.ConfirmedAt, now) <= maxAge
 }
 
-// brokerNow is the broker's time at a moment of ours, as far as is known.
+// brokerNow returns the broker's time at our time now; our time if its clock is unknown.
 func (m *Market) brokerNow(now time.Time) time.Time {
 	if m.clockAt.IsZero() {
 		return now
@@ -148,16 +147,16 @@ func (m *Market) brokerNow(now time.Time) time.Time {
 	return m.clock.Now.Add(now.Round(0).Sub(m.clockAt))
 }
 
-// LastPrice is the last price of an asset whatever its age; zero when none is known.
+// LastPrice returns the last price of an asset at any age; zero if unknown.
 func (m *Market) LastPrice(asset rewards.AssetID) money.Price {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.quotes[asset].Price
 }
 
-// Levels are what a fill's price is compared with, the newest last: the level that an
-// operator confirmed and the last price, whatever its age. A price in doubt is not
-// among them. There are none while no price is known.
+// Levels returns the prices to compare a fill with, the newest last: the level that an
+// operator confirmed, and the last price at any age. A price in doubt is not among them. It
+// returns nil while no price is known.
 func (m *Market) Levels(asset rewards.AssetID) []money.Price {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -168,7 +167,7 @@ func (m *Market) Levels(asset rewards.AssetID) []money.Price {
 	return []money.Price{q.Accepted, q.Price}
 }
 
-// Doubts lists the symbols whose price is in doubt, as last read from the store.
+// Doubts returns the symbols whose price is in doubt, as last read from the store.
 func (m *Market) Doubts() []string {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -181,18 +180,18 @@ func (m *Market) Doubts() []string {
 	return symbols
 }
 
-// Clock is the market's hours in the broker's own time, from a reading that is at
-// most a few seconds old and not from before the session's turn. Now is the
-// broker's time at this moment. It fails when the broker does not tell, and with
-// rewards.ErrClockRefused when its clock is too far from ours.
+// Clock returns the market's hours in the broker's time; its Now is the broker's time at this
+// moment. It reads the broker's clock again after clockEvery and when the market has opened
+// or closed. It fails when the broker does not answer, and with rewards.ErrClockRefused when
+// its clock is too far from ours.
 func (m *Market) Clock(ctx context.Context) (rewards.MarketClock, error) {
 	m.mu.RLock()
 	c, at, refused, refusedAt := m.clock, m.clockAt, m.refused, m.refusedAt
 	m.mu.RUnlock()
-	now := m.now().Round(0) // the wall clock: the monotonic one stops while a machine sleeps
+	now := m.now().Round(0) // wall clock: the monotonic clock stops while a machine sleeps
 	if age := now.Sub(at); recent(at, now) {
 		c.Now = c.Now.Add(age)
-		if turn := c.NextChange(); c.Now.Before(turn) {
+		if c.Now.Before(c.NextChange()) {
 			return c, nil
 		}
 	}
@@ -202,21 +201,21 @@ func (m *Market) Clock(ctx context.Context) (rewards.MarketClock, error) {
 	return m.readClock(ctx, now)
 }
 
-// ClockRefused is why the last reading of the broker's clock was refused, an error that
-// is rewards.ErrClockRefused; nil when it was not.
+// ClockRefused returns why the last reading of the broker's clock was refused, a
+// rewards.ErrClockRefused; nil if it was trusted.
 func (m *Market) ClockRefused() error {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.refused
 }
 
-// recent reports whether a reading of the broker's clock made at a moment still counts.
+// recent reports whether a reading of the broker's clock at the time at is still valid.
 func recent(at, now time.Time) bool {
 	age := now.Sub(at)
 	return !at.IsZero() && age >= 0 && age < clockEvery
 }
 
-// readClock asks the broker and takes its answer over when it can be trusted.
+// readClock reads the broker's clock and keeps the reading if it is trusted.
 func (m *Market) readClock(ctx context.Context, asked time.Time) (rewards.MarketClock, error) {
 	c, err := m.broker.Clock(ctx)
 	if err != nil {
@@ -231,7 +230,7 @@ func (m *Market) readClock(ctx context.Context, asked time.Time) (rewards.Market
 	return c, m.setClock(ctx, c, asked)
 }
 
-// setClock remembers a reading; the hours are kept in our own time.
+// setClock keeps a reading. It converts the hours to our own time.
 func (m *Market) setClock(ctx context.Context, c rewards.MarketClock, now time.Time) error {
 	ahead := c.Now.Sub(now)
 	local := rewards.MarketClock{
@@ -239,12 +238,12 @@ func (m *Market) setClock(ctx context.Context, c rewards.MarketClock, now time.T
 	}
 	m.mu.Lock()
 	before := m.hours
-	m.hours = m.hours.learn(local)
+	m.hours = m.hours.update(local)
 	m.clock, m.clockAt = c, now
 	m.refused, m.refusedAt = nil, time.Time{}
 	after := m.hours
 	m.mu.Unlock()
-	if before.near(after) {
+	if before.same(after) {
 		return nil
 	}
 	text, err := after.encode()
@@ -254,9 +253,8 @@ func (m *Market) setClock(ctx context.Context, c rewards.MarketClock, now time.T
 	return m.store.SaveMarketHours(ctx, text)
 }
 
-// save stores the prices from time to time, and at once when an asset got its first
-// one, or its first one of new units: a restart in an outage still answers, and an
-// operator who resumes accepts what is stored.
+// save stores the prices every saveEvery. It stores them at once if fresh, which means that
+// an asset got its first price, or its first price in new units.
 func (m *Market) save(ctx context.Context, fresh bool, now time.Time) error {
 	m.mu.Lock()
 	if !fresh && now.Sub(m.lastSave) < saveEvery {
@@ -274,8 +272,8 @@ func (m *Market) save(ctx context.Context, fresh bool, now time.Time) error {
 	return m.store.SaveQuotes(ctx, quotes)
 }
 
-// PriceAge is the age of the oldest price that the broker has confirmed, and how
-// many assets have a price that is needed but cannot be used now.
+// PriceAge returns the age of the oldest confirmed price, and the number of assets that need
+// a price and have no usable one.
 func (m *Market) PriceAge() (oldest time.Duration, unusable int) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

@@ -9,15 +9,15 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// Refresh asks the broker for the prices of all assets that need one, in one
-// request, and stores what changed.
+// Refresh reads the prices of all assets that need one, in one request to the broker, and
+// stores them.
 func (m *Market) Refresh(ctx context.Context) error {
 	assets, stored, err := m.store.QuotedAssets(ctx)
 	if err != nil {
 		return err
 	}
 	m.mu.Lock()
-	m.take(assets, stored)
+	m.mergeStored(assets, stored)
 	m.mu.Unlock()
 	if len(assets) == 0 {
 		return nil
@@ -27,11 +27,11 @@ func (m *Market) Refresh(ctx context.Context) error {
 		symbols[i] = a.Symbol
 	}
 	asked := m.now()
-	snapshots, err := m.broker.LatestPrices(ctx, symbols)
+	prices, err := m.broker.LatestPrices(ctx, symbols)
 	if err != nil {
 		return err
 	}
-	fresh, doubted := m.merge(ctx, assets, snapshots, asked, m.present(ctx, snapshots))
+	fresh, doubted := m.merge(ctx, assets, prices, asked, m.present(ctx, prices))
 	for id, price := range doubted {
 		m.log.WarnContext(ctx, "a price is in doubt", slog.Int64("asset", int64(id)),
 			slog.String("price", price.String()))
@@ -42,10 +42,10 @@ func (m *Market) Refresh(ctx context.Context) error {
 	return m.save(ctx, fresh, asked)
 }
 
-// present is the broker's time by which trades are judged: its last reading that was
-// trusted, carried on by our own clock; our own clock without one. A clock that was set
-// on purpose may run at any pace, so it is read again before a trade is ignored by it.
-func (m *Market) present(ctx context.Context, snapshots map[string]rewards.BrokerPrice) time.Time {
+// present returns the broker's time for judging trades: the last trusted reading plus the
+// time since, or our time without one. A simulated clock may run at any speed, so it is read
+// again before a trade counts as in the future.
+func (m *Market) present(ctx context.Context, prices map[string]rewards.BrokerPrice) time.Time {
 	m.mu.RLock()
 	c, at, refused := m.clock, m.clockAt, m.refused
 	m.mu.RUnlock()
@@ -54,7 +54,7 @@ func (m *Market) present(ctx context.Context, snapshots map[string]rewards.Broke
 		return now
 	}
 	present := c.Now.Add(now.Sub(at))
-	if !c.Simulated || !anyFuture(snapshots, present) {
+	if !c.Simulated || !anyFuture(prices, present) {
 		return present
 	}
 	if c, err := m.readClock(ctx, now); err == nil {
@@ -63,8 +63,8 @@ func (m *Market) present(ctx context.Context, snapshots map[string]rewards.Broke
 	return present
 }
 
-func anyFuture(snapshots map[string]rewards.BrokerPrice, present time.Time) bool {
-	for _, s := range snapshots {
+func anyFuture(prices map[string]rewards.BrokerPrice, present time.Time) bool {
+	for _, s := range prices {
 		if rewards.FutureTrade(s.TradedAt, present) {
 			return true
 		}
@@ -72,35 +72,35 @@ func anyFuture(snapshots map[string]rewards.BrokerPrice, present time.Time) bool
 	return false
 }
 
-// merge takes the broker's prices. It returns whether an asset got its first one, and
-// the prices that cannot be believed.
+// merge merges the broker's prices into memory. It returns whether an asset got its first
+// price, or its first price in new units, and which prices are in doubt.
 func (m *Market) merge(
-	ctx context.Context, assets []rewards.Asset, snapshots map[string]rewards.BrokerPrice, asked, present time.Time,
+	ctx context.Context, assets []rewards.Asset, prices map[string]rewards.BrokerPrice, asked, present time.Time,
 ) (fresh bool, doubted map[rewards.AssetID]money.Price) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	doubted = make(map[rewards.AssetID]money.Price)
 	for _, a := range assets {
-		s, told := snapshots[a.Symbol]
+		s, found := prices[a.Symbol]
 		q := m.quotes[a.ID]
-		if !told || q.doubt {
+		if !found || q.doubt {
 			continue
 		}
-		turned := q.hold.InForce(s.TradedAt) // it is of the new units
-		take := q.Update
-		if turned || q.held(present) {
-			take = q.UpdateHeld
+		newUnits := q.hold.InForce(s.TradedAt)
+		update := q.Update
+		if newUnits || q.held(present) {
+			update = q.UpdateHeld
 		}
-		read, verdict := take(s, asked, present)
-		fresh = fresh || q.Price == 0 && read.Price != 0 || turned && !q.hold.InForce(q.TradedAt)
+		updated, verdict := update(s, asked, present)
+		fresh = fresh || q.Price == 0 && updated.Price != 0 || newUnits && !q.hold.InForce(q.TradedAt)
 		if verdict == rewards.PriceInDoubt {
 			doubted[a.ID] = s.Price
 		}
 		if verdict == rewards.PriceFromFuture && !q.future {
-			m.log.WarnContext(ctx, "ignoring a trade of the future", slog.String("symbol", a.Symbol),
+			m.log.WarnContext(ctx, "ignoring a trade in the future", slog.String("symbol", a.Symbol),
 				slog.Time("trade", s.TradedAt), slog.Time("broker", present))
 		}
-		q.Quote, q.doubt, q.future = read, verdict == rewards.PriceInDoubt, verdict == rewards.PriceFromFuture
+		q.Quote, q.doubt, q.future = updated, verdict == rewards.PriceInDoubt, verdict == rewards.PriceFromFuture
 		m.quotes[a.ID] = q
 	}
 	return fresh, doubted

@@ -7,21 +7,20 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// sessions is what is known of the market's hours from the broker's clock: the
-// session that runs or ran last, and the one after it.
+// sessions are the market's hours as far as the broker's clock has shown them: the previous
+// session, the current or upcoming one, and the start of the next.
 type sessions struct {
-	PastOpen  time.Time `json:"pastOpen"` // the session before
+	PastOpen  time.Time `json:"pastOpen"`
 	PastClose time.Time `json:"pastClose"`
 
-	Open  time.Time `json:"open"`  // when the known session began
-	Close time.Time `json:"close"` // when it ends
-	Next  time.Time `json:"next"`  // when the one after it begins
+	Open  time.Time `json:"open"`
+	Close time.Time `json:"close"`
+	Next  time.Time `json:"next"`
 }
 
-// learn takes a reading of the clock. Of a session that is seen only while it runs
-// the beginning is not told: it counts from the reading that announced it, or
-// from this one.
-func (s sessions) learn(c rewards.MarketClock) sessions {
+// update returns the sessions after a reading of the clock. During a session the clock does
+// not report its start: it is the one announced before, or else the time of this reading.
+func (s sessions) update(c rewards.MarketClock) sessions {
 	known := sessions{PastOpen: s.PastOpen, PastClose: s.PastClose}
 	if !s.Close.IsZero() && !s.Close.After(c.Now) {
 		known.PastOpen, known.PastClose = s.Open, s.Close
@@ -40,11 +39,11 @@ func (s sessions) learn(c rewards.MarketClock) sessions {
 	return known
 }
 
-// openBetween is for how long the market was open from one moment to another, as
-// far as is known: after the known sessions it counts as open.
+// openBetween returns how long the market was open between two times. From the start of the
+// next session on it counts as open, because its end is unknown.
 func (s sessions) openBetween(from, to time.Time) time.Duration {
 	if s.Open.IsZero() {
-		return to.Sub(from) // nothing is known: the cautious answer
+		return to.Sub(from) // unknown hours count as open
 	}
 	total := overlap(from, to, s.PastOpen, s.PastClose) + overlap(from, to, s.Open, s.Close)
 	if !s.Next.IsZero() {
@@ -63,14 +62,14 @@ func overlap(from, to, start, end time.Time) time.Duration {
 	return max(0, to.Sub(from))
 }
 
-// near tells whether both are the same hours, but for the jitter of clocks.
-func (s sessions) near(other sessions) bool {
+// same reports whether both have the same hours, up to the jitter of clocks.
+func (s sessions) same(other sessions) bool {
 	const jitter = 2 * time.Second
 	return s.Open.Sub(other.Open).Abs() < jitter && s.Close.Sub(other.Close).Abs() < jitter &&
 		s.Next.Sub(other.Next).Abs() < jitter
 }
 
-// encode is the hours as they are stored.
+// encode returns the stored form of the hours.
 func (s sessions) encode() (string, error) {
 	b, err := json.Marshal(s)
 	return string(b), err
