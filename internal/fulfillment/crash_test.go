@@ -12,8 +12,8 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// killer ends a worker at the n-th of its effects: before it takes place or after,
-// as kill -9 would. Nothing of the worker runs afterwards.
+// killer ends a worker at the n-th of its effects, before it takes place or after, as kill -9
+// would. Nothing of the worker runs afterwards.
 type killer struct {
 	left  int
 	after bool
@@ -93,95 +93,65 @@ func (m mortalBroker) OrderByClientID(ctx context.Context, id string) (b rewards
 	return b, err
 }
 
-// lifecycles are the ways of an order that the worker is killed on. Each gives
-// and sets the wire up, and returns what must be executed in the end.
-func lifecycles() map[string]func(w *world) []rewards.Reward {
-	return map[string]func(w *world) []rewards.Reward{
-		"success": func(w *world) []rewards.Reward {
-			return []rewards.Reward{w.give("AAPL", 5_000_000), w.give("AAPL", 333_333)}
-		},
-		"lost request": func(w *world) []rewards.Reward {
-			w.wire.fault = once(isSubmit, loseRequest)
-			return []rewards.Reward{w.give("AAPL", 5_000_000)}
-		},
-		"lost answer": func(w *world) []rewards.Reward {
-			w.wire.fault = once(isSubmit, loseAnswer)
-			return []rewards.Reward{w.give("AAPL", 5_000_000)}
-		},
-	}
-}
-
-// A worker killed at any effect, before it or after, and started anew: everything
-// is executed, bought once, and booked as the brokerage's own books tell.
+// A worker killed before or after any effect and restarted executes everything, with one order.
+// Package sim does the same with every fault at every effect.
 func TestKilledAtEveryEffect(t *testing.T) {
 	t.Parallel()
-	for name, lifecycle := range lifecycles() {
+	for name, setUp := range map[string]func(w *world){
+		"success":     func(*world) {},
+		"lost answer": func(w *world) { patient(w); w.wire.fault = sends(loseAnswer) },
+	} {
 		for _, after := range []bool{false, true} {
 			t.Run(fmt.Sprint(name, " after=", after), func(t *testing.T) {
 				t.Parallel()
-				const most = 200
-				patience := time.Duration(0)
-				if name == "lost answer" { // also when a step goes on without an answer
-					patience = 200 * time.Millisecond
-				}
-				for n := 1; n < most; n++ {
-					died := false
-					inWorld(t, func(t *testing.T, w *world) {
+				died := true
+				for n := 1; died && !t.Failed(); n++ {
+					inWorld(t, func(w *world) {
+						setUp(w)
 						k := &killer{left: n, after: after}
-						w.cfg.Patience = patience
-						w.restart(
-							func(s fulfillment.Store) fulfillment.Store { return mortalStore{s, k} },
-							func(b fulfillment.Broker) fulfillment.Broker { return mortalBroker{b, k} })
-						given := lifecycle(w)
+						w.restartWith(mortalStore{w.store, k}, mortalBroker{w.newClient(w.wire), k})
+						given := []rewards.Reward{w.give("AAPL", 5*usd), w.give("AAPL", 333_333)}
 						w.run(4 * time.Second)
-						died = k.dead
-						w.restart(nil, nil)
-						w.finish(given, 2*time.Minute)
+						if died = k.dead; !died {
+							if n < 6 {
+								w.t.Errorf("only %d effects were reached", n)
+							}
+							return
+						}
+						w.restart()
+						w.run(8 * time.Second)
 						for _, r := range given {
 							w.want(r, rewards.Executed)
 						}
-						if orders := len(w.orders()); orders != 1 {
-							t.Errorf("killed at effect %d: %d orders, want one", n, orders)
-						}
-						w.witness()
+						w.wantOrders(1)
+						w.wantBalance()
 					})
-					if !died || t.Failed() {
-						if !died && n < 6 {
-							t.Errorf("only %d effects were reached", n)
-						}
-						return
-					}
 				}
 			})
 		}
 	}
 }
 
-// A leader that froze right before its send and wakes up after another one has
-// taken over does no harm.
+// A leader that freezes before its send and wakes up after another one has taken over does no harm.
 func TestAFrozenLeaderDoesNoHarm(t *testing.T) {
 	t.Parallel()
-	inWorld(t, func(t *testing.T, w *world) {
+	inWorld(t, func(w *world) {
 		w.cfg.Exclusive = false
 		frozen := w.worker
-		w.restart(nil, nil)
+		w.restart()
 		other := w.worker
-		r := w.give("AAPL", 5_000_000)
-		freeze := func(_ *http.Request, carry carrier) (*http.Response, error) {
-			w.wire.fault = nil
+		r := w.give("AAPL", 5*usd)
+		w.wire.fault = sends(func(_ *http.Request, carry carrier) (*http.Response, error) {
 			w.worker = other
-			w.run(3 * time.Minute) // the lease runs out, the other one leads and buys
+			time.Sleep(time.Minute) // the lease expires
+			w.run(5 * time.Second)  // the other one leads and buys
 			w.want(r, rewards.Executed)
 			return carry() // wakes up and sends
-		}
-		w.wire.fault = once(isSubmit, freeze)
+		})
 		w.worker = frozen
-		w.run(3 * time.Second)
-		w.run(3 * time.Second)
+		w.run(6 * time.Second)
 		w.want(r, rewards.Executed)
-		if n := len(w.orders()); n != 1 {
-			t.Errorf("%d orders, want one", n)
-		}
-		w.witness()
+		w.wantOrders(1)
+		w.wantBalance()
 	})
 }

@@ -1,178 +1,294 @@
 package fulfillment_test
 
 import (
-	"cmp"
 	"testing"
 	"time"
 
-	"stockrewards/internal/broker/paper"
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 )
 
-// An order in any status that is no end is followed, without an alarm, until it ends.
-func TestWorkingStatusesAreFollowed(t *testing.T) {
+// An order in a working status is polled, without an alarm, until it ends. Package rewards tests
+// which statuses are working.
+func TestWorkingStatusesArePolled(t *testing.T) {
 	t.Parallel()
-	for _, status := range []string{
-		"new", "pending_new", "accepted", "done_for_day", "pending_cancel", "pending_replace", "accepted_for_bidding",
-		"stopped", "suspended", "calculated", "held",
-	} {
+	inWorld(t, func(w *world) {
+		w.reports(reported("held", "0"))
+		r := w.give("AAPL", 5*usd)
+		w.run(10 * time.Second)
+		w.want(r, rewards.Executing)
+		if o := w.live()[0]; o.State != rewards.OrderOpen || o.BrokerStatus != "held" {
+			w.t.Errorf("order %+v, want it open", o)
+		}
+		w.wantAlarm("", false)
+		w.wire.rewrite = nil
+		w.run(3 * time.Second)
+		w.want(r, rewards.Executed)
+		w.wantOrders(1)
+		w.wantBalance()
+	})
+}
+
+// An end with nothing filled carries the order's dollars into the next order; only a rejected order
+// fails its rewards.
+func TestEndsWithNothingFilled(t *testing.T) {
+	t.Parallel()
+	for _, status := range []string{"canceled", "expired", "rejected"} {
 		t.Run(status, func(t *testing.T) {
 			t.Parallel()
-			inWorld(t, func(t *testing.T, w *world) {
-				w.tell(map[string]any{"status": status, "filled_qty": "0", "filled_avg_price": nil, "filled_at": nil})
-				r := w.give("AAPL", 5_000_000)
-				w.run(2 * time.Minute)
+			inWorld(t, func(w *world) {
+				w.reports(order{"status": status, "filled_qty": "0", "filled_avg_price": nil, "filled_at": nil})
+				r := w.give("AAPL", 2*usd)
+				w.run(3 * time.Second)
+				time.Sleep(25 * time.Second)
+				w.run(time.Second)
 				w.want(r, rewards.Executing)
-				if o := w.live()[0]; o.State != rewards.OrderOpen || o.BrokerStatus != status || w.alarmed("order_") {
-					t.Errorf("order %+v, alarm %t; want it open", o, w.alarmed("order_"))
-				}
-				w.wire.rewrite = nil
+				time.Sleep(5 * time.Second)
 				w.run(5 * time.Second)
-				w.want(r, rewards.Executed)
-				if n := len(w.orders()); n != 1 {
-					t.Errorf("%d orders, want one", n)
+				if status == "rejected" {
+					w.wantFailed(r, "order_rejected")
+					return
 				}
-				w.witness()
+				w.want(r, rewards.Executed)
+				w.wantOrders(2)
 			})
 		})
 	}
 }
 
-// reading is what the broker tells of an order for a while.
-type reading struct {
-	status, filled string
-	lasts          time.Duration
-	id             string // the broker's, when it is another one
-	price          string // "" for 200
-}
-
-// hears lets the broker tell readings of the next order, one after the other.
-func (w *world) hears(readings ...reading) {
-	w.t.Helper()
-	for _, r := range readings {
-		members := map[string]any{"status": r.status, "filled_qty": r.filled, "filled_avg_price": cmp.Or(r.price, "200")}
-		if r.id != "" {
-			members["id"] = r.id
-		}
-		w.tell(members)
-		w.run(r.lasts)
+// An end with a part filled books the part and carries the rest into the next order.
+func TestEndsWithAPartFilled(t *testing.T) {
+	t.Parallel()
+	for _, status := range []string{"canceled", "expired", "rejected"} {
+		t.Run(status, func(t *testing.T) {
+			t.Parallel()
+			inWorld(t, func(w *world) {
+				w.reports(reported(status, "0.015"))
+				first, second := w.give("AAPL", 2*usd), w.give("AAPL", 2*usd)
+				w.run(3 * time.Second)
+				w.pause("to look at it")
+				time.Sleep(rewards.TerminalWait)
+				w.run(3 * time.Second)
+				w.want(first, rewards.Executed)
+				if got := w.want(second, rewards.Executing); got.Booked != usd {
+					w.t.Errorf("%s booked, want half", got.Booked)
+				}
+				w.pause("")
+				w.run(5 * time.Second)
+				w.want(second, rewards.Executed)
+				if list := w.orders(); len(list) != 2 || list[1].Notional != usd {
+					w.t.Errorf("orders %+v, want the rest in a second one", list)
+				}
+			})
+		})
 	}
 }
 
-// Readings of an end that contradict one another, and what is made of them.
-func TestEndsThatDoNotAgree(t *testing.T) {
+// A contradiction quarantines the order and stops its asset; others go on. An operator's decision
+// releases it. Packages rewards and alpaca test every contradiction.
+func TestContradictionsQuarantine(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct {
-		readings []reading
-		state    rewards.OrderState
-		status   rewards.Status
-		booked   int64
-	}{
-		"it goes on": {
-			[]reading{{status: "canceled", filled: "0.01", lasts: 5 * time.Second}, {status: "partially_filled", filled: "0.02", lasts: 5 * time.Second}},
-			rewards.OrderQuarantined, rewards.Executing, 0,
-		},
-		"it grows": {
-			[]reading{{status: "canceled", filled: "0.01", lasts: 25 * time.Second}, {status: "canceled", filled: "0.015", lasts: 25 * time.Second}},
-			rewards.OrderOpen, rewards.Executing, 0,
-		},
-		"it has grown": {
-			[]reading{{status: "canceled", filled: "0.01", lasts: 25 * time.Second}, {status: "canceled", filled: "0.015", lasts: 31 * time.Second}},
-			rewards.OrderSettled, rewards.Executed, 5_000_000, // the rest by the next order
-		},
-		"its price changes": {
-			[]reading{{status: "canceled", filled: "0.01", lasts: 25 * time.Second}, {status: "canceled", filled: "0.01", lasts: 25 * time.Second, price: "210"}},
-			rewards.OrderOpen, rewards.Executing, 0,
-		},
-		"its price has changed": {
-			[]reading{{status: "canceled", filled: "0.01", lasts: 25 * time.Second}, {status: "canceled", filled: "0.01", lasts: 31 * time.Second, price: "210"}},
-			rewards.OrderSettled, rewards.Executed, 5_000_000, // the rest by the next order
-		},
-		"its price becomes absurd": {
-			[]reading{{status: "canceled", filled: "0.01", lasts: 25 * time.Second}, {status: "canceled", filled: "0.01", lasts: time.Second, price: "0.01"}},
-			rewards.OrderQuarantined, rewards.Executing, 0,
-		},
-		"it was filled after all": {
-			[]reading{{status: "expired", filled: "0.01", lasts: 25 * time.Second}, {status: "filled", filled: "0.025", lasts: time.Second}},
-			rewards.OrderSettled, rewards.Executed, 5_000_000,
-		},
-		"another id": {
-			[]reading{{status: "new", filled: "0", lasts: 5 * time.Second}, {status: "new", filled: "0", lasts: time.Second, id: "another"}},
-			rewards.OrderQuarantined, rewards.Executing, 0,
-		},
+	for name, members := range map[string]order{
+		"another side":   {"side": "sell"},
+		"replaced":       {"status": "replaced"},
+		"ten decimals":   {"status": "canceled", "filled_qty": "0.0250000001", "filled_avg_price": "200"},
+		"an odd time":    {"filled_at": "yesterday"},
+		"too cheap":      {"status": "canceled", "filled_qty": "0.02193", "filled_avg_price": "0.01"},
+		"another symbol": {"symbol": "KO"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			inWorld(t, func(t *testing.T, w *world) {
-				r := w.give("AAPL", 5_000_000)
-				w.hears(test.readings...)
-				list, err := w.store.Orders(t.Context(), 0, rewards.Page[rewards.Order]{Limit: 10})
-				w.check(err)
-				if first := list[len(list)-1]; first.State != test.state {
-					t.Errorf("the order is %s (%s), want %s", first.State, first.Reason, test.state)
-				}
-				if got := w.want(r, test.status); int64(got.Booked) != test.booked {
-					t.Errorf("%s booked", got.Booked)
-				}
+			inWorld(t, func(w *world) {
+				w.reports(members)
+				r := w.give("AAPL", 5*usd)
+				w.run(3 * time.Second)
+				w.want(r, rewards.Executing)
+				o := w.quarantined()
+				w.wantAlarm(rewards.AlarmOrderQuarantined+o.ID.String(), true)
+				w.wire.rewrite = nil
+				stopped, other := w.give("AAPL", 5*usd), w.give("KO", 5*usd)
+				w.run(5 * time.Second)
+				w.want(stopped, rewards.Recorded)
+				w.want(other, rewards.Executed)
+				truth := w.orders()[0]
+				w.resolve(o, rewards.Resolution{FilledQty: truth.FilledQty, Price: truth.FilledAvgPrice})
+				w.run(5 * time.Second)
+				w.want(r, rewards.Executed)
+				w.want(stopped, rewards.Executed)
+				w.wantBalance()
 			})
 		})
 	}
 }
 
-func TestDayOrderOverTheClose(t *testing.T) {
+func TestAFillThatShrinks(t *testing.T) {
 	t.Parallel()
-	inWorld(t, func(_ *testing.T, w *world) {
-		// Accepted in the last moment, and told to have expired with nothing filled.
-		time.Sleep(time.Until(time.Date(2000, 1, 3, 20, 59, 58, 0, time.UTC)))
-		w.tell(map[string]any{"status": "accepted", "filled_qty": "0", "filled_avg_price": nil, "filled_at": nil})
-		r := w.give("AAPL", 5_000_000)
-		w.run(10 * time.Second)
+	inWorld(t, func(w *world) {
+		r := w.give("AAPL", 5*usd)
+		w.reads(reading{reported("partially_filled", "0.02"), 3 * time.Second}, reading{reported("partially_filled", "0.01"), 3 * time.Second})
+		if got := w.live()[0]; got.State != rewards.OrderOpen || got.FilledQty != 20_000_000 {
+			w.t.Errorf("got %+v, want the largest fill", got)
+		}
+		w.reads(reading{reported("canceled", "0.01"), 3 * time.Second})
+		w.quarantined()
 		w.want(r, rewards.Executing)
-		w.run(10 * time.Minute)
+	})
+}
+
+// Readings of an end that do not agree: package rewards tests every pair.
+func TestEndsThatDoNotAgree(t *testing.T) {
+	t.Parallel()
+	part := reading{reported("canceled", "0.01"), 3 * time.Second}
+	grown := reported("canceled", "0.015")
+	for name, test := range map[string]struct {
+		then   reading
+		sleep  time.Duration
+		state  rewards.OrderState
+		status rewards.Status
+	}{
+		"goes on":      {reading{reported("partially_filled", "0.02"), 3 * time.Second}, 0, rewards.OrderQuarantined, rewards.Executing},
+		"grows":        {reading{grown, 3 * time.Second}, 20 * time.Second, rewards.OrderOpen, rewards.Executing},
+		"has grown":    {reading{grown, 3 * time.Second}, 30 * time.Second, rewards.OrderSettled, rewards.Executed},
+		"filled later": {reading{reported("filled", "0.025"), time.Second}, 0, rewards.OrderSettled, rewards.Executed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inWorld(t, func(w *world) {
+				r := w.give("AAPL", 5*usd)
+				w.reads(part)
+				time.Sleep(20 * time.Second)
+				w.reads(test.then)
+				time.Sleep(test.sleep)
+				w.run(3 * time.Second)
+				list, err := w.store.Orders(w.t.Context(), 0, rewards.Page[rewards.Order]{Limit: 10})
+				w.check(err)
+				if first := list[len(list)-1]; first.State != test.state {
+					w.t.Errorf("the order is %s (%s), want %s", first.State, first.Reason, test.state)
+				}
+				w.want(r, test.status)
+			})
+		})
+	}
+}
+
+// One stale reading of an end is no end: nothing is bought again.
+func TestOneStaleReadingOfAnEndIsNoEnd(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		r := w.give("AAPL", 5*usd)
+		w.reads(reading{reported("canceled", "0"), 1500 * time.Millisecond}, reading{reported("new", "0"), 3 * time.Second})
+		time.Sleep(time.Minute)
+		w.run(3 * time.Second)
 		w.want(r, rewards.Executing)
 		w.wire.rewrite = nil
-		time.Sleep(18 * time.Hour) // over the night
-		w.run(10 * time.Second)
+		w.run(3 * time.Second)
 		w.want(r, rewards.Executed)
-		w.witness()
-	}, func(w *world) { w.hours = paper.USEquities })
+		w.wantOrders(1)
+		w.wantBalance()
+	})
 }
 
-// An order that is open over the close is followed in the night as well.
+// An order that is open over the close is polled in the night.
 func TestAFillInTheNightIsBooked(t *testing.T) {
 	t.Parallel()
-	inWorld(t, func(_ *testing.T, w *world) {
-		time.Sleep(time.Until(time.Date(2000, 1, 3, 20, 59, 50, 0, time.UTC)))
-		r := w.give("AAPL", 5_000_000)
-		w.hears(reading{status: "accepted", filled: "0", lasts: 5 * time.Second},
-			reading{status: "accepted", filled: "0", lasts: time.Hour})
+	inWorld(t, func(w *world) {
+		w.until("2000-01-03 15:59:50")
+		r := w.give("AAPL", 5*usd)
+		w.reads(reading{reported("accepted", "0"), 5 * time.Second})
+		time.Sleep(time.Hour)
+		w.run(6 * time.Second)
 		w.want(r, rewards.Executing)
-		w.hears(reading{status: "filled", filled: "0.025", lasts: 10 * time.Second})
+		w.reads(reading{reported("filled", "0.025"), 6 * time.Second})
 		w.want(r, rewards.Executed)
-	}, func(w *world) { w.hours = paper.USEquities })
+	}, usHours)
 }
 
-// A fill that the broker dates into the future is booked as of now.
+// A fill that the broker dates into the future is booked now.
 func TestAFillOfTheFutureIsCutToNow(t *testing.T) {
 	t.Parallel()
-	inWorld(t, func(t *testing.T, w *world) {
-		w.tell(map[string]any{
-			"status": "filled", "filled_qty": "0.025", "filled_avg_price": "200", "filled_at": "2099-01-01T00:00:00Z",
-		})
-		r := w.want(w.giveAndRun("AAPL", 5_000_000), rewards.Executed)
-		list, err := w.store.Orders(t.Context(), 0, rewards.Page[rewards.Order]{Limit: 1})
+	inWorld(t, func(w *world) {
+		members := reported("filled", "0.025")
+		members["filled_at"] = "2099-01-01T00:00:00Z"
+		w.reports(members)
+		r := w.buy()
+		list, err := w.store.Orders(w.t.Context(), 0, rewards.Page[rewards.Order]{Limit: 1})
 		w.check(err)
 		if o := list[0]; r.ExecutedAt.After(o.SettledAt) || !o.FilledAt.Equal(r.ExecutedAt) {
-			t.Errorf("executed at %s by an order that was filled at %s and booked at %s", r.ExecutedAt, o.FilledAt, o.SettledAt)
+			w.t.Errorf("executed at %s by an order that was filled at %s and booked at %s", r.ExecutedAt, o.FilledAt, o.SettledAt)
 		}
 	})
 }
 
-// giveAndRun records a reward and lets fulfilment work for a few seconds.
-func (w *world) giveAndRun(symbol string, amount money.USD) rewards.Reward {
+// What cannot be booked is quarantined: here the user would hold more than can be counted.
+func TestAHoldingThatWouldOverflowIsQuarantined(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.faulty(ofPrices, down) // no price to compare the fills with
+		fill := order{"status": "filled", "filled_qty": "5000000000", "filled_avg_price": "0.000000001"}
+		w.reports(fill)
+		w.give("AAPL", 5*usd)
+		w.run(3 * time.Second)
+		w.reportsTruth()
+		w.reports(fill)
+		second := w.give("AAPL", 5*usd)
+		w.run(3 * time.Second)
+		w.want(second, rewards.Executing)
+		o := w.quarantined()
+		w.resolve(o, rewards.Resolution{FilledQty: o.FilledQty, Price: o.FilledAvgPrice}) // cannot be booked either
+		w.run(3 * time.Second)
+		w.want(second, rewards.Executing)
+		w.quarantined()
+	})
+}
+
+// quote stores a price of AAPL as of a moment.
+func (w *world) quote(price money.Price, at time.Time) {
 	w.t.Helper()
-	r := w.give(symbol, amount)
-	w.run(5 * time.Second)
-	return r
+	w.check(w.store.SaveQuotes(w.t.Context(), []rewards.Quote{{
+		AssetID: w.asset("AAPL"), Price: price * 1_000_000_000, TradedAt: at, ConfirmedAt: at,
+	}}))
+	w.restart()
+}
+
+// An old stored price judges no fill before the price is read again.
+func TestAnOldPriceDoesNotJudgeAFill(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.quote(20, time.Now().Add(-48*time.Hour))
+		w.buy()
+		w.wantBalance()
+	})
+}
+
+// A fill near the level that an operator confirmed is booked, far from the one before.
+func TestAFillNearAConfirmedLevelIsBooked(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		r := w.give("AAPL", 5*usd)
+		w.reads(reading{reported("new", "0"), 3 * time.Second})
+		w.check(w.store.DoubtAsset(w.t.Context(), w.asset("AAPL"), 100_000_000_000))
+		w.faulty(ofPrices, down)
+		_, err := w.store.ConfirmAsset(w.t.Context(), "AAPL")
+		w.check(err)
+		w.restart()
+		w.reads(reading{order{"status": "filled", "filled_qty": "0.05", "filled_avg_price": "100"}, 3 * time.Second})
+		w.want(r, rewards.Executed)
+	})
+}
+
+// A believed fill is not judged again by later prices.
+func TestABelievedFillStaysBelieved(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		r := w.give("AAPL", 5*usd)
+		w.reads(reading{reported("partially_filled", "0.01"), 3 * time.Second})
+		w.faulty(ofPrices, down)
+		w.quote(90, time.Now())
+		w.reads(reading{reported("canceled", "0.01"), 3 * time.Second})
+		time.Sleep(rewards.TerminalWait)
+		w.run(3 * time.Second)
+		if got := w.reward(r); got.Booked != 2*usd {
+			w.t.Errorf("%s booked, want the part that was believed", got.Booked)
+		}
+	})
 }

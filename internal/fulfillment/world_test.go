@@ -1,10 +1,7 @@
 package fulfillment_test
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -25,8 +22,10 @@ import (
 	"stockrewards/internal/store/sqlite"
 )
 
-// world is the whole of fulfilment over a paper brokerage, inside a bubble of fake
-// time: a real store, the real client and protocol, and a wire that can fail.
+const usd = money.Dollar
+
+// world is fulfillment over a paper brokerage in fake time: a real store, the real client and
+// protocol, and a wire that can fail.
 type world struct {
 	t         *testing.T
 	engine    store.Engine
@@ -42,24 +41,34 @@ type world struct {
 	user      rewards.User
 	keys      int
 	hours     paper.Hours
-	afterOpen []func()
-	told      *any // the client order id that tell is about
+
+	reportedID string // the client order id of the order that reports changes
 }
 
-// inWorld runs a test in a new world.
-func inWorld(t *testing.T, test func(t *testing.T, w *world), options ...func(*world)) {
+// inWorld runs a test in a new world; options change it before it opens.
+func inWorld(t *testing.T, test func(w *world), options ...func(*world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{t: t}
+		w := &world{t: t, cfg: fulfillment.Config{
+			Exclusive: true, Prefix: "sr-test-", Window: time.Second, PollEvery: time.Second,
+			MaxNotional: rewards.LowestMaxNotional, DailyLimit: 1 << 60, HouseDailyLimit: 1 << 60, HouseAppLimit: 1 << 60,
+			LeaseTTL: 30 * time.Second,
+		}}
 		for _, option := range options {
 			option(w)
 		}
 		w.open()
-		test(t, w)
+		test(w)
 	})
 }
 
-// openStore opens the books as a restarted process does, in the hands of an operator.
+// usHours closes the market as New York does; it never closes by default.
+func usHours(w *world) { w.hours = paper.USEquities }
+
+// patient lets steps go on without the answers to sends.
+func patient(w *world) { w.cfg.Patience = 200 * time.Millisecond }
+
+// openStore opens the store as a restarted process does, for an operator.
 func (w *world) openStore(now func() time.Time) *store.Operator {
 	w.t.Helper()
 	s, err := store.New(w.t.Context(), w.engine, now, w.random)
@@ -75,32 +84,49 @@ func (w *world) open() {
 	w.engine = engine
 	w.store = w.openStore(time.Now)
 	w.t.Cleanup(func() { w.check(engine.Close()) })
-	dollars := func(n money.Price) money.Price { return n * 1_000_000_000 }
+	const perUSD = 1_000_000_000
 	w.brokerage, err = paper.Open(w.t.Context(), ":memory:", paper.Options{
 		Hours: w.hours, Now: time.Now, Random: w.random, Control: true,
 		Catalog: []paper.Asset{
-			{Symbol: "AAPL", Name: "Apple", Exchange: "NASDAQ", Price: dollars(200)},
-			{Symbol: "KO", Name: "Coca-Cola", Exchange: "NYSE", Price: dollars(70)},
-			{Symbol: "HALT", Name: "Halted", Exchange: "NYSE", Price: dollars(10), NotTradable: true},
+			{Symbol: "AAPL", Name: "Apple", Exchange: "NASDAQ", Price: 200 * perUSD},
+			{Symbol: "KO", Name: "Coca-Cola", Exchange: "NYSE", Price: 70 * perUSD},
+			{Symbol: "HALT", Name: "Halted", Exchange: "NYSE", Price: 10 * perUSD, NotTradable: true},
 		},
 	})
 	w.check(err)
 	w.t.Cleanup(func() { w.check(w.brokerage.Close()) })
 	w.wire = &wire{next: w.brokerage.Transport()}
 	w.client = w.newClient(w.brokerage.Transport())
-	w.cfg = fulfillment.Config{
-		Exclusive: true, Prefix: "sr-test-", Window: time.Second, PollEvery: 100 * time.Millisecond,
-		MaxNotional: rewards.LowestMaxNotional, DailyLimit: 1 << 60, HouseDailyLimit: 1 << 60, HouseAppLimit: 1 << 60, LeaseTTL: 30 * time.Second,
-	}
 	w.check(w.store.SeedAssets(w.t.Context(), []rewards.Asset{{Symbol: "AAPL"}, {Symbol: "KO"}, {Symbol: "HALT"}}))
 	w.app, _, err = w.store.CreateApp(w.t.Context(), "app", rewards.Key{})
 	w.check(err)
 	w.user, err = w.store.CreateUser(w.t.Context(), rewards.User{AppID: w.app.ID, ExternalID: "user"})
 	w.check(err)
-	w.restart(nil, nil)
-	for _, f := range w.afterOpen {
-		f()
-	}
+	w.restart()
+}
+
+func (w *world) newClient(transport http.RoundTripper) *alpaca.Client {
+	return alpaca.New(alpaca.Options{
+		TradingURL: "http://broker.test", DataURL: "http://broker.test", KeyID: "k", SecretKey: "s",
+		Transport: transport, RequestsPerMinute: 60_000,
+	})
+}
+
+// restart makes a new worker on the same store, as a new process does.
+func (w *world) restart() {
+	w.t.Helper()
+	w.restartWith(w.store, w.newClient(w.wire))
+}
+
+// restartWith makes a new worker that sees another store and broker.
+func (w *world) restartWith(s fulfillment.Store, b fulfillment.Broker) {
+	w.t.Helper()
+	w.keys++
+	w.cfg.Holder = fmt.Sprint("process-", w.keys)
+	log := slog.New(slog.NewTextHandler(w.t.Output(), nil))
+	w.market = market.New(w.newClient(w.wire), w.store, time.Now, log)
+	w.check(w.market.Load(w.t.Context()))
+	w.worker = fulfillment.New(s, b, w.market, w.cfg, time.Now, log)
 }
 
 // start runs the worker's own loop in the background.
@@ -114,35 +140,6 @@ func (w *world) start() (stop func(), done <-chan struct{}) {
 	return cancel, ended
 }
 
-func (w *world) newClient(transport http.RoundTripper) *alpaca.Client {
-	return alpaca.New(alpaca.Options{
-		TradingURL: "http://broker.test", DataURL: "http://broker.test", KeyID: "k", SecretKey: "s",
-		Transport: transport, RequestsPerMinute: 60_000,
-	})
-}
-
-// restart makes the worker anew on the same books, as a new process does; wrap
-// functions may put something between it and them.
-func (w *world) restart(
-	wrapStore func(fulfillment.Store) fulfillment.Store, wrapBroker func(fulfillment.Broker) fulfillment.Broker,
-) {
-	w.keys++
-	w.cfg.Holder = fmt.Sprint("process-", w.keys)
-	client := w.newClient(w.wire)
-	var s fulfillment.Store = w.store
-	var b fulfillment.Broker = client
-	if wrapStore != nil {
-		s = wrapStore(s)
-	}
-	if wrapBroker != nil {
-		b = wrapBroker(b)
-	}
-	quiet := slog.New(slog.NewTextHandler(w.t.Output(), nil))
-	w.market = market.New(client, w.store, time.Now, quiet)
-	w.check(w.market.Load(w.t.Context()))
-	w.worker = fulfillment.New(s, b, w.market, w.cfg, time.Now, quiet)
-}
-
 func (w *world) check(err error) {
 	w.t.Helper()
 	if err != nil {
@@ -150,27 +147,61 @@ func (w *world) check(err error) {
 	}
 }
 
-// give records a reward.
-func (w *world) give(symbol string, amount money.USD) rewards.Reward {
+// asset finds a stock of the catalog.
+func (w *world) asset(symbol string) rewards.AssetID {
 	w.t.Helper()
-	w.keys++
-	r := rewards.NewReward{
-		AppID: w.app.ID, UserID: w.user.ID, Amount: amount, Symbol: symbol, IdempotencyKey: fmt.Sprint("key-", w.keys),
-	}
 	assets, err := w.store.Assets(w.t.Context())
 	w.check(err)
 	for _, a := range assets {
 		if a.Symbol == symbol {
-			r.AssetID = a.ID
+			return a.ID
 		}
 	}
-	outcomes, err := w.store.RecordRewards(w.t.Context(), []rewards.NewReward{r})
+	w.t.Fatalf("no asset %s", symbol)
+	return 0
+}
+
+// newReward is a reward to record.
+func (w *world) newReward(symbol string, amount money.USD) rewards.NewReward {
+	w.t.Helper()
+	w.keys++
+	return rewards.NewReward{
+		AppID: w.app.ID, UserID: w.user.ID, Amount: amount, Symbol: symbol, AssetID: w.asset(symbol),
+		IdempotencyKey: fmt.Sprint("key-", w.keys),
+	}
+}
+
+// give records a reward.
+func (w *world) give(symbol string, amount money.USD) rewards.Reward {
+	w.t.Helper()
+	outcomes, err := w.store.RecordRewards(w.t.Context(), []rewards.NewReward{w.newReward(symbol, amount)})
 	w.check(err)
 	return outcomes[0].Reward
 }
 
-// run lets fulfilment work for a while. Over hours it looks only now and then, but
-// each time until it has come to rest.
+// buy gives $5 of AAPL and lets it be executed.
+func (w *world) buy() rewards.Reward {
+	w.t.Helper()
+	r := w.give("AAPL", 5*usd)
+	w.run(5 * time.Second)
+	return w.want(r, rewards.Executed)
+}
+
+// pause pauses ordering; "" ends the pause.
+func (w *world) pause(reason string) {
+	w.t.Helper()
+	w.check(w.store.SetPaused(w.t.Context(), reason))
+}
+
+// resolve decides about an order.
+func (w *world) resolve(o rewards.Order, r rewards.Resolution) {
+	w.t.Helper()
+	r.Reason = "the broker's statement"
+	w.check(w.store.ResolveOrder(w.t.Context(), o.ID, r))
+}
+
+// run steps the worker for a while. Over hours it steps only now and then, but each time until
+// nothing is due.
 func (w *world) run(d time.Duration) {
 	w.t.Helper()
 	const fine = 5 * time.Minute
@@ -187,18 +218,14 @@ func (w *world) run(d time.Duration) {
 	}
 }
 
-// finish lets fulfilment work until the rewards are final, at most for a while.
-func (w *world) finish(given []rewards.Reward, most time.Duration) {
+// until sleeps to a moment in New York, such as "2000-01-04 19:59:50".
+func (w *world) until(moment string) {
 	w.t.Helper()
-	for end := time.Now().Add(most); time.Now().Before(end); w.run(500 * time.Millisecond) {
-		open := false
-		for _, r := range given {
-			open = open || w.reward(r).Open()
-		}
-		if !open {
-			return
-		}
-	}
+	zone, err := time.LoadLocation("America/New_York")
+	w.check(err)
+	at, err := time.ParseInLocation(time.DateTime, moment, zone)
+	w.check(err)
+	time.Sleep(time.Until(at))
 }
 
 // reward reads a reward again.
@@ -209,7 +236,7 @@ func (w *world) reward(r rewards.Reward) rewards.Reward {
 	return got
 }
 
-// want fails unless the reward is in the state.
+// want checks the status of a reward.
 func (w *world) want(r rewards.Reward, status rewards.Status) rewards.Reward {
 	w.t.Helper()
 	got := w.reward(r)
@@ -219,7 +246,15 @@ func (w *world) want(r rewards.Reward, status rewards.Status) rewards.Reward {
 	return got
 }
 
-// live is the orders that are not final.
+// wantFailed checks that a reward failed with a code.
+func (w *world) wantFailed(r rewards.Reward, code string) {
+	w.t.Helper()
+	if got := w.want(r, rewards.Failed); !strings.HasPrefix(got.FailureReason, code+": ") {
+		w.t.Errorf("failure reason %q, want %s", got.FailureReason, code)
+	}
+}
+
+// live are the orders that are not final.
 func (w *world) live() []rewards.Order {
 	w.t.Helper()
 	orders, err := w.store.LiveOrders(w.t.Context())
@@ -227,7 +262,7 @@ func (w *world) live() []rewards.Order {
 	return orders
 }
 
-// quarantined finds the one quarantined order.
+// quarantined finds the quarantined order.
 func (w *world) quarantined() rewards.Order {
 	w.t.Helper()
 	for _, o := range w.live() {
@@ -239,20 +274,21 @@ func (w *world) quarantined() rewards.Order {
 	return rewards.Order{}
 }
 
-// alarmed tells whether an alarm of that name (or beginning) stands.
-func (w *world) alarmed(name string) bool {
+// wantAlarm checks whether an alarm with that name, or a name that begins so, is active.
+func (w *world) wantAlarm(name string, want bool) {
 	w.t.Helper()
 	alarms, err := w.store.Alarms(w.t.Context())
 	w.check(err)
+	got := false
 	for _, a := range alarms {
-		if strings.HasPrefix(a.Name, name) {
-			return true
-		}
+		got = got || strings.HasPrefix(a.Name, name)
 	}
-	return false
+	if got != want {
+		w.t.Errorf("alarm %s is active: %t; alarms: %+v", name, got, alarms)
+	}
 }
 
-// orders is what the brokerage has.
+// orders are the brokerage's.
 func (w *world) orders() []rewards.BrokerOrder {
 	w.t.Helper()
 	list, err := w.client.Orders(w.t.Context(), time.Time{})
@@ -260,108 +296,35 @@ func (w *world) orders() []rewards.BrokerOrder {
 	return list
 }
 
-// witness compares the brokerage's positions with the holdings and the house.
-func (w *world) witness() {
+func (w *world) wantOrders(want int) {
+	w.t.Helper()
+	if got := len(w.orders()); got != want {
+		w.t.Errorf("the brokerage has %d orders, want %d", got, want)
+	}
+}
+
+// wantBalance compares the brokerage's positions with the holdings and the house.
+func (w *world) wantBalance() {
 	w.t.Helper()
 	positions, err := w.client.Positions(w.t.Context())
 	w.check(err)
-	theirs := map[string]money.Shares{}
+	difference := map[string]money.Shares{}
 	for _, p := range positions {
-		theirs[p.Symbol] = p.Qty
+		difference[p.Symbol] += p.Qty
 	}
-	ours := map[string]money.Shares{}
 	holdings, err := w.store.Holdings(w.t.Context(), w.app.ID, w.user.ID)
 	w.check(err)
 	for _, h := range holdings {
-		ours[h.Symbol] += h.Quantity
+		difference[h.Symbol] -= h.Quantity
 	}
 	orders, err := w.store.Orders(w.t.Context(), 0, rewards.Page[rewards.Order]{Limit: 10_000})
 	w.check(err)
 	for _, o := range orders {
-		if o.HouseShares > 0 {
-			ours[o.Symbol] += o.HouseShares
+		difference[o.Symbol] -= o.HouseShares
+	}
+	for symbol, qty := range difference {
+		if qty != 0 {
+			w.t.Errorf("the brokerage holds %s more of %s than we booked", qty, symbol)
 		}
-	}
-	for symbol, qty := range theirs {
-		if ours[symbol] != qty {
-			w.t.Errorf("the brokerage holds %s of %s, we booked %s", qty, symbol, ours[symbol])
-		}
-		delete(ours, symbol)
-	}
-	for symbol, qty := range ours {
-		w.t.Errorf("we booked %s of %s, the brokerage holds none", qty, symbol)
-	}
-}
-
-// wire carries requests to the brokerage, and fails as a test says.
-type wire struct {
-	next http.RoundTripper
-	// fault sees a request before it is carried; nil carries it. It answers in place
-	// of the brokerage, after carrying the request or not.
-	fault func(r *http.Request, carry func() (*http.Response, error)) (*http.Response, error)
-	// rewrite changes every order that the brokerage tells of.
-	rewrite func(order map[string]any)
-	// clock changes what the brokerage tells of its clock.
-	clock func(clock map[string]any)
-}
-
-var errCut = errors.New("the connection was cut")
-
-func (x *wire) RoundTrip(r *http.Request) (*http.Response, error) {
-	carry := func() (*http.Response, error) {
-		response, err := x.next.RoundTrip(r)
-		change := x.rewrite
-		switch {
-		case r.URL.Path == "/v2/clock":
-			change = x.clock
-		case !strings.Contains(r.URL.Path, "/v2/orders"):
-			change = nil
-		}
-		if err != nil || change == nil || response.StatusCode != http.StatusOK {
-			return response, err
-		}
-		return response, rewriteBody(response, change)
-	}
-	if x.fault == nil {
-		return carry()
-	}
-	return x.fault(r, carry)
-}
-
-func rewriteBody(response *http.Response, change func(map[string]any)) error {
-	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		return err
-	}
-	var value any
-	if err := json.Unmarshal(body, &value); err != nil {
-		return err
-	}
-	switch v := value.(type) {
-	case map[string]any:
-		change(v)
-	case []any:
-		for _, o := range v {
-			order, ok := o.(map[string]any)
-			if !ok {
-				return errCut
-			}
-			change(order)
-		}
-	}
-	body, err = json.Marshal(value)
-	response.Body, response.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	response.Header.Del("Content-Length")
-	return err
-}
-
-// isSubmit tells whether a request sends an order.
-func isSubmit(r *http.Request) bool { return r.Method == http.MethodPost && r.URL.Path == "/v2/orders" }
-
-// answerWith is an answer of the broker.
-func answerWith(r *http.Request, status int, body string) *http.Response {
-	return &http.Response{
-		StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}}, Request: r,
-		Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}
 }

@@ -226,6 +226,26 @@ func TestOutcomes(t *testing.T) {
 	})
 }
 
+// Funds and credentials end a refusal; others last until the broker changes its mind.
+func TestLastingRefusals(t *testing.T) {
+	t.Parallel()
+	for body, test := range map[string]struct {
+		status  int
+		lasting bool
+	}{
+		`{"message":"forbidden."}`:                {403, true},
+		`{"message":"endpoint not found"}`:        {404, true},
+		`{"message":"insufficient buying power"}`: {403, false},
+		`{"message":"unauthorized"}`:              {401, false},
+	} {
+		_, err := serveBody(t, test.status, body).Submit(t.Context(), request())
+		e, ok := errors.AsType[*rewards.BrokerError](err)
+		if !ok || e.Kind != rewards.BrokerWait || e.Lasting != test.lasting {
+			t.Errorf("%s: %v; want a wait that lasts: %t", body, err, test.lasting)
+		}
+	}
+}
+
 func TestBrokenExchanges(t *testing.T) {
 	t.Parallel()
 	for name, h := range map[string]http.HandlerFunc{

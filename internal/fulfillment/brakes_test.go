@@ -1,0 +1,291 @@
+package fulfillment_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"stockrewards/internal/fulfillment"
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+)
+
+// A brake keeps a reward recorded, with its alarm, until it is released.
+func TestBrakes(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		amount money.USD
+		alarm  string
+		brake  func(w *world) (release func())
+	}{
+		"paused": {5 * usd, rewards.AlarmPaused, func(w *world) func() {
+			w.pause("lunch")
+			return func() { w.pause("") }
+		}},
+		"app suspended": {5 * usd, "", func(w *world) func() {
+			suspend := func(yes bool) {
+				_, err := w.store.SetSuspended(w.t.Context(), "app", yes)
+				w.check(err)
+			}
+			suspend(true)
+			return func() { suspend(false) }
+		}},
+		"price in doubt": {5 * usd, rewards.AlarmPriceInDoubt + "AAPL", func(w *world) func() {
+			w.check(w.store.DoubtAsset(w.t.Context(), w.asset("AAPL"), 1))
+			other := w.give("KO", 5*usd)
+			return func() {
+				w.want(other, rewards.Executed)
+				_, err := w.store.ConfirmAsset(w.t.Context(), "AAPL")
+				w.check(err)
+			}
+		}},
+		"hours unknown": {5 * usd, rewards.AlarmClockUnknown, func(w *world) func() {
+			off := w.faulty(ofClock, down)
+			time.Sleep(time.Minute)
+			return off
+		}},
+		"rate limit": {5 * usd, "", func(w *world) func() {
+			limit := w.limit()
+			limit.full = true
+			return func() { limit.full = false }
+		}},
+		"daily limit": {50 * usd, rewards.AlarmDailyLimit, func(w *world) func() {
+			w.cfg.DailyLimit = 60 * usd
+			w.restart()
+			w.want(w.buy(), rewards.Executed)
+			w.give("AAPL", 10*usd)
+			w.run(3 * time.Second)
+			return func() { time.Sleep(24 * time.Hour) }
+		}},
+		"house limit": {100_000, rewards.AlarmHouseLimit, func(w *world) func() {
+			w.cfg.HouseDailyLimit = 500_000
+			w.restart()
+			return func() { w.give("AAPL", usd) }
+		}},
+		"small pool": {400_000, "", func(w *world) func() {
+			w.cfg.SmallPoolWait = time.Hour
+			w.restart()
+			return func() {
+				time.Sleep(59 * time.Minute)
+				w.run(5 * time.Second)
+				w.wantOrders(0)
+				time.Sleep(time.Minute)
+			}
+		}},
+		"small pool grows": {400_000, "", func(w *world) func() {
+			w.cfg.SmallPoolWait = time.Hour
+			w.restart()
+			return func() { w.give("AAPL", 600_000) }
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inWorld(t, func(w *world) {
+				w.run(2 * time.Second)
+				release := test.brake(w)
+				r := w.give("AAPL", test.amount)
+				w.run(10 * time.Second)
+				w.want(r, rewards.Recorded)
+				if test.alarm != "" {
+					w.wantAlarm(test.alarm, true)
+				}
+				release()
+				w.run(5 * time.Second)
+				w.want(r, rewards.Executed)
+				w.wantAlarm("", false)
+				if list := w.orders(); list[len(list)-1].Notional < usd {
+					w.t.Errorf("the order is for %s, less than the broker's minimum", list[len(list)-1].Notional)
+				}
+				w.wantBalance()
+			})
+		})
+	}
+}
+
+// limited is a broker with a rate limit that a test sets.
+type limited struct {
+	fulfillment.Broker
+
+	full bool // there is no room
+	late bool // a submit waits for room until it is too late
+}
+
+func (l *limited) Ready() bool { return !l.full && l.Broker.Ready() }
+
+func (l *limited) Submit(ctx context.Context, r rewards.OrderRequest) (rewards.BrokerOrder, error) {
+	if l.late {
+		return rewards.BrokerOrder{}, &rewards.BrokerError{Kind: rewards.BrokerWait, Code: rewards.NotSent}
+	}
+	return l.Broker.Submit(ctx, r)
+}
+
+func (w *world) limit() *limited {
+	w.t.Helper()
+	l := &limited{Broker: w.newClient(w.wire)}
+	w.restartWith(w.store, l)
+	return l
+}
+
+func TestNothingIsSentWhileTheMarketIsClosed(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		r := w.give("AAPL", 5*usd) // synctest begins on a Saturday
+		w.run(10 * time.Second)
+		w.until("2000-01-03 09:29:00")
+		w.run(50 * time.Second)
+		w.want(r, rewards.Recorded)
+		w.wantOrders(0)
+		w.run(15 * time.Second)
+		w.want(r, rewards.Executed)
+		w.wantBalance()
+	}, usHours)
+}
+
+// The first price of a stock is read before its first order.
+func TestTheFirstPriceOfAStockIsInDoubt(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.faulty(ofPrices, says(200, `{"AAPL":{"latestTrade":{"t":"2000-01-01T00:00:00Z","p":2},"prevDailyBar":{"c":200}}}`))
+		r := w.give("AAPL", 5*usd)
+		w.run(10 * time.Second)
+		w.want(r, rewards.Recorded)
+		w.wantAlarm(rewards.AlarmPriceInDoubt+"AAPL", true)
+	})
+}
+
+// Without any price an order is placed: it is a market order.
+func TestNoPriceAtAll(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.faulty(ofPrices, down)
+		w.buy()
+	})
+}
+
+func TestMoreSharesThanCanBeCountedAreNotOrdered(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		r := w.give("AAPL", 1_000_000*usd)
+		w.check(w.store.SaveQuotes(w.t.Context(), []rewards.Quote{{AssetID: r.AssetID, Price: 100_000, ConfirmedAt: time.Now(), TradedAt: time.Now()}}))
+		w.restart() // a share costs $0.0001
+		w.run(10 * time.Second)
+		w.want(r, rewards.Recorded)
+		w.wantAlarm(rewards.AlarmOrderQuantity+"AAPL", true)
+	})
+}
+
+// giveOf records a reward of another app, which it creates when there is none with that name.
+func (w *world) giveOf(app, symbol string, amount money.USD) rewards.Reward {
+	w.t.Helper()
+	apps, err := w.store.Apps(w.t.Context())
+	w.check(err)
+	before, user := w.app, w.user
+	defer func() { w.app, w.user = before, user }()
+	w.app = rewards.App{}
+	for _, a := range apps {
+		if a.Name == app {
+			w.app = a
+		}
+	}
+	if w.app.Name == "" {
+		w.app, _, err = w.store.CreateApp(w.t.Context(), app, rewards.Key{Hash: rewards.HashKey(app)})
+		w.check(err)
+	}
+	w.keys++
+	w.user, err = w.store.CreateUser(w.t.Context(), rewards.User{AppID: w.app.ID, ExternalID: fmt.Sprint(w.keys)})
+	w.check(err)
+	return w.give(symbol, amount)
+}
+
+// A reward larger than the rest of today's limit delays no other reward and is bought on the next
+// day; one larger than the whole limit waits alone.
+func TestALargeRewardHoldsUpNothingElse(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		first := w.give("AAPL", 60*usd)
+		w.run(3 * time.Second)
+		never := w.giveOf("greedy", "AAPL", 101*usd)
+		tomorrow := w.giveOf("greedy", "AAPL", 90*usd)
+		small, other, same := w.give("AAPL", 5*usd), w.give("KO", 5*usd), w.giveOf("greedy", "AAPL", usd)
+		w.run(5 * time.Second)
+		for _, r := range []rewards.Reward{first, small, other, same} {
+			w.want(r, rewards.Executed)
+		}
+		w.want(tomorrow, rewards.Recorded)
+		w.want(never, rewards.Recorded)
+		w.wantAlarm(rewards.AlarmDailyLimit, true)
+		time.Sleep(24 * time.Hour)
+		w.run(5 * time.Second)
+		w.want(tomorrow, rewards.Executed)
+		later := w.give("AAPL", usd)
+		w.run(5 * time.Second)
+		w.want(later, rewards.Executed)
+		w.want(never, rewards.Recorded)
+	}, func(w *world) { w.cfg.DailyLimit = 100 * usd })
+}
+
+// Tiny awards of one app use up what the house adds for that app only.
+func TestAnAppUsesUpItsOwnHouseLimit(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		for range 4 {
+			w.giveOf("greedy", "AAPL", 1)
+			w.run(3 * time.Second)
+		}
+		fifth := w.giveOf("greedy", "AAPL", 1)
+		w.run(3 * time.Second)
+		w.want(fifth, rewards.Recorded)
+		w.wantAlarm(rewards.AlarmHouseAppLimit, true)
+		r := w.give("AAPL", 500_000)
+		w.run(3 * time.Second)
+		w.want(r, rewards.Executed)
+		w.want(fifth, rewards.Recorded)
+		large := w.give("AAPL", 2*usd)
+		w.run(3 * time.Second)
+		w.want(large, rewards.Executed)
+		if got := w.reward(fifth).Status; got == rewards.Recorded {
+			w.t.Error("a pool that needs no help leaves the app out")
+		}
+	}, func(w *world) { w.cfg.HouseDailyLimit, w.cfg.HouseAppLimit = 10*usd, 4*usd })
+}
+
+// Nothing is ordered before the broker's orders were compared once. When a later comparison fails,
+// an alarm is raised and ordering continues.
+func TestOrderingWaitsForTheFirstComparison(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		off := w.faulty(isList, down)
+		r := w.give("AAPL", 5*usd)
+		w.run(15 * time.Second)
+		w.want(r, rewards.Recorded)
+		w.wantAlarm(rewards.AlarmNotCompared, true)
+		off()
+		w.run(20 * time.Second)
+		w.want(r, rewards.Executed)
+		w.wantAlarm(rewards.AlarmNotCompared, false)
+		time.Sleep(time.Hour)
+		off = w.faulty(isList, down)
+		later := w.give("AAPL", 5*usd)
+		w.run(10 * time.Second)
+		w.want(later, rewards.Executing) // sent, and cannot be polled
+		w.wantAlarm(rewards.AlarmNotCompared, true)
+		w.wantAlarm(rewards.AlarmOrdersUnknown, true)
+		off()
+		w.run(20 * time.Second)
+		w.want(later, rewards.Executed)
+	})
+}
+
+// A store whose clock was ahead for a moment is bought for afterwards.
+func TestAClockThatWasAhead(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.store = w.openStore(func() time.Time { return time.Now().Add(24 * time.Hour) })
+		w.give("AAPL", 2*usd)
+		w.store = w.openStore(time.Now)
+		w.restart()
+		w.buy()
+		w.wantBalance()
+	})
+}

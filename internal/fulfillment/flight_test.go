@@ -1,0 +1,81 @@
+package fulfillment_test
+
+import (
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"stockrewards/internal/rewards"
+)
+
+// slow delays the answer to the first send.
+func (w *world) slow(delay time.Duration) {
+	var sent atomic.Bool
+	w.wire.fault = func(r *http.Request, carry carrier) (*http.Response, error) {
+		if isSubmit(r) && sent.CompareAndSwap(false, true) {
+			time.Sleep(delay)
+		}
+		return carry()
+	}
+}
+
+// A broker that takes seconds to answer one send delays no other stock, and its answer is used.
+func TestASlowAnswerHoldsUpNoOtherStock(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.slow(9 * time.Second)
+		first, second := w.give("AAPL", 5*usd), w.give("KO", 5*usd)
+		w.run(3500 * time.Millisecond)
+		w.want(first, rewards.Executing)
+		w.want(second, rewards.Executed)
+		w.wantAlarm("", false)
+		w.run(9 * time.Second)
+		w.want(first, rewards.Executed)
+		w.wantOrders(2)
+		w.wantBalance()
+	}, patient)
+}
+
+// The end of a process waits for the answers to its sends.
+func TestAStopWaitsForAnswers(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.slow(5 * time.Second)
+		r := w.give("AAPL", 5*usd)
+		stop, done := w.start()
+		time.Sleep(2 * time.Second)
+		stop()
+		<-done
+		if o := w.live()[0]; o.State != rewards.OrderOpen || o.Attempts != 1 {
+			w.t.Errorf("the order is %s after %d attempts", o.State, o.Attempts)
+		}
+		w.restart()
+		w.run(5 * time.Second)
+		w.want(r, rewards.Executed)
+		w.wantBalance()
+	}, patient)
+}
+
+// An answer that arrives after another process has led proves nothing: that process may have sent
+// the order too. Here it is a refusal, and the order is looked up.
+func TestAnAnswerUnderALostLeaseIsDropped(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.wire.fault = sends(func(r *http.Request, carry carrier) (*http.Response, error) {
+			response, err := carry()
+			time.Sleep(5 * time.Second)
+			if err != nil {
+				return response, err
+			}
+			return says(422, `{"code":42210000,"message":"asset \"AAPL\" is not tradable"}`)(r, nil)
+		})
+		r := w.give("AAPL", 5*usd)
+		w.run(2 * time.Second)
+		w.otherLeads()
+		w.run(8 * time.Second)
+		w.want(r, rewards.Executed)
+		w.wantOrders(1)
+		w.wantBalance()
+	}, patient, func(w *world) { w.cfg.LeaseTTL = 4 * time.Second }) // renewed before the answer arrives
+}

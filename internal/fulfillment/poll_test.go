@@ -1,0 +1,190 @@
+package fulfillment_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"stockrewards/internal/rewards"
+)
+
+// The brokerage takes an order, answers nothing and shows it hours later.
+func TestLateVisibility(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		visible := time.Now().Add(4 * time.Hour)
+		lost, invisible := sends(loseAnswer), hides(hidden)
+		w.wire.fault = func(r *http.Request, carry carrier) (*http.Response, error) {
+			if isSubmit(r) || time.Now().After(visible) {
+				return lost(r, carry)
+			}
+			return invisible(r, carry)
+		}
+		r := w.give("AAPL", 5*usd)
+		w.run(20 * time.Second)
+		time.Sleep(3 * time.Hour)
+		w.run(20 * time.Second)
+		w.want(r, rewards.Executing)
+		time.Sleep(time.Hour)
+		w.run(5 * time.Second)
+		w.want(r, rewards.Executed)
+		w.wantOrders(1)
+		w.wantBalance()
+	})
+}
+
+func TestAnOutageOfHoursIsWaitedOut(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		before := w.give("AAPL", 5*usd)
+		w.run(1100 * time.Millisecond) // the order is sent
+		off := w.faulty(func(*http.Request) bool { return true }, says(503, `<html>down</html>`))
+		during := w.give("AAPL", 7*usd)
+		w.run(4 * time.Hour)
+		w.want(during, rewards.Recorded)
+		off()
+		w.run(30 * time.Second)
+		w.want(before, rewards.Executed)
+		w.want(during, rewards.Executed)
+		w.wantBalance()
+	})
+}
+
+// What the list shows needs no look-up, and the other way round.
+func TestListAndLookUp(t *testing.T) {
+	t.Parallel()
+	for name, f := range map[string]fault{
+		"list": func(r *http.Request, carry carrier) (*http.Response, error) {
+			if isLookUp(r) {
+				return down(r, nil)
+			}
+			return carry()
+		},
+		"look-up": hides(func(_ *http.Request, carry carrier) (*http.Response, error) { return carry() }),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inWorld(t, func(w *world) {
+				w.wire.fault = f
+				w.buy()
+				w.wantBalance()
+			})
+		})
+	}
+}
+
+func TestAnOpenOrderThatVanishesIsQuarantinedAfterTheClose(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.wire.fault = hides(hidden)
+		r := w.give("AAPL", 5*usd)
+		w.run(10 * time.Second)
+		w.want(r, rewards.Executing)
+		w.wantAlarm(rewards.AlarmOrderWaits, true)
+		time.Sleep(26 * time.Hour)
+		w.run(5 * time.Second)
+		w.quarantined()
+		w.want(r, rewards.Executing)
+	})
+}
+
+// An order is not sent again before a look-up has not found it.
+func TestLookUpsThatFailAreRepeated(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		lost, hiding := sends(loseAnswer), hides(says(500, ``))
+		submits, visible := 0, false
+		w.wire.fault = func(r *http.Request, carry carrier) (*http.Response, error) {
+			switch {
+			case isSubmit(r):
+				submits++
+				return lost(r, carry)
+			case visible:
+				return carry()
+			}
+			return hiding(r, carry)
+		}
+		r := w.give("AAPL", 5*usd)
+		w.run(15 * time.Second)
+		w.want(r, rewards.Executing)
+		visible = true
+		w.run(15 * time.Second)
+		w.want(r, rewards.Executed)
+		w.wantOrders(1)
+		if submits != 1 {
+			w.t.Errorf("it was sent %d times without a look-up", submits)
+		}
+	})
+}
+
+// A list that fails is not an empty list: what it does not show is not missing.
+func TestAListThatFailsTeachesNothing(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.reports(reported("new", "0"))
+		r := w.give("AAPL", 5*usd)
+		w.run(3 * time.Second)
+		hiding := hides(hidden)
+		w.wire.fault = func(r *http.Request, carry carrier) (*http.Response, error) {
+			if isList(r) {
+				return down(r, nil)
+			}
+			return hiding(r, carry)
+		}
+		w.run(5 * time.Second)
+		time.Sleep(26 * time.Hour)
+		w.run(5 * time.Second)
+		if o := w.live()[0]; o.State != rewards.OrderOpen {
+			w.t.Errorf("order %+v, want it open", o)
+		}
+		for range 8 { // also between two polls
+			w.run(700 * time.Millisecond)
+			w.wantAlarm(rewards.AlarmOrdersUnknown, true)
+		}
+		w.wire.fault, w.wire.rewrite = nil, nil
+		w.run(10 * time.Second)
+		w.want(r, rewards.Executed)
+		w.wantBalance()
+	}, func(w *world) { w.cfg.PollEvery = 2 * time.Second })
+}
+
+// A process that stops while it calls the broker leaves no alarm and no reason behind.
+func TestAStopWhileTheBrokerIsAskedIsNoAlarm(t *testing.T) {
+	t.Parallel()
+	for name, asks := range map[string]func(r *http.Request) bool{"list": isList, "look-up": isLookUp, "clock": ofClock} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inWorld(t, func(w *world) {
+				w.wire.fault = sends(loseRequest)
+				r := w.give("AAPL", 5*usd)
+				w.run(1100 * time.Millisecond)
+				w.want(r, rewards.Executing)
+				time.Sleep(2 * time.Minute) // the clock must be read again
+				before, err := w.store.Alarms(w.t.Context())
+				w.check(err)
+				asked := make(chan struct{})
+				w.faulty(asks, func(r *http.Request, _ carrier) (*http.Response, error) {
+					close(asked)
+					<-r.Context().Done()
+					return nil, r.Context().Err()
+				})
+				reason := w.live()[0].Reason
+				stop, done := w.start()
+				<-asked
+				stop()
+				<-done
+				after, err := w.store.Alarms(w.t.Context())
+				w.check(err)
+				for i, a := range after {
+					if i >= len(before) || a.Name != before[i].Name || strings.Contains(a.Message, "cancel") {
+						w.t.Errorf("alarm %+v; before %+v", a, before)
+					}
+				}
+				if o := w.live()[0]; o.Reason != reason {
+					w.t.Errorf("the order waits because %q; before %q", o.Reason, reason)
+				}
+			})
+		})
+	}
+}

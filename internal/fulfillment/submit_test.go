@@ -1,0 +1,301 @@
+package fulfillment_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+)
+
+// A send with an unknown outcome ends with one order and an executed reward. Package alpaca tests
+// which answers leave the outcome unknown.
+func TestUnknownOutcomesEndInOneOrder(t *testing.T) {
+	t.Parallel()
+	for name, f := range map[string]fault{
+		"lost request":       loseRequest,
+		"lost answer":        loseAnswer,
+		"500 with the order": takesBut(500, `{"message":"asset \"AAPL\" is not tradable"}`),
+		"200 with HTML":      takesBut(200, `<html>proxy</html>`),
+		"422 duplicate":      duplicate,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inWorld(t, func(w *world) {
+				w.wire.fault = sends(f)
+				r := w.give("AAPL", 5*usd)
+				w.run(10 * time.Second)
+				w.want(r, rewards.Executed)
+				w.wantOrders(1)
+				w.wantBalance()
+			})
+		})
+	}
+}
+
+// The answer to a send is believed: when it says filled, it is booked.
+func TestTheAnswerToASubmitIsEnough(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.run(2 * time.Second)
+		w.faulty(func(r *http.Request) bool { return isList(r) || isLookUp(r) }, down)
+		w.reports(reported("filled", "0.025"))
+		w.buy()
+	})
+}
+
+// A refusal fails the reward when no earlier attempt may have reached the broker: the first
+// attempt, or one after answers to wait.
+func TestRefusedForGoodFails(t *testing.T) {
+	t.Parallel()
+	for name, before := range map[string][]fault{"at once": nil, "after waits": {insufficient, insufficient}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inWorld(t, func(w *world) {
+				w.wire.fault = sends(before...)
+				r := w.give("HALT", 5*usd)
+				w.run(10 * time.Second)
+				w.wantFailed(r, "asset_not_tradable")
+				w.wantOrders(0)
+			})
+		})
+	}
+}
+
+// A refusal proves nothing after a send with an unknown outcome, also when the broker says to wait
+// in between: the order waits until the close, then for an operator.
+func TestRefusedAfterAnUnknownAttemptIsNoProof(t *testing.T) {
+	t.Parallel()
+	for name, faults := range map[string][]fault{
+		"first": {loseRequest}, "after a wait": {insufficient, loseRequest}, "before a wait": {loseRequest, insufficient},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inWorld(t, func(w *world) {
+				w.wire.fault = sends(faults...)
+				r := w.give("HALT", 5*usd)
+				w.run(20 * time.Second)
+				w.want(r, rewards.Executing)
+				w.wantAlarm(rewards.AlarmOrderWaits, true)
+				time.Sleep(26 * time.Hour) // over the close
+				w.run(5 * time.Second)
+				w.want(r, rewards.Executing)
+				w.resolve(w.quarantined(), rewards.Resolution{})
+				w.run(5 * time.Second)
+				w.wantFailed(r, "asset_not_tradable") // by the first attempt of the next order
+			})
+		})
+	}
+}
+
+// A refusal that an operator ends makes the order wait, with an alarm. Package alpaca tests which
+// answers say so.
+func TestAnswersToWait(t *testing.T) {
+	t.Parallel()
+	for name, f := range map[string]fault{"forbidden": forbidden, "missing funds": insufficient} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inWorld(t, func(w *world) {
+				off := w.faulty(isSubmit, f)
+				r := w.give("AAPL", 5*usd)
+				w.run(10 * time.Second)
+				time.Sleep(28 * time.Hour) // over a close
+				w.run(5 * time.Second)
+				w.want(r, rewards.Executing)
+				w.wantAlarm(rewards.AlarmOrderWaits, true)
+				off()
+				time.Sleep(time.Minute)
+				w.run(5 * time.Second)
+				w.want(r, rewards.Executed)
+				w.wantAlarm("", false)
+				w.wantBalance()
+			})
+		})
+	}
+}
+
+// An order that the broker refuses in three sessions is quarantined, unless funds or credentials
+// end the refusal.
+func TestRefusedSessionAfterSessionIsQuarantined(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		answer      fault
+		quarantined bool
+	}{"forbidden": {forbidden, true}, "missing funds": {insufficient, false}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inWorld(t, func(w *world) {
+				off := w.faulty(isSubmit, test.answer)
+				r := w.give("AAPL", 5*usd)
+				for range 3 {
+					w.run(6 * time.Second)
+					if o := w.live()[0]; o.State != rewards.OrderSubmitted {
+						w.t.Fatalf("the order is %s before three sessions are over: %s", o.State, o.Reason)
+					}
+					time.Sleep(24 * time.Hour)
+				}
+				w.run(3 * time.Second)
+				w.want(r, rewards.Executing)
+				w.wantAlarm(rewards.AlarmOrderQuarantined, test.quarantined)
+				off()
+				if test.quarantined {
+					w.resolve(w.quarantined(), rewards.Resolution{})
+				}
+				time.Sleep(time.Minute)
+				w.run(5 * time.Second)
+				w.want(r, rewards.Executed)
+				w.wantBalance()
+			})
+		})
+	}
+}
+
+// An operator ends an order that was refused each time, without a quarantine.
+func TestAnOrderThatIsAlwaysRefusedIsResolved(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		off := w.faulty(isSubmit, forbidden)
+		r := w.give("AAPL", 5*usd)
+		w.run(10 * time.Second)
+		refused := w.live()[0]
+		bought := rewards.Resolution{FilledQty: 25_000_000, Price: 200_000_000_000, Reason: "no"}
+		if err := w.store.ResolveOrder(w.t.Context(), refused.ID, bought); rewards.CodeOf(err) != rewards.CodeConflict {
+			w.t.Errorf("a fill of an order that was refused: %v", err)
+		}
+		w.resolve(refused, rewards.Resolution{})
+		off()
+		w.run(10 * time.Second)
+		w.want(r, rewards.Executed)
+		if list := w.orders(); len(list) != 1 || list[0].ClientOrderID == refused.ClientOrderID {
+			w.t.Errorf("orders %+v, want one other than the resolved one", list)
+		}
+		w.wantBalance()
+	})
+}
+
+// While an outcome is unknown nobody may say that nothing was bought: here the order arrives later.
+func TestAnAmbiguousOrderIsNotResolved(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		resolve := func(when string) {
+			err := w.store.ResolveOrder(w.t.Context(), w.live()[0].ID, rewards.Resolution{Reason: "too early"})
+			if rewards.CodeOf(err) != rewards.CodeConflict || !strings.Contains(err.Error(), "outcome of an attempt") {
+				w.t.Errorf("%s: %v", when, err)
+			}
+		}
+		w.wire.fault = sends(func(r *http.Request, carry carrier) (*http.Response, error) {
+			resolve("while the first attempt is under way")
+			return loseRequest(r, carry)
+		}, forbidden)
+		r := w.give("AAPL", 5*usd)
+		w.run(2 * time.Second)
+		resolve("after a lost request")
+		w.run(2 * time.Second)
+		resolve("after a lost request and a refusal")
+		w.run(10 * time.Second)
+		w.want(r, rewards.Executed)
+		w.wantBalance()
+	})
+}
+
+// A send that never left the process raises no alarm, and the next answer counts as the first.
+func TestASubmitThatNeverLeft(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		limit := w.limit()
+		limit.late = true
+		bought, halted := w.give("AAPL", 5*usd), w.give("HALT", 5*usd)
+		w.run(5 * time.Second)
+		w.want(bought, rewards.Executing)
+		w.wantAlarm("", false)
+		limit.late = false
+		w.run(10 * time.Second)
+		w.want(bought, rewards.Executed)
+		w.want(halted, rewards.Failed)
+		w.wantBalance()
+	})
+}
+
+// The broker has an order with our id that is not ours: it is not merged.
+func TestADuplicateThatIsAnotherOrderIsQuarantined(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.wire.fault = sends(duplicate)
+		w.reports(order{"notional": "77"})
+		r := w.give("AAPL", 5*usd)
+		w.run(5 * time.Second)
+		w.want(r, rewards.Executing)
+		w.quarantined()
+	})
+}
+
+// A brake keeps an order with an unknown outcome from being sent again; it is still looked up.
+func TestPausedWhileAnOrdersFateIsUnknown(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.wire.fault = sends(loseRequest)
+		r := w.give("AAPL", 5*usd)
+		w.run(1100 * time.Millisecond)
+		w.pause("drill")
+		w.run(10 * time.Second)
+		w.want(r, rewards.Executing)
+		w.wantOrders(0)
+		w.pause("")
+		w.run(10 * time.Second)
+		w.want(r, rewards.Executed)
+		w.wantBalance()
+	})
+}
+
+// A reward of which an earlier order bought a part cannot fail: an operator decides.
+func TestRejectedAfterAPartWasBoughtIsQuarantined(t *testing.T) {
+	t.Parallel()
+	for name, later := range map[string]func(w *world){
+		"rejected": func(w *world) { w.reports(order{"status": "rejected", "filled_qty": "0", "filled_avg_price": nil}) },
+		"refused": func(w *world) {
+			w.wire.fault = sends(says(422, `{"code":42210000,"message":"asset \"AAPL\" is not tradable"}`))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inWorld(t, func(w *world) {
+				w.reports(reported("canceled", "0.015"))
+				r := w.give("AAPL", 4*usd)
+				w.run(3 * time.Second)
+				w.pause("until the broker answers otherwise")
+				time.Sleep(rewards.TerminalWait)
+				w.run(3 * time.Second)
+				w.reportsTruth()
+				later(w)
+				w.pause("")
+				w.run(3 * time.Second)
+				time.Sleep(rewards.TerminalWait)
+				w.run(3 * time.Second)
+				if got := w.want(r, rewards.Executing); got.Booked != 3*money.Dollar {
+					w.t.Errorf("%s booked", got.Booked)
+				}
+				w.quarantined()
+			})
+		})
+	}
+}
+
+// A broker that is slow beyond the lease does not make a refusal ambiguous.
+func TestASlowStepDoesNotUseUpAttempts(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		slow := false
+		w.wire.fault = func(r *http.Request, carry carrier) (*http.Response, error) {
+			if ofPrices(r) && !slow {
+				slow = true
+				time.Sleep(9 * time.Second)
+			}
+			return carry()
+		}
+		r := w.give("HALT", 5*usd)
+		w.run(20 * time.Second)
+		w.want(r, rewards.Failed)
+	}, func(w *world) { w.cfg.LeaseTTL = 5 * time.Second })
+}
