@@ -1,9 +1,8 @@
-// Package admission decides when a request is worked on, so that one app's flood does
-// not harm another. It promises that an app's requests wait for each other before any
-// work is done for them, that this wait is bounded in number and time, that the bytes of
-// answers that clients have not read yet are bounded, for each app and in all, and that
-// a request of an app that keeps within its share never waits for another app's.
-// Start reading at Gate.Enter; lane.go has what is counted for one app.
+// Package admission decides when a request is processed, so that one app's flood does not
+// slow down other apps. An app's requests wait for each other before any work is done for
+// them; the wait is bounded in requests and in time. Bytes of responses that clients have not
+// read yet are bounded, per app and in total. A request of an app within its share never
+// waits for another app. Start with Gate.Enter; lane.go has the counters of one app.
 package admission
 
 import (
@@ -17,32 +16,32 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// Kind is what a request needs.
+// Kind is the kind of work that a request needs.
 type Kind int
 
 // The kinds of requests.
 const (
-	Write  Kind = iota // it is stored, in a batch with others
-	Lookup             // it reads by a key
-	List               // it reads many rows, and its answer may have megabytes
+	Write  Kind = iota // stores something, in a batch with others
+	Lookup             // reads a few rows by key
+	List               // reads many rows; the response may have megabytes
 	kinds
 )
 
-// The bounds of what is under way.
+// The limits of waiting requests and unread responses.
 const (
-	maxParked = 8192            // requests that wait, of all apps
-	maxBytes  = 32 << 20        // of answers that clients have not read yet, of all apps
-	patience  = 5 * time.Second // how long a request waits
+	maxParked = 8192            // waiting requests of all apps
+	maxBytes  = 32 << 20        // unread response bytes of all apps
+	patience  = 5 * time.Second // longest wait of a request
 )
 
-// How many requests of an app are worked on at once: while it is alone, and while
-// another app sends too, whose requests then find the processor, the database's writer
-// and its readers nearly free.
+// The places of an app: how many of its requests are processed at once, while it sends
+// alone and while other apps send too. Shared places are few, so that other apps find the
+// processors, the database's writer and its readers nearly idle.
 //
-// A write's place is taken from its decoding to its response, and what the processors can
-// not do at once waits in their queue, where other apps' requests wait too. So an app has
-// few places for writes while others send. Writes are committed together: where a commit
-// takes long (over a network, to a slow disk) there is one more place for each perWrite of it.
+// A write holds its place from decoding to response. More writes than the processors can run
+// would queue for the processors, together with other apps' requests. Writes are committed
+// together: where a commit takes long (over a network, to a slow disk) there is one more
+// place for each perWrite of its duration.
 const (
 	writesAlone                 = 256
 	writesPerProcessor          = 2 // while another app sends too
@@ -52,22 +51,22 @@ const (
 	sharedFor                   = time.Second
 )
 
-// Gate lets requests through. It is safe for concurrent use.
+// Gate admits requests. It is safe for concurrent use.
 type Gate struct {
 	alone, shared [kinds]int // places of an app
 
-	parked  atomic.Int64
-	bytes   atomic.Int64
-	last    atomic.Pointer[lane] // whose request came last
+	parked  atomic.Int64         // waiting requests
+	bytes   atomic.Int64         // unread response bytes
+	last    atomic.Pointer[lane] // of the last request
 	began   time.Time
-	changed atomic.Int64 // when two apps last sent in turn, since began
+	changed atomic.Int64 // when last changed to another app, in nanoseconds since began
 	commit  atomic.Int64 // recent mean duration of a commit, in nanoseconds
 
-	mu    sync.Mutex                              // of who replaces lanes
-	lanes atomic.Pointer[map[rewards.AppID]*lane] // one for each app that has come; never changed, only replaced
+	mu    sync.Mutex                              // held while lanes is replaced
+	lanes atomic.Pointer[map[rewards.AppID]*lane] // one per app; the map itself is immutable
 }
 
-// New makes a gate.
+// New returns a gate.
 func New() *Gate {
 	processors := runtime.GOMAXPROCS(0)
 	g := &Gate{
@@ -80,7 +79,8 @@ func New() *Gate {
 	return g
 }
 
-// Ticket is a request that was let through. The zero Ticket is of none.
+// Ticket is an admitted request. The methods of the zero Ticket do nothing. It is not safe
+// for concurrent use.
 type Ticket struct {
 	lane  *lane
 	kind  Kind
@@ -95,9 +95,9 @@ const (
 	writing
 )
 
-// Enter lets a request of the app through, at once or when earlier ones of the same app
-// are done. It fails with CodeTooMany beyond the app's limits, and with CodeUnavailable
-// when the wait is too long. The Ticket must be given back by Leave.
+// Enter admits a request of the app, if necessary after earlier requests of the same app. It
+// fails with CodeTooMany beyond the app's limits, and with CodeUnavailable when the wait is
+// too long or too many requests wait. The caller must call Leave on the Ticket.
 func (g *Gate) Enter(ctx context.Context, app rewards.App, kind Kind) (Ticket, error) {
 	l := g.lane(app.ID)
 	if last := g.last.Load(); last != l {
@@ -118,7 +118,7 @@ func (g *Gate) Enter(ctx context.Context, app rewards.App, kind Kind) (Ticket, e
 	return Ticket{lane: l, kind: kind, state: working}, nil
 }
 
-// Answered ends the work on the request: what is left is to write so many bytes.
+// Answered frees the request's place. bytes is the size of the response still to be written.
 func (t *Ticket) Answered(bytes int) {
 	if t.state != working {
 		return
@@ -127,7 +127,7 @@ func (t *Ticket) Answered(bytes int) {
 	t.lane.answered(t.kind, bytes)
 }
 
-// Leave ends the request, whatever became of it. It may be called again.
+// Leave ends the request. Further calls do nothing.
 func (t *Ticket) Leave() {
 	t.Answered(0)
 	if t.state == writing {
@@ -144,7 +144,7 @@ func (g *Gate) Committed(took time.Duration) {
 	g.commit.Store(before + (int64(took)-before)/weight)
 }
 
-// places is how many requests of one app may be worked on at once now.
+// places returns the number of places that each app has now.
 func (g *Gate) places(kind Kind) int {
 	if int64(time.Since(g.began))-g.changed.Load() >= int64(sharedFor) {
 		return g.alone[kind]
@@ -155,7 +155,7 @@ func (g *Gate) places(kind Kind) int {
 	return g.shared[kind]
 }
 
-// lane finds the lane of an app, or makes it.
+// lane returns the lane of an app and creates it if necessary.
 func (g *Gate) lane(app rewards.AppID) *lane {
 	if l := (*g.lanes.Load())[app]; l != nil {
 		return l

@@ -1,8 +1,8 @@
 package admission
 
-// Seen is how many addresses are remembered.
-func (s *KeyThrottle) Seen() int {
+// Sources returns the number of addresses in memory.
+func (s *KeyThrottle) Sources() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.seen)
+	return len(s.sources)
 }

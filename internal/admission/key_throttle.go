@@ -7,40 +7,40 @@ import (
 	"time"
 )
 
-// KeyThrottle delays the answers to addresses that send wrong keys: the longer, the more they
-// send. It never delays a valid key, and holds a bounded number of addresses and of
-// answers. It is safe for concurrent use.
+// KeyThrottle delays the responses to addresses that send invalid API keys, longer with each
+// invalid key. It never delays a valid key. The number of addresses and of delayed responses
+// is bounded. It is safe for concurrent use.
 type KeyThrottle struct {
-	mu   sync.Mutex
-	seen map[netip.Prefix]*stranger
-	held int // answers
+	mu      sync.Mutex
+	sources map[netip.Prefix]*source
+	delayed int // responses
 }
 
-// stranger is an address, or for IPv6 a network of /64, which one customer usually has.
-type stranger struct {
-	wrong  int // keys, of which half are forgotten in each forgetHalf
-	halved time.Time
-	held   int
+// source is an IPv4 address, or an IPv6 network of /64, which one customer usually has.
+type source struct {
+	invalid int // recent invalid keys; halved every halfLife
+	halved  time.Time
+	delayed int // responses
 }
 
-// The bounds of the delays.
+// The limits of the delays.
 const (
-	freeKeys      = 10 // wrong keys without a delay: somebody tries things out
-	firstDelay    = 10 * time.Millisecond
-	mostDelay     = time.Second
-	forgetHalf    = 30 * time.Second
-	mostCounted   = 100 // wrong keys: who stops is nobody again after two minutes
-	mostShift     = 16
-	maxStrangers  = 4096
-	maxHeld       = 256
-	maxHeldOfOne  = 16
-	ipv6Network   = 64
-	ipv4Addresses = 32
+	freeKeys       = 10 // invalid keys without a delay, for someone who tries things out
+	firstDelay     = 10 * time.Millisecond
+	maxDelay       = time.Second
+	halfLife       = 30 * time.Second
+	maxInvalid     = 100 // so that a source which stops is free of delays after two minutes
+	maxShift       = 16
+	maxSources     = 4096
+	maxDelayed     = 256
+	maxDelayedEach = 16 // per source
+	ipv6Network    = 64
+	ipv4Address    = 32
 )
 
-// Wrong counts a wrong key of the address and waits as long as its answer is to be
-// delayed, or until ctx ends. It reports false when too many answers wait already: then
-// it does not wait, and the connection should be closed.
+// Delay counts an invalid key from the address and waits before its response, at most until
+// ctx ends. It returns false at once when too many responses are delayed already; the
+// connection should then be closed.
 func (s *KeyThrottle) Delay(ctx context.Context, address netip.Addr) bool {
 	delay, from := s.count(address)
 	if delay == 0 {
@@ -57,64 +57,64 @@ func (s *KeyThrottle) Delay(ctx context.Context, address netip.Addr) bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.held--
-	from.held--
+	s.delayed--
+	from.delayed--
 	return true
 }
 
-// count counts a wrong key. It returns the stranger whose answer is held, nil when there
-// are too many.
-func (s *KeyThrottle) count(address netip.Addr) (time.Duration, *stranger) {
+// count counts an invalid key and returns the delay of its response. The source is nil when
+// too many responses are delayed already.
+func (s *KeyThrottle) count(address netip.Addr) (time.Duration, *source) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	from := s.stranger(address)
-	if halves := time.Since(from.halved) / forgetHalf; halves > 0 {
-		from.wrong >>= min(halves, mostShift)
-		from.halved = from.halved.Add(time.Duration(int64(halves) * int64(forgetHalf)))
+	from := s.source(address)
+	if halves := time.Since(from.halved) / halfLife; halves > 0 {
+		from.invalid >>= min(halves, maxShift)
+		from.halved = from.halved.Add(time.Duration(int64(halves) * int64(halfLife)))
 	}
-	from.wrong = min(from.wrong+1, mostCounted)
-	delay := delayAfter(from.wrong)
+	from.invalid = min(from.invalid+1, maxInvalid)
+	delay := delayAfter(from.invalid)
 	if delay == 0 {
 		return 0, nil
 	}
-	if s.held >= maxHeld || from.held >= maxHeldOfOne {
+	if s.delayed >= maxDelayed || from.delayed >= maxDelayedEach {
 		return delay, nil
 	}
-	s.held++
-	from.held++
+	s.delayed++
+	from.delayed++
 	return delay, from
 }
 
-// delayAfter is how long the answer to the last of so many wrong keys is delayed.
-func delayAfter(wrong int) time.Duration {
-	if wrong <= freeKeys {
+// delayAfter returns the delay after the given number of invalid keys.
+func delayAfter(invalid int) time.Duration {
+	if invalid <= freeKeys {
 		return 0
 	}
-	return min(firstDelay<<min(wrong-freeKeys-1, mostShift), mostDelay)
+	return min(firstDelay<<min(invalid-freeKeys-1, maxShift), maxDelay)
 }
 
-// stranger finds who is behind an address. When there are too many any other one is
-// forgotten.
-func (s *KeyThrottle) stranger(address netip.Addr) *stranger {
+// source returns the source of an address. It forgets any other source when there are too
+// many.
+func (s *KeyThrottle) source(address netip.Addr) *source {
 	address = address.Unmap().WithZone("")
-	bits := ipv4Addresses
+	bits := ipv4Address
 	if address.Is6() {
 		bits = ipv6Network
 	}
-	network, _ := address.Prefix(bits) // the zero address is one of its own
-	if from := s.seen[network]; from != nil {
+	network, _ := address.Prefix(bits) // the zero address has its own entry
+	if from := s.sources[network]; from != nil {
 		return from
 	}
-	if s.seen == nil {
-		s.seen = make(map[netip.Prefix]*stranger)
+	if s.sources == nil {
+		s.sources = make(map[netip.Prefix]*source)
 	}
-	for other := range s.seen {
-		if len(s.seen) < maxStrangers {
+	for other := range s.sources {
+		if len(s.sources) < maxSources {
 			break
 		}
-		delete(s.seen, other)
+		delete(s.sources, other)
 	}
-	from := &stranger{halved: time.Now()}
-	s.seen[network] = from
+	from := &source{halved: time.Now()}
+	s.sources[network] = from
 	return from
 }

@@ -12,12 +12,12 @@ import (
 	"stockrewards/internal/admission"
 )
 
-// delay sends a wrong key and returns how long its answer is delayed.
+// delay sends an invalid key and returns the delay of its response.
 func delay(t *testing.T, s *admission.KeyThrottle, address string) time.Duration {
 	t.Helper()
 	began := time.Now()
 	if !s.Delay(t.Context(), netip.MustParseAddr(address)) {
-		t.Errorf("%s: one answer at a time is too many", address)
+		t.Errorf("%s: a single response is too many", address)
 	}
 	return time.Since(began)
 }
@@ -28,14 +28,14 @@ func TestDelaysGrow(t *testing.T) {
 		var s admission.KeyThrottle
 		for i := range 10 {
 			if d := delay(t, &s, "192.0.2.1"); d != 0 {
-				t.Errorf("wrong key %d is delayed by %s", i+1, d)
+				t.Errorf("invalid key %d is delayed by %s", i+1, d)
 			}
 		}
 		last := time.Duration(0)
 		for i := range 10 {
 			d := delay(t, &s, "192.0.2.1")
 			if d < 10*time.Millisecond/2 || d < last || d > time.Second {
-				t.Errorf("wrong key %d is delayed by %s, after %s", i+11, d, last)
+				t.Errorf("invalid key %d is delayed by %s, after %s", i+11, d, last)
 			}
 			last = d
 		}
@@ -44,7 +44,7 @@ func TestDelaysGrow(t *testing.T) {
 		}
 		for _, other := range []string{"192.0.2.2", "2001:db8::1"} {
 			if d := delay(t, &s, other); d != 0 {
-				t.Errorf("%s, which sent one, is delayed by %s", other, d)
+				t.Errorf("%s is delayed for its first invalid key by %s", other, d)
 			}
 		}
 		time.Sleep(10 * time.Minute)
@@ -54,8 +54,8 @@ func TestDelaysGrow(t *testing.T) {
 	})
 }
 
-// An address may be written in several ways, and of IPv6 the network counts.
-func TestOneStrangerHasManyAddresses(t *testing.T) {
+// Spellings of one address, and addresses of one IPv6 /64, are one source.
+func TestOneSourceHasManyAddresses(t *testing.T) {
 	t.Parallel()
 	for name, pair := range map[string][3]string{
 		"IPv4 in IPv6": {"192.0.2.1", "::ffff:192.0.2.1", "::ffff:192.0.2.2"},
@@ -77,7 +77,7 @@ func TestOneStrangerHasManyAddresses(t *testing.T) {
 	}
 }
 
-func TestHeldAnswersAreBounded(t *testing.T) {
+func TestDelayedResponsesAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var s admission.KeyThrottle
@@ -105,22 +105,21 @@ func TestHeldAnswersAreBounded(t *testing.T) {
 			}
 			synctest.Wait()
 			if got := refused.Load() - before; i == 0 && got != 4 {
-				t.Errorf("%d of 20 answers of one address are not held, want 4", got)
+				t.Errorf("%d of 20 responses to one address are not delayed, want 4", got)
 			}
 		}
 		if got := refused.Load(); got != 40*20-256 {
-			t.Errorf("%d of 800 answers are not held, want all but 256", got)
+			t.Errorf("%d of 800 responses are not delayed, want all but 256", got)
 		}
-		leave() // who leaves makes room
+		leave()
 		synctest.Wait()
 		if d := delay(t, &s, "10.0.0.1"); d == 0 {
-			t.Error("no answer is held any more")
+			t.Error("responses that ended still count")
 		}
 	})
 }
 
-// However many addresses come, who goes on sending wrong keys is delayed, and memory is
-// bounded.
+// Any number of addresses uses bounded memory.
 func TestAddressesAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -129,8 +128,8 @@ func TestAddressesAreBounded(t *testing.T) {
 		for i := range addresses {
 			s.Delay(t.Context(), netip.AddrFrom4([4]byte{byte(i >> 16), byte(i >> 8), byte(i), 1}))
 		}
-		if n := s.Seen(); n != 4096 {
-			t.Errorf("%d addresses are remembered, want 4096", n)
+		if n := s.Sources(); n != 4096 {
+			t.Errorf("%d addresses are in memory, want 4096", n)
 		}
 	})
 }

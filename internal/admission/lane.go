@@ -11,24 +11,24 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// lane is what is under way of one app.
+// lane counts the requests of one app in progress. It is safe for concurrent use.
 type lane struct {
 	gate *Gate
 
 	mu      sync.Mutex
 	limits  rewards.Limits
-	rate    *rate.Limiter // nil: no limit
-	under   int           // requests under way, those that wait included
-	working [kinds]int
+	rate    *rate.Limiter   // nil: no limit
+	active  int             // all requests, from enter to leave
+	working [kinds]int      // requests that have a place
 	waiting [kinds][]waiter // in order of arrival
-	waits   int             // requests that wait
-	bytes   int64           // of answers that are written
+	waits   int             // waiting requests of all kinds
+	bytes   int64           // unread response bytes
 }
 
-// waiter is closed when its request may be worked on.
+// waiter is closed when its request gets a place.
 type waiter chan struct{}
 
-// enter counts a request in. It returns a waiter when the request must wait.
+// enter counts a request. It returns nil if the request has a place, and otherwise a waiter.
 func (l *lane) enter(limits rewards.Limits, kind Kind) (waiter, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -43,26 +43,26 @@ func (l *lane) enter(limits rewards.Limits, kind Kind) (waiter, error) {
 			return nil, limits.TooFast(wait)
 		}
 	}
-	if l.under >= limits.AtOnce() {
+	if l.active >= limits.AtOnce() {
 		return nil, limits.TooManyAtOnce()
 	}
 	if len(l.waiting[kind]) == 0 && l.free(kind) {
-		l.under++
+		l.active++
 		l.working[kind]++
-		return nil, nil //nolint:nilnil // it need not wait
+		return nil, nil //nolint:nilnil // no waiter: it has a place
 	}
-	if int64(l.waits) >= maxParked-l.gate.parked.Load() { // an app may hold as much as it leaves for others
+	if int64(l.waits) >= maxParked-l.gate.parked.Load() { // an app may park as many as it leaves free for others
 		return nil, rewards.Unavailable("the service is busy with other requests of this app", nil)
 	}
 	w := make(waiter)
-	l.under++
+	l.active++
 	l.waits++
 	l.gate.parked.Add(1)
 	l.waiting[kind] = append(l.waiting[kind], w)
 	return w, nil
 }
 
-// limit puts new limits in force.
+// limit applies new limits.
 func (l *lane) limit(limits rewards.Limits) {
 	l.limits = limits
 	if limits.RequestsPerSecond == 0 {
@@ -72,9 +72,8 @@ func (l *lane) limit(limits rewards.Limits) {
 	l.rate = rate.NewLimiter(rate.Limit(limits.RequestsPerSecond), limits.RequestsPerSecond)
 }
 
-// free reports whether one more request may be worked on. An app whose clients do not read
-// their answers may hold as many bytes as it leaves for others; with no bytes it may
-// always go on.
+// free reports whether there is a place for one more request. An app may have only as many
+// unread bytes as it leaves free for others; an app without any gets a place regardless.
 func (l *lane) free(kind Kind) bool {
 	if l.working[kind] >= l.gate.places(kind) {
 		return false
@@ -82,7 +81,8 @@ func (l *lane) free(kind Kind) bool {
 	return kind == Write || l.bytes == 0 || l.bytes < maxBytes-l.gate.bytes.Load()
 }
 
-// wait waits until the request may be worked on, at most for a while.
+// wait waits until the request gets a place. It fails with CodeUnavailable after patience, or
+// when ctx ends.
 func (l *lane) wait(ctx context.Context, w waiter, kind Kind) error {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
@@ -98,16 +98,16 @@ func (l *lane) wait(ctx context.Context, w waiter, kind Kind) error {
 	defer l.mu.Unlock()
 	i := slices.Index(l.waiting[kind], w)
 	if i < 0 {
-		return nil // its turn came meanwhile
+		return nil // it got a place meanwhile
 	}
 	l.waiting[kind] = slices.Delete(l.waiting[kind], i, i+1)
 	l.waits--
-	l.under--
+	l.active--
 	l.gate.parked.Add(-1)
 	return rewards.Unavailable("the service is busy with other requests of this app", cause)
 }
 
-// answered counts an answer whose bytes are to be written.
+// answered frees a place and counts the bytes of the response.
 func (l *lane) answered(kind Kind, bytes int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -117,11 +117,11 @@ func (l *lane) answered(kind Kind, bytes int) {
 	l.next(kind)
 }
 
-// leave counts a request out.
+// leave ends a request whose response had that number of bytes.
 func (l *lane) leave(bytes int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.under--
+	l.active--
 	l.bytes -= int64(bytes)
 	l.gate.bytes.Add(-int64(bytes))
 	if l.waits > 0 {
@@ -131,7 +131,7 @@ func (l *lane) leave(bytes int) {
 	}
 }
 
-// next lets those through that may be worked on now.
+// next gives free places to waiting requests.
 func (l *lane) next(kind Kind) {
 	for len(l.waiting[kind]) > 0 && l.free(kind) {
 		close(l.waiting[kind][0])
