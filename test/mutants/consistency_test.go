@@ -53,9 +53,6 @@ func TestEveryRowHasAMutant(t *testing.T) {
 				continue
 			}
 			proven[i] = true
-			if m.why == "" && !rows[i].proves(m.test) {
-				t.Errorf("%s: the row does not name %s; it names %v", m.at, m.test, rows[i].tests)
-			}
 		}
 		if m.why != "" {
 			continue
@@ -69,12 +66,7 @@ func TestEveryRowHasAMutant(t *testing.T) {
 	}
 	for i, r := range rows {
 		if !proven[i] {
-			t.Errorf("docs/states.md: no mutant stands for %s", r.name(3))
-		}
-		for _, test := range r.tests {
-			if !tests.have(t, test) {
-				t.Errorf("docs/states.md: %s: there is no test %s", r.name(1), test)
-			}
+			t.Errorf("docs/states.md: no mutant for %s", r.name(3))
 		}
 	}
 }

@@ -19,8 +19,9 @@ import (
 
 // What to run; by default no mutant, for each takes some seconds.
 var (
-	share = flag.Int("share", 0, "run every n-th mutant; 1 runs all")
-	only  = flag.String("only", "", "of them, those whose names match this regular expression")
+	share  = flag.Int("share", 0, "run every n-th mutant; 1 runs all")
+	update = flag.Bool("write", false, "write the column of tests in docs/states.md")
+	only   = flag.String("only", "", "of them, those whose names match this regular expression")
 )
 
 // runner runs tests of a module under mutants.

@@ -3,9 +3,9 @@ package mutants
 import (
 	"fmt"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
+	"testing"
 )
 
 // root is the project's root, from here.
@@ -13,22 +13,15 @@ const root = "../.."
 
 // row is a row of a table of docs/states.md.
 type row struct {
+	line    int // counted from 0
 	section string
 	cells   []string
-	tests   []testRef // of the column "test"
-	tested  bool      // there is such a column
+	proven  bool // its last column names the tests that prove it
 }
 
-// name is how a mutant names the row by so many cells.
+// name is how a mutant names the row by a number of cells.
 func (r row) name(cells int) string {
 	return r.section + " | " + strings.Join(r.cells[:min(cells, len(r.cells))], " | ")
-}
-
-// proves tells whether a test is one that the row names, or a part of one.
-func (r row) proves(test testRef) bool {
-	return !r.tested || slices.ContainsFunc(r.tests, func(named testRef) bool {
-		return named == test || named.room == test.room && strings.HasPrefix(test.name, named.name+"/")
-	})
 }
 
 // readStates reads all rows of docs/states.md.
@@ -50,12 +43,9 @@ func readStates() ([]row, error) {
 			header = cells(line)
 		case strings.HasPrefix(line, "|---"):
 		default:
-			r := row{section: section, cells: cells(line)}
+			r := row{line: i, section: section, cells: cells(line), proven: header[len(header)-1] == "proven by"}
 			if len(r.cells) != len(header) {
 				return nil, fmt.Errorf("docs/states.md:%d: %d cells, want %d", i+1, len(r.cells), len(header))
-			}
-			if r.tested = header[len(header)-1] == "test"; r.tested {
-				r.tests = testsOf(r.cells[len(r.cells)-1])
 			}
 			list = append(list, r)
 		}
@@ -63,24 +53,71 @@ func readStates() ([]row, error) {
 	return list, nil
 }
 
+// TestStatesAreCurrent checks the column "proven by" of docs/states.md: it names the tests of
+// the row's mutants. `go test ./test/mutants -args -write` writes it.
+func TestStatesAreCurrent(t *testing.T) {
+	t.Parallel()
+	const path = root + "/docs/states.md"
+	rows, err := readStates()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := map[int][]testRef{}
+	for _, m := range load(t) {
+		for _, name := range m.rows {
+			if i, err := find(rows, name); err == nil && m.why == "" && !slices.Contains(tests[i], m.test) {
+				tests[i] = append(tests[i], m.test)
+			}
+		}
+	}
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(string(before), "\n")
+	for i, r := range rows {
+		if r.proven {
+			r.cells[len(r.cells)-1] = column(tests[i])
+			lines[r.line] = "| " + strings.Join(r.cells, " | ") + " |"
+		}
+	}
+	after := strings.Join(lines, "\n")
+	switch {
+	case after == string(before):
+	case *update:
+		if err := os.WriteFile(path, []byte(after), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	default:
+		t.Error("docs/states.md is stale: run go test ./test/mutants -run TestStatesAreCurrent -args -write")
+	}
+}
+
+// column names tests by room: "fulfillment `TestA`, `TestB/sub`; alpaca `TestC`".
+func column(tests []testRef) string {
+	if len(tests) == 0 {
+		return "-"
+	}
+	slices.SortStableFunc(tests, func(a, b testRef) int { return strings.Compare(a.room, b.room) })
+	var b strings.Builder
+	for i, test := range tests {
+		switch {
+		case i == 0:
+			b.WriteString(test.room + " ")
+		case test.room == tests[i-1].room:
+			b.WriteString(", ")
+		default:
+			b.WriteString("; " + test.room + " ")
+		}
+		b.WriteString("`" + test.name + "`")
+	}
+	return b.String()
+}
+
 func cells(line string) []string {
 	list := strings.Split(strings.Trim(line, "| "), "|")
 	for i := range list {
 		list[i] = strings.TrimSpace(list[i])
-	}
-	return list
-}
-
-// testsOf reads "fulfillment `TestA`, `TestB/sub`; alpaca `TestC`". A test without a
-// room is of the room before.
-func testsOf(cell string) []testRef {
-	var list []testRef
-	room := ""
-	for _, found := range regexp.MustCompile("(?:([a-z]+) )?`(Test[^`]+)`").FindAllStringSubmatch(cell, -1) {
-		if found[1] != "" {
-			room = found[1]
-		}
-		list = append(list, testRef{room, found[2]})
 	}
 	return list
 }
