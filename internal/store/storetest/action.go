@@ -13,7 +13,7 @@ import (
 	"stockrewards/internal/store"
 )
 
-// split is an announced split of AAPL with that ex-date.
+// split announces a split of AAPL with an ex-date.
 func (w *World) split(t *testing.T, id string, ex rewards.Date) rewards.ActionChange {
 	t.Helper()
 	seen := rewards.Observation{Now: w.Now(), SeenAt: w.Now(), Sessions: []rewards.Date{ex.Plus(-1)}}
@@ -29,7 +29,7 @@ func (w *World) change(t *testing.T, c rewards.ActionChange) error {
 	return w.ChangeActions(t.Context(), w.lease, []rewards.ActionChange{c})
 }
 
-// hold reads from when AAPL is held: each place that tells must say the same.
+// hold reads AAPL's hold, which every reader must report alike.
 func (w *World) hold(t *testing.T) rewards.ActionHold {
 	t.Helper()
 	a := w.Asset(t, "AAPL")
@@ -40,7 +40,7 @@ func (w *World) hold(t *testing.T) rewards.ActionHold {
 	quoted, _, err := w.QuotedAssets(t.Context())
 	check(t, err)
 	if hold != a.Hold || len(pools) != 1 || pools[0].Asset.Hold != hold || len(quoted) != 1 || quoted[0].Hold != hold {
-		t.Errorf("held from %v, the asset says %v, its pools %+v, its quotes %+v", hold, a.Hold, pools, quoted)
+		t.Errorf("held from %v, by the asset %v, by its pools %+v, by its quotes %+v", hold, a.Hold, pools, quoted)
 	}
 	return hold
 }
@@ -66,7 +66,7 @@ func testActions(t *testing.T, w *World) {
 		t.Errorf("a second time: %v, want ErrStale", err)
 	}
 	if got := w.hold(t).From; !got.Equal(first.After.HoldFrom) {
-		t.Errorf("held from %s, want %s: the other is withdrawn", got, first.After.HoldFrom)
+		t.Errorf("held from %s, want %s, because the other is withdrawn", got, first.After.HoldFrom)
 	}
 	w.heldWhateverTheClock(t, first.After)
 	w.listedActions(t, first, today)
@@ -74,14 +74,14 @@ func testActions(t *testing.T, w *World) {
 	lost.Epoch--
 	err = w.ChangeActions(t.Context(), lost, []rewards.ActionChange{w.split(t, "third", today)})
 	if !errors.Is(err, rewards.ErrLostLease) {
-		t.Errorf("the leader before changes actions: %v", err)
+		t.Errorf("a former leader changes actions: %v", err)
 	}
 	if _, _, err := w.Action(t.Context(), "third"); rewards.CodeOf(err) != rewards.CodeNotFound {
 		t.Errorf("an unknown action: %v", err)
 	}
 }
 
-// wantPlan: at that moment the pool is held.
+// wantPlan checks why the pool is held at a time.
 func (w *World) wantPlan(t *testing.T, at time.Time, want rewards.Hold) {
 	t.Helper()
 	r := w.planRequest(t)
@@ -91,7 +91,7 @@ func (w *World) wantPlan(t *testing.T, at time.Time, want rewards.Hold) {
 	}
 }
 
-// heldWhateverTheClock: a hold that has begun lasts, also when a clock is set back.
+// heldWhateverTheClock checks that a hold lasts, even if the clock is set back.
 func (w *World) heldWhateverTheClock(t *testing.T, a rewards.Action) {
 	t.Helper()
 	began := rewards.Observation{Now: a.HoldFrom, SeenAt: w.Now()}.Tick(a)
@@ -107,7 +107,7 @@ func (w *World) heldWhateverTheClock(t *testing.T, a rewards.Action) {
 	}
 }
 
-// listedActions reads the actions in every way.
+// listedActions checks every way to read actions.
 func (w *World) listedActions(t *testing.T, first rewards.ActionChange, today rewards.Date) {
 	t.Helper()
 	for _, c := range []struct {
@@ -126,7 +126,7 @@ func (w *World) listedActions(t *testing.T, first rewards.ActionChange, today re
 	bodies, err := w.LastBodies(t.Context(), today.Plus(20))
 	check(t, err)
 	if len(since) != 1 || since[0].ID != "later" || bodies["later"] != first.Body {
-		t.Errorf("not over: %+v, %v", since, bodies)
+		t.Errorf("open since: %+v, %v", since, bodies)
 	}
 	a, revisions, err := w.Action(t.Context(), "later")
 	check(t, err)
@@ -135,7 +135,7 @@ func (w *World) listedActions(t *testing.T, first rewards.ActionChange, today re
 	}
 }
 
-// testBooked: the running total follows the settled orders, and an operator's resume
+// testBooked: the running total equals the settled orders, and an operator's resume
 // accepts the price and the difference.
 func testBooked(t *testing.T, w *World) {
 	w.Give(t, 2_000_000)
@@ -155,7 +155,7 @@ func testBooked(t *testing.T, w *World) {
 	check(t, w.change(t, rewards.ActionChange{After: held}))
 	w.Give(t, 2_000_000)
 	if !w.hold(t).InForce(w.Now()) {
-		t.Error("a position that looks like a split does not hold the stock")
+		t.Error("a position that suggests a split does not hold the stock")
 	}
 	by := w.As(rewards.Operator{Actor: "ann@db1", Command: "action resume", Reason: "checked"})
 	for range 2 {
@@ -179,7 +179,7 @@ func testBooked(t *testing.T, w *World) {
 	wantCode(t, err, rewards.CodeNotFound)
 }
 
-// actionDeeds are those of corporate actions.
+// actionDeeds are the deeds about corporate actions.
 func (w *World) actionDeeds(t *testing.T, asset rewards.AssetID) []deed {
 	t.Helper()
 	a := w.split(t, "split", rewards.DateOf(w.Now()).Plus(5))

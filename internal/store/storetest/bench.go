@@ -13,14 +13,14 @@ import (
 	"stockrewards/internal/store"
 )
 
-// The size of a benchmark's world and of what it does at once.
+// The sizes of benchmarks.
 const (
 	benchUsers   = 10_000
 	benchBatch   = 64   // requests of a commit
 	benchMembers = 1000 // rewards of an order
 )
 
-// bench is a store under measurement.
+// bench is a store with an app, its users and an asset.
 type bench struct {
 	*store.Operator
 	lease rewards.Lease
@@ -66,7 +66,7 @@ func must(b *testing.B, err error) {
 	}
 }
 
-// requests makes requests under random keys for users in turn.
+// requests makes awards under random keys for random users.
 func (w *bench) requests(n int) []rewards.NewReward {
 	list := make([]rewards.NewReward, n)
 	for i := range list {
@@ -122,8 +122,8 @@ func (w *bench) settle(b *testing.B, o rewards.Order) {
 	}))
 }
 
-// Bench measures what a reward costs an engine, in batches and orders of the usual
-// size: each operation is one batch, one order or one reading.
+// Bench measures an engine with batches and orders of usual size. Each operation is one
+// batch, one order or one read.
 func Bench(b *testing.B, engine store.Engine) {
 	b.Helper()
 	w := newBench(b, engine)
@@ -172,7 +172,7 @@ func Bench(b *testing.B, engine store.Engine) {
 	})
 }
 
-// phase measures one step of an order, with all that comes before it left out.
+// phase measures one step of an order without the steps before it.
 func (w *bench) phase(b *testing.B, prepare func() func()) {
 	b.Helper()
 	b.ReportAllocs()

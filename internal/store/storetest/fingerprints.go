@@ -11,9 +11,9 @@ import (
 	"stockrewards/internal/store"
 )
 
-// testOlderFingerprints: while processes of an older program may still record, requests
-// get the fingerprint that those compare; afterwards that which covers the key. A
-// repeated request finds what was recorded with either.
+// testOlderFingerprints: while processes of an older program may be running, requests get
+// the older fingerprint, which those compare; later the one that covers the key. Replays
+// match either.
 func testOlderFingerprints(t *testing.T, w *World) {
 	from := w.Now().Add(time.Hour)
 	check(t, w.engine.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
@@ -35,7 +35,7 @@ func testOlderFingerprints(t *testing.T, w *World) {
 	w.recorded(t, changed(newer), newer.Fingerprint, rewards.Conflict)
 }
 
-// recorded records a request and looks at the verdict and at the stored fingerprint.
+// recorded records a request and checks the verdict and the stored fingerprint.
 func (w *World) recorded(t *testing.T, r rewards.NewReward, stored rewards.Fingerprint, want rewards.Verdict) {
 	t.Helper()
 	outcomes, err := w.RecordRewards(t.Context(), []rewards.NewReward{r})
@@ -49,7 +49,7 @@ func (w *World) recorded(t *testing.T, r rewards.NewReward, stored rewards.Finge
 			`SELECT fingerprint FROM rewards WHERE app_id = ?1 AND idempotency_key = ?2`, r.AppID[:], r.IdempotencyKey)
 	}))
 	if string(got) != string(stored[:]) {
-		t.Errorf("stored is %x, want %x", got, stored)
+		t.Errorf("the stored fingerprint is %x, want %x", got, stored)
 	}
 }
 
@@ -60,7 +60,7 @@ type blob []byte
 func (b *blob) Scan(value any) error {
 	bytes, ok := value.([]byte)
 	if !ok {
-		return fmt.Errorf("bytes expected, got %T", value)
+		return fmt.Errorf("cannot scan %T, want bytes", value)
 	}
 	*b = slices.Clone(bytes)
 	return nil

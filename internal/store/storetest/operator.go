@@ -16,16 +16,15 @@ import (
 	"stockrewards/internal/store"
 )
 
-// deed is one method of store.Operator in use, and the rows of the log that it leaves:
-// the object and what changed.
+// deed is a call of a method of store.Operator with the log entries that it writes.
 type deed struct {
 	method string
 	do     func(ctx context.Context, o *store.Operator) error
 	want   []string
 }
 
-// deeds uses every method by which an operator changes the books. Those that need an
-// order or a conflict find it prepared.
+// deeds calls every method that changes the store for an operator, and prepares the
+// orders and conflicts for them.
 func (w *World) deeds(t *testing.T) []deed {
 	t.Helper()
 	w.Give(t, 2_000_000)
@@ -74,7 +73,7 @@ func (w *World) deeds(t *testing.T) []deed {
 	}, w.stockDeeds(asset), w.actionDeeds(t, asset), w.accessDeeds(key, hours, ends))
 }
 
-// accessDeeds are those of apps and keys, and the pause.
+// accessDeeds are the deeds about apps, keys and the pause.
 func (w *World) accessDeeds(key rewards.KeyID, expires time.Time, ends string) []deed {
 	made := rewards.Key{Label: "ci", Hash: rewards.HashKey("another")}
 	return []deed{
@@ -110,7 +109,7 @@ func (w *World) accessDeeds(key rewards.KeyID, expires time.Time, ends string) [
 	}
 }
 
-// stockDeeds are those of the catalog.
+// stockDeeds are the deeds about the catalog.
 func (w *World) stockDeeds(asset rewards.AssetID) []deed {
 	ended := func(price string) []string {
 		return []string{fmt.Sprintf("asset %d: doubt: 7 -> -, %s: 7: why", asset, price)}
@@ -141,8 +140,8 @@ func (w *World) stockDeeds(asset rewards.AssetID) []deed {
 	}
 }
 
-// testOperatorLog: every method of store.Operator leaves its rows, a second time
-// leaves nothing more where nothing changes, and without its row nothing changes.
+// testOperatorLog: every method of store.Operator writes its log entries. A call that
+// changes nothing writes none, and a call that cannot log changes nothing.
 func testOperatorLog(t *testing.T, w *World) {
 	deeds := w.deeds(t)
 	wantAllMethods(t, deeds)
@@ -153,10 +152,10 @@ func testOperatorLog(t *testing.T, w *World) {
 		before := w.decided(t)
 		newest := w.log(t)[0].Number
 		if err := d.do(t.Context(), broken.As(by)); !errors.Is(err, errUnlogged) {
-			t.Errorf("%s without its row in the log: %v", d.method, err)
+			t.Errorf("%s without a log entry: %v", d.method, err)
 		}
-		if diff := cmp.Diff(before, w.decided(t)); diff != "" && d.method != "RejectAsset" { // it doubts before
-			t.Errorf("%s without its row in the log changed (-before +after):\n%s", d.method, diff)
+		if diff := cmp.Diff(before, w.decided(t)); diff != "" && d.method != "RejectAsset" { // which first doubts the price
+			t.Errorf("%s without a log entry changed (-before +after):\n%s", d.method, diff)
 		}
 		check(t, d.do(t.Context(), w.As(by)))
 		var got []string
@@ -167,27 +166,27 @@ func testOperatorLog(t *testing.T, w *World) {
 			}
 		}
 		if !slices.EqualFunc(got, d.want, alike) {
-			t.Errorf("%s left\n%s\nwant\n%s", d.method, strings.Join(got, "\n"), strings.Join(d.want, "\n"))
+			t.Errorf("%s logged\n%s\nwant\n%s", d.method, strings.Join(got, "\n"), strings.Join(d.want, "\n"))
 		}
 	}
 	rows := len(w.log(t))
 	check(t, w.SetEnabled(t.Context(), "AAPL", false))
 	check(t, w.SetPaused(t.Context(), ""))
 	if again := len(w.log(t)); again != rows {
-		t.Errorf("%d rows more, although nothing changed", again-rows)
+		t.Errorf("%d entries for calls without a change", again-rows)
 	}
 	w.wantChain(t, rows)
 }
 
-// wantOf: the row is of the operator and of now.
+// wantOf checks the operator and the time of an entry.
 func wantOf(t *testing.T, d rewards.LogEntry, by rewards.Operator) {
 	t.Helper()
 	if d.Actor != by.Actor || d.Command != by.Command || d.At.IsZero() {
-		t.Errorf("the row %+v is not of %+v", d, by)
+		t.Errorf("the entry %+v is not by %+v", d, by)
 	}
 }
 
-// alike compares a row with a pattern, in which * stands for one word.
+// alike compares an entry with a pattern, in which * matches one word.
 func alike(got, pattern string) bool {
 	g, p := strings.Fields(got), strings.Fields(pattern)
 	return slices.EqualFunc(g, p, func(got, want string) bool {
@@ -195,23 +194,23 @@ func alike(got, pattern string) bool {
 	})
 }
 
-// wantAllMethods: what changes the books by a command is among the deeds.
+// wantAllMethods checks that the deeds call every method of store.Operator.
 func wantAllMethods(t *testing.T, deeds []deed) {
 	t.Helper()
 	of, all := reflect.TypeFor[*store.Store](), reflect.TypeFor[*store.Operator]()
-	elsewhere := []string{"By", "BeginCutover", "CompleteCutover", "AbandonCutover"} // of SQLite alone: its own test
+	elsewhere := []string{"By", "BeginCutover", "CompleteCutover", "AbandonCutover"} // only over SQLite, whose own test covers them
 	for i := range all.NumMethod() {
 		name := all.Method(i).Name
 		if _, service := of.MethodByName(name); service || slices.Contains(elsewhere, name) {
 			continue
 		}
 		if !slices.ContainsFunc(deeds, func(d deed) bool { return d.method == name }) {
-			t.Errorf("store.Operator.%s is not proven to be logged: add it to the deeds", name)
+			t.Errorf("store.Operator.%s is not tested: add it to the deeds", name)
 		}
 	}
 }
 
-// log is the log, newest first.
+// log reads the operator log, newest first.
 func (w *World) log(t *testing.T) []rewards.LogEntry {
 	t.Helper()
 	list, err := w.LogEntries(t.Context(), store.LogFilter{Limit: 1000})
@@ -219,7 +218,7 @@ func (w *World) log(t *testing.T) []rewards.LogEntry {
 	return list
 }
 
-// wantChain: the log holds together, and its head is the one that is kept beside it.
+// wantChain checks the chain of the log and its separately stored head.
 func (w *World) wantChain(t *testing.T, rows int) {
 	t.Helper()
 	var head rewards.LogHead
@@ -230,11 +229,11 @@ func (w *World) wantChain(t *testing.T, rows int) {
 	})
 	check(t, err)
 	if head.Number != int64(rows) || kept != head.String() {
-		t.Errorf("the head is %s, kept is %s; want %d rows", head, kept, rows)
+		t.Errorf("the head is %s, stored is %s; want %d entries", head, kept, rows)
 	}
 }
 
-// decided is what operators decide, read by plain SQL.
+// decided reads by SQL what operators have decided.
 func (w *World) decided(t *testing.T) (lines []string) {
 	t.Helper()
 	check(t, w.engine.Read(t.Context(), func(ctx context.Context, tx store.Tx) error {
@@ -271,15 +270,15 @@ func (w *World) decided(t *testing.T) (lines []string) {
 	return lines
 }
 
-// zeros is randomness that is none.
+// zeros is a random source that is not random.
 type zeros struct{}
 
 // Read implements io.Reader.
 func (zeros) Read(b []byte) (int, error) { return len(b), nil }
 
-var errUnlogged = errors.New("the log takes no row")
+var errUnlogged = errors.New("cannot write the operator log")
 
-// unlogged is an engine whose operator log can't be written.
+// unlogged is an engine that fails to write the operator log.
 type unlogged struct{ store.Engine }
 
 // Write implements store.Engine.

@@ -28,7 +28,7 @@ func testPlan(t *testing.T, w *World) {
 	}
 	o := w.Plan(t)
 	if o.Notional != 3_510_000 || o.House != 9_999 || o.State != rewards.OrderPlanned {
-		t.Errorf("planned %+v, want a notional up to the cent", o)
+		t.Errorf("planned %+v, want the notional rounded up to the cent", o)
 	}
 	claims, err := w.Members(t.Context(), o.ID)
 	check(t, err)
@@ -40,7 +40,7 @@ func testPlan(t *testing.T, w *World) {
 		t.Errorf("members (-want +got):\n%s", diff)
 	}
 	if o.MembersHash != rewards.HashMembers([]rewards.Member{want[0].Member, want[1].Member}) {
-		t.Error("the seal is not that of the members")
+		t.Error("the seal does not match the members")
 	}
 	if got := w.reward(t, first).Status; got != rewards.Executing {
 		t.Errorf("status %s, want executing", got)
@@ -79,7 +79,7 @@ func testPlanHolds(t *testing.T, w *World) {
 	pools, err := w.Pools(t.Context())
 	check(t, err)
 	if got := plan(func(*rewards.PlanLimits) {}); got != rewards.HoldEmpty || len(pools) != 0 {
-		t.Errorf("hold %d and %d pools, want a suspended app's rewards to wait unseen", got, len(pools))
+		t.Errorf("hold %d and %d pools, want none for a suspended app", got, len(pools))
 	}
 	if _, err := w.SetSuspended(t.Context(), "first", false); err != nil {
 		t.Fatal(err)
@@ -126,7 +126,7 @@ func testSettle(t *testing.T, w *World) {
 
 func testSplit(t *testing.T, w *World) {
 	whole, split, untouched := w.Give(t, 2_000_000), w.Give(t, 2_000_000), w.Give(t, 2_000_000)
-	// 15 thousandths at $200 carry $3: the first, and half of the second.
+	// 0.015 shares at $200 cost $3: the first reward and half of the second.
 	check(t, w.Settle(t, w.Open(t), "canceled", 15_000_000, dollar200))
 	for _, test := range []struct {
 		reward rewards.Reward
@@ -140,7 +140,7 @@ func testSplit(t *testing.T, w *World) {
 		}
 	}
 	if got := w.holding(t, w.Users[0]); got.Quantity != 15_000_000 || got.CostBasis != 2_000_000 {
-		t.Errorf("holding %+v, want all shares, and the cost of what is executed", got)
+		t.Errorf("holding %+v, want all shares, at the cost of executed rewards", got)
 	}
 	w.listed(t, rewards.Executed, whole)
 	w.listed(t, rewards.Executing, untouched, split)
@@ -155,11 +155,11 @@ func testSplit(t *testing.T, w *World) {
 	if got := w.reward(t, split); got.Status != rewards.Executed || got.Booked != got.Amount {
 		t.Errorf("the split reward is %+v", got)
 	}
-	w.listed(t, rewards.Executed, untouched, split, whole) // once, though it has two allocations
+	w.listed(t, rewards.Executed, untouched, split, whole) // once, despite its two allocations
 	w.listed(t, rewards.Executing)
 }
 
-// listed checks which rewards of the app are in a state, newest first.
+// listed checks the app's rewards in a status, newest first.
 func (w *World) listed(t *testing.T, status rewards.Status, want ...rewards.Reward) {
 	t.Helper()
 	list, err := w.Rewards(t.Context(), w.App.ID, rewards.RewardFilter{Status: status}, all[rewards.Reward]())
@@ -176,7 +176,7 @@ func (w *World) listed(t *testing.T, status rewards.Status, want ...rewards.Rewa
 	counts, err := w.CountRewards(t.Context(), w.App.ID, len(want)+1)
 	check(t, err)
 	if counts[status] != len(want) {
-		t.Errorf("%d are counted as %s, want %d", counts[status], status, len(want))
+		t.Errorf("counted %d %s rewards, want %d", counts[status], status, len(want))
 	}
 }
 
@@ -198,7 +198,7 @@ func testSettleOverflow(t *testing.T, w *World) {
 	check(t, w.Settle(t, w.Open(t), "filled", most, 1))
 	last := w.Give(t, 1_000_000)
 	if err := w.Settle(t, w.Open(t), "filled", most, 1); err == nil {
-		t.Fatal("a holding beyond what can be counted was booked")
+		t.Fatal("an overflowing holding was booked")
 	}
 	if got := w.reward(t, last).Status; got != rewards.Executing {
 		t.Errorf("status %s, want executing", got)
@@ -262,7 +262,7 @@ func testResolution(t *testing.T, w *World) {
 	costly.FilledQty *= 2
 	wantCode(t, w.ResolveOrder(t.Context(), o.ID, costly), rewards.CodeConflict)
 	check(t, w.ResolveOrder(t.Context(), o.ID, decision))
-	check(t, w.ResolveOrder(t.Context(), o.ID, decision)) // the same again
+	check(t, w.ResolveOrder(t.Context(), o.ID, decision)) // idempotent
 	wantCode(t, w.ResolveOrder(t.Context(), o.ID, rewards.Resolution{Reason: "other"}), rewards.CodeConflict)
 	wantCode(t, w.ResolveOrder(t.Context(), rewards.OrderID{1}, decision), rewards.CodeNotFound)
 	resolved, err := w.Order(t.Context(), o.ID)
@@ -279,12 +279,12 @@ func testAdoption(t *testing.T, w *World) {
 		FilledQty: 15_000_000, FilledAvgPrice: dollar200,
 	}
 	_, err := w.AdoptOrder(t.Context(), lost, "restored")
-	wantCode(t, err, rewards.CodeConflict) // no reward waits
+	wantCode(t, err, rewards.CodeConflict) // no rewards wait
 	first, second, third := w.Give(t, 1_000_000), w.Give(t, 1_500_000), w.Give(t, 1_000_000)
 	_, err = w.AdoptOrder(t.Context(), lost, "restored")
 	wantCode(t, err, rewards.CodeNotFound) // no conflict is known
 	if got := w.reward(t, first).Status; got != rewards.Recorded {
-		t.Errorf("a refused adoption made the reward %s", got)
+		t.Errorf("after the refused adoption the reward is %s", got)
 	}
 	conflict := rewards.BrokerConflict{ClientOrderID: lost.ClientOrderID, Symbol: "AAPL", FilledQty: lost.FilledQty, Detail: "unknown"}
 	check(t, w.SaveReconciliation(t.Context(), []rewards.BrokerConflict{conflict}, w.Now()))

@@ -20,7 +20,7 @@ func testOverview(t *testing.T, w *World) {
 		return v
 	}
 	if diff := cmp.Diff(rewards.Overview{Live: map[rewards.OrderState]int{}}, read()); diff != "" {
-		t.Errorf("of empty books (-want +got):\n%s", diff)
+		t.Errorf("an empty store (-want +got):\n%s", diff)
 	}
 	w.Give(t, 2_000_000)
 	w.Give(t, 3_004_000)
@@ -34,7 +34,7 @@ func testOverview(t *testing.T, w *World) {
 	want := rewards.Overview{
 		Waiting: 2, OldestWaiting: first.CreatedAt(), Ordered: 2,
 		Live:          map[rewards.OrderState]int{rewards.OrderOpen: 1},
-		NotionalToday: open.Notional, HouseToday: 0, // up to a cent does not count
+		NotionalToday: open.Notional, HouseToday: 0, // rounding up to the cent does not count
 		Control: rewards.Control{Paused: "lunch"},
 		Alarms:  []rewards.Alarm{{Name: "a", Message: "x", Since: w.Now()}},
 	}
@@ -46,7 +46,7 @@ func testOverview(t *testing.T, w *World) {
 	check(t, err)
 	want.NotionalToday, want.OldestWaiting = 0, time.Time{}
 	if diff := cmp.Diff(want, read()); diff != "" {
-		t.Errorf("the next day, of a suspended app (-want +got):\n%s", diff)
+		t.Errorf("the next day, with the app suspended (-want +got):\n%s", diff)
 	}
 	check(t, w.Settle(t, open, "filled", 20_000_000, 250_000_000_000))
 	if v := read(); v.Ordered != 0 || len(v.Live) != 0 || v.Waiting != 2 {
@@ -54,7 +54,7 @@ func testOverview(t *testing.T, w *World) {
 	}
 }
 
-// counted counts the writes and fails them while it is told to.
+// counted counts writes, and fails them with fault if that is not nil.
 type counted struct {
 	store.Engine
 	writes int
@@ -91,8 +91,8 @@ func testCheckWrites(t *testing.T, w *World) {
 			t.Errorf("%s: %d writes, want %d", when, e.writes-before, writes)
 		}
 	}
-	expect("nothing was written yet", 1, 0)
-	expect("it has just written", 0, 0)
+	expect("before the first write", 1, 0)
+	expect("right after a write", 0, 0)
 	w.Advance(19 * time.Second)
 	check(t, s.SetPaused(t.Context(), ""))
 	w.Advance(19 * time.Second)
@@ -105,6 +105,6 @@ func testCheckWrites(t *testing.T, w *World) {
 	wantCode(t, s.SetPaused(t.Context(), ""), rewards.CodeUnavailable)
 	expect("the disk is full", 1, rewards.CodeUnavailable)
 	e.fault = nil
-	expect("there is room again", 1, 0)
-	expect("it has just written again", 0, 0)
+	expect("the disk has space again", 1, 0)
+	expect("right after that write", 0, 0)
 }

@@ -7,53 +7,53 @@ import (
 	"testing"
 )
 
-// Fault is what a plan does that costs more the longer the service has run: it reads
-// a table or an app's part of it from end to end, or sorts.
+// Fault is a step of a plan whose cost grows with the store: a scan of a table or of an
+// app's part of it, or a sort.
 type Fault struct {
-	Table string // that grows
-	Step  string // of the plan, for people
+	Table string // which grows
+	Step  string // of the plan, readable
 }
 
-// Sorts begins the step of a fault that is a sort.
+// Sorts is the prefix of a step that sorts.
 const Sorts = "sorts: "
 
-// Grows tells whether a table grows with use. The others have a row for each app,
-// stock, alarm or setting.
+// Grows reports whether a table grows with use. The others have a row per app, stock,
+// alarm or setting.
 func Grows(table string) bool {
 	return slices.Contains([]string{
 		"users", "rewards", "open_rewards", "orders", "order_rewards", "order_resolutions", "allocations", "holdings",
 	}, table)
 }
 
-// exception is a statement that may do what others may not.
+// exception allows a fault of a statement.
 type exception struct {
-	query  string // a part of it, white space as one blank
-	step   string // what the step must name: an index, or Sorts; "" for any
+	query  string // part of the statement, with single spaces
+	step   string // part of the step: an index, or Sorts; "" allows any
 	reason string
 }
 
-// exceptions are the statements whose cost is bounded by something that a plan does
-// not show, or that read everything because that is what they are for.
+// exceptions lists the statements whose cost has a bound that a plan does not show, and
+// those whose purpose is to read everything.
 func exceptions() []exception {
 	const (
 		newest   = "the LIMIT is met by the first rows of the index, newest first"
-		live     = "it has the orders under way only: a few for each stock"
-		command  = "an operator's command; of a state it may read all orders, a hundredth of the rewards"
+		live     = "the index has only live orders: a few per stock"
+		command  = "an operator's command; by state it may read all orders, a hundredth of the rewards"
 		most     = "it counts up to the LIMIT"
-		little   = "PostgreSQL prefers it while little waits"
+		little   = "PostgreSQL prefers it while few rewards wait"
 		few      = "PostgreSQL prefers it when the user has few rewards"
 		failed   = "PostgreSQL prefers it while few have failed"
-		snapshot = "for the ledger, which reads all of the books"
+		snapshot = "the ledger reads the whole store"
 	)
 	return []exception{
 		{"FROM rewards WHERE app_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3", "", newest},
 		{"FROM rewards WHERE app_id = ?1 AND id < ?2 AND failure_reason <> '' ORDER BY", "rewards_failed (", newest},
 		{"FROM rewards WHERE app_id = ?1 AND id < ?2 AND failure_reason <> '' ORDER BY", Sorts + "id DESC by rewards_failed", failed},
-		{"AND reward_id <= place ORDER BY reward_id DESC LIMIT 1)", "allocations", "it takes the first row of the key"},
+		{"AND reward_id <= place ORDER BY reward_id DESC LIMIT 1)", "allocations", "it reads the first row of the key"},
 		{"FROM users WHERE app_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3", "", newest},
 		{"AND status = 3 ORDER BY of_id DESC LIMIT ?3", "Index Only Scan allocations_pkey", newest},
 		{"AND status = 3 ORDER BY of_id DESC LIMIT ?3", "SEARCH a USING PRIMARY KEY (app_id=? AND reward_id<?)", newest},
-		{"AND status = 3 ORDER BY of_id DESC LIMIT ?3", "Index Scan rewards_pkey ((app_id = ", newest}, // merged with them
+		{"AND status = 3 ORDER BY of_id DESC LIMIT ?3", "Index Scan rewards_pkey ((app_id = ", newest}, // a merge join
 		{"SELECT count(*) FROM (SELECT 1 FROM (SELECT a.app_id", "Index Only Scan allocations_pkey", most},
 		{"SELECT count(*) FROM (SELECT 1 FROM (SELECT a.app_id", "Index Scan rewards_pkey ((app_id = ", most},
 		{"SELECT count(*) FROM (SELECT 1 FROM (SELECT a.app_id", "SEARCH a USING PRIMARY KEY (app_id=? AND reward_id<?)", most},
@@ -64,12 +64,12 @@ func exceptions() []exception {
 		{"SELECT r.id FROM rewards r WHERE r.app_id = a.id ORDER BY r.id DESC LIMIT 1", "", newest},
 		{"SELECT u.id FROM users u WHERE u.app_id = a.id ORDER BY u.id DESC LIMIT 1", "", newest},
 		{"FROM orders WHERE id < ?1 AND (?2 = 0 OR state = ?2) ORDER BY id DESC LIMIT ?3", "", command},
-		{"SELECT 1 FROM open_rewards WHERE waiting = 1 LIMIT ?1", "", "it has what is not final only, and there is a LIMIT"},
+		{"SELECT 1 FROM open_rewards WHERE waiting = 1 LIMIT ?1", "", "the view has only non-final rewards, and there is a LIMIT"},
 		{"SELECT 1 FROM open_rewards WHERE app_id = ?1", "Seq Scan", little},
 		{"FROM orders WHERE state < 6 ORDER BY id", "orders_live", live},
 		{"FROM orders o WHERE o.state < 6", "orders_live", live},
 		{"UPDATE orders SET symbol = ?2 WHERE state < 6 AND state = 1 AND asset_id = ?1", "orders_live", live},
-		{"SELECT min(asset_id) FROM open_rewards WHERE waiting = 1", "rewards_waiting", "jumps from stock to stock in what waits"},
+		{"SELECT min(asset_id) FROM open_rewards WHERE waiting = 1", "rewards_waiting", "jumps from stock to stock among waiting rewards"},
 		{"SELECT asset_id, state, filled_qty, settled_at FROM orders", "", snapshot},
 		{"FROM orders WHERE id > ?1 AND state = 6 ORDER BY id LIMIT ?2", "", snapshot},
 		{"AS w ORDER BY w.oldest", Sorts, "sorts the stocks and apps that rewards wait for"},
@@ -80,15 +80,15 @@ func exceptions() []exception {
 	}
 }
 
-// keyed are statements that must use a key of their own: another one would find their
-// rows as well, among many others.
+// keyed maps statements to the index that they must use. Other indexes find the same rows,
+// but among many others.
 func keyed() map[string]string {
 	return map[string]string{
 		"AND user_id = ?4 AND failure_reason <> '' ORDER BY id DESC LIMIT ?3": "rewards_failed_by_user",
 	}
 }
 
-// Unkeyed is the fault of a statement whose plan, as text, lacks the key that it must use.
+// Unkeyed returns a fault if the plan of a statement lacks the index that keyed requires.
 func Unkeyed(query, plan string) []Fault {
 	for part, key := range keyed() {
 		if strings.Contains(Plain(query), part) && !strings.Contains(plan, key) {
@@ -103,10 +103,10 @@ var (
 	mentions = regexp.MustCompile(`(?i)\b(?:FROM|JOIN|INTO|UPDATE)\s+(\w+)(?:\s+(\w+))?`)
 )
 
-// Plain is a statement with its white space as single blanks.
+// Plain returns a statement with single spaces.
 func Plain(query string) string { return strings.TrimSpace(blanks.ReplaceAllString(query, " ")) }
 
-// Tables are the tables that a name in a statement may stand for.
+// Tables returns the tables that a name in a statement may refer to.
 func Tables(query, name string) (tables []string) {
 	for _, m := range mentions.FindAllStringSubmatch(query, -1) {
 		if m[1] == name || m[2] == name {
@@ -116,8 +116,8 @@ func Tables(query, name string) (tables []string) {
 	return tables
 }
 
-// FaultsOf are the faults in the plans of statements that no exception allows, told
-// for people, and the exceptions that none of the statements needs here.
+// FaultsOf returns the faults of statements that no exception allows, in readable form,
+// and the exceptions that no statement needs.
 func FaultsOf(t *testing.T, statements []Statement, explain func(Statement) []Fault) (faults, idle []string) {
 	t.Helper()
 	used := make(map[string]bool)

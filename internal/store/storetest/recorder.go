@@ -55,7 +55,7 @@ func (r *Recorder) note(query string, args []any) {
 	}
 }
 
-// tx wraps a transaction; one that takes columns still does.
+// tx wraps a transaction and keeps its support of columns.
 func (r *Recorder) tx(tx store.Tx) store.Tx {
 	if columns, ok := tx.(store.ColumnTx); ok {
 		return recordedColumns{recorded{tx, r}, columns}

@@ -9,8 +9,7 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// sync brings the catalog up to a broker's list of "id symbol" entries that can be
-// bought.
+// sync syncs the catalog with a broker's list of tradable assets: "id symbol".
 func (w *World) sync(t *testing.T, entries ...string) rewards.AssetSync {
 	t.Helper()
 	var theirs []rewards.BrokerAsset
@@ -27,7 +26,7 @@ func (w *World) sync(t *testing.T, entries ...string) rewards.AssetSync {
 	return sync
 }
 
-// catalog is the catalog in a line.
+// catalog formats the catalog in a line.
 func (w *World) catalog(t *testing.T) string {
 	t.Helper()
 	assets, err := w.Assets(t.Context())
@@ -42,17 +41,17 @@ func (w *World) catalog(t *testing.T) string {
 func testSync(t *testing.T, w *World) {
 	w.sync(t, "a AAPL", "k KO", "t TSLA")
 	check(t, w.SetEnabled(t.Context(), "TSLA", false))
-	w.sync(t, "a KO", "k AAPL", "n TSLA") // two symbols change places, one is another stock's
+	w.sync(t, "a KO", "k AAPL", "n TSLA") // two stocks swap symbols, and a new one takes over TSLA
 	want := "2:AAPL:k:true:false 1:KO:a:true:false 4:TSLA:n:true:false 3:TSLA.OLD:t:false:true"
 	if got := w.catalog(t); got != want {
 		t.Errorf("the catalog is\n%s, want\n%s", got, want)
 	}
-	w.sync(t, "a AAPL", "k KO", "t TSLA", "n NEW") // all the way back
+	w.sync(t, "a AAPL", "k KO", "t TSLA", "n NEW") // back again
 	want = "1:AAPL:a:true:false 2:KO:k:true:false 4:NEW:n:true:false 3:TSLA:t:false:false"
 	if got := w.catalog(t); got != want {
 		t.Errorf("the catalog is\n%s, want\n%s", got, want)
 	}
-	refused := errors.New("refused")
+	refused := errors.New("the sync is refused")
 	_, err := w.SyncAssets(t.Context(), func(ours []rewards.Asset) (rewards.AssetSync, error) {
 		return rewards.SyncAssets(ours, nil, rewards.SyncFilter{}), refused
 	})
@@ -61,8 +60,8 @@ func testSync(t *testing.T, w *World) {
 	}
 }
 
-// A rename between the planning of an order and its first send is sent; what was
-// sent keeps its symbol. Rewards are answered with the symbol as it was given.
+// testRename: an order gets the new symbol if it was not sent before the rename. Rewards
+// keep the symbol of the request.
 func testRename(t *testing.T, w *World) {
 	w.sync(t, "a AAPL", "k KO", "t TSLA")
 	request := w.Request(t, 2_000_000)
@@ -75,7 +74,7 @@ func testRename(t *testing.T, w *World) {
 	w.Give(t, 4_000_000)
 	w.sync(t, "a APL", "k KO", "t TSLA", "n AAPL")
 	if _, err := w.BeginAttempt(t.Context(), w.lease, planned, w.Now(), w.Now()); !errors.Is(err, rewards.ErrStale) {
-		t.Errorf("a send under the symbol of another stock: %v, want ErrStale", err)
+		t.Errorf("a send with the symbol of another stock: %v, want ErrStale", err)
 	}
 	late, _, err := w.PlanOrder(t.Context(), w.lease, seen) // the pool was seen before the rename
 	check(t, err)
@@ -102,11 +101,10 @@ func testRename(t *testing.T, w *World) {
 	}
 }
 
-// An order that a restored backup lost is for the stock that the broker means, whatever
-// its symbol was then.
+// testAdoptRenamed: an adopted order is for the broker's asset id, not for its symbol.
 func testAdoptRenamed(t *testing.T, w *World) {
 	w.sync(t, "a APL", "k KO", "t TSLA", "n AAPL")
-	w.Give(t, 1_000_000) // of the new AAPL
+	w.Give(t, 1_000_000) // the new AAPL
 	for asset, want := range map[string]rewards.Code{"a": rewards.CodeConflict, "x": rewards.CodeNotFound} {
 		lost := rewards.BrokerOrder{
 			ID: "b", ClientOrderID: "sr-x-" + asset, AssetID: asset, Symbol: "AAPL", Side: "buy", Status: "filled",
@@ -114,6 +112,6 @@ func testAdoptRenamed(t *testing.T, w *World) {
 		}
 		check(t, w.SaveReconciliation(t.Context(), []rewards.BrokerConflict{{ClientOrderID: lost.ClientOrderID}}, w.Now()))
 		_, err := w.AdoptOrder(t.Context(), lost, "restored")
-		wantCode(t, err, want) // nobody waits for the old one; the other is none of the catalog
+		wantCode(t, err, want) // no reward waits for "a", and "x" is not in the catalog
 	}
 }

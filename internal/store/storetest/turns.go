@@ -10,7 +10,7 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// backlog gives so many rewards of AAPL to a user of another app, in one batch.
+// backlog records n rewards of AAPL for a user of a new app, in one batch.
 func (w *World) backlog(t *testing.T, app string, n int, amount money.USD) rewards.App {
 	t.Helper()
 	a := w.NewApp(t, app)
@@ -25,7 +25,7 @@ func (w *World) backlog(t *testing.T, app string, n int, amount money.USD) rewar
 	return a
 }
 
-// shares counts the members of an order by app.
+// shares formats the number of an order's members by app.
 func (w *World) shares(t *testing.T, o rewards.Order) string {
 	t.Helper()
 	claims, err := w.Members(t.Context(), o.ID)
@@ -47,7 +47,7 @@ func (w *World) shares(t *testing.T, o rewards.Order) string {
 	return text
 }
 
-// Each app has its turn however much waits of another, and what can't fit holds up nothing.
+// testPlanTurns: apps take turns, and rewards beyond a limit delay no others.
 func testPlanTurns(t *testing.T, w *World) {
 	w.backlog(t, "greedy", 300, dollars)
 	w.backlog(t, "large", 40, 900*dollars)
@@ -82,13 +82,13 @@ func testPlanTurns(t *testing.T, w *World) {
 		t.Errorf("members by app (-want +got):\n%s", diff)
 	}
 	r := w.planRequest(t)
-	r.Limits.DailyLeft = 123 * dollars // less than what was ordered
+	r.Limits.DailyLeft = 123 * dollars // less than the orders so far
 	if _, hold, err := w.PlanOrder(t.Context(), w.lease, r); err != nil || hold != rewards.HoldDaily {
 		t.Errorf("hold %d, %v; want the daily limit", hold, err)
 	}
 }
 
-// latest is the newest app, and its user.
+// latest returns the newest app and its user.
 func (w *World) latest(t *testing.T) (rewards.AppID, rewards.UserID) {
 	t.Helper()
 	apps, err := w.Apps(t.Context())
@@ -101,7 +101,7 @@ func (w *World) latest(t *testing.T) (rewards.AppID, rewards.UserID) {
 
 const dollars = money.Dollar
 
-// What the house adds is counted by app and day, across orders.
+// testTopUps: top-ups of the house count by app and day, across orders.
 func testTopUps(t *testing.T, w *World) {
 	plan := func(limit money.USD) rewards.Hold {
 		r := w.planRequest(t)
@@ -116,7 +116,7 @@ func testTopUps(t *testing.T, w *World) {
 		t.Fatalf("hold %d", hold)
 	}
 	w.Give(t, 999_999)
-	if hold := plan(200_000); hold != rewards.NoHold { // up to the cent: not charged
+	if hold := plan(200_000); hold != rewards.NoHold { // rounding up to the cent does not count
 		t.Fatalf("hold %d", hold)
 	}
 	w.Give(t, 900_000)

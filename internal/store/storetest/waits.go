@@ -9,7 +9,7 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// What waits is listed by stock and app, with a reason that an operator understands.
+// testWaits: waiting rewards are listed by stock and app, with the reason.
 func testWaits(t *testing.T, w *World) {
 	waits := func() (lines []string) {
 		list, err := w.Waits(t.Context())
@@ -30,7 +30,7 @@ func testWaits(t *testing.T, w *World) {
 	w.record(t, ko)
 	want := []string{"AAPL of first: 2: ", "AAPL of second: 3: ", "AAPL of gone: 1: ", "KO of first: 1: "}
 	if diff := cmp.Diff(want, waits()); diff != "" {
-		t.Errorf("before anybody led (-want +got):\n%s", diff)
+		t.Errorf("before the first leader (-want +got):\n%s", diff)
 	}
 	brakes := rewards.Brakes{
 		MaxNotional: rewards.LowestMaxNotional, DailyLimit: 1_000 * dollars, HouseDailyLimit: dollars,
