@@ -240,7 +240,7 @@ func TestCopyFails(t *testing.T) {
 		}
 		onTarget(t, url, trigger)
 		out, err := s.copyTo(url)
-		wantSays(t, out, err, true, "the books were not moved", "no room")
+		wantSays(t, out, err, true, "the store was not copied", "no room")
 		onTarget(t, url, `DROP TRIGGER fail ON `+table)
 		if n := count(t, url, `SELECT (SELECT count(*) FROM settings) + (SELECT count(*) FROM apps) + (SELECT count(*) FROM rewards)`); n != 0 {
 			t.Errorf("%s: %d rows are in the target", table, n)

@@ -11,56 +11,55 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// The limits of the connection to the target.
+// The timeouts of the connection to the target.
 const (
-	connectPatience = 10 * time.Second // unless the URL says otherwise
-	lockPatience    = 2 * time.Minute  // a killed copy has ended by then
+	connectTimeout = 10 * time.Second // unless the URL has one
+	lockTimeout    = 2 * time.Minute  // by then a killed copy has ended
+	closeTimeout   = 5 * time.Second
 )
 
-// warned is where a connection keeps the last warning of its server.
-const warned = "warned"
+// lastWarning is the key of the server's last warning in a connection's custom data.
+const lastWarning = "last_warning"
 
-// connect connects to the read-write server of the target: a standby may not know
-// yet what is there.
+// connect connects to the target's primary, because a standby may lag behind.
 func connect(ctx context.Context, url string) (*pgx.Conn, error) {
 	config, err := parse(url)
 	if err != nil {
 		return nil, err
 	}
 	if config.ConnectTimeout == 0 {
-		config.ConnectTimeout = connectPatience
+		config.ConnectTimeout = connectTimeout
 	}
 	config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
-	config.DefaultQueryExecMode = pgx.QueryExecModeDescribeExec // nothing is prepared by name
+	config.DefaultQueryExecMode = pgx.QueryExecModeDescribeExec // without named prepared statements
 	config.OnNotice = func(conn *pgconn.PgConn, n *pgconn.Notice) {
 		if n.SeverityUnlocalized == "WARNING" {
-			conn.CustomData()[warned] = n.Message
+			conn.CustomData()[lastWarning] = n.Message
 		}
 	}
 	conn, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {
-		return nil, fmt.Errorf("copier: the target: %w", err)
+		return nil, fmt.Errorf("cannot connect to the target: %w", err)
 	}
-	// The server notices soon when this process's machine is gone, and rolls back.
+	// With keepalives the server soon notices that this machine is gone, and rolls back.
 	settings := fmt.Sprintf(`SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0;
 		SET lock_timeout = %d; SET tcp_keepalives_idle = 15; SET tcp_keepalives_interval = 5;
-		SET tcp_keepalives_count = 6`, lockPatience.Milliseconds())
+		SET tcp_keepalives_count = 6`, lockTimeout.Milliseconds())
 	if _, err := conn.PgConn().Exec(ctx, settings).ReadAll(); err != nil {
-		return nil, errors.Join(fmt.Errorf("copier: the target: %w", err), disconnect(conn))
+		return nil, errors.Join(fmt.Errorf("cannot set up the session at the target: %w", err), disconnect(conn))
 	}
-	// Not every server can do this.
+	// Not every server supports this.
 	_, _ = conn.PgConn().Exec(ctx, `SET client_connection_check_interval = '10s'`).ReadAll()
 	return conn, nil
 }
 
 func disconnect(conn *pgx.Conn) error {
-	const patience = 5 * time.Second
-	ctx, cancel := context.WithTimeout(context.Background(), patience) //nolint:forbidigo // the caller's may have ended
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout) //nolint:forbidigo // the caller's may have ended
 	defer cancel()
 	return conn.Close(ctx)
 }
 
-// lock begins the transaction, alone in all tables.
+// lock begins the transaction and locks all tables against others.
 func lock(ctx context.Context, conn *pgx.Conn) error {
 	if err := exec(ctx, conn, `BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE`); err != nil {
 		return err
@@ -73,7 +72,7 @@ func exec(ctx context.Context, conn *pgx.Conn, statement string, args ...any) er
 	return err
 }
 
-func texts(ctx context.Context, conn *pgx.Conn, query string, args ...any) ([]string, error) {
+func stringsOf(ctx context.Context, conn *pgx.Conn, query string, args ...any) ([]string, error) {
 	rows, err := conn.Query(ctx, query, args...)
 	if err != nil {
 		return nil, err
@@ -84,10 +83,10 @@ func texts(ctx context.Context, conn *pgx.Conn, query string, args ...any) ([]st
 func parse(url string) (*pgx.ConnConfig, error) {
 	config, err := pgx.ParseConfig(url)
 	if e, ok := errors.AsType[*pgconn.ParseConfigError](err); ok {
-		err = errors.New(e.Error()) // pgx has taken the password out
+		err = errors.New(e.Error()) // drops the wrapped error, which may have the password
 	}
 	if err != nil {
-		return nil, fmt.Errorf("copier: the URL of the target: %w", err)
+		return nil, fmt.Errorf("invalid URL of the target: %w", err)
 	}
 	return config, nil
 }

@@ -1,8 +1,7 @@
-// Package copier carries all books from an SQLite file into an empty database of
-// PostgreSQL, in one transaction of it: the target has all of them or nothing. It
-// knows rows and columns, and nothing of what they mean beside a few settings. The
-// caller has made the target's schema, and keeps everybody from writing to the source.
-// Read target.go for what counts as empty.
+// Package copier copies a store from an SQLite file into an empty PostgreSQL database, in
+// one transaction: the target gets everything or nothing. It copies rows and knows of a
+// few settings, not of what else the rows mean. Before a copy the caller creates the
+// target's schema and stops all writes to the source. target.go says what counts as empty.
 package copier
 
 import (
@@ -14,24 +13,24 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// ErrNotCopied says that the copy failed and the target is as it was.
-var ErrNotCopied = errors.New("the books were not moved")
+// ErrNotCopied means that the copy failed and the target is unchanged.
+var ErrNotCopied = errors.New("the store was not copied")
 
-var errUnknownOutcome = errors.New("copier: it is not known whether the target has the books")
-
-// ErrNotEmpty says that the target has books, or other tables.
+// ErrNotEmpty means that the target has a store or other tables.
 var ErrNotEmpty = errors.New("the target is not empty")
 
-// Options says how books are moved.
+var errUnknownOutcome = errors.New("unknown outcome: the target may have the store")
+
+// Options are the options of Copy.
 type Options struct {
-	// BrokerKind replaces the kind of the broker that the books belong to; "" keeps it.
+	// BrokerKind replaces the source's kind of broker; "" keeps it.
 	BrokerKind string
-	// Progress is told of the rows of a table that were sent, again and again and at
-	// its end. It may be nil.
+	// Progress, if not nil, is called repeatedly with the number of rows sent so far, and
+	// at the end of each table.
 	Progress func(table string, rows, total int64)
 }
 
-// The tables in the order of their references.
+// tables lists all tables; each follows those that it refers to.
 func tables() []string {
 	return []string{
 		"settings", "operator_log", "apps", "keys", "users", "assets", "prices", "rewards", "orders", "order_rewards",
@@ -40,40 +39,40 @@ func tables() []string {
 	}
 }
 
-// sealed is the source's setting that says that it was moved, which is not.
+// sealed is the setting that seals a copied source. It is not copied.
 const sealed = "moved"
 
-// Copy copies the books in the file at path to the database that the URL names. Only
-// an error that is ErrNotCopied means that the target is as it was; after any other one
-// it has all the books, or nothing, and Inspect tells which.
+// Copy copies the store in the SQLite file at path to the database at url. After
+// ErrNotCopied the target is unchanged. After any other error the outcome is unknown, and
+// Inspect reports whether the target has the store.
 func Copy(ctx context.Context, path, url string, o Options) error {
 	from, err := openSource(ctx, path)
 	if err != nil {
 		return notCopied(err)
 	}
-	defer from.close() //nolint:errcheck // it was only read
+	defer from.close() //nolint:errcheck // only read
 	conn, err := connect(ctx, url)
 	if err != nil {
 		return notCopied(err)
 	}
-	defer disconnect(conn) //nolint:errcheck // what counts is the commit's answer
+	defer disconnect(conn) //nolint:errcheck // the response to the commit decides
 	c := &copying{from: from, to: conn, options: o}
 	if err := c.run(ctx); err != nil {
 		return notCopied(err)
 	}
-	return c.commit(context.WithoutCancel(ctx)) // it cannot be stopped halfway
+	return c.commit(context.WithoutCancel(ctx)) // a canceled commit would have an unknown outcome
 }
 
 func notCopied(err error) error { return fmt.Errorf("%w: %w", ErrNotCopied, err) }
 
-// copying is a move under way.
+// copying is a copy in progress.
 type copying struct {
 	from    *source
 	to      *pgx.Conn
 	options Options
 }
 
-// run does everything but the commit.
+// run does everything except the commit.
 func (c *copying) run(ctx context.Context) error {
 	if err := c.from.checkTables(ctx); err != nil {
 		return err
@@ -81,14 +80,14 @@ func (c *copying) run(ctx context.Context) error {
 	if err := lock(ctx, c.to); err != nil {
 		return err
 	}
-	state, err := inspect(ctx, c.to)
+	target, err := inspect(ctx, c.to)
 	if err != nil {
 		return err
 	}
-	if !state.Empty {
+	if !target.Empty {
 		return ErrNotEmpty
 	}
-	if err := exec(ctx, c.to, `DELETE FROM lease`); err != nil { // the one that the schema is made with
+	if err := exec(ctx, c.to, `DELETE FROM lease`); err != nil { // the row of a new schema
 		return err
 	}
 	for _, table := range tables() {
@@ -99,7 +98,7 @@ func (c *copying) run(ctx context.Context) error {
 	return c.finish(ctx)
 }
 
-// finish makes the target ready to be used.
+// finish adjusts the broker's kind, the sequence of asset ids and the statistics.
 func (c *copying) finish(ctx context.Context) error {
 	if c.options.BrokerKind != "" {
 		err := exec(ctx, c.to, `UPDATE settings SET value = $1 WHERE name = 'broker_kind'`, c.options.BrokerKind)
@@ -120,13 +119,13 @@ func (c *copying) finish(ctx context.Context) error {
 	return nil
 }
 
-// commit commits. Only an answer that says so, without a warning (such as that it
-// was not replicated), is a commit; an error of the server that leaves the connection
-// in use is none; everything else is not known.
+// commit commits the copy. Only a response without a warning proves a commit: a warning may
+// mean that it was not replicated. Only an error of the server after which the connection
+// still works proves that there was none. Otherwise the outcome is unknown.
 func (c *copying) commit(ctx context.Context) error {
-	delete(c.to.PgConn().CustomData(), warned)
+	delete(c.to.PgConn().CustomData(), lastWarning)
 	results, err := c.to.PgConn().Exec(ctx, "COMMIT").ReadAll()
-	warning := c.to.PgConn().CustomData()[warned]
+	warning := c.to.PgConn().CustomData()[lastWarning]
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.SeverityUnlocalized == "ERROR" {
 		return notCopied(err)
 	}

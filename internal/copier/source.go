@@ -12,7 +12,7 @@ import (
 	_ "modernc.org/sqlite" // the driver
 )
 
-// source is the file that is read, one snapshot of it.
+// source is a snapshot of the SQLite file.
 type source struct {
 	db   *sql.DB
 	conn *sql.Conn
@@ -23,14 +23,14 @@ func openSource(ctx context.Context, path string) (*source, error) {
 	name := (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}).String()
 	db, err := sql.Open("sqlite", name+"?"+options.Encode())
 	if err != nil {
-		return nil, fmt.Errorf("copier: open %s: %w", path, err)
+		return nil, fmt.Errorf("cannot open %s: %w", path, err)
 	}
 	s := &source{db: db}
 	if s.conn, err = db.Conn(ctx); err == nil {
 		_, err = s.conn.ExecContext(ctx, `BEGIN`)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("copier: open %s: %w", path, err), s.close())
+		return nil, errors.Join(fmt.Errorf("cannot open %s: %w", path, err), s.close())
 	}
 	return s, nil
 }
@@ -43,46 +43,46 @@ func (s *source) close() error {
 	return errors.Join(append(errs, s.db.Close())...)
 }
 
-// checkTables fails when the file has a table that would be left behind.
+// checkTables fails unless the file has exactly the tables that are copied.
 func (s *source) checkTables(ctx context.Context) error {
-	found, err := s.texts(ctx, `SELECT name FROM sqlite_schema WHERE type = 'table'
+	found, err := s.strings(ctx, `SELECT name FROM sqlite_schema WHERE type = 'table'
 		AND name NOT LIKE 'sqlite\_%' ESCAPE '\' AND name <> 'goose_db_version' ORDER BY name`)
 	if err != nil {
 		return err
 	}
 	if want := slices.Sorted(slices.Values(tables())); !slices.Equal(found, want) {
-		return fmt.Errorf("the source has the tables %v, known are %v", found, want)
+		return fmt.Errorf("the source has the tables %v, want %v", found, want)
 	}
 	return nil
 }
 
 func (s *source) columns(ctx context.Context, table string) ([]string, error) {
-	return s.texts(ctx, `SELECT name FROM pragma_table_info('`+table+`') ORDER BY name`)
+	return s.strings(ctx, `SELECT name FROM pragma_table_info('`+table+`') ORDER BY name`)
 }
 
-func (s *source) texts(ctx context.Context, query string) (list []string, err error) {
+func (s *source) strings(ctx context.Context, query string) (list []string, err error) {
 	rows, err := s.conn.QueryContext(ctx, query)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
-		var text string
-		if err := rows.Scan(&text); err != nil {
+		var value string
+		if err := rows.Scan(&value); err != nil {
 			return nil, err
 		}
-		list = append(list, text)
+		list = append(list, value)
 	}
 	return list, rows.Err()
 }
 
-// read begins to read a table.
-func (s *source) read(ctx context.Context, table string, columns []string) (r *rowsOf, err error) {
+// read starts to read a table.
+func (s *source) read(ctx context.Context, table string, columns []string) (r *tableRows, err error) {
 	where := ""
 	if table == "settings" {
 		where = ` WHERE name <> '` + sealed + `'`
 	}
-	r = &rowsOf{table: table, values: make([]any, len(columns)), dest: make([]any, len(columns))}
+	r = &tableRows{table: table, values: make([]any, len(columns)), dest: make([]any, len(columns))}
 	if err := s.conn.QueryRowContext(ctx, `SELECT count(*) FROM `+table+where).Scan(&r.total); err != nil {
 		return nil, err
 	}
@@ -90,8 +90,8 @@ func (s *source) read(ctx context.Context, table string, columns []string) (r *r
 		r.dest[i] = &r.values[i]
 	}
 	list := `"` + strings.Join(columns, `", "`) + `"`
-	query := `SELECT ` + list + ` FROM ` + table + where //nolint:gosec // of names that are constants
-	rows, err := s.conn.QueryContext(ctx, query)         //nolint:rowserrcheck // Err asks
+	query := `SELECT ` + list + ` FROM ` + table + where //nolint:gosec // only constant names
+	rows, err := s.conn.QueryContext(ctx, query)         //nolint:rowserrcheck // see tableRows.Err
 	r.rows = rows
 	return r, err
 }

@@ -2,6 +2,7 @@ package copier
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 
@@ -28,19 +29,19 @@ func (c *copying) table(ctx context.Context, table string) error {
 		return err
 	}
 	if sent != rows.total || stored != rows.total {
-		return fmt.Errorf("the source has %d rows, %d were sent, %d are there", rows.total, sent, stored)
+		return fmt.Errorf("the source has %d rows, but %d were sent and the target has %d", rows.total, sent, stored)
 	}
-	rows.tell()
+	rows.report()
 	return nil
 }
 
-// columns are those of a table, which must be the same on both sides.
+// columns returns the columns of a table, which must be the same on both sides.
 func (c *copying) columns(ctx context.Context, table string) ([]string, error) {
 	source, err := c.from.columns(ctx, table)
 	if err != nil {
 		return nil, err
 	}
-	target, err := texts(ctx, c.to, `SELECT column_name::text FROM information_schema.columns
+	target, err := stringsOf(ctx, c.to, `SELECT column_name::text FROM information_schema.columns
 		WHERE table_schema = current_schema() AND table_name = $1 ORDER BY column_name COLLATE "C"`, table)
 	if err != nil {
 		return nil, err
@@ -50,3 +51,41 @@ func (c *copying) columns(ctx context.Context, table string) ([]string, error) {
 	}
 	return source, nil
 }
+
+// tableRows are the rows of the source's table, in transit.
+type tableRows struct {
+	table        string
+	rows         *sql.Rows
+	values, dest []any
+	count, total int64
+	progress     func(table string, rows, total int64)
+}
+
+var _ pgx.CopyFromSource = (*tableRows)(nil)
+
+// Next implements pgx.CopyFromSource.
+func (r *tableRows) Next() bool {
+	const reportEvery = 1000
+	if !r.rows.Next() {
+		return false
+	}
+	r.count++
+	if r.count%reportEvery == 0 && r.count < r.total {
+		r.report()
+	}
+	return true
+}
+
+// Values implements pgx.CopyFromSource.
+func (r *tableRows) Values() ([]any, error) { return r.values, r.rows.Scan(r.dest...) }
+
+// Err implements pgx.CopyFromSource.
+func (r *tableRows) Err() error { return r.rows.Err() }
+
+func (r *tableRows) report() {
+	if r.progress != nil {
+		r.progress(r.table, r.count, r.total)
+	}
+}
+
+func (r *tableRows) close() error { return r.rows.Close() }

@@ -10,30 +10,31 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Target is what a target holds.
+// Target describes a database.
 type Target struct {
-	// Empty means: no tables at all, or those of ours without a row. A catalog, a
-	// setting or a leader that once was make it somebody's.
+	// Empty means no tables at all, or our schema without rows. A catalog, a setting or a
+	// former leader makes the target not empty.
 	Empty bool
-	// Installation is the id of the installation whose books are there, if any.
+	// Installation is the id of the store's installation, or "".
 	Installation string
 }
 
-// Inspect tells what a target holds. It waits until a copy that was killed has ended
-// at the server, one way or the other.
+// Inspect describes the database at url. It waits until the server has committed or
+// rolled back a killed copy.
 func Inspect(ctx context.Context, url string) (s Target, err error) {
 	conn, err := connect(ctx, url)
 	if err != nil {
 		return s, err
 	}
-	defer disconnect(conn) //nolint:errcheck // it was only read
+	defer disconnect(conn) //nolint:errcheck // only read
 	if s, err = inspect(ctx, conn); err != nil {
-		return s, fmt.Errorf("copier: look at the target: %w", err)
+		return s, fmt.Errorf("cannot inspect the target: %w", err)
 	}
 	return s, nil
 }
 
-// TargetName names the database of a URL, without credentials: "host:5432/name".
+// TargetName returns the name of the database at a URL without credentials, such as
+// "host:5432/name".
 func TargetName(url string) (string, error) {
 	config, err := parse(url)
 	if err != nil {
@@ -46,24 +47,24 @@ func TargetName(url string) (string, error) {
 	return name, nil
 }
 
-// look reads what the target holds now.
+// inspect describes the target in the current transaction, if there is one.
 func inspect(ctx context.Context, conn *pgx.Conn) (s Target, err error) {
-	there, err := texts(ctx, conn, `SELECT c.relname::text FROM pg_class c
+	existing, err := stringsOf(ctx, conn, `SELECT c.relname::text FROM pg_class c
 		JOIN pg_namespace n ON n.oid = c.relnamespace
 		WHERE n.nspname = current_schema() AND c.relkind IN ('r', 'p', 'f')`)
 	if err != nil {
 		return s, err
 	}
-	found := make(map[string]bool, len(there))
-	for _, table := range there {
+	found := make(map[string]bool, len(existing))
+	for _, table := range existing {
 		found[table] = true
 	}
 	if !found["goose_db_version"] {
-		s.Empty = len(there) == 0
+		s.Empty = len(existing) == 0
 		return s, nil
 	}
 	if found["settings"] {
-		ids, err := texts(ctx, conn, `SELECT value FROM settings WHERE name = 'installation_id'`)
+		ids, err := stringsOf(ctx, conn, `SELECT value FROM settings WHERE name = 'installation_id'`)
 		if err != nil {
 			return s, err
 		}
@@ -73,8 +74,8 @@ func inspect(ctx context.Context, conn *pgx.Conn) (s Target, err error) {
 	return s, err
 }
 
-// withoutRows tells whether those of our tables that are there have no rows; the
-// schema is made with a lease that nobody had.
+// withoutRows reports whether the tables found have no rows, except the unused lease of a
+// new schema.
 func withoutRows(ctx context.Context, conn *pgx.Conn, found map[string]bool) (bool, error) {
 	for _, table := range tables() {
 		if !found[table] {
