@@ -30,9 +30,9 @@ func full(t *testing.T) *audittest.World {
 		{ClientOrderID: "sr-test-two", Symbol: "KO", FilledQty: 7, Detail: "unknown"},
 	}, w.Now))
 	w.Check(w.AcknowledgeConflict(t.Context(), "sr-test-two", "ours"))
-	for i := range 40 {
+	for i := range 4 {
 		app := w.App(fmt.Sprint("app ", i))
-		for j := range 10 {
+		for j := range 5 {
 			u := w.User(app, fmt.Sprint("user", i, "-", j), "", fmt.Sprint("user ", j))
 			w.Give(fmt.Sprint("gift", i, "-", j), u, "KO", dollar, "", `{"n":1}`)
 		}

@@ -44,6 +44,7 @@ func FuzzFile(f *testing.F) {
 	f.Add(uint32(0), []byte(nil), uint32(4096))
 	f.Add(uint32(0), []byte(nil), uint32(0))
 	f.Fuzz(func(t *testing.T, offset uint32, over []byte, cut uint32) {
+		t.Parallel()
 		file := append([]byte(nil), soundFile(t)...)
 		changed := copy(file[int(offset)%len(file):], over) > 0 || cut > 0
 		file = file[:len(file)-min(int(cut), len(file))]

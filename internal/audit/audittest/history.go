@@ -13,7 +13,7 @@ const PerUSD = money.Price(1_000_000_000)
 
 const dollar = money.Dollar
 
-// History returns a store with everything that can happen to a reward.
+// History returns a store in which everything has happened that can happen to a reward.
 func History(tb testing.TB, in Place) *World {
 	tb.Helper()
 	w := NewWorld(tb, in)
@@ -26,14 +26,14 @@ func (w *World) history() {
 	ann, bob := w.User(first, "ann", "Ann@Example.com", ""), w.User(first, "bob", "bob@example.com", "bob")
 	cy, dee := w.User(second, "cy", "ann@example.com", "bob"), w.User(second, "dee", "", "dee")
 
-	// Filled at once, with the house up to the cent.
+	// Filled at once; the house rounds up to the cent.
 	w.Give("ann-aapl", ann, "AAPL", 5_250_000, "signup", `{"b":1.50,"a":{"z":9007199254740993,"y":"é"}}`)
 	w.Give("cy-aapl", cy, "AAPL", 10*dollar, "", "")
 	w.Give("bob-aapl", bob, "AAPL", 333_333, "birthday", `{"campaign":"x"}`)
 	w.Fill("filled", "AAPL", 187*PerUSD+310_000_000)
 
-	// Partly filled and then canceled: bob's reward is split, dee's waits, and the
-	// rest of both goes into a second order, on the next day.
+	// Partly filled, then canceled: bob's reward is split and dee's waits. Both go into a second
+	// order on the next day.
 	w.Give("ann-msft", ann, "MSFT", 100*dollar, "", "")
 	w.Give("bob-msft", bob, "MSFT", 50*dollar, "", "")
 	w.Give("dee-msft", dee, "MSFT", 30*dollar, "", "")
@@ -57,14 +57,14 @@ func (w *World) history() {
 	w.Settle(w.Merge(w.Send(w.Plan("nothing", "XOM")), "canceled", 0, 0))
 	w.Fill("again", "XOM", 110*PerUSD)
 
-	// A small pool that the house tops up, and a reward that is too small.
+	// A small pool that the house tops up, and a reward too small for a share.
 	w.Give("dee-nvda", dee, "NVDA", 100_000, "", "")
 	w.Fill("topped", "NVDA", 900*PerUSD)
 	w.Give("ann-brk", ann, "BRK.A", 1, "", "")
 	w.Give("bob-brk", bob, "BRK.A", 900_000, "", "")
 	w.Fill("dust", "BRK.A", 700_000*PerUSD)
 
-	// Quarantined and decided by an operator: partly bought, and not bought.
+	// Quarantined and resolved by an operator: partly bought, and not bought.
 	w.Give("cy-ko", cy, "KO", 60*dollar, "", "")
 	w.Give("dee-ko", dee, "KO", 40*dollar, "", "")
 	o = w.Quarantine(w.Send(w.Plan("resolved", "KO")), "not found at the broker after the close of the session")
@@ -74,12 +74,12 @@ func (w *World) history() {
 	o = w.Quarantine(w.Merge(w.Send(w.Plan("unbought", "KO")), "new", 0, 0), "the broker contradicts the order")
 	w.Resolve(o, 0, 0)
 
-	// A crumb, for less than a millionth of a dollar: the house's, and all wait on.
+	// A fill for less than a millionth of a dollar: the house gets it, and the rewards still wait.
 	w.Settle(w.Merge(w.Send(w.Plan("crumb", "KO")), "canceled", 5, 70*PerUSD))
 
-	w.Decisions()
+	w.decisions()
 
-	// Under way: one of each.
+	// Under way: one order in each state.
 	w.Give("ann-planned", ann, "TSLA", 3*dollar, "", "")
 	w.Plan("planned", "TSLA")
 	w.Give("ann-submitted", ann, "AAPL", 4*dollar, "", "")

@@ -3,7 +3,6 @@
 package audittest
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -60,7 +59,7 @@ func (w *World) Check(err error) {
 	Check(w.tb, err)
 }
 
-// App makes an app with a key of its own.
+// App creates an app and its key.
 func (w *World) App(name string) rewards.App {
 	a, k, err := w.CreateApp(w.tb.Context(), name, rewards.Key{Hash: rewards.HashKey(name)})
 	w.Check(err)
@@ -68,7 +67,7 @@ func (w *World) App(name string) rewards.App {
 	return a
 }
 
-// User makes a user of the app.
+// User creates a user of an app.
 func (w *World) User(app rewards.App, name, email, externalID string) rewards.User {
 	u, err := w.CreateUser(w.tb.Context(), rewards.User{AppID: app.ID, Email: email, ExternalID: externalID})
 	w.Check(err)
@@ -76,7 +75,7 @@ func (w *World) User(app rewards.App, name, email, externalID string) rewards.Us
 	return u
 }
 
-// Give records a reward as the interface does. Its name is its idempotency key.
+// Give records a reward as the API does. The name is its idempotency key.
 func (w *World) Give(name string, u rewards.User, symbol string, amount money.USD, source, metadata string) {
 	w.Now = w.Now.Add(1500 * time.Microsecond)
 	r := rewards.NewReward{
@@ -91,12 +90,12 @@ func (w *World) Give(name string, u rewards.User, symbol string, amount money.US
 	outcomes, err := w.RecordRewards(w.tb.Context(), []rewards.NewReward{r})
 	w.Check(err)
 	if outcomes[0].Verdict != rewards.Created {
-		w.Check(fmt.Errorf("verdict %d, want created", outcomes[0].Verdict))
+		w.tb.Fatalf("verdict of %s: got %d, want created", name, outcomes[0].Verdict)
 	}
 	w.IDs[name] = outcomes[0].Reward.ID
 }
 
-// Plan makes an order of what waits for the symbol.
+// Plan plans an order for the pool of a symbol.
 func (w *World) Plan(name, symbol string) rewards.Order {
 	w.Now = w.Now.Add(time.Second)
 	o, hold, err := w.PlanOrder(w.tb.Context(), w.Lease, rewards.PlanRequest{
@@ -107,13 +106,13 @@ func (w *World) Plan(name, symbol string) rewards.Order {
 	})
 	w.Check(err)
 	if hold != rewards.NoHold {
-		w.Check(fmt.Errorf("hold %d of %s, want an order", hold, symbol))
+		w.tb.Fatalf("hold of %s: got %d, want an order", symbol, hold)
 	}
 	w.IDs[name] = o.ID
 	return o
 }
 
-// Send counts the first attempt.
+// Send counts the first attempt to submit an order.
 func (w *World) Send(o rewards.Order) rewards.Order {
 	w.Now = w.Now.Add(time.Second)
 	o, err := w.BeginAttempt(w.tb.Context(), w.Lease, o, w.Now.Add(time.Second), w.Now.Add(time.Hour))
@@ -121,7 +120,7 @@ func (w *World) Send(o rewards.Order) rewards.Order {
 	return o
 }
 
-// Merge takes the broker's word, as package fulfillment does.
+// Merge merges a state of the broker into an order, as package fulfillment does.
 func (w *World) Merge(o rewards.Order, status string, qty money.Shares, price money.Price) rewards.Order {
 	w.Now = w.Now.Add(time.Second)
 	b := rewards.BrokerOrder{
@@ -138,14 +137,14 @@ func (w *World) Merge(o rewards.Order, status string, qty money.Shares, price mo
 	return merged
 }
 
-// Settle books the end of an order.
+// Settle settles an order.
 func (w *World) Settle(o rewards.Order) {
 	w.Now = w.Now.Add(31 * time.Second)
 	w.Check(w.SettleOrder(w.tb.Context(), w.Lease, o.State, o,
 		func(claims []rewards.Claim) (rewards.Settlement, error) { return rewards.Settle(o, claims, w.Now) }))
 }
 
-// Fill plans, sends, fills and books what waits for the symbol.
+// Fill plans, sends, fills and settles an order for the pool of a symbol.
 func (w *World) Fill(name, symbol string, price money.Price) {
 	o := w.Plan(name, symbol)
 	qty, err := money.SharesFor(o.Notional, price)
@@ -154,14 +153,14 @@ func (w *World) Fill(name, symbol string, price money.Price) {
 	w.Settle(o)
 }
 
-// Refuse books that the broker refused an order.
+// Refuse settles an order that the broker refused.
 func (w *World) Refuse(o rewards.Order, reason string) {
 	o.Reason = reason
 	w.Check(w.SettleOrder(w.tb.Context(), w.Lease, o.State, o,
 		func(claims []rewards.Claim) (rewards.Settlement, error) { return rewards.Refuse(claims, reason) }))
 }
 
-// Announce stores a corporate action of the symbol, which will hold it.
+// Announce stores a corporate action of a symbol, which holds the asset.
 func (w *World) Announce(id, symbol string) {
 	seen := rewards.Observation{Now: w.Now, SeenAt: w.Now}
 	ex := rewards.DateOf(w.Now).Plus(30)
@@ -171,7 +170,7 @@ func (w *World) Announce(id, symbol string) {
 	w.Check(w.ChangeActions(w.tb.Context(), w.Lease, []rewards.ActionChange{{After: a, Body: "{}"}}))
 }
 
-// Quarantine stops an order for an operator.
+// Quarantine quarantines an order.
 func (w *World) Quarantine(o rewards.Order, reason string) rewards.Order {
 	from := o.State
 	o.State, o.Reason = rewards.OrderQuarantined, reason
@@ -179,7 +178,7 @@ func (w *World) Quarantine(o rewards.Order, reason string) rewards.Order {
 	return o
 }
 
-// Resolve books an operator's decision.
+// Resolve resolves an order as an operator does, and settles it.
 func (w *World) Resolve(o rewards.Order, qty money.Shares, price money.Price) {
 	w.Now = w.Now.Add(time.Minute)
 	w.Check(w.ResolveOrder(w.tb.Context(), o.ID, rewards.Resolution{FilledQty: qty, Price: price, Reason: "the broker's desk"}))
@@ -188,9 +187,9 @@ func (w *World) Resolve(o rewards.Order, qty money.Shares, price money.Price) {
 	w.Settle(resolved)
 }
 
-// Decisions is what operators decide beside orders: an app suspended, a key revoked
-// and one that expires, a stock disabled, a pause that ended.
-func (w *World) Decisions() {
+// decisions makes an operator's other decisions: it suspends and limits apps, revokes and rotates
+// keys, disables an asset, pauses and resumes. A corporate action is announced before.
+func (w *World) decisions() {
 	w.Announce("split-of-brk", "BRK.A")
 	w.App("suspended")
 	_, err := w.SetSuspended(w.tb.Context(), "suspended", true)

@@ -1,6 +1,6 @@
 // Package brokercheck compares the orders and positions of a store with the broker's. Compare is
-// pure: the caller reads both sides, in the order that Theirs gives, so that orders under way can
-// be told apart from breaks.
+// pure: the caller reads both sides, in the order that Theirs gives, so that orders under way are
+// not taken for breaks.
 package brokercheck
 
 import (
