@@ -19,7 +19,7 @@ func TestOperatorsMistakesAreRefused(t *testing.T) {
 		"key|create|tester|--label=a\nb":  "--label: character 2 is the control character U+000A; it must be plain text on one line",
 		"app|create|a\nb":                 "NAME: character 2 is the control character U+000A; it must be plain text on one line",
 		"app|create|a\tb":                 "NAME: character 2 is the control character U+0009; it must be plain text on one line",
-		"app|create|":                     "NAME must have 1 to 100 characters",
+		"app|create|":                     "NAME: must have 1 to 100 characters",
 		"order|list|--limit=0":            "--limit must be at least 1",
 		"order|list|--limit=-1":           "--limit must be at least 1",
 		"order|list|--state=final":        `--state "final": no such state`,

@@ -108,7 +108,7 @@ func TestFileSystemTurnsReadOnly(t *testing.T) {
 			t.Fatalf("it goes on: %d %s\n%s", a.status, a.body, s.logs())
 		}
 	}
-	if exit == nil || exit.Error() != "exit status 1" || !strings.Contains(s.logs(), "stockrewards: stopping; the next start recovers: ") {
+	if exit == nil || exit.Error() != "exit status 1" || !strings.Contains(s.logs(), "stockrewards: cannot continue without the database; the next start recovers: ") {
 		t.Errorf("it ended with %v\n%s", exit, s.logs())
 	}
 	if out, err := s.try("serve", "--listen", "127.0.0.1:0"); err == nil || !strings.Contains(err.Error(), "stockrewards: ") {

@@ -73,7 +73,7 @@ type appCreate struct {
 // Run creates the app, and the database if it does not exist.
 func (c *appCreate) Run(ctx context.Context) error {
 	if n := utf8.RuneCountInString(c.Name); n == 0 || n > rewards.MaxAppName {
-		return usageErrorf("NAME must have 1 to %d characters", rewards.MaxAppName)
+		return usageErrorf("NAME: must have 1 to %d characters", rewards.MaxAppName)
 	}
 	if err := rewards.CheckText(c.Name); err != nil {
 		return usageErrorf("NAME: %w", err)

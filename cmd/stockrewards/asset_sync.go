@@ -76,7 +76,7 @@ func (c *assetSync) sync(
 	decide := func(ours []rewards.Asset) (rewards.AssetSync, error) {
 		found = rewards.SyncAssets(ours, theirs, f)
 		if why := found.Implausible(); why != "" && !c.Force {
-			return found, fmt.Errorf("refused, nothing is changed: %s; if that is right, use --force", why)
+			return found, fmt.Errorf("cannot sync, nothing is changed: %s; if that is right, use --force", why)
 		}
 		return found, nil
 	}

@@ -2,10 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
 	"stockrewards/internal/audit"
+	"stockrewards/internal/audit/reader"
 )
 
 type auditCommand struct {
@@ -38,4 +40,33 @@ func (c *auditCommand) print(r audit.Report) error {
 		return r.WriteText(os.Stdout)
 	}
 	return printJSON(r)
+}
+
+// openAudited opens a database for auditing.
+func openAudited(ctx context.Context, d databaseFlag) (reader.Store, error) {
+	database, err := d.database()
+	if err != nil {
+		return nil, err
+	}
+	if database.Postgres != "" {
+		return reader.OpenPostgres(ctx, database.Postgres)
+	}
+	return reader.OpenSQLite(ctx, database.SQLite)
+}
+
+// auditDatabase audits a database and reports its progress on standard error, where it
+// also prints the violations found before a failure.
+func auditDatabase(ctx context.Context, d databaseFlag) (audit.Report, error) {
+	opened, err := openAudited(ctx, d)
+	if err != nil {
+		return audit.Report{}, err
+	}
+	p := newAuditProgress(os.Stderr)
+	report, err := audit.Run(ctx, opened, audit.Options{Progress: p.read})
+	p.stop()
+	if err != nil && !report.OK() {
+		fmt.Fprintln(os.Stderr, "the audit failed; until then it found:")
+		err = errors.Join(err, report.WriteViolations(os.Stderr))
+	}
+	return report, errors.Join(err, opened.Close())
 }

@@ -40,21 +40,21 @@ func (c *auditCommand) compareWithBroker(ctx context.Context) error {
 // then complete.
 func (c *auditCommand) compare(ctx context.Context) (brokercheck.Report, error) {
 	var none brokercheck.Report
-	books, err := readBooks(ctx, c.databaseFlag)
+	ours, err := readStore(ctx, c.databaseFlag)
 	if err != nil {
 		return none, err
 	}
-	if books.BrokerKind == "" {
+	if ours.BrokerKind == "" {
 		return none, errors.New("this database belongs to no broker yet: start `serve` first")
 	}
 	database, err := c.database()
 	if err != nil {
 		return none, err
 	}
-	if books.BrokerKind == server.BrokerPaper && database.SQLite == "" {
+	if ours.BrokerKind == server.BrokerPaper && database.SQLite == "" {
 		return none, errors.New("the embedded paper brokerage keeps its books beside an SQLite file only")
 	}
-	broker, err := brokerFlags{addressFlags: c.addressFlags, Broker: books.BrokerKind}.connect(ctx, database)
+	broker, err := brokerFlags{addressFlags: c.addressFlags, Broker: ours.BrokerKind}.connect(ctx, database)
 	if err != nil {
 		return none, err
 	}
@@ -77,33 +77,33 @@ func (c *auditCommand) compareOnce(
 	ctx context.Context, broker server.Connection,
 ) (brokercheck.Report, error) {
 	var none brokercheck.Report
-	side, account, err := readBroker(ctx, broker)
+	theirs, account, err := readBroker(ctx, broker)
 	if err != nil {
 		return none, fmt.Errorf("cannot ask the broker: %w", err)
 	}
-	books, err := readBooks(ctx, c.databaseFlag)
+	ours, err := readStore(ctx, c.databaseFlag)
 	if err != nil {
 		return none, err
 	}
-	if account != books.BrokerAccount {
-		return none, fmt.Errorf("these credentials are for the account %s; the database belongs to %s",
-			account, books.BrokerAccount)
+	if account != ours.BrokerAccount {
+		return none, fmt.Errorf("the credentials are for the account %s, but the database belongs to %s",
+			account, ours.BrokerAccount)
 	}
-	last, err := broker.Orders(ctx, brokercheck.LastSince(side.First))
+	last, err := broker.Orders(ctx, brokercheck.LastSince(theirs.First))
 	if err != nil {
 		return none, fmt.Errorf("cannot ask the broker: %w", err)
 	}
-	side.Last = plainOrders(last)
-	for _, id := range books.Missing(side) {
+	theirs.Last = plainOrders(last)
+	for _, id := range ours.Missing(theirs) {
 		b, err := broker.OrderByClientID(ctx, id)
 		switch {
 		case err == nil:
-			side.Last = append(side.Last, plainOrders([]rewards.BrokerOrder{b})...)
+			theirs.Last = append(theirs.Last, plainOrders([]rewards.BrokerOrder{b})...)
 		case rewards.BrokerKindOf(err) != rewards.BrokerNotFound:
 			return none, fmt.Errorf("cannot ask the broker about %s: %w", id, err)
 		}
 	}
-	return brokercheck.Compare(books, side, time.Now()), nil
+	return brokercheck.Compare(ours, theirs, time.Now()), nil
 }
 
 func readBroker(ctx context.Context, broker server.Connection) (s brokercheck.Theirs, account string, err error) {
@@ -138,11 +138,11 @@ func plainOrders(orders []rewards.BrokerOrder) []brokercheck.Order {
 	return list
 }
 
-func readBooks(ctx context.Context, d databaseFlag) (*brokercheck.Ours, error) {
+func readStore(ctx context.Context, d databaseFlag) (*brokercheck.Ours, error) {
 	opened, err := openAudited(ctx, d)
 	if err != nil {
 		return nil, err
 	}
-	books, err := brokercheck.Read(ctx, opened)
-	return books, errors.Join(err, opened.Close())
+	ours, err := brokercheck.Read(ctx, opened)
+	return ours, errors.Join(err, opened.Close())
 }

@@ -111,7 +111,7 @@ func (f brokerFlags) withBroker(
 	case err != nil:
 		err = fmt.Errorf("cannot ask the broker, so nothing is decided: %w", err)
 	case in.BrokerAccount != "" && account.ID != in.BrokerAccount:
-		err = fmt.Errorf("these credentials are for the account %s; the database belongs to %s",
+		err = fmt.Errorf("the credentials are for the account %s, but the database belongs to %s",
 			account.ID, in.BrokerAccount)
 	default:
 		err = use(broker)

@@ -141,7 +141,7 @@ func (m *cutover) copy(ctx context.Context) error {
 		return err
 	}
 	if err := m.audit(ctx, m.From); err != nil {
-		return fmt.Errorf("nothing is copied: %w", err)
+		return fmt.Errorf("cannot start the copy: %w", err)
 	}
 	engine, err := postgres.Open(ctx, m.To, postgres.Options{Connections: 1}) // creates the schema
 	if err != nil {

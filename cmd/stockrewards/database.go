@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"stockrewards/internal/server"
@@ -49,4 +50,19 @@ func moment(t time.Time) string {
 		return "-"
 	}
 	return t.UTC().Format(time.RFC3339)
+}
+
+// isPostgres reports whether a database is given by a URL of PostgreSQL.
+func isPostgres(database string) bool {
+	return strings.HasPrefix(database, "postgres://") || strings.HasPrefix(database, "postgresql://")
+}
+
+// sqlitePath is the file of an SQLite database.
+func sqlitePath(database string) (string, error) {
+	path, found := strings.CutPrefix(database, "sqlite:")
+	if !found || path == "" {
+		return "", usageErrorf("the database %q: must be sqlite:PATH or postgres://USER@HOST/NAME",
+			withoutPassword(database))
+	}
+	return path, nil
 }

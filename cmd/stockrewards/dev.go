@@ -172,9 +172,9 @@ func (c *devCommand) key(ctx context.Context, s *store.Store) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	books := s.As(by)
-	if _, _, err = books.CreateApp(ctx, devAppName, stored); rewards.CodeOf(err) == rewards.CodeConflict {
-		_, err = books.CreateKey(ctx, devAppName, stored) // the key file was removed
+	operator := s.As(by)
+	if _, _, err = operator.CreateApp(ctx, devAppName, stored); rewards.CodeOf(err) == rewards.CodeConflict {
+		_, err = operator.CreateKey(ctx, devAppName, stored) // the key file was removed
 	}
 	return secret, err
 }

@@ -103,7 +103,7 @@ func verifyLog(ctx context.Context, s *store.Store, elsewhere rewards.LogHead) (
 		}
 		head = d.Head()
 		if head.Number == elsewhere.Number && head != elsewhere {
-			return fmt.Errorf("entry %d differs from --head", head.Number)
+			return fmt.Errorf("the entry %d differs from --head", head.Number)
 		}
 		return nil
 	})
@@ -111,12 +111,12 @@ func verifyLog(ctx context.Context, s *store.Store, elsewhere rewards.LogHead) (
 	case err != nil:
 		return head, err
 	case head.Number > 0 && stored != head.String():
-		return head, fmt.Errorf("it ends with entry %d, but the stored head is %q: "+
+		return head, fmt.Errorf("the log ends with entry %d, but the stored head is %q: "+
 			"rows are missing at its end, or were added by hand", head.Number, stored)
 	case head.Number == 0 && stored != "":
-		return head, fmt.Errorf("it is empty, but the stored head is %q", stored)
+		return head, fmt.Errorf("the log is empty, but the stored head is %q", stored)
 	case head.Number < elsewhere.Number:
-		return head, fmt.Errorf("it ends with entry %d, before --head", head.Number)
+		return head, fmt.Errorf("the log ends with entry %d, before --head", head.Number)
 	}
 	return head, nil
 }

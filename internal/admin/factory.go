@@ -27,6 +27,8 @@ func (f factory) gauges(name, help string, labels ...string) *prometheus.GaugeVe
 	return v
 }
 
+// histogram creates a histogram with the upper bounds of its buckets.
+//
 //nolint:forbidigo // buckets are not money
 func (f factory) histogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
 	v := prometheus.NewHistogramVec(
@@ -42,6 +44,8 @@ func requestBuckets() []float64 {
 	return []float64{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25}
 }
 
+// commitBuckets end at several fsyncs of a slow disk.
+//
 //nolint:forbidigo // seconds
 func commitBuckets() []float64 {
 	return []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5}

@@ -50,7 +50,7 @@ func (s *Server) Run(ctx context.Context) error {
 		s.log.InfoContext(background, "draining")
 	case err = <-failed:
 	case err = <-s.Store.Failed():
-		err = fmt.Errorf("stopping; the next start recovers: %w", err)
+		err = fmt.Errorf("cannot continue without the database; the next start recovers: %w", err)
 	}
 	s.admin.Drain()
 	err = errors.Join(err, s.drainRequests(background, err == nil))
