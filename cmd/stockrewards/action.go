@@ -10,7 +10,7 @@ import (
 type actionCommands struct {
 	List   actionList   `cmd:"" help:"List corporate actions of the catalog's stocks, latest ex-date first."`
 	Show   actionShow   `cmd:"" help:"Show a corporate action with the broker's announcements."`
-	Resume actionResume `cmd:"" help:"Resume ordering and valuing a stock that a corporate action holds. First check the broker's position and price, as the operators' manual describes."`
+	Resume actionResume `cmd:"" help:"Resume ordering and valuing a stock that a corporate action holds. First check the broker's position and price: see docs/incidents.md."`
 }
 
 type actionList struct {

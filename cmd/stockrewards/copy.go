@@ -24,9 +24,9 @@ type copyCommand struct {
 
 // Help is the text below the command's summary.
 func (c *copyCommand) Help() string {
-	return "The database is audited, frozen against writes by any program, copied in one transaction, and audited again. " +
-		"At most one of the two databases can be served afterwards, whatever happens. After a kill, repeat the command: " +
-		"it continues or starts again. The operators' manual has the steps."
+	return "The database is audited, frozen against writes by any program, copied in one transaction and audited " +
+		"again. Whatever happens, at most one of the two databases can be served afterwards. After a kill, repeat " +
+		"the command: it continues or starts again. See docs/postgresql.md."
 }
 
 // cutover is the move of a database from SQLite to PostgreSQL.

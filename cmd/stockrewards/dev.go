@@ -101,7 +101,7 @@ func (c *devCommand) checkLocal() error {
 		case err != nil:
 			return usageErrorf("%s %q: must be HOST:PORT", flag.name, flag.address)
 		case !local:
-			return usageErrorf("%s %s: dev shows its key to everyone who reaches it, so it listens on this machine only, "+
+			return usageErrorf("%s %s: dev shows its key to all who reach it, so it listens on this machine only, "+
 				"such as on 127.0.0.1:8080; to serve other machines, use `stockrewards serve`", flag.name, flag.address)
 		}
 	}

@@ -116,7 +116,9 @@ func printWork(ctx context.Context, s *store.Store) error {
 	return nil
 }
 
-const conflictAdvice = `  After an old backup was restored: have the apps repeat their last requests, then for each order
+// conflictAdvice follows the list of conflicts.
+const conflictAdvice = `
+  After an old backup was restored: have the apps repeat their last requests. Then for each order
   "stockrewards order adopt ID --reason TEXT" gives its fill to waiting rewards.
   Otherwise find out what happened, then run "stockrewards order acknowledge ID --reason TEXT".`
 
@@ -142,7 +144,7 @@ func printProblems(ctx context.Context, s *store.Store) error {
 		sayf("conflict: %s: %s\n", c.ClientOrderID, c.Detail)
 	}
 	if open > 0 {
-		sayf(conflictAdvice + "\n")
+		sayf(conflictAdvice[1:] + "\n")
 	}
 	return nil
 }

@@ -90,7 +90,8 @@ func (a *Admin) warnings(ctx context.Context) []warning {
 		add(rewards.AlarmPaused, v.Control.Paused)
 	}
 	if n := v.Control.Conflicts; n > 0 {
-		add(rewards.AlarmConflict, fmt.Sprintf("%d orders at the broker contradict the database; ordering is stopped", n))
+		add(rewards.AlarmConflict,
+			fmt.Sprintf("%d orders at the broker contradict the database; ordering is stopped", n))
 	}
 	if n := v.Live[rewards.OrderQuarantined]; n > 0 {
 		add("orders_quarantined", fmt.Sprintf("%d orders are quarantined; their stocks are not ordered", n))
