@@ -187,7 +187,7 @@ func TestCopyLosesItsConnection(t *testing.T) {
 	g.arrived()
 	g.exec(`SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`)
 	err := cmd.Wait()
-	wantSays(t, stderr.String(), err, true, "it is not known whether", "repeat the command")
+	wantSays(t, stderr.String(), err, true, "unknown outcome", "repeat the command")
 	if got := s.sealed(); got != "moving" {
 		t.Errorf("the source says %q", got)
 	}
