@@ -11,7 +11,7 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// world is a gate with requests in the background, inside a bubble of fake time.
+// world is a gate with requests in the background, in fake time.
 type world struct {
 	*testing.T
 
@@ -29,7 +29,7 @@ func app(number byte) rewards.App { return rewards.App{ID: rewards.AppID{number}
 type visit struct {
 	ticket admission.Ticket
 	err    error
-	done   chan struct{} // closed when it was let through or refused
+	done   chan struct{} // closed when it was admitted or refused
 }
 
 func (v *visit) entered() bool {
@@ -48,7 +48,7 @@ func (v *visit) failure() error {
 	return v.err
 }
 
-func (w *world) come(ctx context.Context, a rewards.App, kind admission.Kind) *visit {
+func (w *world) send(ctx context.Context, a rewards.App, kind admission.Kind) *visit {
 	v := &visit{done: make(chan struct{})}
 	go func() {
 		defer close(v.done)
@@ -57,16 +57,15 @@ func (w *world) come(ctx context.Context, a rewards.App, kind admission.Kind) *v
 	return v
 }
 
-// enter lets a request come, and waits until it is through, refused or waits.
+// enter sends a request and returns when it is admitted, refused, or waiting.
 func (w *world) enter(ctx context.Context, a rewards.App, kind admission.Kind) *visit {
 	w.Helper()
-	v := w.come(ctx, a, kind)
+	v := w.send(ctx, a, kind)
 	synctest.Wait()
 	return v
 }
 
-// flood enters requests until one has to wait, and returns those that are worked on and
-// those that wait.
+// flood sends requests and returns those that have a place and those that wait.
 func (w *world) flood(a rewards.App, kind admission.Kind, count int) (working, waiting []*visit) {
 	w.Helper()
 	for range count {
@@ -83,13 +82,13 @@ func (w *world) flood(a rewards.App, kind admission.Kind, count int) (working, w
 	return working, waiting
 }
 
-// end ends requests, and those that go on when they do.
+// end ends requests. Each must have a place by the time its turn comes.
 func (w *world) end(list ...*visit) {
 	w.Helper()
 	for _, v := range list {
 		synctest.Wait()
 		if !v.entered() || v.failure() != nil {
-			w.Fatalf("a request waits for ever, or failed: %+v", v)
+			w.Fatalf("a request has no place, or failed: %+v", v)
 		}
 		v.ticket.Leave()
 	}
@@ -102,7 +101,7 @@ func TestAnAppsFloodWaitsAndOthersDoNot(t *testing.T) {
 		for _, kind := range []admission.Kind{admission.Write, admission.Lookup, admission.List} {
 			working, waiting := w.flood(app(1), kind, 300)
 			if len(working) == 0 || len(waiting) < 40 {
-				w.Fatalf("kind %d: %d are worked on, %d wait", kind, len(working), len(waiting))
+				w.Fatalf("kind %d: %d have a place, %d wait", kind, len(working), len(waiting))
 			}
 			if other := w.enter(w.Context(), app(2), kind); !other.entered() {
 				w.Errorf("kind %d: another app's request waits for the flood", kind)
@@ -114,8 +113,8 @@ func TestAnAppsFloodWaitsAndOthersDoNot(t *testing.T) {
 	})
 }
 
-// While another app sends too, an app has fewer places. Where commits take long it has more
-// of them, because writes are committed together.
+// While another app sends, an app has fewer places. Slow commits give it more places for
+// writes, because writes are committed together.
 func TestPlacesWhileSeveralAppsSend(t *testing.T) {
 	t.Parallel()
 	run(t, func(w *world) {
@@ -132,7 +131,7 @@ func TestPlacesWhileSeveralAppsSend(t *testing.T) {
 			w.end(w.enter(w.Context(), app(1), kind))
 			alone, shared, again := places(false, kind), places(true, kind), places(false, kind)
 			if alone < 2*shared || again != alone {
-				w.Errorf("kind %d: %d places alone, %d beside another app, %d a second later", kind, alone, shared, again)
+				w.Errorf("kind %d: %d places alone, %d shared, %d a second later", kind, alone, shared, again)
 			}
 		}
 		for range 100 {
@@ -144,8 +143,8 @@ func TestPlacesWhileSeveralAppsSend(t *testing.T) {
 	})
 }
 
-// Requests go on in order of arrival, one for each that is done.
-func TestRequestsGoOnInOrder(t *testing.T) {
+// Waiting requests get places in order of arrival, one for each that is answered.
+func TestRequestsGetPlacesInOrder(t *testing.T) {
 	t.Parallel()
 	run(t, func(w *world) {
 		working, waiting := w.flood(app(1), admission.List, 12)
@@ -153,10 +152,10 @@ func TestRequestsGoOnInOrder(t *testing.T) {
 			working[i].ticket.Answered(0)
 			synctest.Wait()
 			if !v.entered() {
-				w.Fatalf("request %d does not go on", i)
+				w.Fatalf("request %d gets no place", i)
 			}
 			if i+1 < len(waiting) && waiting[i+1].entered() {
-				w.Fatalf("request %d goes on too early", i+1)
+				w.Fatalf("request %d gets a place too early", i+1)
 			}
 			working = append(working, v)
 		}
@@ -188,14 +187,14 @@ func TestTheWaitIsBounded(t *testing.T) {
 		}
 		w.end(working...)
 		if v := w.enter(w.Context(), app(1), admission.List); !v.entered() {
-			w.Error("who gave up still holds a place")
+			w.Error("a request that gave up still has a place")
 		} else {
 			w.end(v)
 		}
 	})
 }
 
-// Clients that do not read their answers stop their own app's reading, and nothing else.
+// Clients that do not read their responses block only reads of their own app.
 func TestUnreadBytesAreBounded(t *testing.T) {
 	t.Parallel()
 	run(t, func(w *world) {
@@ -212,34 +211,34 @@ func TestUnreadBytesAreBounded(t *testing.T) {
 				unread, total = append(unread, v), total+answer
 			}
 			if a == 1 && (total > most/2+answer || total < most/4) {
-				w.Errorf("one app alone holds %d bytes", total)
+				w.Errorf("one app has %d unread bytes", total)
 			}
 		}
 		if total > most+20*answer {
-			w.Errorf("20 apps hold %d bytes", total)
+			w.Errorf("20 apps have %d unread bytes", total)
 		}
 		for _, kind := range []admission.Kind{admission.Lookup, admission.List} {
 			if v := w.enter(w.Context(), app(99), kind); !v.entered() {
-				w.Errorf("kind %d: an app without unread answers has to wait", kind)
+				w.Errorf("kind %d: an app without unread responses has to wait", kind)
 			} else {
 				w.end(v)
 			}
 		}
 		if v := w.enter(w.Context(), app(1), admission.Write); !v.entered() {
-			w.Error("unread answers stop recording")
+			w.Error("unread responses block writes")
 		} else {
 			w.end(v)
 		}
 		waits := w.enter(w.Context(), app(1), admission.Lookup)
 		if waits.entered() {
-			w.Error("the app goes on reading")
+			w.Error("an app with unread responses gets a place for a read")
 		}
 		w.end(unread...)
 		w.end(waits)
 	})
 }
 
-// An app may have as many requests waiting as it leaves room for others.
+// An app may have only as many waiting requests as it leaves free for others.
 func TestParkedRequestsAreBounded(t *testing.T) {
 	t.Parallel()
 	run(t, func(w *world) {
@@ -251,7 +250,7 @@ func TestParkedRequestsAreBounded(t *testing.T) {
 		park := func(a rewards.App, count int) (refused int) {
 			var list []*visit
 			for range count {
-				list = append(list, w.come(ctx, a, admission.List))
+				list = append(list, w.send(ctx, a, admission.List))
 			}
 			synctest.Wait()
 			for _, v := range list {
@@ -262,7 +261,7 @@ func TestParkedRequestsAreBounded(t *testing.T) {
 			return refused
 		}
 		if refused := park(flood, 6000); refused < 1500 || refused > 2000 {
-			w.Errorf("%d of 6000 are refused, want all beyond half of the room", refused)
+			w.Errorf("%d of 6000 are refused, want all beyond half of the limit", refused)
 		}
 		if refused := park(app(2), 100); refused != 0 {
 			w.Errorf("%d of another app's requests are refused", refused)
@@ -306,14 +305,13 @@ func TestRequestsPerSecond(t *testing.T) {
 		} {
 			time.Sleep(step.after)
 			if got := count(step.app, step.tries); got != step.want {
-				w.Errorf("%+v after %s: %d of %d go through, want %d", step.app.Limits, step.after, got, step.tries, step.want)
+				w.Errorf("%+v after %s: %d of %d are admitted, want %d", step.app.Limits, step.after, got, step.tries, step.want)
 			}
 		}
 	})
 }
 
-// The limit of requests at once counts those that wait too, and answers that are not
-// read yet.
+// The limit of concurrent requests includes waiting requests and unread responses.
 func TestRequestsAtOnce(t *testing.T) {
 	t.Parallel()
 	run(t, func(w *world) {
@@ -337,7 +335,7 @@ func TestRequestsAtOnce(t *testing.T) {
 		v := w.enter(w.Context(), a, admission.Lookup)
 		v.ticket.Answered(100)
 		if second := w.enter(w.Context(), a, admission.Lookup); second.failure() == nil {
-			w.Error("an answer that is not read yet does not count")
+			w.Error("an unread response does not count")
 		}
 		w.end(v)
 		again := w.enter(w.Context(), a, admission.Lookup)

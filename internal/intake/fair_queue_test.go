@@ -11,9 +11,9 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// ask records rewards of an app in the background; the channel gets each outcome's key in
-// the order of their commits.
-func ask(ctx context.Context, i *intake.Intake, app byte, from, to int, done chan<- string) {
+// recordAll records an app's rewards with the keys from to to-1 in the background. done gets
+// the key of each outcome.
+func recordAll(ctx context.Context, i *intake.Intake, app byte, from, to int, done chan<- string) {
 	for n := from; n < to; n++ {
 		go func() {
 			o, err := i.Record(ctx, rewards.NewReward{AppID: rewards.AppID{app}, IdempotencyKey: fmt.Sprint(n)})
@@ -27,16 +27,15 @@ func ask(ctx context.Context, i *intake.Intake, app byte, from, to int, done cha
 	}
 }
 
-// While another app sends too, an app's flood does not make the commits long, and each
-// commit takes from every app in turn.
+// While several apps send, commits stay small, and each takes requests of every app in turn.
 func TestAFloodLeavesRoomInEveryCommit(t *testing.T) {
 	t.Parallel()
 	world(t, func(t *testing.T, i *intake.Intake, g *gate) {
 		flood, other := make(chan string, 1000), make(chan string, 10)
-		ask(t.Context(), i, 1, 0, 1, flood)
+		recordAll(t.Context(), i, 1, 0, 1, flood)
 		<-g.enter
-		ask(t.Context(), i, 1, 1, 301, flood)
-		ask(t.Context(), i, 2, 0, 3, other)
+		recordAll(t.Context(), i, 1, 1, 301, flood)
+		recordAll(t.Context(), i, 2, 0, 3, other)
 		g.leave <- nil
 		for commits, waiting := 0, 303; waiting > 0; commits++ {
 			n := <-g.enter
@@ -50,7 +49,7 @@ func TestAFloodLeavesRoomInEveryCommit(t *testing.T) {
 				t.Errorf("after the first commit %d of the other app's 3 requests are answered", len(other))
 			}
 		}
-		for n, key := range g.keys[rewards.AppID{1}] { // an app's own requests keep their order
+		for n, key := range g.keys[rewards.AppID{1}] { // the requests of one app keep their order
 			if key != fmt.Sprint(n) {
 				t.Fatalf("request %s is committed as number %d", key, n)
 			}
@@ -58,18 +57,18 @@ func TestAFloodLeavesRoomInEveryCommit(t *testing.T) {
 	})
 }
 
-// An app that is alone for a second gets large commits again.
+// An app that has sent alone for a second gets large commits again.
 func TestAnAppAloneGetsLargeCommits(t *testing.T) {
 	t.Parallel()
 	world(t, func(t *testing.T, i *intake.Intake, g *gate) {
 		flood, other := make(chan string, 1000), make(chan string, 1)
-		ask(t.Context(), i, 2, 0, 1, other)
+		recordAll(t.Context(), i, 2, 0, 1, other)
 		<-g.enter
-		ask(t.Context(), i, 1, 0, 300, flood)
+		recordAll(t.Context(), i, 1, 0, 300, flood)
 		time.Sleep(time.Second)
 		g.leave <- nil
 		if n := <-g.enter; n != 300 {
-			t.Errorf("a commit of %d, want all that wait", n)
+			t.Errorf("a commit of %d, want all queued requests", n)
 		}
 		g.leave <- nil
 		for range 300 {
@@ -79,17 +78,17 @@ func TestAnAppAloneGetsLargeCommits(t *testing.T) {
 	})
 }
 
-// Apps that all have much waiting get equal parts of every commit.
+// Apps with many queued requests get equal parts of every commit.
 func TestAppsShareACommit(t *testing.T) {
 	t.Parallel()
 	world(t, func(t *testing.T, i *intake.Intake, g *gate) {
 		first := make(chan string, 1)
-		ask(t.Context(), i, 9, 0, 1, first)
+		recordAll(t.Context(), i, 9, 0, 1, first)
 		<-g.enter
 		var done []chan string
 		for app := range byte(4) {
 			done = append(done, make(chan string, 100))
-			ask(t.Context(), i, app, 0, 40, done[app])
+			recordAll(t.Context(), i, app, 0, 40, done[app])
 		}
 		g.leave <- nil
 		<-g.enter
@@ -108,7 +107,7 @@ func TestAppsShareACommit(t *testing.T) {
 	})
 }
 
-// Users are committed in batches as rewards are, beside them.
+// Users are committed in batches, separately from rewards.
 func TestUsersAreCommittedTogether(t *testing.T) {
 	t.Parallel()
 	world(t, func(t *testing.T, i *intake.Intake, g *gate) {
@@ -131,7 +130,7 @@ func TestUsersAreCommittedTogether(t *testing.T) {
 		create("taken")
 		g.leave <- nil
 		if n := <-g.enter; n != 10 {
-			t.Errorf("the second commit has %d users, want all that came meanwhile", n)
+			t.Errorf("the second commit has %d users, want all that arrived meanwhile", n)
 		}
 		g.leave <- nil
 		conflicts := 0

@@ -12,11 +12,11 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// gate is a store that commits when it is let: it shows how requests are batched.
-// The real store is behind the intake in the tests of package api and test/.
+// gate is a store whose commits a test releases, to show how requests are batched. The tests
+// of package api and test/ run the intake with the real store.
 type gate struct {
-	enter   chan int // the size of the batch that arrives
-	leave   chan error
+	enter   chan int   // gets the size of each batch
+	leave   chan error // releases a commit with this error
 	mu      sync.Mutex
 	batches []int
 	keys    map[rewards.AppID][]string // in the order of the commits
@@ -59,7 +59,7 @@ func (g *gate) RecordRewards(_ context.Context, batch []rewards.NewReward) ([]re
 	return outcomes, nil
 }
 
-// world runs an intake over a gate inside a bubble of fake time.
+// world runs an intake with a gate in fake time.
 func world(t *testing.T, test func(t *testing.T, i *intake.Intake, g *gate)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -79,7 +79,7 @@ type answer struct {
 	err     error
 }
 
-// record asks in the background.
+// record records a reward in the background.
 func record(t *testing.T, i *intake.Intake, key string) <-chan answer {
 	t.Helper()
 	c := make(chan answer, 1)
@@ -91,7 +91,7 @@ func record(t *testing.T, i *intake.Intake, key string) <-chan answer {
 	return c
 }
 
-func TestAloneCommitsAtOnceAndTheRestTogether(t *testing.T) {
+func TestNaturalBatches(t *testing.T) {
 	t.Parallel()
 	world(t, func(t *testing.T, i *intake.Intake, g *gate) {
 		first := record(t, i, "0")
@@ -112,7 +112,7 @@ func TestAloneCommitsAtOnceAndTheRestTogether(t *testing.T) {
 		}
 		g.leave <- nil
 		if n := <-g.enter; n != 50 {
-			t.Errorf("the second batch holds %d, want all that came meanwhile", n)
+			t.Errorf("the second batch holds %d, want all that arrived meanwhile", n)
 		}
 		g.leave <- nil
 		for n, c := range others {
@@ -123,7 +123,7 @@ func TestAloneCommitsAtOnceAndTheRestTogether(t *testing.T) {
 	})
 }
 
-func TestOnlyTheCulpritOfABatchFails(t *testing.T) {
+func TestOnlyTheFaultyRequestFails(t *testing.T) {
 	t.Parallel()
 	poison := errors.New("poison")
 	world(t, func(t *testing.T, i *intake.Intake, g *gate) {
@@ -135,7 +135,7 @@ func TestOnlyTheCulpritOfABatchFails(t *testing.T) {
 		}
 		g.leave <- nil
 		<-first
-		// The batch of four fails; its first half passes, its second is halved again.
+		// The batch of four fails. Its first half succeeds; its second half fails and is halved.
 		for _, step := range []struct {
 			size int
 			err  error
@@ -153,7 +153,7 @@ func TestOnlyTheCulpritOfABatchFails(t *testing.T) {
 	})
 }
 
-func TestUnavailableIsNotTriedInHalves(t *testing.T) {
+func TestUnavailableIsNotRetriedInHalves(t *testing.T) {
 	t.Parallel()
 	world(t, func(t *testing.T, i *intake.Intake, g *gate) {
 		first := record(t, i, "first")
@@ -174,20 +174,20 @@ func TestUnavailableIsNotTriedInHalves(t *testing.T) {
 	})
 }
 
-func TestFullRefuses(t *testing.T) {
+func TestAFullQueueRefuses(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		i := intake.New(newGate(), func() {})
 		ctx, cancel := context.WithCancel(t.Context())
 		var asked sync.WaitGroup
-		for range 4096 { // nothing takes them out: half of the room
+		for range 4096 { // nothing is committed: half of the queue
 			asked.Go(func() { _, _ = i.Record(ctx, rewards.NewReward{}) })
 		}
 		synctest.Wait()
 		if _, err := i.Record(t.Context(), rewards.NewReward{}); rewards.CodeOf(err) != rewards.CodeUnavailable {
 			t.Errorf("one too many: %v", err)
 		}
-		// Who does not flood is taken; apps that all flood fill the room together.
+		// Requests of other apps are queued; floods of several apps fill the queue together.
 		for app := byte(1); app < 100; app++ {
 			asked.Go(func() { _, _ = i.Record(ctx, rewards.NewReward{AppID: rewards.AppID{app}}) })
 		}
@@ -212,12 +212,12 @@ func TestFullRefuses(t *testing.T) {
 	})
 }
 
-func TestStoppingCommitsWhatWasTakenAndRefusesTheRest(t *testing.T) {
+func TestStopCommitsTheQueueAndRefusesTheRest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
-		told := 0
-		i := intake.New(g, func() { told++ })
+		commits := 0
+		i := intake.New(g, func() { commits++ })
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { i.Run(ctx); close(done) }()
@@ -238,13 +238,13 @@ func TestStoppingCommitsWhatWasTakenAndRefusesTheRest(t *testing.T) {
 		if _, err := i.Record(t.Context(), rewards.NewReward{}); rewards.CodeOf(err) != rewards.CodeUnavailable {
 			t.Errorf("after the stop: %v", err)
 		}
-		if told != 2 {
-			t.Errorf("told of %d commits, want 2", told)
+		if commits != 2 {
+			t.Errorf("%d commits reported, want 2", commits)
 		}
 	})
 }
 
-func TestAClientThatLeavesDoesNotUndoItsRequest(t *testing.T) {
+func TestACanceledRequestIsStillCommitted(t *testing.T) {
 	t.Parallel()
 	world(t, func(t *testing.T, i *intake.Intake, g *gate) {
 		ctx, leave := context.WithCancel(t.Context())

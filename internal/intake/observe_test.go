@@ -12,14 +12,14 @@ import (
 	"stockrewards/internal/intake"
 )
 
-// Every commit is observed, also those that fail and their halves.
+// Every commit is observed, including failed ones and their halves.
 func TestEveryCommitIsObserved(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate()
 		i := intake.New(g, func() {})
-		var told []intake.Commit
-		i.Observe(func(c intake.Commit) { told = append(told, c) })
+		var observed []intake.Commit
+		i.Observe(func(c intake.Commit) { observed = append(observed, c) })
 		first, second := record(t, i, "first"), record(t, i, "second")
 		fault := errors.New("a row")
 		done := make(chan struct{})
@@ -42,7 +42,7 @@ func TestEveryCommitIsObserved(t *testing.T) {
 		want := []intake.Commit{
 			{Requests: 2, Took: 3 * time.Second, Err: fault}, {Requests: 1, Created: 1}, {Requests: 1, Err: fault},
 		}
-		if diff := cmp.Diff(want, told, cmpopts.EquateErrors()); diff != "" || i.Busy() != 0 {
+		if diff := cmp.Diff(want, observed, cmpopts.EquateErrors()); diff != "" || i.Busy() != 0 {
 			t.Errorf("busy %s; (-want +got):\n%s", i.Busy(), diff)
 		}
 	})

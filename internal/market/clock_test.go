@@ -8,8 +8,8 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// A clock far from ours is refused, and neither the hours nor the prices go by it; it
-// counts again within seconds of being right.
+// A clock far from ours is refused and changes neither hours nor prices. Once it is right it
+// is trusted within seconds.
 func TestAClockFarFromOursIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, ahead := range map[string]time.Duration{
@@ -18,7 +18,7 @@ func TestAClockFarFromOursIsRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			inWorld(t, func(w *world) {
-				w.tell(200*dollar, 199*dollar)
+				w.quote(200*dollar, 199*dollar)
 				w.tick()
 				before, err := w.store.MarketHours(w.t.Context())
 				w.check(err)
@@ -50,8 +50,8 @@ func TestAClockFarFromOursIsRefused(t *testing.T) {
 	}
 }
 
-// A clock that the brokerage declares as set on purpose counts, wherever it is.
-func TestAClockSetOnPurposeIsTrusted(t *testing.T) {
+// A simulated clock is trusted at any time.
+func TestASimulatedClockIsTrusted(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
 		w.feed.ahead, w.feed.clock.Simulated = 400*24*time.Hour, true
@@ -62,7 +62,7 @@ func TestAClockSetOnPurposeIsTrusted(t *testing.T) {
 	})
 }
 
-// When our own clock is set back, a reading from before does not count for longer.
+// When our clock is set back, an older reading is not valid for longer.
 func TestOurOwnClockSetBack(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {

@@ -8,18 +8,18 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// A trade of the future is ignored and never stored: the price that is known holds until
-// it is a minute old, and the next good trade counts.
+// A trade in the future is ignored and never stored. The known price is usable until it is a
+// minute old, and the next valid trade counts.
 func TestATradeOfTheFutureIsIgnored(t *testing.T) {
 	t.Parallel()
 	for name, ahead := range map[string]time.Duration{"2099": 73 * 365 * 24 * time.Hour, "six seconds": 6 * time.Second} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			inWorld(t, func(w *world) {
-				w.tell(200*dollar, 199*dollar)
+				w.quote(200*dollar, 199*dollar)
 				w.run(20 * time.Second)
 				for range 20 {
-					w.tellOf(120*dollar, 199*dollar, ahead)
+					w.quoteAhead(120*dollar, 199*dollar, ahead)
 					w.tick()
 					w.want(200 * dollar)
 					time.Sleep(time.Second)
@@ -27,7 +27,7 @@ func TestATradeOfTheFutureIsIgnored(t *testing.T) {
 				if q := w.stored(); q.Price != 200*dollar || q.TradedAt.After(time.Now()) {
 					w.t.Errorf("stored: %+v", q)
 				}
-				w.tell(198*dollar, 199*dollar)
+				w.quote(198*dollar, 199*dollar)
 				w.tick()
 				w.want(198 * dollar)
 			})
@@ -35,14 +35,14 @@ func TestATradeOfTheFutureIsIgnored(t *testing.T) {
 	}
 }
 
-// Trades only of the future leave the price to grow old.
+// While all trades are in the future, the price grows old.
 func TestOnlyTradesOfTheFutureLeaveNoPrice(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
-		w.tell(200*dollar, 199*dollar)
+		w.quote(200*dollar, 199*dollar)
 		w.tick()
 		for range 70 {
-			w.tellOf(200*dollar, 199*dollar, time.Hour)
+			w.quoteAhead(200*dollar, 199*dollar, time.Hour)
 			w.tick()
 			time.Sleep(time.Second)
 		}
@@ -50,17 +50,17 @@ func TestOnlyTradesOfTheFutureLeaveNoPrice(t *testing.T) {
 	})
 }
 
-// A trade a few seconds ahead is that of a clock of another host.
-func TestATradeALittleAheadIsBelieved(t *testing.T) {
+// A trade a few seconds ahead is accepted, because the clocks of hosts differ.
+func TestATradeALittleAheadIsAccepted(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
-		w.tellOf(200*dollar, 199*dollar, 4*time.Second)
+		w.quoteAhead(200*dollar, 199*dollar, 4*time.Second)
 		w.tick()
 		w.want(200 * dollar)
 	})
 }
 
-// A price that is stored with a trade time of the future is replaced by the next trade.
+// A stored price with a trade time in the future is replaced by the next trade.
 func TestAStoredTradeOfTheFutureIsReplaced(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
@@ -68,7 +68,7 @@ func TestAStoredTradeOfTheFutureIsReplaced(t *testing.T) {
 			AssetID: w.aapl, Price: 120 * dollar, TradedAt: time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC), ConfirmedAt: time.Now(),
 		}}))
 		w.restart()
-		w.tell(200*dollar, 199*dollar)
+		w.quote(200*dollar, 199*dollar)
 		w.run(20 * time.Second)
 		w.want(200 * dollar)
 		if q := w.stored(); q.Price != 200*dollar || q.TradedAt.After(time.Now()) {
@@ -82,24 +82,24 @@ func TestARefusedClockDoesNotJudgeTrades(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
 		w.feed.ahead = 73 * 365 * 24 * time.Hour
-		w.tellOf(200*dollar, 199*dollar, w.feed.ahead)
+		w.quoteAhead(200*dollar, 199*dollar, w.feed.ahead)
 		w.tick()
 		w.want(0)
-		w.tell(200*dollar, 199*dollar)
+		w.quote(200*dollar, 199*dollar)
 		w.tick()
 		w.want(200 * dollar)
 	})
 }
 
-// A clock that was set on purpose may run fast: the trades that it has seen are believed.
-func TestAFastClockSetOnPurpose(t *testing.T) {
+// A simulated clock may run fast; trades up to its time are accepted.
+func TestAFastSimulatedClock(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
 		w.feed.clock.Simulated = true
 		started := time.Now()
 		for i := range 60 {
 			w.feed.ahead = 1000 * time.Since(started)
-			w.tellOf(money.Price(200+i)*dollar, 199*dollar, w.feed.ahead)
+			w.quoteAhead(money.Price(200+i)*dollar, 199*dollar, w.feed.ahead)
 			w.tick()
 			w.want(money.Price(200+i) * dollar)
 			time.Sleep(time.Second)
@@ -107,17 +107,17 @@ func TestAFastClockSetOnPurpose(t *testing.T) {
 	})
 }
 
-// Without a previous close our own last price is the reference.
+// Without a previous close the last price is the reference.
 func TestAJumpWithoutAPreviousClose(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
-		w.tell(200*dollar, 0) // the first one: nothing is known
+		w.quote(200*dollar, 0) // the first price has no reference
 		w.tick()
 		w.want(200 * dollar)
-		w.tell(150*dollar, 0)
+		w.quote(150*dollar, 0)
 		w.tick()
 		w.want(150 * dollar)
-		w.tell(dollar, 0)
+		w.quote(dollar, 0)
 		w.tick()
 		w.want(0)
 		if doubts := w.Doubts(); len(doubts) != 1 || doubts[0] != "AAPL" {
@@ -126,8 +126,8 @@ func TestAJumpWithoutAPreviousClose(t *testing.T) {
 	})
 }
 
-// A price that was confirmed while our own clock was ahead is of unknown age.
-func TestAPriceConfirmedInTheFutureIsNotOffered(t *testing.T) {
+// A price that was confirmed while our clock was ahead has an unknown age.
+func TestAPriceConfirmedInTheFutureIsNotUsable(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
 		w.check(w.store.SaveQuotes(w.t.Context(), []rewards.Quote{{
@@ -135,7 +135,7 @@ func TestAPriceConfirmedInTheFutureIsNotOffered(t *testing.T) {
 		}}))
 		w.restart()
 		w.want(0)
-		w.tell(201*dollar, 199*dollar)
+		w.quote(201*dollar, 199*dollar)
 		w.tick()
 		w.tick()
 		w.want(201 * dollar)

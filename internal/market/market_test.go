@@ -16,15 +16,15 @@ import (
 	"stockrewards/internal/store/sqlite"
 )
 
-// feed is a broker whose prices and hours a test sets: those of the paper
-// brokerage never fail or jump.
+// feed is a broker whose prices and hours a test sets; those of the paper brokerage never
+// fail or jump.
 type feed struct {
-	err       error
-	snapshots map[string]rewards.BrokerPrice
-	clock     rewards.MarketClock // Now is told as it is, and ahead of that
-	ahead     time.Duration
-	asked     int
-	clocks    int // readings of the clock
+	err    error
+	prices map[string]rewards.BrokerPrice
+	clock  rewards.MarketClock // Now is replaced by the present plus ahead
+	ahead  time.Duration
+	asked  int // requests for prices
+	clocks int // readings of the clock
 }
 
 func (f *feed) LatestPrices(_ context.Context, symbols []string) (map[string]rewards.BrokerPrice, error) {
@@ -32,13 +32,13 @@ func (f *feed) LatestPrices(_ context.Context, symbols []string) (map[string]rew
 	if f.err != nil {
 		return nil, f.err
 	}
-	told := map[string]rewards.BrokerPrice{}
+	found := map[string]rewards.BrokerPrice{}
 	for _, symbol := range symbols {
-		if s, ok := f.snapshots[symbol]; ok {
-			told[symbol] = s
+		if s, ok := f.prices[symbol]; ok {
+			found[symbol] = s
 		}
 	}
-	return told, nil
+	return found, nil
 }
 
 func (f *feed) Clock(context.Context) (rewards.MarketClock, error) {
@@ -48,7 +48,7 @@ func (f *feed) Clock(context.Context) (rewards.MarketClock, error) {
 	return c, f.err
 }
 
-// world is a market over a feed and a real store in which AAPL was given.
+// world is a market with a feed and a real store that has a reward of AAPL.
 type world struct {
 	*market.Market
 	t     *testing.T
@@ -68,7 +68,7 @@ func inWorld(t *testing.T, test func(w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		engine, err := sqlite.Open(t.Context(), sqlite.Memory, sqlite.Options{})
-		w := &world{t: t, feed: &feed{snapshots: map[string]rewards.BrokerPrice{}}}
+		w := &world{t: t, feed: &feed{prices: map[string]rewards.BrokerPrice{}}}
 		w.check(err)
 		books, err := store.New(t.Context(), engine, time.Now, rand.NewChaCha8([32]byte{3}))
 		w.check(err)
@@ -99,7 +99,7 @@ func (w *world) check(err error) {
 	}
 }
 
-// restart makes the market anew on the same store.
+// restart creates the market again with the same store.
 func (w *world) restart() {
 	w.t.Helper()
 	w.Market = market.New(w.feed, w.store, w.now, slog.New(slog.DiscardHandler))
@@ -110,20 +110,20 @@ func (w *world) alwaysOpen() {
 	w.feed.clock = rewards.MarketClock{Open: true, NextClose: time.Now().Add(1000 * time.Hour), NextOpen: time.Now().Add(1000 * time.Hour)}
 }
 
-// tell sets the price and the previous close of AAPL.
-func (w *world) tell(price, previous money.Price) {
-	w.feed.snapshots["AAPL"] = rewards.BrokerPrice{Symbol: "AAPL", Price: price, PreviousClose: previous, TradedAt: time.Now()}
+// quote sets the price and the previous close of AAPL.
+func (w *world) quote(price, previous money.Price) {
+	w.feed.prices["AAPL"] = rewards.BrokerPrice{Symbol: "AAPL", Price: price, PreviousClose: previous, TradedAt: time.Now()}
 }
 
-// tellOf tells a price of a trade that is ahead of the present.
-func (w *world) tellOf(price, previous money.Price, ahead time.Duration) {
-	w.tell(price, previous)
-	s := w.feed.snapshots["AAPL"]
+// quoteAhead sets the price from a trade that is ahead of the present.
+func (w *world) quoteAhead(price, previous money.Price, ahead time.Duration) {
+	w.quote(price, previous)
+	s := w.feed.prices["AAPL"]
 	s.TradedAt = s.TradedAt.Add(ahead)
-	w.feed.snapshots["AAPL"] = s
+	w.feed.prices["AAPL"] = s
 }
 
-// stored is what is stored of AAPL's price.
+// stored returns the stored quote of AAPL.
 func (w *world) stored() rewards.Quote {
 	w.t.Helper()
 	_, quotes, err := w.store.QuotedAssets(w.t.Context())
@@ -131,7 +131,7 @@ func (w *world) stored() rewards.Quote {
 	return quotes[0]
 }
 
-// tick is what the service does every second; an error is what it may be.
+// tick does what the service does every second. Errors are allowed.
 func (w *world) tick() {
 	_, _ = w.Clock(w.t.Context())
 	_ = w.Refresh(w.t.Context())
@@ -144,7 +144,7 @@ func (w *world) run(d time.Duration) {
 	}
 }
 
-// want compares the price of AAPL; zero is none.
+// want checks the usable price of AAPL; zero means that there is no usable price.
 func (w *world) want(price money.Price) {
 	w.t.Helper()
 	got, ok := w.Price(w.aapl)
@@ -157,8 +157,8 @@ func TestPriceOfTheLastTradeHoldsAMinuteOfOpenMarket(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
 		w.tick()
-		w.want(0) // none was ever told
-		w.tell(200*dollar, 199*dollar)
+		w.want(0) // no price was ever reported
+		w.quote(200*dollar, 199*dollar)
 		w.tick()
 		w.want(200 * dollar)
 		w.run(time.Hour) // confirmed again and again, though nothing is traded
@@ -177,9 +177,9 @@ func TestPriceOfTheLastTradeHoldsAMinuteOfOpenMarket(t *testing.T) {
 func TestASymbolThatTheBrokerLeavesOutGrowsOld(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
-		w.tell(200*dollar, 199*dollar)
+		w.quote(200*dollar, 199*dollar)
 		w.tick()
-		delete(w.feed.snapshots, "AAPL")
+		delete(w.feed.prices, "AAPL")
 		w.run(50 * time.Second)
 		w.want(200 * dollar)
 		w.run(20 * time.Second)
@@ -187,15 +187,15 @@ func TestASymbolThatTheBrokerLeavesOutGrowsOld(t *testing.T) {
 	})
 }
 
-// At night the last price stands, over an outage and a restart as well; only open
-// market counts.
-func TestAtNightTheLastPriceStands(t *testing.T) {
+// The last price is usable at night, even through an outage and a restart: only open market
+// counts.
+func TestAtNightTheLastPriceIsUsable(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
 		closes := time.Now().Add(10 * time.Minute)
 		opens := closes.Add(17 * time.Hour)
 		w.feed.clock = rewards.MarketClock{Open: true, NextClose: closes, NextOpen: opens}
-		w.tell(200*dollar, 199*dollar)
+		w.quote(200*dollar, 199*dollar)
 		w.run(time.Until(closes))
 		w.feed.clock = rewards.MarketClock{NextOpen: opens, NextClose: opens.Add(7 * time.Hour)}
 		w.run(time.Minute)
@@ -214,12 +214,12 @@ func TestAtNightTheLastPriceStands(t *testing.T) {
 func TestAJumpIsInDoubtUntilAnOperatorConfirms(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
-		w.tell(200*dollar, 199*dollar)
+		w.quote(200*dollar, 199*dollar)
 		w.run(20 * time.Second)
-		w.tell(60*dollar, 199*dollar)
+		w.quote(60*dollar, 199*dollar)
 		w.tick()
 		w.want(0)
-		w.tell(200*dollar, 199*dollar) // back to normal: the doubt stays
+		w.quote(200*dollar, 199*dollar) // a normal price does not end the doubt
 		w.tick()
 		w.want(0)
 		w.restart()
@@ -227,33 +227,33 @@ func TestAJumpIsInDoubtUntilAnOperatorConfirms(t *testing.T) {
 		w.want(0)
 		_, err := w.store.ConfirmAsset(w.t.Context(), "AAPL")
 		w.check(err)
-		w.tell(61*dollar, 199*dollar) // near what was confirmed
+		w.quote(61*dollar, 199*dollar) // near the confirmed price
 		w.tick()
 		w.want(61 * dollar)
-		w.tell(10*dollar, 199*dollar) // near neither
+		w.quote(10*dollar, 199*dollar) // near neither
 		w.tick()
 		w.want(0)
 	})
 }
 
-func TestARejectedPriceIsNotBelievedLater(t *testing.T) {
+func TestARejectedPriceIsNotAcceptedLater(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
 		reject := func() {
 			_, err := w.store.RejectAsset(w.t.Context(), "AAPL")
 			w.check(err)
 		}
-		w.tell(60*dollar, 199*dollar)
+		w.quote(60*dollar, 199*dollar)
 		w.tick()
 		w.want(0)
 		reject()
-		w.tick() // it is still told
+		w.tick() // it is still reported
 		w.want(0)
 		reject()
-		w.tell(200*dollar, 199*dollar)
+		w.quote(200*dollar, 199*dollar)
 		w.tick()
 		w.want(200 * dollar)
-		w.tell(60*dollar, 199*dollar)
+		w.quote(60*dollar, 199*dollar)
 		w.tick()
 		w.want(0)
 	})
@@ -262,22 +262,22 @@ func TestARejectedPriceIsNotBelievedLater(t *testing.T) {
 func TestTheNewestTradeWins(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
-		w.tell(200*dollar, 199*dollar)
+		w.quote(200*dollar, 199*dollar)
 		w.tick()
-		late := w.feed.snapshots["AAPL"]
+		late := w.feed.prices["AAPL"]
 		late.Price, late.TradedAt = 190*dollar, late.TradedAt.Add(-time.Minute)
-		w.feed.snapshots["AAPL"] = late
+		w.feed.prices["AAPL"] = late
 		time.Sleep(time.Second)
 		w.tick()
 		w.want(200 * dollar)
 	})
 }
 
-func TestOnlyWhatWasGivenIsAskedFor(t *testing.T) {
+func TestOnlyNeededPricesAreRequested(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
-		w.feed.snapshots["KO"] = rewards.BrokerPrice{Symbol: "KO", Price: 70 * dollar, TradedAt: time.Now()}
-		w.tell(200*dollar, 0)
+		w.feed.prices["KO"] = rewards.BrokerPrice{Symbol: "KO", Price: 70 * dollar, TradedAt: time.Now()}
+		w.quote(200*dollar, 0)
 		w.run(10 * time.Second)
 		if w.feed.asked != 10 {
 			t.Errorf("%d requests in ten ticks, want one each", w.feed.asked)
@@ -288,7 +288,7 @@ func TestOnlyWhatWasGivenIsAskedFor(t *testing.T) {
 	})
 }
 
-func TestClockIsReadAnewAtTheSessionsTurn(t *testing.T) {
+func TestClockIsReadAgainWhenTheMarketOpens(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
 		opens := time.Now().Add(5 * time.Second)
@@ -299,25 +299,25 @@ func TestClockIsReadAnewAtTheSessionsTurn(t *testing.T) {
 		time.Sleep(4 * time.Second)
 		w.feed.clock = rewards.MarketClock{Open: true, NextClose: opens.Add(time.Hour), NextOpen: opens.Add(24 * time.Hour)}
 		if c, err := w.Clock(w.t.Context()); err != nil || c.Open || !c.Now.Equal(time.Now()) {
-			t.Errorf("before the turn: %+v, %v; want the reading of four seconds ago", c, err)
+			t.Errorf("before the opening: %+v, %v; want the reading of four seconds ago", c, err)
 		}
 		time.Sleep(time.Second)
 		if c, err := w.Clock(w.t.Context()); err != nil || !c.Open {
-			t.Errorf("at the turn: %+v, %v", c, err)
+			t.Errorf("at the opening: %+v, %v", c, err)
 		}
 	})
 }
 
-// A price that grew old in the day is not young again at night.
-func TestTheCloseDoesNotMakeAnOldPriceYoung(t *testing.T) {
+// A price that grew old during the day is not usable at night.
+func TestTheCloseDoesNotMakeAnOldPriceUsable(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
 		closes := time.Now().Add(2 * time.Hour)
 		opens := closes.Add(17 * time.Hour)
 		w.feed.clock = rewards.MarketClock{Open: true, NextClose: closes, NextOpen: opens}
-		w.tell(200*dollar, 199*dollar)
+		w.quote(200*dollar, 199*dollar)
 		w.run(10 * time.Second)
-		delete(w.feed.snapshots, "AAPL")
+		delete(w.feed.prices, "AAPL")
 		w.run(time.Until(closes))
 		w.want(0)
 		w.feed.clock = rewards.MarketClock{NextOpen: opens, NextClose: opens.Add(7 * time.Hour)}

@@ -50,13 +50,13 @@ func TestDecimalKeepsTheExactNumber(t *testing.T) {
 	}
 }
 
-func TestDecimalRefusesWhatIsNone(t *testing.T) {
+func TestParseDecimalRejects(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		"", "-", "+1", ".5", "5.", "1.", "01", "1e", "1e+", "1e+-1", "e5", "1.2.3", " 1", "1 ", "0x1", "NaN", "Infinity", "1_000", "--1", "1,5", "١",
 	} {
 		if d, err := money.ParseDecimal(text); !errors.Is(err, money.ErrSyntax) {
-			t.Errorf("%q was read as %+v, %v", text, d, err)
+			t.Errorf("%q parsed as %+v, %v", text, d, err)
 		}
 	}
 	for _, text := range []string{"1e400", "1e99999999999999999999", "9223372036854.775808", "1" + strings.Repeat("0", 60_000)} {
@@ -70,7 +70,7 @@ func TestDecimalRefusesWhatIsNone(t *testing.T) {
 	}
 }
 
-func TestExactQuantitiesRefuseMoreDecimals(t *testing.T) {
+func TestExactQuantitiesRejectMoreDecimals(t *testing.T) {
 	t.Parallel()
 	if s, err := money.ParseShares("0.020956410"); err != nil || s != 20_956_410 {
 		t.Errorf("got %s, %v", s, err)
@@ -86,15 +86,15 @@ func TestExactQuantitiesRefuseMoreDecimals(t *testing.T) {
 	}
 }
 
-func TestTextIsReadBack(t *testing.T) {
+func TestQuantitiesRoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.Int64Min(math.MinInt64+1).Draw(t, "n")
 		if got, err := money.ParseShares(money.Shares(n).String()); err != nil || got != money.Shares(n) {
-			t.Fatalf("%s was read as %d, %v", money.Shares(n), got, err)
+			t.Fatalf("%s parsed as %d, %v", money.Shares(n), got, err)
 		}
 		if got, err := money.ParseUSD(money.USD(n).String()); err != nil || got != money.USD(n) {
-			t.Fatalf("%s was read as %d, %v", money.USD(n), got, err)
+			t.Fatalf("%s parsed as %d, %v", money.USD(n), got, err)
 		}
 	})
 	if got := money.USD(math.MinInt64).String(); got != "-9223372036854.775808" {
@@ -102,7 +102,7 @@ func TestTextIsReadBack(t *testing.T) {
 	}
 }
 
-// exact is a x b / c rounded, over numbers of any size.
+// exact returns a x b / c, rounded, computed with big integers.
 func exact(a, b, c int64, r money.Rounding) *big.Int {
 	product := new(big.Int).Mul(big.NewInt(a), big.NewInt(b))
 	q, rem := new(big.Int).QuoRem(product, big.NewInt(c), new(big.Int))
@@ -131,7 +131,7 @@ func TestMulDivEqualsExactArithmetic(t *testing.T) {
 	}
 }
 
-func TestAddingOverflowsLoudly(t *testing.T) {
+func TestAddingReportsOverflow(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := rapid.Int64().Draw(t, "a"), rapid.Int64().Draw(t, "b")
@@ -201,7 +201,7 @@ func FuzzDecimal(f *testing.F) {
 	})
 }
 
-// checkRoundTrip wants what was read to be written so that it reads the same.
+// checkRoundTrip checks that a parsed quantity is the same after formatting and parsing.
 func checkRoundTrip[Q interface {
 	~int64
 	String() string

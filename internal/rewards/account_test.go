@@ -15,14 +15,14 @@ func TestJudgeAccount(t *testing.T) {
 		rightAt          time.Time
 		want             rewards.AccountVerdict
 	}{
-		"the right one":           {"a", "a", time.Time{}, rewards.AccountRight},
-		"another one":             {"a", "b", now, rewards.AccountOther},
-		"not pinned yet":          {"", "b", time.Time{}, rewards.AccountRight},
-		"nothing known of it":     {"", "", time.Time{}, rewards.AccountRight},
-		"silent since seconds":    {"a", "", now.Add(-59 * time.Second), rewards.AccountRight},
-		"silent since a minute":   {"a", "", now.Add(-time.Minute), rewards.AccountUnknown},
-		"silent since the start":  {"a", "", time.Time{}, rewards.AccountUnknown},
-		"another one, right once": {"a", "b", now.Add(-time.Second), rewards.AccountOther},
+		"the pinned account":                 {"a", "a", time.Time{}, rewards.AccountRight},
+		"another account":                    {"a", "b", now, rewards.AccountOther},
+		"not pinned yet":                     {"", "b", time.Time{}, rewards.AccountRight},
+		"not pinned, not reported":           {"", "", time.Time{}, rewards.AccountRight},
+		"not reported for seconds":           {"a", "", now.Add(-59 * time.Second), rewards.AccountRight},
+		"not reported for a minute":          {"a", "", now.Add(-time.Minute), rewards.AccountUnknown},
+		"never reported":                     {"a", "", time.Time{}, rewards.AccountUnknown},
+		"another account, pinned one before": {"a", "b", now.Add(-time.Second), rewards.AccountOther},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -39,9 +39,9 @@ func TestHoldFrom(t *testing.T) {
 		{"after a half day", "2026-11-30", days("2026-11-25", "2026-11-27", "2026-11-30"), "2026-11-27T20:00:00-05:00"},
 		{"a day without a session", "2026-12-05", days("2026-12-03", "2026-12-04", "2026-12-07"), "2026-12-04T20:00:00-05:00"},
 		{"the list ends before", "2026-12-05", days("2026-12-02", "2026-12-03"), "2026-12-03T20:00:00-05:00"},
-		{"no session known: cautious", "2026-12-07", nil, "2026-12-03T20:00:00-05:00"},
-		{"none before it known: cautious", "2026-12-07", days("2026-12-07", "2026-12-08"), "2026-12-03T20:00:00-05:00"},
-		{"no date: at once", "soon", days("2026-12-07"), "1970-01-01T00:00:00.000001Z"},
+		{"no known session", "2026-12-07", nil, "2026-12-03T20:00:00-05:00"},
+		{"no known session before", "2026-12-07", days("2026-12-07", "2026-12-08"), "2026-12-03T20:00:00-05:00"},
+		{"invalid date", "soon", days("2026-12-07"), "1970-01-01T00:00:00.000001Z"},
 	} {
 		if got := rewards.HoldFrom(c.ex, c.sessions); !got.Equal(moment(t, c.want)) {
 			t.Errorf("%s: held from %s, want %s", c.name, got, c.want)
@@ -69,7 +69,7 @@ func TestTypesThatHold(t *testing.T) {
 	for kind, want := range map[rewards.ActionType]bool{
 		"forward_split": true, "reverse_split": true, "unit_split": true, "stock_dividend": true, "spin_off": true,
 		"cash_merger": true, "stock_merger": true, "stock_and_cash_merger": true, "name_change": true,
-		"worthless_removal": true, "redemption": true, "reorganization": true, "a type of tomorrow": true,
+		"worthless_removal": true, "redemption": true, "reorganization": true, "an unknown type": true,
 		"cash_dividend": false, "rights_distribution": false, "partial_call": false,
 	} {
 		if got := kind.Holds(); got != want {
@@ -78,9 +78,8 @@ func TestTypesThatHold(t *testing.T) {
 	}
 }
 
-// The life of an action: before the hold begins it follows the announcement, after that
-// only an operator ends it.
-func TestAnActionsLife(t *testing.T) {
+// Before the hold begins an action takes new terms; afterwards only an operator ends it.
+func TestActionStates(t *testing.T) {
 	t.Parallel()
 	sessions := []rewards.Date{"2026-12-01", "2026-12-02", "2026-12-03", "2026-12-04", "2026-12-07"}
 	at := func(text string) rewards.Observation {
@@ -112,9 +111,9 @@ func TestAnActionsLife(t *testing.T) {
 		{"announced", announced, rewards.ActionAnnounced, evening, false},
 		{"a second before", at("2026-12-02T19:59:59-05:00").Tick(announced), rewards.ActionAnnounced, evening, false},
 		{"the hold begins", held, rewards.ActionHeld, evening, false},
-		{"seen when it is over, with shares", at("2026-12-20T12:00:00Z").NewAction(split, 7, true), rewards.ActionHeld, evening, false},
-		{"seen when it is over, without shares", at("2026-12-20T12:00:00Z").NewAction(split, 7, false), rewards.ActionPassed, "", false},
-		{"seen on the ex-date, without shares", at("2026-12-03T12:00:00-05:00").NewAction(split, 7, false), rewards.ActionHeld, evening, false},
+		{"first seen after the ex-date, with shares", at("2026-12-20T12:00:00Z").NewAction(split, 7, true), rewards.ActionHeld, evening, false},
+		{"first seen after the ex-date, without shares", at("2026-12-20T12:00:00Z").NewAction(split, 7, false), rewards.ActionPassed, "", false},
+		{"first seen on the ex-date, without shares", at("2026-12-03T12:00:00-05:00").NewAction(split, 7, false), rewards.ActionHeld, evening, false},
 		{"listed again", early.Revise(announced, split, false), rewards.ActionAnnounced, evening, false},
 		{"revised before", early.Revise(announced, later, true), rewards.ActionAnnounced, friday, true},
 		{"revised after it began", begun.Revise(held, later, true), rewards.ActionHeld, evening, true},
@@ -134,7 +133,7 @@ func TestAnActionsLife(t *testing.T) {
 	}
 	for name, a := range map[string]rewards.Action{"withdrawn": withdrawn, "passed": {State: rewards.ActionPassed}} {
 		if _, err := a.Resume("x", begun.Now); rewards.CodeOf(err) != rewards.CodeConflict {
-			t.Errorf("resuming what is %s: %v", name, err)
+			t.Errorf("resuming an action that is %s: %v", name, err)
 		}
 	}
 	dividend := early.NewAction(rewards.Announcement{ID: "d", Terms: rewards.Terms{
@@ -144,11 +143,11 @@ func TestAnActionsLife(t *testing.T) {
 		t.Errorf("a cash dividend: %+v, alarm %q", dividend, dividend.Alarm(early.Now))
 	}
 	if over := at("2026-12-04T00:00:00-05:00").Tick(dividend); over.State != rewards.ActionPassed {
-		t.Errorf("a dividend that is over is %s", over.State)
+		t.Errorf("a dividend after its ex-date is %s", over.State)
 	}
 	for _, a := range []rewards.Action{announced, held, withdrawn} {
 		if a.Alarm(early.Now) == "" {
-			t.Errorf("no alarm for what is %s", a.State)
+			t.Errorf("no alarm for an action that is %s", a.State)
 		}
 	}
 }
@@ -168,7 +167,7 @@ func TestSplitRatio(t *testing.T) {
 		{"10.123456789", "15.185185183", rewards.Ratio{Old: 2, New: 3}},
 		{"10.123456789", "10.123456789", rewards.Ratio{}},
 		{"10.123456789", "11.5", rewards.Ratio{}},
-		{"0.000000002", "0.000000004", rewards.Ratio{}}, // too little to tell
+		{"0.000000002", "0.000000004", rewards.Ratio{}}, // too small
 		{"10.123456789", "0", rewards.Ratio{}},
 		{"0", "5", rewards.Ratio{}},
 		{"1", "-1", rewards.Ratio{}},

@@ -12,7 +12,7 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// amounts draws the members of an order: often tiny, sometimes the largest.
+// amounts draws the amounts of an order's members: often tiny, sometimes the maximum.
 func amounts(t *rapid.T) []money.USD {
 	amount := rapid.OneOf(rapid.Int64Range(1, 20), rapid.Int64Range(1, 10_000_000), rapid.Int64Range(1, 1_000_000_000_000))
 	list := rapid.SliceOfN(amount, 1, 1000).Draw(t, "amounts")
@@ -23,8 +23,8 @@ func amounts(t *rapid.T) []money.USD {
 	return out
 }
 
-// Allocations plus the house's shares equal the fill, at most one reward is split,
-// dollars go in order of arrival, and a part gets the floor of its share.
+// The allocations and the house's shares add up to the fill, at most one reward is split,
+// dollars go to rewards in order of arrival, and shares are rounded down.
 func TestAllocateConservesEverything(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -67,7 +67,7 @@ func TestAllocateConservesEverything(t *testing.T) {
 	})
 }
 
-func TestAllocateRefusesNonsense(t *testing.T) {
+func TestAllocateRejectsNegativeArguments(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		amounts []money.USD
@@ -77,12 +77,12 @@ func TestAllocateRefusesNonsense(t *testing.T) {
 		{[]money.USD{1}, -1, 1}, {[]money.USD{1}, 1, -1}, {[]money.USD{-1}, 1, 1},
 	} {
 		if _, _, err := rewards.Allocate(test.amounts, test.filled, test.carried); !errors.Is(err, money.ErrOverflow) {
-			t.Errorf("%+v: %v, want a refusal", test, err)
+			t.Errorf("%+v: %v, want an overflow", test, err)
 		}
 	}
 }
 
-// claim is a member whose reward was created at the millisecond.
+// claim returns a member; earlier orders booked the rest of whole.
 func claim(ids *rewards.IDs, amount, whole money.USD) rewards.Claim {
 	return rewards.Claim{
 		Member:       rewards.Member{RewardID: rewards.NewID[rewards.Reward](ids), Amount: amount},
@@ -90,8 +90,8 @@ func claim(ids *rewards.IDs, amount, whole money.USD) rewards.Claim {
 	}
 }
 
-// However orders are filled, a reward's parts come to its amount exactly, once.
-func TestSettleCarriesRewardsToTheirEnd(t *testing.T) {
+// For any sequence of fills the parts of all rewards add up to their amounts exactly.
+func TestSettleBooksEveryReward(t *testing.T) {
 	t.Parallel()
 	ids := testIDs(time.UnixMilli(1_790_000_000_000))
 	rapid.Check(t, func(t *rapid.T) {
@@ -178,7 +178,7 @@ func TestSettleTimesAndReasons(t *testing.T) {
 			claim: c, state: rewards.OrderSettled,
 			want: rewards.Result{Status: rewards.Executed, ExecutedAt: now, Bought: rewards.Allocation{Amount: 1_000_000, Shares: 5}},
 		},
-		"filled at a time not told": {
+		"filled without a fill time": {
 			order: rewards.Order{Notional: 1_000_000, BrokerStatus: "filled", FilledQty: 5, FilledAvgPrice: 1},
 			claim: c, state: rewards.OrderSettled,
 			want: rewards.Result{Status: rewards.Executed, ExecutedAt: now, Bought: rewards.Allocation{Amount: 1_000_000, Shares: 5}},
@@ -215,7 +215,7 @@ func TestSettleTooSmall(t *testing.T) {
 	ids := testIDs(time.UnixMilli(1_790_000_000_000))
 	dust, rest := claim(ids, 1, 1), claim(ids, 999_999, 999_999)
 	o := rewards.Order{Notional: 1_000_000, BrokerStatus: "filled", FilledQty: 4_000_000, FilledAvgPrice: 250_000_000_000}
-	o.FilledQty = 999_999 // less than a billionth for a millionth of a dollar
+	o.FilledQty = 999_999 // less than a billionth of a share per millionth of a dollar
 	s, err := rewards.Settle(o, []rewards.Claim{dust, rest}, time.Now())
 	if err != nil {
 		t.Fatal(err)

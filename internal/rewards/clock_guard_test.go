@@ -8,14 +8,15 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// What is ahead of another clock by more than two minutes is not recorded.
+// Nothing is recorded while our clock or the next id is more than two minutes ahead of
+// another clock.
 func TestNothingIsRecordedAheadOfTheClocks(t *testing.T) {
 	t.Parallel()
 	truth := time.Date(2026, 11, 20, 15, 0, 0, 0, time.UTC)
 	for name, c := range map[string]struct {
-		ours, broker, database time.Duration // from the truth; 1: not read
+		ours, broker, database time.Duration // ahead of the truth; 1: not read
 		id                     time.Duration
-		moved, allow           bool
+		simulated, allow       bool
 		refused                bool
 	}{
 		"all agree":                       {},
@@ -33,13 +34,13 @@ func TestNothingIsRecordedAheadOfTheClocks(t *testing.T) {
 		"an id of the future, accepted":   {id: time.Hour, allow: true},
 		"an id of the near future":        {id: 2 * time.Minute},
 		"our clock is not accepted":       {ours: time.Hour, id: time.Hour, allow: true, refused: true},
-		"a broker's clock set on purpose": {broker: -time.Hour, database: 1, moved: true},
-		"the same, ahead of the database": {broker: -time.Hour, ours: time.Hour, id: time.Hour, moved: true, refused: true},
+		"a simulated broker's clock":      {broker: -time.Hour, database: 1, simulated: true},
+		"the same, ahead of the database": {broker: -time.Hour, ours: time.Hour, id: time.Hour, simulated: true, refused: true},
 	} {
 		ours := truth.Add(c.ours)
 		g := rewards.NewClockGuard(func() time.Time { return ours }, c.allow)
 		if c.broker != 1 {
-			g.ReadBroker(rewards.MarketClock{Now: truth.Add(c.broker), Simulated: c.moved}, ours)
+			g.ReadBroker(rewards.MarketClock{Now: truth.Add(c.broker), Simulated: c.simulated}, ours)
 		}
 		if c.database != 1 {
 			g.ReadDatabase(truth.Add(c.database), ours)
@@ -52,8 +53,8 @@ func TestNothingIsRecordedAheadOfTheClocks(t *testing.T) {
 	}
 }
 
-// Our clock jumps ahead: nothing is recorded until the other clock confirms the jump, as
-// it does when a machine slept. Time that passes is no jump.
+// After a jump of our clock nothing is recorded until another clock confirms it, as after a
+// machine slept. Elapsed time is not a jump.
 func TestAJumpThatTheOtherClockConfirms(t *testing.T) {
 	t.Parallel()
 	began := time.Now() // with a monotonic clock
@@ -61,20 +62,20 @@ func TestAJumpThatTheOtherClockConfirms(t *testing.T) {
 	g := rewards.NewClockGuard(func() time.Time { return now }, false)
 	g.ReadBroker(rewards.MarketClock{Now: began}, began)
 	if now = began.Add(time.Hour); g.Check(now) != nil {
-		t.Error("an hour that passed was refused")
+		t.Error("an elapsed hour was refused")
 	}
 	const slept = 3 * time.Hour
 	now = began.Round(0).Add(slept)
 	g.ReadBroker(rewards.MarketClock{Now: began}, now)
 	if g.Check(now) == nil {
-		t.Error("a jump was accepted that the broker's clock does not show")
+		t.Error("a jump that the broker's clock does not confirm was accepted")
 	}
 	g.ReadBroker(rewards.MarketClock{Now: began.Add(slept)}, now)
 	if err := g.Check(now); err != nil {
 		t.Errorf("a confirmed jump was refused: %v", err)
 	}
-	// The broker is away since before the sleep, so what its clock would show by now lacks
-	// the hours slept.
+	// The last reading of the broker is from before the sleep, so its extrapolation lacks the
+	// hours slept.
 	g.ReadBroker(rewards.MarketClock{Now: began.Add(-slept)}, began.Round(0))
 	g.ReadDatabase(began.Add(slept), now)
 	if err := g.Check(now); err != nil {

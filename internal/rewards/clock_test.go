@@ -8,31 +8,30 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// A broker's clock is trusted within two minutes of ours, and anywhere when the
-// brokerage declares that it was set on purpose.
+// A broker's clock is trusted within two minutes of ours; a simulated clock always.
 func TestABrokersClockIsTrustedNearOurs(t *testing.T) {
 	t.Parallel()
 	asked := time.Date(2026, 11, 22, 15, 0, 0, 0, time.UTC)
 	answered := asked.Add(5 * time.Second)
 	for name, test := range map[string]struct {
-		now     time.Time
-		moved   bool
-		trusted bool
+		now       time.Time
+		simulated bool
+		trusted   bool
 	}{
-		"ours":                      {now: asked, trusted: true},
-		"during the request":        {now: asked.Add(3 * time.Second), trusted: true},
-		"two minutes behind":        {now: asked.Add(-2 * time.Minute), trusted: true},
-		"more than that behind":     {now: asked.Add(-2*time.Minute - time.Nanosecond)},
-		"two minutes ahead":         {now: answered.Add(2 * time.Minute), trusted: true},
-		"more than that ahead":      {now: answered.Add(2*time.Minute + time.Nanosecond)},
-		"2099":                      {now: time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)},
-		"the year one":              {now: time.Time{}},
-		"2099, set on purpose":      {now: time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC), moved: true, trusted: true},
-		"years ago, set on purpose": {now: time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), moved: true, trusted: true},
+		"ours":                  {now: asked, trusted: true},
+		"during the request":    {now: asked.Add(3 * time.Second), trusted: true},
+		"two minutes behind":    {now: asked.Add(-2 * time.Minute), trusted: true},
+		"more than that behind": {now: asked.Add(-2*time.Minute - time.Nanosecond)},
+		"two minutes ahead":     {now: answered.Add(2 * time.Minute), trusted: true},
+		"more than that ahead":  {now: answered.Add(2*time.Minute + time.Nanosecond)},
+		"2099":                  {now: time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)},
+		"the year one":          {now: time.Time{}},
+		"2099, simulated":       {now: time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC), simulated: true, trusted: true},
+		"years ago, simulated":  {now: time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC), simulated: true, trusted: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			err := rewards.MarketClock{Now: test.now, Simulated: test.moved}.Trust(asked, answered)
+			err := rewards.MarketClock{Now: test.now, Simulated: test.simulated}.Trust(asked, answered)
 			if (err == nil) != test.trusted || err != nil && !errors.Is(err, rewards.ErrClockRefused) {
 				t.Errorf("trusted: %v, want %t", err, test.trusted)
 			}
@@ -45,14 +44,14 @@ func TestThePresentIsTheEarlierClock(t *testing.T) {
 	ours := time.Date(2026, 11, 22, 15, 0, 0, 0, time.UTC)
 	for _, test := range []struct {
 		theirs, want time.Time
-		moved        bool
+		simulated    bool
 	}{
 		{theirs: ours.Add(time.Minute), want: ours},
 		{theirs: ours.Add(-time.Minute), want: ours.Add(-time.Minute)},
-		{theirs: ours.Add(time.Hour), moved: true, want: ours.Add(time.Hour)},
+		{theirs: ours.Add(time.Hour), simulated: true, want: ours.Add(time.Hour)},
 	} {
-		if got := (rewards.MarketClock{Now: test.theirs, Simulated: test.moved}).Present(ours); !got.Equal(test.want) {
-			t.Errorf("theirs %s, moved %t: got %s, want %s", test.theirs, test.moved, got, test.want)
+		if got := (rewards.MarketClock{Now: test.theirs, Simulated: test.simulated}).Present(ours); !got.Equal(test.want) {
+			t.Errorf("theirs %s, simulated %t: got %s, want %s", test.theirs, test.simulated, got, test.want)
 		}
 	}
 }

@@ -14,8 +14,8 @@ const (
 	hundred             = 100 * perUSD
 )
 
-// A filled order has spent its notional, but for the rounding of its price (a cent, or
-// 0.01 %) and of its quantity (a billionth of a share).
+// A filled order has spent its notional, up to the rounding of its price (a cent, or 0.01 %)
+// and of its quantity (a billionth of a share).
 func TestFilledHasSpentTheNotional(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -27,7 +27,7 @@ func TestFilledHasSpentTheNotional(t *testing.T) {
 		"a cent less":                    {money.Share, hundred - perUSD/100, true},
 		"more than a cent less":          {money.Share, hundred - perUSD/100 - 2_000, false},
 		"a thousandth of a share":        {money.Share / 1000, hundred, false},
-		"a billionth of a dear share":    {1, 50_000_000 * perUSD, false},
+		"a billionth at 50 million":      {1, 50_000_000 * perUSD, false},
 		"a billionth less, at 5 million": {19_999, 5_000_000 * perUSD, true},
 		"two less, at 20 million":        {4_998, 20_000_000 * perUSD, false},
 		"one less, at 20 million":        {4_999, 20_000_000 * perUSD, true},
@@ -37,9 +37,9 @@ func TestFilledHasSpentTheNotional(t *testing.T) {
 			o, b := openOrder()
 			b.Status, b.FilledQty, b.FilledAvgPrice = "filled", test.qty, test.price
 			if _, err := o.Merge(b, time.Now()); (err == nil) != test.whole || err != nil && !errors.Is(err, rewards.ErrContradiction) {
-				t.Errorf("merged: %v, want it believed: %t", err, test.whole)
+				t.Errorf("merged: %v, want it accepted: %t", err, test.whole)
 			}
-			b.Status = "canceled" // which may have spent less
+			b.Status = "canceled" // it may have spent less
 			if _, err := o.Merge(b, time.Now()); err != nil {
 				t.Errorf("canceled: %v", err)
 			}
@@ -52,29 +52,29 @@ func TestFilledHasSpentTheNotional(t *testing.T) {
 	}
 }
 
-// A fill's price is believed within 40 % of one of the levels that are known.
-func TestAFillsPriceIsComparedWithWhatIsKnown(t *testing.T) {
+// A fill's price is accepted within 40 % of one of the known levels.
+func TestAFillsPriceIsComparedWithKnownLevels(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		price    money.Price
 		levels   []money.Price
-		believed bool
+		accepted bool
 	}{
-		"nothing known":              {perUSD / 100, nil, true},
-		"zero is not known":          {perUSD / 100, []money.Price{0, 0}, true},
-		"near":                       {60 * perUSD, []money.Price{0, hundred}, true},
-		"too low":                    {60*perUSD - 1, []money.Price{0, hundred}, false},
-		"too high":                   {140*perUSD + 1, []money.Price{hundred}, false},
-		"near the level of before":   {hundred, []money.Price{hundred, 20 * perUSD}, true},
-		"a cent in place of dollars": {perUSD / 100, []money.Price{hundred, 120 * perUSD}, false},
+		"no level":                  {perUSD / 100, nil, true},
+		"levels of zero":            {perUSD / 100, []money.Price{0, 0}, true},
+		"near":                      {60 * perUSD, []money.Price{0, hundred}, true},
+		"too low":                   {60*perUSD - 1, []money.Price{0, hundred}, false},
+		"too high":                  {140*perUSD + 1, []money.Price{hundred}, false},
+		"near an older level":       {hundred, []money.Price{hundred, 20 * perUSD}, true},
+		"a cent instead of dollars": {perUSD / 100, []money.Price{hundred, 120 * perUSD}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o, b := openOrder()
 			b.Status, b.FilledQty, b.FilledAvgPrice = "canceled", money.Share/2, test.price
 			merged, err := o.Merge(b, time.Now(), test.levels...)
-			if (err == nil) != test.believed || err != nil && !errors.Is(err, rewards.ErrFarPrice) {
-				t.Fatalf("merged: %v, want it believed: %t", err, test.believed)
+			if (err == nil) != test.accepted || err != nil && !errors.Is(err, rewards.ErrFarPrice) {
+				t.Fatalf("merged: %v, want it accepted: %t", err, test.accepted)
 			}
 			if err != nil && (!errors.Is(err, rewards.ErrContradiction) || merged != o) {
 				t.Errorf("%v; changed: %t", err, merged != o)
@@ -83,8 +83,9 @@ func TestAFillsPriceIsComparedWithWhatIsKnown(t *testing.T) {
 	}
 }
 
-// The same fill, read again, is not judged by the prices of later; a changed one is.
-func TestABelievedFillIsNotJudgedAgain(t *testing.T) {
+// An accepted fill that is reported again is not compared with newer prices; a changed one
+// is.
+func TestAnAcceptedFillIsNotComparedAgain(t *testing.T) {
 	t.Parallel()
 	o, b := openOrder()
 	b.Status, b.FilledQty, b.FilledAvgPrice = "partially_filled", money.Share/2, hundred

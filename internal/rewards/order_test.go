@@ -15,7 +15,7 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// openOrder is an order for $100 that the broker has; answer is what it tells.
+// openOrder returns an order for $100 and the broker's report of it.
 func openOrder() (rewards.Order, rewards.BrokerOrder) {
 	o := rewards.Order{
 		ClientOrderID: "sr-1", Symbol: "AAPL", Notional: 100_000_000, State: rewards.OrderSubmitted,
@@ -63,8 +63,7 @@ func TestMergeTolerates(t *testing.T) {
 	}
 }
 
-// Every status of the broker has a meaning; only an end that two readings agree on
-// is proven, and filled at once.
+// Every status of the broker has a phase.
 func TestPhases(t *testing.T) {
 	t.Parallel()
 	for phase, statuses := range map[rewards.Phase]string{
@@ -125,8 +124,6 @@ func TestEndsAreProvenByTwoReadings(t *testing.T) {
 	}
 }
 
-// Whatever a broker tells in whatever order, the quantity never shrinks and an end
-// is never left for a working state.
 // Canceled and expired are two ends: the second of them is no proof of the first.
 func TestAnotherEndRestartsTheWait(t *testing.T) {
 	t.Parallel()
@@ -148,6 +145,8 @@ func TestAnotherEndRestartsTheWait(t *testing.T) {
 	}
 }
 
+// For any sequence of reports the filled quantity never shrinks, and an ended order never
+// works again.
 func TestMergeIsMonotone(t *testing.T) {
 	t.Parallel()
 	statuses := []string{"new", "partially_filled", "canceled", "expired", "rejected", "filled", "held"}
@@ -263,13 +262,13 @@ func TestPlanOrderProperties(t *testing.T) {
 	})
 }
 
-// rewardID is the id of the n-th reward.
+// rewardID returns the id of the n-th reward.
 func rewardID(n int) (id rewards.RewardID) {
 	binary.BigEndian.PutUint64(id[8:], uint64(n))
 	return id
 }
 
-// An order takes the rewards that have waited longest, as many as fit.
+// An order takes the rewards that have waited longest, up to its limits.
 func TestPlanOrderTakesWhatFits(t *testing.T) {
 	t.Parallel()
 	roomy := rewards.PlanLimits{MaxNotional: 1 << 60, DailyLeft: 1 << 60}

@@ -12,7 +12,7 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// waits reads rewards that wait, in order of arrival: "a5" is $5 of the app a.
+// waits parses waiting rewards in order of arrival: "a5" is $5 of the app a.
 func waits(list string) []rewards.Queue {
 	var waiting []rewards.Waiting
 	for i, text := range strings.Fields(list) {
@@ -27,7 +27,7 @@ func waits(list string) []rewards.Queue {
 	return rewards.Queues(waiting)
 }
 
-// chosen writes a plan: its members by app and place among all that wait.
+// chosen returns the members of a plan by app and position among all waiting rewards.
 func chosen(p rewards.Plan) string {
 	var list []string
 	for _, m := range p.Members {
@@ -36,7 +36,7 @@ func chosen(p rewards.Plan) string {
 	return strings.Join(list, " ")
 }
 
-func passed(p rewards.Plan) string {
+func skipped(p rewards.Plan) string {
 	var list []string
 	for _, a := range p.Skipped {
 		list = append(list, fmt.Sprintf("%c %d of %s or more, hold %d", a.AppID[15], a.Count, a.Least, a.Hold))
@@ -46,13 +46,13 @@ func passed(p rewards.Plan) string {
 
 func dollars(n money.USD) money.USD { return n * money.Dollar }
 
-// roomy are limits that hold up nothing.
+// roomy returns limits that hold nothing back.
 func roomy() rewards.PlanLimits {
 	return rewards.PlanLimits{MaxNotional: 1 << 60, DailyLeft: 1 << 60, HouseLeft: 1 << 60, HousePerApp: 1 << 60, TopUp: true}
 }
 
-// Every app has its turn, also when one has waited longer with more; within an app it
-// stays in order of arrival, and so are the members.
+// Apps take turns, even when one has waited longer and has more rewards. An app's rewards
+// are taken in order of arrival, and so are the members listed.
 func TestPlanOrderTakesTurns(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -64,8 +64,8 @@ func TestPlanOrderTakesTurns(t *testing.T) {
 		{"a1 a1 a1 a1 b1 c1", 3, 1 << 60, "a1 b5 c6"},
 		{"a1 a1 a1 a1 b1 c1", 5, 1 << 60, "a1 a2 a3 b5 c6"},
 		{"b1 a1 a1 b1 b1", 4, 1 << 60, "b1 a2 a3 b4"},
-		{"a4 a4 b1 b1 b1 b1", 6, dollars(7), "a1 b3 b4 b5"},    // the second of a is not passed over
-		{"a4 a4 b1 b1 b1 b1 a1", 6, dollars(7), "a1 b3 b4 b5"}, // nor does a later one of a come first
+		{"a4 a4 b1 b1 b1 b1", 6, dollars(7), "a1 b3 b4 b5"},    // the second reward of a is not skipped
+		{"a4 a4 b1 b1 b1 b1 a1", 6, dollars(7), "a1 b3 b4 b5"}, // and no later reward of a precedes it
 	} {
 		l := roomy()
 		l.MaxNotional = test.max
@@ -79,14 +79,14 @@ func TestPlanOrderTakesTurns(t *testing.T) {
 	}
 }
 
-// What can't be bought today holds up nothing that can.
-func TestPlanOrderPassesOver(t *testing.T) {
+// A reward that cannot be ordered today does not block the others.
+func TestPlanOrderSkips(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
-		waits  string
-		left   money.USD
-		want   string
-		passed string
+		waits   string
+		left    money.USD
+		want    string
+		skipped string
 	}{
 		{"a900 a5 b5", dollars(100), "a2 b3", "a 1 of 900 or more, hold 4"},
 		{"a60 b60 a5 b5", dollars(100), "a1 a3 b4", "b 1 of 60 or more, hold 4"},
@@ -99,19 +99,19 @@ func TestPlanOrderPassesOver(t *testing.T) {
 		if err != nil || (hold == rewards.HoldDaily) != (test.want == "") {
 			t.Errorf("%s: hold %d, %v", test.waits, hold, err)
 		}
-		if diff := cmp.Diff([]string{test.want, test.passed}, []string{chosen(p), passed(p)}); diff != "" {
+		if diff := cmp.Diff([]string{test.want, test.skipped}, []string{chosen(p), skipped(p)}); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.waits, diff)
 		}
 	}
 	l := roomy()
 	l.Price = 1_000 // a billion shares cost $1,000
 	if p, _, err := rewards.PlanOrder(waits("a1001 b5 a900"), rewards.MaxMembers, l); err != nil || chosen(p) != "b2 a3" {
-		t.Errorf("more shares than can be counted: %q, %v", chosen(p), err)
+		t.Errorf("more shares than an order may have: %q, %v", chosen(p), err)
 	}
 }
 
-// When what was read is used up while an app had a turn left, more must be read.
-func TestPlanOrderAsksForMore(t *testing.T) {
+// More must be read when an app's turn comes after all that was read of its queue.
+func TestPlanOrderNeedsMore(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		waits string
@@ -129,19 +129,20 @@ func TestPlanOrderAsksForMore(t *testing.T) {
 		l := roomy()
 		l.DailyLeft = test.left
 		if p, _, err := rewards.PlanOrder(queues, test.most, l); err != nil || p.NeedsMore != test.want {
-			t.Errorf("%d of %s: short %t, %v; want %t", test.most, test.waits, p.NeedsMore, err, test.want)
+			t.Errorf("%d of %s: needs more %t, %v; want %t", test.most, test.waits, p.NeedsMore, err, test.want)
 		}
 	}
 	most := 0
-	for lot, more := (rewards.PlanRequest{Apps: 7}).FirstRead(), true; more; lot, more = rewards.NextRead(lot, 7) {
-		most = lot
+	for n, more := (rewards.PlanRequest{Apps: 7}).FirstRead(), true; more; n, more = rewards.NextRead(n, 7) {
+		most = n
 	}
 	if most < rewards.MaxMembers || most > 8*rewards.MaxMembers/7 {
 		t.Errorf("up to %d rewards of each app are read", most)
 	}
 }
 
-// What the house adds is charged in equal parts; who has no room for its part is left out.
+// The house's top-up is charged to the apps in equal parts; an app without enough of its
+// limit left is left out.
 func TestTopUpsAreChargedInEqualParts(t *testing.T) {
 	t.Parallel()
 	const a, b, c = 'a', 'b', 'c'
@@ -159,7 +160,7 @@ func TestTopUpsAreChargedInEqualParts(t *testing.T) {
 		{"a0.4 b0.4", map[byte]money.USD{a: 1_950_000}, "b2", []money.USD{600_000}, rewards.NoHold},
 		{"a0.4 b0.4", map[byte]money.USD{a: 1_950_000, b: 1_500_000}, "", nil, rewards.HoldAppHouse},
 		{"a0.4 b0.4 c0.1", map[byte]money.USD{a: 2_000_000, c: 1_800_000}, "b2", []money.USD{600_000}, rewards.NoHold},
-		{"a0.6 b0.6", map[byte]money.USD{a: 2_000_000, b: 2_000_000}, "a1 b2", nil, rewards.NoHold}, // no help is needed
+		{"a0.6 b0.6", map[byte]money.USD{a: 2_000_000, b: 2_000_000}, "a1 b2", nil, rewards.NoHold}, // no top-up is needed
 	} {
 		l := roomy()
 		l.HousePerApp, l.HouseSpent = dollars(2), map[rewards.AppID]money.USD{}

@@ -27,7 +27,7 @@ func TestIDsAreOfVersion7AndGrow(t *testing.T) {
 	ids := rewards.NewIDs(func() time.Time { now = now.Add(-time.Millisecond); return now }, rand.Reader)
 	ids.StartAfter(now)
 	last := rewards.UserID{}
-	for range 10_000 { // more than fit into a millisecond, with a clock that goes back
+	for range 10_000 { // more than one millisecond has room for, with a clock that runs backwards
 		id := rewards.NewID[rewards.User](ids)
 		if bytes.Compare(id[:], last[:]) <= 0 {
 			t.Fatalf("%s follows %s", id, last)
@@ -40,7 +40,7 @@ func TestIDsAreOfVersion7AndGrow(t *testing.T) {
 	}
 	first := rewards.NewID[rewards.User](testIDs(now))
 	if !first.Time().Equal(now.Truncate(time.Millisecond)) {
-		t.Errorf("made at %s, want %s", first.Time(), now)
+		t.Errorf("created at %s, want %s", first.Time(), now)
 	}
 }
 
@@ -62,7 +62,7 @@ func TestParseID(t *testing.T) {
 	}
 }
 
-func TestKeysHaveAFormThatCanBeChecked(t *testing.T) {
+func TestWellFormedKeys(t *testing.T) {
 	t.Parallel()
 	form := regexp.MustCompile(`^sr_test_[0-9A-Za-z]{49}$`)
 	key, err := rewards.NewKeySecret(rewards.TestKeyPrefix, rand.Reader)
@@ -72,18 +72,18 @@ func TestKeysHaveAFormThatCanBeChecked(t *testing.T) {
 	if !form.MatchString(key) || !rewards.WellFormedKey(key) {
 		t.Errorf("key %s", key)
 	}
-	for i := range key { // any single wrong character is noticed without the store
+	for i := range key { // a single wrong character is found without a query
 		wrong := []byte(key)
 		if wrong[i] = 'x'; key[i] == 'x' {
 			wrong[i] = 'y'
 		}
 		if rewards.WellFormedKey(string(wrong)) {
-			t.Errorf("%s passes for a key", wrong)
+			t.Errorf("%s is well formed", wrong)
 		}
 	}
 	for _, bad := range []string{"", "sr_test_", key + "0", key[1:], strings.Replace(key, "test", "live", 1)} {
 		if rewards.WellFormedKey(bad) {
-			t.Errorf("%q passes for a key", bad)
+			t.Errorf("%q is well formed", bad)
 		}
 	}
 	small, err := rewards.NewKeySecret(rewards.LiveKeyPrefix, bytes.NewReader(make([]byte, 32)))
@@ -111,7 +111,7 @@ func TestKeyValidity(t *testing.T) {
 	}
 }
 
-func TestFingerprintTellsRequestsApart(t *testing.T) {
+func TestFingerprintsDistinguishRequests(t *testing.T) {
 	t.Parallel()
 	base := rewards.NewReward{UserID: rewards.UserID{1}, IdempotencyKey: "K", Amount: 5, Symbol: "AB", Source: "C"}
 	seen := map[rewards.Fingerprint]string{rewards.NewFingerprint(base, "{}"): "base"}
@@ -137,18 +137,18 @@ func TestFingerprintTellsRequestsApart(t *testing.T) {
 	same := base
 	same.AssetID = 9
 	if rewards.NewFingerprint(same, "{}") != rewards.NewFingerprint(base, "{}") {
-		t.Error("the fingerprint depends on what is not the request")
+		t.Error("the fingerprint depends on more than the request")
 	}
 	base.Canonical, base.Fingerprint = "{}", rewards.NewFingerprint(base, "{}")
 	older, another := base.FingerprintV1(), base
 	another.Amount = 6
 	another.Fingerprint = rewards.NewFingerprint(another, "{}")
 	if older[0] != 1 || !base.Matches(older) || !base.Matches(base.Fingerprint) || another.Matches(older) || another.Matches(base.Fingerprint) {
-		t.Error("a request is not told apart by the fingerprints of both versions")
+		t.Error("a request does not match exactly its own fingerprints of both versions")
 	}
 }
 
-// What is stored must be read for ever: a computation that changes needs a new version.
+// Stored hashes never change: another computation needs another version.
 func TestSealsAreStable(t *testing.T) {
 	t.Parallel()
 	r := rewards.NewReward{
@@ -158,7 +158,7 @@ func TestSealsAreStable(t *testing.T) {
 	u := rewards.User{AppID: rewards.AppID{9}, ID: rewards.UserID{1}, Email: "ann@example.com", ExternalID: "é"}
 	for what, pair := range map[string][2]string{
 		"fingerprint": {fmt.Sprintf("%x", rewards.NewFingerprint(r, r.Canonical)), "02b451f4022a0847fb33101fa3a16db10d2b314adffafdac90550cb5e554aafc73"},
-		"older one":   {fmt.Sprintf("%x", r.FingerprintV1()), "01d6403d41070569c0d208fa1eec63add6563bb24b86da096fe88cb62c8efbe613"},
+		"version 1":   {fmt.Sprintf("%x", r.FingerprintV1()), "01d6403d41070569c0d208fa1eec63add6563bb24b86da096fe88cb62c8efbe613"},
 		"user's seal": {fmt.Sprintf("%x", u.Seal()), "0155a8f584a3cdba0b0352c2099fbb7ebf"},
 	} {
 		if pair[0] != pair[1] {
@@ -195,13 +195,13 @@ func TestPlausible(t *testing.T) {
 		{185_100_000_000, []money.Price{620_000_000_000_000}, false},
 	} {
 		if got := rewards.Plausible(test.price, test.references...); got != test.want {
-			t.Errorf("%d next to %v: %t", test.price, test.references, got)
+			t.Errorf("%d near %v: %t", test.price, test.references, got)
 		}
 	}
 }
 
 // Specification, section 2.3: values and costs add up, sorted as given.
-func TestValueSumsUp(t *testing.T) {
+func TestValueAddsUp(t *testing.T) {
 	t.Parallel()
 	holdings := []rewards.Holding{
 		{AssetID: 1, Symbol: "AAPL", Quantity: 20_956_410, CostBasis: 5_250_000},

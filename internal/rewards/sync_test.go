@@ -13,8 +13,7 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// stock is an entry of the broker's list that can be taken; without are its flags
-// that are off.
+// stock returns an entry of the broker's list; without names its flags that are off.
 func stock(id, symbol string, without ...string) rewards.BrokerAsset {
 	has := func(flag string) bool { return !slices.Contains(without, flag) }
 	return rewards.BrokerAsset{
@@ -23,16 +22,16 @@ func stock(id, symbol string, without ...string) rewards.BrokerAsset {
 	}
 }
 
-// held is an asset of the catalog; text says "off" and "gone".
-func held(number int, id, symbol string, text ...string) rewards.Asset {
+// held returns an asset of the catalog; flags may be "off" and "gone".
+func held(number int, id, symbol string, flags ...string) rewards.Asset {
 	return rewards.Asset{
 		ID: rewards.AssetID(number), BrokerID: id, Symbol: symbol, Name: symbol + " Inc.",
-		Enabled: !slices.Contains(text, "off"), Gone: slices.Contains(text, "gone"),
+		Enabled: !slices.Contains(flags, "off"), Gone: slices.Contains(flags, "gone"),
 	}
 }
 
-// told are the changes as lines: "1 A->B renamed".
-func told(s rewards.AssetSync) string {
+// changes returns the changes as lines: "1 A->B renamed".
+func changes(s rewards.AssetSync) string {
 	var lines []string
 	for _, c := range s.Changes {
 		line := fmt.Sprintf("%d %s->%s", c.Before.ID, c.Before.Symbol, c.After.Symbol)
@@ -43,7 +42,7 @@ func told(s rewards.AssetSync) string {
 			{c.Added(), "added"},
 			{c.Renamed(), "renamed"},
 			{c.NewName(), "named"},
-			{c.Linked(), "adopted"},
+			{c.Linked(), "linked"},
 			{c.Disabled(), "disabled"},
 			{c.Returned(), "returned"},
 		} {
@@ -77,7 +76,7 @@ func TestSyncAssets(t *testing.T) {
 			ours{held(1, "", "A"), held(2, "", "B")},
 			theirs{stock("a", "A"), stock("b", "B", "fractionable"), stock("c", "C"), stock("d", "D", "tradable")},
 			none,
-			"1 A->A adopted\n2 B->B adopted disabled (no gift)\n0 ->C added",
+			"1 A->A linked\n2 B->B linked disabled (no gift)\n0 ->C added",
 		},
 		"nothing new":     {ours{held(1, "a", "A")}, theirs{stock("a", "A")}, none, ""},
 		"gone":            {ours{held(1, "a", "A")}, theirs{stock("b", "B", "active")}, none, "1 A->A disabled (no gift)"},
@@ -105,7 +104,7 @@ func TestSyncAssets(t *testing.T) {
 			none,
 			"1 A->A.OLD2 renamed disabled (no gift)\n0 ->A added",
 		},
-		"a symbol used again by what is not taken": {
+		"a symbol used again by a stock that is not sold": {
 			ours{held(1, "a", "A")}, theirs{stock("n", "A", "tradable")}, none, "1 A->A.OLD renamed disabled (no gift)",
 		},
 		"a symbol used again, long": {
@@ -114,13 +113,13 @@ func TestSyncAssets(t *testing.T) {
 			none,
 			"1 ABCDEFGHIJKLMNOP->ABCDEFGHIJKL.OLD renamed disabled (no gift)\n0 ->ABCDEFGHIJKLMNOP added",
 		},
-		"a symbol taken by a renamed one of ours": {
+		"a symbol taken by a renamed asset": {
 			ours{held(1, "", "A"), held(2, "b", "B")},
 			theirs{stock("b", "A")},
 			none,
 			"1 A->A.OLD renamed disabled (no gift)\n2 B->A renamed named",
 		},
-		"moved away, and back under another symbol": {
+		"displaced, then listed under another symbol": {
 			ours{held(1, "a", "A.OLD", "gone"), held(2, "n", "A")},
 			theirs{stock("a", "X"), stock("n", "A")},
 			none,
@@ -139,13 +138,13 @@ func TestSyncAssets(t *testing.T) {
 			at("NYSE"),
 			"1 A->A disabled (no gift)\n0 ->N added",
 		},
-		"a filter takes along what stands in the way": {
+		"assets whose symbol a filtered one gets": {
 			ours{held(1, "a", "A"), held(2, "b", "B"), held(3, "c", "C")},
 			theirs{stock("a", "B"), stock("b", "C"), stock("c", "D")},
 			only("A"),
 			"1 A->B renamed named\n2 B->C renamed named\n3 C->D renamed named",
 		},
-		"a filter takes the last holder of a symbol along": {
+		"the holder of an added symbol": {
 			ours{held(1, "a", "A")}, theirs{stock("n", "A")}, at("NYSE"), "1 A->A.OLD renamed disabled (no gift)\n0 ->A added",
 		},
 		"a symbol used again, by two": {ours{held(1, "a", "A")}, theirs{stock("x", "A"), stock("y", "A")}, none, "1 A->A.OLD renamed disabled (no gift)"},
@@ -157,20 +156,20 @@ func TestSyncAssets(t *testing.T) {
 			none,
 			"2 B->B.OLD renamed disabled (no gift)",
 		},
-		"an id listed twice":    {ours{held(1, "a", "A")}, theirs{stock("a", "A"), stock("a", "B")}, none, ""},
-		"a symbol that is none": {ours{held(1, "a", "A")}, theirs{stock("a", "A,B"), stock("b", "b"), stock("c", ""), stock("d", "ABCDEFGHIJKLMNOPQ"), stock("", "E")}, none, ""},
-		"an id that is none":    {ours{}, theirs{stock("a\x00b", "A"), stock(strings.Repeat("x", 65), "B"), stock("c", "C")}, none, "0 ->C added"},
+		"an id listed twice": {ours{held(1, "a", "A")}, theirs{stock("a", "A"), stock("a", "B")}, none, ""},
+		"an invalid symbol":  {ours{held(1, "a", "A")}, theirs{stock("a", "A,B"), stock("b", "b"), stock("c", ""), stock("d", "ABCDEFGHIJKLMNOPQ"), stock("", "E")}, none, ""},
+		"an invalid id":      {ours{}, theirs{stock("a\x00b", "A"), stock(strings.Repeat("x", 65), "B"), stock("c", "C")}, none, "0 ->C added"},
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(test.want, told(rewards.SyncAssets(test.ours, test.theirs, test.filter))); diff != "" {
+			if diff := cmp.Diff(test.want, changes(rewards.SyncAssets(test.ours, test.theirs, test.filter))); diff != "" {
 				t.Errorf("changes (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-func TestSyncTellsWhatItSkips(t *testing.T) {
+func TestSyncReportsWhatItSkips(t *testing.T) {
 	t.Parallel()
 	s := rewards.SyncAssets(
 		[]rewards.Asset{held(1, "a", "A")},
@@ -197,7 +196,7 @@ func TestNamesAreCleaned(t *testing.T) {
 		"日本 É":                               "日本 É",
 		strings.Repeat("é", 300):             strings.Repeat("é", 200),
 		strings.Repeat("é", 199) + " second": strings.Repeat("é", 199),
-		"\x01\x02":                           "A Inc.", // nothing is left: the name stays
+		"\x01\x02":                           "A Inc.", // empty after cleaning: the name stays
 	} {
 		b := stock("a", "A")
 		b.Name = name
@@ -220,7 +219,7 @@ func TestSyncBrake(t *testing.T) {
 		{100, 0, 0, 0, true}, {0, 0, 0, 0, true}, // an empty list
 		{100, 0, 10, 90, false}, {100, 0, 11, 89, true}, // a tenth
 		{6, 0, 5, 1, false}, {6, 0, 6, 1, true}, // five
-		{100, 90, 11, 89, false}, // what cannot be given is not lost
+		{100, 90, 11, 89, false}, // a disabled asset is not lost
 	} {
 		var ours []rewards.Asset
 		var theirs []rewards.BrokerAsset
@@ -242,7 +241,7 @@ func TestSyncBrake(t *testing.T) {
 	}
 }
 
-// apply is what the store does with a sync.
+// apply applies a sync as the store does.
 func apply(ours []rewards.Asset, s rewards.AssetSync) []rewards.Asset {
 	next, byID := rewards.AssetID(1), make(map[rewards.AssetID]rewards.Asset)
 	for _, a := range ours {
@@ -259,9 +258,9 @@ func apply(ours []rewards.Asset, s rewards.AssetSync) []rewards.Asset {
 	return slices.Collect(maps.Values(byID))
 }
 
-// Whatever the broker tells and the filter says: no two assets share a symbol or an
-// identifier, none changes its identity or the operator's word, what is listed well
-// is what can be given, and the same sync again changes nothing.
+// For any list and filter: no two assets share a symbol or an identifier, no asset changes
+// its identity or the operator's decision, exactly the validly listed stocks are giftable,
+// and the same sync again changes nothing.
 func TestSyncProperties(t *testing.T) {
 	t.Parallel()
 	symbols := rapid.SampledFrom([]string{"A", "B", "C", "D", "A.OLD", "A.OLD2", "e"})
@@ -294,7 +293,7 @@ func TestSyncProperties(t *testing.T) {
 		for _, c := range s.Changes {
 			switch {
 			case c.Added() && !c.After.Giftable():
-				t.Errorf("%+v is added and cannot be given", c.After)
+				t.Errorf("%+v is added and not giftable", c.After)
 			case c.Added():
 			case c.After.Enabled != c.Before.Enabled, c.After.ID != c.Before.ID,
 				c.Before.BrokerID != "" && c.After.BrokerID != c.Before.BrokerID:
@@ -302,7 +301,7 @@ func TestSyncProperties(t *testing.T) {
 			}
 		}
 		if again := rewards.SyncAssets(after, theirs, f); len(again.Changes) > 0 {
-			t.Errorf("the same sync again changes:\n%s", told(again))
+			t.Errorf("the same sync again changes:\n%s", changes(again))
 		}
 	})
 }
@@ -336,13 +335,13 @@ func checkCatalog(t *rapid.T, after []rewards.Asset, theirs []rewards.BrokerAsse
 		case free && have && a.Symbol != b.Symbol:
 			t.Errorf("%+v has the symbol %s", b, a.Symbol)
 		case bySymbol[b.Symbol].Giftable() && bySymbol[b.Symbol].BrokerID != b.ID && free:
-			t.Errorf("%s can be given and is not %+v", b.Symbol, b)
+			t.Errorf("%s is giftable and is not %+v", b.Symbol, b)
 		}
 	}
 }
 
 // A renamed stock is the same stock to an order and to an operator's decision.
-func TestARenamedStockIsTheOrdersOwn(t *testing.T) {
+func TestARenamedStockIsTheSameStock(t *testing.T) {
 	t.Parallel()
 	o := rewards.Order{AssetBrokerID: "a", Symbol: "OLD", State: rewards.OrderQuarantined}
 	for _, test := range []struct {

@@ -44,6 +44,6 @@ func TestCheckText(t *testing.T) {
 		}
 	}
 	if err := rewards.CheckText(strings.Repeat("é", rewards.MaxReason+1)); err == nil {
-		t.Error("a text that is too long was taken")
+		t.Error("a string that is too long was accepted")
 	}
 }
