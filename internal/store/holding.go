@@ -43,7 +43,7 @@ func holdingsByRow(ctx context.Context, tx Tx, keys []userKey, found map[userKey
 			WHERE h.app_id = ?1 AND h.user_id = ?2`, k.app[:], k.user[:])
 		exists := len(list) > 0
 		if err == nil && !exists {
-			exists, err = hasUser(ctx, tx, k)
+			exists, err = userExistsByRow(ctx, tx, k)
 		}
 		if err != nil {
 			return err

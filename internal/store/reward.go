@@ -39,21 +39,29 @@ func readRewards(ctx context.Context, tx Tx, keys []rewardKey) (map[rewardKey]re
 		return nil
 	}
 	if _, columns := tx.(ColumnTx); columns {
-		apps, ids := make([][]byte, len(keys)), make([][]byte, len(keys))
-		for i := range keys {
-			apps[i], ids[i] = keys[i].app[:], keys[i].id[:]
-		}
-		return found, fetchEach(ctx, tx, scanReward, add, `SELECT `+rewardColumns+` FROM rewards WHERE (app_id, id) IN
-			(SELECT * FROM unnest(?1::bytea[], ?2::bytea[]))`, apps, ids)
+		return found, rewardsByColumn(ctx, tx, keys, add)
 	}
+	return found, rewardsByRow(ctx, tx, keys, add)
+}
+
+func rewardsByRow(ctx context.Context, tx Tx, keys []rewardKey, each func(rewards.Reward) error) error {
 	for i := range keys {
-		err := fetchEach(ctx, tx, scanReward, add, `SELECT `+rewardColumns+` FROM rewards WHERE app_id = ?1 AND id = ?2`,
+		err := fetchEach(ctx, tx, scanReward, each, `SELECT `+rewardColumns+` FROM rewards WHERE app_id = ?1 AND id = ?2`,
 			keys[i].app[:], keys[i].id[:])
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return found, nil
+	return nil
+}
+
+func rewardsByColumn(ctx context.Context, tx Tx, keys []rewardKey, each func(rewards.Reward) error) error {
+	apps, ids := make([][]byte, len(keys)), make([][]byte, len(keys))
+	for i := range keys {
+		apps[i], ids[i] = keys[i].app[:], keys[i].id[:]
+	}
+	return fetchEach(ctx, tx, scanReward, each, `SELECT `+rewardColumns+` FROM rewards WHERE (app_id, id) IN
+		(SELECT * FROM unnest(?1::bytea[], ?2::bytea[]))`, apps, ids)
 }
 
 // executedOf finds the executed rewards of an app before an id. Each has an allocation; the

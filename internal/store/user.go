@@ -30,7 +30,7 @@ type userKey struct {
 	user rewards.UserID
 }
 
-func hasUser(ctx context.Context, tx Tx, k userKey) (bool, error) {
+func userExistsByRow(ctx context.Context, tx Tx, k userKey) (bool, error) {
 	var one int
 	return fetchValues(ctx, tx, []any{&one}, `SELECT 1 FROM users WHERE app_id = ?1 AND id = ?2`, k.app[:], k.user[:])
 }

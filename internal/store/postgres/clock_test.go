@@ -8,15 +8,14 @@ import (
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store"
 	"stockrewards/internal/store/postgres"
-	"stockrewards/internal/store/postgres/pgtest"
 	"stockrewards/internal/store/storetest"
 )
 
-// An order is planned after each of its rewards, also when another process, whose
-// clock is ahead, recorded them.
+// An order's id is later than those of its rewards, even if another process, whose clock is
+// ahead, recorded them.
 func TestOrdersFollowRewardsOfOtherClocks(t *testing.T) {
 	t.Parallel()
-	e := open(t, pgtest.Start(t), postgres.Options{})
+	e := open(t, database(t, cluster(t)), postgres.Options{})
 	w := storetest.NewWorld(t, e)
 	ahead, err := store.New(t.Context(), e, func() time.Time { return w.Now().Add(2 * time.Second) }, rand.Reader)
 	if err != nil {

@@ -16,8 +16,7 @@ import (
 	"stockrewards/internal/store/storetest"
 )
 
-// cutWorld is a store that reaches its database through a proxy, and a connection
-// beside it that sees what is there.
+// cutWorld is a store that reaches its database through a proxy, and a direct connection.
 type cutWorld struct {
 	*storetest.World
 	proxy *pgtest.Proxy
@@ -27,30 +26,21 @@ type cutWorld struct {
 	n     int
 }
 
-func newCutWorld(t *testing.T, c *pgtest.Cluster, name string) *cutWorld {
+func newCutWorld(t *testing.T, c *pgtest.Cluster) *cutWorld {
 	t.Helper()
-	direct := c.Database(t, name)
-	proxy := pgtest.StartProxy(t, c)
-	url := fmt.Sprintf("postgres://postgres@127.0.0.1:%d/%s?sslmode=disable", proxy.Port, name)
-	e, err := postgres.Open(t.Context(), url, postgres.Options{Connections: 1})
-	if err != nil {
-		t.Fatal(err)
+	direct, proxy := database(t, c), pgtest.StartProxy(t, c)
+	url := strings.Replace(direct, fmt.Sprint(c.Port), fmt.Sprint(proxy.Port), 1)
+	w := &cutWorld{
+		World: storetest.NewWorld(t, open(t, url, postgres.Options{Connections: 1})),
+		proxy: proxy, aside: connect(t, direct),
 	}
-	t.Cleanup(func() { _ = e.Close() })
-	w := &cutWorld{World: storetest.NewWorld(t, e), proxy: proxy}
-	w.lease, err = w.TakeLease(t.Context(), "tester", time.Hour, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.asset = w.Asset(t, "AAPL")
-	if w.aside, err = pgx.Connect(t.Context(), direct); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = w.aside.Close(t.Context()) })
+	lease, err := w.TakeLease(t.Context(), "tester", time.Hour, false)
+	check(t, err)
+	w.lease, w.asset = lease, w.Asset(t, "AAPL")
 	return w
 }
 
-// sees wants a number from a query that goes past the proxy.
+// sees checks the number that a query on the direct connection returns.
 func (w *cutWorld) sees(t *testing.T, want int64, query string, args ...any) {
 	t.Helper()
 	var got int64
@@ -59,8 +49,8 @@ func (w *cutWorld) sees(t *testing.T, want int64, query string, args ...any) {
 	}
 }
 
-// tryAgain calls until the call succeeds; what fails must say that it may be
-// called again. It tells whether the first one failed.
+// tryAgain retries a call until it succeeds. Its errors must say that it can be retried. It
+// reports whether a call failed.
 func tryAgain(t *testing.T, call func() error) (cut bool) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); ; {
@@ -77,22 +67,22 @@ func tryAgain(t *testing.T, call func() error) (cut bool) {
 	}
 }
 
-// lifecycle has one step of a reward's life each: what a test prepares, and what
-// is done while the connection is cut, with what must be so afterwards.
+// lifecycle has the steps of a reward's life. Each prepares a case and returns the action during
+// which the connection is cut, with its checks.
 var lifecycle = map[string]func(*testing.T, *cutWorld) func(*testing.T){
 	"RecordRewards": cutRecord, "CreateUser": cutUser, "PlanOrder": cutPlan, "BeginAttempt": cutAttempt,
 	"SettleOrder": cutSettle,
 }
 
-// Whichever message is the last that gets through, either way, the outcome is
-// right when the call is made again.
+// Whichever message, in either direction, is the last to get through: a retry of the call gives
+// the right outcome.
 func TestCutAtEveryMessage(t *testing.T) {
 	t.Parallel()
-	c := pgtest.Start(t)
+	c := cluster(t)
 	for name, prepare := range lifecycle {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newCutWorld(t, c, "cut_"+strings.ToLower(name))
+			w := newCutWorld(t, c)
 			act := prepare(t, w)
 			w.proxy.Arm(pgtest.Cut{})
 			act(t)
@@ -126,7 +116,7 @@ func TestCutAtEveryMessage(t *testing.T) {
 	}
 }
 
-// heal has the pool notice that its connection was cut after the last answer.
+// heal makes the pool notice that its connection was cut after the last answer.
 func (w *cutWorld) heal(t *testing.T) {
 	t.Helper()
 	w.proxy.Pass()
@@ -182,8 +172,7 @@ func cutUser(t *testing.T, w *cutWorld) func(*testing.T) {
 	}
 }
 
-// planned plans what waits, as the worker does after an error: what is live is
-// seen before.
+// planned plans an order, as the worker does after an error: it reads the live orders first.
 func (w *cutWorld) planned(t *testing.T) (o rewards.Order) {
 	t.Helper()
 	tryAgain(t, func() error {
@@ -196,15 +185,15 @@ func (w *cutWorld) planned(t *testing.T) (o rewards.Order) {
 		o, hold, err = w.PlanOrder(t.Context(), w.lease, rewards.PlanRequest{
 			Asset: w.asset, Limits: storetest.Limits(), ClientOrderIDPrefix: "sr-test-",
 		})
-		if err == nil && hold != rewards.NoHold {
-			t.Fatalf("held: %d", hold)
+		if err == nil && hold != rewards.NoHold { // a cut commit ended after the orders were read
+			return rewards.Unavailable(fmt.Sprint("held: ", hold), nil)
 		}
 		return err
 	})
 	return o
 }
 
-// finish settles what is live, so that the next case begins with nothing.
+// finish settles the order, so that the next case starts without one.
 func (w *cutWorld) finish(t *testing.T, o rewards.Order) {
 	t.Helper()
 	if err := w.settled(t, w.opened(t, o)); err != nil {
@@ -212,7 +201,7 @@ func (w *cutWorld) finish(t *testing.T, o rewards.Order) {
 	}
 }
 
-// opened has the broker accept an order.
+// opened returns the order as accepted by the broker.
 func (w *cutWorld) opened(t *testing.T, o rewards.Order) rewards.Order {
 	t.Helper()
 	var err error
@@ -271,7 +260,10 @@ func cutAttempt(t *testing.T, w *cutWorld) func(*testing.T) {
 				return nil
 			}
 			if live, readErr := w.LiveOrders(t.Context()); readErr == nil {
-				o = live[0] // as the worker sees it next
+				o = live[0] // as the worker reads it next
+			}
+			if errors.Is(err, rewards.ErrStale) { // a cut commit ended after the order was read
+				return rewards.Unavailable("read again", err)
 			}
 			return err
 		})
@@ -300,7 +292,7 @@ func cutSettle(t *testing.T, w *cutWorld) func(*testing.T) {
 		tryAgain(t, func() error {
 			err := w.settled(t, o)
 			if errors.Is(err, rewards.ErrStale) && failed {
-				return nil // it was booked: the outcome was not known
+				return nil // a commit with an unknown outcome booked it
 			}
 			failed = failed || err != nil
 			return err

@@ -3,20 +3,17 @@ package postgres_test
 import (
 	"testing"
 
-	"github.com/jackc/pgx/v5"
-
 	"stockrewards/internal/store/postgres"
-	"stockrewards/internal/store/postgres/pgtest"
 	"stockrewards/internal/store/storetest"
 )
 
-// differing counts what open_rewards has too many or too few, or otherwise than rewards.
+// differing counts the rows in which open_rewards differs from the open rows of rewards.
 const differing = `with truth as (select app_id, id, asset_id, status, waiting, amount - booked as pending
 		from rewards where status < 3),
-	told as (select app_id, id, asset_id, status, waiting, pending from open_rewards)
-	select (select count(*) from (table truth except table told) a) + (select count(*) from (table told except table truth) b)`
+	kept as (select app_id, id, asset_id, status, waiting, pending from open_rewards)
+	select (select count(*) from (table truth except table kept) a) + (select count(*) from (table kept except table truth) b)`
 
-// toVersion3 takes the books back to the version before open_rewards.
+// toVersion3 takes a database back to the version before open_rewards.
 const toVersion3 = `drop view readable.actions, readable.announcements, readable.positions, readable.assets;
 	drop table announcements, actions, positions; alter table assets drop column hold_from;
 	alter table users drop column seal; drop view readable.apps;
@@ -33,20 +30,17 @@ const toVersion3 = `drop view readable.actions, readable.announcements, readable
 	create index rewards_waiting on rewards (asset_id, id) where waiting = 1;
 	delete from goose_db_version where version_id > 3`
 
-// Whoever writes rewards, the service, a process of an older version or a person:
-// open_rewards has those that are not final. Older books get it.
+// open_rewards has every reward that is not final, whether the service, a process of an older
+// version or a person wrote it. An older database gets the table when it is opened.
 func TestOpenRewardsFollow(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	url, err := pgtest.Start(t).NewDatabase(ctx)
-	check(t, err)
+	url := database(t, cluster(t))
 	e, err := postgres.Open(ctx, url, postgres.Options{})
 	check(t, err)
 	w := storetest.NewWorld(t, e)
 	w.Fill(t)
-	conn, err := pgx.Connect(ctx, url)
-	check(t, err)
-	defer conn.Close(ctx)
+	conn := connect(t, url)
 	same := func(when string, open int) {
 		t.Helper()
 		var wrong, found int
@@ -61,24 +55,22 @@ func TestOpenRewardsFollow(t *testing.T) {
 		_, err := conn.Exec(ctx, statement)
 		check(t, err)
 	}
-	var open int
-	check(t, conn.QueryRow(ctx, `select count(*) from rewards where status < 3`).Scan(&open))
+	var before int
+	check(t, conn.QueryRow(ctx, `select count(*) from rewards where status < 3`).Scan(&before))
 	first, second := w.Give(t, 5_000_000), w.Give(t, 6_000_000)
-	same("two more are recorded", open+2)
+	same("two more are recorded", before+2)
 	exec(`update rewards set status = 2, waiting = 0 where status = 1`)
-	same("planned by another program", open+2)
+	same("planned by another program", before+2)
 	exec(`update rewards set status = 2, waiting = 1, booked = 1 where status = 2`)
-	same("a part was bought", open+2)
+	same("a part was bought", before+2)
 	_, err = conn.Exec(ctx, `update rewards set status = 4, waiting = 0, failure_reason = 'x: y' where id = $1`, first.ID[:])
 	check(t, err)
-	same("one failed", open+1)
-	e.Close()
+	same("one failed", before+1)
+	check(t, e.Close())
 	exec(toVersion3)
-	e, err = postgres.Open(ctx, url, postgres.Options{})
-	check(t, err)
-	defer e.Close()
-	same("brought up to date", open+1)
+	open(t, url, postgres.Options{})
+	same("brought up to date", before+1)
 	_, err = conn.Exec(ctx, `delete from rewards where id = $1`, second.ID[:])
 	check(t, err)
-	same("one is gone", open)
+	same("one is gone", before)
 }

@@ -2,7 +2,10 @@ package postgres_test
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"stockrewards/internal/store"
@@ -11,64 +14,88 @@ import (
 	"stockrewards/internal/store/storetest"
 )
 
-func open(t *testing.T, c *pgtest.Cluster, o postgres.Options) *postgres.Engine {
-	t.Helper()
-	url, err := c.NewDatabase(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return openAt(t, url, o)
+// shared is the server of the tests that need no special settings. Its commits do not wait for
+// the disk, which no test needs.
+var shared struct {
+	once    sync.Once
+	cluster *pgtest.Cluster
+	err     error
 }
 
-// openAt opens an engine and closes it when the test ends.
-func openAt(t *testing.T, url string, o postgres.Options) *postgres.Engine {
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if shared.cluster != nil {
+		if err := shared.cluster.Close(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+func cluster(t *testing.T) *pgtest.Cluster {
+	t.Helper()
+	shared.once.Do(func() { shared.cluster, shared.err = pgtest.New("synchronous_commit=off") })
+	check(t, shared.err)
+	return shared.cluster
+}
+
+// database makes a database with the current schema.
+func database(t *testing.T, c *pgtest.Cluster) (url string) {
+	t.Helper()
+	url, err := c.NewDatabaseLike(t.Context(), func(url string) error {
+		e, err := postgres.Open(context.Background(), url, postgres.Options{})
+		if err != nil {
+			return err
+		}
+		return e.Close()
+	})
+	check(t, err)
+	return url
+}
+
+// open opens an engine and closes it when the test ends.
+func open(t *testing.T, url string, o postgres.Options) *postgres.Engine {
 	t.Helper()
 	e, err := postgres.Open(t.Context(), url, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := e.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	check(t, err)
+	t.Cleanup(func() { check(t, e.Close()) })
 	return e
 }
 
-func TestContract(t *testing.T) {
-	t.Parallel()
-	runContract(t, pgtest.Start(t), postgres.Options{Connections: 4}, func(e store.Engine) store.Engine { return e })
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
-// runContract runs the contract on copies of one database with the schema.
-func runContract(t *testing.T, c *pgtest.Cluster, o postgres.Options, wrap func(store.Engine) store.Engine) {
-	t.Helper()
+// TestNoStatementCostsMoreOverTheYears runs the contract on a single connection.
+func TestContract(t *testing.T) {
+	t.Parallel()
+	c := cluster(t)
 	storetest.Run(t, func(t *testing.T) store.Engine {
 		t.Helper()
-		url, err := c.NewDatabaseLike(t.Context(), func(url string) error {
-			e, err := postgres.Open(context.Background(), url, o)
-			if err != nil {
-				return err
-			}
-			return e.Close()
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return wrap(openAt(t, url, o))
+		return open(t, database(t, c), postgres.Options{Connections: 4})
 	})
 }
 
-// A server that may lose what it acknowledges says so.
+// A server whose settings can lose acknowledged commits is reported.
 func TestWeakness(t *testing.T) {
 	t.Parallel()
+	c := cluster(t)
 	for setting, want := range map[string]string{
-		"synchronous_commit=remote_write": "synchronous_commit is remote_write", "full_page_writes=off": "full_page_writes is off",
-		"synchronous_commit=on": "",
+		"synchronous_commit=remote_write": "synchronous_commit is remote_write",
+		"synchronous_commit=on":           "",
 	} {
-		weakness, err := open(t, pgtest.Start(t, setting), postgres.Options{}).Weakness(t.Context())
+		e := open(t, database(t, c)+"&"+setting, postgres.Options{})
+		weakness, err := e.Weakness(t.Context())
 		if err != nil || (weakness == "") != (want == "") || !strings.HasPrefix(weakness, want) {
 			t.Errorf("%s: %q, %v", setting, weakness, err)
 		}
+	}
+	e := open(t, database(t, pgtest.Start(t, "full_page_writes=off")), postgres.Options{})
+	if weakness, err := e.Weakness(t.Context()); err != nil || !strings.HasPrefix(weakness, "full_page_writes is off") {
+		t.Errorf("full_page_writes=off: %q, %v", weakness, err)
 	}
 }

@@ -12,40 +12,26 @@ import (
 	"stockrewards/internal/store/storetest"
 )
 
-// Through PgBouncer in transaction mode everything works as without it.
+// The contract holds through PgBouncer in transaction mode.
 func TestContractThroughPgBouncer(t *testing.T) {
 	t.Parallel()
-	c := pgtest.Start(t)
+	c := cluster(t)
 	port := pgtest.StartPgBouncer(t, c)
 	storetest.Run(t, func(t *testing.T) store.Engine {
 		t.Helper()
-		direct, err := c.NewDatabase(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		url := strings.Replace(direct, fmt.Sprint(c.Port), fmt.Sprint(port), 1)
-		e, err := postgres.Open(t.Context(), url, postgres.Options{Connections: 2, Pooled: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = e.Close() })
-		return e
+		url := strings.Replace(database(t, c), fmt.Sprint(c.Port), fmt.Sprint(port), 1)
+		return open(t, url, postgres.Options{Connections: 2, Pooled: true})
 	})
 }
 
-// What a client is told stands on the standby too: after a commit that was canceled
-// while it waited for the standby, neither the same request nor the answer that there
-// is such a user already is given before that.
+// Every answer to a client is on the standby too. A commit that was canceled while it waited for
+// the standby is visible but not replicated. Neither a repeated request nor a duplicate user is
+// answered before it is.
 func TestAnswersStandOnTheStandby(t *testing.T) {
 	t.Parallel()
 	pair := pgtest.StartPair(t)
-	pair.Primary.Database(t, "books")
-	e, err := postgres.Open(t.Context(), pair.URL("books"), postgres.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = e.Close() })
-	w := storetest.NewWorld(t, e)
+	pair.Primary.Database(t, "rewards")
+	w := storetest.NewWorld(t, open(t, pair.URL("rewards"), postgres.Options{}))
 	known := w.Request(t, 2_000_000)
 	if _, err := w.RecordRewards(t.Context(), []rewards.NewReward{known}); err != nil {
 		t.Fatal(err)

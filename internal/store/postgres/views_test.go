@@ -6,25 +6,34 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"stockrewards/internal/store/postgres"
-	"stockrewards/internal/store/postgres/pgtest"
 	"stockrewards/internal/store/storetest"
 )
 
+// filled is a database with some rows in most tables.
+func filled(t *testing.T) (*storetest.World, *pgx.Conn) {
+	t.Helper()
+	url := database(t, cluster(t))
+	w := storetest.NewWorld(t, open(t, url, postgres.Options{}))
+	w.Fill(t)
+	return w, connect(t, url)
+}
+
+// connect opens a connection and closes it when the test ends.
+func connect(t *testing.T, url string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	check(t, err)
+	t.Cleanup(func() { _ = conn.Close(t.Context()) })
+	return conn
+}
+
 // Every table has a view that an operator can read and nobody can write through.
-func TestEveryTableHasAReadableView(t *testing.T) {
+func TestReadableViews(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	c := pgtest.Start(t)
-	url, err := c.NewDatabase(ctx)
-	check(t, err)
-	e, err := postgres.Open(ctx, url, postgres.Options{})
-	check(t, err)
-	defer e.Close()
-	storetest.NewWorld(t, e).Fill(t)
-	conn, err := pgx.Connect(ctx, url)
-	check(t, err)
-	defer conn.Close(ctx)
-	rows, err := conn.Query(ctx, `select tablename::text from pg_tables where schemaname = 'public' and tablename <> 'goose_db_version'`)
+	w, conn := filled(t)
+	rows, err := conn.Query(ctx, `select tablename::text from pg_tables
+		where schemaname = 'public' and tablename <> 'goose_db_version'`)
 	check(t, err)
 	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	check(t, err)
@@ -42,22 +51,6 @@ func TestEveryTableHasAReadableView(t *testing.T) {
 			t.Errorf("%s: rows can be deleted through the view", table)
 		}
 	}
-}
-
-func TestViewsReadAsPeopleDo(t *testing.T) {
-	t.Parallel()
-	ctx := t.Context()
-	c := pgtest.Start(t)
-	url, err := c.NewDatabase(ctx)
-	check(t, err)
-	e, err := postgres.Open(ctx, url, postgres.Options{})
-	check(t, err)
-	defer e.Close()
-	w := storetest.NewWorld(t, e)
-	w.Fill(t)
-	conn, err := pgx.Connect(ctx, url)
-	check(t, err)
-	defer conn.Close(ctx)
 	var id, app, status, amount, created string
 	check(t, conn.QueryRow(ctx, `select id::text, app_id::text, status, amount::text, (created_at at time zone 'UTC')::text
 		from readable.rewards order by id limit 1`).Scan(&id, &app, &status, &amount, &created))
@@ -67,13 +60,6 @@ func TestViewsReadAsPeopleDo(t *testing.T) {
 	var secret string
 	check(t, conn.QueryRow(ctx, `select coalesce(max(value), '') from readable.settings where name = 'cursor_key'`).Scan(&secret))
 	if secret != "" && secret != "(secret)" {
-		t.Error("a view tells the cursor key")
-	}
-}
-
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
+		t.Error("the view of the settings shows the cursor key")
 	}
 }

@@ -10,17 +10,17 @@ import (
 	"stockrewards/internal/store/storetest"
 )
 
-// stuttering is an engine that runs every transaction twice: once in vain, as when it
-// meets another one, and once for good.
+// stuttering is an engine that rolls every write back once and retries it, as after a conflict
+// with another transaction.
 type stuttering struct{ store.Engine }
 
-var errInVain = errors.New("in vain")
+var errRetried = errors.New("rolled back")
 
 type run = func(context.Context, func(context.Context, store.Tx) error) error
 
 func twice(ctx context.Context, run run, f func(context.Context, store.Tx) error) error {
-	err := run(ctx, func(ctx context.Context, tx store.Tx) error { return errors.Join(f(ctx, tx), errInVain) })
-	if !errors.Is(err, errInVain) {
+	err := run(ctx, func(ctx context.Context, tx store.Tx) error { return errors.Join(f(ctx, tx), errRetried) })
+	if !errors.Is(err, errRetried) {
 		return err
 	}
 	return run(ctx, f)
@@ -34,8 +34,7 @@ func (e stuttering) WriteForClients(ctx context.Context, f func(context.Context,
 	return twice(ctx, e.Engine.WriteForClients, f)
 }
 
-// An engine may run a transaction again that came to nothing: what is told is of the
-// last run alone.
+// An engine may retry a transaction: only the last run counts.
 func TestContractWhenTransactionsRunAgain(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, func(t *testing.T) store.Engine {
@@ -44,12 +43,11 @@ func TestContractWhenTransactionsRunAgain(t *testing.T) {
 	})
 }
 
-// overtaken is an engine whose next transaction comes to nothing; another process is
-// quicker before it is run again.
+// overtaken is an engine that rolls back its next write, lets another process write, and retries.
 type overtaken struct {
 	store.Engine
 
-	by func()
+	by func() // the other process's write
 }
 
 func (e *overtaken) Write(ctx context.Context, f func(context.Context, store.Tx) error) error {
@@ -57,24 +55,24 @@ func (e *overtaken) Write(ctx context.Context, f func(context.Context, store.Tx)
 	if e.by = nil; by == nil {
 		return e.Engine.Write(ctx, f)
 	}
-	err := e.Engine.Write(ctx, func(ctx context.Context, tx store.Tx) error { return errors.Join(f(ctx, tx), errInVain) })
-	if !errors.Is(err, errInVain) {
+	err := e.Engine.Write(ctx, func(ctx context.Context, tx store.Tx) error { return errors.Join(f(ctx, tx), errRetried) })
+	if !errors.Is(err, errRetried) {
 		return err
 	}
 	by()
 	return e.Engine.Write(ctx, f)
 }
 
-// Who was overtaken while it took the lease does not lead: with the epoch of the other
-// one it would get past the fence.
-func TestALeaseThatWasTakenInVainIsNone(t *testing.T) {
+// A process that was overtaken while it took the lease does not lead. With the epoch of the other
+// process it would pass the fence.
+func TestAnOvertakenProcessDoesNotLead(t *testing.T) {
 	t.Parallel()
 	e := &overtaken{Engine: opener(memory, 0)(t)}
 	w := storetest.NewWorld(t, e)
-	w.Advance(2 * time.Hour) // the world's own lease has ended
+	w.Advance(2 * time.Hour) // the world's own lease ends
 	e.by = func() {
-		if l, err := w.TakeLease(t.Context(), "quicker", time.Hour, false); err != nil || l.Epoch == 0 {
-			t.Errorf("the quicker one got %+v, %v", l, err)
+		if l, err := w.TakeLease(t.Context(), "other", time.Hour, false); err != nil || l.Epoch == 0 {
+			t.Errorf("the other process got %+v, %v", l, err)
 		}
 	}
 	if l, err := w.TakeLease(t.Context(), "overtaken", time.Hour, false); err != nil || l.Epoch != 0 {

@@ -11,12 +11,12 @@ import (
 	"stockrewards/internal/store"
 )
 
-// Backup writes a consistent copy of the database to a new file, while others read
-// and write. The copy is complete and durable when the file is there; its mode is
-// 0600. A file that exists is refused.
+// Backup writes a consistent copy of the database to a new file (mode 0600) while others read.
+// The file appears under its name only when it is complete and durable. An existing file is
+// refused.
 func (e *Engine) Backup(ctx context.Context, path string) error {
 	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("sqlite: backup: %s exists, or cannot be looked at: choose a new name", path)
+		return fmt.Errorf("sqlite: backup: %s exists or cannot be read: choose a new name", path)
 	}
 	s, err := e.writer.take(ctx)
 	if err != nil {
@@ -27,7 +27,7 @@ func (e *Engine) Backup(ctx context.Context, path string) error {
 	const ownerOnly = 0o600
 	f, err := os.OpenFile(partial, os.O_CREATE|os.O_EXCL|os.O_RDWR, ownerOnly)
 	if errors.Is(err, os.ErrExist) {
-		return fmt.Errorf("sqlite: backup: %w (remove what an earlier one left behind)", err)
+		return fmt.Errorf("sqlite: backup: %w (remove the file of an earlier backup)", err)
 	}
 	if err != nil {
 		return fmt.Errorf("sqlite: backup: %w", err)
@@ -36,7 +36,7 @@ func (e *Engine) Backup(ctx context.Context, path string) error {
 		return err
 	}
 	target := partial
-	if e.memory { // otherwise SQLite would look for the name among the databases in memory
+	if e.memory { // otherwise SQLite would create the copy in memory too
 		target = fileName(partial) + "?vfs=" + systemFiles()
 	}
 	err = s.copyTo(context.WithoutCancel(ctx), target)
@@ -49,7 +49,7 @@ func (e *Engine) Backup(ctx context.Context, path string) error {
 	return nil
 }
 
-// systemFiles names SQLite's access to the files of the system.
+// systemFiles is the name of SQLite's VFS for files.
 func systemFiles() string {
 	if runtime.GOOS == "windows" {
 		return "win32"
@@ -57,7 +57,7 @@ func systemFiles() string {
 	return "unix"
 }
 
-// copyTo copies everything committed into an empty file and checks the copy.
+// copyTo copies the committed state into an empty file and checks the copy.
 func (s *session) copyTo(ctx context.Context, path string) error {
 	if _, err := s.Exec(ctx, `VACUUM INTO ?1`, path); err != nil {
 		return err
@@ -74,7 +74,7 @@ func (s *session) copyTo(ctx context.Context, path string) error {
 	return errors.Join(err, detachErr)
 }
 
-// publish makes a complete file durable under its name.
+// publish makes a complete file durable and gives it its name.
 func publish(partial, path string) error {
 	f, err := os.OpenFile(partial, os.O_RDWR, 0)
 	if err != nil {
@@ -83,7 +83,7 @@ func publish(partial, path string) error {
 	if err := errors.Join(f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	if err := os.Link(partial, path); err != nil { // unlike a rename it never replaces a file
+	if err := os.Link(partial, path); err != nil { // never replaces a file, unlike a rename
 		return err
 	}
 	if err := os.Remove(partial); err != nil {

@@ -10,15 +10,15 @@ import (
 	"stockrewards/internal/store"
 )
 
-// walEnough is how large the write-ahead log grows before its pages are carried into
-// the database. A larger one carries a page that changed often once.
-const walEnough = 4000 // pages of 4 KiB
+// maxLog is the size of the write-ahead log at which it is checkpointed. In a larger log more
+// pages changed repeatedly, and each is copied into the database only once.
+const maxLog = 4000 // pages of 4 KiB
 
-// lookEvery is how often the log is looked at, at most.
-const lookEvery = 20 * time.Millisecond
+// checkEvery is how often the size of the log is checked, at most.
+const checkEvery = 20 * time.Millisecond
 
-// checkpointer carries the log into the database beside the writer, which would have
-// to wait for it otherwise.
+// checkpointer copies the log into the database on its own connection, so that the writer does
+// not wait.
 type checkpointer struct {
 	engine *Engine
 	own    *session
@@ -28,13 +28,13 @@ type checkpointer struct {
 }
 
 func newCheckpointer(e *Engine, own *session) *checkpointer {
-	ctx, stop := context.WithCancel(context.Background()) //nolint:forbidigo // ended by close
+	ctx, stop := context.WithCancel(context.Background()) //nolint:forbidigo // canceled by close
 	c := &checkpointer{engine: e, own: own, wake: make(chan struct{}, 1), stop: stop}
 	c.done.Go(func() { c.run(ctx) })
 	return c
 }
 
-// written is told of every commit.
+// written wakes the checkpointer after a commit.
 func (c *checkpointer) written() {
 	select {
 	case c.wake <- struct{}{}:
@@ -49,46 +49,36 @@ func (c *checkpointer) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		pause(ctx, lookEvery)
-		// The log has it all: what a full disk hinders is tried again after the next commit.
+		_ = store.Sleep(ctx, checkEvery)
+		// Nothing is lost when it fails, as on a full disk: the next commit retries it.
 		if err := c.step(ctx); fatal(err) {
 			c.engine.fail(err)
 		}
 	}
 }
 
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}
-
 func (c *checkpointer) step(ctx context.Context) error {
-	log, carried, err := c.pages(ctx, "NOOP")
-	if err != nil || log-carried < walEnough {
+	log, copied, err := c.pages(ctx, "NOOP")
+	if err != nil || log-copied < maxLog {
 		return err
 	}
 	return c.checkpoint(ctx)
 }
 
-// pages runs a checkpoint and tells how many pages the log has, and how many of them
-// have been carried into the database.
-func (c *checkpointer) pages(ctx context.Context, mode string) (log, carried int, err error) {
+// pages runs a checkpoint. It returns how many pages the log has and how many of them are in the
+// database.
+func (c *checkpointer) pages(ctx context.Context, mode string) (log, copied int, err error) {
 	var blocked int
-	err = c.own.Query(ctx, func(row store.Row) error { return row.Scan(&blocked, &log, &carried) },
+	err = c.own.Query(ctx, func(row store.Row) error { return row.Scan(&blocked, &log, &copied) },
 		`PRAGMA wal_checkpoint(`+mode+`)`)
 	if err != nil {
 		err = fmt.Errorf("sqlite: checkpoint: %w", err)
 	}
-	return log, carried, err
+	return log, copied, err
 }
 
-// checkpoint carries most of the log while others write, then the little that came
-// meanwhile in the writer's turn: with nothing left, the next write starts the log
-// from its beginning.
+// checkpoint copies most of the log while others write. Then it excludes the writer and copies
+// the rest, so that the next write starts the log from its beginning.
 func (c *checkpointer) checkpoint(ctx context.Context) error {
 	if _, _, err := c.pages(ctx, "PASSIVE"); err != nil {
 		return err
@@ -99,13 +89,13 @@ func (c *checkpointer) checkpoint(ctx context.Context) error {
 	}
 	defer c.engine.writer.give(s)
 	if c.engine.dead.Load() {
-		return errors.New("sqlite: nothing is written any more")
+		return errors.New("sqlite: a fatal error forbids all writes")
 	}
 	_, _, err = c.pages(ctx, "PASSIVE")
 	return err
 }
 
-// close stops it and waits.
+// close stops the checkpointer and waits for it.
 func (c *checkpointer) close() error {
 	c.stop()
 	c.done.Wait()

@@ -8,13 +8,11 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// code is SQLite's extended error code; that of a general error for an error that is
-// not SQLite's.
+// code is the extended error code of SQLite, or a general one for other errors.
 func code(err error) sqlite.ResultCode { return sqlite.ErrCode(err) }
 
-// fatal tells whether the process must stop: the outcome of a commit is unknown, the
-// file is damaged, or this connection will never write. Recovery at the next start
-// decides what was written.
+// fatal reports whether the process must stop: the outcome of a commit is unknown, the file is
+// damaged, or this connection can never write. Recovery at the next start decides the outcome.
 func fatal(err error) bool {
 	full := code(err)
 	switch {
@@ -22,7 +20,7 @@ func fatal(err error) bool {
 		return true
 	case full.ToPrimary() == sqlite.ResultIOErr:
 		return !noSpace(full)
-	case full.ToPrimary() == sqlite.ResultReadOnly: // SQLite opens a file that way when it cannot open it otherwise
+	case full.ToPrimary() == sqlite.ResultReadOnly: // SQLite falls back to this when it cannot open a file for writing
 		return true
 	default:
 		_, atCommit := errors.AsType[commitError](err)
@@ -30,16 +28,16 @@ func fatal(err error) bool {
 	}
 }
 
-// damaged tells whether the file is no sound database.
+// damaged reports whether the file is not a sound database.
 func damaged(err error) bool {
 	primary := code(err).ToPrimary()
 	return primary == sqlite.ResultCorrupt || primary == sqlite.ResultNotADB
 }
 
-// clean tells whether a failed COMMIT is known to have written nothing: the disk
-// was full, or a constraint spoke at the last moment.
+// clean reports whether a failed COMMIT certainly wrote nothing: the disk was full, or a
+// deferred constraint failed.
 func clean(full sqlite.ResultCode) bool {
-	switch full.ToPrimary() { //nolint:exhaustive // of all others it is not known
+	switch full.ToPrimary() { //nolint:exhaustive // for all others it is unknown
 	case sqlite.ResultFull, sqlite.ResultBusy, sqlite.ResultConstraint:
 		return true
 	default:
@@ -47,17 +45,17 @@ func clean(full sqlite.ResultCode) bool {
 	}
 }
 
-// noSpace tells of I/O errors that a full disk causes: the index of the write-ahead
-// log could not grow. The log itself is sound, so the process can go on; whether a
-// commit that ended so was written is unknown, as its caller is told.
+// noSpace reports whether a full disk caused an I/O error: the index of the write-ahead log could
+// not grow. The log is sound, so the process can go on. A commit that fails so has an unknown
+// outcome, which its caller learns.
 func noSpace(full sqlite.ResultCode) bool {
 	return full == sqlite.ResultIOErrSHMSize || full == sqlite.ResultIOErrSHMOpen
 }
 
-// classify turns what the database cannot do now into CodeUnavailable. Errors of
-// the domain and of single rows stay what they are.
+// classify wraps errors of the database in CodeUnavailable. Errors of the domain and of single
+// rows stay as they are.
 func classify(err error) error {
-	switch code(err).ToPrimary() { //nolint:exhaustive // all others stay what they are
+	switch code(err).ToPrimary() { //nolint:exhaustive // others stay as they are
 	case sqlite.ResultFull:
 		return rewards.Unavailable("the disk is full", err)
 	case sqlite.ResultBusy, sqlite.ResultLocked:
@@ -67,7 +65,7 @@ func classify(err error) error {
 		return rewards.Unavailable("the database cannot be used now", err)
 	}
 	if _, atCommit := errors.AsType[commitError](err); atCommit {
-		return rewards.Unavailable("the outcome of the commit is not known", err)
+		return rewards.Unavailable("the outcome of the commit is unknown", err)
 	}
 	return err
 }

@@ -10,11 +10,11 @@ import (
 
 var _ store.Freezer = (*Engine)(nil)
 
-// frozen begins the names of the triggers that forbid writing.
+// frozen is the prefix of the triggers that forbid writes.
 const frozen = "frozen_"
 
-// Freeze implements store.Freezer by triggers, which bind every program that
-// opens the file, older versions of this one included.
+// Freeze implements store.Freezer by triggers, which every program that opens the file obeys,
+// older versions of this one too.
 func (e *Engine) Freeze(ctx context.Context, tx store.Tx, setting string) error {
 	tables, err := names(ctx, tx, `SELECT name FROM sqlite_schema WHERE type = 'table'
 		AND name NOT LIKE 'sqlite\_%' ESCAPE '\' AND name <> 'goose_db_version'`)

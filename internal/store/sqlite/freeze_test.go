@@ -14,29 +14,29 @@ import (
 	"stockrewards/internal/store/sqlite"
 )
 
-// Books that are moved are sealed: no program writes to them, until the move is abandoned.
-func TestSeal(t *testing.T) {
+// After a cutover no program can write to the store, until the cutover is abandoned.
+func TestCutover(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "books.db")
 	engine, err := sqlite.Open(t.Context(), path, sqlite.Options{})
 	check(t, err)
 	now := time.Date(2026, 3, 2, 15, 0, 0, 0, time.UTC)
-	books, err := store.New(t.Context(), engine, func() time.Time { return now }, rand.Reader)
+	plain, err := store.New(t.Context(), engine, func() time.Time { return now }, rand.Reader)
 	check(t, err)
-	s := books.As(rewards.Operator{Actor: "tester@test", Command: "copy"})
+	s := plain.As(rewards.Operator{Actor: "tester@test", Command: "copy"})
 	defer func() { check(t, s.Close()) }()
 	_, _, err = s.CreateApp(t.Context(), "first", rewards.Key{Hash: rewards.HashKey("first")})
 	check(t, err)
 	_, err = s.Installation(t.Context())
 	check(t, err)
-	other, err := sql.Open("sqlite", path) // as an older version of the program
+	other, err := sql.Open("sqlite", path) // stands in for an older version of the program
 	check(t, err)
 	defer func() { check(t, other.Close()) }()
 
 	check(t, s.CheckCutover(t.Context()))
 	wantWrites(t, s, other, true)
 	check(t, s.BeginCutover(t.Context(), "host:5432/name"))
-	wantSeal(t, s, store.Cutover{To: "host:5432/name", At: now}, "being moved to host:5432/name")
+	wantCutover(t, s, store.Cutover{To: "host:5432/name", At: now}, "being moved to host:5432/name")
 	wantWrites(t, s, other, false)
 	check(t, s.BeginCutover(t.Context(), "host:5432/name"))
 	check(t, s.AbandonCutover(t.Context()))
@@ -45,7 +45,7 @@ func TestSeal(t *testing.T) {
 	check(t, s.BeginCutover(t.Context(), "host:5432/a name"))
 	now = now.Add(time.Minute)
 	check(t, s.CompleteCutover(t.Context(), "host:5432/a name"))
-	wantSeal(t, s, store.Cutover{To: "host:5432/a name", At: now, Done: true}, "were moved to host:5432/a name")
+	wantCutover(t, s, store.Cutover{To: "host:5432/a name", At: now, Done: true}, "were moved to host:5432/a name")
 	wantWrites(t, s, other, false)
 }
 
@@ -56,19 +56,19 @@ func check(t *testing.T, err error) {
 	}
 }
 
-func wantSeal(t *testing.T, s *store.Operator, want store.Cutover, says string) {
+func wantCutover(t *testing.T, s *store.Operator, want store.Cutover, says string) {
 	t.Helper()
 	got, err := s.Cutover(t.Context())
 	check(t, err)
 	if got != want {
-		t.Errorf("the seal is %+v, want %+v", got, want)
+		t.Errorf("got %+v, want %+v", got, want)
 	}
 	if err := s.CheckCutover(t.Context()); !errors.Is(err, store.ErrCutOver) || !strings.Contains(err.Error(), says) {
-		t.Errorf("error %v, want one that says %q", err, says)
+		t.Errorf("error %v, want %q", err, says)
 	}
 }
 
-// wantWrites tries to write, by the store and by other means.
+// wantWrites checks whether the store and other programs can write.
 func wantWrites(t *testing.T, s *store.Operator, other *sql.DB, want bool) {
 	t.Helper()
 	tries := map[string]error{"a setting": s.SetPaused(t.Context(), "why"), "an alarm": s.RaiseAlarm(t.Context(), "name", "text")}
@@ -84,20 +84,20 @@ func wantWrites(t *testing.T, s *store.Operator, other *sql.DB, want bool) {
 	}
 	for what, err := range tries {
 		if (err == nil) != want {
-			t.Errorf("%s: error %v, want it to be written: %v", what, err, want)
+			t.Errorf("%s: error %v, want it written: %t", what, err, want)
 		}
 	}
 }
 
-// TestMovesAreLogged: the move is the last row of the sealed log, once, and giving it
-// up is a row too.
+// A cutover is the last entry of the frozen operator log, once, even when the command is repeated
+// after a kill. Abandoning it is an entry too.
 func TestMovesAreLogged(t *testing.T) {
 	t.Parallel()
 	engine, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "books.db"), sqlite.Options{})
 	check(t, err)
-	books, err := store.New(t.Context(), engine, time.Now, rand.Reader)
+	plain, err := store.New(t.Context(), engine, time.Now, rand.Reader)
 	check(t, err)
-	s := books.As(rewards.Operator{Actor: "tester@test", Command: "copy", Reason: "a fleet"})
+	s := plain.As(rewards.Operator{Actor: "tester@test", Command: "copy", Reason: "a fleet"})
 	defer func() { check(t, s.Close()) }()
 	_, _, err = s.CreateApp(t.Context(), "first", rewards.Key{Hash: rewards.HashKey("first")})
 	check(t, err)
@@ -106,10 +106,10 @@ func TestMovesAreLogged(t *testing.T) {
 		list, err := s.LogEntries(t.Context(), store.LogFilter{Limit: 1})
 		check(t, err)
 		if d := list[0]; d.Number != rows || d.Object != rewards.ObjectBooks || d.Changed() != changed || d.Reason != "a fleet" {
-			t.Errorf("the newest deed is %+v, want number %d: %s", d, rows, changed)
+			t.Errorf("the newest entry is %+v, want number %d: %s", d, rows, changed)
 		}
 	}
-	for range 2 { // the command is repeated after a kill
+	for range 2 {
 		check(t, s.BeginCutover(t.Context(), "host:5432/name"))
 		want(3, "movedTo: host:5432/name")
 	}
@@ -119,6 +119,6 @@ func TestMovesAreLogged(t *testing.T) {
 	check(t, s.CompleteCutover(t.Context(), "host:5432/name"))
 	want(5, "movedTo: host:5432/name")
 	if _, err := store.New(t.Context(), engine, time.Now, rand.Reader); err != nil {
-		t.Errorf("sealed books can't be read: %v", err)
+		t.Errorf("cannot read a store after its cutover: %v", err)
 	}
 }

@@ -2,8 +2,8 @@ package sqlite
 
 import "os"
 
-// lockDatabase locks the file of a database itself, whatever its name. On Linux such a
-// lock has nothing to do with those that SQLite takes.
+// lockDatabase locks the file of a database itself, whatever its name. On Linux this lock is
+// independent of SQLite's own.
 func lockDatabase(path string) (unlock func() error, err error) {
 	f, err := os.Open(path)
 	if err != nil {

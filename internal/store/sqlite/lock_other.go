@@ -2,7 +2,7 @@
 
 package sqlite
 
-// lockDatabase does nothing where such a lock would meet SQLite's own.
+// lockDatabase does nothing where the lock would conflict with SQLite's own.
 func lockDatabase(string) (unlock func() error, err error) {
 	return func() error { return nil }, nil
 }

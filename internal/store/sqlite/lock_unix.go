@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lock takes the exclusive lock of a file. Without waiting it fails with ErrLocked.
+// lock takes the exclusive lock of a file. If wait is false it fails with ErrLocked instead of waiting.
 func lock(f *os.File, wait bool) error {
 	how := unix.LOCK_EX
 	if !wait {

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// lock takes the exclusive lock of a file. Without waiting it fails with ErrLocked.
+// lock takes the exclusive lock of a file. If wait is false it fails with ErrLocked instead of waiting.
 func lock(f *os.File, wait bool) error {
 	how := uint32(windows.LOCKFILE_EXCLUSIVE_LOCK)
 	if !wait {

@@ -13,8 +13,8 @@ import (
 	"stockrewards/internal/store/sqlite"
 )
 
-// The size of a transaction that exceeds the connection's cache, so that SQLite writes
-// parts of it to the log before the commit.
+// A transaction of this size exceeds the connection's cache, so that SQLite writes a part of it
+// to the log before the commit.
 const (
 	largeRows = 300
 	largeRow  = 100_000
@@ -31,7 +31,7 @@ func addLarge(ctx context.Context, tx store.Tx, name string, rows int) error {
 	return nil
 }
 
-// rollBackLarge writes a large transaction, lets last look at it, and rolls it back.
+// rollBackLarge writes a large transaction, calls last in it, and rolls it back.
 func rollBackLarge(t *testing.T, e store.Engine, rows int, last func(context.Context, store.Tx)) {
 	t.Helper()
 	undone := errors.New("undone")
@@ -47,7 +47,7 @@ func rollBackLarge(t *testing.T, e store.Engine, rows int, last func(context.Con
 	}
 }
 
-// sizeOf adds up the sizes of the values whose names begin with a prefix.
+// sizeOf sums the sizes of the values whose names have a prefix.
 func sizeOf(ctx context.Context, tx store.Tx, prefix string) (size int, err error) {
 	err = tx.Query(ctx, func(row store.Row) error {
 		var value string
@@ -58,8 +58,7 @@ func sizeOf(ctx context.Context, tx store.Tx, prefix string) (size int, err erro
 	return size, err
 }
 
-// recovered opens a copy of the files of a database in use, as the next start would
-// find them after a crash.
+// recovered opens a copy of the files of a database in use, as the next start would after a crash.
 func recovered(t *testing.T, path string) store.Engine {
 	t.Helper()
 	folder := t.TempDir()
@@ -99,8 +98,8 @@ func checkSizes(t *testing.T, e store.Engine, where string, want map[string]int)
 	}
 }
 
-// What Write committed is in the files when it returns, also after a transaction that
-// outgrew the cache was rolled back. A transaction reads what it wrote, also from the log.
+// A commit is in the files when Write returns, even after a transaction that outgrew the cache was
+// rolled back. A transaction reads its own writes, even from the log.
 func TestCommitsAreInTheFiles(t *testing.T) {
 	t.Parallel()
 	path := file(t)
@@ -119,10 +118,9 @@ func TestCommitsAreInTheFiles(t *testing.T) {
 	checkSizes(t, e, "the engine", want)
 }
 
-// A transaction that outgrew the cache and was rolled back leaves nothing behind that a
-// later write of its connection could put over the commits of another process. The
-// transactions are a little smaller and a little larger than the cache, so that what
-// they wrote early lies where the other process writes next.
+// After a rollback of a transaction that outgrew the cache, later writes of the connection do not
+// overwrite the commits of another process. The transactions are a little smaller or larger than
+// the cache, so that their early writes are where the other process writes next.
 func TestARolledBackTransactionHarmsNoOtherProcess(t *testing.T) {
 	t.Parallel()
 	path := file(t)

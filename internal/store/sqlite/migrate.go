@@ -18,8 +18,7 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// migrate brings the schema of the database of that name up to date, under a lock so
-// that two processes which start at once do it once.
+// migrate migrates the schema, under a lock so that processes which start together do it once.
 func migrate(ctx context.Context, name, path string, keep bool) (err error) {
 	db, err := sql.Open("sqlite", name+separator(name)+"_pragma=busy_timeout(5000)&_pragma=synchronous(FULL)")
 	if err != nil {
@@ -43,7 +42,7 @@ func migrate(ctx context.Context, name, path string, keep bool) (err error) {
 	}
 	current, newest, err := provider.GetVersions(ctx)
 	if err != nil {
-		return fmt.Errorf("sqlite: read the schema's version: %w", err)
+		return fmt.Errorf("sqlite: cannot read the schema's version: %w", err)
 	}
 	if current > newest {
 		return fmt.Errorf("sqlite: %s: version %d, known is %d: %w", path, current, newest, store.ErrNewerSchema)

