@@ -45,7 +45,7 @@ func TestCutover(t *testing.T) {
 	check(t, s.BeginCutover(t.Context(), "host:5432/a name"))
 	now = now.Add(time.Minute)
 	check(t, s.CompleteCutover(t.Context(), "host:5432/a name"))
-	wantCutover(t, s, store.Cutover{To: "host:5432/a name", At: now, Done: true}, "were moved to host:5432/a name")
+	wantCutover(t, s, store.Cutover{To: "host:5432/a name", At: now, Done: true}, "was moved to host:5432/a name")
 	wantWrites(t, s, other, false)
 }
 
