@@ -8,9 +8,9 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// writeClosing asserts what the balances must be. hledger looks at the transactions
-// by date, and in the order of the file within a day: so these bear the day of the
-// latest booking (or of the question to the broker) and stand last.
+// writeClosing asserts the final balances. hledger processes transactions by date, and by
+// their position within a day. So these come last and have the date of the latest
+// transaction, or of the request to the broker.
 func writeClosing(ctx context.Context, j *journal, source Source, t *totals) error {
 	j.line("")
 	j.line("; Closing: what other rows of the books say that the balances are.")
@@ -45,8 +45,8 @@ func writeClosing(ctx context.Context, j *journal, source Source, t *totals) err
 	return t.writePositions(j)
 }
 
-// writeSums asserts the sums over all users and orders: they also find a holding
-// or an order that is missing.
+// writeSums asserts the sums over all users and orders, which also finds a missing holding
+// or order.
 func (t *totals) writeSums(j *journal) {
 	j.header(t.last, "", "closing: the sum of all holdings")
 	j.assertDollars(receivable, "=*", t.due)
@@ -59,7 +59,7 @@ func (t *totals) writeSums(j *journal) {
 	}
 }
 
-// writePositions asserts what the broker holds.
+// writePositions asserts the broker's positions.
 func (t *totals) writePositions(j *journal) error {
 	if t.positions == nil {
 		return nil
@@ -82,7 +82,7 @@ func (t *totals) writePositions(j *journal) error {
 	return nil
 }
 
-// expectedPositions is the broker's quantity of every stock that the journal names.
+// expectedPositions returns the broker's quantity of every stock in the journal.
 func (t *totals) expectedPositions() (map[string]money.Shares, error) {
 	expected := map[string]money.Shares{}
 	for _, symbol := range t.commodities() {
@@ -98,8 +98,8 @@ func (t *totals) expectedPositions() (map[string]money.Shares, error) {
 	return expected, nil
 }
 
-// assert writes a posting of nothing with an assertion: "=" is about the account,
-// "=*" about it and all below.
+// assert writes a posting of zero with a balance assertion: "=" of the account, "=*" of the
+// account and its subaccounts.
 func (j *journal) assert(account, operator, symbol string, want money.Shares) {
 	j.posting(account, shares(0, symbol)+" "+operator+" "+shares(want, symbol))
 }

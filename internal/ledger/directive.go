@@ -6,7 +6,7 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// preamble explains the journal to whoever opens it.
+// preamble explains the journal to its reader.
 const preamble = `; The books of the Stock Rewards Service, for hledger. Dates are UTC days of the fills.
 ;
 ; assets:custody                      shares at the broker, at what they cost
@@ -20,7 +20,7 @@ const preamble = `; The books of the Stock Rewards Service, for hledger. Dates a
 ;
 ; Checked by: hledger -f FILE check --strict. The last line says that the journal is complete.`
 
-// writeDirectives declares what the journal uses.
+// writeDirectives declares commodities and accounts.
 func writeDirectives(ctx context.Context, j *journal, source Source, t *totals) error {
 	j.line("%s", preamble)
 	j.line("")

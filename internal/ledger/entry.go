@@ -8,7 +8,8 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// writeEntries writes a transaction for every settled order that bought something.
+// writeEntries writes a transaction per settled order that bought something, and one per
+// acknowledged order.
 func writeEntries(ctx context.Context, j *journal, source Source, t *totals, r *Report) error {
 	err := source.Bookings(ctx, func(b rewards.Booking) error {
 		e, err := newEntry(b)
@@ -28,30 +29,29 @@ func writeEntries(ctx context.Context, j *journal, source Source, t *totals, r *
 	return err
 }
 
-// note keeps the latest booking.
+// note keeps the time of the latest transaction.
 func (t *totals) note(at time.Time) {
 	if at.After(t.last) {
 		t.last = at
 	}
 }
 
-// entry is the transaction of an order. What was bought, and its cost, is the sum of
-// the parts and the house's, not what the order tells: that its filled quantity is
-// the same is asserted in closing.go, and when the dollars spent are not the cost the
-// transaction does not balance.
+// entry is the transaction of an order. Shares and cost are sums over the lots and the
+// house, not the order's own figures. closing.go asserts the order's filled quantity, and
+// the transaction does not balance unless the cost equals the dollars spent.
 type entry struct {
 	rewards.Booking
 	at        time.Time
 	bought    money.Shares
-	cost      money.USD // of what was bought
+	cost      money.USD // of the shares bought
 	spent     money.USD // by the order's fill
-	housePaid money.USD
+	housePaid money.USD // the top-up
 	houseCost money.USD // of the house's shares
 }
 
 func newEntry(b rewards.Booking) (e entry, err error) {
 	e = entry{Booking: b, at: b.Order.FilledAt, bought: b.Order.HouseShares}
-	if e.at.IsZero() { // the broker told none
+	if e.at.IsZero() { // the broker sent none
 		e.at = b.Order.SettledAt
 	}
 	if e.spent, err = b.Order.Carried(); err != nil {
@@ -68,17 +68,15 @@ func newEntry(b rewards.Booking) (e entry, err error) {
 		if e.cost, err = money.AddUSD(e.cost, p.Bought.Amount); err != nil {
 			return e, err
 		}
-		if p.Bought.Shares == 0 { // the shares of its dollars were rounded to the house
+		if p.Bought.Shares == 0 { // rounding left its shares to the house
 			e.houseCost += p.Bought.Amount
 		}
 	}
 	return e, nil
 }
 
-// empty tells whether the order bought nothing.
-func (e entry) empty() bool {
-	return e.bought == 0 && e.cost == 0 && e.spent == 0
-}
+// empty reports whether the order bought nothing.
+func (e entry) empty() bool { return e.bought == 0 && e.cost == 0 && e.spent == 0 }
 
 func (e entry) write(j *journal, symbol string) {
 	o := e.Order
@@ -89,7 +87,7 @@ func (e entry) write(j *journal, symbol string) {
 	j.posting(custody, atCost(e.bought, symbol, e.cost))
 	j.posting(cash, dollars(-e.spent))
 	for _, p := range e.Lots {
-		e.writePart(j, p, symbol)
+		e.writeLot(j, p, symbol)
 	}
 	if o.HouseShares != 0 || e.houseCost != 0 {
 		j.posting(house, atCost(-o.HouseShares, symbol, e.houseCost))
@@ -99,9 +97,9 @@ func (e entry) write(j *journal, symbol string) {
 	}
 }
 
-// writePart books the shares to the user and the dollars to the app. The reward's
-// id stands at the first of the two.
-func (e entry) writePart(j *journal, p rewards.Lot, symbol string) {
+// writeLot books shares to the user and dollars to the app. The first posting has the
+// reward's id as a tag.
+func (e entry) writeLot(j *journal, p rewards.Lot, symbol string) {
 	tag := rewardTag(p.RewardID)
 	if p.Bought.Shares != 0 {
 		j.posting(userAccount(p.AppID, p.UserID), atCost(-p.Bought.Shares, symbol, p.Bought.Amount)+tag)
@@ -114,8 +112,8 @@ func (e entry) writePart(j *journal, p rewards.Lot, symbol string) {
 	j.posting(payer, dollars(p.Bought.Amount)+tag)
 }
 
-// writeAcknowledged books the shares of an order that the books do not know. Their
-// cost is not known either.
+// writeAcknowledged books the shares of an order that the store does not have. Their cost
+// is unknown.
 func writeAcknowledged(j *journal, c rewards.BrokerConflict) {
 	j.header(c.AcknowledgedAt, c.ClientOrderID, "acknowledged: the house's")
 	j.posting(acknowledged, shares(c.FilledQty, c.Symbol))

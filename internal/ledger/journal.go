@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -11,17 +12,17 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// The accounts. Users and apps are named by their ids, never by what a person could
-// be found by. Shares that are owed and dollars that are spent are negative.
+// The accounts. Users and apps appear by id only, without personal data. Shares owed and
+// dollars spent are negative.
 const (
 	custody      = "assets:custody"              // shares at the broker, at cost
-	acknowledged = "assets:custody:acknowledged" // shares of orders that the books do not know, without cost
+	acknowledged = "assets:custody:acknowledged" // shares of orders that the store does not have, without cost
 	cash         = "assets:cash:broker"          // dollars spent at the broker
-	receivable   = "assets:receivable"           // dollars that an app owes: below it app, user and stock
-	users        = "liabilities:users"           // shares owed: below it app and user, at cost
+	receivable   = "assets:receivable"           // dollars owed by an app, with subaccounts by app, user and stock
+	users        = "liabilities:users"           // shares owed, at cost, with subaccounts by app and user
 	house        = "equity:house"                // the operator's own shares, at cost
 	topUp        = "expenses:house:top-up"       // dollars that the house added to orders
-	tooSmall     = "expenses:house:too-small"    // dollars of rewards that came to no shares
+	tooSmall     = "expenses:house:too-small"    // dollars of rewards too small for a share
 )
 
 func receivableOfApp(app rewards.AppID) string { return receivable + ":" + app.String() }
@@ -34,14 +35,14 @@ func userAccount(app rewards.AppID, user rewards.UserID) string {
 	return users + ":" + app.String() + ":" + user.String()
 }
 
-// journal writes lines; its first error sticks and is told by flush.
+// journal writes lines. flush returns the first error.
 type journal struct{ w *bufio.Writer }
 
 func (j *journal) line(format string, args ...any) {
-	_, _ = fmt.Fprintf(j.w, format+"\n", args...) // bufio keeps the error
+	_, _ = fmt.Fprintf(j.w, format+"\n", args...) // flush returns the error
 }
 
-// header begins a transaction. Its code is a client order id, or none.
+// header begins a transaction. The code is a client order id or "".
 func (j *journal) header(at time.Time, code, description string) {
 	if code != "" {
 		code = "(" + clean(code) + ") "
@@ -70,7 +71,7 @@ func atCost(s money.Shares, symbol string, cost money.USD) string {
 	return shares(s, symbol) + " @@ " + dollars(cost)
 }
 
-// commodity is a symbol as a journal writes it: quoted unless it is letters only.
+// commodity returns a symbol in a journal's syntax: quoted unless it has only letters.
 func commodity(symbol string) string {
 	for _, c := range symbol {
 		if !letter(c) {
@@ -82,25 +83,25 @@ func commodity(symbol string) string {
 
 func letter(c rune) bool { return c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' }
 
-// checkSymbol fails when a symbol has what would mean something else in a journal.
+// checkSymbol fails if a symbol contains syntax of a journal.
 func checkSymbol(symbol string) error {
 	for _, c := range symbol {
 		if !letter(c) && (c < '0' || c > '9') && !strings.ContainsRune(".-/", c) {
-			return fmt.Errorf("the symbol %q cannot stand in a journal", symbol)
+			return fmt.Errorf("invalid commodity: the symbol %q", symbol)
 		}
 	}
 	if symbol == "" {
-		return fmt.Errorf("a stock without a symbol")
+		return errors.New("a stock has no symbol")
 	}
 	return nil
 }
 
-// clean makes one line without a tag of its own of a text from elsewhere.
-func clean(text string) string {
+// clean replaces line breaks and the syntax of tags in a string from outside.
+func clean(s string) string {
 	return strings.Map(func(c rune) rune {
 		if !unicode.IsPrint(c) || strings.ContainsRune(",;:()", c) {
 			return '_'
 		}
 		return c
-	}, text)
+	}, s)
 }

@@ -1,10 +1,9 @@
-// Package ledger writes the books as double-entry plain-text accounting for
-// hledger (https://hledger.org, journal format of version 1.25). It promises that
-// the transactions come from the rows of events (orders, allocations, the house's
-// shares) and the closing balance assertions from other rows (holdings, the orders'
-// filled quantities, the broker's positions), so that hledger finds what does not
-// add up; and that memory does not grow with the number of rewards. Read entry.go
-// for the bookings, closing.go for the assertions, journal.go for the accounts.
+// Package ledger exports the store as double-entry plain-text accounting for hledger
+// (https://hledger.org, journal format of version 1.25). Transactions come from event rows:
+// orders, allocations, the house's shares. Closing balance assertions come from other rows:
+// holdings, filled quantities, the broker's positions. So hledger finds any contradiction
+// between them. Memory does not grow with the number of rewards. entry.go has the
+// transactions, closing.go the assertions, journal.go the accounts.
 package ledger
 
 import (
@@ -17,45 +16,43 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// Source is the books as they were at one moment: every method tells of the same
-// one. A method with each calls it for every row and stops with its error. The
-// order is the same each time.
+// Source reads a snapshot of the store; all methods see the same moment. A method with
+// each calls it for every row, in a fixed order, and stops at its first error.
 type Source interface {
 	// Apps lists every app.
 	Apps(ctx context.Context) ([]rewards.App, error)
-	// Assets lists every stock that a row can name.
+	// Assets lists every stock that a row can refer to.
 	Assets(ctx context.Context) ([]rewards.Asset, error)
-	// Fills tells of every order how much of it was filled.
+	// Fills reads the filled quantity of every order.
 	Fills(ctx context.Context, each func(rewards.Fill) error) error
-	// Bookings tells every settled order with its parts, oldest first.
+	// Bookings reads every settled order with its lots, oldest first.
 	Bookings(ctx context.Context, each func(rewards.Booking) error) error
-	// Holdings tells every holding, those of one user together.
+	// Holdings reads every holding, grouped by user.
 	Holdings(ctx context.Context, each func(rewards.UserHolding) error) error
-	// Pending tells every reward that is recorded or executing.
+	// Pending reads every recorded or executing reward.
 	Pending(ctx context.Context, each func(rewards.PendingReward) error) error
-	// Acknowledged lists the orders at the broker that the books do not know and
-	// whose shares an operator has accepted as the house's.
+	// Acknowledged lists the orders at the broker that the store does not have, and whose
+	// shares an operator has accepted for the house.
 	Acknowledged(ctx context.Context) ([]rewards.BrokerConflict, error)
 }
 
-// Positions is what the broker holds for the account. Ask it before the Source is
-// opened: then an order that was under way in between can be told.
+// Positions are the broker's positions. Read them before opening the Source, so that
+// orders in flight between the two readings can be excluded.
 type Positions struct {
 	List  []rewards.Position
-	Asked time.Time // the moment before the broker was asked
+	Asked time.Time // just before the request to the broker
 }
 
-// Report tells what was written.
+// Report says what was written.
 type Report struct {
-	Orders      int      // booked
-	Lots        int      // of rewards, in these orders
-	NotCompared []string // stocks whose position was not asserted: an order of theirs was under way
+	Orders      int      // settled orders that bought something
+	Lots        int      // of rewards in these orders
+	NotCompared []string // stocks without an assertion of the position, because of a live order
 }
 
-// Write writes the journal. positions is nil when the broker was not asked. The
-// same books make the same bytes; the last line says that the journal is complete.
-// It fails with money.ErrOverflow, on a symbol that cannot be a commodity, and with
-// the errors of the source and the writer.
+// Write writes the journal. positions may be nil. Equal stores give equal bytes, and the
+// last line says that the journal is complete. Write fails with money.ErrOverflow, on a
+// symbol that cannot be a commodity, and with the errors of the source and the writer.
 func Write(ctx context.Context, w io.Writer, source Source, positions *Positions) (Report, error) {
 	const buffer = 1 << 16
 	j := &journal{w: bufio.NewWriterSize(w, buffer)}

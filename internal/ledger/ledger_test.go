@@ -16,8 +16,8 @@ import (
 	"stockrewards/internal/store"
 )
 
-// The whole text, for two apps, a waiting reward and every kind of closing.
-func TestTheJournal(t *testing.T) {
+// The complete journal of two apps, with a waiting reward and every closing assertion.
+func TestJournal(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	other := w.NewUser(t, w.NewApp(t, "second; a:b,\nc").ID, "other")
@@ -44,11 +44,11 @@ func TestTheJournal(t *testing.T) {
 	if again, _ := w.write(&ledger.Positions{
 		Asked: w.Now().Add(48 * time.Hour), List: []rewards.Position{{Symbol: "AAPL", Qty: 20_050_001}},
 	}); again != got {
-		t.Error("the same books made another journal")
+		t.Error("the same store gives another journal")
 	}
 }
 
-func TestEmptyBooks(t *testing.T) {
+func TestEmptyStore(t *testing.T) {
 	t.Parallel()
 	if got := newWorld(t).mustPass(); got != "" {
 		t.Errorf("balances %s", got)
@@ -63,7 +63,7 @@ func due(u rewards.User) string {
 	return "assets:receivable:" + u.AppID.String() + ":" + u.ID.String() + ":AAPL"
 }
 
-// A part that was bought is booked with its order, also while its reward executes.
+// A lot is booked with its order, even while its reward is still executing.
 func TestARewardOverTwoOrders(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -79,21 +79,21 @@ func TestARewardOverTwoOrders(t *testing.T) {
 		user(w.Users[1])+" -0.035000000 AAPL", due(w.Users[1])+" $4.000000")
 }
 
-// Of an order that was filled in part the members' dollars come first.
+// A partial fill serves the rewards before the house.
 func TestTheHouseIsLast(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.giveTo(w.Users[0], 400_000)
 	w.buy("canceled", 1_000_000, 200*dollar) // $0.20 of $1
 	if got := w.mustPass(); strings.Contains(got, "house") {
-		t.Errorf("the house paid before the member:\n%s", got)
+		t.Errorf("the house paid before the reward:\n%s", got)
 	}
-	w.buy("canceled", 1_500_000, 200*dollar) // $0.30 of $1, $0.20 of it the rest
+	w.buy("canceled", 1_500_000, 200*dollar) // $0.30 of $1: $0.20 is the rest of the reward
 	wantBalances(t, w.mustPass(), due(w.Users[0])+" $0.400000", "expenses:house:top-up $0.100000",
 		"equity:house -0.000500000 AAPL", "assets:cash:broker $-0.500000")
 }
 
-// What costs less than a millionth of a dollar is the house's, for nothing.
+// Shares that cost less than a millionth of a dollar go to the house, without cost.
 func TestDustWithoutCost(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -102,7 +102,7 @@ func TestDustWithoutCost(t *testing.T) {
 	wantBalances(t, w.mustPass(), "assets:custody 0.000000001 AAPL", "equity:house -0.000000001 AAPL")
 }
 
-// The house pays up to the broker's minimum, and for what is no share.
+// The house pays the top-up to the broker's minimum, and rewards too small for a share.
 func TestRewardThatIsTooSmall(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -121,33 +121,33 @@ func TestRewardThatIsTooSmall(t *testing.T) {
 
 func mustJournal(w *world) string {
 	w.t.Helper()
-	text, _ := w.write(nil)
-	return text
+	journal, _ := w.write(nil)
+	return journal
 }
 
-// A part of dollars that came to no shares is owed by the app all the same.
-func TestPartWithoutShares(t *testing.T) {
+// The app owes the dollars of a lot even if rounding leaves it without shares.
+func TestLotWithoutShares(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.giveTo(w.Users[0], 1_999_999)
 	w.giveTo(w.Users[1], 1_000_001)
-	w.buy("canceled", 200_000, 10_000*dollar) // carries $2: a millionth of it the second's
+	w.buy("canceled", 200_000, 10_000*dollar) // $2: a millionth of a dollar for the second reward
 	if held, err := w.Holdings(t.Context(), w.App.ID, w.Users[1].ID); err != nil || len(held) != 0 {
-		t.Fatalf("the test needs a part without shares: %+v, %v", held, err)
+		t.Fatalf("the test needs a lot without shares: %+v, %v", held, err)
 	}
 	wantBalances(t, w.mustPass(), due(w.Users[1])+" $0.000001")
 	w.buy("filled", 100_000, 10_000*dollar)
 	wantBalances(t, w.mustPass(), due(w.Users[1])+" $1.000001", user(w.Users[1])+" -0.000100000 AAPL")
 }
 
-func TestWhatIsNotBoughtIsNotBooked(t *testing.T) {
+func TestOrdersWithoutProvenFills(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.giveTo(w.Users[0], 2_000_000)
 	w.buy("rejected", 0, 0)
 	w.giveTo(w.Users[0], 2_000_000)
 	w.buy("expired", 0, 0)
-	o := w.Open(t) // the broker tells of a part; nothing is proven yet
+	o := w.Open(t) // a partial fill is not final
 	o.BrokerStatus, o.FilledQty, o.FilledAvgPrice = "partially_filled", 1_000_000, 200*dollar
 	w.check(w.SaveOrder(t.Context(), w.lease(), rewards.OrderOpen, o))
 	if got := w.mustPass(); got != "" {
@@ -170,12 +170,12 @@ func TestResolvedByAnOperator(t *testing.T) {
 		return rewards.Settle(o, c, w.Now())
 	}))
 	if journal := mustJournal(w); !strings.Contains(journal, "\n2026-09-21 * ("+o.ClientOrderID+") buy AAPL\n") {
-		t.Errorf("without a time of the fill the day is not that of the booking:\n%s", journal)
+		t.Errorf("without a fill time, the date is not that of the settlement:\n%s", journal)
 	}
 	wantBalances(t, w.mustPass(), "assets:custody 0.007000000 AAPL", "assets:cash:broker $-1.400000", due(w.Users[0])+" $1.400000")
 }
 
-// lost is an order at the broker that the books do not know.
+// lost makes an order at the broker that the store does not have.
 func (w *world) lost(id string) rewards.BrokerOrder {
 	w.t.Helper()
 	b := rewards.BrokerOrder{
@@ -196,7 +196,7 @@ func TestAdoptedAndAcknowledgedOrders(t *testing.T) {
 	o, err := w.AdoptOrder(t.Context(), adopted, "restored")
 	w.check(err)
 	w.check(w.AcknowledgeConflict(t.Context(), owned.ClientOrderID, "ours"))
-	w.lost("three") // nobody has looked at it yet
+	w.lost("three") // not acknowledged
 	merged, err := o.Merge(adopted, w.Now())
 	w.check(err)
 	w.check(w.SaveOrder(t.Context(), w.lease(), rewards.OrderSubmitted, merged))
@@ -215,13 +215,13 @@ func TestAdoptedAndAcknowledgedOrders(t *testing.T) {
 	w.mustFail(asked(45_000_000), "assets:custody", "AAPL")
 }
 
-// An order that was under way when the broker was asked makes its stock's position uncertain.
-func TestPositionsOfStocksUnderWay(t *testing.T) {
+// The position of a stock with a live order is not asserted.
+func TestPositionsWithLiveOrders(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.giveTo(w.Users[0], 2_000_000)
 	asked := &ledger.Positions{Asked: w.Now()}
-	w.buy("filled", 10_000_000, 200*dollar) // booked after the question
+	w.buy("filled", 10_000_000, 200*dollar) // settled after the request
 	journal, report := w.write(asked)
 	if out, err := hledger(t, journal, "check", "--strict"); err != nil {
 		t.Errorf("%v: %s", err, out)
@@ -241,7 +241,7 @@ func TestPositionsOfStocksUnderWay(t *testing.T) {
 	w.mustFail(asked, "assets:custody", "BRK.B")
 }
 
-// full is a disk without room.
+// full is a full disk.
 type full struct{}
 
 var errFull = errors.New("no space left")
@@ -249,34 +249,34 @@ var errFull = errors.New("no space left")
 // Write implements io.Writer.
 func (full) Write([]byte) (int, error) { return 0, errFull }
 
-func TestErrorsAreTold(t *testing.T) {
+func TestErrors(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.giveTo(w.Users[0], 2_000_000)
 	w.buy("filled", 10_000_000, 200*dollar)
-	err := w.ReadLedger(t.Context(), func(ctx context.Context, books store.LedgerReader) error {
-		_, err := ledger.Write(ctx, full{}, books, nil)
+	err := w.ReadLedger(t.Context(), func(ctx context.Context, reader store.LedgerReader) error {
+		_, err := ledger.Write(ctx, full{}, reader, nil)
 		return err
 	})
 	if !errors.Is(err, errFull) {
 		t.Errorf("got %v, want the writer's error", err)
 	}
 	for _, symbol := range []string{"", `A"B`, "A B", "A;B", "A\nB"} {
-		err := w.ReadLedger(t.Context(), func(ctx context.Context, books store.LedgerReader) error {
-			_, err := ledger.Write(ctx, full{}, books, &ledger.Positions{List: []rewards.Position{{Symbol: symbol}}})
+		err := w.ReadLedger(t.Context(), func(ctx context.Context, reader store.LedgerReader) error {
+			_, err := ledger.Write(ctx, full{}, reader, &ledger.Positions{List: []rewards.Position{{Symbol: symbol}}})
 			return err
 		})
 		if err == nil || errors.Is(err, errFull) {
-			t.Errorf("symbol %q: %v, want it refused", symbol, err)
+			t.Errorf("symbol %q: %v, want an error about it", symbol, err)
 		}
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	err = w.ReadLedger(t.Context(), func(_ context.Context, books store.LedgerReader) error {
-		_, err := ledger.Write(ended, full{}, books, nil)
+	err = w.ReadLedger(t.Context(), func(_ context.Context, reader store.LedgerReader) error {
+		_, err := ledger.Write(ended, full{}, reader, nil)
 		return err
 	})
 	if !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, want the interruption", err)
+		t.Errorf("got %v, want context.Canceled", err)
 	}
 }

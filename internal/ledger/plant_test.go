@@ -8,26 +8,26 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// Whatever row is wrong, hledger tells the account or the order.
-func TestHledgerFindsWhatIsPlanted(t *testing.T) {
+// hledger finds every planted error and names the account or the order.
+func TestHledgerFindsPlantedErrors(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		statement string
 		words     func(rewards.User) []string
 	}{
-		"more held":        {`UPDATE holdings SET quantity = quantity + 1 WHERE user_id = ?1`, func(u rewards.User) []string { return []string{user(u), "AAPL"} }},
-		"less held":        {`UPDATE holdings SET quantity = quantity - 1 WHERE user_id = ?1`, func(u rewards.User) []string { return []string{user(u), "AAPL"} }},
-		"another cost":     {`UPDATE holdings SET cost_basis = cost_basis + 1 WHERE user_id = ?1`, func(u rewards.User) []string { return []string{due(u)} }},
-		"a lost holding":   {`DELETE FROM holdings WHERE user_id = ?1`, func(rewards.User) []string { return []string{"assets:receivable"} }},
-		"a wrong rest":     {`UPDATE rewards SET booked = booked + 1 WHERE status = 2 AND length(?1) = 16`, func(rewards.User) []string { return []string{"assets:receivable:"} }},
-		"filled more":      {`UPDATE orders SET filled_qty = filled_qty + 1 WHERE length(?1) = 16 AND broker_status = 'filled'`, func(rewards.User) []string { return []string{"assets:custody", "AAPL"} }},
-		"the house's":      {`UPDATE orders SET house_shares = house_shares + 1 WHERE length(?1) = 16 AND broker_status = 'filled'`, func(rewards.User) []string { return []string{"assets:custody", "AAPL"} }},
-		"allocated more":   {`UPDATE allocations SET shares = shares + 1 WHERE reward_id IN (SELECT id FROM rewards WHERE user_id = ?1)`, func(u rewards.User) []string { return []string{user(u), "AAPL"} }},
-		"another part":     {`UPDATE allocations SET amount = amount + 1 WHERE reward_id IN (SELECT id FROM rewards WHERE user_id = ?1)`, func(rewards.User) []string { return []string{"could not balance", "sr-test-"} }},
-		"a lost part":      {`DELETE FROM allocations WHERE reward_id IN (SELECT id FROM rewards WHERE user_id = ?1)`, func(rewards.User) []string { return []string{"could not balance", "sr-test-"} }},
-		"the house's part": {`UPDATE orders SET house = house + 1 WHERE length(?1) = 16 AND broker_status = 'filled'`, func(rewards.User) []string { return []string{"could not balance", "sr-test-"} }},
-		"a lost order":     {`UPDATE orders SET state = 4, reason = 'x', settled_at = 0 WHERE length(?1) = 16`, func(rewards.User) []string { return []string{"liabilities:users"} }},
-		"a gift to a user who has another": {
+		"more held":      {`UPDATE holdings SET quantity = quantity + 1 WHERE user_id = ?1`, func(u rewards.User) []string { return []string{user(u), "AAPL"} }},
+		"less held":      {`UPDATE holdings SET quantity = quantity - 1 WHERE user_id = ?1`, func(u rewards.User) []string { return []string{user(u), "AAPL"} }},
+		"another cost":   {`UPDATE holdings SET cost_basis = cost_basis + 1 WHERE user_id = ?1`, func(u rewards.User) []string { return []string{due(u)} }},
+		"a lost holding": {`DELETE FROM holdings WHERE user_id = ?1`, func(rewards.User) []string { return []string{"assets:receivable"} }},
+		"a wrong rest":   {`UPDATE rewards SET booked = booked + 1 WHERE status = 2 AND length(?1) = 16`, func(rewards.User) []string { return []string{"assets:receivable:"} }},
+		"filled more":    {`UPDATE orders SET filled_qty = filled_qty + 1 WHERE length(?1) = 16 AND broker_status = 'filled'`, func(rewards.User) []string { return []string{"assets:custody", "AAPL"} }},
+		"house shares":   {`UPDATE orders SET house_shares = house_shares + 1 WHERE length(?1) = 16 AND broker_status = 'filled'`, func(rewards.User) []string { return []string{"assets:custody", "AAPL"} }},
+		"allocated more": {`UPDATE allocations SET shares = shares + 1 WHERE reward_id IN (SELECT id FROM rewards WHERE user_id = ?1)`, func(u rewards.User) []string { return []string{user(u), "AAPL"} }},
+		"another amount": {`UPDATE allocations SET amount = amount + 1 WHERE reward_id IN (SELECT id FROM rewards WHERE user_id = ?1)`, func(rewards.User) []string { return []string{"could not balance", "sr-test-"} }},
+		"a lost lot":     {`DELETE FROM allocations WHERE reward_id IN (SELECT id FROM rewards WHERE user_id = ?1)`, func(rewards.User) []string { return []string{"could not balance", "sr-test-"} }},
+		"house dollars":  {`UPDATE orders SET house = house + 1 WHERE length(?1) = 16 AND broker_status = 'filled'`, func(rewards.User) []string { return []string{"could not balance", "sr-test-"} }},
+		"a lost order":   {`UPDATE orders SET state = 4, reason = 'x', settled_at = 0 WHERE length(?1) = 16`, func(rewards.User) []string { return []string{"liabilities:users"} }},
+		"a reward of another user": {
 			`UPDATE rewards SET user_id = (SELECT max(id) FROM users) WHERE user_id = ?1`,
 			func(rewards.User) []string { return []string{"liabilities:users:"} },
 		},
@@ -49,7 +49,7 @@ func TestHledgerFindsWhatIsPlanted(t *testing.T) {
 	}
 }
 
-// The broker's word is compared to the billionth of a share.
+// Positions are compared to the billionth of a share.
 func TestHledgerFindsAWrongPosition(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

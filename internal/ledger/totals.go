@@ -19,33 +19,33 @@ type holder struct {
 	asset rewards.AssetID
 }
 
-// stock is what the books tell of one stock beside the bookings.
+// stock has the totals of a stock.
 type stock struct {
 	symbol string
 	filled money.Shares // by settled orders
 	held   money.Shares // by users
-	busy   bool         // an order may be at the broker and not in the books, or the other way round
+	busy   bool         // live orders may make the broker's position differ
 }
 
-// waiting is what is not bought yet of the rewards in one state.
+// waiting counts what is not bought yet of the rewards in a status.
 type waiting struct {
 	rewards int
 	dollars money.USD
 }
 
-// totals is what is read of the books before the first line. It grows with the
-// number of stocks and of rewards that are bought in part, not with that of rewards.
+// totals is read before the first line is written. It grows with the number of stocks and
+// of partly bought rewards, not with the number of rewards.
 type totals struct {
 	symbols      map[rewards.AssetID]string
 	stocks       map[rewards.AssetID]*stock // those with an order or a holding
-	due          money.USD                  // by apps, for what is held and what is bought in part
-	partly       map[holder]money.USD       // bought of rewards that are not complete
-	uncounted    map[holder]money.USD       // the same, where there is no holding yet
-	waiting      map[rewards.Status]waiting // what is not bought yet
+	due          money.USD                  // by apps, for holdings and partly bought rewards
+	partly       map[holder]money.USD       // dollars spent on rewards that are not complete
+	uncounted    map[holder]money.USD       // the same, without a holding yet
+	waiting      map[rewards.Status]waiting // by status
 	acknowledged []rewards.BrokerConflict   // orders
-	positions    *Positions                 // nil: not asked
+	positions    *Positions                 // may be nil
 	notCompared  []string                   // symbols of busy stocks, sorted
-	last         time.Time                  // the latest booking so far
+	last         time.Time                  // the latest transaction so far
 }
 
 func readTotals(ctx context.Context, source Source, positions *Positions) (*totals, error) {
@@ -87,7 +87,7 @@ func readTotals(ctx context.Context, source Source, positions *Positions) (*tota
 	return t, nil
 }
 
-// stock finds a stock, and makes its entry.
+// stock returns the totals of a stock.
 func (t *totals) stock(id rewards.AssetID) (*stock, error) {
 	if s, ok := t.stocks[id]; ok {
 		return s, nil
@@ -148,7 +148,7 @@ func (t *totals) addHolding(h rewards.UserHolding) error {
 	return err
 }
 
-// commodities lists the symbols of every stock that the journal may name, sorted.
+// commodities returns the symbols of every stock in the journal, sorted.
 func (t *totals) commodities() []string {
 	found := map[string]bool{}
 	for _, s := range t.stocks {
@@ -165,19 +165,19 @@ func (t *totals) commodities() []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// sortedStocks lists the stocks by symbol.
+// sortedStocks returns the stocks by symbol.
 func (t *totals) sortedStocks() []*stock {
 	return slices.SortedFunc(maps.Values(t.stocks), func(a, b *stock) int {
 		return strings.Compare(a.symbol, b.symbol)
 	})
 }
 
-// sortedUncounted lists the parts without a holding in a fixed order.
+// sortedUncounted returns the keys of uncounted, sorted by account.
 func (t *totals) sortedUncounted() []holder {
 	return slices.SortedFunc(maps.Keys(t.uncounted), func(a, b holder) int {
 		return strings.Compare(t.accountOf(a), t.accountOf(b))
 	})
 }
 
-// accountOf is where the dollars of a user and a stock are booked.
+// accountOf returns the account for the dollars of a user and a stock.
 func (t *totals) accountOf(h holder) string { return receivableFor(h.app, h.user, t.symbols[h.asset]) }

@@ -18,14 +18,14 @@ import (
 	"stockrewards/internal/store/storetest"
 )
 
-// world is real books with what a test needs to plant errors in them.
+// world is a store in which tests plant errors.
 type world struct {
 	*storetest.World
 	t      *testing.T
 	engine *sqlite.Engine
 }
 
-// dollar is a price.
+// dollar is a price of $1.
 const dollar money.Price = 1_000_000_000
 
 func newWorld(t *testing.T) *world {
@@ -49,7 +49,7 @@ func (w *world) check(err error) {
 	}
 }
 
-// lease is that of the world.
+// lease returns the world's lease.
 func (w *world) lease() rewards.Lease {
 	w.t.Helper()
 	l, err := w.TakeLease(w.t.Context(), "tester", time.Hour, false)
@@ -57,7 +57,7 @@ func (w *world) lease() rewards.Lease {
 	return l
 }
 
-// giveTo records a reward of AAPL to one of the users.
+// giveTo records a reward of AAPL for a user.
 func (w *world) giveTo(user rewards.User, amount money.USD) rewards.Reward {
 	w.t.Helper()
 	r := w.Request(w.t, amount)
@@ -68,7 +68,7 @@ func (w *world) giveTo(user rewards.User, amount money.USD) rewards.Reward {
 	return outcomes[0].Reward
 }
 
-// buy orders what waits; so much of it is filled.
+// buy orders the waiting rewards and settles the order with a fill.
 func (w *world) buy(status string, filled money.Shares, price money.Price) rewards.Order {
 	w.t.Helper()
 	o := w.Open(w.t)
@@ -78,7 +78,7 @@ func (w *world) buy(status string, filled money.Shares, price money.Price) rewar
 	return o
 }
 
-// plant changes the rows behind the service's back.
+// plant changes rows by SQL.
 func (w *world) plant(statement string, args ...any) {
 	w.t.Helper()
 	w.check(w.engine.Write(w.t.Context(), func(ctx context.Context, tx store.Tx) error {
@@ -93,16 +93,16 @@ func (w *world) plant(statement string, args ...any) {
 // write writes the journal.
 func (w *world) write(positions *ledger.Positions) (string, ledger.Report) {
 	w.t.Helper()
-	var text strings.Builder
+	var journal strings.Builder
 	var report ledger.Report
-	w.check(w.ReadLedger(w.t.Context(), func(ctx context.Context, books store.LedgerReader) (err error) {
-		report, err = ledger.Write(ctx, &text, books, positions)
+	w.check(w.ReadLedger(w.t.Context(), func(ctx context.Context, reader store.LedgerReader) (err error) {
+		report, err = ledger.Write(ctx, &journal, reader, positions)
 		return err
 	}))
-	return text.String(), report
+	return journal.String(), report
 }
 
-// mustPass writes the journal and has hledger check it. It returns hledger's balances.
+// mustPass checks the journal by hledger and returns hledger's balances.
 func (w *world) mustPass() string {
 	w.t.Helper()
 	journal, _ := w.write(nil)
@@ -115,7 +115,7 @@ func (w *world) mustPass() string {
 	return out
 }
 
-// mustFail writes the journal and wants hledger to fail with all of these words.
+// mustFail checks that hledger rejects the journal and that its output has all the words.
 func (w *world) mustFail(positions *ledger.Positions, words ...string) {
 	w.t.Helper()
 	journal, _ := w.write(positions)
@@ -125,12 +125,12 @@ func (w *world) mustFail(positions *ledger.Positions, words ...string) {
 	}
 	for _, word := range words {
 		if !strings.Contains(out, word) {
-			w.t.Errorf("hledger does not tell %q:\n%s", word, out)
+			w.t.Errorf("hledger does not report %q:\n%s", word, out)
 		}
 	}
 }
 
-// hledger runs the real program on a journal and returns all that it prints.
+// hledger runs hledger on a journal and returns its output.
 func hledger(t *testing.T, journal string, args ...string) (string, error) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "books.journal")
@@ -141,7 +141,7 @@ func hledger(t *testing.T, journal string, args ...string) (string, error) {
 	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8")
 	out, err := cmd.CombinedOutput()
 	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
-		t.Fatalf("hledger must be installed (tools/install.sh hledger): %v", err)
+		t.Fatalf("cannot run hledger (see tools/install.sh hledger): %v", err)
 	}
 	return string(out), err
 }
