@@ -93,7 +93,7 @@ func TestAnAccountThatIsNotReportedStopsOrdering(t *testing.T) {
 }
 
 // A process that begins to lead compares the account before it orders anything.
-func TestANewLeaderComparesTheAccountFirst(t *testing.T) {
+func TestTheNextLeaderComparesTheAccountFirst(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
 		pins(w)

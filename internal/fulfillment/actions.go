@@ -99,8 +99,9 @@ func (w *Worker) raiseReading(clock rewards.MarketClock) {
 	a := &w.actions
 	switch {
 	case a.denied:
-		w.alarms.raise(rewards.AlarmActionsUnknown, "the broker offers no announcements of corporate actions ("+a.trouble+
-			"); only a position that looks like a split holds a stock")
+		w.alarms.raise(rewards.AlarmActionsUnknown,
+			"the broker offers no announcements of corporate actions ("+a.trouble+
+				"); only a position that looks like a split holds a stock")
 	case a.trouble != "" && !a.current(clock.Now):
 		w.alarms.raise(rewards.AlarmActionsUnknown, "cannot read corporate actions: "+a.trouble+
 			"; nothing is ordered until they are read once after the last 20:00 New York")

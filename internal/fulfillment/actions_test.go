@@ -181,7 +181,8 @@ func TestAHeldOrderIsNotSentAgain(t *testing.T) {
 			if !isSubmit(r) {
 				return carry()
 			}
-			if submits++; submits == 1 {
+			submits++
+			if submits == 1 {
 				return nil, errCut
 			}
 			return carry()

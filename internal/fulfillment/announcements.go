@@ -123,11 +123,12 @@ func (l *announcements) changes(bodies map[string]string) []rewards.ActionChange
 			changes = append(changes, rewards.ActionChange{After: after, Body: n.Body})
 			continue
 		}
-		change := rewards.ActionChange{Before: before}
-		if bodies[n.ID] != n.Body {
+		revised := bodies[n.ID] != n.Body
+		change := rewards.ActionChange{Before: before, After: l.observation.Revise(before, n, revised)}
+		if revised {
 			change.Body = n.Body
 		}
-		if change.After = l.observation.Revise(before, n, change.Body != ""); change.After != before || change.Body != "" {
+		if revised || change.After != before {
 			changes = append(changes, change)
 		}
 	}

@@ -175,7 +175,7 @@ func TestMoreSharesThanCanBeCountedAreNotOrdered(t *testing.T) {
 	})
 }
 
-// giveOf records a reward of another app, which it creates when there is none with that name.
+// giveOf records a reward of another app, and creates the app if it is missing.
 func (w *world) giveOf(app, symbol string, amount money.USD) rewards.Reward {
 	w.t.Helper()
 	apps, err := w.store.Apps(w.t.Context())

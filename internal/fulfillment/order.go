@@ -69,10 +69,11 @@ func (w *Worker) book(
 	ctx context.Context, o rewards.Order, decide func([]rewards.Claim) (rewards.Settlement, error),
 ) error {
 	var booked rewards.Settlement
-	err := w.store.SettleOrder(ctx, w.lease, o.State, o, func(claims []rewards.Claim) (s rewards.Settlement, err error) {
+	record := func(claims []rewards.Claim) (_ rewards.Settlement, err error) {
 		booked, err = decide(claims)
 		return booked, err
-	})
+	}
+	err := w.store.SettleOrder(ctx, w.lease, o.State, o, record)
 	switch {
 	case err == nil:
 		w.ended(booked)

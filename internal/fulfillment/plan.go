@@ -133,8 +133,8 @@ func (w *Worker) planOne(ctx context.Context, p rewards.Pool, clock rewards.Mark
 func (w *Worker) raiseHold(p rewards.Pool, hold rewards.Hold) {
 	switch hold {
 	case rewards.HoldDaily:
-		w.alarms.raise(rewards.AlarmDailyLimit, "rewards of "+p.Asset.Symbol+" are larger than what is left of today's limit: "+
-			"see `stockrewards fulfillment status`")
+		w.alarms.raise(rewards.AlarmDailyLimit, "rewards of "+p.Asset.Symbol+
+			" are larger than what is left of today's limit: see `stockrewards fulfillment status`")
 	case rewards.HoldHouse:
 		w.alarms.raise(rewards.AlarmHouseLimit, "the house's daily limit is reached; the small pool of "+
 			p.Asset.Symbol+" waits")

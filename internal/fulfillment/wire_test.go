@@ -75,16 +75,21 @@ func rewriteBody(response *http.Response, change func(map[string]any)) error {
 	return err
 }
 
-// Which requests a fault is about.
+// isSubmit and the like match the requests that a fault is about.
 func isSubmit(r *http.Request) bool { return r.Method == http.MethodPost && r.URL.Path == "/v2/orders" }
-func isList(r *http.Request) bool   { return r.Method == http.MethodGet && r.URL.Path == "/v2/orders" }
-func isLookUp(r *http.Request) bool {
-	return strings.HasPrefix(r.URL.Path, "/v2/orders:by_client_order_id")
-}
-func ofClock(r *http.Request) bool     { return r.URL.Path == "/v2/clock" }
-func ofPrices(r *http.Request) bool    { return strings.HasPrefix(r.URL.Path, "/v2/stocks/") }
-func ofActions(r *http.Request) bool   { return r.URL.Path == "/v1/corporate-actions" }
-func ofAccount(r *http.Request) bool   { return r.URL.Path == "/v2/account" }
+
+func isList(r *http.Request) bool { return r.Method == http.MethodGet && r.URL.Path == "/v2/orders" }
+
+func isLookUp(r *http.Request) bool { return r.URL.Path == "/v2/orders:by_client_order_id" }
+
+func ofClock(r *http.Request) bool { return r.URL.Path == "/v2/clock" }
+
+func ofPrices(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/v2/stocks/") }
+
+func ofActions(r *http.Request) bool { return r.URL.Path == "/v1/corporate-actions" }
+
+func ofAccount(r *http.Request) bool { return r.URL.Path == "/v2/account" }
+
 func ofPositions(r *http.Request) bool { return r.URL.Path == "/v2/positions" }
 
 func loseRequest(*http.Request, carrier) (*http.Response, error) { return nil, errCut }

@@ -11,7 +11,7 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// Account is the account that the credentials belong to.
+// Account reads the account of the credentials.
 func (c *Client) Account(ctx context.Context) (rewards.BrokerAccount, error) {
 	return ask(ctx, c, call{operation: opAccount, host: c.trading, path: "/v2/account"}, readAccount)
 }
@@ -42,9 +42,8 @@ func readAccount(body []byte) (rewards.BrokerAccount, error) {
 	}, nil
 }
 
-// Positions lists what the account holds. One position that can't be read fails
-// the list, because whoever compares it with the books must not see a gap. The
-// quantity of a short position is negative.
+// Positions lists what the account holds. One unreadable position fails the whole list, because a
+// comparison with the books must not see a gap. The quantity of a short position is negative.
 func (c *Client) Positions(ctx context.Context) ([]rewards.Position, error) {
 	return ask(ctx, c, call{
 		operation: opPositions, host: c.trading, path: "/v2/positions", maxBody: maxListBody,
@@ -74,8 +73,7 @@ func readPositions(body []byte) ([]rewards.Position, error) {
 	return positions, nil
 }
 
-// Assets lists the stocks of the United States that the broker has active. One
-// that can't be read is left out.
+// Assets lists the broker's active US stocks. Unreadable ones are left out.
 func (c *Client) Assets(ctx context.Context) ([]rewards.BrokerAsset, error) {
 	return ask(ctx, c, call{
 		operation: opAssets, host: c.trading, path: "/v2/assets", maxBody: maxListBody,

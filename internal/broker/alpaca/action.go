@@ -14,13 +14,13 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// actionsPage is how many announcements one request asks for, Alpaca's most.
+// actionsPage is the number of announcements in a page, Alpaca's maximum.
 const actionsPage = 1_000
 
-// Announcements is a page of the corporate actions that are processed from one day to
-// another, both included, of all stocks. token is "" for the first page, then next of
-// the page before; next is "" on the last page. Rates keep their digits. It fails with
-// BrokerNotFound when the broker does not offer them.
+// Announcements reads a page of the corporate actions of all stocks with a process date from one
+// day to another, both included. token is "" for the first page, then next of the page before;
+// next is "" on the last page. Rates keep their digits. It fails with BrokerNotFound when the
+// broker does not offer announcements.
 func (c *Client) Announcements(
 	ctx context.Context, from, to rewards.Date, token string,
 ) (page []rewards.Announcement, next string, err error) {
@@ -35,7 +35,7 @@ func (c *Client) Announcements(
 		optional: true,
 	}, readActions)
 	if err == nil && p.next == token && token != "" {
-		err = c.unreadable(opActions, errors.New("the page after this one is this one"))
+		err = c.unreadable(opActions, errors.New("the next page is the same page"))
 	}
 	return p.list, p.next, err
 }
@@ -73,8 +73,8 @@ func readActions(body []byte) (actionPage, error) {
 	return p, nil
 }
 
-// readAction reads an announcement. Members differ by type, and new types may come: the
-// first of those that tell the same counts.
+// readAction reads an announcement. Members differ by type, and new types may come: of several
+// names for one fact the first that is present counts.
 func readAction(kind string, value jsontext.Value) (rewards.Announcement, error) {
 	var w map[string]jsontext.Value
 	if err := decode(value, &w); err != nil {
@@ -93,12 +93,12 @@ func readAction(kind string, value jsontext.Value) (rewards.Announcement, error)
 			ExDate:    rewards.Date(m.text("ex_date", "effective_date", "process_date")),
 		},
 	}
-	if err := value.Format(jsontext.ReorderRawObjects(true)); err != nil { // their order is no difference
+	if err := value.Format(jsontext.ReorderRawObjects(true)); err != nil { // bodies are compared: order must not matter
 		return a, err
 	}
 	a.Body = string(value)
-	if a.ID == "" || len(a.ID) > maxActionID || strings.Contains(a.ID, " ") { // as clean leaves of others
-		return a, errors.New("a corporate action without a readable id")
+	if a.ID == "" || len(a.ID) > maxActionID || strings.Contains(a.ID, " ") { // clean leaves spaces
+		return a, errors.New("no readable id of a corporate action")
 	}
 	return a, nil
 }
@@ -106,10 +106,10 @@ func readAction(kind string, value jsontext.Value) (rewards.Announcement, error)
 // maxActionID bounds an announcement's identifier, in bytes.
 const maxActionID = 100
 
-// members are those of a JSON object.
+// members are the members of a JSON object.
 type members map[string]jsontext.Value
 
-// text is the first of these members that is a string and not empty.
+// text returns the first of these members that is a string and not empty.
 func (m members) text(names ...string) string {
 	for _, name := range names {
 		if m[name].Kind() != jsontext.KindString {
@@ -122,8 +122,8 @@ func (m members) text(names ...string) string {
 	return ""
 }
 
-// rate is the first of these members that is there: its digits as they were written,
-// "?" for what is no number.
+// rate returns the first of these members that is present, with its digits as written; "?" when it
+// is not a number.
 func (m members) rate(names ...string) string {
 	for _, name := range names {
 		var n number
@@ -156,7 +156,7 @@ func readCalendar(body []byte) ([]rewards.Date, error) {
 	list := make([]rewards.Date, len(days))
 	for i, day := range days {
 		if !day.Date.Valid() {
-			return nil, errors.New("a day that is no date")
+			return nil, errors.New("invalid date")
 		}
 		list[i] = day.Date
 	}

@@ -11,8 +11,8 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// Facts: groups by type, rates as JSON numbers whose digits count, members that differ by
-// type, groups of tomorrow.
+// Groups by type, rates as JSON numbers whose digits count, members that differ by type, and groups
+// that are not known yet.
 func TestAnnouncements(t *testing.T) {
 	t.Parallel()
 	first := `{"corporate_actions":{
@@ -61,7 +61,7 @@ func TestAnnouncements(t *testing.T) {
 	}
 }
 
-// The order of members is no revision; digits are.
+// Another order of members is no revision; other digits are.
 func TestAnnouncementBodies(t *testing.T) {
 	t.Parallel()
 	body := func(members string) string {
@@ -94,8 +94,8 @@ func TestAnnouncementsThatFail(t *testing.T) {
 		{"no JSON", 200, "<html>", rewards.BrokerUnknown},
 		{"no list", 200, `{}`, rewards.BrokerUnknown},
 		{"no id", 200, `{"corporate_actions":{"forward_splits":[{"symbol":"A"}]}}`, rewards.BrokerUnknown},
-		{"an id that a terminal obeys", 200, `{"corporate_actions":{"forward_splits":[{"id":"a\u001b[2J"}]}}`, rewards.BrokerUnknown},
-		{"a token that turns in circles", 200, `{"corporate_actions":{},"next_page_token":"same"}`, rewards.BrokerUnknown},
+		{"a control character in an id", 200, `{"corporate_actions":{"forward_splits":[{"id":"a\u001b[2J"}]}}`, rewards.BrokerUnknown},
+		{"a page that is its own next page", 200, `{"corporate_actions":{},"next_page_token":"same"}`, rewards.BrokerUnknown},
 	} {
 		_, _, err := serveBody(t, c.status, c.body).Announcements(t.Context(), "2026-11-22", "2027-02-20", "same")
 		if err == nil || rewards.BrokerKindOf(err) != c.want {

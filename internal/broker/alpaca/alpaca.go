@@ -1,15 +1,12 @@
-// Package alpaca is a thin client of Alpaca's Trading API and of its market data
-// API: the few calls that money depends on, and nothing besides.
+// Package alpaca is a thin client of Alpaca's Trading API and market data API, with only the
+// calls that the service needs.
 //
-// It promises four things. Every number is read exactly, never through a float.
-// Every failure is a *rewards.BrokerError whose kind says what it means for the
-// request; a submit that may have been carried out is always BrokerUnknown. No
-// answer is read beyond a limit and no redirect is followed. The credentials
-// appear in no error and in no log line. Nothing is retried here: whether to ask
-// again is the caller's decision.
+// Numbers are read exactly, never as floats. Every failure is a *rewards.BrokerError whose kind
+// says what it means for the request; the outcome of a submit that the broker may have carried out
+// is always BrokerUnknown. No answer is read beyond a limit and no redirect is followed. No error
+// and no log line has the credentials. Nothing is retried here.
 //
-// Read classify.go for what each answer means, pacer.go for the rate limit and
-// order.go for the orders.
+// Read classify.go for what each answer means, pacer.go for the rate limit and order.go for orders.
 package alpaca
 
 import (
@@ -31,33 +28,33 @@ const (
 	maxHeaderBytes           = 64 << 10 // of an answer
 	maxSmallBody             = 1 << 20  // bytes of an answer about one thing, such as an order
 	maxListBody              = 64 << 20 // bytes of an answer that is a list
-	maxErrorBody             = 64 << 10 // bytes of an error's body that are looked at
+	maxErrorBody             = 64 << 10 // bytes of an error's body
 )
 
-// Options say where the broker is and who asks.
+// Options are the broker's addresses, the credentials and the limits.
 type Options struct {
 	TradingURL string // "https://paper-api.alpaca.markets"; a trailing /v2 is dropped
 	DataURL    string // "https://data.alpaca.markets"
 	KeyID      string // sent as APCA-API-KEY-ID
 	SecretKey  string // sent as APCA-API-SECRET-KEY
 
-	// Transport carries the requests; nil is a transport over TLS 1.2 or newer that
-	// honours the proxy variables of the environment.
+	// Transport carries the requests. Nil means TLS 1.2 or newer and the environment's proxy
+	// variables.
 	Transport http.RoundTripper
 
-	// RequestsPerMinute bounds the requests to each of the two hosts; 0 means 200.
+	// RequestsPerMinute is the maximum number of requests to each of the two hosts (default 200).
 	RequestsPerMinute int
 
-	// Timeout bounds one exchange with the broker, without the wait for the rate
-	// limit; 0 means ten seconds.
+	// Timeout bounds one exchange with the broker, without the wait for the rate limit
+	// (default 10 seconds).
 	Timeout time.Duration
 
-	// Observe is told of every call: what was asked for ("submit"), how it ended and
-	// how long the broker took, without the wait for the rate limit. It may be nil.
+	// Observe, if not nil, is called after every call with the operation ("submit"), its error
+	// and its duration without the wait for the rate limit.
 	Observe func(operation string, err error, took time.Duration)
 }
 
-// Operations lists what Observe is told of.
+// Operations lists the operations that Observe is called with.
 func Operations() []string {
 	return []string{
 		opAccount, opActions, opAssets, opCalendar, opClock, opOrder, opOrders, opPositions, opSnapshots, opSubmit,
@@ -90,8 +87,8 @@ func (o Options) LogValue() slog.Value {
 	return slog.GroupValue(slog.String("trading_url", o.TradingURL), slog.String("data_url", o.DataURL))
 }
 
-// Client speaks with one account at Alpaca. Its methods may be called
-// concurrently. They fail with a *rewards.BrokerError.
+// Client is a client of one account at Alpaca. Its methods are safe for concurrent use. They fail
+// with a *rewards.BrokerError.
 type Client struct {
 	http    *http.Client
 	trading *host
@@ -112,7 +109,7 @@ type host struct {
 	pace *pacer
 }
 
-// New is a client for the account that the options name. It does no I/O.
+// New returns a client for the account of the credentials. It does no I/O.
 func New(o Options) *Client {
 	if o.RequestsPerMinute <= 0 {
 		o.RequestsPerMinute = defaultRequestsPerMinute
@@ -141,8 +138,8 @@ func New(o Options) *Client {
 	}
 }
 
-// Ready says whether a trading call would go out at once: the rate limit has a
-// token and no pause that the broker asked for is under way.
+// Ready reports whether a trading call would go out at once: the rate limit has room and the
+// broker has not asked for a pause.
 func (c *Client) Ready() bool { return c.trading.pace.ready() }
 
 func newHost(base string, requestsPerMinute int) *host {
@@ -170,8 +167,8 @@ func authorizer(keyID, secretKey string) func(http.Header) {
 	}
 }
 
-// scrubber removes the credentials from a text that came from outside, for
-// brokers and proxies like to echo what they were sent.
+// scrubber returns a function that removes the credentials from a string. Brokers and proxies may
+// echo what they received.
 func scrubber(secrets ...string) func(string) string {
 	var pairs []string
 	for _, secret := range secrets {

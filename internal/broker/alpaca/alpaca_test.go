@@ -39,7 +39,7 @@ func answer(status int, body string) *http.Response {
 	}
 }
 
-// serve is a client of a real server that answers as the handler does.
+// serve returns a client of a server with that handler.
 func serve(t *testing.T, h http.HandlerFunc) *alpaca.Client {
 	t.Helper()
 	server := httptest.NewServer(h)
@@ -50,7 +50,7 @@ func serve(t *testing.T, h http.HandlerFunc) *alpaca.Client {
 	})
 }
 
-// serveBody is a client of a server that gives one answer to everything.
+// serveBody returns a client of a server that gives one answer to everything.
 func serveBody(t *testing.T, status int, body string) *alpaca.Client {
 	t.Helper()
 	return serve(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -74,7 +74,7 @@ func wantError(t *testing.T, err error, kind rewards.BrokerErrorKind, code strin
 	}
 	for _, secret := range []string{keyID, secretKey} {
 		if strings.Contains(err.Error(), secret) {
-			t.Errorf("error %q tells a credential", err)
+			t.Errorf("error %q shows a credential", err)
 		}
 	}
 }
@@ -125,8 +125,7 @@ func TestOrderByClientID(t *testing.T) {
 	}
 }
 
-// TestOutcomes is the table of what each answer means, for a submit and for a
-// look-up of the same order.
+// What each answer means, for a submit and for a look-up of the same order.
 func TestOutcomes(t *testing.T) {
 	t.Parallel()
 	const (
@@ -199,7 +198,7 @@ func TestOutcomes(t *testing.T) {
 		{200, goodOrder + "}", unknown, ""},
 		{200, strings.Replace(goodOrder, `"sr-1"`, `"sr-2"`, 1), unknown, ""},
 		{200, strings.Replace(goodOrder, `"filled"`, `""`, 1), unknown, ""},
-		{200, strings.Replace(goodOrder, `"id":`, `"id":"a","id":`, 1), unknown, ""}, // a name that stands twice
+		{200, strings.Replace(goodOrder, `"id":`, `"id":"a","id":`, 1), unknown, ""}, // a duplicate member
 		{200, strings.Replace(goodOrder, "}", `,"x":"`+strings.Repeat("x", 1<<20)+`"}`, 1), unknown, ""},
 		{422, `{"message":"client_order_id must be unique","x":"` + strings.Repeat("x", 1<<16) + `"}`, unknown, ""},
 	} {
@@ -304,20 +303,20 @@ func TestCredentialsStayHidden(t *testing.T) {
 	logger := slog.New(slog.NewTextHandler(&logged, nil))
 	client := alpaca.New(o)
 	logger.Info("x", slog.Any("options", o), slog.Any("pointer", &o), slog.Any("client", client))
-	texts := []string{logged.String()}
+	outputs := []string{logged.String()}
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x"} {
-		texts = append(texts, fmt.Sprintf(verb, o), fmt.Sprintf(verb, &o), fmt.Sprintf(verb, client))
+		outputs = append(outputs, fmt.Sprintf(verb, o), fmt.Sprintf(verb, &o), fmt.Sprintf(verb, client))
 	}
 	echo := fmt.Sprintf("no such key %s %s", keyID, secretKey)
 	_, err := serveBody(t, 403, fmt.Sprintf(`{"message":%q}`, echo)).Account(t.Context())
-	texts = append(texts, err.Error())
+	outputs = append(outputs, err.Error())
 	o.Transport = roundTrip(func(*http.Request) (*http.Response, error) { return nil, errors.New(echo) })
 	_, err = alpaca.New(o).Account(t.Context())
-	texts = append(texts, err.Error(), fmt.Sprintf("%v %+v", err, err))
-	for _, text := range texts {
+	outputs = append(outputs, err.Error(), fmt.Sprintf("%v %+v", err, err))
+	for _, text := range outputs {
 		if strings.Contains(text, keyID) || strings.Contains(text, secretKey) ||
 			strings.Contains(text, fmt.Sprintf("%x", secretKey)) {
-			t.Errorf("a credential is told in %q", text)
+			t.Errorf("%q shows a credential", text)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package alpaca
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,19 +17,19 @@ import (
 
 // call is one request to the broker.
 type call struct {
-	operation string // what is asked for, in errors and metrics: "clock"
+	operation string // in errors and metrics: "clock"
 	host      *host
 	method    string // GET when empty
 	path      string
 	query     url.Values
 	body      []byte // JSON, nil for none
 	maxBody   int64  // bytes of the answer, 1 MiB when zero
-	submit    bool   // it asks for an order: a failure must say whether there may be one
-	optional  bool   // a broker may not offer it, as a 4xx says
+	submit    bool   // it places an order: a 404 means a wrong address, not a missing order
+	optional  bool   // a broker may not offer it and answers with a 4xx
 }
 
-// ask performs the call, when the rate limit allows it, and reads its answer. Any
-// failure is a *rewards.BrokerError.
+// ask performs the call, as soon as the rate limit allows it, and reads its answer. Any failure
+// is a *rewards.BrokerError.
 func ask[T any](ctx context.Context, c *Client, q call, read func(body []byte) (T, error)) (answer T, err error) {
 	if err := q.host.pace.wait(ctx); err != nil {
 		err = &rewards.BrokerError{
@@ -61,26 +62,23 @@ func (c *Client) do(ctx context.Context, q call) ([]byte, error) {
 	if err != nil {
 		return nil, c.broken(err)
 	}
-	defer resp.Body.Close() //nolint:errcheck // the answer has been read or given up
+	defer resp.Body.Close() //nolint:errcheck // the answer has been read
 	q.host.pace.observe(resp.StatusCode, resp.Header)
 	if resp.StatusCode/100 != 2 {
-		body, _ := readBody(resp.Body, maxErrorBody) // a body that can't be read is no JSON either
+		body, _ := readBody(resp.Body, maxErrorBody) // an unreadable body counts as no JSON
 		if q.optional && denies(resp.StatusCode) {
 			return nil, &rewards.BrokerError{Kind: rewards.BrokerNotFound, Message: "status " + resp.Status}
 		}
 		return nil, classify(q.submit, resp.StatusCode, body, c.scrub)
 	}
-	if q.maxBody == 0 {
-		q.maxBody = maxSmallBody
-	}
-	body, err := readBody(resp.Body, q.maxBody)
+	body, err := readBody(resp.Body, cmp.Or(q.maxBody, maxSmallBody))
 	if err != nil {
 		return nil, c.broken(err)
 	}
 	return body, nil
 }
 
-// denies tells whether a status says that there is no such thing, for these credentials.
+// denies reports whether a status means that the broker does not offer this to these credentials.
 func denies(status int) bool {
 	switch status {
 	case http.StatusBadRequest, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed,
@@ -93,14 +91,10 @@ func denies(status int) bool {
 func (c *Client) request(ctx context.Context, q call) (*http.Request, error) {
 	target := q.host.base + q.path
 	if len(q.query) > 0 {
-		// A comma is legal in a query; escaped, a long list of symbols would triple them.
+		// A comma is legal in a query. Escaping it would lengthen a list of symbols.
 		target += "?" + strings.ReplaceAll(q.query.Encode(), "%2C", ",")
 	}
-	method := q.method
-	if method == "" {
-		method = http.MethodGet
-	}
-	req, err := http.NewRequestWithContext(ctx, method, target, bytes.NewReader(q.body))
+	req, err := http.NewRequestWithContext(ctx, cmp.Or(q.method, http.MethodGet), target, bytes.NewReader(q.body))
 	if err != nil {
 		return nil, err
 	}
@@ -113,36 +107,36 @@ func (c *Client) request(ctx context.Context, q call) (*http.Request, error) {
 	return req, nil
 }
 
-// readBody reads at most limit bytes and fails when there are more.
+// readBody reads a body of at most limit bytes and fails for a longer one.
 func readBody(r io.Reader, limit int64) ([]byte, error) {
 	body, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err != nil {
-		return nil, fmt.Errorf("read answer: %w", err)
+		return nil, fmt.Errorf("cannot read the answer: %w", err)
 	}
 	if int64(len(body)) > limit {
-		return nil, fmt.Errorf("read answer: more than %d bytes", limit)
+		return nil, fmt.Errorf("the answer has more than %d bytes", limit)
 	}
 	return body, nil
 }
 
-// broken is the error of an exchange that did not come to an answer.
+// broken is the error of an exchange without a readable answer.
 func (c *Client) broken(err error) error {
 	if wrapped, ok := errors.AsType[*url.Error](err); ok {
-		err = wrapped.Err // its text repeats the method and the address
+		err = wrapped.Err // the wrapper repeats the method and the address
 	}
 	return &rewards.BrokerError{Kind: rewards.BrokerUnknown, Err: scrubbed{c.scrub(err.Error()), err}}
 }
 
-// unreadable is the error of a 2xx answer that does not say what it should.
+// unreadable is the error of a 2xx answer with invalid content.
 func (c *Client) unreadable(what string, err error) error {
-	return c.broken(fmt.Errorf("unreadable %s: %w", what, err))
+	return c.broken(fmt.Errorf("cannot read %s: %w", what, err))
 }
 
-// scrubbed is an error whose text is free of credentials.
+// scrubbed is an error whose message is free of credentials.
 type scrubbed struct {
-	text string
-	err  error
+	message string
+	err     error
 }
 
-func (e scrubbed) Error() string { return e.text }
+func (e scrubbed) Error() string { return e.message }
 func (e scrubbed) Unwrap() error { return e.err }

@@ -12,10 +12,10 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// maxMessage bounds the broker's words in an error, in bytes.
+// maxMessage bounds the broker's message in an error, in bytes.
 const maxMessage = 200
 
-// The stable codes of refusals; those of refusals for good are failure codes.
+// The stable codes of refusals. Those of final refusals are failure codes.
 const (
 	codeAssetNotFound       = string(rewards.FailureAssetNotFound)
 	codeAssetNotTradable    = string(rewards.FailureAssetNotTradable)
@@ -30,17 +30,16 @@ const (
 	insufficientBuyingWords = "insufficient buying power"
 )
 
-// classify says what an answer that is not 2xx means for the request. It goes by
-// the status and the message, because the broker's codes are too coarse. Without
-// the broker's own JSON body even a 4xx proves nothing: it may come from a proxy
-// in between, while the request went on.
+// classify returns what an answer other than 2xx means for the request. It goes by the status and
+// the message, because the broker's codes are too coarse. Without the broker's own JSON body even a
+// 4xx proves nothing: it may come from a proxy that passed the request on.
 func classify(submit bool, status int, body []byte, scrub func(string) string) *rewards.BrokerError {
 	message, ok := errorMessage(body)
 	if !ok {
 		return unknown(status, "")
 	}
 	e := meaning(submit, status, clean(message))
-	e.Message = scrub(e.Message) // last: what is scrubbed must not change the meaning
+	e.Message = scrub(e.Message) // last, so that it cannot change the meaning
 	return e
 }
 
@@ -64,14 +63,14 @@ func meaning(submit bool, status int, message string) *rewards.BrokerError {
 }
 
 func unknown(status int, message string) *rewards.BrokerError {
-	text := "status " + strconv.Itoa(status)
+	words := "status " + strconv.Itoa(status)
 	if message != "" {
-		text = clean(text + ": " + message)
+		words = clean(words + ": " + message)
 	}
-	return &rewards.BrokerError{Kind: rewards.BrokerUnknown, Message: text}
+	return &rewards.BrokerError{Kind: rewards.BrokerUnknown, Message: words}
 }
 
-// refusal reads a 400 or 422.
+// refusal classifies a 400 or 422.
 func refusal(message string) *rewards.BrokerError {
 	e := &rewards.BrokerError{Kind: rewards.BrokerRefused, Code: codeOrderRefused, Message: message}
 	says := func(words string) bool { return strings.Contains(strings.ToLower(message), words) }
@@ -92,8 +91,8 @@ func refusal(message string) *rewards.BrokerError {
 	return e
 }
 
-// forbidden reads a 403: apart from a stock that has no fractions, it is about
-// the account and passes when the account is mended.
+// forbidden classifies a 403. Except for a stock without fractions it is about the account and ends
+// when the account is fixed.
 func forbidden(message string) *rewards.BrokerError {
 	e := &rewards.BrokerError{Kind: rewards.BrokerWait, Code: codeForbidden, Message: message, Lasting: true}
 	lower := strings.ToLower(message)
@@ -106,8 +105,7 @@ func forbidden(message string) *rewards.BrokerError {
 	return e
 }
 
-// errorMessage is the message of the broker's JSON error, and whether the body is
-// one.
+// errorMessage returns the message of the broker's JSON error, and whether the body is one.
 func errorMessage(body []byte) (message string, ok bool) {
 	var e struct {
 		Message *string `json:"message"`
@@ -118,7 +116,7 @@ func errorMessage(body []byte) (message string, ok bool) {
 	return *e.Message, true
 }
 
-// clean makes a text from outside fit for a log: printable and short.
+// clean makes a string from outside printable and short, for logs.
 func clean(text string) string {
 	text = strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || !unicode.IsPrint(r) {

@@ -13,11 +13,11 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// maxSnapshotSymbols is how many symbols one request names. It keeps the address
-// under 8 KiB, which servers and proxies take.
+// maxSnapshotSymbols is the number of symbols in a request. It keeps the URL under 8 KiB, which
+// servers and proxies accept.
 const maxSnapshotSymbols = 1_000
 
-// Clock is the broker's word on the hours of the market.
+// Clock reads the broker's time and the market's hours.
 func (c *Client) Clock(ctx context.Context) (rewards.MarketClock, error) {
 	return ask(ctx, c, call{operation: opClock, host: c.trading, path: "/v2/clock"}, readClock)
 }
@@ -48,9 +48,8 @@ func readClock(body []byte) (rewards.MarketClock, error) {
 	}, nil
 }
 
-// LatestPrices is the market's latest word on the symbols, by symbol. It is one
-// request for up to a thousand symbols. A symbol is missing from the result when
-// the broker has no positive, readable price for it.
+// LatestPrices reads the latest prices by symbol, with one request per thousand symbols. A symbol
+// without a positive, readable price is missing from the result.
 func (c *Client) LatestPrices(ctx context.Context, symbols []string) (map[string]rewards.BrokerPrice, error) {
 	all := make(map[string]rewards.BrokerPrice, len(symbols))
 	for chunk := range slices.Chunk(symbols, maxSnapshotSymbols) {
@@ -73,7 +72,7 @@ func (c *Client) snapshots(ctx context.Context, symbols []string) (map[string]re
 			return nil, err
 		}
 		found := make(map[string]rewards.BrokerPrice, len(symbols))
-		for _, symbol := range symbols { // what was not asked for is ignored
+		for _, symbol := range symbols { // other symbols are ignored
 			if s, ok := readSnapshot(symbol, raw[symbol]); ok {
 				found[symbol] = s
 			}
@@ -101,7 +100,7 @@ func readSnapshot(symbol string, value jsontext.Value) (rewards.BrokerPrice, boo
 	}
 	s := rewards.BrokerPrice{Symbol: symbol, Price: price}
 	if t, err := instant(w.LatestTrade.Time); err == nil {
-		s.TradedAt = t // otherwise zero: a price of unknown age, which is as good as stale
+		s.TradedAt = t // otherwise zero: a price of unknown age counts as stale
 	}
 	if closing, err := w.PrevDailyBar.Close.price(); err == nil {
 		s.PreviousClose = closing

@@ -16,12 +16,12 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// Every call is observed once, as its caller sees it: an answer that cannot be read
-// is no success, a call that was not sent took no time.
+// Every call is observed once, as its caller sees it: an unreadable answer is an error, and a call
+// that was not sent took no time.
 func TestEveryCallIsObserved(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var told []string
+		var seen []string
 		status, body := 200, ""
 		client := alpaca.New(alpaca.Options{
 			TradingURL: "http://broker.test", DataURL: "http://broker.test", KeyID: keyID, SecretKey: secretKey, RequestsPerMinute: 20,
@@ -37,7 +37,7 @@ func TestEveryCallIsObserved(t *testing.T) {
 				if err != nil {
 					outcome = rewards.BrokerKindOf(err).String()
 				}
-				told = append(told, fmt.Sprint(operation, " ", outcome, " ", took))
+				seen = append(seen, fmt.Sprint(operation, " ", outcome, " ", took))
 			},
 		})
 		ctx := t.Context()
@@ -62,14 +62,14 @@ func TestEveryCallIsObserved(t *testing.T) {
 			"submit ok 2s", "submit unknown 2s", "orders ok 2s", "positions ok 2s", "assets ok 2s", "clock unknown 2s",
 			"account unknown 2s", "snapshots ok 2s", "order not_found 2s", "clock wait 0s",
 		}
-		if diff := cmp.Diff(want, told); diff != "" {
+		if diff := cmp.Diff(want, seen); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
 }
 
-// Texts of an order end up in logs and alarms: they are short and printable.
-func TestTextsOfAnOrderAreBounded(t *testing.T) {
+// The strings of an order, which logs and alarms show, are short and printable.
+func TestStringsOfAnOrderAreBounded(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 5000)
 	for from, to := range map[string]string{

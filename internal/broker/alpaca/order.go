@@ -16,19 +16,18 @@ import (
 
 // The limits of listing orders.
 const (
-	ordersPerPage = 500   // the most that the broker gives
-	maxOrderPages = 1_000 // half a million orders; more is not a list any more
+	ordersPerPage = 500   // the broker's maximum
+	maxOrderPages = 1_000 // half a million orders
 
-	// pageOverlap is how far a page reaches back into the one before. Orders that
-	// share the last instant of a page would be lost without it; a microsecond
-	// also covers a broker that keeps microseconds and tells nanoseconds.
+	// pageOverlap is how far a page reaches back into the one before, so that orders of one
+	// instant are not lost. A microsecond also covers a broker that stores microseconds and
+	// reports nanoseconds.
 	pageOverlap = time.Microsecond
 )
 
-// Submit sends a market order, good for the day, that buys for the notional. On
-// success the broker has the order. An error of kind BrokerUnknown leaves open
-// whether it has; the same id can be sent again without danger, since the answer
-// to a second copy is BrokerDuplicate.
+// Submit places a market order, good for the day, to buy for the notional. After BrokerUnknown the
+// broker may have the order. Sending the same client order id again is safe: a second copy fails
+// with BrokerDuplicate.
 func (c *Client) Submit(ctx context.Context, r rewards.OrderRequest) (rewards.BrokerOrder, error) {
 	body, err := json.Marshal(struct {
 		Symbol        string `json:"symbol"`
@@ -40,7 +39,7 @@ func (c *Client) Submit(ctx context.Context, r rewards.OrderRequest) (rewards.Br
 	}{r.Symbol, r.Notional.String(), "buy", "market", "day", r.ClientOrderID})
 	if err != nil {
 		return rewards.BrokerOrder{}, &rewards.BrokerError{
-			Kind: rewards.BrokerRefused, Code: codeOrderRefused, Message: "not writable as JSON", Err: err,
+			Kind: rewards.BrokerRefused, Code: codeOrderRefused, Message: "cannot write it as JSON", Err: err,
 		}
 	}
 	return ask(ctx, c, call{
@@ -48,8 +47,8 @@ func (c *Client) Submit(ctx context.Context, r rewards.OrderRequest) (rewards.Br
 	}, oneOrder(r.ClientOrderID))
 }
 
-// OrderByClientID looks an order up by the id that it was submitted with.
-// BrokerNotFound is no proof of absence: an order may surface later.
+// OrderByClientID reads an order by its client order id. BrokerNotFound does not prove that it will
+// never appear.
 func (c *Client) OrderByClientID(ctx context.Context, clientOrderID string) (rewards.BrokerOrder, error) {
 	return ask(ctx, c, call{
 		operation: opOrder, host: c.trading, path: "/v2/orders:by_client_order_id",
@@ -57,12 +56,12 @@ func (c *Client) OrderByClientID(ctx context.Context, clientOrderID string) (rew
 	}, oneOrder(clientOrderID))
 }
 
-// oneOrder reads an answer that is about the order with that client order id.
+// oneOrder returns a reader of an answer about the order with that client order id.
 func oneOrder(clientOrderID string) func(body []byte) (rewards.BrokerOrder, error) {
 	return func(body []byte) (rewards.BrokerOrder, error) {
 		o, err := readOrder(body)
 		if err == nil && o.ClientOrderID != clientOrderID {
-			err = errors.New("it is about another client_order_id")
+			err = errors.New("another client_order_id")
 		}
 		if err != nil {
 			return rewards.BrokerOrder{}, err
@@ -71,9 +70,8 @@ func oneOrder(clientOrderID string) func(body []byte) (rewards.BrokerOrder, erro
 	}
 }
 
-// Orders lists all orders, open and closed, that were submitted after the instant
-// (of all times when it is zero), in order of submission and each once. It asks
-// for as many pages as there are.
+// Orders lists all orders, open and closed, submitted after an instant (zero: ever), in order of
+// submission and each once. It reads all pages.
 func (c *Client) Orders(ctx context.Context, after time.Time) ([]rewards.BrokerOrder, error) {
 	var all []rewards.BrokerOrder
 	seen := make(map[string]bool)
@@ -93,7 +91,7 @@ func (c *Client) Orders(ctx context.Context, after time.Time) ([]rewards.BrokerO
 			return all, nil
 		}
 		if len(all) == known {
-			return nil, c.unreadable(opOrders, errors.New("a page brought nothing new"))
+			return nil, c.unreadable(opOrders, errors.New("a page without a new order"))
 		}
 		if after, err = nextPageAfter(page); err != nil {
 			return nil, c.unreadable(opOrders, err)
@@ -130,7 +128,7 @@ func readOrders(body []byte) ([]rewards.BrokerOrder, error) {
 	return page, nil
 }
 
-// nextPageAfter is the instant that the next page begins after.
+// nextPageAfter returns the instant after which the next page begins.
 func nextPageAfter(page []rewards.BrokerOrder) (time.Time, error) {
 	var newest time.Time
 	for _, o := range page {
@@ -144,8 +142,7 @@ func nextPageAfter(page []rewards.BrokerOrder) (time.Time, error) {
 	return newest.Add(-pageOverlap), nil
 }
 
-// wireOrder is an order as Alpaca writes one; what the service does not need is
-// left out.
+// wireOrder is an order in Alpaca's JSON, as far as the service needs it.
 type wireOrder struct {
 	ID             string `json:"id"`
 	ClientOrderID  string `json:"client_order_id"`
@@ -160,15 +157,15 @@ type wireOrder struct {
 	FilledAt       string `json:"filled_at"`
 }
 
-// readOrder reads one order. It fails when the value is no plausible order at
-// all; a quantity that can't be read only sets Problem.
+// readOrder reads one order. It fails when the value is no order; an unreadable quantity only sets
+// Problem.
 func readOrder(body []byte) (rewards.BrokerOrder, error) {
 	var w wireOrder
 	if err := decode(body, &w); err != nil {
 		return rewards.BrokerOrder{}, err
 	}
 	o := rewards.BrokerOrder{
-		ID: clean(w.ID), ClientOrderID: clean(w.ClientOrderID), // these texts end up in logs and alarms
+		ID: clean(w.ID), ClientOrderID: clean(w.ClientOrderID), // they are shown in logs and alarms
 		AssetID: clean(w.AssetID), Symbol: clean(w.Symbol), Side: clean(w.Side), Status: clean(w.Status),
 	}
 	var problem error
@@ -196,7 +193,7 @@ func readOrder(body []byte) (rewards.BrokerOrder, error) {
 		o.Problem = problem.Error()
 	}
 	if o.ID == "" || o.ClientOrderID == "" || o.Symbol == "" || o.Status == "" {
-		return o, errors.New("id, client_order_id, symbol or status is missing")
+		return o, errors.New("missing id, client_order_id, symbol or status")
 	}
 	return o, nil
 }

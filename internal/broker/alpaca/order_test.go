@@ -29,19 +29,19 @@ func TestProblems(t *testing.T) {
 		{member("notional", "null"), ""}, // an order by quantity
 		{member("notional", "25.5"), ""},
 		{member("notional", `"25.5000001"`), "notional: too many decimals"},
-		{member("notional", `"-25.5"`), "notional: negative"},
+		{member("notional", `"-25.5"`), "notional: must not be negative"},
 		{member("notional", "true"), "notional: not a decimal number"},
 		{member("notional", `["1"]`), "notional: not a decimal number"},
 		{member("filled_qty", "0.1"), ""},
 		{member("filled_qty", `"1e-9"`), ""},
 		{member("filled_qty", `"0.1234567891"`), "filled_qty: too many decimals"},
 		{member("filled_qty", `"9999999999999"`), "filled_qty: number too large"},
-		{member("filled_qty", `"-1"`), "filled_qty: negative"},
-		{member("filled_qty", "null"), "filled_qty: missing"},
-		{member("filled_qty", `""`), "filled_qty: missing"},
+		{member("filled_qty", `"-1"`), "filled_qty: must not be negative"},
+		{member("filled_qty", "null"), "filled_qty: missing value"},
+		{member("filled_qty", `""`), "filled_qty: missing value"},
 		{member("filled_qty", `"NaN"`), "filled_qty: not a decimal number"},
 		{member("filled_avg_price", "null"), ""},
-		{member("filled_avg_price", `"-255"`), "filled_avg_price: negative"},
+		{member("filled_avg_price", `"-255"`), "filled_avg_price: must not be negative"},
 		{member("filled_avg_price", `"1e308"`), "filled_avg_price: number too large"},
 		{member("filled_avg_price", `"x"`), "filled_avg_price: not a decimal number"},
 		{member("submitted_at", `"yesterday"`), "submitted_at: not a time"},
@@ -83,8 +83,7 @@ func TestListKeepsTheUnreadable(t *testing.T) {
 	}
 }
 
-// exchange holds orders, told by id and time of submission, and lists them as the
-// broker does. It keeps times in steps of its precision.
+// exchange lists orders as the broker does. It keeps times in steps of its precision.
 type exchange struct {
 	times     []time.Time
 	precision time.Duration

@@ -14,12 +14,12 @@ import (
 const (
 	burstShare = 20               // a twentieth of a minute's requests may go out at once
 	minPause   = time.Second      // after a 429, also when its reset lies in the past
-	maxPause   = 60 * time.Second // after a 429, whatever its reset says
+	maxPause   = 60 * time.Second // after a 429, also when its reset is later
 	maxStrikes = 6                // doublings of the pause when the broker names no reset
 )
 
-// pacer keeps the requests to one host within the broker's limit. It holds its
-// lock only to look at the clock, never while it waits.
+// pacer keeps the requests to one host within the broker's rate limit. It does not hold its lock
+// while it waits.
 type pacer struct {
 	limiter *rate.Limiter
 
@@ -28,7 +28,7 @@ type pacer struct {
 	strikes     int // consecutive 429s
 }
 
-// newPacer allows at most perMinute requests in any minute: a burst, and the rest
+// newPacer returns a pacer for at most perMinute requests in any minute: a burst, and the rest
 // spread over the minute.
 func newPacer(perMinute int) *pacer {
 	burst := max(1, perMinute/burstShare)
@@ -46,8 +46,8 @@ func (p *pacer) pauseLeft() time.Duration {
 	return time.Until(p.pausedUntil)
 }
 
-// wait returns when a request may go out. It fails when the context ends first,
-// or at once when a token would come only after the context's deadline.
+// wait returns when a request may go out. It fails when the context ends first, and at once when
+// its deadline would come first.
 func (p *pacer) wait(ctx context.Context) error {
 	for {
 		if err := p.awaitPause(ctx); err != nil {
@@ -77,8 +77,7 @@ func (p *pacer) awaitPause(ctx context.Context) error {
 	}
 }
 
-// observe learns from an answer: a 429 starts or prolongs the pause, anything
-// else ends the run of 429s.
+// observe starts or extends the pause after a 429; any other status ends the run of 429s.
 func (p *pacer) observe(status int, h http.Header) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -94,8 +93,8 @@ func (p *pacer) observe(status int, h http.Header) {
 	p.strikes = min(p.strikes+1, maxStrikes)
 }
 
-// pauseFor is how long to keep silent: until the reset that the broker names in
-// unix seconds, or a second that doubles with each strike when it names none.
+// pauseFor returns the length of a pause: until the broker's reset, in Unix seconds, or without one
+// a second that doubles with each strike.
 func pauseFor(reset string, now time.Time, strikes int) time.Duration {
 	pause := minPause << strikes
 	if seconds, err := strconv.ParseInt(reset, 10, 64); err == nil {

@@ -15,14 +15,14 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// log notes when requests arrive and answers them as it is told.
+// log notes when requests arrive, and answers them.
 type log struct {
 	mu    sync.Mutex
 	times []time.Time
 	next  []limited // the first answers; later ones are a good order
 }
 
-// limited is a 429 that names its reset, if it is not empty.
+// limited is a 429 with its reset; "" for none.
 type limited string
 
 func (l *log) RoundTrip(*http.Request) (*http.Response, error) {
@@ -204,7 +204,7 @@ func TestTimeout(t *testing.T) {
 		_, err := client.Submit(t.Context(), request())
 		wantError(t, err, rewards.BrokerUnknown, "")
 		if took := time.Since(begin); took != 10*time.Second {
-			t.Errorf("the time-out was %s, want 10s", took)
+			t.Errorf("the timeout was %s, want 10s", took)
 		}
 	})
 }

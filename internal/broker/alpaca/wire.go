@@ -11,13 +11,12 @@ import (
 )
 
 var (
-	errMissing  = errors.New("missing")
-	errNegative = errors.New("negative")
-	errEmpty    = errors.New("empty")
+	errMissing  = errors.New("missing value")
+	errNegative = errors.New("must not be negative")
+	errEmpty    = errors.New("no JSON value")
 )
 
-// decode reads exactly one JSON value, which must not be null: a null where a list
-// belongs would pass for an empty one.
+// decode reads exactly one JSON value, which must not be null: null would pass for an empty list.
 func decode(body []byte, into any) error {
 	if len(body) == 0 || jsontext.Value(body).Kind() == jsontext.KindNull {
 		return errEmpty
@@ -25,9 +24,8 @@ func decode(body []byte, into any) error {
 	return json.Unmarshal(body, into)
 }
 
-// number is the text of a quantity. Trading answers write it as a JSON string,
-// market data as a JSON number; both are kept as they were written, so that no
-// digit is lost. It is empty for null and for a missing member.
+// number is a quantity as written, so that no digit is lost. The trading API writes a JSON string,
+// the market data API a JSON number. It is "" for null and for a missing member.
 type number string
 
 // UnmarshalJSON reads a number, a string or null.
@@ -38,7 +36,7 @@ func (n *number) UnmarshalJSON(raw []byte) error {
 		*n = number(text)
 		return err
 	}
-	*n = "?" // not a number, as the one who parses it will say
+	*n = "?" // not a number: parsing it fails
 	if kind == jsontext.KindNumber {
 		*n = number(raw)
 	}
@@ -65,8 +63,7 @@ func notNegative[Q ~int64](parse func(string) (Q, error), n number) (Q, error) {
 	return q, err
 }
 
-// roundedUSD reads an amount that may have more decimals than money keeps, such
-// as the account's buying power.
+// roundedUSD reads an amount that may have more decimals than money.USD, such as the buying power.
 func (n number) roundedUSD() (money.USD, error) {
 	if n == "" {
 		return 0, errMissing
@@ -78,8 +75,7 @@ func (n number) roundedUSD() (money.USD, error) {
 	return d.USD()
 }
 
-// instant reads a time in RFC 3339, with up to nine decimals of a second. It is
-// the zero time for an empty text.
+// instant reads a time in RFC 3339, with up to nine decimals of a second; "" is the zero time.
 func instant(text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil

@@ -1,9 +1,7 @@
-// Package brokertest is the contract that every broker passes, whatever stands
-// behind it: what the rest of the service may rely on when it talks to one.
+// Package brokertest is the contract that every broker adapter passes: what the service relies on.
 //
-// A broker's test opens a world, a broker with fresh books and an always open
-// market that trades the stocks of Symbols, and calls Run, or RunInBubble when the
-// world lives on testing/synctest's clock.
+// A broker's test opens a world, a broker with a new account and an always open market that trades
+// Symbols, and calls Run, or RunInBubble for a world on testing/synctest's clock.
 package brokertest
 
 import (
@@ -28,21 +26,21 @@ type Broker interface {
 	Ready() bool
 }
 
-// World is a broker and the time it lives in.
+// World is a broker and its time.
 type World struct {
 	Broker Broker
 
-	// Advance lets that much of the broker's time pass.
+	// Advance lets d of the broker's time pass.
 	Advance func(d time.Duration)
 
 	// Unknown is a symbol that the broker does not have.
 	Unknown string
 }
 
-// Symbols are the stocks that a world must trade, in fractions.
+// Symbols lists the stocks that a world must trade, in fractions.
 func Symbols() []string { return []string{"AAPL", "BRK.B", "F", "NVDA"} }
 
-// settleTime is how long an open market takes at most to fill an order.
+// settleTime is the longest time in which an open market fills an order.
 const settleTime = 10 * time.Second
 
 // check is one clause of the contract.
@@ -54,16 +52,16 @@ type check struct {
 func contract() []check {
 	return []check{
 		{"an order is filled for about its notional", testFill},
-		{"a fill does not change any more", testFillSticks},
+		{"a fill never changes", testFillSticks},
 		{"a second order with the same id is a duplicate", testDuplicate},
 		{"an id that was never sent is not found", testNotFound},
-		{"an order that can't be is refused", testRefusals},
+		{"an invalid order is refused", testRefusals},
 		{"an order beyond the buying power waits", testBuyingPower},
 		{"orders are listed once and in order", testOrders},
 		{"orders are listed across pages", testManyOrders},
 		{"positions are the sum of the fills", testPositions},
 		{"the account pays for the fills", testAccount},
-		{"the clock is ahead of nothing", testClock},
+		{"the clock advances with time", testClock},
 		{"assets are listed", testAssets},
 		{"snapshots have prices", testSnapshots},
 		{"copies of one order at once make one order", testConcurrentCopies},
@@ -71,7 +69,7 @@ func contract() []check {
 	}
 }
 
-// Run checks a broker against the contract, each clause in a world of its own.
+// Run checks a broker against the contract, each clause in its own world.
 func Run(t *testing.T, open func(t *testing.T) World) {
 	t.Helper()
 	for _, c := range contract() {
@@ -82,8 +80,8 @@ func Run(t *testing.T, open func(t *testing.T) World) {
 	}
 }
 
-// RunInBubble is Run with each clause in a bubble of testing/synctest. The world
-// must be closed by a clean-up of the test that it was opened for.
+// RunInBubble is Run with each clause in a bubble of testing/synctest. A clean-up of the test that
+// the world was opened for must close it.
 func RunInBubble(t *testing.T, open func(t *testing.T) World) {
 	t.Helper()
 	for _, c := range contract() {

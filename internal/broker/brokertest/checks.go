@@ -129,13 +129,12 @@ func testOrders(t *testing.T, w World) {
 	w.Advance(settleTime)
 	for _, o := range w.orders(t, time.Time{}) {
 		if diff := cmp.Diff(w.find(t, o.ClientOrderID), o); diff != "" {
-			t.Errorf("an order in the list is another one alone (-alone +listed):\n%s", diff)
+			t.Errorf("an order differs in the list (-alone +listed):\n%s", diff)
 		}
 	}
 }
 
-// testManyOrders sends more orders than one page holds, all in as little of the
-// broker's time as it takes.
+// testManyOrders lists more orders than a page holds, submitted within little of the broker's time.
 func testManyOrders(t *testing.T, w World) {
 	t.Helper()
 	const many = 520
@@ -255,8 +254,8 @@ func testSnapshots(t *testing.T, w World) {
 			t.Errorf("%s went from %s to %s in a day", symbol, s.PreviousClose, s.Price)
 		}
 	}
-	if none, err := w.Broker.LatestPrices(t.Context(), nil); err != nil || len(none) != 0 {
-		t.Errorf("LatestPrices of nothing = %v, %v", none, err)
+	if empty, err := w.Broker.LatestPrices(t.Context(), nil); err != nil || len(empty) != 0 {
+		t.Errorf("LatestPrices of nothing = %v, %v", empty, err)
 	}
 }
 

@@ -22,7 +22,7 @@ func matches(t *testing.T, o rewards.BrokerOrder, r rewards.OrderRequest) {
 	}
 }
 
-// wantKind checks a broker's error; an empty code is not looked at.
+// wantKind checks a broker's error; code "" is not checked.
 func wantKind(t *testing.T, err error, kind rewards.BrokerErrorKind, code string) {
 	t.Helper()
 	if err == nil {
