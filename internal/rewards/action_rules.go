@@ -164,7 +164,8 @@ func (a Action) Alarm(now time.Time) string {
 // no hold, now or later.
 func (a Action) Resume(reason string, now time.Time) (Action, error) {
 	if a.State != ActionHeld && (a.State != ActionAnnounced || a.HoldFrom.IsZero()) {
-		return a, &Error{Code: CodeConflict, Message: "cannot resume the action: it is " + a.State.String() + " and holds nothing"}
+		message := "cannot resume the action: it is " + a.State.String() + " and holds nothing"
+		return a, &Error{Code: CodeConflict, Message: message}
 	}
 	a.State, a.Reason, a.ResumedAt = ActionResumed, reason, now
 	return a, nil

@@ -8,13 +8,13 @@ import "time"
 // attempt was refused, and a refusal of the next one proves that too.
 func (o Order) Ambiguous() bool { return !o.Deadline.IsZero() }
 
-// Lost reports whether the order is ambiguous and its session has closed at the broker's
+// lost reports whether the order is ambiguous and its session has closed at the broker's
 // time now, so that an order which the broker does not show can no longer fill.
-func (o Order) Lost(now time.Time) bool { return o.Ambiguous() && now.After(o.Deadline) }
+func (o Order) lost(now time.Time) bool { return o.Ambiguous() && now.After(o.Deadline) }
 
-// AmbiguousUntil returns the order with an unknown outcome in a session that closes at
+// ambiguousUntil returns the order with an unknown outcome in a session that closes at
 // deadline. An earlier deadline stays.
-func (o Order) AmbiguousUntil(deadline time.Time) Order {
+func (o Order) ambiguousUntil(deadline time.Time) Order {
 	if !o.Ambiguous() {
 		o.Deadline = deadline
 	}
@@ -40,16 +40,16 @@ func (o Order) Attempt(now, next, deadline time.Time) Order {
 			o.FirstAttemptAt = created
 		}
 	}
-	return o.AmbiguousUntil(deadline)
+	return o.ambiguousUntil(deadline)
 }
 
 // RefusedSessions is the number of sessions with a lasting refusal after which an operator
 // must decide about the order.
 const RefusedSessions = 3
 
-// RefusedFor counts a lasting refusal in the session that closes at sessionClose, once per
+// refusedFor counts a lasting refusal in the session that closes at sessionClose, once per
 // session.
-func (o Order) RefusedFor(sessionClose time.Time) Order {
+func (o Order) refusedFor(sessionClose time.Time) Order {
 	if !sessionClose.Equal(o.RefusedUntil) {
 		o.RefusedSessions++
 		o.RefusedUntil = sessionClose
@@ -57,9 +57,9 @@ func (o Order) RefusedFor(sessionClose time.Time) Order {
 	return o
 }
 
-// RefusedTooOften reports whether the broker has refused the order in RefusedSessions
+// refusedTooOften reports whether the broker has refused the order in RefusedSessions
 // sessions that have closed at the broker's time now.
-func (o Order) RefusedTooOften(now time.Time) bool {
+func (o Order) refusedTooOften(now time.Time) bool {
 	return o.State == OrderSubmitted && !o.Ambiguous() &&
 		o.RefusedSessions >= RefusedSessions && now.After(o.RefusedUntil)
 }

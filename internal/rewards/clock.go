@@ -22,7 +22,8 @@ func (c MarketClock) Trust(asked, answered time.Time) error {
 	if c.Simulated || !tooEarly && !tooLate {
 		return nil
 	}
-	return fmt.Errorf("%w: it shows %s, this machine's clock %s, more than %s apart; check NTP here, then ask the broker",
+	return fmt.Errorf("%w: it shows %s, this machine's clock %s, more than %s apart; "+
+		"check NTP on this machine, then ask the broker",
 		ErrClockRefused, clockText(c.Now), clockText(answered), MaxClockSkew)
 }
 

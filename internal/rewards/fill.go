@@ -11,9 +11,9 @@ import (
 // prices: a cent or 0.01 %, whichever is larger.
 func (o Order) tolerance() money.USD { return max(money.Cent, o.Notional/10_000) }
 
-// CheckCost fails with ErrContradiction when a fill costs more than the notional and the
+// checkCost fails with ErrContradiction when a fill costs more than the notional and the
 // tolerance.
-func (o Order) CheckCost(qty money.Shares, price money.Price) error {
+func (o Order) checkCost(qty money.Shares, price money.Price) error {
 	cost, err := money.Value(qty, price, money.Down)
 	if err != nil || cost-o.Notional > o.tolerance() {
 		return contradiction("%s shares at %s cost more than the notional %s", qty, price, o.Notional)
@@ -38,7 +38,7 @@ var ErrFarPrice = fmt.Errorf("%w: the fill's price is far from the stock's last 
 
 // checkFill checks the cost and the price of a fill.
 func (o Order) checkFill(b BrokerOrder, levels []money.Price) error {
-	if err := o.CheckCost(b.FilledQty, b.FilledAvgPrice); err != nil {
+	if err := o.checkCost(b.FilledQty, b.FilledAvgPrice); err != nil {
 		return err
 	}
 	return o.checkPrice(b, levels)
@@ -55,7 +55,7 @@ func (o Order) checkPrice(b BrokerOrder, levels []money.Price) error {
 		ErrFarPrice, b.FilledQty, b.FilledAvgPrice, maxJumpPercent, lastKnown(levels))
 }
 
-// lastKnown returns the last positive level, which is the newest; zero if there is none.
+// lastKnown returns the last positive level, which is the newest; zero without one.
 func lastKnown(levels []money.Price) money.Price {
 	for _, level := range slices.Backward(levels) {
 		if level > 0 {

@@ -25,13 +25,13 @@ func NewFingerprint(r NewReward, canonicalMetadata string) Fingerprint {
 	return fingerprint(fingerprintWithKey, appendRequest(b, r, canonicalMetadata))
 }
 
-// FingerprintV1 is the fingerprint of the first version. Processes of older programs
-// compare it while a fleet is upgraded.
+// FingerprintV1 returns the fingerprint of version 1, which older processes of a fleet compare
+// during an upgrade.
 func (r NewReward) FingerprintV1() Fingerprint {
 	return fingerprint(fingerprintOfRequest, appendRequest(nil, r, r.Canonical))
 }
 
-// Asks tells whether the request asks for what was recorded with a fingerprint of any
+// Matches reports whether the request has the content of a recorded fingerprint, of either
 // version.
 func (r NewReward) Matches(recorded Fingerprint) bool {
 	if recorded[0] == fingerprintOfRequest {

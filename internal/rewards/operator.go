@@ -91,26 +91,26 @@ func (s State) Value(name string) string {
 	return ""
 }
 
-// ErrState reports a string that is not a stored state.
-var ErrState = errors.New("not a state of the operator log")
+// errState reports a string that is not a stored state.
+var errState = errors.New("not a state of the operator log")
 
-// ParseState reads a stored state. It fails with ErrState.
+// ParseState reads a stored state. It fails with errState.
 func ParseState(text string) (s State, err error) {
 	for text != "" {
 		name, rest, found := strings.Cut(text, "=")
 		quoted, err := strconv.QuotedPrefix(rest)
 		if err != nil || !found {
-			return nil, ErrState
+			return nil, errState
 		}
 		value, err := strconv.Unquote(quoted)
 		if err != nil {
-			return nil, ErrState
+			return nil, errState
 		}
 		s = append(s, Field{name, value})
 		text = rest[len(quoted):]
 		if text != "" {
 			if text, found = strings.CutPrefix(text, " "); !found {
-				return nil, ErrState
+				return nil, errState
 			}
 		}
 	}

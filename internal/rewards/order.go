@@ -286,12 +286,12 @@ func (o Order) Carried() (money.USD, error) {
 
 const (
 	minBackoff = time.Second
-	// MaxBackoff is the longest pause before an order is looked up or sent again.
-	MaxBackoff = time.Minute
+	// maxBackoff is the longest pause before an order is looked up or sent again.
+	maxBackoff = time.Minute
 )
 
 // Backoff returns the pause after the given number of attempts.
 func Backoff(attempts int) time.Duration {
 	const doublings = 6
-	return min(minBackoff<<min(max(attempts-1, 0), doublings), MaxBackoff)
+	return min(minBackoff<<min(max(attempts-1, 0), doublings), maxBackoff)
 }

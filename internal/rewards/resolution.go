@@ -58,7 +58,7 @@ func (o Order) unresolvable(r Resolution) string {
 	case r.FilledQty > 0 && r.Price <= 0:
 		return "a fill needs a price"
 	}
-	if err := o.CheckCost(r.FilledQty, r.Price); err != nil {
+	if err := o.checkCost(r.FilledQty, r.Price); err != nil {
 		return err.Error()
 	}
 	return ""

@@ -151,8 +151,8 @@ func (s *Service) Users(ctx context.Context, app AppID, f UserFilter, p Page[Use
 	return s.store.Users(ctx, app, f, p)
 }
 
-// Give records a reward, or answers a repeated request with the stored one
-// (specification, section 4.5). It tells whether it was a replay.
+// Award records a reward and returns it. For a replay it returns the stored reward and true
+// (specification, section 4.5).
 func (s *Service) Award(ctx context.Context, r NewReward) (Reward, bool, error) {
 	c, err := s.catalog.get(ctx, s.now, s.loadCatalog)
 	if err != nil {

@@ -108,7 +108,7 @@ func (o Order) fromStored() Step {
 // was stored while the clock was ahead.
 func (o Order) due(now time.Time) bool {
 	pause := o.NextAttemptAt.Sub(now)
-	return pause <= 0 || pause > MaxBackoff
+	return pause <= 0 || pause > maxBackoff
 }
 
 // reported merges the broker's order.
@@ -145,7 +145,7 @@ func (o Order) unanswered(e Evidence) Step {
 	case failed.Kind == BrokerWait && e.First:
 		o = o.Unambiguous() // no attempt can have bought anything
 		if failed.Lasting {
-			o = o.RefusedFor(e.Clock.NextClose)
+			o = o.refusedFor(e.Clock.NextClose)
 		}
 		return o.wait(failed.Reason())
 	case failed.Kind == BrokerRefused, failed.Kind == BrokerWait:
@@ -157,13 +157,14 @@ func (o Order) unanswered(e Evidence) Step {
 // notFound judges a look-up that failed: the order may never have arrived, or appear later.
 func (o Order) notFound(e Evidence) Step {
 	switch {
-	case o.Lost(e.Clock.Now):
+	case o.lost(e.Clock.Now):
 		return o.quarantine("not found at the broker after the close of the session; it may have been bought")
 	case BrokerKindOf(e.Err) != BrokerNotFound:
 		return o.lookUpLater(e.Now, "the broker could not be asked about it: "+e.Err.Error())
 	case o.State == OrderOpen:
-		return o.AmbiguousUntil(e.Clock.NextClose).lookUpLater(e.Now, "the broker had the order and does not find it now")
-	case o.RefusedTooOften(e.Clock.Now):
+		return o.ambiguousUntil(e.Clock.NextClose).lookUpLater(e.Now,
+			"the broker had the order and does not find it now")
+	case o.refusedTooOften(e.Clock.Now):
 		return o.quarantine(fmt.Sprintf("the broker refused it in %d sessions, and nothing was bought: %s",
 			o.RefusedSessions, o.Reason))
 	}

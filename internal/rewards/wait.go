@@ -72,7 +72,8 @@ func (w Wait) Explain(p Plan, hold Hold, b Brakes, left PlanLimits) string {
 	case HoldSmallPool:
 		return "the stock's pool is under the broker's minimum of $1 and waits for more"
 	case HoldHouse:
-		return fmt.Sprintf("the stock's pool is under $1, and the house may add only $%s more today", max(left.HouseLeft, 0))
+		return fmt.Sprintf("the stock's pool is under $1, and the house may add only $%s more today",
+			max(left.HouseLeft, 0))
 	case HoldDaily:
 		return fmt.Sprintf("$%s is left of the daily limit", max(left.DailyLeft, 0))
 	default:
