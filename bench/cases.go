@@ -5,15 +5,14 @@ import "regexp"
 // benchCase is one kind of request at a number of connections.
 type benchCase struct {
 	name        string
-	mode        string // of the script
-	file        string // that the script reads
+	mode        string // of load.lua
+	file        string // input of load.lua
 	connections int
-	status      string // of every answer
+	status      string // expected of every answer
 }
 
-// cases are all there are. The bare server is asked in the same way at the same
-// number of connections, but that it knows no replays: its answer to a replay is
-// that to a new reward.
+// cases are all cases. The bare server gets the same requests, but new rewards in place of
+// replays, which it does not have.
 func cases() []benchCase {
 	return []benchCase{
 		{"record, 1 connection", modeNew, fileUsers, 1, "201"},
@@ -27,14 +26,14 @@ func cases() []benchCase {
 	}
 }
 
-// The parts that are more than a case.
+// The parts of a run besides the cases.
 const (
 	partEndToEnd = "end to end"
 	partOverload = "overload"
 	partFlood    = "flood"
 )
 
-// chosen are the cases whose names match.
+// chosen returns the cases whose names match.
 func chosen(only *regexp.Regexp) []benchCase {
 	var list []benchCase
 	for _, c := range cases() {
@@ -45,7 +44,7 @@ func chosen(only *regexp.Regexp) []benchCase {
 	return list
 }
 
-// forCeiling is the case as the bare server is asked.
+// forCeiling returns the case for the bare server.
 func (c benchCase) forCeiling() benchCase {
 	if c.mode == modeReplay {
 		c.mode, c.file = modeNew, fileUsers

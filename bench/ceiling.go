@@ -14,10 +14,10 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// ceilingCommand is a bare server: net/http and JSON, and nothing else. It is what
-// a service that did nothing at all would reach on this machine.
+// ceilingCommand is a bare server: net/http and JSON. Its speed is what a service that did
+// nothing would reach on this machine.
 type ceilingCommand struct {
-	Listen string `required:"" help:"HOST:PORT."`
+	Listen string `required:"" help:"Listen on this HOST:PORT."`
 }
 
 // giving is the body of POST /v1/rewards.
@@ -30,7 +30,7 @@ type giving struct {
 	Metadata       jsontext.Value `json:"metadata"`
 }
 
-// award is a reward as the service tells of it.
+// award is the service's JSON of a reward.
 type award struct {
 	ID    string `json:"id"`
 	AppID string `json:"appId"`
@@ -48,7 +48,7 @@ type given struct {
 	IdempotentReplay bool   `json:"idempotentReplay"`
 }
 
-// Run serves until a signal comes.
+// Run serves until ctx ends.
 func (c *ceilingCommand) Run(ctx context.Context) error {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.Listen)
 	if err != nil {
@@ -62,8 +62,8 @@ func (c *ceilingCommand) Run(ctx context.Context) error {
 	return nil
 }
 
-// ceiling answers POST /v1/rewards from the body alone, and two fixed texts as long
-// as a portfolio and as a list of a hundred rewards.
+// ceiling answers POST /v1/rewards from the body alone, and GET with fixed bodies of the
+// service's sizes.
 func ceiling() http.Handler {
 	one := answerTo(giving{
 		UserID: sampleID, IdempotencyKey: sampleID, AmountUSD: jsontext.Value("5.25"),
@@ -71,7 +71,7 @@ func ceiling() http.Handler {
 	})
 	text, err := json.Marshal(one.Reward)
 	if err != nil {
-		panic(err) // it is a constant
+		panic(err) // a constant cannot fail
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/rewards", giveNothing)

@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// client asks a service with an app's key.
+// client sends requests with an app's key.
 type client struct {
 	url, key string
 	http     *http.Client
 }
 
-// newClient makes a client that keeps so many connections at most.
+// newClient returns a client with a limit of connections.
 func newClient(url, key string, connections int) client {
 	const patience = time.Minute
 	return client{url: url, key: key, http: &http.Client{Timeout: patience, Transport: &http.Transport{
@@ -26,14 +26,14 @@ func newClient(url, key string, connections int) client {
 	}}}
 }
 
-// answer is what a request got.
+// answer is a complete response.
 type answer struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// send makes a request and reads the answer.
+// send sends a request and reads the answer.
 func (c client) send(ctx context.Context, method, path, body string) (answer, error) {
 	r, err := http.NewRequestWithContext(ctx, method, c.url+path, strings.NewReader(body))
 	if err != nil {
@@ -52,7 +52,7 @@ func (c client) send(ctx context.Context, method, path, body string) (answer, er
 	return answer{response.StatusCode, response.Header, content}, err
 }
 
-// must makes a request that must have the status, and decodes its answer.
+// must sends a request, checks the status of its answer and decodes it.
 func (c client) must(ctx context.Context, status int, method, path, body string, into any) error {
 	got, err := c.send(ctx, method, path, body)
 	if err != nil {
@@ -64,11 +64,11 @@ func (c client) must(ctx context.Context, status int, method, path, body string,
 	return json.Unmarshal(got.body, into)
 }
 
-// metrics are the series of /metrics with their labels, such as
+// metrics are the values of /metrics by series, such as
 // `stockrewards_rewards_total{status="executed"}`.
 type metrics map[string]float64
 
-// readMetrics asks the admin listener.
+// readMetrics reads the metrics from the admin listener.
 func readMetrics(ctx context.Context, admin string) (metrics, error) {
 	got, err := client{url: admin, http: http.DefaultClient}.send(ctx, http.MethodGet, "/metrics", "")
 	if err != nil {
@@ -80,7 +80,7 @@ func readMetrics(ctx context.Context, admin string) (metrics, error) {
 	return parseMetrics(string(got.body))
 }
 
-// parseMetrics reads the text format of Prometheus.
+// parseMetrics parses the text format of Prometheus.
 func parseMetrics(text string) (metrics, error) {
 	m := metrics{}
 	for line := range strings.Lines(text) {
@@ -90,7 +90,7 @@ func parseMetrics(text string) (metrics, error) {
 		}
 		i := strings.LastIndexByte(line, ' ')
 		if i < 0 {
-			return nil, fmt.Errorf("metrics: %q is no series", line)
+			return nil, fmt.Errorf("metrics: %q: must be a series and a value", line)
 		}
 		value, err := strconv.ParseFloat(line[i+1:], 64)
 		if err != nil {
@@ -101,24 +101,24 @@ func parseMetrics(text string) (metrics, error) {
 	return m, nil
 }
 
-// rewards is how many rewards came into the status since the process started.
+// rewards returns how many rewards reached a status since the process started.
 func (m metrics) rewards(status string) int {
 	return int(m[`stockrewards_rewards_total{status="`+status+`"}`])
 }
 
-// backlog is how many rewards were recorded since the process started and are not
-// bought yet.
+// backlog returns how many rewards were recorded since the process started and are not
+// final.
 func (m metrics) backlog() int {
 	return m.rewards("recorded") - m.rewards("executed") - m.rewards("failed")
 }
 
-// idle tells whether nothing waits and nothing is under way. The gauges can be a
-// second old, the counters are not.
+// idle reports whether no reward waits or is executing. The counters are current, the
+// gauges can be a second old.
 func (m metrics) idle() bool {
 	return m.backlog() <= 0 && m["stockrewards_rewards_waiting"] == 0 && m["stockrewards_rewards_ordered"] == 0
 }
 
-// statuses are the answers of the API by status, those of before subtracted.
+// statuses returns the number of the API's answers since before, by status.
 func (m metrics) statuses(before metrics) map[string]int {
 	sums := map[string]int{}
 	for series, value := range m {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// syncTime is how long the disk takes to append 4 KiB and to sync it.
+// syncTime measures how long the disk takes to append and sync 4 KiB.
 func syncTime(folder string) (s spread[time.Duration], err error) {
 	const times, page = 300, 4096
 	path := filepath.Join(folder, "sync")

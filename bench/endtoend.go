@@ -15,19 +15,19 @@ import (
 	"time"
 )
 
-// endToEndReport is how a service coped with a fixed rate of new rewards.
+// endToEndReport is the result of a fixed rate of new rewards.
 type endToEndReport struct {
 	target   string
-	planned  float64 // requests a second
-	ceiling  float64 // requests a second, of the bare server with 64 connections
-	backlog  []int   // recorded and not bought, each second
+	planned  float64 // requests per second
+	ceiling  float64 // requests per second of the bare server with 64 connections
+	backlog  []int   // of each second
 	drained  time.Duration
 	executed int
-	cpu      time.Duration // of service and database, for 1,000 rewards
+	cpu      time.Duration // of service and database, per 1,000 rewards
 	offered
 }
 
-// endToEnd gives each engine in turn a fixed share of what the bare server can.
+// endToEnd loads each engine in turn with a fixed share of the bare server's rate.
 func (h *harness) endToEnd(ctx context.Context) error {
 	ceiling, err := h.ceilingRate(ctx)
 	if err != nil {
@@ -46,7 +46,7 @@ func (h *harness) endToEnd(ctx context.Context) error {
 	return nil
 }
 
-// ceilingRate is the median of what the bare server records with 64 connections now.
+// ceilingRate returns the median rate of the bare server with 64 connections.
 func (h *harness) ceilingRate(ctx context.Context) (float64, error) {
 	const times, connections = 3, 64
 	rates := make([]float64, times)
@@ -60,7 +60,7 @@ func (h *harness) ceilingRate(ctx context.Context) (float64, error) {
 	return spreadOf(rates).Median, nil
 }
 
-// endToEndOf gives one engine the load, and accounts for every reward.
+// endToEndOf loads one engine and accounts for every reward.
 func (h *harness) endToEndOf(ctx context.Context, t *target, ceiling float64) (r endToEndReport, err error) {
 	r = endToEndReport{target: t.name, planned: ceiling * h.Share, ceiling: ceiling}
 	before, err := t.settle(ctx)
@@ -98,14 +98,14 @@ func (h *harness) endToEndOf(ctx context.Context, t *target, ceiling float64) (r
 		after.rewards("failed")-before.rewards("failed"))
 }
 
-// account fails unless every reward that was acknowledged was recorded once and bought.
+// account fails unless every acknowledged reward was recorded once and executed.
 func (r endToEndReport) account(recorded, failed int) error {
 	created, unknown := r.Statuses["201"], r.Statuses["error"]
 	switch {
 	case failed != 0:
 		return fmt.Errorf("%d rewards failed", failed)
 	case recorded < created || recorded > created+unknown:
-		return fmt.Errorf("%d rewards were acknowledged (%d requests had no answer: %s), %d are recorded",
+		return fmt.Errorf("%d rewards are acknowledged (%d requests had no answer: %s), %d are recorded",
 			created, unknown, r.Error, recorded)
 	case r.executed != recorded:
 		return fmt.Errorf("%d rewards are recorded, %d are executed", recorded, r.executed)
@@ -113,13 +113,13 @@ func (r endToEndReport) account(recorded, failed int) error {
 	return nil
 }
 
-// ended is how the generator ended.
+// ended is the generator's result.
 type ended struct {
 	offered
 	err error
 }
 
-// offer starts the generator in a process of its own.
+// offer starts the generator as a separate process.
 func (h *harness) offer(ctx context.Context, t *target, rate float64) (<-chan ended, error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -147,7 +147,7 @@ func (h *harness) offer(ctx context.Context, t *target, rate float64) (<-chan en
 	return done, nil
 }
 
-// watch notes the backlog each second until the generator has ended.
+// watch reads the backlog each second until the generator has ended.
 func (t *target) watch(ctx context.Context, done <-chan ended) (backlog []int, err error) {
 	every := time.NewTicker(time.Second)
 	defer every.Stop()
@@ -166,7 +166,7 @@ func (t *target) watch(ctx context.Context, done <-chan ended) (backlog []int, e
 	return backlog, nil
 }
 
-// grows is by how many rewards a second the backlog grew after the first third.
+// grows returns how many rewards per second the backlog grew by after the first third.
 func (r endToEndReport) grows() float64 {
 	const third = 3
 	values := make([]float64, 0, len(r.backlog))
@@ -176,7 +176,7 @@ func (r endToEndReport) grows() float64 {
 	return slope(values)
 }
 
-// at is the backlog when a share of the time had passed.
+// at returns the backlog after a share of the time.
 func (r endToEndReport) at(share float64) int { return percentile(r.backlog, share) }
 
 func writeEndToEnd(b *strings.Builder, list []endToEndReport) {
@@ -186,12 +186,12 @@ func writeEndToEnd(b *strings.Builder, list []endToEndReport) {
 		if r.grows() > growth*r.planned {
 			verdict = "IT GROWS"
 		}
-		fmt.Fprintf(b, "\nEnd to end over %s: %.0f new rewards a second planned (%.3f of the ceiling's %.0f/s), "+
+		fmt.Fprintf(b, "\nEnd to end over %s: %.0f new rewards per second planned (%.3f of the ceiling's %.0f/s), "+
 			"%.0f/s answered, statuses %v.\n\n"+
-			"- Recording, from the planned time on: p50 %s, p99 %s, most %s (the generator's own lateness: p99 %s).\n"+
-			"- Recorded and not bought: %d after a third, %d after two thirds, %d at the end; %+.1f a second from the "+
-			"first third on: %s. The rest was bought %s after the end.\n"+
-			"- CPU for 1,000 rewards, bought: %s. All %d recorded rewards are executed.\n",
+			"- Recording, from the planned time on: p50 %s, p99 %s, max %s (the generator's own lateness: p99 %s).\n"+
+			"- Backlog: %d after a third, %d after two thirds, %d at the end; %+.1f per second after the first third: "+
+			"%s. It was bought %s after the end.\n"+
+			"- CPU per 1,000 rewards, bought: %s. All %d recorded rewards are executed.\n",
 			r.target, r.planned, r.planned/r.ceiling, r.ceiling, r.rate(), r.Statuses, short(r.P50), short(r.P99),
 			short(r.Max), short(r.Late), r.at(third), r.at(twoThirds), r.at(1), r.grows(), verdict,
 			short(r.drained), short(r.cpu), r.executed)

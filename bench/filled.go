@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// makeKey makes a key: of a new app, or of one of those that a filled store has.
+// makeKey creates a key: of a new app, or of an app in a filled store.
 func (h *harness) makeKey(ctx context.Context, t *target, database string, filled bool) (err error) {
 	if !filled {
 		t.key, err = h.operate(ctx, "app", "create", "bench", "--database", database)
@@ -28,7 +28,7 @@ func (h *harness) makeKey(ctx context.Context, t *target, database string, fille
 		lines := strings.Split(table, "\n")
 		const heading = 1
 		if len(lines) <= heading {
-			return errors.New("the store has no app: name one that it should have with --app")
+			return errors.New("the store has no app: create one")
 		}
 		app, _, _ = strings.Cut(lines[heading], " ")
 	}
@@ -36,7 +36,7 @@ func (h *harness) makeKey(ctx context.Context, t *target, database string, fille
 	return err
 }
 
-// operate runs an operator's command and returns what it prints.
+// operate runs an operator's command and returns its output.
 func (h *harness) operate(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, h.binary, args...)
 	var stderr bytes.Buffer
@@ -48,8 +48,7 @@ func (h *harness) operate(ctx context.Context, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-// findSample takes what is asked for from a filled store: random users of all, and
-// rewards of some of them.
+// findSample takes a sample of a filled store: random users, and rewards of some of them.
 func findSample(ctx context.Context, c client, users, holders int) (s sample, err error) {
 	if s.users, err = findUsers(ctx, c, users); err != nil {
 		return s, err
@@ -68,7 +67,7 @@ func findSample(ctx context.Context, c client, users, holders int) (s sample, er
 	for _, list := range found {
 		s.take(list)
 	}
-	if len(s.holders) == 0 { // nobody has five: whoever has any
+	if len(s.holders) == 0 { // no user has five holdings
 		s.holders = owners
 	}
 	slices.SortStableFunc(found, func(a, b []stored) int { return len(b) - len(a) })
@@ -80,7 +79,7 @@ func findSample(ctx context.Context, c client, users, holders int) (s sample, er
 	return s, nil
 }
 
-// take adds a user's rewards to what is asked for.
+// take adds a user's rewards to the sample.
 func (s *sample) take(list []stored) {
 	stocks := map[string]bool{}
 	for _, r := range list {
@@ -95,7 +94,7 @@ func (s *sample) take(list []stored) {
 		s.rewards = append(s.rewards, r.ID)
 		source := ""
 		if r.Source != nil {
-			text, _ := json.Marshal(*r.Source) // it came as JSON
+			text, _ := json.Marshal(*r.Source) // it was JSON
 			source = fmt.Sprintf(`,"source":%s`, text)
 		}
 		key, _ := json.Marshal(r.IdempotencyKey)
@@ -104,8 +103,7 @@ func (s *sample) take(list []stored) {
 	}
 }
 
-// findUsers reads the list of users to its end and takes so many, each with the same
-// chance.
+// findUsers draws users from the complete list, each with the same probability.
 func findUsers(ctx context.Context, c client, most int) ([]string, error) {
 	var taken []string
 	seen := 0
@@ -131,8 +129,8 @@ func findUsers(ctx context.Context, c client, most int) ([]string, error) {
 	return taken, nil
 }
 
-// nextPage is the path of the next page of a list, from the answer's Link header; ""
-// when there is none.
+// nextPage returns the path of a list's next page from the Link header, empty on the last
+// page.
 func nextPage(link string) string {
 	path, found := strings.CutSuffix(link, `>; rel="next"`)
 	if !found {

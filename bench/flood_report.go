@@ -6,13 +6,14 @@ import (
 	"time"
 )
 
-// The largest that a neighbour's median may become under a flood: the larger of both.
+// The limits of a neighbour's median latency under a flood: it must stay within one of them.
 const (
-	mostOfIdle    = 3.0 // times its own without one
+	mostOfIdle    = 3.0 // times its own without a flood
 	mostOfCeiling = 1.5 // times the bare server's under the same flood
 )
 
-// medianLatencies are those of a target under a kind of flood, over all rounds.
+// medianLatencies returns a target's medians over all rounds of a kind of flood, and its
+// peak memory.
 func medianLatencies(all []floodResult, target, kind string) (m latencies, memory int64) {
 	var posts, gets []time.Duration
 	for _, r := range all {
@@ -27,10 +28,10 @@ func writeFlood(b *strings.Builder, all []floodResult, engines []string) {
 	if len(all) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\nMedian latency of an app with one connection while another app floods with %d. Wanted: "+
+	fmt.Fprintf(b, "\nMedian latency of an app with one connection while another app floods with %d. Goal: "+
 		"at most %.0f times its own without the flood, or %.1f times the bare server's under the same flood, "+
-		"whichever is larger.\n\n| another app is | request | bare server | of | alone | flooded | times alone "+
-		"| times bare | memory at most | |\n"+
+		"whichever is larger.\n\n| another app is | request | bare server | target | alone | flooded | times alone "+
+		"| times bare | peak memory | |\n"+
 		"|---|---|---|---|---|---|---|---|---|---|\n", floodConnections, mostOfIdle, mostOfCeiling)
 	for _, kind := range floodKinds() {
 		bare, _ := medianLatencies(all, nameCeiling, kind)

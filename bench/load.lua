@@ -1,6 +1,6 @@
 -- Requests for wrk. Arguments: MODE SEED KEY FILE [SYMBOLS]
 --   new:      rewards with new keys for random users, which are the lines of FILE
---   overload: the same, and every answer is looked at
+--   overload: the same, and counts every answer by status
 --   replay:   bodies, which are the lines of FILE, at random
 --   users:    users with new external ids
 --   get:      paths, which are the lines of FILE, at random
@@ -17,7 +17,7 @@ local function hex(digits)
   return string.format("%0" .. digits .. "x", math.random(0, 16 ^ digits - 1))
 end
 
--- A key that looks like a random UUID.
+-- newKey returns a random UUID.
 local function newKey()
   return hex(8) .. "-" .. hex(4) .. "-4" .. hex(3) .. "-a" .. hex(3) .. "-" .. hex(6) .. hex(6)
 end
@@ -29,8 +29,8 @@ local function newReward()
     pick(lines), newKey(), math.floor(cents / 100), cents % 100, pick(symbols))
 end
 
--- look counts answers by status, and 503 without Retry-After.
-local function look(status, headers)
+-- count counts answers by status, and 503 without Retry-After.
+local function count(status, headers)
   if status == 201 then created = created + 1
   elseif status == 503 then
     refused = refused + 1
@@ -46,7 +46,7 @@ function init(args)
   for line in io.lines(file) do lines[#lines + 1] = line end
   for symbol in (args[5] or ""):gmatch("[^,]+") do symbols[#symbols + 1] = symbol end
   created, refused, unadvised, other = 0, 0, 0, 0
-  if mode == "overload" then response = look end
+  if mode == "overload" then response = count end
   local head = " HTTP/1.1\r\nHost: " .. wrk.headers["Host"] .. "\r\nX-Api-Key: " .. key .. "\r\n"
   if mode == "get" then
     request = function() return "GET " .. pick(lines) .. head .. "\r\n" end

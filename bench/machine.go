@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// machine tells what the figures come from.
+// machine describes the environment of the figures.
 func machine(ctx context.Context, folder, command string) []string {
 	first := func(program string, args ...string) string {
-		out, _ := exec.CommandContext(ctx, program, args...).CombinedOutput() // wrk fails when it tells its version
+		out, _ := exec.CommandContext(ctx, program, args...).CombinedOutput() // wrk -v exits with 1
 		line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
 		return line
 	}
@@ -41,7 +41,7 @@ func machine(ctx context.Context, folder, command string) []string {
 	}
 }
 
-// model is the CPU's name.
+// model returns the CPU's name.
 func model() string {
 	text, _ := os.ReadFile("/proc/cpuinfo")
 	for line := range strings.Lines(string(text)) {
@@ -52,7 +52,7 @@ func model() string {
 	return runtime.GOARCH
 }
 
-// loadAverage is the kernel's, of the last minutes.
+// loadAverage returns the load of the last 1, 5 and 15 minutes.
 func loadAverage() string {
 	const shown = 3
 	text, _ := os.ReadFile("/proc/loadavg")

@@ -1,8 +1,8 @@
-// Command bench measures how fast the service is. It builds the service, runs it
-// over SQLite and over PostgreSQL beside a bare server that does nothing but HTTP
-// and JSON (the ceiling), loads all of them in turn in the same minutes, and prints
-// ratios: those can be compared between machines, requests a second cannot.
-// docs/performance.md says how to read the figures. Start reading at run.go.
+// Command bench measures the speed of the service. It runs the service over SQLite and
+// over PostgreSQL beside a bare server that does only HTTP and JSON (the ceiling), loads
+// them in turn within the same minutes, and prints ratios. Ratios can be compared between
+// machines, requests per second cannot. docs/performance.md explains the figures. Start
+// reading at run.go.
 package main
 
 import (
@@ -15,17 +15,17 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// commands are the run, and the programs that it starts in processes of their own.
+// commands are the run and the programs that it starts as separate processes.
 type commands struct {
-	Run      runCommand      `cmd:"" default:"withargs" help:"Measure (the default)."`
-	Ceiling  ceilingCommand  `cmd:"" hidden:"" help:"The bare server."`
-	OpenLoop openLoopCommand `cmd:"" hidden:"" help:"The load generator with a fixed rate."`
-	Unread   unreadCommand   `cmd:"" hidden:"" help:"Clients that do not read their answers."`
+	Run      runCommand      `cmd:"" default:"withargs" help:"Measure (default)."`
+	Ceiling  ceilingCommand  `cmd:"" hidden:"" help:"Run the bare server."`
+	OpenLoop openLoopCommand `cmd:"" hidden:"" help:"Generate load at a fixed rate."`
+	Unread   unreadCommand   `cmd:"" hidden:"" help:"Request answers without reading them."`
 }
 
-const description = "Measures the service beside a bare HTTP server on the same machine, in turn, " +
-	"and prints ratios.\n\nIt needs wrk and PostgreSQL's programs: tools/install.sh wrk postgres. Everything " +
-	"that it makes is removed at the end, also on Ctrl-C."
+const description = "Measure the service and a bare HTTP server in turn on the same machine, " +
+	"and print ratios.\n\nNeeds wrk and PostgreSQL: tools/install.sh wrk postgres. All created files are " +
+	"removed at the end, also after Ctrl-C."
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)

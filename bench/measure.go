@@ -13,12 +13,12 @@ type result struct {
 	target string
 	round  int
 	outcome
-	ratio    float64       // of the rate to the ceiling's in the same round; 1 for the ceiling itself
-	service  time.Duration // CPU time of the service for 1,000 requests
-	database time.Duration // of the database server
+	ratio    float64       // of the rate to the ceiling's in the same round
+	service  time.Duration // CPU time of the service per 1,000 requests
+	database time.Duration // CPU time of the database server per 1,000 requests
 }
 
-// measureCase measures everything in turn.
+// measureCase measures a case at the ceiling and at each engine in turn.
 func (h *harness) measureCase(ctx context.Context, c benchCase, round int) error {
 	top, err := h.one(ctx, h.ceiling, c.forCeiling())
 	if err != nil {
@@ -79,24 +79,23 @@ func (h *harness) one(ctx context.Context, t *target, c benchCase) (result, erro
 	return r, h.check(ctx, t, c, r.outcome, before)
 }
 
-// per1000 is a time by 1,000 requests.
+// per1000 returns a time per 1,000 requests.
 func (o outcome) per1000(d time.Duration) time.Duration {
 	const thousand = 1000
 	return d * thousand / time.Duration(o.Requests)
 }
 
-// clean fails when a request was refused or broke.
+// clean fails when a request was refused or got no answer.
 func (o outcome) clean() error {
 	if o.Refused > 0 || o.Socket > 0 || o.Timeouts > 0 {
-		return fmt.Errorf("of %d requests %d were refused, %d met a broken connection, %d a time-out",
+		return fmt.Errorf("of %d requests %d were refused, %d failed with their connection, %d timed out",
 			o.Requests, o.Refused, o.Socket, o.Timeouts)
 	}
 	return nil
 }
 
-// check fails when anything was answered in another way than the case wants, and
-// waits until what was recorded is bought, so that nothing of it falls into the next
-// measurement.
+// check fails when an answer differs from the case's. It waits until recorded rewards are
+// bought, so that this does not slow down the next measurement.
 func (h *harness) check(ctx context.Context, t *target, c benchCase, o outcome, before metrics) error {
 	if err := o.clean(); err != nil || t.admin == "" {
 		return err
@@ -108,9 +107,8 @@ func (h *harness) check(ctx context.Context, t *target, c benchCase, o outcome, 
 	return expected(after.statuses(before), c)
 }
 
-// expected fails when there were other answers than the case wants. At its end wrk
-// cuts its connections: a request that was under way counts as a 503 that nobody
-// has seen.
+// expected fails when an answer differs from the case's. wrk cuts its connections at the
+// end: the service counts the requests under way as 503.
 func expected(statuses map[string]int, c benchCase) error {
 	const runs, gone = 2, "503"
 	for status, n := range statuses {
@@ -124,7 +122,7 @@ func expected(statuses map[string]int, c benchCase) error {
 	return nil
 }
 
-// metrics are the target's; none for the bare server.
+// metrics returns the target's metrics, empty for the bare server.
 func (t *target) metrics(ctx context.Context) (metrics, error) {
 	if t.admin == "" {
 		return metrics{}, nil
@@ -132,7 +130,7 @@ func (t *target) metrics(ctx context.Context) (metrics, error) {
 	return readMetrics(ctx, t.admin)
 }
 
-// cpu is the CPU time so far of the service, with its brokerage, and of the database.
+// cpu returns the CPU time so far of the service with its brokerage, and of the database.
 func (t *target) cpu() (service, database time.Duration, err error) {
 	service, err = cpuTime(t.serve.pid())
 	if err != nil {

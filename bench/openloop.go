@@ -17,34 +17,33 @@ import (
 	"github.com/google/uuid"
 )
 
-// openLoopCommand makes requests at times that are fixed before the first one, and
-// counts how long each took from its time on: a service that stands still is charged
-// for all who come meanwhile.
+// openLoopCommand sends requests at planned times and measures latency from those times.
+// So a service that stalls is charged for all requests that come in the meantime.
 type openLoopCommand struct {
 	URL         string        `required:""`
 	Key         string        `required:""`
-	Users       string        `required:"" help:"A file with a user's id in each line."`
-	Rate        float64       `required:"" help:"Requests a second."`
+	Users       string        `required:"" help:"Read user ids from this file, one per line."`
+	Rate        float64       `required:"" help:"Requests per second."`
 	Duration    time.Duration `required:""`
 	Connections int           `default:"256"`
 }
 
-// offered is what the generator tells at its end.
+// offered is the generator's output.
 type offered struct {
 	Requests int            `json:"requests"`
 	Took     time.Duration  `json:"tookNs"`
-	Statuses map[string]int `json:"statuses"` // "error" for those without an answer
+	Statuses map[string]int `json:"statuses"` // "error" for no answer
 	P50      time.Duration  `json:"p50Ns"`
 	P99      time.Duration  `json:"p99Ns"`
 	Max      time.Duration  `json:"maxNs"`
 	Late     time.Duration  `json:"lateNs"` // 99th percentile of how late a request was sent
-	Error    string         `json:"error"`  // the first that was no answer
+	Error    string         `json:"error"`  // the first one
 }
 
-// rate is answered requests a second.
+// rate returns requests per second.
 func (o offered) rate() float64 { return float64(o.Requests) / o.Took.Seconds() }
 
-// generator is an open loop under way.
+// generator is a running open loop.
 type generator struct {
 	client
 	users  []string
@@ -58,7 +57,7 @@ type generator struct {
 	late   []time.Duration
 }
 
-// Run makes the load and prints what came of it as JSON.
+// Run generates the load and prints its result as JSON.
 func (c *openLoopCommand) Run(ctx context.Context) error {
 	text, err := os.ReadFile(c.Users)
 	if err != nil {
@@ -75,7 +74,7 @@ func (c *openLoopCommand) Run(ctx context.Context) error {
 	return json.NewEncoder(os.Stdout).Encode(g.sum())
 }
 
-// run makes the load over so many connections.
+// run generates the load over a number of connections.
 func (g *generator) run(ctx context.Context, connections int) {
 	const lead = 200 * time.Millisecond
 	g.start, g.result.Statuses = time.Now().Add(lead), map[string]int{}
@@ -86,7 +85,7 @@ func (g *generator) run(ctx context.Context, connections int) {
 	clients.Wait()
 }
 
-// work takes the next request that is due, waits for its time and makes it.
+// work takes the next planned request, waits for its time and sends it.
 func (g *generator) work(ctx context.Context) {
 	for ctx.Err() == nil {
 		i := g.next.Add(1) - 1
@@ -129,7 +128,7 @@ func (g *generator) note(status string, took, late time.Duration) {
 	g.took, g.late = append(g.took, took), append(g.late, late)
 }
 
-// sum is what came of it.
+// sum returns the result.
 func (g *generator) sum() offered {
 	const median, tail = 0.5, 0.99
 	slices.Sort(g.took)

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// stall is a service that stands still at its first request.
+// stall is a service that stalls at its first request and fails the next two.
 type stall struct{ asked atomic.Int64 }
 
 func (s *stall) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -28,9 +28,9 @@ func (s *stall) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader("{}")), Request: r}, nil
 }
 
-// Requests are due when they are due: what comes while the service stands still
-// waits from its own time on.
-func TestOpenLoopCountsFromThePlannedTime(t *testing.T) {
+// TestOpenLoopMeasuresFromThePlannedTime: the stall delays the requests that are planned
+// during it.
+func TestOpenLoopMeasuresFromThePlannedTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := &generator{

@@ -8,23 +8,23 @@ import (
 	"time"
 )
 
-// The connections of before and after, and of the overload.
+// The number of connections before and after, and during the overload.
 const (
 	usualConnections = 64
 	manyConnections  = 10 * usualConnections
 )
 
-// overloadReport is how a service coped with ten times the connections.
+// overloadReport is the result of ten times the connections.
 type overloadReport struct {
 	target  string
 	before  outcome // with the usual connections
 	many    outcome
 	after   []outcome // of each second afterwards
-	normal  int       // the second of those in which the rate was normal again; 0: in none
-	seconds int       // that the overload lasted
+	normal  int       // the first second afterwards with a normal rate; 0: not reached
+	seconds int       // of overload
 }
 
-// overload loads each engine with too much, and looks how it recovers.
+// overload overloads each engine and measures how it recovers.
 func (h *harness) overload(ctx context.Context) error {
 	for _, t := range h.engines {
 		r, err := h.overloadOf(ctx, t)
@@ -71,12 +71,12 @@ func (h *harness) overloadOf(ctx context.Context, t *target) (overloadReport, er
 	return r, r.check()
 }
 
-// check fails when clients were told anything else than 201 or a 503 with advice.
+// check fails when a client got anything but 201 or a 503 with Retry-After.
 func (r overloadReport) check() error {
 	c := r.many.Counted
 	if c.Other > 0 || c.Unadvised > 0 || r.many.Timeouts > 0 {
-		return fmt.Errorf("of %d requests %d got a status that is neither 201 nor 503, %d a 503 without Retry-After, "+
-			"%d none in time", r.many.Requests, c.Other, c.Unadvised, r.many.Timeouts)
+		return fmt.Errorf("of %d requests %d got neither 201 nor 503, %d a 503 without Retry-After, %d timed out",
+			r.many.Requests, c.Other, c.Unadvised, r.many.Timeouts)
 	}
 	for _, o := range append(r.after, r.before) {
 		if err := o.clean(); err != nil {
@@ -88,13 +88,13 @@ func (r overloadReport) check() error {
 
 func writeOverload(b *strings.Builder, list []overloadReport) {
 	for _, r := range list {
-		normal := "not normal again (0.9 of before) within these seconds"
+		normal := "not normal again (0.9 of before) in this time"
 		if r.normal > 0 {
 			normal = fmt.Sprintf("normal again (0.9 of before) in second %d", r.normal)
 		}
 		c := r.many.Counted
 		fmt.Fprintf(b, "\nOverload of %s: %d connections for %s: %.0f/s, p99 %s, %d recorded, %d refused with 503 "+
-			"(all with Retry-After), %d errors of connections. Before, with %d: %.0f/s, p99 %s. "+
+			"(all with Retry-After), %d connection errors. Before, with %d: %.0f/s, p99 %s. "+
 			"Afterwards, with %[9]d: %[12]s.\n\n",
 			r.target, manyConnections, time.Duration(r.seconds)*time.Second, r.many.rate(), short(r.many.P99),
 			c.Created, c.Unavailable, r.many.Socket, usualConnections, r.before.rate(), short(r.before.P99), normal)

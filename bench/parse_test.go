@@ -42,7 +42,7 @@ RESULT requests=3000 us=3000400 p50=700 p99=13780 max=20000 status=1 socket=2 ti
 	}
 }
 
-func TestOutcomeIsCleanOrNot(t *testing.T) {
+func TestClean(t *testing.T) {
 	t.Parallel()
 	if err := (outcome{Requests: 1}).clean(); err != nil {
 		t.Error(err)
@@ -54,7 +54,7 @@ func TestOutcomeIsCleanOrNot(t *testing.T) {
 	}
 }
 
-// proc(5): the name is in brackets and can hold anything.
+// TestParseStat: as in proc(5), where a name can contain brackets and spaces.
 func TestParseStat(t *testing.T) {
 	t.Parallel()
 	got, err := parseStat("123 (a b) c) S 7 123 123 0 -1 4194304 1 2 3 4 150 25 30 5 20 0 9 0 1 2 3\n")
@@ -129,7 +129,7 @@ func TestIdle(t *testing.T) {
 		}
 	}
 	if !(metrics{}).idle() {
-		t.Error("nothing to do, and not idle")
+		t.Error("not idle without rewards")
 	}
 }
 

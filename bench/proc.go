@@ -10,17 +10,17 @@ import (
 	"time"
 )
 
-// tick is the kernel's unit of CPU time, which is the same on all of Linux.
+// tick is the kernel's unit of CPU time, the same on all Linux systems.
 const tick = 10 * time.Millisecond
 
-// processTime is what /proc/PID/stat tells of a process.
+// processTime is the content of /proc/PID/stat.
 type processTime struct {
 	parent int
 	own    time.Duration // user and system
-	ended  time.Duration // of children that have ended and were waited for
+	ended  time.Duration // of children that were waited for
 }
 
-// parseStat reads the text of /proc/PID/stat.
+// parseStat parses /proc/PID/stat.
 func parseStat(text string) (processTime, error) {
 	const parent, user, last = 1, 11, 14
 	fields := strings.Fields(text[strings.LastIndexByte(text, ')')+1:]) // a name can hold anything
@@ -41,8 +41,7 @@ func parseStat(text string) (processTime, error) {
 	}, errors.Join(errs...)
 }
 
-// cpuTime is the CPU time that a process and its children have had so far; 0 for
-// the process 0.
+// cpuTime returns the CPU time of a process and its children so far, 0 for the process 0.
 func cpuTime(root int) (time.Duration, error) {
 	if root == 0 {
 		return 0, nil
@@ -56,7 +55,7 @@ func cpuTime(root int) (time.Duration, error) {
 		return 0, err
 	}
 	sum := top.own + top.ended
-	paths, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is good
+	paths, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is valid
 	for _, path := range paths {
 		text, err := os.ReadFile(path)
 		if err != nil {
@@ -69,7 +68,7 @@ func cpuTime(root int) (time.Duration, error) {
 	return sum, nil
 }
 
-// memory is the resident memory of a process in bytes: now, and at most so far.
+// memory returns the resident memory of a process in bytes: now, and the peak so far.
 func memory(pid int) (now, most int64, err error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -78,7 +77,7 @@ func memory(pid int) (now, most int64, err error) {
 	return parseMemory(string(text))
 }
 
-// parseMemory reads the text of /proc/PID/status.
+// parseMemory parses /proc/PID/status.
 func parseMemory(text string) (now, most int64, err error) {
 	const kibi = 1024
 	for line := range strings.Lines(text) {
@@ -93,7 +92,7 @@ func parseMemory(text string) (now, most int64, err error) {
 		*into *= kibi
 	}
 	if now == 0 || most == 0 {
-		return 0, 0, errors.New("/proc/PID/status tells no memory")
+		return 0, 0, errors.New("/proc/PID/status has no VmRSS or VmHWM")
 	}
 	return now, most, nil
 }

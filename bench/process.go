@@ -13,15 +13,15 @@ import (
 	"time"
 )
 
-// process is a program that runs in the background of the run.
+// process is a program that runs in the background.
 type process struct {
 	cmd   *exec.Cmd
-	log   string // the path of what it says
+	log   string // path of its output
 	ended chan struct{}
 }
 
-// spawn starts a program that logs into a file in the folder. It gets no signals of
-// the terminal, and dies with this program.
+// spawn starts a program that logs to a file in the folder. It gets no signals from the
+// terminal, and is killed when this program ends.
 func spawn(folder, name, program string, args ...string) (*process, error) {
 	p := &process{
 		cmd: exec.Command(program, args...), log: filepath.Join(folder, name+".log"), ended: make(chan struct{}),
@@ -34,20 +34,20 @@ func spawn(folder, name, program string, args ...string) (*process, error) {
 	p.cmd.Env = append(os.Environ(), "APCA_API_KEY_ID=paper", "APCA_API_SECRET_KEY=paper")
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	started := make(chan error)
-	// No thread may end before the harness does: with it end the processes that it started.
-	// So no goroutine may end while it is locked to its thread.
+	// The kernel kills the process when the thread that started it ends. Threads end only with
+	// a goroutine that is locked to them, so the harness must not lock any.
 	go func() {
 		err := p.cmd.Start()
 		started <- err
 		if err == nil {
-			_ = p.cmd.Wait() // check and stop tell how
+			_ = p.cmd.Wait() // check and stop report the result
 			close(p.ended)
 		}
 	}()
 	return p, errors.Join(<-started, file.Close())
 }
 
-// check fails when the process has ended.
+// check fails when the process has ended. It accepts nil.
 func (p *process) check() error {
 	if p == nil {
 		return nil
@@ -60,7 +60,7 @@ func (p *process) check() error {
 	}
 }
 
-// pid is 0 for no process.
+// pid returns the process id, 0 for nil.
 func (p *process) pid() int {
 	if p == nil {
 		return 0
@@ -68,7 +68,7 @@ func (p *process) pid() int {
 	return p.cmd.Process.Pid
 }
 
-// stop asks the process to end, and kills it when it does not.
+// stop terminates the process, and kills it when it takes too long.
 func (p *process) stop() error {
 	const patience = 30 * time.Second
 	if p == nil {
@@ -90,7 +90,7 @@ func (p *process) stop() error {
 	return nil
 }
 
-// failed is an error with the end of what the process has said.
+// failed adds the end of the process's output to an error.
 func (p *process) failed(err error) error {
 	const tail = 2000
 	text, _ := os.ReadFile(p.log)
@@ -117,13 +117,13 @@ func (p *process) await(ctx context.Context, url string) error {
 		case <-p.ended:
 			return p.check()
 		case <-ctx.Done():
-			return p.failed(fmt.Errorf("%s does not answer: %w", url, ctx.Err()))
+			return p.failed(fmt.Errorf("cannot reach %s: %w", url, ctx.Err()))
 		case <-time.After(every):
 		}
 	}
 }
 
-// freeAddress is an address of this machine where nobody listens.
+// freeAddress returns a local address that is not in use.
 func freeAddress() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -132,7 +132,7 @@ func freeAddress() (string, error) {
 	return l.Addr().String(), l.Close()
 }
 
-// wait waits, or fails when ctx ends.
+// wait waits for a duration, or fails when ctx ends first.
 func wait(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -144,7 +144,7 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// closers are what is to be ended and removed, last first.
+// closers are functions that clean up, called last first.
 type closers []func() error
 
 func (c *closers) add(f func() error) { *c = append(*c, f) }

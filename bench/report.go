@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// report is what stays of a run.
+// report is the result of a run.
 type report struct {
 	machine   []string
 	sync      spread[time.Duration]
@@ -17,7 +17,7 @@ type report struct {
 	flood     []floodResult
 }
 
-// processReport is how a service started, and its memory after the cases.
+// processReport is a service's start and its memory after the cases.
 type processReport struct {
 	target  string
 	started time.Duration
@@ -25,7 +25,7 @@ type processReport struct {
 	peak    int64
 }
 
-// write prints the report, and writes it where --markdown says.
+// write prints the report and writes it to the file of --markdown.
 func (h *harness) write() error {
 	var b strings.Builder
 	for _, line := range h.report.machine {
@@ -50,9 +50,9 @@ func (h *harness) writeCases(b *strings.Builder) {
 	if len(list) == 0 {
 		return
 	}
-	fmt.Fprintf(b, "\nMedians of %d rounds of %d s. Ratio: to the ceiling in the same round. CPU: for 1,000 requests, "+
+	fmt.Fprintf(b, "\nMedians of %d rounds of %d s. Ratio: to the ceiling in the same round. CPU: per 1,000 requests, "+
 		"of the service + of the database server.\n\n", h.Rounds, h.Seconds)
-	b.WriteString("| case | of | ratio | from | to | req/s | p50 | p99 | CPU |\n" +
+	b.WriteString("| case | target | ratio | min | max | req/s | p50 | p99 | CPU |\n" +
 		"|---|---|---|---|---|---|---|---|---|\n")
 	for _, c := range list {
 		for _, t := range append([]*target{h.ceiling}, h.engines...) {
@@ -88,13 +88,13 @@ func writeCase(b *strings.Builder, c benchCase, t *target, list []result) {
 }
 
 func (h *harness) writeProcesses(b *strings.Builder) {
-	b.WriteString("\n| service over | start until ready | memory after the cases | at most |\n|---|---|---|---|\n")
+	b.WriteString("\n| service over | start until ready | memory after the cases | peak |\n|---|---|---|---|\n")
 	for _, p := range h.report.processes {
 		fmt.Fprintf(b, "| %s | %s | %d MB | %d MB |\n", p.target, short(p.started), p.rss>>20, p.peak>>20)
 	}
 }
 
-// resultsOf are the measurements of a case at a target.
+// resultsOf returns the measurements of a case at a target.
 func resultsOf(all []result, name, target string) []result {
 	var list []result
 	for _, r := range all {
@@ -113,7 +113,7 @@ func medianOf(list []result, of func(result) time.Duration) time.Duration {
 	return spreadOf(values).Median
 }
 
-// short is a duration with about three digits.
+// short prints a duration with about three digits.
 func short(d time.Duration) string {
 	const hundred = 100
 	switch {

@@ -16,40 +16,40 @@ import (
 	"time"
 )
 
-// runCommand says what to measure.
+// runCommand has the flags of a run.
 type runCommand struct {
-	Only     string        `default:"." placeholder:"REGEXP" help:"Only the parts whose name matches; --list shows the names."`
-	List     bool          `help:"Print the names of the parts and end."`
-	Engines  []string      `enum:"sqlite,postgres" default:"sqlite,postgres" help:"The engines to measure (${default})."`
-	Rounds   int           `default:"5" help:"How often everything is measured (${default}); the median counts."`
-	Seconds  int           `default:"3" help:"How long a measurement takes, in whole seconds (${default})."`
-	WarmUp   int           `default:"1" help:"How many seconds of the same load go before it (${default})."`
-	EndToEnd time.Duration `default:"60s" help:"How long the load of a fixed rate lasts (${default})."`
-	Share    float64       `default:"0.07" help:"That rate, as a share of the bare server's with 64 connections (${default})."`
-	Overload int           `default:"10" help:"How many seconds ten times the connections last (${default})."`
-	Users    int           `default:"10000" help:"How many users rewards are given to (${default})."`
-	Holders  int           `default:"2000" help:"How many of them have five holdings (${default})."`
-	Data     string        `type:"existingdir" placeholder:"DIR" help:"Where the stores are: a folder on a real disk (default: the system's folder for temporary files)."`
-	Markdown string        `placeholder:"FILE" help:"Write the report there too."`
+	Only     string        `default:"." placeholder:"REGEXP" help:"Measure only the parts whose names match; see --list."`
+	List     bool          `help:"Print the names of the parts."`
+	Engines  []string      `enum:"sqlite,postgres" default:"sqlite,postgres" help:"Measure these engines (default ${default})."`
+	Rounds   int           `default:"5" help:"Number of rounds, of which the report has the medians (default ${default})."`
+	Seconds  int           `default:"3" help:"Duration of a measurement, in whole seconds (default ${default})."`
+	WarmUp   int           `default:"1" help:"Duration of the same load before a measurement, in whole seconds (default ${default})."`
+	EndToEnd time.Duration `default:"60s" help:"Duration of the load at a fixed rate (default ${default})."`
+	Share    float64       `default:"0.07" help:"The fixed rate as a share of the bare server's with 64 connections (default ${default})."`
+	Overload int           `default:"10" help:"Duration of the load over ten times the connections, in whole seconds (default ${default})."`
+	Users    int           `default:"10000" help:"Number of users who get rewards (default ${default})."`
+	Holders  int           `default:"2000" help:"Number of users with five holdings (default ${default})."`
+	Data     string        `type:"existingdir" placeholder:"DIR" help:"Keep the stores in this folder, on a real disk (default: the system's temporary folder)."`
+	Markdown string        `placeholder:"FILE" help:"Write the report to this file too."`
 
 	Binary      string `type:"existingfile" placeholder:"FILE" help:"Measure this stockrewards (default: build it)."`
-	SqliteFile  string `type:"existingfile" placeholder:"FILE" help:"Measure over this filled store, in place: give it a copy. Its paper.db is beside it."`
-	PostgresURL string `name:"postgres-url" placeholder:"URL" help:"Measure over this filled store, in place, with --paper-file."`
-	PaperFile   string `placeholder:"FILE" help:"The brokerage's books that belong to it (default: new ones)."`
-	PostgresPID int    `name:"postgres-pid" placeholder:"PID" help:"The process whose children serve it, if its CPU time is to be measured."`
-	App         string `placeholder:"NAME" help:"The app of a filled store that gets a key (default: its first)."`
-	OwnUsers    bool   `help:"Make users and rewards in a filled store, instead of asking for those that it has."`
+	SqliteFile  string `type:"existingfile" placeholder:"FILE" help:"Measure over this filled store, with paper.db beside it. Changes it: pass a copy."`
+	PostgresURL string `name:"postgres-url" placeholder:"URL" help:"Measure over this filled store, with --paper-file. Changes it: pass a copy."`
+	PaperFile   string `placeholder:"FILE" help:"The paper brokerage's books of --postgres-url (default: new books)."`
+	PostgresPID int    `name:"postgres-pid" placeholder:"PID" help:"Also measure the CPU time of this PostgreSQL process and its children."`
+	App         string `placeholder:"NAME" help:"Create a key of this app in a filled store (default: the first app)."`
+	OwnUsers    bool   `help:"Create users and rewards in a filled store instead of requesting existing ones."`
 }
 
-// watched is an output that ends the run when nobody reads it any more.
-type watched struct {
+// output ends the run when its reader is gone.
+type output struct {
 	io.Writer
 
 	stop context.CancelCauseFunc
 }
 
 // Write implements io.Writer.
-func (w watched) Write(b []byte) (int, error) {
+func (w output) Write(b []byte) (int, error) {
 	n, err := w.Writer.Write(b)
 	if err != nil {
 		w.stop(err)
@@ -62,13 +62,13 @@ type harness struct {
 	runCommand
 	only    *regexp.Regexp
 	out     io.Writer
-	folder  string // of everything that the run makes
+	folder  string // of all files of the run
 	binary  string
 	script  string
 	ends    closers
 	ceiling *target
 	engines []*target
-	results []result // of the cases, in order of measurement
+	results []result // in order of measurement
 	report  report
 }
 
@@ -76,8 +76,8 @@ type harness struct {
 func (c *runCommand) Run(ctx context.Context) (err error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // so that writing fails instead, and all is removed
-	h := &harness{runCommand: *c, out: watched{os.Stdout, stop}}
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // writing fails instead, and the run cleans up
+	h := &harness{runCommand: *c, out: output{os.Stdout, stop}}
 	if h.only, err = regexp.Compile(c.Only); err != nil {
 		return fmt.Errorf("--only: %w", err)
 	}
@@ -90,7 +90,7 @@ func (c *runCommand) Run(ctx context.Context) (err error) {
 	}
 	const least = 64
 	if c.Rounds < 1 || c.Seconds < 1 || c.WarmUp < 0 || c.Users < least || c.Holders < 1 || c.Share <= 0 {
-		return fmt.Errorf("--rounds, --seconds, --holders and --share must be positive, --users at least %d", least)
+		return fmt.Errorf("--rounds, --seconds, --holders and --share must be above 0, --users at least %d", least)
 	}
 	defer func() { err = errors.Join(err, h.ends.close()) }()
 	if err := h.start(ctx); err != nil {
@@ -102,17 +102,17 @@ func (c *runCommand) Run(ctx context.Context) (err error) {
 	return h.write()
 }
 
-// start makes everything that is measured.
+// start builds and starts the servers.
 func (h *harness) start(ctx context.Context) (err error) {
 	if _, err := exec.LookPath("wrk"); err != nil {
-		return errors.New("wrk is missing: tools/install.sh wrk installs it")
+		return errors.New("cannot find wrk: run tools/install.sh wrk")
 	}
 	if h.folder, err = os.MkdirTemp(h.Data, "stockrewards-bench"); err != nil {
 		return err
 	}
 	h.ends.add(func() error { return os.RemoveAll(h.folder) })
-	const entered = 0o711 // PostgreSQL's user has a folder in it
-	if err := os.Chmod(h.folder, entered); err != nil {
+	const searchable = 0o711 // for PostgreSQL's user, who has a folder in it
+	if err := os.Chmod(h.folder, searchable); err != nil {
 		return err
 	}
 	h.script = filepath.Join(h.folder, "load.lua")
@@ -144,7 +144,7 @@ func (h *harness) start(ctx context.Context) (err error) {
 	return nil
 }
 
-// build makes the binary as it is released.
+// build builds the service as it is released.
 func (h *harness) build(ctx context.Context) error {
 	if h.binary = h.Binary; h.binary != "" {
 		return nil
@@ -158,7 +158,7 @@ func (h *harness) build(ctx context.Context) error {
 	return nil
 }
 
-// measure does all of it.
+// measure measures all chosen parts.
 func (h *harness) measure(ctx context.Context) (err error) {
 	if h.report.sync, err = syncTime(h.folder); err != nil {
 		return err
@@ -197,10 +197,10 @@ func (h *harness) measure(ctx context.Context) (err error) {
 	return nil
 }
 
-// say prints for whoever watches.
+// say prints progress.
 func (h *harness) say(format string, args ...any) { fmt.Fprintf(h.out, format, args...) }
 
-// describe tells of the machine and the programs.
+// describe returns the description of the machine, and warns when the folder is in memory.
 func (h *harness) describe(ctx context.Context) ([]string, error) {
 	var disk syscall.Statfs_t
 	if err := syscall.Statfs(h.folder, &disk); err != nil {
@@ -210,8 +210,7 @@ func (h *harness) describe(ctx context.Context) ([]string, error) {
 	where := h.folder
 	if disk.Type == tmpfs || disk.Type == ramfs {
 		where += " (IN MEMORY: durability costs nothing there)"
-		h.say("WARNING: %s is in memory, where synced writes cost nothing: give --data a folder on a disk\n",
-			h.folder)
+		h.say("WARNING: %s is in memory, where syncs cost nothing: set --data to a folder on a disk\n", h.folder)
 	}
 	return machine(ctx, where, "go run ./bench "+strings.Join(os.Args[1:], " ")), nil
 }

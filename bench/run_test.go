@@ -11,11 +11,12 @@ import (
 	"testing"
 )
 
-// build builds the harness and the service into a folder.
+// build builds the harness and the service into a folder. Its flags are those of the
+// end-to-end tests, so that both share the build cache.
 func build(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
-	cmd := exec.Command("go", "build", "-o", folder, "stockrewards/bench", "stockrewards/cmd/stockrewards")
+	cmd := exec.Command("go", "build", "-trimpath", "-o", folder, "stockrewards/bench", "stockrewards/cmd/stockrewards")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
@@ -23,7 +24,7 @@ func build(t *testing.T) string {
 	return folder
 }
 
-// harnessCommand is a small run over SQLite in the folder data.
+// harnessCommand returns a small run over SQLite in the folder data.
 func harnessCommand(ctx context.Context, programs, data string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, filepath.Join(programs, "bench"), append([]string{
 		"--binary", filepath.Join(programs, "stockrewards"), "--data", data, "--engines", "sqlite",
@@ -41,13 +42,13 @@ func TestHarness(t *testing.T) {
 		t.Parallel()
 		testEarlyEnd(t, programs, func(cmd *exec.Cmd, _ io.Closer) error { return cmd.Process.Signal(os.Interrupt) })
 	})
-	t.Run("NobodyReads", func(t *testing.T) {
+	t.Run("ClosedOutput", func(t *testing.T) {
 		t.Parallel()
 		testEarlyEnd(t, programs, func(_ *exec.Cmd, stdout io.Closer) error { return stdout.Close() })
 	})
 }
 
-// A run measures the service, writes its report, and leaves nothing behind.
+// testRun measures the service, reads the report, and checks that nothing is left behind.
 func testRun(t *testing.T, programs string) {
 	t.Helper()
 	data := t.TempDir()
@@ -69,10 +70,10 @@ func testRun(t *testing.T, programs string) {
 			t.Errorf("the report lacks %q:\n%s", want, text)
 		}
 	}
-	wantEmpty(t, data)
+	checkRemoved(t, data)
 }
 
-// What ends a run early leaves nothing behind either.
+// testEarlyEnd ends a run early and checks that nothing is left behind.
 func testEarlyEnd(t *testing.T, programs string, end func(*exec.Cmd, io.Closer) error) {
 	t.Helper()
 	data := t.TempDir()
@@ -94,14 +95,13 @@ func testEarlyEnd(t *testing.T, programs string, end func(*exec.Cmd, io.Closer) 
 	for lines.Scan() {
 	}
 	if err := cmd.Wait(); err == nil || cmd.ProcessState.ExitCode() != 1 {
-		t.Errorf("it ended with %v", err)
+		t.Errorf("the run ended with %v, want exit status 1", err)
 	}
-	wantEmpty(t, data)
+	checkRemoved(t, data)
 }
 
-// wantEmpty fails when a file is left in the folder, or a program runs that was
-// started in it.
-func wantEmpty(t *testing.T, data string) {
+// checkRemoved fails when the folder has a file, or when a program still runs in it.
+func checkRemoved(t *testing.T, data string) {
 	t.Helper()
 	left, err := os.ReadDir(data)
 	if err != nil || len(left) > 0 {

@@ -13,26 +13,26 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// atOnce is how many requests prepare a store at the same time.
+// atOnce is the number of concurrent requests that prepare a store.
 const atOnce = 64
 
-// sample is what of a store is asked for: users, requests that were made, paths.
+// sample is the data of a store that requests refer to.
 type sample struct {
-	users   []string // ids of those who get new rewards
-	bodies  []string // of requests that have recorded a reward
+	users   []string // ids of users who get new rewards
+	bodies  []string // of requests that recorded a reward
 	rewards []string // ids
 	holders []string // ids of users with five holdings
 	busy    []string // ids of users with many rewards
 }
 
-// The shape of what is made: holders have five stocks, busy users a full list.
+// The shape of a sample: holders have five stocks, busy users a full page of rewards.
 const (
 	holdings  = 5
 	busyUsers = 20
 	listed    = 100
 )
 
-// make records users and rewards through the service.
+// makeSample creates users and rewards through the API.
 func makeSample(ctx context.Context, c client, users, holders int) (sample, error) {
 	s := sample{users: make([]string, users)}
 	prefix := strconv.Itoa(os.Getpid()) + "-"
@@ -66,7 +66,7 @@ func makeSample(ctx context.Context, c client, users, holders int) (sample, erro
 	})
 }
 
-// add plans another reward of a user, of the n-th stock.
+// add adds a request for a reward of the n-th stock.
 func (s *sample) add(prefix, user string, n int) {
 	stocks := strings.Split(symbols, ",")
 	s.bodies = append(s.bodies, fmt.Sprintf(`{"userId":%q,"idempotencyKey":"%ssample-%06d","amountUsd":%d.25,`+
@@ -74,7 +74,7 @@ func (s *sample) add(prefix, user string, n int) {
 		user, prefix, len(s.bodies), 1+n%15, stocks[n%len(stocks)], sampleMetadata))
 }
 
-// each runs f for 0 to n-1, some at once, until one fails.
+// each runs f for 0 to n-1, up to atOnce at a time, until one fails.
 func each(ctx context.Context, n int, f func(ctx context.Context, i int) error) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(atOnce)
@@ -87,7 +87,7 @@ func each(ctx context.Context, n int, f func(ctx context.Context, i int) error) 
 	return g.Wait()
 }
 
-// stored is a reward as the API tells of it.
+// stored is the API's JSON of a reward.
 type stored struct {
 	ID             string
 	UserID         string         `json:"userId"`
@@ -99,7 +99,7 @@ type stored struct {
 	Status         string         `json:"status"`
 }
 
-// write puts the lines that wrk's script reads into files of the folder.
+// write writes the input files of load.lua.
 func (s sample) write(folder string) error {
 	paths := func(format string, ids []string) []string {
 		list := make([]string, len(ids))
@@ -117,7 +117,7 @@ func (s sample) write(folder string) error {
 		fileListUser:  paths("/v1/rewards?limit=100&userId=%s", s.busy),
 	} {
 		if len(lines) == 0 {
-			return fmt.Errorf("nothing to ask for: no %s", name)
+			return fmt.Errorf("cannot write the file %q: the store has no such data", name)
 		}
 		text := strings.Join(lines, "\n") + "\n"
 		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
@@ -127,7 +127,7 @@ func (s sample) write(folder string) error {
 	return nil
 }
 
-// writeCeiling puts the same for the bare server.
+// writeCeiling writes the input files for the bare server.
 func writeCeiling(folder string, users int) error {
 	s := sample{
 		users: make([]string, users), bodies: []string{"{}"},
@@ -149,7 +149,7 @@ func writeCeiling(folder string, users int) error {
 	return nil
 }
 
-// The files.
+// The input files of load.lua.
 const (
 	fileUsers     = "users"
 	fileBodies    = "bodies"

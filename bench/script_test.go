@@ -13,14 +13,14 @@ import (
 	"testing"
 )
 
-// fussy answers 201, 503 with and without Retry-After, and 400 in turn, and keeps
-// what it was asked for.
+// fussy answers 201, 503 with and without Retry-After, and 400 in turn, and keeps the
+// requests.
 type fussy struct {
-	mu     sync.Mutex
-	asked  []giving
-	keys   map[string]int
-	wrong  []string
-	answer [4]int
+	mu       sync.Mutex
+	requests []giving
+	keys     map[string]int
+	wrong    []string
+	answers  [4]int
 }
 
 func (f *fussy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -31,17 +31,17 @@ func (f *fussy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err != nil || r.Method != http.MethodPost || r.URL.Path != "/v1/rewards" || r.Header.Get("X-Api-Key") != "key" {
 		f.wrong = append(f.wrong, r.Method+" "+r.URL.Path)
 	}
-	turn := len(f.asked) % len(f.answer)
-	f.asked = append(f.asked, g)
+	turn := len(f.requests) % len(f.answers)
+	f.requests = append(f.requests, g)
 	f.keys[g.IdempotencyKey]++
-	f.answer[turn]++
+	f.answers[turn]++
 	if turn == 1 {
 		w.Header().Set("Retry-After", "1")
 	}
 	w.WriteHeader([4]int{201, 503, 503, 400}[turn])
 }
 
-// wrk asks for what the script says, and counts what it is answered.
+// TestScript compares the requests of load.lua and its counts of answers with a server's.
 func TestScript(t *testing.T) {
 	t.Parallel()
 	f := &fussy{keys: map[string]int{}}
@@ -61,30 +61,30 @@ func TestScript(t *testing.T) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.wrong) > 0 || len(f.asked) < 100 {
-		t.Fatalf("it was asked %d times, for %v", len(f.asked), f.wrong)
+	if len(f.wrong) > 0 || len(f.requests) < 100 {
+		t.Fatalf("%d requests, wrong ones: %v", len(f.requests), f.wrong)
 	}
 	uuid := regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-a[0-9a-f]{3}-[0-9a-f]{12}$`)
 	stocks := strings.Split(symbols, ",")
-	for _, g := range f.asked {
+	for _, g := range f.requests {
 		if f.keys[g.IdempotencyKey] != 1 || !uuid.MatchString(g.IdempotencyKey) || g.UserID != sampleID ||
 			!slices.Contains(stocks, g.AssetSymbol) || !strings.Contains(string(g.AmountUSD), ".") {
-			t.Fatalf("it asked for %+v", g)
+			t.Fatalf("request %+v", g)
 		}
 	}
 	c := got.Counted
 	for _, pair := range [][2]int{
-		{f.answer[0], c.Created},
-		{f.answer[1] + f.answer[2], c.Unavailable},
-		{f.answer[2], c.Unadvised},
-		{f.answer[3], c.Other},
+		{f.answers[0], c.Created},
+		{f.answers[1] + f.answers[2], c.Unavailable},
+		{f.answers[2], c.Unadvised},
+		{f.answers[3], c.Other},
 	} {
 		const cut = 4 // wrk cuts its connections at the end
 		if pair[1] == 0 || pair[0] < pair[1] || pair[0] > pair[1]+cut {
-			t.Errorf("%d were answered, %d are counted", pair[0], pair[1])
+			t.Errorf("%d answers, %d are counted", pair[0], pair[1])
 		}
 	}
 	if got.Refused < c.Unavailable+c.Other-4 {
-		t.Errorf("%d of %d are told as refused", got.Refused, c.Unavailable+c.Other)
+		t.Errorf("%d of %d are counted as refused", got.Refused, c.Unavailable+c.Other)
 	}
 }

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// spread is the median of values and how far they lie apart.
+// spread is the median and the range of values.
 type spread[T cmp.Ordered] struct{ Median, Least, Most T }
 
-// spreadOf sums values up; of an even number the lower middle one is the median.
+// spreadOf returns the spread of values. The median of an even number is the lower one.
 func spreadOf[T cmp.Ordered](values []T) spread[T] {
 	if len(values) == 0 {
 		return spread[T]{}
@@ -17,17 +17,16 @@ func spreadOf[T cmp.Ordered](values []T) spread[T] {
 	return spread[T]{Median: percentile(sorted, 0.5), Least: sorted[0], Most: sorted[len(sorted)-1]}
 }
 
-// percentile is the smallest of sorted values that the share of them does not exceed.
-func percentile[T any](sorted []T, share float64) T {
-	var none T
+// percentile returns the smallest of sorted values that at least that share does not exceed.
+func percentile[T any](sorted []T, share float64) (value T) {
 	if len(sorted) == 0 {
-		return none
+		return value
 	}
 	i := int(share*float64(len(sorted)) + 0.999999)
 	return sorted[min(max(i, 1), len(sorted))-1]
 }
 
-// slope is how much values, taken at equal steps, grow a step: least squares.
+// slope returns how much values at equal steps grow per step, by least squares.
 func slope(values []float64) float64 {
 	n := float64(len(values))
 	var sumX, sumY, sumXY, sumXX float64

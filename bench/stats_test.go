@@ -73,7 +73,7 @@ func TestShort(t *testing.T) {
 func TestChosen(t *testing.T) {
 	t.Parallel()
 	if got := len(chosen(regexp.MustCompile("."))); got != len(cases()) {
-		t.Errorf("%d cases are chosen by default", got)
+		t.Errorf("chose %d cases by default", got)
 	}
 	if got := chosen(regexp.MustCompile("^portfolio")); len(got) != 1 || got[0].file != filePortfolio {
 		t.Errorf("%v", got)
@@ -81,16 +81,16 @@ func TestChosen(t *testing.T) {
 	names := map[string]bool{}
 	for _, c := range cases() {
 		if names[c.name] {
-			t.Errorf("%s stands twice", c.name)
+			t.Errorf("two cases have the name %s", c.name)
 		}
 		names[c.name] = true
 	}
 }
 
-// Every acknowledged reward was recorded once and bought, and nothing else was.
+// TestAccount: every acknowledged reward must be recorded once and executed.
 func TestAccount(t *testing.T) {
 	t.Parallel()
-	told := func(created, unknown int) offered {
+	answers := func(created, unknown int) offered {
 		return offered{Statuses: map[string]int{"201": created, "error": unknown, "503": 7}}
 	}
 	for name, test := range map[string]struct {
@@ -98,13 +98,13 @@ func TestAccount(t *testing.T) {
 		recorded, failed int
 		good             bool
 	}{
-		"all":             {endToEndReport{offered: told(10, 0), executed: 10}, 10, 0, true},
-		"unknown, made":   {endToEndReport{offered: told(10, 2), executed: 12}, 12, 0, true},
-		"one is lost":     {endToEndReport{offered: told(10, 0), executed: 9}, 9, 0, false},
-		"one too many":    {endToEndReport{offered: told(10, 1), executed: 12}, 12, 0, false},
-		"one not bought":  {endToEndReport{offered: told(10, 0), executed: 9}, 10, 0, false},
-		"one bought more": {endToEndReport{offered: told(10, 0), executed: 11}, 10, 0, false},
-		"one failed":      {endToEndReport{offered: told(10, 0), executed: 10}, 10, 1, false},
+		"all":             {endToEndReport{offered: answers(10, 0), executed: 10}, 10, 0, true},
+		"unknown, made":   {endToEndReport{offered: answers(10, 2), executed: 12}, 12, 0, true},
+		"one is lost":     {endToEndReport{offered: answers(10, 0), executed: 9}, 9, 0, false},
+		"one too many":    {endToEndReport{offered: answers(10, 1), executed: 12}, 12, 0, false},
+		"one not bought":  {endToEndReport{offered: answers(10, 0), executed: 9}, 10, 0, false},
+		"one bought more": {endToEndReport{offered: answers(10, 0), executed: 11}, 10, 0, false},
+		"one failed":      {endToEndReport{offered: answers(10, 0), executed: 10}, 10, 1, false},
 	} {
 		if err := test.report.account(test.recorded, test.failed); (err == nil) != test.good {
 			t.Errorf("%s: %v", name, err)
@@ -116,14 +116,14 @@ func TestBacklogGrows(t *testing.T) {
 	t.Parallel()
 	r := endToEndReport{backlog: []int{0, 100, 200, 210, 220, 230, 240, 250, 260}}
 	if got := r.grows(); math.Abs(got-10) > 1e-9 {
-		t.Errorf("it grows by %f, want 10 after the first third", got)
+		t.Errorf("grows by %f, want 10 after the first third", got)
 	}
 	if r.at(1./3) != 200 || r.at(2./3) != 230 || r.at(1) != 260 {
 		t.Errorf("%d %d %d", r.at(1./3), r.at(2./3), r.at(1))
 	}
 }
 
-func TestOverloadIsChecked(t *testing.T) {
+func TestOverloadCheck(t *testing.T) {
 	t.Parallel()
 	if err := (overloadReport{many: outcome{Socket: 3, Counted: counted{Created: 9, Unavailable: 9}}}).check(); err != nil {
 		t.Error(err)

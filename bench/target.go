@@ -11,7 +11,7 @@ import (
 	"stockrewards/internal/store/postgres/pgtest"
 )
 
-// The names of what is measured.
+// The names of the targets.
 const (
 	nameCeiling  = "ceiling"
 	nameSQLite   = "sqlite"
@@ -21,25 +21,25 @@ const (
 // target is a running server under measurement.
 type target struct {
 	name     string
-	folder   string // of its files and of what wrk's script reads
+	folder   string // of its files and of the input of load.lua
 	url      string
-	admin    string // URL of the admin listener; "": none
+	admin    string // URL of the admin listener; empty for the bare server
 	key      string
-	hoarder  string // the key of an app whose lists are large, for the flood
-	books    string // the URL of its database
+	hoarder  string // key of an app with large lists, for the flood
+	books    string // URL of its database
 	serve    *process
-	paper    *process // the brokerage, where it is a process of its own
-	database int      // the process id of the database server; 0: none, or not ours
+	paper    *process // the brokerage, when it is a separate process
+	database int      // process id of the database server; 0 when unknown
 	started  time.Duration
 }
 
-// newTarget makes the folder of a target.
+// newTarget creates a target's folder.
 func (h *harness) newTarget(name string) (*target, error) {
 	folder, err := mkdir(h.folder, name)
 	return &target{name: name, folder: folder}, err
 }
 
-// mkdir makes a folder in another one.
+// mkdir creates a folder in another one.
 func mkdir(parent, name string) (string, error) {
 	const ownerOnly = 0o700
 	folder := filepath.Join(parent, name)
@@ -81,8 +81,8 @@ func (h *harness) startSQLite(ctx context.Context) (*target, error) {
 	return t, h.startService(ctx, t, "sqlite:"+path, h.SqliteFile != "")
 }
 
-// startPostgres starts the service over a PostgreSQL server of its own, which keeps
-// every promise that a real one keeps, and a brokerage beside it.
+// startPostgres starts the service over its own PostgreSQL, with the durability of a real
+// one, and a paper brokerage beside it.
 func (h *harness) startPostgres(ctx context.Context) (*target, error) {
 	t, err := h.newTarget(namePostgres)
 	if err != nil {
@@ -112,7 +112,7 @@ func (h *harness) startPostgres(ctx context.Context) (*target, error) {
 	if err := t.paper.await(ctx, "http://"+address+"/control/clock"); err != nil {
 		return nil, err
 	}
-	// As over the embedded brokerage: no limit that matters, and nothing waits.
+	// Like the embedded brokerage: without a relevant limit or wait.
 	const rate = "60000"
 	return t, h.startService(ctx, t, url, h.PostgresURL != "", "--broker", "alpaca",
 		"--alpaca-url", "http://"+address, "--alpaca-data-url", "http://"+address,
@@ -130,7 +130,7 @@ func (h *harness) startCluster(ctx context.Context, t *target) (url string, err 
 	return cluster.NewDatabase(ctx)
 }
 
-// startService starts serve with everything on, and measures how long it takes.
+// startService starts serve and measures how long it takes until it is ready.
 func (h *harness) startService(ctx context.Context, t *target, database string, filled bool, flags ...string) error {
 	t.books = database
 	if err := h.makeKey(ctx, t, database, filled); err != nil {
@@ -160,7 +160,7 @@ func (h *harness) startService(ctx context.Context, t *target, database string, 
 	return h.prepare(ctx, t, filled)
 }
 
-// prepare finds or makes what is asked for.
+// prepare finds or creates the data that is requested.
 func (h *harness) prepare(ctx context.Context, t *target, filled bool) error {
 	began := time.Now()
 	c := newClient(t.url, t.key, atOnce)
@@ -177,12 +177,12 @@ func (h *harness) prepare(ctx context.Context, t *target, filled bool) error {
 	if err == nil {
 		_, err = t.settle(ctx)
 	}
-	h.say("%s: ready after %s, %d users, %d rewards to ask for, prepared in %s\n", t.name, short(t.started),
+	h.say("%s: ready after %s, %d users, %d rewards to request, prepared in %s\n", t.name, short(t.started),
 		len(s.users), len(s.rewards), short(time.Since(began)))
 	return err
 }
 
-// settle waits until everything recorded is bought.
+// settle waits until all recorded rewards are final.
 func (t *target) settle(ctx context.Context) (metrics, error) {
 	const most, every = 10 * time.Minute, 50 * time.Millisecond
 	for deadline := time.Now().Add(most); ; {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// unreadCommand asks for large answers on many connections and reads none of them.
+// unreadCommand requests large answers on many connections without reading them.
 type unreadCommand struct {
 	URL         string `required:""`
 	Key         string `required:""`
@@ -20,7 +20,7 @@ type unreadCommand struct {
 	Connections int    `required:""`
 }
 
-// Run asks until a signal comes.
+// Run sends requests until ctx ends.
 func (c *unreadCommand) Run(ctx context.Context) error {
 	var all sync.WaitGroup
 	for range c.Connections {
@@ -37,7 +37,7 @@ func (c *unreadCommand) Run(ctx context.Context) error {
 	return nil
 }
 
-// ask asks once, and keeps the connection for longer than a service should.
+// ask sends one request and keeps the connection open longer than a service should.
 func (c *unreadCommand) ask(ctx context.Context) {
 	const kept, again, buffer = 10 * time.Second, 100 * time.Millisecond, 4096
 	address := strings.TrimPrefix(c.URL, "http://")
@@ -48,13 +48,13 @@ func (c *unreadCommand) ask(ctx context.Context) {
 	}
 	defer func() { _ = conn.Close() }()
 	if tcp, ok := conn.(*net.TCPConn); ok {
-		_ = tcp.SetReadBuffer(buffer) // less is asked for, so more stays at the service
+		_ = tcp.SetReadBuffer(buffer) // so more bytes stay at the service
 	}
 	fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: %s\r\nX-Api-Key: %s\r\n\r\n", c.Path, address, c.Key)
 	_ = wait(ctx, kept)
 }
 
-// startUnread starts the program that reads nothing.
+// startUnread starts clients that do not read.
 func (h *harness) startUnread(t *target) (*process, error) {
 	key, path := t.key, "/large"
 	if t.admin != "" {

@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// loadScript tells wrk what to ask for.
+// loadScript generates wrk's requests.
 //
 //go:embed load.lua
 var loadScript string
 
-// The kinds of requests that the script makes.
+// The modes of the script.
 const (
 	modeNew      = "new"
 	modeOverload = "overload"
@@ -26,29 +26,29 @@ const (
 	modeUsers    = "users"
 )
 
-// symbols are the stocks that are given.
+// symbols are the stocks of new rewards.
 const symbols = "AAPL,KO,NVDA,VOO,MSFT,AMZN,GOOGL,META,TSLA,JPM,V,MA,DIS,NKE,PEP,COST,WMT,HD,ADBE,INTC"
 
 // load is one run of wrk.
 type load struct {
 	url, key    string
 	mode        string
-	file        string // what the script reads
+	file        string // input of the script
 	connections int
 	seconds     int
 }
 
-// outcome is what wrk has measured.
+// outcome is wrk's measurement.
 type outcome struct {
 	Requests int
 	Took     time.Duration
 	P50, P99 time.Duration
 	Max      time.Duration
-	Refused  int // answers of 400 and above
-	Socket   int // errors of connections
+	Refused  int // answers with a status of 400 or above
+	Socket   int // connection errors
 	Timeouts int
 
-	Counted counted // with modeOverload only
+	Counted counted // only in modeOverload
 }
 
 // counted is answers by status.
@@ -59,7 +59,7 @@ type counted struct {
 	Other       int
 }
 
-// rate is requests a second.
+// rate returns requests per second.
 func (o outcome) rate() float64 { return float64(o.Requests) / o.Took.Seconds() }
 
 // run runs wrk with the script.
@@ -80,12 +80,12 @@ func (l load) run(ctx context.Context, script string) (outcome, error) {
 	return parseOutcome(string(out))
 }
 
-// parseOutcome reads the line that the script prints at the end.
+// parseOutcome parses the last line of the script's output.
 func parseOutcome(output string) (outcome, error) {
 	var o outcome
 	_, line, found := strings.Cut(output, "\nRESULT ")
 	if !found {
-		return o, fmt.Errorf("wrk told no result:\n%s", output)
+		return o, fmt.Errorf("wrk printed no result:\n%s", output)
 	}
 	var took, p50, p99, most int64
 	_, err := fmt.Sscanf(line, "requests=%d us=%d p50=%d p99=%d max=%d status=%d socket=%d timeout=%d "+
@@ -98,7 +98,7 @@ func parseOutcome(output string) (outcome, error) {
 	micro := func(us int64) time.Duration { return time.Duration(us) * time.Microsecond }
 	o.Took, o.P50, o.P99, o.Max = micro(took), micro(p50), micro(p99), micro(most)
 	if o.Requests == 0 || o.Took <= 0 {
-		return o, fmt.Errorf("wrk made no request:\n%s", output)
+		return o, fmt.Errorf("wrk sent no request:\n%s", output)
 	}
 	return o, nil
 }

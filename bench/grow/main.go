@@ -1,5 +1,5 @@
-// Command grow fills empty books with a past of millions of rewards, to measure how
-// the service does when it has run for years. See package growth for what is made.
+// Command grow fills an empty store with a past of millions of rewards, to measure the
+// service as after years of use. Package growth says what it makes.
 package main
 
 import (
@@ -20,15 +20,15 @@ import (
 )
 
 type command struct {
-	Database string `arg:"" help:"Where to: sqlite:PATH or postgres://USER@HOST/NAME, without books."`
-	Rewards  int    `default:"10000000" help:"How many rewards were executed, or failed (one in 200)."`
-	Waiting  int    `default:"3000" help:"How many more wait to be bought."`
-	Users    int    `default:"1000000" help:"How many users there are."`
-	Apps     int    `default:"100" help:"How many apps; the first has three tenths of all."`
-	Assets   int    `default:"300" help:"How many stocks of the catalog were given."`
-	Days     int    `default:"365" help:"How long the past is; it ends two days ago."`
-	Seed     uint64 `default:"1" help:"Another one makes another past."`
-	Keys     string `placeholder:"FILE" help:"A new file for the apps' API keys, a line for each: id, key and name."`
+	Database string `arg:"" help:"Fill this empty store: sqlite:PATH or postgres://USER@HOST/NAME."`
+	Rewards  int    `default:"10000000" help:"Number of final rewards, of which one in 200 failed (default ${default})."`
+	Waiting  int    `default:"3000" help:"Number of rewards that wait to be bought (default ${default})."`
+	Users    int    `default:"1000000" help:"Number of users (default ${default})."`
+	Apps     int    `default:"100" help:"Number of apps; the first has three tenths of the users (default ${default})."`
+	Assets   int    `default:"300" help:"Number of stocks that rewards are for (default ${default})."`
+	Days     int    `default:"365" help:"Length of the past in days; it ends two days ago (default ${default})."`
+	Seed     uint64 `default:"1" help:"Seed of the past; the same seed makes the same past (default ${default})."`
+	Keys     string `placeholder:"FILE" help:"Write the apps' API keys to this new file, a line for each: id, key and name."`
 }
 
 func main() {
@@ -36,8 +36,8 @@ func main() {
 	defer stop()
 	var c command
 	kong.Parse(&c, kong.Name("grow"), kong.BindTo(ctx, (*context.Context)(nil)), kong.Description(
-		"Fill empty books with a past. `stockrewards audit` finds nothing in them, `serve` runs on them; "+
-			"the broker does not know the orders, which only `audit --broker` notices."),
+		"Fill an empty store with a past. `stockrewards audit` finds no violation and `serve` runs on it, but "+
+			"the broker does not know the orders: `audit --broker` reports them."),
 	).FatalIfErrorf(c.run(ctx))
 }
 
@@ -61,10 +61,10 @@ func (c *command) run(ctx context.Context) error {
 			return err
 		}
 	}
-	return tell(os.Stdout, r, int64(max(1, c.Rewards+c.Waiting)))
+	return printReport(os.Stdout, r, int64(max(1, c.Rewards+c.Waiting)))
 }
 
-// writeKeys writes the keys to a new file, for its owner only.
+// writeKeys writes the keys to a new file that only its owner can read.
 func writeKeys(path string, keys []growth.Key) error {
 	const ownerOnly = 0o600
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, ownerOnly)
@@ -79,8 +79,7 @@ func writeKeys(path string, keys []growth.Key) error {
 	return errors.Join(err, f.Close())
 }
 
-// tell tells what was made.
-func tell(w io.Writer, r growth.Report, rewards int64) error {
+func printReport(w io.Writer, r growth.Report, rewards int64) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	var text strings.Builder
 	text.WriteString("table\trows\t\n")
@@ -90,7 +89,7 @@ func tell(w io.Writer, r growth.Report, rewards int64) error {
 	text.WriteString("\t\t\ntable or index\tMiB\tbytes per reward\t\n")
 	for _, s := range r.Sizes {
 		if s.Bytes < rewards/10 {
-			continue // of no weight
+			continue // negligible
 		}
 		name := s.Name
 		if s.Name != s.Table {
@@ -105,10 +104,10 @@ func tell(w io.Writer, r growth.Report, rewards int64) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\nwritten in %s, indexes and the disk %s\n",
+	_, err := fmt.Fprintf(w, "\nwritten in %s, indexed and synced in %s\n",
 		r.Wrote.Round(time.Second), r.Index.Round(time.Second))
 	return err
 }
 
-// tenths is a quotient with one decimal.
+// tenths returns a quotient with one decimal.
 func tenths(a, b int64) string { return fmt.Sprintf("%d.%d", a/b, a*10/b%10) }

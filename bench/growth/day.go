@@ -8,68 +8,67 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// make makes the past, a day at a time, and what waits at its end. give takes what
-// is to be written and tells whether to go on.
-func (p *past) make(give func(batch) bool) error {
+// generate generates the past day by day, and the rewards that wait at its end. It stops
+// when write, which takes the rows, returns false.
+func (p *past) generate(write func(batch) bool) error {
 	o := p.options
 	for n := range o.Days {
 		b := new(batch)
-		p.clock = p.dawn(n)
-		p.grow(b, early(o.Users)+(o.Users-early(o.Users))*(n+1)/o.Days)
-		if err := p.day(b, n); err != nil {
+		p.clock = p.midnight(n)
+		p.addUsers(b, early(o.Users)+(o.Users-early(o.Users))*(n+1)/o.Days)
+		if err := p.addDay(b, n); err != nil {
 			return fmt.Errorf("day %d: %w", n, err)
 		}
-		if !give(*b) {
+		if !write(*b) {
 			return nil
 		}
-		p.say(fmt.Sprintf("day %d of %d: %d rewards, %d users", n+1, o.Days, p.events, p.born))
+		p.progress(fmt.Sprintf("day %d of %d: %d rewards, %d users", n+1, o.Days, p.awards, p.users))
 	}
 	b := new(batch)
-	p.await(b)
-	if give(*b) {
-		p.say("holdings")
-		p.books(give)
+	p.addWaiting(b)
+	if write(*b) {
+		p.progress("holdings")
+		p.sumHoldings(write)
 	}
 	return nil
 }
 
-// early is how many of the users are there from the start: a quarter.
+// early returns how many users exist on the first day: a quarter.
 func early(users int) int { return max(1, users/4) }
 
-// grow makes users until there are so many.
-func (p *past) grow(b *batch, count int) {
-	for ; p.born < count; p.born++ {
+// addUsers adds users up to a count.
+func (p *past) addUsers(b *batch, count int) {
+	for ; p.users < count; p.users++ {
 		app := 0
-		if p.born > 0 {
+		if p.users > 0 {
 			app = p.drawApp()
 		}
 		u := rewards.User{
 			AppID: p.apps[app].ID, ID: rewards.NewID[rewards.User](p.ids),
-			Email: fmt.Sprintf("User.%d@mail-%d.example", p.born, app),
+			Email: fmt.Sprintf("User.%d@mail-%d.example", p.users, app),
 		}
 		if p.random.IntN(2) == 0 {
-			u.ExternalID = "customer-" + p.text(8)
+			u.ExternalID = "customer-" + p.hex(8)
 		}
-		p.people[app] = append(p.people[app], u.ID)
+		p.userIDs[app] = append(p.userIDs[app], u.ID)
 		b.user(&u)
 	}
 }
 
-// The hours of a day of the past: rewards come until the market's close.
+// closing is when the market closes; rewards come until then.
 const closing = 20 * time.Hour
 
-// day gives a day's rewards; a pool that is full is bought at once, the others at
-// the close.
-func (p *past) day(b *batch, n int) error {
+// addDay adds a day's rewards. A full pool is bought at once, the others at the close.
+func (p *past) addDay(b *batch, n int) error {
 	o := p.options
 	count := o.Rewards*(n+1)/o.Days - o.Rewards*n/o.Days
-	dawn := p.dawn(n)
-	given := make([]gift, count)
-	for i := range given {
-		p.turn(dawn.Add(closing / time.Duration(count) * time.Duration(i)))
-		place := p.favour(len(p.given))
-		p.gift(&given[i], place)
-		p.pools[place] = append(p.pools[place], &given[i])
+	dawn := p.midnight(n)
+	awards := make([]award, count)
+	for i := range awards {
+		p.advance(dawn.Add(closing / time.Duration(count) * time.Duration(i)))
+		place := p.drawSkewed(len(p.stocks))
+		p.award(&awards[i], place)
+		p.pools[place] = append(p.pools[place], &awards[i])
 		if len(p.pools[place]) < rewards.MaxMembers {
 			continue
 		}
@@ -77,48 +76,48 @@ func (p *past) day(b *batch, n int) error {
 			return err
 		}
 	}
-	p.turn(dawn.Add(closing))
+	p.advance(dawn.Add(closing))
 	for place := range p.pools {
 		if err := p.buy(b, place); err != nil {
 			return err
 		}
 	}
-	for i := range given {
-		b.reward(&given[i])
+	for i := range awards {
+		b.reward(&awards[i])
 	}
 	return nil
 }
 
-// turn sets the clock, never back.
-func (p *past) turn(t time.Time) {
+// advance sets the clock to a time, unless that is earlier.
+func (p *past) advance(t time.Time) {
 	if t.After(p.clock) {
 		p.clock = t
 	}
 }
 
-// await gives the rewards that wait at the end, in the last minute.
-func (p *past) await(b *batch) {
-	p.turn(p.options.End.UTC().Add(-time.Minute))
+// addWaiting adds the rewards that wait at the end, in the last minute.
+func (p *past) addWaiting(b *batch) {
+	p.advance(p.options.End.UTC().Add(-time.Minute))
 	for range p.options.Waiting {
-		var g gift
-		p.gift(&g, p.favour(len(p.given)))
-		b.reward(&g)
+		var a award
+		p.award(&a, p.drawSkewed(len(p.stocks)))
+		b.reward(&a)
 	}
 }
 
-// gift gives an asset to somebody.
-func (p *past) gift(g *gift, place int) {
+// award makes a reward of a stock for a random user.
+func (p *past) award(g *award, place int) {
 	app := p.drawApp()
-	if len(p.people[app]) == 0 {
-		app = 0 // which had the first user
+	if len(p.userIDs[app]) == 0 {
+		app = 0 // has the first user
 	}
-	asset := &p.given[place]
-	user := p.favour(len(p.people[app]))
+	asset := &p.stocks[place]
+	user := p.drawSkewed(len(p.userIDs[app]))
 	r := rewards.NewReward{
-		AppID: p.apps[app].ID, UserID: p.people[app][user], IdempotencyKey: p.uuid(), Amount: p.amount(),
+		AppID: p.apps[app].ID, UserID: p.userIDs[app][user], IdempotencyKey: p.uuid(), Amount: p.amount(),
 		Symbol: asset.Symbol, Source: p.source(), Metadata: p.metadata(), AssetID: asset.ID,
 	}
-	*g = gift{
+	*g = award{
 		Reward: rewards.Reward{
 			AppID: r.AppID, ID: rewards.NewID[rewards.Reward](p.ids), UserID: r.UserID,
 			IdempotencyKey: r.IdempotencyKey, Amount: r.Amount, AssetID: r.AssetID, Symbol: r.Symbol,
@@ -126,10 +125,10 @@ func (p *past) gift(g *gift, place int) {
 		},
 		fingerprint: rewards.NewFingerprint(r, r.Metadata), app: app, user: user,
 	}
-	p.events++
+	p.awards++
 }
 
-// amount is an amount that apps give: round ones, parts of a price, a few large.
+// amount draws an amount: round ones, parts of a price, a few large ones.
 func (p *past) amount() money.USD {
 	switch n := p.random.IntN(20); {
 	case n < 10:
@@ -143,13 +142,13 @@ func (p *past) amount() money.USD {
 
 func (p *past) source() string {
 	sources := [...]string{"purchase", "referral", "cashback", "signup_bonus", "quiz", "anniversary", ""}
-	return sources[p.favour(len(sources))]
+	return sources[p.drawSkewed(len(sources))]
 }
 
-// metadata is on a third of the rewards, in its canonical form.
+// metadata draws canonical metadata, which a third of the rewards have.
 func (p *past) metadata() string {
 	if p.random.IntN(3) > 0 {
 		return ""
 	}
-	return fmt.Sprintf(`{"campaign":"spring-%d","orderId":%q,"tier":"gold"}`, p.random.IntN(10), p.text(6))
+	return fmt.Sprintf(`{"campaign":"spring-%d","orderId":%q,"tier":"gold"}`, p.random.IntN(10), p.hex(6))
 }

@@ -1,12 +1,11 @@
-// Package growth fills empty books with a past: millions of rewards of a simulated
-// year, their orders, allocations and holdings, by bulk loading. It promises books
-// that are right: `stockrewards audit` finds nothing, and `serve` runs on them. What
-// is decided about an order is decided by package rewards, as in the service; only
-// the writing is another. Read order.go for a day's orders, table.go for the columns.
+// Package growth fills an empty store with a past: the rewards, orders, allocations and
+// holdings of a simulated year, millions of them, by bulk loading. `stockrewards audit`
+// finds no violation in the store, and `serve` runs on it. Package rewards plans and settles
+// the orders, as in the service; only the writing differs. order.go has the orders of a
+// day, table.go the columns.
 //
-// The broker does not know the orders. That stops nothing: the service compares the
-// orders that a broker lists with its own, those of the last 36 hours. Only
-// `stockrewards audit --broker` misses them.
+// The broker does not know the orders. The service still runs, because it compares only
+// the orders of the last 36 hours; `stockrewards audit --broker` reports them as missing.
 package growth
 
 import (
@@ -23,17 +22,17 @@ import (
 	"stockrewards/internal/store/sqlite"
 )
 
-// Options says what is made.
+// Options say what to make.
 type Options struct {
-	Database string    // "sqlite:PATH" or a URL of PostgreSQL; without books
-	Rewards  int       // final ones: executed, and a few in a thousand failed
-	Waiting  int       // recorded ones besides, for the worker to buy
+	Database string    // "sqlite:PATH" or a PostgreSQL URL, of an empty store
+	Rewards  int       // final rewards: executed, and a few in a thousand failed
+	Waiting  int       // further rewards, recorded, for the worker to buy
 	Users    int       // at least one
 	Apps     int       // at least one; the first has three tenths of the users
-	Assets   int       // how many of the catalog are given
-	Days     int       // how long the past is
-	Seed     uint64    // the same one makes the same past
-	End      time.Time // the present: nothing is later, the orders end two days before
+	Assets   int       // stocks of the catalog that rewards are for, at least one
+	Days     int       // length of the past, at least one
+	Seed     uint64    // the same seed makes the same past
+	End      time.Time // the present; the last order is two days older
 	Progress func(string)
 }
 
@@ -44,41 +43,41 @@ type Key struct {
 	Secret string
 }
 
-// Report is what was made.
+// Report describes the filled store.
 type Report struct {
 	Rows  []Count // by table
 	Sizes []Size  // by table and index
-	Total int64   // bytes of the whole database
+	Total int64   // bytes of the database
 	Keys  []Key   // one for each app
 	Wrote time.Duration
-	Index time.Duration // to build indexes and to bring all to the disk
+	Index time.Duration // to build indexes and to sync
 }
 
-// Count is how many rows a table was given.
+// Count is the number of rows of a table.
 type Count struct {
 	Table string
 	Rows  int64
 }
 
-// Size is how many bytes a table or an index takes.
+// Size is the size of a table or an index.
 type Size struct {
 	Name  string
-	Table string // that it is, or that it is an index of
+	Table string // the table, or the one that the index belongs to
 	Bytes int64
 }
 
-// settled is how long before the present the last order was: a broker that does not
-// know them is asked for those of the last 36 hours.
+// settled is the age of the last order: more than the 36 hours whose orders the service
+// compares with the broker's.
 const settled = 48 * time.Hour
 
-// Fill fills the books. It fails when there are some already.
+// Fill fills a store. It fails when the store is not empty.
 func Fill(ctx context.Context, o Options) (Report, error) {
 	if o.Users < 1 || o.Apps < 1 || o.Assets < 1 || o.Days < 1 || o.Rewards < 0 || o.Waiting < 0 {
-		return Report{}, errors.New("growth: there must be a user, an app, an asset and a day")
+		return Report{}, errors.New("growth: users, apps, assets and days must be at least 1, the others at least 0")
 	}
 	began := time.Now()
 	p := newPast(o)
-	if err := p.found(ctx); err != nil {
+	if err := p.install(ctx); err != nil {
 		return Report{}, fmt.Errorf("growth: %w", err)
 	}
 	to, err := openTarget(ctx, o.Database)
@@ -90,27 +89,24 @@ func Fill(ctx context.Context, o Options) (Report, error) {
 		return Report{}, errors.Join(fmt.Errorf("growth: %w", err), to.close())
 	}
 	r.Wrote = time.Since(began)
-	p.say("building indexes")
+	p.progress("building indexes")
 	if err := to.finish(ctx); err != nil {
 		return Report{}, errors.Join(fmt.Errorf("growth: %w", err), to.close())
 	}
 	r.Index = time.Since(began) - r.Wrote
-	p.say("measuring")
+	p.progress("measuring")
 	r.Sizes, r.Total, err = to.sizes(ctx)
 	return r, errors.Join(err, to.close())
 }
 
-// target is a database that is loaded in bulk.
+// target is a database that is bulk loaded.
 type target interface {
-	// begin drops the indexes that can be built later.
+	// begin drops the indexes, except those of constraints.
 	begin(ctx context.Context) error
-	// insert writes rows of a table.
 	insert(ctx context.Context, t table, rows [][]any) error
-	// exec runs a statement.
 	exec(ctx context.Context, statement string) error
-	// finish builds the indexes as they were and makes all durable.
+	// finish builds the dropped indexes and makes everything durable.
 	finish(ctx context.Context) error
-	// sizes measures.
 	sizes(ctx context.Context) (sizes []Size, total int64, err error)
 	close() error
 }
@@ -132,21 +128,21 @@ func openEngine(ctx context.Context, database string) (store.Engine, error) {
 	}
 	path, found := strings.CutPrefix(database, "sqlite:")
 	if !found {
-		return nil, fmt.Errorf("the database %q: must be sqlite:PATH or postgres://…", database)
+		return nil, fmt.Errorf("database %q: must be sqlite:PATH or postgres://…", database)
 	}
 	return sqlite.Open(ctx, path, sqlite.Options{})
 }
 
-// write makes the past and writes it, both at once.
+// write generates the past and writes it at the same time.
 func write(ctx context.Context, to target, p *past, r *Report) error {
 	if err := to.begin(ctx); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	batches, made := make(chan batch, 1), make(chan error, 1)
+	batches, generated := make(chan batch, 1), make(chan error, 1)
 	go func() {
-		made <- p.make(func(b batch) bool {
+		generated <- p.generate(func(b batch) bool {
 			select {
 			case batches <- b:
 				return true
@@ -161,7 +157,7 @@ func write(ctx context.Context, to target, p *past, r *Report) error {
 		for i, t := range tables() {
 			if err := to.insert(ctx, t, b[i]); err != nil {
 				cancel()
-				return errors.Join(fmt.Errorf("table %s: %w", t.name, err), <-made)
+				return errors.Join(fmt.Errorf("table %s: %w", t.name, err), <-generated)
 			}
 			rows[i] += int64(len(b[i]))
 		}
@@ -169,10 +165,10 @@ func write(ctx context.Context, to target, p *past, r *Report) error {
 	for i, t := range tables() {
 		r.Rows = append(r.Rows, Count{t.name, rows[i]})
 	}
-	return errors.Join(<-made, to.exec(ctx, markGiven(p.given)))
+	return errors.Join(<-generated, to.exec(ctx, markUsed(p.stocks)))
 }
 
-// newRandom is the source of everything that is drawn.
+// newRandom returns the source of all randomness.
 func newRandom(seed uint64) *rand.ChaCha8 {
 	var key [32]byte
 	for i := range 8 {

@@ -38,7 +38,7 @@ func fill(t *testing.T, database string, seed uint64) growth.Report {
 	return r
 }
 
-func TestBooksOfSQLiteAreRight(t *testing.T) {
+func TestFillSQLite(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "odd ?#% name.db")
 	r := fill(t, "sqlite:"+path, 1)
@@ -47,22 +47,22 @@ func TestBooksOfSQLiteAreRight(t *testing.T) {
 	checkAudit(t, q)
 	e, err := sqlite.Open(t.Context(), path, sqlite.Options{KeepSchema: true})
 	check(t, err)
-	checkBooks(t, e, r)
+	checkStore(t, e, r)
 	fresh := filepath.Join(t.TempDir(), "fresh.db")
 	if e, err = sqlite.Open(t.Context(), fresh, sqlite.Options{}); err == nil {
 		err = e.Close()
 	}
 	check(t, err)
 	const schema = `SELECT coalesce(sql, name) FROM sqlite_schema ORDER BY name`
-	if diff := cmp.Diff(textsOf(t, fresh, schema), textsOf(t, path, schema)); diff != "" {
+	if diff := cmp.Diff(readStrings(t, fresh, schema), readStrings(t, path, schema)); diff != "" {
 		t.Errorf("the schema has changed (-fresh +filled):\n%s", diff)
 	}
-	if mode := textsOf(t, path, `PRAGMA journal_mode`); mode[0] != "wal" {
+	if mode := readStrings(t, path, `PRAGMA journal_mode`); mode[0] != "wal" {
 		t.Errorf("journal mode %s", mode)
 	}
 }
 
-func TestBooksOfPostgresAreRight(t *testing.T) {
+func TestFillPostgres(t *testing.T) {
 	t.Parallel()
 	ctx, c := t.Context(), pgtest.Start(t)
 	filled, err := c.NewDatabase(ctx)
@@ -73,20 +73,20 @@ func TestBooksOfPostgresAreRight(t *testing.T) {
 	checkAudit(t, q)
 	e, err := postgres.Open(ctx, filled, postgres.Options{KeepSchema: true})
 	check(t, err)
-	checkBooks(t, e, r)
+	checkStore(t, e, r)
 	fresh, err := c.NewDatabase(ctx)
 	check(t, err)
 	if e, err = postgres.Open(ctx, fresh, postgres.Options{}); err == nil {
 		err = e.Close()
 	}
 	check(t, err)
-	if diff := cmp.Diff(indexesOf(t, fresh), indexesOf(t, filled)); diff != "" {
+	if diff := cmp.Diff(readIndexes(t, fresh), readIndexes(t, filled)); diff != "" {
 		t.Errorf("the indexes have changed (-fresh +filled):\n%s", diff)
 	}
 }
 
-// The same options make the same past, on either engine; books are not filled twice.
-func TestAPastCanBeRepeated(t *testing.T) {
+// TestFillIsRepeatable: the same options make the same past, and a store is filled once.
+func TestFillIsRepeatable(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "first.db")
 	first, second := fill(t, "sqlite:"+path, 3), fill(t, "sqlite:"+filepath.Join(t.TempDir(), "second.db"), 3)
@@ -100,7 +100,7 @@ func TestAPastCanBeRepeated(t *testing.T) {
 		Database: "sqlite:" + path, Users: 1, Apps: 1, Assets: 1, Days: 1, End: time.Now(),
 	})
 	if err == nil {
-		t.Error("books were filled twice")
+		t.Error("filled a store twice")
 	}
 }
 
@@ -116,8 +116,8 @@ func checkAudit(t *testing.T, q reader.Store) {
 	}
 }
 
-// checkBooks looks at the books through the store, as the service does, and closes it.
-func checkBooks(t *testing.T, e store.Engine, r growth.Report) {
+// checkStore reads the data through the store, as the service does, and closes it.
+func checkStore(t *testing.T, e store.Engine, r growth.Report) {
 	t.Helper()
 	ctx := t.Context()
 	s, err := store.New(ctx, e, time.Now, rand.Reader)
@@ -127,7 +127,7 @@ func checkBooks(t *testing.T, e store.Engine, r growth.Report) {
 		key, app, err := s.AppByKey(ctx, rewards.HashKey(k.Secret))
 		check(t, err)
 		if app.ID != k.App || app.Name != k.Name || !key.ValidAt(time.Now()) {
-			t.Errorf("the key of %s opens %+v", k.Name, app)
+			t.Errorf("the key of %s belongs to %+v", k.Name, app)
 		}
 		of, err := s.CountRewards(ctx, k.App, 1<<30)
 		check(t, err)
@@ -159,7 +159,7 @@ func checkBooks(t *testing.T, e store.Engine, r growth.Report) {
 	check(t, s.Close())
 }
 
-func textsOf(t *testing.T, path, query string) []string {
+func readStrings(t *testing.T, path, query string) []string {
 	t.Helper()
 	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}).String())
 	check(t, err)
@@ -177,7 +177,7 @@ func textsOf(t *testing.T, path, query string) []string {
 	return list
 }
 
-func indexesOf(t *testing.T, database string) []string {
+func readIndexes(t *testing.T, database string) []string {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), database)
 	check(t, err)

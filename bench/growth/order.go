@@ -9,15 +9,15 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// The fates of orders, in thousandths; all others are filled.
+// How many orders in a thousand are not filled.
 const (
 	refused  = 5
-	canceled = 5 // with a part filled
+	canceled = 5 // after a partial fill
 )
 
 const refusal = "asset_not_tradable: the asset is not tradable"
 
-// How long the steps of an order take.
+// The duration of an order's steps.
 const (
 	toSend   = 4 * time.Millisecond
 	toFill   = 130 * time.Millisecond
@@ -25,7 +25,7 @@ const (
 	toNext   = time.Second
 )
 
-// buy turns a pool into orders until nothing of it waits.
+// buy submits orders until the pool is empty.
 func (p *past) buy(b *batch, place int) error {
 	limits := rewards.PlanLimits{
 		MaxNotional: rewards.LowestMaxNotional, DailyLeft: 1 << 60,
@@ -34,26 +34,26 @@ func (p *past) buy(b *batch, place int) error {
 	for len(p.pools[place]) > 0 {
 		pool := p.pools[place]
 		first := pool[:min(len(pool), rewards.MaxMembers)]
-		waiting, gifts := make([]rewards.Waiting, len(first)), make(map[rewards.RewardID]*gift, len(first))
+		waiting, awards := make([]rewards.Waiting, len(first)), make(map[rewards.RewardID]*award, len(first))
 		for i, g := range first {
 			waiting[i] = rewards.Waiting{AppID: g.AppID, RewardID: g.ID, Pending: g.Amount - g.Booked}
-			gifts[g.ID] = g
+			awards[g.ID] = g
 		}
 		plan, _, err := rewards.PlanOrder(rewards.Queues(waiting), rewards.MaxMembers, limits)
 		if err != nil {
 			return err
 		}
-		carried := make([]*gift, len(plan.Members))
+		carried := make([]*award, len(plan.Members))
 		for i, m := range plan.Members {
-			carried[i] = gifts[m.RewardID]
-			delete(gifts, m.RewardID)
+			carried[i] = awards[m.RewardID]
+			delete(awards, m.RewardID)
 		}
 		if err := p.order(b, place, plan, carried); err != nil {
 			return err
 		}
-		rest := make([]*gift, 0, len(pool))
+		rest := make([]*award, 0, len(pool))
 		for i, g := range pool {
-			if _, waits := gifts[g.ID]; i >= len(first) || waits || g.Status == rewards.Executing {
+			if _, waits := awards[g.ID]; i >= len(first) || waits || g.Status == rewards.Executing {
 				rest = append(rest, g)
 			}
 		}
@@ -62,11 +62,11 @@ func (p *past) buy(b *batch, place int) error {
 	return nil
 }
 
-// order sends an order and books how it ends.
-func (p *past) order(b *batch, place int, plan rewards.Plan, carried []*gift) error {
-	asset := &p.given[place]
+// order submits an order and books its result.
+func (p *past) order(b *batch, place int, plan rewards.Plan, carried []*award) error {
+	asset := &p.stocks[place]
 	o := rewards.Order{
-		ID: rewards.NewID[rewards.Order](p.ids), ClientOrderID: p.prefix + p.text(12), AssetID: asset.ID,
+		ID: rewards.NewID[rewards.Order](p.ids), ClientOrderID: p.prefix + p.hex(12), AssetID: asset.ID,
 		Symbol: asset.Symbol, Notional: plan.Notional, House: plan.House,
 		MembersHash: rewards.HashMembers(plan.Members), Attempts: 1, State: rewards.OrderSubmitted,
 	}
@@ -79,7 +79,7 @@ func (p *past) order(b *batch, place int, plan rewards.Plan, carried []*gift) er
 			Member: plan.Members[i], UserID: g.UserID, RewardAmount: g.Amount, Booked: g.Booked, BookedShares: g.shares,
 		}
 	}
-	booked, err := p.end(&o, asset, claims)
+	booked, err := p.execute(&o, asset, claims)
 	if err != nil {
 		return err
 	}
@@ -90,12 +90,12 @@ func (p *past) order(b *batch, place int, plan rewards.Plan, carried []*gift) er
 	for i := range booked.Results {
 		p.book(carried[i], place, &booked.Results[i])
 	}
-	p.turn(p.clock.Add(toNext))
+	p.advance(p.clock.Add(toNext))
 	return nil
 }
 
-// end has the broker refuse, fill or half fill the order.
-func (p *past) end(o *rewards.Order, asset *listed, claims []rewards.Claim) (rewards.Settlement, error) {
+// execute makes the broker refuse the order, fill it, or fill half of it.
+func (p *past) execute(o *rewards.Order, asset *stock, claims []rewards.Claim) (rewards.Settlement, error) {
 	const thousand = 1000
 	fate := p.random.IntN(thousand)
 	begun := slices.ContainsFunc(claims, func(c rewards.Claim) bool { return c.Booked > 0 })
@@ -135,12 +135,12 @@ func (p *past) spend(o *rewards.Order) {
 	p.spent[date] = d
 }
 
-// book writes a result into its reward and remembers what the user got.
-func (p *past) book(g *gift, place int, r *rewards.Result) {
+// book writes a result into its reward and keeps what it adds to the user's holding.
+func (p *past) book(g *award, place int, r *rewards.Result) {
 	g.Status, g.FailureReason, g.ExecutedAt = r.Status, r.Reason, r.ExecutedAt
 	g.Booked += r.Bought.Amount
 	g.shares += r.Bought.Shares
-	l := lot{app: g.app, user: g.user, asset: p.given[place].ID, shares: r.Bought.Shares}
+	l := lot{app: g.app, user: g.user, asset: p.stocks[place].ID, shares: r.Bought.Shares}
 	if r.Status == rewards.Executed {
 		l.cost = r.RewardAmount
 	}
@@ -149,7 +149,7 @@ func (p *past) book(g *gift, place int, r *rewards.Result) {
 	}
 }
 
-// lot is what a user got of an asset at once.
+// lot is what one order added to a user's holding.
 type lot struct {
 	app, user int
 	asset     rewards.AssetID
@@ -161,9 +161,10 @@ func (l lot) compare(other lot) int {
 	return cmp.Or(cmp.Compare(l.app, other.app), cmp.Compare(l.user, other.user), cmp.Compare(l.asset, other.asset))
 }
 
-// books sums up the lots, in the order of the holdings' key, and the days.
-func (p *past) books(give func(batch) bool) {
-	const most = 50_000
+// sumHoldings sums the lots to holdings, in order of their key, and writes the spending
+// of the days.
+func (p *past) sumHoldings(write func(batch) bool) {
+	const rowsInBatch = 50_000
 	slices.SortFunc(p.lots, lot.compare)
 	b := new(batch)
 	for first := 0; first < len(p.lots); {
@@ -173,9 +174,9 @@ func (p *past) books(give func(batch) bool) {
 			sum.cost += p.lots[next].cost
 		}
 		first = next
-		b.holding(p.apps[sum.app].ID, p.people[sum.app][sum.user], &sum)
-		if len(b[holdings]) == most {
-			if !give(*b) {
+		b.holding(p.apps[sum.app].ID, p.userIDs[sum.app][sum.user], &sum)
+		if len(b[holdings]) == rowsInBatch {
+			if !write(*b) {
 				return
 			}
 			b = new(batch)
@@ -184,5 +185,5 @@ func (p *past) books(give func(batch) bool) {
 	for date, d := range p.spent {
 		b.day(date, d)
 	}
-	give(*b)
+	write(*b)
 }

@@ -14,13 +14,13 @@ import (
 	"stockrewards/internal/store"
 )
 
-// listed is an asset that is given, with the level of its price.
-type listed struct {
+// stock is an asset that rewards are for, with its reference price.
+type stock struct {
 	rewards.Asset
 	price money.Price
 }
 
-// past is the history under way.
+// past is the state of the simulation.
 type past struct {
 	options Options
 	bytes   *rand.ChaCha8
@@ -28,56 +28,56 @@ type past struct {
 	clock   time.Time
 	ids     *rewards.IDs
 
-	prefix string // of client order ids
-	apps   []rewards.App
-	keys   []Key
-	given  []listed           // most popular first
-	people [][]rewards.UserID // by app, oldest first
-	born   int                // users so far
+	prefix  string // of client order ids
+	apps    []rewards.App
+	keys    []Key
+	stocks  []stock            // the most popular first
+	userIDs [][]rewards.UserID // by app, the oldest first
+	users   int                // users so far
 
-	pools  [][]*gift // by the place in given: what waits, oldest first
+	pools  [][]*award // by the place in stocks: what waits, the oldest first
 	spent  map[time.Time]day
 	lots   []lot
-	events int
+	awards int
 }
 
-// day is what was ordered on a UTC day.
+// day is what orders of a UTC day cost.
 type day struct{ notional, house money.USD }
 
-// gift is a reward with what an order must know of it.
-type gift struct {
+// award is a reward with what orders need of it.
+type award struct {
 	rewards.Reward
 	fingerprint rewards.Fingerprint
-	app, user   int // places in apps and people
+	app, user   int // places in apps and userIDs
 	shares      money.Shares
 }
 
 func newPast(o Options) *past {
 	p := &past{options: o, bytes: newRandom(o.Seed), spent: make(map[time.Time]day)}
 	p.random = rand.New(p.bytes)
-	p.clock = p.dawn(0)
+	p.clock = p.midnight(0)
 	p.ids = rewards.NewIDs(p.now, p.bytes)
-	p.people = make([][]rewards.UserID, o.Apps)
+	p.userIDs = make([][]rewards.UserID, o.Apps)
 	return p
 }
 
 func (p *past) now() time.Time { return p.clock }
 
-func (p *past) say(text string) {
+func (p *past) progress(text string) {
 	if p.options.Progress != nil {
 		p.options.Progress(text)
 	}
 }
 
-// dawn is the start of a day of the past, in UTC.
-func (p *past) dawn(n int) time.Time {
+// midnight returns the start of a day of the past, in UTC.
+func (p *past) midnight(n int) time.Time {
 	const oneDay = 24 * time.Hour
 	last := p.options.End.UTC().Add(-settled).Truncate(oneDay)
 	return last.Add(time.Duration(n-p.options.Days) * oneDay)
 }
 
-// found makes what a new installation has: settings, catalog, apps with their keys.
-func (p *past) found(ctx context.Context) error {
+// install creates the store with its catalog, apps and keys.
+func (p *past) install(ctx context.Context) error {
 	engine, err := openEngine(ctx, p.options.Database)
 	if err != nil {
 		return err
@@ -86,35 +86,35 @@ func (p *past) found(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, engine.Close())
 	}
-	return errors.Join(p.furnish(ctx, s), s.Close())
+	return errors.Join(p.addApps(ctx, s), s.Close())
 }
 
-func (p *past) furnish(ctx context.Context, s *store.Store) error {
-	there, err := s.Apps(ctx)
+func (p *past) addApps(ctx context.Context, s *store.Store) error {
+	apps, err := s.Apps(ctx)
 	if err != nil {
 		return err
 	}
-	if len(there) > 0 {
-		return errors.New("there are books already")
+	if len(apps) > 0 {
+		return errors.New("the store is not empty")
 	}
 	in, err := s.Installation(ctx)
 	if err != nil {
 		return err
 	}
 	p.prefix = "sr-" + in.ID + "-"
-	if err := p.list(ctx, s); err != nil {
+	if err := p.chooseStocks(ctx, s); err != nil {
 		return err
 	}
 	for i := range p.options.Apps {
-		if err := p.app(ctx, s, fmt.Sprintf("App %d", i+1)); err != nil {
+		if err := p.addApp(ctx, s, fmt.Sprintf("App %d", i+1)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// list seeds the catalog and chooses what is given.
-func (p *past) list(ctx context.Context, s *store.Store) error {
+// chooseStocks seeds the catalog and chooses the stocks that rewards are for.
+func (p *past) chooseStocks(ctx context.Context, s *store.Store) error {
 	entries, err := catalog.Entries()
 	if err != nil {
 		return err
@@ -131,13 +131,13 @@ func (p *past) list(ctx context.Context, s *store.Store) error {
 	}
 	p.random.Shuffle(len(assets), func(i, j int) { assets[i], assets[j] = assets[j], assets[i] })
 	for _, a := range assets[:min(p.options.Assets, len(assets))] {
-		p.given = append(p.given, listed{a, prices[a.Symbol]})
+		p.stocks = append(p.stocks, stock{a, prices[a.Symbol]})
 	}
-	p.pools = make([][]*gift, len(p.given))
+	p.pools = make([][]*award, len(p.stocks))
 	return nil
 }
 
-func (p *past) app(ctx context.Context, s *store.Store, name string) error {
+func (p *past) addApp(ctx context.Context, s *store.Store, name string) error {
 	secret, err := rewards.NewKeySecret(rewards.TestKeyPrefix, p.bytes)
 	if err != nil {
 		return err
@@ -151,30 +151,29 @@ func (p *past) app(ctx context.Context, s *store.Store, name string) error {
 	return nil
 }
 
-// favour draws from n, the first ones by far most often.
-func (p *past) favour(n int) int { return p.random.IntN(1 + p.random.IntN(n)) }
+// drawSkewed draws from 0 to n-1, the first ones most often.
+func (p *past) drawSkewed(n int) int { return p.random.IntN(1 + p.random.IntN(n)) }
 
-// drawApp draws an app: three tenths are the first one's.
+// drawApp draws an app, the first one in three of ten cases.
 func (p *past) drawApp() int {
 	const tenths = 3
 	if n := len(p.apps) - 1; n > 0 && p.random.IntN(10) >= tenths {
-		return 1 + p.favour(n)
+		return 1 + p.drawSkewed(n)
 	}
 	return 0
 }
 
-// text is random bytes in hexadecimal digits.
-func (p *past) text(size int) string {
-	const most = 32
-	var b [most]byte
-	_, _ = p.bytes.Read(b[:size]) // it never fails
-	return hex.EncodeToString(b[:size])
+// hex returns random bytes in hexadecimal digits.
+func (p *past) hex(size int) string {
+	b := make([]byte, size)
+	_, _ = p.bytes.Read(b) // never fails
+	return hex.EncodeToString(b)
 }
 
-// uuid is a random UUID, as clients and brokers make them.
+// uuid returns a random UUID, like those of clients and brokers.
 func (p *past) uuid() string {
 	var id rewards.ID[struct{}]
-	_, _ = p.bytes.Read(id[:]) // it never fails
+	_, _ = p.bytes.Read(id[:]) // never fails
 	id[6], id[8] = 0x40|id[6]&0x0f, 0x80|id[8]&0x3f
 	return id.String()
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// server is a database of PostgreSQL that is loaded by COPY, table by table, each
-// batch a transaction of its own.
+// server is a PostgreSQL database under bulk load: COPY table by table, each in its own
+// transaction.
 type server struct {
 	conn    *pgx.Conn
-	indexes []string // the statements that make them
+	indexes []string // the statements that build them again
 	pending batch
 }
 
@@ -35,7 +35,8 @@ func openPostgres(ctx context.Context, url string) (*server, error) {
 	return s, nil
 }
 
-func (s *server) texts(ctx context.Context, query string) ([]string, error) {
+// column returns the strings of a result with one column.
+func (s *server) column(ctx context.Context, query string) ([]string, error) {
 	rows, err := s.conn.Query(ctx, query)
 	if err != nil {
 		return nil, err
@@ -43,18 +44,18 @@ func (s *server) texts(ctx context.Context, query string) ([]string, error) {
 	return pgx.CollectRows(rows, pgx.RowTo[string])
 }
 
-// own selects the indexes that belong to no constraint.
-const own = ` FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+// ownIndexes selects the indexes that belong to no constraint.
+const ownIndexes = ` FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
 	WHERE c.relnamespace = current_schema()::regnamespace
 	AND NOT EXISTS (SELECT 1 FROM pg_constraint k WHERE k.conindid = i.indexrelid AND k.contype IN ('p', 'u', 'x'))
 	ORDER BY c.relname`
 
 // begin implements target.
 func (s *server) begin(ctx context.Context) (err error) {
-	if s.indexes, err = s.texts(ctx, `SELECT pg_get_indexdef(i.indexrelid)`+own); err != nil {
+	if s.indexes, err = s.column(ctx, `SELECT pg_get_indexdef(i.indexrelid)`+ownIndexes); err != nil {
 		return err
 	}
-	names, err := s.texts(ctx, `SELECT c.relname::text`+own)
+	names, err := s.column(ctx, `SELECT c.relname::text`+ownIndexes)
 	if err != nil {
 		return err
 	}
@@ -66,8 +67,8 @@ func (s *server) begin(ctx context.Context) (err error) {
 	return nil
 }
 
-// insert implements target. Small batches are gathered: references are met when all
-// that is pending is sent in the order of the tables.
+// insert implements target. It collects small batches and sends them table by table, so that
+// references are valid.
 func (s *server) insert(ctx context.Context, t table, rows [][]any) error {
 	const enough = 20_000
 	for i, known := range tables() {
@@ -76,7 +77,7 @@ func (s *server) insert(ctx context.Context, t table, rows [][]any) error {
 		}
 	}
 	last := t.name == tables()[tableCount-1].name
-	if last && (len(s.pending[gifts]) >= enough || len(s.pending[holdings]) >= enough) {
+	if last && (len(s.pending[awards]) >= enough || len(s.pending[holdings]) >= enough) {
 		return s.flush(ctx)
 	}
 	return nil
@@ -118,7 +119,7 @@ func (s *server) finish(ctx context.Context) error {
 	if err := s.exec(ctx, `VACUUM (ANALYZE)`); err != nil {
 		return err
 	}
-	_ = s.exec(ctx, `CHECKPOINT`) // who may not leaves it to the server
+	_ = s.exec(ctx, `CHECKPOINT`) // needs a privilege that the user may lack
 	return nil
 }
 

@@ -13,17 +13,17 @@ import (
 	_ "modernc.org/sqlite" // the driver
 )
 
-// file is an SQLite file that is loaded: without a journal until it is complete, so
-// that one that was left half done is of no use.
+// file is an SQLite file under bulk load. It has no journal until it is complete: an
+// incomplete file is useless.
 type file struct {
 	path    string
 	db      *sql.DB
 	tx      *sql.Tx
-	indexes []string // the statements that make them
+	indexes []string // the statements that build them again
 	inserts map[string]*insert
 }
 
-// insert is a prepared statement of many rows, and the one of a single row.
+// insert is the prepared statements for rowsAtOnce rows and for one.
 type insert struct{ many, single *sql.Stmt }
 
 var _ target = (*file)(nil)
@@ -43,7 +43,8 @@ func openSQLite(ctx context.Context, path string) (*file, error) {
 	return f, db.PingContext(ctx)
 }
 
-func (f *file) texts(ctx context.Context, query string) (list []string, err error) {
+// column returns the strings of a result with one column.
+func (f *file) column(ctx context.Context, query string) (list []string, err error) {
 	rows, err := f.db.QueryContext(ctx, query)
 	if err != nil {
 		return nil, err
@@ -59,13 +60,13 @@ func (f *file) texts(ctx context.Context, query string) (list []string, err erro
 	return list, rows.Err()
 }
 
-// begin implements target. The indexes of primary keys and of UNIQUE columns stay.
+// begin implements target. Indexes of constraints have no SQL.
 func (f *file) begin(ctx context.Context) (err error) {
-	f.indexes, err = f.texts(ctx, `SELECT sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL`)
+	f.indexes, err = f.column(ctx, `SELECT sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL`)
 	if err != nil {
 		return err
 	}
-	names, err := f.texts(ctx, `SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL`)
+	names, err := f.column(ctx, `SELECT name FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL`)
 	if err != nil {
 		return err
 	}
@@ -158,8 +159,7 @@ func (f *file) finish(ctx context.Context) error {
 	return f.sync()
 }
 
-// sync brings all to the disk. SQLite has no lock on the file that could be lost:
-// nobody else knows it yet.
+// sync syncs the file. Closing this descriptor drops SQLite's locks, which nobody needs yet.
 func (f *file) sync() error {
 	file, err := os.Open(f.path)
 	if err != nil {
@@ -192,7 +192,7 @@ func (f *file) sizes(ctx context.Context) (sizes []Size, total int64, err error)
 
 func (f *file) close() error {
 	if f.tx != nil {
-		_ = f.tx.Rollback() // it failed before
+		_ = f.tx.Rollback() // loading failed, which is reported
 	}
 	return f.db.Close()
 }

@@ -8,16 +8,16 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// table is a table that is loaded, and its columns in the order of its rows.
+// table is a table with its columns, in the order of its rows.
 type table struct {
 	name    string
 	columns []string
 }
 
-// The tables, in the order of their references.
+// The tables, each after those that it refers to.
 const (
 	users = iota
-	gifts
+	awards
 	orders
 	members
 	allocations
@@ -26,18 +26,18 @@ const (
 	tableCount
 )
 
-// batch is rows to be written together.
+// batch is rows to write together, by table.
 type batch [tableCount][][]any
 
 func (b *batch) add(table int, row ...any) { b[table] = append(b[table], row) }
 
 func columns(list string) []string { return strings.Fields(list) }
 
-// tables is the schema as far as it is loaded; the functions below make its rows.
+// tables are the tables that are bulk loaded; the methods of batch make their rows.
 func tables() []table {
 	return []table{
 		users: {"users", columns(`app_id id email email_folded external_id seal`)},
-		gifts: {"rewards", columns(`app_id id user_id idempotency_key fingerprint amount asset_id symbol source
+		awards: {"rewards", columns(`app_id id user_id idempotency_key fingerprint amount asset_id symbol source
 			metadata status waiting booked executed_at failure_reason`)},
 		orders: {"orders", columns(`id client_order_id asset_id symbol notional house members_hash state attempts
 			first_attempt_at next_attempt_at deadline broker_id broker_status filled_qty filled_avg_price filled_at
@@ -49,14 +49,14 @@ func tables() []table {
 	}
 }
 
-// sumPositions fills the running totals of the stocks' shares.
+// sumPositions fills the table of the shares that were booked of each asset.
 const sumPositions = `INSERT INTO positions (asset_id, booked) SELECT asset_id, sum(filled_qty) FROM orders
 	WHERE state = 6 AND filled_qty > 0 GROUP BY asset_id`
 
-// markGiven marks the assets that were given, as the service does at the first gift.
-func markGiven(given []listed) string {
-	ids := make([]string, len(given))
-	for i, a := range given {
+// markUsed returns a statement that marks the assets that rewards are for.
+func markUsed(stocks []stock) string {
+	ids := make([]string, len(stocks))
+	for i, a := range stocks {
 		ids[i] = fmt.Sprint(a.ID)
 	}
 	return `UPDATE assets SET used = 1 WHERE id IN (` + strings.Join(ids, ", ") + `)`
@@ -67,12 +67,12 @@ func (b *batch) user(u *rewards.User) {
 	b.add(users, u.AppID[:], u.ID[:], u.Email, rewards.FoldEmail(u.Email), u.ExternalID, seal[:])
 }
 
-func (b *batch) reward(r *gift) {
+func (b *batch) reward(r *award) {
 	waiting := int64(0)
 	if r.Status == rewards.Recorded {
 		waiting = 1
 	}
-	b.add(gifts, r.AppID[:], r.ID[:], r.UserID[:], r.IdempotencyKey, r.fingerprint[:], int64(r.Amount),
+	b.add(awards, r.AppID[:], r.ID[:], r.UserID[:], r.IdempotencyKey, r.fingerprint[:], int64(r.Amount),
 		int64(r.AssetID), r.Symbol, r.Source, r.Metadata, int64(r.Status), waiting, int64(r.Booked),
 		micros(r.ExecutedAt), r.FailureReason)
 }
@@ -85,7 +85,7 @@ func (b *batch) order(o *rewards.Order) {
 		int64(o.RefusedSessions), micros(o.RefusedUntil))
 }
 
-// results are the members of an order, and what it brought to them.
+// results adds the members of an order and their allocations.
 func (b *batch) results(id *rewards.OrderID, results []rewards.Result) {
 	for i := range results {
 		r := &results[i]
@@ -104,7 +104,7 @@ func (b *batch) day(date time.Time, d day) {
 	b.add(spending, micros(date), int64(d.notional), int64(d.house))
 }
 
-// micros is a time as it is kept; 0 stands for none.
+// micros returns a time as it is stored, 0 for the zero time.
 func micros(t time.Time) int64 {
 	if t.IsZero() {
 		return 0

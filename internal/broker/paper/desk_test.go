@@ -165,11 +165,11 @@ func send[V any](d *desk, method, path, body string) (v V) {
 	return v
 }
 
-// expect checks that a request is answered with a status and a body that contains a text.
-func (d *desk) expect(method, path, body string, status int, text string) {
+// expect checks the status of an answer, and that its body contains a string.
+func (d *desk) expect(method, path, body string, status int, part string) {
 	d.t.Helper()
-	if got := d.do(method, path, body); got.status != status || !strings.Contains(got.body, text) {
-		d.t.Errorf("%s %s %s: %d %s, want %d %s", method, path, body, got.status, got.body, status, text)
+	if got := d.do(method, path, body); got.status != status || !strings.Contains(got.body, part) {
+		d.t.Errorf("%s %s %s: %d %s, want %d %s", method, path, body, got.status, got.body, status, part)
 	}
 }
 

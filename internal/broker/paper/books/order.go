@@ -135,7 +135,7 @@ type OrderFilter struct {
 	Limit        int
 }
 
-// query returns a text for each kind and direction, so that each uses its index.
+// query returns separate SQL for each kind and direction, so that each uses its index.
 func (f OrderFilter) query() string {
 	query := selectOrder + `WHERE submitted_at > ?1 AND submitted_at < ?2 AND hidden_until <= ?6
 		AND (?3 = '' OR instr(?3, ',' || symbol || ',') > 0) AND (?4 = '' OR side = ?4)`
