@@ -14,17 +14,13 @@ type actionCommands struct {
 }
 
 type actionList struct {
-	databaseFlag
+	listFlags
 	State  string `placeholder:"STATE" help:"List only actions in this state: announced, held, resumed, withdrawn or passed (default: all)."`
 	Symbol string `placeholder:"SYMBOL" help:"List only actions of this stock (default: all)."`
-	Limit  int    `default:"50" placeholder:"N" help:"Set the maximum number of actions to list (default: 50)."`
 }
 
 // Run lists the actions.
 func (c *actionList) Run(ctx context.Context) error {
-	if c.Limit < 1 {
-		return usageErrorf("--limit must be at least 1")
-	}
 	var state rewards.ActionState
 	if c.State != "" {
 		var known bool
@@ -32,18 +28,14 @@ func (c *actionList) Run(ctx context.Context) error {
 			return usageErrorf("--state %q: no such state", c.State)
 		}
 	}
-	return c.with(ctx, func(s *store.Store) error {
+	return c.list(ctx, func(s *store.Store) error {
 		actions, err := s.Actions(ctx, state, rewards.UpperSymbol(c.Symbol), c.Limit)
 		if err != nil {
 			return err
 		}
-		rows := make([][]string, len(actions))
-		for i, a := range actions {
-			rows[i] = []string{
-				a.ID, string(a.ExDate), a.Symbol, a.State.String(), moment(a.HoldFrom), a.String(), a.Note,
-			}
-		}
-		return table("ID\tEX-DATE\tSYMBOL\tSTATE\tHOLDS FROM\tTERMS\tNOTE", rows)
+		return table("ID\tEX-DATE\tSYMBOL\tSTATE\tHOLDS FROM\tTERMS\tNOTE", actions, func(a rewards.Action) []string {
+			return []string{a.ID, string(a.ExDate), a.Symbol, a.State.String(), moment(a.HoldFrom), a.String(), a.Note}
+		})
 	})
 }
 
@@ -101,10 +93,7 @@ type actionResume struct {
 
 // Run ends the hold.
 func (c *actionResume) Run(ctx context.Context) error {
-	return c.operate(ctx, "action resume", reasonFlag{c.Reason}, func(s *store.Operator) error {
-		if s.By().Reason == "" {
-			return usageErrorf("--reason must not be empty")
-		}
+	return c.operate(ctx, "action resume", required(c.Reason), func(s *store.Operator) error {
 		r, err := s.ResumeAction(ctx, c.ID)
 		if err != nil {
 			return err

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"stockrewards/internal/server"
 	"stockrewards/internal/store"
@@ -18,10 +17,7 @@ type orderAdopt struct {
 
 // Run adopts the order as the broker reports it.
 func (c *orderAdopt) Run(ctx context.Context) error {
-	if strings.TrimSpace(c.Reason) == "" {
-		return usageErrorf("--reason must not be empty")
-	}
-	return c.operate(ctx, "order adopt", reasonFlag{c.Reason}, func(s *store.Operator) error {
+	return c.operate(ctx, "order adopt", required(c.Reason), func(s *store.Operator) error {
 		return c.withBroker(ctx, c.databaseFlag, s.Store, func(broker server.Connection) error {
 			b, err := broker.OrderByClientID(ctx, c.ClientOrderID)
 			if err != nil {

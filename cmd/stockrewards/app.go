@@ -106,55 +106,46 @@ func (c *appList) Run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		rows := make([][]string, len(apps))
-		for i, a := range apps {
-			state := "active"
-			if a.Suspended {
-				state = "suspended"
+		return table("ID\tNAME\tSTATE\tCREATED\tPER SECOND\tAT ONCE", apps, func(a rewards.App) []string {
+			return []string{
+				a.ID.String(), a.Name, stateOf(a), moment(a.CreatedAt()), rateOf(a.Limits), strconv.Itoa(a.Limits.AtOnce()),
 			}
-			rows[i] = []string{
-				a.ID.String(), a.Name, state, moment(a.CreatedAt()), rateOf(a.Limits), strconv.Itoa(a.Limits.AtOnce()),
-			}
-		}
-		return table("ID\tNAME\tSTATE\tCREATED\tPER SECOND\tAT ONCE", rows)
+		})
 	})
 }
 
-type appSuspend struct {
+// appChange names an app to change.
+type appChange struct {
 	databaseFlag
 	reasonFlag
 	App string `arg:"" help:"The app's id or name."`
 }
+
+type (
+	appSuspend struct{ appChange }
+	appResume  struct{ appChange }
+)
 
 // Run suspends the app.
-func (c *appSuspend) Run(ctx context.Context) error {
-	return c.operate(ctx, "app suspend", c.reasonFlag, func(s *store.Operator) error {
-		return suspend(ctx, s, c.App, true)
-	})
-}
-
-type appResume struct {
-	databaseFlag
-	reasonFlag
-	App string `arg:"" help:"The app's id or name."`
-}
+func (c *appSuspend) Run(ctx context.Context) error { return c.set(ctx, "app suspend", true) }
 
 // Run resumes the app.
-func (c *appResume) Run(ctx context.Context) error {
-	return c.operate(ctx, "app resume", c.reasonFlag, func(s *store.Operator) error {
-		return suspend(ctx, s, c.App, false)
+func (c *appResume) Run(ctx context.Context) error { return c.set(ctx, "app resume", false) }
+
+func (c *appChange) set(ctx context.Context, command string, suspended bool) error {
+	return c.operate(ctx, command, c.reasonFlag, func(s *store.Operator) error {
+		a, err := s.SetSuspended(ctx, c.App, suspended)
+		if err != nil {
+			return err
+		}
+		sayf("%s (%s) is %s\n", a.Name, a.ID, stateOf(a))
+		return nil
 	})
 }
 
-func suspend(ctx context.Context, s *store.Operator, app string, suspended bool) error {
-	a, err := s.SetSuspended(ctx, app, suspended)
-	if err != nil {
-		return err
+func stateOf(a rewards.App) string {
+	if a.Suspended {
+		return "suspended"
 	}
-	state := "active"
-	if suspended {
-		state = "suspended"
-	}
-	sayf("%s (%s) is %s\n", a.Name, a.ID, state)
-	return nil
+	return "active"
 }

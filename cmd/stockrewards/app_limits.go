@@ -9,12 +9,10 @@ import (
 )
 
 type appLimits struct {
-	databaseFlag
-	reasonFlag
-	App               string `arg:"" help:"The app's id or name."`
-	RequestsPerSecond *int   `env:"-" placeholder:"N" help:"Limit the app's requests per second in each process; 0: no limit (default: unchanged)."`
-	Concurrent        *int   `env:"-" placeholder:"N" help:"Limit the app's concurrent requests in each process; 0: reset to 2000 (default: unchanged)."`
-	None              bool   `env:"-" help:"Remove both limits: no limit per second, 2000 concurrent requests."`
+	appChange
+	RequestsPerSecond *int `env:"-" placeholder:"N" help:"Limit the app's requests per second in each process; 0: no limit (default: unchanged)."`
+	Concurrent        *int `env:"-" placeholder:"N" help:"Limit the app's concurrent requests in each process; 0: reset to 2000 (default: unchanged)."`
+	None              bool `env:"-" help:"Remove both limits: no limit per second, 2000 concurrent requests."`
 }
 
 // Run changes the given limits and prints all of them.
@@ -56,9 +54,8 @@ func (c *appLimits) change(l rewards.Limits) rewards.Limits {
 
 func showLimits(a rewards.App) error {
 	sayf("%s (%s), in each process:\n", a.Name, a.ID)
-	return table("LIMIT\tVALUE", [][]string{
-		{"requests per second", rateOf(a.Limits)}, {"requests at once", strconv.Itoa(a.Limits.AtOnce())},
-	})
+	limits := [][]string{{"requests per second", rateOf(a.Limits)}, {"requests at once", strconv.Itoa(a.Limits.AtOnce())}}
+	return table("LIMIT\tVALUE", limits, func(row []string) []string { return row })
 }
 
 // rateOf formats the limit of requests per second.

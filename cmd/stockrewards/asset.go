@@ -26,8 +26,7 @@ func (c *assetList) Run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		rows := make([][]string, len(assets))
-		for i, a := range assets {
+		return table("SYMBOL\tSTATE\tNAME", assets, func(a rewards.Asset) []string {
 			state := "enabled"
 			if !a.Enabled {
 				state = "disabled"
@@ -41,87 +40,70 @@ func (c *assetList) Run(ctx context.Context) error {
 			if a.Hold.Exists() {
 				state += ", held by a corporate action from " + moment(a.Hold.From)
 			}
-			rows[i] = []string{a.Symbol, state, a.Name}
-		}
-		return table("SYMBOL\tSTATE\tNAME", rows)
+			return []string{a.Symbol, state, a.Name}
+		})
 	})
 }
 
-type assetEnable struct {
+// assetChange names a stock to change.
+type assetChange struct {
 	databaseFlag
 	reasonFlag
 	Symbol string `arg:"" help:"The stock's symbol."`
 }
+
+type (
+	assetEnable  struct{ assetChange }
+	assetDisable struct{ assetChange }
+	assetConfirm struct{ assetChange }
+	assetReject  struct{ assetChange }
+)
 
 // Run enables the asset.
-func (c *assetEnable) Run(ctx context.Context) error {
-	return c.operate(ctx, "asset enable", c.reasonFlag, func(s *store.Operator) error {
-		return enable(ctx, s, c.Symbol, true)
-	})
-}
-
-type assetDisable struct {
-	databaseFlag
-	reasonFlag
-	Symbol string `arg:"" help:"The stock's symbol."`
-}
+func (c *assetEnable) Run(ctx context.Context) error { return c.enable(ctx, "asset enable", true) }
 
 // Run disables the asset.
-func (c *assetDisable) Run(ctx context.Context) error {
-	return c.operate(ctx, "asset disable", c.reasonFlag, func(s *store.Operator) error {
-		return enable(ctx, s, c.Symbol, false)
-	})
-}
+func (c *assetDisable) Run(ctx context.Context) error { return c.enable(ctx, "asset disable", false) }
 
-func enable(ctx context.Context, s *store.Operator, symbol string, enabled bool) error {
-	symbol = rewards.UpperSymbol(symbol)
-	if err := s.SetEnabled(ctx, symbol, enabled); err != nil {
-		return err
-	}
-	if !enabled {
-		sayln(symbol, "is disabled")
-		return nil
-	}
-	sayln(symbol, "is enabled")
-	assets, err := s.Assets(ctx)
-	for _, a := range assets {
-		if a.Symbol == symbol && a.Gone {
-			sayln("The broker does not sell it; rewards are possible after it does: see `stockrewards asset sync`.")
+func (c *assetChange) enable(ctx context.Context, command string, enabled bool) error {
+	return c.operate(ctx, command, c.reasonFlag, func(s *store.Operator) error {
+		symbol := rewards.UpperSymbol(c.Symbol)
+		if err := s.SetEnabled(ctx, symbol, enabled); err != nil {
+			return err
 		}
-	}
-	return err
-}
-
-type assetConfirm struct {
-	databaseFlag
-	reasonFlag
-	Symbol string `arg:"" help:"The stock's symbol."`
+		if !enabled {
+			sayln(symbol, "is disabled")
+			return nil
+		}
+		sayln(symbol, "is enabled")
+		assets, err := s.Assets(ctx)
+		for _, a := range assets {
+			if a.Symbol == symbol && a.Gone {
+				sayln("The broker does not sell it; rewards are possible after it does: see `stockrewards asset sync`.")
+			}
+		}
+		return err
+	})
 }
 
 // Run confirms the price.
 func (c *assetConfirm) Run(ctx context.Context) error {
 	return c.operate(ctx, "asset confirm", c.reasonFlag, func(s *store.Operator) error {
-		return endDoubt(ctx, c.Symbol, s.ConfirmAsset, "is accepted")
+		return c.endDoubt(ctx, s.ConfirmAsset, "is accepted")
 	})
-}
-
-type assetReject struct {
-	databaseFlag
-	reasonFlag
-	Symbol string `arg:"" help:"The stock's symbol."`
 }
 
 // Run rejects the price.
 func (c *assetReject) Run(ctx context.Context) error {
 	return c.operate(ctx, "asset reject", c.reasonFlag, func(s *store.Operator) error {
-		return endDoubt(ctx, c.Symbol, s.RejectAsset, "is rejected; the next price is checked again")
+		return c.endDoubt(ctx, s.RejectAsset, "is rejected; the next price is checked again")
 	})
 }
 
-func endDoubt(
-	ctx context.Context, symbol string, end func(context.Context, string) (money.Price, error), what string,
+func (c *assetChange) endDoubt(
+	ctx context.Context, end func(context.Context, string) (money.Price, error), result string,
 ) error {
-	symbol = rewards.UpperSymbol(symbol)
+	symbol := rewards.UpperSymbol(c.Symbol)
 	price, err := end(ctx, symbol)
 	switch {
 	case err != nil:
@@ -129,7 +111,7 @@ func endDoubt(
 	case price == 0:
 		sayln("no price of", symbol, "is in doubt")
 	default:
-		sayf("%s: %s %s\n", symbol, price, what)
+		sayf("%s: %s %s\n", symbol, price, result)
 	}
 	return nil
 }

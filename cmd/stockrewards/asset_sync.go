@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"stockrewards/internal/rewards"
@@ -187,14 +188,13 @@ func (t *syncTotals) count(c rewards.AssetChange) syncChange {
 
 // print prints the report as a table.
 func (r syncReport) print() error {
-	var rows [][]string
-	for _, c := range r.Changes {
-		if c.Changes[0] != "adopted" || len(c.Changes) > 1 { // the first sync links every asset: the total suffices
-			rows = append(rows, []string{c.Symbol, strings.Join(c.Changes, ", "), c.detail()})
-		}
-	}
-	if len(rows) > 0 {
-		if err := table("SYMBOL\tCHANGE\tDETAIL", rows); err != nil {
+	listed := slices.DeleteFunc(slices.Clone(r.Changes), func(c syncChange) bool {
+		return c.Changes[0] == "adopted" && len(c.Changes) == 1 // the first sync links every asset: the total suffices
+	})
+	if len(listed) > 0 {
+		if err := table("SYMBOL\tCHANGE\tDETAIL", listed, func(c syncChange) []string {
+			return []string{c.Symbol, strings.Join(c.Changes, ", "), c.detail()}
+		}); err != nil {
 			return err
 		}
 	}

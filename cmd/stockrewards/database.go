@@ -44,6 +44,20 @@ func (d databaseFlag) with(ctx context.Context, f func(*store.Store) error) erro
 	return errors.Join(f(s), s.Close())
 }
 
+// listFlags are those of a command that lists the newest items.
+type listFlags struct {
+	databaseFlag
+	Limit int `default:"50" placeholder:"N" help:"Set the maximum number of items to list (default: 50)."`
+}
+
+// list calls f with an existing store.
+func (l listFlags) list(ctx context.Context, f func(*store.Store) error) error {
+	if l.Limit < 1 {
+		return usageErrorf("--limit must be at least 1")
+	}
+	return l.with(ctx, f)
+}
+
 // moment formats a time for a table; "-" is the zero time.
 func moment(t time.Time) string {
 	if t.IsZero() {

@@ -21,10 +21,7 @@ type fulfillmentPause struct {
 
 // Run pauses ordering.
 func (c *fulfillmentPause) Run(ctx context.Context) error {
-	if c.Reason == "" {
-		return usageErrorf("--reason must not be empty")
-	}
-	return c.operate(ctx, "fulfillment pause", reasonFlag{c.Reason}, func(s *store.Operator) error {
+	return c.operate(ctx, "fulfillment pause", required(c.Reason), func(s *store.Operator) error {
 		if err := s.SetPaused(ctx, c.Reason); err != nil {
 			return err
 		}

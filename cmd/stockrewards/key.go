@@ -61,8 +61,7 @@ func (c *keyList) Run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		rows := make([][]string, len(keys))
-		for i, k := range keys {
+		return table("ID\tKEY\tSTATE\tCREATED\tEXPIRES\tLABEL", keys, func(k rewards.Key) []string {
 			state := "valid"
 			switch {
 			case !k.RevokedAt.IsZero():
@@ -70,9 +69,8 @@ func (c *keyList) Run(ctx context.Context) error {
 			case !k.ValidAt(time.Now()):
 				state = "expired"
 			}
-			rows[i] = []string{k.ID.String(), k.Hint, state, moment(k.CreatedAt()), moment(k.ExpiresAt), k.Label}
-		}
-		return table("ID\tKEY\tSTATE\tCREATED\tEXPIRES\tLABEL", rows)
+			return []string{k.ID.String(), k.Hint, state, moment(k.CreatedAt()), moment(k.ExpiresAt), k.Label}
+		})
 	})
 }
 

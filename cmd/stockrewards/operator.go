@@ -15,15 +15,23 @@ import (
 
 // reasonFlag is the optional reason of a command that changes the database.
 type reasonFlag struct {
-	Reason string `env:"-" placeholder:"TEXT" help:"Give a reason, which is stored in the operator log."`
+	Reason   string `env:"-" placeholder:"TEXT" help:"Give a reason, which is stored in the operator log."`
+	required bool
 }
+
+// required is the reason of a command that must have one.
+func required(reason string) reasonFlag { return reasonFlag{Reason: reason, required: true} }
 
 // operator identifies who runs a command, for the operator log.
 func (r reasonFlag) operator(command string) (rewards.Operator, error) {
 	if err := rewards.CheckText(r.Reason); err != nil {
 		return rewards.Operator{}, usageErrorf("--reason: %w", err)
 	}
-	return rewards.Operator{Actor: actor(), Command: command, Reason: strings.TrimSpace(r.Reason)}, nil
+	reason := strings.TrimSpace(r.Reason)
+	if r.required && reason == "" {
+		return rewards.Operator{}, usageErrorf("--reason must not be empty")
+	}
+	return rewards.Operator{Actor: actor(), Command: command, Reason: reason}, nil
 }
 
 // operate opens an existing store for a command that changes it. Changes are logged under

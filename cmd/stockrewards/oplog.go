@@ -15,18 +15,14 @@ type logCommands struct {
 }
 
 type logList struct {
-	databaseFlag
+	listFlags
 	Object string `placeholder:"OBJECT" help:"List only changes of this object, such as 'app 0190…', 'key 0190…', 'asset 7' or 'ordering' (default: all)."`
-	Limit  int    `default:"50" help:"Set the maximum number of entries to list (default: 50)."`
 	JSON   bool   `name:"json" help:"Print the entries as JSON, with their hashes."`
 }
 
 // Run lists the entries.
 func (c *logList) Run(ctx context.Context) error {
-	if c.Limit < 1 {
-		return usageErrorf("--limit must be at least 1")
-	}
-	return c.with(ctx, func(s *store.Store) error {
+	return c.list(ctx, func(s *store.Store) error {
 		entries, err := s.LogEntries(ctx, store.LogFilter{Object: c.Object, Limit: c.Limit})
 		if err != nil {
 			return err
@@ -34,13 +30,11 @@ func (c *logList) Run(ctx context.Context) error {
 		if c.JSON {
 			return printJSON(jsonEntries(entries))
 		}
-		rows := make([][]string, len(entries))
-		for i, d := range entries {
-			rows[i] = []string{
+		return table("NUMBER\tAT\tWHO\tCOMMAND\tOBJECT\tCHANGE\tREASON", entries, func(d rewards.LogEntry) []string {
+			return []string{
 				strconv.FormatInt(d.Number, 10), moment(d.At), d.Actor, d.Command, d.Object, d.Changed(), d.Reason,
 			}
-		}
-		return table("NUMBER\tAT\tWHO\tCOMMAND\tOBJECT\tCHANGE\tREASON", rows)
+		})
 	})
 }
 

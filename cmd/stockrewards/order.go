@@ -20,16 +20,12 @@ type orderCommands struct {
 }
 
 type orderList struct {
-	databaseFlag
+	listFlags
 	State string `help:"List only orders in this state: planned, submitted, open, quarantined, resolved, settled or refused (default: all)."`
-	Limit int    `default:"50" help:"Set the maximum number of orders to list (default: 50)."`
 }
 
 // Run lists orders.
 func (c *orderList) Run(ctx context.Context) error {
-	if c.Limit < 1 {
-		return usageErrorf("--limit must be at least 1")
-	}
 	var state rewards.OrderState
 	if c.State != "" {
 		var known bool
@@ -37,19 +33,17 @@ func (c *orderList) Run(ctx context.Context) error {
 			return usageErrorf("--state %q: no such state", c.State)
 		}
 	}
-	return c.with(ctx, func(s *store.Store) error {
+	return c.list(ctx, func(s *store.Store) error {
 		orders, err := s.Orders(ctx, state, rewards.Page[rewards.Order]{Limit: c.Limit})
 		if err != nil {
 			return err
 		}
-		rows := make([][]string, len(orders))
-		for i, o := range orders {
-			rows[i] = []string{
+		return table("ID\tPLANNED\tSYMBOL\tNOTIONAL\tSTATE\tBROKER\tFILLED\tREASON", orders, func(o rewards.Order) []string {
+			return []string{
 				o.ID.String(), moment(o.CreatedAt()), o.Symbol, o.Notional.String(), o.State.String(),
 				o.BrokerStatus, o.FilledQty.String(), o.Reason,
 			}
-		}
-		return table("ID\tPLANNED\tSYMBOL\tNOTIONAL\tSTATE\tBROKER\tFILLED\tREASON", rows)
+		})
 	})
 }
 
@@ -79,11 +73,9 @@ func (c *orderShow) Run(ctx context.Context) error {
 		} else if found {
 			sayf("resolved by an operator: %s shares at %s: %s\n", r.FilledQty, r.Price, r.Reason)
 		}
-		rows := make([][]string, len(members))
-		for i, m := range members {
-			rows[i] = []string{m.RewardID.String(), m.UserID.String(), m.Amount.String(), m.RewardAmount.String()}
-		}
-		return table("REWARD\tUSER\tCARRIED\tAMOUNT", rows)
+		return table("REWARD\tUSER\tCARRIED\tAMOUNT", members, func(m rewards.Claim) []string {
+			return []string{m.RewardID.String(), m.UserID.String(), m.Amount.String(), m.RewardAmount.String()}
+		})
 	})
 }
 
@@ -125,9 +117,6 @@ type orderResolve struct {
 // resolution parses the decision.
 func (c *orderResolve) resolution() (rewards.Resolution, error) {
 	r := rewards.Resolution{Reason: strings.TrimSpace(c.Reason)}
-	if r.Reason == "" {
-		return r, usageErrorf("--reason must not be empty")
-	}
 	if c.NotBought {
 		if c.Filled != "" || c.Price != "" {
 			return r, usageErrorf("--not-bought excludes --filled and --price")
@@ -154,7 +143,7 @@ func (c *orderResolve) Run(ctx context.Context) error {
 	if err != nil {
 		return usageErrorf("ID: %w", err)
 	}
-	return c.operate(ctx, "order resolve", reasonFlag{r.Reason}, func(s *store.Operator) error {
+	return c.operate(ctx, "order resolve", required(r.Reason), func(s *store.Operator) error {
 		o, err := s.Order(ctx, id)
 		if err != nil {
 			return err
@@ -201,10 +190,7 @@ type orderAcknowledge struct {
 
 // Run acknowledges a conflict.
 func (c *orderAcknowledge) Run(ctx context.Context) error {
-	if strings.TrimSpace(c.Reason) == "" {
-		return usageErrorf("--reason must not be empty")
-	}
-	return c.operate(ctx, "order acknowledge", reasonFlag{c.Reason}, func(s *store.Operator) error {
+	return c.operate(ctx, "order acknowledge", required(c.Reason), func(s *store.Operator) error {
 		if err := s.AcknowledgeConflict(ctx, c.ClientOrderID, c.Reason); err != nil {
 			return err
 		}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"strings"
 
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store"
@@ -24,12 +23,8 @@ func (c *rewardReverse) Run(ctx context.Context) error {
 	if err != nil {
 		return usageErrorf("ID: %w", err)
 	}
-	reason := strings.TrimSpace(c.Reason)
-	if reason == "" {
-		return usageErrorf("--reason must not be empty")
-	}
-	return c.operate(ctx, "reward reverse", reasonFlag{reason}, func(s *store.Operator) error {
-		r, err := s.CancelReward(ctx, id, reason)
+	return c.operate(ctx, "reward reverse", required(c.Reason), func(s *store.Operator) error {
+		r, err := s.CancelReward(ctx, id, s.By().Reason)
 		if err != nil {
 			return err
 		}

@@ -56,14 +56,14 @@ func printableLines(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// table prints rows in columns under a heading.
-func table(heading string, rows [][]string) error {
+// table prints items in columns under a heading; row returns the cells of an item.
+func table[T any](heading string, items []T, row func(T) []string) error {
 	const gap = 2
 	w := tabwriter.NewWriter(os.Stdout, 0, 0, gap, ' ', 0)
 	fmt.Fprintln(w, heading)
-	for _, row := range rows {
-		cells := make([]string, len(row))
-		for i, cell := range row {
+	for _, item := range items {
+		cells := row(item)
+		for i, cell := range cells {
 			cells[i] = rewards.Printable(cell)
 		}
 		fmt.Fprintln(w, strings.Join(cells, "\t"))
