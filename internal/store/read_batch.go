@@ -9,16 +9,18 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// batchReader reads values by key in natural batches: one transaction reads all keys that were
-// requested during the transaction before it. Nobody waits for a timer.
+// batchReader reads values by key in natural batches: one transaction reads all keys that
+// were requested during the transaction before it. Nobody waits for a timer. The first
+// request of a batch reads for all of it, to its end. A goroutine for each batch would
+// cost a tenth more, because it has to grow its stack.
 type batchReader[K comparable, V any] struct {
 	engine Engine
 	// fetch reads the values of keys. Unknown keys are missing.
 	fetch func(ctx context.Context, tx Tx, keys []K) (map[K]V, error)
+	turn  chan struct{} // holds a token while a batch is read
 
-	mu      sync.Mutex
-	next    *round[K, V] // collects keys; nil when none was requested
-	reading bool
+	mu   sync.Mutex
+	next *round[K, V] // collects keys; nil when none was requested
 }
 
 // round is one batch. Its results are valid once done is closed.
@@ -32,12 +34,17 @@ type round[K comparable, V any] struct {
 func newBatchReader[K comparable, V any](
 	e Engine, fetch func(context.Context, Tx, []K) (map[K]V, error),
 ) *batchReader[K, V] {
-	return &batchReader[K, V]{engine: e, fetch: fetch}
+	return &batchReader[K, V]{engine: e, fetch: fetch, turn: make(chan struct{}, 1)}
 }
 
 // get reads one value, as of the call or later, and reports whether it exists.
 func (g *batchReader[K, V]) get(ctx context.Context, key K) (value V, found bool, err error) {
-	r := g.join(ctx, key)
+	r, first := g.join(key)
+	if first {
+		g.lead(context.WithoutCancel(ctx), r)
+		value, found = r.values[key]
+		return value, found, r.err
+	}
 	select {
 	case <-r.done:
 		value, found = r.values[key]
@@ -47,26 +54,26 @@ func (g *batchReader[K, V]) get(ctx context.Context, key K) (value V, found bool
 	}
 }
 
-func (g *batchReader[K, V]) join(ctx context.Context, key K) *round[K, V] {
+// join adds a key to the next round, and reports whether it is the round's first.
+func (g *batchReader[K, V]) join(key K) (r *round[K, V], first bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.next == nil {
+	if first = g.next == nil; first {
 		g.next = &round[K, V]{done: make(chan struct{})}
 	}
 	g.next.keys = append(g.next.keys, key)
-	if !g.reading {
-		g.reading = true
-		go g.run(context.WithoutCancel(ctx))
-	}
-	return g.next
+	return g.next, first
 }
 
-// run reads rounds until no key is requested.
-func (g *batchReader[K, V]) run(ctx context.Context) {
-	for r := g.take(); r != nil; r = g.take() {
-		g.read(ctx, r)
-		close(r.done)
-	}
+// lead reads a round when the round before it is done.
+func (g *batchReader[K, V]) lead(ctx context.Context, r *round[K, V]) {
+	g.turn <- struct{}{}
+	defer func() { <-g.turn }()
+	g.mu.Lock()
+	g.next = nil
+	g.mu.Unlock()
+	g.read(ctx, r)
+	close(r.done)
 }
 
 // read reads a round. A panic fails the requests of the round, not the process.
@@ -80,13 +87,4 @@ func (g *batchReader[K, V]) read(ctx context.Context, r *round[K, V]) {
 		r.values, err = g.fetch(ctx, tx, r.keys)
 		return err
 	})
-}
-
-func (g *batchReader[K, V]) take() *round[K, V] {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	r := g.next
-	g.next = nil
-	g.reading = r != nil
-	return r
 }

@@ -60,7 +60,7 @@ func (e *held) Read(ctx context.Context, f func(context.Context, store.Tx) error
 	}
 }
 
-// A shared reading goes on for the others when one of its requests ends.
+// A shared reading goes on for the others when one of its requests ends, the first too.
 func TestTheEndOfARequestDoesNotEndTheReadingOfOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -80,15 +80,18 @@ func TestTheEndOfARequestDoesNotEndTheReadingOfOthers(t *testing.T) {
 			return ended
 		}
 		gone, leave := context.WithCancel(t.Context())
-		first := read(gone)
-		second := read(t.Context())
+		reads := read(gone)                            // it reads alone
+		first, second := read(gone), read(t.Context()) // the next round
+		third := read(gone)
 		leave()
-		if err := <-first; !errors.Is(err, context.Canceled) {
-			t.Errorf("the request that ended got %v", err)
+		if err := <-third; !errors.Is(err, context.Canceled) {
+			t.Errorf("a request that ended got %v", err)
 		}
 		close(e.letGo)
-		if err := <-second; rewards.CodeOf(err) != rewards.CodeNotFound {
-			t.Errorf("the other got %v, want its answer: there is no such user", err)
+		for _, ended := range []chan error{reads, first, second} {
+			if err := <-ended; rewards.CodeOf(err) != rewards.CodeNotFound {
+				t.Errorf("got %v, want an answer: there is no such user", err)
+			}
 		}
 	})
 }
