@@ -20,7 +20,7 @@ func (s *Store) beginLog(ctx context.Context, newest time.Time) error {
 	}
 	by := rewards.Operator{
 		Actor: "stockrewards", Command: "log begin",
-		Reason: "the books are older than the operator log: this is what operators had decided before",
+		Reason: "the store is older than the operator log: this is what operators had decided before",
 	}
 	return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
 		if needed, err := needsLog(ctx, tx); err != nil || !needed {

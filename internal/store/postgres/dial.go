@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// How soon it is noticed that the other machine is gone without a word.
+// How soon the engine notices that the server is gone without closing its connections.
 const (
 	dialTimeout   = 2 * time.Second
-	silentFor     = 5 * time.Second // of what was sent and not acknowledged
-	probeAfter    = 4 * time.Second // of silence
+	silentFor     = 5 * time.Second // sent data not acknowledged
+	probeAfter    = 4 * time.Second // nothing received
 	probeInterval = time.Second
 	probes        = 3
 )

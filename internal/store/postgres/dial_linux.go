@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// giveUpOnSilence lets a connection fail whose peer acknowledges nothing any more.
+// giveUpOnSilence makes a connection fail when its peer stops acknowledging data.
 func giveUpOnSilence(network, _ string, c syscall.RawConn) (err error) {
 	if network == "unix" {
 		return nil

@@ -4,6 +4,6 @@ package postgres
 
 import "syscall"
 
-// giveUpOnSilence does nothing where the system has no such setting: there the probes
-// notice it later.
+// giveUpOnSilence does nothing where the system lacks the setting. Keep-alive probes notice a lost
+// peer later.
 func giveUpOnSilence(string, string, syscall.RawConn) error { return nil }

@@ -10,10 +10,10 @@ import (
 	"stockrewards/internal/store"
 )
 
-// unknown marks the failure of a commit that may have happened.
+// unknown marks the error of a commit that may have happened.
 func unknown(err error) error { return errors.Join(store.ErrUnknownOutcome, err) }
 
-// sqlState is the server's code of an error; empty for one that is not the server's.
+// sqlState is the server's code of an error, or "" for other errors.
 func sqlState(err error) string {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return e.Code
@@ -21,14 +21,14 @@ func sqlState(err error) string {
 	return ""
 }
 
-// deadlocked tells of errors after which the same transaction may well succeed.
+// deadlocked reports whether a retry of the transaction may succeed.
 func deadlocked(err error) bool {
 	state := sqlState(err)
 	return (state == "40001" || state == "40P01") && !errors.Is(err, store.ErrUnknownOutcome)
 }
 
-// classify turns what the database cannot do now into CodeUnavailable. Errors of
-// the domain and of single rows (class 22 and 23) stay what they are.
+// classify wraps errors of the database in CodeUnavailable. Errors of the domain and of single
+// rows (classes 22 and 23) stay as they are.
 func classify(err error) error {
 	if err == nil {
 		return nil
@@ -39,7 +39,7 @@ func classify(err error) error {
 	state := sqlState(err)
 	switch class := state[:min(len(state), 2)]; {
 	case errors.Is(err, store.ErrUnknownOutcome):
-		return rewards.Unavailable("the outcome of the commit is not known", err)
+		return rewards.Unavailable("the outcome of the commit is unknown", err)
 	case state == "55P03", state == canceled, deadlocked(err):
 		return busy(err)
 	case class == "53":
@@ -52,7 +52,7 @@ func classify(err error) error {
 	return err
 }
 
-// ended is classify for a reading, which is interrupted when its request ends.
+// ended is classify for a read, which is interrupted when its request ends.
 func ended(ctx context.Context, err error) error {
 	_, ours := errors.AsType[*rewards.Error](err)
 	if err == nil || ours || ctx.Err() == nil {
@@ -61,14 +61,14 @@ func ended(ctx context.Context, err error) error {
 	return rewards.Unavailable("the request ended before it was answered", errors.Join(ctx.Err(), err))
 }
 
-// canceled is the state of a statement that took too long.
+// canceled is the SQLSTATE of a statement that timed out.
 const canceled = "57014"
 
-// errNotBegun marks an error before anything was done.
-var errNotBegun = errors.New("postgres: the transaction was not begun")
+// errNotBegun marks an error before the transaction began.
+var errNotBegun = errors.New("postgres: the transaction did not begin")
 
-// lostBefore tells whether the connection was found to be lost before anything was
-// done: an error of the server (a wait for the turn that took too long) is none.
+// lostBefore reports whether the connection was lost before the transaction began. A timeout of
+// the wait for the turn is not a lost connection.
 func lostBefore(err error) bool {
 	state := sqlState(err)
 	if !errors.Is(err, errNotBegun) || state == canceled {

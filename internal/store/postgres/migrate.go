@@ -18,12 +18,11 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// migrate brings the schema up to date, under a lock, so that processes that start
-// at once do it once.
+// migrate migrates the schema, under a lock so that processes which start together do it once.
 func (e *Engine) migrate(ctx context.Context) (err error) {
 	unlock, err := e.lockSchema(ctx)
 	if err != nil {
-		return fmt.Errorf("postgres: lock the schema: %w", err)
+		return fmt.Errorf("postgres: cannot lock the schema: %w", err)
 	}
 	defer func() { err = errors.Join(err, unlock()) }()
 	folder, err := fs.Sub(migrations, "migrations")
@@ -39,7 +38,7 @@ func (e *Engine) migrate(ctx context.Context) (err error) {
 	current, newest, err := provider.GetVersions(ctx)
 	switch {
 	case err != nil:
-		return fmt.Errorf("postgres: read the schema's version: %w", withOwnerHint(err))
+		return fmt.Errorf("postgres: cannot read the schema's version: %w", withOwnerHint(err))
 	case current > newest:
 		return fmt.Errorf("postgres: version %d, known is %d: %w", current, newest, store.ErrNewerSchema)
 	case current == newest:
@@ -53,22 +52,22 @@ func (e *Engine) migrate(ctx context.Context) (err error) {
 	return nil
 }
 
-// withOwnerHint adds the next step to a missing right to change the schema.
+// withOwnerHint adds the next step to an error about a missing privilege.
 func withOwnerHint(err error) error {
-	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == missingRight {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == insufficientPrivilege {
 		return fmt.Errorf("%w; run `stockrewards migrate` as the role that owns the tables", err)
 	}
 	return err
 }
 
-// missingRight is PostgreSQL's insufficient_privilege.
-const missingRight = "42501"
+// insufficientPrivilege is a SQLSTATE.
+const insufficientPrivilege = "42501"
 
-// schemaLock is the advisory lock of those who change the schema.
+// schemaLock is the advisory lock of migrations.
 const schemaLock = turnLock - 1
 
-// lockSchema takes the lock in a transaction that stays open on a connection of its
-// own, which PgBouncer leaves alone, until it is given back.
+// lockSchema takes the lock in a transaction on a separate connection, which stays open until
+// unlock. PgBouncer does not share a connection with an open transaction.
 func (e *Engine) lockSchema(ctx context.Context) (unlock func() error, err error) {
 	conn, err := pgx.ConnectConfig(ctx, e.pool.Config().ConnConfig)
 	if err != nil {

@@ -6,18 +6,20 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"stockrewards/internal/store"
 )
 
-// channel is what processes that share a database tell each other on.
+// channel is the notification channel of processes that share a database.
 const channel = "stockrewards"
 
-// The pauses of a listener.
+// The pauses of Listen.
 const (
-	pollEvery    = 500 * time.Millisecond // where nothing can be listened for
+	pollEvery    = 500 * time.Millisecond // behind PgBouncer
 	reconnectGap = time.Second
 )
 
-// Nudge wakes the listeners of all processes. It is speed, never correctness.
+// Nudge wakes the listeners of all processes. It saves them the wait for their next poll.
 func (e *Engine) Nudge(ctx context.Context) error {
 	_, err := e.pool.Exec(ctx, "select pg_notify($1, '')", channel)
 	if err != nil {
@@ -26,9 +28,8 @@ func (e *Engine) Nudge(ctx context.Context) error {
 	return nil
 }
 
-// Listen calls wake when another process nudged, and after every reconnection,
-// until ctx ends. Behind PgBouncer, which does not pass notifications on, it calls
-// wake every half second.
+// Listen calls wake after every nudge and every reconnection, until ctx ends. PgBouncer does not
+// forward notifications: behind it Listen calls wake every half second.
 func (e *Engine) Listen(ctx context.Context, wake func()) {
 	for ctx.Err() == nil {
 		if !e.options.Pooled {
@@ -38,27 +39,18 @@ func (e *Engine) Listen(ctx context.Context, wake func()) {
 		if e.options.Pooled {
 			gap = pollEvery
 		}
-		pause(ctx, gap)
+		_ = store.Sleep(ctx, gap)
 		wake()
 	}
 }
 
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}
-
-// listenOnce listens on a connection of its own until it breaks.
+// listenOnce listens on a separate connection until the connection breaks.
 func (e *Engine) listenOnce(ctx context.Context, wake func()) {
 	conn, err := pgx.ConnectConfig(ctx, e.pool.Config().ConnConfig)
 	if err != nil {
 		return
 	}
-	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // it is broken, or not needed any more
+	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // broken or no longer needed
 	if _, err := conn.Exec(ctx, "listen "+channel); err != nil {
 		return
 	}

@@ -10,7 +10,7 @@ import (
 // oldestServer is the oldest version that this engine is tested with.
 const oldestServer = 150_000
 
-// checkServer refuses a server that is too old, or that would lose commits.
+// checkServer refuses a server that is too old or whose settings lose commits.
 func (e *Engine) checkServer(ctx context.Context) error {
 	var version int
 	var fsync, encoding string
@@ -18,18 +18,18 @@ func (e *Engine) checkServer(ctx context.Context) error {
 		current_setting('server_encoding')`).Scan(&version, &fsync, &encoding)
 	switch {
 	case err != nil:
-		return fmt.Errorf("postgres: connect: %w", redact(err))
+		return fmt.Errorf("postgres: cannot connect: %w", redact(err))
 	case version < oldestServer:
-		return fmt.Errorf("postgres: the server is of version %d; 15 or newer is needed", version/10_000)
+		return fmt.Errorf("postgres: the server has version %d; 15 or newer is required", version/10_000)
 	case fsync != "on":
 		return errors.New("postgres: fsync is off: a power failure would lose what was acknowledged; turn it on")
 	case encoding != "UTF8":
-		return fmt.Errorf("postgres: the database's encoding is %s; UTF8 is needed", encoding)
+		return fmt.Errorf("postgres: the database has the encoding %s; UTF8 is required", encoding)
 	}
 	return nil
 }
 
-// Clock is the time that the server shows.
+// Clock returns the server's time.
 func (e *Engine) Clock(ctx context.Context) (now time.Time, err error) {
 	if err := e.pool.QueryRow(ctx, `select clock_timestamp()`).Scan(&now); err != nil {
 		return now, classify(errors.Join(errBroken, err))
@@ -37,8 +37,7 @@ func (e *Engine) Clock(ctx context.Context) (now time.Time, err error) {
 	return now, nil
 }
 
-// Weakness tells why commits may be lost although the server acknowledges them; ""
-// when they are not.
+// Weakness returns why the server may lose commits that it acknowledged, or "".
 func (e *Engine) Weakness(ctx context.Context) (string, error) {
 	var commit, fullPages string
 	err := e.pool.QueryRow(ctx, `select current_setting('synchronous_commit'), current_setting('full_page_writes')`).

@@ -14,11 +14,10 @@ import (
 	"stockrewards/internal/store"
 )
 
-// A transaction begins in the exchange of its first statement: its settings and, of a
-// write, the turn.
+// The statements that begin a transaction are sent together with its first statement.
 const beginRead = "begin isolation level repeatable read read only"
 
-// turnLock is the first of the advisory locks that stand for turns.
+// turnLock is the advisory lock of the first turn; the others follow.
 const turnLock = 7_357_000
 
 func beginWrite(turn turn) string {
@@ -26,18 +25,18 @@ func beginWrite(turn turn) string {
 		turnLock+int(turn))
 }
 
-// localSettings bound a transaction where a connection has no settings of its own.
-func localSettings() string {
-	return "; set local statement_timeout = " + millis(statementTimeout) +
-		"; set local lock_timeout = " + millis(lockTimeout) +
-		"; set local idle_in_transaction_session_timeout = " + millis(idleTimeout) + "; set local jit = off" +
-		"; set local enable_seqscan = off; set local enable_hashjoin = off; set local enable_mergejoin = off"
+// localSettings makes settings in a transaction, where connections cannot keep them.
+func localSettings() (statements string) {
+	for _, s := range settings() {
+		statements += "; set local " + s.name + " = " + s.value
+	}
+	return statements
 }
 
-// run runs f in a transaction on the connection and gives it back. One whose state
-// is not certain is closed: the server then rolls back. A durable one leaves a trace
-// when f wrote nothing: what f read may stand on a commit that was canceled while it
-// waited for the standby, and is told to a client only when the standby has it too.
+// run runs f in a transaction and releases the connection. It closes a connection in an uncertain
+// state, so that the server rolls back. With durable set it writes a trace even if f wrote
+// nothing: f may have read a commit that was canceled while it waited for the standby. The
+// answer must not leave before the standby has that commit.
 func (e *Engine) run(
 	ctx context.Context, conn *pgxpool.Conn, begin string, durable bool, f func(context.Context, store.Tx) error,
 ) (err error) {
@@ -75,17 +74,16 @@ func (e *Engine) run(
 
 // abandon closes a connection without waiting for the server.
 func abandon(conn *pgxpool.Conn) {
-	ctx, cancel := context.WithCancel(context.Background()) //nolint:forbidigo // nothing is waited for
+	ctx, cancel := context.WithCancel(context.Background()) //nolint:forbidigo // canceled at once: it does not wait
 	cancel()
-	_ = conn.Conn().Close(ctx) // it is broken, or to be
+	_ = conn.Conn().Close(ctx)
 }
 
-// errRolledBack says that the server ended a transaction otherwise than was asked.
+// errRolledBack means that the server answered a commit with a rollback.
 var errRolledBack = errors.New("postgres: the transaction was rolled back")
 
-// commit commits. Only an answer that says so, without a warning, is a commit: an
-// error of the server that leaves the connection in use is none; everything else is
-// not known.
+// commit commits. Only the server's confirmation without a warning is a commit. An error that
+// leaves the connection usable is a rollback. For everything else the outcome is unknown.
 func commit(ctx context.Context, conn *pgconn.PgConn) error {
 	delete(conn.CustomData(), warned)
 	results, err := conn.Exec(ctx, "commit").ReadAll()
@@ -104,25 +102,25 @@ func commit(ctx context.Context, conn *pgconn.PgConn) error {
 	return nil
 }
 
-// warned is where a connection keeps the last warning of its server.
+// warned is the key of the server's last warning in a connection's data.
 const warned = "warned"
 
-// noteWarning keeps what the server warns of: at a commit it says that the
-// transaction was not replicated.
+// noteWarning stores a warning of the server. At a commit it means that the transaction was not
+// replicated.
 func noteWarning(conn *pgconn.PgConn, n *pgconn.Notice) {
 	if n.SeverityUnlocalized == "WARNING" {
 		conn.CustomData()[warned] = n.Message
 	}
 }
 
-// leaveTrace writes a little into the write-ahead log and nothing else, so that the
-// commit waits for the disk and for the standby.
+// leaveTrace writes only to the write-ahead log, so that the commit waits for the disk and the
+// standby.
 const leaveTrace = "select pg_logical_emit_message(true, 'stockrewards', '')"
 
 // session is a running transaction.
 type session struct {
 	conn  *pgx.Conn
-	begin []string // what is to be sent before the first statement
+	begin []string // statements to send before the first one
 	wrote bool
 }
 
@@ -131,8 +129,8 @@ var _ store.ColumnTx = (*session)(nil)
 // AcceptsColumns implements store.Columns.
 func (*session) AcceptsColumns() {}
 
-// send sends statements, all before the first answer is read; the transaction begins
-// with the first ones.
+// send sends the statement once for each row of arguments, in one round trip. The first call
+// begins the transaction.
 func (s *session) send(ctx context.Context, query string, rows ...[]any) (pgx.BatchResults, error) {
 	var batch pgx.Batch
 	begin := s.begin
@@ -140,9 +138,9 @@ func (s *session) send(ctx context.Context, query string, rows ...[]any) (pgx.Ba
 	for _, statement := range begin {
 		batch.Queue(statement)
 	}
-	text := dialect(query)
+	translated := dialect(query)
 	for _, args := range rows {
-		batch.Queue(text, args...)
+		batch.Queue(translated, args...)
 	}
 	results := s.conn.SendBatch(ctx, &batch)
 	for range begin {
@@ -204,15 +202,14 @@ func (s *session) Query(
 	return rows.Err()
 }
 
-// dialects keeps queries with their marks as PostgreSQL writes them. Queries are
-// constants: their number is bounded.
+// dialects caches translated queries. Queries are constants, so that their number is bounded.
 var dialects sync.Map //nolint:gochecknoglobals // a cache of a pure function
 
-// dialect turns the marks of store (?1) into PostgreSQL's ($1).
+// dialect turns the parameters of a query (?1) into PostgreSQL's ($1).
 func dialect(query string) string {
 	if known, ok := dialects.Load(query); ok {
-		text, _ := known.(string) // only strings are stored
-		return text
+		translated, _ := known.(string) // only strings are stored
+		return translated
 	}
 	translated := strings.ReplaceAll(query, "?", "$")
 	dialects.Store(query, translated)

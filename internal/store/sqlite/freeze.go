@@ -42,7 +42,7 @@ func freezing(table, event, setting string) string {
 	}
 	return `CREATE TRIGGER IF NOT EXISTS ` + frozen + strings.ToLower(event) + `_` + table +
 		` BEFORE ` + event + ` ON ` + table + when +
-		` BEGIN SELECT RAISE(ABORT, 'these books are sealed: they were moved to another database'); END`
+		` BEGIN SELECT RAISE(ABORT, 'this database is frozen: it was moved to another database'); END`
 }
 
 // Thaw implements store.Freezer.
