@@ -207,3 +207,41 @@ func covered(commands, all []string) string {
 	}
 	return strings.Join(commands, ", ")
 }
+
+// TestArchitectureNames checks that each file, folder, package and declaration that
+// ARCHITECTURE.md names exists.
+func TestArchitectureNames(t *testing.T) {
+	t.Parallel()
+	files, packages := map[string]bool{}, map[string]string{} // by base name; the code of a package
+	walk(t, func(path string) {
+		files[filepath.Base(path)] = true
+		if strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, "_test.go") {
+			packages[filepath.Base(filepath.Dir(path))] += read(t, path)
+		}
+	})
+	ours := regexp.MustCompile(`^(cmd|internal|test|bench|docs|client)(/|$)`)
+	file := regexp.MustCompile(`^[\w*]+\.(go|js|csv|json|md)$`)
+	name := regexp.MustCompile(`^([a-z]+)\.(?:[A-Z]\w*\.)?([A-Z]\w*)$`)
+	checked := 0
+	for _, m := range regexp.MustCompile("`([^`\n]+)`").FindAllStringSubmatch(fenced.ReplaceAllString(read(t, "ARCHITECTURE.md"), ""), -1) {
+		span, found := m[1], true
+		switch declared := name.FindStringSubmatch(span); {
+		case ours.MatchString(span):
+			_, err := os.Stat(filepath.Join("..", span))
+			found = err == nil
+		case file.MatchString(span) && !strings.Contains(span, "*"):
+			found = files[span]
+		case declared != nil && packages[declared[1]] != "":
+			declaration := `(?m)^(?:func (?:\([^)]*\) )?|type |var |const |\t)` + declared[2] + `\b`
+			found = regexp.MustCompile(declaration).MatchString(packages[declared[1]])
+		default:
+			continue
+		}
+		if checked++; !found {
+			t.Errorf("ARCHITECTURE.md names %s, which does not exist", span)
+		}
+	}
+	if checked < 100 {
+		t.Errorf("checked only %d names", checked)
+	}
+}

@@ -47,10 +47,10 @@ func phrase(words string) *regexp.Regexp { return regexp.MustCompile(`(?i)\b(?:`
 // notYet are the folders, with all below them, that still break a rule of style. The list only
 // shrinks: a folder without findings must leave it.
 var notYet = map[string][]string{
-	"words":     {".", "bench", "cmd", "internal", "test"},
+	"words":     {"bench", "cmd", "internal", "test"},
 	"comments":  {"bench", "internal"},
 	"errors":    {"bench", "cmd", "internal", "test"},
-	"sentences": {"."},
+	"sentences": {},
 }
 
 // finding is a place that breaks a rule.
