@@ -101,23 +101,3 @@ func TestAnAcceptedFillIsNotComparedAgain(t *testing.T) {
 		t.Errorf("a larger fill at that price: %v", err)
 	}
 }
-
-// An end whose price changes is read twice again: what it has spent follows from it.
-func TestAChangedPriceRestartsTheWait(t *testing.T) {
-	t.Parallel()
-	now := time.Unix(1_790_000_000, 0)
-	o, b := openOrder()
-	b.Status, b.FilledQty, b.FilledAvgPrice = "canceled", money.Share/2, hundred
-	o, err := o.Merge(b, now)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.FilledAvgPrice = 90 * perUSD
-	later := now.Add(rewards.TerminalWait - time.Second)
-	if o, err = o.Merge(b, later); err != nil || o.Proven(now.Add(rewards.TerminalWait)) {
-		t.Errorf("%+v, %v; want two readings that agree", o, err)
-	}
-	if !o.Proven(later.Add(rewards.TerminalWait)) {
-		t.Error("not proven by two readings that agree")
-	}
-}

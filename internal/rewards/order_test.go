@@ -80,67 +80,60 @@ func TestPhases(t *testing.T) {
 	}
 }
 
-func TestEndsAreProvenByTwoReadings(t *testing.T) {
+// An end other than filled is proven by two reports of the same end, quantity and price that
+// are 30 seconds apart; filled is proven at once. A stale report does not reopen an end.
+func TestEndsAreProvenByTwoReports(t *testing.T) {
 	t.Parallel()
-	now := time.Unix(1_790_000_000, 0)
-	read := func(o rewards.Order, status string, qty money.Shares, at time.Time) rewards.Order {
-		t.Helper()
-		_, b := openOrder()
-		b.Status, b.FilledQty = status, qty
-		if qty > 0 {
-			b.FilledAvgPrice = 50_000_000_000
-		}
-		merged, err := o.Merge(b, at)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return merged
-	}
-	o, _ := openOrder()
-	o = read(o, "canceled", 5, now)
-	if o.Proven(now) || o.Proven(now.Add(rewards.TerminalWait-1)) || !o.Proven(now.Add(rewards.TerminalWait)) {
-		t.Error("an end must be read twice, thirty seconds apart")
-	}
-	o = read(o, "new", 0, now.Add(29*time.Second)) // a late reading: the end sticks, but is in doubt
-	if o.BrokerStatus != "canceled" || o.FilledQty != 5 || o.Proven(now.Add(rewards.TerminalWait)) {
-		t.Errorf("got %+v", o)
-	}
-	_, b := openOrder()
-	b.Status, b.FilledQty, b.FilledAvgPrice = "partially_filled", 6, 50_000_000_000
-	if _, err := o.Merge(b, now); !errors.Is(err, rewards.ErrContradiction) {
-		t.Errorf("an ended order that goes on: %v", err)
-	}
-	later := now.Add(20 * time.Second)
-	o = read(o, "canceled", 7, later) // it grew: the clock starts again
-	if o.Proven(now.Add(rewards.TerminalWait)) || !o.Proven(later.Add(rewards.TerminalWait)) {
-		t.Error("a changed end must be read twice again")
-	}
-	o = read(o, "filled", 2*money.Share, later)
-	if !o.Proven(later) {
-		t.Error("filled is proven at once")
-	}
-	if o = read(o, "canceled", 9, later); o.BrokerStatus != "filled" {
-		t.Errorf("filled became %s", o.BrokerStatus)
-	}
-}
-
-// Canceled and expired are two ends: the second of them is no proof of the first.
-func TestAnotherEndRestartsTheWait(t *testing.T) {
-	t.Parallel()
-	o, b := openOrder()
-	now := time.Unix(1_790_000_000, 0)
-	later := now.Add(rewards.TerminalWait)
-	var err error
-	for _, reading := range []struct {
+	type report struct {
+		after  time.Duration // since the first report
 		status string
-		at     time.Time
+		qty    money.Shares
+		price  money.Price
+		known  string // the order's status afterwards; "" for a contradiction
 		proven bool
-	}{
-		{"canceled", now, false}, {"expired", later, false}, {"expired", later.Add(rewards.TerminalWait), true},
+	}
+	const wait = rewards.TerminalWait
+	for name, reports := range map[string][]report{
+		"the same end":       {{0, "canceled", 5, hundred, "canceled", false}, {wait, "canceled", 5, hundred, "canceled", true}},
+		"too early":          {{0, "canceled", 5, hundred, "canceled", false}, {wait - 1, "canceled", 5, hundred, "canceled", false}},
+		"nothing filled":     {{0, "expired", 0, 0, "expired", false}, {wait, "expired", 0, 0, "expired", true}},
+		"a stale report":     {{0, "canceled", 5, hundred, "canceled", false}, {wait, "new", 0, 0, "canceled", false}},
+		"more while working": {{0, "canceled", 5, hundred, "canceled", false}, {wait, "partially_filled", 6, hundred, "", false}},
+		"a larger fill": {
+			{0, "canceled", 5, hundred, "canceled", false},
+			{wait, "canceled", 7, hundred, "canceled", false},
+			{2 * wait, "canceled", 7, hundred, "canceled", true},
+		},
+		"another price": {
+			{0, "canceled", money.Share / 2, hundred, "canceled", false},
+			{wait, "canceled", money.Share / 2, 90 * perUSD, "canceled", false},
+			{2 * wait, "canceled", money.Share / 2, 90 * perUSD, "canceled", true},
+		},
+		"another end": {
+			{0, "canceled", 0, 0, "canceled", false},
+			{wait, "expired", 0, 0, "expired", false},
+			{2 * wait, "expired", 0, 0, "expired", true},
+		},
+		"filled":            {{0, "filled", money.Share, hundred, "filled", true}},
+		"filled after all":  {{0, "canceled", 5, hundred, "canceled", false}, {1, "filled", money.Share, hundred, "filled", true}},
+		"filled, then less": {{0, "filled", money.Share, hundred, "filled", true}, {wait, "canceled", 9, hundred, "filled", true}},
 	} {
-		b.Status, b.FilledQty, b.FilledAvgPrice = reading.status, 0, 0
-		if o, err = o.Merge(b, reading.at); err != nil || o.Proven(reading.at) != reading.proven {
-			t.Errorf("%s at %s: proven %t, %v", reading.status, reading.at, o.Proven(reading.at), err)
+		began := time.Unix(1_790_000_000, 0)
+		o, b := openOrder()
+		for i, r := range reports {
+			b.Status, b.FilledQty, b.FilledAvgPrice = r.status, r.qty, r.price
+			at := began.Add(r.after)
+			next, err := o.Merge(b, at)
+			if r.known == "" {
+				if !errors.Is(err, rewards.ErrContradiction) {
+					t.Errorf("%s: report %d: %v, want a contradiction", name, i, err)
+				}
+				break
+			}
+			if err != nil || next.BrokerStatus != r.known || next.FilledQty < o.FilledQty || next.Proven(at) != r.proven {
+				t.Errorf("%s: after report %d %+v, proven %t, %v", name, i, next, next.Proven(at), err)
+			}
+			o = next
 		}
 	}
 }
