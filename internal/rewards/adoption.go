@@ -2,6 +2,7 @@ package rewards
 
 import (
 	"slices"
+	"time"
 
 	"stockrewards/internal/money"
 )
@@ -25,4 +26,14 @@ func PlanAdoption(queues []Queue, b BrokerOrder) (Plan, error) {
 		return refuse("the order pays for no waiting reward: acknowledge it, and its shares belong to the house")
 	}
 	return p, nil
+}
+
+// adoptedLookup is how long an adopted order is looked up at the broker, which has just
+// reported it, before it is quarantined.
+const adoptedLookup = 24 * time.Hour
+
+// Adopted returns a planned order that the broker already has: as if this service had sent
+// it and did not know the outcome.
+func (o Order) Adopted(now time.Time) Order {
+	return o.Attempt(now, time.Time{}, notBefore(now, o.CreatedAt()).Add(adoptedLookup))
 }

@@ -1,6 +1,20 @@
 package rewards
 
-import "time"
+import (
+	"errors"
+	"time"
+)
+
+// Lease makes one process the leader of fulfillment. Every state change of an order carries
+// the lease's epoch; a change with an older epoch writes nothing.
+type Lease struct {
+	Holder string
+	Epoch  int64 // zero: not the leader
+	Until  time.Time
+}
+
+// Held reports whether the lease has not expired.
+func (l Lease) Held(now time.Time) bool { return l.Epoch > 0 && now.Before(l.Until) }
 
 // Next returns the lease that a process gets at now, or false while another holder's lease
 // runs and force is not set. The holder renews its lease in the same epoch. A new leader
@@ -14,3 +28,11 @@ func (l Lease) Next(holder string, now time.Time, ttl time.Duration, force bool)
 	}
 	return Lease{Holder: holder, Epoch: l.Epoch, Until: now.Add(ttl)}, true
 }
+
+// The errors of a write on behalf of the fulfillment leader. Nothing was written.
+var (
+	// ErrLostLease means that another process leads fulfillment now.
+	ErrLostLease = errors.New("another process leads fulfillment now")
+	// ErrStale means that the order, reward or action changed after the caller read it.
+	ErrStale = errors.New("the stored state changed in the meantime")
+)

@@ -87,6 +87,15 @@ func PlanOrder(queues []Queue, most int, l PlanLimits) (Plan, Hold, error) {
 	return d.order(p)
 }
 
+// NewOrder returns the order of a plan, planned and never sent.
+func NewOrder(id OrderID, clientOrderID string, a Asset, p Plan) Order {
+	return Order{
+		ID: id, ClientOrderID: clientOrderID, State: OrderPlanned,
+		AssetID: a.ID, AssetBrokerID: a.BrokerID, Symbol: a.Symbol,
+		Notional: p.Notional, House: p.House, MembersHash: HashMembers(p.Members),
+	}
+}
+
 // wholeCents rounds a limit down to the cent.
 func wholeCents(limit money.USD) money.USD { return limit - limit%money.Cent }
 

@@ -7,44 +7,6 @@ import (
 	"stockrewards/internal/money"
 )
 
-// Lease makes one process the leader of fulfillment. Every state change of an order carries
-// the lease's epoch; a change with an older epoch writes nothing.
-type Lease struct {
-	Holder string
-	Epoch  int64 // zero: not the leader
-	Until  time.Time
-}
-
-// Held reports whether the lease has not expired.
-func (l Lease) Held(now time.Time) bool { return l.Epoch > 0 && now.Before(l.Until) }
-
-// Pool is the rewards of one asset that wait for an order.
-type Pool struct {
-	Asset   Asset     // ID, Symbol, Doubt and Hold only
-	Oldest  time.Time // when its oldest reward was recorded
-	Blocked bool      // an order of the asset is quarantined
-	Apps    int       // with waiting rewards, suspended apps excluded
-}
-
-// PlanRequest asks for an order of one asset. In Limits, DailyLeft and HouseLeft are the
-// limits of a whole day: the store subtracts what the day has spent and sets HouseSpent.
-type PlanRequest struct {
-	Now                 time.Time // broker's time
-	Asset               Asset
-	Limits              PlanLimits
-	ClientOrderIDPrefix string
-	MaxMembers          int // most rewards in the order; 0 or above MaxMembers means MaxMembers
-	Apps                int // apps with waiting rewards; an estimate of how much to read
-}
-
-// MemberLimit returns the most rewards that the order may have.
-func (r PlanRequest) MemberLimit() int {
-	if r.MaxMembers <= 0 {
-		return MaxMembers
-	}
-	return min(r.MaxMembers, MaxMembers)
-}
-
 // Control is what stops ordering.
 type Control struct {
 	Paused    string // an operator's reason for the pause; "" when ordering is not paused

@@ -1,0 +1,60 @@
+package rewards
+
+import "time"
+
+// Pool is the rewards of one asset that wait for an order.
+type Pool struct {
+	Asset   Asset     // ID, Symbol, Doubt and Hold only
+	Oldest  time.Time // when its oldest reward was recorded
+	Blocked bool      // an order of the asset is quarantined
+	Apps    int       // with waiting rewards, suspended apps excluded
+}
+
+// PlanRequest asks for an order of one asset. In Limits, DailyLeft and HouseLeft are the
+// limits of a whole day: the store subtracts what the day has spent and sets HouseSpent.
+type PlanRequest struct {
+	Now                 time.Time // broker's time
+	Asset               Asset
+	Limits              PlanLimits
+	ClientOrderIDPrefix string
+	MaxMembers          int // most rewards in the order; 0 or above MaxMembers means MaxMembers
+	Apps                int // apps with waiting rewards; an estimate of how much to read
+}
+
+// MemberLimit returns the most rewards that the order may have.
+func (r PlanRequest) MemberLimit() int {
+	if r.MaxMembers <= 0 {
+		return MaxMembers
+	}
+	return min(r.MaxMembers, MaxMembers)
+}
+
+// MergePools makes one pool of each asset from the pools of single apps, which come oldest
+// first. A suspended app has no pool: its recorded rewards wait until it is resumed.
+func MergePools(ofApps []Pool) []Pool {
+	var pools []Pool
+	place := make(map[AssetID]int)
+	for _, p := range ofApps {
+		i, known := place[p.Asset.ID]
+		if !known {
+			i = len(pools)
+			place[p.Asset.ID] = i
+			pools = append(pools, p)
+			pools[i].Apps = 0
+		}
+		pools[i].Apps++
+	}
+	return pools
+}
+
+// HoldAt is why no order of the asset may be planned at the moment now of the broker's
+// time; NoHold when one may.
+func (a Asset) HoldAt(now time.Time) Hold {
+	switch {
+	case a.Doubt.Exists():
+		return HoldDoubt
+	case a.Hold.InForce(now):
+		return HoldAction
+	}
+	return NoHold
+}
