@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// A split is shown within 30 seconds; from 20:00 New York of the session before its
-// ex-date the stock is neither ordered nor valued, on every process of the books and
-// after a restart, until an operator resumes it.
+// A split is shown within 30 seconds. From 20:00 New York of the session before its ex-date,
+// the stock is neither ordered nor valued, by any process and after a restart, until an
+// operator resumes it.
 func TestASplitIsSeenAndHeld(t *testing.T) {
 	t.Parallel()
 	p := startPaper(t, "--hours", "us", "--clock", "2026-11-27T10:00:00-05:00", "--requests-per-minute", "0")

@@ -21,7 +21,7 @@ import (
 
 var adminListening = regexp.MustCompile(`"msg":"admin listening","address":"([^"]+)"`)
 
-// startWatched starts serve with an admin listener and returns its address.
+// startWatched starts serve with an admin listener and returns the listener's address.
 func (s *service) startWatched(args ...string) (admin string) {
 	s.t.Helper()
 	s.start(append(args, "--admin-listen", "127.0.0.1:0")...)
@@ -35,7 +35,7 @@ func (s *service) startWatched(args ...string) (admin string) {
 	return admin
 }
 
-// eventually waits until something holds.
+// eventually waits until a condition holds.
 func (s *service) eventually(what string, most time.Duration, holds func() bool) {
 	s.t.Helper()
 	for deadline := time.Now().Add(most); !holds(); time.Sleep(20 * time.Millisecond) {
@@ -45,7 +45,7 @@ func (s *service) eventually(what string, most time.Duration, holds func() bool)
 	}
 }
 
-// look asks the admin listener.
+// look sends a request to the admin listener.
 func look(t *testing.T, url string) (int, string) {
 	t.Helper()
 	response, err := client.Get(url)
@@ -60,7 +60,7 @@ func look(t *testing.T, url string) (int, string) {
 	return response.StatusCode, string(body)
 }
 
-// metric is the value of a series; the name is as /metrics writes it.
+// metric is the value of a series, named as in /metrics.
 func metric(t *testing.T, admin, series string) float64 {
 	t.Helper()
 	_, text := look(t, admin+"/metrics")
@@ -77,8 +77,8 @@ func metric(t *testing.T, admin, series string) float64 {
 	return 0
 }
 
-// What the metrics tell is what was done.
-func TestMetricsTellOfTheTraffic(t *testing.T) {
+// Metrics count exactly what was done.
+func TestMetricsCountTraffic(t *testing.T) {
 	t.Parallel()
 	s := newService(t, t.TempDir())
 	admin := s.startWatched()
@@ -93,7 +93,7 @@ func TestMetricsTellOfTheTraffic(t *testing.T) {
 		s.await(r.ID, "executed", 10*time.Second)
 	}
 	s.must(404, "GET", "/nowhere/"+user, "")
-	time.Sleep(1100 * time.Millisecond) // what is read of the books may be a second old
+	time.Sleep(1100 * time.Millisecond) // gauges may be a second old
 	for series, want := range map[string]float64{
 		`http_requests_total{method="POST",route="/v1/rewards",status="201"}`:    n,
 		`http_requests_total{method="POST",route="/v1/rewards",status="200"}`:    n,
@@ -138,8 +138,7 @@ func TestMetricsTellOfTheTraffic(t *testing.T) {
 	}
 }
 
-// Not ready while the disk is full, ready again when there is room, without any
-// request that writes.
+// Readiness follows a full disk, in both directions, without any request that writes.
 func TestReadyFollowsTheDisk(t *testing.T) {
 	t.Parallel()
 	folder := smallDisk(t, "12m")
@@ -183,7 +182,7 @@ func TestReadyFollowsTheDisk(t *testing.T) {
 	s.command("audit")
 }
 
-// A broker that is away is a warning.
+// An unreachable broker is only a warning.
 func TestReadyWithoutTheBroker(t *testing.T) {
 	t.Parallel()
 	s := newCustomer(t)
@@ -202,14 +201,14 @@ func TestReadyWithoutTheBroker(t *testing.T) {
 		t.Error("the broker's secret is in", body)
 	}
 	if metric(t, admin, `broker_calls_total{operation="account",outcome="unknown"}`) < 1 || metric(t, admin, "fulfillment_leads") != 0 {
-		t.Error("the metrics do not tell of it")
+		t.Error("the metrics do not show it")
 	}
 	if status, _ := look(t, admin+"/livez"); status != 200 {
 		t.Errorf("/livez: %d", status)
 	}
 }
 
-// Not ready from SIGTERM on, while the last request is answered.
+// After SIGTERM the process is not ready, while it answers the last request.
 func TestNotReadyWhileDraining(t *testing.T) {
 	t.Parallel()
 	s := newService(t, t.TempDir())
@@ -221,7 +220,7 @@ func TestNotReadyWhileDraining(t *testing.T) {
 	}
 	defer conn.Close()
 	fmt.Fprintf(conn, "POST /v1/rewards HTTP/1.1\r\nHost: x\r\nX-Api-Key: %s\r\nContent-Length: %d\r\n\r\n%s", s.key, len(body), body[:10])
-	time.Sleep(200 * time.Millisecond) // the request is under way
+	time.Sleep(200 * time.Millisecond) // the request has arrived
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
@@ -243,8 +242,8 @@ func TestNotReadyWhileDraining(t *testing.T) {
 	}
 }
 
-// The dev command has it too, also when its port is taken.
-func TestDevTellsWhereToLook(t *testing.T) {
+// dev has an admin listener too, at another port if its own is in use.
+func TestDevPrintsItsAdminAddress(t *testing.T) {
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

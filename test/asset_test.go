@@ -16,15 +16,15 @@ import (
 	"time"
 )
 
-// relabel is a brokerage that has renamed AAPL to APLE and sells KO no more, when
-// it is told so. It stands in front of a paper brokerage.
+// relabel is a proxy for a paper brokerage that, when switched on, renames AAPL to APLE and
+// no longer sells KO.
 type relabel struct {
 	renamed, without, empty atomic.Bool
 }
 
 var listedKO = regexp.MustCompile(`\{[^{}]*"symbol":"KO"[^{}]*\},?`)
 
-// serve puts the relabelling in front of the brokerage and returns its address.
+// serve starts the proxy and returns its address.
 func (l *relabel) serve(t *testing.T, b *brokerage) *brokerage {
 	t.Helper()
 	proxy := &httputil.ReverseProxy{}
@@ -65,7 +65,7 @@ func (l *relabel) serve(t *testing.T, b *brokerage) *brokerage {
 	return &brokerage{address: strings.TrimPrefix(server.URL, "http://")}
 }
 
-// symbols are the stocks that can be given.
+// symbols are the stocks of the catalog.
 func (s *service) symbols() string {
 	s.t.Helper()
 	var got struct{ Assets []struct{ Symbol string } }
@@ -77,8 +77,8 @@ func (s *service) symbols() string {
 	return list
 }
 
-// A renamed stock and one that is gone, while the service runs.
-func TestSyncFollowsTheBroker(t *testing.T) {
+// A renamed stock and a delisted one, while the service runs.
+func TestSyncUpdatesTheCatalog(t *testing.T) {
 	t.Parallel()
 	s, l := newCustomer(t), &relabel{}
 	b := l.serve(t, startBrokerage(t, ""))
@@ -141,7 +141,7 @@ func TestSyncFollowsTheBroker(t *testing.T) {
 	s.command("audit")
 }
 
-// wantOutput runs a command that must succeed and say something.
+// wantOutput runs a command that must succeed and print something.
 func (s *service) wantOutput(want string, args ...string) {
 	s.t.Helper()
 	if out := s.command(args...); !strings.Contains(out, want) {
@@ -149,7 +149,7 @@ func (s *service) wantOutput(want string, args ...string) {
 	}
 }
 
-// A sync that cannot be changes nothing and says why.
+// A sync that fails changes nothing and says why.
 func TestSyncIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newService(t, t.TempDir())

@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// auditBroker compares with the broker and returns the exit status, the codes of what
-// was found, and all that was printed.
+// auditBroker compares with the broker and returns the exit status, the codes of the breaks
+// and the output.
 func (s *service) auditBroker(args ...string) (exit int, found []string, printed string) {
 	s.t.Helper()
 	cmd := exec.Command(binary, append([]string{"audit", "--broker", "--json", "--database", s.database()}, args...)...)
@@ -39,7 +39,7 @@ func (s *service) auditBroker(args ...string) (exit int, found []string, printed
 	return cmd.ProcessState.ExitCode(), found, string(out) + stderr.String()
 }
 
-// onFile runs statements on a database that nobody uses; each must touch a row.
+// onFile runs statements on an unused database; each must change a row.
 func (s *service) onFile(name string, statements ...string) {
 	s.t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(s.folder, name))
@@ -58,7 +58,7 @@ func (s *service) onFile(name string, statements ...string) {
 	}
 }
 
-// Comparing with the broker while the service works finds no break.
+// Under load, the comparison with the broker finds no breaks.
 func TestBrokerAuditUnderLoadIsClean(t *testing.T) {
 	t.Parallel()
 	s := newService(t, t.TempDir())
@@ -77,7 +77,7 @@ func TestBrokerAuditUnderLoadIsClean(t *testing.T) {
 	}
 }
 
-// Differences planted in either side's books are found, each with its code.
+// Differences planted on either side are found, each with its code.
 func TestBrokerAuditFindsPlantedBreaks(t *testing.T) {
 	t.Parallel()
 	s := newService(t, t.TempDir())
@@ -122,8 +122,8 @@ func TestBrokerAuditFindsPlantedBreaks(t *testing.T) {
 	}
 }
 
-// What cannot be compared ends with an exit status of its own and says why.
-func TestBrokerAuditThatCannotBe(t *testing.T) {
+// A comparison that is impossible has a separate exit status and says why.
+func TestBrokerAuditNeedsTheBroker(t *testing.T) {
 	t.Parallel()
 	s := newCustomer(t)
 	want := func(exit int, text string, args ...string) {

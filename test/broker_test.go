@@ -18,15 +18,15 @@ import (
 	"stockrewards/internal/catalog"
 )
 
-// brokerage is a paper brokerage on a port of its own, reached as a real broker is.
+// brokerage is a paper brokerage on a separate port, reached like a real broker.
 type brokerage struct {
 	address string
-	rewrite atomic.Pointer[func(body []byte) []byte] // of every answer; nil for none
+	rewrite atomic.Pointer[func(body []byte) []byte] // of every answer; nil: unchanged
 	blind   atomic.Bool                              // look-ups of an order fail
 	refuses atomic.Bool                              // every new order is forbidden
 }
 
-// startBrokerage serves a brokerage with new books on an address; "" is any.
+// startBrokerage serves a brokerage with new books at an address; "" is any free one.
 func startBrokerage(t *testing.T, address string) *brokerage {
 	t.Helper()
 	entries, err := catalog.Entries()
@@ -76,12 +76,12 @@ func startBrokerage(t *testing.T, address string) *brokerage {
 	return b
 }
 
-// flags make serve use the brokerage as its real broker.
+// flags make serve use the brokerage as a real broker.
 func (b *brokerage) flags() []string {
 	return []string{"--broker", "alpaca", "--alpaca-url", "http://" + b.address, "--alpaca-data-url", "http://" + b.address}
 }
 
-// newCustomer makes a service with credentials of a real broker in its environment.
+// newCustomer creates a service with a real broker's credentials in its environment.
 func newCustomer(t *testing.T) *service {
 	t.Helper()
 	s := newService(t, t.TempDir())
@@ -89,7 +89,7 @@ func newCustomer(t *testing.T) *service {
 	return s
 }
 
-// freeAddress is an address that nobody listens on.
+// freeAddress is an unused address.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -100,7 +100,7 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// Rewards are recorded while the broker can't be reached, and bought when it can.
+// Rewards are recorded while the broker is unreachable, and bought afterwards.
 func TestStartWithoutTheBroker(t *testing.T) {
 	t.Parallel()
 	s := newCustomer(t)
@@ -119,14 +119,14 @@ func TestStartWithoutTheBroker(t *testing.T) {
 	startBrokerage(t, away.address)
 	s.await(r.ID, "executed", 30*time.Second)
 	if out := s.command("fulfillment", "status"); strings.Contains(out, "broker_account_unknown") {
-		t.Errorf("the alarm still stands: %s", out)
+		t.Errorf("the alarm is still raised: %s", out)
 	}
 	if strings.Contains(s.logs(), "canary") {
 		t.Error("the log holds the broker's secret")
 	}
 }
 
-// The books belong to one account of one broker.
+// A store belongs to one account of one broker.
 func TestAnotherAccountIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newCustomer(t)
@@ -148,7 +148,7 @@ func TestAnotherAccountIsRefused(t *testing.T) {
 	}
 }
 
-func TestResolvingAgainstTheBrokersWordIsRefused(t *testing.T) {
+func TestResolvingAgainstTheBrokerIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newCustomer(t)
 	b := startBrokerage(t, "")
@@ -199,7 +199,7 @@ func TestResolvingAgainstTheBrokersWordIsRefused(t *testing.T) {
 	s.command("audit")
 }
 
-// fill asks the brokerage what its only order brought.
+// fill reads the fill of the brokerage's only order.
 func (b *brokerage) fill(t *testing.T) (qty, price string, at time.Time) {
 	t.Helper()
 	for qty == "" || qty == "0" {
@@ -227,8 +227,8 @@ func (b *brokerage) order(t *testing.T) (qty, price string, at time.Time) {
 	return orders[0].Qty, orders[0].Price, orders[0].At
 }
 
-// An I/O error at a commit: nobody knows what was written. Nothing is acknowledged, the
-// process stops, and the next start finds everything that was acknowledged before.
+// After an I/O error at a commit, its outcome is unknown: nothing is acknowledged, the
+// process stops, and the next start has everything that was acknowledged before.
 func TestAnIOErrorAtACommitStopsTheProcess(t *testing.T) {
 	t.Parallel()
 	s := newService(t, t.TempDir())

@@ -16,7 +16,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// browser is a tab of Debian's chromium, with what it asked for and complained of.
+// browser is a tab of Debian's chromium, with its requests and console errors.
 type browser struct {
 	t   *testing.T
 	ctx context.Context //nolint:containedctx // chromedp's handle of the tab
@@ -26,7 +26,7 @@ type browser struct {
 	complaints []string
 }
 
-// newBrowser starts a browser of its own for the test.
+// newBrowser starts a browser for the test.
 func newBrowser(t *testing.T) *browser {
 	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath("chromium"), chromedp.NoSandbox)
@@ -46,7 +46,7 @@ func newBrowser(t *testing.T) *browser {
 	return b
 }
 
-// hear notes what the tab asks for and complains of.
+// hear records the tab's requests and console errors.
 func (b *browser) hear(event any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -62,15 +62,15 @@ func (b *browser) hear(event any) {
 	}
 }
 
-// asked counts the requests so far.
+// asked is the number of requests so far.
 func (b *browser) asked() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.requests)
 }
 
-// check wants every request to have gone to the service, and no complaint but those
-// that hold a text.
+// check fails unless every request went to the service. Console errors are allowed only if
+// they contain one of the strings.
 func (b *browser) check(url string, but ...string) {
 	b.t.Helper()
 	b.mu.Lock()
@@ -113,20 +113,20 @@ func script[T any](b *browser, expression string) T {
 	return value
 }
 
-// text is what an element reads; "" when there is none.
+// text is an element's text; "" without the element.
 func (b *browser) text(selector string) string {
 	b.t.Helper()
 	return script[string](b, fmt.Sprintf(
 		`(document.querySelector(%q)?.innerText ?? "").replace(/\s+/g, " ").trim()`, selector))
 }
 
-// await waits until an element reads so.
+// await waits until an element contains the text.
 func (b *browser) await(selector, want string) {
 	b.t.Helper()
 	b.until(selector, want, func(got string) bool { return strings.Contains(got, want) })
 }
 
-// awaitOther waits until an element reads otherwise.
+// awaitOther waits until an element's text changes.
 func (b *browser) awaitOther(selector, before string) {
 	b.t.Helper()
 	b.until(selector, "anything else", func(got string) bool { return got != before })
@@ -145,7 +145,7 @@ func (b *browser) until(selector, want string, good func(string) bool) {
 	}
 }
 
-// withoutScripts switches the page's scripts off from the next navigation on.
+// withoutScripts disables scripts from the next navigation on.
 func withoutScripts(ctx context.Context, tab *chromedp.Target) error {
 	_, err := cdp.Call(ctx, tab, emulation.SetScriptExecutionDisabled,
 		emulation.SetScriptExecutionDisabledParams{Value: true})

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Nothing that is secret or personal comes out of the log, the metrics or the
-// readiness, whatever is asked and whatever the broker says.
+// No request and no answer of the broker makes the log, the metrics or readiness contain
+// secrets or personal data.
 func TestNoSecretLeaves(t *testing.T) {
 	t.Parallel()
 	s := newService(t, t.TempDir())
@@ -24,7 +24,7 @@ func TestNoSecretLeaves(t *testing.T) {
 	proxy := httputil.NewSingleHostReverseProxy(behind)
 	refusing := true
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPost && refusing { // a broker that repeats what it was sent
+		if r.Method == http.MethodPost && refusing { // a broker that echoes its input
 			w.WriteHeader(http.StatusForbidden)
 			fmt.Fprintf(w, `{"message":"no rights for %s with %s"}`, r.Header.Get("Apca-Api-Key-Id"), r.Header.Get("Apca-Api-Secret-Key"))
 			return
@@ -68,7 +68,7 @@ func TestNoSecretLeaves(t *testing.T) {
 	s.eventually("last line", 2*time.Second, func() bool { return strings.Contains(s.logs(), "CANARYMETHOD-ABC") })
 	for name, text := range map[string]string{"the log": s.logs(), "/readyz": ready, "/metrics": metrics} {
 		for line := range strings.SplitSeq(text, "\n") {
-			lower := strings.ToLower(strings.ReplaceAll(line, `"method":"CANARYMETHOD-ABC"`, "")) // bounded, and no secret
+			lower := strings.ToLower(strings.ReplaceAll(line, `"method":"CANARYMETHOD-ABC"`, "")) // bounded, and not secret
 			for _, secret := range []string{"canary", strings.ToLower(good)} {
 				if strings.Contains(lower, secret) {
 					t.Errorf("%s holds %q: %s", name, secret, line)

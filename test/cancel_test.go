@@ -8,17 +8,16 @@ import (
 	"time"
 )
 
-// cancels is how many commits are interrupted; `make failover` says a thousand.
+// cancels is the number of interrupted commits; `make failover` uses a thousand.
 var cancels = flag.Int("cancels", 40, "how many commits to cancel or terminate while they wait for the standby")
 
-// Commits that wait for a standby that is away are canceled and their sessions are
-// terminated: what they wrote can be seen then, but nothing is acknowledged, also not
-// to who asks again, before the standby has it. Then the primary is lost, in turn
-// with a standby that has caught up, and with one that has nothing of all this: what
-// was acknowledged is there.
+// Commits that wait for an unreachable standby are canceled and their sessions terminated.
+// What they wrote is visible then, but nothing is acknowledged, not even to a retry, before
+// the standby has it. Then the primary is lost, with a standby that has caught up or has
+// not: everything acknowledged survives.
 func TestCommitsInterrupted(t *testing.T) {
 	t.Parallel()
-	const most = 100 // interruptions in a round
+	const most = 100 // interruptions per round
 	rounds := max(2, *cancels/most)
 	pair, f := startPair(t, 2)
 	load := f.load(6)
@@ -55,7 +54,7 @@ func TestCommitsInterrupted(t *testing.T) {
 	t.Logf("%d commits interrupted in %d rounds", *cancels/rounds*rounds, rounds)
 }
 
-// replay asks again for what was asked for before, until ctx ends.
+// replay repeats earlier requests until ctx ends.
 func (l *load) replay(ctx context.Context) {
 	for ctx.Err() == nil {
 		l.mu.Lock()

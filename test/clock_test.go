@@ -18,8 +18,7 @@ import (
 	"stockrewards/internal/store/sqlite"
 )
 
-// clockAt makes every reading of the brokerage's clock one that is so far from the truth,
-// without a word that it was set on purpose.
+// clockAt shifts the brokerage's clock without declaring that it was set.
 func (b *brokerage) clockAt(d time.Duration) {
 	rewrite := func(body []byte) []byte {
 		if !bytes.Contains(body, []byte(`"next_close"`)) {
@@ -30,7 +29,7 @@ func (b *brokerage) clockAt(d time.Duration) {
 	b.rewrite.Store(&rewrite)
 }
 
-// awaitStatus asks until a request gets the status.
+// awaitStatus repeats a request until it gets the status.
 func (s *service) awaitStatus(status int, method, path string, body func() string) answer {
 	s.t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(100 * time.Millisecond) {
@@ -44,12 +43,12 @@ func (s *service) awaitStatus(status int, method, path string, body func() strin
 	}
 }
 
-// newName is the body of a user that is not there yet.
+// newName is the body of a new user.
 func newName() string { return fmt.Sprintf(`{"externalId":%q}`, rand.Text()) }
 
-// While this machine's clock is ahead of the broker's nothing is recorded, and that
-// shows; what is there can be read. When both agree it goes on by itself.
-func TestAClockAheadRecordsNothing(t *testing.T) {
+// While this machine's clock is ahead of the broker's, nothing is recorded, readiness says
+// so, and reads work. Recording resumes by itself when the clocks agree.
+func TestAClockAheadStopsRecording(t *testing.T) {
 	t.Parallel()
 	s := newCustomer(t)
 	b := startBrokerage(t, "")
@@ -80,9 +79,8 @@ func TestAClockAheadRecordsNothing(t *testing.T) {
 	}
 }
 
-// Books whose newest id is of the future take nothing more, until an operator decides
-// to go on after it.
-func TestAnIDOfTheFutureRecordsNothing(t *testing.T) {
+// A store whose newest id is in the future records nothing, until an operator allows it.
+func TestAFutureIDStopsRecording(t *testing.T) {
 	t.Parallel()
 	s := newCustomer(t)
 	s.poison(24 * time.Hour)
@@ -94,11 +92,11 @@ func TestAnIDOfTheFutureRecordsNothing(t *testing.T) {
 	}
 	s.start(append(b.flags(), "--allow-future-ids")...)
 	s.must(201, "POST", "/v1/users", newName())
-	time.Sleep(2 * time.Second) // every reading is in
+	time.Sleep(2 * time.Second) // both clocks have been read
 	s.must(201, "POST", "/v1/users", newName())
 }
 
-// poison has a process whose clock is ahead record a user.
+// poison records a user by a process whose clock is ahead.
 func (s *service) poison(d time.Duration) {
 	s.t.Helper()
 	ctx := context.WithoutCancel(s.t.Context())
@@ -122,7 +120,7 @@ func (s *service) poison(d time.Duration) {
 	}
 }
 
-// The same goes for the database's clock, where it has one.
+// The database's clock counts as well.
 func TestAClockAheadOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	url := pgtest.Start(t).Database(t, "behind")

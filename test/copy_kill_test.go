@@ -60,7 +60,7 @@ func (g *gate) exec(statements string) {
 	}
 }
 
-// wait waits until a query tells a number above zero.
+// wait waits until a query returns a number above zero.
 func (g *gate) wait(query string) {
 	g.t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {

@@ -10,8 +10,8 @@ import (
 	"stockrewards/internal/store/postgres/pgtest"
 )
 
-// TestServeRefusesSealedBooks starts the program on books that were moved.
-func TestServeRefusesSealedBooks(t *testing.T) {
+// serve refuses a database that was moved.
+func TestServeRefusesAFrozenDatabase(t *testing.T) {
 	t.Parallel()
 	s := booksToMove(t)
 	url := newTarget(t, pgtest.Start(t), "target")
@@ -26,9 +26,8 @@ func TestServeRefusesSealedBooks(t *testing.T) {
 	wantSays(t, string(text), err, true, "this database is frozen: it was moved to 127.0.0.1:")
 }
 
-// TestMovedServiceGoesOn: the moved books are served, over the same account, and
-// know what they were asked before.
-func TestMovedServiceGoesOn(t *testing.T) {
+// A moved database is served over the same account and replays earlier requests.
+func TestMovedServiceContinues(t *testing.T) {
 	t.Parallel()
 	s := booksToMove(t)
 	url := newTarget(t, pgtest.Start(t), "target")

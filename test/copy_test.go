@@ -12,13 +12,13 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	_ "modernc.org/sqlite" // the books are looked into
+	_ "modernc.org/sqlite" // to read the source
 
 	"stockrewards/internal/store/postgres"
 	"stockrewards/internal/store/postgres/pgtest"
 )
 
-// booksToMove are the books of a stopped service, with rewards that were bought.
+// booksToMove is a stopped service with executed rewards.
 func booksToMove(t *testing.T) *service {
 	t.Helper()
 	s := newService(t, t.TempDir())
@@ -35,7 +35,7 @@ func booksToMove(t *testing.T) *service {
 	return s
 }
 
-// duplicate copies the files of a stopped service into a folder of its own.
+// duplicate copies the files of a stopped service into a new folder.
 func (s *service) duplicate(t *testing.T) *service {
 	t.Helper()
 	copied := &service{t: t, folder: t.TempDir(), key: s.key}
@@ -54,7 +54,7 @@ func (s *service) copyArgs(url string, flags ...string) []string {
 	return append([]string{"copy", "--from", s.database(), "--to", url, "--broker-kind", "alpaca"}, flags...)
 }
 
-// sealed is what the books say of where they went; "" when they live there.
+// sealed is the state of the move that the source records; "" when it was not moved.
 func (s *service) sealed() string {
 	s.t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(s.folder, "rewards.db"))
@@ -82,7 +82,7 @@ func (s *service) wantWritable(want bool) {
 
 const countRewards = `SELECT count(*) FROM rewards`
 
-// count is a number that a target tells.
+// count runs a query for a number at a target.
 func count(t *testing.T, url, query string) (n int) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
@@ -108,7 +108,7 @@ func wantSays(t *testing.T, out string, err error, fails bool, says ...string) {
 	}
 }
 
-// wantMoved looks at both sides after a copy.
+// wantMoved checks both sides after a copy.
 func (s *service) wantMoved(url string) {
 	s.t.Helper()
 	if got := s.sealed(); got != "moved" {
@@ -122,7 +122,7 @@ func (s *service) wantMoved(url string) {
 	wantSays(s.t, out, err, false, "all 43 checks hold")
 }
 
-// TestCopy moves a service's books, and refuses what would make two of them.
+// copy moves a service's database, and refuses whatever would leave two live ones.
 func TestCopy(t *testing.T) {
 	t.Parallel()
 	s := booksToMove(t)
@@ -153,7 +153,7 @@ func TestCopy(t *testing.T) {
 	out, err = s.copyTo(strings.Replace(url, "postgres@", "postgres:secret@", 1) + "&connect_timeout=x")
 	wantSays(t, out, err, true, "connect_timeout")
 	if strings.Contains(out, "secret") {
-		t.Errorf("a password is told: %s", out)
+		t.Errorf("a password is shown: %s", out)
 	}
 	if s.sealed() != "" {
 		t.Error("a refused copy froze the database")
@@ -170,15 +170,15 @@ func TestCopy(t *testing.T) {
 	wantSays(t, out, err, true, "cannot abandon a complete copy")
 	out, err = s.copyTo(newTarget(t, c, "another"))
 	wantSays(t, out, err, true, "this database is frozen", "/another")
-	out, err = backup.copyTo(url) // a backup of before
+	out, err = backup.copyTo(url) // a backup from before the move
 	wantSays(t, out, err, true, "restored backup", "nothing is changed")
 	if n := count(t, url, `SELECT count(*) FROM settings WHERE name = 'broker_kind' AND value = 'alpaca'`); n != 1 {
 		t.Error("the target's broker is not alpaca")
 	}
 }
 
-// TestCopyOfBrokenBooks copies nothing.
-func TestCopyOfBrokenBooks(t *testing.T) {
+// A database that violates invariants is not copied.
+func TestCopyOfABrokenDatabase(t *testing.T) {
 	t.Parallel()
 	s := booksToMove(t)
 	db, err := sql.Open("sqlite", filepath.Join(s.folder, "rewards.db"))
@@ -197,7 +197,7 @@ func TestCopyOfBrokenBooks(t *testing.T) {
 	}
 }
 
-// newTarget makes an empty database.
+// newTarget creates an empty database.
 func newTarget(t *testing.T, c *pgtest.Cluster, name string) string {
 	t.Helper()
 	onTarget(t, c.URL("postgres"), "CREATE DATABASE "+name)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// wantRefused runs a command on another name of the service's database, which must
-// fail with a message, at once.
+// wantRefused runs a command on another name of the service's database; it must fail at once
+// with a message.
 func (s *service) wantRefused(name, want string, args ...string) {
 	s.t.Helper()
 	other := &service{t: s.t, folder: s.folder, books: "sqlite:" + name, env: s.env}
@@ -17,8 +17,7 @@ func (s *service) wantRefused(name, want string, args ...string) {
 	}
 }
 
-// However a database is named, one process serves it, and no command opens it by a
-// second name of the file.
+// One process serves a database, by whatever path, and no command opens it by a hard link.
 func TestOneDatabaseUnderTwoNamesIsServedOnce(t *testing.T) {
 	t.Parallel()
 	s := newService(t, t.TempDir())
@@ -39,7 +38,7 @@ func TestOneDatabaseUnderTwoNamesIsServedOnce(t *testing.T) {
 	noError(t, os.Remove(hard))
 
 	moved := filepath.Join(t.TempDir(), "moved.db")
-	noError(t, os.Rename(file, moved)) // the service goes on with the file
+	noError(t, os.Rename(file, moved)) // the service keeps using the file
 	s.wantRefused(moved, served, serve...)
 	noError(t, os.Rename(moved, file))
 
@@ -49,9 +48,8 @@ func TestOneDatabaseUnderTwoNamesIsServedOnce(t *testing.T) {
 	s.command("audit")
 }
 
-// Files that others can read are left to their owner; files that anybody can write are
-// refused.
-func TestFilesOfTheBooksAreTheirOwnersOnly(t *testing.T) {
+// Files that others can read become private; files that everyone can write are refused.
+func TestDatabaseFilesArePrivate(t *testing.T) {
 	t.Parallel()
 	s := newService(t, t.TempDir())
 	s.start()

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// startDev starts `stockrewards dev` in a folder, on a free port when no address is
-// given, and returns what it printed. stop sends SIGINT, or another signal.
+// startDev starts `stockrewards dev` in a folder, on a free port unless an address is given,
+// and returns its output. stop sends SIGINT, or another signal.
 func startDev(t *testing.T, folder string, address ...string) (greeting string, stop func(...os.Signal)) {
 	t.Helper()
 	listen := append(address, "127.0.0.1:0")[0]
@@ -45,8 +45,8 @@ func startDev(t *testing.T, folder string, address ...string) (greeting string, 
 	}
 }
 
-// A newcomer: start, copy the printed request, see the shares; a second start finds
-// its data and prints the same key.
+// The printed commands work: start, give a reward, see the shares. A second start finds its
+// data and prints the same key.
 func TestDevIsReadyToTry(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -90,7 +90,7 @@ func TestDevIsReadyToTry(t *testing.T) {
 	}
 }
 
-// A key that was revoked, or whose file is gone, is replaced: what dev prints works.
+// A revoked key, or one whose file is missing, is replaced: the printed key works.
 func TestDevPrintsAKeyThatWorks(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -136,7 +136,7 @@ func revokeAll(t *testing.T, books string) {
 	}
 }
 
-// dev advises no flag that it does not have.
+// dev suggests no flag that it lacks.
 func TestDevListensOnThisMachineOnly(t *testing.T) {
 	t.Parallel()
 	for _, flag := range []string{"--listen", "--admin-listen"} {

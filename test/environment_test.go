@@ -8,9 +8,8 @@ import (
 	"testing"
 )
 
-// Variables that are left over from somewhere decide nothing: they set where the books and
-// the broker are, and how `serve` behaves, but no flag of a command that does one thing. One
-// that sets nothing is refused, with the nearest known name.
+// Variables configure services and locate the database and the broker; no variable sets a
+// flag that decides something. An unknown one is refused, with the nearest known name.
 func TestVariablesDecideNothing(t *testing.T) {
 	t.Parallel()
 	s := newCustomer(t)
@@ -37,7 +36,7 @@ func TestVariablesDecideNothing(t *testing.T) {
 	s.command("order", "list")
 }
 
-// A mistyped variable would otherwise be no limit at all.
+// A mistyped variable is refused, rather than meaning no limit.
 func TestMistypedVariablesAreRefused(t *testing.T) {
 	t.Parallel()
 	s := newService(t, t.TempDir())

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// exitOf runs the program and returns its exit status and what it printed.
+// exitOf runs the program and returns its exit status and output.
 func exitOf(t *testing.T, args ...string) (status int, out string) {
 	t.Helper()
 	out, err := runProgram(t, args...)
@@ -23,8 +23,8 @@ func exitOf(t *testing.T, args ...string) (status int, out string) {
 	return 0, out
 }
 
-// docs/configure.md: 0 when a command did what it was asked, 1 when it did not, 2 when
-// its command line says something impossible.
+// docs/configure.md: 0 after success, 1 after a failure, 2 for an invalid
+// command line.
 func TestExitStatuses(t *testing.T) {
 	t.Parallel()
 	s := newService(t, t.TempDir())
@@ -51,7 +51,7 @@ func TestExitStatuses(t *testing.T) {
 	}
 }
 
-// An address that another program uses is named, with the flag that chooses another one.
+// The error for an address in use names it and the flag that changes it.
 func TestAddressTaken(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -80,7 +80,7 @@ func TestAddressTaken(t *testing.T) {
 	}
 }
 
-// A terminal that closes stops the service as SIGTERM does.
+// Closing the terminal stops the service like SIGTERM.
 func TestSIGHUPDrains(t *testing.T) {
 	t.Parallel()
 	s := newService(t, t.TempDir())

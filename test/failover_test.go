@@ -10,13 +10,13 @@ import (
 	"stockrewards/internal/store/postgres/pgtest"
 )
 
-// failovers is how often the primary is killed; `make failover` says twenty.
+// failovers is how often the primary is killed; `make failover` uses twenty.
 var failovers = flag.Int("failovers", 2, "how often to kill PostgreSQL's primary under load")
 
-// backWithin is how long the service may need after a fail-over.
+// backWithin is how long the service may take to recover from a fail-over.
 const backWithin = 10 * time.Second
 
-// startPair makes a fleet over a primary with a synchronous standby.
+// startPair starts a fleet over a primary with a synchronous standby.
 func startPair(t *testing.T, size int, flags ...string) (*pgtest.Pair, *fleet) {
 	t.Helper()
 	pair := pgtest.StartPair(t)
@@ -24,8 +24,8 @@ func startPair(t *testing.T, size int, flags ...string) (*pgtest.Pair, *fleet) {
 	return pair, newFleet(t, pair.URL("fleet"), size, append(flags, "--pooling-window", "50ms")...)
 }
 
-// recordsAgain waits until every process records a reward of the user, and tells how
-// long that took since the moment.
+// recordsAgain waits until every process records a reward for the user, and returns the time
+// since began.
 func (f *fleet) recordsAgain(l *load, user string, since time.Time) time.Duration {
 	f.t.Helper()
 	for i, m := range f.members {
@@ -50,9 +50,9 @@ func (f *fleet) recordsAgain(l *load, user string, since time.Time) time.Duratio
 	return time.Since(since)
 }
 
-// The primary is killed under load and the standby promoted, again and again: no
-// acknowledged reward is lost, nothing is bought twice, and every process records
-// again within ten seconds without a restart.
+// The primary is repeatedly killed under load and the standby promoted: no acknowledged
+// reward is lost, nothing is bought twice, and every process records again within ten
+// seconds, without a restart.
 func TestFailOverUnderLoad(t *testing.T) {
 	t.Parallel()
 	pair, f := startPair(t, 2)

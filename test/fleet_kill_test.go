@@ -9,9 +9,8 @@ import (
 	"stockrewards/internal/store/postgres/pgtest"
 )
 
-// Of three processes under load one is killed every second, and one after the
-// other that leads is frozen for longer than its lease and wakes up: every
-// acknowledged reward is there, once, and bought once.
+// Of three processes under load, one is killed every second, and leaders in turn are frozen
+// for longer than their lease: every acknowledged reward exists once and is bought once.
 func TestFleetKillsUnderLoad(t *testing.T) {
 	t.Parallel()
 	c := pgtest.Start(t)
@@ -38,7 +37,7 @@ func TestFleetKillsUnderLoad(t *testing.T) {
 		victim.run()
 	}
 	if frozen != nil {
-		f.leader(20*time.Second, frozen) // somebody else took over
+		f.leader(20*time.Second, frozen) // another process took over
 		frozen.signal(syscall.SIGCONT)
 		for deadline := time.Now().Add(10 * time.Second); frozen.leads(); time.Sleep(50 * time.Millisecond) {
 			if time.Now().After(deadline) {
@@ -52,7 +51,7 @@ func TestFleetKillsUnderLoad(t *testing.T) {
 	t.Logf("%d kills, %d freezes", *kills, freezes)
 }
 
-// When the leader is killed another one buys within ten seconds.
+// When the leader is killed, another process buys within ten seconds.
 func TestTakeOver(t *testing.T) {
 	t.Parallel()
 	c := pgtest.Start(t)

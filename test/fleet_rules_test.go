@@ -16,9 +16,8 @@ import (
 	"stockrewards/internal/store/postgres/pgtest"
 )
 
-// within wants a request to be answered with the status by every process of the
-// fleet before a second has passed since the moment. In the body, # is another
-// number each time.
+// within fails unless every process of the fleet answers a request with the status within a
+// second of began. In the body, # becomes a unique number.
 func (f *fleet) within(since time.Time, status int, method, path, body string) {
 	f.t.Helper()
 	for _, m := range f.members {
@@ -38,15 +37,15 @@ func (f *fleet) within(since time.Time, status int, method, path, body string) {
 	}
 }
 
-// What an operator does beside one process is in force in all of them within a second.
-func TestFleetAgreesWithinASecond(t *testing.T) {
+// An operator's change is effective in every process within a second.
+func TestFleetAppliesChangesWithinASecond(t *testing.T) {
 	t.Parallel()
 	c := pgtest.Start(t)
 	f := newFleet(t, c.Database(t, "agrees"), 3)
 	user := f.newUser("one")
 	body := giving(user, "the-first-key", "5", "AAPL")
 	f.must(201, "POST", "/v1/rewards", body)
-	f.within(time.Now(), 200, "POST", "/v1/rewards", body) // every one has seen the key and the catalog
+	f.within(time.Now(), 200, "POST", "/v1/rewards", body) // every process has cached the key and the catalog
 	f.command("asset", "disable", "KO")
 	f.within(time.Now(), 422, "POST", "/v1/rewards", giving(user, "disabled-#", "5", "KO"))
 	f.command("asset", "enable", "KO")
@@ -65,7 +64,7 @@ func TestFleetAgreesWithinASecond(t *testing.T) {
 	f.within(time.Now(), 200, "GET", "/v1/users/"+user, "")
 }
 
-// Processes that start at once on an empty database migrate it once.
+// Processes that start together on an empty database migrate it once.
 func TestFleetStartsAtOnce(t *testing.T) {
 	t.Parallel()
 	c := pgtest.Start(t)
@@ -93,7 +92,7 @@ func TestFleetStartsAtOnce(t *testing.T) {
 	}
 }
 
-// number reads one number past the service.
+// number queries the database for a number.
 func number(t *testing.T, url, query string) (n int) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
@@ -122,7 +121,7 @@ func TestServeRefusesADatabase(t *testing.T) {
 	}{
 		"fsync is off":           {unsafe.Database(t, "lost"), alpaca, "fsync is off"},
 		"a newer schema":         {newer, alpaca, "written by a newer version"},
-		"a brokerage of its own": {good.Database(t, "own"), nil, "a fleet needs one brokerage"},
+		"the embedded brokerage": {good.Database(t, "own"), nil, "a fleet needs one brokerage"},
 		"a role over a file":     {"sqlite:" + t.TempDir() + "/rewards.db", []string{"--role", "api"}, "--role api"},
 		"no such database":       {good.URL("nowhere"), alpaca, `database "nowhere" does not exist`},
 	} {
@@ -142,8 +141,8 @@ func TestServeRefusesADatabase(t *testing.T) {
 	}
 }
 
-// A server that acknowledges what it may lose is warned of.
-func TestWeakCommitsAreWarnedOf(t *testing.T) {
+// serve warns of a server that may lose acknowledged commits.
+func TestWeakCommitsAreLogged(t *testing.T) {
 	t.Parallel()
 	for setting, warned := range map[string]bool{"off": true, "local": true, "remote_write": true, "on": false, "remote_apply": false} {
 		c := pgtest.Start(t, "synchronous_commit="+setting)
@@ -163,7 +162,7 @@ func TestWeakCommitsAreWarnedOf(t *testing.T) {
 	}
 }
 
-// A process of the API never orders, and a worker answers no API.
+// An api process never orders, and a worker serves no API.
 func TestRoles(t *testing.T) {
 	t.Parallel()
 	c := pgtest.Start(t)
@@ -172,7 +171,7 @@ func TestRoles(t *testing.T) {
 	api.run()
 	user := api.newUser("one")
 	given := api.give(user, "the-first-key", "5", "AAPL")
-	// Well beyond the pooling window, the wait of an idle worker and its lease.
+	// Longer than the pooling window, an idle worker's poll and its lease.
 	for deadline := time.Now().Add(3 * time.Second); time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
 		api.await(given.ID, "recorded", time.Second)
 	}
@@ -198,7 +197,7 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// The whole flow works through PgBouncer in transaction mode.
+// A reward is recorded and bought through PgBouncer in transaction mode.
 func TestFleetBehindPgBouncer(t *testing.T) {
 	t.Parallel()
 	c := pgtest.Start(t)

@@ -16,16 +16,16 @@ import (
 	"stockrewards/internal/store/postgres"
 )
 
-// fleet is processes of serve that share a database and a paper brokerage.
+// fleet is several serve processes that share a database and a paper brokerage.
 type fleet struct {
-	*service // stands for all of them: an operator's commands, and one of their doors
+	*service // for operators' commands, and as one of the processes
 
 	paper   *process
 	members []*member
 	flags   []string
 }
 
-// member is one process of a fleet, at an address that it keeps.
+// member is one process of a fleet; it keeps its address.
 type member struct {
 	*service
 
@@ -33,8 +33,8 @@ type member struct {
 	args          []string
 }
 
-// newFleet makes books in an empty database, and starts a paper brokerage and so
-// many processes.
+// newFleet creates a store in an empty database, and starts a paper brokerage and n
+// processes.
 func newFleet(t *testing.T, database string, size int, flags ...string) *fleet {
 	t.Helper()
 	f := &fleet{paper: startPaper(t, "--requests-per-minute", "0")}
@@ -50,7 +50,7 @@ func newFleet(t *testing.T, database string, size int, flags ...string) *fleet {
 	return f
 }
 
-// pooled is the flag that a command needs too, when the processes have it.
+// pooled is the flag that commands need if the processes have it.
 func (f *fleet) pooled() []string {
 	for _, flag := range f.flags {
 		if flag == "--pgbouncer" {
@@ -60,7 +60,7 @@ func (f *fleet) pooled() []string {
 	return nil
 }
 
-// add makes another member, which does not run yet; its flags come after those of all.
+// add creates another member, not started yet; its flags follow the common ones.
 func (f *fleet) add(flags ...string) *member {
 	t := f.t
 	t.Helper()
@@ -89,7 +89,7 @@ func (m *member) signal(s syscall.Signal) {
 	}
 }
 
-// leads tells whether the process leads fulfilment; false when it does not answer.
+// leads reports whether the process leads fulfillment; false when it does not answer.
 func (m *member) leads() bool {
 	ctx, cancel := context.WithTimeout(m.t.Context(), time.Second)
 	defer cancel()
@@ -106,7 +106,7 @@ func (m *member) leads() bool {
 	return err == nil && strings.Contains(string(text), "stockrewards_fulfillment_leads 1\n")
 }
 
-// leader waits until a process other than these leads.
+// leader waits until a process leads that is not one of these.
 func (f *fleet) leader(most time.Duration, not ...*member) *member {
 	f.t.Helper()
 	for deadline := time.Now().Add(most); ; time.Sleep(50 * time.Millisecond) {
@@ -121,7 +121,7 @@ func (f *fleet) leader(most time.Duration, not ...*member) *member {
 	}
 }
 
-// load is clients that go to any of the processes.
+// load returns clients that use any of the processes.
 func (f *fleet) load(clients int) *load {
 	l := newLoad(f.service, clients)
 	l.door = func() *service { return f.members[rand.IntN(len(f.members))].service }
@@ -130,7 +130,7 @@ func (f *fleet) load(clients int) *load {
 	return l
 }
 
-// verify accounts for everything that clients were told, and stops the fleet.
+// verify accounts for everything acknowledged, and stops the fleet.
 func (f *fleet) verify(l *load) {
 	t := f.t
 	t.Helper()

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// asked is the status of a request with another Host and one header; "" leaves out.
+// asked is the status of a request with a Host and a header; "" omits them.
 func asked(t *testing.T, method, url, host, header, value string) int {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader("outage for=4h"))
@@ -28,8 +28,8 @@ func asked(t *testing.T, method, url, host, header, value string) int {
 	return a.StatusCode
 }
 
-// A web page cannot steer the paper brokerage of whoever looks at it, and its operator
-// is warned when strangers can.
+// A web page cannot control its visitor's paper brokerage, and the operator is warned if
+// other machines can.
 func TestBrowsersDoNotReachThePaperBrokerage(t *testing.T) {
 	t.Parallel()
 	url := startPaper(t).url
@@ -58,8 +58,8 @@ func TestBrowsersDoNotReachThePaperBrokerage(t *testing.T) {
 	}
 }
 
-// The admin listener answers by its addresses and by the names that it was given, so
-// that a foreign name made to lead here reads nothing.
+// The admin listener accepts addresses and configured names as Host, but no other name (DNS
+// rebinding).
 func TestAdminListenerChecksTheHost(t *testing.T) {
 	t.Parallel()
 	s := newService(t, t.TempDir())
@@ -71,7 +71,7 @@ func TestAdminListenerChecksTheHost(t *testing.T) {
 	}
 }
 
-// More connections than allowed are closed at once, and logged; the others are served.
+// Connections beyond the limit are closed and logged; the others are served.
 func TestMaxConnections(t *testing.T) {
 	t.Parallel()
 	s := newService(t, t.TempDir())
@@ -84,10 +84,10 @@ func TestMaxConnections(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = c.Close() }) // nothing was said
+		t.Cleanup(func() { _ = c.Close() }) // nothing was sent
 		open = append(open, c)
 	}
-	for _, c := range open { // in less time than the server waits for a request
+	for _, c := range open { // faster than the server's read timeout
 		_ = c.SetReadDeadline(time.Now().Add(500 * time.Millisecond))
 		if _, err := c.Read(make([]byte, 1)); errors.Is(err, io.EOF) || strings.Contains(err.Error(), "reset") {
 			refused++

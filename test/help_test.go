@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Every command has a help text in plain English, whose flags say what they do.
+// Every command has help, and the text of each flag begins with a verb.
 func TestHelpOfEveryCommand(t *testing.T) {
 	t.Parallel()
 	root, err := runProgram(t, "--help")
@@ -18,15 +18,11 @@ func TestHelpOfEveryCommand(t *testing.T) {
 	if len(commands) < 30 {
 		t.Fatalf("only %d commands in\n%s", len(commands), root)
 	}
-	banned := regexp.MustCompile(`\b(tells?|told|anew|in vain|none of|so many|befall\w*|mend)\b`)
 	start := regexp.MustCompile(`(?m)^ {2,6}(?:-\w, )?--[\w-]+(?:="[^"]*"|=\S+)?\s+([A-Z][a-z]+)`)
 	for _, command := range commands {
 		help, err := runProgram(t, append(strings.Fields(command[1]), "--help")...)
 		if err != nil || !strings.HasPrefix(help, "Usage: stockrewards "+command[1]) {
 			t.Errorf("%s --help: %v\n%s", command[1], err, help)
-		}
-		if words := banned.FindAllString(help, -1); words != nil {
-			t.Errorf("%s --help uses %q", command[1], words)
 		}
 		for _, flag := range start.FindAllStringSubmatch(help, -1) {
 			if noun := flag[1]; noun == "Where" || noun == "How" || noun == "The" || noun == "What" || noun == "Only" || noun == "Why" {

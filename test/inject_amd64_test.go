@@ -12,14 +12,14 @@ var olderCalls = map[uint64]string{
 	unix.SYS_CREAT: "creat", unix.SYS_LINK: "link", unix.SYS_RMDIR: "rmdir",
 }
 
-// callOf is the call that a stopped thread is about to make, and its first arguments.
+// callOf is the system call that a stopped thread is entering, with its first arguments.
 func callOf(tid int) (number uint64, args [3]uint64, err error) {
 	var r unix.PtraceRegs
 	err = unix.PtraceGetRegs(tid, &r)
 	return r.Orig_rax, [3]uint64{r.Rdi, r.Rsi, r.Rdx}, err
 }
 
-// refuse has the call that a stopped thread is about to make fail, unmade.
+// refuse makes the call that a stopped thread is entering fail without effect.
 func refuse(tid int, errno syscall.Errno) error {
 	var r unix.PtraceRegs
 	if err := unix.PtraceGetRegs(tid, &r); err != nil {
@@ -29,7 +29,7 @@ func refuse(tid int, errno syscall.Errno) error {
 	return unix.PtraceSetRegs(tid, &r)
 }
 
-// shorten changes how much the call that a stopped thread is about to make writes.
+// shorten changes the length of the write that a stopped thread is entering.
 func shorten(tid int, bytes uint64) error {
 	var r unix.PtraceRegs
 	if err := unix.PtraceGetRegs(tid, &r); err != nil {

@@ -10,14 +10,14 @@ import (
 // olderCalls are system calls that change files and that this processor lacks.
 var olderCalls = map[uint64]string{}
 
-// callOf is the call that a stopped thread is about to make, and its first arguments.
+// callOf is the system call that a stopped thread is entering, with its first arguments.
 func callOf(tid int) (number uint64, args [3]uint64, err error) {
 	var r unix.PtraceRegs
 	err = unix.PtraceGetRegs(tid, &r)
 	return r.Regs[8], [3]uint64{r.Regs[0], r.Regs[1], r.Regs[2]}, err
 }
 
-// refuse has the call that a stopped thread is about to make fail, unmade.
+// refuse makes the call that a stopped thread is entering fail without effect.
 func refuse(tid int, errno syscall.Errno) error {
 	const systemCall = 0x404 // the register set NT_ARM_SYSTEM_CALL
 	none := int32(-1)
@@ -35,7 +35,7 @@ func refuse(tid int, errno syscall.Errno) error {
 	return unix.PtraceSetRegs(tid, &r)
 }
 
-// shorten changes how much the call that a stopped thread is about to make writes.
+// shorten changes the length of the write that a stopped thread is entering.
 func shorten(tid int, bytes uint64) error {
 	var r unix.PtraceRegs
 	if err := unix.PtraceGetRegs(tid, &r); err != nil {

@@ -19,10 +19,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// strace counts the calls of each thread for itself, and Go moves its work over
-// threads: "the tenth call" of the process cannot be said with it. This does what it
-// does, for the process as a whole: a seccomp filter stops the process at the calls
-// that change files, and the tracer counts them, and fails or kills at one.
+// strace counts the calls of each thread, but Go moves work between threads, so it cannot
+// address the tenth call of a process. This tracer can: a seccomp filter stops the process
+// at the calls that change files, and the tracer counts them and fails or kills at one.
 
 // filteredCalls are the system calls that change files, by number; those that only some
 // processors have are olderCalls.
@@ -34,7 +33,7 @@ var filteredCalls = map[uint64]string{
 	unix.SYS_LINKAT: "linkat", unix.SYS_FCHMOD: "fchmod", unix.SYS_FCHOWN: "fchown", unix.SYS_TRUNCATE: "truncate",
 }
 
-// place is a system call that changes a file, as one of a run.
+// place is one system call of a run that changes a file.
 type place struct {
 	call, file string // pwrite64, rewards.db-wal; the file "log" is standard error
 	nth        int    // of this call on this file, from 1
@@ -42,12 +41,12 @@ type place struct {
 
 func (p place) String() string { return fmt.Sprintf("%s %s %d", p.call, p.file, p.nth) }
 
-// fault is what happens at a place.
+// fault is injected at a place.
 type fault struct {
 	kill  bool          // the process is killed before the call; with half, after it
-	half  bool          // only half of what was to be written is
-	errno syscall.Errno // the call fails so
-	stays bool          // so do all later calls on the folder's files, until it is lifted
+	half  bool          // only half of the data is written
+	errno syscall.Errno // the call's error
+	stays bool          // all later calls on the folder's files fail too, until the fault is lifted
 }
 
 func (f fault) String() string {
@@ -63,13 +62,13 @@ func (f fault) String() string {
 	}
 }
 
-// injector runs a process under a tracer.
+// injector runs a process under the tracer.
 type injector struct {
-	folder string // whose files count
+	folder string // whose files are traced
 	pid    int    // of the process
 	chosen func(place) bool
 	fault  fault
-	lifted atomic.Bool // a fault that stays has gone
+	lifted atomic.Bool // a lasting fault has ended
 
 	mu       sync.Mutex
 	seen     []place
@@ -77,32 +76,32 @@ type injector struct {
 	counts   map[place]int // by call and file
 }
 
-// calls are the places that the process has come to.
+// calls are the places that the process has reached.
 func (i *injector) calls() []place {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return append([]place(nil), i.seen...)
 }
 
-// done are the places where something was injected.
+// done are the places where a fault was injected.
 func (i *injector) done() []place {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return append([]place(nil), i.injected...)
 }
 
-// never is the choice of no place: the calls are only counted.
+// never chooses no place: calls are only counted.
 func never(place) bool { return false }
 
 // at chooses one place.
 func at(p place) func(place) bool { return func(q place) bool { return p == q } }
 
-// inject prepares a tracer for a process that keeps its files in the folder.
+// inject prepares a tracer for a process with files in the folder.
 func inject(folder string, chosen func(place) bool, f fault) *injector {
 	return &injector{folder: folder, chosen: chosen, fault: f, counts: map[place]int{}}
 }
 
-// begin starts a command of the binary under the tracer, as begin does without.
+// begin starts a command of the binary under the tracer.
 func (i *injector) begin(t *testing.T, name string, env []string, args ...string) (p *process, before int64) {
 	t.Helper()
 	logFile, before := openLog(t, name)
@@ -117,8 +116,8 @@ func (i *injector) begin(t *testing.T, name string, env []string, args ...string
 	p.cmd.Stderr = logFile
 	started := make(chan error)
 	go func() {
-		// A tracer is a thread. It must not end with its goroutine: processes that it has
-		// started before are killed then.
+		// The tracer is a thread, which must outlive its goroutine: its end kills the processes
+		// that it started.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		if err := p.cmd.Start(); err != nil {
@@ -148,8 +147,8 @@ func (i *injector) attach() error {
 		unix.PTRACE_O_TRACESYSGOOD|unix.PTRACE_O_EXITKILL|unix.PTRACE_O_TRACEEXEC)
 }
 
-// waitFor waits for a process, or for all threads of a group: the thread may have other
-// children, that others wait for.
+// waitFor waits for a process, or for all threads of a group. The thread may have other
+// children, for which others wait.
 func waitFor(pid int, status *unix.WaitStatus) (int, error) {
 	for {
 		got, err := unix.Wait4(pid, status, unix.WALL|unix.WNOTHREAD, nil)
@@ -159,12 +158,12 @@ func waitFor(pid int, status *unix.WaitStatus) (int, error) {
 	}
 }
 
-// trace lets the process run to its end, which it tells.
+// trace runs the process to its end, and returns that.
 func (i *injector) trace() error {
 	tid, signal, goOn := i.pid, 0, unix.PtraceCont
 	for {
 		if tid != 0 {
-			_ = goOn(tid, signal) // it may have been killed meanwhile
+			_ = goOn(tid, signal) // it may have been killed
 		}
 		var status unix.WaitStatus
 		got, err := waitFor(-i.pid, &status)
@@ -185,14 +184,14 @@ func (i *injector) trace() error {
 		case status.StopSignal() == unix.SIGTRAP|0x80: // the end of a torn write
 			_ = unix.Kill(i.pid, unix.SIGKILL)
 		case status.TrapCause() > 0 || status.StopSignal() == unix.SIGSTOP || status.StopSignal() == unix.SIGTRAP:
-			// A thread or a program begins.
+			// a thread or a program starts
 		default:
 			signal = int(status.StopSignal())
 		}
 	}
 }
 
-// ended is an exit as os/exec tells of it.
+// ended is an exit as os/exec reports it.
 func ended(status unix.WaitStatus) error {
 	switch {
 	case status.Signaled():
@@ -204,8 +203,8 @@ func ended(status unix.WaitStatus) error {
 	}
 }
 
-// underFilter is the first argument that makes the tests' program the start of
-// another one, under the filter.
+// underFilter is the first argument that makes the test program start another one under the
+// filter.
 const underFilter = "run-under-filter"
 
 // runUnderFilter becomes a program that stops at the filtered calls.
@@ -234,8 +233,8 @@ func calls() map[uint64]string {
 	return all
 }
 
-// atCall counts the call that a thread is about to make, and injects what is to be
-// injected. It tells whether the thread must stop at the call's end again.
+// atCall counts the call that a thread is entering, and injects a fault if one is due. It
+// reports whether the thread must stop again at the call's end.
 func (i *injector) atCall(tid int) (stopAtEnd bool) {
 	number, args, err := callOf(tid)
 	if err != nil {
@@ -279,8 +278,8 @@ func (i *injector) count(name, file string) place {
 	return p
 }
 
-// fileOf names the file that a call would change: its name in the folder, "log" for
-// standard error, nothing for all else.
+// fileOf is the file that a call changes: its name in the folder, "log" for standard error,
+// "" for all others.
 func (i *injector) fileOf(name string, args [3]uint64) string {
 	var path string
 	switch name {

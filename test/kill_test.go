@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// kills is how often the service is killed; `make kills` says a hundred.
+// kills is how often the service is killed; `make kills` uses a hundred.
 var kills = flag.Int("kills", 10, "how often to kill -9 the service under load")
 
-// Killed again and again under load: every acknowledged reward is there, every key
-// is one reward, every user's cost basis is what was given, and the brokerage's
-// positions are what we booked.
+// The service is repeatedly killed under load: every acknowledged reward exists, every key
+// has one reward, every user's cost basis is what was given, and the broker's positions
+// equal the allocations.
 func TestKillsUnderLoad(t *testing.T) {
 	t.Parallel()
 	s := newService(t, t.TempDir())

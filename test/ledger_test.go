@@ -21,7 +21,7 @@ import (
 	"stockrewards/internal/store/sqlite"
 )
 
-// hledger runs the real program on a journal.
+// hledger runs hledger on a journal.
 func hledger(t *testing.T, journal string, args ...string) (string, error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "hledger", append([]string{"-f", journal}, args...)...)
@@ -35,7 +35,7 @@ func hledger(t *testing.T, journal string, args ...string) (string, error) {
 	return stdout.String() + stderr.String(), err
 }
 
-// ledger writes the service's books to a new file.
+// ledger exports the service's books to a new file.
 func (s *service) ledger(args ...string) string {
 	s.t.Helper()
 	journal := filepath.Join(s.t.TempDir(), "books.journal")
@@ -43,7 +43,7 @@ func (s *service) ledger(args ...string) string {
 	return journal
 }
 
-// mustHold wants hledger to find nothing.
+// mustHold fails if hledger finds a problem.
 func mustHold(t *testing.T, journal string) {
 	t.Helper()
 	if out, err := hledger(t, journal, "check", "--strict"); err != nil {
@@ -51,7 +51,7 @@ func mustHold(t *testing.T, journal string) {
 	}
 }
 
-// customers are two users of each of three apps.
+// customers are two users in each of three apps.
 func customers(s *service) (apps []*service, users map[*service][]string) {
 	s.t.Helper()
 	users = map[*service][]string{}
@@ -68,8 +68,7 @@ func customers(s *service) (apps []*service, users map[*service][]string) {
 	return apps, users
 }
 
-// giveAll gives every user a few rewards of several stocks, one of them alone too
-// small for an order.
+// giveAll gives every user rewards of several stocks, one of them too small for an order.
 func giveAll(apps []*service, users map[*service][]string, round int) (given map[string]*service) {
 	given = map[string]*service{}
 	for _, app := range apps {
@@ -86,8 +85,8 @@ func giveAll(apps []*service, users map[*service][]string, round int) (given map
 	return given
 }
 
-// The books as double-entry accounting: hledger finds that they add up, its balances
-// are those of the portfolios and of the brokerage, and it finds what is planted.
+// The exported books balance in hledger and equal the portfolios and the broker's
+// positions; hledger finds planted damage.
 func TestLedger(t *testing.T) {
 	t.Parallel()
 	s := newService(t, t.TempDir())
@@ -96,7 +95,7 @@ func TestLedger(t *testing.T) {
 	apps, users := customers(s)
 	for round := range 4 {
 		given := giveAll(apps, users, round)
-		mustHold(t, s.ledger("--positions")) // one moment of books that others write to
+		mustHold(t, s.ledger("--positions")) // a snapshot while others write
 		for id, app := range given {
 			app.await(id, "executed", 20*time.Second)
 		}
@@ -124,7 +123,7 @@ func TestLedger(t *testing.T) {
 	findPlants(t, s)
 }
 
-// checkFile looks at the file itself.
+// checkFile checks the file's mode and content.
 func checkFile(t *testing.T, s *service, journal string) {
 	t.Helper()
 	info, err := os.Stat(journal)
@@ -143,15 +142,15 @@ func checkFile(t *testing.T, s *service, journal string) {
 	}
 	files, err := os.ReadDir(filepath.Dir(journal))
 	if err != nil || len(files) != 1 {
-		t.Errorf("beside the journal stands %v, %v", files, err)
+		t.Errorf("other files beside the journal: %v, %v", files, err)
 	}
 }
 
-// A journal that could not be written whole is not there.
+// An incomplete journal leaves no file.
 func TestLedgerOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	s := newService(t, t.TempDir())
-	for i := range 20 { // their accounts are more text than fits
+	for i := range 20 { // their accounts exceed the disk
 		s.command("app", "create", fmt.Sprint(strings.Repeat("long name ", 9), i))
 	}
 	disk := smallDisk(t, "4k")
@@ -164,7 +163,7 @@ func TestLedgerOnAFullDisk(t *testing.T) {
 	}
 }
 
-// balances is what hledger tells of the accounts that match: account, commodity, quantity.
+// balances are hledger's balances of matching accounts: account, commodity, quantity.
 func balances(t *testing.T, journal, accounts string) map[string]map[string]string {
 	t.Helper()
 	out, err := hledger(t, journal, "balance", accounts, "--flat", "--no-total", "-O", "csv", "--layout", "bare")
@@ -229,7 +228,7 @@ func comparePortfolios(t *testing.T, journal string, apps []*service, users map[
 	}
 }
 
-// findPlants changes rows of a copy of the books, and wants hledger to find each.
+// findPlants changes rows in copies of the database; hledger must find each change.
 func findPlants(t *testing.T, s *service) {
 	t.Helper()
 	for _, plant := range []struct{ name, statement, words string }{
@@ -245,12 +244,12 @@ func findPlants(t *testing.T, s *service) {
 		plantRow(t, filepath.Join(copied.folder, "rewards.db"), plant.statement)
 		out, err := hledger(t, copied.ledger(), "check", "--strict")
 		if err == nil || !strings.Contains(out, plant.words) {
-			t.Errorf("%s: hledger tells %v\n%s", plant.name, err, out)
+			t.Errorf("%s: hledger reports %v\n%s", plant.name, err, out)
 		}
 	}
 }
 
-// plantRow changes rows of a database that nobody uses.
+// plantRow changes rows of an unused database.
 func plantRow(t *testing.T, path, statement string) {
 	t.Helper()
 	engine, err := sqlite.Open(t.Context(), path, sqlite.Options{})

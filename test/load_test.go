@@ -22,20 +22,20 @@ import (
 	"stockrewards/internal/store/sqlite"
 )
 
-// load is clients that give stock without pause and remember what they were told.
-// A request that failed is made again with its key, as a careful client does.
+// load is clients that give rewards continuously and remember what was acknowledged. A
+// failed request is retried with its key, as a correct client does.
 type load struct {
 	s     *service
-	door  func() *service // to which a request goes
-	most  time.Duration   // that an answer may take, before it is asked for elsewhere
+	door  func() *service // which process gets a request
+	most  time.Duration   // before a request is retried elsewhere
 	users []string
 
-	mu      sync.Mutex
-	told    map[string]award
-	given   map[string]money.USD // by user, of acknowledged rewards
-	nextKey int
+	mu           sync.Mutex
+	acknowledged map[string]award
+	given        map[string]money.USD // acknowledged, by user
+	nextKey      int
 
-	mute atomic.Bool // nothing can be acknowledged now
+	mute atomic.Bool // no acknowledgement is possible now
 
 	stop    context.CancelFunc
 	clients sync.WaitGroup
@@ -48,16 +48,16 @@ func startLoad(s *service, clients int) *load {
 	return l
 }
 
-// newLoad makes clients, which do nothing before resume.
+// newLoad creates clients, idle until resume.
 func newLoad(s *service, clients int) *load {
-	l := &load{s: s, door: func() *service { return s }, most: client.Timeout, told: map[string]award{}, given: map[string]money.USD{}, size: clients}
+	l := &load{s: s, door: func() *service { return s }, most: client.Timeout, acknowledged: map[string]award{}, given: map[string]money.USD{}, size: clients}
 	for i := range 5 {
 		l.users = append(l.users, s.newUser(fmt.Sprint("user-", i)))
 	}
 	return l
 }
 
-// resume starts the clients against the service as it runs now.
+// resume starts the clients against the running service.
 func (l *load) resume() {
 	ctx, stop := context.WithCancel(l.s.t.Context())
 	l.stop = stop
@@ -66,7 +66,7 @@ func (l *load) resume() {
 	}
 }
 
-// pause stops the clients; what they asked for last may be answered or not.
+// pause stops the clients; the outcome of their last requests is unknown.
 func (l *load) pause() {
 	l.stop()
 	l.clients.Wait()
@@ -82,7 +82,7 @@ func (l *load) client(ctx context.Context) {
 	}
 }
 
-// ask makes the n-th request, which is always the same, until it is answered.
+// ask sends the n-th request until it is answered.
 func (l *load) ask(ctx context.Context, n int) {
 	user, amount, body := l.nth(n)
 	for ctx.Err() == nil {
@@ -105,7 +105,7 @@ func (l *load) ask(ctx context.Context, n int) {
 	}
 }
 
-// nth is the n-th request.
+// nth is the n-th request; it is always the same.
 func (l *load) nth(n int) (user string, amount money.USD, body string) {
 	symbols := []string{"AAPL", "KO", "NVDA", "VOO"}
 	user, amount = l.users[n%len(l.users)], money.USD(1_000_001+n%7*250_000)
@@ -121,18 +121,17 @@ func (l *load) post(ctx context.Context, body string) (answer, error) {
 func (l *load) note(r award, user string, amount money.USD) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if before, ok := l.told[r.IdempotencyKey]; ok {
+	if before, ok := l.acknowledged[r.IdempotencyKey]; ok {
 		if before.ID != r.ID {
 			l.s.t.Errorf("%s is %s and %s", r.IdempotencyKey, before.ID, r.ID)
 		}
 		return
 	}
-	l.told[r.IdempotencyKey] = r
+	l.acknowledged[r.IdempotencyKey] = r
 	l.given[user] += amount
 }
 
-// finish asks again for every key that was ever used, so that what clients were
-// told and what is stored are the same set.
+// finish repeats every request, so that every key that may be stored is acknowledged.
 func (l *load) finish() {
 	l.s.t.Helper()
 	const most = 10 * time.Minute
@@ -151,7 +150,7 @@ func (l *load) finish() {
 	}
 }
 
-// verify accounts for everything: it needs the service running and stops it.
+// verify accounts for everything. It needs the running service and stops it.
 func (l *load) verify() {
 	t, s := l.s.t, l.s
 	t.Helper()
@@ -164,18 +163,18 @@ func (l *load) verify() {
 	mustHold(t, s.ledger("--positions"))
 }
 
-// verifyRewards wants every acknowledged reward once, and executed.
+// verifyRewards fails unless every acknowledged reward exists once and is executed.
 func (l *load) verifyRewards() {
 	t, s := l.s.t, l.s
 	t.Helper()
 	stored := l.storedRewards()
-	for key, told := range l.told {
-		if stored[key].ID != told.ID {
-			t.Errorf("%s was acknowledged as %s, stored is %q", key, told.ID, stored[key].ID)
+	for key, acknowledged := range l.acknowledged {
+		if stored[key].ID != acknowledged.ID {
+			t.Errorf("%s was acknowledged as %s, stored is %q", key, acknowledged.ID, stored[key].ID)
 		}
 	}
-	if len(stored) != len(l.told) {
-		t.Errorf("%d rewards are stored, %d were acknowledged", len(stored), len(l.told))
+	if len(stored) != len(l.acknowledged) {
+		t.Errorf("%d rewards are stored, %d were acknowledged", len(stored), len(l.acknowledged))
 	}
 	deadline := time.Now().Add(10 * time.Minute)
 	for _, r := range stored {
@@ -193,7 +192,7 @@ func (l *load) verifyRewards() {
 	t.Logf("%d rewards accounted for", len(stored))
 }
 
-// storedRewards walks the whole list; a key that stands twice is an error.
+// storedRewards reads the whole list; a key that occurs twice is an error.
 func (l *load) storedRewards() map[string]award {
 	t := l.s.t
 	t.Helper()
@@ -205,7 +204,7 @@ func (l *load) storedRewards() map[string]award {
 		a.decode(t, &list)
 		for _, r := range list.Rewards {
 			if _, twice := stored[r.IdempotencyKey]; twice {
-				t.Errorf("the key %s stands twice", r.IdempotencyKey)
+				t.Errorf("the key %s occurs twice", r.IdempotencyKey)
 			}
 			stored[r.IdempotencyKey] = r
 		}
@@ -221,8 +220,8 @@ func (l *load) storedRewards() map[string]award {
 	return stored
 }
 
-// comparePositions has the paper brokerage's books as witness: its positions are
-// the users' holdings and the house's shares. The service must have stopped.
+// comparePositions compares the paper brokerage's positions with the users' holdings and the
+// house's shares. The service must have stopped.
 func comparePositions(t *testing.T, folder string) {
 	t.Helper()
 	entries, err := catalog.Entries()
@@ -244,7 +243,7 @@ func comparePositions(t *testing.T, folder string) {
 	wantPositions(t, broker, ourShares(t, filepath.Join(folder, "rewards.db")))
 }
 
-// wantPositions wants the broker to hold these shares and no others.
+// wantPositions fails unless the broker holds exactly these shares.
 func wantPositions(t *testing.T, broker *alpaca.Client, ours map[string]money.Shares) {
 	t.Helper()
 	positions, err := broker.Positions(t.Context())
@@ -262,7 +261,7 @@ func wantPositions(t *testing.T, broker *alpaca.Client, ours map[string]money.Sh
 	}
 }
 
-// ourShares is the shares in the books of a file.
+// ourShares are the shares in an SQLite store.
 func ourShares(t *testing.T, path string) map[string]money.Shares {
 	t.Helper()
 	engine, err := sqlite.Open(t.Context(), path, sqlite.Options{})
@@ -273,7 +272,7 @@ func ourShares(t *testing.T, path string) map[string]money.Shares {
 	return sharesIn(t, engine)
 }
 
-// sharesIn is the users' and the house's shares by symbol, in the books of an engine.
+// sharesIn are the users' and the house's shares by symbol, in a store.
 func sharesIn(t *testing.T, engine store.Engine) map[string]money.Shares {
 	t.Helper()
 	s, err := store.New(t.Context(), engine, time.Now, rand.Reader)

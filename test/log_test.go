@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// unread starts a command whose standard error is a pipe that nobody reads, and that
-// is nearly full.
+// unread starts a command whose standard error is a nearly full pipe that nobody reads.
 func unread(t *testing.T, args ...string) (cmd *exec.Cmd, exited chan error, reader *os.File) {
 	t.Helper()
 	reader, writer, err := os.Pipe()
@@ -29,13 +28,13 @@ func unread(t *testing.T, args ...string) (cmd *exec.Cmd, exited chan error, rea
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	_ = writer.Close() // the command has its own
+	_ = writer.Close() // the command has a copy
 	go func() { exited <- cmd.Wait() }()
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
 	return cmd, exited, reader
 }
 
-// awaitAnswer waits until the address answers.
+// awaitAnswer waits until a URL answers.
 func awaitAnswer(t *testing.T, url string) {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
@@ -50,7 +49,7 @@ func awaitAnswer(t *testing.T, url string) {
 	}
 }
 
-// endsOnTerm sends SIGTERM and checks that the command ends well.
+// endsOnTerm sends SIGTERM and checks that the command succeeds.
 func endsOnTerm(t *testing.T, cmd *exec.Cmd, exited chan error) {
 	t.Helper()
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -66,8 +65,8 @@ func endsOnTerm(t *testing.T, cmd *exec.Cmd, exited chan error) {
 	}
 }
 
-// A log that nobody reads holds up neither requests nor the end.
-func TestServeWhoseLogNobodyReads(t *testing.T) {
+// An unread log delays neither requests nor the shutdown.
+func TestServeWithAnUnreadLog(t *testing.T) {
 	t.Parallel()
 	s := newService(t, t.TempDir())
 	address := freeAddress(t)
@@ -84,8 +83,8 @@ func TestServeWhoseLogNobodyReads(t *testing.T) {
 	endsOnTerm(t, cmd, exited)
 }
 
-// The service goes on without its log when the reader has gone.
-func TestServeWhoseLogReaderHasGone(t *testing.T) {
+// The service continues without its log when the reader closes.
+func TestServeWithAClosedLog(t *testing.T) {
 	t.Parallel()
 	s := newService(t, t.TempDir())
 	address := freeAddress(t)
@@ -103,8 +102,8 @@ func TestServeWhoseLogReaderHasGone(t *testing.T) {
 	endsOnTerm(t, cmd, exited)
 }
 
-// The same holds for the paper brokerage and for dev, and for an error at the start.
-func TestOthersWhoseLogNobodyReads(t *testing.T) {
+// So do the paper brokerage and dev.
+func TestOtherCommandsWithAnUnreadLog(t *testing.T) {
 	t.Parallel()
 	folder, address := t.TempDir(), freeAddress(t)
 	cmd, exited, _ := unread(t, "paper", "--listen", address, "--database", "sqlite:"+folder+"/paper.db")

@@ -1,5 +1,5 @@
-// Package test drives the built binary from outside, as a client, an operator and
-// a power failure would.
+// Package test drives the built binary from outside: as a client, as an operator and by
+// power failures.
 package test
 
 import (
@@ -38,7 +38,7 @@ func run(m *testing.M) int {
 	defer os.RemoveAll(folder)
 	binary = filepath.Join(folder, "stockrewards")
 	build := exec.Command("go", "build", "-trimpath", "-o", binary, "../cmd/stockrewards")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // it must build without cgo
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // the program needs no cgo
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
 		return 1
@@ -54,12 +54,12 @@ type service struct {
 	books  string // the URL of its database; "": a file in the folder
 	url    string
 	key    string
-	env    []string // beside the test's own
+	env    []string // in addition to the test's
 	cmd    *exec.Cmd
 	exited chan error
 }
 
-// database is where the service's books are.
+// database is the service's --database.
 func (s *service) database() string {
 	if s.books != "" {
 		return s.books
@@ -67,7 +67,7 @@ func (s *service) database() string {
 	return "sqlite:" + filepath.Join(s.folder, "rewards.db")
 }
 
-// newService makes the books with an app, in a folder of its own.
+// newService creates a database with an app, in a new folder.
 func newService(t *testing.T, folder string) *service {
 	t.Helper()
 	s := &service{t: t, folder: folder}
@@ -80,7 +80,7 @@ func newService(t *testing.T, folder string) *service {
 	return s
 }
 
-// command runs an operator's command that must succeed and returns what it prints.
+// command runs an operator's command that must succeed, and returns its output.
 func (s *service) command(args ...string) string {
 	s.t.Helper()
 	out, err := s.try(args...)
@@ -90,8 +90,8 @@ func (s *service) command(args ...string) string {
 	return out
 }
 
-// try runs an operator's command on the service's books. One that goes on, as a
-// serve that was to be refused, is killed after a while.
+// try runs an operator's command on the service's database. One that does not end, such as
+// serve, is killed after a while.
 func (s *service) try(args ...string) (string, error) {
 	s.t.Helper()
 	const patience = 30 * time.Second
@@ -116,7 +116,7 @@ func (s *service) start(args ...string) {
 	s.cmd, s.exited, s.url = p.cmd, p.exited, p.url
 }
 
-// logs is what serve has logged.
+// logs is serve's log.
 func (s *service) logs() string {
 	s.t.Helper()
 	return readLog(s.t, s.logName())
@@ -124,7 +124,7 @@ func (s *service) logs() string {
 
 func (s *service) logName() string { return cmp.Or(s.name, "serve") }
 
-// kill ends the process as a power failure would.
+// kill ends the process by SIGKILL.
 func (s *service) kill() {
 	if s.cmd == nil {
 		return
@@ -145,7 +145,7 @@ func (s *service) stop() error {
 	return err
 }
 
-// answer is what a request got.
+// answer is the answer to a request.
 type answer struct {
 	status int
 	header http.Header
@@ -160,10 +160,10 @@ func (a answer) decode(t *testing.T, into any) {
 	}
 }
 
-// client is plain: no retries, connections kept.
+// client keeps connections and does not retry.
 var client = &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 100}}
 
-// request asks the service with the app's key.
+// request sends a request with the app's key.
 func (s *service) request(ctx context.Context, method, path, body string) (answer, error) {
 	r, err := http.NewRequestWithContext(ctx, method, s.url+path, strings.NewReader(body))
 	if err != nil {
@@ -182,7 +182,7 @@ func (s *service) request(ctx context.Context, method, path, body string) (answe
 	return answer{response.StatusCode, response.Header, content}, err
 }
 
-// must asks and wants the status.
+// must sends a request that must get the status.
 func (s *service) must(status int, method, path, body string) answer {
 	s.t.Helper()
 	a, err := s.request(s.t.Context(), method, path, body)
@@ -203,14 +203,14 @@ func (s *service) newUser(externalID string) string {
 	return got.User.ID
 }
 
-// award is a reward as the API tells of it.
+// award is a reward in the API's answers.
 type award struct {
 	ID, UserID, IdempotencyKey, AssetSymbol, Status string
 	AmountUSD                                       json.Number `json:"amountUsd"`
 	FailureReason                                   *string
 }
 
-// giving is the body of a request to give stock.
+// giving is the body of a request for a reward.
 func giving(user, key, amount, symbol string) string {
 	return fmt.Sprintf(`{"userId":%q,"idempotencyKey":%q,"amountUsd":%s,"assetSymbol":%q}`, user, key, amount, symbol)
 }
@@ -223,7 +223,7 @@ func (s *service) give(user, key, amount, symbol string) award {
 	return got.Reward
 }
 
-// await waits until a reward is in the state.
+// await waits until a reward is in the status.
 func (s *service) await(id, status string, most time.Duration) award {
 	s.t.Helper()
 	var got struct{ Reward award }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// withText is a JSON object with another text in one member, if it has that.
+// withText replaces one member of a JSON object, if present.
 func withText(body []byte, member, text string) []byte {
 	head, rest, found := bytes.Cut(body, []byte(`"`+member+`":"`))
 	if !found {
@@ -17,8 +17,8 @@ func withText(body []byte, member, text string) []byte {
 	return []byte(string(head) + `"` + member + `":"` + text + `"` + string(rest))
 }
 
-// over starts a service over a brokerage that reports the account number, and waits
-// until the books have met it.
+// over starts a service over a brokerage with the account number, and waits until the store
+// is pinned to it.
 func (s *service) over(number string) {
 	s.t.Helper()
 	b := startBrokerage(s.t, "")
@@ -36,8 +36,8 @@ func (s *service) over(number string) {
 	}
 }
 
-// Keys of test money never reach an account of real dollars; serve logs which keys
-// cannot work, and new keys fit the account.
+// Test keys are refused over an account with real dollars; serve logs the keys that cannot
+// work, and new keys have the account's mode.
 func TestKeysOfTestMoneyOverARealAccount(t *testing.T) {
 	t.Parallel()
 	s := newCustomer(t)
@@ -56,8 +56,7 @@ func TestKeysOfTestMoneyOverARealAccount(t *testing.T) {
 	s.must(200, "GET", "/v1/assets", "")
 }
 
-// A live key from before goes on over a paper account, with a warning; new keys are
-// test keys.
+// An existing live key works over a paper account, with a warning; new keys are test keys.
 func TestALiveKeyOverAPaperAccount(t *testing.T) {
 	t.Parallel()
 	s := newCustomer(t)

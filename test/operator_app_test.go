@@ -9,18 +9,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// appCommands are the commands that name an app, or a key of one, with the rest of
-// what they are told.
+// appCommands are the commands that take an app, or an app's key, with further arguments.
 func appCommands() map[string][]string {
 	return map[string][]string{
 		"app suspend": nil, "app resume": nil, "app limits": {"--concurrent", "7"}, "key create": {"--label", "more"}, "key list": nil, "key rotate": nil, "key revoke": nil,
 	}
 }
 
-// Each command that names an app or a key touches that app alone, and nothing when
-// there is none of that name or id. A new command that names an app fails here until
-// it is tried.
-func TestOperatorsCommandsTouchOneApp(t *testing.T) {
+// Each command that takes an app or a key changes only that app, and nothing if the name or
+// id is unknown. A new command that takes an app fails here until it is listed.
+func TestCommandsChangeOneApp(t *testing.T) {
 	t.Parallel()
 	s := newService(t, t.TempDir()) // with the app "tester"
 	s.command("app", "create", "other")
@@ -39,33 +37,33 @@ func TestOperatorsCommandsTouchOneApp(t *testing.T) {
 		t.Errorf("these are no commands: %v", tried)
 	}
 	for name, rest := range appCommands() {
-		other := s.told("other")
+		other := s.shown("other")
 		of, nobody := "tester", "nobody"
 		if strings.Contains(s.help(append(strings.Fields(name), "--help")...), "<id>") {
 			of, nobody = s.newestKey("tester"), "01890000-0000-7000-8000-000000000000"
 		}
-		before := s.told("tester")
+		before := s.shown("tester")
 		args := append(strings.Fields(name), nobody)
 		if out, err := s.try(append(args, rest...)...); err == nil {
 			t.Errorf("%s of nobody: %s", name, out)
 		}
-		if diff := cmp.Diff(before, s.told("tester")); diff != "" {
+		if diff := cmp.Diff(before, s.shown("tester")); diff != "" {
 			t.Errorf("%s of nobody changes an app (-before +after):\n%s", name, diff)
 		}
 		args[len(args)-1] = of
 		s.command(append(args, rest...)...)
-		if diff := cmp.Diff(other, s.told("other")); diff != "" {
+		if diff := cmp.Diff(other, s.shown("other")); diff != "" {
 			t.Errorf("%s %s changes another app (-before +after):\n%s", name, of, diff)
 		}
-		if unchanged := before == s.told("tester"); unchanged != (name == "key list" || name == "app resume") {
+		if unchanged := before == s.shown("tester"); unchanged != (name == "key list" || name == "app resume") {
 			t.Errorf("%s %s: unchanged: %v", name, of, unchanged)
 		}
 		s.command("app", "resume", "tester")
-		s.command("key", "create", "tester") // each command finds a valid key, the newest
+		s.command("key", "create", "tester") // each command finds a valid key: the newest
 	}
 }
 
-// help is what the program says of itself.
+// help is a command's help.
 func (s *service) help(args ...string) string {
 	s.t.Helper()
 	out, err := exec.CommandContext(s.t.Context(), binary, args...).CombinedOutput()
@@ -75,13 +73,13 @@ func (s *service) help(args ...string) string {
 	return string(out)
 }
 
-// told is what the program tells of an app.
-func (s *service) told(app string) string {
+// shown is what commands print about an app.
+func (s *service) shown(app string) string {
 	s.t.Helper()
 	keys := s.command("key", "list", app)
 	for row := range strings.SplitSeq(s.command("app", "list"), "\n") {
 		if strings.Contains(row, " "+app+" ") {
-			return strings.Join(strings.Fields(row+" "+keys), " ") // however wide the columns are
+			return strings.Join(strings.Fields(row+" "+keys), " ") // regardless of the columns' width
 		}
 	}
 	s.t.Fatalf("app list has no %s", app)

@@ -24,7 +24,7 @@ type logged struct {
 	Before, After                  string
 }
 
-// deeds are the rows of the operator log, oldest first.
+// entries are those of the operator log, oldest first.
 func (s *service) deeds() []logged {
 	s.t.Helper()
 	var list []logged
@@ -35,8 +35,8 @@ func (s *service) deeds() []logged {
 	return list
 }
 
-// Commands that change the books leave a row each with who, what and why; no key is in
-// the log, and nobody can take a row out without being noticed.
+// Each command that changes the database logs who, what and why. The log contains no keys,
+// and removed entries are noticed.
 func TestEveryCommandIsLogged(t *testing.T) {
 	t.Parallel()
 	s := newService(t, t.TempDir())
@@ -78,8 +78,8 @@ func TestEveryCommandIsLogged(t *testing.T) {
 	s.wantVerified()
 }
 
-// wantVerified: the log holds until rows are changed, and --head notices a log that was
-// written anew.
+// wantVerified checks that the log is valid until rows change, and that --head detects a
+// rewritten log.
 func (s *service) wantVerified() {
 	s.t.Helper()
 	head := strings.TrimSpace(strings.SplitAfter(s.command("log", "verify"), "head: ")[1])
@@ -113,7 +113,7 @@ func (s *service) wantVerified() {
 	}
 }
 
-// dropTriggers takes away what forbids to change a table.
+// dropTriggers removes what protects a table from changes.
 func (s *service) dropTriggers(table string) {
 	s.t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(s.folder, "rewards.db"))
@@ -128,12 +128,12 @@ func (s *service) dropTriggers(table string) {
 	}
 }
 
-// obeyed is what a terminal would obey: it clears the screen, sets a title, turns the
-// writing around, and begins a line of its own.
+// obeyed has control characters: it clears the screen, sets a title, reverses the writing
+// direction and starts a line.
 const obeyed = "\x1b[2J\x1b]0;owned\x07\u202e\u009b31m\nordering: on"
 
-// What a broker or a client has written is shown by every command and never obeyed by
-// the terminal; an operator's reason with such characters is refused by name.
+// Every command escapes the control characters of brokers and clients; a reason with such
+// characters is refused.
 func TestTerminalsObeyNothing(t *testing.T) {
 	t.Parallel()
 	s := newService(t, t.TempDir())

@@ -74,8 +74,8 @@ func receiver(f *ast.FuncDecl) string {
 	return name.Name
 }
 
-// callsOne tells whether a method writes by the engine, or calls another method of its
-// receiver that is one of the names.
+// callsOne reports whether a method writes by the engine, or calls one of the named methods
+// of its receiver.
 func callsOne(f *ast.FuncDecl, names map[string]bool) (calls bool) {
 	receiver := ""
 	if list := f.Recv.List[0].Names; len(list) > 0 {

@@ -7,12 +7,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What an operator gets wrong is refused, and changes nothing: a key that was to
-// have an end is not made without one, and what is listed stays one line each.
+// Operators' mistakes are refused and change nothing: an invalid expiry creates no key, and
+// names cannot break the lines of lists.
 func TestOperatorsMistakesAreRefused(t *testing.T) {
 	t.Parallel()
 	s := newService(t, t.TempDir())
-	before := s.command("app", "list") + s.told("tester")
+	before := s.command("app", "list") + s.shown("tester")
 	for line, want := range map[string]string{
 		"key|create|tester|--expires=0s":  "--expires must be positive",
 		"key|create|tester|--expires=-1h": "--expires must be positive",
@@ -30,7 +30,7 @@ func TestOperatorsMistakesAreRefused(t *testing.T) {
 			t.Errorf("%q: %v; want %q", line, err, want)
 		}
 	}
-	if diff := cmp.Diff(before, s.command("app", "list")+s.told("tester")); diff != "" {
+	if diff := cmp.Diff(before, s.command("app", "list")+s.shown("tester")); diff != "" {
 		t.Errorf("what was refused changed something (-before +after):\n%s", diff)
 	}
 }

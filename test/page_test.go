@@ -11,7 +11,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// newDev starts dev and returns it as a service that the test is a client of.
+// newDev starts dev as a service with the test as its client.
 func newDev(t *testing.T) (s *service, stop func(...os.Signal)) {
 	t.Helper()
 	folder := t.TempDir()
@@ -24,9 +24,9 @@ func newDev(t *testing.T) (s *service, stop func(...os.Signal)) {
 	return &service{t: t, folder: folder, url: url[1], key: key[1]}, stop
 }
 
-// A first look in a real browser: what happens arrives without a reload, the form
-// gives, text of others stays text, and a server that was gone comes back.
-func TestPageShowsItHappen(t *testing.T) {
+// In a real browser: changes appear without a reload, the form gives rewards, foreign text
+// is escaped, and the page reconnects to a restarted server.
+func TestPageUpdatesLive(t *testing.T) {
 	t.Parallel()
 	s, stop := newDev(t)
 	b := newBrowser(t)
@@ -46,7 +46,7 @@ func TestPageShowsItHappen(t *testing.T) {
 		t.Errorf("the portfolio is worth %q", value)
 	}
 	b.await("#portfolio table", "AAPL $5.")
-	s.give(user, "browser-key-2", "1000", "NVR") // so dear that its price moves every few seconds
+	s.give(user, "browser-key-2", "1000", "NVR") // so expensive that its price moves every few seconds
 	b.await("#portfolio table", "NVR $")
 	b.awaitOther("#portfolio table", b.text("#portfolio table"))
 	if script[int](b, `window.loaded`) != 1 {
@@ -73,8 +73,8 @@ func TestPageShowsItHappen(t *testing.T) {
 	restartUnderThePage(t, s, b, stop)
 }
 
-// restartUnderThePage kills the server under an open page and starts it again; then
-// it must stop quickly with the page open.
+// restartUnderThePage kills and restarts the server of an open page, which must not delay
+// the server's shutdown.
 func restartUnderThePage(t *testing.T, s *service, b *browser, stop func(...os.Signal)) {
 	t.Helper()
 	script[int](b, `window.loaded = 2`)
@@ -96,7 +96,7 @@ func restartUnderThePage(t *testing.T, s *service, b *browser, stop func(...os.S
 	b.check(s.url, "network: Failed to load resource: net::ERR_")
 }
 
-// The page is dev's alone, and there it leaves the API as it is.
+// Only dev has the page, which does not change the API.
 func TestOnlyDevHasThePage(t *testing.T) {
 	t.Parallel()
 	dev, stop := newDev(t)
@@ -122,8 +122,8 @@ func TestOnlyDevHasThePage(t *testing.T) {
 	dev.must(200, "GET", "/v1/users", "")
 }
 
-// A page that nobody sees asks for nothing, and is up to date once it is seen.
-func TestHiddenPageRests(t *testing.T) {
+// A hidden page sends no requests, and is current once it is visible.
+func TestHiddenPageDoesNotPoll(t *testing.T) {
 	t.Parallel()
 	s, stop := newDev(t)
 	defer stop()
@@ -141,7 +141,7 @@ func TestHiddenPageRests(t *testing.T) {
 	for i := 0; time.Since(began) < 3*time.Second; i++ {
 		last = s.await(s.give(user, fmt.Sprint("unseen-key-", i), "1", "KO").ID, "executed", 10*time.Second)
 	}
-	if more := b.asked() - asked; more > 1 { // one may have been under way
+	if more := b.asked() - asked; more > 1 { // one may have been in progress
 		t.Errorf("%d requests while nobody looked", more)
 	}
 	if got := b.text("#r-" + last.ID); got != "" {
@@ -156,8 +156,8 @@ func TestHiddenPageRests(t *testing.T) {
 	b.check(s.url)
 }
 
-// Without scripts the page shows the same, as it was when it was asked for, and the
-// form gives. On a phone nothing is wider than the screen.
+// Without scripts the page shows the same content until it is reloaded, and the form works.
+// On a phone nothing is wider than the screen.
 func TestPageWithoutScripts(t *testing.T) {
 	t.Parallel()
 	s, stop := newDev(t)

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// control speaks with the control endpoints of a paper brokerage.
+// control calls a control endpoint of a paper brokerage.
 func (p *process) control(t *testing.T, method, path, body string, into any) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, p.url+"/control/"+path, strings.NewReader(body))
@@ -34,7 +34,7 @@ func (p *process) control(t *testing.T, method, path, body string, into any) {
 	}
 }
 
-// buyAt are the flags that make serve use the paper brokerage as its broker.
+// buyAt are serve's flags to use the paper brokerage as its broker.
 func (p *process) buyAt() []string {
 	return []string{
 		"--broker", "alpaca", "--alpaca-url", p.url, "--alpaca-data-url", p.url, "--alpaca-requests-per-minute", "60000",
@@ -42,8 +42,8 @@ func (p *process) buyAt() []string {
 	}
 }
 
-// Two services, with books of their own, buy at one paper brokerage; each sees its
-// own orders, and what both hold is what the account has.
+// Two services with separate databases buy at one paper brokerage. Each sees its own orders,
+// and their holdings add up to the account's positions.
 func TestOnePaperBrokerageServesSeveral(t *testing.T) {
 	t.Parallel()
 	p := startPaper(t, "--requests-per-minute", "0")
@@ -88,8 +88,8 @@ func readJSON(t *testing.T, url string, into any) {
 	}
 }
 
-// A weekend and a half day pass in seconds: what is given on Saturday is bought on
-// Monday, what is given after the early close on the next trading day.
+// A weekend and a half day pass in seconds: a reward of Saturday is bought on Monday, one
+// after the early close on the next trading day.
 func TestAWeekPassesInSeconds(t *testing.T) {
 	t.Parallel()
 	p := startPaper(t, "--hours", "us", "--clock", "2026-11-21T12:00:00-05:00", "--requests-per-minute", "0")
@@ -109,11 +109,11 @@ func TestAWeekPassesInSeconds(t *testing.T) {
 		t.Errorf("the next open: %+v", clock)
 	}
 	s.await(saturday.ID, "executed", 20*time.Second)
-	p.control(t, "PUT", "clock", `{"now":"2026-11-27T13:00:00-05:00"}`, &clock) // the half day's close
+	p.control(t, "PUT", "clock", `{"now":"2026-11-27T13:00:00-05:00"}`, &clock) // the early close
 	if clock.IsOpen {
 		t.Error("open after the early close")
 	}
-	time.Sleep(6 * time.Second) // until the service has read the hours again
+	time.Sleep(6 * time.Second) // the service reads the hours again
 	late := s.give(user, "after-the-close", "7", "AAPL")
 	p.control(t, "POST", "clock/advance", `{"by":"24h"}`, &clock)
 	if got := s.await(late.ID, "recorded", time.Second); got.Status != "recorded" {
@@ -124,8 +124,8 @@ func TestAWeekPassesInSeconds(t *testing.T) {
 	s.command("audit")
 }
 
-// The paper brokerage survives kill -9 with its books, its clock and the fates of
-// its orders, and the service goes on when it is back.
+// After kill -9 the paper brokerage has its books, its clock and its orders' outcomes, and
+// the service continues.
 func TestThePaperBrokerageIsKilled(t *testing.T) {
 	t.Parallel()
 	books := "sqlite:" + filepath.Join(t.TempDir(), "paper.db")
@@ -202,7 +202,7 @@ func TestThePaperBrokerageAsksForCredentials(t *testing.T) {
 			t.Errorf("%s without credentials: %d", path, response.StatusCode)
 		}
 	}
-	s := newCustomer(t) // has the same credentials
+	s := newCustomer(t) // with the same credentials
 	s.start(p.buyAt()...)
 	s.await(s.give(s.newUser("one"), "first-key", "5", "AAPL").ID, "executed", 20*time.Second)
 	if strings.Contains(readLog(t, "paper"), "canary-secret") {

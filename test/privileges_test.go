@@ -10,8 +10,8 @@ import (
 	"stockrewards/internal/store/postgres/pgtest"
 )
 
-// The roles of docs/security.md suffice: serve and operators' commands own nothing and
-// cannot change tables, the audit only reads, migrate makes the tables.
+// The roles of docs/security.md suffice: serve and operators' commands cannot change tables,
+// the audit only reads, and migrate creates the tables.
 func TestLeastPrivileges(t *testing.T) {
 	t.Parallel()
 	guide, err := os.ReadFile("../docs/security.md")

@@ -28,7 +28,7 @@ func launch(t *testing.T, name string, env []string, args ...string) *process {
 	return p
 }
 
-// begin starts a command that logs under a name; its log begins at that byte.
+// begin starts a command that logs under a name; its log begins at the returned offset.
 func begin(t *testing.T, name string, env []string, args ...string) (p *process, before int64) {
 	t.Helper()
 	p = &process{cmd: exec.Command(binary, args...), exited: make(chan error, 1)}
@@ -44,7 +44,7 @@ func begin(t *testing.T, name string, env []string, args ...string) (p *process,
 	return p, before
 }
 
-// openLog opens the log of a name, to go on at its end.
+// openLog opens a log to append to it.
 func openLog(t *testing.T, name string) (log *os.File, end int64) {
 	t.Helper()
 	log, err := os.OpenFile(logPath(t, name), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
@@ -71,7 +71,7 @@ func (p *process) awaitListening(t *testing.T, name string, before int64) {
 	}
 }
 
-// kill ends the process as a power failure would.
+// kill ends the process by SIGKILL.
 func (p *process) kill() {
 	_ = p.cmd.Process.Kill()
 	<-p.exited

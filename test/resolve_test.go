@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// An order that the broker refuses each time is ended by an operator, while the service
-// runs, after the command has looked for it at the broker.
+// An operator resolves an order that the broker keeps refusing, while the service runs; the
+// command first looks for it at the broker.
 func TestResolvingAnOrderThatIsAlwaysRefused(t *testing.T) {
 	t.Parallel()
 	s := newCustomer(t)
@@ -36,7 +36,7 @@ func TestResolvingAnOrderThatIsAlwaysRefused(t *testing.T) {
 		if err == nil {
 			break
 		}
-		if !strings.Contains(err.Error(), "repeat this in a minute") || time.Now().After(deadline) { // an attempt is under way
+		if !strings.Contains(err.Error(), "repeat this in a minute") || time.Now().After(deadline) { // an attempt is being sent
 			t.Fatalf("%s, %v", out, err)
 		}
 	}

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// The drill: an old backup is restored over books that went on. Ordering stops, the
-// operator is told what to do, and nothing is bought twice.
-func TestRestoringAnOldBackupBuysNothingAgain(t *testing.T) {
+// An old backup replaces a newer database: ordering stops, commands show the operator what
+// to do, and nothing is bought twice.
+func TestARestoredBackupBuysNothingTwice(t *testing.T) {
 	t.Parallel()
 	s := newService(t, t.TempDir())
 	s.start()
@@ -30,7 +30,7 @@ func TestRestoringAnOldBackupBuysNothingAgain(t *testing.T) {
 		t.Errorf("over an existing file: %s, %v", out, err)
 	}
 	s.command("fulfillment", "resume")
-	s.await(waiting.ID, "executed", 10*time.Second) // the backup does not know
+	s.await(waiting.ID, "executed", 10*time.Second) // the backup does not have it
 	s.await(s.give(user, "after-backup", "5", "AAPL").ID, "executed", 10*time.Second)
 	if err := s.stop(); err != nil {
 		t.Fatal(err)
@@ -39,7 +39,7 @@ func TestRestoringAnOldBackupBuysNothingAgain(t *testing.T) {
 
 	s.start()
 	s.command("fulfillment", "resume")
-	again := s.give(user, "after-backup", "5", "AAPL") // its app repeats what the books have lost
+	again := s.give(user, "after-backup", "5", "AAPL") // its app repeats the lost request
 	status := ""
 	for deadline := time.Now().Add(20 * time.Second); strings.Count(status, "conflict: sr-") < 2; time.Sleep(50 * time.Millisecond) {
 		if status = s.command("fulfillment", "status"); time.Now().After(deadline) {
@@ -47,7 +47,7 @@ func TestRestoringAnOldBackupBuysNothingAgain(t *testing.T) {
 		}
 	}
 	if !strings.Contains(status, "order adopt") || !strings.Contains(status, "ordering: stopped") {
-		t.Errorf("the status does not tell what to do: %s", status)
+		t.Errorf("the status does not say what to do: %s", status)
 	}
 	if exit, found, _ := s.auditBroker(); exit != 1 || strings.Count(strings.Join(found, ","), "break order_unknown AAPL") != 2 {
 		t.Errorf("the comparison with the broker ends with %d: %v; want two unknown orders", exit, found)
@@ -74,7 +74,7 @@ func TestRestoringAnOldBackupBuysNothingAgain(t *testing.T) {
 	mustHold(t, s.ledger("--positions"))
 }
 
-// restore puts a backup in the place of a database that nobody uses.
+// restore replaces an unused database by a backup.
 func restore(t *testing.T, backup, database string) {
 	t.Helper()
 	for _, suffix := range []string{"", "-wal", "-shm"} {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// An operator takes a reward back while it is in no order; later the command refuses.
+// An operator reverses a reward that is in no order; afterwards the command refuses.
 func TestARewardIsReversed(t *testing.T) {
 	t.Parallel()
 	s := newCustomer(t)

@@ -113,7 +113,7 @@ func TestImportsPointOneWay(t *testing.T) {
 			money, domain, store, "internal/catalog", "internal/store/postgres", "internal/store/sqlite",
 		},
 		"bench/grow":      {"bench/growth"},
-		"test/clients/go": {}, // a module of its own: a client's program
+		"test/clients/go": {}, // a separate module: a client's program
 	}
 	_, list := rooms(t)
 	for _, r := range list {

@@ -14,7 +14,7 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// startPaper runs `stockrewards paper` on new books.
+// startPaper runs `stockrewards paper` with new books.
 func startPaper(t *testing.T, args ...string) *process {
 	t.Helper()
 	books := "sqlite:" + filepath.Join(t.TempDir(), "paper.db")
@@ -23,8 +23,7 @@ func startPaper(t *testing.T, args ...string) *process {
 	return p
 }
 
-// Alpaca's own Go SDK, which knows nothing of this project, can use the paper
-// brokerage.
+// Alpaca's own Go SDK works with the paper brokerage.
 func TestTheOfficialSDK(t *testing.T) {
 	t.Parallel()
 	p := startPaper(t, "--hours", "us", "--clock", "2026-11-27T10:00:00-05:00")
@@ -102,7 +101,7 @@ func send(t *testing.T, method, url, body string) int {
 	return answer.StatusCode
 }
 
-// call wants an answer without an error.
+// call fails the test on an error.
 func call[V any](t *testing.T) func(V, error) V {
 	t.Helper()
 	return func(v V, err error) V {
@@ -137,7 +136,7 @@ func sdkAssets(t *testing.T, c *alpaca.Client) {
 	}
 }
 
-// buy is a request for dollars of Apple.
+// buy requests an order in dollars.
 func buy(clientOrderID string) alpaca.PlaceOrderRequest {
 	dollars := decimal.RequireFromString("25.50")
 	return alpaca.PlaceOrderRequest{

@@ -13,9 +13,8 @@ import (
 	"time"
 )
 
-// traceSyncs starts strace on all threads of the service, to do something to every sync
-// of a file: "error=EIO", "delay_enter=…" (microseconds). It returns when all threads
-// are traced.
+// traceSyncs injects into every file sync of the service, by strace: "error=EIO" or
+// "delay_enter=…" (microseconds). It returns when all threads are traced.
 func (s *service) traceSyncs(what string) {
 	s.t.Helper()
 	const syncs = "fsync,fdatasync"
@@ -26,7 +25,7 @@ func (s *service) traceSyncs(what string) {
 		s.t.Fatal(err)
 	}
 	s.t.Cleanup(func() {
-		_ = trace.Process.Kill() // it would wait for a process that should have ended, but goes on
+		_ = trace.Process.Kill() // it would wait for a process that does not end
 		_ = trace.Wait()
 	})
 	for deadline := time.Now().Add(20 * time.Second); !traced(s.t, pid); time.Sleep(time.Millisecond) {
@@ -57,7 +56,7 @@ func traced(t *testing.T, pid int) bool {
 	return true
 }
 
-// No answer leaves before the sync of its reward: it takes at least as long as a sync.
+// Every answer follows the sync of its reward: it takes at least as long as a sync.
 func TestEveryAnswerFollowsASync(t *testing.T) {
 	t.Parallel()
 	const slow = 100 * time.Millisecond
@@ -67,7 +66,7 @@ func TestEveryAnswerFollowsASync(t *testing.T) {
 	user := s.newUser("anna")
 	s.traceSyncs(fmt.Sprint("delay_enter=", slow.Microseconds()))
 	for n := range 5 {
-		time.Sleep(2 * slow) // a commit of before is over
+		time.Sleep(2 * slow) // earlier commits are over
 		began := time.Now()
 		s.give(user, fmt.Sprint("synced-", n), "5", "AAPL")
 		if took := time.Since(began); took < slow {
@@ -76,9 +75,8 @@ func TestEveryAnswerFollowsASync(t *testing.T) {
 	}
 }
 
-// A backup has its name only after its content is synced, and the command ends only
-// after the name is synced. What SQLite syncs during VACUUM INTO does not count: its
-// documentation says that it syncs nothing then.
+// A backup gets its name only after its content is synced, and the command ends only after
+// the name is synced. Syncs during VACUUM INTO do not count: SQLite documents none.
 func TestABackupIsSynced(t *testing.T) {
 	t.Parallel()
 	s := newService(t, t.TempDir())

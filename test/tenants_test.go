@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// another is the service for another app of it.
+// another is the same service for another app.
 func (s *service) another(name string) *service {
 	s.t.Helper()
 	other := *s
@@ -19,7 +19,7 @@ func (s *service) another(name string) *service {
 	return &other
 }
 
-// fill gives an app's user as much as makes a list of 3.3 MB.
+// fill gives a user enough rewards for a list of 3.3 MB.
 func (s *service) fill() {
 	s.t.Helper()
 	user, metadata := s.newUser("large"), strings.Repeat("x", 16_000)
@@ -29,7 +29,7 @@ func (s *service) fill() {
 	}
 }
 
-// unread asks for large lists on many connections and reads none of them.
+// unread requests large lists on many connections and reads no answer.
 func (s *service) unread(connections int) {
 	s.t.Helper()
 	address := strings.TrimPrefix(s.url, "http://")
@@ -39,7 +39,7 @@ func (s *service) unread(connections int) {
 			s.t.Fatal(err)
 		}
 		s.t.Cleanup(func() { _ = conn.Close() })
-		const buffer = 4096                                               // otherwise the kernel takes the answers
+		const buffer = 4096                                               // otherwise the kernel buffers the answers
 		if err := conn.(*net.TCPConn).SetReadBuffer(buffer); err != nil { //nolint:forcetypeassert // "tcp" says so
 			s.t.Fatal(err)
 		}
@@ -47,8 +47,8 @@ func (s *service) unread(connections int) {
 	}
 }
 
-// While a tenant does not read its answers, another one is served. What bounds the memory
-// of such answers is tested in internal/admission.
+// While a tenant does not read its answers, another one is served. internal/admission tests
+// the limit on the memory of such answers.
 func TestUnreadAnswersOfAnotherTenant(t *testing.T) {
 	t.Parallel()
 	s := newService(t, t.TempDir())
@@ -66,8 +66,8 @@ func TestUnreadAnswersOfAnotherTenant(t *testing.T) {
 	}
 }
 
-// A tenant that floods is committed together, and another one is never refused; at the
-// limits that the operator sets the flood is, within a second.
+// A flooding tenant's requests are batched, and another tenant's are never refused. Limits
+// that an operator sets stop the flood within a second.
 func TestFloodOfAnotherTenant(t *testing.T) {
 	t.Parallel()
 	s := newService(t, t.TempDir())

@@ -23,7 +23,7 @@ import (
 	"time"
 )
 
-// authority is certificates in two files, and a client that trusts each.
+// authority issues certificates into two files, and configures clients to trust them.
 type authority struct {
 	certFile, keyFile string
 	trusted           *x509.CertPool
@@ -42,7 +42,7 @@ func (a *authority) flags() []string {
 	return []string{"--tls-cert", a.certFile, "--tls-key", a.keyFile}
 }
 
-// issue puts a new certificate into the files.
+// issue writes a new certificate into the files.
 func (a *authority) issue(t *testing.T) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -75,7 +75,7 @@ func (a *authority) issue(t *testing.T) {
 	}
 }
 
-// config is a client's that trusts what was issued so far.
+// config is for a client that trusts all issued certificates.
 func (a *authority) config() *tls.Config { return &tls.Config{RootCAs: a.trusted.Clone()} }
 
 // raw sends bytes over TLS and reads one answer.
@@ -101,13 +101,13 @@ func (a *authority) raw(t *testing.T, address, request string) (*http.Response, 
 	return response, string(body)
 }
 
-// Over TLS the interface is what it is without: the same errors, the same limits.
+// The interface is the same over TLS: the same errors and the same limits.
 func TestTheInterfaceOverTLS(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)
 	a.issue(t)
 	s := newService(t, t.TempDir())
-	admin := s.startWatched(append(a.flags(), "--listen", "0.0.0.0:0")...) // no proxy is needed
+	admin := s.startWatched(append(a.flags(), "--listen", "0.0.0.0:0")...) // without --behind-proxy
 	_, port, err := net.SplitHostPort(strings.TrimPrefix(s.url, "http://"))
 	if err != nil {
 		t.Fatal(err)
@@ -142,7 +142,7 @@ func TestTheInterfaceOverTLS(t *testing.T) {
 	if conn, err := tls.Dial("tcp", address, old); err == nil {
 		t.Errorf("TLS 1.1 is spoken: %v", conn.ConnectionState().Version)
 	}
-	// Whoever does not speak TLS, or nothing at all, gets no answer and is let go.
+	// A client that does not speak TLS, or sends nothing, is disconnected without an answer.
 	for _, text := range []string{"GET /v1/assets HTTP/1.1\r\nHost: x\r\n\r\n", ""} {
 		conn, err := net.Dial("tcp", address)
 		if err != nil {
@@ -160,7 +160,7 @@ func TestTheInterfaceOverTLS(t *testing.T) {
 	}
 }
 
-// A new certificate is taken while requests go on, and none of them fails.
+// A certificate is renewed under load without a failed request.
 func TestTheCertificateIsRenewedUnderLoad(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)
@@ -204,7 +204,7 @@ func TestTheCertificateIsRenewedUnderLoad(t *testing.T) {
 		folder := t.TempDir()
 		next.certFile, next.keyFile = filepath.Join(folder, "c"), filepath.Join(folder, "k")
 		next.issue(t)
-		trust.Store(next.config()) // clients trust it before it is there
+		trust.Store(next.config()) // clients trust it before it is installed
 		*a = authority{a.certFile, a.keyFile, next.trusted, next.serial}
 		for from, to := range map[string]string{next.certFile: a.certFile, next.keyFile: a.keyFile} {
 			content, err := os.ReadFile(from)
@@ -214,7 +214,7 @@ func TestTheCertificateIsRenewedUnderLoad(t *testing.T) {
 			if err := os.WriteFile(to, content, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(1200 * time.Millisecond) // the other half comes late
+			time.Sleep(1200 * time.Millisecond) // the other half arrives later
 		}
 		s.eventually("new certificate", 5*time.Second, func() bool {
 			conn, err := tls.Dial("tcp", strings.TrimPrefix(s.url, "http://"), a.config())

@@ -8,14 +8,14 @@ import (
 	"testing"
 )
 
-// runProgram runs the program and returns all that it prints.
+// runProgram runs the program and returns its output.
 func runProgram(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), binary, args...).CombinedOutput()
 	return string(out), err
 }
 
-// smallDisk mounts a file system of that size; it needs root, as CI has.
+// smallDisk mounts a file system of the size; it needs root, as in CI.
 func smallDisk(t *testing.T, size string) string {
 	t.Helper()
 	folder := t.TempDir()

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Without a file descriptor left, connections that stand are served; new ones are when
-// there are descriptors again.
+// Without free file descriptors, open connections are served; new ones are served when
+// descriptors are free again.
 func TestFileDescriptorsRunOut(t *testing.T) {
 	t.Parallel()
 	s := newService(t, t.TempDir())
@@ -64,7 +64,7 @@ func TestFileDescriptorsRunOut(t *testing.T) {
 	comparePositions(t, s.folder)
 }
 
-// descriptors is how many files a process has open.
+// descriptors is the number of a process's open files.
 func descriptors(t *testing.T, pid int) int {
 	t.Helper()
 	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
@@ -74,7 +74,7 @@ func descriptors(t *testing.T, pid int) int {
 	return len(open)
 }
 
-// limit sets how many files a process may have open.
+// limit sets the maximum of a process's open files.
 func limit(t *testing.T, pid, files int) {
 	t.Helper()
 	if err := unix.Prlimit(pid, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: uint64(files), Max: 1024}, nil); err != nil {
@@ -82,9 +82,9 @@ func limit(t *testing.T, pid, files int) {
 	}
 }
 
-// A file system that turned read-only, as ext4 does on its own errors: the process
-// stops and says why, does not start while it is so, and goes on afterwards.
-func TestFileSystemTurnsReadOnly(t *testing.T) {
+// When the file system becomes read-only, as ext4 does after an error, the process stops and
+// says why. It does not start before the repair, and continues afterwards.
+func TestFileSystemBecomesReadOnly(t *testing.T) {
 	t.Parallel()
 	disk := newDisk(t)
 	s := newService(t, disk.folder)
@@ -155,7 +155,7 @@ func (d *disk) run(program string, args ...string) string {
 
 func (d *disk) mount() { d.run("mount", "-o", "loop,errors=remount-ro", d.image, d.folder) }
 
-// turnReadOnly has the file system meet an error of its own.
+// turnReadOnly causes an error of the file system.
 func (d *disk) turnReadOnly() {
 	d.t.Helper()
 	device := filepath.Base(d.run("findmnt", "-n", "-o", "SOURCE", d.folder))
@@ -164,10 +164,10 @@ func (d *disk) turnReadOnly() {
 	}
 }
 
-// repair does what an operator does: check, and mount again.
+// repair checks and remounts the file system, as an operator does.
 func (d *disk) repair() {
 	d.t.Helper()
 	d.run("umount", d.folder)
-	_ = exec.Command("fsck.ext4", "-f", "-y", d.image).Run() // its status tells that it mended something
+	_ = exec.Command("fsck.ext4", "-f", "-y", d.image).Run() // its status reports the repairs
 	d.mount()
 }

@@ -10,18 +10,17 @@ import (
 	"time"
 )
 
-// tortureKills is how often; `make torture` says two thousand.
+// tortureKills is the number of kills; `make torture` uses two thousand.
 var tortureKills = flag.Int("torture-kills", 5, "how often to kill -9 services at random moments")
 
-// killsOfBooks is how often a service is killed on the same books, before everything
-// in them is accounted for and new books begin.
+// killsOfBooks is the number of kills on one database, before it is verified and replaced.
 const killsOfBooks = 50
 
-// killTally is what the kills came to.
+// killTally counts the kills and their effects.
 type killTally struct{ kills, acknowledged atomic.Int64 }
 
-// Killed at random moments, a service goes on with what it acknowledged. With the seed
-// of a run and -run TestKillsAtRandom/books/7 its seventh books are made again.
+// Killed at random moments, a service keeps everything it acknowledged. The seed of a run
+// and -run TestKillsAtRandom/books/7 repeat its seventh database.
 func TestKillsAtRandom(t *testing.T) {
 	t.Parallel()
 	seed, began := chance(t).Uint64(), time.Now()
@@ -45,8 +44,8 @@ func TestKillsAtRandom(t *testing.T) {
 		int(time.Since(began).Seconds()))
 }
 
-// killOnBooks kills a service under load again and again. After each start the newest
-// rewards are asked for, in the end all.
+// killOnBooks repeatedly kills a service under load. After each start it checks the newest
+// rewards, and at the end all.
 func killOnBooks(t *testing.T, random *rand.Rand, kills int, tally *killTally) {
 	t.Helper()
 	const least, most = 20, 300 // milliseconds
@@ -63,12 +62,11 @@ func killOnBooks(t *testing.T, random *rand.Rand, kills int, tally *killTally) {
 		l.recheck()
 	}
 	l.finish()
-	tally.acknowledged.Add(int64(len(l.told)))
+	tally.acknowledged.Add(int64(len(l.acknowledged)))
 	l.verify()
 }
 
-// recheck asks again for the newest keys: those that were answered must be the same
-// rewards.
+// recheck repeats the newest requests: acknowledged ones must return the same rewards.
 func (l *load) recheck() {
 	const newest = 60
 	ctx, cancel := context.WithTimeout(l.s.t.Context(), time.Minute)

@@ -14,16 +14,16 @@ import (
 	"stockrewards/internal/money"
 )
 
-// seedBooks are books to be copied for each life: an app and two users, and what the
-// scene needs beside.
+// seedBooks is the database that each life starts with: an app, two users, and whatever the
+// scene needs.
 type seedBooks struct {
 	folder string
 	key    string
 	users  []string
-	load   *load // nil: nothing was given
+	load   *load // nil: no rewards
 }
 
-// copyTo copies the books, without the locks.
+// copyTo copies the database, without its locks.
 func (b seedBooks) copyTo(t *testing.T, folder string) {
 	t.Helper()
 	for _, name := range []string{"rewards.db", "rewards.db-wal", "paper.db", "paper.db-wal"} {
@@ -40,7 +40,7 @@ func (b seedBooks) copyTo(t *testing.T, folder string) {
 	}
 }
 
-// plantBooks makes books with nothing in them but users.
+// plantBooks creates a database with users only.
 func plantBooks(t *testing.T) seedBooks {
 	t.Helper()
 	s := newService(t, t.TempDir())
@@ -52,25 +52,25 @@ func plantBooks(t *testing.T) seedBooks {
 	return b
 }
 
-// life is one life of a service under a fault: its client goes on until it was
-// answered or the process has ended, and remembers what it was told.
+// life is one life of a service under a fault. Its client retries until it is answered or
+// the process ends, and remembers the acknowledgements.
 type life struct {
 	s        *service
 	load     *load
 	injector *injector
-	next     int       // the first request that nobody has made
-	since    time.Time // when a fault was noticed first
+	next     int       // the first request not sent yet
+	since    time.Time // when the fault was first noticed
 	refused  int       // writes, with 503
-	ended    bool      // before its client had done all
+	ended    bool      // before the client was finished
 	exit     error
 }
 
-// settings make a life short.
+// settings shorten a life.
 func settings() []string { return []string{"--pooling-window", "20ms"} }
 
 var requestLine = regexp.MustCompile(`(?m)^.*"msg":"request",.*\n`)
 
-// newLife copies books for a life with a fault.
+// newLife copies a database for a life with a fault.
 func newLife(t *testing.T, b seedBooks, folder string, chosen func(place) bool, f fault) *life {
 	t.Helper()
 	b.copyTo(t, folder)
@@ -83,18 +83,18 @@ func newLife(t *testing.T, b seedBooks, folder string, chosen func(place) bool, 
 			}
 		}
 	})
-	l := &load{s: s, door: func() *service { return s }, most: client.Timeout, told: map[string]award{}, given: map[string]money.USD{}}
+	l := &load{s: s, door: func() *service { return s }, most: client.Timeout, acknowledged: map[string]award{}, given: map[string]money.USD{}}
 	l.users, l.size = b.users, 1
 	next := 0
 	if b.load != nil {
 		next = b.load.nextKey
-		maps.Copy(l.told, b.load.told)
+		maps.Copy(l.acknowledged, b.load.acknowledged)
 		maps.Copy(l.given, b.load.given)
 	}
 	return &life{s: s, load: l, injector: inject(folder, chosen, f), next: next}
 }
 
-// run starts the service and gives its client's requests, in order; then it ends it.
+// run starts the service, sends its client's requests in order, and stops it.
 func (l *life) run(rewards int) {
 	t := l.s.t
 	t.Helper()
@@ -125,8 +125,7 @@ func (l *life) run(rewards int) {
 	l.close()
 }
 
-// over tells whether the process has ended. It also ends a fault that has stayed for
-// long enough to be noticed.
+// over reports whether the process has ended. It lifts a lasting fault once it was noticed.
 func (l *life) over() bool {
 	const noticed = 300 * time.Millisecond
 	if len(l.injector.done()) > 0 {
@@ -146,7 +145,7 @@ func (l *life) over() bool {
 	return l.ended
 }
 
-// give asks for the n-th reward until it is answered.
+// give requests the n-th reward until it is answered.
 func (l *life) give(n int) {
 	t := l.s.t
 	user, amount, body := l.load.nth(n)
@@ -169,7 +168,7 @@ func (l *life) give(n int) {
 	}
 }
 
-// wantRefusal wants the answer of a write that cannot be made now.
+// wantRefusal checks the answer to a write that is impossible now.
 func wantRefusal(t *testing.T, a answer) {
 	t.Helper()
 	var body struct {
@@ -181,7 +180,7 @@ func wantRefusal(t *testing.T, a answer) {
 	}
 }
 
-// read wants reads to go on.
+// read checks that reads work.
 func (l *life) read(deadline time.Time) {
 	t := l.s.t
 	for _, path := range []string{"/v1/users/" + l.load.users[0] + "/portfolio", "/v1/rewards?limit=1"} {
@@ -192,7 +191,7 @@ func (l *life) read(deadline time.Time) {
 	}
 }
 
-// settle waits until all that was acknowledged is executed.
+// settle waits until every acknowledged reward is executed.
 func (l *life) settle() {
 	t := l.s.t
 	for deadline := time.Now().Add(20 * time.Second); !l.over(); time.Sleep(5 * time.Millisecond) {
@@ -200,7 +199,7 @@ func (l *life) settle() {
 		if err == nil && a.status != 200 {
 			t.Errorf("GET /v1/rewards: %d %s", a.status, a.body)
 		}
-		if err == nil && strings.Count(string(a.body), `"status":"executed"`) >= min(len(l.load.told), 200) {
+		if err == nil && strings.Count(string(a.body), `"status":"executed"`) >= min(len(l.load.acknowledged), 200) {
 			return
 		}
 		if time.Now().After(deadline) {
@@ -209,14 +208,14 @@ func (l *life) settle() {
 	}
 }
 
-// close tells the process to end, if it has not.
+// close stops the process, if it still runs.
 func (l *life) close() {
 	if !l.over() {
 		l.exit = l.s.stop()
 	}
 }
 
-// result says what the process did, for the table, and what is wrong with it.
+// result is what the process did, for the table, and what is wrong with it.
 func (l *life) result(f fault) string {
 	t := l.s.t
 	text := readLog(t, l.s.logName())
@@ -255,7 +254,7 @@ func lastLine(text string) string {
 	return lines[len(lines)-1]
 }
 
-// account starts the service again, without a fault, and accounts for everything.
+// account restarts the service without a fault and accounts for everything.
 func (l *life) account() {
 	t := l.s.t
 	t.Helper()
@@ -277,7 +276,7 @@ func (l *life) account() {
 	comparePositions(t, l.s.folder)
 }
 
-// grownBooks are books whose log is nearly so long that it is carried into the database.
+// grownBooks is a database whose log is almost long enough for a checkpoint.
 func grownBooks(t *testing.T) seedBooks {
 	t.Helper()
 	const enough = 3850 * (4096 + 24) // bytes; the engine begins at 4000 pages

@@ -11,18 +11,18 @@ import (
 	"text/tabwriter"
 )
 
-// tortureTable is what processes did when a fault was injected.
+// tortureTable records how processes reacted to faults.
 type tortureTable struct {
 	mu           sync.Mutex
-	places       map[string]bool // scene and place: those that could be injected at
-	reached      map[string]bool // those where something was
+	places       map[string]bool // scene and place: where faults are possible
+	reached      map[string]bool // where faults were injected
 	did          map[deed]int
 	injected     int
 	missed       int
 	acknowledged int
 }
 
-// deed is what a process did after a fault of a kind.
+// deed is a process's reaction to a kind of fault.
 type deed struct{ scene, file, call, fault, result string }
 
 func newTortureTable() *tortureTable {
@@ -43,7 +43,7 @@ func (b *tortureTable) note(r trial, result string, acknowledged int) {
 	b.did[deed{r.scene.name, r.place.file, r.place.call, r.fault.String(), digits.ReplaceAllString(result, "…")}]++
 }
 
-// miss counts a fault whose place was not come to.
+// miss counts a fault whose place was not reached.
 func (b *tortureTable) miss() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -15,14 +15,14 @@ import (
 	"time"
 )
 
-// `make torture` says more than these.
+// `make torture` uses larger values.
 var (
 	tortureSeed = flag.Uint64("torture-seed", 0, "which places and moments; 0: others each time")
 	tortureFor  = flag.Duration("torture-for", 30*time.Second, "how long faults are injected; 0: at every place")
 	tortureOnly = flag.String("torture-only", "", "inject only where SCENE/PLACE/FAULT matches")
 )
 
-// chance is where the random choices of a torture start from, as its log tells.
+// chance seeds the random choices of a torture; the log shows it.
 func chance(t *testing.T) *rand.Rand {
 	t.Helper()
 	seed := *tortureSeed
@@ -38,7 +38,7 @@ type scene struct {
 	name  string
 	books seedBooks
 	live  func(t *testing.T, b seedBooks, chosen func(place) bool, f fault) *life
-	pick  func([]place) []place // of the calls that an untroubled life makes
+	pick  func([]place) []place // of the calls in a life without faults
 }
 
 // trial is one fault at one place of a scene.
@@ -52,7 +52,7 @@ func (r trial) String() string {
 	return fmt.Sprintf("%s/%s/%s", r.scene.name, r.place, r.fault)
 }
 
-// order puts the trials that found a bug before all others.
+// order puts the trials that found a bug first.
 func (r trial) order() int {
 	if r.place.call == "open" && r.place.nth == 1 {
 		return 0
@@ -60,24 +60,24 @@ func (r trial) order() int {
 	return 1
 }
 
-// faultsAt are the faults that a place can have.
+// faultsAt are the faults to inject at a place.
 func faultsAt(p place) []fault {
-	if p.file == "log" && p.nth == 1 { // it tells where the service listens, without which a client is lost
+	if p.file == "log" && p.nth == 1 { // it has the address that clients need
 		return []fault{{kill: true}}
 	}
 	list := []fault{{kill: true}, {errno: syscall.EIO}, {errno: syscall.ENOSPC}}
 	if p.call == "pwrite64" {
 		list = append(list, fault{half: true, kill: true})
 	}
-	if p.file == "rewards.db-wal" && p.nth%4 == 0 { // the disk is full, or has turned read-only, for a while
+	if p.file == "rewards.db-wal" && p.nth%4 == 0 { // the disk is full or read-only for a while
 		list = append(list, fault{errno: syscall.ENOSPC, stays: true}, fault{errno: syscall.EROFS, stays: true})
 	}
 	return list
 }
 
-// Every call that changes a file, in the life of a service: killed before it, torn in
-// the middle of it, and failed by a broken and by a full disk. Nothing acknowledged
-// is lost, and nothing is bought twice.
+// At every system call that changes a file, the process is killed before it, the write is
+// torn, and the call fails with an I/O error and for lack of space. Nothing acknowledged is
+// lost, and nothing is bought twice.
 func TestFaultsAtEveryCall(t *testing.T) {
 	t.Parallel()
 	random, table := chance(t), newTortureTable()
@@ -86,7 +86,7 @@ func TestFaultsAtEveryCall(t *testing.T) {
 	slices.SortStableFunc(trials, func(a, b trial) int { return cmp.Compare(a.order(), b.order()) })
 	only := regexp.MustCompile(*tortureOnly)
 	trials = slices.DeleteFunc(trials, func(r trial) bool { return !only.MatchString(r.String()) })
-	began, done := time.Time{}, 0 // when the first one's turn came among all tests
+	began, done := time.Time{}, 0 // when the first trial ran
 	var mu sync.Mutex
 	var first sync.Once
 	t.Run("inject", func(t *testing.T) {
@@ -113,7 +113,7 @@ func TestFaultsAtEveryCall(t *testing.T) {
 	}
 }
 
-// plan lives every scene once without a fault and lists what can be injected.
+// plan runs every scene without a fault and lists the possible trials.
 func plan(t *testing.T, table *tortureTable) []trial {
 	t.Helper()
 	var trials []trial
@@ -134,8 +134,8 @@ func plan(t *testing.T, table *tortureTable) []trial {
 	return trials
 }
 
-// run injects the fault, and accounts for everything afterwards. No two lives make
-// quite the same calls: one that never comes to the place is lived again.
+// run injects the fault and accounts for everything afterwards. Lives differ in their calls:
+// one that does not reach the place is repeated.
 func (r trial) run(t *testing.T, table *tortureTable) {
 	const patience = 4
 	for range patience {
@@ -144,14 +144,14 @@ func (r trial) run(t *testing.T, table *tortureTable) {
 		if len(injected) == 0 {
 			continue
 		}
-		table.note(r, l.result(r.fault), len(l.load.told))
+		table.note(r, l.result(r.fault), len(l.load.acknowledged))
 		l.account()
 		return
 	}
 	table.miss()
 }
 
-// scenes are the lives that are tortured.
+// scenes are the lives in which faults are injected.
 func scenes(t *testing.T) []scene {
 	t.Helper()
 	all := func(p []place) []place { return p }
@@ -169,7 +169,7 @@ func liveShort(t *testing.T, b seedBooks, chosen func(place) bool, f fault) *lif
 	return l
 }
 
-// liveSetup makes the books.
+// liveSetup creates the database.
 func liveSetup(t *testing.T, _ seedBooks, chosen func(place) bool, f fault) *life {
 	t.Helper()
 	l := newLife(t, seedBooks{}, t.TempDir(), chosen, f)
@@ -186,7 +186,7 @@ func liveSetup(t *testing.T, _ seedBooks, chosen func(place) bool, f fault) *lif
 	return l
 }
 
-// liveCheckpoint goes on with books whose log is about to be carried into the database.
+// liveCheckpoint continues with a log that is due for a checkpoint.
 func liveCheckpoint(t *testing.T, b seedBooks, chosen func(place) bool, f fault) *life {
 	t.Helper()
 	l := newLife(t, b, t.TempDir(), chosen, f)
@@ -194,8 +194,8 @@ func liveCheckpoint(t *testing.T, b seedBooks, chosen func(place) bool, f fault)
 	return l
 }
 
-// carried are the places of the checkpoint and of the log's new beginning: all but the
-// writes of pages, and some of those.
+// carried are the places of the checkpoint and of the log's restart: some page writes, and
+// all other calls.
 func carried(calls []place) []place {
 	begin := slices.IndexFunc(calls, func(p place) bool { return p.file == "rewards.db" && p.call == "pwrite64" })
 	if begin < 1 {
@@ -215,8 +215,8 @@ func carried(calls []place) []place {
 	return list
 }
 
-// A checkpoint that fails is nobody's request: the process stops by itself and says why,
-// and the log has every reward.
+// After a failed checkpoint the process stops and says why; the write-ahead log has every
+// reward.
 func TestAnIOErrorInACheckpointStopsTheProcess(t *testing.T) {
 	t.Parallel()
 	for _, p := range []place{{"pwrite64", "rewards.db", 1}, {"fsync", "rewards.db", 1}} {

@@ -177,7 +177,7 @@ func TestHostileRefusalForGood(t *testing.T) {
 	v.command("audit")
 }
 
-// A fill time in the future is not told on.
+// A fill time in the future is not passed on.
 func TestHostileFillOfTheFuture(t *testing.T) {
 	t.Parallel()
 	v := newVictim(t)
