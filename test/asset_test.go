@@ -90,7 +90,7 @@ func TestSyncUpdatesTheCatalog(t *testing.T) {
 			t.Errorf("sync %v: %s, %v; want it refused: %q", args, out, err, want)
 		}
 	}
-	refuse("belong to no broker yet")
+	refuse("belongs to no broker yet")
 	s.start(b.flags()...)
 	user := s.newUser("anna")
 	r := s.give(user, "before-the-rename", "5", "AAPL")

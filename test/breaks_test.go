@@ -132,7 +132,7 @@ func TestBrokerAuditNeedsTheBroker(t *testing.T) {
 			t.Errorf("%v: exit status %d, want %d and %q:\n%s", args, got, exit, text, printed)
 		}
 	}
-	want(3, "belong to no broker yet")
+	want(3, "belongs to no broker yet")
 	want(2, "unexpected argument", "alpaca")
 	first, second := startBrokerage(t, ""), startBrokerage(t, "")
 	s.start(first.flags()...)
