@@ -42,13 +42,13 @@ func TestMoreThanAnOrderHoldsTakesSeveral(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
 		var list []rewards.NewReward
-		for range rewards.MaxMembers + 1 {
+		for range 1_001 {
 			list = append(list, w.newReward("AAPL", usd))
 		}
 		given, err := w.store.RecordRewards(w.t.Context(), list)
 		w.check(err)
 		w.run(4 * time.Second)
-		w.want(given[rewards.MaxMembers].Reward, rewards.Executed)
+		w.want(given[1_000].Reward, rewards.Executed)
 		w.wantOrders(2)
 		w.wantBalance()
 	})
