@@ -99,43 +99,41 @@ func (c changed) Query(ctx context.Context, query string) (reader.Rows, error) {
 // order.
 func TestUnreadableStore(t *testing.T) {
 	t.Parallel()
-	audittest.OnEngines(t, func(t *testing.T, in audittest.Place) {
-		w := audittest.History(t, in)
-		auditWith := func(change func(string) (string, error)) error {
-			store, err := audittest.Open(t.Context(), w.Where)
-			check(t, err)
-			_, err = audit.Run(t.Context(), changed{store, change}, audit.Options{})
-			check(t, store.Close())
-			return err
-		}
-		count := 0
-		check(t, auditWith(func(query string) (string, error) {
-			count++
-			return query, nil
-		}))
-		for i := range count {
-			for what, change := range map[string]func(string) (string, error){
-				"no answer":    func(string) (string, error) { return "", errors.New("broken") },
-				"invalid rows": func(string) (string, error) { return `SELECT 'a', 'b', 'c', 'd'`, nil },
-			} {
-				n := 0
-				err := auditWith(func(query string) (string, error) {
-					n++
-					if n == i+1 {
-						return change(query)
-					}
-					return query, nil
-				})
-				if err == nil || !strings.HasPrefix(err.Error(), "cannot read ") {
-					t.Errorf("query %d, %s: error %v", i, what, err)
+	where := audittest.History(t, audittest.NewFile).Where
+	auditWith := func(change func(string) (string, error)) error {
+		store, err := audittest.Open(t.Context(), where)
+		check(t, err)
+		_, err = audit.Run(t.Context(), changed{store, change}, audit.Options{})
+		check(t, store.Close())
+		return err
+	}
+	count := 0
+	check(t, auditWith(func(query string) (string, error) {
+		count++
+		return query, nil
+	}))
+	for i := range count {
+		for what, change := range map[string]func(string) (string, error){
+			"no answer":    func(string) (string, error) { return "", errors.New("broken") },
+			"invalid rows": func(string) (string, error) { return `SELECT 'a', 'b', 'c', 'd'`, nil },
+		} {
+			n := 0
+			err := auditWith(func(query string) (string, error) {
+				n++
+				if n == i+1 {
+					return change(query)
 				}
+				return query, nil
+			})
+			if err == nil || !strings.HasPrefix(err.Error(), "cannot read ") {
+				t.Errorf("query %d, %s: error %v", i, what, err)
 			}
 		}
-		err := auditWith(func(query string) (string, error) {
-			return strings.Replace(query, "FROM users ORDER BY app_id, id", "FROM users ORDER BY app_id, id DESC", 1), nil
-		})
-		if err == nil || !strings.Contains(err.Error(), "byte order") {
-			t.Errorf("rows in another order: error %v", err)
-		}
+	}
+	err := auditWith(func(query string) (string, error) {
+		return strings.Replace(query, "FROM users ORDER BY app_id, id", "FROM users ORDER BY app_id, id DESC", 1), nil
 	})
+	if err == nil || !strings.Contains(err.Error(), "byte order") {
+		t.Errorf("rows in another order: error %v", err)
+	}
 }

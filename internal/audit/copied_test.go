@@ -66,8 +66,8 @@ func dump(t *testing.T, where, table, columns string) []string {
 	return list
 }
 
-// TestCopiedStore copies a store to PostgreSQL and compares it row by row. It passes the audit and
-// can be written.
+// TestCopiedStore copies a store to PostgreSQL and compares it row by row. The copy
+// passes the audit and can be written.
 func TestCopiedStore(t *testing.T) {
 	t.Parallel()
 	w := full(t)

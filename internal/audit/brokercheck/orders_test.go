@@ -42,19 +42,21 @@ func TestPlantedBreaks(t *testing.T) {
 	t.Parallel()
 	audittest.OnEngines(t, func(t *testing.T, in audittest.Place) {
 		agreeing := newDesk(t, in)
+		untouched := agreeing.ours(t)
 		for _, p := range slices.Concat(orderBreaks(), liveBreaks(), positionBreaks()) {
 			t.Run(p.what, func(t *testing.T) {
 				d := agreeing.clone()
 				d.now = d.now.Add(p.later)
-				before := lines(d.compare(t))
+				before, ours := lines(brokercheck.Compare(untouched, d.theirs(), d.now)), untouched
 				if p.plant != nil {
 					p.plant(t, d)
 				}
 				if p.sql != "" {
 					d.copy.Exec(p.sql)
 					defer d.copy.Restore()
+					ours = d.ours(t)
 				}
-				r := d.compare(t)
+				r := brokercheck.Compare(ours, d.theirs(), d.now)
 				if diff := cmp.Diff(p.want, diff(before, lines(r))); diff != "" {
 					t.Errorf("items (-want +got):\n%s", diff)
 				}

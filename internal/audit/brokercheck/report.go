@@ -14,9 +14,9 @@ type Severity string
 
 // The severities.
 const (
-	// SeverityBreak means that our side and the broker's differ, for good.
+	// SeverityBreak means that both sides differ, and that waiting will not help.
 	SeverityBreak Severity = "break"
-	// SeverityWarning means that something unexpected is not about our orders.
+	// SeverityWarning means that the account holds assets that we never ordered.
 	SeverityWarning Severity = "warning"
 	// SeverityTiming means that it is under way; a later comparison will find it done.
 	SeverityTiming Severity = "timing"

@@ -14,7 +14,7 @@ const (
 	Dollar = 1_000_000
 )
 
-// sharesTimesPrice is shares times a price, over dollars.
+// sharesTimesPrice is the scale of shares times a price, relative to that of dollars.
 const sharesTimesPrice = 1_000_000_000_000
 
 // Sum is a sum of 64-bit numbers that cannot overflow: 128 bits in two's complement.
@@ -59,7 +59,7 @@ func (s Sum) Sign() int {
 	}
 }
 
-// Int64 returns the sum and whether it has 64 bits.
+// Int64 returns the sum and whether it fits into 64 bits.
 func (s Sum) Int64() (int64, bool) {
 	n := int64(s.Low)
 	return n, s.Is(n)
