@@ -224,24 +224,44 @@ func TestArchitectureNames(t *testing.T) {
 	name := regexp.MustCompile(`^([a-z]+)\.(?:[A-Z]\w*\.)?([A-Z]\w*)$`)
 	checked := 0
 	for _, m := range regexp.MustCompile("`([^`\n]+)`").FindAllStringSubmatch(fenced.ReplaceAllString(read(t, "ARCHITECTURE.md"), ""), -1) {
-		span, found := m[1], true
+		var found bool
+		span := m[1]
 		switch declared := name.FindStringSubmatch(span); {
 		case ours.MatchString(span):
 			_, err := os.Stat(filepath.Join("..", span))
 			found = err == nil
 		case file.MatchString(span) && !strings.Contains(span, "*"):
 			found = files[span]
-		case declared != nil && packages[declared[1]] != "":
+		case len(declared) > 0 && packages[declared[1]] != "":
 			declaration := `(?m)^(?:func (?:\([^)]*\) )?|type |var |const |\t)` + declared[2] + `\b`
 			found = regexp.MustCompile(declaration).MatchString(packages[declared[1]])
 		default:
 			continue
 		}
-		if checked++; !found {
+		checked++
+		if !found {
 			t.Errorf("ARCHITECTURE.md names %s, which does not exist", span)
 		}
 	}
 	if checked < 100 {
 		t.Errorf("checked only %d names", checked)
+	}
+}
+
+// TestNamedTests checks that each test that a document names exists.
+func TestNamedTests(t *testing.T) {
+	t.Parallel()
+	var code strings.Builder
+	walk(t, func(path string) {
+		if strings.HasSuffix(path, "_test.go") {
+			code.WriteString(read(t, path))
+		}
+	})
+	for path, text := range documents(t) {
+		for _, m := range regexp.MustCompile("`(Test[A-Z]\\w*)").FindAllStringSubmatch(text, -1) {
+			if !strings.Contains(code.String(), "func "+m[1]+"(t *testing.T)") {
+				t.Errorf("%s names the test %s, which does not exist", path, m[1])
+			}
+		}
 	}
 }
