@@ -94,7 +94,8 @@ func (s *Store) App(ctx context.Context, app string) (rewards.App, error) {
 
 func findApp(ctx context.Context, tx Tx, app string) (rewards.App, error) {
 	id, _ := rewards.ParseID[rewards.App](app) // the zero id matches no app
-	a, found, err := fetchOne(ctx, tx, scanApp, `SELECT `+appColumns+` FROM apps WHERE id = ?1 OR name = ?2`, id[:], app)
+	a, found, err := fetchOne(ctx, tx, scanApp,
+		`SELECT `+appColumns+` FROM apps WHERE id = ?1 OR name = ?2`, id[:], app)
 	if err == nil && !found {
 		err = notFound("no app of that id or name")
 	}

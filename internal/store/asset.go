@@ -121,7 +121,8 @@ func changeAsset(ctx context.Context, tx Tx, c rewards.AssetChange) error {
 	_, err := tx.Exec(ctx, `UPDATE assets SET broker_id = ?2, symbol = ?3, name = ?4, gone = ?5 WHERE id = ?1`,
 		int64(a.ID), a.BrokerID, a.Symbol, a.Name, flag(a.Gone))
 	if err == nil && c.Renamed() {
-		_, err = tx.Exec(ctx, `UPDATE orders SET symbol = ?2 WHERE `+liveState+` AND state = `+planned+` AND asset_id = ?1`,
+		_, err = tx.Exec(ctx, `UPDATE orders SET symbol = ?2
+			WHERE `+liveState+` AND state = `+planned+` AND asset_id = ?1`,
 			int64(a.ID), a.Symbol)
 	}
 	return err

@@ -25,7 +25,8 @@ func insertKey(ctx context.Context, tx Tx, k rewards.Key) error {
 func (s *Store) AppByKey(ctx context.Context, hash rewards.KeyHash) (k rewards.Key, a rewards.App, err error) {
 	found := false
 	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
-		if k, _, err = fetchOne(ctx, tx, scanKey, `SELECT `+keyColumns+` FROM keys WHERE hash = ?1`, hash[:]); err != nil {
+		k, _, err = fetchOne(ctx, tx, scanKey, `SELECT `+keyColumns+` FROM keys WHERE hash = ?1`, hash[:])
+		if err != nil {
 			return err
 		}
 		a, found, err = fetchOne(ctx, tx, scanApp, `SELECT `+appColumns+` FROM apps WHERE id = ?1`, k.AppID[:])

@@ -19,8 +19,8 @@ func (s *Store) TakeLease(ctx context.Context, holder string, ttl time.Duration,
 		if err != nil {
 			return err
 		}
-		ok := false
-		if taken, ok = current.Next(holder, s.now(), ttl, force); !ok {
+		next, ok := current.Next(holder, s.now(), ttl, force)
+		if taken = next; !ok {
 			return nil
 		}
 		if taken.Epoch != current.Epoch {

@@ -50,10 +50,11 @@ func countActions(ctx context.Context, tx Tx, v *rewards.Overview) error {
 }
 
 // countWork counts the waiting rewards, the live orders and their members. An order's members
-// have the positions 0, 1, 2…
+// have consecutive positions from 0.
 func countWork(ctx context.Context, tx Tx, v *rewards.Overview) error {
 	if _, err := fetchValues(ctx, tx, []any{&v.Waiting},
-		`SELECT count(*) FROM (SELECT 1 FROM open_rewards WHERE waiting = 1 LIMIT ?1) AS counted`, rewards.MaxCounted); err != nil {
+		`SELECT count(*) FROM (SELECT 1 FROM open_rewards WHERE waiting = 1 LIMIT ?1) AS counted`,
+		rewards.MaxCounted); err != nil {
 		return err
 	}
 	return tx.Query(ctx, func(row Row) error {

@@ -46,8 +46,8 @@ func readRewards(ctx context.Context, tx Tx, keys []rewardKey) (map[rewardKey]re
 
 func rewardsByRow(ctx context.Context, tx Tx, keys []rewardKey, each func(rewards.Reward) error) error {
 	for i := range keys {
-		err := fetchEach(ctx, tx, scanReward, each, `SELECT `+rewardColumns+` FROM rewards WHERE app_id = ?1 AND id = ?2`,
-			keys[i].app[:], keys[i].id[:])
+		err := fetchEach(ctx, tx, scanReward, each, `SELECT `+rewardColumns+` FROM rewards
+			WHERE app_id = ?1 AND id = ?2`, keys[i].app[:], keys[i].id[:])
 		if err != nil {
 			return err
 		}
@@ -107,7 +107,8 @@ func (s *Store) rewardsOfUser(ctx context.Context, status rewards.Status, args [
 	case rewards.Executed:
 		return readAll(ctx, s, scanReward, executedOfUser, append(args, int(status))...)
 	case rewards.Failed:
-		return readAll(ctx, s, scanReward, listRewards+` AND user_id = ?4 AND failure_reason <> ''`+newestFirst, args...)
+		return readAll(ctx, s, scanReward,
+			listRewards+` AND user_id = ?4 AND failure_reason <> ''`+newestFirst, args...)
 	default:
 		return readAll(ctx, s, scanReward, listRewards+` AND user_id = ?4`+newestFirst, args...)
 	}

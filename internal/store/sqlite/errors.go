@@ -37,7 +37,7 @@ func damaged(err error) bool {
 // clean reports whether a failed COMMIT certainly wrote nothing: the disk was full, or a
 // deferred constraint failed.
 func clean(full sqlite.ResultCode) bool {
-	switch full.ToPrimary() { //nolint:exhaustive // for all others it is unknown
+	switch full.ToPrimary() {
 	case sqlite.ResultFull, sqlite.ResultBusy, sqlite.ResultConstraint:
 		return true
 	default:
