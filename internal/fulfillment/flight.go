@@ -88,6 +88,6 @@ func (w *Worker) answered(ctx context.Context, f flight, a answer) error {
 	ctx, cancel := context.WithTimeout(ctx, sendPatience)
 	defer cancel()
 	return w.advance(ctx, f.order, rewards.Evidence{
-		Source: rewards.Sent, Report: a.order, Err: a.err, First: f.first, Clock: f.clock,
+		Source: rewards.FromSend, Report: a.order, Err: a.err, First: f.first, Clock: f.clock,
 	})
 }

@@ -84,7 +84,7 @@ func (w *Worker) book(
 	case passes(err):
 		return err
 	default:
-		return w.advance(ctx, o, rewards.Evidence{Source: rewards.Booked, Err: err})
+		return w.advance(ctx, o, rewards.Evidence{Source: rewards.FromBooking, Err: err})
 	}
 }
 

@@ -83,9 +83,9 @@ func (w *Worker) pollSent(ctx context.Context, sent []rewards.Order, clock rewar
 	errs := []error{w.compareListed(ctx, listed, sent, clock)}
 	for _, o := range sent {
 		w.heartbeat()
-		e := rewards.Evidence{Source: rewards.NotListed, Clock: clock}
+		e := rewards.Evidence{Source: rewards.NotInList, Clock: clock}
 		if b, found := reports[o.ClientOrderID]; found {
-			e.Source, e.Report = rewards.Listed, b
+			e.Source, e.Report = rewards.FromList, b
 		}
 		err := w.advance(ctx, o, e)
 		if errors.Is(err, rewards.ErrLostLease) {

@@ -14,7 +14,7 @@ func (w *Worker) send(ctx context.Context, o rewards.Order, clock rewards.Market
 		return err
 	}
 	if braked {
-		return w.advance(ctx, o, rewards.Evidence{Source: rewards.Braked})
+		return w.advance(ctx, o, rewards.Evidence{Source: rewards.FromBrakes})
 	}
 	return w.attempt(ctx, o, clock)
 }

@@ -153,7 +153,7 @@ func (w *Worker) Step(ctx context.Context) time.Duration {
 // report logs an error that a later step retries.
 func (w *Worker) report(ctx context.Context, what string, err error) {
 	if err != nil && ctx.Err() == nil {
-		w.log.WarnContext(ctx, "fulfilment met an error and goes on", slog.String("what", what), slog.Any("error", err))
+		w.log.WarnContext(ctx, "fulfillment failed, will retry", slog.String("what", what), slog.Any("error", err))
 	}
 }
 

@@ -13,31 +13,31 @@ type Source int
 
 // The sources of evidence.
 const (
-	Stored    Source = iota // no call yet: only the order as stored
-	Listed                  // the broker's list of orders shows it
-	NotListed               // the list was read and does not show it
-	LookedUp                // a look-up by its client order id
-	Sent                    // a send
-	Duplicate               // the look-up after a send that the broker refused as a duplicate
-	Braked                  // what may forbid a send now: it does
-	Booked                  // the booking of its end, which failed
+	FromStore     Source = iota // no call yet: the order as stored
+	FromList                    // the broker's list of orders, which shows it
+	NotInList                   // the broker's list of orders, which does not show it
+	FromLookUp                  // a look-up by client order id
+	FromSend                    // a send
+	FromDuplicate               // the look-up after the broker refused a send as a duplicate
+	FromBrakes                  // the brakes, which forbid a send now
+	FromBooking                 // the booking of its end, which failed
 )
 
 // LookUp is the source of evidence from a look-up that evidence of source s led to.
 func (s Source) LookUp() Source {
-	if s == Sent {
-		return Duplicate
+	if s == FromSend {
+		return FromDuplicate
 	}
-	return LookedUp
+	return FromLookUp
 }
 
 // Evidence is what one call showed about an order.
 type Evidence struct {
 	Source Source
-	Report BrokerOrder // the broker's order; of Listed, LookedUp, Sent and Duplicate, when Err is nil
+	Report BrokerOrder // the broker's order; valid when the broker was called and Err is nil
 	Err    error       // why the call failed
 
-	First  bool          // of Sent: no earlier send may have reached the broker
+	First  bool          // of FromSend: no earlier send may have reached the broker
 	Levels []money.Price // of the stock's price, for Merge
 	Fresh  bool          // Levels were read again after a fill far from them
 	Now    time.Time     // our time
@@ -70,21 +70,21 @@ type Step struct {
 // only place that decides; docs/states.md has a row for each case.
 func (o Order) Next(e Evidence) Step {
 	switch {
-	case e.Source == Stored:
+	case e.Source == FromStore:
 		return o.fromStored()
-	case e.Source == NotListed && o.due(e.Now):
+	case e.Source == NotInList && o.due(e.Now):
 		return Step{Kind: StepLookUp}
-	case e.Source == NotListed, e.Source == Braked && o.State == OrderPlanned:
+	case e.Source == NotInList, e.Source == FromBrakes && o.State == OrderPlanned:
 		return Step{}
-	case e.Source == Braked:
+	case e.Source == FromBrakes:
 		return o.lookUpLater(e.Now, o.Reason)
 	case e.Err == nil:
 		return o.reported(e)
-	case e.Source == Sent:
+	case e.Source == FromSend:
 		return o.unanswered(e)
-	case e.Source == Duplicate:
+	case e.Source == FromDuplicate:
 		return o.wait("the broker has the order but does not show it yet")
-	case e.Source == Booked:
+	case e.Source == FromBooking:
 		return o.quarantine("it cannot be booked: " + e.Err.Error())
 	}
 	return o.notFound(e)

@@ -49,47 +49,47 @@ func TestNext(t *testing.T) {
 		"quarantined": {order: in(rewards.OrderQuarantined)},
 		"settled":     {order: in(rewards.OrderSettled)},
 
-		"not listed":                {order: sent, e: rewards.Evidence{Source: rewards.NotListed}},
-		"not listed, due":           {order: due, e: rewards.Evidence{Source: rewards.NotListed}, kind: rewards.StepLookUp},
-		"not listed, clock was off": {order: future, e: rewards.Evidence{Source: rewards.NotListed}, kind: rewards.StepLookUp},
+		"not listed":                {order: sent, e: rewards.Evidence{Source: rewards.NotInList}},
+		"not listed, due":           {order: due, e: rewards.Evidence{Source: rewards.NotInList}, kind: rewards.StepLookUp},
+		"not listed, clock was off": {order: future, e: rewards.Evidence{Source: rewards.NotInList}, kind: rewards.StepLookUp},
 
-		"listed":        {sent, rewards.Evidence{Source: rewards.Listed, Report: report}, rewards.StepSave, rewards.OrderOpen, ""},
-		"filled":        {sent, rewards.Evidence{Source: rewards.LookedUp, Report: filled}, rewards.StepSettle, rewards.OrderOpen, ""},
-		"contradiction": {sent, rewards.Evidence{Source: rewards.Sent, Report: wrong}, rewards.StepSave, rewards.OrderQuarantined, "side"},
-		"far price":     {order: sent, e: rewards.Evidence{Source: rewards.Sent, Report: far, Levels: levels}, kind: rewards.StepReadPrice},
+		"listed":        {sent, rewards.Evidence{Source: rewards.FromList, Report: report}, rewards.StepSave, rewards.OrderOpen, ""},
+		"filled":        {sent, rewards.Evidence{Source: rewards.FromLookUp, Report: filled}, rewards.StepSettle, rewards.OrderOpen, ""},
+		"contradiction": {sent, rewards.Evidence{Source: rewards.FromSend, Report: wrong}, rewards.StepSave, rewards.OrderQuarantined, "side"},
+		"far price":     {order: sent, e: rewards.Evidence{Source: rewards.FromSend, Report: far, Levels: levels}, kind: rewards.StepReadPrice},
 		"far price, read again": {
-			sent, rewards.Evidence{Source: rewards.Sent, Report: far, Levels: levels, Fresh: true},
+			sent, rewards.Evidence{Source: rewards.FromSend, Report: far, Levels: levels, Fresh: true},
 			rewards.StepSave, rewards.OrderQuarantined, "far from",
 		},
 
-		"look-up fails":  {sent, fails(rewards.LookedUp, rewards.BrokerError{}), rewards.StepSave, rewards.OrderSubmitted, "could not be asked"},
-		"not found":      {order: sent, e: fails(rewards.LookedUp, rewards.BrokerError{Kind: rewards.BrokerNotFound}), kind: rewards.StepSend},
-		"lost":           {lost, fails(rewards.LookedUp, rewards.BrokerError{Kind: rewards.BrokerNotFound}), rewards.StepSave, rewards.OrderQuarantined, "after the close"},
-		"lost, no reply": {lost, fails(rewards.LookedUp, rewards.BrokerError{}), rewards.StepSave, rewards.OrderQuarantined, "after the close"},
-		"hopeless":       {hopeless, fails(rewards.LookedUp, rewards.BrokerError{Kind: rewards.BrokerNotFound}), rewards.StepSave, rewards.OrderQuarantined, "in 3 sessions"},
+		"look-up fails":  {sent, fails(rewards.FromLookUp, rewards.BrokerError{}), rewards.StepSave, rewards.OrderSubmitted, "could not be asked"},
+		"not found":      {order: sent, e: fails(rewards.FromLookUp, rewards.BrokerError{Kind: rewards.BrokerNotFound}), kind: rewards.StepSend},
+		"lost":           {lost, fails(rewards.FromLookUp, rewards.BrokerError{Kind: rewards.BrokerNotFound}), rewards.StepSave, rewards.OrderQuarantined, "after the close"},
+		"lost, no reply": {lost, fails(rewards.FromLookUp, rewards.BrokerError{}), rewards.StepSave, rewards.OrderQuarantined, "after the close"},
+		"hopeless":       {hopeless, fails(rewards.FromLookUp, rewards.BrokerError{Kind: rewards.BrokerNotFound}), rewards.StepSave, rewards.OrderQuarantined, "in 3 sessions"},
 		"open vanishes": {
-			in(rewards.OrderOpen), fails(rewards.LookedUp, rewards.BrokerError{Kind: rewards.BrokerNotFound}),
+			in(rewards.OrderOpen), fails(rewards.FromLookUp, rewards.BrokerError{Kind: rewards.BrokerNotFound}),
 			rewards.StepSave, rewards.OrderOpen, "does not find it now",
 		},
 
-		"duplicate":            {order: sent, e: fails(rewards.Sent, rewards.BrokerError{Kind: rewards.BrokerDuplicate}), kind: rewards.StepLookUp},
-		"duplicate, not shown": {sent, fails(rewards.Duplicate, rewards.BrokerError{Kind: rewards.BrokerNotFound}), rewards.StepSave, rewards.OrderSubmitted, "does not show it yet"},
+		"duplicate":            {order: sent, e: fails(rewards.FromSend, rewards.BrokerError{Kind: rewards.BrokerDuplicate}), kind: rewards.StepLookUp},
+		"duplicate, not shown": {sent, fails(rewards.FromDuplicate, rewards.BrokerError{Kind: rewards.BrokerNotFound}), rewards.StepSave, rewards.OrderSubmitted, "does not show it yet"},
 		"refused": {
-			order: sent, e: first(fails(rewards.Sent, rewards.BrokerError{Kind: rewards.BrokerRefused})),
+			order: sent, e: first(fails(rewards.FromSend, rewards.BrokerError{Kind: rewards.BrokerRefused})),
 			kind: rewards.StepRefuse, reason: "order_refused: words",
 		},
 		"refused, no proof": {
-			sent, fails(rewards.Sent, rewards.BrokerError{Kind: rewards.BrokerRefused, Code: "code"}),
+			sent, fails(rewards.FromSend, rewards.BrokerError{Kind: rewards.BrokerRefused, Code: "code"}),
 			rewards.StepSave, rewards.OrderSubmitted, "code: words",
 		},
-		"never left": {sent, fails(rewards.Sent, rewards.BrokerError{Kind: rewards.BrokerWait, Code: rewards.NotSent}), rewards.StepSave, rewards.OrderSubmitted, "before"},
-		"unknown":    {sent, fails(rewards.Sent, rewards.BrokerError{}), rewards.StepSave, rewards.OrderSubmitted, "is unknown"},
-		"not typed":  {sent, rewards.Evidence{Source: rewards.Sent, Err: errors.New("cut")}, rewards.StepSave, rewards.OrderSubmitted, "unknown: cut"},
+		"never left": {sent, fails(rewards.FromSend, rewards.BrokerError{Kind: rewards.BrokerWait, Code: rewards.NotSent}), rewards.StepSave, rewards.OrderSubmitted, "before"},
+		"unknown":    {sent, fails(rewards.FromSend, rewards.BrokerError{}), rewards.StepSave, rewards.OrderSubmitted, "is unknown"},
+		"not typed":  {sent, rewards.Evidence{Source: rewards.FromSend, Err: errors.New("cut")}, rewards.StepSave, rewards.OrderSubmitted, "unknown: cut"},
 
-		"braked":          {sent, rewards.Evidence{Source: rewards.Braked}, rewards.StepSave, rewards.OrderSubmitted, "before"},
-		"braked, planned": {order: in(rewards.OrderPlanned), e: rewards.Evidence{Source: rewards.Braked}},
+		"braked":          {sent, rewards.Evidence{Source: rewards.FromBrakes}, rewards.StepSave, rewards.OrderSubmitted, "before"},
+		"braked, planned": {order: in(rewards.OrderPlanned), e: rewards.Evidence{Source: rewards.FromBrakes}},
 		"not booked": {
-			in(rewards.OrderOpen), rewards.Evidence{Source: rewards.Booked, Err: errors.New("overflow")},
+			in(rewards.OrderOpen), rewards.Evidence{Source: rewards.FromBooking, Err: errors.New("overflow")},
 			rewards.StepSave, rewards.OrderQuarantined, "cannot be booked: overflow",
 		},
 	} {
@@ -116,7 +116,7 @@ func TestNextAfterAWait(t *testing.T) {
 		sessions       int
 	}{{true, false, false, 0}, {true, true, false, 1}, {false, true, true, 0}} {
 		got := o.Next(rewards.Evidence{
-			Source: rewards.Sent, First: test.first, Now: now, Clock: rewards.MarketClock{NextClose: now.Add(time.Hour)},
+			Source: rewards.FromSend, First: test.first, Now: now, Clock: rewards.MarketClock{NextClose: now.Add(time.Hour)},
 			Err: &rewards.BrokerError{Kind: rewards.BrokerWait, Code: "forbidden", Lasting: test.lasting},
 		}).Order
 		if got.Ambiguous() != test.ambiguous || got.RefusedSessions != test.sessions || got.Reason != "forbidden: " {
