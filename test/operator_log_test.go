@@ -92,10 +92,10 @@ func (s *service) wantVerified() {
 	}
 	s.dropTriggers("operator_log")
 	for _, damage := range []struct{ statement, says string }{
-		{`UPDATE operator_log SET reason = 'x' WHERE number = 7`, "entry 7 was changed"},
+		{`UPDATE operator_log SET reason = 'x' WHERE number = 7`, "entry 7: it was changed"},
 		{`UPDATE operator_log SET reason = 'why-4' WHERE number = 7`, ""},
 		{`DELETE FROM operator_log WHERE number = 12`, "rows are missing at its end"},
-		{`DELETE FROM operator_log WHERE number = 5`, "entry 6 follows entry 4"},
+		{`DELETE FROM operator_log WHERE number = 5`, "entry 6: it follows entry 4"},
 	} {
 		s.onFile("rewards.db", damage.statement)
 		_, err := s.try("log", "verify")
@@ -178,7 +178,7 @@ func TestTerminalsObeyNothing(t *testing.T) {
 		"order adopt x", "key revoke " + order, "asset sync",
 	} {
 		_, err := s.try(append(strings.Fields(command), "--reason=paid \x1b[2J")...)
-		if err == nil || !strings.Contains(err.Error(), "--reason: character 6 is the control character U+001B") {
+		if err == nil || !strings.Contains(err.Error(), "--reason: invalid character 6: U+001B is a control character") {
 			t.Errorf("%s: %v", command, err)
 		}
 	}

@@ -14,7 +14,7 @@ var (
 	// ErrPrecision reports a number with more decimals than the quantity has.
 	ErrPrecision = errors.New("too many decimals")
 	// ErrOverflow reports a result that does not fit.
-	ErrOverflow = errors.New("number too large")
+	ErrOverflow = errors.New("too large")
 )
 
 // Decimal is an exact number of any length. Its value is 0.DIGITS x 10^exp; digits has no

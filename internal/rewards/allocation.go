@@ -76,7 +76,7 @@ type Settlement struct {
 
 // ErrHalfBought reports that an order was rejected although an earlier order bought a part
 // of one of its rewards. That reward can neither fail nor be complete.
-var ErrHalfBought = errors.New("rejected, but an earlier order bought a part of one of its rewards")
+var ErrHalfBought = errors.New("the order was rejected, but an earlier order bought a part of one of its rewards")
 
 // Settle books the end of an order to its members, given in order of arrival. now replaces a
 // fill time that is missing or in the future. It fails with money.ErrOverflow or

@@ -8,7 +8,7 @@ import (
 )
 
 // ErrClockAhead reports that recording now would store a time in the future.
-var ErrClockAhead = errors.New("nothing is recorded")
+var ErrClockAhead = errors.New("cannot record anything")
 
 // ClockReading is a reading of another clock.
 type ClockReading struct {

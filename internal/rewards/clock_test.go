@@ -8,7 +8,7 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// A broker's clock is trusted within two minutes of ours; a simulated clock always.
+// A broker's clock is trusted near our time; a simulated clock always.
 func TestABrokersClockIsTrustedNearOurs(t *testing.T) {
 	t.Parallel()
 	asked := time.Date(2026, 11, 22, 15, 0, 0, 0, time.UTC)

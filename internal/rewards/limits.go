@@ -21,10 +21,10 @@ const (
 // Check fails when a limit is out of range.
 func (l Limits) Check() error {
 	if l.RequestsPerSecond < 0 || l.RequestsPerSecond > MaxRequestsPerSecond {
-		return fmt.Errorf("requests per second: must be 1 to %d, or 0 for no limit", MaxRequestsPerSecond)
+		return fmt.Errorf("the limit of requests per second must be 1 to %d, or 0 for no limit", MaxRequestsPerSecond)
 	}
 	if l.Concurrent < 0 || l.Concurrent > MaxConcurrent {
-		return fmt.Errorf("concurrent requests: must be 1 to %d, or 0 for the default of %d",
+		return fmt.Errorf("the limit of concurrent requests must be 1 to %d, or 0 for the default of %d",
 			MaxConcurrent, DefaultConcurrent)
 	}
 	return nil

@@ -93,11 +93,11 @@ func (d LogEntry) hash() LogHash {
 func (d LogEntry) Follows(head LogHead) error {
 	switch {
 	case d.Number != head.Number+1:
-		return fmt.Errorf("entry %d follows entry %d: the entries between are missing", d.Number, head.Number)
+		return fmt.Errorf("entry %d: it follows entry %d; the entries between are missing", d.Number, head.Number)
 	case d.Previous != head.Hash:
-		return fmt.Errorf("entry %d does not have the hash of the entry before it", d.Number)
+		return fmt.Errorf("entry %d: it does not have the hash of the entry before it", d.Number)
 	case d.Hash != d.hash():
-		return fmt.Errorf("entry %d was changed: its hash does not match its content", d.Number)
+		return fmt.Errorf("entry %d: it was changed; its hash does not match its content", d.Number)
 	}
 	return nil
 }

@@ -24,23 +24,23 @@ const (
 
 // ErrText reports a string that is not plain text on one line, such as one with terminal
 // escape sequences.
-var ErrText = errors.New("it must be plain text on one line")
+var ErrText = errors.New("must be plain text on one line")
 
 // CheckText fails with ErrText, naming the character, when an operator's string is not valid
 // UTF-8 or has a control character. It fails with another error when the string is longer
 // than MaxReason. An empty string is valid.
 func CheckText(text string) error {
 	if n := utf8.RuneCountInString(text); n > MaxReason {
-		return fmt.Errorf("it has %d characters, more than the maximum of %d", n, MaxReason)
+		return fmt.Errorf("too long: %d characters, the maximum is %d", n, MaxReason)
 	}
 	place := 0
 	for i, r := range text {
 		place++
 		if _, size := utf8.DecodeRuneInString(text[i:]); r == utf8.RuneError && size == 1 {
-			return fmt.Errorf("character %d is the byte 0x%02x, which is not UTF-8; %w", place, text[i], ErrText)
+			return fmt.Errorf("invalid character %d: the byte 0x%02x is not UTF-8; %w", place, text[i], ErrText)
 		}
 		if !unicode.IsGraphic(r) {
-			return fmt.Errorf("character %d is the control character %U; %w", place, r, ErrText)
+			return fmt.Errorf("invalid character %d: %U is a control character; %w", place, r, ErrText)
 		}
 	}
 	return nil
@@ -55,7 +55,7 @@ func (o Operator) Check() error {
 		return fmt.Errorf("operator: the actor has more than %d characters", maxActor)
 	}
 	if err := errors.Join(CheckText(o.Actor), CheckText(o.Command)); err != nil {
-		return fmt.Errorf("operator %q, command %q: %w", o.Actor, o.Command, err)
+		return fmt.Errorf("operator %q: command %q: %w", o.Actor, o.Command, err)
 	}
 	if err := CheckText(o.Reason); err != nil {
 		return &Error{Code: CodeBadRequest, Message: "cannot store the reason", Err: err}

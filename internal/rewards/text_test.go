@@ -34,10 +34,10 @@ func TestCheckText(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"é\x1b[2J": "character 2 is the control character U+001B",
-		"a\nb":     "character 2 is the control character U+000A",
-		"a\u202eb": "character 2 is the control character U+202E",
-		"é\xff":    "character 2 is the byte 0xff",
+		"é\x1b[2J": "character 2: U+001B is a control character",
+		"a\nb":     "character 2: U+000A is a control character",
+		"a\u202eb": "character 2: U+202E is a control character",
+		"é\xff":    "character 2: the byte 0xff",
 	} {
 		if err := rewards.CheckText(text); !errors.Is(err, rewards.ErrText) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)

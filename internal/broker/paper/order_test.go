@@ -42,7 +42,7 @@ func TestErrors(t *testing.T) {
 		{"seven decimals", market("a", "AAPL", "buy", `"notional":1.0000001`), 422, unprocessable + `"notional value must be limited to 2 decimal places"}`},
 		{"not a number", market("a", "AAPL", "buy", `"notional":"ten"`), 422, unprocessable + `"notional is invalid: not a decimal number"}`},
 		{"an object", market("a", "AAPL", "buy", `"notional":{}`), 422, unprocessable + `"notional is invalid: not a decimal number"}`},
-		{"too much", market("a", "AAPL", "buy", `"notional":"1e30"`), 422, unprocessable + `"notional is invalid: number too large"}`},
+		{"too much", market("a", "AAPL", "buy", `"notional":"1e30"`), 422, unprocessable + `"notional is invalid: too large"}`},
 		{"ten decimals", market("a", "AAPL", "buy", quantity("0.0123456789")), 422, unprocessable + `"qty must be limited to 9 decimal places"}`},
 		{"no shares", market("a", "AAPL", "buy", quantity("0")), 422, unprocessable + `"qty must be > 0"}`},
 		{"too many shares", market("a", "AAPL", "buy", quantity("9000000000")), 403, `{"code":40310000,"message":"insufficient buying power"`},
