@@ -48,7 +48,7 @@ KILLS ?= 2000
 torture: ## faults at every system call that changes a file, KILLS=2000 kills -9; SEED=7 makes a run again
 	tools/install.sh mount mkfs.ext4 strace hledger
 	set -o pipefail; $(GO) test -count=1 -v -timeout=12h -parallel=4 ./test \
-		-run 'TestFaultsAtEveryCall|TestKillsAtRandom|TestFileDescriptorsRunOut|TestFileSystemBecomesReadOnly|TestDiskFull|TestAnIOError' \
+		-run 'TestFaultsAtEveryCall|TestKillsAtRandom|TestFileDescriptorsRunOut|TestFileSystemBecomesReadOnly|TestFullDisk|TestAnIOError' \
 		-args -torture-for=0 -torture-kills=$(KILLS) -torture-seed=$${SEED:-0} | grep -v -e '^=== ' -e 'accounted for$$'
 
 linear: ## what concurrent clients saw is linearizable, at length: two engines, and a hundred kills of one process and of two

@@ -76,7 +76,7 @@ func TestServeWithAnUnreadLog(t *testing.T) {
 	user := s.newUser("anna")
 	for i := range 200 {
 		s.must(200, "GET", "/v1/assets", "")
-		if i%20 == 0 {
+		if i%100 == 0 {
 			s.await(s.give(user, fmt.Sprint("unread-", i), "5", "AAPL").ID, "executed", 20*time.Second)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -43,7 +44,19 @@ func run(m *testing.M) int {
 		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
 		return 1
 	}
+	parallel()
 	return m.Run()
+}
+
+// parallel runs four tests at a time, unless -parallel says otherwise: they mostly wait for
+// processes.
+func parallel() {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		_ = flag.Set("test.parallel", "4") // the flag exists, and 4 is valid
+	}
 }
 
 // service is a running `serve`.
