@@ -49,10 +49,6 @@ func (c *devCommand) Run(ctx context.Context) error {
 	out := server.NewLogWriter(os.Stderr, textLines)
 	defer out.Close()
 	log := slog.New(textLines(out))
-	const ownerOnly = 0o700
-	if err := os.MkdirAll(c.Data, ownerOnly); err != nil {
-		return err
-	}
 	cfg, err := c.config()
 	if err != nil {
 		return err
@@ -83,9 +79,7 @@ func (c *devCommand) config() (cfg server.Config, err error) {
 		Database: server.Database{SQLite: filepath.Join(c.Data, "stockrewards.db")},
 		Broker:   server.Broker{Kind: server.BrokerPaper, Control: true},
 		Listen:   c.Listen, AdminListen: c.AdminListen, AdminAnyPort: true,
-	}
-	if cfg.Connections, err = (connectionFlags{}).limits(false); err != nil {
-		return cfg, err
+		Connections: connectionFlags{}.limits(false),
 	}
 	limits := fulfillmentFlags{PoolingWindow: devWindow, MaxOrderNotional: rewards.LowestMaxNotional.String()}
 	cfg.Fulfillment, err = limits.config(server.BrokerPaper)

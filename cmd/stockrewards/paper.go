@@ -148,9 +148,8 @@ func (c *paperCommand) serve(ctx context.Context, b *paper.Brokerage, log *slog.
 		grace         = 5 * time.Second
 		maxHeader     = 64 << 10
 	)
-	local, localErr := loopback(listener.Addr().String())
-	limits, limitsErr := connectionFlags{}.limits(true)
-	if err := errors.Join(localErr, limitsErr); err != nil {
+	local, err := loopback(listener.Addr().String())
+	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	if !local {
@@ -167,7 +166,7 @@ func (c *paperCommand) serve(ctx context.Context, b *paper.Brokerage, log *slog.
 		slog.String("hours", c.Hours), slog.Time("clock", now), slog.Bool("test_clock", test != nil),
 		slog.Int("faults", len(b.Faults())), slog.String("version", version))
 	failed := make(chan error, 1)
-	go func() { failed <- answers.Serve(guard.Limit(listener, limits, log)) }()
+	go func() { failed <- answers.Serve(guard.Limit(listener, connectionFlags{}.limits(true), log)) }()
 	select {
 	case err := <-failed:
 		return err

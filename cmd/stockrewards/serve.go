@@ -53,17 +53,15 @@ func (c *serveCommand) Run(ctx context.Context) error {
 
 // config parses and checks the flags.
 func (c *serveCommand) config() (cfg server.Config, err error) {
-	if err := errors.Join(c.checkListen(), c.checkAdmin(), c.checkTLS()); err != nil {
+	if err := errors.Join(c.checkListen(), c.checkAdmin(), c.checkTLS(), c.checkConnections()); err != nil {
 		return cfg, err
 	}
 	cfg = server.Config{
 		Version: version, Revision: revision(), Role: server.Role(c.Role), AllowFutureIDs: c.AllowFutureIDs,
 		Listen: c.Listen, TLSCert: c.TLSCert, TLSKey: c.TLSKey, AdminListen: c.AdminListen, AdminHosts: c.AdminHost,
+		Connections: c.limits(c.BehindProxy),
 	}
 	if cfg.Proxy, err = c.proxy(); err != nil {
-		return cfg, err
-	}
-	if cfg.Connections, err = c.limits(c.BehindProxy); err != nil {
 		return cfg, err
 	}
 	if cfg.Broker, err = c.broker(); err != nil {
