@@ -26,13 +26,17 @@ func Check(tb testing.TB, err error) {
 	}
 }
 
-// cluster is the PostgreSQL cluster that the tests of a package share.
-var cluster = sync.OnceValues(func() (*pgtest.Cluster, error) { return pgtest.New("synchronous_commit=off") })
+// shared is the PostgreSQL cluster that the tests of a package share.
+var shared struct {
+	once    sync.Once
+	cluster *pgtest.Cluster // nil until a test needs it
+	err     error
+}
 
 // Main runs a package's tests and stops their cluster.
 func Main(m *testing.M) {
 	code := m.Run()
-	if c, err := cluster(); err != nil || c.Close() != nil {
+	if shared.cluster != nil && shared.cluster.Close() != nil {
 		code = 1
 	}
 	os.Exit(code)
@@ -59,9 +63,9 @@ func NewDatabase(tb testing.TB) string {
 // Cluster returns the cluster that the tests of the package share.
 func Cluster(tb testing.TB) *pgtest.Cluster {
 	tb.Helper()
-	c, err := cluster()
-	Check(tb, err)
-	return c
+	shared.once.Do(func() { shared.cluster, shared.err = pgtest.New("synchronous_commit=off") })
+	Check(tb, shared.err)
+	return shared.cluster
 }
 
 // OnEngines runs a test over SQLite and over PostgreSQL.
