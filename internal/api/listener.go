@@ -103,7 +103,8 @@ func (c *conn) Write(b []byte) (int, error) {
 		return 0, err // broken, or the client never spoke TLS: there was no response
 	}
 	ctx := context.Background() //nolint:forbidigo // a connection has none
-	c.options.logRequest(ctx, requestLog{id: id, status: http.StatusBadRequest, address: hostOf(c.RemoteAddr().String())})
+	client := hostOf(c.RemoteAddr().String())
+	c.options.logRequest(ctx, requestLog{id: id, status: http.StatusBadRequest, address: client})
 	return len(b), nil
 }
 

@@ -54,7 +54,7 @@ func connect(ctx context.Context, url string) (*pgx.Conn, error) {
 }
 
 func disconnect(conn *pgx.Conn) error {
-	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout) //nolint:forbidigo // the caller's may have ended
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout) //nolint:forbidigo // ctx may have ended
 	defer cancel()
 	return conn.Close(ctx)
 }

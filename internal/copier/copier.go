@@ -121,7 +121,7 @@ func (c *copying) finish(ctx context.Context) error {
 
 // commit commits the copy. Only a response without a warning proves a commit: a warning may
 // mean that it was not replicated. Only an error of the server after which the connection
-// still works proves that there was none. Otherwise the outcome is unknown.
+// still works proves a rollback. Otherwise the outcome is unknown.
 func (c *copying) commit(ctx context.Context) error {
 	delete(c.to.PgConn().CustomData(), lastWarning)
 	results, err := c.to.PgConn().Exec(ctx, "COMMIT").ReadAll()

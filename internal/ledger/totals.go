@@ -94,7 +94,7 @@ func (t *totals) stock(id rewards.AssetID) (*stock, error) {
 	}
 	symbol, ok := t.symbols[id]
 	if !ok {
-		return nil, fmt.Errorf("asset %d is not in the catalog", id)
+		return nil, fmt.Errorf("the asset %d is not in the catalog", id)
 	}
 	s := &stock{symbol: symbol}
 	t.stocks[id] = s

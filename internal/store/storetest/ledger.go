@@ -152,7 +152,7 @@ func testSnapshotPages(t *testing.T, w *World) {
 	if len(bookings) != orders {
 		t.Errorf("%d bookings, want %d", len(bookings), orders)
 	}
-	stop := errors.New("enough")
+	stop := errors.New("the test stops here")
 	calls := 0
 	err := w.ReadLedger(t.Context(), func(ctx context.Context, s store.LedgerReader) error {
 		return s.Bookings(ctx, func(rewards.Booking) error {
