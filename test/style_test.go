@@ -28,8 +28,8 @@ var banned = []struct {
 	{phrase(`mend|mends|mended|mending`), "fix, repair, correct"},
 	{phrase(`bears|borne`), "say what it does"},
 	{phrase(`dear|dearer`), "expensive, costly"},
-	{phrase(`stands|stand for`), "is, means, replaces"},
-	{phrase(`that many|so many|so much`), "the number"},
+	{phrase(`stands`), "is, means"},
+	{phrase(`not that many|so many|so much`), "the number"},
 	{phrase(`a text|texts`), "a string, a message"},
 	{phrase(`is none|are none|was none|were none|of none`), "there is no"},
 	{phrase(`(?:came|come|comes) to nothing`), "failed, had no effect"},
@@ -47,10 +47,11 @@ func phrase(words string) *regexp.Regexp { return regexp.MustCompile(`(?i)\b(?:`
 // notYet are the folders, with all below them, that still break a rule of style. The list only
 // shrinks: a folder without findings must leave it.
 var notYet = map[string][]string{
-	"words":     {"bench", "cmd", "internal", "test"},
-	"comments":  {"bench", "internal"},
-	"errors":    {"bench", "cmd", "internal", "test"},
-	"sentences": {},
+	"words": {
+		"internal/broker/paper/books", "internal/rewards", "internal/store",
+		"test/fuzz", "test/hostile", "test/linear", "test/mutants", "test/sim",
+	},
+	"errors": {"bench", "internal/broker/paper/books", "internal/rewards", "test/clients/go"},
 }
 
 // finding is a place that breaks a rule.
@@ -78,8 +79,12 @@ func TestWords(t *testing.T) {
 	report(t, "words", found)
 }
 
+// goodEnglish is where a banned word is right: "there is none", "X stands for Y".
+var goodEnglish = regexp.MustCompile(`(?i)\bthere (?:is|are|was|were) none\b|\bstands (?:in )?for\b`)
+
 // search returns the banned words of a text whose first line is line.
 func search(path string, line int, text string) []finding {
+	text = goodEnglish.ReplaceAllStringFunc(text, func(s string) string { return strings.Repeat("_", len(s)) })
 	var found []finding
 	for _, b := range banned {
 		for _, at := range b.words.FindAllStringIndex(text, -1) {
@@ -184,10 +189,11 @@ func TestComments(t *testing.T) {
 	report(t, "comments", found)
 }
 
-// errorBegins is how the message of an error may begin: with what could not be done, with the
-// field or the part that it is about, with another error, or with the fact itself.
-var errorBegins = regexp.MustCompile(`^(?:cannot |%|--|[\w.-]+(?: [%\w]+)?: |` +
-	`(?:unknown|unexpected|invalid|missing|no|not|must|too|more|the|this|a|an|another) )`)
+// errorBegins is how the message of an error must not begin: with a pronoun, with a verb
+// without "cannot", or in the middle of a sentence. It begins with "cannot", with the field or
+// the thing that it is about, or with another error.
+var errorBegins = regexp.MustCompile(`(?i)^(?:it|its|they|these|there|nothing|none|of|with|that|what|who|when|we|our|` +
+	`you|failed|failure|unable|could|couldn't|error|find|make|create|read|write|open|close|parse|load|send|start|stop) `)
 
 // TestErrors checks how messages of errors begin.
 func TestErrors(t *testing.T) {
@@ -211,7 +217,7 @@ func TestErrors(t *testing.T) {
 					arg = sum.X
 				}
 				if lit, isLit := arg.(*ast.BasicLit); isLit && lit.Kind == token.STRING {
-					if text, err := strconv.Unquote(lit.Value); err != nil || !errorBegins.MatchString(text) {
+					if text, err := strconv.Unquote(lit.Value); err != nil || errorBegins.MatchString(text) {
 						at := strings.TrimPrefix(path, "../") + ":" + strconv.Itoa(set.Position(lit.Pos()).Line)
 						found = append(found, finding{r.name, at, "the error " + lit.Value})
 					}

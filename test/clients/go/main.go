@@ -59,7 +59,7 @@ func amounts() map[float64]string {
 	}
 }
 
-// rewards gives every amount to a user of its own, follows it and reads the portfolio.
+// rewards awards each amount to a new user, waits for it and reads the portfolio.
 func (p *program) rewards(ctx context.Context) error {
 	assets, err := p.client.ListAssetsWithResponse(ctx, nil)
 	if err := saw("listAssets", 200, assets, err); err != nil {
