@@ -123,55 +123,46 @@ func TestNaturalBatches(t *testing.T) {
 	})
 }
 
-func TestOnlyTheFaultyRequestFails(t *testing.T) {
+// After an error that one request may have caused, a batch is committed again in halves.
+// After CodeUnavailable it fails as a whole.
+func TestFailedBatches(t *testing.T) {
 	t.Parallel()
-	poison := errors.New("poison")
-	world(t, func(t *testing.T, i *intake.Intake, g *gate) {
-		first := record(t, i, "first")
-		<-g.enter
-		answers := map[string]<-chan answer{}
-		for _, key := range []string{"a", "b", "bad", "d"} {
-			answers[key] = record(t, i, key)
-		}
-		g.leave <- nil
-		<-first
-		// The batch of four fails. Its first half succeeds; its second half fails and is halved.
-		for _, step := range []struct {
-			size int
-			err  error
-		}{{4, poison}, {2, nil}, {2, poison}, {1, poison}, {1, nil}} {
-			if n := <-g.enter; n != step.size {
-				t.Fatalf("a batch of %d, want %d", n, step.size)
+	type commit struct {
+		size int
+		err  error
+	}
+	poison, full := errors.New("poison"), rewards.Unavailable("the disk is full", nil)
+	for name, test := range map[string]struct {
+		commits []commit
+		failed  map[string]error // by request; the others succeed
+	}{
+		"one faulty request": {
+			[]commit{{4, poison}, {2, nil}, {2, poison}, {1, poison}, {1, nil}}, map[string]error{"c": poison},
+		},
+		"unavailable": {[]commit{{4, full}}, map[string]error{"a": full, "b": full, "c": full, "d": full}},
+	} {
+		world(t, func(t *testing.T, i *intake.Intake, g *gate) {
+			first := record(t, i, "first")
+			<-g.enter
+			answers := map[string]<-chan answer{}
+			for _, key := range []string{"a", "b", "c", "d"} {
+				answers[key] = record(t, i, key)
 			}
-			g.leave <- step.err
-		}
-		for key, c := range answers {
-			if a := <-c; (key == "bad") != errors.Is(a.err, poison) {
-				t.Errorf("%s was answered %+v", key, a)
+			g.leave <- nil
+			<-first
+			for _, c := range test.commits {
+				if n := <-g.enter; n != c.size {
+					t.Fatalf("%s: a batch of %d, want %d", name, n, c.size)
+				}
+				g.leave <- c.err
 			}
-		}
-	})
-}
-
-func TestUnavailableIsNotRetriedInHalves(t *testing.T) {
-	t.Parallel()
-	world(t, func(t *testing.T, i *intake.Intake, g *gate) {
-		first := record(t, i, "first")
-		<-g.enter
-		a, b := record(t, i, "a"), record(t, i, "b")
-		g.leave <- nil
-		<-first
-		<-g.enter
-		g.leave <- rewards.Unavailable("the disk is full", nil)
-		for _, c := range []<-chan answer{a, b} {
-			if got := <-c; rewards.CodeOf(got.err) != rewards.CodeUnavailable {
-				t.Errorf("answered %+v", got)
+			for key, c := range answers {
+				if a := <-c; !errors.Is(a.err, test.failed[key]) {
+					t.Errorf("%s: %s was answered %+v", name, key, a)
+				}
 			}
-		}
-		if len(g.batches) != 2 {
-			t.Errorf("%d commits, want 2", len(g.batches))
-		}
-	})
+		})
+	}
 }
 
 func TestAFullQueueRefuses(t *testing.T) {

@@ -35,21 +35,6 @@ func TestATradeOfTheFutureIsIgnored(t *testing.T) {
 	}
 }
 
-// While all trades are in the future, the price grows old.
-func TestOnlyTradesOfTheFutureLeaveNoPrice(t *testing.T) {
-	t.Parallel()
-	inWorld(t, func(w *world) {
-		w.quote(200*dollar, 199*dollar)
-		w.tick()
-		for range 70 {
-			w.quoteAhead(200*dollar, 199*dollar, time.Hour)
-			w.tick()
-			time.Sleep(time.Second)
-		}
-		w.want(0)
-	})
-}
-
 // A trade a few seconds ahead is accepted, because the clocks of hosts differ.
 func TestATradeALittleAheadIsAccepted(t *testing.T) {
 	t.Parallel()

@@ -153,38 +153,36 @@ func (w *world) want(price money.Price) {
 	}
 }
 
-func TestPriceOfTheLastTradeHoldsAMinuteOfOpenMarket(t *testing.T) {
+// A price is usable for a minute of open market after its last confirmation.
+func TestAPriceIsUsableForAMinute(t *testing.T) {
 	t.Parallel()
-	inWorld(t, func(w *world) {
-		w.tick()
-		w.want(0) // no price was ever reported
-		w.quote(200*dollar, 199*dollar)
-		w.tick()
-		w.want(200 * dollar)
-		w.run(time.Hour) // confirmed again and again, though nothing is traded
-		w.want(200 * dollar)
-		w.feed.err = errors.New("outage")
-		w.run(50 * time.Second)
-		w.want(200 * dollar)
-		w.run(20 * time.Second)
-		w.want(0)
-		w.feed.err = nil
-		w.tick()
-		w.want(200 * dollar)
-	})
-}
-
-func TestASymbolThatTheBrokerLeavesOutGrowsOld(t *testing.T) {
-	t.Parallel()
-	inWorld(t, func(w *world) {
-		w.quote(200*dollar, 199*dollar)
-		w.tick()
-		delete(w.feed.prices, "AAPL")
-		w.run(50 * time.Second)
-		w.want(200 * dollar)
-		w.run(20 * time.Second)
-		w.want(0)
-	})
+	for name, lose := range map[string]func(w *world){
+		"outage":         func(w *world) { w.feed.err = errors.New("outage") },
+		"missing symbol": func(w *world) { delete(w.feed.prices, "AAPL") },
+		"only trades in the future": func(w *world) {
+			w.quoteAhead(200*dollar, 199*dollar, time.Hour)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inWorld(t, func(w *world) {
+				w.tick()
+				w.want(0) // no price was ever reported
+				w.quote(200*dollar, 199*dollar)
+				w.run(10 * time.Minute) // confirmed every second, without a trade
+				w.want(200 * dollar)
+				lose(w)
+				w.run(50 * time.Second)
+				w.want(200 * dollar)
+				w.run(20 * time.Second)
+				w.want(0)
+				w.feed.err = nil
+				w.quote(201*dollar, 199*dollar)
+				w.tick()
+				w.want(201 * dollar)
+			})
+		})
+	}
 }
 
 // The last price is usable at night, even through an outage and a restart: only open market
