@@ -149,6 +149,7 @@ func TestEndsThatDoNotAgree(t *testing.T) {
 		"goes on":      {reading{reported("partially_filled", "0.02"), 3 * time.Second}, 0, rewards.OrderQuarantined, rewards.Executing},
 		"grows":        {reading{grown, 3 * time.Second}, 20 * time.Second, rewards.OrderOpen, rewards.Executing},
 		"has grown":    {reading{grown, 3 * time.Second}, 30 * time.Second, rewards.OrderSettled, rewards.Executed},
+		"absurd price": {reading{order{"status": "canceled", "filled_qty": "0.01", "filled_avg_price": "0.01"}, time.Second}, 0, rewards.OrderQuarantined, rewards.Executing},
 		"filled later": {reading{reported("filled", "0.025"), time.Second}, 0, rewards.OrderSettled, rewards.Executed},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -254,8 +255,10 @@ func (w *world) quote(price money.Price, at time.Time) {
 func TestAnOldPriceDoesNotJudgeAFill(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
+		first := w.give("AAPL", 5*usd)
 		w.quote(20, time.Now().Add(-48*time.Hour))
-		w.buy()
+		w.run(3 * time.Second)
+		w.want(first, rewards.Executed)
 		w.wantBalance()
 	})
 }
