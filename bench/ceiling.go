@@ -20,8 +20,8 @@ type ceilingCommand struct {
 	Listen string `required:"" help:"Listen on this HOST:PORT."`
 }
 
-// giving is the body of POST /v1/rewards.
-type giving struct {
+// rewardRequest is the body of POST /v1/rewards.
+type rewardRequest struct {
 	UserID         string         `json:"userId"`
 	IdempotencyKey string         `json:"idempotencyKey"`
 	AmountUSD      jsontext.Value `json:"amountUsd"`
@@ -34,15 +34,15 @@ type giving struct {
 type award struct {
 	ID    string `json:"id"`
 	AppID string `json:"appId"`
-	giving
+	rewardRequest
 	Status        string  `json:"status"`
 	CreatedAt     string  `json:"createdAt"`
 	ExecutedAt    *string `json:"executedAt"`
 	FailureReason *string `json:"failureReason"`
 }
 
-// given is the answer to POST /v1/rewards.
-type given struct {
+// rewardAnswer is the answer to POST /v1/rewards.
+type rewardAnswer struct {
 	Reward           award  `json:"reward"`
 	Status           string `json:"status"`
 	IdempotentReplay bool   `json:"idempotentReplay"`
@@ -65,7 +65,7 @@ func (c *ceilingCommand) Run(ctx context.Context) error {
 // ceiling answers POST /v1/rewards from the body alone, and GET with fixed bodies of the
 // service's sizes.
 func ceiling() http.Handler {
-	one := answerTo(giving{
+	one := newAnswer(rewardRequest{
 		UserID: sampleID, IdempotencyKey: sampleID, AmountUSD: jsontext.Value("5.25"),
 		AssetSymbol: "AAPL", Source: "referral", Metadata: jsontext.Value(sampleMetadata),
 	})
@@ -74,7 +74,7 @@ func ceiling() http.Handler {
 		panic(err) // a constant cannot fail
 	}
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /v1/rewards", giveNothing)
+	mux.HandleFunc("POST /v1/rewards", postReward)
 	mux.Handle("GET /reward", fixed(`{"reward":`+string(text)+`}`))
 	mux.Handle("GET /portfolio", fixed(samplePortfolio()))
 	mux.Handle("GET /large", fixed(`{"a":"`+strings.Repeat("x", 200*largeMetadata)+`"}`))
@@ -100,9 +100,9 @@ func fixed(text string) http.Handler {
 	})
 }
 
-func giveNothing(w http.ResponseWriter, r *http.Request) {
+func postReward(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
-	var g giving
+	var g rewardRequest
 	if err == nil {
 		err = json.Unmarshal(body, &g)
 	}
@@ -110,7 +110,7 @@ func giveNothing(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, fmt.Sprint(err), http.StatusBadRequest)
 		return
 	}
-	answer, err := json.Marshal(answerTo(g))
+	answer, err := json.Marshal(newAnswer(g))
 	if err != nil {
 		http.Error(w, fmt.Sprint(err), http.StatusInternalServerError)
 		return
@@ -120,8 +120,8 @@ func giveNothing(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(answer)
 }
 
-func answerTo(g giving) given {
-	return given{Status: "recorded", Reward: award{
-		ID: sampleID, AppID: sampleID, giving: g, Status: "recorded", CreatedAt: "2026-11-21T16:38:18.123Z",
+func newAnswer(g rewardRequest) rewardAnswer {
+	return rewardAnswer{Status: "recorded", Reward: award{
+		ID: sampleID, AppID: sampleID, rewardRequest: g, Status: "recorded", CreatedAt: "2026-11-21T16:38:18.123Z",
 	}}
 }

@@ -51,7 +51,7 @@ func (h *harness) ceilingRate(ctx context.Context) (float64, error) {
 	const times, connections = 3, 64
 	rates := make([]float64, times)
 	for i := range rates {
-		r, err := h.one(ctx, h.ceiling, benchCase{"", modeNew, fileUsers, connections, ""})
+		r, err := h.measureOnce(ctx, h.ceiling, benchCase{"", modeNew, fileUsers, connections, ""})
 		if err != nil {
 			return 0, err
 		}

@@ -20,14 +20,14 @@ type result struct {
 
 // measureCase measures a case at the ceiling and at each engine in turn.
 func (h *harness) measureCase(ctx context.Context, c benchCase, round int) error {
-	top, err := h.one(ctx, h.ceiling, c.forCeiling())
+	top, err := h.measureOnce(ctx, h.ceiling, c.forCeiling())
 	if err != nil {
 		return err
 	}
 	top.ratio = 1
 	list := []result{top}
 	for _, t := range h.engines {
-		r, err := h.one(ctx, t, c)
+		r, err := h.measureOnce(ctx, t, c)
 		if err != nil {
 			return fmt.Errorf("%s: %w", t.name, err)
 		}
@@ -43,8 +43,8 @@ func (h *harness) measureCase(ctx context.Context, c benchCase, round int) error
 	return nil
 }
 
-// one measures a case at a target.
-func (h *harness) one(ctx context.Context, t *target, c benchCase) (result, error) {
+// measureOnce measures a case at a target.
+func (h *harness) measureOnce(ctx context.Context, t *target, c benchCase) (result, error) {
 	r := result{target: t.name}
 	l := load{
 		url: t.url, key: t.key, mode: c.mode, file: filepath.Join(t.folder, c.file),

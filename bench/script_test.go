@@ -17,14 +17,14 @@ import (
 // requests.
 type fussy struct {
 	mu       sync.Mutex
-	requests []giving
+	requests []rewardRequest
 	keys     map[string]int
 	wrong    []string
 	answers  [4]int
 }
 
 func (f *fussy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var g giving
+	var g rewardRequest
 	err := json.NewDecoder(r.Body).Decode(&g)
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -17,7 +17,7 @@ func spreadOf[T cmp.Ordered](values []T) spread[T] {
 	return spread[T]{Median: percentile(sorted, 0.5), Least: sorted[0], Most: sorted[len(sorted)-1]}
 }
 
-// percentile returns the smallest of sorted values that at least that share does not exceed.
+// percentile returns the value that a share of the sorted values does not exceed.
 func percentile[T any](sorted []T, share float64) (value T) {
 	if len(sorted) == 0 {
 		return value

@@ -61,7 +61,7 @@ func TestClock(t *testing.T) {
 		d := newDesk(t, paper.Options{Hours: c.hours})
 		d.set(instant(c.now))
 		if diff := cmp.Diff(c.want, get[clock](d, "/v2/clock")); diff != "" {
-			t.Errorf("%s at %s (-want +got):\n%s", c.hours, c.now, diff)
+			t.Errorf("hours %d at %s (-want +got):\n%s", c.hours, c.now, diff)
 		}
 	}
 }
@@ -139,7 +139,7 @@ func TestSnapshotTimes(t *testing.T) {
 		want := []string{c.trade, c.minute, c.daily, c.prior}
 		got := []string{s.LatestTrade.T, s.MinuteBar.T, s.DailyBar.T, s.PrevDailyBar.T}
 		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s at %s (-want +got):\n%s", c.hours, c.now, diff)
+			t.Errorf("hours %d at %s (-want +got):\n%s", c.hours, c.now, diff)
 		}
 	}
 }

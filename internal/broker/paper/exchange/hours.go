@@ -1,7 +1,6 @@
 package exchange
 
 import (
-	"fmt"
 	"time"
 	_ "time/tzdata" // for hosts without time zones
 )
@@ -16,17 +15,6 @@ const (
 	// New York Stock Exchange, and to 13:00 on its half days.
 	USEquities
 )
-
-// String returns the name of the hours.
-func (h Hours) String() string {
-	switch h {
-	case AlwaysOpen:
-		return "always open"
-	case USEquities:
-		return "US equities"
-	}
-	return fmt.Sprintf("Hours(%d)", int(h))
-}
 
 // Session is a stretch of trading: from Open until before Close.
 type Session struct{ Open, Close time.Time }
