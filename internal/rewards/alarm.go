@@ -39,7 +39,7 @@ const (
 	AlarmPositionsUnknown = "broker_positions_unknown"
 )
 
-// Kind is the alarm's name without the order, stock or host that it is about.
+// Kind returns the alarm's name without the order, stock or host that it is about.
 func (a Alarm) Kind() string {
 	kind, _, _ := strings.Cut(a.Name, ":")
 	return kind

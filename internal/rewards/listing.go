@@ -102,8 +102,8 @@ func wellFormedSymbol(symbol string) bool {
 }
 
 // cleanText makes a broker's string printable: valid UTF-8 on one line, without control
-// characters, of at most most characters.
-func cleanText(text string, most int) string {
+// characters, cut to limit characters.
+func cleanText(text string, limit int) string {
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsGraphic(r) {
 			return r
@@ -111,8 +111,8 @@ func cleanText(text string, most int) string {
 		return ' '
 	}, strings.ToValidUTF8(text, " "))
 	text = strings.Join(strings.Fields(text), " ")
-	if runes := []rune(text); len(runes) > most {
-		text = strings.TrimSpace(string(slices.Clip(runes[:most])))
+	if runes := []rune(text); len(runes) > limit {
+		text = strings.TrimSpace(string(slices.Clip(runes[:limit])))
 	}
 	return text
 }

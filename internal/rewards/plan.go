@@ -71,14 +71,14 @@ type Skipped struct {
 	Least money.USD // the smallest of them
 }
 
-// PlanOrder pools the waiting rewards of an asset into one order of at most most members.
+// PlanOrder pools the waiting rewards of an asset into one order of at most maxMembers.
 // The apps take turns, one reward each, oldest first; the app that has waited longest
 // starts. A reward that cannot be ordered today is skipped, so that it does not block the
 // others. A reward that only this order has no room for ends its app's turns, so that it
 // comes first in the next order. The notional is the sum of the amounts, up to the cent; the
 // house adds the difference. PlanOrder fails with money.ErrOverflow.
-func PlanOrder(queues []Queue, most int, l PlanLimits) (Plan, Hold, error) {
-	d := newDraft(queues, min(most, MaxMembers), l)
+func PlanOrder(queues []Queue, maxMembers int, l PlanLimits) (Plan, Hold, error) {
+	d := newDraft(queues, min(maxMembers, MaxMembers), l)
 	d.takeTurns()
 	p := Plan{Skipped: d.skipped, NeedsMore: d.needsMore}
 	if len(d.members) == 0 {

@@ -29,8 +29,7 @@ func (r PlanRequest) MemberLimit() int {
 	return min(r.MaxMembers, MaxMembers)
 }
 
-// MergePools makes one pool of each asset from the pools of single apps, which come oldest
-// first. A suspended app has no pool: its recorded rewards wait until it is resumed.
+// MergePools merges the pools of single apps, oldest first, into one pool of each asset. A suspended app has no pool: its recorded rewards wait until it is resumed.
 func MergePools(ofApps []Pool) []Pool {
 	var pools []Pool
 	place := make(map[AssetID]int)
@@ -47,8 +46,8 @@ func MergePools(ofApps []Pool) []Pool {
 	return pools
 }
 
-// HoldAt is why no order of the asset may be planned at the moment now of the broker's
-// time; NoHold when one may.
+// HoldAt returns why no order of the asset may be planned at the broker's time now; NoHold
+// when one may.
 func (a Asset) HoldAt(now time.Time) Hold {
 	switch {
 	case a.Doubt.Exists():

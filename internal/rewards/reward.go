@@ -87,14 +87,14 @@ type NewReward struct {
 	Metadata       string // JSON without white space; "" if empty
 	Canonical      string // the metadata's canonical JSON; "" if empty
 	Fingerprint    Fingerprint
-	AssetID        AssetID   // zero when the symbol cannot be given now
-	MinAmount      money.USD // the smallest amount that the operator takes now
+	AssetID        AssetID   // zero when the symbol cannot be awarded now
+	MinAmount      money.USD // the smallest award that the operator accepts now
 }
 
-// TooSmall reports whether the amount is less than the operator takes now.
+// TooSmall reports whether the amount is less than MinAmount.
 func (r NewReward) TooSmall() bool { return r.Amount < r.MinAmount }
 
-// Verdict is what became of a request to give stock.
+// Verdict is the result of a request to award stock.
 type Verdict int
 
 // The verdicts, in the order in which they are decided.
@@ -102,12 +102,12 @@ const (
 	Replay        Verdict = iota + 1 // the key was used for the same request: the stored reward
 	Conflict                         // the key was used for another request
 	NoSuchUser                       // the user does not exist in the app
-	NotGiftable                      // the symbol cannot be given now
-	BelowMinAward                    // the amount is less than the operator takes now
+	NotGiftable                      // the symbol cannot be awarded now
+	BelowMinAward                    // the amount is less than MinAmount
 	Created                          // a new reward
 )
 
-// Outcome is the answer to one request to give stock. Reward is set for Created
+// Outcome is the outcome of one request to award stock. Reward is set for Created
 // and Replay.
 type Outcome struct {
 	Verdict Verdict

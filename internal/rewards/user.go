@@ -13,14 +13,14 @@ type User struct {
 // CreatedAt returns when the user was created, to the millisecond.
 func (u User) CreatedAt() time.Time { return u.ID.Time() }
 
-// UserOutcome is the answer to one request to create a user.
+// UserOutcome is the outcome of one request to create a user.
 type UserOutcome struct {
-	User  User             // as it was stored
-	Taken DuplicateDetails // why it was not; without a Field it was
+	User  User             // as stored
+	Taken DuplicateDetails // why it was not stored; Field is "" if it was
 }
 
-// Taken is the conflict of a new user with those who have its email or its external id:
-// the email's holder is named first. Zero ids are nobody.
+// Taken returns the conflict of a new user with the users who have its email or its external
+// id; the email's comes first. A zero id means that nobody has it.
 func Taken(byEmail, byExternalID UserID) DuplicateDetails {
 	switch {
 	case !byEmail.IsZero():
