@@ -31,8 +31,8 @@ func load(t *testing.T) []mutant {
 	return all
 }
 
-// Every row of docs/states.md has a mutant, or a reason why it cannot have one, and
-// every mutant fits the code, the tests and the row as they are.
+// Every row of docs/states.md has a mutant or a reason for having none. Every mutant still
+// matches the code, names a test that exists, and names rows that exist.
 func TestEveryRowHasAMutant(t *testing.T) {
 	t.Parallel()
 	rows, err := readStates()
@@ -43,7 +43,7 @@ func TestEveryRowHasAMutant(t *testing.T) {
 	names, tests, code := map[string]bool{}, newTestFiles(), sources{}
 	for _, m := range load(t) {
 		if names[m.name] {
-			t.Errorf("%s: %s stands twice", m.at, m.name)
+			t.Errorf("%s: %s occurs twice", m.at, m.name)
 		}
 		names[m.name] = true
 		for _, name := range m.rows {
@@ -74,7 +74,7 @@ func TestEveryRowHasAMutant(t *testing.T) {
 // sources are files of the project by their path from its root.
 type sources map[string]string
 
-// apply is the file with the mutant's change.
+// apply returns the file with the mutant's change.
 func (s sources) apply(root string, m mutant) (string, error) {
 	text, known := s[m.file]
 	if !known {
@@ -97,8 +97,8 @@ func (s sources) apply(root string, m mutant) (string, error) {
 	return text[:at[0]] + after + text[at[1]:], nil
 }
 
-// anyString is the mark of a mutant for any string literal, so that it does not depend
-// on the wording of a message.
+// anyString matches any string literal in a mutant's old text, so that a mutant does not
+// depend on the wording of a message.
 const anyString = `"…"`
 
 // pattern matches a mutant's old text. Comments at the ends of its lines are ignored.
@@ -112,13 +112,13 @@ func (s sources) fits(m mutant) error {
 	return err
 }
 
-// testFiles are the texts of the tests of a folder, all in one.
+// testFiles holds the concatenated test files of each folder.
 type testFiles map[string]string
 
 func newTestFiles() testFiles { return testFiles{} }
 
-// have tells whether a test is written: its function, and of sub-tests each name
-// as a text, here or in a contract that the room runs.
+// have reports whether a test exists: its function, and for each sub-test a string literal
+// with its name, in the folder or in a contract that it runs.
 func (f testFiles) have(t *testing.T, test testRef) bool {
 	t.Helper()
 	parts := strings.Split(test.name, "/")

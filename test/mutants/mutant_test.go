@@ -1,7 +1,6 @@
-// Package mutants proves that the tests notice what they are there for. A mutant
-// is one small change that makes the service wrong; the test that it names must
-// fail under it. The mutants are in the .txt files beside this one: those of
-// docs/states.md take away the handling of a row, and every row has one.
+// Package mutants proves that the tests find bugs. A mutant is one small change that makes
+// the service wrong; the test that it names must then fail. The mutants are in the .txt files
+// of this folder. Every row of docs/states.md has one that removes the row's handling.
 //
 // The format, a block for each mutant:
 //
@@ -10,16 +9,15 @@
 //	bug: in place of a row: what the planted bug does
 //	test: room TestName/sub_test
 //	file: path/of/the/file.go
-//	-text that stands in the file exactly once, from the middle of a line if it suffices
+//	-text that occurs in the file exactly once, possibly a part of a line
 //	 a line of the text that stays
-//	+text in its place
+//	+replacement
 //
 // "…" in the old text matches any string literal; in the new text it is that literal. A
 // comment at the end of a line is ignored, except on the last line.
 //
-// A row may stand several times, a mutant then stands for each. In place of test,
-// file and text, "why:" says why no small change can take the handling away.
-// Lines between the blocks that begin with # are comments.
+// A mutant may have several rows. Instead of test, file and text, "why:" gives the reason why
+// no small change can remove the handling. Lines between blocks that begin with # are comments.
 package mutants
 
 import (
@@ -50,7 +48,7 @@ type testRef struct {
 
 func (r testRef) String() string { return r.room + " " + r.name }
 
-// folder is where the tests of a room are, from the project's root.
+// folder returns the folder of the test, from the project's root.
 func (r testRef) folder() string {
 	switch r.room {
 	case "test":
@@ -67,7 +65,7 @@ func (r testRef) folder() string {
 	return "internal/" + r.room
 }
 
-// pattern selects the test alone.
+// pattern returns the -run pattern of this test only.
 func (r testRef) pattern() string {
 	var parts []string
 	for part := range strings.SplitSeq(r.name, "/") {
@@ -97,7 +95,7 @@ func parse(name, text string) ([]mutant, error) {
 			m = &list[len(list)-1]
 		case line == "" || strings.HasPrefix(line, "#"):
 		case m == nil:
-			err = fmt.Errorf("%q stands before the first mutant", line)
+			err = fmt.Errorf("%q comes before the first mutant", line)
 		case strings.ContainsAny(line[:1], "-+ "):
 			m.addLine(line[0], line[1:])
 		default:
@@ -125,7 +123,7 @@ func (m *mutant) addLine(sign byte, line string) {
 	}
 }
 
-// text is the text that the mutant replaces, and the text in its place.
+// text returns the text that the mutant replaces, and its replacement.
 func (m *mutant) text() (before, after string) {
 	return strings.Join(m.old, "\n"), strings.Join(m.new, "\n")
 }
@@ -137,7 +135,7 @@ func (m *mutant) set(line string) (err error) {
 	}
 	for name, field := range map[string]*string{"bug": &m.bug, "why": &m.why, "file": &m.file} {
 		if key == name && *field != "" {
-			return fmt.Errorf("%s stands twice", key)
+			return fmt.Errorf("%s occurs twice", key)
 		}
 		if key == name {
 			*field = value
@@ -150,24 +148,24 @@ func (m *mutant) set(line string) (err error) {
 	case key == "test" && m.test.name == "":
 		m.test, err = parseTest(value)
 	default:
-		err = fmt.Errorf("%s is unknown or stands twice", key)
+		err = fmt.Errorf("%s is unknown or occurs twice", key)
 	}
 	return err
 }
 
-// check tells what is missing in a block.
+// check fails when something is missing in a block.
 func (m *mutant) check() error {
 	before, after := m.text()
 	change := before+after+m.file+m.test.name != ""
 	switch {
 	case !regexp.MustCompile(`^[a-z0-9-]+$`).MatchString(m.name):
-		return fmt.Errorf("a name is made of a-z, 0-9 and -")
+		return fmt.Errorf("a name must consist of a-z, 0-9 and -")
 	case (len(m.rows) == 0) == (m.bug == ""):
-		return fmt.Errorf("it stands for rows or for a bug")
+		return fmt.Errorf("rows or a bug: must have one of them")
 	case m.why != "" && (change || m.bug != ""):
 		return fmt.Errorf("why excludes a change")
 	case m.why == "" && (before == "" || before == after || m.file == "" || m.test.name == ""):
-		return fmt.Errorf("it needs a test, a file, and a text that changes")
+		return fmt.Errorf("no test, no file, or no change")
 	}
 	return nil
 }

@@ -17,11 +17,11 @@ import (
 	"time"
 )
 
-// What to run; by default no mutant, for each takes some seconds.
+// What to run; by default no mutant, because each takes seconds.
 var (
 	share  = flag.Int("share", 0, "run every n-th mutant; 1 runs all")
 	update = flag.Bool("write", false, "write the column of tests in docs/states.md")
-	only   = flag.String("only", "", "of them, those whose names match this regular expression")
+	only   = flag.String("only", "", "run only those whose names match this regular expression")
 )
 
 // runner runs tests of a module under mutants.
@@ -40,14 +40,14 @@ const (
 	broken       // the mutant does not compile, or no test ran
 )
 
-// verdict is an outcome and what led to it.
+// verdict is an outcome with its evidence.
 type verdict struct {
 	outcome outcome
-	by      string // the test that failed and the promise that it saw violated, or what is broken
+	by      string // the test that failed and the promise that was violated, or what is broken
 	took    time.Duration
 }
 
-// Every mutant is found by the test that it names. They run one at a time, for each
+// Every mutant is found by the test that it names. They run one at a time, because each
 // uses the whole machine.
 func TestMutants(t *testing.T) { //nolint:paralleltest // see above
 	r := runner{root: root, limit: 3 * time.Minute}
@@ -105,8 +105,8 @@ func choose(t *testing.T, all []mutant, every int, names string) []mutant {
 	return chosen
 }
 
-// baseline wants that each test runs and passes without a mutant. It runs the tests
-// of a room together.
+// baseline checks that each test runs and passes without a mutant. It runs the tests
+// of a folder together.
 func (r runner) baseline(t *testing.T, chosen []mutant) {
 	t.Helper()
 	rooms := map[string][]testRef{}
@@ -147,8 +147,8 @@ func (r runner) try(t *testing.T, m mutant) verdict {
 	return v
 }
 
-// overlay writes the mutated file aside, and a file that tells the go command to
-// take it in place of the module's.
+// overlay writes the mutated file to a temporary folder, and an overlay file with which the
+// go command builds it instead of the original.
 func (r runner) overlay(t *testing.T, m mutant) (string, error) {
 	t.Helper()
 	original, err := filepath.Abs(filepath.Join(r.root, m.file))
@@ -172,11 +172,11 @@ func (r runner) overlay(t *testing.T, m mutant) (string, error) {
 	return overlay, os.WriteFile(overlay, list, 0o600)
 }
 
-// run runs tests of a folder and returns what they print. The overlay is in the
-// environment, so that a test which builds the program builds the mutant.
+// run runs tests of a folder and returns their output. The overlay is in the environment, so
+// that a test which builds the program builds the mutant.
 func (r runner) run(t *testing.T, folder, pattern, overlay string) (string, error) {
 	t.Helper()
-	const grace = 30 * time.Second // the test's own limit tells more
+	const grace = 30 * time.Second // the test's own limit reports more
 	ctx, cancel := context.WithTimeout(t.Context(), 2*r.limit+grace)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-vet=off", "-failfast", "-v",
@@ -192,7 +192,7 @@ func (r runner) run(t *testing.T, folder, pattern, overlay string) (string, erro
 	return string(out), err
 }
 
-// judge reads what a test printed.
+// judge returns the verdict on the output of a test.
 func judge(out string, err error) verdict {
 	failed := regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`).FindAllStringSubmatch(out, -1)
 	switch {
@@ -215,7 +215,7 @@ func judge(out string, err error) verdict {
 	return verdict{outcome: broken, by: fmt.Sprintf("%v\n%s", err, tail(out))}
 }
 
-// tail is the end of a text.
+// tail returns the last 2,000 bytes.
 func tail(text string) string {
 	const most = 2_000
 	return text[max(0, len(text)-most):]

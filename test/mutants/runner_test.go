@@ -21,8 +21,8 @@ func write(t *testing.T, folder, name, text string) {
 	}
 }
 
-// The runner itself, on a module of one function: it tells a mutant that is found
-// from one that survives, one that hangs and one that is no program.
+// The runner distinguishes mutants that are found, survive, hang or do not compile, on a
+// module of one function.
 func TestRunner(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -120,22 +120,22 @@ file: internal/sum/sum.go
 	}
 }
 
-// What is wrong in a file of mutants is told with its place.
+// Errors in a file of mutants name file and line.
 func TestParseRefuses(t *testing.T) {
 	t.Parallel()
 	const head = "= name\nrow: A | b\n"
 	for want, text := range map[string]string{
-		"f.txt:1: \"row: x\" stands before":  "row: x",
-		"f.txt:3: color is unknown":          head + "color: red",
-		"f.txt:4: test is unknown or stands": head + "test: a TestX\ntest: a TestX",
-		"f.txt:4: why stands twice":          head + "why: a\nwhy: b",
-		"f.txt:3: test \"TestX\": must be":   head + "test: TestX",
-		"f.txt:3: \"file\": must be KEY":     head + "file",
-		"f.txt:1: name: it needs a test":     head,
-		"f.txt:1: A B: a name is made of":    "= A B\nbug: x\nwhy: y",
-		"f.txt:1: name: why excludes":        head + "why: so\nfile: a.go",
-		"f.txt:1: name: it stands for rows":  "= name\nwhy: so",
-		"a text that changes":                head + "test: a TestX\nfile: a.go\n-x\n+x",
+		"f.txt:1: \"row: x\" comes before":     "row: x",
+		"f.txt:3: color is unknown":            head + "color: red",
+		"f.txt:4: test is unknown or occurs":   head + "test: a TestX\ntest: a TestX",
+		"f.txt:4: why occurs twice":            head + "why: a\nwhy: b",
+		"f.txt:3: test \"TestX\": must be":     head + "test: TestX",
+		"f.txt:3: \"file\": must be KEY":       head + "file",
+		"f.txt:1: name: no test":               head,
+		"f.txt:1: A B: a name must consist of": "= A B\nbug: x\nwhy: y",
+		"f.txt:1: name: why excludes":          head + "why: so\nfile: a.go",
+		"f.txt:1: name: rows or a bug":         "= name\nwhy: so",
+		"or no change":                         head + "test: a TestX\nfile: a.go\n-x\n+x",
 	} {
 		if _, err := parse("dir/f.txt", text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
