@@ -14,26 +14,8 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// Specification, section 4.5, rules 1 to 3.
-func TestSameRequestAgain(t *testing.T) {
-	t.Parallel()
-	c := newApp(t)
-	user := c.newUser(t)
-	body := award(user, "source", `"referral"`, "metadata", `{"a":1}`)
-	first := c.post(t, "/v1/rewards", body).wantStatus(t, http.StatusCreated)
-	first.want(t, false, "idempotentReplay").want(t, "recorded", "status")
-	for range 3 {
-		again := c.post(t, "/v1/rewards", body).wantStatus(t, http.StatusOK)
-		again.want(t, true, "idempotentReplay").want(t, "recorded", "status").want(t, first.at(t, "reward"), "reward")
-	}
-	other := strings.Replace(body, "referral", "other", 1)
-	c.post(t, "/v1/rewards", other).wantError(t, http.StatusConflict, "conflict",
-		object{"idempotencyKey": first.text(t, "reward", "idempotencyKey")})
-	c.post(t, "/v1/rewards", body).wantStatus(t, http.StatusOK).want(t, first.at(t, "reward"), "reward")
-	c.get(t, "/v1/rewards").want(t, []any{first.at(t, "reward")}, "rewards")
-}
-
-// Decisions, awards: which requests with one key are the same.
+// Specification, section 4.5, rules 1 to 3; decisions, awards: which requests with one
+// key are the same.
 func TestEqualRequests(t *testing.T) {
 	t.Parallel()
 	c := newApp(t)

@@ -13,7 +13,7 @@ import (
 
 // Decisions, portfolio: value is quantity times price in millionths; change is
 // (value / costBasis - 1) in percent with two decimals and a sign, null only without a
-// cost basis. Both round half away from zero.
+// cost basis. Both round half away from zero (more in packages money and rewards).
 func TestValuesAndChanges(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -25,32 +25,16 @@ func TestValuesAndChanges(t *testing.T) {
 		price    string
 		want     string // quantity, value, costBasis and change
 	}{
-		"whole":                 {share, 100 * money.Dollar, "100", `1,"value":100,"costBasis":100,"change":"+0.00%"`},
-		"gain":                  {share, 100 * money.Dollar, "105.25", `1,"value":105.25,"costBasis":100,"change":"+5.25%"`},
-		"loss":                  {share, 100 * money.Dollar, "95", `1,"value":95,"costBasis":100,"change":"-5.00%"`},
-		"gain, half":            {share, 100 * money.Dollar, "100.005", `1,"value":100.005,"costBasis":100,"change":"+0.01%"`},
-		"gain, under a half":    {share, 100 * money.Dollar, "100.004999", `1,"value":100.004999,"costBasis":100,"change":"+0.00%"`},
-		"loss, half":            {share, 100 * money.Dollar, "99.995", `1,"value":99.995,"costBasis":100,"change":"-0.01%"`},
-		"loss, under a half":    {share, 100 * money.Dollar, "99.995001", `1,"value":99.995001,"costBasis":100,"change":"+0.00%"`},
-		"loss of 1.005%":        {share, 100 * money.Dollar, "98.995", `1,"value":98.995,"costBasis":100,"change":"-1.01%"`},
-		"gain of 1.015%":        {share, 100 * money.Dollar, "101.015", `1,"value":101.015,"costBasis":100,"change":"+1.02%"`},
-		"third":                 {share, 3 * money.Dollar, "4", `1,"value":4,"costBasis":3,"change":"+33.33%"`},
-		"two thirds":            {share, 3 * money.Dollar, "1", `1,"value":1,"costBasis":3,"change":"-66.67%"`},
-		"all is lost":           {1, 1 * money.Dollar, "0.000001", `0.000000001,"value":0,"costBasis":1,"change":"-100.00%"`},
-		"nearly all is lost":    {share, 1_000_000 * money.Dollar, "1", `1,"value":1,"costBasis":1000000,"change":"-100.00%"`},
-		"tenfold":               {share, 10 * money.Dollar, "100", `1,"value":100,"costBasis":10,"change":"+900.00%"`},
-		"beyond thousands":      {share, money.Dollar, "12345.67", `1,"value":12345.67,"costBasis":1,"change":"+1234467.00%"`},
-		"millionth of a dollar": {share, 1, "1000000", `1,"value":1000000,"costBasis":0.000001,"change":"+99999999999900.00%"`},
-		"fraction":              {123_456_789, 25*money.Dollar + 1, "213.37", `0.123456789,"value":26.341975,"costBasis":25.000001,"change":"+5.37%"`},
-		"value, half":           {1, money.Dollar, "500", `0.000000001,"value":0.000001,"costBasis":1,"change":"-100.00%"`},
-		"value, under a half":   {1, money.Dollar, "499.999999999", `0.000000001,"value":0,"costBasis":1,"change":"-100.00%"`},
-		"value, over a half":    {3, money.Dollar, "500.000000001", `0.000000003,"value":0.000002,"costBasis":1,"change":"-100.00%"`},
-		"price of 9 decimals":   {share * 1000, money.Dollar, "0.123456789", `1000,"value":123.456789,"costBasis":1,"change":"+12245.68%"`},
-		"price under a cent":    {share, money.Dollar, "0.0001", `1,"value":0.0001,"costBasis":1,"change":"-99.99%"`},
-		"nothing but a third":   {333_333_333, money.Dollar, "3", `0.333333333,"value":1,"costBasis":1,"change":"+0.00%"`},
-		"without cost basis":    {share / 2, 0, "10", `0.5,"value":5,"costBasis":0,"change":null`},
-		"beyond floats":         {9_007_199_254_740_993, 9_007_199_254_740_993, "1", `9007199.254740993,"value":9007199.254741,"costBasis":9007199254.740993,"change":"-99.90%"`},
-		"zero quantity":         {0, money.Dollar, "10", `0,"value":0,"costBasis":1,"change":"-100.00%"`},
+		"gain":                {share, 100 * money.Dollar, "105.25", `1,"value":105.25,"costBasis":100,"change":"+5.25%"`},
+		"loss":                {share, 100 * money.Dollar, "95", `1,"value":95,"costBasis":100,"change":"-5.00%"`},
+		"gain, half":          {share, 100 * money.Dollar, "100.005", `1,"value":100.005,"costBasis":100,"change":"+0.01%"`},
+		"loss, half":          {share, 100 * money.Dollar, "99.995", `1,"value":99.995,"costBasis":100,"change":"-0.01%"`},
+		"all is lost":         {1, 1 * money.Dollar, "0.000001", `0.000000001,"value":0,"costBasis":1,"change":"-100.00%"`},
+		"fraction":            {123_456_789, 25*money.Dollar + 1, "213.37", `0.123456789,"value":26.341975,"costBasis":25.000001,"change":"+5.37%"`},
+		"value, half":         {1, money.Dollar, "500", `0.000000001,"value":0.000001,"costBasis":1,"change":"-100.00%"`},
+		"value, under a half": {1, money.Dollar, "499.999999999", `0.000000001,"value":0,"costBasis":1,"change":"-100.00%"`},
+		"without cost basis":  {share / 2, 0, "10", `0.5,"value":5,"costBasis":0,"change":null`},
+		"beyond floats":       {9_007_199_254_740_993, 9_007_199_254_740_993, "1", `9007199.254740993,"value":9007199.254741,"costBasis":9007199254.740993,"change":"-99.90%"`},
 	} {
 		user := c.newUser(t)
 		c.hold(t, user, "KO", run.quantity, run.cost)

@@ -17,7 +17,7 @@ import (
 	"stockrewards/internal/money"
 )
 
-var apartSeeds = flag.Int("apart", 3, "how many random lives of an app are lived with and without other apps")
+var apartSeeds = flag.Int("apart", 1, "how many random lives of an app are lived with and without other apps")
 
 // company is what the other apps do meanwhile.
 type company string
