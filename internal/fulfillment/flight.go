@@ -9,41 +9,44 @@ import (
 )
 
 const (
-	// maxFlights bounds the sends that wait for their answers at once.
+	// maxFlights bounds the calls that wait for their answers at once.
 	maxFlights = 8
-	// sendPatience bounds a send, and separately what follows from its answer.
-	sendPatience = 15 * time.Second
+	// callPatience bounds a call.
+	callPatience = 15 * time.Second
 )
 
-// flight is a send that is under way. Only the broker's call runs beside the steps; a step
-// carries out what follows from its answer.
+// flight is a call about an order that is under way: a send or a look-up. Only the call runs
+// beside the steps; a step carries out what follows from its answer.
 type flight struct {
-	order  rewards.Order // as sent
-	first  bool          // no earlier attempt may have reached the broker
-	clock  rewards.MarketClock
-	lease  rewards.Lease // under which the attempt began
-	answer chan answer   // buffers one
+	order    rewards.Order    // as sent, or as looked up
+	evidence rewards.Evidence // without the answer
+	lease    rewards.Lease    // under which the call began
+	answer   chan answer      // buffers one
 }
 
-// answer is what the broker returned for a send.
+// call asks the broker about an order. ok false: it was interrupted, which says nothing.
+type call func(ctx context.Context) (b rewards.BrokerOrder, ok bool, err error)
+
+// answer is what the broker returned for a call.
 type answer struct {
 	order rewards.BrokerOrder
+	ok    bool
 	err   error
 }
 
 // ready reports whether one more order may be sent now.
 func (w *Worker) ready() bool { return w.broker.Ready() && len(w.flights) < maxFlights }
 
-// dispatch sends an order. An answer within the configured patience is carried out now, a later
-// one by a later step, so that a slow answer delays no other stock.
-func (w *Worker) dispatch(ctx context.Context, f flight) error {
-	ctx = context.WithoutCancel(ctx) // a send that began is completed, so that its outcome is known
+// dispatch makes a call about an order. An answer within the configured patience is carried out
+// now, a later one by a later step, so that a slow answer delays no other stock.
+func (w *Worker) dispatch(ctx context.Context, o rewards.Order, e rewards.Evidence, ask call) error {
+	f := flight{order: o, evidence: e, lease: w.lease, answer: make(chan answer, 1)}
 	if w.cfg.Patience == 0 {
-		w.submit(ctx, f)
+		f.run(ctx, ask)
 		return w.answered(ctx, f, <-f.answer)
 	}
 	go func() {
-		w.submit(ctx, f)
+		f.run(ctx, ask)
 		w.Nudge()
 	}()
 	timer := time.NewTimer(w.cfg.Patience)
@@ -52,17 +55,17 @@ func (w *Worker) dispatch(ctx context.Context, f flight) error {
 	case a := <-f.answer:
 		return w.answered(ctx, f, a)
 	case <-timer.C:
-		w.flights[f.order.ID] = f
+		w.flights[o.ID] = f
 		return nil
 	}
 }
 
-// submit calls the broker, for a bounded time.
-func (w *Worker) submit(ctx context.Context, f flight) {
-	ctx, cancel := context.WithTimeout(ctx, sendPatience)
+// run makes the call, for a bounded time.
+func (f flight) run(ctx context.Context, ask call) {
+	ctx, cancel := context.WithTimeout(ctx, callPatience)
 	defer cancel()
-	b, err := w.broker.Submit(ctx, f.order.Request())
-	f.answer <- answer{b, err}
+	b, ok, err := ask(ctx)
+	f.answer <- answer{b, ok, err}
 }
 
 // collect carries out the answers that have arrived; when wait is set it waits for all of them.
@@ -74,7 +77,7 @@ func (w *Worker) collect(ctx context.Context, wait bool) error {
 		}
 		a := <-f.answer
 		delete(w.flights, id)
-		errs = append(errs, w.answered(context.WithoutCancel(ctx), f, a))
+		errs = append(errs, w.answered(ctx, f, a))
 	}
 	return errors.Join(errs...)
 }
@@ -82,12 +85,10 @@ func (w *Worker) collect(ctx context.Context, wait bool) error {
 // answered carries out what follows from an answer. After a change of the lease's epoch another
 // leader may have sent the order again: the answer is dropped and the order is looked up.
 func (w *Worker) answered(ctx context.Context, f flight, a answer) error {
-	if f.lease.Epoch != w.lease.Epoch {
+	if !a.ok || f.lease.Epoch != w.lease.Epoch {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, sendPatience)
-	defer cancel()
-	return w.advance(ctx, f.order, rewards.Evidence{
-		Source: rewards.FromSend, Report: a.order, Err: a.err, First: f.first, Clock: f.clock,
-	})
+	e := f.evidence
+	e.Report, e.Err = a.order, a.err
+	return w.advance(context.WithoutCancel(ctx), f.order, e)
 }

@@ -1,6 +1,7 @@
 package fulfillment_test
 
 import (
+	"io"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -31,6 +32,33 @@ func TestASlowAnswerHoldsUpNoOtherStock(t *testing.T) {
 		w.want(second, rewards.Executed)
 		w.wantAlarm("", false)
 		w.run(9 * time.Second)
+		w.want(first, rewards.Executed)
+		w.wantOrders(2)
+		w.wantBalance()
+	}, patient)
+}
+
+// The same holds for the answer to a look-up: here of an order whose send was cut.
+func TestASlowLookUpHoldsUpNoOtherStock(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		var cut atomic.Bool
+		w.wire.fault = func(r *http.Request, carry carrier) (*http.Response, error) {
+			switch {
+			case isSubmit(r) && cut.CompareAndSwap(false, true):
+				return nil, io.ErrUnexpectedEOF
+			case isLookUp(r):
+				time.Sleep(9 * time.Second)
+			}
+			return carry()
+		}
+		first := w.give("AAPL", 5*usd)
+		w.run(4 * time.Second) // it is being looked up
+		second := w.give("KO", 5*usd)
+		w.run(3500 * time.Millisecond)
+		w.want(first, rewards.Executing)
+		w.want(second, rewards.Executed)
+		w.run(12 * time.Second)
 		w.want(first, rewards.Executed)
 		w.wantOrders(2)
 		w.wantBalance()

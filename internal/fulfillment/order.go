@@ -15,11 +15,7 @@ func (w *Worker) advance(ctx context.Context, o rewards.Order, e rewards.Evidenc
 	for {
 		switch step := o.Next(e); step.Kind {
 		case rewards.StepLookUp:
-			e.Report, e.Err = w.broker.OrderByClientID(ctx, o.ClientOrderID)
-			if e.Err != nil && ctx.Err() != nil {
-				return ctx.Err() // this process ends, which says nothing about the order
-			}
-			e.Source, e.Now = e.Source.LookUp(), w.now()
+			return w.lookUp(ctx, o, e)
 		case rewards.StepReadPrice:
 			w.report(ctx, "the price of "+o.Symbol, w.market.Refresh(ctx))
 			e.Levels, e.Fresh = append(e.Levels, w.market.Levels(o.AssetID)...), true
@@ -37,6 +33,18 @@ func (w *Worker) advance(ctx context.Context, o rewards.Order, e rewards.Evidenc
 			return nil
 		}
 	}
+}
+
+// lookUp reads an order at the broker. What it finds is evidence in its turn.
+func (w *Worker) lookUp(ctx context.Context, o rewards.Order, e rewards.Evidence) error {
+	if len(w.flights) >= maxFlights {
+		return nil // the next poll looks it up
+	}
+	e.Source = e.Source.LookUp()
+	return w.dispatch(ctx, o, e, func(within context.Context) (rewards.BrokerOrder, bool, error) {
+		b, err := w.broker.OrderByClientID(within, o.ClientOrderID)
+		return b, err == nil || ctx.Err() == nil, err // the end of this process says nothing about the order
+	})
 }
 
 // save stores an order. A change of the next attempt's time alone is not logged.

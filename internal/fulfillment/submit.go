@@ -48,5 +48,10 @@ func (w *Worker) attempt(ctx context.Context, o rewards.Order, clock rewards.Mar
 	if !w.lease.Held(w.now()) {
 		return nil // the order is looked up before it is sent again
 	}
-	return w.dispatch(ctx, flight{order: o, first: first, clock: clock, lease: w.lease, answer: make(chan answer, 1)})
+	ctx = context.WithoutCancel(ctx) // a send that began is completed, so that its outcome is known
+	e := rewards.Evidence{Source: rewards.FromSend, First: first, Clock: clock}
+	return w.dispatch(ctx, o, e, func(ctx context.Context) (rewards.BrokerOrder, bool, error) {
+		b, err := w.broker.Submit(ctx, o.Request())
+		return b, true, err
+	})
 }
