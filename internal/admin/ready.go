@@ -7,8 +7,6 @@ import (
 	"net/http"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 
@@ -79,7 +77,7 @@ func (a *Admin) warnings(ctx context.Context) []warning {
 	list := []warning{}
 	add := func(code, message string) {
 		if len(list) < maxWarnings {
-			list = append(list, warning{clean(code), clean(message)})
+			list = append(list, warning{rewards.Excerpt(code, maxMessage), rewards.Excerpt(message, maxMessage)})
 		}
 	}
 	v, err := a.overview.get(ctx)
@@ -113,19 +111,4 @@ func (a *Admin) warnings(ctx context.Context) []warning {
 		}
 	}
 	return list
-}
-
-// clean makes text printable and shortens it to maxMessage.
-func clean(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if r == utf8.RuneError || !unicode.IsPrint(r) {
-			return ' '
-		}
-		return r
-	}, text)
-	cut := min(len(text), maxMessage)
-	for cut < len(text) && !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return text[:cut]
 }

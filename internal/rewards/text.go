@@ -39,3 +39,19 @@ func badByte(text string) bool {
 	_, size := utf8.DecodeRuneInString(text)
 	return size == 1
 }
+
+// Excerpt returns the first maxBytes bytes of a string, cut before a character that does not
+// fit, with a space for each character that cannot be printed.
+func Excerpt(text string, maxBytes int) string {
+	text = strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, text)
+	cut := min(len(text), maxBytes)
+	for cut < len(text) && !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return text[:cut]
+}

@@ -4,8 +4,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 
@@ -116,20 +114,5 @@ func errorMessage(body []byte) (message string, ok bool) {
 	return *e.Message, true
 }
 
-// clean makes a string from outside printable and short, for logs.
-func clean(text string) string {
-	text = strings.Map(func(r rune) rune {
-		if r == utf8.RuneError || !unicode.IsPrint(r) {
-			return ' '
-		}
-		return r
-	}, text)
-	if len(text) <= maxMessage {
-		return text
-	}
-	cut := maxMessage
-	for !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return text[:cut]
-}
+// clean makes a string of the broker printable and short.
+func clean(text string) string { return rewards.Excerpt(text, maxMessage) }
