@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"stockrewards/internal/rewards"
@@ -37,10 +38,37 @@ func file(t *testing.T) string {
 
 func memory(*testing.T) string { return sqlite.Memory }
 
+// schema is the content of a new database. Migrating takes longer than most tests.
+var schema = sync.OnceValues(func() (content []byte, err error) {
+	folder, err := os.MkdirTemp("", "schema")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
+	path := filepath.Join(folder, "new.db")
+	e, err := sqlite.Open(context.Background(), path, sqlite.Options{Connections: 1})
+	if err != nil {
+		return nil, err
+	}
+	if err := e.Close(); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+func migratedFile(t *testing.T) string {
+	t.Helper()
+	path := file(t)
+	content, err := schema()
+	check(t, err)
+	check(t, os.WriteFile(path, content, 0o600))
+	return path
+}
+
 // TestNoStatementCostsMoreOverTheYears runs the contract in memory, which has one connection.
 func TestContract(t *testing.T) {
 	t.Parallel()
-	storetest.Run(t, opener(file, 0))
+	storetest.Run(t, opener(migratedFile, 0))
 }
 
 func TestFileIsForItsOwnerOnly(t *testing.T) {
