@@ -157,7 +157,7 @@ func (p *page) command(command string) {
 	fmt.Fprintln(&p.script, command)
 }
 
-// sample lets a command find what stands for an id of the page from here on.
+// sample makes later commands use the value that replaces an id of the page.
 func (p *page) sample(m []string) {
 	name := fmt.Sprintf("SAMPLE%d", len(p.samples))
 	p.command(name + "=$(" + m[2] + `); test -n "$` + name + `"`)

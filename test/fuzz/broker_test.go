@@ -183,7 +183,7 @@ func checkPositions(t *testing.T, list []rewards.Position, err error, body strin
 	}
 }
 
-// numberOf is the text of a number, or of a text that is one; "" for null and none.
+// numberOf is the text of a JSON number, or of a string with one; "" for null and absent.
 func numberOf(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {

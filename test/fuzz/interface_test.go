@@ -1,6 +1,6 @@
-// Package fuzz throws whatever at the service's parsers of what comes from outside:
-// clients' requests, a broker's answers, the texts that end up in a journal. `make fuzz` runs them; as plain tests they run
-// their seeds and what was found before (testdata).
+// Package fuzz tests the parsers of external input: clients' requests, a broker's answers and
+// the strings in a journal. `make fuzz` runs the fuzz targets; as plain tests they run their
+// seeds and earlier findings (testdata).
 package fuzz
 
 import (
@@ -34,7 +34,7 @@ type desk struct {
 
 const secret = "sr_test_" // what follows is made by newDesk
 
-// now stands still.
+// now is a fixed time.
 func now() time.Time { return time.Date(2026, 3, 16, 14, 0, 0, 0, time.UTC) }
 
 func newDesk(tb testing.TB) (*desk, string) {
@@ -142,7 +142,7 @@ func checkAnswer(t *testing.T, a *httptest.ResponseRecorder) {
 	}
 }
 
-// FuzzAddress asks for anything, with any header texts.
+// FuzzAddress requests any path with any headers.
 func FuzzAddress(f *testing.F) {
 	d, key := newDesk(f)
 	for _, target := range []string{
@@ -184,8 +184,8 @@ func FuzzAddress(f *testing.F) {
 	})
 }
 
-// FuzzUser posts anything as a user. What is accepted is told so that, posted again,
-// it is the same user.
+// FuzzUser posts anything as a user. Posting the answer to an accepted one gives the same
+// user.
 func FuzzUser(f *testing.F) {
 	d, key := newDesk(f)
 	for _, body := range []string{
@@ -196,7 +196,7 @@ func FuzzUser(f *testing.F) {
 		f.Add(body)
 	}
 	f.Fuzz(func(t *testing.T, body string) {
-		status, told := d.post(t, key, "/v1/users", body)
+		status, answer := d.post(t, key, "/v1/users", body)
 		if status != http.StatusCreated {
 			return
 		}
@@ -204,12 +204,12 @@ func FuzzUser(f *testing.F) {
 		var got struct {
 			User struct{ Email, ExternalID json.RawMessage }
 		}
-		if err := json.Unmarshal(told, &got); err != nil {
+		if err := json.Unmarshal(answer, &got); err != nil {
 			t.Fatal(err)
 		}
 		again := fmt.Sprintf(`{"email":%s,"externalId":%s}`, got.User.Email, got.User.ExternalID)
-		if status, told := d.post(t, key, "/v1/users", again); status != http.StatusCreated || d.user != was {
-			t.Errorf("%s is kept as %+v, and told as %s, which is %d %s", body, was, again, status, told)
+		if status, answer := d.post(t, key, "/v1/users", again); status != http.StatusCreated || d.user != was {
+			t.Errorf("%s is stored as %+v and answered as %s, which is %d %s", body, was, again, status, answer)
 		}
 		if strings.ContainsRune(was.Email+was.ExternalID, 0) || was.Email+was.ExternalID == "" {
 			t.Errorf("%s is kept as %+v", body, was)

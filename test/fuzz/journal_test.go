@@ -13,7 +13,7 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// books are those of one order, with texts from elsewhere in them.
+// books are those of one order, with external strings.
 type books struct{ app, symbol, clientID, brokerID string }
 
 // Apps implements ledger.Source.
@@ -58,9 +58,9 @@ func (b books) Pending(context.Context, func(rewards.PendingReward) error) error
 // Acknowledged implements ledger.Source.
 func (b books) Acknowledged(context.Context) ([]rewards.BrokerConflict, error) { return nil, nil }
 
-// FuzzJournal puts any texts where an app, a broker and an operator can put them. A
-// journal with them has the same lines and the same accounts as one without: a text
-// cannot become a line, a posting, an account or a tag.
+// FuzzJournal uses any strings where an app, a broker or an operator can. The journal has the
+// same lines and accounts as one without them: a string cannot become a line, a posting, an
+// account or a tag.
 func FuzzJournal(f *testing.F) {
 	for _, text := range []string{
 		"My app", "a\nb", "x  $5", "a;b: c", "), (", "\u2028", "\t", "", "!", "é", "~ monthly", "\x00", "\xff", "2026-01-01 * x", "  ", "a\r",
@@ -83,8 +83,7 @@ func FuzzJournal(f *testing.F) {
 	})
 }
 
-// skeleton is a journal without what follows a semicolon or stands between the
-// parentheses of a code.
+// skeleton is a journal without comments and codes.
 func skeleton(journal string) []string {
 	var lines []string
 	for line := range strings.SplitSeq(journal, "\n") {

@@ -12,9 +12,8 @@ import (
 	"stockrewards/internal/money"
 )
 
-// FuzzReward posts anything as a reward. What is accepted has the amount that was
-// written, to the millionth, and is told so that, posted again, it is the same
-// reward with the same fingerprint.
+// FuzzReward posts anything as a reward. An accepted one has the exact amount, and posting
+// its answer gives the same reward with the same fingerprint.
 func FuzzReward(f *testing.F) {
 	d, key := newDesk(f)
 	const user = `"userId":"0199b1c6-3f60-7a10-8c1d-2e3f40516273","idempotencyKey":"order-10045-bonus"`
@@ -32,7 +31,7 @@ func FuzzReward(f *testing.F) {
 		f.Add(`{` + user + `,"amountUsd":1,` + rest + `}`)
 	}
 	f.Fuzz(func(t *testing.T, body string) {
-		status, told := d.post(t, key, "/v1/rewards", body)
+		status, answer := d.post(t, key, "/v1/rewards", body)
 		if status != http.StatusCreated {
 			return
 		}
@@ -43,8 +42,8 @@ func FuzzReward(f *testing.F) {
 				UserID, IdempotencyKey, AmountUSD, AssetSymbol, Source, Metadata json.RawMessage
 			}
 		}
-		if json.Unmarshal([]byte(body), &sent) != nil || json.Unmarshal(told, &got) != nil {
-			t.Fatalf("%q was accepted: %s", body, told)
+		if json.Unmarshal([]byte(body), &sent) != nil || json.Unmarshal(answer, &got) != nil {
+			t.Fatalf("%q was accepted: %s", body, answer)
 		}
 		if want := rounded(t, string(sent["amountUsd"]), 6); int64(was.Amount) != want || was.Amount <= 0 || was.Amount > 1_000_000*money.Dollar {
 			t.Errorf("%s is kept as %s, in millionths %d", sent["amountUsd"], was.Amount, want)
@@ -52,12 +51,12 @@ func FuzzReward(f *testing.F) {
 		r := got.Reward
 		again := fmt.Sprintf(`{"userId":%s,"idempotencyKey":%s,"amountUsd":%s,"assetSymbol":%s,"source":%s,"metadata":%s}`,
 			r.UserID, r.IdempotencyKey, r.AmountUSD, r.AssetSymbol, r.Source, r.Metadata)
-		if status, told := d.post(t, key, "/v1/rewards", again); status != http.StatusCreated || d.given != was {
-			t.Errorf("%s\nis kept as %+v,\ntold as %s,\nwhich is kept as %+v: %d %s", body, was, again, d.given, status, told)
+		if status, answer := d.post(t, key, "/v1/rewards", again); status != http.StatusCreated || d.given != was {
+			t.Errorf("%s\nis stored as %+v,\nanswered as %s,\nwhich is stored as %+v: %d %s", body, was, again, d.given, status, answer)
 		}
 		for _, text := range []string{was.IdempotencyKey, was.Symbol, was.Source} {
 			if strings.ContainsRune(text, 0) || !utf8.ValidString(text) {
-				t.Errorf("%q is kept", text)
+				t.Errorf("%q is stored", text)
 			}
 		}
 	})

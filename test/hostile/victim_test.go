@@ -29,7 +29,7 @@ type victim struct {
 	log    string // the file's path
 }
 
-// newVictim makes a service with books of its own; it does not run yet.
+// newVictim creates a service with a new database, not started yet.
 func newVictim(t *testing.T) *victim {
 	t.Helper()
 	v := &victim{t: t, broker: newHostile(t), folder: t.TempDir()}

@@ -1,8 +1,7 @@
-// Package linear checks that the interface is linearizable: whatever concurrent
-// clients saw can be explained by requests that were carried out one after the
-// other, each at some moment between its sending and its answer. A request without
-// an answer may be carried out at any later moment, or never. The law that the
-// requests obey is written down here a second time, without a line of the service.
+// Package linear checks that the API is linearizable: every history of concurrent requests
+// equals a sequential one, in which each request takes effect at one moment between its
+// sending and its answer. A request without an answer may take effect at any later moment, or
+// never. The models of the API are written here independently of the service.
 package linear
 
 import (
@@ -11,15 +10,15 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// unknown is the status of a request that was not answered, or by 503.
+// unknown is the status of a request without an answer, or with 503.
 const unknown = 0
 
-// What can be asked for with a key.
+// The payloads of requests with a key.
 const (
 	one      = iota // a dollar of a stock
 	two             // two dollars of it
 	noUser          // for a user that does not exist
-	noSymbol        // of a stock that cannot be given
+	noSymbol        // of an unknown stock
 	payloads
 )
 
@@ -29,36 +28,36 @@ type give struct {
 	payload int
 }
 
-// look is GET /v1/rewards/{rewardId} of an id that was told under the key.
+// look is GET /v1/rewards/{rewardId} of an id that an answer to the key returned.
 type look struct{ key, id string }
 
-// list is what GET /v1/rewards shows of a key.
+// list is what GET /v1/rewards shows for a key.
 type list struct{ key string }
 
-// told is an answer about a key: of give, the status; of look and list, 200 when the
-// reward is there.
-type told struct {
+// answer is the answer to a request about a key. For look and list, the status is 200 if
+// the reward exists.
+type answer struct {
 	status  int
 	id      string
 	payload int
 }
 
-// award is what there is under a key. Of one that nobody was told of the id is "".
+// award is the state of a key. The id of an award that no answer has shown is "".
 type award struct {
 	taken   bool
 	payload int
 	id      string
 }
 
-// is tells whether the award can be the one that was told, and what is known then.
-func (a award) is(o told) (bool, award) {
+// is reports whether the award can be the answer's, and returns what is known then.
+func (a award) is(o answer) (bool, award) {
 	ok := a.taken && o.payload == a.payload && o.id != "" && (a.id == "" || a.id == o.id)
 	a.id = o.id
 	return ok, a
 }
 
-// give is the law of the idempotency key.
-func (a award) give(payload int, o told) (bool, award) {
+// give is the model of the idempotency key.
+func (a award) give(payload int, o answer) (bool, award) {
 	valid := payload == one || payload == two
 	switch {
 	case o.status == unknown && valid && !a.taken:
@@ -80,7 +79,7 @@ func (a award) give(payload int, o told) (bool, award) {
 
 // step applies a request to the award under its key.
 func (a award) step(input, output any) (bool, award) {
-	o, _ := output.(told)
+	o, _ := output.(answer)
 	switch in := input.(type) {
 	case give:
 		return a.give(in.payload, o)
@@ -111,7 +110,7 @@ func keyOf(input any) string {
 	return ""
 }
 
-// awards is the law of every key of an app.
+// awards is the model of an app's keys.
 func awards() porcupine.Model {
 	return porcupine.Model{
 		Partition: func(h []porcupine.Operation) [][]porcupine.Operation { return partition(h, keyOf) },
@@ -125,7 +124,7 @@ func awards() porcupine.Model {
 	}
 }
 
-// partition splits a history into those of each name.
+// partition splits a history by name.
 func partition(h []porcupine.Operation, name func(any) string) [][]porcupine.Operation {
 	places := map[string]int{}
 	var parts [][]porcupine.Operation

@@ -20,30 +20,30 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// patience is how long a history may take to be judged.
+// patience is how long checking a history may take.
 const patience = 2 * time.Minute
 
-// site is where clients send requests: the addresses of processes over one database.
+// site is the processes over one database to which clients send requests.
 type site struct {
 	doors  []string
-	newApp func() string // makes an app and returns its key
-	down   *atomic.Int64 // how many of the processes do not run
-	buys   bool          // what is given is bought soon
+	newApp func() string // creates an app and returns its key
+	down   *atomic.Int64 // number of stopped processes
+	buys   bool          // rewards are bought
 }
 
-// tally counts what was met in all rounds.
+// tally counts the interesting cases of all rounds.
 type tally struct {
 	operations int
 	statuses   map[int]int
-	again      int // requests whose outcome was not known, sent again to the next process
-	resolved   int // of those, the ones that it replayed
-	crossed    int // replays by another process than the one that told of the recording
-	orphans    int // rewards that are there and whose recording nobody was told of
-	executed   int // replays of what was bought already
+	again      int // requests with an unknown outcome, retried at the next process
+	resolved   int // of those, replayed by it
+	crossed    int // replays by another process than the one that answered 201
+	orphans    int // rewards that exist although no client got 201
+	executed   int // replays of executed rewards
 	alone      int // answers while a process was down
 }
 
-// round is one history, of an app of its own.
+// round is one history, of a separate app.
 type round struct {
 	t     *testing.T
 	site  site
@@ -54,25 +54,24 @@ type round struct {
 	mu       sync.Mutex
 	awards   []porcupine.Operation
 	users    []porcupine.Operation
-	rewards  map[string][]string // ids that were told, by key
-	people   map[string][]string // ids that were told, by family
-	recorder map[string]int      // the door that told of the recording, by key
+	rewards  map[string][]string // ids in answers, by key
+	people   map[string][]string // ids in answers, by family
+	recorder map[string]int      // the process that answered 201, by key
 	seen     *tally
 }
 
-// Keys and families are few, so that requests meet on them, and change as a round
-// goes on, so that they meet before there is anything under them.
+// Keys and families are few, so that requests collide, and change during a round, so that
+// requests collide on unused ones.
 const (
 	keys        = 10
 	families    = 6
 	opsOfRound  = 360
 	clients     = 6
-	impatientIn = 12 // one request in so many is given up after a moment
-	twinIn      = 4  // one that changes something in so many is sent twice at once
+	impatientIn = 12 // one request in this many is abandoned
+	twinIn      = 4  // one change in this many is sent twice concurrently
 )
 
-// play runs rounds until there were enough operations, and wants each to be
-// linearizable.
+// play runs rounds until there were enough operations, and checks that each is linearizable.
 func play(t *testing.T, s site, enough func(operations int) bool) tally {
 	t.Helper()
 	all := tally{statuses: map[int]int{}}
@@ -104,7 +103,7 @@ func (r *round) everybody(client func(id int)) {
 	all.Wait()
 }
 
-// expected are the statuses that there are when clients meet.
+// expected are the statuses that colliding clients get.
 func expected() []int { return []int{200, 201, 404, 409, 422} }
 
 func met(statuses map[int]int) (n int) {
@@ -114,7 +113,7 @@ func met(statuses map[int]int) (n int) {
 	return n
 }
 
-// judge wants a history to be linearizable; one that is not is drawn.
+// judge fails unless a history is linearizable; a violation is drawn to a file.
 func (r *round) judge(m porcupine.Model, history []porcupine.Operation) {
 	r.t.Helper()
 	for _, part := range m.Partition(history) {
@@ -135,8 +134,7 @@ func (r *round) judge(m porcupine.Model, history []porcupine.Operation) {
 	}
 }
 
-// firstUser makes the user who is given everything; it takes a while to be served
-// after a kill.
+// firstUser creates the user of all rewards; after a kill it retries for a while.
 func (r *round) firstUser() string {
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
 		status, text, _ := r.send(r.t.Context(), r.site.doors[0], http.MethodPost, "/v1/users", `{"externalId":"the one"}`)
@@ -153,11 +151,11 @@ func (r *round) firstUser() string {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	r.t.Error("no user can be made")
+	r.t.Error("no user can be created")
 	return ""
 }
 
-// client makes its share of a round's requests, one after the other.
+// client sends its share of a round's requests sequentially.
 func (r *round) client(id int) {
 	random := rand.New(rand.NewPCG(uint64(r.began.UnixNano()), uint64(id)))
 	for i := range opsOfRound / clients {
@@ -179,7 +177,7 @@ func (r *round) client(id int) {
 	}
 }
 
-// awaitBought waits until some of what was given is bought.
+// awaitBought waits until a reward is executed.
 func (r *round) awaitBought() {
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		_, text, _ := r.send(r.t.Context(), r.site.doors[0], http.MethodGet, "/v1/rewards?status=executed", "")
@@ -191,7 +189,7 @@ func (r *round) awaitBought() {
 	r.t.Error("nothing is bought")
 }
 
-// lateClient asks again for what was given in the round.
+// lateClient repeats the requests of the round.
 func (r *round) lateClient(id int) {
 	random := rand.New(rand.NewPCG(uint64(r.began.UnixNano()), uint64(clients+id)))
 	for range keys {
@@ -200,7 +198,7 @@ func (r *round) lateClient(id int) {
 	}
 }
 
-// sent is a request with its answer, and when.
+// sent is a request with its answer and their times.
 type sent struct {
 	call, answered int64
 	door           int
@@ -208,13 +206,13 @@ type sent struct {
 	body           []byte
 }
 
-// ask sends a request through any of the doors.
+// ask sends a request to any process.
 func (r *round) ask(random *rand.Rand, method, path, body string) sent {
 	return r.askAt(random.IntN(len(r.site.doors)), random, method, path, body)
 }
 
-// askAt sends a request through a door. Nobody knows what became of it when no answer
-// came, or 503. When nobody listens there it goes to the next door.
+// askAt sends a request to a process, or to the next one if that does not listen. Without an
+// answer, and after 503, the outcome is unknown.
 func (r *round) askAt(door int, random *rand.Rand, method, path, body string) sent {
 	for ; ; door++ {
 		door %= len(r.site.doors)
@@ -249,8 +247,7 @@ func (r *round) count(status int) {
 	}
 }
 
-// recall counts a recording and its replays; again says that the request was sent
-// before.
+// recall counts a recording and its replays; again marks a retry.
 func (r *round) recall(key string, s sent, again bool, w reward) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -285,7 +282,7 @@ func (r *round) send(ctx context.Context, door, method, path, body string) (int,
 	return answer.StatusCode, text, err
 }
 
-// decode reads an answer; one that cannot be read is an error of the service.
+// decode decodes an answer; an invalid one fails the test.
 func (r *round) decode(s sent, into any) {
 	if s.status == unknown {
 		return
@@ -295,7 +292,7 @@ func (r *round) decode(s sent, into any) {
 	}
 }
 
-// note keeps an operation. A read whose outcome is not known tells nothing.
+// note adds an operation to a history. A read with an unknown outcome has no effect.
 func (r *round) note(history *[]porcupine.Operation, client int, s sent, input, output any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -304,7 +301,7 @@ func (r *round) note(history *[]porcupine.Operation, client int, s sent, input, 
 	})
 }
 
-// learn keeps an id that was told, and pick takes one.
+// learn stores an id from an answer; pick returns one.
 func (r *round) learn(of map[string][]string, name, id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -10,23 +10,21 @@ import (
 	"stockrewards/internal/store/postgres/pgtest"
 )
 
-// The built service, killed again and again while its clients go on: what was
-// acknowledged is there afterwards, and what was not is there once or not at all.
+// The built service is repeatedly killed under load: acknowledged requests survive, and
+// others took effect once or not at all.
 func TestLinearizableThroughKills(t *testing.T) {
 	t.Parallel()
 	p := build(t, "sqlite:"+filepath.Join(t.TempDir(), "rewards.db"))
-	p.newApp() // the books
+	p.newApp() // and the database
 	p.playThroughKills(p.listen("--listen", "serve", "--database", p.database))
 }
 
-// Two processes over one database of PostgreSQL, while a third one buys what is
-// given; one of the two after the other is killed while the other goes on. What a
-// request came to at one of them holds at the other, also for the same request sent
-// again there.
+// Two processes serve one PostgreSQL database while a third one buys. They are killed in
+// turn. The outcome of a request at one of them holds at the other, also for retries.
 func TestLinearizableThroughKillsOfAFleet(t *testing.T) {
 	t.Parallel()
 	p := build(t, pgtest.Start(t).Database(t, "fleet"))
-	p.newApp() // the books
+	p.newApp() // and the database
 	brokerage := p.listen("--listen", "paper", "--requests-per-minute", "0",
 		"--database", "sqlite:"+filepath.Join(t.TempDir(), "paper.db"))
 	serve := []string{
@@ -43,11 +41,11 @@ func TestLinearizableThroughKillsOfAFleet(t *testing.T) {
 		what       string
 		got, least int
 	}{
-		{"outcomes that are not known", seen.statuses[unknown], *kills},
-		{"requests sent again to the other process", seen.again, *kills},
+		{"unknown outcomes", seen.statuses[unknown], *kills},
+		{"requests retried at the other process", seen.again, *kills},
 		{"of those, replays", seen.resolved, 1},
 		{"replays by another process than the one that recorded", seen.crossed, *kills},
-		{"replays of what was bought", seen.executed, *kills},
+		{"replays of executed rewards", seen.executed, *kills},
 		{"answers while a process was down", seen.alone, *kills},
 	} {
 		if c.got < c.least {
@@ -56,7 +54,7 @@ func TestLinearizableThroughKillsOfAFleet(t *testing.T) {
 	}
 }
 
-// playThroughKills plays while the processes are killed as often as was asked for.
+// playThroughKills plays while the processes are killed as often as the flag says.
 func (p *program) playThroughKills(all ...*process) tally {
 	p.t.Helper()
 	s := site{newApp: p.newApp, down: &p.down, buys: true}
@@ -67,7 +65,7 @@ func (p *program) playThroughKills(all ...*process) tally {
 	var killer sync.WaitGroup
 	quit := make(chan struct{})
 	killer.Go(func() { p.torment(quit, &killed, all...) })
-	const between = 250 // two kills, so many operations at least
+	const between = 250 // minimum of operations between two kills
 	seen := play(p.t, s, func(n int) bool { return killed.Load() >= int64(*kills) && n >= between**kills })
 	close(quit)
 	killer.Wait()

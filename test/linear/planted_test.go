@@ -7,48 +7,47 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// at is a request from one moment to another; "never" is one without an answer.
+// at is a request from one moment to another; "never" means without an answer.
 func at(call, answered int64, input, output any) porcupine.Operation {
 	return porcupine.Operation{Call: call, Return: answered, Input: input, Output: output}
 }
 
 const never = math.MaxInt64
 
-// The checker itself, on histories made up of one bug each and on strange ones that
-// are in order.
+// The checker itself: histories with one bug each, and unusual but valid ones.
 func TestCheckerOfAwards(t *testing.T) {
 	t.Parallel()
 	ask := func(payload int) give { return give{"k", payload} }
 	all := list{"k"}
-	none := told{status: 404}
+	none := answer{status: 404}
 	for name, c := range map[string]struct {
 		want    porcupine.CheckResult
 		history []porcupine.Operation
 	}{
-		"created twice":             {porcupine.Illegal, []porcupine.Operation{at(1, 3, ask(one), told{201, "a", one}), at(2, 4, ask(one), told{201, "b", one})}},
-		"replayed as another":       {porcupine.Illegal, []porcupine.Operation{at(1, 2, ask(one), told{201, "a", one}), at(3, 4, ask(one), told{200, "b", one})}},
-		"replayed before":           {porcupine.Illegal, []porcupine.Operation{at(1, 2, ask(one), told{200, "a", one}), at(3, 4, ask(one), told{201, "a", one})}},
-		"another payload replayed":  {porcupine.Illegal, []porcupine.Operation{at(1, 2, ask(one), told{201, "a", one}), at(3, 4, ask(two), told{200, "a", one})}},
-		"a conflict with nothing":   {porcupine.Illegal, []porcupine.Operation{at(1, 2, ask(one), told{status: 409})}},
-		"a refusal takes the key":   {porcupine.Illegal, []porcupine.Operation{at(1, 2, ask(noUser), told{status: 404}), at(3, 4, ask(one), told{status: 409})}},
-		"refused for a used key":    {porcupine.Illegal, []porcupine.Operation{at(1, 2, ask(one), told{201, "a", one}), at(3, 4, ask(noSymbol), told{status: 422})}},
-		"acknowledged and not read": {porcupine.Illegal, []porcupine.Operation{at(1, 2, ask(one), told{201, "a", one}), at(3, 4, look{"k", "a"}, none)}},
-		"acknowledged and unlisted": {porcupine.Illegal, []porcupine.Operation{at(1, 2, ask(one), told{201, "a", one}), at(3, 4, all, none)}},
+		"created twice":             {porcupine.Illegal, []porcupine.Operation{at(1, 3, ask(one), answer{201, "a", one}), at(2, 4, ask(one), answer{201, "b", one})}},
+		"replayed as another":       {porcupine.Illegal, []porcupine.Operation{at(1, 2, ask(one), answer{201, "a", one}), at(3, 4, ask(one), answer{200, "b", one})}},
+		"replayed before":           {porcupine.Illegal, []porcupine.Operation{at(1, 2, ask(one), answer{200, "a", one}), at(3, 4, ask(one), answer{201, "a", one})}},
+		"another payload replayed":  {porcupine.Illegal, []porcupine.Operation{at(1, 2, ask(one), answer{201, "a", one}), at(3, 4, ask(two), answer{200, "a", one})}},
+		"a conflict with nothing":   {porcupine.Illegal, []porcupine.Operation{at(1, 2, ask(one), answer{status: 409})}},
+		"a refusal takes the key":   {porcupine.Illegal, []porcupine.Operation{at(1, 2, ask(noUser), answer{status: 404}), at(3, 4, ask(one), answer{status: 409})}},
+		"refused for a used key":    {porcupine.Illegal, []porcupine.Operation{at(1, 2, ask(one), answer{201, "a", one}), at(3, 4, ask(noSymbol), answer{status: 422})}},
+		"acknowledged and not read": {porcupine.Illegal, []porcupine.Operation{at(1, 2, ask(one), answer{201, "a", one}), at(3, 4, look{"k", "a"}, none)}},
+		"acknowledged and unlisted": {porcupine.Illegal, []porcupine.Operation{at(1, 2, ask(one), answer{201, "a", one}), at(3, 4, all, none)}},
 		"seen, then gone": {porcupine.Illegal, []porcupine.Operation{
-			at(1, never, ask(one), told{}), at(2, 3, all, told{200, "a", one}), at(4, 5, all, none),
+			at(1, never, ask(one), answer{}), at(2, 3, all, answer{200, "a", one}), at(4, 5, all, none),
 		}},
-		"of two that are not known, both": {porcupine.Illegal, []porcupine.Operation{
-			at(1, never, ask(one), told{}), at(1, never, ask(two), told{}), at(2, 3, all, told{200, "a", one}), at(4, 5, all, told{200, "b", two}),
+		"two of unknown outcome, both": {porcupine.Illegal, []porcupine.Operation{
+			at(1, never, ask(one), answer{}), at(1, never, ask(two), answer{}), at(2, 3, all, answer{200, "a", one}), at(4, 5, all, answer{200, "b", two}),
 		}},
-		"not known, takes effect late": {porcupine.Ok, []porcupine.Operation{
-			at(1, never, ask(one), told{}), at(2, 3, all, none), at(4, 5, ask(noUser), told{status: 404}), at(6, 7, ask(two), told{status: 409}),
-			at(8, 9, ask(one), told{200, "a", one}),
+		"unknown outcome, late effect": {porcupine.Ok, []porcupine.Operation{
+			at(1, never, ask(one), answer{}), at(2, 3, all, none), at(4, 5, ask(noUser), answer{status: 404}), at(6, 7, ask(two), answer{status: 409}),
+			at(8, 9, ask(one), answer{200, "a", one}),
 		}},
-		"not known, never happens": {porcupine.Ok, []porcupine.Operation{
-			at(1, never, ask(one), told{}), at(2, 3, ask(two), told{201, "a", two}), at(4, 5, ask(one), told{status: 409}),
+		"unknown outcome, no effect": {porcupine.Ok, []porcupine.Operation{
+			at(1, never, ask(one), answer{}), at(2, 3, ask(two), answer{201, "a", two}), at(4, 5, ask(one), answer{status: 409}),
 		}},
 		"at once": {porcupine.Ok, []porcupine.Operation{
-			at(1, 9, ask(one), told{200, "a", one}), at(1, 9, ask(two), told{status: 409}), at(1, 9, ask(one), told{201, "a", one}), at(1, 9, all, none),
+			at(1, 9, ask(one), answer{200, "a", one}), at(1, 9, ask(two), answer{status: 409}), at(1, 9, ask(one), answer{201, "a", one}), at(1, 9, all, none),
 		}},
 	} {
 		if got := porcupine.CheckOperationsTimeout(awards(), c.history, patience); got != c.want {
@@ -57,7 +56,7 @@ func TestCheckerOfAwards(t *testing.T) {
 	}
 }
 
-// The same of users.
+// The same for users.
 func TestCheckerOfUsers(t *testing.T) {
 	t.Parallel()
 	ada, bob := identity{1, 1}, identity{2, 2}
@@ -86,10 +85,10 @@ func TestCheckerOfUsers(t *testing.T) {
 		"found, then gone": {porcupine.Illegal, []porcupine.Operation{
 			at(1, never, create{"f", ada}, shown{}), at(2, 3, find{"f", identity{1, 0}}, ok(who("a", ada))), at(4, 5, find{"f", identity{0, 1}}, shown{status: 200}),
 		}},
-		"not known, in the way": {porcupine.Ok, []porcupine.Operation{
+		"unknown outcome, conflicting": {porcupine.Ok, []porcupine.Operation{
 			at(1, never, create{"f", ada}, shown{}), at(2, 3, create{"f", mixed}, taken("email", "a")), at(4, 5, find{"f", ada}, ok(who("a", ada))),
 		}},
-		"not known, never happens": {porcupine.Ok, []porcupine.Operation{
+		"unknown outcome, no effect": {porcupine.Ok, []porcupine.Operation{
 			at(1, never, create{"f", ada}, shown{}), at(2, 3, create{"f", mixed}, who("a", mixed)), at(4, 5, find{"f", identity{}}, ok(who("a", mixed))),
 		}},
 		"neighbours": {porcupine.Ok, []porcupine.Operation{

@@ -22,7 +22,7 @@ type program struct {
 	binary   string
 	database string
 	apps     int
-	down     atomic.Int64 // how many of its processes do not run
+	down     atomic.Int64 // number of stopped processes
 }
 
 func build(t *testing.T, database string) *program {
@@ -34,7 +34,7 @@ func build(t *testing.T, database string) *program {
 	return &program{t: t, binary: binary, database: database}
 }
 
-// newApp makes an app, and the books when there are none.
+// newApp creates an app, and the database if it does not exist.
 func (p *program) newApp() string {
 	p.apps++
 	name := fmt.Sprint("app ", p.apps)
@@ -45,7 +45,7 @@ func (p *program) newApp() string {
 	return strings.TrimSpace(string(out))
 }
 
-// process is a command of the program that listens, at an address that it keeps.
+// process is a listening command of the program; it keeps its address.
 type process struct {
 	program *program
 	door    string
@@ -53,7 +53,7 @@ type process struct {
 	cmd     *exec.Cmd
 }
 
-// listen starts a command that listens where the flag says.
+// listen starts a command at a free address, passed by the flag.
 func (p *program) listen(flag string, args ...string) *process {
 	p.t.Helper()
 	address := freeAddress(p.t)
@@ -86,14 +86,13 @@ func (p *process) start() bool {
 	return false
 }
 
-// kill ends the process as a power failure would.
+// kill ends the process by SIGKILL.
 func (p *process) kill() {
 	_ = p.cmd.Process.Kill()
 	_ = p.cmd.Wait()
 }
 
-// torment kills one of the processes after the other and starts it again, until quit
-// is closed.
+// torment kills and restarts the processes in turn, until quit is closed.
 func (p *program) torment(quit <-chan struct{}, killed *atomic.Int64, all ...*process) {
 	for {
 		select {
@@ -112,7 +111,7 @@ func (p *program) torment(quit <-chan struct{}, killed *atomic.Int64, all ...*pr
 	}
 }
 
-// freeAddress is one that nobody listens at.
+// freeAddress is an unused address.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -10,26 +10,26 @@ import (
 	"sync"
 )
 
-// reward is a reward as the interface tells it.
+// reward is a reward in the API's answers.
 type reward struct {
 	ID, UserID, IdempotencyKey, AssetSymbol, Status string
 	AmountUSD                                       json.Number `json:"amountUsd"`
 }
 
-// told is the reward as the law speaks of it.
-func (r *round) told(status int, w reward) told {
+// answer is a reward in the model.
+func (r *round) answer(status int, w reward) answer {
 	payload := map[json.Number]int{"1": one, "2": two}[w.AmountUSD]
 	if status >= 300 {
-		return told{status: status}
+		return answer{status: status}
 	}
 	if w.UserID != r.user || w.AssetSymbol != "AAPL" || w.AmountUSD != "1" && w.AmountUSD != "2" {
 		r.t.Errorf("a reward that nobody gave: %+v", w)
 	}
-	return told{status, w.ID, payload}
+	return answer{status, w.ID, payload}
 }
 
-// give asks for a reward. One whose outcome is not known is asked for again at the
-// next door, as a client does that was told nothing.
+// give requests a reward. After an unknown outcome it retries at the next process, as clients
+// do.
 func (r *round) give(client int, random *rand.Rand, key string) {
 	in := give{key, random.IntN(payloads)}
 	if random.IntN(twinIn) == 0 {
@@ -50,7 +50,7 @@ func (r *round) give(client int, random *rand.Rand, key string) {
 	}
 }
 
-// twins sends the same request twice at once, to doors beside each other.
+// twins sends the same request concurrently to two processes.
 func (r *round) twins(random *rand.Rand, request func(door int, random *rand.Rand)) {
 	door := random.IntN(len(r.site.doors))
 	other := rand.New(rand.NewPCG(random.Uint64(), random.Uint64()))
@@ -74,9 +74,9 @@ func (r *round) giveAt(door, client int, random *rand.Rand, in give, again bool)
 		`{"userId":%q,"idempotencyKey":%q,"amountUsd":%d,"assetSymbol":%q}`, user, in.key, amount, symbol))
 	var got struct{ Reward reward }
 	r.decode(s, &got)
-	out := told{}
+	out := answer{}
 	if s.status != unknown {
-		out = r.told(s.status, got.Reward)
+		out = r.answer(s.status, got.Reward)
 	}
 	if out.id != "" {
 		r.learn(r.rewards, in.key, out.id)
@@ -97,10 +97,10 @@ func (r *round) look(client int, random *rand.Rand, key string) {
 	}
 	var got struct{ Reward reward }
 	r.decode(s, &got)
-	r.note(&r.awards, client, s, look{key, id}, r.told(s.status, got.Reward))
+	r.note(&r.awards, client, s, look{key, id}, r.answer(s.status, got.Reward))
 }
 
-// list reads the whole list, which is a look at every key.
+// list reads the whole list, which is a read of every key.
 func (r *round) list(client int, random *rand.Rand) {
 	s := r.ask(random, http.MethodGet, "/v1/rewards?limit=200", "")
 	if s.status == unknown {
@@ -108,30 +108,30 @@ func (r *round) list(client int, random *rand.Rand) {
 	}
 	var got struct{ Rewards []reward }
 	r.decode(s, &got)
-	found := map[string]told{}
+	found := map[string]answer{}
 	for _, w := range got.Rewards {
 		if _, twice := found[w.IdempotencyKey]; twice {
 			r.t.Errorf("%s is listed twice", w.IdempotencyKey)
 		}
-		found[w.IdempotencyKey] = r.told(s.status, w)
+		found[w.IdempotencyKey] = r.answer(s.status, w)
 	}
 	for k := range keys {
 		key := fmt.Sprintf("the-key-%d", k)
 		out, there := found[key]
 		if !there {
-			out = told{status: http.StatusNotFound}
+			out = answer{status: http.StatusNotFound}
 		}
 		r.note(&r.awards, client, s, list{key}, out)
 	}
 }
 
-// user is a user as the interface tells it.
+// user is a user in the API's answers.
 type user struct {
 	ID                string
 	Email, ExternalID *string
 }
 
-// The texts of an identity's members. Emails are the same in either case.
+// The values of an identity's members. Emails are equal in either case.
 func (i identity) emailText(family string, random *rand.Rand) string {
 	text := fmt.Sprintf("%s-%d@example.org", family, i.email)
 	if random.IntN(2) == 0 {
@@ -142,7 +142,7 @@ func (i identity) emailText(family string, random *rand.Rand) string {
 
 func (i identity) externalText(family string) string { return fmt.Sprintf("%s-%d", family, i.external) }
 
-// person is the user as the law speaks of it.
+// person is a user in the model.
 func (r *round) person(family string, u user) person {
 	p := person{id: u.ID}
 	for n := 1; n <= 2; n++ {
@@ -155,7 +155,7 @@ func (r *round) person(family string, u user) person {
 		}
 	}
 	if (u.Email == nil) != (p.email == 0) || (u.ExternalID == nil) != (p.external == 0) || p.identity == (identity{}) {
-		r.t.Errorf("a user that nobody made: %+v", u)
+		r.t.Errorf("a user that nobody created: %+v", u)
 	}
 	return p
 }

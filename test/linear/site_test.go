@@ -22,11 +22,11 @@ import (
 )
 
 var (
-	operations = flag.Int("operations", 1_000, "how many operations are checked on each engine")
-	kills      = flag.Int("kills", 4, "how often processes of the built service are killed")
+	operations = flag.Int("operations", 1_000, "number of operations to check on each engine")
+	kills      = flag.Int("kills", 4, "number of kills of the built service")
 )
 
-// The handler, the intake and the store, over a file.
+// The handler, the intake and the store, over an SQLite file.
 func TestLinearizableOnSQLite(t *testing.T) {
 	t.Parallel()
 	engine, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "rewards.db"), sqlite.Options{})
@@ -36,7 +36,7 @@ func TestLinearizableOnSQLite(t *testing.T) {
 	play(t, newSite(t, engine), func(n int) bool { return n >= *operations })
 }
 
-// Two of them, as of two processes, over one database of PostgreSQL.
+// Two of each, as in two processes, over one PostgreSQL database.
 func TestLinearizableOnPostgreSQL(t *testing.T) {
 	t.Parallel()
 	url, err := pgtest.Start(t).NewDatabase(t.Context())
@@ -54,7 +54,7 @@ func TestLinearizableOnPostgreSQL(t *testing.T) {
 	play(t, newSite(t, engines...), func(n int) bool { return n >= *operations })
 }
 
-// newSite serves the interface once for each engine; all are over one database.
+// newSite serves the API once per engine; all engines use one database.
 func newSite(t *testing.T, engines ...store.Engine) site {
 	t.Helper()
 	var s site
@@ -93,13 +93,13 @@ func newApp(t *testing.T, books *store.Store) string {
 	return secret
 }
 
-// noPrices is a market that is not asked here.
+// noPrices is a market without prices.
 type noPrices struct{}
 
 // Price implements rewards.Prices.
 func (noPrices) Price(rewards.AssetID) (money.Price, bool) { return 0, false }
 
-// serve starts the interface over the books and returns its address.
+// serve starts the API over a store and returns its address.
 func serve(t *testing.T, books *store.Store) string {
 	t.Helper()
 	in, err := books.Installation(t.Context())

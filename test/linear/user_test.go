@@ -8,8 +8,8 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// identity is who a user is, in a family of users that may collide: the number of
-// its email and of its external id, from 1 on; 0 is none.
+// identity is a user's identity in a family of users that may collide: the numbers of its
+// email and external id, from 1; 0 means without.
 type identity struct{ email, external int }
 
 // create is POST /v1/users.
@@ -18,43 +18,43 @@ type create struct {
 	identity
 }
 
-// find is GET /v1/users with a filter: an email, an external id, or both; with
-// neither it is what the list of all shows of the family.
+// find is GET /v1/users with a filter: an email, an external id, or both. With neither, it
+// is what the list of all users shows for the family.
 type find struct {
 	family string
 	identity
 }
 
-// read is GET /v1/users/{userId} of an id that was told of the family.
+// read is GET /v1/users/{userId} of an id in the family.
 type read struct{ family, id string }
 
-// person is a user; of one that nobody was told of the id is "".
+// person is a user. The id of a user that no answer has shown is "".
 type person struct {
 	id string
 	identity
 }
 
-// shown is an answer about a family: the users that it shows. A 409 shows the user
-// who is in the way, with the member in which.
+// shown is an answer about a family: its users. A 409 shows the conflicting user and
+// member.
 type shown struct {
 	status int
 	field  string
 	people family
 }
 
-// family is all users of a family there are; two emails and two external ids make
-// four at most. It is sorted, so that equal families are equal values.
+// family is the users of a family: at most four, by two emails and two external ids. It is
+// sorted, so that equal families are equal values.
 type family [4]person
 
 func (f family) with(p person) family {
-	f[0] = p // the first place is free: who collides is not added
+	f[0] = p // the first place is free: colliding users are not added
 	slices.SortFunc(f[:], func(a, b person) int {
 		return cmp.Or(cmp.Compare(a.email, b.email), cmp.Compare(a.external, b.external))
 	})
 	return f
 }
 
-// people is those who meet a condition.
+// people are the users that meet a condition.
 func (f family) people(meet func(person) bool) (found family) {
 	for _, p := range f {
 		if p.identity != (identity{}) && meet(p) {
@@ -64,8 +64,8 @@ func (f family) people(meet func(person) bool) (found family) {
 	return found
 }
 
-// are tells whether some users of the family can be the ones that were shown, and
-// what is known then.
+// are reports whether users of the family can be the shown ones, and returns what is known
+// then.
 func (f family) are(some, shown family) (bool, family) {
 	for i := range some {
 		if some[i].identity != shown[i].identity || some[i].id != "" && some[i].id != shown[i].id {
@@ -80,7 +80,7 @@ func (f family) are(some, shown family) (bool, family) {
 	return true, f
 }
 
-// create is the law of uniqueness: the email first, then the external id.
+// create is the model of uniqueness: the email first, then the external id.
 func (f family) create(who identity, o shown) (bool, family) {
 	holder, field := f.people(func(p person) bool { return who.email != 0 && p.email == who.email }), "email"
 	if holder == (family{}) {
@@ -97,9 +97,9 @@ func (f family) create(who identity, o shown) (bool, family) {
 		id := o.people[3].id
 		return o.status == 201 && id != "" && o.people == family{}.with(person{id, who}), f.with(person{id, who})
 	}
-	told := o.people
-	told[3].identity = holder[3].identity // a 409 tells the id alone
-	ok, known := f.are(holder, told)
+	people := o.people
+	people[3].identity = holder[3].identity // a 409 shows only the id
+	ok, known := f.are(holder, people)
 	return ok && o.status == 409 && o.field == field, known
 }
 
@@ -135,7 +135,7 @@ func familyOf(input any) string {
 	return ""
 }
 
-// users is the law of every family of users of an app.
+// users is the model of an app's families of users.
 func users() porcupine.Model {
 	return porcupine.Model{
 		Partition: func(h []porcupine.Operation) [][]porcupine.Operation { return partition(h, familyOf) },

@@ -94,7 +94,7 @@ func (p *program) give(ctx context.Context, amount float64, written string) erro
 		return err
 	}
 	if !strings.Contains(string(given.Body), `"amountUsd":`+written+`,`) {
-		return fmt.Errorf("it was recorded as %s", given.Body)
+		return fmt.Errorf("the reward was recorded as %s", given.Body)
 	}
 	again, err := p.client.CreateRewardWithResponse(ctx, nil, award)
 	if err := saw("createReward", 200, again, err); err != nil {

@@ -64,14 +64,14 @@ func (p *program) methods(ctx context.Context) error {
 		return err
 	}
 	if wrong.StatusCode() != 405 || wrong.HTTPResponse.Header.Get("Allow") != "GET, POST" {
-		return fmt.Errorf("DELETE was answered %d %s", wrong.StatusCode(), wrong.Body)
+		return fmt.Errorf("the answer to DELETE is %d %s", wrong.StatusCode(), wrong.Body)
 	}
 	elsewhere, err := p.client.ListUsersWithResponse(ctx, nil, change(func(r *http.Request) { r.URL.Path = "/v2/users" }))
 	if err != nil {
 		return err
 	}
 	if elsewhere.StatusCode() != 404 || !strings.Contains(string(elsewhere.Body), `"not_found"`) {
-		return fmt.Errorf("/v2/users was answered %d %s", elsewhere.StatusCode(), elsewhere.Body)
+		return fmt.Errorf("the answer to /v2/users is %d %s", elsewhere.StatusCode(), elsewhere.Body)
 	}
 	_, err = fmt.Println("any 405\nany 404")
 	return err

@@ -18,8 +18,8 @@ import (
 	"stockrewards/internal/broker/paper"
 )
 
-// FuzzFault reads anything as the line of a fault. What is understood is told as a
-// line that means the same.
+// FuzzFault parses anything as a fault. A valid one formats as a line that parses to the
+// same fault.
 func FuzzFault(f *testing.F) {
 	for _, kind := range paper.Kinds() {
 		f.Add(kind)
@@ -37,7 +37,7 @@ func FuzzFault(f *testing.F) {
 		}
 		again, err := paper.ParseFault(fault.String())
 		if diff := cmp.Diff(fault, again); err != nil || diff != "" {
-			t.Errorf("%q is told as %q: %v\n%s", line, fault, err, diff)
+			t.Errorf("%q is formatted as %q: %v\n%s", line, fault, err, diff)
 		}
 	})
 }
