@@ -10,10 +10,10 @@ import (
 	"stockrewards/internal/store"
 )
 
-// slow is an engine without rows, whose writes take their time, one after the other.
+// slow is an engine without rows, whose writes take time and exclude each other.
 type slow struct {
 	turn   chan struct{}
-	others time.Duration // what writes took that were not the clients'
+	others time.Duration // spent in writes that are not for clients
 }
 
 func newSlow() *slow { return &slow{turn: make(chan struct{}, 1)} }
@@ -44,15 +44,15 @@ func (e *slow) Backup(context.Context, string) error { return nil }
 func (e *slow) Failed() <-chan error                 { return nil }
 func (e *slow) Close() error                         { return nil }
 
-// none is a transaction over empty tables.
+// none is a transaction on empty tables.
 type none struct{}
 
 func (none) Exec(context.Context, string, ...any) (int64, error)                { return 1, nil }
 func (none) ExecEach(context.Context, string, [][]any) (int64, error)           { return 0, nil }
 func (none) Query(context.Context, func(store.Row) error, string, ...any) error { return nil }
 
-// othersPart is which part of a second others write in, beside clients or alone.
-func othersPart(t *testing.T, clients bool) float64 {
+// othersShare is the share of a second that other writers use, with or without client load.
+func othersShare(t *testing.T, clients bool) float64 {
 	t.Helper()
 	e := newSlow()
 	s, err := store.New(t.Context(), e, time.Now, zeros{})
@@ -86,11 +86,11 @@ func (zeros) Read(b []byte) (int, error) { clear(b); return len(b), nil }
 func TestOthersPauseWhileClientsWrite(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		if part := othersPart(t, true); part < 0.15 || part > 0.3 {
-			t.Errorf("beside clients the others write in %.2f of the time, want about a fifth", part)
+		if share := othersShare(t, true); share < 0.15 || share > 0.3 {
+			t.Errorf("under client load others write in %.2f of the time, want about 0.2", share)
 		}
-		if part := othersPart(t, false); part < 0.95 {
-			t.Errorf("alone the others write in %.2f of the time, want all of it", part)
+		if share := othersShare(t, false); share < 0.95 {
+			t.Errorf("without client load others write in %.2f of the time, want 1", share)
 		}
 	})
 }

@@ -12,7 +12,7 @@ import (
 	"stockrewards/internal/store"
 )
 
-// broken is an engine whose readings panic once it is opened.
+// broken is an engine whose reads panic once it is open.
 type broken struct {
 	*slow
 	opened bool
@@ -25,7 +25,7 @@ func (e *broken) Read(ctx context.Context, f func(context.Context, store.Tx) err
 	return e.slow.Read(ctx, f)
 }
 
-func TestAPanicFailsAReadingAndNotTheProcess(t *testing.T) {
+func TestAPanicFailsAReadNotTheProcess(t *testing.T) {
 	t.Parallel()
 	e := &broken{slow: newSlow()}
 	s, err := store.New(t.Context(), e, time.Now, zeros{})
@@ -33,15 +33,14 @@ func TestAPanicFailsAReadingAndNotTheProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.opened = true
-	for range 2 { // the next round is read as well
+	for range 2 { // the reader goes on
 		if _, err := s.Holdings(t.Context(), rewards.AppID{1}, rewards.UserID{2}); err == nil || !strings.Contains(err.Error(), "boom") {
 			t.Errorf("got %v, want the panic", err)
 		}
 	}
 }
 
-// held is an engine whose readings wait, once there is letGo, until it is closed or
-// their context ends.
+// held is an engine whose reads wait, once letGo is set, until it is closed or their context ends.
 type held struct {
 	*slow
 
@@ -60,7 +59,7 @@ func (e *held) Read(ctx context.Context, f func(context.Context, store.Tx) error
 	}
 }
 
-// A shared reading goes on for the others when one of its requests ends, the first too.
+// A shared read goes on when one of its requests ends, even the one that started it.
 func TestTheEndOfARequestDoesNotEndTheReadingOfOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
