@@ -37,7 +37,7 @@ type Evidence struct {
 	Report BrokerOrder // the broker's order; valid when the broker was called and Err is nil
 	Err    error       // why the call failed
 
-	First  bool          // of FromSend: no earlier send may have reached the broker
+	First  bool          // of FromSend: no earlier send can have reached the broker
 	Levels []money.Price // of the stock's price, for Merge
 	Fresh  bool          // Levels were read again after a fill far from them
 	Now    time.Time     // our time
@@ -66,8 +66,8 @@ type Step struct {
 	Reason string // the failure reason of the rewards; of StepRefuse
 }
 
-// Next decides the next step of a planned order, given the last evidence about it. It is the
-// only place that decides; docs/states.md has a row for each case.
+// Next decides the order's next step, given the last evidence about it. No other code decides;
+// docs/states.md has a row for each case.
 func (o Order) Next(e Evidence) Step {
 	switch {
 	case e.Source == FromStore:

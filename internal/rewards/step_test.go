@@ -58,7 +58,8 @@ func TestNext(t *testing.T) {
 		"contradiction": {sent, rewards.Evidence{Source: rewards.FromSend, Report: wrong}, rewards.StepSave, rewards.OrderQuarantined, "side"},
 		"far price":     {order: sent, e: rewards.Evidence{Source: rewards.FromSend, Report: far, Levels: levels}, kind: rewards.StepReadPrice},
 		"far price, read again": {
-			sent, rewards.Evidence{Source: rewards.FromSend, Report: far, Levels: levels, Fresh: true},
+			sent,
+			rewards.Evidence{Source: rewards.FromSend, Report: far, Levels: levels, Fresh: true},
 			rewards.StepSave, rewards.OrderQuarantined, "far from",
 		},
 
@@ -89,7 +90,8 @@ func TestNext(t *testing.T) {
 		"braked":          {sent, rewards.Evidence{Source: rewards.FromBrakes}, rewards.StepSave, rewards.OrderSubmitted, "before"},
 		"braked, planned": {order: in(rewards.OrderPlanned), e: rewards.Evidence{Source: rewards.FromBrakes}},
 		"not booked": {
-			in(rewards.OrderOpen), rewards.Evidence{Source: rewards.FromBooking, Err: errors.New("overflow")},
+			in(rewards.OrderOpen),
+			rewards.Evidence{Source: rewards.FromBooking, Err: errors.New("overflow")},
 			rewards.StepSave, rewards.OrderQuarantined, "cannot be booked: overflow",
 		},
 	} {

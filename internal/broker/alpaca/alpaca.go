@@ -129,12 +129,15 @@ func New(o Options) *Client {
 			Transport:     o.Transport,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
-		trading:   newHost(o.TradingURL, o.RequestsPerMinute),
-		data:      newHost(o.DataURL, o.RequestsPerMinute),
-		timeout:   o.Timeout,
-		maxPages:  maxOrderPages,
-		authorize: authorizer(o.KeyID, o.SecretKey),
-		scrub:     scrubber(o.KeyID, o.SecretKey),
+		trading:  newHost(o.TradingURL, o.RequestsPerMinute),
+		data:     newHost(o.DataURL, o.RequestsPerMinute),
+		timeout:  o.Timeout,
+		maxPages: maxOrderPages,
+		authorize: func(h http.Header) {
+			h.Set("APCA-API-KEY-ID", o.KeyID)
+			h.Set("APCA-API-SECRET-KEY", o.SecretKey)
+		},
+		scrub: scrubber(o.KeyID, o.SecretKey),
 	}
 }
 
@@ -157,13 +160,6 @@ func defaultTransport() http.RoundTripper {
 		MaxIdleConnsPerHost:    maxIdleConnections,
 		IdleConnTimeout:        idleTimeout,
 		MaxResponseHeaderBytes: maxHeaderBytes,
-	}
-}
-
-func authorizer(keyID, secretKey string) func(http.Header) {
-	return func(h http.Header) {
-		h.Set("APCA-API-KEY-ID", keyID)
-		h.Set("APCA-API-SECRET-KEY", secretKey)
 	}
 }
 

@@ -72,25 +72,29 @@ func contract() []check {
 // Run checks a broker against the contract, each clause in its own world.
 func Run(t *testing.T, open func(t *testing.T) World) {
 	t.Helper()
-	for _, c := range contract() {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			c.run(t, open(t))
-		})
-	}
+	each(t, func(t *testing.T, c check) {
+		t.Helper()
+		c.run(t, open(t))
+	})
 }
 
 // RunInBubble is Run with each clause in a bubble of testing/synctest. A clean-up of the test that
 // the world was opened for must close it.
 func RunInBubble(t *testing.T, open func(t *testing.T) World) {
 	t.Helper()
+	each(t, func(t *testing.T, c check) {
+		t.Helper()
+		synctest.Test(t, func(t *testing.T) { c.run(t, open(t)) })
+	})
+}
+
+// each runs every clause in a parallel subtest.
+func each(t *testing.T, run func(t *testing.T, c check)) {
+	t.Helper()
 	for _, c := range contract() {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				t.Helper()
-				c.run(t, open(t))
-			})
+			run(t, c)
 		})
 	}
 }
