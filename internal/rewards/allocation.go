@@ -82,7 +82,7 @@ var ErrHalfBought = errors.New("the order was rejected, but an earlier order bou
 // fill time that is missing or in the future. It fails with money.ErrOverflow or
 // ErrHalfBought; the order is then quarantined.
 func Settle(o Order, claims []Claim, now time.Time) (Settlement, error) {
-	if o.BrokerStatus == "rejected" && o.FilledQty == 0 {
+	if o.BrokerStatus == statusRejected && o.FilledQty == 0 {
 		return Refuse(claims, FailureReason(FailureOrderRejected, "the broker rejected the order"))
 	}
 	carried, err := o.Carried()

@@ -142,15 +142,23 @@ const (
 	PhaseEnded                // it ended otherwise; what is filled is bought
 )
 
+// The broker's statuses of orders that have ended.
+const (
+	statusFilled   = "filled"
+	statusCanceled = "canceled"
+	statusExpired  = "expired"
+	statusRejected = "rejected"
+)
+
 // PhaseOf returns the meaning of a status of Alpaca's orders (docs/states.md).
 func PhaseOf(status string) Phase {
 	switch status {
 	case "new", "accepted", "pending_new", "partially_filled", "done_for_day", "pending_cancel",
 		"pending_replace", "accepted_for_bidding", "stopped", "suspended", "calculated", "held":
 		return PhaseWorking
-	case "filled":
+	case statusFilled:
 		return PhaseFilled
-	case "canceled", "expired", "rejected":
+	case statusCanceled, statusExpired, statusRejected:
 		return PhaseEnded
 	default: // "replaced" too: the service never replaces an order
 		return PhaseInvalid
@@ -238,9 +246,9 @@ func (o Order) check(b BrokerOrder, levels []money.Price) error {
 		return contradiction("filled quantity %s", b.FilledQty)
 	case b.FilledQty > 0 && b.FilledAvgPrice <= 0:
 		return contradiction("price %s of a fill", b.FilledAvgPrice)
-	case b.Status == "filled" && b.FilledQty == 0:
+	case b.Status == statusFilled && b.FilledQty == 0:
 		return contradiction("filled with nothing bought")
-	case b.Status == "filled" && !o.whole(b.FilledQty, b.FilledAvgPrice):
+	case b.Status == statusFilled && !o.whole(b.FilledQty, b.FilledAvgPrice):
 		return contradiction("it is filled, but %s shares at %s cost less than the notional %s",
 			b.FilledQty, b.FilledAvgPrice, o.Notional)
 	}
@@ -277,7 +285,7 @@ func (o Order) Proven(now time.Time) bool {
 // otherwise the cost of the filled quantity, rounded down, at most the notional. It fails
 // with money.ErrOverflow.
 func (o Order) Carried() (money.USD, error) {
-	if o.BrokerStatus == "filled" {
+	if o.BrokerStatus == statusFilled {
 		return o.Notional, nil
 	}
 	cost, err := money.Value(o.FilledQty, o.FilledAvgPrice, money.Down)

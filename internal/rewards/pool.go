@@ -29,7 +29,8 @@ func (r PlanRequest) MemberLimit() int {
 	return min(r.MaxMembers, MaxMembers)
 }
 
-// MergePools merges the pools of single apps, oldest first, into one pool of each asset. A suspended app has no pool: its recorded rewards wait until it is resumed.
+// MergePools merges the pools of single apps, oldest first, into one pool of each asset. A
+// suspended app has no pool: its recorded rewards wait until it is resumed.
 func MergePools(ofApps []Pool) []Pool {
 	var pools []Pool
 	place := make(map[AssetID]int)

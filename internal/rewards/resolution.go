@@ -23,7 +23,7 @@ func (r Resolution) Same(other Resolution) bool {
 
 // resolvedStatus replaces the broker's status of a resolved order: its fill is booked, and
 // the rest goes into the next order.
-const resolvedStatus = "canceled"
+const resolvedStatus = statusCanceled
 
 // Resolve applies a decision to a quarantined order. An order that the broker refused at
 // every attempt can be resolved too, as not bought. Resolve fails with CodeConflict when the
@@ -39,7 +39,7 @@ func (o Order) Resolve(r Resolution) (Order, error) {
 		o.FilledAt = r.FilledAt
 	}
 	if r.FilledQty > 0 && o.whole(r.FilledQty, r.Price) {
-		o.BrokerStatus = "filled" // up to the rounding of the price
+		o.BrokerStatus = statusFilled // up to the rounding of the price
 	}
 	return o, nil
 }
