@@ -226,7 +226,7 @@ func holdingDefinitions() []definition {
 		},
 		{
 			checkAllocationUnique, "allocation_unique", list(23), "allocations", fixShares,
-			"a reward has at most one of each order",
+			"a reward has at most one allocation of an order",
 		},
 	}
 }

@@ -2,9 +2,9 @@ package audit_test
 
 // damage is one way to damage a store, and the checks that must find it.
 type damage struct {
-	checks string // by name, the first one first in the test's name
-	what   string
-	sql    string // see audittest.Copy.Exec
+	checks string // names, separated by spaces; the first is part of the test's name
+	what   string // what is wrong
+	sql    string // for audittest.Copy.Exec
 }
 
 // damages has at least one damage for each check.

@@ -27,6 +27,12 @@ func (a *auditor) checkTenant(app string, row named) {
 	}
 }
 
+// notInApp reports a row whose reward or user does not exist in its app.
+func (a *auditor) notInApp(row, app, what, id string) {
+	a.t.row(checkTenancy)
+	a.t.fail(checkTenancy, row, "the "+what+" "+value.UUID(id), "a "+what+" of the app "+value.UUID(app))
+}
+
 // checkAsset checks that a row's asset is in the catalog.
 func (a *auditor) checkAsset(asset int64, row named) {
 	a.t.row(checkAssetKnown)

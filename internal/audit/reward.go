@@ -200,16 +200,11 @@ func (a *auditor) claimParts(v *rewardView, parts *reader.Cursor[part], allocati
 }
 
 func (a *auditor) strayPart(p *part) {
-	a.noReward("member of order "+value.UUID(p.order), p.app, p.reward)
+	a.notInApp("member of order "+value.UUID(p.order), p.app, "reward", p.reward)
 }
 
 func (a *auditor) strayAllocation(b *allocation) {
-	a.noReward("allocation of order "+value.UUID(b.order), b.app, b.reward)
-}
-
-func (a *auditor) noReward(row, app, reward string) {
-	a.t.row(checkTenancy)
-	a.t.fail(checkTenancy, row, "the reward "+value.UUID(reward), "one of the app "+value.UUID(app))
+	a.notInApp("allocation of order "+value.UUID(b.order), b.app, "reward", b.reward)
 }
 
 // checkAllocations checks that each allocation of a reward belongs to another settled order that

@@ -187,17 +187,12 @@ func (j *userJoin) held(h *holding) {
 }
 
 func (j *userJoin) strayLot(l *lot) {
-	j.noUser(rewardName(l.app, l.reward), l.app, l.user)
+	j.a.notInApp(rewardName(l.app, l.reward), l.app, "user", l.user)
 }
 
 func (j *userJoin) strayHolding(h *holding) {
-	j.noUser("holding of "+value.Asset(h.asset), h.app, h.user)
+	j.a.notInApp("holding of "+value.Asset(h.asset), h.app, "user", h.user)
 	j.held(h)
-}
-
-func (j *userJoin) noUser(row, app, user string) {
-	j.a.t.row(checkTenancy)
-	j.a.t.fail(checkTenancy, row, "the user "+value.UUID(user), "one of the app "+value.UUID(app))
 }
 
 // checkContact checks the email and the external id.

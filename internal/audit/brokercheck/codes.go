@@ -33,7 +33,7 @@ const (
 	askBroker = "pause ordering (`stockrewards fulfillment pause`) and ask the broker what happened to the order; " +
 		"its statement decides"
 	checkServe = "check that `stockrewards serve` runs, and run `stockrewards fulfillment status`: " +
-		"serve books the order by itself"
+		"serve settles the order by itself"
 	seeAlarms = "the broker refuses it for a temporary reason: see the alarms of " +
 		"`stockrewards fulfillment status`"
 	nothing            = "nothing: it is under way"
