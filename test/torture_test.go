@@ -224,7 +224,7 @@ func TestAnIOErrorInACheckpointStopsTheProcess(t *testing.T) {
 		if !slices.Equal(l.injector.done(), []place{p}) {
 			t.Fatalf("injected at %v, wanted at %s", l.injector.done(), p)
 		}
-		const want = "stockrewards: cannot continue without the database; the next start recovers: sqlite: checkpoint: "
+		const want = "stockrewards: cannot continue without the database; the next start recovers: sqlite: cannot checkpoint: "
 		if !l.ended || l.exit == nil || l.exit.Error() != "exit status 1" || !strings.Contains(l.s.logs(), want) {
 			t.Errorf("%s: it ended by itself: %t, with %v\n%s", p, l.ended, l.exit, lastLine(l.s.logs()))
 		}

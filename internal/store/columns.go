@@ -49,7 +49,7 @@ func columnOf[T any](rows [][]any, i int) ([]T, error) {
 	for n, row := range rows {
 		v, ok := row[i].(T)
 		if !ok {
-			return nil, fmt.Errorf("store: argument %d of row %d is a %T", i+1, n, row[i])
+			return nil, fmt.Errorf("store: cannot use argument %d of row %d: type %T", i+1, n, row[i])
 		}
 		values[n] = v
 	}

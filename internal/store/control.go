@@ -47,19 +47,13 @@ func (s *Store) Alarms(ctx context.Context) ([]rewards.Alarm, error) {
 
 // RaiseAlarm stores an alarm. An alarm of that name gets the new message and keeps its time.
 func (s *Store) RaiseAlarm(ctx context.Context, name, message string) error {
-	return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
-		_, err := tx.Exec(ctx, `INSERT INTO alarms (name, message, since) VALUES (?1, ?2, ?3)
-			ON CONFLICT (name) DO UPDATE SET message = excluded.message`, name, message, micros(s.now()))
-		return err
-	})
+	return s.exec(ctx, `INSERT INTO alarms (name, message, since) VALUES (?1, ?2, ?3)
+		ON CONFLICT (name) DO UPDATE SET message = excluded.message`, name, message, micros(s.now()))
 }
 
 // ClearAlarm ends an alarm, if it is raised.
 func (s *Store) ClearAlarm(ctx context.Context, name string) error {
-	return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
-		_, err := tx.Exec(ctx, `DELETE FROM alarms WHERE name = ?1`, name)
-		return err
-	})
+	return s.exec(ctx, `DELETE FROM alarms WHERE name = ?1`, name)
 }
 
 // Conflicts lists the broker's orders that contradict the store, oldest first, acknowledged

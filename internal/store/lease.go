@@ -52,11 +52,7 @@ func (s *Store) startAfterOrders(ctx context.Context, tx Tx) error {
 // DropLease ends the holder's lease at once, so that another process need not wait. It does
 // nothing when another process leads.
 func (s *Store) DropLease(ctx context.Context, l rewards.Lease) error {
-	return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
-		_, err := tx.Exec(ctx, `UPDATE lease SET until = 0 WHERE "only" = 1 AND holder = ?1 AND epoch = ?2`,
-			l.Holder, l.Epoch)
-		return err
-	})
+	return s.exec(ctx, `UPDATE lease SET until = 0 WHERE "only" = 1 AND holder = ?1 AND epoch = ?2`, l.Holder, l.Epoch)
 }
 
 // writeFenced writes for the leader. It fails with ErrLostLease when another process leads.

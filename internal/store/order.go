@@ -77,7 +77,7 @@ func (s *Store) SaveOrder(ctx context.Context, l rewards.Lease, from rewards.Ord
 
 func updateOrder(ctx context.Context, tx Tx, from rewards.OrderState, o rewards.Order) error {
 	if !from.CanBecome(o.State) {
-		return fmt.Errorf("store: order %s cannot become %s from %s", o.ID, o.State, from)
+		return fmt.Errorf("store: cannot change order %s from %s to %s", o.ID, from, o.State)
 	}
 	n, err := tx.Exec(ctx, `UPDATE orders SET state = ?3, attempts = ?4, first_attempt_at = ?5,
 		next_attempt_at = ?6, deadline = ?7, broker_id = ?8, broker_status = ?9, filled_qty = ?10,

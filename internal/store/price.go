@@ -53,9 +53,6 @@ func (s *Store) SaveQuotes(ctx context.Context, quotes []rewards.Quote) error {
 
 // DoubtAsset stops ordering and valuing an asset because of a price. An existing doubt stays.
 func (s *Store) DoubtAsset(ctx context.Context, id rewards.AssetID, price money.Price) error {
-	return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
-		_, err := tx.Exec(ctx, `UPDATE assets SET doubt_since = ?2, doubt_price = ?3
-			WHERE id = ?1 AND doubt_since = 0`, int64(id), micros(s.now()), int64(price))
-		return err
-	})
+	return s.exec(ctx, `UPDATE assets SET doubt_since = ?2, doubt_price = ?3
+		WHERE id = ?1 AND doubt_since = 0`, int64(id), micros(s.now()), int64(price))
 }

@@ -38,7 +38,7 @@ func untilKnown(ctx context.Context, commit func() error) error {
 func (s *Store) recordOnce(ctx context.Context, r *recording) error {
 	err := s.engine.WriteForClients(ctx, func(ctx context.Context, tx Tx) error {
 		if err := r.run(ctx, tx); err != nil {
-			return fmt.Errorf("store: record rewards: %w", err)
+			return fmt.Errorf("store: cannot record rewards: %w", err)
 		}
 		return s.markUsed(ctx, tx, r.outcomes)
 	})

@@ -30,7 +30,7 @@ func (s *Store) SettleOrder(
 			return err
 		}
 		if err := bookResults(ctx, tx, booked, settlement.Results); err != nil {
-			return fmt.Errorf("store: book order %s: %w", o.ID, err)
+			return fmt.Errorf("store: cannot book order %s: %w", o.ID, err)
 		}
 		return addPosition(ctx, tx, booked)
 	})

@@ -37,7 +37,7 @@ func (s *Store) CreateUsers(ctx context.Context, batch []rewards.User) ([]reward
 				c.batch[i], c.outcomes[i] = u, rewards.UserOutcome{}
 			}
 			if err := c.run(ctx, tx); err != nil {
-				return fmt.Errorf("store: create users: %w", err)
+				return fmt.Errorf("store: cannot create users: %w", err)
 			}
 			return nil
 		})

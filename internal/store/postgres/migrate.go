@@ -33,7 +33,7 @@ func (e *Engine) migrate(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, db.Close()) }()
 	provider, err := goose.NewProvider(goose.DialectPostgres, db, folder)
 	if err != nil {
-		return fmt.Errorf("postgres: migrations: %w", err)
+		return fmt.Errorf("postgres: cannot read the migrations: %w", err)
 	}
 	current, newest, err := provider.GetVersions(ctx)
 	switch {
@@ -47,7 +47,7 @@ func (e *Engine) migrate(ctx context.Context) (err error) {
 		return fmt.Errorf("postgres: %w", store.ErrOlderSchema)
 	}
 	if _, err := provider.Up(ctx); err != nil {
-		return fmt.Errorf("postgres: migrate: %w", withOwnerHint(err))
+		return fmt.Errorf("postgres: cannot migrate: %w", withOwnerHint(err))
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ const (
 func (e *Engine) Nudge(ctx context.Context) error {
 	_, err := e.pool.Exec(ctx, "select pg_notify($1, '')", channel)
 	if err != nil {
-		return fmt.Errorf("postgres: notify: %w", err)
+		return fmt.Errorf("postgres: cannot notify: %w", err)
 	}
 	return nil
 }

@@ -62,7 +62,7 @@ func Open(ctx context.Context, url string, o Options) (*Engine, error) {
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
-		return nil, fmt.Errorf("postgres: %w", redact(err))
+		return nil, fmt.Errorf("postgres: cannot connect: %w", redact(err))
 	}
 	e := &Engine{pool: pool, options: o, url: url, failed: make(chan error)}
 	for i := range e.turns {

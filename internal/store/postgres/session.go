@@ -89,7 +89,7 @@ func commit(ctx context.Context, conn *pgconn.PgConn) error {
 	results, err := conn.Exec(ctx, "commit").ReadAll()
 	if err != nil {
 		if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.SeverityUnlocalized == "ERROR" {
-			return fmt.Errorf("postgres: commit: %w", err)
+			return fmt.Errorf("postgres: cannot commit: %w", err)
 		}
 		return unknown(err)
 	}
@@ -145,7 +145,7 @@ func (s *session) send(ctx context.Context, query string, rows ...[]any) (pgx.Ba
 	results := s.conn.SendBatch(ctx, &batch)
 	for range begin {
 		if _, err := results.Exec(); err != nil {
-			err = errors.Join(errNotBegun, errBroken, fmt.Errorf("postgres: begin: %w", err))
+			err = errors.Join(errNotBegun, errBroken, fmt.Errorf("postgres: cannot begin: %w", err))
 			return nil, errors.Join(err, results.Close())
 		}
 	}

@@ -16,7 +16,7 @@ import (
 // refused.
 func (e *Engine) Backup(ctx context.Context, path string) error {
 	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("sqlite: backup: %s exists or cannot be read: choose a new name", path)
+		return fmt.Errorf("sqlite: cannot back up: %s exists or cannot be read: choose a new name", path)
 	}
 	s, err := e.writer.take(ctx)
 	if err != nil {
@@ -27,10 +27,10 @@ func (e *Engine) Backup(ctx context.Context, path string) error {
 	const ownerOnly = 0o600
 	f, err := os.OpenFile(partial, os.O_CREATE|os.O_EXCL|os.O_RDWR, ownerOnly)
 	if errors.Is(err, os.ErrExist) {
-		return fmt.Errorf("sqlite: backup: %w (remove the file of an earlier backup)", err)
+		return fmt.Errorf("sqlite: cannot back up: %w (remove the file of an earlier backup)", err)
 	}
 	if err != nil {
-		return fmt.Errorf("sqlite: backup: %w", err)
+		return fmt.Errorf("sqlite: cannot back up: %w", err)
 	}
 	if err := f.Close(); err != nil {
 		return err
@@ -44,7 +44,7 @@ func (e *Engine) Backup(ctx context.Context, path string) error {
 		err = publish(partial, path)
 	}
 	if err != nil {
-		return errors.Join(fmt.Errorf("sqlite: backup to %s: %w", path, err), os.Remove(partial))
+		return errors.Join(fmt.Errorf("sqlite: cannot back up to %s: %w", path, err), os.Remove(partial))
 	}
 	return nil
 }

@@ -72,7 +72,7 @@ func (c *checkpointer) pages(ctx context.Context, mode string) (log, copied int,
 	err = c.own.Query(ctx, func(row store.Row) error { return row.Scan(&blocked, &log, &copied) },
 		`PRAGMA wal_checkpoint(`+mode+`)`)
 	if err != nil {
-		err = fmt.Errorf("sqlite: checkpoint: %w", err)
+		err = fmt.Errorf("sqlite: cannot checkpoint: %w", err)
 	}
 	return log, copied, err
 }

@@ -24,7 +24,7 @@ func (e *Engine) Freeze(ctx context.Context, tx store.Tx, setting string) error 
 	for _, table := range tables {
 		for _, event := range []string{"INSERT", "UPDATE", "DELETE"} {
 			if _, err := tx.Exec(ctx, freezing(table, event, setting)); err != nil {
-				return fmt.Errorf("sqlite: freeze %s: %w", table, err)
+				return fmt.Errorf("sqlite: cannot freeze %s: %w", table, err)
 			}
 		}
 	}
@@ -54,7 +54,7 @@ func (e *Engine) Thaw(ctx context.Context, tx store.Tx) error {
 	}
 	for _, trigger := range triggers {
 		if _, err := tx.Exec(ctx, `DROP TRIGGER `+trigger); err != nil {
-			return fmt.Errorf("sqlite: thaw: %w", err)
+			return fmt.Errorf("sqlite: cannot thaw: %w", err)
 		}
 	}
 	return nil

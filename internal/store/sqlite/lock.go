@@ -16,18 +16,18 @@ var ErrLocked = errors.New("another process serves this database")
 // before unlock, which closes a descriptor of the file and so drops SQLite's own locks.
 func Lock(path string) (unlock func() error, err error) {
 	if path, err = dbfile.Prepare(path); err != nil {
-		return nil, fmt.Errorf("sqlite: lock: %w", err)
+		return nil, fmt.Errorf("sqlite: cannot lock: %w", err)
 	}
 	if err := prepareFile(path); err != nil {
 		return nil, err
 	}
 	byName, err := lockFile(path+".lock", false)
 	if err != nil {
-		return nil, fmt.Errorf("sqlite: lock %s: %w", path, err)
+		return nil, fmt.Errorf("sqlite: cannot lock %s: %w", path, err)
 	}
 	byFile, err := lockDatabase(path) // the file may be served under another name
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("sqlite: lock %s: %w", path, err), byName())
+		return nil, errors.Join(fmt.Errorf("sqlite: cannot lock %s: %w", path, err), byName())
 	}
 	return func() error { return errors.Join(byFile(), byName()) }, nil
 }

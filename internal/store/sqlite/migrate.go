@@ -22,7 +22,7 @@ var migrations embed.FS
 func migrate(ctx context.Context, name, path string, keep bool) (err error) {
 	db, err := sql.Open("sqlite", name+separator(name)+"_pragma=busy_timeout(5000)&_pragma=synchronous(FULL)")
 	if err != nil {
-		return fmt.Errorf("sqlite: open %s: %w", path, err)
+		return fmt.Errorf("sqlite: cannot open %s: %w", path, err)
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	folder, err := fs.Sub(migrations, "migrations")
@@ -31,7 +31,7 @@ func migrate(ctx context.Context, name, path string, keep bool) (err error) {
 	}
 	provider, err := goose.NewProvider(goose.DialectSQLite3, db, folder, goose.WithVerbose(false))
 	if err != nil {
-		return fmt.Errorf("sqlite: migrations: %w", err)
+		return fmt.Errorf("sqlite: cannot read the migrations: %w", err)
 	}
 	if path != Memory {
 		unlock, err := lockFile(path+".setup.lock", true)
@@ -54,7 +54,7 @@ func migrate(ctx context.Context, name, path string, keep bool) (err error) {
 		return fmt.Errorf("sqlite: %s: %w", path, store.ErrOlderSchema)
 	}
 	if _, err := provider.Up(ctx); err != nil {
-		return fmt.Errorf("sqlite: migrate: %w", err)
+		return fmt.Errorf("sqlite: cannot migrate: %w", err)
 	}
 	return nil
 }

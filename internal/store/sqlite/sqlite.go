@@ -137,7 +137,7 @@ func writing(alone bool) string {
 func connect(ctx context.Context, name string, own ...string) (*session, error) {
 	conn, err := sqlite.OpenConn(name, sqlite.OpenReadWrite, sqlite.OpenCreate, sqlite.OpenURI)
 	if err != nil {
-		return nil, fmt.Errorf("sqlite: open: %w", err)
+		return nil, fmt.Errorf("sqlite: cannot open: %w", err)
 	}
 	s := &session{conn: conn}
 	s.allowInterrupt()
@@ -147,7 +147,7 @@ func connect(ctx context.Context, name string, own ...string) (*session, error) 
 		"cache_size = -16000", "journal_size_limit = 67108864", "temp_store = MEMORY",
 	}, own...) {
 		if _, err := s.Exec(ctx, "PRAGMA "+setting); err != nil {
-			return nil, errors.Join(fmt.Errorf("sqlite: open %s: %w", name, err), s.close())
+			return nil, errors.Join(fmt.Errorf("sqlite: cannot open %s: %w", name, err), s.close())
 		}
 	}
 	return s, nil
@@ -165,7 +165,7 @@ func prepareFile(path string) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("sqlite: create the database: %w", err)
+		return fmt.Errorf("sqlite: cannot create the database: %w", err)
 	}
 	if err := f.Close(); err != nil {
 		return err
@@ -193,7 +193,7 @@ func checkLibrary(ctx context.Context, s *session) error {
 		return fmt.Errorf("sqlite: %w", err)
 	}
 	if olderVersion(version, oldestLibrary) {
-		return fmt.Errorf("sqlite: the library is %s; %s or newer is needed", version, oldestLibrary)
+		return fmt.Errorf("sqlite: the library has version %s; %s or newer is required", version, oldestLibrary)
 	}
 	return nil
 }

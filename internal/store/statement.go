@@ -69,6 +69,14 @@ func readAll[T any](
 	})
 }
 
+// exec runs one statement in a write transaction.
+func (s *Store) exec(ctx context.Context, query string, args ...any) error {
+	return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+		_, err := tx.Exec(ctx, query, args...)
+		return err
+	})
+}
+
 func notFound(message string) error {
 	return &rewards.Error{Code: rewards.CodeNotFound, Message: message}
 }
