@@ -12,7 +12,7 @@ import (
 // one in the order of batch, even when a key occurs twice or its first request is refused.
 // After an error no reward is stored; with CodeUnavailable that is unknown. A row that cannot
 // be stored fails the whole batch: the caller retries in smaller batches. When the outcome of a
-// commit is unknown it is retried with the same ids, which tell its own rows from others.
+// commit is unknown it is retried with the same ids, which distinguish its rows from others.
 func (s *Store) RecordRewards(ctx context.Context, batch []rewards.NewReward) ([]rewards.Outcome, error) {
 	if err := s.CheckClock(); err != nil {
 		return nil, err

@@ -123,7 +123,7 @@ func (b *Books) migrate(ctx context.Context, o Options, first Account) error {
 		case version == 2: //nolint:mnd // the previous version
 			script = schema3
 		case version != schemaVersion:
-			return fmt.Errorf("they have version %d, this program knows version %d", version, schemaVersion)
+			return fmt.Errorf("the file has version %d, this program knows version %d", version, schemaVersion)
 		}
 		_, err := tx.ExecContext(ctx, script)
 		return err

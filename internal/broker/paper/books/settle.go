@@ -22,7 +22,7 @@ import (
 // writers do not wait for long.
 const duePerTransaction = 500
 
-// catchUp carries out all orders and corporate actions that are due, each as of its own
+// catchUp carries out all orders and corporate actions that are due, each at its due
 // time. It takes the write lock only when something is due.
 func (b *Books) catchUp(ctx context.Context, now time.Time) error {
 	var due bool
