@@ -274,7 +274,7 @@ func (w *world) quarantined() rewards.Order {
 	return rewards.Order{}
 }
 
-// wantAlarm checks whether an alarm with that name, or a name that begins so, is active.
+// wantAlarm checks whether an alarm whose name begins so is active; "" is any alarm.
 func (w *world) wantAlarm(name string, want bool) {
 	w.t.Helper()
 	alarms, err := w.store.Alarms(w.t.Context())
