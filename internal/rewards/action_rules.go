@@ -79,8 +79,10 @@ func (s Observation) holdFrom(t Terms) time.Time {
 
 // Tick begins a hold whose time has come, and ends an action that is over and never holds.
 func (s Observation) Tick(a Action) Action {
+	if a.State != ActionAnnounced {
+		return a
+	}
 	switch {
-	case a.State != ActionAnnounced:
 	case (ActionHold{a.HoldFrom}).InForce(s.Now):
 		a.State, a.HeldAt = ActionHeld, s.SeenAt
 	case a.HoldFrom.IsZero() && a.over(s.Now):

@@ -66,8 +66,8 @@ func NewService(store Store, recorder Recorder, prices Prices, now func() time.T
 	return &Service{store: store, recorder: recorder, prices: prices, now: now}
 }
 
-// SetMinAward sets the smallest amount of a new award; zero takes any. It must be called before
-// the first request.
+// SetMinAward sets the smallest accepted amount of an award; zero accepts any. It must be
+// called before the first request.
 func (s *Service) SetMinAward(amount money.USD) { s.minAward = amount }
 
 // cacheFor is how long a key, the account's mode and the catalog are cached, so that a
@@ -90,23 +90,27 @@ func (s *Service) Authenticate(ctx context.Context, presented string) (Key, App,
 	unauthorized := &Error{Code: CodeUnauthorized, Message: "missing or invalid x-api-key"}
 	hash := HashKey(presented)
 	c, found := s.cachedKey(hash)
-	var err error
 	if !found {
 		if !WellFormedKey(presented) {
 			return Key{}, App{}, unauthorized
 		}
+		var err error
 		c, err = s.lookUpKey(ctx, hash)
+		if CodeOf(err) == CodeNotFound {
+			err = unauthorized
+		}
+		if err != nil {
+			return Key{}, App{}, err
+		}
 	}
 	switch {
-	case CodeOf(err) == CodeNotFound:
-		err = unauthorized
-	case err != nil:
 	case !c.key.ValidAt(s.now()) || !c.account.Accepts(ModeOfKey(presented)):
-		err = unauthorized
+		return c.key, c.app, unauthorized
 	case c.app.Suspended:
-		err = &Error{Code: CodeForbidden, Message: "the app is suspended"}
+		return c.key, c.app, &Error{Code: CodeForbidden, Message: "the app is suspended"}
+	default:
+		return c.key, c.app, nil
 	}
-	return c.key, c.app, err
 }
 
 // cachedKey returns a key that was looked up less than cacheFor ago.
@@ -184,11 +188,11 @@ func (o Outcome) answer(r NewReward) (Reward, bool, error) {
 			Code: CodeUnprocessable, Message: "amountUsd is less than the smallest award that the operator accepts",
 			Details: MinAwardDetails{r.MinAmount},
 		}
-	case NotGiftable:
-	}
-	return Reward{}, false, &Error{
-		Code: CodeUnprocessable, Message: "assetSymbol is not in the catalog",
-		Details: AssetDetails{r.Symbol},
+	default: // NotGiftable
+		return Reward{}, false, &Error{
+			Code: CodeUnprocessable, Message: "assetSymbol is not in the catalog",
+			Details: AssetDetails{r.Symbol},
+		}
 	}
 }
 
