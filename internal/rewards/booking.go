@@ -21,9 +21,9 @@ func (r Result) ChangesHolding() bool {
 	return r.Status != Failed && (r.Bought.Shares > 0 || r.Cost() > 0)
 }
 
-// Booked returns the order with its settlement, booked at now, and never before its first
+// WithSettlement returns the order with its settlement, booked at now, and never before its first
 // attempt when the clock was set back.
-func (o Order) Booked(s Settlement, now time.Time) Order {
+func (o Order) WithSettlement(s Settlement, now time.Time) Order {
 	o.State, o.Reason, o.HouseShares, o.FilledAt = s.State, s.Reason, s.HouseShares, s.FilledAt
 	o.SettledAt = notBefore(now, o.FirstAttemptAt)
 	return o

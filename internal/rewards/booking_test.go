@@ -40,7 +40,7 @@ func TestCostBasis(t *testing.T) {
 	}
 }
 
-func TestBooked(t *testing.T) {
+func TestWithSettlement(t *testing.T) {
 	t.Parallel()
 	attempt := time.Unix(1_790_000_000, 0)
 	o := rewards.Order{State: rewards.OrderOpen, FirstAttemptAt: attempt, FilledQty: 9}
@@ -52,7 +52,7 @@ func TestBooked(t *testing.T) {
 	} {
 		want := o
 		want.State, want.HouseShares, want.FilledAt, want.SettledAt = rewards.OrderSettled, 2, s.FilledAt, test.want
-		if diff := cmp.Diff(want, o.Booked(s, test.now)); diff != "" {
+		if diff := cmp.Diff(want, o.WithSettlement(s, test.now)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}

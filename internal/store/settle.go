@@ -25,7 +25,7 @@ func (s *Store) SettleOrder(
 		if err != nil {
 			return err
 		}
-		booked := o.Booked(settlement, s.now())
+		booked := o.WithSettlement(settlement, s.now())
 		if err := updateOrder(ctx, tx, from, booked); err != nil {
 			return err
 		}
