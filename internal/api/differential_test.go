@@ -89,7 +89,7 @@ func TestBothEnginesRespondAlike(t *testing.T) {
 	if *onPostgres {
 		t.Skip("the run over SQLite compares both engines")
 	}
-	calls := 1_500
+	calls := 1_000
 	if *long {
 		calls = 10_000
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/getkin/kin-openapi/openapi3"
 	"github.com/google/go-cmp/cmp"
@@ -200,8 +201,8 @@ func (e estate) everything(t *testing.T) string {
 	return all.String()
 }
 
-// keepReading makes the owner read its data without pause, because the store reads
-// concurrent requests together.
+// keepReading makes the owner read its data all the time, because the store combines
+// concurrent reads.
 func (e estate) keepReading(t *testing.T) (stop func()) {
 	t.Helper()
 	quit, done := make(chan struct{}), make(chan struct{})
@@ -211,7 +212,7 @@ func (e estate) keepReading(t *testing.T) (stop func()) {
 			select {
 			case <-quit:
 				return
-			default:
+			case <-time.After(time.Millisecond):
 			}
 			target := []string{"/v1/rewards/" + e.reward, "/v1/users/" + e.user + "/portfolio", "/v1/users/" + e.user}[i%3]
 			a, err := e.client.try(t, request{method: http.MethodGet, target: target})
