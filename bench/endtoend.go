@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"syscall"
 	"time"
 )
@@ -39,9 +38,7 @@ func (h *harness) endToEnd(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", t.name, err)
 		}
 		h.report.endToEnd = append(h.report.endToEnd, r)
-		var b strings.Builder
-		writeEndToEnd(&b, []endToEndReport{r})
-		h.say("%s", b.String())
+		h.say("%s", r)
 	}
 	return nil
 }
@@ -179,21 +176,20 @@ func (r endToEndReport) grows() float64 {
 // at returns the backlog after a share of the time.
 func (r endToEndReport) at(share float64) int { return percentile(r.backlog, share) }
 
-func writeEndToEnd(b *strings.Builder, list []endToEndReport) {
+// String returns the report's paragraph.
+func (r endToEndReport) String() string {
 	const third, twoThirds, growth = 1. / 3, 2. / 3, 0.01
-	for _, r := range list {
-		verdict := "it does not grow"
-		if r.grows() > growth*r.planned {
-			verdict = "IT GROWS"
-		}
-		fmt.Fprintf(b, "\nEnd to end over %s: %.0f new rewards per second planned (%.3f of the ceiling's %.0f/s), "+
-			"%.0f/s answered, statuses %v.\n\n"+
-			"- Recording, from the planned time on: p50 %s, p99 %s, max %s (the generator's own lateness: p99 %s).\n"+
-			"- Backlog: %d after a third, %d after two thirds, %d at the end; %+.1f per second after the first third: "+
-			"%s. It was bought %s after the end.\n"+
-			"- CPU per 1,000 rewards, bought: %s. All %d recorded rewards are executed.\n",
-			r.target, r.planned, r.planned/r.ceiling, r.ceiling, r.rate(), r.Statuses, short(r.P50), short(r.P99),
-			short(r.Max), short(r.Late), r.at(third), r.at(twoThirds), r.at(1), r.grows(), verdict,
-			short(r.drained), short(r.cpu), r.executed)
+	verdict := "it does not grow"
+	if r.grows() > growth*r.planned {
+		verdict = "IT GROWS"
 	}
+	return fmt.Sprintf("\nEnd to end over %s: %.0f new rewards per second planned (%.3f of the ceiling's %.0f/s), "+
+		"%.0f/s answered, statuses %v.\n\n"+
+		"- Recording, from the planned time on: p50 %s, p99 %s, max %s (the generator's own lateness: p99 %s).\n"+
+		"- Backlog: %d after a third, %d after two thirds, %d at the end; %+.1f per second after the first third: "+
+		"%s. It was bought %s after the end.\n"+
+		"- CPU per 1,000 rewards, bought: %s. All %d recorded rewards are executed.\n",
+		r.target, r.planned, r.planned/r.ceiling, r.ceiling, r.rate(), r.Statuses, short(r.P50), short(r.P99),
+		short(r.Max), short(r.Late), r.at(third), r.at(twoThirds), r.at(1), r.grows(), verdict,
+		short(r.drained), short(r.cpu), r.executed)
 }

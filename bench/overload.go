@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"strings"
 	"time"
 )
 
@@ -32,9 +31,7 @@ func (h *harness) overload(ctx context.Context) error {
 			return fmt.Errorf("%s: %w", t.name, err)
 		}
 		h.report.overload = append(h.report.overload, r)
-		var b strings.Builder
-		writeOverload(&b, []overloadReport{r})
-		h.say("%s", b.String())
+		h.say("%s", r)
 	}
 	return nil
 }
@@ -86,21 +83,20 @@ func (r overloadReport) check() error {
 	return nil
 }
 
-func writeOverload(b *strings.Builder, list []overloadReport) {
-	for _, r := range list {
-		normal := "not normal again (0.9 of before) in this time"
-		if r.normal > 0 {
-			normal = fmt.Sprintf("normal again (0.9 of before) in second %d", r.normal)
-		}
-		c := r.many.Counted
-		fmt.Fprintf(b, "\nOverload of %s: %d connections for %s: %.0f/s, p99 %s, %d recorded, %d refused with 503 "+
-			"(all with Retry-After), %d connection errors. Before, with %d: %.0f/s, p99 %s. "+
-			"Afterwards, with %[9]d: %[12]s.\n\n",
-			r.target, manyConnections, time.Duration(r.seconds)*time.Second, r.many.rate(), short(r.many.P99),
-			c.Created, c.Unavailable, r.many.Socket, usualConnections, r.before.rate(), short(r.before.P99), normal)
-		b.WriteString("| second afterwards | req/s | of before | p99 |\n|---|---|---|---|\n")
-		for i, o := range r.after {
-			fmt.Fprintf(b, "| %d | %.0f | %.2f | %s |\n", i+1, o.rate(), o.rate()/r.before.rate(), short(o.P99))
-		}
+// String returns the report's paragraph and table.
+func (r overloadReport) String() string {
+	normal := "not normal again (0.9 of before) in this time"
+	if r.normal > 0 {
+		normal = fmt.Sprintf("normal again (0.9 of before) in second %d", r.normal)
 	}
+	c := r.many.Counted
+	text := fmt.Sprintf("\nOverload of %s: %d connections for %s: %.0f/s, p99 %s, %d recorded, %d refused with 503 "+
+		"(all with Retry-After), %d connection errors. Before, with %d: %.0f/s, p99 %s. "+
+		"Afterwards, with %[9]d: %[12]s.\n\n| second afterwards | req/s | of before | p99 |\n|---|---|---|---|\n",
+		r.target, manyConnections, time.Duration(r.seconds)*time.Second, r.many.rate(), short(r.many.P99),
+		c.Created, c.Unavailable, r.many.Socket, usualConnections, r.before.rate(), short(r.before.P99), normal)
+	for i, o := range r.after {
+		text += fmt.Sprintf("| %d | %.0f | %.2f | %s |\n", i+1, o.rate(), o.rate()/r.before.rate(), short(o.P99))
+	}
+	return text
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -54,32 +55,20 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// TestParseStat: as in proc(5), where a name can contain brackets and spaces.
-func TestParseStat(t *testing.T) {
+// TestProcess measures the test itself, and a process that does not exist.
+func TestProcess(t *testing.T) {
 	t.Parallel()
-	got, err := parseStat("123 (a b) c) S 7 123 123 0 -1 4194304 1 2 3 4 150 25 30 5 20 0 9 0 1 2 3\n")
-	if err != nil {
-		t.Fatal(err)
+	for began := time.Now(); time.Since(began) < 20*time.Millisecond; { // two ticks of the kernel
 	}
-	want := processTime{parent: 7, own: 1750 * time.Millisecond, ended: 350 * time.Millisecond}
-	if got != want {
-		t.Errorf("got %+v, want %+v", got, want)
+	if used, err := cpuTime(os.Getpid()); err != nil || used <= 0 || used > time.Hour {
+		t.Errorf("CPU time %v, %v", used, err)
 	}
-	for _, text := range []string{"", "1 (x) S 1 2", "1 (x) S p 1 1 0 -1 0 1 2 3 4 150 25 30 5 20 0"} {
-		if _, err := parseStat(text); err == nil {
-			t.Errorf("%q: no error", text)
-		}
+	if now, peak, err := memory(os.Getpid()); err != nil || now < 1<<20 || peak < now {
+		t.Errorf("memory %d, peak %d, %v", now, peak, err)
 	}
-}
-
-func TestParseMemory(t *testing.T) {
-	t.Parallel()
-	now, most, err := parseMemory("Name:\tserve\nVmPeak:\t  999 kB\nVmHWM:\t    2048 kB\nVmRSS:\t    1024 kB\n")
-	if err != nil || now != 1<<20 || most != 2<<20 {
-		t.Errorf("got %d, %d, %v", now, most, err)
-	}
-	if _, _, err := parseMemory("Name:\tkernel\n"); err == nil {
-		t.Error("no error without memory")
+	const missing = 1 << 30
+	if _, err := cpuTime(missing); err == nil {
+		t.Error("CPU time of a missing process")
 	}
 }
 

@@ -35,8 +35,12 @@ func (h *harness) write() error {
 		short(h.report.sync.Least), short(h.report.sync.Most))
 	h.writeCases(&b)
 	h.writeProcesses(&b)
-	writeEndToEnd(&b, h.report.endToEnd)
-	writeOverload(&b, h.report.overload)
+	for _, r := range h.report.endToEnd {
+		b.WriteString(r.String())
+	}
+	for _, r := range h.report.overload {
+		b.WriteString(r.String())
+	}
 	writeFlood(&b, h.report.flood, h.Engines)
 	h.say("\n%s", b.String())
 	if h.Markdown == "" {

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"strings"
@@ -167,12 +168,7 @@ func (s *Server) getOrders(r *http.Request) (any, error) {
 }
 
 func (s *Server) getOrder(r *http.Request) (any, error) {
-	now := s.now()
-	o, err := s.books.Order(r.Context(), r.PathValue("id"), now)
-	if err != nil {
-		return nil, err
-	}
-	return s.reported(o, now), nil
+	return s.lookUp(r, s.books.Order, r.PathValue("id"))
 }
 
 func (s *Server) getOrderByClientID(r *http.Request) (any, error) {
@@ -180,8 +176,15 @@ func (s *Server) getOrderByClientID(r *http.Request) (any, error) {
 	if id == "" {
 		return nil, apierror.Unprocessable("client_order_id is required")
 	}
+	return s.lookUp(r, s.books.OrderByClientID, id)
+}
+
+// finder is a method of the books that looks up an order.
+type finder func(ctx context.Context, id string, now time.Time) (*books.Order, error)
+
+func (s *Server) lookUp(r *http.Request, find finder, id string) (any, error) {
 	now := s.now()
-	o, err := s.books.OrderByClientID(r.Context(), id, now)
+	o, err := find(r.Context(), id, now)
 	if err != nil {
 		return nil, err
 	}
