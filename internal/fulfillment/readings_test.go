@@ -140,6 +140,7 @@ func TestEndsThatDoNotAgree(t *testing.T) {
 	t.Parallel()
 	part := reading{reported("canceled", "0.01"), 3 * time.Second}
 	grown := reported("canceled", "0.015")
+	absurd := order{"status": "canceled", "filled_qty": "0.01", "filled_avg_price": "0.01"}
 	for name, test := range map[string]struct {
 		then   reading
 		sleep  time.Duration
@@ -149,7 +150,7 @@ func TestEndsThatDoNotAgree(t *testing.T) {
 		"goes on":      {reading{reported("partially_filled", "0.02"), 3 * time.Second}, 0, rewards.OrderQuarantined, rewards.Executing},
 		"grows":        {reading{grown, 3 * time.Second}, 20 * time.Second, rewards.OrderOpen, rewards.Executing},
 		"has grown":    {reading{grown, 3 * time.Second}, 30 * time.Second, rewards.OrderSettled, rewards.Executed},
-		"absurd price": {reading{order{"status": "canceled", "filled_qty": "0.01", "filled_avg_price": "0.01"}, time.Second}, 0, rewards.OrderQuarantined, rewards.Executing},
+		"absurd price": {reading{absurd, time.Second}, 0, rewards.OrderQuarantined, rewards.Executing},
 		"filled later": {reading{reported("filled", "0.025"), time.Second}, 0, rewards.OrderSettled, rewards.Executed},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -104,16 +104,23 @@ func TestReading(t *testing.T) {
 	account := func(ctx context.Context, c *alpaca.Client) (any, error) { return c.Account(ctx) }
 	positions := func(ctx context.Context, c *alpaca.Client) (any, error) { return c.Positions(ctx) }
 	assets := func(ctx context.Context, c *alpaca.Client) (any, error) { return c.Assets(ctx) }
+	const (
+		now  = `"timestamp":"2026-03-16T14:00:00Z",`
+		next = `"next_open":"2026-03-17T09:30:00-04:00","next_close":"2026-03-16T16:00:00-04:00",`
+	)
+	open := rewards.MarketClock{Now: at(14), Open: true, NextOpen: at(13).AddDate(0, 0, 1).Add(30 * time.Minute), NextClose: at(20)}
+	simulated := open
+	simulated.Simulated = true
 	for _, c := range []struct {
 		name, body string
 		call       func(context.Context, *alpaca.Client) (any, error)
 		want       any // nil for an answer that can't be read
 	}{
-		{"clock", `{"timestamp":"2026-03-16T14:00:00Z","is_open":true,"next_open":"2026-03-17T09:30:00-04:00","next_close":"2026-03-16T16:00:00-04:00"}`, clock, rewards.MarketClock{Now: at(14), Open: true, NextOpen: time.Date(2026, 3, 17, 13, 30, 0, 0, time.UTC), NextClose: at(20)}},
-		{"clock set on purpose", `{"timestamp":"2026-03-16T14:00:00Z","is_open":true,"next_open":"2026-03-17T09:30:00-04:00","next_close":"2026-03-16T16:00:00-04:00","test_clock":true}`, clock, rewards.MarketClock{Now: at(14), Open: true, NextOpen: time.Date(2026, 3, 17, 13, 30, 0, 0, time.UTC), NextClose: at(20), Simulated: true}},
-		{"clock without is_open", `{"timestamp":"2026-03-16T14:00:00Z","next_open":"2026-03-17T09:30:00-04:00","next_close":"2026-03-16T16:00:00-04:00"}`, clock, nil},
-		{"clock without next_open", `{"timestamp":"2026-03-16T14:00:00Z","is_open":true,"next_close":"2026-03-16T16:00:00-04:00"}`, clock, nil},
-		{"clock with a bad time", `{"timestamp":"soon","is_open":true,"next_open":"2026-03-17T09:30:00-04:00","next_close":"2026-03-16T16:00:00-04:00"}`, clock, nil},
+		{"clock", `{` + now + next + `"is_open":true}`, clock, open},
+		{"clock set on purpose", `{` + now + next + `"is_open":true,"test_clock":true}`, clock, simulated},
+		{"clock without is_open", `{` + now + next + `"test_clock":false}`, clock, nil},
+		{"clock without next_open", `{` + now + `"is_open":true,"next_close":"2026-03-16T16:00:00-04:00"}`, clock, nil},
+		{"clock with a bad time", `{"timestamp":"soon",` + next + `"is_open":true}`, clock, nil},
 		{"clock null", `null`, clock, nil},
 		{"account", `{"id":"a","status":"ACTIVE","buying_power":"262113.632"}`, account, rewards.BrokerAccount{ID: "a", Status: "ACTIVE", BuyingPower: 262_113_632_000}},
 		{"account in debt", `{"id":"a","status":"ACTIVE","buying_power":"-1.1234567"}`, account, rewards.BrokerAccount{ID: "a", Status: "ACTIVE", BuyingPower: -1_123_457}},
