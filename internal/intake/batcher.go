@@ -42,9 +42,9 @@ func newBatcher[Q, A any](store func(context.Context, []Q) ([]A, error), created
 
 // commitOne queues a request and waits for its outcome. If ctx ends first, the request may
 // still be committed.
-func (l *batcher[Q, A]) commitOne(ctx context.Context, app rewards.AppID, content Q, bytes int) (none A, err error) {
+func (b *batcher[Q, A]) commitOne(ctx context.Context, app rewards.AppID, content Q, bytes int) (none A, err error) {
 	q := &request[Q, A]{app: app, content: content, bytes: bytes, done: make(chan struct{})}
-	if err := l.add(q); err != nil {
+	if err := b.add(q); err != nil {
 		return none, err
 	}
 	select {
@@ -55,27 +55,27 @@ func (l *batcher[Q, A]) commitOne(ctx context.Context, app rewards.AppID, conten
 	}
 }
 
-func (l *batcher[Q, A]) add(q *request[Q, A]) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.closed {
+func (b *batcher[Q, A]) add(q *request[Q, A]) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
 		return rewards.Unavailable("the service is stopping", nil)
 	}
-	if !l.queue.add(q) {
+	if !b.queue.add(q) {
 		return rewards.Unavailable("the service is busy with other requests of this app", errFull)
 	}
 	select {
-	case l.wake <- struct{}{}:
+	case b.wake <- struct{}{}:
 	default: // it has a token already
 	}
 	return nil
 }
 
 // run commits batches until ctx ends, then what is queued, and returns.
-func (l *batcher[Q, A]) run(ctx context.Context, after func(created bool)) {
+func (b *batcher[Q, A]) run(ctx context.Context, after func(created bool)) {
 	drain := func() {
 		for {
-			more, created := l.step(context.WithoutCancel(ctx))
+			more, created := b.step(context.WithoutCancel(ctx))
 			if !more {
 				return
 			}
@@ -84,12 +84,12 @@ func (l *batcher[Q, A]) run(ctx context.Context, after func(created bool)) {
 	}
 	for {
 		select {
-		case <-l.wake:
+		case <-b.wake:
 			drain()
 		case <-ctx.Done():
-			l.mu.Lock()
-			l.closed = true
-			l.mu.Unlock()
+			b.mu.Lock()
+			b.closed = true
+			b.mu.Unlock()
 			drain()
 			return
 		}
@@ -98,35 +98,35 @@ func (l *batcher[Q, A]) run(ctx context.Context, after func(created bool)) {
 
 // step commits and answers one batch. It reports whether any request was queued, and whether
 // a reward was created.
-func (l *batcher[Q, A]) step(ctx context.Context) (more, created bool) {
-	l.mu.Lock()
-	batch := l.queue.take()
-	l.mu.Unlock()
+func (b *batcher[Q, A]) step(ctx context.Context) (more, created bool) {
+	b.mu.Lock()
+	batch := b.queue.take()
+	b.mu.Unlock()
 	if len(batch) == 0 {
 		return false, false
 	}
-	return true, l.commit(ctx, batch)
+	return true, b.commit(ctx, batch)
 }
 
 // commit stores the batch and answers its requests. After an error that one request may have
 // caused it stores the halves separately, so that only that request fails. It reports
 // whether a reward was created.
-func (l *batcher[Q, A]) commit(ctx context.Context, batch []*request[Q, A]) bool {
+func (b *batcher[Q, A]) commit(ctx context.Context, batch []*request[Q, A]) bool {
 	contents := make([]Q, len(batch))
 	for n, q := range batch {
 		contents[n] = q.content
 	}
-	outcomes, err := l.record(ctx, contents)
+	outcomes, err := b.record(ctx, contents)
 	if err != nil && len(batch) > 1 && rewards.CodeOf(err) != rewards.CodeUnavailable {
 		half := len(batch) / 2
-		first := l.commit(ctx, batch[:half])
-		return l.commit(ctx, batch[half:]) || first
+		first := b.commit(ctx, batch[:half])
+		return b.commit(ctx, batch[half:]) || first
 	}
 	created := false
 	for n, q := range batch {
 		if q.err = err; err == nil {
 			q.outcome = outcomes[n]
-			created = created || l.created(q.outcome)
+			created = created || b.created(q.outcome)
 		}
 		close(q.done)
 	}
@@ -134,24 +134,24 @@ func (l *batcher[Q, A]) commit(ctx context.Context, batch []*request[Q, A]) bool
 }
 
 // record stores a batch and reports the commit to the observer.
-func (l *batcher[Q, A]) record(ctx context.Context, batch []Q) ([]A, error) {
+func (b *batcher[Q, A]) record(ctx context.Context, batch []Q) ([]A, error) {
 	began := time.Now()
-	l.began.Store(&began)
-	outcomes, err := l.store(ctx, batch)
-	l.began.Store(nil)
+	b.began.Store(&began)
+	outcomes, err := b.store(ctx, batch)
+	b.began.Store(nil)
 	c := Commit{Requests: len(batch), Took: time.Since(began), Err: err}
 	for _, o := range outcomes {
-		if l.created(o) {
+		if b.created(o) {
 			c.Created++
 		}
 	}
-	l.observe(c)
+	b.observe(c)
 	return outcomes, err
 }
 
 // busy returns how long the commit in progress has taken so far; zero without one.
-func (l *batcher[Q, A]) busy() time.Duration {
-	began := l.began.Load()
+func (b *batcher[Q, A]) busy() time.Duration {
+	began := b.began.Load()
 	if began == nil {
 		return 0
 	}
@@ -159,8 +159,8 @@ func (l *batcher[Q, A]) busy() time.Duration {
 }
 
 // depth returns the number of queued requests.
-func (l *batcher[Q, A]) depth() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.queue.count
+func (b *batcher[Q, A]) depth() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.queue.count
 }
