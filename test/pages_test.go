@@ -265,3 +265,18 @@ func TestNamedTests(t *testing.T) {
 		}
 	}
 }
+
+// TestBreakCodes checks that docs/backup.md has every code of `audit --broker`.
+func TestBreakCodes(t *testing.T) {
+	t.Parallel()
+	guide := read(t, "docs/backup.md")
+	codes := regexp.MustCompile(`\tcode\w+ += "(\w+)"`).FindAllStringSubmatch(read(t, "internal/audit/brokercheck/codes.go"), -1)
+	if len(codes) < 10 {
+		t.Fatalf("found only %d codes", len(codes))
+	}
+	for _, m := range codes {
+		if !strings.Contains(guide, "`"+m[1]+"`") {
+			t.Errorf("docs/backup.md has no code %s", m[1])
+		}
+	}
+}
