@@ -27,15 +27,15 @@ const (
 	busy      company = "busy"       // the same as the watched one, with the same keys and names, in the same orders
 	suspended company = "suspended"  // one of them is suspended in the middle, with rewards that wait
 	atLimits  company = "at limits"  // all that is allowed, and more: orders as large as there may be
-	inTrouble company = "in trouble" // the broker rejects their stocks, or tells nonsense of them
+	inTrouble company = "in trouble" // the broker rejects orders of their stocks, or reports nonsense about them
 )
 
-// life is what the app 0 asks for and is told.
+// life is what the app 0 requests and gets.
 type life struct {
 	*world
 
 	random   *rand.Rand
-	numbers  map[string]int // of ids, by the order in which they were told
+	numbers  map[string]int // of ids, by their first occurrence
 	lines    []string
 	holdings []holding
 	bodies   []string // of rewards that were given
@@ -44,7 +44,7 @@ type life struct {
 	planned  int // orders
 }
 
-// holding is what a portfolio tells that other apps may move a little.
+// holding is what other apps may change a little in a portfolio.
 type holding struct {
 	name            string
 	quantity, value json.Number
@@ -58,7 +58,7 @@ var (
 	filled  = regexp.MustCompile(`("executedAt":"[^".]*)\.\d+Z`) // the brokerage fills in a random part of a second
 )
 
-// An app is told the same whether there are other apps or not, whatever they do: the
+// An app gets the same answers with and without other apps, whatever they do: the
 // same statuses, bodies, times (of a fill to the second) and prices, but for ids, and
 // for a billionth of a share for each award. Pools of less than a dollar, which wait
 // for more, are kept out of the app's stocks: in company they are bought sooner.
@@ -126,7 +126,7 @@ func (l *life) ask(method, path, body string) string {
 	return next
 }
 
-// canonical is a text with numbers for ids.
+// canonical is an answer with numbers for ids.
 func (l *life) canonical(text string) string {
 	text = filled.ReplaceAllString(cursors.ReplaceAllString(text, "cursor=C"), "$1")
 	return ids.ReplaceAllStringFunc(text, func(id string) string {
@@ -250,7 +250,7 @@ func (l *life) others(r *rand.Rand, c company, round int) {
 func compareLives(t *testing.T, want, got *life) {
 	t.Helper()
 	if diff := cmp.Diff(want.lines, got.lines); diff != "" {
-		t.Errorf("the app was told something else (-alone +with others):\n%s", diff)
+		t.Errorf("the app got other answers (-alone +with others):\n%s", diff)
 	}
 	if len(want.holdings) != len(got.holdings) {
 		t.Fatalf("%d holdings, alone %d", len(got.holdings), len(want.holdings))

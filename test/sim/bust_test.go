@@ -10,12 +10,12 @@ import (
 
 // bust is a fill that the exchange changed after the order had ended.
 type bust struct {
-	id           string // the order's client order id
-	stock        string
-	booked, told money.Shares
-	at           time.Time
-	noticed      bool // by the service, which has stopped ordering
-	settled      bool // by the operator
+	id                string // the order's client order id
+	stock             string
+	booked, corrected money.Shares
+	at                time.Time
+	noticed           bool // by the service, which has stopped ordering
+	settled           bool // by the operator
 }
 
 // An order is busted when it was booked longer ago than any order is hidden, and sent later
@@ -64,16 +64,16 @@ func (l *lab) bustOne() {
 		deed, change = byBustMore, -change
 	}
 	b := &bust{
-		id: o.ClientOrderID, stock: l.stock(o.Symbol), booked: o.FilledQty, told: o.FilledQty + change, at: time.Now(),
+		id: o.ClientOrderID, stock: l.stock(o.Symbol), booked: o.FilledQty, corrected: o.FilledQty + change, at: time.Now(),
 	}
-	l.check(l.brokerage.Bust(l.t.Context(), b.id, b.told))
+	l.check(l.brokerage.Bust(l.t.Context(), b.id, b.corrected))
 	l.busts = append(l.busts, b)
 	l.cover.hit(rowFinal, deed)
-	l.note("the exchange: order %s brought %s after all, not %s", b.id, b.told, b.booked)
+	l.note("the exchange: order %s brought %s after all, not %s", b.id, b.corrected, b.booked)
 }
 
 func (b *bust) deed() string {
-	if b.told < b.booked {
+	if b.corrected < b.booked {
 		return byBustLess
 	}
 	return byBustMore
@@ -88,10 +88,10 @@ func (l *lab) sawCompared(p *process, found []rewards.BrokerConflict) {
 			continue
 		}
 		b.noticed = slices.ContainsFunc(found, func(c rewards.BrokerConflict) bool {
-			return c.ClientOrderID == b.id && c.FilledQty == b.told
+			return c.ClientOrderID == b.id && c.FilledQty == b.corrected
 		})
 		if !b.noticed {
-			l.violate("a comparison finds a fill that changed", b.id, "booked %s, now %s, found %+v", b.booked, b.told, found)
+			l.violate("a comparison finds a fill that changed", b.id, "booked %s, now %s, found %+v", b.booked, b.corrected, found)
 			continue
 		}
 		l.cover.hit(rowCompared, b.deed())
@@ -99,8 +99,8 @@ func (l *lab) sawCompared(p *process, found []rewards.BrokerConflict) {
 	}
 }
 
-// overdue tells of a process that plans an order before it has compared any, and of busts
-// that it should have noticed by then.
+// overdue reports a process that plans an order before it has compared any, and busts that
+// it should have noticed by then.
 func (l *lab) overdue(p *process) {
 	l.t.Helper()
 	if !p.compared {
@@ -128,7 +128,7 @@ func (l *lab) settleBusts() {
 	l.check(err)
 	for _, b := range l.busts {
 		b.settled = b.settled || slices.ContainsFunc(conflicts, func(c rewards.BrokerConflict) bool {
-			return c.ClientOrderID == b.id && c.FilledQty == b.told && !c.AcknowledgedAt.IsZero()
+			return c.ClientOrderID == b.id && c.FilledQty == b.corrected && !c.AcknowledgedAt.IsZero()
 		})
 	}
 }
@@ -151,7 +151,7 @@ func (l *lab) verifyBusts() {
 		ours, err := l.store.OrdersByClientID(l.t.Context(), []string{b.id})
 		l.check(err)
 		r, _ := l.record(b.id)
-		if o := ours[b.id]; !b.settled || o.FilledQty != b.booked || r.FilledQty != b.told {
+		if o := ours[b.id]; !b.settled || o.FilledQty != b.booked || r.FilledQty != b.corrected {
 			l.violate("a bust changes no holding", b.id, "%+v: now booked %s, at the brokerage %s", *b, o.FilledQty, r.FilledQty)
 		}
 	}

@@ -63,7 +63,7 @@ func (l *lab) rename(stock string) {
 	if l.gone[stock] {
 		return
 	}
-	l.befalls(byRename, stock)
+	l.covers(byRename, stock)
 	before := l.symbol(stock)
 	others := slices.DeleteFunc(symbolsOf(stock), func(s string) bool { return s == before })
 	l.present[stock], l.renamed[stock] = others[l.random.IntN(len(others))], time.Now()
@@ -83,7 +83,7 @@ func (l *lab) delist() {
 		return
 	}
 	stock := delistable()[l.random.IntN(len(delistable()))]
-	l.befalls(byDelist, stock)
+	l.covers(byDelist, stock)
 	l.gone[stock], l.away = true, 1+l.random.IntN(mostSittings)
 	l.sync()
 	l.decisions++
@@ -99,7 +99,7 @@ func (l *lab) relist() {
 		if !l.gone[stock] {
 			continue
 		}
-		l.befalls(byRelist, stock)
+		l.covers(byRelist, stock)
 		delete(l.gone, stock)
 		l.sync()
 		l.decisions++
@@ -133,7 +133,7 @@ func (l *lab) giveUnder(symbol, deed string) {
 	}
 }
 
-// unknown tells whether a symbol cannot be given now.
+// unknown reports whether a symbol cannot be given now.
 func (l *lab) unknown(symbol string) bool {
 	stock := l.stock(symbol)
 	return l.gone[stock] || l.symbol(stock) != symbol

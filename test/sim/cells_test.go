@@ -30,7 +30,7 @@ func requestFaults() []string {
 
 func submitFaults() []string { return []string{"duplicate", "no-buying-power"} }
 
-// endings are told when the broker has the order, lies at once, prices with a fill.
+// endings are injected when the broker has the order, lies at once, prices with a fill.
 func endings() []string {
 	return []string{
 		"cancel", "expire", "reject-later", "partial-then-canceled", "partial-then-expired",
@@ -46,7 +46,7 @@ func fillPrices() []string { return []string{"zero-price", "absurd-price"} }
 
 func quotes() []string { return []string{"absurd-quote", "missing-quote", "stale-quote", "zero-quote"} }
 
-// allRows are the states in which something can befall a reward or an order
+// allRows are the states in which something can happen to a reward or an order
 // (docs/states.md), and what is not about one.
 func allRows() []string {
 	return []string{
@@ -88,7 +88,7 @@ func expected(row, kind string) (need, string) {
 		case in(lies()):
 			return never, "the first reading quarantines the order"
 		}
-		return never, "it befalls an order when it is sent, or a price"
+		return never, "it happens to an order when it is sent, or to a price"
 	case rowResolved:
 		if own || in(lies(), fillPrices(), endings()) || kind == "reject" {
 			return may, ""
@@ -116,7 +116,7 @@ func expected(row, kind string) (need, string) {
 func whenSent(row, kind string, in func(...[]string) bool) (need, string) {
 	switch {
 	case in(quotes()):
-		return never, "it befalls a price"
+		return never, "it happens to a price"
 	case in(processFaults(), submitFaults()), kind != "outage" && in(requestFaults()):
 		return must, ""
 	case row == rowSubmitted && kind != "outage", in(storeErrors()):

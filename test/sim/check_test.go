@@ -28,12 +28,12 @@ func (w *world) verify() {
 	w.verifyOrders()
 	w.audit()
 	if w.t.Failed() {
-		w.tell()
+		w.logStory()
 	}
 }
 
-// verifyClients checks what each client was told: every reward is there, once, as
-// it was given, and final.
+// verifyClients checks what each client got: every acknowledged reward exists once, as it was
+// given, and is final.
 func (w *world) verifyClients() {
 	w.t.Helper()
 	spent := map[string]money.USD{} // by user and symbol
@@ -63,7 +63,7 @@ func (w *world) verifyClients() {
 	}
 }
 
-// refused tells whether a failure is a refusal that faults of the broker explain.
+// refused reports whether a failure is a refusal that faults of the broker explain.
 func (w *world) refused(reason string) bool {
 	return w.refuses && strings.HasPrefix(reason, "order_refused:")
 }

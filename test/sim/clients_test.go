@@ -171,7 +171,7 @@ func (l *lab) answered(p *process, g *given, c *call) {
 	l.heard(g, got.Reward)
 }
 
-// heard compares what a client is told of a reward with what it was told before.
+// heard compares an answer about a reward with earlier ones.
 func (l *lab) heard(g *given, text []byte) {
 	l.t.Helper()
 	var r struct {
@@ -242,8 +242,8 @@ func (l *lab) lookAt(g *given) {
 	}
 }
 
-// excused tells whether an answer says nothing: none came, the service was not able
-// to, or the app is suspended.
+// excused reports whether an answer proves nothing: it is missing, the service was
+// unavailable, or the app is suspended.
 func (l *lab) excused(c *call) bool {
 	return c.status == 0 || c.status == http.StatusServiceUnavailable ||
 		c.status == http.StatusForbidden && l.barred(c.app)

@@ -143,7 +143,7 @@ func (l *lab) suspend(app int, suspended bool) {
 	l.note("operator: %s suspended: %v", a.Name, suspended)
 }
 
-// barred tells whether an app is refused, or may be: it was until a second ago.
+// barred reports whether an app is refused, or may be: it was until a second ago.
 func (l *lab) barred(app int) bool {
 	return l.apps[app].Suspended || time.Since(l.lifted[app]) < time.Second
 }
@@ -201,8 +201,8 @@ func (l *lab) decide() {
 	l.watch()
 }
 
-// sellExcess sells what was bought although the broker had told less, always the same:
-// only the account's position shows it.
+// sellExcess sells what was bought beyond what the broker consistently reported: only the
+// account's position shows it.
 func (l *lab) sellExcess() {
 	l.t.Helper()
 	clock, err := l.operatorClock()
@@ -249,7 +249,7 @@ func (l *lab) compareAll() {
 	}
 	for _, b := range l.busts {
 		if !b.settled {
-			left[b.stock] += b.told - b.booked
+			left[b.stock] += b.corrected - b.booked
 		}
 	}
 	for symbol, qty := range left {

@@ -43,7 +43,7 @@ type befalling struct {
 	kind string
 }
 
-// storeFaults and wireFaults are what can befall an effect.
+// storeFaults and wireFaults are the faults of an effect.
 func storeFaults() []string { return slices.Concat(processFaults(), storeErrors()) }
 
 func wireFaults(name string) []string {
@@ -117,7 +117,7 @@ func inTrial(t *testing.T, life lifecycle, f func(*trial)) {
 			processes: life.procs, pollEvery: time.Second, window: time.Second, dailyLimit: 1 << 60,
 		})
 		x := &trial{lab: l, life: life}
-		l.fate = x.befall
+		l.fate = x.strike
 		x.lead() // without a fault
 		f(x)
 		if !t.Failed() {
@@ -128,8 +128,8 @@ func inTrial(t *testing.T, life lifecycle, f func(*trial)) {
 	})
 }
 
-// befall counts the effects and strikes at those of the plan.
-func (x *trial) befall(_ *process, e effect) string {
+// strike counts the effects and injects the faults of the plan.
+func (x *trial) strike(_ *process, e effect) string {
 	if x.nested {
 		return ""
 	}
@@ -149,7 +149,7 @@ func faultsOf(e effect) []string {
 	return storeFaults()
 }
 
-// everySingle tries every fault at every effect and tells how many effects there are.
+// everySingle tries every fault at every effect and returns the number of effects.
 func (x *trial) everySingle() int {
 	points := slices.Clone(x.seen)
 	for i, e := range points {
@@ -315,7 +315,7 @@ func (x *trial) judge(g *given, orders int, plan []befalling) {
 	}
 }
 
-// refuses tells whether a fault may be taken for a refusal for good.
+// refuses reports whether a fault may look like a definitive refusal.
 func refuses(kind string) bool {
 	return slices.Contains([]string{"error status=403", "error status=404", "error status=422"}, kind)
 }

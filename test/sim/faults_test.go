@@ -22,7 +22,7 @@ type faultyEngine struct {
 
 var errDisk = errors.New("the disk failed")
 
-// Write fails as it is told, otherwise it is the engine's.
+// Write injects a fault, if one is set; otherwise it is the engine's.
 func (e *faultyEngine) Write(ctx context.Context, f func(context.Context, store.Tx) error) error {
 	e.mu.Lock()
 	before, after := e.before != nil && e.before(), e.after != nil && e.after()
@@ -53,7 +53,7 @@ func (e *faultyEngine) WriteForClients(ctx context.Context, f func(context.Conte
 	return e.Write(ctx, f)
 }
 
-// died tells whether the process must start anew, once.
+// died reports, once, whether the process must restart.
 func (e *faultyEngine) died() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -20,17 +20,17 @@ type lab struct {
 	seed   uint64
 	config labConfig
 	procs  []*process
-	fate   func(p *process, e effect) string // what befalls an effect; "" nothing
+	fate   func(p *process, e effect) string // the fault at an effect; "": no fault
 	rates  rates
 	nested bool // an interlude is under way
 
 	watched
 	stories
-	open   []*given // acknowledged, and not final as far as was told
+	open   []*given // acknowledged, and not final in any answer
 	unsure []*given // without an answer so far
 	cover  *coverage
 
-	executed, promised map[string]money.USD // by user, as told and as given
+	executed, promised map[string]money.USD // by user, in answers and as given
 
 	hash    hash.Hash
 	starts  int
@@ -65,7 +65,7 @@ func newLab(t *testing.T, seed uint64, config labConfig) *lab {
 	}
 	l.present, l.renamed, l.gone = map[string]string{}, map[string]time.Time{}, map[string]bool{}
 	l.fate, l.refuses = l.draw, true
-	w.told = func(line string) { l.transcribe(line) }
+	w.listen = func(line string) { l.transcribe(line) }
 	for range config.processes {
 		l.procs = append(l.procs, &process{lab: l, dead: true})
 	}
@@ -83,7 +83,7 @@ func (l *lab) transcribe(texts ...string) {
 	}
 }
 
-// draw lets chance decide what befalls an effect.
+// draw chooses the fault at an effect by chance.
 func (l *lab) draw(_ *process, e effect) string {
 	n := l.random.IntN(10_000)
 	for _, c := range []struct {
@@ -182,7 +182,7 @@ func (l *lab) work(steps int) {
 	}
 }
 
-// atRest tells whether no process has anything to do before something new comes.
+// atRest reports whether no process has anything left to do.
 func (l *lab) atRest() bool {
 	l.t.Helper()
 	stopped := l.stopped()

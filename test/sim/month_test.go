@@ -26,8 +26,8 @@ const (
 
 // TestMonth lives through a month of trading days with faults at every boundary
 // now and then: the clients lose answers, the disk fails before and at commits, the
-// process is killed, and the broker does everything that it can be told to. In the
-// end our books and the brokerage's are the same.
+// process is killed, and the broker commits every fault that it knows. At the end
+// the store and the brokerage's books are equal.
 func TestMonth(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -132,7 +132,7 @@ func (w *world) trouble(day int) {
 	w.failWrites([]int{0, 2, 5}[day%3], []int{0, 1, 2}[day%3])
 }
 
-// round ends all trouble for a while and lets the operator do what is to be done.
+// round ends all faults for a while and lets the operator work.
 func (w *world) round() {
 	w.t.Helper()
 	for _, r := range w.brokerage.Faults() {
@@ -170,7 +170,7 @@ func nextNoon() time.Time {
 	return noon
 }
 
-// summary tells what the month had in it, and fails when it was too quiet to prove
+// summary logs what happened in the month, and fails when it was too quiet to prove
 // anything.
 func (w *world) summary() {
 	w.t.Helper()

@@ -64,7 +64,7 @@ func (w *world) judgePrices() {
 	}
 }
 
-// traded is what the brokerage trades a stock at, whatever it tells.
+// traded is the price at which the brokerage trades a stock, whatever it reports.
 func (w *world) traded(symbol string) money.Price {
 	w.t.Helper()
 	price, known := w.brokerage.Price(w.stock(symbol), time.Now())
@@ -105,7 +105,7 @@ func (w *world) resolve(o rewards.Order) {
 }
 
 // settleConflict sells what the broker bought although we had booked the order's
-// end without it, or buys what it took back, and acknowledges. It tells whether it did.
+// end without it, or buys what it took back, and acknowledges. It reports whether it did.
 func (w *world) settleConflict(c rewards.BrokerConflict) bool {
 	w.t.Helper()
 	ours, err := w.store.OrdersByClientID(w.t.Context(), []string{c.ClientOrderID})
@@ -131,8 +131,8 @@ func (w *world) settleConflict(c rewards.BrokerConflict) bool {
 }
 
 // comparePositions is the operator's `audit --broker`: an order of which the broker
-// told less than it bought, and always the same, agrees with our books, and only the
-// account's position shows that something is left over. It is sold.
+// consistently reported less than it bought agrees with the store, and only the account's
+// position shows the excess, which is sold.
 func (w *world) comparePositions() {
 	w.t.Helper()
 	for _, o := range w.orders() {
@@ -150,13 +150,13 @@ func (w *world) comparePositions() {
 	}
 }
 
-// sell sells shares at the brokerage and tells whether they are sold.
+// sell sells shares at the brokerage and reports whether they are sold.
 func (w *world) sell(symbol string, qty money.Shares) bool {
 	w.t.Helper()
 	return w.trade("sell", symbol, qty)
 }
 
-// trade buys or sells shares at the brokerage and tells whether that is done.
+// trade buys or sells shares at the brokerage and reports whether that is done.
 func (w *world) trade(side, symbol string, qty money.Shares) bool {
 	w.t.Helper()
 	w.sales++

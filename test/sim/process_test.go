@@ -33,12 +33,12 @@ type process struct {
 
 	began        time.Time // of the step under way
 	beganStopped bool      // ordering was stopped then
-	toldOfStop   bool      // it has read so since
+	knowsStop    bool      // it has read so since
 	compared     bool      // it has compared the orders, since it started
 	asked        bool      // it has read the brakes since it sent last
 }
 
-// boot starts the process anew on the same books.
+// boot restarts the process on the same store.
 func (p *process) boot() {
 	l := p.lab
 	l.t.Helper()
@@ -74,8 +74,8 @@ const (
 	killAfter   = "kill-after"   // the process dies right after the effect
 	freeze      = "freeze"       // it stops for a while right before the effect
 	storeBefore = "store-before" // the store fails, nothing is written
-	storeLost   = "store-lost"   // nothing is written, and the process is told that nobody knows
-	storeAfter  = "store-after"  // it is written, but the process is told that nobody knows
+	storeLost   = "store-lost"   // nothing is written, and the outcome is unknown to the process
+	storeAfter  = "store-after"  // it is written, but the outcome is unknown to the process
 	storeDies   = "store-dies"   // the same, and the process stops
 )
 
@@ -92,7 +92,7 @@ type effect struct {
 	undo func() // does all of it, and takes it back
 }
 
-// do lets an effect take place, or what befalls it.
+// do carries out an effect, or injects its fault.
 func (p *process) do(e effect, carry func() error) error {
 	if p.dead {
 		return errKilled

@@ -84,7 +84,7 @@ func (l *lab) list(app int) {
 		l.check(json.Unmarshal(text, &r))
 		g, known := recent[r.IdempotencyKey]
 		if !known || last != "" && r.ID >= last {
-			l.violate("a list tells an app's own rewards, newest first", r.IdempotencyKey, "%s", text)
+			l.violate("a list has only the app's rewards, newest first", r.IdempotencyKey, "%s", text)
 			return
 		}
 		last = r.ID
@@ -106,7 +106,7 @@ func (l *lab) portfolio(app int, user string) {
 		l.checkCost(user, own.text)
 		l.checkValues(user, own.text)
 	case own.status != http.StatusBadGateway && !l.excused(own):
-		l.violate("a portfolio is told, or that it cannot be valued", user, "%d %s", own.status, own.text)
+		l.violate("a portfolio is answered, or that it cannot be valued", user, "%d %s", own.status, own.text)
 	}
 	if foreign.status != http.StatusNotFound && !l.excused(foreign) {
 		l.violate("no portfolio is shown to another app", user, "%d %s", foreign.status, foreign.text)
@@ -114,7 +114,7 @@ func (l *lab) portfolio(app int, user string) {
 }
 
 // checkCost checks that a portfolio cost what was executed for its user: at least what
-// clients were told of, at most what was given.
+// clients saw, at most what was given.
 func (l *lab) checkCost(user string, text []byte) {
 	l.t.Helper()
 	var got struct{ CostBasis json.Number }
@@ -127,7 +127,7 @@ func (l *lab) checkCost(user string, text []byte) {
 }
 
 // checkValues checks that a portfolio's values can be: near what the brokerage trades at,
-// whatever it told meanwhile.
+// whatever it reported meanwhile.
 func (l *lab) checkValues(user string, text []byte) {
 	l.t.Helper()
 	var got struct {

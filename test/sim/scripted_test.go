@@ -23,7 +23,7 @@ type story struct {
 	orders int
 }
 
-// scripted has a story for every fault that the paper brokerage can be told.
+// scripted has a story for every fault that the paper brokerage knows.
 func scripted() map[string]story {
 	return map[string]story{
 		"lost-request":    {fault: "lost-request times=4", ends: "executed"},
@@ -73,13 +73,13 @@ func scripted() map[string]story {
 // Every kind of fault has a story.
 func TestEveryFaultHasAStory(t *testing.T) {
 	t.Parallel()
-	told := map[string]bool{}
+	seen := map[string]bool{}
 	for _, s := range scripted() {
 		kind, _, _ := strings.Cut(s.fault, " ")
-		told[kind] = true
+		seen[kind] = true
 	}
 	for _, kind := range paper.Kinds() {
-		if !told[kind] {
+		if !seen[kind] {
 			t.Errorf("%s has no story", kind)
 		}
 	}
@@ -157,7 +157,7 @@ func (w *world) decide(g *given) {
 		w.t.Errorf("under quarantine the reward is %s", got)
 	}
 	if !w.alarmed("order_quarantined") {
-		w.t.Error("no alarm tells of the quarantine")
+		w.t.Error("no alarm reports the quarantine")
 	}
 	later := w.give(g.app, g.user, g.symbol, money.Dollar)
 	w.pass(5*time.Minute, time.Second)
@@ -186,7 +186,7 @@ func (w *world) confirm(g *given) {
 	}
 }
 
-// alarmed tells whether an alarm whose name begins so stands.
+// alarmed reports whether an alarm is raised whose name begins with name.
 func (w *world) alarmed(name string) bool {
 	w.t.Helper()
 	alarms, err := w.store.Alarms(w.t.Context())

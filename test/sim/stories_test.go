@@ -39,7 +39,7 @@ type stories struct {
 	recent   []endedOrder // that could be busted
 }
 
-// A story begins in one of so many sittings, of so many steps, and of so many interludes.
+// A story begins in one of this many sittings, steps and interludes.
 // When an order is planned and not sent, which is seldom, it mostly does.
 const (
 	storyInSittings = 8
@@ -71,7 +71,7 @@ func (l *lab) goOn() {
 	l.storyIn(storyInSittings)
 }
 
-// storyIn begins a story in one of so many cases.
+// storyIn begins a story in one of many cases.
 func (l *lab) storyIn(many int) {
 	l.t.Helper()
 	if !l.on || l.nested || l.random.IntN(many) != 0 {
@@ -153,7 +153,7 @@ func (l *lab) pauseOrdering() {
 	l.check(l.store.SetPaused(l.t.Context(), l.pause))
 	l.decisions++
 	l.note("operator: ordering is paused")
-	l.befalls(byPause, "")
+	l.covers(byPause, "")
 }
 
 // resume is `stockrewards fulfillment resume`.
@@ -171,12 +171,12 @@ func (l *lab) resume() {
 	l.check(l.store.SetPaused(l.t.Context(), ""))
 	l.decisions++
 	l.note("operator: ordering goes on")
-	l.befalls(byResume, "")
+	l.covers(byResume, "")
 }
 
-// befalls counts a deed for every state in which it finds something: of one stock, or
-// of all.
-func (l *lab) befalls(deed, stock string) {
+// covers counts a deed for every state in which it finds an order or a reward: of one stock,
+// or of all.
+func (l *lab) covers(deed, stock string) {
 	l.t.Helper()
 	for _, o := range l.live {
 		if stock == "" || l.stock(o.Symbol) == stock {
@@ -193,7 +193,7 @@ func (l *lab) befalls(deed, stock string) {
 	}
 }
 
-// stopped tells whether nothing new may be planned or sent.
+// stopped reports whether no order may be planned or sent.
 func (l *lab) stopped() bool {
 	return l.pause != "" || slices.ContainsFunc(l.busts, func(b *bust) bool { return b.noticed && !b.settled })
 }
@@ -201,7 +201,7 @@ func (l *lab) stopped() bool {
 // sawControl hears that a process reads whether ordering is stopped.
 func (p *process) sawControl() {
 	p.asked = true
-	p.toldOfStop = p.toldOfStop || p.lab.stopped()
+	p.knowsStop = p.knowsStop || p.lab.stopped()
 }
 
 // sawAttempt hears of an attempt that was counted. It may be counted after a stop only
@@ -209,7 +209,7 @@ func (p *process) sawControl() {
 func (p *process) sawAttempt(o rewards.Order) {
 	l := p.lab
 	l.t.Helper()
-	if p.beganStopped || p.toldOfStop {
+	if p.beganStopped || p.knowsStop {
 		l.violate("while ordering is stopped nothing is sent", o.ClientOrderID, "by %s", p.name)
 	}
 	if !p.asked {
@@ -220,7 +220,7 @@ func (p *process) sawAttempt(o rewards.Order) {
 
 // begin notes what the world is like when a process begins a step.
 func (p *process) begin() {
-	p.began, p.beganStopped, p.toldOfStop, p.asked = time.Now(), p.lab.stopped(), false, false
+	p.began, p.beganStopped, p.knowsStop, p.asked = time.Now(), p.lab.stopped(), false, false
 }
 
 // rotateKey gives an app a second key, lets it use that, and revokes the first.
@@ -275,7 +275,7 @@ func (l *lab) seen(p *process, app int, secret string) int {
 	return c.status
 }
 
-// lastOf is the last reward that an app was told to have given; nil when there is none.
+// lastOf is the last reward that an app knows to be recorded; nil without one.
 func (l *lab) lastOf(app int) *given {
 	for _, g := range slices.Backward(l.given) {
 		if g.app == app && g.acknowledged {

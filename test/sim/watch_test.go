@@ -18,12 +18,12 @@ type watched struct {
 	filled  map[string]money.Shares  // filled, by symbol
 	planned map[string]money.USD     // notional, by UTC day
 	faultOf map[string]string        // the kind of fault that struck an order, by client order id
-	excess  []rewards.Order          // settled orders of which the broker told less than it bought
+	excess  []rewards.Order          // settled orders of which the broker reported less than it bought
 	lifted  [apps]time.Time          // when an app's suspension ended
 	final   int                      // orders
 }
 
-// violate tells of a broken promise, with the story of what it is about.
+// violate reports a broken promise, with the story of its subject.
 func (l *lab) violate(promise, about, format string, args ...any) {
 	l.t.Helper()
 	l.note("VIOLATED: "+promise+": "+about+": "+format, args...)
@@ -134,8 +134,8 @@ func (l *lab) moved(before, o rewards.Order) {
 	}
 }
 
-// reaches tells whether an order can come from one state to the other, in any number
-// of transitions.
+// reaches reports whether an order can get from one state to the other, in any number of
+// transitions.
 func reaches(from, to rewards.OrderState) bool {
 	seen := map[rewards.OrderState]bool{from: true}
 	for todo := []rewards.OrderState{from}; len(todo) > 0; todo = todo[1:] {

@@ -51,7 +51,7 @@ func (x wire) RoundTrip(r *http.Request) (response *http.Response, err error) {
 	return response, nil
 }
 
-// describe tells what a request is, and the states of the orders that it is about.
+// describe names a request, and the states of its orders.
 func (l *lab) describe(r *http.Request, body []byte) (name string, rows []string) {
 	path := strings.TrimPrefix(r.URL.Path, "/v2/")
 	switch {

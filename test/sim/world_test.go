@@ -40,7 +40,7 @@ type world struct {
 	operator  *alpaca.Client // the operator's own view of the account
 	log       *slog.Logger
 
-	// One process of the service; boot makes it anew.
+	// One process of the service; boot replaces it.
 	boots   int
 	store   *store.Operator
 	worker  *fulfillment.Worker
@@ -54,13 +54,13 @@ type world struct {
 	given     []*given
 	priced    time.Time // when prices were asked for last
 	nextKey   int
-	sold      map[string]bool // orders of which the operator sold what was told too little of
+	sold      map[string]bool // orders of which the operator sold the excess
 	sales     int
 	hits      int               // faults of the broker, as counted at the operator's rounds
 	decisions int               // of the operator
 	refuses   bool              // the broker refuses good orders, too
 	story     []string          // what happened to the world, for a test that fails
-	told      func(line string) // hears the story too; may be nil
+	listen    func(line string) // gets each line of the story; may be nil
 }
 
 // given is a reward as its client knows it.
@@ -72,8 +72,8 @@ type given struct {
 	id           string
 	acknowledged bool
 	void         bool   // it was refused, and is not in the books
-	fixed        string // what never changes of it, as it was told first
-	status       string // as it was told last
+	fixed        string // what never changes of it, from the first answer
+	status       string // from the last answer
 }
 
 const (
@@ -130,7 +130,7 @@ func client(b *paper.Brokerage) *alpaca.Client {
 func (w *world) check(err error) {
 	w.t.Helper()
 	if err != nil {
-		w.tell()
+		w.logStory()
 		w.t.Fatal(err)
 	}
 }
@@ -139,20 +139,19 @@ func (w *world) check(err error) {
 func (w *world) note(format string, args ...any) {
 	line := time.Now().UTC().Format("Mon 2006-01-02 15:04:05.000 ") + fmt.Sprintf(format, args...)
 	w.story = append(w.story, line)
-	if w.told != nil {
-		w.told(line)
+	if w.listen != nil {
+		w.listen(line)
 	}
 }
 
-// tell prints the end of the story.
-func (w *world) tell() {
+// logStory logs the end of the story.
+func (w *world) logStory() {
 	w.t.Helper()
 	const most = 60
 	w.t.Logf("the story so far:\n%s", strings.Join(w.story[max(0, len(w.story)-most):], "\n"))
 }
 
-// boot starts the process anew on the same books, as after a kill -9: what was in
-// its memory is gone.
+// boot restarts the process on the same store, as after a kill -9: its memory is lost.
 func (w *world) boot() {
 	w.t.Helper()
 	w.stop()
@@ -225,7 +224,7 @@ func (w *world) ask(app int, method, path, body string, status int, into any) {
 	w.t.Helper()
 	got, text := w.request(app, method, path, body)
 	if got != status {
-		w.tell()
+		w.logStory()
 		w.t.Fatalf("%s %s: %d %s, want %d", method, path, got, text, status)
 	}
 	w.check(json.Unmarshal(text, into))
@@ -255,7 +254,7 @@ func (w *world) send(g *given) {
 		IdempotentReplay bool
 	}
 	if err := json.Unmarshal(text, &got); err != nil || status != 201 && status != 200 {
-		w.tell()
+		w.logStory()
 		w.t.Fatalf("give: %d %s", status, text)
 	}
 	if g.acknowledged && (status != 200 || got.Reward.ID != g.id || !got.IdempotentReplay) {
@@ -264,7 +263,7 @@ func (w *world) send(g *given) {
 	g.id, g.acknowledged = got.Reward.ID, true
 }
 
-// reward is a reward as the API tells it.
+// reward is a reward in the API's answers.
 type reward struct {
 	ID, Status, AssetSymbol, UserID string
 	AmountUSD                       json.Number `json:"amountUsd"`
@@ -282,8 +281,8 @@ func (w *world) look(g *given) reward {
 // pricesEvery is how often prices are asked for; a price holds for a minute.
 const pricesEvery = 15 * time.Second
 
-// tick lets everything that is due be done, then lets time pass. A process whose
-// database failed starts anew.
+// tick does everything that is due, then advances the time. A process whose database failed
+// restarts.
 func (w *world) tick(pass time.Duration) {
 	w.t.Helper()
 	ctx := w.t.Context()

@@ -71,7 +71,7 @@ func simulate(t *testing.T, seed uint64, days int) (o outcome) {
 	return o
 }
 
-// TestYears lives through many trading days, each seed's in a lab of its own: rewards
+// TestYears lives through many trading days, each seed's in a separate lab: rewards
 // on every day, faults everywhere, every promise checked after each step.
 func TestYears(t *testing.T) {
 	t.Parallel()
