@@ -88,7 +88,7 @@ func (o outcome) per1000(d time.Duration) time.Duration {
 // clean fails when a request was refused or got no answer.
 func (o outcome) clean() error {
 	if o.Refused > 0 || o.Socket > 0 || o.Timeouts > 0 {
-		return fmt.Errorf("of %d requests %d were refused, %d failed with their connection, %d timed out",
+		return fmt.Errorf("no clean run: of %d requests %d were refused, %d failed with their connection, %d timed out",
 			o.Requests, o.Refused, o.Socket, o.Timeouts)
 	}
 	return nil

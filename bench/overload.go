@@ -72,12 +72,12 @@ func (h *harness) overloadOf(ctx context.Context, t *target) (overloadReport, er
 func (r overloadReport) check() error {
 	c := r.many.Counted
 	if c.Other > 0 || c.Unadvised > 0 || r.many.Timeouts > 0 {
-		return fmt.Errorf("of %d requests %d got neither 201 nor 503, %d a 503 without Retry-After, %d timed out",
+		return fmt.Errorf("no clean run: of %d requests %d got neither 201 nor 503, %d a 503 without Retry-After, %d timed out",
 			r.many.Requests, c.Other, c.Unadvised, r.many.Timeouts)
 	}
 	for _, o := range append(r.after, r.before) {
 		if err := o.clean(); err != nil {
-			return fmt.Errorf("with %d connections: %w", usualConnections, err)
+			return fmt.Errorf("%d connections: %w", usualConnections, err)
 		}
 	}
 	return nil
