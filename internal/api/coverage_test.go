@@ -91,8 +91,8 @@ func (p produced) send(t *testing.T, c client, r request, status int) {
 // The service produces every documented response and no others; checkAnswer validates each.
 func TestEveryDocumentedResponseOccurs(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	c := w.newApp(t)
+	c := newApp(t)
+	w := c.world
 	user := c.newUser(t)
 	reward := c.give(t, user)
 	valid := map[string]request{

@@ -21,8 +21,8 @@ var (
 // take the request now. The text of an internal error is logged and never sent.
 func TestInternalErrors(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	c := w.newApp(t)
+	c := newApp(t)
+	w := c.world
 	user := c.newUser(t)
 	requests := []request{
 		{method: http.MethodGet, target: "/v1/users"},
@@ -117,8 +117,8 @@ func TestPanic(t *testing.T) {
 // A database error during the lookup of a key does not make the key invalid.
 func TestErrorDuringKeyLookup(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	c := w.newApp(t)
+	c := newApp(t)
+	w := c.world
 	for want, err := range map[int]error{500: errFault, 503: errUnavailable} {
 		server := w.serve(rewards.NewService(blindStore{brokenStore{w.store, err}}, brokenRecorder{}, w.prices, w.clock.now))
 		by := c

@@ -18,8 +18,8 @@ const second = time.Second
 // 401, so that nobody learns why it is invalid.
 func TestInvalidKeys(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	c := w.newApp(t)
+	c := newApp(t)
+	w := c.world
 	revoked, expired := w.newApp(t), w.newApp(t)
 	if err := w.store.RevokeKey(t.Context(), revoked.keyID); err != nil {
 		t.Fatal(err)

@@ -191,8 +191,7 @@ const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 // was issued for.
 func TestInvalidCursors(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	c, other := w.newApp(t), w.newApp(t)
+	c, other := newApp(t), newApp(t)
 	user, second := c.newUser(t), c.newUser(t)
 	ids := c.giveMany(t, user, 3)
 	other.giveMany(t, other.newUser(t), 3)
@@ -227,8 +226,8 @@ func TestInvalidCursors(t *testing.T) {
 // Specification, section 4.7: the filters, alone and together.
 func TestFiltersOfRewards(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	c := w.newApp(t)
+	c := newApp(t)
+	w := c.world
 	users := []string{c.newUser(t), c.newUser(t)}
 	want := make(map[string][]string) // by query
 	for range 2 {

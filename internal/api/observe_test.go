@@ -48,8 +48,8 @@ func observed(t *testing.T, w *world, record rewards.Recorder, s *observations) 
 // Every response is observed once, including those of net/http.
 func TestEveryResponseIsObservedOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	c := w.newApp(t)
+	c := newApp(t)
+	w := c.world
 	user := c.newUser(t)
 	panics := recorderFunc(func(context.Context, rewards.NewReward) (rewards.Outcome, error) { panic("a test") })
 	for want, lines := range map[string]string{
@@ -90,8 +90,8 @@ func TestEveryResponseIsObservedOnce(t *testing.T) {
 // A client that disconnects in the middle of its body is observed too.
 func TestABrokenBodyIsObservedOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	c := w.newApp(t)
+	c := newApp(t)
+	w := c.world
 	s := &observations{}
 	server := observed(t, w, w.intake, s)
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(server.URL, "http://"))
@@ -113,8 +113,8 @@ func TestABrokenBodyIsObservedOnce(t *testing.T) {
 // A request that takes too long gets 503 and is observed once.
 func TestATimeoutIsObservedOnce(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	c := w.newApp(t)
+	c := newApp(t)
+	w := c.world
 	ended := recorderFunc(func(ctx context.Context, _ rewards.NewReward) (rewards.Outcome, error) {
 		if deadline, bounded := ctx.Deadline(); !bounded || time.Until(deadline) > 25*time.Second {
 			t.Error("the request is not bounded")

@@ -12,8 +12,8 @@ import (
 // idempotency key, the user and the asset. Each request also fails every later check.
 func TestOrderOfChecks(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	c := w.newApp(t)
+	c := newApp(t)
+	w := c.world
 	suspended := w.suspended(t)
 	stranger, huge := c, strings.Repeat("{", 64<<10+1)
 	stranger.key = "sr_test_none"
@@ -70,8 +70,7 @@ func (c client) userOf(t *testing.T, body string) string {
 // Decisions: a refused request stores nothing and leaves its idempotency key free.
 func TestRefusedRequestsLeaveNothing(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	c := w.newApp(t)
+	c := newApp(t)
 	user := c.newUser(t)
 	const key = `"refused-before"`
 	for status, r := range map[int]request{

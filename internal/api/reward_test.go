@@ -14,8 +14,8 @@ import (
 // a source it is null, without metadata that is {}.
 func TestNewReward(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	c := w.newApp(t)
+	c := newApp(t)
+	w := c.world
 	user := c.newUser(t)
 	before := w.clock.now().Truncate(time.Millisecond)
 	a := c.post(t, "/v1/rewards", award(user, "idempotencyKey", `"order-10045"`, "amountUsd", "25.50",
@@ -53,8 +53,7 @@ func wantTime(t *testing.T, s string) time.Time {
 // Specification, sections 2.2 and 3: an award in each status.
 func TestRewardInEachStatus(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	c := w.newApp(t)
+	c := newApp(t)
 	user := c.newUser(t)
 	at := time.Date(2030, 2, 3, 4, 5, 6, 7_999_000, time.FixedZone("", 3600))
 	for status, want := range map[rewards.Status]object{

@@ -18,8 +18,7 @@ const unknownID = "01890000-0000-7000-8000-000000000000"
 // differs. There are no redirects, and no key is needed.
 func TestUnknownPathsAreNotFound(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	c := w.newApp(t)
+	c := newApp(t)
 	stranger := c
 	stranger.key = ""
 	user := c.newUser(t)

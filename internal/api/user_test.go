@@ -14,8 +14,8 @@ import (
 // Specification, sections 2.1 and 4.1; decisions, users: the form of a new user.
 func TestNewUser(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	c := w.newApp(t)
+	c := newApp(t)
+	w := c.world
 	for given, want := range map[string]string{
 		`{"email":"Ada@Example.com","externalId":"42"}`:     `"email":"Ada@Example.com","externalId":"42"`,
 		`{"externalId":"43"}`:                               `"email":null,"externalId":"43"`,
