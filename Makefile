@@ -7,7 +7,7 @@ GO    ?= go
 RACE  := -race '-gcflags=modernc.org/...=-race=false'
 TOOLS := bin/golangci-lint
 
-.PHONY: build test lint lint-api month kills torture mutants fleet failover bench bench-micro clean linear fuzz sim exhaust
+.PHONY: build test test-long lint lint-api month kills torture mutants fleet failover bench bench-micro clean linear fuzz sim exhaust
 
 build: ## the binary, in bin/
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/stockrewards ./cmd/stockrewards
@@ -17,6 +17,10 @@ test: ## every test, with the race detector
 	$(GO) test $(RACE) -timeout 30m $$($(GO) list ./... | grep -v /test/sim)
 	$(GO) test $(RACE) ./internal/api -args -postgres # the whole interface over the other engine
 	$(GO) test ./test/sim # one goroutine, and much to do: without the race detector
+
+test-long: ## what takes hours: long variants, kills, faults at every system call, fail-overs
+	$(GO) test $(RACE) -timeout 60m ./internal/api -args -long
+	$(MAKE) kills torture linear fleet failover
 
 lint: $(TOOLS) ## the linters and the formatters
 	$(GO) mod tidy -diff
