@@ -34,7 +34,7 @@ server() {
   return 1
 }
 
-# refused runs a command that must fail with a text on standard error.
+# refused runs a command that must fail with a message on standard error.
 refused() {
   local want=$1 got
   shift

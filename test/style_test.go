@@ -44,15 +44,8 @@ var bannedNames = regexp.MustCompile(`^(tell|tells|told|telling|anew|befalls?|me
 
 func phrase(words string) *regexp.Regexp { return regexp.MustCompile(`(?i)\b(?:` + words + `)\b`) }
 
-// notYet are the folders, with all below them, that still break a rule of style. The list only
-// shrinks: a folder without findings must leave it.
-var notYet = map[string][]string{
-	"words":  {},
-	"errors": {},
-}
-
 // finding is a place that breaks a rule.
-type finding struct{ folder, at, what string }
+type finding struct{ at, what string }
 
 // TestWords finds banned words in comments, strings, names, documents and planted bugs.
 // Quoted text and code in documents are quotations.
@@ -73,7 +66,7 @@ func TestWords(t *testing.T) {
 			found = append(found, search(path, 1, code.ReplaceAllString(read(t, path), ""))...)
 		}
 	})
-	report(t, "words", found)
+	report(t, found)
 }
 
 // goodEnglish is where a banned word is right: "there is none", "X stands for Y".
@@ -87,8 +80,7 @@ func search(path string, line int, text string) []finding {
 		for _, at := range b.words.FindAllStringIndex(text, -1) {
 			n := line + strings.Count(text[:at[0]], "\n")
 			found = append(found, finding{
-				folder(path), path + ":" + strconv.Itoa(n),
-				strconv.Quote(text[at[0]:at[1]]) + ": write " + b.instead,
+				path + ":" + strconv.Itoa(n), strconv.Quote(text[at[0]:at[1]]) + ": write " + b.instead,
 			})
 		}
 	}
@@ -128,7 +120,7 @@ func wordsOfGo(t *testing.T, path string) []finding {
 				if bannedNames.MatchString(word) && !seen[n.Name] {
 					seen[n.Name] = true
 					at := path + ":" + strconv.Itoa(set.Position(n.Pos()).Line)
-					found = append(found, finding{folder(path), at, "the name " + n.Name})
+					found = append(found, finding{at, "the name " + n.Name})
 				}
 			}
 		}
@@ -136,7 +128,7 @@ func wordsOfGo(t *testing.T, path string) []finding {
 	})
 	name := strings.TrimSuffix(filepath.Base(path), ".go")
 	if slices.ContainsFunc(strings.Split(name, "_"), bannedNames.MatchString) {
-		found = append(found, finding{folder(path), path, "the file's name"})
+		found = append(found, finding{path, "the file's name"})
 	}
 	return found
 }
@@ -178,12 +170,12 @@ func TestComments(t *testing.T) {
 				}
 				if len(words) == 0 || strings.TrimRight(words[0], ",:.") != name {
 					at := strings.TrimPrefix(path, "../") + ":" + strconv.Itoa(set.Position(d.Pos()).Line)
-					found = append(found, finding{r.name, at, "the comment does not begin with " + name})
+					found = append(found, finding{at, "the comment does not begin with " + name})
 				}
 			}
 		}
 	}
-	report(t, "comments", found)
+	report(t, found)
 }
 
 // errorBegins is how the message of an error must not begin: with a pronoun, with a verb
@@ -216,14 +208,14 @@ func TestErrors(t *testing.T) {
 				if lit, isLit := arg.(*ast.BasicLit); isLit && lit.Kind == token.STRING {
 					if text, err := strconv.Unquote(lit.Value); err != nil || errorBegins.MatchString(text) {
 						at := strings.TrimPrefix(path, "../") + ":" + strconv.Itoa(set.Position(lit.Pos()).Line)
-						found = append(found, finding{r.name, at, "the error " + lit.Value})
+						found = append(found, finding{at, "the error " + lit.Value})
 					}
 				}
 				return true
 			})
 		}
 	}
-	report(t, "errors", found)
+	report(t, found)
 }
 
 // callee is the name of the function that is called, with its package.
@@ -254,12 +246,12 @@ func TestSentences(t *testing.T) {
 			for _, sentence := range end.Split(block, -1) {
 				if n := len(strings.Fields(sentence)); n > most {
 					at := path + ":" + strconv.Itoa(line)
-					found = append(found, finding{folder(path), at, strconv.Itoa(n) + " words: " + sentence})
+					found = append(found, finding{at, strconv.Itoa(n) + " words: " + sentence})
 				}
 			}
 		}
 	})
-	report(t, "sentences", found)
+	report(t, found)
 }
 
 var (
@@ -295,26 +287,13 @@ func blocks(text string) map[int]string {
 	return found
 }
 
-// report fails for each finding outside of the folders of notYet.
-func report(t *testing.T, rule string, found []finding) {
+// report fails for each finding.
+func report(t *testing.T, found []finding) {
 	t.Helper()
-	stale := slices.Clone(notYet[rule])
 	for _, f := range found {
-		covers := func(name string) bool { return f.folder == name || strings.HasPrefix(f.folder, name+"/") }
-		if !slices.ContainsFunc(notYet[rule], covers) {
-			t.Errorf("%s: %s", f.at, f.what)
-		} else if testing.Verbose() {
-			t.Logf("not yet: %s: %s", f.at, f.what)
-		}
-		stale = slices.DeleteFunc(stale, covers)
-	}
-	if len(stale) > 0 {
-		t.Logf("%s: notYet names %v, which are clean", rule, stale)
+		t.Errorf("%s: %s", f.at, f.what)
 	}
 }
-
-// folder is the folder of a file, by its path from the project's root.
-func folder(path string) string { return filepath.ToSlash(filepath.Dir(path)) }
 
 func read(t *testing.T, path string) string {
 	t.Helper()

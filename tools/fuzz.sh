@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every fuzz target for a while, one after the other, and tells how many
+# Runs every fuzz target for a while, one after the other, and prints how many
 # executions each had. What it finds is written to the testdata of the target's
 # package, where go test runs it from then on.
 #

@@ -5,7 +5,7 @@ set -euo pipefail
 declare -A package=([gcc]="gcc libc6-dev" [curl]=curl [mount]=mount [mkfs.ext4]=e2fsprogs [strace]=strace [chromium]=chromium
   [hledger]=hledger [npx]="nodejs npm" [postgres]=postgresql [pgbouncer]=pgbouncer [wrk]=wrk)
 
-# found tells whether a program is there. PostgreSQL's server and PgBouncer are not on
+# found reports whether a program is installed. PostgreSQL's server and PgBouncer are not on
 # everybody's PATH in Debian.
 found() {
   command -v "$1" >/dev/null && return
