@@ -108,7 +108,8 @@ func (c *appList) Run(ctx context.Context) error {
 		}
 		return table("ID\tNAME\tSTATE\tCREATED\tPER SECOND\tAT ONCE", apps, func(a rewards.App) []string {
 			return []string{
-				a.ID.String(), a.Name, stateOf(a), moment(a.CreatedAt()), rateOf(a.Limits), strconv.Itoa(a.Limits.AtOnce()),
+				a.ID.String(), a.Name, stateOf(a), moment(a.CreatedAt()), rateOf(a.Limits),
+				strconv.Itoa(a.Limits.AtOnce()),
 			}
 		})
 	})

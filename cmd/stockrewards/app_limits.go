@@ -54,7 +54,9 @@ func (c *appLimits) change(l rewards.Limits) rewards.Limits {
 
 func showLimits(a rewards.App) error {
 	sayf("%s (%s), in each process:\n", a.Name, a.ID)
-	limits := [][]string{{"requests per second", rateOf(a.Limits)}, {"requests at once", strconv.Itoa(a.Limits.AtOnce())}}
+	limits := [][]string{
+		{"requests per second", rateOf(a.Limits)}, {"requests at once", strconv.Itoa(a.Limits.AtOnce())},
+	}
 	return table("LIMIT\tVALUE", limits, func(row []string) []string { return row })
 }
 

@@ -38,7 +38,8 @@ func (c *orderList) Run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return table("ID\tPLANNED\tSYMBOL\tNOTIONAL\tSTATE\tBROKER\tFILLED\tREASON", orders, func(o rewards.Order) []string {
+		const heading = "ID\tPLANNED\tSYMBOL\tNOTIONAL\tSTATE\tBROKER\tFILLED\tREASON"
+		return table(heading, orders, func(o rewards.Order) []string {
 			return []string{
 				o.ID.String(), moment(o.CreatedAt()), o.Symbol, o.Notional.String(), o.State.String(),
 				o.BrokerStatus, o.FilledQty.String(), o.Reason,
