@@ -169,7 +169,7 @@ func TestAPriceIsUsableForAMinute(t *testing.T) {
 				w.tick()
 				w.want(0) // no price was ever reported
 				w.quote(200*dollar, 199*dollar)
-				w.run(10 * time.Minute) // confirmed every second, without a trade
+				w.run(2 * time.Minute) // confirmed every second, without a trade
 				w.want(200 * dollar)
 				lose(w)
 				w.run(50 * time.Second)
@@ -190,7 +190,7 @@ func TestAPriceIsUsableForAMinute(t *testing.T) {
 func TestAtNightTheLastPriceIsUsable(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
-		closes := time.Now().Add(10 * time.Minute)
+		closes := time.Now().Add(2 * time.Minute)
 		opens := closes.Add(17 * time.Hour)
 		w.feed.clock = rewards.MarketClock{Open: true, NextClose: closes, NextOpen: opens}
 		w.quote(200*dollar, 199*dollar)
@@ -310,7 +310,7 @@ func TestClockIsReadAgainWhenTheMarketOpens(t *testing.T) {
 func TestTheCloseDoesNotMakeAnOldPriceUsable(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
-		closes := time.Now().Add(2 * time.Hour)
+		closes := time.Now().Add(5 * time.Minute)
 		opens := closes.Add(17 * time.Hour)
 		w.feed.clock = rewards.MarketClock{Open: true, NextClose: closes, NextOpen: opens}
 		w.quote(200*dollar, 199*dollar)
