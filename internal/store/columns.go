@@ -6,7 +6,7 @@ import (
 )
 
 // ColumnTx is a Tx over a network. It takes whole columns (PostgreSQL's arrays) as arguments, so
-// that many rows cost one statement and one round trip.
+// a batch costs one statement and one round trip.
 type ColumnTx interface {
 	Tx
 	// AcceptsColumns marks the Tx.

@@ -65,7 +65,7 @@ func rewardsByColumn(ctx context.Context, tx Tx, keys []rewardKey, each func(rew
 }
 
 // executedOf finds the executed rewards of an app before an id. Each has an allocation; the
-// last one stands for it. CROSS makes SQLite walk the allocations, in the order of of_id,
+// last one represents it. CROSS makes SQLite walk the allocations, in the order of of_id,
 // instead of all rewards.
 const executedOf = ` FROM (SELECT a.app_id AS of_app, a.reward_id AS of_id FROM allocations a
 		WHERE a.app_id = ?1 AND a.reward_id < ?2 AND NOT EXISTS (SELECT 1 FROM allocations later

@@ -17,7 +17,7 @@ import (
 // After a cutover no program can write to the store, until the cutover is abandoned.
 func TestCutover(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "books.db")
+	path := filepath.Join(t.TempDir(), "rewards.db")
 	engine, err := sqlite.Open(t.Context(), path, sqlite.Options{})
 	check(t, err)
 	now := time.Date(2026, 3, 2, 15, 0, 0, 0, time.UTC)
@@ -29,7 +29,7 @@ func TestCutover(t *testing.T) {
 	check(t, err)
 	_, err = s.Installation(t.Context())
 	check(t, err)
-	other, err := sql.Open("sqlite", path) // stands in for an older version of the program
+	other, err := sql.Open("sqlite", path) // like an older version of the program
 	check(t, err)
 	defer func() { check(t, other.Close()) }()
 
@@ -93,7 +93,7 @@ func wantWrites(t *testing.T, s *store.Operator, other *sql.DB, want bool) {
 // after a kill. Abandoning it is an entry too.
 func TestMovesAreLogged(t *testing.T) {
 	t.Parallel()
-	engine, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "books.db"), sqlite.Options{})
+	engine, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "rewards.db"), sqlite.Options{})
 	check(t, err)
 	plain, err := store.New(t.Context(), engine, time.Now, rand.Reader)
 	check(t, err)
