@@ -1,9 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"stockrewards/internal/rewards"
 )
 
 // services are the commands that run until stopped; all their flags are settings.
@@ -32,4 +36,37 @@ func onlySettings() kong.Option {
 		}
 		return nil
 	})
+}
+
+const envPrefix = "STOCKREWARDS_"
+
+// checkEnvironment refuses variables with envPrefix that no command reads: a mistyped
+// limit would otherwise mean no limit.
+func checkEnvironment(model *kong.Application, environ []string) error {
+	known := []string{envPaperKeyID, envPaperSecretKey}
+	for _, leaf := range model.Leaves(false) {
+		for _, f := range leaf.Flags {
+			known = append(known, f.Envs...)
+		}
+	}
+	for _, variable := range environ {
+		name, _, _ := strings.Cut(variable, "=")
+		if !strings.HasPrefix(name, envPrefix) || slices.Contains(known, name) {
+			continue
+		}
+		nearest := rewards.Nearest(strings.TrimPrefix(name, envPrefix), trimmed(known))
+		return usageErrorf("unknown environment variable %s: the nearest known one is %s; correct it or unset it",
+			name, envPrefix+nearest)
+	}
+	return nil
+}
+
+// trimmed returns the names without their prefix, sorted, each once.
+func trimmed(known []string) []string {
+	names := make([]string, len(known))
+	for i, name := range known {
+		names[i] = strings.TrimPrefix(name, envPrefix)
+	}
+	slices.SortFunc(names, cmp.Compare[string])
+	return slices.Compact(names)
 }
