@@ -49,14 +49,10 @@ func (s *service) eventually(what string, most time.Duration, holds func() bool)
 func look(t *testing.T, url string) (int, string) {
 	t.Helper()
 	response, err := client.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return response.StatusCode, string(body)
 }
 
@@ -67,9 +63,7 @@ func metric(t *testing.T, admin, series string) float64 {
 	for line := range strings.SplitSeq(text, "\n") {
 		if value, found := strings.CutPrefix(line, "stockrewards_"+series+" "); found {
 			number, err := strconv.ParseFloat(value, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			return number
 		}
 	}
@@ -149,9 +143,7 @@ func TestReadyFollowsTheDisk(t *testing.T) {
 	fill(t, ballast)
 	for i := range 5000 {
 		a, err := s.request(t.Context(), "POST", "/v1/rewards", giving(user, fmt.Sprint("when-full-", i), "1", "KO"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		if a.status == http.StatusServiceUnavailable {
 			break
 		}
@@ -168,9 +160,7 @@ func TestReadyFollowsTheDisk(t *testing.T) {
 	if status, _ := look(t, admin+"/livez"); status != 200 {
 		t.Errorf("/livez: %d", status)
 	}
-	if err := os.Remove(ballast); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Remove(ballast))
 	s.eventually("200", 5*time.Second, func() bool {
 		status, _ = look(t, admin+"/readyz")
 		return status == 200
@@ -215,15 +205,11 @@ func TestNotReadyWhileDraining(t *testing.T) {
 	admin := s.startWatched()
 	body := giving(s.newUser("anna"), "last-request", "5", "AAPL")
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer conn.Close()
 	fmt.Fprintf(conn, "POST /v1/rewards HTTP/1.1\r\nHost: x\r\nX-Api-Key: %s\r\nContent-Length: %d\r\n\r\n%s", s.key, len(body), body[:10])
 	time.Sleep(200 * time.Millisecond) // the request has arrived
-	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.cmd.Process.Signal(syscall.SIGTERM))
 	s.eventually("draining", 5*time.Second, func() bool {
 		status, text := look(t, admin+"/readyz")
 		return status == 503 && strings.Contains(text, `"draining"`)
@@ -246,22 +232,16 @@ func TestNotReadyWhileDraining(t *testing.T) {
 func TestDevPrintsItsAdminAddress(t *testing.T) {
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer taken.Close()
 	cmd := exec.CommandContext(t.Context(), binary, "dev", "--listen", "127.0.0.1:0", "--admin-listen", taken.Addr().String())
 	cmd.Dir = t.TempDir()
 	out := filepath.Join(cmd.Dir, "out")
 	file, err := os.Create(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer file.Close()
 	cmd.Stdout, cmd.SysProcAttr = file, &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, cmd.Start())
 	defer func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()

@@ -43,9 +43,7 @@ func (s *service) auditBroker(args ...string) (exit int, found []string, printed
 func (s *service) onFile(name string, statements ...string) {
 	s.t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(s.folder, name))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	noError(s.t, err)
 	defer db.Close()
 	for _, statement := range statements {
 		result, err := db.ExecContext(context.WithoutCancel(s.t.Context()), statement)
@@ -90,9 +88,7 @@ func TestBrokerAuditFindsPlantedBreaks(t *testing.T) {
 	for _, r := range given {
 		s.await(r.ID, "executed", 20*time.Second)
 	}
-	if err := s.stop(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.stop())
 	if exit, found, printed := s.auditBroker(); exit != 0 || len(found) != 0 {
 		t.Fatalf("before: exit status %d, %v\n%s", exit, found, printed)
 	}

@@ -30,24 +30,18 @@ type brokerage struct {
 func startBrokerage(t *testing.T, address string) *brokerage {
 	t.Helper()
 	entries, err := catalog.Entries()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	o := paper.Options{Now: time.Now, Random: rand.Reader}
 	for _, e := range entries {
 		o.Catalog = append(o.Catalog, paper.Asset{Symbol: e.Symbol, Name: e.Name, Exchange: e.Exchange, Price: e.Price})
 	}
 	books, err := paper.Open(t.Context(), filepath.Join(t.TempDir(), "broker.db"), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if address == "" {
 		address = "127.0.0.1:0"
 	}
 	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	b := &brokerage{address: listener.Addr().String()}
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if b.blind.Load() && strings.HasPrefix(r.URL.Path, "/v2/orders:by_client_order_id") {
@@ -93,9 +87,7 @@ func newCustomer(t *testing.T) *service {
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer l.Close()
 	return l.Addr().String()
 }
@@ -134,9 +126,7 @@ func TestAnotherAccountIsRefused(t *testing.T) {
 	s.start(first.flags()...)
 	r := s.give(s.newUser("anna"), "first-account", "5", "AAPL")
 	s.await(r.ID, "executed", 20*time.Second)
-	if err := s.stop(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.stop())
 	for want, flags := range map[string][]string{
 		"belongs to the account":         second.flags(),
 		`belongs to the broker "alpaca"`: nil,
@@ -212,9 +202,7 @@ func (b *brokerage) fill(t *testing.T) (qty, price string, at time.Time) {
 func (b *brokerage) order(t *testing.T) (qty, price string, at time.Time) {
 	t.Helper()
 	response, err := http.Get("http://" + b.address + "/v2/orders?status=all")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer response.Body.Close()
 	var orders []struct {
 		Qty   string    `json:"filled_qty"`

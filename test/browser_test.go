@@ -40,9 +40,7 @@ func newBrowser(t *testing.T) *browser {
 			t.Logf("the browser ended with %v", err)
 		}
 	})
-	if err := chromedp.Listen(ctx, b.hear); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, chromedp.Listen(ctx, b.hear))
 	return b
 }
 
@@ -96,9 +94,7 @@ func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, 30*time.Second)
 	defer cancel()
-	if err := chromedp.Do(ctx, steps...); err != nil {
-		b.t.Fatal(err)
-	}
+	noError(b.t, chromedp.Do(ctx, steps...))
 }
 
 // script evaluates an expression in the page.

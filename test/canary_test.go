@@ -18,9 +18,7 @@ func TestNoSecretLeaves(t *testing.T) {
 	s := newService(t, t.TempDir())
 	s.env = []string{"APCA_API_KEY_ID=canary-key-id", "APCA_API_SECRET_KEY=canary-secret-of-the-broker"}
 	behind, err := url.Parse("http://" + startBrokerage(t, "").address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	proxy := httputil.NewSingleHostReverseProxy(behind)
 	refusing := true
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -33,16 +33,12 @@ func TestCommitsInterrupted(t *testing.T) {
 		load.mute.Store(false)
 		stop()
 		if round%2 == 0 {
-			if err := pair.Standby.Run(); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, pair.Standby.Run())
 			pair.AwaitStandby(t)
 			pair.FailOver(t)
 		} else {
 			pair.Primary.Kill()
-			if err := pair.Standby.Run(); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, pair.Standby.Run())
 			pair.FailOver(t)
 		}
 		pair.Rebuild(t)

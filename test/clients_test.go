@@ -27,13 +27,9 @@ func TestGeneratedGoClient(t *testing.T) {
 	t.Parallel()
 	folder := copyFolder(t, "clients/go")
 	generated := filepath.Join(folder, "api")
-	if err := os.Mkdir(generated, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Mkdir(generated, 0o700))
 	document, err := filepath.Abs(documentPath)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	runIn(t, folder, "go", "tool", "oapi-codegen", "-generate", "types,client", "-package", "api",
 		"-o", filepath.Join(generated, "api.gen.go"), document)
 	runIn(t, folder, "go", "build", "-o", "client", ".")
@@ -45,9 +41,7 @@ func TestGeneratedTypeScriptClient(t *testing.T) {
 	t.Parallel()
 	folder := copyFolder(t, "clients/typescript")
 	document, err := filepath.Abs(documentPath)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	runIn(t, folder, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
 	runIn(t, folder, "npm", "exec", "--offline", "openapi-typescript", "--", document, "-o", "api.d.ts")
 	runIn(t, folder, "npm", "exec", "--offline", "tsc", "--", "--project", ".")
@@ -58,9 +52,7 @@ func TestGeneratedTypeScriptClient(t *testing.T) {
 func copyFolder(t *testing.T, from string) string {
 	t.Helper()
 	folder := t.TempDir()
-	if err := os.CopyFS(folder, os.DirFS(from)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.CopyFS(folder, os.DirFS(from)))
 	return folder
 }
 
@@ -92,9 +84,7 @@ func checkClient(t *testing.T, folder, name string, args ...string) {
 	s.command("app", "suspend", "suspended")
 	s.start("--pooling-window", "50ms")
 	document, err := openapi3.NewLoader().LoadFromFile(documentPath)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	front := httptest.NewServer(faulty(t, document, s.url))
 	t.Cleanup(front.Close)
 	all, faults := documented(document)
@@ -136,9 +126,7 @@ func documented(document *openapi3.T) (all, faults []string) {
 func faulty(t *testing.T, document *openapi3.T, target string) http.Handler {
 	t.Helper()
 	service, err := url.Parse(target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	mux := http.NewServeMux()
 	mux.Handle("/", httputil.NewSingleHostReverseProxy(service))
 	mux.HandleFunc("/fault/{status}/", func(w http.ResponseWriter, r *http.Request) {

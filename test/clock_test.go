@@ -87,9 +87,7 @@ func TestAFutureIDStopsRecording(t *testing.T) {
 	b := startBrokerage(t, "")
 	s.start(b.flags()...)
 	s.awaitStatus(503, "POST", "/v1/users", newName)
-	if err := s.stop(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.stop())
 	s.start(append(b.flags(), "--allow-future-ids")...)
 	s.must(201, "POST", "/v1/users", newName())
 	time.Sleep(2 * time.Second) // both clocks have been read
@@ -101,23 +99,15 @@ func (s *service) poison(d time.Duration) {
 	s.t.Helper()
 	ctx := context.WithoutCancel(s.t.Context())
 	engine, err := sqlite.Open(ctx, filepath.Join(s.folder, "rewards.db"), sqlite.Options{})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	noError(s.t, err)
 	books, err := store.New(ctx, engine, func() time.Time { return time.Now().Add(d) }, rand.Reader)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	noError(s.t, err)
 	_, app, err := books.AppByKey(ctx, rewards.HashKey(s.key))
 	if err == nil {
 		_, err = books.CreateUsers(ctx, []rewards.User{{AppID: app.ID, ExternalID: "of the future"}})
 	}
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	if err := books.Close(); err != nil {
-		s.t.Fatal(err)
-	}
+	noError(s.t, err)
+	noError(s.t, books.Close())
 }
 
 // The database's clock counts as well.
@@ -126,9 +116,7 @@ func TestAClockAheadOfTheDatabase(t *testing.T) {
 	url := pgtest.Start(t).Database(t, "behind")
 	ctx := t.Context()
 	db, err := pgx.Connect(ctx, url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer func() { _ = db.Close(context.WithoutCancel(ctx)) }() // nothing is pending
 	exec := func(statement string) {
 		t.Helper()

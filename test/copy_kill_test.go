@@ -43,9 +43,7 @@ func closeGate(t *testing.T, url, where string) *gate {
 	t.Helper()
 	makeSchema(t, url)
 	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	g := &gate{t, conn}
 	g.exec(where)
 	g.exec(`SELECT pg_advisory_lock(42)`)
@@ -65,9 +63,7 @@ func (g *gate) wait(query string) {
 	g.t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
 		var n int
-		if err := g.conn.QueryRow(g.t.Context(), query).Scan(&n); err != nil {
-			g.t.Fatal(err)
-		}
+		noError(g.t, g.conn.QueryRow(g.t.Context(), query).Scan(&n))
 		if n > 0 {
 			return
 		}
@@ -88,9 +84,7 @@ func (g *gate) open() { g.t.Helper(); g.exec(`SELECT pg_advisory_unlock(42)`) }
 func (s *service) beginCopy(url string) *exec.Cmd {
 	s.t.Helper()
 	cmd := exec.Command(binary, s.copyArgs(url)...)
-	if err := cmd.Start(); err != nil {
-		s.t.Fatal(err)
-	}
+	noError(s.t, cmd.Start())
 	return cmd
 }
 
@@ -145,14 +139,10 @@ func TestCopyIsKilledBeforeItIsNoted(t *testing.T) {
 	cmd := s.beginCopy(url)
 	g.arrived()
 	db, err := sql.Open("sqlite", filepath.Join(s.folder, "rewards.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer db.Close()
 	conn, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if _, err := conn.ExecContext(t.Context(), `BEGIN IMMEDIATE`); err != nil {
 		t.Fatal(err)
 	}
@@ -181,9 +171,7 @@ func TestCopyLosesItsConnection(t *testing.T) {
 	var stderr strings.Builder
 	cmd := exec.Command(binary, s.copyArgs(url)...)
 	cmd.Stderr = &stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, cmd.Start())
 	g.arrived()
 	g.exec(`SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`)
 	err := cmd.Wait()

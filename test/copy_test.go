@@ -29,9 +29,7 @@ func booksToMove(t *testing.T) *service {
 		last = s.give(user, fmt.Sprint("gift-key-", i), "5.25", []string{"AAPL", "MSFT", "KO"}[i%3])
 	}
 	s.await(last.ID, "executed", 20*time.Second)
-	if err := s.stop(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.stop())
 	return s
 }
 
@@ -39,9 +37,7 @@ func booksToMove(t *testing.T) *service {
 func (s *service) duplicate(t *testing.T) *service {
 	t.Helper()
 	copied := &service{t: t, folder: t.TempDir(), key: s.key}
-	if err := os.CopyFS(copied.folder, os.DirFS(s.folder)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.CopyFS(copied.folder, os.DirFS(s.folder)))
 	return copied
 }
 
@@ -58,9 +54,7 @@ func (s *service) copyArgs(url string, flags ...string) []string {
 func (s *service) sealed() string {
 	s.t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(s.folder, "rewards.db"))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	noError(s.t, err)
 	defer db.Close()
 	var mark string
 	err = db.QueryRowContext(s.t.Context(), `SELECT value FROM settings WHERE name = 'moved'`).Scan(&mark)
@@ -86,13 +80,9 @@ const countRewards = `SELECT count(*) FROM rewards`
 func count(t *testing.T, url, query string) (n int) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer conn.Close(context.WithoutCancel(t.Context()))
-	if err := conn.QueryRow(t.Context(), query).Scan(&n); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, conn.QueryRow(t.Context(), query).Scan(&n))
 	return n
 }
 
@@ -132,9 +122,7 @@ func TestCopy(t *testing.T) {
 	s.start()
 	out, err := s.copyTo(url)
 	wantSays(t, out, err, true, "stop serve first")
-	if err := s.stop(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.stop())
 	out, err = runProgram(t, "copy", "--from", s.database(), "--to", url)
 	wantSays(t, out, err, true, "stockrewards paper", "--broker-kind alpaca")
 	for name, statements := range map[string]string{
@@ -182,9 +170,7 @@ func TestCopyOfABrokenDatabase(t *testing.T) {
 	t.Parallel()
 	s := booksToMove(t)
 	db, err := sql.Open("sqlite", filepath.Join(s.folder, "rewards.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if _, err := db.ExecContext(t.Context(), `UPDATE holdings SET quantity = quantity + 1`); err != nil {
 		t.Fatal(err)
 	}
@@ -208,9 +194,7 @@ func newTarget(t *testing.T, c *pgtest.Cluster, name string) string {
 func onTarget(t *testing.T, url, statements string) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer conn.Close(context.WithoutCancel(t.Context()))
 	if _, err := conn.PgConn().Exec(t.Context(), statements).ReadAll(); err != nil {
 		t.Fatal(err)
@@ -220,10 +204,6 @@ func onTarget(t *testing.T, url, statements string) {
 func makeSchema(t *testing.T, url string) {
 	t.Helper()
 	engine, err := postgres.Open(t.Context(), url, postgres.Options{Connections: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := engine.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
+	noError(t, engine.Close())
 }

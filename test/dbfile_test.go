@@ -90,10 +90,3 @@ func modeOf(t *testing.T, name string) os.FileMode {
 	noError(t, err)
 	return info.Mode().Perm()
 }
-
-func noError(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}

@@ -21,12 +21,8 @@ func startDev(t *testing.T, folder string, address ...string) (greeting string, 
 	cmd.Dir, cmd.Stderr = folder, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
+	noError(t, cmd.Start())
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
 		greeting += lines.Text() + "\n"

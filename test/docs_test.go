@@ -60,9 +60,7 @@ var (
 func translate(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	p := &page{t: t, path: filepath.Base(path)}
 	lines := strings.Split(string(text), "\n")
 	for p.line = 0; p.line < len(lines); p.line++ {
@@ -175,13 +173,9 @@ func runPage(t *testing.T, script string) {
 	copyProject(t, work)
 	bin := filepath.Join(root, "bin")
 	for _, folder := range []string{bin, filepath.Join(root, "backup"), filepath.Join(root, "etc"), filepath.Join(root, "var")} {
-		if err := os.Mkdir(folder, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.Mkdir(folder, 0o700))
 	}
-	if err := os.Symlink(binary, filepath.Join(bin, "stockrewards")); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Symlink(binary, filepath.Join(bin, "stockrewards")))
 	places := []string{
 		"/var/lib/", filepath.Join(root, "var") + "/", "/etc/", filepath.Join(root, "etc") + "/",
 		"/backup/", filepath.Join(root, "backup") + "/", "https://paper-api.alpaca.markets", "${STOCKREWARDS_ALPACA_URL}",
@@ -210,18 +204,14 @@ func runPage(t *testing.T, script string) {
 func copyProject(t *testing.T, to string) {
 	t.Helper()
 	for _, folder := range []string{"cmd", "internal"} {
-		if err := os.CopyFS(filepath.Join(to, folder), os.DirFS(filepath.Join("..", folder))); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.CopyFS(filepath.Join(to, folder), os.DirFS(filepath.Join("..", folder))))
 	}
 	for _, name := range []string{"go.mod", "go.sum", "Makefile"} {
 		content, err := os.ReadFile(filepath.Join("..", name))
 		if err == nil {
 			err = os.WriteFile(filepath.Join(to, name), content, 0o600)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 	}
 }
 
@@ -229,13 +219,9 @@ func copyProject(t *testing.T, to string) {
 func freePort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer l.Close()
 	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return port
 }

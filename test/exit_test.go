@@ -17,9 +17,7 @@ func exitOf(t *testing.T, args ...string) (status int, out string) {
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return exit.ExitCode(), out
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return 0, out
 }
 
@@ -55,9 +53,7 @@ func TestExitStatuses(t *testing.T) {
 func TestAddressTaken(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer l.Close()
 	taken, folder := l.Addr().String(), t.TempDir()
 	books := "sqlite:" + filepath.Join(folder, "rewards.db")
@@ -86,9 +82,7 @@ func TestSIGHUPDrains(t *testing.T) {
 	s := newService(t, t.TempDir())
 	s.start()
 	s.newUser("anna")
-	if err := s.cmd.Process.Signal(syscall.SIGHUP); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.cmd.Process.Signal(syscall.SIGHUP))
 	err := <-s.exited
 	s.cmd = nil
 	if err != nil || !strings.Contains(s.logs(), `"msg":"draining"`) {

@@ -96,13 +96,9 @@ func TestFleetStartsAtOnce(t *testing.T) {
 func number(t *testing.T, url, query string) (n int) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer conn.Close(t.Context())
-	if err := conn.QueryRow(t.Context(), query).Scan(&n); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, conn.QueryRow(t.Context(), query).Scan(&n))
 	return n
 }
 

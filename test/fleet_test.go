@@ -84,9 +84,7 @@ func (m *member) run() {
 
 func (m *member) signal(s syscall.Signal) {
 	m.t.Helper()
-	if err := m.cmd.Process.Signal(s); err != nil {
-		m.t.Fatal(err)
-	}
+	noError(m.t, m.cmd.Process.Signal(s))
 }
 
 // leads reports whether the process leads fulfillment; false when it does not answer.
@@ -94,9 +92,7 @@ func (m *member) leads() bool {
 	ctx, cancel := context.WithTimeout(m.t.Context(), time.Second)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+m.admin+"/metrics", http.NoBody)
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	noError(m.t, err)
 	response, err := client.Do(r)
 	if err != nil {
 		return false
@@ -149,9 +145,7 @@ func (f *fleet) verify(l *load) {
 	f.command(append([]string{"audit"}, f.pooled()...)...)
 	f.command(append([]string{"audit", "--broker", "--alpaca-url", f.paper.url}, f.pooled()...)...)
 	engine, err := postgres.Open(t.Context(), f.books, postgres.Options{Pooled: f.pooled() != nil})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	broker := alpaca.New(alpaca.Options{TradingURL: f.paper.url, DataURL: f.paper.url, KeyID: "key", SecretKey: "secret"})
 	wantPositions(t, broker, sharesIn(t, engine))
 }

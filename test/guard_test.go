@@ -14,16 +14,12 @@ import (
 func asked(t *testing.T, method, url, host, header, value string) int {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader("outage for=4h"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if r.Host = host; header != "" {
 		r.Header.Set(header, value)
 	}
 	a, err := client.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	_ = a.Body.Close() // only the status matters
 	return a.StatusCode
 }
@@ -81,9 +77,7 @@ func TestMaxConnections(t *testing.T) {
 	refused := 0
 	for range 8 {
 		c, err := net.Dial("tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		t.Cleanup(func() { _ = c.Close() }) // nothing was sent
 		open = append(open, c)
 	}

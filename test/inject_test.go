@@ -107,9 +107,7 @@ func (i *injector) begin(t *testing.T, name string, env []string, args ...string
 	logFile, before := openLog(t, name)
 	defer logFile.Close()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	p = &process{cmd: exec.Command(self, append([]string{underFilter, binary}, args...)...), exited: make(chan error, 1)}
 	p.cmd.Env = append(os.Environ(), env...)
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Ptrace: true, Setpgid: true}

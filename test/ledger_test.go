@@ -104,9 +104,7 @@ func TestLedger(t *testing.T) {
 	mustHold(t, journal)
 	checkFile(t, s, journal)
 	comparePortfolios(t, journal, apps, users)
-	if err := s.stop(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.stop())
 	s.command("audit")
 	comparePositions(t, s.folder)
 	custody := map[string]string{}
@@ -131,9 +129,7 @@ func checkFile(t *testing.T, s *service, journal string) {
 		t.Errorf("mode %v, %v; want it the owner's", info.Mode(), err)
 	}
 	before, err := os.ReadFile(journal)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if out, err := s.try("ledger", "--output", journal); err == nil || !strings.Contains(err.Error(), "exists") {
 		t.Errorf("over an existing file: %s, %v", out, err)
 	}
@@ -171,9 +167,7 @@ func balances(t *testing.T, journal, accounts string) map[string]map[string]stri
 		t.Fatalf("%v: %s", err, out)
 	}
 	rows, err := csv.NewReader(strings.NewReader(out)).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	found := map[string]map[string]string{}
 	for _, row := range rows[1:] {
 		if found[row[0]] == nil {
@@ -253,9 +247,7 @@ func findPlants(t *testing.T, s *service) {
 func plantRow(t *testing.T, path, statement string) {
 	t.Helper()
 	engine, err := sqlite.Open(t.Context(), path, sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	err = engine.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
 		n, err := tx.Exec(ctx, statement)
 		if err == nil && n == 0 {
@@ -263,7 +255,5 @@ func plantRow(t *testing.T, path, statement string) {
 		}
 		return err
 	})
-	if err := errors.Join(err, engine.Close()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, errors.Join(err, engine.Close()))
 }

@@ -211,9 +211,7 @@ func (l *load) storedRewards() map[string]award {
 		path = ""
 		if link := a.header.Get("Link"); link != "" {
 			target, err := url.Parse(link[strings.Index(link, "<")+1 : strings.Index(link, ">")])
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			path = target.RequestURI()
 		}
 	}
@@ -225,17 +223,13 @@ func (l *load) storedRewards() map[string]award {
 func comparePositions(t *testing.T, folder string) {
 	t.Helper()
 	entries, err := catalog.Entries()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	o := paper.Options{Now: time.Now, Random: rand.Reader}
 	for _, e := range entries {
 		o.Catalog = append(o.Catalog, paper.Asset{Symbol: e.Symbol, Name: e.Name, Exchange: e.Exchange, Price: e.Price})
 	}
 	brokerage, err := paper.Open(t.Context(), filepath.Join(folder, "paper.db"), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer brokerage.Close()
 	broker := alpaca.New(alpaca.Options{
 		TradingURL: "http://paper.invalid", DataURL: "http://paper.invalid", KeyID: "paper", SecretKey: "paper", Transport: brokerage.Transport(),
@@ -247,9 +241,7 @@ func comparePositions(t *testing.T, folder string) {
 func wantPositions(t *testing.T, broker *alpaca.Client, ours map[string]money.Shares) {
 	t.Helper()
 	positions, err := broker.Positions(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for _, p := range positions {
 		if ours[p.Symbol] != p.Qty {
 			t.Errorf("the brokerage holds %s of %s, we booked %s", p.Qty, p.Symbol, ours[p.Symbol])
@@ -265,9 +257,7 @@ func wantPositions(t *testing.T, broker *alpaca.Client, ours map[string]money.Sh
 func ourShares(t *testing.T, path string) map[string]money.Shares {
 	t.Helper()
 	engine, err := sqlite.Open(t.Context(), path, sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer engine.Close()
 	return sharesIn(t, engine)
 }
@@ -276,33 +266,23 @@ func ourShares(t *testing.T, path string) map[string]money.Shares {
 func sharesIn(t *testing.T, engine store.Engine) map[string]money.Shares {
 	t.Helper()
 	s, err := store.New(t.Context(), engine, time.Now, rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	shares := map[string]money.Shares{}
 	apps, err := s.Apps(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for _, app := range apps {
 		users, err := s.Users(t.Context(), app.ID, rewards.UserFilter{}, rewards.Page[rewards.User]{Limit: 1 << 20})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		for _, u := range users {
 			holdings, err := s.Holdings(t.Context(), app.ID, u.ID)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			for _, h := range holdings {
 				shares[h.Symbol] += h.Quantity
 			}
 		}
 	}
 	orders, err := s.Orders(t.Context(), 0, rewards.Page[rewards.Order]{Limit: 1 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for _, o := range orders {
 		shares[o.Symbol] += o.HouseShares
 	}

@@ -14,9 +14,7 @@ import (
 func unread(t *testing.T, args ...string) (cmd *exec.Cmd, exited chan error, reader *os.File) {
 	t.Helper()
 	reader, writer, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	t.Cleanup(func() { _ = reader.Close() })
 	const capacity, left = 64 << 10, 2 << 10
 	if _, err := writer.Write(make([]byte, capacity-left)); err != nil {
@@ -25,9 +23,7 @@ func unread(t *testing.T, args ...string) (cmd *exec.Cmd, exited chan error, rea
 	cmd, exited = exec.Command(binary, args...), make(chan error, 1)
 	cmd.Stderr = writer
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, cmd.Start())
 	_ = writer.Close() // the command has a copy
 	go func() { exited <- cmd.Wait() }()
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
@@ -52,9 +48,7 @@ func awaitAnswer(t *testing.T, url string) {
 // endsOnTerm sends SIGTERM and checks that the command succeeds.
 func endsOnTerm(t *testing.T, cmd *exec.Cmd, exited chan error) {
 	t.Helper()
-	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, cmd.Process.Signal(syscall.SIGTERM))
 	select {
 	case err := <-exited:
 		if err != nil {
@@ -92,9 +86,7 @@ func TestServeWithAClosedLog(t *testing.T) {
 	s.url = "http://" + address
 	awaitAnswer(t, s.url+"/openapi.json")
 	user := s.newUser("anna")
-	if err := reader.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, reader.Close())
 	for i := range 20 {
 		s.give(user, fmt.Sprint("reader-gone-", i), "5", "AAPL")
 		time.Sleep(20 * time.Millisecond)

@@ -150,9 +150,7 @@ func (s *service) kill() {
 // stop ends the process by SIGTERM and returns its exit error.
 func (s *service) stop() error {
 	s.t.Helper()
-	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		s.t.Fatal(err)
-	}
+	noError(s.t, s.cmd.Process.Signal(syscall.SIGTERM))
 	err := <-s.exited
 	s.cmd = nil
 	return err
@@ -199,9 +197,7 @@ func (s *service) request(ctx context.Context, method, path, body string) (answe
 func (s *service) must(status int, method, path, body string) answer {
 	s.t.Helper()
 	a, err := s.request(s.t.Context(), method, path, body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	noError(s.t, err)
 	if a.status != status {
 		s.t.Fatalf("%s %s: %d %s, want %d", method, path, a.status, a.body, status)
 	}

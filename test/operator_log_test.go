@@ -28,9 +28,7 @@ type logged struct {
 func (s *service) deeds() []logged {
 	s.t.Helper()
 	var list []logged
-	if err := json.Unmarshal([]byte(s.command("log", "list", "--json", "--limit", "1000")), &list); err != nil {
-		s.t.Fatal(err)
-	}
+	noError(s.t, json.Unmarshal([]byte(s.command("log", "list", "--json", "--limit", "1000")), &list))
 	slices.Reverse(list)
 	return list
 }
@@ -117,9 +115,7 @@ func (s *service) wantVerified() {
 func (s *service) dropTriggers(table string) {
 	s.t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(s.folder, "rewards.db"))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	noError(s.t, err)
 	defer db.Close()
 	for _, trigger := range []string{"_kept", "_whole"} {
 		if _, err := db.ExecContext(s.t.Context(), "DROP TRIGGER "+table+trigger); err != nil {
@@ -188,7 +184,5 @@ func TestTerminalsObeyNothing(t *testing.T) {
 func (s *service) stopped(reward string) {
 	s.t.Helper()
 	s.await(reward, "executed", 20*time.Second)
-	if err := s.stop(); err != nil {
-		s.t.Fatal(err)
-	}
+	noError(s.t, s.stop())
 }

@@ -74,9 +74,7 @@ func anchors(text string) []string {
 func TestAlarmPage(t *testing.T) {
 	t.Parallel()
 	file, err := parser.ParseFile(token.NewFileSet(), "../internal/rewards/alarm.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	var want []string
 	ast.Inspect(file, func(n ast.Node) bool {
 		if spec, ok := n.(*ast.ValueSpec); ok && strings.HasPrefix(spec.Names[0].Name, "Alarm") {
@@ -122,9 +120,7 @@ func TestFlagTable(t *testing.T) {
 	}
 	want := before + from + "\n" + flagTable(t) + "\n" + to + after
 	if *write {
-		if err := os.WriteFile(filepath.Join("..", path), []byte(want), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(filepath.Join("..", path), []byte(want), 0o600))
 	}
 	if read(t, path) != want {
 		t.Errorf("%s is stale: run go test ./test -run TestFlagTable -args -write; want\n%s", path, flagTable(t))

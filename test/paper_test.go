@@ -17,21 +17,15 @@ import (
 func (p *process) control(t *testing.T, method, path, body string, into any) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, p.url+"/control/"+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	response, err := client.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
 	if err != nil || response.StatusCode != http.StatusOK {
 		t.Fatalf("%s %s: %d %s %v", method, path, response.StatusCode, text, err)
 	}
-	if err := json.Unmarshal(text, into); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal(text, into))
 }
 
 // buyAt are serve's flags to use the paper brokerage as its broker.
@@ -79,13 +73,9 @@ func TestOnePaperBrokerageServesSeveral(t *testing.T) {
 func readJSON(t *testing.T, url string, into any) {
 	t.Helper()
 	response, err := client.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer response.Body.Close()
-	if err := json.NewDecoder(response.Body).Decode(into); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.NewDecoder(response.Body).Decode(into))
 }
 
 // A weekend and a half day pass in seconds: a reward of Saturday is bought on Monday, one
@@ -194,9 +184,7 @@ func TestThePaperBrokerageAsksForCredentials(t *testing.T) {
 	t.Cleanup(p.kill)
 	for _, path := range []string{"/v2/account", "/control/faults"} {
 		response, err := client.Get(p.url + path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		response.Body.Close()
 		if response.StatusCode != http.StatusUnauthorized {
 			t.Errorf("%s without credentials: %d", path, response.StatusCode)

@@ -15,9 +15,7 @@ import (
 func TestLeastPrivileges(t *testing.T) {
 	t.Parallel()
 	guide, err := os.ReadFile("../docs/security.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	_, section, _ := strings.Cut(string(guide), "## Least privileges")
 	section, _, _ = strings.Cut(section, "\n## ")
 	blocks := regexp.MustCompile("(?s)```sql\n(.*?)```").FindAllStringSubmatch(section, -1)

@@ -37,9 +37,7 @@ func begin(t *testing.T, name string, env []string, args ...string) (p *process,
 	logFile, before := openLog(t, name)
 	defer logFile.Close()
 	p.cmd.Stderr = logFile
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, p.cmd.Start())
 	go func() { p.exited <- p.cmd.Wait() }()
 	return p, before
 }
@@ -51,9 +49,7 @@ func openLog(t *testing.T, name string) (log *os.File, end int64) {
 	if err == nil {
 		end, err = log.Seek(0, io.SeekEnd)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return log, end
 }
 
@@ -82,8 +78,6 @@ func logPath(t *testing.T, name string) string { return filepath.Join(t.Artifact
 func readLog(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(logPath(t, name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return string(text)
 }

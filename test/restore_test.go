@@ -20,9 +20,7 @@ func TestARestoredBackupBuysNothingTwice(t *testing.T) {
 	s.command("fulfillment", "pause")
 	waiting := s.give(user, "before-backup", "3", "AAPL")
 	backup := filepath.Join(s.folder, "backup", "rewards.db")
-	if err := os.Mkdir(filepath.Dir(backup), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Mkdir(filepath.Dir(backup), 0o700))
 	if out := s.command("backup", backup); !strings.Contains(out, "written and audited") {
 		t.Errorf("backup: %s", out)
 	}
@@ -32,9 +30,7 @@ func TestARestoredBackupBuysNothingTwice(t *testing.T) {
 	s.command("fulfillment", "resume")
 	s.await(waiting.ID, "executed", 10*time.Second) // the backup does not have it
 	s.await(s.give(user, "after-backup", "5", "AAPL").ID, "executed", 10*time.Second)
-	if err := s.stop(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.stop())
 	restore(t, backup, filepath.Join(s.folder, "rewards.db"))
 
 	s.start()
@@ -63,9 +59,7 @@ func TestARestoredBackupBuysNothingTwice(t *testing.T) {
 	if out := s.command("fulfillment", "status"); !strings.Contains(out, "ordering: on") {
 		t.Errorf("status: %s", out)
 	}
-	if err := s.stop(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.stop())
 	s.command("audit")
 	if exit, found, _ := s.auditBroker(); exit != 0 || strings.Join(found, ",") != "explained conflict_acknowledged AAPL,explained conflict_acknowledged AAPL" {
 		t.Errorf("the comparison with the broker ends with %d: %v; want two adopted orders", exit, found)
@@ -83,10 +77,6 @@ func restore(t *testing.T, backup, database string) {
 		}
 	}
 	content, err := os.ReadFile(backup)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(database, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
+	noError(t, os.WriteFile(database, content, 0o600))
 }

@@ -37,9 +37,7 @@ func rooms(t *testing.T) (*token.FileSet, []room) {
 		found[name].files[path] = file
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	var list []room
 	for _, r := range found {
 		list = append(list, *r)

@@ -74,9 +74,7 @@ func sdkCorporateActions(t *testing.T, url string, c *alpaca.Client, data *marke
 func announce(t *testing.T, url, body string) string {
 	t.Helper()
 	r, err := http.Post(url+"/control/corporate-actions", "application/json", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer func() { _ = r.Body.Close() }()
 	var a struct {
 		ID string `json:"id"`
@@ -91,13 +89,9 @@ func announce(t *testing.T, url, body string) string {
 func send(t *testing.T, method, url, body string) int {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return answer.StatusCode
 }
 
@@ -106,9 +100,7 @@ func call[V any](t *testing.T) func(V, error) V {
 	t.Helper()
 	return func(v V, err error) V {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		return v
 	}
 }

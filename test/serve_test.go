@@ -57,14 +57,10 @@ func TestServeGivesStock(t *testing.T) {
 func memory(t *testing.T, pid int) int {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	m := regexp.MustCompile(`VmRSS:\s+(\d+) kB`).FindSubmatch(status)
 	kb, err := strconv.Atoi(string(m[1]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return kb << 10
 }
 
@@ -270,9 +266,7 @@ func TestFullDiskRefusesWritesAndServesReads(t *testing.T) {
 	}
 	s.must(200, "GET", "/v1/rewards/"+kept.ID, "")
 	s.must(200, "GET", "/v1/users/"+user+"/portfolio", "")
-	if err := os.Remove(ballast); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Remove(ballast))
 	s.within(10*time.Second, 201, "POST", "/v1/rewards", giving(user, "after-full", "5", "AAPL"))
 	var list struct{ Rewards []award }
 	s.must(200, "GET", "/v1/rewards?limit=1", "").decode(t, &list)

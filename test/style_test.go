@@ -95,9 +95,7 @@ func wordsOfGo(t *testing.T, path string) []finding {
 	t.Helper()
 	set := token.NewFileSet()
 	file, err := parser.ParseFile(set, filepath.Join("..", path), nil, parser.ParseComments)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	var found []finding
 	for _, group := range file.Comments {
 		for _, c := range group.List {
@@ -298,9 +296,7 @@ func report(t *testing.T, found []finding) {
 func read(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", path))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return string(text)
 }
 
@@ -318,7 +314,5 @@ func walk(t *testing.T, visit func(path string)) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 }

@@ -21,9 +21,7 @@ func (s *service) traceSyncs(what string) {
 	pid := s.cmd.Process.Pid
 	trace := exec.Command("strace", "-f", "-qq", "-o", os.DevNull, "-e", "trace="+syncs,
 		"-e", "inject="+syncs+":"+what, "-p", strconv.Itoa(pid))
-	if err := trace.Start(); err != nil {
-		s.t.Fatal(err)
-	}
+	noError(s.t, trace.Start())
 	s.t.Cleanup(func() {
 		_ = trace.Process.Kill() // it would wait for a process that does not end
 		_ = trace.Wait()

@@ -35,9 +35,7 @@ func (s *service) unread(connections int) {
 	address := strings.TrimPrefix(s.url, "http://")
 	for range connections {
 		conn, err := (&net.Dialer{}).DialContext(s.t.Context(), "tcp", address)
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		noError(s.t, err)
 		s.t.Cleanup(func() { _ = conn.Close() })
 		const buffer = 4096                                               // otherwise the kernel buffers the answers
 		if err := conn.(*net.TCPConn).SetReadBuffer(buffer); err != nil { //nolint:forcetypeassert // "tcp" says so

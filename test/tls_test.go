@@ -46,9 +46,7 @@ func (a *authority) flags() []string {
 func (a *authority) issue(t *testing.T) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	a.serial++
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(a.serial), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
@@ -56,23 +54,15 @@ func (a *authority) issue(t *testing.T) {
 		IsCA: true, BasicConstraintsValid: true,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	secret, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	cert := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 	if !a.trusted.AppendCertsFromPEM(cert) {
 		t.Fatal("not trusted")
 	}
-	if err := os.WriteFile(a.certFile, cert, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(a.keyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(a.certFile, cert, 0o600))
+	noError(t, os.WriteFile(a.keyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}), 0o600))
 }
 
 // config is for a client that trusts all issued certificates.
@@ -82,22 +72,16 @@ func (a *authority) config() *tls.Config { return &tls.Config{RootCAs: a.trusted
 func (a *authority) raw(t *testing.T, address, request string) (*http.Response, string) {
 	t.Helper()
 	conn, err := tls.Dial("tcp", address, a.config())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer conn.Close()
 	if _, err := io.WriteString(conn, request); err != nil {
 		t.Fatal(err)
 	}
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return response, string(body)
 }
 
@@ -109,9 +93,7 @@ func TestTheInterfaceOverTLS(t *testing.T) {
 	s := newService(t, t.TempDir())
 	admin := s.startWatched(append(a.flags(), "--listen", "0.0.0.0:0")...) // without --behind-proxy
 	_, port, err := net.SplitHostPort(strings.TrimPrefix(s.url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	address := "127.0.0.1:" + port
 	key := "X-Api-Key: " + s.key + "\r\n"
 	for request, want := range map[string]int{
@@ -145,9 +127,7 @@ func TestTheInterfaceOverTLS(t *testing.T) {
 	// A client that does not speak TLS, or sends nothing, is disconnected without an answer.
 	for _, text := range []string{"GET /v1/assets HTTP/1.1\r\nHost: x\r\n\r\n", ""} {
 		conn, err := net.Dial("tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		fmt.Fprint(conn, text)
 		_ = conn.SetReadDeadline(time.Now().Add(8 * time.Second))
 		if answer, err := io.ReadAll(conn); err != nil && !strings.Contains(err.Error(), "reset") || strings.Contains(string(answer), "HTTP") {
@@ -208,19 +188,13 @@ func TestTheCertificateIsRenewedUnderLoad(t *testing.T) {
 		*a = authority{a.certFile, a.keyFile, next.trusted, next.serial}
 		for from, to := range map[string]string{next.certFile: a.certFile, next.keyFile: a.keyFile} {
 			content, err := os.ReadFile(from)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(to, content, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
+			noError(t, os.WriteFile(to, content, 0o600))
 			time.Sleep(1200 * time.Millisecond) // the other half arrives later
 		}
 		s.eventually("new certificate", 5*time.Second, func() bool {
 			conn, err := tls.Dial("tcp", strings.TrimPrefix(s.url, "http://"), a.config())
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			defer conn.Close()
 			newest.Store(conn.ConnectionState().PeerCertificates[0].SerialNumber.Int64())
 			return newest.Load() == a.serial

@@ -8,6 +8,14 @@ import (
 	"testing"
 )
 
+// noError ends the test on an error.
+func noError(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // runProgram runs the program and returns its output.
 func runProgram(t *testing.T, args ...string) (string, error) {
 	t.Helper()
@@ -34,9 +42,7 @@ func smallDisk(t *testing.T, size string) string {
 func fill(t *testing.T, path string) {
 	t.Helper()
 	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer f.Close()
 	block := make([]byte, 4096)
 	for {

@@ -29,9 +29,7 @@ func TestFileDescriptorsRunOut(t *testing.T) {
 	var crowd []net.Conn
 	for range 20 {
 		c, err := net.Dial("tcp", address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		t.Cleanup(func() { c.Close() })
 		crowd = append(crowd, c)
 	}
@@ -68,18 +66,14 @@ func TestFileDescriptorsRunOut(t *testing.T) {
 func descriptors(t *testing.T, pid int) int {
 	t.Helper()
 	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return len(open)
 }
 
 // limit sets the maximum of a process's open files.
 func limit(t *testing.T, pid, files int) {
 	t.Helper()
-	if err := unix.Prlimit(pid, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: uint64(files), Max: 1024}, nil); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, unix.Prlimit(pid, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: uint64(files), Max: 1024}, nil))
 }
 
 // When the file system becomes read-only, as ext4 does after an error, the process stops and
@@ -159,9 +153,7 @@ func (d *disk) mount() { d.run("mount", "-o", "loop,errors=remount-ro", d.image,
 func (d *disk) turnReadOnly() {
 	d.t.Helper()
 	device := filepath.Base(d.run("findmnt", "-n", "-o", "SOURCE", d.folder))
-	if err := os.WriteFile("/sys/fs/ext4/"+device+"/trigger_fs_error", []byte("a drill"), 0o200); err != nil {
-		d.t.Fatal(err)
-	}
+	noError(d.t, os.WriteFile("/sys/fs/ext4/"+device+"/trigger_fs_error", []byte("a drill"), 0o200))
 }
 
 // repair checks and remounts the file system, as an operator does.

@@ -34,9 +34,7 @@ func (b seedBooks) copyTo(t *testing.T, folder string) {
 		if err == nil {
 			err = os.WriteFile(filepath.Join(folder, name), content, 0o600)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 	}
 }
 
@@ -46,9 +44,7 @@ func plantBooks(t *testing.T) seedBooks {
 	s := newService(t, t.TempDir())
 	s.start()
 	b := seedBooks{folder: s.folder, key: s.key, users: []string{s.newUser("anna"), s.newUser("bert")}}
-	if err := s.stop(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.stop())
 	return b
 }
 
