@@ -1,7 +1,6 @@
 package test
 
 import (
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -24,47 +23,24 @@ func TestASplitIsSeenAndHeld(t *testing.T) {
 	s.eventually("the announcement", 30*time.Second, func() bool {
 		return strings.Contains(s.command("action", "list"), id)
 	})
-	out := s.command("action", "show", id)
-	for _, want := range []string{"forward_split 1:4 of AAPL, ex-date 2026-11-30", "state: announced", "2026-11-28T01:00:00Z", `"new_rate":4`} {
-		if !strings.Contains(out, want) {
-			t.Errorf("action show does not say %q:\n%s", want, out)
-		}
-	}
-	if out := s.command("fulfillment", "status"); !strings.Contains(out, "corporate_action:"+id) {
-		t.Errorf("no alarm:\n%s", out)
-	}
+	succeeds(t, "forward_split 1:4 of AAPL, ex-date 2026-11-30", "state: announced", "2026-11-28T01:00:00Z", `"new_rate":4`)(
+		s.try("action", "show", id))
+	s.wantOutput("corporate_action:"+id, "fulfillment", "status")
 	s.must(200, "GET", portfolio, "") // it is Friday, 10:00
 	var clock struct{ Now time.Time }
 	p.control(t, "PUT", "clock", `{"now":"2026-11-27T20:00:00-05:00"}`, &clock)
-	s.eventually("502", 15*time.Second, func() bool {
-		a, err := s.request(t.Context(), "GET", portfolio, "")
-		return err == nil && a.status == http.StatusBadGateway
-	})
+	s.within(15*time.Second, 502, "GET", portfolio, "")
 	p.control(t, "PUT", "clock", `{"now":"2026-11-30T09:45:00-05:00"}`, &clock)
 	held, other := s.give(user, "while-it-is-held", "12.5", "AAPL"), s.give(user, "after-the-night", "12.5", "KO")
 	s.await(other.ID, "executed", 30*time.Second)
 	s.kill()
 	s.start(p.buyAt()...)
 	time.Sleep(5 * time.Second)
-	if got := s.await(held.ID, "recorded", time.Second); got.Status != "recorded" {
-		t.Errorf("bought while held: %+v", got)
-	}
-	if a := s.must(502, "GET", portfolio, ""); !strings.Contains(string(a.body), "AAPL") {
-		t.Errorf("the portfolio: %s", a.body)
-	}
-	if out, err := s.try("action", "resume", id); err == nil {
-		t.Errorf("resumed without a reason: %s", out)
-	}
-	out = s.command("action", "resume", id, "--reason", "the holdings were checked")
-	if !strings.Contains(out, "is resumed") || !strings.Contains(out, "is accepted") {
-		t.Errorf("action resume says\n%s", out)
-	}
+	s.await(held.ID, "recorded", time.Second)
+	wantText(t, string(s.must(502, "GET", portfolio, "").body), "AAPL")
+	s.wantError("--reason", "action", "resume", id)
+	succeeds(t, "is resumed", "is accepted")(s.try("action", "resume", id, "--reason", "the holdings were checked"))
 	s.await(held.ID, "executed", 30*time.Second)
-	s.eventually("200", 15*time.Second, func() bool {
-		a, err := s.request(t.Context(), "GET", portfolio, "")
-		return err == nil && a.status == http.StatusOK
-	})
-	if out := s.command("log", "list"); !strings.Contains(out, "action resume") {
-		t.Errorf("the operator log does not have it:\n%s", out)
-	}
+	s.within(15*time.Second, 200, "GET", portfolio, "")
+	s.wantOutput("action resume", "log", "list")
 }

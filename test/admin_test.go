@@ -38,11 +38,12 @@ func (s *service) startWatched(args ...string) (admin string) {
 // eventually waits until a condition holds.
 func (s *service) eventually(what string, most time.Duration, holds func() bool) {
 	s.t.Helper()
-	for deadline := time.Now().Add(most); !holds(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			s.t.Fatalf("no %s after %s\n%s", what, most, s.logs())
+	defer func() {
+		if s.t.Failed() {
+			s.t.Log(s.logs())
 		}
-	}
+	}()
+	eventually(s.t, what, most, holds)
 }
 
 // look sends a request to the admin listener.
@@ -247,13 +248,12 @@ func TestDevPrintsItsAdminAddress(t *testing.T) {
 		_ = cmd.Wait()
 	}()
 	var where []string
-	for deadline := time.Now().Add(20 * time.Second); where == nil; time.Sleep(20 * time.Millisecond) {
+	eventually(t, "address", 20*time.Second, func() bool {
 		text, err := os.ReadFile(out)
-		if err != nil || time.Now().After(deadline) {
-			t.Fatalf("%v: %s", err, text)
-		}
+		noError(t, err)
 		where = regexp.MustCompile(`Health and metrics: (http://\S+) [^\n]*\n +Another program uses ` + taken.Addr().String()).FindStringSubmatch(string(text))
-	}
+		return where != nil
+	})
 	if status, body := look(t, where[1]+"/readyz"); status != 200 {
 		t.Errorf("%d %s", status, body)
 	}

@@ -7,7 +7,6 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"os/exec"
 	"regexp"
 	"strconv"
 	"strings"
@@ -83,14 +82,8 @@ func TestSyncUpdatesTheCatalog(t *testing.T) {
 	s, l := newCustomer(t), &relabel{}
 	b := l.serve(t, startBrokerage(t, ""))
 	sync := append([]string{"asset", "sync"}, b.flags()[2:]...)
-	refuse := func(want string, args ...string) {
-		t.Helper()
-		out, err := s.try(append(sync, args...)...)
-		if exit, ok := err, err != nil; !ok || !strings.Contains(exit.Error(), want) || !strings.Contains(exit.Error(), "exit status 1") {
-			t.Errorf("sync %v: %s, %v; want it refused: %q", args, out, err, want)
-		}
-	}
-	refuse("belongs to no broker yet")
+	refuses := fails(t, "exit status 1", "the broker's list is empty")
+	fails(t, "exit status 1", "belongs to no broker yet")(s.try(sync...))
 	s.start(b.flags()...)
 	user := s.newUser("anna")
 	r := s.give(user, "before-the-rename", "5", "AAPL")
@@ -106,12 +99,10 @@ func TestSyncUpdatesTheCatalog(t *testing.T) {
 		t.Errorf("a dry run changed the catalog")
 	}
 	s.wantOutput("APLE    renamed   Apple Inc. Common Stock; was AAPL\n", sync...)
-	changed := time.Now()
-	for known := s.symbols(); !strings.Contains(known, " APLE ") || strings.Contains(known, " AAPL ") || strings.Contains(known, " KO "); known = s.symbols() {
-		if time.Since(changed) > time.Second {
-			t.Fatalf("after a second the catalog is %s", known)
-		}
-	}
+	s.eventually("changed catalog", time.Second, func() bool {
+		known := s.symbols()
+		return strings.Contains(known, " APLE ") && !strings.Contains(known, " AAPL ") && !strings.Contains(known, " KO ")
+	})
 	for _, gone := range []string{"AAPL", "KO"} {
 		s.must(422, "POST", "/v1/rewards", giving(user, "of-what-is-gone", "5", gone))
 	}
@@ -136,17 +127,9 @@ func TestSyncUpdatesTheCatalog(t *testing.T) {
 		t.Errorf("the catalog is\n%s", list)
 	}
 	l.empty.Store(true)
-	refuse("the broker's list is empty")
-	refuse("the broker's list is empty", "--dry-run")
+	refuses(s.try(sync...))
+	refuses(s.try(append(sync, "--dry-run")...))
 	s.command("audit")
-}
-
-// wantOutput runs a command that must succeed and print something.
-func (s *service) wantOutput(want string, args ...string) {
-	s.t.Helper()
-	if out := s.command(args...); !strings.Contains(out, want) {
-		s.t.Errorf("%v says\n%s\nwant %q", args, out, want)
-	}
 }
 
 // A sync that fails changes nothing and says why.
@@ -165,17 +148,11 @@ func TestSyncIsRefused(t *testing.T) {
 		if database == "" {
 			database = s.database()
 		}
-		out, err := exec.Command(binary, append(args, "--database", database)...).CombinedOutput()
-		if err == nil || !strings.Contains(string(out)+err.Error(), want) {
-			t.Errorf("%v: %v\n%s\nwant %q", args, err, out, want)
-		}
+		fails(t, want)(runProgram(t, append(args, "--database", database)...))
 	}
 	away := newCustomer(t)
 	b := startBrokerage(t, "")
 	away.start(b.flags()...)
 	away.await(away.give(away.newUser("anna"), "pins-the-broker", "5", "AAPL").ID, "executed", 20*time.Second)
-	_, err := away.try("asset", "sync", "--alpaca-url", "http://"+freeAddress(t))
-	if err == nil || !strings.Contains(err.Error(), "cannot ask the broker, so nothing is decided") {
-		t.Errorf("the broker is away: %v", err)
-	}
+	away.wantError("cannot ask the broker, so nothing is decided", "asset", "sync", "--alpaca-url", "http://"+freeAddress(t))
 }

@@ -2,12 +2,14 @@ package test
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -37,10 +39,7 @@ func startBrokerage(t *testing.T, address string) *brokerage {
 	}
 	books, err := paper.Open(t.Context(), filepath.Join(t.TempDir(), "broker.db"), o)
 	noError(t, err)
-	if address == "" {
-		address = "127.0.0.1:0"
-	}
-	listener, err := net.Listen("tcp", address)
+	listener, err := net.Listen("tcp", cmp.Or(address, "127.0.0.1:0"))
 	noError(t, err)
 	b := &brokerage{address: listener.Addr().String()}
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -103,11 +102,9 @@ func TestStartWithoutTheBroker(t *testing.T) {
 		t.Errorf("serve was ready after %s", took)
 	}
 	r := s.give(s.newUser("anna"), "without-broker", "5", "AAPL")
-	for deadline := time.Now().Add(10 * time.Second); !strings.Contains(s.command("fulfillment", "status"), "broker_account_unknown"); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal(s.command("fulfillment", "status"))
-		}
-	}
+	s.eventually("alarm", 10*time.Second, func() bool {
+		return strings.Contains(s.command("fulfillment", "status"), "broker_account_unknown")
+	})
 	startBrokerage(t, away.address)
 	s.await(r.ID, "executed", 30*time.Second)
 	if out := s.command("fulfillment", "status"); strings.Contains(out, "broker_account_unknown") {
@@ -131,10 +128,7 @@ func TestAnotherAccountIsRefused(t *testing.T) {
 		"belongs to the account":         second.flags(),
 		`belongs to the broker "alpaca"`: nil,
 	} {
-		_, err := s.try(append([]string{"serve", "--listen", "127.0.0.1:0"}, flags...)...)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v: %v, want a refusal with %q", flags, err, want)
-		}
+		s.wantError(want, append([]string{"serve", "--listen", "127.0.0.1:0"}, flags...)...)
 	}
 }
 
@@ -148,35 +142,17 @@ func TestResolvingAgainstTheBrokerIsRefused(t *testing.T) {
 	b.rewrite.Store(&sell)
 	s.start(b.flags()...)
 	r := s.give(s.newUser("anna"), "to-be-resolved", "5", "AAPL")
-	var line []string
-	for deadline := time.Now().Add(20 * time.Second); len(line) == 0; time.Sleep(50 * time.Millisecond) {
-		if rows := strings.Split(s.command("order", "list", "--state", "quarantined"), "\n"); len(rows) > 2 {
-			line = strings.Fields(rows[1])
-		}
-		if time.Now().After(deadline) {
-			t.Fatal(s.logs())
-		}
-	}
+	id := s.awaitOrder("quarantined", "")
 	filled, price, at := b.fill(t)
-	resolve := func(more ...string) (string, error) {
-		return s.try(append(append([]string{"order", "resolve", line[0], "--reason", "a drill"}, b.flags()...), more...)...)
-	}
-	if out, err := resolve("--not-bought"); err == nil || !strings.Contains(err.Error(), "the broker reports") {
-		t.Errorf("against the broker's report: %s, %v", out, err)
-	}
-	if out, err := s.try("order", "resolve", line[0], "--reason", "x", "--not-bought", "--broker", "alpaca", "--alpaca-url", "http://"+freeAddress(t)); err == nil || !strings.Contains(err.Error(), "cannot ask the broker") {
-		t.Errorf("without the broker's report: %s, %v", out, err)
-	}
+	resolve := slices.Concat([]string{"order", "resolve", id, "--reason", "a drill"}, b.flags())
+	notBought := slices.Concat(resolve, []string{"--not-bought"})
+	s.wantError("the broker reports", notBought...)
+	s.wantError("cannot ask the broker", append(notBought, "--alpaca-url", "http://"+freeAddress(t))...)
 	b.blind.Store(true)
-	if out, err := resolve("--not-bought"); err == nil || !strings.Contains(err.Error(), "cannot ask the broker") {
-		t.Errorf("without the broker's report on the order: %s, %v", out, err)
-	}
+	s.wantError("cannot ask the broker", notBought...)
 	b.blind.Store(false)
-	if out, err := resolve("--filled", filled, "--price", price); err != nil {
-		t.Fatalf("%s, %v", out, err)
-	}
-	if out, err := resolve("--filled", filled, "--price", price); err != nil {
-		t.Errorf("the same again: %s, %v", out, err)
+	for range 2 { // the second time changes nothing
+		s.command(append(resolve, "--filled", filled, "--price", price)...)
 	}
 	s.await(r.ID, "executed", 10*time.Second)
 	var got struct {
@@ -187,6 +163,19 @@ func TestResolvingAgainstTheBrokerIsRefused(t *testing.T) {
 		t.Errorf("executed at %s, the broker filled it at %s", got.Reward.ExecutedAt, at)
 	}
 	s.command("audit")
+}
+
+// awaitOrder waits for an order in the state whose row contains a string, and returns its id.
+func (s *service) awaitOrder(state, row string) (id string) {
+	s.t.Helper()
+	s.eventually("order", 20*time.Second, func() bool {
+		rows := strings.Split(s.command("order", "list", "--state", state), "\n")
+		if len(rows) > 2 && strings.Contains(rows[1], row) {
+			id = strings.Fields(rows[1])[0]
+		}
+		return id != ""
+	})
+	return id
 }
 
 // fill reads the fill of the brokerage's only order.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -29,22 +28,8 @@ func (b *brokerage) clockAt(d time.Duration) {
 	b.rewrite.Store(&rewrite)
 }
 
-// awaitStatus repeats a request until it gets the status.
-func (s *service) awaitStatus(status int, method, path string, body func() string) answer {
-	s.t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(100 * time.Millisecond) {
-		a, err := s.request(s.t.Context(), method, path, body())
-		if err == nil && a.status == status {
-			return a
-		}
-		if time.Now().After(deadline) {
-			s.t.Fatalf("%s %s: %d %s, %v; want %d\n%s", method, path, a.status, a.body, err, status, s.logs())
-		}
-	}
-}
-
-// newName is the body of a new user.
-func newName() string { return fmt.Sprintf(`{"externalId":%q}`, rand.Text()) }
+// newUser is the body of a request for a new user; see within.
+const newUser = `{"externalId":"#"}`
 
 // While this machine's clock is ahead of the broker's, nothing is recorded, readiness says
 // so, and reads work. Recording resumes by itself when the clocks agree.
@@ -55,7 +40,7 @@ func TestAClockAheadStopsRecording(t *testing.T) {
 	admin := s.startWatched(b.flags()...)
 	user := s.newUser("anna")
 	b.clockAt(-3 * time.Minute)
-	refused := s.awaitStatus(503, "POST", "/v1/users", newName)
+	refused := s.within(30*time.Second, 503, "POST", "/v1/users", newUser)
 	if refused.header.Get("Retry-After") == "" {
 		t.Errorf("no Retry-After in %v", refused.header)
 	}
@@ -65,18 +50,11 @@ func TestAClockAheadStopsRecording(t *testing.T) {
 	if status, body := look(t, admin+"/readyz"); status != 503 || !strings.Contains(body, `"clock_ahead"`) {
 		t.Errorf("/readyz: %d %s", status, body)
 	}
-	for deadline := time.Now().Add(20 * time.Second); !strings.Contains(s.command("fulfillment", "status"), "clock_ahead:"); time.Sleep(100 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("no alarm")
-		}
-	}
+	alarm := func() bool { return strings.Contains(s.command("fulfillment", "status"), "clock_ahead:") }
+	s.eventually("alarm", 20*time.Second, alarm)
 	b.clockAt(0)
-	s.awaitStatus(201, "POST", "/v1/rewards", func() string { return giving(user, "well-in-time", "5", "AAPL") })
-	for deadline := time.Now().Add(20 * time.Second); strings.Contains(s.command("fulfillment", "status"), "clock_ahead:"); time.Sleep(100 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the alarm stays")
-		}
-	}
+	s.within(30*time.Second, 201, "POST", "/v1/rewards", giving(user, "well-in-time", "5", "AAPL"))
+	s.eventually("end of the alarm", 20*time.Second, func() bool { return !alarm() })
 }
 
 // A store whose newest id is in the future records nothing, until an operator allows it.
@@ -86,12 +64,12 @@ func TestAFutureIDStopsRecording(t *testing.T) {
 	s.poison(24 * time.Hour)
 	b := startBrokerage(t, "")
 	s.start(b.flags()...)
-	s.awaitStatus(503, "POST", "/v1/users", newName)
+	s.within(30*time.Second, 503, "POST", "/v1/users", newUser)
 	noError(t, s.stop())
 	s.start(append(b.flags(), "--allow-future-ids")...)
-	s.must(201, "POST", "/v1/users", newName())
+	s.newUser("first")
 	time.Sleep(2 * time.Second) // both clocks have been read
-	s.must(201, "POST", "/v1/users", newName())
+	s.newUser("second")
 }
 
 // poison records a user by a process whose clock is ahead.
@@ -131,9 +109,9 @@ func TestAClockAheadOfTheDatabase(t *testing.T) {
 	setClock("0")
 	exec(`ALTER DATABASE behind SET search_path = public, pg_catalog`)
 	f := newFleet(t, url, 1)
-	f.must(201, "POST", "/v1/users", newName())
+	f.newUser("first")
 	setClock("3 minutes")
-	f.members[0].awaitStatus(503, "POST", "/v1/users", newName)
+	f.members[0].within(30*time.Second, 503, "POST", "/v1/users", newUser)
 	setClock("0")
-	f.members[0].awaitStatus(201, "POST", "/v1/users", newName)
+	f.members[0].within(30*time.Second, 201, "POST", "/v1/users", newUser)
 }

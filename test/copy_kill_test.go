@@ -112,18 +112,13 @@ func TestCopyIsKilled(t *testing.T) {
 			cmd := s.beginCopy(url)
 			g.arrived()
 			kill9(cmd)
-			if got := s.sealed(); got != "moving" {
-				t.Errorf("the source says %q", got)
-			}
-			s.wantWritable(false)
+			s.wantState("moving")
 			g.open()
 			if place == "commit" { // nobody listens any more, and it happens
 				g.wait(countRewards)
-				out, err := s.copyTo(url, "--abandon")
-				wantSays(t, out, err, true, "is not empty")
+				fails(t, "is not empty")(s.copyTo(url, "--abandon"))
 			}
-			out, err := s.copyTo(url)
-			wantSays(t, out, err, false, "is frozen")
+			succeeds(t, "is frozen")(s.copyTo(url))
 			s.wantMoved(url)
 		})
 	}
@@ -153,11 +148,8 @@ func TestCopyIsKilledBeforeItIsNoted(t *testing.T) {
 		t.Fatal(err)
 	}
 	conn.Close()
-	if got := s.sealed(); got != "moving" {
-		t.Errorf("the source says %q", got)
-	}
-	out, err := s.copyTo(url)
-	wantSays(t, out, err, false, "already has the data", "all 43 checks hold")
+	s.wantState("moving")
+	succeeds(t, "already has the data", "all 43 checks hold")(s.copyTo(url))
 	s.wantMoved(url)
 }
 
@@ -175,13 +167,10 @@ func TestCopyLosesItsConnection(t *testing.T) {
 	g.arrived()
 	g.exec(`SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`)
 	err := cmd.Wait()
-	wantSays(t, stderr.String(), err, true, "unknown outcome", "repeat the command")
-	if got := s.sealed(); got != "moving" {
-		t.Errorf("the source says %q", got)
-	}
+	fails(t, "unknown outcome", "repeat the command")(stderr.String(), err)
+	s.wantState("moving")
 	g.open()
-	out, err := s.copyTo(url)
-	wantSays(t, out, err, false, "is frozen")
+	succeeds(t, "is frozen")(s.copyTo(url))
 	s.wantMoved(url)
 }
 
@@ -191,23 +180,16 @@ func TestCopyIsAbandoned(t *testing.T) {
 	s := booksToMove(t)
 	c := pgtest.Start(t)
 	url := newTarget(t, c, "target")
-	out, err := s.copyTo(url, "--abandon")
-	wantSays(t, out, err, true, "nothing to abandon")
+	fails(t, "nothing to abandon")(s.copyTo(url, "--abandon"))
 	g := closeGate(t, url, atTable("orders"))
 	cmd := s.beginCopy(url)
 	g.arrived()
 	kill9(cmd)
 	g.open()
-	out, err = s.copyTo(newTarget(t, c, "another"), "--abandon")
-	wantSays(t, out, err, true, "this database is frozen")
-	out, err = s.copyTo(url, "--abandon")
-	wantSays(t, out, err, false, "can be served again")
-	if s.sealed() != "" {
-		t.Error("the source is still frozen")
-	}
-	s.wantWritable(true)
-	out, err = s.copyTo(url)
-	wantSays(t, out, err, false, "is frozen")
+	fails(t, "this database is frozen")(s.copyTo(newTarget(t, c, "another"), "--abandon"))
+	succeeds(t, "can be served again")(s.copyTo(url, "--abandon"))
+	s.wantState("")
+	succeeds(t, "is frozen")(s.copyTo(url))
 	s.wantMoved(url)
 }
 
@@ -227,18 +209,13 @@ func TestCopyFails(t *testing.T) {
 			trigger = strings.ReplaceAll(atCommit[len(newGate):], "pass", "fail")
 		}
 		onTarget(t, url, trigger)
-		out, err := s.copyTo(url)
-		wantSays(t, out, err, true, "the store was not copied", "no room")
+		fails(t, "the store was not copied", "no room")(s.copyTo(url))
 		onTarget(t, url, `DROP TRIGGER fail ON `+table)
 		if n := count(t, url, `SELECT (SELECT count(*) FROM settings) + (SELECT count(*) FROM apps) + (SELECT count(*) FROM rewards)`); n != 0 {
 			t.Errorf("%s: %d rows are in the target", table, n)
 		}
-		if got := s.sealed(); got != "" {
-			t.Errorf("%s: the source says %q", table, got)
-		}
+		s.wantState("")
 	}
-	s.wantWritable(true)
-	out, err := s.copyTo(url)
-	wantSays(t, out, err, false, "is frozen")
+	succeeds(t, "is frozen")(s.copyTo(url))
 	s.wantMoved(url)
 }

@@ -15,15 +15,14 @@ func TestServeRefusesAFrozenDatabase(t *testing.T) {
 	t.Parallel()
 	s := booksToMove(t)
 	url := newTarget(t, pgtest.Start(t), "target")
-	out, err := s.copyTo(url)
-	wantSays(t, out, err, false)
+	succeeds(t)(s.copyTo(url))
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	text, err := exec.CommandContext(ctx, binary, "serve", "--listen", "127.0.0.1:0", "--database", s.database()).CombinedOutput()
 	if ctx.Err() != nil {
 		t.Fatal("serve has started")
 	}
-	wantSays(t, string(text), err, true, "this database is frozen: it was moved to 127.0.0.1:")
+	fails(t, "this database is frozen: it was moved to 127.0.0.1:")(string(text), err)
 }
 
 // A moved database is served over the same account and replays earlier requests.
@@ -31,8 +30,7 @@ func TestMovedServiceContinues(t *testing.T) {
 	t.Parallel()
 	s := booksToMove(t)
 	url := newTarget(t, pgtest.Start(t), "target")
-	out, err := s.copyTo(url)
-	wantSays(t, out, err, false)
+	succeeds(t)(s.copyTo(url))
 	paper := launch(t, "paper", nil, "paper", "--listen", "127.0.0.1:0", "--database", "sqlite:"+filepath.Join(s.folder, "paper.db"))
 	t.Cleanup(paper.kill)
 	credentials := []string{"APCA_API_KEY_ID=id", "APCA_API_SECRET_KEY=secret"}
@@ -45,5 +43,5 @@ func TestMovedServiceContinues(t *testing.T) {
 	cmd := exec.Command(binary, "audit", "--broker", "--database", url, "--alpaca-url", paper.url, "--alpaca-data-url", paper.url)
 	cmd.Env = append(cmd.Environ(), credentials...)
 	text, err := cmd.CombinedOutput()
-	wantSays(t, string(text), err, false, `compared with the broker "alpaca"`, "breaks: 0 (")
+	succeeds(t, `compared with the broker "alpaca"`, "breaks: 0 (")(string(text), err)
 }

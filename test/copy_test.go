@@ -50,8 +50,9 @@ func (s *service) copyArgs(url string, flags ...string) []string {
 	return append([]string{"copy", "--from", s.database(), "--to", url, "--broker-kind", "alpaca"}, flags...)
 }
 
-// sealed is the state of the move that the source records; "" when it was not moved.
-func (s *service) sealed() string {
+// wantState checks the state of the copy that the source records: "moving" or "moved", and ""
+// for one that can be written.
+func (s *service) wantState(want string) {
 	s.t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(s.folder, "rewards.db"))
 	noError(s.t, err)
@@ -61,16 +62,11 @@ func (s *service) sealed() string {
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		s.t.Fatal(err)
 	}
-	state, _, _ := strings.Cut(mark, " ")
-	return state
-}
-
-// wantWritable tries to write to the source.
-func (s *service) wantWritable(want bool) {
-	s.t.Helper()
-	_, err := s.try("fulfillment", "pause", "--reason", "a try")
-	if (err == nil) != want {
-		s.t.Errorf("the source can be written: %v, want %v; %v", err == nil, want, err)
+	if state, _, _ := strings.Cut(mark, " "); state != want {
+		s.t.Errorf("the source says %q, want %q", state, want)
+	}
+	if _, err := s.try("fulfillment", "pause", "--reason", "a try"); (err == nil) != (want == "") {
+		s.t.Errorf("the source with the state %q was written: %v", want, err)
 	}
 }
 
@@ -86,30 +82,14 @@ func count(t *testing.T, url, query string) (n int) {
 	return n
 }
 
-func wantSays(t *testing.T, out string, err error, fails bool, says ...string) {
-	t.Helper()
-	if (err != nil) != fails {
-		t.Fatalf("error %v, want one: %v\n%s", err, fails, out)
-	}
-	for _, text := range says {
-		if !strings.Contains(out, text) {
-			t.Errorf("it does not say %q:\n%s", text, out)
-		}
-	}
-}
-
 // wantMoved checks both sides after a copy.
 func (s *service) wantMoved(url string) {
 	s.t.Helper()
-	if got := s.sealed(); got != "moved" {
-		s.t.Errorf("the source says %q", got)
-	}
-	s.wantWritable(false)
+	s.wantState("moved")
 	if n := count(s.t, url, countRewards); n != 20 {
 		s.t.Errorf("the target has %d rewards, want 20", n)
 	}
-	out, err := runProgram(s.t, "audit", "--database", url)
-	wantSays(s.t, out, err, false, "all 43 checks hold")
+	succeeds(s.t, "all 43 checks hold")(runProgram(s.t, "audit", "--database", url))
 }
 
 // copy moves a service's database, and refuses whatever would leave two live ones.
@@ -120,11 +100,9 @@ func TestCopy(t *testing.T) {
 	url := newTarget(t, c, "target")
 
 	s.start()
-	out, err := s.copyTo(url)
-	wantSays(t, out, err, true, "stop serve first")
+	fails(t, "stop serve first")(s.copyTo(url))
 	noError(t, s.stop())
-	out, err = runProgram(t, "copy", "--from", s.database(), "--to", url)
-	wantSays(t, out, err, true, "stockrewards paper", "--broker-kind alpaca")
+	fails(t, "stockrewards paper", "--broker-kind alpaca")(runProgram(t, "copy", "--from", s.database(), "--to", url))
 	for name, statements := range map[string]string{
 		"strange": `create table other (n int)`,
 		"seeded":  `insert into assets (symbol, name) values ('A', 'a')`,
@@ -135,31 +113,22 @@ func TestCopy(t *testing.T) {
 			makeSchema(t, taken)
 		}
 		onTarget(t, taken, statements)
-		out, err = s.copyTo(taken)
-		wantSays(t, out, err, true, "not empty")
+		fails(t, "not empty")(s.copyTo(taken))
 	}
-	out, err = s.copyTo(strings.Replace(url, "postgres@", "postgres:secret@", 1) + "&connect_timeout=x")
-	wantSays(t, out, err, true, "connect_timeout")
+	out, err := s.copyTo(strings.Replace(url, "postgres@", "postgres:secret@", 1) + "&connect_timeout=x")
+	fails(t, "connect_timeout")(out, err)
 	if strings.Contains(out, "secret") {
 		t.Errorf("a password is shown: %s", out)
 	}
-	if s.sealed() != "" {
-		t.Error("a refused copy froze the database")
-	}
-	s.wantWritable(true)
+	s.wantState("")
 
 	backup := s.duplicate(t)
-	out, err = s.copyTo(url)
-	wantSays(t, out, err, false, "rewards: 20 of 20 rows, ", "rewards.db: all 43 checks hold\n", "/target?sslmode=disable: all 43 checks hold\n", "is frozen")
+	succeeds(t, "rewards: 20 of 20 rows, ", "rewards.db: all 43 checks hold\n", "/target?sslmode=disable: all 43 checks hold\n", "is frozen")(s.copyTo(url))
 	s.wantMoved(url)
-	out, err = s.copyTo(url)
-	wantSays(t, out, err, false, "already has the data", "all 43 checks hold")
-	out, err = s.copyTo(url, "--abandon")
-	wantSays(t, out, err, true, "cannot abandon a complete copy")
-	out, err = s.copyTo(newTarget(t, c, "another"))
-	wantSays(t, out, err, true, "this database is frozen", "/another")
-	out, err = backup.copyTo(url) // a backup from before the move
-	wantSays(t, out, err, true, "restored backup", "nothing is changed")
+	succeeds(t, "already has the data", "all 43 checks hold")(s.copyTo(url))
+	fails(t, "cannot abandon a complete copy")(s.copyTo(url, "--abandon"))
+	fails(t, "this database is frozen", "/another")(s.copyTo(newTarget(t, c, "another")))
+	fails(t, "restored backup", "nothing is changed")(backup.copyTo(url)) // from before the move
 	if n := count(t, url, `SELECT count(*) FROM settings WHERE name = 'broker_kind' AND value = 'alpaca'`); n != 1 {
 		t.Error("the target's broker is not alpaca")
 	}
@@ -169,18 +138,10 @@ func TestCopy(t *testing.T) {
 func TestCopyOfABrokenDatabase(t *testing.T) {
 	t.Parallel()
 	s := booksToMove(t)
-	db, err := sql.Open("sqlite", filepath.Join(s.folder, "rewards.db"))
-	noError(t, err)
-	if _, err := db.ExecContext(t.Context(), `UPDATE holdings SET quantity = quantity + 1`); err != nil {
-		t.Fatal(err)
-	}
-	db.Close()
+	s.onFile("rewards.db", `UPDATE holdings SET quantity = quantity + 1`)
 	url := newTarget(t, pgtest.Start(t), "target")
-	out, err := s.copyTo(url)
-	wantSays(t, out, err, true, "violations", "cannot start the copy")
-	if s.sealed() != "" {
-		t.Error("the database is frozen")
-	}
+	fails(t, "violations", "cannot start the copy")(s.copyTo(url))
+	s.wantState("")
 }
 
 // newTarget creates an empty database.

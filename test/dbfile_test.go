@@ -12,9 +12,7 @@ import (
 func (s *service) wantRefused(name, want string, args ...string) {
 	s.t.Helper()
 	other := &service{t: s.t, folder: s.folder, books: "sqlite:" + name, env: s.env}
-	if out, err := other.try(args...); err == nil || !strings.Contains(err.Error(), want) {
-		s.t.Errorf("stockrewards %s on %s: %s, %v; want %q", strings.Join(args, " "), name, out, err, want)
-	}
+	other.wantError(want, args...)
 }
 
 // One process serves a database, by whatever path, and no command opens it by a hard link.

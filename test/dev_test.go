@@ -62,11 +62,7 @@ func TestDevIsReadyToTry(t *testing.T) {
 		t.Errorf("the first request was answered %s", out)
 	}
 	want := `"costBasis":5.25`
-	for deadline := time.Now().Add(10 * time.Second); !strings.Contains(shell(commands[1][1]), want); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("no %s in %s", want, shell(commands[1][1]))
-		}
-	}
+	eventually(t, want, 10*time.Second, func() bool { return strings.Contains(shell(commands[1][1]), want) })
 	url := regexp.MustCompile(`is running at (\S+)`).FindStringSubmatch(greeting)[1]
 	announce(t, url, `{"type":"forward_split","symbol":"AAPL","old_rate":1,"new_rate":4,"ex_date":"2100-12-01"}`)
 	stop()

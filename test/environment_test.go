@@ -1,8 +1,6 @@
 package test
 
 import (
-	"errors"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -26,11 +24,7 @@ func TestVariablesDecideNothing(t *testing.T) {
 	} {
 		s.env = append(slices.Clone(own), variable)
 		name, _, _ := strings.Cut(variable, "=")
-		want := "unknown environment variable " + name + ": "
-		out, err := s.try(strings.Fields(command)...)
-		if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 2 || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s %s: %s %v, want the status 2 and %q", variable, command, out, err, want)
-		}
+		fails(t, "exit status 2", "unknown environment variable "+name+": ")(s.try(strings.Fields(command)...))
 	}
 	s.env = own
 	s.command("order", "list")
@@ -48,10 +42,7 @@ func TestMistypedVariablesAreRefused(t *testing.T) {
 		"STOCKREWARDS_=":                     "",
 	} {
 		s.env = append(slices.Clone(own), variable)
-		want := "the nearest known one is " + nearest
-		if out, err := s.try("app", "list"); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %s %v, want %q", variable, out, err, want)
-		}
+		s.wantError("the nearest known one is "+nearest, "app", "list")
 	}
 	s.env = append(slices.Clone(own), "STOCKREWARDS_POOLING_WINDOW=1s", "STOCKREWARDS_PAPER_KEY_ID=x", "STOCKREWARDSX=y")
 	s.command("app", "list")

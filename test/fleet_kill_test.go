@@ -39,11 +39,7 @@ func TestFleetKillsUnderLoad(t *testing.T) {
 	if frozen != nil {
 		f.leader(20*time.Second, frozen) // another process took over
 		frozen.signal(syscall.SIGCONT)
-		for deadline := time.Now().Add(10 * time.Second); frozen.leads(); time.Sleep(50 * time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatal("the one that was frozen still takes itself for the leader")
-			}
-		}
+		eventually(t, "abdication of the frozen leader", 10*time.Second, func() bool { return !frozen.leads() })
 	}
 	load.pause()
 	load.finish()

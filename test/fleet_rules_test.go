@@ -1,39 +1,22 @@
 package test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
-	"os"
-	"os/exec"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"stockrewards/internal/store/postgres/pgtest"
 )
 
-// within fails unless every process of the fleet answers a request with the status within a
-// second of began. In the body, # becomes a unique number.
-func (f *fleet) within(since time.Time, status int, method, path, body string) {
+// everywhere fails unless every process of the fleet answers a request with the status within
+// a second.
+func (f *fleet) everywhere(status int, method, path, body string) {
 	f.t.Helper()
+	deadline := time.Now().Add(time.Second)
 	for _, m := range f.members {
-		for {
-			began := time.Now()
-			fresh := strings.ReplaceAll(body, "#", strconv.FormatInt(began.UnixNano(), 10))
-			a, err := m.request(f.t.Context(), method, path, fresh)
-			if err == nil && a.status == status {
-				break
-			}
-			if began.Sub(since) > time.Second {
-				f.t.Errorf("%s after %s: %d %s %v, want %d", m.name, began.Sub(since), a.status, a.body, err, status)
-				break
-			}
-			time.Sleep(5 * time.Millisecond)
-		}
+		m.within(time.Until(deadline), status, method, path, body)
 	}
 }
 
@@ -45,23 +28,22 @@ func TestFleetAppliesChangesWithinASecond(t *testing.T) {
 	user := f.newUser("one")
 	body := giving(user, "the-first-key", "5", "AAPL")
 	f.must(201, "POST", "/v1/rewards", body)
-	f.within(time.Now(), 200, "POST", "/v1/rewards", body) // every process has cached the key and the catalog
+	f.everywhere(200, "POST", "/v1/rewards", body) // every process has cached the key and the catalog
 	f.command("asset", "disable", "KO")
-	f.within(time.Now(), 422, "POST", "/v1/rewards", giving(user, "disabled-#", "5", "KO"))
+	f.everywhere(422, "POST", "/v1/rewards", giving(user, "disabled-#", "5", "KO"))
 	f.command("asset", "enable", "KO")
-	f.within(time.Now(), 201, "POST", "/v1/rewards", giving(user, "enabled-#", "5", "KO"))
+	f.everywhere(201, "POST", "/v1/rewards", giving(user, "enabled-#", "5", "KO"))
 	f.command("app", "suspend", "tester")
-	f.within(time.Now(), 403, "GET", "/v1/users/"+user, "")
+	f.everywhere(403, "GET", "/v1/users/"+user, "")
 	f.command("app", "resume", "tester")
-	f.within(time.Now(), 200, "GET", "/v1/users/"+user, "")
-	list := strings.Fields(strings.Split(f.command("key", "list", "tester"), "\n")[1])
-	f.command("key", "revoke", list[0])
-	f.within(time.Now(), 401, "GET", "/v1/users/"+user, "")
+	f.everywhere(200, "GET", "/v1/users/"+user, "")
+	f.command("key", "revoke", f.firstID("key", "list", "tester"))
+	f.everywhere(401, "GET", "/v1/users/"+user, "")
 	created := strings.TrimSpace(f.command("key", "create", "tester"))
 	for _, m := range f.members {
 		m.key = created
 	}
-	f.within(time.Now(), 200, "GET", "/v1/users/"+user, "")
+	f.everywhere(200, "GET", "/v1/users/"+user, "")
 }
 
 // Processes that start together on an empty database migrate it once.
@@ -83,23 +65,13 @@ func TestFleetStartsAtOnce(t *testing.T) {
 		for i, p := range starting {
 			p.awaitListening(t, fmt.Sprint("serve-", i), before[i])
 		}
-		if got := number(t, url, `select count(*) - count(distinct version_id) from goose_db_version`); got != 0 {
+		if got := count(t, url, `select count(*) - count(distinct version_id) from goose_db_version`); got != 0 {
 			t.Errorf("%d migrations ran twice", got)
 		}
-		if got := number(t, url, `select count(*) from settings where name = 'installation_id'`); got != 1 {
+		if got := count(t, url, `select count(*) from settings where name = 'installation_id'`); got != 1 {
 			t.Errorf("%d installations", got)
 		}
 	}
-}
-
-// number queries the database for a number.
-func number(t *testing.T, url, query string) (n int) {
-	t.Helper()
-	conn, err := pgx.Connect(t.Context(), url)
-	noError(t, err)
-	defer conn.Close(t.Context())
-	noError(t, conn.QueryRow(t.Context(), query).Scan(&n))
-	return n
 }
 
 func TestServeRefusesADatabase(t *testing.T) {
@@ -121,20 +93,11 @@ func TestServeRefusesADatabase(t *testing.T) {
 		"a role over a file":     {"sqlite:" + t.TempDir() + "/rewards.db", []string{"--role", "api"}, "--role api"},
 		"no such database":       {good.URL("nowhere"), alpaca, `database "nowhere" does not exist`},
 	} {
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		cmd := exec.CommandContext(ctx, binary, append([]string{
-			"serve", "--listen", "127.0.0.1:0", "--database", refused.database,
-		}, refused.flags...)...)
-		cmd.Env = append(os.Environ(), "APCA_API_KEY_ID=key", "APCA_API_SECRET_KEY=secret")
-		out, err := cmd.CombinedOutput()
-		cancel()
-		if err == nil || !strings.Contains(string(out), refused.want) {
-			t.Errorf("%s: %v\n%s", name, err, out)
-		}
+		other := &service{t: t, books: refused.database, env: []string{"APCA_API_KEY_ID=key", "APCA_API_SECRET_KEY=secret"}}
+		t.Log(name)
+		other.wantError(refused.want, append([]string{"serve", "--listen", "127.0.0.1:0"}, refused.flags...)...)
 	}
-	if out, err := s.try("app", "list"); err == nil || !strings.Contains(err.Error(), "newer version") {
-		t.Errorf("a command on a newer schema: %v\n%s", err, out)
-	}
+	s.wantError("newer version", "app", "list")
 }
 
 // serve warns of a server that may lose acknowledged commits.

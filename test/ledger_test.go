@@ -2,7 +2,6 @@ package test
 
 import (
 	"bytes"
-	"context"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -17,8 +16,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"stockrewards/internal/money"
-	"stockrewards/internal/store"
-	"stockrewards/internal/store/sqlite"
 )
 
 // hledger runs hledger on a journal.
@@ -46,9 +43,7 @@ func (s *service) ledger(args ...string) string {
 // mustHold fails if hledger finds a problem.
 func mustHold(t *testing.T, journal string) {
 	t.Helper()
-	if out, err := hledger(t, journal, "check", "--strict"); err != nil {
-		t.Fatalf("hledger check: %v\n%s", err, out)
-	}
+	succeeds(t)(hledger(t, journal, "check", "--strict"))
 }
 
 // customers are two users in each of three apps.
@@ -130,9 +125,7 @@ func checkFile(t *testing.T, s *service, journal string) {
 	}
 	before, err := os.ReadFile(journal)
 	noError(t, err)
-	if out, err := s.try("ledger", "--output", journal); err == nil || !strings.Contains(err.Error(), "exists") {
-		t.Errorf("over an existing file: %s, %v", out, err)
-	}
+	s.wantError("exists", "ledger", "--output", journal)
 	if after, err := os.ReadFile(journal); err != nil || !bytes.Equal(before, after) {
 		t.Errorf("the refused command changed the file: %v", err)
 	}
@@ -150,10 +143,7 @@ func TestLedgerOnAFullDisk(t *testing.T) {
 		s.command("app", "create", fmt.Sprint(strings.Repeat("long name ", 9), i))
 	}
 	disk := smallDisk(t, "4k")
-	out, err := s.try("ledger", "--output", filepath.Join(disk, "books.journal"))
-	if err == nil || !strings.Contains(err.Error(), "is not written") || !strings.Contains(err.Error(), "no space left") {
-		t.Errorf("on a full disk: %s, %v", out, err)
-	}
+	fails(t, "is not written", "no space left")(s.try("ledger", "--output", filepath.Join(disk, "books.journal")))
 	if files, err := os.ReadDir(disk); err != nil || len(files) != 0 {
 		t.Errorf("left behind: %v, %v", files, err)
 	}
@@ -235,25 +225,8 @@ func findPlants(t *testing.T, s *service) {
 		copied := &service{t: t, folder: t.TempDir()}
 		restore(t, filepath.Join(s.folder, "rewards.db"), filepath.Join(copied.folder, "rewards.db"))
 		mustHold(t, copied.ledger())
-		plantRow(t, filepath.Join(copied.folder, "rewards.db"), plant.statement)
-		out, err := hledger(t, copied.ledger(), "check", "--strict")
-		if err == nil || !strings.Contains(out, plant.words) {
-			t.Errorf("%s: hledger reports %v\n%s", plant.name, err, out)
-		}
+		copied.onFile("rewards.db", plant.statement)
+		t.Log(plant.name)
+		fails(t, plant.words)(hledger(t, copied.ledger(), "check", "--strict"))
 	}
-}
-
-// plantRow changes rows of an unused database.
-func plantRow(t *testing.T, path, statement string) {
-	t.Helper()
-	engine, err := sqlite.Open(t.Context(), path, sqlite.Options{})
-	noError(t, err)
-	err = engine.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
-		n, err := tx.Exec(ctx, statement)
-		if err == nil && n == 0 {
-			err = errors.New("no row was changed")
-		}
-		return err
-	})
-	noError(t, errors.Join(err, engine.Close()))
 }

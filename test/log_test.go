@@ -33,16 +33,13 @@ func unread(t *testing.T, args ...string) (cmd *exec.Cmd, exited chan error, rea
 // awaitAnswer waits until a URL answers.
 func awaitAnswer(t *testing.T, url string) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	eventually(t, "answer of "+url, 20*time.Second, func() bool {
 		r, err := client.Get(url)
 		if err == nil {
 			_ = r.Body.Close()
-			return
 		}
-		if time.Now().After(deadline) {
-			t.Fatal(err)
-		}
-	}
+		return err == nil
+	})
 }
 
 // endsOnTerm sends SIGTERM and checks that the command succeeds.

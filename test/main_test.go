@@ -120,6 +120,24 @@ func (s *service) try(args ...string) (string, error) {
 	return stdout.String(), nil
 }
 
+// wantOutput runs a command that must succeed and print the string.
+func (s *service) wantOutput(want string, args ...string) {
+	s.t.Helper()
+	succeeds(s.t, want)(s.try(args...))
+}
+
+// wantError runs a command that must fail with the message.
+func (s *service) wantError(want string, args ...string) {
+	s.t.Helper()
+	fails(s.t, want)(s.try(args...))
+}
+
+// firstID is the first word of the first row of a list.
+func (s *service) firstID(command ...string) string {
+	s.t.Helper()
+	return strings.Fields(strings.Split(s.command(command...), "\n")[1])[0]
+}
+
 // start starts serve on a free port and waits until it listens.
 func (s *service) start(args ...string) {
 	s.t.Helper()

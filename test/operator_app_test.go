@@ -44,9 +44,7 @@ func TestCommandsChangeOneApp(t *testing.T) {
 		}
 		before := s.shown("tester")
 		args := append(strings.Fields(name), nobody)
-		if out, err := s.try(append(args, rest...)...); err == nil {
-			t.Errorf("%s of nobody: %s", name, out)
-		}
+		fails(t)(s.try(append(args, rest...)...))
 		if diff := cmp.Diff(before, s.shown("tester")); diff != "" {
 			t.Errorf("%s of nobody changes an app (-before +after):\n%s", name, diff)
 		}

@@ -3,9 +3,7 @@ package test
 import (
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -25,7 +23,7 @@ type logged struct {
 }
 
 // entries are those of the operator log, oldest first.
-func (s *service) deeds() []logged {
+func (s *service) entries() []logged {
 	s.t.Helper()
 	var list []logged
 	noError(s.t, json.Unmarshal([]byte(s.command("log", "list", "--json", "--limit", "1000")), &list))
@@ -49,11 +47,11 @@ func TestEveryCommandIsLogged(t *testing.T) {
 		secrets = append(secrets, regexp.MustCompile(`sr_(test|live)_[0-9A-Za-z]{49}`).FindAllString(out, -1)...)
 	}
 	var got []string
-	for _, d := range s.deeds() {
+	for _, d := range s.entries() {
 		object, _, _ := strings.Cut(d.Object, " ")
 		got = append(got, strings.TrimSpace(fmt.Sprint(d.Number, " ", d.Command, " ", object, " ", d.Reason)))
 		if !strings.Contains(d.Actor, "@") {
-			t.Errorf("deed %d is of %q", d.Number, d.Actor)
+			t.Errorf("entry %d is of %q", d.Number, d.Actor)
 		}
 	}
 	want := []string{
@@ -62,7 +60,7 @@ func TestEveryCommandIsLogged(t *testing.T) {
 		"10 fulfillment resume ordering why-7", "11 app create app why-8", "12 app create key why-8",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("deeds (-want +got):\n%s", diff)
+		t.Errorf("entries (-want +got):\n%s", diff)
 	}
 	printed := s.command("log", "list", "--json") + s.command("log", "list")
 	if len(secrets) != 4 {
@@ -84,9 +82,7 @@ func (s *service) wantVerified() {
 	s.command("log", "verify", "--head", head)
 	s.command("audit")
 	for _, wrong := range []string{"12:01", "x", "99:" + head[strings.Index(head, ":")+1:], "11:" + head[strings.Index(head, ":")+1:]} {
-		if out, err := s.try("log", "verify", "--head", wrong); err == nil {
-			s.t.Errorf("--head %s: %s", wrong, out)
-		}
+		fails(s.t)(s.try("log", "verify", "--head", wrong))
 	}
 	s.dropTriggers("operator_log")
 	for _, damage := range []struct{ statement, says string }{
@@ -104,10 +100,8 @@ func (s *service) wantVerified() {
 			}
 			continue
 		}
-		exit, ok := errors.AsType[*exec.ExitError](err)
-		if !ok || exit.ExitCode() != 1 || !strings.Contains(err.Error(), damage.says) || auditErr == nil {
-			s.t.Errorf("after %s: %v; want %q. The audit: %v", damage.statement, err, damage.says, auditErr)
-		}
+		fails(s.t, "exit status 1", damage.says)("", err)
+		fails(s.t)("", auditErr)
 	}
 }
 
@@ -146,8 +140,7 @@ func TestTerminalsObeyNothing(t *testing.T) {
 		`UPDATE apps SET `+text("name"), `UPDATE keys SET `+text("label")+`, `+text("hint"),
 		`UPDATE users SET `+text("external_id"),
 	)
-	id := strings.Fields(strings.Split(s.command("app", "list"), "\n")[1])[0]
-	order := strings.Fields(strings.Split(s.command("order", "list"), "\n")[1])[0]
+	id, order := s.firstID("app", "list"), s.firstID("order", "list")
 	for _, line := range []string{
 		"app list", "app suspend " + id, "key list " + id, "asset list", "order list", "order show " + order,
 		"fulfillment status", "audit", "audit --json", "audit --broker", "audit --broker --json", "log list", "log list --json",
@@ -166,17 +159,13 @@ func TestTerminalsObeyNothing(t *testing.T) {
 			t.Errorf("%s prints a line that the broker has written:\n%s", line, out)
 		}
 	}
-	if out := s.command("order", "list"); !strings.Contains(out, `\x1b[2J\x1b]0;owned\a\u202e\u009b31m\nordering: on`) {
-		t.Errorf("order list does not show what the broker has written:\n%s", out)
-	}
+	s.wantOutput(`\x1b[2J\x1b]0;owned\a\u202e\u009b31m\nordering: on`, "order", "list")
 	for _, command := range []string{
 		"app suspend " + id, "asset disable KO", "fulfillment pause", "fulfillment resume", "order acknowledge x", "order resolve " + order + " --not-bought",
 		"order adopt x", "key revoke " + order, "asset sync",
 	} {
-		_, err := s.try(append(strings.Fields(command), "--reason=paid \x1b[2J")...)
-		if err == nil || !strings.Contains(err.Error(), "--reason: invalid character 6: U+001B is a control character") {
-			t.Errorf("%s: %v", command, err)
-		}
+		s.wantError("--reason: invalid character 6: U+001B is a control character",
+			append(strings.Fields(command), "--reason=paid \x1b[2J")...)
 	}
 }
 

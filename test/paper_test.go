@@ -1,7 +1,6 @@
 package test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -166,13 +165,10 @@ func TestThePaperCommandRefuses(t *testing.T) {
 		{args: []string{good, "--listen=nowhere"}, want: "nowhere"},
 		{args: []string{good}, env: []string{"STOCKREWARDS_PAPER_KEY_ID=key"}, want: "belong together"},
 	} {
-		cmd := exec.Command(binary, append([]string{"paper"}, c.args...)...)
+		cmd := exec.CommandContext(t.Context(), binary, append([]string{"paper"}, c.args...)...)
 		cmd.Env = append(cmd.Environ(), c.env...)
-		var stderr bytes.Buffer
-		cmd.Stderr = &stderr
-		if err := cmd.Run(); err == nil || !strings.Contains(stderr.String(), c.want) {
-			t.Errorf("%v: %v %s, want %q", c.args, err, stderr.String(), c.want)
-		}
+		out, err := cmd.CombinedOutput()
+		fails(t, c.want)(string(out), err)
 	}
 }
 

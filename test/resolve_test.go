@@ -1,7 +1,6 @@
 package test
 
 import (
-	"strings"
 	"testing"
 	"time"
 )
@@ -15,35 +14,20 @@ func TestResolvingAnOrderThatIsAlwaysRefused(t *testing.T) {
 	b.refuses.Store(true)
 	s.start(b.flags()...)
 	r := s.give(s.newUser("anna"), "always-refused", "5", "AAPL")
-	var id string
-	for deadline := time.Now().Add(20 * time.Second); id == ""; time.Sleep(50 * time.Millisecond) {
-		rows := strings.Split(s.command("order", "list", "--state", "submitted"), "\n")
-		if len(rows) > 2 && strings.Contains(rows[1], "forbidden") {
-			id = strings.Fields(rows[1])[0]
-		}
-		if time.Now().After(deadline) {
-			t.Fatal(s.logs())
-		}
-	}
+	id := s.awaitOrder("submitted", "forbidden")
 	resolve := append([]string{"order", "resolve", id, "--not-bought", "--reason", "it never arrived"}, b.flags()...)
 	b.blind.Store(true)
-	if out, err := s.try(resolve...); err == nil || !strings.Contains(err.Error(), "cannot ask the broker") {
-		t.Errorf("without the broker's word: %s, %v", out, err)
-	}
+	s.wantError("cannot ask the broker", resolve...)
 	b.blind.Store(false)
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	s.eventually("resolution", 10*time.Second, func() bool {
 		out, err := s.try(resolve...)
-		if err == nil {
-			break
+		if err != nil { // an attempt is being sent
+			fails(t, "repeat this in a minute")(out, err)
 		}
-		if !strings.Contains(err.Error(), "repeat this in a minute") || time.Now().After(deadline) { // an attempt is being sent
-			t.Fatalf("%s, %v", out, err)
-		}
-	}
+		return err == nil
+	})
 	b.refuses.Store(false)
 	s.await(r.ID, "executed", 20*time.Second)
-	if out := s.command("order", "show", id); !strings.Contains(out, "it never arrived") || !strings.Contains(out, "settled") {
-		t.Errorf("order show: %s", out)
-	}
+	succeeds(t, "it never arrived", "settled")(s.try("order", "show", id))
 	s.command("audit")
 }

@@ -21,12 +21,8 @@ func TestARestoredBackupBuysNothingTwice(t *testing.T) {
 	waiting := s.give(user, "before-backup", "3", "AAPL")
 	backup := filepath.Join(s.folder, "backup", "rewards.db")
 	noError(t, os.Mkdir(filepath.Dir(backup), 0o700))
-	if out := s.command("backup", backup); !strings.Contains(out, "written and audited") {
-		t.Errorf("backup: %s", out)
-	}
-	if out, err := s.try("backup", backup); err == nil || !strings.Contains(err.Error(), "exists") {
-		t.Errorf("over an existing file: %s, %v", out, err)
-	}
+	s.wantOutput("written and audited", "backup", backup)
+	s.wantError("exists", "backup", backup)
 	s.command("fulfillment", "resume")
 	s.await(waiting.ID, "executed", 10*time.Second) // the backup does not have it
 	s.await(s.give(user, "after-backup", "5", "AAPL").ID, "executed", 10*time.Second)
@@ -37,28 +33,21 @@ func TestARestoredBackupBuysNothingTwice(t *testing.T) {
 	s.command("fulfillment", "resume")
 	again := s.give(user, "after-backup", "5", "AAPL") // its app repeats the lost request
 	status := ""
-	for deadline := time.Now().Add(20 * time.Second); strings.Count(status, "conflict: sr-") < 2; time.Sleep(50 * time.Millisecond) {
-		if status = s.command("fulfillment", "status"); time.Now().After(deadline) {
-			t.Fatalf("no conflicts: %s", status)
-		}
-	}
-	if !strings.Contains(status, "order adopt") || !strings.Contains(status, "ordering: stopped") {
-		t.Errorf("the status does not say what to do: %s", status)
-	}
+	s.eventually("conflicts", 20*time.Second, func() bool {
+		status = s.command("fulfillment", "status")
+		return strings.Count(status, "conflict: sr-") >= 2
+	})
+	wantText(t, status, "order adopt", "ordering: stopped")
 	if exit, found, _ := s.auditBroker(); exit != 1 || strings.Count(strings.Join(found, ","), "break order_unknown AAPL") != 2 {
 		t.Errorf("the comparison with the broker ends with %d: %v; want two unknown orders", exit, found)
 	}
 	for _, m := range regexp.MustCompile(`conflict: (sr-\S+):`).FindAllStringSubmatch(status, -1) {
 		s.command("order", "adopt", m[1], "--reason", "restored the backup of before")
-		if out, err := s.try("order", "adopt", m[1], "--reason", "twice"); err == nil {
-			t.Errorf("adopted twice: %s", out)
-		}
+		fails(t)(s.try("order", "adopt", m[1], "--reason", "twice"))
 	}
 	s.await(waiting.ID, "executed", 20*time.Second)
 	s.await(again.ID, "executed", 20*time.Second)
-	if out := s.command("fulfillment", "status"); !strings.Contains(out, "ordering: on") {
-		t.Errorf("status: %s", out)
-	}
+	s.wantOutput("ordering: on", "fulfillment", "status")
 	noError(t, s.stop())
 	s.command("audit")
 	if exit, found, _ := s.auditBroker(); exit != 0 || strings.Join(found, ",") != "explained conflict_acknowledged AAPL,explained conflict_acknowledged AAPL" {

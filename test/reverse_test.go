@@ -1,7 +1,6 @@
 package test
 
 import (
-	"strings"
 	"testing"
 	"time"
 )
@@ -14,13 +13,8 @@ func TestARewardIsReversed(t *testing.T) {
 	s.command("fulfillment", "pause")
 	user := s.newUser("anna")
 	mistaken, other := s.give(user, "mistaken-1", "5", "AAPL"), s.give(user, "another-1", "6", "AAPL")
-	if out := s.command("fulfillment", "status"); !strings.Contains(out, "AAPL of tester: 2 since ") || !strings.Contains(out, "next orders") {
-		t.Errorf("status: %s", out)
-	}
-	out := s.command("reward", "reverse", mistaken.ID, "--reason", "given twice")
-	if !strings.Contains(out, "reversed: 5 of AAPL") {
-		t.Errorf("the command prints %q", out)
-	}
+	succeeds(t, "AAPL of tester: 2 since ", "next orders")(s.try("fulfillment", "status"))
+	s.wantOutput("reversed: 5 of AAPL", "reward", "reverse", mistaken.ID, "--reason", "given twice")
 	var got struct {
 		Reward struct{ Status, FailureReason string }
 	}
@@ -31,9 +25,7 @@ func TestARewardIsReversed(t *testing.T) {
 	s.command("fulfillment", "resume")
 	s.await(other.ID, "executed", 20*time.Second)
 	for _, id := range []string{mistaken.ID, other.ID} {
-		if out, err := s.try("reward", "reverse", id, "--reason", "x"); err == nil || !strings.Contains(err.Error(), "in no order") {
-			t.Errorf("%s %v", out, err)
-		}
+		s.wantError("in no order", "reward", "reverse", id, "--reason", "x")
 	}
 	s.command("audit")
 }

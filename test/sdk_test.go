@@ -144,11 +144,10 @@ func sdkOrders(t *testing.T, c *alpaca.Client) {
 		t.Errorf("placed: %+v", placed)
 	}
 	var o *alpaca.Order
-	for deadline := time.Now().Add(10 * time.Second); o == nil || o.Status != "filled"; time.Sleep(10 * time.Millisecond) {
-		if o = call[*alpaca.Order](t)(c.GetOrder(placed.ID)); time.Now().After(deadline) {
-			t.Fatalf("not filled: %+v", o)
-		}
-	}
+	eventually(t, "filled order", 10*time.Second, func() bool {
+		o = call[*alpaca.Order](t)(c.GetOrder(placed.ID))
+		return o.Status == "filled"
+	})
 	if o.FilledAt == nil || !o.FilledQty.IsPositive() || !o.FilledAvgPrice.IsPositive() {
 		t.Errorf("filled: %+v", o)
 	}

@@ -1,6 +1,7 @@
 package test
 
 import (
+	"crypto/rand"
 	"fmt"
 	"net/http"
 	"os"
@@ -158,32 +159,26 @@ func TestOperatorsCommandsWhileServing(t *testing.T) {
 	s.within(time.Second, 201, "POST", "/v1/rewards", giving(user, "disabled-1", "5", "KO"))
 	s.command("fulfillment", "pause", "--reason", "drill")
 	r := s.give(user, "while-paused", "5", "AAPL")
-	if out := s.command("fulfillment", "status"); !strings.Contains(out, "paused: drill") {
-		t.Errorf("status: %s", out)
-	}
+	s.wantOutput("paused: drill", "fulfillment", "status")
 	s.command("fulfillment", "resume")
 	s.await(r.ID, "executed", 10*time.Second)
-	order := strings.Fields(strings.Split(s.command("order", "list", "--state", "settled"), "\n")[1])[0]
-	if out := s.command("order", "show", order); !strings.Contains(out, "settled") {
-		t.Errorf("order show: %s", out)
-	}
-	if out, err := s.try("order", "resolve", order, "--not-bought", "--reason", "x"); err == nil || !strings.Contains(err.Error(), "not quarantined") {
-		t.Errorf("resolving a settled order: %s, %v", out, err)
-	}
+	order := s.firstID("order", "list", "--state", "settled")
+	s.wantOutput("settled", "order", "show", order)
+	s.wantError("not quarantined", "order", "resolve", order, "--not-bought", "--reason", "x")
 	s.command("audit")
 }
 
-// within repeats a request until it gets the status.
-func (s *service) within(most time.Duration, status int, method, path, body string) {
+// within repeats a request until it gets the status. In the body, # becomes a unique string.
+func (s *service) within(most time.Duration, status int, method, path, body string) answer {
 	s.t.Helper()
 	for deadline := time.Now().Add(most); ; time.Sleep(20 * time.Millisecond) {
 		late := time.Now().After(deadline)
-		a, err := s.request(s.t.Context(), method, path, body)
+		a, err := s.request(s.t.Context(), method, path, strings.ReplaceAll(body, "#", rand.Text()))
 		if err == nil && a.status == status {
-			return
+			return a
 		}
 		if late {
-			s.t.Fatalf("%s %s: %d %s after %s, want %d", method, path, a.status, a.body, most, status)
+			s.t.Fatalf("%s %s: %d %s, %v after %s, want %d\n%s", method, path, a.status, a.body, err, most, status, s.logs())
 		}
 	}
 }
@@ -206,16 +201,12 @@ func TestRefusals(t *testing.T) {
 		"at least 1000000":        {"serve", "--database", missing, "--max-order-notional", "5"},
 		"exists":                  {"app", "create", "tester", "--database", s.database()},
 	} {
-		if out, err := runProgram(t, args...); err == nil || !strings.Contains(out, want) {
-			t.Errorf("%v: %v, %s; want a refusal with %q", args, err, out, want)
-		}
+		fails(t, want)(runProgram(t, args...))
 	}
 	if _, err := os.Stat(strings.TrimPrefix(missing, "sqlite:")); err == nil {
 		t.Error("a refused command created a file")
 	}
-	if out, err := runProgram(t, "version"); err != nil || !strings.HasPrefix(out, "stockrewards ") {
-		t.Errorf("version: %s, %v", out, err)
-	}
+	succeeds(t, "stockrewards ")(runProgram(t, "version"))
 }
 
 // After SIGTERM under load, everything acknowledged exists and the exit status is 0.

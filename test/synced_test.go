@@ -26,11 +26,7 @@ func (s *service) traceSyncs(what string) {
 		_ = trace.Process.Kill() // it would wait for a process that does not end
 		_ = trace.Wait()
 	})
-	for deadline := time.Now().Add(20 * time.Second); !traced(s.t, pid); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			s.t.Fatal("strace does not attach")
-		}
-	}
+	eventually(s.t, "strace", 20*time.Second, func() bool { return traced(s.t, pid) })
 }
 
 // traced reports whether every thread of a process has a tracer.

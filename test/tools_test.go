@@ -4,8 +4,10 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // noError ends the test on an error.
@@ -13,6 +15,52 @@ func noError(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// eventually waits until a condition holds.
+func eventually(t *testing.T, what string, most time.Duration, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(most); !holds(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("no %s after %s", what, most)
+		}
+	}
+}
+
+// succeeds checks that a command succeeds and prints each string. Usage:
+// succeeds(t, "1 row")(s.try(args...)).
+func succeeds(t *testing.T, prints ...string) func(out string, err error) {
+	t.Helper()
+	return func(out string, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		wantText(t, out, prints...)
+	}
+}
+
+// fails checks that a command fails and that its output and error contain each string, such
+// as "exit status 2".
+func fails(t *testing.T, prints ...string) func(out string, err error) {
+	t.Helper()
+	return func(out string, err error) {
+		t.Helper()
+		if err == nil {
+			t.Fatalf("it succeeded, want an error with %q:\n%s", prints, out)
+		}
+		wantText(t, out+"\n"+err.Error(), prints...)
+	}
+}
+
+// wantText checks that a text contains each string.
+func wantText(t *testing.T, text string, want ...string) {
+	t.Helper()
+	for _, w := range want {
+		if !strings.Contains(text, w) {
+			t.Errorf("no %q in\n%s", w, text)
+		}
 	}
 }
 
