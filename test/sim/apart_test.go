@@ -258,11 +258,11 @@ func compareLives(t *testing.T, want, got *life) {
 	moved := 0
 	for i, h := range got.holdings {
 		w := want.holdings[i]
-		if h.name != w.name || h.awards != w.awards || apart(t, h.quantity, w.quantity, money.ParseShares) > money.Shares(h.awards) {
+		if h.name != w.name || h.awards != w.awards || difference(t, h.quantity, w.quantity, money.ParseShares) > money.Shares(h.awards) {
 			t.Errorf("%s: %s shares by %d awards, alone %s", h.name, h.quantity, h.awards, w.quantity)
 		}
 		// A billionth of a share at no more than $1,000 is a millionth of a dollar.
-		if apart(t, h.value, w.value, money.ParseUSD) > money.USD(h.awards) || h.value == w.value && h.change != w.change {
+		if difference(t, h.value, w.value, money.ParseUSD) > money.USD(h.awards) || h.value == w.value && h.change != w.change {
 			t.Errorf("%s: worth %s (%s), alone %s (%s)", h.name, h.value, h.change, w.value, w.change)
 		}
 		if h.quantity != w.quantity {
@@ -272,8 +272,8 @@ func compareLives(t *testing.T, want, got *life) {
 	t.Logf("%d answers, %d holdings, %d of them moved by a billionth; %d orders, alone %d", len(got.lines), len(got.holdings), moved, got.planned, want.planned)
 }
 
-// apart is how far apart two numbers are.
-func apart[Q ~int64](t *testing.T, a, b json.Number, read func(string) (Q, error)) Q {
+// difference is the distance of two numbers.
+func difference[Q ~int64](t *testing.T, a, b json.Number, read func(string) (Q, error)) Q {
 	t.Helper()
 	x, err := read(a.String())
 	y, err2 := read(b.String())

@@ -59,20 +59,20 @@ func (l *lab) bustOne() {
 	i := able[l.random.IntN(len(able))]
 	o := l.recent[i]
 	l.recent = slices.Delete(l.recent, i, i+1)
-	deed, change := byBustLess, -o.FilledQty/money.Shares(2+l.random.IntN(3))
+	event, change := byBustLess, -o.FilledQty/money.Shares(2+l.random.IntN(3))
 	if l.random.IntN(2) == 0 {
-		deed, change = byBustMore, -change
+		event, change = byBustMore, -change
 	}
 	b := &bust{
 		id: o.ClientOrderID, stock: l.stock(o.Symbol), booked: o.FilledQty, corrected: o.FilledQty + change, at: time.Now(),
 	}
 	l.check(l.brokerage.Bust(l.t.Context(), b.id, b.corrected))
 	l.busts = append(l.busts, b)
-	l.cover.hit(rowFinal, deed)
+	l.cover.hit(rowFinal, event)
 	l.note("the exchange: order %s brought %s after all, not %s", b.id, b.corrected, b.booked)
 }
 
-func (b *bust) deed() string {
+func (b *bust) event() string {
 	if b.corrected < b.booked {
 		return byBustLess
 	}
@@ -94,7 +94,7 @@ func (l *lab) sawCompared(p *process, found []rewards.BrokerConflict) {
 			l.violate("a comparison finds a fill that changed", b.id, "booked %s, now %s, found %+v", b.booked, b.corrected, found)
 			continue
 		}
-		l.cover.hit(rowCompared, b.deed())
+		l.cover.hit(rowCompared, b.event())
 		l.note("%s: notices the bust of %s", p.name, b.id)
 	}
 }
@@ -110,9 +110,7 @@ func (l *lab) overdue(p *process) {
 		if b.noticed || p.began.Sub(b.at) < noticedIn {
 			continue
 		}
-		alarms, err := l.store.Alarms(l.t.Context())
-		l.check(err)
-		if !slices.ContainsFunc(alarms, func(a rewards.Alarm) bool { return a.Name == "broker_orders_not_compared" }) {
+		if !l.alarmed("broker_orders_not_compared") {
 			l.violate("orders are compared within the hour", b.id, "%s plans, the bust was at %s", p.name, b.at)
 		}
 	}

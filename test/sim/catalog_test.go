@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"net/http"
 	"slices"
@@ -33,10 +34,7 @@ func (w *world) stock(symbol string) string {
 
 // symbol is the present symbol of a stock.
 func (l *lab) symbol(stock string) string {
-	if now := l.present[stock]; now != "" {
-		return now
-	}
-	return stock
+	return cmp.Or(l.present[stock], stock)
 }
 
 // sync is `stockrewards asset sync` with the broker's list as it is now.
@@ -116,12 +114,12 @@ func (l *lab) relist() {
 
 // giveUnder gives a stock under a symbol that is not to be had now, and asks again for what
 // was given under it before.
-func (l *lab) giveUnder(symbol, deed string) {
+func (l *lab) giveUnder(symbol, event string) {
 	l.t.Helper()
 	for _, g := range slices.Backward(l.given) {
 		if g.symbol == symbol && g.acknowledged {
 			l.give(g)
-			l.cover.hit(rowAnswer, deed)
+			l.cover.hit(rowAnswer, event)
 			break
 		}
 	}
@@ -129,7 +127,7 @@ func (l *lab) giveUnder(symbol, deed string) {
 	g.symbol = symbol
 	l.give(g)
 	if g.void {
-		l.cover.hit(rowNew, deed)
+		l.cover.hit(rowNew, event)
 	}
 }
 
@@ -165,8 +163,8 @@ func (l *lab) checkSymbol(symbol string, o rewards.Order) {
 	}
 }
 
-// outward makes of the symbols in a request those of the brokerage's own books.
-func (l *lab) outward(r *http.Request, body []byte) *http.Request {
+// withBrokerSymbols makes of the symbols in a request those of the brokerage's own books.
+func (l *lab) withBrokerSymbols(r *http.Request, body []byte) *http.Request {
 	if len(l.present) == 0 {
 		return r
 	}
@@ -194,8 +192,8 @@ func (l *lab) outward(r *http.Request, body []byte) *http.Request {
 	return r
 }
 
-// inward makes of the symbols in an answer the present ones.
-func (l *lab) inward(response *http.Response) {
+// withPresentSymbols makes of the symbols in an answer the present ones.
+func (l *lab) withPresentSymbols(response *http.Response) {
 	if len(l.present) == 0 {
 		return
 	}

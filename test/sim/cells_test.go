@@ -56,13 +56,13 @@ func allRows() []string {
 }
 
 func allKinds() []string {
-	return slices.Concat(paper.Kinds(), processFaults(), storeErrors(), deeds())
+	return slices.Concat(paper.Kinds(), processFaults(), storeErrors(), events())
 }
 
 // expected says whether a fault must strike in a state, and why it cannot.
 func expected(row, kind string) (need, string) {
-	if slices.Contains(deeds(), kind) {
-		return whenDone(row, kind)
+	if slices.Contains(events(), kind) {
+		return expectedOfEvent(row, kind)
 	}
 	in := func(families ...[]string) bool { return slices.Contains(slices.Concat(families...), kind) }
 	own := in(processFaults(), storeErrors())
@@ -78,7 +78,7 @@ func expected(row, kind string) (need, string) {
 		}
 		return never, "it is on its way to the client"
 	case rowSubmitted, rowAgain:
-		return whenSent(row, kind, in)
+		return expectedOfSubmit(row, kind, in)
 	case rowOpen:
 		switch {
 		case own, kind != "outage" && in(requestFaults()), in(endings()), kind == "reject":
@@ -113,7 +113,7 @@ func expected(row, kind string) (need, string) {
 	return never, "it is final: nothing is asked or written about it"
 }
 
-func whenSent(row, kind string, in func(...[]string) bool) (need, string) {
+func expectedOfSubmit(row, kind string, in func(...[]string) bool) (need, string) {
 	switch {
 	case in(quotes()):
 		return never, "it happens to a price"
@@ -125,8 +125,8 @@ func whenSent(row, kind string, in func(...[]string) bool) (need, string) {
 	return may, ""
 }
 
-// whenDone says the same of what operators and the exchange do.
-func whenDone(row, kind string) (need, string) {
+// expectedOfEvent says the same of what operators and the exchange do.
+func expectedOfEvent(row, kind string) (need, string) {
 	switch kind {
 	case byBustLess, byBustMore:
 		if row == rowFinal || row == rowCompared {

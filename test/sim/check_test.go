@@ -87,11 +87,7 @@ func (w *world) verifyList(app, want int) {
 // verifyHoldings checks that a holding's cost is what was given and executed.
 func (w *world) verifyHoldings(app int, user string, spent map[string]money.USD) {
 	w.t.Helper()
-	id, err := rewards.ParseID[rewards.User](user)
-	w.check(err)
-	holdings, err := w.store.Holdings(w.t.Context(), w.apps[app].ID, id)
-	w.check(err)
-	for _, h := range holdings {
+	for _, h := range w.holdings(app, user) {
 		if cost := spent[user+" "+w.stock(h.Symbol)]; cost != h.CostBasis || h.Quantity <= 0 {
 			w.t.Errorf("%s holds %s of %s for %s, executed were %s", user, h.Quantity, h.Symbol, h.CostBasis, cost)
 		}
@@ -104,17 +100,22 @@ func (w *world) verifyHoldings(app int, user string, spent map[string]money.USD)
 	}
 }
 
+func (w *world) holdings(app int, user string) []rewards.Holding {
+	w.t.Helper()
+	id, err := rewards.ParseID[rewards.User](user)
+	w.check(err)
+	list, err := w.store.Holdings(w.t.Context(), w.apps[app].ID, id)
+	w.check(err)
+	return list
+}
+
 // booked is how many shares our books have, of users and of the house.
 func (w *world) booked() map[string]money.Shares {
 	w.t.Helper()
 	sum := map[string]money.Shares{}
 	for app := range apps {
 		for _, user := range w.users[app] {
-			id, err := rewards.ParseID[rewards.User](user)
-			w.check(err)
-			holdings, err := w.store.Holdings(w.t.Context(), w.apps[app].ID, id)
-			w.check(err)
-			for _, h := range holdings {
+			for _, h := range w.holdings(app, user) {
 				sum[w.stock(h.Symbol)] += h.Quantity
 			}
 		}
@@ -206,8 +207,7 @@ func (w *world) hledger() {
 	}))
 	file := filepath.Join(w.t.TempDir(), "books.journal")
 	w.check(os.WriteFile(file, journal.Bytes(), 0o600))
-	out, err := exec.Command("hledger", "-f", file, "check", "--strict").CombinedOutput()
-	if err != nil {
+	if out, err := exec.Command("hledger", "-f", file, "check", "--strict").CombinedOutput(); err != nil {
 		w.t.Errorf("hledger: %v\n%s", err, out)
 	}
 	if n := bytes.Count(journal.Bytes(), []byte(" = ")); n < 10 {

@@ -81,7 +81,7 @@ func (l *lab) clients(count int) {
 		l.give(batch...)
 	}
 	l.askAgain()
-	l.pry()
+	l.probe()
 	for range 3 {
 		if len(l.open) > 0 {
 			l.lookAt(l.open[l.random.IntN(len(l.open))])
@@ -119,7 +119,7 @@ func (l *lab) give(list ...*given) {
 			app: g.app, method: http.MethodPost, path: "/v1/rewards", body: bodyOf(g), unknown: l.unknown(g.symbol),
 		}
 	}
-	p := l.anyone()
+	p := l.randomProcess()
 	l.ask(p, calls...)
 	for i, g := range list {
 		l.answered(p, g, calls[i])
@@ -168,11 +168,11 @@ func (l *lab) answered(p *process, g *given, c *call) {
 		l.unsure = slices.DeleteFunc(l.unsure, func(other *given) bool { return other == g })
 		l.open = append(l.open, g)
 	}
-	l.heard(g, got.Reward)
+	l.checkReward(g, got.Reward)
 }
 
-// heard compares an answer about a reward with earlier ones.
-func (l *lab) heard(g *given, text []byte) {
+// checkReward compares an answer about a reward with earlier ones.
+func (l *lab) checkReward(g *given, text []byte) {
 	l.t.Helper()
 	var r struct {
 		reward
@@ -229,11 +229,11 @@ func (l *lab) lookAt(g *given) {
 	other := (g.app + 1) % apps
 	own := &call{app: g.app, method: http.MethodGet, path: "/v1/rewards/" + g.id}
 	foreign := &call{app: other, method: http.MethodGet, path: own.path}
-	l.ask(l.anyone(), own, foreign)
+	l.ask(l.randomProcess(), own, foreign)
 	if own.status == http.StatusOK {
 		var got struct{ Reward json.RawMessage }
 		l.check(json.Unmarshal(own.text, &got))
-		l.heard(g, got.Reward)
+		l.checkReward(g, got.Reward)
 	} else if !l.excused(own) {
 		l.violate("an acknowledged reward exists", g.key, "%d %s", own.status, own.text)
 	}

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -56,13 +55,7 @@ func (c *coverage) String() string {
 	for cell := range c.hits {
 		rows[cell[0]], kinds[cell[1]] = true, true
 	}
-	order := []string{
-		rowNew, rowAnswer, rowRecorded, rowPlanned, rowSubmitted, rowAgain, rowOpen, rowQuarantined, rowResolved,
-		rowFinal, rowLease, rowCompared, rowMarket,
-	}
-	columns := slices.SortedFunc(maps.Keys(rows), func(a, b string) int {
-		return cmp.Compare(slices.Index(order, a), slices.Index(order, b))
-	})
+	columns := slices.DeleteFunc(allRows(), func(row string) bool { return !rows[row] })
 	var b strings.Builder
 	fmt.Fprintf(&b, "%-22s", "")
 	for _, row := range columns {

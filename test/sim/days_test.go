@@ -24,8 +24,8 @@ const (
 	operatorAsks = 3 // of how many sittings the operator comes after one
 )
 
-// liveThrough lives through days on which the market opens, and all between them.
-func (l *lab) liveThrough(days int) {
+// liveDays lives through days on which the market opens, and all between them.
+func (l *lab) liveDays(days int) {
 	l.t.Helper()
 	for begin := yearBegin(); l.opened < days && !l.t.Failed(); begin = begin.AddDate(0, 0, 1) {
 		l.until(begin)
@@ -62,7 +62,7 @@ func (l *lab) day(begin time.Time) {
 			return
 		}
 		l.until(begin.Add(at))
-		l.goOn()
+		l.advanceStories()
 		l.trouble(mood)
 		l.sitting(3 + l.random.IntN(9))
 		if l.random.IntN(operatorAsks) == 0 {

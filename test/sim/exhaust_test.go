@@ -37,8 +37,8 @@ func lifecycles() []lifecycle {
 	}
 }
 
-// befalling is a fault at one effect, counted from the beginning of a life.
-type befalling struct {
+// plannedFault is a fault at one effect, counted from the beginning of a life.
+type plannedFault struct {
 	at   int
 	kind string
 }
@@ -63,7 +63,7 @@ type trial struct {
 	*lab
 
 	life  lifecycle
-	plan  []befalling
+	plan  []plannedFault
 	seen  []effect // of this life so far
 	lives int
 }
@@ -82,7 +82,7 @@ func TestExhaustively(t *testing.T) {
 					singles.Add(int64(x.lives))
 				})
 			})
-			for shard := range shardsOf(life) {
+			for shard := 0; life.pairs && shard < shards; shard++ {
 				t.Run(fmt.Sprint(life.name, " pairs ", shard), func(t *testing.T) {
 					t.Parallel()
 					inTrial(t, life, func(x *trial) {
@@ -99,15 +99,8 @@ func TestExhaustively(t *testing.T) {
 	}
 }
 
-// shards of the pairs of a lifecycle run beside each other.
+// shards is how many shares of a lifecycle's pairs run in parallel.
 const shards = 4
-
-func shardsOf(life lifecycle) int {
-	if life.pairs {
-		return shards
-	}
-	return 0
-}
 
 func inTrial(t *testing.T, life lifecycle, f func(*trial)) {
 	t.Helper()
@@ -117,11 +110,11 @@ func inTrial(t *testing.T, life lifecycle, f func(*trial)) {
 			processes: life.procs, pollEvery: time.Second, window: time.Second, dailyLimit: 1 << 60,
 		})
 		x := &trial{lab: l, life: life}
-		l.fate = x.strike
-		x.lead() // without a fault
+		l.faultAt = x.strike
+		x.runLife() // without a fault
 		f(x)
 		if !t.Failed() {
-			l.fate = func(*process, effect) string { return "" }
+			l.faultAt = func(*process, effect) string { return "" }
 			l.recover()
 			l.verify()
 		}
@@ -154,7 +147,7 @@ func (x *trial) everySingle() int {
 	points := slices.Clone(x.seen)
 	for i, e := range points {
 		for _, kind := range faultsOf(e) {
-			x.lead(befalling{i + 1, kind})
+			x.runLife(plannedFault{i + 1, kind})
 		}
 	}
 	return len(points)
@@ -175,14 +168,14 @@ func (x *trial) everyPair(shard int) {
 				_, _ = fmt.Fprintf(os.Stderr, "%s pairs %d: effect %d of %d, %s; %d lives\n",
 					x.life.name, shard, i+1, len(points), kind, x.lives)
 			}
-			first := befalling{i + 1, kind}
-			x.lead(first)
+			first := plannedFault{i + 1, kind}
+			x.runLife(first)
 			after := slices.Clone(x.seen)
 			for n := i + 1; n < len(after); n++ {
 				for _, kind := range faultsOf(after[n]) {
 					seconds++
 					if seconds%share == 0 {
-						x.lead(first, befalling{n + 1, kind})
+						x.runLife(first, plannedFault{n + 1, kind})
 					}
 				}
 			}
@@ -190,8 +183,8 @@ func (x *trial) everyPair(shard int) {
 	}
 }
 
-// lead leads one life.
-func (x *trial) lead(plan ...befalling) {
+// runLife lives through one life.
+func (x *trial) runLife(plan ...plannedFault) {
 	x.t.Helper()
 	if x.t.Failed() {
 		return
@@ -210,10 +203,10 @@ func (x *trial) lead(plan ...befalling) {
 		x.give(g)
 	}
 	if x.life.closed {
-		x.goOn(g, 4)
+		x.workOn(g, 4)
 		x.until(x.hours.NextOpen.Add(10 * time.Minute))
 	}
-	x.goOn(g, 25)
+	x.workOn(g, 25)
 	seen := x.seen
 	x.finish(g)
 	x.seen = seen
@@ -251,8 +244,8 @@ func (x *trial) begin() {
 	}
 }
 
-// goOn lets the processes work until the reward is final, at most for some steps.
-func (x *trial) goOn(g *given, steps int) {
+// workOn lets the processes work until the reward is final, at most for some steps.
+func (x *trial) workOn(g *given, steps int) {
 	x.t.Helper()
 	for n := range steps {
 		if g.acknowledged && !slices.Contains(x.open, g) || x.t.Failed() {
@@ -287,7 +280,7 @@ func (x *trial) finish(g *given) {
 		if !clock.Open {
 			x.until(clock.NextOpen.Add(10 * time.Minute))
 		}
-		x.goOn(g, 8)
+		x.workOn(g, 8)
 		x.decide()
 	}
 	x.decide()
@@ -295,27 +288,27 @@ func (x *trial) finish(g *given) {
 }
 
 // judge checks that the reward ended as it had to.
-func (x *trial) judge(g *given, orders int, plan []befalling) {
+func (x *trial) judge(g *given, orders int, plan []plannedFault) {
 	x.t.Helper()
 	if rank(g.status) != rank("executed") {
 		x.violate("in the end every reward is executed or failed", g.key, "%s with %v", g.status, plan)
 	}
-	for _, b := range plan {
-		if refuses(b.kind) {
-			return // then it may fail, and need an operator
-		}
+	if slices.ContainsFunc(plan, looksLikeARefusal) {
+		return // the reward may fail, or need an operator
 	}
-	want := map[string]int{"partial": 2}[x.life.name]
-	status := "executed"
-	if x.life.name == "reject" {
+	want, status := 1, "executed"
+	switch x.life.name {
+	case "partial":
+		want = 2
+	case "reject":
 		status = "failed"
 	}
-	if g.status != status || orders != max(want, 1) {
+	if g.status != status || orders != want {
 		x.violate("a fault that passes changes nothing", g.key, "%s after %d orders with %v", g.status, orders, plan)
 	}
 }
 
-// refuses reports whether a fault may look like a definitive refusal.
-func refuses(kind string) bool {
-	return slices.Contains([]string{"error status=403", "error status=404", "error status=422"}, kind)
+// looksLikeARefusal reports whether the service may take a fault for a definitive refusal.
+func looksLikeARefusal(f plannedFault) bool {
+	return slices.Contains([]string{"error status=403", "error status=404", "error status=422"}, f.kind)
 }

@@ -17,12 +17,12 @@ import (
 type lab struct {
 	*world // whose own process is the operator's: it looks and decides, and buys nothing
 
-	seed   uint64
-	config labConfig
-	procs  []*process
-	fate   func(p *process, e effect) string // the fault at an effect; "": no fault
-	rates  rates
-	nested bool // an interlude is under way
+	seed    uint64
+	config  labConfig
+	procs   []*process
+	faultAt func(p *process, e effect) string // the fault at an effect; "": no fault
+	rates   rates
+	nested  bool // an interlude is under way
 
 	watched
 	stories
@@ -64,7 +64,7 @@ func newLab(t *testing.T, seed uint64, config labConfig) *lab {
 		},
 	}
 	l.present, l.renamed, l.gone = map[string]string{}, map[string]time.Time{}, map[string]bool{}
-	l.fate, l.refuses = l.draw, true
+	l.faultAt, l.refuses = l.draw, true
 	w.listen = func(line string) { l.transcribe(line) }
 	for range config.processes {
 		l.procs = append(l.procs, &process{lab: l, dead: true})
@@ -106,8 +106,8 @@ func (l *lab) draw(_ *process, e effect) string {
 	return ""
 }
 
-// anyone is a process that lives.
-func (l *lab) anyone() *process {
+// randomProcess is any process, started if it was dead.
+func (l *lab) randomProcess() *process {
 	p := l.procs[l.random.IntN(len(l.procs))]
 	if p.dead {
 		p.boot()

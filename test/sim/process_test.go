@@ -98,7 +98,7 @@ func (p *process) do(e effect, carry func() error) error {
 		return errKilled
 	}
 	l := p.lab
-	kind := l.fate(p, e)
+	kind := l.faultAt(p, e)
 	if kind != "" {
 		l.strikes++
 		l.cover.hit(e.row, kind)

@@ -8,8 +8,8 @@ import (
 	"stockrewards/internal/money"
 )
 
-// pry sends what must be refused, and reads what may be read.
-func (l *lab) pry() {
+// probe sends what must be refused, and reads what may be read.
+func (l *lab) probe() {
 	l.t.Helper()
 	app := l.random.IntN(apps)
 	user := l.users[app][0]
@@ -37,7 +37,7 @@ func (l *lab) pry() {
 
 func (l *lab) refused(c *call, status int, why string) {
 	l.t.Helper()
-	l.ask(l.anyone(), c)
+	l.ask(l.randomProcess(), c)
 	if c.status != status && !l.excused(c) {
 		l.violate("what is wrong is refused", why, "%s %s: %d %s, want %d", c.path, c.body, c.status, c.text, status)
 	}
@@ -63,7 +63,7 @@ func (l *lab) otherPayload() {
 func (l *lab) list(app int) {
 	l.t.Helper()
 	c := &call{app: app, method: http.MethodGet, path: "/v1/rewards?limit=20"}
-	l.ask(l.anyone(), c)
+	l.ask(l.randomProcess(), c)
 	if c.status != http.StatusOK {
 		if !l.excused(c) {
 			l.violate("rewards can be listed", "list", "%d %s", c.status, c.text)
@@ -89,7 +89,7 @@ func (l *lab) list(app int) {
 		}
 		last = r.ID
 		if g.acknowledged {
-			l.heard(g, text)
+			l.checkReward(g, text)
 		}
 	}
 }
@@ -100,7 +100,7 @@ func (l *lab) portfolio(app int, user string) {
 	path := "/v1/users/" + user + "/portfolio"
 	own := &call{app: app, method: http.MethodGet, path: path}
 	foreign := &call{app: (app + 1) % apps, method: http.MethodGet, path: path}
-	l.ask(l.anyone(), own, foreign)
+	l.ask(l.randomProcess(), own, foreign)
 	switch {
 	case own.status == http.StatusOK:
 		l.checkCost(user, own.text)

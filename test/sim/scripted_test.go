@@ -10,6 +10,7 @@ import (
 
 	"stockrewards/internal/broker/paper"
 	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
 )
 
 // story is what a fault leads to.
@@ -191,12 +192,7 @@ func (w *world) alarmed(name string) bool {
 	w.t.Helper()
 	alarms, err := w.store.Alarms(w.t.Context())
 	w.check(err)
-	for _, a := range alarms {
-		if strings.HasPrefix(a.Name, name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(alarms, func(a rewards.Alarm) bool { return strings.HasPrefix(a.Name, name) })
 }
 
 // ordersAtBroker counts our orders of a stock that the brokerage has in its books.

@@ -22,7 +22,7 @@ const (
 	byRevocation = "revoked-key" // and loses the first
 )
 
-func deeds() []string {
+func events() []string {
 	return []string{byPause, byResume, byBustLess, byBustMore, byRename, byDelist, byRelist, byNewKey, byRevocation}
 }
 
@@ -53,8 +53,8 @@ const (
 // visible is how long after a change every process has to know of it.
 const visible = time.Second
 
-// goOn goes on with the stories, and now and then begins one: before a sitting.
-func (l *lab) goOn() {
+// advanceStories continues the stories, and now and then begins one: before a sitting.
+func (l *lab) advanceStories() {
 	l.t.Helper()
 	l.sittings--
 	if l.pause != "" && l.sittings <= 0 {
@@ -174,22 +174,22 @@ func (l *lab) resume() {
 	l.covers(byResume, "")
 }
 
-// covers counts a deed for every state in which it finds an order or a reward: of one stock,
+// covers counts an event for every state in which it finds an order or a reward: of one stock,
 // or of all.
-func (l *lab) covers(deed, stock string) {
+func (l *lab) covers(event, stock string) {
 	l.t.Helper()
 	for _, o := range l.live {
 		if stock == "" || l.stock(o.Symbol) == stock {
-			l.cover.hit(rowOf(o), deed)
+			l.cover.hit(rowOf(o), event)
 		}
 	}
 	pools, err := l.store.Pools(l.t.Context())
 	l.check(err)
 	if slices.ContainsFunc(pools, func(p rewards.Pool) bool { return stock == "" || l.stock(p.Asset.Symbol) == stock }) {
-		l.cover.hit(rowRecorded, deed)
+		l.cover.hit(rowRecorded, event)
 	}
 	if stock != "" && l.filled[stock] > 0 {
-		l.cover.hit(rowFinal, deed)
+		l.cover.hit(rowFinal, event)
 	}
 }
 
@@ -234,7 +234,7 @@ func (l *lab) rotateKey(app int) {
 	_, err = l.store.CreateKey(ctx, l.apps[app].Name, rewards.Key{Hash: rewards.HashKey(secret)})
 	l.check(err)
 	l.note("operator: %s has a new key", l.apps[app].Name)
-	p := l.anyone()
+	p := l.randomProcess()
 	l.keys[app] = secret
 	if g := l.lastOf(app); g != nil {
 		l.give(g)

@@ -100,7 +100,7 @@ func (l *lab) watch() {
 	l.live = make(map[string]rewards.Order, len(now))
 	for _, o := range now {
 		l.live[o.ClientOrderID] = o
-		l.moved(before[o.ClientOrderID], o)
+		l.checkTransition(before[o.ClientOrderID], o)
 		delete(before, o.ClientOrderID)
 	}
 	if len(before) == 0 {
@@ -114,13 +114,13 @@ func (l *lab) watch() {
 			l.violate("an order that was planned stays in the books", id, "%+v", o)
 			continue
 		}
-		l.moved(before[id], o)
-		l.ended(o)
+		l.checkTransition(before[id], o)
+		l.checkEnded(o)
 	}
 }
 
-// moved checks one order's way from one look to the next.
-func (l *lab) moved(before, o rewards.Order) {
+// checkTransition checks how an order has changed since the last step.
+func (l *lab) checkTransition(before, o rewards.Order) {
 	l.t.Helper()
 	if before.State == o.State && before.Reason == o.Reason && before.FilledQty == o.FilledQty && before.Attempts == o.Attempts {
 		return
@@ -149,8 +149,8 @@ func reaches(from, to rewards.OrderState) bool {
 	return seen[to]
 }
 
-// ended checks what was booked of an order that is final, against the brokerage.
-func (l *lab) ended(o rewards.Order) {
+// checkEnded compares what was booked for a final order with the brokerage.
+func (l *lab) checkEnded(o rewards.Order) {
 	l.t.Helper()
 	l.final++
 	r, found := l.record(o.ClientOrderID)

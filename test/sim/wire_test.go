@@ -32,11 +32,11 @@ func (x wire) RoundTrip(r *http.Request) (response *http.Response, err error) {
 	name, rows := l.describe(r, body)
 	status := 0
 	err = x.p.do(effect{name: name, row: rows[0], wire: true}, func() (err error) {
-		before := l.hits()
-		response, err = l.brokerage.Transport().RoundTrip(l.outward(r, body))
+		before := l.faultHits()
+		response, err = l.brokerage.Transport().RoundTrip(l.withBrokerSymbols(r, body))
 		l.struck(name, before, rows)
 		if err == nil {
-			l.inward(response)
+			l.withPresentSymbols(response)
 			status = response.StatusCode
 		}
 		return err
@@ -110,8 +110,8 @@ func (l *lab) checkSubmit(body []byte) string {
 	return rowOf(o)
 }
 
-// hits is how often each fault of the brokerage struck so far.
-func (l *lab) hits() map[int]int {
+// faultHits is how often each fault of the brokerage struck so far.
+func (l *lab) faultHits() map[int]int {
 	counts := map[int]int{}
 	for _, r := range l.brokerage.Faults() {
 		counts[r.ID] = r.Hits

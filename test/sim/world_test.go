@@ -243,8 +243,7 @@ func (w *world) give(app int, user, symbol string, amount money.USD) *given {
 // send sends a reward, for the first time or again, and checks the answer.
 func (w *world) send(g *given) {
 	w.t.Helper()
-	body := fmt.Sprintf(`{"userId":%q,"idempotencyKey":%q,"amountUsd":%s,"assetSymbol":%q}`, g.user, g.key, g.amount, g.symbol)
-	status, text := w.request(g.app, http.MethodPost, "/v1/rewards", body)
+	status, text := w.request(g.app, http.MethodPost, "/v1/rewards", bodyOf(g))
 	if status == http.StatusServiceUnavailable {
 		w.note("%s: 503", g.key)
 		return // it may be recorded: the client sends it again

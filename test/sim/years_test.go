@@ -44,7 +44,7 @@ func (l *lab) lifetime(days int) outcome {
 	l.t.Helper()
 	l.on = true
 	l.sync()
-	l.liveThrough(days)
+	l.liveDays(days)
 	if !l.t.Failed() {
 		l.recover()
 	}
