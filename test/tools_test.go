@@ -54,7 +54,7 @@ func fails(t *testing.T, prints ...string) func(out string, err error) {
 	}
 }
 
-// wantText checks that a text contains each string.
+// wantText checks that a message contains each string.
 func wantText(t *testing.T, text string, want ...string) {
 	t.Helper()
 	for _, w := range want {
