@@ -48,7 +48,7 @@ func TestAnOutageOfHoursIsWaitedOut(t *testing.T) {
 		w.want(before, rewards.Executed)
 		w.want(during, rewards.Executed)
 		w.wantBalance()
-	})
+	}, func(w *world) { w.cfg.PollEvery = 100 * time.Millisecond }) // polls while the clock is known
 }
 
 // What the list shows needs no look-up, and the other way round.
