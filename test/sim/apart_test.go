@@ -17,39 +17,39 @@ import (
 	"stockrewards/internal/money"
 )
 
-var apartSeeds = flag.Int("apart", 1, "how many random lives of an app are lived with and without other apps")
+var apartSeeds = flag.Int("apart", 1, "how many seeds simulate an app with and without other apps")
 
-// company is what the other apps do meanwhile.
+// company is what the other apps do at the same time.
 type company string
 
 const (
 	alone     company = "alone"      // nothing
-	busy      company = "busy"       // the same as the watched one, with the same keys and names, in the same orders
-	suspended company = "suspended"  // one of them is suspended in the middle, with rewards that wait
-	atLimits  company = "at limits"  // all that is allowed, and more: orders as large as there may be
+	busy      company = "busy"       // the same, with the same keys and names, in the same orders
+	suspended company = "suspended"  // one is suspended halfway, with recorded rewards
+	atLimits  company = "at limits"  // requests at and above every limit, and orders of the largest size
 	inTrouble company = "in trouble" // the broker rejects orders of their stocks, or reports nonsense about them
 )
 
-// life is what the app 0 requests and gets.
+// life is the requests of app 0 and their answers.
 type life struct {
 	*world
 
 	random   *rand.Rand
-	numbers  map[string]int // of ids, by their first occurrence
+	numbers  map[string]int // replace ids, in order of occurrence
 	lines    []string
 	holdings []holding
-	bodies   []string // of rewards that were given
+	bodies   []string // of recorded rewards
 	rewards  []string // ids
 	awards   map[string]int64
 	planned  int // orders
 }
 
-// holding is what other apps may change a little in a portfolio.
+// holding has the numbers of a portfolio that rounding in shared orders may change.
 type holding struct {
 	name            string
 	quantity, value json.Number
 	change          string
-	awards          int64 // how many may have moved it
+	awards          int64 // each may change the quantity by a billionth
 }
 
 var (
@@ -58,10 +58,10 @@ var (
 	filled  = regexp.MustCompile(`("executedAt":"[^".]*)\.\d+Z`) // the brokerage fills in a random part of a second
 )
 
-// An app gets the same answers with and without other apps, whatever they do: the
-// same statuses, bodies, times (of a fill to the second) and prices, but for ids, and
-// for a billionth of a share for each award. Pools of less than a dollar, which wait
-// for more, are kept out of the app's stocks: in company they are bought sooner.
+// An app gets the same answers with and without other apps: the same statuses, bodies, prices
+// and times (of a fill, to the second). Ids differ, and quantities by a billionth of a share
+// for each award. Nobody gives less than a dollar of the app's stocks, since other apps would
+// fill such a pool sooner.
 func TestAppsDoNotInterfere(t *testing.T) {
 	t.Parallel()
 	for n := range *apartSeeds {
@@ -77,7 +77,7 @@ func TestAppsDoNotInterfere(t *testing.T) {
 	}
 }
 
-// live lives through a morning: every half minute the app asks for something.
+// live simulates twenty minutes of trading; the app sends requests every half minute.
 func live(t *testing.T, seed uint64, c company) *life {
 	t.Helper()
 	var l *life
@@ -87,7 +87,7 @@ func live(t *testing.T, seed uint64, c company) *life {
 			world: newWorld(t, seed, paper.USEquities), random: rand.New(rand.NewPCG(seed, 1)),
 			numbers: map[string]int{}, awards: map[string]int64{},
 		}
-		l.pass(5*time.Second, time.Second) // prices and hours are known
+		l.pass(5*time.Second, time.Second) // the service has read prices and hours
 		others := rand.New(rand.NewPCG(seed, 2))
 		if c == inTrouble {
 			l.afflict("reject symbol=BRK.B chance=50%")
@@ -112,7 +112,7 @@ func live(t *testing.T, seed uint64, c company) *life {
 	return l
 }
 
-// ask asks as the watched app and keeps the answer.
+// ask sends a request as app 0, keeps the answer, and returns the next page's path.
 func (l *life) ask(method, path, body string) string {
 	answer := l.serve(0, method, path, body)
 	text := l.canonical(answer.Body.String())
@@ -126,7 +126,7 @@ func (l *life) ask(method, path, body string) string {
 	return next
 }
 
-// canonical is an answer with numbers for ids.
+// canonical replaces ids by numbers, and removes cursors and fractions of a second.
 func (l *life) canonical(text string) string {
 	text = filled.ReplaceAllString(cursors.ReplaceAllString(text, "cursor=C"), "$1")
 	return ids.ReplaceAllStringFunc(text, func(id string) string {
@@ -139,7 +139,7 @@ func (l *life) canonical(text string) string {
 	})
 }
 
-// act asks for one thing.
+// act sends one random request.
 func (l *life) act(round int) {
 	r := l.random
 	user := l.users[0][r.IntN(usersPerApp)]
@@ -178,7 +178,7 @@ func (l *life) act(round int) {
 	}
 }
 
-// look looks at everything in the end.
+// look reads everything at the end.
 func (l *life) look() {
 	for _, user := range l.users[0] {
 		l.portfolio(user)
@@ -190,7 +190,7 @@ func (l *life) look() {
 	l.ask("GET", "/v1/assets", "")
 }
 
-// portfolio asks what a user holds, and keeps apart what may differ a little.
+// portfolio reads a user's portfolio; quantities and values, which may differ, go to holdings.
 func (l *life) portfolio(user string) {
 	answer := l.serve(0, "GET", "/v1/users/"+user+"/portfolio", "")
 	type worth struct {
@@ -213,7 +213,7 @@ func (l *life) portfolio(user string) {
 	l.lines = append(l.lines, line)
 }
 
-// others lets the other apps do something.
+// others sends the other apps' requests.
 func (l *life) others(r *rand.Rand, c company, round int) {
 	const middle = 15
 	if c == alone {
@@ -230,7 +230,7 @@ func (l *life) others(r *rand.Rand, c company, round int) {
 			if c == inTrouble {
 				symbol = []string{"BRK.B", "PENNY", "HALT", "AAPL"}[r.IntN(4)]
 			}
-			if amount == "0.01" { // it waits, and who comes later is bought with it, within the window
+			if amount == "0.01" { // its pool waits for others
 				symbol = []string{"BRK.B", "PENNY"}[r.IntN(2)]
 			}
 			if c == atLimits {
@@ -246,7 +246,7 @@ func (l *life) others(r *rand.Rand, c company, round int) {
 	}
 }
 
-// compareLives wants two lives to be the same but for what may differ.
+// compareLives checks that two lives are the same, except for rounding.
 func compareLives(t *testing.T, want, got *life) {
 	t.Helper()
 	if diff := cmp.Diff(want.lines, got.lines); diff != "" {

@@ -8,7 +8,7 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// bust is a fill that the exchange changed after the order had ended.
+// bust is a fill that the exchange corrects after the order has ended.
 type bust struct {
 	id                string // the order's client order id
 	stock             string
@@ -18,17 +18,17 @@ type bust struct {
 	settled           bool // by the operator
 }
 
-// An order is busted when it was booked longer ago than any order is hidden, and sent later
-// than the comparison looks back.
+// An order can be busted once no fault hides it any more, and while the hourly comparison
+// still reads it.
 const (
 	bustAfter  = 11 * time.Minute
 	bustBefore = 30 * time.Hour
-	bustLeast  = 10 * money.Dollar // a part of it can be traded
+	bustLeast  = 10 * money.Dollar // so that the operator can trade a part
 	bustKeep   = 24
 	noticedIn  = time.Hour + time.Minute
 )
 
-// endedOrder is an order with the time when it was booked.
+// endedOrder is an order and when it was booked.
 type endedOrder struct {
 	rewards.Order
 
@@ -44,7 +44,7 @@ func (l *lab) sawEnded(o rewards.Order, fault string) {
 	l.recent = l.recent[max(0, len(l.recent)-bustKeep):]
 }
 
-// bustOne makes less or more of what an order brought that was booked.
+// bustOne corrects the fill of a booked order, downwards or upwards.
 func (l *lab) bustOne() {
 	l.t.Helper()
 	var able []int
@@ -69,7 +69,7 @@ func (l *lab) bustOne() {
 	l.check(l.brokerage.Bust(l.t.Context(), b.id, b.corrected))
 	l.busts = append(l.busts, b)
 	l.cover.hit(rowFinal, event)
-	l.note("the exchange: order %s brought %s after all, not %s", b.id, b.corrected, b.booked)
+	l.note("the exchange: the fill of order %s is %s after all, not %s", b.id, b.corrected, b.booked)
 }
 
 func (b *bust) event() string {
@@ -79,7 +79,7 @@ func (b *bust) event() string {
 	return byBustMore
 }
 
-// sawCompared hears what a comparison found, once that is in the books.
+// sawCompared checks the saved result of a comparison: it has all earlier busts.
 func (l *lab) sawCompared(p *process, found []rewards.BrokerConflict) {
 	l.t.Helper()
 	p.compared = true
@@ -99,8 +99,8 @@ func (l *lab) sawCompared(p *process, found []rewards.BrokerConflict) {
 	}
 }
 
-// overdue reports a process that plans an order before it has compared any, and busts that
-// it should have noticed by then.
+// overdue reports a process that plans an order before its first comparison, and busts that
+// it should have noticed.
 func (l *lab) overdue(p *process) {
 	l.t.Helper()
 	if !p.compared {
@@ -116,7 +116,7 @@ func (l *lab) overdue(p *process) {
 	}
 }
 
-// settleBusts sees which busts the operator has dealt with.
+// settleBusts marks the busts whose conflict the operator has acknowledged.
 func (l *lab) settleBusts() {
 	l.t.Helper()
 	if l.unsettled() == 0 {
@@ -131,7 +131,7 @@ func (l *lab) settleBusts() {
 	}
 }
 
-// unsettled is how many busts the operator has not dealt with.
+// unsettled is the number of busts with an open conflict.
 func (l *lab) unsettled() (n int) {
 	for _, b := range l.busts {
 		if !b.settled {
@@ -141,8 +141,7 @@ func (l *lab) unsettled() (n int) {
 	return n
 }
 
-// verifyBusts checks that a bust has changed nothing that was booked, and is explained
-// by exactly one conflict.
+// verifyBusts checks that busts have not changed bookings and that each conflict is settled.
 func (l *lab) verifyBusts() {
 	l.t.Helper()
 	for _, b := range l.busts {

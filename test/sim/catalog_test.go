@@ -13,16 +13,15 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// The stocks that get new symbols, and those that leave the catalog for a while.
+// Some stocks are renamed, and some leave the catalog for a while.
 func renamable() []string { return []string{"AAPL", "NVDA"} }
 
 func delistable() []string { return []string{"BRK.B", "NVDA"} }
 
-// symbolsOf are the symbols that a stock can have; the first is the brokerage's own.
+// symbolsOf are a stock's possible symbols; the first is the brokerage's.
 func symbolsOf(stock string) []string { return []string{stock, stock + "A", stock + "B"} }
 
-// stock is the symbol under which the brokerage's own books have what has the symbol now,
-// or had it once.
+// stock is the brokerage's symbol of the stock that has, or once had, this symbol.
 func (w *world) stock(symbol string) string {
 	for _, s := range renamable() {
 		if slices.Contains(symbolsOf(s), symbol) {
@@ -41,7 +40,7 @@ func (l *lab) symbol(stock string) string {
 func (l *lab) sync() {
 	l.t.Helper()
 	var list []rewards.BrokerAsset
-	for _, a := range catalog() { // the one that is not tradable is found out when it is bought
+	for _, a := range catalog() { // HALT included: its order fails
 		if !l.gone[a.Symbol] {
 			list = append(list, rewards.BrokerAsset{
 				ID: paper.AssetID(a.Symbol), Symbol: l.symbol(a.Symbol), Name: a.Name, Exchange: a.Exchange,
@@ -90,7 +89,7 @@ func (l *lab) delist() {
 	l.giveUnder(l.symbol(stock), byDelist)
 }
 
-// relist puts the stock that is gone back.
+// relist returns the delisted stock to the catalog.
 func (l *lab) relist() {
 	l.t.Helper()
 	for _, stock := range delistable() {
@@ -112,8 +111,8 @@ func (l *lab) relist() {
 	}
 }
 
-// giveUnder gives a stock under a symbol that is not to be had now, and asks again for what
-// was given under it before.
+// giveUnder repeats a recorded reward of a symbol that is no longer in the catalog, which is
+// a replay, and gives a new one, which is refused.
 func (l *lab) giveUnder(symbol, event string) {
 	l.t.Helper()
 	for _, g := range slices.Backward(l.given) {
@@ -131,16 +130,16 @@ func (l *lab) giveUnder(symbol, event string) {
 	}
 }
 
-// unknown reports whether a symbol cannot be given now.
+// unknown reports whether a symbol is not in the catalog now.
 func (l *lab) unknown(symbol string) bool {
 	stock := l.stock(symbol)
 	return l.gone[stock] || l.symbol(stock) != symbol
 }
 
-// refuse forgets a reward of which the client has learnt that it is not recorded.
+// refuse removes a refused reward from those that were given.
 func (l *lab) refuse(g *given) {
 	if g.void {
-		return // it was asked for twice
+		return // it was sent twice
 	}
 	g.void = true
 	same := func(other *given) bool { return other == g }
@@ -148,12 +147,12 @@ func (l *lab) refuse(g *given) {
 	l.promised[g.user] -= g.amount
 }
 
-// ahead is how far an order's times may be ahead of the clock, as its id is when many are
-// made at once.
+// ahead is how far an order's times may be ahead of the clock: ids are, when many are made at
+// once.
 const ahead = 10 * time.Millisecond
 
-// checkSymbol checks that an order is sent under the stock's present symbol, or under the
-// one that it was sent under first.
+// checkSymbol checks that an order is sent under the stock's present symbol, or the symbol of
+// its first attempt.
 func (l *lab) checkSymbol(symbol string, o rewards.Order) {
 	l.t.Helper()
 	stock := l.stock(symbol)
@@ -163,7 +162,7 @@ func (l *lab) checkSymbol(symbol string, o rewards.Order) {
 	}
 }
 
-// withBrokerSymbols makes of the symbols in a request those of the brokerage's own books.
+// withBrokerSymbols replaces present symbols in a request by the brokerage's.
 func (l *lab) withBrokerSymbols(r *http.Request, body []byte) *http.Request {
 	if len(l.present) == 0 {
 		return r
@@ -192,7 +191,7 @@ func (l *lab) withBrokerSymbols(r *http.Request, body []byte) *http.Request {
 	return r
 }
 
-// withPresentSymbols makes of the symbols in an answer the present ones.
+// withPresentSymbols replaces the brokerage's symbols in an answer by the present ones.
 func (l *lab) withPresentSymbols(response *http.Response) {
 	if len(l.present) == 0 {
 		return

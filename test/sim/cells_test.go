@@ -7,13 +7,13 @@ import (
 	"stockrewards/internal/broker/paper"
 )
 
-// need says whether a cell of the table must be reached.
+// need says whether a run must reach a cell of the coverage table.
 type need int
 
 const (
-	may   need = iota // it happens when several things meet
-	must              // a run in which it is not reached proves too little
-	never             // it cannot happen
+	may   need = iota // it needs a coincidence
+	must              // without it, the run proves too little
+	never             // it is impossible
 )
 
 // The families of faults.
@@ -30,7 +30,7 @@ func requestFaults() []string {
 
 func submitFaults() []string { return []string{"duplicate", "no-buying-power"} }
 
-// endings are injected when the broker has the order, lies at once, prices with a fill.
+// endings strike an order that the broker has accepted, lies at once, fillPrices with a fill.
 func endings() []string {
 	return []string{
 		"cancel", "expire", "reject-later", "partial-then-canceled", "partial-then-expired",
@@ -46,8 +46,7 @@ func fillPrices() []string { return []string{"zero-price", "absurd-price"} }
 
 func quotes() []string { return []string{"absurd-quote", "missing-quote", "stale-quote", "zero-quote"} }
 
-// allRows are the states in which something can happen to a reward or an order
-// (docs/states.md), and what is not about one.
+// allRows are the states of rewards and orders (docs/states.md), and what concerns neither.
 func allRows() []string {
 	return []string{
 		rowNew, rowAnswer, rowRecorded, rowPlanned, rowSubmitted, rowAgain, rowOpen, rowQuarantined, rowResolved,
@@ -59,7 +58,7 @@ func allKinds() []string {
 	return slices.Concat(paper.Kinds(), processFaults(), storeErrors(), events())
 }
 
-// expected says whether a fault must strike in a state, and why it cannot.
+// expected says whether a fault must strike in a state, or why it cannot.
 func expected(row, kind string) (need, string) {
 	if slices.Contains(events(), kind) {
 		return expectedOfEvent(row, kind)
@@ -125,7 +124,7 @@ func expectedOfSubmit(row, kind string, in func(...[]string) bool) (need, string
 	return may, ""
 }
 
-// expectedOfEvent says the same of what operators and the exchange do.
+// expectedOfEvent is expected for what operators and the exchange do.
 func expectedOfEvent(row, kind string) (need, string) {
 	switch kind {
 	case byBustLess, byBustMore:
@@ -170,8 +169,7 @@ func expectedOfEvent(row, kind string) (need, string) {
 	return never, "it concerns neither"
 }
 
-// missing lists the cells that had to be reached and were not, and those that were
-// although they cannot be.
+// missing lists the required cells that were not reached, and the impossible ones that were.
 func (c *coverage) missing() (list []string) {
 	for _, row := range allRows() {
 		for _, kind := range allKinds() {

@@ -19,8 +19,7 @@ import (
 	"stockrewards/internal/store"
 )
 
-// verify checks at the end that every promise was kept: to the clients, within our
-// books, and between our books and the brokerage's.
+// verify checks at the end what clients got, our books, and our books against the brokerage's.
 func (w *world) verify() {
 	w.t.Helper()
 	w.verifyClients()
@@ -32,8 +31,8 @@ func (w *world) verify() {
 	}
 }
 
-// verifyClients checks what each client got: every acknowledged reward exists once, as it was
-// given, and is final.
+// verifyClients checks that every acknowledged reward exists once, as it was given, and is
+// final.
 func (w *world) verifyClients() {
 	w.t.Helper()
 	spent := map[string]money.USD{} // by user and symbol
@@ -63,7 +62,7 @@ func (w *world) verifyClients() {
 	}
 }
 
-// refused reports whether a failure is a refusal that faults of the broker explain.
+// refused reports whether a reward failed because the broker's faults refused its order.
 func (w *world) refused(reason string) bool {
 	return w.refuses && strings.HasPrefix(reason, "order_refused:")
 }
@@ -84,7 +83,7 @@ func (w *world) verifyList(app, want int) {
 	}
 }
 
-// verifyHoldings checks that a holding's cost is what was given and executed.
+// verifyHoldings checks that each holding's cost basis is the sum of the executed rewards.
 func (w *world) verifyHoldings(app int, user string, spent map[string]money.USD) {
 	w.t.Helper()
 	for _, h := range w.holdings(app, user) {
@@ -109,7 +108,7 @@ func (w *world) holdings(app int, user string) []rewards.Holding {
 	return list
 }
 
-// booked is how many shares our books have, of users and of the house.
+// booked is the shares of users and of the house in our books, by stock.
 func (w *world) booked() map[string]money.Shares {
 	w.t.Helper()
 	sum := map[string]money.Shares{}
@@ -190,8 +189,7 @@ func (w *world) audit() {
 	w.check(books.Close())
 }
 
-// hledger lets hledger read our books with the brokerage's positions: its check of
-// the balances is a third opinion.
+// hledger exports our books with the brokerage's positions and has hledger check them.
 func (w *world) hledger() {
 	w.t.Helper()
 	asked := time.Now()

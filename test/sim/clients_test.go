@@ -19,13 +19,13 @@ type call struct {
 	app                int
 	method, path, body string
 	secret             string // the key; empty: the app's
-	unknown            bool   // it is about a symbol that could not be given when it was asked
+	unknown            bool   // its symbol was not in the catalog when it was sent
 	status             int    // 0: no answer came
 	text               []byte
 }
 
-// ask lets requests reach a process at once, one behind the other, and waits for
-// the answers. When the process dies meanwhile none comes; others are lost on the way.
+// ask sends concurrent requests, in this order, to a process and waits for the answers. None
+// comes when the process dies, and some are lost.
 func (l *lab) ask(p *process, calls ...*call) {
 	l.t.Helper()
 	ctx, stop := context.WithCancel(l.t.Context())
@@ -66,7 +66,7 @@ func (c *call) run(ctx context.Context, handler http.Handler, key string) {
 	c.status, c.text = answer.Code, answer.Body.Bytes()
 }
 
-// clients come: they give, ask again about what they have no answer for, and look.
+// clients give rewards, retry those without an answer, and read some.
 func (l *lab) clients(count int) {
 	l.t.Helper()
 	for count > 0 && !l.t.Failed() {
@@ -76,7 +76,7 @@ func (l *lab) clients(count int) {
 		}
 		count -= len(batch)
 		if l.random.IntN(4) == 0 {
-			batch = append(batch, batch[l.random.IntN(len(batch))]) // the same, twice at once
+			batch = append(batch, batch[l.random.IntN(len(batch))]) // the same reward twice at once
 		}
 		l.give(batch...)
 	}
@@ -110,7 +110,7 @@ func bodyOf(g *given) string {
 	return fmt.Sprintf(`{"userId":%q,"idempotencyKey":%q,"amountUsd":%s,"assetSymbol":%q}`, g.user, g.key, g.amount, g.symbol)
 }
 
-// give sends rewards to one process, for the first time or again.
+// give sends new or repeated rewards to one process.
 func (l *lab) give(list ...*given) {
 	l.t.Helper()
 	calls := make([]*call, len(list))
@@ -212,7 +212,7 @@ func rank(status string) int {
 	return map[string]int{"recorded": 1, "executing": 2, "executed": 3, "failed": 3}[status]
 }
 
-// askAgain repeats what has no answer, and now and then what has one.
+// askAgain retries the rewards without an answer, and sometimes one with an answer.
 func (l *lab) askAgain() {
 	l.t.Helper()
 	for _, g := range slices.Clone(l.unsure) {
@@ -223,7 +223,7 @@ func (l *lab) askAgain() {
 	}
 }
 
-// lookAt reads a reward as its own app, and as another one.
+// lookAt reads a reward as its own app and as another one.
 func (l *lab) lookAt(g *given) {
 	l.t.Helper()
 	other := (g.app + 1) % apps

@@ -9,12 +9,12 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// The rows of the table of what was covered: what a fault struck at.
+// The states in which faults strike: the columns of the coverage table.
 const (
 	rowNew         = "(new)"     // a request to give, before it is recorded
 	rowAnswer      = "(answer)"  // the answer to a client
 	rowRecorded    = "recorded"  // a reward, while its order is planned
-	rowPlanned     = "planned"   // and so on: an order
+	rowPlanned     = "planned"   // an order, as the following
 	rowSubmitted   = "submitted" // first send
 	rowAgain       = "sent again"
 	rowOpen        = "open"

@@ -17,14 +17,14 @@ import (
 // yearBegin is a Monday, 6:00 in New York.
 func yearBegin() time.Time { return time.Date(2026, 1, 5, 11, 0, 0, 0, time.UTC) }
 
-// A sitting is a while of one day in which clients come and the service works.
+// A sitting is a part of a day with clients; between sittings nothing happens.
 const (
 	sittings     = 6
 	sittingSteps = 30
-	operatorAsks = 3 // of how many sittings the operator comes after one
+	operatorAsks = 3 // the operator visits after one in three sittings
 )
 
-// liveDays lives through days on which the market opens, and all between them.
+// liveDays simulates trading days, and the days between them.
 func (l *lab) liveDays(days int) {
 	l.t.Helper()
 	for begin := yearBegin(); l.opened < days && !l.t.Failed(); begin = begin.AddDate(0, 0, 1) {
@@ -48,7 +48,7 @@ func (l *lab) until(at time.Time) {
 	}
 }
 
-// day lives through a trading day, from 6:00 in New York to the night.
+// day simulates a trading day, from 6:00 in New York.
 func (l *lab) day(begin time.Time) {
 	l.t.Helper()
 	hours := []time.Duration{10*time.Hour - time.Duration(1+l.random.IntN(150))*time.Second} // before the bell
@@ -80,7 +80,7 @@ func (l *lab) sitting(count int) {
 	l.askAgain()
 }
 
-// trouble lets everything fail from now on: not at all, now and then, or all the time.
+// trouble sets the rates of faults from now on: none, low or high.
 func (l *lab) trouble(mood int) {
 	l.t.Helper()
 	l.brokerage.RemoveFault(0)
@@ -143,12 +143,12 @@ func (l *lab) suspend(app int, suspended bool) {
 	l.note("operator: %s suspended: %v", a.Name, suspended)
 }
 
-// barred reports whether an app is refused, or may be: it was until a second ago.
+// barred reports whether an app may be refused: it is suspended, or was until a second ago.
 func (l *lab) barred(app int) bool {
 	return l.apps[app].Suspended || time.Since(l.lifted[app]) < time.Second
 }
 
-// operatorClock is the market's hours, whatever fails.
+// operatorClock reads the market's hours without faults.
 func (l *lab) operatorClock() (rewards.MarketClock, error) {
 	now := time.Now()
 	if !l.hours.NextOpen.IsZero() && now.Before(l.hours.NextChange()) {
@@ -167,15 +167,15 @@ func (l *lab) operatorClock() (rewards.MarketClock, error) {
 	return l.hours, err
 }
 
-// visitOperator ends all trouble for a while; the operator decides what the service
-// could not.
+// visitOperator ends all faults for a while, and the operator decides what the service could
+// not.
 func (l *lab) visitOperator() {
 	l.t.Helper()
 	l.brokerage.RemoveFault(0)
 	l.rates = rates{}
 	l.work(12)
 	l.decide()
-	if l.random.IntN(3) == 0 { // what was decided is booked under faults
+	if l.random.IntN(3) == 0 { // the operator's decisions are booked under faults
 		l.rates = rates{kill: 1000, store: 2000, freeze: 500}
 		l.work(3)
 		l.rates = rates{}
@@ -188,7 +188,7 @@ func (l *lab) visitOperator() {
 	l.work(12)
 }
 
-// decide is a round of the operator's.
+// decide makes the operator's decisions.
 func (l *lab) decide() {
 	l.t.Helper()
 	l.resolveQuarantined()
@@ -201,8 +201,8 @@ func (l *lab) decide() {
 	l.watch()
 }
 
-// sellExcess sells what was bought beyond what the broker consistently reported: only the
-// account's position shows it.
+// sellExcess sells shares that the broker bought and never reported: only the account's
+// position shows them.
 func (l *lab) sellExcess() {
 	l.t.Helper()
 	clock, err := l.operatorClock()
@@ -220,7 +220,7 @@ func (l *lab) sellExcess() {
 			left = append(left, o)
 			continue
 		}
-		if !l.sell(o.Symbol, r.FilledQty-o.FilledQty) {
+		if !l.trade("sell", o.Symbol, r.FilledQty-o.FilledQty) {
 			left = append(left, o)
 			continue
 		}
@@ -230,8 +230,7 @@ func (l *lab) sellExcess() {
 	l.excess = left
 }
 
-// compareAll compares the account's positions with what was booked, at the end of a
-// day on which nothing is under way.
+// compareAll compares the account's positions with our books, once no order is in progress.
 func (l *lab) compareAll() {
 	l.t.Helper()
 	if len(l.live) > 0 || len(l.excess) > 0 || l.t.Failed() {
@@ -259,7 +258,7 @@ func (l *lab) compareAll() {
 	}
 }
 
-// recover lets quiet trading days pass until everything is final.
+// recover simulates days without faults until everything is final.
 func (l *lab) recover() {
 	l.t.Helper()
 	const most = 12

@@ -8,7 +8,7 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// mortalStore makes an effect of everything that the worker writes.
+// mortalStore makes each of the worker's writes an effect.
 type mortalStore struct {
 	fulfillment.Store
 	p *process
@@ -88,7 +88,7 @@ func (m mortalStore) SaveReconciliation(
 	})
 }
 
-// Control is no effect, but what a process has read it has to obey.
+// Control is no effect, but the process must obey what it has read.
 func (m mortalStore) Control(ctx context.Context) (rewards.Control, error) {
 	m.p.sawControl()
 	return m.Store.Control(ctx)

@@ -13,16 +13,15 @@ import (
 	"stockrewards/internal/money"
 )
 
-var pairs = flag.Int("pairs", 40, "of how many first and of how many second faults one is tried; 1: every pair")
+var pairs = flag.Int("pairs", 40, "try one in this many first faults, and one in this many second faults; 1: every pair")
 
-// lifecycle is a way of a reward that is gone again and again, with faults at every
-// effect.
+// lifecycle is a path of a reward that is repeated with faults at every effect.
 type lifecycle struct {
 	name   string
 	fault  string // of the brokerage, on the reward's own order
 	closed bool   // given while the market is closed
 	procs  int
-	pairs  bool // every pair of faults is tried, too
+	pairs  bool // also with pairs of faults
 }
 
 func lifecycles() []lifecycle {
@@ -58,7 +57,7 @@ func wireFaults(name string) []string {
 	return list
 }
 
-// trial is a lab in which one life after the other is lived.
+// trial is a lab that repeats a lifecycle.
 type trial struct {
 	*lab
 
@@ -68,8 +67,8 @@ type trial struct {
 	lives int
 }
 
-// TestExhaustively lives each lifecycle with every fault at every effect, and some
-// with every pair of faults.
+// TestExhaustively repeats each lifecycle with every fault at every effect, and some with
+// pairs of faults.
 func TestExhaustively(t *testing.T) {
 	t.Parallel()
 	var singles, doubles, points atomic.Int64
@@ -95,7 +94,7 @@ func TestExhaustively(t *testing.T) {
 	})
 	t.Logf("%d effects, %d lives with one fault, %d with two", points.Load(), singles.Load(), doubles.Load())
 	if points.Load() < 60 || singles.Load() < 600 || doubles.Load() < 20 {
-		t.Error("that is not all")
+		t.Error("too few lives were tried")
 	}
 }
 
@@ -153,8 +152,8 @@ func (x *trial) everySingle() int {
 	return len(points)
 }
 
-// everyPair tries pairs: the first fault at every effect of the shard, the second at
-// every effect that follows.
+// everyPair tries pairs of faults: the first at each effect of the shard, the second at each
+// later effect.
 func (x *trial) everyPair(shard int) {
 	points := slices.Clone(x.seen)
 	share, firsts, seconds := uint64(*pairs), *seed, *seed
@@ -183,7 +182,7 @@ func (x *trial) everyPair(shard int) {
 	}
 }
 
-// runLife lives through one life.
+// runLife repeats the lifecycle with the faults of a plan.
 func (x *trial) runLife(plan ...plannedFault) {
 	x.t.Helper()
 	if x.t.Failed() {
@@ -213,8 +212,8 @@ func (x *trial) runLife(plan ...plannedFault) {
 	x.judge(g, x.final-orders, plan)
 }
 
-// begin makes all as new: no faults, new processes, the market open with hours to go
-// or closed.
+// begin removes faults, restarts the processes, and waits until the market is open for at
+// least an hour, or closed.
 func (x *trial) begin() {
 	x.t.Helper()
 	x.plan = nil
@@ -223,7 +222,7 @@ func (x *trial) begin() {
 	for _, p := range x.procs {
 		p.dead = true
 	}
-	x.until(time.Now().Add(40 * time.Second)) // leases of the dead run out
+	x.until(time.Now().Add(40 * time.Second)) // the leases of dead processes expire
 	clock, err := x.operatorClock()
 	x.check(err)
 	switch {
@@ -244,7 +243,7 @@ func (x *trial) begin() {
 	}
 }
 
-// workOn lets the processes work until the reward is final, at most for some steps.
+// workOn steps the processes until the reward is final, but at most this often.
 func (x *trial) workOn(g *given, steps int) {
 	x.t.Helper()
 	for n := range steps {
@@ -261,7 +260,7 @@ func (x *trial) workOn(g *given, steps int) {
 	}
 }
 
-// finish ends all faults, and waits, with an operator, until the reward is final.
+// finish removes faults and waits, with an operator, until the reward is final.
 func (x *trial) finish(g *given) {
 	x.t.Helper()
 	x.plan = nil
@@ -287,7 +286,7 @@ func (x *trial) finish(g *given) {
 	x.compareAll()
 }
 
-// judge checks that the reward ended as it had to.
+// judge checks the final status and the number of orders.
 func (x *trial) judge(g *given, orders int, plan []plannedFault) {
 	x.t.Helper()
 	if rank(g.status) != rank("executed") {

@@ -9,20 +9,20 @@ import (
 	"stockrewards/internal/store"
 )
 
-// faultyEngine is a database that fails at a write now and then.
+// faultyEngine is a database whose writes fail at random.
 type faultyEngine struct {
 	store.Engine
 
 	mu       sync.Mutex
-	before   func() bool // asked at each write: it fails, and nothing is written
-	after    func() bool // asked at each commit: it is written, and nobody knows
+	before   func() bool // whether a write fails, with nothing written
+	after    func() bool // whether a commit succeeds with an unknown outcome
 	dead     bool
 	failures int
 }
 
 var errDisk = errors.New("the disk failed")
 
-// Write injects a fault, if one is set; otherwise it is the engine's.
+// Write injects faults into the engine's Write.
 func (e *faultyEngine) Write(ctx context.Context, f func(context.Context, store.Tx) error) error {
 	e.mu.Lock()
 	before, after := e.before != nil && e.before(), e.after != nil && e.after()
@@ -38,7 +38,7 @@ func (e *faultyEngine) Write(ctx context.Context, f func(context.Context, store.
 	e.count()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.dead = true // as the SQLite engine after an I/O error at a commit
+	e.dead = true // like the SQLite engine after an I/O error at a commit
 	return rewards.Unavailable("it is not known whether it was committed", errDisk)
 }
 

@@ -12,10 +12,10 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// lab is a world in which several processes of the service run over one store, and
-// in which every effect of each can fail. One goroutine drives it all.
+// lab is a world with several processes over one store, each of whose effects can fail. One
+// goroutine steps them all.
 type lab struct {
-	*world // whose own process is the operator's: it looks and decides, and buys nothing
+	*world // its process is the operator's, which buys nothing
 
 	seed    uint64
 	config  labConfig
@@ -39,7 +39,7 @@ type lab struct {
 	hours   rewards.MarketClock
 }
 
-// labConfig is what differs between the labs of different seeds.
+// labConfig has the settings that differ between seeds.
 type labConfig struct {
 	processes     int
 	pollEvery     time.Duration
@@ -75,7 +75,7 @@ func newLab(t *testing.T, seed uint64, config labConfig) *lab {
 	return l
 }
 
-// transcribe adds to what two runs of one seed must have in common.
+// transcribe adds to the hash that two runs of a seed must share.
 func (l *lab) transcribe(texts ...string) {
 	for _, text := range texts {
 		l.hash.Write([]byte(text))
@@ -83,7 +83,7 @@ func (l *lab) transcribe(texts ...string) {
 	}
 }
 
-// draw chooses the fault at an effect by chance.
+// draw chooses a random fault at an effect.
 func (l *lab) draw(_ *process, e effect) string {
 	n := l.random.IntN(10_000)
 	for _, c := range []struct {
@@ -115,12 +115,12 @@ func (l *lab) randomProcess() *process {
 	return p
 }
 
-// sleep lets time pass, never to an instant at which something else wakes.
+// sleep lets time pass, with a random part so that no timer fires at the same instant.
 func (l *lab) sleep(d time.Duration) {
 	time.Sleep(d + time.Duration(1+l.random.IntN(900_000)))
 }
 
-// step lets one process work.
+// step runs one step of a process.
 func (l *lab) step(p *process) {
 	l.t.Helper()
 	if p.dead && time.Now().Before(p.down) {
@@ -140,7 +140,7 @@ func (l *lab) step(p *process) {
 	l.watch()
 }
 
-// interlude is what happens while a process is frozen: the others go on.
+// interlude steps the other processes while one is frozen.
 func (l *lab) interlude(frozen *process, at effect) {
 	l.t.Helper()
 	if l.nested {
@@ -157,7 +157,7 @@ func (l *lab) interlude(frozen *process, at effect) {
 	}
 }
 
-// pauses are between two steps.
+// pauses are the possible times between two steps.
 func pauses() []time.Duration {
 	return []time.Duration{
 		25 * time.Millisecond, 300 * time.Millisecond, time.Second, time.Second, 2 * time.Second, 6 * time.Second,
@@ -165,7 +165,7 @@ func pauses() []time.Duration {
 	}
 }
 
-// work lets the processes work, at most for some steps, until all has come to rest.
+// work steps the processes until nothing is left to do, but at most this often.
 func (l *lab) work(steps int) {
 	l.t.Helper()
 	for range steps {
@@ -191,7 +191,7 @@ func (l *lab) atRest() bool {
 			return false
 		}
 	}
-	if stopped { // they are to try
+	if stopped { // the processes should try to order
 		return l.random.IntN(4) == 0
 	}
 	clock, err := l.operatorClock()

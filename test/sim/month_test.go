@@ -11,23 +11,22 @@ import (
 	"stockrewards/internal/money"
 )
 
-var seed = flag.Uint64("seed", 3, "what a simulated month follows from")
+var seed = flag.Uint64("seed", 3, "the seed of the simulation's random choices")
 
-// The month: November 2026, with Thanksgiving and the half day after it.
+// monthBegin is in November 2026, with Thanksgiving and the half day after it.
 func monthBegin() time.Time { return time.Date(2026, 11, 2, 8, 0, 0, 0, time.UTC) }
 
 const (
 	monthDays    = 30
 	rewardsADay  = 24
-	asksAgain    = 8 // of how many rewards, the latest, a client asks again that has no answer
+	asksAgain    = 8 // a client retries those of the latest rewards that have no answer
 	coarse       = 10 * time.Minute
 	sessionStart = 6*time.Hour + 30*time.Minute // after 8:00 UTC: 9:30 in New York, in winter
 )
 
-// TestMonth lives through a month of trading days with faults at every boundary
-// now and then: the clients lose answers, the disk fails before and at commits, the
-// process is killed, and the broker commits every fault that it knows. At the end
-// the store and the brokerage's books are equal.
+// TestMonth simulates a month with random faults: clients lose answers, the disk fails before
+// and at commits, the process is killed, and the broker has every fault. At the end the store
+// equals the brokerage's books.
 func TestMonth(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -43,15 +42,15 @@ func TestMonth(t *testing.T) {
 	})
 }
 
-// day lives through a day from 8:00 UTC on: rewards at all hours, faults in two
-// stretches of it, and the operator's rounds at noon and before the close.
+// day simulates a day from 8:00 UTC: rewards at all hours, faults in two parts of it, and the
+// operator's rounds at noon and before the close.
 func (w *world) day(day int) {
 	w.t.Helper()
 	end := monthBegin().AddDate(0, 0, day+1)
 	hours := make([]time.Duration, rewardsADay)
 	for i := range hours {
 		hours[i] = time.Duration(w.random.Int64N(int64(24 * time.Hour)))
-		if i%2 == 0 { // half of them while the market may be open
+		if i%2 == 0 { // every second one while the market may be open
 			hours[i] = sessionStart + time.Duration(w.random.Int64N(int64(6*time.Hour+30*time.Minute)))
 		}
 	}
@@ -81,8 +80,7 @@ func (w *world) day(day int) {
 	}
 }
 
-// visit is a client that comes: it gives something, and asks again about what it
-// has no answer for.
+// visit gives a reward and retries those without an answer.
 func (w *world) visit() {
 	w.t.Helper()
 	app := w.random.IntN(apps)
@@ -100,7 +98,7 @@ func (w *world) visit() {
 	}
 }
 
-// chaos kills the process now and then.
+// chaos sometimes kills the process.
 func (w *world) chaos() {
 	if w.random.IntN(20) == 0 {
 		w.note("kill -9")
@@ -108,8 +106,7 @@ func (w *world) chaos() {
 	}
 }
 
-// trouble lets the broker and the disk fail from now on: on some days hardly, on
-// some a lot.
+// trouble sets the faults of the broker and the disk, which differ from day to day.
 func (w *world) trouble(day int) {
 	w.t.Helper()
 	for range []int{0, 2, 5}[day%3] {
@@ -132,7 +129,7 @@ func (w *world) trouble(day int) {
 	w.failWrites([]int{0, 2, 5}[day%3], []int{0, 1, 2}[day%3])
 }
 
-// round ends all faults for a while and lets the operator work.
+// round ends all faults, and the operator decides.
 func (w *world) round() {
 	w.t.Helper()
 	for _, r := range w.brokerage.Faults() {
@@ -144,7 +141,7 @@ func (w *world) round() {
 	w.attend()
 }
 
-// recover lets two quiet trading days pass, with the operator's rounds.
+// recover simulates two trading days without faults, with the operator's rounds.
 func (w *world) recover() {
 	w.t.Helper()
 	for _, g := range w.given {
@@ -170,8 +167,7 @@ func nextNoon() time.Time {
 	return noon
 }
 
-// summary logs what happened in the month, and fails when it was too quiet to prove
-// anything.
+// summary logs what happened, and fails if it was too little to prove anything.
 func (w *world) summary() {
 	w.t.Helper()
 	statuses := map[string]int{}

@@ -12,8 +12,7 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// attend is what an operator does on a round: decides what the service could not,
-// from the brokerage's own records.
+// attend decides what the service could not, from the brokerage's records.
 func (w *world) attend() {
 	w.t.Helper()
 	w.resolveQuarantined()
@@ -24,7 +23,7 @@ func (w *world) attend() {
 	w.judgePrices()
 }
 
-// resolveQuarantined decides about the orders that the service put aside.
+// resolveQuarantined resolves the quarantined orders.
 func (w *world) resolveQuarantined() {
 	w.t.Helper()
 	live, err := w.store.LiveOrders(w.t.Context())
@@ -36,7 +35,7 @@ func (w *world) resolveQuarantined() {
 	}
 }
 
-// openConflicts are those that stop ordering.
+// openConflicts are the conflicts that stop ordering.
 func (w *world) openConflicts() []rewards.BrokerConflict {
 	w.t.Helper()
 	conflicts, err := w.store.Conflicts(w.t.Context())
@@ -44,7 +43,7 @@ func (w *world) openConflicts() []rewards.BrokerConflict {
 	return slices.DeleteFunc(conflicts, func(c rewards.BrokerConflict) bool { return !c.AcknowledgedAt.IsZero() })
 }
 
-// judgePrices asks another source about the prices in doubt.
+// judgePrices confirms or rejects the prices in doubt.
 func (w *world) judgePrices() {
 	w.t.Helper()
 	ctx := w.t.Context()
@@ -64,7 +63,7 @@ func (w *world) judgePrices() {
 	}
 }
 
-// traded is the price at which the brokerage trades a stock, whatever it reports.
+// traded is the true price of a stock, at which the brokerage trades it.
 func (w *world) traded(symbol string) money.Price {
 	w.t.Helper()
 	price, known := w.brokerage.Price(w.stock(symbol), time.Now())
@@ -74,7 +73,7 @@ func (w *world) traded(symbol string) money.Price {
 	return price
 }
 
-// record is the truth about an order.
+// record is an order in the brokerage's books.
 func (w *world) record(clientOrderID string) (paper.Order, bool) {
 	w.t.Helper()
 	r, found, err := w.brokerage.Order(w.t.Context(), clientOrderID)
@@ -90,7 +89,7 @@ func ended(r paper.Order) bool {
 	return false
 }
 
-// resolve decides about a quarantined order, once it has ended at the brokerage.
+// resolve resolves a quarantined order, once it has ended at the brokerage.
 func (w *world) resolve(o rewards.Order) {
 	w.t.Helper()
 	r, found := w.record(o.ClientOrderID)
@@ -104,8 +103,8 @@ func (w *world) resolve(o rewards.Order) {
 	}))
 }
 
-// settleConflict sells what the broker bought although we had booked the order's
-// end without it, or buys what it took back, and acknowledges. It reports whether it did.
+// settleConflict acknowledges a conflict after selling the shares that we have not booked, or
+// buying those that the broker took back. It reports whether it did.
 func (w *world) settleConflict(c rewards.BrokerConflict) bool {
 	w.t.Helper()
 	ours, err := w.store.OrdersByClientID(w.t.Context(), []string{c.ClientOrderID})
@@ -121,7 +120,7 @@ func (w *world) settleConflict(c rewards.BrokerConflict) bool {
 		return false
 	}
 	excess := r.FilledQty - o.FilledQty
-	if excess > 0 && !w.sell(o.Symbol, excess) || excess < 0 && !w.trade("buy", o.Symbol, -excess) {
+	if excess > 0 && !w.trade("sell", o.Symbol, excess) || excess < 0 && !w.trade("buy", o.Symbol, -excess) {
 		return false
 	}
 	w.decisions++
@@ -130,9 +129,8 @@ func (w *world) settleConflict(c rewards.BrokerConflict) bool {
 	return true
 }
 
-// comparePositions is the operator's `audit --broker`: an order of which the broker
-// consistently reported less than it bought agrees with the store, and only the account's
-// position shows the excess, which is sold.
+// comparePositions sells shares that the broker bought and never reported: only the account's
+// position shows them, in `audit --broker`.
 func (w *world) comparePositions() {
 	w.t.Helper()
 	for _, o := range w.orders() {
@@ -143,20 +141,14 @@ func (w *world) comparePositions() {
 		}
 		clock, err := w.operator.Clock(w.t.Context())
 		w.check(err)
-		if clock.Open && w.sell(o.Symbol, excess) {
+		if clock.Open && w.trade("sell", o.Symbol, excess) {
 			w.sold[o.ClientOrderID] = true
 			w.decisions++
 		}
 	}
 }
 
-// sell sells shares at the brokerage and reports whether they are sold.
-func (w *world) sell(symbol string, qty money.Shares) bool {
-	w.t.Helper()
-	return w.trade("sell", symbol, qty)
-}
-
-// trade buys or sells shares at the brokerage and reports whether that is done.
+// trade buys or sells shares at the brokerage and reports whether the order was filled.
 func (w *world) trade(side, symbol string, qty money.Shares) bool {
 	w.t.Helper()
 	w.sales++
@@ -172,6 +164,6 @@ func (w *world) trade(side, symbol string, qty money.Shares) bool {
 	w.check(response.Body.Close())
 	time.Sleep(time.Second)
 	r, found := w.record(id)
-	w.note("operator: to %s %s shares of %s: %s", side, qty, symbol, r.Status)
+	w.note("operator: %s %s shares of %s: %s", side, qty, symbol, r.Status)
 	return found && r.Status == "filled"
 }

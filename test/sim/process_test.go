@@ -17,12 +17,12 @@ import (
 	"stockrewards/internal/store"
 )
 
-// process is one process of the service: what it has in memory, and whether it lives.
+// process is one process of the service.
 type process struct {
 	lab  *lab
 	name string
 	dead bool
-	down time.Time // a dead one is not started before
+	down time.Time // a dead process restarts after this time
 
 	store   *store.Operator
 	market  *market.Market
@@ -33,9 +33,9 @@ type process struct {
 
 	began        time.Time // of the step under way
 	beganStopped bool      // ordering was stopped then
-	knowsStop    bool      // it has read so since
-	compared     bool      // it has compared the orders, since it started
-	asked        bool      // it has read the brakes since it sent last
+	knowsStop    bool      // it has read that ordering is stopped
+	compared     bool      // it has compared orders with the broker since it started
+	asked        bool      // it has read the brakes since its last attempt
 }
 
 // boot restarts the process on the same store.
@@ -70,12 +70,12 @@ func (p *process) boot() {
 
 // The faults of a process and of its store.
 const (
-	killBefore  = "kill-before"  // the process dies, and the effect does not take place
+	killBefore  = "kill-before"  // the process dies before the effect
 	killAfter   = "kill-after"   // the process dies right after the effect
-	freeze      = "freeze"       // it stops for a while right before the effect
-	storeBefore = "store-before" // the store fails, nothing is written
-	storeLost   = "store-lost"   // nothing is written, and the outcome is unknown to the process
-	storeAfter  = "store-after"  // it is written, but the outcome is unknown to the process
+	freeze      = "freeze"       // the process stops for a while before the effect
+	storeBefore = "store-before" // the store fails and writes nothing
+	storeLost   = "store-lost"   // nothing is written, but the outcome is unknown
+	storeAfter  = "store-after"  // it is written, but the outcome is unknown
 	storeDies   = "store-dies"   // the same, and the process stops
 )
 
@@ -84,12 +84,12 @@ var (
 	errNobodyKnows = rewards.Unavailable("it is not known whether it was committed", store.ErrUnknownOutcome)
 )
 
-// effect is what a process does to the world outside of it.
+// effect is a write of a process to the store or a request to the broker.
 type effect struct {
 	name string
-	row  string // the state of what it is about
-	wire bool   // to the broker, otherwise to the store
-	undo func() // does all of it, and takes it back
+	row  string // the state of its order or reward
+	wire bool   // a request to the broker
+	undo func() // writes and rolls back
 }
 
 // do carries out an effect, or injects its fault.
@@ -111,7 +111,7 @@ func (p *process) do(e effect, carry func() error) error {
 		p.die()
 		return errKilled
 	case killAfter, storeDies:
-		_ = carry() // nobody is left who would ask
+		_ = carry() // the process is dead
 		p.die()
 		return errKilled
 	case storeBefore:
@@ -133,7 +133,7 @@ func (p *process) do(e effect, carry func() error) error {
 	return l.carryUnder(kind, carry)
 }
 
-// carryUnder carries a request while the brokerage has one more fault, which strikes once.
+// carryUnder sends a request to a brokerage with a fault that strikes once.
 func (l *lab) carryUnder(fault string, carry func() error) error {
 	f, err := paper.ParseFault(fault + " on=all times=1")
 	l.check(err)
@@ -143,7 +143,7 @@ func (l *lab) carryUnder(fault string, carry func() error) error {
 	return carry()
 }
 
-// die ends the process; now and then it takes its time to come back.
+// die ends the process, sometimes for a while.
 func (p *process) die() {
 	p.dead = true
 	if len(p.lab.procs) > 1 && p.lab.random.IntN(3) == 0 {
@@ -151,13 +151,13 @@ func (p *process) die() {
 	}
 }
 
-// mortalEngine is the database as a process reaches it that can die.
+// mortalEngine is the database of a process that can die.
 type mortalEngine struct {
 	store.Engine
 	p *process
 }
 
-// Read is the engine's, while the process lives.
+// Read fails once the process is dead.
 func (e mortalEngine) Read(ctx context.Context, f func(context.Context, store.Tx) error) error {
 	if e.p.dead {
 		return errKilled
@@ -165,7 +165,7 @@ func (e mortalEngine) Read(ctx context.Context, f func(context.Context, store.Tx
 	return e.Engine.Read(ctx, f)
 }
 
-// Write is the engine's, while the process lives.
+// Write fails once the process is dead.
 func (e mortalEngine) Write(ctx context.Context, f func(context.Context, store.Tx) error) error {
 	if e.p.dead {
 		return errKilled
@@ -173,7 +173,7 @@ func (e mortalEngine) Write(ctx context.Context, f func(context.Context, store.T
 	return e.Engine.Write(ctx, f)
 }
 
-// WriteForClients is an effect: what clients give.
+// WriteForClients is an effect: it records rewards.
 func (e mortalEngine) WriteForClients(ctx context.Context, f func(context.Context, store.Tx) error) error {
 	undo := func() {
 		_ = e.Engine.WriteForClients(ctx, func(ctx context.Context, tx store.Tx) error {

@@ -8,7 +8,7 @@ import (
 	"stockrewards/internal/money"
 )
 
-// probe sends what must be refused, and reads what may be read.
+// probe sends a request that must be refused, or reads a list or a portfolio.
 func (l *lab) probe() {
 	l.t.Helper()
 	app := l.random.IntN(apps)
@@ -43,7 +43,7 @@ func (l *lab) refused(c *call, status int, why string) {
 	}
 }
 
-// otherPayload asks for something else under a key that is taken.
+// otherPayload repeats an idempotency key with another amount.
 func (l *lab) otherPayload() {
 	l.t.Helper()
 	if len(l.given) == 0 {
@@ -51,7 +51,7 @@ func (l *lab) otherPayload() {
 	}
 	g := l.given[l.random.IntN(len(l.given))]
 	if !g.acknowledged {
-		return // a client that does not know would not do so
+		return // it may not be recorded
 	}
 	other := *g
 	other.amount++
@@ -59,7 +59,7 @@ func (l *lab) otherPayload() {
 		http.StatusConflict, g.key)
 }
 
-// list reads the newest rewards of an app and compares each with what is known.
+// list reads the newest rewards of an app and compares them with earlier answers.
 func (l *lab) list(app int) {
 	l.t.Helper()
 	c := &call{app: app, method: http.MethodGet, path: "/v1/rewards?limit=20"}
@@ -94,7 +94,7 @@ func (l *lab) list(app int) {
 	}
 }
 
-// portfolio reads what a user holds: it has a value, or prices are not usable.
+// portfolio reads a user's portfolio, which may be impossible to value.
 func (l *lab) portfolio(app int, user string) {
 	l.t.Helper()
 	path := "/v1/users/" + user + "/portfolio"
@@ -113,8 +113,8 @@ func (l *lab) portfolio(app int, user string) {
 	}
 }
 
-// checkCost checks that a portfolio cost what was executed for its user: at least what
-// clients saw, at most what was given.
+// checkCost checks that a cost basis is at least what clients saw executed, and at most what
+// they gave.
 func (l *lab) checkCost(user string, text []byte) {
 	l.t.Helper()
 	var got struct{ CostBasis json.Number }
@@ -126,8 +126,7 @@ func (l *lab) checkCost(user string, text []byte) {
 	}
 }
 
-// checkValues checks that a portfolio's values can be: near what the brokerage trades at,
-// whatever it reported meanwhile.
+// checkValues checks that each value is near the price at which the brokerage trades.
 func (l *lab) checkValues(user string, text []byte) {
 	l.t.Helper()
 	var got struct {

@@ -13,18 +13,17 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// story is what a fault leads to.
+// story is a fault and its outcome.
 type story struct {
 	fault string
-	most  time.Duration // until all is done, without an operator
-	// What becomes of a reward of AAPL given under the fault: "executed", "failed", or
-	// "quarantined" until the operator decides, and then executed.
-	ends string
-	// The orders that the brokerage has for it in the end; 0 is one.
-	orders int
+	most  time.Duration // until the outcome
+	// The reward of AAPL is "executed" or "failed"; or its order is "quarantined" or its price
+	// "doubted", and the reward executed when the operator has decided.
+	ends   string
+	orders int // at the brokerage for AAPL; 0: one
 }
 
-// scripted has a story for every fault that the paper brokerage knows.
+// scripted has a story for each fault of the paper brokerage.
 func scripted() map[string]story {
 	return map[string]story{
 		"lost-request":    {fault: "lost-request times=4", ends: "executed"},
@@ -86,9 +85,7 @@ func TestEveryFaultHasAStory(t *testing.T) {
 	}
 }
 
-// The whole service goes through each fault that can be scripted, alone, and ends
-// with every reward executed, or rightly failed, or rightly quarantined until the
-// operator decides; the brokerage's books are the witness.
+// Each fault alone leads to its outcome, and our books equal the brokerage's.
 func TestEveryScriptedFault(t *testing.T) {
 	t.Parallel()
 	for _, name := range slices.Sorted(maps.Keys(scripted())) {
@@ -104,7 +101,7 @@ func (s story) run(t *testing.T) {
 	t.Helper()
 	time.Sleep(time.Until(time.Date(2026, 3, 16, 14, 0, 0, 0, time.UTC))) // a Monday at 10:00 in New York
 	w := newWorld(t, 1, paper.USEquities)
-	w.pass(5*time.Second, time.Second) // prices and hours are known
+	w.pass(5*time.Second, time.Second) // the service has read prices and hours
 	w.afflict(s.fault + " symbol=AAPL")
 	struck := w.give(0, w.users[0][0], "AAPL", 25*money.Dollar)
 	other := w.give(1, w.users[1][0], "KO", 30*money.Dollar)
@@ -136,8 +133,8 @@ func (s story) run(t *testing.T) {
 	w.verify()
 }
 
-// afflict adds a fault to the brokerage. A symbol is of no use to a fault of
-// requests that are not about one.
+// afflict adds a fault to the brokerage, without the symbol if the fault strikes requests that
+// have none.
 func (w *world) afflict(line string) {
 	w.t.Helper()
 	f, err := paper.ParseFault(line)
@@ -150,8 +147,8 @@ func (w *world) afflict(line string) {
 	w.note("fault: %s", f)
 }
 
-// decide checks that the order is quarantined and its asset stopped, lets the
-// operator decide, and checks that the reward is executed then.
+// decide checks that a quarantined order stops its asset, and that the reward is executed
+// after the operator's decision.
 func (w *world) decide(g *given) {
 	w.t.Helper()
 	if got := w.look(g).Status; got != "executing" {
@@ -174,7 +171,7 @@ func (w *world) decide(g *given) {
 	}
 }
 
-// confirm checks that a price in doubt stops the asset until the operator looks.
+// confirm checks that a price in doubt stops the asset until the operator decides.
 func (w *world) confirm(g *given) {
 	w.t.Helper()
 	if got := w.look(g).Status; got != "recorded" || !w.alarmed("price_in_doubt") {
@@ -187,7 +184,7 @@ func (w *world) confirm(g *given) {
 	}
 }
 
-// alarmed reports whether an alarm is raised whose name begins with name.
+// alarmed reports whether an alarm with this prefix is raised.
 func (w *world) alarmed(name string) bool {
 	w.t.Helper()
 	alarms, err := w.store.Alarms(w.t.Context())
@@ -195,7 +192,7 @@ func (w *world) alarmed(name string) bool {
 	return slices.ContainsFunc(alarms, func(a rewards.Alarm) bool { return strings.HasPrefix(a.Name, name) })
 }
 
-// ordersAtBroker counts our orders of a stock that the brokerage has in its books.
+// ordersAtBroker counts our orders of a stock in the brokerage's books.
 func (w *world) ordersAtBroker(symbol string) (n int) {
 	w.t.Helper()
 	for _, o := range w.orders() {

@@ -9,38 +9,38 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// What operators and the broker do to the service between the faults.
+// The events: what operators and the exchange do.
 const (
 	byPause      = "pause"       // an operator pauses ordering
-	byResume     = "resume"      // and lets it go on
-	byBustLess   = "bust-less"   // a fill becomes less after it was booked
-	byBustMore   = "bust-more"   // or more
-	byRename     = "rename"      // a sync follows a stock to its new symbol
-	byDelist     = "delist"      // a sync takes a stock out of the catalog
-	byRelist     = "relist"      // and back into it
-	byNewKey     = "new-key"     // an app gets another key
-	byRevocation = "revoked-key" // and loses the first
+	byResume     = "resume"      // and resumes it
+	byBustLess   = "bust-less"   // the exchange reduces a booked fill
+	byBustMore   = "bust-more"   // or increases it
+	byRename     = "rename"      // a sync gives a stock its new symbol
+	byDelist     = "delist"      // a sync disables a stock
+	byRelist     = "relist"      // and enables it again
+	byNewKey     = "new-key"     // an app gets a second key
+	byRevocation = "revoked-key" // and its first key is revoked
 )
 
 func events() []string {
 	return []string{byPause, byResume, byBustLess, byBustMore, byRename, byDelist, byRelist, byNewKey, byRevocation}
 }
 
-// stories is what goes on of these, as the lab knows it without asking the service.
+// stories is the state of the events, kept apart from the service.
 type stories struct {
-	on       bool // they happen
+	on       bool
 	pause    string
-	sittings int // until it is over
-	away     int // sittings until a stock that is gone is back
+	sittings int // left of the pause
+	away     int // sittings until a delisted stock returns
 	present  map[string]string
-	renamed  map[string]time.Time // when a stock got its present symbol
-	gone     map[string]bool      // stocks, by the symbol that they had first
+	renamed  map[string]time.Time // when the stock was last renamed
+	gone     map[string]bool      // delisted stocks
 	busts    []*bust
-	recent   []endedOrder // that could be busted
+	recent   []endedOrder // orders that could be busted
 }
 
-// A story begins in one of this many sittings, steps and interludes.
-// When an order is planned and not sent, which is seldom, it mostly does.
+// An event happens in one of so many sittings, steps and interludes, and more often while an
+// order is planned and not sent, which is rare.
 const (
 	storyInSittings = 8
 	storyInSteps    = 300
@@ -50,10 +50,10 @@ const (
 	mostSittings    = 2 // of a pause, or without a stock
 )
 
-// visible is how long after a change every process has to know of it.
+// visible is how soon every process must apply a change.
 const visible = time.Second
 
-// advanceStories continues the stories, and now and then begins one: before a sitting.
+// advanceStories ends pauses and delistings that are due, and may cause an event.
 func (l *lab) advanceStories() {
 	l.t.Helper()
 	l.sittings--
@@ -64,14 +64,14 @@ func (l *lab) advanceStories() {
 	if len(l.gone) > 0 && l.away <= 0 {
 		l.relist()
 	}
-	if l.pause == "" && l.stopped() { // the operator has heard the alarm
+	if l.pause == "" && l.stopped() { // an alarm called the operator
 		l.brokerage.RemoveFault(0)
 		l.decide()
 	}
 	l.storyIn(storyInSittings)
 }
 
-// storyIn begins a story in one of many cases.
+// storyIn causes an event in one of many cases.
 func (l *lab) storyIn(many int) {
 	l.t.Helper()
 	if !l.on || l.nested || l.random.IntN(many) != 0 {
@@ -91,14 +91,14 @@ func (l *lab) storyIn(many int) {
 	}
 }
 
-// meanwhile may begin a story between two steps.
+// meanwhile may cause an event between two steps.
 func (l *lab) meanwhile() {
 	l.t.Helper()
 	if !l.on || l.nested {
 		return
 	}
 	many := often
-	if l.stopped() { // an order can stay so for long
+	if l.stopped() { // an order can stay planned for long
 		many = seldom
 	}
 	if stock := l.planning(); stock != "" && l.random.IntN(many) == 0 {
@@ -108,7 +108,7 @@ func (l *lab) meanwhile() {
 	l.storyIn(storyInSteps)
 }
 
-// interrupt is what may happen while a process is frozen amid a step.
+// interrupt may cause an event while a process is frozen within a step.
 func (l *lab) interrupt(at effect) {
 	l.t.Helper()
 	stock, many := l.planning(), interruptIn
@@ -120,7 +120,7 @@ func (l *lab) interrupt(at effect) {
 	}
 }
 
-// meddle pauses ordering, or renames the stock, or any.
+// meddle pauses ordering or renames the stock; "": any.
 func (l *lab) meddle(stock string) {
 	l.t.Helper()
 	if l.random.IntN(2) == 0 {
@@ -130,8 +130,7 @@ func (l *lab) meddle(stock string) {
 	l.rename(cmp.Or(stock, renamable()[l.random.IntN(len(renamable()))]))
 }
 
-// planning is a stock of which an order is planned that was never sent; "" when none is
-// that can be renamed.
+// planning is a renamable stock with an order that is planned and not sent; "" without one.
 func (l *lab) planning() string {
 	for _, stock := range renamable() {
 		for _, o := range l.live {
@@ -170,12 +169,11 @@ func (l *lab) resume() {
 	l.pause = ""
 	l.check(l.store.SetPaused(l.t.Context(), ""))
 	l.decisions++
-	l.note("operator: ordering goes on")
+	l.note("operator: ordering is resumed")
 	l.covers(byResume, "")
 }
 
-// covers counts an event for every state in which it finds an order or a reward: of one stock,
-// or of all.
+// covers counts an event for each state of the orders and rewards of a stock; "": of all.
 func (l *lab) covers(event, stock string) {
 	l.t.Helper()
 	for _, o := range l.live {
@@ -198,14 +196,13 @@ func (l *lab) stopped() bool {
 	return l.pause != "" || slices.ContainsFunc(l.busts, func(b *bust) bool { return b.noticed && !b.settled })
 }
 
-// sawControl hears that a process reads whether ordering is stopped.
+// sawControl notes that a process reads whether ordering is stopped.
 func (p *process) sawControl() {
 	p.asked = true
 	p.knowsStop = p.knowsStop || p.lab.stopped()
 }
 
-// sawAttempt hears of an attempt that was counted. It may be counted after a stop only
-// when it had begun before.
+// sawAttempt checks an attempt: only a step that began before a stop may still send.
 func (p *process) sawAttempt(o rewards.Order) {
 	l := p.lab
 	l.t.Helper()
@@ -218,12 +215,12 @@ func (p *process) sawAttempt(o rewards.Order) {
 	p.asked = false
 }
 
-// begin notes what the world is like when a process begins a step.
+// begin notes whether ordering is stopped when a process begins a step.
 func (p *process) begin() {
 	p.began, p.beganStopped, p.knowsStop, p.asked = time.Now(), p.lab.stopped(), false, false
 }
 
-// rotateKey gives an app a second key, lets it use that, and revokes the first.
+// rotateKey creates a second key for an app, uses it, and revokes the first.
 func (l *lab) rotateKey(app int) {
 	l.t.Helper()
 	ctx, old := l.t.Context(), l.keys[app]
@@ -244,7 +241,7 @@ func (l *lab) rotateKey(app int) {
 		l.cover.hit(rowNew, byNewKey)
 	}
 	if got := l.seen(p, app, old); got == http.StatusUnauthorized {
-		l.violate("a key that is not revoked is taken", l.apps[app].Name, "%d", got)
+		l.violate("a key works until it is revoked", l.apps[app].Name, "%d", got)
 	}
 	l.check(l.store.RevokeKey(ctx, keys[len(keys)-1].ID))
 	l.decisions++
@@ -259,12 +256,12 @@ func (l *lab) rotateKey(app int) {
 			l.violate("a revoked key is refused within a second", l.apps[app].Name, "%d by %s", got, p.name)
 		}
 		if got := l.seen(p, app, secret); got == http.StatusUnauthorized {
-			l.violate("to revoke a key leaves the others", l.apps[app].Name, "%d by %s", got, p.name)
+			l.violate("other keys outlive a revoked key", l.apps[app].Name, "%d by %s", got, p.name)
 		}
 	}
 }
 
-// seen is how a process answers an app that asks under a key; 0 when it is dead.
+// seen is the status of a request with a key; 0 from a dead process.
 func (l *lab) seen(p *process, app int, secret string) int {
 	l.t.Helper()
 	if p.dead {
@@ -275,7 +272,7 @@ func (l *lab) seen(p *process, app int, secret string) int {
 	return c.status
 }
 
-// lastOf is the last reward that an app knows to be recorded; nil without one.
+// lastOf is the last acknowledged reward of an app; nil without one.
 func (l *lab) lastOf(app int) *given {
 	for _, g := range slices.Backward(l.given) {
 		if g.app == app && g.acknowledged {

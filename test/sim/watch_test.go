@@ -12,10 +12,10 @@ import (
 	"stockrewards/internal/store"
 )
 
-// watched is what is known of the books from the steps before.
+// watched is the state of the books after the last step.
 type watched struct {
 	live    map[string]rewards.Order // not final, by client order id
-	filled  map[string]money.Shares  // filled, by symbol
+	filled  map[string]money.Shares  // by symbol
 	planned map[string]money.USD     // notional, by UTC day
 	faultOf map[string]string        // the kind of fault that struck an order, by client order id
 	excess  []rewards.Order          // settled orders of which the broker reported less than it bought
@@ -23,7 +23,7 @@ type watched struct {
 	final   int                      // orders
 }
 
-// violate reports a broken promise, with the story of its subject.
+// violate reports a violated invariant with the story of its subject.
 func (l *lab) violate(promise, about, format string, args ...any) {
 	l.t.Helper()
 	l.note("VIOLATED: "+promise+": "+about+": "+format, args...)
@@ -31,8 +31,8 @@ func (l *lab) violate(promise, about, format string, args ...any) {
 		l.seed, promise, l.story[len(l.story)-1], about, strings.Join(l.storyOf(about), "\n"))
 }
 
-// storyOf is every event that has to do with a reward's key, or an order's id: with
-// what shared an order with it, too.
+// storyOf is the lines about a reward's key or an order's id, and about those that share an
+// order with it.
 func (l *lab) storyOf(about string) []string {
 	tags := []string{about}
 	for _, line := range l.story { // the orders of a reward, the rewards of an order
@@ -51,11 +51,11 @@ func (l *lab) storyOf(about string) []string {
 		}
 	}
 	const most = 40
-	lines = append(lines[max(0, len(lines)-most):], "and last of all:")
+	lines = append(lines[max(0, len(lines)-most):], "the last lines:")
 	return append(lines, l.story[max(0, len(l.story)-most):]...)
 }
 
-// sawPlanned hears of a new order within the step that plans it.
+// sawPlanned checks a new order within the step that plans it.
 func (l *lab) sawPlanned(p *process, o rewards.Order) {
 	l.live[o.ClientOrderID] = o
 	day := time.Now().UTC().Format(time.DateOnly)
@@ -75,7 +75,7 @@ func (l *lab) sawPlanned(p *process, o rewards.Order) {
 	}
 }
 
-// sawNews hears that an order's state is about to be written.
+// sawNews notes the fault that struck an order whose state is about to be written.
 func (l *lab) sawNews(before rewards.Order) {
 	kind, known := l.faultOf[before.ClientOrderID]
 	if !known {
@@ -91,7 +91,7 @@ func (l *lab) sawNews(before rewards.Order) {
 	}
 }
 
-// watch looks at everything that may have changed in a step.
+// watch checks everything that a step may have changed.
 func (l *lab) watch() {
 	l.t.Helper()
 	now, err := l.store.LiveOrders(l.t.Context())
@@ -127,15 +127,14 @@ func (l *lab) checkTransition(before, o rewards.Order) {
 	}
 	l.note("order %s of %s: %s, attempts %d, %s %s, %s", o.ClientOrderID, o.Symbol, o.State, o.Attempts, o.BrokerStatus, o.FilledQty, o.Reason)
 	if before.State != 0 && !reaches(before.State, o.State) {
-		l.violate("an order goes its way", o.ClientOrderID, "from %s to %s", before.State, o.State)
+		l.violate("an order makes only allowed transitions", o.ClientOrderID, "from %s to %s", before.State, o.State)
 	}
 	if before.MembersHash != o.MembersHash && before.State != 0 || o.Attempts < before.Attempts || o.Notional != before.Notional && before.State != 0 {
 		l.violate("an order is frozen when it is planned", o.ClientOrderID, "%+v, was %+v", o, before)
 	}
 }
 
-// reaches reports whether an order can get from one state to the other, in any number of
-// transitions.
+// reaches reports whether transitions lead from one state to another.
 func reaches(from, to rewards.OrderState) bool {
 	seen := map[rewards.OrderState]bool{from: true}
 	for todo := []rewards.OrderState{from}; len(todo) > 0; todo = todo[1:] {
@@ -174,12 +173,11 @@ func (l *lab) checkEnded(o rewards.Order) {
 		sum += l.gained(o, m)
 	}
 	if sum != o.FilledQty {
-		l.violate("the parts of an order are what was filled", o.ClientOrderID, "%s of %s", sum, o.FilledQty)
+		l.violate("allocations equal the fill", o.ClientOrderID, "%s of %s", sum, o.FilledQty)
 	}
 }
 
-// gained is what a member got from an order that has just ended; it checks the
-// member's reward.
+// gained is a member's shares of an order that has just ended. It checks the member's reward.
 func (l *lab) gained(o rewards.Order, m rewards.Claim) money.Shares {
 	l.t.Helper()
 	shares, err := l.store.SharesOf(l.t.Context(), m.AppID, []rewards.RewardID{m.RewardID})
@@ -192,7 +190,7 @@ func (l *lab) gained(o rewards.Order, m rewards.Claim) money.Shares {
 		r.Status == rewards.Failed && shares[m.RewardID] != 0,
 		r.Status == rewards.Failed && o.FilledQty != 0 && !strings.HasPrefix(r.FailureReason, "amount_too_small"),
 		r.Status == rewards.Recorded:
-		l.violate("a reward's end is booked whole", r.IdempotencyKey, "%+v, shares %s", r, shares[m.RewardID])
+		l.violate("a reward is executed or failed completely", r.IdempotencyKey, "%+v, shares %s", r, shares[m.RewardID])
 	}
 	if r.Status == rewards.Executed || r.Status == rewards.Failed {
 		l.note("books: %s is %s by %s with %s, %s carries %s", r.IdempotencyKey, r.Status, o.ClientOrderID, shares[m.RewardID], r.IdempotencyKey, o.ClientOrderID)
@@ -200,7 +198,7 @@ func (l *lab) gained(o rewards.Order, m rewards.Claim) money.Shares {
 	return l.allocated(o, m)
 }
 
-// allocated is what the books say that a member got from an order.
+// allocated is the member's allocation of an order in the books.
 func (l *lab) allocated(o rewards.Order, m rewards.Claim) (shares money.Shares) {
 	l.t.Helper()
 	l.check(l.engine.Read(l.t.Context(), func(ctx context.Context, tx store.Tx) error {

@@ -13,7 +13,7 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// wire carries a process's requests to the brokerage. Each is an effect.
+// wire sends a process's requests to the brokerage. Each is an effect.
 type wire struct{ p *process }
 
 // RoundTrip implements http.RoundTripper.
@@ -83,8 +83,7 @@ func (l *lab) rowOfID(id string) string {
 	return rowOf(found[id])
 }
 
-// checkSubmit checks that what is sent is an intent that is durable already, and
-// sent as it was planned.
+// checkSubmit checks that a sent order is durable and as planned.
 func (l *lab) checkSubmit(body []byte) string {
 	l.t.Helper()
 	var sent struct {
@@ -97,7 +96,7 @@ func (l *lab) checkSubmit(body []byte) string {
 	found, err := l.store.OrdersByClientID(l.t.Context(), []string{sent.ClientOrderID})
 	l.check(err)
 	o := found[sent.ClientOrderID]
-	late := l.nested || len(l.procs) > 1 // another process may have brought it further meanwhile
+	late := l.nested || len(l.procs) > 1 // another process may have changed its state
 	switch {
 	case o.ClientOrderID == "":
 		l.violate("an order is sent only when it is in the books", sent.ClientOrderID, "%s", body)
@@ -110,7 +109,7 @@ func (l *lab) checkSubmit(body []byte) string {
 	return rowOf(o)
 }
 
-// faultHits is how often each fault of the brokerage struck so far.
+// faultHits counts the hits of each fault of the brokerage.
 func (l *lab) faultHits() map[int]int {
 	counts := map[int]int{}
 	for _, r := range l.brokerage.Faults() {
@@ -119,7 +118,7 @@ func (l *lab) faultHits() map[int]int {
 	return counts
 }
 
-// struck notes the faults of the brokerage that struck since.
+// struck notes the faults of the brokerage that struck since before.
 func (l *lab) struck(name string, before map[int]int, rows []string) {
 	for _, r := range l.brokerage.Faults() {
 		n := r.Hits - before[r.ID]
@@ -129,7 +128,7 @@ func (l *lab) struck(name string, before map[int]int, rows []string) {
 		l.strikes += n
 		l.world.hits += n
 		if name != "submit" && (len(r.On) == 0 || r.On[0] == "submit") && !slices.Contains(quotes(), r.Kind) {
-			continue // a request that came late, of an order sent before
+			continue // it struck a late request of an order sent before
 		}
 		for _, row := range rows {
 			l.cover.hit(row, r.Kind)

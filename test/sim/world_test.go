@@ -1,6 +1,5 @@
-// Package sim runs the whole service in one process and in fake time: the API's
-// handler, the intake, the worker, the store, the market and the paper brokerage,
-// over a store and a broker that fail. The brokerage's books are the witness.
+// Package sim runs the whole service in one process and in fake time, with faults of the store
+// and the broker, and compares the result with the brokerage's books.
 package sim
 
 import (
@@ -29,8 +28,7 @@ import (
 	"stockrewards/internal/store/sqlite"
 )
 
-// world is a service with its brokerage, its operator and its clients. It lives in
-// a bubble of fake time.
+// world is a service with its brokerage, its operator and its clients, in a synctest bubble.
 type world struct {
 	t         *testing.T
 	random    *rand.Rand
@@ -58,12 +56,12 @@ type world struct {
 	sales     int
 	hits      int               // faults of the broker, as counted at the operator's rounds
 	decisions int               // of the operator
-	refuses   bool              // the broker refuses good orders, too
-	story     []string          // what happened to the world, for a test that fails
+	refuses   bool              // faults may refuse valid orders
+	story     []string          // logged when the test fails
 	listen    func(line string) // gets each line of the story; may be nil
 }
 
-// given is a reward as its client knows it.
+// given is a reward from its client's view.
 type given struct {
 	app          int
 	user, key    string
@@ -71,8 +69,8 @@ type given struct {
 	symbol       string
 	id           string
 	acknowledged bool
-	void         bool   // it was refused, and is not in the books
-	fixed        string // what never changes of it, from the first answer
+	void         bool   // refused, not recorded
+	fixed        string // its constant members in the first answer
 	status       string // from the last answer
 }
 
@@ -96,7 +94,7 @@ func catalog() []paper.Asset {
 	}
 }
 
-// newWorld makes a world whose every choice follows from the seed.
+// newWorld creates a world whose random choices follow from the seed.
 func newWorld(t *testing.T, seed uint64, hours paper.Hours) *world {
 	t.Helper()
 	w := &world{
@@ -135,7 +133,7 @@ func (w *world) check(err error) {
 	}
 }
 
-// note adds to the story.
+// note adds a line to the story.
 func (w *world) note(format string, args ...any) {
 	line := time.Now().UTC().Format("Mon 2006-01-02 15:04:05.000 ") + fmt.Sprintf(format, args...)
 	w.story = append(w.story, line)
@@ -180,7 +178,7 @@ func (w *world) boot() {
 	}).Handler
 }
 
-// populate makes the catalog, the apps and their users.
+// populate creates the catalog, the apps and their users.
 func (w *world) populate() {
 	w.t.Helper()
 	var assets []rewards.Asset
@@ -202,7 +200,7 @@ func (w *world) populate() {
 	}
 }
 
-// request asks the API as an app.
+// request sends a request to the API as an app.
 func (w *world) request(app int, method, path, body string) (status int, text []byte) {
 	answer := w.serve(app, method, path, body)
 	return answer.Code, answer.Body.Bytes()
@@ -219,7 +217,7 @@ func (w *world) serve(app int, method, path, body string) *httptest.ResponseReco
 	return answer
 }
 
-// ask wants a status and reads the answer.
+// ask sends a request that must get the status, and decodes the answer.
 func (w *world) ask(app int, method, path, body string, status int, into any) {
 	w.t.Helper()
 	got, text := w.request(app, method, path, body)
@@ -246,7 +244,7 @@ func (w *world) send(g *given) {
 	status, text := w.request(g.app, http.MethodPost, "/v1/rewards", bodyOf(g))
 	if status == http.StatusServiceUnavailable {
 		w.note("%s: 503", g.key)
-		return // it may be recorded: the client sends it again
+		return // it may be recorded: the client retries
 	}
 	var got struct {
 		Reward           struct{ ID string }
@@ -269,7 +267,7 @@ type reward struct {
 	FailureReason                   *string
 }
 
-// look reads a reward again.
+// look reads a reward.
 func (w *world) look(g *given) reward {
 	w.t.Helper()
 	var got struct{ Reward reward }
@@ -277,7 +275,7 @@ func (w *world) look(g *given) reward {
 	return got.Reward
 }
 
-// pricesEvery is how often prices are asked for; a price holds for a minute.
+// pricesEvery is how often prices are read; they are valid for a minute.
 const pricesEvery = 15 * time.Second
 
 // tick does everything that is due, then advances the time. A process whose database failed
@@ -287,7 +285,7 @@ func (w *world) tick(pass time.Duration) {
 	ctx := w.t.Context()
 	if time.Since(w.priced) >= pricesEvery {
 		w.priced = time.Now()
-		_, _ = w.market.Clock(ctx) // what fails is tried again
+		_, _ = w.market.Clock(ctx) // it is retried
 		_ = w.market.Refresh(ctx)
 	}
 	w.worker.Step(ctx)

@@ -14,11 +14,11 @@ import (
 )
 
 var (
-	years = flag.Int("years", 8, "how many seeds are simulated, from -seed on")
-	days  = flag.Int("days", 12, "trading days of each seed; 252 are a year")
+	years = flag.Int("years", 8, "number of seeds to simulate, beginning with -seed")
+	days  = flag.Int("days", 12, "trading days per seed; a year has 252")
 )
 
-// configOf is the lab of a seed.
+// configOf is a seed's configuration.
 func configOf(seed uint64) labConfig {
 	pick := func(n uint64) uint64 { return seed * 2654435761 >> 7 % n }
 	return labConfig{
@@ -31,15 +31,15 @@ func configOf(seed uint64) labConfig {
 	}
 }
 
-// outcome is what the lives of labs came to.
+// outcome sums up simulated labs.
 type outcome struct {
 	rewards, orders, faults, starts, days, decisions int
 	statuses                                         map[string]int
 	cover                                            *coverage
-	hash                                             string // of all that was said and done
+	hash                                             string // of the transcript
 }
 
-// lifetime lets a lab live, and checks it in the end.
+// lifetime simulates days and a recovery, and checks the result.
 func (l *lab) lifetime(days int) outcome {
 	l.t.Helper()
 	l.on = true
@@ -71,8 +71,8 @@ func simulate(t *testing.T, seed uint64, days int) (o outcome) {
 	return o
 }
 
-// TestYears lives through many trading days, each seed's in a separate lab: rewards
-// on every day, faults everywhere, every promise checked after each step.
+// TestYears simulates trading days for several seeds, with rewards and faults, and checks every
+// invariant after each step.
 func TestYears(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -99,12 +99,12 @@ func TestYears(t *testing.T) {
 		total.rewards, total.statuses, total.orders, total.faults, total.starts, total.decisions, total.days, total.cover)
 	t.Run("coverage", func(t *testing.T) { //nolint:paralleltest // of the seeds before
 		if missing := total.cover.missing(); len(missing) > 0 && *years**days >= 96 {
-			t.Errorf("the table of what was covered is not as it has to be:\n%s", strings.Join(missing, "\n"))
+			t.Errorf("the coverage is wrong:\n%s", strings.Join(missing, "\n"))
 		}
 	})
 }
 
-// Two runs of one seed are the same in everything that was asked, answered and done.
+// Two runs of one seed have the same transcript.
 func TestASeedReplaysExactly(t *testing.T) {
 	t.Parallel()
 	const few = 3
