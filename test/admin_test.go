@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -140,15 +139,7 @@ func TestReadyFollowsTheDisk(t *testing.T) {
 	s := newService(t, folder)
 	admin := s.startWatched()
 	user := s.newUser("anna")
-	ballast := filepath.Join(folder, "ballast")
-	fill(t, ballast)
-	for i := range 5000 {
-		a, err := s.request(t.Context(), "POST", "/v1/rewards", giving(user, fmt.Sprint("when-full-", i), "1", "KO"))
-		noError(t, err)
-		if a.status == http.StatusServiceUnavailable {
-			break
-		}
-	}
+	ballast := s.fillDisk(user)
 	var status int
 	var body string
 	s.eventually("503", 25*time.Second, func() bool {

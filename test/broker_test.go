@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/rand"
-	"encoding/json"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -28,8 +27,8 @@ type brokerage struct {
 	refuses atomic.Bool                              // every new order is forbidden
 }
 
-// startBrokerage serves a brokerage with new books at an address; "" is any free one.
-func startBrokerage(t *testing.T, address string) *brokerage {
+// openPaper opens the books of a paper brokerage that trades the catalog.
+func openPaper(t *testing.T, path string) *paper.Brokerage {
 	t.Helper()
 	entries, err := catalog.Entries()
 	noError(t, err)
@@ -37,8 +36,15 @@ func startBrokerage(t *testing.T, address string) *brokerage {
 	for _, e := range entries {
 		o.Catalog = append(o.Catalog, paper.Asset{Symbol: e.Symbol, Name: e.Name, Exchange: e.Exchange, Price: e.Price})
 	}
-	books, err := paper.Open(t.Context(), filepath.Join(t.TempDir(), "broker.db"), o)
+	books, err := paper.Open(t.Context(), path, o)
 	noError(t, err)
+	return books
+}
+
+// startBrokerage serves a brokerage with new books at an address; "" is any free one.
+func startBrokerage(t *testing.T, address string) *brokerage {
+	t.Helper()
+	books := openPaper(t, filepath.Join(t.TempDir(), "broker.db"))
 	listener, err := net.Listen("tcp", cmp.Or(address, "127.0.0.1:0"))
 	noError(t, err)
 	b := &brokerage{address: listener.Addr().String()}
@@ -190,16 +196,14 @@ func (b *brokerage) fill(t *testing.T) (qty, price string, at time.Time) {
 
 func (b *brokerage) order(t *testing.T) (qty, price string, at time.Time) {
 	t.Helper()
-	response, err := http.Get("http://" + b.address + "/v2/orders?status=all")
-	noError(t, err)
-	defer response.Body.Close()
 	var orders []struct {
 		Qty   string    `json:"filled_qty"`
 		Price string    `json:"filled_avg_price"`
 		At    time.Time `json:"filled_at"`
 	}
-	if err := json.NewDecoder(response.Body).Decode(&orders); err != nil || len(orders) != 1 {
-		t.Fatalf("%v, %v", orders, err)
+	readJSON(t, "http://"+b.address+"/v2/orders?status=all", &orders)
+	if len(orders) != 1 {
+		t.Fatal(orders)
 	}
 	return orders[0].Qty, orders[0].Price, orders[0].At
 }

@@ -44,8 +44,6 @@ func TestCommitsInterrupted(t *testing.T) {
 		pair.Rebuild(t)
 	}
 	time.Sleep(500 * time.Millisecond)
-	load.pause()
-	load.finish()
 	f.verify(load)
 	t.Logf("%d commits interrupted in %d rounds", *cancels/rounds*rounds, rounds)
 }

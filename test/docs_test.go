@@ -6,7 +6,6 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -181,7 +180,10 @@ func runPage(t *testing.T, script string) {
 		"/backup/", filepath.Join(root, "backup") + "/", "https://paper-api.alpaca.markets", "${STOCKREWARDS_ALPACA_URL}",
 	}
 	for _, port := range []string{"8080", "8081", "8090", "8443"} {
-		places = append(places, ".1:"+port, ".1:"+freePort(t), ".0:"+port, ".0:"+freePort(t))
+		for _, host := range []string{".1:", ".0:"} {
+			_, free, _ := strings.Cut(freeAddress(t), ":")
+			places = append(places, host+port, host+free)
+		}
 	}
 	whole := strings.NewReplacer(places...).Replace(docsScript + script)
 	const patience = 5 * time.Minute // most of it for go run, which compiles
@@ -207,21 +209,6 @@ func copyProject(t *testing.T, to string) {
 		noError(t, os.CopyFS(filepath.Join(to, folder), os.DirFS(filepath.Join("..", folder))))
 	}
 	for _, name := range []string{"go.mod", "go.sum", "Makefile"} {
-		content, err := os.ReadFile(filepath.Join("..", name))
-		if err == nil {
-			err = os.WriteFile(filepath.Join(to, name), content, 0o600)
-		}
-		noError(t, err)
+		copyFile(t, filepath.Join("..", name), filepath.Join(to, name))
 	}
-}
-
-// freePort is a port that nobody uses now.
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	noError(t, err)
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	noError(t, err)
-	return port
 }

@@ -66,12 +66,8 @@ func TestAddressTaken(t *testing.T) {
 		"--admin-listen": {"serve --database " + books + " --listen 127.0.0.1:0 --admin-listen " + taken},
 	} {
 		for _, line := range lines {
-			status, out := exitOf(t, strings.Fields(line)...)
-			want := "cannot listen on " + taken + ": another program uses this address (address already in use); " +
-				"choose another one with " + flag
-			if status != 1 || !strings.Contains(out, want) {
-				t.Errorf("%s: %d %s, want %q", line, status, out, want)
-			}
+			fails(t, "exit status 1", "cannot listen on "+taken+": another program uses this address (address already in use); "+
+				"choose another one with "+flag)(runProgram(t, strings.Fields(line)...))
 		}
 	}
 }

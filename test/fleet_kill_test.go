@@ -41,8 +41,6 @@ func TestFleetKillsUnderLoad(t *testing.T) {
 		frozen.signal(syscall.SIGCONT)
 		eventually(t, "abdication of the frozen leader", 10*time.Second, func() bool { return !frozen.leads() })
 	}
-	load.pause()
-	load.finish()
 	f.verify(load)
 	t.Logf("%d kills, %d freezes", *kills, freezes)
 }

@@ -169,7 +169,5 @@ func TestFleetBehindPgBouncer(t *testing.T) {
 	leader.kill()
 	f.leader(15*time.Second, leader)
 	leader.run()
-	load.pause()
-	load.finish()
 	f.verify(load)
 }

@@ -43,21 +43,23 @@ func newFleet(t *testing.T, database string, size int, flags ...string) *fleet {
 		env: []string{"APCA_API_KEY_ID=key", "APCA_API_SECRET_KEY=secret"},
 	}
 	f.flags = append(f.paper.buyAt(), flags...)
-	f.key = strings.TrimSpace(f.command(append([]string{"app", "create", "tester"}, f.pooled()...)...))
+	f.key = strings.TrimSpace(f.operate("app", "create", "tester"))
 	for range size {
 		f.add().run()
 	}
 	return f
 }
 
-// pooled is the flag that commands need if the processes have it.
-func (f *fleet) pooled() []string {
-	for _, flag := range f.flags {
-		if flag == "--pgbouncer" {
-			return []string{flag}
-		}
+// pooled reports whether the processes use PgBouncer.
+func (f *fleet) pooled() bool { return slices.Contains(f.flags, "--pgbouncer") }
+
+// operate runs an operator's command that must succeed.
+func (f *fleet) operate(args ...string) string {
+	f.t.Helper()
+	if f.pooled() {
+		args = append(args, "--pgbouncer")
 	}
-	return nil
+	return f.command(args...)
 }
 
 // add creates another member, not started yet; its flags follow the common ones.
@@ -130,6 +132,8 @@ func (f *fleet) load(clients int) *load {
 func (f *fleet) verify(l *load) {
 	t := f.t
 	t.Helper()
+	l.pause()
+	l.finish()
 	l.verifyRewards()
 	for _, m := range f.members {
 		if m.cmd == nil {
@@ -139,12 +143,12 @@ func (f *fleet) verify(l *load) {
 			t.Error(err)
 		}
 	}
-	if out := f.command(append([]string{"fulfillment", "status"}, f.pooled()...)...); strings.Contains(out, "broker_conflict") {
+	if out := f.operate("fulfillment", "status"); strings.Contains(out, "broker_conflict") {
 		t.Errorf("the brokerage has orders that the books do not know:\n%s", out)
 	}
-	f.command(append([]string{"audit"}, f.pooled()...)...)
-	f.command(append([]string{"audit", "--broker", "--alpaca-url", f.paper.url}, f.pooled()...)...)
-	engine, err := postgres.Open(t.Context(), f.books, postgres.Options{Pooled: f.pooled() != nil})
+	f.operate("audit")
+	f.operate("audit", "--broker", "--alpaca-url", f.paper.url)
+	engine, err := postgres.Open(t.Context(), f.books, postgres.Options{Pooled: f.pooled()})
 	noError(t, err)
 	broker := alpaca.New(alpaca.Options{TradingURL: f.paper.url, DataURL: f.paper.url, KeyID: "key", SecretKey: "secret"})
 	wantPositions(t, broker, sharesIn(t, engine))

@@ -26,7 +26,5 @@ func TestKillsUnderLoad(t *testing.T) {
 		load.resume()
 	}
 	time.Sleep(200 * time.Millisecond)
-	load.pause()
-	load.finish()
 	load.verify()
 }

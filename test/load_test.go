@@ -14,8 +14,6 @@ import (
 	"time"
 
 	"stockrewards/internal/broker/alpaca"
-	"stockrewards/internal/broker/paper"
-	"stockrewards/internal/catalog"
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store"
@@ -150,10 +148,13 @@ func (l *load) finish() {
 	}
 }
 
-// verify accounts for everything. It needs the running service and stops it.
+// verify stops the clients and accounts for everything. It needs the running service and
+// stops it.
 func (l *load) verify() {
 	t, s := l.s.t, l.s
 	t.Helper()
+	l.pause()
+	l.finish()
 	l.verifyRewards()
 	if err := s.stop(); err != nil {
 		t.Error(err)
@@ -222,14 +223,7 @@ func (l *load) storedRewards() map[string]award {
 // house's shares. The service must have stopped.
 func comparePositions(t *testing.T, folder string) {
 	t.Helper()
-	entries, err := catalog.Entries()
-	noError(t, err)
-	o := paper.Options{Now: time.Now, Random: rand.Reader}
-	for _, e := range entries {
-		o.Catalog = append(o.Catalog, paper.Asset{Symbol: e.Symbol, Name: e.Name, Exchange: e.Exchange, Price: e.Price})
-	}
-	brokerage, err := paper.Open(t.Context(), filepath.Join(folder, "paper.db"), o)
-	noError(t, err)
+	brokerage := openPaper(t, filepath.Join(folder, "paper.db"))
 	defer brokerage.Close()
 	broker := alpaca.New(alpaca.Options{
 		TradingURL: "http://paper.invalid", DataURL: "http://paper.invalid", KeyID: "paper", SecretKey: "paper", Transport: brokerage.Transport(),

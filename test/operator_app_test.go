@@ -1,7 +1,6 @@
 package test
 
 import (
-	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
@@ -24,14 +23,13 @@ func TestCommandsChangeOneApp(t *testing.T) {
 	s.command("app", "create", "other")
 	named := regexp.MustCompile(`(?m)^Usage:.*(<app>|--app=|key \w+ .*<id>)`)
 	tried := appCommands()
-	for _, line := range regexp.MustCompile(`(?m)^ {2}(\w+( \w+)?) {2}`).FindAllStringSubmatch(s.help("--help"), -1) {
-		command := strings.Fields(line[1])
-		_, known := tried[line[1]]
-		help := s.help(append(command, "--help")...)
+	for _, command := range commands(t) {
+		_, known := tried[command]
+		help := s.help(command)
 		if takes := named.MatchString(help) || strings.Contains(help, " --app"); takes != known {
-			t.Errorf("%s: names an app: %v, tried here: %v", line[1], takes, known)
+			t.Errorf("%s: names an app: %v, tried here: %v", command, takes, known)
 		}
-		delete(tried, line[1])
+		delete(tried, command)
 	}
 	if len(tried) > 0 {
 		t.Errorf("these are no commands: %v", tried)
@@ -39,7 +37,7 @@ func TestCommandsChangeOneApp(t *testing.T) {
 	for name, rest := range appCommands() {
 		other := s.shown("other")
 		of, nobody := "tester", "nobody"
-		if strings.Contains(s.help(append(strings.Fields(name), "--help")...), "<id>") {
+		if strings.Contains(s.help(name), "<id>") {
 			of, nobody = s.newestKey("tester"), "01890000-0000-7000-8000-000000000000"
 		}
 		before := s.shown("tester")
@@ -62,13 +60,11 @@ func TestCommandsChangeOneApp(t *testing.T) {
 }
 
 // help is a command's help.
-func (s *service) help(args ...string) string {
+func (s *service) help(command string) string {
 	s.t.Helper()
-	out, err := exec.CommandContext(s.t.Context(), binary, args...).CombinedOutput()
-	if err != nil {
-		s.t.Fatalf("stockrewards %v: %v\n%s", args, err, out)
-	}
-	return string(out)
+	out, err := runProgram(s.t, append(strings.Fields(command), "--help")...)
+	succeeds(s.t)(out, err)
+	return out
 }
 
 // shown is what commands print about an app.

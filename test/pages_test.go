@@ -137,6 +137,7 @@ type option struct {
 // of dev and paper, then the rest.
 func flagTable(t *testing.T) string {
 	t.Helper()
+	all := commands(t)
 	help := func(args ...string) string {
 		cmd := exec.CommandContext(t.Context(), binary, append(args, "--help")...)
 		cmd.Env = append(os.Environ(), "COLUMNS=9999")
@@ -146,13 +147,8 @@ func flagTable(t *testing.T) string {
 		}
 		return string(out)
 	}
-	_, list, _ := strings.Cut(help(), "Commands:\n")
-	var commands []string
-	for _, m := range regexp.MustCompile(`(?m)^ {2}(\w+(?: \w+)?) {2,}`).FindAllStringSubmatch(list, -1) {
-		commands = append(commands, m[1])
-	}
 	var options []*option
-	for _, command := range slices.Concat([]string{"serve", "dev", "paper"}, commands) {
+	for _, command := range slices.Concat([]string{"serve", "dev", "paper"}, all) {
 		_, flags, _ := strings.Cut(help(strings.Fields(command)...), "\nFlags:\n")
 		for _, m := range regexp.MustCompile(`(?m)^ +--([\w-]+)\S*\s+(.*)$`).FindAllStringSubmatch(flags, -1) {
 			options = addOption(options, command, m[1], m[2])
@@ -164,7 +160,7 @@ func flagTable(t *testing.T) string {
 	b := &strings.Builder{}
 	b.WriteString("| flag | variable | commands | default | what it does |\n|---|---|---|---|---|\n")
 	for _, o := range options {
-		fmt.Fprintf(b, "| `--%s` | %s | %s | %s | %s |\n", o.name, o.variable, covered(o.commands, commands), o.byDefault, o.text)
+		fmt.Fprintf(b, "| `--%s` | %s | %s | %s | %s |\n", o.name, o.variable, covered(o.commands, all), o.byDefault, o.text)
 	}
 	return b.String()
 }

@@ -65,7 +65,5 @@ func restore(t *testing.T, backup, database string) {
 			t.Fatal(err)
 		}
 	}
-	content, err := os.ReadFile(backup)
-	noError(t, err)
-	noError(t, os.WriteFile(database, content, 0o600))
+	copyFile(t, backup, database)
 }

@@ -221,8 +221,29 @@ func TestSIGTERMUnderLoadLosesNothing(t *testing.T) {
 	}
 	load.pause()
 	s.start()
-	load.finish()
 	load.verify()
+}
+
+// fillDisk fills the service's disk with a file until a reward is refused.
+func (s *service) fillDisk(user string) (ballast string) {
+	s.t.Helper()
+	ballast = filepath.Join(s.folder, "ballast")
+	fill(s.t, ballast)
+	for i := range 5000 { // SQLite may have spare room in its files
+		a, err := s.request(s.t.Context(), "POST", "/v1/rewards", giving(user, fmt.Sprint("when-full-", i), "1", "KO"))
+		noError(s.t, err)
+		if a.status == http.StatusServiceUnavailable {
+			if a.header.Get("Retry-After") == "" {
+				s.t.Error("no Retry-After")
+			}
+			return ballast
+		}
+		if a.status != 201 {
+			s.t.Fatalf("answered %d %s", a.status, a.body)
+		}
+	}
+	s.t.Fatal("nothing was refused on a full disk")
+	return ""
 }
 
 func TestFullDiskRefusesWritesAndServesReads(t *testing.T) {
@@ -233,28 +254,7 @@ func TestFullDiskRefusesWritesAndServesReads(t *testing.T) {
 	user := s.newUser("anna")
 	kept := s.give(user, "before-full", "5", "AAPL")
 	s.await(kept.ID, "executed", 10*time.Second)
-	ballast := filepath.Join(folder, "ballast")
-	fill(t, ballast)
-	refused := false
-	for i := range 5000 { // SQLite may have spare room in its files
-		a, err := s.request(t.Context(), "POST", "/v1/rewards", giving(user, fmt.Sprint("when-full-", i), "1", "KO"))
-		if err != nil {
-			t.Fatalf("request %d: %v\n%s", i, err, s.logs())
-		}
-		if a.status == http.StatusServiceUnavailable {
-			if a.header.Get("Retry-After") == "" {
-				t.Error("no Retry-After")
-			}
-			refused = true
-			break
-		}
-		if a.status != 201 && a.status != 200 {
-			t.Fatalf("answered %d %s", a.status, a.body)
-		}
-	}
-	if !refused {
-		t.Fatal("nothing was refused on a full disk")
-	}
+	ballast := s.fillDisk(user)
 	s.must(200, "GET", "/v1/rewards/"+kept.ID, "")
 	s.must(200, "GET", "/v1/users/"+user+"/portfolio", "")
 	noError(t, os.Remove(ballast))

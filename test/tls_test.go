@@ -187,9 +187,7 @@ func TestTheCertificateIsRenewedUnderLoad(t *testing.T) {
 		trust.Store(next.config()) // clients trust it before it is installed
 		*a = authority{a.certFile, a.keyFile, next.trusted, next.serial}
 		for from, to := range map[string]string{next.certFile: a.certFile, next.keyFile: a.keyFile} {
-			content, err := os.ReadFile(from)
-			noError(t, err)
-			noError(t, os.WriteFile(to, content, 0o600))
+			copyFile(t, from, to)
 			time.Sleep(1200 * time.Millisecond) // the other half arrives later
 		}
 		s.eventually("new certificate", 5*time.Second, func() bool {

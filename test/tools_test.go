@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"regexp"
 	"strings"
 	"syscall"
 	"testing"
@@ -62,6 +63,29 @@ func wantText(t *testing.T, text string, want ...string) {
 			t.Errorf("no %q in\n%s", w, text)
 		}
 	}
+}
+
+// copyFile copies a file.
+func copyFile(t *testing.T, from, to string) {
+	t.Helper()
+	content, err := os.ReadFile(from)
+	noError(t, err)
+	noError(t, os.WriteFile(to, content, 0o600))
+}
+
+// commands are all commands of the program, as its help lists them.
+func commands(t *testing.T) (names []string) {
+	t.Helper()
+	help, err := runProgram(t, "--help")
+	noError(t, err)
+	_, list, _ := strings.Cut(help, "Commands:\n")
+	for _, m := range regexp.MustCompile(`(?m)^ {2}(\w+(?: \w+)?) {2,}`).FindAllStringSubmatch(list, -1) {
+		names = append(names, m[1])
+	}
+	if len(names) < 30 {
+		t.Fatalf("only %d commands in\n%s", len(names), help)
+	}
+	return names
 }
 
 // runProgram runs the program and returns its output.
