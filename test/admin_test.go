@@ -132,64 +132,6 @@ func TestMetricsCountTraffic(t *testing.T) {
 	}
 }
 
-// Readiness follows a full disk, in both directions, without any request that writes.
-func TestReadyFollowsTheDisk(t *testing.T) {
-	t.Parallel()
-	folder := smallDisk(t, "12m")
-	s := newService(t, folder)
-	admin := s.startWatched()
-	user := s.newUser("anna")
-	ballast := s.fillDisk(user)
-	var status int
-	var body string
-	s.eventually("503", 25*time.Second, func() bool {
-		status, body = look(t, admin+"/readyz")
-		return status == 503
-	})
-	if !strings.Contains(body, `"code":"books_not_writable","message":"the disk is full"`) {
-		t.Errorf("/readyz: %s", body)
-	}
-	if status, _ := look(t, admin+"/livez"); status != 200 {
-		t.Errorf("/livez: %d", status)
-	}
-	noError(t, os.Remove(ballast))
-	s.eventually("200", 5*time.Second, func() bool {
-		status, _ = look(t, admin+"/readyz")
-		return status == 200
-	})
-	s.must(201, "POST", "/v1/rewards", giving(user, "after-full", "5", "AAPL"))
-	if err := s.stop(); err != nil {
-		t.Error(err)
-	}
-	s.command("audit")
-}
-
-// An unreachable broker is only a warning.
-func TestReadyWithoutTheBroker(t *testing.T) {
-	t.Parallel()
-	s := newCustomer(t)
-	away := &brokerage{address: freeAddress(t)}
-	admin := s.startWatched(away.flags()...)
-	s.give(s.newUser("anna"), "without-broker", "5", "AAPL")
-	var body string
-	s.eventually("warning", 15*time.Second, func() bool {
-		var status int
-		if status, body = look(t, admin+"/readyz"); status != 200 {
-			t.Errorf("/readyz: %d %s", status, body)
-		}
-		return strings.Contains(body, "broker_account_unknown") && strings.Contains(body, "prices_not_usable")
-	})
-	if strings.Contains(body, "canary") {
-		t.Error("the broker's secret is in", body)
-	}
-	if metric(t, admin, `broker_calls_total{operation="account",outcome="unknown"}`) < 1 || metric(t, admin, "fulfillment_leads") != 0 {
-		t.Error("the metrics do not show it")
-	}
-	if status, _ := look(t, admin+"/livez"); status != 200 {
-		t.Errorf("/livez: %d", status)
-	}
-}
-
 // After SIGTERM the process is not ready, while it answers the last request.
 func TestNotReadyWhileDraining(t *testing.T) {
 	t.Parallel()

@@ -97,13 +97,14 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// Rewards are recorded while the broker is unreachable, and bought afterwards.
+// While the broker is unreachable, rewards are recorded, and readiness has only warnings. They
+// are bought afterwards.
 func TestStartWithoutTheBroker(t *testing.T) {
 	t.Parallel()
 	s := newCustomer(t)
 	away := &brokerage{address: freeAddress(t)}
 	began := time.Now()
-	s.start(away.flags()...)
+	admin := s.startWatched(away.flags()...)
 	if took := time.Since(began); took > 5*time.Second {
 		t.Errorf("serve was ready after %s", took)
 	}
@@ -111,13 +112,24 @@ func TestStartWithoutTheBroker(t *testing.T) {
 	s.eventually("alarm", 10*time.Second, func() bool {
 		return strings.Contains(s.command("fulfillment", "status"), "broker_account_unknown")
 	})
+	var body string
+	s.eventually("warning", 15*time.Second, func() bool {
+		var status int
+		if status, body = look(t, admin+"/readyz"); status != 200 {
+			t.Errorf("/readyz: %d %s", status, body)
+		}
+		return strings.Contains(body, "broker_account_unknown") && strings.Contains(body, "prices_not_usable")
+	})
+	if metric(t, admin, `broker_calls_total{operation="account",outcome="unknown"}`) < 1 || metric(t, admin, "fulfillment_leads") != 0 {
+		t.Error("the metrics do not show it")
+	}
 	startBrokerage(t, away.address)
 	s.await(r.ID, "executed", 30*time.Second)
 	if out := s.command("fulfillment", "status"); strings.Contains(out, "broker_account_unknown") {
 		t.Errorf("the alarm is still raised: %s", out)
 	}
-	if strings.Contains(s.logs(), "canary") {
-		t.Error("the log holds the broker's secret")
+	if strings.Contains(s.logs()+body, "canary") {
+		t.Error("the log or /readyz holds the broker's secret")
 	}
 }
 

@@ -1,7 +1,6 @@
 package test
 
 import (
-	"context"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -10,27 +9,13 @@ import (
 	"stockrewards/internal/store/postgres/pgtest"
 )
 
-// serve refuses a database that was moved.
-func TestServeRefusesAFrozenDatabase(t *testing.T) {
-	t.Parallel()
-	s := booksToMove(t)
-	url := newTarget(t, pgtest.Start(t), "target")
-	succeeds(t)(s.copyTo(url))
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	text, err := exec.CommandContext(ctx, binary, "serve", "--listen", "127.0.0.1:0", "--database", s.database()).CombinedOutput()
-	if ctx.Err() != nil {
-		t.Fatal("serve has started")
-	}
-	fails(t, "this database is frozen: it was moved to 127.0.0.1:")(string(text), err)
-}
-
-// A moved database is served over the same account and replays earlier requests.
+// After the move, serve refuses the source, and continues over the target with the same account.
 func TestMovedServiceContinues(t *testing.T) {
 	t.Parallel()
 	s := booksToMove(t)
 	url := newTarget(t, pgtest.Start(t), "target")
 	succeeds(t)(s.copyTo(url))
+	s.wantError("this database is frozen: it was moved to 127.0.0.1:", "serve", "--listen", "127.0.0.1:0")
 	paper := launch(t, "paper", nil, "paper", "--listen", "127.0.0.1:0", "--database", "sqlite:"+filepath.Join(s.folder, "paper.db"))
 	t.Cleanup(paper.kill)
 	credentials := []string{"APCA_API_KEY_ID=id", "APCA_API_SECRET_KEY=secret"}

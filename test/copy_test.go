@@ -122,7 +122,10 @@ func TestCopy(t *testing.T) {
 	}
 	s.wantState("")
 
-	backup := s.duplicate(t)
+	backup, broken := s.duplicate(t), s.duplicate(t)
+	broken.onFile("rewards.db", `UPDATE holdings SET quantity = quantity + 1`)
+	fails(t, "violations", "cannot start the copy")(broken.copyTo(url))
+	broken.wantState("")
 	succeeds(t, "rewards: 20 of 20 rows, ", "rewards.db: all 43 checks hold\n", "/target?sslmode=disable: all 43 checks hold\n", "is frozen")(s.copyTo(url))
 	s.wantMoved(url)
 	succeeds(t, "already has the data", "all 43 checks hold")(s.copyTo(url))
@@ -132,16 +135,6 @@ func TestCopy(t *testing.T) {
 	if n := count(t, url, `SELECT count(*) FROM settings WHERE name = 'broker_kind' AND value = 'alpaca'`); n != 1 {
 		t.Error("the target's broker is not alpaca")
 	}
-}
-
-// A database that violates invariants is not copied.
-func TestCopyOfABrokenDatabase(t *testing.T) {
-	t.Parallel()
-	s := booksToMove(t)
-	s.onFile("rewards.db", `UPDATE holdings SET quantity = quantity + 1`)
-	url := newTarget(t, pgtest.Start(t), "target")
-	fails(t, "violations", "cannot start the copy")(s.copyTo(url))
-	s.wantState("")
 }
 
 // newTarget creates an empty database.

@@ -114,9 +114,7 @@ func TestWeakCommitsAreLogged(t *testing.T) {
 		if got := strings.Contains(m.logs(), "synchronous_commit is "+setting); got != warned {
 			t.Errorf("%s: the log warns: %t", setting, got)
 		}
-		if err := m.stop(); err != nil {
-			t.Error(err)
-		}
+		noError(t, m.stop())
 		c.Kill()
 	}
 }

@@ -139,9 +139,7 @@ func (f *fleet) verify(l *load) {
 		if m.cmd == nil {
 			continue
 		}
-		if err := m.stop(); err != nil {
-			t.Error(err)
-		}
+		noError(t, m.stop())
 	}
 	if out := f.operate("fulfillment", "status"); strings.Contains(out, "broker_conflict") {
 		t.Errorf("the brokerage has orders that the books do not know:\n%s", out)

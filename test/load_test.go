@@ -156,9 +156,7 @@ func (l *load) verify() {
 	l.pause()
 	l.finish()
 	l.verifyRewards()
-	if err := s.stop(); err != nil {
-		t.Error(err)
-	}
+	noError(t, s.stop())
 	s.command("audit")
 	comparePositions(t, s.folder)
 	mustHold(t, s.ledger("--positions"))

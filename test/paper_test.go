@@ -54,9 +54,7 @@ func TestOnePaperBrokerageServesSeveral(t *testing.T) {
 		if out := s.command("fulfillment", "status"); strings.Contains(out, "broker_conflict") {
 			t.Errorf("service %d sees another one's orders:\n%s", i, out)
 		}
-		if err := s.stop(); err != nil {
-			t.Error(err)
-		}
+		noError(t, s.stop())
 	}
 	var positions []struct{ Qty string }
 	readJSON(t, p.url+"/v2/positions", &positions)

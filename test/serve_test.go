@@ -246,24 +246,35 @@ func (s *service) fillDisk(user string) (ballast string) {
 	return ""
 }
 
+// On a full disk, writes are refused, reads work and the process is not ready. It recovers
+// without a request that writes.
 func TestFullDiskRefusesWritesAndServesReads(t *testing.T) {
 	t.Parallel()
 	folder := smallDisk(t, "12m")
 	s := newService(t, folder)
-	s.start()
+	admin := s.startWatched()
 	user := s.newUser("anna")
 	kept := s.give(user, "before-full", "5", "AAPL")
 	s.await(kept.ID, "executed", 10*time.Second)
 	ballast := s.fillDisk(user)
+	ready := func(want int, message string) func() bool {
+		return func() bool {
+			status, body := look(t, admin+"/readyz")
+			return status == want && strings.Contains(body, message)
+		}
+	}
+	s.eventually("503", 25*time.Second, ready(503, `"code":"books_not_writable","message":"the disk is full"`))
+	if status, _ := look(t, admin+"/livez"); status != 200 {
+		t.Errorf("/livez: %d", status)
+	}
 	s.must(200, "GET", "/v1/rewards/"+kept.ID, "")
 	s.must(200, "GET", "/v1/users/"+user+"/portfolio", "")
 	noError(t, os.Remove(ballast))
+	s.eventually("200", 5*time.Second, ready(200, ""))
 	s.within(10*time.Second, 201, "POST", "/v1/rewards", giving(user, "after-full", "5", "AAPL"))
 	var list struct{ Rewards []award }
 	s.must(200, "GET", "/v1/rewards?limit=1", "").decode(t, &list)
 	s.await(list.Rewards[0].ID, "executed", 20*time.Second)
-	if err := s.stop(); err != nil {
-		t.Error(err)
-	}
+	noError(t, s.stop())
 	s.command("audit")
 }

@@ -52,9 +52,7 @@ func TestFileDescriptorsRunOut(t *testing.T) {
 		return err == nil
 	})
 	s.await(during.ID, "executed", 20*time.Second)
-	if err := s.stop(); err != nil {
-		t.Error(err)
-	}
+	noError(t, s.stop())
 	s.command("audit")
 	comparePositions(t, s.folder)
 }
@@ -108,9 +106,7 @@ func TestFileSystemBecomesReadOnly(t *testing.T) {
 	s.must(200, "GET", "/v1/rewards/"+kept.ID, "")
 	again := s.give(user, "during-the-error", "5", "AAPL")
 	s.await(again.ID, "executed", 10*time.Second)
-	if err := s.stop(); err != nil {
-		t.Error(err)
-	}
+	noError(t, s.stop())
 	s.command("audit")
 	comparePositions(t, s.folder)
 }

@@ -46,7 +46,6 @@ func (l *lab) sawEnded(o rewards.Order, fault string) {
 
 // bustOne corrects the fill of a booked order, downwards or upwards.
 func (l *lab) bustOne() {
-	l.t.Helper()
 	var able []int
 	for i, o := range l.recent {
 		if time.Since(o.at) > bustAfter && time.Since(o.FirstAttemptAt) < bustBefore {
@@ -81,7 +80,6 @@ func (b *bust) event() string {
 
 // sawCompared checks the saved result of a comparison: it has all earlier busts.
 func (l *lab) sawCompared(p *process, found []rewards.BrokerConflict) {
-	l.t.Helper()
 	p.compared = true
 	for _, b := range l.busts {
 		if b.noticed || !b.at.Before(p.began) {
@@ -102,7 +100,6 @@ func (l *lab) sawCompared(p *process, found []rewards.BrokerConflict) {
 // overdue reports a process that plans an order before its first comparison, and busts that
 // it should have noticed.
 func (l *lab) overdue(p *process) {
-	l.t.Helper()
 	if !p.compared {
 		l.violate("orders are compared before the first is planned", p.name, "it has never compared")
 	}
@@ -118,7 +115,6 @@ func (l *lab) overdue(p *process) {
 
 // settleBusts marks the busts whose conflict the operator has acknowledged.
 func (l *lab) settleBusts() {
-	l.t.Helper()
 	if l.unsettled() == 0 {
 		return
 	}
@@ -143,7 +139,6 @@ func (l *lab) unsettled() (n int) {
 
 // verifyBusts checks that busts have not changed bookings and that each conflict is settled.
 func (l *lab) verifyBusts() {
-	l.t.Helper()
 	for _, b := range l.busts {
 		ours, err := l.store.OrdersByClientID(l.t.Context(), []string{b.id})
 		l.check(err)

@@ -38,7 +38,6 @@ func (l *lab) symbol(stock string) string {
 
 // sync is `stockrewards asset sync` with the broker's list as it is now.
 func (l *lab) sync() {
-	l.t.Helper()
 	var list []rewards.BrokerAsset
 	for _, a := range catalog() { // HALT included: its order fails
 		if !l.gone[a.Symbol] {
@@ -56,7 +55,6 @@ func (l *lab) sync() {
 
 // rename gives a stock a new symbol.
 func (l *lab) rename(stock string) {
-	l.t.Helper()
 	if l.gone[stock] {
 		return
 	}
@@ -75,7 +73,6 @@ func (l *lab) rename(stock string) {
 
 // delist takes a stock out of the catalog for a while.
 func (l *lab) delist() {
-	l.t.Helper()
 	if len(l.gone) > 0 {
 		return
 	}
@@ -91,7 +88,6 @@ func (l *lab) delist() {
 
 // relist returns the delisted stock to the catalog.
 func (l *lab) relist() {
-	l.t.Helper()
 	for _, stock := range delistable() {
 		if !l.gone[stock] {
 			continue
@@ -114,7 +110,6 @@ func (l *lab) relist() {
 // giveUnder repeats a recorded reward of a symbol that is no longer in the catalog, which is
 // a replay, and gives a new one, which is refused.
 func (l *lab) giveUnder(symbol, event string) {
-	l.t.Helper()
 	for _, g := range slices.Backward(l.given) {
 		if g.symbol == symbol && g.acknowledged {
 			l.give(g)
@@ -154,7 +149,6 @@ const ahead = 10 * time.Millisecond
 // checkSymbol checks that an order is sent under the stock's present symbol, or the symbol of
 // its first attempt.
 func (l *lab) checkSymbol(symbol string, o rewards.Order) {
-	l.t.Helper()
 	stock := l.stock(symbol)
 	if l.symbol(stock) != symbol && o.FirstAttemptAt.After(l.renamed[stock].Add(ahead)) {
 		l.violate("a stock is bought under its present symbol", o.ClientOrderID, "%s, it is %s since %s; first sent at %s",

@@ -21,7 +21,6 @@ import (
 
 // verify checks at the end what clients got, our books, and our books against the brokerage's.
 func (w *world) verify() {
-	w.t.Helper()
 	w.verifyClients()
 	w.verifyPositions()
 	w.verifyOrders()
@@ -34,7 +33,6 @@ func (w *world) verify() {
 // verifyClients checks that every acknowledged reward exists once, as it was given, and is
 // final.
 func (w *world) verifyClients() {
-	w.t.Helper()
 	spent := map[string]money.USD{} // by user and symbol
 	count := make([]int, apps)
 	for _, g := range w.given {
@@ -69,7 +67,6 @@ func (w *world) refused(reason string) bool {
 
 // verifyList checks that the API lists as many rewards as were given.
 func (w *world) verifyList(app, want int) {
-	w.t.Helper()
 	n := 0
 	for next := "/v1/rewards?limit=100"; next != ""; {
 		answer := w.serve(app, "GET", next, "")
@@ -85,7 +82,6 @@ func (w *world) verifyList(app, want int) {
 
 // verifyHoldings checks that each holding's cost basis is the sum of the executed rewards.
 func (w *world) verifyHoldings(app int, user string, spent map[string]money.USD) {
-	w.t.Helper()
 	for _, h := range w.holdings(app, user) {
 		if cost := spent[user+" "+w.stock(h.Symbol)]; cost != h.CostBasis || h.Quantity <= 0 {
 			w.t.Errorf("%s holds %s of %s for %s, executed were %s", user, h.Quantity, h.Symbol, h.CostBasis, cost)
@@ -100,7 +96,6 @@ func (w *world) verifyHoldings(app int, user string, spent map[string]money.USD)
 }
 
 func (w *world) holdings(app int, user string) []rewards.Holding {
-	w.t.Helper()
 	id, err := rewards.ParseID[rewards.User](user)
 	w.check(err)
 	list, err := w.store.Holdings(w.t.Context(), w.apps[app].ID, id)
@@ -110,7 +105,6 @@ func (w *world) holdings(app int, user string) []rewards.Holding {
 
 // booked is the shares of users and of the house in our books, by stock.
 func (w *world) booked() map[string]money.Shares {
-	w.t.Helper()
 	sum := map[string]money.Shares{}
 	for app := range apps {
 		for _, user := range w.users[app] {
@@ -127,7 +121,6 @@ func (w *world) booked() map[string]money.Shares {
 
 // orders are all orders of our books.
 func (w *world) orders() []rewards.Order {
-	w.t.Helper()
 	const most = 1_000_000
 	list, err := w.store.Orders(w.t.Context(), 0, rewards.Page[rewards.Order]{Limit: most})
 	w.check(err)
@@ -136,7 +129,6 @@ func (w *world) orders() []rewards.Order {
 
 // verifyPositions compares our books with the brokerage's, in shares of each stock.
 func (w *world) verifyPositions() {
-	w.t.Helper()
 	positions, err := w.operator.Positions(w.t.Context())
 	w.check(err)
 	ours := w.booked()
@@ -156,7 +148,6 @@ func (w *world) verifyPositions() {
 // verifyOrders checks that all orders ended, and compares each with the
 // brokerage's books.
 func (w *world) verifyOrders() {
-	w.t.Helper()
 	excused := map[string]bool{}
 	conflicts, err := w.store.Conflicts(w.t.Context())
 	w.check(err)
@@ -176,7 +167,6 @@ func (w *world) verifyOrders() {
 
 // audit runs the audit on a copy of the books.
 func (w *world) audit() {
-	w.t.Helper()
 	file := filepath.Join(w.t.TempDir(), "copy.db")
 	w.check(w.store.Backup(w.t.Context(), file))
 	books, err := reader.OpenSQLite(w.t.Context(), file)
@@ -191,7 +181,6 @@ func (w *world) audit() {
 
 // hledger exports our books with the brokerage's positions and has hledger check them.
 func (w *world) hledger() {
-	w.t.Helper()
 	asked := time.Now()
 	positions, err := w.operator.Positions(w.t.Context())
 	w.check(err)

@@ -68,7 +68,6 @@ func (c *call) run(ctx context.Context, handler http.Handler, key string) {
 
 // clients give rewards, retry those without an answer, and read some.
 func (l *lab) clients(count int) {
-	l.t.Helper()
 	for count > 0 && !l.t.Failed() {
 		batch := make([]*given, 0, count)
 		for range min(count, 1+l.random.IntN(5)) {
@@ -112,7 +111,6 @@ func bodyOf(g *given) string {
 
 // give sends new or repeated rewards to one process.
 func (l *lab) give(list ...*given) {
-	l.t.Helper()
 	calls := make([]*call, len(list))
 	for i, g := range list {
 		calls[i] = &call{
@@ -127,7 +125,6 @@ func (l *lab) give(list ...*given) {
 }
 
 func (l *lab) answered(p *process, g *given, c *call) {
-	l.t.Helper()
 	l.note("client: %s gives %s of %s by %s: %d", g.key, g.amount, g.symbol, p.name, c.status)
 	var got struct {
 		Reward           json.RawMessage
@@ -138,27 +135,21 @@ func (l *lab) answered(p *process, g *given, c *call) {
 		return
 	case http.StatusCreated, http.StatusOK:
 		l.check(json.Unmarshal(c.text, &got))
-	case http.StatusForbidden:
-		if l.barred(g.app) {
-			return
-		}
-		l.violate("a reward that can be given is taken", g.key, "%d %s", c.status, c.text)
-		return
-	case http.StatusUnprocessableEntity:
-		if !g.acknowledged && (c.unknown || l.unknown(g.symbol)) {
-			l.refuse(g)
-			return
-		}
-		fallthrough
 	default:
-		l.violate("a reward that can be given is taken", g.key, "%d %s", c.status, c.text)
+		switch {
+		case c.status == http.StatusForbidden && l.barred(g.app):
+		case c.status == http.StatusUnprocessableEntity && !g.acknowledged && (c.unknown || l.unknown(g.symbol)):
+			l.refuse(g)
+		default:
+			l.violate("a valid reward is recorded", g.key, "%d %s", c.status, c.text)
+		}
 		return
 	}
 	if got.IdempotentReplay != (c.status == http.StatusOK) || g.acknowledged && c.status == http.StatusCreated {
 		l.violate("a key gives one reward", g.key, "%d %s, acknowledged before %v", c.status, c.text, g.acknowledged)
 	}
 	if c.status == http.StatusCreated && c.unknown {
-		l.violate("what is not in the catalog is not given", g.key, "%s: %d %s", g.symbol, c.status, c.text)
+		l.violate("a stock outside of the catalog is refused", g.key, "%s: %d %s", g.symbol, c.status, c.text)
 	}
 	if l.pause != "" && c.status == http.StatusCreated {
 		l.cover.hit(rowNew, byPause)
@@ -173,7 +164,6 @@ func (l *lab) answered(p *process, g *given, c *call) {
 
 // checkReward compares an answer about a reward with earlier ones.
 func (l *lab) checkReward(g *given, text []byte) {
-	l.t.Helper()
 	var r struct {
 		reward
 
@@ -214,7 +204,6 @@ func rank(status string) int {
 
 // askAgain retries the rewards without an answer, and sometimes one with an answer.
 func (l *lab) askAgain() {
-	l.t.Helper()
 	for _, g := range slices.Clone(l.unsure) {
 		l.give(g)
 	}
@@ -225,7 +214,6 @@ func (l *lab) askAgain() {
 
 // lookAt reads a reward as its own app and as another one.
 func (l *lab) lookAt(g *given) {
-	l.t.Helper()
 	other := (g.app + 1) % apps
 	own := &call{app: g.app, method: http.MethodGet, path: "/v1/rewards/" + g.id}
 	foreign := &call{app: other, method: http.MethodGet, path: own.path}

@@ -26,7 +26,6 @@ const (
 
 // liveDays simulates trading days, and the days between them.
 func (l *lab) liveDays(days int) {
-	l.t.Helper()
 	for begin := yearBegin(); l.opened < days && !l.t.Failed(); begin = begin.AddDate(0, 0, 1) {
 		l.until(begin)
 		clock, err := l.operatorClock()
@@ -50,7 +49,6 @@ func (l *lab) until(at time.Time) {
 
 // day simulates a trading day, from 6:00 in New York.
 func (l *lab) day(begin time.Time) {
-	l.t.Helper()
 	hours := []time.Duration{10*time.Hour - time.Duration(1+l.random.IntN(150))*time.Second} // before the bell
 	for len(hours) < sittings {
 		hours = append(hours, time.Hour+time.Duration(l.random.Int64N(int64(10*time.Hour))))
@@ -73,7 +71,6 @@ func (l *lab) day(begin time.Time) {
 }
 
 func (l *lab) sitting(count int) {
-	l.t.Helper()
 	l.step(l.procs[l.random.IntN(len(l.procs))])
 	l.clients(count)
 	l.work(sittingSteps)
@@ -82,7 +79,6 @@ func (l *lab) sitting(count int) {
 
 // trouble sets the rates of faults from now on: none, low or high.
 func (l *lab) trouble(mood int) {
-	l.t.Helper()
 	l.brokerage.RemoveFault(0)
 	l.rates = rates{}
 	if mood == 0 {
@@ -133,7 +129,6 @@ func (l *lab) afflictOnce(line string, dense bool) {
 }
 
 func (l *lab) suspend(app int, suspended bool) {
-	l.t.Helper()
 	a, err := l.store.SetSuspended(l.t.Context(), l.apps[app].ID.String(), suspended)
 	l.check(err)
 	l.apps[app] = a
@@ -170,7 +165,6 @@ func (l *lab) operatorClock() (rewards.MarketClock, error) {
 // visitOperator ends all faults for a while, and the operator decides what the service could
 // not.
 func (l *lab) visitOperator() {
-	l.t.Helper()
 	l.brokerage.RemoveFault(0)
 	l.rates = rates{}
 	l.work(12)
@@ -190,7 +184,6 @@ func (l *lab) visitOperator() {
 
 // decide makes the operator's decisions.
 func (l *lab) decide() {
-	l.t.Helper()
 	l.resolveQuarantined()
 	for _, c := range l.openConflicts() {
 		l.sold[c.ClientOrderID] = l.settleConflict(c) || l.sold[c.ClientOrderID]
@@ -204,7 +197,6 @@ func (l *lab) decide() {
 // sellExcess sells shares that the broker bought and never reported: only the account's
 // position shows them.
 func (l *lab) sellExcess() {
-	l.t.Helper()
 	clock, err := l.operatorClock()
 	l.check(err)
 	if !clock.Open {
@@ -232,7 +224,6 @@ func (l *lab) sellExcess() {
 
 // compareAll compares the account's positions with our books, once no order is in progress.
 func (l *lab) compareAll() {
-	l.t.Helper()
 	if len(l.live) > 0 || len(l.excess) > 0 || l.t.Failed() {
 		return
 	}
@@ -260,7 +251,6 @@ func (l *lab) compareAll() {
 
 // recover simulates days without faults until everything is final.
 func (l *lab) recover() {
-	l.t.Helper()
 	const most = 12
 	l.on = false
 	l.resume()

@@ -184,7 +184,6 @@ func (x *trial) everyPair(shard int) {
 
 // runLife repeats the lifecycle with the faults of a plan.
 func (x *trial) runLife(plan ...plannedFault) {
-	x.t.Helper()
 	if x.t.Failed() {
 		return
 	}
@@ -215,7 +214,6 @@ func (x *trial) runLife(plan ...plannedFault) {
 // begin removes faults, restarts the processes, and waits until the market is open for at
 // least an hour, or closed.
 func (x *trial) begin() {
-	x.t.Helper()
 	x.plan = nil
 	x.brokerage.RemoveFault(0)
 	x.story = x.story[:0]
@@ -245,7 +243,6 @@ func (x *trial) begin() {
 
 // workOn steps the processes until the reward is final, but at most this often.
 func (x *trial) workOn(g *given, steps int) {
-	x.t.Helper()
 	for n := range steps {
 		if g.acknowledged && !slices.Contains(x.open, g) || x.t.Failed() {
 			return
@@ -262,7 +259,6 @@ func (x *trial) workOn(g *given, steps int) {
 
 // finish removes faults and waits, with an operator, until the reward is final.
 func (x *trial) finish(g *given) {
-	x.t.Helper()
 	x.plan = nil
 	x.brokerage.RemoveFault(0)
 	for range 12 {
@@ -288,7 +284,6 @@ func (x *trial) finish(g *given) {
 
 // judge checks the final status and the number of orders.
 func (x *trial) judge(g *given, orders int, plan []plannedFault) {
-	x.t.Helper()
 	if rank(g.status) != rank("executed") {
 		x.violate("in the end every reward is executed or failed", g.key, "%s with %v", g.status, plan)
 	}

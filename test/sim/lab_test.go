@@ -122,7 +122,6 @@ func (l *lab) sleep(d time.Duration) {
 
 // step runs one step of a process.
 func (l *lab) step(p *process) {
-	l.t.Helper()
 	if p.dead && time.Now().Before(p.down) {
 		return
 	}
@@ -142,7 +141,6 @@ func (l *lab) step(p *process) {
 
 // interlude steps the other processes while one is frozen.
 func (l *lab) interlude(frozen *process, at effect) {
-	l.t.Helper()
 	if l.nested {
 		return
 	}
@@ -167,7 +165,6 @@ func pauses() []time.Duration {
 
 // work steps the processes until nothing is left to do, but at most this often.
 func (l *lab) work(steps int) {
-	l.t.Helper()
 	for range steps {
 		if l.t.Failed() {
 			return
@@ -184,7 +181,6 @@ func (l *lab) work(steps int) {
 
 // atRest reports whether no process has anything left to do.
 func (l *lab) atRest() bool {
-	l.t.Helper()
 	stopped := l.stopped()
 	for _, o := range l.live {
 		if o.State != rewards.OrderQuarantined && (!stopped || o.State != rewards.OrderPlanned) {

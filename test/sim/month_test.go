@@ -45,7 +45,6 @@ func TestMonth(t *testing.T) {
 // day simulates a day from 8:00 UTC: rewards at all hours, faults in two parts of it, and the
 // operator's rounds at noon and before the close.
 func (w *world) day(day int) {
-	w.t.Helper()
 	end := monthBegin().AddDate(0, 0, day+1)
 	hours := make([]time.Duration, rewardsADay)
 	for i := range hours {
@@ -82,7 +81,6 @@ func (w *world) day(day int) {
 
 // visit gives a reward and retries those without an answer.
 func (w *world) visit() {
-	w.t.Helper()
 	app := w.random.IntN(apps)
 	user := w.users[app][w.random.IntN(usersPerApp)]
 	symbol := symbols()[w.random.IntN(len(symbols()))]
@@ -108,7 +106,6 @@ func (w *world) chaos() {
 
 // trouble sets the faults of the broker and the disk, which differ from day to day.
 func (w *world) trouble(day int) {
-	w.t.Helper()
 	for range []int{0, 2, 5}[day%3] {
 		kinds := paper.Kinds()
 		line := kinds[w.random.IntN(len(kinds))]
@@ -131,7 +128,6 @@ func (w *world) trouble(day int) {
 
 // round ends all faults, and the operator decides.
 func (w *world) round() {
-	w.t.Helper()
 	for _, r := range w.brokerage.Faults() {
 		w.hits += r.Hits
 	}
@@ -143,7 +139,6 @@ func (w *world) round() {
 
 // recover simulates two trading days without faults, with the operator's rounds.
 func (w *world) recover() {
-	w.t.Helper()
 	for _, g := range w.given {
 		if !g.acknowledged {
 			w.send(g)
@@ -169,7 +164,6 @@ func nextNoon() time.Time {
 
 // summary logs what happened, and fails if it was too little to prove anything.
 func (w *world) summary() {
-	w.t.Helper()
 	statuses := map[string]int{}
 	for _, g := range w.given {
 		statuses[w.look(g).Status]++

@@ -14,7 +14,6 @@ import (
 
 // attend decides what the service could not, from the brokerage's records.
 func (w *world) attend() {
-	w.t.Helper()
 	w.resolveQuarantined()
 	for _, c := range w.openConflicts() {
 		w.settleConflict(c)
@@ -25,7 +24,6 @@ func (w *world) attend() {
 
 // resolveQuarantined resolves the quarantined orders.
 func (w *world) resolveQuarantined() {
-	w.t.Helper()
 	live, err := w.store.LiveOrders(w.t.Context())
 	w.check(err)
 	for _, o := range live {
@@ -37,7 +35,6 @@ func (w *world) resolveQuarantined() {
 
 // openConflicts are the conflicts that stop ordering.
 func (w *world) openConflicts() []rewards.BrokerConflict {
-	w.t.Helper()
 	conflicts, err := w.store.Conflicts(w.t.Context())
 	w.check(err)
 	return slices.DeleteFunc(conflicts, func(c rewards.BrokerConflict) bool { return !c.AcknowledgedAt.IsZero() })
@@ -45,7 +42,6 @@ func (w *world) openConflicts() []rewards.BrokerConflict {
 
 // judgePrices confirms or rejects the prices in doubt.
 func (w *world) judgePrices() {
-	w.t.Helper()
 	ctx := w.t.Context()
 	assets, err := w.store.Assets(ctx)
 	w.check(err)
@@ -65,7 +61,6 @@ func (w *world) judgePrices() {
 
 // traded is the true price of a stock, at which the brokerage trades it.
 func (w *world) traded(symbol string) money.Price {
-	w.t.Helper()
 	price, known := w.brokerage.Price(w.stock(symbol), time.Now())
 	if !known {
 		w.t.Errorf("the brokerage has no %s", symbol)
@@ -75,7 +70,6 @@ func (w *world) traded(symbol string) money.Price {
 
 // record is an order in the brokerage's books.
 func (w *world) record(clientOrderID string) (paper.Order, bool) {
-	w.t.Helper()
 	r, found, err := w.brokerage.Order(w.t.Context(), clientOrderID)
 	w.check(err)
 	return r, found
@@ -91,7 +85,6 @@ func ended(r paper.Order) bool {
 
 // resolve resolves a quarantined order, once it has ended at the brokerage.
 func (w *world) resolve(o rewards.Order) {
-	w.t.Helper()
 	r, found := w.record(o.ClientOrderID)
 	if found && !ended(r) {
 		return
@@ -106,7 +99,6 @@ func (w *world) resolve(o rewards.Order) {
 // settleConflict acknowledges a conflict after selling the shares that we have not booked, or
 // buying those that the broker took back. It reports whether it did.
 func (w *world) settleConflict(c rewards.BrokerConflict) bool {
-	w.t.Helper()
 	ours, err := w.store.OrdersByClientID(w.t.Context(), []string{c.ClientOrderID})
 	w.check(err)
 	o, known := ours[c.ClientOrderID]
@@ -132,7 +124,6 @@ func (w *world) settleConflict(c rewards.BrokerConflict) bool {
 // comparePositions sells shares that the broker bought and never reported: only the account's
 // position shows them, in `audit --broker`.
 func (w *world) comparePositions() {
-	w.t.Helper()
 	for _, o := range w.orders() {
 		r, _ := w.record(o.ClientOrderID)
 		excess := r.FilledQty - o.FilledQty
@@ -150,7 +141,6 @@ func (w *world) comparePositions() {
 
 // trade buys or sells shares at the brokerage and reports whether the order was filled.
 func (w *world) trade(side, symbol string, qty money.Shares) bool {
-	w.t.Helper()
 	w.sales++
 	id := fmt.Sprint("operator-", w.sales)
 	body := fmt.Sprintf(`{"client_order_id":%q,"symbol":%q,"side":%q,"qty":%q,"type":"market","time_in_force":"day"}`,

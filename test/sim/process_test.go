@@ -41,7 +41,6 @@ type process struct {
 // boot restarts the process on the same store.
 func (p *process) boot() {
 	l := p.lab
-	l.t.Helper()
 	l.starts++
 	ctx := l.t.Context()
 	*p = process{lab: l, name: fmt.Sprint("process-", l.starts)}

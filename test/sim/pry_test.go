@@ -10,7 +10,6 @@ import (
 
 // probe sends a request that must be refused, or reads a list or a portfolio.
 func (l *lab) probe() {
-	l.t.Helper()
 	app := l.random.IntN(apps)
 	user := l.users[app][0]
 	give := func(user, symbol string) *call {
@@ -36,7 +35,6 @@ func (l *lab) probe() {
 }
 
 func (l *lab) refused(c *call, status int, why string) {
-	l.t.Helper()
 	l.ask(l.randomProcess(), c)
 	if c.status != status && !l.excused(c) {
 		l.violate("what is wrong is refused", why, "%s %s: %d %s, want %d", c.path, c.body, c.status, c.text, status)
@@ -45,7 +43,6 @@ func (l *lab) refused(c *call, status int, why string) {
 
 // otherPayload repeats an idempotency key with another amount.
 func (l *lab) otherPayload() {
-	l.t.Helper()
 	if len(l.given) == 0 {
 		return
 	}
@@ -61,7 +58,6 @@ func (l *lab) otherPayload() {
 
 // list reads the newest rewards of an app and compares them with earlier answers.
 func (l *lab) list(app int) {
-	l.t.Helper()
 	c := &call{app: app, method: http.MethodGet, path: "/v1/rewards?limit=20"}
 	l.ask(l.randomProcess(), c)
 	if c.status != http.StatusOK {
@@ -96,7 +92,6 @@ func (l *lab) list(app int) {
 
 // portfolio reads a user's portfolio, which may be impossible to value.
 func (l *lab) portfolio(app int, user string) {
-	l.t.Helper()
 	path := "/v1/users/" + user + "/portfolio"
 	own := &call{app: app, method: http.MethodGet, path: path}
 	foreign := &call{app: (app + 1) % apps, method: http.MethodGet, path: path}
@@ -116,7 +111,6 @@ func (l *lab) portfolio(app int, user string) {
 // checkCost checks that a cost basis is at least what clients saw executed, and at most what
 // they gave.
 func (l *lab) checkCost(user string, text []byte) {
-	l.t.Helper()
 	var got struct{ CostBasis json.Number }
 	l.check(json.Unmarshal(text, &got))
 	cost, err := money.ParseUSD(got.CostBasis.String())
@@ -128,7 +122,6 @@ func (l *lab) checkCost(user string, text []byte) {
 
 // checkValues checks that each value is near the price at which the brokerage trades.
 func (l *lab) checkValues(user string, text []byte) {
-	l.t.Helper()
 	var got struct {
 		Holdings []struct {
 			Asset           string

@@ -136,7 +136,6 @@ func (s story) run(t *testing.T) {
 // afflict adds a fault to the brokerage, without the symbol if the fault strikes requests that
 // have none.
 func (w *world) afflict(line string) {
-	w.t.Helper()
 	f, err := paper.ParseFault(line)
 	w.check(err)
 	if len(f.On) > 0 && !slices.Equal(f.On, []string{"submit"}) {
@@ -150,7 +149,6 @@ func (w *world) afflict(line string) {
 // decide checks that a quarantined order stops its asset, and that the reward is executed
 // after the operator's decision.
 func (w *world) decide(g *given) {
-	w.t.Helper()
 	if got := w.look(g).Status; got != "executing" {
 		w.t.Errorf("under quarantine the reward is %s", got)
 	}
@@ -173,7 +171,6 @@ func (w *world) decide(g *given) {
 
 // confirm checks that a price in doubt stops the asset until the operator decides.
 func (w *world) confirm(g *given) {
-	w.t.Helper()
 	if got := w.look(g).Status; got != "recorded" || !w.alarmed("price_in_doubt") {
 		w.t.Errorf("with a price in doubt the reward is %s, alarm %v", got, w.alarmed("price_in_doubt"))
 	}
@@ -186,7 +183,6 @@ func (w *world) confirm(g *given) {
 
 // alarmed reports whether an alarm with this prefix is raised.
 func (w *world) alarmed(name string) bool {
-	w.t.Helper()
 	alarms, err := w.store.Alarms(w.t.Context())
 	w.check(err)
 	return slices.ContainsFunc(alarms, func(a rewards.Alarm) bool { return strings.HasPrefix(a.Name, name) })
@@ -194,7 +190,6 @@ func (w *world) alarmed(name string) bool {
 
 // ordersAtBroker counts our orders of a stock in the brokerage's books.
 func (w *world) ordersAtBroker(symbol string) (n int) {
-	w.t.Helper()
 	for _, o := range w.orders() {
 		if _, found := w.record(o.ClientOrderID); found && o.Symbol == symbol {
 			n++

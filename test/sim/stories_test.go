@@ -55,7 +55,6 @@ const visible = time.Second
 
 // advanceStories ends pauses and delistings that are due, and may cause an event.
 func (l *lab) advanceStories() {
-	l.t.Helper()
 	l.sittings--
 	if l.pause != "" && l.sittings <= 0 {
 		l.resume()
@@ -73,7 +72,6 @@ func (l *lab) advanceStories() {
 
 // storyIn causes an event in one of many cases.
 func (l *lab) storyIn(many int) {
-	l.t.Helper()
 	if !l.on || l.nested || l.random.IntN(many) != 0 {
 		return
 	}
@@ -93,7 +91,6 @@ func (l *lab) storyIn(many int) {
 
 // meanwhile may cause an event between two steps.
 func (l *lab) meanwhile() {
-	l.t.Helper()
 	if !l.on || l.nested {
 		return
 	}
@@ -110,7 +107,6 @@ func (l *lab) meanwhile() {
 
 // interrupt may cause an event while a process is frozen within a step.
 func (l *lab) interrupt(at effect) {
-	l.t.Helper()
 	stock, many := l.planning(), interruptIn
 	if stock != "" || at.name == "PlanOrder" {
 		many = often
@@ -122,7 +118,6 @@ func (l *lab) interrupt(at effect) {
 
 // meddle pauses ordering or renames the stock; "": any.
 func (l *lab) meddle(stock string) {
-	l.t.Helper()
 	if l.random.IntN(2) == 0 {
 		l.pauseOrdering()
 		return
@@ -144,7 +139,6 @@ func (l *lab) planning() string {
 
 // pauseOrdering is `stockrewards fulfillment pause`.
 func (l *lab) pauseOrdering() {
-	l.t.Helper()
 	if l.pause != "" {
 		return
 	}
@@ -157,7 +151,6 @@ func (l *lab) pauseOrdering() {
 
 // resume is `stockrewards fulfillment resume`.
 func (l *lab) resume() {
-	l.t.Helper()
 	if l.pause == "" {
 		return
 	}
@@ -175,7 +168,6 @@ func (l *lab) resume() {
 
 // covers counts an event for each state of the orders and rewards of a stock; "": of all.
 func (l *lab) covers(event, stock string) {
-	l.t.Helper()
 	for _, o := range l.live {
 		if stock == "" || l.stock(o.Symbol) == stock {
 			l.cover.hit(rowOf(o), event)
@@ -205,7 +197,6 @@ func (p *process) sawControl() {
 // sawAttempt checks an attempt: only a step that began before a stop may still send.
 func (p *process) sawAttempt(o rewards.Order) {
 	l := p.lab
-	l.t.Helper()
 	if p.beganStopped || p.knowsStop {
 		l.violate("while ordering is stopped nothing is sent", o.ClientOrderID, "by %s", p.name)
 	}
@@ -222,7 +213,6 @@ func (p *process) begin() {
 
 // rotateKey creates a second key for an app, uses it, and revokes the first.
 func (l *lab) rotateKey(app int) {
-	l.t.Helper()
 	ctx, old := l.t.Context(), l.keys[app]
 	keys, err := l.store.Keys(ctx, l.apps[app].Name)
 	l.check(err)
@@ -263,7 +253,6 @@ func (l *lab) rotateKey(app int) {
 
 // seen is the status of a request with a key; 0 from a dead process.
 func (l *lab) seen(p *process, app int, secret string) int {
-	l.t.Helper()
 	if p.dead {
 		return 0
 	}

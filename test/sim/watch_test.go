@@ -93,7 +93,6 @@ func (l *lab) sawNews(before rewards.Order) {
 
 // watch checks everything that a step may have changed.
 func (l *lab) watch() {
-	l.t.Helper()
 	now, err := l.store.LiveOrders(l.t.Context())
 	l.check(err)
 	before := l.live
@@ -121,7 +120,6 @@ func (l *lab) watch() {
 
 // checkTransition checks how an order has changed since the last step.
 func (l *lab) checkTransition(before, o rewards.Order) {
-	l.t.Helper()
 	if before.State == o.State && before.Reason == o.Reason && before.FilledQty == o.FilledQty && before.Attempts == o.Attempts {
 		return
 	}
@@ -150,7 +148,6 @@ func reaches(from, to rewards.OrderState) bool {
 
 // checkEnded compares what was booked for a final order with the brokerage.
 func (l *lab) checkEnded(o rewards.Order) {
-	l.t.Helper()
 	l.final++
 	r, found := l.record(o.ClientOrderID)
 	switch {
@@ -179,7 +176,6 @@ func (l *lab) checkEnded(o rewards.Order) {
 
 // gained is a member's shares of an order that has just ended. It checks the member's reward.
 func (l *lab) gained(o rewards.Order, m rewards.Claim) money.Shares {
-	l.t.Helper()
 	shares, err := l.store.SharesOf(l.t.Context(), m.AppID, []rewards.RewardID{m.RewardID})
 	l.check(err)
 	r, err := l.store.Reward(l.t.Context(), m.AppID, m.RewardID)
@@ -200,7 +196,6 @@ func (l *lab) gained(o rewards.Order, m rewards.Claim) money.Shares {
 
 // allocated is the member's allocation of an order in the books.
 func (l *lab) allocated(o rewards.Order, m rewards.Claim) (shares money.Shares) {
-	l.t.Helper()
 	l.check(l.engine.Read(l.t.Context(), func(ctx context.Context, tx store.Tx) error {
 		return tx.Query(ctx, func(row store.Row) error { return row.Scan((*int64)(&shares)) },
 			`SELECT shares FROM allocations WHERE app_id = ?1 AND reward_id = ?2 AND order_id = ?3`,

@@ -77,7 +77,6 @@ func (l *lab) describe(r *http.Request, body []byte) (name string, rows []string
 }
 
 func (l *lab) rowOfID(id string) string {
-	l.t.Helper()
 	found, err := l.store.OrdersByClientID(l.t.Context(), []string{id})
 	l.check(err)
 	return rowOf(found[id])
@@ -85,7 +84,6 @@ func (l *lab) rowOfID(id string) string {
 
 // checkSubmit checks that a sent order is durable and as planned.
 func (l *lab) checkSubmit(body []byte) string {
-	l.t.Helper()
 	var sent struct {
 		ClientOrderID string `json:"client_order_id"`
 		Symbol        string `json:"symbol"`

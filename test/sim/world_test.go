@@ -125,6 +125,8 @@ func client(b *paper.Brokerage) *alpaca.Client {
 	})
 }
 
+// check fails on an error. Only check, ask and violate are helpers of the test: a failure shows
+// the step that failed.
 func (w *world) check(err error) {
 	w.t.Helper()
 	if err != nil {
@@ -151,7 +153,6 @@ func (w *world) logStory() {
 
 // boot restarts the process on the same store, as after a kill -9: its memory is lost.
 func (w *world) boot() {
-	w.t.Helper()
 	w.stop()
 	w.boots++
 	books, err := store.New(w.t.Context(), w.engine, time.Now, w.source)
@@ -180,7 +181,6 @@ func (w *world) boot() {
 
 // populate creates the catalog, the apps and their users.
 func (w *world) populate() {
-	w.t.Helper()
 	var assets []rewards.Asset
 	for _, a := range catalog() {
 		assets = append(assets, rewards.Asset{Symbol: a.Symbol, Name: a.Name})
@@ -230,7 +230,6 @@ func (w *world) ask(app int, method, path, body string, status int, into any) {
 
 // give records a reward.
 func (w *world) give(app int, user, symbol string, amount money.USD) *given {
-	w.t.Helper()
 	w.nextKey++
 	g := &given{app: app, user: user, key: fmt.Sprintf("key-%06d", w.nextKey), amount: amount, symbol: symbol}
 	w.given = append(w.given, g)
@@ -240,7 +239,6 @@ func (w *world) give(app int, user, symbol string, amount money.USD) *given {
 
 // send sends a reward, for the first time or again, and checks the answer.
 func (w *world) send(g *given) {
-	w.t.Helper()
 	status, text := w.request(g.app, http.MethodPost, "/v1/rewards", bodyOf(g))
 	if status == http.StatusServiceUnavailable {
 		w.note("%s: 503", g.key)
@@ -269,7 +267,6 @@ type reward struct {
 
 // look reads a reward.
 func (w *world) look(g *given) reward {
-	w.t.Helper()
 	var got struct{ Reward reward }
 	w.ask(g.app, http.MethodGet, "/v1/rewards/"+g.id, "", 200, &got)
 	return got.Reward
@@ -281,7 +278,6 @@ const pricesEvery = 15 * time.Second
 // tick does everything that is due, then advances the time. A process whose database failed
 // restarts.
 func (w *world) tick(pass time.Duration) {
-	w.t.Helper()
 	ctx := w.t.Context()
 	if time.Since(w.priced) >= pricesEvery {
 		w.priced = time.Now()
@@ -298,7 +294,6 @@ func (w *world) tick(pass time.Duration) {
 
 // pass lets time pass in steps.
 func (w *world) pass(d, step time.Duration) {
-	w.t.Helper()
 	for end := time.Now().Add(d); time.Now().Before(end); {
 		w.tick(min(step, time.Until(end)))
 	}

@@ -41,7 +41,6 @@ type outcome struct {
 
 // lifetime simulates days and a recovery, and checks the result.
 func (l *lab) lifetime(days int) outcome {
-	l.t.Helper()
 	l.on = true
 	l.sync()
 	l.liveDays(days)
