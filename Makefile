@@ -45,7 +45,7 @@ exhaust: ## every fault at every effect of the lifecycles, and every pair of fau
 	$(GO) test -count=1 -v -timeout=12h -run '^TestExhaustively$$' ./test/sim -args -pairs=1
 
 kills: ## a hundred kills -9 under load
-	$(GO) test $(RACE) -count=1 -v -run TestKillsUnderLoad ./test -args -kills=100
+	$(GO) test $(RACE) -count=1 -v -run TestKillsAtRandom ./test -args -torture-for=0 -torture-kills=100
 
 KILLS ?= 2000
 

@@ -1,6 +1,7 @@
 package test
 
 import (
+	"flag"
 	"math/rand/v2"
 	"syscall"
 	"testing"
@@ -8,6 +9,9 @@ import (
 
 	"stockrewards/internal/store/postgres/pgtest"
 )
+
+// fleetKills is the number of kills; `make fleet` uses sixty.
+var fleetKills = flag.Int("kills", 10, "how often to kill -9 a process of the fleet under load")
 
 // Of three processes under load, one is killed every second, and leaders in turn are frozen
 // for longer than their lease: every acknowledged reward exists once and is bought once.
@@ -19,12 +23,12 @@ func TestFleetKillsUnderLoad(t *testing.T) {
 	var frozen *member
 	var thaw time.Time
 	freezes := 0
-	for range *kills {
+	for range *fleetKills {
 		time.Sleep(time.Duration(700+rand.IntN(600)) * time.Millisecond)
 		if frozen != nil && time.Now().After(thaw) {
 			frozen.signal(syscall.SIGCONT)
 			frozen = nil
-		} else if frozen == nil && freezes*20 < *kills {
+		} else if frozen == nil && freezes*20 < *fleetKills {
 			frozen, thaw = f.leader(20*time.Second), time.Now().Add(8*time.Second)
 			frozen.signal(syscall.SIGSTOP)
 			freezes++
@@ -42,7 +46,7 @@ func TestFleetKillsUnderLoad(t *testing.T) {
 		eventually(t, "abdication of the frozen leader", 10*time.Second, func() bool { return !frozen.leads() })
 	}
 	f.verify(load)
-	t.Logf("%d kills, %d freezes", *kills, freezes)
+	t.Logf("%d kills, %d freezes", *fleetKills, freezes)
 }
 
 // When the leader is killed, another process buys within ten seconds.

@@ -30,6 +30,17 @@ func unread(t *testing.T, args ...string) (cmd *exec.Cmd, exited chan error, rea
 	return cmd, exited, reader
 }
 
+// unreadServe starts serve with an unread log.
+func unreadServe(t *testing.T) (s *service, cmd *exec.Cmd, exited chan error, reader *os.File) {
+	t.Helper()
+	s = newService(t, t.TempDir())
+	address := freeAddress(t)
+	cmd, exited, reader = unread(t, "serve", "--listen", address, "--database", s.database())
+	s.url = "http://" + address
+	awaitAnswer(t, s.url+"/openapi.json")
+	return s, cmd, exited, reader
+}
+
 // awaitAnswer waits until a URL answers.
 func awaitAnswer(t *testing.T, url string) {
 	t.Helper()
@@ -59,11 +70,7 @@ func endsOnTerm(t *testing.T, cmd *exec.Cmd, exited chan error) {
 // An unread log delays neither requests nor the shutdown.
 func TestServeWithAnUnreadLog(t *testing.T) {
 	t.Parallel()
-	s := newService(t, t.TempDir())
-	address := freeAddress(t)
-	cmd, exited, _ := unread(t, "serve", "--listen", address, "--database", s.database())
-	s.url = "http://" + address
-	awaitAnswer(t, s.url+"/openapi.json")
+	s, cmd, exited, _ := unreadServe(t)
 	user := s.newUser("anna")
 	for i := range 200 {
 		s.must(200, "GET", "/v1/assets", "")
@@ -77,11 +84,7 @@ func TestServeWithAnUnreadLog(t *testing.T) {
 // The service continues without its log when the reader closes.
 func TestServeWithAClosedLog(t *testing.T) {
 	t.Parallel()
-	s := newService(t, t.TempDir())
-	address := freeAddress(t)
-	cmd, exited, reader := unread(t, "serve", "--listen", address, "--database", s.database())
-	s.url = "http://" + address
-	awaitAnswer(t, s.url+"/openapi.json")
+	s, cmd, exited, reader := unreadServe(t)
 	user := s.newUser("anna")
 	noError(t, reader.Close())
 	for i := range 20 {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// tortureKills is the number of kills; `make torture` uses two thousand.
-var tortureKills = flag.Int("torture-kills", 5, "how often to kill -9 services at random moments")
+// tortureKills is the number of kills; `make kills` uses a hundred, `make torture` two thousand.
+var tortureKills = flag.Int("torture-kills", 10, "how often to kill -9 services at random moments")
 
 // killsOfBooks is the number of kills on one database, before it is verified and replaced.
 const killsOfBooks = 50

@@ -118,8 +118,7 @@ func (l *lab) settleBusts() {
 	if l.unsettled() == 0 {
 		return
 	}
-	conflicts, err := l.store.Conflicts(l.t.Context())
-	l.check(err)
+	conflicts := l.conflicts()
 	for _, b := range l.busts {
 		b.settled = b.settled || slices.ContainsFunc(conflicts, func(c rewards.BrokerConflict) bool {
 			return c.ClientOrderID == b.id && c.FilledQty == b.corrected && !c.AcknowledgedAt.IsZero()
@@ -140,10 +139,9 @@ func (l *lab) unsettled() (n int) {
 // verifyBusts checks that busts have not changed bookings and that each conflict is settled.
 func (l *lab) verifyBusts() {
 	for _, b := range l.busts {
-		ours, err := l.store.OrdersByClientID(l.t.Context(), []string{b.id})
-		l.check(err)
+		o, _ := l.order(b.id)
 		r, _ := l.record(b.id)
-		if o := ours[b.id]; !b.settled || o.FilledQty != b.booked || r.FilledQty != b.corrected {
+		if !b.settled || o.FilledQty != b.booked || r.FilledQty != b.corrected {
 			l.violate("a bust changes no holding", b.id, "%+v: now booked %s, at the brokerage %s", *b, o.FilledQty, r.FilledQty)
 		}
 	}

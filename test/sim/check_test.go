@@ -149,9 +149,7 @@ func (w *world) verifyPositions() {
 // brokerage's books.
 func (w *world) verifyOrders() {
 	excused := map[string]bool{}
-	conflicts, err := w.store.Conflicts(w.t.Context())
-	w.check(err)
-	for _, c := range conflicts {
+	for _, c := range w.conflicts() {
 		excused[c.ClientOrderID] = !c.AcknowledgedAt.IsZero()
 	}
 	for _, o := range w.orders() {

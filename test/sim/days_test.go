@@ -28,8 +28,7 @@ const (
 func (l *lab) liveDays(days int) {
 	for begin := yearBegin(); l.opened < days && !l.t.Failed(); begin = begin.AddDate(0, 0, 1) {
 		l.until(begin)
-		clock, err := l.operatorClock()
-		l.check(err)
+		clock := l.operatorClock()
 		if !clock.Open && clock.NextOpen.Sub(clock.Now) > 10*time.Hour {
 			if l.random.IntN(4) == 0 { // a weekend, a holiday
 				l.sitting(1 + l.random.IntN(5))
@@ -144,11 +143,11 @@ func (l *lab) barred(app int) bool {
 }
 
 // operatorClock reads the market's hours without faults.
-func (l *lab) operatorClock() (rewards.MarketClock, error) {
+func (l *lab) operatorClock() rewards.MarketClock {
 	now := time.Now()
 	if !l.hours.NextOpen.IsZero() && now.Before(l.hours.NextChange()) {
 		l.hours.Now = now
-		return l.hours, nil
+		return l.hours
 	}
 	request := httptest.NewRequestWithContext(l.t.Context(), http.MethodGet, "/control/clock", http.NoBody)
 	answer := httptest.NewRecorder()
@@ -157,9 +156,9 @@ func (l *lab) operatorClock() (rewards.MarketClock, error) {
 		IsOpen              bool
 		NextOpen, NextClose time.Time
 	}
-	err := json.Unmarshal(answer.Body.Bytes(), &got)
+	l.check(json.Unmarshal(answer.Body.Bytes(), &got))
 	l.hours = rewards.MarketClock{Now: now, Open: got.IsOpen, NextOpen: got.NextOpen, NextClose: got.NextClose}
-	return l.hours, err
+	return l.hours
 }
 
 // visitOperator ends all faults for a while, and the operator decides what the service could
@@ -197,8 +196,7 @@ func (l *lab) decide() {
 // sellExcess sells shares that the broker bought and never reported: only the account's
 // position shows them.
 func (l *lab) sellExcess() {
-	clock, err := l.operatorClock()
-	l.check(err)
+	clock := l.operatorClock()
 	if !clock.Open {
 		return
 	}

@@ -35,9 +35,7 @@ func (w *world) resolveQuarantined() {
 
 // openConflicts are the conflicts that stop ordering.
 func (w *world) openConflicts() []rewards.BrokerConflict {
-	conflicts, err := w.store.Conflicts(w.t.Context())
-	w.check(err)
-	return slices.DeleteFunc(conflicts, func(c rewards.BrokerConflict) bool { return !c.AcknowledgedAt.IsZero() })
+	return slices.DeleteFunc(w.conflicts(), func(c rewards.BrokerConflict) bool { return !c.AcknowledgedAt.IsZero() })
 }
 
 // judgePrices confirms or rejects the prices in doubt.
@@ -66,6 +64,21 @@ func (w *world) traded(symbol string) money.Price {
 		w.t.Errorf("the brokerage has no %s", symbol)
 	}
 	return price
+}
+
+// order is an order in our books.
+func (w *world) order(clientOrderID string) (rewards.Order, bool) {
+	found, err := w.store.OrdersByClientID(w.t.Context(), []string{clientOrderID})
+	w.check(err)
+	o, known := found[clientOrderID]
+	return o, known
+}
+
+// conflicts are all conflicts with the broker.
+func (w *world) conflicts() []rewards.BrokerConflict {
+	list, err := w.store.Conflicts(w.t.Context())
+	w.check(err)
+	return list
 }
 
 // record is an order in the brokerage's books.
@@ -99,9 +112,7 @@ func (w *world) resolve(o rewards.Order) {
 // settleConflict acknowledges a conflict after selling the shares that we have not booked, or
 // buying those that the broker took back. It reports whether it did.
 func (w *world) settleConflict(c rewards.BrokerConflict) bool {
-	ours, err := w.store.OrdersByClientID(w.t.Context(), []string{c.ClientOrderID})
-	w.check(err)
-	o, known := ours[c.ClientOrderID]
+	o, known := w.order(c.ClientOrderID)
 	r, found := w.record(c.ClientOrderID)
 	if !known || !found {
 		w.t.Fatalf("a conflict about %+v: known %v, found %v", c, known, found)

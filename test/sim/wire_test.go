@@ -71,15 +71,10 @@ func (l *lab) describe(r *http.Request, body []byte) (name string, rows []string
 		slices.Sort(rows)
 		return "list", rows
 	case strings.HasPrefix(path, "orders:by_client_order_id"):
-		return "lookup", []string{l.rowOfID(r.URL.Query().Get("client_order_id"))}
+		o, _ := l.order(r.URL.Query().Get("client_order_id"))
+		return "lookup", []string{rowOf(o)}
 	}
 	return path, []string{rowMarket}
-}
-
-func (l *lab) rowOfID(id string) string {
-	found, err := l.store.OrdersByClientID(l.t.Context(), []string{id})
-	l.check(err)
-	return rowOf(found[id])
 }
 
 // checkSubmit checks that a sent order is durable and as planned.
@@ -91,9 +86,7 @@ func (l *lab) checkSubmit(body []byte) string {
 		Notional      string `json:"notional"`
 	}
 	l.check(json.Unmarshal(body, &sent))
-	found, err := l.store.OrdersByClientID(l.t.Context(), []string{sent.ClientOrderID})
-	l.check(err)
-	o := found[sent.ClientOrderID]
+	o, _ := l.order(sent.ClientOrderID)
 	late := l.nested || len(l.procs) > 1 // another process may have changed its state
 	switch {
 	case o.ClientOrderID == "":
