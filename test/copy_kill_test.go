@@ -97,7 +97,7 @@ func kill9(cmd *exec.Cmd) {
 // source is frozen, and the same command again moves everything.
 func TestCopyIsKilled(t *testing.T) {
 	t.Parallel()
-	books := booksToMove(t)
+	source := stoppedService(t)
 	c := pgtest.Start(t)
 	places := map[string]string{"commit": atCommit}
 	for _, table := range moved {
@@ -106,7 +106,7 @@ func TestCopyIsKilled(t *testing.T) {
 	for place, where := range places {
 		t.Run(place, func(t *testing.T) {
 			t.Parallel()
-			s := books.duplicate(t)
+			s := source.duplicate(t)
 			url := newTarget(t, c, "killed_in_"+place)
 			g := closeGate(t, url, where)
 			cmd := s.beginCopy(url)
@@ -124,11 +124,11 @@ func TestCopyIsKilled(t *testing.T) {
 	}
 }
 
-// TestCopyIsKilledBeforeItIsNoted kills the program when the target has the books
+// TestCopyIsKilledBeforeItIsNoted kills the program when the target has the rows
 // and the source does not yet say so.
 func TestCopyIsKilledBeforeItIsNoted(t *testing.T) {
 	t.Parallel()
-	s := booksToMove(t)
+	s := stoppedService(t)
 	url := newTarget(t, pgtest.Start(t), "target")
 	g := closeGate(t, url, atTable("alarms"))
 	cmd := s.beginCopy(url)
@@ -157,7 +157,7 @@ func TestCopyIsKilledBeforeItIsNoted(t *testing.T) {
 // the source stays frozen.
 func TestCopyLosesItsConnection(t *testing.T) {
 	t.Parallel()
-	s := booksToMove(t)
+	s := stoppedService(t)
 	url := newTarget(t, pgtest.Start(t), "target")
 	g := closeGate(t, url, atCommit)
 	var stderr strings.Builder
@@ -177,7 +177,7 @@ func TestCopyLosesItsConnection(t *testing.T) {
 // TestCopyIsAbandoned goes back after a kill.
 func TestCopyIsAbandoned(t *testing.T) {
 	t.Parallel()
-	s := booksToMove(t)
+	s := stoppedService(t)
 	c := pgtest.Start(t)
 	url := newTarget(t, c, "target")
 	fails(t, "nothing to abandon")(s.copyTo(url, "--abandon"))
@@ -197,7 +197,7 @@ func TestCopyIsAbandoned(t *testing.T) {
 // source lives on.
 func TestCopyFails(t *testing.T) {
 	t.Parallel()
-	s := booksToMove(t)
+	s := stoppedService(t)
 	c := pgtest.Start(t)
 	url := newTarget(t, c, "target")
 	makeSchema(t, url)

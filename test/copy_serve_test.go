@@ -12,7 +12,7 @@ import (
 // After the move, serve refuses the source, and continues over the target with the same account.
 func TestMovedServiceContinues(t *testing.T) {
 	t.Parallel()
-	s := booksToMove(t)
+	s := stoppedService(t)
 	url := newTarget(t, pgtest.Start(t), "target")
 	succeeds(t)(s.copyTo(url))
 	s.wantError("this database is frozen: it was moved to 127.0.0.1:", "serve", "--listen", "127.0.0.1:0")

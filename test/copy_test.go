@@ -18,8 +18,8 @@ import (
 	"stockrewards/internal/store/postgres/pgtest"
 )
 
-// booksToMove is a stopped service with executed rewards.
-func booksToMove(t *testing.T) *service {
+// stoppedService is a stopped service with executed rewards.
+func stoppedService(t *testing.T) *service {
 	t.Helper()
 	s := newService(t, t.TempDir())
 	s.start()
@@ -95,7 +95,7 @@ func (s *service) wantMoved(url string) {
 // copy moves a service's database, and refuses whatever would leave two live ones.
 func TestCopy(t *testing.T) {
 	t.Parallel()
-	s := booksToMove(t)
+	s := stoppedService(t)
 	c := pgtest.Start(t)
 	url := newTarget(t, c, "target")
 

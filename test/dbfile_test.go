@@ -11,7 +11,7 @@ import (
 // with a message.
 func (s *service) wantRefused(name, want string, args ...string) {
 	s.t.Helper()
-	other := &service{t: s.t, folder: s.folder, books: "sqlite:" + name, env: s.env}
+	other := &service{t: s.t, folder: s.folder, storeURL: "sqlite:" + name, env: s.env}
 	other.wantError(want, args...)
 }
 
@@ -55,7 +55,7 @@ func TestDatabaseFilesArePrivate(t *testing.T) {
 	file := strings.TrimPrefix(s.database(), "sqlite:")
 	symbolic := filepath.Join(t.TempDir(), "link.db")
 	noError(t, os.Symlink(file, symbolic))
-	linked := &service{t: t, folder: s.folder, books: "sqlite:" + symbolic}
+	linked := &service{t: t, folder: s.folder, storeURL: "sqlite:" + symbolic}
 	files := []string{file, file + "-wal", file + "-shm", file + ".lock", file + ".setup.lock"}
 	for _, mode := range []os.FileMode{0o644, 0o660} {
 		for _, name := range files {

@@ -87,19 +87,19 @@ func TestDevPrintsAKeyThatWorks(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	data := filepath.Join(folder, "stockrewards-data")
-	books := "--database=sqlite:" + filepath.Join(data, "stockrewards.db")
+	database := "--database=sqlite:" + filepath.Join(data, "stockrewards.db")
 	printed := regexp.MustCompile(`(?m)^ {2}(sr_test_\w+)$`)
 	address := regexp.MustCompile(`running at (\S+)`)
 	seen := map[string]bool{}
 	for _, spoil := range []func(){
 		func() {},
-		func() { revokeAll(t, books) },
+		func() { revokeAll(t, database) },
 		func() {
 			if err := os.Remove(filepath.Join(data, "dev.key")); err != nil {
 				t.Error(err)
 			}
 		},
-		func() { revokeAll(t, books) },
+		func() { revokeAll(t, database) },
 	} {
 		spoil()
 		greeting, stop := startDev(t, folder)
@@ -115,14 +115,14 @@ func TestDevPrintsAKeyThatWorks(t *testing.T) {
 }
 
 // revokeAll revokes every key of the app dev.
-func revokeAll(t *testing.T, books string) {
+func revokeAll(t *testing.T, database string) {
 	t.Helper()
-	list, err := runProgram(t, "key", "list", "dev", books)
+	list, err := runProgram(t, "key", "list", "dev", database)
 	if err != nil {
 		t.Fatal(list)
 	}
 	for _, line := range strings.Split(strings.TrimSpace(list), "\n")[1:] {
-		if out, err := runProgram(t, "key", "revoke", strings.Fields(line)[0], books); err != nil {
+		if out, err := runProgram(t, "key", "revoke", strings.Fields(line)[0], database); err != nil {
 			t.Fatal(out)
 		}
 	}

@@ -26,22 +26,22 @@ func exitOf(t *testing.T, args ...string) (status int, out string) {
 func TestExitStatuses(t *testing.T) {
 	t.Parallel()
 	s := newService(t, t.TempDir())
-	books := "--database=" + s.database()
+	database := "--database=" + s.database()
 	missing := "--database=sqlite:" + filepath.Join(t.TempDir(), "none.db")
 	const id = "01a1fe02-1262-7000-bbaf-62ded01743e8"
 	for line, want := range map[string]int{
-		"": 0, "--help": 0, "version": 0, "app list " + books: 0, "audit " + books: 0, "fulfillment status " + books: 0,
-		"app list " + missing: 1, "app create tester " + books: 1, "app suspend nobody " + books: 1,
-		"order show " + id + " " + books: 1, "key revoke " + id + " " + books: 1, "asset disable NONE " + books: 1,
-		"nonsense": 2, "serve --nonsense " + books: 2, "app list": 2, "app create " + books: 2, "app list more " + books: 2,
-		"app list --database=mysql:x": 2, "order show 1 " + books: 2, "order list --limit=x " + books: 2,
-		"order list --limit=0 " + books: 2, "order list --state=x " + books: 2, "key create tester --expires=-1h " + books: 2,
-		"serve --pooling-window=5 " + books: 2, "serve --pooling-window=-5s " + books: 2, "serve --listen=x " + books: 2,
-		"serve --listen=0.0.0.0:0 " + books: 2, "serve --daily-notional-limit=x " + books: 2,
-		"serve --max-order-notional=5 " + books: 2, "serve --tls-cert=x " + books: 2, "serve --broker=x " + books: 2,
-		"serve --admin-listen=x " + books: 2, "fulfillment pause --reason= " + books: 2,
+		"": 0, "--help": 0, "version": 0, "app list " + database: 0, "audit " + database: 0, "fulfillment status " + database: 0,
+		"app list " + missing: 1, "app create tester " + database: 1, "app suspend nobody " + database: 1,
+		"order show " + id + " " + database: 1, "key revoke " + id + " " + database: 1, "asset disable NONE " + database: 1,
+		"nonsense": 2, "serve --nonsense " + database: 2, "app list": 2, "app create " + database: 2, "app list more " + database: 2,
+		"app list --database=mysql:x": 2, "order show 1 " + database: 2, "order list --limit=x " + database: 2,
+		"order list --limit=0 " + database: 2, "order list --state=x " + database: 2, "key create tester --expires=-1h " + database: 2,
+		"serve --pooling-window=5 " + database: 2, "serve --pooling-window=-5s " + database: 2, "serve --listen=x " + database: 2,
+		"serve --listen=0.0.0.0:0 " + database: 2, "serve --daily-notional-limit=x " + database: 2,
+		"serve --max-order-notional=5 " + database: 2, "serve --tls-cert=x " + database: 2, "serve --broker=x " + database: 2,
+		"serve --admin-listen=x " + database: 2, "fulfillment pause --reason= " + database: 2,
 		"paper --database=x": 2, "paper --cash=x " + missing: 2, "paper --fault=x " + missing: 2, "paper --clock=x " + missing: 2,
-		"order resolve " + id + " --reason=x " + books: 2, "dev --listen=x": 2,
+		"order resolve " + id + " --reason=x " + database: 2, "dev --listen=x": 2,
 	} {
 		if got, out := exitOf(t, strings.Fields(line)...); got != want {
 			t.Errorf("%s: exit status %d, want %d: %s", line, got, want, out)
@@ -56,14 +56,14 @@ func TestAddressTaken(t *testing.T) {
 	noError(t, err)
 	defer l.Close()
 	taken, folder := l.Addr().String(), t.TempDir()
-	books := "sqlite:" + filepath.Join(folder, "rewards.db")
+	database := "sqlite:" + filepath.Join(folder, "rewards.db")
 	for flag, lines := range map[string][]string{
 		"--listen": {
-			"serve --database " + books + " --listen " + taken,
+			"serve --database " + database + " --listen " + taken,
 			"paper --database sqlite:" + filepath.Join(folder, "alone.db") + " --listen " + taken,
 			"dev --admin-listen 127.0.0.1:0 --data " + filepath.Join(folder, "dev") + " --listen " + taken,
 		},
-		"--admin-listen": {"serve --database " + books + " --listen 127.0.0.1:0 --admin-listen " + taken},
+		"--admin-listen": {"serve --database " + database + " --listen 127.0.0.1:0 --admin-listen " + taken},
 	} {
 		for _, line := range lines {
 			fails(t, "exit status 1", "cannot listen on "+taken+": another program uses this address (address already in use); "+

@@ -78,7 +78,7 @@ func TestServeRefusesADatabase(t *testing.T) {
 	t.Parallel()
 	good, unsafe := pgtest.Start(t), pgtest.Start(t, "fsync=off")
 	newer := good.Database(t, "newer")
-	s := &service{t: t, books: newer}
+	s := &service{t: t, storeURL: newer}
 	s.command("app", "create", "tester")
 	good.Must(t, "newer", "insert into goose_db_version (version_id, is_applied) values (20990101000000, true)")
 	alpaca := []string{"--broker", "alpaca", "--alpaca-url", "http://127.0.0.1:1", "--alpaca-data-url", "http://127.0.0.1:1"}
@@ -93,7 +93,7 @@ func TestServeRefusesADatabase(t *testing.T) {
 		"a role over a file":     {"sqlite:" + t.TempDir() + "/rewards.db", []string{"--role", "api"}, "--role api"},
 		"no such database":       {good.URL("nowhere"), alpaca, `database "nowhere" does not exist`},
 	} {
-		other := &service{t: t, books: refused.database, env: []string{"APCA_API_KEY_ID=key", "APCA_API_SECRET_KEY=secret"}}
+		other := &service{t: t, storeURL: refused.database, env: []string{"APCA_API_KEY_ID=key", "APCA_API_SECRET_KEY=secret"}}
 		t.Log(name)
 		other.wantError(refused.want, append([]string{"serve", "--listen", "127.0.0.1:0"}, refused.flags...)...)
 	}

@@ -39,7 +39,7 @@ func newFleet(t *testing.T, database string, size int, flags ...string) *fleet {
 	t.Helper()
 	f := &fleet{paper: startPaper(t, "--requests-per-minute", "0")}
 	f.service = &service{
-		t: t, books: database, folder: t.TempDir(),
+		t: t, storeURL: database, folder: t.TempDir(),
 		env: []string{"APCA_API_KEY_ID=key", "APCA_API_SECRET_KEY=secret"},
 	}
 	f.flags = append(f.paper.buyAt(), flags...)
@@ -70,7 +70,7 @@ func (f *fleet) add(flags ...string) *member {
 	m := &member{service: &one, listen: freeAddress(t), admin: freeAddress(t)}
 	m.name, m.url = fmt.Sprint("serve-", len(f.members)), "http://"+m.listen
 	m.args = append([]string{
-		"serve", "--database", f.books, "--listen", m.listen, "--admin-listen", m.admin,
+		"serve", "--database", f.storeURL, "--listen", m.listen, "--admin-listen", m.admin,
 	}, append(f.flags, flags...)...)
 	f.members, f.url = append(f.members, m), m.url
 	t.Cleanup(m.kill)
@@ -142,11 +142,11 @@ func (f *fleet) verify(l *load) {
 		noError(t, m.stop())
 	}
 	if out := f.operate("fulfillment", "status"); strings.Contains(out, "broker_conflict") {
-		t.Errorf("the brokerage has orders that the books do not know:\n%s", out)
+		t.Errorf("the brokerage has orders that the store does not know:\n%s", out)
 	}
 	f.operate("audit")
 	f.operate("audit", "--broker", "--alpaca-url", f.paper.url)
-	engine, err := postgres.Open(t.Context(), f.books, postgres.Options{Pooled: f.pooled()})
+	engine, err := postgres.Open(t.Context(), f.storeURL, postgres.Options{Pooled: f.pooled()})
 	noError(t, err)
 	broker := alpaca.New(alpaca.Options{TradingURL: f.paper.url, DataURL: f.paper.url, KeyID: "key", SecretKey: "secret"})
 	wantPositions(t, broker, sharesIn(t, engine))

@@ -61,21 +61,21 @@ func parallel() {
 
 // service is a running `serve`.
 type service struct {
-	t      *testing.T
-	name   string // of its log; "": serve
-	folder string
-	books  string // the URL of its database; "": a file in the folder
-	url    string
-	key    string
-	env    []string // in addition to the test's
-	cmd    *exec.Cmd
-	exited chan error
+	t        *testing.T
+	name     string // of its log; "": serve
+	folder   string
+	storeURL string // the URL of its database; "": a file in the folder
+	url      string
+	key      string
+	env      []string // in addition to the test's
+	cmd      *exec.Cmd
+	exited   chan error
 }
 
 // database is the service's --database.
 func (s *service) database() string {
-	if s.books != "" {
-		return s.books
+	if s.storeURL != "" {
+		return s.storeURL
 	}
 	return "sqlite:" + filepath.Join(s.folder, "rewards.db")
 }

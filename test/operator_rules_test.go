@@ -20,7 +20,7 @@ func serviceWrites() []string {
 	}
 }
 
-// Every method by which an operator changes the books logs it: a method of
+// Every method by which an operator changes the store logs it: a method of
 // store.Store that writes is one that is known to be the service's own.
 func TestOperatorsWriteByTheLog(t *testing.T) {
 	t.Parallel()

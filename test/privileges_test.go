@@ -27,9 +27,9 @@ func TestLeastPrivileges(t *testing.T) {
 	as := func(role string) string { return strings.Replace(url, "postgres@", role+"@", 1) }
 	c.Must(t, "rewards", blocks[0][1])
 
-	before := &service{t: t, books: as("rewards_serve")}
+	before := &service{t: t, storeURL: as("rewards_serve")}
 	before.wantError("stockrewards migrate", "app", "create", "early")
-	(&service{t: t, books: as("rewards_owner")}).command("migrate")
+	(&service{t: t, storeURL: as("rewards_owner")}).command("migrate")
 	c.Must(t, "rewards", blocks[1][1])
 
 	f := newFleet(t, as("rewards_serve"), 1)
@@ -45,7 +45,7 @@ func TestLeastPrivileges(t *testing.T) {
 	if logs := f.members[0].logs(); strings.Contains(logs, "permission denied") {
 		t.Errorf("serve lacks a right:\n%s", logs)
 	}
-	reader := &service{t: t, books: as("rewards_audit")}
+	reader := &service{t: t, storeURL: as("rewards_audit")}
 	reader.command("audit")
 	fails(t)(reader.try("app", "create", "more"))
 	for _, statement := range []string{

@@ -13,27 +13,27 @@ import (
 // tortureKills is the number of kills; `make kills` uses a hundred, `make torture` two thousand.
 var tortureKills = flag.Int("torture-kills", 10, "how often to kill -9 services at random moments")
 
-// killsOfBooks is the number of kills on one database, before it is verified and replaced.
-const killsOfBooks = 50
+// killsPerStore is the number of kills on one database, before it is verified and replaced.
+const killsPerStore = 50
 
 // killTally counts the kills and their effects.
 type killTally struct{ kills, acknowledged atomic.Int64 }
 
 // Killed at random moments, a service keeps everything it acknowledged. The seed of a run
-// and -run TestKillsAtRandom/books/7 repeat its seventh database.
+// and -run TestKillsAtRandom/stores/7 repeat its seventh database.
 func TestKillsAtRandom(t *testing.T) {
 	t.Parallel()
 	seed, began := chance(t).Uint64(), time.Now()
 	var tally killTally
-	t.Run("books", func(t *testing.T) {
-		for n := 0; n*killsOfBooks < *tortureKills; n++ {
+	t.Run("stores", func(t *testing.T) {
+		for n := 0; n*killsPerStore < *tortureKills; n++ {
 			t.Run(strconv.Itoa(n), func(t *testing.T) {
 				t.Parallel()
 				if *tortureFor > 0 && time.Since(began) > *tortureFor {
 					return
 				}
 				random := rand.New(rand.NewPCG(seed, uint64(n)))
-				killOnBooks(t, random, min(killsOfBooks, *tortureKills-n*killsOfBooks), &tally)
+				killOnStore(t, random, min(killsPerStore, *tortureKills-n*killsPerStore), &tally)
 				t.Logf("%d kills, %d rewards acknowledged, %s", tally.kills.Load(), tally.acknowledged.Load(),
 					time.Since(began).Round(time.Second))
 			})
@@ -44,9 +44,9 @@ func TestKillsAtRandom(t *testing.T) {
 		int(time.Since(began).Seconds()))
 }
 
-// killOnBooks repeatedly kills a service under load. After each start it checks the newest
+// killOnStore repeatedly kills a service under load. After each start it checks the newest
 // rewards, and at the end all.
-func killOnBooks(t *testing.T, random *rand.Rand, kills int, tally *killTally) {
+func killOnStore(t *testing.T, random *rand.Rand, kills int, tally *killTally) {
 	t.Helper()
 	const least, most = 20, 300 // milliseconds
 	s := newService(t, t.TempDir())

@@ -14,9 +14,9 @@ import (
 	"stockrewards/internal/money"
 )
 
-// seedBooks is the database that each life starts with: an app, two users, and whatever the
+// seedStore is the database that each life starts with: an app, two users, and whatever the
 // scene needs.
-type seedBooks struct {
+type seedStore struct {
 	folder string
 	key    string
 	users  []string
@@ -24,7 +24,7 @@ type seedBooks struct {
 }
 
 // copyTo copies the database, without its locks.
-func (b seedBooks) copyTo(t *testing.T, folder string) {
+func (b seedStore) copyTo(t *testing.T, folder string) {
 	t.Helper()
 	for _, name := range []string{"rewards.db", "rewards.db-wal", "paper.db", "paper.db-wal"} {
 		content, err := os.ReadFile(filepath.Join(b.folder, name))
@@ -38,12 +38,12 @@ func (b seedBooks) copyTo(t *testing.T, folder string) {
 	}
 }
 
-// plantBooks creates a database with users only.
-func plantBooks(t *testing.T) seedBooks {
+// plantStore creates a database with users only.
+func plantStore(t *testing.T) seedStore {
 	t.Helper()
 	s := newService(t, t.TempDir())
 	s.start()
-	b := seedBooks{folder: s.folder, key: s.key, users: []string{s.newUser("anna"), s.newUser("bert")}}
+	b := seedStore{folder: s.folder, key: s.key, users: []string{s.newUser("anna"), s.newUser("bert")}}
 	noError(t, s.stop())
 	return b
 }
@@ -67,7 +67,7 @@ func settings() []string { return []string{"--pooling-window", "20ms"} }
 var requestLine = regexp.MustCompile(`(?m)^.*"msg":"request",.*\n`)
 
 // newLife copies a database for a life with a fault.
-func newLife(t *testing.T, b seedBooks, folder string, chosen func(place) bool, f fault) *life {
+func newLife(t *testing.T, b seedStore, folder string, chosen func(place) bool, f fault) *life {
 	t.Helper()
 	b.copyTo(t, folder)
 	s := &service{t: t, folder: folder, key: b.key}
@@ -272,8 +272,8 @@ func (l *life) account() {
 	comparePositions(t, l.s.folder)
 }
 
-// grownBooks is a database whose log is almost long enough for a checkpoint.
-func grownBooks(t *testing.T) seedBooks {
+// grownStore is a database whose log is almost long enough for a checkpoint.
+func grownStore(t *testing.T) seedStore {
 	t.Helper()
 	const enough = 3850 * (4096 + 24) // bytes; the engine begins at 4000 pages
 	s := newService(t, t.TempDir())
@@ -291,5 +291,5 @@ func grownBooks(t *testing.T) seedBooks {
 	}
 	s.kill()
 	l.pause()
-	return seedBooks{folder: s.folder, key: s.key, users: l.users, load: l}
+	return seedStore{folder: s.folder, key: s.key, users: l.users, load: l}
 }

@@ -36,8 +36,8 @@ func chance(t *testing.T) *rand.Rand {
 // scene is a life with system calls in which faults are injected.
 type scene struct {
 	name  string
-	books seedBooks
-	live  func(t *testing.T, b seedBooks, chosen func(place) bool, f fault) *life
+	store seedStore
+	live  func(t *testing.T, b seedStore, chosen func(place) bool, f fault) *life
 	pick  func([]place) []place // of the calls in a life without faults
 }
 
@@ -118,7 +118,7 @@ func plan(t *testing.T, table *tortureTable) []trial {
 	t.Helper()
 	var trials []trial
 	for _, s := range scenes(t) {
-		l := s.live(t, s.books, never, fault{})
+		l := s.live(t, s.store, never, fault{})
 		if l.exit != nil {
 			t.Fatalf("%s: an untroubled life ends with %v", s.name, l.exit)
 		}
@@ -139,7 +139,7 @@ func plan(t *testing.T, table *tortureTable) []trial {
 func (r trial) run(t *testing.T, table *tortureTable) {
 	const patience = 4
 	for range patience {
-		l := r.scene.live(t, r.scene.books, at(r.place), r.fault)
+		l := r.scene.live(t, r.scene.store, at(r.place), r.fault)
 		injected := l.injector.done()
 		if len(injected) == 0 {
 			continue
@@ -155,14 +155,14 @@ func (r trial) run(t *testing.T, table *tortureTable) {
 func scenes(t *testing.T) []scene {
 	t.Helper()
 	all := func(p []place) []place { return p }
-	short := scene{name: "life", books: plantBooks(t), live: liveShort, pick: all}
+	short := scene{name: "life", store: plantStore(t), live: liveShort, pick: all}
 	first := scene{name: "setup", live: liveSetup, pick: all}
-	carry := scene{name: "checkpoint", books: grownBooks(t), live: liveCheckpoint, pick: carried}
+	carry := scene{name: "checkpoint", store: grownStore(t), live: liveCheckpoint, pick: carried}
 	return []scene{short, first, carry}
 }
 
 // liveShort records, replays, plans, submits, fills, settles, and ends.
-func liveShort(t *testing.T, b seedBooks, chosen func(place) bool, f fault) *life {
+func liveShort(t *testing.T, b seedStore, chosen func(place) bool, f fault) *life {
 	t.Helper()
 	l := newLife(t, b, t.TempDir(), chosen, f)
 	l.run(4)
@@ -170,9 +170,9 @@ func liveShort(t *testing.T, b seedBooks, chosen func(place) bool, f fault) *lif
 }
 
 // liveSetup creates the database.
-func liveSetup(t *testing.T, _ seedBooks, chosen func(place) bool, f fault) *life {
+func liveSetup(t *testing.T, _ seedStore, chosen func(place) bool, f fault) *life {
 	t.Helper()
-	l := newLife(t, seedBooks{}, t.TempDir(), chosen, f)
+	l := newLife(t, seedStore{}, t.TempDir(), chosen, f)
 	p, _ := l.injector.begin(t, l.s.logName(), nil, "app", "create", "first", "--database", l.s.database())
 	l.s.cmd, l.s.exited = p.cmd, p.exited
 	l.exit = <-p.exited
@@ -187,7 +187,7 @@ func liveSetup(t *testing.T, _ seedBooks, chosen func(place) bool, f fault) *lif
 }
 
 // liveCheckpoint continues with a log that is due for a checkpoint.
-func liveCheckpoint(t *testing.T, b seedBooks, chosen func(place) bool, f fault) *life {
+func liveCheckpoint(t *testing.T, b seedStore, chosen func(place) bool, f fault) *life {
 	t.Helper()
 	l := newLife(t, b, t.TempDir(), chosen, f)
 	l.run(12)
@@ -220,7 +220,7 @@ func carried(calls []place) []place {
 func TestAnIOErrorInACheckpointStopsTheProcess(t *testing.T) {
 	t.Parallel()
 	for _, p := range []place{{"pwrite64", "rewards.db", 1}, {"fsync", "rewards.db", 1}} {
-		l := liveCheckpoint(t, grownBooks(t), at(p), fault{errno: syscall.EIO})
+		l := liveCheckpoint(t, grownStore(t), at(p), fault{errno: syscall.EIO})
 		if !slices.Equal(l.injector.done(), []place{p}) {
 			t.Fatalf("injected at %v, wanted at %s", l.injector.done(), p)
 		}

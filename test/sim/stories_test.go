@@ -39,7 +39,7 @@ type stories struct {
 	recent   []endedOrder // orders that could be busted
 }
 
-// An event happens in one of so many sittings, steps and interludes, and more often while an
+// The odds of an event are one in this number of sittings, steps or interludes, more while an
 // order is planned and not sent, which is rare.
 const (
 	storyInSittings = 8
