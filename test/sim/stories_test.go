@@ -39,8 +39,8 @@ type stories struct {
 	recent   []endedOrder // orders that could be busted
 }
 
-// The odds of an event are one in this number of sittings, steps or interludes, more while an
-// order is planned and not sent, which is rare.
+// The odds of an event before a sitting, after a step and in an interlude are one in these
+// numbers. They are better while an order is planned and not sent, which is rare.
 const (
 	storyInSittings = 8
 	storyInSteps    = 300
