@@ -45,8 +45,7 @@ func TestAnotherAccountWhileRunningStopsOrdering(t *testing.T) {
 		pins(w)
 		first := w.give("AAPL", 5*usd)
 		w.reports(reported("new", "0"))
-		w.run(5 * time.Second)
-		w.want(first, rewards.Executing)
+		w.wantAfter(5*time.Second, first, rewards.Executing)
 		submits := w.switches()
 		w.run(time.Minute)
 		w.wantAlarm(rewards.AlarmAccountDiffers, true)
@@ -54,14 +53,12 @@ func TestAnotherAccountWhileRunningStopsOrdering(t *testing.T) {
 		second := w.give("KO", 5*usd)
 		w.run(5 * time.Second)
 		time.Sleep(30 * time.Hour) // over the close: the order that is not found is not quarantined
-		w.run(5 * time.Second)
-		w.want(second, rewards.Recorded)
+		w.wantAfter(5*time.Second, second, rewards.Recorded)
 		if o := w.live(); len(o) != 1 || o[0].State != rewards.OrderOpen || *submits != 0 {
 			w.t.Errorf("%d orders were sent to another account; ours: %+v", *submits, o)
 		}
 		w.wire.fault, w.wire.rewrite = nil, nil
-		w.run(15 * time.Second)
-		w.want(first, rewards.Executed)
+		w.wantAfter(15*time.Second, first, rewards.Executed)
 		w.want(second, rewards.Executed)
 		w.wantAlarm("broker_account", false)
 		w.wantBalance()
@@ -83,11 +80,9 @@ func TestAnAccountThatIsNotReportedStopsOrdering(t *testing.T) {
 		w.wantAlarm(rewards.AlarmPaused, true)
 		w.pause("")
 		r := w.give("AAPL", 5*usd)
-		w.run(10 * time.Second)
-		w.want(r, rewards.Recorded)
+		w.wantAfter(10*time.Second, r, rewards.Recorded)
 		off()
-		w.run(15 * time.Second)
-		w.want(r, rewards.Executed)
+		w.wantAfter(15*time.Second, r, rewards.Executed)
 		w.wantAlarm("broker_account", false)
 	})
 }
@@ -101,8 +96,7 @@ func TestTheNextLeaderComparesTheAccountFirst(t *testing.T) {
 		submits := w.switches()
 		w.otherLeads()
 		r := w.give("AAPL", 5*usd)
-		w.run(10 * time.Second)
-		w.want(r, rewards.Recorded)
+		w.wantAfter(10*time.Second, r, rewards.Recorded)
 		if *submits != 0 {
 			w.t.Errorf("%d orders were sent to another account", *submits)
 		}

@@ -100,8 +100,7 @@ func TestASplitHoldsItsStock(t *testing.T) {
 		w.run(20 * time.Second)
 		w.wantAction(id, rewards.ActionHeld)
 		w.until("2000-01-05 10:00:00")
-		w.run(5 * time.Second)
-		w.want(held, rewards.Recorded)
+		w.wantAfter(5*time.Second, held, rewards.Recorded)
 		w.want(other, rewards.Executed)
 		w.wantValued("AAPL", false)
 		w.wantValued("KO", true)
@@ -210,25 +209,19 @@ func TestAHeldOrderIsNotSentAgain(t *testing.T) {
 // not offer do not.
 func TestAnnouncementsThatCannotBeRead(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct {
+	type variant struct {
 		status int
 		want   rewards.Status
-	}{"failing": {500, rewards.Recorded}, "not offered": {404, rewards.Executed}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			inWorld(t, func(w *world) {
-				off := w.faulty(ofActions, says(test.status, `{"message":"no"}`))
-				r := w.give("AAPL", 5*usd)
-				w.run(10 * time.Second)
-				w.want(r, test.want)
-				w.wantAlarm(rewards.AlarmActionsUnknown, true)
-				off()
-				w.run(20 * time.Second)
-				w.want(r, rewards.Executed)
-				w.wantAlarm(rewards.AlarmActionsUnknown, false)
-			})
-		})
 	}
+	inWorlds(t, map[string]variant{"failing": {500, rewards.Recorded}, "not offered": {404, rewards.Executed}}, func(w *world, test variant) {
+		off := w.faulty(ofActions, says(test.status, `{"message":"no"}`))
+		r := w.give("AAPL", 5*usd)
+		w.wantAfter(10*time.Second, r, test.want)
+		w.wantAlarm(rewards.AlarmActionsUnknown, true)
+		off()
+		w.wantAfter(20*time.Second, r, rewards.Executed)
+		w.wantAlarm(rewards.AlarmActionsUnknown, false)
+	})
 }
 
 // A reading from before the evening does not count for the next day.
@@ -241,11 +234,9 @@ func TestAnnouncementsOfTheEveningBeforeAreNeeded(t *testing.T) {
 		w.buy()
 		w.until("2000-01-04 20:00:00")
 		after := w.give("AAPL", 5*usd)
-		w.run(10 * time.Second)
-		w.want(after, rewards.Recorded)
+		w.wantAfter(10*time.Second, after, rewards.Recorded)
 		off()
-		w.run(20 * time.Second)
-		w.want(after, rewards.Executed)
+		w.wantAfter(20*time.Second, after, rewards.Executed)
 	})
 }
 
@@ -259,8 +250,7 @@ func TestAPositionThatLooksLikeASplitHolds(t *testing.T) {
 		w.until("2000-01-05 02:31:00")
 		w.run(5 * time.Second) // the first comparison: not ordered from here on
 		r := w.give("AAPL", 5*usd)
-		w.run(30 * time.Second)
-		w.want(r, rewards.Recorded)
+		w.wantAfter(30*time.Second, r, rewards.Recorded)
 		list := w.actionsOf(rewards.ActionHeld)
 		if len(list) != 1 || list[0].Type != rewards.ActionPosition || list[0].OldRate != "2" || list[0].NewRate != "3" {
 			w.t.Fatalf("held: %+v, want one by the position, 2:3", list)
@@ -270,8 +260,7 @@ func TestAPositionThatLooksLikeASplitHolds(t *testing.T) {
 		w.resume(list[0].ID)
 		w.run(5 * time.Second)
 		time.Sleep(10 * time.Minute)
-		w.run(10 * time.Second)
-		w.want(r, rewards.Executed)
+		w.wantAfter(10*time.Second, r, rewards.Executed)
 		if list := w.actionsOf(rewards.ActionHeld); len(list) != 0 {
 			w.t.Errorf("held again: %+v", list)
 		}

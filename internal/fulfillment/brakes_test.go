@@ -14,11 +14,12 @@ import (
 // A brake keeps a reward recorded, with its alarm, until it is released.
 func TestBrakes(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct {
+	type variant struct {
 		amount money.USD
 		alarm  string
 		brake  func(w *world) (release func())
-	}{
+	}
+	inWorlds(t, map[string]variant{
 		"paused": {5 * usd, rewards.AlarmPaused, func(w *world) func() {
 			w.pause("lunch")
 			return func() { w.pause("") }
@@ -78,29 +79,22 @@ func TestBrakes(t *testing.T) {
 			w.restart()
 			return func() { w.give("AAPL", 600_000) }
 		}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			inWorld(t, func(w *world) {
-				w.run(2 * time.Second)
-				release := test.brake(w)
-				r := w.give("AAPL", test.amount)
-				w.run(10 * time.Second)
-				w.want(r, rewards.Recorded)
-				if test.alarm != "" {
-					w.wantAlarm(test.alarm, true)
-				}
-				release()
-				w.run(5 * time.Second)
-				w.want(r, rewards.Executed)
-				w.wantAlarm("", false)
-				if list := w.orders(); list[len(list)-1].Notional < usd {
-					w.t.Errorf("the order is for %s, less than the broker's minimum", list[len(list)-1].Notional)
-				}
-				w.wantBalance()
-			})
-		})
-	}
+	}, func(w *world, test variant) {
+		w.run(2 * time.Second)
+		release := test.brake(w)
+		r := w.give("AAPL", test.amount)
+		w.wantAfter(10*time.Second, r, rewards.Recorded)
+		if test.alarm != "" {
+			w.wantAlarm(test.alarm, true)
+		}
+		release()
+		w.wantAfter(5*time.Second, r, rewards.Executed)
+		w.wantAlarm("", false)
+		if list := w.orders(); list[len(list)-1].Notional < usd {
+			w.t.Errorf("the order is for %s, less than the broker's minimum", list[len(list)-1].Notional)
+		}
+		w.wantBalance()
+	})
 }
 
 // limited is a broker with a rate limit that a test sets.
@@ -133,11 +127,9 @@ func TestNothingIsSentWhileTheMarketIsClosed(t *testing.T) {
 		r := w.give("AAPL", 5*usd) // synctest begins on a Saturday
 		w.run(10 * time.Second)
 		w.until("2000-01-03 09:29:00")
-		w.run(50 * time.Second)
-		w.want(r, rewards.Recorded)
+		w.wantAfter(50*time.Second, r, rewards.Recorded)
 		w.wantOrders(0)
-		w.run(15 * time.Second)
-		w.want(r, rewards.Executed)
+		w.wantAfter(15*time.Second, r, rewards.Executed)
 		w.wantBalance()
 	}, usHours)
 }
@@ -148,8 +140,7 @@ func TestTheFirstPriceOfAStockIsInDoubt(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.faulty(ofPrices, says(200, `{"AAPL":{"latestTrade":{"t":"2000-01-01T00:00:00Z","p":2},"prevDailyBar":{"c":200}}}`))
 		r := w.give("AAPL", 5*usd)
-		w.run(10 * time.Second)
-		w.want(r, rewards.Recorded)
+		w.wantAfter(10*time.Second, r, rewards.Recorded)
 		w.wantAlarm(rewards.AlarmPriceInDoubt+"AAPL", true)
 	})
 }
@@ -169,8 +160,7 @@ func TestMoreSharesThanCanBeCountedAreNotOrdered(t *testing.T) {
 		r := w.give("AAPL", 1_000_000*usd)
 		w.check(w.store.SaveQuotes(w.t.Context(), []rewards.Quote{{AssetID: r.AssetID, Price: 100_000, ConfirmedAt: time.Now(), TradedAt: time.Now()}}))
 		w.restart() // a share costs $0.0001
-		w.run(10 * time.Second)
-		w.want(r, rewards.Recorded)
+		w.wantAfter(10*time.Second, r, rewards.Recorded)
 		w.wantAlarm(rewards.AlarmOrderQuantity+"AAPL", true)
 	})
 }
@@ -216,11 +206,9 @@ func TestALargeRewardHoldsUpNothingElse(t *testing.T) {
 		w.want(never, rewards.Recorded)
 		w.wantAlarm(rewards.AlarmDailyLimit, true)
 		time.Sleep(24 * time.Hour)
-		w.run(5 * time.Second)
-		w.want(tomorrow, rewards.Executed)
+		w.wantAfter(5*time.Second, tomorrow, rewards.Executed)
 		later := w.give("AAPL", usd)
-		w.run(5 * time.Second)
-		w.want(later, rewards.Executed)
+		w.wantAfter(5*time.Second, later, rewards.Executed)
 		w.want(never, rewards.Recorded)
 	}, func(w *world) { w.cfg.DailyLimit = 100 * usd })
 }
@@ -234,16 +222,13 @@ func TestAnAppUsesUpItsOwnHouseLimit(t *testing.T) {
 			w.run(3 * time.Second)
 		}
 		fifth := w.giveOf("greedy", "AAPL", 1)
-		w.run(3 * time.Second)
-		w.want(fifth, rewards.Recorded)
+		w.wantAfter(3*time.Second, fifth, rewards.Recorded)
 		w.wantAlarm(rewards.AlarmHouseAppLimit, true)
 		r := w.give("AAPL", 500_000)
-		w.run(3 * time.Second)
-		w.want(r, rewards.Executed)
+		w.wantAfter(3*time.Second, r, rewards.Executed)
 		w.want(fifth, rewards.Recorded)
 		large := w.give("AAPL", 2*usd)
-		w.run(3 * time.Second)
-		w.want(large, rewards.Executed)
+		w.wantAfter(3*time.Second, large, rewards.Executed)
 		if got := w.reward(fifth).Status; got == rewards.Recorded {
 			w.t.Error("a pool that needs no help leaves the app out")
 		}
@@ -257,23 +242,19 @@ func TestOrderingWaitsForTheFirstComparison(t *testing.T) {
 	inWorld(t, func(w *world) {
 		off := w.faulty(isList, down)
 		r := w.give("AAPL", 5*usd)
-		w.run(15 * time.Second)
-		w.want(r, rewards.Recorded)
+		w.wantAfter(15*time.Second, r, rewards.Recorded)
 		w.wantAlarm(rewards.AlarmNotCompared, true)
 		off()
-		w.run(20 * time.Second)
-		w.want(r, rewards.Executed)
+		w.wantAfter(20*time.Second, r, rewards.Executed)
 		w.wantAlarm(rewards.AlarmNotCompared, false)
 		time.Sleep(time.Hour)
 		off = w.faulty(isList, down)
 		later := w.give("AAPL", 5*usd)
-		w.run(10 * time.Second)
-		w.want(later, rewards.Executing) // sent, and cannot be polled
+		w.wantAfter(10*time.Second, later, rewards.Executing) // sent, and cannot be polled
 		w.wantAlarm(rewards.AlarmNotCompared, true)
 		w.wantAlarm(rewards.AlarmOrdersUnknown, true)
 		off()
-		w.run(20 * time.Second)
-		w.want(later, rewards.Executed)
+		w.wantAfter(20*time.Second, later, rewards.Executed)
 	})
 }
 

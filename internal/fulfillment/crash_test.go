@@ -123,8 +123,7 @@ func TestKilledAtEveryEffect(t *testing.T) {
 						for _, r := range given {
 							w.want(r, rewards.Executed)
 						}
-						w.wantOrders(1)
-						w.wantBalance()
+						w.wantBalanced(1)
 					})
 				}
 			})
@@ -149,9 +148,7 @@ func TestAFrozenLeaderDoesNoHarm(t *testing.T) {
 			return carry() // wakes up and sends
 		})
 		w.worker = frozen
-		w.run(6 * time.Second)
-		w.want(r, rewards.Executed)
-		w.wantOrders(1)
-		w.wantBalance()
+		w.wantAfter(6*time.Second, r, rewards.Executed)
+		w.wantBalanced(1)
 	})
 }

@@ -27,14 +27,11 @@ func TestASlowAnswerHoldsUpNoOtherStock(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.slow(9 * time.Second)
 		first, second := w.give("AAPL", 5*usd), w.give("KO", 5*usd)
-		w.run(3500 * time.Millisecond)
-		w.want(first, rewards.Executing)
+		w.wantAfter(3500*time.Millisecond, first, rewards.Executing)
 		w.want(second, rewards.Executed)
 		w.wantAlarm("", false)
-		w.run(9 * time.Second)
-		w.want(first, rewards.Executed)
-		w.wantOrders(2)
-		w.wantBalance()
+		w.wantAfter(9*time.Second, first, rewards.Executed)
+		w.wantBalanced(2)
 	}, patient)
 }
 
@@ -55,13 +52,10 @@ func TestASlowLookUpHoldsUpNoOtherStock(t *testing.T) {
 		first := w.give("AAPL", 5*usd)
 		w.run(4 * time.Second) // it is being looked up
 		second := w.give("KO", 5*usd)
-		w.run(3500 * time.Millisecond)
-		w.want(first, rewards.Executing)
+		w.wantAfter(3500*time.Millisecond, first, rewards.Executing)
 		w.want(second, rewards.Executed)
-		w.run(12 * time.Second)
-		w.want(first, rewards.Executed)
-		w.wantOrders(2)
-		w.wantBalance()
+		w.wantAfter(12*time.Second, first, rewards.Executed)
+		w.wantBalanced(2)
 	}, patient)
 }
 
@@ -79,8 +73,7 @@ func TestAStopWaitsForAnswers(t *testing.T) {
 			w.t.Errorf("the order is %s after %d attempts", o.State, o.Attempts)
 		}
 		w.restart()
-		w.run(5 * time.Second)
-		w.want(r, rewards.Executed)
+		w.wantAfter(5*time.Second, r, rewards.Executed)
 		w.wantBalance()
 	}, patient)
 }
@@ -101,9 +94,7 @@ func TestAnAnswerUnderALostLeaseIsDropped(t *testing.T) {
 		r := w.give("AAPL", 5*usd)
 		w.run(2 * time.Second)
 		w.otherLeads()
-		w.run(8 * time.Second)
-		w.want(r, rewards.Executed)
-		w.wantOrders(1)
-		w.wantBalance()
+		w.wantAfter(8*time.Second, r, rewards.Executed)
+		w.wantBalanced(1)
 	}, patient, func(w *world) { w.cfg.LeaseTTL = 4 * time.Second }) // renewed before the answer arrives
 }

@@ -12,8 +12,7 @@ func TestGivenIsBoughtWithinThreeSeconds(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.run(5 * time.Second) // idle
 		r := w.give("AAPL", 5_250_000)
-		w.run(1500 * time.Millisecond)
-		got := w.want(r, rewards.Executed)
+		got := w.wantAfter(1500*time.Millisecond, r, rewards.Executed)
 		if got.ExecutedAt.Before(got.CreatedAt()) || got.ExecutedAt.After(time.Now()) {
 			w.t.Errorf("executed at %s", got.ExecutedAt)
 		}
@@ -49,8 +48,7 @@ func TestMoreThanAnOrderHoldsTakesSeveral(t *testing.T) {
 		w.check(err)
 		w.run(4 * time.Second)
 		w.want(given[1_000].Reward, rewards.Executed)
-		w.wantOrders(2)
-		w.wantBalance()
+		w.wantBalanced(2)
 	})
 }
 

@@ -24,13 +24,10 @@ func TestLateVisibility(t *testing.T) {
 		r := w.give("AAPL", 5*usd)
 		w.run(20 * time.Second)
 		time.Sleep(3 * time.Hour)
-		w.run(20 * time.Second)
-		w.want(r, rewards.Executing)
+		w.wantAfter(20*time.Second, r, rewards.Executing)
 		time.Sleep(time.Hour)
-		w.run(5 * time.Second)
-		w.want(r, rewards.Executed)
-		w.wantOrders(1)
-		w.wantBalance()
+		w.wantAfter(5*time.Second, r, rewards.Executed)
+		w.wantBalanced(1)
 	})
 }
 
@@ -41,11 +38,9 @@ func TestAnOutageOfHoursIsWaitedOut(t *testing.T) {
 		w.run(1100 * time.Millisecond) // the order is sent
 		off := w.faulty(func(*http.Request) bool { return true }, says(503, `<html>down</html>`))
 		during := w.give("AAPL", 7*usd)
-		w.run(4 * time.Hour)
-		w.want(during, rewards.Recorded)
+		w.wantAfter(4*time.Hour, during, rewards.Recorded)
 		off()
-		w.run(30 * time.Second)
-		w.want(before, rewards.Executed)
+		w.wantAfter(30*time.Second, before, rewards.Executed)
 		w.want(during, rewards.Executed)
 		w.wantBalance()
 	}, func(w *world) { w.cfg.PollEvery = 100 * time.Millisecond }) // polls while the clock is known
@@ -54,7 +49,7 @@ func TestAnOutageOfHoursIsWaitedOut(t *testing.T) {
 // What the list shows needs no look-up, and the other way round.
 func TestListAndLookUp(t *testing.T) {
 	t.Parallel()
-	for name, f := range map[string]fault{
+	inWorlds(t, map[string]fault{
 		"list": func(r *http.Request, carry carrier) (*http.Response, error) {
 			if isLookUp(r) {
 				return down(r, nil)
@@ -62,16 +57,11 @@ func TestListAndLookUp(t *testing.T) {
 			return carry()
 		},
 		"look-up": hides(func(_ *http.Request, carry carrier) (*http.Response, error) { return carry() }),
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			inWorld(t, func(w *world) {
-				w.wire.fault = f
-				w.buy()
-				w.wantBalance()
-			})
-		})
-	}
+	}, func(w *world, f fault) {
+		w.wire.fault = f
+		w.buy()
+		w.wantBalance()
+	})
 }
 
 func TestAnOpenOrderThatVanishesIsQuarantinedAfterTheClose(t *testing.T) {
@@ -79,8 +69,7 @@ func TestAnOpenOrderThatVanishesIsQuarantinedAfterTheClose(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.wire.fault = hides(hidden)
 		r := w.give("AAPL", 5*usd)
-		w.run(10 * time.Second)
-		w.want(r, rewards.Executing)
+		w.wantAfter(10*time.Second, r, rewards.Executing)
 		w.wantAlarm(rewards.AlarmOrderWaits, true)
 		time.Sleep(26 * time.Hour)
 		w.run(5 * time.Second)
@@ -106,11 +95,9 @@ func TestLookUpsThatFailAreRepeated(t *testing.T) {
 			return hiding(r, carry)
 		}
 		r := w.give("AAPL", 5*usd)
-		w.run(15 * time.Second)
-		w.want(r, rewards.Executing)
+		w.wantAfter(15*time.Second, r, rewards.Executing)
 		visible = true
-		w.run(15 * time.Second)
-		w.want(r, rewards.Executed)
+		w.wantAfter(15*time.Second, r, rewards.Executed)
 		w.wantOrders(1)
 		if submits != 1 {
 			w.t.Errorf("it was sent %d times without a look-up", submits)
@@ -143,8 +130,7 @@ func TestAListThatFailsTeachesNothing(t *testing.T) {
 			w.wantAlarm(rewards.AlarmOrdersUnknown, true)
 		}
 		w.wire.fault, w.wire.rewrite = nil, nil
-		w.run(10 * time.Second)
-		w.want(r, rewards.Executed)
+		w.wantAfter(10*time.Second, r, rewards.Executed)
 		w.wantBalance()
 	}, func(w *world) { w.cfg.PollEvery = 2 * time.Second })
 }
@@ -152,39 +138,33 @@ func TestAListThatFailsTeachesNothing(t *testing.T) {
 // A process that stops while it calls the broker leaves no alarm and no reason behind.
 func TestAStopWhileTheBrokerIsAskedIsNoAlarm(t *testing.T) {
 	t.Parallel()
-	for name, asks := range map[string]func(r *http.Request) bool{"list": isList, "look-up": isLookUp, "clock": ofClock} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			inWorld(t, func(w *world) {
-				w.wire.fault = sends(loseRequest)
-				r := w.give("AAPL", 5*usd)
-				w.run(1100 * time.Millisecond)
-				w.want(r, rewards.Executing)
-				time.Sleep(2 * time.Minute) // the clock must be read again
-				before, err := w.store.Alarms(w.t.Context())
-				w.check(err)
-				asked := make(chan struct{})
-				w.faulty(asks, func(r *http.Request, _ carrier) (*http.Response, error) {
-					close(asked)
-					<-r.Context().Done()
-					return nil, r.Context().Err()
-				})
-				reason := w.live()[0].Reason
-				stop, done := w.start()
-				<-asked
-				stop()
-				<-done
-				after, err := w.store.Alarms(w.t.Context())
-				w.check(err)
-				for i, a := range after {
-					if i >= len(before) || a.Name != before[i].Name || strings.Contains(a.Message, "cancel") {
-						w.t.Errorf("alarm %+v; before %+v", a, before)
-					}
-				}
-				if o := w.live()[0]; o.Reason != reason {
-					w.t.Errorf("the order waits because %q; before %q", o.Reason, reason)
-				}
-			})
+	inWorlds(t, map[string]func(r *http.Request) bool{"list": isList, "look-up": isLookUp, "clock": ofClock}, func(w *world, asks func(r *http.Request) bool) {
+		w.wire.fault = sends(loseRequest)
+		r := w.give("AAPL", 5*usd)
+		w.wantAfter(1100*time.Millisecond, r, rewards.Executing)
+		time.Sleep(2 * time.Minute) // the clock must be read again
+		before, err := w.store.Alarms(w.t.Context())
+		w.check(err)
+		asked := make(chan struct{})
+		w.faulty(asks, func(r *http.Request, _ carrier) (*http.Response, error) {
+			close(asked)
+			<-r.Context().Done()
+			return nil, r.Context().Err()
 		})
-	}
+		reason := w.live()[0].Reason
+		stop, done := w.start()
+		<-asked
+		stop()
+		<-done
+		after, err := w.store.Alarms(w.t.Context())
+		w.check(err)
+		for i, a := range after {
+			if i >= len(before) || a.Name != before[i].Name || strings.Contains(a.Message, "cancel") {
+				w.t.Errorf("alarm %+v; before %+v", a, before)
+			}
+		}
+		if o := w.live()[0]; o.Reason != reason {
+			w.t.Errorf("the order waits because %q; before %q", o.Reason, reason)
+		}
+	})
 }

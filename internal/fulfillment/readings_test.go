@@ -15,17 +15,14 @@ func TestWorkingStatusesArePolled(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.reports(reported("held", "0"))
 		r := w.give("AAPL", 5*usd)
-		w.run(10 * time.Second)
-		w.want(r, rewards.Executing)
+		w.wantAfter(10*time.Second, r, rewards.Executing)
 		if o := w.live()[0]; o.State != rewards.OrderOpen || o.BrokerStatus != "held" {
 			w.t.Errorf("order %+v, want it open", o)
 		}
 		w.wantAlarm("", false)
 		w.wire.rewrite = nil
-		w.run(3 * time.Second)
-		w.want(r, rewards.Executed)
-		w.wantOrders(1)
-		w.wantBalance()
+		w.wantAfter(3*time.Second, r, rewards.Executed)
+		w.wantBalanced(1)
 	})
 }
 
@@ -41,8 +38,7 @@ func TestEndsWithNothingFilled(t *testing.T) {
 				r := w.give("AAPL", 2*usd)
 				w.run(3 * time.Second)
 				time.Sleep(25 * time.Second)
-				w.run(time.Second)
-				w.want(r, rewards.Executing)
+				w.wantAfter(time.Second, r, rewards.Executing)
 				time.Sleep(5 * time.Second)
 				w.run(5 * time.Second)
 				if status == "rejected" {
@@ -68,14 +64,12 @@ func TestEndsWithAPartFilled(t *testing.T) {
 				w.run(3 * time.Second)
 				w.pause("to look at it")
 				time.Sleep(rewards.TerminalWait)
-				w.run(3 * time.Second)
-				w.want(first, rewards.Executed)
+				w.wantAfter(3*time.Second, first, rewards.Executed)
 				if got := w.want(second, rewards.Executing); got.Booked != usd {
 					w.t.Errorf("%s booked, want half", got.Booked)
 				}
 				w.pause("")
-				w.run(5 * time.Second)
-				w.want(second, rewards.Executed)
+				w.wantAfter(5*time.Second, second, rewards.Executed)
 				if list := w.orders(); len(list) != 2 || list[1].Notional != usd {
 					w.t.Errorf("orders %+v, want the rest in a second one", list)
 				}
@@ -88,37 +82,29 @@ func TestEndsWithAPartFilled(t *testing.T) {
 // releases it. Packages rewards and alpaca test every contradiction.
 func TestContradictionsQuarantine(t *testing.T) {
 	t.Parallel()
-	for name, members := range map[string]order{
+	inWorlds(t, map[string]order{
 		"another side":   {"side": "sell"},
 		"replaced":       {"status": "replaced"},
 		"ten decimals":   {"status": "canceled", "filled_qty": "0.0250000001", "filled_avg_price": "200"},
 		"an odd time":    {"filled_at": "yesterday"},
 		"too cheap":      {"status": "canceled", "filled_qty": "0.02193", "filled_avg_price": "0.01"},
 		"another symbol": {"symbol": "KO"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			inWorld(t, func(w *world) {
-				w.reports(members)
-				r := w.give("AAPL", 5*usd)
-				w.run(3 * time.Second)
-				w.want(r, rewards.Executing)
-				o := w.quarantined()
-				w.wantAlarm(rewards.AlarmOrderQuarantined+o.ID.String(), true)
-				w.wire.rewrite = nil
-				stopped, other := w.give("AAPL", 5*usd), w.give("KO", 5*usd)
-				w.run(5 * time.Second)
-				w.want(stopped, rewards.Recorded)
-				w.want(other, rewards.Executed)
-				truth := w.orders()[0]
-				w.resolve(o, rewards.Resolution{FilledQty: truth.FilledQty, Price: truth.FilledAvgPrice})
-				w.run(5 * time.Second)
-				w.want(r, rewards.Executed)
-				w.want(stopped, rewards.Executed)
-				w.wantBalance()
-			})
-		})
-	}
+	}, func(w *world, members order) {
+		w.reports(members)
+		r := w.give("AAPL", 5*usd)
+		w.wantAfter(3*time.Second, r, rewards.Executing)
+		o := w.quarantined()
+		w.wantAlarm(rewards.AlarmOrderQuarantined+o.ID.String(), true)
+		w.wire.rewrite = nil
+		stopped, other := w.give("AAPL", 5*usd), w.give("KO", 5*usd)
+		w.wantAfter(5*time.Second, stopped, rewards.Recorded)
+		w.want(other, rewards.Executed)
+		truth := w.orders()[0]
+		w.resolve(o, rewards.Resolution{FilledQty: truth.FilledQty, Price: truth.FilledAvgPrice})
+		w.wantAfter(5*time.Second, r, rewards.Executed)
+		w.want(stopped, rewards.Executed)
+		w.wantBalance()
+	})
 }
 
 func TestAFillThatShrinks(t *testing.T) {
@@ -141,36 +127,32 @@ func TestEndsThatDoNotAgree(t *testing.T) {
 	part := reading{reported("canceled", "0.01"), 3 * time.Second}
 	grown := reported("canceled", "0.015")
 	absurd := order{"status": "canceled", "filled_qty": "0.01", "filled_avg_price": "0.01"}
-	for name, test := range map[string]struct {
+	type variant struct {
 		then   reading
 		sleep  time.Duration
 		state  rewards.OrderState
 		status rewards.Status
-	}{
+	}
+	inWorlds(t, map[string]variant{
 		"goes on":      {reading{reported("partially_filled", "0.02"), 3 * time.Second}, 0, rewards.OrderQuarantined, rewards.Executing},
 		"grows":        {reading{grown, 3 * time.Second}, 20 * time.Second, rewards.OrderOpen, rewards.Executing},
 		"has grown":    {reading{grown, 3 * time.Second}, 30 * time.Second, rewards.OrderSettled, rewards.Executed},
 		"absurd price": {reading{absurd, time.Second}, 0, rewards.OrderQuarantined, rewards.Executing},
 		"filled later": {reading{reported("filled", "0.025"), time.Second}, 0, rewards.OrderSettled, rewards.Executed},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			inWorld(t, func(w *world) {
-				r := w.give("AAPL", 5*usd)
-				w.reads(part)
-				time.Sleep(20 * time.Second)
-				w.reads(test.then)
-				time.Sleep(test.sleep)
-				w.run(3 * time.Second)
-				list, err := w.store.Orders(w.t.Context(), 0, rewards.Page[rewards.Order]{Limit: 10})
-				w.check(err)
-				if first := list[len(list)-1]; first.State != test.state {
-					w.t.Errorf("the order is %s (%s), want %s", first.State, first.Reason, test.state)
-				}
-				w.want(r, test.status)
-			})
-		})
-	}
+	}, func(w *world, test variant) {
+		r := w.give("AAPL", 5*usd)
+		w.reads(part)
+		time.Sleep(20 * time.Second)
+		w.reads(test.then)
+		time.Sleep(test.sleep)
+		w.run(3 * time.Second)
+		list, err := w.store.Orders(w.t.Context(), 0, rewards.Page[rewards.Order]{Limit: 10})
+		w.check(err)
+		if first := list[len(list)-1]; first.State != test.state {
+			w.t.Errorf("the order is %s (%s), want %s", first.State, first.Reason, test.state)
+		}
+		w.want(r, test.status)
+	})
 }
 
 // One stale reading of an end is no end: nothing is bought again.
@@ -180,13 +162,10 @@ func TestOneStaleReadingOfAnEndIsNoEnd(t *testing.T) {
 		r := w.give("AAPL", 5*usd)
 		w.reads(reading{reported("canceled", "0"), 1500 * time.Millisecond}, reading{reported("new", "0"), 3 * time.Second})
 		time.Sleep(time.Minute)
-		w.run(3 * time.Second)
-		w.want(r, rewards.Executing)
+		w.wantAfter(3*time.Second, r, rewards.Executing)
 		w.wire.rewrite = nil
-		w.run(3 * time.Second)
-		w.want(r, rewards.Executed)
-		w.wantOrders(1)
-		w.wantBalance()
+		w.wantAfter(3*time.Second, r, rewards.Executed)
+		w.wantBalanced(1)
 	})
 }
 
@@ -198,8 +177,7 @@ func TestAFillInTheNightIsBooked(t *testing.T) {
 		r := w.give("AAPL", 5*usd)
 		w.reads(reading{reported("accepted", "0"), 5 * time.Second})
 		time.Sleep(time.Hour)
-		w.run(6 * time.Second)
-		w.want(r, rewards.Executing)
+		w.wantAfter(6*time.Second, r, rewards.Executing)
 		w.reads(reading{reported("filled", "0.025"), 6 * time.Second})
 		w.want(r, rewards.Executed)
 	}, usHours)
@@ -233,12 +211,10 @@ func TestAHoldingThatWouldOverflowIsQuarantined(t *testing.T) {
 		w.reportsTruth()
 		w.reports(fill)
 		second := w.give("AAPL", 5*usd)
-		w.run(3 * time.Second)
-		w.want(second, rewards.Executing)
+		w.wantAfter(3*time.Second, second, rewards.Executing)
 		o := w.quarantined()
 		w.resolve(o, rewards.Resolution{FilledQty: o.FilledQty, Price: o.FilledAvgPrice}) // cannot be booked either
-		w.run(3 * time.Second)
-		w.want(second, rewards.Executing)
+		w.wantAfter(3*time.Second, second, rewards.Executing)
 		w.quarantined()
 	})
 }
@@ -258,8 +234,7 @@ func TestAnOldPriceDoesNotJudgeAFill(t *testing.T) {
 	inWorld(t, func(w *world) {
 		first := w.give("AAPL", 5*usd)
 		w.quote(20, time.Now().Add(-48*time.Hour))
-		w.run(3 * time.Second)
-		w.want(first, rewards.Executed)
+		w.wantAfter(3*time.Second, first, rewards.Executed)
 		w.wantBalance()
 	})
 }

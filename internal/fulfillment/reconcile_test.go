@@ -24,8 +24,7 @@ func TestAStrangersOrderStopsOrdering(t *testing.T) {
 		w.strange("sr-test-lost")
 		w.strange("other-system")
 		r := w.give("AAPL", 5*usd)
-		w.run(5 * time.Second)
-		w.want(r, rewards.Recorded)
+		w.wantAfter(5*time.Second, r, rewards.Recorded)
 		w.wantAlarm(rewards.AlarmConflict, true)
 		conflicts, err := w.store.Conflicts(w.t.Context())
 		w.check(err)
@@ -33,35 +32,28 @@ func TestAStrangersOrderStopsOrdering(t *testing.T) {
 			w.t.Fatalf("conflicts %+v", conflicts)
 		}
 		w.check(w.store.AcknowledgeConflict(w.t.Context(), "sr-test-lost", "a drill"))
-		w.run(3 * time.Second)
-		w.want(r, rewards.Executed)
+		w.wantAfter(3*time.Second, r, rewards.Executed)
 	})
 }
 
 // A booked order that the broker reports otherwise within the hour stops ordering.
 func TestABookedOrderThatChangesStopsOrdering(t *testing.T) {
 	t.Parallel()
-	for name, later := range map[string]func(w *world){
+	inWorlds(t, map[string]func(w *world){
 		"grows":       func(w *world) { w.wire.rewrite = nil },
 		"still works": func(w *world) { w.reports(reported("new", "0")) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			inWorld(t, func(w *world) {
-				w.reports(reported("canceled", "0"))
-				r := w.give("AAPL", 2*usd)
-				w.run(3 * time.Second)
-				time.Sleep(rewards.TerminalWait)
-				w.run(5 * time.Second)
-				w.want(r, rewards.Executed) // by the second order
-				w.wantAlarm(rewards.AlarmConflict, false)
-				later(w)
-				time.Sleep(time.Hour)
-				w.run(3 * time.Second)
-				w.wantAlarm(rewards.AlarmConflict, true)
-			})
-		})
-	}
+	}, func(w *world, later func(w *world)) {
+		w.reports(reported("canceled", "0"))
+		r := w.give("AAPL", 2*usd)
+		w.run(3 * time.Second)
+		time.Sleep(rewards.TerminalWait)
+		w.wantAfter(5*time.Second, r, rewards.Executed) // by the second order
+		w.wantAlarm(rewards.AlarmConflict, false)
+		later(w)
+		time.Sleep(time.Hour)
+		w.run(3 * time.Second)
+		w.wantAlarm(rewards.AlarmConflict, true)
+	})
 }
 
 // corrects makes the broker report another quantity of a booked order.
@@ -80,24 +72,20 @@ func (w *world) corrects(clientOrderID, filled string) {
 // A correction of Friday's order is seen in the next session, also after a long weekend.
 func TestACorrectionOfFridaysOrderIsSeenOnMonday(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct{ friday, next string }{
+	type variant struct{ friday, next string }
+	inWorlds(t, map[string]variant{
 		"a weekend":      {"2000-01-07 15:00:00", "2000-01-10"},
 		"a long weekend": {"2000-01-14 15:00:00", "2000-01-18"}, // Monday is Martin Luther King's day
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			inWorld(t, func(w *world) {
-				w.until(test.friday)
-				w.buy()
-				w.until(test.next + " 07:00:00")
-				w.run(10 * time.Second) // compares before the correction, and before the open
-				w.corrects(w.orders()[0].ClientOrderID, "0.001")
-				w.until(test.next + " 09:31:00")
-				w.run(10 * time.Second)
-				w.wantAlarm(rewards.AlarmConflict, true)
-			}, usHours)
-		})
-	}
+	}, func(w *world, test variant) {
+		w.until(test.friday)
+		w.buy()
+		w.until(test.next + " 07:00:00")
+		w.run(10 * time.Second) // compares before the correction, and before the open
+		w.corrects(w.orders()[0].ClientOrderID, "0.001")
+		w.until(test.next + " 09:31:00")
+		w.run(10 * time.Second)
+		w.wantAlarm(rewards.AlarmConflict, true)
+	}, usHours)
 }
 
 // counting counts the conflicts that are stored.

@@ -57,8 +57,7 @@ func TestAnOrderForTheStockThatTookTheSymbolIsQuarantined(t *testing.T) {
 		w.sync(nil)
 		w.reports(order{"asset_id": paper.AssetID("another company")})
 		r := w.give("AAPL", 5*usd)
-		w.run(3 * time.Second)
-		w.want(r, rewards.Executing)
+		w.wantAfter(3*time.Second, r, rewards.Executing)
 		w.quarantined()
 	})
 }

@@ -14,25 +14,18 @@ import (
 // which answers leave the outcome unknown.
 func TestUnknownOutcomesEndInOneOrder(t *testing.T) {
 	t.Parallel()
-	for name, f := range map[string]fault{
+	inWorlds(t, map[string]fault{
 		"lost request":       loseRequest,
 		"lost answer":        loseAnswer,
 		"500 with the order": takesBut(500, `{"message":"asset \"AAPL\" is not tradable"}`),
 		"200 with HTML":      takesBut(200, `<html>proxy</html>`),
 		"422 duplicate":      duplicate,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			inWorld(t, func(w *world) {
-				w.wire.fault = sends(f)
-				r := w.give("AAPL", 5*usd)
-				w.run(10 * time.Second)
-				w.want(r, rewards.Executed)
-				w.wantOrders(1)
-				w.wantBalance()
-			})
-		})
-	}
+	}, func(w *world, f fault) {
+		w.wire.fault = sends(f)
+		r := w.give("AAPL", 5*usd)
+		w.wantAfter(10*time.Second, r, rewards.Executed)
+		w.wantBalanced(1)
+	})
 }
 
 // The answer to a send is believed: when it says filled, it is booked.
@@ -50,106 +43,81 @@ func TestTheAnswerToASubmitIsEnough(t *testing.T) {
 // attempt, or one after answers to wait.
 func TestRefusedForGoodFails(t *testing.T) {
 	t.Parallel()
-	for name, before := range map[string][]fault{"at once": nil, "after waits": {insufficient, insufficient}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			inWorld(t, func(w *world) {
-				w.wire.fault = sends(before...)
-				r := w.give("HALT", 5*usd)
-				w.run(10 * time.Second)
-				w.wantFailed(r, "asset_not_tradable")
-				w.wantOrders(0)
-			})
-		})
-	}
+	inWorlds(t, map[string][]fault{"at once": nil, "after waits": {insufficient, insufficient}}, func(w *world, before []fault) {
+		w.wire.fault = sends(before...)
+		r := w.give("HALT", 5*usd)
+		w.run(10 * time.Second)
+		w.wantFailed(r, "asset_not_tradable")
+		w.wantOrders(0)
+	})
 }
 
 // A refusal proves nothing after a send with an unknown outcome, also when the broker says to wait
 // in between: the order waits until the close, then for an operator.
 func TestRefusedAfterAnUnknownAttemptIsNoProof(t *testing.T) {
 	t.Parallel()
-	for name, faults := range map[string][]fault{
+	inWorlds(t, map[string][]fault{
 		"first": {loseRequest}, "after a wait": {insufficient, loseRequest}, "before a wait": {loseRequest, insufficient},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			inWorld(t, func(w *world) {
-				w.wire.fault = sends(faults...)
-				r := w.give("HALT", 5*usd)
-				w.run(20 * time.Second)
-				w.want(r, rewards.Executing)
-				w.wantAlarm(rewards.AlarmOrderWaits, true)
-				time.Sleep(26 * time.Hour) // over the close
-				w.run(5 * time.Second)
-				w.want(r, rewards.Executing)
-				w.resolve(w.quarantined(), rewards.Resolution{})
-				w.run(5 * time.Second)
-				w.wantFailed(r, "asset_not_tradable") // by the first attempt of the next order
-			})
-		})
-	}
+	}, func(w *world, faults []fault) {
+		w.wire.fault = sends(faults...)
+		r := w.give("HALT", 5*usd)
+		w.wantAfter(20*time.Second, r, rewards.Executing)
+		w.wantAlarm(rewards.AlarmOrderWaits, true)
+		time.Sleep(26 * time.Hour) // over the close
+		w.wantAfter(5*time.Second, r, rewards.Executing)
+		w.resolve(w.quarantined(), rewards.Resolution{})
+		w.run(5 * time.Second)
+		w.wantFailed(r, "asset_not_tradable") // by the first attempt of the next order
+	})
 }
 
 // A refusal that an operator ends makes the order wait, with an alarm. Package alpaca tests which
 // answers say so.
 func TestAnswersToWait(t *testing.T) {
 	t.Parallel()
-	for name, f := range map[string]fault{"forbidden": forbidden, "missing funds": insufficient} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			inWorld(t, func(w *world) {
-				off := w.faulty(isSubmit, f)
-				r := w.give("AAPL", 5*usd)
-				w.run(10 * time.Second)
-				time.Sleep(28 * time.Hour) // over a close
-				w.run(5 * time.Second)
-				w.want(r, rewards.Executing)
-				w.wantAlarm(rewards.AlarmOrderWaits, true)
-				off()
-				time.Sleep(time.Minute)
-				w.run(5 * time.Second)
-				w.want(r, rewards.Executed)
-				w.wantAlarm("", false)
-				w.wantBalance()
-			})
-		})
-	}
+	inWorlds(t, map[string]fault{"forbidden": forbidden, "missing funds": insufficient}, func(w *world, f fault) {
+		off := w.faulty(isSubmit, f)
+		r := w.give("AAPL", 5*usd)
+		w.run(10 * time.Second)
+		time.Sleep(28 * time.Hour) // over a close
+		w.wantAfter(5*time.Second, r, rewards.Executing)
+		w.wantAlarm(rewards.AlarmOrderWaits, true)
+		off()
+		time.Sleep(time.Minute)
+		w.wantAfter(5*time.Second, r, rewards.Executed)
+		w.wantAlarm("", false)
+		w.wantBalance()
+	})
 }
 
 // An order that the broker refuses in three sessions is quarantined, unless funds or credentials
 // end the refusal.
 func TestRefusedSessionAfterSessionIsQuarantined(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct {
+	type variant struct {
 		answer      fault
 		quarantined bool
-	}{"forbidden": {forbidden, true}, "missing funds": {insufficient, false}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			inWorld(t, func(w *world) {
-				off := w.faulty(isSubmit, test.answer)
-				r := w.give("AAPL", 5*usd)
-				for range 3 {
-					w.run(6 * time.Second)
-					if o := w.live()[0]; o.State != rewards.OrderSubmitted {
-						w.t.Fatalf("the order is %s before three sessions are over: %s", o.State, o.Reason)
-					}
-					time.Sleep(24 * time.Hour)
-				}
-				w.run(3 * time.Second)
-				w.want(r, rewards.Executing)
-				w.wantAlarm(rewards.AlarmOrderQuarantined, test.quarantined)
-				off()
-				if test.quarantined {
-					w.resolve(w.quarantined(), rewards.Resolution{})
-				}
-				time.Sleep(time.Minute)
-				w.run(5 * time.Second)
-				w.want(r, rewards.Executed)
-				w.wantBalance()
-			})
-		})
 	}
+	inWorlds(t, map[string]variant{"forbidden": {forbidden, true}, "missing funds": {insufficient, false}}, func(w *world, test variant) {
+		off := w.faulty(isSubmit, test.answer)
+		r := w.give("AAPL", 5*usd)
+		for range 3 {
+			w.run(6 * time.Second)
+			if o := w.live()[0]; o.State != rewards.OrderSubmitted {
+				w.t.Fatalf("the order is %s before three sessions are over: %s", o.State, o.Reason)
+			}
+			time.Sleep(24 * time.Hour)
+		}
+		w.wantAfter(3*time.Second, r, rewards.Executing)
+		w.wantAlarm(rewards.AlarmOrderQuarantined, test.quarantined)
+		off()
+		if test.quarantined {
+			w.resolve(w.quarantined(), rewards.Resolution{})
+		}
+		time.Sleep(time.Minute)
+		w.wantAfter(5*time.Second, r, rewards.Executed)
+		w.wantBalance()
+	})
 }
 
 // An operator ends an order that was refused each time, without a quarantine.
@@ -166,8 +134,7 @@ func TestAnOrderThatIsAlwaysRefusedIsResolved(t *testing.T) {
 		}
 		w.resolve(refused, rewards.Resolution{})
 		off()
-		w.run(10 * time.Second)
-		w.want(r, rewards.Executed)
+		w.wantAfter(10*time.Second, r, rewards.Executed)
 		if list := w.orders(); len(list) != 1 || list[0].ClientOrderID == refused.ClientOrderID {
 			w.t.Errorf("orders %+v, want one other than the resolved one", list)
 		}
@@ -194,8 +161,7 @@ func TestAnAmbiguousOrderIsNotResolved(t *testing.T) {
 		resolve("after a lost request")
 		w.run(2 * time.Second)
 		resolve("after a lost request and a refusal")
-		w.run(10 * time.Second)
-		w.want(r, rewards.Executed)
+		w.wantAfter(10*time.Second, r, rewards.Executed)
 		w.wantBalance()
 	})
 }
@@ -207,12 +173,10 @@ func TestASubmitThatNeverLeft(t *testing.T) {
 		limit := w.limit()
 		limit.late = true
 		bought, halted := w.give("AAPL", 5*usd), w.give("HALT", 5*usd)
-		w.run(5 * time.Second)
-		w.want(bought, rewards.Executing)
+		w.wantAfter(5*time.Second, bought, rewards.Executing)
 		w.wantAlarm("", false)
 		limit.late = false
-		w.run(10 * time.Second)
-		w.want(bought, rewards.Executed)
+		w.wantAfter(10*time.Second, bought, rewards.Executed)
 		w.want(halted, rewards.Failed)
 		w.wantBalance()
 	})
@@ -225,8 +189,7 @@ func TestADuplicateThatIsAnotherOrderIsQuarantined(t *testing.T) {
 		w.wire.fault = sends(duplicate)
 		w.reports(order{"notional": "77"})
 		r := w.give("AAPL", 5*usd)
-		w.run(5 * time.Second)
-		w.want(r, rewards.Executing)
+		w.wantAfter(5*time.Second, r, rewards.Executing)
 		w.quarantined()
 	})
 }
@@ -239,12 +202,10 @@ func TestPausedWhileAnOrdersFateIsUnknown(t *testing.T) {
 		r := w.give("AAPL", 5*usd)
 		w.run(1100 * time.Millisecond)
 		w.pause("drill")
-		w.run(10 * time.Second)
-		w.want(r, rewards.Executing)
+		w.wantAfter(10*time.Second, r, rewards.Executing)
 		w.wantOrders(0)
 		w.pause("")
-		w.run(10 * time.Second)
-		w.want(r, rewards.Executed)
+		w.wantAfter(10*time.Second, r, rewards.Executed)
 		w.wantBalance()
 	})
 }
@@ -252,34 +213,28 @@ func TestPausedWhileAnOrdersFateIsUnknown(t *testing.T) {
 // A reward of which an earlier order bought a part cannot fail: an operator decides.
 func TestRejectedAfterAPartWasBoughtIsQuarantined(t *testing.T) {
 	t.Parallel()
-	for name, later := range map[string]func(w *world){
+	inWorlds(t, map[string]func(w *world){
 		"rejected": func(w *world) { w.reports(order{"status": "rejected", "filled_qty": "0", "filled_avg_price": nil}) },
 		"refused": func(w *world) {
 			w.wire.fault = sends(says(422, `{"code":42210000,"message":"asset \"AAPL\" is not tradable"}`))
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			inWorld(t, func(w *world) {
-				w.reports(reported("canceled", "0.015"))
-				r := w.give("AAPL", 4*usd)
-				w.run(3 * time.Second)
-				w.pause("until the broker answers otherwise")
-				time.Sleep(rewards.TerminalWait)
-				w.run(3 * time.Second)
-				w.reportsTruth()
-				later(w)
-				w.pause("")
-				w.run(3 * time.Second)
-				time.Sleep(rewards.TerminalWait)
-				w.run(3 * time.Second)
-				if got := w.want(r, rewards.Executing); got.Booked != 3*money.Dollar {
-					w.t.Errorf("%s booked", got.Booked)
-				}
-				w.quarantined()
-			})
-		})
-	}
+	}, func(w *world, later func(w *world)) {
+		w.reports(reported("canceled", "0.015"))
+		r := w.give("AAPL", 4*usd)
+		w.run(3 * time.Second)
+		w.pause("until the broker answers otherwise")
+		time.Sleep(rewards.TerminalWait)
+		w.run(3 * time.Second)
+		w.reportsTruth()
+		later(w)
+		w.pause("")
+		w.run(3 * time.Second)
+		time.Sleep(rewards.TerminalWait)
+		if got := w.wantAfter(3*time.Second, r, rewards.Executing); got.Booked != 3*money.Dollar {
+			w.t.Errorf("%s booked", got.Booked)
+		}
+		w.quarantined()
+	})
 }
 
 // A broker that is slow beyond the lease does not make a refusal ambiguous.
@@ -295,7 +250,6 @@ func TestASlowStepDoesNotUseUpAttempts(t *testing.T) {
 			return carry()
 		}
 		r := w.give("HALT", 5*usd)
-		w.run(20 * time.Second)
-		w.want(r, rewards.Failed)
+		w.wantAfter(20*time.Second, r, rewards.Failed)
 	}, func(w *world) { w.cfg.LeaseTTL = 5 * time.Second })
 }

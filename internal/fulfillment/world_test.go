@@ -62,6 +62,17 @@ func inWorld(t *testing.T, test func(w *world), options ...func(*world)) {
 	})
 }
 
+// inWorlds runs a test for each case in its own world.
+func inWorlds[Case any](t *testing.T, cases map[string]Case, test func(w *world, c Case), options ...func(*world)) {
+	t.Helper()
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inWorld(t, func(w *world) { test(w, c) }, options...)
+		})
+	}
+}
+
 // usHours closes the market as New York does; it never closes by default.
 func usHours(w *world) { w.hours = paper.USEquities }
 
@@ -183,8 +194,7 @@ func (w *world) give(symbol string, amount money.USD) rewards.Reward {
 func (w *world) buy() rewards.Reward {
 	w.t.Helper()
 	r := w.give("AAPL", 5*usd)
-	w.run(5 * time.Second)
-	return w.want(r, rewards.Executed)
+	return w.wantAfter(5*time.Second, r, rewards.Executed)
 }
 
 // pause pauses ordering; "" ends the pause.
@@ -246,6 +256,13 @@ func (w *world) want(r rewards.Reward, status rewards.Status) rewards.Reward {
 	return got
 }
 
+// wantAfter runs the worker for a while and checks the status of a reward.
+func (w *world) wantAfter(d time.Duration, r rewards.Reward, status rewards.Status) rewards.Reward {
+	w.t.Helper()
+	w.run(d)
+	return w.want(r, status)
+}
+
 // wantFailed checks that a reward failed with a code.
 func (w *world) wantFailed(r rewards.Reward, code string) {
 	w.t.Helper()
@@ -301,6 +318,13 @@ func (w *world) wantOrders(want int) {
 	if got := len(w.orders()); got != want {
 		w.t.Errorf("the brokerage has %d orders, want %d", got, want)
 	}
+}
+
+// wantBalanced checks the number of the brokerage's orders, and their balance.
+func (w *world) wantBalanced(orders int) {
+	w.t.Helper()
+	w.wantOrders(orders)
+	w.wantBalance()
 }
 
 // wantBalance compares the brokerage's positions with the holdings and the house.

@@ -12,42 +12,37 @@ import (
 // is trusted within seconds.
 func TestAClockFarFromOursIsRefused(t *testing.T) {
 	t.Parallel()
-	for name, ahead := range map[string]time.Duration{
+	inWorlds(t, map[string]time.Duration{
 		"ahead": 73 * 365 * 24 * time.Hour, "behind": -3 * time.Minute,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			inWorld(t, func(w *world) {
-				w.quote(200*dollar, 199*dollar)
-				w.tick()
-				before, err := w.store.MarketHours(w.t.Context())
-				w.check(err)
-				w.feed.ahead = ahead
-				w.feed.clock.NextClose = w.feed.clock.NextClose.Add(ahead)
-				w.feed.clock.NextOpen = w.feed.clock.NextOpen.Add(ahead)
-				time.Sleep(6 * time.Second)
-				read := w.feed.clocks
-				for range 4 {
-					if c, err := w.Clock(w.t.Context()); !errors.Is(err, rewards.ErrClockRefused) || c.Open {
-						w.t.Errorf("got %+v, %v; want it refused", c, err)
-					}
-					time.Sleep(time.Second)
-				}
-				if n := w.feed.clocks - read; n != 1 {
-					w.t.Errorf("the refused clock was read %d times in four seconds, want once", n)
-				}
-				if after, err := w.store.MarketHours(w.t.Context()); err != nil || after != before {
-					w.t.Errorf("the stored hours became %s (%v), were %s", after, err, before)
-				}
-				w.alwaysOpen()
-				w.feed.ahead = 0
-				time.Sleep(2 * time.Second)
-				if c, err := w.Clock(w.t.Context()); err != nil || !c.Open {
-					w.t.Errorf("the right clock: %+v, %v", c, err)
-				}
-			})
-		})
-	}
+	}, func(w *world, ahead time.Duration) {
+		w.quote(200*dollar, 199*dollar)
+		w.tick()
+		before, err := w.store.MarketHours(w.t.Context())
+		w.check(err)
+		w.feed.ahead = ahead
+		w.feed.clock.NextClose = w.feed.clock.NextClose.Add(ahead)
+		w.feed.clock.NextOpen = w.feed.clock.NextOpen.Add(ahead)
+		time.Sleep(6 * time.Second)
+		read := w.feed.clocks
+		for range 4 {
+			if c, err := w.Clock(w.t.Context()); !errors.Is(err, rewards.ErrClockRefused) || c.Open {
+				w.t.Errorf("got %+v, %v; want it refused", c, err)
+			}
+			time.Sleep(time.Second)
+		}
+		if n := w.feed.clocks - read; n != 1 {
+			w.t.Errorf("the refused clock was read %d times in four seconds, want once", n)
+		}
+		if after, err := w.store.MarketHours(w.t.Context()); err != nil || after != before {
+			w.t.Errorf("the stored hours became %s (%v), were %s", after, err, before)
+		}
+		w.alwaysOpen()
+		w.feed.ahead = 0
+		time.Sleep(2 * time.Second)
+		if c, err := w.Clock(w.t.Context()); err != nil || !c.Open {
+			w.t.Errorf("the right clock: %+v, %v", c, err)
+		}
+	})
 }
 
 // A simulated clock is trusted at any time.

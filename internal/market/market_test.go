@@ -92,6 +92,17 @@ func inWorld(t *testing.T, test func(w *world)) {
 	})
 }
 
+// inWorlds runs a test for each case in its own world.
+func inWorlds[Case any](t *testing.T, cases map[string]Case, test func(w *world, c Case)) {
+	t.Helper()
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inWorld(t, func(w *world) { test(w, c) })
+		})
+	}
+}
+
 func (w *world) check(err error) {
 	w.t.Helper()
 	if err != nil {
@@ -156,33 +167,28 @@ func (w *world) want(price money.Price) {
 // A price is usable for a minute of open market after its last confirmation.
 func TestAPriceIsUsableForAMinute(t *testing.T) {
 	t.Parallel()
-	for name, lose := range map[string]func(w *world){
+	inWorlds(t, map[string]func(w *world){
 		"outage":         func(w *world) { w.feed.err = errors.New("outage") },
 		"missing symbol": func(w *world) { delete(w.feed.prices, "AAPL") },
 		"only trades in the future": func(w *world) {
 			w.quoteAhead(200*dollar, 199*dollar, time.Hour)
 		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			inWorld(t, func(w *world) {
-				w.tick()
-				w.want(0) // no price was ever reported
-				w.quote(200*dollar, 199*dollar)
-				w.run(2 * time.Minute) // confirmed every second, without a trade
-				w.want(200 * dollar)
-				lose(w)
-				w.run(50 * time.Second)
-				w.want(200 * dollar)
-				w.run(20 * time.Second)
-				w.want(0)
-				w.feed.err = nil
-				w.quote(201*dollar, 199*dollar)
-				w.tick()
-				w.want(201 * dollar)
-			})
-		})
-	}
+	}, func(w *world, lose func(w *world)) {
+		w.tick()
+		w.want(0) // no price was ever reported
+		w.quote(200*dollar, 199*dollar)
+		w.run(2 * time.Minute) // confirmed every second, without a trade
+		w.want(200 * dollar)
+		lose(w)
+		w.run(50 * time.Second)
+		w.want(200 * dollar)
+		w.run(20 * time.Second)
+		w.want(0)
+		w.feed.err = nil
+		w.quote(201*dollar, 199*dollar)
+		w.tick()
+		w.want(201 * dollar)
+	})
 }
 
 // The last price is usable at night, even through an outage and a restart: only open market
