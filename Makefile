@@ -83,7 +83,7 @@ bench: ## the service's speed beside a bare server's, docs/performance.md; FLAGS
 	tools/install.sh wrk postgres
 	$(GO) run ./bench $(FLAGS)
 
-MICRO := api rewards money intake store/sqlite store/postgres
+MICRO := api rewards money intake
 
 bench-micro: ## the hot functions alone; ONLY=regexp those of that name
 	tools/install.sh postgres

@@ -35,8 +35,7 @@ func (w *World) hold(t *testing.T) rewards.ActionHold {
 	a := w.Asset(t, "AAPL")
 	hold, err := w.AssetHold(t.Context(), a.ID)
 	check(t, err)
-	pools, err := w.Pools(t.Context())
-	check(t, err)
+	pools := read(t, w.Pools)
 	quoted, _, err := w.QuotedAssets(t.Context())
 	check(t, err)
 	if hold != a.Hold || len(pools) != 1 || pools[0].Asset.Hold != hold || len(quoted) != 1 || quoted[0].Hold != hold {
@@ -100,8 +99,7 @@ func (w *World) heldWhateverTheClock(t *testing.T, a rewards.Action) {
 		t.Errorf("held from %s, want always", hold.From)
 	}
 	w.wantPlan(t, a.HoldFrom.AddDate(0, 0, -7), rewards.HoldAction)
-	v, err := w.Overview(t.Context())
-	check(t, err)
+	v := read(t, w.Overview)
 	if diff := cmp.Diff(map[rewards.ActionState]int{rewards.ActionHeld: 1}, v.Actions); diff != "" {
 		t.Errorf("the overview (-want +got):\n%s", diff)
 	}
@@ -145,8 +143,7 @@ func testBooked(t *testing.T, w *World) {
 	asset := w.Asset(t, "AAPL")
 	check(t, w.SaveDifferences(t.Context(), w.lease, map[rewards.AssetID]money.Shares{asset.ID: 20_000_001}))
 	check(t, w.SaveQuotes(t.Context(), []rewards.Quote{{AssetID: asset.ID, Price: dollar1, ConfirmedAt: w.Now()}}))
-	booked, err := w.Booked(t.Context())
-	check(t, err)
+	booked := read(t, w.Booked)
 	want := []rewards.BookedPosition{{AssetID: asset.ID, Symbol: "AAPL", Quantity: 20_000_001, Differs: 20_000_001}}
 	if diff := cmp.Diff(want, booked); diff != "" {
 		t.Fatalf("booked (-want +got):\n%s", diff)
@@ -170,13 +167,11 @@ func testBooked(t *testing.T, w *World) {
 	}
 	_, quotes, err := w.QuotedAssets(t.Context())
 	check(t, err)
-	booked, err = w.Booked(t.Context())
-	check(t, err)
+	booked = read(t, w.Booked)
 	if quotes[0].Accepted != dollar1 || booked[0].Accepted != 20_000_001 {
 		t.Errorf("accepted: the price %s, the difference %s", quotes[0].Accepted, booked[0].Accepted)
 	}
-	_, err = by.ResumeAction(t.Context(), "unknown")
-	wantCode(t, err, rewards.CodeNotFound)
+	wantCode(t, failure(by.ResumeAction(t.Context(), "unknown")), rewards.CodeNotFound)
 }
 
 // actionDeeds are the deeds about corporate actions.

@@ -30,8 +30,7 @@ func testAppsAndKeys(t *testing.T, w *World) {
 			t.Errorf("suspending %s gave %+v", name, suspended)
 		}
 	}
-	_, err = w.SetSuspended(t.Context(), "third", true)
-	wantCode(t, err, rewards.CodeNotFound)
+	wantCode(t, failure(w.SetSuspended(t.Context(), "third", true)), rewards.CodeNotFound)
 	limits := rewards.Limits{RequestsPerSecond: rewards.MaxRequestsPerSecond, Concurrent: 7}
 	limited, err := w.SetLimits(t.Context(), "second", func(rewards.Limits) rewards.Limits { return limits })
 	check(t, err)
@@ -45,8 +44,7 @@ func testAppsAndKeys(t *testing.T, w *World) {
 	if app != other {
 		t.Errorf("got %+v, want %+v", app, other)
 	}
-	apps, err := w.Apps(t.Context())
-	check(t, err)
+	apps := read(t, w.Apps)
 	if diff := cmp.Diff([]rewards.App{w.App, other}, apps); diff != "" {
 		t.Errorf("apps (-want +got):\n%s", diff)
 	}
@@ -78,8 +76,7 @@ func testKeyRotation(t *testing.T, w *World) {
 	if got.ValidAt(w.Now()) {
 		t.Error("the revoked key is valid")
 	}
-	_, err = w.RotateKey(t.Context(), old.ID, rewards.Key{Hash: rewards.HashKey("newer")}, expires)
-	wantCode(t, err, rewards.CodeConflict)
+	wantCode(t, failure(w.RotateKey(t.Context(), old.ID, rewards.Key{Hash: rewards.HashKey("newer")}, expires)), rewards.CodeConflict)
 	wantCode(t, w.RevokeKey(t.Context(), rewards.KeyID{1}), rewards.CodeNotFound)
 	keys, err := w.Keys(t.Context(), w.App.ID.String())
 	check(t, err)
@@ -100,7 +97,7 @@ func testUsers(t *testing.T, w *World) {
 		{rewards.User{Email: "anna@example.com", ExternalID: "a"}, "email"},
 	} {
 		duplicate.user.AppID = w.App.ID
-		_, err := w.CreateUser(t.Context(), duplicate.user)
+		err := failure(w.CreateUser(t.Context(), duplicate.user))
 		wantCode(t, err, rewards.CodeConflict)
 		var want any = rewards.DuplicateDetails{Field: duplicate.field, UserID: anna.ID}
 		if got := err.(*rewards.Error).Details; got != want { //nolint:forcetypeassert,errorlint // wantCode proved it
@@ -109,12 +106,10 @@ func testUsers(t *testing.T, w *World) {
 	}
 	for _, distinct := range []rewards.User{{ExternalID: "A"}, {Email: "änna@example.com"}, {Email: "ÄNNA@example.com"}} {
 		distinct.AppID = w.App.ID
-		_, err := w.CreateUser(t.Context(), distinct)
-		check(t, err) // only ASCII letters fold, and only in emails
+		check(t, failure(w.CreateUser(t.Context(), distinct))) // only ASCII letters fold, and only in emails
 	}
 	other := w.NewApp(t, "second")
-	_, err = w.CreateUser(t.Context(), rewards.User{AppID: other.ID, Email: "anna@example.com", ExternalID: "a"})
-	check(t, err)
+	check(t, failure(w.CreateUser(t.Context(), rewards.User{AppID: other.ID, Email: "anna@example.com", ExternalID: "a"})))
 	got, err := w.User(t.Context(), w.App.ID, anna.ID)
 	check(t, err)
 	if diff := cmp.Diff(anna, got); diff != "" {
@@ -182,12 +177,9 @@ func testUsersAtOnce(t *testing.T, w *World) {
 func testTenancy(t *testing.T, w *World) {
 	mine := w.Give(t, 5_000_000)
 	other := w.NewApp(t, "second")
-	_, err := w.Reward(t.Context(), other.ID, mine.ID)
-	wantCode(t, err, rewards.CodeNotFound)
-	_, err = w.User(t.Context(), other.ID, mine.UserID)
-	wantCode(t, err, rewards.CodeNotFound)
-	_, err = w.Holdings(t.Context(), other.ID, mine.UserID)
-	wantCode(t, err, rewards.CodeNotFound)
+	wantCode(t, failure(w.Reward(t.Context(), other.ID, mine.ID)), rewards.CodeNotFound)
+	wantCode(t, failure(w.User(t.Context(), other.ID, mine.UserID)), rewards.CodeNotFound)
+	wantCode(t, failure(w.Holdings(t.Context(), other.ID, mine.UserID)), rewards.CodeNotFound)
 	list, err := w.Rewards(t.Context(), other.ID, rewards.RewardFilter{UserID: &mine.UserID}, all[rewards.Reward]())
 	check(t, err)
 	users, err := w.Store.Users(t.Context(), other.ID, rewards.UserFilter{ExternalID: "user-0"}, all[rewards.User]())
@@ -208,23 +200,19 @@ func testTenancy(t *testing.T, w *World) {
 }
 
 func testPins(t *testing.T, w *World) {
-	first, err := w.Installation(t.Context())
-	check(t, err)
-	again, err := w.Installation(t.Context())
-	check(t, err)
+	first := read(t, w.Installation)
+	again := read(t, w.Installation)
 	if diff := cmp.Diff(first, again); diff != "" || first.ID == "" || len(first.CursorKey) == 0 {
 		t.Errorf("installation %+v, then %+v", first, again)
 	}
-	pinned, err := w.PinnedAccount(t.Context())
-	check(t, err)
+	pinned := read(t, w.PinnedAccount)
 	if pinned != "" {
 		t.Errorf("bound to the account %q too early", pinned)
 	}
 	account := rewards.BrokerAccount{ID: "account"}
 	check(t, w.PinBroker(t.Context(), "paper", account))
 	check(t, w.PinBroker(t.Context(), "paper", account))
-	pinned, err = w.PinnedAccount(t.Context())
-	check(t, err)
+	pinned = read(t, w.PinnedAccount)
 	if pinned != account.ID {
 		t.Errorf("bound to the account %q, want %q", pinned, account.ID)
 	}
@@ -240,8 +228,7 @@ func testPins(t *testing.T, w *World) {
 func testAccountMode(t *testing.T, w *World) {
 	expect := func(when string, want rewards.Mode) {
 		t.Helper()
-		got, err := w.AccountMode(t.Context())
-		check(t, err)
+		got := read(t, w.AccountMode)
 		if got != want {
 			t.Errorf("%s: the account's mode is %q, want %q", when, got, want)
 		}

@@ -25,7 +25,7 @@ func testFence(t *testing.T, w *World) {
 	check(t, err)
 	filled := open
 	filled.BrokerStatus, filled.FilledQty, filled.FilledAvgPrice = "filled", 25_000_000, dollar200
-	before := w.live(t)
+	before := read(t, w.LiveOrders)
 	for name, step := range map[string]func(rewards.Lease) error{
 		"plan": func(l rewards.Lease) error {
 			_, _, err := w.PlanOrder(t.Context(), l, w.planRequest(t))
@@ -45,20 +45,13 @@ func testFence(t *testing.T, w *World) {
 			t.Errorf("%s by a former leader: %v", name, err)
 		}
 	}
-	if diff := cmp.Diff(before, w.live(t)); diff != "" {
+	if diff := cmp.Diff(before, read(t, w.LiveOrders)); diff != "" {
 		t.Errorf("a former leader changed orders (-before +after):\n%s", diff)
 	}
 	check(t, w.SettleOrder(t.Context(), next, rewards.OrderOpen, filled, w.book(filled)))
 	if got := w.reward(t, r); got.Status != rewards.Executed {
 		t.Errorf("the reward is %s", got.Status)
 	}
-}
-
-func (w *World) live(t *testing.T) []rewards.Order {
-	t.Helper()
-	list, err := w.LiveOrders(t.Context())
-	check(t, err)
-	return list
 }
 
 // testLeaderFollows: a new leader's orders sort after its predecessor's, even if the

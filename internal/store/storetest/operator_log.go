@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -33,8 +32,7 @@ func testOperatorLogIsKept(t *testing.T, w *World) {
 	rows := len(w.log(t))
 	for _, reason := range []string{"\x1b[2Jgone", "two\nlines", "\u202eback", "\xff", strings.Repeat("x", rewards.MaxReason+1)} {
 		by := rewards.Operator{Actor: "ann@db1", Command: "app suspend", Reason: reason}
-		_, err := w.As(by).SetSuspended(t.Context(), "first", true)
-		wantCode(t, err, rewards.CodeBadRequest)
+		wantCode(t, failure(w.As(by).SetSuspended(t.Context(), "first", true)), rewards.CodeBadRequest)
 		wantCode(t, w.SetPaused(t.Context(), reason), rewards.CodeBadRequest)
 	}
 	if _, err := w.As(rewards.Operator{}).SetSuspended(t.Context(), "first", true); err == nil {
@@ -42,7 +40,7 @@ func testOperatorLogIsKept(t *testing.T, w *World) {
 	}
 	w.wantChain(t, rows)
 	object := w.App.Object()
-	check(t, errors.Join(w.RevokeKey(t.Context(), w.firstKey(t))))
+	check(t, w.RevokeKey(t.Context(), w.firstKey(t)))
 	list, err := w.LogEntries(t.Context(), store.LogFilter{Object: object, Limit: 10})
 	check(t, err)
 	if len(list) != 1 || list[0].Object != object {
@@ -85,15 +83,13 @@ func testOperatorLogBegins(t *testing.T, w *World) {
 	var changes []rewards.Change
 	engine := watchedLog{w.engine, int64(rows), &changes}
 	for range 2 {
-		_, err := store.New(t.Context(), engine, w.Now, zeros{})
-		check(t, err)
+		check(t, failure(store.New(t.Context(), engine, w.Now, zeros{})))
 	}
 	var got []string
 	for _, c := range changes {
 		got = append(got, c.Object+" "+c.After.Value("suspended")+c.After.Value("revoked")+c.After.Value("enabled")+c.After.Value("paused"))
 	}
-	assets, err := w.Assets(t.Context())
-	check(t, err)
+	assets := read(t, w.Assets)
 	want := []string{
 		"app " + old.String() + " yes", w.App.Object() + " no", "key " + key.String() + " 1970-01-01T00:00:00.000005Z",
 		"key " + w.firstKey(t).String() + " ", assets[1].Object() + " no", "ordering then",
@@ -114,8 +110,7 @@ func (w *World) recordedOlder(t *testing.T) (older bool) {
 	t.Helper()
 	w.Advance(2 * time.Millisecond)
 	r := w.Request(t, 1_000_000)
-	_, err := w.RecordRewards(t.Context(), []rewards.NewReward{r})
-	check(t, err)
+	check(t, failure(w.RecordRewards(t.Context(), []rewards.NewReward{r})))
 	check(t, w.engine.Read(t.Context(), func(ctx context.Context, tx store.Tx) error {
 		return tx.Query(ctx, func(row store.Row) error {
 			var stored blob

@@ -21,8 +21,7 @@ const (
 
 func testPlan(t *testing.T, w *World) {
 	first, second := w.Give(t, 2_500_001), w.Give(t, 1_000_000)
-	pools, err := w.Pools(t.Context())
-	check(t, err)
+	pools := read(t, w.Pools)
 	if len(pools) != 1 || pools[0].Asset.Symbol != "AAPL" || !pools[0].Oldest.Equal(first.CreatedAt()) || pools[0].Blocked {
 		t.Fatalf("pools %+v", pools)
 	}
@@ -76,8 +75,7 @@ func testPlanHolds(t *testing.T, w *World) {
 	if _, err := w.SetSuspended(t.Context(), "first", true); err != nil {
 		t.Fatal(err)
 	}
-	pools, err := w.Pools(t.Context())
-	check(t, err)
+	pools := read(t, w.Pools)
 	if got := plan(func(*rewards.PlanLimits) {}); got != rewards.HoldEmpty || len(pools) != 0 {
 		t.Errorf("hold %d and %d pools, want none for a suspended app", got, len(pools))
 	}
@@ -117,8 +115,7 @@ func testSettle(t *testing.T, w *World) {
 	if settled.State != rewards.OrderSettled || settled.HouseShares != 1 || !settled.SettledAt.Equal(w.Now()) {
 		t.Errorf("order %+v, want it settled with a residue of one billionth", settled)
 	}
-	live, err := w.LiveOrders(t.Context())
-	check(t, err)
+	live := read(t, w.LiveOrders)
 	if len(live) != 0 {
 		t.Errorf("%d orders live", len(live))
 	}
@@ -253,8 +250,7 @@ func testResolution(t *testing.T, w *World) {
 	quarantined.State, quarantined.Reason = rewards.OrderQuarantined, "strange"
 	check(t, w.SaveOrder(t.Context(), w.lease, rewards.OrderOpen, quarantined))
 	w.Give(t, 5_000_000)
-	pools, err := w.Pools(t.Context())
-	check(t, err)
+	pools := read(t, w.Pools)
 	if len(pools) != 1 || !pools[0].Blocked {
 		t.Errorf("pools %+v, want the asset blocked", pools)
 	}
@@ -278,11 +274,9 @@ func testAdoption(t *testing.T, w *World) {
 		ID: "b", ClientOrderID: "sr-x-lost", Symbol: "AAPL", Side: "buy", Status: "filled", Notional: 3_000_000,
 		FilledQty: 15_000_000, FilledAvgPrice: dollar200,
 	}
-	_, err := w.AdoptOrder(t.Context(), lost, "restored")
-	wantCode(t, err, rewards.CodeConflict) // no rewards wait
+	wantCode(t, failure(w.AdoptOrder(t.Context(), lost, "restored")), rewards.CodeConflict) // no rewards wait
 	first, second, third := w.Give(t, 1_000_000), w.Give(t, 1_500_000), w.Give(t, 1_000_000)
-	_, err = w.AdoptOrder(t.Context(), lost, "restored")
-	wantCode(t, err, rewards.CodeNotFound) // no conflict is known
+	wantCode(t, failure(w.AdoptOrder(t.Context(), lost, "restored")), rewards.CodeNotFound) // no conflict is known
 	if got := w.reward(t, first).Status; got != rewards.Recorded {
 		t.Errorf("after the refused adoption the reward is %s", got)
 	}
@@ -293,13 +287,11 @@ func testAdoption(t *testing.T, w *World) {
 	if o.State != rewards.OrderSubmitted || o.ClientOrderID != lost.ClientOrderID || o.Notional != 3_000_000 || o.House != 500_000 {
 		t.Errorf("adopted %+v", o)
 	}
-	control, err := w.Control(t.Context())
-	check(t, err)
+	control := read(t, w.Control)
 	if control.Stopped() {
 		t.Errorf("control %+v, want the conflict acknowledged", control)
 	}
-	_, err = w.AdoptOrder(t.Context(), lost, "again")
-	wantCode(t, err, rewards.CodeConflict)
+	wantCode(t, failure(w.AdoptOrder(t.Context(), lost, "again")), rewards.CodeConflict)
 	merged, err := o.Merge(lost, w.Now())
 	check(t, err)
 	check(t, w.SaveOrder(t.Context(), w.lease, rewards.OrderSubmitted, merged))

@@ -13,13 +13,7 @@ import (
 )
 
 func testOverview(t *testing.T, w *World) {
-	read := func() rewards.Overview {
-		t.Helper()
-		v, err := w.Overview(t.Context())
-		check(t, err)
-		return v
-	}
-	if diff := cmp.Diff(rewards.Overview{Live: map[rewards.OrderState]int{}}, read()); diff != "" {
+	if diff := cmp.Diff(rewards.Overview{Live: map[rewards.OrderState]int{}}, read(t, w.Overview)); diff != "" {
 		t.Errorf("an empty store (-want +got):\n%s", diff)
 	}
 	w.Give(t, 2_000_000)
@@ -38,18 +32,17 @@ func testOverview(t *testing.T, w *World) {
 		Control: rewards.Control{Paused: "lunch"},
 		Alarms:  []rewards.Alarm{{Name: "a", Message: "x", Since: w.Now()}},
 	}
-	if diff := cmp.Diff(want, read()); diff != "" {
+	if diff := cmp.Diff(want, read(t, w.Overview)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	w.Advance(24 * time.Hour)
-	_, err := w.SetSuspended(t.Context(), w.App.Name, true)
-	check(t, err)
+	check(t, failure(w.SetSuspended(t.Context(), w.App.Name, true)))
 	want.NotionalToday, want.OldestWaiting = 0, time.Time{}
-	if diff := cmp.Diff(want, read()); diff != "" {
+	if diff := cmp.Diff(want, read(t, w.Overview)); diff != "" {
 		t.Errorf("the next day, with the app suspended (-want +got):\n%s", diff)
 	}
 	check(t, w.Settle(t, open, "filled", 20_000_000, 250_000_000_000))
-	if v := read(); v.Ordered != 0 || len(v.Live) != 0 || v.Waiting != 2 {
+	if v := read(t, w.Overview); v.Ordered != 0 || len(v.Live) != 0 || v.Waiting != 2 {
 		t.Errorf("after the order: %+v", v)
 	}
 }

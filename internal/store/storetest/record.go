@@ -130,8 +130,7 @@ func testAssets(t *testing.T, w *World) {
 	check(t, w.SeedAssets(t.Context(), []rewards.Asset{{Symbol: "NEW", Name: "ignored"}}))
 	check(t, w.SetEnabled(t.Context(), "KO", false))
 	wantCode(t, w.SetEnabled(t.Context(), "NEW", true), rewards.CodeNotFound)
-	assets, err := w.Assets(t.Context())
-	check(t, err)
+	assets := read(t, w.Assets)
 	got := ""
 	for _, a := range assets {
 		got += fmt.Sprint(a.Symbol, a.Enabled, " ")

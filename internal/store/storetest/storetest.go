@@ -3,6 +3,7 @@
 package storetest
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"sync/atomic"
@@ -138,6 +139,17 @@ func check(t *testing.T, err error) {
 	}
 }
 
+// read returns what a method of the store reads.
+func read[T any](t *testing.T, method func(context.Context) (T, error)) T {
+	t.Helper()
+	got, err := method(t.Context())
+	check(t, err)
+	return got
+}
+
+// failure returns only the error of a call.
+func failure[T any](_ T, err error) error { return err }
+
 // wantCode ends the test unless the error has the code.
 func wantCode(t *testing.T, err error, want rewards.Code) {
 	t.Helper()
@@ -166,8 +178,7 @@ func (w *World) NewUser(t *testing.T, app rewards.AppID, externalID string) rewa
 // Asset finds an asset by its symbol.
 func (w *World) Asset(t *testing.T, symbol string) rewards.Asset {
 	t.Helper()
-	assets, err := w.Assets(t.Context())
-	check(t, err)
+	assets := read(t, w.Assets)
 	for _, a := range assets {
 		if a.Symbol == symbol {
 			return a
@@ -248,8 +259,7 @@ func (w *World) Settle(t *testing.T, o rewards.Order, status string, qty money.S
 func (w *World) Fill(t *testing.T) {
 	t.Helper()
 	ctx := t.Context()
-	_, err := w.Installation(ctx)
-	check(t, err)
+	check(t, failure(w.Installation(ctx)))
 	w.Give(t, 5_000_000)
 	check(t, w.Settle(t, w.Open(t), "filled", 25_000_000, dollar200))
 	w.Give(t, 3_000_000)

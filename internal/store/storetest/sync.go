@@ -29,8 +29,7 @@ func (w *World) sync(t *testing.T, entries ...string) rewards.AssetSync {
 // catalog formats the catalog in a line.
 func (w *World) catalog(t *testing.T) string {
 	t.Helper()
-	assets, err := w.Assets(t.Context())
-	check(t, err)
+	assets := read(t, w.Assets)
 	var lines []string
 	for _, a := range assets {
 		lines = append(lines, fmt.Sprintf("%d:%s:%s:%v:%v", a.ID, a.Symbol, a.BrokerID, a.Enabled, a.Gone))
@@ -111,7 +110,6 @@ func testAdoptRenamed(t *testing.T, w *World) {
 			Notional: 3_000_000, FilledQty: 15_000_000, FilledAvgPrice: dollar200,
 		}
 		check(t, w.SaveReconciliation(t.Context(), []rewards.BrokerConflict{{ClientOrderID: lost.ClientOrderID}}, w.Now()))
-		_, err := w.AdoptOrder(t.Context(), lost, "restored")
-		wantCode(t, err, want) // no reward waits for "a", and "x" is not in the catalog
+		wantCode(t, failure(w.AdoptOrder(t.Context(), lost, "restored")), want) // no reward waits for "a", and "x" is not in the catalog
 	}
 }

@@ -20,8 +20,7 @@ func (w *World) backlog(t *testing.T, app string, n int, amount money.USD) rewar
 		batch[i] = w.Request(t, amount)
 		batch[i].AppID, batch[i].UserID = a.ID, user.ID
 	}
-	_, err := w.RecordRewards(t.Context(), batch)
-	check(t, err)
+	check(t, failure(w.RecordRewards(t.Context(), batch)))
 	return a
 }
 
@@ -30,8 +29,7 @@ func (w *World) shares(t *testing.T, o rewards.Order) string {
 	t.Helper()
 	claims, err := w.Members(t.Context(), o.ID)
 	check(t, err)
-	apps, err := w.Apps(t.Context())
-	check(t, err)
+	apps := read(t, w.Apps)
 	text := ""
 	for _, a := range apps {
 		n := 0
@@ -61,8 +59,7 @@ func testPlanTurns(t *testing.T, w *World) {
 		mixed.AppID, mixed.UserID = app, user
 		w.record(t, mixed)
 	}
-	pools, err := w.Pools(t.Context())
-	check(t, err)
+	pools := read(t, w.Pools)
 	if len(pools) != 1 || pools[0].Apps != 4 {
 		t.Fatalf("pools %+v, want one of 4 apps", pools)
 	}
@@ -91,8 +88,7 @@ func testPlanTurns(t *testing.T, w *World) {
 // latest returns the newest app and its user.
 func (w *World) latest(t *testing.T) (rewards.AppID, rewards.UserID) {
 	t.Helper()
-	apps, err := w.Apps(t.Context())
-	check(t, err)
+	apps := read(t, w.Apps)
 	app := apps[len(apps)-1].ID
 	users, err := w.Store.Users(t.Context(), app, rewards.UserFilter{}, all[rewards.User]())
 	check(t, err)
@@ -123,8 +119,7 @@ func testTopUps(t *testing.T, w *World) {
 	if hold := plan(299_999); hold != rewards.HoldAppHouse {
 		t.Errorf("hold %d, want the app's limit to be reached", hold)
 	}
-	v, err := w.Overview(t.Context())
-	check(t, err)
+	v := read(t, w.Overview)
 	if v.HouseToday != 400_000 {
 		t.Errorf("the house added %s today", v.HouseToday)
 	}

@@ -64,20 +64,7 @@ func testUserBatch(t *testing.T, w *World) {
 		user(other, "ä@example.com", "only here"), // 13
 	)
 	want := []created{
-		{},
-		{"email", 0},
-		{"externalId", 0},
-		{},
-		{"externalId", 3},
-		{},
-		{"email", 0},
-		{},
-		{"externalId", -1},
-		{},
-		{},
-		{},
-		{"email", 9},
-		{},
+		1: {"email", 0}, 2: {"externalId", 0}, 4: {"externalId", 3}, 6: {"email", 0}, 8: {"externalId", -1}, 12: {"email", 9}, 13: {},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("outcomes (-want +got):\n%s", diff)
