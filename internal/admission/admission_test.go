@@ -95,6 +95,17 @@ func (w *world) end(list ...*visit) {
 	synctest.Wait()
 }
 
+// pass sends a request that must not wait, and ends it.
+func (w *world) pass(a rewards.App, kind admission.Kind, otherwise string) {
+	w.Helper()
+	v := w.enter(w.Context(), a, kind)
+	if !v.entered() {
+		w.Errorf("kind %d: %s", kind, otherwise)
+		return
+	}
+	w.end(v)
+}
+
 func TestAnAppsFloodWaitsAndOthersDoNot(t *testing.T) {
 	t.Parallel()
 	run(t, func(w *world) {
@@ -103,11 +114,7 @@ func TestAnAppsFloodWaitsAndOthersDoNot(t *testing.T) {
 			if len(working) == 0 || len(waiting) < 40 {
 				w.Fatalf("kind %d: %d have a place, %d wait", kind, len(working), len(waiting))
 			}
-			if other := w.enter(w.Context(), app(2), kind); !other.entered() {
-				w.Errorf("kind %d: another app's request waits for the flood", kind)
-			} else {
-				w.end(other)
-			}
+			w.pass(app(2), kind, "another app's request waits for the flood")
 			w.end(append(working, waiting...)...)
 		}
 	})
@@ -186,11 +193,7 @@ func TestTheWaitIsBounded(t *testing.T) {
 			w.Errorf("a client that left: %+v", gone)
 		}
 		w.end(working...)
-		if v := w.enter(w.Context(), app(1), admission.List); !v.entered() {
-			w.Error("a request that gave up still has a place")
-		} else {
-			w.end(v)
-		}
+		w.pass(app(1), admission.List, "a request that gave up still has a place")
 	})
 }
 
@@ -218,17 +221,9 @@ func TestUnreadBytesAreBounded(t *testing.T) {
 			w.Errorf("20 apps have %d unread bytes", total)
 		}
 		for _, kind := range []admission.Kind{admission.Lookup, admission.List} {
-			if v := w.enter(w.Context(), app(99), kind); !v.entered() {
-				w.Errorf("kind %d: an app without unread responses has to wait", kind)
-			} else {
-				w.end(v)
-			}
+			w.pass(app(99), kind, "an app without unread responses has to wait")
 		}
-		if v := w.enter(w.Context(), app(1), admission.Write); !v.entered() {
-			w.Error("unread responses block writes")
-		} else {
-			w.end(v)
-		}
+		w.pass(app(1), admission.Write, "unread responses block writes")
 		waits := w.enter(w.Context(), app(1), admission.Lookup)
 		if waits.entered() {
 			w.Error("an app with unread responses gets a place for a read")
@@ -338,7 +333,6 @@ func TestRequestsAtOnce(t *testing.T) {
 			w.Error("an unread response does not count")
 		}
 		w.end(v)
-		again := w.enter(w.Context(), a, admission.Lookup)
-		w.end(again)
+		w.end(w.enter(w.Context(), a, admission.Lookup))
 	})
 }

@@ -79,8 +79,7 @@ func TestAnAccountThatIsNotReportedStopsOrdering(t *testing.T) {
 		w.wantAlarm(rewards.AlarmAccountUnknown, true)
 		w.wantAlarm(rewards.AlarmPaused, true)
 		w.pause("")
-		r := w.give("AAPL", 5*usd)
-		w.wantAfter(10*time.Second, r, rewards.Recorded)
+		r := w.wantAfter(10*time.Second, w.give("AAPL", 5*usd), rewards.Recorded)
 		off()
 		w.wantAfter(15*time.Second, r, rewards.Executed)
 		w.wantAlarm("broker_account", false)
@@ -95,8 +94,7 @@ func TestTheNextLeaderComparesTheAccountFirst(t *testing.T) {
 		w.run(5 * time.Second)
 		submits := w.switches()
 		w.otherLeads()
-		r := w.give("AAPL", 5*usd)
-		w.wantAfter(10*time.Second, r, rewards.Recorded)
+		w.wantAfter(10*time.Second, w.give("AAPL", 5*usd), rewards.Recorded)
 		if *submits != 0 {
 			w.t.Errorf("%d orders were sent to another account", *submits)
 		}

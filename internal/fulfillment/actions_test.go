@@ -215,8 +215,7 @@ func TestAnnouncementsThatCannotBeRead(t *testing.T) {
 	}
 	inWorlds(t, map[string]variant{"failing": {500, rewards.Recorded}, "not offered": {404, rewards.Executed}}, func(w *world, test variant) {
 		off := w.faulty(ofActions, says(test.status, `{"message":"no"}`))
-		r := w.give("AAPL", 5*usd)
-		w.wantAfter(10*time.Second, r, test.want)
+		r := w.wantAfter(10*time.Second, w.give("AAPL", 5*usd), test.want)
 		w.wantAlarm(rewards.AlarmActionsUnknown, true)
 		off()
 		w.wantAfter(20*time.Second, r, rewards.Executed)
@@ -233,8 +232,7 @@ func TestAnnouncementsOfTheEveningBeforeAreNeeded(t *testing.T) {
 		off := w.faulty(ofActions, loseRequest)
 		w.buy()
 		w.until("2000-01-04 20:00:00")
-		after := w.give("AAPL", 5*usd)
-		w.wantAfter(10*time.Second, after, rewards.Recorded)
+		after := w.wantAfter(10*time.Second, w.give("AAPL", 5*usd), rewards.Recorded)
 		off()
 		w.wantAfter(20*time.Second, after, rewards.Executed)
 	})
@@ -249,8 +247,7 @@ func TestAPositionThatLooksLikeASplitHolds(t *testing.T) {
 		w.resume(w.announce("2", "3", "2000-01-05"))
 		w.until("2000-01-05 02:31:00")
 		w.run(5 * time.Second) // the first comparison: not ordered from here on
-		r := w.give("AAPL", 5*usd)
-		w.wantAfter(30*time.Second, r, rewards.Recorded)
+		r := w.wantAfter(30*time.Second, w.give("AAPL", 5*usd), rewards.Recorded)
 		list := w.actionsOf(rewards.ActionHeld)
 		if len(list) != 1 || list[0].Type != rewards.ActionPosition || list[0].OldRate != "2" || list[0].NewRate != "3" {
 			w.t.Fatalf("held: %+v, want one by the position, 2:3", list)

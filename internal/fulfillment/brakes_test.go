@@ -82,8 +82,7 @@ func TestBrakes(t *testing.T) {
 	}, func(w *world, test variant) {
 		w.run(2 * time.Second)
 		release := test.brake(w)
-		r := w.give("AAPL", test.amount)
-		w.wantAfter(10*time.Second, r, rewards.Recorded)
+		r := w.wantAfter(10*time.Second, w.give("AAPL", test.amount), rewards.Recorded)
 		if test.alarm != "" {
 			w.wantAlarm(test.alarm, true)
 		}
@@ -139,8 +138,7 @@ func TestTheFirstPriceOfAStockIsInDoubt(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
 		w.faulty(ofPrices, says(200, `{"AAPL":{"latestTrade":{"t":"2000-01-01T00:00:00Z","p":2},"prevDailyBar":{"c":200}}}`))
-		r := w.give("AAPL", 5*usd)
-		w.wantAfter(10*time.Second, r, rewards.Recorded)
+		w.wantAfter(10*time.Second, w.give("AAPL", 5*usd), rewards.Recorded)
 		w.wantAlarm(rewards.AlarmPriceInDoubt+"AAPL", true)
 	})
 }
@@ -207,8 +205,7 @@ func TestALargeRewardHoldsUpNothingElse(t *testing.T) {
 		w.wantAlarm(rewards.AlarmDailyLimit, true)
 		time.Sleep(24 * time.Hour)
 		w.wantAfter(5*time.Second, tomorrow, rewards.Executed)
-		later := w.give("AAPL", usd)
-		w.wantAfter(5*time.Second, later, rewards.Executed)
+		w.wantAfter(5*time.Second, w.give("AAPL", usd), rewards.Executed)
 		w.want(never, rewards.Recorded)
 	}, func(w *world) { w.cfg.DailyLimit = 100 * usd })
 }
@@ -224,11 +221,9 @@ func TestAnAppUsesUpItsOwnHouseLimit(t *testing.T) {
 		fifth := w.giveOf("greedy", "AAPL", 1)
 		w.wantAfter(3*time.Second, fifth, rewards.Recorded)
 		w.wantAlarm(rewards.AlarmHouseAppLimit, true)
-		r := w.give("AAPL", 500_000)
-		w.wantAfter(3*time.Second, r, rewards.Executed)
+		w.wantAfter(3*time.Second, w.give("AAPL", 500_000), rewards.Executed)
 		w.want(fifth, rewards.Recorded)
-		large := w.give("AAPL", 2*usd)
-		w.wantAfter(3*time.Second, large, rewards.Executed)
+		w.wantAfter(3*time.Second, w.give("AAPL", 2*usd), rewards.Executed)
 		if got := w.reward(fifth).Status; got == rewards.Recorded {
 			w.t.Error("a pool that needs no help leaves the app out")
 		}
@@ -241,16 +236,14 @@ func TestOrderingWaitsForTheFirstComparison(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
 		off := w.faulty(isList, down)
-		r := w.give("AAPL", 5*usd)
-		w.wantAfter(15*time.Second, r, rewards.Recorded)
+		r := w.wantAfter(15*time.Second, w.give("AAPL", 5*usd), rewards.Recorded)
 		w.wantAlarm(rewards.AlarmNotCompared, true)
 		off()
 		w.wantAfter(20*time.Second, r, rewards.Executed)
 		w.wantAlarm(rewards.AlarmNotCompared, false)
 		time.Sleep(time.Hour)
 		off = w.faulty(isList, down)
-		later := w.give("AAPL", 5*usd)
-		w.wantAfter(10*time.Second, later, rewards.Executing) // sent, and cannot be polled
+		later := w.wantAfter(10*time.Second, w.give("AAPL", 5*usd), rewards.Executing) // sent, and cannot be polled
 		w.wantAlarm(rewards.AlarmNotCompared, true)
 		w.wantAlarm(rewards.AlarmOrdersUnknown, true)
 		off()

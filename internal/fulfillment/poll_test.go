@@ -37,8 +37,7 @@ func TestAnOutageOfHoursIsWaitedOut(t *testing.T) {
 		before := w.give("AAPL", 5*usd)
 		w.run(1100 * time.Millisecond) // the order is sent
 		off := w.faulty(func(*http.Request) bool { return true }, says(503, `<html>down</html>`))
-		during := w.give("AAPL", 7*usd)
-		w.wantAfter(4*time.Hour, during, rewards.Recorded)
+		during := w.wantAfter(4*time.Hour, w.give("AAPL", 7*usd), rewards.Recorded)
 		off()
 		w.wantAfter(30*time.Second, before, rewards.Executed)
 		w.want(during, rewards.Executed)
@@ -68,8 +67,7 @@ func TestAnOpenOrderThatVanishesIsQuarantinedAfterTheClose(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
 		w.wire.fault = hides(hidden)
-		r := w.give("AAPL", 5*usd)
-		w.wantAfter(10*time.Second, r, rewards.Executing)
+		r := w.wantAfter(10*time.Second, w.give("AAPL", 5*usd), rewards.Executing)
 		w.wantAlarm(rewards.AlarmOrderWaits, true)
 		time.Sleep(26 * time.Hour)
 		w.run(5 * time.Second)
@@ -94,8 +92,7 @@ func TestLookUpsThatFailAreRepeated(t *testing.T) {
 			}
 			return hiding(r, carry)
 		}
-		r := w.give("AAPL", 5*usd)
-		w.wantAfter(15*time.Second, r, rewards.Executing)
+		r := w.wantAfter(15*time.Second, w.give("AAPL", 5*usd), rewards.Executing)
 		visible = true
 		w.wantAfter(15*time.Second, r, rewards.Executed)
 		w.wantOrders(1)
@@ -140,8 +137,7 @@ func TestAStopWhileTheBrokerIsAskedIsNoAlarm(t *testing.T) {
 	t.Parallel()
 	inWorlds(t, map[string]func(r *http.Request) bool{"list": isList, "look-up": isLookUp, "clock": ofClock}, func(w *world, asks func(r *http.Request) bool) {
 		w.wire.fault = sends(loseRequest)
-		r := w.give("AAPL", 5*usd)
-		w.wantAfter(1100*time.Millisecond, r, rewards.Executing)
+		w.wantAfter(1100*time.Millisecond, w.give("AAPL", 5*usd), rewards.Executing)
 		time.Sleep(2 * time.Minute) // the clock must be read again
 		before, err := w.store.Alarms(w.t.Context())
 		w.check(err)

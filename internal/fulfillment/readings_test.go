@@ -14,8 +14,7 @@ func TestWorkingStatusesArePolled(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
 		w.reports(reported("held", "0"))
-		r := w.give("AAPL", 5*usd)
-		w.wantAfter(10*time.Second, r, rewards.Executing)
+		r := w.wantAfter(10*time.Second, w.give("AAPL", 5*usd), rewards.Executing)
 		if o := w.live()[0]; o.State != rewards.OrderOpen || o.BrokerStatus != "held" {
 			w.t.Errorf("order %+v, want it open", o)
 		}
@@ -91,8 +90,7 @@ func TestContradictionsQuarantine(t *testing.T) {
 		"another symbol": {"symbol": "KO"},
 	}, func(w *world, members order) {
 		w.reports(members)
-		r := w.give("AAPL", 5*usd)
-		w.wantAfter(3*time.Second, r, rewards.Executing)
+		r := w.wantAfter(3*time.Second, w.give("AAPL", 5*usd), rewards.Executing)
 		o := w.quarantined()
 		w.wantAlarm(rewards.AlarmOrderQuarantined+o.ID.String(), true)
 		w.wire.rewrite = nil
@@ -210,8 +208,7 @@ func TestAHoldingThatWouldOverflowIsQuarantined(t *testing.T) {
 		w.run(3 * time.Second)
 		w.reportsTruth()
 		w.reports(fill)
-		second := w.give("AAPL", 5*usd)
-		w.wantAfter(3*time.Second, second, rewards.Executing)
+		second := w.wantAfter(3*time.Second, w.give("AAPL", 5*usd), rewards.Executing)
 		o := w.quarantined()
 		w.resolve(o, rewards.Resolution{FilledQty: o.FilledQty, Price: o.FilledAvgPrice}) // cannot be booked either
 		w.wantAfter(3*time.Second, second, rewards.Executing)

@@ -23,8 +23,7 @@ func TestAStrangersOrderStopsOrdering(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.strange("sr-test-lost")
 		w.strange("other-system")
-		r := w.give("AAPL", 5*usd)
-		w.wantAfter(5*time.Second, r, rewards.Recorded)
+		r := w.wantAfter(5*time.Second, w.give("AAPL", 5*usd), rewards.Recorded)
 		w.wantAlarm(rewards.AlarmConflict, true)
 		conflicts, err := w.store.Conflicts(w.t.Context())
 		w.check(err)

@@ -56,8 +56,7 @@ func TestAnOrderForTheStockThatTookTheSymbolIsQuarantined(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.sync(nil)
 		w.reports(order{"asset_id": paper.AssetID("another company")})
-		r := w.give("AAPL", 5*usd)
-		w.wantAfter(3*time.Second, r, rewards.Executing)
+		w.wantAfter(3*time.Second, w.give("AAPL", 5*usd), rewards.Executing)
 		w.quarantined()
 	})
 }

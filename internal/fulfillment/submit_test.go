@@ -22,8 +22,7 @@ func TestUnknownOutcomesEndInOneOrder(t *testing.T) {
 		"422 duplicate":      duplicate,
 	}, func(w *world, f fault) {
 		w.wire.fault = sends(f)
-		r := w.give("AAPL", 5*usd)
-		w.wantAfter(10*time.Second, r, rewards.Executed)
+		w.wantAfter(10*time.Second, w.give("AAPL", 5*usd), rewards.Executed)
 		w.wantBalanced(1)
 	})
 }
@@ -60,8 +59,7 @@ func TestRefusedAfterAnUnknownAttemptIsNoProof(t *testing.T) {
 		"first": {loseRequest}, "after a wait": {insufficient, loseRequest}, "before a wait": {loseRequest, insufficient},
 	}, func(w *world, faults []fault) {
 		w.wire.fault = sends(faults...)
-		r := w.give("HALT", 5*usd)
-		w.wantAfter(20*time.Second, r, rewards.Executing)
+		r := w.wantAfter(20*time.Second, w.give("HALT", 5*usd), rewards.Executing)
 		w.wantAlarm(rewards.AlarmOrderWaits, true)
 		time.Sleep(26 * time.Hour) // over the close
 		w.wantAfter(5*time.Second, r, rewards.Executing)
@@ -188,8 +186,7 @@ func TestADuplicateThatIsAnotherOrderIsQuarantined(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.wire.fault = sends(duplicate)
 		w.reports(order{"notional": "77"})
-		r := w.give("AAPL", 5*usd)
-		w.wantAfter(5*time.Second, r, rewards.Executing)
+		w.wantAfter(5*time.Second, w.give("AAPL", 5*usd), rewards.Executing)
 		w.quarantined()
 	})
 }
@@ -249,7 +246,6 @@ func TestASlowStepDoesNotUseUpAttempts(t *testing.T) {
 			}
 			return carry()
 		}
-		r := w.give("HALT", 5*usd)
-		w.wantAfter(20*time.Second, r, rewards.Failed)
+		w.wantAfter(20*time.Second, w.give("HALT", 5*usd), rewards.Failed)
 	}, func(w *world) { w.cfg.LeaseTTL = 5 * time.Second })
 }

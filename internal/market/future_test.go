@@ -17,16 +17,14 @@ func TestATradeOfTheFutureIsIgnored(t *testing.T) {
 		w.run(20 * time.Second)
 		for range 20 {
 			w.quoteAhead(120*dollar, 199*dollar, ahead)
-			w.tick()
-			w.want(200 * dollar)
+			w.wantNext(200 * dollar)
 			time.Sleep(time.Second)
 		}
 		if q := w.stored(); q.Price != 200*dollar || q.TradedAt.After(time.Now()) {
 			w.t.Errorf("stored: %+v", q)
 		}
 		w.quote(198*dollar, 199*dollar)
-		w.tick()
-		w.want(198 * dollar)
+		w.wantNext(198 * dollar)
 	})
 }
 
@@ -35,8 +33,7 @@ func TestATradeALittleAheadIsAccepted(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
 		w.quoteAhead(200*dollar, 199*dollar, 4*time.Second)
-		w.tick()
-		w.want(200 * dollar)
+		w.wantNext(200 * dollar)
 	})
 }
 
@@ -49,8 +46,7 @@ func TestAStoredTradeOfTheFutureIsReplaced(t *testing.T) {
 		}}))
 		w.restart()
 		w.quote(200*dollar, 199*dollar)
-		w.run(20 * time.Second)
-		w.want(200 * dollar)
+		w.wantAfter(20*time.Second, 200*dollar)
 		if q := w.stored(); q.Price != 200*dollar || q.TradedAt.After(time.Now()) {
 			w.t.Errorf("stored: %+v", q)
 		}
@@ -63,11 +59,9 @@ func TestARefusedClockDoesNotJudgeTrades(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.feed.ahead = 73 * 365 * 24 * time.Hour
 		w.quoteAhead(200*dollar, 199*dollar, w.feed.ahead)
-		w.tick()
-		w.want(0)
+		w.wantNext(0)
 		w.quote(200*dollar, 199*dollar)
-		w.tick()
-		w.want(200 * dollar)
+		w.wantNext(200 * dollar)
 	})
 }
 
@@ -80,8 +74,7 @@ func TestAFastSimulatedClock(t *testing.T) {
 		for i := range 60 {
 			w.feed.ahead = 1000 * time.Since(started)
 			w.quoteAhead(money.Price(200+i)*dollar, 199*dollar, w.feed.ahead)
-			w.tick()
-			w.want(money.Price(200+i) * dollar)
+			w.wantNext(money.Price(200+i) * dollar)
 			time.Sleep(time.Second)
 		}
 	})
@@ -92,14 +85,11 @@ func TestAJumpWithoutAPreviousClose(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
 		w.quote(200*dollar, 0) // the first price has no reference
-		w.tick()
-		w.want(200 * dollar)
+		w.wantNext(200 * dollar)
 		w.quote(150*dollar, 0)
-		w.tick()
-		w.want(150 * dollar)
+		w.wantNext(150 * dollar)
 		w.quote(dollar, 0)
-		w.tick()
-		w.want(0)
+		w.wantNext(0)
 		if doubts := w.Doubts(); len(doubts) != 1 || doubts[0] != "AAPL" {
 			w.t.Errorf("in doubt: %v", doubts)
 		}
@@ -117,7 +107,6 @@ func TestAPriceConfirmedInTheFutureIsNotUsable(t *testing.T) {
 		w.want(0)
 		w.quote(201*dollar, 199*dollar)
 		w.tick()
-		w.tick()
-		w.want(201 * dollar)
+		w.wantNext(201 * dollar)
 	})
 }

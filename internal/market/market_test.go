@@ -164,6 +164,20 @@ func (w *world) want(price money.Price) {
 	}
 }
 
+// wantNext ticks and checks the usable price.
+func (w *world) wantNext(price money.Price) {
+	w.t.Helper()
+	w.tick()
+	w.want(price)
+}
+
+// wantAfter ticks for a while and checks the usable price.
+func (w *world) wantAfter(d time.Duration, price money.Price) {
+	w.t.Helper()
+	w.run(d)
+	w.want(price)
+}
+
 // A price is usable for a minute of open market after its last confirmation.
 func TestAPriceIsUsableForAMinute(t *testing.T) {
 	t.Parallel()
@@ -174,20 +188,16 @@ func TestAPriceIsUsableForAMinute(t *testing.T) {
 			w.quoteAhead(200*dollar, 199*dollar, time.Hour)
 		},
 	}, func(w *world, lose func(w *world)) {
-		w.tick()
-		w.want(0) // no price was ever reported
+		w.wantNext(0) // no price was ever reported
 		w.quote(200*dollar, 199*dollar)
 		w.run(2 * time.Minute) // confirmed every second, without a trade
 		w.want(200 * dollar)
 		lose(w)
-		w.run(50 * time.Second)
-		w.want(200 * dollar)
-		w.run(20 * time.Second)
-		w.want(0)
+		w.wantAfter(50*time.Second, 200*dollar)
+		w.wantAfter(20*time.Second, 0)
 		w.feed.err = nil
 		w.quote(201*dollar, 199*dollar)
-		w.tick()
-		w.want(201 * dollar)
+		w.wantNext(201 * dollar)
 	})
 }
 
@@ -206,8 +216,7 @@ func TestAtNightTheLastPriceIsUsable(t *testing.T) {
 		w.feed.err = errors.New("outage")
 		time.Sleep(16 * time.Hour)
 		w.restart()
-		w.tick()
-		w.want(200 * dollar)
+		w.wantNext(200 * dollar)
 		time.Sleep(time.Until(opens.Add(50 * time.Second)))
 		w.want(200 * dollar)
 		time.Sleep(20 * time.Second)
@@ -221,22 +230,17 @@ func TestAJumpIsInDoubtUntilAnOperatorConfirms(t *testing.T) {
 		w.quote(200*dollar, 199*dollar)
 		w.run(20 * time.Second)
 		w.quote(60*dollar, 199*dollar)
-		w.tick()
-		w.want(0)
+		w.wantNext(0)
 		w.quote(200*dollar, 199*dollar) // a normal price does not end the doubt
-		w.tick()
-		w.want(0)
+		w.wantNext(0)
 		w.restart()
-		w.tick()
-		w.want(0)
+		w.wantNext(0)
 		_, err := w.store.ConfirmAsset(w.t.Context(), "AAPL")
 		w.check(err)
 		w.quote(61*dollar, 199*dollar) // near the confirmed price
-		w.tick()
-		w.want(61 * dollar)
+		w.wantNext(61 * dollar)
 		w.quote(10*dollar, 199*dollar) // near neither
-		w.tick()
-		w.want(0)
+		w.wantNext(0)
 	})
 }
 
@@ -248,18 +252,14 @@ func TestARejectedPriceIsNotAcceptedLater(t *testing.T) {
 			w.check(err)
 		}
 		w.quote(60*dollar, 199*dollar)
-		w.tick()
-		w.want(0)
+		w.wantNext(0)
 		reject()
-		w.tick() // it is still reported
-		w.want(0)
+		w.wantNext(0) // it is still reported
 		reject()
 		w.quote(200*dollar, 199*dollar)
-		w.tick()
-		w.want(200 * dollar)
+		w.wantNext(200 * dollar)
 		w.quote(60*dollar, 199*dollar)
-		w.tick()
-		w.want(0)
+		w.wantNext(0)
 	})
 }
 
@@ -272,8 +272,7 @@ func TestTheNewestTradeWins(t *testing.T) {
 		late.Price, late.TradedAt = 190*dollar, late.TradedAt.Add(-time.Minute)
 		w.feed.prices["AAPL"] = late
 		time.Sleep(time.Second)
-		w.tick()
-		w.want(200 * dollar)
+		w.wantNext(200 * dollar)
 	})
 }
 
@@ -322,14 +321,11 @@ func TestTheCloseDoesNotMakeAnOldPriceUsable(t *testing.T) {
 		w.quote(200*dollar, 199*dollar)
 		w.run(10 * time.Second)
 		delete(w.feed.prices, "AAPL")
-		w.run(time.Until(closes))
-		w.want(0)
+		w.wantAfter(time.Until(closes), 0)
 		w.feed.clock = rewards.MarketClock{NextOpen: opens, NextClose: opens.Add(7 * time.Hour)}
-		w.run(time.Minute)
-		w.want(0)
+		w.wantAfter(time.Minute, 0)
 		time.Sleep(time.Until(opens))
 		w.feed.clock = rewards.MarketClock{Open: true, NextClose: opens.Add(7 * time.Hour), NextOpen: opens.Add(24 * time.Hour)}
-		w.run(2 * time.Second)
-		w.want(0)
+		w.wantAfter(2*time.Second, 0)
 	})
 }

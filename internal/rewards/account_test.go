@@ -24,11 +24,8 @@ func TestJudgeAccount(t *testing.T) {
 		"never reported":                     {"a", "", time.Time{}, rewards.AccountUnknown},
 		"another account, pinned one before": {"a", "b", now.Add(-time.Second), rewards.AccountOther},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			if got := rewards.JudgeAccount(test.pinned, test.reported, test.rightAt, now); got != test.want {
-				t.Errorf("got %d, want %d", got, test.want)
-			}
-		})
+		if got := rewards.JudgeAccount(test.pinned, test.reported, test.rightAt, now); got != test.want {
+			t.Errorf("%s: got %d, want %d", name, got, test.want)
+		}
 	}
 }

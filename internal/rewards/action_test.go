@@ -13,9 +13,7 @@ import (
 func moment(t *testing.T, text string) time.Time {
 	t.Helper()
 	at, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return at.UTC()
 }
 
@@ -96,9 +94,7 @@ func TestActionStates(t *testing.T) {
 	announced := early.NewAction(split, 7, true)
 	held := begun.Tick(announced)
 	resumed, err := held.Resume("checked", begun.Now)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	withdrawn := early.Withdraw(announced)
 	evening, friday := "2026-12-02T20:00:00-05:00", "2026-12-04T20:00:00-05:00"
 	for _, c := range []struct {
@@ -173,13 +169,9 @@ func TestSplitRatio(t *testing.T) {
 		{"1", "-1", rewards.Ratio{}},
 	} {
 		ours, err := money.ParseShares(c.ours)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		theirs, err := money.ParseShares(c.theirs)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		got, found := rewards.SplitRatio(ours, theirs)
 		if diff := cmp.Diff(c.want, got); diff != "" || found != (c.want != rewards.Ratio{}) {
 			t.Errorf("%s and %s (-want +got):\n%s", c.ours, c.theirs, diff)

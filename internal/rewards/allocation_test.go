@@ -36,9 +36,7 @@ func TestAllocateConservesEverything(t *testing.T) {
 		filled := money.Shares(rapid.Int64Range(0, 1<<62).Draw(t, "filled"))
 		carried := money.USD(rapid.Int64Range(0, int64(sum)+2_000_000).Draw(t, "carried"))
 		parts, house, err := rewards.Allocate(list, filled, carried)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		var shares money.Shares
 		var dollars money.USD
 		split := 0
@@ -113,16 +111,12 @@ func TestSettleBooksEveryReward(t *testing.T) {
 				share, o.BrokerStatus = int64(sum), "filled"
 			}
 			qty, err := money.SharesFor(money.USD(share), o.FilledAvgPrice)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			if o.FilledQty = qty; qty == 0 {
 				o.FilledQty, o.BrokerStatus = 1, "filled"
 			}
 			s, err := rewards.Settle(o, claims, time.UnixMilli(1_790_000_000_001))
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			house += s.HouseShares
 			claims = nil
 			for _, r := range s.Results {
@@ -156,33 +150,25 @@ func TestSettleTimesAndReasons(t *testing.T) {
 	ids := testIDs(created)
 	now := created.Add(time.Minute)
 	c := claim(ids, 1_000_000, 1_000_000)
-	for name, test := range map[string]struct {
+	type settlement struct {
 		order rewards.Order
 		claim rewards.Claim
 		want  rewards.Result
 		state rewards.OrderState
 		err   error
-	}{
-		"filled": {
-			order: rewards.Order{Notional: 1_000_000, BrokerStatus: "filled", FilledQty: 5, FilledAvgPrice: 1, FilledAt: created.Add(time.Second)},
+	}
+	filled := func(at, executed time.Time) settlement {
+		return settlement{
+			order: rewards.Order{Notional: 1_000_000, BrokerStatus: "filled", FilledQty: 5, FilledAvgPrice: 1, FilledAt: at},
 			claim: c, state: rewards.OrderSettled,
-			want: rewards.Result{Status: rewards.Executed, ExecutedAt: created.Add(time.Second), Bought: rewards.Allocation{Amount: 1_000_000, Shares: 5}},
-		},
-		"filled before its creation": {
-			order: rewards.Order{Notional: 1_000_000, BrokerStatus: "filled", FilledQty: 5, FilledAvgPrice: 1, FilledAt: created.Add(-time.Second)},
-			claim: c, state: rewards.OrderSettled,
-			want: rewards.Result{Status: rewards.Executed, ExecutedAt: created, Bought: rewards.Allocation{Amount: 1_000_000, Shares: 5}},
-		},
-		"filled in the future": {
-			order: rewards.Order{Notional: 1_000_000, BrokerStatus: "filled", FilledQty: 5, FilledAvgPrice: 1, FilledAt: now.Add(time.Hour)},
-			claim: c, state: rewards.OrderSettled,
-			want: rewards.Result{Status: rewards.Executed, ExecutedAt: now, Bought: rewards.Allocation{Amount: 1_000_000, Shares: 5}},
-		},
-		"filled without a fill time": {
-			order: rewards.Order{Notional: 1_000_000, BrokerStatus: "filled", FilledQty: 5, FilledAvgPrice: 1},
-			claim: c, state: rewards.OrderSettled,
-			want: rewards.Result{Status: rewards.Executed, ExecutedAt: now, Bought: rewards.Allocation{Amount: 1_000_000, Shares: 5}},
-		},
+			want: rewards.Result{Status: rewards.Executed, ExecutedAt: executed, Bought: rewards.Allocation{Amount: 1_000_000, Shares: 5}},
+		}
+	}
+	for name, test := range map[string]settlement{
+		"filled":                     filled(created.Add(time.Second), created.Add(time.Second)),
+		"filled before its creation": filled(created.Add(-time.Second), created),
+		"filled in the future":       filled(now.Add(time.Hour), now),
+		"filled without a fill time": filled(time.Time{}, now),
 		"expired with nothing filled": {
 			order: rewards.Order{Notional: 1_000_000, BrokerStatus: "expired"}, claim: c, state: rewards.OrderSettled,
 			want: rewards.Result{Status: rewards.Executing},
@@ -217,9 +203,7 @@ func TestSettleTooSmall(t *testing.T) {
 	o := rewards.Order{Notional: 1_000_000, BrokerStatus: "filled", FilledQty: 4_000_000, FilledAvgPrice: 250_000_000_000}
 	o.FilledQty = 999_999 // less than a billionth of a share per millionth of a dollar
 	s, err := rewards.Settle(o, []rewards.Claim{dust, rest}, time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	got := s.Results[0]
 	if got.Status != rewards.Failed || got.Reason != "amount_too_small: the amount comes to less than a billionth of a share" {
 		t.Errorf("the dust is %s: %s", got.Status, got.Reason)

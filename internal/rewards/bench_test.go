@@ -22,9 +22,7 @@ func BenchmarkNewFingerprint(b *testing.B) {
 // A key's form and its hash: what every request takes, whether the key is known or not.
 func BenchmarkKey(b *testing.B) {
 	secret, err := rewards.NewKeySecret(rewards.TestKeyPrefix, rand.Reader)
-	if err != nil {
-		b.Fatal(err)
-	}
+	check(b, err)
 	b.ReportAllocs()
 	for b.Loop() {
 		if !rewards.WellFormedKey(secret) {
@@ -53,9 +51,8 @@ func BenchmarkValue(b *testing.B) {
 	price := func(rewards.AssetID) (money.Price, bool) { return 250_520_000_000, true }
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := rewards.Value(holdings, price); err != nil {
-			b.Fatal(err)
-		}
+		_, err := rewards.Value(holdings, price)
+		check(b, err)
 	}
 }
 

@@ -32,23 +32,20 @@ func TestFilledHasSpentTheNotional(t *testing.T) {
 		"two less, at 20 million":        {4_998, 20_000_000 * perUSD, false},
 		"one less, at 20 million":        {4_999, 20_000_000 * perUSD, true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			o, b := openOrder()
-			b.Status, b.FilledQty, b.FilledAvgPrice = "filled", test.qty, test.price
-			if _, err := o.Merge(b, time.Now()); (err == nil) != test.whole || err != nil && !errors.Is(err, rewards.ErrContradiction) {
-				t.Errorf("merged: %v, want it accepted: %t", err, test.whole)
-			}
-			b.Status = "canceled" // it may have spent less
-			if _, err := o.Merge(b, time.Now()); err != nil {
-				t.Errorf("canceled: %v", err)
-			}
-			o.State = rewards.OrderQuarantined
-			resolved, err := o.Resolve(rewards.Resolution{FilledQty: test.qty, Price: test.price})
-			if err != nil || (resolved.BrokerStatus == "filled") != test.whole {
-				t.Errorf("resolved: %s, %v; want it whole: %t", resolved.BrokerStatus, err, test.whole)
-			}
-		})
+		o, b := openOrder()
+		b.Status, b.FilledQty, b.FilledAvgPrice = "filled", test.qty, test.price
+		if _, err := o.Merge(b, time.Now()); (err == nil) != test.whole || err != nil && !errors.Is(err, rewards.ErrContradiction) {
+			t.Errorf("%s: merged: %v, want it accepted: %t", name, err, test.whole)
+		}
+		b.Status = "canceled" // it may have spent less
+		if _, err := o.Merge(b, time.Now()); err != nil {
+			t.Errorf("%s, canceled: %v", name, err)
+		}
+		o.State = rewards.OrderQuarantined
+		resolved, err := o.Resolve(rewards.Resolution{FilledQty: test.qty, Price: test.price})
+		if err != nil || (resolved.BrokerStatus == "filled") != test.whole {
+			t.Errorf("%s: resolved: %s, %v; want it whole: %t", name, resolved.BrokerStatus, err, test.whole)
+		}
 	}
 }
 
@@ -68,18 +65,15 @@ func TestAFillsPriceIsComparedWithKnownLevels(t *testing.T) {
 		"near an older level":       {hundred, []money.Price{hundred, 20 * perUSD}, true},
 		"a cent instead of dollars": {perUSD / 100, []money.Price{hundred, 120 * perUSD}, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			o, b := openOrder()
-			b.Status, b.FilledQty, b.FilledAvgPrice = "canceled", money.Share/2, test.price
-			merged, err := o.Merge(b, time.Now(), test.levels...)
-			if (err == nil) != test.accepted || err != nil && !errors.Is(err, rewards.ErrFarPrice) {
-				t.Fatalf("merged: %v, want it accepted: %t", err, test.accepted)
-			}
-			if err != nil && (!errors.Is(err, rewards.ErrContradiction) || merged != o) {
-				t.Errorf("%v; changed: %t", err, merged != o)
-			}
-		})
+		o, b := openOrder()
+		b.Status, b.FilledQty, b.FilledAvgPrice = "canceled", money.Share/2, test.price
+		merged, err := o.Merge(b, time.Now(), test.levels...)
+		if (err == nil) != test.accepted || err != nil && !errors.Is(err, rewards.ErrFarPrice) {
+			t.Errorf("%s: merged: %v, want it accepted: %t", name, err, test.accepted)
+		}
+		if err != nil && (!errors.Is(err, rewards.ErrContradiction) || merged != o) {
+			t.Errorf("%s: %v; changed: %t", name, err, merged != o)
+		}
 	}
 }
 
@@ -90,9 +84,7 @@ func TestAnAcceptedFillIsNotComparedAgain(t *testing.T) {
 	o, b := openOrder()
 	b.Status, b.FilledQty, b.FilledAvgPrice = "partially_filled", money.Share/2, hundred
 	o, err := o.Merge(b, time.Now(), hundred)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if _, err := o.Merge(b, time.Now(), 20*perUSD); err != nil {
 		t.Errorf("the same fill: %v", err)
 	}

@@ -41,9 +41,7 @@ func TestLogEntriesFollow(t *testing.T) {
 	log := aLog()
 	var head rewards.LogHead
 	for _, d := range log {
-		if err := d.Follows(head); err != nil {
-			t.Fatal(err)
-		}
+		check(t, d.Follows(head))
 		if parsed, err := rewards.ParseLogHead(d.Head().String()); err != nil || parsed != d.Head() {
 			t.Errorf("%s is read as %s: %v", d.Head(), parsed, err)
 		}

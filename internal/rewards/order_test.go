@@ -217,9 +217,7 @@ func TestPlanOrderProperties(t *testing.T) {
 			TopUp:       rapid.Bool().Draw(t, "top up"),
 		}
 		p, hold, err := rewards.PlanOrder(rewards.Queues(waiting), rewards.MaxMembers, l)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		if hold != rewards.NoHold {
 			return
 		}

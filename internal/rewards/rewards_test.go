@@ -17,6 +17,14 @@ import (
 	"stockrewards/internal/rewards"
 )
 
+// check fails a test on an error.
+func check(t rapid.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func testIDs(now time.Time) *rewards.IDs {
 	return rewards.NewIDs(func() time.Time { return now }, rand.Reader)
 }
@@ -66,9 +74,7 @@ func TestWellFormedKeys(t *testing.T) {
 	t.Parallel()
 	form := regexp.MustCompile(`^sr_test_[0-9A-Za-z]{49}$`)
 	key, err := rewards.NewKeySecret(rewards.TestKeyPrefix, rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if !form.MatchString(key) || !rewards.WellFormedKey(key) {
 		t.Errorf("key %s", key)
 	}
@@ -210,9 +216,7 @@ func TestValueAddsUp(t *testing.T) {
 	prices := map[rewards.AssetID]money.Price{1: 250_520_000_000, 2: 70_000_000_001}
 	price := func(id rewards.AssetID) (money.Price, bool) { p, ok := prices[id]; return p, ok }
 	got, err := rewards.Value(holdings, price)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	want := rewards.Portfolio{
 		Value: 75_250_000, CostBasis: 5_250_000, Change: "+1333.33%",
 		Holdings: []rewards.ValuedHolding{
@@ -242,9 +246,7 @@ func TestValueAddsUp(t *testing.T) {
 			list, cost = append(list, h), cost+h.CostBasis
 		}
 		p, err := rewards.Value(list, func(rewards.AssetID) (money.Price, bool) { return 123_456_789_012, true })
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		for _, h := range p.Holdings {
 			value += h.Value
 		}
