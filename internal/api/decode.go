@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"strconv"
@@ -107,25 +108,20 @@ func (f *form) err() error {
 	return badRequest(f.issues...)
 }
 
-// member returns a member; null counts as absent.
-func (f *form) member(name string, required bool) (jsontext.Value, bool) {
-	v, ok := f.members[name]
-	if !ok || v.Kind() == 'n' {
-		if required {
-			f.issue(name, "is required")
-		}
-		return nil, false
+// member returns a member of the kind; null counts as absent.
+func (f *form) member(name string, required bool, want jsontext.Kind) (jsontext.Value, bool) {
+	v, given := f.members[name]
+	given = given && v.Kind() != 'n'
+	switch {
+	case given && v.Kind() == want:
+		return v, true
+	case given:
+		kinds := map[jsontext.Kind]string{'{': "an object", '[': "a list", '"': "a string", '0': "a number"}
+		f.issue(name, "must be "+kinds[want]+", not "+cmp.Or(kinds[v.Kind()], string(v))) // true or false
+	case required:
+		f.issue(name, "is required")
 	}
-	return v, true
-}
-
-// kind names the type of a value for an issue.
-func kind(v jsontext.Value) string {
-	name, found := map[jsontext.Kind]string{'{': "an object", '[': "a list", '"': "a string", '0': "a number"}[v.Kind()]
-	if !found {
-		return string(v) // true or false
-	}
-	return name
+	return nil, false
 }
 
 // bounds limit the length of a string in Unicode code points.
@@ -133,12 +129,8 @@ type bounds struct{ least, most int }
 
 // string reads a string without NUL characters. After an issue it returns "".
 func (f *form) string(name string, required bool, b bounds) string {
-	v, ok := f.member(name, required)
+	v, ok := f.member(name, required, '"')
 	if !ok {
-		return ""
-	}
-	if v.Kind() != '"' {
-		f.issue(name, "must be a string, not "+kind(v))
 		return ""
 	}
 	s := unquote(v)
@@ -156,12 +148,8 @@ func (f *form) string(name string, required bool, b bounds) string {
 
 // userID reads a required user id.
 func (f *form) userID(name string) rewards.UserID {
-	v, ok := f.member(name, true)
+	v, ok := f.member(name, true, '"')
 	if !ok {
-		return rewards.UserID{}
-	}
-	if v.Kind() != '"' {
-		f.issue(name, "must be a string, not "+kind(v))
 		return rewards.UserID{}
 	}
 	id, err := rewards.ParseID[rewards.User](unquote(v))
@@ -179,12 +167,8 @@ func unquote(v jsontext.Value) string {
 
 // amount reads a required amount in dollars. The range applies to the exact number, before rounding.
 func (f *form) amount(name string) money.USD {
-	v, ok := f.member(name, true)
+	v, ok := f.member(name, true, '0')
 	if !ok {
-		return 0
-	}
-	if v.Kind() != '0' {
-		f.issue(name, "must be a number, not "+kind(v))
 		return 0
 	}
 	number, err := money.ParseDecimal(string(v))
@@ -207,12 +191,8 @@ func (f *form) amount(name string) money.USD {
 // metadata reads an optional object: kept has no white space, canonical is equal for
 // all spellings of the same content. Both are "" if the object is absent or empty.
 func (f *form) metadata(name string) (kept, canonical string) {
-	v, ok := f.member(name, false)
+	v, ok := f.member(name, false, '{')
 	if !ok {
-		return "", ""
-	}
-	if v.Kind() != '{' {
-		f.issue(name, "must be an object, not "+kind(v))
 		return "", ""
 	}
 	if err := v.Compact(); err != nil {

@@ -7,17 +7,15 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// statuses maps each error code of the domain to its HTTP status and its code in the
-// error body (specification, section 7).
-func statuses() map[rewards.Code]struct {
+type httpCode struct {
 	status int
 	code   string
-} {
-	type row = struct {
-		status int
-		code   string
-	}
-	return map[rewards.Code]row{
+}
+
+// statuses maps each error code of the domain to its HTTP status and its code in the
+// error body (specification, section 7).
+func statuses() map[rewards.Code]httpCode {
+	return map[rewards.Code]httpCode{
 		rewards.CodeBadRequest:    {http.StatusBadRequest, "bad_request"},
 		rewards.CodeUnauthorized:  {http.StatusUnauthorized, "unauthorized"},
 		rewards.CodeForbidden:     {http.StatusForbidden, "forbidden"},
