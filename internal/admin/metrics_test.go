@@ -166,13 +166,3 @@ func TestCountingARequestAllocatesNothing(t *testing.T) { //nolint:paralleltest 
 		t.Errorf("%v allocations", n)
 	}
 }
-
-func BenchmarkRequest(b *testing.B) {
-	m := newMetrics()
-	b.ReportAllocs()
-	b.RunParallel(func(p *testing.PB) {
-		for p.Next() {
-			m.Request("POST", "/v1/rewards", 201, time.Millisecond)
-		}
-	})
-}

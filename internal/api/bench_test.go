@@ -13,9 +13,7 @@ import (
 	"time"
 
 	"stockrewards/internal/api"
-	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
-	"stockrewards/internal/store"
 	"stockrewards/internal/store/sqlite"
 )
 
@@ -48,11 +46,8 @@ func (n noStore) CreateUser(_ context.Context, u rewards.User) (rewards.User, er
 
 // stage is a handler with an app and a user.
 type stage struct {
-	*world
-
 	handler http.Handler
 	key     string
-	app     rewards.AppID
 	user    rewards.UserID
 	post    *http.Request // reused, so that only the service allocates
 	body    strings.Reader
@@ -63,17 +58,17 @@ type stage struct {
 func newStage(b *testing.B, recorder rewards.Recorder) *stage {
 	b.Helper()
 	w, err := openWorld(b.Context(), sqlite.Memory)
-	must(b, err)
-	b.Cleanup(func() { must(b, w.close()) })
+	check(b, err)
+	b.Cleanup(func() { check(b, w.close()) })
 	if recorder == nil {
 		recorder = w.intake
 	}
-	s := &stage{world: w, key: newSecret(b), sink: sink{header: http.Header{}}}
+	s := &stage{key: newSecret(b), sink: sink{header: http.Header{}}}
 	app, _, err := w.store.CreateApp(b.Context(), "app", rewards.Key{Hash: rewards.HashKey(s.key)})
-	must(b, err)
+	check(b, err)
 	user, err := w.store.CreateUser(b.Context(), rewards.User{AppID: app.ID, ExternalID: "user"})
-	must(b, err)
-	s.app, s.user = app.ID, user.ID
+	check(b, err)
+	s.user = user.ID
 	s.post = s.request(http.MethodPost, "/v1/rewards")
 	s.post.Header.Set("Content-Type", "application/json")
 	s.handler = api.New(api.Options{
@@ -82,13 +77,6 @@ func newStage(b *testing.B, recorder rewards.Recorder) *stage {
 	})
 	b.ReportAllocs()
 	return s
-}
-
-func must(b *testing.B, err error) {
-	b.Helper()
-	if err != nil {
-		b.Fatal(err)
-	}
 }
 
 // ask sends a request and checks the status.
@@ -133,14 +121,6 @@ func BenchmarkGive(b *testing.B) {
 	}
 }
 
-func BenchmarkReplay(b *testing.B) {
-	s := newStage(b, nil)
-	s.give(b, 0, http.StatusCreated)
-	for b.Loop() {
-		s.give(b, 0, http.StatusOK)
-	}
-}
-
 // A list of a hundred rewards.
 func BenchmarkListRewards(b *testing.B) {
 	s := newStage(b, nil)
@@ -148,36 +128,6 @@ func BenchmarkListRewards(b *testing.B) {
 		s.give(b, i, http.StatusCreated)
 	}
 	r := s.request(http.MethodGet, "/v1/rewards?limit=100&userId="+s.user.String())
-	for b.Loop() {
-		s.ask(b, r, http.StatusOK)
-	}
-}
-
-// The key of a request, cached for half a second.
-func BenchmarkAuthenticate(b *testing.B) {
-	s := newStage(b, nil)
-	for b.Loop() {
-		_, _, err := s.service.Authenticate(b.Context(), s.key)
-		must(b, err)
-	}
-}
-
-// A portfolio of five holdings.
-func BenchmarkPortfolio(b *testing.B) {
-	s := newStage(b, nil)
-	assets, err := s.store.Assets(b.Context())
-	must(b, err)
-	must(b, s.engine.Write(b.Context(), func(ctx context.Context, tx store.Tx) error {
-		var rows [][]any
-		for _, a := range assets {
-			s.prices.table.Store(a.ID, money.Price(250_520_000_000))
-			rows = append(rows, []any{s.app[:], s.user[:], int64(a.ID)})
-		}
-		_, err := tx.ExecEach(ctx, `INSERT INTO holdings (app_id, user_id, asset_id, quantity, cost_basis)
-			VALUES (?1, ?2, ?3, 20956410, 5250000)`, rows)
-		return err
-	}))
-	r := s.request(http.MethodGet, "/v1/users/"+s.user.String()+"/portfolio")
 	for b.Loop() {
 		s.ask(b, r, http.StatusOK)
 	}

@@ -31,9 +31,7 @@ func (w *world) newApp(t *testing.T) client {
 	secret := newSecret(t)
 	name := fmt.Sprintf("app %d", w.apps.Add(1))
 	app, key, err := w.store.CreateApp(t.Context(), name, rewards.Key{Hash: rewards.HashKey(secret)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return client{world: w, base: w.server.URL, app: app, key: secret, keyID: key.ID}
 }
 
@@ -77,9 +75,7 @@ func (c client) post(t *testing.T, target, body string) answer {
 func (c client) send(t *testing.T, r request) answer {
 	t.Helper()
 	a, err := c.try(t, r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	checkAnswer(t, a)
 	return a
 }

@@ -43,9 +43,7 @@ func serveOnce(handler http.Handler, r *http.Request) int {
 func TestTheLogHasTheClientsAddress(t *testing.T) {
 	t.Parallel()
 	w, err := shared()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	header := api.Proxy{Header: "X-Forwarded-For"}
 	chain := api.Proxy{Header: "X-Forwarded-For", Trusted: []netip.Prefix{
 		netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8::/32"),

@@ -61,8 +61,13 @@ func (r brokenRecorder) CreateUser(context.Context, rewards.User) (rewards.User,
 // broken is the client of a server whose store fails after the key was checked.
 func (c client) broken(t *testing.T, err error) client {
 	t.Helper()
-	w := c.world
-	server := w.serve(rewards.NewService(brokenStore{w.store, err}, brokenRecorder{err}, w.prices, w.clock.now))
+	return c.over(t, brokenStore{c.world.store, err}, brokenRecorder{err})
+}
+
+// over is the client of another server, over a store and a recorder.
+func (c client) over(t *testing.T, s rewards.Store, r rewards.Recorder) client {
+	t.Helper()
+	server := c.world.serve(rewards.NewService(s, r, c.world.prices, c.world.clock.now))
 	t.Cleanup(server.Close)
 	c.base = server.URL
 	return c
@@ -72,10 +77,14 @@ func (c client) broken(t *testing.T, err error) client {
 func (w *world) suspended(t *testing.T) client {
 	t.Helper()
 	c := w.newApp(t)
-	if _, err := w.store.SetSuspended(t.Context(), c.app.ID.String(), true); err != nil {
-		t.Fatal(err)
-	}
+	c.suspend(t, true)
 	return c
+}
+
+func (c client) suspend(t *testing.T, suspended bool) {
+	t.Helper()
+	_, err := c.world.store.SetSuspended(t.Context(), c.app.Name, suspended)
+	check(t, err)
 }
 
 // produced collects the documented responses that were seen, by operation and status.
@@ -116,8 +125,7 @@ func TestEveryDocumentedResponseOccurs(t *testing.T) {
 		if name == "getDocument" {
 			continue
 		}
-		stranger := c
-		stranger.key = newSecret(t)
+		stranger := c.stranger(t)
 		seen.send(t, stranger, r, http.StatusUnauthorized)
 		seen.send(t, w.suspended(t), r, http.StatusForbidden)
 		seen.send(t, w.limited(t), r, http.StatusTooManyRequests)

@@ -66,14 +66,8 @@ func (w *twin) id(n int) string {
 func newTwin(t *testing.T, engine store.Engine) *twin {
 	t.Helper()
 	built, err := worldOn(t.Context(), engine)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := built.close(); err != nil {
-			t.Error(err)
-		}
-	})
+	check(t, err)
+	t.Cleanup(func() { check(t, built.close()) })
 	w := &twin{world: built, numbers: make(map[string]int)}
 	for range 2 {
 		w.apps = append(w.apps, w.newApp(t))
@@ -94,21 +88,13 @@ func TestBothEnginesRespondAlike(t *testing.T) {
 		calls = 10_000
 	}
 	c, err := cluster()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	url, err := c.NewDatabase(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	far, err := postgres.Open(t.Context(), url, postgres.Options{Connections: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	near, err := sqlite.Open(t.Context(), sqlite.Memory, sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	one, two := newTwin(t, near), newTwin(t, far)
 	random := rand.New(rand.NewPCG(7, 7))
 	statuses := map[int]int{}
@@ -164,8 +150,7 @@ func newQuestion(r *rand.Rand, i int) question {
 	case kind < 53:
 		return func(t *testing.T, w *twin) answer {
 			t.Helper()
-			stranger := w.apps[app]
-			stranger.key = newSecret(t)
+			stranger := w.apps[app].stranger(t)
 			return stranger.send(t, request{method: http.MethodGet, target: "/v1/assets"})
 		}
 	case kind < 56:
@@ -209,8 +194,6 @@ func (w *twin) setState(t *testing.T, app, id, status int) answer {
 func parseID(t *testing.T, s string) []byte {
 	t.Helper()
 	id, err := rewards.ParseID[rewards.Reward](s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return id[:]
 }

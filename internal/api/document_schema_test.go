@@ -17,9 +17,7 @@ import (
 func TestDocumentMakesEveryNumberADouble(t *testing.T) {
 	t.Parallel()
 	var document any
-	if err := json.Unmarshal(api.Document(), &document); err != nil {
-		t.Fatal(err)
-	}
+	check(t, json.Unmarshal(api.Document(), &document))
 	numbers := 0
 	walk("", document, func(path string, schema map[string]any) {
 		if schema["type"] != "number" {

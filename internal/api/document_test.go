@@ -94,7 +94,8 @@ func TestDocumentCarriesTheVersion(t *testing.T) {
 	}
 }
 
-// Every operation except getDocument needs a key and documents its errors.
+// Every operation except getDocument needs a key. TestEveryDocumentedResponseOccurs
+// compares their statuses.
 func TestDocumentOfEveryOperation(t *testing.T) {
 	t.Parallel()
 	seen := make(map[string]bool)
@@ -105,22 +106,9 @@ func TestDocumentOfEveryOperation(t *testing.T) {
 				t.Errorf("%s %s: operationId, summary, description or tag is missing or not unique", method, path)
 			}
 			seen[name] = true
-			want := []string{"401", "403", "500", "503"}
-			if method == http.MethodPost {
-				want = append(want, "400", "413", "415")
-			}
-			if path == "/openapi.json" {
-				want = nil
-				if operation.Security == nil || len(*operation.Security) != 0 {
-					t.Error("getDocument needs a key")
-				}
-			} else if operation.Security != nil {
-				t.Errorf("%s overrides the security", name)
-			}
-			for _, status := range want {
-				if operation.Responses.Value(status) == nil {
-					t.Errorf("%s does not document %s", name, status)
-				}
+			open := operation.Security != nil && len(*operation.Security) == 0
+			if open != (path == "/openapi.json") || !open && operation.Security != nil {
+				t.Errorf("%s needs a key: %v", name, !open)
 			}
 			for status, response := range operation.Responses.Map() {
 				if h := response.Value.Headers["x-request-id"]; h == nil || !h.Value.Required {

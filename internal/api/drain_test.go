@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -21,20 +20,14 @@ func TestAStrangersBodyIsNotRead(t *testing.T) {
 		fmt.Sprintf("Content-Length: %d\r\n\r\n", size),
 		fmt.Sprintf("Transfer-Encoding: chunked\r\n\r\n%x\r\n", size),
 	} {
-		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(c.base, "http://"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn := dial(t, c.base, "POST /v1/users HTTP/1.1\r\nHost: x\r\n"+framing)
 		sent := make(chan int64, 1)
 		go func() {
-			_, _ = io.WriteString(conn, "POST /v1/users HTTP/1.1\r\nHost: x\r\n"+framing)
 			n, _ := io.CopyN(conn, spaces{}, size) // fails early
 			sent <- n
 		}()
 		got, err := http.ReadResponse(bufio.NewReader(conn), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		const buffered = 16 << 20 // of the kernel
 		if n := <-sent; got.StatusCode != http.StatusUnauthorized || n > buffered {
 			t.Errorf("%q: status %d after %d bytes", framing, got.StatusCode, n)

@@ -73,9 +73,7 @@ func TestEveryCodeHasItsStatus(t *testing.T) {
 	} {
 		a, err := c.broken(t, &rewards.Error{Code: code, Message: "the message"}).
 			try(t, request{method: http.MethodGet, target: "/v1/assets"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		a.wantStatus(t, want.status).want(t, want.code, "error", "code")
 		if shown := a.text(t, "error", "message") == "the message"; shown == (code == rewards.CodeInternal) {
 			t.Errorf("code %d: %s", code, a.body)
@@ -101,12 +99,9 @@ func (f recorderFunc) CreateUser(ctx context.Context, u rewards.User) (rewards.U
 // A panic is answered like any other fault; the connection and the server go on.
 func TestPanic(t *testing.T) {
 	t.Parallel()
-	c := newApp(t)
-	w := c.world
 	panics := recorderFunc(func(context.Context, rewards.NewReward) (rewards.Outcome, error) { panic("secret") })
-	server := w.serve(rewards.NewService(w.store, panics, w.prices, w.clock.now))
-	defer server.Close()
-	c.base = server.URL
+	c := newApp(t)
+	c = c.over(t, c.world.store, panics)
 	a := c.post(t, "/v1/rewards", award(c.newUser(t))).wantError(t, http.StatusInternalServerError, "internal_error", nil)
 	if strings.Contains(string(a.body), "secret") {
 		t.Errorf("the response contains %s", a.body)
@@ -118,13 +113,9 @@ func TestPanic(t *testing.T) {
 func TestErrorDuringKeyLookup(t *testing.T) {
 	t.Parallel()
 	c := newApp(t)
-	w := c.world
 	for want, err := range map[int]error{500: errFault, 503: errUnavailable} {
-		server := w.serve(rewards.NewService(blindStore{brokenStore{w.store, err}}, brokenRecorder{}, w.prices, w.clock.now))
-		by := c
-		by.base = server.URL
+		by := c.over(t, blindStore{brokenStore{c.world.store, err}}, brokenRecorder{})
 		by.get(t, "/v1/assets").wantError(t, want, "internal_error", nil)
-		server.Close()
 	}
 }
 

@@ -92,18 +92,18 @@ func TestEqualRequests(t *testing.T) {
 func TestSpellingOfTheBodyIsIgnored(t *testing.T) {
 	t.Parallel()
 	c := newApp(t)
-	user := quote(c.newUser(t))
-	key := unique("spelling")
-	c.post(t, "/v1/rewards", body("userId", user, "idempotencyKey", quote(key), "amountUsd", "1", "assetSymbol", `"KO"`)).
-		wantStatus(t, http.StatusCreated)
+	user, key := quote(c.newUser(t)), unique("spelling")
+	post := func(key string, status int) {
+		t.Helper()
+		c.post(t, "/v1/rewards", body("userId", user, "idempotencyKey", key, "amountUsd", "1", "assetSymbol", `"KO"`)).
+			wantStatus(t, status)
+	}
+	post(quote(key), http.StatusCreated)
 	c.post(t, "/v1/rewards", body("assetSymbol", `"KO"`, "amountUsd", "1", "idempotencyKey", quote(key), "userId", user)).
 		wantStatus(t, http.StatusOK)
-	escaped := `"\u0073` + key[1:] + `"`
-	c.post(t, "/v1/rewards", body("userId", user, "idempotencyKey", escaped, "amountUsd", "1", "assetSymbol", `"KO"`)).
-		wantStatus(t, http.StatusOK)
+	post(`"\u0073`+key[1:]+`"`, http.StatusOK)
 	for _, other := range []string{strings.ToUpper(key), key + " ", " " + key} {
-		c.post(t, "/v1/rewards", body("userId", user, "idempotencyKey", quote(other), "amountUsd", "1", "assetSymbol", `"KO"`)).
-			wantStatus(t, http.StatusCreated)
+		post(quote(other), http.StatusCreated)
 	}
 }
 
@@ -173,9 +173,7 @@ func (c client) concurrently(t *testing.T, target string, n int, bodies ...strin
 	}
 	close(start)
 	all.Wait()
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errors.Join(errs...))
 	return answers
 }
 

@@ -21,15 +21,9 @@ func TestInvalidKeys(t *testing.T) {
 	c := newApp(t)
 	w := c.world
 	revoked, expired := w.newApp(t), w.newApp(t)
-	if err := w.store.RevokeKey(t.Context(), revoked.keyID); err != nil {
-		t.Fatal(err)
-	}
-	expired.key = newSecret(t)
-	if _, err := w.store.CreateKey(t.Context(), expired.app.Name, rewards.Key{
-		Hash: rewards.HashKey(expired.key), ExpiresAt: w.clock.now().Add(-second),
-	}); err != nil {
-		t.Fatal(err)
-	}
+	check(t, w.store.RevokeKey(t.Context(), revoked.keyID))
+	expired = expired.stranger(t)
+	expired.addKey(t, w.clock.now().Add(-second))
 	flipped := []byte(c.key)
 	flipped[20] ^= 1
 	bodies := make(map[string]bool)
@@ -71,6 +65,29 @@ func TestInvalidKeys(t *testing.T) {
 	}
 }
 
+// stranger is the client with a key that no app has.
+func (c client) stranger(t *testing.T) client {
+	t.Helper()
+	c.key = newSecret(t)
+	return c
+}
+
+// addKey gives the app the client's key; a zero time means without an expiry.
+func (c client) addKey(t *testing.T, expires time.Time) {
+	t.Helper()
+	_, err := c.world.store.CreateKey(t.Context(), c.app.Name, rewards.Key{Hash: rewards.HashKey(c.key), ExpiresAt: expires})
+	check(t, err)
+}
+
+// rotated is the client with a new key; the old one is valid until a time.
+func (c client) rotated(t *testing.T, until time.Time) client {
+	t.Helper()
+	r := c.stranger(t)
+	_, err := c.world.store.RotateKey(t.Context(), c.keyID, rewards.Key{Hash: rewards.HashKey(r.key)}, until)
+	check(t, err)
+	return r
+}
+
 // Decisions, keys: an app may have several; a rotated key stays valid for the overlap; a
 // key with an expiry is valid until then.
 func TestSeveralKeysOfAnApp(t *testing.T) {
@@ -78,19 +95,8 @@ func TestSeveralKeysOfAnApp(t *testing.T) {
 	w := newWorld(t)
 	c := w.newApp(t)
 	user := c.newUser(t)
-	temporary := c
-	temporary.key = newSecret(t)
-	if _, err := w.store.CreateKey(t.Context(), c.app.Name, rewards.Key{
-		Hash: rewards.HashKey(temporary.key), ExpiresAt: w.clock.now().Add(time.Hour),
-	}); err != nil {
-		t.Fatal(err)
-	}
-	rotated := c
-	rotated.key = newSecret(t)
-	if _, err := w.store.RotateKey(t.Context(), c.keyID, rewards.Key{Hash: rewards.HashKey(rotated.key)},
-		w.clock.now().Add(24*time.Hour)); err != nil {
-		t.Fatal(err)
-	}
+	temporary, rotated := c.stranger(t), c.rotated(t, w.clock.now().Add(24*time.Hour))
+	temporary.addKey(t, w.clock.now().Add(time.Hour))
 	valid := func() (statuses []int) {
 		for _, by := range []client{c, temporary, rotated} {
 			statuses = append(statuses, by.get(t, "/v1/users/"+user).status)
@@ -119,16 +125,11 @@ func TestRevocationOnEveryInstance(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	c := w.newApp(t)
-	other := c
-	server := w.serve(rewards.NewService(w.store, brokenRecorder{}, w.prices, w.clock.now))
-	defer server.Close()
-	other.base = server.URL
+	other := c.over(t, w.store, brokenRecorder{})
 	for _, by := range []client{c, other} {
 		by.get(t, "/v1/assets").wantStatus(t, http.StatusOK) // both servers now know the key
 	}
-	if err := w.store.RevokeKey(t.Context(), c.keyID); err != nil {
-		t.Fatal(err)
-	}
+	check(t, w.store.RevokeKey(t.Context(), c.keyID))
 	w.clock.advance(second)
 	for _, by := range []client{c, other} {
 		by.get(t, "/v1/assets").wantStatus(t, http.StatusUnauthorized)
@@ -139,12 +140,9 @@ func TestRevocationOnEveryInstance(t *testing.T) {
 func TestNewKeysAreValidAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	c := w.newApp(t)
-	c.key = newSecret(t)
+	c := w.newApp(t).stranger(t)
 	c.get(t, "/v1/assets").wantStatus(t, http.StatusUnauthorized)
-	if _, err := w.store.CreateKey(t.Context(), c.app.Name, rewards.Key{Hash: rewards.HashKey(c.key)}); err != nil {
-		t.Fatal(err)
-	}
+	c.addKey(t, time.Time{})
 	c.get(t, "/v1/assets").wantStatus(t, http.StatusOK)
 }
 
@@ -157,22 +155,16 @@ func TestKeysAndTheAccountsMode(t *testing.T) {
 	test := w.newApp(t)
 	live := test
 	var err error
-	if live.key, err = rewards.NewKeySecret(rewards.LiveKeyPrefix, rand.Reader); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.store.CreateKey(t.Context(), test.app.Name, rewards.Key{Hash: rewards.HashKey(live.key)}); err != nil {
-		t.Fatal(err)
-	}
-	stranger := test
-	stranger.key = newSecret(t)
+	live.key, err = rewards.NewKeySecret(rewards.LiveKeyPrefix, rand.Reader)
+	check(t, err)
+	live.addKey(t, time.Time{})
+	stranger := test.stranger(t)
 	for _, step := range []struct {
 		number     string
 		test, live int
 	}{{"", 200, 200}, {"PA3XYZ", 200, 200}, {"912345678", 401, 200}, {"PA3XYZ", 200, 200}} {
 		account := rewards.BrokerAccount{ID: "account", Number: step.number}
-		if err := w.store.PinBroker(t.Context(), "alpaca", account); err != nil {
-			t.Fatal(err)
-		}
+		check(t, w.store.PinBroker(t.Context(), "alpaca", account))
 		w.clock.advance(second)
 		live.get(t, "/v1/assets").wantStatus(t, step.live)
 		got, unknown := test.get(t, "/v1/assets").wantStatus(t, step.test), stranger.get(t, "/v1/assets")

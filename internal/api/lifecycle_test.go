@@ -34,14 +34,8 @@ func (w *world) open(t *testing.T) (exchange, client) {
 		{Symbol: "KO", Name: "Coca-Cola Company", Exchange: "NYSE", Price: ten},
 		{Symbol: "NVDA", Name: "NVIDIA Corporation", Exchange: "NASDAQ", Price: ten},
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := brokerage.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	check(t, err)
+	t.Cleanup(func() { check(t, brokerage.Close()) })
 	broker := alpaca.New(alpaca.Options{
 		TradingURL: "http://paper.invalid", DataURL: "http://paper.invalid", KeyID: "paper", SecretKey: "paper",
 		Transport: brokerage.Transport(), RequestsPerMinute: 60_000,
@@ -64,12 +58,9 @@ func (w *world) run(t *testing.T, x exchange, d time.Duration) {
 	t.Helper()
 	for passed := time.Duration(0); passed < d; passed += second {
 		w.clock.advance(second)
-		if _, err := x.market.Clock(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if err := x.market.Refresh(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		_, err := x.market.Clock(t.Context())
+		check(t, err)
+		check(t, x.market.Refresh(t.Context()))
 		x.worker.Step(t.Context())
 	}
 }
@@ -152,26 +143,24 @@ func TestPricesThatAreNotUsable(t *testing.T) {
 	user := c.newUser(t)
 	c.hold(t, user, "KO", money.Share, money.Dollar)
 	w.exec(t, `UPDATE assets SET used = 1 WHERE symbol = 'KO'`)
-	portfolio := func() int { return c.get(t, "/v1/users/"+user+"/portfolio").status }
-	got := []int{portfolio()}
+	var got []int
+	read := func() { got = append(got, c.get(t, "/v1/users/"+user+"/portfolio").status) }
+	read()
 	w.run(t, x, second)
-	got = append(got, portfolio())
+	read()
 	w.clock.advance(59 * second)
-	got = append(got, portfolio())
+	read()
 	w.clock.advance(2 * second)
-	got = append(got, portfolio())
+	read()
 	w.run(t, x, second)
-	got = append(got, portfolio())
-	if err := w.store.DoubtAsset(t.Context(), w.asset(t, "KO"), 1); err != nil {
-		t.Fatal(err)
-	}
+	read()
+	check(t, w.store.DoubtAsset(t.Context(), w.asset(t, "KO"), 1))
 	w.run(t, x, second)
-	got = append(got, portfolio())
-	if _, err := w.store.ConfirmAsset(t.Context(), "KO"); err != nil {
-		t.Fatal(err)
-	}
+	read()
+	_, err := w.store.ConfirmAsset(t.Context(), "KO")
+	check(t, err)
 	w.run(t, x, second)
-	got = append(got, portfolio())
+	read()
 	if diff := cmp.Diff([]int{502, 200, 200, 502, 200, 502, 200}, got); diff != "" {
 		t.Errorf("no price, fresh, 59 s old, 61 s old, fresh, in doubt, confirmed (-want +got):\n%s", diff)
 	}

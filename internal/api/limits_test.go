@@ -26,9 +26,7 @@ func (w *world) limited(t *testing.T) client {
 	w.limit(t, c, rewards.Limits{Concurrent: 1})
 	body, end := io.Pipe()
 	held, err := http.NewRequestWithContext(t.Context(), http.MethodPost, c.base+"/v1/users", body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	held.Header.Set("X-Api-Key", c.key)
 	done := make(chan struct{})
 	go func() {
@@ -41,9 +39,8 @@ func (w *world) limited(t *testing.T) client {
 		_ = end.CloseWithError(io.ErrUnexpectedEOF)
 		<-done
 	})
-	if _, err := io.WriteString(end, "{"); err != nil {
-		t.Fatal(err)
-	}
+	_, err = io.WriteString(end, "{")
+	check(t, err)
 	for c.get(t, "/v1/assets").status != http.StatusTooManyRequests {
 		time.Sleep(time.Millisecond) // until the held request is admitted
 	}
@@ -52,9 +49,8 @@ func (w *world) limited(t *testing.T) client {
 
 func (w *world) limit(t *testing.T, c client, l rewards.Limits) {
 	t.Helper()
-	if _, err := w.store.SetLimits(t.Context(), c.app.Name, func(rewards.Limits) rewards.Limits { return l }); err != nil {
-		t.Fatal(err)
-	}
+	_, err := w.store.SetLimits(t.Context(), c.app.Name, func(rewards.Limits) rewards.Limits { return l })
+	check(t, err)
 }
 
 // Decisions, limits: 429 comes after 401 and 403 and before 413, 415 and 400, with
@@ -81,12 +77,9 @@ func TestLimitOfRequestsAtOnce(t *testing.T) {
 	}
 	other.get(t, "/v1/assets").wantStatus(t, http.StatusOK)
 	c.send(t, request{method: "PUT", target: "/v1/rewards"}).wantStatus(t, http.StatusMethodNotAllowed)
-	stranger := c
-	stranger.key = newSecret(t)
+	stranger := c.stranger(t)
 	stranger.get(t, "/v1/assets").wantStatus(t, http.StatusUnauthorized)
-	if _, err := w.store.SetSuspended(t.Context(), c.app.Name, true); err != nil {
-		t.Fatal(err)
-	}
+	c.suspend(t, true)
 	w.clock.advance(time.Second)
 	c.get(t, "/v1/assets").wantStatus(t, http.StatusForbidden)
 }
@@ -145,16 +138,12 @@ func TestAClientThatDoesNotRead(t *testing.T) {
 		}
 		reading := ask()
 		answer, err := http.ReadResponse(bufio.NewReader(reading), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		body, err := io.ReadAll(answer.Body)
 		if err != nil || strconv.Itoa(len(body)) != answer.Header.Get("Content-Length") || len(body) < 3_200_000 {
 			t.Errorf("a client that reads: %d bytes, %v", len(body), err)
 		}
-		if err := errors.Join(answer.Body.Close(), reading.Close()); err != nil {
-			t.Error(err)
-		}
+		check(t, errors.Join(answer.Body.Close(), reading.Close()))
 		defer ask().Close()
 		for _, step := range []struct {
 			after    time.Duration

@@ -45,13 +45,9 @@ func (a answer) next(t *testing.T) string {
 		t.Fatalf("Link is %q", a.header.Values("Link"))
 	}
 	base, err := url.Parse(a.request.target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	resolved, err := base.Parse(target[1:])
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if resolved.Query().Get("cursor") == "" {
 		t.Fatalf("Link has no cursor: %q", link)
 	}

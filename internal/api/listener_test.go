@@ -20,9 +20,7 @@ func TestStoredTextIsNotRewritten(t *testing.T) {
 			text := strings.Repeat("x", offset) + strings.Repeat(status, 10_000/len(status))
 			metadata := `{"k":"` + text + `"}`
 			a, err := c.try(t, request{method: http.MethodPost, target: "/v1/rewards", body: award(user, "metadata", metadata)})
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			if got := a.wantStatus(t, http.StatusCreated).raw(t, "reward", "metadata"); got != metadata {
 				t.Fatalf("offset %d of %q: the metadata came back changed", offset, status)
 			}
@@ -48,20 +46,22 @@ func TestAMalformedRequestBehindAGoodOne(t *testing.T) {
 	}
 }
 
+// dial sends bytes over a new connection.
+func dial(t *testing.T, base, sent string) net.Conn {
+	t.Helper()
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(base, "http://"))
+	check(t, err)
+	_, err = io.WriteString(conn, sent)
+	check(t, err)
+	return conn
+}
+
 // rawBytes sends bytes over a new connection and returns the complete response.
 func rawBytes(t *testing.T, c client, sent string) []byte {
 	t.Helper()
-	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(c.base, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := dial(t, c.base, sent)
 	defer func() { _ = conn.Close() }() // the responses were read
-	if _, err := io.WriteString(conn, sent); err != nil {
-		t.Fatal(err)
-	}
 	got, err := io.ReadAll(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return got
 }

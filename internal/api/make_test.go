@@ -64,9 +64,7 @@ func award(user string, changes ...string) string {
 func (c client) newUser(t *testing.T) string {
 	t.Helper()
 	u, err := c.world.store.CreateUser(t.Context(), rewards.User{AppID: c.app.ID, ExternalID: unique("user")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return u.ID.String()
 }
 
@@ -91,9 +89,7 @@ func (c client) give(t *testing.T, user string, changes ...string) string {
 func (c client) giveMany(t *testing.T, user string, n int, metadata ...string) []string {
 	t.Helper()
 	userID, err := rewards.ParseID[rewards.User](user)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	batch, asset := make([]rewards.NewReward, n), c.world.asset(t, "AAPL")
 	for i := range batch {
 		batch[i] = rewards.NewReward{
@@ -102,9 +98,7 @@ func (c client) giveMany(t *testing.T, user string, n int, metadata ...string) [
 		}
 	}
 	outcomes, err := c.world.store.RecordRewards(t.Context(), batch)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	ids := make([]string, n)
 	for i, o := range outcomes {
 		ids[n-1-i] = o.Reward.ID.String()
@@ -116,9 +110,7 @@ func (c client) giveMany(t *testing.T, user string, n int, metadata ...string) [
 func (c client) setStatus(t *testing.T, reward string, status rewards.Status, executedAt time.Time) {
 	t.Helper()
 	id, err := rewards.ParseID[rewards.Reward](reward)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	waiting, bought, executed, reason := 0, 0, int64(0), ""
 	switch status {
 	case rewards.Recorded:
@@ -144,9 +136,7 @@ func (c client) setStatus(t *testing.T, reward string, status rewards.Status, ex
 func (c client) hold(t *testing.T, user, symbol string, quantity money.Shares, cost money.USD) {
 	t.Helper()
 	id, err := rewards.ParseID[rewards.User](user)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	c.world.exec(t, `INSERT INTO holdings (app_id, user_id, asset_id, quantity, cost_basis) VALUES (?1, ?2, ?3, ?4, ?5)`,
 		c.app.ID[:], id[:], int64(c.world.asset(t, symbol)), int64(quantity), int64(cost))
 }

@@ -3,9 +3,7 @@ package api_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -94,16 +92,8 @@ func TestABrokenBodyIsObservedOnce(t *testing.T) {
 	w := c.world
 	s := &observations{}
 	server := observed(t, w, w.intake, s)
-	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", strings.TrimPrefix(server.URL, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.WriteString(conn, "POST /v1/users HTTP/1.1\r\nHost: x\r\nX-Api-Key: "+c.key+"\r\nContent-Length: 9\r\n\r\n{"); err != nil {
-		t.Fatal(err)
-	}
-	if err := conn.Close(); err != nil {
-		t.Fatal(err)
-	}
+	conn := dial(t, server.URL, "POST /v1/users HTTP/1.1\r\nHost: x\r\nX-Api-Key: "+c.key+"\r\nContent-Length: 9\r\n\r\n{")
+	check(t, conn.Close())
 	server.Close() // waits until the request has ended
 	if len(s.list) > 1 || len(s.list) == 1 && s.list[0] != "POST /v1/users 400" {
 		t.Errorf("observed %v", s.list)

@@ -31,9 +31,7 @@ var document = sync.OnceValues(func() (*openapi3.T, error) {
 func loadDocument(t *testing.T) *openapi3.T {
 	t.Helper()
 	doc, err := document()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return doc
 }
 

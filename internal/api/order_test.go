@@ -4,8 +4,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-
-	"stockrewards/internal/rewards"
 )
 
 // Decisions, requests in general: route, method, 401, 403, 413, 415, 400, then the
@@ -83,8 +81,7 @@ func TestRefusedRequestsLeaveNothing(t *testing.T) {
 		r.method, r.target = http.MethodPost, "/v1/rewards"
 		c.send(t, r).wantStatus(t, status)
 	}
-	stranger := c
-	stranger.key = newSecret(t)
+	stranger := c.stranger(t)
 	stranger.post(t, "/v1/rewards", award(user, "idempotencyKey", key)).wantStatus(t, http.StatusUnauthorized)
 	c.get(t, "/v1/rewards").wantStatus(t, http.StatusOK).want(t, []any{}, "rewards")
 	c.post(t, "/v1/rewards", award(user, "idempotencyKey", key)).wantStatus(t, http.StatusCreated)
@@ -100,15 +97,11 @@ func TestSuspendedApps(t *testing.T) {
 	w := newWorld(t)
 	c := w.newApp(t)
 	c.get(t, "/v1/assets").wantStatus(t, http.StatusOK)
-	set := func(suspended bool) {
-		if _, err := w.store.SetSuspended(t.Context(), c.app.Name, suspended); err != nil {
-			t.Fatal(err)
-		}
-		w.clock.advance(second)
-	}
-	set(true)
+	c.suspend(t, true)
+	w.clock.advance(second)
 	c.get(t, "/v1/assets").wantError(t, http.StatusForbidden, "forbidden", nil)
-	set(false)
+	c.suspend(t, false)
+	w.clock.advance(second)
 	c.get(t, "/v1/assets").wantStatus(t, http.StatusOK)
 	c.get(t, "/v1/users").want(t, []any{}, "users")
 }
@@ -225,16 +218,11 @@ func TestReplaysOutliveTheCatalogAndKeys(t *testing.T) {
 	user := c.newUser(t)
 	body := award(user, "assetSymbol", `"KO"`)
 	first := c.post(t, "/v1/rewards", body).wantStatus(t, http.StatusCreated)
-	if err := w.store.SetEnabled(t.Context(), "KO", false); err != nil {
-		t.Fatal(err)
-	}
-	secret := newSecret(t)
-	if _, err := w.store.RotateKey(t.Context(), c.keyID, rewards.Key{Hash: rewards.HashKey(secret)}, w.clock.now()); err != nil {
-		t.Fatal(err)
-	}
+	check(t, w.store.SetEnabled(t.Context(), "KO", false))
+	rotated := c.rotated(t, w.clock.now())
 	w.clock.advance(second)
 	c.post(t, "/v1/rewards", body).wantStatus(t, http.StatusUnauthorized)
-	c.key = secret
+	c = rotated
 	again := c.post(t, "/v1/rewards", body).wantStatus(t, http.StatusOK)
 	again.want(t, first.at(t, "reward"), "reward").want(t, true, "idempotentReplay")
 	c.post(t, "/v1/rewards", strings.Replace(body, `:10,`, `:11,`, 1)).wantStatus(t, http.StatusConflict)

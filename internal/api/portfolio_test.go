@@ -116,9 +116,7 @@ func TestPortfolioAfterDelisting(t *testing.T) {
 	c.hold(t, user, "KO", money.Share, money.Dollar)
 	w.set(t, "KO", "2")
 	before := c.get(t, "/v1/users/"+user+"/portfolio").wantStatus(t, http.StatusOK)
-	if err := w.store.SetEnabled(t.Context(), "KO", false); err != nil {
-		t.Fatal(err)
-	}
+	check(t, w.store.SetEnabled(t.Context(), "KO", false))
 	w.clock.advance(second)
 	c.post(t, "/v1/rewards", award(user, "assetSymbol", `"KO"`)).wantStatus(t, http.StatusUnprocessableEntity)
 	wantBody(t, c.get(t, "/v1/users/"+user+"/portfolio").wantStatus(t, http.StatusOK), string(before.body))

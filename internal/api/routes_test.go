@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -114,25 +113,14 @@ func TestUnusualRequestLines(t *testing.T) {
 func raw(t *testing.T, c client, line string) answer {
 	t.Helper()
 	host := strings.TrimPrefix(c.base, "http://")
-	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", host)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := dial(t, c.base, line+"\r\nHost: "+host+"\r\nX-Api-Key: "+c.key+"\r\nConnection: close\r\n\r\n{}\r\n")
 	defer func() { _ = conn.Close() }() // the response was read
-	sent := line + "\r\nHost: " + host + "\r\nX-Api-Key: " + c.key + "\r\nConnection: close\r\n\r\n{}\r\n"
-	if _, err := io.WriteString(conn, sent); err != nil {
-		t.Fatal(err)
-	}
 	method, rest, _ := strings.Cut(line, " ")
 	target, _, _ := strings.Cut(rest, " ")
 	got, err := http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: method})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	read, err := io.ReadAll(got.Body)
-	if err := errors.Join(err, got.Body.Close()); err != nil {
-		t.Fatal(err)
-	}
+	check(t, errors.Join(err, got.Body.Close()))
 	return answer{request: request{method: method, target: target}, status: got.StatusCode, header: got.Header, body: read}
 }
 

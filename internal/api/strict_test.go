@@ -138,9 +138,7 @@ func wantRefusedByDocument(t *testing.T, a answer) {
 	t.Helper()
 	route, params := operationOf(loadDocument(t), a.request.method, a.request.target)
 	sent, err := http.NewRequestWithContext(t.Context(), a.request.method, a.request.target, strings.NewReader(a.request.body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	sent.Header.Set("Content-Type", "application/json")
 	err = openapi3filter.ValidateRequest(t.Context(), &openapi3filter.RequestValidationInput{
 		Request: sent, PathParams: params, Route: route, Options: &openapi3filter.Options{

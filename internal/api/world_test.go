@@ -60,6 +60,13 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
+func check(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
 // openEngine opens a new database: SQLite at the path, or PostgreSQL with -postgres.
 func openEngine(ctx context.Context, path string) (store.Engine, error) {
 	if !*onPostgres {
@@ -93,9 +100,7 @@ var shared = sync.OnceValues(func() (*world, error) { return openWorld(context.B
 func newApp(t *testing.T) client {
 	t.Helper()
 	w, err := shared()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return w.newApp(t)
 }
 
@@ -110,14 +115,8 @@ func newWorld(t *testing.T) *world {
 func newWorldAt(t *testing.T, path string) *world {
 	t.Helper()
 	w, err := openWorld(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := w.close(); err != nil {
-			t.Error(err)
-		}
-	})
+	check(t, err)
+	t.Cleanup(func() { check(t, w.close()) })
 	return w
 }
 
@@ -203,18 +202,14 @@ func (p *prices) Price(asset rewards.AssetID) (money.Price, bool) {
 func (w *world) set(t *testing.T, symbol, price string) {
 	t.Helper()
 	parsed, err := money.ParsePrice(price)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	w.prices.table.Store(w.asset(t, symbol), parsed)
 }
 
 func (w *world) asset(t *testing.T, symbol string) rewards.AssetID {
 	t.Helper()
 	assets, err := w.store.Assets(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for _, a := range assets {
 		if a.Symbol == symbol {
 			return a.ID

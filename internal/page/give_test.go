@@ -55,9 +55,7 @@ func TestFormFindsAndCreatesUsers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	mail, err := w.CreateUser(t.Context(), rewards.User{AppID: w.App.ID, Email: "maria@example.com"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for i, x := range []struct {
 		name string
 		want rewards.UserID // zero: a new user

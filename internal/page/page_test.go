@@ -36,9 +36,7 @@ func TestPageShowsExactNumbers(t *testing.T) {
 	w := newWorld(t)
 	w.Give(t, 3_000_000)
 	w.Give(t, 1_000_001)
-	if err := w.Settle(t, w.Open(t), "filled", 20_000_000, dollar200); err != nil {
-		t.Fatal(err)
-	}
+	check(t, w.Settle(t, w.Open(t), "filled", 20_000_000, dollar200))
 	w.Give(t, 2_000_000)
 	w.Open(t)
 	w.Give(t, 5_250_000)
@@ -84,9 +82,7 @@ func TestPortfolioIsChosen(t *testing.T) {
 func TestAlarmsAndHoursAreShown(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	if err := w.RaiseAlarm(t.Context(), "insufficient_buying_power", "no money left"); err != nil {
-		t.Fatal(err)
-	}
+	check(t, w.RaiseAlarm(t.Context(), "insufficient_buying_power", "no money left"))
 	w.clock = rewards.MarketClock{NextOpen: time.Date(2026, 11, 23, 14, 30, 0, 0, time.UTC)}
 	html := w.get(t, "/?part=live")
 	wantWords(t, html, "insufficient_buying_power since", "no money left",
@@ -110,12 +106,8 @@ func TestHostileTextIsEscaped(t *testing.T) {
 	if _, err := w.RecordRewards(t.Context(), []rewards.NewReward{r}); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Settle(t, w.Open(t), hostile, 0, 0); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.RaiseAlarm(t.Context(), "name"+hostile, hostile); err != nil {
-		t.Fatal(err)
-	}
+	check(t, w.Settle(t, w.Open(t), hostile, 0, 0))
+	check(t, w.RaiseAlarm(t.Context(), "name"+hostile, hostile))
 	refused := w.ask(t, http.MethodPost, "/", fields("symbol", hostile, "amount", hostile, "user", hostile).Encode())
 	for _, html := range []string{
 		w.get(t, "/"), w.get(t, "/?part=live"), w.get(t, "/?user="+u.ID.String()), refused.Body.String(),
@@ -251,12 +243,10 @@ func TestOtherRequestsGoToTheAPI(t *testing.T) {
 func TestUnreadableStore(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	if err := w.engine.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
+	check(t, w.engine.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
 		_, err := tx.Exec(ctx, `ALTER TABLE alarms RENAME TO gone`)
 		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	a := w.ask(t, http.MethodGet, "/", "")
 	if got := a.Body.String(); a.Code != 503 || got != "cannot read the database; try again\n" {
 		t.Errorf("%d %q", a.Code, got)

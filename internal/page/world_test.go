@@ -52,9 +52,7 @@ const keyFile = "/home/me/stockrewards-data/dev.key"
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	engine, err := sqlite.Open(t.Context(), sqlite.Memory, sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	t.Cleanup(func() { engine.Close() })
 	w := &world{
 		World: storetest.NewWorld(t, engine), engine: engine,
@@ -119,9 +117,7 @@ func fields(changes ...string) url.Values {
 func (w *world) all(t *testing.T) []rewards.Reward {
 	t.Helper()
 	list, err := w.Rewards(t.Context(), w.App.ID, rewards.RewardFilter{}, rewards.Page[rewards.Reward]{Limit: 1000})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return list
 }
 
@@ -139,5 +135,12 @@ func wantWords(t *testing.T, text string, want ...string) {
 		if !strings.Contains(got, w) {
 			t.Errorf("no %q in %s", w, got)
 		}
+	}
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
