@@ -97,13 +97,14 @@ func (a *auditor) run() error {
 // position is the shares of an asset: filled by orders, held by users, and of the house.
 type position struct{ filled, held, house value.Sum }
 
-func (a *auditor) position(asset int64) *position {
-	p := a.positions[asset]
-	if p == nil {
-		p = new(position)
-		a.positions[asset] = p
+func (a *auditor) position(asset int64) *position { return entryOf(a.positions, asset) }
+
+// entryOf returns the entry of a key, a new one when there is none.
+func entryOf[V any](entries map[int64]*V, key int64) *V {
+	if entries[key] == nil {
+		entries[key] = new(V)
 	}
-	return p
+	return entries[key]
 }
 
 // tally counts rows and violations by check.
@@ -112,10 +113,7 @@ type tally struct{ results []CheckResult }
 func newTally() *tally {
 	t := &tally{results: make([]CheckResult, checkCount)}
 	for _, d := range definitions() {
-		t.results[d.check] = CheckResult{
-			Name: d.name, Invariants: d.invariants, Rule: d.rule, Unit: d.unit, Next: d.next,
-			Violations: []Violation{},
-		}
+		t.results[d.check] = d.result
 	}
 	return t
 }

@@ -10,34 +10,20 @@
 // one order, one user, the apps, the keys, the assets and the days. Read checks.go for what must
 // hold, and order.go for the heart of it.
 //
-// The numbers of a check are those of the list of invariants:
+// The numbers of a check are those of the list of invariants. checks.go has them all; these need a
+// word more:
 //
-//	 2  key_unique, fingerprint, ids
 //	 3  status_forward; the schema has no log of transitions, only their traces
 //	 4  executed_complete (the ledger entries are the allocations)
-//	 5  failed_nothing_bought
-//	 6  open_fields
-//	 7  asset_known, tenancy
 //	 8  amount_range (the grid is the integer itself)
-//	 9  one_live_order, parts_sum, carried_rest
-//	10  members_hash, member_order
-//	11  order_amount
-//	12  client_order_id, order_state, order_times
 //	13  brokercheck: order_unknown, order_missing and order_not_sent
 //	14  order_end, resolution: our side; brokercheck: the broker's
-//	15  fill_cost
-//	16  allocation_sum, house_residue, allocation_member
-//	17  one_split, allocation_floor, member_order, parts_sum
-//	18  child_after_parent
 //	19  dollars_sum, allocation_sum: ledger entries are derived from orders, allocations and
 //	    the house's shares, and balance when these do
-//	20  holding_sum
 //	21  custody: users and house against the fills; brokercheck: against the broker's position
-//	22  cost_basis
 //	23  allocation_unique (the entry's key is reward and order), spending
 //	24  operator_log: the hash chain of the operator log
 //	25  asset_known: the holds of corporate actions; the schema applies no split
-//	26  tenancy, references
 //	29  order_times, reward_times; the schema has no global sequence of events
 //	34  spending: what the daily limits are measured by
 //	36  lease: one row; the epochs of past changes are not stored

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,9 +64,7 @@ func (d *decided) note(object string, fields map[string]string) {
 	if d.fields[object] == nil {
 		d.fields[object] = make(map[string]string)
 	}
-	for name, v := range fields {
-		d.fields[object][name] = v
-	}
+	maps.Copy(d.fields[object], fields)
 }
 
 // readLog checks the hash chain of the operator log and collects what was decided.

@@ -92,16 +92,12 @@ func (a *allocation) name() string {
 	return "allocation of order " + value.UUID(a.order) + " to " + rewardName(a.app, a.reward)
 }
 
-func (a *allocation) bind() []any {
-	return []any{&a.app, &a.reward, &a.order, &a.amount, &a.shares}
-}
-
 func allocationsByReward() reader.Stream[allocation] {
 	return reader.Stream[allocation]{
 		What: "allocations by reward",
 		Query: `SELECT app_id, reward_id, order_id, amount, shares FROM allocations
 			ORDER BY app_id, reward_id, order_id`,
-		Bind: (*allocation).bind,
+		Bind: func(a *allocation) []any { return []any{&a.app, &a.reward, &a.order, &a.amount, &a.shares} },
 		Key:  func(a *allocation) reader.Key { return reader.Key{a.app, a.reward} },
 	}
 }
@@ -142,7 +138,7 @@ func (a *auditor) rewards() error {
 	rules := rewardRules()
 	var last reader.Key
 	err = rows.Each(func(r *reward) error {
-		v.reset(r)
+		*v = rewardView{reward: *r, assets: v.assets, parts: v.parts[:0], allocations: v.allocations[:0]}
 		if err := a.claimParts(v, parts, allocations); err != nil {
 			return err
 		}
@@ -176,10 +172,6 @@ func (a *auditor) scanRewards(into *reader.Sorter) error {
 		apply(a.t, alone, r)
 		return errors.Join(into.Add(kept), a.keys.Add(key))
 	})
-}
-
-func (v *rewardView) reset(r *reward) {
-	*v = rewardView{reward: *r, assets: v.assets, parts: v.parts[:0], allocations: v.allocations[:0]}
 }
 
 func (a *auditor) claimParts(v *rewardView, parts *reader.Cursor[part], allocations *reader.Cursor[allocation]) error {

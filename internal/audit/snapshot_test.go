@@ -95,19 +95,6 @@ func auditOnce(ctx context.Context, where string) error {
 	return errors.Join(err, store.Close())
 }
 
-// TestEndedContext ends an audit with its context.
-func TestEndedContext(t *testing.T) {
-	t.Parallel()
-	store, err := audittest.Open(t.Context(), audittest.NewWorld(t, audittest.NewDatabase).Where)
-	check(t, err)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := audit.Run(ctx, store, audit.Options{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v, want %v", err, context.Canceled)
-	}
-	check(t, store.Close())
-}
-
 // TestOtherCollation audits a database that sorts strings as English does.
 func TestOtherCollation(t *testing.T) {
 	t.Parallel()

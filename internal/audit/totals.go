@@ -21,14 +21,7 @@ func (d *dayTotal) describe() string {
 	return d.notional.USD() + ", the house's part " + d.house.USD() + ", the sum of the day's orders"
 }
 
-func (a *auditor) day(start int64) *dayTotal {
-	d := a.days[start]
-	if d == nil {
-		d = new(dayTotal)
-		a.days[start] = d
-	}
-	return d
-}
+func (a *auditor) day(start int64) *dayTotal { return entryOf(a.days, start) }
 
 // totals checks the totals of the orders by asset and by day.
 func (a *auditor) totals() error {

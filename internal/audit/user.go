@@ -132,7 +132,7 @@ func (j *userJoin) claim(k reader.Key) error {
 	}
 	err := j.holdings.Claim(k, func(h *holding) {
 		j.a.t.row(checkTenancy)
-		d := j.dueOf(h.asset)
+		d := entryOf(j.due, h.asset)
 		d.holdings = append(d.holdings, *h)
 		j.held(h)
 	}, j.strayHolding)
@@ -146,18 +146,9 @@ func (j *userJoin) claim(k reader.Key) error {
 	return nil
 }
 
-func (j *userJoin) dueOf(asset int64) *due {
-	d := j.due[asset]
-	if d == nil {
-		d = new(due)
-		j.due[asset] = d
-	}
-	return d
-}
-
 func (j *userJoin) addDue(l *lot) {
 	j.a.t.row(checkTenancy)
-	d := j.dueOf(l.asset)
+	d := entryOf(j.due, l.asset)
 	d.shares = d.shares.Plus(value.Sum{High: l.high, Low: uint64(l.low)})
 	d.cost.Add(l.cost)
 }
@@ -221,9 +212,7 @@ func (a *auditor) checkSeal(u *user) {
 }
 
 // beforeSeals reports whether a row is older than the sealing of rewards and users.
-func (a *auditor) beforeSeals(id string) bool {
-	return value.Created(id) < a.decided.sealedFrom
-}
+func (a *auditor) beforeSeals(id string) bool { return value.Created(id) < a.decided.sealedFrom }
 
 // lower returns s with its ASCII letters in lower case.
 func lower(s string) string {

@@ -21,10 +21,7 @@ const (
 	perUSD = audittest.PerUSD
 )
 
-func check(tb testing.TB, err error) {
-	tb.Helper()
-	audittest.Check(tb, err)
-}
+var check = audittest.Check
 
 // desk is a broker that agrees with a history, until a test changes it.
 type desk struct {
