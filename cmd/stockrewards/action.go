@@ -19,7 +19,6 @@ type actionList struct {
 	Symbol string `placeholder:"SYMBOL" help:"List only actions of this stock (default: all)."`
 }
 
-// Run lists the actions.
 func (c *actionList) Run(ctx context.Context) error {
 	var state rewards.ActionState
 	if c.State != "" {
@@ -44,7 +43,6 @@ type actionShow struct {
 	ID string `arg:"" help:"The action's id."`
 }
 
-// Run shows an action.
 func (c *actionShow) Run(ctx context.Context) error {
 	return c.with(ctx, func(s *store.Store) error {
 		a, bodies, err := s.Action(ctx, c.ID)
@@ -91,7 +89,6 @@ type actionResume struct {
 	Reason string `required:"" env:"-" placeholder:"TEXT" help:"Give a reason, which is stored in the operator log."`
 }
 
-// Run ends the hold.
 func (c *actionResume) Run(ctx context.Context) error {
 	return c.operate(ctx, "action resume", required(c.Reason), func(s *store.Operator) error {
 		r, err := s.ResumeAction(ctx, c.ID)

@@ -2,7 +2,6 @@ package main
 
 import "net"
 
-// adminFlags open the admin listener.
 type adminFlags struct {
 	AdminListen string   `placeholder:"HOST:PORT" help:"Serve /livez, /readyz and /metrics at this address (default: nowhere)."`
 	AdminPublic bool     `help:"Allow --admin-listen beyond this machine. It needs no key: anyone who reaches it can read it."`

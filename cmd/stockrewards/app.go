@@ -99,7 +99,6 @@ func (c *appCreate) Run(ctx context.Context) error {
 
 type appList struct{ databaseFlag }
 
-// Run lists the apps.
 func (c *appList) Run(ctx context.Context) error {
 	return c.with(ctx, func(s *store.Store) error {
 		apps, err := s.Apps(ctx)
@@ -115,7 +114,6 @@ func (c *appList) Run(ctx context.Context) error {
 	})
 }
 
-// appChange names an app to change.
 type appChange struct {
 	databaseFlag
 	reasonFlag
@@ -127,10 +125,8 @@ type (
 	appResume  struct{ appChange }
 )
 
-// Run suspends the app.
 func (c *appSuspend) Run(ctx context.Context) error { return c.set(ctx, "app suspend", true) }
 
-// Run resumes the app.
 func (c *appResume) Run(ctx context.Context) error { return c.set(ctx, "app resume", false) }
 
 func (c *appChange) set(ctx context.Context, command string, suspended bool) error {

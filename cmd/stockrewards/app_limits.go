@@ -60,7 +60,6 @@ func showLimits(a rewards.App) error {
 	return table("LIMIT\tVALUE", limits, func(row []string) []string { return row })
 }
 
-// rateOf formats the limit of requests per second.
 func rateOf(l rewards.Limits) string {
 	if l.RequestsPerSecond == 0 {
 		return "no limit"

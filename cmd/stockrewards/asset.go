@@ -19,7 +19,6 @@ type assetCommands struct {
 
 type assetList struct{ databaseFlag }
 
-// Run lists the assets.
 func (c *assetList) Run(ctx context.Context) error {
 	return c.with(ctx, func(s *store.Store) error {
 		assets, err := s.Assets(ctx)
@@ -45,7 +44,6 @@ func (c *assetList) Run(ctx context.Context) error {
 	})
 }
 
-// assetChange names a stock to change.
 type assetChange struct {
 	databaseFlag
 	reasonFlag
@@ -59,10 +57,8 @@ type (
 	assetReject  struct{ assetChange }
 )
 
-// Run enables the asset.
 func (c *assetEnable) Run(ctx context.Context) error { return c.enable(ctx, "asset enable", true) }
 
-// Run disables the asset.
 func (c *assetDisable) Run(ctx context.Context) error { return c.enable(ctx, "asset disable", false) }
 
 func (c *assetChange) enable(ctx context.Context, command string, enabled bool) error {
@@ -86,14 +82,12 @@ func (c *assetChange) enable(ctx context.Context, command string, enabled bool) 
 	})
 }
 
-// Run confirms the price.
 func (c *assetConfirm) Run(ctx context.Context) error {
 	return c.operate(ctx, "asset confirm", c.reasonFlag, func(s *store.Operator) error {
 		return c.endDoubt(ctx, s.ConfirmAsset, "is accepted")
 	})
 }
 
-// Run rejects the price.
 func (c *assetReject) Run(ctx context.Context) error {
 	return c.operate(ctx, "asset reject", c.reasonFlag, func(s *store.Operator) error {
 		return c.endDoubt(ctx, s.RejectAsset, "is rejected; the next price is checked again")

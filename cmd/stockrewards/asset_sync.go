@@ -23,7 +23,6 @@ type assetSync struct {
 	JSON      bool     `name:"json" help:"Print the report as JSON."`
 }
 
-// Run updates the catalog from the broker's list.
 func (c *assetSync) Run(ctx context.Context) error {
 	filter, err := c.filter()
 	if err != nil {
@@ -186,7 +185,6 @@ func (t *syncTotals) count(c rewards.AssetChange) syncChange {
 	return line
 }
 
-// print prints the report as a table.
 func (r syncReport) print() error {
 	listed := slices.DeleteFunc(slices.Clone(r.Changes), func(c syncChange) bool {
 		return c.Changes[0] == "adopted" && len(c.Changes) == 1 // the first sync links every asset: the total suffices

@@ -42,7 +42,6 @@ func (c *auditCommand) print(r audit.Report) error {
 	return printJSON(r)
 }
 
-// openAudited opens a database for auditing.
 func openAudited(ctx context.Context, d databaseFlag) (reader.Store, error) {
 	database, err := d.database()
 	if err != nil {

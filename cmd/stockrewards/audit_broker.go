@@ -19,7 +19,6 @@ const exitIncomparable = 3
 // settle a fill.
 const secondReading = 6 * time.Second
 
-// compareWithBroker compares the database with its broker.
 func (c *auditCommand) compareWithBroker(ctx context.Context) error {
 	report, err := c.compare(ctx)
 	if err != nil {
@@ -73,9 +72,7 @@ func (c *auditCommand) compare(ctx context.Context) (brokercheck.Report, error) 
 
 // compareOnce reads the broker, the database, and recent orders at the broker again: see
 // brokercheck.Theirs.
-func (c *auditCommand) compareOnce(
-	ctx context.Context, broker server.Connection,
-) (brokercheck.Report, error) {
+func (c *auditCommand) compareOnce(ctx context.Context, broker server.Connection) (brokercheck.Report, error) {
 	var none brokercheck.Report
 	theirs, account, err := readBroker(ctx, broker)
 	if err != nil {

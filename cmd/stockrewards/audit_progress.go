@@ -28,7 +28,6 @@ func newAuditProgress(w io.Writer) *auditProgress {
 	return p
 }
 
-// read records what the audit reads.
 func (p *auditProgress) read(what string, rows int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -51,7 +50,6 @@ func (p *auditProgress) run() {
 	}
 }
 
-// stop ends the output.
 func (p *auditProgress) stop() {
 	close(p.done)
 	p.wait.Wait()

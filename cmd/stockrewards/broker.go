@@ -19,13 +19,11 @@ const (
 	envSecretKey = "APCA_API_SECRET_KEY" //nolint:gosec // a name, not a secret
 )
 
-// brokerFlags choose the broker.
 type brokerFlags struct {
 	Broker       string `group:"Broker" enum:"paper,alpaca" default:"paper" help:"Buy at this broker: paper, the embedded paper brokerage, with its books in paper.db beside the database; or alpaca, Alpaca's API, with the credentials in APCA_API_KEY_ID and APCA_API_SECRET_KEY (default: paper)."`
 	addressFlags `group:"Broker"`
 }
 
-// addressFlags locate the broker.
 type addressFlags struct {
 	AlpacaURL     string `name:"alpaca-url" default:"https://paper-api.alpaca.markets" placeholder:"URL" help:"Send orders to Alpaca's trading API at this address (default: https://paper-api.alpaca.markets, paper money)."`
 	AlpacaDataURL string `name:"alpaca-data-url" default:"https://data.alpaca.markets" placeholder:"URL" help:"Read prices from Alpaca's market data API at this address (default: https://data.alpaca.markets)."`
@@ -55,7 +53,6 @@ func (f brokerFlags) broker() (b server.Broker, err error) {
 		f.checkAddress("--alpaca-url", f.AlpacaURL), f.checkAddress("--alpaca-data-url", f.AlpacaDataURL))
 }
 
-// paperHours parses the flag for the paper brokerage's hours.
 func paperHours(flag string) paper.Hours {
 	if flag == "us" {
 		return paper.USEquities
@@ -77,7 +74,6 @@ func (f addressFlags) checkAddress(flag, address string) error {
 		"or, for 'stockrewards paper' in a network that you trust, use --allow-plain-http-broker", flag, address)
 }
 
-// connect connects to the broker of the store at d.
 func (f brokerFlags) connect(ctx context.Context, d server.Database) (server.Connection, error) {
 	broker, err := f.broker()
 	if err != nil {

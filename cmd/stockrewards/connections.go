@@ -2,7 +2,6 @@ package main
 
 import "stockrewards/internal/guard"
 
-// connectionFlags limit the clients' connections.
 type connectionFlags struct {
 	MaxConnections           int `default:"4096" placeholder:"N" help:"Limit the clients' concurrent connections; further ones are closed (default: 4096)."`
 	MaxConnectionsPerAddress int `placeholder:"N" help:"Limit the concurrent connections from one remote address (default: half of --max-connections; with --behind-proxy no separate limit)."`

@@ -22,7 +22,6 @@ type copyCommand struct {
 	reasonFlag
 }
 
-// Help is the text below the command's summary.
 func (c *copyCommand) Help() string {
 	return "The database is audited, frozen against writes by any program, copied in one transaction and audited " +
 		"again. Whatever happens, at most one of the two databases can be served afterwards. After a kill, repeat " +
@@ -39,7 +38,6 @@ type cutover struct {
 	state  store.Cutover // of the source, before this run
 }
 
-// Run copies the database.
 func (c *copyCommand) Run(ctx context.Context) (err error) {
 	m := &cutover{copyCommand: c}
 	if m.path, err = sqlitePath(c.From); err != nil || isPostgres(c.From) {
@@ -175,7 +173,6 @@ func (m *cutover) complete(ctx context.Context) error {
 	return nil
 }
 
-// audit audits one side and prints a summary.
 func (m *cutover) audit(ctx context.Context, database string) error {
 	report, err := auditDatabase(ctx, databaseFlag{Database: database, plainPostgresFlag: m.plainPostgresFlag})
 	if err != nil {

@@ -19,7 +19,6 @@ func newCopyProgress(w io.Writer) *copyProgress {
 	return &copyProgress{w: w, started: now, printed: now}
 }
 
-// sent records the rows of a table that were sent.
 func (p *copyProgress) sent(table string, rows, total int64) {
 	now := time.Now()
 	if table != p.table {

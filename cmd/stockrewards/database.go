@@ -10,14 +10,12 @@ import (
 	"stockrewards/internal/store"
 )
 
-// databaseFlag locates the store.
 type databaseFlag struct {
 	Database          string `group:"Database" required:"" placeholder:"URL" help:"Use this database: sqlite:PATH, such as sqlite:rewards.db, or postgres://USER@HOST/NAME. Keep a password in PGPASSWORD or a passfile."`
 	Pgbouncer         bool   `group:"Database" name:"pgbouncer" help:"Connect through PgBouncer in transaction mode."`
 	plainPostgresFlag `group:"Database"`
 }
 
-// database parses the flags.
 func (d databaseFlag) database() (server.Database, error) {
 	if isPostgres(d.Database) {
 		return server.Database{Postgres: d.Database, PgBouncer: d.Pgbouncer}, d.checkPostgres(d.Database)
@@ -35,7 +33,6 @@ func (d databaseFlag) open(ctx context.Context, create bool) (*store.Store, erro
 	return database.Open(ctx, create)
 }
 
-// with calls f with an existing store.
 func (d databaseFlag) with(ctx context.Context, f func(*store.Store) error) error {
 	s, err := d.open(ctx, false)
 	if err != nil {
@@ -44,13 +41,11 @@ func (d databaseFlag) with(ctx context.Context, f func(*store.Store) error) erro
 	return errors.Join(f(s), s.Close())
 }
 
-// listFlags are those of a command that lists the newest items.
 type listFlags struct {
 	databaseFlag
 	Limit int `default:"50" placeholder:"N" help:"Set the maximum number of items to list (default: 50)."`
 }
 
-// list calls f with an existing store.
 func (l listFlags) list(ctx context.Context, f func(*store.Store) error) error {
 	if l.Limit < 1 {
 		return usageErrorf("--limit must be at least 1")
@@ -71,7 +66,6 @@ func isPostgres(database string) bool {
 	return strings.HasPrefix(database, "postgres://") || strings.HasPrefix(database, "postgresql://")
 }
 
-// sqlitePath is the file of an SQLite database.
 func sqlitePath(database string) (string, error) {
 	path, found := strings.CutPrefix(database, "sqlite:")
 	if !found || path == "" {

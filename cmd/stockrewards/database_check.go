@@ -12,7 +12,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// plainPostgresFlag allows an unencrypted connection to PostgreSQL.
 type plainPostgresFlag struct {
 	AllowPlainPostgres bool `help:"Allow an unencrypted connection to PostgreSQL beyond this machine, in a network that you trust like the database itself."`
 }

@@ -185,7 +185,6 @@ func writeKey(path string) (string, error) {
 	return secret, os.Chmod(path, ownerOnly) // of an existing file
 }
 
-// greet prints the first commands to try.
 func (c *devCommand) greet(url, key string, user rewards.User) {
 	sayf(`Stock Rewards Service %s is running at %s
 Its data is in %s; stop it with Ctrl-C.

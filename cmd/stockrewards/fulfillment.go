@@ -19,7 +19,6 @@ type fulfillmentPause struct {
 	Reason string `default:"paused by an operator" help:"Give a reason, which fulfillment status shows (default: paused by an operator)."`
 }
 
-// Run pauses ordering.
 func (c *fulfillmentPause) Run(ctx context.Context) error {
 	return c.operate(ctx, "fulfillment pause", required(c.Reason), func(s *store.Operator) error {
 		if err := s.SetPaused(ctx, c.Reason); err != nil {
@@ -35,7 +34,6 @@ type fulfillmentResume struct {
 	reasonFlag
 }
 
-// Run resumes ordering.
 func (c *fulfillmentResume) Run(ctx context.Context) error {
 	return c.operate(ctx, "fulfillment resume", c.reasonFlag, func(s *store.Operator) error {
 		if err := s.SetPaused(ctx, ""); err != nil {
@@ -57,7 +55,6 @@ func (c *fulfillmentResume) Run(ctx context.Context) error {
 
 type fulfillmentStatus struct{ databaseFlag }
 
-// Run prints the state of fulfillment.
 func (c *fulfillmentStatus) Run(ctx context.Context) error {
 	return c.with(ctx, func(s *store.Store) error {
 		if err := printControl(ctx, s); err != nil {

@@ -9,7 +9,6 @@ import (
 	"stockrewards/internal/server"
 )
 
-// fulfillmentFlags limit and time the buying of stock.
 type fulfillmentFlags struct {
 	PoolingWindow      time.Duration  `default:"1s" help:"Wait this long for more rewards of a stock before ordering them together (default: 1s)."`
 	SmallPoolWait      *time.Duration `placeholder:"DURATION" help:"Wait this long for a pool to reach the broker's minimum of $1 before the house tops it up (default: 0s with the paper brokerage, else 1h)."`
@@ -19,7 +18,6 @@ type fulfillmentFlags struct {
 	MaxOrderNotional   string         `default:"1000000" placeholder:"USD" help:"Limit the dollars of one order, to at least 1000000, the largest reward (default: 1000000)."`
 }
 
-// config parses the flags.
 func (f fulfillmentFlags) config(broker string) (fulfillment.Config, error) {
 	// Without a rate limit, small orders keep transactions short: clients' requests wait
 	// for them.

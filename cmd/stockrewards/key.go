@@ -24,7 +24,6 @@ type keyCreate struct {
 	Expires *time.Duration `placeholder:"DURATION" help:"Expire the key after this time, such as 2160h (default: never)."`
 }
 
-// Run creates the key.
 func (c *keyCreate) Run(ctx context.Context) error {
 	if c.Expires != nil && *c.Expires <= 0 {
 		return usageErrorf("--expires must be positive")
@@ -54,7 +53,6 @@ type keyList struct {
 	App string `arg:"" help:"The app's id or name."`
 }
 
-// Run lists the keys.
 func (c *keyList) Run(ctx context.Context) error {
 	return c.with(ctx, func(s *store.Store) error {
 		keys, err := s.Keys(ctx, c.App)
@@ -82,7 +80,6 @@ type keyRotate struct {
 	Overlap time.Duration `default:"24h" help:"Keep the old key valid for this long (default: 24h)."`
 }
 
-// Run rotates the key.
 func (c *keyRotate) Run(ctx context.Context) error {
 	id, err := rewards.ParseID[rewards.Key](c.ID)
 	if err != nil {
@@ -110,7 +107,6 @@ type keyRevoke struct {
 	ID string `arg:"" help:"The key's id, from key list."`
 }
 
-// Run revokes the key.
 func (c *keyRevoke) Run(ctx context.Context) error {
 	id, err := rewards.ParseID[rewards.Key](c.ID)
 	if err != nil {

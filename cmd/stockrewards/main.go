@@ -83,7 +83,6 @@ type exitError struct {
 	code int
 }
 
-// Unwrap returns the error without its exit status.
 func (e exitError) Unwrap() error { return e.error }
 
 // usageErrorf returns an error in the command line.

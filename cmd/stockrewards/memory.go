@@ -9,7 +9,6 @@ import (
 	"strings"
 )
 
-// memoryFlags limit the process's memory.
 type memoryFlags struct {
 	MemoryLimit string `default:"1GiB" placeholder:"SIZE" help:"Collect garbage more aggressively above this memory, such as 768MiB or 2GiB; off: no limit (default: 1GiB). GOMEMLIMIT overrides it."`
 }

@@ -20,7 +20,6 @@ type logList struct {
 	JSON   bool   `name:"json" help:"Print the entries as JSON, with their hashes."`
 }
 
-// Run lists the entries.
 func (c *logList) Run(ctx context.Context) error {
 	return c.list(ctx, func(s *store.Store) error {
 		entries, err := s.LogEntries(ctx, store.LogFilter{Object: c.Object, Limit: c.Limit})
@@ -38,7 +37,6 @@ func (c *logList) Run(ctx context.Context) error {
 	})
 }
 
-// jsonEntry is a log entry as printed in JSON.
 type jsonEntry struct {
 	Number   int64  `json:"number"`
 	At       string `json:"at"`

@@ -24,7 +24,6 @@ type orderList struct {
 	State string `help:"List only orders in this state: planned, submitted, open, quarantined, resolved, settled or refused (default: all)."`
 }
 
-// Run lists orders.
 func (c *orderList) Run(ctx context.Context) error {
 	var state rewards.OrderState
 	if c.State != "" {
@@ -53,7 +52,6 @@ type orderShow struct {
 	ID string `arg:"" help:"The order's id."`
 }
 
-// Run shows an order.
 func (c *orderShow) Run(ctx context.Context) error {
 	id, err := rewards.ParseID[rewards.Order](c.ID)
 	if err != nil {
@@ -115,7 +113,6 @@ type orderResolve struct {
 	Reason    string `required:"" placeholder:"TEXT" help:"Give the evidence for the decision, which is stored with the order."`
 }
 
-// resolution parses the decision.
 func (c *orderResolve) resolution() (rewards.Resolution, error) {
 	r := rewards.Resolution{Reason: strings.TrimSpace(c.Reason)}
 	if c.NotBought {
@@ -189,7 +186,6 @@ type orderAcknowledge struct {
 	Reason        string `required:"" placeholder:"TEXT" help:"Give your findings and actions, which are stored with the order."`
 }
 
-// Run acknowledges a conflict.
 func (c *orderAcknowledge) Run(ctx context.Context) error {
 	return c.operate(ctx, "order acknowledge", required(c.Reason), func(s *store.Operator) error {
 		if err := s.AcknowledgeConflict(ctx, c.ClientOrderID, c.Reason); err != nil {
@@ -207,7 +203,6 @@ type orderAdopt struct {
 	Reason        string `required:"" placeholder:"TEXT" help:"Give your findings, which are stored with the order."`
 }
 
-// Run adopts the order as the broker reports it.
 func (c *orderAdopt) Run(ctx context.Context) error {
 	return c.operate(ctx, "order adopt", required(c.Reason), func(s *store.Operator) error {
 		return c.withBroker(ctx, c.databaseFlag, s.Store, func(broker server.Connection) error {

@@ -36,7 +36,6 @@ const (
 	envPaperSecretKey = "STOCKREWARDS_PAPER_SECRET_KEY"
 )
 
-// Help is the text below the flags.
 func (c *paperCommand) Help() string {
 	return "It trades with paper money, for processes that are started with\n" +
 		"  stockrewards serve --broker alpaca --alpaca-url http://HOST:PORT --alpaca-data-url http://HOST:PORT\n\n" +
@@ -45,7 +44,6 @@ func (c *paperCommand) Help() string {
 		"see docs/paper-brokerage.md."
 }
 
-// Run serves until a signal arrives.
 func (c *paperCommand) Run(ctx context.Context) error {
 	out := server.NewLogWriter(os.Stderr, server.JSONLog)
 	defer out.Close()
@@ -98,7 +96,6 @@ func (c *paperCommand) options(log *slog.Logger) (paper.Options, error) {
 	return o, nil
 }
 
-// addFaults adds the faults of the flags.
 func (c *paperCommand) addFaults(b *paper.Brokerage) error {
 	for _, line := range c.Fault {
 		f, err := paper.ParseFault(line)
@@ -112,7 +109,6 @@ func (c *paperCommand) addFaults(b *paper.Brokerage) error {
 	return nil
 }
 
-// setClock sets the clock by the flags.
 func (c *paperCommand) setClock(ctx context.Context, b *paper.Brokerage) error {
 	now, test := b.Now()
 	pace := int64(1)
@@ -136,7 +132,6 @@ func (c *paperCommand) setClock(ctx context.Context, b *paper.Brokerage) error {
 	return b.SetClock(ctx, now, pace)
 }
 
-// serve answers until ctx ends.
 func (c *paperCommand) serve(ctx context.Context, b *paper.Brokerage, log *slog.Logger) error {
 	listener, err := server.Listen(ctx, "--listen", c.Listen)
 	if err != nil {

@@ -15,7 +15,6 @@ type proxyFlags struct {
 	TrustedProxy        []string `placeholder:"CIDR" help:"Trust the entries that proxies in this network append to --client-address-header, too; repeatable."`
 }
 
-// proxy parses the flags.
 func (f proxyFlags) proxy() (p api.Proxy, err error) {
 	if f.ClientAddressHeader == "" {
 		if len(f.TrustedProxy) > 0 {

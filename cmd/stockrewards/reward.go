@@ -17,7 +17,6 @@ type rewardReverse struct {
 	Reason string `required:"" placeholder:"TEXT" help:"Give a reason, which the app reads as the reward's failureReason."`
 }
 
-// Run reverses the reward.
 func (c *rewardReverse) Run(ctx context.Context) error {
 	id, err := rewards.ParseID[rewards.Reward](c.ID)
 	if err != nil {

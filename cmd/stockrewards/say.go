@@ -21,7 +21,6 @@ func sayf(format string, values ...any) { fsayf(os.Stdout, format, values...) }
 // sayln prints values separated by blanks, escaped as by sayf.
 func sayln(values ...any) { fmt.Fprintln(os.Stdout, printable(values)...) }
 
-// fsayf is sayf to w.
 func fsayf(w io.Writer, format string, values ...any) { fmt.Fprintf(w, format, printable(values)...) }
 
 // printable escapes the control characters of values.
@@ -71,7 +70,6 @@ func table[T any](heading string, items []T, row func(T) []string) error {
 	return w.Flush()
 }
 
-// printJSON prints a value as indented JSON.
 func printJSON(report any) error {
 	var text strings.Builder
 	e := json.NewEncoder(&text)

@@ -51,7 +51,6 @@ func (c *serveCommand) Run(ctx context.Context) error {
 	return s.Run(ctx)
 }
 
-// config parses and checks the flags.
 func (c *serveCommand) config() (cfg server.Config, err error) {
 	if err := errors.Join(c.checkListen(), c.checkAdmin(), c.checkTLS(), c.checkConnections()); err != nil {
 		return cfg, err

@@ -1,6 +1,5 @@
 package main
 
-// tlsFlags serve the API over TLS.
 type tlsFlags struct {
 	TLSCert string `name:"tls-cert" placeholder:"FILE" help:"Serve TLS with this certificate (PEM, with its chain); a renewed file is reloaded."`
 	TLSKey  string `name:"tls-key" placeholder:"FILE" help:"Use this private key of --tls-cert (PEM)."`

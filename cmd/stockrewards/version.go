@@ -11,7 +11,6 @@ const version = "0.1.0"
 
 type versionCommand struct{}
 
-// Run prints the version.
 func (*versionCommand) Run() error {
 	built := revision()
 	if built != "" {

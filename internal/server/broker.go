@@ -85,9 +85,7 @@ func PaperOptions(log *slog.Logger) (paper.Options, error) {
 		return o, err
 	}
 	for _, e := range entries {
-		o.Catalog = append(o.Catalog, paper.Asset{
-			Symbol: e.Symbol, Name: e.Name, Exchange: e.Exchange, Price: e.Price,
-		})
+		o.Catalog = append(o.Catalog, paper.Asset{Symbol: e.Symbol, Name: e.Name, Exchange: e.Exchange, Price: e.Price})
 	}
 	return o, nil
 }

@@ -16,7 +16,6 @@ type guardedBroker struct {
 	guard *rewards.ClockGuard
 }
 
-// Clock implements market.Broker.
 func (b guardedBroker) Clock(ctx context.Context) (rewards.MarketClock, error) {
 	asked := time.Now()
 	c, err := b.Client.Clock(ctx)

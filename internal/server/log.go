@@ -23,7 +23,6 @@ func NewLog(out *LogWriter) *slog.Logger {
 	return slog.New(logHandler{JSONLog(out), JSONLog(batched{out})})
 }
 
-// Handle implements slog.Handler.
 func (h logHandler) Handle(ctx context.Context, r slog.Record) error {
 	if r.Message == api.RequestMessage {
 		return h.batched.Handle(ctx, r)

@@ -16,7 +16,6 @@ import (
 
 const request = api.RequestMessage
 
-// The limits that the log must keep.
 const (
 	batchDelay = 100 * time.Millisecond
 	maxBatch   = 32 << 10
@@ -24,14 +23,12 @@ const (
 	flushLimit = 2 * time.Second
 )
 
-// pipe collects what is written; a full pipe blocks its writer.
 type pipe struct {
 	mu   sync.Mutex
 	full chan struct{} // nil while there is room
 	text []byte
 }
 
-// Write implements io.Writer.
 func (p *pipe) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	full := p.full

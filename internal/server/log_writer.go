@@ -62,7 +62,6 @@ func (l *LogWriter) Write(b []byte) (int, error) {
 // while fewer than maxBatch bytes wait.
 type batched struct{ *LogWriter }
 
-// Write implements io.Writer.
 func (l batched) Write(b []byte) (int, error) {
 	if l.append(b) >= maxBatch {
 		l.flush()
@@ -104,7 +103,6 @@ func (l *LogWriter) Close() {
 	}
 }
 
-// flush wakes the writer.
 func (l *LogWriter) flush() {
 	select {
 	case l.wake <- struct{}{}:
@@ -112,7 +110,6 @@ func (l *LogWriter) flush() {
 	}
 }
 
-// run writes until the log is closed.
 func (l *LogWriter) run() {
 	var spare []byte
 	for range l.wake {

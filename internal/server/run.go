@@ -77,7 +77,6 @@ func (s *Server) drainRequests(ctx context.Context, healthy bool) error {
 	return err
 }
 
-// sleep waits for d, or until ctx ends.
 func sleep(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -14,7 +14,6 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// roundTrip is a transport made of a function.
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
@@ -23,7 +22,6 @@ const goodOrder = `{"id":"61e69015-8549-4bfd-b9c3-01e75843f47d","client_order_id
 	"side":"buy","status":"filled","notional":"25.5","qty":null,"filled_qty":"0.1","filled_avg_price":"255.0000000001",
 	"submitted_at":"2026-03-16T18:38:01.942282123Z","filled_at":"2026-03-16T14:38:02-04:00","legs":null}`
 
-// The things that a broker is asked for.
 const (
 	askSubmit = iota
 	askOrder
@@ -89,7 +87,6 @@ func FuzzBroker(f *testing.F) {
 	})
 }
 
-// question asks one thing and checks what was understood.
 func question(t *testing.T, c *alpaca.Client, ask int, body string) (err error) {
 	t.Helper()
 	switch ask {

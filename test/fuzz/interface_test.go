@@ -34,7 +34,6 @@ type desk struct {
 
 const secret = "sr_test_" // what follows is made by newDesk
 
-// now is a fixed time.
 func now() time.Time { return time.Date(2026, 3, 16, 14, 0, 0, 0, time.UTC) }
 
 func newDesk(tb testing.TB) (*desk, string) {
@@ -50,7 +49,6 @@ func newDesk(tb testing.TB) (*desk, string) {
 	return d, key
 }
 
-// id makes an id of the byte.
 func id[T any](b byte) (made rewards.ID[T]) {
 	for i := range made {
 		made[i] = b
@@ -58,15 +56,12 @@ func id[T any](b byte) (made rewards.ID[T]) {
 	return made
 }
 
-// AppByKey implements rewards.Store.
 func (d *desk) AppByKey(_ context.Context, hash rewards.KeyHash) (rewards.Key, rewards.App, error) {
 	return rewards.Key{AppID: id[rewards.App](1), Hash: hash}, rewards.App{ID: id[rewards.App](1)}, nil
 }
 
-// AccountMode implements rewards.Store.
 func (d *desk) AccountMode(context.Context) (rewards.Mode, error) { return rewards.ModeTest, nil }
 
-// CreateUser implements rewards.Store.
 func (d *desk) CreateUser(_ context.Context, u rewards.User) (rewards.User, error) {
 	u.ID = id[rewards.User](2)
 	d.user = u
@@ -82,38 +77,30 @@ func (d *desk) Record(_ context.Context, r rewards.NewReward) (rewards.Outcome, 
 	}}, nil
 }
 
-// User implements rewards.Store.
 func (d *desk) User(_ context.Context, app rewards.AppID, user rewards.UserID) (rewards.User, error) {
 	return rewards.User{AppID: app, ID: user}, nil
 }
 
-// Users implements rewards.Store.
 func (d *desk) Users(_ context.Context, _ rewards.AppID, _ rewards.UserFilter, p rewards.Page[rewards.User]) ([]rewards.User, error) {
 	return make([]rewards.User, p.Limit), nil
 }
 
-// Reward implements rewards.Store.
 func (d *desk) Reward(_ context.Context, app rewards.AppID, reward rewards.RewardID) (rewards.Reward, error) {
 	return rewards.Reward{AppID: app, ID: reward, Status: rewards.Recorded}, nil
 }
 
-// Rewards implements rewards.Store.
 func (d *desk) Rewards(_ context.Context, _ rewards.AppID, _ rewards.RewardFilter, p rewards.Page[rewards.Reward]) ([]rewards.Reward, error) {
 	return make([]rewards.Reward, p.Limit), nil
 }
 
-// Holdings implements rewards.Store.
 func (d *desk) Holdings(context.Context, rewards.AppID, rewards.UserID) ([]rewards.Holding, error) {
 	return nil, nil
 }
 
-// Assets implements rewards.Store.
 func (d *desk) Assets(context.Context) ([]rewards.Asset, error) { return nil, nil }
 
-// Price implements rewards.Prices.
 func (d *desk) Price(rewards.AssetID) (money.Price, bool) { return 0, false }
 
-// post sends a body.
 func (d *desk) post(t *testing.T, key, path, body string) (int, []byte) {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, path, strings.NewReader(body))

@@ -16,22 +16,18 @@ import (
 // books are those of one order, with external strings.
 type books struct{ app, symbol, clientID, brokerID string }
 
-// Apps implements ledger.Source.
 func (b books) Apps(context.Context) ([]rewards.App, error) {
 	return []rewards.App{{ID: id[rewards.App](1), Name: b.app}}, nil
 }
 
-// Assets implements ledger.Source.
 func (b books) Assets(context.Context) ([]rewards.Asset, error) {
 	return []rewards.Asset{{ID: 1, Symbol: b.symbol}}, nil
 }
 
-// Fills implements ledger.Source.
 func (b books) Fills(_ context.Context, each func(rewards.Fill) error) error {
 	return each(rewards.Fill{AssetID: 1, State: rewards.OrderSettled, Filled: money.Share, SettledAt: now()})
 }
 
-// Bookings implements ledger.Source.
 func (b books) Bookings(_ context.Context, each func(rewards.Booking) error) error {
 	return each(rewards.Booking{
 		Order: rewards.Order{
@@ -45,17 +41,14 @@ func (b books) Bookings(_ context.Context, each func(rewards.Booking) error) err
 	})
 }
 
-// Holdings implements ledger.Source.
 func (b books) Holdings(_ context.Context, each func(rewards.UserHolding) error) error {
 	return each(rewards.UserHolding{
 		AppID: id[rewards.App](1), UserID: id[rewards.User](2), AssetID: 1, Quantity: money.Share, CostBasis: money.Dollar,
 	})
 }
 
-// Pending implements ledger.Source.
 func (b books) Pending(context.Context, func(rewards.PendingReward) error) error { return nil }
 
-// Acknowledged implements ledger.Source.
 func (b books) Acknowledged(context.Context) ([]rewards.BrokerConflict, error) { return nil, nil }
 
 // FuzzJournal uses any strings where an app, a broker or an operator can. The journal has the

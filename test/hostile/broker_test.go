@@ -45,7 +45,6 @@ type hostileOrder struct {
 	submitted, filled              time.Time
 }
 
-// fill makes an order filled.
 func (o *hostileOrder) fill(quantity, price string) {
 	o.status, o.quantity, o.price, o.filled = "filled", quantity, price, time.Now()
 }
@@ -86,14 +85,12 @@ func newHostile(t *testing.T) *hostile {
 	return h
 }
 
-// set changes the broker.
 func (h *hostile) set(change func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	change()
 }
 
-// flags make serve use the broker.
 func (h *hostile) flags() []string {
 	return []string{
 		"--broker", "alpaca", "--alpaca-url", h.url, "--alpaca-data-url", h.url,
@@ -148,7 +145,6 @@ func (h *hostile) getCalendar(w http.ResponseWriter, r *http.Request) {
 	reply(w, 200, days)
 }
 
-// assetID makes an asset's identifier of its symbol.
 func assetID(symbol string) string { return fmt.Sprintf("aaaaaaaa-0000-4000-8000-%012x", symbol) }
 
 func (h *hostile) getAssets(w http.ResponseWriter, _ *http.Request) {
@@ -189,9 +185,7 @@ func (h *hostile) getSnapshots(w http.ResponseWriter, r *http.Request) {
 		if !known {
 			q = hostileQuote{price: "100", previousClose: "100", at: time.Now()}
 		}
-		snapshot := map[string]any{"latestTrade": map[string]any{
-			"t": q.at.UTC().Format(time.RFC3339Nano), "p": json.Number(q.price),
-		}}
+		snapshot := map[string]any{"latestTrade": map[string]any{"t": q.at.UTC().Format(time.RFC3339Nano), "p": json.Number(q.price)}}
 		if q.previousClose != "" {
 			snapshot["prevDailyBar"] = map[string]any{"c": json.Number(q.previousClose)}
 		}
@@ -266,7 +260,6 @@ func (h *hostile) getOrders(w http.ResponseWriter, r *http.Request) {
 	reply(w, 200, list)
 }
 
-// wire is the order as Alpaca writes one.
 func (o *hostileOrder) wire() map[string]any {
 	body := map[string]any{
 		"id": o.id, "client_order_id": o.clientID, "asset_id": assetID(o.symbol), "symbol": o.symbol,

@@ -12,7 +12,6 @@ import (
 	"testing"
 )
 
-// binary is the built program.
 var binary string
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }

@@ -43,21 +43,18 @@ func newVictim(t *testing.T) *victim {
 	return v
 }
 
-// run prepares a command on the victim's books.
 func (v *victim) run(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, binary, append(args, "--database", "sqlite:"+filepath.Join(v.folder, "rewards.db"))...)
 	cmd.Env = append(os.Environ(), "APCA_API_KEY_ID=key", "APCA_API_SECRET_KEY=secret")
 	return cmd
 }
 
-// try runs an operator's command and returns what it prints.
 func (v *victim) try(args ...string) (string, error) {
 	v.t.Helper()
 	out, err := v.run(v.t.Context(), args...).CombinedOutput()
 	return string(out), err
 }
 
-// command runs an operator's command that must succeed.
 func (v *victim) command(args ...string) string {
 	v.t.Helper()
 	out, err := v.try(args...)
@@ -98,7 +95,6 @@ func (v *victim) serve() {
 	}
 }
 
-// stop ends the service by SIGTERM.
 func (v *victim) stop() {
 	v.t.Helper()
 	if err := v.cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -141,13 +137,11 @@ func (v *victim) must(status int, method, path, body string, into any) {
 	}
 }
 
-// award is a reward as the API shows it.
 type award struct {
 	ID, Status string
 	ExecutedAt time.Time
 }
 
-// give records a reward.
 func (v *victim) give(key, amount, symbol string) award {
 	v.t.Helper()
 	var got struct{ Reward award }
@@ -156,7 +150,6 @@ func (v *victim) give(key, amount, symbol string) award {
 	return got.Reward
 }
 
-// await waits until a reward is in the state.
 func (v *victim) await(id, status string, most time.Duration) award {
 	v.t.Helper()
 	var got struct{ Reward award }
@@ -167,7 +160,6 @@ func (v *victim) await(id, status string, most time.Duration) award {
 	return got.Reward
 }
 
-// within waits until a condition holds.
 func (v *victim) within(what string, most time.Duration, holds func() bool) {
 	v.t.Helper()
 	for deadline := time.Now().Add(most); !holds(); time.Sleep(50 * time.Millisecond) {
@@ -192,7 +184,6 @@ func (v *victim) orderIn(state string, most time.Duration) (row string) {
 	return row
 }
 
-// alarmed waits until the status names an alarm.
 func (v *victim) alarmed(name string, most time.Duration) {
 	v.t.Helper()
 	v.within("the alarm "+name, most, func() bool {

@@ -22,7 +22,6 @@ const (
 	payloads
 )
 
-// give is POST /v1/rewards.
 type give struct {
 	key     string
 	payload int
@@ -56,7 +55,6 @@ func (a award) is(o answer) (bool, award) {
 	return ok, a
 }
 
-// give is the model of the idempotency key.
 func (a award) give(payload int, o answer) (bool, award) {
 	valid := payload == one || payload == two
 	switch {
@@ -124,7 +122,6 @@ func awards() porcupine.Model {
 	}
 }
 
-// partition splits a history by name.
 func partition(h []porcupine.Operation, name func(any) string) [][]porcupine.Operation {
 	places := map[string]int{}
 	var parts [][]porcupine.Operation

@@ -155,7 +155,6 @@ func (r *round) firstUser() string {
 	return ""
 }
 
-// client sends its share of a round's requests sequentially.
 func (r *round) client(id int) {
 	random := rand.New(rand.NewPCG(uint64(r.began.UnixNano()), uint64(id)))
 	for i := range opsOfRound / clients {
@@ -177,7 +176,6 @@ func (r *round) client(id int) {
 	}
 }
 
-// awaitBought waits until a reward is executed.
 func (r *round) awaitBought() {
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		_, text, _ := r.send(r.t.Context(), r.site.doors[0], http.MethodGet, "/v1/rewards?status=executed", "")
@@ -189,7 +187,6 @@ func (r *round) awaitBought() {
 	r.t.Error("nothing is bought")
 }
 
-// lateClient repeats the requests of the round.
 func (r *round) lateClient(id int) {
 	random := rand.New(rand.NewPCG(uint64(r.began.UnixNano()), uint64(clients+id)))
 	for range keys {
@@ -206,7 +203,6 @@ type sent struct {
 	body           []byte
 }
 
-// ask sends a request to any process.
 func (r *round) ask(random *rand.Rand, method, path, body string) sent {
 	return r.askAt(random.IntN(len(r.site.doors)), random, method, path, body)
 }
@@ -296,9 +292,7 @@ func (r *round) decode(s sent, into any) {
 func (r *round) note(history *[]porcupine.Operation, client int, s sent, input, output any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	*history = append(*history, porcupine.Operation{
-		ClientId: client, Call: s.call, Return: s.answered, Input: input, Output: output,
-	})
+	*history = append(*history, porcupine.Operation{ClientId: client, Call: s.call, Return: s.answered, Input: input, Output: output})
 }
 
 // learn stores an id from an answer; pick returns one.

@@ -86,7 +86,6 @@ func (p *process) start() bool {
 	return false
 }
 
-// kill ends the process by SIGKILL.
 func (p *process) kill() {
 	_ = p.cmd.Process.Kill()
 	_ = p.cmd.Wait()
@@ -111,7 +110,6 @@ func (p *program) torment(quit <-chan struct{}, killed *atomic.Int64, all ...*pr
 	}
 }
 
-// freeAddress is an unused address.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

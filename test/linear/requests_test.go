@@ -10,13 +10,11 @@ import (
 	"sync"
 )
 
-// reward is a reward in the API's answers.
 type reward struct {
 	ID, UserID, IdempotencyKey, AssetSymbol, Status string
 	AmountUSD                                       json.Number `json:"amountUsd"`
 }
 
-// answer is a reward in the model.
 func (r *round) answer(status int, w reward) answer {
 	payload := map[json.Number]int{"1": one, "2": two}[w.AmountUSD]
 	if status >= 300 {
@@ -125,7 +123,6 @@ func (r *round) list(client int, random *rand.Rand) {
 	}
 }
 
-// user is a user in the API's answers.
 type user struct {
 	ID                string
 	Email, ExternalID *string
@@ -142,7 +139,6 @@ func (i identity) emailText(family string, random *rand.Rand) string {
 
 func (i identity) externalText(family string) string { return fmt.Sprintf("%s-%d", family, i.external) }
 
-// person is a user in the model.
 func (r *round) person(family string, u user) person {
 	p := person{id: u.ID}
 	for n := 1; n <= 2; n++ {

@@ -93,13 +93,10 @@ func newApp(t *testing.T, books *store.Store) string {
 	return secret
 }
 
-// noPrices is a market without prices.
 type noPrices struct{}
 
-// Price implements rewards.Prices.
 func (noPrices) Price(rewards.AssetID) (money.Price, bool) { return 0, false }
 
-// serve starts the API over a store and returns its address.
 func serve(t *testing.T, books *store.Store) string {
 	t.Helper()
 	in, err := books.Installation(t.Context())

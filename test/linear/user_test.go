@@ -12,7 +12,6 @@ import (
 // email and external id, from 1; 0 means without.
 type identity struct{ email, external int }
 
-// create is POST /v1/users.
 type create struct {
 	family string
 	identity

@@ -9,7 +9,6 @@ import (
 	"testing"
 )
 
-// load reads the mutants of all files.
 func load(t *testing.T) []mutant {
 	t.Helper()
 	files, err := filepath.Glob("*.txt")

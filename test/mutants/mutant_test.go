@@ -40,7 +40,6 @@ type mutant struct {
 	new  []string
 }
 
-// testRef names a test.
 type testRef struct {
 	room string // "fulfillment"
 	name string // "TestX/sub_test"
@@ -82,7 +81,6 @@ func parseTest(text string) (testRef, error) {
 	return testRef{room, name}, nil
 }
 
-// parse reads the mutants of a file.
 func parse(name, text string) ([]mutant, error) {
 	var list []mutant
 	var m *mutant
@@ -113,7 +111,6 @@ func parse(name, text string) ([]mutant, error) {
 	return list, nil
 }
 
-// addLine adds a line of the change.
 func (m *mutant) addLine(sign byte, line string) {
 	if sign != '+' {
 		m.old = append(m.old, line)
@@ -153,7 +150,6 @@ func (m *mutant) set(line string) (err error) {
 	return err
 }
 
-// check fails when something is missing in a block.
 func (m *mutant) check() error {
 	before, after := m.text()
 	change := before+after+m.file+m.test.name != ""

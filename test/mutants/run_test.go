@@ -24,7 +24,6 @@ var (
 	only   = flag.String("only", "", "run only those whose names match this regular expression")
 )
 
-// runner runs tests of a module under mutants.
 type runner struct {
 	root  string        // of the module
 	limit time.Duration // of one test
@@ -40,7 +39,6 @@ const (
 	broken       // the mutant does not compile, or no test ran
 )
 
-// verdict is an outcome with its evidence.
 type verdict struct {
 	outcome outcome
 	by      string // the test that failed and the promise that was violated, or what is broken
@@ -192,7 +190,6 @@ func (r runner) run(t *testing.T, folder, pattern, overlay string) (string, erro
 	return string(out), err
 }
 
-// judge returns the verdict on the output of a test.
 func judge(out string, err error) verdict {
 	failed := regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`).FindAllStringSubmatch(out, -1)
 	switch {
@@ -215,7 +212,6 @@ func judge(out string, err error) verdict {
 	return verdict{outcome: broken, by: fmt.Sprintf("%v\n%s", err, tail(out))}
 }
 
-// tail returns the last 2,000 bytes.
 func tail(text string) string {
 	const most = 2_000
 	return text[max(0, len(text)-most):]

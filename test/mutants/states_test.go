@@ -8,10 +8,8 @@ import (
 	"testing"
 )
 
-// root is the project's root, from here.
 const root = "../.."
 
-// row is a row of a table of docs/states.md.
 type row struct {
 	line    int // counted from 0
 	section string
@@ -24,7 +22,6 @@ func (r row) name(cells int) string {
 	return r.section + " | " + strings.Join(r.cells[:min(cells, len(r.cells))], " | ")
 }
 
-// readStates reads all rows of docs/states.md.
 func readStates() ([]row, error) {
 	text, err := os.ReadFile(root + "/docs/states.md")
 	if err != nil {
@@ -122,7 +119,6 @@ func cells(line string) []string {
 	return list
 }
 
-// find is the row that a name names.
 func find(rows []row, name string) (int, error) {
 	found, matches := -1, 0
 	for i, r := range rows {

@@ -112,7 +112,6 @@ func live(t *testing.T, seed uint64, c company) *life {
 	return l
 }
 
-// ask sends a request as app 0, keeps the answer, and returns the next page's path.
 func (l *life) ask(method, path, body string) string {
 	answer := l.serve(0, method, path, body)
 	text := l.canonical(answer.Body.String())
@@ -139,7 +138,6 @@ func (l *life) canonical(text string) string {
 	})
 }
 
-// act sends one random request.
 func (l *life) act(round int) {
 	r := l.random
 	user := l.users[0][r.IntN(usersPerApp)]
@@ -178,7 +176,6 @@ func (l *life) act(round int) {
 	}
 }
 
-// look reads everything at the end.
 func (l *life) look() {
 	for _, user := range l.users[0] {
 		l.portfolio(user)
@@ -213,7 +210,6 @@ func (l *life) portfolio(user string) {
 	l.lines = append(l.lines, line)
 }
 
-// others sends the other apps' requests.
 func (l *life) others(r *rand.Rand, c company, round int) {
 	const middle = 15
 	if c == alone {
@@ -272,7 +268,6 @@ func compareLives(t *testing.T, want, got *life) {
 	t.Logf("%d answers, %d holdings, %d of them moved by a billionth; %d orders, alone %d", len(got.lines), len(got.holdings), moved, got.planned, want.planned)
 }
 
-// difference is the distance of two numbers.
 func difference[Q ~int64](t *testing.T, a, b json.Number, read func(string) (Q, error)) Q {
 	t.Helper()
 	x, err := read(a.String())

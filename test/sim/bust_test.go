@@ -28,7 +28,6 @@ const (
 	noticedIn  = time.Hour + time.Minute
 )
 
-// endedOrder is an order and when it was booked.
 type endedOrder struct {
 	rewards.Order
 
@@ -62,9 +61,7 @@ func (l *lab) bustOne() {
 	if l.random.IntN(2) == 0 {
 		event, change = byBustMore, -change
 	}
-	b := &bust{
-		id: o.ClientOrderID, stock: l.stock(o.Symbol), booked: o.FilledQty, corrected: o.FilledQty + change, at: time.Now(),
-	}
+	b := &bust{id: o.ClientOrderID, stock: l.stock(o.Symbol), booked: o.FilledQty, corrected: o.FilledQty + change, at: time.Now()}
 	l.check(l.brokerage.Bust(l.t.Context(), b.id, b.corrected))
 	l.busts = append(l.busts, b)
 	l.cover.hit(rowFinal, event)
@@ -126,7 +123,6 @@ func (l *lab) settleBusts() {
 	}
 }
 
-// unsettled is the number of busts with an open conflict.
 func (l *lab) unsettled() (n int) {
 	for _, b := range l.busts {
 		if !b.settled {

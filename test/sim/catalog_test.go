@@ -31,7 +31,6 @@ func (w *world) stock(symbol string) string {
 	return symbol
 }
 
-// symbol is the present symbol of a stock.
 func (l *lab) symbol(stock string) string {
 	return cmp.Or(l.present[stock], stock)
 }
@@ -53,7 +52,6 @@ func (l *lab) sync() {
 	l.check(err)
 }
 
-// rename gives a stock a new symbol.
 func (l *lab) rename(stock string) {
 	if l.gone[stock] {
 		return
@@ -71,7 +69,6 @@ func (l *lab) rename(stock string) {
 	}
 }
 
-// delist takes a stock out of the catalog for a while.
 func (l *lab) delist() {
 	if len(l.gone) > 0 {
 		return
@@ -86,7 +83,6 @@ func (l *lab) delist() {
 	l.giveUnder(l.symbol(stock), byDelist)
 }
 
-// relist returns the delisted stock to the catalog.
 func (l *lab) relist() {
 	for _, stock := range delistable() {
 		if !l.gone[stock] {
@@ -131,7 +127,6 @@ func (l *lab) unknown(symbol string) bool {
 	return l.gone[stock] || l.symbol(stock) != symbol
 }
 
-// refuse removes a refused reward from those that were given.
 func (l *lab) refuse(g *given) {
 	if g.void {
 		return // it was sent twice
@@ -204,5 +199,4 @@ func (l *lab) withPresentSymbols(response *http.Response) {
 // failing is the rest of an answer that was cut off.
 type failing struct{ err error }
 
-// Read fails.
 func (f failing) Read([]byte) (int, error) { return 0, f.err }

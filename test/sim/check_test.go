@@ -65,7 +65,6 @@ func (w *world) refused(reason string) bool {
 	return w.refuses && strings.HasPrefix(reason, "order_refused:")
 }
 
-// verifyList checks that the API lists as many rewards as were given.
 func (w *world) verifyList(app, want int) {
 	n := 0
 	for next := "/v1/rewards?limit=100"; next != ""; {
@@ -119,7 +118,6 @@ func (w *world) booked() map[string]money.Shares {
 	return sum
 }
 
-// orders are all orders of our books.
 func (w *world) orders() []rewards.Order {
 	const most = 1_000_000
 	list, err := w.store.Orders(w.t.Context(), 0, rewards.Page[rewards.Order]{Limit: most})
@@ -163,7 +161,6 @@ func (w *world) verifyOrders() {
 	}
 }
 
-// audit runs the audit on a copy of the books.
 func (w *world) audit() {
 	file := filepath.Join(w.t.TempDir(), "copy.db")
 	w.check(w.store.Backup(w.t.Context(), file))

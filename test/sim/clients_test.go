@@ -14,7 +14,6 @@ import (
 	"stockrewards/internal/money"
 )
 
-// call is a client's request to a process.
 type call struct {
 	app                int
 	method, path, body string
@@ -109,13 +108,10 @@ func bodyOf(g *given) string {
 	return fmt.Sprintf(`{"userId":%q,"idempotencyKey":%q,"amountUsd":%s,"assetSymbol":%q}`, g.user, g.key, g.amount, g.symbol)
 }
 
-// give sends new or repeated rewards to one process.
 func (l *lab) give(list ...*given) {
 	calls := make([]*call, len(list))
 	for i, g := range list {
-		calls[i] = &call{
-			app: g.app, method: http.MethodPost, path: "/v1/rewards", body: bodyOf(g), unknown: l.unknown(g.symbol),
-		}
+		calls[i] = &call{app: g.app, method: http.MethodPost, path: "/v1/rewards", body: bodyOf(g), unknown: l.unknown(g.symbol)}
 	}
 	p := l.randomProcess()
 	l.ask(p, calls...)
@@ -212,7 +208,6 @@ func (l *lab) askAgain() {
 	}
 }
 
-// lookAt reads a reward as its own app and as another one.
 func (l *lab) lookAt(g *given) {
 	other := (g.app + 1) % apps
 	own := &call{app: g.app, method: http.MethodGet, path: "/v1/rewards/" + g.id}

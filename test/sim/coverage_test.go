@@ -36,7 +36,6 @@ func rowOf(o rewards.Order) string {
 	return o.State.String()
 }
 
-// coverage counts which fault struck in which state.
 type coverage struct{ hits map[[2]string]int }
 
 func newCoverage() *coverage { return &coverage{hits: map[[2]string]int{}} }

@@ -24,7 +24,6 @@ const (
 	operatorAsks = 3 // the operator visits after one in three sittings
 )
 
-// liveDays simulates trading days, and the days between them.
 func (l *lab) liveDays(days int) {
 	for begin := yearBegin(); l.opened < days && !l.t.Failed(); begin = begin.AddDate(0, 0, 1) {
 		l.until(begin)
@@ -181,7 +180,6 @@ func (l *lab) visitOperator() {
 	l.work(12)
 }
 
-// decide makes the operator's decisions.
 func (l *lab) decide() {
 	l.resolveQuarantined()
 	for _, c := range l.openConflicts() {
@@ -247,7 +245,6 @@ func (l *lab) compareAll() {
 	}
 }
 
-// recover simulates days without faults until everything is final.
 func (l *lab) recover() {
 	const most = 12
 	l.on = false

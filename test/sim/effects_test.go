@@ -14,9 +14,7 @@ type mortalStore struct {
 	p *process
 }
 
-func (m mortalStore) TakeLease(
-	ctx context.Context, holder string, ttl time.Duration, force bool,
-) (lease rewards.Lease, err error) {
+func (m mortalStore) TakeLease(ctx context.Context, holder string, ttl time.Duration, force bool) (lease rewards.Lease, err error) {
 	err = m.p.do(effect{name: "TakeLease", row: rowLease}, func() (err error) {
 		lease, err = m.Store.TakeLease(ctx, holder, ttl, force)
 		return err
@@ -53,9 +51,7 @@ func (m mortalStore) BeginAttempt(
 	return got, err
 }
 
-func (m mortalStore) SaveOrder(
-	ctx context.Context, lease rewards.Lease, from rewards.OrderState, o rewards.Order,
-) error {
+func (m mortalStore) SaveOrder(ctx context.Context, lease rewards.Lease, from rewards.OrderState, o rewards.Order) error {
 	before := o
 	before.State = from
 	m.p.lab.sawNews(before)
@@ -76,9 +72,7 @@ func (m mortalStore) SettleOrder(
 	})
 }
 
-func (m mortalStore) SaveReconciliation(
-	ctx context.Context, found []rewards.BrokerConflict, until time.Time,
-) error {
+func (m mortalStore) SaveReconciliation(ctx context.Context, found []rewards.BrokerConflict, until time.Time) error {
 	return m.p.do(effect{name: "SaveReconciliation", row: rowCompared}, func() error {
 		err := m.Store.SaveReconciliation(ctx, found, until)
 		if err == nil {

@@ -57,7 +57,6 @@ func wireFaults(name string) []string {
 	return list
 }
 
-// trial is a lab that repeats a lifecycle.
 type trial struct {
 	*lab
 
@@ -105,9 +104,7 @@ func inTrial(t *testing.T, life lifecycle, f func(*trial)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(yearBegin().AddDate(0, 0, -1)))
-		l := newLab(t, *seed, labConfig{
-			processes: life.procs, pollEvery: time.Second, window: time.Second, dailyLimit: 1 << 60,
-		})
+		l := newLab(t, *seed, labConfig{processes: life.procs, pollEvery: time.Second, window: time.Second, dailyLimit: 1 << 60})
 		x := &trial{lab: l, life: life}
 		l.faultAt = x.strike
 		x.runLife() // without a fault
@@ -182,7 +179,6 @@ func (x *trial) everyPair(shard int) {
 	}
 }
 
-// runLife repeats the lifecycle with the faults of a plan.
 func (x *trial) runLife(plan ...plannedFault) {
 	if x.t.Failed() {
 		return
@@ -190,9 +186,7 @@ func (x *trial) runLife(plan ...plannedFault) {
 	x.lives++
 	x.begin()
 	x.note("life %d: %s with %v", x.lives, x.life.name, plan)
-	g := &given{
-		app: 0, user: x.users[0][0], key: fmt.Sprintf("life-%06d", x.lives), amount: 25 * money.Dollar, symbol: "AAPL",
-	}
+	g := &given{app: 0, user: x.users[0][0], key: fmt.Sprintf("life-%06d", x.lives), amount: 25 * money.Dollar, symbol: "AAPL"}
 	x.promised[g.user] += g.amount
 	x.given, x.unsure = append(x.given, g), append(x.unsure, g)
 	x.plan, x.seen = plan, nil
@@ -280,7 +274,6 @@ func (x *trial) finish(g *given) {
 	x.compareAll()
 }
 
-// judge checks the final status and the number of orders.
 func (x *trial) judge(g *given, orders int, plan []plannedFault) {
 	if rank(g.status) != rank("executed") {
 		x.violate("in the end every reward is executed or failed", g.key, "%s with %v", g.status, plan)

@@ -22,7 +22,6 @@ type faultyEngine struct {
 
 var errDisk = errors.New("the disk failed")
 
-// Write injects faults into the engine's Write.
 func (e *faultyEngine) Write(ctx context.Context, f func(context.Context, store.Tx) error) error {
 	e.mu.Lock()
 	before, after := e.before != nil && e.before(), e.after != nil && e.after()
@@ -48,7 +47,6 @@ func (e *faultyEngine) count() {
 	e.failures++
 }
 
-// WriteForClients fails as Write does.
 func (e *faultyEngine) WriteForClients(ctx context.Context, f func(context.Context, store.Tx) error) error {
 	return e.Write(ctx, f)
 }
@@ -62,7 +60,6 @@ func (e *faultyEngine) died() bool {
 	return dead
 }
 
-// failWrites makes writes fail with chances in a thousand.
 func (w *world) failWrites(before, after int) {
 	draw := func(chance int) func() bool {
 		return func() bool { return w.random.IntN(1_000) < chance }

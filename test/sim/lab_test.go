@@ -39,7 +39,6 @@ type lab struct {
 	hours   rewards.MarketClock
 }
 
-// labConfig has the settings that differ between seeds.
 type labConfig struct {
 	processes     int
 	pollEvery     time.Duration
@@ -49,7 +48,6 @@ type labConfig struct {
 	dailyLimit    money.USD
 }
 
-// rates are chances in ten thousand effects.
 type rates struct{ kill, store, freeze, lose int }
 
 func newLab(t *testing.T, seed uint64, config labConfig) *lab {
@@ -83,7 +81,6 @@ func (l *lab) transcribe(texts ...string) {
 	}
 }
 
-// draw chooses a random fault at an effect.
 func (l *lab) draw(_ *process, e effect) string {
 	n := l.random.IntN(10_000)
 	for _, c := range []struct {
@@ -106,7 +103,6 @@ func (l *lab) draw(_ *process, e effect) string {
 	return ""
 }
 
-// randomProcess is any process, started if it was dead.
 func (l *lab) randomProcess() *process {
 	p := l.procs[l.random.IntN(len(l.procs))]
 	if p.dead {
@@ -120,7 +116,6 @@ func (l *lab) sleep(d time.Duration) {
 	time.Sleep(d + time.Duration(1+l.random.IntN(900_000)))
 }
 
-// step runs one step of a process.
 func (l *lab) step(p *process) {
 	if p.dead && time.Now().Before(p.down) {
 		return
@@ -139,7 +134,6 @@ func (l *lab) step(p *process) {
 	l.watch()
 }
 
-// interlude steps the other processes while one is frozen.
 func (l *lab) interlude(frozen *process, at effect) {
 	if l.nested {
 		return
@@ -155,7 +149,6 @@ func (l *lab) interlude(frozen *process, at effect) {
 	}
 }
 
-// pauses are the possible times between two steps.
 func pauses() []time.Duration {
 	return []time.Duration{
 		25 * time.Millisecond, 300 * time.Millisecond, time.Second, time.Second, 2 * time.Second, 6 * time.Second,
@@ -179,7 +172,6 @@ func (l *lab) work(steps int) {
 	}
 }
 
-// atRest reports whether no process has anything left to do.
 func (l *lab) atRest() bool {
 	stopped := l.stopped()
 	for _, o := range l.live {

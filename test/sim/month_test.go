@@ -79,7 +79,6 @@ func (w *world) day(day int) {
 	}
 }
 
-// visit gives a reward and retries those without an answer.
 func (w *world) visit() {
 	app := w.random.IntN(apps)
 	user := w.users[app][w.random.IntN(usersPerApp)]
@@ -96,7 +95,6 @@ func (w *world) visit() {
 	}
 }
 
-// chaos sometimes kills the process.
 func (w *world) chaos() {
 	if w.random.IntN(20) == 0 {
 		w.note("kill -9")
@@ -126,7 +124,6 @@ func (w *world) trouble(day int) {
 	w.failWrites([]int{0, 2, 5}[day%3], []int{0, 1, 2}[day%3])
 }
 
-// round ends all faults, and the operator decides.
 func (w *world) round() {
 	for _, r := range w.brokerage.Faults() {
 		w.hits += r.Hits

@@ -22,7 +22,6 @@ func (w *world) attend() {
 	w.judgePrices()
 }
 
-// resolveQuarantined resolves the quarantined orders.
 func (w *world) resolveQuarantined() {
 	live, err := w.store.LiveOrders(w.t.Context())
 	w.check(err)
@@ -33,12 +32,10 @@ func (w *world) resolveQuarantined() {
 	}
 }
 
-// openConflicts are the conflicts that stop ordering.
 func (w *world) openConflicts() []rewards.BrokerConflict {
 	return slices.DeleteFunc(w.conflicts(), func(c rewards.BrokerConflict) bool { return !c.AcknowledgedAt.IsZero() })
 }
 
-// judgePrices confirms or rejects the prices in doubt.
 func (w *world) judgePrices() {
 	ctx := w.t.Context()
 	assets, err := w.store.Assets(ctx)
@@ -81,7 +78,6 @@ func (w *world) conflicts() []rewards.BrokerConflict {
 	return list
 }
 
-// record is an order in the brokerage's books.
 func (w *world) record(clientOrderID string) (paper.Order, bool) {
 	r, found, err := w.brokerage.Order(w.t.Context(), clientOrderID)
 	w.check(err)

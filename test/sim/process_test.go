@@ -17,7 +17,6 @@ import (
 	"stockrewards/internal/store"
 )
 
-// process is one process of the service.
 type process struct {
 	lab  *lab
 	name string
@@ -38,7 +37,6 @@ type process struct {
 	asked        bool      // it has read the brakes since its last attempt
 }
 
-// boot restarts the process on the same store.
 func (p *process) boot() {
 	l := p.lab
 	l.starts++
@@ -67,7 +65,6 @@ func (p *process) boot() {
 	})
 }
 
-// The faults of a process and of its store.
 const (
 	killBefore  = "kill-before"  // the process dies before the effect
 	killAfter   = "kill-after"   // the process dies right after the effect
@@ -91,7 +88,6 @@ type effect struct {
 	undo func() // writes and rolls back
 }
 
-// do carries out an effect, or injects its fault.
 func (p *process) do(e effect, carry func() error) error {
 	if p.dead {
 		return errKilled
@@ -142,7 +138,6 @@ func (l *lab) carryUnder(fault string, carry func() error) error {
 	return carry()
 }
 
-// die ends the process, sometimes for a while.
 func (p *process) die() {
 	p.dead = true
 	if len(p.lab.procs) > 1 && p.lab.random.IntN(3) == 0 {
@@ -150,13 +145,11 @@ func (p *process) die() {
 	}
 }
 
-// mortalEngine is the database of a process that can die.
 type mortalEngine struct {
 	store.Engine
 	p *process
 }
 
-// Read fails once the process is dead.
 func (e mortalEngine) Read(ctx context.Context, f func(context.Context, store.Tx) error) error {
 	if e.p.dead {
 		return errKilled
@@ -164,7 +157,6 @@ func (e mortalEngine) Read(ctx context.Context, f func(context.Context, store.Tx
 	return e.Engine.Read(ctx, f)
 }
 
-// Write fails once the process is dead.
 func (e mortalEngine) Write(ctx context.Context, f func(context.Context, store.Tx) error) error {
 	if e.p.dead {
 		return errKilled

@@ -41,7 +41,6 @@ func (l *lab) refused(c *call, status int, why string) {
 	}
 }
 
-// otherPayload repeats an idempotency key with another amount.
 func (l *lab) otherPayload() {
 	if len(l.given) == 0 {
 		return
@@ -52,8 +51,7 @@ func (l *lab) otherPayload() {
 	}
 	other := *g
 	other.amount++
-	l.refused(&call{app: g.app, method: http.MethodPost, path: "/v1/rewards", body: bodyOf(&other)},
-		http.StatusConflict, g.key)
+	l.refused(&call{app: g.app, method: http.MethodPost, path: "/v1/rewards", body: bodyOf(&other)}, http.StatusConflict, g.key)
 }
 
 // list reads the newest rewards of an app and compares them with earlier answers.
@@ -137,8 +135,7 @@ func (l *lab) checkValues(user string, text []byte) {
 		worth, err := money.Value(quantity, l.traded(h.Asset), money.HalfAway)
 		l.check(err)
 		if value < worth/2-1 || value > 2*worth+1 {
-			l.violate("a portfolio is shown at prices that can be", user, "%s of %s for %s, worth %s",
-				quantity, h.Asset, value, worth)
+			l.violate("a portfolio is shown at prices that can be", user, "%s of %s for %s, worth %s", quantity, h.Asset, value, worth)
 		}
 	}
 }

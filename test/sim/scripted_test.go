@@ -13,7 +13,6 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// story is a fault and its outcome.
 type story struct {
 	fault string
 	most  time.Duration // until the outcome
@@ -23,7 +22,6 @@ type story struct {
 	orders int // at the brokerage for AAPL; 0: one
 }
 
-// scripted has a story for each fault of the paper brokerage.
 func scripted() map[string]story {
 	return map[string]story{
 		"lost-request":    {fault: "lost-request times=4", ends: "executed"},
@@ -181,7 +179,6 @@ func (w *world) confirm(g *given) {
 	}
 }
 
-// alarmed reports whether an alarm with this prefix is raised.
 func (w *world) alarmed(name string) bool {
 	alarms, err := w.store.Alarms(w.t.Context())
 	w.check(err)

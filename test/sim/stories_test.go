@@ -70,7 +70,6 @@ func (l *lab) advanceStories() {
 	l.storyIn(storyInSittings)
 }
 
-// storyIn causes an event in one of many cases.
 func (l *lab) storyIn(many int) {
 	if !l.on || l.nested || l.random.IntN(many) != 0 {
 		return
@@ -89,7 +88,6 @@ func (l *lab) storyIn(many int) {
 	}
 }
 
-// meanwhile may cause an event between two steps.
 func (l *lab) meanwhile() {
 	if !l.on || l.nested {
 		return
@@ -137,7 +135,6 @@ func (l *lab) planning() string {
 	return ""
 }
 
-// pauseOrdering is `stockrewards fulfillment pause`.
 func (l *lab) pauseOrdering() {
 	if l.pause != "" {
 		return
@@ -149,7 +146,6 @@ func (l *lab) pauseOrdering() {
 	l.covers(byPause, "")
 }
 
-// resume is `stockrewards fulfillment resume`.
 func (l *lab) resume() {
 	if l.pause == "" {
 		return
@@ -211,7 +207,6 @@ func (p *process) begin() {
 	p.began, p.beganStopped, p.knowsStop, p.asked = time.Now(), p.lab.stopped(), false, false
 }
 
-// rotateKey creates a second key for an app, uses it, and revokes the first.
 func (l *lab) rotateKey(app int) {
 	ctx, old := l.t.Context(), l.keys[app]
 	keys, err := l.store.Keys(ctx, l.apps[app].Name)
@@ -261,7 +256,6 @@ func (l *lab) seen(p *process, app int, secret string) int {
 	return c.status
 }
 
-// lastOf is the last acknowledged reward of an app; nil without one.
 func (l *lab) lastOf(app int) *given {
 	for _, g := range slices.Backward(l.given) {
 		if g.app == app && g.acknowledged {

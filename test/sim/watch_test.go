@@ -118,7 +118,6 @@ func (l *lab) watch() {
 	}
 }
 
-// checkTransition checks how an order has changed since the last step.
 func (l *lab) checkTransition(before, o rewards.Order) {
 	if before.State == o.State && before.Reason == o.Reason && before.FilledQty == o.FilledQty && before.Attempts == o.Attempts {
 		return
@@ -132,7 +131,6 @@ func (l *lab) checkTransition(before, o rewards.Order) {
 	}
 }
 
-// reaches reports whether transitions lead from one state to another.
 func reaches(from, to rewards.OrderState) bool {
 	seen := map[rewards.OrderState]bool{from: true}
 	for todo := []rewards.OrderState{from}; len(todo) > 0; todo = todo[1:] {
@@ -194,7 +192,6 @@ func (l *lab) gained(o rewards.Order, m rewards.Claim) money.Shares {
 	return l.allocated(o, m)
 }
 
-// allocated is the member's allocation of an order in the books.
 func (l *lab) allocated(o rewards.Order, m rewards.Claim) (shares money.Shares) {
 	l.check(l.engine.Read(l.t.Context(), func(ctx context.Context, tx store.Tx) error {
 		return tx.Query(ctx, func(row store.Row) error { return row.Scan((*int64)(&shares)) },

@@ -16,7 +16,6 @@ import (
 // wire sends a process's requests to the brokerage. Each is an effect.
 type wire struct{ p *process }
 
-// RoundTrip implements http.RoundTripper.
 func (x wire) RoundTrip(r *http.Request) (response *http.Response, err error) {
 	if x.p.dead {
 		return nil, errKilled
@@ -51,7 +50,6 @@ func (x wire) RoundTrip(r *http.Request) (response *http.Response, err error) {
 	return response, nil
 }
 
-// describe names a request, and the states of its orders.
 func (l *lab) describe(r *http.Request, body []byte) (name string, rows []string) {
 	path := strings.TrimPrefix(r.URL.Path, "/v2/")
 	switch {
@@ -100,7 +98,6 @@ func (l *lab) checkSubmit(body []byte) string {
 	return rowOf(o)
 }
 
-// faultHits counts the hits of each fault of the brokerage.
 func (l *lab) faultHits() map[int]int {
 	counts := map[int]int{}
 	for _, r := range l.brokerage.Faults() {
@@ -109,7 +106,6 @@ func (l *lab) faultHits() map[int]int {
 	return counts
 }
 
-// struck notes the faults of the brokerage that struck since before.
 func (l *lab) struck(name string, before map[int]int, rows []string) {
 	for _, r := range l.brokerage.Faults() {
 		n := r.Hits - before[r.ID]

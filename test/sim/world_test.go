@@ -135,7 +135,6 @@ func (w *world) check(err error) {
 	}
 }
 
-// note adds a line to the story.
 func (w *world) note(format string, args ...any) {
 	line := time.Now().UTC().Format("Mon 2006-01-02 15:04:05.000 ") + fmt.Sprintf(format, args...)
 	w.story = append(w.story, line)
@@ -144,7 +143,6 @@ func (w *world) note(format string, args ...any) {
 	}
 }
 
-// logStory logs the end of the story.
 func (w *world) logStory() {
 	w.t.Helper()
 	const most = 60
@@ -179,7 +177,6 @@ func (w *world) boot() {
 	}).Handler
 }
 
-// populate creates the catalog, the apps and their users.
 func (w *world) populate() {
 	var assets []rewards.Asset
 	for _, a := range catalog() {
@@ -200,7 +197,6 @@ func (w *world) populate() {
 	}
 }
 
-// request sends a request to the API as an app.
 func (w *world) request(app int, method, path, body string) (status int, text []byte) {
 	answer := w.serve(app, method, path, body)
 	return answer.Code, answer.Body.Bytes()
@@ -228,7 +224,6 @@ func (w *world) ask(app int, method, path, body string, status int, into any) {
 	w.check(json.Unmarshal(text, into))
 }
 
-// give records a reward.
 func (w *world) give(app int, user, symbol string, amount money.USD) *given {
 	w.nextKey++
 	g := &given{app: app, user: user, key: fmt.Sprintf("key-%06d", w.nextKey), amount: amount, symbol: symbol}
@@ -258,14 +253,12 @@ func (w *world) send(g *given) {
 	g.id, g.acknowledged = got.Reward.ID, true
 }
 
-// reward is a reward in the API's answers.
 type reward struct {
 	ID, Status, AssetSymbol, UserID string
 	AmountUSD                       json.Number `json:"amountUsd"`
 	FailureReason                   *string
 }
 
-// look reads a reward.
 func (w *world) look(g *given) reward {
 	var got struct{ Reward reward }
 	w.ask(g.app, http.MethodGet, "/v1/rewards/"+g.id, "", 200, &got)
@@ -292,7 +285,6 @@ func (w *world) tick(pass time.Duration) {
 	time.Sleep(pass)
 }
 
-// pass lets time pass in steps.
 func (w *world) pass(d, step time.Duration) {
 	for end := time.Now().Add(d); time.Now().Before(end); {
 		w.tick(min(step, time.Until(end)))

@@ -18,7 +18,6 @@ var (
 	days  = flag.Int("days", 12, "trading days per seed; a year has 252")
 )
 
-// configOf is a seed's configuration.
 func configOf(seed uint64) labConfig {
 	pick := func(n uint64) uint64 { return seed * 2654435761 >> 7 % n }
 	return labConfig{
@@ -31,7 +30,6 @@ func configOf(seed uint64) labConfig {
 	}
 }
 
-// outcome sums up simulated labs.
 type outcome struct {
 	rewards, orders, faults, starts, days, decisions int
 	statuses                                         map[string]int
