@@ -16,19 +16,17 @@ func (c *Client) Account(ctx context.Context) (rewards.BrokerAccount, error) {
 	return ask(ctx, c, call{operation: opAccount, host: c.trading, path: "/v2/account"}, readAccount)
 }
 
-func readAccount(body []byte) (rewards.BrokerAccount, error) {
-	var w struct {
-		ID          string `json:"id"`
-		Number      string `json:"account_number"`
-		Status      string `json:"status"`
-		BuyingPower number `json:"buying_power"`
-		Trading     bool   `json:"trading_blocked"`
-		Account     bool   `json:"account_blocked"`
-		Suspended   bool   `json:"trade_suspended_by_user"`
-	}
-	if err := decode(body, &w); err != nil {
-		return rewards.BrokerAccount{}, err
-	}
+type wireAccount struct {
+	ID          string `json:"id"`
+	Number      string `json:"account_number"`
+	Status      string `json:"status"`
+	BuyingPower number `json:"buying_power"`
+	Trading     bool   `json:"trading_blocked"`
+	Account     bool   `json:"account_blocked"`
+	Suspended   bool   `json:"trade_suspended_by_user"`
+}
+
+func readAccount(w wireAccount) (rewards.BrokerAccount, error) {
 	power, err := w.BuyingPower.roundedUSD()
 	if err == nil && w.ID == "" {
 		err = errors.New("no id")
@@ -50,15 +48,13 @@ func (c *Client) Positions(ctx context.Context) ([]rewards.Position, error) {
 	}, readPositions)
 }
 
-func readPositions(body []byte) ([]rewards.Position, error) {
-	var list []struct {
-		AssetID string `json:"asset_id"`
-		Symbol  string `json:"symbol"`
-		Qty     number `json:"qty"`
-	}
-	if err := decode(body, &list); err != nil {
-		return nil, err
-	}
+type wirePosition struct {
+	AssetID string `json:"asset_id"`
+	Symbol  string `json:"symbol"`
+	Qty     number `json:"qty"`
+}
+
+func readPositions(list []wirePosition) ([]rewards.Position, error) {
 	positions := make([]rewards.Position, len(list))
 	for i, w := range list {
 		qty, err := money.ParseShares(string(w.Qty))
@@ -81,11 +77,7 @@ func (c *Client) Assets(ctx context.Context) ([]rewards.BrokerAsset, error) {
 	}, readAssets)
 }
 
-func readAssets(body []byte) ([]rewards.BrokerAsset, error) {
-	var raw []jsontext.Value
-	if err := decode(body, &raw); err != nil {
-		return nil, err
-	}
+func readAssets(raw []jsontext.Value) ([]rewards.BrokerAsset, error) {
 	assets := make([]rewards.BrokerAsset, 0, len(raw))
 	for _, value := range raw {
 		var w wireAsset

@@ -45,21 +45,16 @@ type actionPage struct {
 	next string
 }
 
-func readActions(body []byte) (actionPage, error) {
-	var w struct {
-		Groups map[string][]jsontext.Value `json:"corporate_actions"`
-		Next   *string                     `json:"next_page_token"`
-	}
-	if err := decode(body, &w); err != nil {
-		return actionPage{}, err
-	}
+type wireActions struct {
+	Groups map[string][]jsontext.Value `json:"corporate_actions"`
+	Next   string                      `json:"next_page_token"` // null on the last page
+}
+
+func readActions(w wireActions) (actionPage, error) {
 	if w.Groups == nil {
 		return actionPage{}, errMissing
 	}
-	var p actionPage
-	if w.Next != nil {
-		p.next = *w.Next
-	}
+	p := actionPage{next: w.Next}
 	for group, values := range w.Groups {
 		for _, value := range values {
 			a, err := readAction(strings.TrimSuffix(group, "s"), value)
@@ -76,11 +71,10 @@ func readActions(body []byte) (actionPage, error) {
 // readAction reads an announcement. Members differ by type, and new types may come: of several
 // names for one fact the first that is present counts.
 func readAction(kind string, value jsontext.Value) (rewards.Announcement, error) {
-	var w map[string]jsontext.Value
-	if err := decode(value, &w); err != nil {
+	var m members
+	if err := decode(value, &m); err != nil {
 		return rewards.Announcement{}, err
 	}
-	m := members(w)
 	a := rewards.Announcement{
 		ID: m.text("id"), ProcessDate: rewards.Date(m.text("process_date")),
 		Terms: rewards.Terms{
@@ -146,13 +140,11 @@ func (c *Client) Sessions(ctx context.Context, from, to rewards.Date) ([]rewards
 	}, readCalendar)
 }
 
-func readCalendar(body []byte) ([]rewards.Date, error) {
-	var days []struct {
-		Date rewards.Date `json:"date"`
-	}
-	if err := decode(body, &days); err != nil {
-		return nil, err
-	}
+type wireDay struct {
+	Date rewards.Date `json:"date"`
+}
+
+func readCalendar(days []wireDay) ([]rewards.Date, error) {
 	list := make([]rewards.Date, len(days))
 	for i, day := range days {
 		if !day.Date.Valid() {

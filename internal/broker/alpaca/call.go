@@ -28,9 +28,9 @@ type call struct {
 	optional  bool   // a broker may not offer it and answers with a 4xx
 }
 
-// ask performs the call, as soon as the rate limit allows it, and reads its answer. Any failure
-// is a *rewards.BrokerError.
-func ask[T any](ctx context.Context, c *Client, q call, read func(body []byte) (T, error)) (answer T, err error) {
+// ask performs the call, as soon as the rate limit allows it, and reads its decoded answer. Any
+// failure is a *rewards.BrokerError.
+func ask[W, T any](ctx context.Context, c *Client, q call, read func(W) (T, error)) (answer T, err error) {
 	if err := q.host.pace.wait(ctx); err != nil {
 		err = &rewards.BrokerError{
 			Kind: rewards.BrokerWait, Code: rewards.NotSent, Message: "waiting for the rate limit", Err: err,
@@ -44,7 +44,11 @@ func ask[T any](ctx context.Context, c *Client, q call, read func(body []byte) (
 	if err != nil {
 		return answer, err
 	}
-	if answer, err = read(body); err != nil {
+	var decoded W
+	if err = decode(body, &decoded); err == nil {
+		answer, err = read(decoded)
+	}
+	if err != nil {
 		err = c.unreadable(q.operation, err)
 	}
 	return answer, err

@@ -22,17 +22,15 @@ func (c *Client) Clock(ctx context.Context) (rewards.MarketClock, error) {
 	return ask(ctx, c, call{operation: opClock, host: c.trading, path: "/v2/clock"}, readClock)
 }
 
-func readClock(body []byte) (rewards.MarketClock, error) {
-	var w struct {
-		Timestamp string `json:"timestamp"`
-		IsOpen    *bool  `json:"is_open"`
-		NextOpen  string `json:"next_open"`
-		NextClose string `json:"next_close"`
-		TestClock bool   `json:"test_clock"` // not Alpaca's: only our paper brokerage sends it
-	}
-	if err := decode(body, &w); err != nil {
-		return rewards.MarketClock{}, err
-	}
+type wireClock struct {
+	Timestamp string `json:"timestamp"`
+	IsOpen    *bool  `json:"is_open"`
+	NextOpen  string `json:"next_open"`
+	NextClose string `json:"next_close"`
+	TestClock bool   `json:"test_clock"` // not Alpaca's: only our paper brokerage sends it
+}
+
+func readClock(w wireClock) (rewards.MarketClock, error) {
 	now, nowErr := instant(w.Timestamp)
 	opens, openErr := instant(w.NextOpen)
 	closes, closeErr := instant(w.NextClose)
@@ -66,11 +64,7 @@ func (c *Client) snapshots(ctx context.Context, symbols []string) (map[string]re
 	return ask(ctx, c, call{
 		operation: opSnapshots, host: c.data, path: "/v2/stocks/snapshots", maxBody: maxListBody,
 		query: url.Values{"symbols": {strings.Join(symbols, ",")}},
-	}, func(body []byte) (map[string]rewards.BrokerPrice, error) {
-		var raw map[string]jsontext.Value
-		if err := decode(body, &raw); err != nil {
-			return nil, err
-		}
+	}, func(raw map[string]jsontext.Value) (map[string]rewards.BrokerPrice, error) {
 		found := make(map[string]rewards.BrokerPrice, len(symbols))
 		for _, symbol := range symbols { // other symbols are ignored
 			if s, ok := readSnapshot(symbol, raw[symbol]); ok {

@@ -57,9 +57,9 @@ func (c *Client) OrderByClientID(ctx context.Context, clientOrderID string) (rew
 }
 
 // oneOrder returns a reader of an answer about the order with that client order id.
-func oneOrder(clientOrderID string) func(body []byte) (rewards.BrokerOrder, error) {
-	return func(body []byte) (rewards.BrokerOrder, error) {
-		o, err := readOrder(body)
+func oneOrder(clientOrderID string) func(wireOrder) (rewards.BrokerOrder, error) {
+	return func(w wireOrder) (rewards.BrokerOrder, error) {
+		o, err := readOrder(w)
 		if err == nil && o.ClientOrderID != clientOrderID {
 			err = errors.New("another client_order_id")
 		}
@@ -112,18 +112,17 @@ func (c *Client) orderPage(ctx context.Context, after time.Time) ([]rewards.Brok
 	}, readOrders)
 }
 
-func readOrders(body []byte) ([]rewards.BrokerOrder, error) {
-	var raw []jsontext.Value
-	if err := decode(body, &raw); err != nil {
-		return nil, err
-	}
+func readOrders(raw []jsontext.Value) ([]rewards.BrokerOrder, error) {
 	page := make([]rewards.BrokerOrder, len(raw))
 	for i, value := range raw {
-		o, err := readOrder(value)
-		if err != nil && o.Problem == "" {
-			o.Problem = "order: " + err.Error()
+		var w wireOrder
+		err := decode(value, &w)
+		if err == nil {
+			page[i], err = readOrder(w)
 		}
-		page[i] = o
+		if err != nil && page[i].Problem == "" {
+			page[i].Problem = "order: " + err.Error()
+		}
 	}
 	return page, nil
 }
@@ -159,11 +158,7 @@ type wireOrder struct {
 
 // readOrder reads one order. It fails when the value is no order; an unreadable quantity only sets
 // Problem.
-func readOrder(body []byte) (rewards.BrokerOrder, error) {
-	var w wireOrder
-	if err := decode(body, &w); err != nil {
-		return rewards.BrokerOrder{}, err
-	}
+func readOrder(w wireOrder) (rewards.BrokerOrder, error) {
 	o := rewards.BrokerOrder{
 		ID: clean(w.ID), ClientOrderID: clean(w.ClientOrderID), // they are shown in logs and alarms
 		AssetID: clean(w.AssetID), Symbol: clean(w.Symbol), Side: clean(w.Side), Status: clean(w.Status),

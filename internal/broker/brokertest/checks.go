@@ -17,13 +17,13 @@ import (
 func testFill(t *testing.T, w World) {
 	t.Helper()
 	request := buy("fill-1", "AAPL", 1_234*money.Dollar+56*money.Cent)
-	placed := w.submit(t, request)
+	placed := call(t, w.Broker.Submit, request)
 	if placed.ID == "" || placed.Problem != "" {
 		t.Errorf("Submit = %+v, want an order with an id and no problem", placed)
 	}
 	matches(t, placed, request)
 	w.Advance(settleTime)
-	filled := w.find(t, request.ClientOrderID)
+	filled := call(t, w.Broker.OrderByClientID, request.ClientOrderID)
 	matches(t, filled, request)
 	if filled.ID != placed.ID || filled.Status != "filled" {
 		t.Errorf("after %s the order is %+v, want %s filled", settleTime, filled, placed.ID)
@@ -40,19 +40,19 @@ func testFill(t *testing.T, w World) {
 
 func testFillSticks(t *testing.T, w World) {
 	t.Helper()
-	w.submit(t, buy("sticks-1", "BRK.B", 50*money.Dollar))
+	call(t, w.Broker.Submit, buy("sticks-1", "BRK.B", 50*money.Dollar))
 	w.Advance(settleTime)
-	before := w.find(t, "sticks-1")
-	w.submit(t, buy("sticks-2", "BRK.B", 70*money.Dollar))
+	before := call(t, w.Broker.OrderByClientID, "sticks-1")
+	call(t, w.Broker.Submit, buy("sticks-2", "BRK.B", 70*money.Dollar))
 	w.Advance(24 * time.Hour)
-	if diff := cmp.Diff(before, w.find(t, "sticks-1")); diff != "" {
+	if diff := cmp.Diff(before, call(t, w.Broker.OrderByClientID, "sticks-1")); diff != "" {
 		t.Errorf("a filled order changed (-before +after):\n%s", diff)
 	}
 }
 
 func testDuplicate(t *testing.T, w World) {
 	t.Helper()
-	first := w.submit(t, buy("twice", "AAPL", 10*money.Dollar))
+	first := call(t, w.Broker.Submit, buy("twice", "AAPL", 10*money.Dollar))
 	for _, again := range []rewards.OrderRequest{
 		buy("twice", "AAPL", 10*money.Dollar), buy("twice", "F", 99*money.Dollar),
 	} {
@@ -62,7 +62,7 @@ func testDuplicate(t *testing.T, w World) {
 	w.Advance(settleTime)
 	_, err := w.Broker.Submit(t.Context(), buy("twice", "AAPL", 10*money.Dollar))
 	wantKind(t, err, rewards.BrokerDuplicate, "")
-	found := w.find(t, "twice")
+	found := call(t, w.Broker.OrderByClientID, "twice")
 	matches(t, found, buy("twice", "AAPL", 10*money.Dollar))
 	if found.ID != first.ID {
 		t.Errorf("the order is now %s, want %s", found.ID, first.ID)
@@ -95,17 +95,17 @@ func testRefusals(t *testing.T, w World) {
 
 func testBuyingPower(t *testing.T, w World) {
 	t.Helper()
-	power := w.account(t).BuyingPower
+	power := read(t, w.Broker.Account).BuyingPower
 	request := buy("too-much", "AAPL", (power/money.Dollar+1)*money.Dollar)
 	_, err := w.Broker.Submit(t.Context(), request)
 	wantKind(t, err, rewards.BrokerWait, "insufficient_buying_power")
 	_, err = w.Broker.OrderByClientID(t.Context(), request.ClientOrderID)
 	wantKind(t, err, rewards.BrokerNotFound, "")
-	if after := w.account(t).BuyingPower; after != power {
+	if after := read(t, w.Broker.Account).BuyingPower; after != power {
 		t.Errorf("a refused order changed the buying power from %s to %s", power, after)
 	}
 	request.Notional = money.Dollar
-	w.submit(t, request) // the refused id was not used up
+	call(t, w.Broker.Submit, request) // the refused id was not used up
 }
 
 func testOrders(t *testing.T, w World) {
@@ -113,22 +113,22 @@ func testOrders(t *testing.T, w World) {
 	var want []string
 	var middle time.Time
 	for i, symbol := range append(Symbols(), Symbols()...) {
-		placed := w.submit(t, buy(fmt.Sprintf("list-%d", i), symbol, money.USD(i+1)*money.Dollar))
+		placed := call(t, w.Broker.Submit, buy(fmt.Sprintf("list-%d", i), symbol, money.USD(i+1)*money.Dollar))
 		want = append(want, placed.ClientOrderID)
 		if i == 3 {
 			middle = placed.SubmittedAt
 		}
 		w.Advance(time.Second)
 	}
-	if diff := cmp.Diff(want, clientIDs(w.orders(t, time.Time{}))); diff != "" {
+	if diff := cmp.Diff(want, clientIDs(call(t, w.Broker.Orders, time.Time{}))); diff != "" {
 		t.Errorf("all orders (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(want[4:], clientIDs(w.orders(t, middle))); diff != "" {
+	if diff := cmp.Diff(want[4:], clientIDs(call(t, w.Broker.Orders, middle))); diff != "" {
 		t.Errorf("orders after the fourth (-want +got):\n%s", diff)
 	}
 	w.Advance(settleTime)
-	for _, o := range w.orders(t, time.Time{}) {
-		if diff := cmp.Diff(w.find(t, o.ClientOrderID), o); diff != "" {
+	for _, o := range call(t, w.Broker.Orders, time.Time{}) {
+		if diff := cmp.Diff(call(t, w.Broker.OrderByClientID, o.ClientOrderID), o); diff != "" {
 			t.Errorf("an order differs in the list (-alone +listed):\n%s", diff)
 		}
 	}
@@ -140,30 +140,30 @@ func testManyOrders(t *testing.T, w World) {
 	const many = 520
 	var want []string
 	for i := range many {
-		want = append(want, w.submit(t, buy(fmt.Sprintf("many-%d", i), "F", money.Dollar)).ClientOrderID)
+		want = append(want, call(t, w.Broker.Submit, buy(fmt.Sprintf("many-%d", i), "F", money.Dollar)).ClientOrderID)
 	}
-	if diff := cmp.Diff(want, clientIDs(w.orders(t, time.Time{}))); diff != "" {
+	if diff := cmp.Diff(want, clientIDs(call(t, w.Broker.Orders, time.Time{}))); diff != "" {
 		t.Errorf("orders (-want +got):\n%s", diff)
 	}
 }
 
 func testPositions(t *testing.T, w World) {
 	t.Helper()
-	if before := w.positions(t); len(before) != 0 {
+	if before := read(t, w.Broker.Positions); len(before) != 0 {
 		t.Errorf("a new account has the positions %v", before)
 	}
 	for i := range 12 {
 		symbol := Symbols()[i%len(Symbols())]
-		w.submit(t, buy(fmt.Sprintf("position-%d", i), symbol, money.USD(10+i)*money.Dollar))
+		call(t, w.Broker.Submit, buy(fmt.Sprintf("position-%d", i), symbol, money.USD(10+i)*money.Dollar))
 		w.Advance(time.Minute)
 	}
 	w.Advance(settleTime)
 	want := make(map[string]money.Shares)
-	for _, o := range w.orders(t, time.Time{}) {
+	for _, o := range call(t, w.Broker.Orders, time.Time{}) {
 		want[o.Symbol] += o.FilledQty
 	}
 	got := make(map[string]money.Shares)
-	for _, p := range w.positions(t) {
+	for _, p := range read(t, w.Broker.Positions) {
 		got[p.Symbol] = p.Qty
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -173,16 +173,16 @@ func testPositions(t *testing.T, w World) {
 
 func testAccount(t *testing.T, w World) {
 	t.Helper()
-	before := w.account(t)
+	before := read(t, w.Broker.Account)
 	if before.ID == "" || before.Status != "ACTIVE" || before.Blocked || before.BuyingPower <= 0 {
 		t.Errorf("Account = %+v, want an active one with buying power", before)
 	}
-	w.submit(t, buy("account-1", "NVDA", 500*money.Dollar))
-	if after := w.account(t); after.BuyingPower > before.BuyingPower-499*money.Dollar {
+	call(t, w.Broker.Submit, buy("account-1", "NVDA", 500*money.Dollar))
+	if after := read(t, w.Broker.Account); after.BuyingPower > before.BuyingPower-499*money.Dollar {
 		t.Errorf("an open order left the buying power at %s of %s", after.BuyingPower, before.BuyingPower)
 	}
 	w.Advance(settleTime)
-	after := w.account(t)
+	after := read(t, w.Broker.Account)
 	if spent := before.BuyingPower - after.BuyingPower; spent > 500*money.Dollar || spent < 499*money.Dollar {
 		t.Errorf("an order of $500 cost %s", spent)
 	}
@@ -194,27 +194,20 @@ func testAccount(t *testing.T, w World) {
 func testClock(t *testing.T, w World) {
 	t.Helper()
 	for range 3 {
-		c, err := w.Broker.Clock(t.Context())
-		if err != nil {
-			t.Fatalf("Clock: %v", err)
-		}
+		c := read(t, w.Broker.Clock)
 		if !c.Open || !c.NextClose.After(c.Now) || c.NextOpen.Before(c.NextClose) {
 			t.Errorf("Clock = %+v, want open, and next close and open in this order", c)
 		}
 		w.Advance(7 * time.Hour)
-		later, err := w.Broker.Clock(t.Context())
-		if passed := later.Now.Sub(c.Now); err != nil || passed < 7*time.Hour || passed > 8*time.Hour {
-			t.Errorf("Clock went by %s (%v) in 7 hours", passed, err)
+		if passed := read(t, w.Broker.Clock).Now.Sub(c.Now); passed < 7*time.Hour || passed > 8*time.Hour {
+			t.Errorf("Clock went by %s in 7 hours", passed)
 		}
 	}
 }
 
 func testAssets(t *testing.T, w World) {
 	t.Helper()
-	assets, err := w.Broker.Assets(t.Context())
-	if err != nil {
-		t.Fatalf("Assets: %v", err)
-	}
+	assets := read(t, w.Broker.Assets)
 	bySymbol := make(map[string]rewards.BrokerAsset)
 	ids := make(map[string]bool)
 	for _, a := range assets {
@@ -233,17 +226,11 @@ func testAssets(t *testing.T, w World) {
 
 func testSnapshots(t *testing.T, w World) {
 	t.Helper()
-	got, err := w.Broker.LatestPrices(t.Context(), append(Symbols(), w.Unknown))
-	if err != nil {
-		t.Fatalf("LatestPrices: %v", err)
-	}
+	got := call(t, w.Broker.LatestPrices, append(Symbols(), w.Unknown))
 	if len(got) != len(Symbols()) {
 		t.Errorf("LatestPrices = %v, want those of %v", got, Symbols())
 	}
-	c, err := w.Broker.Clock(t.Context())
-	if err != nil {
-		t.Fatalf("Clock: %v", err)
-	}
+	c := read(t, w.Broker.Clock)
 	for _, symbol := range Symbols() {
 		s := got[symbol]
 		age := c.Now.Sub(s.TradedAt)
@@ -254,8 +241,8 @@ func testSnapshots(t *testing.T, w World) {
 			t.Errorf("%s went from %s to %s in a day", symbol, s.PreviousClose, s.Price)
 		}
 	}
-	if empty, err := w.Broker.LatestPrices(t.Context(), nil); err != nil || len(empty) != 0 {
-		t.Errorf("LatestPrices of nothing = %v, %v", empty, err)
+	if empty := call(t, w.Broker.LatestPrices, nil); len(empty) != 0 {
+		t.Errorf("LatestPrices of nothing = %v", empty)
 	}
 }
 
@@ -277,7 +264,7 @@ func testConcurrentCopies(t *testing.T, w World) {
 		}
 		wantKind(t, err, rewards.BrokerDuplicate, "")
 	}
-	if orders := w.orders(t, time.Time{}); accepted != 1 || len(orders) != 1 {
+	if orders := call(t, w.Broker.Orders, time.Time{}); accepted != 1 || len(orders) != 1 {
 		t.Errorf("%d copies: %d accepted, %d orders, want 1 and 1", copies, accepted, len(orders))
 	}
 }

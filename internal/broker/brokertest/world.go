@@ -1,9 +1,9 @@
 package brokertest
 
 import (
+	"context"
 	"errors"
 	"testing"
-	"time"
 
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
@@ -52,47 +52,22 @@ func clientIDs(orders []rewards.BrokerOrder) []string {
 	return ids
 }
 
-func (w World) submit(t *testing.T, r rewards.OrderRequest) rewards.BrokerOrder {
+// read calls a method of the broker, which must not fail.
+func read[V any](t *testing.T, method func(context.Context) (V, error)) V {
 	t.Helper()
-	o, err := w.Broker.Submit(t.Context(), r)
+	v, err := method(t.Context())
 	if err != nil {
-		t.Fatalf("Submit(%+v): %v", r, err)
+		t.Fatal(err)
 	}
-	return o
+	return v
 }
 
-func (w World) find(t *testing.T, clientOrderID string) rewards.BrokerOrder {
+// call calls a method of the broker with an argument. It must not fail.
+func call[A, V any](t *testing.T, method func(context.Context, A) (V, error), arg A) V {
 	t.Helper()
-	o, err := w.Broker.OrderByClientID(t.Context(), clientOrderID)
+	v, err := method(t.Context(), arg)
 	if err != nil {
-		t.Fatalf("OrderByClientID(%q): %v", clientOrderID, err)
+		t.Fatalf("%+v: %v", arg, err)
 	}
-	return o
-}
-
-func (w World) orders(t *testing.T, after time.Time) []rewards.BrokerOrder {
-	t.Helper()
-	list, err := w.Broker.Orders(t.Context(), after)
-	if err != nil {
-		t.Fatalf("Orders(%s): %v", after, err)
-	}
-	return list
-}
-
-func (w World) positions(t *testing.T) []rewards.Position {
-	t.Helper()
-	list, err := w.Broker.Positions(t.Context())
-	if err != nil {
-		t.Fatalf("Positions: %v", err)
-	}
-	return list
-}
-
-func (w World) account(t *testing.T) rewards.BrokerAccount {
-	t.Helper()
-	a, err := w.Broker.Account(t.Context())
-	if err != nil {
-		t.Fatalf("Account: %v", err)
-	}
-	return a
+	return v
 }
