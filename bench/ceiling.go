@@ -26,7 +26,7 @@ type rewardRequest struct {
 	IdempotencyKey string         `json:"idempotencyKey"`
 	AmountUSD      jsontext.Value `json:"amountUsd"`
 	AssetSymbol    string         `json:"assetSymbol"`
-	Source         string         `json:"source"`
+	Source         string         `json:"source,omitempty"`
 	Metadata       jsontext.Value `json:"metadata"`
 }
 

@@ -54,9 +54,9 @@ func findSample(ctx context.Context, c client, users, holders int) (s sample, er
 		return s, err
 	}
 	owners := s.users[:min(holders, len(s.users))]
-	found := make([][]stored, len(owners))
+	found := make([][]award, len(owners))
 	err = each(ctx, len(owners), func(ctx context.Context, i int) error {
-		var got struct{ Rewards []stored }
+		var got struct{ Rewards []award }
 		err := c.must(ctx, http.StatusOK, http.MethodGet, "/v1/rewards?limit=100&userId="+owners[i], "", &got)
 		found[i] = got.Rewards
 		return err
@@ -65,12 +65,14 @@ func findSample(ctx context.Context, c client, users, holders int) (s sample, er
 		return s, err
 	}
 	for _, list := range found {
-		s.take(list)
+		if err := s.take(list); err != nil {
+			return s, err
+		}
 	}
 	if len(s.holders) == 0 { // no user has five holdings
 		s.holders = owners
 	}
-	slices.SortStableFunc(found, func(a, b []stored) int { return len(b) - len(a) })
+	slices.SortStableFunc(found, func(a, b []award) int { return len(b) - len(a) })
 	for _, list := range found[:min(busyUsers, len(found))] {
 		if len(list) > 0 {
 			s.busy = append(s.busy, list[0].UserID)
@@ -80,7 +82,7 @@ func findSample(ctx context.Context, c client, users, holders int) (s sample, er
 }
 
 // take adds a user's rewards to the sample.
-func (s *sample) take(list []stored) {
+func (s *sample) take(list []award) error {
 	stocks := map[string]bool{}
 	for _, r := range list {
 		if r.Status == "executed" {
@@ -92,15 +94,13 @@ func (s *sample) take(list []stored) {
 	}
 	for _, r := range list[:min(holdings, len(list))] {
 		s.rewards = append(s.rewards, r.ID)
-		source := ""
-		if r.Source != nil {
-			text, _ := json.Marshal(*r.Source) // it was JSON
-			source = fmt.Sprintf(`,"source":%s`, text)
+		body, err := json.Marshal(r.rewardRequest)
+		if err != nil {
+			return err
 		}
-		key, _ := json.Marshal(r.IdempotencyKey)
-		s.bodies = append(s.bodies, fmt.Sprintf(`{"userId":%q,"idempotencyKey":%s,"amountUsd":%s,"assetSymbol":%q%s,`+
-			`"metadata":%s}`, r.UserID, key, r.AmountUSD, r.AssetSymbol, source, r.Metadata))
+		s.bodies = append(s.bodies, string(body))
 	}
+	return nil
 }
 
 // findUsers draws users from the complete list, each with the same probability.

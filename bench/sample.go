@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -85,18 +84,6 @@ func each(ctx context.Context, n int, f func(ctx context.Context, i int) error) 
 		g.Go(func() error { return f(ctx, i) })
 	}
 	return g.Wait()
-}
-
-// stored is the API's JSON of a reward.
-type stored struct {
-	ID             string
-	UserID         string         `json:"userId"`
-	IdempotencyKey string         `json:"idempotencyKey"`
-	AmountUSD      jsontext.Value `json:"amountUsd"`
-	AssetSymbol    string         `json:"assetSymbol"`
-	Source         *string        `json:"source"`
-	Metadata       jsontext.Value `json:"metadata"`
-	Status         string         `json:"status"`
 }
 
 // write writes the input files of load.lua.

@@ -133,6 +133,8 @@ func TestOverloadCheck(t *testing.T) {
 		"no advice":         {many: outcome{Counted: counted{Unadvised: 1}}},
 		"a time-out":        {many: outcome{Timeouts: 1}},
 		"refused before":    {before: outcome{Refused: 1}},
+		"cut off before":    {before: outcome{Socket: 1}},
+		"timed out before":  {before: outcome{Timeouts: 1}},
 		"refused afterward": {after: []outcome{{}, {Refused: 1}}},
 	} {
 		if r.check() == nil {

@@ -20,15 +20,9 @@ import (
 )
 
 type command struct {
-	Database string `arg:"" help:"Fill this empty store: sqlite:PATH or postgres://USER@HOST/NAME."`
-	Rewards  int    `default:"10000000" help:"Number of final rewards, of which one in 200 failed (default ${default})."`
-	Waiting  int    `default:"3000" help:"Number of rewards that wait to be bought (default ${default})."`
-	Users    int    `default:"1000000" help:"Number of users (default ${default})."`
-	Apps     int    `default:"100" help:"Number of apps; the first has three tenths of the users (default ${default})."`
-	Assets   int    `default:"300" help:"Number of stocks that rewards are for (default ${default})."`
-	Days     int    `default:"365" help:"Length of the past in days; it ends two days ago (default ${default})."`
-	Seed     uint64 `default:"1" help:"Seed of the past; the same seed makes the same past (default ${default})."`
-	Keys     string `placeholder:"FILE" help:"Write the apps' API keys to this new file, a line for each: id, key and name."`
+	growth.Options
+
+	Keys string `placeholder:"FILE" help:"Write the apps' API keys to this new file, a line for each: id, key and name."`
 }
 
 func main() {
@@ -43,16 +37,14 @@ func main() {
 
 func (c *command) run(ctx context.Context) error {
 	shown := time.Time{}
-	r, err := growth.Fill(ctx, growth.Options{
-		Database: c.Database, Rewards: c.Rewards, Waiting: c.Waiting, Users: c.Users, Apps: c.Apps,
-		Assets: c.Assets, Days: c.Days, Seed: c.Seed, End: time.Now(),
-		Progress: func(text string) {
-			if now := time.Now(); now.Sub(shown) > time.Second || !strings.HasPrefix(text, "day") {
-				shown = now
-				fmt.Fprintln(os.Stderr, text)
-			}
-		},
-	})
+	c.End = time.Now()
+	c.Progress = func(text string) {
+		if now := time.Now(); now.Sub(shown) > time.Second || !strings.HasPrefix(text, "day") {
+			shown = now
+			fmt.Fprintln(os.Stderr, text)
+		}
+	}
+	r, err := growth.Fill(ctx, c.Options)
 	if err != nil {
 		return err
 	}

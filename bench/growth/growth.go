@@ -10,6 +10,7 @@ package growth
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -22,18 +23,18 @@ import (
 	"stockrewards/internal/store/sqlite"
 )
 
-// Options say what to make.
+// Options say what to make; their tags are the flags of bench/grow.
 type Options struct {
-	Database string    // "sqlite:PATH" or a PostgreSQL URL, of an empty store
-	Rewards  int       // final rewards: executed, and a few in a thousand failed
-	Waiting  int       // further rewards, recorded, for the worker to buy
-	Users    int       // at least one
-	Apps     int       // at least one; the first has three tenths of the users
-	Assets   int       // stocks of the catalog that rewards are for, at least one
-	Days     int       // length of the past, at least one
-	Seed     uint64    // the same seed makes the same past
-	End      time.Time // the present; the last order is two days older
-	Progress func(string)
+	Database string       `arg:"" help:"Fill this empty store: sqlite:PATH or postgres://USER@HOST/NAME."`
+	Rewards  int          `default:"10000000" help:"Number of final rewards, of which one in 200 failed (default ${default})."`
+	Waiting  int          `default:"3000" help:"Number of rewards that wait to be bought (default ${default})."`
+	Users    int          `default:"1000000" help:"Number of users (default ${default})."`
+	Apps     int          `default:"100" help:"Number of apps; the first has three tenths of the users (default ${default})."`
+	Assets   int          `default:"300" help:"Number of stocks that rewards are for (default ${default})."`
+	Days     int          `default:"365" help:"Length of the past in days; it ends two days ago (default ${default})."`
+	Seed     uint64       `default:"1" help:"Seed of the past; the same seed makes the same past (default ${default})."`
+	End      time.Time    `kong:"-"` // the present; the last order is two days older
+	Progress func(string) `kong:"-"`
 }
 
 // Key is an app with its API key.
@@ -171,8 +172,6 @@ func write(ctx context.Context, to target, p *past, r *Report) error {
 // newRandom returns the source of all randomness.
 func newRandom(seed uint64) *rand.ChaCha8 {
 	var key [32]byte
-	for i := range 8 {
-		key[i] = byte(seed >> (8 * i))
-	}
+	binary.LittleEndian.PutUint64(key[:], seed)
 	return rand.NewChaCha8(key)
 }

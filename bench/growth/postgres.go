@@ -50,7 +50,6 @@ const ownIndexes = ` FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
 	AND NOT EXISTS (SELECT 1 FROM pg_constraint k WHERE k.conindid = i.indexrelid AND k.contype IN ('p', 'u', 'x'))
 	ORDER BY c.relname`
 
-// begin implements target.
 func (s *server) begin(ctx context.Context) (err error) {
 	if s.indexes, err = s.column(ctx, `SELECT pg_get_indexdef(i.indexrelid)`+ownIndexes); err != nil {
 		return err
@@ -67,7 +66,7 @@ func (s *server) begin(ctx context.Context) (err error) {
 	return nil
 }
 
-// insert implements target. It collects small batches and sends them table by table, so that
+// insert collects small batches and sends them table by table, so that
 // references are valid.
 func (s *server) insert(ctx context.Context, t table, rows [][]any) error {
 	const enough = 20_000
@@ -97,13 +96,11 @@ func (s *server) flush(ctx context.Context) error {
 	return nil
 }
 
-// exec implements target.
 func (s *server) exec(ctx context.Context, statement string) error {
 	_, err := s.conn.Exec(ctx, statement)
 	return err
 }
 
-// finish implements target.
 func (s *server) finish(ctx context.Context) error {
 	if err := s.flush(ctx); err != nil {
 		return err
@@ -123,7 +120,6 @@ func (s *server) finish(ctx context.Context) error {
 	return nil
 }
 
-// sizes implements target.
 func (s *server) sizes(ctx context.Context) (sizes []Size, total int64, err error) {
 	rows, err := s.conn.Query(ctx, strings.TrimSpace(`
 		SELECT c.relname::text, coalesce(t.relname, c.relname)::text, pg_relation_size(c.oid)

@@ -60,7 +60,7 @@ func (f *file) column(ctx context.Context, query string) (list []string, err err
 	return list, rows.Err()
 }
 
-// begin implements target. Indexes of constraints have no SQL.
+// begin leaves the indexes of constraints, which have no SQL.
 func (f *file) begin(ctx context.Context) (err error) {
 	f.indexes, err = f.column(ctx, `SELECT sql FROM sqlite_schema WHERE type = 'index' AND sql IS NOT NULL`)
 	if err != nil {
@@ -82,7 +82,6 @@ func (f *file) begin(ctx context.Context) (err error) {
 // rowsAtOnce is how many rows a statement inserts.
 const rowsAtOnce = 40
 
-// insert implements target.
 func (f *file) insert(ctx context.Context, t table, rows [][]any) error {
 	in, err := f.prepare(ctx, t)
 	if err != nil {
@@ -127,7 +126,6 @@ func (f *file) prepare(ctx context.Context, t table) (*insert, error) {
 	return in, nil
 }
 
-// exec implements target.
 func (f *file) exec(ctx context.Context, statement string) error {
 	run := f.db.ExecContext
 	if f.tx != nil {
@@ -137,7 +135,6 @@ func (f *file) exec(ctx context.Context, statement string) error {
 	return err
 }
 
-// finish implements target.
 func (f *file) finish(ctx context.Context) error {
 	if err := f.exec(ctx, sumPositions); err != nil {
 		return err
@@ -168,7 +165,6 @@ func (f *file) sync() error {
 	return errors.Join(file.Sync(), file.Close())
 }
 
-// sizes implements target.
 func (f *file) sizes(ctx context.Context) (sizes []Size, total int64, err error) {
 	rows, err := f.db.QueryContext(ctx, `SELECT d.name, coalesce(s.tbl_name, d.name), sum(d.pgsize)
 		FROM dbstat d LEFT JOIN sqlite_schema s ON s.name = d.name GROUP BY 1, 2 ORDER BY 2, 3 DESC`)
