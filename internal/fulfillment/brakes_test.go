@@ -197,11 +197,8 @@ func TestALargeRewardHoldsUpNothingElse(t *testing.T) {
 		tomorrow := w.giveOf("greedy", "AAPL", 90*usd)
 		small, other, same := w.give("AAPL", 5*usd), w.give("KO", 5*usd), w.giveOf("greedy", "AAPL", usd)
 		w.run(5 * time.Second)
-		for _, r := range []rewards.Reward{first, small, other, same} {
-			w.want(r, rewards.Executed)
-		}
-		w.want(tomorrow, rewards.Recorded)
-		w.want(never, rewards.Recorded)
+		w.wantAll(rewards.Executed, first, small, other, same)
+		w.wantAll(rewards.Recorded, tomorrow, never)
 		w.wantAlarm(rewards.AlarmDailyLimit, true)
 		time.Sleep(24 * time.Hour)
 		w.wantAfter(5*time.Second, tomorrow, rewards.Executed)

@@ -120,9 +120,7 @@ func TestKilledAtEveryEffect(t *testing.T) {
 						}
 						w.restart()
 						w.run(8 * time.Second)
-						for _, r := range given {
-							w.want(r, rewards.Executed)
-						}
+						w.wantAll(rewards.Executed, given...)
 						w.wantBalanced(1)
 					})
 				}

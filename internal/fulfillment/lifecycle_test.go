@@ -29,9 +29,7 @@ func TestRewardsOfAWindowArePooled(t *testing.T) {
 			w.run(20 * time.Millisecond)
 		}
 		w.run(4 * time.Second)
-		for _, r := range given {
-			w.want(r, rewards.Executed)
-		}
+		w.wantAll(rewards.Executed, given...)
 		w.wantOrders(2) // one of each asset
 		w.wantBalance()
 	})
@@ -57,9 +55,7 @@ func TestMoreThanAnOrdersNotionalTakesSeveral(t *testing.T) {
 	inWorld(t, func(w *world) {
 		given := []rewards.Reward{w.give("AAPL", 5*usd), w.give("AAPL", 4*usd), w.give("AAPL", 2*usd), w.give("AAPL", 9_500_000)}
 		w.run(4 * time.Second)
-		for _, r := range given {
-			w.want(r, rewards.Executed)
-		}
+		w.wantAll(rewards.Executed, given...)
 		w.wantOrders(3) // $9, $2 and $9.50
 		w.wantBalance()
 	}, func(w *world) { w.cfg.MaxNotional = 10 * usd })

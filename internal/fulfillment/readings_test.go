@@ -8,73 +8,46 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// An order in a working status is polled, without an alarm, until it ends. Package rewards tests
-// which statuses are working.
-func TestWorkingStatusesArePolled(t *testing.T) {
-	t.Parallel()
-	inWorld(t, func(w *world) {
-		w.reports(reported("held", "0"))
-		r := w.wantAfter(10*time.Second, w.give("AAPL", 5*usd), rewards.Executing)
-		if o := w.live()[0]; o.State != rewards.OrderOpen || o.BrokerStatus != "held" {
-			w.t.Errorf("order %+v, want it open", o)
-		}
-		w.wantAlarm("", false)
-		w.wire.rewrite = nil
-		w.wantAfter(3*time.Second, r, rewards.Executed)
-		w.wantBalanced(1)
-	})
-}
-
 // An end with nothing filled carries the order's dollars into the next order; only a rejected order
 // fails its rewards.
 func TestEndsWithNothingFilled(t *testing.T) {
 	t.Parallel()
-	for _, status := range []string{"canceled", "expired", "rejected"} {
-		t.Run(status, func(t *testing.T) {
-			t.Parallel()
-			inWorld(t, func(w *world) {
-				w.reports(order{"status": status, "filled_qty": "0", "filled_avg_price": nil, "filled_at": nil})
-				r := w.give("AAPL", 2*usd)
-				w.run(3 * time.Second)
-				time.Sleep(25 * time.Second)
-				w.wantAfter(time.Second, r, rewards.Executing)
-				time.Sleep(5 * time.Second)
-				w.run(5 * time.Second)
-				if status == "rejected" {
-					w.wantFailed(r, "order_rejected")
-					return
-				}
-				w.want(r, rewards.Executed)
-				w.wantOrders(2)
-			})
-		})
-	}
+	inWorlds(t, map[string]string{"canceled": "canceled", "expired": "expired", "rejected": "rejected"}, func(w *world, status string) {
+		w.reports(order{"status": status, "filled_qty": "0", "filled_avg_price": nil, "filled_at": nil})
+		r := w.give("AAPL", 2*usd)
+		w.run(3 * time.Second)
+		time.Sleep(25 * time.Second)
+		w.wantAfter(time.Second, r, rewards.Executing)
+		time.Sleep(5 * time.Second)
+		w.run(5 * time.Second)
+		if status == "rejected" {
+			w.wantFailed(r, "order_rejected")
+			return
+		}
+		w.want(r, rewards.Executed)
+		w.wantOrders(2)
+	})
 }
 
 // An end with a part filled books the part and carries the rest into the next order.
 func TestEndsWithAPartFilled(t *testing.T) {
 	t.Parallel()
-	for _, status := range []string{"canceled", "expired", "rejected"} {
-		t.Run(status, func(t *testing.T) {
-			t.Parallel()
-			inWorld(t, func(w *world) {
-				w.reports(reported(status, "0.015"))
-				first, second := w.give("AAPL", 2*usd), w.give("AAPL", 2*usd)
-				w.run(3 * time.Second)
-				w.pause("to look at it")
-				time.Sleep(rewards.TerminalWait)
-				w.wantAfter(3*time.Second, first, rewards.Executed)
-				if got := w.want(second, rewards.Executing); got.Booked != usd {
-					w.t.Errorf("%s booked, want half", got.Booked)
-				}
-				w.pause("")
-				w.wantAfter(5*time.Second, second, rewards.Executed)
-				if list := w.orders(); len(list) != 2 || list[1].Notional != usd {
-					w.t.Errorf("orders %+v, want the rest in a second one", list)
-				}
-			})
-		})
-	}
+	inWorlds(t, map[string]string{"canceled": "canceled", "expired": "expired", "rejected": "rejected"}, func(w *world, status string) {
+		w.reports(reported(status, "0.015"))
+		first, second := w.give("AAPL", 2*usd), w.give("AAPL", 2*usd)
+		w.run(3 * time.Second)
+		w.pause("to look at it")
+		time.Sleep(rewards.TerminalWait)
+		w.wantAfter(3*time.Second, first, rewards.Executed)
+		if got := w.want(second, rewards.Executing); got.Booked != usd {
+			w.t.Errorf("%s booked, want half", got.Booked)
+		}
+		w.pause("")
+		w.wantAfter(5*time.Second, second, rewards.Executed)
+		if list := w.orders(); len(list) != 2 || list[1].Notional != usd {
+			w.t.Errorf("orders %+v, want the rest in a second one", list)
+		}
+	})
 }
 
 // A contradiction quarantines the order and stops its asset; others go on. An operator's decision
@@ -161,6 +134,7 @@ func TestOneStaleReadingOfAnEndIsNoEnd(t *testing.T) {
 		w.reads(reading{reported("canceled", "0"), 1500 * time.Millisecond}, reading{reported("new", "0"), 3 * time.Second})
 		time.Sleep(time.Minute)
 		w.wantAfter(3*time.Second, r, rewards.Executing)
+		w.wantAlarm("", false)
 		w.wire.rewrite = nil
 		w.wantAfter(3*time.Second, r, rewards.Executed)
 		w.wantBalanced(1)
@@ -179,22 +153,6 @@ func TestAFillInTheNightIsBooked(t *testing.T) {
 		w.reads(reading{reported("filled", "0.025"), 6 * time.Second})
 		w.want(r, rewards.Executed)
 	}, usHours)
-}
-
-// A fill that the broker dates into the future is booked now.
-func TestAFillOfTheFutureIsCutToNow(t *testing.T) {
-	t.Parallel()
-	inWorld(t, func(w *world) {
-		members := reported("filled", "0.025")
-		members["filled_at"] = "2099-01-01T00:00:00Z"
-		w.reports(members)
-		r := w.buy()
-		list, err := w.store.Orders(w.t.Context(), 0, rewards.Page[rewards.Order]{Limit: 1})
-		w.check(err)
-		if o := list[0]; r.ExecutedAt.After(o.SettledAt) || !o.FilledAt.Equal(r.ExecutedAt) {
-			w.t.Errorf("executed at %s by an order that was filled at %s and booked at %s", r.ExecutedAt, o.FilledAt, o.SettledAt)
-		}
-	})
 }
 
 // What cannot be booked is quarantined: here the user would hold more than can be counted.

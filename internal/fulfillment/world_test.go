@@ -256,6 +256,14 @@ func (w *world) want(r rewards.Reward, status rewards.Status) rewards.Reward {
 	return got
 }
 
+// wantAll checks the status of several rewards.
+func (w *world) wantAll(status rewards.Status, list ...rewards.Reward) {
+	w.t.Helper()
+	for _, r := range list {
+		w.want(r, status)
+	}
+}
+
 // wantAfter runs the worker for a while and checks the status of a reward.
 func (w *world) wantAfter(d time.Duration, r rewards.Reward, status rewards.Status) rewards.Reward {
 	w.t.Helper()

@@ -45,18 +45,6 @@ func TestAClockFarFromOursIsRefused(t *testing.T) {
 	})
 }
 
-// A simulated clock is trusted at any time.
-func TestASimulatedClockIsTrusted(t *testing.T) {
-	t.Parallel()
-	inWorld(t, func(w *world) {
-		w.feed.ahead, w.feed.clock.Simulated = 400*24*time.Hour, true
-		w.feed.clock.NextClose = w.feed.clock.NextClose.Add(w.feed.ahead)
-		if c, err := w.Clock(w.t.Context()); err != nil || !c.Simulated || !c.Now.Equal(time.Now().Add(w.feed.ahead)) {
-			w.t.Errorf("got %+v, %v", c, err)
-		}
-	})
-}
-
 // When our clock is set back, an older reading is not valid for longer.
 func TestOurOwnClockSetBack(t *testing.T) {
 	t.Parallel()

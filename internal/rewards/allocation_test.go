@@ -189,6 +189,9 @@ func TestSettleTimesAndReasons(t *testing.T) {
 		if test.err != nil {
 			continue
 		}
+		if s.FilledAt.After(now) {
+			t.Errorf("%s: the order was filled at %s", name, s.FilledAt)
+		}
 		test.want.Claim = test.claim
 		if diff := cmp.Diff(test.want, s.Results[0]); diff != "" || s.State != test.state {
 			t.Errorf("%s: state %s (-want +got):\n%s", name, s.State, diff)
