@@ -77,29 +77,6 @@ func mirror(o rewards.Order) brokercheck.Order {
 	return b
 }
 
-// both changes an order in both readings.
-func (d *desk) both(name string, change func(*brokercheck.Order)) {
-	b := d.last[name]
-	change(&b)
-	d.first[name], d.last[name] = b, b
-}
-
-// drop removes an order from both readings.
-func (d *desk) drop(name string) {
-	delete(d.first, name)
-	delete(d.last, name)
-}
-
-// known adds an order of the history to both readings.
-func (d *desk) known(t *testing.T, name, status string, qty money.Shares, price money.Price) {
-	t.Helper()
-	o, err := d.Order(t.Context(), d.IDs[name])
-	check(t, err)
-	b := mirror(o)
-	b.Status, b.FilledQty, b.AveragePrice = status, qty, price
-	d.first[name], d.last[name] = b, b
-}
-
 // hold adds shares to a position.
 func (d *desk) hold(symbol string, qty money.Shares) {
 	p := d.positions[symbol]

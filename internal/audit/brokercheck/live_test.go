@@ -17,94 +17,53 @@ func liveBreaks() []planted {
 		b.Status, b.FilledQty, b.AveragePrice = "new", 0, 0
 		d.first["filled"] = b
 	}
+	open := func(change func(*brokercheck.Order)) plant { return edit("open", change) }
+	seen, bought := known("submitted", "new", 0, 0), both(known("submitted", "filled", aShare, perUSD), hold("AAPL", aShare))
+	const decided = `UPDATE orders SET state = 5 WHERE id = @open`
+	const noMissing, noFlight = "; no more: break order_missing AAPL", "; no more: timing order_in_flight AAPL"
+	const noPartly = "; no more: timing order_partly_filled NVDA"
 	return []planted{
 		{what: "booked while comparing", plant: booked},
 		{what: "booked while comparing, before the positions", plant: func(t *testing.T, d *desk) {
 			booked(t, d)
 			d.hold("AAPL", -d.last["filled"].FilledQty)
 		}},
-		{what: "sent, and there", plant: func(t *testing.T, d *desk) { d.known(t, "submitted", "new", 0, 0) }},
-		{
-			what: "sent, there, and not noticed", later: hour, plant: func(t *testing.T, d *desk) { d.known(t, "submitted", "new", 0, 0) },
-			want: []string{"break order_unnoticed AAPL", "no more: break order_missing AAPL"},
-		},
-		{
-			what: "filled just now", plant: func(t *testing.T, d *desk) {
-				d.known(t, "submitted", "filled", aShare, perUSD)
-				d.hold("AAPL", aShare)
-			},
-			want: []string{"timing order_unbooked AAPL", "no more: timing order_in_flight AAPL"},
-		},
-		{
-			what: "filled long ago", later: hour, plant: func(t *testing.T, d *desk) {
-				d.known(t, "submitted", "filled", aShare, perUSD)
-				d.hold("AAPL", aShare)
-			},
-			want: []string{"break order_unbooked AAPL", "no more: break order_missing AAPL"},
-		},
-		{
-			what: "refused for a temporary reason", later: hour, sql: `UPDATE orders SET deadline = 0 WHERE id = @submitted`,
-			want: []string{"timing order_waits AAPL", "no more: break order_missing AAPL"},
-		},
-		{
-			what: "open, and not there", plant: func(_ *testing.T, d *desk) { d.drop("open") },
-			want: []string{"timing order_in_flight NVDA", "no more: timing order_partly_filled NVDA"},
-		},
-		{
-			what: "open, and not there for long", later: hour, plant: func(_ *testing.T, d *desk) { d.drop("open") },
-			want: []string{"break order_missing NVDA", "no more: timing order_partly_filled NVDA"},
-		},
-		{
-			what: "open, with less filled", plant: edit("open", func(b *brokercheck.Order) { b.FilledQty-- }),
-			want: []string{"break filled_differs NVDA", "break position_differs NVDA", "no more: timing order_partly_filled NVDA"},
-		},
-		{what: "open, another symbol", plant: edit("open", func(b *brokercheck.Order) { b.Symbol = "KO" }), want: []string{"break symbol_differs NVDA"}},
-		{
-			what: "open, ended just now", plant: edit("open", func(b *brokercheck.Order) { b.Status = "canceled" }),
-			want: []string{"timing order_unbooked NVDA", "no more: timing order_partly_filled NVDA"},
-		},
-		{
-			what: "open, ended long ago", later: hour, plant: edit("open", func(b *brokercheck.Order) { b.Status = "expired" }),
-			want: []string{"break order_unbooked NVDA", "no more: timing order_partly_filled NVDA"},
-		},
-		{
-			what: "decided, to be booked", sql: `UPDATE orders SET state = 5 WHERE id = @open`,
-			want: []string{"timing order_unbooked NVDA", "no more: timing order_partly_filled NVDA"},
-		},
-		{
-			what: "decided long ago, not booked", later: hour, sql: `UPDATE orders SET state = 5 WHERE id = @open`,
-			want: []string{"break order_unbooked NVDA", "no more: timing order_partly_filled NVDA"},
-		},
+		{what: "sent, and there", plant: seen},
+		{what: "sent, there, and not noticed", later: hour, plant: seen, want: "break order_unnoticed AAPL" + noMissing},
+		{what: "filled just now", plant: bought, want: "timing order_unbooked AAPL" + noFlight},
+		{what: "filled long ago", later: hour, plant: bought, want: "break order_unbooked AAPL" + noMissing},
+		{what: "refused for a temporary reason", later: hour, sql: `UPDATE orders SET deadline = 0 WHERE id = @submitted`, want: "timing order_waits AAPL" + noMissing},
+		{what: "open, and not there", plant: drop("open"), want: "timing order_in_flight NVDA" + noPartly},
+		{what: "open, and not there for long", later: hour, plant: drop("open"), want: "break order_missing NVDA" + noPartly},
+		{what: "open, with less filled", plant: open(func(b *brokercheck.Order) { b.FilledQty-- }), want: "break filled_differs NVDA; break position_differs NVDA" + noPartly},
+		{what: "open, another symbol", plant: open(func(b *brokercheck.Order) { b.Symbol = "KO" }), want: "break symbol_differs NVDA"},
+		{what: "open, ended just now", plant: open(func(b *brokercheck.Order) { b.Status = "canceled" }), want: "timing order_unbooked NVDA" + noPartly},
+		{what: "open, ended long ago", later: hour, plant: open(func(b *brokercheck.Order) { b.Status = "expired" }), want: "break order_unbooked NVDA" + noPartly},
+		{what: "decided, to be booked", sql: decided, want: "timing order_unbooked NVDA" + noPartly},
+		{what: "decided long ago, not booked", later: hour, sql: decided, want: "break order_unbooked NVDA" + noPartly},
 	}
 }
 
 func positionBreaks() []planted {
 	return []planted{
-		{what: "a position that is larger", plant: func(_ *testing.T, d *desk) { d.hold("MSFT", 1) }, want: []string{"break position_differs MSFT"}},
-		{what: "a position that is smaller", plant: func(_ *testing.T, d *desk) { d.hold("MSFT", -1) }, want: []string{"break position_differs MSFT"}},
-		{what: "no position", plant: func(_ *testing.T, d *desk) { delete(d.positions, "MSFT") }, want: []string{"break position_differs MSFT"}},
-		{what: "of a stock with an order that differs", plant: func(_ *testing.T, d *desk) {
-			d.both("filled", func(b *brokercheck.Order) { b.FilledQty += 5 })
-			d.hold("AAPL", 7)
-		}, want: []string{"break filled_differs AAPL", "break position_differs AAPL"}},
+		{what: "a position that is larger", plant: hold("MSFT", 1), want: "break position_differs MSFT"},
+		{what: "a position that is smaller", plant: hold("MSFT", -1), want: "break position_differs MSFT"},
+		{what: "no position", plant: func(_ *testing.T, d *desk) { delete(d.positions, "MSFT") }, want: "break position_differs MSFT"},
 		{
-			what: "a holding", sql: `UPDATE holdings SET quantity = quantity + 1 WHERE user_id = @dee AND asset_id = 4`,
-			want: []string{"break position_differs MSFT"},
+			what: "of a stock with an order that differs", plant: both(edit("filled", func(b *brokercheck.Order) { b.FilledQty += 5 }), hold("AAPL", 7)),
+			want: "break filled_differs AAPL; break position_differs AAPL",
 		},
+		{what: "a holding", sql: `UPDATE holdings SET quantity = quantity + 1 WHERE user_id = @dee AND asset_id = 4`, want: "break position_differs MSFT"},
+		{what: "a share of the house", sql: `UPDATE orders SET house_shares = house_shares + 1 WHERE id = @filled`, want: "break position_differs AAPL"},
+		{what: "foreign", plant: hold("F", 1), want: "warning position_foreign F"},
 		{
-			what: "a share of the house", sql: `UPDATE orders SET house_shares = house_shares + 1 WHERE id = @filled`,
-			want: []string{"break position_differs AAPL"},
-		},
-		{what: "foreign", plant: func(_ *testing.T, d *desk) { d.hold("F", 1) }, want: []string{"warning position_foreign F"}},
-		{
-			what: "foreign, in the catalog", plant: func(_ *testing.T, d *desk) { d.hold("GE", 1) },
-			sql:  `INSERT INTO assets (id, broker_id, symbol, name, enabled, used, doubt_since, doubt_price, gone) VALUES (99, '', 'GE', 'GE', 1, 0, 0, 0, 0)`,
-			want: []string{"warning position_foreign GE"},
+			what: "foreign, in the catalog", plant: hold("GE", 1), want: "warning position_foreign GE",
+			sql: `INSERT INTO assets (id, broker_id, symbol, name, enabled, used, doubt_since, doubt_price, gone) VALUES (99, '', 'GE', 'GE', 1, 0, 0, 0, 0)`,
 		},
 		{what: "foreign, under a symbol that was ours", plant: func(_ *testing.T, d *desk) {
 			d.positions["AAPL"] = brokercheck.Position{AssetID: "a", Symbol: "AAPL", Qty: d.positions["AAPL"].Qty}
 			d.positions["new"] = brokercheck.Position{AssetID: "new", Symbol: "AAPL", Qty: 5}
-		}, sql: `UPDATE assets SET broker_id = 'a' WHERE symbol = 'AAPL'`, want: []string{"warning position_foreign AAPL"}},
+		}, sql: `UPDATE assets SET broker_id = 'a' WHERE symbol = 'AAPL'`, want: "warning position_foreign AAPL"},
 	}
 }
 
@@ -113,7 +72,7 @@ func TestReport(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, audittest.NewFile)
 	d.hold("AAPL", -2*aShare)
-	d.both("again", func(b *brokercheck.Order) { b.FilledQty += aShare; b.AveragePrice = 111 * perUSD })
+	edit("again", func(b *brokercheck.Order) { b.FilledQty += aShare; b.AveragePrice = 111 * perUSD })(t, d)
 	r := d.compare(t)
 	order, err := d.Order(t.Context(), d.IDs["again"])
 	check(t, err)
