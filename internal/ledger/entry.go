@@ -100,7 +100,7 @@ func (e entry) write(j *journal, symbol string) {
 // writeLot books shares to the user and dollars to the app. The first posting has the
 // reward's id as a tag.
 func (e entry) writeLot(j *journal, p rewards.Lot, symbol string) {
-	tag := rewardTag(p.RewardID)
+	tag := "  ; reward: " + p.RewardID.String()
 	if p.Bought.Shares != 0 {
 		j.posting(userAccount(p.AppID, p.UserID), atCost(-p.Bought.Shares, symbol, p.Bought.Amount)+tag)
 		tag = ""

@@ -35,11 +35,11 @@ func userAccount(app rewards.AppID, user rewards.UserID) string {
 	return users + ":" + app.String() + ":" + user.String()
 }
 
-// journal writes lines. flush returns the first error.
+// journal writes lines. Its writer keeps the first error until the end.
 type journal struct{ w *bufio.Writer }
 
 func (j *journal) line(format string, args ...any) {
-	_, _ = fmt.Fprintf(j.w, format+"\n", args...) // flush returns the error
+	_, _ = fmt.Fprintf(j.w, format+"\n", args...) // the last flush returns the error
 }
 
 // header begins a transaction. The code is a client order id or "".
@@ -58,10 +58,6 @@ func (j *journal) tag(name, value string) {
 }
 
 func (j *journal) posting(account, amount string) { j.line("    %s  %s", account, amount) }
-
-func rewardTag(id rewards.RewardID) string { return "  ; reward: " + id.String() }
-
-func (j *journal) flush() error { return j.w.Flush() }
 
 func dollars(u money.USD) string { return "$" + u.String() }
 

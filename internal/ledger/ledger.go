@@ -72,5 +72,5 @@ func Write(ctx context.Context, w io.Writer, source Source, positions *Positions
 	}
 	j.line("")
 	j.line("; complete: %d orders, %d parts of rewards", r.Orders, r.Lots)
-	return r, j.flush()
+	return r, j.w.Flush()
 }

@@ -25,26 +25,16 @@ func TestJournal(t *testing.T) {
 	w.giveTo(other, 1_000_001)
 	w.buy("filled", 20_050_001, 200*dollar)
 	w.giveTo(w.Users[1], 7_000_000)
-	got, report := w.write(&ledger.Positions{
+	got, report := w.mustCheck(&ledger.Positions{
 		Asked: w.Now().Add(48 * time.Hour), List: []rewards.Position{{Symbol: "AAPL", Qty: 20_050_001}},
 	})
 	want, err := os.ReadFile("testdata/books.journal")
-	if err != nil {
-		t.Fatal(err)
-	}
+	w.check(err)
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("journal (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(ledger.Report{Orders: 1, Lots: 2}, report); diff != "" {
 		t.Errorf("report (-want +got):\n%s", diff)
-	}
-	if out, err := hledger(t, got, "check", "--strict"); err != nil {
-		t.Errorf("%v: %s", err, out)
-	}
-	if again, _ := w.write(&ledger.Positions{
-		Asked: w.Now().Add(48 * time.Hour), List: []rewards.Position{{Symbol: "AAPL", Qty: 20_050_001}},
-	}); again != got {
-		t.Error("the same store gives another journal")
 	}
 }
 
@@ -113,16 +103,11 @@ func TestRewardThatIsTooSmall(t *testing.T) {
 	wantBalances(t, got, "assets:custody 0.000100000 AAPL", "assets:cash:broker $-1.000000",
 		user(w.Users[1])+" -0.000050000 AAPL", due(w.Users[1])+" $0.500000",
 		"equity:house -0.000050000 AAPL", "expenses:house:top-up $0.499999", "expenses:house:too-small $0.000001")
-	out, err := hledger(t, mustJournal(w), "balance", "--cost", "equity:house", "--no-total", "--format", "%(total)")
+	journal, _ := w.write(nil)
+	out, err := hledger(t, journal, "balance", "--cost", "equity:house", "--no-total", "--format", "%(total)")
 	if err != nil || out != "$-0.500000\n" {
 		t.Errorf("the house's shares cost %q, %v; want what it paid", out, err)
 	}
-}
-
-func mustJournal(w *world) string {
-	w.t.Helper()
-	journal, _ := w.write(nil)
-	return journal
 }
 
 // The app owes the dollars of a lot even if rounding leaves it without shares.
@@ -169,7 +154,7 @@ func TestResolvedByAnOperator(t *testing.T) {
 	w.check(w.SettleOrder(t.Context(), w.lease(), rewards.OrderResolved, o, func(c []rewards.Claim) (rewards.Settlement, error) {
 		return rewards.Settle(o, c, w.Now())
 	}))
-	if journal := mustJournal(w); !strings.Contains(journal, "\n2026-09-21 * ("+o.ClientOrderID+") buy AAPL\n") {
+	if journal, _ := w.write(nil); !strings.Contains(journal, "\n2026-09-21 * ("+o.ClientOrderID+") buy AAPL\n") {
 		t.Errorf("without a fill time, the date is not that of the settlement:\n%s", journal)
 	}
 	wantBalances(t, w.mustPass(), "assets:custody 0.007000000 AAPL", "assets:cash:broker $-1.400000", due(w.Users[0])+" $1.400000")
@@ -200,18 +185,13 @@ func TestAdoptedAndAcknowledgedOrders(t *testing.T) {
 	merged, err := o.Merge(adopted, w.Now())
 	w.check(err)
 	w.check(w.SaveOrder(t.Context(), w.lease(), rewards.OrderSubmitted, merged))
-	w.check(w.SettleOrder(t.Context(), w.lease(), rewards.OrderOpen, merged, func(c []rewards.Claim) (rewards.Settlement, error) {
-		return rewards.Settle(merged, c, w.Now())
-	}))
+	w.check(w.Settle(t, merged, merged.BrokerStatus, merged.FilledQty, merged.FilledAvgPrice))
 	wantBalances(t, w.mustPass(), "assets:custody 0.015000000 AAPL", "assets:custody:acknowledged 0.015000000 AAPL",
 		"expenses:house:top-up $2.000000", due(w.Users[0])+" $1.000000", user(w.Users[0])+" -0.005000000 AAPL")
 	asked := func(qty money.Shares) *ledger.Positions {
 		return &ledger.Positions{Asked: w.Now().Add(time.Second), List: []rewards.Position{{Symbol: "AAPL", Qty: qty}}}
 	}
-	journal, _ := w.write(asked(30_000_000))
-	if out, err := hledger(t, journal, "check", "--strict"); err != nil {
-		t.Errorf("%v: %s", err, out)
-	}
+	w.mustCheck(asked(30_000_000))
 	w.mustFail(asked(45_000_000), "assets:custody", "AAPL")
 }
 
@@ -222,10 +202,7 @@ func TestPositionsWithLiveOrders(t *testing.T) {
 	w.giveTo(w.Users[0], 2_000_000)
 	asked := &ledger.Positions{Asked: w.Now()}
 	w.buy("filled", 10_000_000, 200*dollar) // settled after the request
-	journal, report := w.write(asked)
-	if out, err := hledger(t, journal, "check", "--strict"); err != nil {
-		t.Errorf("%v: %s", err, out)
-	}
+	_, report := w.mustCheck(asked)
 	if diff := cmp.Diff([]string{"AAPL"}, report.NotCompared); diff != "" {
 		t.Errorf("not compared (-want +got):\n%s", diff)
 	}
@@ -254,29 +231,24 @@ func TestErrors(t *testing.T) {
 	w := newWorld(t)
 	w.giveTo(w.Users[0], 2_000_000)
 	w.buy("filled", 10_000_000, 200*dollar)
-	err := w.ReadLedger(t.Context(), func(ctx context.Context, reader store.LedgerReader) error {
-		_, err := ledger.Write(ctx, full{}, reader, nil)
-		return err
-	})
-	if !errors.Is(err, errFull) {
+	write := func(ctx context.Context, positions *ledger.Positions) error {
+		return w.ReadLedger(t.Context(), func(_ context.Context, reader store.LedgerReader) error {
+			_, err := ledger.Write(ctx, full{}, reader, positions)
+			return err
+		})
+	}
+	if err := write(t.Context(), nil); !errors.Is(err, errFull) {
 		t.Errorf("got %v, want the writer's error", err)
 	}
 	for _, symbol := range []string{"", `A"B`, "A B", "A;B", "A\nB"} {
-		err := w.ReadLedger(t.Context(), func(ctx context.Context, reader store.LedgerReader) error {
-			_, err := ledger.Write(ctx, full{}, reader, &ledger.Positions{List: []rewards.Position{{Symbol: symbol}}})
-			return err
-		})
+		err := write(t.Context(), &ledger.Positions{List: []rewards.Position{{Symbol: symbol}}})
 		if err == nil || errors.Is(err, errFull) {
 			t.Errorf("symbol %q: %v, want an error about it", symbol, err)
 		}
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	err = w.ReadLedger(t.Context(), func(_ context.Context, reader store.LedgerReader) error {
-		_, err := ledger.Write(ended, full{}, reader, nil)
-		return err
-	})
-	if !errors.Is(err, context.Canceled) {
+	if err := write(ended, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want context.Canceled", err)
 	}
 }

@@ -57,10 +57,7 @@ func TestHledgerFindsAWrongPosition(t *testing.T) {
 	w.buy("filled", 10_000_000, 200*dollar)
 	w.Advance(time.Second)
 	asked := &ledger.Positions{Asked: w.Now(), List: []rewards.Position{{Symbol: "AAPL", Qty: 10_000_000}}}
-	journal, _ := w.write(asked)
-	if out, err := hledger(t, journal, "check", "--strict"); err != nil {
-		t.Errorf("%v: %s", err, out)
-	}
+	w.mustCheck(asked)
 	asked.List[0].Qty++
 	w.mustFail(asked, "assets:custody", "AAPL", "0.000000001")
 }

@@ -34,12 +34,9 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := engine.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return &world{storetest.NewWorld(t, engine), t, engine}
+	w := &world{storetest.NewWorld(t, engine), t, engine}
+	t.Cleanup(func() { w.check(engine.Close()) })
+	return w
 }
 
 func (w *world) check(err error) {
@@ -102,15 +99,21 @@ func (w *world) write(positions *ledger.Positions) (string, ledger.Report) {
 	return journal.String(), report
 }
 
+// mustCheck writes the journal and checks it by hledger.
+func (w *world) mustCheck(positions *ledger.Positions) (string, ledger.Report) {
+	w.t.Helper()
+	journal, report := w.write(positions)
+	if out, err := hledger(w.t, journal, "check", "--strict"); err != nil {
+		w.t.Fatalf("%v\n%s\n%s", err, out, journal)
+	}
+	return journal, report
+}
+
 // mustPass checks the journal by hledger and returns hledger's balances.
 func (w *world) mustPass() string {
 	w.t.Helper()
-	journal, _ := w.write(nil)
-	out, err := hledger(w.t, journal, "check", "--strict")
-	if err != nil {
-		w.t.Fatalf("%v\n%s\n%s", err, out, journal)
-	}
-	out, err = hledger(w.t, journal, "balance", "--flat", "--no-total", "--format", "%(account) %(total)")
+	journal, _ := w.mustCheck(nil)
+	out, err := hledger(w.t, journal, "balance", "--flat", "--no-total", "--format", "%(account) %(total)")
 	w.check(err)
 	return out
 }

@@ -27,7 +27,7 @@ const (
 // Item is a finding. Shares and dollars are exact decimals; a difference is the broker's less
 // ours. Fields that do not apply are empty.
 type Item struct {
-	Code             string   `json:"code"` // stable
+	Code             string   `json:"code"` // stable; docs/backup.md has them all
 	Severity         Severity `json:"severity"`
 	ClientOrderID    string   `json:"clientOrderId,omitempty"`
 	BrokerOrderID    string   `json:"brokerOrderId,omitempty"`

@@ -1,6 +1,7 @@
 package reader_test
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
 	"testing"
@@ -40,7 +41,7 @@ func TestManyRows(t *testing.T) {
 
 func wantRow(t *testing.T, rows reader.Rows, n int) {
 	t.Helper()
-	var number scanned
+	var number sql.NullInt64
 	var truth bool
 	var text, bytes string
 	if !rows.Next() {
@@ -48,22 +49,9 @@ func wantRow(t *testing.T, rows reader.Rows, n int) {
 	}
 	check(t, rows.Scan(&number, &text, &truth, &bytes))
 	want := fmt.Sprint("text ", n)
-	if int(number) != n || text != want || truth != (n%2 == 1) || bytes != string([]byte{0, 0, byte(n >> 8), byte(n)}) {
-		t.Fatalf("row %d is %d, %q, %v, %x", n, number, text, truth, bytes)
+	if number.Int64 != int64(n) || text != want || truth != (n%2 == 1) || bytes != string([]byte{0, 0, byte(n >> 8), byte(n)}) {
+		t.Fatalf("row %d is %d, %q, %v, %x", n, number.Int64, text, truth, bytes)
 	}
-}
-
-// scanned is a number that was scanned as an int64.
-type scanned int64
-
-// Scan implements sql.Scanner.
-func (s *scanned) Scan(value any) error {
-	n, ok := value.(int64)
-	if !ok {
-		return fmt.Errorf("got %T", value)
-	}
-	*s = scanned(n)
-	return nil
 }
 
 // TestNoConversion reads values into destinations of other types, which must fail.
@@ -71,9 +59,9 @@ func TestNoConversion(t *testing.T) {
 	t.Parallel()
 	store := openPostgres(t)
 	for query, dest := range map[string]any{
-		`SELECT 'a'::text`: new(scanned), `SELECT 1::bigint`: new(string), `SELECT 1.5::numeric`: new(scanned),
-		`SELECT NULL::bigint`: new(scanned), `SELECT NULL::text`: new(string), `SELECT true`: new(bool),
-		`SELECT 1::bigint, 2::bigint`: new(scanned), `SELECT sum(n) FROM generate_series(1::bigint, 3) n`: new(scanned),
+		`SELECT 'a'::text`: new(sql.NullInt64), `SELECT 1::bigint`: new(string), `SELECT 1.5::numeric`: new(sql.NullInt64),
+		`SELECT NULL::bigint`: new(sql.NullInt64), `SELECT NULL::text`: new(string), `SELECT true`: new(bool),
+		`SELECT 1::bigint, 2::bigint`: new(sql.NullInt64), `SELECT sum(n) FROM generate_series(1::bigint, 3) n`: new(sql.NullInt64),
 	} {
 		rows, err := store.Query(t.Context(), query)
 		check(t, err)
