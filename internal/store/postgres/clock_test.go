@@ -18,13 +18,9 @@ func TestOrdersFollowRewardsOfOtherClocks(t *testing.T) {
 	e := open(t, database(t, cluster(t)), postgres.Options{})
 	w := storetest.NewWorld(t, e)
 	ahead, err := store.New(t.Context(), e, func() time.Time { return w.Now().Add(2 * time.Second) }, rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	outcomes, err := ahead.RecordRewards(t.Context(), []rewards.NewReward{w.Request(t, 1_000_000)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	given := outcomes[0].Reward
 	w.Advance(time.Second)
 	if o := w.Plan(t); !o.CreatedAt().After(given.CreatedAt()) {

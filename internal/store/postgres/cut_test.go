@@ -129,9 +129,8 @@ func (w *cutWorld) heal(t *testing.T) {
 func cutRecord(t *testing.T, w *cutWorld) func(*testing.T) {
 	t.Helper()
 	old, r := w.Request(t, 1_000_000), w.Request(t, 2_500_000)
-	if _, err := w.RecordRewards(t.Context(), []rewards.NewReward{old}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := w.RecordRewards(t.Context(), []rewards.NewReward{old})
+	check(t, err)
 	return func(t *testing.T) {
 		t.Helper()
 		var got []rewards.Outcome
@@ -196,26 +195,7 @@ func (w *cutWorld) planned(t *testing.T) (o rewards.Order) {
 // finish settles the order, so that the next case starts without one.
 func (w *cutWorld) finish(t *testing.T, o rewards.Order) {
 	t.Helper()
-	if err := w.settled(t, w.opened(t, o)); err != nil {
-		t.Fatal(err)
-	}
-}
-
-// opened returns the order as accepted by the broker.
-func (w *cutWorld) opened(t *testing.T, o rewards.Order) rewards.Order {
-	t.Helper()
-	var err error
-	if o.State == rewards.OrderPlanned {
-		o, err = w.BeginAttempt(t.Context(), w.lease, o, w.Now(), w.Now().Add(time.Hour))
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.State, o.BrokerID, o.BrokerStatus, o.NextAttemptAt = rewards.OrderOpen, "broker-"+o.ID.String(), "new", time.Time{}
-	if err := w.SaveOrder(t.Context(), w.lease, rewards.OrderSubmitted, o); err != nil {
-		t.Fatal(err)
-	}
-	return o
+	check(t, w.settled(t, w.Accept(t, o)))
 }
 
 const dollar200 money.Price = 200_000_000_000
@@ -223,10 +203,7 @@ const dollar200 money.Price = 200_000_000_000
 // settled settles an order of two rewards of $2.50 and $1.
 func (w *cutWorld) settled(t *testing.T, o rewards.Order) error {
 	t.Helper()
-	o.BrokerStatus, o.FilledQty, o.FilledAvgPrice, o.FilledAt = "filled", 17_500_001, dollar200, w.Now()
-	return w.SettleOrder(t.Context(), w.lease, rewards.OrderOpen, o, func(claims []rewards.Claim) (rewards.Settlement, error) {
-		return rewards.Settle(o, claims, w.Now())
-	})
+	return w.Settle(t, o, "filled", 17_500_001, dollar200)
 }
 
 func cutPlan(t *testing.T, w *cutWorld) func(*testing.T) {
@@ -280,14 +257,11 @@ func cutSettle(t *testing.T, w *cutWorld) func(*testing.T) {
 	t.Helper()
 	first := w.Give(t, 2_500_000)
 	w.Give(t, 1_000_000)
-	o := w.opened(t, w.Plan(t))
+	o := w.Open(t)
 	return func(t *testing.T) {
 		t.Helper()
 		var held int64
-		if err := w.aside.QueryRow(t.Context(), `select coalesce(sum(quantity), 0) from holdings`).
-			Scan(&held); err != nil {
-			t.Fatal(err)
-		}
+		check(t, w.aside.QueryRow(t.Context(), `select coalesce(sum(quantity), 0) from holdings`).Scan(&held))
 		failed := false
 		tryAgain(t, func() error {
 			err := w.settled(t, o)

@@ -33,9 +33,6 @@ func TestAnswersStandOnTheStandby(t *testing.T) {
 	pair.Primary.Database(t, "rewards")
 	w := storetest.NewWorld(t, open(t, pair.URL("rewards"), postgres.Options{}))
 	known := w.Request(t, 2_000_000)
-	if _, err := w.RecordRewards(t.Context(), []rewards.NewReward{known}); err != nil {
-		t.Fatal(err)
-	}
 	other := known
 	other.Amount++
 	other.Fingerprint = rewards.NewFingerprint(other, "")
@@ -46,6 +43,7 @@ func TestAnswersStandOnTheStandby(t *testing.T) {
 			return err
 		}
 	}
+	check(t, record(known)())
 	create := func() error {
 		_, err := w.CreateUser(t.Context(), rewards.User{AppID: w.App.ID, ExternalID: "late", Email: "late@example.com"})
 		return err
@@ -72,9 +70,7 @@ func TestAnswersStandOnTheStandby(t *testing.T) {
 			t.Errorf("%s, without the standby: %v", s.name, err)
 		}
 	}
-	if err := pair.Standby.Run(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, pair.Standby.Run())
 	pair.AwaitStandby(t)
 	pair.FailOver(t)
 	for _, s := range steps {

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"stockrewards/internal/store"
-	"stockrewards/internal/store/sqlite"
 )
 
 // A transaction of this size exceeds the connection's cache, so that SQLite writes a part of it
@@ -64,12 +63,8 @@ func recovered(t *testing.T, path string) store.Engine {
 	folder := t.TempDir()
 	for _, name := range []string{path, path + "-wal"} {
 		content, err := os.ReadFile(name)
-		if err == nil {
-			err = os.WriteFile(filepath.Join(folder, filepath.Base(name)), content, 0o600)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
+		check(t, os.WriteFile(filepath.Join(folder, filepath.Base(name)), content, 0o600))
 	}
 	return opener(func(*testing.T) string { return filepath.Join(folder, filepath.Base(path)) }, 0)(t)
 }
@@ -109,9 +104,7 @@ func TestCommitsAreInTheFiles(t *testing.T) {
 			t.Errorf("%d bytes in the transaction, %v", size, err)
 		}
 	})
-	if err := e.Write(t.Context(), func(ctx context.Context, tx store.Tx) error { return addLarge(ctx, tx, "large", largeRows) }); err != nil {
-		t.Fatal(err)
-	}
+	check(t, e.Write(t.Context(), func(ctx context.Context, tx store.Tx) error { return addLarge(ctx, tx, "large", largeRows) }))
 	write(t, e, `INSERT INTO settings (name, value) VALUES ('small', 'x')`)
 	want := map[string]int{"undone": 0, "large": largeRows * largeRow, "small": 1}
 	checkSizes(t, recovered(t, path), "the files", want)
@@ -125,11 +118,7 @@ func TestARolledBackTransactionHarmsNoOtherProcess(t *testing.T) {
 	t.Parallel()
 	path := file(t)
 	first := opener(func(*testing.T) string { return path }, 0)(t)
-	second, err := sqlite.Open(t.Context(), path, sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer second.Close()
+	second := opener(func(*testing.T) string { return path }, 0)(t)
 	const rounds, smallest, step, commits = 6, 130, 8, 80
 	for round := range rounds {
 		rollBackLarge(t, first, smallest+step*round, func(context.Context, store.Tx) {})

@@ -9,13 +9,14 @@ import (
 	"testing"
 
 	"stockrewards/internal/store"
-	"stockrewards/internal/store/sqlite"
 	"stockrewards/internal/store/storetest"
 )
 
-// statements runs the contract and returns every statement of the store.
-func statements(t *testing.T) []storetest.Statement {
-	t.Helper()
+// No statement scans a growing table, or an app's part of it, or sorts an unbounded result. No
+// index is superfluous. The contract, which runs every statement, holds on one connection: no
+// use case needs two.
+func TestNoStatementCostsMoreOverTheYears(t *testing.T) {
+	t.Parallel()
 	r := new(storetest.Recorder)
 	t.Run("contract", func(t *testing.T) {
 		storetest.Run(t, func(t *testing.T) store.Engine {
@@ -23,21 +24,9 @@ func statements(t *testing.T) []storetest.Statement {
 			return r.On(opener(memory, 0)(t))
 		})
 	})
-	return r.Statements()
-}
-
-// No statement scans a growing table, or an app's part of it, or sorts an unbounded result. No
-// index is superfluous. The contract, which runs every statement, holds on one connection: no
-// use case needs two.
-func TestNoStatementCostsMoreOverTheYears(t *testing.T) {
-	t.Parallel()
-	all := statements(t)
+	all := r.Statements()
 	storetest.CheckAllRun(t, "..", all, false, "cutover.go") // it has its own test
-	e, err := sqlite.Open(t.Context(), sqlite.Memory, sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
+	e := opener(memory, 0)(t)
 	explained := 0
 	explain := func(s storetest.Statement) []storetest.Fault {
 		explained++ // SQLite does not plan the same text twice

@@ -19,14 +19,8 @@ func opener(path func(*testing.T) string, connections int) storetest.Opener {
 	return func(t *testing.T) store.Engine {
 		t.Helper()
 		e, err := sqlite.Open(t.Context(), path(t), sqlite.Options{Connections: connections})
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := e.Close(); err != nil {
-				t.Error(err)
-			}
-		})
+		check(t, err)
+		t.Cleanup(func() { check(t, e.Close()) })
 		return e
 	}
 }
@@ -76,9 +70,7 @@ func TestFileIsForItsOwnerOnly(t *testing.T) {
 	path := file(t)
 	opener(func(*testing.T) string { return path }, 0)(t)
 	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if got := info.Mode().Perm(); got != 0o600 {
 		t.Errorf("mode %o, want 600", got)
 	}
@@ -102,9 +94,7 @@ func TestEveryCommitIsSynced(t *testing.T) {
 		}
 		return nil
 	}
-	if err := e.Write(t.Context(), look); err != nil {
-		t.Fatal(err)
-	}
+	check(t, e.Write(t.Context(), look))
 	if settings["journal_mode"] != "wal" || settings["synchronous"] != "2" || settings["foreign_keys"] != "1" || settings["mmap_size"] != "0" {
 		t.Errorf("settings %v", settings)
 	}
@@ -126,14 +116,8 @@ func TestNewerSchemaIsRefused(t *testing.T) {
 	t.Parallel()
 	path := file(t)
 	e := opener(func(*testing.T) string { return path }, 0)(t)
-	err := e.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
-		_, err := tx.Exec(ctx, `INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, 1)`)
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = sqlite.Open(t.Context(), path, sqlite.Options{})
+	write(t, e, `INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, 1)`)
+	_, err := sqlite.Open(t.Context(), path, sqlite.Options{})
 	if !errors.Is(err, store.ErrNewerSchema) || !strings.Contains(err.Error(), "9999") {
 		t.Errorf("got %v, want a refusal of the newer version", err)
 	}
@@ -143,30 +127,20 @@ func TestLockExcludesASecondServer(t *testing.T) {
 	t.Parallel()
 	path := file(t)
 	unlock, err := sqlite.Lock(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	if _, err := sqlite.Lock(path); !errors.Is(err, sqlite.ErrLocked) {
 		t.Errorf("a second lock: %v, want ErrLocked", err)
 	}
-	if err := unlock(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, unlock())
 	unlock, err = sqlite.Lock(path)
-	if err != nil {
-		t.Fatalf("the lock was not given back: %v", err)
-	}
-	if err := unlock(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, err) // the lock was given back
+	check(t, unlock())
 }
 
 func TestForeignFileIsRefused(t *testing.T) {
 	t.Parallel()
 	path := file(t)
-	if err := os.WriteFile(path, []byte(strings.Repeat("not a database ", 100)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(path, []byte(strings.Repeat("not a database ", 100)), 0o600))
 	if e, err := sqlite.Open(t.Context(), path, sqlite.Options{}); err == nil {
 		t.Error("a foreign file was opened", e.Close())
 	}
@@ -186,11 +160,9 @@ func TestRolledBackWriteLeavesNothing(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 	count := -1
-	err = e.Read(t.Context(), func(ctx context.Context, tx store.Tx) error {
-		return tx.Query(ctx, func(row store.Row) error { return row.Scan(&count) }, `SELECT count(*) FROM settings`)
-	})
-	if err != nil || count != 0 {
-		t.Errorf("%d rows, %v; want none", count, err)
+	read(t, e, func(row store.Row) error { return row.Scan(&count) }, `SELECT count(*) FROM settings`)
+	if count != 0 {
+		t.Errorf("%d rows, want none", count)
 	}
 }
 
@@ -200,7 +172,7 @@ func TestASnapshotIsOneMoment(t *testing.T) {
 	w := storetest.NewWorld(t, opener(file, 0)(t))
 	w.Give(t, 1_000_000)
 	rewardsIn := func(write func()) (n int) {
-		err := w.ReadLedger(t.Context(), func(ctx context.Context, s store.LedgerReader) error {
+		check(t, w.ReadLedger(t.Context(), func(ctx context.Context, s store.LedgerReader) error {
 			if _, err := s.Apps(ctx); err != nil {
 				return err
 			}
@@ -209,10 +181,7 @@ func TestASnapshotIsOneMoment(t *testing.T) {
 				n++
 				return nil
 			})
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		return n
 	}
 	if n := rewardsIn(func() { w.Give(t, 2_000_000) }); n != 1 {
@@ -235,22 +204,10 @@ func TestBackupIsACopyOfWhatWasCommitted(t *testing.T) {
 
 func copyOfWhatWasCommitted(t *testing.T, e store.Engine) {
 	t.Helper()
-	put := func(name string) {
-		t.Helper()
-		err := e.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
-			_, err := tx.Exec(ctx, `INSERT INTO settings (name, value) VALUES (?1, 'y')`, name)
-			return err
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	put("before")
+	write(t, e, `INSERT INTO settings (name, value) VALUES ('before', 'y')`)
 	path := filepath.Join(t.TempDir(), "it's a copy.db")
-	if err := e.Backup(t.Context(), path); err != nil {
-		t.Fatal(err)
-	}
-	put("after")
+	check(t, e.Backup(t.Context(), path))
+	write(t, e, `INSERT INTO settings (name, value) VALUES ('after', 'y')`)
 	if err := e.Backup(t.Context(), path); err == nil {
 		t.Error("a backup was written over another")
 	}
@@ -268,34 +225,26 @@ func copyOfWhatWasCommitted(t *testing.T, e store.Engine) {
 	}
 	restored := opener(func(*testing.T) string { return path }, 0)(t)
 	var names []string
-	err = restored.Read(t.Context(), func(ctx context.Context, tx store.Tx) error {
-		return tx.Query(ctx, func(row store.Row) error {
-			var name string
-			err := row.Scan(&name)
-			names = append(names, name)
-			return err
-		}, `SELECT name FROM settings`)
-	})
-	if err != nil || len(names) != 1 || names[0] != "before" {
-		t.Errorf("the copy holds %v, %v", names, err)
+	read(t, restored, func(row store.Row) error {
+		var name string
+		err := row.Scan(&name)
+		names = append(names, name)
+		return err
+	}, `SELECT name FROM settings`)
+	if len(names) != 1 || names[0] != "before" {
+		t.Errorf("the copy holds %v", names)
 	}
 }
 
 func TestAToolKeepsAnOlderSchema(t *testing.T) {
 	t.Parallel()
 	path := file(t)
-	if err := os.WriteFile(path, nil, 0o600); err != nil { // older than any version
-		t.Fatal(err)
-	}
+	check(t, os.WriteFile(path, nil, 0o600)) // older than any version
 	if _, err := sqlite.Open(t.Context(), path, sqlite.Options{KeepSchema: true}); !errors.Is(err, store.ErrOlderSchema) {
 		t.Errorf("got %v, want a refusal", err)
 	}
 	opener(func(*testing.T) string { return path }, 0)(t)
 	e, err := sqlite.Open(t.Context(), path, sqlite.Options{KeepSchema: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := e.Close(); err != nil {
-		t.Error(err)
-	}
+	check(t, err)
+	check(t, e.Close())
 }

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store"
@@ -56,9 +54,7 @@ func testActions(t *testing.T, w *World) {
 	w.wantPlan(t, second.After.HoldFrom, rewards.HoldAction)
 	open, err := w.OpenActions(t.Context(), today)
 	check(t, err)
-	if diff := cmp.Diff([]rewards.Action{second.After, first.After}, open); diff != "" {
-		t.Errorf("open (-want +got):\n%s", diff)
-	}
+	wantEqual(t, "open", []rewards.Action{second.After, first.After}, open)
 	withdrawn := rewards.ActionChange{Before: second.After, After: rewards.Observation{Now: w.Now()}.Withdraw(second.After)}
 	check(t, w.change(t, withdrawn))
 	if err := w.change(t, withdrawn); !errors.Is(err, rewards.ErrStale) {
@@ -100,9 +96,7 @@ func (w *World) heldWhateverTheClock(t *testing.T, a rewards.Action) {
 	}
 	w.wantPlan(t, a.HoldFrom.AddDate(0, 0, -7), rewards.HoldAction)
 	v := read(t, w.Overview)
-	if diff := cmp.Diff(map[rewards.ActionState]int{rewards.ActionHeld: 1}, v.Actions); diff != "" {
-		t.Errorf("the overview (-want +got):\n%s", diff)
-	}
+	wantEqual(t, "the overview", map[rewards.ActionState]int{rewards.ActionHeld: 1}, v.Actions)
 }
 
 // listedActions checks every way to read actions.
@@ -145,9 +139,7 @@ func testBooked(t *testing.T, w *World) {
 	check(t, w.SaveQuotes(t.Context(), []rewards.Quote{{AssetID: asset.ID, Price: dollar1, ConfirmedAt: w.Now()}}))
 	booked := read(t, w.Booked)
 	want := []rewards.BookedPosition{{AssetID: asset.ID, Symbol: "AAPL", Quantity: 20_000_001, Differs: 20_000_001}}
-	if diff := cmp.Diff(want, booked); diff != "" {
-		t.Fatalf("booked (-want +got):\n%s", diff)
-	}
+	wantEqual(t, "booked", want, booked)
 	held := rewards.Observation{Now: w.Now(), SeenAt: w.Now()}.PositionAction(booked[0], 40_000_002, rewards.Ratio{Old: 1, New: 2})
 	check(t, w.change(t, rewards.ActionChange{After: held}))
 	w.Give(t, 2_000_000)

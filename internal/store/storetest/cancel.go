@@ -3,8 +3,6 @@ package storetest
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"stockrewards/internal/rewards"
 )
 
@@ -15,9 +13,7 @@ func testCancel(t *testing.T, w *World) {
 	check(t, err)
 	want := mistaken
 	want.Status, want.FailureReason = rewards.Failed, "canceled: given twice"
-	if diff := cmp.Diff([]rewards.Reward{want, want}, []rewards.Reward{canceled, w.reward(t, mistaken)}); diff != "" {
-		t.Errorf("canceled (-want +got):\n%s", diff)
-	}
+	wantEqual(t, "canceled", []rewards.Reward{want, want}, []rewards.Reward{canceled, w.reward(t, mistaken)})
 	wantCode(t, failure(w.CancelReward(t.Context(), mistaken.ID, "again")), rewards.CodeConflict)
 	wantCode(t, failure(w.CancelReward(t.Context(), rewards.RewardID{1}, "unknown")), rewards.CodeNotFound)
 	o := w.Open(t)

@@ -45,9 +45,7 @@ func testAppsAndKeys(t *testing.T, w *World) {
 		t.Errorf("got %+v, want %+v", app, other)
 	}
 	apps := read(t, w.Apps)
-	if diff := cmp.Diff([]rewards.App{w.App, other}, apps); diff != "" {
-		t.Errorf("apps (-want +got):\n%s", diff)
-	}
+	wantEqual(t, "apps", []rewards.App{w.App, other}, apps)
 }
 
 func testKeyRotation(t *testing.T, w *World) {
@@ -112,9 +110,7 @@ func testUsers(t *testing.T, w *World) {
 	check(t, failure(w.CreateUser(t.Context(), rewards.User{AppID: other.ID, Email: "anna@example.com", ExternalID: "a"})))
 	got, err := w.User(t.Context(), w.App.ID, anna.ID)
 	check(t, err)
-	if diff := cmp.Diff(anna, got); diff != "" {
-		t.Errorf("user (-want +got):\n%s", diff)
-	}
+	wantEqual(t, "user", anna, got)
 	for filter, want := range map[rewards.UserFilter]int{
 		{Email: "anna@example.com"}: 1, {ExternalID: "a"}: 1, {Email: "anna@example.com", ExternalID: "a"}: 1,
 		{Email: "anna@example.com", ExternalID: "b"}: 0, {Email: "nobody@example.com"}: 0,

@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store"
 )
@@ -45,9 +43,7 @@ func testFence(t *testing.T, w *World) {
 			t.Errorf("%s by a former leader: %v", name, err)
 		}
 	}
-	if diff := cmp.Diff(before, read(t, w.LiveOrders)); diff != "" {
-		t.Errorf("a former leader changed orders (-before +after):\n%s", diff)
-	}
+	wantEqual(t, "orders after a former leader's steps", before, read(t, w.LiveOrders))
 	check(t, w.SettleOrder(t.Context(), next, rewards.OrderOpen, filled, w.book(filled)))
 	if got := w.reward(t, r); got.Status != rewards.Executed {
 		t.Errorf("the reward is %s", got.Status)

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store"
@@ -103,9 +101,7 @@ func testSnapshot(t *testing.T, w *World) {
 			{ClientOrderID: "sr-ours", FilledQty: 7, FoundAt: w.Now(), AcknowledgedAt: w.Now(), Reason: "known"},
 		},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	wantEqual(t, "the ledger", want, got)
 	if len(got.Apps) != 1 || len(got.Assets) != 3 || open.State != rewards.OrderOpen {
 		t.Errorf("%d apps, %d assets", len(got.Apps), len(got.Assets))
 	}

@@ -2,10 +2,9 @@ package storetest
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"stockrewards/internal/rewards"
 )
@@ -31,9 +30,7 @@ func testFilterCombinations(t *testing.T, w *World) {
 				t.Errorf("%+v lists nothing", f)
 			}
 			for _, limit := range []int{1, 2, 3, 1000} {
-				if diff := cmp.Diff(want, w.walk(t, w.App.ID, f, limit)); diff != "" {
-					t.Errorf("%+v, pages of %d (-want +got):\n%s", f, limit, diff)
-				}
+				wantEqual(t, fmt.Sprintf("%+v, pages of %d", f, limit), want, w.walk(t, w.App.ID, f, limit))
 			}
 			if foreign := w.walk(t, other.ID, f, 1000); len(foreign) != 0 {
 				t.Errorf("%+v lists %d rewards of another app", f, len(foreign))
@@ -92,11 +89,12 @@ func (w *World) fillLists(t *testing.T) {
 }
 
 // refuse plans an order that the broker refuses for good.
-func (w *World) refuse(t *testing.T) {
+func (w *World) refuse(t *testing.T) rewards.Order {
 	t.Helper()
 	o, err := w.BeginAttempt(t.Context(), w.lease, w.Plan(t), w.Now(), w.Now())
 	check(t, err)
 	o.Reason = "asset_not_tradable: no"
 	check(t, w.SettleOrder(t.Context(), w.lease, rewards.OrderSubmitted, o,
 		func(c []rewards.Claim) (rewards.Settlement, error) { return rewards.Refuse(c, o.Reason) }))
+	return o
 }

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store"
 )
@@ -94,9 +92,7 @@ func testOperatorLogBegins(t *testing.T, w *World) {
 		"app " + old.String() + " yes", w.App.Object() + " no", "key " + key.String() + " 1970-01-01T00:00:00.000005Z",
 		"key " + w.firstKey(t).String() + " ", assets[1].Object() + " no", "ordering then",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("the log begins with (-want +got):\n%s", diff)
-	}
+	wantEqual(t, "the log begins with", want, got)
 	w.reopen(t)
 	grace := w.recordedOlder(t)
 	w.Advance(25 * time.Hour)

@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 )
@@ -35,9 +33,7 @@ func testPlan(t *testing.T, w *World) {
 		{Member: rewards.Member{AppID: w.App.ID, RewardID: first.ID, Amount: 2_500_001}, UserID: first.UserID, RewardAmount: 2_500_001},
 		{Member: rewards.Member{AppID: w.App.ID, RewardID: second.ID, Amount: 1_000_000}, UserID: second.UserID, RewardAmount: 1_000_000},
 	}
-	if diff := cmp.Diff(want, claims); diff != "" {
-		t.Errorf("members (-want +got):\n%s", diff)
-	}
+	wantEqual(t, "members", want, claims)
 	if o.MembersHash != rewards.HashMembers([]rewards.Member{want[0].Member, want[1].Member}) {
 		t.Error("the seal does not match the members")
 	}
@@ -46,9 +42,7 @@ func testPlan(t *testing.T, w *World) {
 	}
 	stored, err := w.Order(t.Context(), o.ID)
 	check(t, err)
-	if diff := cmp.Diff(o, stored); diff != "" {
-		t.Errorf("order (-want +got):\n%s", diff)
-	}
+	wantEqual(t, "order", o, stored)
 	if _, hold, err := w.PlanOrder(t.Context(), w.lease, w.planRequest(t)); err != nil || hold != rewards.HoldEmpty {
 		t.Errorf("a second plan: hold %d, %v; want an empty pool", hold, err)
 	}
@@ -72,16 +66,12 @@ func testPlanHolds(t *testing.T, w *World) {
 	if got := plan(func(l *rewards.PlanLimits) { l.DailyLeft = 990_000 }); got != rewards.HoldDaily {
 		t.Errorf("hold %d, want the daily limit", got)
 	}
-	if _, err := w.SetSuspended(t.Context(), "first", true); err != nil {
-		t.Fatal(err)
-	}
+	check(t, failure(w.SetSuspended(t.Context(), "first", true)))
 	pools := read(t, w.Pools)
 	if got := plan(func(*rewards.PlanLimits) {}); got != rewards.HoldEmpty || len(pools) != 0 {
 		t.Errorf("hold %d and %d pools, want none for a suspended app", got, len(pools))
 	}
-	if _, err := w.SetSuspended(t.Context(), "first", false); err != nil {
-		t.Fatal(err)
-	}
+	check(t, failure(w.SetSuspended(t.Context(), "first", false)))
 	if got := plan(func(l *rewards.PlanLimits) { l.HouseLeft, l.DailyLeft = 600_000, 1_000_000 }); got != rewards.NoHold {
 		t.Fatalf("hold %d, want an order", got)
 	}
@@ -107,9 +97,7 @@ func testSettle(t *testing.T, w *World) {
 		}
 	}
 	want := rewards.Holding{AssetID: first.AssetID, Symbol: "AAPL", Quantity: 20_000_000, CostBasis: 4_000_000}
-	if diff := cmp.Diff(want, w.holding(t, w.Users[0])); diff != "" {
-		t.Errorf("holding (-want +got):\n%s", diff)
-	}
+	wantEqual(t, "holding", want, w.holding(t, w.Users[0]))
 	settled, err := w.Order(t.Context(), o.ID)
 	check(t, err)
 	if settled.State != rewards.OrderSettled || settled.HouseShares != 1 || !settled.SettledAt.Equal(w.Now()) {
@@ -207,13 +195,7 @@ func testSettleOverflow(t *testing.T, w *World) {
 
 func testRefuse(t *testing.T, w *World) {
 	r := w.Give(t, 2_000_000)
-	o, err := w.BeginAttempt(t.Context(), w.lease, w.Plan(t), w.Now(), w.Now())
-	check(t, err)
-	o.Reason = "asset_not_tradable: no"
-	err = w.SettleOrder(t.Context(), w.lease, rewards.OrderSubmitted, o, func(c []rewards.Claim) (rewards.Settlement, error) {
-		return rewards.Refuse(c, o.Reason)
-	})
-	check(t, err)
+	o := w.refuse(t)
 	got := w.reward(t, r)
 	if got.Status != rewards.Failed || got.FailureReason != o.Reason || !got.ExecutedAt.IsZero() {
 		t.Errorf("got %+v, want it failed", got)
@@ -334,8 +316,6 @@ func testOrderPages(t *testing.T, w *World) {
 		{"a page of settled", rewards.OrderSettled, rewards.Page[rewards.Order]{Before: made[2], Limit: 1}, made[1:2]},
 		{"refused", rewards.OrderRefused, all[rewards.Order](), nil},
 	} {
-		if diff := cmp.Diff(test.want, list(test.state, test.page)); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", test.name, diff)
-		}
+		wantEqual(t, test.name, test.want, list(test.state, test.page))
 	}
 }

@@ -6,16 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store"
 )
 
 func testOverview(t *testing.T, w *World) {
-	if diff := cmp.Diff(rewards.Overview{Live: map[rewards.OrderState]int{}}, read(t, w.Overview)); diff != "" {
-		t.Errorf("an empty store (-want +got):\n%s", diff)
-	}
+	wantEqual(t, "an empty store", rewards.Overview{Live: map[rewards.OrderState]int{}}, read(t, w.Overview))
 	w.Give(t, 2_000_000)
 	w.Give(t, 3_004_000)
 	open := w.Open(t)
@@ -32,15 +28,11 @@ func testOverview(t *testing.T, w *World) {
 		Control: rewards.Control{Paused: "lunch"},
 		Alarms:  []rewards.Alarm{{Name: "a", Message: "x", Since: w.Now()}},
 	}
-	if diff := cmp.Diff(want, read(t, w.Overview)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	wantEqual(t, "with rewards and an order", want, read(t, w.Overview))
 	w.Advance(24 * time.Hour)
 	check(t, failure(w.SetSuspended(t.Context(), w.App.Name, true)))
 	want.NotionalToday, want.OldestWaiting = 0, time.Time{}
-	if diff := cmp.Diff(want, read(t, w.Overview)); diff != "" {
-		t.Errorf("the next day, with the app suspended (-want +got):\n%s", diff)
-	}
+	wantEqual(t, "the next day, with the app suspended", want, read(t, w.Overview))
 	check(t, w.Settle(t, open, "filled", 20_000_000, 250_000_000_000))
 	if v := read(t, w.Overview); v.Ordered != 0 || len(v.Live) != 0 || v.Waiting != 2 {
 		t.Errorf("after the order: %+v", v)

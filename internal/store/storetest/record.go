@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"stockrewards/internal/rewards"
 )
 
@@ -25,9 +23,7 @@ func (w *World) verdicts(t *testing.T, batch ...rewards.NewReward) []rewards.Ver
 
 func wantVerdicts(t *testing.T, got []rewards.Verdict, want ...rewards.Verdict) {
 	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("verdicts (-want +got):\n%s", diff)
-	}
+	wantEqual(t, "verdicts", want, got)
 }
 
 // changed returns the request with another amount under the same key.
@@ -48,9 +44,7 @@ func testVerdicts(t *testing.T, w *World) {
 		AssetID: r.AssetID, Symbol: "AAPL", Source: "campaign", Metadata: r.Metadata, Status: rewards.Recorded,
 	}
 	for name, got := range map[string]rewards.Reward{"created": created, "read again": w.reward(t, created)} {
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
+		wantEqual(t, name, want, got)
 	}
 	if got := created.CreatedAt(); !got.Equal(w.Now().Truncate(time.Millisecond)) {
 		t.Errorf("created at %s, want %s", got, w.Now())
@@ -69,9 +63,7 @@ func testVerdicts(t *testing.T, w *World) {
 		rewards.BelowMinAward, rewards.NotGiftable, rewards.Replay)
 	replayed, err := w.RecordRewards(t.Context(), []rewards.NewReward{r})
 	check(t, err)
-	if diff := cmp.Diff(want, replayed[0].Reward); diff != "" {
-		t.Errorf("replayed (-want +got):\n%s", diff)
-	}
+	wantEqual(t, "replayed", want, replayed[0].Reward)
 }
 
 func testBatch(t *testing.T, w *World) {
@@ -121,9 +113,7 @@ func testRecordAtOnce(t *testing.T, w *World) {
 	for _, v := range verdicts {
 		counts[v]++
 	}
-	if diff := cmp.Diff(map[rewards.Verdict]int{rewards.Created: 1, rewards.Replay: clients - 1}, counts); diff != "" {
-		t.Errorf("verdicts (-want +got):\n%s", diff)
-	}
+	wantEqual(t, "verdicts", map[rewards.Verdict]int{rewards.Created: 1, rewards.Replay: clients - 1}, counts)
 }
 
 func testAssets(t *testing.T, w *World) {

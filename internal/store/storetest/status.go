@@ -3,8 +3,6 @@ package storetest
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 )
@@ -23,9 +21,7 @@ func testGlance(t *testing.T, w *World) {
 	counts, err := w.CountRewards(t.Context(), w.App.ID, 1000)
 	check(t, err)
 	want := map[rewards.Status]int{rewards.Recorded: 1, rewards.Executing: 1, rewards.Executed: 2, rewards.Failed: 0}
-	if diff := cmp.Diff(want, counts); diff != "" {
-		t.Errorf("counts (-want +got):\n%s", diff)
-	}
+	wantEqual(t, "counts", want, counts)
 	if counts, err = w.CountRewards(t.Context(), w.App.ID, 1); err != nil || counts[rewards.Executed] != 1 {
 		t.Errorf("counts up to 1: %v, %v", counts, err)
 	}
@@ -37,16 +33,12 @@ func testGlance(t *testing.T, w *World) {
 	shares, err := w.SharesOf(t.Context(), w.App.ID, ids)
 	check(t, err)
 	wantShares := map[rewards.RewardID]money.Shares{first.ID: 15_000_000, second.ID: 5_000_000}
-	if diff := cmp.Diff(wantShares, shares); diff != "" {
-		t.Errorf("shares (-want +got):\n%s", diff)
-	}
+	wantEqual(t, "shares", wantShares, shares)
 	if shares, err = w.SharesOf(t.Context(), other.ID, ids); err != nil || len(shares) != 0 {
 		t.Errorf("another app's shares: %v, %v", shares, err)
 	}
 
 	sizes, err := w.MemberCounts(t.Context(), []rewards.OrderID{bought.ID, open.ID, {1}})
 	check(t, err)
-	if diff := cmp.Diff(map[rewards.OrderID]int{bought.ID: 2, open.ID: 1}, sizes); diff != "" {
-		t.Errorf("sizes (-want +got):\n%s", diff)
-	}
+	wantEqual(t, "sizes", map[rewards.OrderID]int{bought.ID: 2, open.ID: 1}, sizes)
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store"
@@ -150,6 +152,14 @@ func read[T any](t *testing.T, method func(context.Context) (T, error)) T {
 // failure returns only the error of a call.
 func failure[T any](_ T, err error) error { return err }
 
+// wantEqual reports how got differs from want.
+func wantEqual[T any](t *testing.T, what string, want, got T) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
 // wantCode ends the test unless the error has the code.
 func wantCode(t *testing.T, err error, want rewards.Code) {
 	t.Helper()
@@ -241,8 +251,17 @@ func (w *World) planRequest(t *testing.T) rewards.PlanRequest {
 // Open plans an order that the broker accepts.
 func (w *World) Open(t *testing.T) rewards.Order {
 	t.Helper()
-	o, err := w.BeginAttempt(t.Context(), w.lease, w.Plan(t), w.Now(), w.Now().Add(time.Hour))
-	check(t, err)
+	return w.Accept(t, w.Plan(t))
+}
+
+// Accept sends a planned order and stores that the broker accepted it.
+func (w *World) Accept(t *testing.T, o rewards.Order) rewards.Order {
+	t.Helper()
+	if o.State == rewards.OrderPlanned {
+		sent, err := w.BeginAttempt(t.Context(), w.lease, o, w.Now(), w.Now().Add(time.Hour))
+		check(t, err)
+		o = sent
+	}
 	o.State, o.BrokerID, o.BrokerStatus, o.NextAttemptAt = rewards.OrderOpen, "broker-"+o.ID.String(), "new", time.Time{}
 	check(t, w.SaveOrder(t.Context(), w.lease, rewards.OrderSubmitted, o))
 	return o

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 )
@@ -75,9 +73,7 @@ func testPlanTurns(t *testing.T, w *World) {
 		got = append(got, w.shares(t, o))
 	}
 	want := []string{"first 4 greedy 4 mixed 4 ", "first 6 greedy 18 mixed 1 ", "greedy 100 "}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("members by app (-want +got):\n%s", diff)
-	}
+	wantEqual(t, "members by app", want, got)
 	r := w.planRequest(t)
 	r.Limits.DailyLeft = 123 * dollars // less than the orders so far
 	if _, hold, err := w.PlanOrder(t.Context(), w.lease, r); err != nil || hold != rewards.HoldDaily {

@@ -1,9 +1,8 @@
 package storetest
 
 import (
+	"fmt"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"stockrewards/internal/rewards"
 )
@@ -25,9 +24,7 @@ func (w *World) create(t *testing.T, batch ...rewards.User) []created {
 			place[o.User.ID] = i
 			got, err := w.User(t.Context(), batch[i].AppID, o.User.ID)
 			check(t, err)
-			if diff := cmp.Diff(o.User, got); diff != "" {
-				t.Errorf("user %d (-returned +stored):\n%s", i, diff)
-			}
+			wantEqual(t, fmt.Sprint("stored user ", i), o.User, got)
 		}
 	}
 	for i, o := range outcomes {
@@ -66,9 +63,7 @@ func testUserBatch(t *testing.T, w *World) {
 	want := []created{
 		1: {"email", 0}, 2: {"externalId", 0}, 4: {"externalId", 3}, 6: {"email", 0}, 8: {"externalId", -1}, 12: {"email", 9}, 13: {},
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("outcomes (-want +got):\n%s", diff)
-	}
+	wantEqual(t, "outcomes", want, got)
 }
 
 // testUserPoison: an invalid user fails its batch, and nothing of the batch is stored.

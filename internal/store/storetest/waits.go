@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"stockrewards/internal/rewards"
 )
 
@@ -27,9 +25,7 @@ func testWaits(t *testing.T, w *World) {
 	ko.Symbol, ko.AssetID = "KO", w.Asset(t, "KO").ID
 	w.record(t, ko)
 	want := []string{"AAPL of first: 2: ", "AAPL of second: 3: ", "AAPL of gone: 1: ", "KO of first: 1: "}
-	if diff := cmp.Diff(want, waits()); diff != "" {
-		t.Errorf("before the first leader (-want +got):\n%s", diff)
-	}
+	wantEqual(t, "before the first leader", want, waits())
 	brakes := rewards.Brakes{
 		MaxNotional: rewards.LowestMaxNotional, DailyLimit: 1_000 * dollars, HouseDailyLimit: dollars,
 		HouseAppLimit: dollars / 4, SmallPoolWait: 1,
@@ -43,9 +39,7 @@ func testWaits(t *testing.T, w *World) {
 		"AAPL of gone: 1: the app is suspended",
 		"KO of first: 1: 1 can't be ordered, the smallest of $0.5: the house has added $0 of at most $0.25 for the app today",
 	}
-	if diff := cmp.Diff(want, waits()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	wantEqual(t, "with limits", want, waits())
 	r := w.planRequest(t)
 	r.Limits = brakes.Limits(0, rewards.SmallPoolTimer{})
 	if _, hold, err := w.PlanOrder(t.Context(), w.lease, r); err != nil || hold != rewards.NoHold {
@@ -57,7 +51,5 @@ func testWaits(t *testing.T, w *World) {
 			"it waits for the next UTC day",
 		want[2], want[3],
 	}
-	if diff := cmp.Diff(want, waits()); diff != "" {
-		t.Errorf("after an order (-want +got):\n%s", diff)
-	}
+	wantEqual(t, "after an order", want, waits())
 }
