@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
@@ -16,25 +17,19 @@ const prefix = "stockrewards_"
 type factory struct{ registry *prometheus.Registry }
 
 func (f factory) counters(name, help string, labels ...string) *prometheus.CounterVec {
-	v := prometheus.NewCounterVec(prometheus.CounterOpts{Name: prefix + name, Help: help}, labels)
-	f.registry.MustRegister(v)
-	return v
+	return promauto.With(f.registry).NewCounterVec(prometheus.CounterOpts{Name: prefix + name, Help: help}, labels)
 }
 
 func (f factory) gauges(name, help string, labels ...string) *prometheus.GaugeVec {
-	v := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: prefix + name, Help: help}, labels)
-	f.registry.MustRegister(v)
-	return v
+	return promauto.With(f.registry).NewGaugeVec(prometheus.GaugeOpts{Name: prefix + name, Help: help}, labels)
 }
 
 // histogram creates a histogram with the upper bounds of its buckets.
 //
 //nolint:forbidigo // buckets are not money
 func (f factory) histogram(name, help string, buckets []float64, labels ...string) *prometheus.HistogramVec {
-	v := prometheus.NewHistogramVec(
+	return promauto.With(f.registry).NewHistogramVec(
 		prometheus.HistogramOpts{Name: prefix + name, Help: help, Buckets: buckets}, labels)
-	f.registry.MustRegister(v)
-	return v
 }
 
 // requestBuckets end at the longest time that a request may take.

@@ -13,8 +13,7 @@ import (
 // away from zero; written without trailing zeros or exponent.
 func TestAmounts(t *testing.T) {
 	t.Parallel()
-	c := newApp(t)
-	user := c.newUser(t)
+	c, user := newAppWithUser(t)
 	for given, want := range map[string]string{
 		"1": "1", "10": "10", "100": "100", "25.5": "25.5", "25.50": "25.5", "25.00": "25", "0.1": "0.1", "0.10": "0.1",
 		"0.01": "0.01", "0.000001": "0.000001", "0.0000010": "0.000001",
@@ -53,8 +52,7 @@ func TestAmounts(t *testing.T) {
 
 func TestInvalidAmounts(t *testing.T) {
 	t.Parallel()
-	c := newApp(t)
-	user := c.newUser(t)
+	c, user := newAppWithUser(t)
 	for _, given := range []string{
 		"0", "-0", "0.0", "0e0", "0e5", "-0.0e9", "0.00", "0e400", "0e99999999999999999999", "-1", "-0.01", "-1e-9", "-1000000",
 		"1000000.000001", "1000000.0000001", "1000000.00000000000000000000000000001", "1000001", "1e7", "1e400", "9e999999",

@@ -9,8 +9,7 @@ import (
 // assets that can be awarded now.
 func TestCatalog(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	c := w.newApp(t)
+	w, c := newWorldWithApp(t)
 	const all = `{"assets":[{"symbol":"AAPL","name":"Apple Inc."},{"symbol":"BRK.B","name":"Berkshire Hathaway Inc."},` +
 		`{"symbol":"KO","name":"Coca-Cola Company"},{"symbol":"NVDA","name":"NVIDIA Corporation"},{"symbol":"ÄÖ","name":"Not ASCII"}]}`
 	wantBody(t, c.get(t, "/v1/assets").wantStatus(t, http.StatusOK), all)

@@ -10,8 +10,7 @@ import (
 // path "". Each body has a single error.
 func TestInvalidBodies(t *testing.T) {
 	t.Parallel()
-	c := newApp(t)
-	user := c.newUser(t)
+	c, user := newAppWithUser(t)
 	const placeholder = "PLACEHOLDER"
 	for target, valid := range map[string]func(changes ...string) string{
 		"/v1/rewards": func(changes ...string) string { return award(user, changes...) },
@@ -69,8 +68,7 @@ func TestInvalidBodies(t *testing.T) {
 // Decisions: nesting deeper than 64 levels is 400; the body itself is level 1.
 func TestDepthOfBodies(t *testing.T) {
 	t.Parallel()
-	c := newApp(t)
-	user := c.newUser(t)
+	c, user := newAppWithUser(t)
 	nested := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 	objects := func(n int) string { return strings.Repeat(`{"a":`, n) + "1" + strings.Repeat("}", n) }
 	c.post(t, "/v1/rewards", award(user, "unknown", nested(63))).wantStatus(t, http.StatusCreated)
@@ -94,8 +92,7 @@ func TestDepthOfBodies(t *testing.T) {
 // member counts as absent.
 func TestUnusualBodies(t *testing.T) {
 	t.Parallel()
-	c := newApp(t)
-	user := c.newUser(t)
+	c, user := newAppWithUser(t)
 	for name, body := range map[string]string{
 		"unknown members": award(user, "unknown", `{"deep":[1,null,{"x":"y"}]}`, "appId", quote(unknownID), "status", `"executed"`),
 		"another case":    award(user, "UserId", `7`, "SOURCE", `7`, "Metadata", `7`),
@@ -122,8 +119,7 @@ func TestUnusualBodies(t *testing.T) {
 // of a request at once, each with the path of its member.
 func TestIssuesOfRewards(t *testing.T) {
 	t.Parallel()
-	c := newApp(t)
-	user := c.newUser(t)
+	c, user := newAppWithUser(t)
 	for _, member := range []string{"userId", "idempotencyKey", "amountUsd", "assetSymbol"} {
 		c.post(t, "/v1/rewards", award(user, member, "")).wantIssues(t, member)
 		c.post(t, "/v1/rewards", award(user, member, "null")).wantIssues(t, member)
@@ -153,8 +149,7 @@ func TestIssuesOfRewards(t *testing.T) {
 // An issue names the type of the value received.
 func TestIssuesNameTheType(t *testing.T) {
 	t.Parallel()
-	c := newApp(t)
-	user := c.newUser(t)
+	c, user := newAppWithUser(t)
 	for _, test := range []struct{ member, value, want string }{
 		{"amountUsd", `"10"`, "must be a number, not a string"},
 		{"amountUsd", `[10]`, "must be a number, not a list"},

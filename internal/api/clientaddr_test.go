@@ -86,8 +86,7 @@ func TestTheLogHasTheClientsAddress(t *testing.T) {
 // missing key, and those to other addresses, are not.
 func TestWrongKeysAreAnsweredLate(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	c := w.newApp(t)
+	w, c := newWorldWithApp(t)
 	handler, _ := logged(w, api.Proxy{})
 	synctest.Test(t, func(t *testing.T) {
 		ask := func(key, address string, want int) time.Duration {

@@ -184,16 +184,10 @@ func (w *twin) setState(t *testing.T, app, id, status int) answer {
 	a := c.send(t, request{method: http.MethodGet, target: "/v1/rewards/" + reward})
 	if a.status == http.StatusOK {
 		c.setStatus(t, reward, rewards.Status(status), time.UnixMilli(1_900_000_000_000))
+		rewardID := parseID[rewards.Reward](t, reward)
 		w.exec(t, `INSERT INTO holdings (app_id, user_id, asset_id, quantity, cost_basis)
 			SELECT app_id, user_id, asset_id, 1000000000, amount FROM rewards WHERE app_id = ?1 AND id = ?2
-			ON CONFLICT (app_id, user_id, asset_id) DO UPDATE SET quantity = holdings.quantity + 7`, c.app.ID[:], parseID(t, reward))
+			ON CONFLICT (app_id, user_id, asset_id) DO UPDATE SET quantity = holdings.quantity + 7`, c.app.ID[:], rewardID[:])
 	}
 	return c.send(t, request{method: http.MethodGet, target: "/v1/rewards/" + reward})
-}
-
-func parseID(t *testing.T, s string) []byte {
-	t.Helper()
-	id, err := rewards.ParseID[rewards.Reward](s)
-	check(t, err)
-	return id[:]
 }

@@ -111,8 +111,7 @@ func TestSpellingOfTheBodyIsIgnored(t *testing.T) {
 // (specification, section 4.5). Keys never expire.
 func TestReplayShowsTheCurrentState(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	c := w.newApp(t)
+	w, c := newWorldWithApp(t)
 	user := c.newUser(t)
 	for _, status := range []rewards.Status{rewards.Recorded, rewards.Executing, rewards.Executed, rewards.Failed} {
 		body := award(user)

@@ -122,8 +122,7 @@ func TestLimitOfRequestsPerSecond(t *testing.T) {
 // pipes without a buffer, so a busy machine cannot cut off the client that reads.
 func TestAClientThatDoesNotRead(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	c := w.newApp(t)
+	w, c := newWorldWithApp(t)
 	c.giveMany(t, c.newUser(t), 200, `{"a":"`+strings.Repeat("x", 16<<10-8)+`"}`)
 	synctest.Test(t, func(t *testing.T) {
 		log := &lines{}

@@ -146,8 +146,7 @@ func TestEndOfLists(t *testing.T) {
 // while new ones arrive.
 func TestListsWhileNewItemsArrive(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	c := w.newApp(t)
+	w, c := newWorldWithApp(t)
 	user := c.newUser(t)
 	ids := c.giveMany(t, user, 11)
 	got := c.walk(t, "/v1/rewards?limit=3", "rewards", func() { c.giveMany(t, user, 2) })

@@ -12,8 +12,7 @@ import (
 // server splits the response into writes.
 func TestStoredTextIsNotRewritten(t *testing.T) {
 	t.Parallel()
-	c := newApp(t)
-	user := c.newUser(t)
+	c, user := newAppWithUser(t)
 	for _, status := range []string{"HTTP/1.1 417 Expectation Failed", "HTTP/1.0 417 Expectation Failed"} {
 		for offset := range len(status) {
 			// With every offset, one of the repetitions begins a write.

@@ -88,8 +88,7 @@ func (c client) give(t *testing.T, user string, changes ...string) string {
 // giveMany records rewards in the store directly, and returns their ids newest first.
 func (c client) giveMany(t *testing.T, user string, n int, metadata ...string) []string {
 	t.Helper()
-	userID, err := rewards.ParseID[rewards.User](user)
-	check(t, err)
+	userID := parseID[rewards.User](t, user)
 	batch, asset := make([]rewards.NewReward, n), c.world.asset(t, "AAPL")
 	for i := range batch {
 		batch[i] = rewards.NewReward{
@@ -106,11 +105,17 @@ func (c client) giveMany(t *testing.T, user string, n int, metadata ...string) [
 	return ids
 }
 
+func parseID[V any](t *testing.T, s string) rewards.ID[V] {
+	t.Helper()
+	id, err := rewards.ParseID[V](s)
+	check(t, err)
+	return id
+}
+
 // setStatus sets a reward's status in the database, with all that depends on it.
 func (c client) setStatus(t *testing.T, reward string, status rewards.Status, executedAt time.Time) {
 	t.Helper()
-	id, err := rewards.ParseID[rewards.Reward](reward)
-	check(t, err)
+	id := parseID[rewards.Reward](t, reward)
 	waiting, bought, executed, reason := 0, 0, int64(0), ""
 	switch status {
 	case rewards.Recorded:
@@ -135,8 +140,7 @@ func (c client) setStatus(t *testing.T, reward string, status rewards.Status, ex
 // hold creates a user's holding in the database.
 func (c client) hold(t *testing.T, user, symbol string, quantity money.Shares, cost money.USD) {
 	t.Helper()
-	id, err := rewards.ParseID[rewards.User](user)
-	check(t, err)
+	id := parseID[rewards.User](t, user)
 	c.world.exec(t, `INSERT INTO holdings (app_id, user_id, asset_id, quantity, cost_basis) VALUES (?1, ?2, ?3, ?4, ?5)`,
 		c.app.ID[:], id[:], int64(c.world.asset(t, symbol)), int64(quantity), int64(cost))
 }

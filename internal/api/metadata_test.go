@@ -12,8 +12,7 @@ import (
 // white space. Numbers keep every digit, strings every escape, members their order.
 func TestMetadataIsUnchanged(t *testing.T) {
 	t.Parallel()
-	c := newApp(t)
-	user := c.newUser(t)
+	c, user := newAppWithUser(t)
 	for given, want := range map[string]string{
 		"": `{}`, `null`: `{}`, `{}`: `{}`, ` { } `: `{}`, `{"a":{}}`: ``, `{"a":null}`: ``, `{"a":[]}`: ``,
 		`{"n":[1e400,0.10,9007199254740993,-0,0,1E+2,1e-999,0.0,123456789012345678901234567890.0123456789]}`:              ``,
@@ -47,8 +46,7 @@ func TestMetadataIsUnchanged(t *testing.T) {
 // Decisions, awards: at most 16,384 bytes without white space.
 func TestSizeOfMetadata(t *testing.T) {
 	t.Parallel()
-	c := newApp(t)
-	user := c.newUser(t)
+	c, user := newAppWithUser(t)
 	const most = 16384
 	sized := func(n int, fill string) string {
 		const frame = len(`{"k":""}`)

@@ -12,8 +12,7 @@ import (
 // and a refused request leaves its key free.
 func TestLeastAward(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	c := w.newApp(t)
+	w, c := newWorldWithApp(t)
 	user := c.newUser(t)
 	early := award(user, "amountUsd", "0.999999", "idempotencyKey", `"before-minimum"`)
 	c.post(t, "/v1/rewards", early).wantStatus(t, http.StatusCreated)

@@ -16,8 +16,7 @@ import (
 // cost basis. Both round half away from zero (more in packages money and rewards).
 func TestValuesAndChanges(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	c := w.newApp(t)
+	w, c := newWorldWithApp(t)
 	const share = money.Share
 	for name, run := range map[string]struct {
 		quantity money.Shares
@@ -53,8 +52,7 @@ func TestValuesAndChanges(t *testing.T) {
 // values.
 func TestPortfolioOfSeveralStocks(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	c := w.newApp(t)
+	w, c := newWorldWithApp(t)
 	user := c.newUser(t)
 	path := "/v1/users/" + user + "/portfolio"
 	const empty = `{"value":0,"costBasis":0,"change":null,"holdings":[]}`
@@ -90,8 +88,7 @@ func wantBody(t *testing.T, a answer, want string) {
 // missing holding.
 func TestPortfolioWithoutAPrice(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	c := w.newApp(t)
+	w, c := newWorldWithApp(t)
 	user := c.newUser(t)
 	path := "/v1/users/" + user + "/portfolio"
 	c.hold(t, user, "KO", money.Share, money.Dollar)
@@ -110,8 +107,7 @@ func TestPortfolioWithoutAPrice(t *testing.T) {
 // of it stay and are valued.
 func TestPortfolioAfterDelisting(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	c := w.newApp(t)
+	w, c := newWorldWithApp(t)
 	user := c.newUser(t)
 	c.hold(t, user, "KO", money.Share, money.Dollar)
 	w.set(t, "KO", "2")

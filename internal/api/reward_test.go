@@ -53,8 +53,7 @@ func wantTime(t *testing.T, s string) time.Time {
 // Specification, sections 2.2 and 3: an award in each status.
 func TestRewardInEachStatus(t *testing.T) {
 	t.Parallel()
-	c := newApp(t)
-	user := c.newUser(t)
+	c, user := newAppWithUser(t)
 	at := time.Date(2030, 2, 3, 4, 5, 6, 7_999_000, time.FixedZone("", 3600))
 	for status, want := range map[rewards.Status]object{
 		rewards.Recorded:  {"status": "recorded", "executedAt": nil, "failureReason": nil},
@@ -76,8 +75,7 @@ func TestRewardInEachStatus(t *testing.T) {
 // Specification, section 4.5, rule 6; decisions: an unknown user is 404 not_found.
 func TestUnknownIDs(t *testing.T) {
 	t.Parallel()
-	c := newApp(t)
-	user := c.newUser(t)
+	c, user := newAppWithUser(t)
 	reward := c.give(t, user)
 	for _, id := range []string{
 		unknownID, "00000000-0000-0000-0000-000000000000", "ffffffff-ffff-ffff-ffff-ffffffffffff",

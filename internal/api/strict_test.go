@@ -13,8 +13,7 @@ import (
 // Each of these changes to a valid response violates the document.
 func TestDocumentRefusesInvalidResponses(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	c := w.newApp(t)
+	w, c := newWorldWithApp(t)
 	user := c.newUser(t)
 	c.hold(t, user, "KO", 1_000_000_000, 9_000_000)
 	w.set(t, "KO", "10")
@@ -99,8 +98,7 @@ func TestDocumentRefusesInvalidResponses(t *testing.T) {
 // 2 and 4, so that clients can validate requests before they send them.
 func TestDocumentRefusesInvalidRequests(t *testing.T) {
 	t.Parallel()
-	c := newApp(t)
-	user := c.newUser(t)
+	c, user := newAppWithUser(t)
 	posts := map[string][]string{
 		"/v1/users": {
 			`{}`, `[]`, `{"email":""}`, `{"email":7}`, `{"email":"nobody"}`, `{"email":null,"externalId":null}`,

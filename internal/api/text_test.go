@@ -13,8 +13,7 @@ import (
 // points, not bytes or UTF-16 units.
 func TestLengthsInRewards(t *testing.T) {
 	t.Parallel()
-	c := newApp(t)
-	user := c.newUser(t)
+	c, user := newAppWithUser(t)
 	for _, letter := range []string{"x", "é", "€", "😀", "e\u0301"[1:], " "} {
 		for _, run := range []struct {
 			member string
@@ -71,8 +70,7 @@ func TestLengthsInUsers(t *testing.T) {
 // Decisions, users: a NUL character anywhere in a string is 400.
 func TestNULInStrings(t *testing.T) {
 	t.Parallel()
-	c := newApp(t)
-	user := c.newUser(t)
+	c, user := newAppWithUser(t)
 	for _, text := range []string{`"\u0000AAPL12345"`, `"AAPL\u000012345"`, `"AAPL12345\u0000"`} {
 		for _, member := range []string{"idempotencyKey", "assetSymbol", "source"} {
 			c.post(t, "/v1/rewards", award(user, member, text)).wantIssues(t, member)
@@ -90,8 +88,7 @@ func TestNULInStrings(t *testing.T) {
 // Strings come back unchanged: nothing is trimmed, folded or normalized.
 func TestStringsAreUnchanged(t *testing.T) {
 	t.Parallel()
-	c := newApp(t)
-	user := c.newUser(t)
+	c, user := newAppWithUser(t)
 	for _, text := range []string{
 		`  padded  `, `"quoted" \ back`, "<script>&amp;</script>", "tab\tline\nreturn\r", "\u0001\u001f\u007f", "日本語", "😀👍🏽",
 		"\u2028\u2029", "\ufeffbom", "e\u0301 \u00e9", "\u202eright to left", "NULL", "'; DROP TABLE rewards; --", "%00%s%d",
@@ -116,8 +113,7 @@ func TestStringsAreUnchanged(t *testing.T) {
 // ASCII letters are, and nothing is trimmed. Every symbol of the catalog can be awarded.
 func TestSymbols(t *testing.T) {
 	t.Parallel()
-	c := newApp(t)
-	user := c.newUser(t)
+	c, user := newAppWithUser(t)
 	for given, want := range map[string]string{
 		"AAPL": "AAPL", "aapl": "AAPL", "aApL": "AAPL", "brk.b": "BRK.B", "BRK.b": "BRK.B", "ko": "KO", "NVDA": "NVDA", "ÄÖ": "ÄÖ",
 	} {
@@ -139,8 +135,7 @@ func TestSymbols(t *testing.T) {
 // 36-character form. They are written in lower case.
 func TestFormsOfIDs(t *testing.T) {
 	t.Parallel()
-	c := newApp(t)
-	user := c.newUser(t)
+	c, user := newAppWithUser(t)
 	reward := c.give(t, user)
 	upper := strings.ToUpper(user)
 	mixed := user[:18] + upper[18:]

@@ -104,6 +104,21 @@ func newApp(t *testing.T) client {
 	return w.newApp(t)
 }
 
+// newAppWithUser creates an app in the shared world, with a user.
+func newAppWithUser(t *testing.T) (c client, user string) {
+	t.Helper()
+	c = newApp(t)
+	return c, c.newUser(t)
+}
+
+// newWorldWithApp opens a world with an app.
+func newWorldWithApp(t *testing.T) (*world, client) {
+	t.Helper()
+	w := newWorld(t)
+	c := w.newApp(t)
+	return w, c
+}
+
 // newWorld opens a world with a database in memory and a small catalog: AAPL, BRK.B, KO,
 // NVDA and ÄÖ.
 func newWorld(t *testing.T) *world {
