@@ -176,16 +176,12 @@ func TestAHeldOrderIsNotSentAgain(t *testing.T) {
 		id := w.announce("1", "4", "2000-01-05")
 		w.until("2000-01-04 19:59:57")
 		submits := 0
-		w.wire.fault = func(r *http.Request, carry carrier) (*http.Response, error) {
-			if !isSubmit(r) {
-				return carry()
-			}
-			submits++
-			if submits == 1 {
+		w.faulty(isSubmit, func(_ *http.Request, carry carrier) (*http.Response, error) {
+			if submits++; submits == 1 {
 				return nil, errCut
 			}
 			return carry()
-		}
+		})
 		r := w.give("AAPL", 5*usd)
 		for submits == 0 {
 			w.run(100 * time.Millisecond)
@@ -273,13 +269,13 @@ func TestAPositionThatLagsHoldsNothing(t *testing.T) {
 		w.check(err)
 		half := says(200, `[{"asset_id":"`+paper.AssetID("AAPL")+`","symbol":"AAPL","qty":"`+(booked[0].Quantity/2).String()+`"}]`)
 		lied := false
-		w.wire.fault = func(r *http.Request, carry carrier) (*http.Response, error) {
-			if !ofPositions(r) || lied {
+		w.faulty(ofPositions, func(r *http.Request, carry carrier) (*http.Response, error) {
+			if lied {
 				return carry()
 			}
 			lied = true
 			return half(r, nil)
-		}
+		})
 		w.run(2 * time.Minute)
 		if !lied {
 			w.t.Fatal("the positions were not read")

@@ -3,6 +3,7 @@ package fulfillment_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"testing"
@@ -71,12 +72,10 @@ func TestRewardsThatWaitAreBoughtUnderTheNewSymbol(t *testing.T) {
 		w.run(3 * time.Second)
 		w.sync(map[string]string{"AAPL": "KO", "KO": "AAPL"})
 		var sent []string
-		w.wire.fault = func(r *http.Request, carry carrier) (*http.Response, error) {
-			if isSubmit(r) {
-				sent = append(sent, symbolOf(w.t, r))
-			}
+		w.faulty(isSubmit, func(r *http.Request, carry carrier) (*http.Response, error) {
+			sent = append(sent, symbolOf(w.t, r))
 			return carry()
-		}
+		})
 		w.wire.rewrite = func(o map[string]any) { o["asset_id"] = paper.AssetID("AAPL") }
 		w.pause("")
 		w.run(3 * time.Second)
@@ -91,12 +90,9 @@ func TestRewardsThatWaitAreBoughtUnderTheNewSymbol(t *testing.T) {
 func symbolOf(t *testing.T, r *http.Request) string {
 	t.Helper()
 	body, err := io.ReadAll(r.Body)
-	if err != nil {
-		t.Error(err)
-	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	var order struct{ Symbol string }
-	if err := json.Unmarshal(body, &order); err != nil {
+	if err := errors.Join(err, json.Unmarshal(body, &order)); err != nil {
 		t.Error(err)
 	}
 	return order.Symbol

@@ -239,13 +239,13 @@ func TestASlowStepDoesNotUseUpAttempts(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
 		slow := false
-		w.wire.fault = func(r *http.Request, carry carrier) (*http.Response, error) {
-			if ofPrices(r) && !slow {
+		w.faulty(ofPrices, func(_ *http.Request, carry carrier) (*http.Response, error) {
+			if !slow {
 				slow = true
 				time.Sleep(9 * time.Second)
 			}
 			return carry()
-		}
+		})
 		w.wantAfter(20*time.Second, w.give("HALT", 5*usd), rewards.Failed)
 	}, func(w *world) { w.cfg.LeaseTTL = 5 * time.Second })
 }

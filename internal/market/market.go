@@ -5,6 +5,7 @@ package market
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -246,11 +247,11 @@ func (m *Market) setClock(ctx context.Context, c rewards.MarketClock, now time.T
 	if before.same(after) {
 		return nil
 	}
-	text, err := after.encode()
+	text, err := json.Marshal(after)
 	if err != nil {
 		return err
 	}
-	return m.store.SaveMarketHours(ctx, text)
+	return m.store.SaveMarketHours(ctx, string(text))
 }
 
 // save stores the prices every saveEvery. It stores them at once if fresh, which means that

@@ -69,12 +69,7 @@ func (s sessions) same(other sessions) bool {
 		s.Next.Sub(other.Next).Abs() < jitter
 }
 
-// encode returns the stored form of the hours.
-func (s sessions) encode() (string, error) {
-	b, err := json.Marshal(s)
-	return string(b), err
-}
-
+// decodeSessions reads the stored form of the hours; "" is none.
 func decodeSessions(text string) (sessions, error) {
 	var s sessions
 	if text == "" {

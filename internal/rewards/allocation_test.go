@@ -203,8 +203,8 @@ func TestSettleTooSmall(t *testing.T) {
 	t.Parallel()
 	ids := testIDs(time.UnixMilli(1_790_000_000_000))
 	dust, rest := claim(ids, 1, 1), claim(ids, 999_999, 999_999)
-	o := rewards.Order{Notional: 1_000_000, BrokerStatus: "filled", FilledQty: 4_000_000, FilledAvgPrice: 250_000_000_000}
-	o.FilledQty = 999_999 // less than a billionth of a share per millionth of a dollar
+	o := rewards.Order{Notional: 1_000_000, BrokerStatus: "filled", FilledQty: 999_999, FilledAvgPrice: 250_000_000_000}
+	// It has less than a billionth of a share per millionth of a dollar.
 	s, err := rewards.Settle(o, []rewards.Claim{dust, rest}, time.Now())
 	check(t, err)
 	got := s.Results[0]

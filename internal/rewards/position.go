@@ -35,11 +35,9 @@ func SplitRatio(ours, theirs money.Shares) (r Ratio, found bool) {
 	if ours == theirs || ours < leastCompared || theirs < leastCompared {
 		return r, false
 	}
+	// Smaller numbers are tried first, so the first that fits is in lowest terms.
 	for small := int64(1); small <= maxRatioSmall; small++ {
 		for large := small + 1; large <= maxRatioLarge; large++ {
-			if reducible(small, large) {
-				continue
-			}
 			if fits(ours, theirs, small, large) {
 				return Ratio{small, large}, true
 			}
@@ -49,14 +47,6 @@ func SplitRatio(ours, theirs money.Shares) (r Ratio, found bool) {
 		}
 	}
 	return r, false
-}
-
-// reducible reports whether the ratio is not in lowest terms.
-func reducible(a, b int64) bool {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a > 1
 }
 
 // fits reports whether ours x newRate / oldRate is theirs, within a billionth.

@@ -165,6 +165,7 @@ func TestSealsAreStable(t *testing.T) {
 	for what, pair := range map[string][2]string{
 		"fingerprint": {fmt.Sprintf("%x", rewards.NewFingerprint(r, r.Canonical)), "02b451f4022a0847fb33101fa3a16db10d2b314adffafdac90550cb5e554aafc73"},
 		"version 1":   {fmt.Sprintf("%x", r.FingerprintV1()), "01d6403d41070569c0d208fa1eec63add6563bb24b86da096fe88cb62c8efbe613"},
+		"log's head":  {aLog()[2].Head().String(), "3:01c619efda157dcc18ec79a9457113242015a3ad5fa886ebe8dfb6ec6dc9a82066"},
 		"user's seal": {fmt.Sprintf("%x", u.Seal()), "0155a8f584a3cdba0b0352c2099fbb7ebf"},
 	} {
 		if pair[0] != pair[1] {

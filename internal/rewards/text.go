@@ -10,16 +10,6 @@ import (
 // Printable makes a string safe to print to a terminal. It escapes control characters,
 // direction marks and invalid UTF-8 as Go does: `\x1b`, `\u202e`.
 func Printable(text string) string {
-	clean := true
-	for i, r := range text {
-		if !unicode.IsGraphic(r) || r == utf8.RuneError && badByte(text[i:]) {
-			clean = false
-			break
-		}
-	}
-	if clean {
-		return text
-	}
 	var b strings.Builder
 	for i, r := range text {
 		switch {
