@@ -8,9 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"stockrewards/internal/audit"
 	"stockrewards/internal/audit/audittest"
-	"stockrewards/internal/audit/reader"
 	"stockrewards/internal/store/sqlite"
 )
 
@@ -70,12 +68,7 @@ func FuzzFile(f *testing.F) {
 
 // auditFile audits a file and ignores the report.
 func auditFile(path string) error {
-	store, err := reader.OpenSQLite(context.Background(), path)
-	if err != nil {
-		return err
-	}
-	_, err = audit.Run(context.Background(), store, audit.Options{})
-	_ = store.Close()
+	_, err := auditStore(context.Background(), path)
 	return err
 }
 

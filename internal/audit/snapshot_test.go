@@ -68,7 +68,10 @@ func TestWhileWriting(t *testing.T) {
 		go func() {
 			var err error
 			for ctx.Err() == nil && err == nil {
-				err = auditOnce(t.Context(), w.Where)
+				var r audit.Report
+				if r, err = auditStore(t.Context(), w.Where); err == nil && !r.OK() {
+					err = errors.New("violations while the store is written")
+				}
 			}
 			done <- err
 		}()
@@ -81,18 +84,6 @@ func TestWhileWriting(t *testing.T) {
 		stop()
 		check(t, <-done)
 	})
-}
-
-func auditOnce(ctx context.Context, where string) error {
-	store, err := audittest.Open(ctx, where)
-	if err != nil {
-		return err
-	}
-	r, err := audit.Run(ctx, store, audit.Options{})
-	if err == nil && !r.OK() {
-		err = errors.New("violations while the store is written")
-	}
-	return errors.Join(err, store.Close())
 }
 
 // TestOtherCollation audits a database that sorts strings as English does.

@@ -1,6 +1,7 @@
 package audit_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -16,11 +17,18 @@ const dollar = money.Dollar
 
 func run(t *testing.T, where string) audit.Report {
 	t.Helper()
-	store, err := audittest.Open(t.Context(), where)
+	report, err := auditStore(t.Context(), where)
 	check(t, err)
-	report, err := audit.Run(t.Context(), store, audit.Options{})
-	check(t, errors.Join(err, store.Close()))
 	return report
+}
+
+func auditStore(ctx context.Context, where string) (audit.Report, error) {
+	store, err := audittest.Open(ctx, where)
+	if err != nil {
+		return audit.Report{}, err
+	}
+	report, err := audit.Run(ctx, store, audit.Options{})
+	return report, errors.Join(err, store.Close())
 }
 
 func text(t *testing.T, r audit.Report) string {

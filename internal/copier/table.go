@@ -63,7 +63,6 @@ type tableRows struct {
 
 var _ pgx.CopyFromSource = (*tableRows)(nil)
 
-// Next implements pgx.CopyFromSource.
 func (r *tableRows) Next() bool {
 	const reportEvery = 1000
 	if !r.rows.Next() {
@@ -76,10 +75,8 @@ func (r *tableRows) Next() bool {
 	return true
 }
 
-// Values implements pgx.CopyFromSource.
 func (r *tableRows) Values() ([]any, error) { return r.values, r.rows.Scan(r.dest...) }
 
-// Err implements pgx.CopyFromSource.
 func (r *tableRows) Err() error { return r.rows.Err() }
 
 func (r *tableRows) report() {

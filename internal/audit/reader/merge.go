@@ -48,19 +48,15 @@ func (r *run) next() (bool, error) {
 // heads is a heap of runs by their first row.
 type heads []*run
 
-// Len implements heap.Interface.
 func (h heads) Len() int { return len(h) }
 
-// Less implements heap.Interface.
 func (h heads) Less(i, j int) bool { return bytes.Compare(h[i].row, h[j].row) < 0 }
 
-// Swap implements heap.Interface.
 func (h heads) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
 
-// Push implements heap.Interface; it is never called.
+// Push is never called.
 func (h *heads) Push(any) {}
 
-// Pop implements heap.Interface.
 func (h *heads) Pop() any {
 	last := (*h)[len(*h)-1]
 	*h = (*h)[:len(*h)-1]
@@ -77,7 +73,6 @@ type merged struct {
 
 var _ Rows = (*merged)(nil)
 
-// Next implements Rows.
 func (m *merged) Next() bool {
 	if m.err != nil || len(m.runs) == 0 {
 		return false
@@ -97,7 +92,6 @@ func (m *merged) Next() bool {
 	return true
 }
 
-// Scan implements Rows.
 func (m *merged) Scan(dest ...any) (err error) {
 	rest := m.row
 	for _, d := range dest {
@@ -119,8 +113,6 @@ func (m *merged) Scan(dest ...any) (err error) {
 	return nil
 }
 
-// Err implements Rows.
 func (m *merged) Err() error { return m.err }
 
-// Close implements Rows.
 func (m *merged) Close() error { return m.sorter.close() }

@@ -33,7 +33,6 @@ type postgresRows struct {
 
 var _ Rows = (*postgresRows)(nil)
 
-// Next implements Rows.
 func (f *postgresRows) Next() bool {
 	if f.err == nil && f.row == f.rows && !f.last {
 		f.err = f.fetch()
@@ -94,7 +93,6 @@ func (f *postgresRows) Scan(dest ...any) error {
 	return nil
 }
 
-// Err implements Rows.
 func (f *postgresRows) Err() error { return f.err }
 
 // Close implements Rows. After an error the server has closed the cursor; when the context
