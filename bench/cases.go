@@ -33,7 +33,6 @@ const (
 	partFlood    = "flood"
 )
 
-// chosen returns the cases whose names match.
 func chosen(only *regexp.Regexp) []benchCase {
 	var list []benchCase
 	for _, c := range cases() {
@@ -44,7 +43,6 @@ func chosen(only *regexp.Regexp) []benchCase {
 	return list
 }
 
-// forCeiling returns the case for the bare server.
 func (c benchCase) forCeiling() benchCase {
 	if c.mode == modeReplay {
 		c.mode, c.file = modeNew, fileUsers

@@ -30,7 +30,6 @@ type rewardRequest struct {
 	Metadata       jsontext.Value `json:"metadata"`
 }
 
-// award is the service's JSON of a reward.
 type award struct {
 	ID    string `json:"id"`
 	AppID string `json:"appId"`
@@ -41,7 +40,6 @@ type award struct {
 	FailureReason *string `json:"failureReason"`
 }
 
-// rewardAnswer is the answer to POST /v1/rewards.
 type rewardAnswer struct {
 	Reward           award  `json:"reward"`
 	Status           string `json:"status"`

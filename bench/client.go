@@ -26,14 +26,12 @@ func newClient(url, key string, connections int) client {
 	}}}
 }
 
-// answer is a complete response.
 type answer struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// send sends a request and reads the answer.
 func (c client) send(ctx context.Context, method, path, body string) (answer, error) {
 	r, err := http.NewRequestWithContext(ctx, method, c.url+path, strings.NewReader(body))
 	if err != nil {
@@ -68,7 +66,6 @@ func (c client) must(ctx context.Context, status int, method, path, body string,
 // `stockrewards_rewards_total{status="executed"}`.
 type metrics map[string]float64
 
-// readMetrics reads the metrics from the admin listener.
 func readMetrics(ctx context.Context, admin string) (metrics, error) {
 	got, err := client{url: admin, http: http.DefaultClient}.send(ctx, http.MethodGet, "/metrics", "")
 	if err != nil {
@@ -80,7 +77,6 @@ func readMetrics(ctx context.Context, admin string) (metrics, error) {
 	return parseMetrics(string(got.body))
 }
 
-// parseMetrics parses the text format of Prometheus.
 func parseMetrics(text string) (metrics, error) {
 	m := metrics{}
 	for line := range strings.Lines(text) {

@@ -110,13 +110,11 @@ func (r endToEndReport) account(recorded, failed int) error {
 	return nil
 }
 
-// ended is the generator's result.
 type ended struct {
 	offered
 	err error
 }
 
-// offer starts the generator as a separate process.
 func (h *harness) offer(ctx context.Context, t *target, rate float64) (<-chan ended, error) {
 	program, err := os.Executable()
 	if err != nil {

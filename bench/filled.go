@@ -36,7 +36,6 @@ func (h *harness) makeKey(ctx context.Context, t *target, database string, fille
 	return err
 }
 
-// operate runs an operator's command and returns its output.
 func (h *harness) operate(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, h.binary, args...)
 	var stderr bytes.Buffer
@@ -81,7 +80,6 @@ func findSample(ctx context.Context, c client, users, holders int) (s sample, er
 	return s, nil
 }
 
-// take adds a user's rewards to the sample.
 func (s *sample) take(list []award) error {
 	stocks := map[string]bool{}
 	for _, r := range list {

@@ -10,10 +10,8 @@ import (
 	"time"
 )
 
-// floodConnections is how many connections flood.
 const floodConnections = 500
 
-// The ways to flood.
 const (
 	floodRewards = "recording rewards"
 	floodUsers   = "creating users"
@@ -32,7 +30,6 @@ type neighbour struct {
 // latencies are medians of the neighbour's requests.
 type latencies struct{ post, get time.Duration }
 
-// floodResult is one measurement.
 type floodResult struct {
 	target, kind string // kind "": nobody floods
 	latencies
@@ -126,7 +123,6 @@ func (h *harness) floodOnce(ctx context.Context, t *target, n neighbour, kind st
 	return r, err
 }
 
-// neighbours measures the requests of the neighbour.
 func (h *harness) neighbours(ctx context.Context, t *target, n neighbour) (l latencies, err error) {
 	for _, one := range []struct {
 		mode, file string

@@ -11,7 +11,6 @@ import (
 	"time"
 )
 
-// machine describes the environment of the figures.
 func machine(ctx context.Context, folder, command string) []string {
 	first := func(program string, args ...string) string {
 		out, _ := exec.CommandContext(ctx, program, args...).CombinedOutput() // wrk -v exits with 1
@@ -41,7 +40,6 @@ func machine(ctx context.Context, folder, command string) []string {
 	}
 }
 
-// model returns the CPU's name.
 func model() string {
 	text, _ := os.ReadFile("/proc/cpuinfo")
 	for line := range strings.Lines(string(text)) {

@@ -7,7 +7,6 @@ import (
 	"time"
 )
 
-// result is one measurement of a case.
 type result struct {
 	name   string // of the case
 	target string
@@ -18,7 +17,6 @@ type result struct {
 	database time.Duration // CPU time of the database server per 1,000 requests
 }
 
-// measureCase measures a case at the ceiling and at each engine in turn.
 func (h *harness) measureCase(ctx context.Context, c benchCase, round int) error {
 	top, err := h.measureOnce(ctx, h.ceiling, c.forCeiling())
 	if err != nil {
@@ -43,7 +41,6 @@ func (h *harness) measureCase(ctx context.Context, c benchCase, round int) error
 	return nil
 }
 
-// measureOnce measures a case at a target.
 func (h *harness) measureOnce(ctx context.Context, t *target, c benchCase) (result, error) {
 	r := result{target: t.name}
 	l := load{
@@ -79,7 +76,6 @@ func (h *harness) measureOnce(ctx context.Context, t *target, c benchCase) (resu
 	return r, h.check(ctx, t, c, r.outcome, before)
 }
 
-// per1000 returns a time per 1,000 requests.
 func (o outcome) per1000(d time.Duration) time.Duration {
 	const thousand = 1000
 	return d * thousand / time.Duration(o.Requests)

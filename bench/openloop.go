@@ -28,7 +28,6 @@ type openLoopCommand struct {
 	Connections int           `default:"256"`
 }
 
-// offered is the generator's output.
 type offered struct {
 	Requests int            `json:"requests"`
 	Took     time.Duration  `json:"tookNs"`
@@ -40,10 +39,8 @@ type offered struct {
 	Error    string         `json:"error"`  // the first one
 }
 
-// rate returns requests per second.
 func (o offered) rate() float64 { return float64(o.Requests) / o.Took.Seconds() }
 
-// generator is a running open loop.
 type generator struct {
 	client
 	users  []string
@@ -74,7 +71,6 @@ func (c *openLoopCommand) Run(ctx context.Context) error {
 	return json.NewEncoder(os.Stdout).Encode(g.sum())
 }
 
-// run generates the load over a number of connections.
 func (g *generator) run(ctx context.Context, connections int) {
 	const lead = 200 * time.Millisecond
 	g.start, g.result.Statuses = time.Now().Add(lead), map[string]int{}
@@ -128,7 +124,6 @@ func (g *generator) note(status string, took, late time.Duration) {
 	g.took, g.late = append(g.took, took), append(g.late, late)
 }
 
-// sum returns the result.
 func (g *generator) sum() offered {
 	const median, tail = 0.5, 0.99
 	slices.Sort(g.took)

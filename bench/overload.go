@@ -23,7 +23,6 @@ type overloadReport struct {
 	seconds int       // of overload
 }
 
-// overload overloads each engine and measures how it recovers.
 func (h *harness) overload(ctx context.Context) error {
 	for _, t := range h.engines {
 		r, err := h.overloadOf(ctx, t)
@@ -72,8 +71,8 @@ func (h *harness) overloadOf(ctx context.Context, t *target) (overloadReport, er
 func (r overloadReport) check() error {
 	c := r.many.Counted
 	if c.Other > 0 || c.Unadvised > 0 || r.many.Timeouts > 0 {
-		return fmt.Errorf("no clean run: of %d requests %d got neither 201 nor 503, %d a 503 without Retry-After, %d timed out",
-			r.many.Requests, c.Other, c.Unadvised, r.many.Timeouts)
+		return fmt.Errorf("no clean run: of %d requests %d got neither 201 nor 503, %d a 503 without "+
+			"Retry-After, %d timed out", r.many.Requests, c.Other, c.Unadvised, r.many.Timeouts)
 	}
 	for _, o := range append(r.after, r.before) {
 		if err := o.clean(); err != nil {

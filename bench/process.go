@@ -13,7 +13,6 @@ import (
 	"time"
 )
 
-// process is a program that runs in the background.
 type process struct {
 	cmd   *exec.Cmd
 	log   string // path of its output
@@ -123,7 +122,6 @@ func (p *process) await(ctx context.Context, url string) error {
 	}
 }
 
-// freeAddress returns a local address that is not in use.
 func freeAddress() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

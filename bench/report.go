@@ -7,7 +7,6 @@ import (
 	"time"
 )
 
-// report is the result of a run.
 type report struct {
 	machine   []string
 	sync      spread[time.Duration]
@@ -98,7 +97,6 @@ func (h *harness) writeProcesses(b *strings.Builder) {
 	}
 }
 
-// resultsOf returns the measurements of a case at a target.
 func resultsOf(all []result, name, target string) []result {
 	var list []result
 	for _, r := range all {

@@ -16,7 +16,6 @@ import (
 	"time"
 )
 
-// runCommand has the flags of a run.
 type runCommand struct {
 	Only     string        `default:"." placeholder:"REGEXP" help:"Measure only the parts whose names match; see --list."`
 	List     bool          `help:"Print the names of the parts."`
@@ -57,7 +56,6 @@ func (w output) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// harness is a run.
 type harness struct {
 	runCommand
 	only    *regexp.Regexp
@@ -102,7 +100,6 @@ func (c *runCommand) Run(ctx context.Context) (err error) {
 	return h.write()
 }
 
-// start builds and starts the servers.
 func (h *harness) start(ctx context.Context) (err error) {
 	if _, err := exec.LookPath("wrk"); err != nil {
 		return errors.New("cannot find wrk: run tools/install.sh wrk")
@@ -158,7 +155,6 @@ func (h *harness) build(ctx context.Context) error {
 	return nil
 }
 
-// measure measures all chosen parts.
 func (h *harness) measure(ctx context.Context) (err error) {
 	if h.report.sync, err = syncTime(h.folder); err != nil {
 		return err
@@ -179,25 +175,22 @@ func (h *harness) measure(ctx context.Context) (err error) {
 		}
 		h.report.processes = append(h.report.processes, processReport{t.name, t.started, now, most})
 	}
-	if h.only.MatchString(partEndToEnd) && h.EndToEnd > 0 {
-		if err := h.endToEnd(ctx); err != nil {
-			return fmt.Errorf("%s: %w", partEndToEnd, err)
-		}
-	}
-	if h.only.MatchString(partOverload) && h.Overload > 0 {
-		if err := h.overload(ctx); err != nil {
-			return fmt.Errorf("%s: %w", partOverload, err)
-		}
-	}
-	if h.only.MatchString(partFlood) {
-		if err := h.flood(ctx); err != nil {
-			return fmt.Errorf("%s: %w", partFlood, err)
+	for _, part := range []struct {
+		name  string
+		asked bool
+		run   func(context.Context) error
+	}{
+		{partEndToEnd, h.EndToEnd > 0, h.endToEnd}, {partOverload, h.Overload > 0, h.overload}, {partFlood, true, h.flood},
+	} {
+		if part.asked && h.only.MatchString(part.name) {
+			if err := part.run(ctx); err != nil {
+				return fmt.Errorf("%s: %w", part.name, err)
+			}
 		}
 	}
 	return nil
 }
 
-// say prints progress.
 func (h *harness) say(format string, args ...any) { fmt.Fprintf(h.out, format, args...) }
 
 // describe returns the description of the machine, and warns when the folder is in memory.

@@ -31,7 +31,6 @@ const (
 	listed    = 100
 )
 
-// makeSample creates users and rewards through the API.
 func makeSample(ctx context.Context, c client, users, holders int) (sample, error) {
 	s := sample{users: make([]string, users)}
 	prefix := strconv.Itoa(os.Getpid()) + "-"
@@ -86,7 +85,6 @@ func each(ctx context.Context, n int, f func(ctx context.Context, i int) error) 
 	return g.Wait()
 }
 
-// write writes the input files of load.lua.
 func (s sample) write(folder string) error {
 	paths := func(format string, ids []string) []string {
 		list := make([]string, len(ids))
@@ -114,7 +112,6 @@ func (s sample) write(folder string) error {
 	return nil
 }
 
-// writeCeiling writes the input files for the bare server.
 func writeCeiling(folder string, users int) error {
 	s := sample{
 		users: make([]string, users), bodies: []string{"{}"},
@@ -136,7 +133,6 @@ func writeCeiling(folder string, users int) error {
 	return nil
 }
 
-// The input files of load.lua.
 const (
 	fileUsers     = "users"
 	fileBodies    = "bodies"

@@ -11,7 +11,6 @@ import (
 	"stockrewards/internal/store/postgres/pgtest"
 )
 
-// The names of the targets.
 const (
 	nameCeiling  = "ceiling"
 	nameSQLite   = "sqlite"
@@ -33,20 +32,17 @@ type target struct {
 	started  time.Duration
 }
 
-// newTarget creates a target's folder.
 func (h *harness) newTarget(name string) (*target, error) {
 	folder, err := mkdir(h.folder, name)
 	return &target{name: name, folder: folder}, err
 }
 
-// mkdir creates a folder in another one.
 func mkdir(parent, name string) (string, error) {
 	const ownerOnly = 0o700
 	folder := filepath.Join(parent, name)
 	return folder, os.Mkdir(folder, ownerOnly)
 }
 
-// startCeiling starts the bare server.
 func (h *harness) startCeiling(ctx context.Context) (*target, error) {
 	t, err := h.newTarget(nameCeiling)
 	if err != nil {
@@ -68,7 +64,6 @@ func (h *harness) startCeiling(ctx context.Context) (*target, error) {
 	return t, errors.Join(writeCeiling(t.folder, h.Users), t.serve.await(ctx, t.url+"/portfolio"))
 }
 
-// startSQLite starts the service over a file.
 func (h *harness) startSQLite(ctx context.Context) (*target, error) {
 	t, err := h.newTarget(nameSQLite)
 	if err != nil {

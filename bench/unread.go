@@ -54,7 +54,6 @@ func (c *unreadCommand) ask(ctx context.Context) {
 	_ = wait(ctx, kept)
 }
 
-// startUnread starts clients that do not read.
 func (h *harness) startUnread(t *target) (*process, error) {
 	key, path := t.key, "/large"
 	if t.admin != "" {

@@ -17,7 +17,6 @@ import (
 //go:embed load.lua
 var loadScript string
 
-// The modes of the script.
 const (
 	modeNew      = "new"
 	modeOverload = "overload"
@@ -29,7 +28,6 @@ const (
 // symbols are the stocks of new rewards.
 const symbols = "AAPL,KO,NVDA,VOO,MSFT,AMZN,GOOGL,META,TSLA,JPM,V,MA,DIS,NKE,PEP,COST,WMT,HD,ADBE,INTC"
 
-// load is one run of wrk.
 type load struct {
 	url, key    string
 	mode        string
@@ -38,7 +36,6 @@ type load struct {
 	seconds     int
 }
 
-// outcome is wrk's measurement.
 type outcome struct {
 	Requests int
 	Took     time.Duration
@@ -51,7 +48,6 @@ type outcome struct {
 	Counted counted // only in modeOverload
 }
 
-// counted is answers by status.
 type counted struct {
 	Created     int // 201
 	Unavailable int // 503
@@ -59,10 +55,8 @@ type counted struct {
 	Other       int
 }
 
-// rate returns requests per second.
 func (o outcome) rate() float64 { return float64(o.Requests) / o.Took.Seconds() }
 
-// run runs wrk with the script.
 func (l load) run(ctx context.Context, script string) (outcome, error) {
 	const mostThreads, patience = 2, "30s"
 	threads := min(mostThreads, l.connections)

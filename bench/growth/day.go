@@ -36,7 +36,6 @@ func (p *past) generate(write func(batch) bool) error {
 // early returns how many users exist on the first day: a quarter.
 func early(users int) int { return max(1, users/4) }
 
-// addUsers adds users up to a count.
 func (p *past) addUsers(b *batch, count int) {
 	for ; p.users < count; p.users++ {
 		app := 0

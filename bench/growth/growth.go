@@ -169,7 +169,6 @@ func write(ctx context.Context, to target, p *past, r *Report) error {
 	return errors.Join(<-generated, to.exec(ctx, markUsed(p.stocks)))
 }
 
-// newRandom returns the source of all randomness.
 func newRandom(seed uint64) *rand.ChaCha8 {
 	var key [32]byte
 	binary.LittleEndian.PutUint64(key[:], seed)

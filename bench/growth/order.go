@@ -25,7 +25,6 @@ const (
 	toNext   = time.Second
 )
 
-// buy submits orders until the pool is empty.
 func (p *past) buy(b *batch, place int) error {
 	limits := rewards.PlanLimits{
 		MaxNotional: rewards.LowestMaxNotional, DailyLeft: 1 << 60,
@@ -62,7 +61,6 @@ func (p *past) buy(b *batch, place int) error {
 	return nil
 }
 
-// order submits an order and books its result.
 func (p *past) order(b *batch, place int, plan rewards.Plan, carried []*award) error {
 	asset := &p.stocks[place]
 	o := rewards.Order{

@@ -14,13 +14,11 @@ import (
 	"stockrewards/internal/store"
 )
 
-// stock is an asset that rewards are for, with its reference price.
 type stock struct {
 	rewards.Asset
 	price money.Price
 }
 
-// past is the state of the simulation.
 type past struct {
 	options Options
 	bytes   *rand.ChaCha8
@@ -76,7 +74,6 @@ func (p *past) midnight(n int) time.Time {
 	return last.Add(time.Duration(n-p.options.Days) * oneDay)
 }
 
-// install creates the store with its catalog, apps and keys.
 func (p *past) install(ctx context.Context) error {
 	engine, err := openEngine(ctx, p.options.Database)
 	if err != nil {
@@ -163,7 +160,6 @@ func (p *past) drawApp() int {
 	return 0
 }
 
-// hex returns random bytes in hexadecimal digits.
 func (p *past) hex(size int) string {
 	b := make([]byte, size)
 	_, _ = p.bytes.Read(b) // never fails

@@ -35,7 +35,6 @@ func openPostgres(ctx context.Context, url string) (*server, error) {
 	return s, nil
 }
 
-// column returns the strings of a result with one column.
 func (s *server) column(ctx context.Context, query string) ([]string, error) {
 	rows, err := s.conn.Query(ctx, query)
 	if err != nil {

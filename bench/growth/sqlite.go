@@ -43,7 +43,6 @@ func openSQLite(ctx context.Context, path string) (*file, error) {
 	return f, db.PingContext(ctx)
 }
 
-// column returns the strings of a result with one column.
 func (f *file) column(ctx context.Context, query string) (list []string, err error) {
 	rows, err := f.db.QueryContext(ctx, query)
 	if err != nil {

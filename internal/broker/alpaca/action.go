@@ -100,7 +100,6 @@ func readAction(kind string, value jsontext.Value) (rewards.Announcement, error)
 // maxActionID bounds an announcement's identifier, in bytes.
 const maxActionID = 100
 
-// members are the members of a JSON object.
 type members map[string]jsontext.Value
 
 // text returns the first of these members that is a string and not empty.

@@ -18,7 +18,6 @@ import (
 	"time"
 )
 
-// The limits of the client.
 const (
 	defaultRequestsPerMinute = 200              // Alpaca's limit for one account
 	defaultTimeout           = 10 * time.Second // of one exchange: connect, send and read

@@ -28,7 +28,6 @@ const (
 		"submitted_at":"2026-03-16T18:38:01.942282123Z","filled_at":"2026-03-16T14:38:02-04:00","legs":null}`
 )
 
-// roundTrip is a transport made of a function.
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

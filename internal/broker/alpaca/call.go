@@ -15,7 +15,6 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// call is one request to the broker.
 type call struct {
 	operation string // in errors and metrics: "clock"
 	host      *host

@@ -14,7 +14,6 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// The limits of listing orders.
 const (
 	ordersPerPage = 500   // the broker's maximum
 	maxOrderPages = 1_000 // half a million orders

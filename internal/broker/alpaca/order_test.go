@@ -50,14 +50,7 @@ func TestProblems(t *testing.T) {
 	} {
 		t.Run(c.order, func(t *testing.T) {
 			t.Parallel()
-			client := serve(t, func(w http.ResponseWriter, r *http.Request) {
-				if r.URL.Path == "/v2/orders" {
-					_, _ = io.WriteString(w, "["+goodOrder+","+c.order+"]")
-					return
-				}
-				_, _ = io.WriteString(w, c.order)
-			})
-			one, err := client.OrderByClientID(t.Context(), "sr-1")
+			one, err := serveBody(t, 200, c.order).OrderByClientID(t.Context(), "sr-1")
 			if err != nil || one.Problem != c.problem {
 				t.Errorf("OrderByClientID has the problem %q (%v), want %q", one.Problem, err, c.problem)
 			}

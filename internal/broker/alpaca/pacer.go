@@ -10,7 +10,6 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// The bounds of the pacing.
 const (
 	burstShare = 20               // a twentieth of a minute's requests may go out at once
 	minPause   = time.Second      // after a 429, also when its reset lies in the past

@@ -142,10 +142,7 @@ func TestPauseAfterLimit(t *testing.T) {
 func TestPauseGrowsWithoutReset(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		l := &log{}
-		for range 8 {
-			l.next = append(l.next, "")
-		}
+		l := &log{next: make([]limited, 8)}
 		client := paced(l, 200)
 		for range 9 {
 			_, _ = client.Submit(t.Context(), request())

@@ -14,7 +14,6 @@ import (
 	"stockrewards/internal/money"
 )
 
-// announced has the members of an announcement that the tests read.
 type announced struct {
 	ID          string         `json:"id"`
 	Type        string         `json:"type"`
@@ -58,7 +57,6 @@ func (d *desk) lastTrade(symbol string) (time.Time, money.Price) {
 	return s.LatestTrade.Time, price(string(s.LatestTrade.Price))
 }
 
-// split returns the announcement of a split.
 func split(kind, symbol, oldRate, newRate, exDate string) string {
 	return `{"type":"` + kind + `_split","symbol":"` + symbol + `","old_rate":` + oldRate + `,"new_rate":` + newRate +
 		`,"ex_date":"` + exDate + `"}`

@@ -18,17 +18,14 @@ const manyPerMinute = 1_000_000
 // fake time, with books in memory.
 func TestContractInProcess(t *testing.T) {
 	t.Parallel()
-	t.Run("memory", func(t *testing.T) {
-		t.Parallel()
-		brokertest.RunInBubble(t, func(t *testing.T) brokertest.World {
-			t.Helper()
-			b := open(t, ":memory:", paper.Options{})
-			client := alpaca.New(alpaca.Options{
-				TradingURL: "http://paper.test", DataURL: "http://paper.test",
-				Transport: b.Transport(), RequestsPerMinute: manyPerMinute,
-			})
-			return brokertest.World{Broker: client, Advance: time.Sleep, Unknown: "NOPE"}
+	brokertest.RunInBubble(t, func(t *testing.T) brokertest.World {
+		t.Helper()
+		b := open(t, ":memory:", paper.Options{})
+		client := alpaca.New(alpaca.Options{
+			TradingURL: "http://paper.test", DataURL: "http://paper.test",
+			Transport: b.Transport(), RequestsPerMinute: manyPerMinute,
 		})
+		return brokertest.World{Broker: client, Advance: time.Sleep, Unknown: "NOPE"}
 	})
 }
 

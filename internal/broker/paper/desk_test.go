@@ -87,7 +87,6 @@ func (d *desk) open(o paper.Options) {
 	d.b = open(d.t, d.path, o)
 }
 
-// reopen closes the books and opens them again.
 func (d *desk) reopen(o paper.Options) {
 	d.t.Helper()
 	d.check(d.b.Close())
@@ -119,7 +118,6 @@ func (d *desk) check(err error) {
 	}
 }
 
-// response is an answer of the brokerage.
 type response struct {
 	status int
 	header http.Header
@@ -142,7 +140,6 @@ func (d *desk) do(method, path, body string, headers ...string) response {
 	return response{resp.StatusCode, resp.Header, string(text)}
 }
 
-// status returns the status of a GET.
 func (d *desk) status(path string) int {
 	d.t.Helper()
 	return d.do(http.MethodGet, path, "").status
@@ -173,7 +170,6 @@ func (d *desk) expect(method, path, body string, status int, part string) {
 	}
 }
 
-// order has the members of an order that the tests read.
 type order struct {
 	ID             string  `json:"id"`
 	ClientOrderID  string  `json:"client_order_id"`
@@ -227,7 +223,6 @@ func (d *desk) place(id, symbol, side, amount string) order {
 
 func byClientID(id string) string { return "/v2/orders:by_client_order_id?client_order_id=" + id }
 
-// find looks up an order by its client order id.
 func (d *desk) find(id string) order {
 	d.t.Helper()
 	return get[order](d, byClientID(id))
@@ -253,7 +248,6 @@ func (d *desk) position(symbol string) position {
 	return get[position](d, "/v2/positions/"+symbol)
 }
 
-// afflict adds faults.
 func (d *desk) afflict(lines ...string) {
 	d.t.Helper()
 	for _, line := range lines {

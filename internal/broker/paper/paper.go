@@ -11,6 +11,7 @@
 package paper
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -29,7 +30,6 @@ import (
 	"stockrewards/internal/money"
 )
 
-// The defaults of the options.
 const (
 	defaultSeed uint64    = 0x5eed_0f_57_0c_c5
 	defaultCash money.USD = 1_000_000_000_000 * money.Dollar
@@ -126,20 +126,10 @@ func Open(ctx context.Context, path string, o Options) (*Brokerage, error) {
 }
 
 func withDefaults(o Options) Options {
-	if o.Seed == 0 {
-		o.Seed = defaultSeed
-	}
-	if o.Cash == 0 {
-		o.Cash = defaultCash
-	}
+	o.Seed, o.Cash = cmp.Or(o.Seed, defaultSeed), cmp.Or(o.Cash, defaultCash)
+	o.Random, o.Logger = cmp.Or(o.Random, rand.Reader), cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.Now == nil {
 		o.Now = time.Now
-	}
-	if o.Random == nil {
-		o.Random = rand.Reader
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return o
 }

@@ -114,14 +114,8 @@ func TestExpiry(t *testing.T) {
 
 func TestSnapshotTimes(t *testing.T) {
 	t.Parallel()
-	type at struct {
-		T string `json:"t"`
-	}
-	type snapshot struct {
-		LatestTrade  at `json:"latestTrade"`
-		MinuteBar    at `json:"minuteBar"`
-		DailyBar     at `json:"dailyBar"`
-		PrevDailyBar at `json:"prevDailyBar"`
+	type part struct {
+		At string `json:"t"`
 	}
 	for _, c := range []struct {
 		hours                            paper.Hours
@@ -135,9 +129,9 @@ func TestSnapshotTimes(t *testing.T) {
 	} {
 		d := newDesk(t, paper.Options{Hours: c.hours})
 		d.set(instant(c.now))
-		s := get[map[string]snapshot](d, "/v2/stocks/snapshots?symbols=AAPL")["AAPL"]
+		s := get[map[string]map[string]part](d, "/v2/stocks/snapshots?symbols=AAPL")["AAPL"]
 		want := []string{c.trade, c.minute, c.daily, c.prior}
-		got := []string{s.LatestTrade.T, s.MinuteBar.T, s.DailyBar.T, s.PrevDailyBar.T}
+		got := []string{s["latestTrade"].At, s["minuteBar"].At, s["dailyBar"].At, s["prevDailyBar"].At}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("hours %d at %s (-want +got):\n%s", c.hours, c.now, diff)
 		}

@@ -54,10 +54,7 @@ type Account struct {
 	CreatedAt time.Time
 }
 
-// Open opens the books in a file and creates them when there are none. The path
-// ":memory:" keeps them in memory until Close. It fails when the catalog or the hours are
-// invalid, when the file is another program's or was written by a newer version, and when
-// the SQLite library is too old.
+// Open opens the books in a file, or in memory until Close; see paper.Open.
 func Open(ctx context.Context, path string, o Options) (*Books, error) {
 	b := &Books{Clock: &Clock{real: o.Now}, ids: o.IDs, faults: o.Faults}
 	id, err := b.ids.Next()
@@ -122,10 +119,8 @@ func inTx(ctx context.Context, db *sql.DB, f func(*sql.Tx) error) error {
 	return tx.Commit()
 }
 
-// row is a row of a result.
 type row interface{ Scan(dest ...any) error }
 
-// scanAll reads all rows of a result.
 func scanAll[V any](rows *sql.Rows, err error, scan func(row) (V, error)) ([]V, error) {
 	if err != nil {
 		return nil, err

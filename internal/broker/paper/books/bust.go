@@ -10,10 +10,7 @@ import (
 	"stockrewards/internal/money"
 )
 
-// Bust corrects how many shares an ended buy bought, as an exchange does when it busts or
-// corrects a trade. The order, the position and the cash change, at the order's average
-// price. It fails when the order is missing or is not an ended buy with a fill, when the
-// quantity is not above zero, and when the account lacks the shares or the cash.
+// Bust corrects how many shares an ended buy bought; see paper.Brokerage.Bust.
 func (b *Books) Bust(ctx context.Context, clientOrderID string, filled money.Shares, now time.Time) error {
 	if err := b.catchUp(ctx, now); err != nil {
 		return err

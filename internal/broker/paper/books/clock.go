@@ -68,9 +68,8 @@ func (c *Clock) set(t *TestClock) {
 	c.test = t
 }
 
-// SetClock sets the clock to a time, with a pace in seconds per real second. The setting
-// survives a restart. The clock may be set back; what has happened stays. It fails when
-// the pace is not from 0 to a million or the year is not from FirstYear to LastYear.
+// SetClock sets the clock to a time, with a pace in seconds per real second; see
+// paper.Brokerage.SetClock.
 func (b *Books) SetClock(ctx context.Context, at time.Time, pace int64) error {
 	if pace < 0 || pace > maxPace {
 		return fmt.Errorf("cannot set the clock: pace %d: must be from 0 to %d", pace, maxPace)

@@ -92,7 +92,6 @@ func (b *Books) settle(ctx context.Context, tx *sql.Tx, o *Order) error {
 // errCannotFill is the error of an order that must be rejected at its fill.
 var errCannotFill = errors.New("cannot fill the order")
 
-// fill is an order's fill, whole or partial.
 type fill struct {
 	qty   money.Shares
 	price money.Price

@@ -194,7 +194,6 @@ func (o *Order) holdShares(ctx context.Context, tx *sql.Tx, price money.Price) e
 	return nil
 }
 
-// insert stores a new order.
 func (o *Order) insert(ctx context.Context, tx *sql.Tx) error {
 	result, err := tx.ExecContext(ctx, `INSERT INTO orders
 		(id, client_order_id, symbol, side, notional, qty, state, hold, hold_qty,

@@ -4,6 +4,7 @@
 package exchange
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -94,10 +95,7 @@ func (x *Exchange) BySymbol(symbol string) *Listing { return x.bySymbol[symbol] 
 
 // Find returns the listing with that symbol or asset id, or nil.
 func (x *Exchange) Find(symbolOrID string) *Listing {
-	if l := x.bySymbol[symbolOrID]; l != nil {
-		return l
-	}
-	return x.byID[symbolOrID]
+	return cmp.Or(x.bySymbol[symbolOrID], x.byID[symbolOrID])
 }
 
 // NewYork returns a time on the clocks of New York.

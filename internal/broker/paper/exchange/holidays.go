@@ -17,7 +17,6 @@ func closingHour(day time.Time) int {
 	return fullDay
 }
 
-// isHoliday reports whether the exchange is closed on a weekday.
 func isHoliday(day time.Time) bool {
 	const juneteenthSince = 2022
 	return isNewYear(day) ||

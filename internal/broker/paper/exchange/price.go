@@ -45,7 +45,6 @@ const (
 	tenthOfMil             = dollar / 10_000
 )
 
-// model is the price model of one stock.
 type model struct {
 	reference money.Price
 	waves     [5]wave

@@ -54,7 +54,6 @@ func Parse(line string) (Fault, error) {
 	return f, nil
 }
 
-// set reads one setting.
 func (f *Fault) set(t target, name, value string) (err error) {
 	const most = 1_000_000_000
 	switch name {

@@ -77,7 +77,6 @@ func (s *Server) getAccount(r *http.Request) (any, error) {
 	}, nil
 }
 
-// position is Alpaca's JSON of a position.
 type position struct {
 	AssetID                string `json:"asset_id"`
 	Symbol                 string `json:"symbol"`
@@ -128,7 +127,6 @@ func (s *Server) getPosition(r *http.Request) (any, error) {
 	return nil, apierror.NotFound("position does not exist")
 }
 
-// valuation is what a position is worth.
 type valuation struct {
 	price, lastPrice money.Price // now, and at the close of the session before
 	value, lastValue money.USD

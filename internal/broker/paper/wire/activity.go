@@ -10,7 +10,6 @@ import (
 	"stockrewards/internal/broker/paper/exchange"
 )
 
-// getActivities lists what changed the account.
 func (s *Server) getActivities(r *http.Request) (any, error) {
 	f, err := readActivityFilter(r.URL.Query(), r.PathValue("type"))
 	if err != nil {

@@ -63,7 +63,6 @@ func actionTypes() map[string]actionType {
 	}
 }
 
-// announcement is the members of an announcement.
 type announcement map[string]jsontext.Value
 
 // str returns a member that must be a string, "" when it is not one.
@@ -214,7 +213,6 @@ func (n announcement) body(a *books.Action) (string, error) {
 	return string(body), err
 }
 
-// postAction announces a corporate action.
 func (s *Server) postAction(r *http.Request) (any, error) {
 	var n announcement
 	if err := readControl(r, &n); err != nil {

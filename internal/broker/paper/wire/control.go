@@ -37,7 +37,6 @@ func (s *Server) controls() map[string]endpoint {
 	}
 }
 
-// testClock is the JSON of the brokerage's clock.
 type testClock struct {
 	Now       string `json:"now"`
 	Test      bool   `json:"test"` // false: the real time
@@ -56,7 +55,6 @@ func (s *Server) getTestClock(*http.Request) (any, error) {
 	}, nil
 }
 
-// pace returns the clock's pace now.
 func (s *Server) pace() int64 {
 	if test := s.books.Clock.Test(); test != nil {
 		return test.Pace
@@ -162,7 +160,6 @@ func readControl(r *http.Request, in any) error {
 	return nil
 }
 
-// rule is the JSON of an active fault.
 type rule struct {
 	ID    int    `json:"id"`
 	Fault string `json:"fault"`

@@ -88,7 +88,6 @@ func (s *Server) day(date time.Time, session exchange.Session) day {
 	return d
 }
 
-// asset is Alpaca's JSON of an asset.
 type asset struct {
 	ID                string   `json:"id"`
 	Class             string   `json:"class"`

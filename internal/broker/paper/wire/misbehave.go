@@ -72,7 +72,6 @@ func orderSymbol(body []byte) string {
 	return order.Symbol
 }
 
-// misbehave answers a request as the fault says.
 func (s *Server) misbehave(w http.ResponseWriter, r *http.Request, f faults.Fault, body []byte) {
 	if f.Carried {
 		s.carryOut(r, body)
@@ -115,7 +114,6 @@ func (s *Server) misbehave(w http.ResponseWriter, r *http.Request, f faults.Faul
 	}
 }
 
-// disconnect aborts the answer and closes the connection.
 func disconnect() { panic(http.ErrAbortHandler) }
 
 // carryOut carries out a request, even when its client has disconnected, and returns the

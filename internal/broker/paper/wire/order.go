@@ -17,7 +17,6 @@ import (
 // assetClass is the class of all assets.
 const assetClass = "us_equity"
 
-// order is Alpaca's JSON of an order.
 type order struct {
 	ID             string  `json:"id"`
 	ClientOrderID  string  `json:"client_order_id"`

@@ -36,7 +36,6 @@ type quote struct {
 	Tape        string         `json:"z"`
 }
 
-// bar is Alpaca's JSON of the trades in a period.
 type bar struct {
 	Time    string         `json:"t"`
 	Open    jsontext.Value `json:"o"`
@@ -48,7 +47,6 @@ type bar struct {
 	Average jsontext.Value `json:"vw"`
 }
 
-// snapshot is Alpaca's JSON of a stock's latest prices.
 type snapshot struct {
 	LatestTrade  trade `json:"latestTrade"`
 	LatestQuote  quote `json:"latestQuote"`

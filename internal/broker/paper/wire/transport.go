@@ -7,9 +7,7 @@ import (
 	"strconv"
 )
 
-// Transport serves requests within the process, in the caller's goroutine and whatever
-// their address. When a request's context ends, its answer is lost as over a broken
-// connection, but the request may have been carried out.
+// Transport serves requests within the process; see paper.Brokerage.Transport.
 func (s *Server) Transport() http.RoundTripper { return transport{s.Handler()} }
 
 type transport struct{ handler http.Handler }
@@ -47,7 +45,6 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// recorder keeps an answer in memory.
 type recorder struct {
 	header http.Header
 	status int
