@@ -51,9 +51,7 @@ func families(t *testing.T, text string) map[string]*dto.MetricFamily {
 	t.Helper()
 	parser := expfmt.NewTextParser(model.LegacyValidation)
 	found, err := parser.TextToMetricFamilies(strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return found
 }
 
@@ -112,9 +110,7 @@ func TestMetricsAreLinted(t *testing.T) {
 	t.Parallel()
 	_, text := busy(t).get(t, "/metrics")
 	problems, err := promlint.New(strings.NewReader(text)).Lint()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	for _, p := range problems {
 		t.Errorf("%s: %s", p.Metric, p.Text)
 	}
@@ -124,9 +120,7 @@ func TestMetricsAreLinted(t *testing.T) {
 func TestMetricsAreDocumented(t *testing.T) {
 	t.Parallel()
 	guide, err := os.ReadFile("../../docs/monitor.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	var documented []string
 	for _, row := range regexp.MustCompile("(?m)^\\| `(stockrewards_[a-z_]+)(\\{[a-z, ]+\\})?` \\|").FindAllStringSubmatch(string(guide), -1) {
 		documented = append(documented, row[1]+strings.ReplaceAll(row[2], " ", ""))

@@ -93,9 +93,7 @@ func newWorld(t *testing.T) *world {
 		Metrics: w.metrics, Store: w, Market: w, Intake: intake{w}, Worker: worker{w}, Certificate: w,
 		HouseLimit: admin.Limit{Exists: true, Amount: 100_000_000}, Now: time.Now, Log: slog.New(slog.DiscardHandler),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	return w
 }
 
@@ -110,8 +108,13 @@ func (w *world) request(t *testing.T, ctx context.Context, path string) (status 
 	r := httptest.NewRecorder()
 	w.admin.Handler().ServeHTTP(r, httptest.NewRequestWithContext(ctx, http.MethodGet, path, http.NoBody))
 	text, err := io.ReadAll(r.Body)
+	check(t, err)
+	return r.Code, string(text)
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r.Code, string(text)
 }

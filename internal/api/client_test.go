@@ -38,9 +38,7 @@ func (w *world) newApp(t *testing.T) client {
 func newSecret(tb testing.TB) string {
 	tb.Helper()
 	secret, err := rewards.NewKeySecret(rewards.TestKeyPrefix, rand.Reader)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check(tb, err)
 	return secret
 }
 

@@ -222,14 +222,13 @@ func TestInvalidCursors(t *testing.T) {
 func TestFiltersOfRewards(t *testing.T) {
 	t.Parallel()
 	c := newApp(t)
-	w := c.world
 	users := []string{c.newUser(t), c.newUser(t)}
 	want := make(map[string][]string) // by query
 	for range 2 {
 		for _, user := range users {
 			for _, status := range []rewards.Status{rewards.Recorded, rewards.Executing, rewards.Executed, rewards.Failed} {
 				id := c.give(t, user)
-				c.setStatus(t, id, status, w.clock.now())
+				c.setStatus(t, id, status, c.world.clock.now())
 				for _, query := range []string{
 					"", "userId=" + user, "status=" + status.String(), "userId=" + user + "&status=" + status.String(),
 					"status=" + status.String() + "&userId=" + strings.ToUpper(user),

@@ -32,13 +32,10 @@ func (s *observations) observe(method, route string, status int, _ time.Duration
 // observed starts a server that observes every response.
 func observed(t *testing.T, w *world, record rewards.Recorder, s *observations) *httptest.Server {
 	t.Helper()
-	o := api.Options{
+	server := start(api.Options{
 		Service:   rewards.NewService(w.store, record, w.prices, w.clock.now),
 		CursorKey: w.cursorKey, Log: slog.New(slog.DiscardHandler), Observe: s.observe,
-	}
-	server := httptest.NewUnstartedServer(nil)
-	server.Config, server.Listener = api.NewServer(o), api.Listener(server.Listener, o)
-	server.Start()
+	})
 	t.Cleanup(server.Close)
 	return server
 }

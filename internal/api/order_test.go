@@ -11,8 +11,7 @@ import (
 func TestOrderOfChecks(t *testing.T) {
 	t.Parallel()
 	c := newApp(t)
-	w := c.world
-	suspended := w.suspended(t)
+	suspended := c.world.suspended(t)
 	stranger, huge := c, strings.Repeat("{", 64<<10+1)
 	stranger.key = "sr_test_none"
 	text := http.Header{"Content-Type": {"text/plain"}}

@@ -183,10 +183,12 @@ func (w *world) close() error {
 
 // serve starts an HTTP server for a service, as the program does.
 func (w *world) serve(service *rewards.Service) *httptest.Server {
+	return start(api.Options{Service: service, CursorKey: w.cursorKey, Log: slog.New(slog.NewJSONHandler(w.log, nil))})
+}
+
+func start(o api.Options) *httptest.Server {
 	server := httptest.NewUnstartedServer(nil)
-	o := api.Options{Service: service, CursorKey: w.cursorKey, Log: slog.New(slog.NewJSONHandler(w.log, nil))}
-	server.Config = api.NewServer(o)
-	server.Listener = api.Listener(server.Listener, o)
+	server.Config, server.Listener = api.NewServer(o), api.Listener(server.Listener, o)
 	server.Start()
 	return server
 }

@@ -137,9 +137,8 @@ func TestFormRefuses(t *testing.T) {
 func TestFormOfASuspendedApp(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	if _, err := w.SetSuspended(t.Context(), "first", true); err != nil {
-		t.Fatal(err)
-	}
+	_, err := w.SetSuspended(t.Context(), "first", true)
+	check(t, err)
 	a := w.ask(t, http.MethodPost, "/", fields().Encode())
 	wantWords(t, a.Body.String(), "Not given: the app is suspended")
 	if n := len(w.all(t)); n != 0 {

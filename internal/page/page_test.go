@@ -103,9 +103,8 @@ func TestHostileTextIsEscaped(t *testing.T) {
 	r := w.Request(t, 2_000_000)
 	r.UserID, r.Source, r.Metadata, r.IdempotencyKey = u.ID, hostile, `{"a":"<script>"}`, hostile
 	r.Fingerprint = rewards.NewFingerprint(r, "")
-	if _, err := w.RecordRewards(t.Context(), []rewards.NewReward{r}); err != nil {
-		t.Fatal(err)
-	}
+	_, err := w.RecordRewards(t.Context(), []rewards.NewReward{r})
+	check(t, err)
 	check(t, w.Settle(t, w.Open(t), hostile, 0, 0))
 	check(t, w.RaiseAlarm(t.Context(), "name"+hostile, hostile))
 	refused := w.ask(t, http.MethodPost, "/", fields("symbol", hostile, "amount", hostile, "user", hostile).Encode())

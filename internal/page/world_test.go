@@ -58,12 +58,10 @@ func newWorld(t *testing.T) *world {
 		World: storetest.NewWorld(t, engine), engine: engine,
 		prices: map[rewards.AssetID]money.Price{}, clock: rewards.MarketClock{Open: true},
 	}
-	if w.key, err = rewards.NewKeySecret(rewards.TestKeyPrefix, rand.Reader); err != nil {
-		t.Fatal(err)
-	}
-	if _, err = w.CreateKey(t.Context(), "first", rewards.Key{Hash: rewards.HashKey(w.key)}); err != nil {
-		t.Fatal(err)
-	}
+	w.key, err = rewards.NewKeySecret(rewards.TestKeyPrefix, rand.Reader)
+	check(t, err)
+	_, err = w.CreateKey(t.Context(), "first", rewards.Key{Hash: rewards.HashKey(w.key)})
+	check(t, err)
 	in := intake.New(w.Store, func() {})
 	done := make(chan struct{})
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
