@@ -11,20 +11,17 @@ import (
 
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store"
-	"stockrewards/internal/store/sqlite"
 )
 
 // After a cutover no program can write to the store, until the cutover is abandoned.
 func TestCutover(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "rewards.db")
-	engine, err := sqlite.Open(t.Context(), path, sqlite.Options{})
-	check(t, err)
+	engine := opener(func(*testing.T) string { return path }, 0)(t)
 	now := time.Date(2026, 3, 2, 15, 0, 0, 0, time.UTC)
 	plain, err := store.New(t.Context(), engine, func() time.Time { return now }, rand.Reader)
 	check(t, err)
 	s := plain.As(rewards.Operator{Actor: "tester@test", Command: "copy"})
-	defer func() { check(t, s.Close()) }()
 	_, _, err = s.CreateApp(t.Context(), "first", rewards.Key{Hash: rewards.HashKey("first")})
 	check(t, err)
 	_, err = s.Installation(t.Context())
@@ -93,12 +90,10 @@ func wantWrites(t *testing.T, s *store.Operator, other *sql.DB, want bool) {
 // after a kill. Abandoning it is an entry too.
 func TestMovesAreLogged(t *testing.T) {
 	t.Parallel()
-	engine, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "rewards.db"), sqlite.Options{})
-	check(t, err)
+	engine := opener(file, 0)(t)
 	plain, err := store.New(t.Context(), engine, time.Now, rand.Reader)
 	check(t, err)
 	s := plain.As(rewards.Operator{Actor: "tester@test", Command: "copy", Reason: "a fleet"})
-	defer func() { check(t, s.Close()) }()
 	_, _, err = s.CreateApp(t.Context(), "first", rewards.Key{Hash: rewards.HashKey("first")})
 	check(t, err)
 	want := func(rows int64, changed string) {

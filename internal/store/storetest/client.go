@@ -188,11 +188,7 @@ func testTenancy(t *testing.T, w *World) {
 	same := w.Request(t, 7_000_000)
 	same.AppID, same.UserID = other.ID, w.NewUser(t, other.ID, "own").ID
 	same.IdempotencyKey = mine.IdempotencyKey // a key of the first app
-	outcomes, err := w.RecordRewards(t.Context(), []rewards.NewReward{foreign, same})
-	check(t, err)
-	if outcomes[0].Verdict != rewards.NoSuchUser || outcomes[1].Verdict != rewards.Created {
-		t.Errorf("verdicts %d and %d, want no such user and a new reward", outcomes[0].Verdict, outcomes[1].Verdict)
-	}
+	wantVerdicts(t, w.verdicts(t, foreign, same), rewards.NoSuchUser, rewards.Created)
 }
 
 func testPins(t *testing.T, w *World) {

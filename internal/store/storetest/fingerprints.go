@@ -38,19 +38,20 @@ func testOlderFingerprints(t *testing.T, w *World) {
 // recorded records a request and checks the verdict and the stored fingerprint.
 func (w *World) recorded(t *testing.T, r rewards.NewReward, stored rewards.Fingerprint, want rewards.Verdict) {
 	t.Helper()
-	outcomes, err := w.RecordRewards(t.Context(), []rewards.NewReward{r})
-	check(t, err)
-	if outcomes[0].Verdict != want {
-		t.Errorf("verdict %d, want %d", outcomes[0].Verdict, want)
-	}
-	var got blob
-	check(t, w.engine.Read(t.Context(), func(ctx context.Context, tx store.Tx) error {
-		return tx.Query(ctx, func(row store.Row) error { return row.Scan(&got) },
-			`SELECT fingerprint FROM rewards WHERE app_id = ?1 AND idempotency_key = ?2`, r.AppID[:], r.IdempotencyKey)
-	}))
-	if string(got) != string(stored[:]) {
+	wantVerdicts(t, w.verdicts(t, r), want)
+	if got := w.fingerprint(t, r); string(got) != string(stored[:]) {
 		t.Errorf("the stored fingerprint is %x, want %x", got, stored)
 	}
+}
+
+// fingerprint reads the stored fingerprint of a request.
+func (w *World) fingerprint(t *testing.T, r rewards.NewReward) (stored blob) {
+	t.Helper()
+	check(t, w.engine.Read(t.Context(), func(ctx context.Context, tx store.Tx) error {
+		return tx.Query(ctx, func(row store.Row) error { return row.Scan(&stored) },
+			`SELECT fingerprint FROM rewards WHERE app_id = ?1 AND idempotency_key = ?2`, r.AppID[:], r.IdempotencyKey)
+	}))
+	return stored
 }
 
 // blob reads bytes of any length.

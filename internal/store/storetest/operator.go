@@ -38,10 +38,7 @@ func (w *World) deeds(t *testing.T) []deed {
 		return r
 	}()).ID
 	check(t, w.DoubtAsset(t.Context(), asset, 7_000_000_000))
-	lost := rewards.BrokerOrder{
-		ID: "b", ClientOrderID: "sr-x-lost", Symbol: "AAPL", Side: "buy", Status: "filled", Notional: 3_000_000,
-		FilledQty: 15_000_000, FilledAvgPrice: dollar200,
-	}
+	lost := lostOrder("sr-x-lost")
 	conflicts := []rewards.BrokerConflict{
 		{ClientOrderID: lost.ClientOrderID, Symbol: "AAPL", FilledQty: lost.FilledQty, Detail: "unknown"},
 		{ClientOrderID: "sr-x-1", Symbol: "AAPL", FilledQty: 5, Detail: "unknown"},

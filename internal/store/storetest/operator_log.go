@@ -102,20 +102,12 @@ func testOperatorLogBegins(t *testing.T, w *World) {
 }
 
 // recordedOlder reports whether a request gets the fingerprint of older programs.
-func (w *World) recordedOlder(t *testing.T) (older bool) {
+func (w *World) recordedOlder(t *testing.T) bool {
 	t.Helper()
 	w.Advance(2 * time.Millisecond)
 	r := w.Request(t, 1_000_000)
-	check(t, failure(w.RecordRewards(t.Context(), []rewards.NewReward{r})))
-	check(t, w.engine.Read(t.Context(), func(ctx context.Context, tx store.Tx) error {
-		return tx.Query(ctx, func(row store.Row) error {
-			var stored blob
-			err := row.Scan(&stored)
-			older = string(stored) != string(r.Fingerprint[:])
-			return err
-		}, `SELECT fingerprint FROM rewards WHERE app_id = ?1 AND idempotency_key = ?2`, r.AppID[:], r.IdempotencyKey)
-	}))
-	return older
+	w.record(t, r)
+	return string(w.fingerprint(t, r)) != string(r.Fingerprint[:])
 }
 
 // fleet reports whether several processes may share the engine.

@@ -251,11 +251,16 @@ func testResolution(t *testing.T, w *World) {
 	}
 }
 
-func testAdoption(t *testing.T, w *World) {
-	lost := rewards.BrokerOrder{
-		ID: "b", ClientOrderID: "sr-x-lost", Symbol: "AAPL", Side: "buy", Status: "filled", Notional: 3_000_000,
+// lostOrder is a filled order for AAPL of which the store has no trace.
+func lostOrder(clientOrderID string) rewards.BrokerOrder {
+	return rewards.BrokerOrder{
+		ID: "b", ClientOrderID: clientOrderID, Symbol: "AAPL", Side: "buy", Status: "filled", Notional: 3_000_000,
 		FilledQty: 15_000_000, FilledAvgPrice: dollar200,
 	}
+}
+
+func testAdoption(t *testing.T, w *World) {
+	lost := lostOrder("sr-x-lost")
 	wantCode(t, failure(w.AdoptOrder(t.Context(), lost, "restored")), rewards.CodeConflict) // no rewards wait
 	first, second, third := w.Give(t, 1_000_000), w.Give(t, 1_500_000), w.Give(t, 1_000_000)
 	wantCode(t, failure(w.AdoptOrder(t.Context(), lost, "restored")), rewards.CodeNotFound) // no conflict is known

@@ -36,9 +36,7 @@ func changed(r rewards.NewReward) rewards.NewReward {
 func testVerdicts(t *testing.T, w *World) {
 	r := w.Request(t, 5_250_000)
 	r.Source, r.Metadata = "campaign", `{"b":1,"a":"\u0000"}`
-	outcomes, err := w.RecordRewards(t.Context(), []rewards.NewReward{r})
-	check(t, err)
-	created := outcomes[0].Reward
+	created := w.record(t, r)
 	want := rewards.Reward{
 		AppID: r.AppID, ID: created.ID, UserID: r.UserID, IdempotencyKey: r.IdempotencyKey, Amount: r.Amount,
 		AssetID: r.AssetID, Symbol: "AAPL", Source: "campaign", Metadata: r.Metadata, Status: rewards.Recorded,

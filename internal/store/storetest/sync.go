@@ -105,10 +105,8 @@ func testAdoptRenamed(t *testing.T, w *World) {
 	w.sync(t, "a APL", "k KO", "t TSLA", "n AAPL")
 	w.Give(t, 1_000_000) // the new AAPL
 	for asset, want := range map[string]rewards.Code{"a": rewards.CodeConflict, "x": rewards.CodeNotFound} {
-		lost := rewards.BrokerOrder{
-			ID: "b", ClientOrderID: "sr-x-" + asset, AssetID: asset, Symbol: "AAPL", Side: "buy", Status: "filled",
-			Notional: 3_000_000, FilledQty: 15_000_000, FilledAvgPrice: dollar200,
-		}
+		lost := lostOrder("sr-x-" + asset)
+		lost.AssetID = asset
 		check(t, w.SaveReconciliation(t.Context(), []rewards.BrokerConflict{{ClientOrderID: lost.ClientOrderID}}, w.Now()))
 		wantCode(t, failure(w.AdoptOrder(t.Context(), lost, "restored")), want) // no reward waits for "a", and "x" is not in the catalog
 	}
