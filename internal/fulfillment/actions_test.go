@@ -177,7 +177,8 @@ func TestAHeldOrderIsNotSentAgain(t *testing.T) {
 		w.until("2000-01-04 19:59:57")
 		submits := 0
 		w.faulty(isSubmit, func(_ *http.Request, carry carrier) (*http.Response, error) {
-			if submits++; submits == 1 {
+			submits++
+			if submits == 1 {
 				return nil, errCut
 			}
 			return carry()

@@ -69,7 +69,7 @@ func (s sessions) same(other sessions) bool {
 		s.Next.Sub(other.Next).Abs() < jitter
 }
 
-// decodeSessions reads the stored form of the hours; "" is none.
+// decodeSessions reads the stored form of the hours. An empty string is the zero sessions.
 func decodeSessions(text string) (sessions, error) {
 	var s sessions
 	if text == "" {

@@ -74,7 +74,8 @@ func TestSyncAssets(t *testing.T) {
 	}{
 		"the first sync": {
 			ours{held(1, "", "A"), held(2, "", "B")},
-			theirs{stock("a", "A"), stock("b", "B", "fractionable"), stock("c", "C"), stock("d", "D", "tradable")}, none,
+			theirs{stock("a", "A"), stock("b", "B", "fractionable"), stock("c", "C"), stock("d", "D", "tradable")},
+			none,
 			"1 A->A linked\n2 B->B linked disabled (no gift)\n0 ->C added",
 		},
 		"nothing new":     {ours{held(1, "a", "A")}, theirs{stock("a", "A")}, none, ""},
@@ -86,45 +87,55 @@ func TestSyncAssets(t *testing.T) {
 		"off stays off":   {ours{held(1, "a", "A", "off")}, theirs{stock("a", "A")}, none, ""},
 		"off and renamed": {ours{held(1, "a", "A", "off")}, theirs{stock("a", "B")}, none, "1 A->B renamed named (no gift)"},
 		"a swap": {
-			ours{held(1, "a", "A"), held(2, "b", "B")}, theirs{stock("a", "B"), stock("b", "A")}, none,
-			"1 A->B renamed named\n2 B->A renamed named",
+			ours{held(1, "a", "A"), held(2, "b", "B")}, theirs{stock("a", "B"), stock("b", "A")}, none, "1 A->B renamed named\n2 B->A renamed named",
 		},
 		"a chain and a new one at its end": {
-			ours{held(1, "a", "A"), held(2, "b", "B")}, theirs{stock("a", "B"), stock("b", "C"), stock("n", "A")}, none,
+			ours{held(1, "a", "A"), held(2, "b", "B")},
+			theirs{stock("a", "B"), stock("b", "C"), stock("n", "A")},
+			none,
 			"1 A->B renamed named\n2 B->C renamed named\n0 ->A added",
 		},
 		"a symbol used again": {
-			ours{held(1, "a", "A"), held(2, "b", "A.OLD", "gone")}, theirs{stock("n", "A")}, none,
+			ours{held(1, "a", "A"), held(2, "b", "A.OLD", "gone")},
+			theirs{stock("n", "A")},
+			none,
 			"1 A->A.OLD2 renamed disabled (no gift)\n0 ->A added",
 		},
 		"a symbol used again by a stock that is not sold": {
 			ours{held(1, "a", "A")}, theirs{stock("n", "A", "tradable")}, none, "1 A->A.OLD renamed disabled (no gift)",
 		},
 		"a symbol used again, long": {
-			ours{held(1, "a", "ABCDEFGHIJKLMNOP")}, theirs{stock("n", "ABCDEFGHIJKLMNOP")}, none,
+			ours{held(1, "a", "ABCDEFGHIJKLMNOP")},
+			theirs{stock("n", "ABCDEFGHIJKLMNOP")},
+			none,
 			"1 ABCDEFGHIJKLMNOP->ABCDEFGHIJKL.OLD renamed disabled (no gift)\n0 ->ABCDEFGHIJKLMNOP added",
 		},
 		"a symbol taken by a renamed asset": {
-			ours{held(1, "", "A"), held(2, "b", "B")}, theirs{stock("b", "A")}, none,
-			"1 A->A.OLD renamed disabled (no gift)\n2 B->A renamed named",
+			ours{held(1, "", "A"), held(2, "b", "B")}, theirs{stock("b", "A")}, none, "1 A->A.OLD renamed disabled (no gift)\n2 B->A renamed named",
 		},
 		"displaced, then listed under another symbol": {
-			ours{held(1, "a", "A.OLD", "gone"), held(2, "n", "A")}, theirs{stock("a", "X"), stock("n", "A")}, none,
+			ours{held(1, "a", "A.OLD", "gone"), held(2, "n", "A")},
+			theirs{stock("a", "X"), stock("n", "A")},
+			none,
 			"1 A.OLD->X renamed named returned",
 		},
 		"a filter of symbols": {
-			ours{held(1, "a", "A"), held(2, "b", "B")}, theirs{stock("c", "C"), stock("d", "D")}, only("A", "D"),
+			ours{held(1, "a", "A"), held(2, "b", "B")},
+			theirs{stock("c", "C"), stock("d", "D")},
+			only("A", "D"),
 			"1 A->A disabled (no gift)\n0 ->D added",
 		},
 		"a filter by the new symbol": {ours{held(1, "a", "A")}, theirs{stock("a", "B")}, only("B"), "1 A->B renamed named"},
 		"a filter of exchanges": {
 			ours{held(1, "a", "A"), held(2, "b", "B"), held(3, "c", "C")},
-			theirs{stock("a", "A", "tradable"), abroad(stock("b", "B", "tradable")), stock("n", "N"), abroad(stock("m", "M"))}, at("NYSE"),
+			theirs{stock("a", "A", "tradable"), abroad(stock("b", "B", "tradable")), stock("n", "N"), abroad(stock("m", "M"))},
+			at("NYSE"),
 			"1 A->A disabled (no gift)\n0 ->N added",
 		},
 		"assets whose symbol a filtered one gets": {
 			ours{held(1, "a", "A"), held(2, "b", "B"), held(3, "c", "C")},
-			theirs{stock("a", "B"), stock("b", "C"), stock("c", "D")}, only("A"),
+			theirs{stock("a", "B"), stock("b", "C"), stock("c", "D")},
+			only("A"),
 			"1 A->B renamed named\n2 B->C renamed named\n3 C->D renamed named",
 		},
 		"the holder of an added symbol": {
@@ -135,7 +146,8 @@ func TestSyncAssets(t *testing.T) {
 		"a symbol listed twice":       {ours{held(1, "a", "A"), held(2, "", "B")}, theirs{stock("a", "A"), stock("x", "A"), stock("y", "B"), stock("z", "B")}, none, ""},
 		"listed twice, and its symbol is another's, not sold": {
 			ours{held(1, "a", "A"), held(2, "b", "B")},
-			theirs{stock("a", "A"), stock("b", "A"), stock("c", "B", "tradable")}, none,
+			theirs{stock("a", "A"), stock("b", "A"), stock("c", "B", "tradable")},
+			none,
 			"2 B->B.OLD renamed disabled (no gift)",
 		},
 		"an id listed twice": {ours{held(1, "a", "A")}, theirs{stock("a", "A"), stock("a", "B")}, none, ""},
