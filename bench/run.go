@@ -180,7 +180,9 @@ func (h *harness) measure(ctx context.Context) (err error) {
 		asked bool
 		run   func(context.Context) error
 	}{
-		{partEndToEnd, h.EndToEnd > 0, h.endToEnd}, {partOverload, h.Overload > 0, h.overload}, {partFlood, true, h.flood},
+		{partEndToEnd, h.EndToEnd > 0, h.endToEnd},
+		{partOverload, h.Overload > 0, h.overload},
+		{partFlood, true, h.flood},
 	} {
 		if part.asked && h.only.MatchString(part.name) {
 			if err := part.run(ctx); err != nil {
