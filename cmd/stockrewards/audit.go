@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 
 	"stockrewards/internal/audit"
@@ -35,11 +36,11 @@ func (c *auditCommand) Run(ctx context.Context) error {
 	return nil
 }
 
-func (c *auditCommand) print(r audit.Report) error {
-	if !c.JSON {
-		return r.WriteText(os.Stdout)
+func (c *auditCommand) print(r interface{ WriteText(w io.Writer) error }) error {
+	if c.JSON {
+		return printJSON(r)
 	}
-	return printJSON(r)
+	return r.WriteText(os.Stdout)
 }
 
 func openAudited(ctx context.Context, d databaseFlag) (reader.Store, error) {

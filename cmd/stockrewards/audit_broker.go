@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"stockrewards/internal/audit/brokercheck"
@@ -24,12 +23,7 @@ func (c *auditCommand) compareWithBroker(ctx context.Context) error {
 	if err != nil {
 		return exitError{err, exitIncomparable}
 	}
-	if c.JSON {
-		err = printJSON(report)
-	} else {
-		err = report.WriteText(os.Stdout)
-	}
-	if err == nil && !report.Clean {
+	if err = c.print(report); err == nil && !report.Clean {
 		err = fmt.Errorf("%s: %d breaks", withoutPassword(c.Database), report.Totals.Breaks)
 	}
 	return err

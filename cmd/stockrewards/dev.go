@@ -123,18 +123,14 @@ func (c *devCommand) prepare(ctx context.Context, s *store.Store) (key string, u
 			filepath.Join(c.Data, devKeyFile), err, c.Data)
 	}
 	found, err := s.Users(ctx, app.ID, rewards.UserFilter{ExternalID: devUser}, rewards.Page[rewards.User]{Limit: 1})
-	if err != nil || len(found) > 0 {
-		return key, first(found), err
+	switch {
+	case err != nil:
+		return "", user, err
+	case len(found) > 0:
+		return key, found[0], nil
 	}
 	user, err = s.CreateUser(ctx, rewards.User{AppID: app.ID, ExternalID: devUser})
 	return key, user, err
-}
-
-func first(users []rewards.User) (u rewards.User) {
-	if len(users) > 0 {
-		u = users[0]
-	}
-	return u
 }
 
 // key reads the key file, or creates it and the app. The file is written before the app is

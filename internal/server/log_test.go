@@ -143,9 +143,7 @@ func TestUnreadLog(t *testing.T) {
 func TestClosedLog(t *testing.T) {
 	t.Parallel()
 	in, out := io.Pipe()
-	if err := in.Close(); err != nil {
-		t.Fatal(err)
-	}
+	check(t, in.Close())
 	writer := server.NewLogWriter(out, server.JSONLog)
 	log := server.NewLog(writer)
 	log.Warn("one")

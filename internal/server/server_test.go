@@ -26,32 +26,33 @@ func config(path string) server.Config {
 	}
 }
 
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Run serves until its context ends, and then releases everything.
 func TestRunServesAndCloses(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "new", "rewards.db")
 	for range 2 {
 		s, err := server.New(t.Context(), config(path))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- s.Run(ctx) }()
 		for _, url := range []string{"http://" + s.Address() + "/openapi.json", "http://" + s.AdminAddress() + "/livez"} {
 			r, err := http.Get(url)
-			if err != nil {
-				t.Fatal(err)
-			}
+			check(t, err)
 			_ = r.Body.Close()
 			if r.StatusCode != http.StatusOK {
 				t.Errorf("%s: %s", url, r.Status)
 			}
 		}
 		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		check(t, <-ended)
 		if _, err := http.Get("http://" + s.Address() + "/openapi.json"); err == nil {
 			t.Error("it still listens")
 		}
@@ -64,9 +65,7 @@ func TestNewReleasesWhatItOpened(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rewards.db")
 	good := config(path)
 	taken, err := server.New(t.Context(), good)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	other := config(filepath.Join(t.TempDir(), "other.db"))
 	for name, change := range map[string]func(*server.Config){
 		"a locked file":     func(c *server.Config) { c.Database = good.Database },
@@ -75,9 +74,7 @@ func TestNewReleasesWhatItOpened(t *testing.T) {
 		"an address in use": func(c *server.Config) { c.Listen = taken.Address() },
 		"no database": func(c *server.Config) {
 			c.Database.SQLite = filepath.Join(t.TempDir(), "rewards.db")
-			if err := os.WriteFile(c.Database.SQLite, []byte(strings.Repeat("not a database", 100)), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			check(t, os.WriteFile(c.Database.SQLite, []byte(strings.Repeat("not a database", 100)), 0o600))
 		},
 	} {
 		bad := other
@@ -86,16 +83,10 @@ func TestNewReleasesWhatItOpened(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, s, err)
 		}
 	}
-	if err := taken.Close(); err != nil {
-		t.Error(err)
-	}
+	check(t, taken.Close())
 	for _, c := range []server.Config{good, other} {
 		s, err := server.New(t.Context(), c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		check(t, err)
+		check(t, s.Close())
 	}
 }

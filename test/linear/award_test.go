@@ -108,19 +108,21 @@ func keyOf(input any) string {
 	return ""
 }
 
-// awards is the model of an app's keys.
-func awards() porcupine.Model {
+// modelOf is a model with a state for each name; S is the state.
+func modelOf[S any](name func(input any) string, step func(s S, input, output any) (bool, S)) porcupine.Model {
 	return porcupine.Model{
-		Partition: func(h []porcupine.Operation) [][]porcupine.Operation { return partition(h, keyOf) },
-		Init:      func() any { return award{} },
+		Partition: func(h []porcupine.Operation) [][]porcupine.Operation { return partition(h, name) },
+		Init:      func() any { return *new(S) },
 		Step: func(state, input, output any) (bool, any) {
-			a, _ := state.(award)
-			ok, next := a.step(input, output)
-			return ok, next
+			s, _ := state.(S)
+			return step(s, input, output)
 		},
 		DescribeOperation: func(input, output any) string { return fmt.Sprintf("%T%+v -> %+v", input, input, output) },
 	}
 }
+
+// awards is the model of an app's keys.
+func awards() porcupine.Model { return modelOf(keyOf, award.step) }
 
 func partition(h []porcupine.Operation, name func(any) string) [][]porcupine.Operation {
 	places := map[string]int{}

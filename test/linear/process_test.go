@@ -113,9 +113,7 @@ func (p *program) torment(quit <-chan struct{}, killed *atomic.Int64, all ...*pr
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	defer l.Close()
 	return l.Addr().String()
 }

@@ -30,9 +30,7 @@ var (
 func TestLinearizableOnSQLite(t *testing.T) {
 	t.Parallel()
 	engine, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "rewards.db"), sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	play(t, newSite(t, engine), func(n int) bool { return n >= *operations })
 }
 
@@ -40,15 +38,11 @@ func TestLinearizableOnSQLite(t *testing.T) {
 func TestLinearizableOnPostgreSQL(t *testing.T) {
 	t.Parallel()
 	url, err := pgtest.Start(t).NewDatabase(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	var engines []store.Engine
 	for range 2 {
 		engine, err := postgres.Open(t.Context(), url, postgres.Options{Connections: 4})
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		engines = append(engines, engine)
 	}
 	play(t, newSite(t, engines...), func(n int) bool { return n >= *operations })
@@ -60,18 +54,10 @@ func newSite(t *testing.T, engines ...store.Engine) site {
 	var s site
 	for i, engine := range engines {
 		books, err := store.New(t.Context(), engine, time.Now, rand.Reader)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() {
-			if err := books.Close(); err != nil {
-				t.Error(err)
-			}
-		})
+		check(t, err)
+		t.Cleanup(func() { check(t, books.Close()) })
 		if i == 0 {
-			if err := books.SeedAssets(t.Context(), []rewards.Asset{{Symbol: "AAPL", Name: "Apple Inc."}}); err != nil {
-				t.Fatal(err)
-			}
+			check(t, books.SeedAssets(t.Context(), []rewards.Asset{{Symbol: "AAPL", Name: "Apple Inc."}}))
 			s.newApp = func() string { return newApp(t, books) }
 		}
 		s.doors = append(s.doors, serve(t, books))
@@ -79,17 +65,21 @@ func newSite(t *testing.T, engines ...store.Engine) site {
 	return s
 }
 
-func newApp(t *testing.T, books *store.Store) string {
+func check(t *testing.T, err error) {
 	t.Helper()
-	secret, err := rewards.NewKeySecret(rewards.TestKeyPrefix, rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+func newApp(t *testing.T, books *store.Store) string {
+	t.Helper()
+	secret, err := rewards.NewKeySecret(rewards.TestKeyPrefix, rand.Reader)
+	check(t, err)
 	name := fmt.Sprint("app ", time.Now().UnixNano())
 	tester := books.As(rewards.Operator{Actor: "tester@test", Command: "test"})
-	if _, _, err := tester.CreateApp(t.Context(), name, rewards.Key{Hash: rewards.HashKey(secret)}); err != nil {
-		t.Fatal(err)
-	}
+	_, _, err = tester.CreateApp(t.Context(), name, rewards.Key{Hash: rewards.HashKey(secret)})
+	check(t, err)
 	return secret
 }
 
@@ -100,9 +90,7 @@ func (noPrices) Price(rewards.AssetID) (money.Price, bool) { return 0, false }
 func serve(t *testing.T, books *store.Store) string {
 	t.Helper()
 	in, err := books.Installation(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	recorder := intake.New(books, func() {})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})

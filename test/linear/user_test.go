@@ -2,7 +2,6 @@ package linear
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/anishathalye/porcupine"
@@ -135,15 +134,4 @@ func familyOf(input any) string {
 }
 
 // users is the model of an app's families of users.
-func users() porcupine.Model {
-	return porcupine.Model{
-		Partition: func(h []porcupine.Operation) [][]porcupine.Operation { return partition(h, familyOf) },
-		Init:      func() any { return family{} },
-		Step: func(state, input, output any) (bool, any) {
-			f, _ := state.(family)
-			ok, next := f.step(input, output)
-			return ok, next
-		},
-		DescribeOperation: func(input, output any) string { return fmt.Sprintf("%T%+v -> %+v", input, input, output) },
-	}
-}
+func users() porcupine.Model { return modelOf(familyOf, family.step) }

@@ -18,16 +18,19 @@ func load(t *testing.T) []mutant {
 	var all []mutant
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		list, err := parse(file, string(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		all = append(all, list...)
 	}
 	return all
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Every row of docs/states.md has a mutant or a reason for having none. Every mutant still
@@ -35,11 +38,9 @@ func load(t *testing.T) []mutant {
 func TestEveryRowHasAMutant(t *testing.T) {
 	t.Parallel()
 	rows, err := readStates()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	proven := make([]bool, len(rows))
-	names, tests, code := map[string]bool{}, newTestFiles(), sources{}
+	names, tests, code := map[string]bool{}, testFiles{}, sources{}
 	for _, m := range load(t) {
 		if names[m.name] {
 			t.Errorf("%s: %s occurs twice", m.at, m.name)
@@ -114,8 +115,6 @@ func (s sources) fits(m mutant) error {
 // testFiles holds the concatenated test files of each folder.
 type testFiles map[string]string
 
-func newTestFiles() testFiles { return testFiles{} }
-
 // have reports whether a test exists: its function, and for each sub-test a string literal
 // with its name, in the folder or in a contract that it runs.
 func (f testFiles) have(t *testing.T, test testRef) bool {
@@ -146,15 +145,11 @@ func (f testFiles) read(t *testing.T, folder string) string {
 		pattern = "*.go"
 	}
 	files, err := filepath.Glob(filepath.Join(root, folder, pattern))
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	var all strings.Builder
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		check(t, err)
 		all.Write(text)
 	}
 	f[folder] = all.String()

@@ -86,9 +86,7 @@ func (v verdict) report(t *testing.T, m mutant, count string) {
 func choose(t *testing.T, all []mutant, every int, names string) []mutant {
 	t.Helper()
 	match, err := regexp.Compile(names)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	var chosen []mutant
 	n := 0
 	for _, m := range all {

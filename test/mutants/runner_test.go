@@ -13,12 +13,8 @@ import (
 func write(t *testing.T, folder, name, text string) {
 	t.Helper()
 	path := filepath.Join(folder, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	check(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	check(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
 // The runner distinguishes mutants that are found, survive, hang or do not compile, on a
@@ -94,9 +90,7 @@ file: internal/sum/sum.go
 -sum
 +mus
 `)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	r := runner{root: folder, limit: 4 * time.Second}
 	r.baseline(t, mutants[:4])
 	got := map[string]verdict{}

@@ -56,9 +56,7 @@ func TestStatesAreCurrent(t *testing.T) {
 	t.Parallel()
 	const path = root + "/docs/states.md"
 	rows, err := readStates()
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	tests := map[int][]testRef{}
 	for _, m := range load(t) {
 		for _, name := range m.rows {
@@ -68,9 +66,7 @@ func TestStatesAreCurrent(t *testing.T) {
 		}
 	}
 	before, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	check(t, err)
 	lines := strings.Split(string(before), "\n")
 	for i, r := range rows {
 		if r.proven {
@@ -82,9 +78,7 @@ func TestStatesAreCurrent(t *testing.T) {
 	switch {
 	case after == string(before):
 	case *update:
-		if err := os.WriteFile(path, []byte(after), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		check(t, os.WriteFile(path, []byte(after), 0o600))
 	default:
 		t.Error("docs/states.md is stale: run go test ./test/mutants -run TestStatesAreCurrent -args -write")
 	}

@@ -3,6 +3,7 @@ package sim
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -10,7 +11,6 @@ import (
 	"time"
 
 	"stockrewards/internal/broker/paper"
-	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 )
 
@@ -148,9 +148,8 @@ func (l *lab) operatorClock() rewards.MarketClock {
 		l.hours.Now = now
 		return l.hours
 	}
-	request := httptest.NewRequestWithContext(l.t.Context(), http.MethodGet, "/control/clock", http.NoBody)
 	answer := httptest.NewRecorder()
-	l.brokerage.Handler().ServeHTTP(answer, request)
+	l.brokerage.Handler().ServeHTTP(answer, httptest.NewRequestWithContext(l.t.Context(), http.MethodGet, "/control/clock", http.NoBody))
 	var got struct {
 		IsOpen              bool
 		NextOpen, NextClose time.Time
@@ -226,10 +225,7 @@ func (l *lab) compareAll() {
 	l.brokerage.RemoveFault(0)
 	positions, err := l.operator.Positions(l.t.Context())
 	l.check(err)
-	left := map[string]money.Shares{}
-	for symbol, qty := range l.filled {
-		left[symbol] = qty
-	}
+	left := maps.Clone(l.filled)
 	for _, p := range positions {
 		left[p.Symbol] -= p.Qty
 	}

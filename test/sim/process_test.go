@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"stockrewards/internal/api"
-	"stockrewards/internal/broker/alpaca"
 	"stockrewards/internal/broker/paper"
 	"stockrewards/internal/fulfillment"
 	"stockrewards/internal/intake"
@@ -45,10 +44,7 @@ func (p *process) boot() {
 	books, err := store.New(ctx, mortalEngine{l.engine.Engine, p}, time.Now, l.source)
 	l.check(err)
 	p.store = books.As(rewards.Operator{Actor: "tester@test", Command: "test"})
-	broker := alpaca.New(alpaca.Options{
-		TradingURL: "http://broker.test", DataURL: "http://broker.test", KeyID: "k", SecretKey: "s",
-		Transport: wire{p}, RequestsPerMinute: 60_000,
-	})
+	broker := client(wire{p})
 	p.market = market.New(broker, p.store, time.Now, l.log)
 	l.check(p.market.Load(ctx))
 	in, err := p.store.Installation(ctx)

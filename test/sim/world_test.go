@@ -112,16 +112,16 @@ func newWorld(t *testing.T, seed uint64, hours paper.Hours) *world {
 		w.stop()
 		w.check(errors.Join(engine.Close(), w.brokerage.Close()))
 	})
-	w.operator = client(w.brokerage)
+	w.operator = client(w.brokerage.Transport())
 	w.boot()
 	w.populate()
 	return w
 }
 
-func client(b *paper.Brokerage) *alpaca.Client {
+func client(transport http.RoundTripper) *alpaca.Client {
 	return alpaca.New(alpaca.Options{
 		TradingURL: "http://broker.test", DataURL: "http://broker.test", KeyID: "k", SecretKey: "s",
-		Transport: b.Transport(), RequestsPerMinute: 60_000,
+		Transport: transport, RequestsPerMinute: 60_000,
 	})
 }
 
@@ -156,7 +156,7 @@ func (w *world) boot() {
 	books, err := store.New(w.t.Context(), w.engine, time.Now, w.source)
 	w.check(err)
 	w.store = books.As(rewards.Operator{Actor: "tester@test", Command: "test"})
-	broker := client(w.brokerage)
+	broker := client(w.brokerage.Transport())
 	w.market = market.New(broker, w.store, time.Now, w.log)
 	w.check(w.market.Load(w.t.Context()))
 	in, err := w.store.Installation(w.t.Context())
