@@ -51,6 +51,12 @@ const (
 	sharedFor                   = time.Second
 )
 
+// Large lists of an app that sends beside others.
+const (
+	largeAnswer = 256 << 10 // bytes of a list that is followed by a rest
+	sharedRate  = 48 << 20  // bytes per second of such lists, at most
+)
+
 // Gate admits requests. It is safe for concurrent use.
 type Gate struct {
 	alone, shared [kinds]int // places of an app
@@ -144,9 +150,23 @@ func (g *Gate) Committed(took time.Duration) {
 	g.commit.Store(before + (int64(took)-before)/weight)
 }
 
+// isShared reports whether several apps send requests.
+func (g *Gate) isShared() bool {
+	return int64(time.Since(g.began))-g.changed.Load() < int64(sharedFor)
+}
+
+// rest returns how long an answered request keeps its place. While several apps send, large
+// lists in sequence would keep a processor and the database busy all the time.
+func (g *Gate) rest(kind Kind, bytes int) time.Duration {
+	if kind != List || bytes < largeAnswer || !g.isShared() {
+		return 0
+	}
+	return time.Duration(bytes) * time.Second / sharedRate
+}
+
 // places returns the number of places that each app has now.
 func (g *Gate) places(kind Kind) int {
-	if int64(time.Since(g.began))-g.changed.Load() >= int64(sharedFor) {
+	if !g.isShared() {
 		return g.alone[kind]
 	}
 	if kind == Write {

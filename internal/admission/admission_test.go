@@ -150,6 +150,46 @@ func TestPlacesWhileSeveralAppsSend(t *testing.T) {
 	})
 }
 
+// While another app sends, a large list keeps its place for a rest, a small one does not.
+func TestLargeListsRestWhileSeveralAppsSend(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		shared bool
+		bytes  int
+		rest   time.Duration
+	}{
+		"large, shared": {true, 4_800_000, 95 * time.Millisecond},
+		"small, shared": {true, 100_000, 0},
+		"large, alone":  {false, 4_800_000, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			run(t, func(w *world) {
+				if c.shared {
+					w.pass(app(7), admission.List, "a list of another app")
+				}
+				working, waiting := w.flood(app(1), admission.List, 40)
+				working[0].ticket.Answered(c.bytes)
+				working[0].ticket.Leave()
+				synctest.Wait()
+				if c.rest > 0 {
+					time.Sleep(c.rest)
+					synctest.Wait()
+					if waiting[0].entered() {
+						t.Error("the next list begins before the rest is over")
+					}
+					time.Sleep(10 * time.Millisecond)
+					synctest.Wait()
+				}
+				if !waiting[0].entered() {
+					t.Error("the next list waits too long")
+				}
+				w.end(append(working[1:], waiting...)...)
+			})
+		})
+	}
+}
+
 // Waiting requests get places in order of arrival, one for each that is answered.
 func TestRequestsGetPlacesInOrder(t *testing.T) {
 	t.Parallel()

@@ -107,13 +107,27 @@ func (l *lane) wait(ctx context.Context, w waiter, kind Kind) error {
 	return rewards.Unavailable("the service is busy with other requests of this app", cause)
 }
 
-// answered frees a place and counts the bytes of the response.
+// answered counts the bytes of the response and frees the request's place, after a rest if
+// there is one.
 func (l *lane) answered(kind Kind, bytes int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.working[kind]--
 	l.bytes += int64(bytes)
 	l.gate.bytes.Add(int64(bytes))
+	if rest := l.gate.rest(kind, bytes); rest > 0 {
+		time.AfterFunc(rest, func() {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.vacate(kind)
+		})
+		return
+	}
+	l.vacate(kind)
+}
+
+// vacate frees a place.
+func (l *lane) vacate(kind Kind) {
+	l.working[kind]--
 	l.next(kind)
 }
 
