@@ -41,7 +41,7 @@ func (c *comparison) orders() {
 			c.report.Totals.Matched++
 		}
 		if conflict := c.ours.conflicts[id]; conflict.acknowledgedAt != 0 {
-			c.add("conflict_acknowledged", SeverityExplained, p, acknowledged+conflict.reason)
+			c.add(codeAcknowledged, SeverityExplained, p, acknowledged+conflict.reason)
 		}
 	}
 }
@@ -52,18 +52,18 @@ func (c *comparison) compare(p pair) {
 	switch {
 	case o.state == value.Planned:
 		if p.reading.inFirst {
-			c.add("order_not_sent", SeverityBreak, p, stopCopy)
+			c.add(codeNotSent, SeverityBreak, p, stopCopy)
 		}
 	case o.state == value.Quarantined:
-		c.add("order_undecided", SeverityBreak, p, resolve)
+		c.add(codeUndecided, SeverityBreak, p, resolve)
 	case o.state == value.Refused:
 		if p.reading.known() && (p.theirs.Status != "rejected" || p.theirs.FilledQty != 0) {
-			c.add("refused_but_known", SeverityBreak, p, askBroker)
+			c.add(codeRefusedKnown, SeverityBreak, p, askBroker)
 		}
 	case !p.reading.known():
 		c.missing(p)
 	case p.theirs.Problem != "":
-		c.add("order_unreadable", SeverityBreak, p, askBroker)
+		c.add(codeUnreadable, SeverityBreak, p, askBroker)
 	default:
 		c.identity(p)
 		if o.state == value.Settled {
@@ -85,11 +85,11 @@ func (c *comparison) unknown(p pair) {
 	reason, ok := c.acknowledged(p)
 	switch {
 	case ok:
-		c.add("conflict_acknowledged", SeverityExplained, p, acknowledged+reason)
+		c.add(codeAcknowledged, SeverityExplained, p, acknowledged+reason)
 	case !p.reading.inFirst:
-		c.add("order_in_flight", SeverityTiming, p, nothing)
+		c.add(codeInFlight, SeverityTiming, p, nothing)
 	default:
-		c.add("order_unknown", SeverityBreak, p, adoptOrAcknowledge)
+		c.add(codeUnknown, SeverityBreak, p, adoptOrAcknowledge)
 	}
 }
 
@@ -98,15 +98,15 @@ func (c *comparison) missing(p pair) {
 	o := p.ours
 	switch {
 	case o.resolved:
-		c.add("order_resolved", SeverityExplained, p, operatorResolved)
+		c.add(codeResolved, SeverityExplained, p, operatorResolved)
 	case o.state != value.Settled && c.age(o.firstAttemptAt) < patience:
-		c.add("order_in_flight", SeverityTiming, p, nothing)
+		c.add(codeInFlight, SeverityTiming, p, nothing)
 	case o.state == value.Submitted && !o.ambiguous():
-		c.add("order_waits", SeverityTiming, p, seeAlarms)
+		c.add(codeWaits, SeverityTiming, p, seeAlarms)
 	case o.state == value.Submitted:
-		c.add("order_missing", SeverityBreak, p, checkServe)
+		c.add(codeMissing, SeverityBreak, p, checkServe)
 	default:
-		c.add("order_missing", SeverityBreak, p, askBroker)
+		c.add(codeMissing, SeverityBreak, p, askBroker)
 	}
 }
 
@@ -115,13 +115,13 @@ func (c *comparison) identity(p pair) {
 	o, b := p.ours, p.theirs
 	switch {
 	case o.brokerID != "" && b.BrokerID != o.brokerID:
-		c.add("broker_id_differs", SeverityBreak, p, askBroker)
+		c.add(codeBrokerID, SeverityBreak, p, askBroker)
 	case !c.sameAsset(o, b):
-		c.add("symbol_differs", SeverityBreak, p, askBroker)
+		c.add(codeSymbol, SeverityBreak, p, askBroker)
 	case b.Side != "buy":
-		c.add("side_differs", SeverityBreak, p, askBroker)
+		c.add(codeSide, SeverityBreak, p, askBroker)
 	case int64(b.Notional) != o.notional:
-		c.add("notional_differs", SeverityBreak, p, askBroker)
+		c.add(codeNotional, SeverityBreak, p, askBroker)
 	}
 }
 
@@ -142,15 +142,15 @@ func (c *comparison) settled(p pair) {
 	switch {
 	case o.resolved && filled:
 	case o.resolved:
-		c.add("order_resolved", SeverityExplained, p, operatorResolved)
+		c.add(codeResolved, SeverityExplained, p, operatorResolved)
 	case !filled && ok:
-		c.add("conflict_acknowledged", SeverityExplained, p, acknowledged+reason)
+		c.add(codeAcknowledged, SeverityExplained, p, acknowledged+reason)
 	case !filled:
-		c.add("filled_differs", SeverityBreak, p, askBroker+"; "+runAudit)
+		c.add(codeFilled, SeverityBreak, p, askBroker+"; "+runAudit)
 	case b.Status != o.brokerStatus:
-		c.add("status_differs", SeverityBreak, p, askBroker)
+		c.add(codeStatus, SeverityBreak, p, askBroker)
 	case int64(b.AveragePrice) != o.price:
-		c.add("price_differs", SeverityBreak, p, askBroker+"; "+runAudit)
+		c.add(codePrice, SeverityBreak, p, askBroker+"; "+runAudit)
 	}
 }
 
@@ -161,17 +161,17 @@ func (c *comparison) live(p pair) {
 	ended := value.EndedAtBroker(b.Status)
 	switch {
 	case o.state != value.Resolved && int64(b.FilledQty) < o.filledQty:
-		c.add("filled_differs", SeverityBreak, p, askBroker)
+		c.add(codeFilled, SeverityBreak, p, askBroker)
 	case (o.state == value.Resolved || ended) && late:
-		c.add("order_unbooked", SeverityBreak, p, checkServe)
+		c.add(codeUnbooked, SeverityBreak, p, checkServe)
 	case o.state == value.Resolved || ended:
-		c.add("order_unbooked", SeverityTiming, p, nothing)
+		c.add(codeUnbooked, SeverityTiming, p, nothing)
 	case o.state == value.Submitted && late:
-		c.add("order_unnoticed", SeverityBreak, p, checkServe)
+		c.add(codeUnnoticed, SeverityBreak, p, checkServe)
 	case o.state == value.Submitted:
-		c.add("order_in_flight", SeverityTiming, p, nothing)
+		c.add(codeInFlight, SeverityTiming, p, nothing)
 	case b.FilledQty > 0:
-		c.add("order_partly_filled", SeverityTiming, p, nothing)
+		c.add(codePartly, SeverityTiming, p, nothing)
 	}
 }
 

@@ -94,7 +94,7 @@ func (c *comparison) position(s *stock) {
 	if !s.mine {
 		if s.position.Sign() != 0 {
 			c.report.Items = append(c.report.Items, Item{
-				Code: "position_foreign", Severity: SeverityWarning, Symbol: s.symbol, Ours: "never ordered",
+				Code: codeForeign, Severity: SeverityWarning, Symbol: s.symbol, Ours: "never ordered",
 				Theirs: s.position.Shares(), Next: foreignAsset,
 			})
 		}
@@ -115,7 +115,7 @@ func (c *comparison) position(s *stock) {
 		return
 	}
 	c.report.Items = append(c.report.Items, Item{
-		Code: "position_differs", Severity: SeverityBreak, Symbol: s.symbol,
+		Code: codePosition, Severity: SeverityBreak, Symbol: s.symbol,
 		Ours: fmt.Sprintf("%s: %s of the users and %s of the house; orders account for %s more",
 			s.booked().Shares(), s.held.Shares(), s.house.Shares(), s.most.Shares()),
 		Theirs: s.position.Shares(), DifferenceShares: row.Unexplained, DifferenceUSD: row.DifferenceUSD,
