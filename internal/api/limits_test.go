@@ -24,25 +24,33 @@ func (w *world) limited(t *testing.T) client {
 	t.Helper()
 	c := w.newApp(t)
 	w.limit(t, c, rewards.Limits{Concurrent: 1})
-	body, end := io.Pipe()
-	held, err := http.NewRequestWithContext(t.Context(), http.MethodPost, c.base+"/v1/users", body)
-	check(t, err)
-	held.Header.Set("X-Api-Key", c.key)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		if got, err := w.server.Client().Do(held); err == nil {
-			_ = got.Body.Close()
-		}
-	}()
+	var end *io.PipeWriter
+	var done chan struct{}
+	hold := func() {
+		rest, writer := io.Pipe()
+		held, err := http.NewRequestWithContext(t.Context(), http.MethodPost, c.base+"/v1/users",
+			io.MultiReader(strings.NewReader("{"), rest))
+		check(t, err)
+		held.Header.Set("X-Api-Key", c.key)
+		end, done = writer, make(chan struct{})
+		go func(done chan struct{}) {
+			defer close(done)
+			if got, err := w.server.Client().Do(held); err == nil {
+				_ = got.Body.Close()
+			}
+		}(done)
+	}
 	t.Cleanup(func() {
 		_ = end.CloseWithError(io.ErrUnexpectedEOF)
 		<-done
 	})
-	_, err = io.WriteString(end, "{")
-	check(t, err)
+	hold()
 	for c.get(t, "/v1/assets").status != http.StatusTooManyRequests {
-		time.Sleep(time.Millisecond) // until the held request is admitted
+		select {
+		case <-done: // a probe had the only place when the held request came
+			hold()
+		case <-time.After(time.Millisecond): // until it is admitted
+		}
 	}
 	return c
 }
