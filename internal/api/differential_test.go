@@ -80,9 +80,6 @@ func newTwin(t *testing.T, engine store.Engine) *twin {
 // Random requests get the same responses from a service over SQLite and from one over PostgreSQL.
 func TestBothEnginesRespondAlike(t *testing.T) {
 	t.Parallel()
-	if *onPostgres {
-		t.Skip("the run over SQLite compares both engines")
-	}
 	calls := 1_000
 	if *long {
 		calls = 10_000

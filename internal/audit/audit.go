@@ -99,7 +99,7 @@ type position struct{ filled, held, house value.Sum }
 
 func (a *auditor) position(asset int64) *position { return entryOf(a.positions, asset) }
 
-// entryOf returns the entry of a key, a new one when there is none.
+// entryOf returns the entry of a key and creates it if it is missing.
 func entryOf[V any](entries map[int64]*V, key int64) *V {
 	if entries[key] == nil {
 		entries[key] = new(V)

@@ -190,7 +190,7 @@ func (o *Operator) ResumeAction(ctx context.Context, id string) (r Resumed, err 
 // Resumed is an action whose hold an operator ended, and what was accepted with it.
 type Resumed struct {
 	Action  rewards.Action
-	Price   money.Price  // the last one; 0 when there is none
+	Price   money.Price  // the last one; 0: unknown
 	Differs money.Shares // the broker's position minus ours
 	Hold    rewards.ActionHold
 	Doubt   rewards.Doubt

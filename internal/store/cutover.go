@@ -10,7 +10,7 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// Cutover is the move of a store to another database. The zero value means that there was none.
+// Cutover is the move of a store to another database. The zero value means that the store never moved.
 type Cutover struct {
 	To   string    // the other database, without credentials
 	At   time.Time // nothing was written here since

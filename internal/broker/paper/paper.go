@@ -102,7 +102,7 @@ type Brokerage struct {
 	server *wire.Server
 }
 
-// Open opens the books in a file and creates them when there are none. The path ":memory:"
+// Open opens the books in a file and creates them in a new one. The path ":memory:"
 // keeps them in memory until Close. It fails when an option is out of range, when the file
 // is another program's or was written by a newer version, and when the SQLite library is
 // too old.
@@ -212,8 +212,8 @@ type Order struct {
 	Fault         string      // the one that struck it; empty for none
 }
 
-// Order returns the order with a client order id, even one that a fault hides, and false
-// when there is none.
+// Order returns the order with a client order id, even one that a fault hides, and reports
+// whether it exists.
 func (b *Brokerage) Order(ctx context.Context, clientOrderID string) (Order, bool, error) {
 	now := b.books.Clock.Now()
 	o, err := b.books.ActualOrder(ctx, clientOrderID, now)

@@ -74,7 +74,7 @@ func Open(ctx context.Context, path string, o Options) (*Books, error) {
 	return b, nil
 }
 
-// begin creates the tables when there are none, and reads what is stored once.
+// begin creates missing tables and reads what is stored once.
 func (b *Books) begin(ctx context.Context, o Options, first Account) error {
 	if err := b.checkLibrary(ctx); err != nil {
 		return err

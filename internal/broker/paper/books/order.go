@@ -90,7 +90,7 @@ func scanOrder(r row) (*Order, error) {
 	return &o, err
 }
 
-// oneOrder scans the order with that id, and fails with apierror.NotFound when there is none.
+// oneOrder scans the order with that id. It fails with apierror.NotFound if it is missing.
 func oneOrder(r *sql.Row, id string) (*Order, error) {
 	o, err := scanOrder(r)
 	if errors.Is(err, sql.ErrNoRows) {

@@ -68,7 +68,7 @@ func (b *Books) Submit(ctx context.Context, t Ticket, now time.Time) (*Order, er
 	return o, err
 }
 
-// lastSubmission returns when the last order was submitted, zero when there is none. It
+// lastSubmission returns when the last order was submitted, zero before the first. It
 // fails when the client order id has been used.
 func lastSubmission(ctx context.Context, tx *sql.Tx, clientOrderID string) (last time.Time, err error) {
 	var used bool

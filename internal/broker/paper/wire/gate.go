@@ -11,7 +11,7 @@ import (
 	"stockrewards/internal/broker/paper/apierror"
 )
 
-// unlimited is the rate limit in the headers when there is none.
+// unlimited is the rate limit in the headers of a brokerage without a limit.
 const unlimited = 1 << 30
 
 // gate checks credentials and the rate limit.
