@@ -11,17 +11,21 @@ import (
 // Holdings implements rewards.Store.
 func (s *Store) Holdings(ctx context.Context, app rewards.AppID, user rewards.UserID) ([]rewards.Holding, error) {
 	list, found, err := s.holdings.get(ctx, userKey{app, user})
-	if err == nil && !found {
-		err = errNoUser()
+	if err != nil {
+		return nil, err
 	}
-	return list, err
+	if !found {
+		return nil, errNoUser()
+	}
+	s.known.add(userKey{app, user})
+	return list, nil
 }
 
 // readHoldings reads users' holdings, sorted by symbol. A user without holdings has an empty
 // list. Unknown users are missing.
-func readHoldings(ctx context.Context, tx Tx, keys []userKey) (map[userKey][]rewards.Holding, error) {
+func (s *Store) readHoldings(ctx context.Context, tx Tx, keys []userKey) (map[userKey][]rewards.Holding, error) {
 	found := make(map[userKey][]rewards.Holding, len(keys))
-	readInto := holdingsByRow
+	readInto := s.holdingsByRow
 	if _, columns := tx.(ColumnTx); columns {
 		readInto = holdingsByColumn
 	}
@@ -34,7 +38,7 @@ func readHoldings(ctx context.Context, tx Tx, keys []userKey) (map[userKey][]rew
 
 // holdingsByRow reads one user after the other. It checks that the user exists only when
 // there are no holdings.
-func holdingsByRow(ctx context.Context, tx Tx, keys []userKey, found map[userKey][]rewards.Holding) error {
+func (s *Store) holdingsByRow(ctx context.Context, tx Tx, keys []userKey, found map[userKey][]rewards.Holding) error {
 	for _, k := range keys {
 		list, err := fetchAll(ctx, tx, func(row Row) (h rewards.Holding, err error) {
 			err = row.Scan((*int64)(&h.AssetID), &h.Symbol, (*int64)(&h.Quantity), (*int64)(&h.CostBasis))
@@ -43,7 +47,7 @@ func holdingsByRow(ctx context.Context, tx Tx, keys []userKey, found map[userKey
 			WHERE h.app_id = ?1 AND h.user_id = ?2`, k.app[:], k.user[:])
 		exists := len(list) > 0
 		if err == nil && !exists {
-			exists, err = userExistsByRow(ctx, tx, k)
+			exists, err = s.userExistsByRow(ctx, tx, k)
 		}
 		if err != nil {
 			return err

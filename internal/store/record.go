@@ -48,6 +48,7 @@ func (s *Store) recordOnce(ctx context.Context, r *recording) error {
 	for i := range r.outcomes {
 		if o := &r.outcomes[i]; o.Verdict == rewards.Created {
 			s.used.Store(o.Reward.AssetID, true)
+			s.known.add(userKey{o.Reward.AppID, o.Reward.UserID})
 		}
 	}
 	return nil

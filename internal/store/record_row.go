@@ -15,7 +15,7 @@ type byRow struct {
 func (b byRow) insert(ctx context.Context, requests []int, stored func(int)) error {
 	for _, i := range requests {
 		n := &b.batch[i]
-		found, err := userExistsByRow(ctx, b.tx, userKey{n.AppID, n.UserID})
+		found, err := b.store.userExistsByRow(ctx, b.tx, userKey{n.AppID, n.UserID})
 		if err != nil {
 			return err
 		}
@@ -55,7 +55,7 @@ func (b byRow) users(ctx context.Context, requests []int) (map[userKey]bool, err
 	exist := make(map[userKey]bool, len(requests))
 	for _, i := range requests {
 		u := userKey{b.batch[i].AppID, b.batch[i].UserID}
-		found, err := userExistsByRow(ctx, b.tx, u)
+		found, err := b.store.userExistsByRow(ctx, b.tx, u)
 		if err != nil {
 			return nil, err
 		}

@@ -26,7 +26,8 @@ type Store struct {
 	rewards  *batchReader[rewardKey, rewards.Reward]
 	holdings *batchReader[userKey, []rewards.Holding]
 
-	used sync.Map // rewards.AssetID -> true: assets that are marked as used
+	used  sync.Map // rewards.AssetID -> true: assets that are marked as used
+	known *knownUsers
 }
 
 // New returns the store of an open engine. Runs with the same clock and randomness are the same.
@@ -35,9 +36,10 @@ func New(ctx context.Context, engine Engine, now func() time.Time, random io.Rea
 		engine: &watched{Engine: engine, now: now, pacer: newPacer(engine)},
 		ids:    rewards.NewIDs(now, random), now: now, random: random,
 		guard: func(time.Time) error { return nil },
+		known: newKnownUsers(),
 	}
 	s.rewards = newBatchReader(s.engine, readRewards)
-	s.holdings = newBatchReader(s.engine, readHoldings)
+	s.holdings = newBatchReader(s.engine, s.readHoldings)
 	newest, err := s.newestID(ctx)
 	if err != nil {
 		return nil, err

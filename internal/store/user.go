@@ -30,7 +30,12 @@ type userKey struct {
 	user rewards.UserID
 }
 
-func userExistsByRow(ctx context.Context, tx Tx, k userKey) (bool, error) {
+// userExistsByRow reports whether a user exists. It reads the database only for users who are not
+// known.
+func (s *Store) userExistsByRow(ctx context.Context, tx Tx, k userKey) (bool, error) {
+	if s.known.has(k) {
+		return true, nil
+	}
 	var one int
 	return fetchValues(ctx, tx, []any{&one}, `SELECT 1 FROM users WHERE app_id = ?1 AND id = ?2`, k.app[:], k.user[:])
 }

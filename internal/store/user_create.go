@@ -45,6 +45,11 @@ func (s *Store) CreateUsers(ctx context.Context, batch []rewards.User) ([]reward
 	if err != nil {
 		return nil, err
 	}
+	for i := range c.outcomes {
+		if u := &c.outcomes[i].User; !u.ID.IsZero() {
+			s.known.add(userKey{u.AppID, u.ID})
+		}
+	}
 	return c.outcomes, nil
 }
 

@@ -1,0 +1,28 @@
+package store
+
+// Generations is the bounded cache, whose entries weigh as much as their values.
+type Generations struct{ g generations[int, int] }
+
+// NewGenerations returns a cache of that weight.
+func NewGenerations(limit int) *Generations {
+	return &Generations{newGenerations[int](limit, func(weight int) int { return weight })}
+}
+
+// Get returns an entry.
+func (c *Generations) Get(key int) (int, bool) { return c.g.get(key) }
+
+// Put adds or replaces an entry.
+func (c *Generations) Put(key, value int) { c.g.put(key, value) }
+
+// Drop removes an entry.
+func (c *Generations) Drop(key int) { c.g.drop(key) }
+
+// Weight sums the weights of all entries.
+func (c *Generations) Weight() (sum int) {
+	for _, entries := range []map[int]int{c.g.young, c.g.old} {
+		for _, weight := range entries {
+			sum += weight
+		}
+	}
+	return sum
+}
