@@ -7,7 +7,7 @@ GO    ?= go
 RACE  := -race '-gcflags=modernc.org/...=-race=false'
 TOOLS := bin/golangci-lint
 
-.PHONY: build test test-long lint lint-api month kills torture mutants fleet failover bench bench-micro clean linear fuzz sim exhaust
+.PHONY: build test test-long lint lint-api kills torture mutants fleet failover bench bench-micro clean linear fuzz sim exhaust
 
 build: ## the binary, in bin/
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/stockrewards ./cmd/stockrewards
@@ -31,14 +31,11 @@ lint: $(TOOLS) ## the linters and the formatters
 $(TOOLS): tools/go.mod
 	$(GO) build -modfile=tools/go.mod -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
-month: ## a simulated month with faults everywhere; SEED=7 for another one
-	tools/install.sh hledger
-	$(GO) test -count=1 -v -run TestMonth ./test/sim -args -seed=$${SEED:-1}
-
 YEARS ?= 100
 SEED  ?= 1
 
 sim: ## service-years under faults at every boundary, a seed each; YEARS=1 SEED=7 lives seed 7 again
+	tools/install.sh hledger
 	$(GO) test -count=1 -v -timeout=12h -run '^TestYears$$' ./test/sim -args -seed=$(SEED) -years=$(YEARS) -days=252
 
 exhaust: ## every fault at every effect of the lifecycles, and every pair of faults of some

@@ -175,24 +175,27 @@ func (w *world) audit() {
 }
 
 // hledger exports our books with the brokerage's positions and has hledger check them.
-func (w *world) hledger() {
+func (l *lab) hledger() {
 	asked := time.Now()
-	positions, err := w.operator.Positions(w.t.Context())
-	w.check(err)
+	positions, err := l.operator.Positions(l.t.Context())
+	l.check(err)
+	for i, p := range positions {
+		positions[i].Symbol = l.symbol(p.Symbol)
+	}
 	var journal bytes.Buffer
-	w.check(w.store.ReadLedger(w.t.Context(), func(ctx context.Context, books store.LedgerReader) error {
+	l.check(l.store.ReadLedger(l.t.Context(), func(ctx context.Context, books store.LedgerReader) error {
 		report, err := ledger.Write(ctx, &journal, books, &ledger.Positions{List: positions, Asked: asked})
 		if len(report.NotCompared) > 0 {
-			w.t.Errorf("orders of %v are under way in the end", report.NotCompared)
+			l.t.Errorf("orders of %v are under way in the end", report.NotCompared)
 		}
 		return err
 	}))
-	file := filepath.Join(w.t.TempDir(), "books.journal")
-	w.check(os.WriteFile(file, journal.Bytes(), 0o600))
+	file := filepath.Join(l.t.TempDir(), "books.journal")
+	l.check(os.WriteFile(file, journal.Bytes(), 0o600))
 	if out, err := exec.Command("hledger", "-f", file, "check", "--strict").CombinedOutput(); err != nil {
-		w.t.Errorf("hledger: %v\n%s", err, out)
+		l.t.Errorf("hledger: %v\n%s", err, out)
 	}
 	if n := bytes.Count(journal.Bytes(), []byte(" = ")); n < 10 {
-		w.t.Errorf("the journal asserts %d balances:\n%s", n, journal.Bytes())
+		l.t.Errorf("the journal asserts %d balances:\n%s", n, journal.Bytes())
 	}
 }

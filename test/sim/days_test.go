@@ -241,6 +241,15 @@ func (l *lab) compareAll() {
 	}
 }
 
+// nextNoon is the next weekday's noon in New York, in winter.
+func nextNoon() time.Time {
+	noon := time.Now().UTC().Truncate(24 * time.Hour).Add(17 * time.Hour)
+	for !noon.After(time.Now()) || noon.Weekday() == time.Saturday || noon.Weekday() == time.Sunday {
+		noon = noon.AddDate(0, 0, 1)
+	}
+	return noon
+}
+
 func (l *lab) recover() {
 	const most = 12
 	l.on = false

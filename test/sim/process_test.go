@@ -72,6 +72,7 @@ const (
 )
 
 var (
+	errDisk        = errors.New("the disk failed")
 	errKilled      = rewards.Unavailable("killed", errors.New("the process is dead"))
 	errNobodyKnows = rewards.Unavailable("it is not known whether it was committed", store.ErrUnknownOutcome)
 )

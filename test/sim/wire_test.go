@@ -113,7 +113,6 @@ func (l *lab) struck(name string, before map[int]int, rows []string) {
 			continue
 		}
 		l.strikes += n
-		l.hits += n
 		if name != "submit" && (len(r.On) == 0 || r.On[0] == "submit") && !slices.Contains(quotes(), r.Kind) {
 			continue // it struck a late request of an order sent before
 		}

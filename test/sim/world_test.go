@@ -33,18 +33,16 @@ type world struct {
 	t         *testing.T
 	random    *rand.Rand
 	source    io.Reader // of ids
-	engine    *faultyEngine
+	engine    *disk
 	brokerage *paper.Brokerage
 	operator  *alpaca.Client // the operator's own view of the account
 	log       *slog.Logger
 
-	// One process of the service; boot replaces it.
-	boots   int
+	// One process of the service.
 	store   *store.Operator
 	worker  *fulfillment.Worker
 	market  *market.Market
 	handler http.Handler
-	stop    func()
 
 	keys      []string // an API key for each app
 	users     [][]string
@@ -54,7 +52,6 @@ type world struct {
 	nextKey   int
 	sold      map[string]bool // orders of which the operator sold the excess
 	sales     int
-	hits      int               // faults of the broker, as counted at the operator's rounds
 	decisions int               // of the operator
 	refuses   bool              // faults may refuse valid orders
 	story     []string          // logged when the test fails
@@ -99,19 +96,16 @@ func newWorld(t *testing.T, seed uint64, hours paper.Hours) *world {
 	t.Helper()
 	w := &world{
 		t: t, random: rand.New(rand.NewPCG(seed, seed)), source: rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8)}),
-		log: slog.New(slog.DiscardHandler), stop: func() {}, sold: make(map[string]bool),
+		log: slog.New(slog.DiscardHandler), sold: make(map[string]bool),
 	}
 	engine, err := sqlite.Open(t.Context(), sqlite.Memory, sqlite.Options{})
 	w.check(err)
-	w.engine = &faultyEngine{Engine: engine}
+	w.engine = &disk{Engine: engine}
 	w.brokerage, err = paper.Open(t.Context(), ":memory:", paper.Options{
 		Hours: hours, Catalog: catalog(), Now: time.Now, Random: w.source, FaultSeed: seed, Control: true,
 	})
 	w.check(err)
-	t.Cleanup(func() {
-		w.stop()
-		w.check(errors.Join(engine.Close(), w.brokerage.Close()))
-	})
+	t.Cleanup(func() { w.check(errors.Join(engine.Close(), w.brokerage.Close())) })
 	w.operator = client(w.brokerage.Transport())
 	w.boot()
 	w.populate()
@@ -149,10 +143,8 @@ func (w *world) logStory() {
 	w.t.Logf("the story so far:\n%s", strings.Join(w.story[max(0, len(w.story)-most):], "\n"))
 }
 
-// boot restarts the process on the same store, as after a kill -9: its memory is lost.
+// boot starts the world's process.
 func (w *world) boot() {
-	w.stop()
-	w.boots++
 	books, err := store.New(w.t.Context(), w.engine, time.Now, w.source)
 	w.check(err)
 	w.store = books.As(rewards.Operator{Actor: "tester@test", Command: "test"})
@@ -162,7 +154,7 @@ func (w *world) boot() {
 	in, err := w.store.Installation(w.t.Context())
 	w.check(err)
 	w.worker = fulfillment.New(w.store, broker, w.market, fulfillment.Config{
-		Holder: fmt.Sprint("boot-", w.boots), Exclusive: true, Prefix: "sr-" + in.ID + "-",
+		Holder: "the world's process", Exclusive: true, Prefix: "sr-" + in.ID + "-",
 		Window: time.Second, SmallPoolWait: 10 * time.Minute, PollEvery: time.Second,
 		MaxNotional: rewards.LowestMaxNotional, DailyLimit: 1 << 60, HouseDailyLimit: 1 << 60, HouseAppLimit: 1 << 60,
 		LeaseTTL: 30 * time.Second,
@@ -171,7 +163,7 @@ func (w *world) boot() {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { defer close(done); recorder.Run(ctx) }()
-	w.stop = func() { cancel(); <-done }
+	w.t.Cleanup(func() { cancel(); <-done })
 	w.handler = api.NewServer(api.Options{
 		Service: rewards.NewService(w.store, recorder, w.market, time.Now), CursorKey: in.CursorKey, Log: w.log,
 	}).Handler
@@ -268,8 +260,7 @@ func (w *world) look(g *given) reward {
 // pricesEvery is how often prices are read; they are valid for a minute.
 const pricesEvery = 15 * time.Second
 
-// tick does everything that is due, then advances the time. A process whose database failed
-// restarts.
+// tick does everything that is due, then advances the time.
 func (w *world) tick(pass time.Duration) {
 	ctx := w.t.Context()
 	if time.Since(w.priced) >= pricesEvery {
@@ -278,10 +269,6 @@ func (w *world) tick(pass time.Duration) {
 		_ = w.market.Refresh(ctx)
 	}
 	w.worker.Step(ctx)
-	if w.engine.died() {
-		w.note("the process dies of its database")
-		w.boot()
-	}
 	time.Sleep(pass)
 }
 

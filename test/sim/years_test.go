@@ -14,6 +14,7 @@ import (
 )
 
 var (
+	seed  = flag.Uint64("seed", 3, "the first seed of the simulation's random choices")
 	years = flag.Int("years", 8, "number of seeds to simulate, beginning with -seed")
 	days  = flag.Int("days", 12, "trading days per seed; a year has 252")
 )
@@ -48,6 +49,7 @@ func (l *lab) lifetime(days int) outcome {
 	if !l.t.Failed() {
 		l.verify()
 		l.verifyBusts()
+		l.hledger()
 	}
 	statuses := map[string]int{}
 	for _, g := range l.given {
