@@ -74,6 +74,46 @@ func TestFleetStartsAtOnce(t *testing.T) {
 	}
 }
 
+// After a migration by a newer version the processes of an older one stop at their next write,
+// the leader too, and name both versions.
+func TestOlderProcessesStopAfterAMigration(t *testing.T) {
+	t.Parallel()
+	c := pgtest.Start(t)
+	url := c.Database(t, "rewards")
+	f := newFleet(t, url, 1)
+	front := f.add("--role", "api")
+	front.run()
+	leader := f.leader(10 * time.Second)
+	user := leader.newUser("one")
+	known := count(t, url, `select max(version_id) from goose_db_version`)
+	c.Must(t, "rewards", "insert into goose_db_version (version_id, is_applied) select max(version_id) + 1, true from goose_db_version")
+	got, err := front.request(t.Context(), "POST", "/v1/rewards", giving(user, "late-0001", "5", "AAPL"))
+	noError(t, err)
+	if got.status != 503 {
+		t.Errorf("an award after the migration got %d, want 503", got.status)
+	}
+	want := fmt.Sprintf("the schema has version %d, known is %d: the database was written by a newer version", known+1, known)
+	for _, m := range f.members {
+		var err error
+		select {
+		case err = <-m.exited:
+			m.cmd = nil
+		case <-time.After(20 * time.Second):
+			t.Fatalf("%s still runs:\n%s", m.name, m.logs())
+		}
+		logs := m.logs()
+		if err == nil || err.Error() != "exit status 1" || !strings.Contains(logs, "stockrewards: cannot write any more: postgres: "+want) {
+			t.Errorf("%s ended with %v:\n%s", m.name, err, logs)
+		}
+		if !strings.Contains(logs, `"msg":"the database stops this process"`) {
+			t.Errorf("%s does not log why it stops:\n%s", m.name, logs)
+		}
+	}
+	if got := count(t, url, `select count(*) from rewards`); got != 0 {
+		t.Errorf("%d rewards were written after the migration", got)
+	}
+}
+
 func TestServeRefusesADatabase(t *testing.T) {
 	t.Parallel()
 	good, unsafe := pgtest.Start(t), pgtest.Start(t, "fsync=off")

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"sync"
 	"time"
+
+	"stockrewards/internal/store"
 )
 
 // Run serves until ctx ends, then drains: it answers the requests under way, commits
@@ -50,7 +53,8 @@ func (s *Server) Run(ctx context.Context) error {
 		s.log.InfoContext(background, "draining")
 	case err = <-failed:
 	case err = <-s.Store.Failed():
-		err = fmt.Errorf("cannot continue without the database; the next start recovers: %w", err)
+		err = stopping(err)
+		s.log.ErrorContext(background, "the database stops this process", slog.String("error", err.Error()))
 	}
 	s.admin.Drain()
 	err = errors.Join(err, s.drainRequests(background, err == nil))
@@ -60,6 +64,14 @@ func (s *Server) Run(ctx context.Context) error {
 	intakeDone.Wait()
 	stopAdmin()
 	return errors.Join(err, s.Close())
+}
+
+// stopping adds to the database's error what the next start does.
+func stopping(err error) error {
+	if errors.Is(err, store.ErrNewerSchema) {
+		return fmt.Errorf("cannot write any more: %w", err)
+	}
+	return fmt.Errorf("cannot continue without the database; the next start recovers: %w", err)
 }
 
 // drainRequests waits for the requests under way: 20 seconds, or one after a failure.

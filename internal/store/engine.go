@@ -21,7 +21,9 @@ type Engine interface {
 	// bounds only the wait for the start of the transaction; once begun, it is completed. f may
 	// be retried after others wrote; reset any captured results at its start. Write fails with
 	// rewards.CodeUnavailable when the database cannot be written or when the outcome of the
-	// commit is unknown. After any other error nothing was written.
+	// commit is unknown. After any other error nothing was written. When another version of the
+	// program has migrated the schema, Write writes nothing, fails with ErrNewerSchema and
+	// reports that on Failed. Reads go on.
 	Write(ctx context.Context, f func(context.Context, Tx) error) error
 	// WriteForClients is Write for client requests. It excludes other WriteForClients calls, but
 	// may run at the same time as a Write. It fails with ErrUnknownOutcome when the outcome of
@@ -31,7 +33,7 @@ type Engine interface {
 	// its own backup tools fails and names them.
 	Backup(ctx context.Context, path string) error
 	// Failed delivers the error after which the process must stop and restart: a commit with an
-	// unknown outcome, or a damaged database.
+	// unknown outcome, a damaged database, or a schema of another version.
 	Failed() <-chan error
 	// Close waits for running transactions and closes the database.
 	Close() error

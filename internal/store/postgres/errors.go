@@ -38,6 +38,8 @@ func classify(err error) error {
 	}
 	state := sqlState(err)
 	switch class := state[:min(len(state), 2)]; {
+	case errors.Is(err, store.ErrNewerSchema), errors.Is(err, store.ErrOlderSchema):
+		return rewards.Unavailable("the service is stopping: the database has another version", err)
 	case errors.Is(err, store.ErrUnknownOutcome):
 		return rewards.Unavailable("the outcome of the commit is unknown", err)
 	case state == "55P03", state == canceled, deadlocked(err):

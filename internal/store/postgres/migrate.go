@@ -20,11 +20,11 @@ var migrations embed.FS
 
 // migrate migrates the schema, under a lock so that processes which start together do it once.
 func (e *Engine) migrate(ctx context.Context) (err error) {
-	unlock, err := e.lockSchema(ctx)
+	lock, err := e.lockSchema(ctx)
 	if err != nil {
 		return fmt.Errorf("postgres: cannot lock the schema: %w", err)
 	}
-	defer func() { err = errors.Join(err, unlock()) }()
+	defer func() { err = errors.Join(err, lock.Close(context.WithoutCancel(ctx))) }()
 	folder, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return err
@@ -36,15 +36,19 @@ func (e *Engine) migrate(ctx context.Context) (err error) {
 		return fmt.Errorf("postgres: cannot read the migrations: %w", err)
 	}
 	current, newest, err := provider.GetVersions(ctx)
+	e.schema = newest
 	switch {
 	case err != nil:
 		return fmt.Errorf("postgres: cannot read the schema's version: %w", withOwnerHint(err))
 	case current > newest:
-		return fmt.Errorf("postgres: version %d, known is %d: %w", current, newest, store.ErrNewerSchema)
+		return differs(current, newest)
 	case current == newest:
 		return nil
 	case e.options.KeepSchema:
 		return fmt.Errorf("postgres: %w", store.ErrOlderSchema)
+	}
+	if err := excludeWriters(ctx, lock); err != nil {
+		return fmt.Errorf("postgres: cannot stop the writers before a migration: %w", err)
 	}
 	if _, err := provider.Up(ctx); err != nil {
 		return fmt.Errorf("postgres: cannot migrate: %w", withOwnerHint(err))
@@ -66,9 +70,9 @@ const insufficientPrivilege = "42501"
 // schemaLock is the advisory lock of migrations.
 const schemaLock = turnLock - 1
 
-// lockSchema takes the lock in a transaction on a separate connection, which stays open until
-// unlock. PgBouncer does not share a connection with an open transaction.
-func (e *Engine) lockSchema(ctx context.Context) (unlock func() error, err error) {
+// lockSchema takes the lock in a transaction on a separate connection, which holds it until it
+// is closed. PgBouncer does not share a connection with an open transaction.
+func (e *Engine) lockSchema(ctx context.Context) (*pgx.Conn, error) {
 	conn, err := pgx.ConnectConfig(ctx, e.pool.Config().ConnConfig)
 	if err != nil {
 		return nil, redact(err)
@@ -79,5 +83,16 @@ func (e *Engine) lockSchema(ctx context.Context) (unlock func() error, err error
 	if err != nil {
 		return nil, errors.Join(err, conn.Close(ctx))
 	}
-	return func() error { return conn.Close(context.WithoutCancel(ctx)) }, nil
+	return conn, nil
+}
+
+// excludeWriters takes every turn to write, of all processes, until conn is closed. Who waits
+// for a turn meanwhile finds the new version afterwards.
+func excludeWriters(ctx context.Context, conn *pgx.Conn) error {
+	for t := range turns {
+		if _, err := conn.Exec(ctx, takeTurn(t)); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -46,6 +46,7 @@ type Engine struct {
 	options Options
 	url     string
 	turns   [turns]chan struct{} // one token each, so that one transaction of this process waits at the server
+	schema  int64                // the version of the schema that this program writes
 	failed  chan error
 }
 
@@ -64,7 +65,7 @@ func Open(ctx context.Context, url string, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("postgres: cannot connect: %w", redact(err))
 	}
-	e := &Engine{pool: pool, options: o, url: url, failed: make(chan error)}
+	e := &Engine{pool: pool, options: o, url: url, failed: make(chan error, 1)}
 	for i := range e.turns {
 		e.turns[i] = make(chan struct{}, 1)
 	}
@@ -224,9 +225,13 @@ func (e *Engine) write(ctx context.Context, turn turn, f func(context.Context, s
 	}
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), txTimeout)
 	defer cancel()
-	return classify(e.retry(ctx, within, func(conn *pgxpool.Conn) error {
-		return e.run(within, conn, beginWrite(turn), turn == turnClients, f)
-	}))
+	err := e.retry(ctx, within, func(conn *pgxpool.Conn) error {
+		return e.run(within, conn, e.beginWrite(turn), turn == turnClients, f)
+	})
+	if fenced(err) {
+		err = e.outdated(within)
+	}
+	return classify(err)
 }
 
 func busy(err error) error { return rewards.Unavailable("the database is busy", err) }
@@ -236,7 +241,8 @@ func (e *Engine) Backup(context.Context, string) error {
 	return errors.New("PostgreSQL is backed up by its own tools: pg_basebackup and WAL archiving, or pg_dump")
 }
 
-// Failed implements store.Engine. It never delivers, because a lost connection is replaced.
+// Failed implements store.Engine. It delivers only an error about the schema's version, because
+// a lost connection is replaced.
 func (e *Engine) Failed() <-chan error { return e.failed }
 
 // Close implements store.Engine.

@@ -20,10 +20,11 @@ const beginRead = "begin isolation level repeatable read read only"
 // turnLock is the advisory lock of the first turn; the others follow.
 const turnLock = 7_357_000
 
-func beginWrite(turn turn) string {
-	return fmt.Sprintf("begin isolation level read committed read write; select pg_advisory_xact_lock(%d)",
-		turnLock+int(turn))
+func (e *Engine) beginWrite(t turn) string {
+	return "begin isolation level read committed read write; " + takeTurn(t) + "; " + fence(e.schema)
 }
+
+func takeTurn(t turn) string { return fmt.Sprintf("select pg_advisory_xact_lock(%d)", turnLock+int(t)) }
 
 // localSettings makes settings in a transaction, where connections cannot keep them.
 func localSettings() (statements string) {

@@ -6,17 +6,19 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
 )
 
 // code is the extended error code of SQLite, or a general one for other errors.
 func code(err error) sqlite.ResultCode { return sqlite.ErrCode(err) }
 
 // fatal reports whether the process must stop: the outcome of a commit is unknown, the file is
-// damaged, or this connection can never write. Recovery at the next start decides the outcome.
+// damaged or migrated, or this connection can never write. Recovery at the next start decides the
+// outcome.
 func fatal(err error) bool {
 	full := code(err)
 	switch {
-	case damaged(err):
+	case damaged(err), otherSchema(err):
 		return true
 	case full.ToPrimary() == sqlite.ResultIOErr:
 		return !noSpace(full)
@@ -26,6 +28,11 @@ func fatal(err error) bool {
 		_, atCommit := errors.AsType[commitError](err)
 		return atCommit && !clean(full)
 	}
+}
+
+// otherSchema reports whether another version of the program migrated the file.
+func otherSchema(err error) bool {
+	return errors.Is(err, store.ErrNewerSchema) || errors.Is(err, store.ErrOlderSchema)
 }
 
 // damaged reports whether the file is not a sound database.
@@ -66,6 +73,9 @@ func classify(err error) error {
 	}
 	if _, atCommit := errors.AsType[commitError](err); atCommit {
 		return rewards.Unavailable("the outcome of the commit is unknown", err)
+	}
+	if otherSchema(err) {
+		return rewards.Unavailable("the service is stopping: the database has another version", err)
 	}
 	return err
 }

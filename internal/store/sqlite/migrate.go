@@ -18,45 +18,67 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// migrate migrates the schema, under a lock so that processes which start together do it once.
-func migrate(ctx context.Context, name, path string, keep bool) (err error) {
+// migrate migrates the schema, under a lock so that processes which start together do it once. It
+// returns the version that this program writes.
+func migrate(ctx context.Context, name, path string, keep bool) (version int64, err error) {
 	db, err := sql.Open("sqlite", name+separator(name)+"_pragma=busy_timeout(5000)&_pragma=synchronous(FULL)")
 	if err != nil {
-		return fmt.Errorf("sqlite: cannot open %s: %w", path, err)
+		return 0, fmt.Errorf("sqlite: cannot open %s: %w", path, err)
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	folder, err := fs.Sub(migrations, "migrations")
 	if err != nil {
-		return err
+		return 0, err
 	}
 	provider, err := goose.NewProvider(goose.DialectSQLite3, db, folder, goose.WithVerbose(false))
 	if err != nil {
-		return fmt.Errorf("sqlite: cannot read the migrations: %w", err)
+		return 0, fmt.Errorf("sqlite: cannot read the migrations: %w", err)
 	}
 	if path != Memory {
 		unlock, err := lockFile(path+".setup.lock", true)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		defer func() { err = errors.Join(err, unlock()) }()
 	}
 	current, newest, err := provider.GetVersions(ctx)
 	if err != nil {
-		return fmt.Errorf("sqlite: cannot read the schema's version: %w", err)
+		return 0, fmt.Errorf("sqlite: cannot read the schema's version: %w", err)
 	}
 	if current > newest {
-		return fmt.Errorf("sqlite: %s: version %d, known is %d: %w", path, current, newest, store.ErrNewerSchema)
+		return 0, fmt.Errorf("%s: %w", path, differs(current, newest))
 	}
 	if current == newest {
-		return nil
+		return newest, nil
 	}
 	if keep {
-		return fmt.Errorf("sqlite: %s: %w", path, store.ErrOlderSchema)
+		return 0, fmt.Errorf("sqlite: %s: %w", path, store.ErrOlderSchema)
 	}
 	if _, err := provider.Up(ctx); err != nil {
-		return fmt.Errorf("sqlite: cannot migrate: %w", err)
+		return 0, fmt.Errorf("sqlite: cannot migrate: %w", err)
 	}
-	return nil
+	return newest, nil
+}
+
+// checkSchema fails unless the schema has the version. A write transaction, which excludes
+// migrations, begins with it.
+func checkSchema(ctx context.Context, tx store.Tx, version int64) error {
+	var found int64
+	err := tx.Query(ctx, func(row store.Row) error { return row.Scan(&found) },
+		`SELECT version_id FROM goose_db_version ORDER BY id DESC LIMIT 1`)
+	if err != nil || found == version {
+		return err
+	}
+	return differs(found, version)
+}
+
+// differs is the error for a schema of another version than the known one.
+func differs(found, known int64) error {
+	cause := store.ErrNewerSchema
+	if found < known {
+		cause = store.ErrOlderSchema
+	}
+	return fmt.Errorf("sqlite: the schema has version %d, known is %d: %w", found, known, cause)
 }
 
 func separator(name string) string {

@@ -44,6 +44,7 @@ type Engine struct {
 	failed  chan error
 	dead    atomic.Bool // a fatal error forbids all writes
 	memory  bool        // the database is in memory
+	schema  int64       // the version of the schema that this program writes
 }
 
 var _ store.Engine = (*Engine)(nil)
@@ -90,7 +91,7 @@ func (e *Engine) open(ctx context.Context, path string, o Options) error {
 	if err := checkLibrary(ctx, writer); err != nil {
 		return err
 	}
-	if err := migrate(ctx, name, path, o.KeepSchema); err != nil {
+	if e.schema, err = migrate(ctx, name, path, o.KeepSchema); err != nil {
 		return err
 	}
 	if o.Connections == 1 {
@@ -242,9 +243,14 @@ func (e *Engine) Write(ctx context.Context, f func(context.Context, store.Tx) er
 	}
 	defer e.writer.give(s)
 	if e.dead.Load() {
-		return rewards.Unavailable("the service is stopping after an I/O error", nil)
+		return rewards.Unavailable("the service is stopping", nil)
 	}
-	err = s.run(context.WithoutCancel(ctx), "BEGIN IMMEDIATE", f)
+	err = s.run(context.WithoutCancel(ctx), "BEGIN IMMEDIATE", func(ctx context.Context, tx store.Tx) error {
+		if err := checkSchema(ctx, tx, e.schema); err != nil {
+			return err
+		}
+		return f(ctx, tx)
+	})
 	if fatal(err) {
 		e.fail(err)
 	}

@@ -57,6 +57,7 @@ func Run(t *testing.T, open Opener) {
 		"SnapshotInPages":        testSnapshotPages,
 		"Lease":                  testLease,
 		"Fence":                  testFence,
+		"SchemaFence":            testSchemaFence,
 		"LeaderFollows":          testLeaderFollows,
 		"Control":                testControl,
 		"OlderFingerprints":      testOlderFingerprints,
