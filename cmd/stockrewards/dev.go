@@ -54,6 +54,9 @@ func (c *devCommand) Run(ctx context.Context) error {
 		return err
 	}
 	cfg.Log, cfg.LogDropped = log, out.Dropped
+	if c.Verbose {
+		cfg.RequestLog = out
+	}
 	s, err := server.New(ctx, cfg)
 	if err != nil {
 		return err

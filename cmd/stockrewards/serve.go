@@ -37,7 +37,7 @@ func (c *serveCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	cfg.Log, cfg.LogDropped = server.NewLog(out), out.Dropped
+	cfg.Log, cfg.RequestLog, cfg.LogDropped = slog.New(server.JSONLog(out)), out.Batched(), out.Dropped
 	s, err := server.New(ctx, cfg)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ package api
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"net/http"
 	"time"
@@ -20,6 +21,8 @@ type Options struct {
 	Service   *rewards.Service
 	CursorKey []byte // authenticates list cursors; the same in every process
 	Log       *slog.Logger
+	// RequestLog, if not nil, gets one JSON line per response, in one Write.
+	RequestLog io.Writer
 	// Observe, if not nil, is called once per response with the method as received, the
 	// route's pattern ("" when no route matched), the status and the duration.
 	Observe func(method, route string, status int, took time.Duration)

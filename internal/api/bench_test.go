@@ -49,7 +49,7 @@ func BenchmarkGiveWithoutStore(b *testing.B) {
 	response := sink{header: http.Header{}}
 	handler := api.New(api.Options{
 		Service:   rewards.NewService(w.store, record, w.prices, w.clock.now),
-		CursorKey: w.cursorKey, Log: slog.New(slog.NewJSONHandler(&response, nil)),
+		CursorKey: w.cursorKey, Log: slog.New(slog.DiscardHandler), RequestLog: &response,
 	})
 	r := httptest.NewRequest(http.MethodPost, "/v1/rewards", http.NoBody) // reused, so that only the service allocates
 	r.Header.Set("X-Api-Key", key)

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"encoding/json"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -10,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"stockrewards/internal/admission"
 	"stockrewards/internal/api"
 )
@@ -18,7 +21,7 @@ import (
 func logged(w *world, p api.Proxy) (http.Handler, *lines) {
 	log := &lines{}
 	return api.New(api.Options{
-		Service: w.service, CursorKey: w.cursorKey, Log: slog.New(slog.NewJSONHandler(log, nil)), Proxy: p,
+		Service: w.service, CursorKey: w.cursorKey, Log: slog.New(slog.DiscardHandler), RequestLog: log, Proxy: p,
 		KeyThrottle: &admission.KeyThrottle{},
 	}), log
 }
@@ -79,6 +82,35 @@ func TestTheLogHasTheClientsAddress(t *testing.T) {
 		if want := `"address":"` + test.want + `"`; !strings.Contains(log.String(), want) {
 			t.Errorf("%s: the log lacks %s: %s", name, want, log)
 		}
+	}
+}
+
+// A line has the form of log/slog's JSON handler, so that one reader parses the whole log.
+func TestTheLineOfARequest(t *testing.T) {
+	t.Parallel()
+	w, c := newWorldWithApp(t)
+	handler, log := logged(w, api.Proxy{})
+	r := newRequest(t, c.key)
+	r.Header.Set("X-Request-Id", "id-1")
+	r.RemoteAddr = "198.51.100.7:4711"
+	serveOnce(handler, r)
+	var line struct {
+		Time time.Time
+		Took time.Duration
+		Key  string
+	}
+	check(t, json.Unmarshal([]byte(log.String()), &line))
+	var want strings.Builder
+	slog.New(slog.NewJSONHandler(&want, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			a.Value = slog.TimeValue(line.Time)
+		}
+		return a
+	}})).Info("request", slog.String("request_id", "id-1"), slog.String("method", http.MethodGet),
+		slog.String("route", "/v1/assets"), slog.Int("status", http.StatusOK), slog.Duration("took", line.Took),
+		slog.String("app", c.app.ID.String()), slog.String("key", line.Key), slog.String("address", "198.51.100.7"))
+	if diff := cmp.Diff(want.String(), log.String()); diff != "" || line.Key == "" || time.Since(line.Time) > time.Minute {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

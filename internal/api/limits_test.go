@@ -135,7 +135,7 @@ func TestAClientThatDoesNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &lines{}
 		connections := pipes(make(chan net.Conn))
-		server := api.NewServer(api.Options{Service: w.service, CursorKey: w.cursorKey, Log: slog.New(slog.NewJSONHandler(log, nil))})
+		server := api.NewServer(api.Options{Service: w.service, CursorKey: w.cursorKey, Log: slog.New(slog.DiscardHandler), RequestLog: log})
 		go func() { _ = server.Serve(connections) }()
 		defer server.Close()
 		ask := func() net.Conn {

@@ -102,9 +102,8 @@ func (c *conn) Write(b []byte) (int, error) {
 	if _, err := c.Conn.Write(malformed(status, id)); err != nil {
 		return 0, err // broken, or the client never spoke TLS: there was no response
 	}
-	ctx := context.Background() //nolint:forbidigo // a connection has none
 	client := hostOf(c.RemoteAddr().String())
-	c.options.logRequest(ctx, requestLog{id: id, status: http.StatusBadRequest, address: client})
+	c.options.logRequest(requestLog{id: id, status: http.StatusBadRequest, address: client})
 	return len(b), nil
 }
 

@@ -1,8 +1,7 @@
 package api
 
 import (
-	"context"
-	"log/slog"
+	"strconv"
 	"time"
 
 	"stockrewards/internal/rewards"
@@ -19,34 +18,47 @@ type requestLog struct {
 	address string      // the client's
 }
 
-// RequestMessage is the log message of an answered request.
-const RequestMessage = "request"
-
-// maxMethod bounds a method in the log, in bytes.
-const maxMethod = 16
+const (
+	maxMethod = 16  // bytes of a method in the log
+	usualLine = 448 // bytes that most lines fit into
+)
 
 // logRequest logs and observes a response, including those that net/http writes itself.
-func (o Options) logRequest(ctx context.Context, l requestLog) {
+func (o Options) logRequest(l requestLog) {
 	if o.Observe != nil {
 		o.Observe(l.method, l.route, l.status, l.took)
 	}
-	handler := o.Log.Handler()
-	if !handler.Enabled(ctx, slog.LevelInfo) {
-		return
+	if o.RequestLog != nil {
+		_, _ = o.RequestLog.Write(l.line(time.Now())) // there is nowhere to report a log failure
 	}
-	record := slog.NewRecord(time.Now(), slog.LevelInfo, RequestMessage, 0) // without the source line
-	record.AddAttrs(
-		slog.String("request_id", l.id), slog.String("method", l.method[:min(len(l.method), maxMethod)]),
-		slog.String("route", l.route), slog.Int("status", l.status), slog.Duration("took", l.took),
-		slog.String("app", logID(l.key.AppID)), slog.String("key", logID(l.key.ID)),
-		slog.String("address", l.address))
-	_ = handler.Handle(ctx, record) // there is nowhere to report a log failure
 }
 
-// logID formats an id for the log; the zero id becomes "".
-func logID[T any](id rewards.ID[T]) string {
+// line formats the log line as log/slog's JSON handler would. Through slog it takes four
+// times as long.
+func (l requestLog) line(now time.Time) []byte {
+	o := begin(make([]byte, 0, usualLine))
+	o.name("time")
+	o.b = append(now.AppendFormat(append(o.b, '"'), time.RFC3339Nano), '"')
+	o.raw("level", `"INFO"`)
+	o.raw("msg", `"request"`)
+	o.string("request_id", l.id)
+	o.string("method", l.method[:min(len(l.method), maxMethod)])
+	o.string("route", l.route)
+	o.name("status")
+	o.b = strconv.AppendInt(o.b, int64(l.status), 10)
+	o.name("took")
+	o.b = strconv.AppendInt(o.b, int64(l.took), 10)
+	logID(&o, "app", l.key.AppID)
+	logID(&o, "key", l.key.ID)
+	o.string("address", l.address)
+	return append(o.end(), '\n')
+}
+
+// logID writes an id; the zero id becomes "".
+func logID[T any](o *object, name string, id rewards.ID[T]) {
 	if id.IsZero() {
-		return ""
+		o.raw(name, `""`)
+		return
 	}
-	return id.String()
+	o.id(name, id)
 }

@@ -73,7 +73,7 @@ func (s *server) serve(rt route) http.Handler {
 		drain(r, c.key.ID.IsZero())
 		write(w, answer)
 		c.ticket.Leave()
-		s.logRequest(ctx, requestLog{
+		s.logRequest(requestLog{
 			id: id, method: r.Method, route: rt.pattern, status: answer.status, took: time.Since(started), key: c.key,
 			address: c.address,
 		})

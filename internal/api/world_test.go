@@ -183,7 +183,9 @@ func (w *world) close() error {
 
 // serve starts an HTTP server for a service, as the program does.
 func (w *world) serve(service *rewards.Service) *httptest.Server {
-	return start(api.Options{Service: service, CursorKey: w.cursorKey, Log: slog.New(slog.NewJSONHandler(w.log, nil))})
+	return start(api.Options{
+		Service: service, CursorKey: w.cursorKey, Log: slog.New(slog.NewJSONHandler(w.log, nil)), RequestLog: w.log,
+	})
 }
 
 func start(o api.Options) *httptest.Server {

@@ -13,6 +13,9 @@ import (
 	"time"
 )
 
+// JSONLog formats a log as JSON lines.
+func JSONLog(out io.Writer) slog.Handler { return slog.NewJSONHandler(out, nil) }
+
 // LogWriter writes log lines in the background, so that a slow or absent reader blocks
 // nobody. When maxBacklog bytes wait, further lines are dropped and counted. It is safe
 // for concurrent use.
@@ -58,8 +61,10 @@ func (l *LogWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// batched is a LogWriter whose lines wait for others: at most batchDelay, and only
+// Batched returns a writer to l whose lines wait for others: at most batchDelay, and only
 // while fewer than maxBatch bytes wait.
+func (l *LogWriter) Batched() io.Writer { return batched{l} }
+
 type batched struct{ *LogWriter }
 
 func (l batched) Write(b []byte) (int, error) {

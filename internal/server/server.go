@@ -10,6 +10,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"math"
 	"net"
@@ -38,7 +39,8 @@ const NoLimit = money.USD(math.MaxInt64 / 2)
 type Config struct {
 	Version, Revision string // of the program and its source
 	Log               *slog.Logger
-	LogDropped        func() int64 // lines that Log dropped, for the metrics; nil: unknown
+	RequestLog        io.Writer    // gets a JSON line per answered request; nil: no such lines
+	LogDropped        func() int64 // lines that the logs dropped, for the metrics; nil: unknown
 
 	Database       Database
 	Broker         Broker
@@ -172,8 +174,8 @@ func (s *Server) wire(ctx context.Context, in store.Installation) (err error) {
 	s.Service = rewards.NewService(s.Store, s.intake, s.Market, time.Now)
 	s.Service.SetMinAward(s.cfg.LeastAward)
 	s.options = api.Options{
-		Service: s.Service, CursorKey: in.CursorKey, Log: s.log, Observe: s.metrics.Request, Proxy: s.cfg.Proxy,
-		KeyThrottle: &admission.KeyThrottle{}, Gate: gate,
+		Service: s.Service, CursorKey: in.CursorKey, Log: s.log, RequestLog: s.cfg.RequestLog, Observe: s.metrics.Request,
+		Proxy: s.cfg.Proxy, KeyThrottle: &admission.KeyThrottle{}, Gate: gate,
 	}
 	s.http = api.NewServer(s.options)
 	s.admin, err = s.newAdmin()
