@@ -101,7 +101,7 @@ const (
 func NewServer(o Options) *http.Server {
 	server := &http.Server{
 		ConnContext:       withConn,
-		ConnState:         betweenRequests,
+		ConnState:         onState,
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       readTimeout,
 		WriteTimeout:      writeTimeout,

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync/atomic"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -30,7 +31,7 @@ func (l listener) Accept() (net.Conn, error) {
 		return nil, err
 	}
 	boundUnsent(c)
-	return &conn{Conn: c, options: l.options}, nil
+	return &conn{Conn: c, options: l.options, expiry: expiry{opened: time.Now()}}, nil
 }
 
 // maxUnsent bounds the bytes that the kernel buffers for a client that does not read.
@@ -53,31 +54,44 @@ type conn struct {
 	options Options
 	// handled reports that a handler serves the current request, so that writes pass unchanged.
 	handled atomic.Bool
+	expiry
 }
 
 // connKey is the context key of a request's connection.
 type connKey struct{}
 
 // Front makes h the server's handler. The Listener passes its responses unchanged,
-// whatever they contain.
+// whatever they contain, and ends requests that take longer than maxTime.
 func Front(server *http.Server, h http.Handler) {
 	server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if c, ok := r.Context().Value(connKey{}).(*conn); ok {
-			c.handled.Store(true)
+		c, ok := r.Context().Value(connKey{}).(*conn)
+		if !ok {
+			h.ServeHTTP(w, r)
+			return
 		}
+		c.handled.Store(true)
+		c.begin()
 		h.ServeHTTP(w, r)
+		c.end()
 	})
 }
 
 // withConn adds the connection to the context of its requests.
 func withConn(ctx context.Context, c net.Conn) context.Context {
-	return context.WithValue(ctx, connKey{}, c)
+	if c, ok := c.(*conn); ok {
+		return context.WithValue(c.watch(ctx), connKey{}, c)
+	}
+	return ctx
 }
 
-// betweenRequests runs when the connection changes state; idle means between requests.
-func betweenRequests(c net.Conn, state http.ConnState) {
-	if c, ok := c.(*conn); ok && state == http.StateIdle {
-		c.handled.Store(false)
+// onState runs when the connection changes state; idle means between requests.
+func onState(c net.Conn, state http.ConnState) {
+	own, ok := c.(*conn)
+	switch {
+	case ok && state == http.StateIdle:
+		own.handled.Store(false)
+	case ok && state == http.StateClosed:
+		own.timer.Stop()
 	}
 }
 

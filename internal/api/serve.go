@@ -22,11 +22,10 @@ import (
 
 // The limits of a request.
 const (
-	maxBody             = 64 << 10         // bytes
-	maxDrained          = 16 << 20         // bytes of a refused body that drain reads
-	maxStrangersDrained = 256 << 10        // the same without a valid key
-	maxRequestID        = 128              // characters
-	maxTime             = 25 * time.Second // below writeTimeout, so that the response can still be sent
+	maxBody             = 64 << 10  // bytes
+	maxDrained          = 16 << 20  // bytes of a refused body that drain reads
+	maxStrangersDrained = 256 << 10 // the same without a valid key
+	maxRequestID        = 128       // characters
 )
 
 // call is a request that a handler serves.
@@ -59,14 +58,13 @@ func (s *server) serve(rt route) http.Handler {
 		started := time.Now()
 		id := requestID(r.Header.Get("X-Request-Id"))
 		w.Header().Set("X-Request-Id", id)
-		ctx, cancel := context.WithTimeout(r.Context(), maxTime)
-		defer cancel()
+		ctx := timed{r.Context(), started.Add(maxTime)}
 		c := caller{address: s.Proxy.address(r)}
 		answer, err := s.answer(ctx, rt, r, &c)
 		if err != nil {
 			answer = s.failure(ctx, w, err, id)
 		}
-		if c.disconnect {
+		if c.disconnect || ctx.Err() != nil { // the context ended for the whole connection
 			w.Header().Set("Connection", "close")
 		}
 		c.ticket.Answered(len(answer.body))
