@@ -53,7 +53,11 @@ func (c *command) run(ctx context.Context) error {
 			return err
 		}
 	}
-	return printReport(os.Stdout, r, int64(max(1, c.Rewards+c.Waiting)))
+	sizes, err := growth.Measure(ctx, c.Database)
+	if err != nil {
+		return err
+	}
+	return printReport(os.Stdout, r, sizes)
 }
 
 // writeKeys writes the keys to a new file that only its owner can read.
@@ -71,15 +75,12 @@ func writeKeys(path string, keys []growth.Key) error {
 	return errors.Join(err, f.Close())
 }
 
-func printReport(w io.Writer, r growth.Report, rewards int64) error {
+func printReport(w io.Writer, r growth.Report, sizes growth.Sizes) error {
+	rewards := int64(max(1, r.Rewards))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	var text strings.Builder
-	text.WriteString("table\trows\t\n")
-	for _, c := range r.Rows {
-		fmt.Fprintf(&text, "%s\t%d\t\n", c.Table, c.Rows)
-	}
-	text.WriteString("\t\t\ntable or index\tMiB\tbytes per reward\t\n")
-	for _, s := range r.Sizes {
+	text.WriteString("table or index\tMiB\tbytes per reward\t\n")
+	for _, s := range sizes.Parts {
 		if s.Bytes < rewards/10 {
 			continue // negligible
 		}
@@ -89,15 +90,16 @@ func printReport(w io.Writer, r growth.Report, rewards int64) error {
 		}
 		fmt.Fprintf(&text, "%s\t%d\t%s\t\n", name, s.Bytes>>20, tenths(s.Bytes, rewards))
 	}
-	fmt.Fprintf(&text, "all\t%d\t%s\t\n", r.Total>>20, tenths(r.Total, rewards))
+	fmt.Fprintf(&text, "all\t%d\t%s\t\n", sizes.Data>>20, tenths(sizes.Data, rewards))
+	fmt.Fprintf(&text, "write-ahead log\t%d\t%s\t\n", sizes.Log>>20, tenths(sizes.Log, rewards))
 	if _, err := io.WriteString(t, text.String()); err != nil {
 		return err
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\nwritten in %s, indexed and synced in %s\n",
-		r.Wrote.Round(time.Second), r.Index.Round(time.Second))
+	_, err := fmt.Fprintf(w, "\n%d users, %d rewards and %d orders in %s\n", r.Users, r.Rewards, r.Orders,
+		r.Took.Round(time.Second))
 	return err
 }
 

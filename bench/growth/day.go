@@ -1,6 +1,8 @@
 package growth
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -8,83 +10,38 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// generate generates the past day by day, and the rewards that wait at its end. It stops
-// when write, which takes the rows, returns false.
-func (p *past) generate(write func(batch) bool) error {
+// atOnce is how many rewards or users are stored in a transaction.
+const atOnce = 1000
+
+// closing is when the market closes; rewards come until then, and are bought then.
+const closing = 20 * time.Hour
+
+// generate makes the past day by day, and the rewards that wait at its end.
+func (p *past) generate(ctx context.Context) error {
 	o := p.options
 	for n := range o.Days {
-		b := new(batch)
 		p.clock = p.midnight(n)
-		p.addUsers(b, early(o.Users)+(o.Users-early(o.Users))*(n+1)/o.Days)
-		if err := p.addDay(b, n); err != nil {
+		err := p.addUsers(ctx, early(o.Users)+(o.Users-early(o.Users))*(n+1)/o.Days)
+		if err == nil {
+			err = p.addRewards(ctx, o.Rewards*(n+1)/o.Days-p.awards, closing)
+		}
+		if err != nil {
 			return fmt.Errorf("day %d: %w", n, err)
 		}
-		if !write(*b) {
-			return nil
+		p.advance(p.midnight(n).Add(closing))
+		for i := range p.stocks {
+			if err := p.buy(ctx, &p.stocks[i]); err != nil {
+				return fmt.Errorf("day %d: %s: %w", n, p.stocks[i].Symbol, err)
+			}
 		}
 		p.progress(fmt.Sprintf("day %d of %d: %d rewards, %d users", n+1, o.Days, p.awards, p.users))
 	}
-	b := new(batch)
-	p.addWaiting(b)
-	if write(*b) {
-		p.progress("holdings")
-		p.sumHoldings(write)
+	if err := p.store.DropLease(ctx, p.lease); err != nil {
+		return err
 	}
-	return nil
-}
-
-// early returns how many users exist on the first day: a quarter.
-func early(users int) int { return max(1, users/4) }
-
-func (p *past) addUsers(b *batch, count int) {
-	for ; p.users < count; p.users++ {
-		app := 0
-		if p.users > 0 {
-			app = p.drawApp()
-		}
-		u := rewards.User{
-			AppID: p.apps[app].ID, ID: rewards.NewID[rewards.User](p.ids),
-			Email: fmt.Sprintf("User.%d@mail-%d.example", p.users, app),
-		}
-		if p.random.IntN(2) == 0 {
-			u.ExternalID = "customer-" + p.hex(8)
-		}
-		p.userIDs[app] = append(p.userIDs[app], u.ID)
-		b.user(&u)
-	}
-}
-
-// closing is when the market closes; rewards come until then.
-const closing = 20 * time.Hour
-
-// addDay adds a day's rewards. A full pool is bought at once, the others at the close.
-func (p *past) addDay(b *batch, n int) error {
-	o := p.options
-	count := o.Rewards*(n+1)/o.Days - o.Rewards*n/o.Days
-	dawn := p.midnight(n)
-	awards := make([]award, count)
-	for i := range awards {
-		p.advance(dawn.Add(closing / time.Duration(count) * time.Duration(i)))
-		place := p.drawSkewed(len(p.stocks))
-		p.award(&awards[i], place)
-		p.pools[place] = append(p.pools[place], &awards[i])
-		if len(p.pools[place]) < rewards.MaxMembers {
-			continue
-		}
-		if err := p.buy(b, place); err != nil {
-			return err
-		}
-	}
-	p.advance(dawn.Add(closing))
-	for place := range p.pools {
-		if err := p.buy(b, place); err != nil {
-			return err
-		}
-	}
-	for i := range awards {
-		b.reward(&awards[i])
-	}
-	return nil
+	const lately = time.Minute
+	p.advance(o.End.UTC().Add(-lately))
+	return p.addRewards(ctx, o.Waiting, lately/2)
 }
 
 // advance sets the clock to a time, unless that is earlier.
@@ -94,37 +51,73 @@ func (p *past) advance(t time.Time) {
 	}
 }
 
-// addWaiting adds the rewards that wait at the end, in the last minute.
-func (p *past) addWaiting(b *batch) {
-	p.advance(p.options.End.UTC().Add(-time.Minute))
-	for range p.options.Waiting {
-		var a award
-		p.award(&a, p.drawSkewed(len(p.stocks)))
-		b.reward(&a)
+// early returns how many users exist on the first day: a quarter.
+func early(users int) int { return max(1, users/4) }
+
+func (p *past) addUsers(ctx context.Context, count int) error {
+	for p.users < count {
+		batch, apps := make([]rewards.User, min(count-p.users, atOnce)), make([]int, atOnce)
+		for i := range batch {
+			if p.users > 0 { // the first app has the first user
+				apps[i] = p.drawApp()
+			}
+			batch[i] = rewards.User{
+				AppID: p.apps[apps[i]].ID, Email: fmt.Sprintf("User.%d@mail-%d.example", p.users, apps[i]),
+			}
+			if p.random.IntN(2) == 0 {
+				batch[i].ExternalID = "customer-" + p.hex(8)
+			}
+			p.users++
+		}
+		outcomes, err := p.store.CreateUsers(ctx, batch)
+		if err != nil {
+			return err
+		}
+		for i := range outcomes {
+			p.userIDs[apps[i]] = append(p.userIDs[apps[i]], outcomes[i].User.ID)
+		}
 	}
+	return nil
 }
 
-// award makes a reward of a stock for a random user.
-func (p *past) award(g *award, place int) {
+// addRewards records rewards in the time from now.
+func (p *past) addRewards(ctx context.Context, count int, within time.Duration) error {
+	from := p.clock
+	for added := 0; added < count; {
+		p.advance(from.Add(within / time.Duration(count) * time.Duration(added)))
+		batch := make([]rewards.NewReward, min(count-added, atOnce))
+		for i := range batch {
+			batch[i] = p.award()
+		}
+		outcomes, err := p.store.RecordRewards(ctx, batch)
+		if err != nil {
+			return err
+		}
+		for i := range outcomes {
+			if outcomes[i].Verdict != rewards.Created {
+				return errors.New("a reward was not recorded")
+			}
+		}
+		added += len(batch)
+		p.awards += len(batch)
+	}
+	return nil
+}
+
+// award makes a reward of a random stock for a random user.
+func (p *past) award() rewards.NewReward {
 	app := p.drawApp()
 	if len(p.userIDs[app]) == 0 {
 		app = 0 // has the first user
 	}
-	asset := &p.stocks[place]
-	user := p.drawSkewed(len(p.userIDs[app]))
+	asset := &p.stocks[p.drawSkewed(len(p.stocks))]
 	r := rewards.NewReward{
-		AppID: p.apps[app].ID, UserID: p.userIDs[app][user], IdempotencyKey: p.uuid(), Amount: p.amount(),
+		AppID: p.apps[app].ID, UserID: p.drawUser(app), IdempotencyKey: p.uuid(), Amount: p.amount(),
 		Symbol: asset.Symbol, Source: p.source(), Metadata: p.metadata(), AssetID: asset.ID,
 	}
-	*g = award{
-		Reward: rewards.Reward{
-			AppID: r.AppID, ID: rewards.NewID[rewards.Reward](p.ids), UserID: r.UserID,
-			IdempotencyKey: r.IdempotencyKey, Amount: r.Amount, AssetID: r.AssetID, Symbol: r.Symbol,
-			Source: r.Source, Metadata: r.Metadata, Status: rewards.Recorded,
-		},
-		fingerprint: rewards.NewFingerprint(r, r.Metadata), app: app, user: user,
-	}
-	p.awards++
+	r.Canonical = r.Metadata
+	r.Fingerprint = rewards.NewFingerprint(r, r.Canonical)
+	return r
 }
 
 // amount draws an amount: round ones, parts of a price, a few large ones.

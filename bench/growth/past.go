@@ -19,12 +19,14 @@ type stock struct {
 	price money.Price
 }
 
+// past fills a store.
 type past struct {
 	options Options
+	store   *store.Store
+	lease   rewards.Lease
 	bytes   *rand.ChaCha8
 	random  *rand.Rand
 	clock   time.Time
-	ids     *rewards.IDs
 
 	prefix  string // of client order ids
 	apps    []rewards.App
@@ -33,28 +35,14 @@ type past struct {
 	userIDs [][]rewards.UserID // by app, the oldest first
 	users   int                // users so far
 
-	pools  [][]*award // by the place in stocks: what waits, the oldest first
-	spent  map[time.Time]day
-	lots   []lot
 	awards int
-}
-
-// day is what orders of a UTC day cost.
-type day struct{ notional, house money.USD }
-
-// award is a reward with what orders need of it.
-type award struct {
-	rewards.Reward
-	fingerprint rewards.Fingerprint
-	app, user   int // places in apps and userIDs
-	shares      money.Shares
+	orders int
 }
 
 func newPast(o Options) *past {
-	p := &past{options: o, bytes: newRandom(o.Seed), spent: make(map[time.Time]day)}
+	p := &past{options: o, bytes: newRandom(o.Seed)}
 	p.random = rand.New(p.bytes)
 	p.clock = p.midnight(0)
-	p.ids = rewards.NewIDs(p.now, p.bytes)
 	p.userIDs = make([][]rewards.UserID, o.Apps)
 	return p
 }
@@ -74,44 +62,34 @@ func (p *past) midnight(n int) time.Time {
 	return last.Add(time.Duration(n-p.options.Days) * oneDay)
 }
 
+// install adds the catalog and the apps, and takes the lead.
 func (p *past) install(ctx context.Context) error {
-	engine, err := openEngine(ctx, p.options.Database)
-	if err != nil {
-		return err
-	}
-	s, err := store.New(ctx, engine, p.now, p.bytes)
-	if err != nil {
-		return errors.Join(err, engine.Close())
-	}
-	return errors.Join(p.addApps(ctx, s), s.Close())
-}
-
-func (p *past) addApps(ctx context.Context, s *store.Store) error {
-	apps, err := s.Apps(ctx)
+	apps, err := p.store.Apps(ctx)
 	if err != nil {
 		return err
 	}
 	if len(apps) > 0 {
 		return errors.New("the store is not empty")
 	}
-	in, err := s.Installation(ctx)
+	in, err := p.store.Installation(ctx)
 	if err != nil {
 		return err
 	}
 	p.prefix = "sr-" + in.ID + "-"
-	if err := p.chooseStocks(ctx, s); err != nil {
+	if err := p.chooseStocks(ctx); err != nil {
 		return err
 	}
 	for i := range p.options.Apps {
-		if err := p.addApp(ctx, s, fmt.Sprintf("App %d", i+1)); err != nil {
+		if err := p.addApp(ctx, fmt.Sprintf("app-%d", i+1)); err != nil {
 			return err
 		}
 	}
-	return nil
+	p.lease, err = p.store.TakeLease(ctx, "growth", time.Second, true)
+	return err
 }
 
 // chooseStocks seeds the catalog and chooses the stocks that rewards are for.
-func (p *past) chooseStocks(ctx context.Context, s *store.Store) error {
+func (p *past) chooseStocks(ctx context.Context) error {
 	entries, err := catalog.Entries()
 	if err != nil {
 		return err
@@ -120,27 +98,26 @@ func (p *past) chooseStocks(ctx context.Context, s *store.Store) error {
 	for i, e := range entries {
 		assets[i], prices[e.Symbol] = rewards.Asset{Symbol: e.Symbol, Name: e.Name}, e.Price
 	}
-	if err := s.SeedAssets(ctx, assets); err != nil {
+	if err := p.store.SeedAssets(ctx, assets); err != nil {
 		return err
 	}
-	if assets, err = s.Assets(ctx); err != nil {
+	if assets, err = p.store.Assets(ctx); err != nil {
 		return err
 	}
 	p.random.Shuffle(len(assets), func(i, j int) { assets[i], assets[j] = assets[j], assets[i] })
 	for _, a := range assets[:min(p.options.Assets, len(assets))] {
 		p.stocks = append(p.stocks, stock{a, prices[a.Symbol]})
 	}
-	p.pools = make([][]*award, len(p.stocks))
 	return nil
 }
 
-func (p *past) addApp(ctx context.Context, s *store.Store, name string) error {
+func (p *past) addApp(ctx context.Context, name string) error {
 	secret, err := rewards.NewKeySecret(rewards.TestKeyPrefix, p.bytes)
 	if err != nil {
 		return err
 	}
 	k := rewards.Key{Hash: rewards.HashKey(secret), Hint: rewards.KeyHint(rewards.TestKeyPrefix, secret)}
-	a, _, err := s.As(rewards.Operator{Actor: "grow@bench", Command: "grow"}).CreateApp(ctx, name, k)
+	a, _, err := p.store.As(rewards.Operator{Actor: "grow@bench", Command: "grow"}).CreateApp(ctx, name, k)
 	if err != nil {
 		return err
 	}
@@ -158,6 +135,17 @@ func (p *past) drawApp() int {
 		return 1 + p.drawSkewed(n)
 	}
 	return 0
+}
+
+// drawUser draws a user of an app. A hundredth of the users, the regulars, get a tenth of
+// the rewards besides their own.
+func (p *past) drawUser(app int) rewards.UserID {
+	const tenth, hundredth = 10, 100
+	ids := p.userIDs[app]
+	if p.random.IntN(tenth) == 0 {
+		return ids[p.random.IntN(1+len(ids)/hundredth)]
+	}
+	return ids[p.drawSkewed(len(ids))]
 }
 
 func (p *past) hex(size int) string {

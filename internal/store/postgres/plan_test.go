@@ -84,7 +84,7 @@ func grown(t *testing.T, c *pgtest.Cluster) *explainer {
 	url, err := c.NewDatabase(ctx)
 	check(t, err)
 	report, err := growth.Fill(ctx, growth.Options{
-		Database: url, Rewards: 50_000, Waiting: 500, Users: 5_000, Apps: 20, Assets: 100, Days: 10, Seed: 1,
+		Database: url, Rewards: 50_000, Waiting: 5_000, Users: 5_000, Apps: 20, Assets: 100, Days: 10, Seed: 1,
 		End: time.Date(2026, 9, 21, 15, 0, 0, 0, time.UTC),
 	})
 	check(t, err)
@@ -93,7 +93,7 @@ func grown(t *testing.T, c *pgtest.Cluster) *explainer {
 	// The resolutions of years.
 	check(t, x.exec(ctx, `INSERT INTO order_resolutions (order_id, filled_qty, price, reason, at)
 		SELECT id, filled_qty, filled_avg_price, 'resolved', settled_at FROM orders`))
-	check(t, x.exec(ctx, `ANALYZE order_resolutions`))
+	check(t, x.exec(ctx, `VACUUM (ANALYZE)`))
 	check(t, x.conn.QueryRow(ctx, `SELECT user_id FROM rewards WHERE app_id = $1
 		GROUP BY user_id ORDER BY count(*) DESC LIMIT 1`, x.app[:]).Scan(&x.user))
 	return x
