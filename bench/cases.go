@@ -11,15 +11,33 @@ type benchCase struct {
 	status      string // expected of every answer
 }
 
+// The cases of goals.
+const (
+	caseAlone     = "record, 1 connection"
+	caseRecord    = "record, 64 connections"
+	casePortfolio = "portfolio, 64 connections"
+)
+
+// growthCases are what a store must do as fast as when it was empty.
+func growthCases() []benchCase {
+	return []benchCase{
+		{"record", modeNew, fileUsers, 64, "201"},
+		{"replay", modeReplay, fileBodies, 64, "200"},
+		{"list", modeGet, fileList, 64, "200"},
+		{"list of a user", modeGet, fileListUser, 64, "200"},
+		{"portfolio", modeGet, filePortfolio, 64, "200"},
+	}
+}
+
 // cases are all cases. The bare server gets the same requests, but new rewards in place of
 // replays, which it does not have.
 func cases() []benchCase {
 	return []benchCase{
-		{"record, 1 connection", modeNew, fileUsers, 1, "201"},
-		{"record, 64 connections", modeNew, fileUsers, 64, "201"},
+		{caseAlone, modeNew, fileUsers, 1, "201"},
+		{caseRecord, modeNew, fileUsers, 64, "201"},
 		{"record, 256 connections", modeNew, fileUsers, 256, "201"},
 		{"replay, 64 connections", modeReplay, fileBodies, 64, "200"},
-		{"portfolio, 64 connections", modeGet, filePortfolio, 64, "200"},
+		{casePortfolio, modeGet, filePortfolio, 64, "200"},
 		{"reward, 64 connections", modeGet, fileReward, 64, "200"},
 		{"list of 100, 64 connections", modeGet, fileList, 64, "200"},
 		{"list of 100 of a user, 64 connections", modeGet, fileListUser, 64, "200"},
@@ -31,6 +49,7 @@ const (
 	partEndToEnd = "end to end"
 	partOverload = "overload"
 	partFlood    = "flood"
+	partGrowth   = "growth"
 )
 
 func chosen(only *regexp.Regexp) []benchCase {

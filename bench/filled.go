@@ -14,14 +14,14 @@ import (
 )
 
 // makeKey creates a key: of a new app, or of an app in a filled store.
-func (h *harness) makeKey(ctx context.Context, t *target, database string, filled bool) (err error) {
+func (h *harness) makeKey(ctx context.Context, t *target, filled bool) (err error) {
 	if !filled {
-		t.key, err = h.operate(ctx, "app", "create", "bench", "--database", database)
+		t.key, err = h.operate(ctx, "app", "create", "bench", "--database", t.books)
 		return err
 	}
 	app := h.App
 	if app == "" {
-		table, err := h.operate(ctx, "app", "list", "--database", database)
+		table, err := h.operate(ctx, "app", "list", "--database", t.books)
 		if err != nil {
 			return err
 		}
@@ -32,7 +32,7 @@ func (h *harness) makeKey(ctx context.Context, t *target, database string, fille
 		}
 		app, _, _ = strings.Cut(lines[heading], " ")
 	}
-	t.key, err = h.operate(ctx, "key", "create", app, "--label", "bench", "--database", database)
+	t.key, err = h.operate(ctx, "key", "create", app, "--label", "bench", "--database", t.books)
 	return err
 }
 
@@ -52,11 +52,10 @@ func findSample(ctx context.Context, c client, users, holders int) (s sample, er
 	if s.users, err = findUsers(ctx, c, users); err != nil {
 		return s, err
 	}
-	owners := s.users[:min(holders, len(s.users))]
-	found := make([][]award, len(owners))
-	err = each(ctx, len(owners), func(ctx context.Context, i int) error {
+	found := make([][]award, len(s.users))
+	err = each(ctx, len(s.users), func(ctx context.Context, i int) error {
 		var got struct{ Rewards []award }
-		err := c.must(ctx, http.StatusOK, http.MethodGet, "/v1/rewards?limit=100&userId="+owners[i], "", &got)
+		err := c.must(ctx, http.StatusOK, http.MethodGet, "/v1/rewards?limit=100&userId="+s.users[i], "", &got)
 		found[i] = got.Rewards
 		return err
 	})
@@ -69,8 +68,9 @@ func findSample(ctx context.Context, c client, users, holders int) (s sample, er
 		}
 	}
 	if len(s.holders) == 0 { // no user has five holdings
-		s.holders = owners
+		s.holders = s.users
 	}
+	s.holders = s.holders[:min(holders, len(s.holders))]
 	slices.SortStableFunc(found, func(a, b []award) int { return len(b) - len(a) })
 	for _, list := range found[:min(busyUsers, len(found))] {
 		if len(list) > 0 {
@@ -87,7 +87,7 @@ func (s *sample) take(list []award) error {
 			stocks[r.AssetSymbol] = true
 		}
 	}
-	if len(stocks) >= holdings {
+	if len(stocks) == holdings && len(list) < listed {
 		s.holders = append(s.holders, list[0].UserID)
 	}
 	for _, r := range list[:min(holdings, len(list))] {

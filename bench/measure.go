@@ -13,27 +13,34 @@ type result struct {
 	round  int
 	outcome
 	ratio    float64       // of the rate to the ceiling's in the same round
+	tail     float64       // of p99 to the ceiling's in the same round
+	syncs    float64       // of p50 to the disk's sync in the same round
 	service  time.Duration // CPU time of the service per 1,000 requests
 	database time.Duration // CPU time of the database server per 1,000 requests
 }
 
 func (h *harness) measureCase(ctx context.Context, c benchCase, round int) error {
-	top, err := h.measureOnce(ctx, h.ceiling, c.forCeiling())
+	sync, err := syncTime(h.folder)
 	if err != nil {
 		return err
 	}
-	top.ratio = 1
+	h.report.syncs = append(h.report.syncs, sync.Median)
+	top, err := h.measureOnce(ctx, h.ceiling, c.forCeiling(), h.WarmUp)
+	if err != nil {
+		return err
+	}
 	list := []result{top}
 	for _, t := range h.engines {
-		r, err := h.measureOnce(ctx, t, c)
+		r, err := h.measureOnce(ctx, t, c, h.WarmUp)
 		if err != nil {
 			return fmt.Errorf("%s: %w", t.name, err)
 		}
-		r.ratio = r.rate() / top.rate()
 		list = append(list, r)
 	}
 	for _, r := range list {
 		r.name, r.round = c.name, round
+		r.ratio, r.tail = r.rate()/top.rate(), quotient(r.P99, top.P99)
+		r.syncs = quotient(r.P50, sync.Median)
 		h.results = append(h.results, r)
 		h.say("%d  %-38s %-8s %7.0f/s %6.3f  p50 %-8s p99 %-8s cpu %-8s + %s\n", round+1, r.name, r.target,
 			r.rate(), r.ratio, short(r.P50), short(r.P99), short(r.service), short(r.database))
@@ -41,17 +48,18 @@ func (h *harness) measureCase(ctx context.Context, c benchCase, round int) error
 	return nil
 }
 
-func (h *harness) measureOnce(ctx context.Context, t *target, c benchCase) (result, error) {
+// measureOnce measures a case after some seconds of the same load.
+func (h *harness) measureOnce(ctx context.Context, t *target, c benchCase, warmUp int) (result, error) {
 	r := result{target: t.name}
 	l := load{
 		url: t.url, key: t.key, mode: c.mode, file: filepath.Join(t.folder, c.file),
-		connections: c.connections, seconds: h.WarmUp,
+		connections: c.connections, seconds: warmUp,
 	}
 	before, err := t.metrics(ctx)
 	if err != nil {
 		return r, err
 	}
-	if h.WarmUp > 0 {
+	if warmUp > 0 {
 		warm, err := l.run(ctx, h.script)
 		if err != nil {
 			return r, err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"strings"
@@ -10,10 +11,12 @@ import (
 type report struct {
 	machine   []string
 	sync      spread[time.Duration]
+	syncs     []time.Duration // the median of each case and round
 	processes []processReport
 	endToEnd  []endToEndReport
 	overload  []overloadReport
 	flood     []floodResult
+	growth    []*growthReport
 }
 
 // processReport is a service's start and its memory after the cases.
@@ -41,6 +44,10 @@ func (h *harness) write() error {
 		b.WriteString(r.String())
 	}
 	writeFlood(&b, h.report.flood, h.Engines)
+	for _, r := range h.report.growth {
+		b.WriteString(r.String())
+	}
+	h.writeGoals(&b)
 	h.say("\n%s", b.String())
 	if h.Markdown == "" {
 		return nil
@@ -55,39 +62,29 @@ func (h *harness) writeCases(b *strings.Builder) {
 	}
 	fmt.Fprintf(b, "\nMedians of %d rounds of %d s. Ratio: to the ceiling in the same round. CPU: per 1,000 requests, "+
 		"of the service + of the database server.\n\n", h.Rounds, h.Seconds)
-	b.WriteString("| case | target | ratio | min | max | req/s | p50 | p99 | CPU |\n" +
-		"|---|---|---|---|---|---|---|---|---|\n")
+	b.WriteString("| case | target | ratio | min | max | req/s | p50 | p99 | of the ceiling's | CPU |\n" +
+		"|---|---|---|---|---|---|---|---|---|---|\n")
 	for _, c := range list {
 		for _, t := range append([]*target{h.ceiling}, h.engines...) {
 			writeCase(b, c, t, resultsOf(h.results, c.name, t.name))
 		}
 	}
-	for _, t := range h.engines {
-		alone := resultsOf(h.results, cases()[0].name, t.name)
-		if len(alone) == 0 {
-			continue
-		}
-		median := medianOf(alone, func(r result) time.Duration { return r.P50 })
-		fmt.Fprintf(b, "\nA lone connection over %s: p50 %s, which is %.1f times the disk's fdatasync.\n", t.name,
-			short(median), float64(median)/float64(h.report.sync.Median))
-	}
+	sync := spreadOf(h.report.syncs)
+	fmt.Fprintf(b, "\nfdatasync of 4 KiB before each case: median %s (%s to %s).\n", short(sync.Median),
+		short(sync.Least), short(sync.Most))
 }
 
 func writeCase(b *strings.Builder, c benchCase, t *target, list []result) {
-	ratios := make([]float64, len(list))
-	rates := make([]float64, len(list))
-	for i, r := range list {
-		ratios[i], rates[i] = r.ratio, r.rate()
-	}
-	ratio := spreadOf(ratios)
+	ratio := spreadOfResults(list, func(r result) float64 { return r.ratio })
 	cpu := short(medianOf(list, func(r result) time.Duration { return r.service }))
 	if t.database != 0 {
 		cpu += " + " + short(medianOf(list, func(r result) time.Duration { return r.database }))
 	}
-	fmt.Fprintf(b, "| %s | %s | %.3f | %.3f | %.3f | %.0f | %s | %s | %s |\n", c.name, t.name,
-		ratio.Median, ratio.Least, ratio.Most, spreadOf(rates).Median,
+	fmt.Fprintf(b, "| %s | %s | %.3f | %.3f | %.3f | %.0f | %s | %s | %.1f | %s |\n", c.name, t.name,
+		ratio.Median, ratio.Least, ratio.Most, medianOf(list, func(r result) float64 { return r.rate() }),
 		short(medianOf(list, func(r result) time.Duration { return r.P50 })),
-		short(medianOf(list, func(r result) time.Duration { return r.P99 })), cpu)
+		short(medianOf(list, func(r result) time.Duration { return r.P99 })),
+		medianOf(list, func(r result) float64 { return r.tail }), cpu)
 }
 
 func (h *harness) writeProcesses(b *strings.Builder) {
@@ -107,12 +104,16 @@ func resultsOf(all []result, name, target string) []result {
 	return list
 }
 
-func medianOf(list []result, of func(result) time.Duration) time.Duration {
-	values := make([]time.Duration, len(list))
+func spreadOfResults[T cmp.Ordered](list []result, of func(result) T) spread[T] {
+	values := make([]T, len(list))
 	for i, r := range list {
 		values[i] = of(r)
 	}
-	return spreadOf(values).Median
+	return spreadOf(values)
+}
+
+func medianOf[T cmp.Ordered](list []result, of func(result) T) T {
+	return spreadOfResults(list, of).Median
 }
 
 // short prints a duration with about three digits.

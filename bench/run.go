@@ -24,10 +24,12 @@ type runCommand struct {
 	Seconds  int           `default:"3" help:"Duration of a measurement, in whole seconds (default ${default})."`
 	WarmUp   int           `default:"1" help:"Duration of the same load before a measurement, in whole seconds (default ${default})."`
 	EndToEnd time.Duration `default:"60s" help:"Duration of the load at a fixed rate (default ${default})."`
-	Share    float64       `default:"0.07" help:"The fixed rate as a share of the bare server's with 64 connections (default ${default})."`
+	Share    []float64     `placeholder:"SHARE" help:"The fixed rates as shares of the bare server's with 64 connections (default: the least and the aim of each engine)."`
 	Overload int           `default:"10" help:"Duration of the load over ten times the connections, in whole seconds (default ${default})."`
 	Users    int           `default:"10000" help:"Number of users who get rewards (default ${default})."`
 	Holders  int           `default:"2000" help:"Number of users with five holdings (default ${default})."`
+	Million  float64       `placeholder:"N" help:"Also measure stores with N million bought rewards, made by this run; then --waiting."`
+	Waiting  float64       `placeholder:"N" help:"With --million: also with N million rewards that wait."`
 	Data     string        `type:"existingdir" placeholder:"DIR" help:"Keep the stores in this folder, on a real disk (default: the system's temporary folder)."`
 	Markdown string        `placeholder:"FILE" help:"Write the report to this file too."`
 
@@ -83,12 +85,12 @@ func (c *runCommand) Run(ctx context.Context) (err error) {
 		for _, one := range cases() {
 			h.say("%s\n", one.name)
 		}
-		h.say("%s\n%s\n%s\n", partEndToEnd, partOverload, partFlood)
+		h.say("%s\n%s\n%s\n%s\n", partEndToEnd, partOverload, partFlood, partGrowth)
 		return nil
 	}
 	const least = 64
-	if c.Rounds < 1 || c.Seconds < 1 || c.WarmUp < 0 || c.Users < least || c.Holders < 1 || c.Share <= 0 {
-		return fmt.Errorf("--rounds, --seconds, --holders and --share must be above 0, --users at least %d", least)
+	if c.Rounds < 1 || c.Seconds < 1 || c.WarmUp < 0 || c.Users < least || c.Holders < 1 {
+		return fmt.Errorf("--rounds, --seconds and --holders must be above 0, --users at least %d", least)
 	}
 	defer func() { err = errors.Join(err, h.ends.close()) }()
 	if err := h.start(ctx); err != nil {
@@ -183,6 +185,7 @@ func (h *harness) measure(ctx context.Context) (err error) {
 		{partEndToEnd, h.EndToEnd > 0, h.endToEnd},
 		{partOverload, h.Overload > 0, h.overload},
 		{partFlood, true, h.flood},
+		{partGrowth, h.Million > 0, h.growth},
 	} {
 		if part.asked && h.only.MatchString(part.name) {
 			if err := part.run(ctx); err != nil {

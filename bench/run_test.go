@@ -63,7 +63,8 @@ func testRun(t *testing.T, programs string) {
 	}
 	for _, want := range []string{
 		"\n| record, 1 connection | ceiling | 1.000 |", "\n| record, 1 connection | sqlite | 0.",
-		"\n| portfolio, 64 connections | sqlite | 0.", "A lone connection over sqlite: p50 ", "\n- fdatasync of 4 KiB",
+		"\n| portfolio, 64 connections | sqlite | 0.", "\n| a lone request, in syncs | ",
+		"\n| portfolio of five, of the ceiling | ", "\n- fdatasync of 4 KiB",
 		"\n- commit: ", "| sqlite |", " MB |",
 	} {
 		if !strings.Contains(string(text), want) {

@@ -40,3 +40,6 @@ func slope(values []float64) float64 {
 	}
 	return (n*sumXY - sumX*sumY) / below
 }
+
+// quotient returns a/b.
+func quotient[T ~int64](a, b T) float64 { return float64(a) / float64(b) }

@@ -26,6 +26,7 @@ type target struct {
 	key      string
 	hoarder  string // key of an app with large lists, for the flood
 	books    string // URL of its database
+	flags    []string
 	serve    *process
 	paper    *process // the brokerage, when it is a separate process
 	database int      // process id of the database server; 0 when unknown
@@ -73,7 +74,8 @@ func (h *harness) startSQLite(ctx context.Context) (*target, error) {
 	if path == "" {
 		path = filepath.Join(t.folder, "rewards.db")
 	}
-	return t, h.startService(ctx, t, "sqlite:"+path, h.SqliteFile != "")
+	t.books = "sqlite:" + path
+	return t, h.startService(ctx, t, h.SqliteFile != "")
 }
 
 // startPostgres starts the service over its own PostgreSQL, with the durability of a real
@@ -83,10 +85,8 @@ func (h *harness) startPostgres(ctx context.Context) (*target, error) {
 	if err != nil {
 		return nil, err
 	}
-	url := h.PostgresURL
-	t.database = h.PostgresPID
-	if url == "" {
-		if url, err = h.startCluster(ctx, t); err != nil {
+	if t.books, t.database = h.PostgresURL, h.PostgresPID; t.books == "" {
+		if _, err := h.startCluster(ctx, t); err != nil {
 			return nil, err
 		}
 	}
@@ -94,43 +94,65 @@ func (h *harness) startPostgres(ctx context.Context) (*target, error) {
 	if books == "" {
 		books = filepath.Join(t.folder, "paper.db")
 	}
+	if err := h.startPaper(ctx, t, books); err != nil {
+		return nil, err
+	}
+	return t, h.startService(ctx, t, h.PostgresURL != "")
+}
+
+// startPaper starts a paper brokerage for the target.
+func (h *harness) startPaper(ctx context.Context, t *target, books string) error {
 	address, err := freeAddress()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	t.paper, err = spawn(t.folder, "paper", h.binary, "paper", "--database", "sqlite:"+books,
 		"--listen", address, "--requests-per-minute", "0")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	h.ends.add(t.paper.stop)
-	if err := t.paper.await(ctx, "http://"+address+"/control/clock"); err != nil {
-		return nil, err
-	}
 	// Like the embedded brokerage: without a relevant limit or wait.
 	const rate = "60000"
-	return t, h.startService(ctx, t, url, h.PostgresURL != "", "--broker", "alpaca",
-		"--alpaca-url", "http://"+address, "--alpaca-data-url", "http://"+address,
-		"--alpaca-requests-per-minute", rate, "--small-pool-wait", "0s", "--house-daily-limit", "1000000000")
+	t.flags = []string{
+		"--broker", "alpaca", "--alpaca-url", "http://" + address, "--alpaca-data-url", "http://" + address,
+		"--alpaca-requests-per-minute", rate, "--small-pool-wait", "0s", "--house-daily-limit", "1000000000",
+	}
+	return t.paper.await(ctx, "http://"+address+"/control/clock")
 }
 
-func (h *harness) startCluster(ctx context.Context, t *target) (url string, err error) {
-	cluster, err := pgtest.NewIn(h.folder, "fsync=on", "synchronous_commit=on", "full_page_writes=on",
-		"max_wal_size=8GB", "shared_buffers=256MB")
-	if err != nil {
-		return "", err
+// clusterSettings are those of a real PostgreSQL server.
+func clusterSettings() []string {
+	return []string{
+		"fsync=on", "synchronous_commit=on", "full_page_writes=on", "max_wal_size=8GB", "shared_buffers=256MB",
+	}
+}
+
+// startCluster starts a PostgreSQL server with a database for the target.
+func (h *harness) startCluster(ctx context.Context, t *target) (cluster *pgtest.Cluster, err error) {
+	if cluster, err = pgtest.NewIn(h.folder, clusterSettings()...); err != nil {
+		return nil, err
 	}
 	h.ends.add(cluster.Close)
 	t.database = cluster.PID()
-	return cluster.NewDatabase(ctx)
+	t.books, err = cluster.NewDatabase(ctx)
+	return cluster, err
 }
 
-// startService starts serve and measures how long it takes until it is ready.
-func (h *harness) startService(ctx context.Context, t *target, database string, filled bool, flags ...string) error {
-	t.books = database
-	if err := h.makeKey(ctx, t, database, filled); err != nil {
+// startService starts serve for the first time.
+func (h *harness) startService(ctx context.Context, t *target, filled bool) error {
+	if err := h.makeKey(ctx, t, filled); err != nil {
 		return err
 	}
+	h.ends.add(t.stop)
+	if err := h.launch(ctx, t); err != nil {
+		return err
+	}
+	return h.prepare(ctx, t, filled)
+}
+
+// launch starts serve and measures how long it takes until it is ready.
+func (h *harness) launch(ctx context.Context, t *target) error {
 	listen, err := freeAddress()
 	if err != nil {
 		return err
@@ -142,17 +164,21 @@ func (h *harness) startService(ctx context.Context, t *target, database string, 
 	t.url, t.admin = "http://"+listen, "http://"+admin
 	began := time.Now()
 	t.serve, err = spawn(t.folder, "serve", h.binary, append([]string{
-		"serve", "--database", database, "--listen", listen, "--admin-listen", admin,
-	}, flags...)...)
+		"serve", "--database", t.books, "--listen", listen, "--admin-listen", admin,
+	}, t.flags...)...)
 	if err != nil {
 		return err
 	}
-	h.ends.add(t.serve.stop)
-	if err := t.serve.await(ctx, t.admin+"/readyz"); err != nil {
-		return err
-	}
+	err = t.serve.await(ctx, t.admin+"/readyz")
 	t.started = time.Since(began)
-	return h.prepare(ctx, t, filled)
+	return err
+}
+
+// stop stops serve when it runs.
+func (t *target) stop() error {
+	p := t.serve
+	t.serve = nil
+	return p.stop()
 }
 
 // prepare finds or creates the data that is requested.

@@ -106,7 +106,7 @@ func TestImportsPointOneWay(t *testing.T) {
 		"internal/audit/brokercheck":     {money, "internal/audit/value", "internal/audit/reader"},
 		"internal/audit/audittest":       {money, domain, store, "internal/audit/reader", "internal/store/sqlite", "internal/store/postgres", "internal/store/postgres/pgtest"},
 		"internal/ledger":                {money, domain},
-		"bench":                          {"internal/store/postgres/pgtest"},
+		"bench":                          {"bench/growth", "internal/store/postgres/pgtest"},
 		"bench/growth": {
 			money, domain, store, "internal/catalog", "internal/store/postgres", "internal/store/sqlite",
 		},

@@ -200,11 +200,16 @@ func (c *Cluster) URL(database string) string {
 func (c *Cluster) PID() int { return c.cmd.Process.Pid }
 
 // Kill stops the server without a shutdown, as a power failure would.
-func (c *Cluster) Kill() {
+func (c *Cluster) Kill() { c.end(syscall.SIGQUIT) } // of all processes, without a checkpoint
+
+// Stop shuts the server down, with a checkpoint.
+func (c *Cluster) Stop() { c.end(syscall.SIGINT) }
+
+func (c *Cluster) end(by syscall.Signal) {
 	if c.cmd == nil {
 		return
 	}
-	_ = c.cmd.Process.Signal(syscall.SIGQUIT) // immediate shutdown of all processes, without a checkpoint
+	_ = c.cmd.Process.Signal(by)
 	<-c.ended
 	c.cmd = nil
 }
