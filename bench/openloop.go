@@ -5,10 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"net/http"
+	"net"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -42,7 +41,8 @@ type offered struct {
 func (o offered) rate() float64 { return float64(o.Requests) / o.Took.Seconds() }
 
 type generator struct {
-	client
+	dial   func(ctx context.Context) (net.Conn, error)
+	head   string // of each request, up to the length of its body
 	users  []string
 	start  time.Time
 	gap    time.Duration
@@ -60,9 +60,13 @@ func (c *openLoopCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	address := strings.TrimPrefix(c.URL, "http://")
 	g := &generator{
-		client: newClient(c.URL, c.Key, c.Connections), users: strings.Fields(string(text)),
-		gap: time.Duration(float64(time.Second) / c.Rate), total: int64(c.Duration.Seconds() * c.Rate),
+		dial: func(ctx context.Context) (net.Conn, error) { return new(net.Dialer).DialContext(ctx, "tcp", address) },
+		head: "POST /v1/rewards HTTP/1.1\r\nHost: " + address + "\r\nX-Api-Key: " + c.Key +
+			"\r\nContent-Type: application/json\r\nContent-Length: ",
+		users: strings.Fields(string(text)),
+		gap:   time.Duration(float64(time.Second) / c.Rate), total: int64(c.Duration.Seconds() * c.Rate),
 	}
 	g.run(ctx, c.Connections)
 	if err := ctx.Err(); err != nil {
@@ -83,6 +87,8 @@ func (g *generator) run(ctx context.Context, connections int) {
 
 // work takes the next planned request, waits for its time and sends it.
 func (g *generator) work(ctx context.Context) {
+	w := &wire{dial: g.dial}
+	defer w.close()
 	for ctx.Err() == nil {
 		i := g.next.Add(1) - 1
 		if i >= g.total {
@@ -93,18 +99,18 @@ func (g *generator) work(ctx context.Context) {
 			return
 		}
 		late := time.Since(due)
-		status := g.ask(ctx)
+		status := g.ask(ctx, w)
 		g.note(status, time.Since(due), late)
 	}
 }
 
 // ask records a new reward and returns the status.
-func (g *generator) ask(ctx context.Context) string {
+func (g *generator) ask(ctx context.Context, w *wire) string {
 	stocks := strings.Split(symbols, ",")
 	body := fmt.Sprintf(`{"userId":%q,"idempotencyKey":%q,"amountUsd":%d.%02d,"assetSymbol":%q,"source":"referral",`+
 		`"metadata":%s}`, g.users[rand.IntN(len(g.users))], uuid.NewString(), 1+rand.IntN(19), rand.IntN(100),
 		stocks[rand.IntN(len(stocks))], sampleMetadata)
-	got, err := g.send(ctx, http.MethodPost, "/v1/rewards", body)
+	status, err := w.post(ctx, g.head, body)
 	if err != nil {
 		g.mu.Lock()
 		defer g.mu.Unlock()
@@ -113,7 +119,7 @@ func (g *generator) ask(ctx context.Context) string {
 		}
 		return "error"
 	}
-	return strconv.Itoa(got.status)
+	return status
 }
 
 func (g *generator) note(status string, took, late time.Duration) {

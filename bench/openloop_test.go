@@ -1,7 +1,10 @@
 package main
 
 import (
+	"bufio"
+	"context"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -12,20 +15,38 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// stall is a service that stalls at its first request and fails the next two.
+// stall is a service that stalls at its first request, closes the connection at the second
+// and refuses the third.
 type stall struct{ asked atomic.Int64 }
 
-func (s *stall) RoundTrip(r *http.Request) (*http.Response, error) {
-	status := http.StatusCreated
-	switch s.asked.Add(1) {
-	case 1:
-		time.Sleep(550 * time.Millisecond)
-	case 2:
-		return nil, io.ErrUnexpectedEOF
-	case 3:
-		status = http.StatusServiceUnavailable
-	}
-	return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader("{}")), Request: r}, nil
+func (s *stall) dial(context.Context) (net.Conn, error) {
+	client, service := net.Pipe()
+	go func() {
+		defer service.Close()
+		in := bufio.NewReader(service)
+		for {
+			r, err := http.ReadRequest(in)
+			if err != nil {
+				return
+			}
+			if _, err := io.Copy(io.Discard, r.Body); err != nil {
+				return
+			}
+			status := "201 Created"
+			switch s.asked.Add(1) {
+			case 1:
+				time.Sleep(550 * time.Millisecond)
+			case 2:
+				return
+			case 3:
+				status = "503 Service Unavailable\r\nConnection: close"
+			}
+			if _, err := io.WriteString(service, "HTTP/1.1 "+status+"\r\nContent-Length: 2\r\n\r\n{}"); err != nil {
+				return
+			}
+		}
+	}()
+	return client, nil
 }
 
 // TestOpenLoopMeasuresFromThePlannedTime: the stall delays the requests that are planned
@@ -34,8 +55,8 @@ func TestOpenLoopMeasuresFromThePlannedTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		g := &generator{
-			client: client{url: "http://service.invalid", http: &http.Client{Transport: &stall{}}},
-			users:  []string{sampleID}, gap: 100 * time.Millisecond, total: 10,
+			dial: new(stall).dial, head: "POST / HTTP/1.1\r\nHost: service.invalid\r\nContent-Length: ",
+			users: []string{sampleID}, gap: 100 * time.Millisecond, total: 10,
 		}
 		g.run(t.Context(), 1)
 		const ms = time.Millisecond
@@ -44,7 +65,7 @@ func TestOpenLoopMeasuresFromThePlannedTime(t *testing.T) {
 			t.Error(diff)
 		}
 		got := g.sum()
-		if !strings.Contains(got.Error, io.ErrUnexpectedEOF.Error()) {
+		if !strings.Contains(got.Error, io.EOF.Error()) {
 			t.Errorf("the error is %q", got.Error)
 		}
 		got.Error = ""
