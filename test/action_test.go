@@ -19,7 +19,7 @@ func TestASplitIsSeenAndHeld(t *testing.T) {
 	s.await(s.give(user, "another-stock", "12.5", "KO").ID, "executed", 20*time.Second)
 	portfolio := "/v1/users/" + user + "/portfolio"
 	s.must(200, "GET", portfolio, "")
-	id := announce(t, p.url, `{"type":"forward_split","symbol":"AAPL","old_rate":1,"new_rate":4,"ex_date":"2026-11-30"}`)
+	id := announce(t, p.URL, `{"type":"forward_split","symbol":"AAPL","old_rate":1,"new_rate":4,"ex_date":"2026-11-30"}`)
 	s.eventually("the announcement", 30*time.Second, func() bool {
 		return strings.Contains(s.command("action", "list"), id)
 	})

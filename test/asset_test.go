@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"stockrewards/test/world"
 )
 
 // relabel is a proxy for a paper brokerage that, when switched on, renames AAPL to APLE and
@@ -154,5 +156,5 @@ func TestSyncIsRefused(t *testing.T) {
 	b := startBrokerage(t, "")
 	away.start(b.flags()...)
 	away.await(away.give(away.newUser("anna"), "pins-the-broker", "5", "AAPL").ID, "executed", 20*time.Second)
-	away.wantError("cannot ask the broker, so nothing is decided", "asset", "sync", "--alpaca-url", "http://"+freeAddress(t))
+	away.wantError("cannot ask the broker, so nothing is decided", "asset", "sync", "--alpaca-url", "http://"+world.FreeAddress(t))
 }

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"stockrewards/test/world"
 )
 
 // auditBroker compares with the broker and returns the exit status, the codes of the breaks
@@ -133,7 +135,7 @@ func TestBrokerAuditNeedsTheBroker(t *testing.T) {
 	s.await(s.give(s.newUser("anna"), "pins-the-broker", "5", "AAPL").ID, "executed", 20*time.Second)
 	want(0, `"clean": true`, first.flags()[2:]...)
 	want(3, "the database belongs to", second.flags()[2:]...)
-	want(3, "cannot ask the broker", "--alpaca-url", "http://"+freeAddress(t))
+	want(3, "cannot ask the broker", "--alpaca-url", "http://"+world.FreeAddress(t))
 	s.env = nil
 	want(3, "needs APCA_API_KEY_ID", first.flags()[2:]...)
 }

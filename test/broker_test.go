@@ -17,6 +17,7 @@ import (
 
 	"stockrewards/internal/broker/paper"
 	"stockrewards/internal/catalog"
+	"stockrewards/test/world"
 )
 
 // brokerage is a paper brokerage on a separate port, reached like a real broker.
@@ -88,21 +89,12 @@ func newCustomer(t *testing.T) *service {
 	return s
 }
 
-// freeAddress is an unused address.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	noError(t, err)
-	defer l.Close()
-	return l.Addr().String()
-}
-
 // While the broker is unreachable, rewards are recorded, and readiness has only warnings. They
 // are bought afterwards.
 func TestStartWithoutTheBroker(t *testing.T) {
 	t.Parallel()
 	s := newCustomer(t)
-	away := &brokerage{address: freeAddress(t)}
+	away := &brokerage{address: world.FreeAddress(t)}
 	began := time.Now()
 	admin := s.startWatched(away.flags()...)
 	if took := time.Since(began); took > 5*time.Second {
@@ -165,7 +157,7 @@ func TestResolvingAgainstTheBrokerIsRefused(t *testing.T) {
 	resolve := slices.Concat([]string{"order", "resolve", id, "--reason", "a drill"}, b.flags())
 	notBought := slices.Concat(resolve, []string{"--not-bought"})
 	s.wantError("the broker reports", notBought...)
-	s.wantError("cannot ask the broker", append(notBought, "--alpaca-url", "http://"+freeAddress(t))...)
+	s.wantError("cannot ask the broker", append(notBought, "--alpaca-url", "http://"+world.FreeAddress(t))...)
 	b.blind.Store(true)
 	s.wantError("cannot ask the broker", notBought...)
 	b.blind.Store(false)

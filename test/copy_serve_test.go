@@ -1,7 +1,6 @@
 package test
 
 import (
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -17,16 +16,14 @@ func TestMovedServiceContinues(t *testing.T) {
 	succeeds(t)(s.copyTo(url))
 	s.wantError("this database is frozen: it was moved to 127.0.0.1:", "serve", "--listen", "127.0.0.1:0")
 	paper := launch(t, "paper", nil, "paper", "--listen", "127.0.0.1:0", "--database", "sqlite:"+filepath.Join(s.folder, "paper.db"))
-	t.Cleanup(paper.kill)
-	credentials := []string{"APCA_API_KEY_ID=id", "APCA_API_SECRET_KEY=secret"}
-	p := launch(t, "moved", credentials, "serve", "--listen", "127.0.0.1:0", "--database", url, "--small-pool-wait", "0s",
-		"--broker", "alpaca", "--alpaca-url", paper.url, "--alpaca-data-url", paper.url)
-	t.Cleanup(p.kill)
-	there := &service{t: t, key: s.key, url: p.url}
+	t.Cleanup(paper.Kill)
+	p := launch(t, "moved", credentials(), "serve", "--listen", "127.0.0.1:0", "--database", url, "--small-pool-wait", "0s",
+		"--broker", "alpaca", "--alpaca-url", paper.URL, "--alpaca-data-url", paper.URL)
+	t.Cleanup(p.Kill)
+	there := &service{t: t, key: s.key, url: p.URL}
 	later := there.give(there.newUser("user-later"), "gift-key-later", "7.5", "AAPL")
 	there.await(later.ID, "executed", 30*time.Second)
-	cmd := exec.Command(binary, "audit", "--broker", "--database", url, "--alpaca-url", paper.url, "--alpaca-data-url", paper.url)
-	cmd.Env = append(cmd.Environ(), credentials...)
-	text, err := cmd.CombinedOutput()
+	text, err := program(credentials(), "audit", "--broker", "--database", url, "--alpaca-url", paper.URL,
+		"--alpaca-data-url", paper.URL).CombinedOutput()
 	succeeds(t, `compared with the broker "alpaca"`, "breaks: 0 (")(string(text), err)
 }

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"stockrewards/test/world"
 )
 
 // docsScript is what the commands of a page run in: see TestDocs.
@@ -181,7 +183,7 @@ func runPage(t *testing.T, script string) {
 	}
 	for _, port := range []string{"8080", "8081", "8090", "8443"} {
 		for _, host := range []string{".1:", ".0:"} {
-			_, free, _ := strings.Cut(freeAddress(t), ":")
+			_, free, _ := strings.Cut(world.FreeAddress(t), ":")
 			places = append(places, host+port, host+free)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"stockrewards/internal/store/postgres/pgtest"
+	"stockrewards/test/world"
 )
 
 // everywhere fails unless every process of the fleet answers a request with the status within
@@ -55,15 +56,15 @@ func TestFleetStartsAtOnce(t *testing.T) {
 		database := fmt.Sprint("empty", round)
 		url := c.Database(t, database)
 		const size = 3
-		var starting [size]*process
+		var starting [size]*world.Process
 		var before [size]int64
 		for i := range size {
-			starting[i], before[i] = begin(t, fmt.Sprint("serve-", i), []string{"APCA_API_KEY_ID=key", "APCA_API_SECRET_KEY=secret"},
-				append([]string{"serve", "--database", url, "--listen", "127.0.0.1:0"}, paper.buyAt()...)...)
-			t.Cleanup(starting[i].kill)
+			starting[i], before[i] = world.Begin(t, fmt.Sprint("serve-", i), program(credentials(),
+				append([]string{"serve", "--database", url, "--listen", "127.0.0.1:0"}, paper.buyAt()...)...))
+			t.Cleanup(starting[i].Kill)
 		}
 		for i, p := range starting {
-			p.awaitListening(t, fmt.Sprint("serve-", i), before[i])
+			p.AwaitListening(t, fmt.Sprint("serve-", i), before[i])
 		}
 		if got := count(t, url, `select count(*) - count(distinct version_id) from goose_db_version`); got != 0 {
 			t.Errorf("%d migrations ran twice", got)
@@ -133,7 +134,7 @@ func TestServeRefusesADatabase(t *testing.T) {
 		"a role over a file":     {"sqlite:" + t.TempDir() + "/rewards.db", []string{"--role", "api"}, "--role api"},
 		"no such database":       {good.URL("nowhere"), alpaca, `database "nowhere" does not exist`},
 	} {
-		other := &service{t: t, storeURL: refused.database, env: []string{"APCA_API_KEY_ID=key", "APCA_API_SECRET_KEY=secret"}}
+		other := &service{t: t, storeURL: refused.database, env: credentials()}
 		t.Log(name)
 		other.wantError(refused.want, append([]string{"serve", "--listen", "127.0.0.1:0"}, refused.flags...)...)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"stockrewards/internal/broker/alpaca"
 	"stockrewards/internal/store/postgres"
+	"stockrewards/test/world"
 )
 
 // fleet is several serve processes that share a database and a paper brokerage.
@@ -38,10 +39,7 @@ type member struct {
 func newFleet(t *testing.T, database string, size int, flags ...string) *fleet {
 	t.Helper()
 	f := &fleet{paper: startPaper(t, "--requests-per-minute", "0")}
-	f.service = &service{
-		t: t, storeURL: database, folder: t.TempDir(),
-		env: []string{"APCA_API_KEY_ID=key", "APCA_API_SECRET_KEY=secret"},
-	}
+	f.service = &service{t: t, storeURL: database, folder: t.TempDir(), env: credentials()}
 	f.flags = append(f.paper.buyAt(), flags...)
 	f.key = strings.TrimSpace(f.operate("app", "create", "tester"))
 	for range size {
@@ -67,7 +65,7 @@ func (f *fleet) add(flags ...string) *member {
 	t := f.t
 	t.Helper()
 	one := *f.service
-	m := &member{service: &one, listen: freeAddress(t), admin: freeAddress(t)}
+	m := &member{service: &one, listen: world.FreeAddress(t), admin: world.FreeAddress(t)}
 	m.name, m.url = fmt.Sprint("serve-", len(f.members)), "http://"+m.listen
 	m.args = append([]string{
 		"serve", "--database", f.storeURL, "--listen", m.listen, "--admin-listen", m.admin,
@@ -81,7 +79,7 @@ func (f *fleet) add(flags ...string) *member {
 func (m *member) run() {
 	m.t.Helper()
 	p := launch(m.t, m.name, m.env, m.args...)
-	m.cmd, m.exited = p.cmd, p.exited
+	m.cmd, m.exited = p.Cmd, p.Exited
 }
 
 func (m *member) signal(s syscall.Signal) {
@@ -145,9 +143,9 @@ func (f *fleet) verify(l *load) {
 		t.Errorf("the brokerage has orders that the store does not know:\n%s", out)
 	}
 	f.operate("audit")
-	f.operate("audit", "--broker", "--alpaca-url", f.paper.url)
+	f.operate("audit", "--broker", "--alpaca-url", f.paper.URL)
 	engine, err := postgres.Open(t.Context(), f.storeURL, postgres.Options{Pooled: f.pooled()})
 	noError(t, err)
-	broker := alpaca.New(alpaca.Options{TradingURL: f.paper.url, DataURL: f.paper.url, KeyID: "key", SecretKey: "secret"})
+	broker := alpaca.New(alpaca.Options{TradingURL: f.paper.URL, DataURL: f.paper.URL, KeyID: "key", SecretKey: "secret"})
 	wantPositions(t, broker, sharesIn(t, engine))
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"stockrewards/test/world"
 )
 
 // asked is the status of a request with a Host and a header; "" omits them.
@@ -28,7 +30,7 @@ func asked(t *testing.T, method, url, host, header, value string) int {
 // other machines can.
 func TestBrowsersDoNotReachThePaperBrokerage(t *testing.T) {
 	t.Parallel()
-	url := startPaper(t).url
+	url := startPaper(t).URL
 	host := strings.TrimPrefix(url, "http://")
 	faults := url + "/control/faults"
 	for name, status := range map[string]int{
@@ -45,12 +47,12 @@ func TestBrowsersDoNotReachThePaperBrokerage(t *testing.T) {
 		t.Errorf("a program: %d", status)
 	}
 	const warning = "everyone who reaches this address"
-	if strings.Contains(readLog(t, "paper"), warning) {
+	if strings.Contains(world.ReadLog(t, "paper"), warning) {
 		t.Error("a brokerage for this machine only is warned of")
 	}
 	launch(t, "open", nil, "paper", "--listen", "0.0.0.0:0", "--database", "sqlite:"+t.TempDir()+"/paper.db")
-	if !strings.Contains(readLog(t, "open"), warning) {
-		t.Errorf("no warning:\n%s", readLog(t, "open"))
+	if !strings.Contains(world.ReadLog(t, "open"), warning) {
+		t.Errorf("no warning:\n%s", world.ReadLog(t, "open"))
 	}
 }
 

@@ -17,6 +17,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"stockrewards/test/world"
 )
 
 // strace counts the calls of each thread, but Go moves work between threads, so it cannot
@@ -102,31 +104,30 @@ func inject(folder string, chosen func(place) bool, f fault) *injector {
 }
 
 // begin starts a command of the binary under the tracer.
-func (i *injector) begin(t *testing.T, name string, env []string, args ...string) (p *process, before int64) {
+func (i *injector) begin(t *testing.T, name string, args ...string) (p *world.Process, before int64) {
 	t.Helper()
-	logFile, before := openLog(t, name)
+	logFile, before := world.OpenLog(t, name)
 	defer logFile.Close()
 	self, err := os.Executable()
 	noError(t, err)
-	p = &process{cmd: exec.Command(self, append([]string{underFilter, binary}, args...)...), exited: make(chan error, 1)}
-	p.cmd.Env = append(os.Environ(), env...)
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Ptrace: true, Setpgid: true}
-	p.cmd.Stderr = logFile
+	p = &world.Process{Cmd: exec.Command(self, append([]string{underFilter, binary}, args...)...), Exited: make(chan error, 1)}
+	p.Cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Ptrace: true, Setpgid: true}
+	p.Cmd.Stderr = logFile
 	started := make(chan error)
 	go func() {
 		// The tracer is a thread, which must outlive its goroutine: its end kills the processes
 		// that it started.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		if err := p.cmd.Start(); err != nil {
+		if err := p.Cmd.Start(); err != nil {
 			started <- err
 			return
 		}
-		i.pid = p.cmd.Process.Pid
+		i.pid = p.Cmd.Process.Pid
 		err := i.attach()
 		started <- err
 		if err == nil {
-			p.exited <- i.trace()
+			p.Exited <- i.trace()
 		}
 	}()
 	if err := <-started; err != nil {

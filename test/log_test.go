@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"stockrewards/test/world"
 )
 
 // unread starts a command whose standard error is a nearly full pipe that nobody reads.
@@ -34,7 +36,7 @@ func unread(t *testing.T, args ...string) (cmd *exec.Cmd, exited chan error, rea
 func unreadServe(t *testing.T) (s *service, cmd *exec.Cmd, exited chan error, reader *os.File) {
 	t.Helper()
 	s = newService(t, t.TempDir())
-	address := freeAddress(t)
+	address := world.FreeAddress(t)
 	cmd, exited, reader = unread(t, "serve", "--listen", address, "--database", s.database())
 	s.url = "http://" + address
 	awaitAnswer(t, s.url+"/openapi.json")
@@ -97,11 +99,11 @@ func TestServeWithAClosedLog(t *testing.T) {
 // So do the paper brokerage and dev.
 func TestOtherCommandsWithAnUnreadLog(t *testing.T) {
 	t.Parallel()
-	folder, address := t.TempDir(), freeAddress(t)
+	folder, address := t.TempDir(), world.FreeAddress(t)
 	cmd, exited, _ := unread(t, "paper", "--listen", address, "--database", "sqlite:"+folder+"/paper.db")
 	awaitAnswer(t, "http://"+address+"/v2/clock")
 	endsOnTerm(t, cmd, exited)
-	cmd, exited, _ = unread(t, "dev", "--verbose", "--listen", address, "--admin-listen", freeAddress(t), "--data", folder+"/dev")
+	cmd, exited, _ = unread(t, "dev", "--verbose", "--listen", address, "--admin-listen", world.FreeAddress(t), "--data", folder+"/dev")
 	awaitAnswer(t, "http://"+address+"/openapi.json")
 	for range 50 {
 		r, err := client.Get("http://" + address + "/v1/assets")

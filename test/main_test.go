@@ -18,6 +18,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"stockrewards/test/world"
 )
 
 // binary is the built program.
@@ -31,21 +33,8 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	folder, err := os.MkdirTemp("", "stockrewards-test")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(folder)
-	binary = filepath.Join(folder, "stockrewards")
-	build := exec.Command("go", "build", "-trimpath", "-o", binary, "../cmd/stockrewards")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0") // the program needs no cgo
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
-		return 1
-	}
 	parallel()
-	return m.Run()
+	return world.Run(m, &binary)
 }
 
 // parallel runs four tests at a time, unless -parallel says otherwise: they mostly wait for
@@ -144,13 +133,13 @@ func (s *service) start(args ...string) {
 	p := launch(s.t, s.logName(), s.env, append([]string{
 		"serve", "--listen", "127.0.0.1:0", "--database", s.database(),
 	}, args...)...)
-	s.cmd, s.exited, s.url = p.cmd, p.exited, p.url
+	s.cmd, s.exited, s.url = p.Cmd, p.Exited, p.URL
 }
 
 // logs is serve's log.
 func (s *service) logs() string {
 	s.t.Helper()
-	return readLog(s.t, s.logName())
+	return world.ReadLog(s.t, s.logName())
 }
 
 func (s *service) logName() string { return cmp.Or(s.name, "serve") }

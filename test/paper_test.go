@@ -10,12 +10,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"stockrewards/test/world"
 )
 
 // control calls a control endpoint of a paper brokerage.
 func (p *process) control(t *testing.T, method, path, body string, into any) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, p.url+"/control/"+path, strings.NewReader(body))
+	r, err := http.NewRequestWithContext(t.Context(), method, p.URL+"/control/"+path, strings.NewReader(body))
 	noError(t, err)
 	response, err := client.Do(r)
 	noError(t, err)
@@ -30,7 +32,7 @@ func (p *process) control(t *testing.T, method, path, body string, into any) {
 // buyAt are serve's flags to use the paper brokerage as its broker.
 func (p *process) buyAt() []string {
 	return []string{
-		"--broker", "alpaca", "--alpaca-url", p.url, "--alpaca-data-url", p.url, "--alpaca-requests-per-minute", "60000",
+		"--broker", "alpaca", "--alpaca-url", p.URL, "--alpaca-data-url", p.URL, "--alpaca-requests-per-minute", "60000",
 		"--small-pool-wait", "0s", "--pooling-window", "50ms",
 	}
 }
@@ -57,7 +59,7 @@ func TestOnePaperBrokerageServesSeveral(t *testing.T) {
 		noError(t, s.stop())
 	}
 	var positions []struct{ Qty string }
-	readJSON(t, p.url+"/v2/positions", &positions)
+	readJSON(t, p.URL+"/v2/positions", &positions)
 	var sum, one, two float64
 	if _, err := fmt.Sscan(held, &one, &two); err != nil || len(positions) != 1 {
 		t.Fatalf("held %q, positions %+v", held, positions)
@@ -128,17 +130,17 @@ func TestThePaperBrokerageIsKilled(t *testing.T) {
 	}
 	first := s.give(user, "first-key", "5", "AAPL")
 	s.await(first.ID, "executing", 20*time.Second)
-	p.kill()
+	p.Kill()
 	second := s.give(user, "second-key", "6", "KO")
-	again := launch(t, "paper", nil, append(args, strings.TrimPrefix(p.url, "http://"))...)
-	t.Cleanup(again.kill)
+	again := launch(t, "paper", nil, append(args, strings.TrimPrefix(p.URL, "http://"))...)
+	t.Cleanup(again.Kill)
 	for _, given := range []award{first, second} {
 		s.await(given.ID, "executed", 40*time.Second)
 	}
 	var orders []struct {
 		Symbol, Status string
 	}
-	readJSON(t, again.url+"/v2/orders?status=all", &orders)
+	readJSON(t, again.URL+"/v2/orders?status=all", &orders)
 	if len(orders) != 2 {
 		t.Errorf("orders: %+v", orders)
 	}
@@ -175,9 +177,9 @@ func TestThePaperBrokerageAsksForCredentials(t *testing.T) {
 	books := "sqlite:" + filepath.Join(t.TempDir(), "paper.db")
 	env := []string{"STOCKREWARDS_PAPER_KEY_ID=key", "STOCKREWARDS_PAPER_SECRET_KEY=canary-secret-of-the-broker"}
 	p := launch(t, "paper", env, "paper", "--listen", "127.0.0.1:0", "--database", books)
-	t.Cleanup(p.kill)
+	t.Cleanup(p.Kill)
 	for _, path := range []string{"/v2/account", "/control/faults"} {
-		response, err := client.Get(p.url + path)
+		response, err := client.Get(p.URL + path)
 		noError(t, err)
 		response.Body.Close()
 		if response.StatusCode != http.StatusUnauthorized {
@@ -187,7 +189,7 @@ func TestThePaperBrokerageAsksForCredentials(t *testing.T) {
 	s := newCustomer(t) // with the same credentials
 	s.start(p.buyAt()...)
 	s.await(s.give(s.newUser("one"), "first-key", "5", "AAPL").ID, "executed", 20*time.Second)
-	if strings.Contains(readLog(t, "paper"), "canary-secret") {
+	if strings.Contains(world.ReadLog(t, "paper"), "canary-secret") {
 		t.Error("the log has the secret")
 	}
 }

@@ -111,6 +111,7 @@ func TestImportsPointOneWay(t *testing.T) {
 			money, domain, store, "internal/catalog", "internal/store/postgres", "internal/store/sqlite",
 		},
 		"bench/grow":      {"bench/growth"},
+		"test/world":      {domain, store, "internal/store/sqlite", "internal/broker/alpaca"},
 		"test/clients/go": {}, // a separate module: a client's program
 	}
 	_, list := rooms(t)

@@ -19,7 +19,7 @@ func startPaper(t *testing.T, args ...string) *process {
 	t.Helper()
 	books := "sqlite:" + filepath.Join(t.TempDir(), "paper.db")
 	p := launch(t, "paper", nil, append([]string{"paper", "--listen", "127.0.0.1:0", "--database", books}, args...)...)
-	t.Cleanup(p.kill)
+	t.Cleanup(p.Kill)
 	return p
 }
 
@@ -27,7 +27,7 @@ func startPaper(t *testing.T, args ...string) *process {
 func TestTheOfficialSDK(t *testing.T) {
 	t.Parallel()
 	p := startPaper(t, "--hours", "us", "--clock", "2026-11-27T10:00:00-05:00")
-	c := alpaca.NewClient(alpaca.ClientOpts{BaseURL: p.url, APIKey: "any", APISecret: "any", RetryLimit: -1})
+	c := alpaca.NewClient(alpaca.ClientOpts{BaseURL: p.URL, APIKey: "any", APISecret: "any", RetryLimit: -1})
 	got := call[*alpaca.Clock](t)(c.GetClock())
 	if !got.IsOpen || got.NextClose.UTC().Hour() != 18 {
 		t.Errorf("the clock of a half day: %+v", got)
@@ -41,9 +41,9 @@ func TestTheOfficialSDK(t *testing.T) {
 	sdkAssets(t, c)
 	sdkOrders(t, c)
 	sdkErrors(t, c)
-	data := marketdata.NewClient(marketdata.ClientOpts{BaseURL: p.url, APIKey: "any", APISecret: "any", RetryLimit: -1})
+	data := marketdata.NewClient(marketdata.ClientOpts{BaseURL: p.URL, APIKey: "any", APISecret: "any", RetryLimit: -1})
 	sdkMarketData(t, data)
-	sdkCorporateActions(t, p.url, c, data)
+	sdkCorporateActions(t, p.URL, c, data)
 }
 
 func sdkCorporateActions(t *testing.T, url string, c *alpaca.Client, data *marketdata.Client) {

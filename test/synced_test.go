@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"stockrewards/test/world"
 )
 
 // traceSyncs injects into every file sync of the service, by strace: "error=EIO" or
@@ -76,9 +78,9 @@ func TestABackupIsSynced(t *testing.T) {
 	s := newService(t, t.TempDir())
 	i := inject(s.folder, never, fault{})
 	copied := filepath.Join(s.folder, "copy.db")
-	p, _ := i.begin(t, "backup", nil, "backup", copied, "--database", s.database())
-	if err := <-p.exited; err != nil {
-		t.Fatalf("backup: %v\n%s", err, readLog(t, "backup"))
+	p, _ := i.begin(t, "backup", "backup", copied, "--database", s.database())
+	if err := <-p.Exited; err != nil {
+		t.Fatalf("backup: %v\n%s", err, world.ReadLog(t, "backup"))
 	}
 	const partial = "copy.db.partial"
 	contentSynced, named, nameSynced := false, false, false

@@ -9,15 +9,12 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"stockrewards/test/world"
 )
 
 // noError ends the test on an error.
-func noError(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var noError = world.Check
 
 // eventually waits until a condition holds.
 func eventually(t *testing.T, what string, most time.Duration, holds func() bool) {

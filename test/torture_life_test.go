@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"stockrewards/internal/money"
+	"stockrewards/test/world"
 )
 
 // seedStore is the database that each life starts with: an app, two users, and whatever the
@@ -74,7 +75,7 @@ func newLife(t *testing.T, b seedStore, folder string, chosen func(place) bool, 
 	t.Cleanup(func() {
 		s.kill()
 		for _, log := range []string{"serve", "after"} {
-			if text, err := os.ReadFile(logPath(t, log)); t.Failed() && err == nil {
+			if text, err := os.ReadFile(world.LogPath(t, log)); t.Failed() && err == nil {
 				t.Logf("the log of %s:\n%s", log, requestLine.ReplaceAll(text, nil))
 			}
 		}
@@ -94,17 +95,14 @@ func newLife(t *testing.T, b seedStore, folder string, chosen func(place) bool, 
 func (l *life) run(rewards int) {
 	t := l.s.t
 	t.Helper()
-	p, before := l.injector.begin(t, l.s.logName(), nil, append([]string{
+	p, before := l.injector.begin(t, l.s.logName(), append([]string{
 		"serve", "--listen", "127.0.0.1:0", "--database", l.s.database(),
 	}, settings()...)...)
-	l.s.cmd, l.s.exited = p.cmd, p.exited
+	l.s.cmd, l.s.exited = p.Cmd, p.Exited
 	for deadline := time.Now().Add(20 * time.Second); l.s.url == "" && !l.over(); time.Sleep(2 * time.Millisecond) {
-		text := readLog(t, l.s.logName())
-		if m := listening.FindStringSubmatch(text[min(int(before), len(text)):]); m != nil {
-			l.s.url = "http://" + m[1]
-		}
+		l.s.url = world.ListensAt(t, l.s.logName(), before)
 		if time.Now().After(deadline) {
-			t.Fatalf("serve neither listens nor ends:\n%s", text)
+			t.Fatalf("serve neither listens nor ends:\n%s", l.s.logs())
 		}
 	}
 	first := l.next
@@ -214,7 +212,7 @@ func (l *life) close() {
 // result is what the process did, for the table, and what is wrong with it.
 func (l *life) result(f fault) string {
 	t := l.s.t
-	text := readLog(t, l.s.logName())
+	text := world.ReadLog(t, l.s.logName())
 	said := lastLine(text)
 	switch {
 	case f.kill:

@@ -173,9 +173,9 @@ func liveShort(t *testing.T, b seedStore, chosen func(place) bool, f fault) *lif
 func liveSetup(t *testing.T, _ seedStore, chosen func(place) bool, f fault) *life {
 	t.Helper()
 	l := newLife(t, seedStore{}, t.TempDir(), chosen, f)
-	p, _ := l.injector.begin(t, l.s.logName(), nil, "app", "create", "first", "--database", l.s.database())
-	l.s.cmd, l.s.exited = p.cmd, p.exited
-	l.exit = <-p.exited
+	p, _ := l.injector.begin(t, l.s.logName(), "app", "create", "first", "--database", l.s.database())
+	l.s.cmd, l.s.exited = p.Cmd, p.Exited
+	l.exit = <-p.Exited
 	l.s.cmd, l.ended = nil, true
 	list, err := exec.Command(binary, "app", "list", "--database", l.s.database()).CombinedOutput()
 	if l.exit == nil && (err != nil || !strings.Contains(string(list), "first")) {

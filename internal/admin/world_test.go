@@ -12,6 +12,7 @@ import (
 
 	"stockrewards/internal/admin"
 	"stockrewards/internal/rewards"
+	shared "stockrewards/test/world"
 )
 
 // world is everything that Admin reads, as a test sets it.
@@ -112,9 +113,4 @@ func (w *world) request(t *testing.T, ctx context.Context, path string) (status 
 	return r.Code, string(text)
 }
 
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var check = shared.Check

@@ -115,7 +115,7 @@ func (l *limited) Submit(ctx context.Context, r rewards.OrderRequest) (rewards.B
 
 func (w *world) limit() *limited {
 	w.t.Helper()
-	l := &limited{Broker: w.newClient(w.wire)}
+	l := &limited{Broker: newClient(w.wire)}
 	w.restartWith(w.store, l)
 	return l
 }

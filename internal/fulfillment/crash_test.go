@@ -109,7 +109,7 @@ func TestKilledAtEveryEffect(t *testing.T) {
 					inWorld(t, func(w *world) {
 						setUp(w)
 						k := &killer{left: n, after: after}
-						w.restartWith(mortalStore{w.store, k}, mortalBroker{w.newClient(w.wire), k})
+						w.restartWith(mortalStore{w.store, k}, mortalBroker{newClient(w.wire), k})
 						given := []rewards.Reward{w.give("AAPL", 5*usd), w.give("AAPL", 333_333)}
 						w.run(4 * time.Second)
 						if died = k.dead; !died {

@@ -80,7 +80,7 @@ func (b hanging) OrderByClientID(context.Context, string) (rewards.BrokerOrder, 
 func TestBusyShowsAStuckStepFromASlowOne(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
-		w.restartWith(w.store, hanging{Broker: w.newClient(w.wire)})
+		w.restartWith(w.store, hanging{Broker: newClient(w.wire)})
 		var longest []time.Duration
 		ctx, stop := context.WithCancel(w.t.Context())
 		var watching sync.WaitGroup
@@ -101,7 +101,7 @@ func TestBusyShowsAStuckStepFromASlowOne(t *testing.T) {
 			w.t.Errorf("no heartbeat for %s", most)
 		}
 		never := make(chan struct{})
-		w.restartWith(w.store, hanging{w.newClient(w.wire), never})
+		w.restartWith(w.store, hanging{newClient(w.wire), never})
 		quit, done := w.start()
 		time.Sleep(20 * time.Minute)
 		synctest.Wait()

@@ -104,7 +104,7 @@ func TestACorrectionInTheListIsSeenAtOnce(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
 		s := &counting{Store: w.store}
-		w.restartWith(s, w.newClient(w.wire))
+		w.restartWith(s, newClient(w.wire))
 		w.buy()
 		booked := w.orders()[0]
 		before, err := w.store.ReconciledUntil(w.t.Context())

@@ -6,7 +6,6 @@ import (
 	"io"
 	"log/slog"
 	"math/rand/v2"
-	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -19,7 +18,7 @@ import (
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store"
-	"stockrewards/internal/store/sqlite"
+	shared "stockrewards/test/world"
 )
 
 const usd = money.Dollar
@@ -65,12 +64,7 @@ func inWorld(t *testing.T, test func(w *world), options ...func(*world)) {
 // inWorlds runs a test for each case in its own world.
 func inWorlds[Case any](t *testing.T, cases map[string]Case, test func(w *world, c Case), options ...func(*world)) {
 	t.Helper()
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			inWorld(t, func(w *world) { test(w, c) }, options...)
-		})
-	}
+	shared.Each(t, cases, func(t *testing.T, c Case) { inWorld(t, func(w *world) { test(w, c) }, options...) })
 }
 
 // usHours closes the market as New York does; it never closes by default.
@@ -81,21 +75,16 @@ func patient(w *world) { w.cfg.Patience = 200 * time.Millisecond }
 
 // openStore opens the store as a restarted process does, for an operator.
 func (w *world) openStore(now func() time.Time) *store.Operator {
-	w.t.Helper()
-	s, err := store.New(w.t.Context(), w.engine, now, w.random)
-	w.check(err)
-	return s.As(rewards.Operator{Actor: "tester@test", Command: "test"})
+	return shared.Operator(w.t, w.engine, now, w.random)
 }
 
 func (w *world) open() {
 	w.t.Helper()
 	w.random = rand.NewChaCha8([32]byte{7})
-	engine, err := sqlite.Open(w.t.Context(), sqlite.Memory, sqlite.Options{})
-	w.check(err)
-	w.engine = engine
+	w.engine = shared.Engine(w.t)
 	w.store = w.openStore(time.Now)
-	w.t.Cleanup(func() { w.check(engine.Close()) })
 	const perUSD = 1_000_000_000
+	var err error
 	w.brokerage, err = paper.Open(w.t.Context(), ":memory:", paper.Options{
 		Hours: w.hours, Now: time.Now, Random: w.random, Control: true,
 		Catalog: []paper.Asset{
@@ -107,7 +96,7 @@ func (w *world) open() {
 	w.check(err)
 	w.t.Cleanup(func() { w.check(w.brokerage.Close()) })
 	w.wire = &wire{next: w.brokerage.Transport()}
-	w.client = w.newClient(w.brokerage.Transport())
+	w.client = newClient(w.brokerage.Transport())
 	w.check(w.store.SeedAssets(w.t.Context(), []rewards.Asset{{Symbol: "AAPL"}, {Symbol: "KO"}, {Symbol: "HALT"}}))
 	w.app, _, err = w.store.CreateApp(w.t.Context(), "app", rewards.Key{})
 	w.check(err)
@@ -116,17 +105,12 @@ func (w *world) open() {
 	w.restart()
 }
 
-func (w *world) newClient(transport http.RoundTripper) *alpaca.Client {
-	return alpaca.New(alpaca.Options{
-		TradingURL: "http://broker.test", DataURL: "http://broker.test", KeyID: "k", SecretKey: "s",
-		Transport: transport, RequestsPerMinute: 60_000,
-	})
-}
+var newClient = shared.Broker
 
 // restart makes a new worker on the same store, as a new process does.
 func (w *world) restart() {
 	w.t.Helper()
-	w.restartWith(w.store, w.newClient(w.wire))
+	w.restartWith(w.store, newClient(w.wire))
 }
 
 // restartWith makes a new worker that sees another store and broker.
@@ -135,7 +119,7 @@ func (w *world) restartWith(s fulfillment.Store, b fulfillment.Broker) {
 	w.keys++
 	w.cfg.Holder = fmt.Sprint("process-", w.keys)
 	log := slog.New(slog.NewTextHandler(w.t.Output(), nil))
-	w.market = market.New(w.newClient(w.wire), w.store, time.Now, log)
+	w.market = market.New(newClient(w.wire), w.store, time.Now, log)
 	w.check(w.market.Load(w.t.Context()))
 	w.worker = fulfillment.New(s, b, w.market, w.cfg, time.Now, log)
 }
@@ -153,9 +137,7 @@ func (w *world) start() (stop func(), done <-chan struct{}) {
 
 func (w *world) check(err error) {
 	w.t.Helper()
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	shared.Check(w.t, err)
 }
 
 // asset finds a stock of the catalog.

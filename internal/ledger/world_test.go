@@ -16,6 +16,7 @@ import (
 	"stockrewards/internal/store"
 	"stockrewards/internal/store/sqlite"
 	"stockrewards/internal/store/storetest"
+	shared "stockrewards/test/world"
 )
 
 // world is a store in which tests plant errors.
@@ -30,20 +31,13 @@ const dollar money.Price = 1_000_000_000
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	engine, err := sqlite.Open(t.Context(), sqlite.Memory, sqlite.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &world{storetest.NewWorld(t, engine), t, engine}
-	t.Cleanup(func() { w.check(engine.Close()) })
-	return w
+	engine := shared.Engine(t)
+	return &world{storetest.NewWorld(t, engine), t, engine}
 }
 
 func (w *world) check(err error) {
 	w.t.Helper()
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	shared.Check(w.t, err)
 }
 
 // lease returns the world's lease.
@@ -137,9 +131,7 @@ func (w *world) mustFail(positions *ledger.Positions, words ...string) {
 func hledger(t *testing.T, journal string, args ...string) (string, error) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "books.journal")
-	if err := os.WriteFile(file, []byte(journal), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	shared.Check(t, os.WriteFile(file, []byte(journal), 0o600))
 	cmd := exec.CommandContext(t.Context(), "hledger", append([]string{"-f", file}, args...)...)
 	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8")
 	out, err := cmd.CombinedOutput()

@@ -13,7 +13,7 @@ import (
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store"
-	"stockrewards/internal/store/sqlite"
+	shared "stockrewards/test/world"
 )
 
 // feed is a broker whose prices and hours a test sets; those of the paper brokerage never
@@ -67,13 +67,8 @@ const dollar money.Price = 1_000_000_000
 func inWorld(t *testing.T, test func(w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		engine, err := sqlite.Open(t.Context(), sqlite.Memory, sqlite.Options{})
 		w := &world{t: t, feed: &feed{prices: map[string]rewards.BrokerPrice{}}}
-		w.check(err)
-		books, err := store.New(t.Context(), engine, time.Now, rand.NewChaCha8([32]byte{3}))
-		w.check(err)
-		w.store = books.As(rewards.Operator{Actor: "tester@test", Command: "test"})
-		defer func() { w.check(w.store.Close()) }()
+		w.store = shared.Operator(t, shared.Engine(t), time.Now, rand.NewChaCha8([32]byte{3}))
 		w.check(w.store.SeedAssets(t.Context(), []rewards.Asset{{Symbol: "AAPL"}, {Symbol: "KO"}}))
 		app, _, err := w.store.CreateApp(t.Context(), "app", rewards.Key{})
 		w.check(err)
@@ -95,19 +90,12 @@ func inWorld(t *testing.T, test func(w *world)) {
 // inWorlds runs a test for each case in its own world.
 func inWorlds[Case any](t *testing.T, cases map[string]Case, test func(w *world, c Case)) {
 	t.Helper()
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			inWorld(t, func(w *world) { test(w, c) })
-		})
-	}
+	shared.Each(t, cases, func(t *testing.T, c Case) { inWorld(t, func(w *world) { test(w, c) }) })
 }
 
 func (w *world) check(err error) {
 	w.t.Helper()
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	shared.Check(w.t, err)
 }
 
 // restart creates the market again with the same store.

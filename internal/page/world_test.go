@@ -18,8 +18,8 @@ import (
 	"stockrewards/internal/page"
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store"
-	"stockrewards/internal/store/sqlite"
 	"stockrewards/internal/store/storetest"
+	shared "stockrewards/test/world"
 )
 
 // world is the page over a real store, intake and domain; prices are set by tests.
@@ -51,15 +51,14 @@ const keyFile = "/home/me/stockrewards-data/dev.key"
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	engine, err := sqlite.Open(t.Context(), sqlite.Memory, sqlite.Options{})
-	check(t, err)
-	t.Cleanup(func() { engine.Close() })
+	engine := shared.Engine(t)
 	w := &world{
 		World: storetest.NewWorld(t, engine), engine: engine,
 		prices: map[rewards.AssetID]money.Price{}, clock: rewards.MarketClock{Open: true},
 	}
-	w.key, err = rewards.NewKeySecret(rewards.TestKeyPrefix, rand.Reader)
+	key, err := rewards.NewKeySecret(rewards.TestKeyPrefix, rand.Reader)
 	check(t, err)
+	w.key = key
 	_, err = w.CreateKey(t.Context(), "first", rewards.Key{Hash: rewards.HashKey(w.key)})
 	check(t, err)
 	in := intake.New(w.Store, func() {})
@@ -136,9 +135,4 @@ func wantWords(t *testing.T, text string, want ...string) {
 	}
 }
 
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var check = shared.Check

@@ -7,9 +7,9 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
+
+	"stockrewards/test/world"
 )
 
 var binary string
@@ -23,18 +23,5 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	folder, err := os.MkdirTemp("", "stockrewards-hostile")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(folder)
-	binary = filepath.Join(folder, "stockrewards")
-	build := exec.Command("go", "build", "-o", binary, "stockrewards/cmd/stockrewards")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build: %v\n%s", err, out)
-		return 1
-	}
-	return m.Run()
+	return world.Run(m, &binary)
 }

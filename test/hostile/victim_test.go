@@ -1,8 +1,6 @@
 package hostile
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -10,11 +8,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"stockrewards/test/world"
 )
 
 // victim is a service whose broker is hostile.
@@ -24,9 +23,7 @@ type victim struct {
 	folder string
 	key    string // of its app
 	user   string
-	url    string
-	cmd    *exec.Cmd
-	log    string // the file's path
+	served *world.Process // nil: not started
 }
 
 // newVictim creates a service with a new database, not started yet.
@@ -35,23 +32,22 @@ func newVictim(t *testing.T) *victim {
 	v := &victim{t: t, broker: newHostile(t), folder: t.TempDir()}
 	v.key = strings.TrimSpace(v.command("app", "create", "tester"))
 	t.Cleanup(func() {
-		if v.cmd != nil {
-			_ = v.cmd.Process.Kill()
-			_ = v.cmd.Wait()
+		if v.served != nil {
+			v.served.Kill()
 		}
 	})
 	return v
 }
 
-func (v *victim) run(ctx context.Context, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, binary, append(args, "--database", "sqlite:"+filepath.Join(v.folder, "rewards.db"))...)
+func (v *victim) run(args ...string) *exec.Cmd {
+	cmd := exec.Command(binary, append(args, "--database", "sqlite:"+filepath.Join(v.folder, "rewards.db"))...)
 	cmd.Env = append(os.Environ(), "APCA_API_KEY_ID=key", "APCA_API_SECRET_KEY=secret")
 	return cmd
 }
 
 func (v *victim) try(args ...string) (string, error) {
 	v.t.Helper()
-	out, err := v.run(v.t.Context(), args...).CombinedOutput()
+	out, err := v.run(args...).CombinedOutput()
 	return string(out), err
 }
 
@@ -64,30 +60,12 @@ func (v *victim) command(args ...string) string {
 	return out
 }
 
-var listening = regexp.MustCompile(`"msg":"listening","address":"([^"]+)"`)
-
 // serve starts the service over its broker and waits until it listens.
 func (v *victim) serve() {
 	v.t.Helper()
-	file, err := os.Create(filepath.Join(v.folder, fmt.Sprintf("serve-%d.log", time.Now().UnixNano())))
-	if err != nil {
-		v.t.Fatal(err)
-	}
-	defer file.Close()
-	v.cmd = v.run(context.Background(), append([]string{
+	v.served = world.Launch(v.t, "serve", v.run(append([]string{
 		"serve", "--listen", "127.0.0.1:0", "--pooling-window", "0s", "--small-pool-wait", "0s",
-	}, v.broker.flags()...)...)
-	v.cmd.Stderr = file
-	v.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := v.cmd.Start(); err != nil {
-		v.t.Fatal(err)
-	}
-	var text []byte
-	v.within("serve listens", 30*time.Second, func() bool {
-		text, _ = os.ReadFile(file.Name())
-		return listening.Match(text)
-	})
-	v.url, v.log = "http://"+string(listening.FindSubmatch(text)[1]), file.Name()
+	}, v.broker.flags()...)...))
 	if v.user == "" {
 		var got struct{ User struct{ ID string } }
 		v.must(201, "POST", "/v1/users", `{"externalId":"anna"}`, &got)
@@ -97,27 +75,20 @@ func (v *victim) serve() {
 
 func (v *victim) stop() {
 	v.t.Helper()
-	if err := v.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		v.t.Fatal(err)
-	}
-	if err := v.cmd.Wait(); err != nil {
+	world.Check(v.t, v.served.Cmd.Process.Signal(syscall.SIGTERM))
+	if err := <-v.served.Exited; err != nil {
 		v.t.Fatalf("serve ended with %v\n%s", err, v.logs())
 	}
-	v.cmd = nil
+	v.served = nil
 }
 
-func (v *victim) logs() string {
-	text, _ := os.ReadFile(v.log)
-	return string(text)
-}
+func (v *victim) logs() string { return world.ReadLog(v.t, "serve") }
 
 // must asks, wants the status and decodes the answer into what is given, if anything.
 func (v *victim) must(status int, method, path, body string, into any) {
 	v.t.Helper()
-	r, err := http.NewRequestWithContext(v.t.Context(), method, v.url+path, strings.NewReader(body))
-	if err != nil {
-		v.t.Fatal(err)
-	}
+	r, err := http.NewRequestWithContext(v.t.Context(), method, v.served.URL+path, strings.NewReader(body))
+	world.Check(v.t, err)
 	r.Header.Set("X-Api-Key", v.key)
 	r.Header.Set("Content-Type", "application/json")
 	response, err := http.DefaultClient.Do(r)
@@ -132,7 +103,7 @@ func (v *victim) must(status int, method, path, body string, into any) {
 	if into == nil {
 		return
 	}
-	if err := json.NewDecoder(bytes.NewReader(answer)).Decode(into); err != nil {
+	if err := json.Unmarshal(answer, into); err != nil {
 		v.t.Fatalf("%s: %v", answer, err)
 	}
 }

@@ -3,17 +3,17 @@ package linear
 import (
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
+
+	"stockrewards/test/world"
 )
 
 // program is the built service, over one database.
@@ -27,10 +27,8 @@ type program struct {
 
 func build(t *testing.T, database string) *program {
 	t.Helper()
-	binary := filepath.Join(t.TempDir(), "stockrewards")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "../../cmd/stockrewards").CombinedOutput(); err != nil {
-		t.Fatalf("build: %v\n%s", err, out)
-	}
+	binary, err := world.Build(t.TempDir())
+	check(t, err)
 	return &program{t: t, binary: binary, database: database}
 }
 
@@ -56,7 +54,7 @@ type process struct {
 // listen starts a command at a free address, passed by the flag.
 func (p *program) listen(flag string, args ...string) *process {
 	p.t.Helper()
-	address := freeAddress(p.t)
+	address := world.FreeAddress(p.t)
 	one := &process{program: p, door: "http://" + address, args: append(slices.Clip(args), flag, address)}
 	if !one.start() {
 		p.t.FailNow()
@@ -108,12 +106,4 @@ func (p *program) torment(quit <-chan struct{}, killed *atomic.Int64, all ...*pr
 		}
 		p.down.Add(-1)
 	}
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	check(t, err)
-	defer l.Close()
-	return l.Addr().String()
 }

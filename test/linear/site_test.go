@@ -19,6 +19,7 @@ import (
 	"stockrewards/internal/store/postgres"
 	"stockrewards/internal/store/postgres/pgtest"
 	"stockrewards/internal/store/sqlite"
+	"stockrewards/test/world"
 )
 
 var (
@@ -65,12 +66,7 @@ func newSite(t *testing.T, engines ...store.Engine) site {
 	return s
 }
 
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var check = world.Check
 
 func newApp(t *testing.T, books *store.Store) string {
 	t.Helper()

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"stockrewards/test/world"
 )
 
 func load(t *testing.T) []mutant {
@@ -26,12 +28,7 @@ func load(t *testing.T) []mutant {
 	return all
 }
 
-func check(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var check = world.Check
 
 // Every row of docs/states.md has a mutant or a reason for having none. Every mutant still
 // matches the code, names a test that exists, and names rows that exist.

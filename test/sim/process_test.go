@@ -14,6 +14,7 @@ import (
 	"stockrewards/internal/market"
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store"
+	shared "stockrewards/test/world"
 )
 
 type process struct {
@@ -41,10 +42,8 @@ func (p *process) boot() {
 	l.starts++
 	ctx := l.t.Context()
 	*p = process{lab: l, name: fmt.Sprint("process-", l.starts)}
-	books, err := store.New(ctx, mortalEngine{l.engine.Engine, p}, time.Now, l.source)
-	l.check(err)
-	p.store = books.As(rewards.Operator{Actor: "tester@test", Command: "test"})
-	broker := client(wire{p})
+	p.store = shared.Operator(l.t, mortalEngine{l.engine.Engine, p}, time.Now, l.source)
+	broker := shared.Broker(wire{p})
 	p.market = market.New(broker, p.store, time.Now, l.log)
 	l.check(p.market.Load(ctx))
 	in, err := p.store.Installation(ctx)

@@ -5,7 +5,6 @@ package sim
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -25,7 +24,7 @@ import (
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store"
-	"stockrewards/internal/store/sqlite"
+	shared "stockrewards/test/world"
 )
 
 // world is a service with its brokerage, its operator and its clients, in a synctest bubble.
@@ -98,25 +97,17 @@ func newWorld(t *testing.T, seed uint64, hours paper.Hours) *world {
 		t: t, random: rand.New(rand.NewPCG(seed, seed)), source: rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8)}),
 		log: slog.New(slog.DiscardHandler), sold: make(map[string]bool),
 	}
-	engine, err := sqlite.Open(t.Context(), sqlite.Memory, sqlite.Options{})
-	w.check(err)
-	w.engine = &disk{Engine: engine}
+	w.engine = &disk{Engine: shared.Engine(t)}
+	var err error
 	w.brokerage, err = paper.Open(t.Context(), ":memory:", paper.Options{
 		Hours: hours, Catalog: catalog(), Now: time.Now, Random: w.source, FaultSeed: seed, Control: true,
 	})
 	w.check(err)
-	t.Cleanup(func() { w.check(errors.Join(engine.Close(), w.brokerage.Close())) })
-	w.operator = client(w.brokerage.Transport())
+	t.Cleanup(func() { w.check(w.brokerage.Close()) })
+	w.operator = shared.Broker(w.brokerage.Transport())
 	w.boot()
 	w.populate()
 	return w
-}
-
-func client(transport http.RoundTripper) *alpaca.Client {
-	return alpaca.New(alpaca.Options{
-		TradingURL: "http://broker.test", DataURL: "http://broker.test", KeyID: "k", SecretKey: "s",
-		Transport: transport, RequestsPerMinute: 60_000,
-	})
 }
 
 // check fails on an error. Only check, ask and violate are helpers of the test: a failure shows
@@ -145,10 +136,8 @@ func (w *world) logStory() {
 
 // boot starts the world's process.
 func (w *world) boot() {
-	books, err := store.New(w.t.Context(), w.engine, time.Now, w.source)
-	w.check(err)
-	w.store = books.As(rewards.Operator{Actor: "tester@test", Command: "test"})
-	broker := client(w.brokerage.Transport())
+	w.store = shared.Operator(w.t, w.engine, time.Now, w.source)
+	broker := shared.Broker(w.brokerage.Transport())
 	w.market = market.New(broker, w.store, time.Now, w.log)
 	w.check(w.market.Load(w.t.Context()))
 	in, err := w.store.Installation(w.t.Context())

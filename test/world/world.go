@@ -1,0 +1,69 @@
+// Package world has what the tests of several packages build: a store, a client of the paper
+// brokerage, and the built program as a process.
+package world
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	"stockrewards/internal/broker/alpaca"
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
+	"stockrewards/internal/store/sqlite"
+)
+
+// Check ends the test on an error.
+func Check(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// Engine opens an empty SQLite store in memory, which the end of the test closes.
+func Engine(tb testing.TB) *sqlite.Engine {
+	tb.Helper()
+	e, err := sqlite.Open(tb.Context(), sqlite.Memory, sqlite.Options{})
+	Check(tb, err)
+	tb.Cleanup(func() { Check(tb, e.Close()) })
+	return e
+}
+
+// Operator opens the store of an engine as a new process does, for an operator.
+func Operator(tb testing.TB, e store.Engine, now func() time.Time, random io.Reader) *store.Operator {
+	tb.Helper()
+	s, err := store.New(tb.Context(), e, now, random)
+	Check(tb, err)
+	return s.As(rewards.Operator{Actor: "tester@test", Command: "test"})
+}
+
+// Each runs a test for each case, in parallel.
+func Each[Case any](t *testing.T, cases map[string]Case, test func(*testing.T, Case)) {
+	t.Helper()
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, c)
+		})
+	}
+}
+
+// Broker returns a client of the brokerage that the transport leads to.
+func Broker(transport http.RoundTripper) *alpaca.Client {
+	return alpaca.New(alpaca.Options{
+		TradingURL: "http://broker.test", DataURL: "http://broker.test", KeyID: "k", SecretKey: "s",
+		Transport: transport, RequestsPerMinute: 60_000,
+	})
+}
+
+// FreeAddress returns an unused address of this machine.
+func FreeAddress(tb testing.TB) string {
+	tb.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	Check(tb, err)
+	defer l.Close()
+	return l.Addr().String()
+}
