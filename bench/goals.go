@@ -10,22 +10,26 @@ import (
 // goal is what both engines must reach.
 type goal struct {
 	name      string
-	postgres  bounds
 	sqlite    bounds
+	postgres  bounds
 	unit      string
-	precision int
-	value     func(engine string) (float64, bool) // false: not measured
+	precision int // digits after the point
+	value     measure
 }
 
 // bounds are a least and an aim, or one maximum.
 type bounds struct{ least, aim, most float64 }
 
+func aim(least, aim float64) bounds { return bounds{least: least, aim: aim} }
+
+func most(n float64) bounds { return bounds{most: n} }
+
 // boughtGoal is the rate at which an engine records and buys, as a share of the ceiling's.
 func boughtGoal(engine string) bounds {
 	if engine == namePostgres {
-		return bounds{least: 0.15, aim: 0.30}
+		return aim(0.15, 0.30)
 	}
-	return bounds{least: 0.15, aim: 0.33}
+	return aim(0.15, 0.33)
 }
 
 func boughtShares(engine string) []float64 {
@@ -33,19 +37,21 @@ func boughtShares(engine string) []float64 {
 	return []float64{b.least, b.aim}
 }
 
+// measure returns what an engine reached, or false when the run did not measure it.
+type measure func(engine string) (value float64, measured bool)
+
 // goals are the goals with 64 connections, with many rewards, and with many that wait.
 func (h *harness) goals() []goal {
-	twice := bounds{most: 2}
+	ratio := func(r result) float64 { return r.ratio }
+	p99 := h.median(caseRecord, func(r result) float64 { return r.tail })
+	alone := h.median(caseAlone, func(r result) float64 { return r.syncs })
+	record, portfolio := h.median(caseRecord, ratio), h.median(casePortfolio, ratio)
 	list := []goal{
-		{"recording, of the ceiling", bounds{0.35, 0.40, 0}, bounds{0.40, 0.50, 0}, "", 3,
-			h.median(caseRecord, func(r result) float64 { return r.ratio })},
-		{"recording: p99, of the ceiling's", twice, twice, "", 1,
-			h.median(caseRecord, func(r result) float64 { return r.tail })},
-		{"recorded and bought, of the ceiling", boughtGoal(namePostgres), boughtGoal(nameSQLite), "", 2, h.held},
-		{"portfolio of five, of the ceiling", bounds{0.38, 0.45, 0}, bounds{0.60, 0.70, 0}, "", 3,
-			h.median(casePortfolio, func(r result) float64 { return r.ratio })},
-		{"a lone request, in syncs", bounds{most: 2.2}, bounds{most: 1.5}, "", 1,
-			h.median(caseAlone, func(r result) float64 { return r.syncs })},
+		{"recording, of the ceiling", aim(0.40, 0.50), aim(0.35, 0.40), "", 3, record},
+		{"recording: p99, of the ceiling's", most(2), most(2), "", 1, p99},
+		{"recorded and bought, of the ceiling", boughtGoal(nameSQLite), boughtGoal(namePostgres), "", 2, h.held},
+		{"portfolio of five, of the ceiling", aim(0.60, 0.70), aim(0.38, 0.45), "", 3, portfolio},
+		{"a lone request, in syncs", most(1.5), most(2.2), "", 1, alone},
 	}
 	return append(append(list, h.growthGoals()...), h.waitingGoals()...)
 }
@@ -54,44 +60,34 @@ func (h *harness) goals() []goal {
 func (h *harness) growthGoals() []goal {
 	var list []goal
 	for i, c := range growthCases() {
+		warm := h.grown(func(r *growthReport) float64 { return spreadOf(r.cases[i].warm).Median })
+		cold := h.grown(func(r *growthReport) float64 { return r.cases[i].cold })
 		list = append(list,
-			goal{"grown: " + c.name + ", of the empty store's", bounds{least: 0.85}, bounds{least: 0.9}, "", 2,
-				h.grown(func(r *growthReport) float64 { return spreadOf(r.cases[i].warm).Median })},
-			goal{"grown: " + c.name + ", cold", bounds{least: 0.85}, bounds{least: 0.9}, "", 2,
-				h.grown(func(r *growthReport) float64 { return r.cases[i].cold })})
+			goal{"grown: " + c.name + ", of the empty store's", aim(0.9, 0), aim(0.85, 0), "", 2, warm},
+			goal{"grown: " + c.name + ", cold", aim(0.9, 0), aim(0.85, 0), "", 2, cold})
 	}
+	data := h.grown(func(r *growthReport) float64 { return r.bytes(r.sizes.Data) })
+	all := h.grown(func(r *growthReport) float64 { return r.bytes(r.sizes.Data + r.sizes.Log) })
+	start := h.grown(func(r *growthReport) float64 { return r.serve.started.Seconds() })
+	peak := h.grown(func(r *growthReport) float64 { return mebibytes(r.serve.peak) })
 	return append(list,
-		goal{"grown: on disk per reward", bounds{most: 700}, bounds{most: 400}, " bytes", 0,
-			h.grown(func(r *growthReport) float64 { return r.bytes(r.sizes.Data) })},
-		goal{"grown: the same with the log", bounds{}, bounds{}, " bytes", 0,
-			h.grown(func(r *growthReport) float64 { return r.bytes(r.sizes.Data + r.sizes.Log) })},
-		goal{"grown: start", bounds{most: 2}, bounds{most: 2}, " s", 2,
-			h.grown(func(r *growthReport) float64 { return r.serve.started.Seconds() })},
-		goal{"grown: memory", bounds{most: 200}, bounds{most: 200}, " MiB", 0,
-			h.grown(func(r *growthReport) float64 { return mebibytes(r.serve.peak) })})
+		goal{"grown: on disk per reward", most(400), most(700), " bytes", 0, data},
+		goal{"grown: the same with the log", bounds{}, bounds{}, " bytes", 0, all},
+		goal{"grown: start", most(2), most(2), " s", 2, start},
+		goal{"grown: memory", most(200), most(200), " MiB", 0, peak})
 }
 
 // waitingGoals are those with many rewards that wait.
 func (h *harness) waitingGoals() []goal {
-	waiting := func(of func(waitingReport) float64) func(string) (float64, bool) {
-		return func(engine string) (float64, bool) {
-			r := h.growthReportOf(engine)
-			if r == nil || r.waiting.rewards == 0 {
-				return 0, false
-			}
-			return of(r.waiting), true
-		}
-	}
-	five, large := bounds{most: 5}, bounds{most: 300}
+	start := h.waiting(func(r waitingReport) float64 { return r.started.Seconds() })
+	peak := h.waiting(func(r waitingReport) float64 { return mebibytes(max(r.recorded, r.served, r.bought)) })
+	byStatus := h.waiting(func(r waitingReport) float64 { return milliseconds(r.byStatus.P99) })
+	byUser := h.waiting(func(r waitingReport) float64 { return milliseconds(r.byUser.P99) })
 	return []goal{
-		{"waiting: start", five, five, " s", 2, waiting(func(r waitingReport) float64 { return r.started.Seconds() })},
-		{"waiting: memory", large, large, " MiB", 0, waiting(func(r waitingReport) float64 {
-			return mebibytes(max(r.recorded, r.served, r.bought))
-		})},
-		{"waiting: a page by status, p99", five, five, " ms", 2,
-			waiting(func(r waitingReport) float64 { return milliseconds(r.byStatus.P99) })},
-		{"waiting: a page of a user, p99", five, five, " ms", 2,
-			waiting(func(r waitingReport) float64 { return milliseconds(r.byUser.P99) })},
+		{"waiting: start", most(5), most(5), " s", 2, start},
+		{"waiting: memory", most(300), most(300), " MiB", 0, peak},
+		{"waiting: a page by status, p99", most(5), most(5), " ms", 2, byStatus},
+		{"waiting: a page of a user, p99", most(5), most(5), " ms", 2, byUser},
 	}
 }
 
@@ -100,7 +96,7 @@ func mebibytes(n int64) float64 { return float64(n) / (1 << 20) }
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 // median measures the median of a case.
-func (h *harness) median(name string, of func(result) float64) func(string) (float64, bool) {
+func (h *harness) median(name string, of func(result) float64) measure {
 	return func(engine string) (float64, bool) {
 		list := resultsOf(h.results, name, engine)
 		return medianOf(list, of), len(list) > 0
@@ -120,21 +116,25 @@ func (h *harness) held(engine string) (share float64, measured bool) {
 	return share, measured
 }
 
-func (h *harness) growthReportOf(engine string) *growthReport {
-	i := slices.IndexFunc(h.report.growth, func(r *growthReport) bool { return r.engine == engine })
-	if i < 0 {
-		return nil
-	}
-	return h.report.growth[i]
-}
-
-func (h *harness) grown(of func(*growthReport) float64) func(string) (float64, bool) {
+// grown measures a store with many rewards.
+func (h *harness) grown(of func(*growthReport) float64) measure {
 	return func(engine string) (float64, bool) {
-		r := h.growthReportOf(engine)
-		if r == nil {
+		i := slices.IndexFunc(h.report.growth, func(r *growthReport) bool { return r.engine == engine })
+		if i < 0 {
 			return 0, false
 		}
-		return of(r), true
+		return of(h.report.growth[i]), true
+	}
+}
+
+// waiting measures a store with many rewards that wait.
+func (h *harness) waiting(of func(waitingReport) float64) measure {
+	return func(engine string) (value float64, measured bool) {
+		value, _ = h.grown(func(r *growthReport) float64 {
+			measured = r.waiting.rewards > 0
+			return of(r.waiting)
+		})(engine)
+		return value, measured
 	}
 }
 
@@ -145,7 +145,8 @@ func (h *harness) writeGoals(b *strings.Builder) {
 		sqlite, known := g.cell(nameSQLite, g.sqlite)
 		postgres, alsoKnown := g.cell(namePostgres, g.postgres)
 		if known || alsoKnown {
-			fmt.Fprintf(&rows, "| %s | %s | %s | %s | %s |\n", g.name, sqlite, g.text(g.sqlite), postgres, g.text(g.postgres))
+			fmt.Fprintf(&rows, "| %s | %s | %s | %s | %s |\n", g.name, sqlite, g.text(g.sqlite), postgres,
+				g.text(g.postgres))
 		}
 	}
 	if rows.Len() == 0 {
@@ -155,7 +156,8 @@ func (h *harness) writeGoals(b *strings.Builder) {
 	if h.Million > 0 {
 		fmt.Fprintf(b, " Grown: with %g million rewards. Waiting: %g million more wait.", h.Million, h.Waiting)
 	}
-	b.WriteString("\n\n| goal | SQLite | must reach | PostgreSQL | must reach |\n|---|---|---|---|---|\n" + rows.String())
+	b.WriteString("\n\n| goal | SQLite | must reach | PostgreSQL | must reach |\n|---|---|---|---|---|\n")
+	b.WriteString(rows.String())
 }
 
 // cell returns the measured value, in bold when it is not reached.

@@ -194,14 +194,16 @@ func (r *growthReport) bytes(of int64) float64 { return float64(of) / float64(ma
 // String returns the report's paragraph and table.
 func (r *growthReport) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n%d rewards over %s, made in %s: %.0f bytes per reward (%.0f with the log). Start with a cold cache: "+
-		"%s. Memory: %d MB, peak %d MB.\n\n| case | of the empty store's rate | min | max | p99 | cold | p99 | start |\n"+
+	fmt.Fprintf(&b, "\n%d rewards over %s, made in %s: %.0f bytes per reward (%.0f with the log). "+
+		"Start with a cold cache: %s. Memory: %d MB, peak %d MB.\n\n"+
+		"| case | of the empty store's rate | min | max | p99 | cold | p99 | start |\n"+
 		"|---|---|---|---|---|---|---|---|\n", r.rewards, r.engine, short(r.loaded), r.bytes(r.sizes.Data),
 		r.bytes(r.sizes.Data+r.sizes.Log), short(r.serve.started), r.serve.rss>>20, r.serve.peak>>20)
 	for _, c := range r.cases {
 		warm := spreadOf(c.warm)
-		fmt.Fprintf(&b, "| %s | %.3f | %.3f | %.3f | %s | %.3f | %s | %s |\n", c.name, warm.Median, warm.Least, warm.Most,
-			short(spreadOf(c.warmP99).Median), c.cold, short(c.coldP99), short(c.coldStarts))
+		fmt.Fprintf(&b, "| %s | %.3f | %.3f | %.3f | %s | %.3f | %s | %s |\n", c.name,
+			warm.Median, warm.Least, warm.Most, short(spreadOf(c.warmP99).Median), c.cold, short(c.coldP99),
+			short(c.coldStarts))
 	}
 	if r.waiting.rewards > 0 {
 		b.WriteString(r.waiting.String())

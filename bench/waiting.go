@@ -141,8 +141,8 @@ func (h *harness) readPages(ctx context.Context, t *target, r *waitingReport) er
 // String returns the report's paragraph.
 func (r waitingReport) String() string {
 	return fmt.Sprintf("\n%d more rewards wait: recorded at %.0f/s at first, %.0f/s at last, peak memory %d MB. "+
-		"Then with a cold cache: start %s; a page of 100 by status p50 %s, p99 %s; of a user p50 %s, p99 %s; peak memory "+
-		"%d MB. After resuming: the first was bought after %s; peak memory %d MB ten seconds later.\n", r.rewards, r.first,
-		r.last, r.recorded>>20, short(r.started), short(r.byStatus.P50), short(r.byStatus.P99), short(r.byUser.P50),
-		short(r.byUser.P99), r.served>>20, short(r.planned), r.bought>>20)
+		"Then with a cold cache: start %s; a page of 100 by status p50 %s, p99 %s; of a user p50 %s, p99 %s; "+
+		"peak memory %d MB. After resuming: the first was bought after %s; peak memory %d MB ten seconds later.\n",
+		r.rewards, r.first, r.last, r.recorded>>20, short(r.started), short(r.byStatus.P50), short(r.byStatus.P99),
+		short(r.byUser.P50), short(r.byUser.P99), r.served>>20, short(r.planned), r.bought>>20)
 }

@@ -89,7 +89,6 @@ func (p *past) fill(ctx context.Context, o rewards.Order, s *stock, status strin
 		return err
 	}
 	p.advance(o.FirstAttemptAt.Add(toSettle))
-	return p.store.SettleOrder(ctx, p.lease, open.State, open, func(claims []rewards.Claim) (rewards.Settlement, error) {
-		return rewards.Settle(open, claims, p.clock)
-	})
+	book := func(claims []rewards.Claim) (rewards.Settlement, error) { return rewards.Settle(open, claims, p.clock) }
+	return p.store.SettleOrder(ctx, p.lease, open.State, open, book)
 }
