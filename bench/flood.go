@@ -49,7 +49,7 @@ func (h *harness) flood(ctx context.Context) error {
 		}
 		neighbours[t] = n
 	}
-	for range h.Rounds {
+	for range h.FloodRounds {
 		for _, kind := range append([]string{""}, floodKinds()...) {
 			for _, t := range targets {
 				r, err := h.floodOnce(ctx, t, neighbours[t], kind)

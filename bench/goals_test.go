@@ -24,7 +24,9 @@ func TestGoals(t *testing.T) {
 		record(nameSQLite, 0.39, 3), record(nameSQLite, 0.3, 1.5), record(nameSQLite, 0.5, 1),
 		record(namePostgres, 0.35, 2.1),
 	}}
-	h.report.endToEnd = []endToEndReport{fixed(0.1, 100, 100), fixed(0.15, 100, 100), fixed(0.33, 100, 99), fixed(0.4, 90, 90)}
+	h.report.endToEnd = []endToEndReport{
+		fixed(0.1, 100, 100), fixed(0.15, 100, 100), fixed(0.33, 100, 99), fixed(0.4, 90, 90),
+	}
 	var b strings.Builder
 	h.writeGoals(&b)
 	_, got, _ := strings.Cut(b.String(), "|---|---|---|---|---|\n")
@@ -44,7 +46,8 @@ func TestGoalsOfGrowth(t *testing.T) {
 	for range growthCases() {
 		r.cases = append(r.cases, growthCase{warm: []float64{0.8, 0.9, 0.95}, cold: 0.5})
 	}
-	r.waiting = waitingReport{rewards: 1, started: time.Second, served: 300 << 20, byUser: outcome{P99: 6 * time.Millisecond}}
+	r.waiting = waitingReport{rewards: 1, started: time.Second, served: 300 << 20}
+	r.waiting.byUser.P99 = 6 * time.Millisecond
 	h := &harness{runCommand: runCommand{Million: 10}}
 	h.report.growth = []*growthReport{r}
 	var b strings.Builder

@@ -17,21 +17,22 @@ import (
 )
 
 type runCommand struct {
-	Only     string        `default:"." placeholder:"REGEXP" help:"Measure only the parts whose names match; see --list."`
-	List     bool          `help:"Print the names of the parts."`
-	Engines  []string      `enum:"sqlite,postgres" default:"sqlite,postgres" help:"Measure these engines (default ${default})."`
-	Rounds   int           `default:"5" help:"Number of rounds, of which the report has the medians (default ${default})."`
-	Seconds  int           `default:"3" help:"Duration of a measurement, in whole seconds (default ${default})."`
-	WarmUp   int           `default:"1" help:"Duration of the same load before a measurement, in whole seconds (default ${default})."`
-	EndToEnd time.Duration `default:"60s" help:"Duration of the load at a fixed rate (default ${default})."`
-	Share    []float64     `placeholder:"SHARE" help:"The fixed rates as shares of the bare server's with 64 connections (default: the least and the aim of each engine)."`
-	Overload int           `default:"10" help:"Duration of the load over ten times the connections, in whole seconds (default ${default})."`
-	Users    int           `default:"10000" help:"Number of users who get rewards (default ${default})."`
-	Holders  int           `default:"2000" help:"Number of users with five holdings (default ${default})."`
-	Million  float64       `placeholder:"N" help:"Also measure stores with N million bought rewards, made by this run; then --waiting."`
-	Waiting  float64       `placeholder:"N" help:"With --million: also with N million rewards that wait."`
-	Data     string        `type:"existingdir" placeholder:"DIR" help:"Keep the stores in this folder, on a real disk (default: the system's temporary folder)."`
-	Markdown string        `placeholder:"FILE" help:"Write the report to this file too."`
+	Only        string        `default:"." placeholder:"REGEXP" help:"Measure only the parts whose names match; see --list."`
+	List        bool          `help:"Print the names of the parts."`
+	Engines     []string      `enum:"sqlite,postgres" default:"sqlite,postgres" help:"Measure these engines (default ${default})."`
+	Rounds      int           `default:"5" help:"Number of rounds, of which the report has the medians (default ${default})."`
+	Seconds     int           `default:"3" help:"Duration of a measurement, in whole seconds (default ${default})."`
+	WarmUp      int           `default:"1" help:"Duration of the same load before a measurement, in whole seconds (default ${default})."`
+	EndToEnd    time.Duration `default:"60s" help:"Duration of the load at a fixed rate (default ${default})."`
+	Share       []float64     `placeholder:"SHARE" help:"The fixed rates as shares of the bare server's with 64 connections (default: the least and the aim of each engine)."`
+	Overload    int           `default:"10" help:"Duration of the load over ten times the connections, in whole seconds (default ${default})."`
+	FloodRounds int           `default:"1" help:"Number of rounds of the floods (default ${default})."`
+	Users       int           `default:"10000" help:"Number of users who get rewards (default ${default})."`
+	Holders     int           `default:"2000" help:"Number of users with five holdings (default ${default})."`
+	Million     float64       `placeholder:"N" help:"Also measure stores with N million bought rewards, made by this run; then --waiting."`
+	Waiting     float64       `placeholder:"N" help:"With --million: also with N million rewards that wait."`
+	Data        string        `type:"existingdir" placeholder:"DIR" help:"Keep the stores in this folder, on a real disk (default: the system's temporary folder)."`
+	Markdown    string        `placeholder:"FILE" help:"Write the report to this file too."`
 
 	Binary      string `type:"existingfile" placeholder:"FILE" help:"Measure this stockrewards (default: build it)."`
 	SqliteFile  string `type:"existingfile" placeholder:"FILE" help:"Measure over this filled store, with paper.db beside it. Changes it: pass a copy."`
@@ -89,8 +90,8 @@ func (c *runCommand) Run(ctx context.Context) (err error) {
 		return nil
 	}
 	const least = 64
-	if c.Rounds < 1 || c.Seconds < 1 || c.WarmUp < 0 || c.Users < least || c.Holders < 1 {
-		return fmt.Errorf("--rounds, --seconds and --holders must be above 0, --users at least %d", least)
+	if c.Rounds < 1 || c.Seconds < 1 || c.WarmUp < 0 || c.Users < least || c.Holders < 1 || c.FloodRounds < 1 {
+		return fmt.Errorf("--rounds, --seconds, --holders and --flood-rounds must be above 0, --users at least %d", least)
 	}
 	defer func() { err = errors.Join(err, h.ends.close()) }()
 	if err := h.start(ctx); err != nil {
