@@ -91,7 +91,8 @@ func (c *runCommand) Run(ctx context.Context) (err error) {
 	}
 	const least = 64
 	if c.Rounds < 1 || c.Seconds < 1 || c.WarmUp < 0 || c.Users < least || c.Holders < 1 || c.FloodRounds < 1 {
-		return fmt.Errorf("--rounds, --seconds, --holders and --flood-rounds must be above 0, --users at least %d", least)
+		return fmt.Errorf("--rounds, --flood-rounds, --seconds and --holders must be above 0, --users at least %d",
+			least)
 	}
 	defer func() { err = errors.Join(err, h.ends.close()) }()
 	if err := h.start(ctx); err != nil {
