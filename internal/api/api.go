@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"stockrewards/internal/admission"
@@ -52,6 +53,7 @@ func Endpoints() []Endpoint {
 
 type server struct {
 	Options
+	decoders sync.Pool // of *jsontext.Decoder
 }
 
 // handler serves a request that has passed the checks of serve.

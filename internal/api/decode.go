@@ -20,22 +20,37 @@ const maxDepth = 64
 
 // form decodes the members of a body and collects every issue.
 type form struct {
-	members map[string]jsontext.Value
+	members []member
 	issues  []rewards.Issue
+	usual   [usualMembers]member // the first members, so that one allocation has them
 }
 
+// member is a member of a body. Both slices are parts of the body.
+type member struct {
+	name  jsontext.Value // with quotation marks
+	value jsontext.Value
+}
+
+const usualMembers = 8 // at least as many as a handler reads
+
 // parse reads a body as one JSON object. An error about the whole body is its only issue.
-func parse(body []byte) (*form, error) {
+func (s *server) parse(body []byte) (*form, error) {
 	whole := func(message string) error { return badRequest(rewards.Issue{Message: message}) }
 	if depth(body) > maxDepth {
 		return nil, whole("nested deeper than " + strconv.Itoa(maxDepth) + " levels")
 	}
-	f := &form{members: make(map[string]jsontext.Value)}
-	d := jsontext.NewDecoder(bytes.NewBuffer(body))
+	d, ok := s.decoders.Get().(*jsontext.Decoder)
+	if !ok {
+		d = new(jsontext.Decoder)
+	}
+	defer s.decoders.Put(d)
+	d.Reset(bytes.NewBuffer(body))
 	if kind := d.PeekKind(); kind != '{' && kind != 0 {
 		return nil, whole("the body must be a JSON object")
 	}
-	if err := f.read(d); err != nil {
+	f := new(form)
+	f.members = f.usual[:0]
+	if err := f.read(d, body); err != nil {
 		return nil, whole(syntax(err))
 	}
 	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
@@ -44,21 +59,25 @@ func parse(body []byte) (*form, error) {
 	return f, nil
 }
 
-func (f *form) read(d *jsontext.Decoder) error {
+func (f *form) read(d *jsontext.Decoder, body []byte) error {
+	next := func() (jsontext.Value, error) {
+		v, err := d.ReadValue()
+		end := d.InputOffset()
+		return body[end-int64(len(v)) : end], err // v itself is valid only until the next read
+	}
 	if _, err := d.ReadToken(); err != nil {
 		return err
 	}
 	for d.PeekKind() != '}' {
-		name, err := d.ReadToken()
+		name, err := next()
 		if err != nil {
 			return err
 		}
-		member := name.String()
-		value, err := d.ReadValue()
+		value, err := next()
 		if err != nil {
 			return err
 		}
-		f.members[member] = value.Clone()
+		f.members = append(f.members, member{name, value})
 	}
 	_, err := d.ReadToken()
 	return err
@@ -77,8 +96,12 @@ func syntax(err error) string {
 	return message + " at byte " + strconv.FormatInt(e.ByteOffset, 10)
 }
 
-// depth returns the deepest nesting of brackets outside strings. It accepts invalid JSON.
+// depth returns the deepest nesting of brackets outside strings, or an upper
+// bound that is at most maxDepth. It accepts invalid JSON.
 func depth(body []byte) int {
+	if most := bytes.Count(body, []byte("{")) + bytes.Count(body, []byte("[")); most <= maxDepth {
+		return most
+	}
 	deepest, level, quoted := 0, 0, false
 	for i := 0; i < len(body); i++ {
 		switch c := body[i]; {
@@ -108,10 +131,20 @@ func (f *form) err() error {
 	return badRequest(f.issues...)
 }
 
+// find returns the value of a member, or nil.
+func (f *form) find(name string) jsontext.Value {
+	for _, m := range f.members {
+		if plain := m.name[1 : len(m.name)-1]; string(plain) == name || escaped(m.name) && unquote(m.name) == name {
+			return m.value
+		}
+	}
+	return nil
+}
+
 // member returns a member of the kind; null counts as absent.
 func (f *form) member(name string, required bool, want jsontext.Kind) (jsontext.Value, bool) {
-	v, given := f.members[name]
-	given = given && v.Kind() != 'n'
+	v := f.find(name)
+	given := v != nil && v.Kind() != 'n'
 	switch {
 	case given && v.Kind() == want:
 		return v, true
@@ -159,8 +192,13 @@ func (f *form) userID(name string) rewards.UserID {
 	return id
 }
 
+func escaped(v jsontext.Value) bool { return bytes.IndexByte(v, '\\') >= 0 }
+
 // unquote decodes a JSON string that the decoder has accepted.
 func unquote(v jsontext.Value) string {
+	if !escaped(v) {
+		return string(v[1 : len(v)-1])
+	}
 	s, _ := jsontext.AppendUnquote(nil, v) // cannot fail: the decoder has checked it
 	return string(s)
 }
@@ -195,23 +233,19 @@ func (f *form) metadata(name string) (kept, canonical string) {
 	if !ok {
 		return "", ""
 	}
-	if err := v.Compact(); err != nil {
-		f.issue(name, "must be an object")
-		return "", ""
-	}
-	if len(v) > rewards.MaxMetadataBytes {
-		f.issue(name, "must have at most "+strconv.Itoa(rewards.MaxMetadataBytes)+" bytes without white space")
-		return "", ""
-	}
-	kept = string(v)
-	if kept == "{}" {
-		return "", ""
-	}
+	c := v.Clone()
 	// Numbers stay as written: as floats, 9007199254740993 would equal 9007199254740992.
-	err := v.Canonicalize(jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false))
-	if err != nil {
-		f.issue(name, "must be an object")
-		return "", ""
+	err := c.Canonicalize(jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false))
+	if err == nil && !bytes.Equal(v, c) { // most clients write the canonical form
+		err = v.Compact()
 	}
-	return kept, string(v)
+	switch {
+	case err != nil:
+		f.issue(name, "must be an object")
+	case len(v) > rewards.MaxMetadataBytes:
+		f.issue(name, "must have at most "+strconv.Itoa(rewards.MaxMetadataBytes)+" bytes without white space")
+	case string(v) != "{}":
+		return string(v), string(c)
+	}
+	return "", ""
 }

@@ -10,7 +10,7 @@ import (
 
 // createReward serves POST /v1/rewards (specification, section 4.5).
 func (s *server) createReward(ctx context.Context, c call) (reply, error) {
-	f, err := parse(c.body)
+	f, err := s.parse(c.body)
 	if err != nil {
 		return reply{}, err
 	}

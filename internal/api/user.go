@@ -12,7 +12,7 @@ import (
 
 // createUser serves POST /v1/users (specification, section 4.1).
 func (s *server) createUser(ctx context.Context, c call) (reply, error) {
-	f, err := parse(c.body)
+	f, err := s.parse(c.body)
 	if err != nil {
 		return reply{}, err
 	}
