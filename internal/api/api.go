@@ -1,7 +1,7 @@
 // Package api serves the HTTP interface /v1. Every response is JSON with an
 // x-request-id header. Checks run in a fixed order before any work: route, method,
 // key, limits, size, media type, content. No response contains the text of an
-// internal error. Start with routes in this file, then serve.go for the path of a
+// internal error. Start with routes in route.go, then serve.go for the path of a
 // request; each resource has its own file.
 package api
 
@@ -53,42 +53,12 @@ func Endpoints() []Endpoint {
 
 type server struct {
 	Options
+	table    []route
 	decoders sync.Pool // of *jsontext.Decoder
 }
 
 // handler serves a request that has passed the checks of serve.
 type handler func(ctx context.Context, c call) (reply, error)
-
-// route is a path with its handlers by method.
-type route struct {
-	pattern string
-	methods map[string]handler
-	open    bool           // no key required
-	reads   admission.Kind // of a GET; a POST is a Write
-}
-
-// routes lists every route. The API document describes each; a test compares them.
-func (s *server) routes() []route {
-	return []route{
-		{pattern: "/v1/users", reads: admission.List, methods: map[string]handler{
-			http.MethodGet: s.listUsers, http.MethodPost: s.createUser,
-		}},
-		{pattern: "/v1/users/{userId}", reads: admission.Lookup, methods: map[string]handler{
-			http.MethodGet: s.getUser,
-		}},
-		{pattern: "/v1/users/{userId}/portfolio", reads: admission.Lookup, methods: map[string]handler{
-			http.MethodGet: s.getPortfolio,
-		}},
-		{pattern: "/v1/rewards", reads: admission.List, methods: map[string]handler{
-			http.MethodGet: s.listRewards, http.MethodPost: s.createReward,
-		}},
-		{pattern: "/v1/rewards/{rewardId}", reads: admission.Lookup, methods: map[string]handler{
-			http.MethodGet: s.getReward,
-		}},
-		{pattern: "/v1/assets", reads: admission.Lookup, methods: map[string]handler{http.MethodGet: s.listAssets}},
-		{pattern: "/openapi.json", open: true, methods: map[string]handler{http.MethodGet: getDocument}},
-	}
-}
 
 // The limits of a connection.
 const (
@@ -123,17 +93,6 @@ func New(o Options) http.Handler {
 	if s.Gate == nil {
 		s.Gate = admission.New()
 	}
-	mux := http.NewServeMux()
-	for _, r := range s.routes() {
-		mux.Handle(r.pattern, s.serve(r))
-	}
-	unknown := s.serve(route{})
-	mux.Handle("/", unknown)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !cleanPath(r.URL.Path) {
-			unknown.ServeHTTP(w, r) // the mux would redirect
-			return
-		}
-		mux.ServeHTTP(w, r)
-	})
+	s.table = s.routes()
+	return s
 }

@@ -56,18 +56,17 @@ func (o *object) optional(name, value string) {
 
 func (o *object) boolean(name string, value bool) { o.raw(name, strconv.FormatBool(value)) }
 
-// appender is a number or an id that appends its text form.
-type appender interface{ Append(b []byte) []byte }
-
-func (o *object) number(name string, value appender) {
+// number writes a number that appendTo appends.
+func (o *object) number(name string, appendTo func([]byte) []byte) {
 	o.name(name)
-	o.b = value.Append(o.b)
+	o.b = appendTo(o.b)
 }
 
-func (o *object) id(name string, value appender) {
+// id writes an id that appendTo appends.
+func (o *object) id(name string, appendTo func([]byte) []byte) {
 	o.name(name)
 	o.b = append(o.b, '"')
-	o.b = value.Append(o.b)
+	o.b = appendTo(o.b)
 	o.b = append(o.b, '"')
 }
 
@@ -136,10 +135,10 @@ func appendDetails(o *object, details any) {
 	case rewards.AssetDetails:
 		inner.string("assetSymbol", d.AssetSymbol)
 	case rewards.MinAwardDetails:
-		inner.number("leastUsd", d.MinAmount)
+		inner.number("leastUsd", d.MinAmount.Append)
 	case rewards.DuplicateDetails:
 		inner.string("field", d.Field)
-		inner.id("userId", d.UserID)
+		inner.id("userId", d.UserID.Append)
 	default:
 		return
 	}

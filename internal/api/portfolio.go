@@ -18,8 +18,8 @@ func (s *server) getPortfolio(ctx context.Context, c call) (reply, error) {
 		return reply{}, err
 	}
 	o := begin(nil)
-	o.number("value", p.Value)
-	o.number("costBasis", p.CostBasis)
+	o.number("value", p.Value.Append)
+	o.number("costBasis", p.CostBasis.Append)
 	o.optional("change", p.Change)
 	appendList(&o, "holdings", p.Holdings, appendHolding)
 	return reply{status: http.StatusOK, body: o.end()}, nil
@@ -29,9 +29,9 @@ func (s *server) getPortfolio(ctx context.Context, c call) (reply, error) {
 func appendHolding(b []byte, h rewards.ValuedHolding) []byte {
 	o := begin(b)
 	o.string("asset", h.Symbol)
-	o.number("quantity", h.Quantity)
-	o.number("value", h.Value)
-	o.number("costBasis", h.CostBasis)
+	o.number("quantity", h.Quantity.Append)
+	o.number("value", h.Value.Append)
+	o.number("costBasis", h.CostBasis.Append)
 	o.optional("change", h.Change)
 	return o.end()
 }

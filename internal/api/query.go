@@ -115,7 +115,7 @@ func (q *query) status(name string) rewards.Status {
 
 // pathID reads an id in the path.
 func pathID[T any](c call, name string) (rewards.ID[T], error) {
-	id, err := rewards.ParseID[T](c.PathValue(name))
+	id, err := rewards.ParseID[T](c.parameter)
 	if err != nil {
 		return id, badRequest(rewards.Issue{Path: name, Message: err.Error()})
 	}

@@ -69,11 +69,11 @@ func (s *server) listRewards(ctx context.Context, c call) (reply, error) {
 // appendReward writes an award (specification, section 2.2).
 func appendReward(b []byte, r rewards.Reward) []byte {
 	o := begin(b)
-	o.id("id", r.ID)
-	o.id("appId", r.AppID)
-	o.id("userId", r.UserID)
+	o.id("id", r.ID.Append)
+	o.id("appId", r.AppID.Append)
+	o.id("userId", r.UserID.Append)
 	o.string("idempotencyKey", r.IdempotencyKey)
-	o.number("amountUsd", r.Amount)
+	o.number("amountUsd", r.Amount.Append)
 	o.string("assetSymbol", r.Symbol)
 	o.optional("source", r.Source)
 	o.raw("metadata", cmp.Or(r.Metadata, "{}"))

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
-	"path"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -31,8 +30,9 @@ const (
 // call is a request that a handler serves.
 type call struct {
 	*http.Request
-	app  rewards.AppID
-	body []byte
+	parameter string // of the path; "" without one
+	app       rewards.AppID
+	body      []byte
 }
 
 // reply is a response.
@@ -52,29 +52,29 @@ func single[T any](status int, name string, appendOne func([]byte, T) []byte, va
 	return reply{status: status, body: o.end()}, nil
 }
 
-// serve wraps the route's handlers in what every request goes through.
-func (s *server) serve(rt route) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		started := time.Now()
-		id := requestID(r.Header.Get("X-Request-Id"))
-		w.Header().Set("X-Request-Id", id)
-		ctx := timed{r.Context(), started.Add(maxTime)}
-		c := caller{address: s.Proxy.address(r)}
-		answer, err := s.answer(ctx, rt, r, &c)
-		if err != nil {
-			answer = s.failure(ctx, w, err, id)
-		}
-		if c.disconnect || ctx.Err() != nil { // the context ended for the whole connection
-			w.Header().Set("Connection", "close")
-		}
-		c.ticket.Answered(len(answer.body))
-		drain(r, c.key.ID.IsZero())
-		write(w, answer)
-		c.ticket.Leave()
-		s.logRequest(requestLog{
-			id: id, method: r.Method, route: rt.pattern, status: answer.status, took: time.Since(started), key: c.key,
-			address: c.address,
-		})
+// ServeHTTP implements http.Handler: what every request goes through.
+func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	started := time.Now()
+	id := requestID(r.Header.Get("X-Request-Id"))
+	w.Header()["X-Request-Id"] = []string{id}
+	ctx := timed{r.Context(), started.Add(maxTime)}
+	from := caller{address: s.Proxy.address(r)}
+	rt, parameter := s.find(r.URL)
+	answer, err := s.answer(ctx, rt, call{Request: r, parameter: parameter}, &from)
+	if err != nil {
+		answer = s.failure(ctx, w, err, id)
+	}
+	if from.disconnect || ctx.Err() != nil { // the context ended for the whole connection
+		w.Header().Set("Connection", "close")
+	}
+	from.ticket.Answered(len(answer.body))
+	drain(r, from.key.ID.IsZero())
+	write(w, answer)
+	from.ticket.Leave()
+	ended := time.Now()
+	s.logRequest(requestLog{
+		at: ended, id: id, method: r.Method, route: rt.pattern, status: answer.status, took: ended.Sub(started),
+		key: from.key, address: from.address,
 	})
 }
 
@@ -87,7 +87,7 @@ type caller struct {
 }
 
 // answer checks a request, in the order that the specification promises, and runs its handler.
-func (s *server) answer(ctx context.Context, rt route, r *http.Request, from *caller) (a reply, err error) {
+func (s *server) answer(ctx context.Context, rt route, c call, from *caller) (a reply, err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
 			err = fmt.Errorf("panic: %v\n%s", fault, debug.Stack())
@@ -96,21 +96,21 @@ func (s *server) answer(ctx context.Context, rt route, r *http.Request, from *ca
 	if rt.methods == nil {
 		return a, &rewards.Error{Code: rewards.CodeNotFound, Message: "no such route"}
 	}
-	run, ok := rt.methods[r.Method]
+	run, ok := rt.methods[c.Method]
 	if !ok {
 		return a, errMethod{allow: allowed(rt)}
 	}
-	c := call{Request: r}
 	if !rt.open {
-		if err := s.admit(ctx, rt, r, from); err != nil {
+		if err := s.admit(ctx, rt, c.Request, from); err != nil {
 			return a, err
 		}
 		c.app = from.key.AppID
 	}
-	if r.Method == http.MethodPost {
-		if c.body, err = readBody(r); err != nil {
+	if c.Method == http.MethodPost {
+		if c.body, err = readBody(c.Request); err != nil {
 			return a, err
 		}
+		c.Body = http.NoBody // drain finds nothing
 	}
 	return run(ctx, c)
 }
@@ -136,9 +136,6 @@ func (s *server) admit(ctx context.Context, rt route, r *http.Request, from *cal
 func allowed(rt route) string {
 	return strings.Join(slices.Sorted(maps.Keys(rt.methods)), ", ")
 }
-
-// cleanPath reports whether a path has the canonical form of the routes.
-func cleanPath(p string) bool { return strings.HasPrefix(p, "/") && path.Clean(p) == p }
 
 // requestID keeps the client's id if it is short and harmless, and makes one otherwise.
 func requestID(given string) string {
@@ -176,6 +173,9 @@ func readBody(r *http.Request) ([]byte, error) {
 // the connection closes after the response. A client that waits for 100 Continue sends
 // no body; HTTP/1.0 has no 100 Continue.
 func drain(r *http.Request, stranger bool) {
+	if r.Body == http.NoBody {
+		return
+	}
 	if r.Header.Get("Expect") != "" && r.ProtoAtLeast(1, 1) {
 		return
 	}

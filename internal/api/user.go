@@ -92,8 +92,8 @@ func (s *server) getUser(ctx context.Context, c call) (reply, error) {
 // appendUser writes a user (specification, section 2.1).
 func appendUser(b []byte, u rewards.User) []byte {
 	o := begin(b)
-	o.id("id", u.ID)
-	o.id("appId", u.AppID)
+	o.id("id", u.ID.Append)
+	o.id("appId", u.AppID.Append)
 	o.optional("email", u.Email)
 	o.optional("externalId", u.ExternalID)
 	o.time("createdAt", u.CreatedAt())

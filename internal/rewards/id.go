@@ -41,7 +41,8 @@ func ParseID[T any](text string) (ID[T], error) {
 	if len(text) != idLength {
 		return id, ErrBadID
 	}
-	digits := make([]byte, 0, 32)
+	var digits [2 * len(id)]byte
+	n := 0
 	for i := range len(text) {
 		switch i {
 		case 8, 13, 18, 23:
@@ -49,10 +50,11 @@ func ParseID[T any](text string) (ID[T], error) {
 				return id, ErrBadID
 			}
 		default:
-			digits = append(digits, text[i])
+			digits[n] = text[i]
+			n++
 		}
 	}
-	if _, err := hex.Decode(id[:], digits); err != nil {
+	if _, err := hex.Decode(id[:], digits[:]); err != nil {
 		return ID[T]{}, ErrBadID
 	}
 	return id, nil
@@ -63,12 +65,13 @@ func (id ID[T]) String() string { return string(id.Append(nil)) }
 
 // Append appends the id in lower case with hyphens.
 func (id ID[T]) Append(b []byte) []byte {
+	const digits = "0123456789abcdef"
 	b = slices.Grow(b, idLength)
-	for i, part := range [][]byte{id[:4], id[4:6], id[6:8], id[8:10], id[10:]} {
-		if i > 0 {
+	for i, c := range id {
+		if i == 4 || i == 6 || i == 8 || i == 10 {
 			b = append(b, '-')
 		}
-		b = hex.AppendEncode(b, part)
+		b = append(b, digits[c>>4], digits[c&15])
 	}
 	return b
 }

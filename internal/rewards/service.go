@@ -56,7 +56,7 @@ type Service struct {
 	now      func() time.Time
 	minAward money.USD // of a new award
 
-	keys    sync.Map // KeyHash -> cachedKey
+	keys    sync.Map // KeyHash -> *cachedKey
 	account cached[Mode]
 	catalog cached[catalog]
 }
@@ -87,17 +87,16 @@ type cachedKey struct {
 // suspended app (specification, section 5). A stored key is returned despite an error, for
 // the log.
 func (s *Service) Authenticate(ctx context.Context, presented string) (Key, App, error) {
-	unauthorized := &Error{Code: CodeUnauthorized, Message: "missing or invalid x-api-key"}
 	hash := HashKey(presented)
-	c, found := s.cachedKey(hash)
-	if !found {
+	c := s.cachedKey(hash)
+	if c == nil {
 		if !WellFormedKey(presented) {
-			return Key{}, App{}, unauthorized
+			return Key{}, App{}, unauthorized()
 		}
 		var err error
 		c, err = s.lookUpKey(ctx, hash)
 		if CodeOf(err) == CodeNotFound {
-			err = unauthorized
+			err = unauthorized()
 		}
 		if err != nil {
 			return Key{}, App{}, err
@@ -105,7 +104,7 @@ func (s *Service) Authenticate(ctx context.Context, presented string) (Key, App,
 	}
 	switch {
 	case !c.key.ValidAt(s.now()) || !c.account.Accepts(ModeOfKey(presented)):
-		return c.key, c.app, unauthorized
+		return c.key, c.app, unauthorized()
 	case c.app.Suspended:
 		return c.key, c.app, &Error{Code: CodeForbidden, Message: "the app is suspended"}
 	default:
@@ -113,15 +112,21 @@ func (s *Service) Authenticate(ctx context.Context, presented string) (Key, App,
 	}
 }
 
-// cachedKey returns a key that was looked up less than cacheFor ago.
-func (s *Service) cachedKey(hash KeyHash) (c cachedKey, found bool) {
-	if v, ok := s.keys.Load(hash); ok {
-		c, found = v.(cachedKey)
-	}
-	return c, found && s.now().Before(c.until)
+func unauthorized() error {
+	return &Error{Code: CodeUnauthorized, Message: "missing or invalid x-api-key"}
 }
 
-func (s *Service) lookUpKey(ctx context.Context, hash KeyHash) (cachedKey, error) {
+// cachedKey returns a key that was looked up less than cacheFor ago, or nil.
+func (s *Service) cachedKey(hash KeyHash) *cachedKey {
+	v, _ := s.keys.Load(hash)
+	c, found := v.(*cachedKey)
+	if !found || !s.now().Before(c.until) {
+		return nil
+	}
+	return c
+}
+
+func (s *Service) lookUpKey(ctx context.Context, hash KeyHash) (*cachedKey, error) {
 	until := s.now().Add(cacheFor)
 	key, app, err := s.store.AppByKey(ctx, hash)
 	if err == nil && !key.Hash.Equal(hash) {
@@ -129,13 +134,13 @@ func (s *Service) lookUpKey(ctx context.Context, hash KeyHash) (cachedKey, error
 	}
 	if err != nil {
 		s.keys.Delete(hash)
-		return cachedKey{}, err
+		return nil, err
 	}
 	account, err := s.account.get(ctx, s.now, s.store.AccountMode)
 	if err != nil {
-		return cachedKey{}, err
+		return nil, err
 	}
-	c := cachedKey{key: key, app: app, account: account, until: until}
+	c := &cachedKey{key: key, app: app, account: account, until: until}
 	s.keys.Store(hash, c) // bounded by the number of keys: unknown keys are not cached
 	return c, nil
 }

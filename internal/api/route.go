@@ -1,0 +1,72 @@
+package api
+
+import (
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+
+	"stockrewards/internal/admission"
+)
+
+// route is a path with its handlers by method.
+type route struct {
+	pattern string // such as "/v1/users/{userId}"; at most one segment is a parameter
+	methods map[string]handler
+	open    bool           // no key required
+	reads   admission.Kind // of a GET; a POST is a Write
+}
+
+// routes lists every route. The API document describes each; a test compares them.
+func (s *server) routes() []route {
+	return []route{
+		{pattern: "/v1/users", reads: admission.List, methods: map[string]handler{
+			http.MethodGet: s.listUsers, http.MethodPost: s.createUser,
+		}},
+		{pattern: "/v1/users/{userId}", reads: admission.Lookup, methods: map[string]handler{
+			http.MethodGet: s.getUser,
+		}},
+		{pattern: "/v1/users/{userId}/portfolio", reads: admission.Lookup, methods: map[string]handler{
+			http.MethodGet: s.getPortfolio,
+		}},
+		{pattern: "/v1/rewards", reads: admission.List, methods: map[string]handler{
+			http.MethodGet: s.listRewards, http.MethodPost: s.createReward,
+		}},
+		{pattern: "/v1/rewards/{rewardId}", reads: admission.Lookup, methods: map[string]handler{
+			http.MethodGet: s.getReward,
+		}},
+		{pattern: "/v1/assets", reads: admission.Lookup, methods: map[string]handler{http.MethodGet: s.listAssets}},
+		{pattern: "/openapi.json", open: true, methods: map[string]handler{http.MethodGet: getDocument}},
+	}
+}
+
+// find returns the route of a path and the value of its parameter. The route of an unknown
+// path has no methods. A path that is not in its canonical form is unknown: nothing redirects.
+func (s *server) find(u *url.URL) (rt route, parameter string) {
+	p := u.Path
+	if u.RawPath != "" || strings.Contains(p, "/.") {
+		if path.Clean(p) != p {
+			return route{}, ""
+		}
+		// An encoded slash separates nothing. As NUL it makes a parameter that is no id.
+		encoded := strings.NewReplacer("%2F", "\x00", "%2f", "\x00").Replace(u.EscapedPath())
+		p, _ = url.PathUnescape(encoded) // it was valid when the request was read
+	}
+	for _, rt := range s.table {
+		if parameter, found := rt.match(p); found {
+			return rt, parameter
+		}
+	}
+	return route{}, ""
+}
+
+// match compares a path with the pattern.
+func (rt route) match(p string) (parameter string, found bool) {
+	before, rest, _ := strings.Cut(rt.pattern, "{")
+	if p, found = strings.CutPrefix(p, before); !found {
+		return "", false
+	}
+	_, after, parameterized := strings.Cut(rest, "}")
+	parameter, found = strings.CutSuffix(p, after)
+	return parameter, found && (parameter != "") == parameterized && !strings.Contains(parameter, "/")
+}
