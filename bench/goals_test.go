@@ -48,7 +48,7 @@ func TestGoalsOfGrowth(t *testing.T) {
 	}
 	r.waiting = waitingReport{rewards: 1, started: time.Second, served: 300 << 20}
 	r.waiting.byUser.P99 = 6 * time.Millisecond
-	h := &harness{runCommand: runCommand{Million: 10}}
+	h := &harness{runCommand: runCommand{Million: 10, Cold: true}}
 	h.report.growth = []*growthReport{r}
 	var b strings.Builder
 	h.writeGoals(&b)

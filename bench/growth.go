@@ -80,6 +80,9 @@ func (h *harness) growthOf(ctx context.Context, empty *target, r *growthReport) 
 		return err
 	}
 	for i, c := range growthCases() {
+		if !h.Cold {
+			break
+		}
 		if err := h.measureCold(ctx, t, c, &r.cases[i]); err != nil {
 			return fmt.Errorf("%s, cold: %w", c.name, err)
 		}
@@ -176,9 +179,11 @@ func (h *harness) restartCold(ctx context.Context, t grown) error {
 	if t.cluster != nil {
 		t.cluster.Stop()
 	}
-	syscall.Sync()
-	if err := os.WriteFile("/proc/sys/vm/drop_caches", []byte("3"), 0); err != nil {
-		h.say("WARNING: cannot drop the disk's cache, which needs root; nothing is cold: %v\n", err)
+	if h.Cold {
+		syscall.Sync()
+		if err := os.WriteFile("/proc/sys/vm/drop_caches", []byte("3"), 0); err != nil {
+			h.say("WARNING: cannot drop the page cache, which needs root; nothing is cold: %v\n", err)
+		}
 	}
 	if t.cluster != nil {
 		if err := t.cluster.Run(clusterSettings()...); err != nil {

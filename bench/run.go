@@ -31,6 +31,7 @@ type runCommand struct {
 	Holders     int           `default:"2000" help:"Number of users with five holdings (default ${default})."`
 	Million     float64       `placeholder:"N" help:"Also measure stores with N million bought rewards, made by this run; then --waiting."`
 	Waiting     float64       `placeholder:"N" help:"With --million: also with N million rewards that wait."`
+	Cold        bool          `negatable:"" default:"true" help:"With --million: also measure with an empty page cache, which slows down the whole machine for a while (default)."`
 	Data        string        `type:"existingdir" placeholder:"DIR" help:"Keep the stores in this folder, on a real disk (default: the system's temporary folder)."`
 	Markdown    string        `placeholder:"FILE" help:"Write the report to this file too."`
 

@@ -38,6 +38,7 @@ func TestHarness(t *testing.T) {
 	t.Parallel()
 	programs := build(t)
 	t.Run("Run", func(t *testing.T) { t.Parallel(); testRun(t, programs) })
+	t.Run("Growth", func(t *testing.T) { t.Parallel(); testGrowth(t, programs) })
 	t.Run("Interrupt", func(t *testing.T) {
 		t.Parallel()
 		testEarlyEnd(t, programs, func(cmd *exec.Cmd, _ io.Closer) error { return cmd.Process.Signal(os.Interrupt) })
@@ -69,6 +70,26 @@ func testRun(t *testing.T, programs string) {
 	} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("the report lacks %q:\n%s", want, text)
+		}
+	}
+	checkRemoved(t, data)
+}
+
+// testGrowth makes a store with many rewards, measures it, lets more wait, and reads the report.
+func testGrowth(t *testing.T, programs string) {
+	t.Helper()
+	data := t.TempDir()
+	out, err := harnessCommand(t.Context(), programs, data, "--only", "^growth", "--million", "0.002",
+		"--waiting", "0.001", "--no-cold").Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, want := range []string{
+		"\n2000 rewards over sqlite, made in ", "\n| record | ", "\n| grown: list of a user, of the empty store's | ",
+		"\n| grown: on disk per reward | ", "\n| waiting: a page of a user, p99 | ", " more rewards wait: ",
+	} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("the report lacks %q:\n%s", want, out)
 		}
 	}
 	checkRemoved(t, data)

@@ -13,7 +13,7 @@ import (
 // waitingReport is what a store does while many rewards wait to be bought.
 type waitingReport struct {
 	rewards  int
-	first    float64       // requests per second of the first ten seconds
+	first    float64       // requests per second of the first seconds
 	last     float64       // of the last
 	recorded int64         // peak memory after recording them, in bytes
 	started  time.Duration // with a cold cache
@@ -72,10 +72,10 @@ func (h *harness) measureWaiting(ctx context.Context, t grown, r *waitingReport)
 }
 
 func (h *harness) recordWaiting(ctx context.Context, t *target, r *waitingReport) error {
-	const million, seconds = 1_000_000, 10
+	const million = 1_000_000
 	l := load{
 		url: t.url, key: t.key, mode: modeNew, file: filepath.Join(t.folder, fileUsers),
-		connections: usualConnections, seconds: seconds,
+		connections: usualConnections, seconds: h.Seconds,
 	}
 	for want := int(h.Waiting * million); r.rewards < want; {
 		o, err := l.run(ctx, h.script)
