@@ -30,6 +30,7 @@ type growthCase struct {
 	name       string
 	empty      []float64 // requests per second of each round
 	warm       []float64 // ratio of the rates in each round
+	cpu        []float64 // ratio of the CPU times per request in each round
 	cold       float64   // ratio of the first seconds with a cold cache to the median of empty
 	warmP99    []time.Duration
 	coldP99    time.Duration
@@ -151,9 +152,11 @@ func (h *harness) compare(ctx context.Context, empty, t *target, c benchCase, g 
 		return err
 	}
 	g.name, g.empty = c.name, append(g.empty, before.rate())
+	g.cpu = append(g.cpu, quotient(after.service+after.database, before.service+before.database))
 	g.warm, g.warmP99 = append(g.warm, after.rate()/before.rate()), append(g.warmP99, after.P99)
-	h.say("%s: %-15s %7.0f/s, empty %7.0f/s, %.3f\n", t.name, c.name, after.rate(), before.rate(),
-		after.rate()/before.rate())
+	h.say("%s: %-15s %7.0f/s, empty %7.0f/s, %.3f; cpu %s + %s, empty %s + %s\n", t.name, c.name, after.rate(),
+		before.rate(), after.rate()/before.rate(), short(after.service), short(after.database), short(before.service),
+		short(before.database))
 	return nil
 }
 
@@ -201,14 +204,14 @@ func (r *growthReport) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n%d rewards over %s, made in %s: %.0f bytes per reward (%.0f with the log). "+
 		"Start with a cold cache: %s. Memory: %d MB, peak %d MB.\n\n"+
-		"| case | of the empty store's rate | min | max | p99 | cold | p99 | start |\n"+
-		"|---|---|---|---|---|---|---|---|\n", r.rewards, r.engine, short(r.loaded), r.bytes(r.sizes.Data),
+		"| case | of the empty store's rate | min | max | p99 | CPU, of the empty store's | cold | p99 | start |\n"+
+		"|---|---|---|---|---|---|---|---|---|\n", r.rewards, r.engine, short(r.loaded), r.bytes(r.sizes.Data),
 		r.bytes(r.sizes.Data+r.sizes.Log), short(r.serve.started), r.serve.rss>>20, r.serve.peak>>20)
 	for _, c := range r.cases {
 		warm := spreadOf(c.warm)
-		fmt.Fprintf(&b, "| %s | %.3f | %.3f | %.3f | %s | %.3f | %s | %s |\n", c.name,
-			warm.Median, warm.Least, warm.Most, short(spreadOf(c.warmP99).Median), c.cold, short(c.coldP99),
-			short(c.coldStarts))
+		fmt.Fprintf(&b, "| %s | %.3f | %.3f | %.3f | %s | %.3f | %.3f | %s | %s |\n", c.name,
+			warm.Median, warm.Least, warm.Most, short(spreadOf(c.warmP99).Median), spreadOf(c.cpu).Median, c.cold,
+			short(c.coldP99), short(c.coldStarts))
 	}
 	if r.waiting.rewards > 0 {
 		b.WriteString(r.waiting.String())
