@@ -259,6 +259,12 @@ func sharesIn(t *testing.T, engine store.Engine) map[string]money.Shares {
 	t.Helper()
 	s, err := store.New(t.Context(), engine, time.Now, rand.Reader)
 	noError(t, err)
+	assets, err := s.Assets(t.Context())
+	noError(t, err)
+	symbols := map[rewards.AssetID]string{}
+	for _, a := range assets {
+		symbols[a.ID] = a.Symbol
+	}
 	shares := map[string]money.Shares{}
 	apps, err := s.Apps(t.Context())
 	noError(t, err)
@@ -269,7 +275,7 @@ func sharesIn(t *testing.T, engine store.Engine) map[string]money.Shares {
 			holdings, err := s.Holdings(t.Context(), app.ID, u.ID)
 			noError(t, err)
 			for _, h := range holdings {
-				shares[h.Symbol] += h.Quantity
+				shares[symbols[h.AssetID]] += h.Quantity
 			}
 		}
 	}

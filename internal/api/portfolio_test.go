@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
 )
 
 // Decisions, portfolio: value is quantity times price in millionths; change is
@@ -116,4 +118,32 @@ func TestPortfolioAfterDelisting(t *testing.T) {
 	w.clock.advance(second)
 	c.post(t, "/v1/rewards", award(user, "assetSymbol", `"KO"`)).wantStatus(t, http.StatusUnprocessableEntity)
 	wantBody(t, c.get(t, "/v1/users/"+user+"/portfolio").wantStatus(t, http.StatusOK), string(before.body))
+}
+
+// Decisions, portfolio: a holding has the present symbol, at most a second after a rename.
+func TestPortfolioAfterARename(t *testing.T) {
+	t.Parallel()
+	w, c := newWorldWithApp(t)
+	user := c.newUser(t)
+	path := "/v1/users/" + user + "/portfolio"
+	for _, symbol := range []string{"KO", "NVDA"} {
+		c.hold(t, user, symbol, money.Share, money.Dollar)
+		w.set(t, symbol, "2")
+	}
+	holdings := `{"value":4,"costBasis":2,"change":"+100.00%%","holdings":[` +
+		`{"asset":%q,"quantity":1,"value":2,"costBasis":1,"change":"+100.00%%"},` +
+		`{"asset":%q,"quantity":1,"value":2,"costBasis":1,"change":"+100.00%%"}]}`
+	wantBody(t, c.get(t, path), fmt.Sprintf(holdings, "KO", "NVDA"))
+	_, err := w.store.SyncAssets(t.Context(), func(ours []rewards.Asset) (s rewards.AssetSync, err error) {
+		for _, a := range ours {
+			if before := a; a.Symbol == "KO" {
+				a.Symbol = "ZERO"
+				s.Changes = append(s.Changes, rewards.AssetChange{Before: before, After: a})
+			}
+		}
+		return s, nil
+	})
+	check(t, err)
+	w.clock.advance(second)
+	wantBody(t, c.get(t, path), fmt.Sprintf(holdings, "NVDA", "ZERO"))
 }

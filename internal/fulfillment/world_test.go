@@ -328,8 +328,14 @@ func (w *world) wantBalance() {
 	}
 	holdings, err := w.store.Holdings(w.t.Context(), w.app.ID, w.user.ID)
 	w.check(err)
-	for _, h := range holdings {
-		difference[h.Symbol] -= h.Quantity
+	assets, err := w.store.Assets(w.t.Context())
+	w.check(err)
+	for _, a := range assets {
+		for _, h := range holdings {
+			if h.AssetID == a.ID {
+				difference[a.Symbol] -= h.Quantity
+			}
+		}
 	}
 	orders, err := w.store.Orders(w.t.Context(), 0, rewards.Page[rewards.Order]{Limit: 10_000})
 	w.check(err)

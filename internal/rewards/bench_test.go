@@ -42,16 +42,16 @@ func BenchmarkNewID(b *testing.B) {
 
 // A portfolio of five holdings.
 func BenchmarkValue(b *testing.B) {
-	holdings := make([]rewards.Holding, 5)
-	for i := range holdings {
-		holdings[i] = rewards.Holding{
-			AssetID: rewards.AssetID(i + 1), Symbol: "AAPL", Quantity: 20_956_410, CostBasis: 5_250_000,
-		}
+	var holdings []rewards.Holding
+	symbols, usable := make(map[rewards.AssetID]string), make(prices)
+	for i, symbol := range []string{"MSFT", "AAPL", "NVDA", "KO", "TSLA"} {
+		id := rewards.AssetID(i + 1)
+		holdings = append(holdings, rewards.Holding{AssetID: id, Quantity: 20_956_410, CostBasis: 5_250_000})
+		symbols[id], usable[id] = symbol, 250_520_000_000
 	}
-	price := func(rewards.AssetID) (money.Price, bool) { return 250_520_000_000, true }
 	b.ReportAllocs()
 	for b.Loop() {
-		_, err := rewards.Value(holdings, price)
+		_, err := rewards.Value(holdings, symbols, usable)
 		check(b, err)
 	}
 }

@@ -31,3 +31,10 @@ func (c *cached[T]) get(
 	c.value, c.until = value, at.Add(cacheFor)
 	return value, nil
 }
+
+// forget makes the next get load the value.
+func (c *cached[T]) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.until = time.Time{}
+}

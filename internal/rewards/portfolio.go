@@ -1,7 +1,9 @@
 package rewards
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"stockrewards/internal/money"
 )
@@ -9,7 +11,6 @@ import (
 // Holding is a user's shares of a stock: the sum of the allocations.
 type Holding struct {
 	AssetID   AssetID
-	Symbol    string
 	Quantity  money.Shares
 	CostBasis money.USD // the sum of the amounts of the executed rewards
 }
@@ -17,6 +18,7 @@ type Holding struct {
 // ValuedHolding is a holding at its market price (specification, section 2.3).
 type ValuedHolding struct {
 	Holding
+	Symbol string
 	Price  money.Price // per share
 	Value  money.USD
 	Change string // "" without cost basis
@@ -26,46 +28,48 @@ type ValuedHolding struct {
 type Portfolio struct {
 	Value     money.USD
 	CostBasis money.USD
-	Change    string // "" without cost basis
-	Holdings  []ValuedHolding
+	Change    string          // "" without cost basis
+	Holdings  []ValuedHolding // sorted by symbol
 }
 
-// Value values holdings, in the order given. A holding's value is its quantity times its
+// Value values holdings of assets that have symbols. A holding's value is its quantity times its
 // price, rounded to the millionth of a dollar; the portfolio's value is their sum. It fails
 // with CodeUpstream when a holding has no usable price: a portfolio never leaves a holding
 // out.
-func Value(holdings []Holding, price func(AssetID) (money.Price, bool)) (Portfolio, error) {
-	p := Portfolio{Holdings: make([]ValuedHolding, 0, len(holdings))}
-	for _, h := range holdings {
-		at, ok := price(h.AssetID)
-		if !ok {
-			message := fmt.Sprintf("no usable market price for %s now", h.Symbol)
-			return Portfolio{}, &Error{Code: CodeUpstream, Message: message, Details: AssetDetails{h.Symbol}}
-		}
-		valued, err := valueHolding(h, at)
-		if err != nil {
+func Value(holdings []Holding, symbols map[AssetID]string, prices Prices) (p Portfolio, err error) {
+	p.Holdings = make([]ValuedHolding, len(holdings))
+	for i, h := range holdings {
+		p.Holdings[i] = ValuedHolding{Holding: h, Symbol: symbols[h.AssetID]}
+	}
+	slices.SortFunc(p.Holdings, func(a, b ValuedHolding) int { return cmp.Compare(a.Symbol, b.Symbol) })
+	for i := range p.Holdings {
+		h := &p.Holdings[i]
+		if err := h.value(prices); err != nil {
 			return Portfolio{}, err
 		}
-		if p.Value, err = money.AddUSD(p.Value, valued.Value); err != nil {
+		if p.Value, err = money.AddUSD(p.Value, h.Value); err != nil {
 			return Portfolio{}, err
 		}
 		if p.CostBasis, err = money.AddUSD(p.CostBasis, h.CostBasis); err != nil {
 			return Portfolio{}, err
 		}
-		p.Holdings = append(p.Holdings, valued)
 	}
-	var err error
 	p.Change, err = change(p.Value, p.CostBasis)
 	return p, err
 }
 
-func valueHolding(h Holding, at money.Price) (ValuedHolding, error) {
-	value, err := money.Value(h.Quantity, at, money.HalfAway)
-	if err != nil {
-		return ValuedHolding{}, err
+// value sets what depends on the price.
+func (h *ValuedHolding) value(prices Prices) (err error) {
+	var usable bool
+	if h.Price, usable = prices.Price(h.AssetID); !usable {
+		message := fmt.Sprintf("no usable market price for %s now", h.Symbol)
+		return &Error{Code: CodeUpstream, Message: message, Details: AssetDetails{h.Symbol}}
 	}
-	text, err := change(value, h.CostBasis)
-	return ValuedHolding{Holding: h, Price: at, Value: value, Change: text}, err
+	if h.Value, err = money.Value(h.Quantity, h.Price, money.HalfAway); err != nil {
+		return err
+	}
+	h.Change, err = change(h.Value, h.CostBasis)
+	return err
 }
 
 func change(value, cost money.USD) (string, error) {

@@ -207,32 +207,41 @@ func TestPlausible(t *testing.T) {
 	}
 }
 
-// Specification, section 2.3: values and costs add up, sorted as given.
+// prices is a table of usable prices.
+type prices map[rewards.AssetID]money.Price
+
+// Price implements rewards.Prices.
+func (p prices) Price(id rewards.AssetID) (money.Price, bool) {
+	price, usable := p[id]
+	return price, usable
+}
+
+// Specification, section 2.3: values and costs add up, sorted by symbol.
 func TestValueAddsUp(t *testing.T) {
 	t.Parallel()
 	holdings := []rewards.Holding{
-		{AssetID: 1, Symbol: "AAPL", Quantity: 20_956_410, CostBasis: 5_250_000},
-		{AssetID: 2, Symbol: "KO", Quantity: 1_000_000_000, CostBasis: 0},
+		{AssetID: 1, Quantity: 1_000_000_000, CostBasis: 0},
+		{AssetID: 2, Quantity: 20_956_410, CostBasis: 5_250_000},
 	}
-	prices := map[rewards.AssetID]money.Price{1: 250_520_000_000, 2: 70_000_000_001}
-	price := func(id rewards.AssetID) (money.Price, bool) { p, ok := prices[id]; return p, ok }
-	got, err := rewards.Value(holdings, price)
+	symbols := map[rewards.AssetID]string{1: "KO", 2: "AAPL", 3: "ACME"}
+	usable := prices{1: 70_000_000_001, 2: 250_520_000_000}
+	got, err := rewards.Value(holdings, symbols, usable)
 	check(t, err)
 	want := rewards.Portfolio{
 		Value: 75_250_000, CostBasis: 5_250_000, Change: "+1333.33%",
 		Holdings: []rewards.ValuedHolding{
-			{Holding: holdings[0], Price: prices[1], Value: 5_250_000, Change: "+0.00%"},
-			{Holding: holdings[1], Price: prices[2], Value: 70_000_000},
+			{Holding: holdings[1], Symbol: "AAPL", Price: usable[2], Value: 5_250_000, Change: "+0.00%"},
+			{Holding: holdings[0], Symbol: "KO", Price: usable[1], Value: 70_000_000},
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("portfolio (-want +got):\n%s", diff)
 	}
-	delete(prices, 2)
-	if _, err := rewards.Value(holdings, price); rewards.CodeOf(err) != rewards.CodeUpstream {
+	delete(usable, 1)
+	if _, err := rewards.Value(holdings, symbols, usable); rewards.CodeOf(err) != rewards.CodeUpstream {
 		t.Errorf("got %v, want no usable price", err)
 	}
-	empty, err := rewards.Value(nil, price)
+	empty, err := rewards.Value(nil, symbols, usable)
 	if err != nil || empty.Change != "" || empty.Value != 0 || empty.Holdings == nil {
 		t.Errorf("empty portfolio %+v, %v", empty, err)
 	}
@@ -246,7 +255,7 @@ func TestValueAddsUp(t *testing.T) {
 			}
 			list, cost = append(list, h), cost+h.CostBasis
 		}
-		p, err := rewards.Value(list, func(rewards.AssetID) (money.Price, bool) { return 123_456_789_012, true })
+		p, err := rewards.Value(list, symbols, prices{1: 123_456_789_012})
 		check(t, err)
 		for _, h := range p.Holdings {
 			value += h.Value

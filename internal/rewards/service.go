@@ -2,6 +2,8 @@ package rewards
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -24,8 +26,8 @@ type Store interface {
 	Reward(ctx context.Context, app AppID, id RewardID) (Reward, error)
 	// Rewards lists rewards of the app, newest first.
 	Rewards(ctx context.Context, app AppID, f RewardFilter, p Page[Reward]) ([]Reward, error)
-	// Holdings lists a user's holdings, sorted by symbol. It fails with CodeNotFound when the
-	// app has no such user.
+	// Holdings lists a user's holdings, which the caller must not change. It fails with
+	// CodeNotFound when the app has no such user.
 	Holdings(ctx context.Context, app AppID, user UserID) ([]Holding, error)
 	// Assets lists the catalog, sorted by symbol, including disabled assets.
 	Assets(ctx context.Context) ([]Asset, error)
@@ -217,8 +219,30 @@ func (s *Service) Portfolio(ctx context.Context, app AppID, user UserID) (Portfo
 	if err != nil {
 		return Portfolio{}, err
 	}
-	return Value(holdings, s.prices.Price)
+	c, err := s.catalogOf(ctx, holdings)
+	if err != nil {
+		return Portfolio{}, err
+	}
+	return Value(holdings, c.symbols, s.prices)
 }
+
+// catalogOf returns a catalog that has the assets of the holdings. It reads the catalog again
+// if another process has added one since.
+func (s *Service) catalogOf(ctx context.Context, holdings []Holding) (catalog, error) {
+	c, err := s.catalog.get(ctx, s.now, s.loadCatalog)
+	unknown := func(h Holding) bool { return c.symbols[h.AssetID] == "" }
+	if err != nil || !slices.ContainsFunc(holdings, unknown) {
+		return c, err
+	}
+	s.catalog.forget()
+	if c, err = s.catalog.get(ctx, s.now, s.loadCatalog); err == nil && slices.ContainsFunc(holdings, unknown) {
+		err = errUnknownAsset
+	}
+	return c, err
+}
+
+// errUnknownAsset means that the store contradicts itself: a user holds an asset that it does not have.
+var errUnknownAsset = errors.New("cannot value a portfolio: an asset is not in the catalog")
 
 // Catalog lists the giftable assets, sorted by symbol (specification, section 4.8).
 func (s *Service) Catalog(ctx context.Context) ([]Asset, error) {
@@ -229,6 +253,7 @@ func (s *Service) Catalog(ctx context.Context) ([]Asset, error) {
 type catalog struct {
 	list     []Asset
 	giftable map[string]AssetID // by symbol
+	symbols  map[AssetID]string // of all assets
 }
 
 func (s *Service) loadCatalog(ctx context.Context) (catalog, error) {
@@ -236,8 +261,11 @@ func (s *Service) loadCatalog(ctx context.Context) (catalog, error) {
 	if err != nil {
 		return catalog{}, err
 	}
-	c := catalog{giftable: make(map[string]AssetID, len(assets))}
+	c := catalog{
+		giftable: make(map[string]AssetID, len(assets)), symbols: make(map[AssetID]string, len(assets)),
+	}
 	for _, a := range assets {
+		c.symbols[a.ID] = a.Symbol
 		if a.Giftable() {
 			c.list = append(c.list, a)
 			c.giftable[a.Symbol] = a.ID

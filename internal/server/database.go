@@ -29,6 +29,11 @@ func (d Database) Open(ctx context.Context, create bool) (*store.Store, error) {
 		s, _, err := d.openPostgres(ctx, create)
 		return s, err
 	}
+	return d.openSQLite(ctx, create, false)
+}
+
+// openSQLite opens the store in an SQLite file. sole promises that no other process serves it.
+func (d Database) openSQLite(ctx context.Context, create, sole bool) (*store.Store, error) {
 	if _, err := os.Stat(d.SQLite); errors.Is(err, os.ErrNotExist) {
 		if !create {
 			return nil, fmt.Errorf("cannot open the database %s: there is no such file", d.SQLite)
@@ -37,7 +42,7 @@ func (d Database) Open(ctx context.Context, create bool) (*store.Store, error) {
 			return nil, err
 		}
 	}
-	engine, err := sqlite.Open(ctx, d.SQLite, sqlite.Options{KeepSchema: !create})
+	engine, err := sqlite.Open(ctx, d.SQLite, sqlite.Options{KeepSchema: !create, Sole: sole})
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +100,7 @@ func (s *Server) openFile(ctx context.Context, d Database) error {
 		return err
 	}
 	s.onClose(unlock)
-	if s.Store, err = d.Open(ctx, true); err != nil {
+	if s.Store, err = d.openSQLite(ctx, true, true); err != nil {
 		return err
 	}
 	s.onClose(s.Store.Close)

@@ -39,6 +39,14 @@ type Engine interface {
 	Close() error
 }
 
+// SoleProcess is an engine whose database may belong to it alone.
+type SoleProcess interface {
+	Engine
+	// Sole reports whether nothing but the engine's one Store changes users' holdings
+	// while it is open. The Store then serves them from memory.
+	Sole() bool
+}
+
 // ErrUnknownOutcome means that a commit may or may not have happened.
 var ErrUnknownOutcome = errors.New("store: the outcome of the commit is unknown")
 

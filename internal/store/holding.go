@@ -1,39 +1,38 @@
 package store
 
 import (
-	"cmp"
 	"context"
-	"slices"
 
 	"stockrewards/internal/rewards"
 )
 
 // Holdings implements rewards.Store.
 func (s *Store) Holdings(ctx context.Context, app rewards.AppID, user rewards.UserID) ([]rewards.Holding, error) {
-	list, found, err := s.holdings.get(ctx, userKey{app, user})
+	k := userKey{app, user}
+	entered := s.held.enter(k)
+	if entered != nil && entered.filled {
+		return entered.holdings, nil
+	}
+	list, found, err := s.holdings.get(ctx, k)
 	if err != nil {
 		return nil, err
 	}
 	if !found {
 		return nil, errNoUser()
 	}
-	s.known.add(userKey{app, user})
+	s.known.add(k)
+	s.held.fill(k, entered, list)
 	return list, nil
 }
 
-// readHoldings reads users' holdings, sorted by symbol. A user without holdings has an empty
-// list. Unknown users are missing.
+// readHoldings reads users' holdings. A user without holdings has an empty list. Unknown users
+// are missing.
 func (s *Store) readHoldings(ctx context.Context, tx Tx, keys []userKey) (map[userKey][]rewards.Holding, error) {
 	found := make(map[userKey][]rewards.Holding, len(keys))
-	readInto := s.holdingsByRow
 	if _, columns := tx.(ColumnTx); columns {
-		readInto = holdingsByColumn
+		return found, holdingsByColumn(ctx, tx, keys, found)
 	}
-	err := readInto(ctx, tx, keys, found)
-	for _, list := range found {
-		slices.SortFunc(list, func(a, b rewards.Holding) int { return cmp.Compare(a.Symbol, b.Symbol) })
-	}
-	return found, err
+	return found, s.holdingsByRow(ctx, tx, keys, found)
 }
 
 // holdingsByRow reads one user after the other. It checks that the user exists only when
@@ -41,10 +40,10 @@ func (s *Store) readHoldings(ctx context.Context, tx Tx, keys []userKey) (map[us
 func (s *Store) holdingsByRow(ctx context.Context, tx Tx, keys []userKey, found map[userKey][]rewards.Holding) error {
 	for _, k := range keys {
 		list, err := fetchAll(ctx, tx, func(row Row) (h rewards.Holding, err error) {
-			err = row.Scan((*int64)(&h.AssetID), &h.Symbol, (*int64)(&h.Quantity), (*int64)(&h.CostBasis))
+			err = row.Scan((*int64)(&h.AssetID), (*int64)(&h.Quantity), (*int64)(&h.CostBasis))
 			return h, err
-		}, `SELECT h.asset_id, a.symbol, h.quantity, h.cost_basis FROM holdings h JOIN assets a ON a.id = h.asset_id
-			WHERE h.app_id = ?1 AND h.user_id = ?2`, k.app[:], k.user[:])
+		}, `SELECT asset_id, quantity, cost_basis FROM holdings
+			WHERE app_id = ?1 AND user_id = ?2`, k.app[:], k.user[:])
 		exists := len(list) > 0
 		if err == nil && !exists {
 			exists, err = s.userExistsByRow(ctx, tx, k)
@@ -68,16 +67,15 @@ func holdingsByColumn(ctx context.Context, tx Tx, keys []userKey, found map[user
 	return tx.Query(ctx, func(row Row) error {
 		var k userKey
 		var h rewards.Holding
-		err := row.Scan(toID(&k.app), toID(&k.user), (*int64)(&h.AssetID), &h.Symbol, (*int64)(&h.Quantity),
-			(*int64)(&h.CostBasis))
+		err := row.Scan(toID(&k.app), toID(&k.user),
+			(*int64)(&h.AssetID), (*int64)(&h.Quantity), (*int64)(&h.CostBasis))
 		if h.AssetID != 0 {
 			found[k] = append(found[k], h)
 		} else {
 			found[k] = nil
 		}
 		return err
-	}, `SELECT u.app_id, u.id, coalesce(h.asset_id, 0), coalesce(a.symbol, ''), coalesce(h.quantity, 0),
-		coalesce(h.cost_basis, 0) FROM users u LEFT JOIN holdings h ON h.app_id = u.app_id AND h.user_id = u.id
-		LEFT JOIN assets a ON a.id = h.asset_id
+	}, `SELECT u.app_id, u.id, coalesce(h.asset_id, 0), coalesce(h.quantity, 0), coalesce(h.cost_basis, 0)
+		FROM users u LEFT JOIN holdings h ON h.app_id = u.app_id AND h.user_id = u.id
 		WHERE (u.app_id, u.id) IN (SELECT * FROM unnest(?1::bytea[], ?2::bytea[]))`, apps, users)
 }

@@ -16,7 +16,8 @@ func (s *Store) SettleOrder(
 	ctx context.Context, l rewards.Lease, from rewards.OrderState, o rewards.Order,
 	book func([]rewards.Claim) (rewards.Settlement, error),
 ) error {
-	return s.writeFenced(ctx, l, func(ctx context.Context, tx Tx) error {
+	change := &holdingChange{cache: s.held}
+	err := s.writeFenced(ctx, l, func(ctx context.Context, tx Tx) error {
 		claims, err := queryClaims(ctx, tx, o.ID)
 		if err != nil {
 			return err
@@ -32,8 +33,24 @@ func (s *Store) SettleOrder(
 		if err := bookResults(ctx, tx, booked, settlement.Results); err != nil {
 			return fmt.Errorf("store: cannot book order %s: %w", o.ID, err)
 		}
+		change.begin(holdersOf(settlement.Results))
 		return addPosition(ctx, tx, booked)
 	})
+	if err == nil {
+		change.committed()
+	}
+	return err
+}
+
+// holdersOf lists the users whose holdings the results change.
+func holdersOf(results []rewards.Result) []userKey {
+	users := make([]userKey, 0, len(results))
+	for i := range results {
+		if r := &results[i]; r.ChangesHolding() {
+			users = append(users, userKey{r.AppID, r.UserID})
+		}
+	}
+	return users
 }
 
 // errNotExecuting means that the store contradicts itself: the order is not booked, but one

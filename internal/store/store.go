@@ -25,6 +25,7 @@ type Store struct {
 
 	rewards  *batchReader[rewardKey, rewards.Reward]
 	holdings *batchReader[userKey, []rewards.Holding]
+	held     *holdingCache // nil unless the engine is a SoleProcess
 
 	used  sync.Map // rewards.AssetID -> true: assets that are marked as used
 	known *knownUsers
@@ -36,7 +37,7 @@ func New(ctx context.Context, engine Engine, now func() time.Time, random io.Rea
 		engine: &watched{Engine: engine, now: now, pacer: newPacer(engine)},
 		ids:    rewards.NewIDs(now, random), now: now, random: random,
 		guard: func(time.Time) error { return nil },
-		known: newKnownUsers(),
+		known: newKnownUsers(), held: newHoldingCache(engine),
 	}
 	s.rewards = newBatchReader(s.engine, readRewards)
 	s.holdings = newBatchReader(s.engine, s.readHoldings)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -81,11 +82,11 @@ func (w *world) verifyList(app, want int) {
 
 // verifyHoldings checks that each holding's cost basis is the sum of the executed rewards.
 func (w *world) verifyHoldings(app int, user string, spent map[string]money.USD) {
-	for _, h := range w.holdings(app, user) {
-		if cost := spent[user+" "+w.stock(h.Symbol)]; cost != h.CostBasis || h.Quantity <= 0 {
-			w.t.Errorf("%s holds %s of %s for %s, executed were %s", user, h.Quantity, h.Symbol, h.CostBasis, cost)
+	for stock, h := range w.holdings(app, user) {
+		if cost := spent[user+" "+stock]; cost != h.CostBasis || h.Quantity <= 0 {
+			w.t.Errorf("%s holds %s of %s for %s, executed were %s", user, h.Quantity, stock, h.CostBasis, cost)
 		}
-		delete(spent, user+" "+w.stock(h.Symbol))
+		delete(spent, user+" "+stock)
 	}
 	for _, symbol := range symbols() {
 		if cost := spent[user+" "+symbol]; cost != 0 {
@@ -94,12 +95,20 @@ func (w *world) verifyHoldings(app int, user string, spent map[string]money.USD)
 	}
 }
 
-func (w *world) holdings(app int, user string) []rewards.Holding {
+// holdings are a user's holdings by stock.
+func (w *world) holdings(app int, user string) map[string]rewards.Holding {
 	id, err := rewards.ParseID[rewards.User](user)
 	w.check(err)
 	list, err := w.store.Holdings(w.t.Context(), w.apps[app].ID, id)
 	w.check(err)
-	return list
+	assets, err := w.store.Assets(w.t.Context())
+	w.check(err)
+	byStock := make(map[string]rewards.Holding)
+	for _, h := range list {
+		i := slices.IndexFunc(assets, func(a rewards.Asset) bool { return a.ID == h.AssetID })
+		byStock[w.stock(assets[i].Symbol)] = h
+	}
+	return byStock
 }
 
 // booked is the shares of users and of the house in our books, by stock.
@@ -107,8 +116,8 @@ func (w *world) booked() map[string]money.Shares {
 	sum := map[string]money.Shares{}
 	for app := range apps {
 		for _, user := range w.users[app] {
-			for _, h := range w.holdings(app, user) {
-				sum[w.stock(h.Symbol)] += h.Quantity
+			for stock, h := range w.holdings(app, user) {
+				sum[stock] += h.Quantity
 			}
 		}
 	}

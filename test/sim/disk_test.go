@@ -19,6 +19,9 @@ type disk struct {
 	full bool
 }
 
+// Sole implements store.SoleProcess.
+func (d *disk) Sole() bool { return true }
+
 func (d *disk) Write(ctx context.Context, f func(context.Context, store.Tx) error) error {
 	if d.full {
 		return rewards.Unavailable("the database cannot be written", errDisk)

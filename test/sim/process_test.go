@@ -146,6 +146,9 @@ type mortalEngine struct {
 	p *process
 }
 
+// Sole implements store.Engine.
+func (e mortalEngine) Sole() bool { return len(e.p.lab.procs) == 1 }
+
 func (e mortalEngine) Read(ctx context.Context, f func(context.Context, store.Tx) error) error {
 	if e.p.dead {
 		return errKilled

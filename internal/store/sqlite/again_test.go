@@ -18,6 +18,9 @@ var errRetried = errors.New("rolled back")
 
 type run = func(context.Context, func(context.Context, store.Tx) error) error
 
+// Sole implements store.SoleProcess.
+func (stuttering) Sole() bool { return true }
+
 func twice(ctx context.Context, run run, f func(context.Context, store.Tx) error) error {
 	err := run(ctx, func(ctx context.Context, tx store.Tx) error { return errors.Join(f(ctx, tx), errRetried) })
 	if !errors.Is(err, errRetried) {

@@ -31,6 +31,8 @@ type Options struct {
 	// KeepSchema refuses an older schema instead of migrating it, so that a tool does not change
 	// the schema under a running service of an older version.
 	KeepSchema bool
+	// Sole makes the engine a store.SoleProcess. The caller holds the lock of Lock.
+	Sole bool
 }
 
 // Memory is the path of a database in memory. It has one connection.
@@ -45,9 +47,10 @@ type Engine struct {
 	dead    atomic.Bool // a fatal error forbids all writes
 	memory  bool        // the database is in memory
 	schema  int64       // the version of the schema that this program writes
+	sole    bool        // see Options
 }
 
-var _ store.Engine = (*Engine)(nil)
+var _ store.SoleProcess = (*Engine)(nil)
 
 // Open opens or creates the file (mode 0600) and migrates its schema. It fails with
 // store.ErrNewerSchema, and for files that package dbfile refuses.
@@ -59,7 +62,7 @@ func Open(ctx context.Context, path string, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{failed: make(chan error, 1), memory: path == Memory}
+	e := &Engine{failed: make(chan error, 1), memory: path == Memory, sole: o.Sole}
 	if err := e.open(ctx, path, o); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
@@ -268,6 +271,9 @@ func (e *Engine) WriteForClients(ctx context.Context, f func(context.Context, st
 func busy(err error) error {
 	return rewards.Unavailable("the database is busy", err)
 }
+
+// Sole implements store.SoleProcess.
+func (e *Engine) Sole() bool { return e.sole }
 
 // Failed implements store.Engine.
 func (e *Engine) Failed() <-chan error { return e.failed }

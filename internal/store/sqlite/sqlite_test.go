@@ -18,7 +18,7 @@ import (
 func opener(path func(*testing.T) string, connections int) storetest.Opener {
 	return func(t *testing.T) store.Engine {
 		t.Helper()
-		e, err := sqlite.Open(t.Context(), path(t), sqlite.Options{Connections: connections})
+		e, err := sqlite.Open(t.Context(), path(t), sqlite.Options{Connections: connections, Sole: true})
 		check(t, err)
 		t.Cleanup(func() { check(t, e.Close()) })
 		return e

@@ -96,7 +96,7 @@ func testSettle(t *testing.T, w *World) {
 			t.Errorf("got %+v, want it executed", got)
 		}
 	}
-	want := rewards.Holding{AssetID: first.AssetID, Symbol: "AAPL", Quantity: 20_000_000, CostBasis: 4_000_000}
+	want := rewards.Holding{AssetID: first.AssetID, Quantity: 20_000_000, CostBasis: 4_000_000}
 	wantEqual(t, "holding", want, w.holding(t, w.Users[0]))
 	settled, err := w.Order(t.Context(), o.ID)
 	check(t, err)

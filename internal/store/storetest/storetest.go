@@ -304,8 +304,9 @@ func (w *World) holding(t *testing.T, u rewards.User) rewards.Holding {
 	t.Helper()
 	list, err := w.Holdings(t.Context(), u.AppID, u.ID)
 	check(t, err)
+	aapl := w.Asset(t, "AAPL").ID
 	for _, h := range list {
-		if h.Symbol == "AAPL" {
+		if h.AssetID == aapl {
 			return h
 		}
 	}

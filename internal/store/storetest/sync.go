@@ -95,8 +95,8 @@ func testRename(t *testing.T, w *World) {
 	check(t, w.Settle(t, opened, "filled", 10_000_000, dollar200))
 	holdings, err := w.Holdings(t.Context(), w.App.ID, w.Users[0].ID)
 	check(t, err)
-	if len(holdings) != 1 || holdings[0].Symbol != "APL" {
-		t.Errorf("holdings %+v, want them under the new symbol", holdings)
+	if len(holdings) != 1 || holdings[0].AssetID != w.Asset(t, "APL").ID {
+		t.Errorf("holdings %+v, want them of the renamed asset", holdings)
 	}
 }
 

@@ -1,0 +1,112 @@
+package store
+
+import (
+	"sync"
+
+	"stockrewards/internal/rewards"
+)
+
+// maxCachedHoldings is the memory of a holdingCache in bytes.
+const maxCachedHoldings = 16 << 20
+
+// holdingCache has users' holdings as the last commit left them. It is exact because:
+//   - A reader enters first, then reads the database. It fills its entry only if that is still in
+//     the cache.
+//   - A transaction that changes holdings removes the entries of its users before its commit. It
+//     keeps new entries out until the commit has succeeded.
+//
+// So the holdings of an entry do not change while it is in the cache. This needs an engine that
+// is a SoleProcess. On another engine the cache is nil and its methods do nothing. It is safe for
+// concurrent use.
+type holdingCache struct {
+	mu       sync.Mutex
+	entries  generations[userKey, *heldEntry]
+	changing map[userKey]*holdingChange // users who are kept out
+}
+
+// heldEntry is a user's place in the cache. It never changes: filling replaces it.
+type heldEntry struct {
+	holdings []rewards.Holding
+	filled   bool
+}
+
+func newHoldingCache(engine Engine) *holdingCache {
+	if e, ok := engine.(SoleProcess); !ok || !e.Sole() {
+		return nil
+	}
+	return &holdingCache{
+		entries:  newGenerations[userKey](maxCachedHoldings, (*heldEntry).size),
+		changing: make(map[userKey]*holdingChange),
+	}
+}
+
+// size is about the bytes that an entry takes.
+func (e *heldEntry) size() int {
+	const entry, holding = 128, 24
+	return entry + holding*len(e.holdings)
+}
+
+// enter returns the user's entry, empty if it is new. It returns nil while a transaction changes
+// the user's holdings.
+func (c *holdingCache) enter(k userKey) *heldEntry {
+	if c == nil {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e, found := c.entries.get(k)
+	if !found && c.changing[k] == nil {
+		e = &heldEntry{}
+		c.entries.put(k, e)
+	}
+	return e
+}
+
+// fill replaces an entry that enter returned by one with the holdings, which were read after
+// that. It does nothing if the entry is gone.
+func (c *holdingCache) fill(k userKey, entered *heldEntry, holdings []rewards.Holding) {
+	if entered == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e, _ := c.entries.get(k); e == entered {
+		c.entries.put(k, &heldEntry{holdings: holdings, filled: true})
+	}
+}
+
+// holdingChange is a transaction that changes holdings. Each that does must use one.
+type holdingChange struct {
+	cache *holdingCache
+	users []userKey
+}
+
+// begin removes the users from the cache and keeps them out. Call it before the commit, in each
+// run of the transaction.
+func (h *holdingChange) begin(users []userKey) {
+	if h.cache == nil {
+		return
+	}
+	h.cache.mu.Lock()
+	defer h.cache.mu.Unlock()
+	for _, k := range users {
+		h.cache.changing[k] = h
+		h.cache.entries.drop(k)
+	}
+	h.users = append(h.users, users...)
+}
+
+// committed lets the users in again. Do not call it after a failed commit, whose outcome may be
+// unknown: they stay out until a later change of their holdings is committed.
+func (h *holdingChange) committed() {
+	if h.cache == nil {
+		return
+	}
+	h.cache.mu.Lock()
+	defer h.cache.mu.Unlock()
+	for _, k := range h.users {
+		if h.cache.changing[k] == h {
+			delete(h.cache.changing, k)
+		}
+	}
+}

@@ -1,0 +1,196 @@
+package sqlite_test
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
+	"stockrewards/internal/store/sqlite"
+	"stockrewards/internal/store/storetest"
+)
+
+// stepped is an engine with a step in the middle of its next read or write.
+type stepped struct {
+	store.SoleProcess
+
+	read      func() // in the snapshot of a read, after its statements
+	written   func() // before a write is committed
+	committed func() // after its commit, before it returns
+	failure   error  // of writes, although they are committed
+}
+
+// takeStep runs a step once.
+func takeStep(step *func()) {
+	if next := *step; next != nil {
+		*step = nil
+		next()
+	}
+}
+
+func (e *stepped) Read(ctx context.Context, f func(context.Context, store.Tx) error) error {
+	return e.SoleProcess.Read(ctx, func(ctx context.Context, tx store.Tx) error {
+		err := f(ctx, tx)
+		takeStep(&e.read)
+		return err
+	})
+}
+
+func (e *stepped) Write(ctx context.Context, f func(context.Context, store.Tx) error) error {
+	err := e.SoleProcess.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		err := f(ctx, tx)
+		takeStep(&e.written)
+		return err
+	})
+	takeStep(&e.committed)
+	return errors.Join(err, e.failure)
+}
+
+// investor is a world whose first user buys lots of a dollar.
+type investor struct {
+	*storetest.World
+	engine *stepped
+}
+
+const (
+	lot      = 5_000_000       // billionths of a share
+	lotPrice = 200_000_000_000 // billionths of a dollar for a share
+)
+
+func newInvestor(t *testing.T) investor {
+	t.Helper()
+	engine, ok := opener(migratedFile, 0)(t).(store.SoleProcess)
+	if !ok {
+		t.Fatal("the engine is not a SoleProcess")
+	}
+	e := &stepped{SoleProcess: engine}
+	return investor{storetest.NewWorld(t, e), e}
+}
+
+// order opens an order of a lot.
+func (w investor) order(t *testing.T) rewards.Order {
+	t.Helper()
+	w.Give(t, money.Dollar)
+	return w.Open(t)
+}
+
+func (w investor) settle(t *testing.T, o rewards.Order) {
+	t.Helper()
+	check(t, w.Settle(t, o, "filled", lot, lotPrice))
+}
+
+// lotsIn counts the lots of the world's first user in a store.
+func (w investor) lotsIn(t *testing.T, s *store.Store) (lots money.Shares) {
+	t.Helper()
+	list, err := s.Holdings(t.Context(), w.App.ID, w.Users[0].ID)
+	if err != nil {
+		t.Error(err)
+	}
+	for _, h := range list {
+		lots += h.Quantity / lot
+	}
+	return lots
+}
+
+func (w investor) wantLots(t *testing.T, when string, want money.Shares) {
+	t.Helper()
+	if got := w.lotsIn(t, w.Store); got != want {
+		t.Errorf("%s: %d lots, want %d", when, got, want)
+	}
+}
+
+// A settlement while holdings are read: what was read before it does not stay in memory.
+func TestASettlementDuringAReadOfHoldings(t *testing.T) {
+	t.Parallel()
+	w := newInvestor(t)
+	o := w.order(t)
+	w.engine.read = func() { w.settle(t, o) }
+	w.wantLots(t, "the read that began before", 0)
+	w.wantLots(t, "the next read", 1)
+}
+
+// A read of holdings while they are settled: what was read before the commit does not stay in
+// memory, not even until the settlement returns.
+func TestAReadOfHoldingsDuringASettlement(t *testing.T) {
+	t.Parallel()
+	w := newInvestor(t)
+	w.settle(t, w.order(t))
+	w.wantLots(t, "before", 1)
+	o := w.order(t)
+	w.engine.written = func() { w.wantLots(t, "before the commit", 1) }
+	w.engine.committed = func() { w.wantLots(t, "after the commit", 2) }
+	w.settle(t, o)
+	w.wantLots(t, "after the settlement", 2)
+	w.settle(t, w.order(t))
+	w.wantLots(t, "after the next settlement", 3)
+}
+
+// A commit with an unknown outcome may become visible later: until the next one the user's
+// holdings are read from the database.
+func TestHoldingsAfterAnUnknownCommit(t *testing.T) {
+	t.Parallel()
+	w := newInvestor(t)
+	w.settle(t, w.order(t))
+	o := w.order(t)
+	w.engine.failure = store.ErrUnknownOutcome
+	if err := w.Settle(t, o, "filled", lot, lotPrice); !errors.Is(err, store.ErrUnknownOutcome) {
+		t.Fatalf("got %v, want an unknown outcome", err)
+	}
+	w.engine.failure = nil
+	w.wantLots(t, "after the unknown commit", 2)
+	write(t, w.engine, `UPDATE holdings SET quantity = 0`)
+	w.wantLots(t, "after a change in the database", 0)
+	w.settle(t, w.order(t))
+	w.wantLots(t, "after the next settlement", 1)
+	write(t, w.engine, `UPDATE holdings SET quantity = 0`)
+	w.wantLots(t, "from memory", 1)
+}
+
+// A process beside the one that settles keeps no holdings in memory.
+func TestAToolReadsHoldingsFromTheDatabase(t *testing.T) {
+	t.Parallel()
+	path := migratedFile(t)
+	w := investor{World: storetest.NewWorld(t, opener(func(*testing.T) string { return path }, 0)(t))}
+	e, err := sqlite.Open(t.Context(), path, sqlite.Options{KeepSchema: true})
+	check(t, err)
+	defer func() { check(t, e.Close()) }()
+	beside, err := store.New(t.Context(), e, time.Now, rand.Reader)
+	check(t, err)
+	for want := range money.Shares(2) {
+		if got := w.lotsIn(t, beside); got != want {
+			t.Errorf("the tool reads %d lots, want %d", got, want)
+		}
+		w.settle(t, w.order(t))
+	}
+}
+
+// Whoever reads after a settlement sees it, however many read and settle at once.
+func TestReadsAfterASettlementSeeIt(t *testing.T) {
+	t.Parallel()
+	w := newInvestor(t)
+	const settlements, readers = 30, 3
+	var settled atomic.Int64
+	var group sync.WaitGroup
+	for range readers {
+		group.Go(func() {
+			for before := int64(0); before < settlements; {
+				before = settled.Load()
+				if got := int64(w.lotsIn(t, w.Store)); got < before {
+					t.Errorf("%d lots, %d are settled", got, before)
+					return
+				}
+			}
+		})
+	}
+	for range settlements {
+		w.settle(t, w.order(t))
+		settled.Add(1)
+	}
+	group.Wait()
+}
