@@ -107,7 +107,7 @@ func TestCopyIsKilled(t *testing.T) {
 		t.Run(place, func(t *testing.T) {
 			t.Parallel()
 			s := source.duplicate(t)
-			url := newTarget(t, c, "killed_in_"+place)
+			url := c.Database(t, "killed_in_"+place)
 			g := closeGate(t, url, where)
 			cmd := s.beginCopy(url)
 			g.arrived()
@@ -129,7 +129,7 @@ func TestCopyIsKilled(t *testing.T) {
 func TestCopyIsKilledBeforeItIsNoted(t *testing.T) {
 	t.Parallel()
 	s := stoppedService(t)
-	url := newTarget(t, pgtest.Start(t), "target")
+	url := pgtest.Start(t).Database(t, "target")
 	g := closeGate(t, url, atTable("alarms"))
 	cmd := s.beginCopy(url)
 	g.arrived()
@@ -158,7 +158,7 @@ func TestCopyIsKilledBeforeItIsNoted(t *testing.T) {
 func TestCopyLosesItsConnection(t *testing.T) {
 	t.Parallel()
 	s := stoppedService(t)
-	url := newTarget(t, pgtest.Start(t), "target")
+	url := pgtest.Start(t).Database(t, "target")
 	g := closeGate(t, url, atCommit)
 	var stderr strings.Builder
 	cmd := exec.Command(binary, s.copyArgs(url)...)
@@ -179,14 +179,14 @@ func TestCopyIsAbandoned(t *testing.T) {
 	t.Parallel()
 	s := stoppedService(t)
 	c := pgtest.Start(t)
-	url := newTarget(t, c, "target")
+	url := c.Database(t, "target")
 	fails(t, "nothing to abandon")(s.copyTo(url, "--abandon"))
 	g := closeGate(t, url, atTable("orders"))
 	cmd := s.beginCopy(url)
 	g.arrived()
 	kill9(cmd)
 	g.open()
-	fails(t, "this database is frozen")(s.copyTo(newTarget(t, c, "another"), "--abandon"))
+	fails(t, "this database is frozen")(s.copyTo(c.Database(t, "another"), "--abandon"))
 	succeeds(t, "can be served again")(s.copyTo(url, "--abandon"))
 	s.wantState("")
 	succeeds(t, "is frozen")(s.copyTo(url))
@@ -199,18 +199,18 @@ func TestCopyFails(t *testing.T) {
 	t.Parallel()
 	s := stoppedService(t)
 	c := pgtest.Start(t)
-	url := newTarget(t, c, "target")
+	url := c.Database(t, "target")
 	makeSchema(t, url)
-	onTarget(t, url, `CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no room'; END $$`)
+	c.Must(t, "target", `CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no room'; END $$`)
 	for _, table := range append([]string{"commit"}, moved...) {
 		trigger := fmt.Sprintf(`CREATE TRIGGER fail BEFORE INSERT ON %s FOR EACH STATEMENT EXECUTE FUNCTION fail()`, table)
 		if table == "commit" {
 			table = "lease"
 			trigger = strings.ReplaceAll(atCommit[len(newGate):], "pass", "fail")
 		}
-		onTarget(t, url, trigger)
+		c.Must(t, "target", trigger)
 		fails(t, "the store was not copied", "no room")(s.copyTo(url))
-		onTarget(t, url, `DROP TRIGGER fail ON `+table)
+		c.Must(t, "target", `DROP TRIGGER fail ON `+table)
 		if n := count(t, url, `SELECT (SELECT count(*) FROM settings) + (SELECT count(*) FROM apps) + (SELECT count(*) FROM rewards)`); n != 0 {
 			t.Errorf("%s: %d rows are in the target", table, n)
 		}

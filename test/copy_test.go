@@ -97,7 +97,7 @@ func TestCopy(t *testing.T) {
 	t.Parallel()
 	s := stoppedService(t)
 	c := pgtest.Start(t)
-	url := newTarget(t, c, "target")
+	url := c.Database(t, "target")
 
 	s.start()
 	fails(t, "stop serve first")(s.copyTo(url))
@@ -108,11 +108,11 @@ func TestCopy(t *testing.T) {
 		"seeded":  `insert into assets (symbol, name) values ('A', 'a')`,
 		"used":    `update lease set epoch = 1`,
 	} {
-		taken := newTarget(t, c, name)
+		taken := c.Database(t, name)
 		if name != "strange" {
 			makeSchema(t, taken)
 		}
-		onTarget(t, taken, statements)
+		c.Must(t, name, statements)
 		fails(t, "not empty")(s.copyTo(taken))
 	}
 	out, err := s.copyTo(strings.Replace(url, "postgres@", "postgres:secret@", 1) + "&connect_timeout=x")
@@ -130,28 +130,10 @@ func TestCopy(t *testing.T) {
 	s.wantMoved(url)
 	succeeds(t, "already has the data", "all 43 checks hold")(s.copyTo(url))
 	fails(t, "cannot abandon a complete copy")(s.copyTo(url, "--abandon"))
-	fails(t, "this database is frozen", "/another")(s.copyTo(newTarget(t, c, "another")))
+	fails(t, "this database is frozen", "/another")(s.copyTo(c.Database(t, "another")))
 	fails(t, "restored backup", "nothing is changed")(backup.copyTo(url)) // from before the move
 	if n := count(t, url, `SELECT count(*) FROM settings WHERE name = 'broker_kind' AND value = 'alpaca'`); n != 1 {
 		t.Error("the target's broker is not alpaca")
-	}
-}
-
-// newTarget creates an empty database.
-func newTarget(t *testing.T, c *pgtest.Cluster, name string) string {
-	t.Helper()
-	onTarget(t, c.URL("postgres"), "CREATE DATABASE "+name)
-	return c.URL(name)
-}
-
-// onTarget runs statements in a database.
-func onTarget(t *testing.T, url, statements string) {
-	t.Helper()
-	conn, err := pgx.Connect(t.Context(), url)
-	noError(t, err)
-	defer conn.Close(context.WithoutCancel(t.Context()))
-	if _, err := conn.PgConn().Exec(t.Context(), statements).ReadAll(); err != nil {
-		t.Fatal(err)
 	}
 }
 

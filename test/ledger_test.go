@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"encoding/csv"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,21 +14,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"stockrewards/internal/money"
+	"stockrewards/test/world"
 )
-
-// hledger runs hledger on a journal.
-func hledger(t *testing.T, journal string, args ...string) (string, error) {
-	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "hledger", append([]string{"-f", journal}, args...)...)
-	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8")
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	err := cmd.Run()
-	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
-		t.Fatalf("hledger must be installed (tools/install.sh hledger): %v", err)
-	}
-	return stdout.String() + stderr.String(), err
-}
 
 // ledger exports the service's books to a new file.
 func (s *service) ledger(args ...string) string {
@@ -43,7 +28,7 @@ func (s *service) ledger(args ...string) string {
 // mustHold fails if hledger finds a problem.
 func mustHold(t *testing.T, journal string) {
 	t.Helper()
-	succeeds(t)(hledger(t, journal, "check", "--strict"))
+	succeeds(t)(world.Hledger(t, journal, "check", "--strict"))
 }
 
 // customers are two users in each of three apps.
@@ -80,8 +65,8 @@ func giveAll(apps []*service, users map[*service][]string, round int) (given map
 	return given
 }
 
-// The exported books balance in hledger and equal the portfolios and the broker's
-// positions; hledger finds planted damage.
+// The exported books balance in hledger and equal the portfolios and the broker's positions.
+// Package ledger tests that hledger finds damage.
 func TestLedger(t *testing.T) {
 	t.Parallel()
 	s := newService(t, t.TempDir())
@@ -113,7 +98,6 @@ func TestLedger(t *testing.T) {
 		!strings.Contains(printed, "; complete: ") || strings.Contains(printed, "customer-") {
 		t.Error("the printed journal does not end as a complete one, or names a person")
 	}
-	findPlants(t, s)
 }
 
 // checkFile checks the file's mode and content.
@@ -152,7 +136,7 @@ func TestLedgerOnAFullDisk(t *testing.T) {
 // balances are hledger's balances of matching accounts: account, commodity, quantity.
 func balances(t *testing.T, journal, accounts string) map[string]map[string]string {
 	t.Helper()
-	out, err := hledger(t, journal, "balance", accounts, "--flat", "--no-total", "-O", "csv", "--layout", "bare")
+	out, err := world.Hledger(t, journal, "balance", accounts, "--flat", "--no-total", "-O", "csv", "--layout", "bare")
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -209,24 +193,5 @@ func comparePortfolios(t *testing.T, journal string, apps []*service, users map[
 	}
 	if seen != 18 {
 		t.Errorf("%d holdings compared, want 18", seen)
-	}
-}
-
-// findPlants changes rows in copies of the database; hledger must find each change.
-func findPlants(t *testing.T, s *service) {
-	t.Helper()
-	for _, plant := range []struct{ name, statement, words string }{
-		{"a holding", `UPDATE holdings SET quantity = quantity + 1 WHERE user_id = (SELECT max(user_id) FROM holdings)`, "liabilities:users:"},
-		{"a cost basis", `UPDATE holdings SET cost_basis = cost_basis - 1 WHERE user_id = (SELECT max(user_id) FROM holdings)`, "assets:receivable:"},
-		{"a filled quantity", `UPDATE orders SET filled_qty = filled_qty + 1 WHERE id = (SELECT max(id) FROM orders)`, "assets:custody"},
-		{"an allocation's shares", `UPDATE allocations SET shares = shares + 1 WHERE reward_id = (SELECT max(reward_id) FROM allocations)`, "liabilities:users:"},
-		{"an allocation's dollars", `UPDATE allocations SET amount = amount + 1 WHERE reward_id = (SELECT max(reward_id) FROM allocations)`, "could not balance"},
-	} {
-		copied := &service{t: t, folder: t.TempDir()}
-		restore(t, filepath.Join(s.folder, "rewards.db"), filepath.Join(copied.folder, "rewards.db"))
-		mustHold(t, copied.ledger())
-		copied.onFile("rewards.db", plant.statement)
-		t.Log(plant.name)
-		fails(t, plant.words)(hledger(t, copied.ledger(), "check", "--strict"))
 	}
 }

@@ -3,7 +3,6 @@ package test
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"os/exec"
 	"path/filepath"
@@ -17,16 +16,7 @@ import (
 // control calls a control endpoint of a paper brokerage.
 func (p *process) control(t *testing.T, method, path, body string, into any) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, p.URL+"/control/"+path, strings.NewReader(body))
-	noError(t, err)
-	response, err := client.Do(r)
-	noError(t, err)
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil || response.StatusCode != http.StatusOK {
-		t.Fatalf("%s %s: %d %s %v", method, path, response.StatusCode, text, err)
-	}
-	noError(t, json.Unmarshal(text, into))
+	ask(t, http.StatusOK, method, p.URL+"/control/"+path, body, into)
 }
 
 // buyAt are serve's flags to use the paper brokerage as its broker.
@@ -59,7 +49,7 @@ func TestOnePaperBrokerageServesSeveral(t *testing.T) {
 		noError(t, s.stop())
 	}
 	var positions []struct{ Qty string }
-	readJSON(t, p.URL+"/v2/positions", &positions)
+	ask(t, 200, "GET", p.URL+"/v2/positions", "", &positions)
 	var sum, one, two float64
 	if _, err := fmt.Sscan(held, &one, &two); err != nil || len(positions) != 1 {
 		t.Fatalf("held %q, positions %+v", held, positions)
@@ -67,14 +57,6 @@ func TestOnePaperBrokerageServesSeveral(t *testing.T) {
 	if _, err := fmt.Sscan(positions[0].Qty, &sum); err != nil || sum-one-two > 1e-6 || one+two-sum > 1e-6 {
 		t.Errorf("the account has %s, the users %s", positions[0].Qty, held)
 	}
-}
-
-func readJSON(t *testing.T, url string, into any) {
-	t.Helper()
-	response, err := client.Get(url)
-	noError(t, err)
-	defer response.Body.Close()
-	noError(t, json.NewDecoder(response.Body).Decode(into))
 }
 
 // A weekend and a half day pass in seconds: a reward of Saturday is bought on Monday, one
@@ -140,7 +122,7 @@ func TestThePaperBrokerageIsKilled(t *testing.T) {
 	var orders []struct {
 		Symbol, Status string
 	}
-	readJSON(t, again.URL+"/v2/orders?status=all", &orders)
+	ask(t, 200, "GET", again.URL+"/v2/orders?status=all", "", &orders)
 	if len(orders) != 2 {
 		t.Errorf("orders: %+v", orders)
 	}

@@ -1,11 +1,9 @@
 package test
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -65,34 +63,15 @@ func sdkCorporateActions(t *testing.T, url string, c *alpaca.Client, data *marke
 	if len(activities) == 0 || activities[0].Qty.IsZero() || activities[0].OrderID == "" {
 		t.Errorf("%+v", activities)
 	}
-	if status := send(t, http.MethodDelete, url+"/control/corporate-actions/"+id, ""); status != http.StatusNoContent {
-		t.Errorf("withdrawn: %d", status)
-	}
+	ask(t, http.StatusNoContent, "DELETE", url+"/control/corporate-actions/"+id, "", nil)
 }
 
 // announce announces a corporate action and returns its id.
 func announce(t *testing.T, url, body string) string {
 	t.Helper()
-	r, err := http.Post(url+"/control/corporate-actions", "application/json", strings.NewReader(body))
-	noError(t, err)
-	defer func() { _ = r.Body.Close() }()
-	var a struct {
-		ID string `json:"id"`
-	}
-	if err := json.NewDecoder(r.Body).Decode(&a); err != nil || r.StatusCode != http.StatusCreated || a.ID == "" {
-		t.Fatalf("announce %s: %d %v", body, r.StatusCode, err)
-	}
+	var a struct{ ID string }
+	ask(t, http.StatusCreated, "POST", url+"/control/corporate-actions", body, &a)
 	return a.ID
-}
-
-// send sends a request and returns the status of its answer.
-func send(t *testing.T, method, url, body string) int {
-	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
-	noError(t, err)
-	answer, err := http.DefaultClient.Do(r)
-	noError(t, err)
-	return answer.StatusCode
 }
 
 // call fails the test on an error.

@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 )
@@ -63,73 +62,6 @@ func memory(t *testing.T, pid int) int {
 	kb, err := strconv.Atoi(string(m[1]))
 	noError(t, err)
 	return kb << 10
-}
-
-// Of sixteen concurrent identical requests, one gets 201 and fifteen 200 (specification, 4.5).
-func TestIdenticalRequestsAtOnce(t *testing.T) {
-	t.Parallel()
-	s := newService(t, t.TempDir())
-	s.start()
-	user := s.newUser("anna")
-	for round := range 20 {
-		const clients = 16
-		statuses := make([]int, clients)
-		var group sync.WaitGroup
-		for i := range clients {
-			group.Go(func() {
-				a, err := s.request(t.Context(), "POST", "/v1/rewards", giving(user, fmt.Sprint("same-key-", round), "2", "KO"))
-				if err == nil {
-					statuses[i] = a.status
-				}
-			})
-		}
-		group.Wait()
-		counts := map[int]int{}
-		for _, status := range statuses {
-			counts[status]++
-		}
-		if counts[201] != 1 || counts[200] != clients-1 {
-			t.Fatalf("round %d: %v", round, counts)
-		}
-	}
-}
-
-// Invalid requests change nothing.
-func TestBadRequestsChangeNothing(t *testing.T) {
-	t.Parallel()
-	s := newService(t, t.TempDir())
-	s.start()
-	user := s.newUser("anna")
-	with := func(member string) string {
-		return fmt.Sprintf(`{"userId":%q,"idempotencyKey":"bad-request","assetSymbol":"AAPL",%s}`, user, member)
-	}
-	for name, test := range map[string]struct {
-		status int
-		body   string
-	}{
-		"32 MiB":           {413, with(`"amountUsd":5,"metadata":{"a":"` + strings.Repeat("x", 32<<20) + `"}`)},
-		"20,000 brackets":  {400, with(`"amountUsd":5,"metadata":` + strings.Repeat("[", 20_000))},
-		"deep objects":     {400, with(`"amountUsd":5,"metadata":` + strings.Repeat(`{"a":`, 64) + `1` + strings.Repeat("}", 64))},
-		"duplicate member": {400, with(`"amountUsd":5,"amountUsd":6`)},
-		"NUL":              {400, with(`"amountUsd":5,"source":"a\u0000b"`)},
-		"lone surrogate":   {400, with(`"amountUsd":5,"metadata":{"a":"\ud800"}`)},
-		"1e999":            {400, with(`"amountUsd":1e999`)},
-		"invalid UTF-8":    {400, with("\"amountUsd\":5,\"metadata\":{\"a\":\"\xff\"}")},
-		"another's id":     {404, strings.Replace(with(`"amountUsd":5`), user, "01a1fdd5-d333-7002-beec-37904b6395ab", 1)},
-		"trailing data":    {400, with(`"amountUsd":5`) + `{}`},
-		"nothing":          {400, ``},
-	} {
-		a := s.must(test.status, "POST", "/v1/rewards", test.body)
-		if a.header.Get("X-Request-Id") == "" || !strings.Contains(string(a.body), a.header.Get("X-Request-Id")) {
-			t.Errorf("%s: %s does not echo the request id", name, a.body)
-		}
-	}
-	var list struct{ Rewards []award }
-	s.must(200, "GET", "/v1/rewards", "").decode(t, &list)
-	if len(list.Rewards) != 0 {
-		t.Errorf("%d rewards are stored", len(list.Rewards))
-	}
-	s.must(201, "POST", "/v1/rewards", with(`"amountUsd":5`)) // the key is still unused
 }
 
 // Operators' commands work beside serve, with stable output for scripts.

@@ -23,9 +23,8 @@ func (f fulfillmentFlags) config(broker string) (fulfillment.Config, error) {
 	// for them.
 	const paperMembers = 250
 	c := fulfillment.Config{
-		MaxMembers: paperMembers,
-		Window:     f.PoolingWindow, DailyLimit: server.NoLimit, HouseDailyLimit: server.NoLimit,
-		PollEvery: 100 * time.Millisecond, Patience: 200 * time.Millisecond,
+		Brakes: rewards.Brakes{MaxMembers: paperMembers, DailyLimit: server.NoLimit, HouseDailyLimit: server.NoLimit},
+		Window: f.PoolingWindow, PollEvery: 100 * time.Millisecond, Patience: 200 * time.Millisecond,
 	}
 	if broker == server.BrokerAlpaca {
 		c.SmallPoolWait, c.HouseDailyLimit, c.PollEvery = time.Hour, 100*money.Dollar, time.Second

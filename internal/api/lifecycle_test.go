@@ -44,7 +44,9 @@ func (w *world) open(t *testing.T) (exchange, client) {
 	x := exchange{market: market.New(broker, w.store, w.clock.now, log)}
 	x.worker = fulfillment.New(w.store, broker, x.market, fulfillment.Config{
 		Holder: "test", Exclusive: true, Prefix: "sr-test-", PollEvery: time.Second, LeaseTTL: 30 * time.Second,
-		MaxNotional: rewards.LowestMaxNotional, DailyLimit: 1 << 60, HouseDailyLimit: 1 << 60, HouseAppLimit: 1 << 60,
+		Brakes: rewards.Brakes{
+			MaxNotional: rewards.LowestMaxNotional, DailyLimit: 1 << 60, HouseDailyLimit: 1 << 60, HouseAppLimit: 1 << 60,
+		},
 	}, w.clock.now, log)
 	server := w.serve(rewards.NewService(w.store, w.intake, x.market, w.clock.now))
 	t.Cleanup(server.Close)

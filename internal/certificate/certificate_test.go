@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"stockrewards/internal/certificate"
+	shared "stockrewards/test/world"
 )
 
 // world is a pair of files with a clock and a log.
@@ -60,17 +61,13 @@ func (w *world) logged(what string) int {
 
 func (w *world) put(t *testing.T, path string, content []byte) {
 	t.Helper()
-	if err := os.WriteFile(path, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	shared.Check(t, os.WriteFile(path, content, 0o600))
 }
 
 func (w *world) load(t *testing.T) *certificate.Pair {
 	t.Helper()
 	p, err := certificate.Load(t.Context(), w.certFile, w.keyFile, w.time, slog.New(slog.NewJSONHandler(w, nil)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	shared.Check(t, err)
 	return p
 }
 
@@ -80,20 +77,14 @@ type pair struct{ cert, key []byte }
 func newPair(t *testing.T, name string, from, to time.Time) pair {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	shared.Check(t, err)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name}, NotBefore: from, NotAfter: to,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	shared.Check(t, err)
 	secret, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	shared.Check(t, err)
 	return pair{
 		cert: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
 		key:  pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}),
@@ -158,9 +149,7 @@ func TestReloadAcceptsOnlyValidPairs(t *testing.T) {
 	w.advance(time.Hour)
 	w.expect(t, p, "valid now", "early")
 	for _, path := range []string{w.certFile, w.keyFile} {
-		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
-		}
+		shared.Check(t, os.Remove(path))
 	}
 	w.expect(t, p, "the files are gone", "early")
 	w.write(t, first)
@@ -191,9 +180,7 @@ func TestLoadRefusesMismatchedFiles(t *testing.T) {
 		t.Errorf("another certificate's key: %v", err)
 	}
 	w.write(t, newPair(t, "old", now.Add(-time.Hour), now.Add(-time.Minute)))
-	if err := os.Chmod(w.keyFile, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	shared.Check(t, os.Chmod(w.keyFile, 0o644))
 	if err := load(); err != nil || w.logged("will refuse") != 1 || w.logged("can read the TLS key") != 1 {
 		t.Errorf("expired, with a readable key: %v, %s", err, w.log.String())
 	}

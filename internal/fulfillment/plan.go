@@ -112,7 +112,7 @@ func (w *Worker) planOne(ctx context.Context, p rewards.Pool, clock rewards.Mark
 	}
 	o, hold, err := w.store.PlanOrder(ctx, w.lease, rewards.PlanRequest{
 		Now: clock.Now, Asset: p.Asset, ClientOrderIDPrefix: w.cfg.Prefix, MaxMembers: w.cfg.MaxMembers, Apps: p.Apps,
-		Limits: w.cfg.brakes().Limits(w.market.LastPrice(p.Asset.ID), rewards.SmallPoolTimer{
+		Limits: w.cfg.Limits(w.market.LastPrice(p.Asset.ID), rewards.SmallPoolTimer{
 			Now: now, Ahead: clock.Now.Sub(now), Wait: w.cfg.SmallPoolWait, NextClose: clock.NextClose,
 		}),
 	})

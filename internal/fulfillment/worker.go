@@ -12,33 +12,20 @@ import (
 	"sync/atomic"
 	"time"
 
-	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 )
 
 // Config is what an operator sets.
 type Config struct {
-	Holder          string        // this process, unique among all that ever ran
-	Exclusive       bool          // no other process can lead: another holder's lease is taken at once
-	Prefix          string        // of client order ids: "sr-<installation>-"
-	Window          time.Duration // how long rewards are pooled
-	SmallPoolWait   time.Duration // how long a pool under the broker's minimum waits for more
-	PollEvery       time.Duration // between two polls of open orders
-	MaxMembers      int           // rewards in an order; 0: rewards.MaxMembers
-	MaxNotional     money.USD     // of an order
-	DailyLimit      money.USD     // of all orders of a UTC day
-	HouseDailyLimit money.USD     // of what the house adds to small pools on a UTC day
-	HouseAppLimit   money.USD     // the same, for one app
-	LeaseTTL        time.Duration
-	Patience        time.Duration // how long a step waits for the answer to a send; 0: without limit
-}
+	rewards.Brakes
 
-// brakes are the limits as stored for operators.
-func (c Config) brakes() rewards.Brakes {
-	return rewards.Brakes{
-		MaxNotional: c.MaxNotional, DailyLimit: c.DailyLimit, HouseDailyLimit: c.HouseDailyLimit,
-		HouseAppLimit: c.HouseAppLimit, MaxMembers: c.MaxMembers, SmallPoolWait: c.SmallPoolWait,
-	}
+	Holder    string        // this process, unique among all that ever ran
+	Exclusive bool          // no other process can lead: another holder's lease is taken at once
+	Prefix    string        // of client order ids: "sr-<installation>-"
+	Window    time.Duration // how long rewards are pooled
+	PollEvery time.Duration // between two polls of open orders
+	LeaseTTL  time.Duration
+	Patience  time.Duration // how long a step waits for the answer to a send; 0: without limit
 }
 
 // Worker is the fulfillment of one process. Call Run or Step from one goroutine; Nudge, Busy
@@ -170,7 +157,7 @@ func (w *Worker) lead(ctx context.Context) (bool, error) {
 	fresh := l.Epoch > 0 && l.Epoch != w.lease.Epoch
 	if w.lease = l; fresh {
 		w.log.InfoContext(ctx, "this process leads fulfillment", slog.Int64("epoch", l.Epoch))
-		return true, w.store.SaveBrakes(ctx, l, w.cfg.brakes())
+		return true, w.store.SaveBrakes(ctx, l, w.cfg.Brakes)
 	}
 	return l.Epoch > 0, nil
 }

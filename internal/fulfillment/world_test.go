@@ -50,8 +50,7 @@ func inWorld(t *testing.T, test func(w *world), options ...func(*world)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{t: t, cfg: fulfillment.Config{
 			Exclusive: true, Prefix: "sr-test-", Window: time.Second, PollEvery: time.Second,
-			MaxNotional: rewards.LowestMaxNotional, DailyLimit: 1 << 60, HouseDailyLimit: 1 << 60, HouseAppLimit: 1 << 60,
-			LeaseTTL: 30 * time.Second,
+			Brakes: shared.NoBrakes(), LeaseTTL: 30 * time.Second,
 		}}
 		for _, option := range options {
 			option(w)

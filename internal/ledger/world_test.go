@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -132,13 +131,7 @@ func hledger(t *testing.T, journal string, args ...string) (string, error) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "books.journal")
 	shared.Check(t, os.WriteFile(file, []byte(journal), 0o600))
-	cmd := exec.CommandContext(t.Context(), "hledger", append([]string{"-f", file}, args...)...)
-	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8")
-	out, err := cmd.CombinedOutput()
-	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
-		t.Fatalf("cannot run hledger (see tools/install.sh hledger): %v", err)
-	}
-	return string(out), err
+	return shared.Hledger(t, file, args...)
 }
 
 // wantBalances compares hledger's balances with lines of account and amount.

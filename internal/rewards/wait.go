@@ -10,11 +10,11 @@ import (
 // Brakes are the order limits of the fulfillment leader. It stores them, so that an
 // operator's command can explain why a reward waits.
 type Brakes struct {
-	MaxNotional     money.USD
+	MaxNotional     money.USD // of an order
 	DailyLimit      money.USD // all orders of a UTC day
 	HouseDailyLimit money.USD // added by the house to small pools in a UTC day
 	HouseAppLimit   money.USD // added by the house for one app in a UTC day
-	MaxMembers      int
+	MaxMembers      int       // rewards in an order; 0: the constant MaxMembers
 	SmallPoolWait   time.Duration
 }
 

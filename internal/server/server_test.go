@@ -19,9 +19,9 @@ func config(path string) server.Config {
 	return server.Config{
 		Log: slog.New(slog.DiscardHandler), Role: server.RoleAll,
 		Database: server.Database{SQLite: path}, Broker: server.Broker{Kind: server.BrokerPaper},
-		Fulfillment: fulfillment.Config{
+		Fulfillment: fulfillment.Config{Brakes: rewards.Brakes{
 			MaxNotional: rewards.LowestMaxNotional, DailyLimit: server.NoLimit, HouseDailyLimit: server.NoLimit,
-		},
+		}},
 		Listen: "127.0.0.1:0", AdminListen: "127.0.0.1:0", Connections: guard.Limits{Connections: 10},
 	}
 }

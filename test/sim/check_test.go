@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store"
+	shared "stockrewards/test/world"
 )
 
 // verify checks at the end what clients got, our books, and our books against the brokerage's.
@@ -201,7 +201,7 @@ func (l *lab) hledger() {
 	}))
 	file := filepath.Join(l.t.TempDir(), "books.journal")
 	l.check(os.WriteFile(file, journal.Bytes(), 0o600))
-	if out, err := exec.Command("hledger", "-f", file, "check", "--strict").CombinedOutput(); err != nil {
+	if out, err := shared.Hledger(l.t, file, "check", "--strict"); err != nil {
 		l.t.Errorf("hledger: %v\n%s", err, out)
 	}
 	if n := bytes.Count(journal.Bytes(), []byte(" = ")); n < 10 {

@@ -48,11 +48,12 @@ func (p *process) boot() {
 	l.check(p.market.Load(ctx))
 	in, err := p.store.Installation(ctx)
 	l.check(err)
+	brakes := shared.NoBrakes()
+	brakes.SmallPoolWait, brakes.MaxMembers = l.config.smallPoolWait, l.config.maxMembers
+	brakes.DailyLimit = l.config.dailyLimit
 	p.worker = fulfillment.New(mortalStore{p.store, p}, broker, p.market, fulfillment.Config{
 		Holder: p.name, Exclusive: len(l.procs) <= 1, Prefix: "sr-" + in.ID + "-",
-		Window: l.config.window, SmallPoolWait: l.config.smallPoolWait, PollEvery: l.config.pollEvery,
-		MaxMembers: l.config.maxMembers, MaxNotional: rewards.LowestMaxNotional, DailyLimit: l.config.dailyLimit,
-		HouseDailyLimit: 1 << 60, HouseAppLimit: 1 << 60, LeaseTTL: 30 * time.Second,
+		Brakes: brakes, Window: l.config.window, PollEvery: l.config.pollEvery, LeaseTTL: 30 * time.Second,
 	}, time.Now, l.log)
 	p.intake = intake.New(p.store, p.worker.Nudge)
 	p.handler = api.New(api.Options{

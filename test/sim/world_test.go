@@ -142,11 +142,11 @@ func (w *world) boot() {
 	w.check(w.market.Load(w.t.Context()))
 	in, err := w.store.Installation(w.t.Context())
 	w.check(err)
+	brakes := shared.NoBrakes()
+	brakes.SmallPoolWait = 10 * time.Minute
 	w.worker = fulfillment.New(w.store, broker, w.market, fulfillment.Config{
 		Holder: "the world's process", Exclusive: true, Prefix: "sr-" + in.ID + "-",
-		Window: time.Second, SmallPoolWait: 10 * time.Minute, PollEvery: time.Second,
-		MaxNotional: rewards.LowestMaxNotional, DailyLimit: 1 << 60, HouseDailyLimit: 1 << 60, HouseAppLimit: 1 << 60,
-		LeaseTTL: 30 * time.Second,
+		Brakes: brakes, Window: time.Second, PollEvery: time.Second, LeaseTTL: 30 * time.Second,
 	}, time.Now, w.log)
 	recorder := intake.New(w.store, w.worker.Nudge)
 	ctx, cancel := context.WithCancel(context.Background())

@@ -3,9 +3,12 @@
 package world
 
 import (
+	"errors"
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"os/exec"
 	"testing"
 	"time"
 
@@ -59,6 +62,14 @@ func Broker(transport http.RoundTripper) *alpaca.Client {
 	})
 }
 
+// NoBrakes returns brakes that hold no order.
+func NoBrakes() rewards.Brakes {
+	const plenty = 1 << 60
+	return rewards.Brakes{
+		MaxNotional: rewards.LowestMaxNotional, DailyLimit: plenty, HouseDailyLimit: plenty, HouseAppLimit: plenty,
+	}
+}
+
 // FreeAddress returns an unused address of this machine.
 func FreeAddress(tb testing.TB) string {
 	tb.Helper()
@@ -66,4 +77,17 @@ func FreeAddress(tb testing.TB) string {
 	Check(tb, err)
 	defer l.Close()
 	return l.Addr().String()
+}
+
+// Hledger runs hledger on a journal's file and returns its output. It ends the test if hledger is
+// not installed.
+func Hledger(tb testing.TB, journal string, args ...string) (string, error) {
+	tb.Helper()
+	cmd := exec.CommandContext(tb.Context(), "hledger", append([]string{"-f", journal}, args...)...)
+	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8")
+	out, err := cmd.CombinedOutput()
+	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
+		tb.Fatalf("cannot run hledger (see tools/install.sh hledger): %v", err)
+	}
+	return string(out), err
 }

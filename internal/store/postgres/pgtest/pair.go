@@ -24,14 +24,8 @@ type Pair struct {
 func StartPair(tb testing.TB) *Pair {
 	tb.Helper()
 	standby, err := create("")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		if err := standby.Close(); err != nil {
-			tb.Error(err)
-		}
-	})
+	check(tb, err)
+	tb.Cleanup(func() { check(tb, standby.Close()) })
 	p := &Pair{Primary: Start(tb), Standby: standby}
 	p.ports = [2]int{p.Primary.Port, p.Standby.Port}
 	p.attach(tb)
@@ -55,9 +49,7 @@ func (p *Pair) FailOver(tb testing.TB) {
 // Rebuild discards the data of the killed primary and makes it the synchronous standby.
 func (p *Pair) Rebuild(tb testing.TB) {
 	tb.Helper()
-	if err := os.RemoveAll(p.Standby.data()); err != nil {
-		tb.Fatal(err)
-	}
+	check(tb, os.RemoveAll(p.Standby.data()))
 	p.attach(tb)
 }
 
@@ -74,12 +66,8 @@ func (p *Pair) attach(tb testing.TB) {
 	settings := filepath.Join(p.Standby.data(), "postgresql.auto.conf")
 	text, readErr := os.ReadFile(settings)
 	err = errors.Join(readErr, os.WriteFile(settings, append(text, "\nsynchronous_standby_names = ''\n"...), 0o600))
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if err := p.Standby.Run(); err != nil {
-		tb.Fatal(err)
-	}
+	check(tb, err)
+	check(tb, p.Standby.Run())
 	p.Primary.Must(tb, "postgres", "alter system set synchronous_standby_names = '*'")
 	p.Primary.Must(tb, "postgres", "select pg_reload_conf()")
 	p.AwaitStandby(tb)
@@ -93,9 +81,7 @@ func (p *Pair) Interrupt(tb testing.TB, times int) {
 	ctx, cancel := context.WithTimeout(tb.Context(), most)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, p.Primary.URL("postgres"))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check(tb, err)
 	defer conn.Close(context.WithoutCancel(ctx))
 	for done := 0; done < times; {
 		function := [2]string{"pg_cancel_backend", "pg_terminate_backend"}[done%2]
@@ -134,9 +120,7 @@ func (c *Cluster) await(tb testing.TB, what, query string) {
 	ctx, cancel := context.WithTimeout(tb.Context(), most)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, c.URL("postgres"))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check(tb, err)
 	defer conn.Close(context.WithoutCancel(ctx))
 	for done := false; !done; {
 		if err := conn.QueryRow(ctx, query).Scan(&done); err != nil {

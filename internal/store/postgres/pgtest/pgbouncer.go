@@ -23,9 +23,8 @@ func StartPgBouncer(tb testing.TB, c *Cluster) (port int) {
 			tb.Fatal("cannot find PgBouncer: run tools/install.sh pgbouncer")
 		}
 	}
-	if port, err = freePort(); err != nil {
-		tb.Fatal(err)
-	}
+	port, err = freePort()
+	check(tb, err)
 	settings := filepath.Join(c.Folder, "pgbouncer.ini")
 	for path, text := range map[string]string{
 		filepath.Join(c.Folder, "users.txt"): `"postgres" ""` + "\n",
@@ -42,16 +41,12 @@ default_pool_size = 6
 logfile = pgbouncer.log
 `, c.Port, port, c.Folder),
 	} {
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			tb.Fatal(err)
-		}
+		check(tb, os.WriteFile(path, []byte(text), 0o644))
 	}
 	cmd := exec.Command(program, "-q", settings)
 	cmd.Dir = c.Folder
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: c.owner, Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Start(); err != nil {
-		tb.Fatal(err)
-	}
+	check(tb, cmd.Start())
 	tb.Cleanup(func() {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()

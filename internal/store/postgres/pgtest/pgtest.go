@@ -41,14 +41,8 @@ type Cluster struct {
 func Start(tb testing.TB, settings ...string) *Cluster {
 	tb.Helper()
 	c, err := New(settings...)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		if err := c.Close(); err != nil {
-			tb.Error(err)
-		}
-	})
+	check(tb, err)
+	tb.Cleanup(func() { check(tb, c.Close()) })
 	return c
 }
 
@@ -258,7 +252,12 @@ func (c *Cluster) Database(tb testing.TB, name string) string {
 // Must runs statements in a database and ends the test if they fail.
 func (c *Cluster) Must(tb testing.TB, database, statements string) {
 	tb.Helper()
-	if err := c.Exec(tb.Context(), database, statements); err != nil {
+	check(tb, c.Exec(tb.Context(), database, statements))
+}
+
+func check(tb testing.TB, err error) {
+	tb.Helper()
+	if err != nil {
 		tb.Fatal(err)
 	}
 }

@@ -41,9 +41,7 @@ type Proxy struct {
 func StartProxy(tb testing.TB, c *Cluster) *Proxy {
 	tb.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	check(tb, err)
 	tb.Cleanup(func() { _ = l.Close() })
 	p := &Proxy{server: net.JoinHostPort("127.0.0.1", strconv.Itoa(c.Port)), counts: map[Side]int{}}
 	p.Port = l.Addr().(*net.TCPAddr).Port //nolint:forcetypeassert // it listens on TCP
