@@ -76,7 +76,7 @@ type quote struct {
 
 // held reports whether a corporate action holds the stock: the hold has begun by the
 // broker's clock, or the last trade is in the new units.
-func (q quote) held(brokerNow time.Time) bool {
+func (q *quote) held(brokerNow time.Time) bool {
 	return q.hold.InForce(brokerNow) || q.hold.InForce(q.TradedAt)
 }
 
@@ -126,15 +126,15 @@ func (m *Market) Price(asset rewards.AssetID) (money.Price, bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	q := m.quotes[asset]
-	if !m.usable(q, m.now()) {
+	if !m.usable(&q, m.now()) {
 		return 0, false
 	}
 	return q.Price, true
 }
 
 // usable reports whether the price may be used to value a holding.
-func (m *Market) usable(q quote, now time.Time) bool {
-	if q.held(m.brokerNow(now)) {
+func (m *Market) usable(q *quote, now time.Time) bool {
+	if q.hold.Exists() && q.held(m.brokerNow(now)) {
 		return false
 	}
 	return q.Price > 0 && !q.doubt && !q.FromFuture(now) && m.hours.openBetween(q.ConfirmedAt, now) <= maxAge
@@ -283,7 +283,7 @@ func (m *Market) PriceAge() (oldest time.Duration, unusable int) {
 		if q.Price > 0 {
 			oldest = max(oldest, now.Sub(q.ConfirmedAt))
 		}
-		if !m.usable(q, now) {
+		if !m.usable(&q, now) {
 			unusable++
 		}
 	}

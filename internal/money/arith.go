@@ -3,6 +3,7 @@ package money
 import (
 	"math"
 	"math/bits"
+	"strconv"
 )
 
 // Rounding is how a division rounds.
@@ -94,7 +95,8 @@ func Percent(value, cost USD) (string, error) {
 	if n == 0 {
 		sign = "+"
 	}
-	b := appendDecimal([]byte(sign), n/100, 0)
+	var buffer [24]byte
+	b := strconv.AppendInt(append(buffer[:0], sign...), n/100, 10)
 	b = append(b, '.', byte('0'+n/10%10), byte('0'+n%10), '%')
 	return string(b), nil
 }

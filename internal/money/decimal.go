@@ -209,11 +209,14 @@ func appendDecimal(b []byte, n int64, decimals int) []byte {
 	if fraction == 0 {
 		return b
 	}
-	b = append(b, '.')
-	for fraction > 0 {
-		unit /= 10
-		b = append(b, byte('0'+fraction/unit))
-		fraction %= unit
+	for ; fraction%10 == 0; decimals-- {
+		fraction /= 10
+	}
+	const zeros = ".000000000"
+	b = append(b, zeros[:1+decimals]...)
+	for i := len(b) - 1; fraction > 0; i-- {
+		b[i] = byte('0' + fraction%10)
+		fraction /= 10
 	}
 	return b
 }
