@@ -16,7 +16,7 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// A request gets 503 after 25 seconds of its own, whatever the age of its connection, which
+// A request gets 503 after 25 seconds, whatever the age of its connection, which
 // then closes. A client that disconnects ends its request at once.
 func TestRequestsExpire(t *testing.T) {
 	t.Parallel()

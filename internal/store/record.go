@@ -36,15 +36,21 @@ func untilKnown(ctx context.Context, commit func() error) error {
 }
 
 func (s *Store) recordOnce(ctx context.Context, r *recording) error {
-	err := s.engine.WriteForClients(ctx, func(ctx context.Context, tx Tx) error {
+	sealed := func() {}
+	err := s.engine.WriteForClients(ctx, func(ctx context.Context, tx Tx) (err error) {
 		if err := r.run(ctx, tx); err != nil {
 			return fmt.Errorf("store: cannot record rewards: %w", err)
+		}
+		if sealed, err = s.index.seal(ctx, tx, len(r.created)); err != nil {
+			return err
 		}
 		return s.markUsed(ctx, tx, r.outcomes)
 	})
 	if err != nil {
 		return err
 	}
+	s.index.committed(r.first, r.batch, r.created)
+	sealed()
 	for i := range r.outcomes {
 		if o := &r.outcomes[i]; o.Verdict == rewards.Created {
 			s.used.Store(o.Reward.AssetID, true)
@@ -80,6 +86,8 @@ type recording struct {
 	batch    []rewards.NewReward
 	ids      []rewards.RewardID // made once, in this process's turn, so that they grow from commit to commit
 	outcomes []rewards.Outcome
+	created  []int // requests stored by this transaction, in order of their numbers; not over a network
+	first    int64 // number of the first of them
 }
 
 // fingerprint is what a request is stored with. While processes of an older version may run,
@@ -104,10 +112,10 @@ func (r *recording) key(i int) requestKey {
 // run answers the requests. It first stores all likely new rewards at once, except those whose
 // key is used or whose user does not exist. Then it decides the rest one by one.
 func (r *recording) run(ctx context.Context, tx Tx) error {
-	r.outcomes = make([]rewards.Outcome, len(r.batch))
-	var rows batchRows = byRow{r, tx}
-	if _, columns := tx.(ColumnTx); columns {
-		rows = byColumn{r, tx}
+	r.outcomes, r.created = make([]rewards.Outcome, len(r.batch)), nil
+	rows, err := r.rows(ctx, tx)
+	if err != nil {
+		return err
 	}
 	if err := r.create(ctx, rows, r.likelyNew()); err != nil {
 		return err
@@ -122,6 +130,13 @@ func (r *recording) run(ctx context.Context, tx Tx) error {
 		return nil
 	}
 	return r.decideRest(ctx, rows, rest)
+}
+
+func (r *recording) rows(ctx context.Context, tx Tx) (batchRows, error) {
+	if _, columns := tx.(ColumnTx); columns {
+		return byColumn{r, tx}, nil
+	}
+	return r.byRow(ctx, tx)
 }
 
 // likelyNew lists the requests that may create a reward, the first of each key.
@@ -156,6 +171,11 @@ func (r *recording) decideRest(ctx context.Context, rows batchRows, requests []i
 	known, err := rows.keyed(ctx, requests)
 	if err != nil {
 		return err
+	}
+	for i := range r.outcomes { // earlier requests of the batch used these keys
+		if o := &r.outcomes[i]; o.Verdict == rewards.Created {
+			known[r.key(i)] = &rewards.KeyedReward{Fingerprint: r.fingerprint(i), Reward: o.Reward}
+		}
 	}
 	var unused []int // requests whose key is unused
 	for _, i := range requests {

@@ -44,8 +44,10 @@ func (b byColumn) keyed(ctx context.Context, requests []int) (map[requestKey]*re
 		apps[row], keys[row] = b.batch[i].AppID[:], b.batch[i].IdempotencyKey
 	}
 	known := make(map[requestKey]*rewards.KeyedReward, len(requests))
-	err := b.tx.Query(ctx, func(row Row) error { return scanKeyed(row, known) },
-		`SELECT fingerprint, `+rewardColumns+` FROM rewards WHERE (app_id, idempotency_key) IN
+	err := fetchEach(ctx, b.tx, scanKeyed, func(k rewards.KeyedReward) error {
+		known[requestKey{k.Reward.AppID, k.Reward.IdempotencyKey}] = &k
+		return nil
+	}, `SELECT fingerprint, `+rewardColumns+` FROM rewards WHERE (app_id, idempotency_key) IN
 			(SELECT * FROM unnest(?1::bytea[], ?2::text[]))`, apps, keys)
 	return known, err
 }

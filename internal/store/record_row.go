@@ -9,7 +9,23 @@ import (
 // byRow reads and writes row by row, which is fastest for a database in this process.
 type byRow struct {
 	*recording
-	tx Tx
+	tx         Tx
+	inSegments bool // segments find rewards by their keys, not an index of the database
+}
+
+// byRow begins a batch on a transaction.
+func (r *recording) byRow(ctx context.Context, tx Tx) (byRow, error) {
+	index := r.store.index
+	inSegments, err := index.load(ctx, tx)
+	if err != nil || !inSegments {
+		return byRow{r, tx, false}, err
+	}
+	newest, err := index.catchUp(ctx, tx)
+	if !newest.IsZero() { // ids are in the order of the numbers
+		r.store.ids.StartAfter(newest)
+	}
+	r.first = index.firstNew()
+	return byRow{r, tx, true}, err
 }
 
 func (b byRow) insert(ctx context.Context, requests []int, stored func(int)) error {
@@ -22,30 +38,48 @@ func (b byRow) insert(ctx context.Context, requests []int, stored func(int)) err
 		if !found {
 			continue
 		}
+		if known, err := b.find(ctx, b.key(i)); known != nil || err != nil {
+			if err != nil {
+				return err
+			}
+			continue
+		}
 		mark := b.fingerprint(i)
-		inserted, err := b.tx.Exec(ctx, `INSERT INTO rewards (app_id, id, user_id, idempotency_key, fingerprint,
-			amount, asset_id, symbol, source, metadata) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
-			ON CONFLICT (app_id, idempotency_key) DO NOTHING`,
+		_, err = b.tx.Exec(ctx, `INSERT INTO rewards (app_id, id, user_id, idempotency_key, fingerprint,
+			amount, asset_id, symbol, source, metadata) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`,
 			n.AppID[:], b.ids[i][:], n.UserID[:], n.IdempotencyKey, mark[:], int64(n.Amount),
 			int64(n.AssetID), n.Symbol, n.Source, n.Metadata)
 		if err != nil {
 			return err
 		}
-		if inserted == 1 {
-			stored(i)
-		}
+		b.created = append(b.created, i)
+		stored(i)
 	}
 	return nil
+}
+
+// find finds the reward that an earlier transaction stored by a key, or nil.
+func (b byRow) find(ctx context.Context, key requestKey) (*rewards.KeyedReward, error) {
+	if b.inSegments {
+		return b.store.index.byKey(ctx, b.tx, key)
+	}
+	k, found, err := fetchOne(ctx, b.tx, scanKeyed, `SELECT fingerprint, `+rewardColumns+` FROM rewards
+		WHERE app_id = ?1 AND idempotency_key = ?2`, key.app[:], key.key)
+	if !found {
+		return nil, err
+	}
+	return &k, err
 }
 
 func (b byRow) keyed(ctx context.Context, requests []int) (map[requestKey]*rewards.KeyedReward, error) {
 	known := make(map[requestKey]*rewards.KeyedReward, len(requests))
 	for _, i := range requests {
-		err := b.tx.Query(ctx, func(row Row) error { return scanKeyed(row, known) }, `SELECT fingerprint, `+
-			rewardColumns+` FROM rewards WHERE app_id = ?1 AND idempotency_key = ?2`,
-			b.batch[i].AppID[:], b.batch[i].IdempotencyKey)
+		k, err := b.find(ctx, b.key(i))
 		if err != nil {
 			return nil, err
+		}
+		if k != nil {
+			known[b.key(i)] = k
 		}
 	}
 	return known, nil
@@ -65,12 +99,9 @@ func (b byRow) users(ctx context.Context, requests []int) (map[userKey]bool, err
 }
 
 // scanKeyed reads a fingerprint and the reward behind it.
-func scanKeyed(row Row, known map[requestKey]*rewards.KeyedReward) error {
-	var k rewards.KeyedReward
-	var err error
+func scanKeyed(row Row) (k rewards.KeyedReward, err error) {
 	k.Reward, err = scanReward(prefixed{row, []any{idScanner{k.Fingerprint[:]}}})
-	known[requestKey{k.Reward.AppID, k.Reward.IdempotencyKey}] = &k
-	return err
+	return k, err
 }
 
 // prefixed is a row with more columns before those that a scan function knows.

@@ -78,7 +78,7 @@ func (s *Store) Rewards(
 ) ([]rewards.Reward, error) {
 	args := []any{app[:], before(p.Before), p.Limit}
 	if f.UserID != nil {
-		return s.rewardsOfUser(ctx, f.Status, append(args, f.UserID[:]))
+		return s.rewardsOfUser(ctx, app, f, p, append(args, f.UserID[:]))
 	}
 	switch f.Status {
 	case rewards.Recorded, rewards.Executing:
@@ -100,15 +100,26 @@ const (
 )
 
 // rewardsOfUser lists a user's rewards. The user is the fourth argument.
-func (s *Store) rewardsOfUser(ctx context.Context, status rewards.Status, args []any) ([]rewards.Reward, error) {
-	switch status {
-	case rewards.Recorded, rewards.Executing:
-		return readAll(ctx, s, scanReward, openOfUser, append(args, int(status))...)
-	case rewards.Executed:
-		return readAll(ctx, s, scanReward, executedOfUser, append(args, int(status))...)
-	case rewards.Failed:
+func (s *Store) rewardsOfUser(
+	ctx context.Context, app rewards.AppID, f rewards.RewardFilter, p rewards.Page[rewards.Reward], args []any,
+) ([]rewards.Reward, error) {
+	if f.Status == rewards.Failed {
 		return readAll(ctx, s, scanReward,
 			listRewards+` AND user_id = ?4 AND failure_reason <> ''`+newestFirst, args...)
+	}
+	inSegments, err := read(ctx, s, s.index.load)
+	if err != nil {
+		return nil, err
+	}
+	if inSegments {
+		page := s.index.newUserPage(app, *f.UserID, f.Status)
+		return read(ctx, s, func(ctx context.Context, tx Tx) ([]rewards.Reward, error) { return page.read(ctx, tx, p) })
+	}
+	switch f.Status {
+	case rewards.Recorded, rewards.Executing:
+		return readAll(ctx, s, scanReward, openOfUser, append(args, int(f.Status))...)
+	case rewards.Executed:
+		return readAll(ctx, s, scanReward, executedOfUser, append(args, int(f.Status))...)
 	default:
 		return readAll(ctx, s, scanReward, listRewards+` AND user_id = ?4`+newestFirst, args...)
 	}

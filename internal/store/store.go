@@ -29,6 +29,7 @@ type Store struct {
 
 	used  sync.Map // rewards.AssetID -> true: assets that are marked as used
 	known *knownUsers
+	index *rewardIndex
 }
 
 // New returns the store of an open engine. Runs with the same clock and randomness are the same.
@@ -37,7 +38,7 @@ func New(ctx context.Context, engine Engine, now func() time.Time, random io.Rea
 		engine: &watched{Engine: engine, now: now, pacer: newPacer(engine)},
 		ids:    rewards.NewIDs(now, random), now: now, random: random,
 		guard: func(time.Time) error { return nil },
-		known: newKnownUsers(), held: newHoldingCache(engine),
+		known: newKnownUsers(), held: newHoldingCache(engine), index: newRewardIndex(),
 	}
 	s.rewards = newBatchReader(s.engine, readRewards)
 	s.holdings = newBatchReader(s.engine, s.readHoldings)

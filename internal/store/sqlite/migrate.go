@@ -57,7 +57,7 @@ func migrate(ctx context.Context, name, path string, keep bool) (version int64, 
 	if _, err := provider.Up(ctx); err != nil {
 		return 0, fmt.Errorf("sqlite: cannot migrate: %w", err)
 	}
-	return newest, nil
+	return newest, dropUnneeded(ctx, db)
 }
 
 // checkSchema fails unless the schema has the version. A write transaction, which excludes

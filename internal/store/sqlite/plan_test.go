@@ -24,9 +24,16 @@ func TestNoStatementCostsMoreOverTheYears(t *testing.T) {
 			return r.On(opener(memory, 0)(t))
 		})
 	})
+	t.Run("older store", func(t *testing.T) {
+		storetest.Run(t, func(t *testing.T) store.Engine {
+			t.Helper()
+			return r.On(older(t))
+		})
+	})
+	upgrade(t, r.On(older(t)))
 	all := r.Statements()
 	storetest.CheckAllRun(t, "..", all, false, "cutover.go") // it has its own test
-	e := opener(memory, 0)(t)
+	e := older(t)
 	explained := 0
 	explain := func(s storetest.Statement) []storetest.Fault {
 		explained++ // SQLite does not plan the same text twice

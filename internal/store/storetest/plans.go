@@ -21,7 +21,7 @@ const Sorts = "sorts: "
 // alarm or setting.
 func Grows(table string) bool {
 	return slices.Contains([]string{
-		"users", "rewards", "open_rewards", "orders", "order_rewards", "order_resolutions", "allocations", "holdings",
+		"users", "rewards", "reward_keys", "reward_users", "open_rewards", "orders", "order_rewards", "order_resolutions", "allocations", "holdings",
 	}, table)
 }
 
@@ -51,6 +51,11 @@ func exceptions() []exception {
 		{"FROM rewards WHERE app_id = ?1 AND id < ?2 AND failure_reason <> '' ORDER BY", Sorts + "id DESC by rewards_failed", failed},
 		{"AND reward_id <= place ORDER BY reward_id DESC LIMIT 1)", "allocations", "it reads the first row of the key"},
 		{"FROM users WHERE app_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3", "", newest},
+		{"SELECT rowid FROM rewards WHERE app_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT 1", "", newest},
+		{"SELECT r.rowid FROM allocations a CROSS JOIN rewards r", "", newest},
+		{"SELECT rowid FROM rewards WHERE rowid >= ?1 AND rowid < ?2 AND +app_id", "", "rewards recorded since the page began"},
+		{"idempotency_key, user_id FROM rewards WHERE rowid >= ?1", "", "each reward is read once after a start, at most two segments"},
+		{"SELECT rowid FROM rewards ORDER BY rowid DESC LIMIT 1", "", newest},
 		{"AND status = 3 ORDER BY of_id DESC LIMIT ?3", "Index Only Scan allocations_pkey", newest},
 		{"AND status = 3 ORDER BY of_id DESC LIMIT ?3", "SEARCH a USING PRIMARY KEY (app_id=? AND reward_id<?)", newest},
 		{"AND status = 3 ORDER BY of_id DESC LIMIT ?3", "Index Scan rewards_pkey ((app_id = ", newest}, // a merge join

@@ -37,6 +37,7 @@ func Run(t *testing.T, open Opener) {
 		"RecordAtOnce":           testRecordAtOnce,
 		"RewardsByEveryFilter":   testFilterCombinations,
 		"RewardsAtAGlance":       testGlance,
+		"KeysOfSegments":         testSegments,
 		"Tenancy":                testTenancy,
 		"PlanFreezesMembers":     testPlan,
 		"OrdersListed":           testOrderPages,
@@ -101,6 +102,9 @@ type World struct {
 // start is the initial time of every world.
 const start = 1_790_000_000_000_000 // 2026-09-21, in microseconds
 
+// segmentSize makes every test seal segments.
+const segmentSize = 8
+
 // NewWorld sets up a world on an engine, with the assets AAPL, KO and TSLA.
 func NewWorld(t *testing.T, engine store.Engine) *World {
 	t.Helper()
@@ -132,6 +136,7 @@ func (w *World) reopen(t *testing.T) {
 	t.Helper()
 	s, err := store.New(t.Context(), w.engine, w.Now, rand.NewChaCha8([32]byte{1}))
 	check(t, err)
+	s.SealEvery(segmentSize)
 	w.Operator = s.As(rewards.Operator{Actor: "tester@storetest", Command: "test"})
 }
 

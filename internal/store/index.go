@@ -1,0 +1,213 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store/segment"
+)
+
+// rewardIndex finds rewards by idempotency key and by user in segments (see LAYOUT.md). A reward's
+// number is its rowid, so only SQLite has it. Until an older store is upgraded, and over
+// PostgreSQL, indexes of the database find them.
+type rewardIndex struct {
+	size int64 // rewards in a segment
+
+	mu      sync.RWMutex
+	use     indexUse
+	filters []*segment.Filter // of the sealed segments, oldest first
+	tails   []*segment.Tail   // of the other segments, oldest first; the last one grows
+	sealing *sealing          // of the first tail; nil: it is not full
+}
+
+// indexUse says which index finds rewards.
+type indexUse int
+
+const (
+	indexUnknown indexUse = iota // not loaded, or an upgrade is under way
+	indexInDatabase
+	indexInSegments
+)
+
+func newRewardIndex() *rewardIndex { return &rewardIndex{size: segment.Size} }
+
+// SealEvery sets the number of rewards in a segment. Every process that ever uses the store must
+// set the same. Call it before the first use.
+func (s *Store) SealEvery(size int64) { s.index.size = size }
+
+// keyHash is the hash of an idempotency key in its app. A client cannot choose keys that collide
+// cheaply.
+func keyHash(app rewards.AppID, key string) int64 {
+	sum := sha256.Sum256(append(app[:], key...))
+	return int64(binary.BigEndian.Uint64(sum[:]))
+}
+
+// userHash is the hash of a user: the random part of the id.
+func userHash(user rewards.UserID) int64 { return int64(binary.BigEndian.Uint64(user[8:])) }
+
+// legacyIndex reports whether the indexes exist that segments replace.
+const legacyIndex = `SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = 'rewards_by_key'`
+
+// errGap means that the store was damaged: rewards are numbered without gaps, and never deleted.
+var errGap = errors.New("rewards are missing: run `stockrewards audit`")
+
+// load reads the filters and the tails, unless that was done. It reports whether segments find
+// rewards.
+func (x *rewardIndex) load(ctx context.Context, tx Tx) (bool, error) {
+	x.mu.RLock()
+	use := x.use
+	x.mu.RUnlock()
+	if use != indexUnknown {
+		return use == indexInSegments, nil
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.use != indexUnknown {
+		return x.use == indexInSegments, nil
+	}
+	if _, columns := tx.(ColumnTx); columns {
+		x.use = indexInDatabase
+		return false, nil
+	}
+	var one int
+	if legacy, err := fetchValues(ctx, tx, []any{&one}, legacyIndex); err != nil || legacy {
+		return false, err
+	}
+	if err := x.checkSize(ctx, tx); err != nil {
+		return false, err
+	}
+	if err := x.loadFilters(ctx, tx); err != nil {
+		return false, err
+	}
+	x.tails = []*segment.Tail{segment.NewTail(x.sealed()*x.size + 1)}
+	if _, err := x.extend(ctx, tx); err != nil {
+		return false, err
+	}
+	x.use = indexInSegments
+	return true, nil
+}
+
+// checkSize fails when the newest sealed segment has another size or place.
+func (x *rewardIndex) checkSize(ctx context.Context, tx Tx) error {
+	var number, last int64
+	found, err := fetchValues(ctx, tx, []any{&number, &last},
+		`SELECT number, last_reward FROM segments ORDER BY number DESC LIMIT 1`)
+	if err == nil && found && last != (number+1)*x.size {
+		err = fmt.Errorf("store: segment %d ends with reward %d, want %d: the store has another segment size",
+			number, last, (number+1)*x.size)
+	}
+	return err
+}
+
+func (x *rewardIndex) loadFilters(ctx context.Context, tx Tx) error {
+	x.filters = nil
+	return tx.Query(ctx, func(row Row) error {
+		var first, last int64
+		var stored []byte
+		if err := row.Scan(&first, &last, toBytes{&stored}); err != nil {
+			return err
+		}
+		f, err := segment.ParseFilter(first, last, stored)
+		x.filters = append(x.filters, f)
+		return err
+	}, `SELECT first, last, bits FROM segment_filters ORDER BY first`)
+}
+
+// sealed is the number of sealed segments. They are counted from 0.
+func (x *rewardIndex) sealed() int64 {
+	if len(x.filters) == 0 {
+		return 0
+	}
+	return x.filters[len(x.filters)-1].Last + 1
+}
+
+// catchUp adds the rewards that other processes recorded, and those of a commit whose outcome
+// was learned late. It returns the time of the newest one's id, if there are any.
+func (x *rewardIndex) catchUp(ctx context.Context, tx Tx) (newest time.Time, err error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.extend(ctx, tx)
+}
+
+func (x *rewardIndex) extend(ctx context.Context, tx Tx) (newest time.Time, err error) {
+	err = fetchEach(ctx, tx, scanEntry, func(e entry) error {
+		if e.number != x.next() {
+			return errGap
+		}
+		x.add(e.key, e.user)
+		newest = e.id.Time()
+		return nil
+	}, entries+` ORDER BY rowid`, x.next())
+	return newest, err
+}
+
+// entry is what the index keeps of a reward.
+type entry struct {
+	number    int64
+	id        rewards.RewardID
+	key, user int64 // hashes
+}
+
+// entries reads the rewards from a number on.
+const entries = `SELECT rowid, id, app_id, idempotency_key, user_id FROM rewards WHERE rowid >= ?1`
+
+func scanEntry(row Row) (e entry, err error) {
+	var app rewards.AppID
+	var user rewards.UserID
+	var key string
+	err = row.Scan(&e.number, toID(&e.id), toID(&app), &key, toID(&user))
+	e.key, e.user = keyHash(app, key), userHash(user)
+	return e, err
+}
+
+// next is the number of the next reward.
+func (x *rewardIndex) next() int64 { return x.tails[len(x.tails)-1].Next() }
+
+// add adds the next reward. A full tail is followed by another one.
+func (x *rewardIndex) add(key, user int64) {
+	x.tails[len(x.tails)-1].Add(key, user)
+	if next := x.next(); (next-1)%x.size == 0 {
+		x.tails = append(x.tails, segment.NewTail(next))
+		if x.sealing == nil {
+			x.startSealing()
+		}
+	}
+}
+
+// committed adds the rewards of a batch from its first number on, unless catchUp did.
+func (x *rewardIndex) committed(first int64, batch []rewards.NewReward, created []int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.use != indexInSegments || x.next() != first {
+		return
+	}
+	for _, i := range created {
+		x.add(keyHash(batch[i].AppID, batch[i].IdempotencyKey), userHash(batch[i].UserID))
+	}
+}
+
+// firstNew is the number of the next reward of a transaction that has caught up.
+func (x *rewardIndex) firstNew() int64 {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.next()
+}
+
+// toBytes reads a value of any length.
+type toBytes struct{ dest *[]byte }
+
+// Scan implements sql.Scanner.
+func (s toBytes) Scan(value any) error {
+	b, ok := value.([]byte)
+	if !ok {
+		return fmt.Errorf("store: cannot scan a %T: want bytes", value)
+	}
+	*s.dest = b
+	return nil
+}

@@ -1,0 +1,52 @@
+package store
+
+import (
+	"context"
+
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store/segment"
+)
+
+// byKey finds the reward with an idempotency key, or nil, in a transaction that has caught up.
+func (x *rewardIndex) byKey(ctx context.Context, tx Tx, key requestKey) (*rewards.KeyedReward, error) {
+	numbers, err := x.numbersByKey(ctx, tx, keyHash(key.app, key.key))
+	if err != nil {
+		return nil, err
+	}
+	for _, number := range numbers {
+		k, found, err := fetchOne(ctx, tx, scanKeyed, `SELECT fingerprint, `+rewardColumns+` FROM rewards
+			WHERE rowid = ?1 AND app_id = ?2 AND idempotency_key = ?3`, number, key.app[:], key.key)
+		if err != nil || found {
+			return &k, err
+		}
+	}
+	return nil, nil //nolint:nilnil // an unused key is the usual case
+}
+
+// numbersByKey finds the rewards whose key has a hash: almost always none, or the one.
+func (x *rewardIndex) numbersByKey(ctx context.Context, tx Tx, hash int64) (numbers []int64, err error) {
+	x.mu.RLock()
+	for _, tail := range x.tails {
+		numbers = tail.ByKey(numbers, hash)
+	}
+	filters := x.filters
+	x.mu.RUnlock()
+	probe := segment.NewProbe(hash)
+	for _, f := range filters {
+		if !f.MayHave(probe) {
+			continue
+		}
+		for number := f.First; number <= f.Last; number++ {
+			err := tx.Query(ctx, func(row Row) error {
+				var n int64
+				err := row.Scan(&n)
+				numbers = append(numbers, n)
+				return err
+			}, `SELECT number FROM reward_keys WHERE segment = ?1 AND hash = ?2`, number, hash)
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	return numbers, nil
+}

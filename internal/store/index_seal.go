@@ -1,0 +1,129 @@
+package store
+
+import (
+	"context"
+
+	"stockrewards/internal/store/segment"
+)
+
+// A full segment is sealed a few entries at a time, by the transactions that record the rewards
+// of the next one: without a separate commit, and done long before that one is full. The
+// entries of a segment follow from its rewards alone, so that any process may go on after a
+// crash: what is stored already is skipped.
+
+// sealing is a segment that is being stored.
+type sealing struct {
+	segment int64
+	first   int64 // number of its first reward
+	last    int64
+	ready   chan struct{} // closed when the rest is set
+	keys    []segment.Entry
+	users   []segment.Entry
+	filter  *segment.Filter
+	stored  int // entries of keys, then of users, that are committed
+}
+
+const (
+	entriesPerReward = 4 // stored with each new reward; each reward makes two
+	restPart         = 8 // the sort in the background has the time of this part of the next segment
+)
+
+// startSealing prepares the first tail, which is full.
+func (x *rewardIndex) startSealing() {
+	number := x.sealed()
+	x.sealing = newSealing(number, x.tails[0])
+}
+
+func newSealing(number int64, full *segment.Tail) *sealing {
+	s := &sealing{segment: number, first: full.First(), last: full.Next() - 1, ready: make(chan struct{})}
+	go func() {
+		defer close(s.ready)
+		s.keys, s.users = full.Keys(), full.Users()
+		s.filter = segment.NewFilter(number, number, s.keys)
+	}()
+	return s
+}
+
+// seal stores entries of the segment that is being sealed, for the number of rewards that the
+// transaction records. The caller calls done after the commit.
+func (x *rewardIndex) seal(ctx context.Context, tx Tx, recorded int) (done func(), err error) {
+	s := x.due()
+	if s == nil || recorded == 0 {
+		return func() {}, nil
+	}
+	<-s.ready
+	stored, err := s.store(ctx, tx, recorded*entriesPerReward)
+	if err != nil {
+		return nil, err
+	}
+	return func() { x.advance(s, stored) }, nil
+}
+
+// due returns the segment to store entries of, or nil.
+func (x *rewardIndex) due() *sealing {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	if s := x.sealing; s != nil && x.next() > (s.segment+1)*x.size+x.size/restPart {
+		return s
+	}
+	return nil
+}
+
+// store stores the next entries, and after the last ones the segment. It returns how many are
+// stored then.
+func (s *sealing) store(ctx context.Context, tx Tx, n int) (stored int, err error) {
+	stored = s.stored
+	for ; n > 0 && stored < s.entries(); n, stored = n-1, stored+1 {
+		if err := s.storeEntry(ctx, tx, stored); err != nil {
+			return 0, err
+		}
+	}
+	if stored == s.entries() {
+		err = s.finish(ctx, tx)
+	}
+	return stored, err
+}
+
+func (s *sealing) entries() int { return len(s.keys) + len(s.users) }
+
+func (s *sealing) storeEntry(ctx context.Context, tx Tx, i int) (err error) {
+	if i < len(s.keys) {
+		_, err = tx.Exec(ctx, `INSERT INTO reward_keys (segment, hash, number) VALUES (?1, ?2, ?3)
+			ON CONFLICT DO NOTHING`, s.segment, s.keys[i].Hash, s.keys[i].Number)
+		return err
+	}
+	i -= len(s.keys)
+	_, err = tx.Exec(ctx, `INSERT INTO reward_users (segment, hash, number) VALUES (?1, ?2, ?3)
+		ON CONFLICT DO NOTHING`, s.segment, s.users[i].Hash, s.users[i].Number)
+	return err
+}
+
+// finish marks the segment as sealed and stores its filter.
+func (s *sealing) finish(ctx context.Context, tx Tx) error {
+	bits, err := s.filter.Bytes()
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `INSERT INTO segments (number, first_reward, last_reward) VALUES (?1, ?2, ?3)
+		ON CONFLICT DO NOTHING`, s.segment, s.first, s.last)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `INSERT INTO segment_filters (first, last, bits) VALUES (?1, ?2, ?3)
+		ON CONFLICT DO NOTHING`, s.filter.First, s.filter.Last, bits)
+	return err
+}
+
+// advance notes what was committed. A sealed segment leaves memory, except for its filter.
+func (x *rewardIndex) advance(s *sealing, stored int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if s.stored = stored; x.sealing != s || stored < s.entries() {
+		return
+	}
+	x.filters = append(x.filters[:len(x.filters):len(x.filters)], s.filter)
+	x.tails, x.sealing = x.tails[1:], nil
+	if len(x.tails) > 1 { // the next one filled meanwhile
+		x.startSealing()
+	}
+}

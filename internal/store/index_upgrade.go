@@ -1,0 +1,113 @@
+package store
+
+import (
+	"context"
+
+	"stockrewards/internal/store/segment"
+)
+
+// The steps of IndexRewards: short enough to let clients write between them.
+const (
+	upgradeRead  = 4096 // rewards in a read transaction
+	upgradeWrite = 2048 // entries in a write transaction
+)
+
+// IndexRewards seals the rewards of a store that an older version wrote, whose database has
+// separate indexes, and drops those. The store is in use meanwhile. progress gets the rewards
+// indexed so far and all rewards. IndexRewards may be interrupted at any time and repeated; it
+// does nothing when it has nothing to do.
+func (s *Store) IndexRewards(ctx context.Context, progress func(done, total int64)) error {
+	for {
+		number, total, err := s.nextToIndex(ctx)
+		if err != nil || total == 0 {
+			return err
+		}
+		done := number * s.index.size
+		progress(min(done, total), total)
+		if total-done < s.index.size {
+			return s.dropLegacyIndexes(ctx)
+		}
+		if err := s.indexSegment(ctx, number); err != nil {
+			return err
+		}
+	}
+}
+
+// nextToIndex returns the first segment that is not sealed, and the number of rewards. It
+// returns no rewards when no upgrade is needed.
+func (s *Store) nextToIndex(ctx context.Context) (number, total int64, err error) {
+	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
+		number, total = 0, 0
+		if _, columns := tx.(ColumnTx); columns {
+			return nil
+		}
+		var one int
+		if legacy, err := fetchValues(ctx, tx, []any{&one}, legacyIndex); err != nil || !legacy {
+			return err
+		}
+		if _, err := fetchValues(ctx, tx, []any{&total},
+			`SELECT rowid FROM rewards ORDER BY rowid DESC LIMIT 1`); err != nil {
+			return err
+		}
+		total = max(1, total)
+		_, err := fetchValues(ctx, tx, []any{&number}, `SELECT number + 1 FROM segments ORDER BY number DESC LIMIT 1`)
+		return err
+	})
+	return number, total, err
+}
+
+// indexSegment seals a segment of which every reward is stored.
+func (s *Store) indexSegment(ctx context.Context, number int64) error {
+	first := number*s.index.size + 1
+	tail := segment.NewTail(first)
+	for until := first + s.index.size; tail.Next() < until; {
+		before := tail.Next()
+		err := s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
+			return readEntries(ctx, tx, tail, min(before+upgradeRead, until))
+		})
+		if err != nil {
+			return err
+		}
+		if tail.Next() == before {
+			return errGap
+		}
+	}
+	sealing := newSealing(number, tail)
+	<-sealing.ready
+	for sealing.stored < sealing.entries() {
+		var stored int
+		err := s.engine.Write(ctx, func(ctx context.Context, tx Tx) (err error) {
+			stored, err = sealing.store(ctx, tx, upgradeWrite)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		sealing.stored = stored
+	}
+	return nil
+}
+
+// readEntries adds the rewards from a tail's next number up to a bound.
+func readEntries(ctx context.Context, tx Tx, tail *segment.Tail, until int64) error {
+	return fetchEach(ctx, tx, scanEntry, func(e entry) error {
+		if e.number != tail.Next() {
+			return errGap
+		}
+		tail.Add(e.key, e.user)
+		return nil
+	}, entries+` AND rowid < ?2 ORDER BY rowid`, tail.Next(), until)
+}
+
+func (s *Store) dropLegacyIndexes(ctx context.Context) error {
+	return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+		for _, drop := range []string{
+			`DROP INDEX IF EXISTS rewards_by_key`, `DROP INDEX IF EXISTS rewards_by_user`,
+		} {
+			if _, err := tx.Exec(ctx, drop); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,137 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+
+	"stockrewards/internal/rewards"
+)
+
+// userPage reads a page of a user's rewards by the index in segments.
+type userPage struct {
+	index  *rewardIndex
+	app    rewards.AppID
+	user   rewards.UserID
+	status rewards.Status // 0 does not filter
+	tail   []int64        // the user's rewards in memory, newest first
+	first  int64          // the oldest reward that memory covers
+	next   int64          // the number after the newest one that memory covers
+}
+
+// newUserPage takes what memory has. Its transaction must begin later: what is not in memory by
+// now is committed.
+func (x *rewardIndex) newUserPage(app rewards.AppID, user rewards.UserID, status rewards.Status) *userPage {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	p := &userPage{index: x, app: app, user: user, status: status, first: x.sealed()*x.size + 1, next: x.next()}
+	for _, tail := range slices.Backward(x.tails) {
+		p.tail = tail.ByUser(p.tail, userHash(user), p.next)
+	}
+	return p
+}
+
+// read returns the rewards before an id, newest first.
+func (p *userPage) read(ctx context.Context, tx Tx, page rewards.Page[rewards.Reward]) ([]rewards.Reward, error) {
+	below, err := p.numberBelow(ctx, tx, page.Before)
+	if err != nil {
+		return nil, err
+	}
+	var list []rewards.Reward
+	for len(list) < page.Limit && below > 1 {
+		numbers, err := p.numbers(ctx, tx, below, page.Limit-len(list))
+		if err != nil || len(numbers) == 0 {
+			return list, err
+		}
+		if list, below, err = p.collect(ctx, tx, list, numbers); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// collect adds the rewards of those numbers that belong to the list. After one that does not it
+// skips to the app's next reward in the status. It returns the bound of the numbers to go on with.
+func (p *userPage) collect(ctx context.Context, tx Tx, list []rewards.Reward, numbers []int64) (
+	_ []rewards.Reward, below int64, err error,
+) {
+	for _, number := range numbers {
+		if below != 0 && number >= below {
+			continue // skipped
+		}
+		r, found, err := fetchOne(ctx, tx, scanReward, `SELECT `+rewardColumns+` FROM rewards
+			WHERE rowid = ?1 AND app_id = ?2 AND user_id = ?3`, number, p.app[:], p.user[:])
+		if err != nil {
+			return nil, 0, err
+		}
+		below = number
+		switch {
+		case !found: // another user's of the same hash
+		case p.status == 0 || r.Status == p.status:
+			list = append(list, r)
+		default:
+			if below, err = p.skip(ctx, tx, r.ID); err != nil {
+				return nil, 0, err
+			}
+		}
+	}
+	return list, below, nil
+}
+
+// numbers returns at most limit of the user's rewards below a number, newest first.
+func (p *userPage) numbers(ctx context.Context, tx Tx, below int64, limit int) (numbers []int64, err error) {
+	add := func(row Row) error {
+		var number int64
+		err := row.Scan(&number)
+		numbers = append(numbers, number)
+		return err
+	}
+	if below > p.next { // recorded since, by any process
+		if err := tx.Query(ctx, add, `SELECT rowid FROM rewards WHERE rowid >= ?1 AND rowid < ?2 AND +app_id = ?3
+			AND +user_id = ?4 ORDER BY rowid DESC LIMIT ?5`, p.next, below, p.app[:], p.user[:], limit); err != nil {
+			return nil, err
+		}
+	}
+	from, _ := slices.BinarySearchFunc(p.tail, below, func(number, below int64) int { return cmp.Compare(below, number+1) })
+	numbers = append(numbers, p.tail[from:min(from+limit-len(numbers), len(p.tail))]...)
+	if len(numbers) < limit {
+		// The newest segment comes first, and the statement ends at the limit.
+		err = tx.Query(ctx, add, `SELECT u.number FROM segments s CROSS JOIN reward_users u
+			WHERE s.number < ?1 AND u.segment = s.number AND u.hash = ?2 AND u.number < ?3
+			ORDER BY s.number DESC, u.number DESC LIMIT ?4`,
+			min(p.segmentOf(p.first), p.segmentOf(below)+1), userHash(p.user), below, limit-len(numbers))
+	}
+	return numbers, err
+}
+
+func (p *userPage) segmentOf(number int64) int64 { return (number - 1) / p.index.size }
+
+// numberBelow is the bound of the numbers of an app's rewards before an id. The zero id does not
+// bound them.
+func (p *userPage) numberBelow(ctx context.Context, tx Tx, id rewards.RewardID) (int64, error) {
+	if id.IsZero() {
+		return math.MaxInt64, nil
+	}
+	return p.bound(ctx, tx, `SELECT rowid FROM rewards WHERE app_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT 1`,
+		p.app[:], id[:])
+}
+
+// skip is the bound of the numbers of an app's rewards in the status before an id. An executed
+// reward has an allocation, as has a partly bought one.
+func (p *userPage) skip(ctx context.Context, tx Tx, id rewards.RewardID) (int64, error) {
+	if p.status == rewards.Executed {
+		return p.bound(ctx, tx, `SELECT r.rowid FROM allocations a CROSS JOIN rewards r WHERE a.app_id = ?1
+			AND a.reward_id < ?2 AND r.app_id = a.app_id AND r.id = a.reward_id
+			ORDER BY a.reward_id DESC LIMIT 1`, p.app[:], id[:])
+	}
+	return p.bound(ctx, tx, `SELECT rowid FROM rewards WHERE app_id = ?1 AND id < ?2 AND status = ?3
+		AND status < `+executed+` ORDER BY id DESC LIMIT 1`, p.app[:], id[:], int(p.status))
+}
+
+// bound is the number after the one that a query finds. Without one it is 1, and nothing is below.
+func (p *userPage) bound(ctx context.Context, tx Tx, query string, args ...any) (int64, error) {
+	var number int64
+	_, err := fetchValues(ctx, tx, []any{&number}, query, args...)
+	return number + 1, err
+}

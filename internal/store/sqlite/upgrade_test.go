@@ -1,0 +1,46 @@
+package sqlite_test
+
+import (
+	"context"
+	"testing"
+
+	"stockrewards/internal/store"
+	"stockrewards/internal/store/storetest"
+)
+
+// older opens an engine with the indexes that the rewards of an older store have.
+func older(t *testing.T) store.Engine {
+	t.Helper()
+	e := opener(memory, 0)(t)
+	write(t, e, `CREATE UNIQUE INDEX rewards_by_key ON rewards (app_id, idempotency_key)`)
+	write(t, e, `CREATE INDEX rewards_by_user ON rewards (app_id, user_id, id)`)
+	write(t, e, `DROP INDEX rewards_failed_by_user`) // SQLite prefers the newer one of two equal indexes
+	write(t, e, `CREATE INDEX rewards_failed_by_user ON rewards (user_id, app_id, id) WHERE failure_reason <> ''`)
+	return e
+}
+
+// A store is upgraded while it is in use, whenever the upgrade is interrupted.
+func TestUpgradeMayStopAnywhere(t *testing.T) {
+	t.Parallel()
+	upgrade(t, older(t))
+}
+
+func upgrade(t *testing.T, e store.Engine) {
+	t.Helper()
+	storetest.TestUpgrade(t, e, func(e store.Engine, writes int) store.Engine {
+		return &ending{Engine: e, left: writes}
+	})
+}
+
+// ending is an engine that is canceled after a number of writes.
+type ending struct {
+	store.Engine
+	left int
+}
+
+func (e *ending) Write(ctx context.Context, f func(context.Context, store.Tx) error) error {
+	if e.left--; e.left < 0 {
+		return context.Canceled
+	}
+	return e.Engine.Write(ctx, f)
+}
