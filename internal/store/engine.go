@@ -80,10 +80,10 @@ type FixedLength interface {
 	Bytes() []byte
 }
 
-// idScanner reads an id, a hash or another value of fixed length.
+// idScanner reads a hash or another value of fixed length.
 type idScanner struct{ dest []byte }
 
-var _ FixedLength = idScanner{}
+var _, _ FixedLength = idScanner{}, (*scannedID)(nil)
 
 // Bytes implements FixedLength.
 func (s idScanner) Bytes() []byte { return s.dest }
@@ -98,7 +98,16 @@ func (s idScanner) Scan(value any) error {
 	return nil
 }
 
-func toID[T any](id *rewards.ID[T]) sql.Scanner { return idScanner{id[:]} }
+// scannedID reads an id. As a pointer it needs no allocation.
+type scannedID [16]byte
+
+// Bytes implements FixedLength.
+func (s *scannedID) Bytes() []byte { return s[:] }
+
+// Scan implements sql.Scanner.
+func (s *scannedID) Scan(value any) error { return idScanner{s[:]}.Scan(value) }
+
+func toID[T any](id *rewards.ID[T]) sql.Scanner { return (*scannedID)(id) }
 
 // toTime reads a time in UTC microseconds. 0 is the zero time.
 type toTime struct{ dest *time.Time }
