@@ -205,7 +205,7 @@ func (b *brokerage) order(t *testing.T) (qty, price string, at time.Time) {
 		Price string    `json:"filled_avg_price"`
 		At    time.Time `json:"filled_at"`
 	}
-	ask(t, 200, "GET", "http://"+b.address+"/v2/orders?status=all", "", &orders)
+	world.Ask(t, 200, "", "GET", "http://"+b.address+"/v2/orders?status=all", "", &orders)
 	if len(orders) != 1 {
 		t.Fatal(orders)
 	}

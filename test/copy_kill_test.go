@@ -61,14 +61,11 @@ func (g *gate) exec(statements string) {
 // wait waits until a query returns a number above zero.
 func (g *gate) wait(query string) {
 	g.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+	eventually(g.t, query, 20*time.Second, func() bool {
 		var n int
 		noError(g.t, g.conn.QueryRow(g.t.Context(), query).Scan(&n))
-		if n > 0 {
-			return
-		}
-	}
-	g.t.Fatalf("%s: never", query)
+		return n > 0
+	})
 }
 
 // arrived waits for a copy at the gate.

@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -183,21 +182,11 @@ var client = &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{
 
 // request sends a request with the app's key.
 func (s *service) request(ctx context.Context, method, path, body string) (answer, error) {
-	r, err := http.NewRequestWithContext(ctx, method, s.url+path, strings.NewReader(body))
+	response, content, err := world.Request(ctx, client, s.key, method, s.url+path, body)
 	if err != nil {
 		return answer{}, err
 	}
-	r.Header.Set("X-Api-Key", s.key)
-	if body != "" {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	response, err := client.Do(r)
-	if err != nil {
-		return answer{}, err
-	}
-	defer response.Body.Close()
-	content, err := io.ReadAll(response.Body)
-	return answer{response.StatusCode, response.Header, content}, err
+	return answer{response.StatusCode, response.Header, content}, nil
 }
 
 // must sends a request that must get the status.

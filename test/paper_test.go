@@ -16,7 +16,7 @@ import (
 // control calls a control endpoint of a paper brokerage.
 func (p *process) control(t *testing.T, method, path, body string, into any) {
 	t.Helper()
-	ask(t, http.StatusOK, method, p.URL+"/control/"+path, body, into)
+	world.Ask(t, http.StatusOK, "", method, p.URL+"/control/"+path, body, into)
 }
 
 // buyAt are serve's flags to use the paper brokerage as its broker.
@@ -49,7 +49,7 @@ func TestOnePaperBrokerageServesSeveral(t *testing.T) {
 		noError(t, s.stop())
 	}
 	var positions []struct{ Qty string }
-	ask(t, 200, "GET", p.URL+"/v2/positions", "", &positions)
+	world.Ask(t, 200, "", "GET", p.URL+"/v2/positions", "", &positions)
 	var sum, one, two float64
 	if _, err := fmt.Sscan(held, &one, &two); err != nil || len(positions) != 1 {
 		t.Fatalf("held %q, positions %+v", held, positions)
@@ -122,7 +122,7 @@ func TestThePaperBrokerageIsKilled(t *testing.T) {
 	var orders []struct {
 		Symbol, Status string
 	}
-	ask(t, 200, "GET", again.URL+"/v2/orders?status=all", "", &orders)
+	world.Ask(t, 200, "", "GET", again.URL+"/v2/orders?status=all", "", &orders)
 	if len(orders) != 2 {
 		t.Errorf("orders: %+v", orders)
 	}

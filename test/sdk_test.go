@@ -10,6 +10,8 @@ import (
 	"github.com/alpacahq/alpaca-trade-api-go/v3/alpaca"
 	"github.com/alpacahq/alpaca-trade-api-go/v3/marketdata"
 	"github.com/shopspring/decimal"
+
+	"stockrewards/test/world"
 )
 
 // startPaper runs `stockrewards paper` with new books.
@@ -63,14 +65,14 @@ func sdkCorporateActions(t *testing.T, url string, c *alpaca.Client, data *marke
 	if len(activities) == 0 || activities[0].Qty.IsZero() || activities[0].OrderID == "" {
 		t.Errorf("%+v", activities)
 	}
-	ask(t, http.StatusNoContent, "DELETE", url+"/control/corporate-actions/"+id, "", nil)
+	world.Ask(t, http.StatusNoContent, "", "DELETE", url+"/control/corporate-actions/"+id, "", nil)
 }
 
 // announce announces a corporate action and returns its id.
 func announce(t *testing.T, url, body string) string {
 	t.Helper()
 	var a struct{ ID string }
-	ask(t, http.StatusCreated, "POST", url+"/control/corporate-actions", body, &a)
+	world.Ask(t, http.StatusCreated, "", "POST", url+"/control/corporate-actions", body, &a)
 	return a.ID
 }
 

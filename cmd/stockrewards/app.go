@@ -90,11 +90,7 @@ func (c *appCreate) Run(ctx context.Context) error {
 	if err == nil {
 		_, _, err = s.As(by).CreateApp(ctx, c.Name, key)
 	}
-	if err := errors.Join(err, s.Close()); err != nil {
-		return err
-	}
-	sayln(secret)
-	return nil
+	return said(errors.Join(err, s.Close()), "%s\n", secret)
 }
 
 type appList struct{ databaseFlag }
@@ -132,11 +128,7 @@ func (c *appResume) Run(ctx context.Context) error { return c.set(ctx, "app resu
 func (c *appChange) set(ctx context.Context, command string, suspended bool) error {
 	return c.operate(ctx, command, c.reasonFlag, func(s *store.Operator) error {
 		a, err := s.SetSuspended(ctx, c.App, suspended)
-		if err != nil {
-			return err
-		}
-		sayf("%s (%s) is %s\n", a.Name, a.ID, stateOf(a))
-		return nil
+		return said(err, "%s (%s) is %s\n", a.Name, a.ID, stateOf(a))
 	})
 }
 

@@ -111,11 +111,7 @@ func (m *cutover) abandon(ctx context.Context, target copier.Target) error {
 	case !target.Empty:
 		return fmt.Errorf("%s is not empty: if it has the data, repeat the command without --abandon", m.name)
 	}
-	if err := m.source.AbandonCutover(ctx); err != nil {
-		return err
-	}
-	sayf("%s does not have the data; %s can be served again\n", m.name, m.From)
-	return nil
+	return said(m.source.AbandonCutover(ctx), "%s does not have the data; %s can be served again\n", m.name, m.From)
 }
 
 // brokerKind is the target's broker, if it differs from the source's.

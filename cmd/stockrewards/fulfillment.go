@@ -21,11 +21,7 @@ type fulfillmentPause struct {
 
 func (c *fulfillmentPause) Run(ctx context.Context) error {
 	return c.operate(ctx, "fulfillment pause", required(c.Reason), func(s *store.Operator) error {
-		if err := s.SetPaused(ctx, c.Reason); err != nil {
-			return err
-		}
-		sayln("ordering is paused")
-		return nil
+		return said(s.SetPaused(ctx, c.Reason), "ordering is paused\n")
 	})
 }
 

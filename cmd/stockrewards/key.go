@@ -40,11 +40,8 @@ func (c *keyCreate) Run(ctx context.Context) error {
 		if c.Expires != nil {
 			key.ExpiresAt = time.Now().Add(*c.Expires)
 		}
-		if _, err := s.CreateKey(ctx, c.App, key); err != nil {
-			return err
-		}
-		sayln(secret)
-		return nil
+		_, err = s.CreateKey(ctx, c.App, key)
+		return said(err, "%s\n", secret)
 	})
 }
 
@@ -93,11 +90,8 @@ func (c *keyRotate) Run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if _, err := s.RotateKey(ctx, id, key, time.Now().Add(c.Overlap)); err != nil {
-			return err
-		}
-		sayln(secret)
-		return nil
+		_, err = s.RotateKey(ctx, id, key, time.Now().Add(c.Overlap))
+		return said(err, "%s\n", secret)
 	})
 }
 
@@ -113,10 +107,6 @@ func (c *keyRevoke) Run(ctx context.Context) error {
 		return usageErrorf("ID: %w", err)
 	}
 	return c.operate(ctx, "key revoke", c.reasonFlag, func(s *store.Operator) error {
-		if err := s.RevokeKey(ctx, id); err != nil {
-			return err
-		}
-		sayf("%s is revoked\n", id)
-		return nil
+		return said(s.RevokeKey(ctx, id), "%s is revoked\n", id)
 	})
 }

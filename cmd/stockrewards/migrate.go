@@ -10,9 +10,5 @@ func (c *migrateCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Close(); err != nil {
-		return err
-	}
-	sayf("%s is up to date\n", withoutPassword(c.Database))
-	return nil
+	return said(s.Close(), "%s is up to date\n", withoutPassword(c.Database))
 }

@@ -151,11 +151,7 @@ func (c *orderResolve) Run(ctx context.Context) error {
 				return err
 			}
 		}
-		if err := s.ResolveOrder(ctx, id, r); err != nil {
-			return err
-		}
-		sayln("resolved; `serve` settles it")
-		return nil
+		return said(s.ResolveOrder(ctx, id, r), "resolved; `serve` settles it\n")
 	})
 }
 
@@ -188,11 +184,7 @@ type orderAcknowledge struct {
 
 func (c *orderAcknowledge) Run(ctx context.Context) error {
 	return c.operate(ctx, "order acknowledge", required(c.Reason), func(s *store.Operator) error {
-		if err := s.AcknowledgeConflict(ctx, c.ClientOrderID, c.Reason); err != nil {
-			return err
-		}
-		sayln("acknowledged")
-		return nil
+		return said(s.AcknowledgeConflict(ctx, c.ClientOrderID, c.Reason), "acknowledged\n")
 	})
 }
 
@@ -211,11 +203,7 @@ func (c *orderAdopt) Run(ctx context.Context) error {
 				return fmt.Errorf("cannot find the order at the broker, so nothing is done: %w", err)
 			}
 			o, err := s.AdoptOrder(ctx, b, c.Reason)
-			if err != nil {
-				return err
-			}
-			sayf("adopted as order %s; `serve` polls and settles it\n", o.ID)
-			return nil
+			return said(err, "adopted as order %s; `serve` polls and settles it\n", o.ID)
 		})
 	})
 }

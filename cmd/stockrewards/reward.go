@@ -24,10 +24,6 @@ func (c *rewardReverse) Run(ctx context.Context) error {
 	}
 	return c.operate(ctx, "reward reverse", required(c.Reason), func(s *store.Operator) error {
 		r, err := s.CancelReward(ctx, id, s.By().Reason)
-		if err != nil {
-			return err
-		}
-		sayf("reversed: %s of %s; the reward is %s (%s)\n", r.Amount, r.Symbol, r.Status, r.FailureReason)
-		return nil
+		return said(err, "reversed: %s of %s; the reward is %s (%s)\n", r.Amount, r.Symbol, r.Status, r.FailureReason)
 	})
 }

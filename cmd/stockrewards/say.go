@@ -21,6 +21,14 @@ func sayf(format string, values ...any) { fsayf(os.Stdout, format, values...) }
 // sayln prints values separated by blanks, escaped as by sayf.
 func sayln(values ...any) { fmt.Fprintln(os.Stdout, printable(values)...) }
 
+// said prints the result of a change as sayf does, unless the change failed, and returns its error.
+func said(err error, format string, values ...any) error {
+	if err == nil {
+		sayf(format, values...)
+	}
+	return err
+}
+
 func fsayf(w io.Writer, format string, values ...any) { fmt.Fprintf(w, format, printable(values)...) }
 
 // printable escapes the control characters of values.

@@ -20,6 +20,7 @@ import (
 	"stockrewards/internal/api"
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
+	"stockrewards/test/world"
 )
 
 // desk is the real handler over a store that keeps the last request and has endless
@@ -191,9 +192,7 @@ func FuzzUser(f *testing.F) {
 		var got struct {
 			User struct{ Email, ExternalID json.RawMessage }
 		}
-		if err := json.Unmarshal(answer, &got); err != nil {
-			t.Fatal(err)
-		}
+		world.Check(t, json.Unmarshal(answer, &got))
 		again := fmt.Sprintf(`{"email":%s,"externalId":%s}`, got.User.Email, got.User.ExternalID)
 		if status, answer := d.post(t, key, "/v1/users", again); status != http.StatusCreated || d.user != was {
 			t.Errorf("%s is stored as %+v and answered as %s, which is %d %s", body, was, again, status, answer)

@@ -3,8 +3,6 @@ package hostile
 import (
 	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -87,25 +85,7 @@ func (v *victim) logs() string { return world.ReadLog(v.t, "serve") }
 // must asks, wants the status and decodes the answer into what is given, if anything.
 func (v *victim) must(status int, method, path, body string, into any) {
 	v.t.Helper()
-	r, err := http.NewRequestWithContext(v.t.Context(), method, v.served.URL+path, strings.NewReader(body))
-	world.Check(v.t, err)
-	r.Header.Set("X-Api-Key", v.key)
-	r.Header.Set("Content-Type", "application/json")
-	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		v.t.Fatalf("%v\n%s", err, v.logs())
-	}
-	defer response.Body.Close()
-	answer, err := io.ReadAll(response.Body)
-	if err != nil || response.StatusCode != status {
-		v.t.Fatalf("%s %s: %d %s (%v), want %d", method, path, response.StatusCode, answer, err, status)
-	}
-	if into == nil {
-		return
-	}
-	if err := json.Unmarshal(answer, into); err != nil {
-		v.t.Fatalf("%s: %v", answer, err)
-	}
+	world.Ask(v.t, status, v.key, method, v.served.URL+path, body, into)
 }
 
 type award struct {

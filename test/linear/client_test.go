@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"path/filepath"
@@ -18,6 +17,8 @@ import (
 	"time"
 
 	"github.com/anishathalye/porcupine"
+
+	"stockrewards/test/world"
 )
 
 // patience is how long checking a history may take.
@@ -264,18 +265,11 @@ func (r *round) recall(key string, s sent, again bool, w reward) {
 }
 
 func (r *round) send(ctx context.Context, door, method, path, body string) (int, []byte, error) {
-	q, err := http.NewRequestWithContext(ctx, method, door+path, strings.NewReader(body))
+	answer, text, err := world.Request(ctx, http.DefaultClient, r.key, method, door+path, body)
 	if err != nil {
 		return 0, nil, err
 	}
-	q.Header.Set("X-Api-Key", r.key)
-	answer, err := http.DefaultClient.Do(q)
-	if err != nil {
-		return 0, nil, err
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	return answer.StatusCode, text, err
+	return answer.StatusCode, text, nil
 }
 
 // decode decodes an answer; an invalid one fails the test.

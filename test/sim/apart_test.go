@@ -13,7 +13,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"stockrewards/internal/broker/paper"
 	"stockrewards/internal/money"
 )
 
@@ -82,12 +81,10 @@ func live(t *testing.T, seed uint64, c company) *life {
 	t.Helper()
 	var l *life
 	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(time.Until(time.Date(2026, 3, 16, 14, 0, 0, 0, time.UTC))) // a Monday at 10:00 in New York
 		l = &life{
-			world: newWorld(t, seed, paper.USEquities), random: rand.New(rand.NewPCG(seed, 1)),
+			world: openWorld(t, seed), random: rand.New(rand.NewPCG(seed, 1)),
 			numbers: map[string]int{}, awards: map[string]int64{},
 		}
-		l.pass(5*time.Second, time.Second) // the service has read prices and hours
 		others := rand.New(rand.NewPCG(seed, 2))
 		if c == inTrouble {
 			l.afflict("reject symbol=BRK.B chance=50%")

@@ -6,9 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"slices"
-	"strings"
 	"testing/synctest"
 
 	"stockrewards/internal/money"
@@ -55,13 +53,7 @@ func (l *lab) ask(p *process, calls ...*call) {
 }
 
 func (c *call) run(ctx context.Context, handler http.Handler, key string) {
-	r := httptest.NewRequestWithContext(ctx, c.method, c.path, strings.NewReader(c.body))
-	r.Header.Set("X-Api-Key", key)
-	if c.body != "" {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	answer := httptest.NewRecorder()
-	handler.ServeHTTP(answer, r)
+	answer := serve(ctx, handler, key, c.method, c.path, c.body)
 	c.status, c.text = answer.Code, answer.Body.Bytes()
 }
 

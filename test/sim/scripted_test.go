@@ -97,9 +97,7 @@ func TestEveryScriptedFault(t *testing.T) {
 
 func (s story) run(t *testing.T) {
 	t.Helper()
-	time.Sleep(time.Until(time.Date(2026, 3, 16, 14, 0, 0, 0, time.UTC))) // a Monday at 10:00 in New York
-	w := newWorld(t, 1, paper.USEquities)
-	w.pass(5*time.Second, time.Second) // the service has read prices and hours
+	w := openWorld(t, 1)
 	w.afflict(s.fault + " symbol=AAPL")
 	struck := w.give(0, w.users[0][0], "AAPL", 25*money.Dollar)
 	other := w.give(1, w.users[1][0], "KO", 30*money.Dollar)

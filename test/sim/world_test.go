@@ -90,6 +90,15 @@ func catalog() []paper.Asset {
 	}
 }
 
+// openWorld creates a world on a Monday at 10:00 in New York, with prices and hours read.
+func openWorld(t *testing.T, seed uint64) *world {
+	t.Helper()
+	time.Sleep(time.Until(time.Date(2026, 3, 16, 14, 0, 0, 0, time.UTC)))
+	w := newWorld(t, seed, paper.USEquities)
+	w.pass(5*time.Second, time.Second)
+	return w
+}
+
 // newWorld creates a world whose random choices follow from the seed.
 func newWorld(t *testing.T, seed uint64, hours paper.Hours) *world {
 	t.Helper()
@@ -184,13 +193,18 @@ func (w *world) request(app int, method, path, body string) (status int, text []
 }
 
 func (w *world) serve(app int, method, path, body string) *httptest.ResponseRecorder {
-	r := httptest.NewRequestWithContext(w.t.Context(), method, path, strings.NewReader(body))
-	r.Header.Set("X-Api-Key", w.keys[app])
+	return serve(w.t.Context(), w.handler, w.keys[app], method, path, body)
+}
+
+// serve sends a request with a key to a handler.
+func serve(ctx context.Context, handler http.Handler, key, method, path, body string) *httptest.ResponseRecorder {
+	r := httptest.NewRequestWithContext(ctx, method, path, strings.NewReader(body))
+	r.Header.Set("X-Api-Key", key)
 	if body != "" {
 		r.Header.Set("Content-Type", "application/json")
 	}
 	answer := httptest.NewRecorder()
-	w.handler.ServeHTTP(answer, r)
+	handler.ServeHTTP(answer, r)
 	return answer
 }
 

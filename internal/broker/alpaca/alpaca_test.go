@@ -17,6 +17,7 @@ import (
 	"stockrewards/internal/broker/alpaca"
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
+	"stockrewards/test/world"
 )
 
 const (
@@ -90,9 +91,7 @@ func TestSubmit(t *testing.T) {
 		_, _ = io.WriteString(w, goodOrder)
 	})
 	got, err := client.Submit(t.Context(), request())
-	if err != nil {
-		t.Fatalf("Submit: %v", err)
-	}
+	world.Check(t, err)
 	wantSent := []string{
 		"POST", "/v2/orders", `{"symbol":"AAPL","notional":"25.5","side":"buy","type":"market",` +
 			`"time_in_force":"day","client_order_id":"sr-1"}`, keyID, secretKey, "application/json",

@@ -14,6 +14,7 @@ import (
 	"stockrewards/internal/broker/alpaca"
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
+	"stockrewards/test/world"
 )
 
 const price100 money.Price = 100_000_000_000
@@ -56,9 +57,7 @@ func TestSnapshots(t *testing.T) {
 				_, _ = fmt.Fprintf(w, `{"A":%s,"BRK.B":%s,"OTHER":%s}`, c.snapshot, good, good)
 			})
 			got, err := client.LatestPrices(t.Context(), []string{"A", "BRK.B", "GONE"})
-			if err != nil {
-				t.Fatalf("LatestPrices: %v", err)
-			}
+			world.Check(t, err)
 			want := map[string]rewards.BrokerPrice{"BRK.B": {
 				Symbol: "BRK.B", Price: 7_000_000_000, TradedAt: traded, PreviousClose: 7_000_000_000,
 			}}
@@ -147,9 +146,7 @@ func TestReading(t *testing.T) {
 				wantError(t, err, rewards.BrokerUnknown, "")
 				return
 			}
-			if err != nil {
-				t.Fatalf("error %v", err)
-			}
+			world.Check(t, err)
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

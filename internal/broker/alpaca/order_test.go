@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"stockrewards/internal/rewards"
+	"stockrewards/test/world"
 )
 
 // member replaces the value of a member of the good order.
@@ -63,9 +64,7 @@ func TestListKeepsTheUnreadable(t *testing.T) {
 	client := serveBody(t, 200, `[`+goodOrder+`,7,{"id":"x"},`+
 		strings.Replace(member("filled_qty", `"?"`), "61e6", "71e6", 1)+`]`)
 	got, err := client.Orders(t.Context(), time.Time{})
-	if err != nil {
-		t.Fatalf("Orders: %v", err)
-	}
+	world.Check(t, err)
 	if len(got) != 4 || got[0].Problem != "" || got[3].Problem != "filled_qty: not a decimal number" {
 		t.Errorf("Orders = %+v", got)
 	}
@@ -133,9 +132,7 @@ func TestOrdersFollowsPages(t *testing.T) {
 			t.Parallel()
 			e := &exchange{times: c.times, precision: c.precision}
 			got, err := serve(t, e.list).Orders(t.Context(), begin.Add(-time.Second))
-			if err != nil {
-				t.Fatalf("Orders: %v", err)
-			}
+			world.Check(t, err)
 			var ids, want []string
 			for _, o := range got {
 				ids = append(ids, o.ID)

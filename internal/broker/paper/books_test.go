@@ -16,6 +16,7 @@ import (
 
 	"stockrewards/internal/broker/paper"
 	"stockrewards/internal/money"
+	"stockrewards/test/world"
 )
 
 // TestBooksBalance trades at random and checks that all dollars and shares are accounted for.
@@ -178,15 +179,11 @@ func TestTwoProcesses(t *testing.T) {
 func execute(t *testing.T, path, script string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	world.Check(t, err)
 	if _, err := db.ExecContext(t.Context(), script); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	world.Check(t, db.Close())
 }
 
 // TestBooksOfTheFirstVersion upgrades books with an order in them.
@@ -212,9 +209,7 @@ func TestOpenRefuses(t *testing.T) {
 	execute(t, filepath.Join(folder, "other.db"), "CREATE TABLE x (y)")
 	execute(t, filepath.Join(folder, "newer.db"), "PRAGMA user_version = 4")
 	err := os.WriteFile(filepath.Join(folder, "notes.txt"), []byte(strings.Repeat("not a database ", 100)), 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
+	world.Check(t, err)
 	for path, o := range map[string]paper.Options{
 		filepath.Join(folder, "other.db"):                {},
 		filepath.Join(folder, "newer.db"):                {},

@@ -13,6 +13,7 @@ import (
 
 	"stockrewards/internal/broker/paper"
 	"stockrewards/internal/money"
+	"stockrewards/test/world"
 )
 
 const dollar money.Price = 1_000_000_000
@@ -113,9 +114,7 @@ func open(t *testing.T, path string, o paper.Options) *paper.Brokerage {
 
 func (d *desk) check(err error) {
 	d.t.Helper()
-	if err != nil {
-		d.t.Fatal(err)
-	}
+	world.Check(d.t, err)
 }
 
 type response struct {

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"stockrewards/internal/broker/paper"
+	"stockrewards/test/world"
 )
 
 // FuzzFault parses anything as a fault. A valid one formats as a line that parses to the
@@ -74,9 +75,7 @@ func FuzzBrokerage(f *testing.F) {
 			Catalog: []paper.Asset{{Symbol: "AAPL", Name: "Apple", Exchange: "NASDAQ", Price: 200_000_000_000}, {Symbol: "KO", Name: "Coke", Exchange: "NYSE", Price: 70_000_000_000}},
 			Now:     func() time.Time { return time.Date(2026, 3, 16, 14, 0, 0, 0, time.UTC) }, Control: true, Random: strings.NewReader(strings.Repeat("0123456789abcdef", 64)),
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		world.Check(t, err)
 		defer func() {
 			if err := b.Close(); err != nil {
 				t.Error(err)

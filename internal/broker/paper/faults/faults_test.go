@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"stockrewards/internal/broker/paper/faults"
+	"stockrewards/test/world"
 )
 
 func TestParse(t *testing.T) {
@@ -92,9 +93,7 @@ func newSet(t *testing.T, seed uint64, at time.Time, lines ...string) *faults.Se
 		if err == nil {
 			_, err = s.Add(at, f)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		world.Check(t, err)
 	}
 	return s
 }

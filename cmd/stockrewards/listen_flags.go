@@ -1,0 +1,73 @@
+package main
+
+import (
+	"net"
+
+	"stockrewards/internal/guard"
+)
+
+type tlsFlags struct {
+	TLSCert string `name:"tls-cert" placeholder:"FILE" help:"Serve TLS with this certificate (PEM, with its chain); a renewed file is reloaded."`
+	TLSKey  string `name:"tls-key" placeholder:"FILE" help:"Use this private key of --tls-cert (PEM)."`
+}
+
+func (f tlsFlags) checkTLS() error {
+	if (f.TLSCert == "") != (f.TLSKey == "") {
+		return usageErrorf("--tls-cert and --tls-key belong together: give both or neither")
+	}
+	return nil
+}
+
+type connectionFlags struct {
+	MaxConnections           int `default:"4096" placeholder:"N" help:"Limit the clients' concurrent connections; further ones are closed (default: 4096)."`
+	MaxConnectionsPerAddress int `placeholder:"N" help:"Limit the concurrent connections from one remote address (default: half of --max-connections; with --behind-proxy no separate limit)."`
+}
+
+func (f connectionFlags) checkConnections() error {
+	if f.MaxConnections < 0 || f.MaxConnectionsPerAddress < 0 {
+		return usageErrorf("--max-connections and --max-connections-per-address must not be negative")
+	}
+	return nil
+}
+
+// limits are those of the flags; zero values mean the defaults.
+func (f connectionFlags) limits(behindProxy bool) guard.Limits {
+	const usual = 4096
+	l := guard.Limits{Connections: f.MaxConnections, PerAddress: f.MaxConnectionsPerAddress}
+	if l.Connections == 0 {
+		l.Connections = usual
+	}
+	if l.PerAddress == 0 && !behindProxy {
+		l.PerAddress = (l.Connections + 1) / 2
+	}
+	return l
+}
+
+type adminFlags struct {
+	AdminListen string   `placeholder:"HOST:PORT" help:"Serve /livez, /readyz and /metrics at this address (default: nowhere)."`
+	AdminPublic bool     `help:"Allow --admin-listen beyond this machine. It needs no key: anyone who reaches it can read it."`
+	AdminHost   []string `placeholder:"NAME" help:"Accept this host name at --admin-listen, besides IP addresses and localhost; repeatable."`
+}
+
+// checkAdmin refuses to expose operational data beyond this machine by mistake.
+func (f adminFlags) checkAdmin() error {
+	if f.AdminListen == "" {
+		return nil
+	}
+	local, err := loopback(f.AdminListen)
+	if err != nil {
+		return usageErrorf("--admin-listen %q: must be HOST:PORT", f.AdminListen)
+	}
+	if local || f.AdminPublic {
+		return nil
+	}
+	return usageErrorf("--admin-listen %s: it has no keys and no TLS, and would be reachable beyond this machine; "+
+		"in a network that only your own machines reach, use --admin-public", f.AdminListen)
+}
+
+// loopback reports whether only this machine reaches an address.
+func loopback(address string) (bool, error) {
+	host, _, err := net.SplitHostPort(address)
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback(), err
+}
