@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -53,6 +55,9 @@ func (e *Engine) run(
 		begin = first + localSettings() + ";" + rest
 	}
 	s := &session{conn: conn.Conn(), begin: strings.Split(begin, ";")}
+	if e.plansAreOld(conn.Conn().PgConn()) {
+		s.begin = slices.Insert(s.begin, 1, "discard plans")
+	}
 	err = f(ctx, s)
 	if err == nil && durable && !s.wrote {
 		_, err = s.Exec(ctx, leaveTrace)
@@ -71,6 +76,23 @@ func (e *Engine) run(
 	err = commit(ctx, conn.Conn().PgConn())
 	clean = err == nil
 	return err
+}
+
+// planned is the key of the time of a connection's oldest plan in its data.
+const planned = "planned"
+
+// plansAreOld reports whether the connection must plan its statements again. A plan from when a
+// table was small may read all rewards of an app for one key.
+func (e *Engine) plansAreOld(conn *pgconn.PgConn) bool {
+	if e.options.Pooled {
+		return false
+	}
+	since, found := conn.CustomData()[planned].(time.Time)
+	old := found && time.Since(since) >= e.options.PlansFor
+	if old || !found {
+		conn.CustomData()[planned] = time.Now()
+	}
+	return old
 }
 
 // abandon closes a connection without waiting for the server.
