@@ -64,7 +64,7 @@ func holdingsByColumn(ctx context.Context, tx Tx, keys []userKey, found map[user
 	for i := range keys {
 		apps[i], users[i] = keys[i].app[:], keys[i].user[:]
 	}
-	return tx.Query(ctx, func(row Row) error {
+	return only(tx).Query(ctx, func(row Row) error {
 		var k userKey
 		var h rewards.Holding
 		err := row.Scan(toID(&k.app), toID(&k.user),

@@ -25,17 +25,40 @@ func (b byColumn) insert(ctx context.Context, requests []int, stored func(int)) 
 		keys[row], symbols[row], sources[row], metadata[row] = r.IdempotencyKey, r.Symbol, r.Source, r.Metadata
 		amounts[row], assets[row] = int64(r.Amount), int64(r.AssetID)
 	}
+	const insert = `INSERT INTO rewards (app_id, id, user_id, idempotency_key, fingerprint, amount, asset_id, symbol,
+			source, metadata) SELECT n.* FROM unnest(?1::bytea[], ?2::bytea[], ?3::bytea[], ?4::text[], ?5::bytea[],
+			?6::bigint[], ?7::bigint[], ?8::text[], ?9::text[], ?10::text[]) AS n (app_id, id, user_id)
+			WHERE EXISTS (SELECT 1 FROM users u WHERE u.app_id = n.app_id AND u.id = n.user_id)
+			ON CONFLICT (app_id, idempotency_key) DO NOTHING RETURNING id`
+	args := []any{apps, ids, users, keys, prints, amounts, assets, symbols, sources, metadata}
+	if b.mayCommit(requests) {
+		committed, err := commitAll(ctx, b.tx, n, insert, args...)
+		if err != nil {
+			return err
+		}
+		if committed {
+			for _, i := range requests {
+				stored(i)
+			}
+			return nil
+		}
+	}
 	return b.tx.Query(ctx, func(row Row) error {
 		var id rewards.RewardID
 		err := row.Scan(toID(&id))
 		stored(place[id])
 		return err
-	}, `INSERT INTO rewards (app_id, id, user_id, idempotency_key, fingerprint, amount, asset_id, symbol, source,
-			metadata) SELECT n.* FROM unnest(?1::bytea[], ?2::bytea[], ?3::bytea[], ?4::text[], ?5::bytea[],
-			?6::bigint[], ?7::bigint[], ?8::text[], ?9::text[], ?10::text[]) AS n (app_id, id, user_id)
-			WHERE EXISTS (SELECT 1 FROM users u WHERE u.app_id = n.app_id AND u.id = n.user_id)
-			ON CONFLICT (app_id, idempotency_key) DO NOTHING RETURNING id`,
-		apps, ids, users, keys, prints, amounts, assets, symbols, sources, metadata)
+	}, insert, args...)
+}
+
+// mayCommit reports whether nothing remains to be done once these requests are stored.
+func (b byColumn) mayCommit(requests []int) bool {
+	for _, i := range requests {
+		if _, used := b.store.used.Load(b.batch[i].AssetID); !used {
+			return false
+		}
+	}
+	return len(requests) == len(b.batch)
 }
 
 func (b byColumn) keyed(ctx context.Context, requests []int) (map[requestKey]*rewards.KeyedReward, error) {

@@ -60,7 +60,7 @@ func rewardsByColumn(ctx context.Context, tx Tx, keys []rewardKey, each func(rew
 	for i := range keys {
 		apps[i], ids[i] = keys[i].app[:], keys[i].id[:]
 	}
-	return fetchEach(ctx, tx, scanReward, each, `SELECT `+rewardColumns+` FROM rewards WHERE (app_id, id) IN
+	return fetchEach(ctx, only(tx), scanReward, each, `SELECT `+rewardColumns+` FROM rewards WHERE (app_id, id) IN
 		(SELECT * FROM unnest(?1::bytea[], ?2::bytea[]))`, apps, ids)
 }
 

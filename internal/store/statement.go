@@ -65,7 +65,7 @@ func readAll[T any](
 	ctx context.Context, s *Store, scan func(Row) (T, error), query string, args ...any,
 ) ([]T, error) {
 	return read(ctx, s, func(ctx context.Context, tx Tx) ([]T, error) {
-		return fetchAll(ctx, tx, scan, query, args...)
+		return fetchAll(ctx, only(tx), scan, query, args...)
 	})
 }
 

@@ -43,7 +43,7 @@ func (s *Store) userExistsByRow(ctx context.Context, tx Tx, k userKey) (bool, er
 // User implements rewards.Store.
 func (s *Store) User(ctx context.Context, app rewards.AppID, id rewards.UserID) (rewards.User, error) {
 	return read(ctx, s, func(ctx context.Context, tx Tx) (rewards.User, error) {
-		u, found, err := fetchOne(ctx, tx, scanUser, userByID, app[:], id[:])
+		u, found, err := fetchOne(ctx, only(tx), scanUser, userByID, app[:], id[:])
 		if err == nil && !found {
 			err = errNoUser()
 		}

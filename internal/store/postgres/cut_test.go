@@ -70,7 +70,7 @@ func tryAgain(t *testing.T, call func() error) (cut bool) {
 // lifecycle has the steps of a reward's life. Each prepares a case and returns the action during
 // which the connection is cut, with its checks.
 var lifecycle = map[string]func(*testing.T, *cutWorld) func(*testing.T){
-	"RecordRewards": cutRecord, "CreateUser": cutUser, "PlanOrder": cutPlan, "BeginAttempt": cutAttempt,
+	"RecordRewards": cutRecord, "RecordNewReward": cutRecordNew, "CreateUser": cutUser, "PlanOrder": cutPlan, "BeginAttempt": cutAttempt,
 	"SettleOrder": cutSettle,
 }
 
@@ -116,6 +116,28 @@ func TestCutAtEveryMessage(t *testing.T) {
 	}
 }
 
+// A read whose connection is lost before the first row succeeds on another one.
+func TestACutReadIsRunAgain(t *testing.T) {
+	t.Parallel()
+	w := newCutWorld(t, cluster(t))
+	read := func(cut pgtest.Cut) {
+		t.Helper()
+		w.proxy.Arm(cut)
+		if orders, err := w.LiveOrders(t.Context()); err != nil || len(orders) > 0 {
+			t.Errorf("after %+v: %v, %v", cut, orders, err)
+		}
+	}
+	read(pgtest.Cut{})
+	for _, from := range []pgtest.Side{pgtest.Client, pgtest.Server} {
+		read(pgtest.Cut{})
+		messages := w.proxy.Counted(from)
+		for n := 1; n <= messages; n++ {
+			read(pgtest.Cut{From: from, N: n})
+			w.heal(t)
+		}
+	}
+}
+
 // heal makes the pool notice that its connection was cut after the last answer.
 func (w *cutWorld) heal(t *testing.T) {
 	t.Helper()
@@ -145,6 +167,26 @@ func cutRecord(t *testing.T, w *cutWorld) func(*testing.T) {
 			w.sees(t, 1, `select count(*) from rewards where idempotency_key = $1 and id = $2`, key, o.Reward.ID[:])
 			w.sees(t, 1, `select count(*) from rewards where idempotency_key = $1`, key)
 		}
+	}
+}
+
+// cutRecordNew cuts an exchange that stores a reward and commits it. The outcome is then unknown, and
+// the store finds it out. For a while afterwards the engine commits in a separate exchange.
+func cutRecordNew(t *testing.T, w *cutWorld) func(*testing.T) {
+	t.Helper()
+	const rest = 10
+	for range rest {
+		w.Give(t, 1_000_000)
+	}
+	r := w.Request(t, 2_500_000)
+	return func(t *testing.T) {
+		t.Helper()
+		got, err := w.RecordRewards(t.Context(), []rewards.NewReward{r})
+		check(t, err)
+		if got[0].Verdict != rewards.Created {
+			t.Errorf("verdict %d, want a new reward", got[0].Verdict)
+		}
+		w.sees(t, 1, `select count(*) from rewards where idempotency_key = $1 and id = $2`, r.IdempotencyKey, got[0].Reward.ID[:])
 	}
 }
 

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -68,6 +69,11 @@ const canceled = "57014"
 
 // errNotBegun marks an error before the transaction began.
 var errNotBegun = errors.New("postgres: the transaction did not begin")
+
+// notBegun marks an error of the statements that begin a transaction.
+func notBegun(err error) error {
+	return errors.Join(errNotBegun, errBroken, fmt.Errorf("postgres: cannot begin: %w", err))
+}
 
 // lostBefore reports whether the connection was lost before the transaction began. A timeout of
 // the wait for the turn is not a lost connection.

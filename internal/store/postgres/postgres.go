@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -51,6 +52,7 @@ type Engine struct {
 	url     string
 	turns   [turns]chan struct{} // one token each, so that one transaction of this process waits at the server
 	schema  int64                // the version of the schema that this program writes
+	partial atomic.Int32         // for how many transactions CommitAll does nothing
 	failed  chan error
 }
 
@@ -178,7 +180,8 @@ const attempts = 3
 const afterDeadlock = 20 * time.Millisecond
 
 // retry runs a transaction on a connection. When the connection was lost before the transaction
-// began, it closes all idle connections and tries a new one. ctx is the request's, within bounds
+// began, it closes all idle connections and tries a new one. It closes them too when the
+// outcome is unknown. ctx is the request's, within bounds
 // the transaction.
 func (e *Engine) retry(ctx, within context.Context, run func(*pgxpool.Conn) error) (err error) {
 	for range attempts {
@@ -188,10 +191,14 @@ func (e *Engine) retry(ctx, within context.Context, run func(*pgxpool.Conn) erro
 		}
 		err = run(conn)
 		switch {
+		case errors.Is(err, errNotAll): // rolled back, to be run again without CommitAll
 		case ctx.Err() != nil:
 			return err
 		case lostBefore(err):
 			e.pool.Reset()
+		case errors.Is(err, store.ErrUnknownOutcome):
+			e.pool.Reset()
+			return err
 		case deadlocked(err):
 			_ = store.Sleep(within, afterDeadlock)
 		default:

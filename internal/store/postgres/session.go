@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -36,6 +37,23 @@ func localSettings() (statements string) {
 	return statements
 }
 
+// session is a running transaction.
+type session struct {
+	conn    *pgx.Conn
+	partial *atomic.Int32 // Engine.partial
+	begin   []string      // statements to send before the first one
+	wrote   bool
+	ended   bool // its commit was sent, or its only statement
+
+	committed bool // by CommitAll
+	mayBeOnly bool // a statement can be sent without a transaction
+}
+
+var (
+	_ store.ColumnTx  = (*session)(nil)
+	_ store.NetworkTx = (*session)(nil)
+)
+
 // run runs f in a transaction and releases the connection. It closes a connection in an uncertain
 // state, so that the server rolls back. With durable set it writes a trace even if f wrote
 // nothing: f may have read a commit that was canceled while it waited for the standby. The
@@ -54,29 +72,41 @@ func (e *Engine) run(
 		first, rest, _ := strings.Cut(begin, ";")
 		begin = first + localSettings() + ";" + rest
 	}
-	s := &session{conn: conn.Conn(), begin: strings.Split(begin, ";")}
+	s := &session{
+		conn: conn.Conn(), partial: &e.partial, begin: strings.Split(begin, ";"),
+		mayBeOnly: begin == beginRead, // otherwise it has settings
+	}
 	if e.plansAreOld(conn.Conn().PgConn()) {
 		s.begin = slices.Insert(s.begin, 1, "discard plans")
 	}
 	err = f(ctx, s)
-	if err == nil && durable && !s.wrote {
-		_, err = s.Exec(ctx, leaveTrace)
+	switch {
+	case err != nil && s.committed:
+		err = unknown(err)
+	case err != nil || s.ended:
+	case durable && !s.wrote:
+		err = s.end(ctx, leaveTrace)
+	case len(s.begin) == 0:
+		err = s.end(ctx, "")
 	}
-	if len(s.begin) > 0 {
-		clean = true
-		return err
+	if clean = s.idle(ctx); !clean && err != nil {
+		err = errors.Join(errBroken, err)
 	}
-	if err != nil {
-		_, rollback := conn.Conn().PgConn().Exec(ctx, "rollback").ReadAll()
-		if clean = rollback == nil; !clean {
-			err = errors.Join(errBroken, err)
-		}
-		return err
-	}
-	err = commit(ctx, conn.Conn().PgConn())
-	clean = err == nil
 	return err
 }
+
+// idle rolls back what is open and reports whether the connection can be used again.
+func (s *session) idle(ctx context.Context) bool {
+	conn := s.conn.PgConn()
+	if conn.IsClosed() || conn.TxStatus() == noTransaction {
+		return !conn.IsClosed()
+	}
+	_, err := conn.Exec(ctx, "rollback").ReadAll()
+	return err == nil
+}
+
+// noTransaction is the status of a connection without a transaction.
+const noTransaction = 'I'
 
 // planned is the key of the time of a connection's oldest plan in its data.
 const planned = "planned"
@@ -102,52 +132,9 @@ func abandon(conn *pgxpool.Conn) {
 	_ = conn.Conn().Close(ctx)
 }
 
-// errRolledBack means that the server answered a commit with a rollback.
-var errRolledBack = errors.New("postgres: the transaction was rolled back")
-
-// commit commits. Only the server's confirmation without a warning is a commit. An error that
-// leaves the connection usable is a rollback. For everything else the outcome is unknown.
-func commit(ctx context.Context, conn *pgconn.PgConn) error {
-	delete(conn.CustomData(), warned)
-	results, err := conn.Exec(ctx, "commit").ReadAll()
-	if err != nil {
-		if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.SeverityUnlocalized == "ERROR" {
-			return fmt.Errorf("postgres: cannot commit: %w", err)
-		}
-		return unknown(err)
-	}
-	if len(results) != 1 || results[0].CommandTag.String() != "COMMIT" {
-		return errRolledBack
-	}
-	if warning, found := conn.CustomData()[warned]; found {
-		return unknown(fmt.Errorf("postgres: commit: warning: %v", warning))
-	}
-	return nil
-}
-
-// warned is the key of the server's last warning in a connection's data.
-const warned = "warned"
-
-// noteWarning stores a warning of the server. At a commit it means that the transaction was not
-// replicated.
-func noteWarning(conn *pgconn.PgConn, n *pgconn.Notice) {
-	if n.SeverityUnlocalized == "WARNING" {
-		conn.CustomData()[warned] = n.Message
-	}
-}
-
 // leaveTrace writes only to the write-ahead log, so that the commit waits for the disk and the
 // standby.
 const leaveTrace = "select pg_logical_emit_message(true, 'stockrewards', '')"
-
-// session is a running transaction.
-type session struct {
-	conn  *pgx.Conn
-	begin []string // statements to send before the first one
-	wrote bool
-}
-
-var _ store.ColumnTx = (*session)(nil)
 
 // AcceptsColumns implements store.Columns.
 func (*session) AcceptsColumns() {}
@@ -155,24 +142,32 @@ func (*session) AcceptsColumns() {}
 // send sends the statement once for each row of arguments, in one round trip. The first call
 // begins the transaction.
 func (s *session) send(ctx context.Context, query string, rows ...[]any) (pgx.BatchResults, error) {
-	var batch pgx.Batch
-	begin := s.begin
-	s.begin = nil
-	for _, statement := range begin {
-		batch.Queue(statement)
+	if s.ended {
+		return nil, errEnded
 	}
+	batch, begun := s.batch()
 	translated := dialect(query)
 	for _, args := range rows {
 		batch.Queue(translated, args...)
 	}
-	results := s.conn.SendBatch(ctx, &batch)
-	for range begin {
+	results := s.conn.SendBatch(ctx, batch)
+	for range begun {
 		if _, err := results.Exec(); err != nil {
-			err = errors.Join(errNotBegun, errBroken, fmt.Errorf("postgres: cannot begin: %w", err))
-			return nil, errors.Join(err, results.Close())
+			return nil, errors.Join(notBegun(err), results.Close())
 		}
 	}
 	return results, nil
+}
+
+// batch returns a batch with the statements that begin the transaction, unless it has begun, and
+// their number.
+func (s *session) batch() (*pgx.Batch, int) {
+	batch, begin := new(pgx.Batch), s.begin
+	s.begin = nil
+	for _, statement := range begin {
+		batch.Queue(statement)
+	}
+	return batch, len(begin)
 }
 
 // Exec implements store.Tx.
@@ -223,6 +218,25 @@ func (s *session) Query(
 	rows.Close()
 	s.wrote = s.wrote || rows.CommandTag().Insert() && rows.CommandTag().RowsAffected() > 0
 	return rows.Err()
+}
+
+// QueryOnly implements store.NetworkTx. Without a transaction the statement has a snapshot too. A
+// connection that was lost before the first row counts as lost before the transaction.
+func (s *session) QueryOnly(ctx context.Context, each func(store.Row) error, query string, args ...any) error {
+	if !s.mayBeOnly || s.begin == nil {
+		return s.Query(ctx, each, query, args...)
+	}
+	s.begin = s.begin[1:]
+	read := false
+	err := s.Query(ctx, func(row store.Row) error {
+		read = true
+		return each(row)
+	}, query, args...)
+	s.ended = true
+	if err != nil && !read {
+		return errors.Join(errNotBegun, err)
+	}
+	return err
 }
 
 // dialects caches translated queries. Queries are constants, so that their number is bounded.

@@ -1,0 +1,37 @@
+package store
+
+import "context"
+
+// NetworkTx is a Tx over a network. It saves exchanges for statements that are first or last.
+type NetworkTx interface {
+	Tx
+	// CommitAll runs an INSERT with RETURNING and commits, if that inserts n rows, at least one.
+	// It reports whether it committed; then f must return nil without another statement. Without
+	// an error it may also do nothing, and f goes on by other statements.
+	CommitAll(ctx context.Context, n int, insert string, args ...any) (committed bool, err error)
+	// QueryOnly is Query for the only statement of a read. Its own snapshot suffices.
+	QueryOnly(ctx context.Context, each func(Row) error, query string, args ...any) error
+}
+
+// commitAll is CommitAll where the engine supports it.
+func commitAll(ctx context.Context, tx Tx, n int, insert string, args ...any) (committed bool, err error) {
+	if network, ok := tx.(NetworkTx); ok {
+		return network.CommitAll(ctx, n, insert, args...)
+	}
+	return false, nil
+}
+
+// only returns tx for the only statement of a read.
+func only(tx Tx) Tx {
+	if network, ok := tx.(NetworkTx); ok {
+		return onlyTx{network}
+	}
+	return tx
+}
+
+type onlyTx struct{ NetworkTx }
+
+// Query implements Tx.
+func (tx onlyTx) Query(ctx context.Context, each func(Row) error, query string, args ...any) error {
+	return tx.QueryOnly(ctx, each, query, args...)
+}
