@@ -45,8 +45,8 @@ func (e *expiry) expire() {
 
 // timed is the context of a request that its connection ends at the deadline.
 type timed struct {
-	context.Context
-	deadline time.Time
+	context.Context //nolint:containedctx // it is a context
+	deadline        time.Time
 }
 
 // Deadline implements context.Context.

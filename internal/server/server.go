@@ -174,8 +174,8 @@ func (s *Server) wire(ctx context.Context, in store.Installation) (err error) {
 	s.Service = rewards.NewService(s.Store, s.intake, s.Market, time.Now)
 	s.Service.SetMinAward(s.cfg.LeastAward)
 	s.options = api.Options{
-		Service: s.Service, CursorKey: in.CursorKey, Log: s.log, RequestLog: s.cfg.RequestLog, Observe: s.metrics.Request,
-		Proxy: s.cfg.Proxy, KeyThrottle: &admission.KeyThrottle{}, Gate: gate,
+		Service: s.Service, CursorKey: in.CursorKey, Log: s.log, RequestLog: s.cfg.RequestLog,
+		Observe: s.metrics.Request, Proxy: s.cfg.Proxy, KeyThrottle: &admission.KeyThrottle{}, Gate: gate,
 	}
 	s.http = api.NewServer(s.options)
 	s.admin, err = s.newAdmin()
