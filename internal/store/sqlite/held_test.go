@@ -4,6 +4,10 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -193,4 +197,27 @@ func TestReadsAfterASettlementSeeIt(t *testing.T) {
 		settled.Add(1)
 	}
 	group.Wait()
+}
+
+// A file of the store that changes holdings begins a holdingChange.
+func TestWritersOfHoldingsBeginAChange(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("../*.go")
+	check(t, err)
+	changes := regexp.MustCompile(`(INSERT INTO|UPDATE|DELETE FROM) holdings\b`)
+	writers := 0
+	for _, path := range files {
+		content, err := os.ReadFile(path)
+		check(t, err)
+		if !changes.Match(content) {
+			continue
+		}
+		writers++
+		if !strings.Contains(string(content), "&holdingChange{") {
+			t.Errorf("%s changes holdings without a holdingChange", path)
+		}
+	}
+	if writers == 0 {
+		t.Error("no file changes holdings")
+	}
 }
