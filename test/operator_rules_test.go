@@ -13,7 +13,7 @@ import (
 func serviceWrites() []string {
 	return []string{
 		"BeginAttempt", "ChangeActions", "CheckWrites", "ClearAlarm", "CreateUser", "CreateUsers", "DoubtAsset",
-		"DropLease", "IndexRewards", "Installation",
+		"DropLease", "IndexRewards", "Installation", "MergeFilters",
 		"PinBroker", "PlanOrder", "RaiseAlarm", "RecordRewards", "SaveBrakes", "SaveDifferences", "SaveMarketHours", "SaveOrder",
 		"SaveQuotes",
 		"SaveReconciliation", "SeedAssets", "SettleOrder", "TakeLease",

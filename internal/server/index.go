@@ -6,32 +6,38 @@ import (
 	"time"
 )
 
-// indexRewards upgrades the index of an older store while the service is in use, and logs its
-// progress. After an error it tries again.
-func (s *Server) indexRewards(ctx context.Context) {
-	const (
-		report = 5 * time.Second
-		again  = time.Minute
-	)
-	for {
-		began, reported := time.Now(), time.Time{}
-		err := s.Store.IndexRewards(ctx, func(done, total int64) {
-			if time.Since(reported) >= report {
-				reported = time.Now()
-				s.log.InfoContext(ctx, "indexing the rewards of an older version",
-					slog.Int64("done", done), slog.Int64("total", total))
-			}
-		})
-		switch {
-		case err == nil && reported.IsZero(): // nothing to do
-			return
-		case err == nil:
-			s.log.InfoContext(ctx, "indexed the rewards of an older version", slog.Duration("took", time.Since(began)))
-			return
-		case ctx.Err() != nil:
-			return
+// keepIndex upgrades the index of an older store while the service is in use, and then merges
+// filters as segments are sealed. After an error it tries again.
+func (s *Server) keepIndex(ctx context.Context) {
+	const every = time.Minute
+	for upgraded := false; ctx.Err() == nil; sleep(ctx, every) {
+		var err error
+		if !upgraded {
+			err = s.upgradeIndex(ctx)
+			upgraded = err == nil
 		}
-		s.log.WarnContext(ctx, "cannot index the rewards of an older version", slog.Any("error", err))
-		sleep(ctx, again)
+		for more := err == nil; more; {
+			more, err = s.Store.MergeFilters(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
+			s.log.WarnContext(ctx, "cannot index rewards", slog.Any("error", err))
+		}
 	}
+}
+
+// upgradeIndex indexes the rewards of an older store, and logs its progress.
+func (s *Server) upgradeIndex(ctx context.Context) error {
+	const report = 5 * time.Second
+	began, reported := time.Now(), time.Time{}
+	err := s.Store.IndexRewards(ctx, func(done, total int64) {
+		if time.Since(reported) >= report {
+			reported = time.Now()
+			s.log.InfoContext(ctx, "indexing the rewards of an older version",
+				slog.Int64("done", done), slog.Int64("total", total))
+		}
+	})
+	if err == nil && !reported.IsZero() {
+		s.log.InfoContext(ctx, "indexed the rewards of an older version", slog.Duration("took", time.Since(began)))
+	}
+	return err
 }

@@ -28,7 +28,7 @@ func (s *Server) Run(ctx context.Context) error {
 	workDone.Go(func() { s.refreshPrices(workCtx) })
 	workDone.Go(func() { s.reviewKeys(workCtx) })
 	workDone.Go(func() { s.watchClocks(workCtx) })
-	workDone.Go(func() { s.indexRewards(workCtx) })
+	workDone.Go(func() { s.keepIndex(workCtx) })
 	if s.cfg.Role != RoleAPI {
 		workDone.Go(func() {
 			if err := s.pinAccount(workCtx); err != nil {

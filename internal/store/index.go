@@ -113,6 +113,9 @@ func (x *rewardIndex) loadFilters(ctx context.Context, tx Tx) error {
 		if err := row.Scan(&first, &last, toBytes{&stored}); err != nil {
 			return err
 		}
+		if first != x.sealed() {
+			return fmt.Errorf("store: the filter of segment %d is missing: run `stockrewards audit`", x.sealed())
+		}
 		f, err := segment.ParseFilter(first, last, stored)
 		x.filters = append(x.filters, f)
 		return err

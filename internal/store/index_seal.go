@@ -39,7 +39,10 @@ func newSealing(number int64, full *segment.Tail) *sealing {
 	go func() {
 		defer close(s.ready)
 		s.keys, s.users = full.Keys(), full.Users()
-		s.filter = segment.NewFilter(number, number, s.keys)
+		s.filter = segment.NewFilter(number, number, len(s.keys))
+		for _, k := range s.keys {
+			s.filter.Add(k.Hash)
+		}
 	}()
 	return s
 }
@@ -98,19 +101,22 @@ func (s *sealing) storeEntry(ctx context.Context, tx Tx, i int) (err error) {
 	return err
 }
 
-// finish marks the segment as sealed and stores its filter.
+// finish marks the segment as sealed and stores its filter, unless another process did.
 func (s *sealing) finish(ctx context.Context, tx Tx) error {
 	bits, err := s.filter.Bytes()
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, `INSERT INTO segments (number, first_reward, last_reward) VALUES (?1, ?2, ?3)
+	n, err := tx.Exec(ctx, `INSERT INTO segments (number, first_reward, last_reward) VALUES (?1, ?2, ?3)
 		ON CONFLICT DO NOTHING`, s.segment, s.first, s.last)
-	if err != nil {
+	if err != nil || n == 0 {
 		return err
 	}
-	_, err = tx.Exec(ctx, `INSERT INTO segment_filters (first, last, bits) VALUES (?1, ?2, ?3)
-		ON CONFLICT DO NOTHING`, s.filter.First, s.filter.Last, bits)
+	return insertFilter(ctx, tx, s.filter, bits)
+}
+
+func insertFilter(ctx context.Context, tx Tx, f *segment.Filter, bits []byte) error {
+	_, err := tx.Exec(ctx, `INSERT INTO segment_filters (first, last, bits) VALUES (?1, ?2, ?3)`, f.First, f.Last, bits)
 	return err
 }
 

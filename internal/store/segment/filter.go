@@ -14,20 +14,22 @@ const (
 	probes     = 8
 )
 
-// Filter says which keys no reward of some sealed segments has. It never changes.
+// Filter says which keys no reward of some sealed segments has. Once it is in use it never changes.
 type Filter struct {
 	First, Last int64 // the segments
 	bloom       *bloom.BloomFilter
 }
 
-// NewFilter returns the filter of the segments first to last with the keys of those hashes.
-func NewFilter(first, last int64, keys []Entry) *Filter {
-	f := &Filter{First: first, Last: last, bloom: bloom.New(uint(max(1, len(keys)))*bitsPerKey, probes)}
-	for _, k := range keys {
-		f.bloom.Add(bytesOf(k.Hash))
-	}
-	return f
+// NewFilter returns an empty filter for a number of keys of the segments first to last.
+func NewFilter(first, last int64, keys int) *Filter {
+	return &Filter{First: first, Last: last, bloom: bloom.New(uint(max(1, keys))*bitsPerKey, probes)}
 }
+
+// Add adds a key by its hash.
+func (f *Filter) Add(hash int64) { f.bloom.Add(bytesOf(hash)) }
+
+// Width is the number of segments.
+func (f *Filter) Width() int64 { return f.Last - f.First + 1 }
 
 // ParseFilter returns a filter as Bytes stored it.
 func ParseFilter(first, last int64, stored []byte) (*Filter, error) {

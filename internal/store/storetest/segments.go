@@ -15,7 +15,7 @@ import (
 // restarts. Every key is a replay for ever, in the tail as in the oldest segment, and a user's
 // list crosses the borders of segments.
 func testSegments(t *testing.T, w *World) {
-	requests := w.recordSegments(t, 9)
+	requests := w.recordSegments(t, 18)
 	for _, i := range []int{0, segmentSize - 1, segmentSize, len(requests) / 2, len(requests) - 1} {
 		wantVerdicts(t, w.verdicts(t, changed(requests[i]), requests[i]), rewards.Conflict, rewards.Replay)
 	}
@@ -43,7 +43,11 @@ func (w *World) recordSegments(t *testing.T, segments int) (requests []rewards.N
 				t.Fatalf("verdict %d of reward %d, want %d", o.Verdict, len(requests)-size+i, want)
 			}
 		}
-		if size == 5 {
+		switch size {
+		case 3:
+			_, err = w.MergeFilters(t.Context())
+			check(t, err)
+		case 5:
 			w.reopen(t)
 		}
 	}

@@ -1,0 +1,79 @@
+package store
+
+import (
+	"context"
+
+	"stockrewards/internal/store/segment"
+)
+
+// mergeWidth is how many filters of equal size become one, so that a key is looked for in few
+// filters: 10 with 10 million rewards, 21 with a billion.
+const mergeWidth = 8
+
+// MergeFilters merges neighboring filters of sealed segments and reports whether it found any.
+// It may be interrupted and repeated at any time.
+func (s *Store) MergeFilters(ctx context.Context) (bool, error) {
+	first, last, found := s.index.toMerge()
+	if !found {
+		return false, nil
+	}
+	merged := segment.NewFilter(first, last, int((last-first+1)*s.index.size))
+	for number := first; number <= last; number++ {
+		err := s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
+			return tx.Query(ctx, func(row Row) error {
+				var hash int64
+				err := row.Scan(&hash)
+				merged.Add(hash)
+				return err
+			}, `SELECT hash FROM reward_keys WHERE segment = ?1`, number)
+		})
+		if err != nil {
+			return false, err
+		}
+	}
+	bits, err := merged.Bytes()
+	if err != nil {
+		return false, err
+	}
+	err = s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+		_, err := tx.Exec(ctx, `DELETE FROM segment_filters WHERE first BETWEEN ?1 AND ?2`, first, last)
+		if err != nil {
+			return err
+		}
+		return insertFilter(ctx, tx, merged, bits)
+	})
+	if err == nil {
+		s.index.replace(merged)
+	}
+	return err == nil, err
+}
+
+// toMerge finds the oldest filters of equal size that make up one of the next size.
+func (x *rewardIndex) toMerge() (first, last int64, found bool) {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	for i := 0; i+mergeWidth <= len(x.filters); i++ {
+		width := x.filters[i].Width()
+		first, last = x.filters[i].First, x.filters[i+mergeWidth-1].Last
+		if last-first+1 == width*mergeWidth && first%(width*mergeWidth) == 0 {
+			return first, last, true
+		}
+	}
+	return 0, 0, false
+}
+
+// replace puts a merged filter in the place of those that it covers.
+func (x *rewardIndex) replace(merged *segment.Filter) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	var filters []*segment.Filter
+	for _, f := range x.filters {
+		switch {
+		case f.First == merged.First:
+			filters = append(filters, merged)
+		case f.First > merged.Last || f.Last < merged.First:
+			filters = append(filters, f)
+		}
+	}
+	x.filters = filters
+}
