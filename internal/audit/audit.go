@@ -61,7 +61,8 @@ func Run(ctx context.Context, q reader.Queryer, o Options) (Report, error) {
 	a := &auditor{
 		r: reader.New(ctx, q, o), t: newTally(), apps: make(map[string]bool), assets: make(map[int64]bool),
 		positions: make(map[int64]*position), days: make(map[int64]*dayTotal),
-		decided: decided{fields: make(map[string]map[string]string), seen: make(map[string]bool)},
+		inSegments: q.InSegments(),
+		decided:    decided{fields: make(map[string]map[string]string), seen: make(map[string]bool)},
 	}
 	a.keys, a.lots = a.r.NewSorter(), a.r.NewSorter()
 	err := errors.Join(a.run(), a.r.Close())
@@ -71,15 +72,16 @@ func Run(ctx context.Context, q reader.Queryer, o Options) (Report, error) {
 // auditor is one audit, with what its passes share. Its maps grow with the apps, the assets
 // and the days.
 type auditor struct {
-	r         *reader.Reader
-	keys      *reader.Sorter // the rewards' idempotency keys, by app
-	lots      *reader.Sorter // what the rewards bought, by user
-	t         *tally
-	apps      map[string]bool
-	assets    map[int64]bool
-	positions map[int64]*position // by asset
-	decided   decided             // what the operator log says
-	days      map[int64]*dayTotal // by the microseconds of the day's start
+	r          *reader.Reader
+	keys       *reader.Sorter // the rewards' idempotency keys, by app
+	lots       *reader.Sorter // what the rewards bought, by user
+	t          *tally
+	inSegments bool
+	apps       map[string]bool
+	assets     map[int64]bool
+	positions  map[int64]*position // by asset
+	decided    decided             // what the operator log says
+	days       map[int64]*dayTotal // by the microseconds of the day's start
 }
 
 // run makes the passes in order.

@@ -16,13 +16,14 @@ import (
 func TestCleanHistory(t *testing.T) {
 	t.Parallel()
 	audittest.OnEngines(t, func(t *testing.T, in audittest.Place) {
-		report := run(t, audittest.History(t, in).Where)
+		w := audittest.History(t, in)
+		report := run(t, w.Where)
 		if !report.OK() {
 			t.Errorf("a clean history fails:\n%s", text(t, report))
 		}
 		names := make(map[string]bool)
 		for _, c := range report.Checks {
-			if c.Rows == 0 || c.Name == "" || c.Rule == "" || c.Unit == "" || c.Next == "" || names[c.Name] {
+			if (c.Rows > 0) == (ofSegments(c) && audittest.OnPostgres(w.Where)) || c.Name == "" || c.Rule == "" || c.Unit == "" || c.Next == "" || names[c.Name] {
 				t.Errorf("no rows, no description, or not unique: %+v", c)
 			}
 			names[c.Name] = true
@@ -64,7 +65,7 @@ func TestMaxViolations(t *testing.T) {
 	for _, want := range []string{
 		"ok    key_unique (2): ", "FAIL  asset_known (7): ", "\nasset_known: 150 violations\n", "  and 50 more\n",
 		"    found:    asset 1001\n    expected: an asset of the catalog\n", "FAIL  allocation_sum (16, 19): ",
-		"4 of 43 checks do not hold: 153 violations\n",
+		"4 of 46 checks do not hold: 153 violations\n",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the report lacks %q:\n%s", want, got)

@@ -17,6 +17,9 @@ const (
 	checkOneLiveOrder
 	checkPartsSum
 	checkCarriedRest
+	checkRewardNumbers
+	checkSegments
+	checkSegmentEntries
 	checkMembersHash
 	checkMemberOrder
 	checkOrderAmount
@@ -75,8 +78,10 @@ const (
 	checkOrders = "see `order show` and `fulfillment status`; pause ordering, so that nothing is ordered twice"
 	findEditor  = "keep a copy; somebody changed the database without the commands: find out who can write to it, " +
 		"repeat the change by a command, and compare `log verify --head` with the head that you keep"
-	rotateKeys = "stop `serve`, keep a copy, and rotate the keys of the app (`key rotate`)"
-	fixShares  = "pause ordering and keep a copy; users would see wrong shares: add up the allocations, " +
+	rotateKeys  = "stop `serve`, keep a copy, and rotate the keys of the app (`key rotate`)"
+	stopFinding = "stop `serve` and keep a copy: a used idempotency key could buy again, and lists could omit " +
+		"rewards; restore the newest backup that passes"
+	fixShares = "pause ordering and keep a copy; users would see wrong shares: add up the allocations, " +
 		"and restore the newest backup that passes"
 )
 
@@ -110,6 +115,13 @@ func rewardDefinitions() []definition {
 			"the booked amount is the sum of the allocations, and less than the amount while executing", 9, 17),
 		define(checkCarriedRest, "carried_rest", "rewards", takeBackup,
 			"an order carries what the orders before it left of the amount", 9),
+		define(checkRewardNumbers, "reward_numbers", "rewards", takeBackup,
+			"over SQLite they have the numbers 1, 2, 3, …, in the order of the ids of their app", 2),
+		define(checkSegments, "segments", "segments and filters", stopFinding,
+			"over SQLite they follow each other with equally many rewards, and each has one filter", 2),
+		define(checkSegmentEntries, "segment_entries", "entries", stopFinding,
+			"a sealed segment has an entry by key and by user for each of its rewards, and its filter has each key; "+
+				"the next one has no entry of another reward", 2),
 	}
 }
 

@@ -95,7 +95,13 @@ func TestCopiedStore(t *testing.T) {
 			t.Errorf("%s: %d rows, %d copied (-want +got):\n%s", table, len(want), copied[table], diff)
 		}
 	}
-	if after := run(t, url); !after.OK() || text(t, after) != text(t, before) {
+	after := run(t, url)
+	for i := range before.Checks { // PostgreSQL has no segments
+		if ofSegments(before.Checks[i]) {
+			before.Checks[i].Rows = 0
+		}
+	}
+	if !after.OK() || text(t, after) != text(t, before) {
 		t.Errorf("the audit of the copy differs:\n%s", text(t, after))
 	}
 	if err := copier.Copy(t.Context(), w.Where, url, copier.Options{}); !errors.Is(err, copier.ErrNotEmpty) || !errors.Is(err, copier.ErrNotCopied) {

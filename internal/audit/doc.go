@@ -7,12 +7,13 @@
 // constraint of the schema.
 //
 // It reads each table once or twice in the order of a key and merges the streams. In memory are
-// one order, one user, the apps, the keys, the assets and the days. Read checks.go for what must
-// hold, and order.go for the heart of it.
+// one order, one user, one segment, the apps, the keys, the assets and the days. Read checks.go for
+// what must hold, and order.go for the heart of it.
 //
 // The numbers of a check are those of the list of invariants. checks.go has them all; these need a
 // word more:
 //
+//	 2  key_unique; over SQLite also what finds a used key: reward_numbers, segments, segment_entries
 //	 3  status_forward; the schema has no log of transitions, only their traces
 //	 4  executed_complete (the ledger entries are the allocations)
 //	 8  amount_range (the grid is the integer itself)

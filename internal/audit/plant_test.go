@@ -20,7 +20,11 @@ func TestPlantedViolations(t *testing.T) {
 			t.Fatalf("the copy fails before it is damaged:\n%s", text(t, clean))
 		}
 		planted := make(map[string]bool)
-		for _, d := range damages() {
+		list := damages()
+		if !audittest.OnPostgres(c.Where) {
+			list = append(list, segmentDamages()...)
+		}
+		for _, d := range list {
 			checks := strings.Fields(d.checks)
 			for _, check := range checks {
 				planted[check] = true
@@ -35,7 +39,7 @@ func TestPlantedViolations(t *testing.T) {
 			t.Errorf("damage remains:\n%s", text(t, restored))
 		}
 		for _, c := range clean.Checks {
-			if !planted[c.Name] {
+			if !planted[c.Name] && c.Rows > 0 {
 				t.Errorf("no damage for %s", c.Name)
 			}
 		}

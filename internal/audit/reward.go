@@ -17,6 +17,7 @@ const (
 
 // reward is a row of rewards.
 type reward struct {
+	number                          int64 // in segments; else 0
 	app, id, user, key, fingerprint string
 	amount, asset                   int64
 	symbol, source, metadata        string
@@ -29,14 +30,18 @@ func (r *reward) name() string { return rewardName(r.app, r.id) }
 
 // rewardScan reads the table in its physical order; by an index each page would be read many
 // times.
-func rewardScan() reader.Stream[reward] {
+func rewardScan(inSegments bool) reader.Stream[reward] {
+	number, order := "0", ""
+	if inSegments {
+		number, order = "rowid", " ORDER BY rowid"
+	}
 	return reader.Stream[reward]{
 		What: "rewards",
-		Query: `SELECT app_id, id, user_id, idempotency_key, fingerprint, amount, asset_id, symbol, source,
-			metadata, status, waiting, booked, executed_at, failure_reason FROM rewards`,
+		Query: `SELECT ` + number + `, app_id, id, user_id, idempotency_key, fingerprint, amount, asset_id, symbol,
+			source, metadata, status, waiting, booked, executed_at, failure_reason FROM rewards` + order,
 		Bind: func(r *reward) []any {
 			return []any{
-				&r.app, &r.id, &r.user, &r.key, &r.fingerprint, &r.amount, &r.asset, &r.symbol, &r.source,
+				&r.number, &r.app, &r.id, &r.user, &r.key, &r.fingerprint, &r.amount, &r.asset, &r.symbol, &r.source,
 				&r.metadata, &r.status, &r.waiting, &r.booked, &r.executedAt, &r.reason,
 			}
 		},
@@ -161,17 +166,25 @@ func (a *auditor) rewards() error {
 
 // scanRewards checks each reward alone and keeps the columns that the other checks need.
 func (a *auditor) scanRewards(into *reader.Sorter) error {
-	rows, err := reader.Open(a.r, rewardScan())
+	segments, err := a.openSegments()
+	if err != nil {
+		return err
+	}
+	rows, err := reader.Open(a.r, rewardScan(a.inSegments))
 	if err != nil {
 		return err
 	}
 	alone := []rule[*reward]{{checkFingerprint, a.fingerprint}}
 	noRow := "" // the reward's key names it
 	kept, key := rows.Row.sorted(), []any{&rows.Row.app, &rows.Row.key, &noRow}
-	return rows.Each(func(r *reward) error {
+	err = rows.Each(func(r *reward) error {
 		apply(a.t, alone, r)
-		return errors.Join(into.Add(kept), a.keys.Add(key))
+		return errors.Join(into.Add(kept), a.keys.Add(key), segments.add(r))
 	})
+	if err != nil {
+		return err
+	}
+	return segments.end()
 }
 
 func (a *auditor) claimParts(v *rewardView, parts *reader.Cursor[part], allocations *reader.Cursor[allocation]) error {

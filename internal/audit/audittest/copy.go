@@ -19,6 +19,11 @@ func Tables() []string {
 	}
 }
 
+// SegmentTables returns the tables that an audit reads over SQLite only.
+func SegmentTables() []string {
+	return []string{"segments", "segment_filters", "reward_keys", "reward_users"}
+}
+
 // Copy is a copy of a world's tables without constraints and indexes, so that a test can
 // damage it.
 type Copy struct {
@@ -47,7 +52,11 @@ func (w *World) Copy(tb testing.TB) *Copy {
 		c.db = SQL(tb, c.Where)
 		Exec(tb, c.db, `PRAGMA synchronous = OFF`, `ATTACH '`+w.Where+`' AS public`)
 	}
-	for _, table := range append(Tables(), "goose_db_version") {
+	tables := append(Tables(), "goose_db_version")
+	if !OnPostgres(w.Where) {
+		tables = append(tables, SegmentTables()...)
+	}
+	for _, table := range tables {
 		Exec(tb, c.db, `CREATE TABLE `+table+` AS SELECT * FROM public.`+table)
 	}
 	return c

@@ -26,6 +26,9 @@ type World struct {
 	tb      testing.TB
 }
 
+// sealEvery is the number of rewards in a segment, so that a history has several.
+const sealEvery = 7
+
 // NewWorld returns a store without rewards: a catalog and a lease.
 func NewWorld(tb testing.TB, in Place) *World {
 	tb.Helper()
@@ -36,6 +39,7 @@ func NewWorld(tb testing.TB, in Place) *World {
 	s, err := store.New(tb.Context(), OpenEngine(tb, w.Where), func() time.Time { return w.Now },
 		rand.NewChaCha8([32]byte{1}))
 	w.Check(err)
+	s.SealEvery(sealEvery)
 	w.Operator = s.As(rewards.Operator{Actor: "tester@audittest", Command: "test"})
 	tb.Cleanup(func() { w.Check(w.Close()) })
 	var seed []rewards.Asset

@@ -98,6 +98,9 @@ func (p *Postgres) Query(ctx context.Context, query string) (Rows, error) {
 	return &postgresRows{ctx: ctx, conn: p.conn, name: name}, nil
 }
 
+// InSegments implements Queryer. Indexes of the database find rewards.
+func (p *Postgres) InSegments() bool { return false }
+
 // Close ends the transaction and the connection.
 func (p *Postgres) Close() error {
 	const patience = 5 * time.Second

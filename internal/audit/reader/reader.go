@@ -17,6 +17,8 @@ var ErrSchema = errors.New("not a store that this version of stockrewards can au
 // by row. A query is plain SQL without parameters; its ORDER BY compares bytes.
 type Queryer interface {
 	Query(ctx context.Context, query string) (Rows, error)
+	// InSegments reports whether segments find rewards by their numbers, which are row ids.
+	InSegments() bool
 }
 
 // Rows is the result of a query; *sql.Rows implements it.

@@ -90,6 +90,9 @@ func (s *SQLite) Query(ctx context.Context, query string) (Rows, error) {
 	return rows, nil
 }
 
+// InSegments implements Queryer.
+func (s *SQLite) InSegments() bool { return true }
+
 // Close ends the transaction and closes the file.
 func (s *SQLite) Close() error {
 	var errs []error

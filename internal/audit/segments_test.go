@@ -1,0 +1,117 @@
+package audit_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"stockrewards/internal/audit"
+	"stockrewards/internal/audit/audittest"
+)
+
+// ofSegments reports whether a check has rows over SQLite only.
+func ofSegments(c audit.CheckResult) bool {
+	return slices.Contains([]string{"reward_numbers", "segments", "segment_entries"}, c.Name)
+}
+
+// Parts of the damages.
+const (
+	newestSegment = `(SELECT max(number) FROM segments)`
+	someBits      = `(SELECT bits FROM segment_filters ORDER BY first LIMIT 1)`
+)
+
+// segmentDamages damages the segments, which only SQLite has.
+func segmentDamages() []damage {
+	return []damage{
+		{"reward_numbers segment_entries", "a gap", `DELETE FROM rewards WHERE rowid = 12`},
+		{"reward_numbers", "a gap in the tail", `DELETE FROM rewards WHERE rowid = (SELECT max(rowid) - 1 FROM rewards)`},
+		{"reward_numbers segment_entries", "not from 1", `UPDATE rewards SET rowid = 0 WHERE rowid = 1`},
+		{"reward_numbers", "a negative number", `UPDATE rewards SET rowid = -9223372036854775808 WHERE rowid = 1`},
+		{"reward_numbers", "the largest number", `UPDATE rewards SET rowid = 9223372036854775807 WHERE rowid = 9`},
+		{"reward_numbers segment_entries", "exchanged", `UPDATE rewards SET rowid = -1 WHERE id = @ann-aapl; UPDATE rewards SET rowid = 1 WHERE id = @bob-aapl; UPDATE rewards SET rowid = 3 WHERE id = @ann-aapl`},
+		{"segments segment_entries", "fewer rewards than sealed", `DELETE FROM rewards WHERE rowid > 12`},
+		{"segments", "a segment gone", `DELETE FROM segments WHERE number = 1`},
+		{"segments", "the newest gone", `DELETE FROM segments WHERE number = ` + newestSegment},
+		{"segments segment_entries", "all gone", `DELETE FROM segments`},
+		{"segments", "another number", `UPDATE segments SET number = 9 WHERE number = ` + newestSegment},
+		{"segments", "another first reward", `UPDATE segments SET first_reward = first_reward + 1 WHERE number = 1`},
+		{"segments", "another last reward", `UPDATE segments SET last_reward = last_reward + 1 WHERE number = 1`},
+		{"segments", "another size", `UPDATE segments SET last_reward = last_reward - 1 WHERE number = 0`},
+		{"segments", "no size", `UPDATE segments SET last_reward = 0 WHERE number = 0`},
+		{"segments", "sealed twice", `INSERT INTO segments SELECT * FROM segments WHERE number = 1`},
+		{"segments segment_entries", "sealed too early", `INSERT INTO segments SELECT number + 1, last_reward + 1, last_reward + 7 FROM segments WHERE number = ` + newestSegment},
+		{"segments", "no filter", `DELETE FROM segment_filters WHERE first = 1`},
+		{"segments", "two filters", `INSERT INTO segment_filters SELECT * FROM segment_filters WHERE first = 1`},
+		{"segments", "a filter too wide", `UPDATE segment_filters SET first = 0 WHERE first = 1`},
+		{"segments", "a filter of no segment", `INSERT INTO segment_filters SELECT 9, 9, bits FROM segment_filters WHERE first = 0`},
+		{"segments", "a filter that ends too early", `UPDATE segment_filters SET last = 0 WHERE first = 1`},
+		{"segments", "an empty filter", `UPDATE segment_filters SET bits = x'' WHERE first = 1`},
+		{"segments", "a short filter", `UPDATE segment_filters SET bits = substr(bits, 1, 24) WHERE first = 1`},
+		{"segments", "a filter with more bits", `UPDATE segment_filters SET bits = CAST(bits || zeroblob(8) AS BLOB) WHERE first = 1`},
+		{"segments", "a filter with other probes", `UPDATE segment_filters SET bits = CAST(substr(bits, 1, 15) || x'07' || substr(bits, 17) AS BLOB) WHERE first = 1`},
+		{"segments", "a filter of 0 bits", `UPDATE segment_filters SET bits = CAST(zeroblob(8) || substr(bits, 9) AS BLOB) WHERE first = 1`},
+		{"segments", "a filter of too many bits", `UPDATE segment_filters SET bits = CAST(x'ffffffffffffffff' || substr(bits, 9, 8) || x'ffffffffffffffff' || substr(bits, 25) AS BLOB) WHERE first = 1`},
+		{"segment_entries", "a filter that forgets", `UPDATE segment_filters SET bits = CAST(substr(bits, 1, 24) || zeroblob(length(bits) - 24) AS BLOB) WHERE first = 1`},
+		{"segment_entries", "the filter of another segment", `UPDATE segment_filters SET bits = ` + someBits + ` WHERE first = 1`},
+		{"segment_entries", "no entry by key", `DELETE FROM reward_keys WHERE number = 3`},
+		{"segment_entries", "no entry by user", `DELETE FROM reward_users WHERE number = 3`},
+		{"segment_entries", "no entries by key", `DELETE FROM reward_keys`},
+		{"segment_entries", "another hash of a key", `UPDATE reward_keys SET hash = hash + 1 WHERE number = 3`},
+		{"segment_entries", "another hash of a user", `UPDATE reward_users SET hash = hash + 1 WHERE number = 3`},
+		{"segment_entries", "another reward's entry", `UPDATE reward_keys SET number = 4 WHERE number = 3`},
+		{"segment_entries", "in another segment", `UPDATE reward_users SET segment = 1 WHERE number = 3`},
+		{"segment_entries", "twice", `INSERT INTO reward_keys SELECT * FROM reward_keys WHERE number = 3`},
+		{"segment_entries", "one more by key", `INSERT INTO reward_keys SELECT segment, hash, number + 1 FROM reward_keys WHERE number = 3`},
+		{"segment_entries", "one more by user", `INSERT INTO reward_users SELECT segment, hash + 1, number FROM reward_users WHERE number = 3`},
+		{"segment_entries", "of a negative segment", `INSERT INTO reward_users SELECT -1, hash, number FROM reward_users WHERE number = 3`},
+		{"segment_entries", "a foreign one in the next segment", `INSERT INTO reward_keys SELECT (SELECT max(number) + 1 FROM segments), hash, number FROM reward_keys WHERE number = 3`},
+		{"segment_entries", "one after the next segment", `INSERT INTO reward_keys SELECT (SELECT max(number) + 2 FROM segments), hash, number FROM reward_keys WHERE number = 3`},
+		{"segment_entries", "a key changed", `UPDATE rewards SET idempotency_key = 'another' WHERE rowid = 3`},
+		{"segment_entries", "a user changed", `UPDATE rewards SET user_id = @dee WHERE rowid = 3`},
+		{"segment_entries", "a user's id cut short", `UPDATE rewards SET user_id = x'01' WHERE rowid = 3`},
+	}
+}
+
+// TestMergedFilters audits a store with a filter of eight segments.
+func TestMergedFilters(t *testing.T) {
+	t.Parallel()
+	w := audittest.NewWorld(t, audittest.NewFile)
+	u := w.User(w.App("first"), "ann", "ann@example.com", "")
+	for i := range 68 {
+		w.Give(fmt.Sprint("gift-", i), u, "KO", dollar, "", "")
+	}
+	merged, err := w.MergeFilters(t.Context())
+	check(t, err)
+	var filters int
+	check(t, audittest.SQL(t, w.Where).QueryRowContext(t.Context(), `SELECT count(*) FROM segment_filters`).Scan(&filters))
+	if r := run(t, w.Where); !merged || filters != 2 || !r.OK() {
+		t.Errorf("%d filters, want 2; the audit:\n%s", filters, text(t, r))
+	}
+	c := w.Copy(t)
+	c.Exec(`UPDATE segment_filters SET last = 5 WHERE first = 0`)
+	wantViolations(t, run(t, c.Where), "segments")
+	c.Restore()
+	c.Exec(`UPDATE segment_filters SET first = 7 WHERE first = 8`)
+	wantViolations(t, run(t, c.Where), "segments")
+}
+
+// TestSegmentBeingSealed audits a store with a segment of which some entries are stored.
+func TestSegmentBeingSealed(t *testing.T) {
+	t.Parallel()
+	w := audittest.History(t, audittest.NewFile)
+	const newer = ` WHERE segment > ` + newestSegment
+	const count = `SELECT (SELECT count(*) FROM reward_keys` + newer + `) + (SELECT count(*) FROM reward_users` + newer + `)`
+	var stored int
+	check(t, audittest.SQL(t, w.Where).QueryRowContext(t.Context(), count).Scan(&stored))
+	if stored == 0 || stored >= 14 {
+		t.Errorf("%d entries of the next segment, want some of 14", stored)
+	}
+	if r := run(t, w.Where); !r.OK() {
+		t.Errorf("the audit fails:\n%s", text(t, r))
+	}
+	c := w.Copy(t)
+	c.Exec(`DELETE FROM reward_keys` + newer)
+	if r := run(t, c.Where); !r.OK() {
+		t.Errorf("the audit wants entries of a segment that is not sealed:\n%s", text(t, r))
+	}
+}
