@@ -79,10 +79,11 @@ func (x *rewardIndex) load(ctx context.Context, tx Tx) (bool, error) {
 	if legacy, err := fetchValues(ctx, tx, []any{&one}, legacyIndex); err != nil || legacy {
 		return false, err
 	}
-	if err := x.checkSize(ctx, tx); err != nil {
+	sealed, err := x.checkSize(ctx, tx)
+	if err != nil {
 		return false, err
 	}
-	if err := x.loadFilters(ctx, tx); err != nil {
+	if err := x.loadFilters(ctx, tx, sealed); err != nil {
 		return false, err
 	}
 	x.tails = []*segment.Tail{segment.NewTail(x.sealed()*x.size + 1)}
@@ -93,33 +94,44 @@ func (x *rewardIndex) load(ctx context.Context, tx Tx) (bool, error) {
 	return true, nil
 }
 
-// checkSize fails when the newest sealed segment has another size or place.
-func (x *rewardIndex) checkSize(ctx context.Context, tx Tx) error {
+// checkSize returns the number of sealed segments. It fails when the newest one has another size.
+func (x *rewardIndex) checkSize(ctx context.Context, tx Tx) (sealed int64, err error) {
 	var number, last int64
 	found, err := fetchValues(ctx, tx, []any{&number, &last},
 		`SELECT number, last_reward FROM segments ORDER BY number DESC LIMIT 1`)
-	if err == nil && found && last != (number+1)*x.size {
-		err = fmt.Errorf("store: segment %d ends with reward %d, want %d: the store has another segment size",
+	if err != nil || !found {
+		return 0, err
+	}
+	if last != (number+1)*x.size {
+		return 0, fmt.Errorf("store: segment %d ends with reward %d, want %d: the store has another segment size",
 			number, last, (number+1)*x.size)
 	}
-	return err
+	return number + 1, nil
 }
 
-func (x *rewardIndex) loadFilters(ctx context.Context, tx Tx) error {
+func (x *rewardIndex) loadFilters(ctx context.Context, tx Tx, sealed int64) error {
 	x.filters = nil
-	return tx.Query(ctx, func(row Row) error {
+	err := tx.Query(ctx, func(row Row) error {
 		var first, last int64
 		var stored []byte
 		if err := row.Scan(&first, &last, toBytes{&stored}); err != nil {
 			return err
 		}
 		if first != x.sealed() {
-			return fmt.Errorf("store: the filter of segment %d is missing: run `stockrewards audit`", x.sealed())
+			return errNoFilter(x.sealed())
 		}
 		f, err := segment.ParseFilter(first, last, stored)
 		x.filters = append(x.filters, f)
 		return err
 	}, `SELECT first, last, bits FROM segment_filters ORDER BY first`)
+	if err == nil && x.sealed() != sealed {
+		err = errNoFilter(min(sealed, x.sealed()))
+	}
+	return err
+}
+
+func errNoFilter(number int64) error {
+	return fmt.Errorf("store: the filter of segment %d is missing or wrong: run `stockrewards audit`", number)
 }
 
 // sealed is the number of sealed segments. They are counted from 0.

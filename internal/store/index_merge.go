@@ -36,8 +36,8 @@ func (s *Store) MergeFilters(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	err = s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
-		_, err := tx.Exec(ctx, `DELETE FROM segment_filters WHERE first BETWEEN ?1 AND ?2`, first, last)
-		if err != nil {
+		n, err := tx.Exec(ctx, `DELETE FROM segment_filters WHERE first BETWEEN ?1 AND ?2 AND last <= ?2`, first, last)
+		if err != nil || n == 0 { // another process merged them further
 			return err
 		}
 		return insertFilter(ctx, tx, merged, bits)

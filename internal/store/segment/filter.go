@@ -34,32 +34,32 @@ func (f *Filter) Width() int64 { return f.Last - f.First + 1 }
 // ParseFilter returns a filter as Bytes stored it.
 func ParseFilter(first, last int64, stored []byte) (*Filter, error) {
 	f := &Filter{First: first, Last: last, bloom: new(bloom.BloomFilter)}
-	err := checkShape(stored)
-	if err == nil {
-		err = f.bloom.UnmarshalBinary(stored)
+	if wrong := checkShape(stored); wrong != "" {
+		return nil, fmt.Errorf("segment: cannot read the filter of the segments %d to %d: %s", first, last, wrong)
 	}
-	if err != nil {
+	if err := f.bloom.UnmarshalBinary(stored); err != nil {
 		return nil, fmt.Errorf("segment: cannot read the filter of the segments %d to %d: %w", first, last, err)
 	}
 	return f, nil
 }
 
 // checkShape checks what the library trusts: the numbers of bits and of probes, the number of bits
-// again, and the bits. A damaged number would make it reserve any memory, or forget keys.
-func checkShape(stored []byte) error {
+// again, and the bits. A damaged number would make it reserve any memory, or forget keys. It returns
+// what is wrong, or "".
+func checkShape(stored []byte) string {
 	const word, head = 8, 24
 	if len(stored) <= head || len(stored)%word != 0 {
-		return fmt.Errorf("it has %d bytes, want the bits in words of %d bytes", len(stored), word)
+		return fmt.Sprintf("it has %d bytes, want the bits in words of %d bytes", len(stored), word)
 	}
 	number := func(at int) uint64 { return binary.BigEndian.Uint64(stored[at:]) }
 	bits, hashes, words := number(0), number(word), uint64(len(stored)-head)/word
 	if hashes != probes {
-		return fmt.Errorf("it has %d probes, want %d", hashes, probes)
+		return fmt.Sprintf("it has %d probes, want %d", hashes, probes)
 	}
 	if bits != number(2*word) || bits == 0 || (bits-1)/64 != words-1 {
-		return fmt.Errorf("it has %d bits in %d words of 64 bits", bits, words)
+		return fmt.Sprintf("it has %d bits in %d words of 64 bits", bits, words)
 	}
-	return nil
+	return ""
 }
 
 // Bytes returns the filter as it is stored.

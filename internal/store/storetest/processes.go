@@ -1,0 +1,148 @@
+package storetest
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
+)
+
+// TestTwoProcesses records through two processes in turn, each with its own engine of one store
+// in segments. Each lists what the other one recorded and sealed, before it writes again.
+// Every key is a replay in both. An id is later than all before it, although
+// one clock is ahead.
+func TestTwoProcesses(t *testing.T, one, other store.Engine) {
+	t.Helper()
+	a := NewWorld(t, one)
+	b := a.join(t, other)
+	b.Advance(2 * time.Second)
+	var requests []rewards.NewReward
+	var newest rewards.RewardID
+	for turn, rewardsOfTurn := range []int{1, 1, 3, 2, 9, 30, 2, 30, 1, 25, 40, 3, 20} {
+		writer, reader := a, b
+		if turn%2 == 1 {
+			writer, reader = b, a
+		}
+		for range rewardsOfTurn {
+			r := writer.Request(t, 1_000_000)
+			r.UserID = a.Users[len(requests)%2].ID
+			r.Fingerprint = rewards.NewFingerprint(r, "")
+			recorded := writer.record(t, r)
+			if requests = append(requests, r); bytes.Compare(recorded.ID[:], newest[:]) <= 0 {
+				t.Fatalf("reward %d has the id %s, want one after %s", len(requests), recorded.ID, newest)
+			}
+			newest = recorded.ID
+		}
+		for _, u := range a.Users {
+			reader.wantList(t, requests, u)
+		}
+		for i, v := range reader.verdicts(t, requests...) {
+			if v != rewards.Replay {
+				t.Fatalf("turn %d: verdict %d of the other process's reward %d, want a replay", turn, v, i)
+			}
+		}
+		check(t, failure(writer.MergeFilters(t.Context())))
+	}
+	a.reopen(t)
+	for i, v := range a.verdicts(t, requests...) {
+		if v != rewards.Replay {
+			t.Fatalf("after a restart: verdict %d of reward %d, want a replay", v, i)
+		}
+	}
+}
+
+// join returns another process's world of the same store.
+func (w *World) join(t *testing.T, engine store.Engine) *World {
+	t.Helper()
+	b := &World{engine: engine, App: w.App, Users: w.Users}
+	b.now.Store(w.now.Load())
+	b.keys.Store(1_000_000)
+	b.reopen(t)
+	return b
+}
+
+// TestUncertainCommits records while some commits are rolled back, and the outcome of others is
+// unknown. next sets what happens to the next commits of clients.
+func TestUncertainCommits(t *testing.T, engine store.Engine, next func(lost, unknown int)) {
+	t.Helper()
+	w := NewWorld(t, engine)
+	var requests []rewards.NewReward
+	for i := range 12 * segmentSize {
+		r, other := w.Request(t, 1_000_000), w.Request(t, 2_000_000)
+		r.UserID, other.UserID = w.Users[i%2].ID, w.Users[1].ID
+		r.Fingerprint, other.Fingerprint = rewards.NewFingerprint(r, ""), rewards.NewFingerprint(other, "")
+		if i%5 == 1 {
+			next(1, 0)
+			if _, err := w.RecordRewards(t.Context(), []rewards.NewReward{r, other}); err == nil {
+				t.Fatal("a commit that was rolled back succeeded")
+			}
+		}
+		if i%5 == 3 {
+			next(0, 1+i%2)
+		}
+		w.record(t, r)
+		requests = append(requests, r)
+	}
+	for i, v := range w.verdicts(t, requests...) {
+		if v != rewards.Replay {
+			t.Fatalf("verdict %d of the repeated reward %d, want a replay", v, i)
+		}
+	}
+	for _, u := range w.Users {
+		w.wantList(t, requests, u)
+	}
+	w.reopen(t)
+	for _, u := range w.Users {
+		w.wantList(t, requests, u)
+	}
+}
+
+// TestSegmentsOfAnotherStore changes a store of full segments by hand, which must then be refused.
+func TestSegmentsOfAnotherStore(t *testing.T, engine store.Engine, change func()) {
+	t.Helper()
+	w := NewWorld(t, engine)
+	requests := w.recordSegments(t, 3)
+	change()
+	w.reopen(t)
+	if _, err := w.RecordRewards(t.Context(), requests[:1]); err == nil {
+		t.Error("a damaged store records rewards")
+	}
+	user := w.Users[0].ID
+	if _, err := w.Rewards(t.Context(), w.App.ID, rewards.RewardFilter{UserID: &user}, all[rewards.Reward]()); err == nil {
+		t.Error("a damaged store lists rewards")
+	}
+}
+
+// TestEqualHashes finds a reward by its key and by its user although entries of other rewards
+// have the same hashes. collide gives the first entry of each index the hash of the second
+// reward as well, and of the third.
+func TestEqualHashes(t *testing.T, engine store.Engine, collide func()) {
+	t.Helper()
+	w := NewWorld(t, engine)
+	foreign := w.NewApp(t, "foreign")
+	stranger := w.NewUser(t, foreign.ID, "stranger")
+	theirs := w.Request(t, 1_000_000)
+	theirs.AppID, theirs.UserID = foreign.ID, stranger.ID
+	theirs.Fingerprint = rewards.NewFingerprint(theirs, "")
+	ours := theirs
+	ours.AppID, ours.UserID = w.App.ID, w.Users[0].ID
+	ours.Fingerprint = rewards.NewFingerprint(ours, "")
+	w.record(t, theirs) // number 1
+	second := w.record(t, ours)
+	requests := append([]rewards.NewReward{ours}, w.recordSegments(t, 3)...)
+	collide()
+	w.reopen(t)
+	outcomes, err := w.RecordRewards(t.Context(), []rewards.NewReward{ours, requests[1]})
+	check(t, err)
+	if o := outcomes[0]; o.Verdict != rewards.Replay || o.Reward.ID != second.ID {
+		t.Errorf("verdict %d and reward %s, want a replay of %s", o.Verdict, o.Reward.ID, second.ID)
+	}
+	if o := outcomes[1]; o.Verdict != rewards.Replay || o.Reward.IdempotencyKey != requests[1].IdempotencyKey {
+		t.Errorf("verdict %d and key %s, want a replay of %s", o.Verdict, o.Reward.IdempotencyKey, requests[1].IdempotencyKey)
+	}
+	for _, u := range w.Users {
+		w.wantList(t, requests, u)
+	}
+}
