@@ -55,7 +55,7 @@ func (c *devCommand) Run(ctx context.Context) error {
 	}
 	cfg.Log, cfg.LogDropped = log, out.Dropped
 	if c.Verbose {
-		cfg.RequestLog = out
+		cfg.RequestLog = textRequests{log}
 	}
 	s, err := server.New(ctx, cfg)
 	if err != nil {

@@ -93,7 +93,9 @@ func (p *userPage) numbers(ctx context.Context, tx Tx, below int64, limit int) (
 			return nil, err
 		}
 	}
-	from, _ := slices.BinarySearchFunc(p.tail, below, func(number, below int64) int { return cmp.Compare(below, number+1) })
+	from, _ := slices.BinarySearchFunc(p.tail, below, func(number, below int64) int {
+		return cmp.Compare(below, number+1)
+	})
 	numbers = append(numbers, p.tail[from:min(from+limit-len(numbers), len(p.tail))]...)
 	if len(numbers) < limit {
 		// The newest segment comes first, and the statement ends at the limit.

@@ -18,18 +18,14 @@ import (
 func TestNoStatementCostsMoreOverTheYears(t *testing.T) {
 	t.Parallel()
 	r := new(storetest.Recorder)
-	t.Run("contract", func(t *testing.T) {
-		storetest.Run(t, func(t *testing.T) store.Engine {
-			t.Helper()
-			return r.On(opener(memory, 0)(t))
+	for name, open := range map[string]storetest.Opener{"new": opener(memory, 0), "older": older} {
+		t.Run(name, func(t *testing.T) { //nolint:paralleltest // its statements are needed below
+			storetest.Run(t, func(t *testing.T) store.Engine {
+				t.Helper()
+				return r.On(open(t))
+			})
 		})
-	})
-	t.Run("older store", func(t *testing.T) {
-		storetest.Run(t, func(t *testing.T) store.Engine {
-			t.Helper()
-			return r.On(older(t))
-		})
-	})
+	}
 	upgrade(t, r.On(older(t)))
 	all := r.Statements()
 	storetest.CheckAllRun(t, "..", all, false, "cutover.go") // it has its own test

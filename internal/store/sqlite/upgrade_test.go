@@ -39,7 +39,8 @@ type ending struct {
 }
 
 func (e *ending) Write(ctx context.Context, f func(context.Context, store.Tx) error) error {
-	if e.left--; e.left < 0 {
+	e.left--
+	if e.left < 0 {
 		return context.Canceled
 	}
 	return e.Engine.Write(ctx, f)
