@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store/segment"
@@ -17,7 +16,8 @@ import (
 // number is its rowid, so only SQLite has it. Until an older store is upgraded, and over
 // PostgreSQL, indexes of the database find them.
 type rewardIndex struct {
-	size int64 // rewards in a segment
+	ids  *rewards.IDs // are in the order of the numbers
+	size int64        // rewards in a segment
 
 	mu      sync.RWMutex
 	use     indexUse
@@ -35,7 +35,7 @@ const (
 	indexInSegments
 )
 
-func newRewardIndex() *rewardIndex { return &rewardIndex{size: segment.Size} }
+func newRewardIndex(ids *rewards.IDs) *rewardIndex { return &rewardIndex{ids: ids, size: segment.Size} }
 
 // SealEvery sets the number of rewards in a segment. Every process that ever uses the store must
 // set the same. Call it before the first use.
@@ -87,7 +87,7 @@ func (x *rewardIndex) load(ctx context.Context, tx Tx) (bool, error) {
 		return false, err
 	}
 	x.tails = []*segment.Tail{segment.NewTail(x.sealed()*x.size + 1)}
-	if _, err := x.extend(ctx, tx); err != nil {
+	if err := x.extend(ctx, tx); err != nil {
 		return false, err
 	}
 	x.use = indexInSegments
@@ -143,23 +143,27 @@ func (x *rewardIndex) sealed() int64 {
 }
 
 // catchUp adds the rewards that other processes recorded, and those of a commit whose outcome
-// was learned late. It returns the time of the newest one's id, if there are any.
-func (x *rewardIndex) catchUp(ctx context.Context, tx Tx) (newest time.Time, err error) {
+// was learned late. Later ids are after theirs.
+func (x *rewardIndex) catchUp(ctx context.Context, tx Tx) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.extend(ctx, tx)
 }
 
-func (x *rewardIndex) extend(ctx context.Context, tx Tx) (newest time.Time, err error) {
-	err = fetchEach(ctx, tx, scanEntry, func(e entry) error {
+func (x *rewardIndex) extend(ctx context.Context, tx Tx) error {
+	var newest rewards.RewardID
+	err := fetchEach(ctx, tx, scanEntry, func(e entry) error {
 		if e.number != x.next() {
 			return errGap
 		}
 		x.add(e.key, e.user)
-		newest = e.id.Time()
+		newest = e.id
 		return nil
 	}, entries+` ORDER BY rowid`, x.next())
-	return newest, err
+	if !newest.IsZero() {
+		x.ids.StartAfter(newest.Time())
+	}
+	return err
 }
 
 // entry is what the index keeps of a reward.

@@ -12,7 +12,7 @@ import (
 // one in the order of batch, even when a key occurs twice or its first request is refused.
 // After an error no reward is stored; with CodeUnavailable that is unknown. A row that cannot
 // be stored fails the whole batch: the caller retries in smaller batches. When the outcome of a
-// commit is unknown it is retried with the same ids, which distinguish its rows from others.
+// commit is unknown it is retried: the ids distinguish its rows from those of others.
 func (s *Store) RecordRewards(ctx context.Context, batch []rewards.NewReward) ([]rewards.Outcome, error) {
 	if err := s.CheckClock(); err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (s *Store) markUsed(ctx context.Context, tx Tx, outcomes []rewards.Outcome)
 type recording struct {
 	store    *Store
 	batch    []rewards.NewReward
-	ids      []rewards.RewardID // made once, in this process's turn, so that they grow from commit to commit
+	ids      []rewards.RewardID // of what the newest attempt stored, made in this process's turn
 	outcomes []rewards.Outcome
 	created  []int // requests stored by this transaction, in order of their numbers; not over a network
 	first    int64 // number of the first of them
@@ -98,6 +98,9 @@ func (r *recording) fingerprint(i int) rewards.Fingerprint {
 	}
 	return r.batch[i].Fingerprint
 }
+
+// newID makes the id of a request's reward.
+func (r *recording) newID(i int) { r.ids[i] = rewards.NewID[rewards.Reward](r.store.ids) }
 
 // requestKey is an idempotency key in its app.
 type requestKey struct {
@@ -157,11 +160,6 @@ func (r *recording) likelyNew() []int {
 func (r *recording) create(ctx context.Context, rows batchRows, requests []int) error {
 	if len(requests) == 0 {
 		return nil
-	}
-	for _, i := range requests {
-		if r.ids[i].IsZero() {
-			r.ids[i] = rewards.NewID[rewards.Reward](r.store.ids)
-		}
 	}
 	return rows.insert(ctx, requests, func(i int) { r.outcomes[i] = r.batch[i].Decide(r.ids[i], nil, true) })
 }

@@ -19,6 +19,9 @@ func (b byColumn) insert(ctx context.Context, requests []int, stored func(int)) 
 	amounts, assets := make([]int64, n), make([]int64, n)
 	place := make(map[rewards.RewardID]int, n)
 	for row, i := range requests {
+		if b.ids[i].IsZero() { // a retry has the same ids
+			b.newID(i)
+		}
 		r, mark := &b.batch[i], b.fingerprint(i)
 		place[b.ids[i]] = i
 		apps[row], ids[row], users[row], prints[row] = r.AppID[:], b.ids[i][:], r.UserID[:], mark[:]

@@ -20,10 +20,7 @@ func (r *recording) byRow(ctx context.Context, tx Tx) (byRow, error) {
 	if err != nil || !inSegments {
 		return byRow{r, tx, false}, err
 	}
-	newest, err := index.catchUp(ctx, tx)
-	if !newest.IsZero() { // ids are in the order of the numbers
-		r.store.ids.StartAfter(newest)
-	}
+	err = index.catchUp(ctx, tx)
 	r.first = index.firstNew()
 	return byRow{r, tx, true}, err
 }
@@ -44,6 +41,7 @@ func (b byRow) insert(ctx context.Context, requests []int, stored func(int)) err
 			}
 			continue
 		}
+		b.newID(i) // also in a retry: others may have recorded since, and ids grow with the numbers
 		mark := b.fingerprint(i)
 		_, err = b.tx.Exec(ctx, `INSERT INTO rewards (app_id, id, user_id, idempotency_key, fingerprint,
 			amount, asset_id, symbol, source, metadata) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`,

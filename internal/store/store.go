@@ -34,11 +34,12 @@ type Store struct {
 
 // New returns the store of an open engine. Runs with the same clock and randomness are the same.
 func New(ctx context.Context, engine Engine, now func() time.Time, random io.Reader) (*Store, error) {
+	ids := rewards.NewIDs(now, random)
 	s := &Store{
 		engine: &watched{Engine: engine, now: now, pacer: newPacer(engine)},
-		ids:    rewards.NewIDs(now, random), now: now, random: random,
+		ids:    ids, now: now, random: random,
 		guard: func(time.Time) error { return nil },
-		known: newKnownUsers(), held: newHoldingCache(engine), index: newRewardIndex(),
+		known: newKnownUsers(), held: newHoldingCache(engine), index: newRewardIndex(ids),
 	}
 	s.rewards = newBatchReader(s.engine, readRewards)
 	s.holdings = newBatchReader(s.engine, s.readHoldings)

@@ -12,6 +12,25 @@ import (
 
 func TestTwoProcesses(t *testing.T) {
 	t.Parallel()
+	one, other := engines(t)
+	storetest.TestTwoProcesses(t, one, other)
+}
+
+func TestIDsFollowThoseOfOthers(t *testing.T) {
+	t.Parallel()
+	one, other := engines(t)
+	storetest.TestIDsFollowThoseOfOthers(t, one, other)
+}
+
+func TestMergeByOldFilters(t *testing.T) {
+	t.Parallel()
+	one, other := engines(t)
+	storetest.TestMergeByOldFilters(t, one, other)
+}
+
+// engines opens a file twice, as two processes do.
+func engines(t *testing.T) (one, other store.Engine) {
+	t.Helper()
 	path := migratedFile(t)
 	open := func() store.Engine {
 		e, err := sqlite.Open(t.Context(), path, sqlite.Options{})
@@ -19,27 +38,65 @@ func TestTwoProcesses(t *testing.T) {
 		t.Cleanup(func() { check(t, e.Close()) })
 		return e
 	}
-	storetest.TestTwoProcesses(t, open(), open())
+	return open(), open()
 }
 
-// uncertain is an engine that rolls back the next commits of clients, or hides their outcome.
+// paused is an engine that runs a function once, in the read after the next one: its transaction
+// has a snapshot then, and no statement of the store ran.
+type paused struct {
+	store.Engine
+
+	reads int
+	run   func()
+}
+
+func (e *paused) Read(ctx context.Context, f func(context.Context, store.Tx) error) error {
+	return e.Engine.Read(ctx, func(ctx context.Context, tx store.Tx) error {
+		if e.run == nil {
+			return f(ctx, tx)
+		}
+		if err := tx.Query(ctx, func(store.Row) error { return nil }, `SELECT 1 FROM rewards LIMIT 1`); err != nil {
+			return err
+		}
+		e.reads++
+		if e.reads == 2 {
+			run := e.run
+			e.run = nil
+			run()
+		}
+		return f(ctx, tx)
+	})
+}
+
+func TestListWhileSealing(t *testing.T) {
+	t.Parallel()
+	e := &paused{Engine: opener(migratedFile, 0)(t)}
+	storetest.TestListWhileSealing(t, e, func(run func()) { e.run = run })
+}
+
+// uncertain is an engine that rolls back the next commits of clients, hides their outcome, or delays
+// the end of one.
 type uncertain struct {
 	store.Engine
 
 	lost, unknown int
+	after         func() // runs once, after the next commit
 }
 
 func (e *uncertain) WriteForClients(ctx context.Context, f func(context.Context, store.Tx) error) error {
-	if e.lost > 0 {
-		e.lost--
-		return e.Engine.WriteForClients(ctx, func(ctx context.Context, tx store.Tx) error {
-			return errors.Join(f(ctx, tx), errRetried)
-		})
+	lost, unknown, after := e.lost > 0, e.unknown > 0, e.after
+	e.lost, e.unknown, e.after = max(0, e.lost-1), max(0, e.unknown-1), nil
+	err := e.Engine.WriteForClients(ctx, func(ctx context.Context, tx store.Tx) error {
+		if err := f(ctx, tx); err != nil || !lost {
+			return err
+		}
+		return errRetried
+	})
+	if after != nil {
+		after()
 	}
-	err := e.Engine.WriteForClients(ctx, f)
-	if err == nil && e.unknown > 0 {
-		e.unknown--
-		err = store.ErrUnknownOutcome
+	if unknown && (err == nil || errors.Is(err, errRetried)) {
+		return store.ErrUnknownOutcome
 	}
 	return err
 }
@@ -48,6 +105,12 @@ func TestUncertainCommits(t *testing.T) {
 	t.Parallel()
 	e := &uncertain{Engine: opener(migratedFile, 0)(t)}
 	storetest.TestUncertainCommits(t, e, func(lost, unknown int) { e.lost, e.unknown = lost, unknown })
+}
+
+func TestCommitsAtOnce(t *testing.T) {
+	t.Parallel()
+	e := &uncertain{Engine: opener(migratedFile, 0)(t)}
+	storetest.TestCommitsAtOnce(t, e, func(lost int, run func()) { e.lost, e.unknown, e.after = lost, lost, run })
 }
 
 // A store whose segments cannot be trusted is refused: it could buy a reward again.
@@ -74,7 +137,7 @@ func TestEqualHashes(t *testing.T) {
 	storetest.TestEqualHashes(t, e, func() {
 		for _, table := range []string{"reward_keys", "reward_users"} {
 			write(t, e, `INSERT INTO `+table+` SELECT segment, hash, 1 FROM `+table+` WHERE segment = 0 AND number = 2`)
-			write(t, e, `INSERT OR IGNORE INTO `+table+` SELECT segment, hash, 2 FROM `+table+` WHERE segment = 0 AND number = 3`)
+			write(t, e, `INSERT OR IGNORE INTO `+table+` SELECT segment, hash, 2 FROM `+table+` WHERE segment = 0 AND number = 4`)
 		}
 	})
 }

@@ -53,6 +53,18 @@ func TestTwoProcesses(t *testing.T, one, other store.Engine) {
 	}
 }
 
+// TestIDsFollowThoseOfOthers records first in one process, then in another one that started before.
+func TestIDsFollowThoseOfOthers(t *testing.T, one, other store.Engine) {
+	t.Helper()
+	a := NewWorld(t, one)
+	b := a.join(t, other)
+	a.Advance(2 * time.Second)
+	first := a.Give(t, 1_000_000)
+	if second := b.Give(t, 1_000_000); bytes.Compare(second.ID[:], first.ID[:]) <= 0 {
+		t.Errorf("the id %s follows %s", second.ID, first.ID)
+	}
+}
+
 // join returns another process's world of the same store.
 func (w *World) join(t *testing.T, engine store.Engine) *World {
 	t.Helper()
@@ -69,7 +81,7 @@ func TestUncertainCommits(t *testing.T, engine store.Engine, next func(lost, unk
 	t.Helper()
 	w := NewWorld(t, engine)
 	var requests []rewards.NewReward
-	for i := range 12 * segmentSize {
+	for i := range 12 * SegmentSize {
 		r, other := w.Request(t, 1_000_000), w.Request(t, 2_000_000)
 		r.UserID, other.UserID = w.Users[i%2].ID, w.Users[1].ID
 		r.Fingerprint, other.Fingerprint = rewards.NewFingerprint(r, ""), rewards.NewFingerprint(other, "")
@@ -99,6 +111,28 @@ func TestUncertainCommits(t *testing.T, engine store.Engine, next func(lost, unk
 	}
 }
 
+// TestCommitsAtOnce records a reward between another commit and its end. after runs a function once,
+// at the end of the next commit of clients. If lost is 1, that is rolled back, which is not known.
+func TestCommitsAtOnce(t *testing.T, engine store.Engine, after func(lost int, run func())) {
+	t.Helper()
+	w := NewWorld(t, engine)
+	var requests []rewards.NewReward
+	for i := range 4 * SegmentSize {
+		r, between, lost := w.Request(t, 1_000_000), w.Request(t, 2_000_000), i/2%2
+		after(lost, func() { w.record(t, between) })
+		w.record(t, r)
+		if requests = append(requests, r, between); lost == 1 { // and recorded after the other one
+			requests[2*i], requests[2*i+1] = between, r
+		}
+	}
+	for i, v := range w.verdicts(t, requests...) {
+		if v != rewards.Replay {
+			t.Fatalf("verdict %d of the repeated reward %d, want a replay", v, i)
+		}
+	}
+	w.wantList(t, requests, w.Users[0])
+}
+
 // TestSegmentsOfAnotherStore changes a store of full segments by hand, which must then be refused.
 func TestSegmentsOfAnotherStore(t *testing.T, engine store.Engine, change func()) {
 	t.Helper()
@@ -116,8 +150,8 @@ func TestSegmentsOfAnotherStore(t *testing.T, engine store.Engine, change func()
 }
 
 // TestEqualHashes finds a reward by its key and by its user although entries of other rewards
-// have the same hashes. collide gives the first entry of each index the hash of the second
-// reward as well, and of the third.
+// have the same hashes. collide adds entries for reward 1 with the hashes of reward 2, and for
+// reward 2 with those of reward 4.
 func TestEqualHashes(t *testing.T, engine store.Engine, collide func()) {
 	t.Helper()
 	w := NewWorld(t, engine)
@@ -134,15 +168,64 @@ func TestEqualHashes(t *testing.T, engine store.Engine, collide func()) {
 	requests := append([]rewards.NewReward{ours}, w.recordSegments(t, 3)...)
 	collide()
 	w.reopen(t)
-	outcomes, err := w.RecordRewards(t.Context(), []rewards.NewReward{ours, requests[1]})
+	outcomes, err := w.RecordRewards(t.Context(), []rewards.NewReward{ours, requests[2]})
 	check(t, err)
 	if o := outcomes[0]; o.Verdict != rewards.Replay || o.Reward.ID != second.ID {
 		t.Errorf("verdict %d and reward %s, want a replay of %s", o.Verdict, o.Reward.ID, second.ID)
 	}
-	if o := outcomes[1]; o.Verdict != rewards.Replay || o.Reward.IdempotencyKey != requests[1].IdempotencyKey {
-		t.Errorf("verdict %d and key %s, want a replay of %s", o.Verdict, o.Reward.IdempotencyKey, requests[1].IdempotencyKey)
+	if o := outcomes[1]; o.Verdict != rewards.Replay || o.Reward.IdempotencyKey != requests[2].IdempotencyKey {
+		t.Errorf("verdict %d and key %s, want a replay of %s", o.Verdict, o.Reward.IdempotencyKey, requests[2].IdempotencyKey)
 	}
 	for _, u := range w.Users {
 		w.wantList(t, requests, u)
+	}
+}
+
+// TestListWhileSealing lists a user's rewards while their segment is sealed between the beginning
+// of the transaction that reads and its first statement. during runs a function there in the read
+// after the next one.
+func TestListWhileSealing(t *testing.T, engine store.Engine, during func(func())) {
+	t.Helper()
+	w := NewWorld(t, engine)
+	requests := w.recordSegments(t, 3)
+	user := w.Users[0]
+	before := len(w.walk(t, w.App.ID, rewards.RewardFilter{UserID: &user.ID}, 1000))
+	during(func() {
+		for range 3 * SegmentSize {
+			r := w.Request(t, 1_000_000)
+			r.UserID = w.Users[1].ID
+			r.Fingerprint = rewards.NewFingerprint(r, "")
+			w.record(t, r)
+			requests = append(requests, r)
+		}
+	})
+	list := w.walk(t, w.App.ID, rewards.RewardFilter{UserID: &user.ID}, 1000)
+	if len(list) != before || len(requests) == before {
+		t.Errorf("%d rewards while segments were sealed, want %d", len(list), before)
+	}
+	w.wantList(t, requests, w.Users[1])
+}
+
+// TestMergeByOldFilters merges filters in a process whose memory has older ones than the store.
+func TestMergeByOldFilters(t *testing.T, one, other store.Engine) {
+	t.Helper()
+	a := NewWorld(t, one)
+	requests := a.recordSegments(t, 10)
+	b := a.join(t, other)
+	wantVerdicts(t, b.verdicts(t, requests[0]), rewards.Replay)
+	requests = append(requests, a.recordSegments(t, 70)...)
+	for merged := true; merged; {
+		var err error
+		merged, err = a.MergeFilters(t.Context())
+		check(t, err)
+	}
+	check(t, failure(b.MergeFilters(t.Context())))
+	a.reopen(t)
+	for _, w := range []*World{a, b} {
+		for i, v := range w.verdicts(t, requests...) {
+			if v != rewards.Replay {
+				t.Fatalf("verdict %d of the repeated reward %d, want a replay", v, i)
+			}
+		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 // list crosses the borders of segments.
 func testSegments(t *testing.T, w *World) {
 	requests := w.recordSegments(t, 18)
-	for _, i := range []int{0, segmentSize - 1, segmentSize, len(requests) / 2, len(requests) - 1} {
+	for _, i := range []int{0, SegmentSize - 1, SegmentSize, len(requests) / 2, len(requests) - 1} {
 		wantVerdicts(t, w.verdicts(t, changed(requests[i]), requests[i]), rewards.Conflict, rewards.Replay)
 	}
 	for _, u := range w.Users {
@@ -28,7 +28,7 @@ func testSegments(t *testing.T, w *World) {
 // between the batches.
 func (w *World) recordSegments(t *testing.T, segments int) (requests []rewards.NewReward) {
 	t.Helper()
-	for size := 1; len(requests) < segments*segmentSize; size = size%7 + 1 {
+	for size := 1; len(requests) < segments*SegmentSize; size = size%7 + 1 {
 		var batch []rewards.NewReward
 		for range size {
 			r := w.Request(t, 1_000_000)
@@ -47,7 +47,7 @@ func (w *World) recordSegments(t *testing.T, segments int) (requests []rewards.N
 		case 3:
 			_, err = w.MergeFilters(t.Context())
 			check(t, err)
-		case 5:
+		case 2, 5: // of a segment some entries are stored, or all
 			w.reopen(t)
 		}
 	}

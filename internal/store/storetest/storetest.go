@@ -102,8 +102,8 @@ type World struct {
 // start is the initial time of every world.
 const start = 1_790_000_000_000_000 // 2026-09-21, in microseconds
 
-// segmentSize makes every test seal segments.
-const segmentSize = 8
+// SegmentSize is the number of rewards in a segment, so that every test seals some.
+const SegmentSize = 8
 
 // NewWorld sets up a world on an engine, with the assets AAPL, KO and TSLA.
 func NewWorld(t *testing.T, engine store.Engine) *World {
@@ -136,7 +136,7 @@ func (w *World) reopen(t *testing.T) {
 	t.Helper()
 	s, err := store.New(t.Context(), w.engine, w.Now, rand.NewChaCha8([32]byte{1}))
 	check(t, err)
-	s.SealEvery(segmentSize)
+	s.SealEvery(SegmentSize)
 	w.Operator = s.As(rewards.Operator{Actor: "tester@storetest", Command: "test"})
 }
 
