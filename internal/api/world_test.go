@@ -150,6 +150,7 @@ func worldOn(ctx context.Context, engine store.Engine) (_ *world, err error) {
 	if err != nil {
 		return nil, err
 	}
+	books.SealEvery(8)
 	w.store = books.As(rewards.Operator{Actor: "tester@test", Command: "test"})
 	if err := w.store.SeedAssets(ctx, []rewards.Asset{
 		{Symbol: "NVDA", Name: "NVIDIA Corporation"},

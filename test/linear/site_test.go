@@ -56,6 +56,7 @@ func newSite(t *testing.T, engines ...store.Engine) site {
 	for i, engine := range engines {
 		books, err := store.New(t.Context(), engine, time.Now, rand.Reader)
 		check(t, err)
+		books.SealEvery(world.SegmentSize)
 		t.Cleanup(func() { check(t, books.Close()) })
 		if i == 0 {
 			check(t, books.SeedAssets(t.Context(), []rewards.Asset{{Symbol: "AAPL", Name: "Apple Inc."}}))

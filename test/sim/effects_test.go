@@ -74,9 +74,13 @@ func (m mortalStore) SettleOrder(
 
 func (m mortalStore) SaveReconciliation(ctx context.Context, found []rewards.BrokerConflict, until time.Time) error {
 	return m.p.do(effect{name: "SaveReconciliation", row: rowCompared}, func() error {
-		err := m.Store.SaveReconciliation(ctx, found, until)
+		before, err := m.ReconciledUntil(ctx)
+		if err != nil {
+			return err
+		}
+		err = m.Store.SaveReconciliation(ctx, found, until)
 		if err == nil {
-			m.p.lab.sawCompared(m.p, found)
+			m.p.lab.sawCompared(m.p, found, until.After(before))
 		}
 		return err
 	})

@@ -131,6 +131,7 @@ func (l *lab) step(p *process) {
 	}
 	p.begin()
 	p.worker.Step(ctx)
+	_, _ = p.store.MergeFilters(ctx) // it is retried
 	l.watch()
 }
 

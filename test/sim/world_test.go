@@ -272,6 +272,7 @@ func (w *world) tick(pass time.Duration) {
 		_ = w.market.Refresh(ctx)
 	}
 	w.worker.Step(ctx)
+	_, _ = w.store.MergeFilters(ctx) // it is retried
 	time.Sleep(pass)
 }
 

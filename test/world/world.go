@@ -35,11 +35,15 @@ func Engine(tb testing.TB) *sqlite.Engine {
 	return e
 }
 
+// SegmentSize is the number of rewards in a segment of a test's store, so that tests seal segments.
+const SegmentSize = 8
+
 // Operator opens the store of an engine as a new process does, for an operator.
 func Operator(tb testing.TB, e store.Engine, now func() time.Time, random io.Reader) *store.Operator {
 	tb.Helper()
 	s, err := store.New(tb.Context(), e, now, random)
 	Check(tb, err)
+	s.SealEvery(SegmentSize)
 	return s.As(rewards.Operator{Actor: "tester@test", Command: "test"})
 }
 
