@@ -31,6 +31,9 @@ func (x *rewardIndex) numbersByKey(ctx context.Context, tx Tx, hash int64) (numb
 	}
 	filters := x.filters
 	x.mu.RUnlock()
+	if len(filters) == 0 {
+		return numbers, nil
+	}
 	probe := segment.NewProbe(hash)
 	for _, f := range filters {
 		if !f.MayHave(probe) {
