@@ -5,6 +5,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"strconv"
 
 	"stockrewards/internal/rewards"
 )
@@ -56,27 +57,52 @@ func (p *userPage) read(ctx context.Context, tx Tx, page rewards.Page[rewards.Re
 func (p *userPage) collect(ctx context.Context, tx Tx, list []rewards.Reward, numbers []int64) (
 	_ []rewards.Reward, below int64, err error,
 ) {
-	for _, number := range numbers {
-		if below != 0 && number >= below {
-			continue // skipped
-		}
-		r, found, err := fetchOne(ctx, tx, scanReward, `SELECT `+rewardColumns+` FROM rewards
-			WHERE rowid = ?1 AND app_id = ?2 AND user_id = ?3`, number, p.app[:], p.user[:])
-		if err != nil {
-			return nil, 0, err
-		}
-		below = number
+	rows := make([]numbered, 0, len(numbers))
+	err = fetchEach(ctx, tx, scanNumbered, func(r numbered) error {
+		rows = append(rows, r)
+		return nil
+	}, `SELECT rowid, `+rewardColumns+` FROM rewards WHERE rowid IN (SELECT value FROM json_each(?1))
+		AND +app_id = ?2 AND +user_id = ?3 ORDER BY rowid DESC`, jsonList(numbers), p.app[:], p.user[:])
+	if err != nil {
+		return nil, 0, err
+	}
+	below = math.MaxInt64
+	for _, r := range rows { // a reward of another user with the same hash is missing
 		switch {
-		case !found: // another user's of the same hash
+		case r.number >= below: // skipped
 		case p.status == 0 || r.Status == p.status:
-			list = append(list, r)
+			list = append(list, r.Reward)
 		default:
 			if below, err = p.skip(ctx, tx, r.ID); err != nil {
 				return nil, 0, err
 			}
 		}
 	}
+	below = min(below, numbers[len(numbers)-1])
 	return list, below, nil
+}
+
+// numbered is a reward with its number.
+type numbered struct {
+	number int64
+	rewards.Reward
+}
+
+func scanNumbered(row Row) (r numbered, err error) {
+	r.Reward, err = scanReward(prefixed{row, []any{&r.number}})
+	return r, err
+}
+
+// jsonList is a list of numbers for json_each.
+func jsonList(numbers []int64) string {
+	text := []byte{'['}
+	for i, number := range numbers {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = strconv.AppendInt(text, number, 10)
+	}
+	return string(append(text, ']'))
 }
 
 // numbers returns at most limit of the user's rewards below a number, newest first.

@@ -102,14 +102,14 @@ func (e *Engine) open(ctx context.Context, path string, o Options) error {
 	}
 	var readers []*session
 	for range o.Connections - 1 {
-		reader, err := connect(ctx, name, "query_only = 1")
+		reader, err := connect(ctx, name, "query_only = 1", "cache_size = -8000")
 		if err != nil {
 			return errors.Join(err, newPool(readers...).close())
 		}
 		readers = append(readers, reader)
 	}
 	e.readers = newPool(readers...)
-	carrier, err := connect(ctx, name)
+	carrier, err := connect(ctx, name, "cache_size = -1000") // it copies pages, and keeps none
 	if err != nil {
 		return err
 	}
