@@ -60,10 +60,7 @@ var errGap = errors.New("rewards are missing: run `stockrewards audit`")
 // load reads the filters and the tails, unless that was done. It reports whether segments find
 // rewards.
 func (x *rewardIndex) load(ctx context.Context, tx Tx) (bool, error) {
-	x.mu.RLock()
-	use := x.use
-	x.mu.RUnlock()
-	if use != indexUnknown {
+	if use := x.loaded(); use != indexUnknown {
 		return use == indexInSegments, nil
 	}
 	x.mu.Lock()
@@ -107,6 +104,13 @@ func (x *rewardIndex) checkSize(ctx context.Context, tx Tx) (sealed int64, err e
 			number, last, (number+1)*x.size)
 	}
 	return number + 1, nil
+}
+
+// loaded says which index finds rewards; indexUnknown means that load must find out.
+func (x *rewardIndex) loaded() indexUse {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.use
 }
 
 func (x *rewardIndex) loadFilters(ctx context.Context, tx Tx, sealed int64) error {

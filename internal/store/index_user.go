@@ -39,15 +39,17 @@ func (p *userPage) read(ctx context.Context, tx Tx, page rewards.Page[rewards.Re
 	if err != nil {
 		return nil, err
 	}
-	var list []rewards.Reward
-	for len(list) < page.Limit && below > 1 {
-		numbers, err := p.numbers(ctx, tx, below, page.Limit-len(list))
+	list := make([]rewards.Reward, 0, page.Limit)
+	for more := true; more && len(list) < page.Limit && below > 1; {
+		want := page.Limit - len(list)
+		numbers, err := p.numbers(ctx, tx, below, want)
 		if err != nil || len(numbers) == 0 {
 			return list, err
 		}
 		if list, below, err = p.collect(ctx, tx, list, numbers); err != nil {
 			return nil, err
 		}
+		more = len(numbers) == want
 	}
 	return list, nil
 }
@@ -57,20 +59,23 @@ func (p *userPage) read(ctx context.Context, tx Tx, page rewards.Page[rewards.Re
 func (p *userPage) collect(ctx context.Context, tx Tx, list []rewards.Reward, numbers []int64) (
 	_ []rewards.Reward, below int64, err error,
 ) {
-	rows := make([]numbered, 0, len(numbers))
-	err = fetchEach(ctx, tx, scanNumbered, func(r numbered) error {
-		rows = append(rows, r)
-		return nil
-	}, `SELECT rowid, `+rewardColumns+` FROM rewards WHERE rowid IN (SELECT value FROM json_each(?1))
-		AND +app_id = ?2 AND +user_id = ?3 ORDER BY rowid DESC`, jsonList(numbers), p.app[:], p.user[:])
+	if p.status == 0 { // a reward of another user with the same hash is missing
+		err = fetchEach(ctx, tx, scanReward, func(r rewards.Reward) error {
+			list = append(list, r)
+			return nil
+		}, `SELECT `+rewardColumns+numbered, jsonList(numbers), p.app[:], p.user[:])
+		return list, numbers[len(numbers)-1], err
+	}
+	rows, err := fetchAll(ctx, tx, scanNumbered, `SELECT rowid, `+rewardColumns+numbered,
+		jsonList(numbers), p.app[:], p.user[:])
 	if err != nil {
 		return nil, 0, err
 	}
 	below = math.MaxInt64
-	for _, r := range rows { // a reward of another user with the same hash is missing
+	for _, r := range rows {
 		switch {
 		case r.number >= below: // skipped
-		case p.status == 0 || r.Status == p.status:
+		case r.Status == p.status:
 			list = append(list, r.Reward)
 		default:
 			if below, err = p.skip(ctx, tx, r.ID); err != nil {
@@ -82,13 +87,17 @@ func (p *userPage) collect(ctx context.Context, tx Tx, list []rewards.Reward, nu
 	return list, below, nil
 }
 
-// numbered is a reward with its number.
-type numbered struct {
+// numbered finds the user's rewards with those numbers, newest first.
+const numbered = ` FROM rewards WHERE rowid IN (SELECT value FROM json_each(?1))
+		AND +app_id = ?2 AND +user_id = ?3 ORDER BY rowid DESC`
+
+// numberedReward is a reward with its number.
+type numberedReward struct {
 	number int64
 	rewards.Reward
 }
 
-func scanNumbered(row Row) (r numbered, err error) {
+func scanNumbered(row Row) (r numberedReward, err error) {
 	r.Reward, err = scanReward(prefixed{row, []any{&r.number}})
 	return r, err
 }
@@ -123,7 +132,7 @@ func (p *userPage) numbers(ctx context.Context, tx Tx, below int64, limit int) (
 		return cmp.Compare(below, number+1)
 	})
 	numbers = append(numbers, p.tail[from:min(from+limit-len(numbers), len(p.tail))]...)
-	if len(numbers) < limit {
+	if len(numbers) < limit && p.first > 1 {
 		// The newest segment comes first, and the statement ends at the limit.
 		err = tx.Query(ctx, add, `SELECT u.number FROM segments s CROSS JOIN reward_users u
 			WHERE s.number < ?1 AND u.segment = s.number AND u.hash = ?2 AND u.number < ?3

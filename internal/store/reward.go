@@ -107,11 +107,14 @@ func (s *Store) rewardsOfUser(
 		return readAll(ctx, s, scanReward,
 			listRewards+` AND user_id = ?4 AND failure_reason <> ''`+newestFirst, args...)
 	}
-	inSegments, err := read(ctx, s, s.index.load)
-	if err != nil {
-		return nil, err
+	use := s.index.loaded()
+	if use == indexUnknown {
+		if _, err := read(ctx, s, s.index.load); err != nil {
+			return nil, err
+		}
+		use = s.index.loaded()
 	}
-	if inSegments {
+	if use == indexInSegments {
 		page := s.index.newUserPage(app, *f.UserID, f.Status)
 		return read(ctx, s, func(ctx context.Context, tx Tx) ([]rewards.Reward, error) { return page.read(ctx, tx, p) })
 	}

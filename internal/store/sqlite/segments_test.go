@@ -41,13 +41,12 @@ func engines(t *testing.T) (one, other store.Engine) {
 	return open(), open()
 }
 
-// paused is an engine that runs a function once, in the read after the next one: its transaction
-// has a snapshot then, and no statement of the store ran.
+// paused is an engine that runs a function once, in the next read: its transaction has a snapshot
+// then, and no statement of the store ran.
 type paused struct {
 	store.Engine
 
-	reads int
-	run   func()
+	run func()
 }
 
 func (e *paused) Read(ctx context.Context, f func(context.Context, store.Tx) error) error {
@@ -58,12 +57,9 @@ func (e *paused) Read(ctx context.Context, f func(context.Context, store.Tx) err
 		if err := tx.Query(ctx, func(store.Row) error { return nil }, `SELECT 1 FROM rewards LIMIT 1`); err != nil {
 			return err
 		}
-		e.reads++
-		if e.reads == 2 {
-			run := e.run
-			e.run = nil
-			run()
-		}
+		run := e.run
+		e.run = nil
+		run()
 		return f(ctx, tx)
 	})
 }
