@@ -125,6 +125,19 @@ func (s toTime) Scan(value any) error {
 	return nil
 }
 
+// toBytes reads a value of any length.
+type toBytes struct{ dest *[]byte }
+
+// Scan implements sql.Scanner.
+func (s toBytes) Scan(value any) error {
+	b, ok := value.([]byte)
+	if !ok {
+		return fmt.Errorf("store: cannot scan a %T: want bytes", value)
+	}
+	*s.dest = b
+	return nil
+}
+
 // toFlag reads a truth value, stored as 0 or 1, or as the database's own type.
 type toFlag struct{ dest *bool }
 

@@ -51,11 +51,18 @@ func keyHash(app rewards.AppID, key string) int64 {
 // userHash is the hash of a user: the random part of the id.
 func userHash(user rewards.UserID) int64 { return int64(binary.BigEndian.Uint64(user[8:])) }
 
-// legacyIndex reports whether the indexes exist that segments replace.
+// legacyIndex finds one of the two indexes that segments replace. They are dropped together.
 const legacyIndex = `SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = 'rewards_by_key'`
 
 // errGap means that the store was damaged: rewards are numbered without gaps, and never deleted.
 var errGap = errors.New("rewards are missing: run `stockrewards audit`")
+
+// loaded says which index finds rewards; indexUnknown means that load must find out.
+func (x *rewardIndex) loaded() indexUse {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.use
+}
 
 // load reads the filters and the tails, unless that was done. It reports whether segments find
 // rewards.
@@ -104,13 +111,6 @@ func (x *rewardIndex) checkSize(ctx context.Context, tx Tx) (sealed int64, err e
 			number, last, (number+1)*x.size)
 	}
 	return number + 1, nil
-}
-
-// loaded says which index finds rewards; indexUnknown means that load must find out.
-func (x *rewardIndex) loaded() indexUse {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	return x.use
 }
 
 func (x *rewardIndex) loadFilters(ctx context.Context, tx Tx, sealed int64) error {
@@ -189,6 +189,12 @@ func scanEntry(row Row) (e entry, err error) {
 	return e, err
 }
 
+// scanNumber reads the only column: a reward's number, or a hash.
+func scanNumber(row Row) (number int64, err error) {
+	err = row.Scan(&number)
+	return number, err
+}
+
 // next is the number of the next reward.
 func (x *rewardIndex) next() int64 { return x.tails[len(x.tails)-1].Next() }
 
@@ -220,17 +226,4 @@ func (x *rewardIndex) firstNew() int64 {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	return x.next()
-}
-
-// toBytes reads a value of any length.
-type toBytes struct{ dest *[]byte }
-
-// Scan implements sql.Scanner.
-func (s toBytes) Scan(value any) error {
-	b, ok := value.([]byte)
-	if !ok {
-		return fmt.Errorf("store: cannot scan a %T: want bytes", value)
-	}
-	*s.dest = b
-	return nil
 }

@@ -39,16 +39,13 @@ func (x *rewardIndex) numbersByKey(ctx context.Context, tx Tx, hash int64) (numb
 		if !f.MayHave(probe) {
 			continue
 		}
-		for number := f.First; number <= f.Last; number++ {
-			err := tx.Query(ctx, func(row Row) error {
-				var n int64
-				err := row.Scan(&n)
-				numbers = append(numbers, n)
-				return err
-			}, `SELECT number FROM reward_keys WHERE segment = ?1 AND hash = ?2`, number, hash)
+		for sealed := f.First; sealed <= f.Last; sealed++ {
+			found, err := fetchAll(ctx, tx, scanNumber,
+				`SELECT number FROM reward_keys WHERE segment = ?1 AND hash = ?2`, sealed, hash)
 			if err != nil {
 				return nil, err
 			}
+			numbers = append(numbers, found...)
 		}
 	}
 	return numbers, nil

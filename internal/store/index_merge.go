@@ -20,11 +20,9 @@ func (s *Store) MergeFilters(ctx context.Context) (bool, error) {
 	merged := segment.NewFilter(first, last, int((last-first+1)*s.index.size))
 	for number := first; number <= last; number++ {
 		err := s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
-			return tx.Query(ctx, func(row Row) error {
-				var hash int64
-				err := row.Scan(&hash)
+			return fetchEach(ctx, tx, scanNumber, func(hash int64) error {
 				merged.Add(hash)
-				return err
+				return nil
 			}, `SELECT hash FROM reward_keys WHERE segment = ?1`, number)
 		})
 		if err != nil {

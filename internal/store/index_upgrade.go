@@ -18,8 +18,8 @@ const (
 // does nothing when it has nothing to do.
 func (s *Store) IndexRewards(ctx context.Context, progress func(done, total int64)) error {
 	for {
-		number, total, err := s.nextToIndex(ctx)
-		if err != nil || total == 0 {
+		number, total, needed, err := s.nextToIndex(ctx)
+		if err != nil || !needed {
 			return err
 		}
 		done := number * s.index.size
@@ -33,27 +33,26 @@ func (s *Store) IndexRewards(ctx context.Context, progress func(done, total int6
 	}
 }
 
-// nextToIndex returns the first segment that is not sealed, and the number of rewards. It
-// returns no rewards when no upgrade is needed.
-func (s *Store) nextToIndex(ctx context.Context) (number, total int64, err error) {
-	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
-		number, total = 0, 0
+// nextToIndex returns the first segment that is not sealed, the number of rewards, and whether the
+// store needs an upgrade at all.
+func (s *Store) nextToIndex(ctx context.Context) (number, total int64, needed bool, err error) {
+	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) (err error) {
+		number, total, needed = 0, 0, false
 		if _, columns := tx.(ColumnTx); columns {
 			return nil
 		}
 		var one int
-		if legacy, err := fetchValues(ctx, tx, []any{&one}, legacyIndex); err != nil || !legacy {
+		if needed, err = fetchValues(ctx, tx, []any{&one}, legacyIndex); err != nil || !needed {
 			return err
 		}
 		if _, err := fetchValues(ctx, tx, []any{&total},
 			`SELECT rowid FROM rewards ORDER BY rowid DESC LIMIT 1`); err != nil {
 			return err
 		}
-		total = max(1, total)
-		_, err := fetchValues(ctx, tx, []any{&number}, `SELECT number + 1 FROM segments ORDER BY number DESC LIMIT 1`)
+		_, err = fetchValues(ctx, tx, []any{&number}, `SELECT number + 1 FROM segments ORDER BY number DESC LIMIT 1`)
 		return err
 	})
-	return number, total, err
+	return number, total, needed, err
 }
 
 // indexSegment seals a segment of which every reward is stored.

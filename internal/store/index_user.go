@@ -116,15 +116,10 @@ func jsonList(numbers []int64) string {
 
 // numbers returns at most limit of the user's rewards below a number, newest first.
 func (p *userPage) numbers(ctx context.Context, tx Tx, below int64, limit int) (numbers []int64, err error) {
-	add := func(row Row) error {
-		var number int64
-		err := row.Scan(&number)
-		numbers = append(numbers, number)
-		return err
-	}
 	if below > p.next { // recorded since, by any process
-		if err := tx.Query(ctx, add, `SELECT rowid FROM rewards WHERE rowid >= ?1 AND rowid < ?2 AND +app_id = ?3
-			AND +user_id = ?4 ORDER BY rowid DESC LIMIT ?5`, p.next, below, p.app[:], p.user[:], limit); err != nil {
+		numbers, err = fetchAll(ctx, tx, scanNumber, `SELECT rowid FROM rewards WHERE rowid >= ?1 AND rowid < ?2
+			AND +app_id = ?3 AND +user_id = ?4 ORDER BY rowid DESC LIMIT ?5`, p.next, below, p.app[:], p.user[:], limit)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -132,14 +127,15 @@ func (p *userPage) numbers(ctx context.Context, tx Tx, below int64, limit int) (
 		return cmp.Compare(below, number+1)
 	})
 	numbers = append(numbers, p.tail[from:min(from+limit-len(numbers), len(p.tail))]...)
-	if len(numbers) < limit && p.first > 1 {
-		// The newest segment comes first, and the statement ends at the limit.
-		err = tx.Query(ctx, add, `SELECT u.number FROM segments s CROSS JOIN reward_users u
-			WHERE s.number < ?1 AND u.segment = s.number AND u.hash = ?2 AND u.number < ?3
-			ORDER BY s.number DESC, u.number DESC LIMIT ?4`,
-			min(p.segmentOf(p.first), p.segmentOf(below)+1), userHash(p.user), below, limit-len(numbers))
+	if len(numbers) == limit || p.first == 1 {
+		return numbers, nil
 	}
-	return numbers, err
+	// The newest segment comes first, and the statement ends at the limit.
+	sealed, err := fetchAll(ctx, tx, scanNumber, `SELECT u.number FROM segments s CROSS JOIN reward_users u
+		WHERE s.number < ?1 AND u.segment = s.number AND u.hash = ?2 AND u.number < ?3
+		ORDER BY s.number DESC, u.number DESC LIMIT ?4`,
+		min(p.segmentOf(p.first), p.segmentOf(below)+1), userHash(p.user), below, limit-len(numbers))
+	return append(numbers, sealed...), err
 }
 
 func (p *userPage) segmentOf(number int64) int64 { return (number - 1) / p.index.size }
