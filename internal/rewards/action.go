@@ -111,6 +111,7 @@ type Terms struct {
 	NewRate   string
 	Rate      string // per share: dollars, or shares of a stock dividend
 	ExDate    Date   // the effective or process date where there is no ex-date
+	PayDate   Date   // when the broker pays; "" if unknown
 }
 
 // Announcement is a corporate action as a broker announces it.

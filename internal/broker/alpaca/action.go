@@ -85,6 +85,7 @@ func readAction(kind string, value jsontext.Value) (rewards.Announcement, error)
 			NewRate:   m.rate("new_rate", "acquirer_rate"),
 			Rate:      m.rate("rate", "cash_rate"),
 			ExDate:    rewards.Date(m.text("ex_date", "effective_date", "process_date")),
+			PayDate:   rewards.Date(m.text("payable_date")),
 		},
 	}
 	if err := value.Format(jsontext.ReorderRawObjects(true)); err != nil { // bodies are compared: order must not matter
