@@ -118,7 +118,7 @@ func (d Decimal) GreaterThan(limit int64) bool {
 // USD returns the amount rounded to a millionth of a dollar, a half away from zero. It fails
 // with ErrOverflow.
 func (d Decimal) USD() (USD, error) {
-	n, _, err := d.scaled(usdDecimals)
+	n, _, err := d.scaled(usdDecimals, HalfAway)
 	return USD(n), err
 }
 
@@ -136,6 +136,17 @@ func ParseUSD(text string) (USD, error) {
 	return USD(n), err
 }
 
+// ParseUSDDown parses an amount and drops what is less than a millionth of a dollar, towards
+// zero. It fails with ErrSyntax and ErrOverflow.
+func ParseUSDDown(text string) (USD, error) {
+	d, err := ParseDecimal(text)
+	if err != nil {
+		return 0, err
+	}
+	n, _, err := d.scaled(usdDecimals, Down)
+	return USD(n), err
+}
+
 // ParsePrice parses a price and rounds it to a billionth of a dollar, a half away from zero.
 // It fails with ErrSyntax and ErrOverflow.
 func ParsePrice(text string) (Price, error) {
@@ -143,7 +154,7 @@ func ParsePrice(text string) (Price, error) {
 	if err != nil {
 		return 0, err
 	}
-	n, _, err := d.scaled(priceDecimals)
+	n, _, err := d.scaled(priceDecimals, HalfAway)
 	return Price(n), err
 }
 
@@ -152,16 +163,15 @@ func parseExact(text string, decimals int) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	n, exact, err := d.scaled(decimals)
+	n, exact, err := d.scaled(decimals, HalfAway)
 	if err == nil && !exact {
 		err = ErrPrecision
 	}
 	return n, err
 }
 
-// scaled returns the number times 10^decimals, a half rounded away from zero, and whether it
-// is exact.
-func (d Decimal) scaled(decimals int) (n int64, exact bool, err error) {
+// scaled returns the number times 10^decimals, rounded, and whether it is exact.
+func (d Decimal) scaled(decimals int, r Rounding) (n int64, exact bool, err error) {
 	places := d.exp + decimals // digits before the decimal point of the result
 	switch {
 	case d.digits == "":
@@ -182,7 +192,7 @@ func (d Decimal) scaled(decimals int) (n int64, exact bool, err error) {
 			return 0, false, ErrOverflow
 		}
 	}
-	if cut != "" && cut[0] >= '5' {
+	if r == HalfAway && cut != "" && cut[0] >= '5' {
 		if n == math.MaxInt64 {
 			return 0, false, ErrOverflow
 		}

@@ -86,6 +86,23 @@ func TestExactQuantitiesRejectMoreDecimals(t *testing.T) {
 	}
 }
 
+func TestParseUSDDown(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]money.USD{
+		"1.0299999": 1_029_999, "-0.1500009": -150_000, "0.0000019": 1, "-0.0000009": 0, "5": 5_000_000, "1e-400": 0,
+		"9223372036854.7758079": math.MaxInt64,
+	} {
+		if got, err := money.ParseUSDDown(text); err != nil || got != want {
+			t.Errorf("%s: %d, %v; want %d", text, got, err, want)
+		}
+	}
+	for text, want := range map[string]error{"1,5": money.ErrSyntax, "9223372036854.775808": money.ErrOverflow} {
+		if _, err := money.ParseUSDDown(text); !errors.Is(err, want) {
+			t.Errorf("%s: %v, want %v", text, err, want)
+		}
+	}
+}
+
 func TestQuantitiesRoundTrip(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

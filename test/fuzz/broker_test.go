@@ -31,6 +31,7 @@ const (
 	askPositions
 	askAssets
 	askSnapshots
+	askActivities
 	asks
 )
 
@@ -45,6 +46,8 @@ func FuzzBroker(f *testing.F) {
 		`{"id":"a","status":"ACTIVE","buying_power":"262113.632","trading_blocked":false}`,
 		`{"timestamp":"2026-03-16T10:00:00-04:00","is_open":true,"next_open":"2026-03-17T09:30:00-04:00","next_close":"2026-03-16T16:00:00-04:00"}`,
 		`[{"asset_id":"a","symbol":"AAPL","qty":"-0.000000001"}]`, `[{"id":"a","symbol":"A","name":"A","status":"active","tradable":true}]`,
+		`[{"id":"1::a","activity_type":"FILL","order_id":"o","side":"sell","qty":"1.5","cum_qty":"2","price":"174.78","type":"fill"}]`,
+		`[{"id":"1::b","activity_type":"DIV","date":"2019-08-01","net_amount":"-1.0299999","qty":2e0,"per_share_amount":"0.51","currency":"USD"}]`,
 		`{"AAPL":{"latestTrade":{"t":"2026-03-16T14:00:00Z","p":187.33},"prevDailyBar":{"c":1.8e2}}}`,
 	} {
 		for ask := range byte(asks) {
@@ -77,7 +80,7 @@ func FuzzBroker(f *testing.F) {
 		}[e.Kind]
 		var words struct{ Message *string }
 		spoken := json.Unmarshal([]byte(body), &words) == nil && words.Message != nil
-		proven := false
+		proven := int(ask)%asks == askActivities && e.Kind == rewards.BrokerNotFound // not offered, in anybody's words
 		for _, s := range proof {
 			proven = proven || spoken && s == 200+status%400
 		}
@@ -136,6 +139,10 @@ func question(t *testing.T, c *alpaca.Client, ask int, body string) (err error) 
 				t.Errorf("snapshot %+v from %q", s, body)
 			}
 		}
+	case askActivities:
+		var list []rewards.Activity
+		list, _, err = c.Activities(t.Context(), time.Time{}, "")
+		checkActivities(t, list, err, body)
 	}
 	return err
 }
@@ -176,6 +183,24 @@ func checkPositions(t *testing.T, list []rewards.Position, err error, body strin
 	for i, p := range list {
 		if want := rounded(t, numberOf(raw[i]["qty"]), 9); p.Symbol == "" || int64(p.Qty) != want {
 			t.Errorf("position %+v from %q", p, body)
+		}
+	}
+}
+
+func checkActivities(t *testing.T, list []rewards.Activity, err error, body string) {
+	t.Helper()
+	var raw []map[string]json.RawMessage
+	if err != nil || json.Unmarshal([]byte(body), &raw) != nil {
+		return
+	}
+	for i, a := range list {
+		if a.ID == "" || a.CumQty < 0 || a.Price < 0 || a.Date != "" && !a.Date.Valid() || !json.Valid([]byte(a.Body)) {
+			t.Errorf("activity %+v from %q", a, body)
+		}
+		if text := numberOf(raw[i]["qty"]); a.Problem == "" && text != "" && text != "null" {
+			if want := rounded(t, text, 9); int64(a.Qty) != want && int64(a.Qty) != -want {
+				t.Errorf("qty: %s was read as %s", text, a.Qty)
+			}
 		}
 	}
 }

@@ -92,14 +92,22 @@ func readAction(kind string, value jsontext.Value) (rewards.Announcement, error)
 		return a, err
 	}
 	a.Body = string(value)
-	if a.ID == "" || len(a.ID) > maxActionID || strings.Contains(a.ID, " ") { // clean leaves spaces
+	if !readableID(a.ID) {
 		return a, errors.New("no readable id of a corporate action")
 	}
 	return a, nil
 }
 
-// maxActionID bounds an announcement's identifier, in bytes.
-const maxActionID = 100
+// maxID bounds the identifier of an announcement or an activity, in bytes.
+const maxID = 100
+
+// readableID reports whether a cleaned string identifies something.
+func readableID(id string) bool {
+	return id != "" && len(id) <= maxID && !strings.Contains(id, " ") // clean leaves spaces
+}
+
+// unreadableRate stands for a rate that is not a number.
+const unreadableRate = "?"
 
 type members map[string]jsontext.Value
 
@@ -116,20 +124,28 @@ func (m members) text(names ...string) string {
 	return ""
 }
 
-// rate returns the first of these members that is present, with its digits as written; "?" when it
-// is not a number.
+// rate returns the first of these members that is present, with its digits as written, or
+// unreadableRate.
 func (m members) rate(names ...string) string {
 	for _, name := range names {
-		var n number
-		if value, present := m[name]; !present || n.UnmarshalJSON(value) != nil || n == "" {
+		n := m.number(name)
+		if n == "" {
 			continue
 		}
 		if _, err := money.ParseDecimal(string(n)); err != nil {
-			return "?"
+			return unreadableRate
 		}
 		return string(n)
 	}
 	return ""
+}
+
+// number returns a member that is a number or a string; "" if it is missing or null.
+func (m members) number(name string) (n number) {
+	if value, exists := m[name]; exists && n.UnmarshalJSON(value) != nil {
+		return unreadableRate
+	}
+	return n
 }
 
 // Sessions lists the market's days from one day to another, both included, in order.

@@ -56,21 +56,23 @@ type Options struct {
 // Operations lists the operations that Observe is called with.
 func Operations() []string {
 	return []string{
-		opAccount, opActions, opAssets, opCalendar, opClock, opOrder, opOrders, opPositions, opSnapshots, opSubmit,
+		opAccount, opActions, opActivities, opAssets, opCalendar, opClock, opOrder, opOrders, opPositions,
+		opSnapshots, opSubmit,
 	}
 }
 
 const (
-	opAccount   = "account"
-	opActions   = "announcements"
-	opCalendar  = "calendar"
-	opAssets    = "assets"
-	opClock     = "clock"
-	opOrder     = "order"
-	opOrders    = "orders"
-	opPositions = "positions"
-	opSnapshots = "snapshots"
-	opSubmit    = "submit"
+	opAccount    = "account"
+	opActions    = "announcements"
+	opActivities = "activities"
+	opCalendar   = "calendar"
+	opAssets     = "assets"
+	opClock      = "clock"
+	opOrder      = "order"
+	opOrders     = "orders"
+	opPositions  = "positions"
+	opSnapshots  = "snapshots"
+	opSubmit     = "submit"
 )
 
 // String describes the options without the credentials.

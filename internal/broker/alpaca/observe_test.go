@@ -49,6 +49,7 @@ func TestEveryCallIsObserved(t *testing.T) {
 		_, _ = client.Orders(ctx, time.Time{})
 		_, _ = client.Positions(ctx)
 		_, _ = client.Assets(ctx)
+		_, _, _ = client.Activities(ctx, time.Time{}, "")
 		body = `{}`
 		_, _ = client.Clock(ctx)
 		_, _ = client.Account(ctx)
@@ -59,8 +60,8 @@ func TestEveryCallIsObserved(t *testing.T) {
 		defer cancel()
 		_, _ = client.Clock(hurried)
 		want := []string{
-			"submit ok 2s", "submit unknown 2s", "orders ok 2s", "positions ok 2s", "assets ok 2s", "clock unknown 2s",
-			"account unknown 2s", "snapshots ok 2s", "order not_found 2s", "clock wait 0s",
+			"submit ok 2s", "submit unknown 2s", "orders ok 2s", "positions ok 2s", "assets ok 2s", "activities ok 2s",
+			"clock unknown 2s", "account unknown 2s", "snapshots ok 2s", "order not_found 2s", "clock wait 0s",
 		}
 		if diff := cmp.Diff(want, seen); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)

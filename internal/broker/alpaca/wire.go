@@ -58,9 +58,12 @@ func notNegative[Q ~int64](parse func(string) (Q, error), n number) (Q, error) {
 	}
 	q, err := parse(string(n))
 	if err == nil && q < 0 {
-		return 0, errNegative
+		err = errNegative
 	}
-	return q, err
+	if err != nil {
+		return 0, err
+	}
+	return q, nil
 }
 
 // roundedUSD reads an amount that may have more decimals than money.USD, such as the buying power.

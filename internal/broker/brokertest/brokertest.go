@@ -23,6 +23,7 @@ type Broker interface {
 	Positions(ctx context.Context) ([]rewards.Position, error)
 	Account(ctx context.Context) (rewards.BrokerAccount, error)
 	LatestPrices(ctx context.Context, symbols []string) (map[string]rewards.BrokerPrice, error)
+	Activities(ctx context.Context, after time.Time, token string) ([]rewards.Activity, string, error)
 	Ready() bool
 }
 
@@ -32,6 +33,9 @@ type World struct {
 
 	// Advance lets d of the broker's time pass.
 	Advance func(d time.Duration)
+
+	// Split announces a split of a symbol, oldRate shares to newRate, with the ex-date ex.
+	Split func(t *testing.T, symbol string, oldRate, newRate int, ex rewards.Date)
 
 	// Unknown is a symbol that the broker does not have.
 	Unknown string
@@ -64,6 +68,8 @@ func contract() []check {
 		{"the clock advances with time", testClock},
 		{"assets are listed", testAssets},
 		{"snapshots have prices", testSnapshots},
+		{"activities have every fill once, in order", testFillActivities},
+		{"activities add up to a split", testSplitActivities},
 		{"copies of one order at once make one order", testConcurrentCopies},
 		{"an ended context ends the call", testContext},
 	}
