@@ -88,6 +88,10 @@ func readAction(kind string, value jsontext.Value) (rewards.Announcement, error)
 			PayDate:   rewards.Date(m.text("payable_date")),
 		},
 	}
+	if legs := m.list("stock_movements"); len(legs) == 1 { // of a reorganization; terms have room for one
+		a.NewSymbol = legs[0].text("symbol")
+		a.OldRate, a.NewRate = legs[0].rate("source_rate"), legs[0].rate("new_rate")
+	}
 	if err := value.Format(jsontext.ReorderRawObjects(true)); err != nil { // bodies are compared: order must not matter
 		return a, err
 	}
@@ -146,6 +150,15 @@ func (m members) number(name string) (n number) {
 		return unreadableRate
 	}
 	return n
+}
+
+// list returns a member that is a list of objects; nil if it is not.
+func (m members) list(name string) []members {
+	var objects []members
+	if decode(m[name], &objects) != nil {
+		return nil
+	}
+	return objects
 }
 
 // Sessions lists the market's days from one day to another, both included, in order.
