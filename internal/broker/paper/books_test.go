@@ -186,13 +186,22 @@ func execute(t *testing.T, path, script string) {
 	world.Check(t, db.Close())
 }
 
+// older makes books of this version those of version 3: what is dropped is new since then.
+const older = `DROP TRIGGER action_posted; DROP TRIGGER action_changed; DROP TRIGGER listing_new;
+	DROP TRIGGER listing_changed; DROP TRIGGER price_moved; DROP TABLE listings; DROP TABLE price_moves;
+	ALTER TABLE account DROP COLUMN market_revision; ALTER TABLE orders DROP COLUMN asset_id;
+	DROP INDEX actions_due; ALTER TABLE actions DROP COLUMN asset_id; ALTER TABLE actions DROP COLUMN terms;
+	ALTER TABLE actions DROP COLUMN fate; ALTER TABLE actions DROP COLUMN stage; ALTER TABLE actions DROP COLUMN due_at;
+	ALTER TABLE actions DROP COLUMN counted; ALTER TABLE actions DROP COLUMN posted_at;
+	CREATE INDEX actions_due ON actions (happens_at) WHERE state = 'announced'; PRAGMA user_version = 3;`
+
 // TestBooksOfTheFirstVersion upgrades books with an order in them.
 func TestBooksOfTheFirstVersion(t *testing.T) {
 	t.Parallel()
 	d := openDesk(t, filepath.Join(t.TempDir(), "paper.db"), paper.Options{})
 	d.buy("one", "F", "12")
 	d.check(d.b.Close())
-	execute(t, d.path, `DROP TABLE test_clock; ALTER TABLE orders DROP COLUMN hidden_until;
+	execute(t, d.path, older+`DROP TABLE test_clock; ALTER TABLE orders DROP COLUMN hidden_until;
 		ALTER TABLE orders DROP COLUMN fate; DROP TABLE actions; DROP TABLE activities; PRAGMA user_version = 1`)
 	for i := range 2 {
 		d.reopen(paper.Options{})
@@ -203,11 +212,42 @@ func TestBooksOfTheFirstVersion(t *testing.T) {
 	}
 }
 
+// TestBooksOfTheThirdVersion upgrades books with actions: what has happened stays as it was,
+// and what was announced happens.
+func TestBooksOfTheThirdVersion(t *testing.T) {
+	t.Parallel()
+	o := paper.Options{Control: true, Hours: paper.USEquities}
+	d := openDesk(t, filepath.Join(t.TempDir(), "paper.db"), o)
+	d.place("one", "F", "buy", quantity("10"))
+	d.place("two", "NVDA", "buy", quantity("2"))
+	d.advance(time.Second)
+	d.announce(split("forward", "F", "1", "2", "2026-03-16"))
+	d.announce(split("forward", "F", "1", "3", "2026-03-18"))
+	d.announce(`{"type":"cash_dividend","symbol":"NVDA","rate":0.25,"ex_date":"2026-03-18","payable_date":"2026-03-20"}`)
+	d.position("F")
+	d.check(d.b.Close())
+	execute(t, d.path, older)
+	d.reopen(o)
+	if got := d.position("F").Qty; got != "20" {
+		t.Errorf("after the upgrade the position is %s, want 20", got)
+	}
+	if got, want := d.find("one"), "filled"; got.Status != want {
+		t.Errorf("the order is %s, want %s", got.Status, want)
+	}
+	d.set(newYork("2026-03-20 03:00:00"))
+	if got := d.position("F").Qty; got != "60" {
+		t.Errorf("after the split the position is %s, want 60", got)
+	}
+	if list := get[[]map[string]string](d, "/v2/account/activities/DIV"); len(list) != 1 || list[0]["net_amount"] != "0.5" {
+		t.Errorf("dividends: %v, want one of 0.5", list)
+	}
+}
+
 func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	execute(t, filepath.Join(folder, "other.db"), "CREATE TABLE x (y)")
-	execute(t, filepath.Join(folder, "newer.db"), "PRAGMA user_version = 4")
+	execute(t, filepath.Join(folder, "newer.db"), "PRAGMA user_version = 5")
 	err := os.WriteFile(filepath.Join(folder, "notes.txt"), []byte(strings.Repeat("not a database ", 100)), 0o600)
 	world.Check(t, err)
 	for path, o := range map[string]paper.Options{

@@ -1,6 +1,7 @@
 package books
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -19,9 +20,24 @@ import (
 
 // The types of activities.
 const (
-	ActivityFill  = "FILL"
-	ActivitySplit = "SPLIT"
+	ActivityFill     = "FILL"
+	ActivitySplit    = "SPLIT"
+	ActivityDividend = "DIV"
+	ActivityTax      = "DIVNRA"
+	ActivityName     = "NC"
+	ActivitySpinOff  = "SPIN"
+	ActivityMerger   = "MA"
+	ActivityReorg    = "REORG"
+	ActivityCash     = "CIL"
 )
+
+// NonTrades returns the types of activities that are no trades.
+func NonTrades() []string {
+	return []string{
+		ActivitySplit, ActivityDividend, ActivityTax, ActivityName, ActivitySpinOff, ActivityMerger,
+		ActivityReorg, ActivityCash,
+	}
+}
 
 // activity is a change of cash or positions, as the account's activities list it.
 type activity struct {
@@ -31,17 +47,61 @@ type activity struct {
 	body map[string]string
 }
 
-// activity returns the activity of a split that changed a position by a quantity.
-func (a *Action) activity(qty money.Shares) activity {
-	subtype := "FSPLIT"
-	if a.Type == ReverseSplit {
-		subtype = "RSPLIT"
+// entry is what a corporate action books in one activity.
+type entry struct {
+	kind, subtype string
+	symbol        string
+	qty           money.Shares
+	net           money.USD
+	price         money.Price // of a share; 0 for none
+	perShare      money.Price // cash for a share; 0 for none
+	date          string      // empty: the ex-date
+	status        string      // empty: executed
+	previous      string      // the id of the activity that it corrects
+}
+
+// types returns the type and sub-type of the action's activities about shares.
+func (a *Action) types() (kind, subtype string) {
+	switch a.Type {
+	case ForwardSplit:
+		return ActivitySplit, "FSPLIT"
+	case ReverseSplit:
+		return ActivitySplit, "RSPLIT"
+	case StockDividend:
+		return ActivityDividend, "SDIV"
+	case CashDividend:
+		return ActivityDividend, "CDIV"
+	case NameChange:
+		return ActivityName, "SNC"
+	case SpinOff:
+		return ActivitySpinOff, ""
+	case StockMerger:
+		return ActivityMerger, "SMA"
+	case CashMerger:
+		return ActivityMerger, "CMA"
+	case StockAndCashMerger:
+		return ActivityMerger, "SCMA"
 	}
-	return activity{ActivitySplit, a.HappensAt, a.ID, map[string]string{
-		"activity_sub_type": subtype, "date": a.ExDate, "created_at": a.HappensAt.Format(time.RFC3339Nano),
-		"net_amount": "0", "qty": qty.String(), "symbol": a.Symbol, "cusip": CUSIP(a.Symbol), "currency": "USD",
-		"status": "executed", "group_id": a.ID,
-	}}
+	return ActivityReorg, "WRM"
+}
+
+// activity returns the activity of an entry.
+func (a *Action) activity(e entry, at time.Time) activity {
+	body := map[string]string{
+		"date": cmp.Or(e.date, a.ExDate), "created_at": at.Format(time.RFC3339Nano),
+		"net_amount": e.net.String(), "qty": e.qty.String(), "symbol": e.symbol, "cusip": CUSIP(e.symbol),
+		"currency": "USD", "status": cmp.Or(e.status, "executed"), "group_id": a.ID,
+	}
+	optional := func(name, value string, present bool) {
+		if present {
+			body[name] = value
+		}
+	}
+	optional("activity_sub_type", e.subtype, e.subtype != "")
+	optional("price", e.price.String(), e.price != 0)
+	optional("per_share_amount", e.perShare.String(), e.perShare != 0)
+	optional("previous_id", e.previous, e.previous != "")
+	return activity{e.kind, at, a.ID + e.kind + e.symbol + e.status + e.qty.String(), body}
 }
 
 // activity returns the activity of a fill, after which the order has a total and a state.

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"sync"
 	"time"
 
 	"stockrewards/internal/broker/paper/exchange"
@@ -40,6 +41,9 @@ type Books struct {
 	Clock    *Clock
 	Account  Account
 
+	loading sync.Mutex
+	loaded  int64 // the revision of the books that the exchange follows; -1: none
+
 	seed   uint64
 	ids    *random.IDs
 	faults *faults.Set
@@ -56,7 +60,7 @@ type Account struct {
 
 // Open opens the books in a file, or in memory until Close; see paper.Open.
 func Open(ctx context.Context, path string, o Options) (*Books, error) {
-	b := &Books{Clock: &Clock{real: o.Now}, ids: o.IDs, faults: o.Faults}
+	b := &Books{loaded: -1, Clock: &Clock{real: o.Now}, ids: o.IDs, faults: o.Faults}
 	id, err := b.ids.Next()
 	if err != nil {
 		return nil, err

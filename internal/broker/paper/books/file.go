@@ -20,7 +20,7 @@ import (
 
 const (
 	inMemory       = ":memory:"
-	schemaVersion  = 3
+	schemaVersion  = 4
 	maxReaders     = 4
 	minimumLibrary = 3_051_003 // SQLite 3.51.3, as major*1e6 + minor*1e3 + patch
 )
@@ -38,6 +38,9 @@ var schema2 string // from version 1 to 2
 
 //go:embed schema_3.sql
 var schema3 string // from version 2 to 3
+
+//go:embed schema_4.sql
+var schema4 string // from version 3 to 4
 
 // connect prepares the connections. It creates the file, for its mode. From then on only
 // SQLite may open it: closing another descriptor of it would drop SQLite's locks.
@@ -119,9 +122,11 @@ func (b *Books) migrate(ctx context.Context, o Options, first Account) error {
 		case version == 0:
 			return errors.New("the file is another program's database")
 		case version == 1:
-			script = schema2 + schema3
-		case version == 2: //nolint:mnd // the previous version
-			script = schema3
+			script = schema2 + schema3 + schema4
+		case version == 2: //nolint:mnd // an earlier version
+			script = schema3 + schema4
+		case version == 3: //nolint:mnd // the previous version
+			script = schema4
 		case version != schemaVersion:
 			return fmt.Errorf("the file has version %d, this program knows version %d", version, schemaVersion)
 		}
@@ -131,7 +136,7 @@ func (b *Books) migrate(ctx context.Context, o Options, first Account) error {
 }
 
 func create(ctx context.Context, tx *sql.Tx, o Options, first Account) error {
-	if _, err := tx.ExecContext(ctx, schema+schema3); err != nil {
+	if _, err := tx.ExecContext(ctx, schema+schema3+schema4); err != nil {
 		return fmt.Errorf("cannot create the tables: %w", err)
 	}
 	_, err := tx.ExecContext(ctx, `INSERT INTO account (only, id, number, seed, created_at, initial_cash, cash, held)

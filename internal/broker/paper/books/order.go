@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"stockrewards/internal/broker/paper/apierror"
+	"stockrewards/internal/broker/paper/exchange"
 	"stockrewards/internal/broker/paper/faults"
 	"stockrewards/internal/money"
 )
@@ -34,7 +35,8 @@ const (
 type Order struct {
 	ID            string
 	ClientOrderID string
-	Symbol        string
+	Symbol        string // a rename changes that of an open order only
+	AssetID       string
 	Side          string
 	Notional      money.USD    // 0 for an order by quantity
 	Qty           money.Shares // 0 for an order by notional
@@ -75,7 +77,7 @@ func (o *Order) Status(now time.Time) string {
 
 const selectOrder = `SELECT seq, id, client_order_id, symbol, side, coalesce(notional, 0), coalesce(qty, 0), state,
 	hold, hold_qty, submitted_at, routed_at, expires_at, due_at, updated_at, ended_at, filled_at,
-	filled_qty, filled_avg_price, filled_value, hidden_until, fate FROM orders `
+	filled_qty, filled_avg_price, filled_value, hidden_until, fate, asset_id FROM orders `
 
 func scanOrder(r row) (*Order, error) {
 	var o Order
@@ -83,9 +85,12 @@ func scanOrder(r row) (*Order, error) {
 	err := r.Scan(&o.seq, &o.ID, &o.ClientOrderID, &o.Symbol, &o.Side, &o.Notional, &o.Qty, &o.State,
 		&o.hold, &o.holdQty, scanTime{&o.SubmittedAt}, scanTime{&o.routedAt}, scanTime{&o.ExpiresAt},
 		scanTime{&o.DueAt}, scanTime{&o.UpdatedAt}, scanTime{&o.EndedAt}, scanTime{&o.FilledAt},
-		&o.FilledQty, &o.FilledPrice, &o.FilledValue, scanTime{&o.hiddenUntil}, &fate)
+		&o.FilledQty, &o.FilledPrice, &o.FilledValue, scanTime{&o.hiddenUntil}, &fate, &o.AssetID)
 	if err == nil && fate != "" {
 		o.Fate, err = faults.Parse(fate)
+	}
+	if o.AssetID == "" { // it is older than the column
+		o.AssetID = exchange.AssetID(o.Symbol)
 	}
 	return &o, err
 }

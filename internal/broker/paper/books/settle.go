@@ -25,15 +25,28 @@ const duePerTransaction = 500
 // catchUp carries out all orders and corporate actions that are due, each at its due
 // time. It takes the write lock only when something is due.
 func (b *Books) catchUp(ctx context.Context, now time.Time) error {
+	return b.catchUpIf(ctx, `SELECT EXISTS (SELECT 1 FROM orders WHERE due_at IS NOT NULL AND due_at <= ?1)
+		OR `+actionDue, now)
+}
+
+const actionDue = "EXISTS (SELECT 1 FROM actions WHERE due_at IS NOT NULL AND due_at <= ?1)"
+
+// actionsCatchUp does the same when a corporate action is due, and otherwise nothing.
+func (b *Books) actionsCatchUp(ctx context.Context, now time.Time) error {
+	return b.catchUpIf(ctx, "SELECT "+actionDue, now)
+}
+
+func (b *Books) catchUpIf(ctx context.Context, query string, now time.Time) error {
 	var due bool
-	const look = `SELECT EXISTS (SELECT 1 FROM orders WHERE due_at IS NOT NULL AND due_at <= ?1)
-		OR EXISTS (SELECT 1 FROM actions WHERE state = 'announced' AND happens_at <= ?1)`
-	err := b.reader.QueryRowContext(ctx, look, stored(now)).Scan(&due)
+	err := b.reader.QueryRowContext(ctx, query, stored(now)).Scan(&due)
 	for err == nil && due {
 		err = b.update(ctx, func(tx *sql.Tx) error {
 			due, err = b.settleDue(ctx, tx, now)
 			return err
 		})
+		if err == nil {
+			err = b.load(ctx)
+		}
 	}
 	return err
 }
@@ -46,7 +59,7 @@ func (b *Books) settleDue(ctx context.Context, tx *sql.Tx, now time.Time) (more 
 		return false, err
 	}
 	if next != nil {
-		now = next.HappensAt.Add(-time.Microsecond)
+		now = next.dueAt.Add(-time.Microsecond)
 	}
 	rows, err := tx.QueryContext(ctx, selectOrder+`WHERE due_at IS NOT NULL AND due_at <= ?1
 		ORDER BY due_at, seq LIMIT ?2`, stored(now), duePerTransaction)
@@ -62,7 +75,7 @@ func (b *Books) settleDue(ctx context.Context, tx *sql.Tx, now time.Time) (more 
 	if len(due) == duePerTransaction || next == nil {
 		return len(due) == duePerTransaction, nil
 	}
-	return true, next.happen(ctx, tx)
+	return true, b.advance(ctx, tx, next)
 }
 
 // settle carries out one order as of the time at which it fell due.
@@ -77,7 +90,10 @@ func (b *Books) settle(ctx context.Context, tx *sql.Tx, o *Order) error {
 	if l == nil { // it left the catalog while the order was open
 		return o.end(ctx, tx, StateRejected, o.DueAt)
 	}
-	if until := b.Exchange.HaltedUntil(o.Symbol, o.DueAt); !until.IsZero() {
+	if l.Gone {
+		return o.end(ctx, tx, StateCanceled, o.DueAt)
+	}
+	if until := b.Exchange.HaltedUntil(l, o.DueAt); !until.IsZero() {
 		resume := o.byExpiry(until.Add(fillTime(b.seed, o.ID)))
 		_, err := tx.ExecContext(ctx, "UPDATE orders SET due_at = ?2 WHERE seq = ?1", o.seq, stored(resume))
 		return err

@@ -40,6 +40,9 @@ func (b *Books) Submit(ctx context.Context, t Ticket, now time.Time) (*Order, er
 	if err != nil {
 		return nil, err
 	}
+	if err := b.actionsCatchUp(ctx, now); err != nil {
+		return nil, err
+	}
 	var o *Order
 	err = b.update(ctx, func(tx *sql.Tx) error {
 		for more := true; more; { // here and not by catchUp, to save a commit
@@ -55,7 +58,7 @@ func (b *Books) Submit(ctx context.Context, t Ticket, now time.Time) (*Order, er
 		if err != nil {
 			return err
 		}
-		o = b.newOrder(id, l.Symbol, t, now)
+		o = b.newOrder(id, l, t, now)
 		o.SubmittedAt = submissionTime(now, last)
 		if err := b.hold(ctx, tx, o, l, now); err != nil {
 			return err
@@ -106,9 +109,9 @@ func (b *Books) tradable(t Ticket) (*exchange.Listing, error) {
 }
 
 // newOrder decides when the order reaches the market, its fate, and when it falls due.
-func (b *Books) newOrder(id, symbol string, t Ticket, now time.Time) *Order {
+func (b *Books) newOrder(id string, l *exchange.Listing, t Ticket, now time.Time) *Order {
 	o := &Order{
-		ID: id, ClientOrderID: t.ClientOrderID, Symbol: symbol, Side: t.Side,
+		ID: id, ClientOrderID: t.ClientOrderID, Symbol: l.Symbol, AssetID: l.ID, Side: t.Side,
 		Notional: t.Notional, Qty: t.Qty, State: StateOpen,
 		SubmittedAt: now, UpdatedAt: now, routedAt: now, hiddenUntil: time.UnixMicro(0),
 	}
@@ -119,8 +122,8 @@ func (b *Books) newOrder(id, symbol string, t Ticket, now time.Time) *Order {
 	if b.Exchange.Closes() {
 		o.ExpiresAt = s.Close.UTC()
 	}
-	o.Fate = b.faults.StrikeOrder(symbol, now)
-	if f := b.faults.StrikeVisibility(symbol, now); f.Kind != "" {
+	o.Fate = b.faults.StrikeOrder(l.Symbol, now)
+	if f := b.faults.StrikeVisibility(l.Symbol, now); f.Kind != "" {
 		o.hiddenUntil = now.Add(f.By)
 	}
 	o.DueAt = o.firstDue(fillTime(b.seed, id))
@@ -197,11 +200,11 @@ func (o *Order) holdShares(ctx context.Context, tx *sql.Tx, price money.Price) e
 func (o *Order) insert(ctx context.Context, tx *sql.Tx) error {
 	result, err := tx.ExecContext(ctx, `INSERT INTO orders
 		(id, client_order_id, symbol, side, notional, qty, state, hold, hold_qty,
-		submitted_at, routed_at, expires_at, due_at, updated_at, hidden_until, fate)
-		VALUES (?1, ?2, ?3, ?4, nullif(?5, 0), nullif(?6, 0), ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)`,
+		submitted_at, routed_at, expires_at, due_at, updated_at, hidden_until, fate, asset_id)
+		VALUES (?1, ?2, ?3, ?4, nullif(?5, 0), nullif(?6, 0), ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)`,
 		o.ID, o.ClientOrderID, o.Symbol, o.Side, o.Notional, o.Qty, o.State, o.hold, o.holdQty,
 		stored(o.SubmittedAt), stored(o.routedAt), stored(o.ExpiresAt), stored(o.DueAt), stored(o.UpdatedAt),
-		stored(o.hiddenUntil), o.Fate.String())
+		stored(o.hiddenUntil), o.Fate.String(), o.AssetID)
 	if err == nil {
 		o.seq, err = result.LastInsertId()
 	}

@@ -46,6 +46,7 @@ const (
 )
 
 type model struct {
+	symbol    string
 	reference money.Price
 	waves     [5]wave
 }
@@ -64,7 +65,7 @@ func newModel(seed uint64, symbol string, reference money.Price) model {
 	if random.Mix(key)%calmShare == 0 {
 		scale = calmScale
 	}
-	m := model{reference: reference}
+	m := model{symbol: symbol, reference: reference}
 	for i, l := range layers() {
 		k := random.Mix(key + uint64(l.period))
 		m.waves[i] = wave{

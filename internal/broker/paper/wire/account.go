@@ -157,16 +157,16 @@ func (s *Server) value(p books.Position, m exchange.Moment) valuation {
 
 func (s *Server) position(p books.Position, m exchange.Moment) position {
 	v := s.value(p, m)
-	exchangeName := ""
+	exchangeName, assetID := "", exchange.AssetID(p.Symbol)
 	if l := s.exchange.BySymbol(p.Symbol); l != nil {
-		exchangeName = l.Exchange
+		exchangeName, assetID = l.Exchange, l.ID
 	}
 	average, err := books.AveragePrice(p.Cost, p.Qty)
 	if err != nil {
 		average = v.price
 	}
 	return position{
-		AssetID: exchange.AssetID(p.Symbol), Symbol: p.Symbol, Exchange: exchangeName, AssetClass: assetClass,
+		AssetID: assetID, Symbol: p.Symbol, Exchange: exchangeName, AssetClass: assetClass,
 		Qty: p.Qty.String(), QtyAvailable: (p.Qty - p.Held).String(), Side: "long",
 		AvgEntryPrice: average.String(),
 		CostBasis:     p.Cost.String(), MarketValue: v.value.String(),

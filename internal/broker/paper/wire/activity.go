@@ -34,7 +34,7 @@ func readActivityFilter(q url.Values, kind string) (books.ActivityFilter, error)
 	case category == "trade_activity":
 		f.Types = []string{books.ActivityFill}
 	case category == "non_trade_activity":
-		f.Types = []string{books.ActivitySplit}
+		f.Types = books.NonTrades()
 	case category != "":
 		return f, apierror.Unprocessable("invalid category %q", category)
 	}

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -14,51 +15,66 @@ import (
 	"stockrewards/internal/money"
 )
 
-const cashDividend = "cash_dividend"
-
 // The members of announcements that the code reads.
 const (
-	memberType    = "type"
-	memberSymbol  = "symbol"
-	memberOldRate = "old_rate"
-	memberNewRate = "new_rate"
-	memberExDate  = "ex_date"
-	memberProcess = "process_date"
-	memberPayable = "payable_date"
+	memberType         = "type"
+	memberSymbol       = "symbol"
+	memberOldRate      = "old_rate"
+	memberNewRate      = "new_rate"
+	memberExDate       = "ex_date"
+	memberProcess      = "process_date"
+	memberPayable      = "payable_date"
+	memberRate         = "rate"
+	memberCashRate     = "cash_rate"
+	memberTaxRate      = "tax_rate" // of the paper brokerage only
+	memberNewSymbol    = "new_symbol"
+	memberSourceRate   = "source_rate"
+	memberAcquiree     = "acquiree_symbol"
+	memberAcquirer     = "acquirer_symbol"
+	memberAcquireeRate = "acquiree_rate"
+	memberAcquirerRate = "acquirer_rate"
 )
 
 // actionType describes the announcements of one type of corporate action.
 type actionType struct {
 	group    string   // the member of the list that has them
-	stock    string   // the member that names the stock whose units change
+	stock    string   // the member that names the stock that changes
 	date     string   // the member with the date on which it happens
 	required []string // the other members that an announcement must have
-	optional string   // a member that it may have
+	optional []string // the members that it may have
+	other    string   // the member with the stock's new symbol, or with the stock that holders get
 }
 
 func actionTypes() map[string]actionType {
-	const (
-		acquiree, acquirer         = "acquiree_symbol", "acquirer_symbol"
-		acquireeRate, acquirerRate = "acquiree_rate", "acquirer_rate"
-		effective                  = "effective_date"
-	)
-	required := func(names ...string) []string { return names }
-	ratio := required(memberOldRate, memberNewRate)
+	const effective = "effective_date"
+	names := func(names ...string) []string { return names }
+	splits := actionType{"", memberSymbol, memberExDate, names(memberOldRate, memberNewRate), nil, ""}
+	forward, reverse := splits, splits
+	forward.group = "forward_splits"
+	reverse.group, reverse.optional, reverse.other = "reverse_splits", names(memberNewSymbol), memberNewSymbol
+	shares := names(memberAcquirer, memberAcquireeRate, memberAcquirerRate)
 	return map[string]actionType{
-		books.ForwardSplit:  {"forward_splits", memberSymbol, memberExDate, ratio, ""},
-		books.ReverseSplit:  {"reverse_splits", memberSymbol, memberExDate, ratio, ""},
-		"stock_dividend":    {"stock_dividends", memberSymbol, memberExDate, required("rate"), ""},
-		cashDividend:        {"cash_dividends", memberSymbol, memberExDate, required("rate", memberPayable), ""},
-		"name_change":       {"name_changes", "old_symbol", memberProcess, required("new_symbol"), ""},
-		"worthless_removal": {"worthless_removals", memberSymbol, memberProcess, nil, ""},
-		"spin_off": {
-			"spin_offs", "source_symbol", memberExDate, required("source_rate", "new_symbol", memberNewRate), "",
+		books.ForwardSplit:  forward,
+		books.ReverseSplit:  reverse,
+		books.StockDividend: {"stock_dividends", memberSymbol, memberExDate, names(memberRate), nil, ""},
+		books.CashDividend: {
+			"cash_dividends", memberSymbol, memberExDate, names(memberRate, memberPayable), names(memberTaxRate), "",
 		},
-		"stock_merger": {"stock_mergers", acquiree, effective, required(acquirer, acquireeRate, acquirerRate), ""},
-		"cash_merger":  {"cash_mergers", acquiree, effective, required("rate"), acquirer},
-		"stock_and_cash_merger": {
-			"stock_and_cash_mergers", acquiree, effective,
-			required(acquirer, acquireeRate, acquirerRate, "cash_rate"), "",
+		books.NameChange: {
+			"name_changes", "old_symbol", memberProcess, names(memberNewSymbol), nil, memberNewSymbol,
+		},
+		books.WorthlessRemoval: {"worthless_removals", memberSymbol, memberProcess, nil, nil, ""},
+		books.SpinOff: {
+			"spin_offs", "source_symbol", memberExDate, names(memberSourceRate, memberNewSymbol, memberNewRate), nil,
+			memberNewSymbol,
+		},
+		books.StockMerger: {"stock_mergers", memberAcquiree, effective, shares, nil, memberAcquirer},
+		books.CashMerger: {
+			"cash_mergers", memberAcquiree, effective, names(memberRate), names(memberAcquirer, memberPayable), "",
+		},
+		books.StockAndCashMerger: {
+			"stock_and_cash_mergers", memberAcquiree, effective, append(shares, memberCashRate), names(memberPayable),
+			memberAcquirer,
 		},
 	}
 }
@@ -72,6 +88,14 @@ func (n announcement) str(name string) string {
 		return ""
 	}
 	return s
+}
+
+// rename gives a member the other name, unless that is taken.
+func (n announcement) rename(from, to string) {
+	if value, present := n[from]; present && n[to] == nil {
+		n[to] = value
+		delete(n, from)
+	}
 }
 
 // rate returns a rate in billionths, 0 when it is not a JSON number from above 0 to a
@@ -94,7 +118,7 @@ func (n announcement) check(t actionType) error {
 		}
 	}
 	for name := range n {
-		if name != t.optional && !slices.Contains(required, name) {
+		if !slices.Contains(t.optional, name) && !slices.Contains(required, name) {
 			return apierror.BadRequest("unknown member %s", name)
 		}
 		if err := n.checkMember(name); err != nil {
@@ -137,50 +161,103 @@ func (s *Server) newAction(n announcement, now time.Time) (*books.Action, error)
 	if !known {
 		return nil, apierror.BadRequest("type must be a corporate action such as forward_split")
 	}
+	switch a.Type { // either name of the cash is accepted
+	case books.CashMerger:
+		n.rename(memberCashRate, memberRate)
+	case books.StockAndCashMerger:
+		n.rename(memberRate, memberCashRate)
+	}
 	if err := n.check(t); err != nil {
 		return nil, err
 	}
 	a.Symbol, a.ExDate, a.ProcessDate = n.str(t.stock), n.str(t.date), n.str(t.date)
-	if s.exchange.BySymbol(a.Symbol) == nil {
-		return nil, apierror.BadRequest("%s: asset %q not found", t.stock, a.Symbol)
-	}
-	if err := n.readTerms(a); err != nil {
+	if err := s.checkStocks(n, t, a); err != nil {
 		return nil, err
 	}
+	if err := n.checkTerms(a); err != nil {
+		return nil, err
+	}
+	for _, name := range []string{t.date, memberPayable} {
+		day, err := time.Parse(time.DateOnly, n.str(name))
+		if err == nil && (day.Year() < books.FirstYear || day.Year() > books.LastYear) {
+			return nil, apierror.BadRequest("%s: year %d: must be from %d to %d",
+				name, day.Year(), books.FirstYear, books.LastYear)
+		}
+	}
+	return a, s.complete(n, a, now)
+}
+
+// complete adds the id, the times, and what is listed of an announcement.
+func (s *Server) complete(n announcement, a *books.Action, now time.Time) (err error) {
+	if a.ID, err = s.ids.Next(); err != nil {
+		return err
+	}
 	day, err := time.Parse(time.DateOnly, a.ExDate)
-	if err != nil || day.Year() < books.FirstYear || day.Year() > books.LastYear {
-		return nil, apierror.BadRequest("%s: year %d: must be from %d to %d",
-			t.date, day.Year(), books.FirstYear, books.LastYear)
+	if err != nil {
+		return err
 	}
 	halt, happens := s.exchange.Overnight(day)
 	a.HaltFrom, a.HappensAt = later(halt, now), later(happens, now)
-	if a.Type == cashDividend {
-		a.HaltFrom = a.HappensAt // no halt
+	terms, err := json.Marshal(n, json.Deterministic(true))
+	if err != nil {
+		return err
 	}
-	if a.ID, err = s.ids.Next(); err != nil {
-		return nil, err
-	}
+	a.Terms = string(terms)
 	a.Body, err = n.body(a)
-	return a, err
+	return err
 }
 
-// readTerms reads the ratio of a split and the process date of a cash dividend.
-func (n announcement) readTerms(a *books.Action) error {
-	switch a.Type {
-	case books.ForwardSplit, books.ReverseSplit:
-		a.OldRate, a.NewRate = n.rate(memberOldRate), n.rate(memberNewRate)
-		if a.Type == books.ForwardSplit && a.NewRate <= a.OldRate {
-			return apierror.BadRequest("new_rate must be above old_rate in a forward split")
-		}
-		if a.Type == books.ReverseSplit && a.NewRate >= a.OldRate {
-			return apierror.BadRequest("new_rate must be below old_rate in a reverse split")
-		}
-	case cashDividend:
-		if a.ProcessDate = n.str(memberPayable); a.ProcessDate < a.ExDate {
-			return apierror.BadRequest("payable_date must not be before ex_date")
-		}
+// checkStocks fails when the stock cannot change, or the other symbol cannot be used.
+func (s *Server) checkStocks(n announcement, t actionType, a *books.Action) error {
+	l, other := s.exchange.BySymbol(a.Symbol), n.str(t.other)
+	if l == nil {
+		return apierror.BadRequest("%s: asset %q not found", t.stock, a.Symbol)
+	}
+	a.AssetID = l.ID
+	taken := s.exchange.BySymbol(other)
+	switch {
+	case l.Gone:
+		return conflict(t.stock, a.Symbol, "is no longer listed")
+	case other != "" && other == a.Symbol:
+		return apierror.BadRequest("%s must be another symbol than %s", t.other, t.stock)
+	case taken != nil && taken.Gone:
+		return conflict(t.other, other, "is no longer listed")
+	case taken != nil && !books.GivesStock(a.Type):
+		return conflict(t.other, other, "exists")
 	}
 	return nil
+}
+
+func conflict(member, symbol, problem string) error {
+	return apierror.FromStatus(http.StatusConflict, fmt.Sprintf("%s: asset %q %s", member, symbol, problem))
+}
+
+// checkTerms fails when the members do not fit together. It sets the ratio of the price, and
+// the process date of a cash dividend.
+func (n announcement) checkTerms(a *books.Action) error {
+	switch {
+	case a.Type == books.ForwardSplit && n.rate(memberNewRate) <= n.rate(memberOldRate):
+		return apierror.BadRequest("new_rate must be above old_rate in a forward split")
+	case a.Type == books.ReverseSplit && n.rate(memberNewRate) >= n.rate(memberOldRate):
+		return apierror.BadRequest("new_rate must be below old_rate in a reverse split")
+	case n.rate(memberTaxRate) > int64(money.Share):
+		return apierror.BadRequest("tax_rate must be at most 1")
+	case n.str(memberPayable) != "" && n.str(memberPayable) < a.ExDate:
+		return apierror.BadRequest("payable_date must not be before the date on which the action happens")
+	}
+	if a.Type == books.CashDividend {
+		a.ProcessDate = n.str(memberPayable)
+	}
+	if !books.MovesPrice(a.Type) {
+		return nil
+	}
+	terms, err := json.Marshal(n)
+	if err != nil {
+		return err
+	}
+	t, err := books.ReadTerms(a.Type, string(terms))
+	a.OldRate, a.NewRate = t.OldRate, t.NewRate
+	return err
 }
 
 func later(a, b time.Time) time.Time {
@@ -194,7 +271,7 @@ func later(a, b time.Time) time.Time {
 func (n announcement) body(a *books.Action) (string, error) {
 	w := map[string]any{"id": a.ID, memberProcess: a.ProcessDate}
 	for name, value := range n {
-		if name == memberType {
+		if name == memberType || name == memberTaxRate {
 			continue
 		}
 		w[name] = value
@@ -206,7 +283,7 @@ func (n announcement) body(a *books.Action) (string, error) {
 	case books.ReverseSplit: // the new shares have another number
 		w["old_cusip"], w["new_cusip"] = w["cusip"], books.CUSIP(a.Symbol+a.ID)
 		delete(w, "cusip")
-	case cashDividend:
+	case books.CashDividend:
 		w["special"], w["foreign"] = false, false
 	}
 	body, err := json.Marshal(w, json.Deterministic(true))

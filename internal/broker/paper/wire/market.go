@@ -107,9 +107,19 @@ type asset struct {
 	Attributes        []string `json:"attributes"`
 }
 
+// The statuses of an asset.
+const (
+	assetActive   = "active"
+	assetInactive = "inactive"
+)
+
 func newAsset(l *exchange.Listing) asset {
+	status := assetActive
+	if l.Gone {
+		status = assetInactive
+	}
 	return asset{
-		ID: l.ID, Class: assetClass, Exchange: l.Exchange, Symbol: l.Symbol, Name: l.Name, Status: "active",
+		ID: l.ID, Class: assetClass, Exchange: l.Exchange, Symbol: l.Symbol, Name: l.Name, Status: status,
 		Tradable: !l.NotTradable, Fractionable: !l.NotFractionable, BorrowStatus: "hard_to_borrow",
 		MarginLong: "100", MarginShort: "100", MaintenanceMargin: 100, Attributes: []string{},
 	}
@@ -119,12 +129,13 @@ func (s *Server) getAssets(r *http.Request) (any, error) {
 	q := r.URL.Query()
 	list := []asset{}
 	status, class, name := q.Get("status"), q.Get("asset_class"), q.Get("exchange")
-	if status == "inactive" || class != "" && class != assetClass {
+	if class != "" && class != assetClass {
 		return list, nil
 	}
 	for _, l := range s.exchange.Listings() {
-		if name == "" || name == l.Exchange {
-			list = append(list, newAsset(l))
+		a := newAsset(l)
+		if (name == "" || name == a.Exchange) && (status == "" || status == "all" || status == a.Status) {
+			list = append(list, a)
 		}
 	}
 	return list, nil

@@ -60,7 +60,7 @@ type order struct {
 func actual(o *books.Order, now time.Time) order {
 	w := order{
 		ID: o.ID, ClientOrderID: o.ClientOrderID, Symbol: o.Symbol, Side: o.Side,
-		AssetID: exchange.AssetID(o.Symbol), AssetClass: assetClass,
+		AssetID: o.AssetID, AssetClass: assetClass,
 		OrderType: "market", Type: "market", TimeInForce: "day",
 		PositionIntent: "buy_to_open",
 		CreatedAt:      timestamp(o.SubmittedAt),

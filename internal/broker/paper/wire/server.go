@@ -75,8 +75,8 @@ func (s *Server) Close() {
 // Handler serves the trading and the market data API, both at the same address.
 func (s *Server) Handler() http.Handler { return http.HandlerFunc(s.serve) }
 
-// serve is the path of every request: rate limit, credentials, other processes' corporate
-// actions, faults, and its route.
+// serve is the path of every request: rate limit, credentials, what has
+// fallen due, faults, and its route.
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	control := isControl(r)
 	var err error
@@ -87,7 +87,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		err = s.gate.authenticate(r)
 	}
 	if err == nil {
-		err = s.books.LoadActions(r.Context())
+		err = s.books.Refresh(r.Context(), s.now())
 	}
 	if err != nil {
 		s.fail(w, r, err)

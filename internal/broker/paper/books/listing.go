@@ -1,0 +1,104 @@
+package books
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"stockrewards/internal/broker/paper/exchange"
+)
+
+// Refresh carries out what is due, and makes the exchange follow the books. Call it before
+// each request: another process may have announced a corporate action.
+func (b *Books) Refresh(ctx context.Context, now time.Time) error {
+	if err := b.catchUp(ctx, now); err != nil {
+		return err
+	}
+	return b.load(ctx)
+}
+
+// load makes the exchange list what the books list, and halt trading and change prices as
+// they say. It does nothing when the exchange has their latest revision.
+func (b *Books) load(ctx context.Context) error {
+	b.loading.Lock()
+	defer b.loading.Unlock()
+	const look = "SELECT market_revision FROM account"
+	var revision int64
+	if err := b.reader.QueryRowContext(ctx, look).Scan(&revision); err != nil || revision == b.loaded {
+		return err
+	}
+	return inTx(ctx, b.reader, func(tx *sql.Tx) error {
+		if err := tx.QueryRowContext(ctx, look).Scan(&revision); err != nil {
+			return err
+		}
+		relisted, err := readListings(ctx, tx)
+		if err != nil {
+			return err
+		}
+		changes, err := readChanges(ctx, tx)
+		if err != nil {
+			return err
+		}
+		b.Exchange.Update(relisted, changes)
+		b.loaded = revision
+		return nil
+	})
+}
+
+func readListings(ctx context.Context, tx *sql.Tx) ([]exchange.Relisting, error) {
+	rows, err := tx.QueryContext(ctx, `SELECT asset_id, symbol, model, name, exchange, price, not_tradable,
+		not_fractionable, gone, listed_at FROM listings`)
+	return scanAll(rows, err, func(r row) (l exchange.Relisting, err error) {
+		err = r.Scan(&l.ID, &l.Symbol, &l.Model, &l.Name, &l.Exchange, &l.Price, &l.NotTradable,
+			&l.NotFractionable, &l.Gone, scanTime{&l.Since})
+		return l, err
+	})
+}
+
+// readChanges returns the halts and changes of prices by asset id, in order of time.
+func readChanges(ctx context.Context, tx *sql.Tx) (map[string][]exchange.Change, error) {
+	type entry struct {
+		asset  string
+		change exchange.Change
+	}
+	rows, err := tx.QueryContext(ctx, `SELECT asset_id, symbol, type, dark_from, happens_at, old_rate,
+		new_rate, seq FROM actions WHERE state <> 'withdrawn'
+		UNION ALL SELECT asset_id, '', '', at, at, old_rate, new_rate, seq FROM price_moves
+		ORDER BY happens_at, type, seq`)
+	list, err := scanAll(rows, err, func(r row) (e entry, err error) {
+		var symbol, kind string
+		var seq int64
+		err = r.Scan(&e.asset, &symbol, &kind, scanTime{&e.change.HaltFrom}, scanTime{&e.change.At},
+			&e.change.OldRate, &e.change.NewRate, &seq)
+		if e.asset == "" {
+			e.asset = exchange.AssetID(symbol)
+		}
+		e.change.Moved, e.change.Ends = kind == "", Removes(kind)
+		return e, err
+	})
+	changes := make(map[string][]exchange.Change)
+	for _, e := range list {
+		changes[e.asset] = append(changes[e.asset], e.change)
+	}
+	return changes, err
+}
+
+// list stores a listing that differs from the catalog.
+func list(ctx context.Context, tx *sql.Tx, l exchange.Relisting) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO listings (asset_id, symbol, model, name, exchange, price, not_tradable,
+		not_fractionable, gone, listed_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+		ON CONFLICT (asset_id) DO UPDATE SET symbol = excluded.symbol, not_tradable = excluded.not_tradable,
+		gone = excluded.gone`,
+		l.ID, l.Symbol, l.Model, l.Name, l.Exchange, l.Price, l.NotTradable, l.NotFractionable, l.Gone, stored(l.Since))
+	return err
+}
+
+// cancelOpen cancels the open orders of a stock that is no longer traded.
+func cancelOpen(ctx context.Context, tx *sql.Tx, symbol string, at time.Time) error {
+	rows, err := tx.QueryContext(ctx, selectOrder+"WHERE due_at IS NOT NULL AND symbol = ?1", symbol)
+	open, err := scanAll(rows, err, scanOrder)
+	for i := 0; i < len(open) && err == nil; i++ {
+		err = open[i].end(ctx, tx, StateCanceled, at)
+	}
+	return err
+}
