@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"stockrewards/internal/broker/paper"
 	"stockrewards/internal/money"
 )
@@ -65,6 +67,30 @@ func TestBustRefuses(t *testing.T) {
 	}
 	if after := d.position("F"); after != before {
 		t.Errorf("the position changed from %+v to %+v", before, after)
+	}
+}
+
+// TestActivitiesOfBusts: each bust writes an activity that names the one that it corrects.
+func TestActivitiesOfBusts(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t, paper.Options{Control: true})
+	d.place("one", "F", "buy", quantity("2"))
+	for _, qty := range []string{"0.5", "3"} {
+		d.advance(time.Second)
+		d.expect("POST", "/control/orders/one/bust", `{"filled_qty":"`+qty+`"}`, 200, "")
+	}
+	var got []string
+	previous := ""
+	for _, a := range get[[]map[string]string](d, "/v2/account/activities?direction=asc") {
+		if a["previous_id"] != previous || a["order_id"] != d.find("one").ID {
+			t.Errorf("activity %v, want it to correct %s", a, previous)
+		}
+		previous = a["id"]
+		got = append(got, a["activity_type"]+" "+a["type"]+" "+a["qty"]+" "+a["cum_qty"])
+	}
+	want := []string{"FILL fill 2 2", "FILL trade_bust -1.5 0.5", "FILL trade_correct 2.5 3"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("activities (-want +got):\n%s", diff)
 	}
 }
 

@@ -57,8 +57,8 @@ type Action struct {
 	counted money.Shares // held when it took effect, or at the evening before the ex-date of a cash dividend
 }
 
-// Fate returns the action's fault of that kind, and false for none.
-func (a *Action) Fate(kind string) (faults.Fault, bool) {
+// Suffers returns the action's fault of that kind, and false for none.
+func (a *Action) Suffers(kind string) (faults.Fault, bool) {
 	for _, f := range a.Fates {
 		if f.Kind == kind {
 			return f, true
@@ -67,8 +67,8 @@ func (a *Action) Fate(kind string) (faults.Fault, bool) {
 	return faults.Fault{}, false
 }
 
-// fate returns the action's faults as they are stored, one on each line.
-func (a *Action) fate() string {
+// Fate returns the action's faults, one on each line.
+func (a *Action) Fate() string {
 	lines := make([]string, len(a.Fates))
 	for i, f := range a.Fates {
 		lines[i] = f.String()
@@ -120,7 +120,7 @@ func (b *Books) Announce(ctx context.Context, a *Action, now time.Time) error {
 	_, err := b.writer.ExecContext(ctx, `INSERT INTO actions (id, type, symbol, asset_id, body, terms, fate,
 		process_date, ex_date, old_rate, new_rate, posted_at, dark_from, happens_at, state, stage, due_at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)`,
-		a.ID, a.Type, a.Symbol, a.AssetID, a.Body, a.Terms, a.fate(), a.ProcessDate, a.ExDate, a.OldRate, a.NewRate,
+		a.ID, a.Type, a.Symbol, a.AssetID, a.Body, a.Terms, a.Fate(), a.ProcessDate, a.ExDate, a.OldRate, a.NewRate,
 		stored(now), stored(a.HaltFrom), stored(a.HappensAt), a.State, a.stage, stored(a.dueAt))
 	if err != nil {
 		return err

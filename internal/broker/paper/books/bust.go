@@ -21,7 +21,17 @@ func (b *Books) Bust(ctx context.Context, clientOrderID string, filled money.Sha
 		if err != nil {
 			return err
 		}
-		return o.bust(ctx, tx, filled, now)
+		if l := b.Exchange.ByID(o.AssetID); l != nil {
+			o.Symbol = l.Symbol // it may have been renamed
+		}
+		if err := o.bust(ctx, tx, filled, now); err != nil {
+			return err
+		}
+		key, err := b.ids.Next()
+		if err != nil {
+			return err
+		}
+		return o.correction(ctx, tx, filled, key, now)
 	})
 }
 
@@ -55,4 +65,28 @@ func (o *Order) bust(ctx context.Context, tx *sql.Tx, filled money.Shares, now t
 		WHERE seq = ?1`, o.seq, filled, value, stored(now))
 	_, cashErr := tx.ExecContext(ctx, "UPDATE account SET cash = cash - ?1", cost)
 	return errors.Join(orderErr, cashErr, writePosition(ctx, tx, p))
+}
+
+// correction writes the activity of a bust, or of a correction to more shares. It names the
+// latest activity of the order as the one that it corrects.
+func (o *Order) correction(ctx context.Context, tx *sql.Tx, filled money.Shares, key string, now time.Time) error {
+	var previous sql.NullString // null: the fill is older than the activities
+	err := tx.QueryRowContext(ctx, "SELECT max(id) FROM activities WHERE type = ?1 AND body ->> '$.order_id' = ?2",
+		ActivityFill, o.ID).Scan(&previous)
+	if err != nil {
+		return err
+	}
+	kind := "trade_bust"
+	if filled > o.FilledQty {
+		kind = "trade_correct"
+	}
+	a := activity{ActivityFill, now, key, map[string]string{
+		"order_id": o.ID, "order_status": string(o.State), "type": kind, "side": o.Side, "symbol": o.Symbol,
+		"qty": (filled - o.FilledQty).String(), "price": o.FilledPrice.String(), "cum_qty": filled.String(),
+		"leaves_qty": "0", "transaction_time": now.Format(time.RFC3339Nano),
+	}}
+	if previous.Valid {
+		a.body["previous_id"] = previous.String
+	}
+	return a.insert(ctx, tx)
 }

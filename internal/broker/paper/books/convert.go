@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"stockrewards/internal/broker/paper/faults"
 	"stockrewards/internal/money"
 )
 
@@ -45,7 +46,13 @@ func (a *Action) result(t Terms) (money.Shares, error) {
 	if t.OldRate == 0 {
 		return a.counted, nil
 	}
+	if _, wrong := a.Suffers(faults.WrongDirection); wrong {
+		t.OldRate, t.NewRate = t.NewRate, t.OldRate
+	}
 	qty, err := money.MulDiv(int64(a.counted), t.NewRate, t.OldRate, money.Down)
+	if _, up := a.Suffers(faults.RoundUp); up && err == nil && qty%one > 0 {
+		qty += one - qty%one
+	}
 	return money.Shares(qty), err
 }
 
@@ -68,10 +75,16 @@ func (b *Books) multiply(ctx context.Context, tx *sql.Tx, a *Action, t Terms, at
 	if err := writePosition(ctx, tx, p); err != nil {
 		return err
 	}
-	if err := a.activity(e, at).insert(ctx, tx); err != nil || t.NewSymbol == "" {
+	if err := a.activity(e, at).insert(ctx, tx); err != nil {
 		return err
 	}
-	return b.rename(ctx, tx, a, t, at)
+	if t.NewSymbol != "" {
+		if err := b.rename(ctx, tx, a, t, at); err != nil {
+			return err
+		}
+		a.Symbol = t.NewSymbol
+	}
+	return b.inLieu(ctx, tx, a, a.Symbol, qty, at)
 }
 
 // rename moves the position to the new symbol.
@@ -150,7 +163,10 @@ func (b *Books) give(
 	}
 	e.symbol = t.NewSymbol
 	e.kind, e.subtype = a.types()
-	return book(ctx, tx, a, p, e, at)
+	if err := book(ctx, tx, a, p, e, at); err != nil {
+		return err
+	}
+	return b.inLieu(ctx, tx, a, e.symbol, e.qty, at)
 }
 
 // book stores a position and the activity that changed it.

@@ -18,6 +18,7 @@ const (
 	stageHappen  stage = "happen"  // 02:30: prices and listings change
 	stageConvert stage = "convert" // positions change, at once unless a fault delays it
 	stagePay     stage = "pay"     // cash comes
+	stageRestore stage = "restore" // a fraction returns, by a fault
 	stageEnded   stage = ""
 )
 
@@ -72,6 +73,8 @@ func (b *Books) stage(ctx context.Context, tx *sql.Tx, a *Action, t Terms) (err 
 		err = b.convert(ctx, tx, a, t, at)
 	case stagePay:
 		err = b.pay(ctx, tx, a, t, at)
+	case stageRestore:
+		err = b.restore(ctx, tx, a, at)
 	case stageEnded:
 	}
 	if err != nil {
@@ -94,7 +97,7 @@ func (b *Books) count(ctx context.Context, tx *sql.Tx, a *Action) error {
 func (b *Books) happen(ctx context.Context, tx *sql.Tx, a *Action, t Terms) error {
 	a.State = ActionHappened
 	if a.Type == CashDividend {
-		a.next(stagePay, b.payAt(a, t))
+		a.next(stagePay, a.delayed(b.payAt(a, t)))
 		return nil
 	}
 	if err := b.count(ctx, tx, a); err != nil {
@@ -110,7 +113,7 @@ func (b *Books) happen(ctx context.Context, tx *sql.Tx, a *Action, t Terms) erro
 	if err := b.relist(ctx, tx, a, t, source); err != nil {
 		return err
 	}
-	a.next(stageConvert, a.HappensAt)
+	a.next(stageConvert, a.delayed(a.HappensAt))
 	return nil
 }
 

@@ -22,7 +22,7 @@ import (
 type Fault struct {
 	Kind    string        // one of Kinds
 	On      []string      // the operations that it strikes, of a kind that strikes requests
-	Symbol  string        // strikes only orders and prices of this stock; empty: of all
+	Symbol  string        // strikes only orders, prices and announcements of this stock; empty: of all
 	Chance  int64         // probability in millionths; 0: always
 	Skip    int           // passes this many candidates first
 	Times   int           // strikes this often; 0: no limit

@@ -78,6 +78,22 @@ const (
 	StaleQuote   = "stale-quote"
 )
 
+// The kinds that strike a corporate action when it is announced. The first group falsifies
+// what is listed of it; the second group changes what it does to the position.
+const (
+	LateAnnouncement      = "late-announcement"
+	WrongRatio            = "wrong-ratio"
+	ReversedRatio         = "reversed-ratio"
+	DuplicateAnnouncement = "duplicate-announcement"
+	Revised               = "revised"
+
+	LatePosition     = "late-position"
+	CashInLieu       = "cash-in-lieu"
+	FractionReversed = "fraction-reversed"
+	RoundUp          = "round-up"
+	WrongDirection   = "wrong-direction"
+)
+
 // target is what a kind of fault strikes.
 type target int
 
@@ -86,6 +102,7 @@ const (
 	targetOrder
 	targetVisibility // whether an order is listed and found
 	targetQuote
+	targetAction
 )
 
 // kind is a row of the table of kinds.
@@ -98,6 +115,7 @@ func kinds() map[string]kind {
 	request := func(on string, f Fault) kind { f.On = []string{on}; return kind{targetRequest, f} }
 	order := func(f Fault) kind { return kind{targetOrder, f} }
 	quote := kind{targetQuote, Fault{}}
+	action := func(by time.Duration) kind { return kind{targetAction, Fault{By: by}} }
 	const half = 50
 	return map[string]kind{
 		LostRequest:   request(opTrading, Fault{}),
@@ -129,6 +147,17 @@ func kinds() map[string]kind {
 		UnknownStatus:       order(Fault{}),
 		ZeroPrice:           order(Fault{}),
 		AbsurdPrice:         order(Fault{}),
+
+		LateAnnouncement:      action(0), // until an hour after it happened
+		WrongRatio:            action(0),
+		ReversedRatio:         action(0),
+		DuplicateAnnouncement: action(2 * 24 * time.Hour),
+		Revised:               action(time.Hour),
+		LatePosition:          action(6 * time.Hour),
+		CashInLieu:            action(0),
+		FractionReversed:      action(4 * 24 * time.Hour),
+		RoundUp:               action(0),
+		WrongDirection:        action(0),
 
 		ZeroQuote: quote, AbsurdQuote: quote, MissingQuote: quote, StaleQuote: quote,
 	}

@@ -124,6 +124,21 @@ func (s *Set) StrikeQuote(symbol string, now time.Time) Fault {
 	return s.strikeStock(targetQuote, symbol, now)
 }
 
+// StrikeAction returns the faults of a corporate action, each kind once. applies reports
+// whether a kind can be combined with those that struck before.
+func (s *Set) StrikeAction(symbol string, now time.Time, applies func(kind string, struck []Fault) bool) []Fault {
+	var struck []Fault
+	for {
+		f, found := s.strike(now, func(r *Rule) bool {
+			return r.target == targetAction && (r.Symbol == "" || r.Symbol == symbol) && applies(r.Kind, struck)
+		})
+		if !found {
+			return struck
+		}
+		struck = append(struck, f)
+	}
+}
+
 func (s *Set) strikeStock(t target, symbol string, now time.Time) Fault {
 	f, _ := s.strike(now, func(r *Rule) bool { return r.target == t && (r.Symbol == "" || r.Symbol == symbol) })
 	return f

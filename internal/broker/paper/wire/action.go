@@ -12,7 +12,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"stockrewards/internal/broker/paper/apierror"
-	"stockrewards/internal/broker/paper/books"
 )
 
 // actionFilter says which corporate actions to list.
@@ -35,14 +34,26 @@ func (s *Server) getActions(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	page, next, err := f.page(list)
+	var all []notice
+	for _, a := range list {
+		listed, err := notices(a, now)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, listed...)
+	}
+	page, next, err := f.page(all)
 	if err != nil {
 		return nil, err
 	}
 	groups := make(map[string][]jsontext.Value)
-	for _, a := range page {
-		group := actionTypes()[a.Type].group
-		groups[group] = append(groups[group], jsontext.Value(a.Body))
+	for _, n := range page {
+		body, err := n.body()
+		if err != nil {
+			return nil, err
+		}
+		group := actionTypes()[n.kind].group
+		groups[group] = append(groups[group], body)
 	}
 	return map[string]any{"corporate_actions": groups, "next_page_token": next}, nil
 }
@@ -81,14 +92,14 @@ func unsupportedTypes() []string {
 
 // page returns a page of a list in order of announcement, and the token of the next page,
 // nil after the last one.
-func (f actionFilter) page(list []*books.Action) ([]*books.Action, *string, error) {
-	list = slices.DeleteFunc(list, func(a *books.Action) bool { return !f.matches(a) })
-	slices.SortStableFunc(list, func(a, b *books.Action) int { return cmp.Compare(a.ProcessDate, b.ProcessDate) })
+func (f actionFilter) page(list []notice) ([]notice, *string, error) {
+	list = slices.DeleteFunc(list, func(n notice) bool { return !f.matches(n) })
+	slices.SortStableFunc(list, func(a, b notice) int { return cmp.Compare(a.processDate, b.processDate) })
 	if f.descending {
 		slices.Reverse(list)
 	}
 	if f.after != "" {
-		i := slices.IndexFunc(list, func(a *books.Action) bool { return a.ID == f.after })
+		i := slices.IndexFunc(list, func(n notice) bool { return n.id == f.after })
 		if i < 0 {
 			return nil, nil, apierror.BadRequest("invalid page_token")
 		}
@@ -97,28 +108,21 @@ func (f actionFilter) page(list []*books.Action) ([]*books.Action, *string, erro
 	if len(list) <= f.limit {
 		return list, nil, nil
 	}
-	return list[:f.limit], &list[f.limit-1].ID, nil
+	return list[:f.limit], &list[f.limit-1].id, nil
 }
 
-func (f actionFilter) matches(a *books.Action) bool {
-	if a.State == books.ActionWithdrawn {
-		return false
-	}
+func (f actionFilter) matches(n notice) bool {
 	if len(f.ids) > 0 {
-		return slices.Contains(f.ids, a.ID)
+		return slices.Contains(f.ids, n.id)
 	}
 	asked := func(symbol string) bool { return slices.Contains(f.symbols, symbol) }
-	return a.ProcessDate >= f.start && a.ProcessDate <= f.end &&
-		(len(f.types) == 0 || slices.Contains(f.types, a.Type)) &&
-		(len(f.symbols) == 0 || slices.ContainsFunc(symbolsIn(a), asked))
+	return n.processDate >= f.start && n.processDate <= f.end &&
+		(len(f.types) == 0 || slices.Contains(f.types, n.kind)) &&
+		(len(f.symbols) == 0 || slices.ContainsFunc(n.symbols(), asked))
 }
 
-// symbolsIn returns all symbols of an announcement.
-func symbolsIn(a *books.Action) []string {
-	var n announcement
-	if json.Unmarshal([]byte(a.Body), &n) != nil {
-		return []string{a.Symbol}
-	}
+// symbols returns all symbols of an announcement.
+func (n announcement) symbols() []string {
 	var symbols []string
 	for name := range n {
 		if strings.HasSuffix(name, memberSymbol) {
@@ -128,7 +132,7 @@ func symbolsIn(a *books.Action) []string {
 	return symbols
 }
 
-// getAnnounced lists all announcements with their type and state.
+// getAnnounced lists all announcements as they were posted, with their type, state and faults.
 func (s *Server) getAnnounced(r *http.Request) (any, error) {
 	actions, err := s.books.Actions(r.Context(), s.now())
 	if err != nil {
@@ -140,6 +144,9 @@ func (s *Server) getAnnounced(r *http.Request) (any, error) {
 			return nil, err
 		}
 		list[i][memberType], list[i]["status"] = quoted(a.Type), quoted(a.State)
+		if len(a.Fates) > 0 {
+			list[i]["faults"] = quoted(a.Fate())
+		}
 	}
 	return list, nil
 }

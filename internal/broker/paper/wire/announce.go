@@ -198,12 +198,12 @@ func (s *Server) complete(n announcement, a *books.Action, now time.Time) (err e
 	}
 	halt, happens := s.exchange.Overnight(day)
 	a.HaltFrom, a.HappensAt = later(halt, now), later(happens, now)
-	terms, err := json.Marshal(n, json.Deterministic(true))
+	terms, err := n.body()
 	if err != nil {
 		return err
 	}
 	a.Terms = string(terms)
-	a.Body, err = n.body(a)
+	a.Body, err = n.listed(a)
 	return err
 }
 
@@ -251,7 +251,7 @@ func (n announcement) checkTerms(a *books.Action) error {
 	if !books.MovesPrice(a.Type) {
 		return nil
 	}
-	terms, err := json.Marshal(n)
+	terms, err := n.body()
 	if err != nil {
 		return err
 	}
@@ -267,8 +267,8 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// body returns the announcement as the market data API lists it.
-func (n announcement) body(a *books.Action) (string, error) {
+// listed returns the announcement as the market data API lists it.
+func (n announcement) listed(a *books.Action) (string, error) {
 	w := map[string]any{"id": a.ID, memberProcess: a.ProcessDate}
 	for name, value := range n {
 		if name == memberType || name == memberTaxRate {
@@ -290,6 +290,11 @@ func (n announcement) body(a *books.Action) (string, error) {
 	return string(body), err
 }
 
+// body returns the JSON of the announcement, its members in order.
+func (n announcement) body() (jsontext.Value, error) {
+	return json.Marshal(n, json.Deterministic(true))
+}
+
 func (s *Server) postAction(r *http.Request) (any, error) {
 	var n announcement
 	if err := readControl(r, &n); err != nil {
@@ -300,7 +305,20 @@ func (s *Server) postAction(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return created{jsontext.Value(a.Body)}, s.books.Announce(r.Context(), a, now)
+	t, err := books.ReadTerms(a.Type, a.Terms)
+	if err != nil {
+		return nil, err
+	}
+	a.Fates = s.faults.StrikeAction(a.Symbol, now, books.CanStrike(a.Type, t))
+	if err := s.books.Announce(r.Context(), a, now); err != nil {
+		return nil, err
+	}
+	shown, err := announced(a, now)
+	if err != nil {
+		return nil, err
+	}
+	body, err := shown.body()
+	return created{body}, err
 }
 
 // deleteAction withdraws a corporate action that has not happened.
