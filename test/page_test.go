@@ -73,6 +73,27 @@ func TestPageUpdatesLive(t *testing.T) {
 	restartUnderThePage(t, s, b, stop)
 }
 
+// The panel of dev's page moves a price and closes the market, and the page follows.
+func TestPanelInABrowser(t *testing.T) {
+	t.Parallel()
+	s, stop := newDev(t)
+	defer stop()
+	b := newBrowser(t)
+	b.do(chromedp.Navigate(s.url + "/"))
+	b.await("#connection", "Live")
+	b.do(
+		chromedp.SetValue(chromedp.CSS("#panel input[name=symbol]"), "ko"),
+		chromedp.SetValue(chromedp.CSS("#panel input[name=price]"), "12.5"),
+		chromedp.Click(chromedp.CSS("#panel button[value=price]")))
+	b.await("#panel-done", "The price of KO moved.")
+	b.do(chromedp.Click(chromedp.CSS("#panel button[value=close]")))
+	b.await("#panel-done", "The market is closed.")
+	b.await("#market", "Market closed")
+	b.do(chromedp.Click(chromedp.CSS("#panel button[value=open]")))
+	b.await("#market", "Market open")
+	b.check(s.url)
+}
+
 // restartUnderThePage kills and restarts the server of an open page, which must not delay
 // the server's shutdown.
 func restartUnderThePage(t *testing.T, s *service, b *browser, stop func(...os.Signal)) {

@@ -42,7 +42,6 @@ func (v *view) newForm() form {
 
 // give gives a reward for the app, through the same use case as the API.
 func (h *handler) give(w http.ResponseWriter, r *http.Request) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	var f form
 	err := r.ParseForm()
 	if err != nil {

@@ -2,7 +2,7 @@
 // portfolio as they change, and has a form to give a reward. It serves only browsers on
 // this machine, ignores requests from other sites, loads nothing from other hosts and
 // never shows the app's key. Read view.go for what it shows and give.go for the form;
-// page.js refreshes the live part every second.
+// page.js refreshes the live part every second. panel.go is the panel of the brokerage.
 package page
 
 import (
@@ -114,10 +114,20 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case h.origins.Check(r) != nil:
 		http.Error(w, "another site sent this request; nothing was done", http.StatusForbidden)
 	case post:
-		h.give(w, r)
+		h.post(w, r)
 	default:
 		h.show(w, r)
 	}
+}
+
+// post takes the form of a reward, or of the brokerage's panel.
+func (h *handler) post(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if r.ParseForm() == nil && h.Control != nil && r.PostForm.Has("control") {
+		h.operate(w, r)
+		return
+	}
+	h.give(w, r)
 }
 
 // control lets this machine's programs control the brokerage, but no other site's page.

@@ -32,6 +32,7 @@ type view struct {
 	// Only on the whole page, not in its live part.
 	Form    form
 	Given   *reward // by the form, just now
+	Panel   *panel  // nil: the brokerage cannot be controlled
 	Users   []user
 	Assets  []rewards.Asset
 	KeyFile string
@@ -130,6 +131,9 @@ func (h *handler) page(ctx context.Context, query url.Values) (view, error) {
 		return v, err
 	}
 	v.Form = v.newForm()
+	if h.Control != nil {
+		v.Panel = &panel{Symbol: v.Form.Symbol, Done: panelDone(query)}
+	}
 	return v, nil
 }
 

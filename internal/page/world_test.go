@@ -30,6 +30,7 @@ type world struct {
 	clock  rewards.MarketClock
 	closed bool // the broker does not report the market's hours
 	page   http.Handler
+	setup  page.Options
 	engine store.Engine
 }
 
@@ -66,12 +67,13 @@ func newWorld(t *testing.T) *world {
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	go func() { defer close(done); in.Run(ctx) }()
 	t.Cleanup(func() { stop(); <-done })
-	w.page = page.New(page.Options{
+	w.setup = page.Options{
 		App: w.App.ID, Key: w.key, KeyFile: keyFile,
 		Service: rewards.NewService(w.Store, in, w, w.Now), Store: w.Store, Market: w,
 		Next: http.HandlerFunc(func(a http.ResponseWriter, _ *http.Request) { a.WriteHeader(http.StatusTeapot) }),
 		Log:  slog.New(slog.DiscardHandler),
-	})
+	}
+	w.page = page.New(w.setup)
 	return w
 }
 

@@ -188,7 +188,7 @@ func execute(t *testing.T, path, script string) {
 
 // older makes books of this version those of version 3: what is dropped is new since then.
 const older = `DROP TRIGGER action_posted; DROP TRIGGER action_changed; DROP TRIGGER listing_new;
-	DROP TRIGGER listing_changed; DROP TRIGGER price_moved; DROP TABLE listings; DROP TABLE price_moves;
+	DROP TRIGGER listing_changed; DROP TRIGGER price_moved; DROP TABLE listings; DROP TABLE price_moves; DROP TABLE closures;
 	ALTER TABLE account DROP COLUMN market_revision; ALTER TABLE orders DROP COLUMN asset_id;
 	DROP INDEX actions_due; ALTER TABLE actions DROP COLUMN asset_id; ALTER TABLE actions DROP COLUMN terms;
 	ALTER TABLE actions DROP COLUMN fate; ALTER TABLE actions DROP COLUMN stage; ALTER TABLE actions DROP COLUMN due_at;

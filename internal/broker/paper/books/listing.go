@@ -39,7 +39,11 @@ func (b *Books) load(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		b.Exchange.Update(relisted, changes)
+		closures, err := readClosures(ctx, tx)
+		if err != nil {
+			return err
+		}
+		b.Exchange.Update(relisted, changes, closures)
 		b.loaded = revision
 		return nil
 	})

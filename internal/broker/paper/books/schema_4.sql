@@ -43,6 +43,13 @@ CREATE TABLE price_moves (
   new_rate INTEGER NOT NULL CHECK (new_rate > 0)
 ) STRICT;
 
+-- Times for which the market was closed by hand.
+CREATE TABLE closures (
+  seq       INTEGER PRIMARY KEY,
+  closed_at INTEGER NOT NULL,
+  opens_at  INTEGER NOT NULL CHECK (opens_at >= closed_at)
+) STRICT;
+
 -- Counts what the exchange must follow, so that another process notices it.
 ALTER TABLE account ADD COLUMN market_revision INTEGER NOT NULL DEFAULT 0;
 CREATE TRIGGER action_posted AFTER INSERT ON actions BEGIN UPDATE account SET market_revision = market_revision + 1; END;
@@ -50,5 +57,7 @@ CREATE TRIGGER action_changed AFTER UPDATE ON actions BEGIN UPDATE account SET m
 CREATE TRIGGER listing_new AFTER INSERT ON listings BEGIN UPDATE account SET market_revision = market_revision + 1; END;
 CREATE TRIGGER listing_changed AFTER UPDATE ON listings BEGIN UPDATE account SET market_revision = market_revision + 1; END;
 CREATE TRIGGER price_moved AFTER INSERT ON price_moves BEGIN UPDATE account SET market_revision = market_revision + 1; END;
+CREATE TRIGGER market_closed AFTER INSERT ON closures BEGIN UPDATE account SET market_revision = market_revision + 1; END;
+CREATE TRIGGER market_opened AFTER UPDATE ON closures BEGIN UPDATE account SET market_revision = market_revision + 1; END;
 
 PRAGMA user_version = 4;

@@ -93,7 +93,11 @@ func (b *Books) settle(ctx context.Context, tx *sql.Tx, o *Order) error {
 	if l.Gone {
 		return o.end(ctx, tx, StateCanceled, o.DueAt)
 	}
-	if until := b.Exchange.HaltedUntil(l, o.DueAt); !until.IsZero() {
+	until := b.Exchange.HaltedUntil(l, o.DueAt)
+	if until.IsZero() {
+		until = b.Exchange.ClosedUntil(o.DueAt)
+	}
+	if !until.IsZero() {
 		resume := o.byExpiry(until.Add(fillTime(b.seed, o.ID)))
 		_, err := tx.ExecContext(ctx, "UPDATE orders SET due_at = ?2 WHERE seq = ?1", o.seq, stored(resume))
 		return err

@@ -70,6 +70,7 @@ type market struct {
 	bySymbol map[string]*Listing
 	byID     map[string]*Listing
 	changes  map[string][]Change // by asset id, in order of time
+	closures []Closure           // in order of time
 }
 
 // New opens an exchange. It fails when the catalog has an asset twice, or one without
@@ -102,16 +103,16 @@ func New(catalog []Asset, hours Hours, seed uint64) (*Exchange, error) {
 		x.catalog = append(x.catalog,
 			&Listing{Asset: a, ID: AssetID(a.Symbol), model: newModel(seed, a.Symbol, a.Price)})
 	}
-	x.Update(nil, nil)
+	x.Update(nil, nil, nil)
 	return x, nil
 }
 
 // Update replaces what the books know of the market: the listings that differ from the
-// catalog, and the changes of prices by asset id, in order of time.
-func (x *Exchange) Update(relisted []Relisting, changes map[string][]Change) {
+// catalog, the changes of prices by asset id, and the closures; both in order of time.
+func (x *Exchange) Update(relisted []Relisting, changes map[string][]Change, closures []Closure) {
 	m := &market{
 		bySymbol: make(map[string]*Listing, len(x.catalog)), byID: make(map[string]*Listing, len(x.catalog)),
-		changes: changes,
+		changes: changes, closures: closures,
 	}
 	for _, r := range relisted {
 		l := &Listing{Asset: r.Asset, ID: r.ID, Gone: r.Gone, Since: r.Since, model: newModel(x.seed, r.Model, r.Price)}
@@ -155,6 +156,11 @@ func (x *Exchange) Price(l *Listing, at time.Time) money.Price {
 	return ticked(x.exactPrice(l, x.lastTraded(l, at)))
 }
 
+// Unrounded returns the price before it is rounded to its tick. It is above 0.
+func (x *Exchange) Unrounded(l *Listing, at time.Time) money.Price {
+	return max(x.exactPrice(l, at), 1)
+}
+
 // exactPrice returns the price before it is rounded to its tick.
 func (x *Exchange) exactPrice(l *Listing, at time.Time) money.Price {
 	if at.Before(l.Since) {
@@ -184,5 +190,6 @@ func (x *Exchange) Moment(now time.Time) Moment {
 		s = x.sessionBefore(now)
 		trade = s.Close
 	}
-	return Moment{Now: now, Trade: trade, Today: s, Previous: x.sessionBefore(s.Open)}
+	whole := x.Timetable.SessionAt(s.Open) // without closures
+	return Moment{Now: now, Trade: trade, Today: s, Previous: x.Timetable.sessionBefore(whole.Open)}
 }

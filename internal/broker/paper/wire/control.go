@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"stockrewards/internal/broker/paper/apierror"
+	"stockrewards/internal/broker/paper/exchange"
 	"stockrewards/internal/broker/paper/faults"
 	"stockrewards/internal/money"
 )
@@ -17,8 +19,8 @@ import (
 // credentials, but have no rate limit and no faults.
 func isControl(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/control/") }
 
-// controls are the endpoints that set the clock, script faults, show and bust actual
-// orders, and announce corporate actions.
+// controls are the endpoints that set the clock and prices, close the market, script
+// faults, show and bust actual orders, and announce corporate actions.
 func (s *Server) controls() map[string]endpoint {
 	return map[string]endpoint{
 		"GET /control/clock":                     s.getTestClock,
@@ -31,6 +33,8 @@ func (s *Server) controls() map[string]endpoint {
 		"POST /control/faults":                   s.postFaults,
 		"DELETE /control/faults":                 s.deleteFaults,
 		"DELETE /control/faults/{id}":            s.deleteFault,
+		"PUT /control/prices/{symbol}":           s.putPrice,
+		"PUT /control/market":                    s.putMarket,
 		"GET /control/corporate-actions":         s.getAnnounced,
 		"POST /control/corporate-actions":        s.postAction,
 		"DELETE /control/corporate-actions/{id}": s.deleteAction,
@@ -115,6 +119,48 @@ func (s *Server) setTestClock(r *http.Request, at time.Time, pace int64) (any, e
 
 func (s *Server) deleteTestClock(r *http.Request) (any, error) {
 	if err := s.books.UseRealTime(r.Context()); err != nil {
+		return nil, err
+	}
+	return s.getTestClock(r)
+}
+
+// putPrice sets the price of a stock.
+func (s *Server) putPrice(r *http.Request) (any, error) {
+	var in struct {
+		Price jsontext.Value `json:"price"`
+	}
+	if err := readControl(r, &in); err != nil {
+		return nil, err
+	}
+	text, _ := decimal(in.Price)
+	price, err := money.ParsePrice(text)
+	if err != nil || price < exchange.MinPrice || price > exchange.MaxPrice {
+		return nil, apierror.BadRequest(`price must be a number of dollars such as "123.45", from %s to %s`,
+			exchange.MinPrice, exchange.MaxPrice)
+	}
+	symbol, now := r.PathValue("symbol"), s.now()
+	if err := s.books.MovePrice(r.Context(), symbol, price, now); err != nil {
+		return nil, err
+	}
+	return map[string]string{"symbol": symbol, "price": price.String()}, nil
+}
+
+// putMarket closes the market until its next session, or opens it again.
+func (s *Server) putMarket(r *http.Request) (any, error) {
+	var in struct {
+		Open *bool `json:"open"`
+	}
+	err := readControl(r, &in)
+	switch {
+	case err != nil:
+	case in.Open == nil:
+		err = apierror.BadRequest("open is required: true or false")
+	case *in.Open:
+		err = s.books.OpenMarket(r.Context(), s.now())
+	default:
+		err = s.books.CloseMarket(r.Context(), s.now())
+	}
+	if err != nil {
 		return nil, err
 	}
 	return s.getTestClock(r)
