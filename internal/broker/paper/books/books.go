@@ -15,6 +15,7 @@ import (
 	"math"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"stockrewards/internal/broker/paper/exchange"
@@ -42,7 +43,7 @@ type Books struct {
 	Account  Account
 
 	loading sync.Mutex
-	loaded  int64 // the revision of the books that the exchange follows; -1: none
+	loaded  atomic.Int64 // the revision of the books that the exchange follows; -1: none
 
 	seed   uint64
 	ids    *random.IDs
@@ -60,7 +61,8 @@ type Account struct {
 
 // Open opens the books in a file, or in memory until Close; see paper.Open.
 func Open(ctx context.Context, path string, o Options) (*Books, error) {
-	b := &Books{loaded: -1, Clock: &Clock{real: o.Now}, ids: o.IDs, faults: o.Faults}
+	b := &Books{Clock: &Clock{real: o.Now}, ids: o.IDs, faults: o.Faults}
+	b.loaded.Store(-1)
 	id, err := b.ids.Next()
 	if err != nil {
 		return nil, err

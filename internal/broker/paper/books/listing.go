@@ -8,13 +8,20 @@ import (
 	"stockrewards/internal/broker/paper/exchange"
 )
 
-// Refresh carries out what is due, and makes the exchange follow the books. Call it before
-// each request: another process may have announced a corporate action.
+// Refresh carries out corporate actions that are due, and makes the exchange follow the books.
+// Call it before each request: another process may have announced one.
 func (b *Books) Refresh(ctx context.Context, now time.Time) error {
-	if err := b.catchUp(ctx, now); err != nil {
-		return err
+	var due bool
+	var revision int64
+	err := b.reader.QueryRowContext(ctx, "SELECT "+actionDue+", market_revision FROM account", stored(now)).
+		Scan(&due, &revision)
+	if err == nil && due {
+		err = b.actionsCatchUp(ctx, now)
 	}
-	return b.load(ctx)
+	if err == nil && revision != b.loaded.Load() {
+		err = b.load(ctx)
+	}
+	return err
 }
 
 // load makes the exchange list what the books list, and halt trading and change prices as
@@ -24,7 +31,7 @@ func (b *Books) load(ctx context.Context) error {
 	defer b.loading.Unlock()
 	const look = "SELECT market_revision FROM account"
 	var revision int64
-	if err := b.reader.QueryRowContext(ctx, look).Scan(&revision); err != nil || revision == b.loaded {
+	if err := b.reader.QueryRowContext(ctx, look).Scan(&revision); err != nil || revision == b.loaded.Load() {
 		return err
 	}
 	return inTx(ctx, b.reader, func(tx *sql.Tx) error {
@@ -44,7 +51,7 @@ func (b *Books) load(ctx context.Context) error {
 			return err
 		}
 		b.Exchange.Update(relisted, changes, closures)
-		b.loaded = revision
+		b.loaded.Store(revision)
 		return nil
 	})
 }

@@ -14,7 +14,7 @@ import (
 // MovePrice sets the price of a stock. From then on the model's prices are multiplied by
 // the same factor. It fails when the stock is not traded at the time.
 func (b *Books) MovePrice(ctx context.Context, symbol string, price money.Price, now time.Time) error {
-	if err := b.Refresh(ctx, now); err != nil {
+	if err := b.catchUp(ctx, now); err != nil {
 		return err
 	}
 	l := b.Exchange.BySymbol(symbol)
@@ -38,7 +38,7 @@ func (b *Books) MovePrice(ctx context.Context, symbol string, price money.Price,
 // CloseMarket closes the market until the next session. It does nothing when the market is
 // closed.
 func (b *Books) CloseMarket(ctx context.Context, now time.Time) error {
-	if err := b.Refresh(ctx, now); err != nil {
+	if err := b.catchUp(ctx, now); err != nil {
 		return err
 	}
 	s := b.Exchange.SessionAt(now)
@@ -56,7 +56,7 @@ func (b *Books) CloseMarket(ctx context.Context, now time.Time) error {
 // OpenMarket ends a closure: orders that wait for its end reach the market now. It does
 // nothing when the market is open, and fails when its hours keep it closed.
 func (b *Books) OpenMarket(ctx context.Context, now time.Time) error {
-	if err := b.Refresh(ctx, now); err != nil {
+	if err := b.catchUp(ctx, now); err != nil {
 		return err
 	}
 	until := b.Exchange.ClosedUntil(now)

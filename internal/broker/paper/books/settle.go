@@ -25,20 +25,20 @@ const duePerTransaction = 500
 // catchUp carries out all orders and corporate actions that are due, each at its due
 // time. It takes the write lock only when something is due.
 func (b *Books) catchUp(ctx context.Context, now time.Time) error {
-	return b.catchUpIf(ctx, `SELECT EXISTS (SELECT 1 FROM orders WHERE due_at IS NOT NULL AND due_at <= ?1)
-		OR `+actionDue, now)
+	const orderDue = "EXISTS (SELECT 1 FROM orders WHERE due_at IS NOT NULL AND due_at <= ?1)"
+	return b.catchUpIf(ctx, orderDue+" OR "+actionDue, now)
 }
 
 const actionDue = "EXISTS (SELECT 1 FROM actions WHERE due_at IS NOT NULL AND due_at <= ?1)"
 
 // actionsCatchUp does the same when a corporate action is due, and otherwise nothing.
 func (b *Books) actionsCatchUp(ctx context.Context, now time.Time) error {
-	return b.catchUpIf(ctx, "SELECT "+actionDue, now)
+	return b.catchUpIf(ctx, actionDue, now)
 }
 
-func (b *Books) catchUpIf(ctx context.Context, query string, now time.Time) error {
+func (b *Books) catchUpIf(ctx context.Context, condition string, now time.Time) error {
 	var due bool
-	err := b.reader.QueryRowContext(ctx, query, stored(now)).Scan(&due)
+	err := b.reader.QueryRowContext(ctx, "SELECT "+condition, stored(now)).Scan(&due)
 	for err == nil && due {
 		err = b.update(ctx, func(tx *sql.Tx) error {
 			due, err = b.settleDue(ctx, tx, now)
