@@ -1,6 +1,7 @@
 package paper_test
 
 import (
+	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -16,9 +17,10 @@ import (
 func TestActionsThroughTheAdapter(t *testing.T) {
 	t.Parallel()
 	d := newDesk(t, paper.Options{Control: true, Hours: paper.USEquities})
+	server := httptest.NewServer(d.b.Handler())
+	t.Cleanup(server.Close)
 	client := alpaca.New(alpaca.Options{
-		TradingURL: "http://paper.test", DataURL: "http://paper.test",
-		Transport: d.b.Transport(), RequestsPerMinute: manyPerMinute,
+		TradingURL: server.URL, DataURL: server.URL, RequestsPerMinute: manyPerMinute,
 	})
 	for _, symbol := range []string{"AAPL", "BRK.B", "F", "NVDA"} {
 		d.place("buy "+symbol, symbol, "buy", quantity("10"))

@@ -88,7 +88,7 @@ func drawRequest(r *rapid.T, d *desk, step int) (method, path, body string) {
 func actionFaults() []string {
 	return []string{
 		"late-announcement", "wrong-ratio", "reversed-ratio", "duplicate-announcement", "revised", "late-position",
-		"cash-in-lieu", "fraction-reversed", "round-up", "wrong-direction",
+		"cash-in-lieu", "fraction-reversed", "round-up", "wrong-direction", "new-asset-id",
 	}
 }
 

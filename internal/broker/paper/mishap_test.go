@@ -157,6 +157,32 @@ func TestLatePosition(t *testing.T) {
 	}
 }
 
+// TestNewAssetID: a rename gives the stock a new asset id at the same price. The old asset is
+// inactive, and an old order keeps its id.
+func TestNewAssetID(t *testing.T) {
+	t.Parallel()
+	d := newDeskWith(t, "10")
+	old := d.asset("F")
+	d.afflict("new-asset-id")
+	d.announce(`{"type":"reverse_split","symbol":"F","old_rate":2,"new_rate":1,"new_symbol":"FX","ex_date":"2026-03-17"}`)
+	_, before := d.lastTrade("F")
+	d.set(newYork("2026-03-17 10:00:00"))
+	fresh, gone := d.asset("FX"), d.asset("F")
+	if fresh.ID == old.ID || !fresh.Tradable || gone.ID != old.ID || gone.Status != "inactive" {
+		t.Errorf("assets %+v and %+v, it was %+v", fresh, gone, old)
+	}
+	if _, p := d.lastTrade("FX"); !near(int64(p), int64(before)*2, 5) || d.position("FX").Qty != "5" {
+		t.Errorf("price %s, it was %s; position %s", p, before, d.position("FX").Qty)
+	}
+	d.place("new", "FX", "buy", quantity("1"))
+	d.advance(time.Second)
+	for id, want := range map[string]string{"one": old.ID, "new": fresh.ID} {
+		if got := get[map[string]any](d, byClientID(id))["asset_id"]; got != want {
+			t.Errorf("the order %s has the asset %v, want %s", id, got, want)
+		}
+	}
+}
+
 // TestFaultsThatDoNotApply: a fault does not strike an action that it cannot change, and one
 // of each kind strikes together.
 func TestFaultsThatDoNotApply(t *testing.T) {

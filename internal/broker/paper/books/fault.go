@@ -28,6 +28,8 @@ func CanStrike(action string, t Terms) func(kind string, struck []faults.Fault) 
 			return t.OldRate > 0 && action != StockDividend
 		case faults.CashInLieu, faults.FractionReversed, faults.RoundUp, faults.WrongDirection:
 			return t.OldRate > 0
+		case faults.NewAssetID:
+			return t.NewSymbol != "" && !GivesStock(action)
 		}
 		return true
 	}

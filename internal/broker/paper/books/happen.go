@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"stockrewards/internal/broker/paper/exchange"
+	"stockrewards/internal/broker/paper/faults"
 	"stockrewards/internal/money"
 )
 
@@ -140,6 +141,14 @@ func (b *Books) relist(ctx context.Context, tx *sql.Tx, a *Action, t Terms, sour
 			a.Symbol, r.Symbol)
 		if err != nil {
 			return err
+		}
+		if _, struck := a.Suffers(faults.NewAssetID); struck {
+			price := b.Exchange.Price(source, a.HappensAt)
+			fresh := b.Exchange.NewListing(r.Symbol, r.Exchange, price, a.HappensAt, a.ID)
+			r.Symbol, r.Gone = source.Symbol, true
+			if err := list(ctx, tx, fresh); err != nil {
+				return err
+			}
 		}
 	default:
 		return nil

@@ -58,7 +58,7 @@ func ReadTerms(kind, announcement string) (Terms, error) {
 	case StockMerger, StockAndCashMerger:
 		t.NewSymbol, t.OldRate, t.NewRate = w.AcquirerSymbol, int64(w.AcquireeRate), int64(w.AcquirerRate)
 	}
-	if kind == CashDividend || kind == CashMerger || kind == StockAndCashMerger {
+	if PaysCash(kind) {
 		t.Cash = money.Price(cmp.Or(w.CashRate, w.Rate))
 	}
 	return t, err
@@ -81,6 +81,11 @@ func Removes(kind string) bool {
 // GivesStock reports whether holders get shares of another stock.
 func GivesStock(kind string) bool {
 	return kind == SpinOff || kind == StockMerger || kind == StockAndCashMerger
+}
+
+// PaysCash reports whether holders get cash.
+func PaysCash(kind string) bool {
+	return kind == CashDividend || kind == CashMerger || kind == StockAndCashMerger
 }
 
 // worth returns the dollars that the stock given for one share is worth, at a price of it.

@@ -63,7 +63,7 @@ func TestParseRefuses(t *testing.T) {
 func TestStringParses(t *testing.T) {
 	t.Parallel()
 	kinds := faults.Kinds()
-	if len(kinds) != 42 || !slices.IsSorted(kinds) {
+	if len(kinds) != 43 || !slices.IsSorted(kinds) {
 		t.Errorf("%d kinds: %v", len(kinds), kinds)
 	}
 	for _, kind := range kinds {

@@ -79,7 +79,7 @@ const (
 )
 
 // The kinds that strike a corporate action when it is announced. The first group falsifies
-// what is listed of it; the second group changes what it does to the position.
+// what is listed of it; the second group changes what it does.
 const (
 	LateAnnouncement      = "late-announcement"
 	WrongRatio            = "wrong-ratio"
@@ -92,6 +92,7 @@ const (
 	FractionReversed = "fraction-reversed"
 	RoundUp          = "round-up"
 	WrongDirection   = "wrong-direction"
+	NewAssetID       = "new-asset-id"
 )
 
 // target is what a kind of fault strikes.
@@ -158,6 +159,7 @@ func kinds() map[string]kind {
 		FractionReversed:      action(4 * 24 * time.Hour),
 		RoundUp:               action(0),
 		WrongDirection:        action(0),
+		NewAssetID:            action(0),
 
 		ZeroQuote: quote, AbsurdQuote: quote, MissingQuote: quote, StaleQuote: quote,
 	}

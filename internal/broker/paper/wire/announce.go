@@ -24,6 +24,7 @@ const (
 	memberExDate       = "ex_date"
 	memberProcess      = "process_date"
 	memberPayable      = "payable_date"
+	memberRecord       = "record_date"
 	memberRate         = "rate"
 	memberCashRate     = "cash_rate"
 	memberTaxRate      = "tax_rate" // of the paper brokerage only
@@ -48,27 +49,29 @@ type actionType struct {
 func actionTypes() map[string]actionType {
 	const effective = "effective_date"
 	names := func(names ...string) []string { return names }
-	splits := actionType{"", memberSymbol, memberExDate, names(memberOldRate, memberNewRate), nil, ""}
-	forward, reverse := splits, splits
-	forward.group = "forward_splits"
-	reverse.group, reverse.optional, reverse.other = "reverse_splits", names(memberNewSymbol), memberNewSymbol
+	ratio, dates := names(memberOldRate, memberNewRate), names(memberRecord, memberPayable)
 	shares := names(memberAcquirer, memberAcquireeRate, memberAcquirerRate)
 	return map[string]actionType{
-		books.ForwardSplit:  forward,
-		books.ReverseSplit:  reverse,
-		books.StockDividend: {"stock_dividends", memberSymbol, memberExDate, names(memberRate), nil, ""},
+		books.ForwardSplit: {"forward_splits", memberSymbol, memberExDate, ratio, dates, ""},
+		books.ReverseSplit: {
+			"reverse_splits", memberSymbol, memberExDate, ratio, append(dates, memberNewSymbol), memberNewSymbol,
+		},
+		books.StockDividend: {"stock_dividends", memberSymbol, memberExDate, names(memberRate), dates, ""},
 		books.CashDividend: {
-			"cash_dividends", memberSymbol, memberExDate, names(memberRate, memberPayable), names(memberTaxRate), "",
+			"cash_dividends", memberSymbol, memberExDate, names(memberRate, memberPayable),
+			names(memberRecord, memberTaxRate), "",
 		},
 		books.NameChange: {
 			"name_changes", "old_symbol", memberProcess, names(memberNewSymbol), nil, memberNewSymbol,
 		},
 		books.WorthlessRemoval: {"worthless_removals", memberSymbol, memberProcess, nil, nil, ""},
 		books.SpinOff: {
-			"spin_offs", "source_symbol", memberExDate, names(memberSourceRate, memberNewSymbol, memberNewRate), nil,
+			"spin_offs", "source_symbol", memberExDate, names(memberSourceRate, memberNewSymbol, memberNewRate), dates,
 			memberNewSymbol,
 		},
-		books.StockMerger: {"stock_mergers", memberAcquiree, effective, shares, nil, memberAcquirer},
+		books.StockMerger: {
+			"stock_mergers", memberAcquiree, effective, shares, names(memberPayable), memberAcquirer,
+		},
 		books.CashMerger: {
 			"cash_mergers", memberAcquiree, effective, names(memberRate), names(memberAcquirer, memberPayable), "",
 		},
@@ -242,7 +245,7 @@ func (n announcement) checkTerms(a *books.Action) error {
 		return apierror.BadRequest("new_rate must be below old_rate in a reverse split")
 	case n.rate(memberTaxRate) > int64(money.Share):
 		return apierror.BadRequest("tax_rate must be at most 1")
-	case n.str(memberPayable) != "" && n.str(memberPayable) < a.ExDate:
+	case books.PaysCash(a.Type) && n.str(memberPayable) != "" && n.str(memberPayable) < a.ExDate:
 		return apierror.BadRequest("payable_date must not be before the date on which the action happens")
 	}
 	if a.Type == books.CashDividend {
