@@ -49,7 +49,7 @@ func drawRequest(r *rapid.T, d *desk, step int) (method, path, body string) {
 		side := rapid.SampledFrom([]string{"buy", "buy", "sell"}).Draw(r, "side")
 		return "POST", "/v2/orders", market(fmt.Sprint("order", step), symbol(), side, quantity(number()))
 	case 2:
-		return "POST", "/control/faults", rapid.SampledFrom(actionFaults()).Draw(r, "fault") + " times=1"
+		return "POST", "/control/faults", rapid.SampledFrom(paper.ActionKinds()).Draw(r, "fault") + " times=1"
 	case 3:
 		return "POST", fmt.Sprintf("/control/orders/order%d/bust", rapid.IntRange(0, step).Draw(r, "order")),
 			`{"filled_qty":"` + number() + `"}`
@@ -83,13 +83,6 @@ func drawRequest(r *rapid.T, d *desk, step int) (method, path, body string) {
 		}
 	}
 	return "POST", actions, template
-}
-
-func actionFaults() []string {
-	return []string{
-		"late-announcement", "wrong-ratio", "reversed-ratio", "duplicate-announcement", "revised", "late-position",
-		"cash-in-lieu", "fraction-reversed", "round-up", "wrong-direction", "new-asset-id",
-	}
 }
 
 // checkSums compares the activities with the positions, and reads everything else.

@@ -19,6 +19,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"time"
 
 	"stockrewards/internal/broker/paper/apierror"
@@ -62,8 +63,14 @@ func AssetID(symbol string) string { return exchange.AssetID(symbol) }
 // ParseFault reads a fault from a line such as "lost-answer on=submit times=1".
 func ParseFault(line string) (Fault, error) { return faults.Parse(line) }
 
-// Kinds returns all kinds of faults in alphabetical order.
-func Kinds() []string { return faults.Kinds() }
+// Kinds returns the kinds of faults that strike requests, orders and prices, in alphabetical
+// order.
+func Kinds() []string { return slices.DeleteFunc(faults.Kinds(), faults.IsOfActions) }
+
+// ActionKinds returns the kinds of faults that strike corporate actions, in alphabetical order.
+func ActionKinds() []string {
+	return slices.DeleteFunc(faults.Kinds(), func(kind string) bool { return !faults.IsOfActions(kind) })
+}
 
 // Options say what to trade and when. The zero value is a market that never closes and
 // trades nothing.

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -22,7 +23,7 @@ import (
 // FuzzFault parses anything as a fault. A valid one formats as a line that parses to the
 // same fault.
 func FuzzFault(f *testing.F) {
-	for _, kind := range paper.Kinds() {
+	for _, kind := range slices.Concat(paper.Kinds(), paper.ActionKinds()) {
 		f.Add(kind)
 	}
 	for _, line := range []string{
@@ -62,6 +63,17 @@ func FuzzBrokerage(f *testing.F) {
 	}
 	f.Add("POST", "/control/faults", `{"fault":"reject"}`)
 	f.Add("POST", "/control/faults", "reject times=1")
+	f.Add("POST", "/control/faults", "fraction-reversed by=1h")
+	for _, body := range []string{
+		`{"type":"reverse_split","symbol":"AAPL","old_rate":3,"new_rate":1,"new_symbol":"X","ex_date":"2026-03-16"}`,
+		`{"type":"cash_dividend","symbol":"AAPL","rate":0.1,"tax_rate":0.15,"ex_date":"2026-03-16","payable_date":"2026-03-17"}`,
+		`{"type":"spin_off","source_symbol":"AAPL","source_rate":4,"new_symbol":"X","new_rate":1,"ex_date":"2026-03-16"}`,
+		`{"type":"stock_and_cash_merger","acquiree_symbol":"AAPL","acquirer_symbol":"X","acquiree_rate":1,"acquirer_rate":0.5,"cash_rate":2,"effective_date":"2026-03-16"}`,
+	} {
+		f.Add("POST", "/control/corporate-actions", body)
+	}
+	f.Add("PUT", "/control/prices/AAPL", `{"price":"123.45"}`)
+	f.Add("PUT", "/control/market", `{"open":false}`)
 	f.Add("PUT", "/control/clock", `{"time":"2026-03-16T14:00:00Z","pace":0}`)
 	f.Add("POST", "/control/clock/advance", `{"by":"1h"}`)
 	f.Add("DELETE", "/v2/orders/x", "")
