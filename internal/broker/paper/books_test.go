@@ -224,9 +224,10 @@ func TestBooksOfTheThirdVersion(t *testing.T) {
 	d.announce(split("forward", "F", "1", "2", "2026-03-16"))
 	d.announce(split("forward", "F", "1", "3", "2026-03-18"))
 	d.announce(`{"type":"cash_dividend","symbol":"NVDA","rate":0.25,"ex_date":"2026-03-18","payable_date":"2026-03-20"}`)
-	d.position("F")
+	d.announce(`{"type":"stock_dividend","symbol":"AAPL","rate":1,"ex_date":"2026-03-18"}`)
+	_, before := d.lastTrade("AAPL")
 	d.check(d.b.Close())
-	execute(t, d.path, older)
+	execute(t, d.path, "UPDATE actions SET old_rate = 0, new_rate = 0 WHERE type = 'stock_dividend';"+older)
 	d.reopen(o)
 	if got := d.position("F").Qty; got != "20" {
 		t.Errorf("after the upgrade the position is %s, want 20", got)
@@ -237,6 +238,9 @@ func TestBooksOfTheThirdVersion(t *testing.T) {
 	d.set(newYork("2026-03-20 03:00:00"))
 	if got := d.position("F").Qty; got != "60" {
 		t.Errorf("after the split the position is %s, want 60", got)
+	}
+	if _, p := d.lastTrade("AAPL"); !near(int64(p)*2, int64(before), 5) {
+		t.Errorf("after the stock dividend the price is %s, it was %s", p, before)
 	}
 	if list := get[[]map[string]string](d, "/v2/account/activities/DIV"); len(list) != 1 || list[0]["net_amount"] != "0.5" {
 		t.Errorf("dividends: %v, want one of 0.5", list)

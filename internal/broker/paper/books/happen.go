@@ -111,6 +111,9 @@ func (b *Books) happen(ctx context.Context, tx *sql.Tx, a *Action, t Terms) erro
 	if _, err := a.result(t); err != nil {
 		return err
 	}
+	if MovesPrice(a.Type) { // books of version 3 lack the ratio of a stock dividend
+		a.OldRate, a.NewRate = t.OldRate, t.NewRate
+	}
 	if err := b.relist(ctx, tx, a, t, source); err != nil {
 		return err
 	}
