@@ -13,13 +13,15 @@ import (
 	"stockrewards/internal/money"
 )
 
+const initialCash = 100_000 * money.Dollar
+
 // TestAnythingGoes: whatever is announced, faulted, traded, busted, moved and closed, in any
-// order, the brokerage answers, and its activities add up to its positions.
+// order, the brokerage answers, and its activities add up to its positions and its cash.
 func TestAnythingGoes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		hours := rapid.SampledFrom([]paper.Hours{paper.AlwaysOpen, paper.USEquities}).Draw(r, "hours")
-		d := newDesk(t, paper.Options{Control: true, Hours: hours})
+		d := newDesk(t, paper.Options{Control: true, Hours: hours, Cash: initialCash})
 		for step := range rapid.IntRange(5, 40).Draw(r, "steps") {
 			method, path, body := drawRequest(r, d, step)
 			if got := d.do(method, path, body); got.status >= http.StatusInternalServerError {
@@ -95,7 +97,7 @@ func (d *desk) checkSums(r *rapid.T) {
 			r.Errorf("GET %s: %d %s", path, got.status, got.body)
 		}
 	}
-	sums := map[string]money.Shares{}
+	sums, cash := map[string]money.Shares{}, money.USD(0)
 	for token := ""; ; {
 		page := get[[]map[string]string](d, "/v2/account/activities?direction=asc&page_token="+token)
 		if len(page) == 0 {
@@ -110,8 +112,23 @@ func (d *desk) checkSums(r *rapid.T) {
 				qty = -qty
 			}
 			sums[a["symbol"]] += qty
+			if a["net_amount"] != "" {
+				cash += usd(a["net_amount"])
+			}
 			token = a["id"]
 		}
+	}
+	for _, o := range get[[]order](d, "/v2/orders?status=all&limit=500") {
+		actual, _, err := d.b.Order(d.t.Context(), o.ClientOrderID)
+		d.check(err)
+		if o.Side == "sell" {
+			cash += actual.FilledValue
+		} else {
+			cash -= actual.FilledValue
+		}
+	}
+	if got := usd(d.account().Cash) - initialCash; got != cash {
+		r.Errorf("the cash changed by %s, the sum of activities and orders is %s", got, cash)
 	}
 	for _, p := range get[[]position](d, "/v2/positions") {
 		if sums[p.Symbol] != shares(p.Qty) {

@@ -137,6 +137,28 @@ func TestFractionReversed(t *testing.T) {
 	}
 }
 
+// TestFractionOfAMergerReturns: the cash of the merger comes between the fraction's sale and
+// its return.
+func TestFractionOfAMergerReturns(t *testing.T) {
+	t.Parallel()
+	d := newDeskWith(t, "10")
+	d.afflict("fraction-reversed")
+	before := usd(d.account().Cash)
+	d.announce(`{"type":"stock_and_cash_merger","acquiree_symbol":"F","acquirer_symbol":"NVDA","acquiree_rate":4,
+		"acquirer_rate":1,"cash_rate":2,"effective_date":"2026-03-17","payable_date":"2026-03-18"}`)
+	for _, c := range []struct{ at, qty string }{
+		{"2026-03-17 02:30:00", "2"}, {"2026-03-18 02:30:00", "2"}, {"2026-03-21 02:30:00", "2.5"},
+	} {
+		d.set(newYork(c.at))
+		if got := d.position("NVDA").Qty; got != c.qty {
+			t.Errorf("at %s the position is %s, want %s", c.at, got, c.qty)
+		}
+	}
+	if got, want := usd(d.account().Cash), before+20*money.Dollar; got != want {
+		t.Errorf("the cash is %s, want %s", got, want)
+	}
+}
+
 // TestLatePosition: prices change at 02:30, and position and activity later. Shares that are
 // bought in between are new ones.
 func TestLatePosition(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 
 // convert changes positions and writes the activities.
 func (b *Books) convert(ctx context.Context, tx *sql.Tx, a *Action, t Terms, at time.Time) error {
+	a.restoreLater(at)
 	switch a.Type {
 	case ForwardSplit, ReverseSplit, StockDividend:
 		return b.multiply(ctx, tx, a, t, at)
@@ -179,6 +180,7 @@ func book(ctx context.Context, tx *sql.Tx, a *Action, p Position, e entry, at ti
 
 // pay books the cash for the shares that were counted, and withholds its tax.
 func (b *Books) pay(ctx context.Context, tx *sql.Tx, a *Action, t Terms, at time.Time) error {
+	a.restoreLater(at)
 	if a.counted == 0 {
 		return nil
 	}

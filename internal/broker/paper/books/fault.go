@@ -47,7 +47,7 @@ func (b *Books) inLieu(
 	ctx context.Context, tx *sql.Tx, a *Action, symbol string, result money.Shares, at time.Time,
 ) error {
 	_, paid := a.Suffers(faults.CashInLieu)
-	reversed, returns := a.Suffers(faults.FractionReversed)
+	_, returns := a.Suffers(faults.FractionReversed)
 	l := b.Exchange.BySymbol(symbol)
 	if l == nil || !paid && !returns {
 		return nil
@@ -71,22 +71,30 @@ func (b *Books) inLieu(
 	if p, err = p.sold(fill{qty: fraction, value: cash}, funds.Cash); err != nil {
 		return err
 	}
-	if returns {
-		a.next(stageRestore, at.Add(reversed.By))
-	}
 	if err := writePosition(ctx, tx, p); err != nil {
 		return err
 	}
 	return credit(ctx, tx, a, entry{kind: ActivityCash, symbol: symbol, qty: -fraction, net: cash}, at)
 }
 
-// restore gives a fraction back and takes its cash, as far as the account has it.
+// restoreLater makes the restoring of a fraction the next stage, when a fault says so.
+func (a *Action) restoreLater(at time.Time) {
+	if reversed, struck := a.Suffers(faults.FractionReversed); struck {
+		a.next(stageRestore, later(at, a.delayed(a.HappensAt).Add(reversed.By)))
+	}
+}
+
+// restore gives a fraction back and takes its cash, as far as the account has it. It does
+// nothing when there was no fraction.
 func (b *Books) restore(ctx context.Context, tx *sql.Tx, a *Action, at time.Time) error {
 	e := entry{kind: ActivityCash, status: "correct"}
 	var qty, net string
 	err := tx.QueryRowContext(ctx, `SELECT id, body ->> '$.symbol', body ->> '$.qty', body ->> '$.net_amount'
 		FROM activities WHERE type = ?1 AND body ->> '$.group_id' = ?2`, ActivityCash, a.ID).
 		Scan(&e.previous, &e.symbol, &qty, &net)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
