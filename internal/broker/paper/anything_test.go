@@ -22,7 +22,7 @@ func TestAnythingGoes(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		hours := rapid.SampledFrom([]paper.Hours{paper.AlwaysOpen, paper.USEquities}).Draw(r, "hours")
 		d := newDesk(t, paper.Options{Control: true, Hours: hours, Cash: initialCash})
-		for step := range rapid.IntRange(5, 40).Draw(r, "steps") {
+		for step := range rapid.IntRange(4, 16).Draw(r, "steps") {
 			method, path, body := drawRequest(r, d, step)
 			if got := d.do(method, path, body); got.status >= http.StatusInternalServerError {
 				r.Fatalf("%s %s %s: %d %s", method, path, body, got.status, got.body)
