@@ -15,6 +15,7 @@ type benchCase struct {
 const (
 	caseAlone     = "record, 1 connection"
 	caseRecord    = "record, 64 connections"
+	caseBatch     = "record batches of 1,000, 2 connections"
 	casePortfolio = "portfolio, 64 connections"
 )
 
@@ -30,11 +31,12 @@ func growthCases() []benchCase {
 }
 
 // cases are all cases. The bare server gets the same requests, but new rewards in place of
-// replays, which it does not have.
+// replays and batches, which it does not have. Of batches every award counts as a request.
 func cases() []benchCase {
 	return []benchCase{
 		{caseAlone, modeNew, fileUsers, 1, "201"},
 		{caseRecord, modeNew, fileUsers, 64, "201"},
+		{caseBatch, modeBatch, fileUsers, 2, "200"},
 		{"record, 256 connections", modeNew, fileUsers, 256, "201"},
 		{"replay, 64 connections", modeReplay, fileBodies, 64, "200"},
 		{casePortfolio, modeGet, filePortfolio, 64, "200"},
@@ -63,8 +65,11 @@ func chosen(only *regexp.Regexp) []benchCase {
 }
 
 func (c benchCase) forCeiling() benchCase {
-	if c.mode == modeReplay {
+	switch c.mode {
+	case modeReplay:
 		c.mode, c.file = modeNew, fileUsers
+	case modeBatch:
+		c.mode, c.connections = modeNew, 64
 	}
 	return c
 }

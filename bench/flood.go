@@ -10,16 +10,23 @@ import (
 	"time"
 )
 
-const floodConnections = 500
+// The connections of a flood.
+const (
+	floodConnections = 500
+	floodBatchers    = 8 // that send batches
+)
 
 const (
 	floodRewards = "recording rewards"
+	floodBatches = "recording batches of 1,000"
 	floodUsers   = "creating users"
 	floodLists   = "listing"
 	floodUnread  = "not reading answers of 3.3 MB"
 )
 
-func floodKinds() []string { return []string{floodRewards, floodUsers, floodLists, floodUnread} }
+func floodKinds() []string {
+	return []string{floodRewards, floodBatches, floodUsers, floodLists, floodUnread}
+}
 
 // neighbour is an app that asks with one connection while another app floods.
 type neighbour struct {
@@ -161,7 +168,9 @@ func (h *harness) startFlood(ctx context.Context, t *target, kind string) (end f
 		connections: floodConnections, seconds: 3600,
 	}
 	switch {
-	case kind == floodUsers && t.admin != "": // the bare server has no users
+	case kind == floodBatches && t.admin != "": // the bare server has neither batches nor users
+		l.mode, l.connections = modeBatch, floodBatchers
+	case kind == floodUsers && t.admin != "":
 		l.mode = modeUsers
 	case kind == floodLists:
 		l.mode, l.file = modeGet, filepath.Join(t.folder, fileList)

@@ -1,5 +1,6 @@
 -- Requests for wrk. Arguments: MODE SEED KEY FILE [SYMBOLS]
 --   new:      rewards with new keys for random users, which are the lines of FILE
+--   batch:    batches of 1,000 of them
 --   overload: the same, and counts every answer by status
 --   replay:   bodies, which are the lines of FILE, at random
 --   users:    users with new external ids
@@ -27,6 +28,12 @@ local function newReward()
   return string.format('{"userId":"%s","idempotencyKey":"%s","amountUsd":%d.%02d,"assetSymbol":"%s",' ..
     '"source":"referral","metadata":{"campaign":"spring"}}',
     pick(lines), newKey(), math.floor(cents / 100), cents % 100, pick(symbols))
+end
+
+local function newBatch()
+  local items = {}
+  for i = 1, 1000 do items[i] = newReward() end
+  return '{"rewards":[' .. table.concat(items, ",") .. "]}"
 end
 
 -- count counts answers by status, and 503 without Retry-After.
@@ -58,6 +65,7 @@ function init(args)
   if mode == "users" then
     path, body = "/v1/users", function() return '{"externalId":"' .. newKey() .. '"}' end
   end
+  if mode == "batch" then path, body = "/v1/rewards/batches", newBatch end
   head = "POST " .. path .. head .. "Content-Type: application/json\r\nContent-Length: "
   request = function()
     local b = body()

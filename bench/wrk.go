@@ -19,11 +19,15 @@ var loadScript string
 
 const (
 	modeNew      = "new"
+	modeBatch    = "batch" // of benchBatch awards
 	modeOverload = "overload"
 	modeReplay   = "replay"
 	modeGet      = "get"
 	modeUsers    = "users"
 )
+
+// benchBatch is the number of awards in a batch of load.lua.
+const benchBatch = 1000
 
 // symbols are the stocks of new rewards.
 const symbols = "AAPL,KO,NVDA,VOO,MSFT,AMZN,GOOGL,META,TSLA,JPM,V,MA,DIS,NKE,PEP,COST,WMT,HD,ADBE,INTC"
@@ -37,7 +41,7 @@ type load struct {
 }
 
 type outcome struct {
-	Requests int
+	Requests int // awards of batches
 	Took     time.Duration
 	P50, P99 time.Duration
 	Max      time.Duration
@@ -71,7 +75,11 @@ func (l load) run(ctx context.Context, script string) (outcome, error) {
 	if err != nil {
 		return outcome{}, fmt.Errorf("wrk: %w\n%s", err, out)
 	}
-	return parseOutcome(string(out))
+	o, err := parseOutcome(string(out))
+	if l.mode == modeBatch {
+		o.Requests *= benchBatch
+	}
+	return o, err
 }
 
 // parseOutcome parses the last line of the script's output.

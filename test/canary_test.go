@@ -56,7 +56,11 @@ func TestNoSecretLeaves(t *testing.T) {
 		t.Errorf("a strange method: %v", err)
 	}
 	s.eventually("refusal", 15*time.Second, func() bool { return strings.Contains(s.logs(), "no rights for [redacted]") })
-	_, ready := look(t, admin+"/readyz")
+	var ready string
+	s.eventually("the warning", 15*time.Second, func() bool {
+		_, ready = look(t, admin+"/readyz")
+		return strings.Contains(ready, "order_waits")
+	})
 	_, metrics := look(t, admin+"/metrics")
 	index, _ := look(t, admin+"/canary")
 	refusing = false

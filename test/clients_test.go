@@ -84,6 +84,7 @@ func checkClient(t *testing.T, folder, name string, args ...string) {
 	suspended := strings.TrimSpace(s.command("app", "create", "suspended"))
 	s.command("app", "suspend", "suspended")
 	s.start("--pooling-window", "50ms")
+	s.command("action", "enter", "cash_dividend", "AAPL", "--ex-date", "2099-12-01", "--rate", "0.25", "--reason", "to be read")
 	document, err := openapi3.NewLoader().LoadFromFile(documentPath)
 	noError(t, err)
 	front := httptest.NewServer(faulty(t, document, s.url))

@@ -11,7 +11,7 @@ import (
 // appCommands are the commands that take an app, or an app's key, with further arguments.
 func appCommands() map[string][]string {
 	return map[string][]string{
-		"app suspend": nil, "app resume": nil, "app limits": {"--concurrent", "7"}, "key create": {"--label", "more"}, "key list": nil, "key rotate": nil, "key revoke": nil,
+		"app suspend": nil, "app resume": nil, "app dividends": {"house"}, "app limits": {"--concurrent", "7"}, "key create": {"--label", "more"}, "key list": nil, "key rotate": nil, "key revoke": nil,
 	}
 }
 

@@ -12,11 +12,11 @@ import (
 // store.Operator, which logs it.
 func serviceWrites() []string {
 	return []string{
-		"BeginAttempt", "ChangeActions", "CheckWrites", "ClearAlarm", "CreateUser", "CreateUsers", "DoubtAsset",
-		"DropLease", "IndexRewards", "Installation", "MergeFilters",
-		"PinBroker", "PlanOrder", "RaiseAlarm", "RecordRewards", "SaveBrakes", "SaveDifferences", "SaveMarketHours", "SaveOrder",
-		"SaveQuotes",
-		"SaveReconciliation", "SeedAssets", "SettleOrder", "TakeLease",
+		"ApplyAction", "BeginAttempt", "BeginPayout", "ChangeActions", "ChangeUsers", "CheckWrites", "ClearAlarm", "CorrectOrder",
+		"CorrectPosition", "CreateUser", "CreateUsers", "DoubtAsset", "DropLease", "EnsureAsset", "IndexRewards",
+		"Installation", "MarkShort", "MergeFilters", "PinBroker", "PlanOrder", "RaiseAlarm", "RecordRewards",
+		"SaveActivities", "SaveBrakes", "SaveDifferences", "SaveMarketHours", "SaveOrder", "SavePaid", "SaveQuotes",
+		"SaveReconciliation", "SeedAssets", "SettleOrder", "SharePayout", "Sweep", "TakeLease",
 	}
 }
 

@@ -17,7 +17,9 @@ type appCommands struct {
 	List    appList    `cmd:"" help:"List the apps with their states and limits."`
 	Suspend appSuspend `cmd:"" help:"Suspend an app: its requests get 403, and its recorded rewards wait."`
 	Resume  appResume  `cmd:"" help:"Resume a suspended app."`
-	Limits  appLimits  `cmd:"" help:"Show or change an app's limits on requests; effective within a second."`
+
+	Dividends appDividends `cmd:"" help:"Set what becomes of the cash dividends of an app's users."`
+	Limits    appLimits    `cmd:"" help:"Show or change an app's limits on requests; effective within a second."`
 }
 
 // modeFlag chooses the mode of new keys until the broker's account is known.
@@ -101,10 +103,10 @@ func (c *appList) Run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return table("ID\tNAME\tSTATE\tCREATED\tPER SECOND\tAT ONCE", apps, func(a rewards.App) []string {
+		return table("ID\tNAME\tSTATE\tCREATED\tPER SECOND\tAT ONCE\tDIVIDENDS", apps, func(a rewards.App) []string {
 			return []string{
 				a.ID.String(), a.Name, stateOf(a), moment(a.CreatedAt()), rateOf(a.Limits),
-				strconv.Itoa(a.Limits.AtOnce()),
+				strconv.Itoa(a.Limits.AtOnce()), a.Dividends.String(),
 			}
 		})
 	})

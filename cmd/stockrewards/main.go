@@ -24,8 +24,9 @@ type commands struct {
 	Asset       assetCommands      `cmd:"" help:"List and change the catalog of stocks."`
 	Fulfillment fulfillmentCommand `cmd:"" help:"Pause, resume and inspect the buying of stock."`
 	Reward      rewardCommands     `cmd:"" help:"Reverse a reward."`
+	User        userCommands       `cmd:"" help:"Show a user, or erase a person."`
 	Order       orderCommands      `cmd:"" help:"List orders, and resolve those that need an operator."`
-	Action      actionCommands     `cmd:"" help:"List corporate actions, and resume the stocks that they hold."`
+	Action      actionCommands     `cmd:"" help:"List corporate actions such as splits and dividends, and decide about those that are held."`
 	Audit       auditCommand       `cmd:"" help:"Check every invariant of the database, or compare it with the broker (--broker)."`
 	Log         logCommands        `cmd:"" help:"List and verify the operator log."`
 	Ledger      ledgerCommand      `cmd:"" help:"Export double-entry books as plain text, for hledger."`

@@ -24,6 +24,7 @@ const (
 	Write  Kind = iota // stores something, in a batch with others
 	Lookup             // reads a few rows by key
 	List               // reads many rows; the response may have megabytes
+	Batch              // stores up to a thousand rows; both bodies may have megabytes
 	kinds
 )
 
@@ -47,7 +48,8 @@ const (
 	writesPerProcessor          = 2 // while another app sends too
 	perWrite                    = 250 * time.Microsecond
 	lookupsAlone, lookupsShared = 128, 8
-	mostLists                   = 8 // below the connections to a database
+	batchesAlone, batchesShared = 2, 1 // one is decoded while the other is committed
+	mostLists                   = 8    // below the connections to a database
 	sharedFor                   = time.Second
 )
 
@@ -76,9 +78,11 @@ type Gate struct {
 func New() *Gate {
 	processors := runtime.GOMAXPROCS(0)
 	g := &Gate{
-		began:  time.Now(),
-		alone:  [kinds]int{writesAlone, lookupsAlone, min(mostLists, 2*processors)},
-		shared: [kinds]int{writesPerProcessor * processors, lookupsShared, min(mostLists, max(1, processors/2))},
+		began: time.Now(),
+		alone: [kinds]int{writesAlone, lookupsAlone, min(mostLists, 2*processors), batchesAlone},
+		shared: [kinds]int{
+			writesPerProcessor * processors, lookupsShared, min(mostLists, max(1, processors/2)), batchesShared,
+		},
 	}
 	g.changed.Store(-int64(sharedFor))
 	g.lanes.Store(&map[rewards.AppID]*lane{})
@@ -122,6 +126,16 @@ func (g *Gate) Enter(ctx context.Context, app rewards.App, kind Kind) (Ticket, e
 		}
 	}
 	return Ticket{lane: l, kind: kind, state: working}, nil
+}
+
+// Charge counts the items of an admitted batch toward the app's rate, in which the batch counts
+// as one so far. It fails with CodeTooMany while that exceeds the app's rate. A batch beyond the
+// largest burst needs the whole burst, and later requests wait for the rest.
+func (t *Ticket) Charge(items int) error {
+	if t.state != working {
+		return nil
+	}
+	return t.lane.charge(items)
 }
 
 // Answered frees the request's place. bytes is the size of the response still to be written.

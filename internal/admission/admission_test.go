@@ -346,6 +346,73 @@ func TestRequestsPerSecond(t *testing.T) {
 	})
 }
 
+// A batch counts as its items toward the rate. One beyond the largest burst needs all of it, and
+// later requests wait for the rest.
+func TestABatchIsChargedForItsItems(t *testing.T) {
+	t.Parallel()
+	run(t, func(w *world) {
+		limited := app(1)
+		limited.Limits.RequestsPerSecond = 10
+		for i, step := range []struct {
+			after time.Duration
+			items int
+			wait  time.Duration // 0: it is admitted
+		}{
+			{0, 4, 0},
+			{0, 7, 200 * time.Millisecond}, // 5 are left, and the refused one counts as one
+			{200 * time.Millisecond, 7, 0},
+			{0, 1, 100 * time.Millisecond},
+			{time.Hour, 25, 0}, // 15 more than the burst
+			{0, 1, 1600 * time.Millisecond},
+			{1600 * time.Millisecond, 1, 0},
+			{time.Hour, 10, 0},
+			{500 * time.Millisecond, 1000, 600 * time.Millisecond},
+			{time.Second, 1000, 0},
+		} {
+			time.Sleep(step.after)
+			ticket, err := w.gate.Enter(w.Context(), limited, admission.Batch)
+			if err == nil {
+				err = ticket.Charge(step.items)
+			}
+			e, _ := errors.AsType[rewards.Exceeded](err)
+			if e.Wait.Round(time.Millisecond) != step.wait || (err != nil) != (step.wait > 0) {
+				w.Errorf("step %d: %d items: wait %s, %v; want %s", i, step.items, e.Wait, err, step.wait)
+			}
+			ticket.Leave()
+		}
+		ticket, err := w.gate.Enter(w.Context(), app(2), admission.Batch)
+		if err != nil || ticket.Charge(1000) != nil {
+			w.Error("an app without a limit is refused")
+		}
+		ticket.Leave()
+		var none admission.Ticket
+		if err := none.Charge(1000); err != nil {
+			w.Errorf("the zero ticket: %v", err)
+		}
+	})
+}
+
+// One batch of an app is decoded while another is committed; beside other apps it is one at once.
+func TestBatchesAtOnce(t *testing.T) {
+	t.Parallel()
+	run(t, func(w *world) {
+		working, waiting := w.flood(app(1), admission.Batch, 5)
+		if len(working) != 2 {
+			w.Errorf("%d batches of an app alone have a place, want 2", len(working))
+		}
+		for _, kind := range []admission.Kind{admission.Write, admission.Lookup, admission.List} {
+			w.pass(app(1), kind, "batches delay the app's other requests")
+		}
+		w.pass(app(2), admission.Batch, "an app's batches delay another app's")
+		w.end(append(working, waiting...)...)
+		working, waiting = w.flood(app(1), admission.Batch, 5)
+		if len(working) != 1 {
+			w.Errorf("%d batches of an app beside another have a place, want 1", len(working))
+		}
+		w.end(append(working, waiting...)...)
+	})
+}
+
 // The limit of concurrent requests includes waiting requests and unread responses.
 func TestRequestsAtOnce(t *testing.T) {
 	t.Parallel()

@@ -62,6 +62,26 @@ func (l *lane) enter(limits rewards.Limits, kind Kind) (waiter, error) {
 	return w, nil
 }
 
+// charge counts the items of a batch, of which enter has counted one.
+func (l *lane) charge(items int) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.rate == nil {
+		return nil
+	}
+	now, burst := time.Now(), l.rate.Burst()
+	most := min(items, burst) - 1
+	turn := l.rate.ReserveN(now, most)
+	if wait := turn.DelayFrom(now); wait > 0 { // a retry needs the one that enter has counted, too
+		turn.CancelAt(now)
+		return l.limits.TooFast(wait + time.Second/time.Duration(burst))
+	}
+	for rest := items - 1 - most; rest > 0; rest -= burst {
+		l.rate.ReserveN(now, min(rest, burst))
+	}
+	return nil
+}
+
 // limit applies new limits.
 func (l *lane) limit(limits rewards.Limits) {
 	l.limits = limits

@@ -89,7 +89,7 @@ func (c client) try(t *testing.T, r request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if r.method == http.MethodPost {
+	if r.method != http.MethodGet && r.body != "" {
 		sent.Header.Set("Content-Type", "application/json")
 	}
 	sent.Header.Set("X-Api-Key", c.key)

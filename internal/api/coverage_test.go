@@ -44,6 +44,22 @@ func (s brokenStore) Holdings(context.Context, rewards.AppID, rewards.UserID) ([
 	return nil, s.err
 }
 
+func (s brokenStore) ActionsOfApp(
+	context.Context, rewards.AppID, rewards.ActionFilter, rewards.ActionPage,
+) ([]rewards.Action, error) {
+	return nil, s.err
+}
+
+func (s brokenStore) ActionOfApp(context.Context, rewards.AppID, string) (rewards.Action, error) {
+	return rewards.Action{}, s.err
+}
+
+func (s brokenStore) Effects(
+	context.Context, rewards.AppID, string, rewards.EffectPage,
+) ([]rewards.ActionEffect, error) {
+	return nil, s.err
+}
+
 func (s brokenStore) Assets(context.Context) ([]rewards.Asset, error) { return nil, s.err }
 
 // brokenRecorder fails to record.
@@ -53,7 +69,17 @@ func (r brokenRecorder) Record(context.Context, rewards.NewReward) (rewards.Outc
 	return rewards.Outcome{}, r.err
 }
 
+func (r brokenRecorder) RecordAll(
+	context.Context, rewards.AppID, []rewards.NewReward,
+) ([]rewards.BatchOutcome, error) {
+	return nil, r.err
+}
+
 func (r brokenRecorder) CreateUser(context.Context, rewards.User) (rewards.User, error) {
+	return rewards.User{}, r.err
+}
+
+func (r brokenRecorder) ChangeUser(context.Context, rewards.UserChange) (rewards.User, error) {
 	return rewards.User{}, r.err
 }
 
@@ -105,21 +131,29 @@ func TestEveryDocumentedResponseOccurs(t *testing.T) {
 	w := c.world
 	user := c.newUser(t)
 	reward := c.give(t, user)
+	c.hold(t, c.newUser(t), "NVDA", 1, 1)
+	action := w.announce(t, rewards.Action{Terms: rewards.Terms{Type: "forward_split", Symbol: "NVDA"}})
 	valid := map[string]request{
-		"createUser":   {method: http.MethodPost, target: "/v1/users", body: `{"email":"a@example.com"}`},
-		"listUsers":    {method: http.MethodGet, target: "/v1/users"},
-		"getUser":      {method: http.MethodGet, target: "/v1/users/" + user},
-		"getPortfolio": {method: http.MethodGet, target: "/v1/users/" + user + "/portfolio"},
-		"createReward": {method: http.MethodPost, target: "/v1/rewards", body: award(user)},
-		"listRewards":  {method: http.MethodGet, target: "/v1/rewards"},
-		"getReward":    {method: http.MethodGet, target: "/v1/rewards/" + reward},
-		"listAssets":   {method: http.MethodGet, target: "/v1/assets"},
-		"getDocument":  {method: http.MethodGet, target: "/openapi.json"},
+		"createUser":    {method: http.MethodPost, target: "/v1/users", body: `{"email":"a@example.com"}`},
+		"listUsers":     {method: http.MethodGet, target: "/v1/users"},
+		"changeUser":    {method: http.MethodPatch, target: "/v1/users/" + user, body: `{"email":"b@example.com"}`},
+		"getUser":       {method: http.MethodGet, target: "/v1/users/" + user},
+		"getPortfolio":  {method: http.MethodGet, target: "/v1/users/" + user + "/portfolio"},
+		"createReward":  {method: http.MethodPost, target: "/v1/rewards", body: award(user)},
+		"createRewards": {method: http.MethodPost, target: "/v1/rewards/batches", body: batchOf(award(user))},
+		"listRewards":   {method: http.MethodGet, target: "/v1/rewards"},
+		"getReward":     {method: http.MethodGet, target: "/v1/rewards/" + reward},
+		"listAssets":    {method: http.MethodGet, target: "/v1/assets"},
+		"getDocument":   {method: http.MethodGet, target: "/openapi.json"},
+
+		"listCorporateActions":       {method: http.MethodGet, target: "/v1/corporate-actions"},
+		"getCorporateAction":         {method: http.MethodGet, target: "/v1/corporate-actions/" + action},
+		"listCorporateActionEffects": {method: http.MethodGet, target: "/v1/corporate-actions/" + action + "/effects"},
 	}
 	seen := make(produced)
 	for name, r := range valid {
 		status := http.StatusOK
-		if r.method == http.MethodPost {
+		if r.method == http.MethodPost && name != "createRewards" {
 			status = http.StatusCreated
 		}
 		seen.send(t, c, r, status)
@@ -132,22 +166,26 @@ func TestEveryDocumentedResponseOccurs(t *testing.T) {
 		seen.send(t, w.limited(t), r, http.StatusTooManyRequests)
 		seen.send(t, c.broken(t, errFault), r, http.StatusInternalServerError).wantHidden(t, w.log.String())
 		seen.send(t, c.broken(t, errUnavailable), r, http.StatusServiceUnavailable).wantHidden(t, w.log.String())
-		if r.method == http.MethodPost {
-			r.body = `{"metadata":7}`
+		if r.method != http.MethodGet {
+			r.body = `{"metadata":7,"rewards":{}}`
 			seen.send(t, c, r, http.StatusBadRequest)
 			r.header = http.Header{"Content-Type": {"text/plain"}}
 			seen.send(t, c, r, http.StatusUnsupportedMediaType)
-			r.body = strings.Repeat(" ", 64<<10+1)
+			r.body = strings.Repeat(" ", bodyLimit(r.target)+1)
 			seen.send(t, c, r, http.StatusRequestEntityTooLarge)
 		}
 	}
 	get := func(target string, status int) {
 		seen.send(t, c, request{method: http.MethodGet, target: target}, status)
 	}
-	for _, list := range []string{"/v1/users", "/v1/rewards"} {
+	for _, list := range []string{
+		"/v1/users", "/v1/rewards", "/v1/corporate-actions", "/v1/corporate-actions/" + action + "/effects",
+	} {
 		get(list+"?limit=0", http.StatusBadRequest)
 	}
-	for _, one := range []string{"/v1/users/ID", "/v1/users/ID/portfolio", "/v1/rewards/ID"} {
+	for _, one := range []string{
+		"/v1/users/ID", "/v1/users/ID/portfolio", "/v1/rewards/ID", "/v1/corporate-actions/ID", "/v1/corporate-actions/ID/effects",
+	} {
 		get(strings.Replace(one, "ID", "x", 1), http.StatusBadRequest)
 		get(strings.Replace(one, "ID", unknownID, 1), http.StatusNotFound)
 	}
@@ -157,6 +195,11 @@ func TestEveryDocumentedResponseOccurs(t *testing.T) {
 		seen.send(t, c, request{method: http.MethodPost, target: target, body: body}, status)
 	}
 	post("/v1/users", valid["createUser"].body, http.StatusConflict)
+	patch := func(id, body string, status int) {
+		seen.send(t, c, request{method: http.MethodPatch, target: "/v1/users/" + id, body: body}, status)
+	}
+	patch(user, valid["createUser"].body, http.StatusConflict)
+	patch(unknownID, `{"email":"c@example.com"}`, http.StatusNotFound)
 	post("/v1/rewards", valid["createReward"].body, http.StatusOK)
 	post("/v1/rewards", strings.Replace(valid["createReward"].body, `:10,`, `:11,`, 1), http.StatusConflict)
 	post("/v1/rewards", award(unknownID), http.StatusNotFound)

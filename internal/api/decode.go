@@ -35,9 +35,21 @@ const usualMembers = 8 // at least as many as a handler reads
 
 // parse reads a body as one JSON object. An error about the whole body is its only issue.
 func (s *server) parse(body []byte) (*form, error) {
+	f := new(form)
+	f.members = f.usual[:0]
+	return f, s.decode(body, f)
+}
+
+// reader reads an object of a body that d decodes.
+type reader interface {
+	read(d *jsontext.Decoder, body []byte) error
+}
+
+// decode gives a body to r, as one JSON object.
+func (s *server) decode(body []byte, r reader) error {
 	whole := func(message string) error { return badRequest(rewards.Issue{Message: message}) }
 	if depth(body) > maxDepth {
-		return nil, whole("nested deeper than " + strconv.Itoa(maxDepth) + " levels")
+		return whole("nested deeper than " + strconv.Itoa(maxDepth) + " levels")
 	}
 	d, ok := s.decoders.Get().(*jsontext.Decoder)
 	if !ok {
@@ -46,34 +58,34 @@ func (s *server) parse(body []byte) (*form, error) {
 	defer s.decoders.Put(d)
 	d.Reset(bytes.NewBuffer(body))
 	if kind := d.PeekKind(); kind != '{' && kind != 0 {
-		return nil, whole("the body must be a JSON object")
+		return whole("the body must be a JSON object")
 	}
-	f := new(form)
-	f.members = f.usual[:0]
-	if err := f.read(d, body); err != nil {
-		return nil, whole(syntax(err))
+	if err := r.read(d, body); err != nil {
+		return whole(syntax(err))
 	}
 	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
-		return nil, whole("unexpected data after the JSON object")
+		return whole("unexpected data after the JSON object")
 	}
-	return f, nil
+	return nil
+}
+
+// next reads a value as a part of the body.
+func next(d *jsontext.Decoder, body []byte) (jsontext.Value, error) {
+	v, err := d.ReadValue()
+	end := d.InputOffset()
+	return body[end-int64(len(v)) : end], err // v itself is valid only until the next read
 }
 
 func (f *form) read(d *jsontext.Decoder, body []byte) error {
-	next := func() (jsontext.Value, error) {
-		v, err := d.ReadValue()
-		end := d.InputOffset()
-		return body[end-int64(len(v)) : end], err // v itself is valid only until the next read
-	}
 	if _, err := d.ReadToken(); err != nil {
 		return err
 	}
 	for d.PeekKind() != '}' {
-		name, err := next()
+		name, err := next(d, body)
 		if err != nil {
 			return err
 		}
-		value, err := next()
+		value, err := next(d, body)
 		if err != nil {
 			return err
 		}
@@ -134,11 +146,17 @@ func (f *form) err() error {
 // find returns the value of a member, or nil.
 func (f *form) find(name string) jsontext.Value {
 	for _, m := range f.members {
-		if plain := m.name[1 : len(m.name)-1]; string(plain) == name || escaped(m.name) && unquote(m.name) == name {
+		if spells(m.name, name) {
 			return m.value
 		}
 	}
 	return nil
+}
+
+// spells reports whether a JSON string has the content want.
+func spells(v jsontext.Value, want string) bool {
+	plain := v[1 : len(v)-1]
+	return string(plain) == want || escaped(v) && unquote(v) == want
 }
 
 // member returns a member of the kind; null counts as absent.

@@ -150,6 +150,9 @@ func newQuestion(r *rand.Rand, i int) question {
 			stranger := w.apps[app].stranger(t)
 			return stranger.send(t, request{method: http.MethodGet, target: "/v1/assets"})
 		}
+	case kind < 54:
+		return at(http.MethodPatch, "/v1/users/{id}", pick(`{}`, `{"email":null}`, `{"externalId":null}`, fmt.Sprintf(
+			`{"email":"x%d@example.org"}`, r.IntN(9)), fmt.Sprintf(`{"externalId":"user %d","email":null}`, r.IntN(9))))
 	case kind < 56:
 		return at(pick(http.MethodPut, http.MethodDelete), pick("/v1/rewards", "/v1/nothing", "/v1/users/{id}"), "")
 	}

@@ -63,8 +63,8 @@ func TestDocumentNamesComponentsOnce(t *testing.T) {
 	}
 }
 
-// A user has an email, an external id or both. The document says so without a union,
-// since generators make unusable types of unions.
+// A new user has an email, an external id or both; a change names one of them; an erased user has
+// neither. The document says so without a union, since generators make unusable types of unions.
 func TestDocumentRequiresANameOfUsers(t *testing.T) {
 	t.Parallel()
 	for name, schema := range loadDocument(t).Components.Schemas {
@@ -83,9 +83,13 @@ func TestDocumentRequiresANameOfUsers(t *testing.T) {
 		for member, value := range names {
 			whole[member] = value
 		}
-		checkValid(t, user, whole, given.valid)
+		checkValid(t, user, whole, true)
 		checkValid(t, request, names, given.valid)
 	}
+	change := loadDocument(t).Components.Schemas["UserChange"].Value
+	checkValid(t, change, map[string]any{}, false)
+	checkValid(t, change, map[string]any{"email": nil}, true)
+	checkValid(t, change, map[string]any{"externalId": "x"}, true)
 	checkValid(t, request, map[string]any{}, false)
 	checkValid(t, request, map[string]any{"externalId": "x"}, true)
 	checkValid(t, request, map[string]any{"email": "a@example.com"}, true)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -41,7 +42,7 @@ func TestUndocumentedMethodsAreNotAllowed(t *testing.T) {
 	}
 	for path, item := range loadDocument(t).Paths.Map() {
 		allowed := slices.Sorted(maps.Keys(item.Operations()))
-		target := strings.NewReplacer("{userId}", "malformed", "{rewardId}", "malformed").Replace(path)
+		target := regexp.MustCompile(`\{\w+\}`).ReplaceAllString(path, "malformed")
 		for _, method := range methods {
 			a := c.send(t, request{method: method, target: target + "?limit=0"})
 			if slices.Contains(allowed, method) {
@@ -86,6 +87,9 @@ func TestDocumentCarriesTheVersion(t *testing.T) {
 	got := []string{doc.OpenAPI, doc.Info.Title, doc.Info.Version, doc.Info.License.Identifier}
 	if diff := cmp.Diff([]string{"3.1.0", "Stock Rewards Service", "1.0.0", "Apache-2.0"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := doc.Info.Extensions["x-additions-version"]; got != "1.1.0" {
+		t.Errorf("the additions have the version %v", got)
 	}
 	for path := range doc.Paths.Map() {
 		if path != "/openapi.json" && !strings.HasPrefix(path, "/v1/") {

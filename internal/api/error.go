@@ -3,6 +3,7 @@ package api
 import (
 	"errors"
 	"net/http"
+	"strconv"
 
 	"stockrewards/internal/rewards"
 )
@@ -29,7 +30,14 @@ func statuses() map[rewards.Code]httpCode {
 	}
 }
 
-var errTooLarge = &httpError{http.StatusRequestEntityTooLarge, "the body is larger than 64 KiB"}
+// tooLarge refuses a body beyond a limit in bytes.
+func tooLarge(limit int) error {
+	size := strconv.Itoa(limit>>10) + " KiB"
+	if limit >= 1<<20 {
+		size = strconv.Itoa(limit>>20) + " MiB"
+	}
+	return &httpError{http.StatusRequestEntityTooLarge, "the body is larger than " + size}
+}
 
 // httpError is an error that exists only in HTTP.
 type httpError struct {

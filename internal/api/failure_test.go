@@ -70,9 +70,45 @@ func (f recorderFunc) Record(ctx context.Context, r rewards.NewReward) (rewards.
 	return f(ctx, r)
 }
 
+func (f recorderFunc) RecordAll(
+	ctx context.Context, _ rewards.AppID, batch []rewards.NewReward,
+) ([]rewards.BatchOutcome, error) {
+	list := make([]rewards.BatchOutcome, len(batch))
+	for i, r := range batch {
+		list[i].Outcome, list[i].Err = f(ctx, r)
+	}
+	return list, nil
+}
+
 func (f recorderFunc) CreateUser(ctx context.Context, u rewards.User) (rewards.User, error) {
 	_, err := f(ctx, rewards.NewReward{})
 	return u, err
+}
+
+func (f recorderFunc) ChangeUser(ctx context.Context, _ rewards.UserChange) (rewards.User, error) {
+	_, err := f(ctx, rewards.NewReward{})
+	return rewards.User{}, err
+}
+
+// itemRecorder fails to record the reward with a key, or all without one. It records others.
+type itemRecorder struct {
+	brokenRecorder
+
+	failed string
+}
+
+func (r itemRecorder) RecordAll(
+	_ context.Context, _ rewards.AppID, batch []rewards.NewReward,
+) ([]rewards.BatchOutcome, error) {
+	list := make([]rewards.BatchOutcome, len(batch))
+	for i, n := range batch {
+		if r.failed == "" || n.IdempotencyKey == r.failed {
+			list[i].Err = r.err
+			continue
+		}
+		list[i].Outcome = n.Decide(rewards.RewardID{6: 0x70, 8: 0x80}, nil, true)
+	}
+	return list, nil
 }
 
 // A panic is answered like any other fault; the connection and the server go on.

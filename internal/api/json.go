@@ -56,6 +56,11 @@ func (o *object) optional(name, value string) {
 
 func (o *object) boolean(name string, value bool) { o.raw(name, strconv.FormatBool(value)) }
 
+func (o *object) integer(name string, value int) {
+	o.name(name)
+	o.b = strconv.AppendInt(o.b, int64(value), 10)
+}
+
 // number writes a number that appendTo appends.
 func (o *object) number(name string, appendTo func([]byte) []byte) {
 	o.name(name)
@@ -76,6 +81,15 @@ func (o *object) time(name string, t time.Time) {
 	o.b = append(o.b, '"')
 	o.b = t.UTC().AppendFormat(o.b, "2006-01-02T15:04:05.000Z")
 	o.b = append(o.b, '"')
+}
+
+// optionalTime writes null for the zero time.
+func (o *object) optionalTime(name string, t time.Time) {
+	if t.IsZero() {
+		o.raw(name, "null")
+		return
+	}
+	o.time(name, t)
 }
 
 // raw writes a value that is already JSON.
@@ -108,14 +122,20 @@ func appendList[T any](o *object, name string, values []T, appendOne func([]byte
 }
 
 func appendError(b []byte, code string, e *rewards.Error, id string) []byte {
-	inner := begin(nil)
-	inner.string("code", code)
-	inner.string("message", e.Message)
-	appendDetails(&inner, e.Details)
+	inner := beginError(nil, code, e)
 	inner.string("requestId", id)
 	o := begin(b)
 	o.raw("error", string(inner.end()))
 	return o.end()
+}
+
+// beginError starts an error's object.
+func beginError(b []byte, code string, e *rewards.Error) object {
+	o := begin(b)
+	o.string("code", code)
+	o.string("message", e.Message)
+	appendDetails(&o, e.Details)
+	return o
 }
 
 // appendDetails writes the member "details", if there are any.

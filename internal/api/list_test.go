@@ -252,3 +252,99 @@ func TestFiltersOfRewards(t *testing.T) {
 	lonely := c.newUser(t)
 	c.get(t, "/v1/rewards?userId="+lonely).wantStatus(t, http.StatusOK).want(t, object{"rewards": []any{}})
 }
+
+// Additions, section 8: the filters by idempotency key and by time, exclusive, combined with the
+// others and followed by cursors.
+func TestMoreFiltersOfRewards(t *testing.T) {
+	t.Parallel()
+	w, c := newWorldWithApp(t)
+	other := w.newApp(t)
+	users := []string{c.newUser(t), c.newUser(t)}
+	var ids, keys, times []string // oldest first
+	for i := range 6 {
+		w.clock.advance(time.Hour)
+		key := unique("filter+&ä")
+		id := c.give(t, users[i%2], "idempotencyKey", quote(key))
+		if i == 3 {
+			c.setStatus(t, id, rewards.Failed, w.clock.now())
+		}
+		ids, keys = append(ids, id), append(keys, key)
+		times = append(times, c.get(t, "/v1/rewards/"+id).text(t, "reward", "createdAt"))
+	}
+	shift := func(moment string, by time.Duration, form string) string {
+		return url.QueryEscape(wantTime(t, moment).Add(by).In(time.FixedZone("", -4*3600)).Format(form))
+	}
+	for query, want := range map[string][]int{
+		"createdAfter=" + times[3]: {5, 4}, "createdBefore=" + times[2]: {1, 0},
+		"createdAfter=" + times[0] + "&createdBefore=" + times[5]:                                 {4, 3, 2, 1},
+		"createdAfter=" + times[0] + "&createdBefore=" + times[5] + "&userId=" + users[1]:         {3, 1},
+		"createdAfter=" + times[0] + "&userId=" + users[1] + "&status=recorded":                   {5, 1},
+		"createdAfter=" + times[0] + "&status=failed":                                             {3},
+		"createdAfter=" + times[5]:                                                                nil,
+		"createdBefore=" + times[0]:                                                               nil,
+		"createdAfter=" + times[3] + "&createdBefore=" + times[3]:                                 nil,
+		"createdAfter=" + shift(times[3], -time.Nanosecond, time.RFC3339Nano):                     {5, 4, 3},
+		"createdAfter=" + shift(times[3], time.Nanosecond, time.RFC3339Nano):                      {5, 4},
+		"createdBefore=" + shift(times[2], time.Nanosecond, time.RFC3339Nano):                     {2, 1, 0},
+		"createdBefore=" + shift(times[2], -time.Nanosecond, time.RFC3339Nano):                    {1, 0},
+		"createdBefore=" + strings.TrimSuffix(times[2], "Z") + "0000000000001Z":                   {2, 1, 0},
+		"createdBefore=" + strings.TrimSuffix(times[2], "Z") + "0000000000000Z":                   {1, 0},
+		"createdAfter=" + strings.TrimSuffix(times[3], "Z") + "9999999999999Z":                    {5, 4},
+		"createdAfter=0001-01-01T00:00:00Z":                                                       {5, 4, 3, 2, 1, 0},
+		"createdBefore=0001-01-01T00:00:00Z":                                                      nil,
+		"createdBefore=1970-01-01T00:00:00Z":                                                      nil,
+		"createdBefore=9999-12-31T23:59:59Z":                                                      {5, 4, 3, 2, 1, 0},
+		"createdAfter=9999-12-31T23:59:59Z":                                                       nil,
+		"idempotencyKey=" + url.QueryEscape(keys[2]):                                              {2},
+		"idempotencyKey=" + url.QueryEscape(keys[2]) + "&userId=" + users[0] + "&status=recorded": {2},
+		"idempotencyKey=" + url.QueryEscape(keys[2]) + "&userId=" + users[1]:                      nil,
+		"idempotencyKey=" + url.QueryEscape(keys[3]) + "&status=recorded":                         nil,
+		"idempotencyKey=" + url.QueryEscape(keys[3]) + "&status=failed&createdAfter=" + times[2]:  {3},
+		"idempotencyKey=" + url.QueryEscape(keys[3]) + "&createdAfter=" + times[3]:                nil,
+		"idempotencyKey=" + url.QueryEscape(keys[3]) + "&createdBefore=" + times[3]:               nil,
+		"idempotencyKey=" + url.QueryEscape(strings.ToUpper(keys[2])):                             nil,
+		"idempotencyKey=nobody-has-it":                                                            nil,
+	} {
+		list := []string{}
+		for _, i := range want {
+			list = append(list, ids[i])
+		}
+		for _, limit := range []string{"1", "2", "200"} {
+			got := append([]string{}, c.walk(t, "/v1/rewards?limit="+limit+"&"+query, "rewards", func() {})...)
+			if diff := cmp.Diff(list, got); diff != "" {
+				t.Errorf("%s, limit %s (-want +got):\n%s", query, limit, diff)
+			}
+		}
+		if foreign := other.ids(t, "/v1/rewards?"+query, "rewards"); len(foreign) > 0 {
+			t.Errorf("%s lists %v of another app", query, foreign)
+		}
+	}
+}
+
+// Additions, section 8: what is not well formed is 400, and a cursor is of one set of filters.
+func TestMalformedFiltersOfRewards(t *testing.T) {
+	t.Parallel()
+	c := newApp(t)
+	c.giveMany(t, c.newUser(t), 3)
+	for _, name := range []string{"createdAfter", "createdBefore"} {
+		for _, value := range []string{
+			"", "2026-09-21", "2026-09-21T14:30:00", "2026-09-21T14:30:00+00:00", "2026-09-21%2014:30:00Z", "1790000000", "now",
+			"2026-02-30T00:00:00Z", "2026-9-21T00:00:00Z", "2026-09-21T24:00:00Z", "2026-09-21T14:30:00,5Z", "2026-09-21T1:30:00Z", "2026-09-21t14:30:00z",
+			"2026-09-21T14:30:00.Z", "2026-09-21T14:30:00Z%00", "2026-09-21T14:30:00%2B25:00", "%202026-09-21T14:30:00Z", "null",
+		} {
+			c.get(t, "/v1/rewards?"+name+"="+value).wantIssues(t, name)
+		}
+		const moment = "=2026-09-21T14:30:00Z"
+		c.get(t, "/v1/rewards?"+name+moment+"&"+name+moment).wantIssues(t, name)
+	}
+	for _, key := range []string{"", "1234567", strings.Repeat("x", 129), "with%00nul", "bytes%ff%ff%ff%ff"} {
+		c.get(t, "/v1/rewards?idempotencyKey="+key).wantIssues(t, "idempotencyKey")
+	}
+	c.get(t, "/v1/rewards?idempotencyKey=12345678&idempotencyKey=12345678").wantIssues(t, "idempotencyKey")
+	c.get(t, "/v1/rewards?idempotencyKey="+url.QueryEscape(strings.Repeat("ä", 128))).wantStatus(t, http.StatusOK)
+	c.get(t, "/v1/rewards?createdAfter=x&createdBefore=y&idempotencyKey=z").wantIssues(t, "createdAfter", "createdBefore", "idempotencyKey")
+	cursor := c.cursor(t, "/v1/rewards?limit=1&createdAfter=2000-01-01T00:00:00Z")
+	for _, query := range []string{"", "createdAfter=2000-01-01T00:00:01Z&", "createdBefore=2000-01-01T00:00:00Z&", "idempotencyKey=12345678&"} {
+		c.get(t, "/v1/rewards?"+query+"cursor="+cursor).wantIssues(t, "cursor")
+	}
+}

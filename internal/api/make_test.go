@@ -143,4 +143,6 @@ func (c client) hold(t *testing.T, user, symbol string, quantity money.Shares, c
 	id := parseID[rewards.User](t, user)
 	c.world.exec(t, `INSERT INTO holdings (app_id, user_id, asset_id, quantity, cost_basis) VALUES (?1, ?2, ?3, ?4, ?5)`,
 		c.app.ID[:], id[:], int64(c.world.asset(t, symbol)), int64(quantity), int64(cost))
+	c.world.exec(t, `INSERT INTO app_assets (app_id, asset_id) VALUES (?1, ?2) ON CONFLICT DO NOTHING`,
+		c.app.ID[:], int64(c.world.asset(t, symbol)))
 }

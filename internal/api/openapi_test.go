@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"net/http"
@@ -49,6 +50,9 @@ func operationOf(doc *openapi3.T, method, target string) (*routers.Route, map[st
 	path, _, _ := strings.Cut(target, "?")
 	given := strings.Split(path, "/")
 	for template, item := range doc.Paths.Map() {
+		if exact := doc.Paths.Value(path); exact != nil && item != exact {
+			continue
+		}
 		params, ok := match(strings.Split(template, "/"), given)
 		if operation := item.GetOperation(method); ok && operation != nil {
 			return &routers.Route{
@@ -96,7 +100,8 @@ func validate(ctx context.Context, doc *openapi3.T, a answer) error {
 	input := &openapi3filter.RequestValidationInput{
 		Request: sent, PathParams: params, Route: route, Options: options,
 	}
-	if a.status < http.StatusBadRequest {
+	if a.status < http.StatusBadRequest && !bytes.Contains(a.body, []byte(`"refused":`)) ||
+		bytes.HasSuffix(a.body, []byte(`"refused":0}}`)) { // a batch may have invalid items
 		if err := openapi3filter.ValidateRequest(ctx, input); err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"stockrewards/internal/rewards"
@@ -111,6 +112,40 @@ func (q *query) status(name string) rewards.Status {
 		q.issue(name, "must be one of recorded, executing, executed, failed")
 	}
 	return status
+}
+
+// idempotencyKey reads an optional key; "" means not given.
+func (q *query) idempotencyKey(name string) string {
+	key := q.string(name)
+	n := utf8.RuneCountInString(key)
+	if key != "" && (n < rewards.MinIdempotencyKey || n > rewards.MaxIdempotencyKey) {
+		q.issue(name, "must have "+strconv.Itoa(rewards.MinIdempotencyKey)+" to "+
+			strconv.Itoa(rewards.MaxIdempotencyKey)+" characters")
+	}
+	return key
+}
+
+// moment reads an optional date-time of RFC 3339; nil means not given. It compares with
+// milliseconds as the exact time does.
+func (q *query) moment(name string) *time.Time {
+	value, ok := q.one(name)
+	if !ok {
+		return nil
+	}
+	const seconds = "2006-01-02T15:04:05"
+	t, err := time.Parse(time.RFC3339, value)
+	// Go also reads an hour of one digit, and a comma.
+	if err != nil || !strings.HasPrefix(value, t.Format(seconds)) || strings.Contains(value, ",") {
+		q.issue(name, `must be a date-time such as 2026-03-02T09:30:00.125Z; a "+" is written as %2B`)
+		return nil
+	}
+	const milliseconds = 3 // digits
+	_, rest, _ := strings.Cut(value, ".")
+	digits := rest[:max(0, strings.IndexAny(rest, "Z+-"))]
+	if len(digits) > milliseconds && strings.Trim(digits[milliseconds:], "0") != "" {
+		t = t.Truncate(time.Millisecond).Add(time.Nanosecond) // Go drops digits beyond nanoseconds
+	}
+	return &t
 }
 
 // pathID reads an id in the path.

@@ -17,6 +17,7 @@ type requestLog struct {
 	took    time.Duration
 	key     rewards.Key // zero when the request had no valid key
 	address string      // the client's
+	items   tally       // of a batch
 }
 
 const (
@@ -45,13 +46,13 @@ func (l requestLog) line() []byte {
 	o.string("request_id", l.id)
 	o.string("method", l.method[:min(len(l.method), maxMethod)])
 	o.string("route", l.route)
-	o.name("status")
-	o.b = strconv.AppendInt(o.b, int64(l.status), 10)
+	o.integer("status", l.status)
 	o.name("took")
 	o.b = strconv.AppendInt(o.b, int64(l.took), 10)
 	logID(&o, "app", l.key.AppID)
 	logID(&o, "key", l.key.ID)
 	o.string("address", l.address)
+	l.items.append(&o)
 	return append(o.end(), '\n')
 }
 

@@ -14,19 +14,10 @@ func (s *server) createReward(ctx context.Context, c call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	r := rewards.NewReward{
-		AppID:          c.app,
-		UserID:         f.userID("userId"),
-		IdempotencyKey: f.string("idempotencyKey", true, bounds{rewards.MinIdempotencyKey, rewards.MaxIdempotencyKey}),
-		Amount:         f.amount("amountUsd"),
-		Symbol:         rewards.UpperSymbol(f.string("assetSymbol", true, bounds{1, rewards.MaxSymbol})),
-		Source:         f.string("source", false, bounds{1, rewards.MaxSource}),
-	}
-	r.Metadata, r.Canonical = f.metadata("metadata")
-	if err := f.err(); err != nil {
+	r, err := f.newReward(c.app)
+	if err != nil {
 		return reply{}, err
 	}
-	r.Fingerprint = rewards.NewFingerprint(r, r.Canonical)
 	stored, replayed, err := s.Service.Award(ctx, r)
 	if err != nil {
 		return reply{}, err
@@ -42,6 +33,24 @@ func (s *server) createReward(ctx context.Context, c call) (reply, error) {
 	return reply{status: status, body: o.end()}, nil
 }
 
+// newReward reads a request for an award. It fails with every issue.
+func (f *form) newReward(app rewards.AppID) (rewards.NewReward, error) {
+	r := rewards.NewReward{
+		AppID:          app,
+		UserID:         f.userID("userId"),
+		IdempotencyKey: f.string("idempotencyKey", true, bounds{rewards.MinIdempotencyKey, rewards.MaxIdempotencyKey}),
+		Amount:         f.amount("amountUsd"),
+		Symbol:         rewards.UpperSymbol(f.string("assetSymbol", true, bounds{1, rewards.MaxSymbol})),
+		Source:         f.string("source", false, bounds{1, rewards.MaxSource}),
+	}
+	r.Metadata, r.Canonical = f.metadata("metadata")
+	if err := f.err(); err != nil {
+		return r, err
+	}
+	r.Fingerprint = rewards.NewFingerprint(r, r.Canonical)
+	return r, nil
+}
+
 // getReward serves GET /v1/rewards/{rewardId} (specification, section 4.6).
 func (s *server) getReward(ctx context.Context, c call) (reply, error) {
 	id, err := pathID[rewards.Reward](c, "rewardId")
@@ -54,14 +63,20 @@ func (s *server) getReward(ctx context.Context, c call) (reply, error) {
 
 // listRewards serves GET /v1/rewards (specification, section 4.7).
 func (s *server) listRewards(ctx context.Context, c call) (reply, error) {
-	q := c.query("userId", "status")
-	filter := rewards.RewardFilter{UserID: q.userID("userId"), Status: q.status("status")}
+	q := c.query("userId", "status", "idempotencyKey", "createdAfter", "createdBefore")
+	filter := rewards.RewardFilter{
+		UserID:         q.userID("userId"),
+		Status:         q.status("status"),
+		IdempotencyKey: q.idempotencyKey("idempotencyKey"),
+		CreatedAfter:   q.moment("createdAfter"),
+		CreatedBefore:  q.moment("createdBefore"),
+	}
 	return listing[rewards.Reward]{
 		name: "rewards",
-		read: func(p rewards.Page[rewards.Reward]) ([]rewards.Reward, error) {
-			return s.Service.Rewards(ctx, c.app, filter, p)
+		read: func(place []byte, limit int) ([]rewards.Reward, error) {
+			return s.Service.Rewards(ctx, c.app, filter, pageOf[rewards.Reward](place, limit))
 		},
-		id:     func(r rewards.Reward) rewards.RewardID { return r.ID },
+		place:  func(r rewards.Reward) []byte { return r.ID[:] },
 		append: appendReward,
 	}.reply(s, c, q)
 }
@@ -79,11 +94,7 @@ func appendReward(b []byte, r rewards.Reward) []byte {
 	o.raw("metadata", cmp.Or(r.Metadata, "{}"))
 	o.string("status", r.Status.String())
 	o.time("createdAt", r.CreatedAt())
-	if r.ExecutedAt.IsZero() {
-		o.raw("executedAt", "null")
-	} else {
-		o.time("executedAt", r.ExecutedAt)
-	}
+	o.optionalTime("executedAt", r.ExecutedAt)
 	o.optional("failureReason", r.FailureReason)
 	return o.end()
 }

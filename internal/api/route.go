@@ -14,7 +14,9 @@ type route struct {
 	pattern string // such as "/v1/users/{userId}"; at most one segment is a parameter
 	methods map[string]handler
 	open    bool           // no key required
-	reads   admission.Kind // of a GET; a POST is a Write
+	reads   admission.Kind // of a GET
+	writes  admission.Kind // of a POST
+	maxBody int            // bytes of a POST's body; 0 means maxBody
 }
 
 // routes lists every route. The API document describes each; a test compares them.
@@ -24,7 +26,7 @@ func (s *server) routes() []route {
 			http.MethodGet: s.listUsers, http.MethodPost: s.createUser,
 		}},
 		{pattern: "/v1/users/{userId}", reads: admission.Lookup, methods: map[string]handler{
-			http.MethodGet: s.getUser,
+			http.MethodGet: s.getUser, http.MethodPatch: s.changeUser,
 		}},
 		{pattern: "/v1/users/{userId}/portfolio", reads: admission.Lookup, methods: map[string]handler{
 			http.MethodGet: s.getPortfolio,
@@ -32,10 +34,23 @@ func (s *server) routes() []route {
 		{pattern: "/v1/rewards", reads: admission.List, methods: map[string]handler{
 			http.MethodGet: s.listRewards, http.MethodPost: s.createReward,
 		}},
+		{pattern: "/v1/rewards/batches", writes: admission.Batch, maxBody: maxBatchBody, methods: map[string]handler{
+			http.MethodPost: s.createRewards,
+		}},
 		{pattern: "/v1/rewards/{rewardId}", reads: admission.Lookup, methods: map[string]handler{
 			http.MethodGet: s.getReward,
 		}},
 		{pattern: "/v1/assets", reads: admission.Lookup, methods: map[string]handler{http.MethodGet: s.listAssets}},
+		{pattern: "/v1/corporate-actions", reads: admission.List, methods: map[string]handler{
+			http.MethodGet: s.listActions,
+		}},
+		{pattern: "/v1/corporate-actions/{corporateActionId}", reads: admission.Lookup, methods: map[string]handler{
+			http.MethodGet: s.getAction,
+		}},
+		{
+			pattern: "/v1/corporate-actions/{corporateActionId}/effects", reads: admission.List,
+			methods: map[string]handler{http.MethodGet: s.listEffects},
+		},
 		{pattern: "/openapi.json", open: true, methods: map[string]handler{http.MethodGet: getDocument}},
 	}
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,7 @@ import (
 // The limits of a request.
 const (
 	maxBody             = 64 << 10  // bytes
+	maxBatchBody        = 4 << 20   // bytes of a batch
 	maxDrained          = 16 << 20  // bytes of a refused body that drain reads
 	maxStrangersDrained = 256 << 10 // the same without a valid key
 	maxRequestID        = 128       // characters
@@ -30,9 +32,11 @@ const (
 // call is a request that a handler serves.
 type call struct {
 	*http.Request
+	id        string // of the request
 	parameter string // of the path; "" without one
 	app       rewards.AppID
 	body      []byte
+	ticket    *admission.Ticket
 }
 
 // reply is a response.
@@ -40,6 +44,7 @@ type reply struct {
 	status int
 	body   []byte
 	link   string // the Link header; "" for none
+	items  tally  // of a batch
 }
 
 // single replies with one object under a name, or with the error.
@@ -60,7 +65,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx := timed{r.Context(), started.Add(maxTime)}
 	from := caller{address: s.Proxy.address(r)}
 	rt, parameter := s.find(r.URL)
-	answer, err := s.answer(ctx, rt, call{Request: r, parameter: parameter}, &from)
+	answer, err := s.answer(ctx, rt, call{Request: r, id: id, parameter: parameter}, &from)
 	if err != nil {
 		answer = s.failure(ctx, w, err, id)
 	}
@@ -74,7 +79,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ended := time.Now()
 	s.logRequest(requestLog{
 		at: ended, id: id, method: r.Method, route: rt.pattern, status: answer.status, took: ended.Sub(started),
-		key: from.key, address: from.address,
+		key: from.key, address: from.address, items: answer.items,
 	})
 }
 
@@ -104,10 +109,10 @@ func (s *server) answer(ctx context.Context, rt route, c call, from *caller) (a 
 		if err := s.admit(ctx, rt, c.Request, from); err != nil {
 			return a, err
 		}
-		c.app = from.key.AppID
+		c.app, c.ticket = from.key.AppID, &from.ticket
 	}
-	if c.Method == http.MethodPost {
-		if c.body, err = readBody(c.Request); err != nil {
+	if c.Method != http.MethodGet {
+		if c.body, err = readBody(c.Request, cmp.Or(rt.maxBody, maxBody)); err != nil {
 			return a, err
 		}
 		c.Body = http.NoBody // drain finds nothing
@@ -126,8 +131,8 @@ func (s *server) admit(ctx context.Context, rt route, r *http.Request, from *cal
 		return err
 	}
 	kind := rt.reads
-	if r.Method == http.MethodPost {
-		kind = admission.Write
+	if r.Method != http.MethodGet {
+		kind = rt.writes
 	}
 	from.ticket, err = s.Gate.Enter(ctx, app, kind)
 	return err
@@ -154,13 +159,13 @@ func requestID(given string) string {
 }
 
 // readBody reads a JSON body and checks its size and media type.
-func readBody(r *http.Request) ([]byte, error) {
-	if r.ContentLength > maxBody {
-		return nil, errTooLarge
+func readBody(r *http.Request, most int) ([]byte, error) {
+	if r.ContentLength > int64(most) {
+		return nil, tooLarge(most)
 	}
-	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
-	if len(body) > maxBody {
-		return nil, errTooLarge
+	body, err := io.ReadAll(io.LimitReader(r.Body, int64(most)+1))
+	if len(body) > most {
+		return nil, tooLarge(most)
 	}
 	if err != nil {
 		return nil, badRequest(rewards.Issue{Message: "the body could not be read"})

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
 )
 
 // slot is a part of a request that a client fills in.
@@ -48,6 +49,7 @@ type estate struct {
 	ids    []string // in order of creation
 	user   string
 	reward string
+	action string // of a stock that only the owner holds
 	key    string // the idempotency key of the reward
 	values map[slot][]string
 }
@@ -72,18 +74,28 @@ func (w *world) newEstate(t *testing.T) estate {
 	more := c.giveMany(t, e.user, 3)
 	second := c.newUser(t)
 	c.hold(t, e.user, "KO", money.Share, money.Dollar)
-	e.ids = slices.Concat(more, []string{e.user, e.reward, second, c.app.ID.String(), c.keyID.String()})
+	e.action = w.announce(t, rewards.Action{
+		Terms: rewards.Terms{Type: "forward_split", Symbol: "KO", OldRate: "1", NewRate: "4"}, State: rewards.ActionAnnounced,
+	})
+	w.announce(t, rewards.Action{Terms: rewards.Terms{Type: "cash_dividend", Symbol: "KO", Rate: "1"}})
+	w.apply(t, rewards.Action{
+		ID: e.action, Terms: rewards.Terms{Type: "forward_split", Symbol: "KO", OldRate: "1", NewRate: "4"}, State: rewards.ActionAnnounced,
+	}, "")
+	e.ids = slices.Concat(more, []string{e.user, e.reward, e.action, second, c.app.ID.String(), c.keyID.String()})
 	for _, id := range e.ids[:2] {
 		e.ids = append(e.ids, strings.ToUpper(id))
 	}
 	cursors := []string{
 		c.cursor(t, "/v1/rewards?limit=1"), c.cursor(t, "/v1/users?limit=1"), c.cursor(t, "/v1/rewards?limit=1&userId="+e.user),
-		c.cursor(t, "/v1/rewards?limit=1&status=recorded"),
+		c.cursor(t, "/v1/rewards?limit=1&status=recorded"), c.cursor(t, "/v1/corporate-actions?limit=1"),
 	}
-	statuses := []string{"recorded", "executing", "executed", "failed"}
+	statuses := []string{"recorded", "executing", "executed", "failed", "announced", "applied", "held", "withdrawn", "undone"}
+	moments := []string{"2000-01-01T00:00:00Z", "2100-01-01T00:00:00Z"}
 	e.values = map[slot][]string{
 		{"path", "userId"}: e.ids, {"path", "rewardId"}: e.ids, {"query", "userId"}: e.ids,
+		{"path", "corporateActionId"}: e.ids, {"query", "assetSymbol"}: {"KO", "AAPL"},
 		{"query", "email"}: {ownerEmail, strings.ToUpper(ownerEmail)}, {"query", "externalId"}: {ownerID},
+		{"query", "idempotencyKey"}: {e.key}, {"query", "createdAfter"}: moments, {"query", "createdBefore"}: moments,
 		{"query", "status"}: statuses, {"query", "limit"}: {"1", "2", "200"}, {"query", "cursor"}: cursors,
 		{"header", "x-request-id"}: {requestID}, {"header", apiKey}: append([]string{ownerID, c.key[:len(c.key)-1]}, e.ids...),
 		{"body", "email"}: {quote(ownerEmail)}, {"body", "externalId"}: {quote(ownerID)},
@@ -91,6 +103,8 @@ func (w *world) newEstate(t *testing.T) estate {
 		// The owner's key with the owner's content, and with other content.
 		{"body", "amountUsd"}: {"10", "11"}, {"body", "assetSymbol"}: {`"AAPL"`, `"KO"`, `"NONE"`},
 		{"body", "source"}: {`"owners-source"`, quote(e.user)}, {"body", "metadata"}: {`{"secret":1}`, `{"userId":` + quote(e.user) + `}`},
+		{"body", "rewards"}: {`[` + award(ownUser, "idempotencyKey", quote(e.key)) + `,` + award(e.user) + `,` +
+			award(e.user, "idempotencyKey", quote(e.key)) + `,` + award(ownUser, "idempotencyKey", quote(e.key)) + `]`},
 	}
 	return e
 }
@@ -104,14 +118,20 @@ func quoteAll(list []string) []string {
 }
 
 // The placeholders for the stranger's data, whose ids differ between the worlds.
-const ownUser, ownReward = "{own-user}", "{own-reward}"
+const ownUser, ownReward, ownAction = "{own-user}", "{own-reward}", "{own-action}"
 
 // plain is a request of the operation without any of the owner's data.
 func plain(method, route string) request {
-	r := request{method: method, target: strings.NewReplacer("{userId}", ownUser, "{rewardId}", ownReward).Replace(route)}
+	r := request{method: method, target: strings.NewReplacer(
+		"{userId}", ownUser, "{rewardId}", ownReward, "{corporateActionId}", ownAction,
+	).Replace(route)}
+	if method == http.MethodPatch {
+		r.body = `{"externalId":"changed"}`
+	}
 	if method == http.MethodPost {
 		r.body = map[string]string{
 			"/v1/users": body("externalId", quote(unique("mine"))), "/v1/rewards": award(ownUser),
+			"/v1/rewards/batches": batchOf(award(ownUser)),
 		}[route]
 	}
 	return r
@@ -164,7 +184,9 @@ func newStranger(t *testing.T, w *world, owner estate) *stranger {
 	user := c.post(t, "/v1/users", `{"externalId":"strangers"}`).wantStatus(t, http.StatusCreated).text(t, "user", "id")
 	reward := c.give(t, user, "idempotencyKey", `"strangers-key"`)
 	s := &stranger{twin: &twin{world: w, apps: []client{c}, numbers: make(map[string]int)}, alien: make(map[string]bool)}
-	s.named = strings.NewReplacer(ownUser, user, ownReward, reward)
+	c.hold(t, user, "NVDA", money.Share, money.Dollar)
+	action := w.announce(t, rewards.Action{Terms: rewards.Terms{Type: "forward_split", Symbol: "NVDA", OldRate: "1", NewRate: "4"}})
+	s.named = strings.NewReplacer(ownUser, user, ownReward, reward, ownAction, action)
 	for _, id := range owner.ids {
 		s.alien[strings.ToLower(id)] = true
 	}
@@ -195,6 +217,7 @@ func (e estate) everything(t *testing.T) string {
 	var all strings.Builder
 	for _, target := range []string{
 		"/v1/users", "/v1/rewards", "/v1/users/" + e.user, "/v1/users/" + e.user + "/portfolio", "/v1/rewards/" + e.reward,
+		"/v1/corporate-actions", "/v1/corporate-actions/" + e.action, "/v1/corporate-actions/" + e.action + "/effects",
 	} {
 		all.Write(e.client.get(t, target).wantStatus(t, http.StatusOK).body)
 	}
@@ -245,7 +268,7 @@ func TestTenancyMatrix(t *testing.T) {
 		for method, operation := range item.Operations() {
 			for _, s := range slotsOf(item, operation) {
 				values := owner.values[s]
-				if used[s] = true; len(values) == 0 || method == http.MethodPost && plain(method, route).body == "" {
+				if used[s] = true; len(values) == 0 || method != http.MethodGet && plain(method, route).body == "" {
 					t.Errorf("%s %s: %s: no values of another app to try", method, route, s)
 				}
 				for _, value := range values {

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/mail"
 	"strings"
@@ -19,7 +20,7 @@ func (s *server) createUser(ctx context.Context, c call) (reply, error) {
 	u := rewards.User{
 		AppID:      c.app,
 		Email:      f.email("email"),
-		ExternalID: f.string("externalId", false, bounds{1, rewards.MaxExternalID}),
+		ExternalID: f.externalID("externalId"),
 	}
 	if len(f.issues) == 0 && u.Email == "" && u.ExternalID == "" {
 		f.issue("", "email or externalId is required")
@@ -29,6 +30,55 @@ func (s *server) createUser(ctx context.Context, c call) (reply, error) {
 	}
 	u, err = s.Service.CreateUser(ctx, u)
 	return single(http.StatusCreated, "user", appendUser, u, err)
+}
+
+// changeUser serves PATCH /v1/users/{userId} (additions, section 8).
+func (s *server) changeUser(ctx context.Context, c call) (reply, error) {
+	id, err := rewards.ParseID[rewards.User](c.parameter)
+	f, errBody := s.parse(c.body)
+	if errBody != nil {
+		f = new(form)
+		if e, ok := errors.AsType[*rewards.Error](errBody); ok {
+			f.issues, _ = e.Details.([]rewards.Issue)
+		}
+	}
+	if err != nil {
+		f.issue("userId", err.Error())
+	}
+	change := rewards.UserChange{
+		AppID: c.app, UserID: id,
+		Email:      f.erasable("email", f.email),
+		ExternalID: f.erasable("externalId", f.externalID),
+	}
+	switch named := change.Email != nil || change.ExternalID != nil; {
+	case len(f.issues) > 0:
+	case !named:
+		f.issue("", "email or externalId is required")
+	case change.ErasesBoth():
+		f.issue("", "email and externalId cannot both be null")
+	}
+	if err := f.err(); err != nil {
+		return reply{}, err
+	}
+	u, err := s.Service.ChangeUser(ctx, change)
+	return single(http.StatusOK, "user", appendUser, u, err)
+}
+
+// erasable reads an optional member; nil means not given, and "" stands for null, which erases it.
+func (f *form) erasable(name string, read func(name string) string) *string {
+	v := f.find(name)
+	switch {
+	case v == nil:
+		return nil
+	case v.Kind() == 'n':
+		return new("")
+	}
+	return new(read(name))
+}
+
+// externalID reads an optional external id.
+func (f *form) externalID(name string) string {
+	return f.string(name, false, bounds{1, rewards.MaxExternalID})
 }
 
 // email reads an optional email address.
@@ -71,10 +121,10 @@ func (s *server) listUsers(ctx context.Context, c call) (reply, error) {
 	filter := rewards.UserFilter{Email: q.string("email"), ExternalID: q.string("externalId")}
 	return listing[rewards.User]{
 		name: "users",
-		read: func(p rewards.Page[rewards.User]) ([]rewards.User, error) {
-			return s.Service.Users(ctx, c.app, filter, p)
+		read: func(place []byte, limit int) ([]rewards.User, error) {
+			return s.Service.Users(ctx, c.app, filter, pageOf[rewards.User](place, limit))
 		},
-		id:     func(u rewards.User) rewards.UserID { return u.ID },
+		place:  func(u rewards.User) []byte { return u.ID[:] },
 		append: appendUser,
 	}.reply(s, c, q)
 }

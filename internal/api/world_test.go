@@ -212,11 +212,17 @@ func (w *world) exec(t *testing.T, statement string, args ...any) {
 type prices struct{ table sync.Map } // rewards.AssetID -> money.Price
 
 // Price implements rewards.Prices.
-func (p *prices) Price(asset rewards.AssetID) (money.Price, bool) {
+func (p *prices) Price(asset rewards.AssetID, _ int64) (money.Price, bool) {
 	v, ok := p.table.Load(asset)
 	price, _ := v.(money.Price)
 	return price, ok
 }
+
+// Generation implements rewards.Prices: no units change.
+func (*prices) Generation(rewards.AssetID) int64 { return 0 }
+
+// Reload implements rewards.Prices.
+func (*prices) Reload(context.Context) error { return nil }
 
 // set gives a stock a price.
 func (w *world) set(t *testing.T, symbol, price string) {

@@ -60,6 +60,9 @@ type Options = reader.Options
 func Run(ctx context.Context, q reader.Queryer, o Options) (Report, error) {
 	a := &auditor{
 		r: reader.New(ctx, q, o), t: newTally(), apps: make(map[string]bool), assets: make(map[int64]bool),
+		generations: make(map[int64]int64), switches: make(map[int64]*unitSwitch),
+		ofAsset: make(map[int64][]*unitSwitch), lastOf: make(map[string]*unitSwitch), actions: make(map[string]*action),
+		exposed: make(map[appAsset]bool), stops: make(map[int64][]*action),
 		positions: make(map[int64]*position), days: make(map[int64]*dayTotal),
 		inSegments: q.InSegments(),
 		decided:    decided{fields: make(map[string]map[string]string), seen: make(map[string]bool)},
@@ -82,6 +85,15 @@ type auditor struct {
 	positions  map[int64]*position // by asset
 	decided    decided             // what the operator log says
 	days       map[int64]*dayTotal // by the microseconds of the day's start
+
+	generations map[int64]int64         // by asset
+	switches    map[int64]*unitSwitch   // by number
+	ofAsset     map[int64][]*unitSwitch // by asset, oldest first
+	lastOf      map[string]*unitSwitch  // the newest one by action
+	sweep       *unitSwitch             // the one whose sweep goes on; nil: none
+	actions     map[string]*action      // by id
+	stops       map[int64][]*action     // by asset: applied actions that held it
+	exposed     map[appAsset]bool       // of the holdings
 }
 
 // run makes the passes in order.
@@ -96,8 +108,15 @@ func (a *auditor) run() error {
 	return nil
 }
 
-// position is the shares of an asset: filled by orders, held by users, and of the house.
-type position struct{ filled, held, house value.Sum }
+// position is the shares of an asset: filled by orders, changed by switches and corrections, held
+// by users, and of the house.
+type position struct {
+	filled, moved, corrected value.Sum
+	held                     value.Sum
+	ordered, residues        value.Sum // the house's, by orders and by switches
+	pending                  value.Sum // what the open switch will leave to the house
+	house                    value.Sum // as stored
+}
 
 func (a *auditor) position(asset int64) *position { return entryOf(a.positions, asset) }
 

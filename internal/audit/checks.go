@@ -1,5 +1,7 @@
 package audit
 
+import "slices"
+
 // check is one thing that must hold.
 type check int
 
@@ -38,6 +40,13 @@ const (
 	checkHoldingSum
 	checkCustody
 	checkCostBasis
+	checkEffects
+	checkGenerations
+	checkSwitches
+	checkActions
+	checkActionOrders
+	checkPayouts
+	checkAppAssets
 	checkAllocationUnique
 	checkTenancy
 	checkReferences
@@ -86,7 +95,9 @@ const (
 )
 
 // definitions returns the definitions of all checks.
-func definitions() []definition { return append(rewardDefinitions(), otherDefinitions()...) }
+func definitions() []definition {
+	return slices.Concat(rewardDefinitions(), otherDefinitions(), actionDefinitions())
+}
 
 func rewardDefinitions() []definition {
 	return []definition{
@@ -158,11 +169,14 @@ func otherDefinitions() []definition {
 		define(checkDollarsSum, "dollars_sum", "settled orders", fixShares,
 			"the carried dollars are those of the parts and of the house", 19),
 		define(checkHoldingSum, "holding_sum", "holdings", fixShares,
-			"the quantity is the sum of the user's allocations of the asset, and not negative", 20),
+			"the quantity is the sum of the user's allocations and of what corporate actions changed, and not "+
+				"negative", 20),
 		define(checkCustody, "custody", "assets", askBroker,
-			"users and house together hold what was filled, and so does the asset's running total", 21),
+			"users and house together hold the booked shares: what was filled, changed by corporate actions and "+
+				"corrected by the broker", 21),
 		define(checkCostBasis, "cost_basis", "holdings", fixShares,
-			"the cost basis is the sum of the amounts of the user's executed rewards of the asset", 22),
+			"the cost basis is the sum of the amounts of the user's executed rewards of the asset, changed by "+
+				"corporate actions", 22),
 		define(checkAllocationUnique, "allocation_unique", "allocations", fixShares,
 			"a reward has at most one allocation of an order", 23),
 		define(checkTenancy, "tenancy", "references within apps", stopServe,
@@ -186,5 +200,29 @@ func otherDefinitions() []definition {
 			"each has the hash of its content and of the entry before it, up to the head that the store keeps", 24),
 		define(checkOperatorState, "operator_state", "apps, keys, assets and the pause", findEditor,
 			"each is as its newest log entry left it, and an entry created it"),
+	}
+}
+
+// actionDefinitions defines the checks of corporate actions.
+func actionDefinitions() []definition {
+	return []definition{
+		define(checkEffects, "effects", "effects", fixShares,
+			"a switch changed each holding of its stock once, exactly as its terms say; an undo took that back", 25),
+		define(checkGenerations, "generations", "holdings, orders, prices and assets", fixShares,
+			"an asset's generation is the number of its switches; a holding has it, or lags by one until the sweep "+
+				"reaches it; an order or a price has it or an earlier one", 25),
+		define(checkSwitches, "switches", "switches", fixShares,
+			"they are numbered 1, 2, 3, …, one by generation of an asset, one swept at a time; an undo follows what "+
+				"it undoes; the sums are those of the effects", 25),
+		define(checkActions, "actions", "corporate actions and announcements", fixShares,
+			"state, times and switches fit; a ratio is the announced one; each revision of an announcement is stored "+
+				"once", 25),
+		define(checkActionOrders, "action_orders", "orders that were sent", askBroker,
+			"none was first sent between the boundary of an action that holds its stock and its applying", 25),
+		define(checkPayouts, "payouts", "payouts and users' parts", fixShares,
+			"the users' parts are floor(net x shares / shares counted), at most the net in all; an award that a part "+
+				"became has the app, the user and the amount", 19, 25),
+		define(checkAppAssets, "app_assets", "apps' stocks", takeBackup,
+			"each stock that a user of the app has a holding of is noted, once", 25),
 	}
 }

@@ -41,9 +41,9 @@ func full(t *testing.T) *audittest.World {
 }
 
 // dump returns the rows of a table as strings, sorted.
-func dump(t *testing.T, where, table, columns string) []string {
+func dump(t *testing.T, where, table string) []string {
 	t.Helper()
-	rows, err := audittest.SQL(t, where).QueryContext(t.Context(), `SELECT `+columns+` FROM `+table)
+	rows, err := audittest.SQL(t, where).QueryContext(t.Context(), `SELECT * FROM `+table)
 	check(t, err)
 	defer rows.Close()
 	names, err := rows.Columns()
@@ -55,11 +55,12 @@ func dump(t *testing.T, where, table, columns string) []string {
 			dest[i] = &values[i]
 		}
 		check(t, rows.Scan(dest...))
-		var text strings.Builder
+		var row []string
 		for i, name := range names {
-			fmt.Fprintf(&text, "%s=%T:%q ", name, values[i], fmt.Sprint(values[i]))
+			row = append(row, fmt.Sprintf("%s=%T:%q", name, values[i], fmt.Sprint(values[i])))
 		}
-		list = append(list, text.String())
+		slices.Sort(row) // the engines have the columns in another order
+		list = append(list, strings.Join(row, " "))
 	}
 	check(t, rows.Err())
 	slices.Sort(list)
@@ -83,11 +84,7 @@ func TestCopiedStore(t *testing.T) {
 		copied[table] = rows
 	}}))
 	for _, table := range append(audittest.Tables(), "alarms") {
-		columns := "*"
-		if table == "assets" {
-			columns = "id, broker_id, symbol, name, enabled, gone, used, doubt_since, doubt_price, hold_from"
-		}
-		want, got := dump(t, w.Where, table, columns), dump(t, url, table, columns)
+		want, got := dump(t, w.Where, table), dump(t, url, table)
 		if table == "settings" {
 			want = slices.DeleteFunc(want, func(row string) bool { return strings.Contains(row, `"moved"`) })
 		}

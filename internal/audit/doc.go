@@ -24,7 +24,8 @@
 //	21  custody: users and house against the fills; brokercheck: against the broker's position
 //	23  allocation_unique (the entry's key is reward and order), spending
 //	24  operator_log: the hash chain of the operator log
-//	25  asset_known: the holds of corporate actions; the schema applies no split
+//	25  corporate actions: asset_known (holds), effects, generations, switches, actions, action_orders,
+//	    payouts, app_assets; holding_sum and cost_basis replay lots and effects
 //	29  order_times, reward_times; the schema has no global sequence of events
 //	34  spending: what the daily limits are measured by
 //	36  lease: one row; the epochs of past changes are not stored

@@ -44,7 +44,8 @@ func (a *auditor) checkAsset(asset int64, row named) {
 // installation checks the small tables and collects the apps and the assets.
 func (a *auditor) installation() error {
 	for _, pass := range []func() error{
-		a.readLog, a.readApps, a.readKeys, a.readAssets, a.readPrices, a.readLease,
+		a.readLog, a.readApps, a.readKeys, a.readActions, a.readSwitches, a.readAssets, a.checkActions, a.readPrices,
+		a.readLease,
 	} {
 		if err := pass(); err != nil {
 			return err
@@ -56,17 +57,20 @@ func (a *auditor) installation() error {
 
 func (a *auditor) readApps() error {
 	type app struct {
-		id, name                    string
-		suspended, rate, concurrent int64
+		id, name                               string
+		suspended, rate, concurrent, dividends int64
 	}
 	return reader.Each(a.r, reader.Stream[app]{
-		What: "apps", Query: `SELECT id, name, suspended, requests_per_second, concurrent FROM apps`,
-		Bind: func(p *app) []any { return []any{&p.id, &p.name, &p.suspended, &p.rate, &p.concurrent} },
+		What: "apps", Query: `SELECT id, name, suspended, requests_per_second, concurrent, dividends FROM apps`,
+		Bind: func(p *app) []any {
+			return []any{&p.id, &p.name, &p.suspended, &p.rate, &p.concurrent, &p.dividends}
+		},
 	}, func(p *app) {
 		object := "app " + value.UUID(p.id)
 		a.checkID(p.id, a.apps[p.id], label(object))
 		a.checkDecided(object, nil, decidedField{"name", p.name}, decidedField{"suspended", yesNo(p.suspended)},
-			decidedField{"requestsPerSecond", limit(p.rate)}, decidedField{"concurrent", limit(p.concurrent)})
+			decidedField{"requestsPerSecond", limit(p.rate)}, decidedField{"concurrent", limit(p.concurrent)},
+			decidedField{"dividends", a.decided.policy(object, p.dividends)})
 		a.apps[p.id] = true
 	})
 }
@@ -106,16 +110,25 @@ func (a *auditor) readKeys() error {
 
 func (a *auditor) readAssets() error {
 	type asset struct {
-		id, enabled int64
-		symbol      string
+		id, enabled, generation int64
+		symbol                  string
 	}
 	symbols := make(map[string]int64)
 	return reader.Each(a.r, reader.Stream[asset]{
-		What: "assets", Query: `SELECT id, symbol, enabled FROM assets`,
-		Bind: func(s *asset) []any { return []any{&s.id, &s.symbol, &s.enabled} },
+		What: "assets", Query: `SELECT id, symbol, enabled, generation FROM assets`,
+		Bind: func(s *asset) []any { return []any{&s.id, &s.symbol, &s.enabled, &s.generation} },
 	}, func(s *asset) {
-		row := value.Asset(s.id)
-		a.checkDecided(row, []decidedField{{"enabled", "yes"}}, decidedField{"enabled", yesNo(s.enabled)})
+		row, enabled := value.Asset(s.id), "yes"
+		if s.enabled == 0 && a.givenSymbol(s.id, s.symbol) {
+			enabled = "no"
+		}
+		a.checkDecided(row, []decidedField{{"enabled", enabled}}, decidedField{"enabled", yesNo(s.enabled)})
+		a.t.row(checkGenerations)
+		if n := int64(len(a.ofAsset[s.id])); s.generation != n {
+			a.t.fail(checkGenerations, row, "generation "+value.Int(s.generation),
+				value.Int(n)+", the count of its switches")
+		}
+		a.generations[s.id] = s.generation
 		a.t.row(checkAssetKnown)
 		other, taken := symbols[s.symbol]
 		switch {
@@ -131,10 +144,18 @@ func (a *auditor) readAssets() error {
 }
 
 func (a *auditor) readPrices() error {
-	return reader.Each(a.r, reader.Stream[int64]{
-		What: "prices", Query: `SELECT asset_id FROM prices`,
-		Bind: func(asset *int64) []any { return []any{asset} },
-	}, func(asset *int64) { a.checkAsset(*asset, label("price")) })
+	type price struct{ asset, generation int64 }
+	return reader.Each(a.r, reader.Stream[price]{
+		What: "prices", Query: `SELECT asset_id, generation FROM prices`,
+		Bind: func(p *price) []any { return []any{&p.asset, &p.generation} },
+	}, func(p *price) {
+		a.checkAsset(p.asset, label("price"))
+		a.t.row(checkGenerations)
+		if newest := a.generations[p.asset]; p.generation < 0 || p.generation > newest {
+			a.t.fail(checkGenerations, "price of "+value.Asset(p.asset), "generation "+value.Int(p.generation),
+				"from 0 to "+value.Int(newest))
+		}
+	})
 }
 
 func (a *auditor) readLease() error {

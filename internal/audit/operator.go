@@ -191,6 +191,15 @@ func (a *auditor) checkAllDecided() {
 	}
 }
 
+// policy formats what becomes of an app's dividends as the operator log does; "" is the default.
+func (d *decided) policy(object string, policy int64) string {
+	names := map[int64]string{1: "reinvest", 2: "house"}
+	if _, logged := d.fields[object]["dividends"]; policy == 1 && !logged {
+		return ""
+	}
+	return names[policy]
+}
+
 func yesNo(flag int64) string {
 	switch flag {
 	case 0:

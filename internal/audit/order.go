@@ -20,6 +20,7 @@ type order struct {
 	filledQty, price       int64
 	reason                 string
 	houseShares, settledAt int64
+	generation             int64
 }
 
 func orderStream() reader.Stream[order] {
@@ -27,12 +28,12 @@ func orderStream() reader.Stream[order] {
 		What: "orders",
 		Query: `SELECT id, client_order_id, asset_id, symbol, notional, house, members_hash, state,
 			attempts, first_attempt_at, broker_id, broker_status, filled_qty, filled_avg_price, reason,
-			house_shares, settled_at FROM orders ORDER BY id`,
+			house_shares, settled_at, generation FROM orders ORDER BY id`,
 		Bind: func(o *order) []any {
 			return []any{
 				&o.id, &o.clientID, &o.asset, &o.symbol, &o.notional, &o.house, &o.membersHash, &o.state,
 				&o.attempts, &o.firstAttemptAt, &o.brokerID, &o.brokerStatus, &o.filledQty, &o.price,
-				&o.reason, &o.houseShares, &o.settledAt,
+				&o.reason, &o.houseShares, &o.settledAt, &o.generation,
 			}
 		},
 		Key: func(o *order) reader.Key { return reader.Key{o.id} },
@@ -120,6 +121,8 @@ func (a *auditor) orders() error {
 		if o.state == value.Settled {
 			a.settlement(j.v)
 		}
+		a.checkActionOrder(o)
+		a.checkOrderGeneration(o)
 		a.addToTotals(o)
 		return nil
 	})
@@ -195,6 +198,6 @@ func (a *auditor) addToTotals(o *order) {
 	if o.state == value.Settled || o.state == value.Refused {
 		p := a.position(o.asset)
 		p.filled.Add(o.filledQty)
-		p.house.Add(o.houseShares)
+		p.ordered.Add(o.houseShares)
 	}
 }

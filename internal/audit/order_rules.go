@@ -51,8 +51,8 @@ func membersHash(v *orderView) (found, expected string) {
 }
 
 func memberOrder(v *orderView) (found, expected string) {
-	if len(v.members) == 0 {
-		return "no members", "one or more"
+	if len(v.members) == 0 && v.house != v.notional {
+		return "no members", "one or more, or an order of the house alone"
 	}
 	for i := range v.members {
 		m := &v.members[i]
@@ -78,7 +78,8 @@ func orderAmount(v *orderView) (found, expected string) {
 	return judge(
 		func() string { return "notional " + value.USD(v.notional) + ", the house's part " + value.USD(v.house) },
 		must{v.notional >= value.Dollar && v.notional%value.Cent == 0, "whole cents, $1 or more"},
-		must{v.house >= 0 && v.house < v.notional, "a house's part from $0 to below the notional"},
+		must{v.house >= 0 && v.house <= v.notional, "a house's part from $0 to the notional"},
+		must{v.house < v.notional || len(v.members) == 0, "a house's part below the notional with members"},
 	)
 }
 

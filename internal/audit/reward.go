@@ -66,9 +66,9 @@ func (r *reward) sorted() []any {
 
 // part is a reward's membership in an order. The state is 0 when the order does not exist.
 type part struct {
-	app, reward, order     string
-	amount                 int64
-	state, asset, filledAt int64
+	app, reward, order                 string
+	amount                             int64
+	state, asset, filledAt, generation int64
 }
 
 func (p *part) live() bool { return p.state > 0 && p.state < value.Settled }
@@ -77,11 +77,11 @@ func partStream() reader.Stream[part] {
 	return reader.Stream[part]{
 		What: "members by reward",
 		Query: `SELECT m.app_id, m.reward_id, m.order_id, m.amount,
-			coalesce(o.state, 0), coalesce(o.asset_id, 0), coalesce(o.filled_at, 0)
+			coalesce(o.state, 0), coalesce(o.asset_id, 0), coalesce(o.filled_at, 0), coalesce(o.generation, 0)
 			FROM order_rewards m LEFT JOIN orders o ON o.id = m.order_id`,
 		Sort: true,
 		Bind: func(p *part) []any {
-			return []any{&p.app, &p.reward, &p.order, &p.amount, &p.state, &p.asset, &p.filledAt}
+			return []any{&p.app, &p.reward, &p.order, &p.amount, &p.state, &p.asset, &p.filledAt, &p.generation}
 		},
 		Key: func(p *part) reader.Key { return reader.Key{p.app, p.reward} },
 	}

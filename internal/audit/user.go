@@ -26,16 +26,16 @@ func (u *user) name() string { return userName(u.app, u.id) }
 
 func userName(app, id string) string { return "user " + value.UUID(id) + " of app " + value.UUID(app) }
 
-// lot is the shares that a reward bought for a user.
+// lot is the shares that a reward bought for a user, in one generation of the asset.
 type lot struct {
 	app, user, reward string
-	asset             int64
+	asset, generation int64
 	high, low         int64 // of the sum of the allocated shares
-	cost              int64 // the amount, once executed
+	cost              int64 // the amount, with the lot that executed the reward
 }
 
 func (l *lot) columns() []any {
-	return []any{&l.app, &l.user, &l.reward, &l.asset, &l.high, &l.low, &l.cost}
+	return []any{&l.app, &l.user, &l.reward, &l.asset, &l.generation, &l.high, &l.low, &l.cost}
 }
 
 // lotStream reads the lots that addLot keeps.
@@ -47,12 +47,27 @@ func lotStream() reader.Stream[lot] {
 	}
 }
 
-// addLot keeps the lot of a reward.
+// addLot keeps the lots of a reward: one, unless its orders were settled in several generations.
 func (a *auditor) addLot(v *rewardView) error {
-	l := lot{
-		app: v.app, user: v.user, reward: v.id, asset: v.asset, high: v.shares.High, low: int64(v.shares.Low),
+	l := lot{app: v.app, user: v.user, reward: v.id, asset: v.asset}
+	next := 0
+	var shares value.Sum
+	for i := range v.allocations {
+		for next < len(v.parts) && v.parts[next].order < v.allocations[i].order {
+			next++
+		}
+		if next < len(v.parts) && v.parts[next].generation != l.generation {
+			if shares.Sign() != 0 {
+				l.high, l.low = shares.High, int64(shares.Low)
+				if err := a.lots.Add(l.columns()); err != nil {
+					return err
+				}
+			}
+			l.generation, shares = v.parts[next].generation, value.Sum{}
+		}
+		shares.Add(v.allocations[i].shares)
 	}
-	if v.status == executed {
+	if l.high, l.low = shares.High, int64(shares.Low); v.status == executed {
 		l.cost = v.amount
 	}
 	return a.lots.Add(l.columns())
@@ -60,8 +75,8 @@ func (a *auditor) addLot(v *rewardView) error {
 
 // holding is a row of holdings.
 type holding struct {
-	app, user                  string
-	asset, quantity, costBasis int64
+	app, user                              string
+	asset, quantity, costBasis, generation int64
 }
 
 func (h *holding) name() string {
@@ -71,26 +86,37 @@ func (h *holding) name() string {
 func holdingStream() reader.Stream[holding] {
 	return reader.Stream[holding]{
 		What: "holdings",
-		Query: `SELECT app_id, user_id, asset_id, quantity, cost_basis FROM holdings
+		Query: `SELECT app_id, user_id, asset_id, quantity, cost_basis, generation FROM holdings
 			ORDER BY app_id, user_id, asset_id`,
-		Bind: func(h *holding) []any { return []any{&h.app, &h.user, &h.asset, &h.quantity, &h.costBasis} },
-		Key:  func(h *holding) reader.Key { return reader.Key{h.app, h.user} },
+		Bind: func(h *holding) []any {
+			return []any{&h.app, &h.user, &h.asset, &h.quantity, &h.costBasis, &h.generation}
+		},
+		Key: func(h *holding) reader.Key { return reader.Key{h.app, h.user} },
 	}
 }
 
 // due is what a user must hold of an asset, and what the store has.
 type due struct {
-	shares, cost value.Sum
-	holdings     []holding
+	lots     []bought // by generation
+	changed  bought   // by the switches
+	holdings []holding
 }
 
-// userJoin merges users with their lots and holdings.
+// bought is shares and what they cost.
+type bought struct {
+	generation   int64
+	shares, cost value.Sum
+}
+
+// userJoin merges users with their lots, effects and holdings.
 type userJoin struct {
 	a        *auditor
 	lots     *reader.Cursor[lot]
+	changes  *reader.Cursor[effect]
 	holdings *reader.Cursor[holding]
 
-	due map[int64]*due // of the current user, by asset
+	due     map[int64]*due // of the current user, by asset
+	effects []effect       // of the current user, by switch
 }
 
 // users checks every user, and that it holds what was allocated.
@@ -101,6 +127,9 @@ func (a *auditor) users() error {
 	}
 	j := userJoin{a: a, due: make(map[int64]*due)}
 	if j.lots, err = reader.OpenSorted(a.r, lotStream(), a.lots); err != nil {
+		return err
+	}
+	if j.changes, err = reader.Open(a.r, effectStream()); err != nil {
 		return err
 	}
 	if j.holdings, err = reader.Open(a.r, holdingStream()); err != nil {
@@ -122,12 +151,18 @@ func (a *auditor) users() error {
 	if err := j.lots.Rest(j.strayLot); err != nil {
 		return err
 	}
+	if err := j.changes.Rest(j.strayEffect); err != nil {
+		return err
+	}
 	return j.holdings.Rest(j.strayHolding)
 }
 
-// claim collects the lots and holdings of a user and compares them.
+// claim collects the lots, effects and holdings of a user and compares them.
 func (j *userJoin) claim(k reader.Key) error {
 	if err := j.lots.Claim(k, j.addDue, j.strayLot); err != nil {
+		return err
+	}
+	if err := j.changes.Claim(k, j.claimEffect, j.strayEffect); err != nil {
 		return err
 	}
 	err := j.holdings.Claim(k, func(h *holding) {
@@ -139,18 +174,26 @@ func (j *userJoin) claim(k reader.Key) error {
 	if err != nil || len(j.due) == 0 {
 		return err
 	}
+	j.replay(k)
 	for _, asset := range slices.Sorted(maps.Keys(j.due)) {
 		j.compare(holding{app: k[0], user: k[1], asset: asset}, j.due[asset])
 	}
 	clear(j.due)
+	j.effects = j.effects[:0]
 	return nil
 }
 
 func (j *userJoin) addDue(l *lot) {
 	j.a.t.row(checkTenancy)
 	d := entryOf(j.due, l.asset)
-	d.shares = d.shares.Plus(value.Sum{High: l.high, Low: uint64(l.low)})
-	d.cost.Add(l.cost)
+	i := slices.IndexFunc(d.lots, func(b bought) bool { return b.generation == l.generation })
+	if i < 0 {
+		i = len(d.lots)
+		d.lots = append(d.lots, bought{generation: l.generation})
+	}
+	b := &d.lots[i]
+	b.shares = b.shares.Plus(value.Sum{High: l.high, Low: uint64(l.low)})
+	b.cost.Add(l.cost)
 }
 
 // compare checks the holding of one asset. A missing row is a holding of zero.
@@ -161,13 +204,35 @@ func (j *userJoin) compare(h holding, d *due) {
 	if len(d.holdings) > 0 {
 		h = d.holdings[0]
 	}
+	want := d.changed
+	for i := range d.lots {
+		want.shares, want.cost = want.shares.Plus(d.lots[i].shares), want.cost.Plus(d.lots[i].cost)
+	}
 	j.a.t.row(checkHoldingSum)
-	if !d.shares.Is(h.quantity) || h.quantity < 0 {
-		j.a.t.fail(checkHoldingSum, h.name(), value.Shares(h.quantity), d.shares.Shares()+" allocated")
+	if !want.shares.Is(h.quantity) || h.quantity < 0 {
+		j.a.t.fail(checkHoldingSum, h.name(), value.Shares(h.quantity),
+			want.shares.Shares()+", allocated and changed by corporate actions")
 	}
 	j.a.t.row(checkCostBasis)
-	if !d.cost.Is(h.costBasis) {
-		j.a.t.fail(checkCostBasis, h.name(), value.USD(h.costBasis), d.cost.USD()+" executed")
+	if !want.cost.Is(h.costBasis) {
+		j.a.t.fail(checkCostBasis, h.name(), value.USD(h.costBasis),
+			want.cost.USD()+", executed and changed by corporate actions")
+	}
+	if len(d.holdings) > 0 {
+		j.a.checkGeneration(&h)
+	}
+}
+
+// checkGeneration checks that a holding is in the units of its asset, or in those before if a sweep
+// has not reached it.
+func (a *auditor) checkGeneration(h *holding) {
+	a.t.row(checkGenerations)
+	want := a.generations[h.asset]
+	if w := a.sweep; w != nil && w.asset == h.asset && !w.reached(reader.Key{h.app, h.user}) {
+		want--
+	}
+	if h.generation != want {
+		a.t.fail(checkGenerations, h.name(), "generation "+value.Int(h.generation), value.Int(want))
 	}
 }
 
@@ -175,6 +240,7 @@ func (j *userJoin) compare(h holding, d *due) {
 func (j *userJoin) held(h *holding) {
 	j.a.position(h.asset).held.Add(h.quantity)
 	j.a.checkAsset(h.asset, h)
+	j.a.exposed[appAsset{h.app, h.asset}] = true
 }
 
 func (j *userJoin) strayLot(l *lot) {
@@ -190,11 +256,18 @@ func (j *userJoin) strayHolding(h *holding) {
 func (a *auditor) checkContact(u *user) {
 	a.t.row(checkUsers)
 	switch {
-	case u.email == "" && u.externalID == "":
-		a.t.fail(checkUsers, u.name(), "no email and no external id", "at least one of them")
+	case u.email == "" && u.externalID == "" && !a.erased(u):
+		a.t.fail(checkUsers, u.name(), "no email and no external id",
+			"at least one of them, or a log entry that erased the user")
 	case u.folded != lower(u.email):
 		a.t.fail(checkUsers, u.name(), strconv.Quote(u.folded), strconv.Quote(lower(u.email)))
 	}
+}
+
+// erased reports whether an operator has erased the user at some time.
+func (a *auditor) erased(u *user) bool {
+	logged := a.decided.fields["user "+value.UUID(u.id)]
+	return logged["erased"] == "yes" && logged["app"] == value.UUID(u.app)
 }
 
 // checkSeal recomputes the seal of a user: a version, and the first bytes of a hash of the ids

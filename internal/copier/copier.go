@@ -35,7 +35,8 @@ func tables() []string {
 	return []string{
 		"settings", "operator_log", "apps", "keys", "users", "assets", "prices", "rewards", "orders", "order_rewards",
 		"order_resolutions", "allocations", "holdings", "spending", "house_topups", "lease", "alarms",
-		"broker_conflicts", "actions", "announcements", "positions",
+		"broker_conflicts", "actions", "announcements", "positions", "switches", "effects", "payouts",
+		"broker_activities", "order_corrections", "position_corrections", "house_holdings", "app_assets",
 	}
 }
 

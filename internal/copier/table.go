@@ -75,7 +75,16 @@ func (r *tableRows) Next() bool {
 	return true
 }
 
-func (r *tableRows) Values() ([]any, error) { return r.values, r.rows.Scan(r.dest...) }
+// Values returns the next row. The driver returns no bytes as nil, which would become NULL.
+func (r *tableRows) Values() ([]any, error) {
+	err := r.rows.Scan(r.dest...)
+	for i, v := range r.values {
+		if b, isBytes := v.([]byte); isBytes && b == nil {
+			r.values[i] = []byte{}
+		}
+	}
+	return r.values, err
+}
 
 func (r *tableRows) Err() error { return r.rows.Err() }
 

@@ -39,6 +39,15 @@ type actionWatch struct {
 	missed   map[string]int
 
 	positions positionWatch
+	sweep     rewards.Switch // whose sweep goes on; Number 0: none
+	nextSweep time.Time      // ours, of its next transaction
+
+	activities activityWatch
+	unpaid     []rewards.Action // that the broker will pay, or whose cash is not paid out
+	shortages  []rewards.Shortage
+
+	corrections []rewards.Correction        // of the last days
+	confirmed   map[string]rewards.Activity // corrections of fills, by the broker's order id
 }
 
 // reading is a list of announcements of which some pages have been read.
@@ -53,6 +62,11 @@ type reading struct {
 // announced by then holds its stock before the next session.
 func (a *actionWatch) current(now time.Time) bool {
 	return a.denied || !a.readAt.IsZero() && !a.readAt.Before(rewards.LastEvening(now)) && !a.readAt.After(now)
+}
+
+// sweeps reports whether a sweep changes holdings of the stock.
+func (a *actionWatch) sweeps(id rewards.AssetID) bool {
+	return a.sweep.Number > 0 && (a.sweep.AssetID == id || a.sweep.Target == id)
 }
 
 // suspects reports whether the position of a stock looks like a split that is not confirmed yet.
@@ -79,13 +93,16 @@ func (w *Worker) watchActions(
 		err = w.readOpen(ctx, clock)
 	}
 	if known {
-		err = errors.Join(err, w.readPage(ctx, clock))
+		err = errors.Join(err, w.readPage(ctx, clock), w.readActivities(ctx, clock))
 		if a.openAt.IsZero() {
 			err = errors.Join(err, w.readOpen(ctx, clock))
 		}
-		err = errors.Join(err, w.beginHolds(ctx, clock), w.comparePositions(ctx, live, clock))
+		err = errors.Join(err, w.beginHolds(ctx, clock), w.entitleAll(ctx, clock),
+			w.comparePositions(ctx, live, clock), w.sweep(ctx), w.payOut(ctx, clock))
 		w.raiseReading(clock)
 	}
+	err = errors.Join(err, w.watchShortages(ctx, clock, known))
+	w.raiseCorrections()
 	for _, action := range a.open {
 		if message := action.Alarm(clock.Now); message != "" {
 			w.alarms.raise(rewards.AlarmAction+action.ID, message)
@@ -113,9 +130,20 @@ func (w *Worker) raiseReading(clock rewards.MarketClock) {
 // readOpen reads the open actions from the store.
 func (w *Worker) readOpen(ctx context.Context, clock rewards.MarketClock) error {
 	open, err := w.store.OpenActions(ctx, rewards.DateOf(clock.Now))
-	if err == nil {
-		w.actions.open, w.actions.openAt = open, w.now()
+	if err != nil {
+		return err
 	}
+	w.actions.open, w.actions.openAt = open, w.now()
+	if w.actions.sweep, _, err = w.store.OpenSwitch(ctx); err != nil {
+		return err
+	}
+	if w.actions.unpaid, err = w.store.UnpaidActions(ctx); err != nil {
+		return err
+	}
+	if w.actions.shortages, err = w.store.Shortages(ctx); err != nil {
+		return err
+	}
+	w.actions.corrections, err = w.store.Corrections(ctx, w.now().Add(-correctionAlarm))
 	return err
 }
 
@@ -189,7 +217,7 @@ func (w *Worker) beginHolds(ctx context.Context, clock rewards.MarketClock) erro
 // holds reports whether an asset is not ordered now because of a corporate action, or because
 // the announcements were not read.
 func (w *Worker) holds(ctx context.Context, id rewards.AssetID, clock rewards.MarketClock) (bool, error) {
-	if !w.actions.current(clock.Now) || w.actions.suspects(id) {
+	if !w.actions.current(clock.Now) || w.actions.suspects(id) || w.actions.sweeps(id) {
 		return true, nil
 	}
 	hold, err := w.store.AssetHold(ctx, id)

@@ -11,6 +11,7 @@ import (
 
 	"stockrewards/internal/broker/paper"
 	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
 )
 
 // control sends a request that steers the brokerage and returns the answer's id.
@@ -47,11 +48,18 @@ func (w *world) announce(oldRate, newRate, ex string) string {
 	return id
 }
 
-// wantAction checks the state of an action.
-func (w *world) wantAction(id string, want rewards.ActionState) {
+// action reads an action.
+func (w *world) action(id string) rewards.Action {
 	w.t.Helper()
 	a, _, err := w.store.Action(w.t.Context(), id)
 	w.check(err)
+	return a
+}
+
+// wantAction checks the state of an action.
+func (w *world) wantAction(id string, want rewards.ActionState) {
+	w.t.Helper()
+	a := w.action(id)
 	if a.State != want {
 		w.t.Errorf("the action is %s (%s), want %s", a.State, a.Note, want)
 	}
@@ -62,15 +70,27 @@ func (w *world) wantValued(symbol string, want bool) {
 	w.t.Helper()
 	_, err := w.market.Clock(w.t.Context())
 	w.check(errors.Join(err, w.market.Refresh(w.t.Context())))
-	if _, got := w.market.Price(w.asset(symbol)); got != want {
+	if _, got := w.market.Price(w.asset(symbol), w.market.Generation(w.asset(symbol))); got != want {
 		w.t.Errorf("%s is valued: %t, want %t", symbol, got, want)
 	}
 }
 
-func (w *world) resume(id string) {
+// operator is the store as an operator uses it who gives a reason.
+func (w *world) operator(command string) *store.Operator {
+	return w.store.As(rewards.Operator{Actor: "ann@db1", Command: command, Reason: "checked"})
+}
+
+// ignore decides that an action has no effect.
+func (w *world) ignore(id string) {
 	w.t.Helper()
-	by := w.store.As(rewards.Operator{Actor: "ann@db1", Command: "action resume", Reason: "checked"})
-	_, err := by.ResumeAction(w.t.Context(), id)
+	_, err := w.operator("action ignore").IgnoreAction(w.t.Context(), id)
+	w.check(err)
+}
+
+// approve decides that an action is applied.
+func (w *world) approve(id string) {
+	w.t.Helper()
+	_, err := w.operator("action apply").ApproveAction(w.t.Context(), id)
 	w.check(err)
 }
 
@@ -82,8 +102,8 @@ func (w *world) actionsOf(state rewards.ActionState) []rewards.Action {
 	return list
 }
 
-// From 20:00 New York of the session before the ex-date the stock is neither ordered nor valued,
-// until an operator resumes it; others are.
+// From 20:00 New York of the session before the ex-date the stock is not ordered, but valued in the
+// old units, until the broker's position has changed; others are ordered.
 func TestASplitHoldsItsStock(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
@@ -94,28 +114,33 @@ func TestASplitHoldsItsStock(t *testing.T) {
 		w.until("2000-01-04 19:59:50")
 		w.buy()
 		w.wantValued("AAPL", true)
+		before := w.holding(w.user, "AAPL")
 		w.until("2000-01-04 20:00:00")
 		held, other := w.give("AAPL", 5*usd), w.give("KO", 5*usd)
-		w.wantValued("AAPL", false)
 		w.run(20 * time.Second)
-		w.wantAction(id, rewards.ActionHeld)
-		w.until("2000-01-05 10:00:00")
-		w.wantAfter(5*time.Second, held, rewards.Recorded)
 		w.want(other, rewards.Executed)
-		w.wantValued("AAPL", false)
-		w.wantValued("KO", true)
-		w.resume(id)
-		w.run(10 * time.Second)
+		w.until("2000-01-05 02:29:50")
+		w.wantAfter(5*time.Second, held, rewards.Recorded)
+		w.wantAction(id, rewards.ActionAnnounced)
+		w.wantValued("AAPL", true)
+		if got := w.holding(w.user, "AAPL"); got != before {
+			t.Errorf("before 02:30 %+v became %+v", before, got)
+		}
+		w.until("2000-01-05 02:30:00")
+		w.run(30 * time.Second) // the worker acts within that time of the broker
+		w.wantAction(id, rewards.ActionSwept)
 		w.wantValued("AAPL", true)
 		w.want(held, rewards.Executed)
 		w.wantAlarm("", false)
-		time.Sleep(3 * time.Minute)
+		w.wantBalance()
+		w.run(3 * time.Minute)
 		w.buy()
+		w.wantAlarm("", false)
 	})
 }
 
-// When the brokerage's clock jumps over the night, no price in new units is offered, not even
-// before the worker has looked.
+// When the brokerage's clock jumps over the night, no price in new units is offered for old shares,
+// not even before the worker has looked. The action is applied within 30 seconds.
 func TestAJumpOverTheNightOffersNoPriceOfNewUnits(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
@@ -123,28 +148,27 @@ func TestAJumpOverTheNightOffersNoPriceOfNewUnits(t *testing.T) {
 		w.wantValued("AAPL", true)
 		id := w.announce("10", "1", "2000-01-05")
 		w.check(w.brokerage.SetClock(w.t.Context(), time.Date(2000, 1, 5, 15, 0, 0, 0, time.UTC), 1))
-		before, _ := w.market.Price(w.asset("AAPL"))
+		before, _ := w.market.Price(w.asset("AAPL"), 0)
 		w.check(w.market.Refresh(w.t.Context())) // by the clock as it was
-		if got, valued := w.market.Price(w.asset("AAPL")); valued && got != before {
+		if got, valued := w.market.Price(w.asset("AAPL"), 0); valued && (got < before*9/10 || got > before*11/10) {
 			w.t.Errorf("a price in new units is offered: %s after %s", got, before)
 		}
 		late := w.give("AAPL", 5*usd)
-		w.run(10 * time.Second)
-		w.wantValued("AAPL", false)
-		w.want(late, rewards.Recorded)
-		w.wantAction(id, rewards.ActionHeld)
+		w.run(30 * time.Second)
+		w.wantAction(id, rewards.ActionSwept)
+		w.wantValued("AAPL", true)
+		w.want(late, rewards.Executed)
 		w.restart()
 		w.faulty(func(*http.Request) bool { return true }, loseRequest)
 		w.check(w.market.Load(w.t.Context()))
-		if _, valued := w.market.Price(w.asset("AAPL")); valued {
-			w.t.Error("a price is offered after a restart in an outage")
+		if got, valued := w.market.Price(w.asset("AAPL"), 1); !valued || got < before*9 || got > before*11 {
+			w.t.Errorf("after a restart in an outage the price is %s, usable %t", got, valued)
 		}
 		w.wantAlarm(rewards.AlarmPriceInDoubt, false)
 	})
 }
 
-// An action that the broker withdraws before the night never holds; afterwards the hold stays until
-// an operator ends it.
+// An action that the broker withdraws before the night never holds; afterwards an operator decides.
 func TestWithdrawnActions(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
@@ -165,6 +189,10 @@ func TestWithdrawnActions(t *testing.T) {
 		w.wantAction(late, rewards.ActionHeld)
 		w.want(r, rewards.Recorded)
 		w.wantAlarm(rewards.AlarmAction+late, true)
+		w.ignore(late)
+		w.wantAfter(20*time.Second, r, rewards.Executed)
+		w.wantAlarm("", false)
+		w.wantBalance()
 	})
 }
 
@@ -193,11 +221,15 @@ func TestAHeldOrderIsNotSentAgain(t *testing.T) {
 			w.t.Errorf("sent %d times, want once", submits)
 		}
 		w.want(r, rewards.Executing)
-		w.resume(id)
+		a := w.action(id)
+		if a.State != rewards.ActionHeld || a.WaitsFor != w.live()[0].ClientOrderID || !strings.Contains(a.Note, a.WaitsFor) {
+			w.t.Errorf("the action is %s, waits for %q, note %q; want the order", a.State, a.WaitsFor, a.Note)
+		}
+		w.ignore(id)
 		time.Sleep(time.Minute)
 		w.run(5 * time.Second)
 		if submits < 2 {
-			w.t.Error("not sent again after the resume")
+			w.t.Error("not sent again after the action was ignored")
 		}
 	})
 }
@@ -235,13 +267,13 @@ func TestAnnouncementsOfTheEveningBeforeAreNeeded(t *testing.T) {
 	})
 }
 
-// A position that looks like a split which nobody announced, or which was resumed too early, holds
+// A position that looks like a split which nobody announced, or which was ignored too early, holds
 // the stock. An operator accepts the difference.
 func TestAPositionThatLooksLikeASplitHolds(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
 		w.buy()
-		w.resume(w.announce("2", "3", "2000-01-05"))
+		w.ignore(w.announce("2", "3", "2000-01-05"))
 		w.until("2000-01-05 02:31:00")
 		w.run(5 * time.Second) // the first comparison: not ordered from here on
 		r := w.wantAfter(30*time.Second, w.give("AAPL", 5*usd), rewards.Recorded)
@@ -251,7 +283,7 @@ func TestAPositionThatLooksLikeASplitHolds(t *testing.T) {
 		}
 		w.wantAlarm(rewards.AlarmAction+list[0].ID, true)
 		w.wantValued("AAPL", false)
-		w.resume(list[0].ID)
+		w.ignore(list[0].ID)
 		w.run(5 * time.Second)
 		time.Sleep(10 * time.Minute)
 		w.wantAfter(10*time.Second, r, rewards.Executed)

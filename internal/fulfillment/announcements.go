@@ -51,7 +51,7 @@ func (w *Worker) sessions(ctx context.Context, listed []rewards.Announcement) []
 	const before = 14
 	var first, last rewards.Date
 	for _, n := range listed {
-		if !n.Type.Holds() || !n.ExDate.Valid() {
+		if !n.Type.Holds() && !n.Type.Pays() || !n.ExDate.Valid() {
 			continue
 		}
 		if first == "" || n.ExDate < first {
@@ -142,7 +142,7 @@ func (l *announcements) missing(w *actionWatch) []rewards.ActionChange {
 	for id, before := range l.known {
 		inWindow := before.ProcessDate >= l.from && before.ProcessDate <= l.to
 		listed := slices.ContainsFunc(l.listed, func(n rewards.Announcement) bool { return n.ID == id })
-		if listed || !inWindow || before.Type == rewards.ActionPosition {
+		if listed || !inWindow || before.Revision == 0 { // it was never announced
 			continue
 		}
 		if missed[id] = w.missed[id] + 1; missed[id] < missedReadings {

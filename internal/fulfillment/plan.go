@@ -53,7 +53,7 @@ func (w *Worker) plan(ctx context.Context, live []rewards.Order) (time.Duration,
 			return idleWait, err
 		}
 	}
-	return w.planAll(ctx, clock)
+	return w.planAll(ctx, live, clock)
 }
 
 func (w *Worker) raiseControl(c rewards.Control) {
@@ -68,7 +68,7 @@ func (w *Worker) raiseControl(c rewards.Control) {
 
 // planAll plans and sends an order for every pool that is due, longest waiting first. It returns
 // how long no other pool will be due.
-func (w *Worker) planAll(ctx context.Context, clock rewards.MarketClock) (time.Duration, error) {
+func (w *Worker) planAll(ctx context.Context, live []rewards.Order, clock rewards.MarketClock) (time.Duration, error) {
 	pools, err := w.store.Pools(ctx)
 	if err != nil {
 		return idleWait, err
@@ -80,7 +80,7 @@ func (w *Worker) planAll(ctx context.Context, clock rewards.MarketClock) (time.D
 		switch {
 		case p.Asset.Doubt.Exists(), p.Blocked:
 			continue // the doubt and the quarantined order have their alarms
-		case p.Asset.Hold.InForce(clock.Now), w.actions.suspects(p.Asset.ID):
+		case p.Asset.Hold.InForce(clock.Now), w.actions.suspects(p.Asset.ID), w.actions.sweeps(p.Asset.ID):
 			continue // so has the corporate action
 		case !w.ready():
 			w.alarms.partial = true
@@ -93,6 +93,7 @@ func (w *Worker) planAll(ctx context.Context, clock rewards.MarketClock) (time.D
 		wait = min(wait, due)
 		errs = append(errs, err)
 	}
+	errs = append(errs, w.planHouse(ctx, pools, live, clock))
 	return wait, errors.Join(errs...)
 }
 
@@ -110,11 +111,13 @@ func (w *Worker) planOne(ctx context.Context, p rewards.Pool, clock rewards.Mark
 	if w.market.LastPrice(p.Asset.ID) == 0 { // the first award of the stock
 		w.report(ctx, "the price of "+p.Asset.Symbol, w.market.Refresh(ctx))
 	}
+	limits := w.cfg.Limits(w.market.LastPrice(p.Asset.ID), rewards.SmallPoolTimer{
+		Now: now, Ahead: clock.Now.Sub(now), Wait: w.cfg.SmallPoolWait, NextClose: clock.NextClose,
+	})
+	limits.HouseAlone = p.HouseAlone
 	o, hold, err := w.store.PlanOrder(ctx, w.lease, rewards.PlanRequest{
 		Now: clock.Now, Asset: p.Asset, ClientOrderIDPrefix: w.cfg.Prefix, MaxMembers: w.cfg.MaxMembers, Apps: p.Apps,
-		Limits: w.cfg.Limits(w.market.LastPrice(p.Asset.ID), rewards.SmallPoolTimer{
-			Now: now, Ahead: clock.Now.Sub(now), Wait: w.cfg.SmallPoolWait, NextClose: clock.NextClose,
-		}),
+		Limits: limits,
 	})
 	if err != nil {
 		return idleWait, err

@@ -26,6 +26,9 @@ type Broker interface {
 	// offers none.
 	Announcements(ctx context.Context, from, to rewards.Date, token string) (
 		page []rewards.Announcement, next string, err error)
+	// Activities is a page of the account's activities created after a moment, oldest first; token
+	// and next chain the pages.
+	Activities(ctx context.Context, after time.Time, token string) (page []rewards.Activity, next string, err error)
 	// Sessions lists the market's days from one day to another, in order.
 	Sessions(ctx context.Context, from, to rewards.Date) ([]rewards.Date, error)
 	// Positions lists what the account holds.
@@ -46,6 +49,9 @@ type Market interface {
 	// Levels are the prices of an asset that the price of a fill is compared with; empty when
 	// no price is known.
 	Levels(asset rewards.AssetID) []money.Price
+	// TradeSince is the price of the last reported trade, as the broker reported it, if it was
+	// traded at the broker's time from or later; otherwise 0.
+	TradeSince(asset rewards.AssetID, from time.Time) money.Price
 	// Refresh reads the prices of all assets that need one.
 	Refresh(ctx context.Context) error
 	// Doubts lists the symbols whose price is in doubt.
@@ -126,6 +132,50 @@ type ActionStore interface {
 	AssetHold(ctx context.Context, id rewards.AssetID) (rewards.ActionHold, error)
 	// Booked lists the booked quantity of each stock that was ever bought.
 	Booked(ctx context.Context) ([]rewards.BookedPosition, error)
+	// Actions lists the actions of a symbol in a state, latest ex-date first; 0 and "" do not filter.
+	Actions(ctx context.Context, state rewards.ActionState, symbol string, limit int) ([]rewards.Action, error)
+	// EnsureAsset returns the stock with a symbol, and adds one that cannot be given if it is missing.
+	EnsureAsset(ctx context.Context, l rewards.Lease, symbol, brokerID string) (rewards.Asset, error)
+	// ApplyAction applies an action: every reader sees the new units.
+	ApplyAction(ctx context.Context, l rewards.Lease, c rewards.ActionChange, w rewards.Switch,
+		r rewards.Renaming) error
+	// OpenSwitch returns the switch whose sweep goes on.
+	OpenSwitch(ctx context.Context) (rewards.Switch, bool, error)
+	// Entitled reports whether an action's entitlement was recorded.
+	Entitled(ctx context.Context, action string) (bool, error)
+	// BoughtSince reports whether a booked order of a stock was filled at the broker's time or later.
+	BoughtSince(ctx context.Context, asset rewards.AssetID, from time.Time) (bool, error)
+	// Sweep brings the next holdings of a switch up to date and reports whether all are.
+	Sweep(ctx context.Context, l rewards.Lease, number int64) (done bool, err error)
+	// SaveActivities stores the broker's activities that are new.
+	SaveActivities(ctx context.Context, l rewards.Lease, list []rewards.Activity) error
+	// ActivitiesOf lists the stored activities of stocks since a day, oldest first.
+	ActivitiesOf(ctx context.Context, since rewards.Date, symbols ...string) ([]rewards.Activity, error)
+	// UnpaidActions lists the actions whose cash the broker has not paid, or that is not paid out.
+	UnpaidActions(ctx context.Context) ([]rewards.Action, error)
+	// Payout returns the payout of an action, if the broker has paid.
+	Payout(ctx context.Context, action string) (rewards.Payout, bool, error)
+	// BeginPayout books the broker's payment.
+	BeginPayout(ctx context.Context, l rewards.Lease, action string, p rewards.Payment) error
+	// SharePayout computes the next users' parts and reports whether all are computed.
+	SharePayout(ctx context.Context, l rewards.Lease, action string) (done bool, err error)
+	// NextPayees lists the next users to pay, with their apps' policies.
+	NextPayees(ctx context.Context, action string) ([]rewards.Effect, map[rewards.AppID]rewards.DividendPolicy, error)
+	// SavePaid notes what the cash of a part became; an empty part ends the payout.
+	SavePaid(ctx context.Context, l rewards.Lease, action string, part []rewards.Effect) error
+	// RecordRewards records awards.
+	RecordRewards(ctx context.Context, batch []rewards.NewReward) ([]rewards.Outcome, error)
+	// Shortages lists the stocks whose shares the house owes.
+	Shortages(ctx context.Context) ([]rewards.Shortage, error)
+	// MarkShort stores since when the house owes shares, at the broker's time.
+	MarkShort(ctx context.Context, l rewards.Lease, asset rewards.AssetID, since time.Time) error
+	// CorrectOrder books what the broker corrected the fill of a settled order to.
+	CorrectOrder(ctx context.Context, l rewards.Lease, o rewards.Order, b rewards.BrokerOrder, activity string) error
+	// CorrectPosition books the broker's corrections of a position when they explain its difference.
+	CorrectPosition(ctx context.Context, l rewards.Lease, b rewards.BookedPosition, difference money.Shares) (
+		booked bool, err error)
+	// Corrections lists the corrections of fills since a moment.
+	Corrections(ctx context.Context, since time.Time) ([]rewards.Correction, error)
 	// SaveDifferences stores by how much the broker's positions differ from those quantities.
 	SaveDifferences(ctx context.Context, l rewards.Lease, differences map[rewards.AssetID]money.Shares) error
 }

@@ -2,6 +2,7 @@ package fulfillment
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"stockrewards/internal/money"
@@ -25,6 +26,13 @@ type positionWatch struct {
 	since    time.Time // ours, since when reading them fails
 	trouble  string
 	suspects map[rewards.AssetID]int // comparisons in a row
+	found    map[string]finding      // by action, what the last comparison found
+}
+
+// finding is what comparisons in a row found about an action.
+type finding struct {
+	judgment rewards.Judgment
+	times    int
 }
 
 // comparePositions compares the broker's positions with the booked quantities when it is due:
@@ -36,21 +44,23 @@ func (w *Worker) comparePositions(ctx context.Context, live []rewards.Order, clo
 		w.alarms.raise(rewards.AlarmPositionsUnknown, "cannot read the broker's positions: "+p.trouble+
 			"; a split that was not announced goes unnoticed")
 	}
+	every := positionsEvery
+	if w.anyDue(clock) {
+		every = positionsSoon
+	}
 	wait := p.next.Sub(now)
-	if wait > 0 && wait <= positionsEvery && p.turn.Equal(clock.NextChange()) {
+	if wait > 0 && wait <= every && p.turn.Equal(clock.NextChange()) {
 		return nil
 	}
-	p.next, p.turn = now.Add(positionsEvery), clock.NextChange()
+	p.next, p.turn = now.Add(every), clock.NextChange()
 	if w.conflicts > 0 { // orders are missing in our books, and nothing is ordered anyway
 		return nil
 	}
 	booked, err := w.store.Booked(ctx)
-	if err != nil || len(booked) == 0 {
+	if err != nil || len(booked) == 0 && every == positionsEvery {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, pagePatience)
-	defer cancel()
-	theirs, err := w.broker.Positions(ctx)
+	theirs, err := w.readPositions(ctx)
 	if err != nil {
 		if p.trouble == "" {
 			p.since = now
@@ -59,7 +69,14 @@ func (w *Worker) comparePositions(ctx context.Context, live []rewards.Order, clo
 		return nil // it has its alarm
 	}
 	p.trouble = ""
-	return w.judgePositions(ctx, settledOnly(booked, live), theirs, clock)
+	err = w.judgePositions(ctx, settledOnly(booked, live), theirs, clock)
+	return errors.Join(err, w.judgeActions(ctx, newStakes(booked, theirs), live, clock))
+}
+
+func (w *Worker) readPositions(ctx context.Context) ([]rewards.Position, error) {
+	ctx, cancel := context.WithTimeout(ctx, pagePatience)
+	defer cancel()
+	return w.broker.Positions(ctx)
 }
 
 // settledOnly leaves out the stocks that the broker may be buying now.
@@ -81,25 +98,29 @@ func (w *Worker) judgePositions(
 	ctx context.Context, booked []rewards.BookedPosition, positions []rewards.Position, clock rewards.MarketClock,
 ) error {
 	p := &w.actions.positions
-	byID, bySymbol := make(map[string]money.Shares), make(map[string]money.Shares)
-	for _, theirs := range positions {
-		byID[theirs.AssetID], bySymbol[theirs.Symbol] = theirs.Qty, theirs.Qty
-	}
+	at := newStakes(booked, positions)
 	observation := rewards.Observation{Now: clock.Now, SeenAt: w.now()}
 	held := rewards.HeldAssets(w.actions.open, clock.Now)
 	differences := make(map[rewards.AssetID]money.Shares)
 	suspects := make(map[rewards.AssetID]int)
 	var changes []rewards.ActionChange
 	for _, b := range booked {
-		theirs, found := byID[b.BrokerID]
-		if !found || b.BrokerID == "" {
-			theirs = bySymbol[b.Symbol]
+		theirs := at.position(b.BrokerID, b.Symbol).Qty
+		difference := theirs - b.Quantity
+		if difference != 0 && !held[b.AssetID] && !w.actions.sweeps(b.AssetID) {
+			corrected, err := w.store.CorrectPosition(ctx, w.lease, b, difference)
+			if err != nil {
+				return err
+			}
+			if corrected {
+				continue
+			}
 		}
-		if difference := theirs - b.Quantity; difference != b.Differs {
+		if difference != b.Differs {
 			differences[b.AssetID] = difference
 		}
 		ratio, suspect := b.Suspect(theirs)
-		if !suspect || held[b.AssetID] { // a held stock is with an operator
+		if !suspect || held[b.AssetID] || w.actions.sweeps(b.AssetID) { // an action explains it, or holds it
 			continue
 		}
 		if suspects[b.AssetID] = p.suspects[b.AssetID] + 1; suspects[b.AssetID] >= confirmations {

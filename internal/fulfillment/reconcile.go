@@ -26,6 +26,16 @@ type comparison struct {
 	// seen is how the last list of orders showed those that were judged, so that only changes
 	// are judged again.
 	seen map[string]shown
+
+	// corrected are fills that the broker shows otherwise than they are booked.
+	corrected map[string]corrected
+}
+
+// corrected is a changed fill that must be shown twice, or confirmed by an activity, before it is
+// booked.
+type corrected struct {
+	filled string
+	since  time.Time // ours
 }
 
 // shown is what of a broker's order can contradict a final order.
@@ -41,7 +51,7 @@ func shownOf(b rewards.BrokerOrder) shown { return shown{b.Status, b.FilledQty.S
 // comparison that succeeded.
 func (w *Worker) reconcile(ctx context.Context) (bool, error) {
 	now, done, every := w.now(), !w.compared.at.IsZero(), reconcileEvery
-	if w.conflicts > 0 {
+	if w.conflicts > 0 || len(w.compared.corrected) > 0 {
 		every = reconcileSoon
 	}
 	if now.Before(w.compared.retryAt) || done && now.Sub(w.compared.at) < every {
@@ -76,7 +86,8 @@ func (w *Worker) compareOrders(ctx context.Context) error {
 	if !clock.Open {
 		session = clock.Now // matches no session: the next one compares five days again
 	}
-	far := w.compared.session.IsZero() || clock.Open && !session.Equal(w.compared.session)
+	far := w.compared.session.IsZero() || len(w.compared.corrected) > 0 ||
+		clock.Open && !session.Equal(w.compared.session)
 	present := clock.Present(w.now())
 	listed, err := w.broker.Orders(ctx, rewards.CompareSince(before, present, far))
 	if err != nil {
@@ -173,6 +184,13 @@ func (w *Worker) contradictions(
 		if !known || o.State.Final() {
 			judged = append(judged, b)
 		}
+		if known && o.Corrects(b) {
+			if err := w.correct(ctx, o, b); err != nil {
+				return nil, nil, err
+			}
+			continue
+		}
+		delete(w.compared.corrected, b.ClientOrderID)
 		if detail := rewards.ConflictOf(o, known, b); detail != "" {
 			found = append(found, rewards.BrokerConflict{
 				ClientOrderID: b.ClientOrderID, Symbol: b.Symbol, FilledQty: b.FilledQty, Detail: detail,

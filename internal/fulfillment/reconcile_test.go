@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"stockrewards/internal/fulfillment"
+	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 )
 
@@ -68,7 +69,8 @@ func (w *world) corrects(clientOrderID, filled string) {
 	}
 }
 
-// A correction of Friday's order is seen in the next session, also after a long weekend.
+// A correction of Friday's order is seen in the next session, also after a long weekend, when two
+// comparisons show it.
 func TestACorrectionOfFridaysOrderIsSeenOnMonday(t *testing.T) {
 	t.Parallel()
 	type variant struct{ friday, next string }
@@ -83,55 +85,131 @@ func TestACorrectionOfFridaysOrderIsSeenOnMonday(t *testing.T) {
 		w.corrects(w.orders()[0].ClientOrderID, "0.001")
 		w.until(test.next + " 09:31:00")
 		w.run(10 * time.Second)
-		w.wantAlarm(rewards.AlarmConflict, true)
+		w.wantAlarm(rewards.AlarmFillCorrected, false) // shown once
+		w.run(70 * time.Second)
+		w.wantAlarm(rewards.AlarmFillCorrected, true)
+		w.wantAlarm(rewards.AlarmConflict, false)
 	}, usHours)
 }
 
-// counting counts the conflicts that are stored.
-type counting struct {
-	fulfillment.Store
-
-	conflicts int
-}
-
-func (c *counting) SaveReconciliation(ctx context.Context, found []rewards.BrokerConflict, until time.Time) error {
-	c.conflicts += len(found)
-	return c.Store.SaveReconciliation(ctx, found, until)
-}
-
-// A poll of one order also shows the booked ones: a correction is noticed at once, and stored once.
+// A poll of one order also shows the booked ones: a correction is noticed, booked once, and stops
+// nothing. Users keep what they were shown.
 func TestACorrectionInTheListIsSeenAtOnce(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
-		s := &counting{Store: w.store}
-		w.restartWith(s, newClient(w.wire))
+		corrected := 0
+		w.restartWith(correcting{w.store, &corrected}, newClient(w.wire))
 		w.buy()
-		booked := w.orders()[0]
-		before, err := w.store.ReconciledUntil(w.t.Context())
-		w.check(err)
+		booked, before := w.orders()[0], w.holding(w.user, "AAPL")
 		w.wire.rewrite = func(o map[string]any) {
 			if o["client_order_id"] != booked.ClientOrderID {
 				o["status"], o["filled_qty"], o["filled_avg_price"] = "new", "0", nil
 			}
 		}
-		w.give("KO", 5*usd)
+		open := w.give("KO", 5*usd)
 		w.run(3 * time.Second)
-		w.wantAlarm(rewards.AlarmConflict, false)
 		w.corrects(booked.ClientOrderID, "0.001")
 		w.run(5 * time.Second)
+		if corrected != 0 {
+			w.t.Error("booked when it was shown once")
+		}
+		w.run(2 * time.Minute)
+		if corrected != 1 || w.house("AAPL") != 1_000_000-booked.FilledQty || w.holding(w.user, "AAPL") != before {
+			w.t.Errorf("corrected %d times, the house has %s, %+v became %+v", corrected, w.house("AAPL"), before,
+				w.holding(w.user, "AAPL"))
+		}
+		w.wantAlarm(rewards.AlarmFillCorrected+booked.ClientOrderID, true)
+		w.wantAlarm(rewards.AlarmConflict, false)
+		w.wire.rewrite = nil
+		w.wantAfter(2*time.Minute, open, rewards.Executed)
+		if corrected != 2 || w.house("AAPL") != 0 { // as it was
+			w.t.Errorf("corrected %d times, the house has %s", corrected, w.house("AAPL"))
+		}
+	})
+}
+
+// correcting counts the corrections that are stored.
+type correcting struct {
+	fulfillment.Store
+
+	corrected *int
+}
+
+func (c correcting) CorrectOrder(
+	ctx context.Context, l rewards.Lease, o rewards.Order, b rewards.BrokerOrder, activity string,
+) error {
+	*c.corrected++
+	return c.Store.CorrectOrder(ctx, l, o, b, activity)
+}
+
+// A booked order that the broker works on again is a conflict as soon as a poll of another order
+// shows it, and is stored once.
+func TestAConflictInTheListIsStoredOnce(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		s := &conflicting{Store: w.store}
+		w.restartWith(s, newClient(w.wire))
+		w.buy()
+		booked := w.orders()[0]
+		w.wire.rewrite = func(o map[string]any) {
+			if o["status"] = "new"; o["client_order_id"] != booked.ClientOrderID {
+				o["filled_qty"], o["filled_avg_price"] = "0", nil
+			}
+		}
+		w.give("KO", 5*usd)
+		w.run(8 * time.Second)
 		w.wantAlarm(rewards.AlarmConflict, true)
 		if s.conflicts != 1 {
 			w.t.Errorf("stored %d times, want once", s.conflicts)
 		}
-		if until, err := w.store.ReconciledUntil(w.t.Context()); err != nil || !until.Equal(before) {
-			w.t.Errorf("compared until %s (%v), want %s still", until, err, before)
+	})
+}
+
+// conflicting counts the conflicts that are stored.
+type conflicting struct {
+	fulfillment.Store
+
+	conflicts int
+}
+
+func (c *conflicting) SaveReconciliation(ctx context.Context, found []rewards.BrokerConflict, until time.Time) error {
+	c.conflicts += len(found)
+	return c.Store.SaveReconciliation(ctx, found, until)
+}
+
+// A bust, which an activity reports, is booked at once: the house owes the shares and buys them with
+// the next order. The same after a split, in the units of then.
+func TestABustIsTheHouses(t *testing.T) {
+	t.Parallel()
+	inWorlds(t, map[string]bool{"of this week": false, "from before a split": true}, func(w *world, split bool) {
+		w.wantAfter(5*time.Second, w.give("AAPL", 1000*usd), rewards.Executed)
+		booked, shares := w.orders()[0], money.Shares(1)
+		if split {
+			w.announce("1", "4", "2000-01-05")
+			w.until("2000-01-05 02:30:00")
+			w.run(20 * time.Second)
+			shares = 4
 		}
-		w.check(w.store.AcknowledgeConflict(w.t.Context(), booked.ClientOrderID, "asked the broker"))
-		w.run(3 * time.Second)
+		before := w.holding(w.user, "AAPL")
+		w.check(w.brokerage.Bust(w.t.Context(), booked.ClientOrderID, booked.FilledQty-money.Share))
+		w.run(90 * time.Second)
+		w.wantAlarm(rewards.AlarmFillCorrected+booked.ClientOrderID, true)
+		w.wantAlarm(rewards.AlarmHouseOwes+"AAPL", true)
 		w.wantAlarm(rewards.AlarmConflict, false)
-		w.corrects(booked.ClientOrderID, "0") // a further correction opens the conflict again
-		w.run(3 * time.Second)
-		w.wantAlarm(rewards.AlarmConflict, true)
+		if got := w.house("AAPL"); got != -shares*money.Share || w.holding(w.user, "AAPL") != before {
+			w.t.Errorf("the house has %s, %+v became %+v", got, before, w.holding(w.user, "AAPL"))
+		}
+		w.buy()
+		w.run(10 * time.Second)
+		w.wantAlarm(rewards.AlarmHouseOwes, false)
+		if got := w.house("AAPL"); got < 0 {
+			w.t.Errorf("the house still owes %s", -got)
+		}
+		if !split { // the brokerage takes an old share for a new one
+			w.wantBalance()
+		}
+		w.run(25 * time.Hour)
+		w.wantAlarm(rewards.AlarmFillCorrected, false)
 	})
 }
 

@@ -90,6 +90,10 @@ func ofActions(r *http.Request) bool { return r.URL.Path == "/v1/corporate-actio
 
 func ofAccount(r *http.Request) bool { return r.URL.Path == "/v2/account" }
 
+func ofActivities(r *http.Request) bool {
+	return strings.HasPrefix(r.URL.Path, "/v2/account/activities")
+}
+
 func ofPositions(r *http.Request) bool { return r.URL.Path == "/v2/positions" }
 
 func loseRequest(*http.Request, carrier) (*http.Response, error) { return nil, errCut }

@@ -25,7 +25,10 @@ type Config struct {
 	Window    time.Duration // how long rewards are pooled
 	PollEvery time.Duration // between two polls of open orders
 	LeaseTTL  time.Duration
-	Patience  time.Duration // how long a step waits for the answer to a send; 0: without limit
+
+	ReviewActions bool // every corporate action waits for an operator
+
+	Patience time.Duration // how long a step waits for the answer to a send; 0: without limit
 }
 
 // Worker is the fulfillment of one process. Call Run or Step from one goroutine; Nudge, Busy

@@ -38,6 +38,7 @@ type world struct {
 	cfg       fulfillment.Config
 	app       rewards.App
 	user      rewards.User
+	users     []rewards.User // all, the first is user
 	keys      int
 	hours     paper.Hours
 
@@ -99,8 +100,7 @@ func (w *world) open() {
 	w.check(w.store.SeedAssets(w.t.Context(), []rewards.Asset{{Symbol: "AAPL"}, {Symbol: "KO"}, {Symbol: "HALT"}}))
 	w.app, _, err = w.store.CreateApp(w.t.Context(), "app", rewards.Key{})
 	w.check(err)
-	w.user, err = w.store.CreateUser(w.t.Context(), rewards.User{AppID: w.app.ID, ExternalID: "user"})
-	w.check(err)
+	w.user = w.newUser(w.app)
 	w.restart()
 }
 
@@ -153,12 +153,28 @@ func (w *world) asset(symbol string) rewards.AssetID {
 	return 0
 }
 
+// newUser creates a user of an app.
+func (w *world) newUser(app rewards.App) rewards.User {
+	w.t.Helper()
+	w.keys++
+	u, err := w.store.CreateUser(w.t.Context(), rewards.User{AppID: app.ID, ExternalID: fmt.Sprint("user-", w.keys)})
+	w.check(err)
+	w.users = append(w.users, u)
+	return u
+}
+
 // newReward is a reward to record.
 func (w *world) newReward(symbol string, amount money.USD) rewards.NewReward {
 	w.t.Helper()
+	return w.newRewardOf(w.user, symbol, amount)
+}
+
+// newRewardOf is a reward of a user to record.
+func (w *world) newRewardOf(u rewards.User, symbol string, amount money.USD) rewards.NewReward {
+	w.t.Helper()
 	w.keys++
 	return rewards.NewReward{
-		AppID: w.app.ID, UserID: w.user.ID, Amount: amount, Symbol: symbol, AssetID: w.asset(symbol),
+		AppID: u.AppID, UserID: u.ID, Amount: amount, Symbol: symbol, AssetID: w.asset(symbol),
 		IdempotencyKey: fmt.Sprint("key-", w.keys),
 	}
 }
@@ -166,9 +182,39 @@ func (w *world) newReward(symbol string, amount money.USD) rewards.NewReward {
 // give records a reward.
 func (w *world) give(symbol string, amount money.USD) rewards.Reward {
 	w.t.Helper()
-	outcomes, err := w.store.RecordRewards(w.t.Context(), []rewards.NewReward{w.newReward(symbol, amount)})
+	return w.giveTo(w.user, symbol, amount)
+}
+
+// giveTo records a reward of a user.
+func (w *world) giveTo(u rewards.User, symbol string, amount money.USD) rewards.Reward {
+	w.t.Helper()
+	outcomes, err := w.store.RecordRewards(w.t.Context(), []rewards.NewReward{w.newRewardOf(u, symbol, amount)})
 	w.check(err)
 	return outcomes[0].Reward
+}
+
+// holding is what a user has of a stock.
+func (w *world) holding(u rewards.User, symbol string) rewards.Holding {
+	w.t.Helper()
+	list, err := w.store.Holdings(w.t.Context(), u.AppID, u.ID)
+	w.check(err)
+	for _, h := range list {
+		if h.AssetID == w.asset(symbol) {
+			return h
+		}
+	}
+	return rewards.Holding{AssetID: w.asset(symbol)}
+}
+
+// house is what the house has of a stock; it is negative when shares are missing.
+func (w *world) house(symbol string) (shares money.Shares) {
+	w.t.Helper()
+	asset := int64(w.asset(symbol))
+	w.check(w.engine.Read(w.t.Context(), func(ctx context.Context, tx store.Tx) error {
+		return tx.Query(ctx, func(row store.Row) error { return row.Scan((*int64)(&shares)) },
+			`SELECT quantity FROM house_holdings WHERE asset_id = ?1`, asset)
+	}))
+	return shares
 }
 
 // buy gives $5 of AAPL and lets it be executed.
@@ -321,29 +367,19 @@ func (w *world) wantBalance() {
 	w.t.Helper()
 	positions, err := w.client.Positions(w.t.Context())
 	w.check(err)
-	difference := map[string]money.Shares{}
+	theirs := map[string]money.Shares{}
 	for _, p := range positions {
-		difference[p.Symbol] += p.Qty
+		theirs[p.Symbol] += p.Qty
 	}
-	holdings, err := w.store.Holdings(w.t.Context(), w.app.ID, w.user.ID)
-	w.check(err)
 	assets, err := w.store.Assets(w.t.Context())
 	w.check(err)
 	for _, a := range assets {
-		for _, h := range holdings {
-			if h.AssetID == a.ID {
-				difference[a.Symbol] -= h.Quantity
-			}
+		difference := theirs[a.Symbol] - w.house(a.Symbol)
+		for _, u := range w.users {
+			difference -= w.holding(u, a.Symbol).Quantity
 		}
-	}
-	orders, err := w.store.Orders(w.t.Context(), 0, rewards.Page[rewards.Order]{Limit: 10_000})
-	w.check(err)
-	for _, o := range orders {
-		difference[o.Symbol] -= o.HouseShares
-	}
-	for symbol, qty := range difference {
-		if qty != 0 {
-			w.t.Errorf("the brokerage holds %s more of %s than we booked", qty, symbol)
+		if difference != 0 {
+			w.t.Errorf("the brokerage holds %s more of %s than we booked", difference, a.Symbol)
 		}
 	}
 }

@@ -20,7 +20,26 @@ type request[Q, A any] struct {
 	bytes   int
 	outcome A
 	err     error
-	done    chan struct{} // closed when outcome and err are set
+	done    chan struct{} // closed when outcome and err are set; nil in a bulk
+	bulk    *bulk         // that the request is part of; nil if it came alone
+}
+
+// bulk is a batch of a client: requests that are queued together.
+type bulk struct {
+	open int           // requests without an outcome; only the goroutine that commits uses it
+	done chan struct{} // closed when every request has its outcome
+}
+
+// answered reports that outcome and err are set.
+func (q *request[Q, A]) answered() {
+	if q.bulk == nil {
+		close(q.done)
+		return
+	}
+	q.bulk.open--
+	if q.bulk.open == 0 {
+		close(q.bulk.done)
+	}
 }
 
 // batcher commits one kind of request in batches. It is safe for concurrent use.
@@ -29,6 +48,8 @@ type batcher[Q, A any] struct {
 	created func(A) bool // reports whether an outcome created a reward
 	observe func(Commit)
 	began   atomic.Pointer[time.Time] // start of the commit in progress; nil without one
+
+	timer *time.Timer // ends the rest of bulks
 
 	mu     sync.Mutex
 	queue  fairQueue[Q, A]
@@ -44,31 +65,78 @@ func newBatcher[Q, A any](store func(context.Context, []Q) ([]A, error), created
 // still be committed.
 func (b *batcher[Q, A]) commitOne(ctx context.Context, app rewards.AppID, content Q, bytes int) (none A, err error) {
 	q := &request[Q, A]{app: app, content: content, bytes: bytes, done: make(chan struct{})}
-	if err := b.add(q); err != nil {
+	if err := b.add([]*request[Q, A]{q}); err != nil {
 		return none, err
 	}
+	if err := await(ctx, q.done); err != nil {
+		return none, err
+	}
+	return q.outcome, q.err
+}
+
+// commitAll queues all contents or none, and waits for their outcomes. Each has its own outcome
+// or error. If ctx ends first, they may still be committed.
+func (b *batcher[Q, A]) commitAll(
+	ctx context.Context, app rewards.AppID, contents []Q, bytes func(Q) int,
+) ([]A, []error, error) {
+	together := &bulk{open: len(contents), done: make(chan struct{})}
+	list, queued := make([]request[Q, A], len(contents)), make([]*request[Q, A], len(contents))
+	for n, content := range contents {
+		list[n] = request[Q, A]{app: app, content: content, bytes: bytes(content), bulk: together}
+		queued[n] = &list[n]
+	}
+	if err := b.add(queued); err != nil {
+		return nil, nil, err
+	}
+	if err := await(ctx, together.done); err != nil {
+		return nil, nil, err
+	}
+	outcomes, errs := make([]A, len(list)), make([]error, len(list))
+	for n := range list {
+		outcomes[n], errs[n] = list[n].outcome, list[n].err
+	}
+	return outcomes, errs, nil
+}
+
+// await waits until done is closed. It fails if ctx ends first.
+func await(ctx context.Context, done <-chan struct{}) error {
 	select {
-	case <-q.done:
-		return q.outcome, q.err
+	case <-done:
+		return nil
 	case <-ctx.Done():
-		return none, rewards.Unavailable("the request ended before its outcome was known", ctx.Err())
+		return rewards.Unavailable("the request ended before its outcome was known", ctx.Err())
 	}
 }
 
-func (b *batcher[Q, A]) add(q *request[Q, A]) error {
+// add queues all requests of an app, or none.
+func (b *batcher[Q, A]) add(list []*request[Q, A]) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
 		return rewards.Unavailable("the service is stopping", nil)
 	}
-	if !b.queue.add(q) {
+	if !b.queue.add(list) {
 		return rewards.Unavailable("the service is busy with other requests of this app", errFull)
 	}
+	b.rouse()
+	return nil
+}
+
+// later makes run look for work after a while. Only the goroutine that commits calls it.
+func (b *batcher[Q, A]) later(d time.Duration) {
+	if b.timer == nil {
+		b.timer = time.AfterFunc(d, b.rouse)
+		return
+	}
+	b.timer.Reset(d)
+}
+
+// rouse makes run look for work.
+func (b *batcher[Q, A]) rouse() {
 	select {
 	case b.wake <- struct{}{}:
 	default: // it has a token already
 	}
-	return nil
 }
 
 // run commits batches until ctx ends, then what is queued, and returns.
@@ -100,12 +168,23 @@ func (b *batcher[Q, A]) run(ctx context.Context, after func(created bool)) {
 // a reward was created.
 func (b *batcher[Q, A]) step(ctx context.Context) (more, created bool) {
 	b.mu.Lock()
-	batch := b.queue.take()
+	if b.closed {
+		b.queue.rest = time.Time{}
+	}
+	batch, left, resting := b.queue.take(), b.queue.all().requests, b.queue.resting()
 	b.mu.Unlock()
 	if len(batch) == 0 {
+		if left > 0 {
+			b.later(resting)
+		}
 		return false, false
 	}
-	return true, b.commit(ctx, batch)
+	began := time.Now()
+	created = b.commit(ctx, batch)
+	b.mu.Lock()
+	b.queue.committed(batch, time.Since(began))
+	b.mu.Unlock()
+	return true, created
 }
 
 // commit stores the batch and answers its requests. After an error that one request may have
@@ -128,7 +207,7 @@ func (b *batcher[Q, A]) commit(ctx context.Context, batch []*request[Q, A]) bool
 			q.outcome = outcomes[n]
 			created = created || b.created(q.outcome)
 		}
-		close(q.done)
+		q.answered()
 	}
 	return created
 }
@@ -162,5 +241,5 @@ func (b *batcher[Q, A]) busy() time.Duration {
 func (b *batcher[Q, A]) depth() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.queue.count
+	return b.queue.all().requests
 }

@@ -20,6 +20,10 @@ func (noStore) CreateUsers(_ context.Context, batch []rewards.User) ([]rewards.U
 	return make([]rewards.UserOutcome, len(batch)), nil
 }
 
+func (noStore) ChangeUsers(_ context.Context, batch []rewards.UserChange) ([]rewards.UserOutcome, error) {
+	return make([]rewards.UserOutcome, len(batch)), nil
+}
+
 func running(b *testing.B) *intake.Intake {
 	b.Helper()
 	i := intake.New(noStore{}, func() {})

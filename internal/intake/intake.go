@@ -20,6 +20,8 @@ type Store interface {
 	RecordRewards(ctx context.Context, batch []rewards.NewReward) ([]rewards.Outcome, error)
 	// CreateUsers does the same for users.
 	CreateUsers(ctx context.Context, batch []rewards.User) ([]rewards.UserOutcome, error)
+	// ChangeUsers does the same for changes of users.
+	ChangeUsers(ctx context.Context, batch []rewards.UserChange) ([]rewards.UserOutcome, error)
 }
 
 // requestBytes is the size of a request without its strings.
@@ -30,6 +32,7 @@ type Intake struct {
 	recorded func() // called after every commit that created a reward
 	rewards  *batcher[rewards.NewReward, rewards.Outcome]
 	users    *batcher[rewards.User, rewards.UserOutcome]
+	changes  *batcher[rewards.UserChange, rewards.UserOutcome]
 }
 
 // Commit is the result of one commit.
@@ -48,17 +51,40 @@ func New(store Store, recorded func()) *Intake {
 		rewards: newBatcher(store.RecordRewards, func(o rewards.Outcome) bool {
 			return o.Verdict == rewards.Created
 		}),
-		users: newBatcher(store.CreateUsers, func(rewards.UserOutcome) bool { return false }),
+		users:   newBatcher(store.CreateUsers, func(rewards.UserOutcome) bool { return false }),
+		changes: newBatcher(store.ChangeUsers, func(rewards.UserOutcome) bool { return false }),
 	}
 }
 
 // Observe calls f with every commit, before its requests are answered. f must not block.
 // Observe must be called before Run.
-func (i *Intake) Observe(f func(Commit)) { i.rewards.observe, i.users.observe = f, f }
+func (i *Intake) Observe(f func(Commit)) {
+	i.rewards.observe, i.users.observe, i.changes.observe = f, f, f
+}
 
 // Record implements rewards.Recorder. If ctx ends first, the reward may still be recorded.
 func (i *Intake) Record(ctx context.Context, r rewards.NewReward) (rewards.Outcome, error) {
-	return i.rewards.commitOne(ctx, r.AppID, r, requestBytes+len(r.IdempotencyKey)+len(r.Source)+len(r.Metadata))
+	return i.rewards.commitOne(ctx, r.AppID, r, bytesOf(r))
+}
+
+// RecordAll implements rewards.Recorder. If ctx ends first, the rewards may still be recorded.
+// While one app sends and nothing else is queued, the batch is one commit.
+func (i *Intake) RecordAll(
+	ctx context.Context, app rewards.AppID, batch []rewards.NewReward,
+) ([]rewards.BatchOutcome, error) {
+	outcomes, errs, err := i.rewards.commitAll(ctx, app, batch, bytesOf)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]rewards.BatchOutcome, len(batch))
+	for n := range list {
+		list[n] = rewards.BatchOutcome{Outcome: outcomes[n], Err: errs[n]}
+	}
+	return list, nil
+}
+
+func bytesOf(r rewards.NewReward) int {
+	return requestBytes + len(r.IdempotencyKey) + len(r.Source) + len(r.Metadata)
 }
 
 // CreateUser implements rewards.Recorder. If ctx ends first, the user may still be created.
@@ -70,18 +96,37 @@ func (i *Intake) CreateUser(ctx context.Context, u rewards.User) (rewards.User, 
 	return outcome.Answer()
 }
 
+// ChangeUser implements rewards.Recorder. If ctx ends first, the user may still be changed.
+func (i *Intake) ChangeUser(ctx context.Context, c rewards.UserChange) (rewards.User, error) {
+	size := requestBytes
+	for _, s := range []*string{c.Email, c.ExternalID} {
+		if s != nil {
+			size += len(*s)
+		}
+	}
+	outcome, err := i.changes.commitOne(ctx, c.AppID, c, size)
+	if err != nil {
+		return rewards.User{}, err
+	}
+	return outcome.Answer()
+}
+
 // Run commits batches until ctx ends. It then commits what is queued and returns; later
 // requests are refused.
 func (i *Intake) Run(ctx context.Context) {
-	var both sync.WaitGroup
-	both.Go(func() { i.users.run(ctx, i.after) })
+	var others sync.WaitGroup
+	others.Go(func() { i.users.run(ctx, i.after) })
+	others.Go(func() { i.changes.run(ctx, i.after) })
 	i.rewards.run(ctx, i.after)
-	both.Wait()
+	others.Wait()
 }
 
 // Step commits and answers one batch. It reports whether any request was queued.
 func (i *Intake) Step(ctx context.Context) bool {
 	more, created := i.users.step(ctx)
+	if !more {
+		more, created = i.changes.step(ctx)
+	}
 	if !more {
 		more, created = i.rewards.step(ctx)
 	}
@@ -96,7 +141,7 @@ func (i *Intake) after(created bool) {
 }
 
 // Busy returns how long the commit in progress has taken so far; zero without one.
-func (i *Intake) Busy() time.Duration { return max(i.rewards.busy(), i.users.busy()) }
+func (i *Intake) Busy() time.Duration { return max(i.rewards.busy(), i.users.busy(), i.changes.busy()) }
 
 // Depth returns the number of queued requests.
-func (i *Intake) Depth() int { return i.rewards.depth() + i.users.depth() }
+func (i *Intake) Depth() int { return i.rewards.depth() + i.users.depth() + i.changes.depth() }

@@ -37,6 +37,14 @@ func (g *gate) CreateUsers(ctx context.Context, batch []rewards.User) ([]rewards
 	return outcomes, nil
 }
 
+func (g *gate) ChangeUsers(ctx context.Context, batch []rewards.UserChange) ([]rewards.UserOutcome, error) {
+	users := make([]rewards.User, len(batch))
+	for i, c := range batch {
+		users[i] = rewards.User{AppID: c.AppID, ID: c.UserID, ExternalID: *c.ExternalID}
+	}
+	return g.CreateUsers(ctx, users)
+}
+
 func newGate() *gate {
 	return &gate{enter: make(chan int), leave: make(chan error), keys: make(map[rewards.AppID][]string)}
 }

@@ -26,7 +26,7 @@ func writeClosing(ctx context.Context, j *journal, source Source, t *totals) err
 		symbol := t.symbols[h.AssetID]
 		j.assert(userAccount(h.AppID, h.UserID), "=", symbol, -h.Quantity)
 		key := holder{h.AppID, h.UserID, h.AssetID}
-		cost, err := money.AddUSD(h.CostBasis, t.partly[key])
+		cost, err := money.AddUSD(h.CostBasis-h.Moved, t.partly[key])
 		j.assertDollars(t.accountOf(key), "=", cost)
 		return err
 	})
@@ -53,9 +53,14 @@ func (t *totals) writeSums(j *journal) {
 	for _, s := range t.sortedStocks() {
 		j.assert(users, "=*", s.symbol, -s.held)
 	}
-	j.header(t.last, "", "closing: the filled quantities of the orders")
+	j.header(t.last, "", "closing: the filled quantities of the orders, and what corporate actions changed")
 	for _, s := range t.sortedStocks() {
 		j.assert(custody, "=", s.symbol, s.filled)
+	}
+	j.header(t.last, "", "closing: the booked shares and the house's")
+	for _, s := range t.sortedStocks() {
+		j.assert(custody, "=", s.symbol, s.booked)
+		j.assert(house, "=", s.symbol, -s.house)
 	}
 }
 

@@ -17,6 +17,9 @@ const preamble = `; The books of the Stock Rewards Service, for hledger. Dates a
 ; equity:house                        shares of the house: what it paid for, and what rounding leaves
 ; expenses:house:top-up               dollars that the house added to an order
 ; expenses:house:too-small            dollars of rewards that came to no shares: no app is charged
+; liabilities:cash:APP:USER           dollars that the broker paid for a user's shares: dividends and mergers
+; income:house:actions                dollars of these that the house keeps
+; equity:corporate-actions            shares of a corporate action that is under way, and cost without shares
 ;
 ; Checked by: hledger -f FILE check --strict. The last line says that the journal is complete.`
 
@@ -36,7 +39,7 @@ func writeDirectives(ctx context.Context, j *journal, source Source, t *totals) 
 	}
 	j.line("")
 	for _, account := range []string{
-		custody, acknowledged, cash, receivable, users, house, topUp, tooSmall,
+		custody, acknowledged, cash, receivable, users, house, topUp, tooSmall, owed, income, actions,
 	} {
 		j.line("account %s", account)
 	}
@@ -51,6 +54,9 @@ func writeDirectives(ctx context.Context, j *journal, source Source, t *totals) 
 	err = source.Holdings(ctx, func(h rewards.UserHolding) error {
 		if user := (holder{app: h.AppID, user: h.UserID}); user != last {
 			j.line("account %s", userAccount(h.AppID, h.UserID))
+			if len(t.receipts) > 0 {
+				j.line("account %s", owedTo(h.AppID, h.UserID))
+			}
 			last = user
 		}
 		j.line("account %s", t.accountOf(holder{h.AppID, h.UserID, h.AssetID}))

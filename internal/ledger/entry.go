@@ -19,6 +19,7 @@ func writeEntries(ctx context.Context, j *journal, source Source, t *totals, r *
 		r.Orders++
 		r.Lots += len(b.Lots)
 		e.write(j, t.symbols[b.Order.AssetID])
+		t.addHouseCost(e)
 		t.note(e.at)
 		return nil
 	})
@@ -27,6 +28,18 @@ func writeEntries(ctx context.Context, j *journal, source Source, t *totals, r *
 		t.note(c.AcknowledgedAt)
 	}
 	return err
+}
+
+// addHouseCost keeps what the house's shares of an order cost.
+func (t *totals) addHouseCost(e entry) {
+	o := e.Order
+	if e.houseCost == 0 || o.HouseShares == 0 {
+		return
+	}
+	if t.houseCost[o.AssetID] == nil {
+		t.houseCost[o.AssetID] = make(generationCost)
+	}
+	t.houseCost[o.AssetID][o.Generation] += e.houseCost
 }
 
 // note keeps the time of the latest transaction.

@@ -1,9 +1,10 @@
 // Package ledger exports the store as double-entry plain-text accounting for hledger
 // (https://hledger.org, journal format of version 1.25). Transactions come from event rows:
-// orders, allocations, the house's shares. Closing balance assertions come from other rows:
-// holdings, filled quantities, the broker's positions. So hledger finds any contradiction
-// between them. Memory does not grow with the number of rewards. entry.go has the
-// transactions, closing.go the assertions, journal.go the accounts.
+// orders, allocations, the house's shares, the effects of corporate actions. Closing balance
+// assertions come from other rows: holdings, filled quantities, booked shares, the broker's
+// positions. So hledger finds any contradiction between them. Memory does not grow with the number
+// of rewards. entry.go has the transactions of orders, action.go those of corporate actions,
+// closing.go the assertions, journal.go the accounts.
 package ledger
 
 import (
@@ -34,6 +35,16 @@ type Source interface {
 	// Acknowledged lists the orders at the broker that the store does not have, and whose
 	// shares an operator has accepted for the house.
 	Acknowledged(ctx context.Context) ([]rewards.BrokerConflict, error)
+	// Switches lists what corporate actions did to stocks, oldest first.
+	Switches(ctx context.Context) ([]rewards.Switch, error)
+	// Effects reads what a switch did to users' holdings.
+	Effects(ctx context.Context, number int64, each func(rewards.Effect) error) error
+	// Receipts lists the cash that the broker paid for corporate actions, oldest first.
+	Receipts(ctx context.Context) ([]rewards.Receipt, error)
+	// Corrections lists the fills that the broker corrected after they were booked.
+	Corrections(ctx context.Context) ([]rewards.Correction, error)
+	// Stocks lists the booked shares.
+	Stocks(ctx context.Context) ([]rewards.Stock, error)
 }
 
 // Positions are the broker's positions. Read them before opening the Source, so that
@@ -64,6 +75,7 @@ func Write(ctx context.Context, w io.Writer, source Source, positions *Positions
 	for _, step := range []func() error{
 		func() error { return writeDirectives(ctx, j, source, t) },
 		func() error { return writeEntries(ctx, j, source, t, &r) },
+		func() error { return writeActions(ctx, j, source, t) },
 		func() error { return writeClosing(ctx, j, source, t) },
 	} {
 		if err := step(); err != nil {

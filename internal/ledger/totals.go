@@ -22,7 +22,9 @@ type holder struct {
 // stock has the totals of a stock.
 type stock struct {
 	symbol string
-	filled money.Shares // by settled orders
+	filled money.Shares // by settled orders, changed by corporate actions and corrections
+	booked money.Shares // as stored
+	house  money.Shares // as stored, with those of acknowledged orders
 	held   money.Shares // by users
 	busy   bool         // live orders may make the broker's position differ
 }
@@ -46,12 +48,17 @@ type totals struct {
 	positions    *Positions                 // may be nil
 	notCompared  []string                   // symbols of busy stocks, sorted
 	last         time.Time                  // the latest transaction so far
+	switches     []rewards.Switch
+	receipts     []rewards.Receipt
+	corrections  []rewards.Correction
+	houseCost    map[rewards.AssetID]generationCost
 }
 
 func readTotals(ctx context.Context, source Source, positions *Positions) (*totals, error) {
 	t := &totals{
 		symbols: map[rewards.AssetID]string{}, stocks: map[rewards.AssetID]*stock{},
 		partly: map[holder]money.USD{}, waiting: map[rewards.Status]waiting{}, positions: positions,
+		houseCost: map[rewards.AssetID]generationCost{},
 	}
 	assets, err := source.Assets(ctx)
 	if err != nil {
@@ -64,6 +71,9 @@ func readTotals(ctx context.Context, source Source, positions *Positions) (*tota
 		return nil, err
 	}
 	if err := source.Fills(ctx, t.addFill); err != nil {
+		return nil, err
+	}
+	if err := t.readActions(ctx, source); err != nil {
 		return nil, err
 	}
 	if err := source.Pending(ctx, t.addPending); err != nil {
@@ -144,7 +154,7 @@ func (t *totals) addHolding(h rewards.UserHolding) error {
 	if s.held, err = money.AddShares(s.held, h.Quantity); err != nil {
 		return err
 	}
-	t.due, err = money.AddUSD(t.due, h.CostBasis)
+	t.due, err = money.AddUSD(t.due, h.CostBasis-h.Moved)
 	return err
 }
 

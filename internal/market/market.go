@@ -70,14 +70,8 @@ type quote struct {
 	rewards.Quote
 	symbol string
 	doubt  bool
-	future bool // the last reported trade was in the future
-	hold   rewards.ActionHold
-}
-
-// held reports whether a corporate action holds the stock: the hold has begun by the
-// broker's clock, or the last trade is in the new units.
-func (q *quote) held(brokerNow time.Time) bool {
-	return q.hold.InForce(brokerNow) || q.hold.InForce(q.TradedAt)
+	future bool                // the last reported trade was in the future
+	seen   rewards.BrokerPrice // as last reported, in whatever units
 }
 
 // New returns a market without prices. Call Load or Refresh to get some.
@@ -95,57 +89,64 @@ func (m *Market) Load(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("cannot read the stored market hours: %w", err)
 	}
-	assets, quotes, err := m.store.QuotedAssets(ctx)
-	if err != nil {
-		return err
-	}
 	m.mu.Lock()
-	defer m.mu.Unlock()
 	m.hours = hours
-	m.mergeStored(assets, quotes)
-	return nil
+	m.mu.Unlock()
+	return m.Reload(ctx)
 }
 
-// mergeStored merges stored quotes into memory. An operator's decisions are newest in the
-// store; prices may be newer in memory.
+// mergeStored merges stored quotes into memory. An operator's decisions and the units are newest
+// in the store; prices may be newer in memory. A price whose units are not known is dropped, until
+// the broker reports it again.
 func (m *Market) mergeStored(assets []rewards.Asset, stored []rewards.Quote) {
 	for i, s := range stored {
 		q := m.quotes[assets[i].ID]
 		newer := q.ConfirmedAt.Before(s.ConfirmedAt) && !s.FromFuture(m.now())
-		if newer || q.AssetID == 0 {
+		if newer && q.Generation <= s.Generation || q.AssetID == 0 || q.Generation < s.Generation {
 			q.Quote = s
 		}
+		if q.Foreign(assets[i].Hold.Units) {
+			q.Price, q.TradedAt = 0, time.Time{}
+		}
+		q.Pending = assets[i].Hold.Units
 		q.Accepted, q.doubt, q.symbol = s.Accepted, assets[i].Doubt.Exists(), assets[i].Symbol
-		q.hold = assets[i].Hold
 		m.quotes[assets[i].ID] = q
 	}
 }
 
 // Price implements rewards.Prices.
-func (m *Market) Price(asset rewards.AssetID) (money.Price, bool) {
+func (m *Market) Price(asset rewards.AssetID, generation int64) (money.Price, bool) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	q := m.quotes[asset]
-	if !m.usable(&q, m.now()) {
+	if q.Generation != generation || !m.usable(&q, m.now()) {
 		return 0, false
 	}
 	return q.Price, true
 }
 
-// usable reports whether the price may be used to value a holding.
-func (m *Market) usable(q *quote, now time.Time) bool {
-	if q.hold.Exists() && q.held(m.brokerNow(now)) {
-		return false
-	}
-	return q.Price > 0 && !q.doubt && !q.FromFuture(now) && m.hours.openBetween(q.ConfirmedAt, now) <= maxAge
+// Generation implements rewards.Prices.
+func (m *Market) Generation(asset rewards.AssetID) int64 {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.quotes[asset].Generation
 }
 
-// brokerNow returns the broker's time at our time now; our time if its clock is unknown.
-func (m *Market) brokerNow(now time.Time) time.Time {
-	if m.clockAt.IsZero() {
-		return now
+// Reload implements rewards.Prices.
+func (m *Market) Reload(ctx context.Context) error {
+	assets, stored, err := m.store.QuotedAssets(ctx)
+	if err != nil {
+		return err
 	}
-	return m.clock.Now.Add(now.Round(0).Sub(m.clockAt))
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.mergeStored(assets, stored)
+	return nil
+}
+
+// usable reports whether the price may be used to value a holding.
+func (m *Market) usable(q *quote, now time.Time) bool {
+	return q.Price > 0 && !q.doubt && !q.FromFuture(now) && m.hours.openBetween(q.ConfirmedAt, now) <= maxAge
 }
 
 // LastPrice returns the last price of an asset at any age; zero if unknown.
@@ -153,6 +154,17 @@ func (m *Market) LastPrice(asset rewards.AssetID) money.Price {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	return m.quotes[asset].Price
+}
+
+// TradeSince returns the price of the last reported trade, in the broker's units, if it was traded
+// at the broker's time from or later; otherwise 0.
+func (m *Market) TradeSince(asset rewards.AssetID, from time.Time) money.Price {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	if seen := m.quotes[asset].seen; !seen.TradedAt.Before(from) {
+		return seen.Price
+	}
+	return 0
 }
 
 // Levels returns the prices to compare a fill with, the newest last: the level that an

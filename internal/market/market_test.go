@@ -25,10 +25,15 @@ type feed struct {
 	ahead  time.Duration
 	asked  int // requests for prices
 	clocks int // readings of the clock
+
+	meanwhile func() // happens while the prices are asked for; nil: nothing
 }
 
 func (f *feed) LatestPrices(_ context.Context, symbols []string) (map[string]rewards.BrokerPrice, error) {
 	f.asked++
+	if f.meanwhile != nil {
+		f.meanwhile()
+	}
 	if f.err != nil {
 		return nil, f.err
 	}
@@ -146,7 +151,7 @@ func (w *world) run(d time.Duration) {
 // want checks the usable price of AAPL; zero means that there is no usable price.
 func (w *world) want(price money.Price) {
 	w.t.Helper()
-	got, ok := w.Price(w.aapl)
+	got, ok := w.Price(w.aapl, 0)
 	if got != price || ok != (price != 0) {
 		w.t.Errorf("price %s, usable %t; want %s", got, ok, price)
 	}

@@ -72,8 +72,8 @@ func anyFuture(prices map[string]rewards.BrokerPrice, present time.Time) bool {
 	return false
 }
 
-// merge merges the broker's prices into memory. It returns whether an asset got its first
-// price, or its first price in new units, and which prices are in doubt.
+// merge merges the broker's prices into memory, each in its asset's units. It returns whether an
+// asset got its first price, and which prices are in doubt.
 func (m *Market) merge(
 	ctx context.Context, assets []rewards.Asset, prices map[string]rewards.BrokerPrice, asked, present time.Time,
 ) (fresh bool, doubted map[rewards.AssetID]money.Price) {
@@ -83,16 +83,17 @@ func (m *Market) merge(
 	for _, a := range assets {
 		s, found := prices[a.Symbol]
 		q := m.quotes[a.ID]
-		if !found || q.doubt {
+		if !found {
 			continue
 		}
-		newUnits := q.hold.InForce(s.TradedAt)
-		update := q.Update
-		if newUnits || q.held(present) {
-			update = q.UpdateHeld
+		q.seen = s
+		m.quotes[a.ID] = q
+		converted, known := s.InUnitsOf(a)
+		if s = converted; !known || q.doubt || q.Generation != a.Generation || q.Pending != a.Hold.Units {
+			continue
 		}
-		updated, verdict := update(s, asked, present)
-		fresh = fresh || q.Price == 0 && updated.Price != 0 || newUnits && !q.hold.InForce(q.TradedAt)
+		updated, verdict := q.Update(s, asked, present)
+		fresh = fresh || q.Price == 0 && updated.Price != 0
 		if verdict == rewards.PriceInDoubt {
 			doubted[a.ID] = s.Price
 		}

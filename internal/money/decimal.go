@@ -230,3 +230,27 @@ func appendDecimal(b []byte, n int64, decimals int) []byte {
 	}
 	return b
 }
+
+// Append appends the number without exponent and without trailing zeros. The caller must bound Size.
+func (d Decimal) Append(b []byte) []byte {
+	if d.digits == "" {
+		return append(b, '0')
+	}
+	if d.negative {
+		b = append(b, '-')
+	}
+	switch point, n := d.exp, len(d.digits); {
+	case point <= 0:
+		return append(append(append(b, "0."...), strings.Repeat("0", -point)...), d.digits...)
+	case point >= n:
+		return append(append(b, d.digits...), strings.Repeat("0", point-n)...)
+	default:
+		return append(append(append(b, d.digits[:point]...), '.'), d.digits[point:]...)
+	}
+}
+
+// Size returns how many digits Append writes at least: those between the decimal point and the
+// number's farthest digit from it, on both sides.
+func (d Decimal) Size() int {
+	return max(d.exp, 0) + max(len(d.digits)-d.exp, 0)
+}

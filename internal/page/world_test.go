@@ -35,10 +35,16 @@ type world struct {
 }
 
 // Price implements rewards.Prices.
-func (w *world) Price(id rewards.AssetID) (money.Price, bool) {
+func (w *world) Price(id rewards.AssetID, _ int64) (money.Price, bool) {
 	p, ok := w.prices[id]
 	return p, ok
 }
+
+// Generation implements rewards.Prices: no units change.
+func (*world) Generation(rewards.AssetID) int64 { return 0 }
+
+// Reload implements rewards.Prices.
+func (*world) Reload(context.Context) error { return nil }
 
 // Clock implements page.Market.
 func (w *world) Clock(context.Context) (rewards.MarketClock, error) {

@@ -36,6 +36,26 @@ func (d Date) evening() time.Time {
 	return time.Date(t.Year(), t.Month(), t.Day(), holdHour, 0, 0, 0, newYork()).UTC()
 }
 
+// previousWeekday returns the last day before that is no Saturday or Sunday.
+func (d Date) previousWeekday() Date {
+	for before := d.Plus(-1); ; before = before.Plus(-1) {
+		t, err := time.Parse(time.DateOnly, string(before))
+		if err != nil || t.Weekday() != time.Saturday && t.Weekday() != time.Sunday {
+			return before
+		}
+	}
+}
+
+// Open returns the beginning of regular trading on the day; the zero time for an invalid date.
+func (d Date) Open() time.Time {
+	const beforeEvening = 10*time.Hour + 30*time.Minute // 09:30
+	evening := d.evening()
+	if evening.IsZero() {
+		return evening
+	}
+	return evening.Add(-beforeEvening)
+}
+
 // newYork loads the time zone of trading days, once, from the embedded time zone database.
 var newYork = sync.OnceValue(func() *time.Location { //nolint:gochecknoglobals // it never changes
 	zone, err := time.LoadLocation("America/New_York")
@@ -51,9 +71,18 @@ type ActionType string
 // The types with rules of their own. Every other type holds its stock, because an unknown
 // type may change what one share is.
 const (
-	ActionCashDividend ActionType = "cash_dividend"
-	ActionRights       ActionType = "rights_distribution"
-	ActionPartialCall  ActionType = "partial_call"
+	ActionForwardSplit  ActionType = "forward_split"
+	ActionReverseSplit  ActionType = "reverse_split"
+	ActionStockDividend ActionType = "stock_dividend"
+	ActionCashDividend  ActionType = "cash_dividend"
+	ActionNameChange    ActionType = "name_change"
+	ActionSpinOff       ActionType = "spin_off"
+	ActionStockMerger   ActionType = "stock_merger"
+	ActionCashMerger    ActionType = "cash_merger"
+	ActionMixedMerger   ActionType = "stock_and_cash_merger"
+	ActionWorthless     ActionType = "worthless_removal"
+	ActionRights        ActionType = "rights_distribution"
+	ActionPartialCall   ActionType = "partial_call"
 
 	// ActionPosition is not announced: the broker's position and the store differ by what
 	// looks like the ratio of a split.
@@ -71,16 +100,22 @@ type ActionState int
 
 // The states of an action.
 const (
-	ActionAnnounced ActionState = iota + 1 // no effect yet
-	ActionHeld                             // its stock is neither ordered nor valued
-	ActionResumed                          // an operator ended the hold
-	ActionWithdrawn                        // the broker withdrew it before the hold began
-	ActionPassed                           // it is over and never held its stock
+	ActionAnnounced ActionState = iota + 1 // no effect yet, except that its stock may wait
+	ActionHeld                             // an operator must decide, or an order must end first
+	ActionIgnored                          // an operator decided that it has no effect
+	ActionWithdrawn                        // the broker withdrew it in time
+	ActionPassed                           // it was over when it became known, and nobody had shares
+	ActionApplied                          // its stock has changed; a sweep brings holdings up to date
+	ActionSwept                            // every holding is up to date
+	ActionUndone                           // an operator took it back
+	ActionUndoing                          // an operator took it back; a sweep brings holdings up to date
 )
 
 // actionStates returns the names of the states, in their order.
 func actionStates() []string {
-	return []string{"announced", "held", "resumed", "withdrawn", "passed"}
+	return []string{
+		"announced", "held", "ignored", "withdrawn", "passed", "applied", "swept", "undone", "undoing",
+	}
 }
 
 // String returns the state's name.
@@ -132,12 +167,31 @@ type Action struct {
 	ProcessDate Date
 	Revision    int // of the announcement, from 1; 0: not announced
 	State       ActionState
+	Boundary    time.Time // broker's time: trades from then on are in the new units; zero: unknown
 	HoldFrom    time.Time // broker's time; zero: it never holds
 	FirstSeen   time.Time
 	HeldAt      time.Time // zero: never
-	ResumedAt   time.Time // zero: never
+	DecidedAt   time.Time // when an operator ignored it; zero: never
+	ApprovedAt  time.Time // when an operator decided to apply it; zero: never
 	Reason      string    // an operator's
-	Note        string    // what changed last, for operators
+	Note        string    // what changed last, or why it is held
+	WaitsFor    string    // client order id of an order that must end first, or what else must come; "": nothing
+	AppliedAt   time.Time // zero: never
+}
+
+// Shown returns the state as clients see it: "announced", "held", "applied", "withdrawn" or
+// "undone" (additions, section 7).
+func (s ActionState) Shown() string {
+	switch s {
+	case ActionApplied, ActionSwept:
+		return "applied"
+	case ActionUndone, ActionUndoing:
+		return "undone"
+	case ActionIgnored, ActionWithdrawn, ActionPassed:
+		return "withdrawn"
+	default:
+		return s.String()
+	}
 }
 
 // ActionChange is an action before and after a change. It is new if Before has no id; it has
@@ -147,9 +201,18 @@ type ActionChange struct {
 	Body          string
 }
 
-// ActionHold is the broker's time from which an asset is neither ordered nor valued because
-// of a corporate action. The zero value is no hold.
-type ActionHold struct{ From time.Time }
+// ActionHold is the broker's time from which an asset is not ordered because of a corporate
+// action. The zero value is no hold.
+type ActionHold struct {
+	From  time.Time
+	Units Units // that are pending: of trades from Units.From on
+}
+
+// Units are what one share of a stock is since a moment of the broker's time.
+type Units struct {
+	From  time.Time // zero: since ever, or unknown
+	Ratio Ratio     // to the units before; the zero value without one
+}
 
 // Exists reports whether there is a hold, now or later.
 func (h ActionHold) Exists() bool { return !h.From.IsZero() }
@@ -161,4 +224,8 @@ func (h ActionHold) InForce(at time.Time) bool { return h.Exists() && !at.Before
 func (a Action) Object() string { return "action " + a.ID }
 
 // Decided returns the action for the operator log.
-func (a Action) Decided() State { return State{{"terms", a.String()}, {"state", a.State.String()}} }
+func (a Action) Decided() State {
+	return State{
+		{"terms", a.String()}, {"state", a.State.String()}, {"approved", YesNo(!a.ApprovedAt.IsZero())},
+	}
+}

@@ -1,8 +1,13 @@
 package rewards
 
 import (
+	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
+
+	"stockrewards/internal/money"
 )
 
 const (
@@ -56,74 +61,143 @@ type Observation struct {
 
 // NewAction returns the action for the first announcement of it. exposed reports whether the
 // store has or had shares of the stock; if not, an ex-date in the past cannot have made the
-// store wrong, and nothing is held.
+// store wrong, and the action has no effect.
 func (s Observation) NewAction(n Announcement, asset AssetID, exposed bool) Action {
 	a := Action{
 		Terms: n.Terms, ID: n.ID, AssetID: asset, ProcessDate: n.ProcessDate, Revision: 1,
 		State: ActionAnnounced, FirstSeen: s.SeenAt,
 	}
-	if a.over(s.Now) && (!exposed || !a.Type.Holds()) {
+	if a.over(s.Now) && (!exposed || !a.Type.Holds() && !a.Type.Pays()) {
 		a.State = ActionPassed
 		return a
 	}
-	a.HoldFrom = s.holdFrom(n.Terms)
+	s.begin(&a)
 	return s.Tick(a)
 }
 
-func (s Observation) holdFrom(t Terms) time.Time {
-	if !t.Type.Holds() {
-		return time.Time{}
+// begin sets when the terms begin to count.
+func (s Observation) begin(a *Action) {
+	a.Boundary = HoldFrom(a.ExDate, s.Sessions)
+	if len(s.Sessions) == 0 && !a.Type.Holds() { // nobody waits: an early boundary would be wrong
+		a.Boundary = a.ExDate.previousWeekday().evening()
 	}
-	return HoldFrom(t.ExDate, s.Sessions)
+	if a.HoldFrom = (time.Time{}); a.Type.Holds() {
+		a.HoldFrom = a.Boundary
+	}
 }
 
-// Tick begins a hold whose time has come, and ends an action that is over and never holds.
+// Due reports whether the new units have begun at the broker's time now.
+func (a Action) Due(now time.Time) bool { return !a.Boundary.IsZero() && !now.Before(a.Boundary) }
+
+// Tick holds an action that is due and has no rule, and ends one that is over and changes
+// nothing.
 func (s Observation) Tick(a Action) Action {
-	if a.State != ActionAnnounced {
-		return a
-	}
-	switch {
-	case (ActionHold{a.HoldFrom}).InForce(s.Now):
-		a.State, a.HeldAt = ActionHeld, s.SeenAt
-	case a.HoldFrom.IsZero() && a.over(s.Now):
+	switch _, err := a.UnitRatio(); {
+	case a.State != ActionAnnounced || !a.Due(s.Now):
+	case err != nil && a.Type.Holds():
+		return s.Hold(a, err.Error())
+	case err != nil && a.over(s.Now):
 		a.State = ActionPassed
 	}
 	return a
 }
 
+// Hold returns the action after it became a person's to decide.
+func (s Observation) Hold(a Action, note string) Action {
+	a.State, a.HeldAt, a.Note, a.WaitsFor = ActionHeld, s.SeenAt, note, ""
+	if a.Type.Holds() && a.HoldFrom.IsZero() {
+		a.HoldFrom = a.Boundary
+	}
+	return a
+}
+
+// Await returns the action after it was found to wait for something, such as the end of an order.
+// It resumes by itself.
+func (s Observation) Await(a Action, what, note string) Action {
+	if a.State != ActionHeld || a.WaitsFor != what {
+		a.State, a.HeldAt, a.WaitsFor, a.Note = ActionHeld, s.SeenAt, what, note
+	}
+	return a
+}
+
+// Resume returns the action after what it waited for has come.
+func (s Observation) Resume(a Action) Action {
+	if a.State == ActionHeld && a.WaitsFor != "" {
+		a.State, a.WaitsFor, a.Note = ActionAnnounced, "", ""
+	}
+	return a
+}
+
+// Applied returns the action after it was applied.
+func (s Observation) Applied(a Action) Action {
+	a.State, a.AppliedAt, a.WaitsFor = ActionApplied, s.SeenAt, ""
+	if a.ApprovedAt.IsZero() {
+		a.Note = ""
+	}
+	return a
+}
+
+// Revoked returns an applied action after the broker corrected or canceled one of its bookings.
+func (a Action) Revoked(n Activity) Action {
+	if a.State == ActionSwept && a.Note == "" {
+		a.Note = "the broker has changed its booking by the activity " + n.ID +
+			": decide whether to take the action back with `stockrewards action undo`"
+	}
+	return a
+}
+
+// Explained returns a doubtful position's action after an announcement explained it.
+func (s Observation) Explained(a, by Action) Action {
+	a.State, a.HoldFrom, a.Note = ActionWithdrawn, time.Time{}, "explained by the action "+by.ID
+	return a
+}
+
 // Revise returns the action after it was announced again; newBody reports whether the
-// announcement has changed. Before the hold begins the action takes the new terms. Once held
-// it stays held until an operator resumes it. A resumed action with new terms is held again.
+// announcement has changed. Before it is due the action takes the new terms. From then on a
+// person decides; what was applied stays applied.
 func (s Observation) Revise(a Action, n Announcement, newBody bool) Action {
 	if newBody {
 		a.Revision++
 	}
 	a.ProcessDate = n.ProcessDate
-	if a.Terms == n.Terms && a.State != ActionWithdrawn {
-		if a.State == ActionAnnounced && len(s.Sessions) > 0 {
-			a.HoldFrom = s.holdFrom(n.Terms)
+	same := a.Terms == n.Terms
+	switch {
+	case same && a.State != ActionWithdrawn:
+		if a.State == ActionAnnounced && len(s.Sessions) > 0 && !a.Due(s.Now) || a.Boundary.IsZero() {
+			s.begin(&a)
 		}
-		return s.Tick(a)
+	case a.State == ActionWithdrawn:
+		a.Terms, a.State, a.Note = n.Terms, ActionAnnounced, "announced again after it was withdrawn"
+		s.begin(&a)
+	case a.State == ActionAnnounced && !a.Due(s.Now):
+		a.Note = "revised: it was " + a.String()
+		a.Terms = n.Terms
+		s.begin(&a)
+	case a.State == ActionAnnounced, a.State == ActionIgnored, a.State == ActionHeld:
+		if newBody || a.State == ActionAnnounced {
+			was := a.String()
+			a.Terms = n.Terms
+			a = s.Hold(a, "revised after it was due: it was "+was)
+		}
+	case newBody: // applied or undone
+		a.Note = noteRevised + ", to " + n.String()
 	}
-	switch a.State {
-	case ActionHeld:
-		a.Note = "revised after the hold began: it was " + a.String()
-	case ActionWithdrawn:
-		a.State, a.HoldFrom, a.Note = ActionAnnounced, s.holdFrom(n.Terms), "announced again after it was withdrawn"
-	default:
-		a.State, a.HoldFrom, a.Note = ActionAnnounced, s.holdFrom(n.Terms), "revised: it was "+a.String()
-	}
-	a.Terms = n.Terms
 	return s.Tick(a)
 }
 
+// noteRevised begins the note of an action that the broker revised too late.
+const noteRevised = "revised after it was applied"
+
 // Withdraw returns the action after the broker stopped listing it.
 func (s Observation) Withdraw(a Action) Action {
-	if a.State == ActionAnnounced {
-		a.State, a.HoldFrom, a.Note = ActionWithdrawn, time.Time{}, "withdrawn by the broker before the hold began"
-	}
-	if a.State == ActionHeld {
-		a.Note = "withdrawn by the broker after the hold began; it is held until you resume it"
+	switch {
+	case a.State == ActionAnnounced && !a.Due(s.Now):
+		a.State, a.HoldFrom, a.Note = ActionWithdrawn, time.Time{}, "withdrawn by the broker in time"
+	case a.State == ActionAnnounced && !a.ApprovedAt.IsZero(): // an operator knows better
+	case a.State == ActionAnnounced || a.State == ActionHeld && a.WaitsFor != "":
+		a = s.Hold(a, "withdrawn by the broker after it was due")
+	case a.State == ActionHeld && a.Note != "":
+		a.Note = "withdrawn by the broker after it was due"
 	}
 	return a
 }
@@ -148,11 +222,16 @@ func (t Terms) String() string {
 func (a Action) Alarm(now time.Time) string {
 	text := a.String()
 	switch {
+	case a.State == ActionHeld && a.Type.Holds():
+		text += ": the stock is not ordered; see `stockrewards action show " + a.ID + "`"
 	case a.State == ActionHeld:
-		text += ": the stock is neither ordered nor valued; see `stockrewards action show " + a.ID + "`"
+		text += ": see `stockrewards action show " + a.ID + "`"
+	case a.State == ActionAnnounced && a.late(now):
+		text += ": the broker has not changed the position yet; the stock is valued but not ordered"
 	case a.State == ActionAnnounced && !a.HoldFrom.IsZero():
-		text += ": the stock is neither ordered nor valued from " + a.HoldFrom.Format(time.RFC3339)
+		text += ": the stock is not ordered from " + a.HoldFrom.Format(time.RFC3339)
 	case a.State == ActionWithdrawn && a.Type.Holds() && !a.over(now):
+	case (a.State == ActionApplied || a.State == ActionSwept) && strings.HasPrefix(a.Note, noteRevised):
 	default:
 		return ""
 	}
@@ -162,13 +241,130 @@ func (a Action) Alarm(now time.Time) string {
 	return text
 }
 
-// Resume ends the hold by an operator's decision. It fails with CodeConflict when there is
-// no hold, now or later.
-func (a Action) Resume(reason string, now time.Time) (Action, error) {
-	if a.State != ActionHeld && (a.State != ActionAnnounced || a.HoldFrom.IsZero()) {
-		message := "cannot resume the action: it is " + a.State.String() + " and holds nothing"
-		return a, &Error{Code: CodeConflict, Message: message}
+// lateAfter is how long after its boundary an action without evidence is late: 09:00 New York on
+// the next day.
+const lateAfter = 13 * time.Hour
+
+func (a Action) late(now time.Time) bool {
+	return !a.HoldFrom.IsZero() && !now.Before(a.Boundary.Add(lateAfter))
+}
+
+// Ignore returns the action after an operator decided that it has no effect. It fails with
+// CodeConflict when it has had one, or is over.
+func (a Action) Ignore(reason string, now time.Time) (Action, error) {
+	if a.State != ActionHeld && a.State != ActionAnnounced {
+		return a, a.refuse("ignore")
 	}
-	a.State, a.Reason, a.ResumedAt = ActionResumed, reason, now
+	a.State, a.Reason, a.DecidedAt, a.HoldFrom, a.WaitsFor = ActionIgnored, reason, now, time.Time{}, ""
+	a.Note = "ignored: " + reason
+	return a, nil
+}
+
+// Approve returns the action after an operator decided to apply it. It fails with CodeConflict
+// when it was applied, or cannot be.
+func (a Action) Approve(reason string, now time.Time) (Action, error) {
+	switch a.State {
+	case ActionHeld, ActionAnnounced, ActionIgnored, ActionWithdrawn, ActionUndone, ActionPassed:
+	default:
+		return a, a.refuse("apply")
+	}
+	if _, err := a.UnitRatio(); err != nil {
+		return a, &Error{Code: CodeConflict, Message: "cannot apply the action: " + err.Error()}
+	}
+	a.State, a.Reason, a.ApprovedAt, a.WaitsFor = ActionAnnounced, reason, now, ""
+	a.Note = "applied by an operator: " + reason
+	if a.Type.Holds() && a.HoldFrom.IsZero() {
+		a.HoldFrom = a.Boundary
+	}
+	return a, nil
+}
+
+// Undo returns the action after an operator took it back. It fails with CodeConflict when it is
+// not applied, and for a cash dividend, which changed no holding.
+func (a Action) Undo(reason string) (Action, error) {
+	switch {
+	case a.State != ActionSwept:
+		return a, a.refuse("undo")
+	case a.Type == ActionCashDividend:
+		return a, &Error{Code: CodeConflict, Message: "cannot undo a cash dividend: it changed no holding, and its " +
+			"cash is shared"}
+	}
+	a.State, a.Reason, a.ApprovedAt = ActionUndoing, reason, time.Time{}
+	a.Note = "undone: " + reason
+	return a, nil
+}
+
+func (a Action) refuse(verb string) error {
+	return &Error{Code: CodeConflict, Message: "cannot " + verb + " the action: it is " + a.State.String()}
+}
+
+// HoldOf returns from when an asset is not ordered because of its actions, and the units that are
+// pending. They have no ratio when no action holds the asset, when several do, or when an operator
+// must decide. A hold that has begun is in force even if the clock is set back: it starts at the
+// first microsecond.
+func HoldOf(actions []Action) (h ActionHold) {
+	ratios := 0
+	for _, a := range actions {
+		if a.State != ActionAnnounced && a.State != ActionHeld || a.HoldFrom.IsZero() {
+			continue
+		}
+		from := a.HoldFrom
+		if a.State == ActionHeld {
+			from = alwaysHeld()
+		}
+		if !h.Exists() || from.Before(h.From) {
+			h.From = from
+		}
+		ratios++
+		h.Units = Units{From: a.Boundary, Ratio: a.priceRatio()}
+		if a.State == ActionHeld && a.WaitsFor == "" {
+			h.Units.Ratio = Ratio{}
+		}
+	}
+	if ratios != 1 {
+		h.Units.Ratio = Ratio{}
+	}
+	return h
+}
+
+// priceRatio is the ratio by which the action changes the price of a share; the zero value
+// without one, as for a spin-off.
+func (t Terms) priceRatio() Ratio {
+	r, err := t.UnitRatio()
+	if err != nil || r.New == 0 || t.Type == ActionSpinOff {
+		return Ratio{}
+	}
+	return r
+}
+
+// EnteredAction returns an action that an operator enters, as of the broker's time now. It fails
+// when the terms have no rule, or lack what their type needs.
+func EnteredAction(id string, t Terms, now time.Time, reason string) (Action, error) {
+	a := Action{
+		Terms: t, ID: id, ProcessDate: t.ExDate, State: ActionAnnounced, FirstSeen: now,
+		Reason: reason, Note: "entered by an operator: " + reason,
+	}
+	switch {
+	case !t.ExDate.Valid():
+		return a, fmt.Errorf("ex-date %q: must be a day such as 2026-12-01", t.ExDate)
+	case t.PayDate != "" && !t.PayDate.Valid():
+		return a, fmt.Errorf("pay date %q: must be a day such as 2026-12-01", t.PayDate)
+	case (t.Type.Gives() || t.Type == ActionNameChange) && t.NewSymbol == "":
+		return a, errors.New("the new symbol is missing")
+	case t.NewSymbol == t.Symbol:
+		return a, errors.New("the new symbol is the old one")
+	}
+	if t.Type == ActionCashDividend || t.Type == ActionCashMerger || t.Type == ActionMixedMerger {
+		if rate, err := money.ParsePrice(t.Rate); err != nil || rate <= 0 {
+			return a, fmt.Errorf("rate %q: must be dollars for a share", t.Rate)
+		}
+	}
+	if _, err := t.Conversion(1, Whole()); err != nil {
+		return a, err
+	}
+	a.Boundary = t.ExDate.previousWeekday().evening()
+	if t.Type.Holds() {
+		a.HoldFrom = a.Boundary
+	}
 	return a, nil
 }

@@ -1,12 +1,10 @@
 package rewards_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
-	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 )
 
@@ -76,27 +74,40 @@ func TestTypesThatHold(t *testing.T) {
 	}
 }
 
-// Before the hold begins an action takes new terms; afterwards only an operator ends it.
-func TestActionStates(t *testing.T) {
-	t.Parallel()
+// stages are moments of a split's life, by the broker's clock: before it is due, and due.
+func stages(t *testing.T) (early, due rewards.Observation) {
+	t.Helper()
 	sessions := []rewards.Date{"2026-12-01", "2026-12-02", "2026-12-03", "2026-12-04", "2026-12-07"}
 	at := func(text string) rewards.Observation {
 		now := moment(t, text)
 		return rewards.Observation{Now: now, SeenAt: now, Sessions: sessions}
 	}
-	early, begun := at("2026-12-01T12:00:00-05:00"), at("2026-12-02T20:00:00-05:00")
-	split := rewards.Announcement{ID: "a", ProcessDate: "2026-12-03", Terms: rewards.Terms{
+	return at("2026-12-01T12:00:00-05:00"), at("2026-12-02T20:00:00-05:00")
+}
+
+func fourToOne() rewards.Announcement {
+	return rewards.Announcement{ID: "a", ProcessDate: "2026-12-03", Terms: rewards.Terms{
 		Type: "forward_split", Symbol: "AAPL", OldRate: "1", NewRate: "4", ExDate: "2026-12-03",
 	}}
-	later, wider := split, split
-	later.ExDate = "2026-12-07"
-	wider.NewRate = "5"
+}
+
+// Before it is due an action takes new terms; afterwards a person decides.
+func TestActionStates(t *testing.T) {
+	t.Parallel()
+	early, due := stages(t)
+	split := fourToOne()
+	later, wider, unknown := split, split, split
+	later.ExDate, wider.NewRate, unknown.Type = "2026-12-07", "5", "unit_split"
+	over := early
+	over.Now = moment(t, "2026-12-20T12:00:00Z")
 	announced := early.NewAction(split, 7, true)
-	held := begun.Tick(announced)
-	resumed, err := held.Resume("checked", begun.Now)
+	waiting := due.Await(announced, "order", "the order must end first")
+	held := due.Hold(announced, "another ratio")
+	ignored, err := held.Ignore("checked", due.Now)
 	check(t, err)
+	applied := due.Applied(announced)
 	withdrawn := early.Withdraw(announced)
-	evening, friday := "2026-12-02T20:00:00-05:00", "2026-12-04T20:00:00-05:00"
+	const evening, friday = "2026-12-02T20:00:00-05:00", "2026-12-04T20:00:00-05:00"
 	for _, c := range []struct {
 		name  string
 		got   rewards.Action
@@ -105,20 +116,31 @@ func TestActionStates(t *testing.T) {
 		note  bool
 	}{
 		{"announced", announced, rewards.ActionAnnounced, evening, false},
-		{"a second before", at("2026-12-02T19:59:59-05:00").Tick(announced), rewards.ActionAnnounced, evening, false},
-		{"the hold begins", held, rewards.ActionHeld, evening, false},
-		{"first seen after the ex-date, with shares", at("2026-12-20T12:00:00Z").NewAction(split, 7, true), rewards.ActionHeld, evening, false},
-		{"first seen after the ex-date, without shares", at("2026-12-20T12:00:00Z").NewAction(split, 7, false), rewards.ActionPassed, "", false},
-		{"first seen on the ex-date, without shares", at("2026-12-03T12:00:00-05:00").NewAction(split, 7, false), rewards.ActionHeld, evening, false},
+		{"due", due.Tick(announced), rewards.ActionAnnounced, evening, false},
+		{"unknown", early.NewAction(unknown, 7, true), rewards.ActionAnnounced, evening, false},
+		{"unknown and due", due.Tick(early.NewAction(unknown, 7, true)), rewards.ActionHeld, evening, true},
+		{"first seen after the ex-date, with shares", over.NewAction(split, 7, true), rewards.ActionAnnounced, evening, false},
+		{"first seen after the ex-date, without shares", over.NewAction(split, 7, false), rewards.ActionPassed, "", false},
+		{"first seen when due, without shares", due.NewAction(split, 7, false), rewards.ActionAnnounced, evening, false},
 		{"listed again", early.Revise(announced, split, false), rewards.ActionAnnounced, evening, false},
 		{"revised before", early.Revise(announced, later, true), rewards.ActionAnnounced, friday, true},
-		{"revised after it began", begun.Revise(held, later, true), rewards.ActionHeld, evening, true},
+		{"revised when due", due.Revise(announced, later, true), rewards.ActionHeld, evening, true},
 		{"withdrawn before", withdrawn, rewards.ActionWithdrawn, "", true},
-		{"withdrawn after it began", begun.Withdraw(held), rewards.ActionHeld, evening, true},
+		{"withdrawn when due", due.Withdraw(announced), rewards.ActionHeld, evening, true},
 		{"announced again", early.Revise(withdrawn, split, false), rewards.ActionAnnounced, evening, true},
-		{"resumed and listed again", begun.Revise(resumed, split, false), rewards.ActionResumed, evening, false},
-		{"resumed and withdrawn", begun.Withdraw(resumed), rewards.ActionResumed, evening, false},
-		{"resumed, then other terms", begun.Revise(resumed, wider, true), rewards.ActionHeld, evening, true},
+		{"waits and listed again", due.Revise(waiting, split, false), rewards.ActionHeld, evening, true},
+		{"waits, then resumes", due.Resume(waiting), rewards.ActionAnnounced, evening, false},
+		{"waits and withdrawn", due.Resume(due.Withdraw(waiting)), rewards.ActionHeld, evening, true},
+		{"waits, then other terms", due.Resume(due.Revise(waiting, wider, true)), rewards.ActionHeld, evening, true},
+		{"held does not resume", due.Resume(held), rewards.ActionHeld, evening, true},
+		{"ignored", ignored, rewards.ActionIgnored, "", true},
+		{"ignored and listed again", due.Revise(ignored, split, false), rewards.ActionIgnored, "", true},
+		{"ignored and withdrawn", due.Withdraw(ignored), rewards.ActionIgnored, "", true},
+		{"ignored, then other terms", due.Revise(ignored, wider, true), rewards.ActionHeld, evening, true},
+		{"applied", applied, rewards.ActionApplied, evening, false},
+		{"applied and listed again", due.Revise(applied, split, false), rewards.ActionApplied, evening, false},
+		{"applied, then other terms", due.Revise(applied, wider, true), rewards.ActionApplied, evening, true},
+		{"applied and withdrawn", due.Withdraw(applied), rewards.ActionApplied, evening, false},
 	} {
 		if c.got.State != c.state || (c.got.Note != "") != c.note {
 			t.Errorf("%s: %s %q, want %s", c.name, c.got.State, c.got.Note, c.state)
@@ -127,61 +149,262 @@ func TestActionStates(t *testing.T) {
 			t.Errorf("%s: held from %s, want %s", c.name, c.got.HoldFrom, c.from)
 		}
 	}
-	for name, a := range map[string]rewards.Action{"withdrawn": withdrawn, "passed": {State: rewards.ActionPassed}} {
-		if _, err := a.Resume("x", begun.Now); rewards.CodeOf(err) != rewards.CodeConflict {
-			t.Errorf("resuming an action that is %s: %v", name, err)
-		}
+	if got := due.Revise(applied, wider, true); got.NewRate != "4" {
+		t.Errorf("terms that were applied became %s", got)
 	}
-	dividend := early.NewAction(rewards.Announcement{ID: "d", Terms: rewards.Terms{
-		Type: rewards.ActionCashDividend, Symbol: "AAPL", Rate: "0.25", ExDate: "2026-12-03",
-	}}, 7, true)
-	if dividend.State != rewards.ActionAnnounced || !dividend.HoldFrom.IsZero() || dividend.Alarm(early.Now) != "" {
-		t.Errorf("a cash dividend: %+v, alarm %q", dividend, dividend.Alarm(early.Now))
-	}
-	if over := at("2026-12-04T00:00:00-05:00").Tick(dividend); over.State != rewards.ActionPassed {
-		t.Errorf("a dividend after its ex-date is %s", over.State)
-	}
-	for _, a := range []rewards.Action{announced, held, withdrawn} {
-		if a.Alarm(early.Now) == "" {
-			t.Errorf("no alarm for an action that is %s", a.State)
+}
+
+// An action that holds its stock, or needs an operator's eye, has an alarm.
+func TestAlarmsOfActions(t *testing.T) {
+	t.Parallel()
+	early, due := stages(t)
+	announced := early.NewAction(fourToOne(), 7, true)
+	held, applied, withdrawn := due.Hold(announced, "why"), due.Applied(announced), early.Withdraw(announced)
+	waiting, wider := due.Await(announced, "order", "the order must end first"), fourToOne()
+	wider.NewRate = "5"
+	morning := moment(t, "2026-12-03T09:00:00-05:00")
+	const late = "has not changed the position yet"
+	for _, c := range []struct {
+		name string
+		a    rewards.Action
+		now  time.Time
+		want string // part of it; "": no alarm
+	}{
+		{"announced", announced, early.Now, "not ordered from 2026-12-03T01:00:00Z"},
+		{"before 09:00", announced, morning.Add(-time.Second), "not ordered from"},
+		{"at 09:00", announced, morning, late},
+		{"held", held, due.Now, "stockrewards action show a`; why"},
+		{"waits", waiting, due.Now, "the order must end first"},
+		{"withdrawn", withdrawn, early.Now, "withdrawn by the broker in time"},
+		{"withdrawn, over", withdrawn, moment(t, "2026-12-04T00:00:00-05:00"), ""},
+		{"applied", applied, morning, ""},
+		{"applied, then revised", due.Revise(applied, wider, true), morning, "revised after it was applied"},
+	} {
+		got := c.a.Alarm(c.now)
+		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
+			t.Errorf("%s: alarm %q, want %q", c.name, got, c.want)
 		}
 	}
 }
 
-func TestSplitRatio(t *testing.T) {
+// A cash dividend never holds its stock; it stays announced until its cash is shared.
+func TestADividendNeverHolds(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct {
-		ours, theirs string
-		want         rewards.Ratio
-	}{
-		{"10.123456789", "40.493827156", rewards.Ratio{Old: 1, New: 4}},
-		{"10.123456789", "40.493827155", rewards.Ratio{Old: 1, New: 4}}, // a billionth off
-		{"10.123456789", "40.493827153", rewards.Ratio{}},
-		{"10.000000001", "3.333333333", rewards.Ratio{Old: 3, New: 1}},
-		{"7.7", "0.077", rewards.Ratio{Old: 100, New: 1}},
-		{"7.7", "0.0385", rewards.Ratio{}}, // 200:1
-		{"10.123456789", "15.185185183", rewards.Ratio{Old: 2, New: 3}},
-		{"10.123456789", "10.123456789", rewards.Ratio{}},
-		{"10.123456789", "11.5", rewards.Ratio{}},
-		{"0.000000002", "0.000000004", rewards.Ratio{}}, // too small
-		{"10.123456789", "0", rewards.Ratio{}},
-		{"0", "5", rewards.Ratio{}},
-		{"1", "-1", rewards.Ratio{}},
-	} {
-		ours, err := money.ParseShares(c.ours)
-		check(t, err)
-		theirs, err := money.ParseShares(c.theirs)
-		check(t, err)
-		got, found := rewards.SplitRatio(ours, theirs)
-		if diff := cmp.Diff(c.want, got); diff != "" || found != (c.want != rewards.Ratio{}) {
-			t.Errorf("%s and %s (-want +got):\n%s", c.ours, c.theirs, diff)
+	early, due := stages(t)
+	n := fourToOne()
+	n.Type, n.Rate, n.OldRate, n.NewRate = rewards.ActionCashDividend, "0.25", "", ""
+	dividend := early.NewAction(n, 7, true)
+	if dividend.State != rewards.ActionAnnounced || !dividend.HoldFrom.IsZero() || dividend.Alarm(due.Now) != "" {
+		t.Errorf("a cash dividend: %+v, alarm %q", dividend, dividend.Alarm(due.Now))
+	}
+	if got := due.Tick(dividend); got != dividend || !got.Due(due.Now) || got.Due(early.Now) {
+		t.Errorf("a cash dividend that is due: %+v", got)
+	}
+	for name, o := range map[string]rewards.Observation{"the calendar is known": early, "unknown": {Now: early.Now}} {
+		if got := o.NewAction(n, 7, true).Boundary; !got.Equal(due.Now) {
+			t.Errorf("%s: who is entitled is fixed at %s", name, got)
 		}
 	}
-	accepted := rewards.BookedPosition{Quantity: 10 * money.Share, Accepted: 10 * money.Share}
-	if _, suspect := accepted.Suspect(20 * money.Share); suspect {
-		t.Error("a difference that an operator accepted is suspected")
+	if hold := rewards.HoldOf([]rewards.Action{dividend}); hold.Exists() {
+		t.Errorf("a cash dividend holds: %+v", hold)
 	}
-	if _, suspect := accepted.Suspect(40 * money.Share); !suspect {
-		t.Error("another difference than the accepted one is not suspected")
+	n.Type = rewards.ActionRights
+	rights := early.NewAction(n, 7, true)
+	late := due
+	late.Now = moment(t, "2026-12-04T00:00:00-05:00")
+	if over := late.Tick(rights); due.Tick(rights).State != rewards.ActionAnnounced || over.State != rewards.ActionPassed {
+		t.Errorf("rights after their ex-date are %s", over.State)
+	}
+}
+
+// What an operator may decide in each state.
+func TestDecisionsAboutActions(t *testing.T) {
+	t.Parallel()
+	early, due := stages(t)
+	a := early.NewAction(fourToOne(), 7, true)
+	for state, want := range map[rewards.ActionState]struct{ ignore, approve, undo bool }{
+		rewards.ActionAnnounced: {true, true, false},
+		rewards.ActionHeld:      {true, true, false},
+		rewards.ActionIgnored:   {false, true, false},
+		rewards.ActionWithdrawn: {false, true, false},
+		rewards.ActionPassed:    {false, true, false},
+		rewards.ActionApplied:   {false, false, false},
+		rewards.ActionSwept:     {false, false, true},
+		rewards.ActionUndone:    {false, true, false},
+		rewards.ActionUndoing:   {false, false, false},
+	} {
+		a.State, a.HoldFrom, a.WaitsFor = state, time.Time{}, "order"
+		ignored, ignoreErr := a.Ignore("checked", due.Now)
+		approved, approveErr := a.Approve("checked", due.Now)
+		undone, undoErr := a.Undo("checked")
+		for _, c := range []struct {
+			name  string
+			may   bool
+			err   error
+			after rewards.ActionState
+			want  rewards.ActionState
+		}{
+			{"ignore", want.ignore, ignoreErr, ignored.State, rewards.ActionIgnored},
+			{"apply", want.approve, approveErr, approved.State, rewards.ActionAnnounced},
+			{"undo", want.undo, undoErr, undone.State, rewards.ActionUndoing},
+		} {
+			switch {
+			case c.may && (c.err != nil || c.after != c.want):
+				t.Errorf("%s when %s: %s, %v", c.name, state, c.after, c.err)
+			case !c.may && (rewards.CodeOf(c.err) != rewards.CodeConflict || c.after != state):
+				t.Errorf("%s when %s: %s, %v; want a conflict", c.name, state, c.after, c.err)
+			}
+		}
+		if want.approve && (!approved.HoldFrom.Equal(a.Boundary) || approved.ApprovedAt.IsZero() || approved.WaitsFor != "") {
+			t.Errorf("approved when %s: %+v", state, approved)
+		}
+	}
+	a.State, a.Type = rewards.ActionHeld, "unit_split"
+	if _, err := a.Approve("checked", due.Now); rewards.CodeOf(err) != rewards.CodeConflict {
+		t.Errorf("a type without a rule is applied: %v", err)
+	}
+}
+
+// The stock waits for the earliest of its actions. Its pending units are known only while one
+// action is pending and no person must decide.
+func TestHoldOf(t *testing.T) {
+	t.Parallel()
+	early, due := stages(t)
+	one := early.NewAction(fourToOne(), 7, true)
+	n := fourToOne()
+	n.ExDate = "2026-12-07"
+	other := early.NewAction(n, 7, true)
+	n.Type, n.NewSymbol = rewards.ActionSpinOff, "SPUN"
+	spinOff := early.NewAction(n, 7, true)
+	waiting := due.Await(one, "order", "an order")
+	ratio := rewards.Ratio{Old: 1, New: 4}
+	for _, c := range []struct {
+		name  string
+		list  []rewards.Action
+		from  time.Time
+		ratio rewards.Ratio
+	}{
+		{"nothing", nil, time.Time{}, rewards.Ratio{}},
+		{"one", []rewards.Action{one}, one.HoldFrom, ratio},
+		{"two", []rewards.Action{other, one}, one.HoldFrom, rewards.Ratio{}},
+		{"waits", []rewards.Action{waiting}, time.UnixMicro(1).UTC(), ratio},
+		{"held", []rewards.Action{due.Hold(one, "another ratio")}, time.UnixMicro(1).UTC(), rewards.Ratio{}},
+		{"applied", []rewards.Action{due.Applied(one)}, time.Time{}, rewards.Ratio{}},
+		{"spin-off", []rewards.Action{spinOff}, spinOff.HoldFrom, rewards.Ratio{}},
+	} {
+		got := rewards.HoldOf(c.list)
+		if !got.From.Equal(c.from) || got.Units.Ratio != c.ratio {
+			t.Errorf("%s: %+v, want from %s, %+v", c.name, got, c.from, c.ratio)
+		}
+		if got.Exists() && len(c.list) == 1 && !got.Units.From.Equal(c.list[0].Boundary) {
+			t.Errorf("%s: units from %s, want %s", c.name, got.Units.From, c.list[0].Boundary)
+		}
+	}
+}
+
+// Additions, section 7: a second action of the same terms within ten days.
+func TestTwins(t *testing.T) {
+	t.Parallel()
+	early, due := stages(t)
+	first := early.NewAction(fourToOne(), 7, true)
+	same := func(change func(*rewards.Action)) rewards.Action {
+		b := first
+		b.ID, b.FirstSeen = "b", due.Now
+		change(&b)
+		return b
+	}
+	for name, c := range map[string]struct {
+		a    rewards.Action
+		want bool
+	}{
+		"the same day":        {same(func(*rewards.Action) {}), true},
+		"ten days later":      {same(func(a *rewards.Action) { a.ExDate = "2026-12-13" }), true},
+		"eleven days later":   {same(func(a *rewards.Action) { a.ExDate = "2026-12-14" }), false},
+		"an equal ratio":      {same(func(a *rewards.Action) { a.OldRate, a.NewRate = "2.5", "10" }), true},
+		"another ratio":       {same(func(a *rewards.Action) { a.NewRate = "5" }), false},
+		"another stock":       {same(func(a *rewards.Action) { a.AssetID = 8 }), false},
+		"another type":        {same(func(a *rewards.Action) { a.Type = "reverse_split" }), false},
+		"another new stock":   {same(func(a *rewards.Action) { a.NewSymbol = "APL" }), false},
+		"the action itself":   {same(func(a *rewards.Action) { a.ID = "a" }), false},
+		"seen at the instant": {same(func(a *rewards.Action) { a.FirstSeen = early.Now }), true},
+	} {
+		if got := c.a.TwinOf(first); got != c.want {
+			t.Errorf("%s: %t, want %t", name, got, c.want)
+		}
+		if c.want && first.TwinOf(c.a) {
+			t.Errorf("%s: the first is a twin of the second", name)
+		}
+	}
+	second := same(func(*rewards.Action) {})
+	for state := rewards.ActionAnnounced; state <= rewards.ActionUndoing; state++ {
+		first.State = state
+		over := state == rewards.ActionWithdrawn || state == rewards.ActionIgnored || state == rewards.ActionPassed ||
+			state == rewards.ActionUndone
+		if second.TwinOf(first) == over {
+			t.Errorf("a twin of an action that is %s: %t", state, !over)
+		}
+	}
+}
+
+// Terms that an operator enters are checked before anything is stored.
+func TestEnteredActions(t *testing.T) {
+	t.Parallel()
+	split := fourToOne().Terms
+	for name, c := range map[string]struct {
+		change func(*rewards.Terms)
+		valid  bool
+	}{
+		"a split":                {func(*rewards.Terms) {}, true},
+		"no day":                 {func(x *rewards.Terms) { x.ExDate = "2026-13-01" }, false},
+		"no pay day":             {func(x *rewards.Terms) { x.PayDate = "soon" }, false},
+		"no ratio":               {func(x *rewards.Terms) { x.NewRate = "" }, false},
+		"reversed":               {func(x *rewards.Terms) { x.OldRate, x.NewRate = "4", "1" }, false},
+		"beyond 1:1000":          {func(x *rewards.Terms) { x.NewRate = "1001" }, false},
+		"the symbol again":       {func(x *rewards.Terms) { x.NewSymbol = x.Symbol }, false},
+		"an unknown type":        {func(x *rewards.Terms) { x.Type = "unit_split" }, false},
+		"a rename to nothing":    {func(x *rewards.Terms) { x.Type = rewards.ActionNameChange }, false},
+		"a rename":               {func(x *rewards.Terms) { x.Type, x.NewSymbol = rewards.ActionNameChange, "APL" }, true},
+		"a spin-off of nothing":  {func(x *rewards.Terms) { x.Type = rewards.ActionSpinOff }, false},
+		"a dividend of nothing":  {func(x *rewards.Terms) { x.Type = rewards.ActionCashDividend }, false},
+		"a negative dividend":    {func(x *rewards.Terms) { x.Type, x.Rate = rewards.ActionCashDividend, "-1" }, false},
+		"a dividend":             {func(x *rewards.Terms) { x.Type, x.Rate = rewards.ActionCashDividend, "0.25" }, true},
+		"a mixed merger's cash":  {func(x *rewards.Terms) { x.Type, x.NewSymbol = rewards.ActionMixedMerger, "KO" }, false},
+		"a worthless stock":      {func(x *rewards.Terms) { x.Type = rewards.ActionWorthless }, true},
+		"a stock dividend of -1": {func(x *rewards.Terms) { x.Type, x.Rate = rewards.ActionStockDividend, "-1" }, false},
+	} {
+		terms := split
+		c.change(&terms)
+		a, err := rewards.EnteredAction("entered", terms, moment(t, "2026-12-01T12:00:00Z"), "the broker's letter")
+		if (err == nil) != c.valid {
+			t.Errorf("%s: %v", name, err)
+		}
+		if c.valid && (a.Boundary != moment(t, "2026-12-02T20:00:00-05:00") || a.HoldFrom.IsZero() == terms.Type.Holds()) {
+			t.Errorf("%s: %+v", name, a)
+		}
+	}
+}
+
+// A cash dividend changed no holding, and its cash is shared: there is nothing to undo.
+func TestADividendIsNotUndone(t *testing.T) {
+	t.Parallel()
+	a := rewards.Action{Terms: rewards.Terms{Type: rewards.ActionCashDividend}, State: rewards.ActionSwept}
+	if after, err := a.Undo("why"); rewards.CodeOf(err) != rewards.CodeConflict || after != a {
+		t.Errorf("undone: %+v, %v", after, err)
+	}
+}
+
+// What an operator decided to apply is not held again when the broker no longer lists it.
+func TestAnApprovalOutlivesTheList(t *testing.T) {
+	t.Parallel()
+	early, late := stages(t)
+	a, err := early.NewAction(fourToOne(), 7, true).Approve("the broker's statement", early.SeenAt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := late.Withdraw(a); got != a {
+		t.Errorf("after it is due: %+v", got)
+	}
+	if got := early.Withdraw(a); got.State != rewards.ActionWithdrawn {
+		t.Errorf("before it is due: %+v", got)
 	}
 }

@@ -22,6 +22,8 @@ const (
 	AlarmOrderQuantity    = "order_quantity:"
 	AlarmAction           = "corporate_action:"
 	AlarmClockAhead       = "clock_ahead:"
+	AlarmHouseOwes        = "house_owes:"
+	AlarmFillCorrected    = "fill_corrected:"
 
 	AlarmPaused         = "ordering_paused"
 	AlarmConflict       = "broker_conflict"

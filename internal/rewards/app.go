@@ -8,6 +8,7 @@ type App struct {
 	Name      string
 	Suspended bool // its requests are refused and its recorded rewards wait
 	Limits    Limits
+	Dividends DividendPolicy // what becomes of the cash dividends of its users
 }
 
 // CreatedAt returns when the app was created.

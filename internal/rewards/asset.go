@@ -19,6 +19,10 @@ type Asset struct {
 	Gone     bool // at the last sync the broker did not sell fractions of it
 	Doubt    Doubt
 	Hold     ActionHold
+
+	Generation int64  // how often its units changed, or who is entitled was recorded
+	Units      Units  // of the generation
+	FormerID   string // the broker's identifier before the last rename; "" if it did not change
 }
 
 // Giftable reports whether the asset can be awarded now.
@@ -41,6 +45,8 @@ type Quote struct {
 	TradedAt    time.Time
 	ConfirmedAt time.Time   // when the broker last reported it
 	Accepted    money.Price // a level that an operator confirmed; zero if none
+	Generation  int64       // of the asset, in whose units the prices are
+	Pending     Units       // that were pending when the price was converted to them
 }
 
 // maxJumpPercent is how far a price may be from the previous close, or from a level that an

@@ -63,6 +63,7 @@ type BrokerPrice struct {
 	Price         money.Price // of the last trade, positive
 	TradedAt      time.Time
 	PreviousClose money.Price // of the trading day before; zero if missing
+	OtherClose    money.Price // the same in the units before or after a change; zero without a change
 }
 
 // BrokerAsset is a security that the broker knows.

@@ -37,10 +37,54 @@ func ConflictOf(o Order, known bool, b BrokerOrder) string {
 		return fmt.Sprintf("the store does not have this order: %s, %s of %s", b.Status, b.FilledQty, b.Symbol)
 	case !o.State.Final():
 		return ""
-	case b.FilledQty != o.FilledQty:
-		return fmt.Sprintf("%s shares are booked, the broker reports %s", o.FilledQty, b.FilledQty)
+	case b.FilledQty != o.Corrected:
+		return fmt.Sprintf("%s shares are booked, the broker reports %s", o.Corrected, b.FilledQty)
 	case PhaseOf(b.Status) == PhaseWorking:
 		return fmt.Sprintf("its end is booked, the broker still works on it (%s)", b.Status)
 	}
 	return ""
+}
+
+// Corrects reports whether the broker's order b corrects the fill of the settled order o: the
+// exchange busted a trade or changed its quantity.
+func (o Order) Corrects(b BrokerOrder) bool {
+	phase := PhaseOf(b.Status)
+	return o.State == OrderSettled && o.FilledQty > 0 && b.FilledQty != o.Corrected && b.FilledQty >= 0 &&
+		b.Problem == "" && b.Side == "buy" && o.sameAsset(b) && (o.BrokerID == "" || b.ID == o.BrokerID) &&
+		(phase == PhaseFilled || phase == PhaseEnded)
+}
+
+// Correction is a fill that the broker corrected after it was booked. Users keep what they were
+// shown: the difference is the house's.
+type Correction struct {
+	OrderID       OrderID
+	ClientOrderID string
+	Symbol        string
+	FilledQty     money.Shares // in all, as corrected
+	Change        money.Shares // of the house's shares, in the units of now
+	At            time.Time
+}
+
+// InUnitsOfNow returns a quantity of a stock in its units of now. switches are those since the
+// quantity was counted, oldest first. It fails with money.ErrOverflow.
+func InUnitsOfNow(q money.Shares, switches []Switch) (money.Shares, error) {
+	undone := make(map[int64]bool)
+	for _, w := range switches {
+		undone[w.Undoes] = true
+	}
+	var err error
+	for _, w := range switches {
+		if w.Undoes != 0 || undone[w.Number] {
+			continue
+		}
+		if q, err = w.Keep.Of(q); err != nil {
+			return 0, err
+		}
+	}
+	return q, nil
+}
+
+// CorrectsFill reports whether the activity busts or corrects a fill.
+func (n Activity) CorrectsFill() bool {
+	return n.Type == "FILL" && (n.SubType == "trade_bust" || n.SubType == "trade_correct") && n.Problem == ""
 }

@@ -91,7 +91,11 @@ func (d *draft) order(p Plan) (Plan, Hold, error) {
 		return Plan{}, 0, err
 	}
 	slices.SortFunc(d.members, func(a, b Member) int { return arrival(a.RewardID, b.RewardID) })
+	if p.Shortage = d.shortage(notional); p.Shortage > 0 {
+		notional += p.Shortage
+	}
 	if notional < MinNotional {
+		p.Shortage = 0
 		hold := d.topUp(&p)
 		p.Skipped = d.skipped
 		if hold == HoldSmallPool && len(d.skipped) > 0 {
@@ -104,4 +108,40 @@ func (d *draft) order(p Plan) (Plan, Hold, error) {
 	}
 	p.Members, p.Notional, p.House, p.Skipped = d.members, notional, notional-d.sum, d.skipped
 	return p, NoHold, nil
+}
+
+// shortage is what the house adds to an order of the notional for the shares that it owes.
+func (d *draft) shortage(notional money.USD) money.USD {
+	left := min(d.limits.HouseLeft, d.limits.DailyLeft-notional, d.limits.MaxNotional-notional)
+	return max(0, wholeCents(min(d.limits.Shortage, left)))
+}
+
+// houseOrder completes the plan p of an order without rewards, for the shares that the house owes.
+func (d *draft) houseOrder(p Plan) (Plan, Hold, error) {
+	notional := max(d.shortage(0), MinNotional)
+	switch {
+	case notional > d.limits.HouseLeft:
+		return p, HoldHouse, nil
+	case notional > d.limits.DailyLeft:
+		return p, HoldDaily, nil
+	}
+	p.Notional, p.House, p.Shortage = notional, notional, notional
+	return p, NoHold, nil
+}
+
+// ShortageCost returns the dollars that buy the shares which the house owes, at the last price and
+// one percent more; zero when the price is unknown.
+func ShortageCost(owed money.Shares, price money.Price) money.USD {
+	if owed <= 0 || price <= 0 {
+		return 0
+	}
+	cost, err := money.Value(owed, price, money.HalfAway)
+	if err != nil {
+		return 0
+	}
+	cost, err = (cost + cost/100 + 1).UpToCent()
+	if err != nil {
+		return 0
+	}
+	return cost
 }

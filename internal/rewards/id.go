@@ -76,6 +76,13 @@ func (id ID[T]) Append(b []byte) []byte {
 	return b
 }
 
+// FirstID returns an id that sorts before every one made at t or later.
+func FirstID[T any](t time.Time) (id ID[T]) {
+	const bits = 16
+	binary.BigEndian.PutUint64(id[:8], uint64(max(0, t.UnixMilli()))<<bits)
+	return id
+}
+
 // IsZero reports whether the id is the zero id.
 func (id ID[T]) IsZero() bool { return id == ID[T]{} }
 

@@ -36,7 +36,27 @@ type UserHolding struct {
 	UserID    UserID
 	AssetID   AssetID
 	Quantity  money.Shares
-	CostBasis money.USD // the sum of the amounts of the executed rewards
+	CostBasis money.USD
+	Moved     money.USD // of CostBasis, what corporate actions added; the rest are executed rewards
+}
+
+// Stock is the booked shares of a stock.
+type Stock struct {
+	AssetID AssetID
+	Booked  money.Shares // the users' and the house's
+	House   money.Shares
+}
+
+// Receipt is cash that the broker paid for an action.
+type Receipt struct {
+	Payout
+	Type    ActionType
+	AssetID AssetID
+}
+
+// Kept reports whether the house keeps a user's part: the app does not reinvest dividends.
+func (r Receipt) Kept(e Effect) bool {
+	return r.Type == ActionCashDividend && !r.PaidAt.IsZero() && e.RewardID.IsZero()
 }
 
 // PendingReward is a reward that is recorded or executing.

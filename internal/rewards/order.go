@@ -74,6 +74,7 @@ type Order struct {
 	ClientOrderID string // sent to the broker; never used for another order
 	AssetID       AssetID
 	AssetBrokerID string    // the broker's identifier of the asset; "" if unknown
+	AssetFormerID string    // the one before the asset's last rename; "" if it did not change
 	Symbol        string    // as sent; the asset may have been renamed since
 	Notional      money.USD // whole cents: the members' amounts and House
 	House         money.USD // the house's part, up to the cent or to the broker's minimum
@@ -97,6 +98,8 @@ type Order struct {
 
 	Reason      string       // why it waits, is quarantined or was refused
 	HouseShares money.Shares // booked to the house
+	Corrected   money.Shares // FilledQty, or what the broker corrected it to after it was booked
+	Generation  int64        // of the asset when it was booked: the units of its lots
 	SettledAt   time.Time
 }
 
@@ -256,10 +259,10 @@ func (o Order) check(b BrokerOrder, levels []money.Price) error {
 }
 
 // sameAsset reports whether b buys the order's stock. It compares the broker's identifiers,
-// which survive a rename, and symbols when one of the identifiers is unknown.
+// which survive most renames, and symbols when one of the identifiers is unknown.
 func (o Order) sameAsset(b BrokerOrder) bool {
 	if o.AssetBrokerID != "" && b.AssetID != "" {
-		return b.AssetID == o.AssetBrokerID
+		return b.AssetID == o.AssetBrokerID || b.AssetID == o.AssetFormerID
 	}
 	return b.Symbol == o.Symbol
 }

@@ -33,6 +33,8 @@ type PlanLimits struct {
 	Price       money.Price    // the asset's last price; zero if unknown
 	TopUp       bool           // top up a small pool at once, regardless of Timer
 	Timer       SmallPoolTimer // when a small pool is topped up
+	Shortage    money.USD      // that buys the shares which the house owes; whole cents
+	HouseAlone  bool           // the house may order them without any reward
 
 	HouseSpent map[AppID]money.USD // added by the house today, by app
 }
@@ -58,6 +60,7 @@ type Plan struct {
 	Members   []Member
 	Notional  money.USD
 	House     money.USD
+	Shortage  money.USD // of House, for the shares that it owes
 	TopUps    []TopUp   // by app; for an order below the broker's minimum
 	Skipped   []Skipped // by app and reason
 	NeedsMore bool      // an app's turn came after all that was read of its queue
@@ -82,6 +85,9 @@ func PlanOrder(queues []Queue, maxMembers int, l PlanLimits) (Plan, Hold, error)
 	d.takeTurns()
 	p := Plan{Skipped: d.skipped, NeedsMore: d.needsMore}
 	if len(d.members) == 0 {
+		if l.HouseAlone && l.Shortage > 0 {
+			return d.houseOrder(p)
+		}
 		return p, d.hold(), nil
 	}
 	return d.order(p)

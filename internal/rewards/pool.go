@@ -8,6 +8,8 @@ type Pool struct {
 	Oldest  time.Time // when its oldest reward was recorded
 	Blocked bool      // an order of the asset is quarantined
 	Apps    int       // with waiting rewards, suspended apps excluded
+
+	HouseAlone bool // the house orders shares that it owes, without any reward
 }
 
 // PlanRequest asks for an order of one asset. In Limits, DailyLeft and HouseLeft are the

@@ -10,9 +10,10 @@ import (
 
 // Holding is a user's shares of a stock: the sum of the allocations.
 type Holding struct {
-	AssetID   AssetID
-	Quantity  money.Shares
-	CostBasis money.USD // the sum of the amounts of the executed rewards
+	AssetID    AssetID
+	Quantity   money.Shares
+	CostBasis  money.USD // the sum of the amounts of the executed rewards
+	Generation int64     // of the asset, in whose units Quantity is
 }
 
 // ValuedHolding is a holding at its market price (specification, section 2.3).
@@ -37,9 +38,11 @@ type Portfolio struct {
 // with CodeUpstream when a holding has no usable price: a portfolio never leaves a holding
 // out.
 func Value(holdings []Holding, symbols map[AssetID]string, prices Prices) (p Portfolio, err error) {
-	p.Holdings = make([]ValuedHolding, len(holdings))
-	for i, h := range holdings {
-		p.Holdings[i] = ValuedHolding{Holding: h, Symbol: symbols[h.AssetID]}
+	p.Holdings = make([]ValuedHolding, 0, len(holdings))
+	for _, h := range holdings {
+		if h.Quantity != 0 || h.CostBasis != 0 {
+			p.Holdings = append(p.Holdings, ValuedHolding{Holding: h, Symbol: symbols[h.AssetID]})
+		}
 	}
 	slices.SortFunc(p.Holdings, func(a, b ValuedHolding) int { return cmp.Compare(a.Symbol, b.Symbol) })
 	for i := range p.Holdings {
@@ -61,7 +64,7 @@ func Value(holdings []Holding, symbols map[AssetID]string, prices Prices) (p Por
 // value sets what depends on the price.
 func (h *ValuedHolding) value(prices Prices) (err error) {
 	var usable bool
-	if h.Price, usable = prices.Price(h.AssetID); !usable {
+	if h.Price, usable = prices.Price(h.AssetID, h.Generation); !usable && h.Quantity > 0 {
 		message := fmt.Sprintf("no usable market price for %s now", h.Symbol)
 		return &Error{Code: CodeUpstream, Message: message, Details: AssetDetails{h.Symbol}}
 	}

@@ -77,7 +77,7 @@ func (s Observation) PositionAction(b BookedPosition, theirs money.Shares, r Rat
 			OldRate: strconv.FormatInt(r.Old, 10), NewRate: strconv.FormatInt(r.New, 10),
 		},
 		ID:      "position-" + b.Symbol + "-" + s.SeenAt.UTC().Format("20060102T150405"),
-		AssetID: b.AssetID, ProcessDate: today, State: ActionHeld, HoldFrom: alwaysHeld(),
+		AssetID: b.AssetID, ProcessDate: today, State: ActionHeld, HoldFrom: alwaysHeld(), Boundary: alwaysHeld(),
 		FirstSeen: s.SeenAt, HeldAt: s.SeenAt,
 		Note: "the broker has " + theirs.String() + " shares, the store " + b.Quantity.String(),
 	}
@@ -85,7 +85,7 @@ func (s Observation) PositionAction(b BookedPosition, theirs money.Shares, r Rat
 
 // holdsNow reports whether the action holds its stock at the broker's time now.
 func (a Action) holdsNow(now time.Time) bool {
-	return a.State == ActionHeld || a.State == ActionAnnounced && (ActionHold{a.HoldFrom}).InForce(now)
+	return a.State == ActionHeld || a.State == ActionAnnounced && (ActionHold{From: a.HoldFrom}).InForce(now)
 }
 
 // HeldAssets returns the assets that the actions hold at the broker's time now.

@@ -24,24 +24,14 @@ const (
 	PriceInDoubt                        // too far from the known prices: an operator must decide
 )
 
-// Update returns the quote after the broker's price s. asked is our time of the request,
-// present the broker's time then. Only an accepted price changes the quote. The newest trade
-// wins, except over a stored trade time in the future, which an earlier version accepted.
+// Update returns the quote after the broker's price s, in the quote's units. asked is our time of
+// the request, present the broker's time then. Only an accepted price changes the quote. The newest
+// trade wins, except over a stored trade time in the future, which an earlier version accepted.
 func (q Quote) Update(s BrokerPrice, asked, present time.Time) (Quote, PriceVerdict) {
-	return q.update(s, asked, present, Plausible(s.Price, q.reference(s), q.Accepted))
-}
-
-// UpdateHeld is Update for a stock that a corporate action holds. Its price may be in new
-// units, so it is not compared. It must not be used to value a holding.
-func (q Quote) UpdateHeld(s BrokerPrice, asked, present time.Time) (Quote, PriceVerdict) {
-	return q.update(s, asked, present, true)
-}
-
-func (q Quote) update(s BrokerPrice, asked, present time.Time, plausible bool) (Quote, PriceVerdict) {
 	if FutureTrade(s.TradedAt, present) {
 		return q, PriceFromFuture
 	}
-	if !plausible {
+	if !Plausible(s.Price, q.reference(s), s.OtherClose, q.Accepted) {
 		return q, PriceInDoubt
 	}
 	q.ConfirmedAt = asked
@@ -63,3 +53,34 @@ func (q Quote) reference(s BrokerPrice) money.Price {
 // FromFuture reports whether the quote was confirmed more than MaxClockSkew after our time
 // now. Our clock was wrong then, so the quote's age is unknown.
 func (q Quote) FromFuture(now time.Time) bool { return q.ConfirmedAt.After(now.Add(MaxClockSkew)) }
+
+// otherCloseFor is how long after a change of units the broker's previous close may be in the
+// units before or after.
+const otherCloseFor = 5 * 24 * time.Hour
+
+// InUnitsOf returns the broker's price in the asset's units. ok is false when they are not known:
+// after an action that has no ratio, or that an operator must decide about.
+func (s BrokerPrice) InUnitsOf(a Asset) (converted BrokerPrice, ok bool) {
+	pending, ratio := a.Hold.Units, Ratio{1, 1}
+	switch {
+	case pending.apply(s.TradedAt): // in units that the store does not have yet
+		ratio = pending.Ratio.Inverse()
+		s.OtherClose = ratio.PriceOrNone(s.PreviousClose)
+	case !a.Units.From.IsZero() && !s.TradedAt.After(a.Units.From): // halted since before
+		ratio = a.Units.Ratio
+		s.OtherClose = ratio.PriceOrNone(s.PreviousClose)
+	case a.Units.apply(s.TradedAt) && s.TradedAt.Sub(a.Units.From) < otherCloseFor:
+		s.OtherClose = a.Units.Ratio.PriceOrNone(s.PreviousClose)
+	}
+	s.Price = ratio.PriceOrNone(s.Price)
+	return s, s.Price > 0
+}
+
+// apply reports whether a trade at the time at is in these units: it was traded after From.
+func (u Units) apply(at time.Time) bool { return !u.From.IsZero() && at.After(u.From) }
+
+// Foreign reports whether the quote's trade is in units that are pending since after it was
+// taken, so that its price is in unknown units.
+func (q Quote) Foreign(pending Units) bool {
+	return q.Pending != pending && pending.apply(q.TradedAt)
+}

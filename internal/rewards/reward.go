@@ -114,13 +114,6 @@ type Outcome struct {
 	Reward  Reward
 }
 
-// RewardFilter restricts a list of rewards. A nil user and a zero status do not restrict.
-// The user need not exist.
-type RewardFilter struct {
-	UserID *UserID
-	Status Status
-}
-
 // Page is a page of a list, newest first.
 type Page[T any] struct {
 	Before ID[T] // only older entries; zero: from the newest

@@ -2,6 +2,7 @@ package rewards_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"fmt"
 	"regexp"
@@ -211,10 +212,16 @@ func TestPlausible(t *testing.T) {
 type prices map[rewards.AssetID]money.Price
 
 // Price implements rewards.Prices.
-func (p prices) Price(id rewards.AssetID) (money.Price, bool) {
+func (p prices) Price(id rewards.AssetID, _ int64) (money.Price, bool) {
 	price, usable := p[id]
 	return price, usable
 }
+
+// Generation implements rewards.Prices: no units change.
+func (prices) Generation(rewards.AssetID) int64 { return 0 }
+
+// Reload implements rewards.Prices.
+func (prices) Reload(context.Context) error { return nil }
 
 // Specification, section 2.3: values and costs add up, sorted by symbol.
 func TestValueAddsUp(t *testing.T) {

@@ -29,8 +29,19 @@ type Store interface {
 	// Holdings lists a user's holdings, which the caller must not change. It fails with
 	// CodeNotFound when the app has no such user.
 	Holdings(ctx context.Context, app AppID, user UserID) ([]Holding, error)
+	// ForgetHoldings lets Holdings read the user's again, if they were kept in memory.
+	ForgetHoldings(app AppID, user UserID)
 	// Assets lists the catalog, sorted by symbol, including disabled assets.
 	Assets(ctx context.Context) ([]Asset, error)
+	// ActionsOfApp lists the corporate actions that clients of the app see, newest first: those of
+	// stocks that users of the app hold or held.
+	ActionsOfApp(ctx context.Context, app AppID, f ActionFilter, p ActionPage) ([]Action, error)
+	// ActionOfApp returns such an action, or fails with CodeNotFound.
+	ActionOfApp(ctx context.Context, app AppID, id string) (Action, error)
+	// Effects lists what such an action did to the holdings of the app's users when it was applied
+	// last. It fails with CodeNotFound, and with CodeUnavailable while the action is being applied
+	// and too many holdings would have to be read.
+	Effects(ctx context.Context, app AppID, id string, p EffectPage) ([]ActionEffect, error)
 }
 
 // Recorder records the requests of clients. After CodeUnavailable the outcome may be unknown;
@@ -39,15 +50,28 @@ type Recorder interface {
 	// Record records a reward. Of several requests with one idempotency key, concurrent or
 	// not, exactly one creates a reward.
 	Record(ctx context.Context, r NewReward) (Outcome, error)
+	// RecordAll records a batch of rewards of one app, as Record would one after the other. Each
+	// request has its own outcome or error. When it fails, no outcome is known.
+	RecordAll(ctx context.Context, app AppID, batch []NewReward) ([]BatchOutcome, error)
 	// CreateUser stores a user and gives it an id. It fails with CodeConflict and
 	// DuplicateDetails when the app already has a user with the email or, checked after it,
 	// the external id. Of two concurrent requests one fails so.
 	CreateUser(ctx context.Context, u User) (User, error)
+	// ChangeUser changes a user and returns it. It fails with CodeNotFound, with CodeBadRequest
+	// when neither an email nor an external id would be left, and as CreateUser when another user
+	// has the new email or external id.
+	ChangeUser(ctx context.Context, c UserChange) (User, error)
 }
 
-// Prices returns an asset's price per share, or false when it has no usable price now.
+// Prices knows the prices of shares.
 type Prices interface {
-	Price(asset AssetID) (money.Price, bool)
+	// Price returns an asset's price for a share of a generation, or false when it has no usable
+	// price now.
+	Price(asset AssetID, generation int64) (money.Price, bool)
+	// Generation is the one of the asset's price.
+	Generation(asset AssetID) int64
+	// Reload reads the stored prices. It is needed after a corporate action changed the units.
+	Reload(ctx context.Context) error
 }
 
 // Service implements the use cases of the API. It is safe for concurrent use.
@@ -152,6 +176,11 @@ func (s *Service) CreateUser(ctx context.Context, u User) (User, error) {
 	return s.recorder.CreateUser(ctx, u)
 }
 
+// ChangeUser changes a user of the app, as Recorder.ChangeUser (additions, section 8).
+func (s *Service) ChangeUser(ctx context.Context, c UserChange) (User, error) {
+	return s.recorder.ChangeUser(ctx, c)
+}
+
 // User returns a user of the app, or fails with CodeNotFound (specification, section 4.3).
 func (s *Service) User(ctx context.Context, app AppID, id UserID) (User, error) {
 	return s.store.User(ctx, app, id)
@@ -160,47 +189,6 @@ func (s *Service) User(ctx context.Context, app AppID, id UserID) (User, error) 
 // Users lists users of the app, newest first (specification, section 4.2).
 func (s *Service) Users(ctx context.Context, app AppID, f UserFilter, p Page[User]) ([]User, error) {
 	return s.store.Users(ctx, app, f, p)
-}
-
-// Award records a reward and returns it. For a replay it returns the stored reward and true
-// (specification, section 4.5).
-func (s *Service) Award(ctx context.Context, r NewReward) (Reward, bool, error) {
-	c, err := s.catalog.get(ctx, s.now, s.loadCatalog)
-	if err != nil {
-		return Reward{}, false, err
-	}
-	r.AssetID, r.MinAmount = c.giftable[r.Symbol], s.minAward
-	outcome, err := s.recorder.Record(ctx, r)
-	if err != nil {
-		return Reward{}, false, err
-	}
-	return outcome.answer(r)
-}
-
-func (o Outcome) answer(r NewReward) (Reward, bool, error) {
-	switch o.Verdict {
-	case Created:
-		return o.Reward, false, nil
-	case Replay:
-		return o.Reward, true, nil
-	case Conflict:
-		return Reward{}, false, &Error{
-			Code: CodeConflict, Message: "idempotencyKey was already used with a different payload",
-			Details: KeyDetails{r.IdempotencyKey},
-		}
-	case NoSuchUser:
-		return Reward{}, false, notFound("user")
-	case BelowMinAward:
-		return Reward{}, false, &Error{
-			Code: CodeUnprocessable, Message: "amountUsd is less than the smallest award that the operator accepts",
-			Details: MinAwardDetails{r.MinAmount},
-		}
-	default: // NotGiftable
-		return Reward{}, false, &Error{
-			Code: CodeUnprocessable, Message: "assetSymbol is not in the catalog",
-			Details: AssetDetails{r.Symbol},
-		}
-	}
 }
 
 // Reward returns a reward of the app, or fails with CodeNotFound (specification, section 4.6).
@@ -219,9 +207,29 @@ func (s *Service) Portfolio(ctx context.Context, app AppID, user UserID) (Portfo
 	if err != nil {
 		return Portfolio{}, err
 	}
+	p, err := s.value(ctx, holdings)
+	behind := func(h Holding) bool { return h.Generation < s.prices.Generation(h.AssetID) }
+	if err == nil || !slices.ContainsFunc(holdings, behind) {
+		return p, err
+	}
+	s.store.ForgetHoldings(app, user) // another process changed the units of a stock, or it was just now
+	if holdings, err = s.store.Holdings(ctx, app, user); err != nil {
+		return Portfolio{}, err
+	}
+	return s.value(ctx, holdings)
+}
+
+// value values holdings. It reads the prices again when they are in older units.
+func (s *Service) value(ctx context.Context, holdings []Holding) (Portfolio, error) {
 	c, err := s.catalogOf(ctx, holdings)
 	if err != nil {
 		return Portfolio{}, err
+	}
+	ahead := func(h Holding) bool { return h.Generation > s.prices.Generation(h.AssetID) }
+	if slices.ContainsFunc(holdings, ahead) {
+		if err := s.prices.Reload(ctx); err != nil {
+			return Portfolio{}, err
+		}
 	}
 	return Value(holdings, c.symbols, s.prices)
 }

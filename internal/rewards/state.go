@@ -38,6 +38,15 @@ func limit(n int) string {
 	return strconv.Itoa(n)
 }
 
+// Object returns the user's name in the operator log.
+func (u User) Object() string { return "user " + u.ID.String() }
+
+// State returns the user for the operator log, without the email and the external id: the log
+// keeps nothing of a person who was erased.
+func (u User) State() State {
+	return State{{"app", u.AppID.String()}, {"erased", YesNo(u.Erased())}}
+}
+
 // Object returns the key's name in the operator log.
 func (k Key) Object() string { return "key " + k.ID.String() }
 

@@ -241,15 +241,15 @@ func (s *syncer) renameDisplaced() {
 		if !p.displaced {
 			continue
 		}
-		p.after.Symbol = oldSymbol(p.before.Symbol, taken)
+		p.after.Symbol = OldSymbol(p.before.Symbol, taken)
 		p.why = "its symbol belongs to another stock now"
 		taken[p.after.Symbol] = true
 	}
 }
 
-// oldSymbol returns an unused symbol for an asset that lost its symbol. It is well formed,
+// OldSymbol returns an unused symbol for an asset that lost its symbol. It is well formed,
 // because portfolios show it and the broker's prices are requested with it.
-func oldSymbol(symbol string, taken map[string]bool) string {
+func OldSymbol(symbol string, taken map[string]bool) string {
 	for n := 1; ; n++ {
 		suffix := ".OLD"
 		if n > 1 {

@@ -2,7 +2,8 @@ package rewards
 
 import "time"
 
-// User is a customer of an app who receives stock (specification, section 2.1).
+// User is a customer of an app who receives stock (specification, section 2.1). A user whom an
+// operator has erased has neither an email nor an external id.
 type User struct {
 	AppID      AppID
 	ID         UserID
@@ -13,10 +14,54 @@ type User struct {
 // CreatedAt returns when the user was created, to the millisecond.
 func (u User) CreatedAt() time.Time { return u.ID.Time() }
 
-// UserOutcome is the outcome of one request to create a user.
+// Erased reports whether an operator has erased the user.
+func (u User) Erased() bool { return u.Email == "" && u.ExternalID == "" }
+
+// UserChange is a request to change a user. Nil leaves a member as it is, and "" erases it.
+type UserChange struct {
+	AppID      AppID
+	UserID     UserID
+	Email      *string
+	ExternalID *string
+}
+
+// ErasesBoth reports whether the change would leave no user with an email or an external id.
+func (c UserChange) ErasesBoth() bool {
+	return c.Email != nil && *c.Email == "" && c.ExternalID != nil && *c.ExternalID == ""
+}
+
+// Decide answers the request to change u. byEmail and byExternalID are the users who have the new
+// values; a zero id is nobody. User is zero when the request is refused.
+func (c UserChange) Decide(u User, byEmail, byExternalID UserID) UserOutcome {
+	if c.Email != nil {
+		u.Email = *c.Email
+	}
+	if c.ExternalID != nil {
+		u.ExternalID = *c.ExternalID
+	}
+	if u.Erased() {
+		issue := Issue{Message: "the change leaves neither email nor externalId; only an operator erases both"}
+		return UserOutcome{Refused: &Error{
+			Code: CodeBadRequest, Message: "the request is not valid", Details: []Issue{issue},
+		}}
+	}
+	if byEmail == u.ID {
+		byEmail = UserID{}
+	}
+	if byExternalID == u.ID {
+		byExternalID = UserID{}
+	}
+	if taken := Taken(byEmail, byExternalID); taken.Field != "" {
+		return UserOutcome{Taken: taken}
+	}
+	return UserOutcome{User: u}
+}
+
+// UserOutcome is the outcome of one request to create or change a user.
 type UserOutcome struct {
-	User  User             // as stored
-	Taken DuplicateDetails // why it was not stored; Field is "" if it was
+	User    User             // as stored
+	Taken   DuplicateDetails // why it was not stored; Field is "" if it was
+	Refused error            // why it was not changed; nil if it was
 }
 
 // Taken returns the conflict of a new user with the users who have its email or its external
@@ -31,10 +76,10 @@ func Taken(byEmail, byExternalID UserID) DuplicateDetails {
 	return DuplicateDetails{}
 }
 
-// Answer returns the user, or fails with CodeConflict and the DuplicateDetails.
+// Answer returns the user, or fails with Refused, or with CodeConflict and the DuplicateDetails.
 func (o UserOutcome) Answer() (User, error) {
 	if o.Taken.Field == "" {
-		return o.User, nil
+		return o.User, o.Refused
 	}
 	return User{}, &Error{
 		Code: CodeConflict, Message: "a user with this " + o.Taken.Field + " exists", Details: o.Taken,

@@ -4,26 +4,31 @@ import (
 	"context"
 	"time"
 
-	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 )
 
 const actionColumns = `id, asset_id, type, symbol, new_symbol, old_rate, new_rate, rate, ex_date, process_date,
-	revision, state, hold_from, first_seen, held_at, resumed_at, reason, note`
+	pay_date, revision, state, boundary, hold_from, first_seen, held_at, decided_at, approved_at, applied_at, reason,
+	note, waits_for`
 
 func scanAction(row Row) (a rewards.Action, err error) {
 	err = row.Scan(&a.ID, (*int64)(&a.AssetID), (*string)(&a.Type), &a.Symbol, &a.NewSymbol, &a.OldRate,
-		&a.NewRate, &a.Rate, (*string)(&a.ExDate), (*string)(&a.ProcessDate), &a.Revision, (*int)(&a.State),
-		toTime{&a.HoldFrom}, toTime{&a.FirstSeen}, toTime{&a.HeldAt}, toTime{&a.ResumedAt}, &a.Reason, &a.Note)
+		&a.NewRate, &a.Rate, (*string)(&a.ExDate), (*string)(&a.ProcessDate), (*string)(&a.PayDate), &a.Revision,
+		(*int)(&a.State), toTime{&a.Boundary}, toTime{&a.HoldFrom}, toTime{&a.FirstSeen}, toTime{&a.HeldAt},
+		toTime{&a.DecidedAt}, toTime{&a.ApprovedAt}, toTime{&a.AppliedAt}, &a.Reason, &a.Note, &a.WaitsFor)
 	return a, err
 }
 
-// OpenActions lists the actions that hold an asset now or later, and the withdrawn ones
-// whose ex-date has not passed, by ex-date.
+// noted is for how many days after the ex-date OpenActions lists an action that is over.
+const noted = 10
+
+// OpenActions lists by ex-date the actions that are not over, the withdrawn ones whose ex-date has
+// not passed, and the swept ones of the last days that have a note.
 func (s *Store) OpenActions(ctx context.Context, today rewards.Date) ([]rewards.Action, error) {
 	return readAll(ctx, s, scanAction, `SELECT `+actionColumns+` FROM actions
-		WHERE `+activeState+` AND hold_from > 0 OR state = `+withdrawn+` AND ex_date >= ?1 ORDER BY ex_date, id`,
-		string(today))
+		WHERE `+activeState+` OR state = `+withdrawn+` AND ex_date >= ?1
+		OR state = `+swept+` AND note <> '' AND ex_date >= ?2 ORDER BY ex_date, id`, string(today),
+		string(today.Plus(-noted)))
 }
 
 // ActionsSince lists the actions that are processed on the day or later, or are not over.
@@ -122,34 +127,63 @@ func (s *Store) changeAction(ctx context.Context, tx Tx, c rewards.ActionChange)
 }
 
 func insertAction(ctx context.Context, tx Tx, a rewards.Action) error {
-	_, err := tx.Exec(ctx, `INSERT INTO actions (`+actionColumns+`) VALUES
-		(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)`,
+	_, err := tx.Exec(ctx, `INSERT INTO actions (`+actionColumns+`) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,
+		?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)`,
 		a.ID, int64(a.AssetID), string(a.Type), a.Symbol, a.NewSymbol, a.OldRate, a.NewRate, a.Rate,
-		string(a.ExDate), string(a.ProcessDate), a.Revision, int(a.State), micros(a.HoldFrom),
-		micros(a.FirstSeen), micros(a.HeldAt), micros(a.ResumedAt), a.Reason, a.Note)
+		string(a.ExDate), string(a.ProcessDate), string(a.PayDate), a.Revision, int(a.State), micros(a.Boundary),
+		micros(a.HoldFrom), micros(a.FirstSeen), micros(a.HeldAt), micros(a.DecidedAt), micros(a.ApprovedAt),
+		micros(a.AppliedAt), a.Reason, a.Note, a.WaitsFor)
 	return err
 }
 
 func updateAction(ctx context.Context, tx Tx, before, a rewards.Action) error {
 	n, err := tx.Exec(ctx, `UPDATE actions SET type = ?4, symbol = ?5, new_symbol = ?6, old_rate = ?7, new_rate = ?8,
-		rate = ?9, ex_date = ?10, process_date = ?11, revision = ?12, state = ?13, hold_from = ?14, held_at = ?15,
-		resumed_at = ?16, reason = ?17, note = ?18 WHERE id = ?1 AND state = ?2 AND revision = ?3`,
+		rate = ?9, ex_date = ?10, process_date = ?11, pay_date = ?12, revision = ?13, state = ?14, boundary = ?15,
+		hold_from = ?16, held_at = ?17, decided_at = ?18, approved_at = ?19, applied_at = ?20, reason = ?21, note = ?22,
+		waits_for = ?23 WHERE id = ?1 AND state = ?2 AND revision = ?3`,
 		a.ID, int(before.State), before.Revision, string(a.Type), a.Symbol, a.NewSymbol, a.OldRate, a.NewRate,
-		a.Rate, string(a.ExDate), string(a.ProcessDate), a.Revision, int(a.State), micros(a.HoldFrom),
-		micros(a.HeldAt), micros(a.ResumedAt), a.Reason, a.Note)
-	if err == nil && n == 0 {
-		err = rewards.ErrStale
+		a.Rate, string(a.ExDate), string(a.ProcessDate), string(a.PayDate), a.Revision, int(a.State),
+		micros(a.Boundary), micros(a.HoldFrom), micros(a.HeldAt), micros(a.DecidedAt), micros(a.ApprovedAt),
+		micros(a.AppliedAt), a.Reason, a.Note, a.WaitsFor)
+	return staleIf(n == 0, err)
+}
+
+// holdAsset derives an asset's hold from its actions.
+func holdAsset(ctx context.Context, tx Tx, id rewards.AssetID) error {
+	active, err := fetchAll(ctx, tx, scanAction, `SELECT `+actionColumns+` FROM actions
+		WHERE `+activeState+` AND hold_from > 0 AND asset_id = ?1`, int64(id))
+	if err != nil {
+		return err
 	}
+	h := rewards.HoldOf(active)
+	pending := []any{int64(id), micros(h.Units.From), h.Units.Ratio.Old, h.Units.Ratio.New}
+	// A price from a trade in units that become known only now is in unknown units.
+	_, err = tx.Exec(ctx, `UPDATE prices SET price = 0, traded_at = 0 WHERE asset_id = ?1 AND traded_at >= ?2 AND ?2 > 0
+		AND NOT EXISTS (SELECT 1 FROM assets WHERE id = ?1 AND pending_from = ?2 AND pending_old = ?3
+			AND pending_new = ?4)`, pending...)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `UPDATE assets SET pending_from = ?2, pending_old = ?3, pending_new = ?4, hold_from = ?5
+		WHERE id = ?1`, append(pending, micros(h.From))...)
 	return err
 }
 
-// holdAsset derives an asset's hold from its actions. A hold that has begun is in force
-// even if the clock is set back: it starts at the first microsecond.
-func holdAsset(ctx context.Context, tx Tx, id rewards.AssetID) error {
-	_, err := tx.Exec(ctx, `UPDATE assets SET hold_from = coalesce((SELECT
-		min(CASE WHEN a.state = `+held+` THEN 1 ELSE a.hold_from END) FROM actions a
-		WHERE a.asset_id = ?1 AND a.`+activeState+` AND a.hold_from > 0), 0) WHERE id = ?1`, int64(id))
-	return err
+// renewHolds derives the holds of all assets: an earlier version may have stored them otherwise.
+func renewHolds(ctx context.Context, tx Tx) error {
+	held, err := fetchAll(ctx, tx, func(row Row) (id rewards.AssetID, err error) {
+		err = row.Scan((*int64)(&id))
+		return id, err
+	}, `SELECT DISTINCT asset_id FROM actions WHERE `+activeState+` AND hold_from > 0`)
+	if err != nil {
+		return err
+	}
+	for _, id := range held {
+		if err := holdAsset(ctx, tx, id); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // AssetHold returns since when corporate actions hold an asset.
@@ -159,60 +193,4 @@ func (s *Store) AssetHold(ctx context.Context, id rewards.AssetID) (h rewards.Ac
 		return err
 	})
 	return h, err
-}
-
-// ResumeAction ends the hold of an action. It accepts the asset's last price and the current
-// difference between the broker's position and ours. Repeating it changes nothing. It fails
-// with CodeNotFound, and with CodeConflict when the action holds nothing.
-func (o *Operator) ResumeAction(ctx context.Context, id string) (r Resumed, err error) {
-	err = o.change(ctx, func(ctx context.Context, tx Tx) ([]rewards.Change, error) {
-		before, err := actionByID(ctx, tx, id)
-		if r = (Resumed{Action: before}); err != nil || before.State == rewards.ActionResumed {
-			return nil, err
-		}
-		if r.Action, err = before.Resume(o.by.Reason, o.now()); err != nil {
-			return nil, err
-		}
-		if err := updateAction(ctx, tx, before, r.Action); err != nil {
-			return nil, err
-		}
-		if err := holdAsset(ctx, tx, before.AssetID); err != nil {
-			return nil, err
-		}
-		if err := r.acceptUnits(ctx, tx); err != nil {
-			return nil, err
-		}
-		return []rewards.Change{{Object: before.Object(), Before: before.Decided(), After: r.Action.Decided()}}, nil
-	})
-	return r, err
-}
-
-// Resumed is an action whose hold an operator ended, and what was accepted with it.
-type Resumed struct {
-	Action  rewards.Action
-	Price   money.Price  // the last one; 0: unknown
-	Differs money.Shares // the broker's position minus ours
-	Hold    rewards.ActionHold
-	Doubt   rewards.Doubt
-}
-
-// acceptUnits accepts the last price and the broker's position.
-func (r *Resumed) acceptUnits(ctx context.Context, tx Tx) error {
-	id := int64(r.Action.AssetID)
-	for _, statement := range []string{
-		`UPDATE prices SET accepted = price WHERE asset_id = ?1 AND price > 0`,
-		`UPDATE positions SET accepted = differs WHERE asset_id = ?1`,
-	} {
-		if _, err := tx.Exec(ctx, statement, id); err != nil {
-			return err
-		}
-	}
-	_, err := fetchValues(ctx, tx, []any{
-		toTime{&r.Hold.From},
-		toTime{&r.Doubt.Since},
-		(*int64)(&r.Doubt.Price), (*int64)(&r.Price),
-		(*int64)(&r.Differs),
-	}, `SELECT a.hold_from, a.doubt_since, a.doubt_price, coalesce(p.price, 0), coalesce(q.differs, 0) FROM assets a
-		LEFT JOIN prices p ON p.asset_id = a.id LEFT JOIN positions q ON q.asset_id = a.id WHERE a.id = ?1`, id)
-	return err
 }

@@ -6,17 +6,18 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-const appColumns = `id, name, suspended, requests_per_second, concurrent`
+const appColumns = `id, name, suspended, requests_per_second, concurrent, dividends`
 
 func scanApp(row Row) (a rewards.App, err error) {
-	err = row.Scan(toID(&a.ID), &a.Name, toFlag{&a.Suspended}, &a.Limits.RequestsPerSecond, &a.Limits.Concurrent)
+	err = row.Scan(toID(&a.ID), &a.Name, toFlag{&a.Suspended}, &a.Limits.RequestsPerSecond, &a.Limits.Concurrent,
+		(*int)(&a.Dividends))
 	return a, err
 }
 
 // CreateApp stores an app and its first key. It fails with CodeConflict when the name is
 // taken or looks like an id.
 func (o *Operator) CreateApp(ctx context.Context, name string, k rewards.Key) (rewards.App, rewards.Key, error) {
-	a := rewards.App{Name: name}
+	a := rewards.App{Name: name, Dividends: rewards.DividendsReinvest}
 	if _, err := rewards.ParseID[rewards.App](name); err == nil {
 		return a, k, conflict("a name must not look like an id")
 	}

@@ -8,11 +8,14 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-const assetColumns = `id, broker_id, symbol, name, enabled, gone, doubt_since, doubt_price, hold_from`
+const assetColumns = `id, broker_id, symbol, name, enabled, gone, doubt_since, doubt_price, hold_from, pending_from,
+	pending_old, pending_new, generation, basis_from, basis_old, basis_new, former_broker_id`
 
 func scanAsset(row Row) (a rewards.Asset, err error) {
 	err = row.Scan((*int64)(&a.ID), &a.BrokerID, &a.Symbol, &a.Name, toFlag{&a.Enabled}, toFlag{&a.Gone},
-		toTime{&a.Doubt.Since}, (*int64)(&a.Doubt.Price), toTime{&a.Hold.From})
+		toTime{&a.Doubt.Since}, (*int64)(&a.Doubt.Price), toTime{&a.Hold.From}, toTime{&a.Hold.Units.From},
+		&a.Hold.Units.Ratio.Old, &a.Hold.Units.Ratio.New, &a.Generation, toTime{&a.Units.From}, &a.Units.Ratio.Old,
+		&a.Units.Ratio.New, &a.FormerID)
 	return a, err
 }
 
@@ -150,8 +153,9 @@ func (o *Operator) endDoubt(ctx context.Context, symbol string, accept bool) (mo
 		if err != nil || !accept {
 			return ended, err
 		}
-		_, err = tx.Exec(ctx, `INSERT INTO prices (asset_id, price, traded_at, confirmed_at, accepted)
-			VALUES (?1, 0, 0, 0, ?2) ON CONFLICT (asset_id) DO UPDATE SET accepted = excluded.accepted`,
+		_, err = tx.Exec(ctx, `INSERT INTO prices (asset_id, price, traded_at, confirmed_at, accepted, generation)
+			SELECT id, 0, 0, 0, ?2, generation FROM assets WHERE id = ?1
+			ON CONFLICT (asset_id) DO UPDATE SET accepted = excluded.accepted`,
 			int64(a.ID), int64(a.Doubt.Price))
 		return ended, err
 	})

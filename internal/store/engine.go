@@ -42,7 +42,7 @@ type Engine interface {
 // SoleProcess is an engine whose database may belong to it alone.
 type SoleProcess interface {
 	Engine
-	// Sole reports whether nothing but the engine's one Store changes users' holdings
+	// Sole reports whether nothing but the engine's one Store changes the stored holdings of users
 	// while it is open. The Store then serves them from memory.
 	Sole() bool
 }

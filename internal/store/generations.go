@@ -45,3 +45,10 @@ func (g *generations[K, V]) drop(key K) {
 	}
 	delete(g.old, key)
 }
+
+// clear removes every entry.
+func (g *generations[K, V]) clear() {
+	clear(g.young)
+	clear(g.old)
+	g.weight = 0
+}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 
 	"stockrewards/internal/rewards"
 )
@@ -14,6 +15,9 @@ func (s *Store) Holdings(ctx context.Context, app rewards.AppID, user rewards.Us
 		return entered.holdings, nil
 	}
 	list, found, err := s.holdings.get(ctx, k)
+	if errors.Is(err, errSweeping) {
+		list, found, err = s.holdingsInSweep(ctx, k)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -25,57 +29,128 @@ func (s *Store) Holdings(ctx context.Context, app rewards.AppID, user rewards.Us
 	return list, nil
 }
 
-// readHoldings reads users' holdings. A user without holdings has an empty list. Unknown users
-// are missing.
+// ForgetHoldings implements rewards.Store.
+func (s *Store) ForgetHoldings(app rewards.AppID, user rewards.UserID) {
+	s.held.forget(userKey{app, user})
+}
+
+// readHoldings reads users' holdings in the units of now. A user without holdings has an empty
+// list. Unknown users are missing.
 func (s *Store) readHoldings(ctx context.Context, tx Tx, keys []userKey) (map[userKey][]rewards.Holding, error) {
 	found := make(map[userKey][]rewards.Holding, len(keys))
 	if _, columns := tx.(ColumnTx); columns {
-		return found, holdingsByColumn(ctx, tx, keys, found)
+		lag, err := holdingsByColumn(ctx, only(tx), keys, found)
+		if err == nil && lag {
+			err = errSweeping
+		}
+		return found, err
 	}
-	return found, s.holdingsByRow(ctx, tx, keys, found)
+	lag, err := s.holdingsByRow(ctx, tx, keys, found)
+	if err != nil || !lag {
+		return found, err
+	}
+	return found, convertHoldings(ctx, tx, found)
 }
 
-// holdingsByRow reads one user after the other. It checks that the user exists only when
-// there are no holdings.
-func (s *Store) holdingsByRow(ctx context.Context, tx Tx, keys []userKey, found map[userKey][]rewards.Holding) error {
-	for _, k := range keys {
-		list, err := fetchAll(ctx, tx, func(row Row) (h rewards.Holding, err error) {
-			err = row.Scan((*int64)(&h.AssetID), (*int64)(&h.Quantity), (*int64)(&h.CostBasis))
-			return h, err
-		}, `SELECT asset_id, quantity, cost_basis FROM holdings
-			WHERE app_id = ?1 AND user_id = ?2`, k.app[:], k.user[:])
-		exists := len(list) > 0
-		if err == nil && !exists {
-			exists, err = s.userExistsByRow(ctx, tx, k)
+// errSweeping means that holdings must be read together with the switch whose sweep has not
+// reached them.
+var errSweeping = errors.New("a sweep has not reached a holding")
+
+// holdingsInSweep reads a user's holdings while a sweep goes on, over a network.
+func (s *Store) holdingsInSweep(ctx context.Context, k userKey) (list []rewards.Holding, found bool, err error) {
+	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
+		of := make(map[userKey][]rewards.Holding, 1)
+		lag, err := holdingsByColumn(ctx, tx, []userKey{k}, of)
+		if err == nil && lag {
+			err = convertHoldings(ctx, tx, of)
 		}
-		if err != nil {
+		list, found = of[k]
+		return err
+	})
+	return list, found, err
+}
+
+// scanHolding reads a holding, and whether a sweep has not reached it.
+func scanHolding(row Row, first ...any) (h rewards.Holding, lag bool, err error) {
+	var generation int64
+	err = row.Scan(append(first, (*int64)(&h.AssetID), (*int64)(&h.Quantity), (*int64)(&h.CostBasis), &h.Generation,
+		&generation)...)
+	return h, h.Generation != generation, err
+}
+
+// convertHoldings converts the holdings that a sweep has not reached.
+func convertHoldings(ctx context.Context, tx Tx, found map[userKey][]rewards.Holding) error {
+	w, open, err := openSwitch(ctx, tx)
+	if err != nil || !open {
+		return err
+	}
+	var goal int64 // generation of the target
+	if _, err := fetchValues(ctx, tx, []any{&goal}, `SELECT generation FROM assets WHERE id = ?1`,
+		int64(w.Target)); err != nil {
+		return err
+	}
+	for k, list := range found {
+		var done []rewards.Effect
+		if w.Undoes != 0 {
+			if done, err = fetchAll(ctx, tx, scanEffect, `SELECT `+effectColumns+` FROM effects
+				WHERE switch = ?1 AND app_id = ?2 AND user_id = ?3`, w.Undoes, k.app[:], k.user[:]); err != nil {
+				return err
+			}
+		}
+		if found[k], err = w.Convert(list, goal, done); err != nil {
 			return err
-		}
-		if exists {
-			found[k] = list
 		}
 	}
 	return nil
 }
 
+// holdingsByRow reads one user after the other. It checks that the user exists only when
+// there are no holdings.
+func (s *Store) holdingsByRow(
+	ctx context.Context, tx Tx, keys []userKey, found map[userKey][]rewards.Holding,
+) (lag bool, err error) {
+	for _, k := range keys {
+		list, err := fetchAll(ctx, tx, func(row Row) (rewards.Holding, error) {
+			h, behind, err := scanHolding(row)
+			lag = lag || behind
+			return h, err
+		}, `SELECT h.asset_id, h.quantity, h.cost_basis, h.generation, a.generation FROM holdings h
+			CROSS JOIN assets a WHERE h.app_id = ?1 AND h.user_id = ?2 AND a.id = h.asset_id`, k.app[:], k.user[:])
+		exists := len(list) > 0
+		if err == nil && !exists {
+			exists, err = s.userExistsByRow(ctx, tx, k)
+		}
+		if err != nil {
+			return lag, err
+		}
+		if exists {
+			found[k] = list
+		}
+	}
+	return lag, nil
+}
+
 // holdingsByColumn reads all users at once. A user without holdings has one row of zeros.
-func holdingsByColumn(ctx context.Context, tx Tx, keys []userKey, found map[userKey][]rewards.Holding) error {
+func holdingsByColumn(
+	ctx context.Context, tx Tx, keys []userKey, found map[userKey][]rewards.Holding,
+) (lag bool, err error) {
 	apps, users := make([][]byte, len(keys)), make([][]byte, len(keys))
 	for i := range keys {
 		apps[i], users[i] = keys[i].app[:], keys[i].user[:]
 	}
-	return only(tx).Query(ctx, func(row Row) error {
+	err = tx.Query(ctx, func(row Row) error {
 		var k userKey
-		var h rewards.Holding
-		err := row.Scan(toID(&k.app), toID(&k.user),
-			(*int64)(&h.AssetID), (*int64)(&h.Quantity), (*int64)(&h.CostBasis))
+		h, behind, err := scanHolding(row, toID(&k.app), toID(&k.user))
+		lag = lag || behind
 		if h.AssetID != 0 {
 			found[k] = append(found[k], h)
 		} else {
 			found[k] = nil
 		}
 		return err
-	}, `SELECT u.app_id, u.id, coalesce(h.asset_id, 0), coalesce(h.quantity, 0), coalesce(h.cost_basis, 0)
+	}, `SELECT u.app_id, u.id, coalesce(h.asset_id, 0), coalesce(h.quantity, 0), coalesce(h.cost_basis, 0),
+		coalesce(h.generation, 0), coalesce((SELECT a.generation FROM assets a WHERE a.id = h.asset_id), 0)
 		FROM users u LEFT JOIN holdings h ON h.app_id = u.app_id AND h.user_id = u.id
 		WHERE (u.app_id, u.id) IN (SELECT * FROM unnest(?1::bytea[], ?2::bytea[]))`, apps, users)
+	return lag, err
 }

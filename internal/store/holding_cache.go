@@ -15,13 +15,15 @@ const maxCachedHoldings = 16 << 20
 //   - A transaction that changes holdings removes the entries of its users before its commit. It
 //     keeps new entries out until the commit has succeeded.
 //
-// So the holdings of an entry do not change while it is in the cache. This needs an engine that
-// is a SoleProcess. On another engine the cache is nil and its methods do nothing. It is safe for
-// concurrent use.
+// So the holdings of an entry do not change while it is in the cache, except that an operator's
+// command in another process may change the units of a stock: rewards.Service then finds no price in
+// the old units and forgets the entry. This needs an engine that is a SoleProcess. On another engine
+// the cache is nil and its methods do nothing. It is safe for concurrent use.
 type holdingCache struct {
 	mu       sync.Mutex
 	entries  generations[userKey, *heldEntry]
 	changing map[userKey]*holdingChange // users who are kept out
+	closed   *holdingChange             // keeps everybody out; nil: nobody does
 }
 
 // heldEntry is a user's place in the cache. It never changes: filling replaces it.
@@ -55,7 +57,7 @@ func (c *holdingCache) enter(k userKey) *heldEntry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e, found := c.entries.get(k)
-	if !found && c.changing[k] == nil {
+	if !found && c.closed == nil && c.changing[k] == nil {
 		e = &heldEntry{}
 		c.entries.put(k, e)
 	}
@@ -73,6 +75,16 @@ func (c *holdingCache) fill(k userKey, entered *heldEntry, holdings []rewards.Ho
 	if e, _ := c.entries.get(k); e == entered {
 		c.entries.put(k, &heldEntry{holdings: holdings, filled: true})
 	}
+}
+
+// forget removes the user's entry.
+func (c *holdingCache) forget(k userKey) {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.entries.drop(k)
 }
 
 // holdingChange is a transaction that changes holdings. Each that does must use one.
@@ -96,6 +108,17 @@ func (h *holdingChange) begin(users []userKey) {
 	h.users = append(h.users, users...)
 }
 
+// beginAll is begin for all users.
+func (h *holdingChange) beginAll() {
+	if h.cache == nil {
+		return
+	}
+	h.cache.mu.Lock()
+	defer h.cache.mu.Unlock()
+	h.cache.closed = h
+	h.cache.entries.clear()
+}
+
 // committed lets the users in again. Do not call it after a failed commit, whose outcome may be
 // unknown: they stay out until a later change of their holdings is committed.
 func (h *holdingChange) committed() {
@@ -104,6 +127,9 @@ func (h *holdingChange) committed() {
 	}
 	h.cache.mu.Lock()
 	defer h.cache.mu.Unlock()
+	if h.cache.closed == h {
+		h.cache.closed = nil
+	}
 	for _, k := range h.users {
 		if h.cache.changing[k] == h {
 			delete(h.cache.changing, k)

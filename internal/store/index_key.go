@@ -9,13 +9,54 @@ import (
 
 // byKey finds the reward with an idempotency key, or nil, in a transaction that has caught up.
 func (x *rewardIndex) byKey(ctx context.Context, tx Tx, key requestKey) (*rewards.KeyedReward, error) {
-	numbers, err := x.numbersByKey(ctx, tx, keyHash(key.app, key.key))
+	p := x.newKeyPage(key)
+	return p.find(ctx, tx)
+}
+
+// keyPage finds the reward with an idempotency key by the index in segments.
+type keyPage struct {
+	requestKey
+	hash    int64
+	tail    []int64           // the rewards in memory whose key has the hash: almost always none, or the one
+	filters []*segment.Filter // of the sealed segments
+	next    int64             // the number after the newest one that memory covers
+}
+
+// newKeyPage takes what memory has. As with newUserPage, a transaction that only reads must begin
+// later.
+func (x *rewardIndex) newKeyPage(key requestKey) keyPage {
+	p := keyPage{requestKey: key, hash: keyHash(key.app, key.key)}
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	for _, tail := range x.tails {
+		p.tail = tail.ByKey(p.tail, p.hash)
+	}
+	p.filters, p.next = x.filters, x.next()
+	return p
+}
+
+// read lists the reward, also if it was recorded since by any process.
+func (p *keyPage) read(ctx context.Context, tx Tx) ([]rewards.Reward, error) {
+	k, err := p.find(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	if k != nil {
+		return []rewards.Reward{k.Reward}, nil
+	}
+	return fetchAll(ctx, tx, scanReward, `SELECT `+rewardColumns+` FROM rewards
+		WHERE rowid >= ?1 AND +app_id = ?2 AND idempotency_key = ?3`, p.next, p.app[:], p.key)
+}
+
+// find returns the reward, or nil when it is not among those that memory covers.
+func (p *keyPage) find(ctx context.Context, tx Tx) (*rewards.KeyedReward, error) {
+	numbers, err := p.numbers(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
 	for _, number := range numbers {
 		k, found, err := fetchOne(ctx, tx, scanKeyed, `SELECT fingerprint, `+rewardColumns+` FROM rewards
-			WHERE rowid = ?1 AND app_id = ?2 AND idempotency_key = ?3`, number, key.app[:], key.key)
+			WHERE rowid = ?1 AND app_id = ?2 AND idempotency_key = ?3`, number, p.app[:], p.key)
 		if err != nil || found {
 			return &k, err
 		}
@@ -23,25 +64,20 @@ func (x *rewardIndex) byKey(ctx context.Context, tx Tx, key requestKey) (*reward
 	return nil, nil //nolint:nilnil // an unused key is the usual case
 }
 
-// numbersByKey finds the rewards whose key has a hash: almost always none, or the one.
-func (x *rewardIndex) numbersByKey(ctx context.Context, tx Tx, hash int64) (numbers []int64, err error) {
-	x.mu.RLock()
-	for _, tail := range x.tails {
-		numbers = tail.ByKey(numbers, hash)
-	}
-	filters := x.filters
-	x.mu.RUnlock()
-	if len(filters) == 0 {
+// numbers finds the rewards whose key has the hash.
+func (p *keyPage) numbers(ctx context.Context, tx Tx) ([]int64, error) {
+	numbers := p.tail
+	if len(p.filters) == 0 {
 		return numbers, nil
 	}
-	probe := segment.NewProbe(hash)
-	for _, f := range filters {
+	probe := segment.NewProbe(p.hash)
+	for _, f := range p.filters {
 		if !f.MayHave(probe) {
 			continue
 		}
 		for sealed := f.First; sealed <= f.Last; sealed++ {
 			found, err := fetchAll(ctx, tx, scanNumber,
-				`SELECT number FROM reward_keys WHERE segment = ?1 AND hash = ?2`, sealed, hash)
+				`SELECT number FROM reward_keys WHERE segment = ?1 AND hash = ?2`, sealed, p.hash)
 			if err != nil {
 				return nil, err
 			}

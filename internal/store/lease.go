@@ -27,6 +27,9 @@ func (s *Store) TakeLease(ctx context.Context, holder string, ttl time.Duration,
 			if err := s.startAfterOrders(ctx, tx); err != nil {
 				return err
 			}
+			if err := renewHolds(ctx, tx); err != nil {
+				return err
+			}
 		}
 		_, err = tx.Exec(ctx, `UPDATE lease SET holder = ?1, epoch = ?2, until = ?3 WHERE "only" = 1`,
 			taken.Holder, taken.Epoch, micros(taken.Until))

@@ -84,10 +84,15 @@ func (l LedgerReader) Holdings(ctx context.Context, each func(rewards.UserHoldin
 	return l.eachApp(ctx, func(app rewards.App) error {
 		return fetchEach(ctx, l.tx, func(row Row) (rewards.UserHolding, error) {
 			h := rewards.UserHolding{AppID: app.ID}
-			err := row.Scan(toID(&h.UserID), (*int64)(&h.AssetID), (*int64)(&h.Quantity), (*int64)(&h.CostBasis))
+			err := row.Scan(toID(&h.UserID), (*int64)(&h.AssetID), (*int64)(&h.Quantity), (*int64)(&h.CostBasis),
+				(*int64)(&h.Moved))
 			return h, err
-		}, each, `SELECT user_id, asset_id, quantity, cost_basis FROM holdings
-			WHERE app_id = ?1 ORDER BY user_id, asset_id`, app.ID[:])
+		}, each, `SELECT h.user_id, h.asset_id, h.quantity, h.cost_basis, coalesce(m.moved, 0) FROM holdings h
+			LEFT JOIN (SELECT e.user_id, e.asset_id, CAST(sum(e.basis_after - e.basis_before) AS bigint) AS moved
+				FROM effects e WHERE e.app_id = ?1 AND e.switch IN (SELECT number FROM switches
+					WHERE target_id <> 0 OR basis_ends = 1 OR undoes <> 0)
+				GROUP BY e.user_id, e.asset_id) m ON m.user_id = h.user_id AND m.asset_id = h.asset_id
+			WHERE h.app_id = ?1 ORDER BY h.user_id, h.asset_id`, app.ID[:])
 	})
 }
 

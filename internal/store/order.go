@@ -10,7 +10,10 @@ import (
 const orderColumns = `id, client_order_id, asset_id,
 	(SELECT a.broker_id FROM assets a WHERE a.id = orders.asset_id), symbol, notional, house, members_hash, state,
 	attempts, first_attempt_at, next_attempt_at, deadline, broker_id, broker_status, filled_qty,
-	filled_avg_price, filled_at, terminal_since, reason, house_shares, settled_at, refused_sessions, refused_until`
+	filled_avg_price, filled_at, terminal_since, reason, house_shares, settled_at, refused_sessions, refused_until,
+	generation, (SELECT a.former_broker_id FROM assets a WHERE a.id = orders.asset_id),
+	coalesce((SELECT c.filled_qty FROM order_corrections c WHERE c.order_id = orders.id ORDER BY c.number DESC LIMIT 1),
+		filled_qty)`
 
 func scanOrder(row Row) (o rewards.Order, err error) {
 	err = row.Scan(toID(&o.ID), &o.ClientOrderID, (*int64)(&o.AssetID), &o.AssetBrokerID, &o.Symbol,
@@ -18,7 +21,8 @@ func scanOrder(row Row) (o rewards.Order, err error) {
 		toTime{&o.FirstAttemptAt}, toTime{&o.NextAttemptAt}, toTime{&o.Deadline}, &o.BrokerID, &o.BrokerStatus,
 		(*int64)(&o.FilledQty), (*int64)(&o.FilledAvgPrice), toTime{&o.FilledAt}, toTime{&o.TerminalSince},
 		&o.Reason, (*int64)(&o.HouseShares), toTime{&o.SettledAt}, &o.RefusedSessions,
-		toTime{&o.RefusedUntil})
+		toTime{&o.RefusedUntil}, &o.Generation, &o.AssetFormerID,
+		(*int64)(&o.Corrected))
 	return o, err
 }
 
@@ -82,11 +86,12 @@ func updateOrder(ctx context.Context, tx Tx, from rewards.OrderState, o rewards.
 	n, err := tx.Exec(ctx, `UPDATE orders SET state = ?3, attempts = ?4, first_attempt_at = ?5,
 		next_attempt_at = ?6, deadline = ?7, broker_id = ?8, broker_status = ?9, filled_qty = ?10,
 		filled_avg_price = ?11, filled_at = ?12, terminal_since = ?13, reason = ?14, house_shares = ?15,
-		settled_at = ?16, refused_sessions = ?18, refused_until = ?19 WHERE id = ?1 AND state = ?2 AND symbol = ?17`,
+		settled_at = ?16, refused_sessions = ?18, refused_until = ?19, generation = ?20
+		WHERE id = ?1 AND state = ?2 AND symbol = ?17`,
 		o.ID[:], int(from), int(o.State), o.Attempts, micros(o.FirstAttemptAt), micros(o.NextAttemptAt),
 		micros(o.Deadline), o.BrokerID, o.BrokerStatus, int64(o.FilledQty), int64(o.FilledAvgPrice),
 		micros(o.FilledAt), micros(o.TerminalSince), o.Reason, int64(o.HouseShares), micros(o.SettledAt), o.Symbol,
-		o.RefusedSessions, micros(o.RefusedUntil))
+		o.RefusedSessions, micros(o.RefusedUntil), o.Generation)
 	if err == nil && n == 0 {
 		err = rewards.ErrStale
 	}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 )
 
@@ -23,6 +24,10 @@ func (s *Store) PlanOrder(ctx context.Context, l rewards.Lease, r rewards.PlanRe
 		}
 		if hold = asset.HoldAt(r.Now); hold != rewards.NoHold {
 			return nil
+		}
+		if waits, err := sweeping(ctx, tx, asset.ID); err != nil || waits {
+			hold = rewards.HoldAction
+			return err
 		}
 		plan, id, why, err := s.draft(ctx, tx, r)
 		if hold = why; err != nil || hold != rewards.NoHold {
@@ -44,6 +49,12 @@ func (s *Store) PlanOrder(ctx context.Context, l rewards.Lease, r rewards.PlanRe
 func (s *Store) draft(ctx context.Context, tx Tx, r rewards.PlanRequest) (
 	plan rewards.Plan, id rewards.OrderID, hold rewards.Hold, err error,
 ) {
+	var owed money.Shares
+	if _, err := fetchValues(ctx, tx, []any{(*int64)(&owed)},
+		`SELECT -quantity FROM house_holdings WHERE asset_id = ?1 AND quantity < 0`, int64(r.Asset.ID)); err != nil {
+		return plan, id, hold, err
+	}
+	r.Limits.Shortage = rewards.ShortageCost(owed, r.Limits.Price)
 	for lot, more := r.FirstRead(), true; more; {
 		queues, err := readQueues(ctx, tx, r.Asset.ID, lot)
 		if err != nil {
@@ -100,9 +111,10 @@ func (s *Store) insertOrder(
 	if err := insertMembers(ctx, tx, o.ID, p.Members); err != nil {
 		return o, err
 	}
-	_, err = tx.Exec(ctx, `INSERT INTO spending (day, notional, house) VALUES (?1, ?2, ?3)
+	_, err = tx.Exec(ctx, `INSERT INTO spending (day, notional, house, shortage) VALUES (?1, ?2, ?3, ?4)
 		ON CONFLICT (day) DO UPDATE SET notional = spending.notional + excluded.notional,
-		house = spending.house + excluded.house`, dayOf(o.CreatedAt()), int64(o.Notional), int64(o.House))
+		house = spending.house + excluded.house, shortage = spending.shortage + excluded.shortage`,
+		dayOf(o.CreatedAt()), int64(o.Notional), int64(o.House), int64(p.Shortage))
 	return o, err
 }
 

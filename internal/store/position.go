@@ -7,15 +7,25 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// addPosition adds a settled order's shares to the asset's booked total.
-func addPosition(ctx context.Context, tx Tx, o rewards.Order) error {
+// addPosition adds a settled order's shares to the asset's booked total, and the house's part of
+// them to its shares.
+func addPosition(ctx context.Context, tx Tx, o rewards.Order, results []rewards.Result) error {
 	if o.State != rewards.OrderSettled || o.FilledQty == 0 {
 		return nil
 	}
 	_, err := tx.Exec(ctx, `INSERT INTO positions (asset_id, booked) VALUES (?1, ?2)
 		ON CONFLICT (asset_id) DO UPDATE SET booked = positions.booked + excluded.booked`,
 		int64(o.AssetID), int64(o.FilledQty))
-	return err
+	if err != nil {
+		return err
+	}
+	house := o.FilledQty
+	for i := range results {
+		if r := &results[i]; r.ChangesHolding() {
+			house -= r.Bought.Shares
+		}
+	}
+	return addHouse(ctx, tx, o.AssetID, house)
 }
 
 // Booked lists the booked shares of every asset that was ever bought.
@@ -28,7 +38,8 @@ func (s *Store) Booked(ctx context.Context) ([]rewards.BookedPosition, error) {
 		FROM positions p JOIN assets a ON a.id = p.asset_id ORDER BY a.id`)
 }
 
-// SaveDifferences stores the broker's positions minus the booked totals.
+// SaveDifferences stores the broker's positions minus the booked totals. A difference that is gone is
+// no longer accepted.
 func (s *Store) SaveDifferences(
 	ctx context.Context, l rewards.Lease, differences map[rewards.AssetID]money.Shares,
 ) error {
@@ -36,6 +47,9 @@ func (s *Store) SaveDifferences(
 		for id, difference := range differences {
 			_, err := tx.Exec(ctx, `UPDATE positions SET differs = ?2 WHERE asset_id = ?1`,
 				int64(id), int64(difference))
+			if err == nil && difference == 0 {
+				_, err = tx.Exec(ctx, `UPDATE positions SET accepted = 0 WHERE asset_id = ?1`, int64(id))
+			}
 			if err != nil {
 				return err
 			}

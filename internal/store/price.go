@@ -14,15 +14,16 @@ func (s *Store) QuotedAssets(ctx context.Context) (assets []rewards.Asset, quote
 		return tx.Query(ctx, func(row Row) error {
 			var q rewards.Quote
 			a, err := scanAsset(suffixed{row, []any{
-				(*int64)(&q.Price), toTime{&q.TradedAt}, toTime{&q.ConfirmedAt}, (*int64)(&q.Accepted),
+				(*int64)(&q.Price), toTime{&q.TradedAt}, toTime{&q.ConfirmedAt}, (*int64)(&q.Accepted), &q.Generation,
 			}})
-			q.AssetID = a.ID
+			q.AssetID, q.Pending = a.ID, a.Hold.Units // see holdAsset
 			assets, quotes = append(assets, a), append(quotes, q)
 			return err
-		}, `SELECT a.id, a.broker_id, a.symbol, a.name, a.enabled, a.gone, a.doubt_since, a.doubt_price, a.hold_from,
-			coalesce(p.price, 0), coalesce(p.traded_at, 0), coalesce(p.confirmed_at, 0), coalesce(p.accepted, 0)
-			FROM assets a LEFT JOIN prices p ON p.asset_id = a.id
-			WHERE a.used = 1 ORDER BY a.symbol`)
+		}, `SELECT `+assetColumns+`, coalesce(p.price, 0), coalesce(p.traded_at, 0), coalesce(p.confirmed_at, 0),
+			coalesce(p.accepted, 0), coalesce(p.price_generation, generation) FROM assets a
+			LEFT JOIN (SELECT asset_id, price, traded_at, confirmed_at, accepted, generation AS price_generation
+				FROM prices) p
+				ON p.asset_id = a.id WHERE a.used = 1 ORDER BY a.symbol`)
 	})
 	return assets, quotes, err
 }
@@ -36,14 +37,18 @@ type suffixed struct {
 // Scan implements Row.
 func (x suffixed) Scan(dest ...any) error { return x.Row.Scan(append(dest, x.last...)...) }
 
-// SaveQuotes stores prices. It keeps the level that an operator accepted.
+// SaveQuotes stores prices. It keeps the level that an operator accepted. A price in the units of
+// another generation, or from before the asset's pending units changed, is ignored.
 func (s *Store) SaveQuotes(ctx context.Context, quotes []rewards.Quote) error {
 	return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
 		for _, q := range quotes {
-			if _, err := tx.Exec(ctx, `INSERT INTO prices (asset_id, price, traded_at, confirmed_at)
-				VALUES (?1, ?2, ?3, ?4) ON CONFLICT (asset_id) DO UPDATE SET
-				price = excluded.price, traded_at = excluded.traded_at, confirmed_at = excluded.confirmed_at`,
-				int64(q.AssetID), int64(q.Price), micros(q.TradedAt), micros(q.ConfirmedAt)); err != nil {
+			if _, err := tx.Exec(ctx, `INSERT INTO prices (asset_id, price, traded_at, confirmed_at, generation)
+				SELECT id, ?2, ?3, ?4, generation FROM assets WHERE id = ?1 AND generation = ?5
+				AND pending_from = ?6 AND pending_old = ?7 AND pending_new = ?8
+				ON CONFLICT (asset_id) DO UPDATE SET price = excluded.price, traded_at = excluded.traded_at,
+				confirmed_at = excluded.confirmed_at, generation = excluded.generation`,
+				int64(q.AssetID), int64(q.Price), micros(q.TradedAt), micros(q.ConfirmedAt), q.Generation,
+				micros(q.Pending.From), q.Pending.Ratio.Old, q.Pending.Ratio.New); err != nil {
 				return err
 			}
 		}

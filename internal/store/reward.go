@@ -1,7 +1,9 @@
 package store
 
 import (
+	"bytes"
 	"context"
+	"slices"
 
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
@@ -72,8 +74,27 @@ const executedOf = ` FROM (SELECT a.app_id AS of_app, a.reward_id AS of_id FROM 
 			WHERE later.app_id = a.app_id AND later.reward_id = a.reward_id AND later.order_id > a.order_id)) AS bought
 	CROSS JOIN rewards WHERE app_id = of_app AND id = of_id AND id < ?2 AND status = ` + executed
 
-// Rewards implements rewards.Store. An index in the order of the list serves each filter.
+// Rewards implements rewards.Store. An index in the order of the list serves each filter, so a list
+// ends with its page or at the first reward that is too old.
 func (s *Store) Rewards(
+	ctx context.Context, app rewards.AppID, f rewards.RewardFilter, p rewards.Page[rewards.Reward],
+) ([]rewards.Reward, error) {
+	p, some := f.Narrow(p)
+	if !some {
+		return nil, nil
+	}
+	if f.IdempotencyKey != "" {
+		return s.rewardWithKey(ctx, app, f, p)
+	}
+	list, err := s.rewardsBefore(ctx, app, f, p)
+	if old := slices.IndexFunc(list, func(r rewards.Reward) bool { return !f.Begins(r) }); old >= 0 {
+		list = list[:old]
+	}
+	return list, err
+}
+
+// rewardsBefore lists rewards by the filter's user and status, one of them, or neither.
+func (s *Store) rewardsBefore(
 	ctx context.Context, app rewards.AppID, f rewards.RewardFilter, p rewards.Page[rewards.Reward],
 ) ([]rewards.Reward, error) {
 	args := []any{app[:], before(p.Before), p.Limit}
@@ -107,14 +128,11 @@ func (s *Store) rewardsOfUser(
 		return readAll(ctx, s, scanReward,
 			listRewards+` AND user_id = ?4 AND failure_reason <> ''`+newestFirst, args...)
 	}
-	use := s.index.loaded()
-	if use == indexUnknown {
-		if _, err := read(ctx, s, s.index.load); err != nil {
-			return nil, err
-		}
-		use = s.index.loaded()
+	inSegments, err := s.inSegments(ctx)
+	if err != nil {
+		return nil, err
 	}
-	if use == indexInSegments {
+	if inSegments {
 		page := s.index.newUserPage(app, *f.UserID, f.Status)
 		return read(ctx, s, func(ctx context.Context, tx Tx) ([]rewards.Reward, error) { return page.read(ctx, tx, p) })
 	}
@@ -126,6 +144,35 @@ func (s *Store) rewardsOfUser(
 	default:
 		return readAll(ctx, s, scanReward, listRewards+` AND user_id = ?4`+newestFirst, args...)
 	}
+}
+
+// inSegments reports whether segments find rewards.
+func (s *Store) inSegments(ctx context.Context) (bool, error) {
+	if use := s.index.loaded(); use != indexUnknown {
+		return use == indexInSegments, nil
+	}
+	return read(ctx, s, s.index.load)
+}
+
+// rewardWithKey lists the reward with an idempotency key, if the filter and the page have it.
+func (s *Store) rewardWithKey(
+	ctx context.Context, app rewards.AppID, f rewards.RewardFilter, p rewards.Page[rewards.Reward],
+) (list []rewards.Reward, err error) {
+	inSegments, err := s.inSegments(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if inSegments {
+		page := s.index.newKeyPage(requestKey{app, f.IdempotencyKey})
+		list, err = read(ctx, s, page.read)
+	} else {
+		list, err = readAll(ctx, s, scanReward, `SELECT `+rewardColumns+` FROM rewards
+			WHERE app_id = ?1 AND idempotency_key = ?2`, app[:], f.IdempotencyKey)
+	}
+	before := before(p.Before)
+	return slices.DeleteFunc(list, func(r rewards.Reward) bool {
+		return !f.Matches(r) || bytes.Compare(r.ID[:], before) >= 0
+	}), err
 }
 
 // CountRewards counts the rewards of an app by status, each up to limit, so that its cost does

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"stockrewards/internal/rewards"
 )
@@ -11,13 +12,18 @@ import (
 // SettleOrder books the end of an order in one transaction: the broker's final figures, each
 // member's allocation, the users' holdings and the house's shares. book decides, given the
 // members in order of arrival. When it fails, nothing is booked and its error is returned.
-// SettleOrder fails with ErrStale when the order left the state from, and with ErrLostLease.
+// SettleOrder fails with ErrStale when the order left the state from, and while a sweep changes the
+// holdings of its stock, and with ErrLostLease.
 func (s *Store) SettleOrder(
 	ctx context.Context, l rewards.Lease, from rewards.OrderState, o rewards.Order,
 	book func([]rewards.Claim) (rewards.Settlement, error),
 ) error {
 	change := &holdingChange{cache: s.held}
+	var apps []rewards.AppID
 	err := s.writeFenced(ctx, l, func(ctx context.Context, tx Tx) error {
+		if waits, err := sweeping(ctx, tx, o.AssetID); err != nil || waits {
+			return staleIf(waits, err)
+		}
 		claims, err := queryClaims(ctx, tx, o.ID)
 		if err != nil {
 			return err
@@ -27,6 +33,10 @@ func (s *Store) SettleOrder(
 			return err
 		}
 		booked := o.WithSettlement(settlement, s.now())
+		if _, err := fetchValues(ctx, tx, []any{&booked.Generation}, `SELECT generation FROM assets WHERE id = ?1`,
+			int64(o.AssetID)); err != nil {
+			return err
+		}
 		if err := updateOrder(ctx, tx, from, booked); err != nil {
 			return err
 		}
@@ -34,10 +44,15 @@ func (s *Store) SettleOrder(
 			return fmt.Errorf("store: cannot book order %s: %w", o.ID, err)
 		}
 		change.begin(holdersOf(settlement.Results))
-		return addPosition(ctx, tx, booked)
+		if err := addPosition(ctx, tx, booked, settlement.Results); err != nil {
+			return err
+		}
+		apps = appsOf(settlement.Results)
+		return s.addAppAssets(ctx, tx, apps, o.AssetID)
 	})
 	if err == nil {
 		change.committed()
+		s.exposed.add(apps, o.AssetID)
 	}
 	return err
 }
@@ -75,6 +90,7 @@ func bookResults(ctx context.Context, tx Tx, o rewards.Order, results []rewards.
 		if r.ChangesHolding() {
 			held = append(held, []any{
 				r.AppID[:], r.UserID[:], int64(o.AssetID), int64(r.Bought.Shares), int64(r.Cost()),
+				o.Generation,
 			})
 		}
 	}
@@ -103,11 +119,22 @@ func bookResults(ctx context.Context, tx Tx, o rewards.Order, results []rewards.
 	}
 	const add = ` ON CONFLICT (app_id, user_id, asset_id) DO UPDATE SET
 		quantity = holdings.quantity + excluded.quantity, cost_basis = holdings.cost_basis + excluded.cost_basis`
-	_, err = execRows(ctx, tx, `INSERT INTO holdings (app_id, user_id, asset_id, quantity, cost_basis)
-		VALUES (?1, ?2, ?3, ?4, ?5)`+add, `INSERT INTO holdings (app_id, user_id, asset_id, quantity, cost_basis)
-		SELECT app_id, user_id, asset_id, sum(quantity)::bigint, sum(cost_basis)::bigint
-		FROM unnest(?1::bytea[], ?2::bytea[], ?3::bigint[], ?4::bigint[], ?5::bigint[])
-			AS held (app_id, user_id, asset_id, quantity, cost_basis)
+	_, err = execRows(ctx, tx, `INSERT INTO holdings (app_id, user_id, asset_id, quantity, cost_basis, generation)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6)`+add, `INSERT INTO holdings (app_id, user_id, asset_id, quantity, cost_basis,
+		generation) SELECT app_id, user_id, asset_id, sum(quantity)::bigint, sum(cost_basis)::bigint, max(generation)
+		FROM unnest(?1::bytea[], ?2::bytea[], ?3::bigint[], ?4::bigint[], ?5::bigint[], ?6::bigint[])
+			AS held (app_id, user_id, asset_id, quantity, cost_basis, generation)
 		GROUP BY app_id, user_id, asset_id`+add, held)
 	return err
+}
+
+// appsOf lists the apps whose users get shares.
+func appsOf(results []rewards.Result) []rewards.AppID {
+	var apps []rewards.AppID
+	for i := range results {
+		if r := &results[i]; r.ChangesHolding() && !slices.Contains(apps, r.AppID) {
+			apps = append(apps, r.AppID)
+		}
+	}
+	return apps
 }

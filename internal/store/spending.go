@@ -17,12 +17,13 @@ func dayOf(t time.Time) int64 {
 // limitsLeft returns the limits minus what was ordered on the day of at. The cents that the
 // house adds to round a notional do not count, or they could use up the limit for small pools.
 func limitsLeft(ctx context.Context, tx Tx, l rewards.PlanLimits, at time.Time) (rewards.PlanLimits, error) {
-	var notional money.USD
-	if _, err := fetchValues(ctx, tx, []any{(*int64)(&notional)},
-		`SELECT notional FROM spending WHERE day = ?1`, dayOf(at)); err != nil {
+	var notional, shortage money.USD
+	if _, err := fetchValues(ctx, tx, []any{(*int64)(&notional), (*int64)(&shortage)},
+		`SELECT notional, shortage FROM spending WHERE day = ?1`, dayOf(at)); err != nil {
 		return l, err
 	}
 	l.DailyLeft -= notional
+	l.HouseLeft -= shortage
 	l.HouseSpent = make(map[rewards.AppID]money.USD)
 	err := tx.Query(ctx, func(row Row) error {
 		var app rewards.AppID

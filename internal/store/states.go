@@ -17,6 +17,11 @@ const (
 	announced = string('0' + rune(rewards.ActionAnnounced))
 	held      = string('0' + rune(rewards.ActionHeld))
 	withdrawn = string('0' + rune(rewards.ActionWithdrawn))
+	passed    = string('0' + rune(rewards.ActionPassed))
+	applied   = string('0' + rune(rewards.ActionApplied))
+	swept     = string('0' + rune(rewards.ActionSwept))
+	undone    = string('0' + rune(rewards.ActionUndone))
+	undoing   = string('0' + rune(rewards.ActionUndoing))
 )
 
 // Conditions on a state. The partial index orders_live has the orders that are not final;

@@ -30,6 +30,8 @@ type Store struct {
 	used  sync.Map // rewards.AssetID -> true: assets that are marked as used
 	known *knownUsers
 	index *rewardIndex
+
+	exposed exposures
 }
 
 // New returns the store of an open engine. Runs with the same clock and randomness are the same.

@@ -69,6 +69,22 @@ func (d *desk) CreateUser(_ context.Context, u rewards.User) (rewards.User, erro
 	return u, nil
 }
 
+// ChangeUser implements rewards.Recorder.
+func (d *desk) ChangeUser(_ context.Context, c rewards.UserChange) (rewards.User, error) {
+	return rewards.User{AppID: c.AppID, ID: c.UserID}, nil
+}
+
+// RecordAll implements rewards.Recorder.
+func (d *desk) RecordAll(
+	ctx context.Context, _ rewards.AppID, batch []rewards.NewReward,
+) (list []rewards.BatchOutcome, err error) {
+	for _, r := range batch {
+		outcome, err := d.Record(ctx, r)
+		list = append(list, rewards.BatchOutcome{Outcome: outcome, Err: err})
+	}
+	return list, nil
+}
+
 // Record implements rewards.Recorder: everything can be given to everyone.
 func (d *desk) Record(_ context.Context, r rewards.NewReward) (rewards.Outcome, error) {
 	d.given = r
@@ -100,7 +116,13 @@ func (d *desk) Holdings(context.Context, rewards.AppID, rewards.UserID) ([]rewar
 
 func (d *desk) Assets(context.Context) ([]rewards.Asset, error) { return nil, nil }
 
-func (d *desk) Price(rewards.AssetID) (money.Price, bool) { return 0, false }
+func (d *desk) Price(rewards.AssetID, int64) (money.Price, bool) { return 0, false }
+
+// Generation implements rewards.Prices: no units change.
+func (*desk) Generation(rewards.AssetID) int64 { return 0 }
+
+// Reload implements rewards.Prices.
+func (*desk) Reload(context.Context) error { return nil }
 
 func (d *desk) post(t *testing.T, key, path, body string) (int, []byte) {
 	t.Helper()
@@ -137,7 +159,8 @@ func FuzzAddress(f *testing.F) {
 		"/v1/users", "/v1/users?email=%C3%84%40x.org&limit=1", "/v1/rewards?limit=007&status=executed", "/v1/rewards?limit=0&limit=1",
 		"/v1/rewards?userId=0199b1c6-3f60-7a10-8c1d-2e3f40516273&cursor=AZmxx1CqfESisubD1OX2BxgAAAAAAAAAAAAAAAAA", "/v1//users",
 		"/v1/users/0199B1C6-3F60-7A10-8C1D-2E3F40516273/portfolio", "/v1/rewards/%2e%2e", "/v1/rewards?%zz", "*", "/v1/assets?;",
-		"/v1/users?externalId=%00", "/openapi.json", "/v1/users?limit=99999999999999999999", "/v1/rewards?cursor=", "//v1/users", "/v1/users/",
+		"/v1/users?externalId=%00", "/openapi.json", "/v1/users?limit=99999999999999999999", "/v1/rewards?cursor=",
+		"/v1/rewards?createdAfter=2026-09-21T14:30:00.125%2B02:00&createdBefore=9999-12-31T23:59:59Z&idempotencyKey=12345678", "//v1/users", "/v1/users/",
 	} {
 		f.Add(target, "checkout-7f3a", key)
 	}

@@ -76,6 +76,23 @@ func FuzzJournal(f *testing.F) {
 	})
 }
 
+// Switches implements ledger.Source: nothing changed the stock.
+func (b books) Switches(context.Context) ([]rewards.Switch, error) { return nil, nil }
+
+// Effects implements ledger.Source.
+func (b books) Effects(context.Context, int64, func(rewards.Effect) error) error { return nil }
+
+// Receipts implements ledger.Source.
+func (b books) Receipts(context.Context) ([]rewards.Receipt, error) { return nil, nil }
+
+// Corrections implements ledger.Source.
+func (b books) Corrections(context.Context) ([]rewards.Correction, error) { return nil, nil }
+
+// Stocks implements ledger.Source.
+func (b books) Stocks(context.Context) ([]rewards.Stock, error) {
+	return []rewards.Stock{{AssetID: 1, Booked: money.Share}}, nil
+}
+
 // skeleton is a journal without comments and codes.
 func skeleton(journal string) []string {
 	var lines []string

@@ -28,6 +28,7 @@ type hostile struct {
 	quotes  map[string]hostileQuote // by symbol; others trade at $100
 	orders  []*hostileOrder         // accepted, in order of arrival
 	sent    []string                // the client order id of each submission, refused ones too
+	listed  []any                   // account activities
 	script  func(*hostileOrder)     // decides what becomes of an accepted order
 	refuse  func(symbol string) (status int, body string)
 	stall   func(symbol string) time.Duration // before a submission is answered
@@ -67,7 +68,11 @@ func newHostile(t *testing.T) *hostile {
 	h := &hostile{account: "11111111-1111-4111-8111-111111111111", clock: time.Now, quotes: map[string]hostileQuote{}, script: honestly}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /v2/account", h.getAccount)
-	mux.HandleFunc("GET /v2/account/activities", func(w http.ResponseWriter, _ *http.Request) { reply(w, 200, []any{}) })
+	mux.HandleFunc("GET /v2/account/activities", func(w http.ResponseWriter, _ *http.Request) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		reply(w, 200, append([]any{}, h.listed...))
+	})
 	mux.HandleFunc("GET /v2/clock", h.getClock)
 	mux.HandleFunc("GET /v2/calendar", h.getCalendar)
 	mux.HandleFunc("GET /v2/assets", h.getAssets)

@@ -99,7 +99,8 @@ func TestHostileJumpWithoutAPreviousClose(t *testing.T) {
 	v.must(502, "GET", "/v1/users/"+v.user+"/portfolio", "", nil)
 }
 
-// A correction of an old order's fill is noticed at the next start.
+// A correction of an old order's fill is noticed at the next start. It stops nothing: the house
+// owes what is missing.
 func TestHostileCorrectionOfAnOldOrder(t *testing.T) {
 	t.Parallel()
 	v := newVictim(t)
@@ -109,11 +110,18 @@ func TestHostileCorrectionOfAnOldOrder(t *testing.T) {
 	v.serve()
 	v.await(v.give("hostile-old", "100", "AAPL").ID, "executed", 20*time.Second)
 	v.stop()
-	v.broker.set(func() { v.broker.orders[0].quantity = "0.5" })
+	v.broker.set(func() {
+		o := v.broker.orders[0]
+		o.quantity = "0.5"
+		v.broker.listed = []any{map[string]any{
+			"id": "20261122000000000::cccccccc-0000-4000-8000-000000000001", "activity_type": "FILL", "type": "trade_bust",
+			"order_id": o.id, "symbol": o.symbol, "side": "buy", "qty": "-0.5", "cum_qty": "0.5", "price": "100",
+			"transaction_time": time.Now().Format(time.RFC3339Nano),
+		}}
+	})
 	v.serve()
-	v.alarmed("broker_conflict", 20*time.Second)
-	v.give("hostile-after", "100", "AAPL")
-	v.sends(1, 3*time.Second)
+	v.alarmed("fill_corrected:", 30*time.Second)
+	v.alarmed("house_owes:AAPL", 20*time.Second)
 }
 
 // A clock that answers 2099 must not disarm what protects a restored backup.

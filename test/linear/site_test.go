@@ -82,7 +82,13 @@ func newApp(t *testing.T, books *store.Store) string {
 
 type noPrices struct{}
 
-func (noPrices) Price(rewards.AssetID) (money.Price, bool) { return 0, false }
+func (noPrices) Price(rewards.AssetID, int64) (money.Price, bool) { return 0, false }
+
+// Generation implements rewards.Prices: no units change.
+func (noPrices) Generation(rewards.AssetID) int64 { return 0 }
+
+// Reload implements rewards.Prices.
+func (noPrices) Reload(context.Context) error { return nil }
 
 func serve(t *testing.T, books *store.Store) string {
 	t.Helper()

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"stockrewards/internal/money"
@@ -10,12 +11,18 @@ import (
 
 // bust is a fill that the exchange corrects after the order has ended.
 type bust struct {
-	id                string // the order's client order id
-	stock             string
-	booked, corrected money.Shares
-	at                time.Time
-	noticed           bool // by the service, which has stopped ordering
-	settled           bool // by the operator
+	id                   string // the order's client order id
+	stock                string
+	wasBooked, corrected money.Shares
+	at                   time.Time
+	booked               bool            // by the service
+	compared             map[string]span // comparisons of all orders since then
+}
+
+// span is the first of several comparisons, and how many there were.
+type span struct {
+	first time.Time
+	count int
 }
 
 // An order can be busted once no fault hides it any more, and while the hourly comparison
@@ -23,9 +30,9 @@ type bust struct {
 const (
 	bustAfter  = 11 * time.Minute
 	bustBefore = 30 * time.Hour
-	bustLeast  = 10 * money.Dollar // so that the operator can trade a part
+	bustLeast  = 10 * money.Dollar // so that the house can buy a part
 	bustKeep   = 24
-	noticedIn  = time.Hour + time.Minute
+	comparedIn = time.Hour + time.Minute
 )
 
 type endedOrder struct {
@@ -47,6 +54,9 @@ func (l *lab) sawEnded(o rewards.Order, fault string) {
 func (l *lab) bustOne() {
 	var able []int
 	for i, o := range l.recent {
+		if s := l.firms.of(l.stock(o.Symbol)); s != nil && (s.gone || s.event != nil || s.changed.After(o.at)) {
+			continue // its shares are others now
+		}
 		if time.Since(o.at) > bustAfter && time.Since(o.FirstAttemptAt) < bustBefore {
 			able = append(able, i)
 		}
@@ -61,50 +71,75 @@ func (l *lab) bustOne() {
 	if l.random.IntN(2) == 0 {
 		event, change = byBustMore, -change
 	}
-	b := &bust{id: o.ClientOrderID, stock: l.stock(o.Symbol), booked: o.FilledQty, corrected: o.FilledQty + change, at: time.Now()}
+	b := &bust{
+		id: o.ClientOrderID, stock: l.stock(o.Symbol), wasBooked: o.FilledQty, corrected: o.FilledQty + change,
+		at: time.Now(), compared: map[string]span{},
+	}
 	l.check(l.brokerage.Bust(l.t.Context(), b.id, b.corrected))
 	l.busts = append(l.busts, b)
 	l.cover.hit(rowFinal, event)
-	l.note("the exchange: the fill of order %s is %s after all, not %s", b.id, b.corrected, b.booked)
+	l.note("the exchange: the fill of order %s is %s after all, not %s", b.id, b.corrected, b.wasBooked)
 }
 
 func (b *bust) event() string {
-	if b.corrected < b.booked {
+	if b.corrected < b.wasBooked {
 		return byBustLess
 	}
 	return byBustMore
 }
 
-// sawCompared checks the saved result of a comparison: it has all earlier busts. A poll that finds
-// a conflict saves it as well, but reads fewer orders.
-func (l *lab) sawCompared(p *process, found []rewards.BrokerConflict, all bool) {
+// sawCompared notes the saved result of a comparison. Two that show the same corrected fill, some
+// time apart, book it. A poll that finds a conflict saves it as well, but reads fewer orders.
+func (l *lab) sawCompared(p *process, all bool) {
 	if p.compared = true; !all {
 		return
 	}
 	for _, b := range l.busts {
-		if b.noticed || !b.at.Before(p.began) {
+		if b.booked || !b.at.Before(p.began) {
 			continue
 		}
-		b.noticed = slices.ContainsFunc(found, func(c rewards.BrokerConflict) bool {
-			return c.ClientOrderID == b.id && c.FilledQty == b.corrected
-		})
-		if !b.noticed {
-			l.violate("a comparison finds a fill that changed", b.id, "booked %s, now %s, found %+v", b.booked, b.corrected, found)
-			continue
+		seen := b.compared[p.name]
+		seen.count++
+		if seen.count == 1 {
+			seen.first = p.began
 		}
-		l.cover.hit(rowCompared, b.event())
-		l.note("%s: notices the bust of %s", p.name, b.id)
+		b.compared[p.name] = seen
+		if seen.count > 2 && p.began.Sub(seen.first) > 2*rewards.TerminalWait {
+			l.violate("comparisons book a fill that changed", b.id, "was %s, now %s, compared %d times since %s",
+				b.wasBooked, b.corrected, seen.count, seen.first)
+		}
 	}
 }
 
+// sawCorrected checks a correction that was booked. The broker's faults may have shown a fill that
+// is not true: its shares are in the account, and not in our books.
+func (l *lab) sawCorrected(p *process, before, o rewards.Order) {
+	l.filled[l.stock(o.Symbol)] += o.Corrected - before.Corrected
+	l.note("%s: the fill of order %s is corrected to %s", p.name, o.ClientOrderID, o.Corrected)
+	for _, b := range l.busts {
+		if b.id == o.ClientOrderID {
+			if o.Corrected != b.corrected || o.FilledQty != b.wasBooked {
+				l.violate("a corrected fill is booked as it is", b.id, "%s of %s, now %s", o.Corrected, b.wasBooked, b.corrected)
+			}
+			b.booked = true
+			l.cover.hit(rowCompared, b.event())
+			return
+		}
+	}
+	if r, _ := l.record(o.ClientOrderID); !strings.HasPrefix(r.Fault, "shrinking-fill") {
+		l.violate("only a corrected fill is corrected", o.ClientOrderID, "to %s, bought %s (%s)", o.Corrected, r.FilledQty, r.Fault)
+	}
+	l.excess = append(l.excess, o)
+}
+
 // overdue reports a process that plans an order before its first comparison, and busts that
-// it should have noticed.
+// it should have seen.
 func (l *lab) overdue(p *process) {
 	if !p.compared {
 		l.violate("orders are compared before the first is planned", p.name, "it has never compared")
 	}
 	for _, b := range l.busts {
-		if b.noticed || p.began.Sub(b.at) < noticedIn {
+		if b.booked || len(b.compared) > 0 || p.began.Sub(b.at) < comparedIn {
 			continue
 		}
 		if !l.alarmed("broker_orders_not_compared") {
@@ -113,35 +148,24 @@ func (l *lab) overdue(p *process) {
 	}
 }
 
-// settleBusts marks the busts whose conflict the operator has acknowledged.
-func (l *lab) settleBusts() {
-	if l.unsettled() == 0 {
-		return
-	}
-	conflicts := l.conflicts()
+// unbooked is how many busts the service has not booked.
+func (l *lab) unbooked() (n int) {
 	for _, b := range l.busts {
-		b.settled = b.settled || slices.ContainsFunc(conflicts, func(c rewards.BrokerConflict) bool {
-			return c.ClientOrderID == b.id && c.FilledQty == b.corrected && !c.AcknowledgedAt.IsZero()
-		})
-	}
-}
-
-func (l *lab) unsettled() (n int) {
-	for _, b := range l.busts {
-		if !b.settled {
+		if !b.booked {
 			n++
 		}
 	}
 	return n
 }
 
-// verifyBusts checks that busts have not changed bookings and that each conflict is settled.
+// verifyBusts checks that busts have changed no allocation, and that the difference is booked.
 func (l *lab) verifyBusts() {
 	for _, b := range l.busts {
 		o, _ := l.order(b.id)
 		r, _ := l.record(b.id)
-		if !b.settled || o.FilledQty != b.booked || r.FilledQty != b.corrected {
-			l.violate("a bust changes no holding", b.id, "%+v: now booked %s, at the brokerage %s", *b, o.FilledQty, r.FilledQty)
+		if !b.booked || o.FilledQty != b.wasBooked || o.Corrected != b.corrected || r.FilledQty != b.corrected {
+			l.violate("a bust changes the house's shares only", b.id, "%+v: booked %s, now %s, at the brokerage %s",
+				*b, o.FilledQty, o.Corrected, r.FilledQty)
 		}
 	}
 }

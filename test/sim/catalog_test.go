@@ -28,7 +28,15 @@ func (w *world) stock(symbol string) string {
 			return s
 		}
 	}
-	return symbol
+	return cmp.Or(w.symbols[symbol], symbol)
+}
+
+// brokerSymbol is the brokerage's symbol of a stock now.
+func (w *world) brokerSymbol(stock string) string {
+	if s := w.firms.of(stock); s != nil {
+		return s.now
+	}
+	return stock
 }
 
 func (l *lab) symbol(stock string) string {
@@ -45,6 +53,14 @@ func (l *lab) sync() {
 				Active: true, Tradable: true, Fractionable: true,
 			})
 		}
+	}
+	l.advanceEvents()
+	for _, s := range l.firms.catalogNow() {
+		list = append(list, rewards.BrokerAsset{
+			ID: paper.AssetID(s.name), Symbol: s.now, Name: s.name, Exchange: "NYSE",
+			Active: true, Tradable: true, Fractionable: true,
+		})
+		l.renamedTo(s, s.now)
 	}
 	_, err := l.store.SyncAssets(l.t.Context(), func(ours []rewards.Asset) (rewards.AssetSync, error) {
 		return rewards.SyncAssets(ours, list, rewards.SyncFilter{}), nil
@@ -124,6 +140,9 @@ func (l *lab) giveUnder(symbol, event string) {
 // unknown reports whether a symbol is not in the catalog now.
 func (l *lab) unknown(symbol string) bool {
 	stock := l.stock(symbol)
+	if s := l.firms.of(stock); s != nil && s.gone {
+		return true // it may be in the catalog still
+	}
 	return l.gone[stock] || l.symbol(stock) != symbol
 }
 

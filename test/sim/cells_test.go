@@ -44,13 +44,21 @@ func lies() []string {
 
 func fillPrices() []string { return []string{"zero-price", "absurd-price"} }
 
+// actionFaults strike a corporate action when it is announced.
+func actionFaults() []string {
+	return []string{
+		"late-announcement", "wrong-ratio", "reversed-ratio", "duplicate-announcement", "revised",
+		"late-position", "cash-in-lieu", "fraction-reversed", "round-up", "wrong-direction", "new-asset-id",
+	}
+}
+
 func quotes() []string { return []string{"absurd-quote", "missing-quote", "stale-quote", "zero-quote"} }
 
 // allRows are the states of rewards and orders (docs/states.md), and what concerns neither.
 func allRows() []string {
 	return []string{
 		rowNew, rowAnswer, rowRecorded, rowPlanned, rowSubmitted, rowAgain, rowOpen, rowQuarantined, rowResolved,
-		rowFinal, rowLease, rowCompared, rowMarket,
+		rowFinal, rowLease, rowCompared, rowMarket, rowAction,
 	}
 }
 
@@ -64,6 +72,12 @@ func expected(row, kind string) (need, string) {
 		return expectedOfEvent(row, kind)
 	}
 	in := func(families ...[]string) bool { return slices.Contains(slices.Concat(families...), kind) }
+	if row == rowAction && in(actionFaults(), processFaults(), storeErrors()) {
+		return may, ""
+	}
+	if in(actionFaults()) {
+		return never, "it happens to a corporate action"
+	}
 	own := in(processFaults(), storeErrors())
 	switch row {
 	case rowNew, rowRecorded, rowPlanned, rowLease:
@@ -93,6 +107,10 @@ func expected(row, kind string) (need, string) {
 			return may, ""
 		}
 		return never, "it is booked without a question to the broker"
+	case rowFinal:
+		if own {
+			return may, "" // the broker corrected its fill
+		}
 	case rowCompared:
 		if own || in(requestFaults()) {
 			return may, ""

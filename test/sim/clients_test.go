@@ -90,6 +90,9 @@ func (l *lab) newGiven() *given {
 		app: app, user: l.users[app][l.random.IntN(usersPerApp)], key: fmt.Sprintf("key-%06d", l.nextKey),
 		amount: amounts[l.random.IntN(len(amounts))], symbol: l.symbol(symbols()[l.random.IntN(len(symbols()))]),
 	}
+	if idle := l.firms.givable(); len(idle) > 0 && l.random.IntN(4) > 0 {
+		g.symbol = l.symbol(idle[l.random.IntN(len(idle))].name)
+	}
 	l.promised[g.user] += g.amount
 	l.given = append(l.given, g)
 	l.unsure = append(l.unsure, g)

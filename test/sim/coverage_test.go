@@ -24,6 +24,7 @@ const (
 	rowLease       = "(lease)"
 	rowCompared    = "(compared)" // the comparison of all orders
 	rowMarket      = "(market)"   // hours, prices
+	rowAction      = "(action)"   // corporate actions
 )
 
 func rowOf(o rewards.Order) string {

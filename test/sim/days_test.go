@@ -19,12 +19,14 @@ func yearBegin() time.Time { return time.Date(2026, 1, 5, 11, 0, 0, 0, time.UTC)
 
 // A sitting is a part of a day with clients; between sittings nothing happens.
 const (
-	sittings     = 6
-	sittingSteps = 30
-	operatorAsks = 3 // the operator visits after one in three sittings
+	sittings       = 6
+	sittingSteps   = 30
+	actionSittings = 8 // a day, when there are corporate actions
+	operatorAsks   = 3 // the operator visits after one in three sittings
 )
 
 func (l *lab) liveDays(days int) {
+	l.total = days
 	for begin := yearBegin(); l.opened < days && !l.t.Failed(); begin = begin.AddDate(0, 0, 1) {
 		l.until(begin)
 		clock := l.operatorClock()
@@ -51,6 +53,9 @@ func (l *lab) day(begin time.Time) {
 	for len(hours) < sittings {
 		hours = append(hours, time.Hour+time.Duration(l.random.Int64N(int64(10*time.Hour))))
 	}
+	if l.firms != nil { // 20:35 and 02:45 in New York, when actions begin to count and happen
+		hours = append(hours, 14*time.Hour+35*time.Minute, 20*time.Hour+45*time.Minute)
+	}
 	slices.Sort(hours)
 	mood := l.random.IntN(5)
 	for _, at := range hours {
@@ -59,6 +64,7 @@ func (l *lab) day(begin time.Time) {
 		}
 		l.until(begin.Add(at))
 		l.advanceStories()
+		l.advanceCompanies()
 		l.trouble(mood)
 		l.sitting(3 + l.random.IntN(9))
 		if l.random.IntN(operatorAsks) == 0 {
@@ -88,7 +94,7 @@ func (l *lab) trouble(mood int) {
 		l.rates = rates{kill: 150, store: 300, freeze: 80, lose: 1500}
 		count = 2 + l.random.IntN(5)
 	}
-	kinds := paper.Kinds()
+	kinds := slices.DeleteFunc(paper.Kinds(), func(kind string) bool { return slices.Contains(actionFaults(), kind) })
 	for range count {
 		l.afflictOnce(kinds[l.random.IntN(len(kinds))], dense)
 	}
@@ -177,6 +183,10 @@ func (l *lab) visitOperator() {
 		}
 	}
 	l.work(12)
+	if l.firms != nil {
+		l.mistake()
+		l.undoMistakes()
+	}
 }
 
 func (l *lab) decide() {
@@ -184,9 +194,9 @@ func (l *lab) decide() {
 	for _, c := range l.openConflicts() {
 		l.sold[c.ClientOrderID] = l.settleConflict(c) || l.sold[c.ClientOrderID]
 	}
-	l.settleBusts()
 	l.sellExcess()
 	l.judgePrices()
+	l.decideActions()
 	l.watch()
 }
 
@@ -207,7 +217,7 @@ func (l *lab) sellExcess() {
 			left = append(left, o)
 			continue
 		}
-		if !l.trade("sell", o.Symbol, r.FilledQty-o.FilledQty) {
+		if !l.trade("sell", o.Symbol, r.FilledQty-o.Corrected) {
 			left = append(left, o)
 			continue
 		}
@@ -227,14 +237,17 @@ func (l *lab) compareAll() {
 	l.check(err)
 	left := maps.Clone(l.filled)
 	for _, p := range positions {
-		left[p.Symbol] -= p.Qty
+		left[l.stock(p.Symbol)] -= p.Qty
 	}
 	for _, b := range l.busts {
-		if !b.settled {
-			left[b.stock] += b.corrected - b.booked
+		if !b.booked {
+			left[b.stock] += b.corrected - b.wasBooked
 		}
 	}
 	for symbol, qty := range left {
+		if s := l.firms.of(symbol); s != nil {
+			qty = l.unbookedOf(s)
+		}
 		if qty != 0 {
 			l.violate("the account holds what was booked", symbol, "booked are %s more than it holds", qty)
 		}
@@ -264,14 +277,15 @@ func (l *lab) recover() {
 			for _, g := range slices.Clone(l.open) {
 				l.lookAt(g)
 			}
+			l.open = slices.DeleteFunc(l.open, l.stranded)
 		}
-		if len(l.open)+len(l.unsure)+len(l.live)+len(l.excess)+l.unsettled() == 0 {
+		if len(l.open)+len(l.unsure)+l.liveOnes()+len(l.excess)+l.unbooked()+l.firms.unfinished() == 0 {
 			return
 		}
 	}
 	for _, b := range l.busts {
-		if !b.settled {
-			l.violate("in the end every bust is dealt with", b.id, "%+v", *b)
+		if !b.booked {
+			l.violate("in the end every bust is booked", b.id, "%+v", *b)
 		}
 	}
 	for _, g := range append(l.unsure, l.open...) {

@@ -68,7 +68,11 @@ func (m mortalStore) SettleOrder(
 	before.State = from
 	m.p.lab.sawNews(before)
 	return m.p.do(effect{name: "SettleOrder", row: rowOf(before)}, func() error {
-		return m.Store.SettleOrder(ctx, lease, from, o, book)
+		err := m.Store.SettleOrder(ctx, lease, from, o, book)
+		if err == nil {
+			m.p.lab.sawSettled(o)
+		}
+		return err
 	})
 }
 
@@ -80,7 +84,7 @@ func (m mortalStore) SaveReconciliation(ctx context.Context, found []rewards.Bro
 		}
 		err = m.Store.SaveReconciliation(ctx, found, until)
 		if err == nil {
-			m.p.lab.sawCompared(m.p, found, until.After(before))
+			m.p.lab.sawCompared(m.p, until.After(before))
 		}
 		return err
 	})
@@ -90,4 +94,18 @@ func (m mortalStore) SaveReconciliation(ctx context.Context, found []rewards.Bro
 func (m mortalStore) Control(ctx context.Context) (rewards.Control, error) {
 	m.p.sawControl()
 	return m.Store.Control(ctx)
+}
+
+func (m mortalStore) CorrectOrder(
+	ctx context.Context, lease rewards.Lease, o rewards.Order, b rewards.BrokerOrder, activity string,
+) error {
+	return m.p.do(effect{name: "CorrectOrder", row: rowFinal}, func() error {
+		l := m.p.lab
+		before, _ := l.order(o.ClientOrderID)
+		err := m.Store.CorrectOrder(ctx, lease, o, b, activity)
+		if after, _ := l.order(o.ClientOrderID); err == nil && after.Corrected != before.Corrected {
+			l.sawCorrected(m.p, before, after)
+		}
+		return err
+	})
 }

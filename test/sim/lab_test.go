@@ -36,6 +36,7 @@ type lab struct {
 	starts  int
 	strikes int // faults that struck
 	opened  int // trading days
+	total   int // to simulate
 	hours   rewards.MarketClock
 }
 
@@ -46,13 +47,18 @@ type labConfig struct {
 	smallPoolWait time.Duration
 	maxMembers    int
 	dailyLimit    money.USD
+	actions       int // corporate actions
 }
 
 type rates struct{ kill, store, freeze, lose int }
 
 func newLab(t *testing.T, seed uint64, config labConfig) *lab {
 	t.Helper()
-	w := newWorld(t, seed, paper.USEquities)
+	var firms *companies
+	if config.actions > 0 {
+		firms = newCompanies(config.actions)
+	}
+	w := newWorld(t, seed, paper.USEquities, firms)
 	l := &lab{
 		world: w, seed: seed, config: config, cover: newCoverage(), hash: fnv.New128a(),
 		executed: map[string]money.USD{}, promised: map[string]money.USD{},
@@ -83,6 +89,12 @@ func (l *lab) transcribe(texts ...string) {
 
 func (l *lab) draw(_ *process, e effect) string {
 	n := l.random.IntN(10_000)
+	switch e.row { // there are few of them
+	case rowAction:
+		n /= 4
+	case rowAgain:
+		n /= 2
+	}
 	for _, c := range []struct {
 		chance int
 		kinds  []string
@@ -164,6 +176,7 @@ func (l *lab) work(steps int) {
 			return
 		}
 		l.meanwhile()
+		l.lookAtHolders()
 		l.step(l.procs[l.random.IntN(len(l.procs))])
 		if l.atRest() {
 			return

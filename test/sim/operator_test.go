@@ -56,7 +56,8 @@ func (w *world) judgePrices() {
 
 // traded is the true price of a stock, at which the brokerage trades it.
 func (w *world) traded(symbol string) money.Price {
-	price, known := w.brokerage.Price(w.stock(symbol), time.Now())
+	w.record("") // has the brokerage do what is due
+	price, known := w.brokerage.Price(w.brokerSymbol(w.stock(symbol)), time.Now())
 	if !known {
 		w.t.Errorf("the brokerage has no %s", symbol)
 	}
@@ -118,7 +119,7 @@ func (w *world) settleConflict(c rewards.BrokerConflict) bool {
 	if !ended(r) || !clock.Open { // an order to sell would wait for the open
 		return false
 	}
-	excess := r.FilledQty - o.FilledQty
+	excess := r.FilledQty - o.Corrected
 	if excess > 0 && !w.trade("sell", o.Symbol, excess) || excess < 0 && !w.trade("buy", o.Symbol, -excess) {
 		return false
 	}
@@ -133,7 +134,7 @@ func (w *world) settleConflict(c rewards.BrokerConflict) bool {
 func (w *world) comparePositions() {
 	for _, o := range w.orders() {
 		r, _ := w.record(o.ClientOrderID)
-		excess := r.FilledQty - o.FilledQty
+		excess := r.FilledQty - o.Corrected
 		if !o.State.Final() || excess <= 0 || w.sold[o.ClientOrderID] || !strings.HasPrefix(r.Fault, "shrinking-fill") {
 			continue
 		}
@@ -151,7 +152,7 @@ func (w *world) trade(side, symbol string, qty money.Shares) bool {
 	w.sales++
 	id := fmt.Sprint("operator-", w.sales)
 	body := fmt.Sprintf(`{"client_order_id":%q,"symbol":%q,"side":%q,"qty":%q,"type":"market","time_in_force":"day"}`,
-		id, w.stock(symbol), side, qty)
+		id, w.brokerSymbol(w.stock(symbol)), side, qty)
 	request, err := http.NewRequestWithContext(w.t.Context(), http.MethodPost, "http://broker.test/v2/orders", strings.NewReader(body))
 	w.check(err)
 	response, err := w.brokerage.Transport().RoundTrip(request)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"stockrewards/internal/money"
 )
@@ -76,6 +77,9 @@ func (l *lab) list(app int) {
 	for _, text := range page.Rewards {
 		var r struct{ ID, IdempotencyKey string }
 		l.check(json.Unmarshal(text, &r))
+		if strings.HasPrefix(r.IdempotencyKey, "dividend:") || strings.HasPrefix(r.IdempotencyKey, "merger:") {
+			continue
+		}
 		g, known := recent[r.IdempotencyKey]
 		if !known || last != "" && r.ID >= last {
 			l.violate("a list has only the app's rewards, newest first", r.IdempotencyKey, "%s", text)
@@ -96,6 +100,10 @@ func (l *lab) portfolio(app int, user string) {
 	l.ask(l.randomProcess(), own, foreign)
 	switch {
 	case own.status == http.StatusOK:
+		if l.firms != nil {
+			l.checkModel(user, own.text)
+			break
+		}
 		l.checkCost(user, own.text)
 		l.checkValues(user, own.text)
 	case own.status != http.StatusBadGateway && !l.excused(own):

@@ -76,6 +76,9 @@ func TestEveryFaultHasAStory(t *testing.T) {
 		kind, _, _ := strings.Cut(s.fault, " ")
 		seen[kind] = true
 	}
+	for kind := range scriptedActions() {
+		seen[kind] = true
+	}
 	for _, kind := range paper.Kinds() {
 		if !seen[kind] {
 			t.Errorf("%s has no story", kind)

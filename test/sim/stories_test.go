@@ -181,7 +181,12 @@ func (l *lab) covers(event, stock string) {
 
 // stopped reports whether no order may be planned or sent.
 func (l *lab) stopped() bool {
-	return l.pause != "" || slices.ContainsFunc(l.busts, func(b *bust) bool { return b.noticed && !b.settled })
+	if l.pause != "" {
+		return true
+	}
+	control, err := l.store.Control(l.t.Context())
+	l.check(err)
+	return control.Conflicts > 0
 }
 
 // sawControl notes that a process reads whether ordering is stopped.
@@ -196,6 +201,7 @@ func (p *process) sawAttempt(o rewards.Order) {
 	if p.beganStopped || p.knowsStop {
 		l.violate("while ordering is stopped nothing is sent", o.ClientOrderID, "by %s", p.name)
 	}
+	l.checkOrdered(o)
 	if !p.asked {
 		l.violate("the brakes are read before each send", o.ClientOrderID, "by %s", p.name)
 	}

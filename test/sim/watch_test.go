@@ -58,6 +58,7 @@ func (l *lab) storyOf(about string) []string {
 // sawPlanned checks a new order within the step that plans it.
 func (l *lab) sawPlanned(p *process, o rewards.Order) {
 	l.live[o.ClientOrderID] = o
+	l.checkOrdered(o)
 	day := time.Now().UTC().Format(time.DateOnly)
 	l.planned[day] += o.Notional
 	members, err := l.store.Members(l.t.Context(), o.ID)
@@ -93,6 +94,7 @@ func (l *lab) sawNews(before rewards.Order) {
 
 // watch checks everything that a step may have changed.
 func (l *lab) watch() {
+	l.advanceEvents()
 	now, err := l.store.LiveOrders(l.t.Context())
 	l.check(err)
 	before := l.live
@@ -151,7 +153,7 @@ func (l *lab) checkEnded(o rewards.Order) {
 	switch {
 	case o.FilledQty > r.FilledQty, o.State == rewards.OrderRefused && o.FilledQty != 0:
 		l.violate("nothing is booked that was not bought", o.ClientOrderID, "booked %s, bought %s", o.FilledQty, r.FilledQty)
-	case found && r.Symbol != l.stock(o.Symbol):
+	case found && l.stock(r.Symbol) != l.stock(o.Symbol):
 		l.violate("what is booked is what was bought", o.ClientOrderID, "%s, bought %s", o.Symbol, r.Symbol)
 	case o.FilledQty < r.FilledQty || found && !ended(r):
 		if kind, _, _ := strings.Cut(r.Fault, " "); kind != "shrinking-fill" && kind != "fill-after-cancel" {

@@ -47,7 +47,9 @@ type world struct {
 	users     [][]string
 	apps      []rewards.App
 	given     []*given
-	priced    time.Time // when prices were asked for last
+	firms     *companies        // to which corporate actions happen; nil: none
+	symbols   map[string]string // the companies' names, by symbols that they got later
+	priced    time.Time         // when prices were asked for last
 	nextKey   int
 	sold      map[string]bool // orders of which the operator sold the excess
 	sales     int
@@ -94,22 +96,23 @@ func catalog() []paper.Asset {
 func openWorld(t *testing.T, seed uint64) *world {
 	t.Helper()
 	time.Sleep(time.Until(time.Date(2026, 3, 16, 14, 0, 0, 0, time.UTC)))
-	w := newWorld(t, seed, paper.USEquities)
+	w := newWorld(t, seed, paper.USEquities, nil)
 	w.pass(5*time.Second, time.Second)
 	return w
 }
 
 // newWorld creates a world whose random choices follow from the seed.
-func newWorld(t *testing.T, seed uint64, hours paper.Hours) *world {
+func newWorld(t *testing.T, seed uint64, hours paper.Hours, firms *companies) *world {
 	t.Helper()
 	w := &world{
 		t: t, random: rand.New(rand.NewPCG(seed, seed)), source: rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8)}),
 		log: slog.New(slog.DiscardHandler), sold: make(map[string]bool),
+		firms: firms, symbols: make(map[string]string),
 	}
 	w.engine = &disk{Engine: shared.Engine(t)}
 	var err error
 	w.brokerage, err = paper.Open(t.Context(), ":memory:", paper.Options{
-		Hours: hours, Catalog: catalog(), Now: time.Now, Random: w.source, FaultSeed: seed, Control: true,
+		Hours: hours, Catalog: append(catalog(), firms.catalog()...), Now: time.Now, Random: w.source, FaultSeed: seed, Control: true,
 	})
 	w.check(err)
 	t.Cleanup(func() { w.check(w.brokerage.Close()) })
@@ -169,7 +172,7 @@ func (w *world) boot() {
 
 func (w *world) populate() {
 	var assets []rewards.Asset
-	for _, a := range catalog() {
+	for _, a := range append(catalog(), w.firms.catalog()...) {
 		assets = append(assets, rewards.Asset{Symbol: a.Symbol, Name: a.Name})
 	}
 	w.check(w.store.SeedAssets(w.t.Context(), assets))

@@ -49,6 +49,9 @@ func (l *lab) lifetime(days int) outcome {
 	if !l.t.Failed() {
 		l.verify()
 		l.verifyBusts()
+		if l.firms != nil {
+			l.verifyEvents()
+		}
 		l.hledger()
 	}
 	statuses := map[string]int{}
@@ -63,9 +66,14 @@ func (l *lab) lifetime(days int) outcome {
 
 func simulate(t *testing.T, seed uint64, days int) (o outcome) {
 	t.Helper()
+	return simulateWith(t, seed, days, configOf(seed))
+}
+
+func simulateWith(t *testing.T, seed uint64, days int, config labConfig) (o outcome) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(yearBegin().AddDate(0, 0, -1)))
-		o = newLab(t, seed, configOf(seed)).lifetime(days)
+		o = newLab(t, seed, config).lifetime(days)
 	})
 	return o
 }

@@ -15,7 +15,8 @@ func Tables() []string {
 	return []string{
 		"settings", "operator_log", "apps", "keys", "users", "assets", "prices", "rewards", "orders", "order_rewards",
 		"order_resolutions", "allocations", "holdings", "spending", "house_topups", "lease", "positions", "actions",
-		"broker_conflicts",
+		"broker_conflicts", "announcements", "switches", "effects", "payouts", "broker_activities", "order_corrections",
+		"position_corrections", "house_holdings", "app_assets",
 	}
 }
 

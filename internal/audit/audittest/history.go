@@ -78,8 +78,14 @@ func (w *World) history() {
 	w.Settle(w.Merge(w.Send(w.Plan("crumb", "KO")), "canceled", 5, 70*PerUSD))
 
 	w.decisions()
+	w.actions(ann)
+	w.begin(w.Announce("split-of-msft", rewards.Terms{Type: "forward_split", Symbol: "MSFT", OldRate: "2", NewRate: "3"}), "", "0", 0)
 
-	// Under way: one order in each state.
+	w.underWay(ann, bob, cy)
+}
+
+// underWay leaves one order in each state.
+func (w *World) underWay(ann, bob, cy rewards.User) {
 	w.Give("ann-planned", ann, "TSLA", 3*dollar, "", "")
 	w.Plan("planned", "TSLA")
 	w.Give("ann-submitted", ann, "AAPL", 4*dollar, "", "")
@@ -89,5 +95,5 @@ func (w *World) history() {
 	w.Give("bob-quarantined", bob, "XOM", 6*dollar, "", "")
 	w.Quarantine(w.Send(w.Plan("quarantined", "XOM")), "the broker contradicts the order: symbol")
 	w.Give("cy-recorded", cy, "BRK.A", 7*dollar, "", "")
-	w.Check(w.SaveQuotes(w.tb.Context(), []rewards.Quote{{AssetID: w.Catalog["AAPL"].ID, Price: 187 * PerUSD, TradedAt: w.Now}}))
+	w.Check(w.SaveQuotes(w.tb.Context(), []rewards.Quote{{AssetID: w.Catalog["AAPL"].ID, Price: 187 * PerUSD, TradedAt: w.Now, Generation: 3}}))
 }

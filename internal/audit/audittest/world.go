@@ -164,16 +164,6 @@ func (w *World) Refuse(o rewards.Order, reason string) {
 		func(claims []rewards.Claim) (rewards.Settlement, error) { return rewards.Refuse(claims, reason) }))
 }
 
-// Announce stores a corporate action of a symbol, which holds the asset.
-func (w *World) Announce(id, symbol string) {
-	seen := rewards.Observation{Now: w.Now, SeenAt: w.Now}
-	ex := rewards.DateOf(w.Now).Plus(30)
-	a := seen.NewAction(rewards.Announcement{ID: id, ProcessDate: ex, Terms: rewards.Terms{
-		Type: "forward_split", Symbol: symbol, OldRate: "1", NewRate: "2", ExDate: ex,
-	}}, w.Catalog[symbol].ID, true)
-	w.Check(w.ChangeActions(w.tb.Context(), w.Lease, []rewards.ActionChange{{After: a, Body: "{}"}}))
-}
-
 // Quarantine quarantines an order.
 func (w *World) Quarantine(o rewards.Order, reason string) rewards.Order {
 	from := o.State
@@ -194,9 +184,13 @@ func (w *World) Resolve(o rewards.Order, qty money.Shares, price money.Price) {
 // decisions makes an operator's other decisions: it suspends and limits apps, revokes and rotates
 // keys, disables an asset, pauses and resumes. A corporate action is announced before.
 func (w *World) decisions() {
-	w.Announce("split-of-brk", "BRK.A")
-	w.App("suspended")
-	_, err := w.SetSuspended(w.tb.Context(), "suspended", true)
+	at := w.Now
+	w.Announce("split-of-brk", rewards.Terms{Type: "forward_split", Symbol: "BRK.A", OldRate: "1", NewRate: "2"})
+	w.Now = at // the action is not due
+	suspended := w.App("suspended")
+	_, err := w.EraseUser(w.tb.Context(), w.User(suspended, "gone", "gone@example.com", "gone").ID)
+	w.Check(err)
+	_, err = w.SetSuspended(w.tb.Context(), "suspended", true)
 	w.Check(err)
 	_, err = w.SetLimits(w.tb.Context(), "second", func(l rewards.Limits) rewards.Limits {
 		l.RequestsPerSecond = 1000

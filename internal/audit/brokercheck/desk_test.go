@@ -48,7 +48,14 @@ func newDesk(t *testing.T, in audittest.Place) *desk {
 			continue
 		}
 		d.first[name] = mirror(o)
-		d.hold(o.Symbol, o.FilledQty)
+		if !o.State.Final() {
+			d.hold(o.Symbol, o.FilledQty)
+		}
+	}
+	booked, err := w.Booked(t.Context())
+	check(t, err)
+	for _, b := range booked {
+		d.hold(b.Symbol, b.Quantity)
 	}
 	d.last = maps.Clone(d.first)
 	return d
@@ -65,7 +72,7 @@ func (d *desk) clone() *desk {
 func mirror(o rewards.Order) brokercheck.Order {
 	b := brokercheck.Order{
 		ClientOrderID: o.ClientOrderID, BrokerID: o.BrokerID, Symbol: o.Symbol, Side: "buy",
-		Status: o.BrokerStatus, Notional: o.Notional, FilledQty: o.FilledQty, AveragePrice: o.FilledAvgPrice,
+		Status: o.BrokerStatus, Notional: o.Notional, FilledQty: o.Corrected, AveragePrice: o.FilledAvgPrice,
 		SubmittedAt: o.FirstAttemptAt, FilledAt: o.FilledAt,
 	}
 	if b.BrokerID == "" {

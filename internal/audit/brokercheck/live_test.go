@@ -53,8 +53,10 @@ func positionBreaks() []planted {
 			what: "of a stock with an order that differs", plant: both(edit("filled", func(b *brokercheck.Order) { b.FilledQty += 5 }), hold("AAPL", 7)),
 			want: "break filled_differs AAPL; break position_differs AAPL",
 		},
-		{what: "a holding", sql: `UPDATE holdings SET quantity = quantity + 1 WHERE user_id = @dee AND asset_id = 4`, want: "break position_differs MSFT"},
-		{what: "a share of the house", sql: `UPDATE orders SET house_shares = house_shares + 1 WHERE id = @filled`, want: "break position_differs AAPL"},
+		{what: "a holding", sql: `UPDATE holdings SET quantity = quantity + 1 WHERE user_id = @dee AND asset_id = 3`, want: "break position_differs KO"},
+		{what: "a holding that a sweep has not reached", sql: `UPDATE holdings SET quantity = quantity + 1 WHERE user_id = @dee AND asset_id = 4`},
+		{what: "a share of the house", sql: `UPDATE house_holdings SET quantity = quantity + 1 WHERE asset_id = 1`, want: "break position_differs AAPL"},
+		{what: "booked shares", sql: `UPDATE positions SET booked = booked + 1 WHERE asset_id = 4`, want: "break position_differs MSFT"},
 		{what: "foreign", plant: hold("F", 1), want: "warning position_foreign F"},
 		{
 			what: "foreign, in the catalog", plant: hold("GE", 1), want: "warning position_foreign GE",

@@ -138,7 +138,7 @@ func (c *comparison) sameAsset(o *order, b Order) bool {
 func (c *comparison) settled(p pair) {
 	o, b := p.ours, p.theirs
 	reason, ok := c.acknowledged(p)
-	filled := int64(b.FilledQty) == o.filledQty
+	filled := int64(b.FilledQty) == o.corrected
 	switch {
 	case o.resolved && filled:
 	case o.resolved:
@@ -149,7 +149,7 @@ func (c *comparison) settled(p pair) {
 		c.add(codeFilled, SeverityBreak, p, askBroker+"; "+runAudit)
 	case b.Status != o.brokerStatus:
 		c.add(codeStatus, SeverityBreak, p, askBroker)
-	case int64(b.AveragePrice) != o.price:
+	case int64(b.AveragePrice) != o.price && o.corrected == o.filledQty:
 		c.add(codePrice, SeverityBreak, p, askBroker+"; "+runAudit)
 	}
 }

@@ -34,8 +34,9 @@ type order struct {
 	brokerID, brokerStatus  string
 	filledQty, price        int64
 	reason                  string
-	houseShares, settledAt  int64
+	settledAt               int64
 	deadline, terminalSince int64
+	corrected               int64 // filledQty, or what the broker corrected it to after it was booked
 	resolved                bool
 }
 
@@ -63,9 +64,10 @@ func (o *order) describe() string {
 type asset struct {
 	id               int64
 	brokerID, symbol string
-	price            int64
+	price, booked    int64
 	held, house      value.Sum
 	orders           int
+	sweeping         bool // a corporate action's sweep goes on: the holdings lag behind what is booked
 }
 
 // conflict is a row of broker_conflicts.
@@ -80,7 +82,7 @@ func Read(ctx context.Context, q reader.Queryer) (*Ours, error) {
 	o := &Ours{orders: make(map[string]*order), assets: make(map[int64]*asset), conflicts: make(map[string]conflict)}
 	r := reader.New(ctx, q, reader.Options{})
 	for _, read := range []func(*reader.Reader) error{
-		o.readSettings, o.readAssets, o.readOrders, o.readHoldings, o.readConflicts,
+		o.readSettings, o.readAssets, o.readOrders, o.readHoldings, o.readSweep, o.readConflicts,
 	} {
 		if err := errors.Join(read(r), r.Done()); err != nil {
 			return nil, err
@@ -109,9 +111,9 @@ func (o *Ours) readSettings(r *reader.Reader) error {
 func (o *Ours) readAssets(r *reader.Reader) error {
 	return reader.Each(r, reader.Stream[asset]{
 		What: "assets with prices",
-		Query: `SELECT a.id, a.broker_id, a.symbol, coalesce(p.price, 0)
-			FROM assets a LEFT JOIN prices p ON p.asset_id = a.id`,
-		Bind: func(s *asset) []any { return []any{&s.id, &s.brokerID, &s.symbol, &s.price} },
+		Query: `SELECT a.id, a.broker_id, a.symbol, coalesce(p.price, 0), coalesce(b.booked, 0)
+			FROM assets a LEFT JOIN prices p ON p.asset_id = a.id LEFT JOIN positions b ON b.asset_id = a.id`,
+		Bind: func(s *asset) []any { return []any{&s.id, &s.brokerID, &s.symbol, &s.price, &s.booked} },
 	}, func(s *asset) {
 		row := *s
 		o.assets[s.id] = &row
@@ -131,33 +133,50 @@ func (o *Ours) readOrders(r *reader.Reader) error {
 		What: "orders with resolutions",
 		Query: `SELECT o.id, o.client_order_id, o.asset_id, o.symbol, o.notional, o.state, o.attempts,
 			o.first_attempt_at, o.broker_id, o.broker_status, o.filled_qty, o.filled_avg_price, o.reason,
-			o.house_shares, o.settled_at, o.deadline, o.terminal_since,
+			o.settled_at, o.deadline, o.terminal_since,
+			coalesce((SELECT c.filled_qty FROM order_corrections c WHERE c.order_id = o.id
+				ORDER BY c.number DESC LIMIT 1), o.filled_qty),
 			CASE WHEN r.order_id IS NULL THEN 0 ELSE 1 END
 			FROM orders o LEFT JOIN order_resolutions r ON r.order_id = o.id`,
 		Bind: func(o *order) []any {
 			return []any{
 				&o.id, &o.clientID, &o.asset, &o.symbol, &o.notional, &o.state, &o.attempts,
 				&o.firstAttemptAt, &o.brokerID, &o.brokerStatus, &o.filledQty, &o.price, &o.reason,
-				&o.houseShares, &o.settledAt, &o.deadline, &o.terminalSince, &o.resolved,
+				&o.settledAt, &o.deadline, &o.terminalSince, &o.corrected, &o.resolved,
 			}
 		},
 	}, func(row *order) {
 		sent := *row
 		o.orders[sent.clientID] = &sent
-		a := o.asset(sent.asset)
-		a.orders++
-		if sent.state == value.Settled {
-			a.house.Add(sent.houseShares)
-		}
+		o.asset(sent.asset).orders++
 	})
 }
 
 func (o *Ours) readHoldings(r *reader.Reader) error {
 	type holding struct{ asset, quantity int64 }
-	return reader.Each(r, reader.Stream[holding]{
-		What: "holdings by asset", Query: `SELECT asset_id, quantity FROM holdings`,
-		Bind: func(h *holding) []any { return []any{&h.asset, &h.quantity} },
+	bind := func(h *holding) []any { return []any{&h.asset, &h.quantity} }
+	err := reader.Each(r, reader.Stream[holding]{
+		What: "holdings by asset", Query: `SELECT asset_id, quantity FROM holdings`, Bind: bind,
 	}, func(h *holding) { o.asset(h.asset).held.Add(h.quantity) })
+	if err != nil {
+		return err
+	}
+	return reader.Each(r, reader.Stream[holding]{
+		What: "the house's shares", Query: `SELECT asset_id, quantity FROM house_holdings`, Bind: bind,
+	}, func(h *holding) { o.asset(h.asset).house.Add(h.quantity) })
+}
+
+func (o *Ours) readSweep(r *reader.Reader) error {
+	type stocks struct{ asset, target int64 }
+	return reader.Each(r, reader.Stream[stocks]{
+		What: "the open switch", Query: `SELECT asset_id, target_id FROM switches WHERE swept_at = 0`,
+		Bind: func(s *stocks) []any { return []any{&s.asset, &s.target} },
+	}, func(s *stocks) {
+		o.asset(s.asset).sweeping = true
+		if s.target != 0 {
+			o.asset(s.target).sweeping = true
+		}
+	})
 }
 
 func (o *Ours) readConflicts(r *reader.Reader) error {

@@ -16,11 +16,11 @@ type stock struct {
 	price       int64
 	mine        bool // an order of the store, or with our prefix, bought it
 	held, house value.Sum
+	booked      value.Sum // all shares, as stored
+	sweeping    bool      // the users' shares lag behind what is booked
 	position    value.Sum
 	least, most value.Sum // bounds of what orders filled at the broker less what we booked
 }
-
-func (s *stock) booked() value.Sum { return s.held.Plus(s.house) }
 
 // stockOf returns a stock by the broker's id of the asset, or by its symbol if one side does not
 // have the id.
@@ -45,13 +45,14 @@ func (c *comparison) stock(name, symbol string) *stock {
 	return c.stocks[name]
 }
 
-// positions compares the broker's positions with the holdings and the house's shares.
+// positions compares the broker's positions with the booked shares, and with those of users and house.
 func (c *comparison) positions(theirs []Position) {
 	for _, id := range slices.Sorted(maps.Keys(c.ours.assets)) {
 		a := c.ours.assets[id]
 		s := c.stock(value.Asset(id), a.symbol)
-		s.price, s.held, s.house = a.price, a.held, a.house
-		s.mine = a.orders > 0 || s.booked().Sign() != 0
+		s.price, s.held, s.house, s.booked = a.price, a.held, a.house, value.SumOf(a.booked)
+		s.sweeping = a.sweeping
+		s.mine = a.orders > 0 || s.booked.Sign() != 0
 	}
 	for id, r := range c.listed {
 		if c.ours.orders[id] == nil {
@@ -64,7 +65,7 @@ func (c *comparison) positions(theirs []Position) {
 		s, r := c.stock(value.Asset(o.asset), o.symbol), c.listed[id]
 		switch {
 		case o.state == value.Settled:
-			s.addOrder(r, o.filledQty)
+			s.addOrder(r, o.corrected)
 		case r.known():
 			s.addOrder(r, 0)
 		default: // the broker may still have what it filled before it lost the order
@@ -104,6 +105,7 @@ func (c *comparison) position(s *stock) {
 	unexplained := s.unexplained()
 	row := PositionRow{
 		Symbol: s.symbol, Holdings: s.held.Format(plainShares), House: s.house.Format(plainShares),
+		Booked: s.booked.Format(plainShares),
 		Broker: s.position.Format(plainShares), Orders: s.most.Format(plainShares),
 		Unexplained: unexplained.Format(plainShares),
 	}
@@ -117,15 +119,24 @@ func (c *comparison) position(s *stock) {
 	c.report.Items = append(c.report.Items, Item{
 		Code: codePosition, Severity: SeverityBreak, Symbol: s.symbol,
 		Ours: fmt.Sprintf("%s: %s of the users and %s of the house; orders account for %s more",
-			s.booked().Shares(), s.held.Shares(), s.house.Shares(), s.most.Shares()),
+			s.booked.Shares(), s.held.Shares(), s.house.Shares(), s.most.Shares()),
 		Theirs: s.position.Shares(), DifferenceShares: row.Unexplained, DifferenceUSD: row.DifferenceUSD,
 		Next: explainPosition,
 	})
 }
 
-// unexplained returns how far the position is outside of its bounds.
+// unexplained returns how far the position is outside of its bounds: from the booked shares, or
+// from those of users and house.
 func (s *stock) unexplained() value.Sum {
-	beyond := s.position.Minus(s.booked())
+	if beyond := s.beyond(s.booked); beyond.Sign() != 0 || s.sweeping {
+		return beyond
+	}
+	return s.beyond(s.held.Plus(s.house))
+}
+
+// beyond returns how far the position is outside of the bounds around our shares.
+func (s *stock) beyond(ours value.Sum) value.Sum {
+	beyond := s.position.Minus(ours)
 	switch {
 	case beyond.Sign() == 0:
 		return beyond

@@ -47,6 +47,7 @@ type PositionRow struct {
 	Symbol        string `json:"symbol"`
 	Holdings      string `json:"holdings"`      // of all users
 	House         string `json:"house"`         // the operator's own
+	Booked        string `json:"booked"`        // both, in the units of now
 	Broker        string `json:"broker"`        // the broker's position
 	Orders        string `json:"orders"`        // of all orders: filled at the broker less booked by us
 	Unexplained   string `json:"unexplained"`   // what neither the store nor the orders account for

@@ -17,10 +17,10 @@ func (r Report) WriteText(w io.Writer) error {
 	if len(r.Positions) > 0 {
 		const gap = 2
 		t := tabwriter.NewWriter(&b, 0, 0, gap, ' ', 0)
-		rows := "\nSTOCK\tHOLDINGS\tHOUSE\tBROKER\tIN ORDERS\tUNEXPLAINED\tIN DOLLARS\n"
+		rows := "\nSTOCK\tHOLDINGS\tHOUSE\tBOOKED\tBROKER\tIN ORDERS\tUNEXPLAINED\tIN DOLLARS\n"
 		for _, p := range r.Positions {
 			rows += strings.Join([]string{
-				value.Visible(p.Symbol), p.Holdings, p.House, p.Broker, p.Orders, p.Unexplained,
+				value.Visible(p.Symbol), p.Holdings, p.House, p.Booked, p.Broker, p.Orders, p.Unexplained,
 				orDash(p.DifferenceUSD),
 			}, "\t") + "\n"
 		}

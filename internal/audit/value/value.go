@@ -104,3 +104,14 @@ func LeastCost(price int64) int64 {
 	}
 	return price/sharesTimesPrice + 1
 }
+
+// Part returns a fraction of an amount, rounded down. It returns false when the text is no
+// fraction from 0 to 1, or the amount is negative.
+func Part(fraction string, of int64) (int64, bool) {
+	r, ok := new(big.Rat).SetString(fraction)
+	if !ok || r.Sign() < 0 || r.Cmp(big.NewRat(1, 1)) > 0 || of < 0 {
+		return 0, false
+	}
+	n := new(big.Int).Mul(big.NewInt(of), r.Num())
+	return n.Quo(n, r.Denom()).Int64(), true
+}

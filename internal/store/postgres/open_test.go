@@ -14,13 +14,22 @@ const differing = `with truth as (select app_id, id, asset_id, status, waiting, 
 	select (select count(*) from (table truth except table kept) a) + (select count(*) from (table kept except table truth) b)`
 
 // toVersion3 takes a database back to the version before open_rewards.
-const toVersion3 = `drop view readable.actions, readable.announcements, readable.positions, readable.assets;
-	drop table announcements, actions, positions; alter table assets drop column hold_from;
-	alter table users drop column seal; drop view readable.apps;
+const toVersion3 = `drop view readable.app_assets, readable.house_holdings, readable.order_corrections, readable.position_corrections,
+	readable.broker_activities, readable.payouts, readable.effects, readable.switches, readable.prices, readable.holdings,
+	readable.spending, readable.apps, readable.orders;
+	drop table app_assets, house_holdings, order_corrections, position_corrections, broker_activities, payouts, effects, switches;
+	alter table spending drop column shortage; alter table holdings drop column generation;
+	alter table prices drop column generation; alter table orders drop column generation;
+	alter table apps drop column dividends;
+	drop view readable.actions, readable.announcements, readable.positions, readable.assets;
+	drop table announcements, actions, positions; alter table assets drop column hold_from,
+	drop column generation, drop column basis_from, drop column basis_old, drop column basis_new,
+	drop column pending_from, drop column pending_old, drop column pending_new, drop column former_broker_id;
+	alter table users drop column seal;
 	alter table apps drop column requests_per_second, drop column concurrent;
 	drop index rewards_failed_by_user;
 	drop view readable.operator_log; drop table operator_log; drop function keep_operator_log;
-	drop view readable.house_topups; drop table house_topups; drop view readable.orders;
+	drop view readable.house_topups; drop table house_topups;
 	alter table orders drop column refused_sessions, drop column refused_until;
 	drop view readable.open_rewards;
 	drop trigger open_rewards_insert on rewards; drop trigger open_rewards_update on rewards;

@@ -94,6 +94,21 @@ func grown(t *testing.T, c *pgtest.Cluster) *explainer {
 	// The resolutions of years.
 	check(t, x.exec(ctx, `INSERT INTO order_resolutions (order_id, filled_qty, price, reason, at)
 		SELECT id, filled_qty, filled_avg_price, 'resolved', settled_at FROM orders`))
+	// The corporate actions of years.
+	check(t, x.exec(ctx, `INSERT INTO actions (id, asset_id, type, symbol, new_symbol, old_rate, new_rate, rate, ex_date,
+		process_date, revision, state, hold_from, first_seen) SELECT 'action-' || n, 1 + n % 100, 'forward_split', '', '', '1',
+		'2', '', '2026-09-21', '2026-09-21', 1, 7, 0, n FROM generate_series(1, 2000) n`))
+	check(t, x.exec(ctx, `INSERT INTO switches (number, action_id, asset_id, generation, keep_old, keep_new, at, swept_at)
+		SELECT n, 'action-' || n, 1 + n % 100, 1 + n / 100, 1, 2, 1, 1 FROM generate_series(1, 2000) n`))
+	check(t, x.exec(ctx, `INSERT INTO effects (switch, app_id, user_id, asset_id, before, after, basis_before, basis_after, cash)
+		SELECT n, app_id, user_id, asset_id, 1, 2, 1, 1, 1 FROM holdings, generate_series(1, 10) n`))
+	check(t, x.exec(ctx, `INSERT INTO payouts (action_id, switch, activity_id, net, counted, at, shared_at, paid_at)
+		SELECT 'action-' || n, n, n, 1, 1, 1, 1, 1 FROM generate_series(1, 1000) n`))
+	check(t, x.exec(ctx, `INSERT INTO broker_activities (id, type, sub_type, status, group_id, previous, order_id, symbol, date,
+		at, qty, cum_qty, price, net, per_share, body, problem, seen_at) SELECT n, 'FILL', '', '', '', '', '', 'S' || n % 100,
+		'2026-09-21', 1, 1, 1, 1, 1, '', '', '', 1 FROM generate_series(1, 20000) n`))
+	check(t, x.exec(ctx, `INSERT INTO order_corrections (order_id, number, filled_qty, change, activity_id, at)
+		SELECT id, 1, 1, 1, '', 1 FROM orders LIMIT 10`))
 	check(t, x.exec(ctx, `VACUUM (ANALYZE)`))
 	check(t, x.conn.QueryRow(ctx, `SELECT user_id FROM rewards WHERE app_id = $1
 		GROUP BY user_id ORDER BY count(*) DESC LIMIT 1`, x.app[:]).Scan(&x.user))

@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 
 func cluster(t *testing.T) *pgtest.Cluster {
 	t.Helper()
-	shared.once.Do(func() { shared.cluster, shared.err = pgtest.New("synchronous_commit=off") })
+	shared.once.Do(func() { shared.cluster, shared.err = pgtest.New("synchronous_commit=off", "max_connections=500") })
 	check(t, shared.err)
 	return shared.cluster
 }
@@ -98,4 +98,10 @@ func TestWeakness(t *testing.T) {
 	if weakness, err := e.Weakness(t.Context()); err != nil || !strings.HasPrefix(weakness, "full_page_writes is off") {
 		t.Errorf("full_page_writes=off: %q, %v", weakness, err)
 	}
+}
+
+// An operator erases a user while a client's change of the user is under way.
+func TestEraseWithinAChange(t *testing.T) {
+	t.Parallel()
+	storetest.TestEraseWithinAChange(t, open(t, database(t, cluster(t)), postgres.Options{}))
 }

@@ -71,7 +71,7 @@ func wantWrites(t *testing.T, s *store.Operator, other *sql.DB, want bool) {
 	tries := map[string]error{"a setting": s.SetPaused(t.Context(), "why"), "an alarm": s.RaiseAlarm(t.Context(), "name", "text")}
 	_, tries["a lease"] = s.TakeLease(t.Context(), "test", time.Hour, true)
 	for _, statement := range []string{
-		`INSERT INTO spending VALUES (abs(random()), 1, 1)`, `UPDATE apps SET suspended = 0`, `DELETE FROM keys WHERE hint = ''`,
+		`INSERT INTO spending (day, notional, house) VALUES (abs(random()), 1, 1)`, `UPDATE apps SET suspended = 0`, `DELETE FROM keys WHERE hint = ''`,
 		`UPDATE settings SET value = value WHERE name = 'installation_id'`, `DELETE FROM settings WHERE name = 'installation_id'`,
 	} {
 		tx, err := other.BeginTx(t.Context(), nil)

@@ -174,6 +174,63 @@ func TestAToolReadsHoldingsFromTheDatabase(t *testing.T) {
 	}
 }
 
+// Another process takes an action back: holdings in memory are in the old units then, and say so by
+// their generation, until they are forgotten or swept.
+func TestAToolUndoesAnAction(t *testing.T) {
+	t.Parallel()
+	path := migratedFile(t)
+	w := investor{World: storetest.NewWorld(t, opener(func(*testing.T) string { return path }, 0)(t))}
+	w.settle(t, w.order(t))
+	w.SplitInTwo(t, "double")
+	w.SweepAll(t)
+	w.wantHolding(t, "applied", 2*lot, 1)
+	e, err := sqlite.Open(t.Context(), path, sqlite.Options{KeepSchema: true})
+	check(t, err)
+	defer func() { check(t, e.Close()) }()
+	beside, err := store.New(t.Context(), e, time.Now, rand.Reader)
+	check(t, err)
+	_, err = beside.As(w.By()).UndoAction(t.Context(), "double")
+	check(t, err)
+	w.wantHolding(t, "undone by a tool", 2*lot, 1)
+	w.ForgetHoldings(w.App.ID, w.Users[0].ID)
+	w.wantHolding(t, "forgotten", lot, 2)
+	w.SweepAll(t)
+	w.wantHolding(t, "swept", lot, 2)
+}
+
+func failure[T any](_ T, err error) error { return err }
+
+func (w investor) wantHolding(t *testing.T, when string, want money.Shares, generation int64) {
+	t.Helper()
+	list, err := w.Holdings(t.Context(), w.App.ID, w.Users[0].ID)
+	check(t, err)
+	if len(list) != 1 || list[0].Quantity != want || list[0].Generation != generation {
+		t.Errorf("%s: %+v, want %s shares of generation %d", when, list, want, generation)
+	}
+}
+
+// Units that change while holdings are read: what was read before does not stay in memory, not even
+// until the call returns.
+func TestHoldingsDuringAChangeOfUnits(t *testing.T) {
+	t.Parallel()
+	w := newInvestor(t)
+	w.settle(t, w.order(t))
+	w.wantHolding(t, "before", lot, 0)
+	w.engine.committed = func() { // of the announcement
+		w.engine.committed = func() { w.wantHolding(t, "after the commit", 2*lot, 1) }
+	}
+	w.SplitInTwo(t, "double")
+	w.wantHolding(t, "applied", 2*lot, 1)
+	w.SweepAll(t)
+	w.ForgetHoldings(w.App.ID, w.Users[0].ID)
+	w.engine.read = func() { check(t, failure(w.UndoAction(t.Context(), "double"))) }
+	w.wantHolding(t, "the read that began before the undo", 2*lot, 1)
+	w.wantHolding(t, "the next read", lot, 2)
+	w.engine.committed = func() { w.wantHolding(t, "after the commit of a sweep", lot, 2) }
+	w.SweepAll(t)
+	w.wantHolding(t, "swept", lot, 2)
+}
+
 // Whoever reads after a settlement sees it, however many read and settle at once.
 func TestReadsAfterASettlementSeeIt(t *testing.T) {
 	t.Parallel()
@@ -213,6 +270,10 @@ func TestWritersOfHoldingsBeginAChange(t *testing.T) {
 			continue
 		}
 		writers++
+		if filepath.Base(path) == "sweep_batch.go" { // a part of a sweep
+			content, err = os.ReadFile("../sweep.go")
+			check(t, err)
+		}
 		if !strings.Contains(string(content), "&holdingChange{") {
 			t.Errorf("%s changes holdings without a holdingChange", path)
 		}

@@ -11,6 +11,35 @@ import (
 	"stockrewards/internal/store"
 )
 
+// actionContract are the tests of corporate actions.
+func actionContract() map[string]func(*testing.T, *World) {
+	return map[string]func(*testing.T, *World){
+		"Actions":           testActions,
+		"Booked":            testBooked,
+		"ApplyRefused":      testApplyRefused,
+		"SweepWaits":        testSweepWaits,
+		"Units":             testUnits,
+		"SweepBounds":       testSweepBounds,
+		"UndoRefused":       testUndoRefused,
+		"TakeOver":          testTakeOver,
+		"RenamedByAction":   testRenamedByAction,
+		"EnsureAsset":       testEnsureAsset,
+		"Activities":        testActivities,
+		"Payout":            testPayout,
+		"PayoutRefused":     testPayoutRefused,
+		"OwedCash":          testOwedCash,
+		"OperatorActions":   testOperatorActions,
+		"House":             testHouse,
+		"ActionsOfApp":      testActionsOfApp,
+		"EffectsOfActions":  testEffects,
+		"LateDividend":      testLateDividend,
+		"CorrectedFill":     testCorrectedFill,
+		"CorrectedPosition": testCorrectedPosition,
+		"Shortage":          testShortage,
+		"PayoutOfTooFew":    testPayoutOfTooFew,
+	}
+}
+
 // split announces a split of AAPL with an ex-date.
 func (w *World) split(t *testing.T, id string, ex rewards.Date) rewards.ActionChange {
 	t.Helper()
@@ -36,10 +65,13 @@ func (w *World) hold(t *testing.T) rewards.ActionHold {
 	pools := read(t, w.Pools)
 	quoted, _, err := w.QuotedAssets(t.Context())
 	check(t, err)
-	if hold != a.Hold || len(pools) != 1 || pools[0].Asset.Hold != hold || len(quoted) != 1 || quoted[0].Hold != hold {
+	if len(pools) != 1 || pools[0].Asset.Hold != hold || len(quoted) != 1 || quoted[0].Hold != a.Hold {
 		t.Errorf("held from %v, by the asset %v, by its pools %+v, by its quotes %+v", hold, a.Hold, pools, quoted)
 	}
-	return hold
+	if hold.From != a.Hold.From {
+		t.Errorf("held from %s, by the asset from %s", hold.From, a.Hold.From)
+	}
+	return a.Hold
 }
 
 func testActions(t *testing.T, w *World) {
@@ -48,8 +80,8 @@ func testActions(t *testing.T, w *World) {
 	first, second := w.split(t, "later", today.Plus(10)), w.split(t, "sooner", today.Plus(5))
 	check(t, w.change(t, first))
 	check(t, w.change(t, second))
-	if got := w.hold(t).From; !got.Equal(second.After.HoldFrom) || got.IsZero() {
-		t.Errorf("held from %s, want the earlier %s", got, second.After.HoldFrom)
+	if got := w.hold(t); !got.From.Equal(second.After.HoldFrom) || !got.Exists() || got.Units.Ratio.Old != 0 {
+		t.Errorf("held by %+v, want it from %s without a ratio: two actions are pending", got, second.After.HoldFrom)
 	}
 	w.wantPlan(t, second.After.HoldFrom, rewards.HoldAction)
 	open, err := w.OpenActions(t.Context(), today)
@@ -60,9 +92,10 @@ func testActions(t *testing.T, w *World) {
 	if err := w.change(t, withdrawn); !errors.Is(err, rewards.ErrStale) {
 		t.Errorf("a second time: %v, want ErrStale", err)
 	}
-	if got := w.hold(t).From; !got.Equal(first.After.HoldFrom) {
-		t.Errorf("held from %s, want %s, because the other is withdrawn", got, first.After.HoldFrom)
-	}
+	want := rewards.ActionHold{From: first.After.HoldFrom, Units: rewards.Units{
+		From: first.After.Boundary, Ratio: rewards.Ratio{Old: 1, New: 4},
+	}}
+	wantEqual(t, "the hold after the other action was withdrawn", want, w.hold(t))
 	w.heldWhateverTheClock(t, first.After)
 	w.listedActions(t, first, today)
 	lost := w.lease
@@ -89,7 +122,7 @@ func (w *World) wantPlan(t *testing.T, at time.Time, want rewards.Hold) {
 // heldWhateverTheClock checks that a hold lasts, even if the clock is set back.
 func (w *World) heldWhateverTheClock(t *testing.T, a rewards.Action) {
 	t.Helper()
-	began := rewards.Observation{Now: a.HoldFrom, SeenAt: w.Now()}.Tick(a)
+	began := rewards.Observation{Now: a.HoldFrom, SeenAt: w.Now()}.Hold(a, "strange")
 	check(t, w.change(t, rewards.ActionChange{Before: a, After: began}))
 	if hold := w.hold(t); !hold.InForce(time.UnixMicro(1)) {
 		t.Errorf("held from %s, want always", hold.From)
@@ -146,12 +179,12 @@ func testBooked(t *testing.T, w *World) {
 	if !w.hold(t).InForce(w.Now()) {
 		t.Error("a position that suggests a split does not hold the stock")
 	}
-	by := w.As(rewards.Operator{Actor: "ann@db1", Command: "action resume", Reason: "checked"})
+	by := w.As(rewards.Operator{Actor: "ann@db1", Command: "action ignore", Reason: "checked"})
 	for range 2 {
-		r, err := by.ResumeAction(t.Context(), held.ID)
+		r, err := by.IgnoreAction(t.Context(), held.ID)
 		check(t, err)
-		if r.Action.State != rewards.ActionResumed || r.Action.Reason != "checked" {
-			t.Errorf("resumed: %+v", r)
+		if r.Action.State != rewards.ActionIgnored || r.Action.Reason != "checked" {
+			t.Errorf("ignored: %+v", r)
 		}
 	}
 	if w.hold(t).Exists() {
@@ -163,17 +196,41 @@ func testBooked(t *testing.T, w *World) {
 	if quotes[0].Accepted != dollar1 || booked[0].Accepted != 20_000_001 {
 		t.Errorf("accepted: the price %s, the difference %s", quotes[0].Accepted, booked[0].Accepted)
 	}
-	wantCode(t, failure(by.ResumeAction(t.Context(), "unknown")), rewards.CodeNotFound)
+	wantCode(t, failure(by.IgnoreAction(t.Context(), "unknown")), rewards.CodeNotFound)
 }
 
-// actionDeeds are the deeds about corporate actions.
+// actionDeeds are the deeds about corporate actions and their cash.
 func (w *World) actionDeeds(t *testing.T, asset rewards.AssetID) []deed {
 	t.Helper()
-	a := w.split(t, "split", rewards.DateOf(w.Now()).Plus(5))
-	a.After.AssetID = asset
-	check(t, w.change(t, a))
-	return []deed{{"ResumeAction", func(ctx context.Context, o *store.Operator) error {
-		_, err := o.ResumeAction(ctx, "split")
-		return err
-	}, []string{"action split: state: announced -> resumed: why"}}}
+	for _, id := range []string{"split", "sure"} {
+		a := w.split(t, id, rewards.DateOf(w.Now()).Plus(5))
+		a.After.AssetID = asset
+		check(t, w.change(t, a))
+	}
+	w.apply(t, "swept", "TSLA", rewards.Terms{Type: rewards.ActionForwardSplit, OldRate: "1", NewRate: "2"}, 0)
+	w.sweep(t)
+	entered := rewards.Action{
+		Terms: rewards.Terms{Type: rewards.ActionForwardSplit, Symbol: "KO", OldRate: "1", NewRate: "2", ExDate: "2026-12-01"},
+		ID:    "entered", State: rewards.ActionAnnounced, FirstSeen: w.Now(), Boundary: w.Now(), HoldFrom: w.Now(),
+	}
+	logs := func(method string, do func(context.Context, *store.Operator) error, want string) deed {
+		return deed{method, do, []string{want + ": why"}}
+	}
+	return []deed{
+		logs("IgnoreAction", func(ctx context.Context, o *store.Operator) error {
+			return failure(o.IgnoreAction(ctx, "split"))
+		}, "action split: state: announced -> ignored"),
+		logs("ApproveAction", func(ctx context.Context, o *store.Operator) error {
+			return failure(o.ApproveAction(ctx, "sure"))
+		}, "action sure: approved: no -> yes"),
+		logs("EnterAction", func(ctx context.Context, o *store.Operator) error {
+			return failure(o.EnterAction(ctx, entered))
+		}, "action entered: terms: "+entered.String()+", state: announced, approved: no"),
+		logs("UndoAction", func(ctx context.Context, o *store.Operator) error {
+			return failure(o.UndoAction(ctx, "swept"))
+		}, "action swept: state: swept -> undoing"),
+		logs("SetDividends", func(ctx context.Context, o *store.Operator) error {
+			return o.SetDividends(ctx, "first", rewards.DividendsHouse)
+		}, w.App.Object()+": dividends: reinvest -> house"),
+	}
 }

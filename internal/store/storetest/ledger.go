@@ -20,6 +20,11 @@ type ledger struct {
 	Holdings     []rewards.UserHolding
 	Pending      []rewards.PendingReward
 	Acknowledged []rewards.BrokerConflict
+	Switches     []rewards.Switch
+	Effects      []rewards.Effect // of the first switch
+	Receipts     []rewards.Receipt
+	Corrections  []rewards.Correction
+	Stocks       []rewards.Stock
 }
 
 // collect returns a function that appends to a list.
@@ -39,6 +44,15 @@ func (w *World) readLedger(t *testing.T) (got ledger) {
 		check(t, err)
 		got.Acknowledged, err = s.Acknowledged(ctx)
 		check(t, err)
+		got.Switches, err = s.Switches(ctx)
+		check(t, err)
+		got.Receipts, err = s.Receipts(ctx)
+		check(t, err)
+		got.Corrections, err = s.Corrections(ctx)
+		check(t, err)
+		got.Stocks, err = s.Stocks(ctx)
+		check(t, err)
+		check(t, s.Effects(ctx, 1, collect(&got.Effects)))
 		return errors.Join(s.Fills(ctx, collect(&got.Fills)), s.Bookings(ctx, collect(&got.Bookings)),
 			s.Holdings(ctx, collect(&got.Holdings)), s.Pending(ctx, collect(&got.Pending)))
 	}))
@@ -100,6 +114,7 @@ func testSnapshot(t *testing.T, w *World) {
 		Acknowledged: []rewards.BrokerConflict{
 			{ClientOrderID: "sr-ours", FilledQty: 7, FoundAt: w.Now(), AcknowledgedAt: w.Now(), Reason: "known"},
 		},
+		Stocks: []rewards.Stock{{AssetID: aapl, Booked: 15_000_500, House: 5}},
 	}
 	wantEqual(t, "the ledger", want, got)
 	if len(got.Apps) != 1 || len(got.Assets) != 3 || open.State != rewards.OrderOpen {

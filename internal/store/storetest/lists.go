@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"stockrewards/internal/rewards"
 )
@@ -39,6 +40,72 @@ func testFilterCombinations(t *testing.T, w *World) {
 	}
 }
 
+// testFiltersByTime lists rewards between moments, for each status and user. The bounds compare
+// with the millisecond of a reward's creation.
+func testFiltersByTime(t *testing.T, w *World) {
+	w.fillLists(t)
+	whole, err := w.Rewards(t.Context(), w.App.ID, rewards.RewardFilter{}, all[rewards.Reward]())
+	check(t, err)
+	first, middle, last := whole[len(whole)-1].CreatedAt(), whole[len(whole)/2].CreatedAt(), whole[0].CreatedAt()
+	moments := []*time.Time{
+		nil, new(time.Unix(0, 0)), new(time.Unix(-1, 0)), new(time.Time{}), new(first), new(first.Add(-1)), new(middle),
+		new(middle.Add(1)), new(middle.Add(-1)), new(middle.Add(time.Millisecond)), new(last), new(last.Add(time.Millisecond)),
+		new(time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)),
+	}
+	found := 0
+	for status := rewards.Status(0); status <= rewards.Failed; status++ {
+		for _, user := range []*rewards.UserID{nil, &w.Users[1].ID} {
+			for _, after := range moments {
+				for _, before := range moments {
+					f := rewards.RewardFilter{UserID: user, Status: status, CreatedAfter: after, CreatedBefore: before}
+					want := slices.DeleteFunc(slices.Clone(whole), func(r rewards.Reward) bool {
+						return user != nil && r.UserID != *user || status != 0 && r.Status != status ||
+							after != nil && !r.CreatedAt().After(*after) || before != nil && !r.CreatedAt().Before(*before)
+					})
+					wantEqual(t, fmt.Sprintf("%+v after %v, before %v", f, after, before), want, w.walk(t, w.App.ID, f, 4))
+					found += min(1, len(want))
+				}
+			}
+		}
+	}
+	if found < 200 {
+		t.Errorf("only %d lists had rewards", found)
+	}
+}
+
+// testFilterByKey finds each reward by its key, wherever the index has it, if the other filters
+// and the page admit it.
+func testFilterByKey(t *testing.T, w *World) {
+	w.fillLists(t)
+	other := w.NewApp(t, "second")
+	whole, err := w.Rewards(t.Context(), w.App.ID, rewards.RewardFilter{}, all[rewards.Reward]())
+	check(t, err)
+	for i, r := range whole {
+		at := r.CreatedAt()
+		f := rewards.RewardFilter{IdempotencyKey: r.IdempotencyKey}
+		wantEqual(t, "by its key", []rewards.Reward{r}, w.walk(t, w.App.ID, f, 1))
+		wantEqual(t, "of another app", []rewards.Reward{}, w.walk(t, other.ID, f, 1))
+		f.UserID, f.Status = &r.UserID, r.Status
+		f.CreatedAfter, f.CreatedBefore = new(at.Add(-1)), new(at.Add(1))
+		wantEqual(t, "by all filters", []rewards.Reward{r}, w.walk(t, w.App.ID, f, 1000))
+		for name, change := range map[string]func(*rewards.RewardFilter){
+			"another user":   func(f *rewards.RewardFilter) { f.UserID = &w.Users[0].ID },
+			"another status": func(f *rewards.RewardFilter) { f.Status = r.Status%rewards.Failed + 1 },
+			"another key":    func(f *rewards.RewardFilter) { f.IdempotencyKey += "x" },
+			"created later":  func(f *rewards.RewardFilter) { f.CreatedAfter = &at },
+			"created before": func(f *rewards.RewardFilter) { f.CreatedBefore = &at },
+		} {
+			changed := f
+			change(&changed)
+			wantEqual(t, fmt.Sprint(i, ", ", name), []rewards.Reward{}, w.walk(t, w.App.ID, changed, 1))
+		}
+		list, err := w.Rewards(t.Context(), w.App.ID, f, rewards.Page[rewards.Reward]{Before: r.ID, Limit: 1})
+		if err != nil || len(list) > 0 {
+			t.Errorf("the page after the reward has %v, %v", list, err)
+		}
+	}
+}
+
 // walk reads all pages of a list.
 func (w *World) walk(t *testing.T, app rewards.AppID, f rewards.RewardFilter, limit int) []rewards.Reward {
 	t.Helper()
@@ -66,6 +133,7 @@ func (w *World) fillLists(t *testing.T) {
 	t.Helper()
 	give := func(users ...int) {
 		for _, i := range users {
+			w.Advance(700 * time.Microsecond) // some are of one millisecond
 			r := w.Request(t, 2_000_000)
 			r.UserID = w.Users[i].ID
 			r.Fingerprint = rewards.NewFingerprint(r, "")

@@ -70,10 +70,14 @@ func (w *World) deeds(t *testing.T) []deed {
 	}, w.stockDeeds(asset), w.actionDeeds(t, asset), w.accessDeeds(key, hours, ends))
 }
 
-// accessDeeds are the deeds about apps, keys and the pause.
+// accessDeeds are the deeds about users, apps, keys and the pause.
 func (w *World) accessDeeds(key rewards.KeyID, expires time.Time, ends string) []deed {
 	made := rewards.Key{Label: "ci", Hash: rewards.HashKey("another")}
 	return []deed{
+		{"EraseUser", func(ctx context.Context, o *store.Operator) error {
+			_, err := o.EraseUser(ctx, w.Users[2].ID)
+			return err
+		}, []string{w.Users[2].Object() + ": erased: no -> yes: why"}},
 		{"CreateApp", func(ctx context.Context, o *store.Operator) error {
 			_, _, err := o.CreateApp(ctx, "shop", rewards.Key{Hash: rewards.HashKey("shop")})
 			return err
@@ -239,6 +243,8 @@ func (w *World) decided(t *testing.T) (lines []string) {
 			`SELECT name, suspended + concurrent FROM apps ORDER BY id`, `SELECT label, expires_at + revoked_at FROM keys ORDER BY id`,
 			`SELECT symbol, enabled + doubt_price FROM assets ORDER BY id`,
 			`SELECT client_order_id, acknowledged_at FROM broker_conflicts ORDER BY client_order_id`,
+			`SELECT id, state + approved_at FROM actions ORDER BY id`, `SELECT name, dividends FROM apps ORDER BY id`,
+			`SELECT action_id, generation FROM switches ORDER BY number`,
 			`SELECT value, 0 FROM settings WHERE name IN ('paused', 'moved') ORDER BY name`,
 		} {
 			err := tx.Query(ctx, func(row store.Row) error {

@@ -21,7 +21,8 @@ const Sorts = "sorts: "
 // alarm or setting.
 func Grows(table string) bool {
 	return slices.Contains([]string{
-		"users", "rewards", "reward_keys", "reward_users", "open_rewards", "orders", "order_rewards", "order_resolutions", "allocations", "holdings",
+		"users", "rewards", "reward_keys", "reward_users", "open_rewards", "orders", "order_rewards", "order_resolutions",
+		"allocations", "holdings", "effects", "broker_activities",
 	}, table)
 }
 
@@ -44,6 +45,8 @@ func exceptions() []exception {
 		few      = "PostgreSQL prefers it when the user has few rewards"
 		failed   = "PostgreSQL prefers it while few have failed"
 		snapshot = "the ledger reads the whole store"
+		late     = "the orders of 40 days, for a dividend that is known late"
+		part     = "a sweep reads a bounded number of holdings, in the order of their key"
 	)
 	return []exception{
 		{"FROM rewards WHERE app_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3", "", newest},
@@ -54,6 +57,7 @@ func exceptions() []exception {
 		{"SELECT rowid FROM rewards WHERE app_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT 1", "", newest},
 		{"SELECT r.rowid FROM allocations a CROSS JOIN rewards r", "", newest},
 		{"SELECT rowid FROM rewards WHERE rowid >= ?1 AND rowid < ?2 AND +app_id", "", "rewards recorded since the page began"},
+		{"FROM rewards WHERE rowid >= ?1 AND +app_id = ?2 AND idempotency_key", "", "rewards recorded since the page began"},
 		{"idempotency_key, user_id FROM rewards WHERE rowid >= ?1", "", "each reward is read once after a start, at most two segments"},
 		{"SELECT rowid FROM rewards ORDER BY rowid DESC LIMIT 1", "", newest},
 		{"AND status = 3 ORDER BY of_id DESC LIMIT ?3", "Index Only Scan allocations_pkey", newest},
@@ -81,7 +85,16 @@ func exceptions() []exception {
 		{"FROM pools p JOIN assets a", Sorts, "sorts the stocks that rewards wait for"},
 		{"user_id = ?4 ORDER BY id DESC LIMIT ?3", Sorts + "id DESC by rewards_by_user", few},
 		{"FROM broker_conflicts WHERE acknowledged_at > 0", Sorts, "sorts the conflicts, which are few"},
-		{"FROM holdings WHERE app_id = ?1 ORDER BY user_id, asset_id", "", snapshot},
+		{"WHERE h.app_id = ?1 ORDER BY h.user_id, h.asset_id", "", snapshot},
+		{"SELECT 1 FROM orders WHERE state < 6 AND state <> 1 AND asset_id = ?1 LIMIT 1", "orders_live", live},
+		{"FROM holdings WHERE (app_id, user_id) > (?1, ?2) ORDER BY app_id, user_id, asset_id LIMIT ?3", "", part},
+		{"FROM holdings WHERE (app_id, user_id) >= (?1, ?2) AND (app_id, user_id) <= (?3, ?4)", "", part},
+		{"FROM broker_activities WHERE symbol = ?1 AND (date >= ?2 OR date = '') ORDER BY id", Sorts, "sorts the activities of a stock since a day"},
+		{"SELECT 1 FROM orders WHERE id >= ?1 AND asset_id = ?2 AND state = 6 AND filled_at >= ?3 LIMIT 1", "", late},
+		{"FROM orders o CROSS JOIN order_rewards m CROSS JOIN allocations a CROSS JOIN rewards r WHERE o.id >= ?1", "", late},
+		{"FROM order_corrections c JOIN orders o ON o.id = c.order_id", "", "reads the corrections, which are few"},
+		{"entitled, cash, reward_id FROM effects WHERE switch = ?1 ORDER BY app_id, user_id, asset_id", "", snapshot},
+		{"FROM payouts o JOIN actions a ON a.id = o.action_id JOIN effects e", "", command},
 	}
 }
 
@@ -121,6 +134,9 @@ func Tables(query, name string) (tables []string) {
 	return tables
 }
 
+// unbounded marks statements of tests, whose plans do not matter.
+const unbounded = "-- only in tests"
+
 // FaultsOf returns the faults of statements that no exception allows, in readable form,
 // and the exceptions that no statement needs.
 func FaultsOf(t *testing.T, statements []Statement, explain func(Statement) []Fault) (faults, idle []string) {
@@ -128,6 +144,9 @@ func FaultsOf(t *testing.T, statements []Statement, explain func(Statement) []Fa
 	used := make(map[string]bool)
 	for _, s := range statements {
 		query := Plain(s.Query)
+		if strings.Contains(query, unbounded) {
+			continue
+		}
 		for _, f := range explain(s) {
 			allowed := false
 			for _, e := range exceptions() {

@@ -38,6 +38,11 @@ func TestTwoProcesses(t *testing.T, one, other store.Engine) {
 		for _, u := range a.Users {
 			reader.wantList(t, requests, u)
 		}
+		for _, r := range requests {
+			if found := reader.walk(t, a.App.ID, rewards.RewardFilter{IdempotencyKey: r.IdempotencyKey}, 1); len(found) != 1 {
+				t.Fatalf("turn %d: the key of the other process's reward finds %v", turn, found)
+			}
+		}
 		for i, v := range reader.verdicts(t, requests...) {
 			if v != rewards.Replay {
 				t.Fatalf("turn %d: verdict %d of the other process's reward %d, want a replay", turn, v, i)
@@ -190,7 +195,7 @@ func TestListWhileSealing(t *testing.T, engine store.Engine, during func(func())
 	requests := w.recordSegments(t, 3)
 	user := w.Users[0]
 	before := len(w.walk(t, w.App.ID, rewards.RewardFilter{UserID: &user.ID}, 1000))
-	during(func() {
+	more := func() {
 		for range 3 * SegmentSize {
 			r := w.Request(t, 1_000_000)
 			r.UserID = w.Users[1].ID
@@ -198,7 +203,15 @@ func TestListWhileSealing(t *testing.T, engine store.Engine, during func(func())
 			w.record(t, r)
 			requests = append(requests, r)
 		}
-	})
+	}
+	for _, r := range requests { // in the tail, and half sealed
+		during(more)
+		found, err := w.Rewards(t.Context(), w.App.ID, rewards.RewardFilter{IdempotencyKey: r.IdempotencyKey}, all[rewards.Reward]())
+		if err != nil || len(found) != 1 {
+			t.Fatalf("a key finds %v, %v while segments are sealed", found, err)
+		}
+	}
+	during(more)
 	list := w.walk(t, w.App.ID, rewards.RewardFilter{UserID: &user.ID}, 1000)
 	if len(list) != before || len(requests) == before {
 		t.Errorf("%d rewards while segments were sealed, want %d", len(list), before)

@@ -23,7 +23,19 @@ type Opener func(t *testing.T) store.Engine
 // Run runs the contract.
 func Run(t *testing.T, open Opener) {
 	t.Helper()
-	for name, test := range map[string]func(*testing.T, *World){
+	for _, tests := range []map[string]func(*testing.T, *World){contract(), actionContract(), sweepContract()} {
+		for name, test := range tests {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				test(t, NewWorld(t, open(t)))
+			})
+		}
+	}
+}
+
+// contract are the tests of everything but corporate actions.
+func contract() map[string]func(*testing.T, *World) {
+	return map[string]func(*testing.T, *World){
 		"AppsAndKeys":            testAppsAndKeys,
 		"KeyRotation":            testKeyRotation,
 		"UsersAreUniqueInTheApp": testUsers,
@@ -31,11 +43,16 @@ func Run(t *testing.T, open Opener) {
 		"UsersAtOnce":            testUsersAtOnce,
 		"UserBatch":              testUserBatch,
 		"UserPoison":             testUserPoison,
+		"UserChanges":            testUserChanges,
+		"UserErased":             testErase,
+		"UserErasedMeanwhile":    testEraseDuringChanges,
 		"RecordDecidesInOrder":   testVerdicts,
 		"RecordBatchSemantics":   testBatch,
 		"RecordPoisonRow":        testPoison,
 		"RecordAtOnce":           testRecordAtOnce,
 		"RewardsByEveryFilter":   testFilterCombinations,
+		"RewardsByTime":          testFiltersByTime,
+		"RewardsByKey":           testFilterByKey,
 		"RewardsAtAGlance":       testGlance,
 		"KeysOfSegments":         testSegments,
 		"Tenancy":                testTenancy,
@@ -75,16 +92,9 @@ func Run(t *testing.T, open Opener) {
 		"AdoptRenamed":           testAdoptRenamed,
 		"Quotes":                 testQuotes,
 		"ReadsEndWithRequests":   testInterruption,
-		"Actions":                testActions,
-		"Booked":                 testBooked,
 		"Pins":                   testPins,
 		"AccountMode":            testAccountMode,
 		"IDsGrowAcrossReopening": testReopen,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			test(t, NewWorld(t, open(t)))
-		})
 	}
 }
 
@@ -159,9 +169,9 @@ func read[T any](t *testing.T, method func(context.Context) (T, error)) T {
 func failure[T any](_ T, err error) error { return err }
 
 // wantEqual reports how got differs from want.
-func wantEqual[T any](t *testing.T, what string, want, got T) {
+func wantEqual[T any](t *testing.T, what string, want, got T, options ...cmp.Option) {
 	t.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, append(options, fractions())...); diff != "" {
 		t.Errorf("%s (-want +got):\n%s", what, diff)
 	}
 }

@@ -1,10 +1,12 @@
 package storetest
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
 	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
 )
 
 // created is the outcome for one user of a batch. The zero value means created.
@@ -68,7 +70,14 @@ func testUserBatch(t *testing.T, w *World) {
 
 // testUserPoison: an invalid user fails its batch, and nothing of the batch is stored.
 func testUserPoison(t *testing.T, w *World) {
-	good, poison := rewards.User{AppID: w.App.ID, ExternalID: "good"}, rewards.User{AppID: w.App.ID} // without a name, which violates the schema
+	good, poison := rewards.User{AppID: w.App.ID, ExternalID: "good"}, rewards.User{AppID: w.App.ID, ExternalID: "poison\x00"}
+	if !w.fleet(t) { // PostgreSQL refuses a NUL by itself
+		check(t, w.engine.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
+			_, err := tx.Exec(ctx, `CREATE TRIGGER poisoned BEFORE INSERT ON users
+				WHEN NEW.external_id LIKE 'poison%' BEGIN SELECT RAISE(ABORT, 'poison'); END`)
+			return err
+		}))
+	}
 	_, err := w.CreateUsers(t.Context(), []rewards.User{good, poison})
 	if err == nil || rewards.CodeOf(err) == rewards.CodeUnavailable {
 		t.Fatalf("got %v, want an error about the row", err)

@@ -93,6 +93,11 @@ func (p *program) operations(c *api.ClientWithResponses) map[string]func(context
 			a, err := c.ListUsersWithResponse(ctx, nil)
 			return saw("listUsers", status, a, err)
 		},
+		"changeUser": func(ctx context.Context, status int) error {
+			name := "go-changed"
+			a, err := c.ChangeUserWithResponse(ctx, p.user.Id, nil, api.UserChange{ExternalId: &name})
+			return saw("changeUser", status, a, err)
+		},
 		"getUser": func(ctx context.Context, status int) error {
 			a, err := c.GetUserWithResponse(ctx, p.user.Id, nil)
 			return saw("getUser", status, a, err)
@@ -105,6 +110,10 @@ func (p *program) operations(c *api.ClientWithResponses) map[string]func(context
 			a, err := c.CreateRewardWithResponse(ctx, nil, p.award())
 			return saw("createReward", status, a, err)
 		},
+		"createRewards": func(ctx context.Context, status int) error {
+			a, err := c.CreateRewardsWithResponse(ctx, nil, api.NewRewards{Rewards: []api.NewReward{p.award()}})
+			return saw("createRewards", status, a, err)
+		},
 		"listRewards": func(ctx context.Context, status int) error {
 			a, err := c.ListRewardsWithResponse(ctx, nil)
 			return saw("listRewards", status, a, err)
@@ -112,6 +121,18 @@ func (p *program) operations(c *api.ClientWithResponses) map[string]func(context
 		"getReward": func(ctx context.Context, status int) error {
 			a, err := c.GetRewardWithResponse(ctx, p.reward.Id, nil)
 			return saw("getReward", status, a, err)
+		},
+		"listCorporateActions": func(ctx context.Context, status int) error {
+			a, err := c.ListCorporateActionsWithResponse(ctx, nil)
+			return saw("listCorporateActions", status, a, err)
+		},
+		"getCorporateAction": func(ctx context.Context, status int) error {
+			a, err := c.GetCorporateActionWithResponse(ctx, p.action, nil)
+			return saw("getCorporateAction", status, a, err)
+		},
+		"listCorporateActionEffects": func(ctx context.Context, status int) error {
+			a, err := c.ListCorporateActionEffectsWithResponse(ctx, p.action, nil)
+			return saw("listCorporateActionEffects", status, a, err)
 		},
 		"listAssets": func(ctx context.Context, status int) error {
 			a, err := c.ListAssetsWithResponse(ctx, nil)
@@ -134,6 +155,10 @@ func (p *program) malformed(ctx context.Context) error {
 	if err := saw("createUser", 400, user, err); err != nil {
 		return err
 	}
+	changed, err := p.client.ChangeUserWithResponse(ctx, p.user.Id, nil, api.UserChange{})
+	if err := saw("changeUser", 400, changed, err); err != nil {
+		return err
+	}
 	award := p.award()
 	award.AmountUsd = 0
 	reward, err := p.client.CreateRewardWithResponse(ctx, nil, award)
@@ -142,6 +167,10 @@ func (p *program) malformed(ctx context.Context) error {
 	}
 	if issues := reward.JSON400.Error.Details; len(issues) != 1 || issues[0].Path != "amountUsd" {
 		return fmt.Errorf("the issues are %+v", issues)
+	}
+	none, err := p.client.CreateRewardsWithResponse(ctx, nil, api.NewRewards{Rewards: []api.NewReward{}})
+	if err := saw("createRewards", 400, none, err); err != nil {
+		return err
 	}
 	users, err := p.client.ListUsersWithResponse(ctx, &api.ListUsersParams{Limit: &zero})
 	if err := saw("listUsers", 400, users, err); err != nil {
@@ -168,6 +197,10 @@ func (p *program) unknown(ctx context.Context) error {
 	nobody := uuid.New()
 	user, err := p.client.GetUserWithResponse(ctx, nobody, nil)
 	if err := saw("getUser", 404, user, err); err != nil {
+		return err
+	}
+	changed, err := p.client.ChangeUserWithResponse(ctx, nobody, nil, api.UserChange{ExternalId: p.user.ExternalId})
+	if err := saw("changeUser", 404, changed, err); err != nil {
 		return err
 	}
 	portfolio, err := p.client.GetPortfolioWithResponse(ctx, nobody, nil)

@@ -23,7 +23,7 @@ func main() {
 	defer cancel()
 	p := &program{url: os.Getenv("REWARDS_URL"), key: os.Getenv("REWARDS_KEY")}
 	p.client = p.dial(p.url, p.key)
-	if err := errors.Join(p.rewards(ctx), p.pages(ctx), p.errors(ctx)); err != nil {
+	if err := errors.Join(p.rewards(ctx), p.pages(ctx), p.batch(ctx), p.actions(ctx), p.errors(ctx)); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -35,6 +35,7 @@ type program struct {
 	client   *api.ClientWithResponses
 	user     api.User   // one of the users
 	reward   api.Reward // one of the rewards
+	action   string     // id of a corporate action
 	count    int        // of users
 }
 

@@ -18,6 +18,18 @@ func (p *program) conflicts(ctx context.Context) error {
 	if d := user.JSON409.Error.Details; d.Field != "externalId" || d.UserId != p.user.Id {
 		return fmt.Errorf("the conflict is with %+v, want %s", d, p.user.Id)
 	}
+	other := "go-another-user"
+	second, err := p.client.CreateUserWithResponse(ctx, nil, api.NewUser{ExternalId: &other})
+	if err := saw("createUser", 201, second, err); err != nil {
+		return err
+	}
+	changed, err := p.client.ChangeUserWithResponse(ctx, second.JSON201.User.Id, nil, api.UserChange{ExternalId: p.user.ExternalId})
+	if err := saw("changeUser", 409, changed, err); err != nil {
+		return err
+	}
+	if err := p.operations(p.client)["changeUser"](ctx, 200); err != nil {
+		return err
+	}
 	award := p.award()
 	award.IdempotencyKey = p.reward.IdempotencyKey
 	reward, err := p.client.CreateRewardWithResponse(ctx, nil, award)
@@ -41,6 +53,22 @@ func (p *program) bodies(ctx context.Context) error {
 	}
 	user, err = p.client.CreateUserWithBodyWithResponse(ctx, nil, form, small())
 	if err := saw("createUser", 415, user, err); err != nil {
+		return err
+	}
+	changed, err := p.client.ChangeUserWithBodyWithResponse(ctx, p.user.Id, nil, json, large())
+	if err := saw("changeUser", 413, changed, err); err != nil {
+		return err
+	}
+	changed, err = p.client.ChangeUserWithBodyWithResponse(ctx, p.user.Id, nil, form, small())
+	if err := saw("changeUser", 415, changed, err); err != nil {
+		return err
+	}
+	batch, err := p.client.CreateRewardsWithBodyWithResponse(ctx, nil, json, strings.NewReader(strings.Repeat(" ", 5_000_000)))
+	if err := saw("createRewards", 413, batch, err); err != nil {
+		return err
+	}
+	batch, err = p.client.CreateRewardsWithBodyWithResponse(ctx, nil, form, small())
+	if err := saw("createRewards", 415, batch, err); err != nil {
 		return err
 	}
 	reward, err := p.client.CreateRewardWithBodyWithResponse(ctx, nil, json, large())

@@ -7,15 +7,21 @@ const nobody = "01890000-0000-7000-8000-000000000000";
 /** Sends each operation as it is right. */
 function operations(p: Program, client: Client<paths>): Record<string, () => Promise<Answer>> {
   const user = { params: { path: { userId: p.user.id } } };
+  const action = { params: { path: { corporateActionId: p.action } } };
   const award = { userId: p.user.id, idempotencyKey: "ts-one-more", amountUsd: 5.25, assetSymbol: "KO" };
   return {
     createUser: () => client.POST("/v1/users", { body: { externalId: "ts-again" } }),
     listUsers: () => client.GET("/v1/users"),
+    changeUser: () => client.PATCH("/v1/users/{userId}", { ...user, body: { email: "ts@example.com" } }),
     getUser: () => client.GET("/v1/users/{userId}", user),
     getPortfolio: () => client.GET("/v1/users/{userId}/portfolio", user),
     createReward: () => client.POST("/v1/rewards", { body: award }),
+    createRewards: () => client.POST("/v1/rewards/batches", { body: { rewards: [award] } }),
     listRewards: () => client.GET("/v1/rewards"),
     getReward: () => client.GET("/v1/rewards/{rewardId}", { params: { path: { rewardId: p.reward.id } } }),
+    listCorporateActions: () => client.GET("/v1/corporate-actions"),
+    getCorporateAction: () => client.GET("/v1/corporate-actions/{corporateActionId}", action),
+    listCorporateActionEffects: () => client.GET("/v1/corporate-actions/{corporateActionId}/effects", action),
     listAssets: () => client.GET("/v1/assets"),
   };
 }
@@ -47,12 +53,18 @@ async function malformed({ client, user }: Program): Promise<void> {
   const userId = "x";
   const body = { userId: user.id, idempotencyKey: "ts-one-more", amountUsd: 0, assetSymbol: "KO" };
   saw("createUser", 400, await client.POST("/v1/users", { body: {} }));
+  saw("changeUser", 400, await client.PATCH("/v1/users/{userId}", { params: { path: { userId: user.id } }, body: {} }));
   const reward = await client.POST("/v1/rewards", { body });
   saw("createReward", 400, reward);
   const problem = reward.error?.error;
   check(problem?.code === "bad_request" && "details" in problem, "a 400 without its issues");
   check(problem.details[0]?.path === "amountUsd", `the issues are ${JSON.stringify(problem.details)}`);
+  saw("createRewards", 400, await client.POST("/v1/rewards/batches", { body: { rewards: [] } }));
   saw("listUsers", 400, await client.GET("/v1/users", { params: { query: { limit: 0 } } }));
+  saw("listCorporateActions", 400, await client.GET("/v1/corporate-actions", { params: { query: { limit: 0 } } }));
+  const action = { params: { path: { corporateActionId: "x" } } };
+  saw("getCorporateAction", 400, await client.GET("/v1/corporate-actions/{corporateActionId}", action));
+  saw("listCorporateActionEffects", 400, await client.GET("/v1/corporate-actions/{corporateActionId}/effects", action));
   saw("listRewards", 400, await client.GET("/v1/rewards", { params: { query: { limit: 0 } } }));
   saw("getUser", 400, await client.GET("/v1/users/{userId}", { params: { path: { userId } } }));
   saw("getPortfolio", 400, await client.GET("/v1/users/{userId}/portfolio", { params: { path: { userId } } }));
@@ -63,6 +75,10 @@ async function refused({ client, user, reward }: Program): Promise<void> {
   const unknown = { params: { path: { userId: nobody } } };
   saw("getUser", 404, await client.GET("/v1/users/{userId}", unknown));
   saw("getPortfolio", 404, await client.GET("/v1/users/{userId}/portfolio", unknown));
+  saw("changeUser", 404, await client.PATCH("/v1/users/{userId}", { ...unknown, body: { email: "ts@example.com" } }));
+  const action = { params: { path: { corporateActionId: nobody } } };
+  saw("getCorporateAction", 404, await client.GET("/v1/corporate-actions/{corporateActionId}", action));
+  saw("listCorporateActionEffects", 404, await client.GET("/v1/corporate-actions/{corporateActionId}/effects", action));
   saw("getReward", 404, await client.GET("/v1/rewards/{rewardId}", { params: { path: { rewardId: nobody } } }));
   const body = { userId: user.id, idempotencyKey: "ts-one-more", amountUsd: 5.25, assetSymbol: "KO" };
   saw("createReward", 404, await client.POST("/v1/rewards", { body: { ...body, userId: nobody } }));
@@ -76,11 +92,22 @@ async function refused({ client, user, reward }: Program): Promise<void> {
   const taken = await client.POST("/v1/users", { body: { externalId: user.externalId } });
   saw("createUser", 409, taken);
   check(taken.error?.error.code === "conflict" && taken.error.error.details.userId === user.id, "the 409 names the user");
+  const second = await client.POST("/v1/users", { body: { email: "second@example.com" } });
+  saw("createUser", 201, second);
+  const their = { params: { path: { userId: second.data?.user.id ?? nobody } } };
+  const change = { email: null, externalId: "ts-changed" };
+  saw("changeUser", 200, await client.PATCH("/v1/users/{userId}", { ...their, body: change }));
+  saw("changeUser", 409, await client.PATCH("/v1/users/{userId}", { ...their, body: { externalId: user.externalId } }));
   const long = { externalId: "x".repeat(70_000) };
   saw("createUser", 413, await client.POST("/v1/users", { body: long }));
+  saw("changeUser", 413, await client.PATCH("/v1/users/{userId}", { ...their, body: long }));
   saw("createReward", 413, await client.POST("/v1/rewards", { body: { ...body, metadata: long } }));
+  const large = { rewards: [{ ...body, metadata: { a: "x".repeat(5_000_000) } }] };
+  saw("createRewards", 413, await client.POST("/v1/rewards/batches", { body: large }));
   const form = { "Content-Type": "application/x-www-form-urlencoded" };
   saw("createUser", 415, await client.POST("/v1/users", { body: { externalId: "x" }, headers: form }));
+  saw("changeUser", 415, await client.PATCH("/v1/users/{userId}", { ...their, body: change, headers: form }));
+  saw("createRewards", 415, await client.POST("/v1/rewards/batches", { body: { rewards: [body] }, headers: form }));
   saw("createReward", 415, await client.POST("/v1/rewards", { body, headers: form }));
 }
 

@@ -23,6 +23,7 @@ export interface Program {
   client: Client<paths>;
   user: User; // one of the users
   reward: Reward; // one of the rewards
+  action: string; // id of a corporate action
 }
 
 /** Makes a client that sends a key. */
@@ -123,6 +124,35 @@ async function pages(client: Client<paths>, users: number, rewards: number): Pro
   check(ids.size === rewards, `${ids.size} of ${rewards} rewards are listed`);
 }
 
+/** Sends a new award, a replay and refusals in one batch, and reads the results. */
+async function batch(client: Client<paths>, user: User): Promise<void> {
+  const item = { userId: user.id, idempotencyKey: "ts-in-a-batch", amountUsd: 5.25, assetSymbol: "KO" };
+  const rewards = [item, item, { ...item, amountUsd: 6 }, { ...item, idempotencyKey: "ts-not-listed", assetSymbol: "ZZZZZ" }];
+  const got = await client.POST("/v1/rewards/batches", { body: { rewards } });
+  saw("createRewards", 200, got);
+  const { results = [], summary } = got.data ?? {};
+  check(results.map((r) => r.status).join() === "201,200,409,422", `the results are ${JSON.stringify(results)}`);
+  check(results[0]?.reward?.amountUsd === 5.25 && results[1]?.idempotentReplay === true, "the awards of a batch");
+  check(results[2]?.error?.code === "conflict" && results[2].reward === undefined, "the error of an item");
+  check(summary?.created === 1 && summary.replayed === 1 && summary.refused === 2, `the summary is ${JSON.stringify(summary)}`);
+}
+
+/** Finds a dividend of a stock that the users hold, by its symbol and status, and reads it. */
+async function actions(client: Client<paths>): Promise<string> {
+  const list = await client.GET("/v1/corporate-actions", { params: { query: { assetSymbol: "aapl", status: "announced" } } });
+  saw("listCorporateActions", 200, list);
+  const [action, ...more] = list.data?.corporateActions ?? [];
+  check(action !== undefined && more.length === 0, `the corporate actions are ${JSON.stringify(list.data)}`);
+  check(action.type === "cash_dividend" && action.cashRate === 0.25 && action.newRate === null, "the rates of a dividend");
+  check(action.appliedAt === null && action.exDate === "2099-12-01", `the dividend is ${JSON.stringify(action)}`);
+  const path = { corporateActionId: action.id };
+  saw("getCorporateAction", 200, await client.GET("/v1/corporate-actions/{corporateActionId}", { params: { path } }));
+  const effects = await client.GET("/v1/corporate-actions/{corporateActionId}/effects", { params: { path } });
+  saw("listCorporateActionEffects", 200, effects);
+  check(effects.data?.effects.every((effect) => effect.amountUsd === null || effect.amountUsd >= 0) === true, "the effects");
+  return action.id;
+}
+
 // Amounts that a 32-bit float or a careless conversion changes.
 const amounts = [999999.99, 123456.789012, 167772.17, 1000000, 0.3];
 
@@ -138,7 +168,8 @@ async function main(): Promise<void> {
   for (const [i, amount] of amounts.entries()) last = await give(client, `ts-${i}`, amount);
   check(last !== undefined, "nothing was given");
   await pages(client, amounts.length, amounts.length);
-  await errors({ url, key, client, user: last[0], reward: last[1] });
+  await batch(client, last[0]);
+  await errors({ url, key, client, user: last[0], reward: last[1], action: await actions(client) });
 }
 
 await main();

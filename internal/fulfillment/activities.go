@@ -1,0 +1,124 @@
+package fulfillment
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"stockrewards/internal/rewards"
+)
+
+const (
+	activitiesEvery = time.Minute
+	activitiesSoon  = 5 * time.Second     // while an action waits for cash
+	activitiesBack  = 40 * 24 * time.Hour // that the first reading covers
+	activitiesAgain = 24 * time.Hour      // that the next ones cover: an activity may come late
+)
+
+// activityWatch is what the leader knows of the broker's account activities.
+type activityWatch struct {
+	next    time.Time // ours, of the next page
+	readAt  time.Time // the broker's, of the last complete reading; zero: never
+	after   time.Time // the broker's, from when the reading under way covers
+	begun   time.Time // the broker's, of its beginning
+	token   string
+	pages   int
+	trouble string
+}
+
+// expectsCash reports whether the pay date of an action has come.
+func (w *Worker) expectsCash(clock rewards.MarketClock) bool {
+	return slices.ContainsFunc(w.actions.unpaid, func(a rewards.Action) bool {
+		return a.PayDate <= rewards.DateOf(clock.Now)
+	})
+}
+
+// readActivities reads the next page of the broker's account activities when it is due, and stores
+// it as it came.
+func (w *Worker) readActivities(ctx context.Context, clock rewards.MarketClock) error {
+	a, now := &w.actions.activities, w.now()
+	every := activitiesEvery
+	if w.expectsCash(clock) || w.anyDue(clock) {
+		every = activitiesSoon
+	}
+	if wait := a.next.Sub(now); wait > 0 && wait <= every && a.token == "" {
+		return nil
+	}
+	a.next = now.Add(every)
+	if a.token == "" {
+		a.begun, a.pages, a.after = clock.Now, 0, clock.Now.Add(-activitiesBack)
+		if !a.readAt.IsZero() {
+			a.after = a.readAt.Add(-activitiesAgain)
+		}
+	}
+	within, cancel := context.WithTimeout(ctx, pagePatience)
+	defer cancel()
+	page, next, err := w.broker.Activities(within, a.after, a.token)
+	if err == nil && a.pages >= maxPages {
+		err = errors.New("the list does not end")
+	}
+	if err != nil {
+		a.token, a.trouble = "", err.Error()
+		return nil // it has its alarm
+	}
+	var kept []rewards.Activity
+	for _, n := range page {
+		if !n.Plain() {
+			kept = append(kept, n)
+		}
+		w.noteCorrection(n)
+	}
+	if len(kept) > 0 {
+		if err := w.store.SaveActivities(ctx, w.lease, kept); err != nil {
+			return err
+		}
+	}
+	for _, n := range kept {
+		if err := w.proposeUndo(ctx, n); err != nil {
+			return err
+		}
+	}
+	a.token, a.pages, a.trouble = next, a.pages+1, ""
+	if next == "" {
+		a.readAt = a.begun
+	}
+	return nil
+}
+
+// basisPart is the part of the cost basis that a spin-off moves, by the prices that the broker's
+// activities name, or else by the first trades on the ex-date; waits is what is missing.
+func (w *Worker) basisPart(
+	ctx context.Context, a rewards.Action, target rewards.Asset,
+) (part rewards.Fraction, waits string, err error) {
+	list, err := w.store.ActivitiesOf(ctx, a.ExDate, a.Symbol, a.NewSymbol)
+	if err != nil {
+		return part, "", err
+	}
+	source, given := a.SpinOffPrices(list)
+	if source == 0 || given == 0 {
+		open := a.ExDate.Open()
+		source, given = w.market.TradeSince(a.AssetID, open), w.market.TradeSince(target.ID, open)
+	}
+	if source == 0 || given == 0 {
+		return part, "the prices on the ex-date", nil
+	}
+	part, err = a.BasisPart(source, given)
+	return part, "", err
+}
+
+// proposeUndo asks an operator about an applied action whose booking the broker has changed.
+func (w *Worker) proposeUndo(ctx context.Context, n rewards.Activity) error {
+	if !n.Revokes() || n.Symbol == "" {
+		return nil
+	}
+	list, err := w.store.Actions(ctx, rewards.ActionSwept, n.Symbol, 1)
+	if err != nil || len(list) == 0 || n.Date < list[0].ExDate {
+		return err
+	}
+	err = w.changeAction(ctx, list[0], list[0].Revoked(n))
+	if errors.Is(err, rewards.ErrStale) {
+		return nil // the next reading has it again
+	}
+	return err
+}

@@ -1,0 +1,345 @@
+package fulfillment
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"time"
+
+	"stockrewards/internal/rewards"
+)
+
+// stakes are the stocks of a comparison: what the store has booked, and the broker's positions.
+type stakes struct {
+	booked   map[rewards.AssetID]rewards.BookedPosition
+	byID     map[string]rewards.Position
+	bySymbol map[string]rewards.Position
+}
+
+func newStakes(booked []rewards.BookedPosition, positions []rewards.Position) stakes {
+	s := stakes{
+		booked:   make(map[rewards.AssetID]rewards.BookedPosition, len(booked)),
+		byID:     make(map[string]rewards.Position, len(positions)),
+		bySymbol: make(map[string]rewards.Position, len(positions)),
+	}
+	for _, b := range booked {
+		s.booked[b.AssetID] = b
+	}
+	for _, p := range positions {
+		s.byID[p.AssetID], s.bySymbol[p.Symbol] = p, p
+	}
+	return s
+}
+
+// position is the broker's position in a stock; the zero value without one.
+func (s stakes) position(brokerID, symbol string) rewards.Position {
+	if p, found := s.byID[brokerID]; found && brokerID != "" {
+		return p
+	}
+	return s.bySymbol[symbol]
+}
+
+// anyDue reports whether an action waits for evidence.
+func (w *Worker) anyDue(clock rewards.MarketClock) bool {
+	for _, a := range w.actions.open {
+		if w.due(a, clock) {
+			return true
+		}
+	}
+	return false
+}
+
+// due reports whether an action must be judged. No position shows a cash dividend: see entitleAll.
+func (w *Worker) due(a rewards.Action, clock rewards.MarketClock) bool {
+	judged := a.State == rewards.ActionAnnounced || a.State == rewards.ActionHeld && a.WaitsFor != ""
+	return judged && a.Type.Known() && a.Type != rewards.ActionCashDividend && a.Due(clock.Now)
+}
+
+// judgeActions applies the due actions that the broker's positions confirm, in the order of their
+// ex-dates. One is applied at a time: the next one waits for its sweep.
+func (w *Worker) judgeActions(
+	ctx context.Context, at stakes, live []rewards.Order, clock rewards.MarketClock,
+) error {
+	var errs []error
+	for _, a := range w.actions.open {
+		if !w.due(a, clock) || w.actions.sweep.Number > 0 {
+			continue
+		}
+		w.heartbeat()
+		err := w.judgeAction(ctx, a, at, live, clock)
+		if errors.Is(err, rewards.ErrLostLease) {
+			return err
+		}
+		if !errors.Is(err, rewards.ErrStale) { // somebody was faster: the next comparison judges it again
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (w *Worker) judgeAction(
+	ctx context.Context, a rewards.Action, at stakes, live []rewards.Order, clock rewards.MarketClock,
+) error {
+	o := rewards.Observation{Now: clock.Now, SeenAt: w.now()}
+	p, err := w.prepare(ctx, a, at, live, clock)
+	if err != nil {
+		if errors.Is(err, rewards.ErrTerms) {
+			return w.changeAction(ctx, a, o.Hold(a, err.Error()))
+		}
+		return err
+	}
+	if p.waits != "" {
+		return w.changeAction(ctx, a, o.Await(a, p.waits, "waits for "+p.waits))
+	}
+	judgment, note := a.Judge(p.conversion, p.standing)
+	again := w.twice(a, judgment)
+	switch judgment {
+	case rewards.JudgeApply:
+		if p.standing.Vanished() && a.ApprovedAt.IsZero() && !again {
+			return nil
+		}
+		return w.apply(ctx, a, p, o)
+	case rewards.JudgeHold:
+		return w.changeAction(ctx, a, o.Hold(a, note))
+	case rewards.JudgeAwait:
+		return w.changeAction(ctx, a, o.Await(a, note, "the order "+note+" must end first"))
+	case rewards.JudgeDiffer:
+		if !again {
+			return nil
+		}
+		return w.changeAction(ctx, a, o.Hold(a, note))
+	default:
+		return w.changeAction(ctx, a, o.Resume(a))
+	}
+}
+
+// prepared is what is known of a due action.
+type prepared struct {
+	conversion rewards.Conversion
+	standing   rewards.Standing
+	renaming   rewards.Renaming
+	waits      string // for what it waits; "" for nothing
+}
+
+// prepare collects what the broker and the store have of the action's stocks.
+func (w *Worker) prepare(
+	ctx context.Context, a rewards.Action, at stakes, live []rewards.Order, clock rewards.MarketClock,
+) (p prepared, err error) {
+	source := at.booked[a.AssetID]
+	assets, err := w.store.Assets(ctx)
+	if err != nil {
+		return p, err
+	}
+	var stock rewards.Asset
+	for _, known := range assets {
+		if known.ID == a.AssetID {
+			stock = known
+		}
+	}
+	theirs := at.position(stock.BrokerID, stock.Symbol)
+	p.standing = rewards.Standing{Now: clock.Now, Review: w.cfg.ReviewActions}
+	if a.Renames() && stock.Symbol != a.NewSymbol {
+		renamed, found := at.bySymbol[a.NewSymbol]
+		if p.standing.Renaming = !found && source.Quantity > 0; found {
+			theirs = renamed
+		}
+		p.renaming = rewards.Renaming{Symbol: a.NewSymbol, BrokerID: renamed.AssetID}
+	}
+	p.standing.Source = rewards.Stake{Booked: source.Quantity, Theirs: theirs.Qty, Accepted: source.Accepted}
+	var target rewards.Asset
+	if a.Type.Gives() {
+		if target, err = w.target(ctx, a, at, &p); err != nil {
+			return p, err
+		}
+	}
+	for _, o := range live {
+		if o.State != rewards.OrderPlanned && (o.AssetID == a.AssetID || o.AssetID == target.ID) {
+			p.standing.LiveOrder = o.ClientOrderID
+		}
+	}
+	if p.standing.Twin, err = w.twin(ctx, a); err != nil {
+		return p, err
+	}
+	var part rewards.Fraction
+	if a.Type == rewards.ActionSpinOff {
+		if part, p.waits, err = w.basisPart(ctx, a, target); err != nil {
+			return p, err
+		}
+	}
+	p.conversion, err = a.Conversion(target.ID, part)
+	return p, err
+}
+
+// target is the stock that the action gives.
+func (w *Worker) target(ctx context.Context, a rewards.Action, at stakes, p *prepared) (rewards.Asset, error) {
+	position := at.bySymbol[a.NewSymbol]
+	target, err := w.store.EnsureAsset(ctx, w.lease, a.NewSymbol, position.AssetID)
+	if err != nil {
+		return target, err
+	}
+	other := position.AssetID != "" && target.BrokerID != "" && target.BrokerID != position.AssetID
+	if target.ID == a.AssetID || other {
+		return target, rewards.ErrOtherStock(a.NewSymbol)
+	}
+	booked := at.booked[target.ID]
+	p.standing.Target = rewards.Stake{
+		Booked: booked.Quantity, Accepted: booked.Accepted, Theirs: at.position(target.BrokerID, target.Symbol).Qty,
+	}
+	return target, nil
+}
+
+// twin is the id of an earlier action that this one repeats; "" without one.
+func (w *Worker) twin(ctx context.Context, a rewards.Action) (string, error) {
+	const enough = 100
+	list, err := w.store.Actions(ctx, 0, a.Symbol, enough)
+	if err != nil {
+		return "", err
+	}
+	for _, b := range list {
+		if a.TwinOf(b) {
+			return b.ID, nil
+		}
+	}
+	return "", nil
+}
+
+// twice reports whether a comparison finds the same about an action as the one before: the broker may
+// change positions one after the other, and an answer may be empty by mistake.
+func (w *Worker) twice(a rewards.Action, found rewards.Judgment) bool {
+	p := &w.actions.positions
+	if p.found == nil {
+		p.found = make(map[string]finding)
+	}
+	f := p.found[a.ID]
+	if f.judgment != found {
+		f = finding{judgment: found}
+	}
+	f.times++
+	p.found[a.ID] = f
+	return f.times >= confirmations
+}
+
+// apply applies an action.
+func (w *Worker) apply(ctx context.Context, a rewards.Action, p prepared, o rewards.Observation) error {
+	source, target, err := a.Positions(p.conversion, p.standing)
+	if err != nil {
+		return err
+	}
+	s := rewards.Switch{
+		Conversion: p.conversion, ActionID: a.ID, AssetID: a.AssetID,
+		Booked: p.standing.Source.Booked, Position: source,
+		TargetBooked: p.standing.Target.Booked, TargetPosition: target,
+		Ahead: p.standing.Source.Theirs - source, TargetAhead: p.standing.Target.Theirs - target,
+	}
+	if err := w.explain(ctx, a, o); err != nil {
+		return err
+	}
+	return w.begin(ctx, rewards.ActionChange{Before: a, After: o.Applied(a)}, s, p.renaming)
+}
+
+// explain ends the doubt about a position that the action explains.
+func (w *Worker) explain(ctx context.Context, by rewards.Action, o rewards.Observation) error {
+	for _, a := range w.actions.open {
+		if a.Type == rewards.ActionPosition && a.AssetID == by.AssetID && a.State == rewards.ActionHeld {
+			if err := w.changeAction(ctx, a, o.Explained(a, by)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// begin begins a switch, and reads the prices in the new units.
+func (w *Worker) begin(ctx context.Context, c rewards.ActionChange, s rewards.Switch, r rewards.Renaming) error {
+	if err := w.store.ApplyAction(ctx, w.lease, c, s, r); err != nil {
+		if rewards.CodeOf(err) == rewards.CodeConflict {
+			o := rewards.Observation{SeenAt: w.now()}
+			return w.changeAction(ctx, c.Before, o.Hold(c.Before, err.Error()))
+		}
+		return err
+	}
+	w.log.InfoContext(ctx, "a corporate action is applied", slog.String("action", c.After.ID),
+		slog.String("terms", c.After.String()), slog.String("booked", s.Booked.String()),
+		slog.String("position", s.Position.String()))
+	w.report(ctx, "the prices", w.market.Refresh(ctx))
+	w.actions.openAt, w.actions.positions.next = time.Time{}, time.Time{}
+	var err error
+	w.actions.sweep, _, err = w.store.OpenSwitch(ctx)
+	return err
+}
+
+func (w *Worker) changeAction(ctx context.Context, before, after rewards.Action) error {
+	if before == after {
+		return nil
+	}
+	w.actions.openAt = time.Time{}
+	return w.store.ChangeActions(ctx, w.lease, []rewards.ActionChange{{Before: before, After: after}})
+}
+
+// entitleAll records who is entitled to the cash dividends that are due, one at a time.
+func (w *Worker) entitleAll(ctx context.Context, clock rewards.MarketClock) error {
+	for _, a := range w.actions.open {
+		if a.Type != rewards.ActionCashDividend || a.State != rewards.ActionAnnounced || !a.Due(clock.Now) {
+			continue
+		}
+		paid := func(b rewards.Action) bool { return b.ID == a.ID }
+		if w.actions.sweep.Number > 0 || slices.ContainsFunc(w.actions.unpaid, paid) {
+			continue
+		}
+		if err := w.entitle(ctx, a); err != nil && !errors.Is(err, rewards.ErrStale) {
+			return err
+		}
+	}
+	return nil
+}
+
+// entitle records who holds the stock at the boundary of a cash dividend, once. Open orders do not
+// matter: what they bought is booked later, and the house gets its part.
+func (w *Worker) entitle(ctx context.Context, a rewards.Action) error {
+	entitled, err := w.store.Entitled(ctx, a.ID)
+	if err != nil || entitled {
+		return err
+	}
+	conversion, err := a.Conversion(0, rewards.Fraction{})
+	if err != nil {
+		return err
+	}
+	list, err := w.store.Booked(ctx)
+	if err != nil {
+		return err
+	}
+	booked := newStakes(list, nil).booked[a.AssetID].Quantity
+	s := rewards.Switch{Conversion: conversion, ActionID: a.ID, AssetID: a.AssetID, Booked: booked, Position: booked}
+	late, err := w.store.BoughtSince(ctx, a.AssetID, a.Boundary)
+	if err != nil {
+		return err
+	}
+	if late {
+		s.EntitledAt = a.Boundary
+	}
+	return w.begin(ctx, rewards.ActionChange{Before: a, After: a}, s, rewards.Renaming{})
+}
+
+// sweepRest is how long a sweep rests after each transaction, as a multiple of its duration, so that
+// clients' requests go on.
+const sweepRest = 3
+
+// sweep brings the next holdings up to date while there is an open switch.
+func (w *Worker) sweep(ctx context.Context) error {
+	begun := w.now()
+	if w.actions.sweep.Number == 0 || begun.Before(w.actions.nextSweep) {
+		return nil
+	}
+	done, err := w.store.Sweep(ctx, w.lease, w.actions.sweep.Number)
+	if err != nil {
+		w.actions.openAt = time.Time{}
+		return err
+	}
+	if done {
+		w.log.InfoContext(ctx, "all holdings are up to date", slog.String("action", w.actions.sweep.ActionID))
+		w.actions.sweep, w.actions.openAt, w.actions.positions.next = rewards.Switch{}, time.Time{}, time.Time{}
+	}
+	w.rest(begun)
+	return nil
+}

@@ -1,0 +1,101 @@
+package ledger_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"stockrewards/internal/audit/audittest"
+	"stockrewards/internal/ledger"
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
+	shared "stockrewards/test/world"
+)
+
+// history is a store in which corporate actions of every kind have happened.
+type history struct {
+	*audittest.World
+	t *testing.T
+}
+
+// write writes the journal of a history.
+func (h history) write() string {
+	h.t.Helper()
+	var journal strings.Builder
+	shared.Check(h.t, h.ReadLedger(h.t.Context(), func(ctx context.Context, reader store.LedgerReader) error {
+		_, err := ledger.Write(ctx, &journal, reader, nil)
+		return err
+	}))
+	return journal.String()
+}
+
+// TestCorporateActions checks the journal of every kind of corporate action by hledger: shares,
+// their cost, and cash.
+func TestCorporateActions(t *testing.T) {
+	t.Parallel()
+	h := history{audittest.History(t, audittest.NewFile), t}
+	journal := h.write()
+	if out, err := hledger(t, journal, "check", "--strict"); err != nil {
+		t.Fatalf("%v\n%s\n%s", err, out, journal)
+	}
+	dee := "liabilities:users:" + rewards.AppID(h.IDs["second"]).String() + ":" + rewards.UserID(h.IDs["dee"]).String()
+	for _, want := range []string{
+		// A split changes no cost; a spin-off moves a seventh; a merger moves all.
+		"assets:custody  0.081818181 XOM @@ $0\n",
+		dee + "  0.000111111 NVDA @@ $0.1\n    " + dee + "  -0.000111111 NVDA @@ $0.085715\n    " + dee + "  -0.000037037 SPUN @@ $0.014285\n",
+		dee + "  -0.000018518 XOM @@ $0.014285\n    " + dee + "  0.000037037 SPUN @@ $0.014285\n",
+		"undo of the corporate action split-of-aapl\n",
+		"equity:corporate-actions  -0.228170733 MSFT @@ $0\n", // its sweep goes on
+		"liabilities:cash:" + strings.TrimPrefix(dee, "liabilities:users:") + "  $-0.07  ; reward: ",
+		"income:house:actions  $-0.000001\n",
+		"corrected by the broker\n    assets:custody  -0.000000005 AAPL @@ $0\n",
+	} {
+		if !strings.Contains(journal, want) {
+			t.Errorf("the journal lacks %q:\n%s", want, journal)
+		}
+	}
+	for _, account := range []string{"assets:custody", "liabilities:users", "equity:house"} { // a stock that ended
+		out, err := hledger(t, journal, "balance", account, "cur:GONE", "--cost", "--no-total", "--format", "%(total)")
+		if err != nil || strings.TrimSpace(out) != "" {
+			t.Errorf("%s has %q of a stock that ended, %v", account, out, err)
+		}
+	}
+}
+
+// TestDividendsOfTheHouse books parts that no award reinvests as the house's income.
+func TestDividendsOfTheHouse(t *testing.T) {
+	t.Parallel()
+	h := history{audittest.History(t, audittest.NewFile), t}
+	audittest.Exec(t, audittest.SQL(t, h.Where), `UPDATE effects SET reward_id = x'' WHERE switch = 7`)
+	if journal := h.write(); !strings.Contains(journal, "income:house:actions  $-0.490001\n") {
+		t.Errorf("the house does not keep all:\n%s", journal)
+	}
+}
+
+// TestHledgerFindsWrongActions plants errors in what corporate actions did.
+func TestHledgerFindsWrongActions(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct{ statement, word string }{
+		"another effect":       {`UPDATE effects SET after = after + 1 WHERE switch = 1`, "liabilities:users"},
+		"no effect":            {`DELETE FROM effects WHERE switch = 1`, "liabilities:users"},
+		"another cost":         {`UPDATE effects SET basis_after = basis_after + 1 WHERE switch = 8 AND asset_id = 1`, "assets:receivable"},
+		"another sum":          {`UPDATE switches SET users_after = users_after + 1 WHERE number = 1`, "assets:custody"},
+		"another position":     {`UPDATE switches SET position = position + 1 WHERE number = 1`, "assets:custody"},
+		"booked shares":        {`UPDATE positions SET booked = booked + 1 WHERE asset_id = 7`, "assets:custody"},
+		"a share of the house": {`UPDATE house_holdings SET quantity = quantity + 1 WHERE asset_id = 7`, "equity:house"},
+		"a part of the cash":   {`UPDATE effects SET cash = cash + 1 WHERE switch = 7`, "could not balance"},
+		"the sum of the parts": {`UPDATE payouts SET shared = shared + 1 WHERE switch = 4`, "could not balance"},
+		"another correction":   {`UPDATE order_corrections SET change = change + 1`, "assets:custody"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := history{audittest.History(t, audittest.NewFile), t}
+			if audittest.Exec(t, audittest.SQL(t, h.Where), test.statement) == 0 {
+				t.Fatal("nothing changed")
+			}
+			if out, err := hledger(t, h.write(), "check", "--strict"); err == nil || !strings.Contains(out, test.word) {
+				t.Errorf("hledger does not report %q: %v\n%s", test.word, err, out)
+			}
+		})
+	}
+}

@@ -1,0 +1,157 @@
+package rewards
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"stockrewards/internal/money"
+)
+
+// Payment is the cash that the broker paid for an action: net of tax and fees.
+type Payment struct {
+	ActivityID string // of the payment itself
+	Net        money.USD
+	Counted    money.Shares // that the broker counted; 0 if it did not say
+}
+
+// The broker's types of activities that pay cash.
+const (
+	activityDividend = "DIV"
+	activityMerger   = "MA"
+	activitySpinOff  = "SPIN"
+)
+
+// The broker's states of activities that correct or cancel another one.
+const (
+	ActivityCorrect  = "correct"
+	activityCanceled = "canceled"
+)
+
+// Revokes reports whether the activity corrects or cancels another one that is no fill.
+func (n Activity) Revokes() bool {
+	return n.Type != "FILL" && (n.Status == ActivityCorrect || n.Status == activityCanceled)
+}
+
+// PaidBy finds the payment for the action among activities, oldest first. Tax and fees of the same
+// group, or of the same day where the broker names no group, belong to it. symbol is the stock's
+// symbol now.
+func (a Action) PaidBy(list []Activity, symbol string) (p Payment, found bool) {
+	kind := activityDividend
+	if a.Type != ActionCashDividend {
+		kind = activityMerger
+	}
+	var main Activity
+	for _, n := range list {
+		if n.Type == kind && n.Net > 0 && a.mayPay(n, symbol) && n.samePerShare(a.Rate) {
+			main, found = n, true
+			break
+		}
+	}
+	if !found {
+		return p, false
+	}
+	p = Payment{ActivityID: main.ID, Counted: max(main.Qty, -main.Qty)}
+	for _, n := range list {
+		related := n.GroupID == main.GroupID || n.GroupID == "" && n.Date == main.Date && n.Symbol == main.Symbol
+		related = related && strings.HasPrefix(n.Type, kind) && n.Status != activityCanceled
+		if related && (n.ID == main.ID || n.Net < 0) {
+			p.Net += n.Net
+		}
+	}
+	return p, p.Net > 0
+}
+
+func (a Action) mayPay(n Activity, symbol string) bool {
+	about := n.Symbol == a.Symbol || n.Symbol == symbol || a.NewSymbol != "" && n.Symbol == a.NewSymbol
+	return about && n.Problem == "" && n.Status != activityCanceled && (n.Date == "" || n.Date >= a.ExDate)
+}
+
+// samePerShare reports whether the payment for a share is the announced one, if both are known.
+func (n Activity) samePerShare(rate string) bool {
+	paid, errPaid := money.ParsePrice(n.PerShare)
+	announced, errAnnounced := money.ParsePrice(rate)
+	return errPaid != nil || errAnnounced != nil || paid == announced
+}
+
+// Share returns a user's part of a payment: of Counted shares, rounded down to the millionth. It
+// fails with money.ErrOverflow.
+func (p Payment) Share(held money.Shares) (money.USD, error) {
+	n, err := money.MulDiv(int64(p.Net), int64(held), int64(p.Counted), money.Down)
+	return money.USD(min(n, int64(p.Net))), err
+}
+
+// SpinOffPrices finds the prices after a spin-off that the broker's activities name; 0 if they
+// name none.
+func (a Action) SpinOffPrices(list []Activity) (source, target money.Price) {
+	for _, n := range list {
+		if n.Type != activitySpinOff || n.Problem != "" || n.Status == activityCanceled || n.Date < a.ExDate {
+			continue
+		}
+		switch n.Symbol {
+		case a.Symbol:
+			source = n.Price
+		case a.NewSymbol:
+			target = n.Price
+		}
+	}
+	return source, target
+}
+
+// DividendPolicy says what becomes of the cash that the users of an app get.
+type DividendPolicy int
+
+// The policies.
+const (
+	DividendsReinvest DividendPolicy = iota + 1 // an award of the same stock
+	DividendsHouse                              // the house keeps it
+)
+
+// String returns the policy as commands name it.
+func (p DividendPolicy) String() string {
+	if p == DividendsHouse {
+		return "house"
+	}
+	return "reinvest"
+}
+
+// Plain reports whether the activity is an ordinary fill, which its order shows as well.
+func (n Activity) Plain() bool {
+	return n.Type == "FILL" && (n.SubType == "fill" || n.SubType == "partial_fill")
+}
+
+// State returns the policy for the operator log.
+func (p DividendPolicy) State() State { return State{{"dividends", p.String()}} }
+
+// Payout is a payment that is shared among the users whom a switch recorded. The house keeps what
+// is left.
+type Payout struct {
+	Payment
+	ActionID string
+	Switch   int64 // number
+	Shared   money.USD
+	At       time.Time
+	SharedAt time.Time // when every part was computed; zero: not yet
+	PaidAt   time.Time // when every part was paid out; zero: not yet
+}
+
+// CashAward returns the award that a user's cash becomes: of the action's stock, or of the
+// acquirer's after a merger. attempt is from 1; the key of a later one has its number. It has the
+// announced symbol, so that a repetition after a rename is the same request.
+func (a Action) CashAward(e Effect, stock AssetID, attempt int) NewReward {
+	source, symbol := "dividend", a.Symbol
+	if a.Type != ActionCashDividend {
+		source, symbol = "merger", a.NewSymbol
+	}
+	key := source + ":" + a.ID + ":" + e.UserID.String()
+	if attempt > 1 {
+		key += ":" + strconv.Itoa(attempt)
+	}
+	metadata := `{"corporateActionId":` + strconv.Quote(a.ID) + `}`
+	r := NewReward{
+		AppID: e.AppID, UserID: e.UserID, IdempotencyKey: key, Amount: e.Cash, Symbol: symbol, Source: source,
+		Metadata: metadata, Canonical: metadata, AssetID: stock,
+	}
+	r.Fingerprint = NewFingerprint(r, metadata)
+	return r
+}

@@ -1,0 +1,153 @@
+package rewards
+
+import (
+	"fmt"
+	"time"
+
+	"stockrewards/internal/money"
+)
+
+// Standing is what the broker and the store have of the stocks of a due action.
+type Standing struct {
+	Now       time.Time // broker's
+	Source    Stake
+	Target    Stake  // of the stock that the action gives
+	LiveOrder string // client order id of an order of one of the stocks that has not ended; "": none
+	Twin      string // id of another action with the same terms within ten days; "": none
+	Review    bool   // every action waits for a person
+	Renaming  bool   // the broker has not changed the symbol of the position yet
+}
+
+// Stake is all shares of a stock: the users' and the house's.
+type Stake struct {
+	Booked   money.Shares // in the store
+	Theirs   money.Shares // at the broker
+	Accepted money.Shares // difference that an operator has accepted
+}
+
+// Judgment says what to do with a due action.
+type Judgment int
+
+// The judgments.
+const (
+	JudgeWait   Judgment = iota // the broker has not changed the position yet
+	JudgeApply                  // announcement and position agree, or an operator decided
+	JudgeHold                   // a person must decide
+	JudgeAwait                  // an order must end first
+	JudgeDiffer                 // the position is neither the old one nor the new one
+)
+
+// happens is how long after its boundary an action happens: 02:30 New York on the next day.
+const happens = 6*time.Hour + 30*time.Minute
+
+// Judge decides about a due action whose conversion is c, and says why. An operator's approval
+// needs no evidence, but every order must have ended.
+func (a Action) Judge(c Conversion, s Standing) (Judgment, string) {
+	switch {
+	case !a.Due(s.Now):
+		return JudgeWait, ""
+	case s.LiveOrder != "":
+		return JudgeAwait, s.LiveOrder
+	case !a.ApprovedAt.IsZero():
+		return JudgeApply, ""
+	case s.Review:
+		return JudgeHold, "every action waits for an operator (--corporate-actions review)"
+	case s.Twin != "":
+		return JudgeHold, "it repeats the action " + s.Twin
+	case s.Source.Accepted != 0 || s.Target.Accepted != 0:
+		return JudgeHold, "an operator has accepted a difference to the broker's position"
+	}
+	source, target, err := a.after(c, s)
+	if err != nil {
+		return JudgeHold, err.Error()
+	}
+	switch {
+	case s.Renaming:
+		return JudgeWait, ""
+	case source == s.Source.Booked && target == s.Target.Booked: // the position cannot show it
+		if s.unchanged() && s.Now.Sub(a.Boundary) >= happens {
+			return JudgeApply, ""
+		}
+	case s.unchanged():
+	case near(s.Source.Theirs, source) && near(s.Target.Theirs, target):
+		return JudgeApply, ""
+	}
+	if s.unchanged() {
+		return JudgeWait, ""
+	}
+	return JudgeDiffer, a.differs(s, source, target)
+}
+
+// Vanished reports whether the broker has no share of the stock any more.
+func (s Standing) Vanished() bool { return s.Source.Booked > 0 && s.Source.Theirs == 0 }
+
+// unchanged reports whether the broker's positions are those of the store.
+func (s Standing) unchanged() bool {
+	return s.Source.Theirs == s.Source.Booked && s.Target.Theirs == s.Target.Booked
+}
+
+// after is what the broker's positions become.
+func (a Action) after(c Conversion, s Standing) (source, target money.Shares, err error) {
+	if source, err = c.Keep.Of(s.Source.Booked); err != nil || !a.Type.Gives() {
+		return source, s.Target.Booked, err
+	}
+	given, err := c.Give.Of(s.Source.Booked)
+	if err != nil {
+		return 0, 0, err
+	}
+	target, err = money.AddShares(s.Target.Booked, given)
+	return source, target, err
+}
+
+// near reports whether the broker's position is the expected one within its rounding: a
+// billionth, or a fraction that it paid in cash or rounded up to a whole share.
+func near(theirs, expected money.Shares) bool {
+	down := expected - expected%money.Share
+	up := down + money.Share
+	return theirs >= expected-1 && theirs <= expected+1 || theirs == down || theirs == up && down != expected
+}
+
+// notePosition begins the note of an action whose position fits neither before nor after.
+const notePosition = "the broker's position differs from what the action announces"
+
+func (a Action) differs(s Standing, source, target money.Shares) string {
+	text := fmt.Sprintf(notePosition+": the broker has %s shares of %s, expected are %s (or %s before the action)",
+		s.Source.Theirs, a.Symbol, source, s.Source.Booked)
+	if a.Type.Gives() {
+		text += fmt.Sprintf("; of %s it has %s, expected are %s", a.NewSymbol, s.Target.Theirs, target)
+	}
+	return text
+}
+
+// Positions returns what the store books as the broker's positions after the action: what the
+// broker has, or what is expected when an operator applies it before the broker did.
+func (a Action) Positions(c Conversion, s Standing) (source, target money.Shares, err error) {
+	if !s.unchanged() {
+		return s.Source.Theirs, s.Target.Theirs, nil
+	}
+	return a.after(c, s)
+}
+
+// twinDays is within how many days the same terms count as a repetition.
+const twinDays = 10
+
+// TwinOf reports whether a repeats another action of the same stock: the same type and rates
+// within ten days, and b came first.
+func (a Action) TwinOf(b Action) bool {
+	if a.ID == b.ID || a.AssetID != b.AssetID || a.Type != b.Type || a.Rate != b.Rate || a.NewSymbol != b.NewSymbol {
+		return false
+	}
+	if b.State == ActionWithdrawn || b.State == ActionIgnored || b.State == ActionPassed || b.State == ActionUndone {
+		return false
+	}
+	if !sameRatio(a.Terms, b.Terms) || a.ExDate < b.ExDate || a.ExDate > b.ExDate.Plus(twinDays) {
+		return false
+	}
+	return b.ExDate < a.ExDate || b.FirstSeen.Before(a.FirstSeen) || b.FirstSeen.Equal(a.FirstSeen) && b.ID < a.ID
+}
+
+func sameRatio(a, b Terms) bool {
+	one, errOne := a.Ratio()
+	other, errOther := b.Ratio()
+	return (errOne != nil && errOther != nil) || one == other
+}

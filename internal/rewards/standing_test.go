@@ -1,0 +1,166 @@
+package rewards_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+)
+
+// judged returns the judgment about an action at its boundary plus later.
+func judged(
+	t *testing.T, a rewards.Action, later time.Duration, s rewards.Standing,
+) (rewards.Judgment, string) {
+	t.Helper()
+	c, err := a.Conversion(8, rewards.Whole())
+	check(t, err)
+	s.Now = a.Boundary.Add(later)
+	return a.Judge(c, s)
+}
+
+// stake reads what the store has booked, and what the broker has.
+func stake(t *testing.T, booked, theirs string) rewards.Stake {
+	t.Helper()
+	return rewards.Stake{Booked: shares(t, booked), Theirs: shares(t, theirs)}
+}
+
+// Announcement and position agree: apply. A position that fits neither before nor after: an operator.
+func TestJudgmentsOfPositions(t *testing.T) {
+	t.Parallel()
+	early, _ := stages(t)
+	for _, c := range []struct {
+		name           string
+		old, new       string
+		booked, theirs string
+		want           rewards.Judgment
+	}{
+		{"not yet", "1", "4", "10.5", "10.5", rewards.JudgeWait},
+		{"not yet, as if its fraction was paid in cash", "2", "3", "1", "1", rewards.JudgeWait},
+		{"changed", "1", "4", "10.5", "42", rewards.JudgeApply},
+		{"a billionth less", "2", "3", "10.123456789", "15.185185182", rewards.JudgeApply},
+		{"a billionth more", "2", "3", "10.123456789", "15.185185184", rewards.JudgeApply},
+		{"two billionths more", "2", "3", "10.123456789", "15.185185185", rewards.JudgeDiffer},
+		{"cash in lieu", "4", "1", "10", "2", rewards.JudgeApply},
+		{"rounded up", "4", "1", "10", "3", rewards.JudgeApply},
+		{"one too many", "4", "1", "12", "4", rewards.JudgeDiffer},
+		{"another ratio", "1", "4", "10.5", "84", rewards.JudgeDiffer},
+		{"the wrong direction", "4", "1", "10", "40", rewards.JudgeDiffer},
+		{"a part", "1", "4", "10.5", "20", rewards.JudgeDiffer},
+		{"all gone", "1", "4", "10.5", "0", rewards.JudgeDiffer},
+		{"nothing to change", "1", "4", "0", "0", rewards.JudgeWait},
+		{"shares from nowhere", "1", "4", "0", "4", rewards.JudgeDiffer},
+	} {
+		n := fourToOne()
+		if n.OldRate, n.NewRate = c.old, c.new; c.new == "1" {
+			n.Type = rewards.ActionReverseSplit
+		}
+		a := early.NewAction(n, 7, true)
+		s := rewards.Standing{Source: stake(t, c.booked, c.theirs)}
+		got, note := judged(t, a, time.Hour, s)
+		if got != c.want || (note != "") != (c.want == rewards.JudgeDiffer) {
+			t.Errorf("%s: %d %q, want %d", c.name, got, note, c.want)
+		}
+		if got == rewards.JudgeDiffer && !strings.Contains(note, c.theirs+" shares of AAPL") {
+			t.Errorf("%s: the note is %q", c.name, note)
+		}
+		if got, _ := judged(t, a, -time.Second, s); got != rewards.JudgeWait {
+			t.Errorf("%s, before it is due: %d", c.name, got)
+		}
+	}
+}
+
+// Whatever the position: what stops an action, and in which order.
+func TestJudgmentsThatComeFirst(t *testing.T) {
+	t.Parallel()
+	early, due := stages(t)
+	a := early.NewAction(fourToOne(), 7, true)
+	approved, err := due.Hold(a, "why").Approve("the broker's letter", due.Now)
+	check(t, err)
+	agrees, differs := stake(t, "10", "40"), stake(t, "10", "80")
+	accepted := agrees
+	accepted.Accepted = money.Share
+	for _, c := range []struct {
+		name string
+		a    rewards.Action
+		s    rewards.Standing
+		want rewards.Judgment
+		note string // part of it
+	}{
+		{"agrees", a, rewards.Standing{Source: agrees}, rewards.JudgeApply, ""},
+		{"an order is open", a, rewards.Standing{Source: agrees, LiveOrder: "sr-1"}, rewards.JudgeAwait, "sr-1"},
+		{"review", a, rewards.Standing{Source: agrees, Review: true}, rewards.JudgeHold, "review"},
+		{"a twin", a, rewards.Standing{Source: agrees, Twin: "other"}, rewards.JudgeHold, "other"},
+		{"an accepted difference", a, rewards.Standing{Source: accepted}, rewards.JudgeHold, "accepted a difference"},
+		{"a renaming", a, rewards.Standing{Source: agrees, Renaming: true}, rewards.JudgeWait, ""},
+		{"approved", approved, rewards.Standing{Source: differs, Review: true, Twin: "other"}, rewards.JudgeApply, ""},
+		{"approved, an order is open", approved, rewards.Standing{Source: agrees, LiveOrder: "sr-1"}, rewards.JudgeAwait, "sr-1"},
+		{"too many shares", a, rewards.Standing{Source: stake(t, "9000000000", "9000000000")}, rewards.JudgeHold, "too large"},
+	} {
+		got, note := judged(t, c.a, time.Hour, c.s)
+		if got != c.want || !strings.Contains(note, c.note) || (note == "") != (c.note == "") {
+			t.Errorf("%s: %d %q, want %d %q", c.name, got, note, c.want, c.note)
+		}
+	}
+}
+
+// Actions of two stocks need both positions; those that no position shows are applied at 02:30.
+func TestJudgmentsOfOtherTypes(t *testing.T) {
+	t.Parallel()
+	early, _ := stages(t)
+	const night, morning = 6*time.Hour + 29*time.Minute, 6*time.Hour + 30*time.Minute
+	for _, c := range []struct {
+		name           string
+		kind           rewards.ActionType
+		source, target rewards.Stake
+		later          time.Duration
+		want           rewards.Judgment
+	}{
+		{"a rename, in the night", "name_change", stake(t, "10", "10"), rewards.Stake{}, night, rewards.JudgeWait},
+		{"a rename", "name_change", stake(t, "10", "10"), rewards.Stake{}, morning, rewards.JudgeApply},
+		{"a rename, other shares", "name_change", stake(t, "10", "11"), rewards.Stake{}, morning, rewards.JudgeDiffer},
+		{"nobody has shares", "worthless_removal", stake(t, "0", "0"), rewards.Stake{}, morning, rewards.JudgeApply},
+		{"worthless, still there", "worthless_removal", stake(t, "10", "10"), rewards.Stake{}, morning, rewards.JudgeWait},
+		{"worthless", "worthless_removal", stake(t, "10", "0"), rewards.Stake{}, time.Hour, rewards.JudgeApply},
+		{"spun off", "spin_off", stake(t, "10", "10"), stake(t, "3", "8"), time.Hour, rewards.JudgeApply},
+		{"spun off, not yet", "spin_off", stake(t, "10", "10"), stake(t, "3", "3"), morning, rewards.JudgeWait},
+		{"spun off, too few", "spin_off", stake(t, "10", "10"), stake(t, "3", "6"), morning, rewards.JudgeDiffer},
+		{"merged", "stock_merger", stake(t, "10", "0"), stake(t, "0", "5"), time.Hour, rewards.JudgeApply},
+		{"merged, only gone", "stock_merger", stake(t, "10", "0"), stake(t, "0", "0"), time.Hour, rewards.JudgeDiffer},
+		{"merged, both there", "stock_merger", stake(t, "10", "10"), stake(t, "0", "5"), time.Hour, rewards.JudgeDiffer},
+		{"merged with cash", "stock_and_cash_merger", stake(t, "10", "0"), stake(t, "0", "5"), time.Hour, rewards.JudgeApply},
+		{"merged for cash", "cash_merger", stake(t, "10", "0"), rewards.Stake{}, time.Hour, rewards.JudgeApply},
+	} {
+		n := fourToOne()
+		n.Type, n.NewSymbol, n.OldRate, n.NewRate = c.kind, "KO", "2", "1"
+		a := early.NewAction(n, 7, true)
+		if got, note := judged(t, a, c.later, rewards.Standing{Source: c.source, Target: c.target}); got != c.want {
+			t.Errorf("%s: %d %q, want %d", c.name, got, note, c.want)
+		}
+	}
+}
+
+// The store books what the broker has; before the broker acted, what is expected.
+func TestBookedPositionsAfterAnAction(t *testing.T) {
+	t.Parallel()
+	early, _ := stages(t)
+	n := fourToOne()
+	n.Type, n.NewSymbol, n.OldRate, n.NewRate = rewards.ActionStockMerger, "KO", "2", "1"
+	a := early.NewAction(n, 7, true)
+	c, err := a.Conversion(8, rewards.Whole())
+	check(t, err)
+	for _, x := range []struct{ source, target rewards.Stake }{
+		{stake(t, "10", "10"), stake(t, "3", "3")},
+		{stake(t, "10", "0"), stake(t, "3", "8")},
+	} {
+		source, target, err := a.Positions(c, rewards.Standing{Source: x.source, Target: x.target})
+		if err != nil || source != 0 || target != 8*money.Share {
+			t.Errorf("%+v: %s and %s, %v; want 0 and 8", x, source, target, err)
+		}
+	}
+	source, target, err := a.Positions(c, rewards.Standing{Source: stake(t, "10", "1"), Target: stake(t, "3", "7")})
+	if err != nil || source != money.Share || target != 7*money.Share {
+		t.Errorf("against the terms: %s and %s, %v; want what the broker has", source, target, err)
+	}
+}

@@ -1,0 +1,138 @@
+package rewards
+
+import (
+	"time"
+
+	"stockrewards/internal/money"
+)
+
+// Switch changes the units of a stock for all holdings at once, by a corporate action or by its
+// undo. It raises the stock's generation. A sweep then brings the stored holdings up to date;
+// until it has ended, readers convert what it has not reached.
+type Switch struct {
+	Conversion
+
+	Number     int64 // from 1, in the order of applying
+	ActionID   string
+	AssetID    AssetID
+	Generation int64     // of the asset, after it
+	Undoes     int64     // number of the switch that it takes back; 0: none
+	EntitledAt time.Time // of a dividend: who bought since then is not entitled; zero: nobody did
+	At         time.Time
+	SweptAt    time.Time // zero: the sweep goes on
+
+	Booked, Position             money.Shares // all shares before and after, the users' and the house's
+	TargetBooked, TargetPosition money.Shares // the same of the target
+
+	// What the broker has beyond the positions after, when an operator applies an action before the
+	// broker did. It is accepted until the broker follows, and not stored with the switch.
+	Ahead, TargetAhead money.Shares
+	Swept              SweepSums
+}
+
+// Renaming is the symbol that a stock gets by an action, and the broker's identifier with it; ""
+// leaves them.
+type Renaming struct{ Symbol, BrokerID string }
+
+// SweepSums are the sums over the users' holdings that a sweep has reached.
+type SweepSums struct{ Before, After, Given money.Shares }
+
+// Effect is what a switch did to a holding (additions, section 7).
+type Effect struct {
+	AppID                   AppID
+	UserID                  UserID
+	AssetID                 AssetID
+	Before, After           money.Shares
+	BasisBefore, BasisAfter money.USD
+	Entitled                money.Shares // that a payment counts
+	Cash                    money.USD    // the user's part of what the broker paid
+	RewardID                RewardID     // of the award that the cash became; zero: none
+}
+
+// Undo returns the switch that takes s back.
+func (s Switch) Undo() Switch {
+	back := Switch{Conversion: unchanged(), ActionID: s.ActionID, AssetID: s.AssetID, Undoes: s.Number}
+	back.Target = s.Target
+	return back
+}
+
+// Apply returns the holding and the target's holding after the switch. target is what the user
+// has of the target, the zero value if nothing. done are the effects of the switch that s undoes,
+// for this user. It fails with money.ErrOverflow.
+func (s Switch) Apply(h, target Holding, done []Effect) (kept, given Holding, err error) {
+	if s.Undoes != 0 {
+		kept, given = h, target
+		for _, e := range done {
+			switch e.AssetID {
+			case h.AssetID:
+				kept = kept.back(e)
+			case s.Target:
+				given = given.back(e)
+			}
+		}
+		return kept, given, nil
+	}
+	kept, given, err = s.Conversion.Apply(h)
+	if err != nil || s.Target == 0 {
+		return kept, given, err
+	}
+	if given.Quantity, err = money.AddShares(given.Quantity, target.Quantity); err != nil {
+		return kept, given, err
+	}
+	given.CostBasis, err = money.AddUSD(given.CostBasis, target.CostBasis)
+	return kept, given, err
+}
+
+// Convert returns a user's holdings after the switch, whether the sweep has reached them or not.
+// goal is the generation of the target.
+func (s Switch) Convert(list []Holding, goal int64, done []Effect) ([]Holding, error) {
+	source, target := -1, -1
+	for i, h := range list {
+		switch {
+		case h.AssetID == s.AssetID && h.Generation < s.Generation:
+			source = i
+		case h.AssetID == s.Target:
+			target = i
+		}
+	}
+	if source < 0 {
+		return list, nil
+	}
+	had := Holding{AssetID: s.Target, Generation: goal}
+	if target >= 0 {
+		had = list[target]
+	}
+	kept, given, err := s.Apply(list[source], had, done)
+	if err != nil {
+		return nil, err
+	}
+	kept.Generation, given.Generation = s.Generation, goal
+	list[source] = kept
+	switch {
+	case target >= 0:
+		list[target] = given
+	case s.Target != 0 && (given.Quantity != 0 || given.CostBasis != 0):
+		list = append(list, given)
+	}
+	return list, nil
+}
+
+// back takes an effect back. What the user no longer has is not taken.
+func (h Holding) back(e Effect) Holding {
+	h.Quantity = max(0, h.Quantity-(e.After-e.Before))
+	h.CostBasis = max(0, h.CostBasis-(e.BasisAfter-e.BasisBefore))
+	return h
+}
+
+// UnitsAfter returns the units of the stock after the switch w, and the ratio by which its price
+// changes; the zero value when the price is not known then.
+func (a Action) UnitsAfter(w Switch, before Units) (after Units, price Ratio) {
+	switch r := a.priceRatio(); {
+	case a.Type == ActionCashDividend || a.Type == ActionNameChange:
+		return before, Ratio{1, 1}
+	case w.Undoes != 0: // whether the broker has ever changed the units is not known
+		return Units{}, Ratio{}
+	default:
+		return Units{From: a.Boundary, Ratio: r}, r
+	}
+}

@@ -1,0 +1,168 @@
+package rewards_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+)
+
+const (
+	sourceStock rewards.AssetID = 7
+	targetStock rewards.AssetID = 8
+)
+
+// drawSwitch draws a switch of any kind; it may give shares of the target.
+func drawSwitch(t *rapid.T) rewards.Switch {
+	ratio := func(name string) rewards.Ratio {
+		return rewards.Ratio{Old: rapid.Int64Range(1, 1000).Draw(t, name+" old"), New: rapid.Int64Range(0, 1000).Draw(t, name+" new")}
+	}
+	s := rewards.Switch{Number: 5, AssetID: sourceStock, Generation: 4, ActionID: "a"}
+	s.Keep, s.Ends = ratio("keep"), rapid.Bool().Draw(t, "ends")
+	s.Give = rewards.Ratio{Old: 1}
+	if rapid.Bool().Draw(t, "gives") {
+		part, err := rewards.ParseFraction(rapid.SampledFrom([]string{"0", "1/3", "1/5", "1"}).Draw(t, "part"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Target, s.Give, s.Part = targetStock, ratio("give"), part
+	}
+	return s
+}
+
+func drawHolding(t *rapid.T, name string, asset rewards.AssetID, generation int64) rewards.Holding {
+	amounts := rapid.Int64Range(0, 1_000_000_000_000)
+	return rewards.Holding{
+		AssetID: asset, Quantity: money.Shares(amounts.Draw(t, name+" quantity")),
+		CostBasis: money.USD(amounts.Draw(t, name+" basis")), Generation: generation,
+	}
+}
+
+func effectOf(before, after rewards.Holding) rewards.Effect {
+	return rewards.Effect{
+		AssetID: after.AssetID, Before: before.Quantity, After: after.Quantity,
+		BasisBefore: before.CostBasis, BasisAfter: after.CostBasis,
+	}
+}
+
+// An undo restores every holding exactly, also of the target, and keeps what was bought since.
+func TestUndoRestores(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSwitch(t)
+		h := drawHolding(t, "source", sourceStock, 3)
+		target := rewards.Holding{AssetID: targetStock}
+		if s.Target != 0 {
+			target = drawHolding(t, "target", targetStock, 2)
+		}
+		kept, given, err := s.Apply(h, target, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		effects := []rewards.Effect{effectOf(h, kept)}
+		if s.Target != 0 {
+			given.AssetID = s.Target
+			effects = append(effects, effectOf(target, given))
+		}
+		since := drawHolding(t, "since", sourceStock, 4)
+		kept.Quantity, kept.CostBasis = kept.Quantity+since.Quantity, kept.CostBasis+since.CostBasis
+		back, backTarget, err := s.Undo().Apply(kept, given, effects)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if back.Quantity != h.Quantity+since.Quantity || back.CostBasis != h.CostBasis+since.CostBasis {
+			t.Fatalf("%+v and %+v since became %+v", h, since, back)
+		}
+		if s.Target != 0 && (backTarget.Quantity != target.Quantity || backTarget.CostBasis != target.CostBasis) {
+			t.Fatalf("of the target %+v became %+v", target, backTarget)
+		}
+	})
+}
+
+// A reader converts what a sweep has not reached, and only that: the result is the same at every
+// moment of the sweep.
+func TestConvertIsTheSweep(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		s, goal := drawSwitch(t), int64(2)
+		list := []rewards.Holding{drawHolding(t, "other", 9, 1), drawHolding(t, "source", sourceStock, 3)}
+		target := rewards.Holding{AssetID: s.Target, Generation: goal}
+		if s.Target != 0 && rapid.Bool().Draw(t, "has the target") {
+			target = drawHolding(t, "target", targetStock, goal)
+			list = append(list, target)
+		}
+		kept, given, err := s.Apply(list[1], target, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		kept.Generation, given.Generation = s.Generation, goal
+		want := []rewards.Holding{list[0], kept}
+		if len(list) == 3 || s.Target != 0 && (given.Quantity != 0 || given.CostBasis != 0) {
+			want = append(want, given)
+		}
+		got, err := s.Convert(append([]rewards.Holding(nil), list...), goal, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("a reader sees (-sweep +reader):\n%s", diff)
+		}
+		again, err := s.Convert(append([]rewards.Holding(nil), got...), goal, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(got, again); diff != "" {
+			t.Fatalf("after the sweep a reader sees (-first +second):\n%s", diff)
+		}
+	})
+}
+
+// What the user no longer has is not taken back.
+func TestUndoTakesNoMoreThanThereIs(t *testing.T) {
+	t.Parallel()
+	back := rewards.Switch{AssetID: sourceStock, Undoes: 5}
+	effect := rewards.Effect{AssetID: sourceStock, Before: 10, After: 40, BasisBefore: 5, BasisAfter: 9}
+	kept, _, err := back.Apply(rewards.Holding{AssetID: sourceStock, Quantity: 20, CostBasis: 3}, rewards.Holding{},
+		[]rewards.Effect{effect})
+	check(t, err)
+	if kept.Quantity != 0 || kept.CostBasis != 0 {
+		t.Errorf("20 less 30 became %+v", kept)
+	}
+}
+
+// From when on trades are in the units after an action, and by how much its price changes.
+func TestUnitsAfter(t *testing.T) {
+	t.Parallel()
+	early, _ := stages(t)
+	before := rewards.Units{From: moment(t, "2026-06-01T20:00:00-04:00"), Ratio: rewards.Ratio{Old: 1, New: 2}}
+	for _, c := range []struct {
+		kind   rewards.ActionType
+		undoes int64
+		from   string // "": none
+		units  rewards.Ratio
+		price  rewards.Ratio
+	}{
+		{"forward_split", 0, "2026-12-02T20:00:00-05:00", rewards.Ratio{Old: 1, New: 4}, rewards.Ratio{Old: 1, New: 4}},
+		{"forward_split", 3, "", rewards.Ratio{}, rewards.Ratio{}},
+		{"cash_dividend", 0, "2026-06-01T20:00:00-04:00", before.Ratio, rewards.Ratio{Old: 1, New: 1}},
+		{"cash_dividend", 3, "2026-06-01T20:00:00-04:00", before.Ratio, rewards.Ratio{Old: 1, New: 1}},
+		{"name_change", 0, "2026-06-01T20:00:00-04:00", before.Ratio, rewards.Ratio{Old: 1, New: 1}},
+		{"spin_off", 0, "2026-12-02T20:00:00-05:00", rewards.Ratio{}, rewards.Ratio{}},
+		{"spin_off", 3, "", rewards.Ratio{}, rewards.Ratio{}},
+		{"cash_merger", 0, "2026-12-02T20:00:00-05:00", rewards.Ratio{}, rewards.Ratio{}},
+	} {
+		n := fourToOne()
+		n.Type = c.kind
+		units, price := early.NewAction(n, 7, true).UnitsAfter(rewards.Switch{Undoes: c.undoes}, before)
+		want := rewards.Units{Ratio: c.units}
+		if c.from != "" {
+			want.From = moment(t, c.from)
+		}
+		if !units.From.Equal(want.From) || units.Ratio != want.Ratio || price != c.price {
+			t.Errorf("%s undoing %d: %+v, price %+v", c.kind, c.undoes, units, price)
+		}
+	}
+}

@@ -1,0 +1,183 @@
+package store
+
+import (
+	"context"
+
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+)
+
+// IgnoreAction decides that an action has no effect. It accepts the asset's last price and the
+// current difference between the broker's position and ours. Repeating it changes nothing. It
+// fails with CodeNotFound, and with CodeConflict when the action was applied or is over.
+func (o *Operator) IgnoreAction(ctx context.Context, id string) (r Ignored, err error) {
+	err = o.change(ctx, func(ctx context.Context, tx Tx) ([]rewards.Change, error) {
+		before, err := actionByID(ctx, tx, id)
+		if r = (Ignored{Action: before}); err != nil || before.State == rewards.ActionIgnored {
+			return nil, err
+		}
+		if r.Action, err = before.Ignore(o.by.Reason, o.now()); err != nil {
+			return nil, err
+		}
+		if err := decide(ctx, tx, before, r.Action); err != nil {
+			return nil, err
+		}
+		return []rewards.Change{decided(before, r.Action)}, r.acceptUnits(ctx, tx)
+	})
+	return r, err
+}
+
+func decided(before, after rewards.Action) rewards.Change {
+	return rewards.Change{Object: after.Object(), Before: before.Decided(), After: after.Decided()}
+}
+
+func decide(ctx context.Context, tx Tx, before, after rewards.Action) error {
+	if err := updateAction(ctx, tx, before, after); err != nil {
+		return err
+	}
+	return holdAsset(ctx, tx, after.AssetID)
+}
+
+// Ignored is an action that an operator ignored, and what was accepted with it.
+type Ignored struct {
+	Action  rewards.Action
+	Price   money.Price  // the last one; 0: unknown
+	Differs money.Shares // the broker's position minus ours
+	Hold    rewards.ActionHold
+	Doubt   rewards.Doubt
+}
+
+// acceptUnits accepts the last price and the broker's position.
+func (r *Ignored) acceptUnits(ctx context.Context, tx Tx) error {
+	id := int64(r.Action.AssetID)
+	for _, statement := range []string{
+		`UPDATE prices SET accepted = price WHERE asset_id = ?1 AND price > 0`,
+		`UPDATE positions SET accepted = differs WHERE asset_id = ?1`,
+	} {
+		if _, err := tx.Exec(ctx, statement, id); err != nil {
+			return err
+		}
+	}
+	_, err := fetchValues(ctx, tx, []any{
+		toTime{&r.Hold.From},
+		toTime{&r.Doubt.Since},
+		(*int64)(&r.Doubt.Price), (*int64)(&r.Price),
+		(*int64)(&r.Differs),
+	}, `SELECT a.hold_from, a.doubt_since, a.doubt_price, coalesce(p.price, 0), coalesce(q.differs, 0) FROM assets a
+		LEFT JOIN prices p ON p.asset_id = a.id LEFT JOIN positions q ON q.asset_id = a.id WHERE a.id = ?1`, id)
+	return err
+}
+
+// ApproveAction decides that an action is applied without further evidence, as soon as no order of
+// its stock is open. Repeating it changes nothing. It fails with CodeNotFound, and with
+// CodeConflict when the action was applied or has no rule.
+func (o *Operator) ApproveAction(ctx context.Context, id string) (a rewards.Action, err error) {
+	err = o.change(ctx, func(ctx context.Context, tx Tx) ([]rewards.Change, error) {
+		before, err := actionByID(ctx, tx, id)
+		if a = before; err != nil || !before.ApprovedAt.IsZero() {
+			return nil, err
+		}
+		if a, err = before.Approve(o.by.Reason, o.now()); err != nil {
+			return nil, err
+		}
+		_, err = tx.Exec(ctx, `UPDATE positions SET accepted = 0 WHERE asset_id = ?1`, int64(a.AssetID))
+		if err != nil {
+			return nil, err
+		}
+		return []rewards.Change{decided(before, a)}, decide(ctx, tx, before, a)
+	})
+	return a, err
+}
+
+// EnterAction adds an action that the broker did not announce. It fails with CodeNotFound when the
+// catalog lacks the stock, and with CodeConflict when the id is used.
+func (o *Operator) EnterAction(ctx context.Context, a rewards.Action) (rewards.Action, error) {
+	err := o.change(ctx, func(ctx context.Context, tx Tx) ([]rewards.Change, error) {
+		asset, err := assetBySymbol(ctx, tx, a.Symbol)
+		if err != nil {
+			return nil, err
+		}
+		a.AssetID = asset.ID
+		if _, err := actionByID(ctx, tx, a.ID); err == nil {
+			return nil, conflict("an action with the id " + a.ID + " exists")
+		} else if rewards.CodeOf(err) != rewards.CodeNotFound {
+			return nil, err
+		}
+		if err := insertAction(ctx, tx, a); err != nil {
+			return nil, err
+		}
+		return []rewards.Change{{Object: a.Object(), After: a.Decided()}}, holdAsset(ctx, tx, a.AssetID)
+	})
+	return a, err
+}
+
+// UndoAction takes an applied action back: a sweep of the running service then brings the holdings
+// up to date. It fails with CodeNotFound, and with CodeConflict when the action is not applied,
+// when another one of the stock was applied after it, or while an order of the stock is open or a
+// sweep goes on.
+func (o *Operator) UndoAction(ctx context.Context, id string) (a rewards.Action, err error) {
+	change := &holdingChange{cache: o.held}
+	err = o.change(ctx, func(ctx context.Context, tx Tx) ([]rewards.Change, error) {
+		before, err := actionByID(ctx, tx, id)
+		if err != nil {
+			return nil, err
+		}
+		if a, err = before.Undo(o.by.Reason); err != nil {
+			return nil, err
+		}
+		w, err := undoOf(ctx, tx, before)
+		if err != nil {
+			return nil, err
+		}
+		if err := decide(ctx, tx, before, a); err != nil {
+			return nil, err
+		}
+		err = o.beginSwitch(ctx, tx, a, w)
+		if err == rewards.ErrStale { //nolint:errorlint // checkSwitch returns it as it is
+			err = conflict("cannot undo the action now: an order of the stock is open, or a sweep goes on")
+		}
+		if err == nil {
+			change.beginAll()
+		}
+		return []rewards.Change{decided(before, a)}, err
+	})
+	if err == nil {
+		change.committed()
+	}
+	return a, err
+}
+
+// undoOf returns the switch that takes an action back.
+func undoOf(ctx context.Context, tx Tx, a rewards.Action) (w rewards.Switch, err error) {
+	list, err := switchesOf(ctx, tx, a.ID)
+	if err != nil || len(list) == 0 {
+		return w, err
+	}
+	last := list[len(list)-1]
+	later, found, err := fetchOne(ctx, tx, scanSwitch, `SELECT `+switchColumns+` FROM switches
+		WHERE number > ?1 AND asset_id IN (?2, ?3) AND (undoes = 0 OR undoes < ?1)
+		AND number NOT IN (SELECT u.undoes FROM switches u WHERE u.number > ?1) ORDER BY number DESC LIMIT 1`,
+		last.Number, int64(last.AssetID), int64(last.Target))
+	if err != nil {
+		return w, err
+	}
+	if found {
+		return w, conflict("the action " + later.ActionID + " was applied after it: undo that one first")
+	}
+	w = last.Undo()
+	for _, stock := range []struct {
+		id            rewards.AssetID
+		before, after *money.Shares
+		by            money.Shares
+	}{
+		{w.AssetID, &w.Booked, &w.Position, last.Booked - last.Position},
+		{w.Target, &w.TargetBooked, &w.TargetPosition, last.TargetBooked - last.TargetPosition},
+	} {
+		if _, err := fetchValues(ctx, tx, []any{(*int64)(stock.before)},
+			`SELECT booked FROM positions WHERE asset_id = ?1`, int64(stock.id)); err != nil {
+			return w, err
+		}
+		*stock.after = max(0, *stock.before+stock.by)
+	}
+	return w, nil
+}

@@ -1,0 +1,29 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"stockrewards/internal/rewards"
+)
+
+// Shortages lists the stocks whose shares the house owes to users.
+func (s *Store) Shortages(ctx context.Context) ([]rewards.Shortage, error) {
+	return readAll(ctx, s, func(row Row) (h rewards.Shortage, err error) {
+		h.Asset, err = scanAsset(suffixed{row, []any{(*int64)(&h.Owed), toTime{&h.Since}}})
+		return h, err
+	}, `SELECT `+assetColumns+`, owed, short_since FROM assets
+		JOIN (SELECT asset_id, -quantity AS owed, short_since FROM house_holdings WHERE quantity < 0) h
+			ON h.asset_id = id
+		ORDER BY id`)
+}
+
+// MarkShort stores since when the house owes shares of a stock, at the broker's time. It fails with
+// ErrLostLease.
+func (s *Store) MarkShort(ctx context.Context, l rewards.Lease, asset rewards.AssetID, since time.Time) error {
+	return s.writeFenced(ctx, l, func(ctx context.Context, tx Tx) error {
+		_, err := tx.Exec(ctx, `UPDATE house_holdings SET short_since = ?2 WHERE asset_id = ?1 AND short_since = 0
+			AND quantity < 0`, int64(asset), micros(since))
+		return err
+	})
+}

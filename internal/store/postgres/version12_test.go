@@ -1,0 +1,38 @@
+package postgres_test
+
+import (
+	"database/sql"
+	"os"
+	"strings"
+	"testing"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // goose's driver
+	"github.com/pressly/goose/v3"
+
+	"stockrewards/internal/store"
+	"stockrewards/internal/store/postgres"
+	"stockrewards/internal/store/storetest"
+)
+
+// A store of the version before corporate actions changed holdings is brought up to date.
+func TestVersion12(t *testing.T) {
+	t.Parallel()
+	const before = 12
+	url, err := cluster(t).NewDatabase(t.Context())
+	check(t, err)
+	db, err := sql.Open("pgx", url)
+	check(t, err)
+	provider, err := goose.NewProvider(goose.DialectPostgres, db, os.DirFS("migrations"))
+	check(t, err)
+	_, err = provider.UpTo(t.Context(), before)
+	check(t, err)
+	storetest.TestVersion12(t, func(query string, args ...any) {
+		t.Helper()
+		_, err := db.ExecContext(t.Context(), strings.ReplaceAll(query, "?", "$"), args...)
+		check(t, err)
+	}, func() store.Engine {
+		t.Helper()
+		return open(t, url, postgres.Options{})
+	})
+	check(t, db.Close())
+}

@@ -1,0 +1,220 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+)
+
+// sweepBatch are the holdings that one transaction of a sweep changes.
+type sweepBatch struct {
+	rewards.Switch
+
+	holders []holder
+	sources map[holder]rewards.Holding
+	targets map[holder]rewards.Holding
+	done    map[holder][]rewards.Effect // of the switch that it undoes
+	late    map[holder]money.Shares     // bought too late for a dividend
+	goal    int64                       // generation of the target
+
+	kept, given [][]any // rows to write
+	effects     []rewards.Effect
+	apps        map[rewards.AppID]bool // that get the target
+	sums        rewards.SweepSums
+}
+
+// read reads what the holders have of the stock and of the target.
+func (b *sweepBatch) read(ctx context.Context, tx Tx, holders []holder) error {
+	b.holders = holders
+	b.sources, b.targets = make(map[holder]rewards.Holding), make(map[holder]rewards.Holding)
+	b.done, b.apps = make(map[holder][]rewards.Effect), make(map[rewards.AppID]bool)
+	if len(holders) == 0 {
+		return nil
+	}
+	first, last := holders[0], holders[len(holders)-1]
+	err := tx.Query(ctx, func(row Row) error {
+		var k holder
+		var h rewards.Holding
+		if err := row.Scan(toID(&k.app), toID(&k.user), (*int64)(&h.AssetID), (*int64)(&h.Quantity),
+			(*int64)(&h.CostBasis), &h.Generation); err != nil {
+			return err
+		}
+		if h.AssetID == b.AssetID {
+			b.sources[k] = h
+		} else {
+			b.targets[k] = h
+		}
+		return nil
+	}, `SELECT app_id, user_id, asset_id, quantity, cost_basis, generation FROM holdings
+		WHERE (app_id, user_id) >= (?1, ?2) AND (app_id, user_id) <= (?3, ?4) AND asset_id IN (?5, ?6)`,
+		first.app[:], first.user[:], last.app[:], last.user[:], int64(b.AssetID), int64(b.Target))
+	if err != nil {
+		return err
+	}
+	if b.Target != 0 {
+		if _, err := fetchValues(ctx, tx, []any{&b.goal}, `SELECT generation FROM assets WHERE id = ?1`,
+			int64(b.Target)); err != nil {
+			return err
+		}
+	}
+	if !b.EntitledAt.IsZero() {
+		return b.readLate(ctx, tx, first, last)
+	}
+	if b.Undoes == 0 {
+		return nil
+	}
+	return fetchEach(ctx, tx, scanEffect, func(e rewards.Effect) error {
+		k := holder{e.AppID, e.UserID}
+		b.done[k] = append(b.done[k], e)
+		return nil
+	}, `SELECT `+effectColumns+` FROM effects WHERE switch = ?1 AND (app_id, user_id) >= (?2, ?3)
+		AND (app_id, user_id) <= (?4, ?5)`, b.Undoes, first.app[:], first.user[:], last.app[:], last.user[:])
+}
+
+// readLate reads, order by order, what the holders bought after the moment that entitles to a dividend.
+func (b *sweepBatch) readLate(ctx context.Context, tx Tx, first, last holder) error {
+	b.late = make(map[holder]money.Shares)
+	return tx.Query(ctx, func(row Row) error {
+		var k holder
+		var shares money.Shares
+		err := row.Scan(toID(&k.app), toID(&k.user), (*int64)(&shares))
+		b.late[k] += shares
+		return err
+	}, `SELECT r.app_id, r.user_id, a.shares FROM orders o
+		CROSS JOIN order_rewards m CROSS JOIN allocations a CROSS JOIN rewards r
+		WHERE o.id >= ?1 AND o.asset_id = ?2 AND o.state = `+settled+` AND o.filled_at >= ?3 AND m.order_id = o.id
+		AND a.app_id = m.app_id AND a.reward_id = m.reward_id AND a.order_id = o.id
+		AND r.app_id = m.app_id AND r.id = m.reward_id AND r.status <> `+failed+`
+		AND (r.app_id, r.user_id) >= (?4, ?5) AND (r.app_id, r.user_id) <= (?6, ?7)`,
+		lateSince(b.At), int64(b.AssetID), micros(b.EntitledAt), first.app[:], first.user[:], last.app[:], last.user[:])
+}
+
+// lateWithin is how long before now an order may have been planned to be filled after the moment
+// that entitles to a dividend which is known late.
+const lateWithin = 40 * 24 * time.Hour
+
+func lateSince(now time.Time) []byte {
+	first := rewards.FirstID[rewards.Order](now.Add(-lateWithin))
+	return first[:]
+}
+
+const effectColumns = `app_id, user_id, asset_id, before, after, basis_before, basis_after, entitled, cash, reward_id`
+
+func scanEffect(row Row) (e rewards.Effect, err error) {
+	var reward []byte
+	err = row.Scan(toID(&e.AppID), toID(&e.UserID), (*int64)(&e.AssetID), (*int64)(&e.Before), (*int64)(&e.After),
+		(*int64)(&e.BasisBefore), (*int64)(&e.BasisAfter), (*int64)(&e.Entitled), (*int64)(&e.Cash), toBytes{&reward})
+	copy(e.RewardID[:], reward)
+	return e, err
+}
+
+// convert computes what is written.
+func (b *sweepBatch) convert() error {
+	for _, k := range b.holders {
+		source := b.sources[k]
+		if source.Generation >= b.Generation {
+			continue
+		}
+		target := b.targets[k]
+		kept, given, err := b.Apply(source, target, b.done[k])
+		if err != nil {
+			return err
+		}
+		if err := b.add(k, source, kept, target, given); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *sweepBatch) add(k holder, source, kept, target, given rewards.Holding) (err error) {
+	b.kept = append(b.kept, []any{
+		k.app[:], k.user[:], int64(b.AssetID), int64(kept.Quantity), int64(kept.CostBasis), b.Generation,
+	})
+	if source.Quantity != 0 || source.CostBasis != 0 || kept.Quantity != 0 || kept.CostBasis != 0 {
+		e := newEffect(k, source, kept)
+		e.Entitled = max(0, source.Quantity-b.late[k])
+		b.effects = append(b.effects, e)
+	}
+	if given.Quantity != target.Quantity || given.CostBasis != target.CostBasis {
+		b.given = append(b.given, []any{
+			k.app[:], k.user[:], int64(b.Target), int64(given.Quantity), int64(given.CostBasis), b.goal,
+		})
+		given.AssetID = b.Target
+		b.effects = append(b.effects, newEffect(k, target, given))
+		b.apps[k.app] = true
+	}
+	for _, sum := range []struct {
+		of *money.Shares
+		by money.Shares
+	}{
+		{&b.sums.Before, source.Quantity},
+		{&b.sums.After, kept.Quantity},
+		{&b.sums.Given, given.Quantity - target.Quantity},
+	} {
+		if *sum.of, err = money.AddShares(*sum.of, sum.by); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func newEffect(k holder, before, after rewards.Holding) rewards.Effect {
+	return rewards.Effect{
+		AppID: k.app, UserID: k.user, AssetID: after.AssetID, Before: before.Quantity, After: after.Quantity,
+		BasisBefore: before.CostBasis, BasisAfter: after.CostBasis,
+	}
+}
+
+// write writes the holdings and their effects.
+func (b *sweepBatch) write(ctx context.Context, tx Tx) error {
+	_, err := execRows(ctx, tx, `UPDATE holdings SET quantity = ?4, cost_basis = ?5, generation = ?6
+		WHERE app_id = ?1 AND user_id = ?2 AND asset_id = ?3`,
+		`UPDATE holdings h SET quantity = b.quantity, cost_basis = b.cost_basis, generation = b.generation
+		FROM unnest(?1::bytea[], ?2::bytea[], ?3::bigint[], ?4::bigint[], ?5::bigint[], ?6::bigint[])
+			AS b (app_id, user_id, asset_id, quantity, cost_basis, generation)
+		WHERE h.app_id = b.app_id AND h.user_id = b.user_id AND h.asset_id = b.asset_id`, b.kept)
+	if err != nil {
+		return err
+	}
+	const replace = ` ON CONFLICT (app_id, user_id, asset_id) DO UPDATE SET quantity = excluded.quantity,
+		cost_basis = excluded.cost_basis, generation = excluded.generation`
+	_, err = execRows(ctx, tx, `INSERT INTO holdings (app_id, user_id, asset_id, quantity, cost_basis, generation)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6)`+replace,
+		`INSERT INTO holdings (app_id, user_id, asset_id, quantity, cost_basis, generation)
+		SELECT * FROM unnest(?1::bytea[], ?2::bytea[], ?3::bigint[], ?4::bigint[], ?5::bigint[], ?6::bigint[])`+replace,
+		b.given)
+	if err != nil {
+		return err
+	}
+	effects := make([][]any, len(b.effects))
+	for i, e := range b.effects {
+		effects[i] = []any{
+			b.Number, e.AppID[:], e.UserID[:], int64(e.AssetID), int64(e.Before), int64(e.After),
+			int64(e.BasisBefore), int64(e.BasisAfter), int64(e.Entitled),
+		}
+	}
+	const insert = `INSERT INTO effects (switch, app_id, user_id, asset_id, before, after, basis_before, basis_after,
+		entitled) `
+	_, err = execRows(ctx, tx, insert+`VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`,
+		insert+`SELECT * FROM unnest(?1::bigint[], ?2::bytea[], ?3::bytea[], ?4::bigint[], ?5::bigint[], ?6::bigint[],
+		?7::bigint[], ?8::bigint[], ?9::bigint[])`, effects)
+	if err != nil {
+		return err
+	}
+	for app := range b.apps {
+		if err := addAppAsset(ctx, tx, app, b.Target); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addAppAsset notes that users of an app hold a stock.
+func addAppAsset(ctx context.Context, tx Tx, app rewards.AppID, asset rewards.AssetID) error {
+	_, err := tx.Exec(ctx, `INSERT INTO app_assets (app_id, asset_id) VALUES (?1, ?2) ON CONFLICT DO NOTHING`,
+		app[:], int64(asset))
+	return err
+}
