@@ -312,7 +312,7 @@ func TestOtherAnnouncements(t *testing.T) {
 		w.faulty(ofActions, func(r *http.Request, carry carrier) (*http.Response, error) {
 			return says(200, `{"corporate_actions":{"unit_splits":[{"id":"u-1","old_symbol":"KO","old_rate":1,"new_symbol":"KO",
 				"new_rate":3,"alternate_symbol":"KOU","alternate_rate":1,"process_date":"2000-01-05","ex_date":"2000-01-05"}],
-				"forward_splits":[{"id":"x-1","symbol":"XXX","old_rate":1,"new_rate":3,"ex_date":"2000-01-05",
+				"forward_splits":[{"id":"x-1","symbol":"NOTOURS","old_rate":1,"new_rate":3,"ex_date":"2000-01-05",
 				"process_date":"2000-01-05"}]},"next_page_token":null}`)(r, carry)
 		})
 		w.run(20 * time.Second)
