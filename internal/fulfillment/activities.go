@@ -14,6 +14,8 @@ const (
 	activitiesSoon  = 5 * time.Second     // while an action waits for cash
 	activitiesBack  = 40 * 24 * time.Hour // that the first reading covers
 	activitiesAgain = 24 * time.Hour      // that the next ones cover: an activity may come late
+	// activitiesSilence is how long reading the activities may fail without an alarm.
+	activitiesSilence = 10 * time.Minute
 )
 
 // activityWatch is what the leader knows of the broker's account activities.
@@ -24,7 +26,8 @@ type activityWatch struct {
 	begun   time.Time // the broker's, of its beginning
 	token   string
 	pages   int
-	trouble string
+	since   time.Time // ours, since when reading them fails
+	trouble string    // why the last page could not be read; "" when it could
 }
 
 // expectsCash reports whether the pay date of an action has come.
@@ -38,6 +41,10 @@ func (w *Worker) expectsCash(clock rewards.MarketClock) bool {
 // it as it came.
 func (w *Worker) readActivities(ctx context.Context, clock rewards.MarketClock) error {
 	a, now := &w.actions.activities, w.now()
+	if a.trouble != "" && now.Sub(a.since) > activitiesSilence {
+		w.alarms.raise(rewards.AlarmActivitiesUnknown, "cannot read the broker's account activities: "+a.trouble+
+			"; dividends and the cash of mergers are not shared")
+	}
 	every := activitiesEvery
 	if w.expectsCash(clock) || w.anyDue(clock) {
 		every = activitiesSoon
@@ -59,6 +66,9 @@ func (w *Worker) readActivities(ctx context.Context, clock rewards.MarketClock) 
 		err = errors.New("the list does not end")
 	}
 	if err != nil {
+		if a.trouble == "" {
+			a.since = now
+		}
 		a.token, a.trouble = "", err.Error()
 		return nil // it has its alarm
 	}

@@ -3,6 +3,7 @@ package fulfillment_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -319,4 +320,20 @@ func TestTheEntitlementAfterALongWeekend(t *testing.T) {
 			w.t.Errorf("who is entitled is fixed at %s, want %s: Monday is Martin Luther King's day", got, want)
 		}
 	}, usHours)
+}
+
+// Activities that cannot be read for ten minutes have an alarm until they are read again.
+func TestActivitiesThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		activities := func(r *http.Request) bool { return r.URL.Path == "/v2/account/activities" }
+		off := w.faulty(activities, loseRequest)
+		w.run(9 * time.Minute)
+		w.wantAlarm(rewards.AlarmActivitiesUnknown, false)
+		w.run(3 * time.Minute)
+		w.wantAlarm(rewards.AlarmActivitiesUnknown, true)
+		off()
+		w.run(2 * time.Minute)
+		w.wantAlarm(rewards.AlarmActivitiesUnknown, false)
+	})
 }

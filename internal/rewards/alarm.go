@@ -39,6 +39,8 @@ const (
 	AlarmOrdersUnknown    = "broker_orders_unknown"
 	AlarmNotCompared      = "broker_orders_not_compared"
 	AlarmPositionsUnknown = "broker_positions_unknown"
+
+	AlarmActivitiesUnknown = "broker_activities_unknown"
 )
 
 // Kind returns the alarm's name without the order, stock or host that it is about.
