@@ -53,7 +53,7 @@ func (a Action) PaidBy(list []Activity, symbol string) (p Payment, found bool) {
 	}
 	p = Payment{ActivityID: main.ID, Counted: max(main.Qty, -main.Qty)}
 	for _, n := range list {
-		related := n.GroupID == main.GroupID || n.GroupID == "" && n.Date == main.Date && n.Symbol == main.Symbol
+		related := n.GroupID == main.GroupID && n.GroupID != "" || n.GroupID == "" && n.Date == main.Date && n.Symbol == main.Symbol
 		related = related && strings.HasPrefix(n.Type, kind) && n.Status != activityCanceled
 		if related && (n.ID == main.ID || n.Net < 0) {
 			p.Net += n.Net
