@@ -53,13 +53,20 @@ func (a Action) PaidBy(list []Activity, symbol string) (p Payment, found bool) {
 	}
 	p = Payment{ActivityID: main.ID, Counted: max(main.Qty, -main.Qty)}
 	for _, n := range list {
-		related := n.GroupID == main.GroupID && n.GroupID != "" || n.GroupID == "" && n.Date == main.Date && n.Symbol == main.Symbol
-		related = related && strings.HasPrefix(n.Type, kind) && n.Status != activityCanceled
-		if related && (n.ID == main.ID || n.Net < 0) {
+		counts := n.sameGroup(main) && strings.HasPrefix(n.Type, kind) && n.Status != activityCanceled
+		if counts && (n.ID == main.ID || n.Net < 0) {
 			p.Net += n.Net
 		}
 	}
 	return p, p.Net > 0
+}
+
+// sameGroup reports whether both are parts of one payment: by the broker's group, or without groups by day and symbol.
+func (n Activity) sameGroup(of Activity) bool {
+	if n.GroupID != "" {
+		return n.GroupID == of.GroupID
+	}
+	return n.Date == of.Date && n.Symbol == of.Symbol
 }
 
 func (a Action) mayPay(n Activity, symbol string) bool {
