@@ -7,25 +7,34 @@ GO    ?= go
 RACE  := -race '-gcflags=modernc.org/...=-race=false'
 TOOLS := bin/golangci-lint
 
-.PHONY: build test test-long lint lint-api kills torture mutants fleet failover bench bench-micro clean linear fuzz sim exhaust
+.PHONY: build test test-long lint lint-api kills torture mutants fleet failover bench bench-micro clean linear fuzz sim exhaust release
 
 build: ## the binary, in bin/
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/stockrewards ./cmd/stockrewards
 
+VERSION ?=
+
+release: ## archives, Debian packages, an image, bills of materials and checksums in dist/: make release VERSION=0.9.0
+	cd tools && $(GO) run ./release -version '$(VERSION)' -source .. -out ../dist
+
 test: ## every test, with the race detector
-	tools/install.sh gcc curl mount mkfs.ext4 strace chromium hledger postgres pgbouncer wrk npx
+	tools/install.sh gcc curl mount mkfs.ext4 strace chromium hledger postgres pgbouncer wrk npx zsh fish groff jq python3 promtool systemd-analyze
 	$(GO) test $(RACE) -timeout 30m $$($(GO) list ./... | grep -v /test/sim)
 	$(GO) test $(RACE) ./internal/api -args -postgres # the whole interface over the other engine
 	$(GO) test ./test/sim # one goroutine, and much to do: without the race detector
+	cd tools && $(GO) test ./release # a release for linux/amd64
 
 test-long: ## what takes hours: long variants, kills, faults at every system call, fail-overs
 	$(GO) test $(RACE) -timeout 60m ./internal/api -args -long
+	tools/install.sh lintian debootstrap podman runc
+	cd tools && $(GO) test -count=1 -timeout 60m ./release -args -long
 	$(MAKE) kills torture linear fleet failover
 
 lint: $(TOOLS) ## the linters and the formatters
 	$(GO) mod tidy -diff
 	for os in darwin windows; do GOOS=$$os CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/stockrewards || exit 1; done
 	$(TOOLS) run ./...
+	cd tools && ../$(TOOLS) run ./release
 	tools/lint-api.sh
 
 $(TOOLS): tools/go.mod
@@ -87,4 +96,4 @@ bench-micro: ## the hot functions alone; ONLY=regexp those of that name
 	$(GO) test -run xxx -bench '$(or $(ONLY),.)' -benchmem $(addprefix ./internal/,$(MICRO))
 
 clean:
-	rm -rf bin stockrewards-data
+	rm -rf bin dist stockrewards-data

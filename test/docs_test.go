@@ -207,7 +207,7 @@ func runPage(t *testing.T, script string) {
 // copyProject copies what README's commands build.
 func copyProject(t *testing.T, to string) {
 	t.Helper()
-	for _, folder := range []string{"cmd", "internal"} {
+	for _, folder := range []string{"client", "cmd", "internal"} {
 		noError(t, os.CopyFS(filepath.Join(to, folder), os.DirFS(filepath.Join("..", folder))))
 	}
 	for _, name := range []string{"go.mod", "go.sum", "Makefile"} {

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	sdk "stockrewards/client"
 	"stockrewards/test/world"
 )
 
@@ -200,12 +201,19 @@ func (s *service) must(status int, method, path, body string) answer {
 	return a
 }
 
+// sdk is the project's Go client for the service. It sends each request once.
+func (s *service) sdk() *sdk.Client {
+	c := sdk.New(s.url, s.key)
+	c.HTTP.Transport, c.Attempts = client.Transport, 1
+	return c
+}
+
 // newUser creates a user and returns its id.
 func (s *service) newUser(externalID string) string {
 	s.t.Helper()
-	var got struct{ User struct{ ID string } }
-	s.must(201, "POST", "/v1/users", fmt.Sprintf(`{"externalId":%q}`, externalID)).decode(s.t, &got)
-	return got.User.ID
+	u, err := s.sdk().CreateUser(s.t.Context(), sdk.NewUser{ExternalID: externalID})
+	noError(s.t, err)
+	return u.ID
 }
 
 // award is a reward in the API's answers.

@@ -12,7 +12,12 @@ import (
 func appCommands() map[string][]string {
 	return map[string][]string{
 		"app suspend": nil, "app resume": nil, "app dividends": {"house"}, "app limits": {"--concurrent", "7"}, "key create": {"--label", "more"}, "key list": nil, "key rotate": nil, "key revoke": nil,
+		"budget list": nil, "reward list": nil, "budget remove": {"daily"}, "budget set": budgetArgs("more"),
 	}
+}
+
+func budgetArgs(name string) []string {
+	return []string{"--name", name, "--per", "app", "--period", "day", "--limit", "7"}
 }
 
 // Each command that takes an app or a key changes only that app, and nothing if the name or
@@ -21,6 +26,7 @@ func TestCommandsChangeOneApp(t *testing.T) {
 	t.Parallel()
 	s := newService(t, t.TempDir()) // with the app "tester"
 	s.command("app", "create", "other")
+	s.command(append([]string{"budget", "set", "tester"}, budgetArgs("daily")...)...)
 	named := regexp.MustCompile(`(?m)^Usage:.*(<app>|--app=|key \w+ .*<id>)`)
 	tried := appCommands()
 	for _, command := range commands(t) {
@@ -51,7 +57,7 @@ func TestCommandsChangeOneApp(t *testing.T) {
 		if diff := cmp.Diff(other, s.shown("other")); diff != "" {
 			t.Errorf("%s %s changes another app (-before +after):\n%s", name, of, diff)
 		}
-		if unchanged := before == s.shown("tester"); unchanged != (name == "key list" || name == "app resume") {
+		if unchanged := before == s.shown("tester"); unchanged != (strings.HasSuffix(name, " list") || name == "app resume") {
 			t.Errorf("%s %s: unchanged: %v", name, of, unchanged)
 		}
 		s.command("app", "resume", "tester")
@@ -70,10 +76,10 @@ func (s *service) help(command string) string {
 // shown is what commands print about an app.
 func (s *service) shown(app string) string {
 	s.t.Helper()
-	keys := s.command("key", "list", app)
+	rest := s.command("key", "list", app) + s.command("budget", "list", app)
 	for row := range strings.SplitSeq(s.command("app", "list"), "\n") {
 		if strings.Contains(row, " "+app+" ") {
-			return strings.Join(strings.Fields(row+" "+keys), " ") // regardless of the columns' width
+			return strings.Join(strings.Fields(row+" "+rest), " ") // regardless of the columns' width
 		}
 	}
 	s.t.Fatalf("app list has no %s", app)

@@ -12,11 +12,14 @@ import (
 // store.Operator, which logs it.
 func serviceWrites() []string {
 	return []string{
-		"ApplyAction", "BeginAttempt", "BeginPayout", "ChangeActions", "ChangeUsers", "CheckWrites", "ClearAlarm", "CorrectOrder",
-		"CorrectPosition", "CreateUser", "CreateUsers", "DoubtAsset", "DropLease", "EnsureAsset", "IndexRewards",
-		"Installation", "MarkShort", "MergeFilters", "PinBroker", "PlanOrder", "RaiseAlarm", "RecordRewards",
+		"AddWebhookTest", "ApplyAction", "BeginAttempt", "BeginPayout", "ChangeActions", "ChangeUsers",
+		"ChangeWebhookEndpoint", "CheckWrites", "ClearAlarm", "CorrectOrder", "CorrectPosition", "CreateUser", "CreateUsers",
+		"CreateWebhookEndpoint", "DeleteWebhookEndpoint", "DoubtAsset", "DropLease", "DropWebhookShards", "EnsureAsset", "IndexRewards",
+		"Installation", "LogPast", "MarkShort", "MergeFilters", "PinBroker", "PlanOrder", "RaiseAlarm", "RecordRewards", "ResealWebhookSecrets",
+		"CompleteReversals", "ReverseRewards",
 		"SaveActivities", "SaveBrakes", "SaveDifferences", "SaveMarketHours", "SaveOrder", "SavePaid", "SaveQuotes",
-		"SaveReconciliation", "SeedAssets", "SettleOrder", "SharePayout", "Sweep", "TakeLease",
+		"SaveReconciliation", "SaveStandstills", "SaveWebhooks", "SeedAssets", "SettleOrder", "SharePayout", "Sweep", "TakeLease",
+		"TakeWebhookShards",
 	}
 }
 

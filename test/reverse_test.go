@@ -1,6 +1,7 @@
 package test
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 )
@@ -14,7 +15,7 @@ func TestARewardIsReversed(t *testing.T) {
 	user := s.newUser("anna")
 	mistaken, other := s.give(user, "mistaken-1", "5", "AAPL"), s.give(user, "another-1", "6", "AAPL")
 	succeeds(t, "AAPL of tester: 2 since ", "next orders")(s.try("fulfillment", "status"))
-	s.wantOutput("reversed: 5 of AAPL", "reward", "reverse", mistaken.ID, "--reason", "given twice")
+	s.wantOutput("5 of 5 of AAPL is taken back\nthe reward is failed", "reward", "reverse", mistaken.ID, "--reason", "given twice")
 	var got struct {
 		Reward struct{ Status, FailureReason string }
 	}
@@ -24,8 +25,24 @@ func TestARewardIsReversed(t *testing.T) {
 	}
 	s.command("fulfillment", "resume")
 	s.await(other.ID, "executed", 20*time.Second)
-	for _, id := range []string{mistaken.ID, other.ID} {
-		s.wantError("in no order", "reward", "reverse", id, "--reason", "x")
+	s.wantError("the reward has failed", "reward", "reverse", mistaken.ID, "--reason", "x")
+	s.wantOutput("2.5 of 6 of AAPL is taken back\nthe reward is executed", "reward", "reverse", other.ID,
+		"--amount", "2.5", "--reason", "too much")
+	var back struct {
+		Reversals []struct {
+			Status    string
+			AmountUsd json.Number
+		}
 	}
+	eventually(t, "the shares are taken", 10*time.Second, func() bool {
+		s.must(200, "GET", "/v1/reversals?rewardId="+other.ID, "").decode(t, &back)
+		return len(back.Reversals) == 1 && back.Reversals[0].Status == "completed"
+	})
+	var left struct{ CostBasis json.Number }
+	s.must(200, "GET", "/v1/users/"+user+"/portfolio", "").decode(t, &left)
+	if left.CostBasis != "3.5" {
+		t.Errorf("the cost basis is %s", left.CostBasis)
+	}
+	s.wantError("less than amountUsd is left", "reward", "reverse", other.ID, "--amount", "3.51", "--reason", "x")
 	s.command("audit")
 }

@@ -68,7 +68,8 @@ func TestImportsPointOneWay(t *testing.T) {
 		money:                    {},
 		domain:                   {money},
 		"internal/catalog":       {money},
-		"internal/api":           {money, domain, "internal/admission"},
+		"internal/api":           {money, domain, "internal/admission", "internal/reference"},
+		"internal/reference":     {},
 		"internal/admission":     {domain},
 		"internal/page":          {money, domain},
 		"internal/intake":        {domain},
@@ -77,6 +78,7 @@ func TestImportsPointOneWay(t *testing.T) {
 		"internal/guard":         {},
 		"internal/market":        {money, domain},
 		"internal/fulfillment":   {money, domain},
+		"internal/webhook":       {domain},
 		"internal/broker/alpaca": {money, domain},
 		"internal/dbfile":        {},
 		paper + "/apierror":      {},
@@ -113,6 +115,8 @@ func TestImportsPointOneWay(t *testing.T) {
 		},
 		"bench/grow":      {"bench/growth"},
 		"test/world":      {domain, store, "internal/store/sqlite", "internal/broker/alpaca"},
+		"client":          {}, // for programs of others
+		"tools/release":   {}, // a separate module
 		"test/clients/go": {}, // a separate module: a client's program
 	}
 	_, list := rooms(t)

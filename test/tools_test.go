@@ -75,7 +75,7 @@ func commands(t *testing.T) (names []string) {
 	t.Helper()
 	help, err := runProgram(t, "--help")
 	noError(t, err)
-	_, list, _ := strings.Cut(help, "Commands:\n")
+	_, list, _ := strings.Cut(help, "--help")
 	for _, m := range regexp.MustCompile(`(?m)^ {2}(\w+(?: \w+)?) {2,}`).FindAllStringSubmatch(list, -1) {
 		names = append(names, m[1])
 	}

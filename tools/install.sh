@@ -3,7 +3,8 @@
 set -euo pipefail
 
 declare -A package=([gcc]="gcc libc6-dev" [curl]=curl [mount]=mount [mkfs.ext4]=e2fsprogs [strace]=strace [chromium]=chromium
-  [hledger]=hledger [npx]="nodejs npm" [postgres]=postgresql [pgbouncer]=pgbouncer [wrk]=wrk)
+  [hledger]=hledger [jq]=jq [python3]=python3 [npx]="nodejs npm" [postgres]=postgresql [pgbouncer]=pgbouncer [wrk]=wrk [zsh]=zsh [fish]=fish [groff]=groff-base
+  [promtool]=prometheus [systemd-analyze]=systemd [lintian]=lintian [debootstrap]=debootstrap [podman]=podman [runc]=runc)
 
 # found reports whether a program is installed. PostgreSQL's server and PgBouncer are not on
 # everybody's PATH in Debian.

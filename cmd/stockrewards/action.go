@@ -19,6 +19,7 @@ type actionCommands struct {
 
 type actionList struct {
 	listFlags
+	outputFlag
 	State  string `placeholder:"STATE" help:"List only actions in this state: announced, held, ignored, withdrawn, passed, applied, swept, undone or undoing (default: all)."`
 	Symbol string `placeholder:"SYMBOL" help:"List only actions of this stock (default: all)."`
 }
@@ -37,7 +38,7 @@ func (c *actionList) Run(ctx context.Context) error {
 			return err
 		}
 		const heading = "ID\tEX-DATE\tSYMBOL\tSTATE\tHOLDS FROM\tAPPLIED\tTERMS\tNOTE"
-		return table(heading, actions, func(a rewards.Action) []string {
+		return listed(c.outputFlag, heading, actions, func(a rewards.Action) []string {
 			return []string{
 				a.ID, string(a.ExDate), a.Symbol, a.State.String(), holdsFrom(a), moment(a.AppliedAt), a.String(),
 				a.Note,

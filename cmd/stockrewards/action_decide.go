@@ -106,6 +106,7 @@ func (c *actionEnter) Run(ctx context.Context) error {
 
 type actionPayouts struct {
 	databaseFlag
+	outputFlag
 	ID string `arg:"" optional:"" help:"List only those of this action (default: all)."`
 }
 
@@ -115,7 +116,7 @@ func (c *actionPayouts) Run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return table("ACTION\tAPP\tUSER\tUSD\tWHY", list, func(o store.Owed) []string {
+		return listed(c.outputFlag, "ACTION\tAPP\tUSER\tUSD\tWHY", list, func(o store.Owed) []string {
 			return []string{o.ActionID, o.AppID.String(), o.UserID.String(), o.Cash.String(), o.Why}
 		})
 	})

@@ -5,7 +5,9 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"os"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"stockrewards/internal/rewards"
@@ -69,7 +71,8 @@ type appCreate struct {
 	databaseFlag
 	modeFlag
 	reasonFlag
-	Name string `arg:"" help:"A display name, unique among the apps."`
+	Name        string `arg:"" help:"A display name, unique among the apps."`
+	DailyBudget string `env:"-" placeholder:"USD" help:"Limit what the app can award per UTC day to this many dollars, by a budget named daily (default: no limit)."`
 }
 
 // Run creates the app, and the database if it does not exist.
@@ -79,6 +82,10 @@ func (c *appCreate) Run(ctx context.Context) error {
 	}
 	if err := rewards.CheckText(c.Name); err != nil {
 		return usageErrorf("NAME: %w", err)
+	}
+	daily, err := c.dailyBudget()
+	if err != nil {
+		return err
 	}
 	by, err := c.operator("app create")
 	if err != nil {
@@ -90,12 +97,33 @@ func (c *appCreate) Run(ctx context.Context) error {
 	}
 	key, secret, err := c.newKey(ctx, s)
 	if err == nil {
-		_, _, err = s.As(by).CreateApp(ctx, c.Name, key)
+		_, _, err = s.As(by).CreateApp(ctx, c.Name, key, daily...)
 	}
-	return said(errors.Join(err, s.Close()), "%s\n", secret)
+	if err := said(errors.Join(err, s.Close()), "%s\n", secret); err != nil {
+		return err
+	}
+	if len(daily) == 0 && strings.HasPrefix(secret, rewards.LiveKeyPrefix) {
+		fsayf(os.Stderr, "%s has no budget: whoever has the key can award without a limit; "+
+			"see `stockrewards budget set`\n", c.Name)
+	}
+	return nil
 }
 
-type appList struct{ databaseFlag }
+// dailyBudget returns the app's first budget, if it gets one.
+func (c *appCreate) dailyBudget() ([]rewards.Budget, error) {
+	if c.DailyBudget == "" {
+		return nil, nil
+	}
+	limit, err := budgetLimit("--daily-budget", c.DailyBudget)
+	return []rewards.Budget{{
+		Name: "daily", Per: rewards.PerApp, Period: rewards.PeriodDay, Limit: limit,
+	}}, err
+}
+
+type appList struct {
+	databaseFlag
+	outputFlag
+}
 
 func (c *appList) Run(ctx context.Context) error {
 	return c.with(ctx, func(s *store.Store) error {
@@ -103,7 +131,8 @@ func (c *appList) Run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return table("ID\tNAME\tSTATE\tCREATED\tPER SECOND\tAT ONCE\tDIVIDENDS", apps, func(a rewards.App) []string {
+		const heading = "ID\tNAME\tSTATE\tCREATED\tPER SECOND\tAT ONCE\tDIVIDENDS"
+		return listed(c.outputFlag, heading, apps, func(a rewards.App) []string {
 			return []string{
 				a.ID.String(), a.Name, stateOf(a), moment(a.CreatedAt()), rateOf(a.Limits),
 				strconv.Itoa(a.Limits.AtOnce()), a.Dividends.String(),

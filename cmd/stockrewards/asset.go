@@ -17,7 +17,10 @@ type assetCommands struct {
 	Reject  assetReject  `cmd:"" help:"Reject a price in doubt as wrong: the next price is checked again."`
 }
 
-type assetList struct{ databaseFlag }
+type assetList struct {
+	databaseFlag
+	outputFlag
+}
 
 func (c *assetList) Run(ctx context.Context) error {
 	return c.with(ctx, func(s *store.Store) error {
@@ -25,7 +28,7 @@ func (c *assetList) Run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return table("SYMBOL\tSTATE\tNAME", assets, func(a rewards.Asset) []string {
+		return listed(c.outputFlag, "SYMBOL\tSTATE\tNAME", assets, func(a rewards.Asset) []string {
 			state := "enabled"
 			if !a.Enabled {
 				state = "disabled"

@@ -14,7 +14,9 @@ import (
 	"strings"
 	"time"
 
+	"stockrewards/internal/api"
 	"stockrewards/internal/page"
+	"stockrewards/internal/reference"
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/server"
 	"stockrewards/internal/store"
@@ -65,7 +67,7 @@ func (c *devCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, s.Close())
 	}
-	front, err := c.page(s, log, key, user.AppID)
+	front, err := c.page(s, log, key, user)
 	if err != nil {
 		return errors.Join(err, s.Close())
 	}
@@ -82,7 +84,7 @@ func (c *devCommand) config() (cfg server.Config, err error) {
 		Database: server.Database{SQLite: filepath.Join(c.Data, "stockrewards.db")},
 		Broker:   server.Broker{Kind: server.BrokerPaper, Control: true},
 		Listen:   c.Listen, AdminListen: c.AdminListen, AdminAnyPort: true,
-		Connections: connectionFlags{}.limits(false),
+		Connections: connectionFlags{}.limits(false), Webhooks: localWebhooks(),
 	}
 	limits := fulfillmentFlags{PoolingWindow: devWindow, MaxOrderNotional: rewards.LowestMaxNotional.String()}
 	cfg.Fulfillment, err = limits.config(server.BrokerPaper)
@@ -106,11 +108,17 @@ func (c *devCommand) checkLocal() error {
 }
 
 // page is the page for people, in front of the API and of the brokerage's controls.
-func (c *devCommand) page(s *server.Server, log *slog.Logger, key string, app rewards.AppID) (http.Handler, error) {
+func (c *devCommand) page(s *server.Server, log *slog.Logger, key string, user rewards.User) (http.Handler, error) {
+	docs, err := reference.Try(api.Document(), reference.TryOptions{
+		Next: s.Handler(), Key: key, Known: map[string]string{"userId": user.ID.String()},
+	})
+	if err != nil {
+		return nil, err
+	}
 	keyFile, err := filepath.Abs(filepath.Join(c.Data, devKeyFile))
 	return page.New(page.Options{
-		App: app, Key: key, KeyFile: keyFile, Service: s.Service, Store: s.Store, Market: s.Market,
-		Next: s.Handler(), Control: s.Broker.Paper.Handler(), Log: log,
+		App: user.AppID, Key: key, KeyFile: keyFile, Service: s.Service, Store: s.Store, Market: s.Market,
+		Next: s.Handler(), Control: s.Broker.Paper.Handler(), Docs: docs, Log: log,
 	}), err
 }
 
@@ -201,9 +209,10 @@ Give a user $5.25 of Apple:
 A second later, see the shares at live prices:
   curl -s %s/v1/users/%s/portfolio -H 'x-api-key: %s'
 
+Read how to use the API, and try it: %s/docs
 The API is described in: %s/openapi.json
 `, version, url, c.Data, url, devAppName, filepath.Join(c.Data, devKeyFile), key,
-		url, key, user.ID, time.Now().Unix(), url, user.ID, key, url)
+		url, key, user.ID, time.Now().Unix(), url, user.ID, key, url, url)
 }
 
 // greetAdmin prints the admin address, and why it is not the requested one.

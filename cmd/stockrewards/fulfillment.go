@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"stockrewards/internal/rewards"
@@ -49,10 +50,17 @@ func (c *fulfillmentResume) Run(ctx context.Context) error {
 	})
 }
 
-type fulfillmentStatus struct{ databaseFlag }
+type fulfillmentStatus struct {
+	databaseFlag
+	outputFlag
+}
 
 func (c *fulfillmentStatus) Run(ctx context.Context) error {
 	return c.with(ctx, func(s *store.Store) error {
+		if c.JSON {
+			report, err := statusReport(ctx, s)
+			return errors.Join(err, printJSON(report))
+		}
 		if err := printControl(ctx, s); err != nil {
 			return err
 		}
@@ -74,8 +82,24 @@ func printControl(ctx context.Context, s *store.Store) error {
 	case control.Conflicts > 0:
 		sayln("ordering: stopped: orders at the broker contradict the database")
 	default:
-		sayln("ordering: on")
+		return printStandstill(ctx, s)
 	}
+	return nil
+}
+
+// printStandstill prints why no stock is ordered now, if so, as the timelines of rewards do.
+func printStandstill(ctx context.Context, s *store.Store) error {
+	list, err := s.Standstills(ctx)
+	if err != nil {
+		return err
+	}
+	for _, stands := range list {
+		if stands.AssetID == 0 {
+			sayln("ordering: on, but", stands.Explain("", 0))
+			return nil
+		}
+	}
+	sayln("ordering: on")
 	return nil
 }
 

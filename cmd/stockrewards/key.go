@@ -21,7 +21,7 @@ type keyCreate struct {
 	reasonFlag
 	App     string         `arg:"" help:"The app's id or name."`
 	Label   string         `help:"Label the key to distinguish it from others (default: no label)."`
-	Expires *time.Duration `placeholder:"DURATION" help:"Expire the key after this time, such as 2160h (default: never)."`
+	Expires *time.Duration `placeholder:"DURATION" help:"Expire the key after this time, such as 90d (default: never)."`
 }
 
 func (c *keyCreate) Run(ctx context.Context) error {
@@ -47,6 +47,7 @@ func (c *keyCreate) Run(ctx context.Context) error {
 
 type keyList struct {
 	databaseFlag
+	outputFlag
 	App string `arg:"" help:"The app's id or name."`
 }
 
@@ -56,7 +57,8 @@ func (c *keyList) Run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return table("ID\tKEY\tSTATE\tCREATED\tEXPIRES\tLABEL", keys, func(k rewards.Key) []string {
+		const heading = "ID\tKEY\tSTATE\tCREATED\tEXPIRES\tLABEL"
+		return listed(c.outputFlag, heading, keys, func(k rewards.Key) []string {
 			state := "valid"
 			switch {
 			case !k.RevokedAt.IsZero():

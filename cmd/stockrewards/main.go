@@ -17,24 +17,30 @@ import (
 
 // commands is the command line; kong derives flags and help from it.
 type commands struct {
-	Dev         devCommand         `cmd:"" help:"Try the service: everything in one process, nothing to configure."`
-	Serve       serveCommand       `cmd:"" help:"Run the service, over SQLite or PostgreSQL."`
-	App         appCommands        `cmd:"" help:"Create, list, suspend, resume and limit client apps."`
-	Key         keyCommands        `cmd:"" help:"Create, list, rotate and revoke API keys."`
-	Asset       assetCommands      `cmd:"" help:"List and change the catalog of stocks."`
-	Fulfillment fulfillmentCommand `cmd:"" help:"Pause, resume and inspect the buying of stock."`
-	Reward      rewardCommands     `cmd:"" help:"Reverse a reward."`
-	User        userCommands       `cmd:"" help:"Show a user, or erase a person."`
-	Order       orderCommands      `cmd:"" help:"List orders, and resolve those that need an operator."`
-	Action      actionCommands     `cmd:"" help:"List corporate actions such as splits and dividends, and decide about those that are held."`
-	Audit       auditCommand       `cmd:"" help:"Check every invariant of the database, or compare it with the broker (--broker)."`
-	Log         logCommands        `cmd:"" help:"List and verify the operator log."`
-	Ledger      ledgerCommand      `cmd:"" help:"Export double-entry books as plain text, for hledger."`
-	Backup      backupCommand      `cmd:"" help:"Copy the SQLite database to a file, even while serve runs, and audit the copy."`
-	Migrate     migrateCommand     `cmd:"" help:"Create or migrate the database schema, so that serve needs no permission to do so."`
-	Copy        copyCommand        `cmd:"" help:"Move the database of a stopped service from SQLite to PostgreSQL."`
-	Paper       paperCommand       `cmd:"" help:"Run a paper brokerage that speaks Alpaca's API and can inject faults."`
-	Version     versionCommand     `cmd:"" help:"Print the version."`
+	Dev         devCommand         `cmd:"" group:"Service" help:"Try the service: everything in one process, nothing to configure."`
+	Serve       serveCommand       `cmd:"" group:"Service" help:"Run the service, over SQLite or PostgreSQL."`
+	Paper       paperCommand       `cmd:"" group:"Service" help:"Run a paper brokerage that speaks Alpaca's API and can inject faults."`
+	Health      healthCommand      `cmd:"" group:"Service" help:"Ask a running service at its --admin-listen whether it is ready; the exit status is 0 when it is."`
+	App         appCommands        `cmd:"" group:"Apps" help:"Create, list, suspend, resume and limit client apps."`
+	Budget      budgetCommands     `cmd:"" group:"Apps" help:"Set, list and remove spending limits of apps."`
+	Key         keyCommands        `cmd:"" group:"Apps" help:"Create, list, rotate and revoke API keys."`
+	Reward      rewardCommands     `cmd:"" group:"Users and rewards" help:"Reverse a reward."`
+	User        userCommands       `cmd:"" group:"Users and rewards" help:"Show a user, or erase a person."`
+	Asset       assetCommands      `cmd:"" group:"Stocks and orders" help:"List and change the catalog of stocks."`
+	Fulfillment fulfillmentCommand `cmd:"" group:"Stocks and orders" help:"Pause, resume and inspect the buying of stock."`
+	Order       orderCommands      `cmd:"" group:"Stocks and orders" help:"List orders, and resolve those that need an operator."`
+	Action      actionCommands     `cmd:"" group:"Stocks and orders" help:"List corporate actions such as splits and dividends, and decide about those that are held."`
+	Webhook     webhookCommands    `cmd:"" group:"Apps" help:"List webhook endpoints and their deliveries, and decide about those that fail."`
+	Audit       auditCommand       `cmd:"" group:"Checks and accounting" help:"Check every invariant of the database, or compare it with the broker (--broker)."`
+	Log         logCommands        `cmd:"" group:"Checks and accounting" help:"List and verify the operator log."`
+	Ledger      ledgerCommand      `cmd:"" group:"Checks and accounting" help:"Export double-entry books as plain text, for hledger."`
+	Backup      backupCommand      `cmd:"" group:"Database" help:"Copy the SQLite database to a file, even while serve runs, and audit the copy."`
+	Migrate     migrateCommand     `cmd:"" group:"Database" help:"Create or migrate the database schema, so that serve needs no permission to do so."`
+	Copy        copyCommand        `cmd:"" group:"Database" help:"Move the database of a stopped service from SQLite to PostgreSQL."`
+	Completion  completionCommand  `cmd:"" group:"This program" help:"Print the completion script of a shell: source <(stockrewards completion bash)."`
+	Manual      manualCommand      `cmd:"" group:"This program" help:"Print the manual page: stockrewards manual | man -l -."`
+	Version     versionCommand     `cmd:"" group:"This program" help:"Print the version. Also: stockrewards --version."`
+	Complete    completeCommand    `cmd:"" hidden:"" help:"Print what completes a command line, for the completion scripts."`
 }
 
 const (
@@ -51,7 +57,8 @@ func main() {
 	var c commands
 	parser, err := kong.New(&c,
 		kong.Name("stockrewards"), kong.Description(description), kong.UsageOnError(),
-		kong.DefaultEnvars("STOCKREWARDS"), onlySettings(), kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.DefaultEnvars("STOCKREWARDS"), onlySettings(), durationsWithDays(),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 		kong.BindTo(ctx, (*context.Context)(nil)))
 	if err != nil {
 		fail(err, 1)
@@ -60,13 +67,16 @@ func main() {
 		fail(err, exitUsage)
 	}
 	args := os.Args[1:]
-	if len(args) == 0 {
+	switch {
+	case len(args) == 0:
 		args = []string{"--help"}
+	case args[0] == "--version":
+		args[0] = "version"
 	}
 	warnOfPassword(args)
 	parsed, err := parser.Parse(args)
 	if err != nil {
-		fail(fmt.Errorf("%w (see --help)", redactArguments(err, args)), exitUsage)
+		fail(fmt.Errorf("%w (see %s --help)", redactArguments(err, args), commandOf(err)), exitUsage)
 	}
 	if err := parsed.Run(); err != nil {
 		stop()
@@ -76,6 +86,19 @@ func main() {
 		}
 		fail(redactArguments(err, args), code)
 	}
+}
+
+// commandOf is the command whose help explains an error in the command line.
+func commandOf(err error) string {
+	name := "stockrewards"
+	if e, ok := errors.AsType[*kong.ParseError](err); ok {
+		for _, step := range e.Context.Path {
+			if step.Command != nil {
+				name += " " + step.Command.Name
+			}
+		}
+	}
+	return name
 }
 
 // exitError is an error with an exit status other than 1.

@@ -21,6 +21,7 @@ type orderCommands struct {
 
 type orderList struct {
 	listFlags
+	outputFlag
 	State string `help:"List only orders in this state: planned, submitted, open, quarantined, resolved, settled or refused (default: all)."`
 }
 
@@ -38,7 +39,7 @@ func (c *orderList) Run(ctx context.Context) error {
 			return err
 		}
 		const heading = "ID\tPLANNED\tSYMBOL\tNOTIONAL\tSTATE\tBROKER\tFILLED\tREASON"
-		return table(heading, orders, func(o rewards.Order) []string {
+		return listed(c.outputFlag, heading, orders, func(o rewards.Order) []string {
 			return []string{
 				o.ID.String(), moment(o.CreatedAt()), o.Symbol, o.Notional.String(), o.State.String(),
 				o.BrokerStatus, o.FilledQty.String(), o.Reason,
@@ -49,6 +50,7 @@ func (c *orderList) Run(ctx context.Context) error {
 
 type orderShow struct {
 	databaseFlag
+	outputFlag
 	ID string `arg:"" help:"The order's id."`
 }
 
@@ -66,20 +68,33 @@ func (c *orderShow) Run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		printOrder(o)
+		lines := orderLines(o)
 		if r, found, err := s.Resolution(ctx, id); err != nil {
 			return err
 		} else if found {
-			sayf("resolved by an operator: %s shares at %s: %s\n", r.FilledQty, r.Price, r.Reason)
+			lines = append(lines, [2]string{
+				"resolved by an operator", fmt.Sprintf("%s shares at %s: %s", r.FilledQty, r.Price, r.Reason),
+			})
 		}
-		return table("REWARD\tUSER\tCARRIED\tAMOUNT", members, func(m rewards.Claim) []string {
+		const heading = "REWARD\tUSER\tCARRIED\tAMOUNT"
+		row := func(m rewards.Claim) []string {
 			return []string{m.RewardID.String(), m.UserID.String(), m.Amount.String(), m.RewardAmount.String()}
-		})
+		}
+		if c.JSON {
+			report := objectOf(lines)
+			report["members"] = objects(heading, members, row)
+			return printJSON(report)
+		}
+		for _, line := range lines {
+			sayf("%-20s %s\n", line[0]+":", line[1])
+		}
+		return table(heading, members, row)
 	})
 }
 
-func printOrder(o rewards.Order) {
-	rows := [][2]string{
+// orderLines describes an order, each line with a label.
+func orderLines(o rewards.Order) [][2]string {
+	return [][2]string{
 		{"order", o.ID.String()},
 		{"client order id", o.ClientOrderID},
 		{"symbol", o.Symbol},
@@ -97,9 +112,6 @@ func printOrder(o rewards.Order) {
 		{"filled at", moment(o.FilledAt)},
 		{"shares of the house", o.HouseShares.String()},
 		{"settled", moment(o.SettledAt)},
-	}
-	for _, row := range rows {
-		sayf("%-20s %s\n", row[0]+":", row[1])
 	}
 }
 

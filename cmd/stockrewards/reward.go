@@ -3,18 +3,22 @@ package main
 import (
 	"context"
 
+	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store"
 )
 
 type rewardCommands struct {
-	Reverse rewardReverse `cmd:"" help:"Reverse a recorded reward that is in no order yet: it fails, and nothing is bought for it."`
+	Reverse rewardReverse `cmd:"" help:"Take a reward back, or a part of it. A reward that is in no order yet fails, and nothing is bought for it. Shares that were bought go to the house."`
+	List    rewardList    `cmd:"" help:"List an app's rewards, newest first."`
+	Show    rewardShow    `cmd:"" help:"Show a reward of any app: what happened to it, its orders, and what it waits for."`
 }
 
 type rewardReverse struct {
 	databaseFlag
 	ID     string `arg:"" help:"The reward's id."`
-	Reason string `required:"" placeholder:"TEXT" help:"Give a reason, which the app reads as the reward's failureReason."`
+	Amount string `placeholder:"USD" help:"Take back only this part of the amount; by default all that is left."`
+	Reason string `required:"" placeholder:"TEXT" help:"Give a reason. The app reads it in the reversal, and as the reward's failureReason."`
 }
 
 func (c *rewardReverse) Run(ctx context.Context) error {
@@ -22,8 +26,31 @@ func (c *rewardReverse) Run(ctx context.Context) error {
 	if err != nil {
 		return usageErrorf("ID: %w", err)
 	}
+	var amount money.USD // 0: all that is left
+	if c.Amount != "" {
+		if amount, err = money.ParseUSD(c.Amount); err != nil || amount <= 0 {
+			return usageErrorf("--amount %q: must be an amount of dollars above 0", c.Amount)
+		}
+	}
 	return c.operate(ctx, "reward reverse", required(c.Reason), func(s *store.Operator) error {
-		r, err := s.CancelReward(ctx, id, s.By().Reason)
-		return said(err, "reversed: %s of %s; the reward is %s (%s)\n", r.Amount, r.Symbol, r.Status, r.FailureReason)
+		v, r, err := s.ReverseReward(ctx, id, amount, s.By().Reason)
+		if err != nil {
+			return err
+		}
+		sayf("reversal %s: %s of %s of %s is taken back\n", v.ID, v.Amount, r.Amount, r.Symbol)
+		sayln(became(v, r))
+		return nil
 	})
+}
+
+// became says what becomes of a reward that an operator took back.
+func became(v rewards.Reversal, r rewards.Reward) string {
+	switch {
+	case r.Status == rewards.Failed:
+		return "the reward is failed (" + r.FailureReason + "); nothing is bought for it"
+	case v.State == rewards.ReversalOrdered:
+		return "the reward is executed: the running service takes the shares within a second"
+	default:
+		return "the reward is " + r.Status.String() + ": the shares are taken when it is executed"
+	}
 }

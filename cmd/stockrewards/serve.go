@@ -19,6 +19,7 @@ type serveCommand struct {
 	fulfillmentFlags `group:"Buying stock"`
 	Listen           string `group:"API" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Serve the API at this address (default: 127.0.0.1:8080)."`
 	LeastAward       string `group:"API" placeholder:"USD" help:"Refuse new awards below this amount of dollars with 422 (default: no minimum)."`
+	webhookFlags     `group:"Webhooks"`
 	tlsFlags         `group:"API"`
 	proxyFlags       `group:"API"`
 	connectionFlags  `group:"API"`
@@ -70,6 +71,9 @@ func (c *serveCommand) config() (cfg server.Config, err error) {
 		return cfg, err
 	}
 	if cfg.LeastAward, err = c.leastAward(); err != nil {
+		return cfg, err
+	}
+	if cfg.Webhooks, err = c.webhooks(); err != nil {
 		return cfg, err
 	}
 	if cfg.Database, err = c.database(); err != nil {

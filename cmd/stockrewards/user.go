@@ -15,6 +15,7 @@ type userCommands struct {
 
 type userShow struct {
 	databaseFlag
+	outputFlag
 	ID string `arg:"" help:"The user's id."`
 }
 
@@ -36,29 +37,49 @@ func (c *userShow) Run(ctx context.Context) error {
 		if u.Erased() {
 			state = "erased"
 		}
+		holdings, err := holdingRows(ctx, s, u)
+		if err != nil {
+			return err
+		}
+		const heading = "SYMBOL\tQUANTITY\tCOST BASIS"
+		same := func(row []string) []string { return row }
+		if c.JSON {
+			report := objectOf([][2]string{
+				{"user", u.ID.String()},
+				{"app", a.ID.String()},
+				{"app name", a.Name},
+				{"created", moment(u.CreatedAt())},
+				{"state", state},
+				{"email", u.Email},
+				{"external id", u.ExternalID},
+			})
+			report["holdings"] = objects(heading, holdings, same)
+			return printJSON(report)
+		}
 		sayf("user %s of app %s (%s), created %s, %s\n", u.ID, a.Name, a.ID, moment(u.CreatedAt()), state)
 		sayf("email: %s\nexternalId: %s\n", cmp.Or(u.Email, "-"), cmp.Or(u.ExternalID, "-"))
-		return showHoldings(ctx, s, u)
+		return table(heading, holdings, same)
 	})
 }
 
-// showHoldings prints what a user holds, by symbol.
-func showHoldings(ctx context.Context, s *store.Store, u rewards.User) error {
+// holdingRows returns what a user holds: symbol, quantity and cost basis.
+func holdingRows(ctx context.Context, s *store.Store, u rewards.User) (rows [][]string, err error) {
 	holdings, err := s.Holdings(ctx, u.AppID, u.ID)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	assets, err := s.Assets(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	symbols := make(map[rewards.AssetID]string)
 	for _, a := range assets {
 		symbols[a.ID] = a.Symbol
 	}
-	return table("SYMBOL\tQUANTITY\tCOST BASIS", holdings, func(h rewards.Holding) []string {
-		return []string{symbols[h.AssetID], h.Quantity.String(), h.CostBasis.String()}
-	})
+	for _, h := range holdings {
+		rows = append(rows, []string{symbols[h.AssetID], h.Quantity.String(), h.CostBasis.String()})
+	}
+	return rows, nil
 }
 
 type userErase struct {

@@ -75,6 +75,7 @@ type Options struct {
 	HouseLimit  Limit          // of what the house adds to small pools
 	Now         func() time.Time
 	Log         *slog.Logger
+	Reference   http.Handler // the reference of the API, at /docs; nil: none
 }
 
 // Admin serves the endpoints. It is safe for concurrent use.
@@ -120,13 +121,16 @@ func (a *Admin) NewServer() *http.Server {
 	}
 }
 
-// Handler answers /, /livez, /readyz and /metrics.
+// Handler answers /, /livez, /readyz, /metrics and /docs.
 func (a *Admin) Handler() http.Handler {
 	const maxScrapes = 8 // concurrent; more get 503
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", index)
 	mux.HandleFunc("GET /livez", a.livez)
 	mux.HandleFunc("GET /readyz", a.readyz)
+	if a.Reference != nil {
+		mux.Handle("GET /docs", a.Reference)
+	}
 	mux.Handle("GET /metrics", promhttp.HandlerFor(a.Metrics.registry, promhttp.HandlerOpts{
 		ErrorHandling: promhttp.ContinueOnError, MaxRequestsInFlight: maxScrapes,
 		ErrorLog: slog.NewLogLogger(a.Log.Handler(), slog.LevelWarn),
@@ -143,7 +147,8 @@ func index(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, `<!doctype html><title>Stock Rewards Service</title><h1>Stock Rewards Service</h1>
 <ul><li><a href="/livez">/livez</a>: does the process make progress?</li>
 <li><a href="/readyz">/readyz</a>: can rewards be recorded, and what else is wrong?</li>
-<li><a href="/metrics">/metrics</a>: for Prometheus</li></ul>
+<li><a href="/metrics">/metrics</a>: for Prometheus</li>
+<li><a href="/docs">/docs</a>: the reference of the API</li></ul>
 `) // the client may have disconnected
 }
 

@@ -73,6 +73,12 @@ func (c *collector) collectOrders(s scrape, v rewards.Overview) {
 	s.gauge("house_spending_today_dollars", "Dollars that the house added to small pools on this UTC day.",
 		dollars(v.HouseToday))
 	s.limit("house_spending_limit_dollars", "Daily limit of what the house adds; +Inf: no limit.", c.HouseLimit)
+	for _, u := range v.Budgets {
+		labels := []string{"app", u.App, "budget", u.Name, "period", u.Period.String()}
+		s.gauge("budget_used_dollars", "Dollars awarded of an app's budget in its present period.", dollars(u.Used),
+			labels...)
+		s.gauge("budget_limit_dollars", "Limit of an app's budget.", dollars(u.Limit), labels...)
+	}
 	s.flag("ordering_paused", "Whether an operator has paused ordering (1) or not (0).", v.Control.Paused != "")
 	s.gauge("broker_conflicts", "Orders at the broker that contradict the store, not acknowledged; they stop ordering.",
 		number(v.Control.Conflicts))
@@ -102,13 +108,13 @@ func boundedKind(a rewards.Alarm) string {
 // scrape sends the metrics of one scrape.
 type scrape struct{ ch chan<- prometheus.Metric }
 
-// gauge sends a value, with at most one label: its name and value.
+// gauge sends a value with its labels: names and values in turn.
 //
 //nolint:forbidigo // Prometheus has no integers
 func (s scrape) gauge(name, help string, value float64, label ...string) {
 	var names, values []string
-	if len(label) > 0 {
-		names, values = label[:1], label[1:]
+	for i := 0; i+1 < len(label); i += 2 {
+		names, values = append(names, label[i]), append(values, label[i+1])
 	}
 	s.ch <- prometheus.MustNewConstMetric(
 		prometheus.NewDesc(prefix+name, help, names, nil), prometheus.GaugeValue, value, values...)

@@ -24,6 +24,8 @@ type Metrics struct {
 	orders        *prometheus.CounterVec
 	calls         *prometheus.CounterVec
 	callTime      *prometheus.HistogramVec
+	webhooks      *prometheus.CounterVec
+	webhookTime   prometheus.Observer
 }
 
 // Endpoint is a method of a route, from the API's table of routes.
@@ -69,6 +71,10 @@ func NewMetrics(endpoints []Endpoint, operations []string, b Build) *Metrics {
 			"not_sent: the rate limit allowed none in time.", "operation", "outcome"),
 		callTime: f.histogram("broker_call_duration_seconds",
 			"Duration of broker calls, without the wait for the rate limit.", callBuckets(), "operation"),
+		webhooks: f.counters("webhook_attempts_total",
+			"Attempts to send an event to a webhook endpoint since the process started, by outcome.", "outcome"),
+		webhookTime: f.histogram("webhook_attempt_duration_seconds", "Duration of attempts to send an event.",
+			callBuckets()).WithLabelValues(),
 	}
 	f.gauges("build_info", "Version, revision and Go version of the program; always 1.",
 		"version", "revision", "goversion").
@@ -114,6 +120,9 @@ func (m *Metrics) prepareStates(operations []string) {
 		if s != rewards.OrderResolved { // only an operator's command resolves
 			m.orders.WithLabelValues(s.String())
 		}
+	}
+	for _, outcome := range []string{webhookDelivered, webhookRefused, webhookUnanswered} {
+		m.webhooks.WithLabelValues(outcome)
 	}
 	for _, o := range operations {
 		m.calls.WithLabelValues(o, outcomeOf(nil))
@@ -171,4 +180,24 @@ func (m *Metrics) BrokerCall(operation string, err error, took time.Duration) {
 	if outcome != rewards.NotSent {
 		m.callTime.WithLabelValues(operation).Observe(took.Seconds())
 	}
+}
+
+// The outcomes of an attempt to send an event.
+const (
+	webhookDelivered  = "delivered"
+	webhookRefused    = "refused"    // an answer other than 2xx
+	webhookUnanswered = "unanswered" // no answer, or the address is not allowed
+)
+
+// WebhookAttempt counts an attempt to send an event to an endpoint.
+func (m *Metrics) WebhookAttempt(a rewards.WebhookAnswer, took time.Duration) {
+	outcome := webhookRefused
+	switch {
+	case a.Success():
+		outcome = webhookDelivered
+	case a.StatusCode == 0:
+		outcome = webhookUnanswered
+	}
+	m.webhooks.WithLabelValues(outcome).Inc()
+	m.webhookTime.Observe(took.Seconds())
 }

@@ -25,7 +25,10 @@ func busy(t *testing.T) *world {
 	w.depth = 7
 	w.overview = rewards.Overview{
 		Waiting: 12, OldestWaiting: time.Now().Add(-time.Hour), Ordered: 3,
-		Live:          map[rewards.OrderState]int{rewards.OrderOpen: 2, rewards.OrderQuarantined: 1},
+		Live: map[rewards.OrderState]int{rewards.OrderOpen: 2, rewards.OrderQuarantined: 1},
+		Budgets: []rewards.BudgetUse{{
+			Budget: rewards.Budget{Name: "daily", Period: rewards.PeriodDay, Limit: 500_000_000}, App: "shop", Used: 12_500_000,
+		}},
 		NotionalToday: 1_234_567_890_000, HouseToday: 590_000,
 		Alarms: []rewards.Alarm{
 			{Name: "price_in_doubt:KO"}, {Name: "price_in_doubt:AAPL"}, {Name: "Strange: 01a1fdd5"},
@@ -75,7 +78,8 @@ func TestMetricsCountEvents(t *testing.T) {
 		`broker_call_duration_seconds_count{operation="submit"} 3`,
 		`rewards_waiting 12`, `rewards_ordered 3`, `intake_queue_depth 7`, `notional_today_dollars 1.23456789e+06`,
 		`notional_limit_dollars +Inf`, `house_spending_today_dollars 0.59`, `house_spending_limit_dollars 100`,
-		`alarms{kind="price_in_doubt"} 2`, `alarms{kind="other"} 1`, `ready 1`, `books_readable 1`,
+		`budget_used_dollars{app="shop",budget="daily",period="day"} 12.5`,
+		`budget_limit_dollars{app="shop",budget="daily",period="day"} 500`, `alarms{kind="price_in_doubt"} 2`, `alarms{kind="other"} 1`, `ready 1`, `books_readable 1`,
 		`price_oldest_age_seconds 3`, `tls_certificate_not_after_timestamp_seconds 4e+09`,
 		`build_info{goversion="go1",revision="abc",version="1"} 1`,
 	} {
@@ -145,10 +149,18 @@ func TestMetricsAreDocumented(t *testing.T) {
 	if diff := cmp.Diff(served, documented); diff != "" {
 		t.Errorf("(-served +documented):\n%s", diff)
 	}
-	for _, used := range regexp.MustCompile(`stockrewards_[a-z_]+`).FindAllString(string(guide), -1) {
-		name := regexp.MustCompile(`_(bucket|sum|count)$`).ReplaceAllString(used, "")
-		if !strings.Contains(text, "# TYPE "+name+" ") {
-			t.Errorf("the guide mentions %s, which does not exist", used)
+	for _, path := range []string{"docs/monitor.md", "packaging/prometheus/alerts.yaml", "packaging/grafana/dashboard.json"} {
+		content, err := os.ReadFile("../../" + path)
+		check(t, err)
+		used := regexp.MustCompile(`\b(?:stockrewards|process|go)_[a-z_]+`).FindAllString(string(content), -1)
+		if len(used) < 10 {
+			t.Errorf("%s has only %d metrics", path, len(used))
+		}
+		for _, metric := range used {
+			name := regexp.MustCompile(`_(bucket|sum|count)$`).ReplaceAllString(metric, "")
+			if !strings.Contains(text, "# TYPE "+name+" ") && !strings.HasSuffix(metric, "_") {
+				t.Errorf("%s mentions %s, which does not exist", path, metric)
+			}
 		}
 	}
 }

@@ -70,6 +70,8 @@ type Gate struct {
 	changed atomic.Int64 // when last changed to another app, in nanoseconds since began
 	commit  atomic.Int64 // recent mean duration of a commit, in nanoseconds
 
+	followers atomic.Int64
+
 	mu    sync.Mutex                              // held while lanes is replaced
 	lanes atomic.Pointer[map[rewards.AppID]*lane] // one per app; the map itself is immutable
 }
@@ -96,6 +98,8 @@ type Ticket struct {
 	kind  Kind
 	bytes int
 	state state
+
+	follows bool
 }
 
 type state int
@@ -103,6 +107,7 @@ type state int
 const (
 	working state = iota + 1
 	writing
+	resting
 )
 
 // Enter admits a request of the app, if necessary after earlier requests of the same app. It
@@ -122,6 +127,7 @@ func (g *Gate) Enter(ctx context.Context, app rewards.App, kind Kind) (Ticket, e
 	}
 	if w != nil {
 		if err := l.wait(ctx, w, kind); err != nil {
+			l.leave(0)
 			return Ticket{}, err
 		}
 	}
@@ -150,7 +156,11 @@ func (t *Ticket) Answered(bytes int) {
 // Leave ends the request. Further calls do nothing.
 func (t *Ticket) Leave() {
 	t.Answered(0)
-	if t.state == writing {
+	if t.follows {
+		t.follows = false
+		t.lane.unfollow()
+	}
+	if t.state == writing || t.state == resting {
 		t.state = 0
 		t.lane.leave(t.bytes)
 	}

@@ -23,6 +23,8 @@ type lane struct {
 	waiting [kinds][]waiter // in order of arrival
 	waits   int             // waiting requests of all kinds
 	bytes   int64           // unread response bytes
+
+	followers int
 }
 
 // waiter is closed when its request gets a place.
@@ -54,12 +56,17 @@ func (l *lane) enter(limits rewards.Limits, kind Kind) (waiter, error) {
 	if int64(l.waits) >= maxParked-l.gate.parked.Load() { // an app may park as many as it leaves free for others
 		return nil, rewards.Unavailable("the service is busy with other requests of this app", nil)
 	}
-	w := make(waiter)
 	l.active++
+	return l.park(kind), nil
+}
+
+// park adds a waiter for a place.
+func (l *lane) park(kind Kind) waiter {
+	w := make(waiter)
 	l.waits++
 	l.gate.parked.Add(1)
 	l.waiting[kind] = append(l.waiting[kind], w)
-	return w, nil
+	return w
 }
 
 // charge counts the items of a batch, of which enter has counted one.
@@ -122,7 +129,6 @@ func (l *lane) wait(ctx context.Context, w waiter, kind Kind) error {
 	}
 	l.waiting[kind] = slices.Delete(l.waiting[kind], i, i+1)
 	l.waits--
-	l.active--
 	l.gate.parked.Add(-1)
 	return rewards.Unavailable("the service is busy with other requests of this app", cause)
 }
@@ -158,6 +164,11 @@ func (l *lane) leave(bytes int) {
 	l.active--
 	l.bytes -= int64(bytes)
 	l.gate.bytes.Add(-int64(bytes))
+	l.nextOfAll()
+}
+
+// nextOfAll gives free places to waiting requests of every kind.
+func (l *lane) nextOfAll() {
 	if l.waits > 0 {
 		for kind := range kinds {
 			l.next(kind)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"stockrewards/internal/admission"
+	"stockrewards/internal/reference"
 	"stockrewards/internal/rewards"
 )
 
@@ -32,6 +33,8 @@ type Options struct {
 	KeyThrottle *admission.KeyThrottle
 	// Gate, if not nil, admits requests; whoever observes commits reports them to Gate.Committed.
 	Gate *admission.Gate
+	// Reference, if not nil, is the page of Document that GET /docs serves.
+	Reference *reference.Reference
 }
 
 // Endpoint is a route with one of its methods.
@@ -54,7 +57,8 @@ func Endpoints() []Endpoint {
 type server struct {
 	Options
 	table    []route
-	decoders sync.Pool // of *jsontext.Decoder
+	decoders sync.Pool     // of *jsontext.Decoder
+	draining chan struct{} // closed when followers must end
 }
 
 // handler serves a request that has passed the checks of serve.
@@ -83,15 +87,22 @@ func NewServer(o Options) *http.Server {
 
 		DisableGeneralOptionsHandler: true, // its response would not be JSON
 	}
-	Front(server, New(o))
+	s := newHandler(o)
+	server.RegisterOnShutdown(sync.OnceFunc(func() { close(s.draining) }))
+	Front(server, s)
 	return server
 }
 
 // New returns the handler of the whole interface.
-func New(o Options) http.Handler {
-	s := &server{Options: o}
+func New(o Options) http.Handler { return newHandler(o) }
+
+func newHandler(o Options) *server {
+	s := &server{Options: o, draining: make(chan struct{})}
 	if s.Gate == nil {
 		s.Gate = admission.New()
+	}
+	if s.Reference == nil {
+		s.Reference = reference.New(document)
 	}
 	s.table = s.routes()
 	return s

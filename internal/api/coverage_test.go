@@ -40,8 +40,28 @@ func (s brokenStore) Rewards(
 	return nil, s.err
 }
 
+func (s brokenStore) Reversal(context.Context, rewards.AppID, rewards.ReversalID) (rewards.Reversal, error) {
+	return rewards.Reversal{}, s.err
+}
+
+func (s brokenStore) Reversals(
+	context.Context, rewards.AppID, rewards.ReversalFilter, rewards.Page[rewards.Reversal],
+) ([]rewards.Reversal, error) {
+	return nil, s.err
+}
+
 func (s brokenStore) Holdings(context.Context, rewards.AppID, rewards.UserID) ([]rewards.Holding, error) {
 	return nil, s.err
+}
+
+func (s brokenStore) Activity(
+	context.Context, rewards.AppID, rewards.UserID, rewards.ActivityPage,
+) ([]rewards.UserActivity, error) {
+	return nil, s.err
+}
+
+func (s brokenStore) History(context.Context, rewards.AppID, rewards.RewardID) (rewards.History, error) {
+	return rewards.History{}, s.err
 }
 
 func (s brokenStore) ActionsOfApp(
@@ -58,6 +78,20 @@ func (s brokenStore) Effects(
 	context.Context, rewards.AppID, string, rewards.EffectPage,
 ) ([]rewards.ActionEffect, error) {
 	return nil, s.err
+}
+
+func (s brokenStore) Budgets(context.Context, rewards.AppID) ([]rewards.BudgetUse, error) {
+	return nil, s.err
+}
+
+func (s brokenStore) EventsAfter(
+	context.Context, rewards.AppID, int64, rewards.EventTypes, int,
+) (rewards.EventPage, error) {
+	return rewards.EventPage{}, s.err
+}
+
+func (s brokenStore) Event(context.Context, rewards.AppID, rewards.EventID) (rewards.Event, error) {
+	return rewards.Event{}, s.err
 }
 
 func (s brokenStore) Assets(context.Context) ([]rewards.Asset, error) { return nil, s.err }
@@ -83,6 +117,10 @@ func (r brokenRecorder) ChangeUser(context.Context, rewards.UserChange) (rewards
 	return rewards.User{}, r.err
 }
 
+func (r brokenRecorder) Reverse(context.Context, rewards.NewReversal) (rewards.ReversalOutcome, error) {
+	return rewards.ReversalOutcome{}, r.err
+}
+
 // broken is the client of a server whose store fails after the key was checked.
 func (c client) broken(t *testing.T, err error) client {
 	t.Helper()
@@ -92,7 +130,9 @@ func (c client) broken(t *testing.T, err error) client {
 // over is the client of another server, over a store and a recorder.
 func (c client) over(t *testing.T, s rewards.Store, r rewards.Recorder) client {
 	t.Helper()
-	server := c.world.serve(rewards.NewService(s, r, c.world.prices, c.world.clock.now))
+	service := rewards.NewService(s, r, c.world.prices, c.world.clock.now)
+	service.SetWebhooks(webhooks())
+	server := c.world.serve(service)
 	t.Cleanup(server.Close)
 	c.base = server.URL
 	return c
@@ -131,6 +171,10 @@ func TestEveryDocumentedResponseOccurs(t *testing.T) {
 	w := c.world
 	user := c.newUser(t)
 	reward := c.give(t, user)
+	c.cancel(t, user)
+	event := c.get(t, "/v1/events").text(t, "events", 0, "id")
+	reversal := c.post(t, "/v1/rewards/"+reward+"/reversals", `{"idempotencyKey":"back-0000","amountUsd":1}`).
+		wantStatus(t, http.StatusCreated).text(t, "reversal", "id")
 	c.hold(t, c.newUser(t), "NVDA", 1, 1)
 	action := w.announce(t, rewards.Action{Terms: rewards.Terms{Type: "forward_split", Symbol: "NVDA"}})
 	valid := map[string]request{
@@ -143,20 +187,42 @@ func TestEveryDocumentedResponseOccurs(t *testing.T) {
 		"createRewards": {method: http.MethodPost, target: "/v1/rewards/batches", body: batchOf(award(user))},
 		"listRewards":   {method: http.MethodGet, target: "/v1/rewards"},
 		"getReward":     {method: http.MethodGet, target: "/v1/rewards/" + reward},
+		"createReversal": {
+			method: http.MethodPost, target: "/v1/rewards/" + reward + "/reversals", body: `{"idempotencyKey":"back-0001","amountUsd":1}`,
+		},
+		"listReversals": {method: http.MethodGet, target: "/v1/reversals"},
+		"getReversal":   {method: http.MethodGet, target: "/v1/reversals/" + reversal},
+		"listActivity":  {method: http.MethodGet, target: "/v1/users/" + user + "/activity"},
+		"getTimeline":   {method: http.MethodGet, target: "/v1/rewards/" + reward + "/timeline"},
 		"listAssets":    {method: http.MethodGet, target: "/v1/assets"},
+		"listBudgets":   {method: http.MethodGet, target: "/v1/budgets"},
 		"getDocument":   {method: http.MethodGet, target: "/openapi.json"},
 
 		"listCorporateActions":       {method: http.MethodGet, target: "/v1/corporate-actions"},
 		"getCorporateAction":         {method: http.MethodGet, target: "/v1/corporate-actions/" + action},
 		"listCorporateActionEffects": {method: http.MethodGet, target: "/v1/corporate-actions/" + action + "/effects"},
+
+		"listEvents":   {method: http.MethodGet, target: "/v1/events"},
+		"getEvent":     {method: http.MethodGet, target: "/v1/events/" + event},
+		"streamEvents": {method: http.MethodGet, target: "/v1/events/stream"},
 	}
-	seen := make(produced)
+	endpoint := c.newEndpoint(t)
+	maps.Copy(valid, webhookRequests(endpoint))
+	gone := c.newEndpoint(t)
+	valid["deleteWebhookEndpoint"] = request{method: http.MethodDelete, target: "/v1/webhook-endpoints/" + gone}
+	seen := produced{"streamEvents 200": true} // which has no end: see TestEventStream
 	for name, r := range valid {
-		status := http.StatusOK
-		if r.method == http.MethodPost && name != "createRewards" {
+		status, special := successes()[name]
+		switch {
+		case special:
+		case r.method == http.MethodPost:
 			status = http.StatusCreated
+		default:
+			status = http.StatusOK
 		}
-		seen.send(t, c, r, status)
+		if name != "streamEvents" {
+			seen.send(t, c, r, status)
+		}
 		if name == "getDocument" {
 			continue
 		}
@@ -167,8 +233,12 @@ func TestEveryDocumentedResponseOccurs(t *testing.T) {
 		seen.send(t, c.broken(t, errFault), r, http.StatusInternalServerError).wantHidden(t, w.log.String())
 		seen.send(t, c.broken(t, errUnavailable), r, http.StatusServiceUnavailable).wantHidden(t, w.log.String())
 		if r.method != http.MethodGet {
-			r.body = `{"metadata":7,"rewards":{}}`
-			seen.send(t, c, r, http.StatusBadRequest)
+			bad := r
+			bad.body = `{"metadata":7,"rewards":{}}`
+			if r.body == "" { // the operation takes no body
+				bad.target = strings.NewReplacer(endpoint, "x", gone, "x").Replace(r.target)
+			}
+			seen.send(t, c, bad, http.StatusBadRequest)
 			r.header = http.Header{"Content-Type": {"text/plain"}}
 			seen.send(t, c, r, http.StatusUnsupportedMediaType)
 			r.body = strings.Repeat(" ", bodyLimit(r.target)+1)
@@ -179,22 +249,31 @@ func TestEveryDocumentedResponseOccurs(t *testing.T) {
 		seen.send(t, c, request{method: http.MethodGet, target: target}, status)
 	}
 	for _, list := range []string{
-		"/v1/users", "/v1/rewards", "/v1/corporate-actions", "/v1/corporate-actions/" + action + "/effects",
+		"/v1/users", "/v1/rewards", "/v1/reversals", "/v1/corporate-actions", "/v1/corporate-actions/" + action + "/effects",
+		"/v1/users/" + user + "/activity", "/v1/events",
+		"/v1/webhook-endpoints", "/v1/webhook-endpoints/" + c.newEndpoint(t) + "/deliveries",
 	} {
 		get(list+"?limit=0", http.StatusBadRequest)
 	}
 	for _, one := range []string{
-		"/v1/users/ID", "/v1/users/ID/portfolio", "/v1/rewards/ID", "/v1/corporate-actions/ID", "/v1/corporate-actions/ID/effects",
+		"/v1/users/ID", "/v1/users/ID/portfolio", "/v1/users/ID/activity", "/v1/rewards/ID", "/v1/corporate-actions/ID",
+		"/v1/corporate-actions/ID/effects", "/v1/reversals/ID", "/v1/events/ID", "/v1/rewards/ID/timeline",
+		"/v1/webhook-endpoints/ID",
 	} {
 		get(strings.Replace(one, "ID", "x", 1), http.StatusBadRequest)
 		get(strings.Replace(one, "ID", unknownID, 1), http.StatusNotFound)
 	}
+	get("/v1/events/stream?after=x", http.StatusBadRequest)
 	c.hold(t, user, "KO", 1, 1)
 	get("/v1/users/"+user+"/portfolio", http.StatusBadGateway)
 	post := func(target, body string, status int) {
 		seen.send(t, c, request{method: http.MethodPost, target: target, body: body}, status)
 	}
 	post("/v1/users", valid["createUser"].body, http.StatusConflict)
+	post("/v1/rewards/"+reward+"/reversals", `{"idempotencyKey":"back-0001","amountUsd":1}`, http.StatusOK)
+	post("/v1/rewards/"+reward+"/reversals", `{"idempotencyKey":"back-0001"}`, http.StatusConflict)
+	post("/v1/rewards/"+reward+"/reversals", `{"idempotencyKey":"back-0002","amountUsd":9}`, http.StatusUnprocessableEntity)
+	post("/v1/rewards/"+unknownID+"/reversals", `{"idempotencyKey":"back-0003"}`, http.StatusNotFound)
 	patch := func(id, body string, status int) {
 		seen.send(t, c, request{method: http.MethodPatch, target: "/v1/users/" + id, body: body}, status)
 	}
@@ -204,6 +283,16 @@ func TestEveryDocumentedResponseOccurs(t *testing.T) {
 	post("/v1/rewards", strings.Replace(valid["createReward"].body, `:10,`, `:11,`, 1), http.StatusConflict)
 	post("/v1/rewards", award(unknownID), http.StatusNotFound)
 	post("/v1/rewards", award(user, "assetSymbol", `"NONE"`), http.StatusUnprocessableEntity)
+	for _, r := range webhookRequests(unknownID) {
+		if strings.Contains(r.target, unknownID) {
+			seen.send(t, c, r, http.StatusNotFound)
+		}
+	}
+	seen.send(t, c, valid["deleteWebhookEndpoint"], http.StatusNotFound)
+	for range rewards.MaxWebhookEndpoints {
+		c.send(t, valid["createWebhookEndpoint"])
+	}
+	post("/v1/webhook-endpoints", valid["createWebhookEndpoint"].body, http.StatusUnprocessableEntity)
 
 	want := make(produced)
 	for _, item := range loadDocument(t).Paths.Map() {

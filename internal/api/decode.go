@@ -22,6 +22,7 @@ const maxDepth = 64
 type form struct {
 	members []member
 	issues  []rewards.Issue
+	unread  bool                 // the body is no sound object: which members it has is not known
 	usual   [usualMembers]member // the first members, so that one allocation has them
 }
 
@@ -169,7 +170,7 @@ func (f *form) member(name string, required bool, want jsontext.Kind) (jsontext.
 	case given:
 		kinds := map[jsontext.Kind]string{'{': "an object", '[': "a list", '"': "a string", '0': "a number"}
 		f.issue(name, "must be "+kinds[want]+", not "+cmp.Or(kinds[v.Kind()], string(v))) // true or false
-	case required:
+	case required && !f.unread:
 		f.issue(name, "is required")
 	}
 	return nil, false

@@ -35,13 +35,19 @@ var generated = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]
 
 var times = regexp.MustCompile(`"\d{4}-\d\d-\d\dT[0-9:.]+Z"`)
 
+var sequences = regexp.MustCompile(`("sequence":|after=|\bid: )\d{10,}`)
+
+// secrets matches the secrets of webhook endpoints.
+var secrets = regexp.MustCompile(`whsec_[A-Za-z0-9+/]+=*`)
+
 // canonical formats a response with numbers for ids and without times and cursors.
 func (w *twin) canonical(a answer) string {
 	line := fmt.Sprint(a.status, " ", a.header.Get("Link"), " ", a.header.Get("Allow"), " ", string(a.body))
 	if request := a.header.Get("X-Request-Id"); request != "" {
 		line = strings.ReplaceAll(line, request, "REQUEST")
 	}
-	line = times.ReplaceAllString(line, `"TIME"`)
+	line = sequences.ReplaceAllString(times.ReplaceAllString(line, `"TIME"`), "${1}SEQUENCE")
+	line = secrets.ReplaceAllString(line, "SECRET")
 	return generated.ReplaceAllStringFunc(line, func(id string) string {
 		if strings.HasPrefix(id, "cursor=") {
 			return "cursor=C"

@@ -2,6 +2,8 @@ package api_test
 
 import (
 	"bytes"
+	"errors"
+	"io"
 	"maps"
 	"net/http"
 	"regexp"
@@ -12,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"stockrewards/internal/api"
+	"stockrewards/internal/reference"
 )
 
 func TestDocumentListsExactlyTheRoutes(t *testing.T) {
@@ -25,6 +28,7 @@ func TestDocumentListsExactlyTheRoutes(t *testing.T) {
 		served[e.Route] = append(served[e.Route], e.Method)
 		slices.Sort(served[e.Route])
 	}
+	documented["/docs"] = []string{http.MethodGet} // a page of the document, for people
 	if diff := cmp.Diff(documented, served); diff != "" {
 		t.Errorf("(-documented +served):\n%s", diff)
 	}
@@ -77,6 +81,36 @@ func TestDocumentIsServedToEveryone(t *testing.T) {
 	api.Document()[0] = 'x'
 	if api.Document()[0] != '{' {
 		t.Error("Document returns its own bytes, not a copy")
+	}
+}
+
+// The reference is a page for everyone, without a key and without scripts. It is not in the
+// document.
+func TestReferenceIsServedToEveryone(t *testing.T) {
+	t.Parallel()
+	c := newApp(t)
+	res, err := http.Get(c.base + "/docs")
+	check(t, err)
+	body, err := io.ReadAll(res.Body)
+	check(t, errors.Join(err, res.Body.Close()))
+	if res.StatusCode != http.StatusOK || !bytes.HasPrefix(body, []byte("<!DOCTYPE html>")) || len(body) < 100_000 {
+		t.Errorf("%d, %d bytes", res.StatusCode, len(body))
+	}
+	for name, want := range map[string]string{
+		"Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": reference.Policy(),
+		"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
+	} {
+		if got := res.Header.Get(name); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	if id := res.Header.Get("X-Request-Id"); !uuidForm.MatchString(id) {
+		t.Errorf("the x-request-id is %q", id)
+	}
+	a := c.send(t, request{method: http.MethodPost, target: "/docs"})
+	a.wantError(t, http.StatusMethodNotAllowed, "bad_request", nil)
+	if got := a.header.Get("Allow"); got != "GET" {
+		t.Errorf("Allow is %q", got)
 	}
 }
 

@@ -16,6 +16,12 @@ import (
 // apply applies an action to all holdings, as fulfillment does, and sweeps.
 func (w *world) apply(t *testing.T, a rewards.Action, target string) {
 	t.Helper()
+	w.applyTo(t, a, target, 0)
+}
+
+// applyTo is apply for a stock with booked shares.
+func (w *world) applyTo(t *testing.T, a rewards.Action, target string, booked money.Shares) {
+	t.Helper()
 	lease, err := w.store.TakeLease(t.Context(), "tester", time.Hour, false)
 	check(t, err)
 	a.AssetID, a.ExDate = w.asset(t, a.Symbol), "2026-12-01"
@@ -30,7 +36,7 @@ func (w *world) apply(t *testing.T, a rewards.Action, target string) {
 	}
 	conversion, err := a.Conversion(to, part)
 	check(t, err)
-	s := rewards.Switch{Conversion: conversion, ActionID: a.ID, AssetID: a.AssetID}
+	s := rewards.Switch{Conversion: conversion, ActionID: a.ID, AssetID: a.AssetID, Booked: booked, Position: booked}
 	after := a // until the cash is shared, only who is entitled to a dividend is recorded
 	if a.Type != rewards.ActionCashDividend {
 		after = rewards.Observation{SeenAt: w.clock.now()}.Applied(a)

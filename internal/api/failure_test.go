@@ -90,6 +90,11 @@ func (f recorderFunc) ChangeUser(ctx context.Context, _ rewards.UserChange) (rew
 	return rewards.User{}, err
 }
 
+func (f recorderFunc) Reverse(ctx context.Context, _ rewards.NewReversal) (rewards.ReversalOutcome, error) {
+	_, err := f(ctx, rewards.NewReward{})
+	return rewards.ReversalOutcome{}, err
+}
+
 // itemRecorder fails to record the reward with a key, or all without one. It records others.
 type itemRecorder struct {
 	brokenRecorder

@@ -154,8 +154,18 @@ func appendDetails(o *object, details any) {
 		inner.string("idempotencyKey", d.IdempotencyKey)
 	case rewards.AssetDetails:
 		inner.string("assetSymbol", d.AssetSymbol)
+	case rewards.RewardDetails:
+		inner.id("rewardId", d.RewardID.Append)
+		inner.string("status", d.Status.String())
+	case rewards.LeftDetails:
+		inner.number("leftUsd", d.Left.Append)
 	case rewards.MinAwardDetails:
 		inner.number("leastUsd", d.MinAmount.Append)
+	case rewards.BudgetDetails:
+		inner.string("budget", d.Budget)
+		inner.number("limitUsd", d.Limit.Append)
+		inner.number("leftUsd", d.Left.Append)
+		inner.optionalTime("resetsAt", d.ResetsAt)
 	case rewards.DuplicateDetails:
 		inner.string("field", d.Field)
 		inner.id("userId", d.UserID.Append)

@@ -49,7 +49,7 @@ func TestInvalidKeys(t *testing.T) {
 	} {
 		for _, target := range []string{
 			"/v1/users", "/v1/users/" + unknownID, "/v1/users/" + unknownID + "/portfolio", "/v1/rewards",
-			"/v1/rewards/" + unknownID, "/v1/assets", "/v1/corporate-actions", "/v1/corporate-actions/" + unknownID,
+			"/v1/rewards/" + unknownID, "/v1/assets", "/v1/budgets", "/v1/corporate-actions", "/v1/corporate-actions/" + unknownID,
 			"/v1/corporate-actions/" + unknownID + "/effects",
 		} {
 			a := c.send(t, request{method: http.MethodGet, target: target + "?apiKey=" + c.key, header: header})

@@ -153,7 +153,14 @@ func checkAnswer(t *testing.T, a answer) {
 	if !requestIDForm.MatchString(id) || len(a.header.Values("X-Request-Id")) != 1 {
 		t.Errorf("%s %s: x-request-id is %q", a.request.method, a.request.target, a.header.Values("X-Request-Id"))
 	}
-	if got := a.header.Get("Content-Type"); got != "application/json" {
+	wantType := "application/json"
+	if a.status == http.StatusOK && strings.HasPrefix(a.request.target, "/v1/events/stream") {
+		wantType = "text/event-stream"
+	}
+	if a.status == http.StatusNoContent {
+		wantType = ""
+	}
+	if got := a.header.Get("Content-Type"); got != wantType {
 		t.Errorf("%s %s: Content-Type is %q", a.request.method, a.request.target, got)
 	}
 	if a.request.method == http.MethodHead {

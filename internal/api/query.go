@@ -88,13 +88,13 @@ func (q *query) limit() int {
 	return n
 }
 
-// userID reads an optional id; nil means not given.
-func (q *query) userID(name string) *rewards.UserID {
+// optionalID reads an optional id; nil means not given.
+func optionalID[T any](q *query, name string) *rewards.ID[T] {
 	value, ok := q.one(name)
 	if !ok {
 		return nil
 	}
-	id, err := rewards.ParseID[rewards.User](value)
+	id, err := rewards.ParseID[T](value)
 	if err != nil {
 		q.issue(name, err.Error())
 	}

@@ -65,7 +65,7 @@ func (s *server) getReward(ctx context.Context, c call) (reply, error) {
 func (s *server) listRewards(ctx context.Context, c call) (reply, error) {
 	q := c.query("userId", "status", "idempotencyKey", "createdAfter", "createdBefore")
 	filter := rewards.RewardFilter{
-		UserID:         q.userID("userId"),
+		UserID:         optionalID[rewards.User](q, "userId"),
 		Status:         q.status("status"),
 		IdempotencyKey: q.idempotencyKey("idempotencyKey"),
 		CreatedAfter:   q.moment("createdAfter"),

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"stockrewards/internal/admission"
+	"stockrewards/internal/reference"
 )
 
 // route is a path with its handlers by method.
@@ -17,11 +18,13 @@ type route struct {
 	reads   admission.Kind // of a GET
 	writes  admission.Kind // of a POST
 	maxBody int            // bytes of a POST's body; 0 means maxBody
+	waits   bool           // it may take longer than readTimeout
 }
 
-// routes lists every route. The API document describes each; a test compares them.
+// routes lists every route. The API document describes each except the page made of it; a
+// test compares them.
 func (s *server) routes() []route {
-	return []route{
+	return append(s.webhookRoutes(), []route{
 		{pattern: "/v1/users", reads: admission.List, methods: map[string]handler{
 			http.MethodGet: s.listUsers, http.MethodPost: s.createUser,
 		}},
@@ -30,6 +33,9 @@ func (s *server) routes() []route {
 		}},
 		{pattern: "/v1/users/{userId}/portfolio", reads: admission.Lookup, methods: map[string]handler{
 			http.MethodGet: s.getPortfolio,
+		}},
+		{pattern: "/v1/users/{userId}/activity", reads: admission.List, methods: map[string]handler{
+			http.MethodGet: s.listActivity,
 		}},
 		{pattern: "/v1/rewards", reads: admission.List, methods: map[string]handler{
 			http.MethodGet: s.listRewards, http.MethodPost: s.createReward,
@@ -40,7 +46,16 @@ func (s *server) routes() []route {
 		{pattern: "/v1/rewards/{rewardId}", reads: admission.Lookup, methods: map[string]handler{
 			http.MethodGet: s.getReward,
 		}},
+		{pattern: "/v1/rewards/{rewardId}/reversals", methods: map[string]handler{http.MethodPost: s.createReversal}},
+		{pattern: "/v1/reversals", reads: admission.List, methods: map[string]handler{http.MethodGet: s.listReversals}},
+		{pattern: "/v1/reversals/{reversalId}", reads: admission.Lookup, methods: map[string]handler{
+			http.MethodGet: s.getReversal,
+		}},
+		{pattern: "/v1/rewards/{rewardId}/timeline", reads: admission.List, methods: map[string]handler{
+			http.MethodGet: s.getTimeline,
+		}},
 		{pattern: "/v1/assets", reads: admission.Lookup, methods: map[string]handler{http.MethodGet: s.listAssets}},
+		{pattern: "/v1/budgets", reads: admission.Lookup, methods: map[string]handler{http.MethodGet: s.listBudgets}},
 		{pattern: "/v1/corporate-actions", reads: admission.List, methods: map[string]handler{
 			http.MethodGet: s.listActions,
 		}},
@@ -51,7 +66,42 @@ func (s *server) routes() []route {
 			pattern: "/v1/corporate-actions/{corporateActionId}/effects", reads: admission.List,
 			methods: map[string]handler{http.MethodGet: s.listEffects},
 		},
+		{pattern: "/v1/events", reads: admission.List, waits: true, methods: map[string]handler{
+			http.MethodGet: s.listEvents,
+		}},
+		{pattern: "/v1/events/stream", reads: admission.List, methods: map[string]handler{
+			http.MethodGet: s.streamEvents,
+		}},
+		{pattern: "/v1/events/{eventId}", reads: admission.Lookup, methods: map[string]handler{
+			http.MethodGet: s.getEvent,
+		}},
 		{pattern: "/openapi.json", open: true, methods: map[string]handler{http.MethodGet: getDocument}},
+		{pattern: reference.Path, open: true, methods: map[string]handler{http.MethodGet: s.getReference}},
+	}...)
+}
+
+// webhookRoutes are the routes about webhook endpoints.
+func (s *server) webhookRoutes() []route {
+	return []route{
+		{pattern: "/v1/webhook-endpoints", reads: admission.List, methods: map[string]handler{
+			http.MethodGet: s.listEndpoints, http.MethodPost: s.createEndpoint,
+		}},
+		{pattern: "/v1/webhook-endpoints/{webhookEndpointId}", reads: admission.Lookup, methods: map[string]handler{
+			http.MethodGet: s.getEndpoint, http.MethodPatch: s.changeEndpoint, http.MethodDelete: s.deleteEndpoint,
+		}},
+		{pattern: "/v1/webhook-endpoints/{webhookEndpointId}/rotate-secret", methods: map[string]handler{
+			http.MethodPost: s.rotateSecret,
+		}},
+		{pattern: "/v1/webhook-endpoints/{webhookEndpointId}/test", methods: map[string]handler{
+			http.MethodPost: s.testEndpoint,
+		}},
+		{pattern: "/v1/webhook-endpoints/{webhookEndpointId}/replay", methods: map[string]handler{
+			http.MethodPost: s.replay,
+		}},
+		{
+			pattern: "/v1/webhook-endpoints/{webhookEndpointId}/deliveries", reads: admission.List,
+			methods: map[string]handler{http.MethodGet: s.listDeliveries},
+		},
 	}
 }
 

@@ -43,8 +43,10 @@ type call struct {
 type reply struct {
 	status int
 	body   []byte
-	link   string // the Link header; "" for none
-	items  tally  // of a batch
+	link   string                    // the Link header; "" for none
+	policy string                    // the Content-Security-Policy of an HTML page; "" for JSON
+	items  tally                     // of a batch
+	stream func(http.ResponseWriter) // writes the whole response instead; nil: body
 }
 
 // single replies with one object under a name, or with the error.
@@ -65,6 +67,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx := timed{r.Context(), started.Add(maxTime)}
 	from := caller{address: s.Proxy.address(r)}
 	rt, parameter := s.find(r.URL)
+	if rt.waits && r.Body == http.NoBody {
+		_ = http.NewResponseController(w).SetReadDeadline(ctx.deadline) // unsupported only by recorders in tests
+	}
 	answer, err := s.answer(ctx, rt, call{Request: r, id: id, parameter: parameter}, &from)
 	if err != nil {
 		answer = s.failure(ctx, w, err, id)
@@ -72,7 +77,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if from.disconnect || ctx.Err() != nil { // the context ended for the whole connection
 		w.Header().Set("Connection", "close")
 	}
-	from.ticket.Answered(len(answer.body))
+	if answer.stream == nil {
+		from.ticket.Answered(len(answer.body))
+	}
 	drain(r, from.key.ID.IsZero())
 	write(w, answer)
 	from.ticket.Leave()

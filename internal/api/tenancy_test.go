@@ -45,13 +45,16 @@ func slotsOf(item *openapi3.PathItem, operation *openapi3.Operation) []slot {
 
 // estate is the data of an app that another app tries to reach.
 type estate struct {
-	client client
-	ids    []string // in order of creation
-	user   string
-	reward string
-	action string // of a stock that only the owner holds
-	key    string // the idempotency key of the reward
-	values map[slot][]string
+	client   client
+	ids      []string // in order of creation
+	user     string
+	reward   string
+	action   string // of a stock that only the owner holds
+	event    string
+	reversal string
+	key      string // the idempotency key of the reward
+	values   map[slot][]string
+	hook     string // a webhook endpoint
 }
 
 const (
@@ -73,6 +76,7 @@ func (w *world) newEstate(t *testing.T) estate {
 	e.reward = c.give(t, e.user, "idempotencyKey", quote(e.key), "source", `"owners-source"`, "metadata", `{"secret":1}`)
 	more := c.giveMany(t, e.user, 3)
 	second := c.newUser(t)
+	c.bought(t, e.user, e.reward, more[0])
 	c.hold(t, e.user, "KO", money.Share, money.Dollar)
 	e.action = w.announce(t, rewards.Action{
 		Terms: rewards.Terms{Type: "forward_split", Symbol: "KO", OldRate: "1", NewRate: "4"}, State: rewards.ActionAnnounced,
@@ -81,18 +85,34 @@ func (w *world) newEstate(t *testing.T) estate {
 	w.apply(t, rewards.Action{
 		ID: e.action, Terms: rewards.Terms{Type: "forward_split", Symbol: "KO", OldRate: "1", NewRate: "4"}, State: rewards.ActionAnnounced,
 	}, "")
-	e.ids = slices.Concat(more, []string{e.user, e.reward, e.action, second, c.app.ID.String(), c.keyID.String()})
+	back := c.reverse(t, more[2], `{"idempotencyKey":`+quote(e.key)+`,"amountUsd":1,"reason":"the owner's"}`)
+	more = append(more, back.text(t, "reversal", "id"))
+	e.reversal = more[len(more)-1]
+	c.setBudget(t, "owners-budget", rewards.PerApp, rewards.PeriodTotal, 7_777*money.Dollar)
+	c.cancel(t, e.user)
+	events := c.get(t, "/v1/events")
+	e.event = events.text(t, "events", 0, "id")
+	sequences := []string{"0", "1", fmt.Sprint(events.at(t, "events", 0, "sequence"))}
+	more = append(more, e.event)
+	e.hook = c.newEndpoint(t)
+	e.ids = slices.Concat(more, []string{e.user, e.reward, e.action, e.hook, second, c.app.ID.String(), c.keyID.String()})
 	for _, id := range e.ids[:2] {
 		e.ids = append(e.ids, strings.ToUpper(id))
 	}
 	cursors := []string{
 		c.cursor(t, "/v1/rewards?limit=1"), c.cursor(t, "/v1/users?limit=1"), c.cursor(t, "/v1/rewards?limit=1&userId="+e.user),
 		c.cursor(t, "/v1/rewards?limit=1&status=recorded"), c.cursor(t, "/v1/corporate-actions?limit=1"),
+		c.cursor(t, "/v1/users/"+e.user+"/activity?limit=1"),
 	}
-	statuses := []string{"recorded", "executing", "executed", "failed", "announced", "applied", "held", "withdrawn", "undone"}
+	statuses := []string{"recorded", "executing", "executed", "failed", "announced", "applied", "held", "withdrawn", "undone", "pending", "completed"}
 	moments := []string{"2000-01-01T00:00:00Z", "2100-01-01T00:00:00Z"}
 	e.values = map[slot][]string{
 		{"path", "userId"}: e.ids, {"path", "rewardId"}: e.ids, {"query", "userId"}: e.ids,
+		{"path", "reversalId"}: e.ids, {"query", "rewardId"}: e.ids, {"body", "reason"}: {`"the owner's"`},
+		{"path", "eventId"}: e.ids, {"query", "after"}: sequences, {"header", "Last-Event-ID"}: sequences,
+		{"query", "types"}: rewards.EventTypeNames(), {"query", "wait"}: {"0"},
+		{"path", "webhookEndpointId"}: e.ids, {"body", "url"}: {quote(hook)}, {"body", "types"}: {`["reward.failed"]`},
+		{"body", "description"}: {`"theirs"`}, {"body", "status"}: {`"disabled"`}, {"body", "after"}: {"0"},
 		{"path", "corporateActionId"}: e.ids, {"query", "assetSymbol"}: {"KO", "AAPL"},
 		{"query", "email"}: {ownerEmail, strings.ToUpper(ownerEmail)}, {"query", "externalId"}: {ownerID},
 		{"query", "idempotencyKey"}: {e.key}, {"query", "createdAfter"}: moments, {"query", "createdBefore"}: moments,
@@ -118,21 +138,32 @@ func quoteAll(list []string) []string {
 }
 
 // The placeholders for the stranger's data, whose ids differ between the worlds.
-const ownUser, ownReward, ownAction = "{own-user}", "{own-reward}", "{own-action}"
+const (
+	ownUser, ownReward, ownAction = "{own-user}", "{own-reward}", "{own-action}"
+	ownEvent, ownReversal         = "{own-event}", "{own-reversal}"
+	ownHook                       = "{own-hook}"
+)
 
 // plain is a request of the operation without any of the owner's data.
 func plain(method, route string) request {
 	r := request{method: method, target: strings.NewReplacer(
-		"{userId}", ownUser, "{rewardId}", ownReward, "{corporateActionId}", ownAction,
+		"{userId}", ownUser, "{rewardId}", ownReward, "{corporateActionId}", ownAction, "{eventId}", ownEvent,
+		"{reversalId}", ownReversal,
+		"{webhookEndpointId}", ownHook,
 	).Replace(route)}
 	if method == http.MethodPatch {
-		r.body = `{"externalId":"changed"}`
+		r.body = `{"externalId":"changed","description":"changed"}`
 	}
 	if method == http.MethodPost {
 		r.body = map[string]string{
 			"/v1/users": body("externalId", quote(unique("mine"))), "/v1/rewards": award(ownUser),
-			"/v1/rewards/batches": batchOf(award(ownUser)),
+			"/v1/rewards/batches":              batchOf(award(ownUser)),
+			"/v1/rewards/{rewardId}/reversals": `{"idempotencyKey":"strangers-back","amountUsd":1}`,
+			"/v1/webhook-endpoints":            body("url", quote(hook)),
 		}[route]
+		if strings.Contains(route, "{webhookEndpointId}") {
+			r.body = `{"after":0}`
+		}
 	}
 	return r
 }
@@ -158,6 +189,13 @@ func (e estate) probes(method, route string, s slot, value string) []request {
 			return []request{with(""), with("&limit=1")}
 		}
 		return []request{with(""), with("&userId=" + e.user), with("&userId=" + ownUser), with("&email=" + ownerEmail)}
+	}
+	if strings.HasSuffix(route, "/reversals") {
+		r.body = body("idempotencyKey", quote(unique("back")), s.name, value)
+		if s.name == "idempotencyKey" {
+			r.body = body(s.name, value, "amountUsd", "1")
+		}
+		return []request{r}
 	}
 	if route != "/v1/rewards" {
 		r.body = body(s.name, value)
@@ -186,7 +224,10 @@ func newStranger(t *testing.T, w *world, owner estate) *stranger {
 	s := &stranger{twin: &twin{world: w, apps: []client{c}, numbers: make(map[string]int)}, alien: make(map[string]bool)}
 	c.hold(t, user, "NVDA", money.Share, money.Dollar)
 	action := w.announce(t, rewards.Action{Terms: rewards.Terms{Type: "forward_split", Symbol: "NVDA", OldRate: "1", NewRate: "4"}})
-	s.named = strings.NewReplacer(ownUser, user, ownReward, reward, ownAction, action)
+	event := c.get(t, "/v1/events").text(t, "events", 0, "id")
+	reversal := c.reverse(t, reward, `{"idempotencyKey":"strangers-first","amountUsd":1}`).text(t, "reversal", "id")
+	s.named = strings.NewReplacer(ownUser, user, ownReward, reward, ownAction, action, ownEvent, event, ownReversal, reversal,
+		ownHook, c.newEndpoint(t))
 	for _, id := range owner.ids {
 		s.alien[strings.ToLower(id)] = true
 	}
@@ -217,7 +258,11 @@ func (e estate) everything(t *testing.T) string {
 	var all strings.Builder
 	for _, target := range []string{
 		"/v1/users", "/v1/rewards", "/v1/users/" + e.user, "/v1/users/" + e.user + "/portfolio", "/v1/rewards/" + e.reward,
-		"/v1/corporate-actions", "/v1/corporate-actions/" + e.action, "/v1/corporate-actions/" + e.action + "/effects",
+		"/v1/users/" + e.user + "/activity", "/v1/reversals", "/v1/reversals/" + e.reversal, "/v1/budgets", "/v1/events", "/v1/events/" + e.event,
+		"/v1/rewards/" + e.reward + "/timeline",
+		"/v1/corporate-actions", "/v1/corporate-actions/" + e.action,
+		"/v1/corporate-actions/" + e.action + "/effects",
+		"/v1/webhook-endpoints", "/v1/webhook-endpoints/" + e.hook, "/v1/webhook-endpoints/" + e.hook + "/deliveries",
 	} {
 		all.Write(e.client.get(t, target).wantStatus(t, http.StatusOK).body)
 	}
@@ -257,6 +302,7 @@ func TestTenancyMatrix(t *testing.T) {
 	full, empty := newWorld(t), newWorld(t)
 	for _, w := range []*world{full, empty} {
 		w.set(t, "KO", "70")
+		w.sweep(t) // takes the lease, which timelines show
 	}
 	owner := full.newEstate(t)
 	here, there := newStranger(t, full, owner), newStranger(t, empty, owner)
@@ -268,7 +314,7 @@ func TestTenancyMatrix(t *testing.T) {
 		for method, operation := range item.Operations() {
 			for _, s := range slotsOf(item, operation) {
 				values := owner.values[s]
-				if used[s] = true; len(values) == 0 || method != http.MethodGet && plain(method, route).body == "" {
+				if used[s] = true; len(values) == 0 || method != http.MethodGet && method != http.MethodDelete && plain(method, route).body == "" {
 					t.Errorf("%s %s: %s: no values of another app to try", method, route, s)
 				}
 				for _, value := range values {

@@ -34,17 +34,7 @@ func (s *server) createUser(ctx context.Context, c call) (reply, error) {
 
 // changeUser serves PATCH /v1/users/{userId} (additions, section 8).
 func (s *server) changeUser(ctx context.Context, c call) (reply, error) {
-	id, err := rewards.ParseID[rewards.User](c.parameter)
-	f, errBody := s.parse(c.body)
-	if errBody != nil {
-		f = new(form)
-		if e, ok := errors.AsType[*rewards.Error](errBody); ok {
-			f.issues, _ = e.Details.([]rewards.Issue)
-		}
-	}
-	if err != nil {
-		f.issue("userId", err.Error())
-	}
+	id, f := formOf[rewards.User](s, c, "userId")
 	change := rewards.UserChange{
 		AppID: c.app, UserID: id,
 		Email:      f.erasable("email", f.email),
@@ -62,6 +52,22 @@ func (s *server) changeUser(ctx context.Context, c call) (reply, error) {
 	}
 	u, err := s.Service.ChangeUser(ctx, change)
 	return single(http.StatusOK, "user", appendUser, u, err)
+}
+
+// formOf reads a body and the id in the path; issues of both are reported together.
+func formOf[T any](s *server, c call, name string) (rewards.ID[T], *form) {
+	id, err := rewards.ParseID[T](c.parameter)
+	f, errBody := s.parse(c.body)
+	if errBody != nil {
+		f = &form{unread: true}
+		if e, ok := errors.AsType[*rewards.Error](errBody); ok {
+			f.issues, _ = e.Details.([]rewards.Issue)
+		}
+	}
+	if err != nil {
+		f.issue(name, err.Error())
+	}
+	return id, f
 }
 
 // erasable reads an optional member; nil means not given, and "" stands for null, which erases it.

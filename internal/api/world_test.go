@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/getkin/kin-openapi/openapi3filter"
+
 	"stockrewards/internal/api"
 	"stockrewards/internal/intake"
 	"stockrewards/internal/money"
@@ -50,6 +52,7 @@ var cluster = sync.OnceValues(func() (*pgtest.Cluster, error) { return pgtest.Ne
 
 // TestMain closes the shared world and the cluster.
 func TestMain(m *testing.M) {
+	openapi3filter.RegisterBodyDecoder("text/event-stream", openapi3filter.PlainBodyDecoder)
 	code := m.Run()
 	if w, err := shared(); err != nil || w.close() != nil {
 		code = 1
@@ -170,6 +173,7 @@ func worldOn(ctx context.Context, engine store.Engine) (_ *world, err error) {
 	ctx, w.stop = context.WithCancel(context.WithoutCancel(ctx))
 	w.running.Go(func() { w.intake.Run(ctx) })
 	w.service = rewards.NewService(w.store, w.intake, w.prices, w.clock.now)
+	w.service.SetWebhooks(webhooks())
 	w.server = w.serve(w.service)
 	w.server.Client().CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return w, nil

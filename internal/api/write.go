@@ -15,10 +15,21 @@ import (
 var typeJSON, noStore, noSniff = []string{"application/json"}, []string{"no-store"}, []string{"nosniff"}
 
 func write(w http.ResponseWriter, a reply) {
+	if a.stream != nil {
+		a.stream(w)
+		return
+	}
 	h := w.Header() // canonical names and shared values need no allocation
 	h["Content-Type"], h["Cache-Control"], h["X-Content-Type-Options"] = typeJSON, noStore, noSniff
+	if a.policy != "" {
+		h.Set("Content-Type", "text/html; charset=utf-8")
+		h.Set("Content-Security-Policy", a.policy)
+	}
 	if a.link != "" {
 		h.Set("Link", a.link)
+	}
+	if a.status == http.StatusNoContent {
+		delete(h, "Content-Type")
 	}
 	if len(a.body) <= writtenAtOnce {
 		w.WriteHeader(a.status)
@@ -27,7 +38,7 @@ func write(w http.ResponseWriter, a reply) {
 	}
 	h.Set("Content-Length", strconv.Itoa(len(a.body)))
 	w.WriteHeader(a.status)
-	writeLarge(w, a.body)
+	writeParts(w, a.body, time.Now().Add(writeTimeout))
 }
 
 // The limits of a large response, which stays in memory until the client has read it.
@@ -36,20 +47,21 @@ const (
 	writeProgress = 5 * time.Second // per write
 )
 
-// writeLarge writes a body in parts. It gives up when the client stops reading.
-func writeLarge(w http.ResponseWriter, body []byte) {
+// writeParts writes a body in parts, until a time unless that is zero. It gives up when the client stops
+// reading, and reports whether everything was written.
+func writeParts(w http.ResponseWriter, body []byte, until time.Time) bool {
 	control := http.NewResponseController(w)
-	end := time.Now().Add(writeTimeout)
 	for part := range slices.Chunk(body, writtenAtOnce) {
 		deadline := time.Now().Add(writeProgress)
-		if deadline.After(end) {
-			deadline = end
+		if !until.IsZero() && deadline.After(until) {
+			deadline = until
 		}
 		_ = control.SetWriteDeadline(deadline) // unsupported only by recorders in tests
 		if _, err := w.Write(part); err != nil {
-			return
+			return false
 		}
 	}
+	return true
 }
 
 // setLimit sets the headers that say when to retry.

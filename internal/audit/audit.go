@@ -68,6 +68,9 @@ func Run(ctx context.Context, q reader.Queryer, o Options) (Report, error) {
 		decided:    decided{fields: make(map[string]map[string]string), seen: make(map[string]bool)},
 	}
 	a.keys, a.lots = a.r.NewSorter(), a.r.NewSorter()
+	a.budgets = budgets{
+		of: make(map[string][]*budget), sums: make(map[counter]int64), users: a.r.NewSorter(),
+	}
 	err := errors.Join(a.run(), a.r.Close())
 	return Report{Checks: a.t.results}, err
 }
@@ -85,6 +88,7 @@ type auditor struct {
 	positions  map[int64]*position // by asset
 	decided    decided             // what the operator log says
 	days       map[int64]*dayTotal // by the microseconds of the day's start
+	budgets    budgets
 
 	generations map[int64]int64         // by asset
 	switches    map[int64]*unitSwitch   // by number
@@ -99,7 +103,8 @@ type auditor struct {
 // run makes the passes in order.
 func (a *auditor) run() error {
 	for _, pass := range []func() error{
-		a.installation, a.rewards, a.orders, a.users, a.unique, a.totals,
+		a.installation, a.rewards, a.orders, a.users, a.unique, a.reversalKeys, a.totals, a.events, a.budgetUse,
+		a.webhooks,
 	} {
 		if err := errors.Join(pass(), a.r.Done()); err != nil {
 			return err
@@ -114,6 +119,7 @@ type position struct {
 	filled, moved, corrected value.Sum
 	held                     value.Sum
 	ordered, residues        value.Sum // the house's, by orders and by switches
+	taken                    value.Sum // by the house, from users
 	pending                  value.Sum // what the open switch will leave to the house
 	house                    value.Sum // as stored
 }

@@ -48,11 +48,13 @@ const (
 	checkPayouts
 	checkAppAssets
 	checkAllocationUnique
+	checkActivity
 	checkTenancy
 	checkReferences
 	checkOrderTimes
 	checkRewardTimes
 	checkSpending
+	checkBudgets
 	checkLease
 	checkAPIKeys
 	checkUsers
@@ -60,6 +62,10 @@ const (
 	checkUserSeal
 	checkOperatorLog
 	checkOperatorState
+	checkEvents
+	checkReversals
+	checkTakings
+	checkWebhooks
 	checkCount
 )
 
@@ -96,7 +102,8 @@ const (
 
 // definitions returns the definitions of all checks.
 func definitions() []definition {
-	return slices.Concat(rewardDefinitions(), otherDefinitions(), actionDefinitions())
+	return slices.Concat(rewardDefinitions(), otherDefinitions(), actionDefinitions(), reversalDefinitions(),
+		webhookDefinitions())
 }
 
 func rewardDefinitions() []definition {
@@ -126,6 +133,10 @@ func rewardDefinitions() []definition {
 			"the booked amount is the sum of the allocations, and less than the amount while executing", 9, 17),
 		define(checkCarriedRest, "carried_rest", "rewards", takeBackup,
 			"an order carries what the orders before it left of the amount", 9),
+		define(checkEvents, "events", "rows of events and rewards", takeBackup,
+			"each executed or failed one has one event, which says so, and others have no event; "+
+				"so has each completed reversal; "+
+				"sequences grow within an app, up to the counter", 31),
 		define(checkRewardNumbers, "reward_numbers", "rewards", takeBackup,
 			"over SQLite they have the numbers 1, 2, 3, …, in the order of the ids of their app", 2),
 		define(checkSegments, "segments", "segments and filters", stopFinding,
@@ -133,6 +144,9 @@ func rewardDefinitions() []definition {
 		define(checkSegmentEntries, "segment_entries", "entries", stopFinding,
 			"a sealed segment has an entry by key and by user for each of its rewards, and its filter has each key; "+
 				"the next one has no entry of another reward", 2),
+		define(checkBudgets, "budgets", "counters of budgets and rewards that count for none", reportIt,
+			"a counter is the sum of its period's rewards that did not fail; only what the service awarded of a "+
+				"corporate action's cash does not count"),
 	}
 }
 
@@ -169,16 +183,19 @@ func otherDefinitions() []definition {
 		define(checkDollarsSum, "dollars_sum", "settled orders", fixShares,
 			"the carried dollars are those of the parts and of the house", 19),
 		define(checkHoldingSum, "holding_sum", "holdings", fixShares,
-			"the quantity is the sum of the user's allocations and of what corporate actions changed, and not "+
-				"negative", 20),
+			"the quantity is the sum of the user's allocations and of what corporate actions changed, less what was "+
+				"taken back, and not negative", 20),
 		define(checkCustody, "custody", "assets", askBroker,
 			"users and house together hold the booked shares: what was filled, changed by corporate actions and "+
 				"corrected by the broker", 21),
 		define(checkCostBasis, "cost_basis", "holdings", fixShares,
 			"the cost basis is the sum of the amounts of the user's executed rewards of the asset, changed by "+
-				"corporate actions", 22),
+				"corporate actions, less what was taken back", 22),
 		define(checkAllocationUnique, "allocation_unique", "allocations", fixShares,
 			"a reward has at most one allocation of an order", 23),
+		define(checkActivity, "activity", "allocations", reportIt,
+			"an allocation has the reward's user, the time of its booking and, if it completes the reward, the cost "+
+				"basis: so a user's activity adds up to the holdings", 20, 22),
 		define(checkTenancy, "tenancy", "references within apps", stopServe,
 			"the app exists, and what the row refers to belongs to that app", 7, 26),
 		define(checkReferences, "references", "references to orders", takeBackup, "the order exists", 26),
@@ -198,8 +215,29 @@ func otherDefinitions() []definition {
 			"the seal matches the email and the external id; only users from before the seals have no seal"),
 		define(checkOperatorLog, "operator_log", "entries", findEditor,
 			"each has the hash of its content and of the entry before it, up to the head that the store keeps", 24),
-		define(checkOperatorState, "operator_state", "apps, keys, assets and the pause", findEditor,
+		define(checkOperatorState, "operator_state", "apps, keys, budgets, assets and the pause", findEditor,
 			"each is as its newest log entry left it, and an entry created it"),
+	}
+}
+
+// reversalDefinitions defines the checks of what was taken back.
+func reversalDefinitions() []definition {
+	return []definition{
+		define(checkReversals, "reversals", "reversals", fixShares,
+			"each has its own key and the fingerprint of its request; state, times and award fit; those of an award "+
+				"are at most its amount, and all of it when it was canceled", 2, 3, 8),
+		define(checkTakings, "takings", "reversals that took shares", fixShares,
+			"it took its part of what the award had: floor(shares x reversed / amount) in all since the last "+
+				"corporate action, the last one the rest, and its dollars of the cost basis", 16, 17, 22),
+	}
+}
+
+// webhookDefinitions defines the check of webhooks.
+func webhookDefinitions() []definition {
+	return []definition{
+		define(checkWebhooks, "webhooks", "webhook endpoints, deliveries and shards", takeBackup,
+			"an endpoint has a secret and a cursor up to the newest event; a delivery is of an endpoint of its app "+
+				"and of an event that exists; each shard has one row"),
 	}
 }
 

@@ -25,13 +25,15 @@
 //	23  allocation_unique (the entry's key is reward and order), spending
 //	24  operator_log: the hash chain of the operator log
 //	25  corporate actions: asset_known (holds), effects, generations, switches, actions, action_orders,
-//	    payouts, app_assets; holding_sum and cost_basis replay lots and effects
+//	    payouts, app_assets; holding_sum and cost_basis replay lots, effects and takings
 //	29  order_times, reward_times; the schema has no global sequence of events
+//	31  events: the log, from which the events of clients follow
 //	34  spending: what the daily limits are measured by
 //	36  lease: one row; the epochs of past changes are not stored
 //
-// Without a number: api_keys, users and user_unique, which the API promises, and user_seal and
+// Reversals: reversals is about the requests, and takings replays what each took; book.go has the rules.
+// Without a number: budgets, api_keys, users, user_unique and webhooks, which the API promises, and user_seal and
 // operator_state, which find direct edits of users and of operators' decisions.
-// Not in the schema: 31 and 32 (outbox).
+// Not in the schema: 32 (outbox).
 // The database itself checks its files (pages, indexes).
 package audit

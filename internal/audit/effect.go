@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -82,8 +83,12 @@ func (j *userJoin) replay(k reader.Key) {
 		numbers = append(numbers, j.effects[i].number)
 	}
 	slices.Sort(numbers)
-	rest := j.effects
+	slices.SortStableFunc(j.taken, func(t, u taking) int { return cmp.Compare(t.after, u.after) })
+	rest, next := j.effects, 0
 	for _, n := range slices.Compact(numbers) {
+		for ; next < len(j.taken) && j.taken[next].after < n; next++ {
+			j.take(&j.taken[next])
+		}
 		end := 0
 		for end < len(rest) && rest[end].number == n {
 			end++
@@ -94,6 +99,25 @@ func (j *userJoin) replay(k reader.Key) {
 		}
 		rest = rest[end:]
 	}
+	for ; next < len(j.taken); next++ {
+		j.take(&j.taken[next])
+	}
+}
+
+// take subtracts from what a user must hold what a reversal took.
+func (j *userJoin) take(t *taking) {
+	of := &j.due[t.asset].changed
+	of.shares, of.cost = of.shares.Minus(value.SumOf(t.quantity)), of.cost.Minus(value.SumOf(t.basis))
+}
+
+// takenSince returns what was taken of a stock from the moment that entitles to a dividend to its switch.
+func (j *userJoin) takenSince(w *unitSwitch) (shares int64) {
+	for i := range j.taken {
+		if t := &j.taken[i]; t.asset == w.asset && t.after < w.number && t.completedAt >= w.entitledAt {
+			shares += t.quantity
+		}
+	}
+	return shares
 }
 
 // repeat repeats one switch for a user. list has its effects.
@@ -130,14 +154,14 @@ func (j *userJoin) repeat(k reader.Key, number int64, list []effect) {
 	}
 	kept, given, ok := j.expected(w, had, target)
 	switch {
-	case source.entitled < 0 || source.entitled > source.before || target.entitled != 0,
-		w.entitledAt == 0 && source.entitled != source.before:
-		fail(source, value.Shares(source.entitled)+" entitled",
-			value.Shares(source.before)+", or less when some were bought late")
+	case source.entitled < 0 || target.entitled != 0, w.entitledAt == 0 && source.entitled != source.before,
+		w.entitledAt != 0 && source.entitled > source.before+j.takenSince(w):
+		fail(source, value.Shares(source.entitled)+" entitled", value.Shares(source.before)+
+			", or less when some were bought late, or more when some were taken back")
 	case !fits || !ok:
 		fail(source, had.text(), "amounts from 0 to 63 bits")
 	case source.was() != had:
-		fail(source, "before: "+source.was().text(), had.text()+", by the lots and the effects until then")
+		fail(source, "before: "+source.was().text(), had.text()+", by the lots, effects and takings until then")
 	case source.is() != kept:
 		fail(source, "after: "+source.is().text(), kept.text()+", by "+w.describe())
 	case target.after-target.before != given.quantity || target.basisAft-target.basisBefore != given.basis:
@@ -152,6 +176,10 @@ func (j *userJoin) expected(w *unitSwitch, had stake, target *effect) (kept, giv
 		return w.apply(had)
 	}
 	kept = had
+	if change, recomputed := j.books.undone[w.number]; recomputed {
+		of := change[w.asset]
+		return stake{had.quantity + of.quantity, had.basis + of.basis}, change[w.target], true
+	}
 	for i := range j.effects {
 		e := &j.effects[i]
 		switch {

@@ -44,8 +44,8 @@ func (a *auditor) checkAsset(asset int64, row named) {
 // installation checks the small tables and collects the apps and the assets.
 func (a *auditor) installation() error {
 	for _, pass := range []func() error{
-		a.readLog, a.readApps, a.readKeys, a.readActions, a.readSwitches, a.readAssets, a.checkActions, a.readPrices,
-		a.readLease,
+		a.readLog, a.readApps, a.readKeys, a.readBudgets, a.readActions, a.readSwitches, a.readAssets, a.checkActions,
+		a.readPrices, a.readLease,
 	} {
 		if err := pass(); err != nil {
 			return err

@@ -181,7 +181,8 @@ func (a *auditor) checkAllDecided() {
 	var gone []string
 	for object := range a.decided.fields {
 		kind, _, _ := strings.Cut(object, " ")
-		if !a.decided.seen[object] && slices.Contains([]string{"app", "key", "asset"}, kind) {
+		removed := a.decided.fields[object]["removed"] == "yes"
+		if !a.decided.seen[object] && !removed && slices.Contains([]string{"app", "key", "asset", "budget"}, kind) {
 			gone = append(gone, object)
 		}
 	}

@@ -22,7 +22,7 @@ type reward struct {
 	amount, asset                   int64
 	symbol, source, metadata        string
 	status, waiting, booked         int64
-	executedAt                      int64
+	executedAt, counted             int64
 	reason                          string
 }
 
@@ -38,11 +38,11 @@ func rewardScan(inSegments bool) reader.Stream[reward] {
 	return reader.Stream[reward]{
 		What: "rewards",
 		Query: `SELECT ` + number + `, app_id, id, user_id, idempotency_key, fingerprint, amount, asset_id, symbol,
-			source, metadata, status, waiting, booked, executed_at, failure_reason FROM rewards` + order,
+			source, metadata, status, waiting, booked, executed_at, failure_reason, counted FROM rewards` + order,
 		Bind: func(r *reward) []any {
 			return []any{
 				&r.number, &r.app, &r.id, &r.user, &r.key, &r.fingerprint, &r.amount, &r.asset, &r.symbol, &r.source,
-				&r.metadata, &r.status, &r.waiting, &r.booked, &r.executedAt, &r.reason,
+				&r.metadata, &r.status, &r.waiting, &r.booked, &r.executedAt, &r.reason, &r.counted,
 			}
 		},
 	}
@@ -69,6 +69,7 @@ type part struct {
 	app, reward, order                 string
 	amount                             int64
 	state, asset, filledAt, generation int64
+	settledAt                          int64
 }
 
 func (p *part) live() bool { return p.state > 0 && p.state < value.Settled }
@@ -77,11 +78,13 @@ func partStream() reader.Stream[part] {
 	return reader.Stream[part]{
 		What: "members by reward",
 		Query: `SELECT m.app_id, m.reward_id, m.order_id, m.amount,
-			coalesce(o.state, 0), coalesce(o.asset_id, 0), coalesce(o.filled_at, 0), coalesce(o.generation, 0)
-			FROM order_rewards m LEFT JOIN orders o ON o.id = m.order_id`,
+			coalesce(o.state, 0), coalesce(o.asset_id, 0), coalesce(o.filled_at, 0), coalesce(o.generation, 0),
+			coalesce(o.settled_at, 0) FROM order_rewards m LEFT JOIN orders o ON o.id = m.order_id`,
 		Sort: true,
 		Bind: func(p *part) []any {
-			return []any{&p.app, &p.reward, &p.order, &p.amount, &p.state, &p.asset, &p.filledAt, &p.generation}
+			return []any{
+				&p.app, &p.reward, &p.order, &p.amount, &p.state, &p.asset, &p.filledAt, &p.generation, &p.settledAt,
+			}
 		},
 		Key: func(p *part) reader.Key { return reader.Key{p.app, p.reward} },
 	}
@@ -91,6 +94,8 @@ func partStream() reader.Stream[part] {
 type allocation struct {
 	app, reward, order string
 	amount, shares     int64
+	user               string
+	at, cost           int64
 }
 
 func (a *allocation) name() string {
@@ -100,10 +105,12 @@ func (a *allocation) name() string {
 func allocationsByReward() reader.Stream[allocation] {
 	return reader.Stream[allocation]{
 		What: "allocations by reward",
-		Query: `SELECT app_id, reward_id, order_id, amount, shares FROM allocations
+		Query: `SELECT app_id, reward_id, order_id, amount, shares, user_id, at, cost FROM allocations
 			ORDER BY app_id, reward_id, order_id`,
-		Bind: func(a *allocation) []any { return []any{&a.app, &a.reward, &a.order, &a.amount, &a.shares} },
-		Key:  func(a *allocation) reader.Key { return reader.Key{a.app, a.reward} },
+		Bind: func(a *allocation) []any {
+			return []any{&a.app, &a.reward, &a.order, &a.amount, &a.shares, &a.user, &a.at, &a.cost}
+		},
+		Key: func(a *allocation) reader.Key { return reader.Key{a.app, a.reward} },
 	}
 }
 
@@ -179,7 +186,7 @@ func (a *auditor) scanRewards(into *reader.Sorter) error {
 	kept, key := rows.Row.sorted(), []any{&rows.Row.app, &rows.Row.key, &noRow}
 	err = rows.Each(func(r *reward) error {
 		apply(a.t, alone, r)
-		return errors.Join(into.Add(kept), a.keys.Add(key), segments.add(r))
+		return errors.Join(into.Add(kept), a.keys.Add(key), segments.add(r), a.countInBudgets(r))
 	})
 	if err != nil {
 		return err
@@ -232,6 +239,26 @@ func (a *auditor) checkAllocations(v *rewardView) {
 		case v.parts[next].state != value.Settled:
 			a.t.fail(checkAllocationMember, b.name(),
 				"an order that is "+value.OrderState(v.parts[next].state), "a settled order")
+		default:
+			a.checkActivity(v, b, v.parts[next].settledAt, i == len(v.allocations)-1)
 		}
 	}
+}
+
+// checkActivity checks what makes an allocation an entry of its user's activity. Then the entries add
+// up to the holdings, which users compares with the allocations.
+func (a *auditor) checkActivity(v *rewardView, b *allocation, settledAt int64, last bool) {
+	a.t.row(checkActivity)
+	want := allocation{user: v.user, at: settledAt}
+	if last && v.status == executed {
+		want.cost = v.amount
+	}
+	if found := (allocation{user: b.user, at: b.at, cost: b.cost}); found != want {
+		a.t.fail(checkActivity, b.name(), found.activity(), want.activity())
+	}
+}
+
+// activity describes what an allocation is in its user's activity.
+func (a *allocation) activity() string {
+	return "of user " + value.Hex(a.user) + ", at " + value.Time(a.at) + ", with a cost basis of " + value.USD(a.cost)
 }

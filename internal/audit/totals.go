@@ -152,8 +152,8 @@ func (a *auditor) booked() error {
 func (a *auditor) houses() error {
 	stream := assetSums("the house's shares", `SELECT asset_id, quantity FROM house_holdings`)
 	err := a.compareStored(stream, "row of the house",
-		func(p *position) value.Sum { return p.ordered.Plus(p.residues).Plus(p.corrected) },
-		"the house's, by orders, corporate actions and corrections")
+		func(p *position) value.Sum { return p.ordered.Plus(p.residues).Plus(p.corrected).Plus(p.taken) },
+		"the house's, by orders, corporate actions, corrections and reversals")
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"crypto/sha256"
+	"errors"
 	"maps"
 	"slices"
 	"strconv"
@@ -98,7 +99,7 @@ func holdingStream() reader.Stream[holding] {
 // due is what a user must hold of an asset, and what the store has.
 type due struct {
 	lots     []bought // by generation
-	changed  bought   // by the switches
+	changed  bought   // by the switches, and taken back
 	holdings []holding
 }
 
@@ -110,13 +111,20 @@ type bought struct {
 
 // userJoin merges users with their lots, effects and holdings.
 type userJoin struct {
-	a        *auditor
-	lots     *reader.Cursor[lot]
-	changes  *reader.Cursor[effect]
-	holdings *reader.Cursor[holding]
+	a         *auditor
+	lots      *reader.Cursor[lot]
+	changes   *reader.Cursor[effect]
+	holdings  *reader.Cursor[holding]
+	reversals *reader.Cursor[reversal]
+	takings   *reader.Cursor[taking]
 
-	due     map[int64]*due // of the current user, by asset
-	effects []effect       // of the current user, by switch
+	// Of the current user:
+	due     map[int64]*due // by asset
+	effects []effect       // by switch
+	backs   []reversal     // by award
+	taken   []taking
+	parts   []lot // by award, if something was taken back
+	books   *books
 }
 
 // users checks every user, and that it holds what was allocated.
@@ -135,6 +143,12 @@ func (a *auditor) users() error {
 	if j.holdings, err = reader.Open(a.r, holdingStream()); err != nil {
 		return err
 	}
+	if j.reversals, err = reader.Open(a.r, reversalStream()); err != nil {
+		return err
+	}
+	if j.takings, err = reader.Open(a.r, takingStream()); err != nil {
+		return err
+	}
 	var last reader.Key
 	err = rows.Each(func(u *user) error {
 		k := reader.Key{u.app, u.id}
@@ -151,14 +165,15 @@ func (a *auditor) users() error {
 	if err := j.lots.Rest(j.strayLot); err != nil {
 		return err
 	}
-	if err := j.changes.Rest(j.strayEffect); err != nil {
-		return err
-	}
-	return j.holdings.Rest(j.strayHolding)
+	return errors.Join(j.changes.Rest(j.strayEffect), j.holdings.Rest(j.strayHolding),
+		j.reversals.Rest(j.strayReversal), j.takings.Rest(j.strayTaking))
 }
 
 // claim collects the lots, effects and holdings of a user and compares them.
 func (j *userJoin) claim(k reader.Key) error {
+	if err := j.claimReversals(k); err != nil {
+		return err
+	}
 	if err := j.lots.Claim(k, j.addDue, j.strayLot); err != nil {
 		return err
 	}
@@ -171,15 +186,16 @@ func (j *userJoin) claim(k reader.Key) error {
 		d.holdings = append(d.holdings, *h)
 		j.held(h)
 	}, j.strayHolding)
-	if err != nil || len(j.due) == 0 {
+	if err != nil || len(j.due)+len(j.backs) == 0 {
 		return err
 	}
+	j.books = j.replayBooks(k)
 	j.replay(k)
 	for _, asset := range slices.Sorted(maps.Keys(j.due)) {
 		j.compare(holding{app: k[0], user: k[1], asset: asset}, j.due[asset])
 	}
 	clear(j.due)
-	j.effects = j.effects[:0]
+	j.effects, j.backs, j.taken, j.parts = j.effects[:0], j.backs[:0], j.taken[:0], j.parts[:0]
 	return nil
 }
 
@@ -194,6 +210,9 @@ func (j *userJoin) addDue(l *lot) {
 	b := &d.lots[i]
 	b.shares = b.shares.Plus(value.Sum{High: l.high, Low: uint64(l.low)})
 	b.cost.Add(l.cost)
+	if len(j.backs) > 0 {
+		j.parts = append(j.parts, *l)
+	}
 }
 
 // compare checks the holding of one asset. A missing row is a holding of zero.
@@ -211,12 +230,12 @@ func (j *userJoin) compare(h holding, d *due) {
 	j.a.t.row(checkHoldingSum)
 	if !want.shares.Is(h.quantity) || h.quantity < 0 {
 		j.a.t.fail(checkHoldingSum, h.name(), value.Shares(h.quantity),
-			want.shares.Shares()+", allocated and changed by corporate actions")
+			want.shares.Shares()+", allocated, changed by corporate actions and not taken back")
 	}
 	j.a.t.row(checkCostBasis)
 	if !want.cost.Is(h.costBasis) {
 		j.a.t.fail(checkCostBasis, h.name(), value.USD(h.costBasis),
-			want.cost.USD()+", executed and changed by corporate actions")
+			want.cost.USD()+", executed, changed by corporate actions and not taken back")
 	}
 	if len(d.holdings) > 0 {
 		j.a.checkGeneration(&h)

@@ -36,7 +36,9 @@ func tables() []string {
 		"settings", "operator_log", "apps", "keys", "users", "assets", "prices", "rewards", "orders", "order_rewards",
 		"order_resolutions", "allocations", "holdings", "spending", "house_topups", "lease", "alarms",
 		"broker_conflicts", "actions", "announcements", "positions", "switches", "effects", "payouts",
-		"broker_activities", "order_corrections", "position_corrections", "house_holdings", "app_assets",
+		"broker_activities", "order_corrections", "position_corrections", "house_holdings", "app_assets", "standstills",
+		"events", "event_counter", "late_orders", "budgets", "budget_use", "reversals", "takings",
+		"webhook_endpoints", "webhook_deliveries", "webhook_shards", "webhook_workers",
 	}
 }
 
@@ -88,8 +90,10 @@ func (c *copying) run(ctx context.Context) error {
 	if !target.Empty {
 		return ErrNotEmpty
 	}
-	if err := exec(ctx, c.to, `DELETE FROM lease`); err != nil { // the row of a new schema
-		return err
+	for _, table := range []string{"lease", "event_counter", "webhook_shards"} { // the rows of a new schema
+		if err := exec(ctx, c.to, `DELETE FROM `+table); err != nil {
+			return err
+		}
 	}
 	for _, table := range tables() {
 		if err := c.table(ctx, table); err != nil {

@@ -17,14 +17,15 @@ func TestBrakes(t *testing.T) {
 	type variant struct {
 		amount money.USD
 		alarm  string
+		says   string // the reward's timeline
 		brake  func(w *world) (release func())
 	}
 	inWorlds(t, map[string]variant{
-		"paused": {5 * usd, rewards.AlarmPaused, func(w *world) func() {
+		"paused": {5 * usd, rewards.AlarmPaused, "the operator has paused ordering", func(w *world) func() {
 			w.pause("lunch")
 			return func() { w.pause("") }
 		}},
-		"app suspended": {5 * usd, "", func(w *world) func() {
+		"app suspended": {5 * usd, "", "the app is suspended", func(w *world) func() {
 			suspend := func(yes bool) {
 				_, err := w.store.SetSuspended(w.t.Context(), "app", yes)
 				w.check(err)
@@ -32,7 +33,7 @@ func TestBrakes(t *testing.T) {
 			suspend(true)
 			return func() { suspend(false) }
 		}},
-		"price in doubt": {5 * usd, rewards.AlarmPriceInDoubt + "AAPL", func(w *world) func() {
+		"price in doubt": {5 * usd, rewards.AlarmPriceInDoubt + "AAPL", "the price of AAPL is in doubt until the operator has checked it", func(w *world) func() {
 			w.check(w.store.DoubtAsset(w.t.Context(), w.asset("AAPL"), 1))
 			other := w.give("KO", 5*usd)
 			return func() {
@@ -41,17 +42,17 @@ func TestBrakes(t *testing.T) {
 				w.check(err)
 			}
 		}},
-		"hours unknown": {5 * usd, rewards.AlarmClockUnknown, func(w *world) func() {
+		"hours unknown": {5 * usd, rewards.AlarmClockUnknown, "the broker has been unreachable since 2000-01-01 00:01 UTC", func(w *world) func() {
 			off := w.faulty(ofClock, down)
 			time.Sleep(time.Minute)
 			return off
 		}},
-		"rate limit": {5 * usd, "", func(w *world) func() {
+		"rate limit": {5 * usd, "", "it goes into the next order of AAPL", func(w *world) func() {
 			limit := w.limit()
 			limit.full = true
 			return func() { limit.full = false }
 		}},
-		"daily limit": {50 * usd, rewards.AlarmDailyLimit, func(w *world) func() {
+		"daily limit": {50 * usd, rewards.AlarmDailyLimit, "the limit of all orders today leaves no room for it; it waits for the next UTC day", func(w *world) func() {
 			w.cfg.DailyLimit = 60 * usd
 			w.restart()
 			w.want(w.buy(), rewards.Executed)
@@ -59,12 +60,12 @@ func TestBrakes(t *testing.T) {
 			w.run(3 * time.Second)
 			return func() { time.Sleep(24 * time.Hour) }
 		}},
-		"house limit": {100_000, rewards.AlarmHouseLimit, func(w *world) func() {
+		"house limit": {100_000, rewards.AlarmHouseLimit, "the pool is below the $1.00 that the broker wants, and the house adds no more today", func(w *world) func() {
 			w.cfg.HouseDailyLimit = 500_000
 			w.restart()
 			return func() { w.give("AAPL", usd) }
 		}},
-		"small pool": {400_000, "", func(w *world) func() {
+		"small pool": {400_000, "", "the pool has $0.40 of the $1.00 that the broker wants, topped up at 20:00 New York", func(w *world) func() {
 			w.cfg.SmallPoolWait = time.Hour
 			w.restart()
 			return func() {
@@ -74,7 +75,7 @@ func TestBrakes(t *testing.T) {
 				time.Sleep(time.Minute)
 			}
 		}},
-		"small pool grows": {400_000, "", func(w *world) func() {
+		"small pool grows": {400_000, "", "the pool has $0.40 of the $1.00 that the broker wants, topped up at 20:00 New York", func(w *world) func() {
 			w.cfg.SmallPoolWait = time.Hour
 			w.restart()
 			return func() { w.give("AAPL", 600_000) }
@@ -86,6 +87,7 @@ func TestBrakes(t *testing.T) {
 		if test.alarm != "" {
 			w.wantAlarm(test.alarm, true)
 		}
+		w.wantWaiting(r, test.says)
 		release()
 		w.wantAfter(5*time.Second, r, rewards.Executed)
 		w.wantAlarm("", false)
@@ -128,7 +130,9 @@ func TestNothingIsSentWhileTheMarketIsClosed(t *testing.T) {
 		w.until("2000-01-03 09:29:00")
 		w.wantAfter(50*time.Second, r, rewards.Recorded)
 		w.wantOrders(0)
+		w.wantWaiting(r, "the market is closed until Monday 09:30 New York")
 		w.wantAfter(15*time.Second, r, rewards.Executed)
+		w.wantTimeline(r, "recorded", "waited", "ordered", "sent", "answered", "filled", "executed")
 		w.wantBalance()
 	}, usHours)
 }

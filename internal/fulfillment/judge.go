@@ -311,7 +311,7 @@ func (w *Worker) entitle(ctx context.Context, a rewards.Action) error {
 	}
 	booked := newStakes(list, nil).booked[a.AssetID].Quantity
 	s := rewards.Switch{Conversion: conversion, ActionID: a.ID, AssetID: a.AssetID, Booked: booked, Position: booked}
-	late, err := w.store.BoughtSince(ctx, a.AssetID, a.Boundary)
+	late, err := w.store.ChangedSince(ctx, a.AssetID, a.Boundary)
 	if err != nil {
 		return err
 	}

@@ -29,19 +29,25 @@ func (w *Worker) plan(ctx context.Context, live []rewards.Order) (time.Duration,
 	w.conflicts = control.Conflicts
 	w.raiseControl(control)
 	if compareErr != nil || !compared || control.Stopped() {
+		w.stopped(control, compareErr)
 		return idleWait, compareErr
 	}
 	clock, err := w.market.Clock(ctx)
 	if err != nil {
+		w.stands.stop(0, rewards.CauseBroker, time.Time{})
 		if !errors.Is(err, rewards.ErrClockRefused) { // which has its own alarm
 			w.alarms.raise(rewards.AlarmClockUnknown, "cannot read the market's hours: "+err.Error())
 		}
 		return idleWait, err
 	}
 	if !clock.Open {
+		w.stands.stop(0, rewards.CauseClosed, clock.NextOpen)
 		return idleWait, nil
 	}
 	if !w.actions.current(clock.Now) {
+		if w.actions.trouble != "" {
+			w.stands.stop(0, rewards.CauseAnnouncement, time.Time{})
+		}
 		return w.actions.pause(w.now()), nil
 	}
 	for _, o := range live {
@@ -78,12 +84,17 @@ func (w *Worker) planAll(ctx context.Context, live []rewards.Order, clock reward
 	for _, p := range pools {
 		w.heartbeat()
 		switch {
-		case p.Asset.Doubt.Exists(), p.Blocked:
+		case p.Asset.Doubt.Exists():
+			w.stands.stop(p.Asset.ID, rewards.CauseDoubt, time.Time{})
 			continue // the doubt and the quarantined order have their alarms
+		case p.Blocked:
+			w.stands.stop(p.Asset.ID, rewards.CauseQuarantine, time.Time{})
+			continue
 		case p.Asset.Hold.InForce(clock.Now), w.actions.suspects(p.Asset.ID), w.actions.sweeps(p.Asset.ID):
+			w.stands.stop(p.Asset.ID, rewards.CauseAction, time.Time{})
 			continue // so has the corporate action
 		case !w.ready():
-			w.alarms.partial = true
+			w.alarms.partial, w.stands.partial = true, true
 			return nudgeWait, errors.Join(errs...)
 		}
 		due, err := w.planOne(ctx, p, clock)
@@ -105,7 +116,7 @@ func (w *Worker) planOne(ctx context.Context, p rewards.Pool, clock rewards.Mark
 		return due.Sub(now), nil
 	}
 	if h, held := w.held[p.Asset.ID]; held && now.Before(h.until) {
-		w.raiseHold(p, h.hold)
+		w.raiseHold(p, h.hold, clock)
 		return h.until.Sub(now), nil
 	}
 	if w.market.LastPrice(p.Asset.ID) == 0 { // the first award of the stock
@@ -124,7 +135,7 @@ func (w *Worker) planOne(ctx context.Context, p rewards.Pool, clock rewards.Mark
 	}
 	if hold != rewards.NoHold {
 		w.held[p.Asset.ID] = heldPool{hold, now.Add(holdFor)}
-		w.raiseHold(p, hold)
+		w.raiseHold(p, hold, clock)
 		return holdFor, nil
 	}
 	delete(w.held, p.Asset.ID)
@@ -133,7 +144,15 @@ func (w *Worker) planOne(ctx context.Context, p rewards.Pool, clock rewards.Mark
 	return nudgeWait, w.send(ctx, o, clock) // the pool may have more than one order takes
 }
 
-func (w *Worker) raiseHold(p rewards.Pool, hold rewards.Hold) {
+func (w *Worker) raiseHold(p rewards.Pool, hold rewards.Hold, clock rewards.MarketClock) {
+	var expected time.Time
+	if hold == rewards.HoldSmallPool {
+		ahead := clock.Now.Sub(w.now())
+		expected = rewards.SmallPoolDeadline(p.Oldest.Add(ahead), w.cfg.SmallPoolWait, clock.NextClose)
+	}
+	if cause, waits := rewards.CauseOf(hold); waits {
+		w.stands.stop(p.Asset.ID, cause, expected)
+	}
 	switch hold {
 	case rewards.HoldDaily:
 		w.alarms.raise(rewards.AlarmDailyLimit, "rewards of "+p.Asset.Symbol+

@@ -92,6 +92,8 @@ type OrderStore interface {
 	// SettleOrder books the end of an order whose state was from, as book decides.
 	SettleOrder(ctx context.Context, l rewards.Lease, from rewards.OrderState, o rewards.Order,
 		book func([]rewards.Claim) (rewards.Settlement, error)) error
+	// CompleteReversals takes the shares of executed rewards that operators took back, and returns how many.
+	CompleteReversals(ctx context.Context, l rewards.Lease) (int, error)
 	// OrdersByClientID returns our orders among these client order ids.
 	OrdersByClientID(ctx context.Context, ids []string) (map[string]rewards.Order, error)
 }
@@ -104,12 +106,20 @@ type ControlStore interface {
 	Control(ctx context.Context) (rewards.Control, error)
 	// PinnedAccount is the broker's account that the store belongs to; "" before the first.
 	PinnedAccount(ctx context.Context) (string, error)
+	// AppBudgets lists the budgets per app of all apps, with what is used of them.
+	AppBudgets(ctx context.Context) ([]rewards.BudgetUse, error)
 	// Alarms lists the active alarms.
 	Alarms(ctx context.Context) ([]rewards.Alarm, error)
 	// RaiseAlarm stores an alarm.
 	RaiseAlarm(ctx context.Context, name, message string) error
 	// ClearAlarm ends an alarm.
 	ClearAlarm(ctx context.Context, name string) error
+	// Standstills lists why nothing is ordered of which stocks.
+	Standstills(ctx context.Context) ([]rewards.Standstill, error)
+	// SaveStandstills ends those of some stocks and begins others.
+	SaveStandstills(ctx context.Context, l rewards.Lease, ended []rewards.AssetID, begun []rewards.Standstill) error
+	// AllWebhookEndpoints lists the webhook endpoints of every app.
+	AllWebhookEndpoints(ctx context.Context) ([]rewards.WebhookEndpoint, error)
 	// ReconciledUntil is the moment up to which the broker's orders were compared with ours.
 	ReconciledUntil(ctx context.Context) (time.Time, error)
 	// SaveReconciliation stores conflicts found and the moment compared up to.
@@ -143,8 +153,9 @@ type ActionStore interface {
 	OpenSwitch(ctx context.Context) (rewards.Switch, bool, error)
 	// Entitled reports whether an action's entitlement was recorded.
 	Entitled(ctx context.Context, action string) (bool, error)
-	// BoughtSince reports whether a booked order of a stock was filled at the broker's time or later.
-	BoughtSince(ctx context.Context, asset rewards.AssetID, from time.Time) (bool, error)
+	// ChangedSince reports whether a booked order of a stock was filled at the broker's time or later, or
+	// shares of it were taken back since.
+	ChangedSince(ctx context.Context, asset rewards.AssetID, from time.Time) (bool, error)
 	// Sweep brings the next holdings of a switch up to date and reports whether all are.
 	Sweep(ctx context.Context, l rewards.Lease, number int64) (done bool, err error)
 	// SaveActivities stores the broker's activities that are new.

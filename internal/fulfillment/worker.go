@@ -51,7 +51,10 @@ type Worker struct {
 	held      map[rewards.AssetID]heldPool
 	flights   map[rewards.OrderID]flight
 	actions   actionWatch
+	budgets   budgetWatch
 	alarms    alarms
+	stands    standstills
+	webhooks  webhookWatch
 
 	observer Observer
 	beat     atomic.Pointer[time.Time] // the last heartbeat of the step under way; nil between steps
@@ -128,14 +131,20 @@ func (w *Worker) Step(ctx context.Context) time.Duration {
 		return idleWait
 	}
 	w.alarms.begin()
+	w.stands.begin(w.lease.Epoch)
 	w.report(ctx, "the answer to a send", w.collect(ctx, false))
+	_, err = w.store.CompleteReversals(ctx, w.lease)
+	w.report(ctx, "taking awards back", err)
 	wait, err := w.work(ctx)
+	w.stands.partial = w.stands.partial || err != nil
 	if errors.Is(err, rewards.ErrLostLease) {
 		w.lease = rewards.Lease{}
 	}
 	w.report(ctx, "a step", err)
+	w.report(ctx, "the webhook endpoints", w.watchWebhooks(ctx))
 	if ctx.Err() == nil { // the end of this process is no alarm
 		w.report(ctx, "alarms", w.alarms.end(ctx, w.store, w.log))
+		w.report(ctx, "why stocks are not ordered", w.stands.end(ctx, w.store, w.lease))
 	}
 	return min(wait, idleWait)
 }
@@ -175,12 +184,14 @@ func (w *Worker) work(ctx context.Context) (time.Duration, error) {
 		w.alarms.raise(rewards.AlarmPriceInDoubt+symbol,
 			"its price is in doubt: see `stockrewards asset confirm` and `asset reject`")
 	}
+	w.report(ctx, "the budgets", w.watchBudgets(ctx))
 	clock, clockErr := w.market.Clock(ctx)
 	if err := w.market.ClockRefused(); err != nil {
 		w.alarms.raise(rewards.AlarmClockRefused, "nothing is ordered or booked: "+err.Error())
 	}
 	right, err := w.checkAccount(ctx)
 	if !right {
+		w.stands.stop(0, rewards.CauseBroker, time.Time{})
 		return idleWait, errors.Join(err, w.keepAlarms(ctx, live), w.watchActions(ctx, nil, clock, false))
 	}
 	w.report(ctx, "the broker's account", err)

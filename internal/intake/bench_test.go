@@ -24,6 +24,10 @@ func (noStore) ChangeUsers(_ context.Context, batch []rewards.UserChange) ([]rew
 	return make([]rewards.UserOutcome, len(batch)), nil
 }
 
+func (noStore) ReverseRewards(_ context.Context, batch []rewards.NewReversal) ([]rewards.ReversalOutcome, error) {
+	return make([]rewards.ReversalOutcome, len(batch)), nil
+}
+
 func running(b *testing.B) *intake.Intake {
 	b.Helper()
 	i := intake.New(noStore{}, func() {})

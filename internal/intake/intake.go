@@ -1,4 +1,4 @@
-// Package intake commits rewards and users in batches without waiting to fill them: requests
+// Package intake commits rewards, users and reversals in batches without waiting to fill them: requests
 // that arrive during a commit are committed together by the next one, and a single request
 // commits at once. Apps are served in turn. The queue is bounded in requests and bytes, per
 // app and in total. A request is answered only after its commit.
@@ -22,6 +22,8 @@ type Store interface {
 	CreateUsers(ctx context.Context, batch []rewards.User) ([]rewards.UserOutcome, error)
 	// ChangeUsers does the same for changes of users.
 	ChangeUsers(ctx context.Context, batch []rewards.UserChange) ([]rewards.UserOutcome, error)
+	// ReverseRewards does the same for requests to take awards back.
+	ReverseRewards(ctx context.Context, batch []rewards.NewReversal) ([]rewards.ReversalOutcome, error)
 }
 
 // requestBytes is the size of a request without its strings.
@@ -33,6 +35,7 @@ type Intake struct {
 	rewards  *batcher[rewards.NewReward, rewards.Outcome]
 	users    *batcher[rewards.User, rewards.UserOutcome]
 	changes  *batcher[rewards.UserChange, rewards.UserOutcome]
+	backs    *batcher[rewards.NewReversal, rewards.ReversalOutcome]
 }
 
 // Commit is the result of one commit.
@@ -53,13 +56,14 @@ func New(store Store, recorded func()) *Intake {
 		}),
 		users:   newBatcher(store.CreateUsers, func(rewards.UserOutcome) bool { return false }),
 		changes: newBatcher(store.ChangeUsers, func(rewards.UserOutcome) bool { return false }),
+		backs:   newBatcher(store.ReverseRewards, func(rewards.ReversalOutcome) bool { return false }),
 	}
 }
 
 // Observe calls f with every commit, before its requests are answered. f must not block.
 // Observe must be called before Run.
 func (i *Intake) Observe(f func(Commit)) {
-	i.rewards.observe, i.users.observe, i.changes.observe = f, f, f
+	i.rewards.observe, i.users.observe, i.changes.observe, i.backs.observe = f, f, f, f
 }
 
 // Record implements rewards.Recorder. If ctx ends first, the reward may still be recorded.
@@ -111,12 +115,18 @@ func (i *Intake) ChangeUser(ctx context.Context, c rewards.UserChange) (rewards.
 	return outcome.Answer()
 }
 
+// Reverse implements rewards.Recorder. If ctx ends first, the award may still be taken back.
+func (i *Intake) Reverse(ctx context.Context, n rewards.NewReversal) (rewards.ReversalOutcome, error) {
+	return i.backs.commitOne(ctx, n.AppID, n, requestBytes+len(n.IdempotencyKey)+len(n.Reason))
+}
+
 // Run commits batches until ctx ends. It then commits what is queued and returns; later
 // requests are refused.
 func (i *Intake) Run(ctx context.Context) {
 	var others sync.WaitGroup
 	others.Go(func() { i.users.run(ctx, i.after) })
 	others.Go(func() { i.changes.run(ctx, i.after) })
+	others.Go(func() { i.backs.run(ctx, i.after) })
 	i.rewards.run(ctx, i.after)
 	others.Wait()
 }
@@ -126,6 +136,9 @@ func (i *Intake) Step(ctx context.Context) bool {
 	more, created := i.users.step(ctx)
 	if !more {
 		more, created = i.changes.step(ctx)
+	}
+	if !more {
+		more, created = i.backs.step(ctx)
 	}
 	if !more {
 		more, created = i.rewards.step(ctx)
@@ -141,7 +154,11 @@ func (i *Intake) after(created bool) {
 }
 
 // Busy returns how long the commit in progress has taken so far; zero without one.
-func (i *Intake) Busy() time.Duration { return max(i.rewards.busy(), i.users.busy(), i.changes.busy()) }
+func (i *Intake) Busy() time.Duration {
+	return max(i.rewards.busy(), i.users.busy(), i.changes.busy(), i.backs.busy())
+}
 
 // Depth returns the number of queued requests.
-func (i *Intake) Depth() int { return i.rewards.depth() + i.users.depth() + i.changes.depth() }
+func (i *Intake) Depth() int {
+	return i.rewards.depth() + i.users.depth() + i.changes.depth() + i.backs.depth()
+}

@@ -45,6 +45,16 @@ func (g *gate) ChangeUsers(ctx context.Context, batch []rewards.UserChange) ([]r
 	return g.CreateUsers(ctx, users)
 }
 
+func (g *gate) ReverseRewards(
+	_ context.Context, batch []rewards.NewReversal,
+) ([]rewards.ReversalOutcome, error) {
+	outcomes := make([]rewards.ReversalOutcome, len(batch))
+	for i, n := range batch {
+		outcomes[i].Reversal = rewards.Reversal{AppID: n.AppID, RewardID: n.RewardID, Amount: n.Amount}
+	}
+	return outcomes, nil
+}
+
 func newGate() *gate {
 	return &gate{enter: make(chan int), leave: make(chan error), keys: make(map[rewards.AppID][]string)}
 }

@@ -36,10 +36,15 @@ func (t *totals) addHouseCost(e entry) {
 	if e.houseCost == 0 || o.HouseShares == 0 {
 		return
 	}
-	if t.houseCost[o.AssetID] == nil {
-		t.houseCost[o.AssetID] = make(generationCost)
+	t.costOf(o.AssetID)[o.Generation] += e.houseCost
+}
+
+// costOf returns what the house's shares of a stock cost.
+func (t *totals) costOf(asset rewards.AssetID) generationCost {
+	if t.houseCost[asset] == nil {
+		t.houseCost[asset] = make(generationCost)
 	}
-	t.houseCost[o.AssetID][o.Generation] += e.houseCost
+	return t.houseCost[asset]
 }
 
 // note keeps the time of the latest transaction.

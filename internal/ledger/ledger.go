@@ -4,7 +4,7 @@
 // assertions come from other rows: holdings, filled quantities, booked shares, the broker's
 // positions. So hledger finds any contradiction between them. Memory does not grow with the number
 // of rewards. entry.go has the transactions of orders, action.go those of corporate actions,
-// closing.go the assertions, journal.go the accounts.
+// taking.go those of reversals, closing.go the assertions, journal.go the accounts.
 package ledger
 
 import (
@@ -41,6 +41,8 @@ type Source interface {
 	Effects(ctx context.Context, number int64, each func(rewards.Effect) error) error
 	// Receipts lists the cash that the broker paid for corporate actions, oldest first.
 	Receipts(ctx context.Context) ([]rewards.Receipt, error)
+	// Takings reads what reversals took of users for the house, by reversal.
+	Takings(ctx context.Context, each func(rewards.UserTaking) error) error
 	// Corrections lists the fills that the broker corrected after they were booked.
 	Corrections(ctx context.Context) ([]rewards.Correction, error)
 	// Stocks lists the booked shares.
@@ -75,6 +77,7 @@ func Write(ctx context.Context, w io.Writer, source Source, positions *Positions
 	for _, step := range []func() error{
 		func() error { return writeDirectives(ctx, j, source, t) },
 		func() error { return writeEntries(ctx, j, source, t, &r) },
+		func() error { return writeTakings(ctx, j, source, t) },
 		func() error { return writeActions(ctx, j, source, t) },
 		func() error { return writeClosing(ctx, j, source, t) },
 	} {

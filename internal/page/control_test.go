@@ -5,18 +5,20 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"stockrewards/internal/page"
 )
 
-// The brokerage is controlled from this machine, but not by another site's page.
+// The brokerage is controlled and operations are tried from this machine, but not by another
+// site's page.
 func TestControlIsLocal(t *testing.T) {
 	t.Parallel()
 	answer := func(text string) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, text) })
 	}
-	controlled := page.New(page.Options{Next: answer("next"), Control: answer("control"), Log: slog.New(slog.DiscardHandler)})
+	controlled := page.New(page.Options{Next: answer("next"), Control: answer("control"), Docs: answer("docs"), Log: slog.New(slog.DiscardHandler)})
 	without := page.New(page.Options{Next: answer("next"), Log: slog.New(slog.DiscardHandler)})
 	for _, c := range []struct {
 		name, host, site string
@@ -30,14 +32,16 @@ func TestControlIsLocal(t *testing.T) {
 		{"another name", "evil.example", "", controlled, "", http.StatusForbidden},
 		{"no controls", "127.0.0.1:8080", "", without, "next", http.StatusOK},
 	} {
-		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+c.host+"/control/clock", nil)
-		if c.site != "" {
-			r.Header.Set("Sec-Fetch-Site", c.site)
-		}
-		w := httptest.NewRecorder()
-		c.handler.ServeHTTP(w, r)
-		if w.Code != c.status || c.want != "" && w.Body.String() != c.want {
-			t.Errorf("%s: %d %q", c.name, w.Code, w.Body)
+		for path, want := range map[string]string{"/control/clock": c.want, "/docs": strings.Replace(c.want, "control", "docs", 1)} {
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+c.host+path, nil)
+			if c.site != "" {
+				r.Header.Set("Sec-Fetch-Site", c.site)
+			}
+			w := httptest.NewRecorder()
+			c.handler.ServeHTTP(w, r)
+			if w.Code != c.status || want != "" && w.Body.String() != want {
+				t.Errorf("%s: %s: %d %q", c.name, path, w.Code, w.Body)
+			}
 		}
 	}
 }

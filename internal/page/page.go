@@ -53,11 +53,15 @@ type Options struct {
 	Market  Market
 	Next    http.Handler // answers everything except the page
 	Control http.Handler // answers the paths under /control/; nil: Next does
+	Docs    http.Handler // answers GET, HEAD and POST of /docs; nil: Next does
 	Log     *slog.Logger
 }
 
 //go:embed page.html
 var pageHTML string
+
+//go:embed detail.html
+var detailHTML string
 
 //go:embed page.css
 var pageCSS string
@@ -72,12 +76,14 @@ type handler struct {
 	origins   *http.CrossOriginProtection
 }
 
-// New returns the handler. GET, HEAD and POST of "/" are the page; paths under /control/
-// go to o.Control, with the page's protection; everything else goes to o.Next.
+// New returns the handler. GET, HEAD and POST of "/" are the page; /rewards/ID and /users/ID are those
+// of a reward and of a user. Paths under /control/
+// go to o.Control and /docs to o.Docs, with the page's protection. The rest goes to o.Next.
 func New(o Options) http.Handler {
 	return &handler{
-		Options:   o,
-		templates: template.Must(template.New("").Funcs(template.FuncMap{"dollars": dollars}).Parse(pageHTML)),
+		Options: o,
+		templates: template.Must(template.Must(template.New("").Funcs(template.FuncMap{"dollars": dollars}).
+			Parse(pageHTML)).Parse(detailHTML)),
 		policy: "default-src 'none'; style-src " + hash(pageCSS) + "; script-src " + hash(pageJS) +
 			"; connect-src 'self'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
 		origins: http.NewCrossOriginProtection(),
@@ -96,11 +102,18 @@ const maxTime = 10 * time.Second
 // ServeHTTP implements http.Handler.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if h.Control != nil && strings.HasPrefix(r.URL.Path, "/control/") {
-		h.control(w, r)
+		h.guarded(h.Control, w, r)
 		return
 	}
 	post := r.Method == http.MethodPost
-	if r.URL.Path != "/" || !post && r.Method != http.MethodGet && r.Method != http.MethodHead {
+	shown := post || r.Method == http.MethodGet || r.Method == http.MethodHead
+	if h.Docs != nil && r.URL.Path == "/docs" && shown {
+		h.protect(w.Header())
+		h.guarded(h.Docs, w, r)
+		return
+	}
+	detailed := !post && detailed(r.URL.Path)
+	if r.URL.Path != "/" && !detailed || !shown {
 		h.Next.ServeHTTP(w, r)
 		return
 	}
@@ -113,6 +126,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "this page is for this machine only: open it as http://localhost:PORT/", http.StatusForbidden)
 	case h.origins.Check(r) != nil:
 		http.Error(w, "another site sent this request; nothing was done", http.StatusForbidden)
+	case detailed:
+		h.detail(w, r)
 	case post:
 		h.post(w, r)
 	default:
@@ -130,13 +145,13 @@ func (h *handler) post(w http.ResponseWriter, r *http.Request) {
 	h.give(w, r)
 }
 
-// control lets this machine's programs control the brokerage, but no other site's page.
-func (h *handler) control(w http.ResponseWriter, r *http.Request) {
+// guarded serves this machine's programs and pages, but no other site's page.
+func (h *handler) guarded(next http.Handler, w http.ResponseWriter, r *http.Request) {
 	if !local(r.Host) || h.origins.Check(r) != nil {
-		http.Error(w, "the brokerage is controlled from this machine only; nothing was done", http.StatusForbidden)
+		http.Error(w, "this is for this machine only; nothing was done", http.StatusForbidden)
 		return
 	}
-	h.Control.ServeHTTP(w, r)
+	next.ServeHTTP(w, r)
 }
 
 // protect sets the security headers of every answer.

@@ -29,6 +29,9 @@ type view struct {
 	Orders    []order
 	Portfolio portfolio
 
+	Award *award // on the page of a reward
+	Owner *owner // on the page of a user
+
 	// Only on the whole page, not in its live part.
 	Form    form
 	Given   *reward // by the form, just now

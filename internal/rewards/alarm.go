@@ -14,7 +14,8 @@ type Alarm struct {
 }
 
 // The names of alarms. A name that ends in a colon is a prefix: the id of the order or of
-// the corporate action, the stock's symbol, or the host follows.
+// the corporate action or the webhook endpoint, the stock's symbol, the app and its budget, or the host
+// follows.
 const (
 	AlarmOrderQuarantined = "order_quarantined:"
 	AlarmOrderWaits       = "order_waits:"
@@ -24,6 +25,10 @@ const (
 	AlarmClockAhead       = "clock_ahead:"
 	AlarmHouseOwes        = "house_owes:"
 	AlarmFillCorrected    = "fill_corrected:"
+	AlarmBudgetAlmost     = "budget_almost_used:"
+	AlarmBudgetUsed       = "budget_used:"
+	AlarmWebhookFailing   = "webhook_failing:"
+	AlarmWebhookDisabled  = "webhook_disabled:"
 
 	AlarmPaused         = "ordering_paused"
 	AlarmConflict       = "broker_conflict"

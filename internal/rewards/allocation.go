@@ -51,6 +51,7 @@ type Claim struct {
 	RewardAmount money.USD
 	Booked       money.USD    // dollars bought by earlier orders
 	BookedShares money.Shares // shares bought by earlier orders
+	Uncounted    bool         // the reward counts for no budget
 }
 
 // Result is the outcome of an order for one member.

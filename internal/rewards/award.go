@@ -85,6 +85,10 @@ func (o Outcome) answer(r NewReward) (Reward, bool, error) {
 			Code: CodeUnprocessable, Message: "amountUsd is less than the smallest award that the operator accepts",
 			Details: MinAwardDetails{r.MinAmount},
 		}
+	case OverBudget:
+		return Reward{}, false, &Error{
+			Code: CodeUnprocessable, Message: "amountUsd is more than a budget of the app has left", Details: *o.Budget,
+		}
 	default: // NotGiftable
 		return Reward{}, false, &Error{
 			Code: CodeUnprocessable, Message: "assetSymbol is not in the catalog",

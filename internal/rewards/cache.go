@@ -1,14 +1,17 @@
 package rewards
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
 )
 
-// cached holds a value for cacheFor, then loads it again. Concurrent callers wait for one
+// cached holds a value for a time, by default cacheFor, then loads it again. Concurrent callers wait for one
 // load. It is safe for concurrent use.
 type cached[T any] struct {
+	keep time.Duration // 0: cacheFor
+
 	mu    sync.Mutex
 	value T
 	until time.Time
@@ -28,7 +31,7 @@ func (c *cached[T]) get(
 		var none T
 		return none, err
 	}
-	c.value, c.until = value, at.Add(cacheFor)
+	c.value, c.until = value, at.Add(cmp.Or(c.keep, cacheFor))
 	return value, nil
 }
 

@@ -37,7 +37,19 @@ type UserHolding struct {
 	AssetID   AssetID
 	Quantity  money.Shares
 	CostBasis money.USD
-	Moved     money.USD // of CostBasis, what corporate actions added; the rest are executed rewards
+	// Moved is what corporate actions added to CostBasis, less what reversals took. The rest are executed rewards.
+	Moved money.USD
+}
+
+// UserTaking is what a reversal took of one stock of a user, for the house.
+type UserTaking struct {
+	Taking
+
+	AppID      AppID
+	UserID     UserID
+	ReversalID ReversalID
+	After      int64 // number of the last switch before it
+	At         time.Time
 }
 
 // Stock is the booked shares of a stock.

@@ -83,6 +83,7 @@ type Order struct {
 
 	Attempts       int       // sends, each counted before it is made
 	FirstAttemptAt time.Time // zero until sent
+	AnsweredAt     time.Time // when the broker first showed it; zero: not yet, or not known
 	NextAttemptAt  time.Time // earliest time of the next look-up or send
 	Deadline       time.Time // when an ambiguous order that the broker does not show is lost; zero: not ambiguous
 
@@ -187,6 +188,9 @@ func (o Order) Merge(b BrokerOrder, now time.Time, levels ...money.Price) (Order
 	before, phase, known := o, PhaseOf(b.Status), PhaseOf(o.BrokerStatus)
 	ended := known == PhaseEnded || known == PhaseFilled
 	o.State, o.BrokerID = OrderOpen, b.ID
+	if o.AnsweredAt.IsZero() {
+		o.AnsweredAt = notBefore(now, o.FirstAttemptAt)
+	}
 	switch {
 	case (phase == PhaseWorking || phase == PhaseEnded) && known == PhaseFilled:
 		return o, nil // a stale report

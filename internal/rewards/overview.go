@@ -15,6 +15,7 @@ type Overview struct {
 	Actions       map[ActionState]int // actions that hold a stock, now or later
 	NotionalToday money.USD           // of orders planned on this UTC day
 	HouseToday    money.USD           // added by the house to small pools on this UTC day
+	Budgets       []BudgetUse         // per app, in force
 	Control       Control
 	Alarms        []Alarm // by name
 }

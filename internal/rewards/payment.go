@@ -157,7 +157,7 @@ func (a Action) CashAward(e Effect, stock AssetID, attempt int) NewReward {
 	metadata := `{"corporateActionId":` + strconv.Quote(a.ID) + `}`
 	r := NewReward{
 		AppID: e.AppID, UserID: e.UserID, IdempotencyKey: key, Amount: e.Cash, Symbol: symbol, Source: source,
-		Metadata: metadata, Canonical: metadata, AssetID: stock,
+		Metadata: metadata, Canonical: metadata, AssetID: stock, Uncounted: true,
 	}
 	r.Fingerprint = NewFingerprint(r, metadata)
 	return r

@@ -139,6 +139,7 @@ func TestCashAwards(t *testing.T) {
 	} {
 		want := c.want
 		want.AppID, want.UserID, want.Amount, want.AssetID, want.Canonical = e.AppID, e.UserID, e.Cash, 9, want.Metadata
+		want.Uncounted = true
 		want.Fingerprint = rewards.NewFingerprint(want, want.Metadata)
 		if diff := cmp.Diff(want, c.a.CashAward(e, 9, c.attempt)); diff != "" {
 			t.Errorf("the award (-want +got):\n%s", diff)

@@ -89,6 +89,7 @@ type NewReward struct {
 	Fingerprint    Fingerprint
 	AssetID        AssetID   // zero when the symbol cannot be awarded now
 	MinAmount      money.USD // the smallest award that the operator accepts now
+	Uncounted      bool      // it counts for no budget: the service awards a corporate action's cash
 }
 
 // TooSmall reports whether the amount is less than MinAmount.
@@ -104,14 +105,16 @@ const (
 	NoSuchUser                       // the user does not exist in the app
 	NotGiftable                      // the symbol cannot be awarded now
 	BelowMinAward                    // the amount is less than MinAmount
+	OverBudget                       // the amount exceeds what a budget has left
 	Created                          // a new reward
 )
 
 // Outcome is the outcome of one request to award stock. Reward is set for Created
-// and Replay.
+// and Replay, Budget for OverBudget.
 type Outcome struct {
 	Verdict Verdict
 	Reward  Reward
+	Budget  *BudgetDetails
 }
 
 // Page is a page of a list, newest first.

@@ -12,6 +12,7 @@ import (
 
 // Store is what the use cases read. Every method sees all commits before its call.
 type Store interface {
+	WebhookStore
 	// AppByKey returns the key with that hash and its app, even if the key is expired or
 	// revoked. It fails with CodeNotFound.
 	AppByKey(ctx context.Context, hash KeyHash) (Key, App, error)
@@ -31,6 +32,16 @@ type Store interface {
 	Holdings(ctx context.Context, app AppID, user UserID) ([]Holding, error)
 	// ForgetHoldings lets Holdings read the user's again, if they were kept in memory.
 	ForgetHoldings(app AppID, user UserID)
+	// Activity lists what changed a user's holdings, newest first: its entries add up to Holdings at
+	// the same moment. It fails with CodeNotFound when the app has no such user.
+	Activity(ctx context.Context, app AppID, user UserID, p ActivityPage) ([]UserActivity, error)
+	// Reversal returns a reversal of the app, or fails with CodeNotFound.
+	Reversal(ctx context.Context, app AppID, id ReversalID) (Reversal, error)
+	// Reversals lists reversals of the app, newest first.
+	Reversals(ctx context.Context, app AppID, f ReversalFilter, p Page[Reversal]) ([]Reversal, error)
+	// History returns what is known of how a reward of the app was bought, or fails with
+	// CodeNotFound.
+	History(ctx context.Context, app AppID, id RewardID) (History, error)
 	// Assets lists the catalog, sorted by symbol, including disabled assets.
 	Assets(ctx context.Context) ([]Asset, error)
 	// ActionsOfApp lists the corporate actions that clients of the app see, newest first: those of
@@ -42,6 +53,17 @@ type Store interface {
 	// last. It fails with CodeNotFound, and with CodeUnavailable while the action is being applied
 	// and too many holdings would have to be read.
 	Effects(ctx context.Context, app AppID, id string, p EffectPage) ([]ActionEffect, error)
+	// EventsAfter lists at most limit events of the app that come after a sequence, oldest first. It fails
+	// with CodeUnavailable while the next events are of orders that an earlier version booked and that are
+	// not in the log yet.
+	EventsAfter(ctx context.Context, app AppID, after int64, types EventTypes, limit int) (EventPage, error)
+	// Event returns an event of the app, or fails with CodeNotFound.
+	Event(ctx context.Context, app AppID, id EventID) (Event, error)
+	// NewestEvent returns the newest sequence of all apps. Every event of a later commit has a greater one.
+	NewestEvent(ctx context.Context) (sequence int64, err error)
+	// Budgets lists the budgets of the app with what is used of them now, by name, also those whose
+	// past is being counted.
+	Budgets(ctx context.Context, app AppID) ([]BudgetUse, error)
 }
 
 // Recorder records the requests of clients. After CodeUnavailable the outcome may be unknown;
@@ -61,6 +83,9 @@ type Recorder interface {
 	// when neither an email nor an external id would be left, and as CreateUser when another user
 	// has the new email or external id.
 	ChangeUser(ctx context.Context, c UserChange) (User, error)
+	// Reverse takes an award back. Of several requests with one idempotency key, concurrent or not,
+	// exactly one creates a reversal.
+	Reverse(ctx context.Context, n NewReversal) (ReversalOutcome, error)
 }
 
 // Prices knows the prices of shares.
@@ -81,15 +106,20 @@ type Service struct {
 	prices   Prices
 	now      func() time.Time
 	minAward money.USD // of a new award
+	webhooks Webhooks
 
 	keys    sync.Map // KeyHash -> *cachedKey
 	account cached[Mode]
 	catalog cached[catalog]
+	newest  cached[int64]
 }
 
 // NewService returns a Service.
 func NewService(store Store, recorder Recorder, prices Prices, now func() time.Time) *Service {
-	return &Service{store: store, recorder: recorder, prices: prices, now: now}
+	return &Service{
+		store: store, recorder: recorder, prices: prices, now: now, newest: cached[int64]{keep: newestFor},
+		webhooks: Webhooks{Nudge: func() {}},
+	}
 }
 
 // SetMinAward sets the smallest accepted amount of an award; zero accepts any. It must be
@@ -199,6 +229,28 @@ func (s *Service) Reward(ctx context.Context, app AppID, id RewardID) (Reward, e
 // Rewards lists rewards of the app, newest first (specification, section 4.7).
 func (s *Service) Rewards(ctx context.Context, app AppID, f RewardFilter, p Page[Reward]) ([]Reward, error) {
 	return s.store.Rewards(ctx, app, f, p)
+}
+
+// Reverse takes an award back, or a part of it. For a replay it returns the stored reversal and true
+// (additions, section 1).
+func (s *Service) Reverse(ctx context.Context, n NewReversal) (Reversal, bool, error) {
+	o, err := s.recorder.Reverse(ctx, n)
+	if err == nil {
+		err = o.Refused
+	}
+	return o.Reversal, o.Replayed, err
+}
+
+// Reversal returns a reversal of the app, or fails with CodeNotFound (additions, section 1).
+func (s *Service) Reversal(ctx context.Context, app AppID, id ReversalID) (Reversal, error) {
+	return s.store.Reversal(ctx, app, id)
+}
+
+// Reversals lists reversals of the app, newest first (additions, section 1).
+func (s *Service) Reversals(
+	ctx context.Context, app AppID, f ReversalFilter, p Page[Reversal],
+) ([]Reversal, error) {
+	return s.store.Reversals(ctx, app, f, p)
 }
 
 // Portfolio values a user's holdings (specification, section 4.4).

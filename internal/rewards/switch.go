@@ -56,18 +56,32 @@ func (s Switch) Undo() Switch {
 	return back
 }
 
+// Done is what the switch that an undo takes back did to a user.
+type Done struct {
+	Effects []Effect
+	Exact   []Holding // what the user has after the undo, if some of it was taken back in between
+}
+
 // Apply returns the holding and the target's holding after the switch. target is what the user
-// has of the target, the zero value if nothing. done are the effects of the switch that s undoes,
-// for this user. It fails with money.ErrOverflow.
-func (s Switch) Apply(h, target Holding, done []Effect) (kept, given Holding, err error) {
+// has of the target, the zero value if nothing. done is what s undoes for this user. It fails with
+// money.ErrOverflow.
+func (s Switch) Apply(h, target Holding, done Done) (kept, given Holding, err error) {
 	if s.Undoes != 0 {
 		kept, given = h, target
-		for _, e := range done {
+		for _, e := range done.Effects {
 			switch e.AssetID {
 			case h.AssetID:
 				kept = kept.back(e)
 			case s.Target:
 				given = given.back(e)
+			}
+		}
+		for _, exact := range done.Exact {
+			switch exact.AssetID {
+			case h.AssetID:
+				kept.Quantity, kept.CostBasis = exact.Quantity, exact.CostBasis
+			case s.Target:
+				given.Quantity, given.CostBasis = exact.Quantity, exact.CostBasis
 			}
 		}
 		return kept, given, nil
@@ -85,7 +99,7 @@ func (s Switch) Apply(h, target Holding, done []Effect) (kept, given Holding, er
 
 // Convert returns a user's holdings after the switch, whether the sweep has reached them or not.
 // goal is the generation of the target.
-func (s Switch) Convert(list []Holding, goal int64, done []Effect) ([]Holding, error) {
+func (s Switch) Convert(list []Holding, goal int64, done Done) ([]Holding, error) {
 	source, target := -1, -1
 	for i, h := range list {
 		switch {

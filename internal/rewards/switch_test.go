@@ -58,7 +58,7 @@ func TestUndoRestores(t *testing.T) {
 		if s.Target != 0 {
 			target = drawHolding(t, "target", targetStock, 2)
 		}
-		kept, given, err := s.Apply(h, target, nil)
+		kept, given, err := s.Apply(h, target, rewards.Done{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +69,7 @@ func TestUndoRestores(t *testing.T) {
 		}
 		since := drawHolding(t, "since", sourceStock, 4)
 		kept.Quantity, kept.CostBasis = kept.Quantity+since.Quantity, kept.CostBasis+since.CostBasis
-		back, backTarget, err := s.Undo().Apply(kept, given, effects)
+		back, backTarget, err := s.Undo().Apply(kept, given, rewards.Done{Effects: effects})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +94,7 @@ func TestConvertIsTheSweep(t *testing.T) {
 			target = drawHolding(t, "target", targetStock, goal)
 			list = append(list, target)
 		}
-		kept, given, err := s.Apply(list[1], target, nil)
+		kept, given, err := s.Apply(list[1], target, rewards.Done{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,14 +103,14 @@ func TestConvertIsTheSweep(t *testing.T) {
 		if len(list) == 3 || s.Target != 0 && (given.Quantity != 0 || given.CostBasis != 0) {
 			want = append(want, given)
 		}
-		got, err := s.Convert(append([]rewards.Holding(nil), list...), goal, nil)
+		got, err := s.Convert(append([]rewards.Holding(nil), list...), goal, rewards.Done{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatalf("a reader sees (-sweep +reader):\n%s", diff)
 		}
-		again, err := s.Convert(append([]rewards.Holding(nil), got...), goal, nil)
+		again, err := s.Convert(append([]rewards.Holding(nil), got...), goal, rewards.Done{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -126,7 +126,7 @@ func TestUndoTakesNoMoreThanThereIs(t *testing.T) {
 	back := rewards.Switch{AssetID: sourceStock, Undoes: 5}
 	effect := rewards.Effect{AssetID: sourceStock, Before: 10, After: 40, BasisBefore: 5, BasisAfter: 9}
 	kept, _, err := back.Apply(rewards.Holding{AssetID: sourceStock, Quantity: 20, CostBasis: 3}, rewards.Holding{},
-		[]rewards.Effect{effect})
+		rewards.Done{Effects: []rewards.Effect{effect}})
 	check(t, err)
 	if kept.Quantity != 0 || kept.CostBasis != 0 {
 		t.Errorf("20 less 30 became %+v", kept)

@@ -36,6 +36,7 @@ func (s *Server) newAdmin() (*admin.Admin, error) {
 	o := admin.Options{
 		Metrics: s.metrics, Store: s.Store, Market: s.Market, Intake: s.intake, Worker: s.worker,
 		DailyLimit: limitOf(limits.DailyLimit), HouseLimit: limitOf(limits.HouseDailyLimit), Now: time.Now, Log: s.log,
+		Reference: s.reference,
 	}
 	if s.certificate != nil {
 		o.Certificate = s.certificate

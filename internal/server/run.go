@@ -29,6 +29,7 @@ func (s *Server) Run(ctx context.Context) error {
 	workDone.Go(func() { s.reviewKeys(workCtx) })
 	workDone.Go(func() { s.watchClocks(workCtx) })
 	workDone.Go(func() { s.keepIndex(workCtx) })
+	workDone.Go(func() { s.logPast(workCtx) })
 	if s.cfg.Role != RoleAPI {
 		workDone.Go(func() {
 			if err := s.pinAccount(workCtx); err != nil {
@@ -37,6 +38,9 @@ func (s *Server) Run(ctx context.Context) error {
 			}
 			s.worker.Run(workCtx)
 		})
+	}
+	if s.webhooks != nil {
+		workDone.Go(func() { s.webhooks.Run(workCtx) })
 	}
 	if s.fleet != nil {
 		workDone.Go(func() { s.nudgeFleet(workCtx) })

@@ -27,9 +27,11 @@ import (
 	"stockrewards/internal/intake"
 	"stockrewards/internal/market"
 	"stockrewards/internal/money"
+	"stockrewards/internal/reference"
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store"
 	"stockrewards/internal/store/postgres"
+	"stockrewards/internal/webhook"
 )
 
 // NoLimit is a limit in dollars that no order reaches.
@@ -51,6 +53,7 @@ type Config struct {
 	// Exclusive and LeaseTTL.
 	Fulfillment fulfillment.Config
 	LeastAward  money.USD // the smallest new award; 0: any
+	Webhooks    Webhooks
 
 	Listen          string // address of the API; unused by RoleWorker
 	TLSCert, TLSKey string // PEM files; "" without TLS
@@ -80,7 +83,10 @@ type Server struct {
 	http        *http.Server
 	metrics     *admin.Metrics
 	admin       *admin.Admin
-	certificate *certificate.Pair // nil without TLS
+	reference   *reference.Reference
+	certificate *certificate.Pair   // nil without TLS
+	keyring     *webhook.Keyring    // nil: webhooks have no key
+	webhooks    *webhook.Dispatcher // nil in a process that sends none
 
 	listener      net.Listener // nil for RoleWorker
 	adminListener net.Listener // nil without AdminListen
@@ -92,7 +98,7 @@ type Server struct {
 func New(ctx context.Context, cfg Config) (*Server, error) {
 	s := &Server{
 		cfg: cfg, log: cfg.Log, metrics: newMetrics(cfg), recorded: make(chan struct{}, 1),
-		clocks: rewards.NewClockGuard(time.Now, cfg.AllowFutureIDs),
+		reference: reference.New(api.Document()), clocks: rewards.NewClockGuard(time.Now, cfg.AllowFutureIDs),
 	}
 	if err := s.open(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -119,6 +125,9 @@ func (s *Server) open(ctx context.Context) (err error) {
 	}
 	s.onClose(s.Broker.Close)
 	s.Store.Guard(s.clocks.Check)
+	if err := s.openKeyring(ctx); err != nil {
+		return err
+	}
 	s.readDatabaseClock(ctx)
 	if err := s.wire(ctx, in); err != nil {
 		return err
@@ -159,12 +168,13 @@ func (s *Server) wire(ctx context.Context, in store.Installation) (err error) {
 	cfg := s.cfg.Fulfillment
 	cfg.Holder, cfg.Prefix = hex.EncodeToString(holder), "sr-"+in.ID+"-"
 	cfg.Exclusive, cfg.LeaseTTL = s.fleet == nil, s.leaseTTL()
+	s.cfg.Fulfillment.Holder = cfg.Holder
 	s.Market = market.New(guardedBroker{s.Broker.Client, s.clocks}, s.Store, time.Now, s.log)
 	if err := s.Market.Load(ctx); err != nil {
 		return err
 	}
 	s.worker = fulfillment.New(s.Store, s.Broker, s.Market, cfg, time.Now, s.log)
-	s.worker.Observe(s.metrics)
+	s.worker.Observe(observer{s})
 	s.intake = intake.New(s.Store, s.nudge)
 	gate := admission.New()
 	s.intake.Observe(func(c intake.Commit) {
@@ -173,9 +183,11 @@ func (s *Server) wire(ctx context.Context, in store.Installation) (err error) {
 	})
 	s.Service = rewards.NewService(s.Store, s.intake, s.Market, time.Now)
 	s.Service.SetMinAward(s.cfg.LeastAward)
+	s.wireWebhooks()
 	s.options = api.Options{
 		Service: s.Service, CursorKey: in.CursorKey, Log: s.log, RequestLog: s.cfg.RequestLog,
 		Observe: s.metrics.Request, Proxy: s.cfg.Proxy, KeyThrottle: &admission.KeyThrottle{}, Gate: gate,
+		Reference: s.reference,
 	}
 	s.http = api.NewServer(s.options)
 	s.admin, err = s.newAdmin()

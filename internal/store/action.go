@@ -105,7 +105,7 @@ func (s *Store) ChangeActions(ctx context.Context, l rewards.Lease, changes []re
 				return err
 			}
 		}
-		return nil
+		return s.addActionEvents(ctx, tx, changes...)
 	})
 }
 

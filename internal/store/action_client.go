@@ -160,14 +160,7 @@ func compareEffects(e rewards.Effect, place rewards.EffectPlace) int {
 func describeEffects(
 	ctx context.Context, tx Tx, w rewards.Switch, list []rewards.Effect,
 ) ([]rewards.ActionEffect, error) {
-	symbols := make(map[rewards.AssetID]string)
-	err := tx.Query(ctx, func(row Row) error {
-		var id rewards.AssetID
-		var symbol string
-		err := row.Scan((*int64)(&id), &symbol)
-		symbols[id] = symbol
-		return err
-	}, `SELECT id, symbol FROM assets WHERE id IN (?1, ?2)`, int64(w.AssetID), int64(w.Target))
+	symbols, err := symbolsOf(ctx, tx, w)
 	if err != nil {
 		return nil, err
 	}
@@ -180,4 +173,16 @@ func describeEffects(
 		}
 	}
 	return described, err
+}
+
+// symbolsOf returns the symbols of the stocks that a switch changes.
+func symbolsOf(ctx context.Context, tx Tx, w rewards.Switch) (map[rewards.AssetID]string, error) {
+	symbols := make(map[rewards.AssetID]string)
+	return symbols, tx.Query(ctx, func(row Row) error {
+		var id rewards.AssetID
+		var symbol string
+		err := row.Scan((*int64)(&id), &symbol)
+		symbols[id] = symbol
+		return err
+	}, `SELECT id, symbol FROM assets WHERE id IN (?1, ?2)`, int64(w.AssetID), int64(w.Target))
 }

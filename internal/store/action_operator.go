@@ -22,7 +22,11 @@ func (o *Operator) IgnoreAction(ctx context.Context, id string) (r Ignored, err 
 		if err := decide(ctx, tx, before, r.Action); err != nil {
 			return nil, err
 		}
-		return []rewards.Change{decided(before, r.Action)}, r.acceptUnits(ctx, tx)
+		if err := r.acceptUnits(ctx, tx); err != nil {
+			return nil, err
+		}
+		change := rewards.ActionChange{Before: before, After: r.Action}
+		return []rewards.Change{decided(before, r.Action)}, o.addActionEvents(ctx, tx, change)
 	})
 	return r, err
 }
@@ -84,7 +88,11 @@ func (o *Operator) ApproveAction(ctx context.Context, id string) (a rewards.Acti
 		if err != nil {
 			return nil, err
 		}
-		return []rewards.Change{decided(before, a)}, decide(ctx, tx, before, a)
+		if err := decide(ctx, tx, before, a); err != nil {
+			return nil, err
+		}
+		change := rewards.ActionChange{Before: before, After: a}
+		return []rewards.Change{decided(before, a)}, o.addActionEvents(ctx, tx, change)
 	})
 	return a, err
 }
@@ -106,7 +114,11 @@ func (o *Operator) EnterAction(ctx context.Context, a rewards.Action) (rewards.A
 		if err := insertAction(ctx, tx, a); err != nil {
 			return nil, err
 		}
-		return []rewards.Change{{Object: a.Object(), After: a.Decided()}}, holdAsset(ctx, tx, a.AssetID)
+		if err := holdAsset(ctx, tx, a.AssetID); err != nil {
+			return nil, err
+		}
+		change := rewards.Change{Object: a.Object(), After: a.Decided()}
+		return []rewards.Change{change}, o.addActionEvents(ctx, tx, rewards.ActionChange{After: a})
 	})
 	return a, err
 }
@@ -138,6 +150,7 @@ func (o *Operator) UndoAction(ctx context.Context, id string) (a rewards.Action,
 		}
 		if err == nil {
 			change.beginAll()
+			err = o.addActionEvents(ctx, tx, rewards.ActionChange{Before: before, After: a})
 		}
 		return []rewards.Change{decided(before, a)}, err
 	})

@@ -14,9 +14,11 @@ func scanApp(row Row) (a rewards.App, err error) {
 	return a, err
 }
 
-// CreateApp stores an app and its first key. It fails with CodeConflict when the name is
-// taken or looks like an id.
-func (o *Operator) CreateApp(ctx context.Context, name string, k rewards.Key) (rewards.App, rewards.Key, error) {
+// CreateApp stores an app, its first key and its first budgets. It fails with CodeConflict when the
+// name is taken or looks like an id.
+func (o *Operator) CreateApp(
+	ctx context.Context, name string, k rewards.Key, budgets ...rewards.Budget,
+) (rewards.App, rewards.Key, error) {
 	a := rewards.App{Name: name, Dividends: rewards.DividendsReinvest}
 	if _, err := rewards.ParseID[rewards.App](name); err == nil {
 		return a, k, conflict("a name must not look like an id")
@@ -37,6 +39,13 @@ func (o *Operator) CreateApp(ctx context.Context, name string, k rewards.Key) (r
 		k.AppID = a.ID
 		k.ID = rewards.NewID[rewards.Key](o.ids)
 		changes := []rewards.Change{{Object: a.Object(), After: a.State()}, {Object: k.Object(), After: k.State()}}
+		for _, b := range budgets {
+			b.AppID = a.ID
+			if err := o.insertFirstBudget(ctx, tx, b); err != nil {
+				return nil, err
+			}
+			changes = append(changes, rewards.Change{Object: b.Object(), After: b.Decided()})
+		}
 		return changes, insertKey(ctx, tx, k)
 	})
 	return a, k, err

@@ -3,30 +3,74 @@ package store
 import (
 	"context"
 
+	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 )
 
-// CancelReward cancels a reward of any app that is in no order yet. It fails with
-// CodeNotFound, and with CodeConflict when rewards.Reward.Cancel refuses.
-func (o *Operator) CancelReward(ctx context.Context, id rewards.RewardID, reason string) (rewards.Reward, error) {
-	var canceled rewards.Reward
-	err := o.changeFor(ctx, reason, func(ctx context.Context, tx Tx) ([]rewards.Change, error) {
-		r, err := rewardOfAnyApp(ctx, tx, id)
+// ReverseReward takes an award of any app back, or a part of it; amount 0 is all that is left. A reward
+// in no order is canceled when it is taken back whole. Of an executed one the running service takes
+// the shares in a moment. It fails with CodeNotFound, and as rewards.NewReversal.Decide.
+func (o *Operator) ReverseReward(
+	ctx context.Context, id rewards.RewardID, amount money.USD, reason string,
+) (v rewards.Reversal, after rewards.Reward, err error) {
+	err = o.changeFor(ctx, reason, func(ctx context.Context, tx Tx) ([]rewards.Change, error) {
+		before, err := rewardOfAnyApp(ctx, tx, id)
 		if err != nil {
 			return nil, err
 		}
-		if canceled, err = r.Cancel(reason); err != nil {
+		reversed, err := reversedOf(ctx, tx, before)
+		if err != nil {
 			return nil, err
 		}
-		n, err := tx.Exec(ctx, `UPDATE rewards SET status = `+failed+`, waiting = 0, failure_reason = ?3
-			WHERE app_id = ?1 AND id = ?2 AND status = `+recorded+` AND waiting = 1`,
-			r.AppID[:], r.ID[:], canceled.FailureReason)
-		if err == nil && n == 0 {
-			err = rewards.ErrStale
+		n := rewards.OperatorReversal(before, rewards.NewID[rewards.Reversal](o.ids), amount, reason)
+		if v, err = n.Decide(before, reversed); err != nil {
+			return nil, err
 		}
-		return []rewards.Change{{Object: r.Object(), Before: r.State(), After: canceled.State()}}, err
+		after = before
+		switch {
+		case before.Status == rewards.Executed:
+			v.State = rewards.ReversalOrdered
+		case v.Cancels(before, reversed):
+			if after, err = o.cancel(ctx, tx, before, v); err != nil {
+				return nil, err
+			}
+			v = v.Complete(0, 0, o.now())
+		default:
+		}
+		return []rewards.Change{
+			{Object: v.Object(), After: v.LogState()},
+			{Object: after.Object(), Before: before.State(), After: after.State()},
+		}, o.insertReversal(ctx, tx, v, n.Fingerprint())
 	})
-	return canceled, err
+	return v, after, err
+}
+
+// cancel fails a recorded reward that is taken back whole. All its reversals are then complete.
+func (s *Store) cancel(
+	ctx context.Context, tx Tx, r rewards.Reward, v rewards.Reversal,
+) (after rewards.Reward, err error) {
+	if after, err = r.Cancel(v.FailureText()); err != nil {
+		return r, err
+	}
+	n, err := tx.Exec(ctx, `UPDATE rewards SET status = `+failed+`, waiting = 0, failure_reason = ?3
+		WHERE app_id = ?1 AND id = ?2 AND status = `+recorded+` AND waiting = 1`,
+		r.AppID[:], r.ID[:], after.FailureReason)
+	if err != nil || n == 0 {
+		return r, staleIf(n == 0, err)
+	}
+	earlier, err := reversalsOf(ctx, tx, r)
+	if err != nil {
+		return r, err
+	}
+	for _, pending := range earlier {
+		if err := s.saveReversal(ctx, tx, pending.Complete(0, 0, s.now())); err != nil {
+			return r, err
+		}
+	}
+	if err := giveBackOne(ctx, tx, r); err != nil {
+		return r, err
+	}
+	return after, s.addEvent(ctx, tx, r.AppID, rewards.EventRewardFailed, r.ID[:])
 }
 
 // rewardOfAnyApp finds a reward by its id alone, for operators. CROSS makes SQLite look the

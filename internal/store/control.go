@@ -9,14 +9,16 @@ import (
 
 // Control returns what stops ordering, if anything.
 func (s *Store) Control(ctx context.Context) (rewards.Control, error) {
-	return read(ctx, s, func(ctx context.Context, tx Tx) (c rewards.Control, err error) {
-		if c.Paused, err = setting(ctx, tx, settingPaused); err != nil {
-			return c, err
-		}
-		_, err = fetchValues(ctx, tx, []any{&c.Conflicts},
-			`SELECT count(*) FROM broker_conflicts WHERE acknowledged_at = 0`)
+	return read(ctx, s, control)
+}
+
+func control(ctx context.Context, tx Tx) (c rewards.Control, err error) {
+	if c.Paused, err = setting(ctx, tx, settingPaused); err != nil {
 		return c, err
-	})
+	}
+	_, err = fetchValues(ctx, tx, []any{&c.Conflicts},
+		`SELECT count(*) FROM broker_conflicts WHERE acknowledged_at = 0`)
+	return c, err
 }
 
 // SetPaused stops planning and sending orders until the reason is set to "". Orders at the

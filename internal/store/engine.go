@@ -29,6 +29,9 @@ type Engine interface {
 	// may run at the same time as a Write. It fails with ErrUnknownOutcome when the outcome of
 	// the commit is unknown and the process can go on.
 	WriteForClients(ctx context.Context, f func(context.Context, Tx) error) error
+	// WriteBooks is Write for client requests that change what Write changes too: it excludes Write
+	// calls, but need not exclude WriteForClients calls. It fails as WriteForClients does.
+	WriteBooks(ctx context.Context, f func(context.Context, Tx) error) error
 	// Backup writes a consistent copy of everything committed to a new file. An engine that has
 	// its own backup tools fails and names them.
 	Backup(ctx context.Context, path string) error

@@ -90,14 +90,11 @@ func convertHoldings(ctx context.Context, tx Tx, found map[userKey][]rewards.Hol
 		return err
 	}
 	for k, list := range found {
-		var done []rewards.Effect
-		if w.Undoes != 0 {
-			if done, err = fetchAll(ctx, tx, scanEffect, `SELECT `+effectColumns+` FROM effects
-				WHERE switch = ?1 AND app_id = ?2 AND user_id = ?3`, w.Undoes, k.app[:], k.user[:]); err != nil {
-				return err
-			}
+		done, err := undoneOf(ctx, tx, w, k, k)
+		if err != nil {
+			return err
 		}
-		if found[k], err = w.Convert(list, goal, done); err != nil {
+		if found[k], err = w.Convert(list, goal, done[k]); err != nil {
 			return err
 		}
 	}

@@ -87,12 +87,30 @@ func (l LedgerReader) Holdings(ctx context.Context, each func(rewards.UserHoldin
 			err := row.Scan(toID(&h.UserID), (*int64)(&h.AssetID), (*int64)(&h.Quantity), (*int64)(&h.CostBasis),
 				(*int64)(&h.Moved))
 			return h, err
-		}, each, `SELECT h.user_id, h.asset_id, h.quantity, h.cost_basis, coalesce(m.moved, 0) FROM holdings h
+		}, each, `SELECT h.user_id, h.asset_id, h.quantity, h.cost_basis, coalesce(m.moved, 0) - coalesce(k.basis, 0)
+			FROM holdings h
 			LEFT JOIN (SELECT e.user_id, e.asset_id, CAST(sum(e.basis_after - e.basis_before) AS bigint) AS moved
 				FROM effects e WHERE e.app_id = ?1 AND e.switch IN (SELECT number FROM switches
 					WHERE target_id <> 0 OR basis_ends = 1 OR undoes <> 0)
 				GROUP BY e.user_id, e.asset_id) m ON m.user_id = h.user_id AND m.asset_id = h.asset_id
+			LEFT JOIN (SELECT v.user_id, t.asset_id, CAST(sum(t.basis) AS bigint) AS basis FROM takings t
+				JOIN reversals v ON v.app_id = t.app_id AND v.id = t.reversal_id WHERE t.app_id = ?1
+				GROUP BY v.user_id, t.asset_id) k ON k.user_id = h.user_id AND k.asset_id = h.asset_id
 			WHERE h.app_id = ?1 ORDER BY h.user_id, h.asset_id`, app.ID[:])
+	})
+}
+
+// Takings calls each with what reversals took, by app and reversal.
+func (l LedgerReader) Takings(ctx context.Context, each func(rewards.UserTaking) error) error {
+	return l.eachApp(ctx, func(app rewards.App) error {
+		return fetchEach(ctx, l.tx, func(row Row) (rewards.UserTaking, error) {
+			k := rewards.UserTaking{AppID: app.ID}
+			err := row.Scan(toID(&k.UserID), toID(&k.ReversalID), &k.After, toTime{&k.At}, (*int64)(&k.AssetID),
+				(*int64)(&k.Quantity), (*int64)(&k.Basis))
+			return k, err
+		}, each, `SELECT v.user_id, v.id, v.after_switch, v.completed_at, t.asset_id, t.quantity, t.basis
+			FROM takings t CROSS JOIN reversals v WHERE t.app_id = ?1 AND v.app_id = t.app_id AND v.id = t.reversal_id
+			ORDER BY t.app_id, t.reversal_id, t.asset_id`, app.ID[:])
 	})
 }
 

@@ -11,6 +11,17 @@ type NetworkTx interface {
 	CommitAll(ctx context.Context, n int, insert string, args ...any) (committed bool, err error)
 	// QueryOnly is Query for the only statement of a read. Its own snapshot suffices.
 	QueryOnly(ctx context.Context, each func(Row) error, query string, args ...any) error
+	// ExcludeClients waits for the running WriteForClients and excludes others until the
+	// transaction, one of Write, ends. It must come before any lock.
+	ExcludeClients(ctx context.Context) error
+}
+
+// excludeClients excludes WriteForClients, which a Write of an embedded engine does by itself.
+func excludeClients(ctx context.Context, tx Tx) error {
+	if network, ok := tx.(NetworkTx); ok {
+		return network.ExcludeClients(ctx)
+	}
+	return nil
 }
 
 // commitAll is CommitAll where the engine supports it.

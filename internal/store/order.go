@@ -11,7 +11,7 @@ const orderColumns = `id, client_order_id, asset_id,
 	(SELECT a.broker_id FROM assets a WHERE a.id = orders.asset_id), symbol, notional, house, members_hash, state,
 	attempts, first_attempt_at, next_attempt_at, deadline, broker_id, broker_status, filled_qty,
 	filled_avg_price, filled_at, terminal_since, reason, house_shares, settled_at, refused_sessions, refused_until,
-	generation, (SELECT a.former_broker_id FROM assets a WHERE a.id = orders.asset_id),
+	generation, answered_at, (SELECT a.former_broker_id FROM assets a WHERE a.id = orders.asset_id),
 	coalesce((SELECT c.filled_qty FROM order_corrections c WHERE c.order_id = orders.id ORDER BY c.number DESC LIMIT 1),
 		filled_qty)`
 
@@ -21,7 +21,7 @@ func scanOrder(row Row) (o rewards.Order, err error) {
 		toTime{&o.FirstAttemptAt}, toTime{&o.NextAttemptAt}, toTime{&o.Deadline}, &o.BrokerID, &o.BrokerStatus,
 		(*int64)(&o.FilledQty), (*int64)(&o.FilledAvgPrice), toTime{&o.FilledAt}, toTime{&o.TerminalSince},
 		&o.Reason, (*int64)(&o.HouseShares), toTime{&o.SettledAt}, &o.RefusedSessions,
-		toTime{&o.RefusedUntil}, &o.Generation, &o.AssetFormerID,
+		toTime{&o.RefusedUntil}, &o.Generation, toTime{&o.AnsweredAt}, &o.AssetFormerID,
 		(*int64)(&o.Corrected))
 	return o, err
 }
@@ -86,12 +86,13 @@ func updateOrder(ctx context.Context, tx Tx, from rewards.OrderState, o rewards.
 	n, err := tx.Exec(ctx, `UPDATE orders SET state = ?3, attempts = ?4, first_attempt_at = ?5,
 		next_attempt_at = ?6, deadline = ?7, broker_id = ?8, broker_status = ?9, filled_qty = ?10,
 		filled_avg_price = ?11, filled_at = ?12, terminal_since = ?13, reason = ?14, house_shares = ?15,
-		settled_at = ?16, refused_sessions = ?18, refused_until = ?19, generation = ?20
+		settled_at = ?16, refused_sessions = ?18, refused_until = ?19, generation = ?20,
+		answered_at = ?21
 		WHERE id = ?1 AND state = ?2 AND symbol = ?17`,
 		o.ID[:], int(from), int(o.State), o.Attempts, micros(o.FirstAttemptAt), micros(o.NextAttemptAt),
 		micros(o.Deadline), o.BrokerID, o.BrokerStatus, int64(o.FilledQty), int64(o.FilledAvgPrice),
 		micros(o.FilledAt), micros(o.TerminalSince), o.Reason, int64(o.HouseShares), micros(o.SettledAt), o.Symbol,
-		o.RefusedSessions, micros(o.RefusedUntil), o.Generation)
+		o.RefusedSessions, micros(o.RefusedUntil), o.Generation, micros(o.AnsweredAt))
 	if err == nil && n == 0 {
 		err = rewards.ErrStale
 	}
@@ -127,11 +128,11 @@ func (s *Store) Members(ctx context.Context, id rewards.OrderID) ([]rewards.Clai
 func queryClaims(ctx context.Context, tx Tx, id rewards.OrderID) ([]rewards.Claim, error) {
 	return fetchAll(ctx, tx, func(row Row) (c rewards.Claim, err error) {
 		err = row.Scan(toID(&c.AppID), toID(&c.RewardID), (*int64)(&c.Amount), toID(&c.UserID),
-			(*int64)(&c.RewardAmount), (*int64)(&c.Booked), (*int64)(&c.BookedShares))
+			(*int64)(&c.RewardAmount), (*int64)(&c.Booked), (*int64)(&c.BookedShares), toFlag{&c.Uncounted})
 		return c, err
 	}, `SELECT m.app_id, m.reward_id, m.amount, r.user_id, r.amount, r.booked,
 		CASE WHEN r.booked = 0 THEN 0 ELSE coalesce((SELECT sum(a.shares) FROM allocations a
-			WHERE a.app_id = m.app_id AND a.reward_id = m.reward_id AND a.order_id < m.order_id), 0) END
+			WHERE a.app_id = m.app_id AND a.reward_id = m.reward_id AND a.order_id < m.order_id), 0) END, 1 - r.counted
 		FROM order_rewards m JOIN rewards r ON r.app_id = m.app_id AND r.id = m.reward_id
 		WHERE m.order_id = ?1 ORDER BY m.position`, id[:])
 }

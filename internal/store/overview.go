@@ -23,6 +23,9 @@ func (s *Store) Overview(ctx context.Context) (v rewards.Overview, err error) {
 	if v.Alarms, err = s.Alarms(ctx); err != nil {
 		return v, err
 	}
+	if v.Budgets, err = s.AppBudgets(ctx); err != nil {
+		return v, err
+	}
 	v.Live = make(map[rewards.OrderState]int)
 	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
 		if err := errors.Join(countWork(ctx, tx, &v), countActions(ctx, tx, &v)); err != nil {

@@ -40,6 +40,10 @@ func (e *slow) WriteForClients(ctx context.Context, f func(context.Context, stor
 	return f(ctx, none{})
 }
 
+func (e *slow) WriteBooks(ctx context.Context, f func(context.Context, store.Tx) error) error {
+	return e.WriteForClients(ctx, f)
+}
+
 func (e *slow) Backup(context.Context, string) error { return nil }
 func (e *slow) Failed() <-chan error                 { return nil }
 func (e *slow) Close() error                         { return nil }

@@ -111,11 +111,20 @@ func (s *Store) endSharing(ctx context.Context, tx Tx, action string) error {
 	now := micros(s.now())
 	_, err := tx.Exec(ctx, `UPDATE payouts SET shared_at = ?2, paid_app = ?3, paid_user = ?3 WHERE action_id = ?1`,
 		action, now, []byte{})
-	if err == nil {
-		_, err = tx.Exec(ctx, `UPDATE actions SET state = `+swept+`, applied_at = ?2
-			WHERE id = ?1 AND state = `+announced, action, now)
+	if err != nil {
+		return err
 	}
-	return err
+	before, err := actionByID(ctx, tx, action)
+	if err != nil || before.State != rewards.ActionAnnounced {
+		return err
+	}
+	_, err = tx.Exec(ctx, `UPDATE actions SET state = `+swept+`, applied_at = ?2 WHERE id = ?1`, action, now)
+	if err != nil {
+		return err
+	}
+	after := before
+	after.State = rewards.ActionSwept
+	return s.addActionEvents(ctx, tx, rewards.ActionChange{Before: before, After: after})
 }
 
 // payoutEffects reads the next effects of a payout, in the order of app and user.

@@ -88,6 +88,7 @@ type recording struct {
 	outcomes []rewards.Outcome
 	created  []int // requests stored by this transaction, in order of their numbers; not over a network
 	first    int64 // number of the first of them
+	budgets  *knownBudgets
 }
 
 // fingerprint is what a request is stored with. While processes of an older version may run,
@@ -112,27 +113,40 @@ func (r *recording) key(i int) requestKey {
 	return requestKey{r.batch[i].AppID, r.batch[i].IdempotencyKey}
 }
 
-// run answers the requests. It first stores all likely new rewards at once, except those whose
-// key is used or whose user does not exist. Then it decides the rest one by one.
+// run answers the requests. Of apps without a budget it first stores all likely new rewards at
+// once, except those whose key is used or whose user does not exist. Then it decides the rest one
+// by one.
 func (r *recording) run(ctx context.Context, tx Tx) error {
 	r.outcomes, r.created = make([]rewards.Outcome, len(r.batch)), nil
 	rows, err := r.rows(ctx, tx)
 	if err != nil {
 		return err
 	}
-	if err := r.create(ctx, rows, r.likelyNew()); err != nil {
+	if committed, err := rows.commitAll(ctx); err != nil || committed {
+		return err
+	}
+	if r.budgets, err = r.store.budgets.current(ctx, tx, r.store.ids); err != nil {
+		return err
+	}
+	free, budgeted := r.divide()
+	if err := r.create(ctx, rows, r.likelyNew(free)); err != nil {
 		return err
 	}
 	var rest []int
-	for i := range r.outcomes {
+	for _, i := range free {
 		if r.outcomes[i].Verdict == 0 {
 			rest = append(rest, i)
 		}
 	}
-	if len(rest) == 0 {
+	if len(rest) > 0 {
+		if err := r.decideRest(ctx, rows, rest); err != nil {
+			return err
+		}
+	}
+	if len(budgeted) == 0 {
 		return nil
 	}
-	return r.decideRest(ctx, rows, rest)
+	return r.spend(ctx, rows, budgeted)
 }
 
 func (r *recording) rows(ctx context.Context, tx Tx) (batchRows, error) {
@@ -143,9 +157,9 @@ func (r *recording) rows(ctx context.Context, tx Tx) (batchRows, error) {
 }
 
 // likelyNew lists the requests that may create a reward, the first of each key.
-func (r *recording) likelyNew() []int {
-	likely, seen := make([]int, 0, len(r.batch)), make(map[requestKey]bool, len(r.batch))
-	for i := range r.batch {
+func (r *recording) likelyNew(requests []int) []int {
+	likely, seen := make([]int, 0, len(requests)), make(map[requestKey]bool, len(requests))
+	for _, i := range requests {
 		if key := r.key(i); !seen[key] {
 			seen[key] = true
 			if r.batch[i].Decide(rewards.RewardID{}, nil, true).Verdict == rewards.Created {
@@ -212,11 +226,17 @@ var errNotStored = errors.New("a reward was not stored")
 
 // batchRows reads and writes the rows of a batch. Requests are indexes in the batch.
 type batchRows interface {
+	// commitAll stores and commits the whole batch at once, if every request is a new reward of an
+	// app without a budget. It reports whether it did; it may also do nothing.
+	commitAll(ctx context.Context) (bool, error)
 	// insert stores the rewards of requests whose user exists and whose key is unused, and
 	// calls stored for each of them.
 	insert(ctx context.Context, requests []int, stored func(i int)) error
+	// insertNew stores the rewards of requests that have an id, and that insert would store.
+	insertNew(ctx context.Context, requests []int) error
 	// keyed finds the stored rewards by the requests' keys.
 	keyed(ctx context.Context, requests []int) (map[requestKey]*rewards.KeyedReward, error)
 	// users finds out which users exist.
 	users(ctx context.Context, requests []int) (map[userKey]bool, error)
+	transaction() Tx
 }

@@ -12,57 +12,100 @@ type byColumn struct {
 	tx Tx
 }
 
-func (b byColumn) insert(ctx context.Context, requests []int, stored func(int)) error {
+// insertColumns stores the requests whose user exists and whose key is unused. It stores nothing when
+// the budgets are not those of its last argument.
+const insertColumns = `INSERT INTO rewards (app_id, id, user_id, idempotency_key, fingerprint, amount, asset_id, symbol,
+		source, metadata, counted) SELECT n.* FROM unnest(?1::bytea[], ?2::bytea[], ?3::bytea[], ?4::text[],
+		?5::bytea[], ?6::bigint[], ?7::bigint[], ?8::text[], ?9::text[], ?10::text[], ?11::bigint[])
+		AS n (app_id, id, user_id) WHERE EXISTS (SELECT 1 FROM users u WHERE u.app_id = n.app_id AND u.id = n.user_id)
+		AND coalesce((SELECT s.value FROM settings s WHERE s.name = '` + settingBudgets + `'), '') = ?12
+		ON CONFLICT (app_id, idempotency_key) DO NOTHING RETURNING id`
+
+// columns are the arguments of insertColumns.
+func (b byColumn) columns(requests []int) []any {
 	n := len(requests)
 	apps, ids, users, prints := make([][]byte, n), make([][]byte, n), make([][]byte, n), make([][]byte, n)
 	keys, symbols, sources, metadata := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
-	amounts, assets := make([]int64, n), make([]int64, n)
-	place := make(map[rewards.RewardID]int, n)
+	amounts, assets, counted := make([]int64, n), make([]int64, n), make([]int64, n)
 	for row, i := range requests {
 		if b.ids[i].IsZero() { // a retry has the same ids
 			b.newID(i)
 		}
 		r, mark := &b.batch[i], b.fingerprint(i)
-		place[b.ids[i]] = i
 		apps[row], ids[row], users[row], prints[row] = r.AppID[:], b.ids[i][:], r.UserID[:], mark[:]
 		keys[row], symbols[row], sources[row], metadata[row] = r.IdempotencyKey, r.Symbol, r.Source, r.Metadata
-		amounts[row], assets[row] = int64(r.Amount), int64(r.AssetID)
+		amounts[row], assets[row], counted[row] = int64(r.Amount), int64(r.AssetID), int64(flag(!r.Uncounted))
 	}
-	const insert = `INSERT INTO rewards (app_id, id, user_id, idempotency_key, fingerprint, amount, asset_id, symbol,
-			source, metadata) SELECT n.* FROM unnest(?1::bytea[], ?2::bytea[], ?3::bytea[], ?4::text[], ?5::bytea[],
-			?6::bigint[], ?7::bigint[], ?8::text[], ?9::text[], ?10::text[]) AS n (app_id, id, user_id)
-			WHERE EXISTS (SELECT 1 FROM users u WHERE u.app_id = n.app_id AND u.id = n.user_id)
-			ON CONFLICT (app_id, idempotency_key) DO NOTHING RETURNING id`
-	args := []any{apps, ids, users, keys, prints, amounts, assets, symbols, sources, metadata}
-	if b.mayCommit(requests) {
-		committed, err := commitAll(ctx, b.tx, n, insert, args...)
-		if err != nil {
-			return err
+	return []any{
+		apps, ids, users, keys, prints, amounts, assets, symbols, sources, metadata, counted, b.budgets.changes,
+	}
+}
+
+// commitAll commits unless the budgets have changed, so that an app without one costs no exchange.
+func (b byColumn) commitAll(ctx context.Context) (bool, error) {
+	if !b.noneBudgeted() || !b.assetsUsed() {
+		return false, nil
+	}
+	all := b.likelyNew(allOf(b.batch))
+	if len(all) < len(b.batch) {
+		return false, nil
+	}
+	committed, err := commitAll(ctx, b.tx, len(all), insertColumns, b.columns(all)...)
+	if committed {
+		for _, i := range all {
+			b.outcomes[i] = b.batch[i].Decide(b.ids[i], nil, true)
 		}
-		if committed {
-			for _, i := range requests {
-				stored(i)
-			}
-			return nil
+	}
+	return committed, err
+}
+
+// assetsUsed reports whether every asset of the batch is marked, so that nothing remains to be
+// done once the requests are stored.
+func (b byColumn) assetsUsed() bool {
+	for i := range b.batch {
+		if _, used := b.store.used.Load(b.batch[i].AssetID); !used {
+			return false
 		}
+	}
+	return true
+}
+
+func allOf(batch []rewards.NewReward) []int {
+	all := make([]int, len(batch))
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
+func (b byColumn) insert(ctx context.Context, requests []int, stored func(int)) error {
+	args, place := b.columns(requests), make(map[rewards.RewardID]int, len(requests))
+	for _, i := range requests {
+		place[b.ids[i]] = i
 	}
 	return b.tx.Query(ctx, func(row Row) error {
 		var id rewards.RewardID
 		err := row.Scan(toID(&id))
 		stored(place[id])
 		return err
-	}, insert, args...)
+	}, insertColumns, args...)
 }
 
-// mayCommit reports whether nothing remains to be done once these requests are stored.
-func (b byColumn) mayCommit(requests []int) bool {
-	for _, i := range requests {
-		if _, used := b.store.used.Load(b.batch[i].AssetID); !used {
-			return false
+func (b byColumn) insertNew(ctx context.Context, requests []int) error {
+	args := b.columns(requests)
+	if b.assetsUsed() { // it comes last
+		if committed, err := commitAll(ctx, b.tx, len(requests), insertColumns, args...); err != nil || committed {
+			return err
 		}
 	}
-	return len(requests) == len(b.batch)
+	n, err := b.tx.Exec(ctx, insertColumns, args...)
+	if err == nil && n != int64(len(requests)) {
+		err = errNotStored
+	}
+	return err
 }
+
+func (b byColumn) transaction() Tx { return b.tx }
 
 func (b byColumn) keyed(ctx context.Context, requests []int) (map[requestKey]*rewards.KeyedReward, error) {
 	apps, keys := make([][]byte, len(requests)), make([]string, len(requests))

@@ -42,19 +42,33 @@ func (b byRow) insert(ctx context.Context, requests []int, stored func(int)) err
 			continue
 		}
 		b.newID(i) // also in a retry: others may have recorded since, and ids grow with the numbers
-		mark := b.fingerprint(i)
-		_, err = b.tx.Exec(ctx, `INSERT INTO rewards (app_id, id, user_id, idempotency_key, fingerprint,
-			amount, asset_id, symbol, source, metadata) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)`,
-			n.AppID[:], b.ids[i][:], n.UserID[:], n.IdempotencyKey, mark[:], int64(n.Amount),
-			int64(n.AssetID), n.Symbol, n.Source, n.Metadata)
-		if err != nil {
+		if err := b.insertNew(ctx, []int{i}); err != nil {
 			return err
 		}
-		b.created = append(b.created, i)
 		stored(i)
 	}
 	return nil
 }
+
+func (b byRow) insertNew(ctx context.Context, requests []int) error {
+	for _, i := range requests {
+		n, mark := &b.batch[i], b.fingerprint(i)
+		_, err := b.tx.Exec(ctx, `INSERT INTO rewards (app_id, id, user_id, idempotency_key, fingerprint,
+			amount, asset_id, symbol, source, metadata, counted) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`,
+			n.AppID[:], b.ids[i][:], n.UserID[:], n.IdempotencyKey, mark[:], int64(n.Amount),
+			int64(n.AssetID), n.Symbol, n.Source, n.Metadata, flag(!n.Uncounted))
+		if err != nil {
+			return err
+		}
+		b.created = append(b.created, i)
+	}
+	return nil
+}
+
+// commitAll does nothing: a commit of a database in this process needs no exchange.
+func (byRow) commitAll(context.Context) (bool, error) { return false, nil }
+
+func (b byRow) transaction() Tx { return b.tx }
 
 // find finds the reward that an earlier transaction stored by a key, or nil.
 func (b byRow) find(ctx context.Context, key requestKey) (*rewards.KeyedReward, error) {

@@ -16,6 +16,9 @@ const (
 	settingProbe         = "write_probe"
 	settingLogHead       = "log_head"
 	settingSealedFrom    = "sealed_from"
+	settingBudgets       = "budget_changes"
+
+	settingWebhookChanges = "webhook_changes"
 )
 
 // setting returns a stored setting, or "".

@@ -43,12 +43,21 @@ func (s *Store) SettleOrder(
 		if err := bookResults(ctx, tx, booked, settlement.Results); err != nil {
 			return fmt.Errorf("store: cannot book order %s: %w", o.ID, err)
 		}
+		if err := giveBack(ctx, tx, rewards.SpentByFailed(settlement.Results)); err != nil {
+			return err
+		}
 		change.begin(holdersOf(settlement.Results))
 		if err := addPosition(ctx, tx, booked, settlement.Results); err != nil {
 			return err
 		}
 		apps = appsOf(settlement.Results)
-		return s.addAppAssets(ctx, tx, apps, o.AssetID)
+		if err := s.addAppAssets(ctx, tx, apps, o.AssetID); err != nil {
+			return err
+		}
+		if err := addEvents(ctx, tx, booked.SettledAt, booked.EventsOf(settlement.Results)); err != nil {
+			return err
+		}
+		return s.completeReversals(ctx, tx, o.ID, settlement.Results)
 	})
 	if err == nil {
 		change.committed()
@@ -84,7 +93,8 @@ func bookResults(ctx context.Context, tx Tx, o rewards.Order, results []rewards.
 		}
 		if r.Bought.Amount > 0 {
 			allocated = append(allocated, []any{
-				r.AppID[:], r.RewardID[:], o.ID[:], int64(r.Bought.Amount), int64(r.Bought.Shares),
+				r.AppID[:], r.RewardID[:], o.ID[:], int64(r.Bought.Amount), int64(r.Bought.Shares), r.UserID[:],
+				micros(o.SettledAt), int64(r.Cost()),
 			})
 		}
 		if r.ChangesHolding() {
@@ -111,9 +121,10 @@ func bookResults(ctx context.Context, tx Tx, o rewards.Order, results []rewards.
 	if n != int64(len(results)) {
 		return errNotExecuting
 	}
-	_, err = execRows(ctx, tx, `INSERT INTO allocations (app_id, reward_id, order_id, amount, shares)
-		VALUES (?1, ?2, ?3, ?4, ?5)`, `INSERT INTO allocations (app_id, reward_id, order_id, amount, shares)
-		SELECT * FROM unnest(?1::bytea[], ?2::bytea[], ?3::bytea[], ?4::bigint[], ?5::bigint[])`, allocated)
+	const allocate = `INSERT INTO allocations (app_id, reward_id, order_id, amount, shares, user_id, at, cost) `
+	_, err = execRows(ctx, tx, allocate+`VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)`,
+		allocate+`SELECT * FROM unnest(?1::bytea[], ?2::bytea[], ?3::bytea[], ?4::bigint[], ?5::bigint[], ?6::bytea[],
+		?7::bigint[], ?8::bigint[])`, allocated)
 	if err != nil {
 		return err
 	}

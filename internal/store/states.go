@@ -13,6 +13,9 @@ const (
 	planned     = string('0' + rune(rewards.OrderPlanned))
 	quarantined = string('0' + rune(rewards.OrderQuarantined))
 	settled     = string('0' + rune(rewards.OrderSettled))
+	refused     = string('0' + rune(rewards.OrderRefused))
+
+	orderedState = string('0' + rune(rewards.ReversalOrdered))
 
 	announced = string('0' + rune(rewards.ActionAnnounced))
 	held      = string('0' + rune(rewards.ActionHeld))

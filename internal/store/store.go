@@ -31,6 +31,8 @@ type Store struct {
 	known *knownUsers
 	index *rewardIndex
 
+	budgets budgetCache
+
 	exposed exposures
 }
 

@@ -15,9 +15,9 @@ type sweepBatch struct {
 	holders []holder
 	sources map[holder]rewards.Holding
 	targets map[holder]rewards.Holding
-	done    map[holder][]rewards.Effect // of the switch that it undoes
-	late    map[holder]money.Shares     // bought too late for a dividend
-	goal    int64                       // generation of the target
+	done    map[holder]rewards.Done // by the switch that it undoes
+	late    map[holder]money.Shares // bought too late for a dividend, less what was taken back since
+	goal    int64                   // generation of the target
 
 	kept, given [][]any // rows to write
 	effects     []rewards.Effect
@@ -26,15 +26,15 @@ type sweepBatch struct {
 }
 
 // read reads what the holders have of the stock and of the target.
-func (b *sweepBatch) read(ctx context.Context, tx Tx, holders []holder) error {
+func (b *sweepBatch) read(ctx context.Context, tx Tx, holders []holder) (err error) {
 	b.holders = holders
 	b.sources, b.targets = make(map[holder]rewards.Holding), make(map[holder]rewards.Holding)
-	b.done, b.apps = make(map[holder][]rewards.Effect), make(map[rewards.AppID]bool)
+	b.apps = make(map[rewards.AppID]bool)
 	if len(holders) == 0 {
 		return nil
 	}
 	first, last := holders[0], holders[len(holders)-1]
-	err := tx.Query(ctx, func(row Row) error {
+	err = tx.Query(ctx, func(row Row) error {
 		var k holder
 		var h rewards.Holding
 		if err := row.Scan(toID(&k.app), toID(&k.user), (*int64)(&h.AssetID), (*int64)(&h.Quantity),
@@ -62,27 +62,28 @@ func (b *sweepBatch) read(ctx context.Context, tx Tx, holders []holder) error {
 	if !b.EntitledAt.IsZero() {
 		return b.readLate(ctx, tx, first, last)
 	}
-	if b.Undoes == 0 {
-		return nil
-	}
-	return fetchEach(ctx, tx, scanEffect, func(e rewards.Effect) error {
-		k := holder{e.AppID, e.UserID}
-		b.done[k] = append(b.done[k], e)
-		return nil
-	}, `SELECT `+effectColumns+` FROM effects WHERE switch = ?1 AND (app_id, user_id) >= (?2, ?3)
-		AND (app_id, user_id) <= (?4, ?5)`, b.Undoes, first.app[:], first.user[:], last.app[:], last.user[:])
+	b.done, err = undoneOf(ctx, tx, b.Switch, first, last)
+	return err
 }
 
-// readLate reads, order by order, what the holders bought after the moment that entitles to a dividend.
+// readLate reads, order by order, what the holders bought after the moment that entitles to a dividend,
+// and what was taken back since.
 func (b *sweepBatch) readLate(ctx context.Context, tx Tx, first, last holder) error {
 	b.late = make(map[holder]money.Shares)
-	return tx.Query(ctx, func(row Row) error {
+	add := func(row Row) error {
 		var k holder
 		var shares money.Shares
 		err := row.Scan(toID(&k.app), toID(&k.user), (*int64)(&shares))
 		b.late[k] += shares
 		return err
-	}, `SELECT r.app_id, r.user_id, a.shares FROM orders o
+	}
+	err := tx.Query(ctx, add, `SELECT v.app_id, v.user_id, -`+taken+takenSince+`
+		AND (v.app_id, v.user_id) >= (?4, ?5) AND (v.app_id, v.user_id) <= (?6, ?7)`,
+		micros(b.EntitledAt), int64(b.AssetID), b.Number, first.app[:], first.user[:], last.app[:], last.user[:])
+	if err != nil {
+		return err
+	}
+	return tx.Query(ctx, add, `SELECT r.app_id, r.user_id, a.shares FROM orders o
 		CROSS JOIN order_rewards m CROSS JOIN allocations a CROSS JOIN rewards r
 		WHERE o.id >= ?1 AND o.asset_id = ?2 AND o.state = `+settled+` AND o.filled_at >= ?3 AND m.order_id = o.id
 		AND a.app_id = m.app_id AND a.reward_id = m.reward_id AND a.order_id = o.id

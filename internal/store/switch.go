@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"stockrewards/internal/money"
@@ -63,15 +64,28 @@ func (s *Store) Entitled(ctx context.Context, action string) (entitled bool, err
 	return entitled, err
 }
 
-// BoughtSince reports whether an order of an asset that is booked was filled at the broker's time
-// from or later.
-func (s *Store) BoughtSince(ctx context.Context, asset rewards.AssetID, from time.Time) (bool, error) {
+// ChangedSince reports whether an order of an asset that is booked was filled at the broker's time
+// from or later, or shares of it were taken back since.
+func (s *Store) ChangedSince(ctx context.Context, asset rewards.AssetID, from time.Time) (bool, error) {
 	var one int
 	return read(ctx, s, func(ctx context.Context, tx Tx) (bool, error) {
-		return fetchValues(ctx, only(tx), []any{&one}, `SELECT 1 FROM orders WHERE id >= ?1 AND asset_id = ?2
+		changed, err := fetchValues(ctx, tx, []any{&one}, `SELECT 1`+takenSince+` AND `+taken+` > 0 LIMIT 1`,
+			micros(from), int64(asset), int64(math.MaxInt64))
+		if err != nil || changed {
+			return changed, err
+		}
+		return fetchValues(ctx, tx, []any{&one}, `SELECT 1 FROM orders WHERE id >= ?1 AND asset_id = ?2
 			AND state = `+settled+` AND filled_at >= ?3 LIMIT 1`, lateSince(s.now()), int64(asset), micros(from))
 	})
 }
+
+// takenSince are the reversals v since a moment (?1), before a switch (?3); taken is what one took of
+// an asset (?2).
+const (
+	takenSince = ` FROM reversals v WHERE v.completed_at >= ?1 AND v.completed_at > 0 AND v.after_switch < ?3`
+	taken      = `coalesce((SELECT t.quantity FROM takings t WHERE t.app_id = v.app_id AND t.reversal_id = v.id
+		AND t.asset_id = ?2), 0)`
+)
 
 // sweeping reports whether a sweep changes holdings of the asset.
 func sweeping(ctx context.Context, tx Tx, asset rewards.AssetID) (bool, error) {
@@ -98,7 +112,10 @@ func (s *Store) ApplyAction(
 			return err
 		}
 		change.beginAll()
-		return holdAsset(ctx, tx, w.AssetID)
+		if err := holdAsset(ctx, tx, w.AssetID); err != nil {
+			return err
+		}
+		return s.addActionEvents(ctx, tx, c)
 	})
 	if err == nil {
 		change.committed()

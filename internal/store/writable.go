@@ -40,6 +40,14 @@ func (e *watched) WriteForClients(ctx context.Context, f func(context.Context, T
 	return e.watch(err)
 }
 
+// WriteBooks implements Engine.
+func (e *watched) WriteBooks(ctx context.Context, f func(context.Context, Tx) error) error {
+	began := time.Now()
+	err := e.Engine.WriteBooks(ctx, f)
+	e.pacer.clientsWrote(time.Since(began))
+	return e.watch(err)
+}
+
 func (e *watched) watch(err error) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -74,6 +74,11 @@ func (d *desk) ChangeUser(_ context.Context, c rewards.UserChange) (rewards.User
 	return rewards.User{AppID: c.AppID, ID: c.UserID}, nil
 }
 
+// Reverse implements rewards.Recorder.
+func (d *desk) Reverse(_ context.Context, n rewards.NewReversal) (rewards.ReversalOutcome, error) {
+	return rewards.ReversalOutcome{Reversal: rewards.Reversal{AppID: n.AppID, RewardID: n.RewardID, Amount: n.Amount}}, nil
+}
+
 // RecordAll implements rewards.Recorder.
 func (d *desk) RecordAll(
 	ctx context.Context, _ rewards.AppID, batch []rewards.NewReward,

@@ -85,6 +85,9 @@ func (b books) Effects(context.Context, int64, func(rewards.Effect) error) error
 // Receipts implements ledger.Source.
 func (b books) Receipts(context.Context) ([]rewards.Receipt, error) { return nil, nil }
 
+// Takings implements ledger.Source: nothing was taken back.
+func (b books) Takings(context.Context, func(rewards.UserTaking) error) error { return nil }
+
 // Corrections implements ledger.Source.
 func (b books) Corrections(context.Context) ([]rewards.Correction, error) { return nil, nil }
 

@@ -50,8 +50,8 @@ func (r testRef) String() string { return r.room + " " + r.name }
 // folder returns the folder of the test, from the project's root.
 func (r testRef) folder() string {
 	switch r.room {
-	case "test":
-		return "test"
+	case "test", "client":
+		return r.room
 	case "cmd":
 		return "cmd/stockrewards"
 	case "sim", "linear", "hostile":

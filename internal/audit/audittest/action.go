@@ -63,11 +63,11 @@ func (w *World) begin(a rewards.Action, target, part string, lost money.Shares) 
 // Act announces, applies and sweeps an action.
 func (w *World) Act(id string, t rewards.Terms, target, part string, lost money.Shares) {
 	w.begin(w.Announce(id, t), target, part, lost)
-	w.sweep()
+	w.SweepOpen()
 }
 
-// sweep ends the open switch.
-func (w *World) sweep() {
+// SweepOpen ends the open switch.
+func (w *World) SweepOpen() {
 	ctx := w.tb.Context()
 	s, found, err := w.OpenSwitch(ctx)
 	w.Check(err)
@@ -130,13 +130,15 @@ func (w *World) actions(ann rewards.User) {
 	w.pay(merger, 91_000, "")
 
 	w.Act("split-of-aapl", rewards.Terms{Type: "stock_dividend", Symbol: "AAPL", Rate: "0.05"}, "", "0", 0)
+	w.Back("back-between", "second", "cy-aapl", 3*dollar)
+	w.Back("back-too", "second", "cy-aapl", 2_000_003)
 	_, err = w.UndoAction(ctx, "split-of-aapl")
 	w.Check(err)
-	w.sweep()
+	w.SweepOpen()
 
 	dividend := w.Announce("dividend-of-ko", rewards.Terms{Type: "cash_dividend", Symbol: "KO", Rate: "0.5"})
 	w.begin(dividend, "", "0", 0)
-	w.sweep()
+	w.SweepOpen()
 	w.pay(dividend, 490_001, "reinvested")
 	w.Correct("filled", 5)
 	w.returned("XOM", 3_000_000)

@@ -40,6 +40,7 @@ func (w *World) history() {
 	o := w.Merge(w.Send(w.Plan("canceled", "MSFT")), "partially_filled", 200_000_000, 400*PerUSD)
 	o = w.Merge(o, "canceled", 300_000_001, 400*PerUSD+7)
 	w.Settle(o)
+	w.Back("back-waits", "second", "dee-msft", 3*dollar) // until the order of the next day
 	w.Now = w.Now.Add(20 * time.Hour)
 	w.Fill("child", "MSFT", 410*PerUSD+1)
 
@@ -50,7 +51,9 @@ func (w *World) history() {
 	// Refused at once, rejected later, and canceled with nothing bought.
 	w.Give("bob-tsla", bob, "TSLA", 20*dollar, "", "")
 	w.Give("dee-tsla", dee, "TSLA", 21*dollar, "", "")
-	w.Refuse(w.Send(w.Plan("refused", "TSLA")), "asset_not_tradable: asset TSLA is not tradable")
+	o = w.Plan("refused", "TSLA")
+	w.Back("back-refused", "second", "dee-tsla", dollar)
+	w.Refuse(w.Send(o), "asset_not_tradable: asset TSLA is not tradable")
 	w.Give("cy-tsla", cy, "TSLA", 22*dollar, "", "")
 	w.Settle(w.Merge(w.Send(w.Plan("rejected", "TSLA")), "rejected", 0, 0))
 	w.Give("ann-xom", ann, "XOM", 9*dollar, "", "")
@@ -77,11 +80,14 @@ func (w *World) history() {
 	// A fill for less than a millionth of a dollar: the house gets it, and the rewards still wait.
 	w.Settle(w.Merge(w.Send(w.Plan("crumb", "KO")), "canceled", 5, 70*PerUSD))
 
+	w.Back("back-part", "first", "ann-aapl", 1_000_001)
 	w.decisions()
 	w.actions(ann)
 	w.begin(w.Announce("split-of-msft", rewards.Terms{Type: "forward_split", Symbol: "MSFT", OldRate: "2", NewRate: "3"}), "", "0", 0)
 
 	w.underWay(ann, bob, cy)
+	w.standstill("XOM")
+	w.webhooks(first)
 }
 
 // underWay leaves one order in each state.
@@ -95,5 +101,13 @@ func (w *World) underWay(ann, bob, cy rewards.User) {
 	w.Give("bob-quarantined", bob, "XOM", 6*dollar, "", "")
 	w.Quarantine(w.Send(w.Plan("quarantined", "XOM")), "the broker contradicts the order: symbol")
 	w.Give("cy-recorded", cy, "BRK.A", 7*dollar, "", "")
+	w.Back("back-open", "second", "cy-recorded", dollar)
+	w.Give("ann-canceled", ann, "BRK.A", 2*dollar, "", "")
+	w.Back("back-first", "first", "ann-canceled", dollar)
+	w.Back("back-rest", "first", "ann-canceled", 0)
+	w.Back("back-after", "first", "ann-aapl", 1_500_000)
+	w.Back("back-more", "first", "ann-aapl", 700_000)
+	w.Back("back-all", "first", "bob-aapl", 0)
+	w.order("back-ordered", "cy-ko", dollar)
 	w.Check(w.SaveQuotes(w.tb.Context(), []rewards.Quote{{AssetID: w.Catalog["AAPL"].ID, Price: 187 * PerUSD, TradedAt: w.Now, Generation: 3}}))
 }

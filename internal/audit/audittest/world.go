@@ -206,6 +206,17 @@ func (w *World) decisions() {
 	rotated := rewards.Key{Hash: rewards.HashKey("rotated")}
 	_, err = w.RotateKey(w.tb.Context(), w.IDs["expiring-key"], rotated, w.Now.Add(time.Hour))
 	w.Check(err)
+	for _, b := range []rewards.Budget{
+		{Name: "total", Per: rewards.PerApp, Period: rewards.PeriodTotal},
+		{Name: "gone", Per: rewards.PerApp, Period: rewards.PeriodDay},
+		{Name: "users", Per: rewards.PerUser, Period: rewards.PeriodMonth},
+	} {
+		b.Limit = 1_000_000 * dollar
+		_, err = w.SetBudget(w.tb.Context(), "first", b)
+		w.Check(err)
+	}
+	_, err = w.RemoveBudget(w.tb.Context(), "first", "gone")
+	w.Check(err)
 	w.Check(w.SetEnabled(w.tb.Context(), "XOM", false))
 	w.Check(w.SetPaused(w.tb.Context(), "looking at prices"))
 	w.Check(w.SetPaused(w.tb.Context(), ""))

@@ -14,9 +14,18 @@ const differing = `with truth as (select app_id, id, asset_id, status, waiting, 
 	select (select count(*) from (table truth except table kept) a) + (select count(*) from (table kept except table truth) b)`
 
 // toVersion3 takes a database back to the version before open_rewards.
-const toVersion3 = `drop view readable.app_assets, readable.house_holdings, readable.order_corrections, readable.position_corrections,
+const toVersion3 = `drop view readable.budgets, readable.budget_use, readable.rewards;
+	drop table budgets, budget_use; alter table rewards drop column counted;
+	drop view readable.standstills, readable.allocations, readable.reversals, readable.takings, readable.events,
+	readable.event_counter, readable.late_orders;
+	drop table standstills, takings, reversals, events, event_counter, late_orders;
+	drop index order_rewards_by_reward;
+	alter table allocations drop column user_id, drop column at, drop column cost;
+	drop view readable.webhook_endpoints, readable.webhook_deliveries, readable.webhook_shards, readable.webhook_workers;
+	drop table webhook_endpoints, webhook_deliveries, webhook_shards, webhook_workers;
+	drop view readable.app_assets, readable.house_holdings, readable.order_corrections, readable.position_corrections,
 	readable.broker_activities, readable.payouts, readable.effects, readable.switches, readable.prices, readable.holdings,
-	readable.spending, readable.apps, readable.orders;
+	readable.spending, readable.apps, readable.orders; alter table orders drop column answered_at;
 	drop table app_assets, house_holdings, order_corrections, position_corrections, broker_activities, payouts, effects, switches;
 	alter table spending drop column shortage; alter table holdings drop column generation;
 	alter table prices drop column generation; alter table orders drop column generation;

@@ -109,6 +109,21 @@ func grown(t *testing.T, c *pgtest.Cluster) *explainer {
 		'2026-09-21', 1, 1, 1, 1, 1, '', '', '', 1 FROM generate_series(1, 20000) n`))
 	check(t, x.exec(ctx, `INSERT INTO order_corrections (order_id, number, filled_qty, change, activity_id, at)
 		SELECT id, 1, 1, 1, '', 1 FROM orders LIMIT 10`))
+	// The reversals of years; a few are open.
+	check(t, x.exec(ctx, `INSERT INTO reversals (app_id, id, reward_id, user_id, idempotency_key, fingerprint, amount, reason,
+		state, after_switch, completed_at) SELECT app_id, id, id, user_id, idempotency_key, fingerprint, 1, '',
+		CASE WHEN n % 1000 = 0 THEN 3 WHEN n % 50 = 0 THEN 1 ELSE 2 END, n, CASE WHEN n % 50 = 0 THEN 0 ELSE n END
+		FROM (SELECT *, row_number() OVER (ORDER BY id) AS n FROM rewards) AS r LIMIT 20000`))
+	check(t, x.exec(ctx, `INSERT INTO takings (app_id, reversal_id, asset_id, quantity, basis)
+		SELECT app_id, id, 1 + after_switch % 100, 1, 1 FROM reversals WHERE state = 2`))
+	check(t, x.exec(ctx, `INSERT INTO budgets (id, app_id, name, per, period, allowed, state, since, reached, cut)
+		SELECT n, id, 'budget', 2, 1, 1, 2, zero, zero, zero FROM (SELECT decode(repeat('00', 16), 'hex') AS zero) AS z, (SELECT id, row_number() OVER (ORDER BY id) AS n FROM apps) AS a`))
+	check(t, x.exec(ctx, `INSERT INTO budget_use (budget, period_start, user_id, used)
+		SELECT b.id, day, u.id, 1 FROM budgets b JOIN users u ON u.app_id = b.app_id, generate_series(1, 5) AS day`))
+	check(t, x.exec(ctx, `INSERT INTO webhook_deliveries (app_id, endpoint_id, sequence, event_id, type, number, status,
+		attempts, status_code, error, answer, tried_at, next_at, body) SELECT a.id, decode(repeat(lpad(to_hex(e), 2, '0'), 16), 'hex'),
+		n, a.id, 'reward.executed', n, 1 + abs(n) % 3, 1, 500, '', '', 1, CASE WHEN n % 3 = 0 THEN abs(n) ELSE 0 END, ''
+		FROM apps a, generate_series(1, 3) e, generate_series(-9, 1000) n WHERE n <> 0`))
 	check(t, x.exec(ctx, `VACUUM (ANALYZE)`))
 	check(t, x.conn.QueryRow(ctx, `SELECT user_id FROM rewards WHERE app_id = $1
 		GROUP BY user_id ORDER BY count(*) DESC LIMIT 1`, x.app[:]).Scan(&x.user))

@@ -210,12 +210,17 @@ func (e *Engine) retry(ctx, within context.Context, run func(*pgxpool.Conn) erro
 
 // Write implements store.Engine.
 func (e *Engine) Write(ctx context.Context, f func(context.Context, store.Tx) error) error {
-	return e.write(ctx, turnOthers, f)
+	return e.write(ctx, turnOthers, false, f)
 }
 
 // WriteForClients implements store.Engine.
 func (e *Engine) WriteForClients(ctx context.Context, f func(context.Context, store.Tx) error) error {
-	return e.write(ctx, turnClients, f)
+	return e.write(ctx, turnClients, true, f)
+}
+
+// WriteBooks implements store.Engine.
+func (e *Engine) WriteBooks(ctx context.Context, f func(context.Context, store.Tx) error) error {
+	return e.write(ctx, turnOthers, true, f)
 }
 
 // WritesConcurrently implements store.Beside.
@@ -230,7 +235,10 @@ const (
 	turns // number of turns
 )
 
-func (e *Engine) write(ctx context.Context, turn turn, f func(context.Context, store.Tx) error) error {
+// write runs f in a turn. durable is that of run.
+func (e *Engine) write(
+	ctx context.Context, turn turn, durable bool, f func(context.Context, store.Tx) error,
+) error {
 	select {
 	case e.turns[turn] <- struct{}{}:
 		defer func() { <-e.turns[turn] }()
@@ -240,7 +248,7 @@ func (e *Engine) write(ctx context.Context, turn turn, f func(context.Context, s
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), txTimeout)
 	defer cancel()
 	err := e.retry(ctx, within, func(conn *pgxpool.Conn) error {
-		return e.run(within, conn, e.beginWrite(turn), turn == turnClients, f)
+		return e.run(within, conn, e.beginWrite(turn), durable, f)
 	})
 	if fenced(err) {
 		err = e.outdated(within)

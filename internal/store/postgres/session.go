@@ -239,6 +239,12 @@ func (s *session) QueryOnly(ctx context.Context, each func(store.Row) error, que
 	return err
 }
 
+// ExcludeClients implements store.NetworkTx.
+func (s *session) ExcludeClients(ctx context.Context) error {
+	_, err := s.Exec(ctx, takeTurn(turnClients))
+	return err
+}
+
 // dialects caches translated queries. Queries are constants, so that their number is bounded.
 var dialects sync.Map //nolint:gochecknoglobals // a cache of a pure function
 

@@ -270,8 +270,9 @@ func TestWritersOfHoldingsBeginAChange(t *testing.T) {
 			continue
 		}
 		writers++
-		if filepath.Base(path) == "sweep_batch.go" { // a part of a sweep
-			content, err = os.ReadFile("../sweep.go")
+		caller := map[string]string{"sweep_batch.go": "sweep.go", "taking.go": "reversal.go"}
+		if by, found := caller[filepath.Base(path)]; found {
+			content, err = os.ReadFile("../" + by)
 			check(t, err)
 		}
 		if !strings.Contains(string(content), "&holdingChange{") {

@@ -268,6 +268,11 @@ func (e *Engine) WriteForClients(ctx context.Context, f func(context.Context, st
 	return e.Write(ctx, f)
 }
 
+// WriteBooks implements store.Engine. It is a Write: there is one writer.
+func (e *Engine) WriteBooks(ctx context.Context, f func(context.Context, store.Tx) error) error {
+	return e.Write(ctx, f)
+}
+
 func busy(err error) error {
 	return rewards.Unavailable("the database is busy", err)
 }

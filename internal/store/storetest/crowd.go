@@ -28,6 +28,7 @@ type crowd struct {
 
 	beside       *store.Store // without anything in memory
 	users        []rewards.User
+	planted      portfolios // what they have without any activity
 	aapl, ko, ts rewards.AssetID
 	houses       map[rewards.AssetID]money.Shares
 }
@@ -94,6 +95,7 @@ func newCrowd(t *testing.T, w *World, size int) *crowd {
 		return nil
 	}))
 	c.wantBooked(t, "at first")
+	c.planted = c.read(t, c.beside)
 	return c
 }
 
@@ -226,6 +228,7 @@ func (c *crowd) wantHoldings(t *testing.T, when string, want portfolios) {
 			t.Fatalf("%s, %s reads %d of %d users wrong", when, reader, wrong, len(c.users))
 		}
 	}
+	c.wantActivity(t, when, want)
 }
 
 // wantBooked checks that the users and the house have the booked shares of each stock.

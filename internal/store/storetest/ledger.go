@@ -18,6 +18,7 @@ type ledger struct {
 	Fills        []rewards.Fill
 	Bookings     []rewards.Booking
 	Holdings     []rewards.UserHolding
+	Takings      []rewards.UserTaking
 	Pending      []rewards.PendingReward
 	Acknowledged []rewards.BrokerConflict
 	Switches     []rewards.Switch
@@ -54,7 +55,7 @@ func (w *World) readLedger(t *testing.T) (got ledger) {
 		check(t, err)
 		check(t, s.Effects(ctx, 1, collect(&got.Effects)))
 		return errors.Join(s.Fills(ctx, collect(&got.Fills)), s.Bookings(ctx, collect(&got.Bookings)),
-			s.Holdings(ctx, collect(&got.Holdings)), s.Pending(ctx, collect(&got.Pending)))
+			s.Holdings(ctx, collect(&got.Holdings)), s.Takings(ctx, collect(&got.Takings)), s.Pending(ctx, collect(&got.Pending)))
 	}))
 	return got
 }

@@ -63,11 +63,14 @@ func (w *World) deeds(t *testing.T) []deed {
 		{"ResolveOrder", func(ctx context.Context, o *store.Operator) error {
 			return o.ResolveOrder(ctx, quarantined.ID, rewards.Resolution{Reason: "statement"})
 		}, []string{"order " + quarantined.ID.String() + ": state: quarantined -> resolved: statement"}},
-		{"CancelReward", func(ctx context.Context, o *store.Operator) error {
-			_, err := o.CancelReward(ctx, mistaken, "a mistake")
+		{"ReverseReward", func(ctx context.Context, o *store.Operator) error {
+			_, _, err := o.ReverseReward(ctx, mistaken, 0, "a mistake")
 			return err
-		}, []string{"reward " + mistaken.String() + ": status: recorded -> failed, failure: canceled: a mistake: a mistake"}},
-	}, w.stockDeeds(asset), w.actionDeeds(t, asset), w.accessDeeds(key, hours, ends))
+		}, []string{
+			"reversal *: reward: " + mistaken.String() + ", amount: 4, status: completed: a mistake",
+			"reward " + mistaken.String() + ": status: recorded -> failed, failure: canceled: a mistake: a mistake",
+		}},
+	}, w.stockDeeds(asset), w.actionDeeds(t, asset), w.accessDeeds(key, hours, ends), w.budgetDeeds(), w.webhookDeeds(t))
 }
 
 // accessDeeds are the deeds about users, apps, keys and the pause.
@@ -245,6 +248,7 @@ func (w *World) decided(t *testing.T) (lines []string) {
 			`SELECT client_order_id, acknowledged_at FROM broker_conflicts ORDER BY client_order_id`,
 			`SELECT id, state + approved_at FROM actions ORDER BY id`, `SELECT name, dividends FROM apps ORDER BY id`,
 			`SELECT action_id, generation FROM switches ORDER BY number`,
+			`SELECT name, allowed + state FROM budgets ORDER BY id`,
 			`SELECT value, 0 FROM settings WHERE name IN ('paused', 'moved') ORDER BY name`,
 		} {
 			err := tx.Query(ctx, func(row store.Row) error {

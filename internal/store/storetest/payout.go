@@ -169,7 +169,7 @@ func testLateDividend(t *testing.T, w *World) {
 	asset, boundary := w.Asset(t, "AAPL").ID, w.Now()
 	bought := func(want bool) {
 		t.Helper()
-		if got, err := w.BoughtSince(t.Context(), asset, boundary); err != nil || got != want {
+		if got, err := w.ChangedSince(t.Context(), asset, boundary); err != nil || got != want {
 			t.Errorf("bought since: %v, %v; want %v", got, err, want)
 		}
 	}
@@ -301,7 +301,8 @@ func testOwedCash(t *testing.T, w *World) {
 	}
 	wantEqual(t, "owed before the merger is paid out", nil, owed(""))
 	check(t, w.SavePaid(t.Context(), w.lease, "merger", nil))
-	check(t, failure(w.CancelReward(t.Context(), part[0].RewardID, "a mistake")))
+	_, _, err = w.ReverseReward(t.Context(), part[0].RewardID, 0, "a mistake")
+	check(t, err)
 	const kept = ": it is not reinvested"
 	merger := []string{"merger user-0" + kept, "merger user-1" + kept}
 	failed := "div user-0: the award " + part[0].RewardID.String() + " failed"

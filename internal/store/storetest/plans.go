@@ -22,7 +22,8 @@ const Sorts = "sorts: "
 func Grows(table string) bool {
 	return slices.Contains([]string{
 		"users", "rewards", "reward_keys", "reward_users", "open_rewards", "orders", "order_rewards", "order_resolutions",
-		"allocations", "holdings", "effects", "broker_activities",
+		"allocations", "holdings", "effects", "broker_activities", "events", "budget_use",
+		"reversals", "takings", "webhook_deliveries",
 	}, table)
 }
 
@@ -48,7 +49,7 @@ func exceptions() []exception {
 		late     = "the orders of 40 days, for a dividend that is known late"
 		part     = "a sweep reads a bounded number of holdings, in the order of their key"
 	)
-	return []exception{
+	return append(slices.Concat(webhookExceptions(), reversalExceptions()), []exception{
 		{"FROM rewards WHERE app_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3", "", newest},
 		{"FROM rewards WHERE app_id = ?1 AND id < ?2 AND failure_reason <> '' ORDER BY", "rewards_failed (", newest},
 		{"FROM rewards WHERE app_id = ?1 AND id < ?2 AND failure_reason <> '' ORDER BY", Sorts + "id DESC by rewards_failed", failed},
@@ -89,12 +90,46 @@ func exceptions() []exception {
 		{"SELECT 1 FROM orders WHERE state < 6 AND state <> 1 AND asset_id = ?1 LIMIT 1", "orders_live", live},
 		{"FROM holdings WHERE (app_id, user_id) > (?1, ?2) ORDER BY app_id, user_id, asset_id LIMIT ?3", "", part},
 		{"FROM holdings WHERE (app_id, user_id) >= (?1, ?2) AND (app_id, user_id) <= (?3, ?4)", "", part},
+		{"FROM holdings h CROSS JOIN switches w CROSS JOIN actions x CROSS JOIN effects e", Sorts, "sorts what actions did to one user"},
 		{"FROM broker_activities WHERE symbol = ?1 AND (date >= ?2 OR date = '') ORDER BY id", Sorts, "sorts the activities of a stock since a day"},
 		{"SELECT 1 FROM orders WHERE id >= ?1 AND asset_id = ?2 AND state = 6 AND filled_at >= ?3 LIMIT 1", "", late},
 		{"FROM orders o CROSS JOIN order_rewards m CROSS JOIN allocations a CROSS JOIN rewards r WHERE o.id >= ?1", "", late},
 		{"FROM order_corrections c JOIN orders o ON o.id = c.order_id", "", "reads the corrections, which are few"},
+		{"FROM takings t CROSS JOIN reversals v WHERE t.app_id = ?1", "", snapshot},
 		{"entitled, cash, reward_id FROM effects WHERE switch = ?1 ORDER BY app_id, user_id, asset_id", "", snapshot},
+		{"FROM events WHERE app_id = ?1 AND last >", "", "the LIMIT is met by the first rows of the key"},
+		{"FROM events WHERE app_id = ?1 AND last + 0 >", "events_other", "the LIMIT is met by the first rows of the index"},
+		{"WHERE l.order_id = orders.id) ORDER BY id LIMIT ?3", "", "the LIMIT is met by the first rows of the key"},
+		{"FROM budgets WHERE state = 2 AND per = 1 ORDER BY app_id, name", Sorts, "sorts the budgets, which operators set"},
+		{"SELECT id FROM rewards WHERE app_id = ?1 ORDER BY id DESC LIMIT 1", "", newest},
+		{"SELECT id, user_id, amount, CASE WHEN counted = 1", "", "an operator's command counts a bounded number of rewards at a time"},
 		{"FROM payouts o JOIN actions a ON a.id = o.action_id JOIN effects e", "", command},
+	}...)
+}
+
+// reversalExceptions are those of reversals.
+func reversalExceptions() []exception {
+	const newest = "the LIMIT is met by the first rows of the index, newest first"
+	return []exception{
+		{"SELECT 1 FROM reversals WHERE completed_at = 0 LIMIT 1", "", "it reads the first row of the index"},
+		{"FROM reversals WHERE app_id = ?1 AND id < ?2 ORDER BY", "", newest},
+		{"FROM reversals WHERE app_id = ?1 AND id < ?2 AND completed_at = 0", "reversals_open", newest},
+		{"FROM reversals WHERE app_id = ?1 AND id < ?2 AND completed_at > 0", "reversals_completed", newest},
+		{"FROM reversals WHERE state = 3 LIMIT ?1", "reversals_ordered", "the index has what operators ordered, and there is a LIMIT"},
+		{"SELECT 1 FROM reversals v WHERE v.completed_at >= ?1", "reversals_since", "the reversals of days, for a dividend that is known late"},
+		{"SELECT v.app_id, v.user_id, -coalesce((SELECT t.quantity", "", "the reversals of days, for a dividend that is known late"},
+		{"FROM reversals v CROSS JOIN takings t CROSS JOIN assets s", "FOR LAST TERM OF ORDER BY", "sorts the stocks of one reversal"},
+		{"FROM reversals v CROSS JOIN takings t CROSS JOIN assets s", "t.asset_id DESC by reversals_by_booking", "sorts the stocks of one reversal"},
+		{"FROM order_rewards m LEFT JOIN allocations a", Sorts + "m.order_id by order_rewards_by_reward", "sorts the orders of one award"},
+		{"SELECT DISTINCT app_id, user_id FROM reversals WHERE completed_at > 0", "", "the reversals since a corporate action that is undone"},
+	}
+}
+
+// webhookExceptions are those of webhooks.
+func webhookExceptions() []exception {
+	return []exception{
+		{"SELECT endpoint_id FROM webhook_deliveries WHERE status = 1 AND sequence < 0", "webhook_deliveries_tests", "the index has only pending tests"},
+		{"FROM (SELECT DISTINCT app_id FROM webhook_endpoints) AS a", "", "it reads the newest event of each app"},
 	}
 }
 
@@ -103,6 +138,7 @@ func exceptions() []exception {
 func keyed() map[string]string {
 	return map[string]string{
 		"AND user_id = ?4 AND failure_reason <> '' ORDER BY id DESC LIMIT ?3": "rewards_failed_by_user",
+		"AND types <> 1 ORDER BY last + 0 LIMIT ?4":                           "events_other",
 	}
 }
 

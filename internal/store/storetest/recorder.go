@@ -80,6 +80,10 @@ func (e recording) WriteForClients(ctx context.Context, f func(context.Context, 
 	return e.Engine.WriteForClients(ctx, func(ctx context.Context, tx store.Tx) error { return f(ctx, e.r.tx(tx)) })
 }
 
+func (e recording) WriteBooks(ctx context.Context, f func(context.Context, store.Tx) error) error {
+	return e.Engine.WriteBooks(ctx, func(ctx context.Context, tx store.Tx) error { return f(ctx, e.r.tx(tx)) })
+}
+
 type recorded struct {
 	store.Tx
 	r *Recorder

@@ -23,7 +23,10 @@ type Opener func(t *testing.T) store.Engine
 // Run runs the contract.
 func Run(t *testing.T, open Opener) {
 	t.Helper()
-	for _, tests := range []map[string]func(*testing.T, *World){contract(), actionContract(), sweepContract()} {
+	for _, tests := range []map[string]func(*testing.T, *World){
+		contract(), actionContract(), sweepContract(), eventContract(), budgetContract(), reversalContract(),
+		webhookContract(),
+	} {
 		for name, test := range tests {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
@@ -65,6 +68,10 @@ func contract() map[string]func(*testing.T, *World) {
 		"PlanTopUps":             testTopUps,
 		"SettleBooks":            testSettle,
 		"SettleSplits":           testSplit,
+		"Activity":               testActivity,
+		"ActivityPages":          testActivityPages,
+		"History":                testHistory,
+		"Standstills":            testStandstills,
 		"SettleOnce":             testSettleOnce,
 		"SettleOverflow":         testSettleOverflow,
 		"RefuseFails":            testRefuse,

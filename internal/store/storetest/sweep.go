@@ -165,6 +165,7 @@ func testSweepBounds(t *testing.T, w *World) {
 		return err
 	}))
 	before := c.read(t, c.Store)
+	c.planted = before
 	change, s := c.derive(t, c.announce(t, "it", "AAPL", rewards.Terms{
 		Type: rewards.ActionForwardSplit, OldRate: "1", NewRate: "4",
 	}), rewards.Fraction{})

@@ -21,7 +21,7 @@ func (p *program) actions(ctx context.Context) error {
 		return fmt.Errorf("%d corporate actions: %s", n, list.Body)
 	}
 	a := list.JSON200.CorporateActions[0]
-	if a.Type != api.CashDividend || a.CashRate == nil || *a.CashRate != 0.25 || a.NewRate != nil || a.AppliedAt != nil ||
+	if a.Type != api.CorporateActionTypeCashDividend || a.CashRate == nil || *a.CashRate != 0.25 || a.NewRate != nil || a.AppliedAt != nil ||
 		a.ExDate == nil || a.ExDate.String() != "2099-12-01" {
 		return fmt.Errorf("the dividend is %s", list.Body)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"reflect"
@@ -30,6 +31,13 @@ func saw[T coded](operation string, status int, answer T, err error) error {
 	}
 	whole := reflect.ValueOf(answer).Elem()
 	parsed := whole.FieldByName(fmt.Sprint("JSON", status))
+	if status == http.StatusNoContent {
+		if len(answer.GetBody()) != 0 {
+			return fmt.Errorf("%s: a 204 with the body %s", operation, answer.GetBody())
+		}
+		_, err = fmt.Println(operation, status)
+		return err
+	}
 	if !parsed.IsValid() || parsed.IsNil() {
 		return fmt.Errorf("%s: the client can't read its %d: %s", operation, status, answer.GetBody())
 	}
@@ -50,6 +58,11 @@ func change(alter func(*http.Request)) api.RequestEditorFn {
 		alter(r)
 		return nil
 	}
+}
+
+// wrongID replaces an id in the path by one that is malformed.
+func wrongID(id uuid.UUID) api.RequestEditorFn {
+	return change(func(r *http.Request) { r.URL.Path = strings.Replace(r.URL.Path, id.String(), "x", 1) })
 }
 
 // errors makes every error that a client can cause, and reads the examples of those
@@ -73,7 +86,9 @@ func (p *program) errors(ctx context.Context) error {
 			return err
 		}
 	}
-	for _, step := range []func(context.Context) error{p.malformed, p.unknown, p.conflicts, p.bodies, p.methods} {
+	for _, step := range []func(context.Context) error{
+		p.malformed, p.unknown, p.conflicts, p.bodies, p.methods, p.wrongHistory, p.wrongEvents, p.wrongReversals,
+	} {
 		if err := step(ctx); err != nil {
 			return err
 		}
@@ -83,7 +98,7 @@ func (p *program) errors(ctx context.Context) error {
 
 // operations sends each operation as it is right, and wants a status.
 func (p *program) operations(c *api.ClientWithResponses) map[string]func(context.Context, int) error {
-	return map[string]func(context.Context, int) error{
+	all := map[string]func(context.Context, int) error{
 		"createUser": func(ctx context.Context, status int) error {
 			name := fmt.Sprint("go-again-", status)
 			a, err := c.CreateUserWithResponse(ctx, nil, api.NewUser{ExternalId: &name})
@@ -134,11 +149,20 @@ func (p *program) operations(c *api.ClientWithResponses) map[string]func(context
 			a, err := c.ListCorporateActionEffectsWithResponse(ctx, p.action, nil)
 			return saw("listCorporateActionEffects", status, a, err)
 		},
+		"listBudgets": func(ctx context.Context, status int) error {
+			a, err := c.ListBudgetsWithResponse(ctx, nil)
+			return saw("listBudgets", status, a, err)
+		},
 		"listAssets": func(ctx context.Context, status int) error {
 			a, err := c.ListAssetsWithResponse(ctx, nil)
 			return saw("listAssets", status, a, err)
 		},
 	}
+	maps.Copy(all, p.histories(c))
+	for name, send := range p.hooks(c) {
+		all[name] = func(ctx context.Context, status int) error { return send(ctx, p.hook, status) }
+	}
+	return all
 }
 
 func (p *program) award() api.NewReward {

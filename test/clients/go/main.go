@@ -6,12 +6,13 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"os"
 	"strings"
 	"time"
+
+	"github.com/google/uuid"
 
 	"example.com/rewardsclient/api"
 )
@@ -23,9 +24,13 @@ func main() {
 	defer cancel()
 	p := &program{url: os.Getenv("REWARDS_URL"), key: os.Getenv("REWARDS_KEY")}
 	p.client = p.dial(p.url, p.key)
-	if err := errors.Join(p.rewards(ctx), p.pages(ctx), p.batch(ctx), p.actions(ctx), p.errors(ctx)); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+	for _, step := range []func(context.Context) error{
+		p.rewards, p.pages, p.batch, p.actions, p.events, p.reversals, p.webhooks, p.errors,
+	} {
+		if err := step(ctx); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
 	}
 }
 
@@ -33,10 +38,13 @@ func main() {
 type program struct {
 	url, key string
 	client   *api.ClientWithResponses
-	user     api.User   // one of the users
-	reward   api.Reward // one of the rewards
-	action   string     // id of a corporate action
-	count    int        // of users
+	user     api.User    // one of the users
+	reward   api.Reward  // one of the rewards
+	action   string      // id of a corporate action
+	event    api.EventId // id of an event
+	reversal api.Id      // id of a reversal
+	hook     uuid.UUID   // id of a webhook endpoint that was deleted
+	count    int         // of users
 }
 
 // dial makes a client that sends a key.
@@ -64,6 +72,10 @@ func amounts() map[float64]string {
 func (p *program) rewards(ctx context.Context) error {
 	assets, err := p.client.ListAssetsWithResponse(ctx, nil)
 	if err := saw("listAssets", 200, assets, err); err != nil {
+		return err
+	}
+	budgets, err := p.client.ListBudgetsWithResponse(ctx, nil)
+	if err := saw("listBudgets", 200, budgets, err); err != nil {
 		return err
 	}
 	document, err := p.client.GetDocumentWithResponse(ctx, nil)
@@ -105,6 +117,9 @@ func (p *program) give(ctx context.Context, amount float64, written string) erro
 		return fmt.Errorf("the repetition was answered %s", again.Body)
 	}
 	if p.reward, err = p.executed(ctx, given.JSON201.Reward.Id); err != nil {
+		return err
+	}
+	if err := p.history(ctx, amount); err != nil {
 		return err
 	}
 	return p.portfolio(ctx, written)

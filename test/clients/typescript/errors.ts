@@ -1,4 +1,6 @@
 import { check, dial, saw, type Answer, type Program } from "./main.js";
+import { wrongReversals } from "./reversals.js";
+import { hooks } from "./webhooks.js";
 import type { Client } from "openapi-fetch";
 import type { paths } from "./api.js";
 
@@ -7,6 +9,7 @@ const nobody = "01890000-0000-7000-8000-000000000000";
 /** Sends each operation as it is right. */
 function operations(p: Program, client: Client<paths>): Record<string, () => Promise<Answer>> {
   const user = { params: { path: { userId: p.user.id } } };
+  const reward = { params: { path: { rewardId: p.reward.id } } };
   const action = { params: { path: { corporateActionId: p.action } } };
   const award = { userId: p.user.id, idempotencyKey: "ts-one-more", amountUsd: 5.25, assetSymbol: "KO" };
   return {
@@ -18,11 +21,22 @@ function operations(p: Program, client: Client<paths>): Record<string, () => Pro
     createReward: () => client.POST("/v1/rewards", { body: award }),
     createRewards: () => client.POST("/v1/rewards/batches", { body: { rewards: [award] } }),
     listRewards: () => client.GET("/v1/rewards"),
-    getReward: () => client.GET("/v1/rewards/{rewardId}", { params: { path: { rewardId: p.reward.id } } }),
+    getReward: () => client.GET("/v1/rewards/{rewardId}", reward),
+    listActivity: () => client.GET("/v1/users/{userId}/activity", user),
+    getTimeline: () => client.GET("/v1/rewards/{rewardId}/timeline", reward),
     listCorporateActions: () => client.GET("/v1/corporate-actions"),
+    createReversal: () =>
+      client.POST("/v1/rewards/{rewardId}/reversals", { ...reward, body: { idempotencyKey: "ts-one-more", amountUsd: 0.1 } }),
+    listReversals: () => client.GET("/v1/reversals"),
+    getReversal: () => client.GET("/v1/reversals/{reversalId}", { params: { path: { reversalId: p.reversal } } }),
+    listEvents: () => client.GET("/v1/events"),
+    getEvent: () => client.GET("/v1/events/{eventId}", { params: { path: { eventId: p.event } } }),
+    streamEvents: () => client.GET("/v1/events/stream"),
     getCorporateAction: () => client.GET("/v1/corporate-actions/{corporateActionId}", action),
     listCorporateActionEffects: () => client.GET("/v1/corporate-actions/{corporateActionId}/effects", action),
+    listBudgets: () => client.GET("/v1/budgets"),
     listAssets: () => client.GET("/v1/assets"),
+    ...hooks(client, nobody),
   };
 }
 
@@ -46,6 +60,7 @@ export async function errors(p: Program): Promise<void> {
   }
   await malformed(p);
   await refused(p);
+  await wrongReversals(p);
   await methods(p);
 }
 
@@ -61,6 +76,9 @@ async function malformed({ client, user }: Program): Promise<void> {
   check(problem.details[0]?.path === "amountUsd", `the issues are ${JSON.stringify(problem.details)}`);
   saw("createRewards", 400, await client.POST("/v1/rewards/batches", { body: { rewards: [] } }));
   saw("listUsers", 400, await client.GET("/v1/users", { params: { query: { limit: 0 } } }));
+  saw("listEvents", 400, await client.GET("/v1/events", { params: { query: { limit: 0 } } }));
+  saw("getEvent", 400, await client.GET("/v1/events/{eventId}", { params: { path: { eventId: "x" } } }));
+  saw("streamEvents", 400, await client.GET("/v1/events/stream", { params: { query: { after: -1 } } }));
   saw("listCorporateActions", 400, await client.GET("/v1/corporate-actions", { params: { query: { limit: 0 } } }));
   const action = { params: { path: { corporateActionId: "x" } } };
   saw("getCorporateAction", 400, await client.GET("/v1/corporate-actions/{corporateActionId}", action));
@@ -68,6 +86,8 @@ async function malformed({ client, user }: Program): Promise<void> {
   saw("listRewards", 400, await client.GET("/v1/rewards", { params: { query: { limit: 0 } } }));
   saw("getUser", 400, await client.GET("/v1/users/{userId}", { params: { path: { userId } } }));
   saw("getPortfolio", 400, await client.GET("/v1/users/{userId}/portfolio", { params: { path: { userId } } }));
+  saw("listActivity", 400, await client.GET("/v1/users/{userId}/activity", { params: { path: { userId } } }));
+  saw("getTimeline", 400, await client.GET("/v1/rewards/{rewardId}/timeline", { params: { path: { rewardId: "x" } } }));
   saw("getReward", 400, await client.GET("/v1/rewards/{rewardId}", { params: { path: { rewardId: "x" } } }));
 }
 
@@ -77,8 +97,11 @@ async function refused({ client, user, reward }: Program): Promise<void> {
   saw("getPortfolio", 404, await client.GET("/v1/users/{userId}/portfolio", unknown));
   saw("changeUser", 404, await client.PATCH("/v1/users/{userId}", { ...unknown, body: { email: "ts@example.com" } }));
   const action = { params: { path: { corporateActionId: nobody } } };
+  saw("getEvent", 404, await client.GET("/v1/events/{eventId}", { params: { path: { eventId: nobody } } }));
   saw("getCorporateAction", 404, await client.GET("/v1/corporate-actions/{corporateActionId}", action));
   saw("listCorporateActionEffects", 404, await client.GET("/v1/corporate-actions/{corporateActionId}/effects", action));
+  saw("listActivity", 404, await client.GET("/v1/users/{userId}/activity", unknown));
+  saw("getTimeline", 404, await client.GET("/v1/rewards/{rewardId}/timeline", { params: { path: { rewardId: nobody } } }));
   saw("getReward", 404, await client.GET("/v1/rewards/{rewardId}", { params: { path: { rewardId: nobody } } }));
   const body = { userId: user.id, idempotencyKey: "ts-one-more", amountUsd: 5.25, assetSymbol: "KO" };
   saw("createReward", 404, await client.POST("/v1/rewards", { body: { ...body, userId: nobody } }));

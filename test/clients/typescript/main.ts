@@ -5,6 +5,9 @@
 import createClient, { type Client, type Middleware } from "openapi-fetch";
 import type { components, paths } from "./api.js";
 import { errors } from "./errors.js";
+import { events } from "./events.js";
+import { reversals } from "./reversals.js";
+import { webhooks } from "./webhooks.js";
 
 export type User = components["schemas"]["User"];
 export type Reward = components["schemas"]["Reward"];
@@ -24,6 +27,8 @@ export interface Program {
   user: User; // one of the users
   reward: Reward; // one of the rewards
   action: string; // id of a corporate action
+  event: string; // id of an event
+  reversal: string; // id of a reversal
 }
 
 /** Makes a client that sends a key. */
@@ -87,6 +92,15 @@ async function give(client: Client<paths>, name: string, amountUsd: number): Pro
   check(holding?.costBasis === amountUsd, `the holding of ${amountUsd} cost ${holding?.costBasis}`);
   check(portfolio.data?.costBasis === amountUsd, `the portfolio of ${amountUsd} cost ${portfolio.data?.costBasis}`);
   saw("getUser", 200, await client.GET("/v1/users/{userId}", { params: { path } }));
+  const activity = await client.GET("/v1/users/{userId}/activity", { params: { path } });
+  saw("listActivity", 200, activity);
+  const [bought] = activity.data?.activity ?? [];
+  check(bought?.type === "award" && bought.rewardId === reward.id, `the activity is ${JSON.stringify(activity.data)}`);
+  check(bought.costBasis === amountUsd && bought.quantity === holding.quantity, `the part of ${amountUsd}`);
+  const timeline = await client.GET("/v1/rewards/{rewardId}/timeline", { params: { path: { rewardId: reward.id } } });
+  saw("getTimeline", 200, timeline);
+  const last = timeline.data?.timeline.at(-1);
+  check(last?.type === "executed" && last.at === reward.executedAt, `the timeline ends with ${JSON.stringify(last)}`);
   return [user, reward];
 }
 
@@ -163,13 +177,20 @@ async function main(): Promise<void> {
   const assets = await client.GET("/v1/assets");
   saw("listAssets", 200, assets);
   check(assets.data?.assets.some((asset) => asset.symbol === "AAPL") === true, "AAPL is not in the catalog");
+  saw("listBudgets", 200, await client.GET("/v1/budgets"));
   saw("getDocument", 200, await client.GET("/openapi.json"));
   let last: [User, Reward] | undefined;
   for (const [i, amount] of amounts.entries()) last = await give(client, `ts-${i}`, amount);
   check(last !== undefined, "nothing was given");
   await pages(client, amounts.length, amounts.length);
   await batch(client, last[0]);
-  await errors({ url, key, client, user: last[0], reward: last[1], action: await actions(client) });
+  const [user, reward] = last;
+  const action = await actions(client);
+  const event = await events(url, key, client, reward);
+  const reversal = await reversals(client, reward);
+  const program = { url, key, client, user, reward, action, event, reversal };
+  await webhooks(program);
+  await errors(program);
 }
 
 await main();

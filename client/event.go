@@ -1,0 +1,56 @@
+package client
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Event is something that happened to the app's awards or stocks.
+type Event struct {
+	ID        string    `json:"id"`
+	Type      string    `json:"type"` // such as "reward.executed"
+	Sequence  int64     `json:"sequence"`
+	CreatedAt time.Time `json:"createdAt"`
+	Data      EventData `json:"data"`
+}
+
+// EventData is the object that an event is about; the others are nil.
+type EventData struct {
+	Reward          *Reward          `json:"reward"`
+	Reversal        *Reversal        `json:"reversal"`
+	CorporateAction *CorporateAction `json:"corporateAction"`
+}
+
+// Events follows the feed after a sequence, oldest first, until ctx ends: it waits for what
+// comes. Store the last sequence that you processed, and begin there again after a restart:
+// no event is missed. Without types it yields all. It ends with an error, at the latest ctx's.
+func (c *Client) Events(ctx context.Context, after int64, types ...string) iter.Seq2[Event, error] {
+	const wait, limit = "20", "200" // seconds and events, the most that the service allows
+	return func(yield func(Event, error) bool) {
+		for {
+			var page struct{ Events []Event }
+			q := query("after", strconv.FormatInt(after, 10), "types", strings.Join(types, ","),
+				"wait", wait, "limit", limit)
+			if err := c.Do(ctx, http.MethodGet, "/v1/events?"+q.Encode(), nil, &page); err != nil {
+				yield(Event{}, err)
+				return
+			}
+			for _, e := range page.Events {
+				after = e.Sequence
+				if !yield(e, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Event reads an event.
+func (c *Client) Event(ctx context.Context, id string) (Event, error) {
+	return get[Event](ctx, c, "/v1/events/"+url.PathEscape(id), "event")
+}

@@ -1,0 +1,76 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// List goes through any list of the API, such as "/v1/rewards", page by page. It yields every
+// item once, also while new ones arrive. After an error it ends.
+func List[T any](ctx context.Context, c *Client, path string, q url.Values) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		next := path
+		if len(q) > 0 {
+			next += "?" + q.Encode()
+		}
+		for next != "" {
+			var page map[string][]T // one member, the list
+			r, err := newRequest(http.MethodGet, next, nil)
+			var o outcome
+			if err == nil {
+				o, err = c.send(ctx, r, &page)
+			}
+			if err == nil {
+				next, err = c.nextPage(next, o.header)
+			}
+			if err != nil {
+				var none T
+				yield(none, err)
+				return
+			}
+			for _, items := range page {
+				for _, item := range items {
+					if !yield(item, nil) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+var nextLink = regexp.MustCompile(`<([^>]*)>\s*;\s*rel="?next"?`)
+
+// nextPage returns the path of the next page; "" on the last. The key never goes elsewhere.
+func (c *Client) nextPage(current string, header http.Header) (string, error) {
+	found := nextLink.FindStringSubmatch(strings.Join(header.Values("Link"), ","))
+	if found == nil {
+		return "", nil
+	}
+	here, err := url.Parse(current)
+	if err != nil {
+		return "", fmt.Errorf("cannot read the path %q: %w", current, err)
+	}
+	next, err := here.Parse(found[1])
+	if err != nil || next.Host != "" || next.Scheme != "" {
+		return "", fmt.Errorf("the next page %q is not at the service", found[1])
+	}
+	return next.RequestURI(), nil
+}
+
+// query makes a query of names and values in turn, without the empty values.
+func query(pairs ...string) url.Values {
+	q := url.Values{}
+	for pair := range slices.Chunk(pairs, 2) {
+		if name, value := pair[0], pair[len(pair)-1]; value != "" {
+			q.Set(name, value)
+		}
+	}
+	return q
+}

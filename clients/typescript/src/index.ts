@@ -1,0 +1,139 @@
+import createClient, { type Client } from "openapi-fetch";
+import { read, write } from "./decimal.js";
+import { RewardsError } from "./error.js";
+import type { RewardsEvent } from "./events.js";
+import type { components, operations, paths } from "./generated/api.js";
+import { retrying, type Sending } from "./retry.js";
+
+export type { Decimal } from "./decimal.js";
+export { RewardsError } from "./error.js";
+export type { EventData, Reversal, RewardsEvent } from "./events.js";
+export type { components, operations, paths } from "./generated/api.js";
+export type { Sending } from "./retry.js";
+export { verifyWebhook, type Webhook } from "./webhook.js";
+
+type Schemas = components["schemas"];
+export type User = Schemas["User"];
+export type Reward = Schemas["Reward"];
+export type Portfolio = Schemas["Portfolio"];
+export type CorporateAction = Schemas["CorporateAction"];
+type Query<Operation extends keyof operations> = NonNullable<operations[Operation]["parameters"]["query"]>;
+
+/** Where the service is, and which app calls it. */
+export interface Options extends Sending {
+  /** Such as "https://rewards.example.com". */
+  url: string;
+  /** The app's key. */
+  key: string;
+}
+
+/** Methods for what clients do most. GET, POST, PATCH and DELETE of openapi-fetch reach everything else. */
+export interface Rewards extends Client<paths> {
+  /** Creates a user. After a lost answer it finds the user that it created. */
+  createUser(user: Schemas["NewUser"]): Promise<User>;
+  /** Gives an award once, however often it is called with the same content. */
+  award(reward: Schemas["NewReward"]): Promise<{ reward: Reward; idempotentReplay: boolean }>;
+  /** Gives 1 to 1,000 awards. The results are in their order. */
+  awardAll(rewards: Schemas["NewReward"][]): Promise<Schemas["BatchResult"][]>;
+  /** Polls an award until it is executed or failed. */
+  awaitReward(rewardId: string, signal?: AbortSignal): Promise<Reward>;
+  /** Reads what a user holds. */
+  portfolio(userId: string): Promise<Portfolio>;
+  /** Goes through users, newest first. */
+  users(query?: Query<"listUsers">): AsyncGenerator<User>;
+  /** Goes through awards, newest first. */
+  rewards(query?: Query<"listRewards">): AsyncGenerator<Reward>;
+  /** Goes through corporate actions, newest first. */
+  corporateActions(query?: Query<"listCorporateActions">): AsyncGenerator<CorporateAction>;
+  /** Goes through any list, such as "/v1/rewards". */
+  list<T>(path: string, query?: Record<string, unknown>): AsyncGenerator<T>;
+  /**
+   * Follows the event feed after a sequence, oldest first, and waits for what comes. Store the last
+   * sequence that you processed, and begin there after a restart: no event is missed.
+   */
+  events(after?: number, types?: string[], signal?: AbortSignal): AsyncGenerator<RewardsEvent>;
+}
+
+/** Connects to the service. Failed calls throw a RewardsError, so data is always there. */
+export function connect(options: Options): Rewards {
+  const { url, key, ...sending } = options;
+  const send = retrying(sending);
+  const persistent = retrying(sending, true);
+  const headers = { "x-api-key": key };
+  const base = url.replace(/\/$/, "");
+  const api = createClient<paths>({ baseUrl: base, headers, fetch: send, bodySerializer: write });
+
+  async function raw(path: string, query: Record<string, unknown>, signal?: AbortSignal): Promise<[unknown, Headers]> {
+    const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== "");
+    const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)]));
+    const target = search.size > 0 ? `${base}${path}?${search}` : `${base}${path}`;
+    const response = await send(new Request(target, { headers, ...(signal && { signal }) }));
+    return [read(await response.text()), response.headers];
+  }
+
+  async function* list<T>(path: string, query: Record<string, unknown> = {}): AsyncGenerator<T> {
+    for (let cursor: string | undefined, first = true; first || cursor !== undefined; first = false) {
+      const [body, received] = await raw(path, cursor === undefined ? query : { ...query, cursor });
+      for (const items of Object.values(body as Record<string, T[]>)) yield* items;
+      const next = /<([^>]*)>\s*;\s*rel="?next"?/.exec(received.get("link") ?? "")?.[1];
+      cursor = next === undefined ? undefined : new URL(next, base).searchParams.get("cursor") ?? undefined;
+    }
+  }
+
+  return Object.assign(api, {
+    list,
+    users: (query?: Query<"listUsers">) => list<User>("/v1/users", query),
+    rewards: (query?: Query<"listRewards">) => list<Reward>("/v1/rewards", query),
+    corporateActions: (query?: Query<"listCorporateActions">) => list<CorporateAction>("/v1/corporate-actions", query),
+
+    async createUser(user: Schemas["NewUser"]): Promise<User> {
+      try {
+        const { data } = await api.POST("/v1/users", { body: user, fetch: persistent });
+        return data!.user;
+      } catch (error) {
+        if (!(error instanceof RewardsError) || error.code !== "conflict" || !error.uncertain) throw error;
+        const { userId } = error.details as { userId: string };
+        const { data } = await api.GET("/v1/users/{userId}", { params: { path: { userId } } });
+        const found = data!.user;
+        const same = (found.email ?? "").toLowerCase() === (user.email ?? "").toLowerCase()
+          && (found.externalId ?? "") === (user.externalId ?? "");
+        if (!same) throw error;
+        return found;
+      }
+    },
+
+    async award(reward: Schemas["NewReward"]) {
+      const { data } = await api.POST("/v1/rewards", { body: reward });
+      return data!;
+    },
+
+    async awardAll(rewards: Schemas["NewReward"][]) {
+      const { data } = await api.POST("/v1/rewards/batches", { body: { rewards } });
+      return data!.results;
+    },
+
+    async awaitReward(rewardId: string, signal?: AbortSignal): Promise<Reward> {
+      for (let wait = 100; ; wait = Math.min(2 * wait, 10_000)) {
+        const { data } = await api.GET("/v1/rewards/{rewardId}", { params: { path: { rewardId } }, ...(signal && { signal }) });
+        const { reward } = data!;
+        if (reward.status === "executed" || reward.status === "failed") return reward;
+        await new Promise((resolve) => setTimeout(resolve, wait));
+      }
+    },
+
+    async portfolio(userId: string): Promise<Portfolio> {
+      const { data } = await api.GET("/v1/users/{userId}/portfolio", { params: { path: { userId } } });
+      return data!;
+    },
+
+    async* events(after = 0, types: string[] = [], signal?: AbortSignal): AsyncGenerator<RewardsEvent> {
+      for (let last = after; ;) {
+        const [body] = await raw("/v1/events", { after: last, types: types.join(","), wait: 20, limit: 200 }, signal);
+        for (const event of (body as { events: RewardsEvent[] }).events) {
+          last = event.sequence;
+          yield event;
+        }
+      }
+    },
+  });
+}

@@ -1,0 +1,83 @@
+import { read } from "./decimal.js";
+import { errorOf, RewardsError } from "./error.js";
+
+/** How a client sends requests. */
+export interface Sending {
+  /** How often a request is sent at most; 1 means no retries. Default 6. */
+  attempts?: number;
+  /** The longest wait before a retry in milliseconds; a longer Retry-After ends the retries. Default 60,000. */
+  maxWait?: number;
+  /** The time for one attempt in milliseconds. Default 30,000. */
+  timeout?: number;
+  /** Sends one request. Default: the global fetch. */
+  fetch?: (request: Request) => Promise<Response>;
+}
+
+/** Reports whether sending a request twice has the effect of once. */
+export function repeatable(method: string, body: string): boolean {
+  if (method !== "POST") return true;
+  try {
+    const { idempotencyKey, rewards } = JSON.parse(body) as { idempotencyKey?: string; rewards?: { idempotencyKey?: string }[] };
+    return Boolean(idempotencyKey) || (Array.isArray(rewards) && rewards.length > 0 && rewards.every((r) => Boolean(r?.idempotencyKey)));
+  } catch {
+    return false;
+  }
+}
+
+const pause = (ms: number, signal: AbortSignal): Promise<void> => new Promise((resolve, reject) => {
+  const stop = (): void => { clearTimeout(timer); reject(signal.reason); };
+  const timer = setTimeout(() => { signal.removeEventListener("abort", stop); resolve(); }, ms);
+  if (signal.aborted) stop();
+  else signal.addEventListener("abort", stop, { once: true });
+});
+
+/** Makes a fetch that retries, throws errors and keeps every digit. With always it takes each request for repeatable. */
+export function retrying(sending: Sending, always = false): (request: Request) => Promise<Response> {
+  const { attempts = 6, maxWait = 60_000, timeout = 30_000, fetch: send = (request) => fetch(request) } = sending;
+  return async (request) => {
+    const body = await request.clone().text();
+    const again = always || repeatable(request.method, body);
+    let uncertain = false;
+    for (let attempt = 1; ; attempt++) {
+      let failure: unknown;
+      let harmless = false;
+      let after = 0;
+      try {
+        return await once(request, send, timeout, uncertain);
+      } catch (error) {
+        failure = error;
+        if (request.signal.aborted) throw error;
+        if (error instanceof RewardsError) {
+          const passing = [429, 503, 504].includes(error.status) || (error.status === 502 && error.code !== "upstream_error");
+          if (!passing) throw error;
+          harmless = error.status === 429;
+          after = error.retryAfter * 1000;
+        } else {
+          harmless = (error as { cause?: { code?: string } }).cause?.code === "ECONNREFUSED";
+        }
+      }
+      if (attempt >= attempts || (!harmless && !again)) throw failure;
+      uncertain ||= !harmless;
+      const jitter = Math.random() * Math.min(200 * 2 ** (attempt - 1), 5000);
+      const wait = after > 0 ? after + Math.min(jitter, 200) : jitter;
+      if (wait > maxWait) throw failure;
+      await pause(wait, request.signal);
+    }
+  };
+}
+
+/** Sends a request once. The answer's decimals are strings. */
+async function once(
+  request: Request, send: (request: Request) => Promise<Response>, timeout: number, uncertain: boolean,
+): Promise<Response> {
+  const signal = AbortSignal.any([request.signal, AbortSignal.timeout(timeout)]);
+  const response = await send(new Request(request.clone(), { signal, redirect: "manual" }));
+  const text = await response.text();
+  const json = response.headers.get("content-type")?.startsWith("application/json") === true && text !== "";
+  const body = json ? read(text) : undefined;
+  if (!response.ok) throw errorOf(response, body, uncertain);
+  const headers = new Headers(response.headers);
+  headers.delete("content-length");
+  const empty = response.status === 204;
+  return new Response(empty ? null : json ? JSON.stringify(body) : text, { status: response.status, headers });
+}

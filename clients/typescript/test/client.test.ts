@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Webhook as Signer } from "standardwebhooks";
+import { read, write } from "../src/decimal.js";
+import { connect, RewardsError, verifyWebhook, type Rewards } from "../src/index.js";
+
+type Answer = { status: number; body?: string; headers?: Record<string, string> } | Error;
+
+/** A client over answers in memory, one after the other, the last one again. It records what is sent. */
+function over(...answers: Answer[]): { rewards: Rewards; sent: string[] } {
+  const sent: string[] = [];
+  const fetch = async (request: Request): Promise<Response> => {
+    sent.push(`${request.method} ${request.url.replace("http://rewards.example", "")} ${await request.text()}`.trim());
+    const answer = answers[Math.min(sent.length, answers.length) - 1];
+    if (answer === undefined || answer instanceof Error) throw answer;
+    const headers = { "content-type": "application/json", ...answer.headers };
+    return new Response(answer.body ?? null, { status: answer.status, headers });
+  };
+  return { rewards: connect({ url: "http://rewards.example/", key: "key", fetch, maxWait: 2000 }), sent };
+}
+
+const refusal = (status: number, code: string, headers: Record<string, string> = {}): Answer =>
+  ({ status, headers, body: JSON.stringify({ error: { code, message: "m", requestId: "r", details: [1] } }) });
+const given: Answer = { status: 201, body: '{"reward":{"id":"1","amountUsd":999999.99},"idempotentReplay":false}' };
+const award = { userId: "u", idempotencyKey: "key-12345", amountUsd: "123456.789", assetSymbol: "AAPL" };
+
+test("decimals keep every digit in both directions", () => {
+  for (const text of ["999999.99", "123456.789", "0.000001", "1234567890.123456789", "0", "-3.5", "9007199254740993"]) {
+    assert.equal((read(`{"quantity":${text}}`) as { quantity: string }).quantity, text);
+    assert.equal(write({ quantity: text }), `{"quantity":${text}}`);
+  }
+  assert.deepEqual(read('{"sequence":7,"a":[1.5,null,true],"amountUsd":null}'), { sequence: 7, a: [1.5, null, true], amountUsd: null });
+  assert.deepEqual(read('{"metadata":{"quantity":2,"big":9007199254740993,"s":"1"}}'),
+    { metadata: { quantity: 2, big: "9007199254740993", s: "1" } });
+  assert.equal(write({ metadata: { quantity: "2", n: 1 }, list: [{ amountUsd: "5.250" }] }), '{"metadata":{"quantity":"2","n":1},"list":[{"amountUsd":5.250}]}');
+  for (const wrong of ["", "five", "1e3", "+1", "01", ".5"]) assert.throws(() => write({ amountUsd: wrong }), /must be a decimal/);
+});
+
+test("an award is sent again with the same bytes, as late as the service asks", async () => {
+  const { rewards, sent } = over(new TypeError("reset"), refusal(503, "internal_error", { "retry-after": "1" }), given);
+  const began = Date.now();
+  const { reward } = await rewards.award(award);
+  assert.equal(reward.amountUsd, "999999.99");
+  assert.equal(sent.length, 3);
+  assert.ok(sent.every((s) => s === 'POST /v1/rewards {"userId":"u","idempotencyKey":"key-12345","amountUsd":123456.789,"assetSymbol":"AAPL"}'), sent.join());
+  assert.ok(Date.now() - began >= 1000);
+});
+
+test("what is not safe is sent once", async () => {
+  for (const [answer, times] of [[new TypeError("reset"), 1], [refusal(503, "internal_error"), 1], [refusal(429, "forbidden"), 2]] as const) {
+    const { rewards, sent } = over(answer, { status: 201, body: '{"user":{}}' });
+    await rewards.POST("/v1/users", { body: { externalId: "x" } }).catch(() => undefined);
+    assert.equal(sent.length, times);
+  }
+});
+
+test("errors have a type, and a long Retry-After ends the retries", async () => {
+  const { rewards, sent } = over(refusal(503, "internal_error", { "retry-after": "3600" }));
+  await assert.rejects(rewards.portfolio("u"), (error) => error instanceof RewardsError && error.status === 503
+    && error.code === "internal_error" && error.requestId === "r" && error.retryAfter === 3600);
+  assert.equal(sent.length, 1);
+  const price = over(refusal(502, "upstream_error"));
+  await assert.rejects(price.rewards.portfolio("u"), RewardsError);
+  assert.equal(price.sent.length, 1);
+});
+
+test("a user is found after a lost answer, and another one's is a conflict", async () => {
+  const taken: Answer = { status: 409, body: '{"error":{"code":"conflict","details":{"field":"email","userId":"u-1"}}}' };
+  const found: Answer = { status: 200, body: '{"user":{"id":"u-1","email":"ADA@b.c","externalId":null}}' };
+  const other: Answer = { status: 200, body: '{"user":{"id":"u-1","email":"ada@b.c","externalId":"x"}}' };
+  const lost = new TypeError("reset");
+  assert.equal((await over(lost, taken, found).rewards.createUser({ email: "ada@b.c" })).id, "u-1");
+  await assert.rejects(over(lost, taken, other).rewards.createUser({ email: "ada@b.c" }), RewardsError);
+  await assert.rejects(over(taken, found).rewards.createUser({ email: "ada@b.c" }), RewardsError);
+});
+
+test("a list has every page, and the feed goes on after the last sequence", async () => {
+  const { rewards, sent } = over(
+    { status: 200, body: '{"rewards":[{"id":"3"},{"id":"2"}]}', headers: { link: '</v1/rewards?cursor=c%3D&limit=2>; rel="next"' } },
+    { status: 200, body: '{"rewards":[{"id":"1"}]}' });
+  const ids = [];
+  for await (const reward of rewards.rewards({ limit: 2 })) ids.push(reward.id);
+  assert.deepEqual(ids, ["3", "2", "1"]);
+  assert.deepEqual(sent, ["GET /v1/rewards?limit=2", "GET /v1/rewards?limit=2&cursor=c%3D"]);
+  const feed = over({ status: 200, body: '{"events":[{"sequence":8},{"sequence":10}]}' }, { status: 200, body: '{"events":[{"sequence":11}]}' });
+  const sequences = [];
+  for await (const event of feed.rewards.events(7, ["reward.executed"])) {
+    sequences.push(event.sequence);
+    if (event.sequence === 11) break;
+  }
+  assert.deepEqual(sequences, [8, 10, 11]);
+  assert.equal(feed.sent[1], "GET /v1/events?after=10&types=reward.executed&wait=20&limit=200");
+});
+
+test("webhooks are verified as another implementation signs them", async () => {
+  const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+  const body = '{"type":"reward.executed","timestamp":"2026-03-02T09:30:00.125Z","data":{"reward":{"amountUsd":0.000001}}}';
+  const sign = (at: Date): Record<string, string> => ({
+    "webhook-id": "msg_1", "webhook-timestamp": String(Math.floor(at.getTime() / 1000)), "x-event-sequence": "7",
+    "webhook-signature": `v1,AAAA ${new Signer(secret).sign("msg_1", at, body)}`,
+  });
+  const event = await verifyWebhook(secret, sign(new Date()), body);
+  assert.equal(event.id, "msg_1");
+  assert.equal(event.sequence, 7);
+  assert.equal(event.data.reward?.amountUsd, "0.000001");
+  await assert.rejects(verifyWebhook(secret, sign(new Date()), `${body} `), /signature/);
+  await assert.rejects(verifyWebhook("whsec_AAAA", sign(new Date()), body), /signature/);
+  await assert.rejects(verifyWebhook(secret, {}, body), /signature/);
+  await assert.rejects(verifyWebhook(secret, sign(new Date(Date.now() - 301_000)), body), /clock/);
+});

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
+)
+
+type webhookCommands struct {
+	List       webhookList       `cmd:"" help:"List the webhook endpoints of all apps."`
+	Show       webhookShow       `cmd:"" help:"Show a webhook endpoint and its newest failures."`
+	Deliveries webhookDeliveries `cmd:"" help:"List the deliveries of a webhook endpoint, newest first."`
+	Redeliver  webhookRedeliver  `cmd:"" help:"Send the failed deliveries of a webhook endpoint again, with all their retries."`
+	Enable     webhookEnable     `cmd:"" help:"Enable a webhook endpoint. Its events that were not delivered come at once."`
+	Disable    webhookDisable    `cmd:"" help:"Disable a webhook endpoint, and end its alarm. Its events wait until it is enabled."`
+}
+
+type webhookList struct{ databaseFlag }
+
+func (c *webhookList) Run(ctx context.Context) error {
+	return c.with(ctx, func(s *store.Store) error {
+		list, err := s.AllWebhookEndpoints(ctx)
+		if err != nil {
+			return err
+		}
+		return table("ID\tAPP\tSTATUS\tFAILING SINCE\tCREATED\tURL", list, func(e rewards.WebhookEndpoint) []string {
+			return []string{
+				e.ID.String(), e.AppID.String(), statusOf(e), moment(e.FailingSince), moment(e.CreatedAt()), e.URL,
+			}
+		})
+	})
+}
+
+// statusOf is the status of an endpoint, with the code of its reason.
+func statusOf(e rewards.WebhookEndpoint) string {
+	if e.Disabled == "" {
+		return "enabled"
+	}
+	code, _, _ := strings.Cut(e.Disabled, ":")
+	return "disabled (" + code + ")"
+}
+
+// endpointArg is the argument of a command about one endpoint.
+type endpointArg struct {
+	Endpoint string `arg:"" help:"Set the id of the webhook endpoint."`
+}
+
+func (a endpointArg) id() (rewards.WebhookEndpointID, error) {
+	id, err := rewards.ParseID[rewards.WebhookEndpoint](a.Endpoint)
+	if err != nil {
+		return id, usageErrorf("ENDPOINT %q: %w", a.Endpoint, err)
+	}
+	return id, nil
+}
+
+type webhookShow struct {
+	endpointArg
+	databaseFlag
+}
+
+func (c *webhookShow) Run(ctx context.Context) error {
+	id, err := c.id()
+	if err != nil {
+		return err
+	}
+	return c.with(ctx, func(s *store.Store) error {
+		e, err := s.EndpointOfAnyApp(ctx, id)
+		if err != nil {
+			return err
+		}
+		sayf("endpoint: %s\napp: %s\nurl: %s\ntypes: %s\ncreated: %s\n", e.ID, e.AppID, e.URL, e.Subscribed(),
+			moment(e.CreatedAt()))
+		sayf("status: %s\nreason: %s\ndelivered up to: %d\nfailing since: %s\n", statusOf(e), e.Disabled, e.Cursor,
+			moment(e.FailingSince))
+		const most = 5
+		for _, status := range []rewards.DeliveryStatus{rewards.DeliveryPending, rewards.DeliveryFailed} {
+			page := rewards.DeliveryPage{Status: status, Limit: most}
+			list, err := s.Deliveries(ctx, e.AppID, id, page)
+			if err != nil {
+				return err
+			}
+			for _, d := range list {
+				sayf("%s: %s %s, %d attempts, last at %s: %s %q\n", status, d.Type, d.EventID, d.Attempts,
+					moment(d.TriedAt), d.Error, d.Answer)
+			}
+		}
+		return nil
+	})
+}
+
+type webhookDeliveries struct {
+	endpointArg
+	listFlags
+	Status string `placeholder:"STATUS" help:"List only deliveries with this status: pending, delivered or failed (default: all)."`
+}
+
+func (c *webhookDeliveries) Run(ctx context.Context) error {
+	id, err := c.id()
+	if err != nil {
+		return err
+	}
+	page := rewards.DeliveryPage{Limit: c.Limit}
+	if c.Status != "" {
+		var known bool
+		if page.Status, known = rewards.ParseDeliveryStatus(c.Status); !known {
+			return usageErrorf("--status %q: must be pending, delivered or failed", c.Status)
+		}
+	}
+	return c.list(ctx, func(s *store.Store) error {
+		e, err := s.EndpointOfAnyApp(ctx, id)
+		if err != nil {
+			return err
+		}
+		list, err := s.Deliveries(ctx, e.AppID, id, page)
+		if err != nil {
+			return err
+		}
+		const heading = "EVENT\tTYPE\tSTATUS\tATTEMPTS\tLAST\tNEXT\tANSWER\tERROR"
+		return table(heading, list, func(d rewards.Delivery) []string {
+			return []string{
+				d.EventID.String(), d.Type, d.Status.String(), strconv.Itoa(d.Attempts), moment(d.TriedAt),
+				moment(d.NextAt), strconv.Itoa(d.StatusCode), d.Error,
+			}
+		})
+	})
+}
+
+type webhookRedeliver struct {
+	endpointArg
+	databaseFlag
+	reasonFlag
+	Event string `placeholder:"ID" help:"Send only this event again (default: all that failed)."`
+}
+
+func (c *webhookRedeliver) Run(ctx context.Context) error {
+	id, err := c.id()
+	if err != nil {
+		return err
+	}
+	var event rewards.EventID
+	if c.Event != "" {
+		if event, err = rewards.ParseID[rewards.Event](c.Event); err != nil {
+			return usageErrorf("--event %q: %w", c.Event, err)
+		}
+	}
+	return c.operate(ctx, "webhook redeliver", c.reasonFlag, func(o *store.Operator) error {
+		count, err := o.RedeliverWebhooks(ctx, id, event)
+		return said(err, "%d deliveries are sent again\n", count)
+	})
+}
+
+type webhookEnable struct {
+	endpointArg
+	databaseFlag
+	reasonFlag
+}
+
+func (c *webhookEnable) Run(ctx context.Context) error {
+	id, err := c.id()
+	if err != nil {
+		return err
+	}
+	return c.operate(ctx, "webhook enable", c.reasonFlag, func(o *store.Operator) error {
+		e, err := o.EnableWebhook(ctx, id)
+		return said(err, "%s is enabled\n", e.ID)
+	})
+}
+
+type webhookDisable struct {
+	endpointArg
+	databaseFlag
+	Reason string `required:"" env:"-" placeholder:"TEXT" help:"Give a reason, which the app sees."`
+}
+
+func (c *webhookDisable) Run(ctx context.Context) error {
+	id, err := c.id()
+	if err != nil {
+		return err
+	}
+	return c.operate(ctx, "webhook disable", required(c.Reason), func(o *store.Operator) error {
+		e, err := o.DisableWebhook(ctx, id, strings.TrimSpace(c.Reason))
+		return said(err, "%s is disabled\n", e.ID)
+	})
+}

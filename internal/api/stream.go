@@ -1,0 +1,94 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"stockrewards/internal/rewards"
+)
+
+const (
+	streamPage   = 50               // events read at once
+	commentEvery = 15 * time.Second // while there are no events
+)
+
+// streamEvents serves GET /v1/events/stream (additions, section 4). Errors before the first event are
+// answered as usual.
+func (s *server) streamEvents(ctx context.Context, c call) (reply, error) {
+	q := c.query()
+	f := s.follow(c, q.sequence("after"), q.eventTypes("types"))
+	if last := c.Header.Get("Last-Event-Id"); last != "" {
+		header := &query{values: map[string][]string{"Last-Event-ID": {last}}}
+		f.after = header.sequence("Last-Event-ID")
+		q.issues = append(q.issues, header.issues...)
+	}
+	if err := q.err(); err != nil {
+		return reply{}, err
+	}
+	if err := c.ticket.Follow(); err != nil {
+		return reply{}, err
+	}
+	page, err := f.read(ctx, streamPage)
+	return reply{status: http.StatusOK, stream: func(w http.ResponseWriter) { f.stream(w, page) }}, err
+}
+
+// stream writes events until the client or the service ends it, beginning with a page. A client that stops
+// reading is cut off.
+func (f *follower) stream(w http.ResponseWriter, page rewards.EventPage) {
+	ctx, control := f.call.Context(), http.NewResponseController(w)
+	if c, ok := ctx.Value(connKey{}).(*conn); ok {
+		c.end() // a stream has no time limit
+	}
+	_ = control.SetReadDeadline(time.Time{}) // the request was read; unsupported only by recorders in tests
+	defer func() { _ = control.SetReadDeadline(time.Now().Add(readTimeout)) }()
+	h := w.Header()
+	h["Content-Type"], h["Cache-Control"], h["X-Content-Type-Options"] = typeStream, noStore, noSniff
+	w.WriteHeader(http.StatusOK)
+	body := comment(nil)
+	for {
+		for _, e := range page.Events {
+			body = appendServerSent(body, e)
+		}
+		f.call.ticket.Answered(len(body))
+		if !writeParts(w, body, time.Time{}) || control.Flush() != nil {
+			return
+		}
+		f.call.ticket.Rest()
+		body = body[:0]
+		if len(page.Events) < streamPage {
+			news, err := f.news(ctx, time.Now().Add(commentEvery))
+			if err != nil || f.server.isDraining() {
+				return
+			}
+			if !news {
+				page, body = rewards.EventPage{}, comment(body)
+				continue
+			}
+		}
+		if f.call.ticket.Resume(ctx) != nil {
+			return
+		}
+		var err error
+		if page, err = f.read(ctx, streamPage); err != nil {
+			return
+		}
+	}
+}
+
+// typeStream is the media type of server-sent events, never modified.
+//
+//nolint:gochecknoglobals // Go has no constant slices
+var typeStream = []string{"text/event-stream"}
+
+// comment appends a comment, which keeps the connection open.
+func comment(b []byte) []byte { return append(b, ":\n\n"...) }
+
+// appendServerSent appends a server-sent event. Its data has no line break: JSON is written without.
+func appendServerSent(b []byte, e rewards.Event) []byte {
+	b = strconv.AppendInt(append(b, "id: "...), e.Sequence, 10)
+	b = append(append(b, "\nevent: "...), e.Type.String()...)
+	b = appendEvent(append(b, "\ndata: "...), e)
+	return append(b, "\n\n"...)
+}

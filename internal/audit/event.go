@@ -1,0 +1,237 @@
+package audit
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"stockrewards/internal/audit/reader"
+	"stockrewards/internal/audit/value"
+)
+
+// eventRow is a row of events. Its subject is an order when it has positions.
+type eventRow struct {
+	app                string
+	last, types        int64
+	subject, positions string
+}
+
+func (e *eventRow) name() string {
+	return fmt.Sprintf("row of events %d of app %s", e.last, value.UUID(e.app))
+}
+
+// The bits of the types about rewards and reversals, and the first one about anything else.
+const (
+	eventExecuted = 1
+	eventFailed   = 2
+	eventReversal = 4
+	eventOthers   = 8
+)
+
+// ending is an event about a reward, which a member of an order is or which the row names.
+type ending struct {
+	order    string
+	position int64
+	app      string
+	reward   string
+	types    int64
+}
+
+func endingStream(what string, key func(*ending) reader.Key) reader.Stream[ending] {
+	return reader.Stream[ending]{
+		What: what,
+		Bind: func(e *ending) []any { return []any{&e.order, &e.position, &e.app, &e.reward, &e.types} },
+		Key:  key,
+	}
+}
+
+// place is the key of a member.
+func place(order string, position int64) reader.Key {
+	return reader.Key{order, string(binary.BigEndian.AppendUint64(nil, uint64(position)))}
+}
+
+// eventCounter is the row of event_counter.
+type eventCounter struct {
+	last, pastLast     int64
+	pastOrder, pastEnd string
+}
+
+// events checks that each final reward has one event, and that sequences grow.
+func (a *auditor) events() error {
+	counter := eventCounter{last: -1}
+	err := reader.Each(a.r, reader.Stream[eventCounter]{
+		What: "the counter of events", Query: `SELECT last, past_last, past_order, past_end FROM event_counter`,
+		Bind: func(c *eventCounter) []any { return []any{&c.last, &c.pastLast, &c.pastOrder, &c.pastEnd} },
+	}, func(c *eventCounter) { counter = *c })
+	if err != nil {
+		return err
+	}
+	ofOrders, ofRewards, ofReversals := a.r.NewSorter(), a.r.NewSorter(), a.r.NewSorter()
+	if err := a.eventRows(counter, ofOrders, ofRewards, ofReversals); err != nil {
+		return err
+	}
+	if err := a.reversalEvents(ofReversals); err != nil {
+		return err
+	}
+	if err := a.eventMembers(ofOrders, ofRewards); err != nil {
+		return err
+	}
+	return a.endings(counter, ofRewards)
+}
+
+// eventRows checks the sequences of the rows, and collects their events about rewards and reversals.
+func (a *auditor) eventRows(counter eventCounter, ofOrders, ofRewards, ofReversals *reader.Sorter) error {
+	var before eventRow
+	rows, err := reader.Open(a.r, reader.Stream[eventRow]{
+		What: "events", Query: `SELECT app_id, last, types, subject, positions FROM events ORDER BY app_id, last`,
+		Bind: func(e *eventRow) []any { return []any{&e.app, &e.last, &e.types, &e.subject, &e.positions} },
+	})
+	if err != nil {
+		return err
+	}
+	return rows.Each(func(e *eventRow) error {
+		a.t.row(checkEvents)
+		positions, ok := runs(e.positions)
+		first := e.last
+		if len(positions) > 0 {
+			first -= positions[len(positions)-1] - positions[0]
+		}
+		newest := counter.last
+		if e.last <= pastSequences {
+			newest = counter.pastLast
+		}
+		if !ok || !a.apps[e.app] || e.types <= 0 || e.last > newest || e.app == before.app && first <= before.last {
+			a.t.fail(checkEvents, e.name(), fmt.Sprintf("sequences %d to %d, types %d", first, e.last, e.types),
+				fmt.Sprintf("of a known app, after %d, at most %d", before.last, newest))
+		}
+		before = *e
+		if len(positions) == 0 {
+			switch {
+			case e.types == eventReversal:
+				return ofReversals.Add([]any{&e.app, &e.subject})
+			case e.types >= eventOthers:
+				return nil
+			}
+			return ofRewards.Add([]any{new(string), new(int64), &e.app, &e.subject, &e.types})
+		}
+		for _, position := range positions {
+			if err := ofOrders.Add([]any{&e.subject, &position, &e.app, new(string), &e.types}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// pastSequences is the last sequence of an order of before the log.
+const pastSequences = 1 << 40
+
+// runs reads positions that are stored as runs.
+func runs(stored string) (positions []int64, ok bool) {
+	const most = 1000 // members of an order
+	b, next := []byte(stored), uint64(0)
+	for len(b) > 0 {
+		skip, n := binary.Uvarint(b)
+		if n <= 0 {
+			return nil, false
+		}
+		b = b[n:]
+		length, n := binary.Uvarint(b)
+		if n <= 0 || length == 0 || skip > most || length > most || next > most {
+			return nil, false
+		}
+		b = b[n:]
+		for next += skip; length > 0; length-- {
+			positions = append(positions, int64(next))
+			next++
+		}
+	}
+	return positions, true
+}
+
+// eventMembers finds the rewards of the events of orders.
+func (a *auditor) eventMembers(ofOrders, ofRewards *reader.Sorter) error {
+	members, err := reader.Open(a.r, reader.Stream[member]{
+		What:  "members with events",
+		Query: `SELECT order_id, position, app_id, reward_id FROM order_rewards ORDER BY order_id, position`,
+		Bind:  func(m *member) []any { return []any{&m.order, &m.position, &m.app, &m.reward} },
+		Key:   func(m *member) reader.Key { return place(m.order, m.position) },
+	})
+	if err != nil {
+		return err
+	}
+	list, err := reader.OpenSorted(a.r, endingStream("events of orders", nil), ofOrders)
+	if err != nil {
+		return err
+	}
+	return list.Each(func(e *ending) error {
+		found := false
+		err := members.Claim(place(e.order, e.position), func(m *member) {
+			found = m.app == e.app
+			e.reward = m.reward
+		}, func(*member) {})
+		if err != nil {
+			return err
+		}
+		if !found {
+			a.t.fail(checkEvents, fmt.Sprintf("event of member %d of order %s", e.position, value.UUID(e.order)),
+				"no such member of app "+value.UUID(e.app), "one event of each member")
+			return nil
+		}
+		return ofRewards.Add([]any{new(string), new(int64), &e.app, &e.reward, &e.types})
+	})
+}
+
+// finalReward is a reward with its status.
+type finalReward struct {
+	app, id string
+	status  int64
+}
+
+// endings compares the events about rewards with the rewards.
+func (a *auditor) endings(counter eventCounter, ofRewards *reader.Sorter) error {
+	list, err := reader.OpenSorted(a.r, endingStream("events of rewards", func(e *ending) reader.Key {
+		return reader.Key{e.app, e.reward}
+	}), ofRewards)
+	if err != nil {
+		return err
+	}
+	stray := func(e *ending) {
+		a.t.fail(checkEvents, "event about "+rewardName(e.app, e.reward), "no such reward", "a reward that exists")
+	}
+	rows, err := reader.Open(a.r, reader.Stream[finalReward]{
+		What: "rewards with events", Query: `SELECT app_id, id, status FROM rewards ORDER BY app_id, id`,
+		Bind: func(r *finalReward) []any { return []any{&r.app, &r.id, &r.status} },
+	})
+	if err != nil {
+		return err
+	}
+	err = rows.Each(func(r *finalReward) error {
+		a.t.row(checkEvents)
+		events, types := 0, int64(0)
+		if err := list.Claim(reader.Key{r.app, r.id}, func(e *ending) {
+			events++
+			types |= e.types
+		}, stray); err != nil {
+			return err
+		}
+		want, kind := 0, int64(0)
+		switch r.status {
+		case executed:
+			want, kind = 1, eventExecuted
+		case failed:
+			want, kind = 1, eventFailed
+		}
+		if want == 1 && events == 0 && counter.pastOrder < counter.pastEnd {
+			return nil // it will get its event
+		}
+		if events != want || types&kind != kind {
+			a.t.fail(checkEvents, rewardName(r.app, r.id), fmt.Sprintf("%d events of the types %d", events, types),
+				fmt.Sprintf("%d of the type %d", want, kind))
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return list.Rest(stray)
+}

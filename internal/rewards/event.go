@@ -1,0 +1,115 @@
+package rewards
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"slices"
+	"strings"
+	"time"
+)
+
+// EventID identifies an event. It is computed from the event, not stored.
+type EventID = ID[Event]
+
+// EventType is the type of an event. Types are bits, so that EventTypes is a set of them.
+type EventType int
+
+// The types of events (additions, section 4).
+const (
+	EventRewardExecuted EventType = 1 << iota
+	EventRewardFailed
+	EventReversalCompleted
+	EventActionAnnounced
+	EventActionApplied
+	EventActionHeld
+	EventActionWithdrawn
+	EventActionUndone
+)
+
+// EventTypes is a set of event types: the sum of its members.
+type EventTypes = EventType
+
+// AllEvents is the set of all types.
+const AllEvents EventTypes = EventActionUndone<<1 - 1
+
+// actionEvents is the set of the types about corporate actions.
+const actionEvents = EventActionAnnounced | EventActionApplied | EventActionHeld | EventActionWithdrawn |
+	EventActionUndone
+
+// eventNames returns the names of the types, in the order of their bits.
+func eventNames() []string {
+	return []string{
+		"reward.executed", "reward.failed", "reversal.completed", "corporate_action.announced",
+		"corporate_action.applied", "corporate_action.held", "corporate_action.withdrawn", "corporate_action.undone",
+	}
+}
+
+// String returns the name of a type, or the names of a set of types with commas between them.
+func (t EventType) String() string {
+	var names []string
+	for i, name := range eventNames() {
+		if t&(1<<i) != 0 {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ",")
+}
+
+// ParseEventType returns the type of that name, or false.
+func ParseEventType(name string) (EventType, bool) {
+	i := slices.Index(eventNames(), name)
+	return 1 << max(0, i), i >= 0
+}
+
+// EventTypeNames lists the names of all types.
+func EventTypeNames() []string { return eventNames() }
+
+// Event is something that happened to an app's rewards, reversals or stocks. It is read with its
+// subject as that is now.
+type Event struct {
+	AppID    AppID
+	ID       EventID
+	Type     EventType
+	Sequence int64 // grows within an app; there may be gaps
+	At       time.Time
+	Reward   Reward   // of EventRewardExecuted and EventRewardFailed
+	Reversal Reversal // of EventReversalCompleted
+	Action   Action   // of the types about corporate actions
+}
+
+// EventPage is a page of an app's events, oldest first.
+type EventPage struct {
+	Events []Event
+	Next   int64 // the next page begins after this sequence
+}
+
+// The layout of an event's id, a UUID of version 8: 60 bits of the sequence, 62 of a hash.
+const (
+	idLowBits  = 12 // of the sequence, beside the version
+	idVersion  = 0x8000
+	idVersions = 0xf000
+	idVariant  = 1 << 63
+	idVariants = 3 << 62
+)
+
+// newEventID returns the id of an event about a subject. The hash makes ids of apps differ, and
+// also those of events that got one sequence because a store was restored with a wrong clock.
+func newEventID(app AppID, sequence int64, subject []byte) (id EventID) {
+	h := sha256.New()
+	h.Write(app[:])
+	h.Write(binary.BigEndian.AppendUint64(nil, uint64(sequence)))
+	h.Write(subject)
+	sum := binary.BigEndian.Uint64(h.Sum(nil))
+	low := uint64(sequence) & (1<<idLowBits - 1)
+	binary.BigEndian.PutUint64(id[:8], uint64(sequence)>>idLowBits<<16|idVersion|low)
+	binary.BigEndian.PutUint64(id[8:], idVariant|sum&^idVariants)
+	return id
+}
+
+// SequenceOf returns the sequence in an event's id, or false if no event has such an id.
+func SequenceOf(id EventID) (sequence int64, ok bool) {
+	high := binary.BigEndian.Uint64(id[:8])
+	low := high & (1<<idLowBits - 1)
+	ok = high&idVersions == idVersion && binary.BigEndian.Uint64(id[8:])&idVariants == idVariant
+	return int64(high>>16<<idLowBits | low), ok
+}

@@ -1,0 +1,191 @@
+package rewards
+
+import (
+	"encoding/base64"
+	"io"
+	"time"
+)
+
+// WebhookEndpoint is an address of an app that gets its events by signed HTTP requests.
+type WebhookEndpoint struct {
+	ID          WebhookEndpointID
+	AppID       AppID
+	URL         string
+	Types       EventTypes // of the events that it gets; 0: all, later ones included
+	Description string
+	Disabled    string // why it is disabled, "<stable_code>: <text>"; "": it is enabled
+
+	Secret    SealedSecret
+	OldSecret SealedSecret // empty unless Secret is new
+	OldUntil  time.Time    // until when requests are signed by OldSecret too
+
+	// Cursor is a sequence. Each event up to it, of a type that the endpoint gets, was delivered or
+	// has a Delivery.
+	Cursor       int64
+	FailingSince time.Time // the first failure after the last success; zero: the last attempt succeeded
+	Version      int64     // grows with each change that the app or an operator makes
+}
+
+// WebhookEndpointID identifies a WebhookEndpoint.
+type WebhookEndpointID = ID[WebhookEndpoint]
+
+// SealedSecret is an encrypted secret. Only a Sealer can read it.
+type SealedSecret []byte
+
+// Sealer encrypts the secrets that sign webhooks. It is safe for concurrent use.
+type Sealer interface {
+	// Seal encrypts a secret of an app.
+	Seal(app AppID, secret []byte) (SealedSecret, error)
+	// Open decrypts a secret of that app. It fails for any other app.
+	Open(app AppID, sealed SealedSecret) ([]byte, error)
+}
+
+// The limits of webhooks.
+const (
+	MaxWebhookEndpoints   = 16                 // of an app
+	MaxWebhookURL         = 2048               // characters
+	MaxWebhookDescription = 200                // characters
+	KeptDeliveries        = 1000               // the fewest delivered ones that an endpoint keeps
+	webhookOverlap        = 24 * time.Hour     // of the old and the new secret
+	failingLimit          = 5 * 24 * time.Hour // then an endpoint that only fails is disabled
+	failingAlarm          = 24 * time.Hour     // then it has an alarm
+	webhookSecretBytes    = 32
+)
+
+// Why an endpoint is disabled.
+const (
+	DisabledByApp = "requested: the app disabled it"
+	DisabledGone  = "gone: the address answered 410"
+	DisabledFails = "failing: every attempt failed for five days"
+	disabledByOp  = "operator: "
+)
+
+// CreatedAt returns when the endpoint was created.
+func (e WebhookEndpoint) CreatedAt() time.Time { return e.ID.Time() }
+
+// Subscribed returns the types of the events that the endpoint gets.
+func (e WebhookEndpoint) Subscribed() EventTypes {
+	if e.Types == 0 {
+		return AllEvents
+	}
+	return e.Types
+}
+
+// NewWebhookSecret returns a secret of 32 random bytes. It fails only if random fails.
+func NewWebhookSecret(random io.Reader) ([]byte, error) {
+	secret := make([]byte, webhookSecretBytes)
+	_, err := io.ReadFull(random, secret)
+	return secret, err
+}
+
+// ShowWebhookSecret returns a secret as receivers configure it.
+func ShowWebhookSecret(secret []byte) string {
+	return "whsec_" + base64.StdEncoding.EncodeToString(secret)
+}
+
+// Rotate replaces the secret at the time now. For 24 hours requests are signed by both.
+func (e *WebhookEndpoint) Rotate(secret SealedSecret, now time.Time) {
+	e.OldSecret, e.OldUntil = e.Secret, now.Add(webhookOverlap)
+	e.Secret = secret
+}
+
+// Secrets returns the sealed secrets that sign a request at the time now, newest first.
+func (e WebhookEndpoint) Secrets(now time.Time) []SealedSecret {
+	if len(e.OldSecret) > 0 && now.Before(e.OldUntil) {
+		return []SealedSecret{e.Secret, e.OldSecret}
+	}
+	return []SealedSecret{e.Secret}
+}
+
+// Enable enables the endpoint. A new count of failures begins.
+func (e *WebhookEndpoint) Enable() { e.Disabled, e.FailingSince = "", time.Time{} }
+
+// Disable disables an enabled endpoint for a reason.
+func (e *WebhookEndpoint) Disable(reason string) {
+	if e.Disabled == "" {
+		e.Disabled = reason
+	}
+}
+
+// DisableFor disables the endpoint for an operator's reason, even if it is disabled. That ends the
+// alarm of an endpoint that the service has disabled.
+func (e *WebhookEndpoint) DisableFor(reason string) { e.Disabled = disabledByOp + reason }
+
+// DisabledByService reports whether the service disabled the endpoint by itself.
+func (e WebhookEndpoint) DisabledByService() bool {
+	return e.Disabled == DisabledGone || e.Disabled == DisabledFails
+}
+
+// ReplayFrom sends every event after a sequence again. It never skips an event that was not sent.
+func (e *WebhookEndpoint) ReplayFrom(after int64) { e.Cursor = min(e.Cursor, after) }
+
+// Answered notes the result of an attempt at the time at.
+func (e *WebhookEndpoint) Answered(a WebhookAnswer, at time.Time) {
+	switch {
+	case a.Success():
+		e.FailingSince = time.Time{}
+		return
+	case e.FailingSince.IsZero():
+		e.FailingSince = at
+	case at.Sub(e.FailingSince) >= failingLimit:
+		e.Disable(DisabledFails)
+	}
+	if a.Gone() {
+		e.Disable(DisabledGone)
+	}
+}
+
+// Alarm returns the alarm that the endpoint raises at the time now, and whether it raises one.
+func (e WebhookEndpoint) Alarm(now time.Time) (Alarm, bool) {
+	switch {
+	case e.DisabledByService():
+		return Alarm{
+			Name:    AlarmWebhookDisabled + e.ID.String(),
+			Message: "the webhook endpoint is disabled: " + e.Disabled + "; its events wait until the app enables it",
+		}, true
+	case e.Disabled == "" && !e.FailingSince.IsZero() && now.Sub(e.FailingSince) >= failingAlarm:
+		return Alarm{
+			Name:    AlarmWebhookFailing + e.ID.String(),
+			Message: "every attempt has failed since " + e.FailingSince.UTC().Format(time.RFC3339),
+		}, true
+	}
+	return Alarm{}, false
+}
+
+// WebhookChange is a client's change of an endpoint; nil members stay.
+type WebhookChange struct {
+	URL         *string
+	Types       *EventTypes
+	Description *string
+	Enabled     *bool
+}
+
+// Apply changes the endpoint.
+func (c WebhookChange) Apply(e *WebhookEndpoint) {
+	if c.URL != nil {
+		e.URL = *c.URL
+	}
+	if c.Types != nil {
+		e.Types = *c.Types
+	}
+	if c.Description != nil {
+		e.Description = *c.Description
+	}
+	switch {
+	case c.Enabled == nil:
+	case *c.Enabled:
+		e.Enable()
+	default:
+		e.Disable(DisabledByApp)
+	}
+}
+
+// Object names the endpoint in the operator log.
+func (e WebhookEndpoint) Object() string { return "webhook endpoint " + e.ID.String() }
+
+// State returns what operators change, for the operator log.
+func (e WebhookEndpoint) State() State {
+	return State{
+		{"app", e.AppID.String()}, {"disabled", YesNo(e.Disabled != "")}, {"why", e.Disabled},
+	}
+}

@@ -1,0 +1,131 @@
+package rewards
+
+import "time"
+
+// DeliveryStatus is the state of a Delivery.
+type DeliveryStatus int
+
+// The states of a delivery.
+const (
+	DeliveryPending   DeliveryStatus = iota + 1 // it will be tried
+	DeliveryDelivered                           // the receiver accepted it
+	DeliveryFailed                              // every retry failed
+)
+
+// String returns the status as clients see it.
+func (s DeliveryStatus) String() string {
+	return [...]string{"", "pending", "delivered", "failed"}[s]
+}
+
+// ParseDeliveryStatus reads a status, or returns false for another string.
+func ParseDeliveryStatus(text string) (DeliveryStatus, bool) {
+	for s := DeliveryPending; s <= DeliveryFailed; s++ {
+		if s.String() == text {
+			return s, true
+		}
+	}
+	return 0, false
+}
+
+// Delivery is one event for one endpoint: a failure, or one of the last that were delivered.
+type Delivery struct {
+	AppID      AppID
+	EndpointID WebhookEndpointID
+	Sequence   int64 // of the event; negative for a test, which is not in the feed
+	EventID    EventID
+	Type       string
+	Number     int64 // the order in a list: microseconds when it was made or delivered
+	Status     DeliveryStatus
+	Attempts   int
+	StatusCode int    // of the last answer; 0: there was no answer
+	Error      string // why the last attempt failed
+	Answer     string // the beginning of the last answer's body, for operators
+	TriedAt    time.Time
+	NextAt     time.Time // while pending; zero: as soon as the endpoint is enabled
+	Body       []byte    // what is sent, from the first attempt on; empty: not tried or delivered
+}
+
+// Test reports whether the delivery is a test.
+func (d Delivery) Test() bool { return d.Sequence < 0 }
+
+// TypePing is the type of a test.
+const TypePing = "test.ping"
+
+// DeliveryPage selects a page of an endpoint's deliveries, newest first.
+type DeliveryPage struct {
+	Status DeliveryStatus // only these; 0: all
+	Before DeliveryPlace  // only older ones; zero: from the newest
+	Limit  int
+}
+
+// DeliveryPlace is a delivery's place in a list.
+type DeliveryPlace struct{ Number, Sequence int64 }
+
+// Older reports whether d comes after the place in a list, newest first.
+func (p DeliveryPlace) Older(d Delivery) bool {
+	return d.Number < p.Number || d.Number == p.Number && d.Sequence < p.Sequence
+}
+
+// WebhookAnswer is the outcome of one attempt.
+type WebhookAnswer struct {
+	StatusCode int           // 0: there was no answer
+	Error      string        // why the attempt failed; "" for a success
+	Body       string        // the beginning of the answer's body
+	RetryAfter time.Duration // what the receiver asks to wait; 0: nothing
+}
+
+// What receivers mean by the status of an answer (Standard Webhooks 1.0.0).
+const (
+	firstAccepted = 200
+	lastAccepted  = 299
+	statusGone    = 410
+)
+
+// Success reports whether the receiver accepted the event.
+func (a WebhookAnswer) Success() bool {
+	return a.StatusCode >= firstAccepted && a.StatusCode <= lastAccepted
+}
+
+// Gone reports whether the receiver wants no more events.
+func (a WebhookAnswer) Gone() bool { return a.StatusCode == statusGone }
+
+// RetrySchedule returns the pauses before each retry, unless an operator sets others.
+func RetrySchedule() []time.Duration {
+	return []time.Duration{
+		5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour,
+		14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
+	}
+}
+
+const (
+	maxRetryAfter = 24 * time.Hour // of what a receiver may ask for
+	jitterPart    = 10             // a retry is up to a tenth of its pause later
+)
+
+// After returns the delivery after an attempt that ended at the time at. random returns a number
+// from 0 to n-1, and spreads the retries.
+func (d Delivery) After(a WebhookAnswer, at time.Time, schedule []time.Duration, random func(n int64) int64) Delivery {
+	d.Attempts++
+	d.TriedAt, d.StatusCode, d.Error, d.Answer = at, a.StatusCode, a.Error, a.Body
+	d.NextAt = time.Time{}
+	switch {
+	case a.Success():
+		d.Status, d.Body, d.Answer, d.Number = DeliveryDelivered, nil, "", at.UnixMicro()
+	case a.Gone() && !d.Test():
+		d.Status = DeliveryPending // it comes again when the endpoint is enabled
+	case d.Attempts > len(schedule):
+		d.Status = DeliveryFailed
+	default:
+		pause := max(schedule[d.Attempts-1], min(a.RetryAfter, maxRetryAfter))
+		d.Status, d.NextAt = DeliveryPending, at.Add(pause+time.Duration(random(int64(pause)/jitterPart+1)))
+	}
+	return d
+}
+
+// WebhookProgress is what was sent to an endpoint since it was stored last.
+type WebhookProgress struct {
+	Endpoint   WebhookEndpoint // with its cursor, and whether it fails; the rest is as it was read
+	Shard      WebhookShard    // by whose right it was sent
+	Deliveries []Delivery
+	Trim       bool // delete the oldest of what was delivered
+}

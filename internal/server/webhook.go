@@ -1,0 +1,84 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"log/slog"
+	mathrand "math/rand/v2"
+	"net/netip"
+	"time"
+
+	"stockrewards/internal/api"
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/webhook"
+)
+
+// Webhooks is what an operator sets about webhooks.
+type Webhooks struct {
+	KeyFile string          // seals secrets; "": beside an SQLite file, or no key over PostgreSQL
+	Allow   []netip.Prefix  // special ranges that endpoints may be in
+	Retries []time.Duration // the pauses before retries; nil: the standard ones
+}
+
+// openKeyring opens the keys that seal the secrets of webhooks, if there are any, and seals secrets
+// again that are sealed with an older key.
+func (s *Server) openKeyring(ctx context.Context) (err error) {
+	path := s.cfg.Webhooks.KeyFile
+	if path == "" && s.cfg.Database.Postgres == "" {
+		path = s.cfg.Database.SQLite + ".webhook-key"
+	}
+	if path == "" {
+		return nil
+	}
+	if s.keyring, err = webhook.OpenKeyring(path, rand.Reader); err != nil {
+		return err
+	}
+	changed, err := s.Store.ResealWebhookSecrets(ctx, s.keyring.Reseal)
+	if err != nil { // awards must not wait for a lost key
+		s.log.ErrorContext(ctx, "cannot seal the secrets of webhooks with the newest key; "+
+			"endpoints whose key is missing get nothing until the key file has it", slog.Any("error", err))
+	}
+	if changed > 0 {
+		s.log.InfoContext(ctx, "sealed the secrets of webhooks with the newest key", slog.Int("endpoints", changed))
+	}
+	return nil
+}
+
+// wireWebhooks configures the use cases of webhooks, and makes the dispatcher of a process that sends.
+func (s *Server) wireWebhooks() {
+	addresses := rewards.WebhookAddresses{Allow: s.cfg.Webhooks.Allow}
+	settings := rewards.Webhooks{Addresses: addresses, Random: rand.Reader, Nudge: func() {}}
+	if s.keyring != nil {
+		settings.Sealer = s.keyring
+	}
+	if s.keyring != nil && s.cfg.Role != RoleAPI {
+		sender := webhook.NewSender(addresses, s.cfg.Version)
+		s.onClose(func() error { sender.Close(); return nil })
+		retries := s.cfg.Webhooks.Retries
+		if retries == nil {
+			retries = rewards.RetrySchedule()
+		}
+		s.webhooks = webhook.New(webhook.Options{
+			Store: s.Store, Sender: sender, Sealer: s.keyring, Observer: s.metrics, Holder: s.cfg.Fulfillment.Holder,
+			Encode:   func(e rewards.Event) []byte { return api.AppendEventData(nil, e) },
+			LeaseTTL: s.leaseTTL(), Exclusive: s.fleet == nil, Schedule: retries, Now: time.Now,
+			Random: mathrand.Int64N, Log: s.log,
+		})
+		settings.Nudge = s.webhooks.Nudge
+	}
+	s.Service.SetWebhooks(settings)
+}
+
+// observer counts what the worker did, and wakes the dispatcher of webhooks.
+type observer struct{ *Server }
+
+// OrderEntered implements fulfillment.Observer.
+func (o observer) OrderEntered(state rewards.OrderState) { o.metrics.OrderEntered(state) }
+
+// RewardsEnded implements fulfillment.Observer.
+func (o observer) RewardsEnded(status rewards.Status, n int) {
+	o.metrics.RewardsEnded(status, n)
+	if o.webhooks != nil {
+		o.webhooks.Nudge()
+	}
+}

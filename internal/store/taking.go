@@ -1,0 +1,247 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+)
+
+// sinceSwitch are the lots of an award after the switch of that number, 0 before the first one.
+type sinceSwitch struct {
+	*rewards.AwardLots
+
+	number int64
+}
+
+// take completes a reversal at now, with what it takes of the lots.
+func (l sinceSwitch) take(v rewards.Reversal, now time.Time) (rewards.Reversal, []rewards.Taking, error) {
+	takings, err := l.Take(v.Amount)
+	var quantity money.Shares
+	for _, t := range takings {
+		if t.AssetID == l.Main {
+			quantity = t.Quantity
+		}
+	}
+	return v.Complete(quantity, l.number, now), takings, err
+}
+
+// errNeedsLots means that the lots of an award must be computed from all awards of its user, which
+// takes too long for a transaction that others wait for.
+var errNeedsLots = errors.New("a corporate action changed the lots of the award")
+
+// lotsOf returns the lots of an executed award. prepared are its lots after the last switch, if they
+// were computed. It fails with errNeedsLots, and with rewards.CodeUnavailable while a sweep changes
+// one of its stocks.
+func lotsOf(ctx context.Context, tx Tx, r rewards.Reward, prepared *sinceSwitch) (lots sinceSwitch, err error) {
+	earlier, err := reversalsOf(ctx, tx, r)
+	if err != nil {
+		return lots, err
+	}
+	if lots.number, err = lastSwitch(ctx, tx); err != nil {
+		return lots, err
+	}
+	if prepared != nil && prepared.number == lots.number {
+		lots.AwardLots = prepared.Copy()
+		for _, back := range backsOf(earlier) {
+			if back.After < lots.number {
+				continue
+			}
+			if _, err := lots.Take(back.Amount); err != nil {
+				return lots, err
+			}
+		}
+	} else if lots.AwardLots, err = ownLots(ctx, tx, r, earlier); err != nil {
+		return lots, err
+	}
+	w, open, err := openSwitch(ctx, tx)
+	if err != nil || !open {
+		return lots, err
+	}
+	for _, lot := range lots.List {
+		if lot.AssetID == w.AssetID || lot.AssetID == w.Target {
+			return lots, rewards.Unavailable("a corporate action of the stock is being applied", nil)
+		}
+	}
+	return lots, nil
+}
+
+// lastSwitch returns the number of the last switch; 0 before the first one.
+func lastSwitch(ctx context.Context, tx Tx) (number int64, err error) {
+	_, err = fetchValues(ctx, tx, []any{&number}, `SELECT coalesce(max(number), 0) FROM switches`)
+	return number, err
+}
+
+// ownLots computes the lots of an award from its own book. It fails with errNeedsLots when that does
+// not suffice.
+func ownLots(
+	ctx context.Context, tx Tx, r rewards.Reward, earlier []rewards.Reversal,
+) (*rewards.AwardLots, error) {
+	book, err := bookOf(ctx, tx, r, backsOf(earlier))
+	if err != nil {
+		return nil, err
+	}
+	switches, err := fetchAll(ctx, tx, scanSwitch, `SELECT `+switchColumns+` FROM switches
+		WHERE asset_id = ?1 ORDER BY number`, int64(r.AssetID))
+	if err != nil {
+		return nil, err
+	}
+	changes := func(w rewards.Switch) bool { return !w.Unchanging() }
+	if slices.ContainsFunc(switches, changes) {
+		return nil, errNeedsLots
+	}
+	lots, err := rewards.ReplayBooks([]rewards.AwardBook{book}, switches)
+	return lots[r.ID], err
+}
+
+// backsOf returns the completed reversals as a book has them.
+func backsOf(list []rewards.Reversal) (backs []rewards.Back) {
+	for _, v := range list {
+		if v.State == rewards.ReversalCompleted {
+			backs = append(backs, rewards.Back{Amount: v.Amount, After: v.After, At: v.CompletedAt})
+		}
+	}
+	return rewards.InOrder(backs)
+}
+
+// bookOf reads the book of an award.
+func bookOf(ctx context.Context, tx Tx, r rewards.Reward, backs []rewards.Back) (rewards.AwardBook, error) {
+	parts, err := fetchAll(ctx, tx, func(row Row) (p rewards.Part, err error) {
+		err = row.Scan(toID(&p.OrderID), (*int64)(&p.AssetID), &p.Generation, (*int64)(&p.Shares))
+		return p, err
+	}, `SELECT o.id, o.asset_id, o.generation, a.shares FROM allocations a CROSS JOIN orders o
+		WHERE a.app_id = ?1 AND a.reward_id = ?2 AND o.id = a.order_id`, r.AppID[:], r.ID[:])
+	return rewards.AwardBook{
+		ID: r.ID, Amount: r.Amount, Executed: r.Status == rewards.Executed, Parts: parts, Backs: backs,
+	}, err
+}
+
+// lotKeeper computes lots before the transaction that needs them.
+type lotKeeper struct {
+	store *Store
+	lots  map[rewardKey]*sinceSwitch // that a transaction asked for; nil until they are read
+}
+
+func newLotKeeper(s *Store) lotKeeper {
+	return lotKeeper{store: s, lots: make(map[rewardKey]*sinceSwitch)}
+}
+
+// prepare computes the lots that a transaction asked for.
+func (k *lotKeeper) prepare(ctx context.Context) error {
+	for key := range k.lots {
+		reward, err := k.store.Reward(ctx, key.app, key.id)
+		if err != nil {
+			return err
+		}
+		k.lots[key], err = read(ctx, k.store, func(ctx context.Context, tx Tx) (*sinceSwitch, error) {
+			number, err := lastSwitch(ctx, tx)
+			if err != nil {
+				return nil, err
+			}
+			all, err := lotsOfUser(ctx, tx, userKey{key.app, reward.UserID}, number)
+			return &sinceSwitch{all[key.id], number}, err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lotsOf is the function lotsOf with the lots that were prepared. What it lacks is prepared next.
+func (k *lotKeeper) lotsOf(ctx context.Context, tx Tx, reward rewards.Reward) (sinceSwitch, error) {
+	key := rewardKey{reward.AppID, reward.ID}
+	lots, err := lotsOf(ctx, tx, reward, k.lots[key])
+	if errors.Is(err, errNeedsLots) {
+		k.lots[key] = nil
+	}
+	return lots, err
+}
+
+// lotsOfUser returns the lots of all awards of a user right after the switch of that number.
+func lotsOfUser(
+	ctx context.Context, tx Tx, k userKey, number int64,
+) (map[rewards.RewardID]*rewards.AwardLots, error) {
+	switches, err := fetchAll(ctx, tx, scanSwitch, `SELECT `+switchColumns+` FROM switches WHERE number <= ?1
+		ORDER BY number`, number)
+	if err != nil {
+		return nil, err
+	}
+	backs, err := backsOfUser(ctx, tx, k, number)
+	if err != nil {
+		return nil, err
+	}
+	books := make(map[rewards.RewardID]*rewards.AwardBook)
+	err = tx.Query(ctx, func(row Row) error {
+		var b rewards.AwardBook
+		var p rewards.Part
+		var status rewards.Status
+		err := row.Scan(toID(&b.ID), (*int64)(&b.Amount), (*int)(&status), toID(&p.OrderID), (*int64)(&p.AssetID),
+			&p.Generation, (*int64)(&p.Shares))
+		if books[b.ID] == nil {
+			b.Executed, b.Backs = status == rewards.Executed, backs[b.ID]
+			books[b.ID] = &b
+		}
+		books[b.ID].Parts = append(books[b.ID].Parts, p)
+		return err
+	}, `SELECT a.reward_id, r.amount, r.status, o.id, o.asset_id, o.generation, a.shares FROM (SELECT reward_id,
+			order_id, shares FROM allocations WHERE app_id = ?1 AND user_id = ?2 AND at >= 0
+			AND (shares > 0 OR cost > 0)) AS a CROSS JOIN rewards r CROSS JOIN orders o
+		WHERE r.app_id = ?1 AND r.id = a.reward_id AND r.status <> `+failed+` AND o.id = a.order_id`,
+		k.app[:], k.user[:])
+	if err != nil {
+		return nil, err
+	}
+	list := make([]rewards.AwardBook, 0, len(books))
+	for _, b := range books {
+		list = append(list, *b)
+	}
+	return rewards.ReplayBooks(list, switches)
+}
+
+// backsOfUser reads what was taken back of a user's awards before a switch.
+func backsOfUser(
+	ctx context.Context, tx Tx, k userKey, number int64,
+) (map[rewards.RewardID][]rewards.Back, error) {
+	of := make(map[rewards.RewardID][]rewards.Back)
+	err := fetchEach(ctx, tx, scanReversal, func(v rewards.Reversal) error {
+		if v.State == rewards.ReversalCompleted && v.After < number {
+			of[v.RewardID] = append(of[v.RewardID], rewards.Back{Amount: v.Amount, After: v.After, At: v.CompletedAt})
+		}
+		return nil
+	}, `SELECT `+reversalColumns+` FROM reversals WHERE app_id = ?1 AND user_id = ?2`, k.app[:], k.user[:])
+	for id := range of {
+		of[id] = rewards.InOrder(of[id])
+	}
+	return of, err
+}
+
+// bookTakings gives to the house what a reversal took of its user's holdings.
+func bookTakings(ctx context.Context, tx Tx, v rewards.Reversal, takings []rewards.Taking) error {
+	for _, t := range takings {
+		_, err := tx.Exec(ctx, `INSERT INTO takings (app_id, reversal_id, asset_id, quantity, basis)
+			VALUES (?1, ?2, ?3, ?4, ?5)`, v.AppID[:], v.ID[:], int64(t.AssetID), int64(t.Quantity), int64(t.Basis))
+		if err != nil {
+			return err
+		}
+		n, err := tx.Exec(ctx, `UPDATE holdings SET quantity = quantity - ?4, cost_basis = cost_basis - ?5
+			WHERE app_id = ?1 AND user_id = ?2 AND asset_id = ?3 AND quantity >= ?4 AND cost_basis >= ?5`,
+			v.AppID[:], v.UserID[:], int64(t.AssetID), int64(t.Quantity), int64(t.Basis))
+		if err != nil {
+			return err
+		}
+		if n != 1 {
+			return errNotHeld
+		}
+		if err := addHouse(ctx, tx, t.AssetID, t.Quantity); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// errNotHeld means that the store contradicts itself: an award's lots are more than its user holds.
+var errNotHeld = errors.New("a user holds less than the lots of an award")

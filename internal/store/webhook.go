@@ -1,0 +1,153 @@
+package store
+
+import (
+	"context"
+
+	"stockrewards/internal/rewards"
+)
+
+const endpointColumns = `app_id, id, url, types, description, disabled, secret, old_secret, old_until, cursor,
+	failing_since, version`
+
+func scanEndpoint(row Row) (e rewards.WebhookEndpoint, err error) {
+	err = row.Scan(toID(&e.AppID), toID(&e.ID), &e.URL, (*int)(&e.Types), &e.Description, &e.Disabled,
+		toBytes{(*[]byte)(&e.Secret)}, toBytes{(*[]byte)(&e.OldSecret)}, toTime{&e.OldUntil}, &e.Cursor,
+		toTime{&e.FailingSince}, &e.Version)
+	return e, err
+}
+
+func errNoEndpoint() error { return notFound("webhook endpoint not found") }
+
+// WebhookEndpoints implements rewards.WebhookStore.
+func (s *Store) WebhookEndpoints(
+	ctx context.Context, app rewards.AppID, p rewards.Page[rewards.WebhookEndpoint],
+) ([]rewards.WebhookEndpoint, error) {
+	return readAll(ctx, s, scanEndpoint, `SELECT `+endpointColumns+` FROM webhook_endpoints
+		WHERE app_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3`, app[:], before(p.Before), p.Limit)
+}
+
+// WebhookEndpoint implements rewards.WebhookStore.
+func (s *Store) WebhookEndpoint(
+	ctx context.Context, app rewards.AppID, id rewards.WebhookEndpointID,
+) (rewards.WebhookEndpoint, error) {
+	return read(ctx, s, func(ctx context.Context, tx Tx) (rewards.WebhookEndpoint, error) {
+		return findEndpoint(ctx, only(tx), app, id)
+	})
+}
+
+func findEndpoint(
+	ctx context.Context, tx Tx, app rewards.AppID, id rewards.WebhookEndpointID,
+) (rewards.WebhookEndpoint, error) {
+	e, found, err := fetchOne(ctx, tx, scanEndpoint,
+		`SELECT `+endpointColumns+` FROM webhook_endpoints WHERE app_id = ?1 AND id = ?2`, app[:], id[:])
+	if err == nil && !found {
+		err = errNoEndpoint()
+	}
+	return e, err
+}
+
+// CreateWebhookEndpoint implements rewards.WebhookStore.
+func (s *Store) CreateWebhookEndpoint(
+	ctx context.Context, e rewards.WebhookEndpoint,
+) (rewards.WebhookEndpoint, error) {
+	e.ID, e.Version = rewards.NewID[rewards.WebhookEndpoint](s.ids), 1
+	err := s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+		var count int
+		if _, err := fetchValues(ctx, tx, []any{&count},
+			`SELECT count(*) FROM webhook_endpoints WHERE app_id = ?1`, e.AppID[:]); err != nil {
+			return err
+		}
+		if count >= rewards.MaxWebhookEndpoints {
+			return rewards.ErrTooManyEndpoints()
+		}
+		if _, err := fetchValues(ctx, tx, []any{&e.Cursor},
+			`SELECT last FROM event_counter WHERE "only" = 1`); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, `INSERT INTO webhook_endpoints (`+endpointColumns+`)
+			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)`, e.AppID[:], e.ID[:], e.URL,
+			int64(e.Types), e.Description, e.Disabled, []byte(e.Secret), append([]byte{}, e.OldSecret...),
+			micros(e.OldUntil), e.Cursor, micros(e.FailingSince), e.Version)
+		if err != nil {
+			return err
+		}
+		return countChange(ctx, tx)
+	})
+	return e, err
+}
+
+// ChangeWebhookEndpoint implements rewards.WebhookStore.
+func (s *Store) ChangeWebhookEndpoint(
+	ctx context.Context, app rewards.AppID, id rewards.WebhookEndpointID, change func(*rewards.WebhookEndpoint),
+) (e rewards.WebhookEndpoint, err error) {
+	err = s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+		e, _, err = changeEndpoint(ctx, tx, app, id, change)
+		return err
+	})
+	return e, err
+}
+
+// changeEndpoint changes an endpoint. Pending deliveries are due at once when it is enabled, and
+// those after the cursor when the cursor goes back.
+func changeEndpoint(
+	ctx context.Context, tx Tx, app rewards.AppID, id rewards.WebhookEndpointID, change func(*rewards.WebhookEndpoint),
+) (e, before rewards.WebhookEndpoint, err error) {
+	if before, err = findEndpoint(ctx, tx, app, id); err != nil {
+		return e, before, err
+	}
+	e = before
+	change(&e)
+	e.Version++
+	if _, err = tx.Exec(ctx, `UPDATE webhook_endpoints SET url = ?3, types = ?4, description = ?5, disabled = ?6,
+		secret = ?7, old_secret = ?8, old_until = ?9, cursor = ?10, failing_since = ?11, version = ?12
+		WHERE app_id = ?1 AND id = ?2`, app[:], id[:], e.URL, int64(e.Types), e.Description, e.Disabled,
+		[]byte(e.Secret), append([]byte{}, e.OldSecret...), micros(e.OldUntil), e.Cursor, micros(e.FailingSince),
+		e.Version); err != nil {
+		return e, before, err
+	}
+	dueAfter := int64(-1)
+	switch {
+	case before.Disabled != "" && e.Disabled == "":
+		dueAfter = 0
+	case e.Cursor < before.Cursor:
+		dueAfter = e.Cursor
+	}
+	if dueAfter >= 0 {
+		if _, err = tx.Exec(ctx, `UPDATE webhook_deliveries SET next_at = 0
+			WHERE app_id = ?1 AND endpoint_id = ?2 AND status = 1 AND next_at > 0 AND (?3 = 0 OR sequence > ?3)`,
+			app[:], id[:], dueAfter); err != nil {
+			return e, before, err
+		}
+	}
+	return e, before, countChange(ctx, tx)
+}
+
+// DeleteWebhookEndpoint implements rewards.WebhookStore.
+func (s *Store) DeleteWebhookEndpoint(ctx context.Context, app rewards.AppID, id rewards.WebhookEndpointID) error {
+	return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+		if _, err := findEndpoint(ctx, tx, app, id); err != nil {
+			return err
+		}
+		for _, statement := range []string{
+			`DELETE FROM webhook_deliveries WHERE app_id = ?1 AND endpoint_id = ?2`,
+			`DELETE FROM webhook_endpoints WHERE app_id = ?1 AND id = ?2`,
+		} {
+			if _, err := tx.Exec(ctx, statement, app[:], id[:]); err != nil {
+				return err
+			}
+		}
+		return countChange(ctx, tx)
+	})
+}
+
+// countChange makes the processes that send webhooks read the endpoints again.
+func countChange(ctx context.Context, tx Tx) error {
+	_, err := tx.Exec(ctx, `INSERT INTO settings (name, value) VALUES (?1, '1') ON CONFLICT (name) DO UPDATE
+		SET value = CAST(CAST(settings.value AS bigint) + 1 AS text)`, settingWebhookChanges)
+	return err
+}
+
+// WebhookChanges returns a string that differs after each change of an endpoint; "" before the first.
+func (s *Store) WebhookChanges(ctx context.Context) (string, error) {
+	return s.readSetting(ctx, settingWebhookChanges)
+}

@@ -1,0 +1,79 @@
+package store
+
+import (
+	"context"
+	"fmt"
+
+	"stockrewards/internal/rewards"
+)
+
+// EndpointOfAnyApp returns a webhook endpoint, or fails with CodeNotFound. It is for operators.
+func (s *Store) EndpointOfAnyApp(
+	ctx context.Context, id rewards.WebhookEndpointID,
+) (rewards.WebhookEndpoint, error) {
+	return read(ctx, s, func(ctx context.Context, tx Tx) (rewards.WebhookEndpoint, error) {
+		return endpointOfAnyApp(ctx, tx, id)
+	})
+}
+
+func endpointOfAnyApp(ctx context.Context, tx Tx, id rewards.WebhookEndpointID) (rewards.WebhookEndpoint, error) {
+	e, found, err := fetchOne(ctx, tx, scanEndpoint,
+		`SELECT `+endpointColumns+` FROM webhook_endpoints WHERE id = ?1`, id[:])
+	if err == nil && !found {
+		err = errNoEndpoint()
+	}
+	return e, err
+}
+
+// EnableWebhook enables an endpoint of any app. Its pending deliveries are due at once. It fails with
+// CodeNotFound.
+func (o *Operator) EnableWebhook(
+	ctx context.Context, id rewards.WebhookEndpointID,
+) (rewards.WebhookEndpoint, error) {
+	return o.changeWebhook(ctx, o.by.Reason, id, (*rewards.WebhookEndpoint).Enable)
+}
+
+// DisableWebhook disables an endpoint of any app, and ends its alarm. It fails with CodeNotFound.
+func (o *Operator) DisableWebhook(
+	ctx context.Context, id rewards.WebhookEndpointID, reason string,
+) (rewards.WebhookEndpoint, error) {
+	return o.changeWebhook(ctx, reason, id, func(e *rewards.WebhookEndpoint) { e.DisableFor(reason) })
+}
+
+func (o *Operator) changeWebhook(
+	ctx context.Context, reason string, id rewards.WebhookEndpointID, change func(*rewards.WebhookEndpoint),
+) (e rewards.WebhookEndpoint, err error) {
+	err = o.changeFor(ctx, reason, func(ctx context.Context, tx Tx) ([]rewards.Change, error) {
+		found, err := endpointOfAnyApp(ctx, tx, id)
+		if err != nil {
+			return nil, err
+		}
+		var before rewards.WebhookEndpoint
+		e, before, err = changeEndpoint(ctx, tx, found.AppID, id, change)
+		return []rewards.Change{{Object: e.Object(), Before: before.State(), After: e.State()}}, err
+	})
+	return e, err
+}
+
+// RedeliverWebhooks makes the failed deliveries of an endpoint due again, with all their retries, and
+// returns how many. event restricts it to one; the zero id does not. It fails with CodeNotFound.
+func (o *Operator) RedeliverWebhooks(
+	ctx context.Context, id rewards.WebhookEndpointID, event rewards.EventID,
+) (count int64, err error) {
+	err = o.change(ctx, func(ctx context.Context, tx Tx) ([]rewards.Change, error) {
+		e, err := endpointOfAnyApp(ctx, tx, id)
+		if err != nil {
+			return nil, err
+		}
+		all := flag(event.IsZero())
+		if count, err = tx.Exec(ctx, `UPDATE webhook_deliveries SET status = 1, attempts = 0, next_at = 0
+			WHERE app_id = ?1 AND endpoint_id = ?2 AND status = 3 AND (?3 = 1 OR event_id = ?4)`,
+			e.AppID[:], id[:], all, event[:]); err != nil || count == 0 {
+			return nil, err
+		}
+		_, before, err := changeEndpoint(ctx, tx, e.AppID, id, func(*rewards.WebhookEndpoint) {})
+		after := append(before.State(), rewards.Field{Name: "redelivered", Value: fmt.Sprint(count)})
+		return []rewards.Change{{Object: e.Object(), Before: before.State(), After: after}}, err
+	})
+	return count, err
+}

@@ -1,0 +1,103 @@
+package webhook
+
+import (
+	"context"
+	"time"
+
+	"stockrewards/internal/rewards"
+)
+
+// begin reads which events after the cursor have had their first attempt.
+func (c *courier) begin(ctx context.Context) bool {
+	list, err := c.d.store.PendingAfterCursor(ctx, c.e)
+	for _, sequence := range list {
+		c.skip[sequence] = true
+	}
+	c.d.report(ctx, "cannot read the deliveries of an endpoint", err)
+	return err == nil
+}
+
+// fill reads what can be sent next, and returns how long nothing else can.
+func (c *courier) fill(ctx context.Context) time.Duration {
+	now := c.d.now()
+	c.mu.Lock()
+	e, head, recheck := c.e, c.head, c.recheck
+	c.recheck = false
+	c.mu.Unlock()
+	wait := idleCheck
+	if len(c.due) == 0 && (recheck || !now.Before(c.nextDue)) {
+		c.readDue(ctx, e, now)
+	}
+	if e.Disabled == "" && len(c.queue) == 0 && head > c.read && !c.readEvents(ctx, e, head) {
+		wait = time.Second
+	}
+	if c.d.open.Load() >= mostFailing {
+		wait = min(wait, startPatience)
+	}
+	for _, at := range []time.Time{c.nextDue, c.paused, c.patience} {
+		if at.After(now) {
+			wait = min(wait, at.Sub(now))
+		}
+	}
+	return wait
+}
+
+// readDue reads deliveries that are due.
+func (c *courier) readDue(ctx context.Context, e rewards.WebhookEndpoint, now time.Time) {
+	c.mu.Lock()
+	underWay := len(c.sending) + len(c.unsaved) + len(c.saving)
+	c.mu.Unlock()
+	list, next, err := c.d.store.DueDeliveries(ctx, e, now, c.limit+underWay)
+	c.d.report(ctx, "cannot read the deliveries that are due", err)
+	if err != nil {
+		c.nextDue = now.Add(time.Second)
+		return
+	}
+	c.nextDue = now.Add(idleCheck)
+	if !next.IsZero() && next.Before(c.nextDue) {
+		c.nextDue = next
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, d := range list {
+		_, unsaved := c.unsaved[d.Sequence]
+		_, saving := c.saving[d.Sequence]
+		if c.sending[d.Sequence] || unsaved || saving {
+			c.nextDue = now.Add(saveEvery) // until its result is stored
+			continue
+		}
+		c.due = append(c.due, d)
+	}
+	if len(list) == c.limit+underWay {
+		c.nextDue = now
+	}
+}
+
+// readEvents reads the next events. It reports false when they cannot be read now.
+func (c *courier) readEvents(ctx context.Context, e rewards.WebhookEndpoint, head int64) bool {
+	n := mostRead
+	if c.failures > 0 {
+		n = failingRead
+	}
+	page, err := c.d.store.EventsAfter(ctx, e.AppID, c.read, e.Subscribed(), n)
+	if err != nil {
+		if rewards.CodeOf(err) != rewards.CodeUnavailable {
+			c.d.report(ctx, "cannot read events", err)
+		}
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, event := range page.Events {
+		if !c.skip[event.Sequence] {
+			c.queue = append(c.queue, event)
+		}
+		delete(c.skip, event.Sequence)
+	}
+	c.read, c.behind = page.Next, len(page.Events) == n
+	if len(page.Events) == 0 { // the rest is of other types
+		c.read = max(c.read, head)
+	}
+	c.advance()
+	return true
+}

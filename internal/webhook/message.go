@@ -1,0 +1,37 @@
+package webhook
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"stockrewards/internal/rewards"
+)
+
+// message returns a body of Standard Webhooks. data is JSON.
+func message(eventType string, at time.Time, data []byte) []byte {
+	b := append([]byte(`{"type":"`), eventType...)
+	b = append(b, `","timestamp":"`...)
+	b = at.UTC().AppendFormat(b, "2006-01-02T15:04:05.000Z")
+	b = append(b, `","data":`...)
+	return append(append(b, data...), '}')
+}
+
+// testMessage returns the body of a test.
+func testMessage(d rewards.Delivery) []byte { return message(d.Type, d.EventID.Time(), []byte("{}")) }
+
+// newestDelivered returns deliveries without the delivered ones that an endpoint would not keep.
+func newestDelivered(saving map[int64]rewards.Delivery) (list []rewards.Delivery) {
+	var delivered []rewards.Delivery
+	for _, d := range saving {
+		if d.Status == rewards.DeliveryDelivered {
+			delivered = append(delivered, d)
+		} else {
+			list = append(list, d)
+		}
+	}
+	slices.SortFunc(delivered, func(a, b rewards.Delivery) int {
+		return cmp.Or(cmp.Compare(b.Number, a.Number), cmp.Compare(b.Sequence, a.Sequence))
+	})
+	return append(list, delivered[:min(len(delivered), rewards.KeptDeliveries)]...)
+}

@@ -1,0 +1,140 @@
+package webhook_test
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store/sqlite"
+	"stockrewards/internal/store/storetest"
+	"stockrewards/internal/webhook"
+)
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// world is a real store with dispatchers in fake time, and receivers that are functions.
+type world struct {
+	*storetest.World
+	t *testing.T
+
+	mu        sync.Mutex
+	receivers map[string]func(webhook.Request) rewards.WebhookAnswer // by URL
+	got       map[string][]webhook.Request
+}
+
+// inWorld runs a test in a bubble of fake time.
+func inWorld(t *testing.T, test func(*testing.T, *world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		engine, err := sqlite.Open(t.Context(), sqlite.Memory, sqlite.Options{})
+		check(t, err)
+		test(t, &world{
+			World: storetest.NewWorld(t, engine), t: t, got: make(map[string][]webhook.Request),
+			receivers: make(map[string]func(webhook.Request) rewards.WebhookAnswer),
+		})
+		check(t, engine.Close())
+	})
+}
+
+// plain seals nothing.
+type plain struct{}
+
+func (plain) Seal(_ rewards.AppID, secret []byte) (rewards.SealedSecret, error) { return secret, nil }
+
+func (plain) Open(_ rewards.AppID, sealed rewards.SealedSecret) ([]byte, error) { return sealed, nil }
+
+// Send implements webhook.Deliverer.
+func (w *world) Send(ctx context.Context, r webhook.Request) rewards.WebhookAnswer {
+	w.mu.Lock()
+	w.got[r.URL] = append(w.got[r.URL], r)
+	receive := w.receivers[r.URL]
+	w.mu.Unlock()
+	if r.Written != nil {
+		r.Written()
+	}
+	if receive != nil {
+		return receive(r)
+	}
+	timer := time.NewTimer(15 * time.Second) // it does not answer
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return rewards.WebhookAnswer{Error: "no answer"}
+	case <-ctx.Done():
+		return rewards.WebhookAnswer{Error: "canceled"}
+	}
+}
+
+// WebhookAttempt implements webhook.Observer.
+func (w *world) WebhookAttempt(rewards.WebhookAnswer, time.Duration) {}
+
+// endpoint creates an endpoint whose receiver is a function; nil: it does not answer.
+func (w *world) endpoint(url string, receive func(webhook.Request) rewards.WebhookAnswer) rewards.WebhookEndpoint {
+	w.t.Helper()
+	w.receivers[url] = receive
+	e, err := w.CreateWebhookEndpoint(w.t.Context(), rewards.WebhookEndpoint{
+		AppID: w.App.ID, URL: url, Secret: rewards.SealedSecret("secret"),
+	})
+	check(w.t, err)
+	return e
+}
+
+// events makes n awards final in one order.
+func (w *world) events(n int) {
+	w.t.Helper()
+	for range n {
+		w.Give(w.t, 5*money.Dollar)
+	}
+	const price = 200 * 1_000_000_000
+	qty := money.Shares(n) * 25_000_000
+	check(w.t, w.Settle(w.t, w.Open(w.t), "filled", qty, price))
+}
+
+// dispatch runs a dispatcher until stop is called.
+func (w *world) dispatch(holder string) (d *webhook.Dispatcher, stop func()) {
+	d = webhook.New(webhook.Options{
+		Store: w, Sender: w, Sealer: plain{}, Observer: w, Encode: func(rewards.Event) []byte { return []byte(`{}`) },
+		Holder: holder, LeaseTTL: 6 * time.Second, Schedule: []time.Duration{5 * time.Second, time.Minute}, Now: time.Now,
+		Random: func(int64) int64 { return 0 }, Log: slog.New(slog.DiscardHandler),
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { d.Run(ctx); close(done) }()
+	return d, func() { cancel(); <-done }
+}
+
+// received lists the requests to a URL until now.
+func (w *world) received(url string) []webhook.Request {
+	synctest.Wait()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return append([]webhook.Request{}, w.got[url]...)
+}
+
+// statuses counts the stored deliveries of an endpoint.
+func (w *world) statuses(e rewards.WebhookEndpoint) map[rewards.DeliveryStatus]int {
+	w.t.Helper()
+	list, err := w.Deliveries(w.t.Context(), e.AppID, e.ID, rewards.DeliveryPage{Limit: 10_000})
+	check(w.t, err)
+	counts := make(map[rewards.DeliveryStatus]int)
+	for _, d := range list {
+		counts[d.Status]++
+	}
+	return counts
+}
+
+func accept(webhook.Request) rewards.WebhookAnswer { return rewards.WebhookAnswer{StatusCode: 200} }
+
+func refuse(webhook.Request) rewards.WebhookAnswer {
+	return rewards.WebhookAnswer{StatusCode: 500, Error: "the receiver answered 500"}
+}
