@@ -178,8 +178,8 @@ func (c client) bought(t *testing.T, user string, awards ...string) {
 	order, id := rewards.FirstID[rewards.Order](c.world.clock.now()), parseID[rewards.User](t, user)
 	at := c.world.clock.now().UnixMicro()
 	c.world.exec(t, `INSERT INTO orders (id, client_order_id, asset_id, symbol, notional, house, members_hash, state, attempts,
-		first_attempt_at, filled_qty, filled_avg_price, settled_at) VALUES (?1, 'owned', ?2, 'AAPL', 20000000, 0, zeroblob(32), 6, 1,
-		?3, 2000000000, 10000000000, ?3)`, order[:], int64(c.world.asset(t, "AAPL")), at)
+		first_attempt_at, filled_qty, filled_avg_price, settled_at) VALUES (?1, 'owned', ?2, 'AAPL', 20000000, 0, ?4, 6, 1,
+		?3, 2000000000, 10000000000, ?3)`, order[:], int64(c.world.asset(t, "AAPL")), at, make([]byte, 32))
 	for _, award := range awards {
 		reward := parseID[rewards.Reward](t, award)
 		c.world.exec(t, `INSERT INTO allocations (app_id, reward_id, order_id, amount, shares, user_id, at, cost)
