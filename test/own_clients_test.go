@@ -109,7 +109,7 @@ func clientEvents(t *testing.T, c *sdk.Client) {
 		}
 		last = e.Sequence
 		amounts = append(amounts, e.Data.Reward.AmountUSD.String())
-		if len(amounts) == 2 { // the feed has ended, for now
+		if len(amounts) == 2 { // all events were read: the next one comes later
 			call[sdk.Given](t)(c.Award(ctx, sdk.NewReward{
 				UserID: late.ID, IdempotencyKey: "late award", AmountUSD: sdk.MustDecimal("7.77"), AssetSymbol: "AAPL",
 			}))

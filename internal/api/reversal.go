@@ -24,15 +24,7 @@ func (s *server) createReversal(ctx context.Context, c call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	status := http.StatusCreated
-	if replayed {
-		status = http.StatusOK
-	}
-	o := begin(nil)
-	appendObject(&o, "reversal", appendReversal, r)
-	o.string("status", r.State.String())
-	o.boolean("idempotentReplay", replayed)
-	return reply{status: status, body: o.end()}, nil
+	return keyed("reversal", appendReversal, r, r.State, replayed), nil
 }
 
 // optionalAmount reads an optional amount in dollars; 0 means not given.

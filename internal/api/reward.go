@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net/http"
 
 	"stockrewards/internal/rewards"
@@ -22,15 +23,20 @@ func (s *server) createReward(ctx context.Context, c call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	status := http.StatusCreated
+	return keyed("reward", appendReward, stored, stored.Status, replayed), nil
+}
+
+// keyed answers a request with an idempotency key: 201, or 200 for a replay.
+func keyed[T any](name string, write func([]byte, T) []byte, item T, status fmt.Stringer, replayed bool) reply {
+	code := http.StatusCreated
 	if replayed {
-		status = http.StatusOK
+		code = http.StatusOK
 	}
 	o := begin(nil)
-	appendObject(&o, "reward", appendReward, stored)
-	o.string("status", stored.Status.String())
+	appendObject(&o, name, write, item)
+	o.string("status", status.String())
 	o.boolean("idempotentReplay", replayed)
-	return reply{status: status, body: o.end()}, nil
+	return reply{status: code, body: o.end()}
 }
 
 // newReward reads a request for an award. It fails with every issue.

@@ -151,7 +151,7 @@ func (h History) addStood(t *timeline, from, to time.Time) {
 	}
 }
 
-// addWaiting adds what the reward waits for now. open is since when it needs an order.
+// addWaiting adds what the reward still waits for. open is since when it needs an order.
 func (h History) addWaiting(t *timeline, open time.Time) {
 	if n := len(h.Orders); n > 0 && !h.Orders[n-1].State.Final() {
 		h.addLive(t, &h.Orders[n-1])
