@@ -28,7 +28,7 @@ func TestReferenceInABrowser(t *testing.T) {
 	defer stop()
 	b := newBrowser(t)
 	b.do(chromedp.EmulateViewport(1280, 900), chromedp.Navigate(s.url+"/"), chromedp.Click(chromedp.CSS(`footer a[href="/docs"]`)))
-	b.await("h1", "Stock Rewards Service")
+	b.await("h1", "API 1") // the page before has the same name
 	shown := `[...document.querySelectorAll("#createReward ~ .samples > .sample")].filter(e => e.offsetParent).map(e => e.className).join()`
 	if got := script[string](b, shown); got != "sample sh" {
 		t.Errorf("the page shows %q", got)
