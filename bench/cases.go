@@ -51,6 +51,7 @@ const (
 	partEndToEnd = "end to end"
 	partOverload = "overload"
 	partFlood    = "flood"
+	partEvents   = "events"
 	partGrowth   = "growth"
 )
 

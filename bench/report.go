@@ -16,6 +16,7 @@ type report struct {
 	endToEnd  []endToEndReport
 	overload  []overloadReport
 	flood     []floodResult
+	events    []eventReport
 	growth    []*growthReport
 }
 
@@ -44,6 +45,9 @@ func (h *harness) write() error {
 		b.WriteString(r.String())
 	}
 	writeFlood(&b, h.report.flood, h.Engines)
+	for _, r := range h.report.events {
+		b.WriteString(r.String())
+	}
 	for _, r := range h.report.growth {
 		b.WriteString(r.String())
 	}

@@ -87,7 +87,7 @@ func (c *runCommand) Run(ctx context.Context) (err error) {
 		for _, one := range cases() {
 			h.say("%s\n", one.name)
 		}
-		h.say("%s\n%s\n%s\n%s\n", partEndToEnd, partOverload, partFlood, partGrowth)
+		h.say("%s\n%s\n%s\n%s\n%s\n", partEndToEnd, partOverload, partFlood, partEvents, partGrowth)
 		return nil
 	}
 	const least = 64
@@ -188,6 +188,7 @@ func (h *harness) measure(ctx context.Context) (err error) {
 		{partEndToEnd, h.EndToEnd > 0, h.endToEnd},
 		{partOverload, h.Overload > 0, h.overload},
 		{partFlood, true, h.flood},
+		{partEvents, true, h.events},
 		{partGrowth, h.Million > 0, h.growth},
 	} {
 		if part.asked && h.only.MatchString(part.name) {

@@ -144,6 +144,9 @@ func (h *harness) startService(ctx context.Context, t *target, filled bool) erro
 	if err := h.makeKey(ctx, t, filled); err != nil {
 		return err
 	}
+	if h.only.MatchString(partEvents) {
+		t.flags = append(t.flags, webhookFlags(t.folder)...)
+	}
 	h.ends.add(t.stop)
 	if err := h.launch(ctx, t); err != nil {
 		return err

@@ -18,7 +18,6 @@ type route struct {
 	reads   admission.Kind // of a GET
 	writes  admission.Kind // of a POST
 	maxBody int            // bytes of a POST's body; 0 means maxBody
-	waits   bool           // it may take longer than readTimeout
 }
 
 // routes lists every route. The API document describes each except the page made of it; a
@@ -66,7 +65,7 @@ func (s *server) routes() []route {
 			pattern: "/v1/corporate-actions/{corporateActionId}/effects", reads: admission.List,
 			methods: map[string]handler{http.MethodGet: s.listEffects},
 		},
-		{pattern: "/v1/events", reads: admission.List, waits: true, methods: map[string]handler{
+		{pattern: "/v1/events", reads: admission.List, methods: map[string]handler{
 			http.MethodGet: s.listEvents,
 		}},
 		{pattern: "/v1/events/stream", reads: admission.List, methods: map[string]handler{

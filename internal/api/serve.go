@@ -67,9 +67,6 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx := timed{r.Context(), started.Add(maxTime)}
 	from := caller{address: s.Proxy.address(r)}
 	rt, parameter := s.find(r.URL)
-	if rt.waits && r.Body == http.NoBody {
-		_ = http.NewResponseController(w).SetReadDeadline(ctx.deadline) // unsupported only by recorders in tests
-	}
 	answer, err := s.answer(ctx, rt, call{Request: r, id: id, parameter: parameter}, &from)
 	if err != nil {
 		answer = s.failure(ctx, w, err, id)

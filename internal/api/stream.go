@@ -41,8 +41,6 @@ func (f *follower) stream(w http.ResponseWriter, page rewards.EventPage) {
 	if c, ok := ctx.Value(connKey{}).(*conn); ok {
 		c.end() // a stream has no time limit
 	}
-	_ = control.SetReadDeadline(time.Time{}) // the request was read; unsupported only by recorders in tests
-	defer func() { _ = control.SetReadDeadline(time.Now().Add(readTimeout)) }()
 	h := w.Header()
 	h["Content-Type"], h["Cache-Control"], h["X-Content-Type-Options"] = typeStream, noStore, noSniff
 	w.WriteHeader(http.StatusOK)

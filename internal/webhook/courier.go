@@ -295,7 +295,8 @@ func (c *courier) progress(now time.Time, all bool) (p rewards.WebhookProgress, 
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p = rewards.WebhookProgress{Endpoint: c.e, Shard: c.shard}
-	if !c.dirty || now.Sub(c.saved) < saveEvery && c.e.Disabled == "" && !all {
+	soon := c.e.Disabled != "" || len(c.unsaved) > mostUnsaved/2
+	if !c.dirty || now.Sub(c.saved) < saveEvery && !soon && !all {
 		return p, false
 	}
 	c.saving, c.unsaved, c.dirty, c.saved = c.unsaved, make(map[int64]rewards.Delivery), false, now
@@ -307,8 +308,10 @@ func (c *courier) progress(now time.Time, all bool) (p rewards.WebhookProgress, 
 	return p, true
 }
 
-// stored takes in whether the last progress was stored.
+// stored takes in whether the last progress was stored. A courier that had too many results in memory
+// goes on.
 func (c *courier) stored(ok bool) {
+	defer c.nudge()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !ok {

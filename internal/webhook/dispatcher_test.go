@@ -54,6 +54,26 @@ func TestDelivery(t *testing.T) {
 	})
 }
 
+// A receiver that accepts at once gets more events than results are kept in memory, without a pause.
+func TestManyAtOnce(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		w.endpoint("https://a/", accept)
+		d, stop := w.dispatch("one")
+		time.Sleep(time.Second)
+		const orders = 5
+		for range orders {
+			w.events(rewards.MaxMembers)
+		}
+		d.Nudge()
+		time.Sleep(5 * time.Second)
+		if ids, ordered := distinct(w.received("https://a/")); len(ids) != orders*rewards.MaxMembers || !ordered {
+			t.Errorf("after 5 seconds: %d events, ordered: %v; want %d in order", len(ids), ordered, orders*rewards.MaxMembers)
+		}
+		stop()
+	})
+}
+
 // A delivery that fails holds up no later one. It is retried with the same body, then kept as failed.
 func TestRetries(t *testing.T) {
 	t.Parallel()

@@ -21,6 +21,7 @@ func eventContract() map[string]func(*testing.T, *World) {
 		"EventsInPages":      testEventPages,
 		"EventsOfActions":    testEventsOfActions,
 		"EventsGrow":         testEventSequences,
+		"EventsAfterRestore": testEventsAfterRestore,
 		"EventsOfOlderBooks": testPastEvents,
 		"EventsUnderWay":     testEventsAtOnce,
 	}
@@ -198,6 +199,54 @@ func testEventSequences(t *testing.T, w *World) {
 	}
 	list := w.events(t, w.App, rewards.AllEvents, 200)
 	wantEqual(t, "the last", last, list[len(list)-1].Sequence)
+}
+
+// testEventsAfterRestore: a restored store issues no sequence again, even if the lost orders took more
+// sequences than a millisecond has.
+func testEventsAfterRestore(t *testing.T, w *World) {
+	cancel := func() {
+		r := w.Give(t, 1_000_000)
+		check(t, w.canceled(t.Context(), r.ID, "of a test"))
+	}
+	cancel()
+	backup := read(t, w.NewestEvent)
+	for range 2 { // full orders within a millisecond
+		for range rewards.MaxMembers {
+			w.Give(t, 1_000_000)
+		}
+		check(t, w.Settle(t, w.Open(t), "filled", rewards.MaxMembers*5_000_000, dollar200))
+	}
+	newest := read(t, w.NewestEvent)
+	if newest < backup+2*rewards.MaxMembers {
+		t.Errorf("two full orders took the sequences from %d to %d", backup, newest)
+	}
+	w.restoreEvents(t, backup)
+	w.Advance(time.Second) // no restore is quicker
+	cancel()
+	page, err := w.EventsAfter(t.Context(), w.App.ID, backup, rewards.AllEvents, 200)
+	check(t, err)
+	if len(page.Events) != 2 || page.Events[0].Sequence <= newest { // a cancel gives two
+		t.Errorf("after the restore: %d events, the first has %d, the newest before was %d", len(page.Events),
+			page.Events[0].Sequence, newest)
+	}
+}
+
+// restoreEvents makes the log what it was when the newest sequence was last.
+func (w *World) restoreEvents(t *testing.T, last int64) {
+	t.Helper()
+	check(t, w.engine.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
+		for _, statement := range []string{
+			`-- only in tests
+			DELETE FROM events WHERE last > ?1`,
+			`-- only in tests
+			UPDATE event_counter SET last = ?1`,
+		} {
+			if _, err := tx.Exec(ctx, statement, last); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
 }
 
 // older makes a store of before the log: the events are not in it.
