@@ -24,7 +24,8 @@ import (
 var docsScript string
 
 // TestDocs follows each page from top to bottom, as a reader would. It runs the blocks marked
-// sh, the lines that begin with $ of those marked console, and the programs marked ts and go.
+// sh, the lines that begin with $ of those marked console, and the programs marked ts and go. A
+// block marked yaml is the file apps.yaml.
 // A server runs until the page starts the next one of its kind. Where the page shows an error
 // of the program, the command must fail with it.
 //
@@ -108,6 +109,8 @@ func (p *page) block(lines []string, indent int, info string) {
 		p.commands(inside)
 	case "console":
 		p.console(inside)
+	case "yaml": // the file that the next commands take
+		fmt.Fprintf(&p.script, "cat > apps.yaml <<'END'\n%s\nEND\n", strings.Join(inside, "\n"))
 	case "ts":
 		p.program("snippet.mjs", "node snippet.mjs", inside)
 	case "go":

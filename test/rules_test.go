@@ -75,6 +75,7 @@ func TestImportsPointOneWay(t *testing.T) {
 		"internal/intake":        {domain},
 		"internal/admin":         {money, domain},
 		"internal/certificate":   {},
+		"internal/config":        {money, domain},
 		"internal/guard":         {},
 		"internal/market":        {money, domain},
 		"internal/fulfillment":   {money, domain},

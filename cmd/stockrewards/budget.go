@@ -40,7 +40,7 @@ func (c *budgetSet) Run(ctx context.Context) error {
 		if err != nil && ctx.Err() != nil {
 			return fmt.Errorf("cannot count what was awarded before: %w; repeat the command, which goes on", err)
 		}
-		return said(err, "budget %s of %s: %s dollars %s, in force\n", b.Name, c.App, b.Limit, scopeOf(b))
+		return said(err, "budget %s of %s: %s, in force\n", b.Name, c.App, b.Scope())
 	})
 }
 
@@ -54,14 +54,6 @@ func budgetLimit(flag, text string) (money.USD, error) {
 		return 0, usageErrorf("%s: %w", flag, err)
 	}
 	return limit, nil
-}
-
-// scopeOf says for whom and for how long a budget is.
-func scopeOf(b rewards.Budget) string {
-	if b.Period == rewards.PeriodTotal {
-		return "per " + b.Per.String() + " in total"
-	}
-	return "per " + b.Per.String() + " and " + b.Period.String()
 }
 
 type budgetList struct {

@@ -22,6 +22,7 @@ type commands struct {
 	Paper       paperCommand       `cmd:"" group:"Service" help:"Run a paper brokerage that speaks Alpaca's API and can inject faults."`
 	Health      healthCommand      `cmd:"" group:"Service" help:"Ask a running service at its --admin-listen whether it is ready; the exit status is 0 when it is."`
 	App         appCommands        `cmd:"" group:"Apps" help:"Create, list, suspend, resume and limit client apps."`
+	Apply       applyCommand       `cmd:"" group:"Apps" help:"Make apps, budgets, limits and webhook endpoints what a YAML file says; --dry-run shows the difference."`
 	Budget      budgetCommands     `cmd:"" group:"Apps" help:"Set, list and remove spending limits of apps."`
 	Key         keyCommands        `cmd:"" group:"Apps" help:"Create, list, rotate and revoke API keys."`
 	Reward      rewardCommands     `cmd:"" group:"Users and rewards" help:"Reverse a reward."`

@@ -139,6 +139,14 @@ func (b Budget) Check() error {
 	return nil
 }
 
+// Scope says how many dollars the budget allows, for whom and for how long.
+func (b Budget) Scope() string {
+	if b.Period == PeriodTotal {
+		return b.Limit.String() + " dollars per " + b.Per.String() + " in total"
+	}
+	return b.Limit.String() + " dollars per " + b.Per.String() + " and " + b.Period.String()
+}
+
 // ErrTooManyBudgets reports that an app has MaxBudgets.
 var ErrTooManyBudgets = errors.New("the app has the most budgets that it can have: remove one first")
 

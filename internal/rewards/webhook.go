@@ -189,3 +189,10 @@ func (e WebhookEndpoint) State() State {
 		{"app", e.AppID.String()}, {"disabled", YesNo(e.Disabled != "")}, {"why", e.Disabled},
 	}
 }
+
+// Configured returns what an operator sets by a configuration file, for the operator log.
+func (e WebhookEndpoint) Configured() State {
+	return append(e.State(), State{
+		{"url", e.URL}, {"types", e.Subscribed().String()}, {"description", e.Description},
+	}...)
+}

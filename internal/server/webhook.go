@@ -20,13 +20,19 @@ type Webhooks struct {
 	Retries []time.Duration // the pauses before retries; nil: the standard ones
 }
 
+// WebhookKeyFile returns where the keys that seal the secrets of webhooks are: in the file that was
+// set, or beside an SQLite file; "" over PostgreSQL without a file.
+func WebhookKeyFile(set string, d Database) string {
+	if set == "" && d.Postgres == "" {
+		return d.SQLite + ".webhook-key"
+	}
+	return set
+}
+
 // openKeyring opens the keys that seal the secrets of webhooks, if there are any, and seals secrets
 // again that are sealed with an older key.
 func (s *Server) openKeyring(ctx context.Context) (err error) {
-	path := s.cfg.Webhooks.KeyFile
-	if path == "" && s.cfg.Database.Postgres == "" {
-		path = s.cfg.Database.SQLite + ".webhook-key"
-	}
+	path := WebhookKeyFile(s.cfg.Webhooks.KeyFile, s.cfg.Database)
 	if path == "" {
 		return nil
 	}

@@ -50,30 +50,39 @@ func findEndpoint(
 func (s *Store) CreateWebhookEndpoint(
 	ctx context.Context, e rewards.WebhookEndpoint,
 ) (rewards.WebhookEndpoint, error) {
-	e.ID, e.Version = rewards.NewID[rewards.WebhookEndpoint](s.ids), 1
-	err := s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
-		var count int
-		if _, err := fetchValues(ctx, tx, []any{&count},
-			`SELECT count(*) FROM webhook_endpoints WHERE app_id = ?1`, e.AppID[:]); err != nil {
-			return err
-		}
-		if count >= rewards.MaxWebhookEndpoints {
-			return rewards.ErrTooManyEndpoints()
-		}
-		if _, err := fetchValues(ctx, tx, []any{&e.Cursor},
-			`SELECT last FROM event_counter WHERE "only" = 1`); err != nil {
-			return err
-		}
-		_, err := tx.Exec(ctx, `INSERT INTO webhook_endpoints (`+endpointColumns+`)
-			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)`, e.AppID[:], e.ID[:], e.URL,
-			int64(e.Types), e.Description, e.Disabled, []byte(e.Secret), append([]byte{}, e.OldSecret...),
-			micros(e.OldUntil), e.Cursor, micros(e.FailingSince), e.Version)
-		if err != nil {
-			return err
-		}
-		return countChange(ctx, tx)
+	err := s.engine.Write(ctx, func(ctx context.Context, tx Tx) (err error) {
+		e, err = s.insertEndpoint(ctx, tx, e)
+		return err
 	})
 	return e, err
+}
+
+// insertEndpoint stores an endpoint with a new id, which gets the events from now on. It fails with
+// rewards.ErrTooManyEndpoints.
+func (s *Store) insertEndpoint(
+	ctx context.Context, tx Tx, e rewards.WebhookEndpoint,
+) (rewards.WebhookEndpoint, error) {
+	e.ID, e.Version = rewards.NewID[rewards.WebhookEndpoint](s.ids), 1
+	var count int
+	if _, err := fetchValues(ctx, tx, []any{&count},
+		`SELECT count(*) FROM webhook_endpoints WHERE app_id = ?1`, e.AppID[:]); err != nil {
+		return e, err
+	}
+	if count >= rewards.MaxWebhookEndpoints {
+		return e, rewards.ErrTooManyEndpoints()
+	}
+	if _, err := fetchValues(ctx, tx, []any{&e.Cursor},
+		`SELECT last FROM event_counter WHERE "only" = 1`); err != nil {
+		return e, err
+	}
+	_, err := tx.Exec(ctx, `INSERT INTO webhook_endpoints (`+endpointColumns+`)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)`, e.AppID[:], e.ID[:], e.URL,
+		int64(e.Types), e.Description, e.Disabled, []byte(e.Secret), append([]byte{}, e.OldSecret...),
+		micros(e.OldUntil), e.Cursor, micros(e.FailingSince), e.Version)
+	if err != nil {
+		return e, err
+	}
+	return e, countChange(ctx, tx)
 }
 
 // ChangeWebhookEndpoint implements rewards.WebhookStore.

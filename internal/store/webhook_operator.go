@@ -25,6 +25,43 @@ func endpointOfAnyApp(ctx context.Context, tx Tx, id rewards.WebhookEndpointID) 
 	return e, err
 }
 
+// AddWebhook stores an endpoint with a new id, which gets the events from now on. It fails with
+// CodeConflict when the app has one with that URL, and with rewards.ErrTooManyEndpoints.
+func (o *Operator) AddWebhook(
+	ctx context.Context, e rewards.WebhookEndpoint,
+) (rewards.WebhookEndpoint, error) {
+	err := o.change(ctx, func(ctx context.Context, tx Tx) ([]rewards.Change, error) {
+		var one int
+		found, err := fetchValues(ctx, tx, []any{&one},
+			`SELECT 1 FROM webhook_endpoints WHERE app_id = ?1 AND url = ?2 LIMIT 1`, e.AppID[:], e.URL)
+		if err != nil {
+			return nil, err
+		}
+		if found {
+			return nil, conflict("the app has a webhook endpoint with this url")
+		}
+		e, err = o.insertEndpoint(ctx, tx, e)
+		return []rewards.Change{{Object: e.Object(), After: e.Configured()}}, err
+	})
+	return e, err
+}
+
+// EditWebhook changes the types or the description of an endpoint of any app. It fails with CodeNotFound.
+func (o *Operator) EditWebhook(
+	ctx context.Context, id rewards.WebhookEndpointID, edit rewards.WebhookChange,
+) (e rewards.WebhookEndpoint, err error) {
+	err = o.change(ctx, func(ctx context.Context, tx Tx) ([]rewards.Change, error) {
+		found, err := endpointOfAnyApp(ctx, tx, id)
+		if err != nil {
+			return nil, err
+		}
+		var before rewards.WebhookEndpoint
+		e, before, err = changeEndpoint(ctx, tx, found.AppID, id, edit.Apply)
+		return []rewards.Change{{Object: e.Object(), Before: before.Configured(), After: e.Configured()}}, err
+	})
+	return e, err
+}
+
 // EnableWebhook enables an endpoint of any app. Its pending deliveries are due at once. It fails with
 // CodeNotFound.
 func (o *Operator) EnableWebhook(

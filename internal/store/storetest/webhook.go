@@ -354,5 +354,19 @@ func (w *World) webhookDeeds(t *testing.T) []deed {
 			_, err := o.RedeliverWebhooks(ctx, e.ID, rewards.EventID{})
 			return err
 		}, []string{e.Object() + ": redelivered: 1: why"}},
+		{"EditWebhook", func(ctx context.Context, o *store.Operator) error {
+			_, err := o.EditWebhook(ctx, e.ID, rewards.WebhookChange{Description: new("second")})
+			return err
+		}, []string{e.Object() + ": description: first -> second: why"}},
+		{"AddWebhook", func(ctx context.Context, o *store.Operator) error {
+			added := rewards.WebhookEndpoint{
+				AppID: w.App.ID, URL: "https://example.com/new", Types: rewards.EventRewardFailed, Secret: []byte("sealed"),
+			}
+			_, err := o.AddWebhook(ctx, added)
+			if err == nil {
+				wantCode(t, failure(o.AddWebhook(ctx, added)), rewards.CodeConflict)
+			}
+			return err
+		}, []string{"webhook endpoint *: app: *, disabled: no, url: https://example.com/new, types: reward.failed: why"}},
 	}
 }
