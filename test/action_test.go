@@ -41,12 +41,20 @@ func TestASplitIsApplied(t *testing.T) {
 	s.eventually("the split", 30*time.Second, func() bool {
 		return strings.Contains(s.command("action", "show", id), "state: swept")
 	})
+	var shown struct {
+		State    string
+		Switches []struct{ UsersBefore, UsersAfter string }
+	}
+	noError(t, json.Unmarshal([]byte(s.command("action", "show", id, "--json")), &shown))
 	after, err := money.ParseShares(before)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := quantityOf(t, s.must(200, "GET", portfolio, "").body); got != (4 * after).String() {
 		t.Errorf("after the split the user has %s shares, had %s", got, before)
+	}
+	if w := shown.Switches; shown.State != "swept" || len(w) != 1 || w[0].UsersBefore != before || w[0].UsersAfter != (4*after).String() {
+		t.Errorf("action show --json: %+v", shown)
 	}
 	s.wantError("cannot ignore the action", "action", "ignore", id, "--reason", "too late")
 	p.control(t, "PUT", "clock", `{"now":"2026-11-30T09:45:00-05:00"}`, &clock)

@@ -52,6 +52,7 @@ func TestHealth(t *testing.T) {
 	_, port, _ := net.SplitHostPort(admin)
 	for _, address := range []string{admin, "0.0.0.0:" + port, ":" + port, "http://" + admin + "/"} {
 		succeeds(t, "ready\nwarning: ordering_paused: checking prices\n")(runProgram(t, "health", address))
+		succeeds(t, `"code": "ordering_paused"`)(runProgram(t, "health", address, "--json"))
 	}
 	cmd := exec.CommandContext(t.Context(), binary, "health")
 	cmd.Env = append(os.Environ(), "STOCKREWARDS_ADMIN_LISTEN="+admin)
@@ -184,6 +185,8 @@ func TestListsAsJSON(t *testing.T) {
 	s.await(s.give(user, "gift-key-1", "123456.789", "AAPL").ID, "executed", 30*time.Second)
 	s.command("fulfillment", "pause", "--reason", "checking prices")
 	s.give(user, "gift-key-2", "5", "MSFT")
+	s.must(201, "POST", "/v1/webhook-endpoints", `{"url":"https://hooks.example.com/in","description":"the ledger"}`)
+	endpoint := s.firstID("webhook", "list")
 	for command, want := range map[string]string{
 		"app list":           `"name": "tester"`,
 		"key list tester":    `"expires": null`,
@@ -195,6 +198,14 @@ func TestListsAsJSON(t *testing.T) {
 		"user show " + user:  `"costBasis": "123456.789"`,
 		"fulfillment status": `"paused": "checking prices"`,
 		"order show " + s.firstID("order", "list"): `"amount": "123456.789"`,
+		"app limits tester":                        `"requestsPerSecond": "no limit"`,
+		"reward list tester":                       `"amount": "123456.789"`,
+		"reward show gift-key-1":                   `"what": "executed"`,
+		"webhook list":                             `"url": "https://hooks.example.com/in"`,
+		"webhook deliveries " + endpoint:           "[]",
+		"webhook show " + endpoint:                 `"description": "the ledger"`,
+		"log list":                                 `"command": "fulfillment pause"`,
+		"log verify":                               `"entries": "3"`,
 	} {
 		out := s.command(append(strings.Fields(command), "--json")...)
 		wantText(t, out, want)

@@ -21,3 +21,22 @@ func TestHelpOfEveryCommand(t *testing.T) {
 		}
 	}
 }
+
+// Every command that lists or shows can print JSON.
+func TestListsHaveJSON(t *testing.T) {
+	t.Parallel()
+	reads := regexp.MustCompile(`(?m)^(List|Show|Check|Ask|Print the version|Make) `)
+	found := 0
+	for _, command := range commands(t) {
+		help, err := runProgram(t, append(strings.Fields(command), "--help")...)
+		succeeds(t)(help, err)
+		if reads.MatchString(help) && !strings.HasPrefix(command, "dev") {
+			found++
+			wantText(t, help, "--json")
+		}
+	}
+	const least = 18
+	if found < least {
+		t.Errorf("only %d commands list or show", found)
+	}
+}

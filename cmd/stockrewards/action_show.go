@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"time"
+	"strconv"
 
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store"
@@ -10,83 +10,139 @@ import (
 
 type actionShow struct {
 	databaseFlag
+	outputFlag
 	ID string `arg:"" help:"The action's id, as action list prints it."`
+}
+
+// shownAction is an action with what it did.
+type shownAction struct {
+	rewards.Action
+
+	bodies   []store.Announcement
+	shares   []rewards.BookedPosition // of its stocks
+	symbols  map[rewards.AssetID]string
+	switches []rewards.Switch
+	payout   rewards.Payout
+	paid     bool
 }
 
 func (c *actionShow) Run(ctx context.Context) error {
 	return c.with(ctx, func(s *store.Store) error {
-		a, bodies, err := s.Action(ctx, c.ID)
-		if err != nil {
+		a, err := readAction(ctx, s, c.ID)
+		switch {
+		case err != nil:
 			return err
+		case c.JSON:
+			return printJSON(a.object())
 		}
-		sayf("%s\nid: %s\nstate: %s\nprocessed: %s\nfirst seen: %s\n",
-			a, a.ID, a.State, a.ProcessDate, moment(a.FirstSeen))
-		printDecisions(a)
-		if err := printShares(ctx, s, a); err != nil {
-			return err
-		}
-		for _, n := range bodies {
-			sayf("announcement %d, first seen %s: %s\n", n.Revision, moment(n.SeenAt), n.Body)
-		}
+		a.print()
 		return nil
 	})
 }
 
-// printDecisions prints what was decided about an action, and when.
-func printDecisions(a rewards.Action) {
-	if from := holdsFrom(a); from != "-" {
-		sayln("holds the stock from:", from, "(the broker's time)")
+// readAction reads an action with the shares of its stocks, what it did to them, and what the broker
+// paid.
+func readAction(ctx context.Context, s *store.Store, id string) (a shownAction, err error) {
+	if a.Action, a.bodies, err = s.Action(ctx, id); err != nil {
+		return a, err
 	}
-	for _, event := range []struct {
-		name string
-		at   time.Time
-	}{{"held since", a.HeldAt}, {"approved", a.ApprovedAt}, {"ignored", a.DecidedAt}, {"applied", a.AppliedAt}} {
-		if !event.at.IsZero() {
-			sayln(event.name+":", moment(event.at))
+	booked, err := s.Booked(ctx)
+	if err != nil {
+		return a, err
+	}
+	a.symbols = map[rewards.AssetID]string{a.AssetID: a.Symbol}
+	for _, b := range booked {
+		if b.AssetID == a.AssetID || b.Symbol == a.NewSymbol {
+			a.symbols[b.AssetID] = b.Symbol
+			a.shares = append(a.shares, b)
 		}
 	}
-	if a.Reason != "" {
-		sayln("reason:", a.Reason)
+	if a.switches, err = s.Switches(ctx, a.ID); err != nil {
+		return a, err
 	}
-	if a.Note != "" {
-		sayln("note:", a.Note)
+	a.payout, a.paid, err = s.Payout(ctx, a.ID)
+	return a, err
+}
+
+func (a shownAction) print() {
+	sayf("%s\nid: %s\nstate: %s\nprocessed: %s\nfirst seen: %s\n",
+		a.Action, a.ID, a.State, a.ProcessDate, moment(a.FirstSeen))
+	if from := holdsFrom(a.Action); from != "-" {
+		sayln("holds the stock from:", from, "(the broker's time)")
+	}
+	for _, decided := range a.decisions() {
+		if decided[1] != "-" && decided[1] != "" {
+			sayln(decided[0]+":", decided[1])
+		}
+	}
+	for _, b := range a.shares {
+		sayf("%s: the database has %s shares; the broker's position is %s\n", b.Symbol, b.Quantity, b.Quantity+b.Differs)
+	}
+	for _, w := range a.switches {
+		printSwitch(w, a.Action, a.symbols)
+	}
+	switch p := a.payout; {
+	case a.paid:
+		sayf("payment: $%s net for %s shares; $%s for users, $%s for the house; shared: %s; paid out: %s\n",
+			p.Net, p.Counted, p.Shared, p.Net-p.Shared, moment(p.SharedAt), moment(p.PaidAt))
+	case a.Type.Pays() && len(a.switches) > 0:
+		sayln("payment: the broker has not paid yet")
+	}
+	for _, n := range a.bodies {
+		sayf("announcement %d, first seen %s: %s\n", n.Revision, moment(n.SeenAt), n.Body)
 	}
 }
 
-// printShares prints the shares of the action's stocks, what the action did to them, and what the
-// broker paid.
-func printShares(ctx context.Context, s *store.Store, a rewards.Action) error {
-	booked, err := s.Booked(ctx)
-	if err != nil {
-		return err
+// decisions are what was decided about an action, and when.
+func (a shownAction) decisions() [][2]string {
+	return [][2]string{
+		{"held since", moment(a.HeldAt)},
+		{"approved", moment(a.ApprovedAt)},
+		{"ignored", moment(a.DecidedAt)},
+		{"applied", moment(a.AppliedAt)},
+		{"reason", a.Reason},
+		{"note", a.Note},
 	}
-	symbols := map[rewards.AssetID]string{a.AssetID: a.Symbol}
-	for _, b := range booked {
-		if b.AssetID == a.AssetID || b.Symbol == a.NewSymbol {
-			symbols[b.AssetID] = b.Symbol
-			sayf("%s: the database has %s shares; the broker's position is %s\n",
-				b.Symbol, b.Quantity, b.Quantity+b.Differs)
+}
+
+// object is the action as JSON.
+func (a shownAction) object() object {
+	o := objectOf(append([][2]string{
+		{"id", a.ID},
+		{"terms", a.String()},
+		{"symbol", a.Symbol},
+		{"ex-date", string(a.ExDate)},
+		{"state", a.State.String()},
+		{"processed", string(a.ProcessDate)},
+		{"first seen", moment(a.FirstSeen)},
+		{"holds from", holdsFrom(a.Action)},
+	}, a.decisions()...))
+	o["shares"] = objects("SYMBOL\tDATABASE\tBROKER", a.shares, func(b rewards.BookedPosition) []string {
+		return []string{b.Symbol, b.Quantity.String(), (b.Quantity + b.Differs).String()}
+	})
+	const heading = "SYMBOL\tAT\tCOMPLETE SINCE\tUNDO\tSHARES BEFORE\tSHARES AFTER\tUSERS BEFORE\tUSERS AFTER\tNEW SYMBOL\t" +
+		"USERS RECEIVED"
+	o["switches"] = objects(heading, a.switches, func(w rewards.Switch) []string {
+		given := ""
+		if w.Target != 0 {
+			given = w.Swept.Given.String()
 		}
+		return []string{
+			a.symbols[w.AssetID], moment(w.At), moment(w.SweptAt), rewards.YesNo(w.Undoes != 0), w.Booked.String(),
+			w.Position.String(), w.Swept.Before.String(), w.Swept.After.String(), a.symbols[w.Target], given,
+		}
+	})
+	o["payment"] = nil
+	if p := a.payout; a.paid {
+		o["payment"] = objectOf([][2]string{
+			{"net", p.Net.String()}, {"counted", p.Counted.String()}, {"users", p.Shared.String()},
+			{"house", (p.Net - p.Shared).String()}, {"shared", moment(p.SharedAt)}, {"paid out", moment(p.PaidAt)},
+		})
 	}
-	switches, err := s.Switches(ctx, a.ID)
-	if err != nil {
-		return err
-	}
-	for _, w := range switches {
-		printSwitch(w, a, symbols)
-	}
-	p, found, err := s.Payout(ctx, a.ID)
-	if err != nil {
-		return err
-	}
-	switch {
-	case found:
-		sayf("payment: $%s net for %s shares; $%s for users, $%s for the house; shared: %s; paid out: %s\n",
-			p.Net, p.Counted, p.Shared, p.Net-p.Shared, moment(p.SharedAt), moment(p.PaidAt))
-	case a.Type.Pays() && len(switches) > 0:
-		sayln("payment: the broker has not paid yet")
-	}
-	return nil
+	o["announcements"] = objects("REVISION\tFIRST SEEN\tBODY", a.bodies, func(n store.Announcement) []string {
+		return []string{strconv.Itoa(n.Revision), moment(n.SeenAt), n.Body}
+	})
+	return o
 }
 
 // printSwitch prints what an action, or its undo, did to all holdings.

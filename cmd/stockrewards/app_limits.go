@@ -10,6 +10,7 @@ import (
 
 type appLimits struct {
 	appChange
+	outputFlag
 	RequestsPerSecond *int `env:"-" placeholder:"N" help:"Limit the app's requests per second in each process; 0: no limit (default: unchanged)."`
 	Concurrent        *int `env:"-" placeholder:"N" help:"Limit the app's concurrent requests in each process; 0: reset to 2000 (default: unchanged)."`
 	None              bool `env:"-" help:"Remove both limits: no limit per second, 2000 concurrent requests."`
@@ -27,7 +28,7 @@ func (c *appLimits) Run(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			return showLimits(a)
+			return c.show(a)
 		})
 	}
 	return c.operate(ctx, "app limits", c.reasonFlag, func(s *store.Operator) error {
@@ -35,7 +36,7 @@ func (c *appLimits) Run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return showLimits(a)
+		return c.show(a)
 	})
 }
 
@@ -52,11 +53,16 @@ func (c *appLimits) change(l rewards.Limits) rewards.Limits {
 	return l
 }
 
-func showLimits(a rewards.App) error {
-	sayf("%s (%s), in each process:\n", a.Name, a.ID)
-	limits := [][]string{
-		{"requests per second", rateOf(a.Limits)}, {"requests at once", strconv.Itoa(a.Limits.AtOnce())},
+// show prints an app's limits.
+func (c *appLimits) show(a rewards.App) error {
+	rate, atOnce := rateOf(a.Limits), strconv.Itoa(a.Limits.AtOnce())
+	if c.JSON {
+		return printJSON(objectOf([][2]string{
+			{"app", a.ID.String()}, {"app name", a.Name}, {"requests per second", rate}, {"requests at once", atOnce},
+		}))
 	}
+	sayf("%s (%s), in each process:\n", a.Name, a.ID)
+	limits := [][]string{{"requests per second", rate}, {"requests at once", atOnce}}
 	return table("LIMIT\tVALUE", limits, func(row []string) []string { return row })
 }
 

@@ -17,7 +17,7 @@ type fulfillmentCommand struct {
 
 type fulfillmentPause struct {
 	databaseFlag
-	Reason string `default:"paused by an operator" help:"Give a reason, which fulfillment status shows (default: paused by an operator)."`
+	Reason string `default:"paused by an operator" placeholder:"TEXT" help:"Give a reason, which fulfillment status shows (default: paused by an operator)."`
 }
 
 func (c *fulfillmentPause) Run(ctx context.Context) error {

@@ -15,6 +15,7 @@ import (
 
 // healthCommand is the health check of containers, whose images have no other program.
 type healthCommand struct {
+	JSON    bool   `name:"json" help:"Print the service's answer as one JSON object, also when it is not ready."`
 	Address string `arg:"" optional:"" env:"STOCKREWARDS_ADMIN_LISTEN" default:"127.0.0.1:8081" placeholder:"HOST:PORT" help:"The address of serve's --admin-listen (default: 127.0.0.1:8081)."`
 }
 
@@ -56,18 +57,26 @@ func (c *healthCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("cannot read the answer of %s: %w", address, err)
 	}
-	return judgeHealth(address, response.StatusCode, body)
+	return c.judge(address, response.StatusCode, body)
 }
 
-// judgeHealth prints what the service reports, and returns an error unless it is ready.
-func judgeHealth(address string, status int, body []byte) error {
+// judge prints what the service reports, and returns an error unless it is ready.
+func (c *healthCommand) judge(address string, status int, body []byte) error {
 	var got readiness
 	if err := json.Unmarshal(body, &got); err != nil || got.Status == "" {
 		return fmt.Errorf("%s answers %d, but not as the service's --admin-listen does", address, status)
 	}
+	if c.JSON {
+		if err := printJSON(got); err != nil {
+			return err
+		}
+	}
 	if status != http.StatusOK {
 		reason := cmp.Or(got.Reason, &warning{Code: got.Status})
 		return fmt.Errorf("%s is not ready: %s: %s", address, reason.Code, reason.Message)
+	}
+	if c.JSON {
+		return nil
 	}
 	sayln(got.Status)
 	for _, w := range got.Warnings {

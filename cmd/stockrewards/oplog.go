@@ -63,6 +63,7 @@ func jsonEntries(entries []rewards.LogEntry) []jsonEntry {
 
 type logVerify struct {
 	databaseFlag
+	outputFlag
 	Head string `placeholder:"NUMBER:HASH" help:"Check that the log still contains this head, which an earlier run printed."`
 }
 
@@ -80,6 +81,11 @@ func (c *logVerify) Run(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("the operator log was changed: %w; "+
 				"keep a copy of the database and find out who changed it", err)
+		}
+		if c.JSON {
+			return printJSON(objectOf([][2]string{
+				{"entries", strconv.FormatInt(head.Number, 10)}, {"head", head.String()},
+			}))
 		}
 		sayf("%d entries, all of them unchanged\nhead: %s\n", head.Number, head)
 		return nil

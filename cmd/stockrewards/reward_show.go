@@ -11,35 +11,52 @@ import (
 
 type rewardShow struct {
 	databaseFlag
+	outputFlag
 	Reward string `arg:"" name:"ID|KEY" help:"The reward's id, or its idempotency key."`
 }
 
-// Run prints each reward that is found, with its timeline as clients read it.
+// Run prints each reward that is found, with its timeline as clients read it. As JSON it is a list.
 func (c *rewardShow) Run(ctx context.Context) error {
 	return c.with(ctx, func(s *store.Store) error {
 		ids, err := c.find(ctx, s)
 		if err != nil {
 			return err
 		}
+		var found []object
 		for _, id := range ids {
 			h, err := s.HistoryOfAnyApp(ctx, id)
 			if err != nil {
 				return err
 			}
-			printReward(h)
-			entries := h.Timeline()
-			if err := table("AT\tWHAT\tMESSAGE\tORDER", entries, func(e rewards.TimelineEntry) []string {
-				order := ""
-				if e.Order != nil {
-					order = e.Order.ClientOrderID
-				}
-				return []string{moment(e.At), e.Type, e.Message, order}
-			}); err != nil {
+			lines, entries := rewardLines(h), h.Timeline()
+			if c.JSON {
+				report := objectOf(lines)
+				report["timeline"] = objects(timelineHeading, entries, timelineRow)
+				found = append(found, report)
+				continue
+			}
+			for _, line := range lines {
+				sayf("%-16s %s\n", line[0]+":", line[1])
+			}
+			if err := table(timelineHeading, entries, timelineRow); err != nil {
 				return err
 			}
 		}
+		if c.JSON {
+			return printJSON(found)
+		}
 		return nil
 	})
+}
+
+const timelineHeading = "AT\tWHAT\tMESSAGE\tORDER"
+
+func timelineRow(e rewards.TimelineEntry) []string {
+	order := ""
+	if e.Order != nil {
+		order = e.Order.ClientOrderID
+	}
+	return []string{moment(e.At), e.Type, e.Message, order}
 }
 
 // find returns the reward with the id, or those with the idempotency key, at most one of each app.
@@ -70,9 +87,10 @@ func (c *rewardShow) find(ctx context.Context, s *store.Store) ([]rewards.Reward
 	return ids, nil
 }
 
-func printReward(h rewards.History) {
+// rewardLines describes a reward, each line with a label.
+func rewardLines(h rewards.History) [][2]string {
 	r := h.Reward
-	for _, row := range [][2]string{
+	return [][2]string{
 		{"reward", r.ID.String()},
 		{"app", h.App.Name + " (" + r.AppID.String() + ")"},
 		{"user", r.UserID.String()},
@@ -85,13 +103,12 @@ func printReward(h rewards.History) {
 		{"recorded", moment(r.CreatedAt())},
 		{"executed", moment(r.ExecutedAt)},
 		{"failure", cmp.Or(r.FailureReason, "-")},
-	} {
-		sayf("%-16s %s\n", row[0]+":", row[1])
 	}
 }
 
 type rewardList struct {
 	listFlags
+	outputFlag
 	App    string `arg:"" help:"The app's name or id."`
 	User   string `placeholder:"ID" help:"List only rewards of this user."`
 	Status string `placeholder:"STATUS" help:"List only rewards in this status: recorded, executing, executed or failed."`
@@ -115,7 +132,7 @@ func (c *rewardList) Run(ctx context.Context) error {
 			return err
 		}
 		const heading = "ID\tRECORDED\tUSER\tSYMBOL\tAMOUNT\tSTATUS\tKEY\tFAILURE"
-		return table(heading, list, func(r rewards.Reward) []string {
+		return listed(c.outputFlag, heading, list, func(r rewards.Reward) []string {
 			return []string{
 				r.ID.String(), moment(r.CreatedAt()), r.UserID.String(), r.Symbol, r.Amount.String(), r.Status.String(),
 				r.IdempotencyKey, r.FailureReason,

@@ -18,7 +18,10 @@ type webhookCommands struct {
 	Disable    webhookDisable    `cmd:"" help:"Disable a webhook endpoint, and end its alarm. Its events wait until it is enabled."`
 }
 
-type webhookList struct{ databaseFlag }
+type webhookList struct {
+	databaseFlag
+	outputFlag
+}
 
 func (c *webhookList) Run(ctx context.Context) error {
 	return c.with(ctx, func(s *store.Store) error {
@@ -26,7 +29,8 @@ func (c *webhookList) Run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return table("ID\tAPP\tSTATUS\tFAILING SINCE\tCREATED\tURL", list, func(e rewards.WebhookEndpoint) []string {
+		const heading = "ID\tAPP\tSTATUS\tFAILING SINCE\tCREATED\tURL"
+		return listed(c.outputFlag, heading, list, func(e rewards.WebhookEndpoint) []string {
 			return []string{
 				e.ID.String(), e.AppID.String(), statusOf(e), moment(e.FailingSince), moment(e.CreatedAt()), e.URL,
 			}
@@ -59,6 +63,7 @@ func (a endpointArg) id() (rewards.WebhookEndpointID, error) {
 type webhookShow struct {
 	endpointArg
 	databaseFlag
+	outputFlag
 }
 
 func (c *webhookShow) Run(ctx context.Context) error {
@@ -71,29 +76,63 @@ func (c *webhookShow) Run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		sayf("endpoint: %s\napp: %s\nurl: %s\ntypes: %s\ncreated: %s\n", e.ID, e.AppID, e.URL, e.Subscribed(),
-			moment(e.CreatedAt()))
-		sayf("status: %s\nreason: %s\ndelivered up to: %d\nfailing since: %s\n", statusOf(e), e.Disabled, e.Cursor,
-			moment(e.FailingSince))
+		var newest []rewards.Delivery
 		const most = 5
 		for _, status := range []rewards.DeliveryStatus{rewards.DeliveryPending, rewards.DeliveryFailed} {
-			page := rewards.DeliveryPage{Status: status, Limit: most}
-			list, err := s.Deliveries(ctx, e.AppID, id, page)
+			list, err := s.Deliveries(ctx, e.AppID, id, rewards.DeliveryPage{Status: status, Limit: most})
 			if err != nil {
 				return err
 			}
-			for _, d := range list {
-				sayf("%s: %s %s, %d attempts, last at %s: %s %q\n", status, d.Type, d.EventID, d.Attempts,
-					moment(d.TriedAt), d.Error, d.Answer)
-			}
+			newest = append(newest, list...)
 		}
-		return nil
+		return c.print(e, newest)
 	})
+}
+
+// print prints an endpoint and its newest deliveries that did not succeed.
+func (c *webhookShow) print(e rewards.WebhookEndpoint, newest []rewards.Delivery) error {
+	lines := [][2]string{
+		{"endpoint", e.ID.String()},
+		{"app", e.AppID.String()},
+		{"url", e.URL},
+		{"types", e.Subscribed().String()},
+		{"description", e.Description},
+		{"created", moment(e.CreatedAt())},
+		{"status", statusOf(e)},
+		{"reason", e.Disabled},
+		{"delivered up to", strconv.FormatInt(e.Cursor, 10)},
+		{"failing since", moment(e.FailingSince)},
+	}
+	if c.JSON {
+		report := objectOf(lines)
+		report["deliveries"] = objects(deliveryHeading+"\tBODY", newest, func(d rewards.Delivery) []string {
+			return append(deliveryRow(d), d.Answer)
+		})
+		return printJSON(report)
+	}
+	for _, line := range lines {
+		sayf("%s: %s\n", line[0], line[1])
+	}
+	for _, d := range newest {
+		sayf("%s: %s %s, %d attempts, last at %s: %s %q\n", d.Status, d.Type, d.EventID, d.Attempts,
+			moment(d.TriedAt), d.Error, d.Answer)
+	}
+	return nil
+}
+
+const deliveryHeading = "EVENT\tTYPE\tSTATUS\tATTEMPTS\tLAST\tNEXT\tANSWER\tERROR"
+
+func deliveryRow(d rewards.Delivery) []string {
+	return []string{
+		d.EventID.String(), d.Type, d.Status.String(), strconv.Itoa(d.Attempts), moment(d.TriedAt),
+		moment(d.NextAt), strconv.Itoa(d.StatusCode), d.Error,
+	}
 }
 
 type webhookDeliveries struct {
 	endpointArg
 	listFlags
+	outputFlag
 	Status string `placeholder:"STATUS" help:"List only deliveries with this status: pending, delivered or failed (default: all)."`
 }
 
@@ -118,13 +157,7 @@ func (c *webhookDeliveries) Run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		const heading = "EVENT\tTYPE\tSTATUS\tATTEMPTS\tLAST\tNEXT\tANSWER\tERROR"
-		return table(heading, list, func(d rewards.Delivery) []string {
-			return []string{
-				d.EventID.String(), d.Type, d.Status.String(), strconv.Itoa(d.Attempts), moment(d.TriedAt),
-				moment(d.NextAt), strconv.Itoa(d.StatusCode), d.Error,
-			}
-		})
+		return listed(c.outputFlag, deliveryHeading, list, deliveryRow)
 	})
 }
 
