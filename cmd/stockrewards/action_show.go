@@ -76,7 +76,8 @@ func (a shownAction) print() {
 		}
 	}
 	for _, b := range a.shares {
-		sayf("%s: the database has %s shares; the broker's position is %s\n", b.Symbol, b.Quantity, b.Quantity+b.Differs)
+		sayf("%s: the database has %s shares; the broker's position is %s\n",
+			b.Symbol, b.Quantity, b.Quantity+b.Differs)
 	}
 	for _, w := range a.switches {
 		printSwitch(w, a.Action, a.symbols)
@@ -120,8 +121,8 @@ func (a shownAction) object() object {
 	o["shares"] = objects("SYMBOL\tDATABASE\tBROKER", a.shares, func(b rewards.BookedPosition) []string {
 		return []string{b.Symbol, b.Quantity.String(), (b.Quantity + b.Differs).String()}
 	})
-	const heading = "SYMBOL\tAT\tCOMPLETE SINCE\tUNDO\tSHARES BEFORE\tSHARES AFTER\tUSERS BEFORE\tUSERS AFTER\tNEW SYMBOL\t" +
-		"USERS RECEIVED"
+	const heading = "SYMBOL\tAT\tCOMPLETE SINCE\tUNDO\tSHARES BEFORE\tSHARES AFTER\tUSERS BEFORE\t" +
+		"USERS AFTER\tNEW SYMBOL\tUSERS RECEIVED"
 	o["switches"] = objects(heading, a.switches, func(w rewards.Switch) []string {
 		given := ""
 		if w.Target != 0 {
@@ -135,8 +136,12 @@ func (a shownAction) object() object {
 	o["payment"] = nil
 	if p := a.payout; a.paid {
 		o["payment"] = objectOf([][2]string{
-			{"net", p.Net.String()}, {"counted", p.Counted.String()}, {"users", p.Shared.String()},
-			{"house", (p.Net - p.Shared).String()}, {"shared", moment(p.SharedAt)}, {"paid out", moment(p.PaidAt)},
+			{"net", p.Net.String()},
+			{"counted", p.Counted.String()},
+			{"users", p.Shared.String()},
+			{"house", (p.Net - p.Shared).String()},
+			{"shared", moment(p.SharedAt)},
+			{"paid out", moment(p.PaidAt)},
 		})
 	}
 	o["announcements"] = objects("REVISION\tFIRST SEEN\tBODY", a.bodies, func(n store.Announcement) []string {

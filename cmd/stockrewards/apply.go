@@ -80,7 +80,7 @@ func (c *applyCommand) read() (config.File, error) {
 		if in, err = os.Open(c.File); err != nil {
 			return config.File{}, usageErrorf("%w", err)
 		}
-		defer in.Close()
+		defer in.Close() //nolint:errcheck // it is only read
 	}
 	text, err := io.ReadAll(io.LimitReader(in, config.MaxFile+1))
 	if err != nil {
@@ -133,16 +133,22 @@ func (c *applyCommand) report(ctx context.Context, s *store.Store, by rewards.Op
 		return exitError{errors.New("the file differs from what is stored"), exitDiffers}
 	}
 	if err != nil && !c.DryRun {
-		return fmt.Errorf("%w; %d of %d changes were made, the same command makes the rest", err, len(rows), len(changes))
+		return fmt.Errorf("%w; %d of %d changes were made, the same command makes the rest",
+			err, len(rows), len(changes))
 	}
 	return err
 }
 
 func changeObject(change config.Change, made secret) object {
-	o := object{"change": map[string]string{config.Add: "add", config.Modify: "change", config.Remove: "remove"}[change.Sign]}
+	verbs := map[string]string{config.Add: "add", config.Modify: "change", config.Remove: "remove"}
+	o := object{"change": verbs[change.Sign]}
 	for _, line := range [][2]string{
-		{"kind", string(change.Kind)}, {"app", change.App}, {"name", change.Name}, {"difference", change.What},
-		{"secret", made.text}, {"secret file", made.file},
+		{"kind", string(change.Kind)},
+		{"app", change.App},
+		{"name", change.Name},
+		{"difference", change.What},
+		{"secret", made.text},
+		{"secret file", made.file},
 	} {
 		o.set(line[0], line[1])
 	}

@@ -122,7 +122,8 @@ func (m *maker) prepare(ctx context.Context, c *applyCommand, file config.File, 
 		}
 		path := filepath.Join(m.files.folder, name)
 		if _, err := os.Stat(path); err == nil {
-			return usageErrorf("%s exists, and %s is new: move the file away first; nothing was changed", path, change.Object())
+			return usageErrorf("%s exists, and %s is new: move the file away first; nothing was changed",
+				path, change.Object())
 		}
 	}
 	return m.recover(ctx, c, file)

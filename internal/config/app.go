@@ -127,8 +127,8 @@ func (r *reader) endpoints(app object, items []*yaml.Node, addresses rewards.Web
 	for i, item := range items {
 		o := r.object(item, app.item("webhooks", i), "url", "types", "description", "enabled")
 		e := Endpoint{
-			at: o.at, URL: o.text("url", true, rewards.MaxWebhookURL), Enabled: o.flag("enabled"), Types: o.types("types"),
-			Description: o.text("description", false, rewards.MaxWebhookDescription),
+			at: o.at, URL: o.text("url", true, rewards.MaxWebhookURL), Enabled: o.flag("enabled"),
+			Types: o.types("types"), Description: o.text("description", false, rewards.MaxWebhookDescription),
 		}
 		if err := addresses.CheckURL(e.URL); err != nil && e.URL != "" {
 			o.issue("url", "%s", err)

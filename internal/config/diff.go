@@ -161,7 +161,8 @@ func (d *differ) budgets(a App, stored []rewards.Budget) {
 	}
 	for _, b := range *a.Budgets {
 		left[b.Name] = true
-		c := Change{Sign: Add, Kind: KindBudget, App: a.Name, Name: b.Name, What: b.Scope(), Budgets: []rewards.Budget{b.Budget}}
+		c := Change{Sign: Add, Kind: KindBudget, App: a.Name, Name: b.Name, What: b.Scope()}
+		c.Budgets = []rewards.Budget{b.Budget}
 		same, counting := false, false
 		for _, was := range stored {
 			switch {

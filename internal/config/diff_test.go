@@ -22,8 +22,11 @@ func shop() config.Stored {
 		App:     rewards.App{Name: "shop", Dividends: rewards.DividendsReinvest, Limits: rewards.Limits{Concurrent: 9}},
 		Budgets: []rewards.Budget{budget},
 		Endpoints: []rewards.WebhookEndpoint{
-			{URL: "https://on.example/"}, {URL: "https://off.example/", Disabled: rewards.DisabledFails}, pruned,
-			{URL: "https://two.example/"}, {URL: "https://two.example/"},
+			{URL: "https://on.example/"},
+			{URL: "https://off.example/", Disabled: rewards.DisabledFails},
+			pruned,
+			{URL: "https://two.example/"},
+			{URL: "https://two.example/"},
 		},
 	}
 }
@@ -43,24 +46,30 @@ func TestDiff(t *testing.T) {
 		{name: "limits and dividends", app: `{name: shop, dividends: house, limits: {concurrent: 0, requestsPerSecond: 7}}`, want: []string{
 			"~ limits of shop: requests per second no limit -> 7, concurrent 9 -> 2000", "~ dividends of shop: reinvest -> house",
 		}},
-		{name: "budgets", app: `{name: shop, budgets: [{name: daily, per: app, period: day, limit: 5}, {name: new, per: user, period: total, limit: 1}]}`,
+		{
+			name: "budgets", app: `{name: shop, budgets: [{name: daily, per: app, period: day, limit: 5}, {name: new, per: user, period: total, limit: 1}]}`,
 			want: []string{
 				"~ budget daily of shop: 500 dollars per app and day -> 5 dollars per app and day",
 				"+ budget new of shop: 1 dollars per user in total",
-			}},
-		{name: "a budget that is being counted", app: `{name: shop, budgets: [{name: daily, per: app, period: day, limit: 500}]}`,
+			},
+		},
+		{
+			name: "a budget that is being counted", app: `{name: shop, budgets: [{name: daily, per: app, period: day, limit: 500}]}`,
 			change: func(s *config.Stored) {
 				counting := s.Budgets[0]
 				counting.State = rewards.BudgetCounting
 				s.Budgets = append(s.Budgets, counting)
-			}, want: []string{"~ budget daily of shop: go on counting: 500 dollars per app and day"}},
+			}, want: []string{"~ budget daily of shop: go on counting: 500 dollars per app and day"},
+		},
 		{name: "empty lists", app: `{name: shop, budgets: [], webhooks: []}`},
-		{name: "pruned", app: `{name: shop, budgets: [], webhooks: [{url: "https://on.example/"}]}`, prune: true,
+		{
+			name: "pruned", app: `{name: shop, budgets: [], webhooks: [{url: "https://on.example/"}]}`, prune: true,
 			change: func(s *config.Stored) { s.Endpoints[4].URL = "https://three.example/" }, want: []string{
 				"- budget daily of shop: 500 dollars per app and day",
 				"- webhook https://two.example/ of shop: disabled; its events wait",
 				"- webhook https://three.example/ of shop: disabled; its events wait",
-			}},
+			},
+		},
 		{name: "endpoints", app: `{name: shop, webhooks: [{url: "https://on.example/", enabled: false, types: [reward.failed], description: d},
 			{url: "https://off.example/", enabled: true}, {url: "https://pruned.example/"}, {url: "https://new.example/", enabled: false}]}`, want: []string{
 			"~ webhook https://on.example/ of shop: events " + rewards.AllEvents.String() + ` -> reward.failed, description "" -> "d"`,
@@ -70,8 +79,10 @@ func TestDiff(t *testing.T) {
 			"+ webhook https://new.example/ of shop: events: all, disabled",
 		}},
 		{name: "one that the service disabled", app: `{name: shop, webhooks: [{url: "https://off.example/"}]}`},
-		{name: "a new app", app: `{name: new, mode: test, dividends: reinvest, budgets: [{name: b, per: app, period: month, limit: 9}]}`,
-			prune: true, want: []string{"+ app new: with a test key, budget b: 9 dollars per app and month"}},
+		{
+			name: "a new app", app: `{name: new, mode: test, dividends: reinvest, budgets: [{name: b, per: app, period: month, limit: 9}]}`,
+			prune: true, want: []string{"+ app new: with a test key, budget b: 9 dollars per app and month"},
+		},
 		{name: "another mode", app: `{name: shop, mode: live}`, want: []string{
 			"line 1: apps[0].mode: the database belongs to an account with test keys",
 		}},
