@@ -62,9 +62,10 @@ func (p *past) buy(ctx context.Context, s *stock) error {
 
 // refuse makes the broker refuse an order.
 func (p *past) refuse(ctx context.Context, o rewards.Order) error {
-	return p.store.SettleOrder(ctx, p.lease, o.State, o, func(claims []rewards.Claim) (rewards.Settlement, error) {
+	book := func(claims []rewards.Claim, _ money.Shares) (rewards.Settlement, error) {
 		return rewards.Refuse(claims, refusal)
-	})
+	}
+	return p.store.SettleOrder(ctx, p.lease, o.State, o, book)
 }
 
 // fill makes the broker end an order with a status, when it has bought for this cost.
@@ -89,6 +90,8 @@ func (p *past) fill(ctx context.Context, o rewards.Order, s *stock, status strin
 		return err
 	}
 	p.advance(o.FirstAttemptAt.Add(toSettle))
-	book := func(claims []rewards.Claim) (rewards.Settlement, error) { return rewards.Settle(open, claims, p.clock) }
+	book := func(claims []rewards.Claim, house money.Shares) (rewards.Settlement, error) {
+		return rewards.Settle(open, claims, house, p.clock)
+	}
 	return p.store.SettleOrder(ctx, p.lease, open.State, open, book)
 }

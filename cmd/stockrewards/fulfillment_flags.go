@@ -15,6 +15,7 @@ type fulfillmentFlags struct {
 	DailyNotionalLimit string         `placeholder:"USD" help:"Limit the dollars ordered per UTC day; further rewards wait (default: no limit)."`
 	HouseDailyLimit    string         `placeholder:"USD" help:"Limit the dollars that the house adds to small pools per UTC day (default: no limit with the paper brokerage, else 100)."`
 	HouseAppLimit      string         `name:"house-daily-limit-per-app" placeholder:"USD" help:"Limit the dollars that the house adds to small pools of one app per UTC day (default: a quarter of --house-daily-limit)."`
+	UseHouseShares     bool           `help:"Let the house's own shares pay for a part of the orders for their stock, at the order's average price."`
 	CorporateActions   string         `default:"auto" enum:"auto,review" help:"Apply corporate actions that the broker's positions confirm: auto, or review to have an operator decide about each (default: auto)."`
 	MaxOrderNotional   string         `default:"1000000" placeholder:"USD" help:"Limit the dollars of one order, to at least 1000000, the largest reward (default: 1000000)."`
 }
@@ -26,6 +27,7 @@ func (f fulfillmentFlags) config(broker string) (fulfillment.Config, error) {
 	c := fulfillment.Config{
 		Brakes: rewards.Brakes{
 			MaxMembers: paperMembers, DailyLimit: server.NoLimit, HouseDailyLimit: server.NoLimit,
+			UseHouse: f.UseHouseShares,
 		},
 		ReviewActions: f.CorporateActions == "review",
 		Window:        f.PoolingWindow, PollEvery: 100 * time.Millisecond, Patience: 200 * time.Millisecond,

@@ -194,7 +194,7 @@ func (a *auditor) addToTotals(o *order) {
 	start -= start % microsPerDay
 	d := a.day(start)
 	d.notional.Add(o.notional)
-	d.house.Add(o.house)
+	d.house.Add(max(0, o.house))
 	if o.state == value.Settled || o.state == value.Refused {
 		p := a.position(o.asset)
 		p.filled.Add(o.filledQty)

@@ -78,7 +78,7 @@ func orderAmount(v *orderView) (found, expected string) {
 	return judge(
 		func() string { return "notional " + value.USD(v.notional) + ", the house's part " + value.USD(v.house) },
 		must{v.notional >= value.Dollar && v.notional%value.Cent == 0, "whole cents, $1 or more"},
-		must{v.house >= 0 && v.house <= v.notional, "a house's part from $0 to the notional"},
+		must{v.house <= v.notional, "a house's part of at most the notional"},
 		must{v.house < v.notional || len(v.members) == 0, "a house's part below the notional with members"},
 	)
 }
@@ -161,7 +161,7 @@ func allocationSum(v *orderView) (found, expected string) {
 	if v.state == value.Settled {
 		want = v.filledQty
 	}
-	if sum.Is(want) && v.houseShares >= 0 {
+	if sum.Is(want) && (v.houseShares >= 0 || v.house < 0) {
 		return "", ""
 	}
 	found = sum.Shares() + ": " + v.shares.Shares() + " allocated, the house's " + value.Shares(v.houseShares)

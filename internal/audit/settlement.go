@@ -8,7 +8,7 @@ import (
 
 // settlement checks the result of a settled order, member by member.
 func (a *auditor) settlement(v *orderView) {
-	left, parts := v.carried, int64(0)
+	left, parts := v.carried+v.given(), int64(0)
 	for i := range v.members {
 		m := &v.members[i]
 		due := max(0, min(m.amount, left))
@@ -18,8 +18,19 @@ func (a *auditor) settlement(v *orderView) {
 		}
 		a.memberDue(v, m, due)
 	}
+	left -= v.given()
 	a.dollars(v, left)
 	a.residue(v, left, parts)
+}
+
+// given returns the dollars for which the house gave its own shares: what the parts exceed the
+// carried dollars by, at most what it offered in proportion to these.
+func (v *orderView) given() int64 {
+	offered, ok := value.MulDiv(max(0, -v.house), v.carried, v.notional)
+	if parts, fits := v.booked.Minus(value.SumOf(v.carried)).Int64(); ok && fits {
+		return max(0, min(offered, parts))
+	}
+	return 0
 }
 
 // memberDue checks that a member got its part of the dollars, and the shares for it.
@@ -63,10 +74,24 @@ func (a *auditor) residue(v *orderView, house, parts int64) {
 	if house > 0 {
 		parts++
 	}
+	if house < 0 {
+		a.houseGave(v, -house, parts)
+		return
+	}
 	own, ok := value.MulDiv(v.filledQty, house, v.carried)
 	if rest := v.houseShares - own; !ok || rest < 0 || rest >= parts {
 		a.t.fail(checkHouseResidue, v.name(), value.Shares(v.houseShares)+" of the house",
 			fmt.Sprintf("%s for its %s, and less than %s more",
 				value.Shares(own), value.USD(house), value.Shares(parts)))
+	}
+}
+
+// houseGave checks the shares that the house gave: at the fill's price, rounded down for each part.
+func (a *auditor) houseGave(v *orderView, dollars, parts int64) {
+	due, ok := value.MulDiv(v.filledQty, dollars, v.carried)
+	if short := due + v.houseShares; !ok || short < 0 || short >= parts {
+		a.t.fail(checkHouseResidue, v.name(), value.Shares(v.houseShares)+" of the house",
+			fmt.Sprintf("-%s for %s of the members' amounts, and less than %s fewer",
+				value.Shares(due), value.USD(dollars), value.Shares(parts)))
 	}
 }

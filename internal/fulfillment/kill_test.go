@@ -67,7 +67,7 @@ func (h hooked) SaveOrder(ctx context.Context, l rewards.Lease, from rewards.Ord
 
 func (h hooked) SettleOrder(
 	ctx context.Context, l rewards.Lease, from rewards.OrderState, o rewards.Order,
-	book func([]rewards.Claim) (rewards.Settlement, error),
+	book rewards.Booker,
 ) error {
 	return h.hook("SettleOrder", func() error { return h.Store.SettleOrder(ctx, l, from, o, book) })
 }

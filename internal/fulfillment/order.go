@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 
+	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 )
 
@@ -26,7 +27,7 @@ func (w *Worker) advance(ctx context.Context, o rewards.Order, e rewards.Evidenc
 		case rewards.StepSettle:
 			return w.settle(ctx, o, step.Order)
 		case rewards.StepRefuse:
-			return w.book(ctx, o, func(claims []rewards.Claim) (rewards.Settlement, error) {
+			return w.book(ctx, o, func(claims []rewards.Claim, _ money.Shares) (rewards.Settlement, error) {
 				return rewards.Refuse(claims, step.Reason)
 			})
 		default:
@@ -67,18 +68,18 @@ func (w *Worker) settle(ctx context.Context, before, after rewards.Order) error 
 			return err
 		}
 	}
-	return w.book(ctx, after, func(claims []rewards.Claim) (rewards.Settlement, error) {
-		return rewards.Settle(after, claims, w.now())
+	return w.book(ctx, after, func(claims []rewards.Claim, house money.Shares) (rewards.Settlement, error) {
+		return rewards.Settle(after, claims, house, w.now())
 	})
 }
 
 // book stores the end of an order as decide says.
 func (w *Worker) book(
-	ctx context.Context, o rewards.Order, decide func([]rewards.Claim) (rewards.Settlement, error),
+	ctx context.Context, o rewards.Order, decide rewards.Booker,
 ) error {
 	var booked rewards.Settlement
-	record := func(claims []rewards.Claim) (_ rewards.Settlement, err error) {
-		booked, err = decide(claims)
+	record := func(claims []rewards.Claim, house money.Shares) (_ rewards.Settlement, err error) {
+		booked, err = decide(claims, house)
 		return booked, err
 	}
 	err := w.store.SettleOrder(ctx, w.lease, o.State, o, record)

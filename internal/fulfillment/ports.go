@@ -91,7 +91,7 @@ type OrderStore interface {
 	SaveOrder(ctx context.Context, l rewards.Lease, from rewards.OrderState, o rewards.Order) error
 	// SettleOrder books the end of an order whose state was from, as book decides.
 	SettleOrder(ctx context.Context, l rewards.Lease, from rewards.OrderState, o rewards.Order,
-		book func([]rewards.Claim) (rewards.Settlement, error)) error
+		book rewards.Booker) error
 	// CompleteReversals takes the shares of executed rewards that operators took back, and returns how many.
 	CompleteReversals(ctx context.Context, l rewards.Lease) (int, error)
 	// OrdersByClientID returns our orders among these client order ids.

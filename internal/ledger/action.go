@@ -219,7 +219,8 @@ func (e *exchange) end(cost generationCost) error {
 // which they were bought.
 type generationCost map[int64]money.USD
 
-// before returns the cost of what was bought before a generation, and forgets it.
+// before returns the cost of what was bought before a generation, and forgets it. What the house got
+// for its own shares may exceed what it paid.
 func (c generationCost) before(generation int64) (sum money.USD) {
 	for g, cost := range c {
 		if g < generation {
@@ -227,7 +228,7 @@ func (c generationCost) before(generation int64) (sum money.USD) {
 			delete(c, g)
 		}
 	}
-	return sum
+	return max(0, sum)
 }
 
 // writeReceipt books cash that the broker paid: to the users, and what is left to the house.

@@ -17,6 +17,7 @@ const preamble = `; The books of the Stock Rewards Service, for hledger. Dates a
 ; equity:house                        shares of the house: what it paid for, and what rounding leaves
 ; expenses:house:top-up               dollars that the house added to an order
 ; expenses:house:too-small            dollars of rewards that came to no shares: no app is charged
+; income:house:shares                 dollars of awards that the house's own shares paid for
 ; liabilities:cash:APP:USER           dollars that the broker paid for a user's shares: dividends and mergers
 ; income:house:actions                dollars of these that the house keeps
 ; equity:corporate-actions            shares of a corporate action that is under way, and cost without shares
@@ -39,7 +40,7 @@ func writeDirectives(ctx context.Context, j *journal, source Source, t *totals) 
 	}
 	j.line("")
 	for _, account := range []string{
-		custody, acknowledged, cash, receivable, users, house, topUp, tooSmall, owed, income, actions,
+		custody, acknowledged, cash, receivable, users, house, topUp, tooSmall, sold, owed, income, actions,
 	} {
 		j.line("account %s", account)
 	}

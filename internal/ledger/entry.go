@@ -63,7 +63,7 @@ type entry struct {
 	bought    money.Shares
 	cost      money.USD // of the shares bought
 	spent     money.USD // by the order's fill
-	housePaid money.USD // the top-up
+	housePaid money.USD // the top-up; negative: what the house's own shares paid for
 	houseCost money.USD // of the house's shares
 }
 
@@ -75,7 +75,7 @@ func newEntry(b rewards.Booking) (e entry, err error) {
 	if e.spent, err = b.Order.Carried(); err != nil {
 		return e, err
 	}
-	if e.housePaid, err = b.Order.HouseCarried(); err != nil {
+	if e.housePaid, err = b.HouseCarried(); err != nil {
 		return e, err
 	}
 	e.cost, e.houseCost = e.housePaid, e.housePaid
@@ -107,11 +107,24 @@ func (e entry) write(j *journal, symbol string) {
 	for _, p := range e.Lots {
 		e.writeLot(j, p, symbol)
 	}
-	if o.HouseShares != 0 || e.houseCost != 0 {
-		j.posting(house, atCost(-o.HouseShares, symbol, e.houseCost))
+	e.writeHouse(j, symbol)
+}
+
+// writeHouse books the house's shares, and what it paid for them or got for its own. Dollars that
+// are too few for a share to change hands are posted without any.
+func (e entry) writeHouse(j *journal, symbol string) {
+	cost, paid, got := e.houseCost, e.housePaid, e.Order.HouseShares
+	if paid < 0 && (got < 0) != (cost < 0) {
+		cost, paid = 0, paid-cost
 	}
-	if e.housePaid != 0 {
-		j.posting(topUp, dollars(e.housePaid))
+	if got != 0 || cost != 0 {
+		j.posting(house, atCost(-got, symbol, max(cost, -cost)))
+	}
+	switch {
+	case e.housePaid < 0 && paid != 0:
+		j.posting(sold, dollars(paid))
+	case paid != 0:
+		j.posting(topUp, dollars(paid))
 	}
 }
 

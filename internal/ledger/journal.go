@@ -23,6 +23,7 @@ const (
 	house        = "equity:house"                // the operator's own shares, at cost
 	topUp        = "expenses:house:top-up"       // dollars that the house added to orders
 	tooSmall     = "expenses:house:too-small"    // dollars of rewards too small for a share
+	sold         = "income:house:shares"         // dollars of awards that the house's own shares paid for
 	owed         = "liabilities:cash"            // dollars that the broker paid, with subaccounts by app and user
 	income       = "income:house:actions"        // dollars that the broker paid and the house keeps
 	actions      = "equity:corporate-actions"    // what an action has not distributed, and cost without shares

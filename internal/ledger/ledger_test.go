@@ -151,8 +151,8 @@ func TestResolvedByAnOperator(t *testing.T) {
 	w.check(w.ResolveOrder(t.Context(), o.ID, rewards.Resolution{FilledQty: 7_000_000, Price: 200 * dollar, Reason: "statement"}))
 	o, err := w.Order(t.Context(), o.ID)
 	w.check(err)
-	w.check(w.SettleOrder(t.Context(), w.lease(), rewards.OrderResolved, o, func(c []rewards.Claim) (rewards.Settlement, error) {
-		return rewards.Settle(o, c, w.Now())
+	w.check(w.SettleOrder(t.Context(), w.lease(), rewards.OrderResolved, o, func(c []rewards.Claim, h money.Shares) (rewards.Settlement, error) {
+		return rewards.Settle(o, c, h, w.Now())
 	}))
 	if journal, _ := w.write(nil); !strings.Contains(journal, "\n2026-09-21 * ("+o.ClientOrderID+") buy AAPL\n") {
 		t.Errorf("without a fill time, the date is not that of the settlement:\n%s", journal)

@@ -14,17 +14,19 @@ type Allocation struct {
 	Shares money.Shares
 }
 
-// Allocate divides a fill among amounts in order of arrival. The carried dollars go to the
-// amounts in that order, so at most one of them is split. Each part gets
-// floor(filled x part / carried) shares; the house gets the rest. The allocations and the
-// house's shares add up to filled exactly. Allocate fails with money.ErrOverflow, also for a
-// negative argument.
-func Allocate(amounts []money.USD, filled money.Shares, carried money.USD) ([]Allocation, money.Shares, error) {
-	if filled < 0 || carried < 0 {
+// Allocate divides a fill among amounts in order of arrival. The carried dollars, and those for
+// which the house gives its own shares, go to the amounts in that order, so at most one of them is
+// split. Each part gets floor(filled x part / carried) shares; the house gets the rest, or gives
+// what is missing. The allocations and the house's shares add up to filled exactly. Allocate fails
+// with money.ErrOverflow, also for a negative argument.
+func Allocate(amounts []money.USD, filled money.Shares, carried, given money.USD) (
+	[]Allocation, money.Shares, error,
+) {
+	if filled < 0 || carried < 0 || given < 0 {
 		return nil, 0, money.ErrOverflow
 	}
 	allocations := make([]Allocation, len(amounts))
-	left, house := carried, filled
+	left, house := carried+given, filled
 	for i, amount := range amounts {
 		part := min(amount, left)
 		if part < 0 {
@@ -69,20 +71,24 @@ func (r Result) Waits() bool { return r.Status == Executing }
 // Settlement is what is booked when an order ends.
 type Settlement struct {
 	Results     []Result
-	HouseShares money.Shares
-	State       OrderState // OrderSettled or OrderRefused
-	Reason      string     // why it is OrderRefused
-	FilledAt    time.Time  // of the order, as booked; zero if the broker did not report it
+	HouseShares money.Shares // as in Order
+	State       OrderState   // OrderSettled or OrderRefused
+	Reason      string       // why it is OrderRefused
+	FilledAt    time.Time    // of the order, as booked; zero if the broker did not report it
 }
+
+// Booker decides how the end of an order is booked, given its members in order of arrival and what
+// the house has of the stock.
+type Booker func(claims []Claim, house money.Shares) (Settlement, error)
 
 // ErrHalfBought reports that an order was rejected although an earlier order bought a part
 // of one of its rewards. That reward can neither fail nor be complete.
 var ErrHalfBought = errors.New("the order was rejected, but an earlier order bought a part of one of its rewards")
 
-// Settle books the end of an order to its members, given in order of arrival. now replaces a
-// fill time that is missing or in the future. It fails with money.ErrOverflow or
-// ErrHalfBought; the order is then quarantined.
-func Settle(o Order, claims []Claim, now time.Time) (Settlement, error) {
+// Settle books the end of an order to its members, given in order of arrival. house is what the
+// house has of the stock. now replaces a fill time that is missing or in the future. Settle fails
+// with money.ErrOverflow or ErrHalfBought; the order is then quarantined.
+func Settle(o Order, claims []Claim, house money.Shares, now time.Time) (Settlement, error) {
 	if o.BrokerStatus == statusRejected && o.FilledQty == 0 {
 		return Refuse(claims, FailureReason(FailureOrderRejected, "the broker rejected the order"))
 	}
@@ -90,15 +96,19 @@ func Settle(o Order, claims []Claim, now time.Time) (Settlement, error) {
 	if err != nil {
 		return Settlement{}, err
 	}
+	given, err := o.houseGives(carried, house)
+	if err != nil {
+		return Settlement{}, err
+	}
 	amounts := make([]money.USD, len(claims))
 	for i, c := range claims {
 		amounts[i] = c.Amount
 	}
-	allocations, house, err := Allocate(amounts, o.FilledQty, carried)
+	allocations, rest, err := Allocate(amounts, o.FilledQty, carried, given)
 	if err != nil {
 		return Settlement{}, err
 	}
-	s := Settlement{HouseShares: house, State: OrderSettled, Results: make([]Result, len(claims))}
+	s := Settlement{HouseShares: rest, State: OrderSettled, Results: make([]Result, len(claims))}
 	if s.FilledAt = o.FilledAt; s.FilledAt.After(now) {
 		s.FilledAt = now
 	}

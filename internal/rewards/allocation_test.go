@@ -35,7 +35,7 @@ func TestAllocateConservesEverything(t *testing.T) {
 		}
 		filled := money.Shares(rapid.Int64Range(0, 1<<62).Draw(t, "filled"))
 		carried := money.USD(rapid.Int64Range(0, int64(sum)+2_000_000).Draw(t, "carried"))
-		parts, house, err := rewards.Allocate(list, filled, carried)
+		parts, house, err := rewards.Allocate(list, filled, carried, 0)
 		check(t, err)
 		var shares money.Shares
 		var dollars money.USD
@@ -71,10 +71,11 @@ func TestAllocateRejectsNegativeArguments(t *testing.T) {
 		amounts []money.USD
 		filled  money.Shares
 		carried money.USD
+		given   money.USD
 	}{
-		{[]money.USD{1}, -1, 1}, {[]money.USD{1}, 1, -1}, {[]money.USD{-1}, 1, 1},
+		{[]money.USD{1}, -1, 1, 0}, {[]money.USD{1}, 1, -1, 0}, {[]money.USD{-1}, 1, 1, 0}, {[]money.USD{1}, 1, 1, -1},
 	} {
-		if _, _, err := rewards.Allocate(test.amounts, test.filled, test.carried); !errors.Is(err, money.ErrOverflow) {
+		if _, _, err := rewards.Allocate(test.amounts, test.filled, test.carried, test.given); !errors.Is(err, money.ErrOverflow) {
 			t.Errorf("%+v: %v, want an overflow", test, err)
 		}
 	}
@@ -115,7 +116,7 @@ func TestSettleBooksEveryReward(t *testing.T) {
 			if o.FilledQty = qty; qty == 0 {
 				o.FilledQty, o.BrokerStatus = 1, "filled"
 			}
-			s, err := rewards.Settle(o, claims, time.UnixMilli(1_790_000_000_001))
+			s, err := rewards.Settle(o, claims, 0, time.UnixMilli(1_790_000_000_001))
 			check(t, err)
 			house += s.HouseShares
 			claims = nil
@@ -182,7 +183,7 @@ func TestSettleTimesAndReasons(t *testing.T) {
 			claim: claim(ids, 1_000_000, 3_000_000), err: rewards.ErrHalfBought,
 		},
 	} {
-		s, err := rewards.Settle(test.order, []rewards.Claim{test.claim}, now)
+		s, err := rewards.Settle(test.order, []rewards.Claim{test.claim}, 0, now)
 		if !errors.Is(err, test.err) {
 			t.Errorf("%s: %v, want %v", name, err, test.err)
 		}
@@ -205,7 +206,7 @@ func TestSettleTooSmall(t *testing.T) {
 	dust, rest := claim(ids, 1, 1), claim(ids, 999_999, 999_999)
 	o := rewards.Order{Notional: 1_000_000, BrokerStatus: "filled", FilledQty: 999_999, FilledAvgPrice: 250_000_000_000}
 	// It has less than a billionth of a share per millionth of a dollar.
-	s, err := rewards.Settle(o, []rewards.Claim{dust, rest}, time.Now())
+	s, err := rewards.Settle(o, []rewards.Claim{dust, rest}, 0, time.Now())
 	check(t, err)
 	got := s.Results[0]
 	if got.Status != rewards.Failed || got.Reason != "amount_too_small: the amount comes to less than a billionth of a share" {

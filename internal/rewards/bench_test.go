@@ -66,7 +66,7 @@ func BenchmarkAllocate(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, _, err := rewards.Allocate(list, 23_000_000_000, sum); err != nil {
+		if _, _, err := rewards.Allocate(list, 23_000_000_000, sum, 0); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -106,8 +106,20 @@ func (d *draft) order(p Plan) (Plan, Hold, error) {
 		}
 		notional = MinNotional
 	}
+	if notional, err = d.lessOffer(notional); err != nil {
+		return Plan{}, 0, err
+	}
 	p.Members, p.Notional, p.House, p.Skipped = d.members, notional, notional-d.sum, d.skipped
 	return p, NoHold, nil
+}
+
+// lessOffer returns the notional without what the house's own shares pay for.
+func (d *draft) lessOffer(notional money.USD) (money.USD, error) {
+	if d.limits.Offer <= 0 {
+		return notional, nil
+	}
+	rest, err := max(0, d.sum-d.limits.Offer).UpToCent()
+	return min(notional, max(rest, MinNotional)), err
 }
 
 // shortage is what the house adds to an order of the notional for the shares that it owes.

@@ -82,8 +82,15 @@ type PendingReward struct {
 }
 
 // HouseCarried returns the house's part of the dollars carried: what they exceed the members'
-// amounts by. It fails with money.ErrOverflow.
-func (o Order) HouseCarried() (money.USD, error) {
-	carried, err := o.Carried()
-	return max(0, carried-(o.Notional-o.House)), err
+// amounts by; negative for what its own shares paid for. It fails with money.ErrOverflow.
+func (b Booking) HouseCarried() (money.USD, error) {
+	carried, err := b.Order.Carried()
+	if err != nil || b.Order.House >= 0 {
+		return max(0, carried-(b.Order.Notional-b.Order.House)), err
+	}
+	parts := money.USD(0)
+	for _, l := range b.Lots {
+		parts += l.Bought.Amount
+	}
+	return min(0, max(b.Order.House, carried-parts)), nil
 }

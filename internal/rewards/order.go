@@ -77,7 +77,7 @@ type Order struct {
 	AssetFormerID string    // the one before the asset's last rename; "" if it did not change
 	Symbol        string    // as sent; the asset may have been renamed since
 	Notional      money.USD // whole cents: the members' amounts and House
-	House         money.USD // the house's part, up to the cent or to the broker's minimum
+	House         money.USD // added by the house, up to the cent or to the broker's minimum; negative: its own shares pay for it
 	MembersHash   [sha256.Size]byte
 	State         OrderState
 
@@ -98,7 +98,7 @@ type Order struct {
 	TerminalSince  time.Time // first reading of an end other than filled; zero: no such reading
 
 	Reason      string       // why it waits, is quarantined or was refused
-	HouseShares money.Shares // booked to the house
+	HouseShares money.Shares // booked to the house; negative: it gave its own
 	Corrected   money.Shares // FilledQty, or what the broker corrected it to after it was booked
 	Generation  int64        // of the asset when it was booked: the units of its lots
 	SettledAt   time.Time

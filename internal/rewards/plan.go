@@ -35,6 +35,8 @@ type PlanLimits struct {
 	Timer       SmallPoolTimer // when a small pool is topped up
 	Shortage    money.USD      // that buys the shares which the house owes; whole cents
 	HouseAlone  bool           // the house may order them without any reward
+	UseHouse    bool           // the house's own shares pay for a part of the order
+	Offer       money.USD      // that they may pay for
 
 	HouseSpent map[AppID]money.USD // added by the house today, by app
 }
@@ -59,7 +61,7 @@ const (
 type Plan struct {
 	Members   []Member
 	Notional  money.USD
-	House     money.USD
+	House     money.USD // as in Order
 	Shortage  money.USD // of House, for the shares that it owes
 	TopUps    []TopUp   // by app; for an order below the broker's minimum
 	Skipped   []Skipped // by app and reason
@@ -79,7 +81,8 @@ type Skipped struct {
 // starts. A reward that cannot be ordered today is skipped, so that it does not block the
 // others. A reward that only this order has no room for ends its app's turns, so that it
 // comes first in the next order. The notional is the sum of the amounts, up to the cent; the
-// house adds the difference. PlanOrder fails with money.ErrOverflow.
+// house adds the difference. When it offers its own shares, the order buys less by what these
+// pay for, but for at least the broker's minimum. PlanOrder fails with money.ErrOverflow.
 func PlanOrder(queues []Queue, maxMembers int, l PlanLimits) (Plan, Hold, error) {
 	d := newDraft(queues, min(maxMembers, MaxMembers), l)
 	d.takeTurns()

@@ -108,7 +108,11 @@ func (t *timeline) add(at time.Time, kind, message string, o *Ordered) {
 
 // addOrder adds the life of an order.
 func (t *timeline) addOrder(o *Ordered) {
-	t.add(o.CreatedAt(), TimelineOrdered, dollars(o.Carried)+" went into an order of "+dollars(o.Notional), o)
+	ordered := dollars(o.Carried) + " went into an order of " + dollars(o.Notional)
+	if offered := o.HouseOffers(); offered > 0 {
+		ordered += "; shares of the house pay for " + dollars(offered) + " more"
+	}
+	t.add(o.CreatedAt(), TimelineOrdered, ordered, o)
 	if o.FirstAttemptAt.IsZero() {
 		return
 	}

@@ -16,9 +16,11 @@ type Brakes struct {
 	HouseAppLimit   money.USD // added by the house for one app in a UTC day
 	MaxMembers      int       // rewards in an order; 0: the constant MaxMembers
 	SmallPoolWait   time.Duration
+	UseHouse        bool // the house's own shares pay for a part of the orders
 }
 
-// brakesFormat is the stored form of brakes; its first number is the version.
+// brakesFormat is the stored form of brakes; its first number is the version. UseHouse is not in
+// it: it makes no reward wait.
 const brakesFormat = "1 %d %d %d %d %d %d"
 
 // String returns the brakes in their stored form.
@@ -38,7 +40,7 @@ func ParseBrakes(text string) (b Brakes, err error) {
 func (b Brakes) Limits(price money.Price, timer SmallPoolTimer) PlanLimits {
 	return PlanLimits{
 		MaxNotional: b.MaxNotional, DailyLeft: b.DailyLimit, HouseLeft: b.HouseDailyLimit,
-		HousePerApp: b.HouseAppLimit, Price: price, Timer: timer,
+		HousePerApp: b.HouseAppLimit, Price: price, Timer: timer, UseHouse: b.UseHouse,
 	}
 }
 

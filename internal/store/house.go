@@ -4,8 +4,23 @@ import (
 	"context"
 	"time"
 
+	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 )
+
+// houseShares reads what the house has of a stock; negative: it owes.
+func houseShares(ctx context.Context, tx Tx, asset rewards.AssetID) (has money.Shares, err error) {
+	_, err = fetchValues(ctx, tx, []any{(*int64)(&has)},
+		`SELECT quantity FROM house_holdings WHERE asset_id = ?1`, int64(asset))
+	return has, err
+}
+
+// housePromised adds up the dollars that the house's own shares pay for in orders that are not booked.
+func housePromised(ctx context.Context, tx Tx, asset rewards.AssetID) (sum money.USD, err error) {
+	_, err = fetchValues(ctx, tx, []any{(*int64)(&sum)}, `SELECT CAST(coalesce(sum(-house), 0) AS bigint) FROM orders
+		WHERE `+liveState+` AND asset_id = ?1 AND house < 0`, int64(asset))
+	return sum, err
+}
 
 // Shortages lists the stocks whose shares the house owes to users.
 func (s *Store) Shortages(ctx context.Context) ([]rewards.Shortage, error) {

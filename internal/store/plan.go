@@ -6,7 +6,6 @@ import (
 	"io"
 	"time"
 
-	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 )
 
@@ -49,12 +48,18 @@ func (s *Store) PlanOrder(ctx context.Context, l rewards.Lease, r rewards.PlanRe
 func (s *Store) draft(ctx context.Context, tx Tx, r rewards.PlanRequest) (
 	plan rewards.Plan, id rewards.OrderID, hold rewards.Hold, err error,
 ) {
-	var owed money.Shares
-	if _, err := fetchValues(ctx, tx, []any{(*int64)(&owed)},
-		`SELECT -quantity FROM house_holdings WHERE asset_id = ?1 AND quantity < 0`, int64(r.Asset.ID)); err != nil {
+	has, err := houseShares(ctx, tx, r.Asset.ID)
+	if err != nil {
 		return plan, id, hold, err
 	}
-	r.Limits.Shortage = rewards.ShortageCost(owed, r.Limits.Price)
+	r.Limits.Shortage = rewards.ShortageCost(-has, r.Limits.Price)
+	if r.Limits.UseHouse && has > 0 {
+		promised, err := housePromised(ctx, tx, r.Asset.ID)
+		if err != nil {
+			return plan, id, hold, err
+		}
+		r.Limits.Offer = rewards.HouseOffer(has, r.Limits.Price, promised)
+	}
 	for lot, more := r.FirstRead(), true; more; {
 		queues, err := readQueues(ctx, tx, r.Asset.ID, lot)
 		if err != nil {
@@ -114,7 +119,7 @@ func (s *Store) insertOrder(
 	_, err = tx.Exec(ctx, `INSERT INTO spending (day, notional, house, shortage) VALUES (?1, ?2, ?3, ?4)
 		ON CONFLICT (day) DO UPDATE SET notional = spending.notional + excluded.notional,
 		house = spending.house + excluded.house, shortage = spending.shortage + excluded.shortage`,
-		dayOf(o.CreatedAt()), int64(o.Notional), int64(o.House), int64(p.Shortage))
+		dayOf(o.CreatedAt()), int64(o.Notional), int64(o.HousePays()), int64(p.Shortage))
 	return o, err
 }
 

@@ -6,17 +6,18 @@ import (
 	"fmt"
 	"slices"
 
+	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 )
 
 // SettleOrder books the end of an order in one transaction: the broker's final figures, each
 // member's allocation, the users' holdings and the house's shares. book decides, given the
-// members in order of arrival. When it fails, nothing is booked and its error is returned.
+// members in order of arrival and what the house has of the stock. When it fails, nothing is booked and its error is returned.
 // SettleOrder fails with ErrStale when the order left the state from, and while a sweep changes the
 // holdings of its stock, and with ErrLostLease.
 func (s *Store) SettleOrder(
 	ctx context.Context, l rewards.Lease, from rewards.OrderState, o rewards.Order,
-	book func([]rewards.Claim) (rewards.Settlement, error),
+	book rewards.Booker,
 ) error {
 	change := &holdingChange{cache: s.held}
 	var apps []rewards.AppID
@@ -28,7 +29,13 @@ func (s *Store) SettleOrder(
 		if err != nil {
 			return err
 		}
-		settlement, err := book(claims)
+		house := money.Shares(0)
+		if o.HouseOffers() > 0 {
+			if house, err = houseShares(ctx, tx, o.AssetID); err != nil {
+				return err
+			}
+		}
+		settlement, err := book(claims, house)
 		if err != nil {
 			return err
 		}

@@ -62,7 +62,7 @@ func (m mortalStore) SaveOrder(ctx context.Context, lease rewards.Lease, from re
 
 func (m mortalStore) SettleOrder(
 	ctx context.Context, lease rewards.Lease, from rewards.OrderState, o rewards.Order,
-	book func([]rewards.Claim) (rewards.Settlement, error),
+	book rewards.Booker,
 ) error {
 	before := o
 	before.State = from

@@ -63,6 +63,7 @@ func (w *World) history() {
 	// A small pool that the house tops up, and a reward too small for a share.
 	w.Give("dee-nvda", dee, "NVDA", 100_000, "", "")
 	w.Fill("topped", "NVDA", 900*PerUSD)
+	w.offered(cy)
 	w.Give("ann-brk", ann, "BRK.A", 1, "", "")
 	w.Give("bob-brk", bob, "BRK.A", 900_000, "", "")
 	w.Fill("dust", "BRK.A", 700_000*PerUSD)
@@ -88,6 +89,16 @@ func (w *World) history() {
 	w.underWay(ann, bob, cy)
 	w.standstill("XOM")
 	w.webhooks(first)
+}
+
+// offered lets the house's shares pay for a part of an award. They are worth less when the order is
+// filled, so that a rest of the award waits for the next order.
+func (w *World) offered(u rewards.User) {
+	w.Give("cy-nvda", u, "NVDA", 2*dollar, "", "")
+	l := w.limits()
+	l.UseHouse, l.Price = true, 900*PerUSD
+	w.settleFilled(w.planWith("offered", "NVDA", l), 500*PerUSD)
+	w.Fill("after-offered", "NVDA", 900*PerUSD)
 }
 
 // underWay leaves one order in each state.

@@ -100,13 +100,19 @@ func (w *World) Give(name string, u rewards.User, symbol string, amount money.US
 }
 
 // Plan plans an order for the pool of a symbol.
-func (w *World) Plan(name, symbol string) rewards.Order {
+func (w *World) Plan(name, symbol string) rewards.Order { return w.planWith(name, symbol, w.limits()) }
+
+func (w *World) limits() rewards.PlanLimits {
+	return rewards.PlanLimits{
+		MaxNotional: rewards.LowestMaxNotional, DailyLeft: 1 << 60,
+		HouseLeft: 1 << 60, HousePerApp: 1 << 60, TopUp: true,
+	}
+}
+
+func (w *World) planWith(name, symbol string, l rewards.PlanLimits) rewards.Order {
 	w.Now = w.Now.Add(time.Second)
 	o, hold, err := w.PlanOrder(w.tb.Context(), w.Lease, rewards.PlanRequest{
-		Asset: w.Catalog[symbol], ClientOrderIDPrefix: "sr-test-", Limits: rewards.PlanLimits{
-			MaxNotional: rewards.LowestMaxNotional, DailyLeft: 1 << 60,
-			HouseLeft: 1 << 60, HousePerApp: 1 << 60, TopUp: true,
-		},
+		Asset: w.Catalog[symbol], ClientOrderIDPrefix: "sr-test-", Limits: l,
 	})
 	w.Check(err)
 	if hold != rewards.NoHold {
@@ -144,13 +150,21 @@ func (w *World) Merge(o rewards.Order, status string, qty money.Shares, price mo
 // Settle settles an order.
 func (w *World) Settle(o rewards.Order) {
 	w.Now = w.Now.Add(31 * time.Second)
-	w.Check(w.SettleOrder(w.tb.Context(), w.Lease, o.State, o,
-		func(claims []rewards.Claim) (rewards.Settlement, error) { return rewards.Settle(o, claims, w.Now) }))
+	w.Check(w.SettleOrder(w.tb.Context(), w.Lease, o.State, o, w.book(o)))
+}
+
+func (w *World) book(o rewards.Order) rewards.Booker {
+	return func(claims []rewards.Claim, house money.Shares) (rewards.Settlement, error) {
+		return rewards.Settle(o, claims, house, w.Now)
+	}
 }
 
 // Fill plans, sends, fills and settles an order for the pool of a symbol.
 func (w *World) Fill(name, symbol string, price money.Price) {
-	o := w.Plan(name, symbol)
+	w.settleFilled(w.Plan(name, symbol), price)
+}
+
+func (w *World) settleFilled(o rewards.Order, price money.Price) {
 	qty, err := money.SharesFor(o.Notional, price)
 	w.Check(err)
 	o = w.Merge(w.Send(o), "filled", qty, price)
@@ -161,7 +175,9 @@ func (w *World) Fill(name, symbol string, price money.Price) {
 func (w *World) Refuse(o rewards.Order, reason string) {
 	o.Reason = reason
 	w.Check(w.SettleOrder(w.tb.Context(), w.Lease, o.State, o,
-		func(claims []rewards.Claim) (rewards.Settlement, error) { return rewards.Refuse(claims, reason) }))
+		func(claims []rewards.Claim, _ money.Shares) (rewards.Settlement, error) {
+			return rewards.Refuse(claims, reason)
+		}))
 }
 
 // Quarantine quarantines an order.

@@ -30,6 +30,7 @@ func actionContract() map[string]func(*testing.T, *World) {
 		"OwedCash":          testOwedCash,
 		"OperatorActions":   testOperatorActions,
 		"House":             testHouse,
+		"HouseOffers":       testHouseOffers,
 		"ActionsOfApp":      testActionsOfApp,
 		"EffectsOfActions":  testEffects,
 		"LateDividend":      testLateDividend,

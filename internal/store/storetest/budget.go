@@ -160,9 +160,10 @@ func testBudgetsGetBack(t *testing.T, w *World) {
 	w.wantUsed(t, 1_000_000, 0)
 	o := w.Open(t)
 	o.BrokerStatus, o.FilledQty = "rejected", 0
-	check(t, w.SettleOrder(t.Context(), w.lease, rewards.OrderOpen, o, func(claims []rewards.Claim) (rewards.Settlement, error) {
-		return rewards.Refuse(claims, "order_rejected: no")
-	}))
+	refuse := func(c []rewards.Claim, _ money.Shares) (rewards.Settlement, error) {
+		return rewards.Refuse(c, "order_rejected: no")
+	}
+	check(t, w.SettleOrder(t.Context(), w.lease, rewards.OrderOpen, o, refuse))
 	w.wantUsed(t, 0, 0)
 	w.wantRows(t, "counters that are not zero", 0, `SELECT count(*) FROM budget_use WHERE used <> 0`)
 	w.wantRows(t, "counters", 3, `SELECT count(*) FROM budget_use`)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 )
 
@@ -163,6 +164,8 @@ func (w *World) refuse(t *testing.T) rewards.Order {
 	check(t, err)
 	o.Reason = "asset_not_tradable: no"
 	check(t, w.SettleOrder(t.Context(), w.lease, rewards.OrderSubmitted, o,
-		func(c []rewards.Claim) (rewards.Settlement, error) { return rewards.Refuse(c, o.Reason) }))
+		func(c []rewards.Claim, _ money.Shares) (rewards.Settlement, error) {
+			return rewards.Refuse(c, o.Reason)
+		}))
 	return o
 }

@@ -309,8 +309,10 @@ func (w *World) Fill(t *testing.T) {
 	check(t, w.SaveQuotes(ctx, []rewards.Quote{{AssetID: w.Asset(t, "AAPL").ID, Price: dollar200, ConfirmedAt: w.Now()}}))
 }
 
-func (w *World) book(o rewards.Order) func([]rewards.Claim) (rewards.Settlement, error) {
-	return func(claims []rewards.Claim) (rewards.Settlement, error) { return rewards.Settle(o, claims, w.Now()) }
+func (w *World) book(o rewards.Order) rewards.Booker {
+	return func(claims []rewards.Claim, house money.Shares) (rewards.Settlement, error) {
+		return rewards.Settle(o, claims, house, w.Now())
+	}
 }
 
 // reward reads the current state of a reward.
