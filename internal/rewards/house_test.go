@@ -17,19 +17,21 @@ func TestTheHousePaysAtTheOrdersPrice(t *testing.T) {
 	t.Parallel()
 	ids := testIDs(time.UnixMilli(1_790_000_000_000))
 	rapid.Check(t, func(t *rapid.T) {
-		list := amounts(t)
+		list := rapid.SliceOfN(rapid.Int64Range(1, 20_000_000), 1, 8).Draw(t, "amounts")
 		var claims []rewards.Claim
 		var waiting []rewards.Waiting
 		var sum money.USD
 		for _, a := range list {
-			c := claim(ids, a, a)
+			c := claim(ids, money.USD(a), money.USD(a))
 			claims = append(claims, c)
-			waiting = append(waiting, rewards.Waiting{RewardID: c.RewardID, Pending: a})
-			sum += a
+			waiting = append(waiting, rewards.Waiting{RewardID: c.RewardID, Pending: c.Amount})
+			sum += c.Amount
 		}
-		has := money.Shares(rapid.Int64Range(-5, 1<<44).Draw(t, "the house has"))
-		planned := money.Price(rapid.Int64Range(0, 900*int64(perUSD)).Draw(t, "price at planning"))
-		offer := rewards.HouseOffer(has, planned, money.USD(rapid.Int64Range(0, 1<<30).Draw(t, "promised")))
+		planned := money.Price(rapid.Int64Range(0, 9).Draw(t, "price at planning")) * hundred
+		fill := hundred * money.Price(rapid.IntRange(1, 9).Draw(t, "price of the fill"))
+		has, err := money.SharesFor(sum*money.USD(rapid.IntRange(0, 9).Draw(t, "tenths that the house has"))/10, hundred)
+		check(t, err)
+		offer := rewards.HouseOffer(has, planned, money.USD(rapid.Int64Range(0, 1_000_000).Draw(t, "promised")))
 		p, hold, err := rewards.PlanOrder(rewards.Queues(waiting), rewards.MaxMembers, rewards.PlanLimits{
 			MaxNotional: 1 << 50, DailyLeft: 1 << 50, HouseLeft: 1 << 50, HousePerApp: 1 << 50, TopUp: true, Offer: offer,
 		})
@@ -43,8 +45,7 @@ func TestTheHousePaysAtTheOrdersPrice(t *testing.T) {
 		if best := sum - offer; offer > 0 && p.Notional > max(best+money.Cent, money.Dollar) {
 			t.Fatalf("the order buys for %s, although the house offers %s of %s", p.Notional, offer, sum)
 		}
-		o := rewards.Order{Notional: p.Notional, House: p.House, BrokerStatus: "filled"}
-		o.FilledAvgPrice = money.Price(rapid.Int64Range(int64(perUSD/100), 900*int64(perUSD)).Draw(t, "price of the fill"))
+		o := rewards.Order{Notional: p.Notional, House: p.House, BrokerStatus: "filled", FilledAvgPrice: fill}
 		spent := p.Notional
 		if rapid.Bool().Draw(t, "partly") {
 			o.BrokerStatus = "canceled"
@@ -55,7 +56,7 @@ func TestTheHousePaysAtTheOrdersPrice(t *testing.T) {
 		if o.FilledQty == 0 {
 			return
 		}
-		wantAtThePrice(t, o, claims, max(has, 0))
+		wantAtThePrice(t, o, claims, has)
 	})
 }
 
