@@ -33,9 +33,10 @@ func (o Order) houseGives(carried money.USD, has money.Shares) (money.USD, error
 	if err != nil {
 		return 0, err
 	}
-	worth, err := money.MulDiv(int64(has), int64(carried), int64(o.FilledQty), money.Down)
-	if err != nil { // they are worth more than any order
-		return money.USD(offered), nil
+	needed, err := money.Portion(o.FilledQty, money.USD(offered), carried)
+	if err != nil || has > needed {
+		return money.USD(offered), err
 	}
-	return money.USD(min(offered, worth)), nil
+	worth, err := money.MulDiv(int64(has), int64(carried), int64(o.FilledQty), money.Down)
+	return money.USD(min(offered, worth)), err
 }

@@ -77,7 +77,7 @@ type Order struct {
 	AssetFormerID string    // the one before the asset's last rename; "" if it did not change
 	Symbol        string    // as sent; the asset may have been renamed since
 	Notional      money.USD // whole cents: the members' amounts and House
-	House         money.USD // added by the house, up to the cent or to the broker's minimum; negative: its own shares pay for it
+	House         money.USD // added by the house, to the cent or the broker's minimum; negative: its own shares pay
 	MembersHash   [sha256.Size]byte
 	State         OrderState
 

@@ -12,9 +12,9 @@ import (
 
 // SettleOrder books the end of an order in one transaction: the broker's final figures, each
 // member's allocation, the users' holdings and the house's shares. book decides, given the
-// members in order of arrival and what the house has of the stock. When it fails, nothing is booked and its error is returned.
-// SettleOrder fails with ErrStale when the order left the state from, and while a sweep changes the
-// holdings of its stock, and with ErrLostLease.
+// members in order of arrival and what the house has of the stock. When it fails, nothing is booked
+// and its error is returned. SettleOrder fails with ErrStale when the order left the state from, and
+// while a sweep changes the holdings of its stock, and with ErrLostLease.
 func (s *Store) SettleOrder(
 	ctx context.Context, l rewards.Lease, from rewards.OrderState, o rewards.Order,
 	book rewards.Booker,
