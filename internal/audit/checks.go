@@ -171,7 +171,7 @@ func otherDefinitions() []definition {
 			"the allocations and the house's shares are the filled quantity; both are zero until settled", 16, 19),
 		define(checkHouseResidue, "house_residue", "settled orders", fixShares,
 			"beyond what its own dollars bought the house has less than a billionth of a share per member; what it "+
-				"gave of its own is worth the members' dollars at the fill's price, less the same", 16),
+				"gave is worth the members' dollars at the fill's price, less the same", 16),
 		define(checkAllocationMember, "allocation_member", "allocations", fixShares,
 			"the order is settled and carried the reward", 16),
 		define(checkOneSplit, "one_split", "members of settled orders", fixShares,

@@ -34,7 +34,7 @@ func (o Order) houseGives(carried money.USD, has money.Shares) (money.USD, error
 		return 0, err
 	}
 	needed, err := money.Portion(o.FilledQty, money.USD(offered), carried)
-	if err != nil || has > needed {
+	if err != nil || has >= needed {
 		return money.USD(offered), err
 	}
 	worth, err := money.MulDiv(int64(has), int64(carried), int64(o.FilledQty), money.Down)
