@@ -163,7 +163,7 @@ func TestEffectsOfCash(t *testing.T) {
 	c.wantEffects(t, target, inOrder("3"))
 }
 
-// pay shares a payment for an action among its users.
+// pay shares a payment for an action among its users, and ends the payout.
 func (w *world) pay(t *testing.T, action string, p rewards.Payment) {
 	t.Helper()
 	lease, err := w.store.TakeLease(t.Context(), "tester", time.Hour, false)
@@ -173,4 +173,5 @@ func (w *world) pay(t *testing.T, action string, p rewards.Payment) {
 		done, err = w.store.SharePayout(t.Context(), lease, action)
 		check(t, err)
 	}
+	check(t, w.store.SavePaid(t.Context(), lease, action, nil))
 }

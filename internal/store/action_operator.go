@@ -19,6 +19,14 @@ func (o *Operator) IgnoreAction(ctx context.Context, id string) (r Ignored, err 
 		if r.Action, err = before.Ignore(o.by.Reason, o.now()); err != nil {
 			return nil, err
 		}
+		p, _, err := payoutOf(ctx, tx, id)
+		if err != nil {
+			return nil, err
+		}
+		if !p.SharedAt.IsZero() { // some users may have awards of it
+			const message = "cannot ignore the action: its cash is shared"
+			return nil, &rewards.Error{Code: rewards.CodeConflict, Message: message}
+		}
 		if err := decide(ctx, tx, before, r.Action); err != nil {
 			return nil, err
 		}

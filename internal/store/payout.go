@@ -22,7 +22,10 @@ func (s *Store) UnpaidActions(ctx context.Context) ([]rewards.Action, error) {
 			OR type IN ('`+string(rewards.ActionCashMerger)+`', '`+string(rewards.ActionMixedMerger)+`')
 			AND NOT EXISTS (SELECT 1 FROM payouts p WHERE p.action_id = actions.id))
 		OR state = `+announced+` AND type = '`+string(rewards.ActionCashDividend)+`'
-			AND EXISTS (SELECT 1 FROM switches w WHERE w.action_id = actions.id) ORDER BY ex_date, id`)
+			AND EXISTS (SELECT 1 FROM switches w WHERE w.action_id = actions.id)
+		OR state = `+held+` AND type = '`+string(rewards.ActionCashDividend)+`'
+			AND EXISTS (SELECT 1 FROM payouts p WHERE p.action_id = actions.id AND p.shared_at > 0)
+		ORDER BY ex_date, id`)
 }
 
 // Payout returns the payout of an action, if the broker has paid.
@@ -68,8 +71,7 @@ func (s *Store) BeginPayout(ctx context.Context, l rewards.Lease, action string,
 const payoutPart = 1_000
 
 // SharePayout computes the next users' parts of a payment, some thousand in one transaction, and
-// reports whether all are computed. A dividend is applied with the last one. It fails with
-// ErrStale without a payment, and with ErrLostLease.
+// reports whether all are computed. It fails with ErrStale without a payment, and with ErrLostLease.
 func (s *Store) SharePayout(ctx context.Context, l rewards.Lease, action string) (done bool, err error) {
 	err = s.writeFenced(ctx, l, func(ctx context.Context, tx Tx) error {
 		p, part, err := payoutEffects(ctx, tx, action)
@@ -102,29 +104,11 @@ func (s *Store) SharePayout(ctx context.Context, l rewards.Lease, action string)
 		if done = len(part) < payoutPart; !done {
 			return moveCursor(ctx, tx, action, part)
 		}
-		return s.endSharing(ctx, tx, action)
+		_, err = tx.Exec(ctx, `UPDATE payouts SET shared_at = ?2, paid_app = ?3, paid_user = ?3 WHERE action_id = ?1`,
+			action, micros(s.now()), []byte{})
+		return err
 	})
 	return done, err
-}
-
-func (s *Store) endSharing(ctx context.Context, tx Tx, action string) error {
-	now := micros(s.now())
-	_, err := tx.Exec(ctx, `UPDATE payouts SET shared_at = ?2, paid_app = ?3, paid_user = ?3 WHERE action_id = ?1`,
-		action, now, []byte{})
-	if err != nil {
-		return err
-	}
-	before, err := actionByID(ctx, tx, action)
-	if err != nil || before.State != rewards.ActionAnnounced {
-		return err
-	}
-	_, err = tx.Exec(ctx, `UPDATE actions SET state = `+swept+`, applied_at = ?2 WHERE id = ?1`, action, now)
-	if err != nil {
-		return err
-	}
-	after := before
-	after.State = rewards.ActionSwept
-	return s.addActionEvents(ctx, tx, rewards.ActionChange{Before: before, After: after})
 }
 
 // payoutEffects reads the next effects of a payout, in the order of app and user.
@@ -184,8 +168,8 @@ func dividendPolicies(ctx context.Context, tx Tx) (map[rewards.AppID]rewards.Div
 }
 
 // SavePaid notes the awards that users' cash became, for a part that NextPayees returned. An empty
-// part ends the payout. It fails with ErrStale while the payment is not shared, and with
-// ErrLostLease.
+// part ends the payout; a dividend is applied then. It fails with ErrStale while the payment is not
+// shared, and with ErrLostLease.
 func (s *Store) SavePaid(ctx context.Context, l rewards.Lease, action string, part []rewards.Effect) error {
 	return s.writeFenced(ctx, l, func(ctx context.Context, tx Tx) error {
 		p, found, err := payoutOf(ctx, tx, action)
@@ -193,8 +177,7 @@ func (s *Store) SavePaid(ctx context.Context, l rewards.Lease, action string, pa
 			return staleIf(true, err)
 		}
 		if len(part) == 0 {
-			_, err := tx.Exec(ctx, `UPDATE payouts SET paid_at = ?2 WHERE action_id = ?1`, action, micros(s.now()))
-			return err
+			return s.endPayout(ctx, tx, action)
 		}
 		for _, e := range part {
 			if e.RewardID.IsZero() {
@@ -208,6 +191,26 @@ func (s *Store) SavePaid(ctx context.Context, l rewards.Lease, action string, pa
 		}
 		return moveCursor(ctx, tx, action, part)
 	})
+}
+
+// endPayout ends a payout. A dividend is applied when its awards exist, so that a client that sees it
+// applied can read them.
+func (s *Store) endPayout(ctx context.Context, tx Tx, action string) error {
+	now := micros(s.now())
+	if _, err := tx.Exec(ctx, `UPDATE payouts SET paid_at = ?2 WHERE action_id = ?1`, action, now); err != nil {
+		return err
+	}
+	before, err := actionByID(ctx, tx, action)
+	if err != nil || before.Type != rewards.ActionCashDividend || before.State == rewards.ActionSwept {
+		return err
+	}
+	if _, err := tx.Exec(ctx, `UPDATE actions SET state = `+swept+`, applied_at = ?2 WHERE id = ?1`, action,
+		now); err != nil {
+		return err
+	}
+	after := before
+	after.State = rewards.ActionSwept
+	return s.addActionEvents(ctx, tx, rewards.ActionChange{Before: before, After: after})
 }
 
 // SetDividends sets what becomes of the dividends of an app's users; the app is named by its id or

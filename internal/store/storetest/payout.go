@@ -102,10 +102,20 @@ func testPayout(t *testing.T, w *World) {
 	wantEqual(t, "the payout, shared again", p, w.payout(t, "div"))
 	a, _, err := w.Action(t.Context(), "div")
 	check(t, err)
+	if a.State != rewards.ActionAnnounced {
+		t.Errorf("the dividend is %s before its awards exist", a.State)
+	}
+	by := w.As(rewards.Operator{Actor: "ann@db1", Command: "action", Reason: "checked"})
+	wantCode(t, failure(by.IgnoreAction(t.Context(), "div")), rewards.CodeConflict)
+	withdrawn := rewards.Observation{SeenAt: w.Now()}.Hold(a, "withdrawn")
+	check(t, w.change(t, rewards.ActionChange{Before: a, After: withdrawn}))
+	wantEqual(t, "unpaid, while it is held", []string{"div"}, w.unpaid(t))
+	c.payAll(t, a, payees)
+	a, _, err = w.Action(t.Context(), "div")
+	check(t, err)
 	if a.State != rewards.ActionSwept || !a.AppliedAt.Equal(w.Now()) {
 		t.Errorf("the dividend is %s, applied at %s", a.State, a.AppliedAt)
 	}
-	c.payAll(t, a, payees)
 	if p = w.payout(t, "div"); p.PaidAt.IsZero() || len(w.unpaid(t)) != 0 {
 		t.Errorf("paid at %s, unpaid are %v", p.PaidAt, w.unpaid(t))
 	}
