@@ -122,8 +122,10 @@ func TestDocumentCarriesTheVersion(t *testing.T) {
 	if diff := cmp.Diff([]string{"3.1.0", "Stock Rewards Service", "1.0.0", "Apache-2.0"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got := doc.Info.Extensions["x-additions-version"]; got != "1.1.0" {
-		t.Errorf("the additions have the version %v", got)
+	for place, extensions := range map[string]map[string]any{"document": doc.Extensions, "info": doc.Info.Extensions} {
+		if got := extensions["x-additions-version"]; got != "1.1.0" {
+			t.Errorf("%s: the additions have the version %v", place, got)
+		}
 	}
 	for path := range doc.Paths.Map() {
 		if path != "/openapi.json" && !strings.HasPrefix(path, "/v1/") {
