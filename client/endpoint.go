@@ -48,10 +48,65 @@ func (c *Client) WebhookEndpoints(ctx context.Context) iter.Seq2[WebhookEndpoint
 	return List[WebhookEndpoint](ctx, c, endpoints, nil)
 }
 
+// WebhookEndpoint reads an address.
+func (c *Client) WebhookEndpoint(ctx context.Context, id string) (WebhookEndpoint, error) {
+	return get[WebhookEndpoint](ctx, c, endpointPath(id, ""), "webhookEndpoint")
+}
+
+// EndpointChange changes an address; nil members stay.
+type EndpointChange struct {
+	URL         *string  `json:"url,omitempty"`
+	Types       []string `json:"types,omitempty"`
+	Description *string  `json:"description,omitempty"`
+	Status      *string  `json:"status,omitempty"` // "enabled" or "disabled"
+}
+
+// ChangeWebhookEndpoint changes an address. One that is enabled gets what it missed.
+func (c *Client) ChangeWebhookEndpoint(ctx context.Context, id string, change EndpointChange) (WebhookEndpoint, error) {
+	var answer struct{ WebhookEndpoint WebhookEndpoint }
+	err := c.Do(ctx, http.MethodPatch, endpointPath(id, ""), change, &answer)
+	return answer.WebhookEndpoint, err
+}
+
+// RotateWebhookSecret gives an address a new secret. For 24 hours deliveries are signed by both. It is
+// not retried after a lost answer: call it again.
+func (c *Client) RotateWebhookSecret(ctx context.Context, id string) (secret string, err error) {
+	var answer struct{ Secret string }
+	err = c.Do(ctx, http.MethodPost, endpointPath(id, "/rotate-secret"), nil, &answer)
+	return answer.Secret, err
+}
+
+// TestWebhook sends a test.ping to an address, and returns its id. It is in no feed.
+func (c *Client) TestWebhook(ctx context.Context, id string) (eventID string, err error) {
+	var answer struct{ EventID string }
+	err = c.Do(ctx, http.MethodPost, endpointPath(id, "/test"), nil, &answer)
+	return answer.EventID, err
+}
+
+// Delivery is one event on its way to an address.
+type Delivery struct {
+	EventID        string     `json:"eventId"`
+	Type           string     `json:"type"`
+	Status         string     `json:"status"` // "pending", "delivered" or "failed"
+	Attempts       int        `json:"attempts"`
+	LastStatusCode *int       `json:"lastStatusCode"`
+	LastError      string     `json:"lastError"`
+	LastAttemptAt  *time.Time `json:"lastAttemptAt"`
+	NextAttemptAt  *time.Time `json:"nextAttemptAt"`
+}
+
+// Deliveries goes through the deliveries of an address, newest first; status selects some, "" all.
+// After an error it ends.
+func (c *Client) Deliveries(ctx context.Context, id, status string) iter.Seq2[Delivery, error] {
+	return List[Delivery](ctx, c, endpointPath(id, "/deliveries"), query("status", status))
+}
+
+func endpointPath(id, what string) string { return endpoints + "/" + url.PathEscape(id) + what }
+
 // DeleteWebhookEndpoint removes an address. After a lost answer it may be gone already, which
 // is no error.
 func (c *Client) DeleteWebhookEndpoint(ctx context.Context, id string) error {
-	r, err := newRequest(http.MethodDelete, endpoints+"/"+url.PathEscape(id), nil)
+	r, err := newRequest(http.MethodDelete, endpointPath(id, ""), nil)
 	if err != nil {
 		return err
 	}
@@ -65,5 +120,5 @@ func (c *Client) DeleteWebhookEndpoint(ctx context.Context, id string) error {
 // ReplayWebhooks delivers the events after a sequence to an address again.
 func (c *Client) ReplayWebhooks(ctx context.Context, id string, after int64) error {
 	body := map[string]int64{"after": after}
-	return c.Do(ctx, http.MethodPost, endpoints+"/"+url.PathEscape(id)+"/replay", body, nil)
+	return c.Do(ctx, http.MethodPost, endpointPath(id, "/replay"), body, nil)
 }

@@ -48,6 +48,8 @@ func TestGoClient(t *testing.T) {
 	clientFollows(t, s, c)
 	clientEvents(t, c)
 	clientErrors(t, s, c)
+	clientTakesBack(t, s, c)
+	clientEndpoints(t, c)
 }
 
 func clientLists(t *testing.T, c *sdk.Client) {
@@ -150,6 +152,7 @@ func TestTypeScriptClient(t *testing.T) {
 	folder := typescriptClient(t)
 	runIn(t, folder, "npm", "test")
 	s := newService(t, t.TempDir())
+	s.command("budget", "set", "tester", "--name", "large", "--per", "app", "--period", "total", "--limit", "2000000.000001")
 	s.start("--pooling-window", "50ms")
 	runWith(t, folder, []string{"REWARDS_URL=" + s.url, "REWARDS_KEY=" + s.key}, "npm", "run", "test:service")
 	packed := runIn(t, folder, "npm", "pack", "--ignore-scripts", "--json", "--dry-run")

@@ -1,20 +1,7 @@
-import type { Decimal } from "./decimal.js";
 import type { components } from "./generated/api.js";
 
 /** A part of an award that was taken back. */
-export interface Reversal {
-  id: string;
-  appId: string;
-  rewardId: string;
-  userId: string;
-  idempotencyKey: string;
-  amountUsd: Decimal;
-  quantity: Decimal;
-  reason: string | null;
-  status: "pending" | "completed";
-  createdAt: string;
-  completedAt: string | null;
-}
+export type Reversal = components["schemas"]["Reversal"];
 
 /** The object that an event is about. */
 export interface EventData {

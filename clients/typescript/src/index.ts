@@ -1,7 +1,7 @@
 import createClient, { type Client } from "openapi-fetch";
 import { read, write } from "./decimal.js";
 import { RewardsError } from "./error.js";
-import type { RewardsEvent } from "./events.js";
+import type { Reversal, RewardsEvent } from "./events.js";
 import type { components, operations, paths } from "./generated/api.js";
 import { retrying, type Sending } from "./retry.js";
 
@@ -17,6 +17,12 @@ export type User = Schemas["User"];
 export type Reward = Schemas["Reward"];
 export type Portfolio = Schemas["Portfolio"];
 export type CorporateAction = Schemas["CorporateAction"];
+export type Effect = Schemas["CorporateActionEffect"];
+export type Budget = Schemas["Budget"];
+export type Activity = Schemas["Activity"];
+export type Moment = Schemas["TimelineEntry"];
+export type WebhookEndpoint = Schemas["WebhookEndpoint"];
+export type Delivery = Schemas["WebhookDelivery"];
 type Query<Operation extends keyof operations> = NonNullable<operations[Operation]["parameters"]["query"]>;
 
 /** Where the service is, and which app calls it. */
@@ -35,16 +41,46 @@ export interface Rewards extends Client<paths> {
   award(reward: Schemas["NewReward"]): Promise<{ reward: Reward; idempotentReplay: boolean }>;
   /** Gives 1 to 1,000 awards. The results are in their order. */
   awardAll(rewards: Schemas["NewReward"][]): Promise<Schemas["BatchResult"][]>;
+  /** Takes an award back, or a part of it, once, however often it is called with the same content. */
+  reverse(rewardId: string, reversal: Schemas["NewReversal"]): Promise<{ reversal: Reversal; idempotentReplay: boolean }>;
+  /** Reads a reversal. */
+  reversal(reversalId: string): Promise<Reversal>;
+  /** Goes through reversals, newest first. */
+  reversals(query?: Query<"listReversals">): AsyncGenerator<Reversal>;
+  /** Reads what happened to an award, oldest first. While it is not final, the last entry says what it waits for. */
+  timeline(rewardId: string): Promise<Moment[]>;
   /** Polls an award until it is executed or failed. */
   awaitReward(rewardId: string, signal?: AbortSignal): Promise<Reward>;
   /** Reads what a user holds. */
   portfolio(userId: string): Promise<Portfolio>;
+  /** Goes through what changed a user's holdings, newest first. */
+  activity(userId: string, query?: Query<"listActivity">): AsyncGenerator<Activity>;
+  /** Reads the app's spending limits, sorted by name. */
+  budgets(): Promise<Budget[]>;
   /** Goes through users, newest first. */
   users(query?: Query<"listUsers">): AsyncGenerator<User>;
   /** Goes through awards, newest first. */
   rewards(query?: Query<"listRewards">): AsyncGenerator<Reward>;
   /** Goes through corporate actions, newest first. */
   corporateActions(query?: Query<"listCorporateActions">): AsyncGenerator<CorporateAction>;
+  /** Goes through what a corporate action did to the app's users. */
+  effects(corporateActionId: string): AsyncGenerator<Effect>;
+  /** Adds an address that gets webhooks. Its secret is shown only now. */
+  createWebhookEndpoint(endpoint: Schemas["NewWebhookEndpoint"]): Promise<{ webhookEndpoint: WebhookEndpoint; secret: string }>;
+  /** Goes through the app's addresses, newest first. */
+  webhookEndpoints(): AsyncGenerator<WebhookEndpoint>;
+  /** Changes, enables or disables an address. One that is enabled gets what it missed. */
+  changeWebhookEndpoint(webhookEndpointId: string, change: Schemas["WebhookEndpointChange"]): Promise<WebhookEndpoint>;
+  /** Removes an address. */
+  deleteWebhookEndpoint(webhookEndpointId: string): Promise<void>;
+  /** Gives an address a new secret, and returns it. For 24 hours deliveries are signed by both. */
+  rotateWebhookSecret(webhookEndpointId: string): Promise<string>;
+  /** Sends a test.ping to an address, and returns its id. */
+  testWebhook(webhookEndpointId: string): Promise<string>;
+  /** Delivers the events after a sequence to an address again. */
+  replayWebhooks(webhookEndpointId: string, after: number): Promise<void>;
+  /** Goes through the deliveries of an address, newest first. */
+  deliveries(webhookEndpointId: string, query?: Query<"listWebhookDeliveries">): AsyncGenerator<Delivery>;
   /** Goes through any list, such as "/v1/rewards". */
   list<T>(path: string, query?: Record<string, unknown>): AsyncGenerator<T>;
   /**
@@ -53,6 +89,8 @@ export interface Rewards extends Client<paths> {
    */
   events(after?: number, types?: string[], signal?: AbortSignal): AsyncGenerator<RewardsEvent>;
 }
+
+const endpoint = "/v1/webhook-endpoints/{webhookEndpointId}";
 
 /** Connects to the service. Failed calls throw a RewardsError, so data is always there. */
 export function connect(options: Options): Rewards {
@@ -85,6 +123,65 @@ export function connect(options: Options): Rewards {
     users: (query?: Query<"listUsers">) => list<User>("/v1/users", query),
     rewards: (query?: Query<"listRewards">) => list<Reward>("/v1/rewards", query),
     corporateActions: (query?: Query<"listCorporateActions">) => list<CorporateAction>("/v1/corporate-actions", query),
+
+    reversals: (query?: Query<"listReversals">) => list<Reversal>("/v1/reversals", query),
+    activity: (userId: string, query?: Query<"listActivity">) => list<Activity>(`/v1/users/${encodeURIComponent(userId)}/activity`, query),
+    effects: (id: string) => list<Effect>(`/v1/corporate-actions/${encodeURIComponent(id)}/effects`),
+    webhookEndpoints: () => list<WebhookEndpoint>("/v1/webhook-endpoints"),
+    deliveries: (id: string, query?: Query<"listWebhookDeliveries">) =>
+      list<Delivery>(`/v1/webhook-endpoints/${encodeURIComponent(id)}/deliveries`, query),
+
+    async reverse(rewardId: string, reversal: Schemas["NewReversal"]) {
+      const { data } = await api.POST("/v1/rewards/{rewardId}/reversals", { params: { path: { rewardId } }, body: reversal });
+      return data!;
+    },
+
+    async reversal(reversalId: string): Promise<Reversal> {
+      const { data } = await api.GET("/v1/reversals/{reversalId}", { params: { path: { reversalId } } });
+      return data!.reversal;
+    },
+
+    async timeline(rewardId: string): Promise<Moment[]> {
+      const { data } = await api.GET("/v1/rewards/{rewardId}/timeline", { params: { path: { rewardId } } });
+      return data!.timeline;
+    },
+
+    async budgets(): Promise<Budget[]> {
+      const { data } = await api.GET("/v1/budgets");
+      return data!.budgets;
+    },
+
+    async createWebhookEndpoint(body: Schemas["NewWebhookEndpoint"]) {
+      const { data } = await api.POST("/v1/webhook-endpoints", { body });
+      return data!;
+    },
+
+    async changeWebhookEndpoint(webhookEndpointId: string, change: Schemas["WebhookEndpointChange"]): Promise<WebhookEndpoint> {
+      const { data } = await api.PATCH(endpoint, { params: { path: { webhookEndpointId } }, body: change });
+      return data!.webhookEndpoint;
+    },
+
+    async deleteWebhookEndpoint(webhookEndpointId: string): Promise<void> {
+      try {
+        await api.DELETE(endpoint, { params: { path: { webhookEndpointId } } });
+      } catch (error) { // after a lost answer it may be gone already
+        if (!(error instanceof RewardsError) || error.code !== "not_found" || !error.uncertain) throw error;
+      }
+    },
+
+    async rotateWebhookSecret(webhookEndpointId: string): Promise<string> {
+      const { data } = await api.POST(`${endpoint}/rotate-secret`, { params: { path: { webhookEndpointId } } });
+      return data!.secret;
+    },
+
+    async testWebhook(webhookEndpointId: string): Promise<string> {
+      const { data } = await api.POST(`${endpoint}/test`, { params: { path: { webhookEndpointId } } });
+      return data!.eventId;
+    },
+
+    async replayWebhooks(webhookEndpointId: string, after: number): Promise<void> {
+      await api.POST(`${endpoint}/replay`, { params: { path: { webhookEndpointId } }, body: { after } });
+    },
 
     async createUser(user: Schemas["NewUser"]): Promise<User> {
       try {
