@@ -15,9 +15,11 @@ type sinceSwitch struct {
 	*rewards.AwardLots
 
 	number int64
+	last   time.Time // when the award's last reversal was completed; zero: none was
 }
 
-// take completes a reversal at now, with what it takes of the lots.
+// take completes a reversal at now, with what it takes of the lots. It is completed after the earlier ones,
+// also if the process that completed those has a clock that is ahead: they are replayed in this order.
 func (l sinceSwitch) take(v rewards.Reversal, now time.Time) (rewards.Reversal, []rewards.Taking, error) {
 	takings, err := l.Take(v.Amount)
 	var quantity money.Shares
@@ -25,6 +27,9 @@ func (l sinceSwitch) take(v rewards.Reversal, now time.Time) (rewards.Reversal, 
 		if t.AssetID == l.Main {
 			quantity = t.Quantity
 		}
+	}
+	if !now.After(l.last) {
+		now = l.last.Add(time.Microsecond)
 	}
 	return v.Complete(quantity, l.number, now), takings, err
 }
@@ -40,6 +45,11 @@ func lotsOf(ctx context.Context, tx Tx, r rewards.Reward, prepared *sinceSwitch)
 	earlier, err := reversalsOf(ctx, tx, r)
 	if err != nil {
 		return lots, err
+	}
+	for _, v := range earlier {
+		if v.CompletedAt.After(lots.last) {
+			lots.last = v.CompletedAt
+		}
 	}
 	if lots.number, err = lastSwitch(ctx, tx); err != nil {
 		return lots, err
@@ -142,7 +152,7 @@ func (k *lotKeeper) prepare(ctx context.Context) error {
 				return nil, err
 			}
 			all, err := lotsOfUser(ctx, tx, userKey{key.app, reward.UserID}, number)
-			return &sinceSwitch{all[key.id], number}, err
+			return &sinceSwitch{AwardLots: all[key.id], number: number}, err
 		})
 		if err != nil {
 			return err

@@ -44,7 +44,8 @@ func (w *world) verifyClients() {
 		switch {
 		case w.stranded(g):
 		case r.Status == "executed":
-			spent[g.user+" "+w.stock(g.symbol)] += g.amount
+			spent[g.user+" "+w.stock(g.symbol)] += g.amount - w.reversed[g]
+		case r.Status == "failed" && r.FailureReason != nil && w.canceled(g, *r.FailureReason):
 		case r.Status != "failed" || r.FailureReason == nil:
 			w.t.Errorf("%s of %s is %s in the end", g.key, g.symbol, r.Status)
 		case w.ended(g.symbol) && strings.HasPrefix(*r.FailureReason, "asset_not_tradable:"):
@@ -69,6 +70,11 @@ func (w *world) verifyClients() {
 	}
 }
 
+// canceled reports whether a reward failed because its client took all of it back.
+func (w *world) canceled(g *given, reason string) bool {
+	return strings.HasPrefix(reason, "canceled:") && w.reversed[g] == g.amount
+}
+
 // refused reports whether a reward failed because the broker's faults refused its order.
 func (w *world) refused(reason string) bool {
 	return w.refuses && strings.HasPrefix(reason, "order_refused:")
@@ -91,7 +97,7 @@ func (w *world) verifyList(app, want int) {
 // verifyHoldings checks that each holding's cost basis is the sum of the executed rewards.
 func (w *world) verifyHoldings(app int, user string, spent map[string]money.USD) {
 	for stock, h := range w.holdings(app, user) {
-		if cost := spent[user+" "+stock]; cost != h.CostBasis || h.Quantity <= 0 {
+		if cost := spent[user+" "+stock]; cost != h.CostBasis || h.Quantity <= 0 && (cost != 0 || w.reversed == nil) {
 			w.t.Errorf("%s holds %s of %s for %s, executed were %s", user, h.Quantity, stock, h.CostBasis, cost)
 		}
 		delete(spent, user+" "+stock)

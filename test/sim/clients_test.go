@@ -131,6 +131,8 @@ func (l *lab) answered(p *process, g *given, c *call) {
 		case c.status == http.StatusForbidden && l.barred(g.app):
 		case c.status == http.StatusUnprocessableEntity && !g.acknowledged && (c.unknown || l.unknown(g.symbol)):
 			l.refuse(g)
+		case c.status == http.StatusUnprocessableEntity && !g.acknowledged && l.mail.overBudget(g, c.text):
+			l.refuse(g)
 		default:
 			l.violate("a valid reward is recorded", g.key, "%d %s", c.status, c.text)
 		}

@@ -79,6 +79,7 @@ func (l *lab) sitting(count int) {
 	l.clients(count)
 	l.work(sittingSteps)
 	l.askAgain()
+	l.mail.sitting()
 }
 
 // trouble sets the rates of faults from now on: none, low or high.

@@ -26,6 +26,7 @@ type lab struct {
 
 	watched
 	stories
+	mail   *post    // who follows events; nil: nobody
 	open   []*given // acknowledged, and not final in any answer
 	unsure []*given // without an answer so far
 	cover  *coverage

@@ -136,6 +136,7 @@ func (l *lab) carryUnder(fault string, carry func() error) error {
 }
 
 func (p *process) die() {
+	p.lab.mail.died(p)
 	p.dead = true
 	if len(p.lab.procs) > 1 && p.lab.random.IntN(3) == 0 {
 		p.down = time.Now().Add(time.Duration(p.lab.random.IntN(120)) * time.Second)

@@ -47,9 +47,10 @@ type world struct {
 	users     [][]string
 	apps      []rewards.App
 	given     []*given
-	firms     *companies        // to which corporate actions happen; nil: none
-	symbols   map[string]string // the companies' names, by symbols that they got later
-	priced    time.Time         // when prices were asked for last
+	firms     *companies           // to which corporate actions happen; nil: none
+	symbols   map[string]string    // the companies' names, by symbols that they got later
+	reversed  map[*given]money.USD // of clients' awards
+	priced    time.Time            // when prices were asked for last
 	nextKey   int
 	sold      map[string]bool // orders of which the operator sold the excess
 	sales     int

@@ -45,10 +45,15 @@ func (l *lab) lifetime(days int) outcome {
 	l.liveDays(days)
 	if !l.t.Failed() {
 		l.recover()
+		if l.mail != nil {
+			l.mail.comeBack()
+			l.recover() // time has passed, and the broker may have corrected fills
+		}
 	}
 	if !l.t.Failed() {
 		l.verify()
 		l.verifyBusts()
+		l.mail.verifyEnds()
 		if l.firms != nil {
 			l.verifyEvents()
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
@@ -13,6 +14,7 @@ import (
 func reversalContract() map[string]func(*testing.T, *World) {
 	return map[string]func(*testing.T, *World){
 		"ReversalsOfExecuted":    testReverseExecuted,
+		"ReversalsInOrder":       testReversalOrder,
 		"ReversalsPending":       testReversePending,
 		"ReversalsAtOnce":        testReversalsAtOnce,
 		"ReversalsListed":        testReversalLists,
@@ -52,6 +54,20 @@ func (w *World) wantHolding(t *testing.T, quantity money.Shares, basis money.USD
 		t.Errorf("the user has %s for %s, want %s for %s", h.Quantity, h.CostBasis, quantity, basis)
 	}
 	w.wantSums(t, w.Users[0].ID)
+}
+
+// testReversalOrder: what was taken is replayed in the order of completion. So that order is the order of the
+// commits, also among processes with different clocks.
+func testReversalOrder(t *testing.T, w *World) {
+	r := w.Give(t, 3_000_000)
+	check(t, w.Settle(t, w.Open(t), "filled", 15_000_000, dollar200))
+	first := w.reversed(t, w.back(r, 1_000_000))
+	again := w.reversed(t, w.back(r, 1_000_000))
+	w.Advance(-time.Second)
+	last := w.reversed(t, w.back(r, 0))
+	if !again.CompletedAt.After(first.CompletedAt) || !last.CompletedAt.After(again.CompletedAt) {
+		t.Errorf("completed at %s, %s and %s", first.CompletedAt, again.CompletedAt, last.CompletedAt)
+	}
 }
 
 // testReverseExecuted: parts of an executed reward are taken back at once, to the last billionth.
