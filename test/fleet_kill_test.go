@@ -14,11 +14,13 @@ import (
 var fleetKills = flag.Int("kills", 10, "how often to kill -9 a process of the fleet under load")
 
 // Of three processes under load, one is killed every second, and leaders in turn are frozen
-// for longer than their lease: every acknowledged reward exists once and is bought once.
+// for longer than their lease: every acknowledged reward exists once and is bought once. No reader of the feed
+// misses an event, and every receiver of webhooks gets all of them.
 func TestFleetKillsUnderLoad(t *testing.T) {
 	t.Parallel()
 	c := pgtest.Start(t)
-	f := newFleet(t, c.Database(t, "fleet"), 3, "--pooling-window", "50ms")
+	f := newFleet(t, c.Database(t, "fleet"), 3, append(webhookFlags(t), "--pooling-window", "50ms")...)
+	f.follow()
 	load := f.load(12)
 	var frozen *member
 	var thaw time.Time

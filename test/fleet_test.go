@@ -21,9 +21,10 @@ import (
 type fleet struct {
 	*service // for operators' commands, and as one of the processes
 
-	paper   *process
-	members []*member
-	flags   []string
+	paper     *process
+	members   []*member
+	flags     []string
+	followers *followers // nil: nobody follows events
 }
 
 // member is one process of a fleet; it keeps its address.
@@ -133,6 +134,9 @@ func (f *fleet) verify(l *load) {
 	l.pause()
 	l.finish()
 	l.verifyRewards()
+	if f.followers != nil {
+		f.followers.verify(l)
+	}
 	for _, m := range f.members {
 		if m.cmd == nil {
 			continue
