@@ -35,7 +35,7 @@ func TestReversals(t *testing.T) {
 	if got := string(c.get(t, "/v1/reversals/"+id).body); got != want+"}" {
 		t.Errorf("read alone it is %s", got)
 	}
-	other := c.give(t, user, "idempotencyKey", `"back-one-award"`)
+	other := c.give(t, user, "idempotencyKey", `"back-two"`) // keys of awards are others
 	key := object{"idempotencyKey": "back-one"}
 	for _, c2 := range []struct{ reward, body string }{
 		{reward, `{"idempotencyKey":"back-one"}`},

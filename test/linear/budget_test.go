@@ -201,13 +201,22 @@ func (p *purseRound) client(id int) {
 
 // record makes a request and notes when it began and ended.
 func (p *purseRound) record(client int, input any, request func() spent) {
+	p.recordAny(client, input, func() any {
+		out := request()
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.seen[out.status]++
+		return out
+	})
+}
+
+func (p *purseRound) recordAny(client int, input any, request func() any) {
 	o := porcupine.Operation{ClientId: client, Input: input, Call: int64(time.Since(p.began))}
-	out := request()
-	o.Output, o.Return = out, int64(time.Since(p.began))
+	o.Output = request()
+	o.Return = int64(time.Since(p.began))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.history = append(p.history, o)
-	p.seen[out.status]++
 }
 
 func (p *purseRound) cancel(id rewards.RewardID) spent {

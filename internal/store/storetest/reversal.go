@@ -22,6 +22,7 @@ func reversalContract() map[string]func(*testing.T, *World) {
 		"ReversalsWaitForSweeps": testReversalsWait,
 		"ReversalsOverTheYears":  testReversalsOverTheYears,
 		"ReversalsAndDividends":  testReversalsAndDividends,
+		"ReversalsUndone":        testReversalsUndone,
 	}
 }
 
@@ -106,6 +107,7 @@ func testReverseExecuted(t *testing.T, w *World) {
 	wantEqual(t, "the other reward", other, w.reward(t, other))
 	w.reversed(t, w.back(other, 0))
 	w.wantHolding(t, 0, 0)
+	w.houseShares(t, "everything taken back", 25_000_000)
 	if got := w.reward(t, other); got.Status != rewards.Executed {
 		t.Errorf("the reward is %s", got.Status)
 	}

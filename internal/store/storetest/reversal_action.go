@@ -33,6 +33,25 @@ func testReversalsWait(t *testing.T, w *World) {
 	}
 }
 
+// testReversalsUndone: the undo of an action recomputes from the dollars what was taken back since.
+func testReversalsUndone(t *testing.T, w *World) {
+	r := w.Give(t, 2_000_000)
+	check(t, w.Settle(t, w.Open(t), "filled", 10_000_000, dollar200))
+	terms := rewards.Terms{Type: rewards.ActionReverseSplit, OldRate: "3", NewRate: "1"}
+	c, s := w.derive(t, w.announce(t, "reverse split", "AAPL", terms), rewards.Fraction{})
+	check(t, w.ApplyAction(t.Context(), w.lease, c, s, rewards.Renaming{}))
+	w.sweep(t)
+	if v := w.reversed(t, w.back(r, 1_000_000)); v.Quantity != 1_666_666 {
+		t.Errorf("half of 3,333,333 billionths is %s", v.Quantity)
+	}
+	w.wantHolding(t, 1_666_667, 1_000_000)
+	check(t, failure(w.UndoAction(t.Context(), "reverse split")))
+	w.sweep(t)
+	w.wantHolding(t, 5_000_000, 1_000_000)
+	w.reversed(t, w.back(r, 0))
+	w.wantHolding(t, 0, 0)
+}
+
 // testReversalsAndDividends: who is entitled to a dividend does not change when shares are taken back
 // before it is known.
 func testReversalsAndDividends(t *testing.T, w *World) {
