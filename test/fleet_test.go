@@ -137,6 +137,13 @@ func (f *fleet) verify(l *load) {
 	if f.followers != nil {
 		f.followers.verify(l)
 	}
+	f.end()
+}
+
+// end stops the fleet and compares its books with the brokerage's.
+func (f *fleet) end() {
+	t := f.t
+	t.Helper()
 	for _, m := range f.members {
 		if m.cmd == nil {
 			continue

@@ -279,10 +279,13 @@ func sharesIn(t *testing.T, engine store.Engine) map[string]money.Shares {
 			}
 		}
 	}
-	orders, err := s.Orders(t.Context(), 0, rewards.Page[rewards.Order]{Limit: 1 << 20})
-	noError(t, err)
-	for _, o := range orders {
-		shares[o.Symbol] += o.HouseShares
-	}
+	noError(t, engine.Read(t.Context(), func(ctx context.Context, tx store.Tx) error {
+		return tx.Query(ctx, func(row store.Row) error {
+			var asset, quantity int64
+			err := row.Scan(&asset, &quantity)
+			shares[symbols[rewards.AssetID(asset)]] += money.Shares(quantity)
+			return err
+		}, `SELECT asset_id, quantity FROM house_holdings WHERE quantity <> 0`)
+	}))
 	return shares
 }
