@@ -193,6 +193,7 @@ func writeKey(path string) (string, error) {
 }
 
 func (c *devCommand) greet(url, key string, user rewards.User) {
+	keyFile := filepath.Join(c.Data, devKeyFile)
 	sayf(`Stock Rewards Service %s is running at %s
 Its data is in %s; stop it with Ctrl-C.
 
@@ -209,10 +210,14 @@ Give a user $5.25 of Apple:
 A second later, see the shares at live prices:
   curl -s %s/v1/users/%s/portfolio -H 'x-api-key: %s'
 
+Forward its events to your webhook receiver, and make some happen:
+  stockrewards listen --url %s --key-file %s --forward http://localhost:3000/hook
+  stockrewards trigger reward.failed --url %s --key-file %s
+
 Read how to use the API, and try it: %s/docs
 The API is described in: %s/openapi.json
-`, version, url, c.Data, url, devAppName, filepath.Join(c.Data, devKeyFile), key,
-		url, key, user.ID, time.Now().Unix(), url, user.ID, key, url, url)
+`, version, url, c.Data, url, devAppName, keyFile, key,
+		url, key, user.ID, time.Now().Unix(), url, user.ID, key, url, keyFile, url, keyFile, url, url)
 }
 
 // greetAdmin prints the admin address, and why it is not the requested one.

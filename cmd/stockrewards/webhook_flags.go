@@ -24,15 +24,21 @@ func (w webhookFlags) webhooks() (s server.Webhooks, err error) {
 		}
 		s.Allow = append(s.Allow, prefix.Masked())
 	}
-	for _, text := range w.WebhookRetries {
+	s.Retries, err = pauses("--webhook-retries", w.WebhookRetries)
+	return s, err
+}
+
+// pauses reads the pauses before the retries of a webhook from a flag; nil when it is not given.
+func pauses(flag string, texts []string) (list []time.Duration, err error) {
+	for _, text := range texts {
 		const longest = 7 * 24 * time.Hour
 		pause, err := time.ParseDuration(strings.TrimSpace(text))
 		if err != nil || pause <= 0 || pause > longest {
-			return s, usageErrorf("--webhook-retries %q: must be times from 1ns to 168h, such as 5s,5m,2h", text)
+			return nil, usageErrorf("%s %q: must be times from 1ns to 168h, such as 5s,5m,2h", flag, text)
 		}
-		s.Retries = append(s.Retries, pause)
+		list = append(list, pause)
 	}
-	return s, nil
+	return list, nil
 }
 
 // localWebhooks are the settings of dev: receivers on this machine are allowed.

@@ -52,7 +52,11 @@ func (f *follower) await(ctx context.Context, limit int, wait time.Duration) (re
 	}
 	for len(page.Events) == 0 {
 		f.call.ticket.Rest()
-		if news, err := f.news(ctx, until); err != nil || !news {
+		news, err := f.news(ctx, until)
+		if ctx.Err() != nil { // the client has left, which is no failure of the service
+			return page, nil //nolint:nilerr // nobody reads the answer
+		}
+		if err != nil || !news {
 			return page, err
 		}
 		if err := f.call.ticket.Resume(ctx); err != nil {

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -113,5 +114,26 @@ func TestATimeoutIsObservedOnce(t *testing.T) {
 	c.post(t, "/v1/rewards", award(unknownID)).wantStatus(t, http.StatusServiceUnavailable)
 	if diff := cmp.Diff([]string{"POST /v1/rewards 503"}, s.list); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A client that disconnects while it waits is no failure of the service: operators count and page those.
+func TestAWaitThatItsClientEnds(t *testing.T) {
+	t.Parallel()
+	w, c := newWorldWithApp(t)
+	var s observations
+	server := observed(t, w, nil, &s)
+	ctx, cancel := context.WithCancel(t.Context())
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/v1/events?wait=20", http.NoBody)
+	check(t, err)
+	r.Header.Set("X-Api-Key", c.key)
+	time.AfterFunc(time.Second, cancel)
+	if answer, err := http.DefaultClient.Do(r); err == nil {
+		t.Errorf("it was answered with %d", answer.StatusCode)
+		_ = answer.Body.Close()
+	}
+	server.Close() // waits for the handler
+	if want := []string{"GET /v1/events 200"}; !slices.Equal(s.list, want) {
+		t.Errorf("observed %q, want %q", s.list, want)
 	}
 }

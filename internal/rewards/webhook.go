@@ -2,7 +2,9 @@ package rewards
 
 import (
 	"encoding/base64"
+	"errors"
 	"io"
+	"strings"
 	"time"
 )
 
@@ -78,9 +80,24 @@ func NewWebhookSecret(random io.Reader) ([]byte, error) {
 	return secret, err
 }
 
+// webhookSecretPrefix begins a secret as receivers configure it.
+const webhookSecretPrefix = "whsec_"
+
 // ShowWebhookSecret returns a secret as receivers configure it.
 func ShowWebhookSecret(secret []byte) string {
-	return "whsec_" + base64.StdEncoding.EncodeToString(secret)
+	return webhookSecretPrefix + base64.StdEncoding.EncodeToString(secret)
+}
+
+// ParseWebhookSecret reads a secret as receivers configure it. It fails unless it has 24 to 64 bytes
+// (Standard Webhooks 1.0.0).
+func ParseWebhookSecret(text string) ([]byte, error) {
+	const least, most = 24, 64
+	encoded, prefixed := strings.CutPrefix(text, webhookSecretPrefix)
+	secret, err := base64.StdEncoding.DecodeString(encoded)
+	if !prefixed || err != nil || len(secret) < least || len(secret) > most {
+		return nil, errors.New("a webhook secret must be whsec_ followed by 24 to 64 bytes in base64")
+	}
+	return secret, nil
 }
 
 // Rotate replaces the secret at the time now. For 24 hours requests are signed by both.

@@ -1,6 +1,7 @@
 package rewards_test
 
 import (
+	"bytes"
 	"net/netip"
 	"strings"
 	"testing"
@@ -227,6 +228,16 @@ func TestWebhookSecret(t *testing.T) {
 	secret, err := rewards.NewWebhookSecret(strings.NewReader(strings.Repeat("x", 32)))
 	if shown := rewards.ShowWebhookSecret(secret); err != nil || shown != "whsec_eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHg=" {
 		t.Errorf("the secret is %q, error %v", shown, err)
+	}
+	parsed, err := rewards.ParseWebhookSecret(rewards.ShowWebhookSecret(secret))
+	if err != nil || !bytes.Equal(parsed, secret) {
+		t.Errorf("parsed: %q, error %v", parsed, err)
+	}
+	long, short := rewards.ShowWebhookSecret(make([]byte, 65)), rewards.ShowWebhookSecret(make([]byte, 23))
+	for _, text := range []string{"", "whsec_", "whsec_?", long, short, strings.Repeat("eHh4", 8)} {
+		if parsed, err := rewards.ParseWebhookSecret(text); err == nil {
+			t.Errorf("%q is a secret: %q", text, parsed)
+		}
 	}
 	e := rewards.WebhookEndpoint{Secret: rewards.SealedSecret("old")}
 	e.Rotate(rewards.SealedSecret("new"), tried)
