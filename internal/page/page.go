@@ -135,14 +135,18 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// post takes the form of a reward, or of the brokerage's panel.
+// post takes the form of a reward, of the brokerage's panel, or of a webhook endpoint's test.
 func (h *handler) post(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
-	if r.ParseForm() == nil && h.Control != nil && r.PostForm.Has("control") {
+	parsed := r.ParseForm() == nil
+	switch {
+	case parsed && h.Control != nil && r.PostForm.Has("control"):
 		h.operate(w, r)
-		return
+	case parsed && r.PostForm.Has("webhook"):
+		h.sendTest(w, r)
+	default:
+		h.give(w, r)
 	}
-	h.give(w, r)
 }
 
 // guarded serves this machine's programs and pages, but no other site's page.

@@ -27,6 +27,7 @@ type view struct {
 	Alarms    []rewards.Alarm
 	Rewards   []reward
 	Orders    []order
+	Endpoints []endpoint
 	Portfolio portfolio
 
 	Award *award // on the page of a reward
@@ -36,6 +37,7 @@ type view struct {
 	Form    form
 	Given   *reward // by the form, just now
 	Panel   *panel  // nil: the brokerage cannot be controlled
+	Tested  string  // the address of the webhook endpoint that a test was sent to, just now
 	Users   []user
 	Assets  []rewards.Asset
 	KeyFile string
@@ -133,7 +135,7 @@ func (h *handler) page(ctx context.Context, query url.Values) (view, error) {
 	if v.Given, err = h.given(ctx, query.Get("given")); err != nil {
 		return v, err
 	}
-	v.Form = v.newForm()
+	v.Form, v.Tested = v.newForm(), v.tested(query.Get("tested"))
 	if h.Control != nil {
 		v.Panel = &panel{Symbol: v.Form.Symbol, Done: panelDone(query)}
 	}
@@ -152,6 +154,9 @@ func (h *handler) live(ctx context.Context, query url.Values) (v view, err error
 		return v, err
 	}
 	if v.Portfolio, err = h.portfolio(ctx, query.Get("user"), v.Rewards); err != nil {
+		return v, err
+	}
+	if v.Endpoints, err = h.endpoints(ctx); err != nil {
 		return v, err
 	}
 	if v.Alarms, err = h.Store.Alarms(ctx); err != nil {
