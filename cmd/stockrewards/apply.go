@@ -216,3 +216,8 @@ func storedApps(ctx context.Context, s *store.Store) (map[string]config.Stored, 
 	}
 	return stored, nil
 }
+
+// Help implements kong.HelpProvider.
+func (c *applyCommand) Help() string {
+	return examples("apply apps.yaml --dry-run", "apply apps.yaml --secrets keys --reason 'the new shop'")
+}

@@ -49,7 +49,7 @@ func statusOf(e rewards.WebhookEndpoint) string {
 
 // endpointArg is the argument of a command about one endpoint.
 type endpointArg struct {
-	Endpoint string `arg:"" help:"Set the id of the webhook endpoint."`
+	Endpoint string `arg:"" help:"The id of the webhook endpoint, from webhook list."`
 }
 
 func (a endpointArg) id() (rewards.WebhookEndpointID, error) {
