@@ -14,7 +14,7 @@ const (
 	announceEvery = 15 * time.Second // between two pages
 	announceRetry = 2 * time.Second  // doubles up to announceEvery
 	pagePatience  = 5 * time.Second
-	openEvery     = 5 * time.Second // how soon an operator's decision is seen
+	openEvery     = time.Second // how soon an operator's decision is seen
 
 	daysBack  = 10 // of the process date: late announcements
 	daysAhead = 90

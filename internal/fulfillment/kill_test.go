@@ -228,6 +228,34 @@ func TestAPaymentSurvivesKills(t *testing.T) {
 	}, "SaveActivities", "BeginPayout", "SharePayout", "RecordRewards", "SavePaid")
 }
 
+// Sweeps and payouts rest between their transactions, for a few times as long as one takes and no
+// longer.
+func TestAPayoutRestsBriefly(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.investors()
+		id := w.post(dividend + "}")
+		w.until("2000-01-04 20:00:00")
+		w.run(5 * time.Second)
+		w.until("2000-01-10 02:30:00")
+		w.restartWith(hooked{w.store, func(name string, write func() error) error {
+			if name == "SharePayout" || name == "SavePaid" {
+				time.Sleep(50 * time.Millisecond)
+			}
+			return write()
+		}}, newClient(w.wire))
+		stop, done := w.start()
+		time.Sleep(20 * time.Second)
+		stop()
+		<-done
+		p, _, err := w.store.Payout(w.t.Context(), id)
+		w.check(err)
+		if took := p.PaidAt.Sub(p.SharedAt); took < 150*time.Millisecond || took > 500*time.Millisecond {
+			w.t.Errorf("after the parts were computed, recording the awards took %s", took)
+		}
+	})
+}
+
 // A worker that loses the lease between applying an action and its sweep changes nothing any more;
 // the next one goes on.
 func TestTheLeaseIsLostBeforeTheSweep(t *testing.T) {

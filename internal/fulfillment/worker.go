@@ -146,6 +146,9 @@ func (w *Worker) Step(ctx context.Context) time.Duration {
 		w.report(ctx, "alarms", w.alarms.end(ctx, w.store, w.log))
 		w.report(ctx, "why stocks are not ordered", w.stands.end(ctx, w.store, w.lease))
 	}
+	if rest := w.actions.nextSweep.Sub(w.now()); rest > 0 {
+		wait = min(wait, rest)
+	}
 	return min(wait, idleWait)
 }
 
