@@ -45,8 +45,7 @@ SEED  ?= 1
 
 sim: ## service-years under faults at every boundary, a seed each; YEARS=1 SEED=7 lives seed 7 again
 	tools/install.sh hledger
-	$(GO) test -count=1 -v -timeout=12h -run '^TestYears' ./test/sim -args -seed=$(SEED) -years=$(YEARS) -action-years=$(YEARS) \
-		-post-years=$(YEARS) -days=252
+	$(GO) test -count=1 -v -timeout=12h -run '^TestYears' ./test/sim -args -seed=$(SEED) -years=$(YEARS) -action-years=$(YEARS) -days=252
 
 exhaust: ## every fault at every effect of the lifecycles, and every pair of faults of some
 	$(GO) test -count=1 -v -timeout=12h -run 'Exhaustively$$' ./test/sim -args -pairs=1

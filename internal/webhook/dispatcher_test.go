@@ -1,6 +1,7 @@
 package webhook_test
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -108,6 +109,36 @@ func TestRetries(t *testing.T) {
 			t.Errorf("stored: %v, want 1 failed and 4 delivered", counts)
 		}
 		stop()
+	})
+}
+
+// A receiver that was stopped for an hour gets everything by the standard retries after it comes back, also when
+// the process starts again meanwhile. First attempts were made in order.
+func TestStoppedForAnHour(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		w.schedule = rewards.RetrySchedule()
+		e := w.endpoint("https://a/", refuse)
+		const times, each = 60, 2
+		for half := range 2 {
+			_, stop := w.dispatch("process " + strconv.Itoa(half))
+			for range times / 2 {
+				w.events(each)
+				time.Sleep(time.Minute)
+			}
+			stop()
+		}
+		before, ordered := distinct(w.received("https://a/"))
+		if len(before) != times*each || !ordered {
+			t.Errorf("while it was stopped: first attempts of %d events, ordered: %v; want %d", len(before), ordered, times*each)
+		}
+		w.receivers["https://a/"] = accept
+		_, stop := w.dispatch("the last process")
+		time.Sleep(3 * time.Hour) // the longest pause until then is two hours and a tenth
+		stop()
+		if counts := w.statuses(e); counts[rewards.DeliveryDelivered] != times*each || len(counts) != 1 {
+			t.Errorf("stored: %v, want %d delivered", counts, times*each)
+		}
 	})
 }
 

@@ -27,6 +27,8 @@ type world struct {
 	*storetest.World
 	t *testing.T
 
+	schedule []time.Duration // the pauses before retries
+
 	mu        sync.Mutex
 	receivers map[string]func(webhook.Request) rewards.WebhookAnswer // by URL
 	got       map[string][]webhook.Request
@@ -41,6 +43,7 @@ func inWorld(t *testing.T, test func(*testing.T, *world)) {
 		test(t, &world{
 			World: storetest.NewWorld(t, engine), t: t, got: make(map[string][]webhook.Request),
 			receivers: make(map[string]func(webhook.Request) rewards.WebhookAnswer),
+			schedule:  []time.Duration{5 * time.Second, time.Minute},
 		})
 		check(t, engine.Close())
 	})
@@ -104,7 +107,7 @@ func (w *world) events(n int) {
 func (w *world) dispatch(holder string) (d *webhook.Dispatcher, stop func()) {
 	d = webhook.New(webhook.Options{
 		Store: w, Sender: w, Sealer: plain{}, Observer: w, Encode: func(rewards.Event) []byte { return []byte(`{}`) },
-		Holder: holder, LeaseTTL: 6 * time.Second, Schedule: []time.Duration{5 * time.Second, time.Minute}, Now: time.Now,
+		Holder: holder, LeaseTTL: 6 * time.Second, Schedule: w.schedule, Now: time.Now,
 		Random: func(int64) int64 { return 0 }, Log: slog.New(slog.DiscardHandler),
 	})
 	ctx, cancel := context.WithCancel(context.Background())

@@ -22,6 +22,7 @@ type post struct {
 	postmen []*postman // of this window
 	running sync.WaitGroup
 	readers []*eventReader
+	feeds   [apps]feed
 	takings []*taking
 	budgets []rewards.Budget
 
