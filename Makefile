@@ -22,7 +22,7 @@ test: ## every test, with the race detector
 	$(GO) test $(RACE) -timeout 30m $$($(GO) list ./... | grep -v /test/sim)
 	$(GO) test $(RACE) ./internal/api -args -postgres # the whole interface over the other engine
 	$(GO) test ./test/sim # one goroutine, and much to do: without the race detector
-	cd tools && $(GO) test ./release # a release for linux/amd64
+	cd tools && $(GO) test -timeout 30m ./release # a release for linux/amd64
 
 test-long: ## what takes hours: long variants, kills, faults at every system call, fail-overs
 	$(GO) test $(RACE) -timeout 60m ./internal/api -args -long
