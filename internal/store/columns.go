@@ -22,14 +22,35 @@ func execRows(ctx context.Context, tx Tx, byRow, byColumn string, rows [][]any) 
 	if len(rows) == 0 {
 		return 0, nil
 	}
-	columns := make([]any, len(rows[0]))
-	for i := range columns {
-		var err error
-		if columns[i], err = column(rows, i); err != nil {
-			return 0, err
-		}
+	columns, err := columnsOf(rows)
+	if err != nil {
+		return 0, err
 	}
 	return tx.Exec(ctx, byColumn, columns...)
+}
+
+// execRowsLater is execRows for a statement whose count of rows does not matter, as in execLater.
+func execRowsLater(ctx context.Context, tx Tx, byRow, byColumn string, rows [][]any) error {
+	if _, network := tx.(NetworkTx); !network || len(rows) == 0 {
+		_, err := execRows(ctx, tx, byRow, byColumn, rows)
+		return err
+	}
+	columns, err := columnsOf(rows)
+	if err != nil {
+		return err
+	}
+	return execLater(ctx, tx, byColumn, columns...)
+}
+
+// columnsOf collects the arguments of all rows, at least one, as columns.
+func columnsOf(rows [][]any) (columns []any, err error) {
+	columns = make([]any, len(rows[0]))
+	for i := range columns {
+		if columns[i], err = column(rows, i); err != nil {
+			return nil, err
+		}
+	}
+	return columns, nil
 }
 
 // column collects the i-th argument of every row.

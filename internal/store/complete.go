@@ -12,11 +12,6 @@ import (
 // completeReversals completes the reversals that wait for rewards which an order made final. It
 // fails with ErrStale while a sweep changes one of a reward's stocks.
 func (s *Store) completeReversals(ctx context.Context, tx Tx, o rewards.OrderID, results []rewards.Result) error {
-	var one int
-	waits, err := fetchValues(ctx, tx, []any{&one}, `SELECT 1 FROM reversals WHERE completed_at = 0 LIMIT 1`)
-	if err != nil || !waits {
-		return err
-	}
 	pending, err := fetchAll(ctx, tx, scanReversal, `SELECT `+reversalColumns+` FROM (SELECT app_id AS of_app,
 		reward_id AS of_reward FROM order_rewards WHERE order_id = ?1) AS members CROSS JOIN reversals
 		WHERE app_id = of_app AND reward_id = of_reward AND completed_at = 0`, o[:])

@@ -46,10 +46,9 @@ func insertEvents(ctx context.Context, tx Tx, list []rewards.EventRow) error {
 			r.AppID[:], r.Last, int64(r.Types), r.Subject, rewards.AppendPositions([]byte{}, r.Positions), micros(r.At),
 		}
 	}
-	_, err := execRows(ctx, tx, `INSERT INTO events (app_id, last, types, subject, positions, at)
+	return execRowsLater(ctx, tx, `INSERT INTO events (app_id, last, types, subject, positions, at)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6)`, `INSERT INTO events (app_id, last, types, subject, positions, at)
 		SELECT * FROM unnest(?1::bytea[], ?2::bigint[], ?3::bigint[], ?4::bytea[], ?5::bytea[], ?6::bigint[])`, rows)
-	return err
 }
 
 // addActionEvents adds the events of changes of actions, one for each app that sees the action.

@@ -11,6 +11,9 @@ type NetworkTx interface {
 	CommitAll(ctx context.Context, n int, insert string, args ...any) (committed bool, err error)
 	// QueryOnly is Query for the only statement of a read. Its own snapshot suffices.
 	QueryOnly(ctx context.Context, each func(Row) error, query string, args ...any) error
+	// ExecLater sends a statement together with the next one, or with the commit. These then fail
+	// with its error, and nothing is committed.
+	ExecLater(query string, args ...any)
 	// ExcludeClients waits for the running WriteForClients and excludes others until the
 	// transaction, one of Write, ends. It must come before any lock.
 	ExcludeClients(ctx context.Context) error
@@ -45,4 +48,14 @@ type onlyTx struct{ NetworkTx }
 // Query implements Tx.
 func (tx onlyTx) Query(ctx context.Context, each func(Row) error, query string, args ...any) error {
 	return tx.QueryOnly(ctx, each, query, args...)
+}
+
+// execLater runs a statement whose count of rows does not matter. A NetworkTx sends it with the next.
+func execLater(ctx context.Context, tx Tx, query string, args ...any) error {
+	if network, ok := tx.(NetworkTx); ok {
+		network.ExecLater(query, args...)
+		return nil
+	}
+	_, err := tx.Exec(ctx, query, args...)
+	return err
 }

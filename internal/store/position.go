@@ -13,7 +13,7 @@ func addPosition(ctx context.Context, tx Tx, o rewards.Order, results []rewards.
 	if o.State != rewards.OrderSettled || o.FilledQty == 0 {
 		return nil
 	}
-	_, err := tx.Exec(ctx, `INSERT INTO positions (asset_id, booked) VALUES (?1, ?2)
+	err := execLater(ctx, tx, `INSERT INTO positions (asset_id, booked) VALUES (?1, ?2)
 		ON CONFLICT (asset_id) DO UPDATE SET booked = positions.booked + excluded.booked`,
 		int64(o.AssetID), int64(o.FilledQty))
 	if err != nil {

@@ -22,28 +22,20 @@ func (s *Store) SettleOrder(
 	change := &holdingChange{cache: s.held}
 	var apps []rewards.AppID
 	err := s.writeFenced(ctx, l, func(ctx context.Context, tx Tx) error {
-		if waits, err := sweeping(ctx, tx, o.AssetID); err != nil || waits {
-			return staleIf(waits, err)
+		stock, err := readStock(ctx, tx, o.AssetID)
+		if err != nil || stock.sweeping {
+			return staleIf(stock.sweeping, err)
 		}
 		claims, err := queryClaims(ctx, tx, o.ID)
 		if err != nil {
 			return err
 		}
-		house := money.Shares(0)
-		if o.HouseOffers() > 0 {
-			if house, err = houseShares(ctx, tx, o.AssetID); err != nil {
-				return err
-			}
-		}
-		settlement, err := book(claims, house)
+		settlement, err := book(claims, stock.house)
 		if err != nil {
 			return err
 		}
 		booked := o.WithSettlement(settlement, s.now())
-		if _, err := fetchValues(ctx, tx, []any{&booked.Generation}, `SELECT generation FROM assets WHERE id = ?1`,
-			int64(o.AssetID)); err != nil {
-			return err
-		}
+		booked.Generation = stock.generation
 		if err := updateOrder(ctx, tx, from, booked); err != nil {
 			return err
 		}
@@ -64,6 +56,9 @@ func (s *Store) SettleOrder(
 		if err := addEvents(ctx, tx, booked.SettledAt, booked.EventsOf(settlement.Results)); err != nil {
 			return err
 		}
+		if !stock.reversals {
+			return nil
+		}
 		return s.completeReversals(ctx, tx, o.ID, settlement.Results)
 	})
 	if err == nil {
@@ -71,6 +66,25 @@ func (s *Store) SettleOrder(
 		s.exposed.add(apps, o.AssetID)
 	}
 	return err
+}
+
+// bookedStock is what the booking of an order depends on.
+type bookedStock struct {
+	generation int64
+	sweeping   bool         // a sweep changes holdings of the stock
+	reversals  bool         // some reversal is pending
+	house      money.Shares // what the house has
+}
+
+func readStock(ctx context.Context, tx Tx, asset rewards.AssetID) (s bookedStock, err error) {
+	_, err = fetchValues(ctx, tx,
+		[]any{&s.generation, toFlag{&s.sweeping}, toFlag{&s.reversals}, (*int64)(&s.house)},
+		`SELECT a.generation, CASE WHEN EXISTS (SELECT 1 FROM switches w
+				WHERE w.swept_at = 0 AND (w.asset_id = a.id OR w.target_id = a.id)) THEN 1 ELSE 0 END,
+			CASE WHEN EXISTS (SELECT 1 FROM reversals v WHERE v.completed_at = 0) THEN 1 ELSE 0 END,
+			coalesce((SELECT h.quantity FROM house_holdings h WHERE h.asset_id = a.id), 0)
+		FROM assets a WHERE a.id = ?1`, int64(asset))
+	return s, err
 }
 
 // holdersOf lists the users whose holdings the results change.
@@ -129,7 +143,7 @@ func bookResults(ctx context.Context, tx Tx, o rewards.Order, results []rewards.
 		return errNotExecuting
 	}
 	const allocate = `INSERT INTO allocations (app_id, reward_id, order_id, amount, shares, user_id, at, cost) `
-	_, err = execRows(ctx, tx, allocate+`VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)`,
+	err = execRowsLater(ctx, tx, allocate+`VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)`,
 		allocate+`SELECT * FROM unnest(?1::bytea[], ?2::bytea[], ?3::bytea[], ?4::bigint[], ?5::bigint[], ?6::bytea[],
 		?7::bigint[], ?8::bigint[])`, allocated)
 	if err != nil {
@@ -137,13 +151,12 @@ func bookResults(ctx context.Context, tx Tx, o rewards.Order, results []rewards.
 	}
 	const add = ` ON CONFLICT (app_id, user_id, asset_id) DO UPDATE SET
 		quantity = holdings.quantity + excluded.quantity, cost_basis = holdings.cost_basis + excluded.cost_basis`
-	_, err = execRows(ctx, tx, `INSERT INTO holdings (app_id, user_id, asset_id, quantity, cost_basis, generation)
+	return execRowsLater(ctx, tx, `INSERT INTO holdings (app_id, user_id, asset_id, quantity, cost_basis, generation)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6)`+add, `INSERT INTO holdings (app_id, user_id, asset_id, quantity, cost_basis,
 		generation) SELECT app_id, user_id, asset_id, sum(quantity)::bigint, sum(cost_basis)::bigint, max(generation)
 		FROM unnest(?1::bytea[], ?2::bytea[], ?3::bigint[], ?4::bigint[], ?5::bigint[], ?6::bigint[])
 			AS held (app_id, user_id, asset_id, quantity, cost_basis, generation)
 		GROUP BY app_id, user_id, asset_id`+add, held)
-	return err
 }
 
 // appsOf lists the apps whose users get shares.

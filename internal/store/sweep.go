@@ -188,9 +188,8 @@ func addHouse(ctx context.Context, tx Tx, asset rewards.AssetID, by money.Shares
 	if by == 0 {
 		return nil
 	}
-	_, err := tx.Exec(ctx, `INSERT INTO house_holdings (asset_id, quantity) VALUES (?1, ?2)
+	return execLater(ctx, tx, `INSERT INTO house_holdings (asset_id, quantity) VALUES (?1, ?2)
 		ON CONFLICT (asset_id) DO UPDATE SET quantity = house_holdings.quantity + excluded.quantity,
 		short_since = CASE WHEN house_holdings.quantity + excluded.quantity >= 0 THEN 0
 			ELSE house_holdings.short_since END`, int64(asset), int64(by))
-	return err
 }

@@ -42,11 +42,18 @@ type session struct {
 	conn    *pgx.Conn
 	partial *atomic.Int32 // Engine.partial
 	begin   []string      // statements to send before the first one
+	later   []deferred    // statements to send before the next one
 	wrote   bool
 	ended   bool // its commit was sent, or its only statement
 
 	committed bool // by CommitAll
 	mayBeOnly bool // a statement can be sent without a transaction
+}
+
+// deferred is a statement of ExecLater.
+type deferred struct {
+	query string
+	args  []any
 }
 
 var (
@@ -86,7 +93,7 @@ func (e *Engine) run(
 	case err != nil || s.ended:
 	case durable && !s.wrote:
 		err = s.end(ctx, leaveTrace)
-	case len(s.begin) == 0:
+	case len(s.begin) == 0 || len(s.later) > 0:
 		err = s.end(ctx, "")
 	}
 	if clean = s.idle(ctx); !clean && err != nil {
@@ -146,28 +153,43 @@ func (s *session) send(ctx context.Context, query string, rows ...[]any) (pgx.Ba
 		return nil, errEnded
 	}
 	batch, begun := s.batch()
+	before := batch.Len()
 	translated := dialect(query)
 	for _, args := range rows {
 		batch.Queue(translated, args...)
 	}
 	results := s.conn.SendBatch(ctx, batch)
-	for range begun {
-		if _, err := results.Exec(); err != nil {
-			return nil, errors.Join(notBegun(err), results.Close())
+	for i := range before {
+		_, err := results.Exec()
+		if err != nil && i < begun {
+			err = notBegun(err)
+		}
+		if err != nil {
+			return nil, errors.Join(err, results.Close())
 		}
 	}
 	return results, nil
 }
 
 // batch returns a batch with the statements that begin the transaction, unless it has begun, and
-// their number.
+// their number. The statements of ExecLater follow them.
 func (s *session) batch() (*pgx.Batch, int) {
 	batch, begin := new(pgx.Batch), s.begin
 	s.begin = nil
 	for _, statement := range begin {
 		batch.Queue(statement)
 	}
+	for _, d := range s.later {
+		batch.Queue(dialect(d.query), d.args...)
+	}
+	s.later = nil
 	return batch, len(begin)
+}
+
+// ExecLater implements store.NetworkTx.
+func (s *session) ExecLater(query string, args ...any) {
+	s.later = append(s.later, deferred{query, args})
+	s.wrote = true
 }
 
 // Exec implements store.Tx.
