@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -23,7 +24,7 @@ func (f memoryFlags) limitMemory() error {
 	if err != nil {
 		return usageErrorf("--memory-limit %q: %w", f.MemoryLimit, err)
 	}
-	const percent = 400
+	const percent = 140
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(percent)
 	}
@@ -31,6 +32,13 @@ func (f memoryFlags) limitMemory() error {
 		debug.SetMemoryLimit(limit)
 	}
 	return nil
+}
+
+// releaseMemory frees what only the start needed. The collector waits for a multiple of what is live,
+// and the parser of migrations alone keeps 8 MiB in a pool, which lasts for two collections.
+func releaseMemory() {
+	runtime.GC()
+	debug.FreeOSMemory()
 }
 
 // parseMemory parses a size in MiB or GiB.

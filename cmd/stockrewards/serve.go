@@ -43,6 +43,7 @@ func (c *serveCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	releaseMemory()
 	address := s.Address()
 	if address == "" {
 		address = "nowhere"
