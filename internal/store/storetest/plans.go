@@ -78,6 +78,7 @@ func exceptions() []exception {
 		{"SELECT 1 FROM open_rewards WHERE app_id = ?1", "Seq Scan", little},
 		{"FROM orders WHERE state < 6 ORDER BY id", "orders_live", live},
 		{"FROM orders o WHERE o.state < 6", "orders_live", live},
+		{"AND asset_id = ?1 AND house < 0", "orders_live", live},
 		{"UPDATE orders SET symbol = ?2 WHERE state < 6 AND state = 1 AND asset_id = ?1", "orders_live", live},
 		{"SELECT min(asset_id) FROM open_rewards WHERE waiting = 1", "rewards_waiting", "jumps from stock to stock among waiting rewards"},
 		{"SELECT asset_id, state, filled_qty, settled_at FROM orders", "", snapshot},
@@ -111,7 +112,7 @@ func exceptions() []exception {
 func reversalExceptions() []exception {
 	const newest = "the LIMIT is met by the first rows of the index, newest first"
 	return []exception{
-		{"SELECT 1 FROM reversals WHERE completed_at = 0 LIMIT 1", "", "it reads the first row of the index"},
+		{"EXISTS (SELECT 1 FROM reversals v WHERE v.completed_at = 0)", "reversals_open", "it reads the first row of the index"},
 		{"FROM reversals WHERE app_id = ?1 AND id < ?2 ORDER BY", "", newest},
 		{"FROM reversals WHERE app_id = ?1 AND id < ?2 AND completed_at = 0", "reversals_open", newest},
 		{"FROM reversals WHERE app_id = ?1 AND id < ?2 AND completed_at > 0", "reversals_completed", newest},
