@@ -50,6 +50,18 @@ type Worker interface {
 	Busy() time.Duration
 }
 
+// Webhooks sends events to the endpoints of apps.
+type Webhooks interface {
+	// Count counts the endpoints that this process sends to.
+	Count() rewards.WebhookCounts
+}
+
+// Gate admits requests.
+type Gate interface {
+	// Followers is the number of requests that wait for events, streams included.
+	Followers() int
+}
+
 // Certificate is the TLS certificate of the API.
 type Certificate interface {
 	// NotAfter is when it expires.
@@ -69,6 +81,8 @@ type Options struct {
 	Market      Market
 	Intake      Intake
 	Worker      Worker
+	Webhooks    Webhooks // nil: this process sends nothing
+	Gate        Gate
 	Certificate Certificate    // nil without TLS
 	Server      DatabaseServer // nil over SQLite
 	DailyLimit  Limit          // of all orders

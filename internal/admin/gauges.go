@@ -39,6 +39,8 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 		"Time since the broker last confirmed the oldest price in use; it grows while the broker is down.",
 		age.Seconds())
 	s.gauge("prices_unusable", "Stocks that need a price and have no usable one.", number(unusable))
+	s.gauge("event_followers", "Requests that wait for events, streams included.", number(c.Gate.Followers()))
+	c.collectWebhooks(s)
 	if c.Certificate != nil {
 		s.gauge("tls_certificate_not_after_timestamp_seconds",
 			"When the TLS certificate expires, in seconds since 1970; missing without TLS.",
@@ -51,6 +53,24 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	}
 	c.collectRewards(s, v)
 	c.collectOrders(s, v)
+}
+
+// collectWebhooks sends the metrics of endpoints, which only a process that sends webhooks has.
+func (c *collector) collectWebhooks(s scrape) {
+	if c.Webhooks == nil {
+		return
+	}
+	n := c.Webhooks.Count()
+	const name, help = "webhook_endpoints", "Webhook endpoints that this process sends to."
+	s.gauge(name, help, number(n.Enabled), "status", "enabled")
+	s.gauge(name, help, number(n.Failing), "status", "failing")
+	s.gauge(name, help, number(n.Disabled), "status", "disabled")
+	var lag time.Duration
+	if !n.Oldest.IsZero() {
+		lag = max(0, c.Now().Sub(n.Oldest))
+	}
+	s.gauge("webhook_lag_seconds", "Age of the oldest event that an enabled endpoint was not sent; 0: all were sent.",
+		lag.Seconds())
 }
 
 func (c *collector) collectRewards(s scrape, v rewards.Overview) {

@@ -76,6 +76,8 @@ func TestMetricsCountEvents(t *testing.T) {
 		`broker_calls_total{operation="submit",outcome="not_sent"} 1`,
 		`broker_calls_total{operation="submit",outcome="unknown"} 1`,
 		`broker_call_duration_seconds_count{operation="submit"} 3`,
+		`event_followers 3`, `webhook_endpoints{status="enabled"} 5`, `webhook_endpoints{status="failing"} 2`,
+		`webhook_endpoints{status="disabled"} 1`,
 		`rewards_waiting 12`, `rewards_ordered 3`, `intake_queue_depth 7`, `notional_today_dollars 1.23456789e+06`,
 		`notional_limit_dollars +Inf`, `house_spending_today_dollars 0.59`, `house_spending_limit_dollars 100`,
 		`budget_used_dollars{app="shop",budget="daily",period="day"} 12.5`,
@@ -87,8 +89,8 @@ func TestMetricsCountEvents(t *testing.T) {
 			t.Errorf("%s is missing", want)
 		}
 	}
-	oldest := regexp.MustCompile(`(?m)^stockrewards_reward_oldest_waiting_age_seconds (36\d\d\.)`)
-	if !oldest.MatchString(text) || strings.Contains(text, "BREW") || strings.Contains(text, "01a1fdd5") {
+	oldest := regexp.MustCompile(`(?m)^stockrewards_(?:reward_oldest_waiting_age|webhook_lag)_seconds (36\d\d\.)`)
+	if len(oldest.FindAllString(text, -1)) != 2 || strings.Contains(text, "BREW") || strings.Contains(text, "01a1fdd5") {
 		t.Error(text)
 	}
 }

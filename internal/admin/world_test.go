@@ -71,6 +71,11 @@ func (w *world) PriceAge() (time.Duration, int) { return 3 * time.Second, w.unus
 func (w *world) Depth() int                     { return w.depth }
 func (w *world) NotAfter() time.Time            { return time.Unix(4_000_000_000, 0) }
 
+func (w *world) Followers() int { return 3 }
+func (w *world) Count() rewards.WebhookCounts {
+	return rewards.WebhookCounts{Enabled: 5, Failing: 2, Disabled: 1, Oldest: time.Now().Add(-time.Hour)}
+}
+
 type intake struct{ *world }
 
 func (i intake) Busy() time.Duration { return i.intake }
@@ -91,7 +96,7 @@ func newWorld(t *testing.T) *world {
 	w.metrics.WatchLog(func() int64 { return 7 })
 	var err error
 	w.admin, err = admin.New(admin.Options{
-		Metrics: w.metrics, Store: w, Market: w, Intake: intake{w}, Worker: worker{w}, Certificate: w,
+		Metrics: w.metrics, Store: w, Market: w, Intake: intake{w}, Worker: worker{w}, Certificate: w, Gate: w, Webhooks: w,
 		HouseLimit: admin.Limit{Exists: true, Amount: 100_000_000}, Now: time.Now, Log: slog.New(slog.DiscardHandler),
 	})
 	check(t, err)

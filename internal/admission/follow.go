@@ -15,6 +15,9 @@ const (
 	followAgain       = 5 * time.Second // before a refused follower should try again
 )
 
+// Followers returns the number of followers.
+func (g *Gate) Followers() int { return int(g.followers.Load()) }
+
 // Follow makes an admitted request a follower, which may Rest without a place. It fails with CodeTooMany
 // beyond the followers of the app, and with CodeUnavailable beyond those of all apps.
 func (t *Ticket) Follow() error {

@@ -129,3 +129,25 @@ type WebhookProgress struct {
 	Deliveries []Delivery
 	Trim       bool // delete the oldest of what was delivered
 }
+
+// WebhookCounts are numbers about endpoints.
+type WebhookCounts struct {
+	Enabled, Failing, Disabled int       // failing ones are enabled, and their last attempt failed
+	Oldest                     time.Time // of the events that an enabled endpoint was not sent; zero: all were sent
+}
+
+// Add counts an endpoint. oldest is the time of the oldest event that it was not sent; zero: all were sent.
+func (c *WebhookCounts) Add(e WebhookEndpoint, oldest time.Time) {
+	switch {
+	case e.Disabled != "":
+		c.Disabled++
+		return
+	case e.FailingSince.IsZero():
+		c.Enabled++
+	default:
+		c.Failing++
+	}
+	if !oldest.IsZero() && (c.Oldest.IsZero() || oldest.Before(c.Oldest)) {
+		c.Oldest = oldest
+	}
+}

@@ -36,7 +36,10 @@ func (s *Server) newAdmin() (*admin.Admin, error) {
 	o := admin.Options{
 		Metrics: s.metrics, Store: s.Store, Market: s.Market, Intake: s.intake, Worker: s.worker,
 		DailyLimit: limitOf(limits.DailyLimit), HouseLimit: limitOf(limits.HouseDailyLimit), Now: time.Now, Log: s.log,
-		Reference: s.reference,
+		Reference: s.reference, Gate: s.options.Gate,
+	}
+	if s.webhooks != nil {
+		o.Webhooks = s.webhooks
 	}
 	if s.certificate != nil {
 		o.Certificate = s.certificate

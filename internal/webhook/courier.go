@@ -61,6 +61,7 @@ type courier struct {
 // first is a first attempt.
 type first struct {
 	sequence int64
+	at       time.Time // of the event
 	ended    bool
 }
 
@@ -189,7 +190,7 @@ func (c *courier) start() {
 		event := c.queue[0]
 		c.queue = c.queue[1:]
 		r.delivery = c.d.newDelivery(c.e, event, now)
-		r.first = &first{sequence: event.Sequence}
+		r.first = &first{sequence: event.Sequence, at: event.At}
 		c.started = append(c.started, r.first)
 		c.previous, c.patience = make(chan struct{}), now.Add(startPatience)
 	}
@@ -287,6 +288,19 @@ func (c *courier) advance() {
 		c.e.Cursor = max(c.e.Cursor, c.read)
 	}
 	c.dirty = c.dirty || c.e.Cursor != before
+}
+
+// oldest returns the time of the oldest event whose first attempt has not ended; zero without one.
+func (c *courier) oldest() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case len(c.started) > 0:
+		return c.started[0].at
+	case len(c.queue) > 0:
+		return c.queue[0].At
+	}
+	return time.Time{}
 }
 
 // progress returns the endpoint, and with due set also what must be stored now. all ignores when it

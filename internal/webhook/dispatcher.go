@@ -99,11 +99,8 @@ type Dispatcher struct {
 	polled   time.Time
 
 	mu     sync.Mutex
-	counts Counts
+	counts rewards.WebhookCounts
 }
-
-// Counts are numbers of endpoints of this process.
-type Counts struct{ Healthy, Failing, Disabled int }
 
 // The intervals and limits of a dispatcher.
 const (
@@ -136,8 +133,8 @@ func (d *Dispatcher) Nudge() {
 	}
 }
 
-// Count returns how many endpoints this process sends to.
-func (d *Dispatcher) Count() Counts {
+// Count counts the endpoints that this process sends to.
+func (d *Dispatcher) Count() rewards.WebhookCounts {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.counts
@@ -338,21 +335,14 @@ func (d *Dispatcher) secretsOf(e rewards.WebhookEndpoint) (func(time.Time) [][]b
 // save stores the progress of the couriers that have some.
 func (d *Dispatcher) save(ctx context.Context, all bool) {
 	var list []rewards.WebhookProgress
-	var counts Counts
+	var counts rewards.WebhookCounts
 	now := d.now()
 	for _, c := range d.couriers {
 		p, due := c.progress(now, all)
 		if due {
 			list = append(list, p)
 		}
-		switch {
-		case p.Endpoint.Disabled != "":
-			counts.Disabled++
-		case !p.Endpoint.FailingSince.IsZero():
-			counts.Failing++
-		default:
-			counts.Healthy++
-		}
+		counts.Add(p.Endpoint, c.oldest())
 	}
 	d.mu.Lock()
 	d.counts = counts

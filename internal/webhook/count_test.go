@@ -1,0 +1,41 @@
+package webhook_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/webhook"
+)
+
+// The dispatcher counts endpoints by status, and knows the oldest event that an enabled one was not sent.
+func TestCount(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		w.endpoint("https://hangs/", nil)
+		w.endpoint("https://refuses/", refuse)
+		w.endpoint("https://gone/", func(webhook.Request) rewards.WebhookAnswer {
+			return rewards.WebhookAnswer{StatusCode: 410, Error: "the receiver answered 410"}
+		})
+		d, stop := w.dispatch("one")
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		want := rewards.WebhookCounts{Enabled: 3}
+		if got := d.Count(); got != want {
+			t.Errorf("before the first event: %+v, want %+v", got, want)
+		}
+		w.events(1)
+		d.Nudge()
+		time.Sleep(5 * time.Second)
+		got := d.Count()
+		if got.Enabled != 1 || got.Failing != 1 || got.Disabled != 1 || got.Oldest.IsZero() {
+			t.Errorf("after the event: %+v", got)
+		}
+		time.Sleep(20 * time.Second) // the attempt that hung has failed
+		if got := d.Count(); !got.Oldest.IsZero() || got.Failing != 2 {
+			t.Errorf("after the first attempts: %+v", got)
+		}
+		stop()
+	})
+}
