@@ -130,6 +130,16 @@ type WebhookProgress struct {
 	Trim       bool // delete the oldest of what was delivered
 }
 
+// Tests returns the deliveries of tests, which no cursor is about.
+func (p WebhookProgress) Tests() (list []Delivery) {
+	for _, d := range p.Deliveries {
+		if d.Test() {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
 // WebhookCounts are numbers about endpoints.
 type WebhookCounts struct {
 	Enabled, Failing, Disabled int       // failing ones are enabled, and their last attempt failed

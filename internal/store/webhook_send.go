@@ -92,7 +92,8 @@ func dueTests(
 }
 
 // SaveWebhooks stores what was sent to endpoints, in one transaction. It returns those of which
-// nothing was stored: another process has the shard now, or the endpoint was changed or deleted.
+// nothing was stored: another process has the shard now, or the endpoint was changed or deleted. What
+// became of the tests of a changed endpoint is stored all the same.
 func (s *Store) SaveWebhooks(
 	ctx context.Context, list []rewards.WebhookProgress,
 ) (stale map[rewards.WebhookEndpointID]bool, err error) {
@@ -113,14 +114,21 @@ func (s *Store) SaveWebhooks(
 			return err
 		}
 		var current []rewards.WebhookProgress
+		var tests []rewards.Delivery
 		for _, p := range list {
 			shard := shards[p.Shard.Number]
-			if shard.Epoch != p.Shard.Epoch || shard.Holder != p.Shard.Holder ||
-				versions[p.Endpoint.ID] != p.Endpoint.Version {
-				stale[p.Endpoint.ID] = true
+			version, exists := versions[p.Endpoint.ID]
+			switch mine := shard.Epoch == p.Shard.Epoch && shard.Holder == p.Shard.Holder; {
+			case mine && version == p.Endpoint.Version:
+				current = append(current, p)
 				continue
+			case mine && exists:
+				tests = append(tests, p.Tests()...)
 			}
-			current = append(current, p)
+			stale[p.Endpoint.ID] = true
+		}
+		if err := saveDeliveries(ctx, tx, tests); err != nil {
+			return err
 		}
 		return saveProgress(ctx, tx, current)
 	})

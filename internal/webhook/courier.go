@@ -49,6 +49,7 @@ type courier struct {
 	e       rewards.WebhookEndpoint // Cursor, FailingSince and Disabled are the newest
 	head    int64                   // the newest event of the app
 	recheck bool                    // a delivery may be due
+	urgent  bool                    // a delivery is due before the next regular storing
 	started []*first                // first attempts, in order, from the cursor on
 	sending map[int64]bool          // sequences of attempts under way
 	unsaved map[int64]rewards.Delivery
@@ -242,8 +243,11 @@ func (c *courier) finish(r result) {
 	c.e.Answered(r.answer, r.at)
 	d := r.delivery.After(r.answer, r.at, c.d.schedule, c.d.random)
 	c.unsaved[d.Sequence] = d
-	if d.Status == rewards.DeliveryPending && !d.NextAt.IsZero() && d.NextAt.Before(c.nextDue) {
-		c.nextDue = d.NextAt
+	if d.Status == rewards.DeliveryPending && !d.NextAt.IsZero() {
+		c.urgent = c.urgent || d.NextAt.Before(c.saved.Add(saveEvery+tick))
+		if d.NextAt.Before(c.nextDue) {
+			c.nextDue = d.NextAt
+		}
 	}
 	if d.Status == rewards.DeliveryDelivered {
 		c.trimmed++
@@ -309,11 +313,12 @@ func (c *courier) progress(now time.Time, all bool) (p rewards.WebhookProgress, 
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p = rewards.WebhookProgress{Endpoint: c.e, Shard: c.shard}
-	soon := c.e.Disabled != "" || len(c.unsaved) > mostUnsaved/2
+	soon := c.e.Disabled != "" || len(c.unsaved) > mostUnsaved/2 || c.urgent
 	if !c.dirty || now.Sub(c.saved) < saveEvery && !soon && !all {
 		return p, false
 	}
 	c.saving, c.unsaved, c.dirty, c.saved = c.unsaved, make(map[int64]rewards.Delivery), false, now
+	c.urgent = false
 	p.Deliveries = newestDelivered(c.saving)
 	const trimAfter = 200
 	if c.trimmed >= trimAfter {
@@ -328,13 +333,12 @@ func (c *courier) stored(ok bool) {
 	defer c.nudge()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !ok {
-		for sequence, d := range c.saving {
-			if _, newer := c.unsaved[sequence]; !newer {
-				c.unsaved[sequence] = d
-			}
+	for sequence, d := range c.saving {
+		if _, newer := c.unsaved[sequence]; !newer && !ok {
+			c.unsaved[sequence] = d
 		}
-		c.dirty = true
+		c.recheck = c.recheck || !d.NextAt.IsZero() // it may have become due meanwhile
 	}
+	c.dirty = c.dirty || !ok
 	c.saving = nil
 }

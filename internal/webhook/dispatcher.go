@@ -286,7 +286,7 @@ func (d *Dispatcher) readEndpoints(ctx, attempts context.Context) error {
 			continue
 		}
 		if c != nil {
-			c.cancel()
+			d.replace(ctx, c)
 		}
 		keep[e.ID] = true
 		d.couriers[e.ID] = d.hire(ctx, attempts, newCourier(d, e, shard, secrets))
@@ -303,6 +303,15 @@ func (d *Dispatcher) readEndpoints(ctx, attempts context.Context) error {
 		}
 	}
 	return nil
+}
+
+// replace stops the courier of a changed endpoint, and stores what became of its tests.
+func (d *Dispatcher) replace(ctx context.Context, c *courier) {
+	c.cancel()
+	if p, due := c.progress(d.now(), true); due {
+		_, err := d.store.SaveWebhooks(ctx, []rewards.WebhookProgress{p})
+		d.report(ctx, "cannot store what became of tests", err)
+	}
 }
 
 // hire starts a courier.

@@ -219,6 +219,66 @@ func TestPing(t *testing.T) {
 	})
 }
 
+// A test is not sent again because its endpoint was changed a moment after it.
+func TestPingBeforeAChange(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		e := w.endpoint("https://a/", accept)
+		d, stop := w.dispatch("one")
+		time.Sleep(time.Second)
+		for i := range 3 {
+			failure := func(_ any, err error) { check(t, err) }
+			failure(w.AddWebhookTest(t.Context(), e.AppID, e.ID))
+			d.Nudge()
+			time.Sleep(50 * time.Millisecond)
+			failure(w.ChangeWebhookEndpoint(t.Context(), e.AppID, e.ID, func(e *rewards.WebhookEndpoint) {
+				e.Description = "changed"
+			}))
+			d.Nudge()
+			time.Sleep(3 * time.Second)
+			if got := w.received("https://a/"); len(got) != i+1 {
+				t.Fatalf("%d requests after %d tests", len(got), i+1)
+			}
+		}
+		stop()
+	})
+}
+
+// A retry comes when its pause has passed, also when the outcome of the attempt before is not stored yet.
+func TestRetriesInTime(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		var tried []time.Time
+		w.schedule = []time.Duration{300 * time.Millisecond, time.Second, time.Second}
+		var first rewards.EventID
+		w.endpoint("https://a/", func(r webhook.Request) rewards.WebhookAnswer {
+			if first.IsZero() {
+				first = r.ID
+				return accept(r)
+			}
+			tried = append(tried, time.Now())
+			return refuse(r)
+		})
+		d, stop := w.dispatch("one")
+		time.Sleep(time.Second)
+		for range 2 {
+			w.events(1)
+			d.Nudge()
+			time.Sleep(200 * time.Millisecond) // the first outcome is stored, the second waits for its turn
+		}
+		time.Sleep(10 * time.Second)
+		stop()
+		if len(tried) != 4 {
+			t.Fatalf("%d attempts, want 4", len(tried))
+		}
+		for i := range 3 {
+			if late := tried[i+1].Sub(tried[i]) - w.schedule[i]; late < 0 || late > 200*time.Millisecond {
+				t.Errorf("retry %d came %s late", i+1, late)
+			}
+		}
+	})
+}
+
 // A process that starts again, or takes over, goes on where the one before had come to.
 func TestTakeover(t *testing.T) {
 	t.Parallel()
