@@ -21,6 +21,7 @@ import (
 type listener struct {
 	*world.Process
 
+	out   *os.File
 	lines *bufio.Scanner
 }
 
@@ -35,15 +36,15 @@ func listen(t *testing.T, s *service, args ...string) *listener {
 	p, _ := world.Begin(t, "listen", cmd)
 	noError(t, in.Close())
 	t.Cleanup(func() { _ = out.Close() })
-	noError(t, out.SetReadDeadline(time.Now().Add(2*time.Minute)))
-	l := &listener{p, bufio.NewScanner(out)}
+	l := &listener{p, out, bufio.NewScanner(out)}
 	l.await(t, "Forwarding the events after ")
 	return l
 }
 
-// await reads lines until one has the text, and returns that one.
+// await reads lines for at most two minutes until one has the text, and returns that one.
 func (l *listener) await(t *testing.T, text string) string {
 	t.Helper()
+	noError(t, l.out.SetReadDeadline(time.Now().Add(2*time.Minute)))
 	for l.lines.Scan() {
 		if strings.Contains(l.lines.Text(), text) {
 			return l.lines.Text()

@@ -21,7 +21,7 @@ type commands struct {
 	Serve       serveCommand       `cmd:"" group:"Service" help:"Run the service, over SQLite or PostgreSQL."`
 	Paper       paperCommand       `cmd:"" group:"Service" help:"Run a paper brokerage that speaks Alpaca's API and can inject faults."`
 	Listen      listenCommand      `cmd:"" group:"For client developers" help:"Forward the events of an app to a webhook receiver on this machine."`
-	Trigger     triggerCommand     `cmd:"" group:"For client developers" help:"Make an event of a type happen, to try a webhook receiver."`
+	Trigger     triggerCommand     `cmd:"" group:"For client developers" help:"Cause an event of a type, to try a webhook receiver."`
 	Health      healthCommand      `cmd:"" group:"Service" help:"Ask a running service at its --admin-listen whether it is ready; the exit status is 0 when it is."`
 	App         appCommands        `cmd:"" group:"Apps" help:"Create, list, suspend, resume and limit client apps."`
 	Apply       applyCommand       `cmd:"" group:"Apps" help:"Make apps, budgets, limits and webhook endpoints what a YAML file says; --dry-run shows the difference."`

@@ -3,7 +3,7 @@ package rewards
 import "stockrewards/internal/money"
 
 // HouseOffer returns the dollars of awards that the house's own shares of a stock may pay for: their
-// value at the last price and one percent less, because the order's own price counts in the end, less
+// value at the last price and five percent less, because the order's own price counts in the end, less
 // what the house offers in orders that are not booked. It is zero when the price is unknown.
 func HouseOffer(has money.Shares, price money.Price, promised money.USD) money.USD {
 	if has <= 0 || price <= 0 {
@@ -13,7 +13,8 @@ func HouseOffer(has money.Shares, price money.Price, promised money.USD) money.U
 	if err != nil {
 		return 0
 	}
-	return max(0, value-value/100-1-promised)
+	const margin = 20 // a twentieth; what the shares cannot pay for would wait for another order
+	return max(0, value-value/margin-1-promised)
 }
 
 // HousePays returns the dollars that the house adds to the order.

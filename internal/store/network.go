@@ -12,7 +12,7 @@ type NetworkTx interface {
 	// QueryOnly is Query for the only statement of a read. Its own snapshot suffices.
 	QueryOnly(ctx context.Context, each func(Row) error, query string, args ...any) error
 	// ExecLater sends a statement together with the next one, or with the commit. These then fail
-	// with its error, and nothing is committed.
+	// with its error, and nothing is committed. It must change at least one row.
 	ExecLater(query string, args ...any)
 	// ExcludeClients waits for the running WriteForClients and excludes others until the
 	// transaction, one of Write, ends. It must come before any lock.

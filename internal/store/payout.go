@@ -43,12 +43,16 @@ func payoutOf(ctx context.Context, tx Tx, action string) (rewards.Payout, bool, 
 
 // BeginPayout books the broker's payment for an action. A payment that was booked before, for this
 // or another action, changes nothing. Without a counted quantity all booked shares count. It fails
-// with ErrStale while it is not recorded who is entitled, or when nobody is, and with ErrLostLease.
+// with ErrStale while it is not recorded who is entitled, when nobody is, or when an operator has
+// ignored the action, and with ErrLostLease.
 func (s *Store) BeginPayout(ctx context.Context, l rewards.Lease, action string, p rewards.Payment) error {
 	return s.writeFenced(ctx, l, func(ctx context.Context, tx Tx) error {
 		list, err := switchesOf(ctx, tx, action)
 		if err != nil || len(list) == 0 {
 			return staleIf(true, err)
+		}
+		if err := notIgnored(ctx, tx, action); err != nil {
+			return err
 		}
 		w := list[len(list)-1]
 		if w.SweptAt.IsZero() {
@@ -67,15 +71,25 @@ func (s *Store) BeginPayout(ctx context.Context, l rewards.Lease, action string,
 	})
 }
 
+// notIgnored fails with ErrStale when an operator has ignored the action.
+func notIgnored(ctx context.Context, tx Tx, action string) error {
+	a, err := actionByID(ctx, tx, action)
+	return staleIf(a.State == rewards.ActionIgnored, err)
+}
+
 // payoutPart is how many users a transaction shares cash among.
 const payoutPart = 1_000
 
 // SharePayout computes the next users' parts of a payment, some thousand in one transaction, and
-// reports whether all are computed. It fails with ErrStale without a payment, and with ErrLostLease.
+// reports whether all are computed. It fails with ErrStale without a payment, or when an operator has
+// ignored the action, and with ErrLostLease.
 func (s *Store) SharePayout(ctx context.Context, l rewards.Lease, action string) (done bool, err error) {
 	err = s.writeFenced(ctx, l, func(ctx context.Context, tx Tx) error {
 		p, part, err := payoutEffects(ctx, tx, action)
 		if done = err == nil && !p.SharedAt.IsZero(); err != nil || done {
+			return err
+		}
+		if err := notIgnored(ctx, tx, action); err != nil {
 			return err
 		}
 		var rows [][]any

@@ -21,11 +21,11 @@ func (c *courier) begin(ctx context.Context) bool {
 func (c *courier) fill(ctx context.Context) time.Duration {
 	now := c.d.now()
 	c.mu.Lock()
-	e, head, recheck := c.e, c.head, c.recheck
-	c.recheck = false
+	e, head, look := c.e, c.head, len(c.due) == 0 && (c.recheck || !now.Before(c.nextDue))
+	c.recheck = c.recheck && !look
 	c.mu.Unlock()
 	wait := idleCheck
-	if len(c.due) == 0 && (recheck || !now.Before(c.nextDue)) {
+	if look {
 		c.readDue(ctx, e, now)
 	}
 	if e.Disabled == "" && len(c.queue) == 0 && head > c.read && !c.readEvents(ctx, e, head) {

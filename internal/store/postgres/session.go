@@ -90,6 +90,8 @@ func (e *Engine) run(
 	switch {
 	case err != nil && s.committed:
 		err = unknown(err)
+	case err == nil && s.ended && len(s.later) > 0:
+		err = errEnded
 	case err != nil || s.ended:
 	case durable && !s.wrote:
 		err = s.end(ctx, leaveTrace)

@@ -29,22 +29,22 @@ func testHouseOffers(t *testing.T, w *World) {
 	check(t, w.Settle(t, plan(false, 2_000_000, 2_000_000), "filled", 10_000_000, dollar200))
 	w.houseShares(t, "not offered", 3_000_000)
 	first := plan(true, 1_200_000, 1_000_000)
-	second := plan(true, 5_000_000, 4_610_000) // $0.594 less the $0.20 of the first, up to the cent
+	second := plan(true, 5_000_000, 4_640_000) // $0.57 less the $0.20 of the first, up to the cent
 	third := plan(true, 3_000_000, 3_000_000)
 	w.wantRows(t, "dollars spent by the house", 600_000, `SELECT house FROM spending`)
 	check(t, w.Settle(t, first, "filled", 5_000_000, dollar200))
 	w.houseShares(t, "gave to the first", 2_000_000)
 	w.wantRows(t, "shares of its award", 6_000_000, `SELECT shares FROM allocations WHERE amount = 1200000`)
-	check(t, w.Settle(t, second, "filled", 46_100_000, dollar200/2))
+	check(t, w.Settle(t, second, "filled", 46_400_000, dollar200/2))
 	w.houseShares(t, "gave all to the second, at half the price", 0)
-	w.wantRows(t, "dollars of its award", 4_810_000, `SELECT amount FROM allocations WHERE shares = 48100000`)
+	w.wantRows(t, "dollars of its award", 4_840_000, `SELECT amount FROM allocations WHERE shares = 48400000`)
 	check(t, w.Settle(t, third, "filled", 15_000_000, dollar200))
 	w.houseShares(t, "nothing was left", 0)
 	r := w.planRequest(t)
 	r.Limits.TopUp = true
 	o, hold, err := w.PlanOrder(t.Context(), w.lease, r)
 	check(t, err)
-	if hold != rewards.NoHold || o.Notional != money.Dollar || o.House != 810_000 {
+	if hold != rewards.NoHold || o.Notional != money.Dollar || o.House != 840_000 {
 		t.Errorf("the rest of the second: hold %d, an order of %s, %s of the house", hold, o.Notional, o.House)
 	}
 }

@@ -267,6 +267,13 @@ func testPayoutRefused(t *testing.T, w *World) {
 	w.sweep(t)
 	err = w.BeginPayout(t.Context(), w.lease, "nobody", rewards.Payment{ActivityID: "z", Net: 1})
 	want("nobody had shares", err, rewards.ErrStale)
+	w.entitle(t, "ignored")
+	check(t, w.BeginPayout(t.Context(), w.lease, "ignored", rewards.Payment{ActivityID: "i", Net: 1_000_000}))
+	by := w.As(rewards.Operator{Actor: "ann@db1", Command: "action ignore", Reason: "paid twice"})
+	check(t, failure(by.IgnoreAction(t.Context(), "ignored")))
+	want("the action is ignored", failure(w.SharePayout(t.Context(), w.lease, "ignored")), rewards.ErrStale)
+	err = w.BeginPayout(t.Context(), w.lease, "ignored", rewards.Payment{ActivityID: "j", Net: 1})
+	want("the action is ignored", err, rewards.ErrStale)
 }
 
 // testOwedCash: what did not become an award is owed: a merger's cash, and cash whose award

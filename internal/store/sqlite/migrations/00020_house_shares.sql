@@ -7,3 +7,6 @@ PRAGMA writable_schema = ON;
 UPDATE sqlite_schema SET sql = replace(replace(sql, 'house >= 0 AND house <=notional', 'house <= notional              '),
     'house_shares BETWEEN 0 AND filled_qty', 'house_shares <= filled_qty           ') WHERE name = 'orders';
 PRAGMA writable_schema = OFF;
+-- The connection that migrates reads the changed rules only after another change of the schema.
+CREATE TABLE reread (x INTEGER) STRICT;
+DROP TABLE reread;
