@@ -90,6 +90,10 @@ func newEntry(b rewards.Booking) (e entry, err error) {
 			e.houseCost += p.Bought.Amount
 		}
 	}
+	// Dollars that are too few for a share to change hands are posted without any.
+	if e.housePaid < 0 && (b.Order.HouseShares < 0) != (e.houseCost < 0) {
+		e.housePaid, e.houseCost = e.housePaid-e.houseCost, 0
+	}
 	return e, nil
 }
 
@@ -110,21 +114,16 @@ func (e entry) write(j *journal, symbol string) {
 	e.writeHouse(j, symbol)
 }
 
-// writeHouse books the house's shares, and what it paid for them or got for its own. Dollars that
-// are too few for a share to change hands are posted without any.
+// writeHouse books the house's shares, and what it paid for them or got for its own.
 func (e entry) writeHouse(j *journal, symbol string) {
-	cost, paid, got := e.houseCost, e.housePaid, e.Order.HouseShares
-	if paid < 0 && (got < 0) != (cost < 0) {
-		cost, paid = 0, paid-cost
-	}
-	if got != 0 || cost != 0 {
-		j.posting(house, atCost(-got, symbol, max(cost, -cost)))
+	if got := e.Order.HouseShares; got != 0 || e.houseCost != 0 {
+		j.posting(house, atCost(-got, symbol, max(e.houseCost, -e.houseCost)))
 	}
 	switch {
-	case e.housePaid < 0 && paid != 0:
-		j.posting(sold, dollars(paid))
-	case paid != 0:
-		j.posting(topUp, dollars(paid))
+	case e.housePaid > 0:
+		j.posting(topUp, dollars(e.housePaid))
+	case e.housePaid < 0:
+		j.posting(sold, dollars(e.housePaid))
 	}
 }
 

@@ -308,7 +308,7 @@ func (d *Dispatcher) readEndpoints(ctx, attempts context.Context) error {
 // replace stops the courier of a changed endpoint, and stores what became of its tests.
 func (d *Dispatcher) replace(ctx context.Context, c *courier) {
 	c.cancel()
-	if p, due := c.progress(d.now(), true); due {
+	if p, due := c.progress(d.now(), true); due && len(p.Tests()) > 0 {
 		_, err := d.store.SaveWebhooks(ctx, []rewards.WebhookProgress{p})
 		d.report(ctx, "cannot store what became of tests", err)
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	mathrand "math/rand/v2"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -18,9 +17,6 @@ import (
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store"
-	"stockrewards/internal/store/postgres"
-	"stockrewards/internal/store/postgres/pgtest"
-	"stockrewards/internal/store/sqlite"
 )
 
 // The size of a history about a budget. It is judged as one whole.
@@ -116,23 +112,13 @@ func TestCheckerOfBudgets(t *testing.T) {
 
 func TestBudgetsOnSQLite(t *testing.T) {
 	t.Parallel()
-	engine, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "rewards.db"), sqlite.Options{})
-	check(t, err)
-	playBudgets(t, engine)
+	playBudgets(t, sqliteEngines(t)...)
 }
 
 // Three of each, as in three processes, over one PostgreSQL database.
 func TestBudgetsOnPostgreSQL(t *testing.T) {
 	t.Parallel()
-	url, err := pgtest.Start(t).NewDatabase(t.Context())
-	check(t, err)
-	var engines []store.Engine
-	for range 3 {
-		engine, err := postgres.Open(t.Context(), url, postgres.Options{Connections: 4})
-		check(t, err)
-		engines = append(engines, engine)
-	}
-	playBudgets(t, engines...)
+	playBudgets(t, postgresEngines(t, 3)...)
 }
 
 // playBudgets checks that concurrent awards of an app with a budget, with cancellations between

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	mathrand "math/rand/v2"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -15,9 +14,6 @@ import (
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store"
-	"stockrewards/internal/store/postgres"
-	"stockrewards/internal/store/postgres/pgtest"
-	"stockrewards/internal/store/sqlite"
 )
 
 // opsOfReversals is the number of requests of a history about reversals. It is judged as one whole.
@@ -25,23 +21,13 @@ const opsOfReversals = 36
 
 func TestReversalsOnSQLite(t *testing.T) {
 	t.Parallel()
-	engine, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "rewards.db"), sqlite.Options{})
-	check(t, err)
-	playReversals(t, engine)
+	playReversals(t, sqliteEngines(t)...)
 }
 
 // Three of each, as in three processes, over one PostgreSQL database.
 func TestReversalsOnPostgreSQL(t *testing.T) {
 	t.Parallel()
-	url, err := pgtest.Start(t).NewDatabase(t.Context())
-	check(t, err)
-	var engines []store.Engine
-	for range 3 {
-		engine, err := postgres.Open(t.Context(), url, postgres.Options{Connections: 4})
-		check(t, err)
-		engines = append(engines, engine)
-	}
-	playReversals(t, engines...)
+	playReversals(t, postgresEngines(t, 3)...)
 }
 
 // playReversals checks that concurrent reversals of an award, while it is ordered and bought, equal a

@@ -30,23 +30,34 @@ var (
 // The handler, the intake and the store, over an SQLite file.
 func TestLinearizableOnSQLite(t *testing.T) {
 	t.Parallel()
-	engine, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "rewards.db"), sqlite.Options{})
-	check(t, err)
-	play(t, newSite(t, engine), func(n int) bool { return n >= *operations })
+	play(t, newSite(t, sqliteEngines(t)...), func(n int) bool { return n >= *operations })
 }
 
 // Two of each, as in two processes, over one PostgreSQL database.
 func TestLinearizableOnPostgreSQL(t *testing.T) {
 	t.Parallel()
+	play(t, newSite(t, postgresEngines(t, 2)...), func(n int) bool { return n >= *operations })
+}
+
+// sqliteEngines opens the engine of a new SQLite file.
+func sqliteEngines(t *testing.T) []store.Engine {
+	t.Helper()
+	engine, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "rewards.db"), sqlite.Options{})
+	check(t, err)
+	return []store.Engine{engine}
+}
+
+// postgresEngines opens n engines, as n processes do, over one new PostgreSQL database.
+func postgresEngines(t *testing.T, n int) (engines []store.Engine) {
+	t.Helper()
 	url, err := pgtest.Start(t).NewDatabase(t.Context())
 	check(t, err)
-	var engines []store.Engine
-	for range 2 {
+	for range n {
 		engine, err := postgres.Open(t.Context(), url, postgres.Options{Connections: 4})
 		check(t, err)
 		engines = append(engines, engine)
 	}
-	play(t, newSite(t, engines...), func(n int) bool { return n >= *operations })
+	return engines
 }
 
 // newSite serves the API once per engine; all engines use one database.
