@@ -83,7 +83,7 @@ func actionID(c call) (id string, refuse func(error) error) {
 func (s *server) getAction(ctx context.Context, c call) (reply, error) {
 	id, refuse := actionID(c)
 	a, err := s.Service.Action(ctx, c.app, id)
-	return single(http.StatusOK, "corporateAction", appendAction, a, refuse(err))
+	return single(s, http.StatusOK, "corporateAction", appendAction, a, refuse(err))
 }
 
 // listEffects serves GET /v1/corporate-actions/{corporateActionId}/effects (additions, section 7).

@@ -58,6 +58,7 @@ type server struct {
 	Options
 	table    []route
 	decoders sync.Pool     // of *jsontext.Decoder
+	buffers  sync.Pool     // of *[]byte, for responses and log lines
 	draining chan struct{} // closed when followers must end
 }
 

@@ -13,9 +13,9 @@ func (s *server) listAssets(ctx context.Context, _ call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	o := begin(nil)
+	o := s.begin()
 	appendList(&o, "assets", assets, appendAsset)
-	return reply{status: http.StatusOK, body: o.end()}, nil
+	return o.reply(http.StatusOK), nil
 }
 
 // appendAsset writes an asset (specification, section 2.4).

@@ -13,9 +13,9 @@ func (s *server) listBudgets(ctx context.Context, c call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	o := begin(nil)
+	o := s.begin()
 	appendList(&o, "budgets", budgets, appendBudget)
-	return reply{status: http.StatusOK, body: o.end()}, nil
+	return o.reply(http.StatusOK), nil
 }
 
 // appendBudget writes a budget (additions, section 3).

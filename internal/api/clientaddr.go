@@ -61,5 +61,5 @@ func hostOf(remote string) string {
 	if colon := strings.LastIndexByte(remote, ':'); colon >= 0 {
 		remote = remote[:colon]
 	}
-	return strings.Trim(remote, "[]")
+	return strings.TrimSuffix(strings.TrimPrefix(remote, "["), "]")
 }

@@ -252,9 +252,8 @@ func (f *form) metadata(name string) (kept, canonical string) {
 	if !ok {
 		return "", ""
 	}
-	c := v.Clone()
 	// Numbers stay as written: as floats, 9007199254740993 would equal 9007199254740992.
-	err := c.Canonicalize(jsontext.CanonicalizeRawInts(false), jsontext.CanonicalizeRawFloats(false))
+	c, err := jsontext.AppendFormat(nil, v, jsontext.ReorderRawObjects(true))
 	if err == nil && !bytes.Equal(v, c) { // most clients write the canonical form
 		err = v.Compact()
 	}
@@ -264,7 +263,11 @@ func (f *form) metadata(name string) (kept, canonical string) {
 	case len(v) > rewards.MaxMetadataBytes:
 		f.issue(name, "must have at most "+strconv.Itoa(rewards.MaxMetadataBytes)+" bytes without white space")
 	case string(v) != "{}":
-		return string(v), string(c)
+		kept = string(v)
+		if bytes.Equal(v, c) {
+			return kept, kept
+		}
+		return kept, string(c)
 	}
 	return "", ""
 }

@@ -29,12 +29,11 @@ func (s *server) listEvents(ctx context.Context, c call) (reply, error) {
 	next := q.filters()
 	next.Set("after", strconv.FormatInt(page.Next, 10))
 	next.Set("limit", strconv.Itoa(limit))
-	o := begin(nil)
+	o := s.begin()
 	appendList(&o, "events", page.Events, appendEvent)
-	return reply{
-		status: http.StatusOK, body: o.end(),
-		link: "<" + (&url.URL{Path: c.URL.Path}).EscapedPath() + "?" + next.Encode() + `>; rel="next"`,
-	}, nil
+	r := o.reply(http.StatusOK)
+	r.link = "<" + (&url.URL{Path: c.URL.Path}).EscapedPath() + "?" + next.Encode() + `>; rel="next"`
+	return r, nil
 }
 
 // getEvent serves GET /v1/events/{eventId} (additions, section 4).
@@ -44,7 +43,7 @@ func (s *server) getEvent(ctx context.Context, c call) (reply, error) {
 		return reply{}, err
 	}
 	e, err := s.Service.Event(ctx, c.app, id)
-	return single(http.StatusOK, "event", appendEvent, e, err)
+	return single(s, http.StatusOK, "event", appendEvent, e, err)
 }
 
 // digits reads an optional integer from 0 to most that is written in digits alone; 0 when not given.

@@ -30,6 +30,9 @@ func begin(b []byte) object {
 
 func (o *object) end() []byte { return append(o.b, '}') }
 
+// reply ends the object and replies with it. The buffer is used again after the response.
+func (o *object) reply(status int) reply { return reply{status: status, body: o.end(), reusable: true} }
+
 func (o *object) name(name string) {
 	if !o.empty {
 		o.b = append(o.b, ',')

@@ -40,16 +40,17 @@ func (l listing[T]) reply(s *server, c call, q *query) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	r := reply{status: http.StatusOK}
+	var link string
 	if len(items) > limit {
 		items = items[:limit]
 		next := q.filters()
 		next.Set("cursor", s.encodeCursor(c, q, l.place(items[limit-1])))
 		next.Set("limit", strconv.Itoa(limit))
-		r.link = "<" + (&url.URL{Path: c.URL.Path}).EscapedPath() + "?" + next.Encode() + `>; rel="next"`
+		link = "<" + (&url.URL{Path: c.URL.Path}).EscapedPath() + "?" + next.Encode() + `>; rel="next"`
 	}
-	o := begin(nil)
+	o := s.begin()
 	appendList(&o, l.name, items, l.append)
-	r.body = o.end()
+	r := o.reply(http.StatusOK)
+	r.link = link
 	return r, nil
 }

@@ -117,7 +117,7 @@ func (c *conn) Write(b []byte) (int, error) {
 		return 0, err // broken, or the client never spoke TLS: there was no response
 	}
 	client := hostOf(c.RemoteAddr().String())
-	c.options.logRequest(requestLog{at: time.Now(), id: id, status: http.StatusBadRequest, address: client})
+	c.options.logRequest(&requestLog{at: time.Now(), id: id, status: http.StatusBadRequest, address: client})
 	return len(b), nil
 }
 

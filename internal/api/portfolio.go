@@ -17,12 +17,12 @@ func (s *server) getPortfolio(ctx context.Context, c call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	o := begin(nil)
+	o := s.begin()
 	o.number("value", p.Value.Append)
 	o.number("costBasis", p.CostBasis.Append)
 	o.optional("change", p.Change)
 	appendList(&o, "holdings", p.Holdings, appendHolding)
-	return reply{status: http.StatusOK, body: o.end()}, nil
+	return o.reply(http.StatusOK), nil
 }
 
 // appendHolding writes a holding (specification, section 2.3).

@@ -18,27 +18,26 @@ type requestLog struct {
 	key     rewards.Key // zero when the request had no valid key
 	address string      // the client's
 	items   tally       // of a batch
+	line    []byte      // for the log line, which logRequest appends
 }
 
-const (
-	maxMethod = 16  // bytes of a method in the log
-	usualLine = 448 // bytes that most lines fit into
-)
+const maxMethod = 16 // bytes of a method in the log
 
 // logRequest logs and observes a response, including those that net/http writes itself.
-func (o Options) logRequest(l requestLog) {
+func (o *Options) logRequest(l *requestLog) {
 	if o.Observe != nil {
 		o.Observe(l.method, l.route, l.status, l.took)
 	}
 	if o.RequestLog != nil {
-		_, _ = o.RequestLog.Write(l.line()) // there is nowhere to report a log failure
+		l.write()
+		_, _ = o.RequestLog.Write(l.line) // there is nowhere to report a log failure
 	}
 }
 
-// line formats the log line as log/slog's JSON handler would. Through slog it takes four
+// write formats the log line as log/slog's JSON handler would. Through slog it takes four
 // times as long.
-func (l requestLog) line() []byte {
-	o := begin(make([]byte, 0, usualLine))
+func (l *requestLog) write() {
+	o := begin(l.line)
 	o.name("time")
 	o.b = append(l.at.AppendFormat(append(o.b, '"'), time.RFC3339Nano), '"')
 	o.raw("level", `"INFO"`)
@@ -53,7 +52,7 @@ func (l requestLog) line() []byte {
 	logID(&o, "key", l.key.ID)
 	o.string("address", l.address)
 	l.items.append(&o)
-	return append(o.end(), '\n')
+	l.line = append(o.end(), '\n')
 }
 
 // logID writes an id; the zero id becomes "".

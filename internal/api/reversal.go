@@ -24,7 +24,7 @@ func (s *server) createReversal(ctx context.Context, c call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return keyed("reversal", appendReversal, r, r.State, replayed), nil
+	return keyed(s, "reversal", appendReversal, r, r.State, replayed), nil
 }
 
 // optionalAmount reads an optional amount in dollars; 0 means not given.
@@ -42,7 +42,7 @@ func (s *server) getReversal(ctx context.Context, c call) (reply, error) {
 		return reply{}, err
 	}
 	r, err := s.Service.Reversal(ctx, c.app, id)
-	return single(http.StatusOK, "reversal", appendReversal, r, err)
+	return single(s, http.StatusOK, "reversal", appendReversal, r, err)
 }
 
 // listReversals serves GET /v1/reversals (additions, section 1).

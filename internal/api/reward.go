@@ -23,20 +23,22 @@ func (s *server) createReward(ctx context.Context, c call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	return keyed("reward", appendReward, stored, stored.Status, replayed), nil
+	return keyed(s, "reward", appendReward, stored, stored.Status, replayed), nil
 }
 
 // keyed answers a request with an idempotency key: 201, or 200 for a replay.
-func keyed[T any](name string, write func([]byte, T) []byte, item T, status fmt.Stringer, replayed bool) reply {
+func keyed[T any](
+	s *server, name string, write func([]byte, T) []byte, item T, status fmt.Stringer, replayed bool,
+) reply {
 	code := http.StatusCreated
 	if replayed {
 		code = http.StatusOK
 	}
-	o := begin(nil)
+	o := s.begin()
 	appendObject(&o, name, write, item)
 	o.string("status", status.String())
 	o.boolean("idempotentReplay", replayed)
-	return reply{status: code, body: o.end()}
+	return o.reply(code)
 }
 
 // newReward reads a request for an award. It fails with every issue.
@@ -64,7 +66,7 @@ func (s *server) getReward(ctx context.Context, c call) (reply, error) {
 		return reply{}, err
 	}
 	r, err := s.Service.Reward(ctx, c.app, id)
-	return single(http.StatusOK, "reward", appendReward, r, err)
+	return single(s, http.StatusOK, "reward", appendReward, r, err)
 }
 
 // listRewards serves GET /v1/rewards (specification, section 4.7).

@@ -47,16 +47,20 @@ type reply struct {
 	policy string                    // the Content-Security-Policy of an HTML page; "" for JSON
 	items  tally                     // of a batch
 	stream func(http.ResponseWriter) // writes the whole response instead; nil: body
+
+	reusable bool // nothing else refers to body
 }
 
 // single replies with one object under a name, or with the error.
-func single[T any](status int, name string, appendOne func([]byte, T) []byte, value T, err error) (reply, error) {
+func single[T any](
+	s *server, status int, name string, appendOne func([]byte, T) []byte, value T, err error,
+) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	o := begin(nil)
+	o := s.begin()
 	appendObject(&o, name, appendOne, value)
-	return reply{status: status, body: o.end()}, nil
+	return o.reply(status), nil
 }
 
 // ServeHTTP implements http.Handler: what every request goes through.
@@ -81,10 +85,15 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	write(w, answer)
 	from.ticket.Leave()
 	ended := time.Now()
-	s.logRequest(requestLog{
+	l := requestLog{
 		at: ended, id: id, method: r.Method, route: rt.pattern, status: answer.status, took: ended.Sub(started),
 		key: from.key, address: from.address, items: answer.items,
-	})
+	}
+	if answer.reusable {
+		l.line = answer.body[:0]
+	}
+	s.logRequest(&l)
+	s.reuse(l.line)
 }
 
 // caller is who sent a request, as far as the checks have come.

@@ -17,9 +17,9 @@ func (s *server) getTimeline(ctx context.Context, c call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	o := begin(nil)
+	o := s.begin()
 	appendList(&o, "timeline", list, appendTimelineEntry)
-	return reply{status: http.StatusOK, body: o.end()}, nil
+	return o.reply(http.StatusOK), nil
 }
 
 // appendTimelineEntry writes an entry of a timeline (additions, section 6).

@@ -29,7 +29,7 @@ func (s *server) createUser(ctx context.Context, c call) (reply, error) {
 		return reply{}, err
 	}
 	u, err = s.Service.CreateUser(ctx, u)
-	return single(http.StatusCreated, "user", appendUser, u, err)
+	return single(s, http.StatusCreated, "user", appendUser, u, err)
 }
 
 // changeUser serves PATCH /v1/users/{userId} (additions, section 8).
@@ -51,7 +51,7 @@ func (s *server) changeUser(ctx context.Context, c call) (reply, error) {
 		return reply{}, err
 	}
 	u, err := s.Service.ChangeUser(ctx, change)
-	return single(http.StatusOK, "user", appendUser, u, err)
+	return single(s, http.StatusOK, "user", appendUser, u, err)
 }
 
 // formOf reads a body and the id in the path; issues of both are reported together.
@@ -142,7 +142,7 @@ func (s *server) getUser(ctx context.Context, c call) (reply, error) {
 		return reply{}, err
 	}
 	u, err := s.Service.User(ctx, c.app, id)
-	return single(http.StatusOK, "user", appendUser, u, err)
+	return single(s, http.StatusOK, "user", appendUser, u, err)
 }
 
 // appendUser writes a user (specification, section 2.1).

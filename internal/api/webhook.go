@@ -41,10 +41,10 @@ func (s *server) createEndpoint(ctx context.Context, c call) (reply, error) {
 	if err != nil {
 		return reply{}, err
 	}
-	o := begin(nil)
+	o := s.begin()
 	appendObject(&o, "webhookEndpoint", appendEndpoint, e)
 	o.string("secret", secret)
-	return reply{status: http.StatusCreated, body: o.end()}, nil
+	return o.reply(http.StatusCreated), nil
 }
 
 // getEndpoint serves GET /v1/webhook-endpoints/{webhookEndpointId} (additions, section 5).
@@ -54,7 +54,7 @@ func (s *server) getEndpoint(ctx context.Context, c call) (reply, error) {
 		return reply{}, err
 	}
 	e, err := s.Service.WebhookEndpoint(ctx, c.app, id)
-	return single(http.StatusOK, "webhookEndpoint", appendEndpoint, e, err)
+	return single(s, http.StatusOK, "webhookEndpoint", appendEndpoint, e, err)
 }
 
 // changeEndpoint serves PATCH /v1/webhook-endpoints/{webhookEndpointId} (additions, section 5).
@@ -83,7 +83,7 @@ func (s *server) changeEndpoint(ctx context.Context, c call) (reply, error) {
 		return reply{}, err
 	}
 	e, err := s.Service.ChangeWebhookEndpoint(ctx, c.app, id, change.Apply)
-	return single(http.StatusOK, "webhookEndpoint", appendEndpoint, e, err)
+	return single(s, http.StatusOK, "webhookEndpoint", appendEndpoint, e, err)
 }
 
 // deleteEndpoint serves DELETE /v1/webhook-endpoints/{webhookEndpointId} (additions, section 5).
@@ -102,9 +102,9 @@ func (s *server) rotateSecret(ctx context.Context, c call) (reply, error) {
 		return reply{}, err
 	}
 	secret, err := s.Service.RotateWebhookSecret(ctx, c.app, id)
-	o := begin(nil)
+	o := s.begin()
 	o.string("secret", secret)
-	return reply{status: http.StatusOK, body: o.end()}, err
+	return o.reply(http.StatusOK), err
 }
 
 // testEndpoint serves POST /v1/webhook-endpoints/{webhookEndpointId}/test.
@@ -114,9 +114,9 @@ func (s *server) testEndpoint(ctx context.Context, c call) (reply, error) {
 		return reply{}, err
 	}
 	event, err := s.Service.TestWebhook(ctx, c.app, id)
-	o := begin(nil)
+	o := s.begin()
 	o.id("eventId", event.Append)
-	return reply{status: http.StatusAccepted, body: o.end()}, err
+	return o.reply(http.StatusAccepted), err
 }
 
 // replay serves POST /v1/webhook-endpoints/{webhookEndpointId}/replay.

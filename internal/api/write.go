@@ -14,6 +14,25 @@ import (
 //nolint:gochecknoglobals // Go has no constant slices
 var typeJSON, noStore, noSniff = []string{"application/json"}, []string{"no-store"}, []string{"nosniff"}
 
+// begin starts the object of a response in a buffer of an earlier one.
+func (s *server) begin() object {
+	if b, ok := s.buffers.Get().(*[]byte); ok {
+		return begin((*b)[:0])
+	}
+	return begin(nil)
+}
+
+// reuse keeps a buffer for begin, unless it is large. Nothing else may refer to it.
+func (s *server) reuse(b []byte) {
+	if 0 < cap(b) && cap(b) <= maxReused {
+		s.buffers.Put(&b)
+	}
+}
+
+// maxReused bounds the bytes of a buffer that is reused.
+const maxReused = 64 << 10
+
+// write sends the response.
 func write(w http.ResponseWriter, a reply) {
 	if a.stream != nil {
 		a.stream(w)

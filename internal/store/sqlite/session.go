@@ -101,6 +101,9 @@ func (s *session) run(ctx context.Context, begin string, f func(context.Context,
 
 // until runs f and interrupts its statements when ctx ends. The connection stays usable.
 func (s *session) until(ctx context.Context, f func() error) error {
+	if ctx.Done() == nil { // it never ends
+		return f()
+	}
 	interrupt := s.interrupt
 	stop := context.AfterFunc(ctx, func() { close(interrupt) })
 	defer func() {
