@@ -71,10 +71,9 @@ func (s *Store) holdingsInSweep(ctx context.Context, k userKey) (list []rewards.
 }
 
 // scanHolding reads a holding, and whether a sweep has not reached it.
-func scanHolding(row Row, first ...any) (h rewards.Holding, lag bool, err error) {
+func scanHolding(row Row) (h rewards.Holding, lag bool, err error) {
 	var generation int64
-	err = row.Scan(append(first, (*int64)(&h.AssetID), (*int64)(&h.Quantity), (*int64)(&h.CostBasis), &h.Generation,
-		&generation)...)
+	err = row.Scan((*int64)(&h.AssetID), (*int64)(&h.Quantity), (*int64)(&h.CostBasis), &h.Generation, &generation)
 	return h, h.Generation != generation, err
 }
 
@@ -127,7 +126,11 @@ func (s *Store) holdingsByRow(
 	return lag, nil
 }
 
-// holdingsByColumn reads all users at once. A user without holdings has one row of zeros.
+// usualHoldings is the room for holdings in the list of a user.
+const usualHoldings = 8
+
+// holdingsByColumn reads all users at once. A user without holdings has one row of zeros, and only
+// such a user is looked up. Only an open switch has holdings that its sweep has not reached.
 func holdingsByColumn(
 	ctx context.Context, tx Tx, keys []userKey, found map[userKey][]rewards.Holding,
 ) (lag bool, err error) {
@@ -135,19 +138,36 @@ func holdingsByColumn(
 	for i := range keys {
 		apps[i], users[i] = keys[i].app[:], keys[i].user[:]
 	}
-	err = tx.Query(ctx, func(row Row) error {
-		var k userKey
-		h, behind, err := scanHolding(row, toID(&k.app), toID(&k.user))
-		lag = lag || behind
-		if h.AssetID != 0 {
-			found[k] = append(found[k], h)
-		} else {
-			found[k] = nil
+	var h rewards.Holding
+	var place int64 // of the user in keys, from 1
+	var behind bool
+	row := []any{&place, (*int64)(&h.AssetID), (*int64)(&h.Quantity), (*int64)(&h.CostBasis), &h.Generation, &behind}
+	lists, exists := make([][]rewards.Holding, len(keys)), make([]bool, len(keys))
+	err = tx.Query(ctx, func(r Row) error {
+		if err := r.Scan(row...); err != nil {
+			return err
 		}
-		return err
-	}, `SELECT u.app_id, u.id, coalesce(h.asset_id, 0), coalesce(h.quantity, 0), coalesce(h.cost_basis, 0),
-		coalesce(h.generation, 0), coalesce((SELECT a.generation FROM assets a WHERE a.id = h.asset_id), 0)
-		FROM users u LEFT JOIN holdings h ON h.app_id = u.app_id AND h.user_id = u.id
-		WHERE (u.app_id, u.id) IN (SELECT * FROM unnest(?1::bytea[], ?2::bytea[]))`, apps, users)
+		i := place - 1
+		exists[i] = true
+		if h.AssetID != 0 {
+			if lists[i] == nil {
+				lists[i] = make([]rewards.Holding, 0, usualHoldings)
+			}
+			lists[i] = append(lists[i], h)
+		}
+		lag = lag || behind
+		return nil
+	}, `SELECT k.place, coalesce(h.asset_id, 0), coalesce(h.quantity, 0), coalesce(h.cost_basis, 0),
+		coalesce(h.generation, 0), coalesce(h.asset_id = (SELECT s.asset_id FROM switches s WHERE s.swept_at = 0)
+			AND h.generation < (SELECT s.generation FROM switches s WHERE s.swept_at = 0), false)
+		FROM unnest(?1::bytea[], ?2::bytea[]) WITH ORDINALITY AS k (app_id, user_id, place)
+		LEFT JOIN holdings h ON h.app_id = k.app_id AND h.user_id = k.user_id
+		WHERE h.asset_id IS NOT NULL
+			OR (SELECT u.id FROM users u WHERE u.app_id = k.app_id AND u.id = k.user_id) IS NOT NULL`, apps, users)
+	for i, k := range keys {
+		if exists[i] {
+			found[k] = lists[i]
+		}
+	}
 	return lag, err
 }
