@@ -234,8 +234,9 @@ func (s *session) Query(
 		return err
 	}
 	defer rows.Close()
+	current := row{rows, rows.FieldDescriptions()}
 	for rows.Next() {
-		if err := each(rows); err != nil {
+		if err := each(current); err != nil {
 			return err
 		}
 	}
