@@ -12,11 +12,21 @@ import (
 const rewardColumns = `app_id, id, user_id, idempotency_key, amount, asset_id, symbol, source,
 	metadata, status, booked, executed_at, failure_reason`
 
-func scanReward(row Row) (r rewards.Reward, err error) {
-	err = row.Scan(toID(&r.AppID), toID(&r.ID), toID(&r.UserID), &r.IdempotencyKey, (*int64)(&r.Amount),
-		(*int64)(&r.AssetID), &r.Symbol, &r.Source, &r.Metadata, (*int)(&r.Status), (*int64)(&r.Booked),
-		toTime{&r.ExecutedAt}, &r.FailureReason)
-	return r, err
+func scanReward(row Row) (rewards.Reward, error) { return scanRewards()(row) }
+
+// scanRewards returns a scanReward that reuses its memory from row to row.
+func scanRewards() func(Row) (rewards.Reward, error) {
+	var r rewards.Reward
+	columns := []any{
+		toID(&r.AppID), toID(&r.ID), toID(&r.UserID), &r.IdempotencyKey, (*int64)(&r.Amount), (*int64)(&r.AssetID),
+		&r.Symbol, &r.Source, &r.Metadata, (*int)(&r.Status), (*int64)(&r.Booked),
+		toTime{&r.ExecutedAt},
+		&r.FailureReason,
+	}
+	return func(row Row) (rewards.Reward, error) {
+		err := row.Scan(columns...)
+		return r, err
+	}
 }
 
 type rewardKey struct {
@@ -47,8 +57,9 @@ func readRewards(ctx context.Context, tx Tx, keys []rewardKey) (map[rewardKey]re
 }
 
 func rewardsByRow(ctx context.Context, tx Tx, keys []rewardKey, each func(rewards.Reward) error) error {
+	scan := scanRewards()
 	for i := range keys {
-		err := fetchEach(ctx, tx, scanReward, each, `SELECT `+rewardColumns+` FROM rewards
+		err := fetchEach(ctx, tx, scan, each, `SELECT `+rewardColumns+` FROM rewards
 			WHERE app_id = ?1 AND id = ?2`, keys[i].app[:], keys[i].id[:])
 		if err != nil {
 			return err
@@ -62,7 +73,7 @@ func rewardsByColumn(ctx context.Context, tx Tx, keys []rewardKey, each func(rew
 	for i := range keys {
 		apps[i], ids[i] = keys[i].app[:], keys[i].id[:]
 	}
-	return fetchEach(ctx, only(tx), scanReward, each, `SELECT `+rewardColumns+` FROM rewards WHERE (app_id, id) IN
+	return fetchEach(ctx, only(tx), scanRewards(), each, `SELECT `+rewardColumns+` FROM rewards WHERE (app_id, id) IN
 		(SELECT * FROM unnest(?1::bytea[], ?2::bytea[]))`, apps, ids)
 }
 
@@ -107,11 +118,12 @@ func (s *Store) rewardsBefore(
 			FROM open_rewards WHERE app_id = ?1 AND id < ?2 AND status = ?4`+newestFirst+`) AS listed
 			JOIN rewards ON app_id = of_app AND id = of_id ORDER BY id DESC`, append(args, int(f.Status))...)
 	case rewards.Executed:
-		return readAll(ctx, s, scanReward, `SELECT `+rewardColumns+executedOf+` ORDER BY of_id DESC LIMIT ?3`, args...)
+		return readAll(ctx, s, scanRewards(),
+			`SELECT `+rewardColumns+executedOf+` ORDER BY of_id DESC LIMIT ?3`, args...)
 	case rewards.Failed:
-		return readAll(ctx, s, scanReward, listRewards+` AND failure_reason <> ''`+newestFirst, args...)
+		return readAll(ctx, s, scanRewards(), listRewards+` AND failure_reason <> ''`+newestFirst, args...)
 	default:
-		return readAll(ctx, s, scanReward, listRewards+newestFirst, args...)
+		return readAll(ctx, s, scanRewards(), listRewards+newestFirst, args...)
 	}
 }
 
@@ -142,7 +154,7 @@ func (s *Store) rewardsOfUser(
 	case rewards.Executed:
 		return readAll(ctx, s, scanReward, executedOfUser, append(args, int(f.Status))...)
 	default:
-		return readAll(ctx, s, scanReward, listRewards+` AND user_id = ?4`+newestFirst, args...)
+		return readAll(ctx, s, scanRewards(), listRewards+` AND user_id = ?4`+newestFirst, args...)
 	}
 }
 

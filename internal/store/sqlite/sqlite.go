@@ -102,7 +102,7 @@ func (e *Engine) open(ctx context.Context, path string, o Options) error {
 	}
 	var readers []*session
 	for range o.Connections - 1 {
-		reader, err := connect(ctx, name, "query_only = 1", "cache_size = -8000")
+		reader, err := connect(ctx, name, "query_only = 1")
 		if err != nil {
 			return errors.Join(err, newPool(readers...).close())
 		}
@@ -148,7 +148,7 @@ func connect(ctx context.Context, name string, own ...string) (*session, error) 
 	conn.SetBusyTimeout(busyTimeout)
 	for _, setting := range append([]string{
 		"journal_mode = WAL", "synchronous = FULL", "foreign_keys = 1", "mmap_size = 0",
-		"cache_size = -16000", "journal_size_limit = 67108864", "temp_store = MEMORY",
+		"cache_size = -8000", "journal_size_limit = 67108864", "temp_store = MEMORY",
 	}, own...) {
 		if _, err := s.Exec(ctx, "PRAGMA "+setting); err != nil {
 			return nil, errors.Join(fmt.Errorf("sqlite: cannot open %s: %w", name, err), s.close())
