@@ -16,7 +16,7 @@ func TestResponsesDoNotMix(t *testing.T) {
 	for range apps {
 		c := w.newApp(t)
 		user := c.newUser(t)
-		ids := c.giveMany(t, user, 5)
+		ids := c.giveMany(t, user, 20)
 		for _, target := range []string{"/v1/rewards", "/v1/rewards/" + ids[0]} {
 			want := c.get(t, target).wantStatus(t, http.StatusOK).body
 			reading.Go(func() {
