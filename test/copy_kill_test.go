@@ -146,7 +146,7 @@ func TestCopyIsKilledBeforeItIsNoted(t *testing.T) {
 	}
 	conn.Close()
 	s.wantState("moving")
-	succeeds(t, "already has the data", "all 59 checks hold")(s.copyTo(url))
+	succeeds(t, "already has the data", "all 60 checks hold")(s.copyTo(url))
 	s.wantMoved(url)
 }
 

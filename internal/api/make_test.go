@@ -12,6 +12,7 @@ import (
 
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
+	"stockrewards/internal/store/sqlite"
 )
 
 // made numbers unique names.
@@ -116,11 +117,11 @@ func parseID[V any](t *testing.T, s string) rewards.ID[V] {
 func (c client) setStatus(t *testing.T, reward string, status rewards.Status, executedAt time.Time) {
 	t.Helper()
 	id := parseID[rewards.Reward](t, reward)
-	waiting, bought, executed, reason := 0, 0, int64(0), ""
+	stored, bought, executed, reason := status, 0, int64(0), ""
 	switch status {
 	case rewards.Recorded:
-		waiting = 1
 	case rewards.Executing:
+		stored = rewards.Recorded
 	case rewards.Executed:
 		bought, executed = 1, executedAt.UnixMicro()
 	case rewards.Failed:
@@ -133,8 +134,25 @@ func (c client) setStatus(t *testing.T, reward string, status rewards.Status, ex
 		c.world.exec(t, `INSERT INTO allocations (app_id, reward_id, order_id, amount, shares) SELECT app_id, id, id, amount, 0
 			FROM rewards WHERE app_id = ?1 AND id = ?2 ON CONFLICT (app_id, reward_id, order_id) DO NOTHING`, c.app.ID[:], id[:])
 	}
-	c.world.exec(t, `UPDATE rewards SET status = ?3, waiting = ?4, booked = amount * ?5, executed_at = ?6,
-		failure_reason = ?7 WHERE app_id = ?1 AND id = ?2`, c.app.ID[:], id[:], int(status), waiting, bought, executed, reason)
+	c.world.sortArrivals(t)
+	c.world.exec(t, `DELETE FROM open_rewards WHERE app_id = ?1 AND id = ?2`, c.app.ID[:], id[:])
+	c.world.exec(t, `UPDATE rewards SET status = ?3, booked = amount * ?4, executed_at = ?5, failure_reason = ?6
+		WHERE app_id = ?1 AND id = ?2`, c.app.ID[:], id[:], int(stored), bought, executed, reason)
+	if stored == rewards.Recorded {
+		c.world.exec(t, `INSERT INTO open_rewards (app_id, id, asset_id, status, waiting, pending) SELECT app_id, id,
+			asset_id, ?3, ?4, amount FROM rewards WHERE app_id = ?1 AND id = ?2`, c.app.ID[:], id[:], int64(status),
+			int64(rewards.Executing-status))
+	}
+}
+
+// sortArrivals moves the newest rewards to open_rewards. PostgreSQL has them there.
+func (w *world) sortArrivals(t *testing.T) {
+	t.Helper()
+	if _, embedded := w.engine.(*sqlite.Engine); !embedded {
+		return
+	}
+	w.exec(t, `INSERT INTO open_rewards SELECT * FROM arrivals`)
+	w.exec(t, `UPDATE arrivals_after SET number = (SELECT max(rowid) FROM rewards), id = (SELECT max(id) FROM rewards)`)
 }
 
 // hold creates a user's holding in the database.

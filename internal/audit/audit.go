@@ -83,6 +83,7 @@ type auditor struct {
 	lots       *reader.Sorter // what the rewards bought, by user
 	t          *tally
 	inSegments bool
+	arrivals   arrivals
 	apps       map[string]bool
 	assets     map[int64]bool
 	positions  map[int64]*position // by asset

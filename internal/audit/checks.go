@@ -14,6 +14,7 @@ const (
 	checkExecutedComplete
 	checkFailedNothingBought
 	checkOpenFields
+	checkOpenRewards
 	checkAssetKnown
 	checkAmountRange
 	checkOneLiveOrder
@@ -123,6 +124,9 @@ func rewardDefinitions() []definition {
 				"only amount_too_small has allocations; a refused order fails its rewards", 5),
 		define(checkOpenFields, "open_fields", "rewards", reportIt,
 			"a recorded or executing one has no time of execution and no failure reason", 6),
+		define(checkOpenRewards, "open_rewards", "rewards", checkOrders,
+			"what is not final has one row in open_rewards, with its stock and the rest of its amount, or is "+
+				"newer than all of these; what is final has none", 3, 9),
 		define(checkAssetKnown, "asset_known", "assets and references to them", takeBackup,
 			"the asset is in the catalog, and an order has the asset of its rewards; an asset is held "+
 				"exactly as its open corporate actions say", 7),

@@ -3,6 +3,7 @@ package audit_test
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -67,6 +68,8 @@ func dump(t *testing.T, where, table string) []string {
 	return list
 }
 
+var unused = regexp.MustCompile(` waiting=\S+$`)
+
 // TestCopiedStore copies a store to PostgreSQL and compares it row by row. The copy
 // passes the audit and can be written.
 func TestCopiedStore(t *testing.T) {
@@ -85,8 +88,17 @@ func TestCopiedStore(t *testing.T) {
 	}}))
 	for _, table := range append(audittest.Tables(), "alarms") {
 		want, got := dump(t, w.Where, table), dump(t, url, table)
-		if table == "settings" {
+		switch table {
+		case "settings":
 			want = slices.DeleteFunc(want, func(row string) bool { return strings.Contains(row, `"moved"`) })
+		case "rewards": // a column without use, which PostgreSQL does not have
+			for i := range want {
+				want[i] = unused.ReplaceAllString(want[i], "")
+			}
+			slices.Sort(want)
+		case "open_rewards": // PostgreSQL has all of them there
+			want = append(want, dump(t, w.Where, "arrivals")...)
+			slices.Sort(want)
 		}
 		if diff := cmp.Diff(want, got); diff != "" || len(want) == 0 || copied[table] != int64(len(want)) {
 			t.Errorf("%s: %d rows, %d copied (-want +got):\n%s", table, len(want), copied[table], diff)

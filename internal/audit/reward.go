@@ -21,7 +21,7 @@ type reward struct {
 	app, id, user, key, fingerprint string
 	amount, asset                   int64
 	symbol, source, metadata        string
-	status, waiting, booked         int64
+	status, booked                  int64
 	executedAt, counted             int64
 	reason                          string
 }
@@ -38,11 +38,11 @@ func rewardScan(inSegments bool) reader.Stream[reward] {
 	return reader.Stream[reward]{
 		What: "rewards",
 		Query: `SELECT ` + number + `, app_id, id, user_id, idempotency_key, fingerprint, amount, asset_id, symbol,
-			source, metadata, status, waiting, booked, executed_at, failure_reason, counted FROM rewards` + order,
+			source, metadata, status, booked, executed_at, failure_reason, counted FROM rewards` + order,
 		Bind: func(r *reward) []any {
 			return []any{
 				&r.number, &r.app, &r.id, &r.user, &r.key, &r.fingerprint, &r.amount, &r.asset, &r.symbol, &r.source,
-				&r.metadata, &r.status, &r.waiting, &r.booked, &r.executedAt, &r.reason, &r.counted,
+				&r.metadata, &r.status, &r.booked, &r.executedAt, &r.reason, &r.counted,
 			}
 		},
 	}
@@ -59,7 +59,7 @@ func rewardStream() reader.Stream[reward] {
 
 func (r *reward) sorted() []any {
 	return []any{
-		&r.app, &r.id, &r.user, &r.amount, &r.asset, &r.symbol, &r.status, &r.waiting, &r.booked,
+		&r.app, &r.id, &r.user, &r.amount, &r.asset, &r.symbol, &r.status, &r.booked,
 		&r.executedAt, &r.reason,
 	}
 }
@@ -114,9 +114,13 @@ func allocationsByReward() reader.Stream[allocation] {
 	}
 }
 
-// rewardView is a reward with its parts and allocations, oldest first.
+// rewardView is a reward with its parts and allocations, oldest first. Until it is final, its status
+// is that of its row in open_rewards.
 type rewardView struct {
 	reward
+	stored      int64 // the status in its row
+	open        []openReward
+	waiting     int64
 	assets      map[int64]bool
 	parts       []part
 	allocations []allocation
@@ -146,15 +150,24 @@ func (a *auditor) rewards() error {
 	if err != nil {
 		return err
 	}
+	open, err := reader.Open(a.r, openStream())
+	if err != nil {
+		return err
+	}
 	v := &rewardView{assets: a.assets}
 	rules := rewardRules()
 	var last reader.Key
 	err = rows.Each(func(r *reward) error {
-		*v = rewardView{reward: *r, assets: v.assets, parts: v.parts[:0], allocations: v.allocations[:0]}
-		if err := a.claimParts(v, parts, allocations); err != nil {
-			return err
+		*v = rewardView{
+			reward: *r, assets: v.assets, parts: v.parts[:0], allocations: v.allocations[:0], open: v.open[:0],
 		}
 		k := reader.Key{r.app, r.id}
+		err := errors.Join(a.claimParts(v, parts, allocations),
+			open.Claim(k, func(o *openReward) { v.open = append(v.open, *o) }, a.strayOpen))
+		if err != nil {
+			return err
+		}
+		a.setOpen(v)
 		a.checkID(r.id, k == last, v)
 		last = k
 		a.checkTenant(r.app, v)
@@ -165,16 +178,16 @@ func (a *auditor) rewards() error {
 	if err != nil {
 		return err
 	}
-	if err := parts.Rest(a.strayPart); err != nil {
-		return err
-	}
-	return allocations.Rest(a.strayAllocation)
+	return errors.Join(parts.Rest(a.strayPart), open.Rest(a.strayOpen), allocations.Rest(a.strayAllocation))
 }
 
 // scanRewards checks each reward alone and keeps the columns that the other checks need.
 func (a *auditor) scanRewards(into *reader.Sorter) error {
 	segments, err := a.openSegments()
 	if err != nil {
+		return err
+	}
+	if err := a.readArrivals(); err != nil {
 		return err
 	}
 	rows, err := reader.Open(a.r, rewardScan(a.inSegments))
@@ -186,6 +199,7 @@ func (a *auditor) scanRewards(into *reader.Sorter) error {
 	kept, key := rows.Row.sorted(), []any{&rows.Row.app, &rows.Row.key, &noRow}
 	err = rows.Each(func(r *reward) error {
 		apply(a.t, alone, r)
+		a.checkArrival(r)
 		return errors.Join(into.Add(kept), a.keys.Add(key), segments.add(r), a.countInBudgets(r))
 	})
 	if err != nil {

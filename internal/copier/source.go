@@ -43,9 +43,23 @@ func (s *source) close() error {
 	return errors.Join(append(errs, s.db.Close())...)
 }
 
-// derived lists the tables that only SQLite has: the index of rewards, which PostgreSQL makes.
+// derived lists the tables that only SQLite has: the index of rewards, which PostgreSQL makes, and which
+// rewards are not in open_rewards yet.
 func derived() []string {
-	return []string{"reward_keys", "reward_users", "segment_filters", "segments"}
+	return []string{"arrivals_after", "reward_keys", "reward_users", "segment_filters", "segments"}
+}
+
+// from returns what a table is copied from.
+func from(table string) string {
+	switch table {
+	case "settings":
+		return `settings WHERE name <> '` + sealed + `'`
+	case "open_rewards":
+		const columns = `SELECT app_id, id, asset_id, status, waiting, pending FROM `
+		return `(` + columns + `open_rewards UNION ALL ` + columns + `arrivals)`
+	default:
+		return table
+	}
 }
 
 // checkTables fails unless the file has exactly the tables that are copied or derived.
@@ -62,7 +76,9 @@ func (s *source) checkTables(ctx context.Context) error {
 }
 
 func (s *source) columns(ctx context.Context, table string) ([]string, error) {
-	return s.strings(ctx, `SELECT name FROM pragma_table_info('`+table+`') ORDER BY name`)
+	const unused = `'rewards', 'waiting'` // by this version
+	return s.strings(ctx, `SELECT name FROM pragma_table_info('`+table+`')
+		WHERE ('`+table+`', name) <> (`+unused+`) ORDER BY name`)
 }
 
 func (s *source) strings(ctx context.Context, query string) (list []string, err error) {
@@ -83,20 +99,16 @@ func (s *source) strings(ctx context.Context, query string) (list []string, err 
 
 // read starts to read a table.
 func (s *source) read(ctx context.Context, table string, columns []string) (r *tableRows, err error) {
-	where := ""
-	if table == "settings" {
-		where = ` WHERE name <> '` + sealed + `'`
-	}
 	r = &tableRows{table: table, values: make([]any, len(columns)), dest: make([]any, len(columns))}
-	if err := s.conn.QueryRowContext(ctx, `SELECT count(*) FROM `+table+where).Scan(&r.total); err != nil {
+	if err := s.conn.QueryRowContext(ctx, `SELECT count(*) FROM `+from(table)).Scan(&r.total); err != nil {
 		return nil, err
 	}
 	for i := range columns {
 		r.dest[i] = &r.values[i]
 	}
 	list := `"` + strings.Join(columns, `", "`) + `"`
-	query := `SELECT ` + list + ` FROM ` + table + where //nolint:gosec // only constant names
-	rows, err := s.conn.QueryContext(ctx, query)         //nolint:rowserrcheck // see tableRows.Err
+	query := `SELECT ` + list + ` FROM ` + from(table) //nolint:gosec // only constant names
+	rows, err := s.conn.QueryContext(ctx, query)       //nolint:rowserrcheck // see tableRows.Err
 	r.rows = rows
 	return r, err
 }

@@ -19,7 +19,7 @@ func TestHledgerFindsPlantedErrors(t *testing.T) {
 		"less held":      {`UPDATE holdings SET quantity = quantity - 1 WHERE user_id = ?1`, func(u rewards.User) []string { return []string{user(u), "AAPL"} }},
 		"another cost":   {`UPDATE holdings SET cost_basis = cost_basis + 1 WHERE user_id = ?1`, func(u rewards.User) []string { return []string{due(u)} }},
 		"a lost holding": {`DELETE FROM holdings WHERE user_id = ?1`, func(rewards.User) []string { return []string{"assets:receivable"} }},
-		"a wrong rest":   {`UPDATE rewards SET booked = booked + 1 WHERE status = 2 AND length(?1) = 16`, func(rewards.User) []string { return []string{"assets:receivable:"} }},
+		"a wrong rest":   {`UPDATE rewards SET booked = booked + 1 WHERE status = 1 AND booked > 0 AND length(?1) = 16`, func(rewards.User) []string { return []string{"assets:receivable:"} }},
 		"filled more":    {`UPDATE orders SET filled_qty = filled_qty + 1 WHERE length(?1) = 16 AND broker_status = 'filled'`, func(rewards.User) []string { return []string{"assets:custody", "AAPL"} }},
 		"house shares":   {`UPDATE orders SET house_shares = house_shares + 1 WHERE length(?1) = 16 AND broker_status = 'filled'`, func(rewards.User) []string { return []string{"assets:custody", "AAPL"} }},
 		"allocated more": {`UPDATE allocations SET shares = shares + 1 WHERE reward_id IN (SELECT id FROM rewards WHERE user_id = ?1)`, func(u rewards.User) []string { return []string{user(u), "AAPL"} }},

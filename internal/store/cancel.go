@@ -52,11 +52,17 @@ func (s *Store) cancel(
 	if after, err = r.Cancel(v.FailureText()); err != nil {
 		return r, err
 	}
-	n, err := tx.Exec(ctx, `UPDATE rewards SET status = `+failed+`, waiting = 0, failure_reason = ?3
-		WHERE app_id = ?1 AND id = ?2 AND status = `+recorded+` AND waiting = 1`,
-		r.AppID[:], r.ID[:], after.FailureReason)
+	if err := sortArrivals(ctx, tx, 1); err != nil {
+		return r, err
+	}
+	n, err := tx.Exec(ctx, `DELETE FROM open_rewards WHERE app_id = ?1 AND id = ?2 AND status = `+recorded,
+		r.AppID[:], r.ID[:])
 	if err != nil || n == 0 {
 		return r, staleIf(n == 0, err)
+	}
+	if _, err := tx.Exec(ctx, `UPDATE rewards SET status = `+failed+`, failure_reason = ?3
+		WHERE app_id = ?1 AND id = ?2 AND status = `+recorded, r.AppID[:], r.ID[:], after.FailureReason); err != nil {
+		return r, err
 	}
 	earlier, err := reversalsOf(ctx, tx, r)
 	if err != nil {
@@ -76,9 +82,8 @@ func (s *Store) cancel(
 // rewardOfAnyApp finds a reward by its id alone, for operators. CROSS makes SQLite look the
 // reward up by its key in each app.
 func rewardOfAnyApp(ctx context.Context, tx Tx, id rewards.RewardID) (rewards.Reward, error) {
-	r, found, err := fetchOne(ctx, tx, scanReward, `SELECT r.app_id, r.id, r.user_id, r.idempotency_key, r.amount,
-		r.asset_id, r.symbol, r.source, r.metadata, r.status, r.booked, r.executed_at, r.failure_reason
-		FROM apps a CROSS JOIN rewards r WHERE r.app_id = a.id AND r.id = ?1`, id[:])
+	r, found, err := fetchOne(ctx, tx, scanReward, `SELECT `+rewardColumns+` FROM (SELECT id AS of_app FROM apps) AS a
+		CROSS JOIN rewards WHERE app_id = of_app AND id = ?1`, id[:])
 	if err == nil && !found {
 		err = notFound("no reward of that id")
 	}

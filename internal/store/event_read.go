@@ -191,7 +191,7 @@ func eachMember(ctx context.Context, tx Tx, list []eventPlace, each func(rewards
 			CROSS JOIN LATERAL (SELECT m.app_id AS of_app, m.reward_id AS of_id FROM order_rewards m
 				WHERE m.order_id = place.of_order AND m.position = place.at_position OFFSET 0) AS member
 			CROSS JOIN LATERAL (SELECT * FROM rewards r WHERE r.app_id = member.of_app AND r.id = member.of_id
-				OFFSET 0) AS found ORDER BY n`, orders, positions)
+				OFFSET 0) AS rewards ORDER BY n`, orders, positions)
 	}
 	for _, p := range list {
 		err := fetchEach(ctx, tx, scanReward, each, `SELECT `+rewardColumns+` FROM (SELECT m.app_id AS of_app,

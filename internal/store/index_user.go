@@ -158,8 +158,8 @@ func (p *userPage) skip(ctx context.Context, tx Tx, id rewards.RewardID) (int64,
 			AND a.reward_id < ?2 AND r.app_id = a.app_id AND r.id = a.reward_id
 			ORDER BY a.reward_id DESC LIMIT 1`, p.app[:], id[:])
 	}
-	return p.bound(ctx, tx, `SELECT rowid FROM rewards WHERE app_id = ?1 AND id < ?2 AND status = ?3
-		AND status < `+executed+` ORDER BY id DESC LIMIT 1`, p.app[:], id[:], int(p.status))
+	return p.bound(ctx, tx, `SELECT r.rowid FROM (`+openOf(`id < ?2 AND status = ?3`, `1`)+`) CROSS JOIN rewards r
+		WHERE r.app_id = ?1 AND r.id = of_id`, p.app[:], id[:], int(p.status))
 }
 
 // bound is the number after the one that a query finds. Without one it is 1, and nothing is below.

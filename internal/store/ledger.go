@@ -123,6 +123,8 @@ func (l LedgerReader) Pending(ctx context.Context, each func(rewards.PendingRewa
 				err := row.Scan(toID(&r.UserID), (*int64)(&r.AssetID), (*int64)(&r.Amount), (*int64)(&r.Booked))
 				return r, err
 			}, each, `SELECT r.user_id, r.asset_id, r.amount, r.booked FROM open_rewards o
+				JOIN rewards r ON r.app_id = o.app_id AND r.id = o.id WHERE o.app_id = ?1 AND o.status = ?2
+				UNION ALL SELECT r.user_id, r.asset_id, r.amount, r.booked FROM arrivals o
 				JOIN rewards r ON r.app_id = o.app_id AND r.id = o.id WHERE o.app_id = ?1 AND o.status = ?2`,
 				app.ID[:], int(status))
 			if err != nil {

@@ -5,10 +5,10 @@ import "context"
 // NetworkTx is a Tx over a network. It saves exchanges for statements that are first or last.
 type NetworkTx interface {
 	Tx
-	// CommitAll runs an INSERT with RETURNING and commits, if that inserts n rows, at least one.
+	// CommitAll runs what follows WITH and commits, if its part "stored" has n rows, at least one.
 	// It reports whether it committed; then f must return nil without another statement. Without
 	// an error it may also do nothing, and f goes on by other statements.
-	CommitAll(ctx context.Context, n int, insert string, args ...any) (committed bool, err error)
+	CommitAll(ctx context.Context, n int, with string, args ...any) (committed bool, err error)
 	// QueryOnly is Query for the only statement of a read. Its own snapshot suffices.
 	QueryOnly(ctx context.Context, each func(Row) error, query string, args ...any) error
 	// ExecLater sends a statement together with the next one, or with the commit. These then fail
@@ -28,9 +28,9 @@ func excludeClients(ctx context.Context, tx Tx) error {
 }
 
 // commitAll is CommitAll where the engine supports it.
-func commitAll(ctx context.Context, tx Tx, n int, insert string, args ...any) (committed bool, err error) {
+func commitAll(ctx context.Context, tx Tx, n int, with string, args ...any) (committed bool, err error) {
 	if network, ok := tx.(NetworkTx); ok {
-		return network.CommitAll(ctx, n, insert, args...)
+		return network.CommitAll(ctx, n, with, args...)
 	}
 	return false, nil
 }

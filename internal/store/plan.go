@@ -123,7 +123,7 @@ func (s *Store) insertOrder(
 	return o, err
 }
 
-// insertMembers freezes the members of an order and marks their rewards as executing. It fails
+// insertMembers freezes the members of an order, and their rewards are executing. It fails
 // with ErrStale when one of them no longer waits.
 func insertMembers(ctx context.Context, tx Tx, order rewards.OrderID, members []rewards.Member) error {
 	frozen, taken := make([][]any, len(members)), make([][]any, len(members))
@@ -131,6 +131,9 @@ func insertMembers(ctx context.Context, tx Tx, order rewards.OrderID, members []
 		m := &members[i]
 		frozen[i] = []any{order[:], int64(i), m.AppID[:], m.RewardID[:], int64(m.Amount)}
 		taken[i] = []any{m.AppID[:], m.RewardID[:]}
+	}
+	if err := sortArrivals(ctx, tx, 1); err != nil {
+		return err
 	}
 	_, err := execRows(ctx, tx, `INSERT INTO order_rewards (order_id, position, app_id, reward_id, amount)
 		VALUES (?1, ?2, ?3, ?4, ?5)`, `INSERT INTO order_rewards (order_id, position, app_id, reward_id, amount)
@@ -140,11 +143,11 @@ func insertMembers(ctx context.Context, tx Tx, order rewards.OrderID, members []
 	}
 	// LATERAL with OFFSET 0 makes PostgreSQL look up each reward by its key, whatever the
 	// table's statistics are.
-	n, err := execRows(ctx, tx, `UPDATE rewards SET status = `+executing+`, waiting = 0
+	n, err := execRows(ctx, tx, `UPDATE open_rewards SET status = `+executing+`, waiting = 0
 		WHERE app_id = ?1 AND id = ?2 AND waiting = 1 AND `+openStatus,
-		`UPDATE rewards r SET status = `+executing+`, waiting = 0
+		`UPDATE open_rewards r SET status = `+executing+`, waiting = 0
 		FROM unnest(?1::bytea[], ?2::bytea[]) AS taken (app_id, id) CROSS JOIN LATERAL (SELECT f.ctid AS place
-			FROM rewards f WHERE f.app_id = taken.app_id AND f.id = taken.id AND f.waiting = 1 AND f.`+openStatus+`
+			FROM open_rewards f WHERE f.app_id = taken.app_id AND f.id = taken.id AND f.waiting = 1 AND f.`+openStatus+`
 			OFFSET 0) AS found
 		WHERE r.ctid = found.place`, taken)
 	if err == nil && n != int64(len(members)) {

@@ -7,22 +7,33 @@ import (
 )
 
 // waitingQueues is a recursive query of the assets and apps with waiting rewards: queues
-// (asset_id, app_id). It skips from one asset and app to the next, so that its cost does not
-// depend on the number of rewards. The last row of each asset has no app.
+// (asset_id, app_id), and of the arrivals among them, fresh. It skips from one asset and app to
+// the next, so that its cost does not depend on the number of rewards.
 const waitingQueues = `waiting (asset_id) AS (
 				SELECT min(asset_id) FROM open_rewards WHERE waiting = 1
 				UNION ALL
 				SELECT (SELECT min(r.asset_id) FROM open_rewards r WHERE r.waiting = 1 AND r.asset_id > w.asset_id)
 				  FROM waiting w WHERE w.asset_id IS NOT NULL
-			), queues (asset_id, app_id) AS (
+			), sorted (asset_id, app_id) AS (
 				SELECT w.asset_id, (SELECT r.app_id FROM open_rewards r
 					WHERE r.waiting = 1 AND r.asset_id = w.asset_id ORDER BY r.app_id LIMIT 1)
 				  FROM waiting w WHERE w.asset_id IS NOT NULL
 				UNION ALL
 				SELECT q.asset_id, (SELECT r.app_id FROM open_rewards r
 					WHERE r.waiting = 1 AND r.asset_id = q.asset_id AND r.app_id > q.app_id ORDER BY r.app_id LIMIT 1)
-				  FROM queues q WHERE q.app_id IS NOT NULL
+				  FROM sorted q WHERE q.app_id IS NOT NULL
+			), fresh AS MATERIALIZED (
+				SELECT asset_id, app_id, oldest, waiting FROM arrived
+			), queues (asset_id, app_id) AS (
+				SELECT asset_id, app_id FROM sorted WHERE app_id IS NOT NULL
+				UNION SELECT asset_id, app_id FROM fresh
 			)`
+
+// oldestOfQueue is the oldest reward of a queue q. Arrivals are newer than all others.
+const oldestOfQueue = `coalesce((SELECT r.id FROM open_rewards r
+					WHERE r.waiting = 1 AND r.asset_id = q.asset_id AND r.app_id = q.app_id
+					ORDER BY r.id LIMIT 1), (SELECT f.oldest FROM fresh f
+					WHERE f.asset_id = q.asset_id AND f.app_id = q.app_id)) AS oldest`
 
 // orderingApps are the queues whose rewards may be ordered. The rewards of a suspended app
 // wait.
@@ -38,14 +49,12 @@ func (s *Store) Pools(ctx context.Context) ([]rewards.Pool, error) {
 		p.Oldest, p.Apps = oldest.Time(), 1
 		return p, err
 	}, `WITH RECURSIVE `+waitingQueues+`, pools AS MATERIALIZED (
-				SELECT q.asset_id, (SELECT r.id FROM open_rewards r
-					WHERE r.waiting = 1 AND r.asset_id = q.asset_id AND r.app_id = q.app_id
-					ORDER BY r.id LIMIT 1) AS oldest
+				SELECT q.asset_id, `+oldestOfQueue+`
 				  FROM `+orderingApps+`
 			)
 			SELECT p.asset_id, a.symbol, a.doubt_since, a.hold_from,
 				EXISTS (`+quarantinedOrder+`p.asset_id), p.oldest
-			  FROM pools p JOIN assets a ON a.id = p.asset_id WHERE p.oldest IS NOT NULL ORDER BY p.oldest`)
+			  FROM pools p JOIN assets a ON a.id = p.asset_id ORDER BY p.oldest`)
 	return rewards.MergePools(ofApps), err
 }
 
@@ -69,14 +78,18 @@ func readQueues(ctx context.Context, tx Tx, asset rewards.AssetID, limit int) ([
 			  FROM `+orderingApps+`
 		)
 		SELECT r.app_id, r.id, r.pending FROM lots l JOIN open_rewards r
-			ON r.waiting = 1 AND r.asset_id = ?1 AND r.app_id = l.app_id AND r.id < l.until`,
+			ON r.waiting = 1 AND r.asset_id = ?1 AND r.app_id = l.app_id AND r.id < l.until
+		UNION ALL SELECT r.app_id, r.id, r.pending FROM arrivals r JOIN apps a ON a.id = r.app_id
+			WHERE r.asset_id = ?1 AND a.suspended = 0`,
 		int64(asset), limit, before(rewards.RewardID{}))
 	if err != nil {
 		return nil, err
 	}
 	queues := rewards.Queues(waiting)
 	for i := range queues {
-		queues[i].More = len(queues[i].Waiting) == limit
+		q := &queues[i]
+		q.More = len(q.Waiting) >= limit
+		q.Waiting = q.Waiting[:min(limit, len(q.Waiting))]
 	}
 	return queues, nil
 }

@@ -44,6 +44,9 @@ func (s *Store) recordOnce(ctx context.Context, r *recording) error {
 		if sealed, err = s.index.seal(ctx, tx, len(r.created)); err != nil {
 			return err
 		}
+		if err := sortArrivals(ctx, tx, s.mostArrivals()); err != nil {
+			return err
+		}
 		return s.markUsed(ctx, tx, r.outcomes)
 	})
 	if err != nil {

@@ -12,16 +12,21 @@ type byColumn struct {
 	tx Tx
 }
 
-// insertColumns stores the requests whose user exists and whose key is unused. It stores nothing when
-// the budgets are not those of its last argument.
-const insertColumns = `INSERT INTO rewards (app_id, id, user_id, idempotency_key, fingerprint, amount, asset_id, symbol,
-		source, metadata, counted) SELECT n.* FROM unnest(?1::bytea[], ?2::bytea[], ?3::bytea[], ?4::text[],
-		?5::bytea[], ?6::bigint[], ?7::bigint[], ?8::text[], ?9::text[], ?10::text[], ?11::bigint[])
+// storeColumns follows WITH. It stores the requests whose user exists and whose key is unused. It stores
+// nothing when the budgets are not those of its last argument.
+const storeColumns = `stored AS (INSERT INTO rewards (app_id, id, user_id, idempotency_key, fingerprint, amount,
+		asset_id, symbol, source, metadata, counted)
+		SELECT n.* FROM unnest(?1::bytea[], ?2::bytea[], ?3::bytea[], ?4::text[], ?5::bytea[],
+		?6::bigint[], ?7::bigint[], ?8::text[], ?9::text[], ?10::text[], ?11::bigint[])
 		AS n (app_id, id, user_id) WHERE EXISTS (SELECT 1 FROM users u WHERE u.app_id = n.app_id AND u.id = n.user_id)
 		AND coalesce((SELECT s.value FROM settings s WHERE s.name = '` + settingBudgets + `'), '') = ?12
-		ON CONFLICT (app_id, idempotency_key) DO NOTHING RETURNING id`
+		ON CONFLICT (app_id, idempotency_key) DO NOTHING RETURNING app_id, id, asset_id, amount),
+	opened AS (INSERT INTO open_rewards (app_id, id, asset_id, status, waiting, pending)
+		SELECT app_id, id, asset_id, ` + recorded + `, 1, amount FROM stored)`
 
-// columns are the arguments of insertColumns.
+const insertColumns = `WITH ` + storeColumns + ` SELECT id FROM stored`
+
+// columns are the arguments of storeColumns.
 func (b byColumn) columns(requests []int) []any {
 	n := len(requests)
 	apps, ids, users, prints := make([][]byte, n), make([][]byte, n), make([][]byte, n), make([][]byte, n)
@@ -50,7 +55,7 @@ func (b byColumn) commitAll(ctx context.Context) (bool, error) {
 	if len(all) < len(b.batch) {
 		return false, nil
 	}
-	committed, err := commitAll(ctx, b.tx, len(all), insertColumns, b.columns(all)...)
+	committed, err := commitAll(ctx, b.tx, len(all), storeColumns, b.columns(all)...)
 	if committed {
 		for _, i := range all {
 			b.outcomes[i] = b.batch[i].Decide(b.ids[i], nil, true)
@@ -94,7 +99,7 @@ func (b byColumn) insert(ctx context.Context, requests []int, stored func(int)) 
 func (b byColumn) insertNew(ctx context.Context, requests []int) error {
 	args := b.columns(requests)
 	if b.assetsUsed() { // it comes last
-		if committed, err := commitAll(ctx, b.tx, len(requests), insertColumns, args...); err != nil || committed {
+		if committed, err := commitAll(ctx, b.tx, len(requests), storeColumns, args...); err != nil || committed {
 			return err
 		}
 	}

@@ -9,8 +9,12 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-const rewardColumns = `app_id, id, user_id, idempotency_key, amount, asset_id, symbol, source,
-	metadata, status, booked, executed_at, failure_reason`
+// rewardColumns are columns of rewards, under that name. Until a reward is final, its row has the
+// status recorded, and open_rewards says whether an order has it.
+const rewardColumns = `app_id, id, user_id, idempotency_key, amount, asset_id, symbol, source, metadata,
+	CASE status WHEN ` + recorded + ` THEN coalesce((SELECT o.status FROM open_rewards o WHERE o.app_id = rewards.app_id
+		AND o.status = ` + executing + ` AND o.id = rewards.id), ` + recorded + `) ELSE status END,
+	booked, executed_at, failure_reason`
 
 func scanReward(row Row) (rewards.Reward, error) { return scanRewards()(row) }
 
@@ -114,9 +118,8 @@ func (s *Store) rewardsBefore(
 	}
 	switch f.Status {
 	case rewards.Recorded, rewards.Executing:
-		return readAll(ctx, s, scanReward, `SELECT `+rewardColumns+` FROM (SELECT app_id AS of_app, id AS of_id
-			FROM open_rewards WHERE app_id = ?1 AND id < ?2 AND status = ?4`+newestFirst+`) AS listed
-			JOIN rewards ON app_id = of_app AND id = of_id ORDER BY id DESC`, append(args, int(f.Status))...)
+		return readAll(ctx, s, scanReward, `SELECT `+rewardColumns+` FROM (`+openOf(`id < ?2 AND status = ?4`, `?3`)+
+			`) AS listed JOIN rewards ON app_id = ?1 AND id = of_id ORDER BY id DESC`, append(args, int(f.Status))...)
 	case rewards.Executed:
 		return readAll(ctx, s, scanRewards(),
 			`SELECT `+rewardColumns+executedOf+` ORDER BY of_id DESC LIMIT ?3`, args...)
@@ -150,9 +153,9 @@ func (s *Store) rewardsOfUser(
 	}
 	switch f.Status {
 	case rewards.Recorded, rewards.Executing:
-		return readAll(ctx, s, scanReward, openOfUser, append(args, int(f.Status))...)
+		return readAll(ctx, s, scanReward, openOfUser(), append(args, int(f.Status))...)
 	case rewards.Executed:
-		return readAll(ctx, s, scanReward, executedOfUser, append(args, int(f.Status))...)
+		return readAll(ctx, s, scanReward, executedOfUser, args...)
 	default:
 		return readAll(ctx, s, scanRewards(), listRewards+` AND user_id = ?4`+newestFirst, args...)
 	}
@@ -190,11 +193,13 @@ func (s *Store) rewardWithKey(
 // CountRewards counts the rewards of an app by status, each up to limit, so that its cost does
 // not grow with the store.
 func (s *Store) CountRewards(ctx context.Context, app rewards.AppID, limit int) (map[rewards.Status]int, error) {
-	const open = ` FROM open_rewards WHERE app_id = ?1 AND id < ?2 AND status = `
+	open := func(status string) string {
+		return ` FROM (` + openIDs(`id < ?2 AND status = `+status) + `) AS listed`
+	}
 	return read(ctx, s, func(ctx context.Context, tx Tx) (map[rewards.Status]int, error) {
 		counts := make(map[rewards.Status]int)
 		for status, of := range map[rewards.Status]string{
-			rewards.Recorded: open + recorded, rewards.Executing: open + executing, rewards.Executed: executedOf,
+			rewards.Recorded: open(recorded), rewards.Executing: open(executing), rewards.Executed: executedOf,
 			rewards.Failed: ` FROM rewards WHERE app_id = ?1 AND id < ?2 AND failure_reason <> ''`,
 		} {
 			var n int

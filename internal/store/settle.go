@@ -104,14 +104,12 @@ var errNotExecuting = errors.New("a reward is not executing in this order")
 
 // bookResults stores the allocations of an order and updates its rewards and holdings.
 func bookResults(ctx context.Context, tx Tx, o rewards.Order, results []rewards.Result) error {
-	updated := make([][]any, len(results))
+	if err := bookStatuses(ctx, tx, results); err != nil {
+		return err
+	}
 	var allocated, held [][]any
 	for i := range results {
 		r := &results[i]
-		updated[i] = []any{
-			r.AppID[:], r.RewardID[:], int64(r.Status), int64(flag(r.Waits())), int64(r.Bought.Amount),
-			micros(r.ExecutedAt), r.Reason,
-		}
 		if r.Bought.Amount > 0 {
 			allocated = append(allocated, []any{
 				r.AppID[:], r.RewardID[:], o.ID[:], int64(r.Bought.Amount), int64(r.Bought.Shares), r.UserID[:],
@@ -125,25 +123,8 @@ func bookResults(ctx context.Context, tx Tx, o rewards.Order, results []rewards.
 			})
 		}
 	}
-	// LATERAL as in insertMembers.
-	n, err := execRows(ctx, tx, `UPDATE rewards SET status = ?3, waiting = ?4, booked = booked + ?5,
-		executed_at = ?6, failure_reason = ?7
-		WHERE app_id = ?1 AND id = ?2 AND status = `+executing+` AND waiting = 0`,
-		`UPDATE rewards r SET status = b.status, waiting = b.waiting, booked = r.booked + b.amount,
-		executed_at = b.executed_at, failure_reason = b.reason
-		FROM unnest(?1::bytea[], ?2::bytea[], ?3::bigint[], ?4::bigint[], ?5::bigint[], ?6::bigint[], ?7::text[])
-			AS b (app_id, id, status, waiting, amount, executed_at, reason)
-		CROSS JOIN LATERAL (SELECT f.ctid AS place FROM rewards f
-			WHERE f.app_id = b.app_id AND f.id = b.id AND f.status = `+executing+` AND f.waiting = 0 OFFSET 0) AS found
-		WHERE r.ctid = found.place`, updated)
-	if err != nil {
-		return err
-	}
-	if n != int64(len(results)) {
-		return errNotExecuting
-	}
 	const allocate = `INSERT INTO allocations (app_id, reward_id, order_id, amount, shares, user_id, at, cost) `
-	err = execRowsLater(ctx, tx, allocate+`VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)`,
+	err := execRowsLater(ctx, tx, allocate+`VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)`,
 		allocate+`SELECT * FROM unnest(?1::bytea[], ?2::bytea[], ?3::bytea[], ?4::bigint[], ?5::bigint[], ?6::bytea[],
 		?7::bigint[], ?8::bigint[])`, allocated)
 	if err != nil {

@@ -73,7 +73,7 @@ func queryWaits(ctx context.Context, tx Tx) ([]rewards.Wait, error) {
 		var oldest rewards.RewardID
 		err = row.Scan((*int64)(&w.Asset.ID), &w.Asset.Symbol, toTime{&w.Asset.Doubt.Since}, toFlag{&w.Blocked},
 			toID(&w.App.ID), &w.App.Name, toFlag{&w.App.Suspended}, &w.Count, toID(&oldest))
-		w.Oldest = oldest.Time()
+		w.Oldest, w.Count = oldest.Time(), min(w.Count, rewards.MaxCounted)
 		return w, err
 	}, `WITH RECURSIVE `+waitingQueues+`
 		SELECT w.asset_id, w.symbol, w.doubt_since, w.blocked, w.app_id, w.name, w.suspended, w.waiting, w.oldest FROM (
@@ -82,10 +82,10 @@ func queryWaits(ctx context.Context, tx Tx) ([]rewards.Wait, error) {
 				q.app_id, a.name, a.suspended,
 				(SELECT count(*) FROM (SELECT 1 FROM open_rewards r
 					WHERE r.waiting = 1 AND r.asset_id = q.asset_id AND r.app_id = q.app_id
-					ORDER BY r.id LIMIT ?1) AS counted) AS waiting,
-				(SELECT r.id FROM open_rewards r
-					WHERE r.waiting = 1 AND r.asset_id = q.asset_id AND r.app_id = q.app_id
-					ORDER BY r.id LIMIT 1) AS oldest
+					ORDER BY r.id LIMIT ?1) AS counted)
+					+ coalesce((SELECT f.waiting FROM fresh f
+					WHERE f.asset_id = q.asset_id AND f.app_id = q.app_id), 0) AS waiting,
+				`+oldestOfQueue+`
 			  FROM queues q JOIN apps a ON a.id = q.app_id JOIN assets s ON s.id = q.asset_id
 		) AS w ORDER BY w.oldest`, rewards.MaxCounted)
 }

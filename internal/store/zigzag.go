@@ -20,11 +20,15 @@ const (
 				WHERE app_id = ?1 AND user_id = ?4 AND id <= place ORDER BY id DESC LIMIT 1)
 			END, place, 1 - turn FROM hop WHERE place IS NOT NULL)
 		SELECT ` + rewardColumns + ` FROM hop CROSS JOIN rewards
-			WHERE turn = 1 AND place = asked AND app_id = ?1 AND id = place AND status = ?5 LIMIT ?3`
+			WHERE turn = 1 AND place = asked AND app_id = ?1 AND id = place`
 
-	openOfUser = zigzagBegin + `SELECT id FROM open_rewards
-		WHERE app_id = ?1 AND status = ?5 AND id <= place ORDER BY id DESC LIMIT 1` + zigzagEnd
 	// Each executed reward has an allocation, but so has a partly bought one.
 	executedOfUser = zigzagBegin + `SELECT reward_id FROM allocations
-		WHERE app_id = ?1 AND reward_id <= place ORDER BY reward_id DESC LIMIT 1` + zigzagEnd
+		WHERE app_id = ?1 AND reward_id <= place ORDER BY reward_id DESC LIMIT 1` + zigzagEnd +
+		` AND status = ` + executed + ` LIMIT ?3`
 )
+
+// openOfUser lists the user's rewards in the status ?5, recorded or executing.
+func openOfUser() string {
+	return zigzagBegin + openOf(`id <= place AND status = ?5`, `1`) + zigzagEnd + ` LIMIT ?3`
+}

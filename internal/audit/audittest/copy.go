@@ -13,8 +13,8 @@ import (
 // Tables returns the tables that an audit reads, and standstills and webhook_workers, which promise nothing.
 func Tables() []string {
 	return []string{
-		"settings", "operator_log", "apps", "keys", "users", "assets", "prices", "rewards", "orders", "order_rewards",
-		"order_resolutions", "allocations", "holdings", "spending", "house_topups", "lease", "positions", "actions",
+		"settings", "operator_log", "apps", "keys", "users", "assets", "prices", "rewards", "open_rewards", "orders",
+		"order_rewards", "order_resolutions", "allocations", "holdings", "spending", "house_topups", "lease", "positions", "actions",
 		"broker_conflicts", "announcements", "switches", "effects", "payouts", "broker_activities", "order_corrections",
 		"position_corrections", "house_holdings", "app_assets", "events", "event_counter", "budgets", "budget_use",
 		"reversals", "takings", "standstills", "webhook_endpoints", "webhook_deliveries", "webhook_shards",
@@ -24,7 +24,7 @@ func Tables() []string {
 
 // SegmentTables returns the tables that an audit reads over SQLite only.
 func SegmentTables() []string {
-	return []string{"segments", "segment_filters", "reward_keys", "reward_users"}
+	return []string{"segments", "segment_filters", "reward_keys", "reward_users", "arrivals_after"}
 }
 
 // Copy is a copy of a world's tables without constraints and indexes, so that a test can

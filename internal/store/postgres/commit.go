@@ -24,7 +24,7 @@ const afterPartial = 8
 
 // CommitAll implements store.NetworkTx. The server itself decides: a division by zero ends the
 // batch before its commit.
-func (s *session) CommitAll(ctx context.Context, n int, insert string, args ...any) (bool, error) {
+func (s *session) CommitAll(ctx context.Context, n int, with string, args ...any) (bool, error) {
 	if s.ended {
 		return false, errEnded
 	}
@@ -32,8 +32,8 @@ func (s *session) CommitAll(ctx context.Context, n int, insert string, args ...a
 		s.partial.Store(left - 1)
 		return false, nil
 	}
-	query := fmt.Sprintf("with stored as (%s) select 1 / (count(*) = $%d)::int from stored",
-		dialect(insert), len(args)+1)
+	query := fmt.Sprintf("with %s select 1 / (count(*) = $%d)::int from stored",
+		dialect(with), len(args)+1)
 	err := s.end(ctx, query, append(args[:len(args):len(args)], int64(n))...)
 	if sqlState(err) == divisionByZero && !fenced(err) {
 		s.partial.Store(afterPartial)

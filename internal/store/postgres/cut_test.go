@@ -257,7 +257,7 @@ func cutPlan(t *testing.T, w *cutWorld) func(*testing.T) {
 		w.sees(t, 1, `select count(*) from orders where state < 6`)
 		w.sees(t, 3_500_000, `select coalesce(sum(amount), 0) from order_rewards where order_id = $1`, o.ID[:])
 		w.sees(t, 2, `select count(*) from order_rewards where reward_id in ($1, $2)`, first.ID[:], second.ID[:])
-		w.sees(t, 2, `select count(*) from rewards where status = 2 and waiting = 0 and id in ($1, $2)`, first.ID[:], second.ID[:])
+		w.sees(t, 2, `select count(*) from open_rewards where status = 2 and waiting = 0 and id in ($1, $2)`, first.ID[:], second.ID[:])
 		w.heal(t)
 		w.finish(t, o)
 		w.sees(t, 0, `select (select coalesce(sum(notional), 0) from spending) - (select coalesce(sum(notional), 0) from orders)`)

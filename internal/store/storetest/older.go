@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -96,4 +97,59 @@ func (w *World) wantVersion13(t *testing.T, evening time.Time) {
 	if quotes[0].Price != 200 {
 		t.Errorf("the price before the boundary is %s", quotes[0].Price)
 	}
+}
+
+// TestVersion20 brings a store of schema version 20 up to date: one with a reward in each status, one of
+// them bought in part. exec and open are as in TestVersion12.
+func TestVersion20(t *testing.T, exec func(query string, args ...any), open func() store.Engine) {
+	t.Helper()
+	app, user, order := rewards.AppID{1}, rewards.UserID{2}, rewards.OrderID{3}
+	exec(`INSERT INTO apps (id, name) VALUES (?1, 'first')`, app[:])
+	exec(`INSERT INTO users (app_id, id, email, email_folded, external_id) VALUES (?1, ?2, '', '', 'x')`, app[:], user[:])
+	exec(`INSERT INTO assets (id, symbol, name, used) VALUES (1, 'AAPL', 'Apple', 1)`)
+	exec(`INSERT INTO orders (id, client_order_id, asset_id, symbol, notional, house, members_hash, state)
+		VALUES (?1, 'sr-1', 1, 'AAPL', 5000000, 0, ?2, 1)`, order[:], make([]byte, 32))
+	var all []rewards.Reward
+	for i, r := range []rewards.Reward{
+		{Status: rewards.Executed, Booked: 5_000_000, ExecutedAt: time.UnixMicro(9).UTC()},
+		{Status: rewards.Failed, FailureReason: "canceled: by a client"},
+		{Status: rewards.Executing},
+		{Status: rewards.Executing, Booked: 2_000_000},
+		{Status: rewards.Recorded},
+		{Status: rewards.Recorded},
+	} {
+		r.AppID, r.ID, r.UserID, r.Amount = app, rewards.RewardID{0, byte(i), 15: 1}, user, 5_000_000
+		r.AssetID, r.Symbol, r.IdempotencyKey = 1, "AAPL", string('a'+rune(i))
+		waits := int64(0)
+		if r.Status == rewards.Recorded || r.Booked == 2_000_000 {
+			waits = 1
+		}
+		executed := int64(0)
+		if !r.ExecutedAt.IsZero() {
+			executed = r.ExecutedAt.UnixMicro()
+		}
+		exec(`INSERT INTO rewards (app_id, id, user_id, idempotency_key, fingerprint, amount, asset_id, symbol, source,
+			metadata, status, waiting, booked, executed_at, failure_reason) VALUES (?1, ?2, ?3, ?4, ?5, 5000000, 1, 'AAPL',
+			'', '', ?6, ?7, ?8, ?9, ?10)`, app[:], r.ID[:], user[:], r.IdempotencyKey, make([]byte, 33), int64(r.Status),
+			waits, int64(r.Booked), executed, r.FailureReason)
+		all = append(all, r)
+	}
+	exec(`INSERT INTO order_rewards (order_id, position, app_id, reward_id, amount) VALUES (?1, 0, ?2, ?3, 5000000)`,
+		order[:], app[:], all[2].ID[:])
+	w := &World{engine: open(), App: rewards.App{ID: app}, Users: []rewards.User{{ID: user, AppID: app}}}
+	w.now.Store(start)
+	w.reopen(t)
+	slices.Reverse(all)
+	wantEqual(t, "the rewards", all, w.walk(t, app, rewards.RewardFilter{}, 4))
+	for _, status := range []rewards.Status{rewards.Recorded, rewards.Executing} {
+		var want []rewards.Reward
+		for _, r := range all {
+			if r.Status == status {
+				want = append(want, r)
+			}
+		}
+		wantEqual(t, "the list", want, w.walk(t, app, rewards.RewardFilter{Status: status}, 4))
+	}
+	w.wantRows(t, "millionths wait", 13_000_000, `SELECT CAST(sum(pending) AS bigint) FROM open_rewards WHERE waiting = 1`)
+	exec(`UPDATE rewards SET booked = 1 WHERE idempotency_key = 'e'`) // the older rules refused that
 }

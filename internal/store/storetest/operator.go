@@ -290,8 +290,21 @@ type unlogged struct{ store.Engine }
 
 // Write implements store.Engine.
 func (e unlogged) Write(ctx context.Context, f func(context.Context, store.Tx) error) error {
-	return e.Engine.Write(ctx, func(ctx context.Context, tx store.Tx) error { return f(ctx, unloggedTx{tx}) })
+	return e.Engine.Write(ctx, func(ctx context.Context, tx store.Tx) error {
+		if columns, ok := tx.(store.ColumnTx); ok {
+			return f(ctx, unloggedColumns{unloggedTx{tx}, columns})
+		}
+		return f(ctx, unloggedTx{tx})
+	})
 }
+
+type unloggedColumns struct {
+	unloggedTx
+	columns store.ColumnTx
+}
+
+// AcceptsColumns implements store.ColumnTx.
+func (x unloggedColumns) AcceptsColumns() { x.columns.AcceptsColumns() }
 
 type unloggedTx struct{ store.Tx }
 

@@ -58,6 +58,7 @@ func contract() map[string]func(*testing.T, *World) {
 		"RewardsByKey":           testFilterByKey,
 		"RewardsAtAGlance":       testGlance,
 		"KeysOfSegments":         testSegments,
+		"Arrivals":               testArrivals,
 		"Tenancy":                testTenancy,
 		"PlanFreezesMembers":     testPlan,
 		"OrdersListed":           testOrderPages,

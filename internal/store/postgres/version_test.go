@@ -17,16 +17,28 @@ import (
 // A store of the version before corporate actions changed holdings is brought up to date.
 func TestVersion12(t *testing.T) {
 	t.Parallel()
-	const before = 12
+	testVersion(t, 12, storetest.TestVersion12)
+}
+
+// A store of the version before a reward's row kept its status until the end is brought up to date.
+func TestVersion20(t *testing.T) {
+	t.Parallel()
+	testVersion(t, 20, storetest.TestVersion20)
+}
+
+func testVersion(
+	t *testing.T, version int64, test func(*testing.T, func(query string, args ...any), func() store.Engine),
+) {
+	t.Helper()
 	url, err := cluster(t).NewDatabase(t.Context())
 	check(t, err)
 	db, err := sql.Open("pgx", url)
 	check(t, err)
 	provider, err := goose.NewProvider(goose.DialectPostgres, db, os.DirFS("migrations"))
 	check(t, err)
-	_, err = provider.UpTo(t.Context(), before)
+	_, err = provider.UpTo(t.Context(), version)
 	check(t, err)
-	storetest.TestVersion12(t, func(query string, args ...any) {
+	test(t, func(query string, args ...any) {
 		t.Helper()
 		_, err := db.ExecContext(t.Context(), strings.ReplaceAll(query, "?", "$"), args...)
 		check(t, err)

@@ -1,0 +1,74 @@
+package sqlite_test
+
+import (
+	"database/sql"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/pressly/goose/v3"
+
+	"stockrewards/internal/store"
+	"stockrewards/internal/store/storetest"
+)
+
+// A store of the version before corporate actions changed holdings is brought up to date.
+func TestVersion12(t *testing.T) {
+	t.Parallel()
+	testVersion(t, 12, storetest.TestVersion12)
+}
+
+// A store of the version before open rewards had a table is brought up to date.
+func TestVersion20(t *testing.T) {
+	t.Parallel()
+	testVersion(t, 20, storetest.TestVersion20)
+}
+
+func testVersion(
+	t *testing.T, version int64, test func(*testing.T, func(query string, args ...any), func() store.Engine),
+) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "old.db")
+	db := atVersion(t, path, version)
+	test(t, func(query string, args ...any) {
+		t.Helper()
+		_, err := db.ExecContext(t.Context(), query, args...)
+		check(t, err)
+	}, func() store.Engine {
+		t.Helper()
+		e := opener(func(*testing.T) string { return path }, 0)(t)
+		var text string
+		check(t, db.QueryRowContext(t.Context(), `PRAGMA integrity_check`).Scan(&text))
+		if text != "ok" {
+			t.Errorf("the store is damaged: %s", text)
+		}
+		return e
+	})
+	check(t, db.Close())
+}
+
+// atVersion makes a store of an older version.
+func atVersion(t *testing.T, path string, version int64) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	check(t, err)
+	provider, err := goose.NewProvider(goose.DialectSQLite3, db, os.DirFS("migrations"))
+	check(t, err)
+	_, err = provider.UpTo(t.Context(), version)
+	check(t, err)
+	return db
+}
+
+// The process that brings a store up to date goes by the changed rules of a table at once: it can
+// store an order for which the house offers shares.
+func TestVersion19(t *testing.T) {
+	t.Parallel()
+	const before = 19
+	path := filepath.Join(t.TempDir(), "old.db")
+	db := atVersion(t, path, before)
+	_, err := db.ExecContext(t.Context(), `INSERT INTO assets (id, symbol, name) VALUES (1, 'AAPL', 'Apple')`)
+	check(t, err)
+	check(t, db.Close())
+	write(t, opener(func(*testing.T) string { return path }, 0)(t), `INSERT INTO orders (id, client_order_id, asset_id, symbol, notional, house, members_hash, state)
+		VALUES (zeroblob(16), 'offered', 1, 'AAPL', 1000000, -500000, zeroblob(32), 1)`)
+}
