@@ -57,7 +57,7 @@ func damages() []damage {
 		{"open_fields", "time", `UPDATE rewards SET executed_at = 9 WHERE id = @cy-recorded`},
 		{"open_rewards", "an executing status stored", `UPDATE rewards SET status = 2 WHERE id = @bob-open`},
 		{"open_rewards", "no row", `DELETE FROM open_rewards WHERE id = @bob-open`},
-		{"open_rewards", "a row of a final one", `INSERT INTO open_rewards SELECT app_id, id, asset_id, 2, 0, 1 FROM rewards WHERE id = @ann-aapl`},
+		{"open_rewards", "a row of a final one", `INSERT INTO open_rewards SELECT app_id, id, asset_id, 2, 0, amount FROM rewards WHERE id = @bob-tsla`},
 		{"open_rewards", "two rows", `INSERT INTO open_rewards SELECT app_id, id, asset_id, 1, 1, pending FROM open_rewards WHERE id = @dee-ko`},
 		{"open_rewards", "another stock", `UPDATE open_rewards SET asset_id = asset_id + 1 WHERE id = @bob-open`},
 		{"open_rewards", "another rest", `UPDATE open_rewards SET pending = pending + 1 WHERE id = @dee-ko`},
