@@ -31,10 +31,10 @@ func sortArrivals(ctx context.Context, tx Tx, atLeast int64) error {
 		FROM arrivals_after`); err != nil || n < atLeast {
 		return err
 	}
-	// NOT INDEXED: they are found by their numbers. Those that were canceled since are final.
+	// NOT INDEXED: they are found by their numbers. All of them wait: cancel sorts them first.
 	_, err := tx.Exec(ctx, `INSERT INTO open_rewards (app_id, id, asset_id, status, waiting, pending)
 		SELECT app_id, id, asset_id, status, 1, amount FROM rewards NOT INDEXED
-		WHERE rowid > (SELECT number FROM arrivals_after) AND status = `+recorded+` ORDER BY app_id, id`)
+		WHERE rowid > (SELECT number FROM arrivals_after) ORDER BY app_id, id`)
 	if err != nil {
 		return err
 	}

@@ -29,6 +29,7 @@ func testArrivals(t *testing.T, w *World) {
 		}
 	}
 	all := give(10)
+	w.wantOpen(t, "arrivals only", all, nil)
 	plan(4)
 	all = append(all, give(5)...)
 	w.wantOpen(t, "sorted and arrivals", all[4:], all[:4])
@@ -42,6 +43,11 @@ func testArrivals(t *testing.T, w *World) {
 	w.wantOpen(t, "some are canceled", waiting, all[:4])
 	plan(len(waiting))
 	w.wantOpen(t, "all are ordered", nil, append(slices.Clone(all[:4]), waiting...))
+	w.backlog(t, "gone", 2, dollars)
+	check(t, failure(w.SetSuspended(t.Context(), "gone", true)))
+	if _, hold, err := w.PlanOrder(t.Context(), w.lease, w.planRequest(t)); hold != rewards.HoldEmpty {
+		t.Errorf("arrivals of a suspended app: hold %d, %v", hold, err)
+	}
 
 	const many = 1100
 	batch := make([]rewards.NewReward, many)
@@ -50,7 +56,7 @@ func testArrivals(t *testing.T, w *World) {
 	}
 	w.verdicts(t, batch...)
 	w.wantRows(t, "arrivals", 0, `SELECT count(*) FROM arrivals`)
-	w.wantRows(t, "waiting rewards", many, `SELECT count(*) FROM open_rewards WHERE waiting = 1`)
+	w.wantRows(t, "waiting rewards", many+2, `SELECT count(*) FROM open_rewards WHERE waiting = 1`)
 }
 
 // wantOpen checks the first app's open rewards, all of AAPL and oldest first, by every way to read them.
