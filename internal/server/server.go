@@ -136,8 +136,8 @@ func (s *Server) open(ctx context.Context) (err error) {
 	return s.listen(ctx)
 }
 
-// prepareStore checks that the store may be served with this broker, and fills the
-// catalog of a new one.
+// prepareStore checks that the store may be served with this broker, fills the catalog of a new
+// one, and reads what finds rewards into memory.
 func (s *Server) prepareStore(ctx context.Context) (in store.Installation, err error) {
 	if err := s.Store.CheckCutover(ctx); err != nil {
 		return in, err
@@ -156,7 +156,7 @@ func (s *Server) prepareStore(ctx context.Context) (in store.Installation, err e
 	for i, e := range entries {
 		assets[i] = rewards.Asset{Symbol: e.Symbol, Name: e.Name}
 	}
-	return in, s.Store.SeedAssets(ctx, assets)
+	return in, errors.Join(s.Store.SeedAssets(ctx, assets), s.Store.LoadIndex(ctx))
 }
 
 // wire creates the rooms and connects them.

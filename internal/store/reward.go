@@ -161,6 +161,13 @@ func (s *Store) rewardsOfUser(
 	}
 }
 
+// LoadIndex reads what finds rewards into memory, so that the first requests need not wait for it: over
+// SQLite up to two segments of rewards and all filters.
+func (s *Store) LoadIndex(ctx context.Context) error {
+	_, err := s.inSegments(ctx)
+	return err
+}
+
 // inSegments reports whether segments find rewards.
 func (s *Store) inSegments(ctx context.Context) (bool, error) {
 	if use := s.index.loaded(); use != indexUnknown {
