@@ -60,9 +60,10 @@ func (s *Store) cancel(
 	if err != nil || n == 0 {
 		return r, staleIf(n == 0, err)
 	}
-	if _, err := tx.Exec(ctx, `UPDATE rewards SET status = `+failed+`, failure_reason = ?3
-		WHERE app_id = ?1 AND id = ?2 AND status = `+recorded, r.AppID[:], r.ID[:], after.FailureReason); err != nil {
-		return r, err
+	n, err = tx.Exec(ctx, `UPDATE rewards SET status = `+failed+`, failure_reason = ?3
+		WHERE app_id = ?1 AND id = ?2 AND status = `+recorded, r.AppID[:], r.ID[:], after.FailureReason)
+	if err != nil || n == 0 {
+		return r, staleIf(n == 0, err)
 	}
 	earlier, err := reversalsOf(ctx, tx, r)
 	if err != nil {

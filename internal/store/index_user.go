@@ -63,11 +63,11 @@ func (p *userPage) collect(ctx context.Context, tx Tx, list []rewards.Reward, nu
 		err = fetchEach(ctx, tx, scanReward, func(r rewards.Reward) error {
 			list = append(list, r)
 			return nil
-		}, `SELECT `+rewardColumns+numbered, jsonList(numbers), p.app[:], p.user[:])
+		}, `SELECT `+listColumns+numbered, p.app[:], p.user[:], jsonList(numbers))
 		return list, numbers[len(numbers)-1], err
 	}
-	rows, err := fetchAll(ctx, tx, scanNumbered, `SELECT rowid, `+rewardColumns+numbered,
-		jsonList(numbers), p.app[:], p.user[:])
+	rows, err := fetchAll(ctx, tx, scanNumbered, `SELECT rowid, `+listColumns+numbered,
+		p.app[:], p.user[:], jsonList(numbers))
 	if err != nil {
 		return nil, 0, err
 	}
@@ -88,8 +88,8 @@ func (p *userPage) collect(ctx context.Context, tx Tx, list []rewards.Reward, nu
 }
 
 // numbered finds the user's rewards with those numbers, newest first.
-const numbered = ` FROM rewards WHERE rowid IN (SELECT value FROM json_each(?1))
-		AND +app_id = ?2 AND +user_id = ?3 ORDER BY rowid DESC`
+const numbered = ` FROM rewards WHERE rowid IN (SELECT value FROM json_each(?3))
+		AND +app_id = ?1 AND +user_id = ?2 ORDER BY rowid DESC`
 
 // numberedReward is a reward with its number.
 type numberedReward struct {

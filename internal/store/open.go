@@ -43,14 +43,13 @@ func sortArrivals(ctx context.Context, tx Tx, atLeast int64) error {
 	return err
 }
 
-// openOf selects of_id, the newest open rewards of the app ?1 that meet a condition.
+// openOf selects of_id, the newest open rewards of the app ?1 that meet a condition. Each of its two
+// parts ends at the limit: PostgreSQL would read and sort all of them.
 func openOf(condition, limit string) string {
-	return openIDs(condition) + ` ORDER BY of_id DESC LIMIT ` + limit
-}
-
-func openIDs(condition string) string {
-	return `SELECT id AS of_id FROM open_rewards WHERE app_id = ?1 AND ` + condition + `
-		UNION ALL SELECT id FROM arrivals WHERE app_id = ?1 AND ` + condition
+	newest := ` WHERE app_id = ?1 AND ` + condition + ` ORDER BY id DESC LIMIT ` + limit
+	return `SELECT of_id FROM (SELECT id AS of_id FROM open_rewards` + newest + `) AS known
+		UNION ALL SELECT of_id FROM (SELECT id AS of_id FROM arrivals` + newest + `) AS arrived
+		ORDER BY of_id DESC LIMIT ` + limit
 }
 
 // bookStatuses books what an order made of its rewards: final ones are no longer open, the others

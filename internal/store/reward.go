@@ -11,10 +11,20 @@ import (
 
 // rewardColumns are columns of rewards, under that name. Until a reward is final, its row has the
 // status recorded, and open_rewards says whether an order has it.
-const rewardColumns = `app_id, id, user_id, idempotency_key, amount, asset_id, symbol, source, metadata,
-	CASE status WHEN ` + recorded + ` THEN coalesce((SELECT o.status FROM open_rewards o WHERE o.app_id = rewards.app_id
+const rewardColumns = beforeStatus + afterStatus
+
+// listColumns are the rewardColumns in a list of the app ?1. A look into open_rewards costs as much as a third
+// of a row, so it is left out for rewards before all that are in orders.
+const listColumns = beforeStatus + ` AND id >= (SELECT e.id FROM open_rewards e WHERE e.app_id = ?1
+		AND e.status = ` + executing + ` ORDER BY e.id LIMIT 1)` + afterStatus
+
+const (
+	beforeStatus = `app_id, id, user_id, idempotency_key, amount, asset_id, symbol, source, metadata,
+	CASE WHEN status = ` + recorded
+	afterStatus = ` THEN coalesce((SELECT o.status FROM open_rewards o WHERE o.app_id = rewards.app_id
 		AND o.status = ` + executing + ` AND o.id = rewards.id), ` + recorded + `) ELSE status END,
 	booked, executed_at, failure_reason`
+)
 
 func scanReward(row Row) (rewards.Reward, error) { return scanRewards()(row) }
 
@@ -118,11 +128,11 @@ func (s *Store) rewardsBefore(
 	}
 	switch f.Status {
 	case rewards.Recorded, rewards.Executing:
-		return readAll(ctx, s, scanReward, `SELECT `+rewardColumns+` FROM (`+openOf(`id < ?2 AND status = ?4`, `?3`)+
+		return readAll(ctx, s, scanReward, `SELECT `+listColumns+` FROM (`+openOf(`id < ?2 AND status = ?4`, `?3`)+
 			`) AS listed JOIN rewards ON app_id = ?1 AND id = of_id ORDER BY id DESC`, append(args, int(f.Status))...)
 	case rewards.Executed:
 		return readAll(ctx, s, scanRewards(),
-			`SELECT `+rewardColumns+executedOf+` ORDER BY of_id DESC LIMIT ?3`, args...)
+			`SELECT `+listColumns+executedOf+` ORDER BY of_id DESC LIMIT ?3`, args...)
 	case rewards.Failed:
 		return readAll(ctx, s, scanRewards(), listRewards+` AND failure_reason <> ''`+newestFirst, args...)
 	default:
@@ -131,7 +141,7 @@ func (s *Store) rewardsBefore(
 }
 
 const (
-	listRewards = `SELECT ` + rewardColumns + ` FROM rewards WHERE app_id = ?1 AND id < ?2`
+	listRewards = `SELECT ` + listColumns + ` FROM rewards WHERE app_id = ?1 AND id < ?2`
 	newestFirst = ` ORDER BY id DESC LIMIT ?3`
 )
 
@@ -201,7 +211,7 @@ func (s *Store) rewardWithKey(
 // not grow with the store.
 func (s *Store) CountRewards(ctx context.Context, app rewards.AppID, limit int) (map[rewards.Status]int, error) {
 	open := func(status string) string {
-		return ` FROM (` + openIDs(`id < ?2 AND status = `+status) + `) AS listed`
+		return ` FROM (` + openOf(`id < ?2 AND status = `+status, `?3`) + `) AS listed`
 	}
 	return read(ctx, s, func(ctx context.Context, tx Tx) (map[rewards.Status]int, error) {
 		counts := make(map[rewards.Status]int)

@@ -19,7 +19,7 @@ const (
 			ELSE (SELECT id FROM rewards
 				WHERE app_id = ?1 AND user_id = ?4 AND id <= place ORDER BY id DESC LIMIT 1)
 			END, place, 1 - turn FROM hop WHERE place IS NOT NULL)
-		SELECT ` + rewardColumns + ` FROM hop CROSS JOIN rewards
+		SELECT ` + listColumns + ` FROM hop CROSS JOIN rewards
 			WHERE turn = 1 AND place = asked AND app_id = ?1 AND id = place`
 
 	// Each executed reward has an allocation, but so has a partly bought one.

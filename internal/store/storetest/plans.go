@@ -51,8 +51,7 @@ func exceptions() []exception {
 	)
 	return append(slices.Concat(webhookExceptions(), reversalExceptions(), arrivalExceptions()), []exception{
 		{"FROM rewards WHERE app_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3", "", newest},
-		{"FROM rewards WHERE app_id = ?1 AND id < ?2 AND failure_reason <> '' ORDER BY", "Index Scan rewards_failed", newest},
-		{"FROM rewards WHERE app_id = ?1 AND id < ?2 AND failure_reason <> '' ORDER BY", Sorts + "id DESC by rewards_failed", failed},
+		{"FROM rewards WHERE app_id = ?1 AND id < ?2 AND failure_reason <> '' ORDER BY", "rewards_failed", newest + "; " + failed},
 		{"AND reward_id <= place ORDER BY reward_id DESC LIMIT 1)", "allocations", "it reads the first row of the key"},
 		{"FROM users WHERE app_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3", "", newest},
 		{"SELECT rowid FROM rewards WHERE app_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT 1", "", newest},
@@ -69,7 +68,7 @@ func exceptions() []exception {
 		{"SELECT count(*) FROM (SELECT 1 FROM (SELECT a.app_id", "SEARCH a USING PRIMARY KEY (app_id=? AND reward_id<?)", most},
 		{"SELECT count(*) FROM (SELECT 1 FROM rewards WHERE app_id = ?1", "rewards_failed", most},
 		{"FROM open_rewards o JOIN rewards r", "", snapshot},
-		{"AS listed JOIN rewards ON app_id = ?1 AND id = of_id ORDER BY id DESC", Sorts, "sorts a page"},
+		{"AS listed JOIN rewards ON app_id = ?1 AND id = of_id ORDER BY id DESC", Sorts + "rewards.id", "sorts a page"},
 		{"SELECT id FROM orders ORDER BY id DESC LIMIT 1", "", newest},
 		{"SELECT r.id FROM rewards r WHERE r.app_id = a.id ORDER BY r.id DESC LIMIT 1", "", newest},
 		{"SELECT u.id FROM users u WHERE u.app_id = a.id ORDER BY u.id DESC LIMIT 1", "", newest},
@@ -113,6 +112,7 @@ func arrivalExceptions() []exception {
 	return []exception{
 		{"FROM arrivals", "rowid>?", most},
 		{"FROM arrived", "rowid>?", most},
+		{"AS arrived ORDER BY of_id DESC LIMIT", Sorts + "USE TEMP B-TREE", "sorts two parts that end at the limit"},
 		{"FROM arrivals WHERE app_id = ?1", "(app_id=? AND id>? AND id<?)", most},
 		{"FROM rewards NOT INDEXED", "", most},
 		{"UPDATE arrivals_after", "", most},
