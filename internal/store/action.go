@@ -44,7 +44,7 @@ func (s *Store) Actions(
 ) ([]rewards.Action, error) {
 	return readAll(ctx, s, scanAction, `SELECT `+actionColumns+` FROM actions
 		WHERE (?1 = 0 OR state = ?1) AND (?2 = '' OR symbol = ?2 OR new_symbol = ?2)
-		ORDER BY ex_date DESC, id LIMIT ?3`, int64(state), symbol, int64(limit))
+		ORDER BY ex_date DESC, id LIMIT ?3 + 0`, int64(state), symbol, int64(limit))
 }
 
 // Announcement is one revision of a broker's announcement.

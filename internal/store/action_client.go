@@ -37,7 +37,7 @@ func (s *Store) ActionsOfApp(
 	const (
 		listed = actionsOfApp + ` AND (a.first_seen, a.id) < (?2, ?3)
 			AND (?4 = '' OR a.symbol = ?4 OR a.new_symbol = ?4)`
-		newestSeen  = ` ORDER BY a.first_seen DESC, a.id DESC LIMIT ?5`
+		newestSeen  = ` ORDER BY a.first_seen DESC, a.id DESC LIMIT ?5 + 0`
 		inEachState = ` AND a.state IN (?6, ?7)` // a status is one state or two
 	)
 	args := []any{app[:], from, p.Before.ID, f.Symbol, p.Limit}
@@ -90,7 +90,7 @@ func effectsOf(
 	ctx context.Context, tx Tx, w rewards.Switch, app rewards.AppID, p rewards.EffectPage,
 ) ([]rewards.Effect, error) {
 	list, err := fetchAll(ctx, tx, scanEffect, `SELECT `+effectColumns+` FROM effects
-		WHERE app_id = ?1 AND switch = ?2 AND (user_id, asset_id) > (?3, ?4) ORDER BY user_id, asset_id LIMIT ?5`,
+		WHERE app_id = ?1 AND switch = ?2 AND (user_id, asset_id) > (?3, ?4) ORDER BY user_id, asset_id LIMIT ?5 + 0`,
 		app[:], w.Number, p.After.User[:], int64(p.After.Asset), p.Limit)
 	if err != nil || !w.SweptAt.IsZero() || len(list) >= p.Limit {
 		return list, err

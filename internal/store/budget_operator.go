@@ -205,7 +205,7 @@ func (o *Operator) countPart(ctx context.Context, id rewards.BudgetID) (b reward
 			}
 			return err
 		}, `SELECT id, user_id, amount, CASE WHEN counted = 1 AND failure_reason = '' THEN 1 ELSE 0 END FROM rewards
-			WHERE app_id = ?1 AND id > ?2 AND id <= ?3 ORDER BY id LIMIT ?4`, b.AppID[:], b.Reached[:], b.Cut[:],
+			WHERE app_id = ?1 AND id > ?2 AND id <= ?3 ORDER BY id LIMIT ?4 + 0`, b.AppID[:], b.Reached[:], b.Cut[:],
 			countAtOnce)
 		if err != nil {
 			return err
@@ -259,7 +259,7 @@ func (o *Operator) deleteRemoved(ctx context.Context, app rewards.AppID) error {
 				return err
 			}
 			n, err := tx.Exec(ctx, `DELETE FROM budget_use WHERE budget = ?1 AND (period_start, user_id) IN
-				(SELECT period_start, user_id FROM budget_use WHERE budget = ?1 LIMIT ?2)`, int64(id), countAtOnce)
+				(SELECT period_start, user_id FROM budget_use WHERE budget = ?1 LIMIT ?2 + 0)`, int64(id), countAtOnce)
 			if left = n == countAtOnce; err != nil || left {
 				return err
 			}

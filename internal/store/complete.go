@@ -93,7 +93,7 @@ const orderedPart = 100
 // ErrLostLease.
 func (s *Store) CompleteReversals(ctx context.Context, l rewards.Lease) (n int, err error) {
 	ordered, err := readAll(ctx, s, scanReversal, `SELECT `+reversalColumns+` FROM reversals WHERE state = `+
-		orderedState+` LIMIT ?1`, orderedPart)
+		orderedState+` LIMIT ?1 + 0`, orderedPart)
 	if err != nil || len(ordered) == 0 {
 		return 0, err
 	}

@@ -48,7 +48,7 @@ func (s *Store) LogPast(ctx context.Context, progress func(rewards.OrderID)) err
 // add adds the next orders.
 func (p *past) add(ctx context.Context, tx Tx) error {
 	orders, err := fetchAll(ctx, tx, scanOrder, `SELECT `+orderColumns+` FROM orders WHERE id > ?1 AND id <= ?2
-		AND NOT EXISTS (SELECT 1 FROM late_orders l WHERE l.order_id = orders.id) ORDER BY id LIMIT ?3`,
+		AND NOT EXISTS (SELECT 1 FROM late_orders l WHERE l.order_id = orders.id) ORDER BY id LIMIT ?3 + 0`,
 		p.order, p.end, pastOrders)
 	if err != nil {
 		return err

@@ -82,9 +82,9 @@ func eventRows(
 	args := []any{app[:], after, until, rowsAtOnce}
 	if types&rewards.EventRewardExecuted == 0 {
 		return fetchAll(ctx, tx, scanEventRow, rows+` AND last + 0 > ?2 AND last + 0 <= ?3 AND types <> 1
-			ORDER BY last + 0 LIMIT ?4`, args...)
+			ORDER BY last + 0 LIMIT ?4 + 0`, args...)
 	}
-	return fetchAll(ctx, tx, scanEventRow, rows+` AND last > ?2 AND last <= ?3 ORDER BY last LIMIT ?4`, args...)
+	return fetchAll(ctx, tx, scanEventRow, rows+` AND last > ?2 AND last <= ?3 ORDER BY last LIMIT ?4 + 0`, args...)
 }
 
 // eventPlace is one event of a row.

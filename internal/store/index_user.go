@@ -118,7 +118,8 @@ func jsonList(numbers []int64) string {
 func (p *userPage) numbers(ctx context.Context, tx Tx, below int64, limit int) (numbers []int64, err error) {
 	if below > p.next { // recorded since, by any process
 		numbers, err = fetchAll(ctx, tx, scanNumber, `SELECT rowid FROM rewards WHERE rowid >= ?1 AND rowid < ?2
-			AND +app_id = ?3 AND +user_id = ?4 ORDER BY rowid DESC LIMIT ?5`, p.next, below, p.app[:], p.user[:], limit)
+			AND +app_id = ?3 AND +user_id = ?4 ORDER BY rowid DESC LIMIT ?5 + 0`,
+			p.next, below, p.app[:], p.user[:], limit)
 		if err != nil {
 			return nil, err
 		}
@@ -133,7 +134,7 @@ func (p *userPage) numbers(ctx context.Context, tx Tx, below int64, limit int) (
 	// The newest segment comes first, and the statement ends at the limit.
 	sealed, err := fetchAll(ctx, tx, scanNumber, `SELECT u.number FROM segments s CROSS JOIN reward_users u
 		WHERE s.number < ?1 AND u.segment = s.number AND u.hash = ?2 AND u.number < ?3
-		ORDER BY s.number DESC, u.number DESC LIMIT ?4`,
+		ORDER BY s.number DESC, u.number DESC LIMIT ?4 + 0`,
 		min(p.segmentOf(p.first), p.segmentOf(below)+1), userHash(p.user), below, limit-len(numbers))
 	return append(numbers, sealed...), err
 }

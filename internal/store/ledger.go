@@ -47,7 +47,7 @@ func (l LedgerReader) Bookings(ctx context.Context, each func(rewards.Booking) e
 	var last rewards.OrderID
 	for {
 		orders, err := fetchAll(ctx, l.tx, scanOrder, `SELECT `+orderColumns+` FROM orders
-			WHERE id > ?1 AND state = `+settled+` ORDER BY id LIMIT ?2`, last[:], bookingsPage)
+			WHERE id > ?1 AND state = `+settled+` ORDER BY id LIMIT ?2 + 0`, last[:], bookingsPage)
 		if err != nil {
 			return err
 		}

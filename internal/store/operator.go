@@ -100,7 +100,7 @@ type LogFilter struct {
 // LogEntries lists the newest log entries, newest first.
 func (s *Store) LogEntries(ctx context.Context, f LogFilter) ([]rewards.LogEntry, error) {
 	return readAll(ctx, s, scanLogEntry, `SELECT `+logColumns+` FROM operator_log
-		WHERE ?1 = '' OR object = ?1 ORDER BY number DESC LIMIT ?2`, f.Object, f.Limit)
+		WHERE ?1 = '' OR object = ?1 ORDER BY number DESC LIMIT ?2 + 0`, f.Object, f.Limit)
 }
 
 // WalkLog calls each with every log entry, oldest first, and returns the log's stored head. Both

@@ -36,7 +36,7 @@ func (s *Store) Orders(
 	ctx context.Context, state rewards.OrderState, p rewards.Page[rewards.Order],
 ) ([]rewards.Order, error) {
 	return readAll(ctx, s, scanOrder, `SELECT `+orderColumns+` FROM orders
-		WHERE id < ?1 AND (?2 = 0 OR state = ?2) ORDER BY id DESC LIMIT ?3`, before(p.Before), int(state), p.Limit)
+		WHERE id < ?1 AND (?2 = 0 OR state = ?2) ORDER BY id DESC LIMIT ?3 + 0`, before(p.Before), int(state), p.Limit)
 }
 
 // Order finds an order. It fails with CodeNotFound.

@@ -57,7 +57,7 @@ func countActions(ctx context.Context, tx Tx, v *rewards.Overview) error {
 func countWork(ctx context.Context, tx Tx, v *rewards.Overview) error {
 	if _, err := fetchValues(ctx, tx, []any{&v.Waiting},
 		`SELECT count(*) FROM (SELECT 1 FROM open_rewards WHERE waiting = 1
-			UNION ALL SELECT 1 FROM arrivals LIMIT ?1) AS counted`,
+			UNION ALL SELECT 1 FROM arrivals LIMIT ?1 + 0) AS counted`,
 		rewards.MaxCounted); err != nil {
 		return err
 	}

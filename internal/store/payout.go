@@ -142,7 +142,7 @@ func payoutEffects(ctx context.Context, tx Tx, action string) (p rewards.Payout,
 	part, err = fetchAll(ctx, tx, scanEffect, `SELECT `+effectColumns+` FROM effects
 		WHERE switch = ?1 AND (app_id, user_id) > (?2, ?3)
 		AND asset_id = (SELECT w.asset_id FROM switches w WHERE w.number = ?1)
-		ORDER BY app_id, user_id LIMIT ?4`, p.Switch, from.app[:], from.user[:], payoutPart)
+		ORDER BY app_id, user_id LIMIT ?4 + 0`, p.Switch, from.app[:], from.user[:], payoutPart)
 	return p, part, err
 }
 

@@ -49,7 +49,7 @@ func (s *Store) Reversals(
 	for more := true; more && len(list) < p.Limit; {
 		args[1] = before(p.Before)
 		page, err := readAll(ctx, s, scanReversal, `SELECT `+reversalColumns+` FROM reversals
-			WHERE app_id = ?1 AND id < ?2`+condition+` ORDER BY id DESC LIMIT ?3`, args...)
+			WHERE app_id = ?1 AND id < ?2`+condition+` ORDER BY id DESC LIMIT ?3 + 0`, args...)
 		if err != nil {
 			return nil, err
 		}

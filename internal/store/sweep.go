@@ -92,7 +92,7 @@ func holdersAfter(ctx context.Context, tx Tx, asset rewards.AssetID, from holder
 		}
 		return nil
 	}, `SELECT app_id, user_id, asset_id FROM holdings WHERE (app_id, user_id) > (?1, ?2)
-		ORDER BY app_id, user_id, asset_id LIMIT ?3`, p.from.app[:], p.from.user[:], sweepRows)
+		ORDER BY app_id, user_id, asset_id LIMIT ?3 + 0`, p.from.app[:], p.from.user[:], sweepRows)
 	switch {
 	case errors.Is(err, errEnough):
 		p.holders = p.holders[:sweepHolders]

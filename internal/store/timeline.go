@@ -106,7 +106,7 @@ func standstillsOf(ctx context.Context, tx Tx, asset rewards.AssetID, from, to t
 	return fetchAll(ctx, tx, scanStandstill, `SELECT `+standstillColumns+` FROM standstills WHERE asset_id = ?1
 		AND since >= coalesce((SELECT b.since FROM standstills b WHERE b.asset_id = ?1 AND b.since <= ?2
 			ORDER BY b.since DESC LIMIT 1), ?2) AND since < ?3 AND (until = 0 OR until > ?2)
-		ORDER BY since DESC LIMIT ?4`, int64(asset), micros(from), micros(to), maxStandstills)
+		ORDER BY since DESC LIMIT ?4 + 0`, int64(asset), micros(from), micros(to), maxStandstills)
 }
 
 // readNow reads what decides what an open reward waits for.

@@ -62,7 +62,7 @@ func (s *Store) Users(
 		return s.findUser(ctx, f, p, userByExternalID, app[:], f.ExternalID)
 	}
 	return readAll(ctx, s, scanUser, `SELECT `+userColumns+`
-		FROM users WHERE app_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3`, app[:], before(p.Before), p.Limit)
+		FROM users WHERE app_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3 + 0`, app[:], before(p.Before), p.Limit)
 }
 
 // findUser lists the one user that a unique member finds, if the filter and the page have it.

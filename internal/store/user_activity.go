@@ -54,7 +54,7 @@ func activityOfAwards(
 	}, `SELECT p.at, p.reward_id, p.order_id, p.shares, p.cost, o.filled_avg_price, s.symbol
 		FROM (SELECT at, reward_id, order_id, shares, cost FROM allocations
 			WHERE app_id = ?1 AND user_id = ?2 AND (at, reward_id, order_id) < (?3, ?4, ?5) AND (shares > 0 OR cost > 0)
-			ORDER BY at DESC, reward_id DESC, order_id DESC LIMIT ?6) AS p
+			ORDER BY at DESC, reward_id DESC, order_id DESC LIMIT ?6 + 0) AS p
 		CROSS JOIN orders o CROSS JOIN assets s WHERE o.id = p.order_id AND s.id = o.asset_id`,
 		k.app[:], k.user[:], at, reward[:], order[:], p.Limit)
 }
@@ -79,7 +79,7 @@ func activityOfEffects(
 		CROSS JOIN assets s WHERE h.app_id = ?1 AND h.user_id = ?2 AND w.asset_id = h.asset_id AND x.id = w.action_id
 		AND x.type <> '`+string(rewards.ActionCashDividend)+`' AND e.switch = w.number AND e.app_id = ?1
 		AND e.user_id = ?2 AND (w.at, w.number, e.asset_id) < (?3, ?4, ?5) AND s.id = e.asset_id
-		ORDER BY w.at DESC, w.number DESC, e.asset_id DESC LIMIT ?6`,
+		ORDER BY w.at DESC, w.number DESC, e.asset_id DESC LIMIT ?6 + 0`,
 		k.app[:], k.user[:], at, number, int64(asset), p.Limit)
 }
 
@@ -101,7 +101,7 @@ func activityOfReversals(
 		WHERE v.app_id = ?1 AND v.user_id = ?2 AND v.completed_at > 0 AND v.completed_at <= ?3
 		AND (v.completed_at, v.id, t.asset_id) < (?3, ?4, ?5)
 		AND t.app_id = v.app_id AND t.reversal_id = v.id AND s.id = t.asset_id
-		ORDER BY v.completed_at DESC, v.id DESC, t.asset_id DESC LIMIT ?6`,
+		ORDER BY v.completed_at DESC, v.id DESC, t.asset_id DESC LIMIT ?6 + 0`,
 		k.app[:], k.user[:], at, reversal[:], int64(asset), p.Limit)
 }
 

@@ -82,7 +82,7 @@ func queryWaits(ctx context.Context, tx Tx) ([]rewards.Wait, error) {
 				q.app_id, a.name, a.suspended,
 				(SELECT count(*) FROM (SELECT 1 FROM open_rewards r
 					WHERE r.waiting = 1 AND r.asset_id = q.asset_id AND r.app_id = q.app_id
-					ORDER BY r.id LIMIT ?1) AS counted)
+					ORDER BY r.id LIMIT ?1 + 0) AS counted)
 					+ coalesce((SELECT f.waiting FROM fresh f
 					WHERE f.asset_id = q.asset_id AND f.app_id = q.app_id), 0) AS waiting,
 				`+oldestOfQueue+`

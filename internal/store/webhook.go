@@ -23,7 +23,7 @@ func (s *Store) WebhookEndpoints(
 	ctx context.Context, app rewards.AppID, p rewards.Page[rewards.WebhookEndpoint],
 ) ([]rewards.WebhookEndpoint, error) {
 	return readAll(ctx, s, scanEndpoint, `SELECT `+endpointColumns+` FROM webhook_endpoints
-		WHERE app_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3`, app[:], before(p.Before), p.Limit)
+		WHERE app_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3 + 0`, app[:], before(p.Before), p.Limit)
 }
 
 // WebhookEndpoint implements rewards.WebhookStore.

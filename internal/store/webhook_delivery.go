@@ -88,7 +88,7 @@ func (s *Store) Deliveries(
 			}
 			part, err := fetchAll(ctx, tx, scanDelivery, `SELECT `+deliveryColumns+` FROM webhook_deliveries
 				WHERE app_id = ?1 AND endpoint_id = ?2 AND status = ?3 AND (number, sequence) < (?4, ?5)
-				ORDER BY number DESC, sequence DESC LIMIT ?6`,
+				ORDER BY number DESC, sequence DESC LIMIT ?6 + 0`,
 				app[:], id[:], int64(status), p.Before.Number, p.Before.Sequence, p.Limit)
 			if err != nil {
 				return nil, err

@@ -61,7 +61,7 @@ func (s *Store) DueDeliveries(
 		}
 		due, err = fetchAll(ctx, tx, scanDelivery, `SELECT `+deliveryColumns+` FROM webhook_deliveries
 			WHERE app_id = ?1 AND endpoint_id = ?2 AND status = 1 AND next_at <= ?3
-			ORDER BY next_at, sequence LIMIT ?4`, e.AppID[:], e.ID[:], micros(now), limit)
+			ORDER BY next_at, sequence LIMIT ?4 + 0`, e.AppID[:], e.ID[:], micros(now), limit)
 		if err != nil {
 			return err
 		}
@@ -87,7 +87,7 @@ func dueTests(
 		}
 		return nil
 	}, `SELECT `+deliveryColumns+` FROM webhook_deliveries WHERE app_id = ?1 AND endpoint_id = ?2 AND sequence < 0
-		AND status = 1 ORDER BY sequence DESC LIMIT ?3`, e.AppID[:], e.ID[:], most)
+		AND status = 1 ORDER BY sequence DESC LIMIT ?3 + 0`, e.AppID[:], e.ID[:], most)
 	return due, next, err
 }
 

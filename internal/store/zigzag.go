@@ -25,10 +25,10 @@ const (
 	// Each executed reward has an allocation, but so has a partly bought one.
 	executedOfUser = zigzagBegin + `SELECT reward_id FROM allocations
 		WHERE app_id = ?1 AND reward_id <= place ORDER BY reward_id DESC LIMIT 1` + zigzagEnd +
-		` AND status = ` + executed + ` LIMIT ?3`
+		` AND status = ` + executed + ` LIMIT ?3 + 0`
 )
 
 // openOfUser lists the user's rewards in the status ?5, recorded or executing.
 func openOfUser() string {
-	return zigzagBegin + openOf(`id <= place AND status = ?5`, `1`) + zigzagEnd + ` LIMIT ?3`
+	return zigzagBegin + openOf(`id <= place AND status = ?5`, `1`) + zigzagEnd + ` LIMIT ?3 + 0`
 }

@@ -38,6 +38,14 @@ func TestNoStatementCostsMoreOverTheYears(t *testing.T) {
 	if len(idle) != onlyOfPostgres {
 		t.Errorf("exceptions that no statement needs: %q", idle)
 	}
+	limit := regexp.MustCompile(`LIMIT \?\d+( \+ 0)?`)
+	for _, s := range all {
+		for _, found := range limit.FindAllStringSubmatch(s.Query, -1) {
+			if found[1] == "" {
+				t.Errorf("SQLite plans it again whenever it runs, because of a bare parameter after LIMIT: %s", s.Query)
+			}
+		}
+	}
 	for name, text := range indexes(t, e) {
 		write(t, e, `DROP INDEX `+name)
 		if faults, _ := storetest.FaultsOf(t, all, explain); len(faults) == 0 {

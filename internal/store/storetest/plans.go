@@ -50,19 +50,19 @@ func exceptions() []exception {
 		part     = "a sweep reads a bounded number of holdings, in the order of their key"
 	)
 	return append(slices.Concat(webhookExceptions(), reversalExceptions(), arrivalExceptions()), []exception{
-		{"FROM rewards WHERE app_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3", "", newest},
-		{"FROM rewards WHERE app_id = ?1 AND id < ?2 AND failure_reason <> '' ORDER BY", "rewards_failed", newest + "; " + failed},
+		{"FROM rewards WHERE app_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3 + 0", "", newest},
+		{"FROM rewards WHERE app_id = ?1 AND id < ?2 AND failure_reason <> '' ORDER BY", "rewards_failed ", newest + "; " + failed},
 		{"AND reward_id <= place ORDER BY reward_id DESC LIMIT 1)", "allocations", "it reads the first row of the key"},
-		{"FROM users WHERE app_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3", "", newest},
+		{"FROM users WHERE app_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3 + 0", "", newest},
 		{"SELECT rowid FROM rewards WHERE app_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT 1", "", newest},
 		{"SELECT r.rowid FROM allocations a CROSS JOIN rewards r", "", newest},
 		{"SELECT rowid FROM rewards WHERE rowid >= ?1 AND rowid < ?2 AND +app_id", "", "rewards recorded since the page began"},
 		{"FROM rewards WHERE rowid >= ?1 AND +app_id = ?2 AND idempotency_key", "", "rewards recorded since the page began"},
 		{"idempotency_key, user_id FROM rewards WHERE rowid >= ?1", "", "each reward is read once after a start, at most two segments"},
 		{"SELECT rowid FROM rewards ORDER BY rowid DESC LIMIT 1", "", newest},
-		{"AND status = 3 ORDER BY of_id DESC LIMIT ?3", "Index Only Scan allocations_pkey", newest},
-		{"AND status = 3 ORDER BY of_id DESC LIMIT ?3", "SEARCH a USING PRIMARY KEY (app_id=? AND reward_id<?)", newest},
-		{"AND status = 3 ORDER BY of_id DESC LIMIT ?3", "Index Scan rewards_pkey ((app_id = ", newest}, // a merge join
+		{"AND status = 3 ORDER BY of_id DESC LIMIT ?3 + 0", "Index Only Scan allocations_pkey", newest},
+		{"AND status = 3 ORDER BY of_id DESC LIMIT ?3 + 0", "SEARCH a USING PRIMARY KEY (app_id=? AND reward_id<?)", newest},
+		{"AND status = 3 ORDER BY of_id DESC LIMIT ?3 + 0", "Index Scan rewards_pkey ((app_id = ", newest}, // a merge join
 		{"SELECT count(*) FROM (SELECT 1 FROM (SELECT a.app_id", "Index Only Scan allocations_pkey", most},
 		{"SELECT count(*) FROM (SELECT 1 FROM (SELECT a.app_id", "Index Scan rewards_pkey ((app_id = ", most},
 		{"SELECT count(*) FROM (SELECT 1 FROM (SELECT a.app_id", "SEARCH a USING PRIMARY KEY (app_id=? AND reward_id<?)", most},
@@ -72,7 +72,7 @@ func exceptions() []exception {
 		{"SELECT id FROM orders ORDER BY id DESC LIMIT 1", "", newest},
 		{"SELECT r.id FROM rewards r WHERE r.app_id = a.id ORDER BY r.id DESC LIMIT 1", "", newest},
 		{"SELECT u.id FROM users u WHERE u.app_id = a.id ORDER BY u.id DESC LIMIT 1", "", newest},
-		{"FROM orders WHERE id < ?1 AND (?2 = 0 OR state = ?2) ORDER BY id DESC LIMIT ?3", "", command},
+		{"FROM orders WHERE id < ?1 AND (?2 = 0 OR state = ?2) ORDER BY id DESC LIMIT ?3 + 0", "", command},
 		{"SELECT 1 FROM open_rewards WHERE waiting = 1 UNION ALL", "", "it counts up to the LIMIT"},
 		{"SELECT id AS of_id FROM open_rewards WHERE app_id = ?1", "Seq Scan", little},
 		{"FROM orders WHERE state < 6 ORDER BY id", "orders_live", live},
@@ -80,14 +80,14 @@ func exceptions() []exception {
 		{"UPDATE orders SET symbol = ?2 WHERE state < 6 AND state = 1 AND asset_id = ?1", "orders_live", live},
 		{"SELECT min(asset_id) FROM open_rewards WHERE waiting = 1", "rewards_waiting", "jumps from stock to stock among waiting rewards"},
 		{"SELECT asset_id, state, filled_qty, settled_at FROM orders", "", snapshot},
-		{"FROM orders WHERE id > ?1 AND state = 6 ORDER BY id LIMIT ?2", "", snapshot},
+		{"FROM orders WHERE id > ?1 AND state = 6 ORDER BY id LIMIT ?2 + 0", "", snapshot},
 		{"AS w ORDER BY w.oldest", Sorts, "sorts the stocks and apps that rewards wait for"},
 		{"FROM pools p JOIN assets a", Sorts, "sorts the stocks that rewards wait for"},
-		{"user_id = ?4 ORDER BY id DESC LIMIT ?3", Sorts + "id DESC by rewards_by_user", few},
+		{"user_id = ?4 ORDER BY id DESC LIMIT ?3 + 0", Sorts + "id DESC by rewards_by_user", few},
 		{"FROM broker_conflicts WHERE acknowledged_at > 0", Sorts, "sorts the conflicts, which are few"},
 		{"WHERE h.app_id = ?1 ORDER BY h.user_id, h.asset_id", "", snapshot},
 		{"SELECT 1 FROM orders WHERE state < 6 AND state <> 1 AND asset_id = ?1 LIMIT 1", "orders_live", live},
-		{"FROM holdings WHERE (app_id, user_id) > (?1, ?2) ORDER BY app_id, user_id, asset_id LIMIT ?3", "", part},
+		{"FROM holdings WHERE (app_id, user_id) > (?1, ?2) ORDER BY app_id, user_id, asset_id LIMIT ?3 + 0", "", part},
 		{"FROM holdings WHERE (app_id, user_id) >= (?1, ?2) AND (app_id, user_id) <= (?3, ?4)", "", part},
 		{"FROM holdings h CROSS JOIN switches w CROSS JOIN actions x CROSS JOIN effects e", Sorts, "sorts what actions did to one user"},
 		{"FROM broker_activities WHERE symbol = ?1 AND (date >= ?2 OR date = '') ORDER BY id", Sorts, "sorts the activities of a stock since a day"},
@@ -98,7 +98,7 @@ func exceptions() []exception {
 		{"entitled, cash, reward_id FROM effects WHERE switch = ?1 ORDER BY app_id, user_id, asset_id", "", snapshot},
 		{"FROM events WHERE app_id = ?1 AND last >", "", "the LIMIT is met by the first rows of the key"},
 		{"FROM events WHERE app_id = ?1 AND last + 0 >", "events_other", "the LIMIT is met by the first rows of the index"},
-		{"WHERE l.order_id = orders.id) ORDER BY id LIMIT ?3", "", "the LIMIT is met by the first rows of the key"},
+		{"WHERE l.order_id = orders.id) ORDER BY id LIMIT ?3 + 0", "", "the LIMIT is met by the first rows of the key"},
 		{"FROM budgets WHERE state = 2 AND per = 1 ORDER BY app_id, name", Sorts, "sorts the budgets, which operators set"},
 		{"SELECT id FROM rewards WHERE app_id = ?1 ORDER BY id DESC LIMIT 1", "", newest},
 		{"SELECT id, user_id, amount, CASE WHEN counted = 1", "", "an operator's command counts a bounded number of rewards at a time"},
@@ -129,7 +129,7 @@ func reversalExceptions() []exception {
 		{"FROM reversals WHERE app_id = ?1 AND id < ?2 ORDER BY", "", newest},
 		{"FROM reversals WHERE app_id = ?1 AND id < ?2 AND completed_at = 0", "reversals_open", newest},
 		{"FROM reversals WHERE app_id = ?1 AND id < ?2 AND completed_at > 0", "reversals_completed", newest},
-		{"FROM reversals WHERE state = 3 LIMIT ?1", "reversals_ordered", "the index has what operators ordered, and there is a LIMIT"},
+		{"FROM reversals WHERE state = 3 LIMIT ?1 + 0", "reversals_ordered", "the index has what operators ordered, and there is a LIMIT"},
 		{"SELECT 1 FROM reversals v WHERE v.completed_at >= ?1", "reversals_since", "the reversals of days, for a dividend that is known late"},
 		{"SELECT v.app_id, v.user_id, -coalesce((SELECT t.quantity", "", "the reversals of days, for a dividend that is known late"},
 		{"FROM reversals v CROSS JOIN takings t CROSS JOIN assets s", "FOR LAST TERM OF ORDER BY", "sorts the stocks of one reversal"},
@@ -151,8 +151,8 @@ func webhookExceptions() []exception {
 // but among many others.
 func keyed() map[string]string {
 	return map[string]string{
-		"AND user_id = ?4 AND failure_reason <> '' ORDER BY id DESC LIMIT ?3": "rewards_failed_by_user",
-		"AND types <> 1 ORDER BY last + 0 LIMIT ?4":                           "events_other",
+		"AND user_id = ?4 AND failure_reason <> '' ORDER BY id DESC LIMIT ?3 + 0": "rewards_failed_by_user",
+		"AND types <> 1 ORDER BY last + 0 LIMIT ?4 + 0":                           "events_other",
 	}
 }
 
