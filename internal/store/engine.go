@@ -67,7 +67,8 @@ type Tx interface {
 	// ExecEach runs a statement once for each row of arguments, over a network in one round
 	// trip, and returns how many rows they changed in total.
 	ExecEach(ctx context.Context, query string, rows [][]any) (int64, error)
-	// Query calls each for every row.
+	// Query calls each for every row. Write LIMIT ?1 + 0: SQLite plans a statement again, for a fifth of a
+	// list's processor time, whenever a bare parameter after LIMIT is bound.
 	Query(ctx context.Context, each func(Row) error, query string, args ...any) error
 }
 

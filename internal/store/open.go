@@ -10,8 +10,8 @@ import (
 // rewards, the arrivals, come into that table later, many at once: a commit of new rewards then
 // changes no page for each of their stocks (see LAYOUT.md).
 
-// mostArrivals is how many rewards, about, are at most not in open_rewards yet. Before an older store
-// is upgraded, the ids of arrivals may not be after all others.
+// mostArrivals is how many rewards, about, are at most not in open_rewards yet. Until an older store is
+// indexed in segments, its ids need not grow with the numbers, so each commit sorts its rewards.
 func (s *Store) mostArrivals() int64 {
 	const most = 1024
 	if s.index.loaded() != indexInSegments {

@@ -123,7 +123,7 @@ func (s *Store) insertOrder(
 	return o, err
 }
 
-// insertMembers freezes the members of an order, and their rewards are executing. It fails
+// insertMembers freezes the members of an order. From then on their rewards are executing. It fails
 // with ErrStale when one of them no longer waits.
 func insertMembers(ctx context.Context, tx Tx, order rewards.OrderID, members []rewards.Member) error {
 	frozen, taken := make([][]any, len(members)), make([][]any, len(members))

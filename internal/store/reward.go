@@ -9,8 +9,8 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// rewardColumns are columns of rewards, under that name. Until a reward is final, its row has the
-// status recorded, and open_rewards says whether an order has it.
+// rewardColumns are for a statement that calls the table rewards. Until a reward is final, its row has
+// the status recorded, and open_rewards says whether an order has it.
 const rewardColumns = beforeStatus + afterStatus
 
 // listColumns are the rewardColumns in a list of the app ?1. A look into open_rewards costs as much as a third
@@ -142,8 +142,6 @@ func (s *Store) rewardsBefore(
 
 const (
 	listRewards = `SELECT ` + listColumns + ` FROM rewards WHERE app_id = ?1 AND id < ?2`
-	// SQLite plans a statement again, for a fifth of a list's processor time, whenever a bare parameter
-	// after LIMIT is bound.
 	newestFirst = ` ORDER BY id DESC LIMIT ?3 + 0`
 )
 
