@@ -109,11 +109,11 @@ func script[T any](b *browser, expression string) T {
 	return value
 }
 
-// text is an element's text; "" without the element.
+// text is an element's text; "" without the element, or while the page is still arriving.
 func (b *browser) text(selector string) string {
 	b.t.Helper()
-	return script[string](b, fmt.Sprintf(
-		`(document.querySelector(%q)?.innerText ?? "").replace(/\s+/g, " ").trim()`, selector))
+	return script[string](b, fmt.Sprintf(`document.readyState === "complete"
+		? (document.querySelector(%q)?.innerText ?? "").replace(/\s+/g, " ").trim() : ""`, selector))
 }
 
 // await waits until an element contains the text.
