@@ -210,14 +210,14 @@ func (x *rewardIndex) add(key, user int64) {
 }
 
 // committed adds the rewards of a batch from its first number on, unless catchUp did.
-func (x *rewardIndex) committed(first int64, batch []rewards.NewReward, created []int) {
+func (x *rewardIndex) committed(r *recording) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.use != indexInSegments || x.next() != first {
+	if x.use != indexInSegments || x.next() != r.first {
 		return
 	}
-	for _, i := range created {
-		x.add(keyHash(batch[i].AppID, batch[i].IdempotencyKey), userHash(batch[i].UserID))
+	for _, i := range r.created {
+		x.add(r.hashes[i], userHash(r.batch[i].UserID))
 	}
 }
 

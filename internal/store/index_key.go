@@ -7,9 +7,9 @@ import (
 	"stockrewards/internal/store/segment"
 )
 
-// byKey finds the reward with an idempotency key, or nil, in a transaction that has caught up.
-func (x *rewardIndex) byKey(ctx context.Context, tx Tx, key requestKey) (*rewards.KeyedReward, error) {
-	p := x.newKeyPage(key)
+// byKey finds the reward with an idempotency key of that hash, or nil, in a transaction that has caught up.
+func (x *rewardIndex) byKey(ctx context.Context, tx Tx, key requestKey, hash int64) (*rewards.KeyedReward, error) {
+	p := x.newKeyPage(key, hash)
 	return p.find(ctx, tx)
 }
 
@@ -24,8 +24,8 @@ type keyPage struct {
 
 // newKeyPage takes what memory has. As with newUserPage, a transaction that only reads must begin
 // later.
-func (x *rewardIndex) newKeyPage(key requestKey) keyPage {
-	p := keyPage{requestKey: key, hash: keyHash(key.app, key.key)}
+func (x *rewardIndex) newKeyPage(key requestKey, hash int64) keyPage {
+	p := keyPage{requestKey: key, hash: hash}
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	for _, tail := range x.tails {

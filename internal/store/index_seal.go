@@ -75,13 +75,15 @@ func (x *rewardIndex) due() *sealing {
 // store stores the next entries, and after the last ones the segment. It returns how many are
 // stored then.
 func (s *sealing) store(ctx context.Context, tx Tx, n int) (stored int, err error) {
-	stored = s.stored
-	for ; n > 0 && stored < s.entries(); n, stored = n-1, stored+1 {
-		if err := s.storeEntry(ctx, tx, stored); err != nil {
-			return 0, err
-		}
+	stored, keys := min(s.stored+n, s.entries()), len(s.keys)
+	err = s.storeEntries(ctx, tx, `INSERT INTO reward_keys (segment, hash, number) VALUES (?1, ?2, ?3)
+		ON CONFLICT DO NOTHING`, s.keys[min(s.stored, keys):min(stored, keys)])
+	if err != nil {
+		return 0, err
 	}
-	if stored == s.entries() {
+	err = s.storeEntries(ctx, tx, `INSERT INTO reward_users (segment, hash, number) VALUES (?1, ?2, ?3)
+		ON CONFLICT DO NOTHING`, s.users[max(s.stored-keys, 0):max(stored-keys, 0)])
+	if err == nil && stored == s.entries() {
 		err = s.finish(ctx, tx)
 	}
 	return stored, err
@@ -89,15 +91,12 @@ func (s *sealing) store(ctx context.Context, tx Tx, n int) (stored int, err erro
 
 func (s *sealing) entries() int { return len(s.keys) + len(s.users) }
 
-func (s *sealing) storeEntry(ctx context.Context, tx Tx, i int) (err error) {
-	if i < len(s.keys) {
-		_, err = tx.Exec(ctx, `INSERT INTO reward_keys (segment, hash, number) VALUES (?1, ?2, ?3)
-			ON CONFLICT DO NOTHING`, s.segment, s.keys[i].Hash, s.keys[i].Number)
-		return err
+func (s *sealing) storeEntries(ctx context.Context, tx Tx, query string, entries []segment.Entry) error {
+	rows := make([][]any, len(entries))
+	for i := range entries {
+		rows[i] = []any{&s.segment, &entries[i].Hash, &entries[i].Number}
 	}
-	i -= len(s.keys)
-	_, err = tx.Exec(ctx, `INSERT INTO reward_users (segment, hash, number) VALUES (?1, ?2, ?3)
-		ON CONFLICT DO NOTHING`, s.segment, s.users[i].Hash, s.users[i].Number)
+	_, err := tx.ExecEach(ctx, query, rows)
 	return err
 }
 

@@ -60,7 +60,7 @@ func (p *userPage) collect(ctx context.Context, tx Tx, list []rewards.Reward, nu
 	_ []rewards.Reward, below int64, err error,
 ) {
 	if p.status == 0 { // a reward of another user with the same hash is missing
-		err = fetchEach(ctx, tx, scanReward, func(r rewards.Reward) error {
+		err = fetchEach(ctx, tx, scanRewards(), func(r rewards.Reward) error {
 			list = append(list, r)
 			return nil
 		}, `SELECT `+listColumns+numbered, p.app[:], p.user[:], jsonList(numbers))

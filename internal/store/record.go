@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"stockrewards/internal/rewards"
 )
@@ -52,11 +53,11 @@ func (s *Store) recordOnce(ctx context.Context, r *recording) error {
 	if err != nil {
 		return err
 	}
-	s.index.committed(r.first, r.batch, r.created)
+	s.index.committed(r)
 	sealed()
 	for i := range r.outcomes {
 		if o := &r.outcomes[i]; o.Verdict == rewards.Created {
-			s.used.Store(o.Reward.AssetID, true)
+			s.used.LoadOrStore(o.Reward.AssetID, true) // mostly there: without a lock
 			s.known.add(userKey{o.Reward.AppID, o.Reward.UserID})
 		}
 	}
@@ -65,16 +66,16 @@ func (s *Store) recordOnce(ctx context.Context, r *recording) error {
 
 // markUsed marks the assets of created rewards, whose prices are needed from now on.
 func (s *Store) markUsed(ctx context.Context, tx Tx, outcomes []rewards.Outcome) error {
-	marked := make(map[rewards.AssetID]bool)
+	var marked []rewards.AssetID
 	for i := range outcomes {
 		asset := outcomes[i].Reward.AssetID
-		if outcomes[i].Verdict != rewards.Created || marked[asset] {
+		if outcomes[i].Verdict != rewards.Created {
 			continue
 		}
-		marked[asset] = true
-		if _, known := s.used.Load(asset); known {
+		if _, known := s.used.Load(asset); known || slices.Contains(marked, asset) {
 			continue
 		}
+		marked = append(marked, asset)
 		_, err := tx.Exec(ctx, `UPDATE assets SET used = 1 WHERE id = ?1 AND used = 0`, int64(asset))
 		if err != nil {
 			return err
@@ -89,18 +90,20 @@ type recording struct {
 	batch    []rewards.NewReward
 	ids      []rewards.RewardID // of what the newest attempt stored, made in this process's turn
 	outcomes []rewards.Outcome
-	created  []int // requests stored by this transaction, in order of their numbers; not over a network
-	first    int64 // number of the first of them
+	created  []int   // requests stored by this transaction, in order of their numbers; not over a network
+	first    int64   // number of the first of them
+	hashes   []int64 // of the keys; not over a network
 	budgets  *knownBudgets
 }
 
 // fingerprint is what a request is stored with. While processes of an older version may run,
 // it is the version that they compare.
-func (r *recording) fingerprint(i int) rewards.Fingerprint {
+func (r *recording) fingerprint(i int) *rewards.Fingerprint {
 	if r.ids[i].Time().Before(r.store.sealedFrom) {
-		return r.batch[i].FingerprintV1()
+		mark := r.batch[i].FingerprintV1()
+		return &mark
 	}
-	return r.batch[i].Fingerprint
+	return &r.batch[i].Fingerprint
 }
 
 // newID makes the id of a request's reward.
@@ -114,6 +117,17 @@ type requestKey struct {
 
 func (r *recording) key(i int) requestKey {
 	return requestKey{r.batch[i].AppID, r.batch[i].IdempotencyKey}
+}
+
+// hashKeys hashes the keys, unless an earlier attempt did.
+func (r *recording) hashKeys() {
+	if r.hashes != nil {
+		return
+	}
+	r.hashes = make([]int64, len(r.batch))
+	for i := range r.batch {
+		r.hashes[i] = keyHash(r.batch[i].AppID, r.batch[i].IdempotencyKey)
+	}
 }
 
 // run answers the requests. Of apps without a budget it first stores all likely new rewards at
@@ -189,7 +203,7 @@ func (r *recording) decideRest(ctx context.Context, rows batchRows, requests []i
 	}
 	for i := range r.outcomes { // earlier requests of the batch used these keys
 		if o := &r.outcomes[i]; o.Verdict == rewards.Created {
-			known[r.key(i)] = &rewards.KeyedReward{Fingerprint: r.fingerprint(i), Reward: o.Reward}
+			known[r.key(i)] = &rewards.KeyedReward{Fingerprint: *r.fingerprint(i), Reward: o.Reward}
 		}
 	}
 	var unused []int // requests whose key is unused

@@ -30,7 +30,7 @@ func (r *recording) spend(ctx context.Context, rows batchRows, requests []int) e
 		if o.Verdict == rewards.Created && stored == nil {
 			if o = r.admit(spending, i, o); o.Verdict == rewards.Created {
 				accepted = append(accepted, i)
-				known[r.key(i)] = &rewards.KeyedReward{Fingerprint: r.fingerprint(i), Reward: o.Reward}
+				known[r.key(i)] = &rewards.KeyedReward{Fingerprint: *r.fingerprint(i), Reward: o.Reward}
 			}
 		}
 		r.outcomes[i] = o

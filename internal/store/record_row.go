@@ -22,10 +22,12 @@ func (r *recording) byRow(ctx context.Context, tx Tx) (byRow, error) {
 	}
 	err = index.catchUp(ctx, tx)
 	r.first = index.firstNew()
+	r.hashKeys()
 	return byRow{r, tx, true}, err
 }
 
 func (b byRow) insert(ctx context.Context, requests []int, stored func(int)) error {
+	unused := make([]int, 0, len(requests))
 	for _, i := range requests {
 		n := &b.batch[i]
 		found, err := b.store.userExistsByRow(ctx, b.tx, userKey{n.AppID, n.UserID})
@@ -35,34 +37,39 @@ func (b byRow) insert(ctx context.Context, requests []int, stored func(int)) err
 		if !found {
 			continue
 		}
-		if known, err := b.find(ctx, b.key(i)); known != nil || err != nil {
+		if known, err := b.find(ctx, i); known != nil || err != nil {
 			if err != nil {
 				return err
 			}
 			continue
 		}
 		b.newID(i) // also in a retry: others may have recorded since, and ids grow with the numbers
-		if err := b.insertNew(ctx, []int{i}); err != nil {
-			return err
-		}
+		unused = append(unused, i)
+	}
+	if err := b.insertNew(ctx, unused); err != nil {
+		return err
+	}
+	for _, i := range unused {
 		stored(i)
 	}
 	return nil
 }
 
 func (b byRow) insertNew(ctx context.Context, requests []int) error {
-	for _, i := range requests {
+	rows := make([][]any, len(requests))
+	for row, i := range requests {
 		n, mark := &b.batch[i], b.fingerprint(i)
-		_, err := b.tx.Exec(ctx, `INSERT INTO rewards (app_id, id, user_id, idempotency_key, fingerprint,
-			amount, asset_id, symbol, source, metadata, counted) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`,
-			n.AppID[:], b.ids[i][:], n.UserID[:], n.IdempotencyKey, mark[:], int64(n.Amount),
-			int64(n.AssetID), n.Symbol, n.Source, n.Metadata, flag(!n.Uncounted))
-		if err != nil {
-			return err
+		rows[row] = []any{
+			toID(&n.AppID), toID(&b.ids[i]), toID(&n.UserID), &n.IdempotencyKey, mark[:], (*int64)(&n.Amount),
+			(*int64)(&n.AssetID), &n.Symbol, &n.Source, &n.Metadata, flag(!n.Uncounted),
 		}
-		b.created = append(b.created, i)
 	}
-	return nil
+	_, err := b.tx.ExecEach(ctx, `INSERT INTO rewards (app_id, id, user_id, idempotency_key, fingerprint, amount,
+		asset_id, symbol, source, metadata, counted) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)`, rows)
+	if err == nil {
+		b.created = append(b.created, requests...)
+	}
+	return err
 }
 
 // commitAll does nothing: a commit of a database in this process needs no exchange.
@@ -70,10 +77,11 @@ func (byRow) commitAll(context.Context) (bool, error) { return false, nil }
 
 func (b byRow) transaction() Tx { return b.tx }
 
-// find finds the reward that an earlier transaction stored by a key, or nil.
-func (b byRow) find(ctx context.Context, key requestKey) (*rewards.KeyedReward, error) {
+// find finds the reward that an earlier transaction stored by a request's key, or nil.
+func (b byRow) find(ctx context.Context, i int) (*rewards.KeyedReward, error) {
+	key := b.key(i)
 	if b.inSegments {
-		return b.store.index.byKey(ctx, b.tx, key)
+		return b.store.index.byKey(ctx, b.tx, key, b.hashes[i])
 	}
 	k, found, err := fetchOne(ctx, b.tx, scanKeyed, `SELECT fingerprint, `+rewardColumns+` FROM rewards
 		WHERE app_id = ?1 AND idempotency_key = ?2`, key.app[:], key.key)
@@ -86,7 +94,7 @@ func (b byRow) find(ctx context.Context, key requestKey) (*rewards.KeyedReward, 
 func (b byRow) keyed(ctx context.Context, requests []int) (map[requestKey]*rewards.KeyedReward, error) {
 	known := make(map[requestKey]*rewards.KeyedReward, len(requests))
 	for _, i := range requests {
-		k, err := b.find(ctx, b.key(i))
+		k, err := b.find(ctx, i)
 		if err != nil {
 			return nil, err
 		}

@@ -128,8 +128,9 @@ func (s *Store) rewardsBefore(
 	}
 	switch f.Status {
 	case rewards.Recorded, rewards.Executing:
-		return readAll(ctx, s, scanReward, `SELECT `+listColumns+` FROM (`+openOf(`id < ?2 AND status = ?4`, `?3 + 0`)+
-			`) AS listed JOIN rewards ON app_id = ?1 AND id = of_id ORDER BY id DESC`, append(args, int(f.Status))...)
+		return readAll(ctx, s, scanRewards(),
+			`SELECT `+listColumns+` FROM (`+openOf(`id < ?2 AND status = ?4`, `?3 + 0`)+`) AS listed
+			JOIN rewards ON app_id = ?1 AND id = of_id ORDER BY id DESC`, append(args, int(f.Status))...)
 	case rewards.Executed:
 		return readAll(ctx, s, scanRewards(),
 			`SELECT `+listColumns+executedOf+` ORDER BY of_id DESC LIMIT ?3 + 0`, args...)
@@ -150,7 +151,7 @@ func (s *Store) rewardsOfUser(
 	ctx context.Context, app rewards.AppID, f rewards.RewardFilter, p rewards.Page[rewards.Reward], args []any,
 ) ([]rewards.Reward, error) {
 	if f.Status == rewards.Failed {
-		return readAll(ctx, s, scanReward,
+		return readAll(ctx, s, scanRewards(),
 			listRewards+` AND user_id = ?4 AND failure_reason <> ''`+newestFirst, args...)
 	}
 	inSegments, err := s.inSegments(ctx)
@@ -163,9 +164,9 @@ func (s *Store) rewardsOfUser(
 	}
 	switch f.Status {
 	case rewards.Recorded, rewards.Executing:
-		return readAll(ctx, s, scanReward, openOfUser(), append(args, int(f.Status))...)
+		return readAll(ctx, s, scanRewards(), openOfUser(), append(args, int(f.Status))...)
 	case rewards.Executed:
-		return readAll(ctx, s, scanReward, executedOfUser, args...)
+		return readAll(ctx, s, scanRewards(), executedOfUser, args...)
 	default:
 		return readAll(ctx, s, scanRewards(), listRewards+` AND user_id = ?4`+newestFirst, args...)
 	}
@@ -195,7 +196,7 @@ func (s *Store) rewardWithKey(
 		return nil, err
 	}
 	if inSegments {
-		page := s.index.newKeyPage(requestKey{app, f.IdempotencyKey})
+		page := s.index.newKeyPage(requestKey{app, f.IdempotencyKey}, keyHash(app, f.IdempotencyKey))
 		list, err = read(ctx, s, page.read)
 	} else {
 		list, err = readAll(ctx, s, scanReward, `SELECT `+rewardColumns+` FROM rewards

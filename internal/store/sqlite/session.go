@@ -131,6 +131,10 @@ func (s *session) prepare(query string, args []any) (*sqlite.Stmt, error) {
 	if err != nil {
 		return nil, err
 	}
+	return statement, bind(statement, args)
+}
+
+func bind(statement *sqlite.Stmt, args []any) error {
 	for i, arg := range args {
 		switch v := arg.(type) {
 		case []byte:
@@ -141,11 +145,17 @@ func (s *session) prepare(query string, args []any) (*sqlite.Stmt, error) {
 			statement.BindInt64(i+1, v)
 		case int:
 			statement.BindInt64(i+1, int64(v))
+		case *string:
+			statement.BindText(i+1, *v)
+		case *int64:
+			statement.BindInt64(i+1, *v)
+		case store.FixedLength:
+			statement.BindBytes(i+1, v.Bytes())
 		default:
-			return nil, fmt.Errorf("sqlite: cannot bind argument %d of type %T", i+1, arg)
+			return fmt.Errorf("sqlite: cannot bind argument %d of type %T", i+1, arg)
 		}
 	}
-	return statement, nil
+	return nil
 }
 
 // Exec implements store.Tx.
@@ -154,6 +164,11 @@ func (s *session) Exec(_ context.Context, query string, args ...any) (int64, err
 	if err != nil {
 		return 0, err
 	}
+	return s.step(statement)
+}
+
+// step runs a statement and returns how many rows it changed.
+func (s *session) step(statement *sqlite.Stmt) (_ int64, err error) {
 	for more := true; more; {
 		if more, err = statement.Step(); err != nil {
 			return 0, err // Step has reset the statement
@@ -163,10 +178,19 @@ func (s *session) Exec(_ context.Context, query string, args ...any) (int64, err
 }
 
 // ExecEach implements store.Tx.
-func (s *session) ExecEach(ctx context.Context, query string, rows [][]any) (int64, error) {
-	var touched int64
+func (s *session) ExecEach(_ context.Context, query string, rows [][]any) (touched int64, err error) {
+	if len(rows) == 0 {
+		return 0, nil
+	}
+	statement, err := s.conn.Prepare(query)
+	if err != nil {
+		return 0, err
+	}
 	for _, args := range rows {
-		n, err := s.Exec(ctx, query, args...)
+		if err := bind(statement, args); err != nil {
+			return touched, err
+		}
+		n, err := s.step(statement)
 		if err != nil {
 			return touched, err
 		}
