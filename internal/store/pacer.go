@@ -7,10 +7,11 @@ import (
 )
 
 // Client writes come first. While clients write, every other writer pauses after each write,
-// the longer the more of the time clients need. Fulfillment thus never delays recording, and
-// is not slowed down while there is no load.
+// the longer the more of the time clients need: at half of the load for a quarter of the pause.
+// Fulfillment thus never delays recording, keeps up with a moderate load, and is not slowed down
+// without load.
 const (
-	pauseExclusive  = 4                    // pause after a write, as a multiple of its duration, at full client load
+	pauseExclusive  = 8                    // pause after a write, as a multiple of its duration, at full client load
 	pauseConcurrent = 1                    // the same on a ConcurrentWriter
 	clientsIdle     = 5 * time.Millisecond // after this long without a client write nobody pauses
 )
@@ -64,7 +65,7 @@ func (p *pacer) otherWrote(took time.Duration) {
 	now := time.Now()
 	elapsed := max(1, now.Sub(p.otherWrite).Microseconds())
 	permille := min(p.clientsBusy.Microseconds(), elapsed) * 1000 / elapsed // share of the time used by clients
-	p.pausedUntil = now.Add(time.Duration(p.multiple * permille * took.Microseconds()))
+	p.pausedUntil = now.Add(time.Duration(p.multiple * permille * permille / 1000 * took.Microseconds()))
 	if p.clientsSeen.After(now.Add(-took - clientsIdle)) { // this write may have delayed them
 		p.clientsSeen = now
 	}
