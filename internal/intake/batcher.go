@@ -3,6 +3,7 @@ package intake
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -148,6 +149,7 @@ func (b *batcher[Q, A]) run(ctx context.Context, after func(created bool)) {
 				return
 			}
 			after(created)
+			runtime.Gosched() // the next commit costs the same with the requests of those who can run now
 		}
 	}
 	for {
