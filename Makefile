@@ -3,14 +3,17 @@
 SHELL := /bin/bash
 GO    ?= go
 # The race detector watches everything but SQLite itself, which is C translated to Go: watched
-# too, it takes three times as long.
-RACE  := -race '-gcflags=modernc.org/...=-race=false'
+# too, it takes three times as long. Without the profile of the program it is compiled only once.
+RACE  := -race -pgo=off '-gcflags=modernc.org/...=-race=false'
 TOOLS := bin/golangci-lint
 
-.PHONY: build test test-long lint lint-api kills torture mutants fleet failover bench bench-micro clean linear fuzz sim exhaust release
+.PHONY: build profile test test-long lint lint-api kills torture mutants fleet failover bench bench-micro clean linear fuzz sim exhaust release
 
 build: ## the binary, in bin/
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/stockrewards ./cmd/stockrewards
+
+profile: ## the profile that the compiler optimizes the binary by, from the benchmark: five minutes
+	tools/profile.sh
 
 VERSION ?=
 
@@ -35,7 +38,7 @@ test-long: ## what takes hours: long variants, kills, faults at every system cal
 
 lint: $(TOOLS) ## the linters and the formatters
 	$(GO) mod tidy -diff
-	for os in darwin windows; do GOOS=$$os CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/stockrewards || exit 1; done
+	for os in darwin windows; do GOOS=$$os CGO_ENABLED=0 $(GO) build -pgo=off -o /dev/null ./cmd/stockrewards || exit 1; done
 	$(TOOLS) run ./...
 	cd tools && ../$(TOOLS) run ./release
 	tools/lint-api.sh

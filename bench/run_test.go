@@ -12,11 +12,12 @@ import (
 )
 
 // build builds the harness and the service into a folder. Its flags are those of the
-// end-to-end tests, so that both share the build cache.
+// end-to-end tests, so that both share the build cache. So does the profile, which is the service's.
 func build(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
-	cmd := exec.Command("go", "build", "-trimpath", "-o", folder, "stockrewards/bench", "stockrewards/cmd/stockrewards")
+	cmd := exec.Command("go", "build", "-trimpath", "-pgo=../cmd/stockrewards/default.pgo", "-o", folder,
+		"stockrewards/bench", "stockrewards/cmd/stockrewards")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)

@@ -197,7 +197,8 @@ func runPage(t *testing.T, script string) {
 	cmd := exec.CommandContext(ctx, "bash", "-c", whole)
 	cmd.Dir, cmd.WaitDelay = work, 10*time.Second // servers hold the output open when the page takes too long
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
-	cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "LOGS="+root)
+	cmd.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "LOGS="+root,
+		"GOFLAGS="+os.Getenv("GOFLAGS")+" -pgo=off") // compiles less
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()
