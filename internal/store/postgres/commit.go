@@ -22,8 +22,11 @@ var (
 // Repeated requests, which are not inserted, come in bursts.
 const afterPartial = 8
 
-// CommitAll implements store.NetworkTx. The server itself decides: a division by zero ends the
-// batch before its commit.
+// uniqueViolation is a SQLSTATE.
+const uniqueViolation = "23505"
+
+// CommitAll implements store.NetworkTx. The server itself decides: a row whose key is used, or a
+// division by zero, ends the batch before its commit.
 func (s *session) CommitAll(ctx context.Context, n int, with string, args ...any) (bool, error) {
 	if s.ended {
 		return false, errEnded
@@ -35,7 +38,7 @@ func (s *session) CommitAll(ctx context.Context, n int, with string, args ...any
 	query := fmt.Sprintf("with %s select 1 / (count(*) = $%d)::int from stored",
 		dialect(with), len(args)+1)
 	err := s.end(ctx, query, append(args[:len(args):len(args)], int64(n))...)
-	if sqlState(err) == divisionByZero && !fenced(err) {
+	if state := sqlState(err); (state == divisionByZero || state == uniqueViolation) && !fenced(err) {
 		s.partial.Store(afterPartial)
 		return false, errNotAll
 	}
