@@ -31,7 +31,9 @@ func (l *lab) ask(p *process, calls ...*call) {
 		go c.run(ctx, p.handler, cmp.Or(c.secret, l.keys[c.app]))
 		synctest.Wait()
 	}
-	for !p.dead && p.intake.Step(ctx) {
+	for queued := true; queued && !p.dead; {
+		queued = p.intake.Step(ctx)
+		synctest.Wait() // an answered request gives its place to one that waits for admission
 	}
 	stop()
 	synctest.Wait()
