@@ -203,19 +203,26 @@ func TestHostileFillOfTheFuture(t *testing.T) {
 func TestHostileSlowAnswer(t *testing.T) {
 	t.Parallel()
 	v := newVictim(t)
+	const slow = 9 * time.Second
+	var sent time.Time // the slow order
 	v.broker.set(func() {
 		v.broker.stall = func(symbol string) time.Duration {
 			if symbol == "AAPL" {
-				return 9 * time.Second
+				sent = time.Now()
+				return slow
 			}
 			return 0
 		}
 	})
 	v.serve()
 	v.give("hostile-slow", "100", "AAPL")
-	time.Sleep(2 * time.Second) // the slow order is on its way
+	var began time.Time
+	v.within("the slow order is on its way", 20*time.Second, func() bool {
+		v.broker.set(func() { began = sent })
+		return !began.IsZero()
+	})
 	r := v.give("hostile-quick", "100", "MSFT")
-	v.await(r.ID, "executed", 5*time.Second)
+	v.await(r.ID, "executed", time.Until(began.Add(slow-time.Second)))
 }
 
 // An outcome that is unknown, again and again, buys once.
