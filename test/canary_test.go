@@ -67,7 +67,7 @@ func TestNoSecretLeaves(t *testing.T) {
 	if index != 404 || !strings.Contains(ready, "order_waits") {
 		t.Errorf("%d, %s", index, ready)
 	}
-	s.eventually("last line", 2*time.Second, func() bool { return strings.Contains(s.logs(), "CANARYMETHOD-ABC") })
+	s.eventually("last line", 20*time.Second, func() bool { return strings.Contains(s.logs(), "CANARYMETHOD-ABC") })
 	for name, text := range map[string]string{"the log": s.logs(), "/readyz": ready, "/metrics": metrics} {
 		for line := range strings.SplitSeq(text, "\n") {
 			lower := strings.ToLower(strings.ReplaceAll(line, `"method":"CANARYMETHOD-ABC"`, "")) // bounded, and not secret

@@ -31,7 +31,7 @@ func TestAnAwardExplainsItself(t *testing.T) {
 	user := s.newUser("explained")
 	s.command("fulfillment", "pause", "--reason", "secret of the operator")
 	given := s.give(user, "explained-award", "5", "AAPL")
-	s.eventually("standstill", 5*time.Second, func() bool { return strings.Contains(s.command("fulfillment", "status"), "ordering_paused") })
+	s.eventually("standstill", 20*time.Second, func() bool { return strings.Contains(s.command("fulfillment", "status"), "ordering_paused") })
 	types, last := s.timeline(given.ID)
 	if strings.Join(types, " ") != "recorded waiting" || last != "the operator has paused ordering" {
 		t.Errorf("%v: %s", types, last)

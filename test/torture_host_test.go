@@ -44,7 +44,7 @@ func TestFileDescriptorsRunOut(t *testing.T) {
 	for _, c := range crowd {
 		c.Close()
 	}
-	s.eventually("new connection", 5*time.Second, func() bool {
+	s.eventually("new connection", 20*time.Second, func() bool {
 		a, err := stranger.Get(s.url + "/v1/users")
 		if err == nil {
 			a.Body.Close() // 401: it has no key
