@@ -81,9 +81,9 @@ func (o *object) id(name string, appendTo func([]byte) []byte) {
 // time writes a timestamp in UTC with milliseconds.
 func (o *object) time(name string, t time.Time) {
 	o.name(name)
-	o.b = append(o.b, '"')
-	o.b = t.UTC().AppendFormat(o.b, "2006-01-02T15:04:05.000Z")
-	o.b = append(o.b, '"')
+	o.b = t.UTC().AppendFormat(append(o.b, '"'), time.RFC3339) // several times as fast as any other format
+	ms := t.Nanosecond() / int(time.Millisecond)
+	o.b = append(o.b[:len(o.b)-1], '.', byte('0'+ms/100), byte('0'+ms/10%10), byte('0'+ms%10), 'Z', '"')
 }
 
 // optionalTime writes null for the zero time.
