@@ -66,6 +66,9 @@ func testVerdicts(t *testing.T, w *World) {
 
 func testBatch(t *testing.T, w *World) {
 	w.Give(t, 1_000_000) // after the first reward of a stock an engine may commit with the statement
+	stranger := w.Request(t, 1_000_000)
+	stranger.UserID = rewards.UserID{9}
+	wantVerdicts(t, w.verdicts(t, stranger), rewards.NoSuchUser)
 	created := w.Request(t, 1_000_000)
 	wantVerdicts(t, w.verdicts(t, created, created), rewards.Created, rewards.Replay)
 	twice := w.Request(t, 1_000_000)
