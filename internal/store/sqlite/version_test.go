@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"context"
 	"database/sql"
 	"os"
 	"path/filepath"
@@ -71,4 +72,34 @@ func TestVersion19(t *testing.T) {
 	check(t, db.Close())
 	write(t, opener(func(*testing.T) string { return path }, 0)(t), `INSERT INTO orders (id, client_order_id, asset_id, symbol, notional, house, members_hash, state)
 		VALUES (zeroblob(16), 'offered', 1, 'AAPL', 1000000, -500000, zeroblob(32), 1)`)
+}
+
+// What grows with every reward has no foreign keys, and is sound without them. Other tables have theirs.
+func TestForeignKeys(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "store.db")
+	db := atVersion(t, path, 21)
+	check(t, db.Close())
+	e := opener(func(*testing.T) string { return path }, 0)(t)
+	with := map[string]bool{}
+	check(t, e.Read(t.Context(), func(ctx context.Context, tx store.Tx) error {
+		return tx.Query(ctx, func(row store.Row) error {
+			var name string
+			err := row.Scan(&name)
+			with[name] = true
+			return err
+		}, `SELECT DISTINCT s.name FROM sqlite_schema s, pragma_foreign_key_list(s.name) WHERE s.type = 'table'`)
+	}))
+	for _, name := range []string{"rewards", "order_rewards", "allocations", "holdings"} {
+		if with[name] {
+			t.Errorf("%s has a foreign key", name)
+		}
+	}
+	for _, name := range []string{"users", "orders", "reversals", "webhook_endpoints"} {
+		if !with[name] {
+			t.Errorf("%s has no foreign key", name)
+		}
+	}
+	write(t, e, `INSERT INTO holdings (app_id, user_id, asset_id, quantity, cost_basis, generation)
+		VALUES (zeroblob(16), zeroblob(16), 1, 1, 1, 0)`)
 }

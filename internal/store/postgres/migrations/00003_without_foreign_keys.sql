@@ -1,7 +1,6 @@
 -- What grows with every reward refers to others by keys that the statements
--- themselves look up: here a foreign key costs a query of its own for each row (in
--- SQLite next to nothing, so there they stay). The audit checks that nothing refers to
--- what is not there.
+-- themselves look up: here a foreign key costs a query of its own for each row. The audit
+-- checks that nothing refers to what is not there.
 
 -- +goose Up
 ALTER TABLE rewards DROP CONSTRAINT rewards_asset_id_fkey;
