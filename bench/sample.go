@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,7 +18,7 @@ const atOnce = 64
 
 // sample is the data of a store that requests refer to.
 type sample struct {
-	users   []string // ids of users who get new rewards
+	users   []string // ids
 	bodies  []string // of requests that recorded a reward
 	rewards []string // ids
 	holders []string // ids of users with five holdings
@@ -85,6 +86,20 @@ func each(ctx context.Context, n int, f func(ctx context.Context, i int) error) 
 	return g.Wait()
 }
 
+// recipients are the users who get new rewards. Holders get none, so that their portfolios stay the
+// same size, unless all users are holders.
+func (s sample) recipients() []string {
+	holds := make(map[string]bool, len(s.holders))
+	for _, user := range s.holders {
+		holds[user] = true
+	}
+	others := slices.DeleteFunc(slices.Clone(s.users), func(user string) bool { return holds[user] })
+	if len(others) == 0 {
+		return s.users
+	}
+	return others
+}
+
 func (s sample) write(folder string) error {
 	paths := func(format string, ids []string) []string {
 		list := make([]string, len(ids))
@@ -94,7 +109,7 @@ func (s sample) write(folder string) error {
 		return list
 	}
 	for name, lines := range map[string][]string{
-		fileUsers:     s.users,
+		fileUsers:     s.recipients(),
 		fileBodies:    s.bodies,
 		filePortfolio: paths("/v1/users/%s/portfolio", s.holders),
 		fileReward:    paths("/v1/rewards/%s", s.rewards),
