@@ -24,7 +24,7 @@ func (f memoryFlags) limitMemory() error {
 	if err != nil {
 		return usageErrorf("--memory-limit %q: %w", f.MemoryLimit, err)
 	}
-	const percent = 250
+	const percent = 230
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(percent)
 	}
