@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"stockrewards/internal/store/postgres/pgtest"
 )
 
 // The crowd of endpoints: of each ten one is healthy, five refuse connections and four never answer.
@@ -87,7 +89,7 @@ func (h *harness) crowd(ctx context.Context, t *target) (report crowdReport, err
 		return report, err
 	}
 	defer func() { _ = silent.Close() }()
-	refusing, err := freeAddress()
+	refusing, err := pgtest.FreeAddress()
 	if err != nil {
 		return report, err
 	}

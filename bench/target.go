@@ -53,7 +53,7 @@ func (h *harness) startCeiling(ctx context.Context) (*target, error) {
 	if err != nil {
 		return nil, err
 	}
-	address, err := freeAddress()
+	address, err := pgtest.FreeAddress()
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func (h *harness) startPostgres(ctx context.Context) (*target, error) {
 
 // startPaper starts a paper brokerage for the target.
 func (h *harness) startPaper(ctx context.Context, t *target, books string) error {
-	address, err := freeAddress()
+	address, err := pgtest.FreeAddress()
 	if err != nil {
 		return err
 	}
@@ -156,11 +156,11 @@ func (h *harness) startService(ctx context.Context, t *target, filled bool) erro
 
 // launch starts serve and measures how long it takes until it is ready.
 func (h *harness) launch(ctx context.Context, t *target) error {
-	listen, err := freeAddress()
+	listen, err := pgtest.FreeAddress()
 	if err != nil {
 		return err
 	}
-	admin, err := freeAddress()
+	admin, err := pgtest.FreeAddress()
 	if err != nil {
 		return err
 	}

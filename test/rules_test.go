@@ -115,7 +115,7 @@ func TestImportsPointOneWay(t *testing.T) {
 			money, domain, store, "internal/catalog", "internal/store/postgres", "internal/store/sqlite",
 		},
 		"bench/grow":      {"bench/growth"},
-		"test/world":      {domain, store, "internal/store/sqlite", "internal/broker/alpaca"},
+		"test/world":      {domain, store, "internal/store/postgres/pgtest", "internal/store/sqlite", "internal/broker/alpaca"},
 		"client":          {}, // for programs of others
 		"tools/release":   {}, // a separate module
 		"test/clients/go": {}, // a separate module: a client's program

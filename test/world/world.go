@@ -5,7 +5,6 @@ package world
 import (
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -15,6 +14,7 @@ import (
 	"stockrewards/internal/broker/alpaca"
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store"
+	"stockrewards/internal/store/postgres/pgtest"
 	"stockrewards/internal/store/sqlite"
 )
 
@@ -77,10 +77,9 @@ func NoBrakes() rewards.Brakes {
 // FreeAddress returns an unused address of this machine.
 func FreeAddress(tb testing.TB) string {
 	tb.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	address, err := pgtest.FreeAddress()
 	Check(tb, err)
-	defer l.Close()
-	return l.Addr().String()
+	return address
 }
 
 // Hledger runs hledger on a journal's file and returns its output. It ends the test if hledger is
