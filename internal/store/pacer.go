@@ -13,6 +13,7 @@ import (
 const (
 	pauseExclusive  = 8                    // pause after a write, as a multiple of its duration, at full client load
 	pauseConcurrent = 1                    // the same on a ConcurrentWriter
+	maxPause        = time.Second          // so that a lease is renewed even when a write was slow
 	clientsIdle     = 5 * time.Millisecond // after this long without a client write nobody pauses
 )
 
@@ -65,7 +66,8 @@ func (p *pacer) otherWrote(took time.Duration) {
 	now := time.Now()
 	elapsed := max(1, now.Sub(p.otherWrite).Microseconds())
 	permille := min(p.clientsBusy.Microseconds(), elapsed) * 1000 / elapsed // share of the time used by clients
-	p.pausedUntil = now.Add(time.Duration(p.multiple * permille * permille / 1000 * took.Microseconds()))
+	pause := time.Duration(p.multiple * permille * permille / 1000 * took.Microseconds())
+	p.pausedUntil = now.Add(min(pause, maxPause))
 	if p.clientsSeen.After(now.Add(-took - clientsIdle)) { // this write may have delayed them
 		p.clientsSeen = now
 	}
