@@ -99,7 +99,7 @@ func TestMetricsCountTraffic(t *testing.T) {
 		s.await(r.ID, "executed", 10*time.Second)
 	}
 	s.must(404, "GET", "/nowhere/"+user, "")
-	for series, want := range map[string]float64{
+	wants := map[string]float64{
 		`http_requests_total{method="POST",route="/v1/rewards",status="201"}`:    n,
 		`http_requests_total{method="POST",route="/v1/rewards",status="200"}`:    n,
 		`http_requests_total{method="POST",route="/v1/users",status="201"}`:      1,
@@ -119,8 +119,14 @@ func TestMetricsCountTraffic(t *testing.T) {
 		`ready`:                                                                  1,
 		`intake_commit_errors_total`:                                             0,
 		`prices_unusable`:                                                        0,
-	} {
+	}
+	for series, want := range wants {
 		s.measures(admin, series, want)
+	}
+	for series, want := range wants { // again, now that all gauges are newer than the traffic
+		if got := metric(t, admin, series); got != want {
+			t.Errorf("%s is %v, want %v", series, got, want)
+		}
 	}
 	_, text := look(t, admin+"/metrics")
 	parser := expfmt.NewTextParser(model.LegacyValidation)
