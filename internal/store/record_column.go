@@ -12,30 +12,28 @@ type byColumn struct {
 	tx Tx
 }
 
-// The parts of the statements that store requests. requestRows has none when the budgets are not
-// those of its last argument.
+// The parts of the statements that store requests. userRows has those whose user exists, also of users
+// whom this process knows: a server that took over may lack a user. It has none when the budgets are
+// not those of its last argument.
 const (
 	intoRewards = `stored AS (INSERT INTO rewards (app_id, id, user_id, idempotency_key, fingerprint, amount,
 		asset_id, symbol, source, metadata, counted) `
-	requestRows = `SELECT unnest(?1::bytea[]) AS app_id, unnest(?2::bytea[]), unnest(?3::bytea[]) AS user_id,
-		unnest(?4::text[]), unnest(?5::bytea[]), unnest(?6::bigint[]), unnest(?7::bigint[]),
-		unnest(?8::text[]), unnest(?9::text[]), unnest(?10::text[]), unnest(?11::bigint[])
-		WHERE coalesce((SELECT s.value FROM settings s WHERE s.name = '` + settingBudgets + `'), '') = ?12`
-	userRows = `SELECT n.* FROM (` + requestRows + `) AS n
+	userRows = `SELECT n.* FROM (SELECT unnest(?1::bytea[]) AS app_id, unnest(?2::bytea[]),
+		unnest(?3::bytea[]) AS user_id, unnest(?4::text[]), unnest(?5::bytea[]), unnest(?6::bigint[]),
+		unnest(?7::bigint[]), unnest(?8::text[]), unnest(?9::text[]), unnest(?10::text[]), unnest(?11::bigint[])
+		WHERE coalesce((SELECT s.value FROM settings s WHERE s.name = '` + settingBudgets + `'), '') = ?12) AS n
 		WHERE EXISTS (SELECT 1 FROM users u WHERE u.app_id = n.app_id AND u.id = n.user_id)`
 	openStored = ` RETURNING app_id, id, asset_id, amount),
 	opened AS (INSERT INTO open_rewards (app_id, id, asset_id, status, waiting, pending)
 		SELECT app_id, id, asset_id, ` + recorded + `, 1, amount FROM stored)`
 )
 
-// The statements that store requests; storeRequests and storeOfUsers follow WITH.
+// The statements that store requests.
 const (
-	// storeRequests stores requests of users who exist. It fails when a key is used: not to look
-	// for the keys before costs a tenth less.
-	storeRequests = intoRewards + requestRows + openStored
-	// storeOfUsers stores the requests whose user exists. It fails when a key is used.
-	storeOfUsers = intoRewards + userRows + openStored
-	// insertColumns stores the requests whose user exists and whose key is unused.
+	// storeColumns follows WITH. It fails when a key is used: not to look for the keys before costs a
+	// tenth less.
+	storeColumns = intoRewards + userRows + openStored
+	// insertColumns passes over the requests whose key is used.
 	insertColumns = `WITH ` + intoRewards + userRows +
 		` ON CONFLICT (app_id, idempotency_key) DO NOTHING` + openStored + ` SELECT id FROM stored`
 )
@@ -69,27 +67,13 @@ func (b byColumn) commitAll(ctx context.Context) (bool, error) {
 	if len(all) < len(b.batch) {
 		return false, nil
 	}
-	with := storeOfUsers
-	if b.usersKnown() {
-		with = storeRequests
-	}
-	committed, err := commitAll(ctx, b.tx, len(all), with, b.columns(all)...)
+	committed, err := commitAll(ctx, b.tx, len(all), storeColumns, b.columns(all)...)
 	if committed {
 		for _, i := range all {
 			b.outcomes[i] = b.batch[i].Decide(b.ids[i], nil, true)
 		}
 	}
 	return committed, err
-}
-
-// usersKnown reports whether every user of the batch is known to exist.
-func (b byColumn) usersKnown() bool {
-	for i := range b.batch {
-		if !b.store.known.has(userKey{b.batch[i].AppID, b.batch[i].UserID}) {
-			return false
-		}
-	}
-	return true
 }
 
 // assetsUsed reports whether every asset of the batch is marked, so that nothing remains to be
@@ -127,7 +111,7 @@ func (b byColumn) insert(ctx context.Context, requests []int, stored func(int)) 
 func (b byColumn) insertNew(ctx context.Context, requests []int) error {
 	args := b.columns(requests)
 	if b.assetsUsed() { // it comes last
-		if committed, err := commitAll(ctx, b.tx, len(requests), storeRequests, args...); err != nil || committed {
+		if committed, err := commitAll(ctx, b.tx, len(requests), storeColumns, args...); err != nil || committed {
 			return err
 		}
 	}
