@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 GO    ?= go
 # The race detector watches everything but SQLite itself, which is C translated to Go: watched
-# too, it takes three times as long. Without the profile of the program it is compiled only once.
+# too, it takes three times as long. The profile is off: for the main package everything would be compiled again.
 RACE  := -race -pgo=off '-gcflags=modernc.org/...=-race=false'
 TOOLS := bin/golangci-lint
 

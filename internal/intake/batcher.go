@@ -149,7 +149,7 @@ func (b *batcher[Q, A]) run(ctx context.Context, after func(created bool)) {
 				return
 			}
 			after(created)
-			runtime.Gosched() // the next commit costs the same with the requests of those who can run now
+			runtime.Gosched() // clients who can run send their next request: a larger commit costs hardly more
 		}
 	}
 	for {

@@ -6,10 +6,9 @@ import (
 	"time"
 )
 
-// Client writes come first. While clients write, every other writer pauses after each write,
-// the longer the more of the time clients need: at half of the load for a quarter of the pause.
-// Fulfillment thus never delays recording, keeps up with a moderate load, and is not slowed down
-// without load.
+// Client writes come first. While clients write, every other writer pauses after each write, by the
+// square of the clients' share of the time. Fulfillment thus hardly delays recording at full load,
+// keeps up at half load, and does not pause without load.
 const (
 	pauseExclusive  = 8                    // pause after a write, as a multiple of its duration, at full client load
 	pauseConcurrent = 1                    // the same on a ConcurrentWriter
@@ -66,7 +65,7 @@ func (p *pacer) otherWrote(took time.Duration) {
 	now := time.Now()
 	elapsed := max(1, now.Sub(p.otherWrite).Microseconds())
 	permille := min(p.clientsBusy.Microseconds(), elapsed) * 1000 / elapsed // share of the time used by clients
-	pause := time.Duration(p.multiple * permille * permille / 1000 * took.Microseconds())
+	pause := took * time.Duration(p.multiple*permille*permille) / 1e6
 	p.pausedUntil = now.Add(min(pause, maxPause))
 	if p.clientsSeen.After(now.Add(-took - clientsIdle)) { // this write may have delayed them
 		p.clientsSeen = now
