@@ -17,8 +17,8 @@ import (
 
 // moved are the tables in the order in which they are copied.
 var moved = []string{
-	"settings", "apps", "keys", "users", "assets", "prices", "rewards", "orders", "order_rewards",
-	"order_resolutions", "allocations", "holdings", "spending", "lease", "alarms", "broker_conflicts",
+	"settings", "apps", "keys", "users", "assets", "prices", "rewards", "orders", "members", "past_members",
+	"order_resolutions", "past_allocations", "lots", "executed_spans", "holdings", "spending", "lease", "alarms", "broker_conflicts",
 }
 
 // gate is a place in a target at which a copy waits until it is opened.
@@ -146,7 +146,7 @@ func TestCopyIsKilledBeforeItIsNoted(t *testing.T) {
 	}
 	conn.Close()
 	s.wantState("moving")
-	succeeds(t, "already has the data", "all 60 checks hold")(s.copyTo(url))
+	succeeds(t, "already has the data", "all 64 checks hold")(s.copyTo(url))
 	s.wantMoved(url)
 }
 

@@ -89,7 +89,7 @@ func (s *service) wantMoved(url string) {
 	if n := count(s.t, url, countRewards); n != 20 {
 		s.t.Errorf("the target has %d rewards, want 20", n)
 	}
-	succeeds(s.t, "all 60 checks hold")(runProgram(s.t, "audit", "--database", url))
+	succeeds(s.t, "all 64 checks hold")(runProgram(s.t, "audit", "--database", url))
 }
 
 // copy moves a service's database, and refuses whatever would leave two live ones.
@@ -126,9 +126,9 @@ func TestCopy(t *testing.T) {
 	broken.onFile("rewards.db", `UPDATE holdings SET quantity = quantity + 1`)
 	fails(t, "violations", "cannot start the copy")(broken.copyTo(url))
 	broken.wantState("")
-	succeeds(t, "rewards: 20 of 20 rows, ", "rewards.db: all 60 checks hold\n", "/target?sslmode=disable: all 60 checks hold\n", "is frozen")(s.copyTo(url))
+	succeeds(t, "rewards: 20 of 20 rows, ", "rewards.db: all 64 checks hold\n", "/target?sslmode=disable: all 64 checks hold\n", "is frozen")(s.copyTo(url))
 	s.wantMoved(url)
-	succeeds(t, "already has the data", "all 60 checks hold")(s.copyTo(url))
+	succeeds(t, "already has the data", "all 64 checks hold")(s.copyTo(url))
 	fails(t, "cannot abandon a complete copy")(s.copyTo(url, "--abandon"))
 	fails(t, "this database is frozen", "/another")(s.copyTo(c.Database(t, "another")))
 	fails(t, "restored backup", "nothing is changed")(backup.copyTo(url)) // from before the move

@@ -3,6 +3,7 @@ package test
 import (
 	"bytes"
 	"compress/gzip"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"io"
@@ -94,6 +95,7 @@ func (s *service) upgrade(answers string) {
 	for _, r := range list.Rewards {
 		s.await(r.ID, "executed", 30*time.Second)
 	}
+	eventually(t, "order without past members", 30*time.Second, func() bool { return s.unmoved() == 0 })
 	s.wantOutput("checks hold", "audit")
 	if len(broker) > 0 {
 		out, err := program(env, append([]string{"audit", "--broker", "--database", s.database()}, broker...)...).CombinedOutput()
@@ -101,6 +103,21 @@ func (s *service) upgrade(answers string) {
 	} else {
 		s.wantOutput("breaks: 0 (", "audit", "--broker")
 	}
+}
+
+// unmoved counts the members and the allocations that are stored as an older version did.
+func (s *service) unmoved() (n int) {
+	s.t.Helper()
+	const count = `SELECT (SELECT count(*) FROM past_members) + (SELECT count(*) FROM past_allocations)`
+	driver, source := "pgx", s.storeURL
+	if source == "" {
+		driver, source = "sqlite", filepath.Join(s.folder, "rewards.db")
+	}
+	db, err := sql.Open(driver, source)
+	noError(s.t, err)
+	defer db.Close()
+	noError(s.t, db.QueryRowContext(s.t.Context(), count).Scan(&n))
+	return n
 }
 
 // startWithBooks starts serve over the paper brokerage's books, and returns the flags and the

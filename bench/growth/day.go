@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 )
@@ -34,6 +36,9 @@ func (p *past) generate(ctx context.Context) error {
 				return fmt.Errorf("day %d: %s: %w", n, p.stocks[i].Symbol, err)
 			}
 		}
+		if err := vacuum(ctx, o.Database); err != nil {
+			return fmt.Errorf("day %d: vacuum: %w", n, err)
+		}
 		p.progress(fmt.Sprintf("day %d of %d: %d rewards, %d users", n+1, o.Days, p.awards, p.users))
 	}
 	if err := p.store.DropLease(ctx, p.lease); err != nil {
@@ -42,6 +47,21 @@ func (p *past) generate(ctx context.Context) error {
 	const lately = time.Minute
 	p.advance(o.End.UTC().Add(-lately))
 	return p.addRewards(ctx, o.Waiting, lately/2)
+}
+
+// vacuum does what PostgreSQL's autovacuum does in a night, which is too short here: the open rewards of the next day
+// take the pages of those that were bought.
+func vacuum(ctx context.Context, database string) (err error) {
+	if !onPostgres(database) {
+		return nil
+	}
+	conn, err := pgx.Connect(ctx, database)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close(context.WithoutCancel(ctx))) }()
+	_, err = conn.Exec(ctx, `VACUUM open_rewards`)
+	return err
 }
 
 // advance sets the clock to a time, unless that is earlier.

@@ -65,7 +65,7 @@ func (p *past) refuse(ctx context.Context, o rewards.Order) error {
 	book := func(claims []rewards.Claim, _ money.Shares) (rewards.Settlement, error) {
 		return rewards.Refuse(claims, refusal)
 	}
-	return p.store.SettleOrder(ctx, p.lease, o.State, o, book)
+	return p.settle(ctx, rewards.OrderEnd{From: o.State, Order: o, Book: book})
 }
 
 // fill makes the broker end an order with a status, when it has bought for this cost.
@@ -93,5 +93,10 @@ func (p *past) fill(ctx context.Context, o rewards.Order, s *stock, status strin
 	book := func(claims []rewards.Claim, house money.Shares) (rewards.Settlement, error) {
 		return rewards.Settle(open, claims, house, p.clock)
 	}
-	return p.store.SettleOrder(ctx, p.lease, open.State, open, book)
+	return p.settle(ctx, rewards.OrderEnd{From: open.State, Order: open, Book: book})
+}
+
+func (p *past) settle(ctx context.Context, end rewards.OrderEnd) error {
+	_, err := p.store.SettleOrders(ctx, p.lease, end)
+	return err
 }

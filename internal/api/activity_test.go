@@ -182,7 +182,7 @@ func (c client) bought(t *testing.T, user string, awards ...string) {
 		?3, 2000000000, 10000000000, ?3)`, order[:], int64(c.world.asset(t, "AAPL")), at, make([]byte, 32))
 	for _, award := range awards {
 		reward := parseID[rewards.Reward](t, award)
-		c.world.exec(t, `INSERT INTO allocations (app_id, reward_id, order_id, amount, shares, user_id, at, cost)
+		c.world.exec(t, `INSERT INTO past_allocations (app_id, reward_id, order_id, amount, shares, user_id, at, cost)
 			VALUES (?1, ?2, ?3, 10000000, 1000000000, ?4, ?5, 10000000)`, c.app.ID[:], reward[:], order[:], id[:], at)
 	}
 }

@@ -127,11 +127,11 @@ func (c client) setStatus(t *testing.T, reward string, status rewards.Status, ex
 	case rewards.Failed:
 		reason = "asset_not_tradable: not today"
 	}
-	if status == rewards.Executed { // by an order with the same id
+	if status == rewards.Executed { // by an order of an earlier version, with the same id
 		c.world.exec(t, `INSERT INTO orders (id, client_order_id, asset_id, symbol, notional, house, members_hash, state,
 			attempts, first_attempt_at, settled_at) SELECT id, ?3, asset_id, symbol, 1000000, 0, substr(fingerprint, 1, 32), 6,
 			1, 1, 1 FROM rewards WHERE app_id = ?1 AND id = ?2 ON CONFLICT (id) DO NOTHING`, c.app.ID[:], id[:], reward)
-		c.world.exec(t, `INSERT INTO allocations (app_id, reward_id, order_id, amount, shares) SELECT app_id, id, id, amount, 0
+		c.world.exec(t, `INSERT INTO past_allocations (app_id, reward_id, order_id, amount, shares) SELECT app_id, id, id, amount, 0
 			FROM rewards WHERE app_id = ?1 AND id = ?2 ON CONFLICT (app_id, reward_id, order_id) DO NOTHING`, c.app.ID[:], id[:])
 	}
 	c.world.sortArrivals(t)
@@ -151,7 +151,8 @@ func (w *world) sortArrivals(t *testing.T) {
 	if _, embedded := w.engine.(*sqlite.Engine); !embedded {
 		return
 	}
-	w.exec(t, `INSERT INTO open_rewards SELECT * FROM arrivals`)
+	w.exec(t, `INSERT INTO open_rewards (app_id, id, asset_id, status, waiting, pending)
+		SELECT app_id, id, asset_id, status, waiting, pending FROM arrivals`)
 	w.exec(t, `UPDATE arrivals_after SET number = (SELECT max(rowid) FROM rewards), id = (SELECT max(id) FROM rewards)`)
 }
 

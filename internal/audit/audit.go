@@ -67,7 +67,7 @@ func Run(ctx context.Context, q reader.Queryer, o Options) (Report, error) {
 		inSegments: q.InSegments(),
 		decided:    decided{fields: make(map[string]map[string]string), seen: make(map[string]bool)},
 	}
-	a.keys, a.lots = a.r.NewSorter(), a.r.NewSorter()
+	a.keys, a.lots, a.activity = a.r.NewSorter(), a.r.NewSorter(), a.r.NewSorter()
 	a.budgets = budgets{
 		of: make(map[string][]*budget), sums: make(map[counter]int64), users: a.r.NewSorter(),
 	}
@@ -81,6 +81,8 @@ type auditor struct {
 	r          *reader.Reader
 	keys       *reader.Sorter // the rewards' idempotency keys, by app
 	lots       *reader.Sorter // what the rewards bought, by user
+	activity   *reader.Sorter // the lots that must be stored
+	log        eventLog
 	t          *tally
 	inSegments bool
 	arrivals   arrivals
@@ -104,8 +106,8 @@ type auditor struct {
 // run makes the passes in order.
 func (a *auditor) run() error {
 	for _, pass := range []func() error{
-		a.installation, a.rewards, a.orders, a.users, a.unique, a.reversalKeys, a.totals, a.events, a.budgetUse,
-		a.webhooks,
+		a.installation, a.rewards, a.activityLots, a.readEvents, a.orders, a.users, a.unique, a.reversalKeys, a.totals,
+		a.events, a.budgetUse, a.webhooks,
 	} {
 		if err := errors.Join(pass(), a.r.Done()); err != nil {
 			return err

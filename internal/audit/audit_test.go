@@ -10,6 +10,7 @@ import (
 	"stockrewards/internal/audit"
 	"stockrewards/internal/audit/audittest"
 	"stockrewards/internal/audit/reader"
+	"stockrewards/internal/rewards"
 )
 
 // TestCleanHistory audits a store while it is open. Every check must cover rows.
@@ -27,6 +28,19 @@ func TestCleanHistory(t *testing.T) {
 				t.Errorf("no rows, no description, or not unique: %+v", c)
 			}
 			names[c.Name] = true
+		}
+	})
+}
+
+// TestMovedMembers audits a store after the members of its past order are moved.
+func TestMovedMembers(t *testing.T) {
+	t.Parallel()
+	audittest.OnEngines(t, func(t *testing.T, in audittest.Place) {
+		w := audittest.History(t, in)
+		moved := 0
+		check(t, w.MoveMembers(t.Context(), func(rewards.OrderID) { moved++ }))
+		if r := run(t, w.Where); moved != 1 || !r.OK() {
+			t.Errorf("%d orders moved, want 1; the audit:\n%s", moved, text(t, r))
 		}
 	})
 }
@@ -54,7 +68,7 @@ func TestMaxViolations(t *testing.T) {
 	t.Parallel()
 	c := audittest.History(t, audittest.NewFile).Copy(t)
 	c.Exec(`INSERT INTO prices WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 150)
-		SELECT 1000 + i, 1, 0, 0, 0, 0 FROM n; UPDATE allocations SET shares = shares - 1 WHERE reward_id = @ann-aapl`)
+		SELECT 1000 + i, 1, 0, 0, 0, 0 FROM n; UPDATE all_members SET shares = shares - 1 WHERE reward_id = @ann-aapl`)
 	r := run(t, c.Where)
 	for _, c := range r.Checks {
 		if c.Name == "asset_known" && (c.Violated != 150 || len(c.Violations) != audit.MaxViolations) {
@@ -65,14 +79,14 @@ func TestMaxViolations(t *testing.T) {
 	for _, want := range []string{
 		"ok    key_unique (2): ", "FAIL  asset_known (7): ", "\nasset_known: 150 violations\n", "  and 50 more\n",
 		"    found:    asset 1001\n    expected: an asset of the catalog\n", "FAIL  allocation_sum (16, 19): ",
-		"5 of 60 checks do not hold: 156 violations\n",
+		"6 of 64 checks do not hold: 157 violations\n",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the report lacks %q:\n%s", want, got)
 		}
 	}
-	if checks, violations := r.Violated(); checks != 5 || violations != 156 || r.OK() {
-		t.Errorf("%d violations of %d checks, want 156 of 5", violations, checks)
+	if checks, violations := r.Violated(); checks != 6 || violations != 157 || r.OK() {
+		t.Errorf("%d violations of %d checks, want 157 of 6", violations, checks)
 	}
 }
 

@@ -50,6 +50,10 @@ const (
 	checkAppAssets
 	checkAllocationUnique
 	checkActivity
+	checkPlaces
+	checkChains
+	checkLots
+	checkSpans
 	checkTenancy
 	checkReferences
 	checkOrderTimes
@@ -104,7 +108,7 @@ const (
 // definitions returns the definitions of all checks.
 func definitions() []definition {
 	return slices.Concat(rewardDefinitions(), otherDefinitions(), actionDefinitions(), reversalDefinitions(),
-		webhookDefinitions())
+		webhookDefinitions(), placeDefinitions())
 }
 
 func rewardDefinitions() []definition {
@@ -199,8 +203,8 @@ func otherDefinitions() []definition {
 		define(checkAllocationUnique, "allocation_unique", "allocations", fixShares,
 			"a reward has at most one allocation of an order", 23),
 		define(checkActivity, "activity", "allocations", reportIt,
-			"an allocation has the reward's user, the time of its booking and, if it completes the reward, the cost "+
-				"basis: so a user's activity adds up to the holdings", 20, 22),
+			"it completes its reward if it is the last one of an executed reward; an earlier version's has the user, "+
+				"the time and the cost basis of the reward: so a user's activity adds up to the holdings", 20, 22),
 		define(checkTenancy, "tenancy", "references within apps", stopServe,
 			"the app exists, and what the row refers to belongs to that app", 7, 26),
 		define(checkReferences, "references", "references to orders", takeBackup, "the order exists", 26),
@@ -234,6 +238,23 @@ func reversalDefinitions() []definition {
 		define(checkTakings, "takings", "reversals that took shares", fixShares,
 			"it took its part of what the award had: floor(shares x reversed / amount) in all since the last "+
 				"corporate action, the last one the rest, and its dollars of the cost basis", 16, 17, 22),
+	}
+}
+
+// placeDefinitions defines the checks of how the members of orders are stored, and of what finds them.
+func placeDefinitions() []definition {
+	return []definition{
+		define(checkPlaces, "places", "orders, their numbers, and rewards", takeBackup,
+			"an order has its own number and its members have places of it, or an earlier version has booked it; "+
+				"nothing is bought until an order is final", 10, 16),
+		define(checkChains, "chains", "rewards", takeBackup,
+			"from its place, the places before lead to each of its booked parts once; it has the shares of these; "+
+				"while an order has it, it also has its place there", 9, 17),
+		define(checkLots, "lots", "lots", fixShares,
+			"each part that changed a holding has one, with the hash of its user and the time of its booking, and "+
+				"nothing else has", 20),
+		define(checkSpans, "executed_spans", "spans", takeBackup,
+			"each span of 128 ms of an app's ids with an executed reward is stored once, and no other"),
 	}
 }
 

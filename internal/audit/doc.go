@@ -32,6 +32,8 @@
 //	36  lease: one row; the epochs of past changes are not stored
 //
 // Reversals: reversals is about the requests, and takings replays what each took; book.go has the rules.
+// Members: places, chains, lots and executed_spans are about how the members of orders are stored, and what
+// finds them; see internal/store/LAYOUT.md. The rows of an earlier version are checked as long as they are there.
 // Without a number: budgets, api_keys, users, user_unique and webhooks, which the API promises, and user_seal and
 // operator_state, which find direct edits of users and of operators' decisions.
 // Not in the schema: 32 (outbox).

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"stockrewards/internal/audit/reader"
@@ -36,13 +37,7 @@ type ending struct {
 	types    int64
 }
 
-func endingStream(what string, key func(*ending) reader.Key) reader.Stream[ending] {
-	return reader.Stream[ending]{
-		What: what,
-		Bind: func(e *ending) []any { return []any{&e.order, &e.position, &e.app, &e.reward, &e.types} },
-		Key:  key,
-	}
-}
+func (e *ending) columns() []any { return []any{&e.order, &e.position, &e.app, &e.reward, &e.types} }
 
 // place is the key of a member.
 func place(order string, position int64) reader.Key {
@@ -55,31 +50,31 @@ type eventCounter struct {
 	pastOrder, pastEnd string
 }
 
-// events checks that each final reward has one event, and that sequences grow.
-func (a *auditor) events() error {
-	counter := eventCounter{last: -1}
+// eventLog is what the log has of rewards, for the passes over orders and rewards.
+type eventLog struct {
+	counter             eventCounter
+	ofOrders, ofRewards *reader.Sorter
+}
+
+// readEvents checks that sequences grow, and the events of reversals. It keeps those of rewards.
+func (a *auditor) readEvents() error {
+	a.log = eventLog{counter: eventCounter{last: -1}, ofOrders: a.r.NewSorter(), ofRewards: a.r.NewSorter()}
 	err := reader.Each(a.r, reader.Stream[eventCounter]{
 		What: "the counter of events", Query: `SELECT last, past_last, past_order, past_end FROM event_counter`,
 		Bind: func(c *eventCounter) []any { return []any{&c.last, &c.pastLast, &c.pastOrder, &c.pastEnd} },
-	}, func(c *eventCounter) { counter = *c })
+	}, func(c *eventCounter) { a.log.counter = *c })
 	if err != nil {
 		return err
 	}
-	ofOrders, ofRewards, ofReversals := a.r.NewSorter(), a.r.NewSorter(), a.r.NewSorter()
-	if err := a.eventRows(counter, ofOrders, ofRewards, ofReversals); err != nil {
+	ofReversals := a.r.NewSorter()
+	if err := a.eventRows(ofReversals); err != nil {
 		return err
 	}
-	if err := a.reversalEvents(ofReversals); err != nil {
-		return err
-	}
-	if err := a.eventMembers(ofOrders, ofRewards); err != nil {
-		return err
-	}
-	return a.endings(counter, ofRewards)
+	return a.reversalEvents(ofReversals)
 }
 
 // eventRows checks the sequences of the rows, and collects their events about rewards and reversals.
-func (a *auditor) eventRows(counter eventCounter, ofOrders, ofRewards, ofReversals *reader.Sorter) error {
+func (a *auditor) eventRows(ofReversals *reader.Sorter) error {
 	var before eventRow
 	rows, err := reader.Open(a.r, reader.Stream[eventRow]{
 		What: "events", Query: `SELECT app_id, last, types, subject, positions FROM events ORDER BY app_id, last`,
@@ -95,9 +90,9 @@ func (a *auditor) eventRows(counter eventCounter, ofOrders, ofRewards, ofReversa
 		if len(positions) > 0 {
 			first -= positions[len(positions)-1] - positions[0]
 		}
-		newest := counter.last
+		newest := a.log.counter.last
 		if e.last <= pastSequences {
-			newest = counter.pastLast
+			newest = a.log.counter.pastLast
 		}
 		if !ok || !a.apps[e.app] || e.types <= 0 || e.last > newest || e.app == before.app && first <= before.last {
 			a.t.fail(checkEvents, e.name(), fmt.Sprintf("sequences %d to %d, types %d", first, e.last, e.types),
@@ -111,10 +106,10 @@ func (a *auditor) eventRows(counter eventCounter, ofOrders, ofRewards, ofReversa
 			case e.types >= eventOthers:
 				return nil
 			}
-			return ofRewards.Add([]any{new(string), new(int64), &e.app, &e.subject, &e.types})
+			return a.log.ofRewards.Add([]any{new(string), new(int64), &e.app, &e.subject, &e.types})
 		}
 		for _, position := range positions {
-			if err := ofOrders.Add([]any{&e.subject, &position, &e.app, new(string), &e.types}); err != nil {
+			if err := a.log.ofOrders.Add([]any{&e.subject, &position, &e.app, new(string), &e.types}); err != nil {
 				return err
 			}
 		}
@@ -148,37 +143,22 @@ func runs(stored string) (positions []int64, ok bool) {
 	return positions, true
 }
 
-// eventMembers finds the rewards of the events of orders.
-func (a *auditor) eventMembers(ofOrders, ofRewards *reader.Sorter) error {
-	members, err := reader.Open(a.r, reader.Stream[member]{
-		What:  "members with events",
-		Query: `SELECT order_id, position, app_id, reward_id FROM order_rewards ORDER BY order_id, position`,
-		Bind:  func(m *member) []any { return []any{&m.order, &m.position, &m.app, &m.reward} },
-		Key:   func(m *member) reader.Key { return place(m.order, m.position) },
-	})
-	if err != nil {
-		return err
-	}
-	list, err := reader.OpenSorted(a.r, endingStream("events of orders", nil), ofOrders)
-	if err != nil {
-		return err
-	}
-	return list.Each(func(e *ending) error {
-		found := false
-		err := members.Claim(place(e.order, e.position), func(m *member) {
-			found = m.app == e.app
-			e.reward = m.reward
-		}, func(*member) {})
-		if err != nil {
-			return err
+// claimEvents finds the events of a member, which are about its reward.
+func (j *orderJoin) claimEvents(m *member) {
+	err := j.events.Claim(place(m.order, m.position), func(e *ending) {
+		if m.app != e.app {
+			j.strayEvent(e)
+			return
 		}
-		if !found {
-			a.t.fail(checkEvents, fmt.Sprintf("event of member %d of order %s", e.position, value.UUID(e.order)),
-				"no such member of app "+value.UUID(e.app), "one event of each member")
-			return nil
-		}
-		return ofRewards.Add([]any{new(string), new(int64), &e.app, &e.reward, &e.types})
-	})
+		err := j.a.log.ofRewards.Add([]any{new(string), new(int64), &e.app, &m.reward, &e.types})
+		j.failed = errors.Join(j.failed, err)
+	}, j.strayEvent)
+	j.failed = errors.Join(j.failed, err)
+}
+
+func (j *orderJoin) strayEvent(e *ending) {
+	j.a.t.fail(checkEvents, fmt.Sprintf("event of member %d of order %s", e.position, value.UUID(e.order)),
+		"no such member of app "+value.UUID(e.app), "one event of each member")
 }
 
 // finalReward is a reward with its status.
@@ -187,11 +167,12 @@ type finalReward struct {
 	status  int64
 }
 
-// endings compares the events about rewards with the rewards.
-func (a *auditor) endings(counter eventCounter, ofRewards *reader.Sorter) error {
-	list, err := reader.OpenSorted(a.r, endingStream("events of rewards", func(e *ending) reader.Key {
-		return reader.Key{e.app, e.reward}
-	}), ofRewards)
+// events checks that each final reward has one event.
+func (a *auditor) events() error {
+	list, err := reader.OpenSorted(a.r, reader.Stream[ending]{
+		What: "events of rewards", Bind: (*ending).columns,
+		Key: func(e *ending) reader.Key { return reader.Key{e.app, e.reward} },
+	}, a.log.ofRewards)
 	if err != nil {
 		return err
 	}
@@ -221,7 +202,7 @@ func (a *auditor) endings(counter eventCounter, ofRewards *reader.Sorter) error 
 		case failed:
 			want, kind = 1, eventFailed
 		}
-		if want == 1 && events == 0 && counter.pastOrder < counter.pastEnd {
+		if want == 1 && events == 0 && a.log.counter.pastOrder < a.log.counter.pastEnd {
 			return nil // it will get its event
 		}
 		if events != want || types&kind != kind {

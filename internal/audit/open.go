@@ -12,15 +12,16 @@ import (
 type openReward struct {
 	app, reward                     string
 	asset, status, waiting, pending int64
+	place                           int64 // in the order that has it
 }
 
 func openStream() reader.Stream[openReward] {
 	return reader.Stream[openReward]{
 		What:  "open rewards",
-		Query: `SELECT app_id, id, asset_id, status, waiting, pending FROM open_rewards`,
+		Query: `SELECT app_id, id, asset_id, status, waiting, pending, place FROM open_rewards`,
 		Sort:  true,
 		Bind: func(o *openReward) []any {
-			return []any{&o.app, &o.reward, &o.asset, &o.status, &o.waiting, &o.pending}
+			return []any{&o.app, &o.reward, &o.asset, &o.status, &o.waiting, &o.pending, &o.place}
 		},
 		Key: func(o *openReward) reader.Key { return reader.Key{o.app, o.reward} },
 	}
@@ -58,7 +59,7 @@ func (a *auditor) checkArrival(r *reward) {
 func (a *auditor) setOpen(v *rewardView) {
 	v.stored = v.status
 	if v.stored == recorded && v.id > a.arrivals.id {
-		v.open = append(v.open, openReward{v.app, v.id, v.asset, recorded, 1, v.amount})
+		v.open = append(v.open, openReward{v.app, v.id, v.asset, recorded, 1, v.amount, 0})
 	}
 	if len(v.open) > 0 {
 		v.waiting = v.open[0].waiting

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"errors"
 	"fmt"
 
 	"stockrewards/internal/audit/reader"
@@ -20,7 +21,7 @@ type order struct {
 	filledQty, price       int64
 	reason                 string
 	houseShares, settledAt int64
-	generation             int64
+	generation, number     int64
 }
 
 func orderStream() reader.Stream[order] {
@@ -28,40 +29,38 @@ func orderStream() reader.Stream[order] {
 		What: "orders",
 		Query: `SELECT id, client_order_id, asset_id, symbol, notional, house, members_hash, state,
 			attempts, first_attempt_at, broker_id, broker_status, filled_qty, filled_avg_price, reason,
-			house_shares, settled_at, generation FROM orders ORDER BY id`,
+			house_shares, settled_at, generation, number FROM orders ORDER BY id`,
 		Bind: func(o *order) []any {
 			return []any{
 				&o.id, &o.clientID, &o.asset, &o.symbol, &o.notional, &o.house, &o.membersHash, &o.state,
 				&o.attempts, &o.firstAttemptAt, &o.brokerID, &o.brokerStatus, &o.filledQty, &o.price,
-				&o.reason, &o.houseShares, &o.settledAt, &o.generation,
+				&o.reason, &o.houseShares, &o.settledAt, &o.generation, &o.number,
 			}
 		},
 		Key: func(o *order) reader.Key { return reader.Key{o.id} },
 	}
 }
 
-// member is a row of order_rewards with its allocation, if any.
+// member is a row of order_members.
 type member struct {
 	order          string
 	position       int64
 	app, reward    string
 	amount         int64
-	allocated      int64 // 1 when there is an allocation
-	booked, shares int64
+	booked, shares int64 // what was bought
+	place          int64
 }
+
+// allocated reports whether the order bought something for the member.
+func (m *member) allocated() bool { return m.booked != 0 || m.shares != 0 }
 
 func memberStream() reader.Stream[member] {
 	return reader.Stream[member]{
 		What: "members by order",
-		Query: `SELECT m.order_id, m.position, m.app_id, m.reward_id, m.amount,
-			CASE WHEN a.order_id IS NULL THEN 0 ELSE 1 END, coalesce(a.amount, 0), coalesce(a.shares, 0)
-			FROM order_rewards m LEFT JOIN allocations a
-			ON a.app_id = m.app_id AND a.reward_id = m.reward_id AND a.order_id = m.order_id
-			ORDER BY m.order_id, m.position`,
+		Query: `SELECT order_id, position, app_id, reward_id, amount, bought, shares, place FROM order_members
+			ORDER BY order_id, position`,
 		Bind: func(m *member) []any {
-			return []any{
-				&m.order, &m.position, &m.app, &m.reward, &m.amount, &m.allocated, &m.booked, &m.shares,
-			}
+			return []any{&m.order, &m.position, &m.app, &m.reward, &m.amount, &m.booked, &m.shares, &m.place}
 		},
 		Key: func(m *member) reader.Key { return reader.Key{m.order} },
 	}
@@ -110,6 +109,13 @@ func (a *auditor) orders() error {
 	if j.resolutions, err = reader.Open(a.r, resolutionStream()); err != nil {
 		return err
 	}
+	j.events, err = reader.OpenSorted(a.r, reader.Stream[ending]{
+		What: "events of orders", Bind: (*ending).columns,
+		Key: func(e *ending) reader.Key { return place(e.order, e.position) },
+	}, a.log.ofOrders)
+	if err != nil {
+		return err
+	}
 	rules, last := orderRules(), ""
 	err = rows.Each(func(o *order) error {
 		if err := j.claim(o); err != nil {
@@ -129,18 +135,18 @@ func (a *auditor) orders() error {
 	if err != nil {
 		return err
 	}
-	if err := j.members.Rest(j.strayMember); err != nil {
-		return err
-	}
-	return j.resolutions.Rest(j.strayResolution)
+	return errors.Join(j.members.Rest(j.strayMember), j.resolutions.Rest(j.strayResolution),
+		j.events.Rest(j.strayEvent), j.failed)
 }
 
-// orderJoin merges orders with their members and resolutions.
+// orderJoin merges orders with their members, the events of these, and resolutions.
 type orderJoin struct {
 	a           *auditor
 	v           *orderView
 	members     *reader.Cursor[member]
 	resolutions *reader.Cursor[resolution]
+	events      *reader.Cursor[ending]
+	failed      error // to keep an event
 }
 
 // claim collects the members and resolutions of an order.
@@ -151,11 +157,12 @@ func (j *orderJoin) claim(o *order) error {
 	err := j.members.Claim(k, func(m *member) {
 		j.a.t.row(checkReferences)
 		v.members = append(v.members, *m)
+		j.claimEvents(m)
 		v.carrying.Add(m.amount)
 		v.booked.Add(m.booked)
 		v.shares.Add(m.shares)
 	}, j.strayMember)
-	if err != nil {
+	if err := errors.Join(err, j.failed); err != nil {
 		return err
 	}
 	return j.resolutions.Claim(k, func(r *resolution) {
@@ -165,6 +172,7 @@ func (j *orderJoin) claim(o *order) error {
 }
 
 func (j *orderJoin) strayMember(m *member) {
+	j.claimEvents(m)
 	j.stray(fmt.Sprintf("member %d, %s", m.position, rewardName(m.app, m.reward)), m.order)
 }
 

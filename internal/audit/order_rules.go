@@ -21,6 +21,7 @@ func orderRules() []rule[*orderView] {
 		{checkFillCost, fillCost},
 		{checkAllocationSum, allocationSum},
 		{checkOrderTimes, orderTimes},
+		{checkPlaces, orderPlaces},
 	}
 }
 

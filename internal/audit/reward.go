@@ -23,6 +23,7 @@ type reward struct {
 	symbol, source, metadata        string
 	status, booked                  int64
 	executedAt, counted             int64
+	place, shares                   int64 // in the last booked order, and that these bought
 	reason                          string
 }
 
@@ -38,11 +39,12 @@ func rewardScan(inSegments bool) reader.Stream[reward] {
 	return reader.Stream[reward]{
 		What: "rewards",
 		Query: `SELECT ` + number + `, app_id, id, user_id, idempotency_key, fingerprint, amount, asset_id, symbol,
-			source, metadata, status, booked, executed_at, failure_reason, counted FROM rewards` + order,
+			source, metadata, status, booked, executed_at, failure_reason, counted, place, shares FROM rewards` + order,
 		Bind: func(r *reward) []any {
 			return []any{
 				&r.number, &r.app, &r.id, &r.user, &r.key, &r.fingerprint, &r.amount, &r.asset, &r.symbol, &r.source,
 				&r.metadata, &r.status, &r.booked, &r.executedAt, &r.reason, &r.counted,
+				&r.place, &r.shares,
 			}
 		},
 	}
@@ -60,62 +62,48 @@ func rewardStream() reader.Stream[reward] {
 func (r *reward) sorted() []any {
 	return []any{
 		&r.app, &r.id, &r.user, &r.amount, &r.asset, &r.symbol, &r.status, &r.booked,
-		&r.executedAt, &r.reason,
+		&r.executedAt, &r.reason, &r.place, &r.shares,
 	}
 }
 
-// part is a reward's membership in an order. The state is 0 when the order does not exist.
+// part is a reward's membership in an order, and what the order bought for it. The state is 0 when the
+// order does not exist.
 type part struct {
 	app, reward, order                 string
-	amount                             int64
+	place, before                      int64 // 0: as an earlier version stored it
+	amount, bought, shares, completes  int64
 	state, asset, filledAt, generation int64
 	settledAt                          int64
 }
 
+func (p *part) name() string {
+	return "part of order " + value.UUID(p.order) + " of " + rewardName(p.app, p.reward)
+}
+
 func (p *part) live() bool { return p.state > 0 && p.state < value.Settled }
+
+// allocated reports whether the order bought something for the reward.
+func (p *part) allocated() bool { return p.bought != 0 || p.shares != 0 }
 
 func partStream() reader.Stream[part] {
 	return reader.Stream[part]{
 		What: "members by reward",
-		Query: `SELECT m.app_id, m.reward_id, m.order_id, m.amount,
+		Query: `SELECT m.app_id, m.reward_id, m.order_id, m.place, m.before, m.amount, m.bought, m.shares, m.completes,
 			coalesce(o.state, 0), coalesce(o.asset_id, 0), coalesce(o.filled_at, 0), coalesce(o.generation, 0),
-			coalesce(o.settled_at, 0) FROM order_rewards m LEFT JOIN orders o ON o.id = m.order_id`,
+			coalesce(o.settled_at, 0) FROM all_members m LEFT JOIN orders o ON o.id = m.order_id`,
 		Sort: true,
 		Bind: func(p *part) []any {
 			return []any{
-				&p.app, &p.reward, &p.order, &p.amount, &p.state, &p.asset, &p.filledAt, &p.generation, &p.settledAt,
+				&p.app, &p.reward, &p.order, &p.place, &p.before, &p.amount, &p.bought, &p.shares, &p.completes,
+				&p.state, &p.asset, &p.filledAt, &p.generation, &p.settledAt,
 			}
 		},
 		Key: func(p *part) reader.Key { return reader.Key{p.app, p.reward} },
 	}
 }
 
-// allocation is a row of allocations.
-type allocation struct {
-	app, reward, order string
-	amount, shares     int64
-	user               string
-	at, cost           int64
-}
-
-func (a *allocation) name() string {
-	return "allocation of order " + value.UUID(a.order) + " to " + rewardName(a.app, a.reward)
-}
-
-func allocationsByReward() reader.Stream[allocation] {
-	return reader.Stream[allocation]{
-		What: "allocations by reward",
-		Query: `SELECT app_id, reward_id, order_id, amount, shares, user_id, at, cost FROM allocations
-			ORDER BY app_id, reward_id, order_id`,
-		Bind: func(a *allocation) []any {
-			return []any{&a.app, &a.reward, &a.order, &a.amount, &a.shares, &a.user, &a.at, &a.cost}
-		},
-		Key: func(a *allocation) reader.Key { return reader.Key{a.app, a.reward} },
-	}
-}
-
-// rewardView is a reward with its parts and allocations, oldest first. Until it is final, its status
-// is that of its row in open_rewards.
+// rewardView is a reward with its parts, oldest first. Until it is final, its status is that of its row in
+// open_rewards.
 type rewardView struct {
 	reward
 	stored      int64 // the status in its row
@@ -123,7 +111,8 @@ type rewardView struct {
 	waiting     int64
 	assets      map[int64]bool
 	parts       []part
-	allocations []allocation
+	past        []pastAllocation
+	allocations int       // parts that bought something
 	booked      value.Sum // the amounts of the allocations
 	shares      value.Sum // of the allocations
 }
@@ -132,7 +121,7 @@ func rewardName(app, id string) string {
 	return "reward " + value.UUID(id) + " of app " + value.UUID(app)
 }
 
-// rewards checks every reward: first alone, then with its orders and allocations.
+// rewards checks every reward: first alone, then with its orders.
 func (a *auditor) rewards() error {
 	scanned := a.r.NewSorter()
 	if err := a.scanRewards(scanned); err != nil {
@@ -142,43 +131,28 @@ func (a *auditor) rewards() error {
 	if err != nil {
 		return err
 	}
-	parts, err := reader.Open(a.r, partStream())
-	if err != nil {
+	j := rewardJoin{a: a, v: &rewardView{assets: a.assets}}
+	if err := j.begin(); err != nil {
 		return err
 	}
-	allocations, err := reader.Open(a.r, allocationsByReward())
-	if err != nil {
-		return err
-	}
-	open, err := reader.Open(a.r, openStream())
-	if err != nil {
-		return err
-	}
-	v := &rewardView{assets: a.assets}
 	rules := rewardRules()
 	var last reader.Key
 	err = rows.Each(func(r *reward) error {
-		*v = rewardView{
-			reward: *r, assets: v.assets, parts: v.parts[:0], allocations: v.allocations[:0], open: v.open[:0],
-		}
-		k := reader.Key{r.app, r.id}
-		err := errors.Join(a.claimParts(v, parts, allocations),
-			open.Claim(k, func(o *openReward) { v.open = append(v.open, *o) }, a.strayOpen))
-		if err != nil {
+		if err := j.claim(r); err != nil {
 			return err
 		}
-		a.setOpen(v)
-		a.checkID(r.id, k == last, v)
-		last = k
-		a.checkTenant(r.app, v)
-		apply(a.t, rules, v)
-		a.checkAllocations(v)
-		return a.addLot(v)
+		a.setOpen(j.v)
+		a.checkID(r.id, reader.Key{r.app, r.id} == last, j.v)
+		last = reader.Key{r.app, r.id}
+		a.checkTenant(r.app, j.v)
+		apply(a.t, rules, j.v)
+		a.checkAllocations(j.v)
+		return errors.Join(a.addLot(j.v), j.addActivity())
 	})
 	if err != nil {
 		return err
 	}
-	return errors.Join(parts.Rest(a.strayPart), open.Rest(a.strayOpen), allocations.Rest(a.strayAllocation))
+	return j.rest()
 }
 
 // scanRewards checks each reward alone and keeps the columns that the other checks need.
@@ -206,73 +180,4 @@ func (a *auditor) scanRewards(into *reader.Sorter) error {
 		return err
 	}
 	return segments.end()
-}
-
-func (a *auditor) claimParts(v *rewardView, parts *reader.Cursor[part], allocations *reader.Cursor[allocation]) error {
-	k := reader.Key{v.app, v.id}
-	err := parts.Claim(k, func(p *part) {
-		a.t.row(checkTenancy)
-		v.parts = append(v.parts, *p)
-	}, a.strayPart)
-	if err != nil {
-		return err
-	}
-	return allocations.Claim(k, func(b *allocation) {
-		a.t.row(checkTenancy)
-		v.allocations = append(v.allocations, *b)
-		v.booked.Add(b.amount)
-		v.shares.Add(b.shares)
-	}, a.strayAllocation)
-}
-
-func (a *auditor) strayPart(p *part) {
-	a.notInApp("member of order "+value.UUID(p.order), p.app, "reward", p.reward)
-}
-
-func (a *auditor) strayAllocation(b *allocation) {
-	a.notInApp("allocation of order "+value.UUID(b.order), b.app, "reward", b.reward)
-}
-
-// checkAllocations checks that each allocation of a reward belongs to another settled order that
-// carried the reward.
-func (a *auditor) checkAllocations(v *rewardView) {
-	next := 0
-	for i := range v.allocations {
-		b := &v.allocations[i]
-		a.t.row(checkAllocationUnique)
-		if i > 0 && b.order == v.allocations[i-1].order {
-			a.t.fail(checkAllocationUnique, b.name(), "another allocation", "one")
-		}
-		for next < len(v.parts) && v.parts[next].order < b.order {
-			next++
-		}
-		a.t.row(checkAllocationMember)
-		switch {
-		case next == len(v.parts) || v.parts[next].order != b.order:
-			a.t.fail(checkAllocationMember, b.name(), "an order that did not carry it", "an order that did")
-		case v.parts[next].state != value.Settled:
-			a.t.fail(checkAllocationMember, b.name(),
-				"an order that is "+value.OrderState(v.parts[next].state), "a settled order")
-		default:
-			a.checkActivity(v, b, v.parts[next].settledAt, i == len(v.allocations)-1)
-		}
-	}
-}
-
-// checkActivity checks what makes an allocation an entry of its user's activity. Then the entries add
-// up to the holdings, which users compares with the allocations.
-func (a *auditor) checkActivity(v *rewardView, b *allocation, settledAt int64, last bool) {
-	a.t.row(checkActivity)
-	want := allocation{user: v.user, at: settledAt}
-	if last && v.status == executed {
-		want.cost = v.amount
-	}
-	if found := (allocation{user: b.user, at: b.at, cost: b.cost}); found != want {
-		a.t.fail(checkActivity, b.name(), found.activity(), want.activity())
-	}
-}
-
-// activity describes what an allocation is in its user's activity.
-func (a *allocation) activity() string {
-	return "of user " + value.Hex(a.user) + ", at " + value.Time(a.at) + ", with a cost basis of " + value.USD(a.cost)
 }

@@ -26,6 +26,8 @@ func rewardRules() []rule[*rewardView] {
 		{checkCarriedRest, carriedRest},
 		{checkChildAfterParent, childAfterParent},
 		{checkRewardTimes, rewardTimes},
+		{checkPlaces, livePlaces},
+		{checkChains, chain},
 	}
 }
 
@@ -69,11 +71,11 @@ func (v *rewardView) describe() string {
 	}
 	return fmt.Sprintf("%s, waiting %d, booked %s of %s, %d orders, %d allocations of %s, "+
 		"executed at %s, reason %q", status, v.waiting, value.USD(v.reward.booked), value.USD(v.amount),
-		len(v.parts), len(v.allocations), v.shares.Shares(), value.Time(v.executedAt), v.reason)
+		len(v.parts), v.allocations, v.shares.Shares(), value.Time(v.executedAt), v.reason)
 }
 
 func statusForward(v *rewardView) (found, expected string) {
-	untouched := len(v.parts) == 0 && len(v.allocations) == 0 && v.reward.booked == 0
+	untouched := len(v.parts) == 0 && v.allocations == 0 && v.reward.booked == 0
 	return judge(
 		v.describe,
 		must{v.stored == recorded || v.stored == executed || v.stored == failed, "a status of 1, 3 or 4"},
@@ -108,7 +110,7 @@ func failedNothingBought(v *rewardView) (found, expected string) {
 		must{!is || v.liveParts() == 0, "no order that is not final"},
 		must{!dust || v.reward.booked == v.amount, "all of its amount booked, for no shares"},
 		must{!plain || v.reward.booked == 0, "nothing booked"},
-		must{!plain || len(v.allocations) == 0, "no allocation"},
+		must{!plain || v.allocations == 0, "no allocation"},
 		must{!plain || lastRefused, "a refused last order"},
 		must{
 			!plain || (len(v.parts) == 0) == strings.HasPrefix(v.reason, "canceled:"),
@@ -188,17 +190,14 @@ func partsSum(v *rewardView) (found, expected string) {
 
 // carriedRest checks what each order carried, in order of arrival.
 func carriedRest(v *rewardView) (found, expected string) {
-	left, next := value.SumOf(v.amount), 0
+	left := value.SumOf(v.amount)
 	for i := range v.parts {
 		p := &v.parts[i]
-		for next < len(v.allocations) && v.allocations[next].order < p.order {
-			left = left.Minus(value.SumOf(v.allocations[next].amount))
-			next++
-		}
 		if !left.Is(p.amount) {
 			return value.USD(p.amount) + " carried by order " + value.UUID(p.order),
 				left.USD() + ", the rest of the amount"
 		}
+		left = left.Minus(value.SumOf(p.bought))
 	}
 	return "", ""
 }

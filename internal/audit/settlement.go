@@ -36,11 +36,11 @@ func (v *orderView) given() int64 {
 // memberDue checks that a member got its part of the dollars, and the shares for it.
 func (a *auditor) memberDue(v *orderView, m *member, due int64) {
 	a.t.row(checkOneSplit)
-	if m.booked != due || (m.allocated != 0) != (due > 0) {
+	if m.booked != due || m.allocated() != (due > 0) {
 		a.t.fail(checkOneSplit, m.name(), "a part of "+value.USD(m.booked),
 			value.USD(due)+" of the carried "+value.USD(v.carried)+", by its position")
 	}
-	if m.allocated == 0 {
+	if !m.allocated() {
 		return
 	}
 	a.t.row(checkAllocationFloor)

@@ -21,6 +21,7 @@ type uniqueness struct {
 
 func (a *auditor) uniquenesses() []uniqueness {
 	aUser := func(e *entry) string { return userName(e.scope, e.id) }
+	anOrder := func(e *entry) string { return "order " + value.UUID(e.id) }
 	return []uniqueness{
 		{
 			checkKeyUnique, "idempotency key", "", a.keys,
@@ -29,7 +30,11 @@ func (a *auditor) uniquenesses() []uniqueness {
 		{
 			checkClientOrderID, "client order id",
 			`SELECT '', client_order_id, id FROM orders ORDER BY client_order_id`, nil,
-			func(e *entry) string { return "order " + value.UUID(e.id) },
+			anOrder,
+		},
+		{
+			checkPlaces, "number",
+			`SELECT '', CAST(number AS TEXT), id FROM orders WHERE number > 0 ORDER BY number`, nil, anOrder,
 		},
 		{
 			checkUserUnique, "email", `SELECT app_id, email_folded, id FROM users

@@ -51,22 +51,19 @@ func lotStream() reader.Stream[lot] {
 // addLot keeps the lots of a reward: one, unless its orders were settled in several generations.
 func (a *auditor) addLot(v *rewardView) error {
 	l := lot{app: v.app, user: v.user, reward: v.id, asset: v.asset}
-	next := 0
 	var shares value.Sum
-	for i := range v.allocations {
-		for next < len(v.parts) && v.parts[next].order < v.allocations[i].order {
-			next++
-		}
-		if next < len(v.parts) && v.parts[next].generation != l.generation {
+	for i := range v.parts {
+		p := &v.parts[i]
+		if p.allocated() && p.generation != l.generation {
 			if shares.Sign() != 0 {
 				l.high, l.low = shares.High, int64(shares.Low)
 				if err := a.lots.Add(l.columns()); err != nil {
 					return err
 				}
 			}
-			l.generation, shares = v.parts[next].generation, value.Sum{}
+			l.generation, shares = p.generation, value.Sum{}
 		}
-		shares.Add(v.allocations[i].shares)
+		shares.Add(p.shares)
 	}
 	if l.high, l.low = shares.High, int64(shares.Low); v.status == executed {
 		l.cost = v.amount

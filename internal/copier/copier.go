@@ -34,7 +34,8 @@ type Options struct {
 func tables() []string {
 	return []string{
 		"settings", "operator_log", "apps", "keys", "users", "assets", "prices", "rewards", "open_rewards", "orders",
-		"order_rewards", "order_resolutions", "allocations", "holdings", "spending", "house_topups", "lease", "alarms",
+		"members", "past_members", "order_resolutions", "past_allocations", "lots", "executed_spans", "holdings",
+		"spending", "house_topups", "lease", "alarms",
 		"broker_conflicts", "actions", "announcements", "positions", "switches", "effects", "payouts",
 		"broker_activities", "order_corrections", "position_corrections", "house_holdings", "app_assets", "standstills",
 		"events", "event_counter", "late_orders", "budgets", "budget_use", "reversals", "takings",

@@ -55,8 +55,10 @@ func from(table string) string {
 	case "settings":
 		return `settings WHERE name <> '` + sealed + `'`
 	case "open_rewards":
-		const columns = `SELECT app_id, id, asset_id, status, waiting, pending FROM `
-		return `(` + columns + `open_rewards UNION ALL ` + columns + `arrivals)`
+		const columns = `SELECT app_id, id, asset_id, status, waiting, pending, `
+		return `(` + columns + `place FROM open_rewards UNION ALL ` + columns + `0 AS place FROM arrivals)`
+	case "members": // PostgreSQL has the ids of their rewards; without a reward they cannot be copied
+		return `(SELECT m.*, r.app_id, r.id AS reward_id FROM members m LEFT JOIN rewards r ON r.rowid = m.reward)`
 	default:
 		return table
 	}
@@ -75,10 +77,18 @@ func (s *source) checkTables(ctx context.Context) error {
 	return nil
 }
 
+// columns returns the columns that a table is copied with.
 func (s *source) columns(ctx context.Context, table string) ([]string, error) {
-	const unused = `'rewards', 'waiting'` // by this version
-	return s.strings(ctx, `SELECT name FROM pragma_table_info('`+table+`')
-		WHERE ('`+table+`', name) <> (`+unused+`) ORDER BY name`)
+	list, err := s.strings(ctx, `SELECT name FROM pragma_table_info('`+table+`') ORDER BY name`)
+	switch table {
+	case "rewards": // not used by this version, and the room for what becomes final
+		list = slices.DeleteFunc(list, func(name string) bool { return name == "waiting" || name == "room" })
+	case "members":
+		list = slices.DeleteFunc(list, func(name string) bool { return name == "reward" })
+		list = append(list, "app_id", "reward_id")
+		slices.Sort(list)
+	}
+	return list, err
 }
 
 func (s *source) strings(ctx context.Context, query string) (list []string, err error) {

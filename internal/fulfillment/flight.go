@@ -79,7 +79,7 @@ func (w *Worker) collect(ctx context.Context, wait bool) error {
 		delete(w.flights, id)
 		errs = append(errs, w.answered(ctx, f, a))
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, w.bookEnds(context.WithoutCancel(ctx)))...)
 }
 
 // answered carries out what follows from an answer. After a change of the lease's epoch another

@@ -65,11 +65,12 @@ func (h hooked) SaveOrder(ctx context.Context, l rewards.Lease, from rewards.Ord
 	return h.hook("SaveOrder", func() error { return h.Store.SaveOrder(ctx, l, from, o) })
 }
 
-func (h hooked) SettleOrder(
-	ctx context.Context, l rewards.Lease, from rewards.OrderState, o rewards.Order,
-	book rewards.Booker,
-) error {
-	return h.hook("SettleOrder", func() error { return h.Store.SettleOrder(ctx, l, from, o, book) })
+func (h hooked) SettleOrders(ctx context.Context, l rewards.Lease, list ...rewards.OrderEnd) (n int, err error) {
+	err = h.hook("SettleOrders", func() (err error) {
+		n, err = h.Store.SettleOrders(ctx, l, list...)
+		return err
+	})
+	return n, err
 }
 
 func (h hooked) SaveActivities(ctx context.Context, l rewards.Lease, list []rewards.Activity) error {
@@ -187,7 +188,7 @@ func TestASplitSurvivesKills(t *testing.T) {
 		}
 		w.wantBalanced(3)
 		return name
-	}, "ApplyAction", "Sweep", "PlanOrder", "SettleOrder")
+	}, "ApplyAction", "Sweep", "PlanOrder", "SettleOrders")
 }
 
 // The same for the entitlement to a dividend.

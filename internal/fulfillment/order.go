@@ -5,12 +5,11 @@ import (
 	"errors"
 	"log/slog"
 
-	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 )
 
-// advance carries out the steps of an order that follow from evidence about it.
-// rewards.Order.Next decides them.
+// advance carries out the steps of an order that follow from evidence about it. rewards.Order.Next
+// decides them. An end is only noted: bookEnds books it.
 func (w *Worker) advance(ctx context.Context, o rewards.Order, e rewards.Evidence) error {
 	e.Now, e.Levels = w.now(), w.market.Levels(o.AssetID)
 	for {
@@ -25,11 +24,11 @@ func (w *Worker) advance(ctx context.Context, o rewards.Order, e rewards.Evidenc
 		case rewards.StepSave:
 			return w.save(ctx, o, step.Order)
 		case rewards.StepSettle:
-			return w.settle(ctx, o, step.Order)
+			w.settle(o, step.Order)
+			return nil
 		case rewards.StepRefuse:
-			return w.book(ctx, o, func(claims []rewards.Claim, _ money.Shares) (rewards.Settlement, error) {
-				return rewards.Refuse(claims, step.Reason)
-			})
+			w.refuse(o, step.Reason)
+			return nil
 		default:
 			return nil
 		}
@@ -48,59 +47,28 @@ func (w *Worker) lookUp(ctx context.Context, o rewards.Order, e rewards.Evidence
 	})
 }
 
-// save stores an order. A change of the next attempt's time alone is not logged.
+// save stores an order.
 func (w *Worker) save(ctx context.Context, before, after rewards.Order) error {
 	if err := w.store.SaveOrder(ctx, w.lease, before.State, after); err != nil {
 		return err
 	}
+	w.saved(ctx, before, after)
+	return nil
+}
+
+// saved reports an order that was stored. A change of the next attempt's time alone is not logged.
+func (w *Worker) saved(ctx context.Context, before, after rewards.Order) {
 	w.entered(before.State, after.State)
 	w.alarms.raiseOrder(after)
 	if before.NextAttemptAt = after.NextAttemptAt; before != after {
 		w.logOrder(ctx, "order", after)
 	}
-	return nil
 }
 
-// settle books the fill of an order.
-func (w *Worker) settle(ctx context.Context, before, after rewards.Order) error {
-	if before.State == rewards.OrderSubmitted { // it is open first
-		if err := w.save(ctx, before, after); err != nil {
-			return err
-		}
-	}
-	return w.book(ctx, after, func(claims []rewards.Claim, house money.Shares) (rewards.Settlement, error) {
-		return rewards.Settle(after, claims, house, w.now())
-	})
-}
-
-// book stores the end of an order as decide says.
-func (w *Worker) book(
-	ctx context.Context, o rewards.Order, decide rewards.Booker,
-) error {
-	var booked rewards.Settlement
-	record := func(claims []rewards.Claim, house money.Shares) (_ rewards.Settlement, err error) {
-		booked, err = decide(claims, house)
-		return booked, err
-	}
-	err := w.store.SettleOrder(ctx, w.lease, o.State, o, record)
-	switch {
-	case err == nil:
-		w.ended(booked)
-		o.State, o.Reason, o.HouseShares = booked.State, booked.Reason, booked.HouseShares
-		w.logOrder(ctx, "order booked", o)
-		w.Nudge() // what was not bought waits for the next order
-		return nil
-	case passes(err):
-		return err
-	default:
-		return w.advance(ctx, o, rewards.Evidence{Source: rewards.FromBooking, Err: err})
-	}
-}
-
-// passes reports whether a failed write says nothing about the order; it will be retried.
-func passes(err error) bool {
-	return errors.Is(err, rewards.ErrLostLease) || errors.Is(err, rewards.ErrStale) ||
-		errors.Is(err, context.Canceled) || rewards.CodeOf(err) == rewards.CodeUnavailable
+// fails reports whether a write failed for every order, not because of one.
+func fails(err error) bool {
+	return errors.Is(err, rewards.ErrLostLease) || errors.Is(err, context.Canceled) ||
+		rewards.CodeOf(err) == rewards.CodeUnavailable
 }
 
 func (w *Worker) logOrder(ctx context.Context, event string, o rewards.Order) {

@@ -30,12 +30,13 @@ func (w *Worker) poll(ctx context.Context, live []rewards.Order) (time.Duration,
 		}
 		switch step := o.Next(rewards.Evidence{}); step.Kind {
 		case rewards.StepSettle:
-			errs = append(errs, w.settle(ctx, o, step.Order))
+			w.settle(o, step.Order)
 		case rewards.StepPoll:
 			sent = append(sent, o)
 		default:
 		}
 	}
+	errs = append(errs, w.bookEnds(ctx))
 	if len(sent) == 0 {
 		return idleWait, errors.Join(errs...)
 	}
@@ -88,10 +89,10 @@ func (w *Worker) pollSent(ctx context.Context, sent []rewards.Order, clock rewar
 			e.Source, e.Report = rewards.FromList, b
 		}
 		err := w.advance(ctx, o, e)
-		if errors.Is(err, rewards.ErrLostLease) {
-			return err
-		}
 		errs = append(errs, err)
+		if errors.Is(err, rewards.ErrLostLease) {
+			break
+		}
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, w.bookEnds(ctx))...)
 }

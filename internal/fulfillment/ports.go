@@ -89,9 +89,9 @@ type OrderStore interface {
 	BeginAttempt(ctx context.Context, l rewards.Lease, o rewards.Order, next, deadline time.Time) (rewards.Order, error)
 	// SaveOrder stores an order whose state was from.
 	SaveOrder(ctx context.Context, l rewards.Lease, from rewards.OrderState, o rewards.Order) error
-	// SettleOrder books the end of an order whose state was from, as book decides.
-	SettleOrder(ctx context.Context, l rewards.Lease, from rewards.OrderState, o rewards.Order,
-		book rewards.Booker) error
+	// SettleOrders books the ends of the first orders of a list in one transaction, and returns of how many. When
+	// one of them cannot be booked, none is.
+	SettleOrders(ctx context.Context, l rewards.Lease, list ...rewards.OrderEnd) (int, error)
 	// CompleteReversals takes the shares of executed rewards that operators took back, and returns how many.
 	CompleteReversals(ctx context.Context, l rewards.Lease) (int, error)
 	// OrdersByClientID returns our orders among these client order ids.

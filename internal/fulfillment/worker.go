@@ -50,6 +50,7 @@ type Worker struct {
 	conflicts int // not acknowledged, as last read
 	held      map[rewards.AssetID]heldPool
 	flights   map[rewards.OrderID]flight
+	ends      []ending // not booked yet
 	actions   actionWatch
 	budgets   budgetWatch
 	alarms    alarms
@@ -207,5 +208,6 @@ func (w *Worker) work(ctx context.Context) (time.Duration, error) {
 		return idleWait, errors.Join(watchErr, pollErr)
 	}
 	planWait, planErr := w.plan(ctx, live)
-	return min(pollWait, planWait), errors.Join(watchErr, pollErr, planErr)
+	bookErr := w.bookEnds(context.WithoutCancel(ctx)) // of the orders whose send was answered with their end
+	return min(pollWait, planWait), errors.Join(watchErr, pollErr, planErr, bookErr)
 }

@@ -151,9 +151,11 @@ func TestResolvedByAnOperator(t *testing.T) {
 	w.check(w.ResolveOrder(t.Context(), o.ID, rewards.Resolution{FilledQty: 7_000_000, Price: 200 * dollar, Reason: "statement"}))
 	o, err := w.Order(t.Context(), o.ID)
 	w.check(err)
-	w.check(w.SettleOrder(t.Context(), w.lease(), rewards.OrderResolved, o, func(c []rewards.Claim, h money.Shares) (rewards.Settlement, error) {
+	book := func(c []rewards.Claim, h money.Shares) (rewards.Settlement, error) {
 		return rewards.Settle(o, c, h, w.Now())
-	}))
+	}
+	_, err = w.SettleOrders(t.Context(), w.lease(), rewards.OrderEnd{From: rewards.OrderResolved, Order: o, Book: book})
+	w.check(err)
 	if journal, _ := w.write(nil); !strings.Contains(journal, "\n2026-09-21 * ("+o.ClientOrderID+") buy AAPL\n") {
 		t.Errorf("without a fill time, the date is not that of the settlement:\n%s", journal)
 	}

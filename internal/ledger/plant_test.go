@@ -11,6 +11,7 @@ import (
 // hledger finds every planted error and names the account or the order.
 func TestHledgerFindsPlantedErrors(t *testing.T) {
 	t.Parallel()
+	const ofUser = ` WHERE place IN (SELECT place FROM member_rewards WHERE user_id = ?1)`
 	for name, test := range map[string]struct {
 		statement string
 		words     func(rewards.User) []string
@@ -22,9 +23,9 @@ func TestHledgerFindsPlantedErrors(t *testing.T) {
 		"a wrong rest":   {`UPDATE rewards SET booked = booked + 1 WHERE status = 1 AND booked > 0 AND length(?1) = 16`, func(rewards.User) []string { return []string{"assets:receivable:"} }},
 		"filled more":    {`UPDATE orders SET filled_qty = filled_qty + 1 WHERE length(?1) = 16 AND broker_status = 'filled'`, func(rewards.User) []string { return []string{"assets:custody", "AAPL"} }},
 		"house shares":   {`UPDATE orders SET house_shares = house_shares + 1 WHERE length(?1) = 16 AND broker_status = 'filled'`, func(rewards.User) []string { return []string{"assets:custody", "AAPL"} }},
-		"allocated more": {`UPDATE allocations SET shares = shares + 1 WHERE reward_id IN (SELECT id FROM rewards WHERE user_id = ?1)`, func(u rewards.User) []string { return []string{user(u), "AAPL"} }},
-		"another amount": {`UPDATE allocations SET amount = amount + 1 WHERE reward_id IN (SELECT id FROM rewards WHERE user_id = ?1)`, func(rewards.User) []string { return []string{"could not balance", "sr-test-"} }},
-		"a lost lot":     {`DELETE FROM allocations WHERE reward_id IN (SELECT id FROM rewards WHERE user_id = ?1)`, func(rewards.User) []string { return []string{"could not balance", "sr-test-"} }},
+		"allocated more": {`UPDATE members SET shares = shares + 1` + ofUser, func(u rewards.User) []string { return []string{user(u), "AAPL"} }},
+		"another amount": {`UPDATE members SET rest = rest + 1` + ofUser, func(rewards.User) []string { return []string{"could not balance", "sr-test-"} }},
+		"a lost lot":     {`UPDATE members SET rest = amount, shares = 0` + ofUser, func(rewards.User) []string { return []string{"could not balance", "sr-test-"} }},
 		"house dollars":  {`UPDATE orders SET house = house + 1 WHERE length(?1) = 16 AND broker_status = 'filled'`, func(rewards.User) []string { return []string{"could not balance", "sr-test-"} }},
 		"a lost order":   {`UPDATE orders SET state = 4, reason = 'x', settled_at = 0 WHERE length(?1) = 16`, func(rewards.User) []string { return []string{"liabilities:users"} }},
 		"a reward of another user": {

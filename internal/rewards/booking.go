@@ -6,6 +6,13 @@ import (
 	"stockrewards/internal/money"
 )
 
+// OrderEnd is the end of an order, which must be booked.
+type OrderEnd struct {
+	From  OrderState // of the stored order
+	Order Order      // as reported last; a State other than From is stored before the end
+	Book  Booker
+}
+
 // Cost is what the result adds to the cost basis of the user's holding: the reward's whole
 // amount when this order completes it, otherwise nothing.
 func (r Result) Cost() money.USD {

@@ -71,6 +71,7 @@ func (s OrderState) CanBecome(next OrderState) bool {
 // Order is one buy order at the broker, for the pooled rewards of one asset.
 type Order struct {
 	ID            OrderID
+	Number        int64  // in the store; 0: its members are stored as by an earlier version
 	ClientOrderID string // sent to the broker; never used for another order
 	AssetID       AssetID
 	AssetBrokerID string    // the broker's identifier of the asset; "" if unknown

@@ -28,7 +28,9 @@ func used(ctx context.Context, tx Tx, c rewards.BudgetCounter) (sum money.USD, e
 	return sum, err
 }
 
-// readCounters reads counters, over a network at once.
+// readCounters reads counters for a transaction that raises them, over a network at once. There it locks them, in
+// the order of their keys: what another transaction gives back meanwhile counts before the first request
+// is decided, or after the last one.
 func readCounters(ctx context.Context, tx Tx, list []rewards.BudgetCounter) (
 	sums map[rewards.BudgetCounter]money.USD, err error,
 ) {
@@ -55,7 +57,8 @@ func readCounters(ctx context.Context, tx Tx, list []rewards.BudgetCounter) (
 		return err
 	}, `SELECT c.place, u.used FROM unnest(?1::bigint[], ?2::bigint[], ?3::bytea[])
 			WITH ORDINALITY AS c (budget, period_start, user_id, place)
-		JOIN budget_use u ON u.budget = c.budget AND u.period_start = c.period_start AND u.user_id = c.user_id`,
+		JOIN budget_use u ON u.budget = c.budget AND u.period_start = c.period_start AND u.user_id = c.user_id
+		ORDER BY u.budget, u.period_start, u.user_id FOR UPDATE OF u`,
 		ids, starts, users)
 	return sums, err
 }

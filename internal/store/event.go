@@ -16,7 +16,7 @@ func addEvents(ctx context.Context, tx Tx, now time.Time, list []rewards.EventRo
 	}
 	width := int64(0)
 	for _, r := range list {
-		width = max(width, r.Width())
+		width = max(width, r.Last+1)
 	}
 	var last int64
 	_, err := fetchValues(ctx, tx, []any{&last}, `UPDATE event_counter SET last = ?2 +

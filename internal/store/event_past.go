@@ -81,14 +81,15 @@ func (p *past) add(ctx context.Context, tx Tx) error {
 }
 
 // pastResults returns what an order made final: the rewards whose last part it bought, and all when the
-// broker refused it.
+// broker refused it. The members of the order are moved later.
 func pastResults(ctx context.Context, tx Tx, o rewards.Order) ([]rewards.Result, error) {
 	return fetchAll(ctx, tx, func(row Row) (r rewards.Result, err error) {
 		err = row.Scan(toID(&r.AppID), toID(&r.RewardID), (*int)(&r.Status))
 		return r, err
-	}, `SELECT m.app_id, m.reward_id, CASE WHEN ?2 = `+refused+` OR ?1 = (SELECT a.order_id FROM allocations a
-			WHERE a.app_id = m.app_id AND a.reward_id = m.reward_id ORDER BY a.order_id DESC LIMIT 1)
+	}, `SELECT m.app_id, m.reward_id, CASE WHEN ?2 = `+refused+` OR r.place = 0 AND ?1 = (SELECT a.order_id
+			FROM past_allocations a WHERE a.app_id = m.app_id AND a.reward_id = m.reward_id
+			ORDER BY a.order_id DESC LIMIT 1)
 			THEN r.status ELSE `+executing+` END
-		FROM order_rewards m JOIN rewards r ON r.app_id = m.app_id AND r.id = m.reward_id
+		FROM past_members m JOIN rewards r ON r.app_id = m.app_id AND r.id = m.reward_id
 		WHERE m.order_id = ?1 ORDER BY m.position`, o.ID[:], int(o.State))
 }

@@ -188,20 +188,26 @@ func eachMember(ctx context.Context, tx Tx, list []eventPlace, each func(rewards
 		}
 		return fetchEach(ctx, tx, scanReward, each, `SELECT `+rewardColumns+`
 			FROM unnest(?1::bytea[], ?2::bigint[]) WITH ORDINALITY AS place (of_order, at_position, n)
-			CROSS JOIN LATERAL (SELECT m.app_id AS of_app, m.reward_id AS of_id FROM order_rewards m
-				WHERE m.order_id = place.of_order AND m.position = place.at_position OFFSET 0) AS member
+			CROSS JOIN LATERAL (`+memberAt(`place.of_order`, `place.at_position`)+` OFFSET 0) AS member
 			CROSS JOIN LATERAL (SELECT * FROM rewards r WHERE r.app_id = member.of_app AND r.id = member.of_id
 				OFFSET 0) AS rewards ORDER BY n`, orders, positions)
 	}
 	for _, p := range list {
-		err := fetchEach(ctx, tx, scanReward, each, `SELECT `+rewardColumns+` FROM (SELECT m.app_id AS of_app,
-			m.reward_id AS of_id FROM order_rewards m WHERE m.order_id = ?1 AND m.position = ?2) AS member
+		err := fetchEach(ctx, tx, scanReward, each, `SELECT `+rewardColumns+` FROM (`+memberAt(`?1`, `?2`)+`) AS member
 			CROSS JOIN rewards WHERE app_id = of_app AND id = of_id`, p.row.Subject, int64(p.position))
 		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// memberAt selects the reward at a position in an order.
+func memberAt(order, position string) string {
+	return `SELECT m.app_id AS of_app, m.reward_id AS of_id FROM orders o CROSS JOIN member_rewards m
+				WHERE o.id = ` + order + ` AND o.number > 0 AND m.place = o.number * 1024 + ` + position + `
+			UNION ALL SELECT m.app_id, m.reward_id FROM past_members m
+				WHERE m.order_id = ` + order + ` AND m.position = ` + position
 }
 
 // Event implements rewards.Store.

@@ -151,13 +151,11 @@ func (p *userPage) numberBelow(ctx context.Context, tx Tx, id rewards.RewardID) 
 		p.app[:], id[:])
 }
 
-// skip is the bound of the numbers of an app's rewards in the status before an id. An executed
-// reward has an allocation, as has a partly bought one.
+// skip is the bound of the numbers of an app's rewards in the status before an id.
 func (p *userPage) skip(ctx context.Context, tx Tx, id rewards.RewardID) (int64, error) {
 	if p.status == rewards.Executed {
-		return p.bound(ctx, tx, `SELECT r.rowid FROM allocations a CROSS JOIN rewards r WHERE a.app_id = ?1
-			AND a.reward_id < ?2 AND r.app_id = a.app_id AND r.id = a.reward_id
-			ORDER BY a.reward_id DESC LIMIT 1`, p.app[:], id[:])
+		return p.bound(ctx, tx, `SELECT rowid FROM rewards WHERE app_id = ?1 AND id < ?2
+			AND id <= (`+executedTo(`?2`)+`) ORDER BY id DESC LIMIT 1`, p.app[:], id[:])
 	}
 	return p.bound(ctx, tx, `SELECT r.rowid FROM (`+openOf(`id < ?2 AND status = ?3`, `1`)+`) CROSS JOIN rewards r
 		WHERE r.app_id = ?1 AND r.id = of_id`, p.app[:], id[:], int(p.status))

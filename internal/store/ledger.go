@@ -72,11 +72,8 @@ func (l LedgerReader) lots(ctx context.Context, id rewards.OrderID) ([]rewards.L
 		err = row.Scan(toID(&lot.AppID), toID(&lot.RewardID), toID(&lot.UserID), &lot.Failed,
 			(*int64)(&lot.Bought.Amount), (*int64)(&lot.Bought.Shares))
 		return lot, err
-	}, `SELECT a.app_id, a.reward_id, r.user_id, r.status = `+failed+`, a.amount, a.shares
-		FROM order_rewards m
-		JOIN allocations a ON a.app_id = m.app_id AND a.reward_id = m.reward_id AND a.order_id = m.order_id
-		JOIN rewards r ON r.app_id = m.app_id AND r.id = m.reward_id
-		WHERE m.order_id = ?1 ORDER BY m.position`, id[:])
+	}, `SELECT app_id, reward_id, user_id, status = `+failed+`, bought, shares FROM order_members
+		WHERE order_id = ?1 AND bought > 0 ORDER BY position`, id[:])
 }
 
 // Holdings calls each with every holding, those of one user together.

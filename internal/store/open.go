@@ -54,7 +54,9 @@ func openOf(condition, limit string) string {
 
 // bookStatuses books what an order made of its rewards: final ones are no longer open, the others
 // wait again.
-func bookStatuses(ctx context.Context, tx Tx, results []rewards.Result) error {
+func bookStatuses(
+	ctx context.Context, tx Tx, o rewards.Order, claims []claim, results []rewards.Result,
+) error {
 	stored := make([][]any, len(results))
 	var ended, again [][]any
 	for i := range results {
@@ -68,6 +70,7 @@ func bookStatuses(ctx context.Context, tx Tx, results []rewards.Result) error {
 		}
 		stored[i] = []any{
 			r.AppID[:], r.RewardID[:], int64(status), int64(r.Bought.Amount), micros(r.ExecutedAt), r.Reason,
+			o.Number*placesOfOrder + int64(i), int64(r.Bought.Shares), claims[i].reward,
 		}
 	}
 	// LATERAL as in insertMembers.
@@ -90,11 +93,12 @@ func bookStatuses(ctx context.Context, tx Tx, results []rewards.Result) error {
 		return err
 	}
 	n, err := execRows(ctx, tx, `UPDATE rewards SET status = ?3, booked = booked + ?4, executed_at = ?5,
-		failure_reason = ?6 WHERE app_id = ?1 AND id = ?2 AND status = `+recorded,
+		failure_reason = ?6, place = ?7, shares = shares + ?8, room = CASE ?3 WHEN `+recorded+` THEN room ELSE x'' END
+		WHERE rowid = ?9 AND app_id = ?1 AND id = ?2 AND status = `+recorded,
 		`UPDATE rewards r SET status = b.status, booked = r.booked + b.amount, executed_at = b.executed_at,
-		failure_reason = b.reason
-		FROM unnest(?1::bytea[], ?2::bytea[], ?3::bigint[], ?4::bigint[], ?5::bigint[], ?6::text[])
-			AS b (app_id, id, status, amount, executed_at, reason)
+		failure_reason = b.reason, place = b.place, shares = r.shares + b.shares
+		FROM unnest(?1::bytea[], ?2::bytea[], ?3::bigint[], ?4::bigint[], ?5::bigint[], ?6::text[], ?7::bigint[],
+			?8::bigint[], ?9::bigint[]) AS b (app_id, id, status, amount, executed_at, reason, place, shares)
 		CROSS JOIN LATERAL (SELECT f.ctid AS place FROM rewards f
 			WHERE f.app_id = b.app_id AND f.id = b.id AND f.status = `+recorded+` OFFSET 0) AS found
 		WHERE r.ctid = found.place`, stored)

@@ -7,7 +7,7 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-const orderColumns = `id, client_order_id, asset_id,
+const orderColumns = `id, number, client_order_id, asset_id,
 	(SELECT a.broker_id FROM assets a WHERE a.id = orders.asset_id), symbol, notional, house, members_hash, state,
 	attempts, first_attempt_at, next_attempt_at, deadline, broker_id, broker_status, filled_qty,
 	filled_avg_price, filled_at, terminal_since, reason, house_shares, settled_at, refused_sessions, refused_until,
@@ -16,7 +16,7 @@ const orderColumns = `id, client_order_id, asset_id,
 		filled_qty)`
 
 func scanOrder(row Row) (o rewards.Order, err error) {
-	err = row.Scan(toID(&o.ID), &o.ClientOrderID, (*int64)(&o.AssetID), &o.AssetBrokerID, &o.Symbol,
+	err = row.Scan(toID(&o.ID), &o.Number, &o.ClientOrderID, (*int64)(&o.AssetID), &o.AssetBrokerID, &o.Symbol,
 		(*int64)(&o.Notional), (*int64)(&o.House), idScanner{o.MembersHash[:]}, (*int)(&o.State), &o.Attempts,
 		toTime{&o.FirstAttemptAt}, toTime{&o.NextAttemptAt}, toTime{&o.Deadline}, &o.BrokerID, &o.BrokerStatus,
 		(*int64)(&o.FilledQty), (*int64)(&o.FilledAvgPrice), toTime{&o.FilledAt}, toTime{&o.TerminalSince},
@@ -99,40 +99,24 @@ func updateOrder(ctx context.Context, tx Tx, from rewards.OrderState, o rewards.
 	return err
 }
 
-// MemberCounts returns how many rewards each order has. Unknown orders are missing. The
-// members' positions start at 0, so that the last one gives the count.
+// MemberCounts returns how many rewards each order has. Unknown orders are missing. The members'
+// positions start at 0, so that the last one gives the count.
 func (s *Store) MemberCounts(ctx context.Context, ids []rewards.OrderID) (map[rewards.OrderID]int, error) {
 	return read(ctx, s, func(ctx context.Context, tx Tx) (map[rewards.OrderID]int, error) {
 		counts := make(map[rewards.OrderID]int, len(ids))
 		for _, id := range ids {
-			var last int
-			found, err := fetchValues(ctx, tx, []any{&last}, `SELECT position FROM order_rewards
-				WHERE order_id = ?1 ORDER BY position DESC LIMIT 1`, id[:])
+			var n int
+			_, err := fetchValues(ctx, tx, []any{&n}, `SELECT coalesce((SELECT max(m.place) + 1 FROM members m
+				WHERE m.place >= o.number * 1024 AND m.place < o.number * 1024 + 1024) - o.number * 1024,
+				(SELECT max(p.position) + 1 FROM past_members p WHERE p.order_id = o.id), 0)
+				FROM orders o WHERE o.id = ?1`, id[:])
 			if err != nil {
 				return nil, err
 			}
-			if found {
-				counts[id] = last + 1
+			if n > 0 {
+				counts[id] = n
 			}
 		}
 		return counts, nil
 	})
-}
-
-// Members lists the frozen members of an order in order of arrival.
-func (s *Store) Members(ctx context.Context, id rewards.OrderID) ([]rewards.Claim, error) {
-	return read(ctx, s, func(ctx context.Context, tx Tx) ([]rewards.Claim, error) { return queryClaims(ctx, tx, id) })
-}
-
-// queryClaims reads the members of an order with what earlier orders bought for them.
-func queryClaims(ctx context.Context, tx Tx, id rewards.OrderID) ([]rewards.Claim, error) {
-	return fetchAll(ctx, tx, func(row Row) (c rewards.Claim, err error) {
-		err = row.Scan(toID(&c.AppID), toID(&c.RewardID), (*int64)(&c.Amount), toID(&c.UserID),
-			(*int64)(&c.RewardAmount), (*int64)(&c.Booked), (*int64)(&c.BookedShares), toFlag{&c.Uncounted})
-		return c, err
-	}, `SELECT m.app_id, m.reward_id, m.amount, r.user_id, r.amount, r.booked,
-		CASE WHEN r.booked = 0 THEN 0 ELSE coalesce((SELECT sum(a.shares) FROM allocations a
-			WHERE a.app_id = m.app_id AND a.reward_id = m.reward_id AND a.order_id < m.order_id), 0) END, 1 - r.counted
-		FROM order_rewards m JOIN rewards r ON r.app_id = m.app_id AND r.id = m.reward_id
-		WHERE m.order_id = ?1 ORDER BY m.position`, id[:])
 }

@@ -103,17 +103,27 @@ func (s *Store) newClientOrderID(prefix string) (string, error) {
 	return prefix + hex.EncodeToString(random), nil
 }
 
+// newNumber returns the number of the next order.
+func newNumber(ctx context.Context, tx Tx) (number int64, err error) {
+	_, err = fetchValues(ctx, tx, []any{&number}, `SELECT coalesce(max(number), 0) + 1 FROM orders WHERE number > 0`)
+	return number, err
+}
+
 func (s *Store) insertOrder(
 	ctx context.Context, tx Tx, id rewards.OrderID, a rewards.Asset, clientOrderID string, p rewards.Plan,
 ) (rewards.Order, error) {
 	o := rewards.NewOrder(id, clientOrderID, a, p)
-	_, err := tx.Exec(ctx, `INSERT INTO orders (id, client_order_id, asset_id, symbol, notional, house,
-		members_hash, state) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)`, o.ID[:], o.ClientOrderID,
+	var err error
+	if o.Number, err = newNumber(ctx, tx); err != nil {
+		return o, err
+	}
+	_, err = tx.Exec(ctx, `INSERT INTO orders (id, number, client_order_id, asset_id, symbol, notional, house,
+		members_hash, state) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)`, o.ID[:], o.Number, o.ClientOrderID,
 		int64(o.AssetID), o.Symbol, int64(o.Notional), int64(o.House), o.MembersHash[:], int(o.State))
 	if err != nil {
 		return o, err
 	}
-	if err := insertMembers(ctx, tx, o.ID, p.Members); err != nil {
+	if err := insertMembers(ctx, tx, o, p.Members); err != nil {
 		return o, err
 	}
 	_, err = tx.Exec(ctx, `INSERT INTO spending (day, notional, house, shortage) VALUES (?1, ?2, ?3, ?4)
@@ -121,47 +131,6 @@ func (s *Store) insertOrder(
 		house = spending.house + excluded.house, shortage = spending.shortage + excluded.shortage`,
 		dayOf(o.CreatedAt()), int64(o.Notional), int64(o.HousePays()), int64(p.Shortage))
 	return o, err
-}
-
-// insertMembers freezes the members of an order. From then on their rewards are executing. It fails
-// with ErrStale when one of them no longer waits.
-func insertMembers(ctx context.Context, tx Tx, order rewards.OrderID, members []rewards.Member) error {
-	frozen, taken := make([][]any, len(members)), make([][]any, len(members))
-	for i := range members {
-		m := &members[i]
-		frozen[i] = []any{order[:], int64(i), m.AppID[:], m.RewardID[:], int64(m.Amount)}
-		taken[i] = []any{m.AppID[:], m.RewardID[:]}
-	}
-	if err := sortArrivals(ctx, tx, 1); err != nil {
-		return err
-	}
-	_, err := execRows(ctx, tx, `INSERT INTO order_rewards (order_id, position, app_id, reward_id, amount)
-		VALUES (?1, ?2, ?3, ?4, ?5)`, `INSERT INTO order_rewards (order_id, position, app_id, reward_id, amount)
-		SELECT * FROM unnest(?1::bytea[], ?2::bigint[], ?3::bytea[], ?4::bytea[], ?5::bigint[])`, frozen)
-	if err != nil {
-		return err
-	}
-	const take = `UPDATE open_rewards SET status = ` + executing + `, waiting = 0
-		WHERE app_id = ?1 AND id = ?2 AND waiting = 1 AND status = `
-	// LATERAL with OFFSET 0 makes PostgreSQL look up each reward by its key, whatever the
-	// table's statistics are.
-	n, err := execRows(ctx, tx, take+recorded,
-		`UPDATE open_rewards r SET status = `+executing+`, waiting = 0
-		FROM unnest(?1::bytea[], ?2::bytea[]) AS taken (app_id, id) CROSS JOIN LATERAL (SELECT f.ctid AS place
-			FROM open_rewards f WHERE f.app_id = taken.app_id AND f.id = taken.id AND f.waiting = 1 AND f.`+openStatus+`
-			OFFSET 0) AS found
-		WHERE r.ctid = found.place`, taken)
-	// A reward that was bought in part waits as executing. SQLite finds a row of one status by the primary
-	// key; for a row of either status it would build a temporary table, which takes three times as long.
-	if err == nil && n < int64(len(members)) {
-		var again int64
-		again, err = tx.ExecEach(ctx, take+executing, taken)
-		n += again
-	}
-	if err == nil && n != int64(len(members)) {
-		err = rewards.ErrStale
-	}
-	return err
 }
 
 // BeginAttempt counts an attempt before the order is sent, so that after a crash its outcome

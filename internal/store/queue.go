@@ -71,13 +71,13 @@ func readQueues(ctx context.Context, tx Tx, asset rewards.AssetID, limit int) ([
 			SELECT (SELECT r.app_id FROM open_rewards r
 				WHERE r.waiting = 1 AND r.asset_id = ?1 AND r.app_id > q.app_id ORDER BY r.app_id LIMIT 1)
 			  FROM queues q WHERE q.app_id IS NOT NULL
-		), lots AS MATERIALIZED (
+		), parts AS MATERIALIZED (
 			SELECT q.app_id, coalesce((SELECT r.id FROM open_rewards r
 				WHERE r.waiting = 1 AND r.asset_id = ?1 AND r.app_id = q.app_id
 				ORDER BY r.id LIMIT 1 OFFSET ?2), ?3) AS until
 			  FROM `+orderingApps+`
 		)
-		SELECT r.app_id, r.id, r.pending FROM lots l JOIN open_rewards r
+		SELECT r.app_id, r.id, r.pending FROM parts l JOIN open_rewards r
 			ON r.waiting = 1 AND r.asset_id = ?1 AND r.app_id = l.app_id AND r.id < l.until
 		UNION ALL SELECT r.app_id, r.id, r.pending FROM arrivals r JOIN apps a ON a.id = r.app_id
 			WHERE r.asset_id = ?1 AND a.suspended = 0`,

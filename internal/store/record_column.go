@@ -35,7 +35,7 @@ const (
 	storeColumns = intoRewards + userRows + openStored
 	// insertColumns passes over the requests whose key is used.
 	insertColumns = `WITH ` + intoRewards + userRows +
-		` ON CONFLICT (app_id, idempotency_key) DO NOTHING` + openStored + ` SELECT id FROM stored`
+		` ON CONFLICT (reward_key(app_id, idempotency_key)) DO NOTHING` + openStored + ` SELECT id FROM stored`
 )
 
 // columns are the arguments of the statements that store requests.
@@ -133,8 +133,8 @@ func (b byColumn) keyed(ctx context.Context, requests []int) (map[requestKey]*re
 	err := fetchEach(ctx, b.tx, scanKeyed, func(k rewards.KeyedReward) error {
 		known[requestKey{k.Reward.AppID, k.Reward.IdempotencyKey}] = &k
 		return nil
-	}, `SELECT fingerprint, `+rewardColumns+` FROM rewards WHERE (app_id, idempotency_key) IN
-			(SELECT * FROM unnest(?1::bytea[], ?2::text[]))`, apps, keys)
+	}, `SELECT fingerprint, `+rewardColumns+` FROM rewards WHERE reward_key(app_id, idempotency_key) IN
+			(SELECT reward_key(k.app, k.key) FROM unnest(?1::bytea[], ?2::text[]) AS k (app, key))`, apps, keys)
 	return known, err
 }
 
@@ -152,4 +152,12 @@ func (b byColumn) users(ctx context.Context, requests []int) (map[userKey]bool, 
 	}, `SELECT app_id, id FROM users WHERE (app_id, id) IN (SELECT * FROM unnest(?1::bytea[], ?2::bytea[]))`,
 		apps, users)
 	return exist, err
+}
+
+// andKeyHash completes the condition of the app ?1 and the key ?2, by which PostgreSQL's index finds a reward.
+func andKeyHash(tx Tx) string {
+	if _, columns := tx.(ColumnTx); !columns {
+		return ""
+	}
+	return ` AND reward_key(app_id, idempotency_key) = reward_key(?1, ?2)`
 }

@@ -91,14 +91,6 @@ func rewardsByColumn(ctx context.Context, tx Tx, keys []rewardKey, each func(rew
 		(SELECT * FROM unnest(?1::bytea[], ?2::bytea[]))`, apps, ids)
 }
 
-// executedOf finds the executed rewards of an app before an id. Each has an allocation; the
-// last one represents it. CROSS makes SQLite walk the allocations, in the order of of_id,
-// instead of all rewards.
-const executedOf = ` FROM (SELECT a.app_id AS of_app, a.reward_id AS of_id FROM allocations a
-		WHERE a.app_id = ?1 AND a.reward_id < ?2 AND NOT EXISTS (SELECT 1 FROM allocations later
-			WHERE later.app_id = a.app_id AND later.reward_id = a.reward_id AND later.order_id > a.order_id)) AS bought
-	CROSS JOIN rewards WHERE app_id = of_app AND id = of_id AND id < ?2 AND status = ` + executed
-
 // Rewards implements rewards.Store. An index in the order of the list serves each filter, so a list
 // ends with its page or at the first reward that is too old.
 func (s *Store) Rewards(
@@ -132,8 +124,9 @@ func (s *Store) rewardsBefore(
 			`SELECT `+listColumns+` FROM (`+openOf(`id < ?2 AND status = ?4`, `?3 + 0`)+`) AS listed
 			JOIN rewards ON app_id = ?1 AND id = of_id ORDER BY id DESC`, append(args, int(f.Status))...)
 	case rewards.Executed:
-		return readAll(ctx, s, scanRewards(),
-			`SELECT `+listColumns+executedOf+` ORDER BY of_id DESC LIMIT ?3 + 0`, args...)
+		return read(ctx, s, func(ctx context.Context, tx Tx) ([]rewards.Reward, error) {
+			return executedRewards(ctx, tx, app, before(p.Before), p.Limit)
+		})
 	case rewards.Failed:
 		return readAll(ctx, s, scanRewards(), listRewards+` AND failure_reason <> ''`+newestFirst, args...)
 	default:
@@ -166,7 +159,7 @@ func (s *Store) rewardsOfUser(
 	case rewards.Recorded, rewards.Executing:
 		return readAll(ctx, s, scanRewards(), openOfUser(), append(args, int(f.Status))...)
 	case rewards.Executed:
-		return readAll(ctx, s, scanRewards(), executedOfUser, args...)
+		return readAll(ctx, s, scanRewards(), executedOfUser(), args...)
 	default:
 		return readAll(ctx, s, scanRewards(), listRewards+` AND user_id = ?4`+newestFirst, args...)
 	}
@@ -199,8 +192,10 @@ func (s *Store) rewardWithKey(
 		page := s.index.newKeyPage(requestKey{app, f.IdempotencyKey}, keyHash(app, f.IdempotencyKey))
 		list, err = read(ctx, s, page.read)
 	} else {
-		list, err = readAll(ctx, s, scanReward, `SELECT `+rewardColumns+` FROM rewards
-			WHERE app_id = ?1 AND idempotency_key = ?2`, app[:], f.IdempotencyKey)
+		list, err = read(ctx, s, func(ctx context.Context, tx Tx) ([]rewards.Reward, error) {
+			return fetchAll(ctx, only(tx), scanReward, `SELECT `+rewardColumns+` FROM rewards
+				WHERE app_id = ?1 AND idempotency_key = ?2`+andKeyHash(tx), app[:], f.IdempotencyKey)
+		})
 	}
 	before := before(p.Before)
 	return slices.DeleteFunc(list, func(r rewards.Reward) bool {
@@ -215,9 +210,13 @@ func (s *Store) CountRewards(ctx context.Context, app rewards.AppID, limit int) 
 		return ` FROM (` + openOf(`id < ?2 AND status = `+status, `?3 + 0`) + `) AS listed`
 	}
 	return read(ctx, s, func(ctx context.Context, tx Tx) (map[rewards.Status]int, error) {
-		counts := make(map[rewards.Status]int)
+		n, err := countExecuted(ctx, tx, app, limit)
+		counts := map[rewards.Status]int{rewards.Executed: n}
+		if err != nil {
+			return nil, err
+		}
 		for status, of := range map[rewards.Status]string{
-			rewards.Recorded: open(recorded), rewards.Executing: open(executing), rewards.Executed: executedOf,
+			rewards.Recorded: open(recorded), rewards.Executing: open(executing),
 			rewards.Failed: ` FROM rewards WHERE app_id = ?1 AND id < ?2 AND failure_reason <> ''`,
 		} {
 			var n int
@@ -241,8 +240,9 @@ func (s *Store) SharesOf(
 		shares := make(map[rewards.RewardID]money.Shares, len(ids))
 		for _, id := range ids {
 			var sum money.Shares
-			_, err := fetchValues(ctx, tx, []any{(*int64)(&sum)}, `SELECT coalesce(sum(shares), 0) FROM allocations
-				WHERE app_id = ?1 AND reward_id = ?2`, app[:], id[:])
+			_, err := fetchValues(ctx, tx, []any{(*int64)(&sum)}, `SELECT shares + coalesce((SELECT sum(a.shares)
+				FROM past_allocations a WHERE a.app_id = ?1 AND a.reward_id = ?2), 0) FROM rewards
+				WHERE app_id = ?1 AND id = ?2`, app[:], id[:])
 			if err != nil {
 				return nil, err
 			}

@@ -10,62 +10,119 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// SettleOrder books the end of an order in one transaction: the broker's final figures, each
-// member's allocation, the users' holdings and the house's shares. book decides, given the
-// members in order of arrival and what the house has of the stock. When it fails, nothing is booked
-// and its error is returned. SettleOrder fails with ErrStale when the order left the state from, and
-// while a sweep changes the holdings of its stock, and with ErrLostLease.
-func (s *Store) SettleOrder(
-	ctx context.Context, l rewards.Lease, from rewards.OrderState, o rewards.Order,
-	book rewards.Booker,
-) error {
+// maxSettled is the number of members after which a transaction books no other order.
+const maxSettled = 5_000
+
+// SettleOrders books the ends of orders in one transaction: the broker's final figures, each member's
+// allocation, the users' holdings and the house's shares. Many orders share one transaction because their
+// rewards share pages. It books the first orders of the list, at least one, and returns how many: while
+// a client waits to write, it leaves the others to the next transaction. When one of them cannot be
+// booked, nothing is, and SettleOrders fails with the error of its Booker, with ErrStale when the order
+// left the state From or a sweep changes the holdings of its stock, or with ErrLostLease.
+func (s *Store) SettleOrders(ctx context.Context, l rewards.Lease, list ...rewards.OrderEnd) (int, error) {
 	change := &holdingChange{cache: s.held}
-	var apps []rewards.AppID
+	var booked []bookedOrder
 	err := s.writeFenced(ctx, l, func(ctx context.Context, tx Tx) error {
-		stock, err := readStock(ctx, tx, o.AssetID)
-		if err != nil || stock.sweeping {
-			return staleIf(stock.sweeping, err)
+		booked = booked[:0]
+		members := 0
+		for _, end := range list {
+			b, err := s.settle(ctx, tx, end, change)
+			if err != nil {
+				return err
+			}
+			booked = append(booked, b)
+			if members += len(b.results); members >= maxSettled || s.engine.clientWaits() {
+				break
+			}
 		}
-		claims, err := queryClaims(ctx, tx, o.ID)
-		if err != nil {
-			return err
-		}
-		settlement, err := book(claims, stock.house)
-		if err != nil {
-			return err
-		}
-		booked := o.WithSettlement(settlement, s.now())
-		booked.Generation = stock.generation
-		if err := updateOrder(ctx, tx, from, booked); err != nil {
-			return err
-		}
-		if err := bookResults(ctx, tx, booked, settlement.Results); err != nil {
-			return fmt.Errorf("store: cannot book order %s: %w", o.ID, err)
-		}
-		if err := giveBack(ctx, tx, rewards.SpentByFailed(settlement.Results)); err != nil {
-			return err
-		}
-		change.begin(holdersOf(settlement.Results))
-		if err := addPosition(ctx, tx, booked, settlement.Results); err != nil {
-			return err
-		}
-		apps = appsOf(settlement.Results)
-		if err := s.addAppAssets(ctx, tx, apps, o.AssetID); err != nil {
-			return err
-		}
-		if err := addEvents(ctx, tx, booked.SettledAt, booked.EventsOf(settlement.Results)); err != nil {
-			return err
-		}
-		if !stock.reversals {
-			return nil
-		}
-		return s.completeReversals(ctx, tx, o.ID, settlement.Results)
+		return s.completeOrders(ctx, tx, booked)
 	})
-	if err == nil {
-		change.committed()
-		s.exposed.add(apps, o.AssetID)
+	if err != nil {
+		return 0, err
 	}
-	return err
+	change.committed()
+	for _, b := range booked {
+		s.exposed.add(b.apps, b.order.AssetID)
+	}
+	return len(booked), nil
+}
+
+// bookedOrder is an order that a transaction books.
+type bookedOrder struct {
+	order     rewards.Order // as booked
+	results   []rewards.Result
+	apps      []rewards.AppID // whose users get shares
+	reversals bool            // some reversal is pending
+}
+
+// settle books the end of an order, up to what must come last in its transaction. The Booker decides,
+// given the members in order of arrival and what the house has of the stock.
+func (s *Store) settle(
+	ctx context.Context, tx Tx, end rewards.OrderEnd, change *holdingChange,
+) (b bookedOrder, err error) {
+	o := end.Order
+	stock, err := readStock(ctx, tx, o.AssetID)
+	if err != nil || stock.sweeping {
+		return b, staleIf(stock.sweeping, err)
+	}
+	claims, err := queryClaims(ctx, tx, o)
+	if err != nil {
+		return b, err
+	}
+	settlement, err := end.Book(plainClaims(claims), stock.house)
+	if err != nil {
+		return b, err
+	}
+	if end.From != o.State {
+		if err := updateOrder(ctx, tx, end.From, o); err != nil {
+			return b, err
+		}
+	}
+	after := o.WithSettlement(settlement, s.now())
+	after.Generation = stock.generation
+	if err := updateOrder(ctx, tx, o.State, after); err != nil {
+		return b, err
+	}
+	if err := bookResults(ctx, tx, after, claims, settlement.Results); err != nil {
+		return b, fmt.Errorf("store: cannot book order %s: %w", o.ID, err)
+	}
+	change.begin(holdersOf(settlement.Results))
+	if err := addPosition(ctx, tx, after, settlement.Results); err != nil {
+		return b, err
+	}
+	apps := appsOf(settlement.Results)
+	return bookedOrder{after, settlement.Results, apps, stock.reversals}, s.addAppAssets(ctx, tx, apps, o.AssetID)
+}
+
+// completeOrders does what must come last in the transaction that books the orders, because it locks rows
+// that clients change.
+func (s *Store) completeOrders(ctx context.Context, tx Tx, booked []bookedOrder) error {
+	var failed []rewards.Spent
+	var events []rewards.EventRow
+	var members int64
+	for _, b := range booked {
+		failed = append(failed, rewards.SpentByFailed(b.results)...)
+		for _, row := range b.order.EventsOf(b.results) {
+			row.Last += members
+			events = append(events, row)
+		}
+		members += int64(len(b.results))
+	}
+	if err := giveBack(ctx, tx, failed); err != nil {
+		return err
+	}
+	if err := addEvents(ctx, tx, s.now(), events); err != nil {
+		return err
+	}
+	for _, b := range booked {
+		if !b.reversals {
+			continue
+		}
+		if err := s.completeReversals(ctx, tx, b.order.ID, b.results); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // bookedStock is what the booking of an order depends on.
@@ -102,33 +159,26 @@ func holdersOf(results []rewards.Result) []userKey {
 // of its members is not executing. A retry does not help.
 var errNotExecuting = errors.New("a reward is not executing in this order")
 
-// bookResults stores the allocations of an order and updates its rewards and holdings.
-func bookResults(ctx context.Context, tx Tx, o rewards.Order, results []rewards.Result) error {
-	if err := bookStatuses(ctx, tx, results); err != nil {
+// bookResults stores what an order bought, and updates its rewards and holdings.
+func bookResults(ctx context.Context, tx Tx, o rewards.Order, claims []claim, results []rewards.Result) error {
+	if len(claims) != len(results) {
+		return fmt.Errorf("store: an order of %d members has %d results", len(claims), len(results))
+	}
+	if err := bookStatuses(ctx, tx, o, claims, results); err != nil {
 		return err
 	}
-	var allocated, held [][]any
+	if err := bookMembers(ctx, tx, o, claims, results); err != nil {
+		return err
+	}
+	var held [][]any
 	for i := range results {
 		r := &results[i]
-		if r.Bought.Amount > 0 {
-			allocated = append(allocated, []any{
-				r.AppID[:], r.RewardID[:], o.ID[:], int64(r.Bought.Amount), int64(r.Bought.Shares), r.UserID[:],
-				micros(o.SettledAt), int64(r.Cost()),
-			})
-		}
 		if r.ChangesHolding() {
 			held = append(held, []any{
 				r.AppID[:], r.UserID[:], int64(o.AssetID), int64(r.Bought.Shares), int64(r.Cost()),
 				o.Generation,
 			})
 		}
-	}
-	const allocate = `INSERT INTO allocations (app_id, reward_id, order_id, amount, shares, user_id, at, cost) `
-	err := execRowsLater(ctx, tx, allocate+`VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)`,
-		allocate+`SELECT * FROM unnest(?1::bytea[], ?2::bytea[], ?3::bytea[], ?4::bigint[], ?5::bigint[], ?6::bytea[],
-		?7::bigint[], ?8::bigint[])`, allocated)
-	if err != nil {
-		return err
 	}
 	const add = ` ON CONFLICT (app_id, user_id, asset_id) DO UPDATE SET
 		quantity = holdings.quantity + excluded.quantity, cost_basis = holdings.cost_basis + excluded.cost_basis`

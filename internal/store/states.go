@@ -32,7 +32,6 @@ const (
 // about one non-final state names both.
 const (
 	liveState   = `state < ` + settled
-	openStatus  = `status IN (` + recorded + `, ` + executing + `)`
 	activeState = `state IN (` + announced + `, ` + held + `)`
 
 	// quarantinedOrder finds the quarantined orders of the asset that follows it.

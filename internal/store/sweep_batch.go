@@ -83,10 +83,14 @@ func (b *sweepBatch) readLate(ctx context.Context, tx Tx, first, last holder) er
 	if err != nil {
 		return err
 	}
-	return tx.Query(ctx, add, `SELECT r.app_id, r.user_id, a.shares FROM orders o
-		CROSS JOIN order_rewards m CROSS JOIN allocations a CROSS JOIN rewards r
-		WHERE o.id >= ?1 AND o.asset_id = ?2 AND o.state = `+settled+` AND o.filled_at >= ?3 AND m.order_id = o.id
-		AND a.app_id = m.app_id AND a.reward_id = m.reward_id AND a.order_id = o.id
+	return tx.Query(ctx, add, `SELECT m.app_id, m.user_id, m.shares FROM orders o CROSS JOIN member_rewards m
+		WHERE o.id >= ?1 AND o.asset_id = ?2 AND o.state = `+settled+` AND o.filled_at >= ?3
+		AND m.place >= o.number * 1024 AND m.place < o.number * 1024 + 1024 AND m.status <> `+failed+`
+		AND (m.app_id, m.user_id) >= (?4, ?5) AND (m.app_id, m.user_id) <= (?6, ?7)
+		UNION ALL SELECT r.app_id, r.user_id, a.shares FROM orders o
+		CROSS JOIN past_members m CROSS JOIN past_allocations a CROSS JOIN rewards r
+		WHERE o.id >= ?1 AND o.asset_id = ?2 AND o.state = `+settled+` AND o.filled_at >= ?3 AND o.number = 0
+		AND m.order_id = o.id AND a.app_id = m.app_id AND a.reward_id = m.reward_id AND a.order_id = o.id
 		AND r.app_id = m.app_id AND r.id = m.reward_id AND r.status <> `+failed+`
 		AND (r.app_id, r.user_id) >= (?4, ?5) AND (r.app_id, r.user_id) <= (?6, ?7)`,
 		lateSince(b.At), int64(b.AssetID), micros(b.EntitledAt), first.app[:], first.user[:], last.app[:], last.user[:])

@@ -122,8 +122,8 @@ func bookOf(ctx context.Context, tx Tx, r rewards.Reward, backs []rewards.Back) 
 	parts, err := fetchAll(ctx, tx, func(row Row) (p rewards.Part, err error) {
 		err = row.Scan(toID(&p.OrderID), (*int64)(&p.AssetID), &p.Generation, (*int64)(&p.Shares))
 		return p, err
-	}, `SELECT o.id, o.asset_id, o.generation, a.shares FROM allocations a CROSS JOIN orders o
-		WHERE a.app_id = ?1 AND a.reward_id = ?2 AND o.id = a.order_id`, r.AppID[:], r.ID[:])
+	}, `SELECT order_id, asset_id, generation, shares FROM (`+partsOfReward+`) AS parts WHERE bought > 0`,
+		r.AppID[:], r.ID[:])
 	return rewards.AwardBook{
 		ID: r.ID, Amount: r.Amount, Executed: r.Status == rewards.Executed, Parts: parts, Backs: backs,
 	}, err
@@ -197,11 +197,15 @@ func lotsOfUser(
 		}
 		books[b.ID].Parts = append(books[b.ID].Parts, p)
 		return err
-	}, `SELECT a.reward_id, r.amount, r.status, o.id, o.asset_id, o.generation, a.shares FROM (SELECT reward_id,
-			order_id, shares FROM allocations WHERE app_id = ?1 AND user_id = ?2 AND at >= 0
-			AND (shares > 0 OR cost > 0)) AS a CROSS JOIN rewards r CROSS JOIN orders o
-		WHERE r.app_id = ?1 AND r.id = a.reward_id AND r.status <> `+failed+` AND o.id = a.order_id`,
-		k.app[:], k.user[:])
+	}, `SELECT m.reward_id, m.reward_amount, m.status, o.id, o.asset_id, o.generation, m.shares
+			FROM lots l CROSS JOIN member_rewards m CROSS JOIN orders o
+			WHERE l.user_hash = ?3 AND m.place = l.place AND m.app_id = ?1 AND m.user_id = ?2 AND m.status <> `+failed+`
+			AND o.number = l.place / 1024 AND o.number > 0
+		UNION ALL SELECT a.reward_id, r.amount, r.status, o.id, o.asset_id, o.generation, a.shares
+			FROM past_allocations a CROSS JOIN rewards r CROSS JOIN orders o
+			WHERE a.app_id = ?1 AND a.user_id = ?2 AND a.at >= 0 AND (a.shares > 0 OR a.cost > 0)
+			AND r.app_id = ?1 AND r.id = a.reward_id AND r.status <> `+failed+` AND o.id = a.order_id`,
+		k.app[:], k.user[:], userHash(k.user))
 	if err != nil {
 		return nil, err
 	}

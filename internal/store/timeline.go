@@ -63,9 +63,8 @@ func ordersOf(ctx context.Context, tx Tx, r rewards.Reward) ([]rewards.Ordered, 
 	list, err := fetchAll(ctx, tx, func(row Row) (o rewards.Ordered, err error) {
 		err = row.Scan(toID(&o.ID), (*int64)(&o.Carried), (*int64)(&o.Bought.Amount), (*int64)(&o.Bought.Shares))
 		return o, err
-	}, `SELECT m.order_id, m.amount, coalesce(a.amount, 0), coalesce(a.shares, 0) FROM order_rewards m
-		LEFT JOIN allocations a ON a.app_id = m.app_id AND a.reward_id = m.reward_id AND a.order_id = m.order_id
-		WHERE m.app_id = ?1 AND m.reward_id = ?2 ORDER BY m.order_id`, r.AppID[:], r.ID[:])
+	}, `SELECT order_id, carried, bought, shares FROM (`+partsOfReward+`) AS parts ORDER BY order_id`,
+		r.AppID[:], r.ID[:])
 	for i := range list {
 		if list[i].Order, err = orderByID(ctx, tx, list[i].ID); err != nil {
 			return nil, err

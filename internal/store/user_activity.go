@@ -37,26 +37,49 @@ func (s *Store) Activity(
 	})
 }
 
-// activityOfAwards reads the parts of awards that were bought for a user. Parts without shares
-// and cost changed no holding; the index does not have them.
+// activityOfAwards reads the parts of awards that were bought for a user: the lots, and what is not moved
+// to them yet. Parts without shares and cost changed no holding; they are not in it.
 func activityOfAwards(
 	ctx context.Context, tx Tx, k userKey, p rewards.ActivityPage,
-) ([]rewards.UserActivity, error) {
+) (list []rewards.UserActivity, err error) {
 	at, key := p.Bound(rewards.ActivityOfAward)
 	reward, order := key.Award()
-	return fetchAll(ctx, tx, func(row Row) (a rewards.UserActivity, err error) {
-		var order rewards.OrderID
-		err = row.Scan(toTime{&a.Place.At}, toID(&a.RewardID), toID(&order), (*int64)(&a.Quantity),
-			(*int64)(&a.CostBasis), (*int64)(&a.Price), &a.Symbol)
-		a.Place.Kind, a.Place.Key = rewards.ActivityOfAward, rewards.AwardKey(a.RewardID, order)
-		a.Type = rewards.ActivityAward
-		return a, err
-	}, `SELECT p.at, p.reward_id, p.order_id, p.shares, p.cost, o.filled_avg_price, s.symbol
-		FROM (SELECT at, reward_id, order_id, shares, cost FROM allocations
+	list, err = fetchAll(ctx, tx, scanAwardActivity, `SELECT p.at, p.reward_id, p.order_id, p.shares, p.cost,
+		o.filled_avg_price, s.symbol FROM (SELECT at, reward_id, order_id, shares, cost FROM past_allocations
 			WHERE app_id = ?1 AND user_id = ?2 AND (at, reward_id, order_id) < (?3, ?4, ?5) AND (shares > 0 OR cost > 0)
 			ORDER BY at DESC, reward_id DESC, order_id DESC LIMIT ?6 + 0) AS p
 		CROSS JOIN orders o CROSS JOIN assets s WHERE o.id = p.order_id AND s.id = o.asset_id`,
 		k.app[:], k.user[:], at, reward[:], order[:], p.Limit)
+	// Lots are in the order of their times, so those of one time are read together. A part of them may have been
+	// on the page before, or be another user's with the same hash.
+	until, more := at, true
+	for found := 0; err == nil && more && found < p.Limit; {
+		since := int64(0)
+		more, err = fetchValues(ctx, tx, []any{&since}, `SELECT at FROM lots WHERE user_hash = ?1 AND at <= ?2
+			ORDER BY at DESC LIMIT 1 OFFSET ?3`, userHash(k.user), until, p.Limit)
+		if err != nil {
+			return nil, err
+		}
+		var part []rewards.UserActivity
+		part, err = fetchAll(ctx, tx, scanAwardActivity, `SELECT l.at, m.reward_id, o.id, m.shares,
+			m.completes * m.reward_amount, o.filled_avg_price, s.symbol
+			FROM lots l CROSS JOIN member_rewards m CROSS JOIN orders o CROSS JOIN assets s
+			WHERE l.user_hash = ?6 AND l.at <= ?7 AND l.at >= ?8
+			AND m.place = l.place AND m.app_id = ?1 AND m.user_id = ?2 AND o.number = l.place / 1024 AND o.number > 0
+			AND (l.at, m.reward_id, o.id) < (?3, ?4, ?5)
+			AND s.id = o.asset_id`, k.app[:], k.user[:], at, reward[:], order[:], userHash(k.user), until, since)
+		list, found, until = append(list, part...), found+len(part), since-1
+	}
+	return list, err
+}
+
+func scanAwardActivity(row Row) (a rewards.UserActivity, err error) {
+	var order rewards.OrderID
+	err = row.Scan(toTime{&a.Place.At}, toID(&a.RewardID), toID(&order), (*int64)(&a.Quantity),
+		(*int64)(&a.CostBasis), (*int64)(&a.Price), &a.Symbol)
+	a.Place.Kind, a.Place.Key = rewards.ActivityOfAward, rewards.AwardKey(a.RewardID, order)
+	a.Type = rewards.ActivityAward
+	return a, err
 }
 
 // activityOfEffects reads what corporate actions did to a user's holdings, apart from what a sweep

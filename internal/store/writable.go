@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"stockrewards/internal/rewards"
@@ -15,6 +16,8 @@ type watched struct {
 	Engine
 	now   func() time.Time
 	pacer *pacer
+
+	waiting atomic.Int32 // writes for clients that a Write excludes
 
 	mu      sync.Mutex
 	written time.Time // when the last write was committed
@@ -34,6 +37,10 @@ func (e *watched) Write(ctx context.Context, f func(context.Context, Tx) error) 
 
 // WriteForClients implements Engine.
 func (e *watched) WriteForClients(ctx context.Context, f func(context.Context, Tx) error) error {
+	if _, concurrent := e.Engine.(ConcurrentWriter); !concurrent {
+		e.waiting.Add(1)
+		defer e.waiting.Add(-1)
+	}
 	began := time.Now()
 	err := e.Engine.WriteForClients(ctx, f)
 	e.pacer.clientsWrote(time.Since(began))
@@ -42,11 +49,16 @@ func (e *watched) WriteForClients(ctx context.Context, f func(context.Context, T
 
 // WriteBooks implements Engine.
 func (e *watched) WriteBooks(ctx context.Context, f func(context.Context, Tx) error) error {
+	e.waiting.Add(1)
+	defer e.waiting.Add(-1)
 	began := time.Now()
 	err := e.Engine.WriteBooks(ctx, f)
 	e.pacer.clientsWrote(time.Since(began))
 	return e.watch(err)
 }
+
+// clientWaits reports, during a Write, whether a client of this process waits for its end.
+func (e *watched) clientWaits() bool { return e.waiting.Load() > 0 }
 
 func (e *watched) watch(err error) error {
 	e.mu.Lock()

@@ -242,5 +242,6 @@ func (b *backRound) fill(o rewards.Order) error {
 	book := func(claims []rewards.Claim, house money.Shares) (rewards.Settlement, error) {
 		return rewards.Settle(o, claims, house, now)
 	}
-	return b.books.SettleOrder(ctx, b.lease, rewards.OrderOpen, o, book)
+	_, err = b.books.SettleOrders(ctx, b.lease, rewards.OrderEnd{From: rewards.OrderOpen, Order: o, Book: book})
+	return err
 }

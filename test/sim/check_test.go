@@ -191,6 +191,7 @@ func (w *world) verifyOrders() {
 		case !o.State.Final() && w.ended(o.Symbol):
 		case !o.State.Final():
 			w.t.Errorf("order %s of %s is %s in the end: %s", o.ClientOrderID, o.Symbol, o.State, o.Reason)
+		case strings.HasPrefix(r.Fault, "shrinking-fill") && w.ended(o.Symbol): // nobody can sell the excess
 		case o.Corrected != r.FilledQty && !excused[o.ClientOrderID] && !w.sold[o.ClientOrderID]:
 			w.t.Errorf("order %s: we booked %s, the brokerage %s (found %v)", o.ClientOrderID, o.Corrected, r.FilledQty, found)
 		}
@@ -221,8 +222,8 @@ func (l *lab) hledger() {
 	var journal bytes.Buffer
 	l.check(l.store.ReadLedger(l.t.Context(), func(ctx context.Context, books store.LedgerReader) error {
 		report, err := ledger.Write(ctx, &journal, books, &ledger.Positions{List: positions, Asked: asked})
-		if len(report.NotCompared) > 0 {
-			l.t.Errorf("orders of %v are under way in the end", report.NotCompared)
+		if busy := slices.DeleteFunc(report.NotCompared, l.ended); len(busy) > 0 {
+			l.t.Errorf("orders of %v are under way in the end", busy)
 		}
 		return err
 	}))

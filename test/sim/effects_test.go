@@ -60,20 +60,26 @@ func (m mortalStore) SaveOrder(ctx context.Context, lease rewards.Lease, from re
 	})
 }
 
-func (m mortalStore) SettleOrder(
-	ctx context.Context, lease rewards.Lease, from rewards.OrderState, o rewards.Order,
-	book rewards.Booker,
-) error {
-	before := o
-	before.State = from
-	m.p.lab.sawNews(before)
-	return m.p.do(effect{name: "SettleOrder", row: rowOf(before)}, func() error {
-		err := m.Store.SettleOrder(ctx, lease, from, o, book)
-		if err == nil {
-			m.p.lab.sawSettled(o)
+func (m mortalStore) SettleOrders(ctx context.Context, lease rewards.Lease, list ...rewards.OrderEnd) (n int, err error) {
+	var rows []string
+	for _, end := range list {
+		before := end.Order
+		before.State = end.From
+		m.p.lab.sawNews(before)
+		rows = append(rows, rowOf(before))
+		if end.From != end.Order.State {
+			m.p.lab.sawNews(end.Order)
+			rows = append(rows, rowOf(end.Order))
+		}
+	}
+	err = m.p.do(effect{name: "SettleOrders", row: rows[0], also: rows[1:]}, func() (err error) {
+		n, err = m.Store.SettleOrders(ctx, lease, list...)
+		for _, end := range list[:n] {
+			m.p.lab.sawSettled(end.Order)
 		}
 		return err
 	})
+	return n, err
 }
 
 func (m mortalStore) SaveReconciliation(ctx context.Context, found []rewards.BrokerConflict, until time.Time) error {

@@ -95,6 +95,10 @@ func (l *lab) draw(_ *process, e effect) string {
 		n /= 4
 	case rowAgain:
 		n /= 2
+	case rowOpen:
+		if l.firms == nil { // each cell of its column must be reached
+			n /= 2
+		}
 	}
 	for _, c := range []struct {
 		chance int

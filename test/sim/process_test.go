@@ -80,9 +80,10 @@ var (
 // effect is a write of a process to the store or a request to the broker.
 type effect struct {
 	name string
-	row  string // the state of its order or reward
-	wire bool   // a request to the broker
-	undo func() // writes and rolls back
+	row  string   // the state of its order or reward
+	also []string // states of the other orders that it changes, or through which one passes
+	wire bool     // a request to the broker
+	undo func()   // writes and rolls back
 }
 
 func (p *process) do(e effect, carry func() error) error {
@@ -93,7 +94,9 @@ func (p *process) do(e effect, carry func() error) error {
 	kind := l.faultAt(p, e)
 	if kind != "" {
 		l.strikes++
-		l.cover.hit(e.row, kind)
+		for _, row := range append(e.also, e.row) {
+			l.cover.hit(row, kind)
+		}
 		l.note("%s: %s at %s of %s", p.name, kind, e.name, e.row)
 	}
 	switch kind {

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -14,13 +15,17 @@ import (
 func Tables() []string {
 	return []string{
 		"settings", "operator_log", "apps", "keys", "users", "assets", "prices", "rewards", "open_rewards", "orders",
-		"order_rewards", "order_resolutions", "allocations", "holdings", "spending", "house_topups", "lease", "positions", "actions",
+		"members", "past_members", "order_resolutions", "past_allocations", "lots", "executed_spans", "holdings", "spending", "house_topups", "lease", "positions", "actions",
 		"broker_conflicts", "announcements", "switches", "effects", "payouts", "broker_activities", "order_corrections",
 		"position_corrections", "house_holdings", "app_assets", "events", "event_counter", "budgets", "budget_use",
 		"reversals", "takings", "standstills", "webhook_endpoints", "webhook_deliveries", "webhook_shards",
 		"webhook_workers",
 	}
 }
+
+// Views returns the views that an audit reads and that a copy has as tables. It has order_members, too, as
+// a view of all_members.
+func Views() []string { return []string{"all_members"} }
 
 // SegmentTables returns the tables that an audit reads over SQLite only.
 func SegmentTables() []string {
@@ -55,13 +60,15 @@ func (w *World) Copy(tb testing.TB) *Copy {
 		c.db = SQL(tb, c.Where)
 		Exec(tb, c.db, `PRAGMA synchronous = OFF`, `ATTACH '`+w.Where+`' AS public`)
 	}
-	tables := append(Tables(), "goose_db_version")
+	tables := slices.Concat(Tables(), Views(), []string{"goose_db_version"})
 	if !OnPostgres(w.Where) {
 		tables = append(tables, SegmentTables()...)
 	}
 	for _, table := range tables {
 		Exec(tb, c.db, `CREATE TABLE `+table+` AS SELECT * FROM public.`+table)
 	}
+	Exec(tb, c.db, `CREATE VIEW order_members AS SELECT order_id, position, app_id, reward_id, amount, bought, shares, place
+		FROM all_members WHERE length(order_id) > 0`)
 	return c
 }
 

@@ -63,6 +63,7 @@ func (w *World) history() {
 	// A small pool that the house tops up, and a reward too small for a share.
 	w.Give("dee-nvda", dee, "NVDA", 100_000, "", "")
 	w.Fill("topped", "NVDA", 900*PerUSD)
+	w.past("topped", "dee-nvda")
 	w.offered(cy)
 	w.Give("ann-brk", ann, "BRK.A", 1, "", "")
 	w.Give("bob-brk", bob, "BRK.A", 900_000, "", "")

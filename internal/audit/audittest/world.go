@@ -150,7 +150,12 @@ func (w *World) Merge(o rewards.Order, status string, qty money.Shares, price mo
 // Settle settles an order.
 func (w *World) Settle(o rewards.Order) {
 	w.Now = w.Now.Add(31 * time.Second)
-	w.Check(w.SettleOrder(w.tb.Context(), w.Lease, o.State, o, w.book(o)))
+	w.settle(rewards.OrderEnd{From: o.State, Order: o, Book: w.book(o)})
+}
+
+func (w *World) settle(end rewards.OrderEnd) {
+	_, err := w.SettleOrders(w.tb.Context(), w.Lease, end)
+	w.Check(err)
 }
 
 func (w *World) book(o rewards.Order) rewards.Booker {
@@ -174,10 +179,10 @@ func (w *World) settleFilled(o rewards.Order, price money.Price) {
 // Refuse settles an order that the broker refused.
 func (w *World) Refuse(o rewards.Order, reason string) {
 	o.Reason = reason
-	w.Check(w.SettleOrder(w.tb.Context(), w.Lease, o.State, o,
-		func(claims []rewards.Claim, _ money.Shares) (rewards.Settlement, error) {
-			return rewards.Refuse(claims, reason)
-		}))
+	refuse := func(claims []rewards.Claim, _ money.Shares) (rewards.Settlement, error) {
+		return rewards.Refuse(claims, reason)
+	}
+	w.settle(rewards.OrderEnd{From: o.State, Order: o, Book: refuse})
 }
 
 // Quarantine quarantines an order.

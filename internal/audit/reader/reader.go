@@ -40,7 +40,7 @@ type Options struct {
 	// Progress is called with what is read and the number of rows so far: when a reading
 	// starts and then every few thousand rows, on the goroutine that reads.
 	Progress func(what string, rows int64)
-	// SortBytes limits the memory of each sorter; more goes to temporary files. At most five
+	// SortBytes limits the memory of each sorter; more goes to temporary files. At most six
 	// are in use. Zero means 16 MiB.
 	SortBytes int
 }

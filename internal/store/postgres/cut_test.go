@@ -71,7 +71,7 @@ func tryAgain(t *testing.T, call func() error) (cut bool) {
 // which the connection is cut, with its checks.
 var lifecycle = map[string]func(*testing.T, *cutWorld) func(*testing.T){
 	"RecordRewards": cutRecord, "RecordNewReward": cutRecordNew, "CreateUser": cutUser, "PlanOrder": cutPlan, "BeginAttempt": cutAttempt,
-	"SettleOrder": cutSettle,
+	"SettleOrders": cutSettle,
 }
 
 // Whichever message, in either direction, is the last to get through: a retry of the call gives

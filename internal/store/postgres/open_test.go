@@ -16,9 +16,21 @@ const differing = `with truth as (select r.app_id, r.id, r.asset_id, amount - bo
 	select (select count(*) from (table truth except table kept) a) + (select count(*) from (table kept except table truth) b)`
 
 // toVersion3 takes a database back to the version before open_rewards.
-const toVersion3 = `drop view readable.budgets, readable.budget_use, readable.rewards;
+const toVersion3 = `drop view readable.past_members, readable.past_allocations, readable.order_rewards, readable.members,
+	readable.lots, readable.executed_spans, readable.allocations, readable.orders, readable.open_rewards, readable.rewards;
+	drop view all_members, allocations, order_rewards, order_members, member_rewards;
+	insert into past_members select id, place % 1024, app_id, reward_id, m.amount
+		from orders o join members m on place / 1024 = number where state < 6;
+	drop table members, lots, executed_spans;
+	alter table orders drop column number; alter table open_rewards drop column place;
+	alter table rewards drop column place, drop column shares;
+	drop index rewards_by_key, rewards_by_user; drop function reward_key;
+	create unique index rewards_by_key on rewards (app_id, idempotency_key);
+	create index rewards_by_user on rewards (app_id, user_id, id);
+	alter table past_members rename to order_rewards; alter table past_allocations rename to allocations;
+	drop view readable.budgets, readable.budget_use;
 	drop table budgets, budget_use; alter table rewards drop column counted;
-	drop view readable.standstills, readable.allocations, readable.reversals, readable.takings, readable.events,
+	drop view readable.standstills, readable.reversals, readable.takings, readable.events,
 	readable.event_counter, readable.late_orders;
 	drop table standstills, takings, reversals, events, event_counter, late_orders;
 	drop index order_rewards_by_reward;
@@ -27,7 +39,7 @@ const toVersion3 = `drop view readable.budgets, readable.budget_use, readable.re
 	drop table webhook_endpoints, webhook_deliveries, webhook_shards, webhook_workers;
 	drop view readable.app_assets, readable.house_holdings, readable.order_corrections, readable.position_corrections,
 	readable.broker_activities, readable.payouts, readable.effects, readable.switches, readable.prices, readable.holdings,
-	readable.spending, readable.apps, readable.orders; alter table orders drop column answered_at;
+	readable.spending, readable.apps; alter table orders drop column answered_at;
 	drop table app_assets, house_holdings, order_corrections, position_corrections, broker_activities, payouts, effects, switches;
 	alter table spending drop column shortage; alter table holdings drop column generation;
 	alter table prices drop column generation; alter table orders drop column generation;
@@ -42,7 +54,6 @@ const toVersion3 = `drop view readable.budgets, readable.budget_use, readable.re
 	drop view readable.operator_log; drop table operator_log; drop function keep_operator_log;
 	drop view readable.house_topups; drop table house_topups;
 	alter table orders drop column refused_sessions, drop column refused_until;
-	drop view readable.open_rewards;
 	drop view arrivals, arrived;
 	do $$ declare rule record; begin for rule in select conname from pg_constraint where contype = 'c'
 		and conrelid = 'rewards'::regclass and pg_get_constraintdef(oid) ~ 'status <> 2|status > 1'

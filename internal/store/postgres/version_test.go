@@ -26,6 +26,12 @@ func TestVersion20(t *testing.T) {
 	testVersion(t, 20, storetest.TestVersion20)
 }
 
+// A store of the version before members had places is brought up to date.
+func TestVersion21(t *testing.T) {
+	t.Parallel()
+	testVersion(t, 21, storetest.TestVersion22)
+}
+
 func testVersion(
 	t *testing.T, version int64, test func(*testing.T, func(query string, args ...any), func() store.Engine),
 ) {

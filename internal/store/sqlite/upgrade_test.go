@@ -19,6 +19,12 @@ func older(t *testing.T) store.Engine {
 	return e
 }
 
+// Before an older store is in segments, its indexes find the rewards of a list.
+func TestListsOfAnOlderStore(t *testing.T) {
+	t.Parallel()
+	storetest.TestLists(t, older)
+}
+
 // A store is upgraded while it is in use, whenever the upgrade is interrupted.
 func TestUpgradeMayStopAnywhere(t *testing.T) {
 	t.Parallel()

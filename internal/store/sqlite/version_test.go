@@ -25,6 +25,19 @@ func TestVersion20(t *testing.T) {
 	testVersion(t, 20, storetest.TestVersion20)
 }
 
+// A store of the version before members had places is brought up to date. Its rewards are not arrivals any more.
+func TestVersion22(t *testing.T) {
+	t.Parallel()
+	testVersion(t, 22, func(t *testing.T, exec func(query string, args ...any), open func() store.Engine) {
+		t.Helper()
+		storetest.TestVersion22(t, exec, func() store.Engine {
+			t.Helper()
+			exec(`UPDATE arrivals_after SET (number, id) = (SELECT max(rowid), max(id) FROM rewards)`)
+			return open()
+		})
+	})
+}
+
 func testVersion(
 	t *testing.T, version int64, test func(*testing.T, func(query string, args ...any), func() store.Engine),
 ) {
@@ -90,7 +103,7 @@ func TestForeignKeys(t *testing.T) {
 			return err
 		}, `SELECT DISTINCT s.name FROM sqlite_schema s, pragma_foreign_key_list(s.name) WHERE s.type = 'table'`)
 	}))
-	for _, name := range []string{"rewards", "order_rewards", "allocations", "holdings"} {
+	for _, name := range []string{"rewards", "members", "past_members", "past_allocations", "holdings"} {
 		if with[name] {
 			t.Errorf("%s has a foreign key", name)
 		}

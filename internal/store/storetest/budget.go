@@ -163,7 +163,7 @@ func testBudgetsGetBack(t *testing.T, w *World) {
 	refuse := func(c []rewards.Claim, _ money.Shares) (rewards.Settlement, error) {
 		return rewards.Refuse(c, "order_rejected: no")
 	}
-	check(t, w.SettleOrder(t.Context(), w.lease, rewards.OrderOpen, o, refuse))
+	check(t, failure(w.SettleOrders(t.Context(), w.lease, rewards.OrderEnd{From: o.State, Order: o, Book: refuse})))
 	w.wantUsed(t, 0, 0)
 	w.wantRows(t, "counters that are not zero", 0, `SELECT count(*) FROM budget_use WHERE used <> 0`)
 	w.wantRows(t, "counters", 3, `SELECT count(*) FROM budget_use`)

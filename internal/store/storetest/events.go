@@ -287,6 +287,7 @@ func testPastEvents(t *testing.T, w *World) {
 	want := described(before)
 	w.Give(t, 4_000_000)
 	late := w.Open(t)
+	w.unmove(t)
 	w.older(t)
 	check(t, w.Settle(t, late, "filled", 20_000_000, dollar200))
 	newer, err := w.EventsAfter(t.Context(), w.App.ID, rewards.PastSequences, rewards.AllEvents, 200)

@@ -35,7 +35,7 @@ func testFence(t *testing.T, w *World) {
 		},
 		"save": func(l rewards.Lease) error { return w.SaveOrder(t.Context(), l, rewards.OrderOpen, filled) },
 		"settle": func(l rewards.Lease) error {
-			return w.SettleOrder(t.Context(), l, rewards.OrderOpen, filled, w.book(filled))
+			return w.settle(t, l, rewards.OrderOpen, filled)
 		},
 		"brakes": func(l rewards.Lease) error { return w.SaveBrakes(t.Context(), l, rewards.Brakes{MaxMembers: 7}) },
 	} {
@@ -44,7 +44,7 @@ func testFence(t *testing.T, w *World) {
 		}
 	}
 	wantEqual(t, "orders after a former leader's steps", before, read(t, w.LiveOrders))
-	check(t, w.SettleOrder(t.Context(), next, rewards.OrderOpen, filled, w.book(filled)))
+	check(t, w.settle(t, next, rewards.OrderOpen, filled))
 	if got := w.reward(t, r); got.Status != rewards.Executed {
 		t.Errorf("the reward is %s", got.Status)
 	}

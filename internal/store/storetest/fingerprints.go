@@ -49,7 +49,8 @@ func (w *World) fingerprint(t *testing.T, r rewards.NewReward) (stored blob) {
 	t.Helper()
 	check(t, w.engine.Read(t.Context(), func(ctx context.Context, tx store.Tx) error {
 		return tx.Query(ctx, func(row store.Row) error { return row.Scan(&stored) },
-			`SELECT fingerprint FROM rewards WHERE app_id = ?1 AND idempotency_key = ?2`, r.AppID[:], r.IdempotencyKey)
+			`SELECT fingerprint FROM rewards WHERE app_id = ?1 AND user_id = ?2 AND idempotency_key = ?3`, r.AppID[:],
+			r.UserID[:], r.IdempotencyKey)
 	}))
 	return stored
 }

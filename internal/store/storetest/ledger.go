@@ -146,12 +146,12 @@ func testSnapshotPages(t *testing.T, w *World) {
 		if err != nil {
 			return err
 		}
-		_, err = tx.ExecEach(ctx, `INSERT INTO order_rewards (order_id, position, app_id, reward_id, amount)
+		_, err = tx.ExecEach(ctx, `INSERT INTO past_members (order_id, position, app_id, reward_id, amount)
 			VALUES (?1, 0, ?2, ?3, ?4)`, members)
 		if err != nil {
 			return err
 		}
-		_, err = tx.ExecEach(ctx, `INSERT INTO allocations (app_id, reward_id, order_id, amount, shares)
+		_, err = tx.ExecEach(ctx, `INSERT INTO past_allocations (app_id, reward_id, order_id, amount, shares)
 			VALUES (?1, ?2, ?3, ?4, 0)`, lots)
 		return err
 	}))

@@ -11,6 +11,13 @@ import (
 	"stockrewards/internal/rewards"
 )
 
+// TestLists lists rewards by every filter and executed ones of many spans, in separate stores.
+func TestLists(t *testing.T, open Opener) {
+	t.Helper()
+	testFilterCombinations(t, NewWorld(t, open(t)))
+	testSpans(t, NewWorld(t, open(t)))
+}
+
 // testFilterCombinations lists every combination of filters, in pages of several sizes.
 // Each list has the matching rewards of the whole list, newest first.
 func testFilterCombinations(t *testing.T, w *World) {
@@ -163,9 +170,9 @@ func (w *World) refuse(t *testing.T) rewards.Order {
 	o, err := w.BeginAttempt(t.Context(), w.lease, w.Plan(t), w.Now(), w.Now())
 	check(t, err)
 	o.Reason = "asset_not_tradable: no"
-	check(t, w.SettleOrder(t.Context(), w.lease, rewards.OrderSubmitted, o,
-		func(c []rewards.Claim, _ money.Shares) (rewards.Settlement, error) {
-			return rewards.Refuse(c, o.Reason)
-		}))
+	refuse := func(c []rewards.Claim, _ money.Shares) (rewards.Settlement, error) {
+		return rewards.Refuse(c, o.Reason)
+	}
+	check(t, failure(w.SettleOrders(t.Context(), w.lease, rewards.OrderEnd{From: o.State, Order: o, Book: refuse})))
 	return o
 }

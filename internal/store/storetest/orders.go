@@ -245,7 +245,7 @@ func testResolution(t *testing.T, w *World) {
 	wantCode(t, w.ResolveOrder(t.Context(), rewards.OrderID{1}, decision), rewards.CodeNotFound)
 	resolved, err := w.Order(t.Context(), o.ID)
 	check(t, err)
-	check(t, w.SettleOrder(t.Context(), w.lease, rewards.OrderResolved, resolved, w.book(resolved)))
+	check(t, w.settle(t, w.lease, rewards.OrderResolved, resolved))
 	if got := w.reward(t, r); got.Status != rewards.Executed || !resolved.FilledAt.Equal(decision.FilledAt) {
 		t.Errorf("got %+v, want it executed by %+v", got, resolved)
 	}
@@ -282,7 +282,7 @@ func testAdoption(t *testing.T, w *World) {
 	merged, err := o.Merge(lost, w.Now())
 	check(t, err)
 	check(t, w.SaveOrder(t.Context(), w.lease, rewards.OrderSubmitted, merged))
-	check(t, w.SettleOrder(t.Context(), w.lease, rewards.OrderOpen, merged, w.book(merged)))
+	check(t, w.settle(t, w.lease, rewards.OrderOpen, merged))
 	for r, want := range map[rewards.RewardID]rewards.Status{
 		first.ID: rewards.Executed, second.ID: rewards.Executed, third.ID: rewards.Recorded,
 	} {

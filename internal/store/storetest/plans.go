@@ -21,9 +21,9 @@ const Sorts = "sorts: "
 // alarm or setting.
 func Grows(table string) bool {
 	return slices.Contains([]string{
-		"users", "rewards", "reward_keys", "reward_users", "open_rewards", "orders", "order_rewards", "order_resolutions",
-		"allocations", "holdings", "effects", "broker_activities", "events", "budget_use",
-		"reversals", "takings", "webhook_deliveries",
+		"users", "rewards", "reward_keys", "reward_users", "open_rewards", "orders", "members", "lots", "executed_spans",
+		"past_members", "past_allocations", "order_resolutions", "holdings", "effects", "broker_activities", "events",
+		"budget_use", "reversals", "takings", "webhook_deliveries",
 	}, table)
 }
 
@@ -49,23 +49,15 @@ func exceptions() []exception {
 		late     = "the orders of 40 days, for a dividend that is known late"
 		part     = "a sweep reads a bounded number of holdings, in the order of their key"
 	)
-	return append(slices.Concat(webhookExceptions(), reversalExceptions(), arrivalExceptions()), []exception{
+	return append(slices.Concat(webhookExceptions(), reversalExceptions(), arrivalExceptions(), memberExceptions()), []exception{
 		{"FROM rewards WHERE app_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3 + 0", "", newest},
 		{"FROM rewards WHERE app_id = ?1 AND id < ?2 AND failure_reason <> '' ORDER BY", "rewards_failed ", newest + "; " + failed},
-		{"AND reward_id <= place ORDER BY reward_id DESC LIMIT 1)", "allocations", "it reads the first row of the key"},
 		{"FROM users WHERE app_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3 + 0", "", newest},
 		{"SELECT rowid FROM rewards WHERE app_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT 1", "", newest},
-		{"SELECT r.rowid FROM allocations a CROSS JOIN rewards r", "", newest},
 		{"SELECT rowid FROM rewards WHERE rowid >= ?1 AND rowid < ?2 AND +app_id", "", "rewards recorded since the page began"},
 		{"FROM rewards WHERE rowid >= ?1 AND +app_id = ?2 AND idempotency_key", "", "rewards recorded since the page began"},
 		{"idempotency_key, user_id FROM rewards WHERE rowid >= ?1", "", "each reward is read once after a start, at most two segments"},
 		{"SELECT rowid FROM rewards ORDER BY rowid DESC LIMIT 1", "", newest},
-		{"AND status = 3 ORDER BY of_id DESC LIMIT ?3 + 0", "Index Only Scan allocations_pkey", newest},
-		{"AND status = 3 ORDER BY of_id DESC LIMIT ?3 + 0", "SEARCH a USING PRIMARY KEY (app_id=? AND reward_id<?)", newest},
-		{"AND status = 3 ORDER BY of_id DESC LIMIT ?3 + 0", "Index Scan rewards_pkey ((app_id = ", newest}, // a merge join
-		{"SELECT count(*) FROM (SELECT 1 FROM (SELECT a.app_id", "Index Only Scan allocations_pkey", most},
-		{"SELECT count(*) FROM (SELECT 1 FROM (SELECT a.app_id", "Index Scan rewards_pkey ((app_id = ", most},
-		{"SELECT count(*) FROM (SELECT 1 FROM (SELECT a.app_id", "SEARCH a USING PRIMARY KEY (app_id=? AND reward_id<?)", most},
 		{"SELECT count(*) FROM (SELECT 1 FROM rewards WHERE app_id = ?1", "rewards_failed", most},
 		{"FROM open_rewards o JOIN rewards r", "", snapshot},
 		{"AS listed JOIN rewards ON app_id = ?1 AND id = of_id ORDER BY id DESC", Sorts + "rewards.id", "sorts a page"},
@@ -92,13 +84,14 @@ func exceptions() []exception {
 		{"FROM holdings h CROSS JOIN switches w CROSS JOIN actions x CROSS JOIN effects e", Sorts, "sorts what actions did to one user"},
 		{"FROM broker_activities WHERE symbol = ?1 AND (date >= ?2 OR date = '') ORDER BY id", Sorts, "sorts the activities of a stock since a day"},
 		{"SELECT 1 FROM orders WHERE id >= ?1 AND asset_id = ?2 AND state = 6 AND filled_at >= ?3 LIMIT 1", "", late},
-		{"FROM orders o CROSS JOIN order_rewards m CROSS JOIN allocations a CROSS JOIN rewards r WHERE o.id >= ?1", "", late},
+		{"FROM orders o CROSS JOIN member_rewards m WHERE o.id >= ?1", "", late},
 		{"FROM order_corrections c JOIN orders o ON o.id = c.order_id", "", "reads the corrections, which are few"},
 		{"FROM takings t CROSS JOIN reversals v WHERE t.app_id = ?1", "", snapshot},
 		{"entitled, cash, reward_id FROM effects WHERE switch = ?1 ORDER BY app_id, user_id, asset_id", "", snapshot},
 		{"FROM events WHERE app_id = ?1 AND last >", "", "the LIMIT is met by the first rows of the key"},
 		{"FROM events WHERE app_id = ?1 AND last + 0 >", "events_other", "the LIMIT is met by the first rows of the index"},
 		{"WHERE l.order_id = orders.id) ORDER BY id LIMIT ?3 + 0", "", "the LIMIT is met by the first rows of the key"},
+		{"FOR UPDATE OF u", Sorts, "sorts the counters of a batch"},
 		{"FROM budgets WHERE state = 2 AND per = 1 ORDER BY app_id, name", Sorts, "sorts the budgets, which operators set"},
 		{"SELECT id FROM rewards WHERE app_id = ?1 ORDER BY id DESC LIMIT 1", "", newest},
 		{"SELECT id, user_id, amount, CASE WHEN counted = 1", "", "an operator's command counts a bounded number of rewards at a time"},
@@ -120,6 +113,41 @@ func arrivalExceptions() []exception {
 	}
 }
 
+// memberExceptions are those of members, lots and spans, and of what is not moved to them yet.
+func memberExceptions() []exception {
+	const (
+		newest  = "the LIMIT is met by the first rows of the index, newest first"
+		span    = "a span has the rewards of 128 ms, one of them executed"
+		most    = "it counts up to the LIMIT; " + span
+		first   = "it reads the first row of each key"
+		members = "an order has at most 1,000 members"
+		parts   = "sorts the orders of one award"
+		ended   = "it reads the last span of an award"
+	)
+	return []exception{
+		{"AS s (first, until) CROSS JOIN LATERAL", "rewards_pkey", span},
+		{"FROM executed_spans s CROSS JOIN LATERAL", "executed_spans_pkey (app_id = $1)", most},
+		{"FROM executed_spans s CROSS JOIN LATERAL", "rewards_pkey ((app_id = $1) AND (id >= s.first) AND (id < s.until))", span},
+		{"SELECT first, until FROM executed_spans WHERE app_id = ?1 AND first < ?2", "", newest},
+		{"AND id >= ?4 AND id < ?5 AND id < ?2 AND status = 3 ORDER BY id DESC", "", span},
+		{"FROM executed_spans s CROSS JOIN rewards r", "", most},
+		{"FROM executed_spans s WHERE s.app_id = ?1 AND s.first <= ", "executed_spans", first},
+		{"FROM executed_spans s WHERE s.app_id = ?1 AND s.first <= ", "SEARCH s USING PRIMARY KEY (app_id=? AND first<?)", first},
+		{"FROM executed_spans s WHERE s.app_id = ?1 AND s.first <= of_id", "executed_spans_pkey", ended},
+		{"FROM past_allocations WHERE app_id = ?1 AND reward_id <= ", "past_allocations", first},
+		{"ORDER BY reward_id DESC LIMIT 1) AS past ORDER BY of_id DESC LIMIT 1", Sorts + "USE TEMP B-TREE FOR ORDER BY", "sorts two rows"},
+		{"SELECT rowid FROM rewards WHERE app_id = ?1 AND id < ?2 AND id <= (", "SEARCH rewards USING", first},
+		{"FROM past_allocations a WHERE a.app_id = ?1 AND a.reward_id < ?2", "SEARCH a USING PRIMARY KEY", newest},
+		{"SELECT coalesce(max(number), 0) + 1 FROM orders", "orders_by_number", "it reads the last row of the index"},
+		{"FROM orders WHERE number = 0 AND id > ?1 ORDER BY id LIMIT 1", "orders_past", "it reads the first row of the index"},
+		{"FROM order_members WHERE order_id = ?1", Sorts, members},
+		{"SELECT max(m.place) + 1 FROM members m", "", members},
+		{"", "members_pkey ((place >= (o.number * 1024)) AND (place < ((o.number * 1024) + 1024)))", members},
+		{"FROM member_rewards WHERE place >= ?1 * 1024 AND place < ?1 * 1024 + 1024", "members_pkey", members},
+		{"AS parts ORDER BY order_id", Sorts, parts},
+	}
+}
+
 // reversalExceptions are those of reversals and of the house's shares.
 func reversalExceptions() []exception {
 	const newest = "the LIMIT is met by the first rows of the index, newest first"
@@ -134,7 +162,6 @@ func reversalExceptions() []exception {
 		{"SELECT v.app_id, v.user_id, -coalesce((SELECT t.quantity", "", "the reversals of days, for a dividend that is known late"},
 		{"FROM reversals v CROSS JOIN takings t CROSS JOIN assets s", "FOR LAST TERM OF ORDER BY", "sorts the stocks of one reversal"},
 		{"FROM reversals v CROSS JOIN takings t CROSS JOIN assets s", "t.asset_id DESC by reversals_by_booking", "sorts the stocks of one reversal"},
-		{"FROM order_rewards m LEFT JOIN allocations a", Sorts + "m.order_id by order_rewards_by_reward", "sorts the orders of one award"},
 		{"SELECT DISTINCT app_id, user_id FROM reversals WHERE completed_at > 0", "", "the reversals since a corporate action that is undone"},
 	}
 }

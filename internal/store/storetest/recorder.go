@@ -114,7 +114,7 @@ type recordedColumns struct {
 func (x recordedColumns) AcceptsColumns() { x.columns.AcceptsColumns() }
 
 // CheckAllRun fails if the source of package store, in a folder, has SQL that the contract
-// did not run. It checks statements of whole columns (unnest) on an engine that accepts
+// did not run. It checks statements of whole columns (unnest) and LATERAL on an engine that accepts
 // columns, and all others on an engine that does not. It skips the files in except.
 func CheckAllRun(t *testing.T, folder string, statements []Statement, columns bool, except ...string) {
 	t.Helper()
@@ -133,7 +133,7 @@ func CheckAllRun(t *testing.T, folder string, statements []Statement, columns bo
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
 		check(t, err)
 		ast.Inspect(file, func(n ast.Node) bool {
-			if sum, ok := n.(*ast.BinaryExpr); ok && !columns && mentionsUnnest(sum) {
+			if sum, ok := n.(*ast.BinaryExpr); ok && !columns && mentionsColumns(sum) {
 				return false
 			}
 			literal, ok := n.(*ast.BasicLit)
@@ -142,7 +142,7 @@ func CheckAllRun(t *testing.T, folder string, statements []Statement, columns bo
 			}
 			piece, err := strconv.Unquote(literal.Value)
 			check(t, err)
-			if !sql.MatchString(piece) || strings.Contains(piece, "unnest(") != columns {
+			if !sql.MatchString(piece) || forColumns(piece) != columns {
 				return true
 			}
 			pieces++
@@ -157,11 +157,16 @@ func CheckAllRun(t *testing.T, folder string, statements []Statement, columns bo
 	}
 }
 
-// mentionsUnnest reports whether a concatenation is a statement of whole columns.
-func mentionsUnnest(sum *ast.BinaryExpr) (found bool) {
+// forColumns reports whether SQL is only for engines that accept columns.
+func forColumns(sql string) bool {
+	return strings.Contains(sql, "unnest(") || strings.Contains(sql, "LATERAL")
+}
+
+// mentionsColumns reports whether a concatenation is a statement for engines that accept columns.
+func mentionsColumns(sum *ast.BinaryExpr) (found bool) {
 	ast.Inspect(sum, func(n ast.Node) bool {
 		literal, ok := n.(*ast.BasicLit)
-		found = found || ok && strings.Contains(literal.Value, "unnest(")
+		found = found || ok && forColumns(literal.Value)
 		return true
 	})
 	return found

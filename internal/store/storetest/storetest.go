@@ -25,7 +25,7 @@ func Run(t *testing.T, open Opener) {
 	t.Helper()
 	for _, tests := range []map[string]func(*testing.T, *World){
 		contract(), actionContract(), sweepContract(), eventContract(), budgetContract(), reversalContract(),
-		webhookContract(),
+		webhookContract(), memberContract(),
 	} {
 		for name, test := range tests {
 			t.Run(name, func(t *testing.T) {
@@ -74,6 +74,7 @@ func contract() map[string]func(*testing.T, *World) {
 		"History":                testHistory,
 		"Standstills":            testStandstills,
 		"SettleOnce":             testSettleOnce,
+		"SettleAllOrNone":        testSettleAllOrNone,
 		"SettleOverflow":         testSettleOverflow,
 		"RefuseFails":            testRefuse,
 		"TransitionsGuarded":     testTransitions,
@@ -295,7 +296,7 @@ func (w *World) Accept(t *testing.T, o rewards.Order) rewards.Order {
 func (w *World) Settle(t *testing.T, o rewards.Order, status string, qty money.Shares, price money.Price) error {
 	t.Helper()
 	o.BrokerStatus, o.FilledQty, o.FilledAvgPrice, o.FilledAt = status, qty, price, w.Now()
-	return w.SettleOrder(t.Context(), w.lease, rewards.OrderOpen, o, w.book(o))
+	return w.settle(t, w.lease, rewards.OrderOpen, o)
 }
 
 // Fill stores an executed and a waiting reward, an alarm and a price.
@@ -308,6 +309,12 @@ func (w *World) Fill(t *testing.T) {
 	w.Give(t, 3_000_000)
 	check(t, w.RaiseAlarm(ctx, "tested", "nothing is wrong"))
 	check(t, w.SaveQuotes(ctx, []rewards.Quote{{AssetID: w.Asset(t, "AAPL").ID, Price: dollar200, ConfirmedAt: w.Now()}}))
+}
+
+// settle books the end of an order whose stored state is from.
+func (w *World) settle(t *testing.T, l rewards.Lease, from rewards.OrderState, o rewards.Order) error {
+	t.Helper()
+	return failure(w.SettleOrders(t.Context(), l, rewards.OrderEnd{From: from, Order: o, Book: w.book(o)}))
 }
 
 func (w *World) book(o rewards.Order) rewards.Booker {

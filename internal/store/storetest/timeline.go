@@ -45,6 +45,12 @@ func testHistory(t *testing.T, w *World) {
 	if !h.Led || h.Reward.ID != split.ID || h.App.Name != w.App.Name || h.Asset.Symbol != "AAPL" || !h.Now.Equal(w.Now()) {
 		t.Errorf("%+v", h)
 	}
+	check(t, w.Settle(t, rest, "filled", 60_000_000, dollar200))
+	whole := []rewards.Allocation{{Amount: 2_000_000, Shares: 10_000_000}, {Amount: 8_000_000, Shares: 40_000_000}}
+	wantEqual(t, "both booked", whole, bought(split))
+	shares, err := w.SharesOf(t.Context(), split.AppID, []rewards.RewardID{split.ID})
+	check(t, err)
+	wantEqual(t, "shares of both", map[rewards.RewardID]money.Shares{split.ID: 50_000_000}, shares)
 	stranger := w.NewApp(t, "stranger")
 	wantCode(t, failure(w.History(t.Context(), stranger.ID, split.ID)), rewards.CodeNotFound)
 	wantCode(t, failure(w.HistoryOfAnyApp(t.Context(), rewards.RewardID{1})), rewards.CodeNotFound)

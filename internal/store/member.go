@@ -1,0 +1,179 @@
+package store
+
+import (
+	"context"
+	"errors"
+
+	"stockrewards/internal/rewards"
+)
+
+// A member of an order has a place: the order's number x 1,024 + its position in the order. The number
+// after the last one begins the places of the next order. A reward has the place in the last order that was
+// booked for it, and each member that of its reward in the order before, so that all orders of a reward
+// are found. See LAYOUT.md.
+const placesOfOrder = 1024
+
+// ofOrder are the members of the order with the number ?1, in order of arrival. The view member_rewards has
+// the columns of their rewards too.
+const ofOrder = ` FROM member_rewards WHERE place >= ?1 * 1024 AND place < ?1 * 1024 + 1024 ORDER BY place`
+
+// pastShares are the shares that orders of an earlier version bought for a reward, until they are moved.
+const pastShares = `coalesce((SELECT sum(a.shares) FROM past_allocations a
+			WHERE a.app_id = member_rewards.app_id AND a.reward_id = member_rewards.reward_id), 0)`
+
+// claim is a member of a live order, and where its reward is stored.
+type claim struct {
+	rewards.Claim
+
+	reward int64 // its number over SQLite
+	place  int64 // of its reward in the order booked before
+}
+
+// queryClaims reads the members of a live order with what earlier orders bought for them.
+func queryClaims(ctx context.Context, tx Tx, o rewards.Order) ([]claim, error) {
+	return fetchAll(ctx, tx, func(row Row) (c claim, err error) {
+		err = row.Scan(toID(&c.AppID), toID(&c.RewardID), (*int64)(&c.Amount), toID(&c.UserID),
+			(*int64)(&c.RewardAmount), (*int64)(&c.Booked), (*int64)(&c.BookedShares), toFlag{&c.Uncounted},
+			&c.reward, &c.place)
+		return c, err
+	}, `SELECT app_id, reward_id, amount, user_id, reward_amount, booked,
+		CASE WHEN booked = 0 THEN 0 ELSE reward_shares + `+pastShares+` END, 1 - counted, number, reward_place`+ofOrder,
+		o.Number)
+}
+
+func plainClaims(claims []claim) []rewards.Claim {
+	list := make([]rewards.Claim, len(claims))
+	for i := range claims {
+		list[i] = claims[i].Claim
+	}
+	return list
+}
+
+// Members lists the members of an order in order of arrival. What was bought for them includes this order,
+// if it is booked.
+func (s *Store) Members(ctx context.Context, id rewards.OrderID) ([]rewards.Claim, error) {
+	return read(ctx, s, func(ctx context.Context, tx Tx) ([]rewards.Claim, error) {
+		o, found, err := fetchOne(ctx, tx, scanOrder, `SELECT `+orderColumns+` FROM orders WHERE id = ?1`, id[:])
+		if err != nil || !found {
+			return nil, err
+		}
+		if o.Number == 0 {
+			return pastClaims(ctx, tx, id)
+		}
+		claims, err := queryClaims(ctx, tx, o)
+		return plainClaims(claims), err
+	})
+}
+
+// pastClaims reads the members of an order that is not moved.
+func pastClaims(ctx context.Context, tx Tx, id rewards.OrderID) ([]rewards.Claim, error) {
+	return fetchAll(ctx, tx, func(row Row) (c rewards.Claim, err error) {
+		err = row.Scan(toID(&c.AppID), toID(&c.RewardID), (*int64)(&c.Amount), toID(&c.UserID),
+			(*int64)(&c.RewardAmount), (*int64)(&c.Booked), (*int64)(&c.BookedShares), toFlag{&c.Uncounted})
+		return c, err
+	}, `SELECT m.app_id, m.reward_id, m.amount, r.user_id, r.amount, r.booked, r.shares + coalesce((SELECT sum(a.shares)
+		FROM past_allocations a WHERE a.app_id = m.app_id AND a.reward_id = m.reward_id), 0), 1 - r.counted
+		FROM past_members m JOIN rewards r ON r.app_id = m.app_id AND r.id = m.reward_id
+		WHERE m.order_id = ?1 ORDER BY m.position`, id[:])
+}
+
+// insertMembers freezes the members of an order. From then on their rewards are executing. It fails
+// with ErrStale when one of them no longer waits.
+func insertMembers(ctx context.Context, tx Tx, o rewards.Order, members []rewards.Member) error {
+	frozen, taken := make([][]any, len(members)), make([][]any, len(members))
+	for i := range members {
+		m, place := &members[i], o.Number*placesOfOrder+int64(i)
+		frozen[i] = []any{place, m.AppID[:], m.RewardID[:], int64(m.Amount)}
+		taken[i] = []any{m.AppID[:], m.RewardID[:], place}
+	}
+	if err := sortArrivals(ctx, tx, 1); err != nil {
+		return err
+	}
+	_, err := execRows(ctx, tx, `INSERT INTO members (place, reward, amount, rest, shares, completes, before)
+		SELECT ?1, rowid, ?4, ?4, 0, 0, 0 FROM rewards WHERE app_id = ?2 AND id = ?3`,
+		`INSERT INTO members (place, app_id, reward_id, amount, rest, shares, completes, before)
+		SELECT place, app_id, reward_id, amount, amount, 0, 0, 0 FROM unnest(?1::bigint[], ?2::bytea[], ?3::bytea[],
+			?4::bigint[]) AS m (place, app_id, reward_id, amount)`, frozen)
+	if err != nil {
+		return err
+	}
+	// A reward that was bought in part waits as executing. Each statement names one status, so that a row is
+	// found by one look into the primary key; for a row of either status SQLite would build a temporary
+	// table, which takes three times as long.
+	n, err := execRows(ctx, tx, take+recorded, takeColumns(recorded), taken)
+	if err == nil && n < int64(len(members)) {
+		var again int64
+		again, err = execRows(ctx, tx, take+executing, takeColumns(executing), taken)
+		n += again
+	}
+	if err == nil && n != int64(len(members)) {
+		err = rewards.ErrStale
+	}
+	return err
+}
+
+// take puts a waiting reward of the status that follows into an order.
+const take = `UPDATE open_rewards SET status = ` + executing + `, waiting = 0, place = ?3
+		WHERE app_id = ?1 AND id = ?2 AND waiting = 1 AND status = `
+
+// takeColumns is take for a column of rewards. LATERAL with OFFSET 0 makes PostgreSQL look up each reward by its
+// key, whatever the table's statistics are.
+func takeColumns(status string) string {
+	return `UPDATE open_rewards r SET status = ` + executing + `, waiting = 0, place = taken.place
+		FROM unnest(?1::bytea[], ?2::bytea[], ?3::bigint[]) AS taken (app_id, id, place)
+		CROSS JOIN LATERAL (SELECT f.ctid AS row FROM open_rewards f WHERE f.app_id = taken.app_id
+			AND f.id = taken.id AND f.waiting = 1 AND f.status = ` + status + ` OFFSET 0) AS found
+		WHERE r.ctid = found.row`
+}
+
+// bookMembers stores what an order bought for its members, what that adds to their users' activity, and in
+// which spans of ids rewards are executed now.
+func bookMembers(ctx context.Context, tx Tx, o rewards.Order, claims []claim, results []rewards.Result) error {
+	booked := make([][]any, len(results))
+	var lots, spans [][]any
+	var marked executedSpan
+	for i := range results {
+		r, place := &results[i], o.Number*placesOfOrder+int64(i)
+		booked[i] = []any{
+			place, int64(r.Amount - r.Bought.Amount), int64(r.Bought.Shares), int64(flag(r.Cost() > 0)),
+			claims[i].place,
+		}
+		if r.ChangesHolding() {
+			lots = append(lots, []any{userHash(r.UserID), micros(o.SettledAt), place})
+		}
+		if span := spanOf(r.AppID, r.RewardID); r.Status == rewards.Executed && span != marked {
+			marked = span
+			spans = append(spans, span.columns())
+		}
+	}
+	err := execRowsLater(ctx, tx,
+		`UPDATE members SET rest = ?2, shares = ?3, completes = ?4, before = ?5 WHERE place = ?1`,
+		`UPDATE members m SET rest = b.rest, shares = b.shares, completes = b.completes::smallint, before = b.before
+		FROM unnest(?1::bigint[], ?2::bigint[], ?3::bigint[], ?4::bigint[], ?5::bigint[])
+			AS b (place, rest, shares, completes, before) WHERE m.place = b.place`, booked)
+	if err != nil {
+		return err
+	}
+	return errors.Join(addLots(ctx, tx, lots), addSpans(ctx, tx, spans))
+}
+
+func addLots(ctx context.Context, tx Tx, lots [][]any) error {
+	return execRowsLater(ctx, tx, `INSERT INTO lots (user_hash, at, place) VALUES (?1, ?2, ?3)`,
+		`INSERT INTO lots (user_hash, at, place) SELECT * FROM unnest(?1::bigint[], ?2::bigint[], ?3::bigint[])`, lots)
+}
+
+// partsOfReward selects the orders that carried the reward ?2 of the app ?1, with what they bought: the booked ones by
+// their places, the one that has it now, and those that are not moved.
+const partsOfReward = `SELECT o.id AS order_id, o.asset_id, o.generation, m.amount AS carried,
+		m.amount - m.rest AS bought, m.shares FROM (WITH RECURSIVE booked (place) AS (
+				SELECT r.place FROM rewards r WHERE r.app_id = ?1 AND r.id = ?2 AND r.place > 0
+				UNION ALL SELECT b.before FROM booked CROSS JOIN members b
+					WHERE b.place = booked.place AND b.before > 0)
+			SELECT place FROM booked UNION ALL SELECT w.place FROM open_rewards w WHERE w.app_id = ?1
+				AND w.status = ` + executing + ` AND w.id = ?2 AND w.waiting = 0) AS p
+		CROSS JOIN members m CROSS JOIN orders o
+		WHERE m.place = p.place AND o.number = p.place / 1024 AND o.number > 0
+	UNION ALL SELECT m.order_id, o.asset_id, o.generation, m.amount, coalesce(a.amount, 0), coalesce(a.shares, 0)
+		FROM past_members m JOIN orders o ON o.id = m.order_id LEFT JOIN past_allocations a
+			ON a.app_id = m.app_id AND a.reward_id = m.reward_id AND a.order_id = m.order_id
+		WHERE m.app_id = ?1 AND m.reward_id = ?2`

@@ -1,0 +1,86 @@
+package storetest
+
+import (
+	"errors"
+	"testing"
+
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+)
+
+// filled returns the end of an order with a fill.
+func (w *World) filled(o rewards.Order, qty money.Shares, price money.Price) rewards.OrderEnd {
+	from := o.State
+	o.State, o.BrokerStatus, o.FilledQty, o.FilledAvgPrice, o.FilledAt = rewards.OrderOpen, "filled", qty, price, w.Now()
+	return rewards.OrderEnd{From: from, Order: o, Book: w.book(o)}
+}
+
+// testSettleTogether: orders are booked in one transaction as one after the other. Each has what the one before
+// left of the house's shares, and one is seen at the broker for the first time.
+func testSettleTogether(t *testing.T, w *World) {
+	w.Give(t, 400_000)
+	check(t, w.Settle(t, w.Open(t), "filled", 5_000_000, dollar200))
+	w.houseShares(t, "topped up", 3_000_000)
+	plan := func(amount money.USD) (rewards.Reward, rewards.Order) {
+		t.Helper()
+		given, r := w.Give(t, amount), w.planRequest(t)
+		r.Limits.Price, r.Limits.UseHouse = dollar200, true
+		o, hold, err := w.PlanOrder(t.Context(), w.lease, r)
+		if err != nil || hold != rewards.NoHold || o.House >= 0 {
+			t.Fatalf("an order of %s, %s of the house: hold %d, %v", o.Notional, o.House, hold, err)
+		}
+		return given, o
+	}
+	whole, first := plan(1_200_000)
+	split, second := plan(5_000_000)
+	third := w.openFor(t, w.Users[1], "KO", 2_000_000)
+	first, err := w.BeginAttempt(t.Context(), w.lease, first, w.Now(), w.Now())
+	check(t, err)
+	before := w.events(t, w.App, rewards.AllEvents, 200)
+	n, err := w.SettleOrders(t.Context(), w.lease, w.filled(first, 5_000_000, dollar200),
+		w.filled(w.Accept(t, second), 46_400_000, dollar200/2), w.filled(third, 10_000_000, dollar200))
+	if n != 3 || err != nil {
+		t.Fatalf("booked %d, %v; want all three", n, err)
+	}
+	w.houseShares(t, "gave the rest to the second", 0)
+	w.wantRows(t, "shares of the first", 6_000_000, `SELECT shares FROM allocations WHERE amount = 1200000`)
+	w.wantRows(t, "dollars of the second", 4_840_000, `SELECT amount FROM allocations WHERE shares = 48400000`)
+	w.wantRows(t, "settled orders", 4, `SELECT count(*) FROM orders WHERE state = 6`)
+	if got := w.reward(t, split); got.Status != rewards.Executing || got.Booked != 4_840_000 {
+		t.Errorf("the second award is %s with %s bought, want the rest to wait", got.Status, got.Booked)
+	}
+	w.listed(t, rewards.Executing, split)
+	if got := w.reward(t, whole); got.Status != rewards.Executed {
+		t.Errorf("the first award is %s", got.Status)
+	}
+	after := w.events(t, w.App, rewards.AllEvents, 200)
+	if len(after) != len(before)+2 {
+		t.Errorf("%d events, want one for each completed award: %v", len(after)-len(before), described(after))
+	}
+}
+
+// testSettleAllOrNone: when one order cannot be booked, the orders before it are not booked either.
+func testSettleAllOrNone(t *testing.T, w *World) {
+	settled := w.openFor(t, w.Users[0], "AAPL", 1_000_000)
+	check(t, w.Settle(t, settled, "filled", 5_000_000, dollar200))
+	half := w.filled(w.openFor(t, w.Users[0], "TSLA", 1_000_000), 5_000_000, dollar200)
+	half.Book = func([]rewards.Claim, money.Shares) (rewards.Settlement, error) {
+		return rewards.Settlement{}, rewards.ErrHalfBought
+	}
+	fine := w.filled(w.openFor(t, w.Users[0], "KO", 2_000_000), 10_000_000, dollar200)
+	before := read(t, w.LiveOrders)
+	for _, test := range []struct {
+		last rewards.OrderEnd
+		want error
+	}{{w.filled(settled, 5_000_000, dollar200), rewards.ErrStale}, {half, rewards.ErrHalfBought}} {
+		if n, err := w.SettleOrders(t.Context(), w.lease, fine, test.last); n != 0 || !errors.Is(err, test.want) {
+			t.Errorf("booked %d, %v; want %v", n, err, test.want)
+		}
+		wantEqual(t, "live orders", before, read(t, w.LiveOrders))
+		w.wantRows(t, "allocations", 1, `SELECT count(*) FROM allocations`)
+		w.houseShares(t, "after a failed booking", 0)
+	}
+	if n, err := w.SettleOrders(t.Context(), w.lease, fine); n != 1 || err != nil {
+		t.Errorf("booked %d, %v; want the one that can be", n, err)
+	}
+}
