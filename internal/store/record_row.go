@@ -66,7 +66,7 @@ func (b byRow) insertNew(ctx context.Context, requests []int) error {
 	}
 	_, err := b.tx.ExecEach(ctx, `INSERT INTO rewards (app_id, id, user_id, idempotency_key, fingerprint, amount,
 		asset_id, symbol, source, metadata, counted, room)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, zeroblob(20))`, rows)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, x'0000000000000000000000000000000000000000')`, rows)
 	if err == nil {
 		b.created = append(b.created, requests...)
 	}
