@@ -2,16 +2,16 @@ package store
 
 import (
 	"context"
-	"errors"
 
 	"stockrewards/internal/rewards"
 )
 
-// A member of an order has a place: the order's number x 1,024 + its position in the order. The number
-// after the last one begins the places of the next order. A reward has the place in the last order that was
-// booked for it, and each member that of its reward in the order before, so that all orders of a reward
-// are found. See LAYOUT.md.
+// A member of an order has a place: the order's number x 1,024 + its position in the order. A reward has the
+// place in the last order that was booked for it, and each member that of its reward in the order before, so
+// that all orders of a reward are found. See LAYOUT.md.
 const placesOfOrder = 1024
+
+func placeOf(o rewards.Order, position int) int64 { return o.Number*placesOfOrder + int64(position) }
 
 // ofOrder are the members of the order with the number ?1, in order of arrival. The view member_rewards has
 // the columns of their rewards too.
@@ -82,19 +82,16 @@ func pastClaims(ctx context.Context, tx Tx, id rewards.OrderID) ([]rewards.Claim
 func insertMembers(ctx context.Context, tx Tx, o rewards.Order, members []rewards.Member) error {
 	frozen, taken := make([][]any, len(members)), make([][]any, len(members))
 	for i := range members {
-		m, place := &members[i], o.Number*placesOfOrder+int64(i)
-		frozen[i] = []any{place, m.AppID[:], m.RewardID[:], int64(m.Amount)}
+		m, place := &members[i], placeOf(o, i)
+		frozen[i] = []any{
+			place, m.AppID[:], m.RewardID[:], int64(m.Amount), int64(m.Amount), int64(0), int64(0), int64(0),
+		}
 		taken[i] = []any{m.AppID[:], m.RewardID[:], place}
 	}
 	if err := sortArrivals(ctx, tx, 1); err != nil {
 		return err
 	}
-	_, err := execRows(ctx, tx, `INSERT INTO members (place, reward, amount, rest, shares, completes, before)
-		SELECT ?1, rowid, ?4, ?4, 0, 0, 0 FROM rewards WHERE app_id = ?2 AND id = ?3`,
-		`INSERT INTO members (place, app_id, reward_id, amount, rest, shares, completes, before)
-		SELECT place, app_id, reward_id, amount, amount, 0, 0, 0 FROM unnest(?1::bigint[], ?2::bytea[], ?3::bytea[],
-			?4::bigint[]) AS m (place, app_id, reward_id, amount)`, frozen)
-	if err != nil {
+	if err := addMembers(ctx, tx, frozen); err != nil {
 		return err
 	}
 	// A reward that was bought in part waits as executing. Each statement names one status, so that a row is
@@ -108,6 +105,19 @@ func insertMembers(ctx context.Context, tx Tx, o rewards.Order, members []reward
 	}
 	if err == nil && n != int64(len(members)) {
 		err = rewards.ErrStale
+	}
+	return err
+}
+
+// addMembers stores members: place, app, reward, amount, rest, shares, completes and before.
+func addMembers(ctx context.Context, tx Tx, rows [][]any) error {
+	n, err := execRows(ctx, tx, `INSERT INTO members (place, reward, amount, rest, shares, completes, before)
+		SELECT ?1, rowid, ?4, ?5, ?6, ?7, ?8 FROM rewards WHERE app_id = ?2 AND id = ?3`,
+		`INSERT INTO members (place, app_id, reward_id, amount, rest, shares, completes, before)
+		SELECT * FROM unnest(?1::bigint[], ?2::bytea[], ?3::bytea[], ?4::bigint[], ?5::bigint[], ?6::bigint[],
+			?7::bigint[], ?8::bigint[])`, rows)
+	if err == nil && n != int64(len(rows)) {
+		err = errNotStored
 	}
 	return err
 }
@@ -133,7 +143,7 @@ func bookMembers(ctx context.Context, tx Tx, o rewards.Order, claims []claim, re
 	var lots, spans [][]any
 	var marked executedSpan
 	for i := range results {
-		r, place := &results[i], o.Number*placesOfOrder+int64(i)
+		r, place := &results[i], placeOf(o, i)
 		booked[i] = []any{
 			place, int64(r.Amount - r.Bought.Amount), int64(r.Bought.Shares), int64(flag(r.Cost() > 0)),
 			claims[i].place,
@@ -154,7 +164,10 @@ func bookMembers(ctx context.Context, tx Tx, o rewards.Order, claims []claim, re
 	if err != nil {
 		return err
 	}
-	return errors.Join(addLots(ctx, tx, lots), addSpans(ctx, tx, spans))
+	if err := addLots(ctx, tx, lots); err != nil {
+		return err
+	}
+	return addSpans(ctx, tx, spans)
 }
 
 func addLots(ctx context.Context, tx Tx, lots [][]any) error {

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"stockrewards/internal/rewards"
@@ -61,7 +60,7 @@ func moveOrder(ctx context.Context, tx Tx, o rewards.Order) (err error) {
 	}
 	var members, places, lots, spans, past [][]any
 	for i := range list {
-		m, place := &list[i], o.Number*placesOfOrder+list[i].position
+		m, place := &list[i], placeOf(o, i)
 		if m.position != int64(i) || i >= placesOfOrder {
 			return fmt.Errorf("store: cannot move the members of order %s: member %d has the position %d",
 				o.ID, i, m.position)
@@ -81,25 +80,23 @@ func moveOrder(ctx context.Context, tx Tx, o rewards.Order) (err error) {
 		}
 		past = append(past, []any{m.AppID[:], m.RewardID[:], o.ID[:]})
 	}
-	return errors.Join(moveRows(ctx, tx, o, members, places, past), addLots(ctx, tx, lots), addSpans(ctx, tx, spans))
+	if err := moveRows(ctx, tx, o, members, places, past); err != nil {
+		return err
+	}
+	if err := addLots(ctx, tx, lots); err != nil {
+		return err
+	}
+	return addSpans(ctx, tx, spans)
 }
 
 func moveRows(ctx context.Context, tx Tx, o rewards.Order, members, places, past [][]any) error {
 	if _, err := tx.Exec(ctx, `UPDATE orders SET number = ?2 WHERE id = ?1`, o.ID[:], o.Number); err != nil {
 		return err
 	}
-	n, err := execRows(ctx, tx, `INSERT INTO members (place, reward, amount, rest, shares, completes, before)
-		SELECT ?1, rowid, ?4, ?5, ?6, ?7, ?8 FROM rewards WHERE app_id = ?2 AND id = ?3`,
-		`INSERT INTO members (place, app_id, reward_id, amount, rest, shares, completes, before)
-		SELECT * FROM unnest(?1::bigint[], ?2::bytea[], ?3::bytea[], ?4::bigint[], ?5::bigint[], ?6::bigint[],
-			?7::bigint[], ?8::bigint[])`, members)
-	if err == nil && n != int64(len(members)) {
-		err = errNotStored
-	}
-	if err != nil {
+	if err := addMembers(ctx, tx, members); err != nil {
 		return err
 	}
-	err = execRowsLater(ctx, tx, `UPDATE rewards SET place = ?3, shares = shares + ?4 WHERE app_id = ?1 AND id = ?2`,
+	err := execRowsLater(ctx, tx, `UPDATE rewards SET place = ?3, shares = shares + ?4 WHERE app_id = ?1 AND id = ?2`,
 		`UPDATE rewards r SET place = b.place, shares = r.shares + b.shares
 		FROM unnest(?1::bytea[], ?2::bytea[], ?3::bigint[], ?4::bigint[]) AS b (app_id, id, place, shares)
 		WHERE r.app_id = b.app_id AND r.id = b.id`, places)

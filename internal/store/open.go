@@ -70,7 +70,7 @@ func bookStatuses(
 		}
 		stored[i] = []any{
 			r.AppID[:], r.RewardID[:], int64(status), int64(r.Bought.Amount), micros(r.ExecutedAt), r.Reason,
-			o.Number*placesOfOrder + int64(i), int64(r.Bought.Shares), claims[i].reward,
+			placeOf(o, i), int64(r.Bought.Shares), claims[i].reward,
 		}
 	}
 	// LATERAL as in insertMembers.
