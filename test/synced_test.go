@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -69,6 +70,31 @@ func TestEveryAnswerFollowsASync(t *testing.T) {
 			t.Errorf("a sync takes %s, but the reward was answered after %s", slow, took)
 		}
 	}
+}
+
+// What a client reads is on the disk too: an award is not listed before the sync of its commit.
+func TestWhatIsReadIsSynced(t *testing.T) {
+	t.Parallel()
+	const slow = 300 * time.Millisecond
+	s := newService(t, t.TempDir())
+	s.command("fulfillment", "pause", "--reason", "only clients write")
+	s.start()
+	user := s.newUser("anna")
+	s.traceSyncs(fmt.Sprint("delay_enter=", slow.Microseconds()))
+	began := time.Now()
+	var given sync.WaitGroup
+	given.Go(func() {
+		if _, err := s.request(t.Context(), "POST", "/v1/rewards", giving(user, "read-early", "5", "AAPL")); err != nil {
+			t.Error(err)
+		}
+	})
+	eventually(t, "the list", 20*time.Second, func() bool {
+		return strings.Contains(string(s.must(200, "GET", "/v1/rewards?userId="+user, "").body), "read-early")
+	})
+	if took := time.Since(began); took < slow {
+		t.Errorf("a sync takes %s, but the award was listed after %s", slow, took)
+	}
+	given.Wait()
 }
 
 // A backup gets its name only after its content is synced, and the command ends only after

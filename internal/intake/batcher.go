@@ -1,11 +1,11 @@
 package intake
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"stockrewards/internal/rewards"
@@ -27,7 +27,7 @@ type request[Q, A any] struct {
 
 // bulk is a batch of a client: requests that are queued together.
 type bulk struct {
-	open int           // requests without an outcome; only the goroutine that commits uses it
+	open int           // requests without an answer; only the goroutine that answers uses it
 	done chan struct{} // closed when every request has its outcome
 }
 
@@ -43,23 +43,30 @@ func (q *request[Q, A]) answered() {
 	}
 }
 
-// batcher commits one kind of request in batches. It is safe for concurrent use.
+// batcher commits one kind of request in batches. While a batch becomes durable, the next one is
+// committed. It is safe for concurrent use.
 type batcher[Q, A any] struct {
 	store   func(ctx context.Context, batch []Q) ([]A, error)
-	created func(A) bool // reports whether an outcome created a reward
+	durable func(ctx context.Context) error // makes what store committed durable
+	created func(A) bool                    // reports whether an outcome created a reward
 	observe func(Commit)
-	began   atomic.Pointer[time.Time] // start of the commit in progress; nil without one
 
 	timer *time.Timer // ends the rest of bulks
 
 	mu     sync.Mutex
 	queue  fairQueue[Q, A]
+	open   int       // batches that are being committed, or become durable
+	moved  time.Time // when the first of them began, or the last one before them ended
 	closed bool
 	wake   chan struct{} // has a token while there may be work
 }
 
-func newBatcher[Q, A any](store func(context.Context, []Q) ([]A, error), created func(A) bool) *batcher[Q, A] {
-	return &batcher[Q, A]{store: store, created: created, observe: func(Commit) {}, wake: make(chan struct{}, 1)}
+func newBatcher[Q, A any](
+	store func(context.Context, []Q) ([]A, error), durable func(context.Context) error, created func(A) bool,
+) *batcher[Q, A] {
+	return &batcher[Q, A]{
+		store: store, durable: durable, created: created, observe: func(Commit) {}, wake: make(chan struct{}, 1),
+	}
 }
 
 // commitOne queues a request and waits for its outcome. If ctx ends first, the request may
@@ -140,15 +147,27 @@ func (b *batcher[Q, A]) rouse() {
 	}
 }
 
-// run commits batches until ctx ends, then what is queued, and returns.
+// run commits batches until ctx ends, then what is queued, and returns when all of it is answered.
 func (b *batcher[Q, A]) run(ctx context.Context, after func(created bool)) {
+	const (
+		ahead = 4 // batches that may be committed while an earlier one is not durable yet
+		crowd = 8 // queued requests that are worth that: a commit of fewer costs too much for each
+	)
+	inEffect := make(chan *committed[Q, A], ahead)
+	var answering sync.WaitGroup
+	answering.Go(func() { b.answerAll(context.WithoutCancel(ctx), inEffect) })
 	drain := func() {
 		for {
-			more, created := b.step(context.WithoutCancel(ctx))
-			if !more {
+			c := b.next(context.WithoutCancel(ctx))
+			if c == nil {
 				return
 			}
-			after(created)
+			after(c.created)
+			if b.depth() < crowd {
+				b.answer(context.WithoutCancel(ctx), []*committed[Q, A]{c})
+			} else {
+				inEffect <- c
+			}
 			runtime.Gosched() // clients who can run send their next request: a larger commit costs hardly more
 		}
 	}
@@ -161,6 +180,8 @@ func (b *batcher[Q, A]) run(ctx context.Context, after func(created bool)) {
 			b.closed = true
 			b.mu.Unlock()
 			drain()
+			close(inEffect)
+			answering.Wait()
 			return
 		}
 	}
@@ -169,74 +190,124 @@ func (b *batcher[Q, A]) run(ctx context.Context, after func(created bool)) {
 // step commits and answers one batch. It reports whether any request was queued, and whether
 // a reward was created.
 func (b *batcher[Q, A]) step(ctx context.Context) (more, created bool) {
+	c := b.next(ctx)
+	if c == nil {
+		return false, false
+	}
+	b.answer(ctx, []*committed[Q, A]{c})
+	return true, c.created
+}
+
+// committed is a batch that was stored, but is not durable yet.
+type committed[Q, A any] struct {
+	batch   []*request[Q, A]
+	commits []Commit // one, unless a part of the batch failed
+	created bool     // a reward was
+}
+
+// next commits one batch. It returns nil when no request is queued.
+func (b *batcher[Q, A]) next(ctx context.Context) *committed[Q, A] {
 	b.mu.Lock()
 	if b.closed {
 		b.queue.rest = time.Time{}
 	}
-	batch, left, resting := b.queue.take(), b.queue.all().requests, b.queue.resting()
+	began := time.Now()
+	c := &committed[Q, A]{batch: b.queue.take()}
+	left, resting := b.queue.all().requests, b.queue.resting()
+	if len(c.batch) > 0 {
+		if b.open++; b.open == 1 {
+			b.moved = began
+		}
+	}
 	b.mu.Unlock()
-	if len(batch) == 0 {
+	if len(c.batch) == 0 {
 		if left > 0 {
 			b.later(resting)
 		}
-		return false, false
+		return nil
 	}
-	began := time.Now()
-	created = b.commit(ctx, batch)
+	b.commit(ctx, c, c.batch)
 	b.mu.Lock()
-	b.queue.committed(batch, time.Since(began))
+	b.queue.committed(c.batch, time.Since(began))
 	b.mu.Unlock()
-	return true, created
+	return c
 }
 
-// commit stores the batch and answers its requests. After an error that one request may have
-// caused it stores the halves separately, so that only that request fails. It reports
-// whether a reward was created.
-func (b *batcher[Q, A]) commit(ctx context.Context, batch []*request[Q, A]) bool {
-	contents := make([]Q, len(batch))
-	for n, q := range batch {
+// commit stores a part of the batch, at first all of it, and sets the outcomes of its requests. After an
+// error that one request may have caused it stores the halves separately, so that only that request fails.
+func (b *batcher[Q, A]) commit(ctx context.Context, c *committed[Q, A], part []*request[Q, A]) {
+	contents := make([]Q, len(part))
+	for n, q := range part {
 		contents[n] = q.content
 	}
-	outcomes, err := b.record(ctx, contents)
-	if err != nil && len(batch) > 1 && rewards.CodeOf(err) != rewards.CodeUnavailable {
-		half := len(batch) / 2
-		first := b.commit(ctx, batch[:half])
-		return b.commit(ctx, batch[half:]) || first
-	}
-	created := false
-	for n, q := range batch {
+	began := time.Now()
+	outcomes, err := b.store(ctx, contents)
+	created := 0
+	for n, q := range part {
 		if q.err = err; err == nil {
 			q.outcome = outcomes[n]
-			created = created || b.created(q.outcome)
+			if b.created(q.outcome) {
+				created++
+			}
 		}
-		q.answered()
 	}
-	return created
+	c.commits = append(c.commits, Commit{Requests: len(part), Created: created, Took: time.Since(began), Err: err})
+	c.created = c.created || created > 0
+	if err != nil && len(part) > 1 && rewards.CodeOf(err) != rewards.CodeUnavailable {
+		half := len(part) / 2
+		b.commit(ctx, c, part[:half])
+		b.commit(ctx, c, part[half:])
+	}
 }
 
-// record stores a batch and reports the commit to the observer.
-func (b *batcher[Q, A]) record(ctx context.Context, batch []Q) ([]A, error) {
+// answerAll answers batches until the channel is closed: all that are committed at once.
+func (b *batcher[Q, A]) answerAll(ctx context.Context, from <-chan *committed[Q, A]) {
+	for c := range from {
+		list := []*committed[Q, A]{c}
+		for more := true; more; {
+			select {
+			case c, more = <-from:
+				if more {
+					list = append(list, c)
+				}
+			default:
+				more = false
+			}
+		}
+		b.answer(ctx, list)
+	}
+}
+
+// answer makes batches durable, and answers their requests.
+func (b *batcher[Q, A]) answer(ctx context.Context, list []*committed[Q, A]) {
 	began := time.Now()
-	b.began.Store(&began)
-	outcomes, err := b.store(ctx, batch)
-	b.began.Store(nil)
-	c := Commit{Requests: len(batch), Took: time.Since(began), Err: err}
-	for _, o := range outcomes {
-		if b.created(o) {
-			c.Created++
+	err := b.durable(ctx)
+	took := time.Since(began)
+	for _, c := range list {
+		for _, done := range c.commits {
+			if done.Err == nil {
+				done.Took, done.Err = done.Took+took, err
+			}
+			b.observe(done)
+		}
+		for _, q := range c.batch {
+			q.err = cmp.Or(q.err, err)
+			q.answered()
 		}
 	}
-	b.observe(c)
-	return outcomes, err
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.open, b.moved = b.open-len(list), time.Now()
 }
 
-// busy returns how long the commit in progress has taken so far; zero without one.
+// busy returns for how long no batch was answered, while there is one; zero without one.
 func (b *batcher[Q, A]) busy() time.Duration {
-	began := b.began.Load()
-	if began == nil {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.open == 0 {
 		return 0
 	}
-	return time.Since(*began)
+	return time.Since(b.moved)
 }
 
 // depth returns the number of queued requests.

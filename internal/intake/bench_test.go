@@ -28,6 +28,8 @@ func (noStore) ReverseRewards(_ context.Context, batch []rewards.NewReversal) ([
 	return make([]rewards.ReversalOutcome, len(batch)), nil
 }
 
+func (noStore) Durable(context.Context) error { return nil }
+
 func running(b *testing.B) *intake.Intake {
 	b.Helper()
 	i := intake.New(noStore{}, func() {})

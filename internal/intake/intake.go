@@ -12,7 +12,8 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// Store commits batches. The outcomes equal those of the requests one after the other.
+// Store commits batches. The outcomes equal those of the requests one after the other. A commit is in
+// effect when its method returns, and durable when a later call of Durable returns.
 type Store interface {
 	// RecordRewards returns an outcome for each request, or fails for the whole batch.
 	// CodeUnavailable means that no request of the batch can be committed now; any other
@@ -24,6 +25,8 @@ type Store interface {
 	ChangeUsers(ctx context.Context, batch []rewards.UserChange) ([]rewards.UserOutcome, error)
 	// ReverseRewards does the same for requests to take awards back.
 	ReverseRewards(ctx context.Context, batch []rewards.NewReversal) ([]rewards.ReversalOutcome, error)
+	// Durable waits until everything that is committed is durable. When it fails, what was not may be lost.
+	Durable(ctx context.Context) error
 }
 
 // requestBytes is the size of a request without its strings.
@@ -51,12 +54,12 @@ type Commit struct {
 func New(store Store, recorded func()) *Intake {
 	return &Intake{
 		recorded: recorded,
-		rewards: newBatcher(store.RecordRewards, func(o rewards.Outcome) bool {
+		rewards: newBatcher(store.RecordRewards, store.Durable, func(o rewards.Outcome) bool {
 			return o.Verdict == rewards.Created
 		}),
-		users:   newBatcher(store.CreateUsers, func(rewards.UserOutcome) bool { return false }),
-		changes: newBatcher(store.ChangeUsers, func(rewards.UserOutcome) bool { return false }),
-		backs:   newBatcher(store.ReverseRewards, func(rewards.ReversalOutcome) bool { return false }),
+		users:   newBatcher(store.CreateUsers, store.Durable, func(rewards.UserOutcome) bool { return false }),
+		changes: newBatcher(store.ChangeUsers, store.Durable, func(rewards.UserOutcome) bool { return false }),
+		backs:   newBatcher(store.ReverseRewards, store.Durable, func(rewards.ReversalOutcome) bool { return false }),
 	}
 }
 
@@ -153,7 +156,7 @@ func (i *Intake) after(created bool) {
 	}
 }
 
-// Busy returns how long the commit in progress has taken so far; zero without one.
+// Busy returns for how long no batch was committed and durable, while there is one; zero without one.
 func (i *Intake) Busy() time.Duration {
 	return max(i.rewards.busy(), i.users.busy(), i.changes.busy(), i.backs.busy())
 }

@@ -20,6 +20,7 @@ type gate struct {
 	mu      sync.Mutex
 	batches []int
 	keys    map[rewards.AppID][]string // in the order of the commits
+	sync    chan error                 // ends a Durable with this error; nil: what is committed is durable
 }
 
 func (g *gate) CreateUsers(ctx context.Context, batch []rewards.User) ([]rewards.UserOutcome, error) {
@@ -75,6 +76,13 @@ func (g *gate) RecordRewards(_ context.Context, batch []rewards.NewReward) ([]re
 		outcomes[i] = rewards.Outcome{Verdict: rewards.Created, Reward: rewards.Reward{IdempotencyKey: r.IdempotencyKey}}
 	}
 	return outcomes, nil
+}
+
+func (g *gate) Durable(context.Context) error {
+	if g.sync == nil {
+		return nil
+	}
+	return <-g.sync
 }
 
 // world runs an intake with a gate in fake time.

@@ -13,7 +13,8 @@ import (
 // Engine is what differs between databases. Queries are written once, with numbered parameters
 // (?1).
 type Engine interface {
-	// Read runs f over one snapshot of the committed state. It retries f only when the
+	// Read runs f over one snapshot of the committed state. What f read is durable when Read returns,
+	// not before. It retries f only when the
 	// connection is lost before f read anything. When ctx ends, it interrupts the running
 	// statement and fails with rewards.CodeUnavailable.
 	Read(ctx context.Context, f func(context.Context, Tx) error) error
@@ -27,8 +28,12 @@ type Engine interface {
 	Write(ctx context.Context, f func(context.Context, Tx) error) error
 	// WriteForClients is Write for client requests. It excludes other WriteForClients calls, but
 	// may run at the same time as a Write. It fails with ErrUnknownOutcome when the outcome of
-	// the commit is unknown and the process can go on.
+	// the commit is unknown and the process can go on. Its commit is in effect when it returns, but
+	// durable only when a later Durable has returned: nobody may learn of it before.
 	WriteForClients(ctx context.Context, f func(context.Context, Tx) error) error
+	// Durable waits until every commit that is in effect is durable. When it fails, with
+	// rewards.CodeUnavailable, the outcome of those that were not is unknown.
+	Durable(ctx context.Context) error
 	// WriteBooks is Write for client requests that change what Write changes too: it excludes Write
 	// calls, but need not exclude WriteForClients calls. It fails as WriteForClients does.
 	WriteBooks(ctx context.Context, f func(context.Context, Tx) error) error

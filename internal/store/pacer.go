@@ -2,18 +2,22 @@ package store
 
 import (
 	"context"
+	"math"
 	"sync"
 	"time"
 )
 
-// Client writes come first. While clients write, every other writer pauses after each write, by the
-// square of the clients' share of the time. Fulfillment thus hardly delays recording at full load,
-// keeps up at half load, and does not pause without load.
+// Client writes come first. While clients write, every other writer pauses after each write, the longer the more
+// requests a client write has, because they came while the writer was busy. At full load fulfillment thus has
+// a tenth of the time or less, and hardly delays recording. While few requests come it has up to two thirds,
+// and without load it does not pause.
 const (
-	pauseExclusive  = 8                    // pause after a write, as a multiple of its duration, at full client load
-	pauseConcurrent = 1                    // the same on a ConcurrentWriter
-	maxPause        = time.Second          // so that a lease is renewed even when a write was slow
-	clientsIdle     = 5 * time.Millisecond // after this long without a client write nobody pauses
+	crowd          = 8                    // requests in a client write with which a pause is as long as the write before
+	leastPause     = 0.5                  // the shortest pause, as a multiple of that write
+	mostPause      = 16                   // the longest pause, likewise
+	mostConcurrent = 1                    // the same on a ConcurrentWriter
+	maxPause       = time.Second          // so that a lease is renewed even when a write was slow
+	clientsIdle    = 5 * time.Millisecond // after this long without a client write nobody pauses
 )
 
 // ConcurrentWriter marks an Engine whose WriteForClients runs at the same time as a Write.
@@ -25,20 +29,19 @@ type ConcurrentWriter interface {
 
 // pacer makes other writers pause while clients write.
 type pacer struct {
-	multiple int64 // pauseExclusive or pauseConcurrent
+	most float64 // mostPause or mostConcurrent
 
 	mu          sync.Mutex
 	pausedUntil time.Time
-	clientsSeen time.Time     // the last client write
-	clientsBusy time.Duration // of client writes since otherWrite
-	otherWrite  time.Time     // the last write of the others
+	clientsSeen time.Time // the last client write
+	crowd       float64   // requests in a client write, lately
 }
 
 func newPacer(e Engine) *pacer {
 	if _, concurrent := e.(ConcurrentWriter); concurrent {
-		return &pacer{multiple: pauseConcurrent}
+		return &pacer{most: mostConcurrent}
 	}
-	return &pacer{multiple: pauseExclusive}
+	return &pacer{most: mostPause}
 }
 
 // wait waits until another writer may write.
@@ -59,26 +62,31 @@ func (p *pacer) rest(now time.Time) time.Duration {
 }
 
 // otherWrote notes a write of another writer.
-func (p *pacer) otherWrote(took time.Duration) {
+func (p *pacer) otherWrote(held time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	elapsed := max(1, now.Sub(p.otherWrite).Microseconds())
-	permille := min(p.clientsBusy.Microseconds(), elapsed) * 1000 / elapsed // share of the time used by clients
-	pause := took * time.Duration(p.multiple*permille*permille) / 1e6
-	p.pausedUntil = now.Add(min(pause, maxPause))
-	if p.clientsSeen.After(now.Add(-took - clientsIdle)) { // this write may have delayed them
+	const steep = 3 // a crowd twice as large makes the pause eight times as long
+	multiple := min(max(math.Pow(p.crowd/crowd, steep), leastPause), p.most)
+	p.pausedUntil = now.Add(min(time.Duration(multiple*float64(held)), maxPause))
+	if p.clientsSeen.After(now.Add(-held - clientsIdle)) { // this write may have delayed them
 		p.clientsSeen = now
 	}
-	p.clientsBusy, p.otherWrite = 0, now
 }
 
 // clientsWrote notes a write for clients.
-func (p *pacer) clientsWrote(took time.Duration) {
+func (p *pacer) clientsWrote() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.clientsBusy += took
 	p.clientsSeen = time.Now()
+}
+
+// recorded notes the number of requests in a write for clients.
+func (p *pacer) recorded(requests int) {
+	const weight, most = 1.0 / 64, 4 * crowd
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.crowd += (float64(min(requests, most)) - p.crowd) * weight
 }
 
 // Sleep waits for d. It returns early with the context's error when ctx ends.

@@ -19,10 +19,12 @@ type slow struct {
 
 func newSlow() *slow { return &slow{turn: make(chan struct{}, 1)} }
 
-func (e *slow) take(took time.Duration) {
+func (e *slow) run(ctx context.Context, took time.Duration, f func(context.Context, store.Tx) error) error {
 	e.turn <- struct{}{}
+	defer func() { <-e.turn }()
+	err := f(ctx, none{})
 	time.Sleep(took)
-	<-e.turn
+	return err
 }
 
 func (e *slow) Read(ctx context.Context, f func(context.Context, store.Tx) error) error {
@@ -31,20 +33,19 @@ func (e *slow) Read(ctx context.Context, f func(context.Context, store.Tx) error
 
 func (e *slow) Write(ctx context.Context, f func(context.Context, store.Tx) error) error {
 	const took = 10 * time.Millisecond
-	e.take(took)
 	e.others += took
-	return f(ctx, none{})
+	return e.run(ctx, took, f)
 }
 
 func (e *slow) WriteForClients(ctx context.Context, f func(context.Context, store.Tx) error) error {
-	e.take(time.Millisecond)
-	return f(ctx, none{})
+	return e.run(ctx, time.Millisecond, f)
 }
 
 func (e *slow) WriteBooks(ctx context.Context, f func(context.Context, store.Tx) error) error {
 	return e.WriteForClients(ctx, f)
 }
 
+func (e *slow) Durable(context.Context) error        { return nil }
 func (e *slow) Backup(context.Context, string) error { return nil }
 func (e *slow) Failed() <-chan error                 { return nil }
 func (e *slow) Close() error                         { return nil }
@@ -56,24 +57,31 @@ func (none) Exec(context.Context, string, ...any) (int64, error)                
 func (none) ExecEach(context.Context, string, [][]any) (int64, error)           { return 0, nil }
 func (none) Query(context.Context, func(store.Row) error, string, ...any) error { return nil }
 
-// othersShare is the share of a second that other writers use, while clients write and rest in turn;
-// without clients when rest is negative.
-func othersShare(t *testing.T, rest time.Duration) float64 {
+// othersShare is the share of a second that other writers use, while a client writes that many requests
+// at once, again and again. Without any, nobody writes.
+func othersShare(t *testing.T, requests int) float64 {
 	t.Helper()
 	e := newSlow()
 	s, err := store.New(t.Context(), e, time.Now, zeros{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	record := func() {
+		if _, err := s.RecordRewards(t.Context(), make([]rewards.NewReward, requests)); err != nil {
+			t.Error(err)
+		}
+	}
+	const before = 300 // commits after which the pacer knows the load
+	for range before {
+		record()
+	}
 	ctx, stop := context.WithTimeout(t.Context(), time.Second)
 	defer stop()
 	var load sync.WaitGroup
-	if rest >= 0 {
+	if requests > 0 {
 		load.Go(func() {
-			for ; ctx.Err() == nil; time.Sleep(rest) {
-				if _, err := s.RecordRewards(ctx, make([]rewards.NewReward, 1)); err != nil {
-					t.Error(err)
-				}
+			for ; ctx.Err() == nil; time.Sleep(time.Millisecond) {
+				record()
 			}
 		})
 	}
@@ -90,20 +98,22 @@ type zeros struct{}
 
 func (zeros) Read(b []byte) (int, error) { clear(b); return len(b), nil }
 
+// The more requests come together, the less of the time others write.
 func TestOthersPauseWhileClientsWrite(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		rest        time.Duration // of clients after a write of a millisecond
+		requests    int // in a client write
 		least, most float64
 	}{
-		"full load":  {0, 0.08, 0.15},
-		"half load":  {time.Millisecond, 0.2, 0.4},
-		"no clients": {-1, 0.95, 1.02}, // the last write ends later
+		"a crowd":    {64, 0.04, 0.08},
+		"some":       {8, 0.42, 0.55},
+		"one":        {1, 0.55, 0.7},
+		"no clients": {0, 0.95, 1.02}, // the last write ends later
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				if share := othersShare(t, c.rest); share < c.least || share > c.most {
+				if share := othersShare(t, c.requests); share < c.least || share > c.most {
 					t.Errorf("others write in %.2f of the time, want %.2f to %.2f", share, c.least, c.most)
 				}
 			})

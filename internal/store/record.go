@@ -9,7 +9,7 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// RecordRewards answers requests to award stock in one transaction, as if they had come one by
+// RecordRewards answers requests to award stock in one transaction (see Durable), as if they had come one by
 // one in the order of batch, even when a key occurs twice or its first request is refused.
 // After an error no reward is stored; with CodeUnavailable that is unknown. A row that cannot
 // be stored fails the whole batch: the caller retries in smaller batches. When the outcome of a
@@ -37,6 +37,7 @@ func untilKnown(ctx context.Context, commit func() error) error {
 }
 
 func (s *Store) recordOnce(ctx context.Context, r *recording) error {
+	s.engine.pacer.recorded(len(r.batch))
 	sealed := func() {}
 	err := s.engine.WriteForClients(ctx, func(ctx context.Context, tx Tx) (err error) {
 		if err := r.run(ctx, tx); err != nil {

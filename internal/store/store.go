@@ -68,6 +68,11 @@ func (s *Store) Guard(check func(nextID time.Time) error) { s.guard = check }
 // Close closes the engine.
 func (s *Store) Close() error { return s.engine.Close() }
 
+// Durable waits until everything that is committed is durable. RecordRewards, CreateUsers and ChangeUsers do not
+// wait for that themselves, so that the next batch is stored meanwhile: whoever answers a client calls Durable
+// first. Every other method that writes has waited when it returns.
+func (s *Store) Durable(ctx context.Context) error { return s.engine.Durable(ctx) }
+
 // Backup writes a consistent copy of the store to a new file while it is in use (see Engine).
 func (s *Store) Backup(ctx context.Context, path string) error { return s.engine.Backup(ctx, path) }
 

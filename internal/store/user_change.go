@@ -7,8 +7,8 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// ChangeUsers answers requests to change users in one transaction, as if they had come one by one
-// in the order of batch. After an error nothing is changed; with CodeUnavailable that is unknown.
+// ChangeUsers answers requests to change users in one transaction (see Durable), as if they had come
+// one by one in the order of batch. After an error nothing is changed; with CodeUnavailable that is unknown.
 // A commit with an unknown outcome is retried: a change that is made twice is the same.
 func (s *Store) ChangeUsers(ctx context.Context, batch []rewards.UserChange) ([]rewards.UserOutcome, error) {
 	outcomes := make([]rewards.UserOutcome, len(batch))

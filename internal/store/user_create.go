@@ -7,16 +7,19 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// CreateUser stores one user, as CreateUsers does.
+// CreateUser stores one user, as CreateUsers does, durably.
 func (s *Store) CreateUser(ctx context.Context, u rewards.User) (rewards.User, error) {
 	outcomes, err := s.CreateUsers(ctx, []rewards.User{u})
+	if err == nil {
+		err = s.Durable(ctx)
+	}
 	if err != nil {
 		return rewards.User{}, err
 	}
 	return outcomes[0].Answer()
 }
 
-// CreateUsers answers requests to create users in one transaction, as if they had come one by
+// CreateUsers answers requests to create users in one transaction (see Durable), as if they had come one by
 // one in the order of batch, even when an email occurs twice. After an error no user is stored;
 // with CodeUnavailable that is unknown. A row that cannot be stored fails the whole batch: the
 // caller retries in smaller batches. A duplicate is reported after a commit too, so that the

@@ -30,7 +30,10 @@ func (e *watched) Write(ctx context.Context, f func(context.Context, Tx) error) 
 		return rewards.Unavailable("the database is busy", err)
 	}
 	began := time.Now()
-	err := e.Engine.Write(ctx, f)
+	err := e.Engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+		began = time.Now() // it may have waited for others
+		return f(ctx, tx)
+	})
 	e.pacer.otherWrote(time.Since(began))
 	return e.watch(err)
 }
@@ -41,9 +44,8 @@ func (e *watched) WriteForClients(ctx context.Context, f func(context.Context, T
 		e.waiting.Add(1)
 		defer e.waiting.Add(-1)
 	}
-	began := time.Now()
 	err := e.Engine.WriteForClients(ctx, f)
-	e.pacer.clientsWrote(time.Since(began))
+	e.pacer.clientsWrote()
 	return e.watch(err)
 }
 
@@ -51,11 +53,13 @@ func (e *watched) WriteForClients(ctx context.Context, f func(context.Context, T
 func (e *watched) WriteBooks(ctx context.Context, f func(context.Context, Tx) error) error {
 	e.waiting.Add(1)
 	defer e.waiting.Add(-1)
-	began := time.Now()
 	err := e.Engine.WriteBooks(ctx, f)
-	e.pacer.clientsWrote(time.Since(began))
+	e.pacer.clientsWrote()
 	return e.watch(err)
 }
+
+// Durable implements Engine.
+func (e *watched) Durable(ctx context.Context) error { return e.watch(e.Engine.Durable(ctx)) }
 
 // clientWaits reports, during a Write, whether a client of this process waits for its end.
 func (e *watched) clientWaits() bool { return e.waiting.Load() > 0 }

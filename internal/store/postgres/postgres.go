@@ -218,6 +218,9 @@ func (e *Engine) WriteForClients(ctx context.Context, f func(context.Context, st
 	return e.write(ctx, turnClients, true, f)
 }
 
+// Durable implements store.Engine. Every commit is durable when it is in effect.
+func (*Engine) Durable(context.Context) error { return nil }
+
 // WriteBooks implements store.Engine.
 func (e *Engine) WriteBooks(ctx context.Context, f func(context.Context, store.Tx) error) error {
 	return e.write(ctx, turnOthers, true, f)

@@ -71,7 +71,9 @@ func classify(err error) error {
 		sqlite.ResultCorrupt, sqlite.ResultNotADB, sqlite.ResultNoMem:
 		return rewards.Unavailable("the database cannot be used now", err)
 	}
-	if _, atCommit := errors.AsType[commitError](err); atCommit {
+	_, atCommit := errors.AsType[commitError](err)
+	_, unsynced := errors.AsType[unsyncedError](err)
+	if atCommit || unsynced {
 		return rewards.Unavailable("the outcome of the commit is unknown", err)
 	}
 	if otherSchema(err) {

@@ -71,8 +71,19 @@ type commitError struct{ error }
 
 func (e commitError) Unwrap() error { return e.error }
 
-// run runs f in a transaction. A panic in f rolls back and continues.
-func (s *session) run(ctx context.Context, begin string, f func(context.Context, store.Tx) error) (err error) {
+// commit ends the transaction.
+func (s *session) commit() error {
+	statement, err := s.conn.Prepare("COMMIT")
+	if err == nil {
+		_, err = s.step(statement)
+	}
+	return err
+}
+
+// run runs f in a transaction, which commit ends. A panic in f rolls back and continues.
+func (s *session) run(
+	ctx context.Context, begin string, commit func() error, f func(context.Context, store.Tx) error,
+) (err error) {
 	if _, err := s.Exec(ctx, begin); err != nil {
 		// A failed rollback may have left a transaction open.
 		if _, rollback := s.Exec(ctx, "ROLLBACK"); rollback != nil {
@@ -92,7 +103,7 @@ func (s *session) run(ctx context.Context, begin string, f func(context.Context,
 	if err := f(ctx, s); err != nil {
 		return err
 	}
-	if _, err := s.Exec(ctx, "COMMIT"); err != nil {
+	if err := commit(); err != nil {
 		return commitError{err}
 	}
 	committed = true

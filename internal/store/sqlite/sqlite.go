@@ -1,7 +1,7 @@
 // Package sqlite is the embedded engine: one SQLite file in WAL mode, with one writer and a pool
-// of readers. A commit is durable when Write returns. When the outcome of a commit is unknown,
-// the engine reports it on Failed and the process must stop. Never open the live file by other
-// means: closing it would drop SQLite's locks.
+// of readers. A commit is durable when Write returns, and whatever Read returned is durable. When the
+// outcome of a commit is unknown, the engine reports it on Failed and the process must stop. Never open
+// the live file by other means: closing it would drop SQLite's locks.
 package sqlite
 
 import (
@@ -41,7 +41,8 @@ const Memory = ":memory:"
 // Engine is the SQLite engine.
 type Engine struct {
 	writer  *pool
-	readers *pool         // the writer's pool when there is one connection
+	readers *pool // the writer's pool when there is one connection
+	sync    *syncer
 	carry   *checkpointer // nil: SQLite checkpoints during writes
 	failed  chan error
 	dead    atomic.Bool // a fatal error forbids all writes
@@ -85,7 +86,7 @@ func prepare(path string, o *Options) (string, error) {
 
 func (e *Engine) open(ctx context.Context, path string, o Options) error {
 	name := fileName(path)
-	writer, err := connect(ctx, name, writing(o.Connections == 1))
+	writer, err := connect(ctx, name, "synchronous = NORMAL", writing(o.Connections == 1)) // see syncer
 	if err != nil {
 		return err
 	}
@@ -95,6 +96,9 @@ func (e *Engine) open(ctx context.Context, path string, o Options) error {
 		return err
 	}
 	if e.schema, err = migrate(ctx, name, path, o.KeepSchema); err != nil {
+		return err
+	}
+	if e.sync, err = openSyncer(ctx, writer, path); err != nil {
 		return err
 	}
 	if o.Connections == 1 {
@@ -215,18 +219,31 @@ func olderVersion(version, than string) bool {
 	return len(a) < len(b)
 }
 
-// Read implements store.Engine.
+// Read implements store.Engine. It waits for the sync of what it may have seen without its connection.
 func (e *Engine) Read(ctx context.Context, f func(context.Context, store.Tx) error) error {
+	err := e.read(ctx, f)
+	if damaged(err) {
+		e.fail(err)
+	}
+	return e.durably(err)
+}
+
+func (e *Engine) read(ctx context.Context, f func(context.Context, store.Tx) error) error {
 	s, err := e.readers.take(ctx)
 	if err != nil {
 		return busy(err)
 	}
 	defer e.readers.give(s)
-	err = s.run(context.WithoutCancel(ctx), "BEGIN", func(_ context.Context, tx store.Tx) error {
+	return s.run(context.WithoutCancel(ctx), "BEGIN", s.commit, func(_ context.Context, tx store.Tx) error {
 		return s.until(ctx, func() error { return f(ctx, tx) })
 	})
-	if damaged(err) {
-		e.fail(err)
+}
+
+// durably waits until every commit in effect is durable, and classifies the error of a transaction.
+func (e *Engine) durably(err error) error {
+	if failed := e.sync.wait(); failed != nil {
+		e.fail(failed)
+		err = errors.Join(failed, err)
 	}
 	return classify(err)
 }
@@ -240,6 +257,19 @@ func (e *Engine) fail(err error) {
 
 // Write implements store.Engine.
 func (e *Engine) Write(ctx context.Context, f func(context.Context, store.Tx) error) error {
+	return e.durably(e.write(ctx, f))
+}
+
+// WriteForClients implements store.Engine. It is a Write that does not wait for the sync.
+func (e *Engine) WriteForClients(ctx context.Context, f func(context.Context, store.Tx) error) error {
+	return classify(e.write(ctx, f))
+}
+
+// Durable implements store.Engine.
+func (e *Engine) Durable(context.Context) error { return e.durably(nil) }
+
+// write commits without waiting for the sync.
+func (e *Engine) write(ctx context.Context, f func(context.Context, store.Tx) error) error {
 	s, err := e.writer.take(ctx)
 	if err != nil {
 		return busy(err)
@@ -248,7 +278,8 @@ func (e *Engine) Write(ctx context.Context, f func(context.Context, store.Tx) er
 	if e.dead.Load() {
 		return rewards.Unavailable("the service is stopping", nil)
 	}
-	err = s.run(context.WithoutCancel(ctx), "BEGIN IMMEDIATE", func(ctx context.Context, tx store.Tx) error {
+	commit := func() error { return e.sync.commit(s.commit) }
+	err = s.run(context.WithoutCancel(ctx), "BEGIN IMMEDIATE", commit, func(ctx context.Context, tx store.Tx) error {
 		if err := checkSchema(ctx, tx, e.schema); err != nil {
 			return err
 		}
@@ -260,12 +291,7 @@ func (e *Engine) Write(ctx context.Context, f func(context.Context, store.Tx) er
 	if e.carry != nil {
 		e.carry.written()
 	}
-	return classify(err)
-}
-
-// WriteForClients implements store.Engine. It is a Write: there is one writer.
-func (e *Engine) WriteForClients(ctx context.Context, f func(context.Context, store.Tx) error) error {
-	return e.Write(ctx, f)
+	return err
 }
 
 // WriteBooks implements store.Engine. It is a Write: there is one writer.
@@ -288,6 +314,9 @@ func (e *Engine) Close() error {
 	var errs []error
 	if e.carry != nil {
 		errs = append(errs, e.carry.close())
+	}
+	if e.sync != nil {
+		errs = append(errs, e.sync.close()) // before the last connection, which removes the log
 	}
 	if e.writer != nil {
 		errs = append(errs, e.writer.close())

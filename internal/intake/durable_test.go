@@ -1,0 +1,111 @@
+package intake_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"stockrewards/internal/intake"
+)
+
+// recordMany records n rewards in the background.
+func recordMany(t *testing.T, i *intake.Intake, n int) (answers []<-chan answer) {
+	t.Helper()
+	for k := range n {
+		answers = append(answers, record(t, i, fmt.Sprint(n, "-", k)))
+	}
+	return answers
+}
+
+// wantAnswers checks how many requests are answered, and that all of them have that error.
+func wantAnswers(t *testing.T, answers []<-chan answer, want int, fault error) {
+	t.Helper()
+	synctest.Wait()
+	answered := 0
+	for _, c := range answers {
+		select {
+		case a := <-c:
+			answered++
+			if !errors.Is(a.err, fault) {
+				t.Errorf("answered with %v, want %v", a.err, fault)
+			}
+		default:
+		}
+	}
+	if answered != want {
+		t.Errorf("%d requests are answered, want %d", answered, want)
+	}
+}
+
+// While many wait, the next batch is committed before the last one is durable. No request is answered
+// before its commit is durable.
+func TestACrowdIsCommittedDuringASync(t *testing.T) {
+	t.Parallel()
+	world(t, func(t *testing.T, i *intake.Intake, g *gate) {
+		g.sync = make(chan error)
+		first := recordMany(t, i, 1)
+		<-g.enter
+		second := recordMany(t, i, 20)
+		g.leave <- nil
+		if n := <-g.enter; n != 20 {
+			t.Errorf("a commit of %d, want 20", n)
+		}
+		wantAnswers(t, first, 0, nil)
+		time.Sleep(time.Second)
+		if busy := i.Busy(); busy != time.Second {
+			t.Errorf("busy for %s", busy)
+		}
+		g.leave <- nil
+		wantAnswers(t, second, 0, nil)
+		g.sync <- nil
+		wantAnswers(t, first, 1, nil)
+		wantAnswers(t, second, 0, nil)
+		g.sync <- nil
+		wantAnswers(t, second, 20, nil)
+		if busy := i.Busy(); busy != 0 {
+			t.Errorf("busy for %s after the last answer", busy)
+		}
+	})
+}
+
+// A few requests wait for the sync of the batch before theirs, and are then committed together.
+func TestAFewAreCommittedAfterASync(t *testing.T) {
+	t.Parallel()
+	world(t, func(t *testing.T, i *intake.Intake, g *gate) {
+		g.sync = make(chan error)
+		first := recordMany(t, i, 1)
+		<-g.enter
+		g.leave <- nil
+		synctest.Wait()
+		second := recordMany(t, i, 3)
+		select {
+		case n := <-g.enter:
+			t.Errorf("a commit of %d during the sync", n)
+		default:
+		}
+		g.sync <- nil
+		if n := <-g.enter; n != 3 {
+			t.Errorf("a commit of %d, want 3", n)
+		}
+		wantAnswers(t, first, 1, nil)
+		g.leave <- nil
+		g.sync <- nil
+		wantAnswers(t, second, 3, nil)
+	})
+}
+
+// When a sync fails, nobody hears that a reward is recorded.
+func TestAFailedSyncIsAnswered(t *testing.T) {
+	t.Parallel()
+	world(t, func(t *testing.T, i *intake.Intake, g *gate) {
+		g.sync = make(chan error)
+		fault := errors.New("the disk is broken")
+		answers := recordMany(t, i, 1)
+		<-g.enter
+		g.leave <- nil
+		g.sync <- fault
+		wantAnswers(t, answers, 1, fault)
+	})
+}

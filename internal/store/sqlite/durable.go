@@ -1,0 +1,103 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+)
+
+// syncer makes commits durable. A COMMIT only writes to the write-ahead log (synchronous = NORMAL); syncer
+// then syncs the log. So the next transaction runs while the disk works, and one sync serves all commits
+// before it. It is safe for concurrent use.
+type syncer struct {
+	flush func() error // syncs the log
+	close func() error
+
+	committing sync.RWMutex // held by a COMMIT, so that nobody sees one that is not counted
+	committed  atomic.Int64 // commits in effect
+	synced     atomic.Int64 // of these, the ones on disk
+
+	mu      sync.Mutex
+	running chan struct{} // closed at the end of the sync under way; nil between syncs
+	failed  error         // of the sync after which none can be trusted: it may have lost what it should write
+}
+
+// openSyncer opens the log once more. The log exists from the first read of a connection
+// until the last one is closed.
+func openSyncer(ctx context.Context, own *session, path string) (*syncer, error) {
+	if path == Memory {
+		nothing := func() error { return nil }
+		return &syncer{flush: nothing, close: nothing}, nil
+	}
+	if _, err := own.Exec(ctx, `SELECT 1 FROM sqlite_schema LIMIT 1`); err != nil {
+		return nil, fmt.Errorf("sqlite: %w", err)
+	}
+	log, err := os.OpenFile(path+"-wal", os.O_RDWR, 0)
+	if err != nil {
+		return nil, fmt.Errorf("sqlite: cannot open the write-ahead log: %w", err)
+	}
+	return &syncer{flush: func() error { return syncData(log) }, close: log.Close}, nil
+}
+
+// commit runs a COMMIT and counts it.
+func (s *syncer) commit(commit func() error) error {
+	s.committing.Lock()
+	defer s.committing.Unlock()
+	err := commit()
+	if err == nil {
+		s.committed.Add(1)
+	}
+	return err
+}
+
+// wait waits until everything that a transaction may have seen before the call is on disk.
+func (s *syncer) wait() error {
+	s.committing.RLock()
+	seen := s.committed.Load()
+	s.committing.RUnlock()
+	for s.synced.Load() < seen {
+		if err := s.sync(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sync syncs the log, or waits for the sync under way, which may have begun too early.
+func (s *syncer) sync() error {
+	s.mu.Lock()
+	if s.failed != nil || s.running != nil {
+		failed, running := s.failed, s.running
+		s.mu.Unlock()
+		if failed == nil {
+			<-running
+		}
+		return failed
+	}
+	done, committed := make(chan struct{}), s.committed.Load()
+	s.running = done
+	s.mu.Unlock()
+
+	err := s.flush()
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.running = nil; err == nil {
+		s.synced.Store(committed)
+	} else {
+		s.failed = unsyncedError{err}
+	}
+	close(done)
+	return s.failed
+}
+
+// unsyncedError is the error of a sync. The outcome of the commits before it is unknown.
+type unsyncedError struct{ error }
+
+func (e unsyncedError) Error() string {
+	return "sqlite: cannot sync the write-ahead log: " + e.error.Error()
+}
+
+func (e unsyncedError) Unwrap() error { return e.error }

@@ -1,0 +1,68 @@
+package sqlite
+
+import (
+	"errors"
+	"testing"
+)
+
+// fakeLog is a log whose syncs a test ends.
+type fakeLog struct {
+	began chan struct{}
+	end   chan error
+}
+
+func newFakeLog() (*syncer, fakeLog) {
+	log := fakeLog{make(chan struct{}), make(chan error)}
+	return &syncer{flush: func() error {
+		log.began <- struct{}{}
+		return <-log.end
+	}}, log
+}
+
+func commitNothing() error { return nil }
+
+// A commit during a sync may have come too late for it, so it waits for the next one.
+func TestASyncCountsWhatCameBefore(t *testing.T) {
+	t.Parallel()
+	s, log := newFakeLog()
+	check(t, s.commit(commitNothing))
+	first, second := make(chan error, 1), make(chan error, 1)
+	go func() { first <- s.wait() }()
+	<-log.began
+	check(t, s.commit(commitNothing))
+	log.end <- nil
+	check(t, <-first)
+	go func() { second <- s.wait() }()
+	<-log.began
+	log.end <- nil
+	check(t, <-second)
+	check(t, s.wait()) // everything is on disk: no sync
+}
+
+// A failed commit is not waited for, and after a failed sync none is trusted.
+func TestNoSyncIsTrustedAfterAFailure(t *testing.T) {
+	t.Parallel()
+	s, log := newFakeLog()
+	refused, fault := errors.New("the disk is full"), errors.New("the disk is broken")
+	if err := s.commit(func() error { return refused }); !errors.Is(err, refused) {
+		t.Errorf("a commit failed with %v, want %v", err, refused)
+	}
+	check(t, s.wait())
+	check(t, s.commit(commitNothing))
+	waited := make(chan error, 1)
+	go func() { waited <- s.wait() }()
+	<-log.began
+	log.end <- fault
+	for _, err := range []error{<-waited, s.wait()} {
+		if !errors.Is(err, fault) {
+			t.Errorf("waited with %v, want %v", err, fault)
+		}
+	}
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
