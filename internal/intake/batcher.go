@@ -6,6 +6,7 @@ import (
 	"errors"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"stockrewards/internal/rewards"
@@ -27,7 +28,7 @@ type request[Q, A any] struct {
 
 // bulk is a batch of a client: requests that are queued together.
 type bulk struct {
-	open int           // requests without an answer; only the goroutine that answers uses it
+	open atomic.Int64  // requests without an answer
 	done chan struct{} // closed when every request has its outcome
 }
 
@@ -37,8 +38,7 @@ func (q *request[Q, A]) answered() {
 		close(q.done)
 		return
 	}
-	q.bulk.open--
-	if q.bulk.open == 0 {
+	if q.bulk.open.Add(-1) == 0 {
 		close(q.bulk.done)
 	}
 }
@@ -87,7 +87,8 @@ func (b *batcher[Q, A]) commitOne(ctx context.Context, app rewards.AppID, conten
 func (b *batcher[Q, A]) commitAll(
 	ctx context.Context, app rewards.AppID, contents []Q, bytes func(Q) int,
 ) ([]A, []error, error) {
-	together := &bulk{open: len(contents), done: make(chan struct{})}
+	together := &bulk{done: make(chan struct{})}
+	together.open.Store(int64(len(contents)))
 	list, queued := make([]request[Q, A], len(contents)), make([]*request[Q, A], len(contents))
 	for n, content := range contents {
 		list[n] = request[Q, A]{app: app, content: content, bytes: bytes(content), bulk: together}

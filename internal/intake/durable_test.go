@@ -109,3 +109,37 @@ func TestAFailedSyncIsAnswered(t *testing.T) {
 		wantAnswers(t, answers, 1, fault)
 	})
 }
+
+// A bulk is answered when all of its commits are durable, also when they become so at once.
+func TestABulkOverManyCommits(t *testing.T) {
+	t.Parallel()
+	world(t, func(t *testing.T, i *intake.Intake, g *gate) {
+		g.sync = make(chan error)
+		first := recordBulk(t, i, 1, 1)
+		<-g.enter
+		bulks := []<-chan bulkAnswer{first, recordBulk(t, i, 1, 300), recordBulk(t, i, 2, 300)}
+		for waiting := 600; waiting > 0; {
+			g.leave <- nil
+			for stuck := true; stuck; {
+				select {
+				case n := <-g.enter:
+					waiting, stuck = waiting-n, false
+				case g.sync <- nil: // too many commits are not durable
+				}
+			}
+		}
+		g.leave <- nil
+		for answered := 0; answered < len(bulks); {
+			select {
+			case g.sync <- nil:
+			case a := <-bulks[answered]:
+				answered++
+				for _, o := range a.outcomes {
+					if o.Err != nil || a.err != nil {
+						t.Fatal(o.Err, a.err)
+					}
+				}
+			}
+		}
+	})
+}

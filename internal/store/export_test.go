@@ -26,3 +26,6 @@ func (c *Generations) Weight() (sum int) {
 	}
 	return sum
 }
+
+// Planned notes an order with that many members.
+func (s *Store) Planned(members int) { s.engine.pacer.planned(members) }

@@ -9,11 +9,14 @@ import (
 
 // Client writes come first. While clients write, every other writer pauses after each write, the longer the more
 // requests a client write has, because they came while the writer was busy. At full load fulfillment thus has
-// a tenth of the time or less, and hardly delays recording. While few requests come it has up to two thirds,
-// and without load it does not pause.
+// a tenth of the time or less, and hardly delays recording. While few requests come it has a ninth, and two
+// thirds when it is behind. Small orders cost much for each reward, so it is not hurried otherwise. Without
+// load it does not pause.
 const (
-	crowd          = 8                    // requests in a client write with which a pause is as long as the write before
-	leastPause     = 0.5                  // the shortest pause, as a multiple of that write
+	crowd          = 9                    // requests in a client write with which a pause is as long as the write before
+	behind         = 100                  // members of an order from which on fulfillment is behind
+	leastPause     = 8                    // the shortest pause, as a multiple of that write
+	leastBehind    = 0.5                  // the same while fulfillment is behind
 	mostPause      = 16                   // the longest pause, likewise
 	mostConcurrent = 1                    // the same on a ConcurrentWriter
 	maxPause       = time.Second          // so that a lease is renewed even when a write was slow
@@ -35,6 +38,7 @@ type pacer struct {
 	pausedUntil time.Time
 	clientsSeen time.Time // the last client write
 	crowd       float64   // requests in a client write, lately
+	behind      bool      // fulfillment is
 }
 
 func newPacer(e Engine) *pacer {
@@ -66,8 +70,12 @@ func (p *pacer) otherWrote(held time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	const steep = 3 // a crowd twice as large makes the pause eight times as long
-	multiple := min(max(math.Pow(p.crowd/crowd, steep), leastPause), p.most)
+	const steep = 4 // a crowd twice as large makes the pause sixteen times as long
+	least := float64(leastPause)
+	if p.behind {
+		least = leastBehind
+	}
+	multiple := min(max(math.Pow(p.crowd/crowd, steep), least), p.most)
 	p.pausedUntil = now.Add(min(time.Duration(multiple*float64(held)), maxPause))
 	if p.clientsSeen.After(now.Add(-held - clientsIdle)) { // this write may have delayed them
 		p.clientsSeen = now
@@ -79,6 +87,20 @@ func (p *pacer) clientsWrote() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.clientsSeen = time.Now()
+}
+
+// planned notes the number of members of an order.
+func (p *pacer) planned(members int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.behind = members >= behind
+}
+
+// crowded reports whether so many requests come together that another writer should write briefly.
+func (p *pacer) crowded() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.most > mostConcurrent && p.crowd >= crowd
 }
 
 // recorded notes the number of requests in a write for clients.

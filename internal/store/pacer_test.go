@@ -58,14 +58,15 @@ func (none) ExecEach(context.Context, string, [][]any) (int64, error)           
 func (none) Query(context.Context, func(store.Row) error, string, ...any) error { return nil }
 
 // othersShare is the share of a second that other writers use, while a client writes that many requests
-// at once, again and again. Without any, nobody writes.
-func othersShare(t *testing.T, requests int) float64 {
+// at once, again and again, and the last order had that many members. Without requests no client writes.
+func othersShare(t *testing.T, requests, planned int) float64 {
 	t.Helper()
 	e := newSlow()
 	s, err := store.New(t.Context(), e, time.Now, zeros{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.Planned(planned)
 	record := func() {
 		if _, err := s.RecordRewards(t.Context(), make([]rewards.NewReward, requests)); err != nil {
 			t.Error(err)
@@ -98,22 +99,24 @@ type zeros struct{}
 
 func (zeros) Read(b []byte) (int, error) { clear(b); return len(b), nil }
 
-// The more requests come together, the less of the time others write.
+// For a crowd, others write little. When few come, they write more, and most when fulfillment is behind.
 func TestOthersPauseWhileClientsWrite(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		requests    int // in a client write
+		planned     int // members of the last order
 		least, most float64
 	}{
-		"a crowd":    {64, 0.04, 0.08},
-		"some":       {8, 0.42, 0.55},
-		"one":        {1, 0.55, 0.7},
-		"no clients": {0, 0.95, 1.02}, // the last write ends later
+		"a crowd":                 {64, 10, 0.04, 0.08},
+		"a crowd, and behind":     {64, 1000, 0.04, 0.08},
+		"one request":             {1, 10, 0.08, 0.15},
+		"one request, and behind": {1, 1000, 0.55, 0.7},
+		"no clients":              {0, 10, 0.95, 1.02}, // the last write ends later
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				if share := othersShare(t, c.requests); share < c.least || share > c.most {
+				if share := othersShare(t, c.requests, c.planned); share < c.least || share > c.most {
 					t.Errorf("others write in %.2f of the time, want %.2f to %.2f", share, c.least, c.most)
 				}
 			})

@@ -9,13 +9,21 @@ import (
 	"stockrewards/internal/rewards"
 )
 
+// maxCrowded is how many members an order has at most while a crowd of clients waits for the writer. An order
+// of rewards.MaxMembers would hold it for twice as long as most of them wait.
+const maxCrowded = 400
+
 // PlanOrder pools the waiting rewards of an asset into an order and stores it with its frozen
 // members, or returns why the asset must wait. It fails with ErrLostLease.
 func (s *Store) PlanOrder(ctx context.Context, l rewards.Lease, r rewards.PlanRequest) (
 	o rewards.Order, hold rewards.Hold, err error,
 ) {
+	if s.engine.pacer.crowded() {
+		r.MaxMembers = min(r.MemberLimit(), maxCrowded)
+	}
+	var plan rewards.Plan
 	err = s.writeFenced(ctx, l, func(ctx context.Context, tx Tx) error {
-		o, hold = rewards.Order{}, rewards.NoHold
+		o, hold, plan = rewards.Order{}, rewards.NoHold, rewards.Plan{}
 		// The asset's price, hold or symbol may have changed since the worker read the pools.
 		asset, err := oneAsset(ctx, tx, `SELECT `+assetColumns+` FROM assets WHERE id = ?1`, int64(r.Asset.ID))
 		if err != nil {
@@ -28,8 +36,8 @@ func (s *Store) PlanOrder(ctx context.Context, l rewards.Lease, r rewards.PlanRe
 			hold = rewards.HoldAction
 			return err
 		}
-		plan, id, why, err := s.draft(ctx, tx, r)
-		if hold = why; err != nil || hold != rewards.NoHold {
+		var id rewards.OrderID
+		if plan, id, hold, err = s.draft(ctx, tx, r); err != nil || hold != rewards.NoHold {
 			return err
 		}
 		clientOrderID, err := s.newClientOrderID(r.ClientOrderIDPrefix)
@@ -41,6 +49,9 @@ func (s *Store) PlanOrder(ctx context.Context, l rewards.Lease, r rewards.PlanRe
 		}
 		return chargeTopUps(ctx, tx, dayOf(id.Time()), plan.TopUps)
 	})
+	if len(plan.Members) > 0 {
+		s.engine.pacer.planned(len(plan.Members))
+	}
 	return o, hold, err
 }
 

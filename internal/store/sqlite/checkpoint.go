@@ -77,11 +77,13 @@ func (c *checkpointer) pages(ctx context.Context, mode string) (log, copied int,
 	return log, copied, err
 }
 
-// checkpoint copies most of the log while others write. Then it excludes the writer and copies
-// the rest, so that the next write starts the log from its beginning.
+// checkpoint copies the log while others write, and then what they wrote meanwhile. Then it excludes the
+// writer and copies the little that is left, so that the next write starts the log from its beginning.
 func (c *checkpointer) checkpoint(ctx context.Context) error {
-	if _, _, err := c.pages(ctx, "PASSIVE"); err != nil {
-		return err
+	for range 2 {
+		if _, _, err := c.pages(ctx, "PASSIVE"); err != nil {
+			return err
+		}
 	}
 	s, err := c.engine.writer.take(ctx)
 	if err != nil {
