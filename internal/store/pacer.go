@@ -96,7 +96,7 @@ func (p *pacer) planned(members int) {
 	p.behind = members >= behind
 }
 
-// crowded reports whether so many requests come together that another writer should write briefly.
+// crowded reports whether clients wait in a crowd, so that another writer should write briefly.
 func (p *pacer) crowded() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
