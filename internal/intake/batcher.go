@@ -216,7 +216,8 @@ func (b *batcher[Q, A]) next(ctx context.Context) *committed[Q, A] {
 	c := &committed[Q, A]{batch: b.queue.take()}
 	left, resting := b.queue.all().requests, b.queue.resting()
 	if len(c.batch) > 0 {
-		if b.open++; b.open == 1 {
+		b.open++
+		if b.open == 1 {
 			b.moved = began
 		}
 	}

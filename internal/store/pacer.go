@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"math"
 	"sync"
 	"time"
 )
@@ -13,12 +12,12 @@ import (
 // thirds when it is behind. Small orders cost much for each reward, so it is not hurried otherwise. Without
 // load it does not pause.
 const (
-	crowd          = 9                    // requests in a client write with which a pause is as long as the write before
+	crowd          = 9                    // requests in a client write with which a pause is as long as the last write
 	behind         = 100                  // members of an order from which on fulfillment is behind
-	leastPause     = 8                    // the shortest pause, as a multiple of that write
-	leastBehind    = 0.5                  // the same while fulfillment is behind
-	mostPause      = 16                   // the longest pause, likewise
-	mostConcurrent = 1                    // the same on a ConcurrentWriter
+	leastPause     = 800                  // the shortest pause, in percent of that write
+	leastBehind    = 50                   // the same while fulfillment is behind
+	mostPause      = 1600                 // the longest pause, likewise
+	mostConcurrent = 100                  // the same on a ConcurrentWriter
 	maxPause       = time.Second          // so that a lease is renewed even when a write was slow
 	clientsIdle    = 5 * time.Millisecond // after this long without a client write nobody pauses
 )
@@ -32,12 +31,12 @@ type ConcurrentWriter interface {
 
 // pacer makes other writers pause while clients write.
 type pacer struct {
-	most float64 // mostPause or mostConcurrent
+	most int64 // mostPause or mostConcurrent
 
 	mu          sync.Mutex
 	pausedUntil time.Time
 	clientsSeen time.Time // the last client write
-	crowd       float64   // requests in a client write, lately
+	requests    int64     // in the last client writes, recentWrites of them
 	behind      bool      // fulfillment is
 }
 
@@ -70,16 +69,21 @@ func (p *pacer) otherWrote(held time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	const steep = 4 // a crowd twice as large makes the pause sixteen times as long
-	least := float64(leastPause)
+	least := int64(leastPause)
 	if p.behind {
 		least = leastBehind
 	}
-	multiple := min(max(math.Pow(p.crowd/crowd, steep), least), p.most)
-	p.pausedUntil = now.Add(min(time.Duration(multiple*float64(held)), maxPause))
+	percent := min(max(p.crowdedness(), least), p.most)
+	p.pausedUntil = now.Add(min(held*time.Duration(percent)/100, maxPause))
 	if p.clientsSeen.After(now.Add(-held - clientsIdle)) { // this write may have delayed them
 		p.clientsSeen = now
 	}
+}
+
+// crowdedness is the pause for the crowd, in percent of a write. A crowd twice as large makes it sixteen times as long.
+func (p *pacer) crowdedness() int64 {
+	percent := 100 * p.requests / (crowd * recentWrites)
+	return percent * percent * percent * percent / 1e6
 }
 
 // clientsWrote notes a write for clients.
@@ -100,15 +104,18 @@ func (p *pacer) planned(members int) {
 func (p *pacer) crowded() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.most > mostConcurrent && p.crowd >= crowd
+	return p.most > mostConcurrent && p.crowdedness() >= 100
 }
+
+// recentWrites is about the number of client writes that count.
+const recentWrites = 64
 
 // recorded notes the number of requests in a write for clients.
 func (p *pacer) recorded(requests int) {
-	const weight, most = 1.0 / 64, 4 * crowd
+	const most = 4 * crowd
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.crowd += (float64(min(requests, most)) - p.crowd) * weight
+	p.requests += int64(min(requests, most)) - p.requests/recentWrites
 }
 
 // Sleep waits for d. It returns early with the context's error when ctx ends.
