@@ -8,14 +8,14 @@ import (
 
 // Client writes come first. While clients write, every other writer pauses after each write, the longer the more
 // requests a client write has, because they came while the writer was busy. At full load fulfillment thus has
-// a tenth of the time or less, and hardly delays recording. While few requests come it has a ninth, and two
-// thirds when it is behind. Small orders cost much for each reward, so it is not hurried otherwise. Without
+// a tenth of the time or less, and hardly delays recording. While few requests come it has a ninth, and four
+// fifths when it is behind. Small orders cost much for each reward, so it is not hurried otherwise. Without
 // load it does not pause.
 const (
 	crowd          = 9                    // requests in a client write with which a pause is as long as the last write
 	behind         = 100                  // members of an order from which on fulfillment is behind
 	leastPause     = 800                  // the shortest pause, in percent of that write
-	leastBehind    = 50                   // the same while fulfillment is behind
+	leastBehind    = 25                   // the same while fulfillment is behind
 	mostPause      = 1600                 // the longest pause, likewise
 	mostConcurrent = 100                  // the same on a ConcurrentWriter
 	maxPause       = time.Second          // so that a lease is renewed even when a write was slow
