@@ -31,8 +31,8 @@ type Engine interface {
 	// the commit is unknown and the process can go on. Its commit is in effect when it returns, but
 	// durable only when a later Durable has returned: nobody may learn of it before.
 	WriteForClients(ctx context.Context, f func(context.Context, Tx) error) error
-	// Durable waits until every commit that is in effect is durable. When it fails, with
-	// rewards.CodeUnavailable, the outcome of those that were not is unknown.
+	// Durable waits until every commit that is in effect is durable, or until ctx ends. When it fails,
+	// with rewards.CodeUnavailable, the outcome of those that were not is unknown.
 	Durable(ctx context.Context) error
 	// WriteBooks is Write for client requests that change what Write changes too: it excludes Write
 	// calls, but need not exclude WriteForClients calls. It fails as WriteForClients does.

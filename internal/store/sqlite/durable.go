@@ -6,6 +6,8 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+
+	"stockrewards/internal/rewards"
 )
 
 // syncer makes commits durable. A COMMIT only writes to the write-ahead log (synchronous = NORMAL); syncer
@@ -52,13 +54,14 @@ func (s *syncer) commit(commit func() error) error {
 	return err
 }
 
-// wait waits until everything that a transaction may have seen before the call is on disk.
-func (s *syncer) wait() error {
+// wait waits until everything that a transaction may have seen before the call is on disk, or until ctx
+// ends.
+func (s *syncer) wait(ctx context.Context) error {
 	s.committing.RLock()
 	seen := s.committed.Load()
 	s.committing.RUnlock()
 	for s.synced.Load() < seen {
-		if err := s.sync(); err != nil {
+		if err := s.sync(ctx); err != nil {
 			return err
 		}
 	}
@@ -66,22 +69,35 @@ func (s *syncer) wait() error {
 }
 
 // sync syncs the log, or waits for the sync under way, which may have begun too early.
-func (s *syncer) sync() error {
+func (s *syncer) sync(ctx context.Context) error {
 	s.mu.Lock()
-	if s.failed != nil || s.running != nil {
-		failed, running := s.failed, s.running
-		s.mu.Unlock()
-		if failed == nil {
-			<-running
-		}
-		return failed
+	failed, running := s.failed, s.running
+	first := failed == nil && running == nil
+	if first {
+		running = make(chan struct{})
+		s.running = running
 	}
-	done, committed := make(chan struct{}), s.committed.Load()
-	s.running = done
 	s.mu.Unlock()
+	switch {
+	case failed != nil:
+		return failed
+	case first && ctx.Done() == nil:
+		s.lead(running)
+	case first:
+		go s.lead(running) // the caller may leave before a slow disk answers
+	}
+	select {
+	case <-running:
+		return nil
+	case <-ctx.Done():
+		return rewards.Unavailable("the request ended before it was answered", ctx.Err())
+	}
+}
 
+// lead syncs the log for everybody who waits.
+func (s *syncer) lead(done chan struct{}) {
+	committed := s.committed.Load()
 	err := s.flush()
-
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.running = nil; err == nil {
@@ -90,7 +106,6 @@ func (s *syncer) sync() error {
 		s.failed = unsyncedError{err}
 	}
 	close(done)
-	return s.failed
 }
 
 // unsyncedError is the error of a sync. The outcome of the commits before it is unknown.

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"context"
 	"errors"
 	"testing"
 )
@@ -27,16 +28,16 @@ func TestASyncCountsWhatCameBefore(t *testing.T) {
 	s, log := newFakeLog()
 	check(t, s.commit(commitNothing))
 	first, second := make(chan error, 1), make(chan error, 1)
-	go func() { first <- s.wait() }()
+	go func() { first <- s.wait(t.Context()) }()
 	<-log.began
 	check(t, s.commit(commitNothing))
 	log.end <- nil
 	check(t, <-first)
-	go func() { second <- s.wait() }()
+	go func() { second <- s.wait(t.Context()) }()
 	<-log.began
 	log.end <- nil
 	check(t, <-second)
-	check(t, s.wait()) // everything is on disk: no sync
+	check(t, s.wait(t.Context())) // everything is on disk: no sync
 }
 
 // A failed commit is not waited for, and after a failed sync none is trusted.
@@ -47,17 +48,34 @@ func TestNoSyncIsTrustedAfterAFailure(t *testing.T) {
 	if err := s.commit(func() error { return refused }); !errors.Is(err, refused) {
 		t.Errorf("a commit failed with %v, want %v", err, refused)
 	}
-	check(t, s.wait())
+	check(t, s.wait(t.Context()))
 	check(t, s.commit(commitNothing))
 	waited := make(chan error, 1)
-	go func() { waited <- s.wait() }()
+	go func() { waited <- s.wait(t.Context()) }()
 	<-log.began
 	log.end <- fault
-	for _, err := range []error{<-waited, s.wait()} {
+	for _, err := range []error{<-waited, s.wait(t.Context())} {
 		if !errors.Is(err, fault) {
 			t.Errorf("waited with %v, want %v", err, fault)
 		}
 	}
+}
+
+// A reader whose request ends does not wait for a slow disk; the sync goes on for the others.
+func TestAReaderLeavesASlowSync(t *testing.T) {
+	t.Parallel()
+	s, log := newFakeLog()
+	check(t, s.commit(commitNothing))
+	ctx, leave := context.WithCancel(t.Context())
+	left := make(chan error, 1)
+	go func() { left <- s.wait(ctx) }()
+	<-log.began
+	leave()
+	if err := <-left; !errors.Is(err, context.Canceled) {
+		t.Errorf("left with %v", err)
+	}
+	log.end <- nil
+	check(t, s.wait(t.Context()))
 }
 
 func check(t *testing.T, err error) {

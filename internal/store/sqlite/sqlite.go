@@ -225,7 +225,7 @@ func (e *Engine) Read(ctx context.Context, f func(context.Context, store.Tx) err
 	if damaged(err) {
 		e.fail(err)
 	}
-	return e.durably(err)
+	return e.durably(ctx, err)
 }
 
 func (e *Engine) read(ctx context.Context, f func(context.Context, store.Tx) error) error {
@@ -240,9 +240,11 @@ func (e *Engine) read(ctx context.Context, f func(context.Context, store.Tx) err
 }
 
 // durably waits until every commit in effect is durable, and classifies the error of a transaction.
-func (e *Engine) durably(err error) error {
-	if failed := e.sync.wait(); failed != nil {
-		e.fail(failed)
+func (e *Engine) durably(ctx context.Context, err error) error {
+	if failed := e.sync.wait(ctx); failed != nil {
+		if _, unsynced := errors.AsType[unsyncedError](failed); unsynced {
+			e.fail(failed)
+		}
 		err = errors.Join(failed, err)
 	}
 	return classify(err)
@@ -257,7 +259,7 @@ func (e *Engine) fail(err error) {
 
 // Write implements store.Engine.
 func (e *Engine) Write(ctx context.Context, f func(context.Context, store.Tx) error) error {
-	return e.durably(e.write(ctx, f))
+	return e.durably(context.WithoutCancel(ctx), e.write(ctx, f))
 }
 
 // WriteForClients implements store.Engine. It is a Write that does not wait for the sync.
@@ -266,7 +268,7 @@ func (e *Engine) WriteForClients(ctx context.Context, f func(context.Context, st
 }
 
 // Durable implements store.Engine.
-func (e *Engine) Durable(context.Context) error { return e.durably(nil) }
+func (e *Engine) Durable(ctx context.Context) error { return e.durably(ctx, nil) }
 
 // write commits without waiting for the sync.
 func (e *Engine) write(ctx context.Context, f func(context.Context, store.Tx) error) error {
