@@ -148,44 +148,49 @@ func (b *batcher[Q, A]) rouse() {
 	}
 }
 
+// crowd is how many queued requests are committed before the batches before them are durable: a commit of
+// fewer costs too much for each.
+const crowd = 32
+
 // run commits batches until ctx ends, then what is queued, and returns when all of it is answered.
 func (b *batcher[Q, A]) run(ctx context.Context, after func(created bool)) {
-	const (
-		ahead = 4 // batches that may be committed while an earlier one is not durable yet
-		crowd = 8 // queued requests that are worth that: a commit of fewer costs too much for each
-	)
+	const ahead = 4 // batches that may be committed while an earlier one is not durable yet
 	inEffect := make(chan *committed[Q, A], ahead)
 	var answering sync.WaitGroup
 	answering.Go(func() { b.answerAll(context.WithoutCancel(ctx), inEffect) })
-	drain := func() {
-		for {
+	commitAll := func() {
+		for b.ready() {
 			c := b.next(context.WithoutCancel(ctx))
 			if c == nil {
 				return
 			}
 			after(c.created)
-			if b.depth() < crowd {
-				b.answer(context.WithoutCancel(ctx), []*committed[Q, A]{c})
-			} else {
-				inEffect <- c
-			}
+			inEffect <- c
 			runtime.Gosched() // clients who can run send their next request: a larger commit costs hardly more
 		}
 	}
 	for {
 		select {
 		case <-b.wake:
-			drain()
+			commitAll()
 		case <-ctx.Done():
 			b.mu.Lock()
 			b.closed = true
 			b.mu.Unlock()
-			drain()
+			commitAll()
 			close(inEffect)
 			answering.Wait()
 			return
 		}
 	}
+}
+
+// ready reports whether it is time to commit the next batch. A few requests wait until the batches before
+// them are durable, or until they are a crowd.
+func (b *batcher[Q, A]) ready() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.open == 0 || b.closed || b.queue.all().requests >= crowd
 }
 
 // step commits and answers one batch. It reports whether any request was queued, and whether
@@ -300,6 +305,7 @@ func (b *batcher[Q, A]) answer(ctx context.Context, list []*committed[Q, A]) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.open, b.moved = b.open-len(list), time.Now()
+	b.rouse() // a few requests may have waited
 }
 
 // busy returns for how long no batch was answered, while there is one; zero without one.

@@ -6,20 +6,18 @@ import (
 	"time"
 )
 
-// Client writes come first. While clients write, every other writer pauses after each write, the longer the more
-// requests a client write has, because they came while the writer was busy. At full load fulfillment thus has
-// a tenth of the time or less, and hardly delays recording. While few requests come it has a ninth, and four
-// fifths when it is behind. Small orders cost much for each reward, so it is not hurried otherwise. Without
-// load it does not pause.
+// Client writes come first. While clients write, every other writer pauses after each write: for a crowd
+// sixteen times as long as the write took, otherwise eight times. So fulfillment hardly delays recording. When
+// fulfillment is behind, and clients record as much while it writes more, it pauses only for a quarter: see trial.
+// Small orders cost much for each reward, so it is not hurried otherwise. Without load it does not pause.
 const (
-	crowd          = 9                    // requests in a client write with which a pause is as long as the last write
-	behind         = 100                  // members of an order from which on fulfillment is behind
-	leastPause     = 800                  // the shortest pause, in percent of that write
-	leastBehind    = 25                   // the same while fulfillment is behind
-	mostPause      = 1600                 // the longest pause, likewise
-	mostConcurrent = 100                  // the same on a ConcurrentWriter
-	maxPause       = time.Second          // so that a lease is renewed even when a write was slow
-	clientsIdle    = 5 * time.Millisecond // after this long without a client write nobody pauses
+	crowd       = 9                    // requests in a client write with which a pause is as long as the last write
+	behind      = 100                  // members of an order from which on fulfillment is behind
+	leastPause  = 800                  // the shortest pause, in percent of that write
+	fullPause   = 25                   // the pause while others write in full, likewise
+	mostPause   = 1600                 // the longest pause, likewise
+	maxPause    = time.Second          // so that a lease is renewed even when a write was slow
+	clientsIdle = 5 * time.Millisecond // after this long without a client write nobody pauses
 )
 
 // ConcurrentWriter marks an Engine whose WriteForClients runs at the same time as a Write.
@@ -31,20 +29,19 @@ type ConcurrentWriter interface {
 
 // pacer makes other writers pause while clients write.
 type pacer struct {
-	most int64 // mostPause or mostConcurrent
+	concurrent bool // the Engine is a ConcurrentWriter
 
 	mu          sync.Mutex
 	pausedUntil time.Time
 	clientsSeen time.Time // the last client write
 	requests    int64     // in the last client writes, recentWrites of them
 	behind      bool      // fulfillment is
+	trial       trial
 }
 
 func newPacer(e Engine) *pacer {
-	if _, concurrent := e.(ConcurrentWriter); concurrent {
-		return &pacer{most: mostConcurrent}
-	}
-	return &pacer{most: mostPause}
+	_, concurrent := e.(ConcurrentWriter)
+	return &pacer{concurrent: concurrent}
 }
 
 // wait waits until another writer may write.
@@ -69,15 +66,15 @@ func (p *pacer) otherWrote(held time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	least := int64(leastPause)
-	if p.behind {
-		least = leastBehind
+	percent := min(max(p.crowdedness(), leastPause), mostPause)
+	if p.behind && p.trial.full {
+		percent = fullPause
 	}
-	percent := min(max(p.crowdedness(), least), p.most)
 	p.pausedUntil = now.Add(min(held*time.Duration(percent)/100, maxPause))
 	if p.clientsSeen.After(now.Add(-held - clientsIdle)) { // this write may have delayed them
 		p.clientsSeen = now
 	}
+	p.trial.held += held
 }
 
 // crowdedness is the pause for the crowd, in percent of a write. A crowd twice as large makes it sixteen times as long.
@@ -104,7 +101,7 @@ func (p *pacer) planned(members int) {
 func (p *pacer) crowded() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.most > mostConcurrent && p.crowdedness() >= 100
+	return p.crowdedness() >= 100 && (!p.concurrent || !p.trial.full)
 }
 
 // recentWrites is about the number of client writes that count.
@@ -116,6 +113,7 @@ func (p *pacer) recorded(requests int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.requests += int64(min(requests, most)) - p.requests/recentWrites
+	p.trial.recorded(time.Now(), requests)
 }
 
 // Sleep waits for d. It returns early with the context's error when ctx ends.

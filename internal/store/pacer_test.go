@@ -57,9 +57,36 @@ func (none) Exec(context.Context, string, ...any) (int64, error)                
 func (none) ExecEach(context.Context, string, [][]any) (int64, error)           { return 0, nil }
 func (none) Query(context.Context, func(store.Row) error, string, ...any) error { return nil }
 
-// othersShare is the share of a second that other writers use, while a client writes that many requests
-// at once, again and again, and the last order had that many members. Without requests no client writes.
-func othersShare(t *testing.T, requests, planned int) float64 {
+// load is what clients of a test send.
+type load struct {
+	requests int           // at once; 0: none
+	every    time.Duration // between two writes' beginnings; 0: a millisecond after each answer
+}
+
+// send records until ctx ends. A client with an own rate sends later what could not be sent while the writer
+// was busy, all at once.
+func (l load) send(ctx context.Context, t *testing.T, s *store.Store) {
+	t.Helper()
+	sent := time.Now()
+	for l.requests > 0 && ctx.Err() == nil {
+		n := l.requests
+		if l.every > 0 {
+			late := time.Since(sent).Truncate(l.every)
+			sent = sent.Add(late)
+			n *= int(late / l.every)
+		}
+		if n > 0 {
+			if _, err := s.RecordRewards(t.Context(), make([]rewards.NewReward, n)); err != nil {
+				t.Error(err)
+			}
+		}
+		time.Sleep(max(time.Millisecond, l.every))
+	}
+}
+
+// othersShare is the share of ten seconds that other writers use beside a load, when the last order had that
+// many members.
+func othersShare(t *testing.T, l load, planned int) float64 {
 	t.Helper()
 	e := newSlow()
 	s, err := store.New(t.Context(), e, time.Now, zeros{})
@@ -67,56 +94,50 @@ func othersShare(t *testing.T, requests, planned int) float64 {
 		t.Fatal(err)
 	}
 	s.Planned(planned)
-	record := func() {
-		if _, err := s.RecordRewards(t.Context(), make([]rewards.NewReward, requests)); err != nil {
-			t.Error(err)
-		}
-	}
-	const before = 300 // commits after which the pacer knows the load
-	for range before {
-		record()
-	}
-	ctx, stop := context.WithTimeout(t.Context(), time.Second)
+	const before, measured = 5 * time.Second, 10 * time.Second
+	ctx, stop := context.WithTimeout(t.Context(), before+measured)
 	defer stop()
-	var load sync.WaitGroup
-	if requests > 0 {
-		load.Go(func() {
-			for ; ctx.Err() == nil; time.Sleep(time.Millisecond) {
-				record()
-			}
-		})
-	}
+	var clients sync.WaitGroup
+	clients.Go(func() { l.send(ctx, t, s) })
+	began := time.Now()
 	for ctx.Err() == nil {
+		if time.Since(began) < before { // until the pacer knows the load
+			e.others = 0
+		}
 		if err := s.RaiseAlarm(ctx, "tested", "nothing is wrong"); err != nil && ctx.Err() == nil {
 			t.Fatal(err)
 		}
 	}
-	load.Wait()
-	return e.others.Seconds()
+	clients.Wait()
+	return e.others.Seconds() / measured.Seconds()
 }
 
 type zeros struct{}
 
 func (zeros) Read(b []byte) (int, error) { clear(b); return len(b), nil }
 
-// For a crowd, others write little. When few come, they write more, and most when fulfillment is behind.
+// Others write little beside clients who wait for answers, and much beside those who come at their own rate, if
+// fulfillment is behind.
 func TestOthersPauseWhileClientsWrite(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		requests    int // in a client write
+		load        load
 		planned     int // members of the last order
 		least, most float64
 	}{
-		"a crowd":                 {64, 10, 0.04, 0.08},
-		"a crowd, and behind":     {64, 1000, 0.04, 0.08},
-		"one request":             {1, 10, 0.08, 0.15},
-		"one request, and behind": {1, 1000, 0.7, 0.85},
-		"no clients":              {0, 10, 0.95, 1.02}, // the last write ends later
+		"a crowd":                      {load{requests: 64}, 10, 0.04, 0.08},
+		"a crowd, and behind":          {load{requests: 64}, 1000, 0.05, 0.11},
+		"one request":                  {load{requests: 1}, 10, 0.08, 0.15},
+		"one request, and behind":      {load{requests: 1}, 1000, 0.08, 0.17},
+		"a steady stream":              {load{1, 2 * time.Millisecond}, 10, 0.08, 0.15},
+		"a steady stream, and behind":  {load{1, 2 * time.Millisecond}, 1000, 0.7, 0.85},
+		"a steady torrent, and behind": {load{40, 5 * time.Millisecond}, 1000, 0.7, 0.85},
+		"no clients":                   {load{}, 10, 0.95, 1.02}, // the last write ends later
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				if share := othersShare(t, c.requests, c.planned); share < c.least || share > c.most {
+				if share := othersShare(t, c.load, c.planned); share < c.least || share > c.most {
 					t.Errorf("others write in %.2f of the time, want %.2f to %.2f", share, c.least, c.most)
 				}
 			})

@@ -40,7 +40,7 @@ func (e *watched) Write(ctx context.Context, f func(context.Context, Tx) error) 
 
 // WriteForClients implements Engine.
 func (e *watched) WriteForClients(ctx context.Context, f func(context.Context, Tx) error) error {
-	if _, concurrent := e.Engine.(ConcurrentWriter); !concurrent {
+	if !e.pacer.concurrent {
 		e.waiting.Add(1)
 		defer e.waiting.Add(-1)
 	}
@@ -61,8 +61,10 @@ func (e *watched) WriteBooks(ctx context.Context, f func(context.Context, Tx) er
 // Durable implements Engine.
 func (e *watched) Durable(ctx context.Context) error { return e.watch(e.Engine.Durable(ctx)) }
 
-// clientWaits reports, during a Write, whether a client of this process waits for its end.
-func (e *watched) clientWaits() bool { return e.waiting.Load() > 0 }
+// clientWaits reports, during a Write, whether clients of this process want it to end soon.
+func (e *watched) clientWaits() bool {
+	return e.waiting.Load() > 0 || e.pacer.concurrent && e.pacer.crowded()
+}
 
 func (e *watched) watch(err error) error {
 	e.mu.Lock()

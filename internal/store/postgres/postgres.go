@@ -226,7 +226,7 @@ func (e *Engine) WriteBooks(ctx context.Context, f func(context.Context, store.T
 	return e.write(ctx, turnOthers, true, f)
 }
 
-// WritesConcurrently implements store.Beside.
+// WritesConcurrently implements store.ConcurrentWriter.
 func (*Engine) WritesConcurrently() {}
 
 // turn is a class of writes that exclude each other among all processes.
