@@ -11,6 +11,8 @@ type byRow struct {
 	*recording
 	tx         Tx
 	inSegments bool // segments find rewards by their keys, not an index of the database
+
+	found map[int]*rewards.KeyedReward // by the keys of requests that were looked up and are used
 }
 
 // byRow begins a batch on a transaction.
@@ -18,29 +20,31 @@ func (r *recording) byRow(ctx context.Context, tx Tx) (byRow, error) {
 	index := r.store.index
 	inSegments, err := index.load(ctx, tx)
 	if err != nil || !inSegments {
-		return byRow{r, tx, false}, err
+		return byRow{r, tx, false, make(map[int]*rewards.KeyedReward)}, err
 	}
 	err = index.catchUp(ctx, tx)
 	r.first = index.firstNew()
 	r.hashKeys()
-	return byRow{r, tx, true}, err
+	return byRow{r, tx, true, make(map[int]*rewards.KeyedReward)}, err
 }
 
 func (b byRow) insert(ctx context.Context, requests []int, stored func(int)) error {
 	unused := make([]int, 0, len(requests))
 	for _, i := range requests {
-		n := &b.batch[i]
-		found, err := b.store.userExistsByRow(ctx, b.tx, userKey{n.AppID, n.UserID})
+		known, err := b.find(ctx, i)
 		if err != nil {
 			return err
 		}
-		if !found {
+		if known != nil {
+			b.found[i] = known
 			continue
 		}
-		if known, err := b.find(ctx, i); known != nil || err != nil {
-			if err != nil {
-				return err
-			}
+		n := &b.batch[i]
+		exists, err := b.store.userExistsByRow(ctx, b.tx, userKey{n.AppID, n.UserID})
+		if err != nil {
+			return err
+		}
+		if !exists {
 			continue
 		}
 		b.newID(i) // also in a retry: others may have recorded since, and ids grow with the numbers
@@ -95,9 +99,12 @@ func (b byRow) find(ctx context.Context, i int) (*rewards.KeyedReward, error) {
 func (b byRow) keyed(ctx context.Context, requests []int) (map[requestKey]*rewards.KeyedReward, error) {
 	known := make(map[requestKey]*rewards.KeyedReward, len(requests))
 	for _, i := range requests {
-		k, err := b.find(ctx, i)
-		if err != nil {
-			return nil, err
+		k := b.found[i] // no other transaction writes meanwhile
+		if k == nil {
+			var err error
+			if k, err = b.find(ctx, i); err != nil {
+				return nil, err
+			}
 		}
 		if k != nil {
 			known[b.key(i)] = k
