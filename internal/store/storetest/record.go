@@ -84,6 +84,12 @@ func testBatch(t *testing.T, w *World) {
 	if len(list) != 4 {
 		t.Errorf("%d rewards are stored, want 4", len(list))
 	}
+	repeated := []rewards.NewReward{twice, w.Request(t, 2_000_000), valid, created}
+	outcomes, err := w.RecordRewards(t.Context(), repeated)
+	check(t, err)
+	for i, o := range outcomes { // each has its own reward
+		wantEqual(t, "the key", repeated[i].IdempotencyKey, o.Reward.IdempotencyKey)
+	}
 }
 
 func testPoison(t *testing.T, w *World) {
