@@ -44,7 +44,7 @@ func (q *request[Q, A]) answered() {
 }
 
 // batcher commits one kind of request in batches. While a batch becomes durable, the next one is
-// committed. It is safe for concurrent use.
+// committed if it is large. It is safe for concurrent use.
 type batcher[Q, A any] struct {
 	store   func(ctx context.Context, batch []Q) ([]A, error)
 	durable func(ctx context.Context) error // makes what store committed durable
@@ -148,8 +148,8 @@ func (b *batcher[Q, A]) rouse() {
 	}
 }
 
-// crowd is how many queued requests are committed before the batches before them are durable: a commit of
-// fewer costs too much for each.
+// crowd is the number of queued requests from which on they are committed although earlier batches are not
+// durable yet. A commit of fewer costs too much for each.
 const crowd = 32
 
 // run commits batches until ctx ends, then what is queued, and returns when all of it is answered.

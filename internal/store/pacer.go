@@ -8,13 +8,14 @@ import (
 
 // Client writes come first. While clients write, every other writer pauses after each write: for a crowd
 // sixteen times as long as the write took, otherwise eight times. So fulfillment hardly delays recording. When
-// fulfillment is behind, and clients record as much while it writes more, it pauses only for a quarter: see trial.
-// Small orders cost much for each reward, so it is not hurried otherwise. Without load it does not pause.
+// fulfillment is behind, and clients record as much while it writes more, it pauses a quarter as long as it
+// wrote: see trial. Small orders cost much for each reward, so it is not hurried otherwise. Without load it does
+// not pause.
 const (
 	crowd       = 9                    // requests in a client write with which a pause is as long as the last write
 	behind      = 100                  // members of an order from which on fulfillment is behind
 	leastPause  = 800                  // the shortest pause, in percent of that write
-	fullPause   = 25                   // the pause while others write in full, likewise
+	fullPause   = 25                   // the pause while fulfillment is behind and writes in full, likewise
 	mostPause   = 1600                 // the longest pause, likewise
 	maxPause    = time.Second          // so that a lease is renewed even when a write was slow
 	clientsIdle = 5 * time.Millisecond // after this long without a client write nobody pauses
@@ -32,10 +33,11 @@ type pacer struct {
 	concurrent bool // the Engine is a ConcurrentWriter
 
 	mu          sync.Mutex
-	pausedUntil time.Time
-	clientsSeen time.Time // the last client write
-	requests    int64     // in the last client writes, recentWrites of them
-	behind      bool      // fulfillment is
+	wrote       time.Time     // when the last write of another writer ended
+	held        time.Duration // how long it took
+	clientsSeen time.Time     // the last client write
+	requests    int64         // in the last client writes, recentWrites of them
+	behind      bool          // fulfillment is
 	trial       trial
 }
 
@@ -58,7 +60,16 @@ func (p *pacer) wait(ctx context.Context) error {
 func (p *pacer) rest(now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return min(p.pausedUntil.Sub(now), p.clientsSeen.Add(clientsIdle).Sub(now))
+	return min(p.wrote.Add(p.pause()).Sub(now), p.clientsSeen.Add(clientsIdle).Sub(now))
+}
+
+// pause is the pause after the last write of another writer, by what clients do now.
+func (p *pacer) pause() time.Duration {
+	percent := min(max(p.crowdedness(), leastPause), mostPause)
+	if p.behind && p.trial.full {
+		percent = fullPause
+	}
+	return min(p.held*time.Duration(percent)/100, maxPause)
 }
 
 // otherWrote notes a write of another writer.
@@ -66,15 +77,11 @@ func (p *pacer) otherWrote(held time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	percent := min(max(p.crowdedness(), leastPause), mostPause)
-	if p.behind && p.trial.full {
-		percent = fullPause
-	}
-	p.pausedUntil = now.Add(min(held*time.Duration(percent)/100, maxPause))
+	p.wrote, p.held = now, held
 	if p.clientsSeen.After(now.Add(-held - clientsIdle)) { // this write may have delayed them
 		p.clientsSeen = now
 	}
-	p.trial.held += held
+	p.trial.othersWrote(now, held, p.behind)
 }
 
 // crowdedness is the pause for the crowd, in percent of a write. A crowd twice as large makes it sixteen times as long.

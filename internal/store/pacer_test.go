@@ -14,10 +14,11 @@ import (
 // slow is an engine without rows, whose writes take time and exclude each other.
 type slow struct {
 	turn   chan struct{}
-	others time.Duration // spent in writes that are not for clients
+	took   time.Duration // by a write that is not for clients
+	others time.Duration // spent in such writes
 }
 
-func newSlow() *slow { return &slow{turn: make(chan struct{}, 1)} }
+func newSlow(took time.Duration) *slow { return &slow{turn: make(chan struct{}, 1), took: took} }
 
 func (e *slow) run(ctx context.Context, took time.Duration, f func(context.Context, store.Tx) error) error {
 	e.turn <- struct{}{}
@@ -32,9 +33,8 @@ func (e *slow) Read(ctx context.Context, f func(context.Context, store.Tx) error
 }
 
 func (e *slow) Write(ctx context.Context, f func(context.Context, store.Tx) error) error {
-	const took = 10 * time.Millisecond
-	e.others += took
-	return e.run(ctx, took, f)
+	e.others += e.took
+	return e.run(ctx, e.took, f)
 }
 
 func (e *slow) WriteForClients(ctx context.Context, f func(context.Context, store.Tx) error) error {
@@ -84,24 +84,31 @@ func (l load) send(ctx context.Context, t *testing.T, s *store.Store) {
 	}
 }
 
-// othersShare is the share of ten seconds that other writers use beside a load, when the last order had that
-// many members.
-func othersShare(t *testing.T, l load, planned int) float64 {
+// othersShare is the share of ten seconds that other writers use beside loads, one after the other, when each of
+// their writes takes that long and the last order had that many members.
+func othersShare(t *testing.T, loads []load, took time.Duration, planned int) float64 {
 	t.Helper()
-	e := newSlow()
+	e := newSlow(took)
 	s, err := store.New(t.Context(), e, time.Now, zeros{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.Planned(planned)
-	const before, measured = 5 * time.Second, 10 * time.Second
-	ctx, stop := context.WithTimeout(t.Context(), before+measured)
+	const first, later, measured = 20 * time.Second, 45 * time.Second, 10 * time.Second
+	whole := first + time.Duration(len(loads)-1)*later
+	ctx, stop := context.WithTimeout(t.Context(), whole)
 	defer stop()
 	var clients sync.WaitGroup
-	clients.Go(func() { l.send(ctx, t, s) })
+	clients.Go(func() {
+		for i, l := range loads {
+			within, end := context.WithTimeout(ctx, first+time.Duration(min(i, 1))*(later-first))
+			l.send(within, t, s)
+			end()
+		}
+	})
 	began := time.Now()
 	for ctx.Err() == nil {
-		if time.Since(began) < before { // until the pacer knows the load
+		if time.Since(began) < whole-measured { // until the pacer knows the load
 			e.others = 0
 		}
 		if err := s.RaiseAlarm(ctx, "tested", "nothing is wrong"); err != nil && ctx.Err() == nil {
@@ -117,27 +124,39 @@ type zeros struct{}
 func (zeros) Read(b []byte) (int, error) { clear(b); return len(b), nil }
 
 // Others write little beside clients who wait for answers, and much beside those who come at their own rate, if
-// fulfillment is behind.
+// fulfillment is behind, whatever came before.
 func TestOthersPauseWhileClientsWrite(t *testing.T) {
 	t.Parallel()
+	const brief, long, longest = 10 * time.Millisecond, 120 * time.Millisecond, 300 * time.Millisecond
+	crowd, one := load{requests: 64}, load{requests: 1}
+	stream, torrent := load{4, 2 * time.Millisecond}, load{40, 5 * time.Millisecond}
 	for name, c := range map[string]struct {
-		load        load
-		planned     int // members of the last order
+		loads       []load
+		took        time.Duration // by a write of others
+		planned     int           // members of the last order
 		least, most float64
 	}{
-		"a crowd":                      {load{requests: 64}, 10, 0.04, 0.08},
-		"a crowd, and behind":          {load{requests: 64}, 1000, 0.05, 0.11},
-		"one request":                  {load{requests: 1}, 10, 0.08, 0.15},
-		"one request, and behind":      {load{requests: 1}, 1000, 0.08, 0.17},
-		"a steady stream":              {load{1, 2 * time.Millisecond}, 10, 0.08, 0.15},
-		"a steady stream, and behind":  {load{1, 2 * time.Millisecond}, 1000, 0.7, 0.85},
-		"a steady torrent, and behind": {load{40, 5 * time.Millisecond}, 1000, 0.7, 0.85},
-		"no clients":                   {load{}, 10, 0.95, 1.02}, // the last write ends later
+		"a crowd":                              {[]load{crowd}, brief, 10, 0.04, 0.08},
+		"a crowd, and behind":                  {[]load{crowd}, brief, 1000, 0.05, 0.11},
+		"a crowd, behind, long writes":         {[]load{crowd}, long, 1000, 0.05, 0.2},
+		"a crowd, behind, longest writes":      {[]load{crowd}, longest, 1000, 0.1, 0.35}, // a pause ends after a second
+		"one request":                          {[]load{one}, brief, 10, 0.08, 0.15},
+		"one request, and behind":              {[]load{one}, brief, 1000, 0.08, 0.17},
+		"a steady stream":                      {[]load{stream}, brief, 10, 0.08, 0.15},
+		"a steady stream, and behind":          {[]load{stream}, brief, 1000, 0.7, 0.85},
+		"a steady stream, behind, long writes": {[]load{stream}, long, 1000, 0.6, 0.9},
+		"a steady torrent, and behind":         {[]load{torrent}, brief, 1000, 0.7, 0.85},
+		"a crowd after a stream":               {[]load{stream, crowd}, brief, 1000, 0.05, 0.11},
+		"a crowd after a stream, long writes":  {[]load{stream, crowd}, long, 1000, 0.05, 0.2},
+		"a stream after a crowd":               {[]load{crowd, stream}, brief, 1000, 0.7, 0.85},
+		"a stream after a crowd, long writes":  {[]load{crowd, stream}, long, 1000, 0.6, 0.9},
+		"no clients":                           {[]load{{}}, brief, 10, 0.95, 1.02}, // the last write ends later
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				if share := othersShare(t, c.load, c.planned); share < c.least || share > c.most {
+				share := othersShare(t, c.loads, c.took, c.planned)
+				if share < c.least || share > c.most {
 					t.Errorf("others write in %.2f of the time, want %.2f to %.2f", share, c.least, c.most)
 				}
 			})

@@ -27,7 +27,7 @@ func (e *broken) Read(ctx context.Context, f func(context.Context, store.Tx) err
 
 func TestAPanicFailsAReadNotTheProcess(t *testing.T) {
 	t.Parallel()
-	e := &broken{slow: newSlow()}
+	e := &broken{slow: newSlow(10 * time.Millisecond)}
 	s, err := store.New(t.Context(), e, time.Now, zeros{})
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func (e *held) Read(ctx context.Context, f func(context.Context, store.Tx) error
 func TestTheEndOfARequestDoesNotEndTheReadingOfOthers(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		e := &held{slow: newSlow()}
+		e := &held{slow: newSlow(10 * time.Millisecond)}
 		s, err := store.New(t.Context(), e, time.Now, zeros{})
 		if err != nil {
 			t.Fatal(err)

@@ -12,7 +12,7 @@ type byRow struct {
 	tx         Tx
 	inSegments bool // segments find rewards by their keys, not an index of the database
 
-	found map[int]*rewards.KeyedReward // by the keys of requests that were looked up and are used
+	found map[int]*rewards.KeyedReward // what insert found by the keys of requests
 }
 
 // byRow begins a batch on a transaction.

@@ -15,7 +15,7 @@ import (
 func TestBookingGivesWayToClients(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s, err := store.New(t.Context(), newSlow(), time.Now, zeros{})
+		s, err := store.New(t.Context(), newSlow(10*time.Millisecond), time.Now, zeros{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,77 +5,101 @@ import "time"
 // trial finds out whether clients record less while others write in full. Clients who send their next request
 // after an answer do: the others give way to them. Clients who send at their own rate do not, as long as the
 // service keeps up with both: then fulfillment is not held back. It compares spans of time with few writes of
-// others to spans in full. They come in turn until it is known what clients do, and from then on now and then.
+// others to their neighbors in full. They come in turn until it is known what clients do, and from then on one of
+// the other kind comes now and then.
 type trial struct {
 	full bool // in this span others write in full
 
 	began    time.Time     // the span
-	requests int           // recorded in it
-	held     time.Duration // of the writes of others in it
+	requests int64         // recorded in it
+	held     time.Duration // of the writes of others in it, while fulfillment was behind
+	longest  time.Duration // of their last writes: a span is several times as long
 
-	few, many spans // with few writes of others and in full, since the last comparison
-	known     bool  // there was a comparison
-	same      bool  // by the last one clients record as much while others write in full
-	usual     int   // spans since the last one of the kind that is only tried
+	last      span // the span before, if it counts
+	few, many span // the sums of neighbors that were compared: with few writes of others, and in full
+	pairs     int  // of such neighbors
+	known     bool // there was a comparison
+	same      bool // by the last one clients record as much while others write in full
+	usual     int  // spans since the last one of the other kind
 }
 
 const (
-	trialSpan     = 150 * time.Millisecond
-	trialEvery    = 32              // spans of which one is tried, once it is known what clients do
-	trialCompared = 3               // spans of each kind; a single one may have a pause of the disk
-	trialHeld     = 20              // percent of a full span that others must write, for it to count
-	trialSame     = 90              // percent of the rate that count as the same
-	trialFor      = 3 * time.Second // without requests it is forgotten what clients did
+	trialSpan     = 150 * time.Millisecond // the shortest span
+	trialWrites   = 4                      // times of the longest write that a span takes at least
+	trialEvery    = 32                     // spans of which one is of the other kind, once it is known what clients do
+	trialPairs    = 5                      // compared at once; a single span may have a pause of the disk
+	trialRequests = 1000                   // likewise, in the spans of each kind
+	trialHeld     = 30                     // percent of a full span that others must write, for it to count
+	trialSame     = 90                     // percent of the rate that count as the same
+	trialFor      = 3 * time.Second        // the longest span; after a longer one it is forgotten what clients did
 )
 
-// spans are some spans together.
-type spans struct {
-	number   int
-	requests int
-	took     time.Duration
+// span is a span of time, or the sum of several.
+type span struct {
+	full     bool
+	requests int64
+	took     time.Duration // 0: the span does not count
 }
 
-// add adds a span. After many of them older ones count less.
-func (s *spans) add(requests int, took time.Duration) {
-	const many = 4 * trialEvery
-	if s.number >= many {
-		s.number, s.requests, s.took = s.number/2, s.requests/2, s.took/2
-	}
-	s.number++
-	s.requests += requests
-	s.took += took
+func (s *span) add(other span) {
+	s.requests += other.requests
+	s.took += other.took
 }
 
 // rate returns the requests in a thousand seconds.
-func (s *spans) rate() int64 { return int64(s.requests) * 1000 * int64(time.Second) / int64(s.took) }
+func (s *span) rate() int64 { return s.requests * int64(time.Second) / s.took.Milliseconds() }
 
 // recorded notes requests of clients that are recorded.
 func (t *trial) recorded(now time.Time, requests int) {
-	t.requests += requests
-	took := now.Sub(t.began)
+	t.requests += int64(requests)
+	took, least := now.Sub(t.began), max(trialSpan, trialWrites*t.longest)
 	switch {
-	case took < trialSpan:
+	case took < min(least, trialFor/2):
 		return
 	case took > trialFor:
 		*t = trial{}
-	case took < 2*trialSpan: // a longer one had a pause
-		t.end(took)
+	default:
+		ended := span{full: t.full, requests: t.requests, took: took}
+		if paused := took >= 2*least; paused || t.full && 100*t.held < trialHeld*took {
+			ended.took = 0
+		}
+		t.compare(ended)
+		t.next()
 	}
-	t.began, t.requests, t.held = now, 0, 0
+	t.began, t.requests, t.held, t.longest = now, 0, 0, t.longest/2
 }
 
-// end counts the span that ends, and chooses the kind of the next one.
-func (t *trial) end(took time.Duration) {
-	switch {
-	case !t.full:
-		t.few.add(t.requests, took)
-	case 100*t.held >= trialHeld*took:
-		t.many.add(t.requests, took)
+// othersWrote notes a write of others that has just ended.
+func (t *trial) othersWrote(now time.Time, held time.Duration, behind bool) {
+	t.longest = max(t.longest, held)
+	if behind {
+		t.held += min(held, now.Sub(t.began)) // the rest was in the span before
 	}
-	if t.few.number >= trialCompared && t.many.number >= trialCompared {
-		t.known, t.same = true, 100*t.many.rate() >= trialSame*t.few.rate()
-		t.few, t.many = spans{}, spans{}
+}
+
+// compare compares a span to the one before, if both count and differ in kind.
+func (t *trial) compare(s span) {
+	before := t.last
+	t.last = s
+	if s.took == 0 || before.took == 0 || s.full == before.full {
+		return
 	}
+	few, many := s, before
+	if s.full {
+		few, many = before, s
+	}
+	t.few.add(few)
+	t.many.add(many)
+	t.pairs++
+	if t.pairs < trialPairs || min(t.few.requests, t.many.requests) < trialRequests {
+		return
+	}
+	t.known, t.same = true, 100*t.many.rate() >= trialSame*t.few.rate()
+	t.few, t.many, t.pairs = span{}, span{}, 0
+}
+
+// next chooses the kind of the next span.
+func (t *trial) next() {
 	t.usual++
 	switch {
 	case !t.known:

@@ -59,7 +59,11 @@ func (e *watched) WriteBooks(ctx context.Context, f func(context.Context, Tx) er
 }
 
 // Durable implements Engine.
-func (e *watched) Durable(ctx context.Context) error { return e.watch(e.Engine.Durable(ctx)) }
+func (e *watched) Durable(ctx context.Context) error {
+	err := e.Engine.Durable(ctx)
+	e.pacer.clientsWrote() // their requests waited for it
+	return e.watch(err)
+}
 
 // clientWaits reports, during a Write, whether clients of this process want it to end soon.
 func (e *watched) clientWaits() bool {
