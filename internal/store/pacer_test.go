@@ -100,10 +100,12 @@ func othersShare(t *testing.T, loads []load, took time.Duration, planned int) fl
 	defer stop()
 	var clients sync.WaitGroup
 	clients.Go(func() {
-		for i, l := range loads {
-			within, end := context.WithTimeout(ctx, first+time.Duration(min(i, 1))*(later-first))
+		lasts := first
+		for _, l := range loads {
+			within, end := context.WithTimeout(ctx, lasts)
 			l.send(within, t, s)
 			end()
+			lasts = later
 		}
 	})
 	began := time.Now()

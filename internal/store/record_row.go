@@ -19,13 +19,14 @@ type byRow struct {
 func (r *recording) byRow(ctx context.Context, tx Tx) (byRow, error) {
 	index := r.store.index
 	inSegments, err := index.load(ctx, tx)
+	b := byRow{r, tx, inSegments, make(map[int]*rewards.KeyedReward)}
 	if err != nil || !inSegments {
-		return byRow{r, tx, false, make(map[int]*rewards.KeyedReward)}, err
+		return b, err
 	}
 	err = index.catchUp(ctx, tx)
 	r.first = index.firstNew()
 	r.hashKeys()
-	return byRow{r, tx, true, make(map[int]*rewards.KeyedReward)}, err
+	return b, err
 }
 
 func (b byRow) insert(ctx context.Context, requests []int, stored func(int)) error {
