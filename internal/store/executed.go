@@ -113,7 +113,7 @@ func executedIn(
 			break
 		}
 		rows, err := fetchAll(ctx, tx, scanRewards(), `SELECT `+listColumns+` FROM rewards WHERE app_id = ?1
-			AND id >= ?4 AND id < ?5 AND id < ?2 AND status = `+executed+` ORDER BY id DESC LIMIT ?3 + 0`,
+			AND id >= ?4 AND id < ?5 AND +id < ?2 AND status = `+executed+` ORDER BY id DESC LIMIT ?3 + 0`,
 			app[:], before, limit-len(list), spans[i].first[:], spans[i].until[:])
 		if err != nil {
 			return nil, err

@@ -153,8 +153,8 @@ func (p *userPage) numberBelow(ctx context.Context, tx Tx, id rewards.RewardID) 
 
 // skip is the bound of the numbers of an app's rewards in the status before an id.
 func (p *userPage) skip(ctx context.Context, tx Tx, id rewards.RewardID) (int64, error) {
-	if p.status == rewards.Executed {
-		return p.bound(ctx, tx, `SELECT rowid FROM rewards WHERE app_id = ?1 AND id < ?2
+	if p.status == rewards.Executed { // +id: SQLite would walk down from the first bound, over all that waits
+		return p.bound(ctx, tx, `SELECT rowid FROM rewards WHERE app_id = ?1 AND +id < ?2
 			AND id <= (`+executedTo(`?2`)+`) ORDER BY id DESC LIMIT 1`, p.app[:], id[:])
 	}
 	return p.bound(ctx, tx, `SELECT r.rowid FROM (`+openOf(`id < ?2 AND status = ?3`, `1`)+`) CROSS JOIN rewards r
