@@ -145,8 +145,12 @@ func (s *session) prepare(query string, args []any) (*sqlite.Stmt, error) {
 	return statement, bind(statement, args)
 }
 
-func bind(statement *sqlite.Stmt, args []any) error {
+func bind(statement *sqlite.Stmt, args []any) error { return bindFrom(statement, 0, args) }
+
+// bindFrom binds the arguments after the first ones.
+func bindFrom(statement *sqlite.Stmt, first int, args []any) error {
 	for i, arg := range args {
+		i += first
 		switch v := arg.(type) {
 		case []byte:
 			statement.BindBytes(i+1, v)
@@ -190,6 +194,21 @@ func (s *session) step(statement *sqlite.Stmt) (_ int64, err error) {
 
 // ExecEach implements store.Tx.
 func (s *session) ExecEach(_ context.Context, query string, rows [][]any) (touched int64, err error) {
+	if len(rows) >= manyRows {
+		if many := insertMany(query, len(rows[0])); many != "" {
+			whole := len(rows) - len(rows)%manyRows
+			if touched, err = s.execEach(many, rows[:whole], manyRows); err != nil {
+				return touched, err
+			}
+			rows = rows[whole:]
+		}
+	}
+	n, err := s.execEach(query, rows, 1)
+	return touched + n, err
+}
+
+// execEach runs a statement that takes the arguments of some rows at once.
+func (s *session) execEach(query string, rows [][]any, atOnce int) (touched int64, err error) {
 	if len(rows) == 0 {
 		return 0, nil
 	}
@@ -197,9 +216,11 @@ func (s *session) ExecEach(_ context.Context, query string, rows [][]any) (touch
 	if err != nil {
 		return 0, err
 	}
-	for _, args := range rows {
-		if err := bind(statement, args); err != nil {
-			return touched, err
+	for ; len(rows) > 0; rows = rows[atOnce:] {
+		for i, args := range rows[:atOnce] {
+			if err := bindFrom(statement, i*len(args), args); err != nil {
+				return touched, err
+			}
 		}
 		n, err := s.step(statement)
 		if err != nil {
