@@ -1,5 +1,7 @@
 package store
 
+import "time"
+
 // Generations is the bounded cache, whose entries weigh as much as their values.
 type Generations struct{ g generations[int, int] }
 
@@ -29,3 +31,18 @@ func (c *Generations) Weight() (sum int) {
 
 // Planned notes an order with that many members.
 func (s *Store) Planned(members int) { s.engine.pacer.planned(members) }
+
+// MemberLimit is the limit of orders after writes for clients of that many requests, and then after some bookings of
+// 200 members that took a time for each.
+func MemberLimit(requests, bookings int, each time.Duration) int {
+	const members = 200
+	p := newPacer(nil)
+	for range 4 * recentWrites {
+		p.recorded(requests)
+	}
+	for range bookings {
+		p.otherWrote(members * each)
+		p.booked(members)
+	}
+	return p.memberLimit()
+}

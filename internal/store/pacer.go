@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"stockrewards/internal/rewards"
 )
 
 // Client writes come first. While clients write, every other writer pauses after each write: for a crowd
@@ -19,6 +21,15 @@ const (
 	mostPause   = 1600                 // the longest pause, likewise
 	maxPause    = time.Second          // so that a lease is renewed even when a write was slow
 	clientsIdle = 5 * time.Millisecond // after this long without a client write nobody pauses
+)
+
+// While a crowd of clients waits for the writer, an order has as many members as are booked in crowdedWrite. In a
+// large store a member takes several times as long as in a small one: nearly every one changes separate pages.
+const (
+	crowdedWrite  = 12 * time.Millisecond
+	leastCrowded  = 100 // members: smaller orders cost much for each
+	mostCrowded   = 400 // likewise: the crowd also waits for the other writes of an order
+	fewestCounted = 50  // of a booking that shows how long a member takes
 )
 
 // ConcurrentWriter marks an Engine whose WriteForClients runs at the same time as a Write.
@@ -38,6 +49,7 @@ type pacer struct {
 	clientsSeen time.Time     // the last client write
 	requests    int64         // in the last client writes, recentWrites of them
 	behind      bool          // fulfillment is
+	perMember   time.Duration // to book one
 	trial       trial
 }
 
@@ -109,6 +121,34 @@ func (p *pacer) crowded() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.crowdedness() >= 100 && (!p.concurrent || !p.trial.full)
+}
+
+// memberLimit is how many members an order has at most.
+func (p *pacer) memberLimit() int {
+	if !p.crowded() {
+		return rewards.MaxMembers
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.perMember == 0 {
+		return mostCrowded
+	}
+	return min(max(int(crowdedWrite/p.perMember), leastCrowded), mostCrowded)
+}
+
+// booked notes the number of members that the last write booked.
+func (p *pacer) booked(members int) {
+	if members < fewestCounted {
+		return
+	}
+	const before, all = 3, 4 // the last bookings count most
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	last := p.held / time.Duration(members)
+	if p.perMember == 0 {
+		p.perMember = last
+	}
+	p.perMember = (before*p.perMember + last) / all
 }
 
 // recentWrites is about the number of client writes that count.

@@ -94,7 +94,7 @@ func othersShare(t *testing.T, loads []load, took time.Duration, planned int) fl
 		t.Fatal(err)
 	}
 	s.Planned(planned)
-	const first, later, measured = 20 * time.Second, 45 * time.Second, 10 * time.Second
+	const first, later, measured = 20 * time.Second, 70 * time.Second, 10 * time.Second
 	whole := first + time.Duration(len(loads)-1)*later
 	ctx, stop := context.WithTimeout(t.Context(), whole)
 	defer stop()
@@ -163,5 +163,26 @@ func TestOthersPauseWhileClientsWrite(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// An order for a crowd has as many members as are booked in 12 milliseconds, from 100 to 400.
+func TestAnOrderForACrowdIsBookedBriefly(t *testing.T) {
+	t.Parallel()
+	const crowd, one, many = 64, 1, 50
+	for name, c := range map[string]struct {
+		requests, bookings int
+		each               time.Duration
+		want               int
+	}{
+		"before a booking":          {crowd, 0, 0, 400},
+		"a small store":             {crowd, 1, 20 * time.Microsecond, 400},
+		"a large store":             {crowd, 1, 80 * time.Microsecond, 150},
+		"a slow disk":               {crowd, 1, time.Millisecond, 100},
+		"a large store, and nobody": {one, many, 80 * time.Microsecond, rewards.MaxMembers},
+	} {
+		if got := store.MemberLimit(c.requests, c.bookings, c.each); got != c.want {
+			t.Errorf("%s: %d members, want %d", name, got, c.want)
+		}
 	}
 }

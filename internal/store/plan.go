@@ -9,18 +9,12 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// maxCrowded is how many members an order has at most while a crowd of clients waits for the writer. An order
-// of rewards.MaxMembers would hold it for twice as long as most of them wait.
-const maxCrowded = 400
-
 // PlanOrder pools the waiting rewards of an asset into an order and stores it with its frozen
 // members, or returns why the asset must wait. It fails with ErrLostLease.
 func (s *Store) PlanOrder(ctx context.Context, l rewards.Lease, r rewards.PlanRequest) (
 	o rewards.Order, hold rewards.Hold, err error,
 ) {
-	if s.engine.pacer.crowded() {
-		r.MaxMembers = min(r.MemberLimit(), maxCrowded)
-	}
+	r.MaxMembers = min(r.MemberLimit(), s.engine.pacer.memberLimit())
 	var plan rewards.Plan
 	err = s.writeFenced(ctx, l, func(ctx context.Context, tx Tx) error {
 		o, hold, plan = rewards.Order{}, rewards.NoHold, rewards.Plan{}

@@ -41,9 +41,12 @@ func (s *Store) SettleOrders(ctx context.Context, l rewards.Lease, list ...rewar
 		return 0, err
 	}
 	change.committed()
+	members := 0
 	for _, b := range booked {
+		members += len(b.results)
 		s.exposed.add(b.apps, b.order.AssetID)
 	}
+	s.engine.pacer.booked(members)
 	return len(booked), nil
 }
 
