@@ -17,28 +17,45 @@ type memoryFlags struct {
 // leastMemory is the least that the service needs, in bytes.
 const leastMemory = 128 << 20
 
-// limitMemory tunes the garbage collector: it may collect late, up to the limit, since
-// little memory is live and each request leaves garbage. GOGC and GOMEMLIMIT override it.
+// startPercent is how late the garbage collector collects at first, in percent of what is live: reading the index of
+// a large store leaves several times as much garbage as memory.
+const startPercent = 50
+
+// limitMemory tunes the garbage collector, at first for the start. GOGC and GOMEMLIMIT override it.
 func (f memoryFlags) limitMemory() error {
 	limit, err := parseMemory(f.MemoryLimit)
 	if err != nil {
 		return usageErrorf("--memory-limit %q: %w", f.MemoryLimit, err)
 	}
-	const percent = 230
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(percent)
-	}
+	setGCPercent(startPercent)
 	if os.Getenv("GOMEMLIMIT") == "" {
 		debug.SetMemoryLimit(limit)
 	}
 	return nil
 }
 
-// releaseMemory frees what only the start needed. The collector waits for a multiple of what is live,
-// and the parser of migrations alone keeps 8 MiB in a pool, which lasts for two collections.
-func releaseMemory() {
+func setGCPercent(percent int) {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(percent)
+	}
+}
+
+// started frees what only the start needed, and tunes the garbage collector for what is live then. The collector
+// waits for a multiple of what is live, and the parser of migrations alone keeps 8 MiB in a pool, which lasts for two
+// collections.
+func started() {
 	runtime.GC()
 	debug.FreeOSMemory()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	setGCPercent(gcPercent(m.HeapAlloc))
+}
+
+// gcPercent is how late the collector may collect with a number of live bytes. Requests leave about as much garbage
+// over a large store as over a small one, and the index of a large store costs it little: it has no pointers.
+func gcPercent(live uint64) int {
+	const garbage, least, most = 40 << 20, 50, 230
+	return int(min(max(100*garbage/max(live, 1), least), most))
 }
 
 // parseMemory parses a size in MiB or GiB.

@@ -17,3 +17,13 @@ func TestMemoryLimit(t *testing.T) {
 		}
 	}
 }
+
+// The collector waits for 40 MiB of garbage, whatever the index of the store takes, within limits.
+func TestGarbageCollectionOfALargeStore(t *testing.T) {
+	t.Parallel()
+	for live, want := range map[uint64]int{0: 230, 8 << 20: 230, 20 << 20: 200, 40 << 20: 100, 64 << 20: 62, 1 << 30: 50} {
+		if got := gcPercent(live); got != want {
+			t.Errorf("with %d live bytes %d percent, want %d", live, got, want)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store/segment"
@@ -48,12 +49,34 @@ func (p *keyPage) read(ctx context.Context, tx Tx) ([]rewards.Reward, error) {
 		WHERE rowid >= ?1 AND +app_id = ?2 AND idempotency_key = ?3`, p.next, p.app[:], p.key)
 }
 
-// find returns the reward, or nil when it is not among those that memory covers.
+// find returns the reward, or nil when it is not among those that memory covers. It looks where the newest rewards
+// are first: most requests are repeated soon.
 func (p *keyPage) find(ctx context.Context, tx Tx) (*rewards.KeyedReward, error) {
-	numbers, err := p.numbers(ctx, tx)
-	if err != nil {
-		return nil, err
+	k, err := p.among(ctx, tx, p.tail)
+	if err != nil || k != nil || len(p.filters) == 0 {
+		return k, err
 	}
+	probe := segment.NewProbe(p.hash)
+	for _, f := range slices.Backward(p.filters) {
+		if !f.MayHave(probe) {
+			continue
+		}
+		for sealed := f.Last; sealed >= f.First; sealed-- {
+			numbers, err := fetchAll(ctx, tx, scanNumber,
+				`SELECT number FROM reward_keys WHERE segment = ?1 AND hash = ?2`, sealed, p.hash)
+			if err != nil {
+				return nil, err
+			}
+			if k, err := p.among(ctx, tx, numbers); err != nil || k != nil {
+				return k, err
+			}
+		}
+	}
+	return nil, nil //nolint:nilnil // an unused key is the usual case
+}
+
+// among returns the reward if it has one of the numbers of rewards whose key has the hash, or nil.
+func (p *keyPage) among(ctx context.Context, tx Tx, numbers []int64) (*rewards.KeyedReward, error) {
 	for _, number := range numbers {
 		k, found, err := fetchOne(ctx, tx, scanKeyed, `SELECT fingerprint, `+rewardColumns+` FROM rewards
 			WHERE rowid = ?1 AND app_id = ?2 AND idempotency_key = ?3`, number, p.app[:], p.key)
@@ -61,28 +84,5 @@ func (p *keyPage) find(ctx context.Context, tx Tx) (*rewards.KeyedReward, error)
 			return &k, err
 		}
 	}
-	return nil, nil //nolint:nilnil // an unused key is the usual case
-}
-
-// numbers finds the rewards whose key has the hash.
-func (p *keyPage) numbers(ctx context.Context, tx Tx) ([]int64, error) {
-	numbers := p.tail
-	if len(p.filters) == 0 {
-		return numbers, nil
-	}
-	probe := segment.NewProbe(p.hash)
-	for _, f := range p.filters {
-		if !f.MayHave(probe) {
-			continue
-		}
-		for sealed := f.First; sealed <= f.Last; sealed++ {
-			found, err := fetchAll(ctx, tx, scanNumber,
-				`SELECT number FROM reward_keys WHERE segment = ?1 AND hash = ?2`, sealed, p.hash)
-			if err != nil {
-				return nil, err
-			}
-			numbers = append(numbers, found...)
-		}
-	}
-	return numbers, nil
+	return nil, nil //nolint:nilnil // the key of another reward may have the hash
 }

@@ -93,7 +93,17 @@ func (c *checkpointer) checkpoint(ctx context.Context) error {
 	if c.engine.dead.Load() {
 		return errors.New("sqlite: a fatal error forbids all writes")
 	}
-	_, _, err = c.pages(ctx, "PASSIVE")
+	if _, _, err = c.pages(ctx, "PASSIVE"); err != nil {
+		return err
+	}
+	return c.emptyCaches(ctx)
+}
+
+// emptyCaches forgets the cached pages of all connections of this process, which SQLite's library bounds by one sum.
+// A writer that writes much takes nearly all of it, also from the readers, and gives nothing back. From then on a
+// reader's pages would be dropped as soon as it has read them. What is in use again is cached again.
+func (c *checkpointer) emptyCaches(ctx context.Context) error {
+	_, err := c.own.Exec(ctx, "PRAGMA shrink_memory")
 	return err
 }
 
