@@ -17,6 +17,9 @@ const maxLog = 4000 // pages of 4 KiB
 // checkEvery is how often the size of the log is checked, at most.
 const checkEvery = 20 * time.Millisecond
 
+// emptyEvery is how often the caches are emptied, at most: the writer has to read its pages again.
+const emptyEvery = time.Second
+
 // checkpointer copies the log into the database on its own connection, so that the writer does
 // not wait.
 type checkpointer struct {
@@ -25,6 +28,9 @@ type checkpointer struct {
 	wake   chan struct{}
 	stop   context.CancelFunc
 	done   sync.WaitGroup
+
+	filled  bool      // so much was written since emptied that the caches may have the writer's pages only
+	emptied time.Time // when emptyCaches ran last
 }
 
 func newCheckpointer(e *Engine, own *session) *checkpointer {
@@ -59,10 +65,14 @@ func (c *checkpointer) run(ctx context.Context) {
 
 func (c *checkpointer) step(ctx context.Context) error {
 	log, copied, err := c.pages(ctx, "NOOP")
-	if err != nil || log-copied < maxLog {
+	if err == nil && log-copied >= maxLog {
+		c.filled, err = true, c.checkpoint(ctx)
+	}
+	if err != nil || !c.filled || time.Since(c.emptied) < emptyEvery {
 		return err
 	}
-	return c.checkpoint(ctx)
+	c.filled, c.emptied = false, time.Now()
+	return c.emptyCaches(ctx)
 }
 
 // pages runs a checkpoint. It returns how many pages the log has and how many of them are in the
@@ -93,10 +103,8 @@ func (c *checkpointer) checkpoint(ctx context.Context) error {
 	if c.engine.dead.Load() {
 		return errors.New("sqlite: a fatal error forbids all writes")
 	}
-	if _, _, err = c.pages(ctx, "PASSIVE"); err != nil {
-		return err
-	}
-	return c.emptyCaches(ctx)
+	_, _, err = c.pages(ctx, "PASSIVE")
+	return err
 }
 
 // emptyCaches forgets the cached pages of all connections of this process, which SQLite's library bounds by one sum.
