@@ -41,8 +41,7 @@ func MemberLimit(requests, bookings int, each time.Duration) int {
 		p.recorded(requests)
 	}
 	for range bookings {
-		p.otherWrote(members * each)
-		p.booked(members)
+		p.booked(members, members*each)
 	}
 	return p.memberLimit()
 }

@@ -166,7 +166,7 @@ func TestOthersPauseWhileClientsWrite(t *testing.T) {
 	}
 }
 
-// An order for a crowd has as many members as are booked in 12 milliseconds, from 100 to 400.
+// An order for a crowd has as many members as are booked in 9 milliseconds, from 100 to 400.
 func TestAnOrderForACrowdIsBookedBriefly(t *testing.T) {
 	t.Parallel()
 	const crowd, one, many = 64, 1, 50
@@ -177,7 +177,7 @@ func TestAnOrderForACrowdIsBookedBriefly(t *testing.T) {
 	}{
 		"before a booking":          {crowd, 0, 0, 400},
 		"a small store":             {crowd, 1, 20 * time.Microsecond, 400},
-		"a large store":             {crowd, 1, 80 * time.Microsecond, 150},
+		"a large store":             {crowd, 1, 60 * time.Microsecond, 150},
 		"a slow disk":               {crowd, 1, time.Millisecond, 100},
 		"a large store, and nobody": {one, many, 80 * time.Microsecond, rewards.MaxMembers},
 	} {

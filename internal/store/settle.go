@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
@@ -22,9 +23,12 @@ const maxSettled = 5_000
 func (s *Store) SettleOrders(ctx context.Context, l rewards.Lease, list ...rewards.OrderEnd) (int, error) {
 	change := &holdingChange{cache: s.held}
 	var booked []bookedOrder
+	var members int
+	var took time.Duration
 	err := s.writeFenced(ctx, l, func(ctx context.Context, tx Tx) error {
-		booked = booked[:0]
-		members := 0
+		began := time.Now()
+		defer func() { took = time.Since(began) }()
+		booked, members = booked[:0], 0
 		for _, end := range list {
 			b, err := s.settle(ctx, tx, end, change)
 			if err != nil {
@@ -41,12 +45,10 @@ func (s *Store) SettleOrders(ctx context.Context, l rewards.Lease, list ...rewar
 		return 0, err
 	}
 	change.committed()
-	members := 0
 	for _, b := range booked {
-		members += len(b.results)
 		s.exposed.add(b.apps, b.order.AssetID)
 	}
-	s.engine.pacer.booked(members)
+	s.engine.pacer.booked(members, took)
 	return len(booked), nil
 }
 

@@ -30,7 +30,7 @@ const (
 	trialWaiting  = 96                     // spans of which one is full, if clients record less in full ones
 	trialPairs    = 5                      // compared at once; a single span may have a pause of the disk
 	trialClear    = 2                      // pairs that suffice when clients record less than half as much
-	trialRequests = 2000                   // likewise
+	trialRequests = 2000                   // compared at once, in the spans of both kinds together
 	trialEnough   = 100                    // requests in two neighbors that say something about what clients do
 	trialHeld     = 30                     // percent of a full span that others must write, for it to count
 	trialSame     = 90                     // percent of the rate that count as the same

@@ -29,7 +29,7 @@ type checkpointer struct {
 	stop   context.CancelFunc
 	done   sync.WaitGroup
 
-	filled  bool      // so much was written since emptied that the caches may have the writer's pages only
+	filled  bool      // the log was copied since emptied: the caches may have only the pages of the writer
 	emptied time.Time // when emptyCaches ran last
 }
 
@@ -52,6 +52,7 @@ func (c *checkpointer) run(ctx context.Context) {
 	for {
 		select {
 		case <-c.wake:
+		case <-c.emptying():
 		case <-ctx.Done():
 			return
 		}
@@ -71,8 +72,17 @@ func (c *checkpointer) step(ctx context.Context) error {
 	if err != nil || !c.filled || time.Since(c.emptied) < emptyEvery {
 		return err
 	}
-	c.filled, c.emptied = false, time.Now()
-	return c.emptyCaches(ctx)
+	c.emptied, err = time.Now(), c.emptyCaches(ctx)
+	c.filled = err != nil
+	return err
+}
+
+// emptying is when the caches must be emptied even if nothing is written any more.
+func (c *checkpointer) emptying() <-chan time.Time {
+	if !c.filled {
+		return nil
+	}
+	return time.After(emptyEvery)
 }
 
 // pages runs a checkpoint. It returns how many pages the log has and how many of them are in the

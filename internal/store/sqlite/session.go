@@ -218,7 +218,7 @@ func (s *session) execEach(query string, rows [][]any, atOnce int) (touched int6
 	}
 	for ; len(rows) > 0; rows = rows[atOnce:] {
 		for i, args := range rows[:atOnce] {
-			if err := bindFrom(statement, i*len(args), args); err != nil {
+			if err := bindFrom(statement, i*len(rows[0]), args); err != nil {
 				return touched, err
 			}
 		}
