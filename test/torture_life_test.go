@@ -185,13 +185,19 @@ func (l *life) read(deadline time.Time) {
 	}
 }
 
-// settle waits until every acknowledged reward is executed.
+// settle waits until every acknowledged reward is executed. A read whose sync failed is refused, and then the process
+// stops: no read succeeds any more.
 func (l *life) settle() {
 	t := l.s.t
+	refused := ""
 	for deadline := time.Now().Add(20 * time.Second); !l.over(); time.Sleep(5 * time.Millisecond) {
 		a, err := l.s.request(t.Context(), "GET", "/v1/rewards?limit=200", "")
-		if err == nil && a.status != 200 {
-			t.Errorf("GET /v1/rewards: %d %s", a.status, a.body)
+		switch {
+		case err != nil:
+		case a.status == 503:
+			refused = string(a.body)
+		case a.status != 200 || refused != "":
+			t.Errorf("GET /v1/rewards: %d %s; before: %s", a.status, a.body, refused)
 		}
 		if err == nil && strings.Count(string(a.body), `"status":"executed"`) >= min(len(l.load.acknowledged), 200) {
 			return
