@@ -40,10 +40,10 @@ func setGCPercent(percent int) {
 	}
 }
 
-// started frees what only the start needed, and tunes the garbage collector for what is live then. The collector
+// tuneMemory frees what only the start needed, and tunes the garbage collector for what is live then. The collector
 // waits for a multiple of what is live, and the parser of migrations alone keeps 8 MiB in a pool, which lasts for two
 // collections.
-func started() {
+func tuneMemory() {
 	runtime.GC()
 	debug.FreeOSMemory()
 	var m runtime.MemStats

@@ -43,7 +43,7 @@ func (c *serveCommand) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	started()
+	tuneMemory()
 	address := s.Address()
 	if address == "" {
 		address = "nowhere"

@@ -50,7 +50,7 @@ func (s *span) add(other span) {
 	s.took += other.took
 }
 
-// rate returns the requests in a thousand seconds.
+// rate returns the requests in a million seconds.
 func (s *span) rate() int64 { return s.requests * int64(time.Second) / s.took.Milliseconds() }
 
 // recorded notes requests of clients that are recorded.
