@@ -157,7 +157,9 @@ func (o *Operator) UndoAction(ctx context.Context, id string) (a rewards.Action,
 			err = conflict("cannot undo the action now: an order of the stock is open, or a sweep goes on")
 		}
 		if err == nil {
-			change.beginAll()
+			err = change.beginAll(ctx, tx)
+		}
+		if err == nil {
 			err = o.addActionEvents(ctx, tx, rewards.ActionChange{Before: before, After: a})
 		}
 		return []rewards.Change{decided(before, a)}, err

@@ -137,10 +137,10 @@ func (s *Store) completeOrdered(
 			}
 			users, n = append(users, userKey{v.AppID, v.UserID}), n+1
 		}
-		if needs == nil {
-			change.begin(users)
+		if needs != nil {
+			return needs
 		}
-		return needs
+		return change.begin(ctx, tx, users)
 	})
 	if err == nil {
 		change.committed()

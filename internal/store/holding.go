@@ -14,9 +14,12 @@ func (s *Store) Holdings(ctx context.Context, app rewards.AppID, user rewards.Us
 	if entered != nil && entered.filled {
 		return entered.holdings, nil
 	}
-	list, found, err := s.holdings.get(ctx, k)
+	read, found, err := s.holdings.get(ctx, k)
+	for read.changed && err == nil {
+		read, found, err = s.holdings.get(ctx, k)
+	}
 	if errors.Is(err, errSweeping) {
-		list, found, err = s.holdingsInSweep(ctx, k)
+		read.holdings, found, err = s.holdingsInSweep(ctx, k)
 	}
 	if err != nil {
 		return nil, err
@@ -25,8 +28,8 @@ func (s *Store) Holdings(ctx context.Context, app rewards.AppID, user rewards.Us
 		return nil, errNoUser()
 	}
 	s.known.add(k)
-	s.held.fill(k, entered, list)
-	return list, nil
+	s.held.fill(k, entered, read.holdings)
+	return read.holdings, nil
 }
 
 // ForgetHoldings implements rewards.Store.
@@ -36,20 +39,20 @@ func (s *Store) ForgetHoldings(app rewards.AppID, user rewards.UserID) {
 
 // readHoldings reads users' holdings in the units of now. A user without holdings has an empty
 // list. Unknown users are missing.
-func (s *Store) readHoldings(ctx context.Context, tx Tx, keys []userKey) (map[userKey][]rewards.Holding, error) {
-	found := make(map[userKey][]rewards.Holding, len(keys))
+func (s *Store) readHoldings(ctx context.Context, tx Tx, keys []userKey) (map[userKey]heldRead, error) {
 	if _, columns := tx.(ColumnTx); columns {
-		lag, err := holdingsByColumn(ctx, only(tx), keys, found)
-		if err == nil && lag {
-			err = errSweeping
-		}
-		return found, err
+		return s.shared.read(ctx, tx, keys)
 	}
+	found := make(map[userKey][]rewards.Holding, len(keys))
 	lag, err := s.holdingsByRow(ctx, tx, keys, found)
-	if err != nil || !lag {
-		return found, err
+	if err == nil && lag {
+		err = convertHoldings(ctx, tx, found)
 	}
-	return found, convertHoldings(ctx, tx, found)
+	values := make(map[userKey]heldRead, len(found))
+	for k, list := range found {
+		values[k] = heldRead{holdings: list}
+	}
+	return values, err
 }
 
 // errSweeping means that holdings must be read together with the switch whose sweep has not
@@ -59,12 +62,16 @@ var errSweeping = errors.New("a sweep has not reached a holding")
 // holdingsInSweep reads a user's holdings while a sweep goes on, over a network.
 func (s *Store) holdingsInSweep(ctx context.Context, k userKey) (list []rewards.Holding, found bool, err error) {
 	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
-		of := make(map[userKey][]rewards.Holding, 1)
-		lag, err := holdingsByColumn(ctx, tx, []userKey{k}, of)
-		if err == nil && lag {
+		read, err := holdingsByColumn(ctx, tx, []userKey{k}, noChanges)
+		if err != nil || !read.exists[0] {
+			found = false
+			return err
+		}
+		of := map[userKey][]rewards.Holding{k: read.lists[0]}
+		if read.lag {
 			err = convertHoldings(ctx, tx, of)
 		}
-		list, found = of[k]
+		list, found = of[k], true
 		return err
 	})
 	return list, found, err
@@ -128,46 +135,3 @@ func (s *Store) holdingsByRow(
 
 // usualHoldings is the room for holdings in the list of a user.
 const usualHoldings = 8
-
-// holdingsByColumn reads all users at once. A user without holdings has one row of zeros, and only
-// such a user is looked up. Only an open switch has holdings that its sweep has not reached.
-func holdingsByColumn(
-	ctx context.Context, tx Tx, keys []userKey, found map[userKey][]rewards.Holding,
-) (lag bool, err error) {
-	apps, users := make([][]byte, len(keys)), make([][]byte, len(keys))
-	for i := range keys {
-		apps[i], users[i] = keys[i].app[:], keys[i].user[:]
-	}
-	var h rewards.Holding
-	var place int64 // of the user in keys, from 1
-	var behind bool
-	row := []any{&place, (*int64)(&h.AssetID), (*int64)(&h.Quantity), (*int64)(&h.CostBasis), &h.Generation, &behind}
-	lists, exists := make([][]rewards.Holding, len(keys)), make([]bool, len(keys))
-	err = tx.Query(ctx, func(r Row) error {
-		if err := r.Scan(row...); err != nil {
-			return err
-		}
-		i := place - 1
-		exists[i] = true
-		if h.AssetID != 0 {
-			if lists[i] == nil {
-				lists[i] = make([]rewards.Holding, 0, usualHoldings)
-			}
-			lists[i] = append(lists[i], h)
-		}
-		lag = lag || behind
-		return nil
-	}, `SELECT k.place, coalesce(h.asset_id, 0), coalesce(h.quantity, 0), coalesce(h.cost_basis, 0),
-		coalesce(h.generation, 0), coalesce(h.asset_id = (SELECT s.asset_id FROM switches s WHERE s.swept_at = 0)
-			AND h.generation < (SELECT s.generation FROM switches s WHERE s.swept_at = 0), false)
-		FROM unnest(?1::bytea[], ?2::bytea[]) WITH ORDINALITY AS k (app_id, user_id, place)
-		LEFT JOIN holdings h ON h.app_id = k.app_id AND h.user_id = k.user_id
-		WHERE h.asset_id IS NOT NULL
-			OR (SELECT u.id FROM users u WHERE u.app_id = k.app_id AND u.id = k.user_id) IS NOT NULL`, apps, users)
-	for i, k := range keys {
-		if exists[i] {
-			found[k] = lists[i]
-		}
-	}
-	return lag, err
-}

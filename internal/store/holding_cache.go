@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"sync"
 
 	"stockrewards/internal/rewards"
@@ -18,7 +19,7 @@ const maxCachedHoldings = 16 << 20
 // So the holdings of an entry do not change while it is in the cache, except that an operator's
 // command in another process may change the units of a stock: rewards.Service then finds no price in
 // the old units and forgets the entry. This needs an engine that is a SoleProcess. On another engine
-// the cache is nil and its methods do nothing. It is safe for concurrent use.
+// the cache is nil and its methods do nothing; over a network there is sharedHoldings. It is safe for concurrent use.
 type holdingCache struct {
 	mu       sync.Mutex
 	entries  generations[userKey, *heldEntry]
@@ -42,10 +43,12 @@ func newHoldingCache(engine Engine) *holdingCache {
 	}
 }
 
-// size is about the bytes that an entry takes.
-func (e *heldEntry) size() int {
+func (e *heldEntry) size() int { return sizeOfHoldings(e.holdings) }
+
+// sizeOfHoldings is about the bytes that a user's entry in a cache takes.
+func sizeOfHoldings(list []rewards.Holding) int {
 	const entry, holding = 128, 24
-	return entry + holding*len(e.holdings)
+	return entry + holding*len(list)
 }
 
 // enter returns the user's entry, empty if it is new. It returns nil while a transaction changes
@@ -93,11 +96,14 @@ type holdingChange struct {
 	users []userKey
 }
 
-// begin removes the users from the cache and keeps them out. Call it before the commit, in each
+// begin removes the users from the cache and keeps them out. Call it before the commit, once in each
 // run of the transaction.
-func (h *holdingChange) begin(users []userKey) {
+func (h *holdingChange) begin(ctx context.Context, tx Tx, users []userKey) error {
+	if _, columns := tx.(ColumnTx); columns && len(users) > 0 {
+		return noteHoldingChange(ctx, tx, users)
+	}
 	if h.cache == nil {
-		return
+		return nil
 	}
 	h.cache.mu.Lock()
 	defer h.cache.mu.Unlock()
@@ -106,17 +112,22 @@ func (h *holdingChange) begin(users []userKey) {
 		h.cache.entries.drop(k)
 	}
 	h.users = append(h.users, users...)
+	return nil
 }
 
 // beginAll is begin for all users.
-func (h *holdingChange) beginAll() {
+func (h *holdingChange) beginAll(ctx context.Context, tx Tx) error {
+	if _, columns := tx.(ColumnTx); columns {
+		return noteHoldingChange(ctx, tx, nil)
+	}
 	if h.cache == nil {
-		return
+		return nil
 	}
 	h.cache.mu.Lock()
 	defer h.cache.mu.Unlock()
 	h.cache.closed = h
 	h.cache.entries.clear()
+	return nil
 }
 
 // committed lets the users in again. Do not call it after a failed commit, whose outcome may be

@@ -114,10 +114,10 @@ func (s *Store) reverseOnce(ctx context.Context, r *reversing, batch []rewards.N
 			}
 			r.outcomes[i] = outcome
 		}
-		if needs == nil {
-			change.begin(r.users())
+		if needs != nil {
+			return needs
 		}
-		return needs
+		return change.begin(ctx, tx, r.users())
 	})
 	if err == nil {
 		change.committed()

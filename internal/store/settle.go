@@ -30,7 +30,7 @@ func (s *Store) SettleOrders(ctx context.Context, l rewards.Lease, list ...rewar
 		defer func() { took = time.Since(began) }()
 		booked, members = booked[:0], 0
 		for _, end := range list {
-			b, err := s.settle(ctx, tx, end, change)
+			b, err := s.settle(ctx, tx, end)
 			if err != nil {
 				return err
 			}
@@ -38,6 +38,9 @@ func (s *Store) SettleOrders(ctx context.Context, l rewards.Lease, list ...rewar
 			if members += len(b.results); members >= maxSettled || s.engine.clientWaits() {
 				break
 			}
+		}
+		if err := change.begin(ctx, tx, holdersOf(booked)); err != nil {
+			return err
 		}
 		return s.completeOrders(ctx, tx, booked)
 	})
@@ -62,9 +65,7 @@ type bookedOrder struct {
 
 // settle books the end of an order, up to what must come last in its transaction. The Booker decides,
 // given the members in order of arrival and what the house has of the stock.
-func (s *Store) settle(
-	ctx context.Context, tx Tx, end rewards.OrderEnd, change *holdingChange,
-) (b bookedOrder, err error) {
+func (s *Store) settle(ctx context.Context, tx Tx, end rewards.OrderEnd) (b bookedOrder, err error) {
 	o := end.Order
 	stock, err := readStock(ctx, tx, o.AssetID)
 	if err != nil || stock.sweeping {
@@ -91,7 +92,6 @@ func (s *Store) settle(
 	if err := bookResults(ctx, tx, after, claims, settlement.Results); err != nil {
 		return b, fmt.Errorf("store: cannot book order %s: %w", o.ID, err)
 	}
-	change.begin(holdersOf(settlement.Results))
 	if err := addPosition(ctx, tx, after, settlement.Results); err != nil {
 		return b, err
 	}
@@ -149,12 +149,13 @@ func readStock(ctx context.Context, tx Tx, asset rewards.AssetID) (s bookedStock
 	return s, err
 }
 
-// holdersOf lists the users whose holdings the results change.
-func holdersOf(results []rewards.Result) []userKey {
-	users := make([]userKey, 0, len(results))
-	for i := range results {
-		if r := &results[i]; r.ChangesHolding() {
-			users = append(users, userKey{r.AppID, r.UserID})
+// holdersOf lists the users whose holdings the orders change.
+func holdersOf(booked []bookedOrder) (users []userKey) {
+	for _, b := range booked {
+		for i := range b.results {
+			if r := &b.results[i]; r.ChangesHolding() {
+				users = append(users, userKey{r.AppID, r.UserID})
+			}
 		}
 	}
 	return users

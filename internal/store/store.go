@@ -24,8 +24,9 @@ type Store struct {
 	sealedFrom time.Time // rewards and users created since then have a seal; zero: all have one
 
 	rewards  *batchReader[rewardKey, rewards.Reward]
-	holdings *batchReader[userKey, []rewards.Holding]
-	held     *holdingCache // nil unless the engine is a SoleProcess
+	holdings *batchReader[userKey, heldRead]
+	held     *holdingCache   // nil unless the engine is a SoleProcess
+	shared   *sharedHoldings // used only by rounds of holdings over a network
 
 	used  sync.Map // rewards.AssetID -> true: assets that are marked as used
 	known *knownUsers
@@ -43,7 +44,7 @@ func New(ctx context.Context, engine Engine, now func() time.Time, random io.Rea
 		engine: &watched{Engine: engine, now: now, pacer: newPacer(engine)},
 		ids:    ids, now: now, random: random,
 		guard: func(time.Time) error { return nil },
-		known: newKnownUsers(), held: newHoldingCache(engine), index: newRewardIndex(ids),
+		known: newKnownUsers(), held: newHoldingCache(engine), shared: newSharedHoldings(), index: newRewardIndex(ids),
 	}
 	s.rewards = newBatchReader(s.engine, readRewards)
 	s.holdings = newBatchReader(s.engine, s.readHoldings)

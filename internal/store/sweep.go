@@ -38,8 +38,7 @@ func (s *Store) Sweep(ctx context.Context, l rewards.Lease, number int64) (done 
 		if err := s.sweepHolders(ctx, tx, w, part); err != nil {
 			return err
 		}
-		change.begin(part.holders)
-		return nil
+		return change.begin(ctx, tx, part.holders)
 	})
 	if err == nil {
 		change.committed()

@@ -111,7 +111,9 @@ func (s *Store) ApplyAction(
 		if err := rename(ctx, tx, w.AssetID, r); err != nil {
 			return err
 		}
-		change.beginAll()
+		if err := change.beginAll(ctx, tx); err != nil {
+			return err
+		}
 		if err := holdAsset(ctx, tx, w.AssetID); err != nil {
 			return err
 		}

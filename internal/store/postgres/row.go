@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"bytes"
 	"database/sql"
 	"encoding/binary"
 	"fmt"
@@ -56,12 +57,12 @@ func decode(oid uint32, v []byte, dest any) bool {
 		}
 		return ok
 	case pgtype.ByteaOID:
-		fixed, ok := dest.(store.FixedLength)
-		ok = ok && len(v) == len(fixed.Bytes())
-		if ok {
+		if fixed, ok := dest.(store.FixedLength); ok && len(v) == len(fixed.Bytes()) {
 			copy(fixed.Bytes(), v)
+			return true
 		}
-		return ok
+		scanner, ok := dest.(sql.Scanner)
+		return ok && scanner.Scan(bytes.Clone(v)) == nil
 	default:
 		return false
 	}

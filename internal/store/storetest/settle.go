@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -13,6 +14,11 @@ func (w *World) filled(o rewards.Order, qty money.Shares, price money.Price) rew
 	from := o.State
 	o.State, o.BrokerStatus, o.FilledQty, o.FilledAvgPrice, o.FilledAt = rewards.OrderOpen, "filled", qty, price, w.Now()
 	return rewards.OrderEnd{From: from, Order: o, Book: w.book(o)}
+}
+
+// holdingsOf returns a call that reads a user's holdings.
+func (w *World) holdingsOf(u rewards.User) func(context.Context) ([]rewards.Holding, error) {
+	return func(ctx context.Context) ([]rewards.Holding, error) { return w.Holdings(ctx, u.AppID, u.ID) }
 }
 
 // testSettleTogether: orders are booked in one transaction as one after the other. Each has what the one before
@@ -37,12 +43,18 @@ func testSettleTogether(t *testing.T, w *World) {
 	first, err := w.BeginAttempt(t.Context(), w.lease, first, w.Now(), w.Now())
 	check(t, err)
 	before := w.events(t, w.App, rewards.AllEvents, 200)
+	if list := read(t, w.holdingsOf(w.Users[1])); len(list) != 0 {
+		t.Errorf("the second user has %v before", list)
+	}
 	n, err := w.SettleOrders(t.Context(), w.lease, w.filled(first, 5_000_000, dollar200),
 		w.filled(w.Accept(t, second), 46_400_000, dollar200/2), w.filled(third, 10_000_000, dollar200))
 	if n != 3 || err != nil {
 		t.Fatalf("booked %d, %v; want all three", n, err)
 	}
 	w.houseShares(t, "gave the rest to the second", 0)
+	if list := read(t, w.holdingsOf(w.Users[1])); len(list) != 1 || list[0].Quantity != 10_000_000 {
+		t.Errorf("the second user has %v, want what the third order bought", list)
+	}
 	w.wantRows(t, "shares of the first", 6_000_000, `SELECT shares FROM allocations WHERE amount = 1200000`)
 	w.wantRows(t, "dollars of the second", 4_840_000, `SELECT amount FROM allocations WHERE shares = 48400000`)
 	w.wantRows(t, "settled orders", 4, `SELECT count(*) FROM orders WHERE state = 6`)
