@@ -72,6 +72,10 @@ func (w *Worker) raiseControl(c rewards.Control) {
 	}
 }
 
+// planFor is for how long a step plans orders. When millions of rewards wait at the opening of the market, the first
+// orders are filled before all stocks have one, and what was bought is booked without waiting for that.
+const planFor = 2 * time.Second
+
 // planAll plans and sends an order for every pool that is due, longest waiting first. It returns
 // how long no other pool will be due.
 func (w *Worker) planAll(ctx context.Context, live []rewards.Order, clock rewards.MarketClock) (time.Duration, error) {
@@ -79,7 +83,7 @@ func (w *Worker) planAll(ctx context.Context, live []rewards.Order, clock reward
 	if err != nil {
 		return idleWait, err
 	}
-	wait := idleWait
+	wait, began := idleWait, w.now()
 	var errs []error
 	for _, p := range pools {
 		w.heartbeat()
@@ -93,7 +97,7 @@ func (w *Worker) planAll(ctx context.Context, live []rewards.Order, clock reward
 		case p.Asset.Hold.InForce(clock.Now), w.actions.suspects(p.Asset.ID), w.actions.sweeps(p.Asset.ID):
 			w.stands.stop(p.Asset.ID, rewards.CauseAction, time.Time{})
 			continue // so has the corporate action
-		case !w.ready():
+		case !w.ready() || w.now().Sub(began) > planFor:
 			w.alarms.partial, w.stands.partial = true, true
 			return nudgeWait, errors.Join(errs...)
 		}

@@ -1,6 +1,7 @@
 package fulfillment_test
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
 )
 
 // A send with an unknown outcome ends with one order and an executed reward. Package alpaca tests
@@ -248,4 +250,31 @@ func TestASlowStepDoesNotUseUpAttempts(t *testing.T) {
 		})
 		w.wantAfter(20*time.Second, w.give("HALT", 5*usd), rewards.Failed)
 	}, func(w *world) { w.cfg.LeaseTTL = 5 * time.Second })
+}
+
+// slowPlans is a store that takes longer than a step plans.
+type slowPlans struct{ *store.Operator }
+
+func (s slowPlans) PlanOrder(
+	ctx context.Context, l rewards.Lease, r rewards.PlanRequest,
+) (rewards.Order, rewards.Hold, error) {
+	time.Sleep(3 * time.Second)
+	return s.Operator.PlanOrder(ctx, l, r)
+}
+
+// The first order is filled and booked before all stocks have one.
+func TestSlowPlansDoNotDelayWhatIsFilled(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		first, second := w.give("AAPL", 5*usd), w.give("KO", 5*usd)
+		w.restartWith(slowPlans{w.store}, newClient(w.wire))
+		time.Sleep(2 * time.Second)
+		w.worker.Step(w.t.Context())
+		if live := w.live(); len(live) > 1 {
+			t.Errorf("the first step planned %d orders", len(live))
+		}
+		w.want(second, rewards.Recorded)
+		w.wantAfter(30*time.Second, first, rewards.Executed)
+		w.want(second, rewards.Executed)
+	})
 }

@@ -58,8 +58,11 @@ func executedTo(id string) string {
 		ORDER BY of_id DESC LIMIT 1`
 }
 
-// spansAtOnce is how many spans are read at once. Under load one of them fills a page.
-const spansAtOnce = 32
+// A list reads few spans at first, because under load one of them fills a page, and then ever more of them at once.
+const (
+	fewSpans  = 2
+	mostSpans = 64
+)
 
 // executedRewards lists the app's executed rewards before an id, newest first.
 func executedRewards(
@@ -70,13 +73,13 @@ func executedRewards(
 	if err != nil {
 		return nil, err
 	}
-	below, found := before, 0
-	for more := true; more && found < limit; {
+	below, found, atOnce := before, 0, fewSpans
+	for more := true; more && found < limit; atOnce = min(2*atOnce, mostSpans) {
 		spans, err := fetchAll(ctx, tx, func(row Row) (s executedSpan, err error) {
 			err = row.Scan(idScanner{s.first[:]}, idScanner{s.until[:]})
 			return s, err
 		}, `SELECT first, until FROM executed_spans WHERE app_id = ?1 AND first < ?2 ORDER BY first DESC LIMIT ?3 + 0`,
-			app[:], below, spansAtOnce)
+			app[:], below, atOnce)
 		if err != nil {
 			return nil, err
 		}
@@ -84,7 +87,7 @@ func executedRewards(
 		if err != nil {
 			return nil, err
 		}
-		list, found, more = append(list, rows...), found+len(rows), len(spans) == spansAtOnce
+		list, found, more = append(list, rows...), found+len(rows), len(spans) == atOnce
 		if more {
 			below = spans[len(spans)-1].first[:]
 		}

@@ -126,13 +126,13 @@ func addMembers(ctx context.Context, tx Tx, rows [][]any) error {
 const take = `UPDATE open_rewards SET status = ` + executing + `, waiting = 0, place = ?3
 		WHERE app_id = ?1 AND id = ?2 AND waiting = 1 AND status = `
 
-// takeColumns is take for a column of rewards. LATERAL with OFFSET 0 makes PostgreSQL look up each reward by its
-// key, whatever the table's statistics are.
+// takeColumns is take for a column of rewards. LATERAL with OFFSET 0 makes PostgreSQL look up each reward by itself,
+// and + 0 by the primary key: while few rewards wait, it took the index of what waits and read all of it.
 func takeColumns(status string) string {
 	return `UPDATE open_rewards r SET status = ` + executing + `, waiting = 0, place = taken.place
 		FROM unnest(?1::bytea[], ?2::bytea[], ?3::bigint[]) AS taken (app_id, id, place)
 		CROSS JOIN LATERAL (SELECT f.ctid AS row FROM open_rewards f WHERE f.app_id = taken.app_id
-			AND f.id = taken.id AND f.waiting = 1 AND f.status = ` + status + ` OFFSET 0) AS found
+			AND f.id = taken.id AND f.waiting + 0 = 1 AND f.status = ` + status + ` OFFSET 0) AS found
 		WHERE r.ctid = found.row`
 }
 
