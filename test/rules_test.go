@@ -102,7 +102,7 @@ func TestImportsPointOneWay(t *testing.T) {
 		"internal/store/postgres/pgtest": {},
 		"internal/store/sqlite":          {domain, store, "internal/store/segment", "internal/dbfile"},
 		"internal/store/postgres":        {domain, store},
-		"internal/store/storetest":       {money, domain, store},
+		"internal/store/storetest":       {money, domain, store, "internal/store/segment"},
 		"internal/copier":                {},
 		"internal/audit/value":           {money},
 		"internal/audit/reader":          {"internal/dbfile"},

@@ -11,17 +11,18 @@ import (
 
 // filter is a filter of a sealed segment's keys.
 type filter struct {
-	segment int64
-	bits    string
+	segment     int64
+	first, last int64 // segments of the filter
+	bits        string
 }
 
 // filterStream reads each sealed segment with its filter.
 func filterStream() reader.Stream[filter] {
 	return reader.Stream[filter]{
 		What: "filters of segments",
-		Query: `SELECT s.number, f.bits FROM segments s JOIN segment_filters f ON f.first <= s.number
+		Query: `SELECT s.number, f.first, f.last, f.bits FROM segments s JOIN segment_filters f ON f.first <= s.number
 			AND f.last >= s.number ORDER BY s.number`,
-		Bind: func(f *filter) []any { return []any{&f.segment, &f.bits} },
+		Bind: func(f *filter) []any { return []any{&f.segment, &f.first, &f.last, &f.bits} },
 		Key:  func(f *filter) reader.Key { return reader.Key{ordered(f.segment)} },
 	}
 }
@@ -56,33 +57,50 @@ func (s *segments) checkFilter() error {
 }
 
 func (s *segments) checkKeys(f *filter) {
-	keys, err := parseFilter(f.bits)
+	has, err := parseFilter(f)
 	if err != "" {
 		s.a.t.fail(checkSegments, "the filter of "+segmentName(f.segment), err, "a filter that `serve` can read")
 		return
 	}
 	for i := range s.keys.want {
 		e := &s.keys.want[i]
-		if !keys.Test(binary.LittleEndian.AppendUint64(nil, uint64(e.hash))) {
+		if !has(bloom.Locations(binary.LittleEndian.AppendUint64(nil, uint64(e.hash)), filterProbes)) {
 			s.a.t.fail(checkSegmentEntries, s.keys.name(e), "not in the filter", "in the filter of the segment")
 		}
 	}
 }
 
-// parseFilter reads a filter: the number of bits, the probes of a key, the number of bits again,
-// and the bits. It returns what is wrong with it, or "".
-func parseFilter(stored string) (*bloom.BloomFilter, string) {
-	const word, head, probes = 8, 3, 8
-	if len(stored)%word != 0 || len(stored) <= head*word {
-		return nil, value.Int(int64(len(stored))) + " bytes"
+const filterProbes = 8
+
+// parseFilter reads a filter: the number of locations, the probes of a key, the number of segments side by side, and
+// for each location a bit of each of them. With the first number again instead, a location has one bit for all
+// segments. It returns whether the filter has the locations of a key in its segment, or what is wrong with it.
+func parseFilter(f *filter) (has func(locations []uint64) bool, wrong string) {
+	const word, head = 8, 3
+	if len(f.bits)%word != 0 || len(f.bits) <= head*word {
+		return nil, value.Int(int64(len(f.bits))) + " bytes"
 	}
-	words := make([]uint64, len(stored)/word)
-	for i := range words {
-		words[i] = binary.BigEndian.Uint64([]byte(stored[i*word : (i+1)*word]))
-	}
-	size, bits := words[0], words[head:]
-	if size != words[2] || size == 0 || (size-1)/64 != uint64(len(bits)-1) || words[1] != probes {
+	number := func(at int) uint64 { return binary.BigEndian.Uint64([]byte(f.bits[at*word : (at+1)*word])) }
+	size, side, content, words := number(0), number(2), f.bits[head*word:], uint64(len(f.bits)/word-head)
+	switch {
+	case size == 0 || size > 1<<40 || number(1) != filterProbes:
+		return nil, "another shape"
+	case size == side && (size-1)/64 == words-1:
+		bits := make([]uint64, words)
+		for i := range bits {
+			bits[i] = number(head + i)
+		}
+		return bloom.FromWithM(bits, uint(size), filterProbes).TestLocations, ""
+	case side != uint64(f.last-f.first+1) || side%word != 0 || (size*side/word+word-1)/word != words:
 		return nil, "another shape"
 	}
-	return bloom.FromWithM(bits, uint(size), probes), ""
+	lane := uint64(f.segment - f.first)
+	return func(locations []uint64) bool {
+		for _, l := range locations {
+			if content[l%size*(side/word)+lane/word]>>(lane%word)&1 == 0 {
+				return false
+			}
+		}
+		return true
+	}, ""
 }

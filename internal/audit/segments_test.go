@@ -94,6 +94,12 @@ func TestMergedFilters(t *testing.T) {
 	c.Exec(`UPDATE segment_filters SET last = 5 WHERE first = 0`)
 	wantViolations(t, run(t, c.Where), "segments")
 	c.Restore()
+	c.Exec(`UPDATE segment_filters SET bits = CAST(substr(bits, 1, 24) || zeroblob(length(bits) - 24) AS BLOB) WHERE first = 0`)
+	wantViolations(t, run(t, c.Where), "segment_entries")
+	c.Restore()
+	c.Exec(`UPDATE segment_filters SET bits = CAST(substr(bits, 1, 23) || x'40' || substr(bits, 25) AS BLOB) WHERE first = 0`)
+	wantViolations(t, run(t, c.Where), "segments")
+	c.Restore()
 	c.Exec(`UPDATE segment_filters SET first = 7 WHERE first = 8`)
 	wantViolations(t, run(t, c.Where), "segments")
 }

@@ -58,10 +58,8 @@ func (p *keyPage) find(ctx context.Context, tx Tx) (*rewards.KeyedReward, error)
 	}
 	probe := segment.NewProbe(p.hash)
 	for _, f := range slices.Backward(p.filters) {
-		if !f.MayHave(probe) {
-			continue
-		}
-		for sealed := f.Last; sealed >= f.First; sealed-- {
+		sealed, may := f.Newest(probe, f.Last+1)
+		for ; may; sealed, may = f.Newest(probe, sealed) {
 			numbers, err := fetchAll(ctx, tx, scanNumber,
 				`SELECT number FROM reward_keys WHERE segment = ?1 AND hash = ?2`, sealed, p.hash)
 			if err != nil {

@@ -6,8 +6,8 @@ import (
 	"stockrewards/internal/store/segment"
 )
 
-// mergeWidth is how many filters of equal size become one, so that a key is looked for in few
-// filters: 10 with 10 million rewards, 21 with a billion.
+// mergeWidth is how many filters of equal size become one, up to segment.MostSegments, so that a key is looked for in
+// few filters: 10 with 10 million rewards, 21 with a billion.
 const mergeWidth = 8
 
 // MergeFilters merges neighboring filters of sealed segments and reports whether it found any.
@@ -17,11 +17,11 @@ func (s *Store) MergeFilters(ctx context.Context) (bool, error) {
 	if !found {
 		return false, nil
 	}
-	merged := segment.NewFilter(first, last, int((last-first+1)*s.index.size))
+	merged := segment.NewMerged(first, last, int(s.index.size))
 	for number := first; number <= last; number++ {
 		err := s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
 			return fetchEach(ctx, tx, scanNumber, func(hash int64) error {
-				merged.Add(hash)
+				merged.Add(number, hash)
 				return nil
 			}, `SELECT hash FROM reward_keys WHERE segment = ?1`, number)
 		})
@@ -46,12 +46,19 @@ func (s *Store) MergeFilters(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-// toMerge finds the oldest filters of equal size that make up one of the next size.
+// toMerge finds the oldest filters of equal size that make up one of the next size, or a filter that an older version
+// merged.
 func (x *rewardIndex) toMerge() (first, last int64, found bool) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	for i := 0; i+mergeWidth <= len(x.filters); i++ {
-		width := x.filters[i].Width()
+	for i, f := range x.filters {
+		width := f.Width()
+		switch {
+		case f.Together() && width <= segment.MostSegments:
+			return f.First, f.Last, true
+		case i+mergeWidth > len(x.filters) || width == segment.MostSegments:
+			continue
+		}
 		first, last = x.filters[i].First, x.filters[i+mergeWidth-1].Last
 		if last-first+1 == width*mergeWidth && first%(width*mergeWidth) == 0 {
 			return first, last, true

@@ -39,9 +39,9 @@ func newSealing(number int64, full *segment.Tail) *sealing {
 	go func() {
 		defer close(s.ready)
 		s.keys, s.users = full.Keys(), full.Users()
-		s.filter = segment.NewFilter(number, number, len(s.keys))
+		s.filter = segment.NewFilter(number, len(s.keys))
 		for _, k := range s.keys {
-			s.filter.Add(k.Hash)
+			s.filter.Add(number, k.Hash)
 		}
 	}()
 	return s

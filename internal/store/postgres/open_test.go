@@ -16,7 +16,8 @@ const differing = `with truth as (select r.app_id, r.id, r.asset_id, amount - bo
 	select (select count(*) from (table truth except table kept) a) + (select count(*) from (table kept except table truth) b)`
 
 // toVersion3 takes a database back to the version before open_rewards.
-const toVersion3 = `drop view readable.past_members, readable.past_allocations, readable.order_rewards, readable.members,
+const toVersion3 = `drop view readable.holding_changes; drop table holding_changes;
+	drop view readable.past_members, readable.past_allocations, readable.order_rewards, readable.members,
 	readable.lots, readable.executed_spans, readable.allocations, readable.orders, readable.open_rewards, readable.rewards;
 	drop view all_members, allocations, order_rewards, order_members, member_rewards;
 	insert into past_members select id, place % 1024, app_id, reward_id, m.amount

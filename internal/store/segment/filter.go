@@ -3,6 +3,7 @@ package segment
 import (
 	"encoding/binary"
 	"fmt"
+	"math/bits"
 
 	"github.com/bits-and-blooms/bloom/v3"
 )
@@ -14,56 +15,113 @@ const (
 	probes     = 8
 )
 
-// Filter says which keys no reward of some sealed segments has. Once it is in use it never changes.
+// MostSegments is how many segments a filter has at most. Their bits of a probe are one line of the processor's
+// cache.
+const MostSegments = 512
+
+// Filter says which keys no reward of some sealed segments has. A filter of many segments has their bits side by
+// side, so that a key is looked for in all of them at once, and the answer says in which segments it may be.
+// Once it is in use it never changes.
 type Filter struct {
 	First, Last int64 // the segments
-	bloom       *bloom.BloomFilter
+
+	together *bloom.BloomFilter // of one segment, or of several together, as versions before 24 merged them
+	side     []byte             // for each location a bit of each segment; nil: together has the bits
+	size     uint64             // number of locations
 }
 
-// NewFilter returns an empty filter for a number of keys of the segments first to last.
-func NewFilter(first, last int64, keys int) *Filter {
-	return &Filter{First: first, Last: last, bloom: bloom.New(uint(max(1, keys))*bitsPerKey, probes)}
+// NewFilter returns an empty filter for a number of keys of a segment.
+func NewFilter(number int64, keys int) *Filter {
+	return &Filter{First: number, Last: number, together: bloom.New(uint(max(1, keys))*bitsPerKey, probes)}
 }
 
-// Add adds a key by its hash.
-func (f *Filter) Add(hash int64) { f.bloom.Add(bytesOf(hash)) }
+// NewMerged returns an empty filter of the segments first to last with that number of keys each. They are 8, or a
+// multiple of 64.
+func NewMerged(first, last int64, keys int) *Filter {
+	f := &Filter{First: first, Last: last, size: uint64(max(1, keys)) * bitsPerKey}
+	f.side = make([]byte, f.size*f.stride())
+	return f
+}
+
+// Add adds a key of a segment by its hash.
+func (f *Filter) Add(number, hash int64) {
+	if f.side == nil {
+		f.together.Add(bytesOf(hash))
+		return
+	}
+	lane := uint64(number - f.First)
+	for _, location := range NewProbe(hash) {
+		f.side[location%f.size*f.stride()+lane/byteBits] |= 1 << (lane % byteBits)
+	}
+}
 
 // Width is the number of segments.
 func (f *Filter) Width() int64 { return f.Last - f.First + 1 }
 
+// Together reports whether the filter has no bits for each of its segments, so that it must be merged again.
+func (f *Filter) Together() bool { return f.side == nil && f.Width() > 1 }
+
+const byteBits, wordBits, wordBytes = 8, 64, 8
+
+// stride is the number of bytes of a location.
+func (f *Filter) stride() uint64 { return uint64(f.Width()) / byteBits }
+
 // ParseFilter returns a filter as Bytes stored it.
 func ParseFilter(first, last int64, stored []byte) (*Filter, error) {
-	f := &Filter{First: first, Last: last, bloom: new(bloom.BloomFilter)}
-	if wrong := checkShape(stored); wrong != "" {
-		return nil, fmt.Errorf("segment: cannot read the filter of the segments %d to %d: %s", first, last, wrong)
+	f := &Filter{First: first, Last: last}
+	wrong := f.checkShape(stored)
+	if wrong == "" && f.side == nil {
+		f.together = new(bloom.BloomFilter)
+		if err := f.together.UnmarshalBinary(stored); err != nil {
+			wrong = err.Error()
+		}
 	}
-	if err := f.bloom.UnmarshalBinary(stored); err != nil {
-		return nil, fmt.Errorf("segment: cannot read the filter of the segments %d to %d: %w", first, last, err)
+	if wrong != "" {
+		return nil, fmt.Errorf("segment: cannot read the filter of the segments %d to %d: %s", first, last, wrong)
 	}
 	return f, nil
 }
 
-// checkShape checks what the library trusts: the numbers of bits and of probes, the number of bits
-// again, and the bits. A damaged number would make it reserve any memory, or forget keys. It returns
-// what is wrong, or "".
-func checkShape(stored []byte) string {
-	const word, head = 8, 24
-	if len(stored) <= head || len(stored)%word != 0 {
-		return fmt.Sprintf("it has %d bytes, want the bits in words of %d bytes", len(stored), word)
+const head = 3 * wordBytes
+
+// checkShape checks the head of a stored filter: the numbers of locations and of probes, then that of segments side by
+// side or the first one again. A damaged number would reserve any memory, or forget keys. It returns what is wrong,
+// or "". It takes the bits of a filter side by side.
+func (f *Filter) checkShape(stored []byte) string {
+	if len(stored) <= head || len(stored)%wordBytes != 0 {
+		return fmt.Sprintf("it has %d bytes, want the bits in words of %d bytes", len(stored), wordBytes)
 	}
-	number := func(at int) uint64 { return binary.BigEndian.Uint64(stored[at:]) }
-	bits, hashes, words := number(0), number(word), uint64(len(stored)-head)/word
+	number := func(at int) uint64 { return binary.BigEndian.Uint64(stored[at*wordBytes:]) }
+	size, hashes, last, words := number(0), number(1), number(2), uint64(len(stored)-head)/wordBytes
 	if hashes != probes {
 		return fmt.Sprintf("it has %d probes, want %d", hashes, probes)
 	}
-	if bits != number(2*word) || bits == 0 || (bits-1)/64 != words-1 {
-		return fmt.Sprintf("it has %d bits in %d words of 64 bits", bits, words)
+	if size == 0 || size > 1<<40 {
+		return fmt.Sprintf("it has %d locations", size)
 	}
-	return ""
+	switch {
+	case size == last && (size-1)/wordBits == words-1:
+		return ""
+	case size != last && last == uint64(f.Width()) && f.Width() <= MostSegments && last%byteBits == 0 &&
+		(size*f.stride()+wordBytes-1)/wordBytes == words:
+		f.size, f.side = size, stored[head:][:size*f.stride()]
+		return ""
+	}
+	return fmt.Sprintf("it has %d locations of %d segments in %d words of 64 bits", size, last, words)
 }
 
 // Bytes returns the filter as it is stored.
-func (f *Filter) Bytes() ([]byte, error) { return f.bloom.MarshalBinary() }
+func (f *Filter) Bytes() ([]byte, error) {
+	if f.side == nil {
+		return f.together.MarshalBinary()
+	}
+	stored := make([]byte, 0, head+len(f.side)+wordBytes)
+	for _, n := range []uint64{f.size, probes, uint64(f.Width())} {
+		stored = binary.BigEndian.AppendUint64(stored, n)
+	}
+	stored = append(stored, f.side...)
+	return append(stored, make([]byte, -len(f.side)&(wordBytes-1))...), nil
+}
 
 // Probe is a hash that is looked for in many filters.
 type Probe []uint64
@@ -71,8 +129,40 @@ type Probe []uint64
 // NewProbe prepares a hash.
 func NewProbe(hash int64) Probe { return bloom.Locations(bytesOf(hash), probes) }
 
-// MayHave reports whether a reward of the segments may have the key. It is right when it says
-// no, and wrong in 3 of 1,000 cases when it says yes.
-func (f *Filter) MayHave(p Probe) bool { return f.bloom.TestLocations(p) }
+// Newest finds the newest of the segments before a number that may have the key. It is right when it finds none,
+// and wrong in 3 of 1,000 cases when it finds one.
+func (f *Filter) Newest(p Probe, before int64) (number int64, found bool) {
+	lanes := min(before, f.Last+1) - f.First // the segments that come into question
+	switch {
+	case lanes <= 0:
+		return 0, false
+	case f.side == nil:
+		return f.First + lanes - 1, f.together.TestLocations(p)
+	}
+	for word := (lanes - 1) / wordBits; word >= 0; word-- {
+		if may := f.word(p, uint64(word)) << (wordBits - min(wordBits, lanes-word*wordBits)); may != 0 {
+			newest := min(wordBits, lanes-word*wordBits) - 1 - int64(bits.LeadingZeros64(may))
+			return f.First + word*wordBits + newest, true
+		}
+	}
+	return 0, false
+}
+
+// word returns which of 64 segments may have the key.
+func (f *Filter) word(p Probe, word uint64) uint64 {
+	may, stride := ^uint64(0), f.stride()
+	for _, location := range p {
+		at := f.side[location%f.size*stride+word*wordBytes:]
+		if stride == 1 {
+			may &= uint64(at[0])
+		} else {
+			may &= binary.LittleEndian.Uint64(at)
+		}
+		if may == 0 {
+			return 0
+		}
+	}
+	return may
+}
 
 func bytesOf(hash int64) []byte { return binary.LittleEndian.AppendUint64(nil, uint64(hash)) }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"stockrewards/internal/store/segment"
@@ -18,11 +19,11 @@ func entriesOf(seed uint64, n int) []segment.Entry {
 	return entries
 }
 
-// filterOf returns the filter of segments with those keys.
-func filterOf(first, last int64, keys []segment.Entry) *segment.Filter {
-	f := segment.NewFilter(first, last, len(keys))
+// filterOf returns the filter of a segment with those keys.
+func filterOf(number int64, keys []segment.Entry) *segment.Filter {
+	f := segment.NewFilter(number, len(keys))
 	for _, k := range keys {
-		f.Add(k.Hash)
+		f.Add(number, k.Hash)
 	}
 	return f
 }
@@ -36,24 +37,30 @@ func stored(t *testing.T, f *segment.Filter) []byte {
 	return b
 }
 
-// TestFilter finds every key of its segments, also after it was stored, and few others.
+// TestFilter finds every key of its segment, also after it was stored, and few others.
 func TestFilter(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{0, 1, 2, 1000, 20_000} {
 		keys := entriesOf(1, n)
-		f := filterOf(3, 5, keys)
-		read, err := segment.ParseFilter(3, 5, stored(t, f))
-		if err != nil || read.First != 3 || read.Last != 5 || read.Width() != 3 {
+		f := filterOf(3, keys)
+		read, err := segment.ParseFilter(3, 3, stored(t, f))
+		if err != nil || read.First != 3 || read.Last != 3 || read.Together() {
 			t.Fatalf("%d keys: got %+v, %v", n, read, err)
 		}
 		for _, k := range keys {
-			if p := segment.NewProbe(k.Hash); !f.MayHave(p) || !read.MayHave(p) {
-				t.Fatalf("%d keys: the filter forgets %d", n, k.Hash)
+			p := segment.NewProbe(k.Hash)
+			for _, f := range []*segment.Filter{f, read} {
+				if got, may := f.Newest(p, 4); got != 3 || !may {
+					t.Fatalf("%d keys: the filter forgets %d", n, k.Hash)
+				}
+				if _, may := f.Newest(p, 3); may {
+					t.Fatalf("%d keys: a segment before the first one", n)
+				}
 			}
 		}
 		mistakes := 0
 		for _, k := range entriesOf(2, 10_000) {
-			if read.MayHave(segment.NewProbe(k.Hash)) {
+			if _, may := read.Newest(segment.NewProbe(k.Hash), 4); may {
 				mistakes++
 			}
 		}
@@ -63,10 +70,72 @@ func TestFilter(t *testing.T) {
 	}
 }
 
+// candidates lists the segments that may have a key, newest first.
+func candidates(f *segment.Filter, hash int64) (list []int64) {
+	p := segment.NewProbe(hash)
+	number, may := f.Newest(p, f.Last+1)
+	for ; may; number, may = f.Newest(p, number) {
+		list = append(list, number)
+	}
+	return list
+}
+
+// TestMergedFilter finds the segment of every key, also after it was stored, and few other segments.
+func TestMergedFilter(t *testing.T) {
+	t.Parallel()
+	const each = 100
+	for _, width := range []int64{8, 64, 512} {
+		first := 2 * width
+		f := segment.NewMerged(first, first+width-1, each)
+		for number := range width {
+			for _, k := range entriesOf(uint64(number), each) {
+				f.Add(first+number, k.Hash)
+			}
+		}
+		read, err := segment.ParseFilter(f.First, f.Last, stored(t, f))
+		if err != nil || read.Width() != width || read.Together() {
+			t.Fatalf("%d segments: got %d, %v", width, read.Width(), err)
+		}
+		mistakes := 0
+		for number := range width {
+			for _, k := range entriesOf(uint64(number), each) {
+				for _, f := range []*segment.Filter{f, read} {
+					found := candidates(f, k.Hash)
+					if !slices.Contains(found, first+number) {
+						t.Fatalf("%d segments: segment %d is not among %v", width, number, found)
+					}
+					if !slices.IsSortedFunc(found, func(a, b int64) int { return int(b - a) }) {
+						t.Fatalf("%d segments: not the newest first: %v", width, found)
+					}
+					mistakes += len(found) - 1
+				}
+			}
+		}
+		if most := 6 * 2 * each * int(width*width) / 1000; mistakes > most { // 3 of 1,000 are expected
+			t.Errorf("%d segments: %d mistakes, want at most %d", width, mistakes, most)
+		}
+	}
+}
+
+// TestFilterOfSegmentsTogether reads a filter as versions before 24 merged them: any of its segments may have the key.
+func TestFilterOfSegmentsTogether(t *testing.T) {
+	t.Parallel()
+	keys := entriesOf(1, 80)
+	read, err := segment.ParseFilter(8, 15, stored(t, filterOf(8, keys)))
+	if err != nil || !read.Together() {
+		t.Fatalf("got %+v, %v", read, err)
+	}
+	for _, k := range keys {
+		if got := candidates(read, k.Hash); !slices.Equal(got, []int64{15, 14, 13, 12, 11, 10, 9, 8}) {
+			t.Fatalf("found %v, want all segments", got)
+		}
+	}
+}
+
 // TestDamagedFilter refuses a filter whose shape is damaged, without reserving memory for it.
 func TestDamagedFilter(t *testing.T) {
 	t.Parallel()
-	whole := stored(t, filterOf(0, 0, entriesOf(1, 10))) // 120 bits
+	whole := stored(t, filterOf(0, entriesOf(1, 10))) // 120 bits
 	with := func(word int, number uint64) []byte {
 		b := bytes.Clone(whole)
 		binary.BigEndian.PutUint64(b[8*word:], number)
@@ -81,5 +150,31 @@ func TestDamagedFilter(t *testing.T) {
 		if _, err := segment.ParseFilter(0, 0, damaged); err == nil {
 			t.Errorf("%s: no error", what)
 		}
+	}
+}
+
+// TestDamagedMergedFilter refuses a filter of several segments whose shape is damaged.
+func TestDamagedMergedFilter(t *testing.T) {
+	t.Parallel()
+	whole := stored(t, segment.NewMerged(8, 15, 10)) // 120 locations of 8 segments
+	with := func(word int, number uint64) []byte {
+		b := bytes.Clone(whole)
+		binary.BigEndian.PutUint64(b[8*word:], number)
+		return b
+	}
+	if _, err := segment.ParseFilter(8, 15, whole); err != nil {
+		t.Fatal(err)
+	}
+	for what, damaged := range map[string][]byte{
+		"a word less": whole[:len(whole)-8], "a word more": append(bytes.Clone(whole), make([]byte, 8)...),
+		"no locations": with(0, 0), "fewer locations": with(0, 112), "more locations": with(0, 1<<40),
+		"all locations": with(0, 1<<64-1), "7 probes": with(1, 7), "no segments": with(2, 0), "64 segments": with(2, 64),
+	} {
+		if _, err := segment.ParseFilter(8, 15, damaged); err == nil {
+			t.Errorf("%s: no error", what)
+		}
+	}
+	if _, err := segment.ParseFilter(8, 14, whole); err == nil {
+		t.Error("of seven segments: no error")
 	}
 }

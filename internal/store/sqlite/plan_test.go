@@ -23,7 +23,7 @@ func TestNoStatementCostsMoreOverTheYears(t *testing.T) {
 	upgrade(t, r.On(older(t)))
 	all := r.Statements()
 	storetest.CheckAllRun(t, "..", all, false,
-		"cutover.go", "record_column.go") // one has its own test, the other is of PostgreSQL
+		"cutover.go", "record_column.go", "holding_shared.go") // one has its own test, the others are of PostgreSQL
 	e := older(t)
 	explained := 0
 	explain := func(s storetest.Statement) []storetest.Fault {

@@ -28,6 +28,12 @@ func TestMergeByOldFilters(t *testing.T) {
 	storetest.TestMergeByOldFilters(t, one, other)
 }
 
+func TestFiltersMergedBefore(t *testing.T) {
+	t.Parallel()
+	one, _ := engines(t)
+	storetest.TestFiltersMergedBefore(t, one)
+}
+
 // engines opens a file twice, as two processes do.
 func engines(t *testing.T) (one, other store.Engine) {
 	t.Helper()

@@ -2,11 +2,13 @@ package storetest
 
 import (
 	"bytes"
+	"context"
 	"testing"
 	"time"
 
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store"
+	"stockrewards/internal/store/segment"
 )
 
 // TestTwoProcesses records through two processes in turn, each with its own engine of one store
@@ -227,18 +229,67 @@ func TestMergeByOldFilters(t *testing.T, one, other store.Engine) {
 	b := a.join(t, other)
 	wantVerdicts(t, b.verdicts(t, requests[0]), rewards.Replay)
 	requests = append(requests, a.recordSegments(t, 70)...)
-	for merged := true; merged; {
-		var err error
-		merged, err = a.MergeFilters(t.Context())
-		check(t, err)
-	}
+	a.mergeAll(t)
 	check(t, failure(b.MergeFilters(t.Context())))
 	a.reopen(t)
 	for _, w := range []*World{a, b} {
-		for i, v := range w.verdicts(t, requests...) {
-			if v != rewards.Replay {
-				t.Fatalf("verdict %d of the repeated reward %d, want a replay", v, i)
-			}
+		w.wantReplays(t, requests)
+	}
+}
+
+// mergeAll merges filters until none can be merged, and returns how often that happened.
+func (w *World) mergeAll(t *testing.T) (merged int) {
+	t.Helper()
+	for {
+		more, err := w.MergeFilters(t.Context())
+		check(t, err)
+		if !more {
+			return merged
+		}
+		merged++
+	}
+}
+
+func (w *World) wantReplays(t *testing.T, requests []rewards.NewReward) {
+	t.Helper()
+	for i, v := range w.verdicts(t, requests...) {
+		if v != rewards.Replay {
+			t.Fatalf("verdict %d of the repeated reward %d, want a replay", v, i)
 		}
 	}
+}
+
+// TestFiltersMergedBefore opens a store with a filter that an older version merged: it does not say which of its
+// segments may have a key. Until it is merged again every key is found behind it, too.
+func TestFiltersMergedBefore(t *testing.T, engine store.Engine) {
+	t.Helper()
+	const segments = 64
+	w := NewWorld(t, engine)
+	requests := w.recordSegments(t, segments+6)
+	w.mergeAll(t)
+	const side = `SELECT count(*) FROM segment_filters WHERE first = 0 AND last = 63 AND substr(bits, 17, 8) = x'0000000000000040'`
+	w.wantRows(t, "filters side by side", 1, side)
+	check(t, engine.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
+		together := segment.NewFilter(0, segments*SegmentSize)
+		err := tx.Query(ctx, func(row store.Row) error {
+			var hash int64
+			err := row.Scan(&hash)
+			together.Add(0, hash)
+			return err
+		}, `SELECT hash FROM reward_keys WHERE segment < ?1`, segments)
+		check(t, err)
+		stored, err := together.Bytes()
+		check(t, err)
+		_, err = tx.Exec(ctx, `UPDATE segment_filters SET bits = ?1 WHERE first = 0`, stored)
+		return err
+	}))
+	w.reopen(t)
+	w.wantReplays(t, requests)
+	if merged := w.mergeAll(t); merged != 1 {
+		t.Errorf("merged %d times, want once", merged)
+	}
+	w.wantRows(t, "filters side by side, merged again", 1, side)
+	w.wantReplays(t, requests)
+	w.reopen(t)
+	w.wantReplays(t, requests)
 }
