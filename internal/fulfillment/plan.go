@@ -72,9 +72,9 @@ func (w *Worker) raiseControl(c rewards.Control) {
 	}
 }
 
-// planFor is for how long a step plans orders. When millions of rewards wait at the opening of the market, the first
-// orders are filled before all stocks have one, and what was bought is booked without waiting for that.
-const planFor = 2 * time.Second
+// bookEvery is for how long a step plans orders before it books what was filled meanwhile. When millions of rewards
+// wait at the opening of the market, the first orders are filled long before every stock has one.
+const bookEvery = 2 * time.Second
 
 // planAll plans and sends an order for every pool that is due, longest waiting first. It returns
 // how long no other pool will be due.
@@ -83,10 +83,17 @@ func (w *Worker) planAll(ctx context.Context, live []rewards.Order, clock reward
 	if err != nil {
 		return idleWait, err
 	}
-	wait, began := idleWait, w.now()
+	wait, booked := idleWait, w.now()
 	var errs []error
 	for _, p := range pools {
 		w.heartbeat()
+		if w.now().Sub(booked) > bookEvery {
+			err := w.bookMeanwhile(ctx)
+			if errors.Is(err, rewards.ErrLostLease) {
+				return idleWait, err
+			}
+			errs, booked = append(errs, err), w.now()
+		}
 		switch {
 		case p.Asset.Doubt.Exists():
 			w.stands.stop(p.Asset.ID, rewards.CauseDoubt, time.Time{})
@@ -97,7 +104,7 @@ func (w *Worker) planAll(ctx context.Context, live []rewards.Order, clock reward
 		case p.Asset.Hold.InForce(clock.Now), w.actions.suspects(p.Asset.ID), w.actions.sweeps(p.Asset.ID):
 			w.stands.stop(p.Asset.ID, rewards.CauseAction, time.Time{})
 			continue // so has the corporate action
-		case !w.ready() || w.now().Sub(began) > planFor:
+		case !w.ready():
 			w.alarms.partial, w.stands.partial = true, true
 			return nudgeWait, errors.Join(errs...)
 		}
@@ -110,6 +117,16 @@ func (w *Worker) planAll(ctx context.Context, live []rewards.Order, clock reward
 	}
 	errs = append(errs, w.planHouse(ctx, pools, live, clock))
 	return wait, errors.Join(errs...)
+}
+
+// bookMeanwhile books what was filled since the step began.
+func (w *Worker) bookMeanwhile(ctx context.Context) error {
+	errs := []error{w.collect(ctx, false)}
+	live, err := w.store.LiveOrders(ctx)
+	if err == nil {
+		_, err = w.poll(ctx, live)
+	}
+	return errors.Join(append(errs, err)...)
 }
 
 // planOne plans and sends an order for a pool that is due. It returns when to look again.

@@ -47,7 +47,7 @@ func (e *heldEntry) size() int { return sizeOfHoldings(e.holdings) }
 
 // sizeOfHoldings is about the bytes that a user's entry in a cache takes.
 func sizeOfHoldings(list []rewards.Holding) int {
-	const entry, holding = 128, 24
+	const entry, holding = 128, 32
 	return entry + holding*len(list)
 }
 

@@ -69,8 +69,9 @@ func (c *sharedHoldings) read(ctx context.Context, tx Tx, round []userKey) (map[
 			delete(values, k)
 			continue
 		}
-		values[k] = heldRead{holdings: found.lists[i]}
-		c.entries.put(userHash(k.user), sharedEntry{k, found.lists[i]})
+		list := slices.Clone(found.lists[i]) // without room to grow
+		values[k] = heldRead{holdings: list}
+		c.entries.put(userHash(k.user), sharedEntry{k, list})
 	}
 	return values, nil
 }
@@ -119,6 +120,9 @@ func (f *followedChanges) add(m changeMark, users []byte, since int64) {
 	f.marks = append(f.marks, m)
 	if m.number == since {
 		return
+	}
+	if len(users)%hashLength != 0 {
+		users = nil // damaged
 	}
 	f.everyone = f.everyone || len(users) == 0
 	for hash := range slices.Chunk(users, hashLength) {
@@ -197,13 +201,14 @@ func holdingsByColumn(ctx context.Context, tx Tx, keys []userKey, since int64) (
 		return nil
 	}
 	if len(keys) == 0 {
-		return found, tx.Query(ctx, each, newestChanges, since)
+		err = tx.Query(ctx, each, newestChanges, since)
+		return found, err
 	}
 	apps, ids := make([][]byte, len(keys)), make([][]byte, len(keys))
 	for i := range keys {
 		apps[i], ids[i] = keys[i].app[:], keys[i].user[:]
 	}
-	return found, tx.Query(ctx, each, newestChanges+` UNION ALL SELECT k.place, coalesce(h.asset_id, 0),
+	err = tx.Query(ctx, each, newestChanges+` UNION ALL SELECT k.place, coalesce(h.asset_id, 0),
 		coalesce(h.quantity, 0), coalesce(h.cost_basis, 0), coalesce(h.generation, 0),
 		coalesce(h.asset_id = (SELECT s.asset_id FROM switches s WHERE s.swept_at = 0)
 			AND h.generation < (SELECT s.generation FROM switches s WHERE s.swept_at = 0), false), ''::bytea
@@ -211,4 +216,5 @@ func holdingsByColumn(ctx context.Context, tx Tx, keys []userKey, since int64) (
 		LEFT JOIN holdings h ON h.app_id = k.app_id AND h.user_id = k.user_id
 		WHERE h.asset_id IS NOT NULL
 			OR (SELECT u.id FROM users u WHERE u.app_id = k.app_id AND u.id = k.user_id) IS NOT NULL`, since, apps, ids)
+	return found, err
 }

@@ -56,7 +56,7 @@ func (x *rewardIndex) toMerge() (first, last int64, found bool) {
 		switch {
 		case f.Together() && width <= segment.MostSegments:
 			return f.First, f.Last, true
-		case i+mergeWidth > len(x.filters) || width == segment.MostSegments:
+		case i+mergeWidth > len(x.filters) || width >= segment.MostSegments:
 			continue
 		}
 		first, last = x.filters[i].First, x.filters[i+mergeWidth-1].Last

@@ -129,8 +129,8 @@ type Probe []uint64
 // NewProbe prepares a hash.
 func NewProbe(hash int64) Probe { return bloom.Locations(bytesOf(hash), probes) }
 
-// Newest finds the newest of the segments before a number that may have the key. It is right when it finds none,
-// and wrong in 3 of 1,000 cases when it finds one.
+// Newest finds the newest of the segments before a number that may have the key. It is right when it finds none. For
+// each segment without the key it is wrong in 3 of 1,000 cases.
 func (f *Filter) Newest(p Probe, before int64) (number int64, found bool) {
 	lanes := min(before, f.Last+1) - f.First // the segments that come into question
 	switch {
