@@ -30,6 +30,8 @@ func TestASplitIsApplied(t *testing.T) {
 	s.wantOutput("corporate_action:"+id, "fulfillment", "status")
 	var clock struct{ Now time.Time }
 	p.control(t, "PUT", "clock", `{"now":"2026-11-27T20:00:01-05:00"}`, &clock)
+	s.kill() // a process may believe an earlier reading of the clock for seconds, and order
+	s.start(p.buyAt()...)
 	waits := s.give(user, "while-it-waits", "12.5", "AAPL")
 	if got := quantityOf(t, s.must(200, "GET", portfolio, "").body); got != before {
 		t.Errorf("in the evening the user has %s shares, want %s", got, before)
