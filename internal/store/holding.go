@@ -132,6 +132,3 @@ func (s *Store) holdingsByRow(
 	}
 	return lag, nil
 }
-
-// usualHoldings is the room for holdings in the list of a user.
-const usualHoldings = 8

@@ -160,6 +160,9 @@ const newestChanges = `SELECT 0::bigint AS place, c.number, c.mark, 0::bigint, 0
 // noChanges is a number that no change has.
 const noChanges = math.MaxInt64
 
+// usualHoldings is the room for holdings in the list of a user.
+const usualHoldings = 8
+
 // foundHoldings are the holdings of some users.
 type foundHoldings struct {
 	lists   [][]rewards.Holding // by user

@@ -3,8 +3,6 @@ package postgres_test
 import (
 	"crypto/rand"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -195,23 +193,6 @@ func TestAChangeThatCannotBeNoted(t *testing.T) {
 func TestReadsAfterASettlementOfAnotherProcess(t *testing.T) {
 	t.Parallel()
 	w := newFollower(t)
-	const settlements, readers = 30, 4
-	var settled atomic.Int64
-	var group sync.WaitGroup
-	for range readers {
-		group.Go(func() {
-			for before := int64(0); before < settlements; {
-				before = settled.Load()
-				if got := int64(w.quantity(t) / lot); got < before {
-					t.Errorf("%d lots, %d are settled", got, before)
-					return
-				}
-			}
-		})
-	}
-	for range settlements {
-		w.buy(t)
-		settled.Add(1)
-	}
-	group.Wait()
+	lots := func() money.Shares { return w.quantity(t) / lot }
+	storetest.TestReadsAfterSettlements(t, lots, func() { w.buy(t) })
 }

@@ -140,9 +140,9 @@ func (f *Filter) Newest(p Probe, before int64) (number int64, found bool) {
 		return f.First + lanes - 1, f.together.TestLocations(p)
 	}
 	for word := (lanes - 1) / wordBits; word >= 0; word-- {
-		if may := f.word(p, uint64(word)) << (wordBits - min(wordBits, lanes-word*wordBits)); may != 0 {
-			newest := min(wordBits, lanes-word*wordBits) - 1 - int64(bits.LeadingZeros64(may))
-			return f.First + word*wordBits + newest, true
+		in := min(wordBits, lanes-word*wordBits) // segments of the word that come into question
+		if may := f.word(p, uint64(word)) << (wordBits - in); may != 0 {
+			return f.First + word*wordBits + in - 1 - int64(bits.LeadingZeros64(may)), true
 		}
 	}
 	return 0, false

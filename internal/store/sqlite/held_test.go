@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -235,25 +233,8 @@ func TestHoldingsDuringAChangeOfUnits(t *testing.T) {
 func TestReadsAfterASettlementSeeIt(t *testing.T) {
 	t.Parallel()
 	w := newInvestor(t)
-	const settlements, readers = 30, 3
-	var settled atomic.Int64
-	var group sync.WaitGroup
-	for range readers {
-		group.Go(func() {
-			for before := int64(0); before < settlements; {
-				before = settled.Load()
-				if got := int64(w.lotsIn(t, w.Store)); got < before {
-					t.Errorf("%d lots, %d are settled", got, before)
-					return
-				}
-			}
-		})
-	}
-	for range settlements {
-		w.settle(t, w.order(t))
-		settled.Add(1)
-	}
-	group.Wait()
+	lots := func() money.Shares { return w.lotsIn(t, w.Store) }
+	storetest.TestReadsAfterSettlements(t, lots, func() { w.settle(t, w.order(t)) })
 }
 
 // A file of the store that changes holdings begins a holdingChange.

@@ -3,6 +3,8 @@ package storetest
 import (
 	"context"
 	"errors"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"stockrewards/internal/money"
@@ -95,4 +97,29 @@ func testSettleAllOrNone(t *testing.T, w *World) {
 	if n, err := w.SettleOrders(t.Context(), w.lease, fine); n != 1 || err != nil {
 		t.Errorf("booked %d, %v; want the one that can be", n, err)
 	}
+}
+
+// TestReadsAfterSettlements checks that whoever reads after a settlement sees it, however many read and settle at
+// once. Each call of settle buys a lot, and lots counts them.
+func TestReadsAfterSettlements(t *testing.T, lots func() money.Shares, settle func()) {
+	t.Helper()
+	const settlements, readers = 30, 4
+	var settled atomic.Int64
+	var group sync.WaitGroup
+	for range readers {
+		group.Go(func() {
+			for before := int64(0); before < settlements; {
+				before = settled.Load()
+				if got := int64(lots()); got < before {
+					t.Errorf("%d lots, %d are settled", got, before)
+					return
+				}
+			}
+		})
+	}
+	for range settlements {
+		settle()
+		settled.Add(1)
+	}
+	group.Wait()
 }
