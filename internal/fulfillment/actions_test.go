@@ -319,3 +319,38 @@ func TestAPositionThatLagsHoldsNothing(t *testing.T) {
 		w.buy()
 	})
 }
+
+// A doubt about a position ends by itself when the position agrees with the store again, in two comparisons in a row.
+func TestAPositionThatAgreesAgainIsReleased(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.buy()
+		booked, err := w.store.Booked(w.t.Context())
+		w.check(err)
+		half := says(200, `[{"asset_id":"`+paper.AssetID("AAPL")+`","symbol":"AAPL","qty":"`+(booked[0].Quantity/2).String()+`"}]`)
+		reads, agrees := 0, 0
+		off := w.faulty(ofPositions, func(r *http.Request, carry carrier) (*http.Response, error) {
+			if reads++; reads == agrees {
+				return carry()
+			}
+			return half(r, nil)
+		})
+		w.run(2 * time.Minute)
+		held := w.actionsOf(rewards.ActionHeld)
+		if len(held) != 1 || held[0].Type != rewards.ActionPosition {
+			w.t.Fatalf("held: %+v, want one by the position", held)
+		}
+		r := w.give("AAPL", 5*usd)
+		agrees = reads + 1
+		w.run(3 * time.Minute)
+		if reads <= agrees {
+			w.t.Fatalf("%d readings, want more than %d", reads, agrees)
+		}
+		w.wantAction(held[0].ID, rewards.ActionHeld)
+		w.want(r, rewards.Recorded)
+		off()
+		w.run(3 * time.Minute)
+		w.wantAction(held[0].ID, rewards.ActionWithdrawn)
+		w.wantAfter(30*time.Second, r, rewards.Executed)
+	})
+}

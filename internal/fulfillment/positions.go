@@ -103,7 +103,7 @@ func (w *Worker) judgePositions(
 	held := rewards.HeldAssets(w.actions.open, clock.Now)
 	differences := make(map[rewards.AssetID]money.Shares)
 	suspects := make(map[rewards.AssetID]int)
-	var changes []rewards.ActionChange
+	changes := w.endDoubts(at, observation)
 	for _, b := range booked {
 		theirs := at.position(b.BrokerID, b.Symbol).Qty
 		difference := theirs - b.Quantity
@@ -132,6 +132,25 @@ func (w *Worker) judgePositions(
 		p.next = w.now().Add(positionsSoon)
 	}
 	return w.savePositions(ctx, differences, changes, suspects)
+}
+
+// endDoubts ends the doubts about positions that agree with the store again, in two comparisons in a row.
+func (w *Worker) endDoubts(at stakes, o rewards.Observation) []rewards.ActionChange {
+	var changes []rewards.ActionChange
+	for _, a := range w.actions.open {
+		b, settled := at.booked[a.AssetID]
+		if a.Type != rewards.ActionPosition || a.State != rewards.ActionHeld || !settled {
+			continue
+		}
+		judgment := rewards.JudgeHold
+		if b.Agrees(at.position(b.BrokerID, b.Symbol).Qty) {
+			judgment = rewards.JudgeApply
+		}
+		if w.twice(a, judgment) && judgment == rewards.JudgeApply {
+			changes = append(changes, rewards.ActionChange{Before: a, After: o.Agreed(a)})
+		}
+	}
+	return changes
 }
 
 // savePositions stores what a comparison found.

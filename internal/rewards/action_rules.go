@@ -152,6 +152,13 @@ func (s Observation) Explained(a, by Action) Action {
 	return a
 }
 
+// Agreed returns a doubtful position's action after the broker's position agreed with the store again, as it does when
+// a bust, which changed the position first, is booked.
+func (s Observation) Agreed(a Action) Action {
+	a.State, a.HoldFrom, a.Note = ActionWithdrawn, time.Time{}, "the broker's position agrees with the store again"
+	return a
+}
+
 // Revise returns the action after it was announced again; newBody reports whether the
 // announcement has changed. Before it is due the action takes the new terms. From then on a
 // person decides; what was applied stays applied.

@@ -59,10 +59,13 @@ func fits(ours, theirs money.Shares, oldRate, newRate int64) bool {
 	return difference >= -1 && difference <= 1
 }
 
+// Agrees reports whether the broker's position is the booked one, but for what an operator has accepted.
+func (b BookedPosition) Agrees(theirs money.Shares) bool { return theirs-b.Quantity == b.Accepted }
+
 // Suspect reports whether the broker's position looks like a split that is missing in the
 // store and that no operator has accepted.
 func (b BookedPosition) Suspect(theirs money.Shares) (Ratio, bool) {
-	if theirs-b.Quantity == b.Accepted {
+	if b.Agrees(theirs) {
 		return Ratio{}, false
 	}
 	return SplitRatio(b.Quantity, theirs)

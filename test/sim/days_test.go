@@ -95,13 +95,24 @@ func (l *lab) trouble(mood int) {
 		l.rates = rates{kill: 150, store: 300, freeze: 80, lose: 1500}
 		count = 2 + l.random.IntN(5)
 	}
-	kinds := slices.DeleteFunc(paper.Kinds(), func(kind string) bool { return slices.Contains(actionFaults(), kind) })
 	for range count {
-		l.afflictOnce(kinds[l.random.IntN(len(kinds))], dense)
+		l.afflictOnce(l.nextFault(), dense)
 	}
 	if l.random.IntN(40) == 0 {
 		l.suspend(l.random.IntN(apps), true)
 	}
+}
+
+// nextFault returns each kind of fault once, in a random order, and again: a seed has few, and each kind must strike.
+func (l *lab) nextFault() string {
+	if len(l.faults) == 0 {
+		l.faults = slices.DeleteFunc(paper.Kinds(), func(kind string) bool { return slices.Contains(actionFaults(), kind) })
+		l.random.Shuffle(len(l.faults), func(i, j int) { l.faults[i], l.faults[j] = l.faults[j], l.faults[i] })
+	}
+	last := len(l.faults) - 1
+	kind := l.faults[last]
+	l.faults = l.faults[:last]
+	return kind
 }
 
 func (l *lab) afflictOnce(line string, dense bool) {

@@ -22,7 +22,8 @@ type lab struct {
 	procs   []*process
 	faultAt func(p *process, e effect) string // the fault at an effect; "": no fault
 	rates   rates
-	nested  bool // an interlude is under way
+	faults  []string // kinds that come before any comes again
+	nested  bool     // an interlude is under way
 
 	watched
 	stories
