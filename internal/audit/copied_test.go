@@ -99,7 +99,11 @@ func TestCopiedStore(t *testing.T) {
 			for i := range want {
 				want[i] = unused.ReplaceAllString(want[i], "")
 			}
+			for i := range got { // all are of the first segment of PostgreSQL, which is large
+				got[i] = strings.Replace(got[i], ` segment=int64:"0"`, "", 1)
+			}
 			slices.Sort(want)
+			slices.Sort(got)
 		case "open_rewards": // PostgreSQL has all of them there
 			want = append(want, dump(t, w.Where, "(SELECT *, 0 AS place FROM arrivals)")...)
 			slices.Sort(want)
@@ -109,9 +113,9 @@ func TestCopiedStore(t *testing.T) {
 		}
 	}
 	after := run(t, url)
-	for i := range before.Checks { // PostgreSQL has no segments
+	for i := range before.Checks { // PostgreSQL has other segments
 		if ofSegments(before.Checks[i]) {
-			before.Checks[i].Rows = 0
+			before.Checks[i].Rows, after.Checks[i].Rows = 0, 0
 		}
 	}
 	if !after.OK() || text(t, after) != text(t, before) {

@@ -21,7 +21,9 @@ func TestPlantedViolations(t *testing.T) {
 		}
 		planted := make(map[string]bool)
 		list := slices.Concat(damages(), actionDamages(), eventDamages(), reversalDamages(), webhookDamages(), placeDamages())
-		if !audittest.OnPostgres(c.Where) {
+		if audittest.OnPostgres(c.Where) {
+			list = append(list, columnDamages()...)
+		} else {
 			list = append(list, segmentDamages()...)
 		}
 		for _, d := range list {

@@ -32,7 +32,7 @@ func (r *reward) name() string { return rewardName(r.app, r.id) }
 // rewardScan reads the table in its physical order; by an index each page would be read many
 // times.
 func rewardScan(inSegments bool) reader.Stream[reward] {
-	number, order := "0", ""
+	number, order := "segment::bigint", ""
 	if inSegments {
 		number, order = "rowid", " ORDER BY rowid"
 	}
@@ -161,6 +161,14 @@ func (a *auditor) scanRewards(into *reader.Sorter) error {
 	if err != nil {
 		return err
 	}
+	add := segments.add
+	if !a.inSegments {
+		ofColumns, err := a.openColumnSegments()
+		if err != nil {
+			return err
+		}
+		add = ofColumns.add
+	}
 	if err := a.readArrivals(); err != nil {
 		return err
 	}
@@ -174,7 +182,7 @@ func (a *auditor) scanRewards(into *reader.Sorter) error {
 	err = rows.Each(func(r *reward) error {
 		apply(a.t, alone, r)
 		a.checkArrival(r)
-		return errors.Join(into.Add(kept), a.keys.Add(key), segments.add(r), a.countInBudgets(r))
+		return errors.Join(into.Add(kept), a.keys.Add(key), add(r), a.countInBudgets(r))
 	})
 	if err != nil {
 		return err

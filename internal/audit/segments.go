@@ -102,9 +102,6 @@ func (s *segments) readSegments() error {
 
 // add checks the number of a reward, and what finds the rewards of the segment before it.
 func (s *segments) add(r *reward) error {
-	if !s.a.inSegments {
-		return nil
-	}
 	s.a.t.row(checkRewardNumbers)
 	switch newest := s.newest[r.app]; {
 	case r.number != s.last+1:

@@ -9,10 +9,13 @@ import (
 	"stockrewards/internal/audit/audittest"
 )
 
-// ofSegments reports whether a check has rows over SQLite only.
+// ofSegments reports whether a check counts other rows over SQLite than over PostgreSQL.
 func ofSegments(c audit.CheckResult) bool {
-	return slices.Contains([]string{"reward_numbers", "segments", "segment_entries"}, c.Name)
+	return slices.Contains([]string{numbersOnly, "segments", "segment_entries"}, c.Name)
 }
+
+// numbersOnly is the check that has rows over SQLite only.
+const numbersOnly = "reward_numbers"
 
 // Parts of the damages.
 const (
@@ -20,7 +23,21 @@ const (
 	someBits      = `(SELECT bits FROM segment_filters ORDER BY first LIMIT 1)`
 )
 
-// segmentDamages damages the segments, which only SQLite has.
+// columnDamages damages the segments of PostgreSQL. The first three have filters.
+func columnDamages() []damage {
+	return []damage{
+		{"segments segment_entries", "a segment gone", `DELETE FROM segments WHERE number = 1`},
+		{"segments segment_entries", "all gone", `DELETE FROM segments`},
+		{"segments", "sealed twice", `INSERT INTO segments SELECT * FROM segments WHERE number = 1`},
+		{"segments", "a filter of the newest", `UPDATE segments SET filter = (SELECT filter FROM segments WHERE number = 1) WHERE number = ` + newestSegment},
+		{"segments", "a short filter", `UPDATE segments SET filter = substr(filter, 1, 24) WHERE number = 1`},
+		{"segment_entries", "the filter of another segment", `UPDATE segments SET filter = (SELECT filter FROM segments WHERE number = 0) WHERE number = 1`},
+		{"segment_entries", "another segment", `UPDATE rewards SET segment = 0 WHERE segment = 2`},
+		{"segment_entries", "no segment", `UPDATE rewards SET segment = 1000 WHERE segment = 1`},
+	}
+}
+
+// segmentDamages damages the segments of SQLite.
 func segmentDamages() []damage {
 	return []damage{
 		{"reward_numbers segment_entries", "a gap", `DELETE FROM rewards WHERE rowid = 12`},

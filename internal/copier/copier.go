@@ -104,7 +104,7 @@ func (c *copying) run(ctx context.Context) error {
 	return c.finish(ctx)
 }
 
-// finish adjusts the broker's kind, the sequence of asset ids and the statistics.
+// finish adjusts the broker's kind, the sequence of asset ids, the segments of rewards and the statistics.
 func (c *copying) finish(ctx context.Context) error {
 	if c.options.BrokerKind != "" {
 		err := exec(ctx, c.to, `UPDATE settings SET value = $1 WHERE name = 'broker_kind'`, c.options.BrokerKind)
@@ -117,7 +117,12 @@ func (c *copying) finish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, table := range tables() {
+	err = exec(ctx, c.to, `INSERT INTO segments (number, mark) SELECT n, (random() * 9007199254740992)::bigint
+		FROM generate_series(1, (SELECT max(segment) FROM rewards)) AS n`)
+	if err != nil {
+		return err
+	}
+	for _, table := range append(tables(), "segments") {
 		if err := exec(ctx, c.to, `ANALYZE `+table); err != nil {
 			return err
 		}

@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	_ "modernc.org/sqlite" // the driver
+
+	"stockrewards/internal/store/segment"
 )
 
 // source is a snapshot of the SQLite file.
@@ -43,7 +46,7 @@ func (s *source) close() error {
 	return errors.Join(append(errs, s.db.Close())...)
 }
 
-// derived lists the tables that only SQLite has: the index of rewards, which PostgreSQL makes, and which
+// derived lists the tables that are not copied: the index of rewards, which PostgreSQL makes, and which
 // rewards are not in open_rewards yet.
 func derived() []string {
 	return []string{"arrivals_after", "reward_keys", "reward_users", "segment_filters", "segments"}
@@ -54,6 +57,8 @@ func from(table string) string {
 	switch table {
 	case "settings":
 		return `settings WHERE name <> '` + sealed + `'`
+	case "rewards":
+		return `(SELECT *, (rowid - 1) / ` + strconv.Itoa(segment.ColumnSize) + ` AS segment FROM rewards)`
 	case "open_rewards":
 		const columns = `SELECT app_id, id, asset_id, status, waiting, pending, `
 		return `(` + columns + `place FROM open_rewards UNION ALL ` + columns + `0 AS place FROM arrivals)`
@@ -83,6 +88,8 @@ func (s *source) columns(ctx context.Context, table string) ([]string, error) {
 	switch table {
 	case "rewards": // not used by this version, and the room for what becomes final
 		list = slices.DeleteFunc(list, func(name string) bool { return name == "waiting" || name == "room" })
+		list = append(list, "segment")
+		slices.Sort(list)
 	case "members":
 		list = slices.DeleteFunc(list, func(name string) bool { return name == "reward" })
 		list = append(list, "app_id", "reward_id")

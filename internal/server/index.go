@@ -6,18 +6,20 @@ import (
 	"time"
 )
 
-// keepIndex upgrades the index of an older store while the service is in use, and then merges
-// filters as segments are sealed. After an error it tries again.
+// keepIndex upgrades the index of an older store while the service is in use. Then it seals segments, and merges their
+// filters. After an error it tries again.
 func (s *Server) keepIndex(ctx context.Context) {
-	const every = time.Minute
+	const every = 10 * time.Second
 	for upgraded := false; ctx.Err() == nil; sleep(ctx, every) {
 		var err error
 		if !upgraded {
 			err = s.upgradeIndex(ctx)
 			upgraded = err == nil
 		}
-		for more := err == nil; more; {
-			more, err = s.Store.MergeFilters(ctx)
+		for _, step := range []func(context.Context) (bool, error){s.Store.SealSegment, s.Store.MergeFilters} {
+			for more := err == nil; more; {
+				more, err = step(ctx)
+			}
 		}
 		if err != nil && ctx.Err() == nil {
 			s.log.WarnContext(ctx, "cannot index rewards", slog.Any("error", err))

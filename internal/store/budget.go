@@ -39,16 +39,14 @@ type budgetCache struct{ known atomic.Pointer[knownBudgets] }
 
 // current returns the budgets as of the transaction. It reads them only after a change. Ids made
 // afterwards are later than those that an operator's count covers.
-func (c *budgetCache) current(ctx context.Context, tx Tx, ids *rewards.IDs) (*knownBudgets, error) {
-	changes, err := setting(ctx, tx, settingBudgets)
-	if err != nil {
-		return nil, err
-	}
+func (c *budgetCache) current(
+	ctx context.Context, tx Tx, ids *rewards.IDs, changes string,
+) (*knownBudgets, error) {
 	if known := c.known.Load(); known != nil && known.changes == changes {
 		return known, nil
 	}
 	read := &knownBudgets{changes: changes, of: make(map[rewards.AppID][]rewards.Budget)}
-	err = fetchEach(ctx, tx, scanBudget, func(b rewards.Budget) error {
+	err := fetchEach(ctx, tx, scanBudget, func(b rewards.Budget) error {
 		read.of[b.AppID] = append(read.of[b.AppID], b)
 		ids.StartAfter(b.LaterThan())
 		return nil

@@ -13,8 +13,8 @@ import (
 )
 
 // rewardIndex finds rewards by idempotency key and by user in segments (see LAYOUT.md). A reward's
-// number is its rowid, so only SQLite has it. Until an older store is upgraded, and over
-// PostgreSQL, indexes of the database find them.
+// number is its rowid, so only SQLite has it. Until an older store is upgraded, indexes of the
+// database find them.
 type rewardIndex struct {
 	ids  *rewards.IDs // are in the order of the numbers
 	size int64        // rewards in a segment
@@ -30,16 +30,16 @@ type rewardIndex struct {
 type indexUse int
 
 const (
-	indexUnknown indexUse = iota // not loaded, or an upgrade is under way
-	indexInDatabase
-	indexInSegments
+	indexUnknown    indexUse = iota // not loaded, or an upgrade is under way
+	indexInColumns                  // of PostgreSQL: see columnSegments
+	indexInSegments                 // of SQLite
 )
 
 func newRewardIndex(ids *rewards.IDs) *rewardIndex { return &rewardIndex{ids: ids, size: segment.Size} }
 
 // SealEvery sets the number of rewards in a segment. Every process that ever uses the store must
 // set the same. Call it before the first use.
-func (s *Store) SealEvery(size int64) { s.index.size = size }
+func (s *Store) SealEvery(size int64) { s.index.size, s.segments.size = size, size }
 
 // keyHash is the hash of an idempotency key in its app. A client cannot choose keys that collide
 // cheaply.
@@ -76,7 +76,7 @@ func (x *rewardIndex) load(ctx context.Context, tx Tx) (bool, error) {
 		return x.use == indexInSegments, nil
 	}
 	if _, columns := tx.(ColumnTx); columns {
-		x.use = indexInDatabase
+		x.use = indexInColumns
 		return false, nil
 	}
 	var one int

@@ -46,21 +46,26 @@ func (s *Store) MergeFilters(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-// toMerge finds the oldest filters of equal size that make up one of the next size, or a filter that an older version
-// merged.
 func (x *rewardIndex) toMerge() (first, last int64, found bool) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	for i, f := range x.filters {
+	return toMerge(x.filters)
+}
+
+// toMerge finds the oldest filters of equal size that make up one of the next size, or a filter that an older version
+// merged.
+func toMerge(filters []*segment.Filter) (first, last int64, found bool) {
+	for i, f := range filters {
 		width := f.Width()
 		switch {
 		case f.Together() && width <= segment.MostSegments:
 			return f.First, f.Last, true
-		case i+mergeWidth > len(x.filters) || width >= segment.MostSegments:
+		case i+mergeWidth > len(filters) || width >= segment.MostSegments:
 			continue
 		}
-		first, last = x.filters[i].First, x.filters[i+mergeWidth-1].Last
-		if last-first+1 == width*mergeWidth && first%(width*mergeWidth) == 0 {
+		group := filters[i : i+mergeWidth]
+		first, last = f.First, group[mergeWidth-1].Last
+		if last-first+1 == width*mergeWidth && first%(width*mergeWidth) == 0 && segment.Alike(group) {
 			return first, last, true
 		}
 	}
@@ -71,14 +76,17 @@ func (x *rewardIndex) toMerge() (first, last int64, found bool) {
 func (x *rewardIndex) replace(merged *segment.Filter) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	var filters []*segment.Filter
-	for _, f := range x.filters {
+	x.filters = replaced(x.filters, merged)
+}
+
+func replaced(filters []*segment.Filter, merged *segment.Filter) (list []*segment.Filter) {
+	for _, f := range filters {
 		switch {
 		case f.First == merged.First:
-			filters = append(filters, merged)
+			list = append(list, merged)
 		case f.First > merged.Last || f.Last < merged.First:
-			filters = append(filters, f)
+			list = append(list, f)
 		}
 	}
-	x.filters = filters
+	return list
 }

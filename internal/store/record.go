@@ -62,6 +62,9 @@ func (s *Store) recordOnce(ctx context.Context, r *recording) error {
 			s.known.add(userKey{o.Reward.AppID, o.Reward.UserID})
 		}
 	}
+	if s.segments.recorded(r.outcomes) {
+		_ = s.beginSegment(ctx, r.segments) // or after the next batch
+	}
 	return nil
 }
 
@@ -95,6 +98,7 @@ type recording struct {
 	first    int64   // number of the first of them
 	hashes   []int64 // of the keys; not over a network
 	budgets  *knownBudgets
+	segments *segmentView // over a network
 }
 
 // fingerprint is what a request is stored with. While processes of an older version may run,
@@ -143,7 +147,11 @@ func (r *recording) run(ctx context.Context, tx Tx) error {
 	if committed, err := rows.commitAll(ctx); err != nil || committed {
 		return err
 	}
-	if r.budgets, err = r.store.budgets.current(ctx, tx, r.store.ids); err != nil {
+	changes, err := rows.settings(ctx)
+	if err != nil {
+		return err
+	}
+	if r.budgets, err = r.store.budgets.current(ctx, tx, r.store.ids, changes); err != nil {
 		return err
 	}
 	free, budgeted := r.divide()
@@ -169,7 +177,7 @@ func (r *recording) run(ctx context.Context, tx Tx) error {
 
 func (r *recording) rows(ctx context.Context, tx Tx) (batchRows, error) {
 	if _, columns := tx.(ColumnTx); columns {
-		return byColumn{r, tx}, nil
+		return r.byColumn(ctx, tx)
 	}
 	return r.byRow(ctx, tx)
 }
@@ -256,5 +264,7 @@ type batchRows interface {
 	keyed(ctx context.Context, requests []int) (map[requestKey]*rewards.KeyedReward, error)
 	// users finds out which users exist.
 	users(ctx context.Context, requests []int) (map[userKey]bool, error)
+	// settings reads what a batch depends on, and returns the changes of budgets. Until then they are as last known.
+	settings(ctx context.Context) (budgets string, err error)
 	transaction() Tx
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 
 	"stockrewards/internal/rewards"
 )
@@ -12,16 +13,23 @@ type byColumn struct {
 	tx Tx
 }
 
+// byColumn begins a batch on a transaction.
+func (r *recording) byColumn(ctx context.Context, tx Tx) (b byColumn, err error) {
+	r.segments, err = r.store.segments.current(ctx, tx)
+	return byColumn{r, tx}, err
+}
+
 // The parts of the statements that store requests. userRows has those whose user exists, also of users
-// whom this process knows: a server that took over may lack a user. It has none when the budgets are
-// not those of its last argument.
+// whom this process knows: a server that took over may lack a user. It has none when the budgets or the
+// newest segment are not those of its last arguments.
 const (
 	intoRewards = `stored AS (INSERT INTO rewards (app_id, id, user_id, idempotency_key, fingerprint, amount,
-		asset_id, symbol, source, metadata, counted) `
+		asset_id, symbol, source, metadata, counted, segment) `
 	userRows = `SELECT n.* FROM (SELECT unnest(?1::bytea[]) AS app_id, unnest(?2::bytea[]),
 		unnest(?3::bytea[]) AS user_id, unnest(?4::text[]), unnest(?5::bytea[]), unnest(?6::bigint[]),
-		unnest(?7::bigint[]), unnest(?8::text[]), unnest(?9::text[]), unnest(?10::text[]), unnest(?11::bigint[])
-		WHERE coalesce((SELECT s.value FROM settings s WHERE s.name = '` + settingBudgets + `'), '') = ?12) AS n
+		unnest(?7::bigint[]), unnest(?8::text[]), unnest(?9::text[]), unnest(?10::text[]), unnest(?11::bigint[]), ?13::integer
+		WHERE coalesce((SELECT s.value FROM settings s WHERE s.name = '` + settingBudgets + `'), '') = ?12
+			AND (` + newestMark + `) = ?14) AS n
 		WHERE EXISTS (SELECT 1 FROM users u WHERE u.app_id = n.app_id AND u.id = n.user_id)`
 	openStored = ` RETURNING app_id, id, asset_id, amount),
 	opened AS (INSERT INTO open_rewards (app_id, id, asset_id, status, waiting, pending)
@@ -35,7 +43,7 @@ const (
 	storeColumns = intoRewards + userRows + openStored
 	// insertColumns passes over the requests whose key is used.
 	insertColumns = `WITH ` + intoRewards + userRows +
-		` ON CONFLICT (reward_key(app_id, idempotency_key)) DO NOTHING` + openStored + ` SELECT id FROM stored`
+		` ON CONFLICT (reward_key(segment, app_id, idempotency_key)) DO NOTHING` + openStored + ` SELECT id FROM stored`
 )
 
 // columns are the arguments of the statements that store requests.
@@ -55,6 +63,7 @@ func (b byColumn) columns(requests []int) []any {
 	}
 	return []any{
 		apps, ids, users, keys, prints, amounts, assets, symbols, sources, metadata, counted, b.budgets.changes,
+		b.segments.newest, b.segments.mark,
 	}
 }
 
@@ -64,7 +73,7 @@ func (b byColumn) commitAll(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	all := b.likelyNew(allOf(b.batch))
-	if len(all) < len(b.batch) {
+	if len(all) < len(b.batch) || len(b.suspects(all)) > 0 {
 		return false, nil
 	}
 	committed, err := commitAll(ctx, b.tx, len(all), storeColumns, b.columns(all)...)
@@ -95,7 +104,32 @@ func allOf(batch []rewards.NewReward) []int {
 	return all
 }
 
+// suspects lists the requests whose key a sealed segment may have.
+func (b byColumn) suspects(requests []int) (list []int) {
+	for _, i := range requests {
+		if len(b.segments.mayHave(b.key(i))) > 0 {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// unsealed leaves out the requests whose key a sealed segment has. The index of the newest segment passes over the others
+// that are used.
+func (b byColumn) unsealed(ctx context.Context, requests []int) ([]int, error) {
+	suspects := b.suspects(requests)
+	if len(suspects) == 0 {
+		return requests, nil
+	}
+	known, err := b.keyed(ctx, suspects)
+	return slices.DeleteFunc(slices.Clone(requests), func(i int) bool { return known[b.key(i)] != nil }), err
+}
+
 func (b byColumn) insert(ctx context.Context, requests []int, stored func(int)) error {
+	requests, err := b.unsealed(ctx, requests)
+	if err != nil || len(requests) == 0 {
+		return err
+	}
 	args, place := b.columns(requests), make(map[rewards.RewardID]int, len(requests))
 	for _, i := range requests {
 		place[b.ids[i]] = i
@@ -125,16 +159,22 @@ func (b byColumn) insertNew(ctx context.Context, requests []int) error {
 func (b byColumn) transaction() Tx { return b.tx }
 
 func (b byColumn) keyed(ctx context.Context, requests []int) (map[requestKey]*rewards.KeyedReward, error) {
-	apps, keys := make([][]byte, len(requests)), make([]string, len(requests))
-	for row, i := range requests {
-		apps[row], keys[row] = b.batch[i].AppID[:], b.batch[i].IdempotencyKey
+	var apps [][]byte
+	var keys []string
+	var segments []int64
+	for _, i := range requests {
+		for _, number := range append(b.segments.mayHave(b.key(i)), b.segments.newest) {
+			apps, keys = append(apps, b.batch[i].AppID[:]), append(keys, b.batch[i].IdempotencyKey)
+			segments = append(segments, number)
+		}
 	}
 	known := make(map[requestKey]*rewards.KeyedReward, len(requests))
 	err := fetchEach(ctx, b.tx, scanKeyed, func(k rewards.KeyedReward) error {
 		known[requestKey{k.Reward.AppID, k.Reward.IdempotencyKey}] = &k
 		return nil
-	}, `SELECT fingerprint, `+rewardColumns+` FROM rewards WHERE reward_key(app_id, idempotency_key) IN
-			(SELECT reward_key(k.app, k.key) FROM unnest(?1::bytea[], ?2::text[]) AS k (app, key))`, apps, keys)
+	}, `SELECT fingerprint, `+rewardColumns+` FROM rewards WHERE reward_key(segment, app_id, idempotency_key)
+			IN (SELECT reward_key(k.segment, k.app, k.key)
+				FROM unnest(?1::bytea[], ?2::text[], ?3::integer[]) AS k (app, key, segment))`, apps, keys, segments)
 	return known, err
 }
 
@@ -154,10 +194,13 @@ func (b byColumn) users(ctx context.Context, requests []int) (map[userKey]bool, 
 	return exist, err
 }
 
-// andKeyHash completes the condition of the app ?1 and the key ?2, by which PostgreSQL's index finds a reward.
-func andKeyHash(tx Tx) string {
-	if _, columns := tx.(ColumnTx); !columns {
-		return ""
+// settings reads what may have changed since this process read it: the segments, and the budgets.
+func (b byColumn) settings(ctx context.Context) (budgets string, err error) {
+	var mark int64
+	_, err = fetchValues(ctx, b.tx, []any{&budgets, &mark}, `SELECT coalesce((SELECT value FROM settings
+		WHERE name = '`+settingBudgets+`'), ''), (`+newestMark+`)`)
+	if err == nil && mark != b.segments.mark {
+		b.segments, err = b.store.segments.read(ctx, b.tx)
 	}
-	return ` AND reward_key(app_id, idempotency_key) = reward_key(?1, ?2)`
+	return budgets, err
 }

@@ -83,6 +83,10 @@ func (byRow) commitAll(context.Context) (bool, error) { return false, nil }
 
 func (b byRow) transaction() Tx { return b.tx }
 
+func (b byRow) settings(ctx context.Context) (budgets string, err error) {
+	return setting(ctx, b.tx, settingBudgets)
+}
+
 // find finds the reward that an earlier transaction stored by a request's key, or nil.
 func (b byRow) find(ctx context.Context, i int) (*rewards.KeyedReward, error) {
 	key := b.key(i)

@@ -155,20 +155,27 @@ func (s *Store) rewardsOfUser(
 		page := s.index.newUserPage(app, *f.UserID, f.Status)
 		return read(ctx, s, func(ctx context.Context, tx Tx) ([]rewards.Reward, error) { return page.read(ctx, tx, p) })
 	}
+	newest, list := newestIDs(newestOfUser), listRewards+` AND user_id = ?4`+newestFirst
+	if s.index.loaded() == indexInColumns {
+		newest, list = newestInSegments, listInSegments()
+	}
 	switch f.Status {
 	case rewards.Recorded, rewards.Executing:
-		return readAll(ctx, s, scanRewards(), openOfUser(), append(args, int(f.Status))...)
+		return readAll(ctx, s, scanRewards(), openOfUser(newest), append(args, int(f.Status))...)
 	case rewards.Executed:
-		return readAll(ctx, s, scanRewards(), executedOfUser(), args...)
+		return readAll(ctx, s, scanRewards(), executedOfUser(newest), args...)
 	default:
-		return readAll(ctx, s, scanRewards(), listRewards+` AND user_id = ?4`+newestFirst, args...)
+		return readAll(ctx, s, scanRewards(), list, args...)
 	}
 }
 
-// LoadIndex reads what finds rewards into memory, so that the first requests need not wait for it: over
-// SQLite up to two segments of rewards and all filters.
+// LoadIndex reads what finds rewards into memory, so that the first requests need not wait for it: all filters, and over
+// SQLite up to two segments of rewards.
 func (s *Store) LoadIndex(ctx context.Context) error {
 	_, err := s.inSegments(ctx)
+	if err == nil && s.index.loaded() == indexInColumns {
+		_, err = read(ctx, s, s.segments.current)
+	}
 	return err
 }
 
@@ -192,15 +199,24 @@ func (s *Store) rewardWithKey(
 		page := s.index.newKeyPage(requestKey{app, f.IdempotencyKey}, keyHash(app, f.IdempotencyKey))
 		list, err = read(ctx, s, page.read)
 	} else {
-		list, err = read(ctx, s, func(ctx context.Context, tx Tx) ([]rewards.Reward, error) {
-			return fetchAll(ctx, only(tx), scanReward, `SELECT `+rewardColumns+` FROM rewards
-				WHERE app_id = ?1 AND idempotency_key = ?2`+andKeyHash(tx), app[:], f.IdempotencyKey)
-		})
+		list, err = s.byKey(ctx, requestKey{app, f.IdempotencyKey})
 	}
 	before := before(p.Before)
 	return slices.DeleteFunc(list, func(r rewards.Reward) bool {
 		return !f.Matches(r) || bytes.Compare(r.ID[:], before) >= 0
 	}), err
+}
+
+// byKey lists the reward with an idempotency key by an index of the database.
+func (s *Store) byKey(ctx context.Context, key requestKey) ([]rewards.Reward, error) {
+	query, args := `SELECT `+rewardColumns+` FROM rewards WHERE app_id = ?1 AND idempotency_key = ?2`, []any{key.app[:], key.key}
+	if s.index.loaded() == indexInColumns {
+		condition, segments := s.segments.where(key)
+		query, args = query+condition, append(args, segments...)
+	}
+	return read(ctx, s, func(ctx context.Context, tx Tx) ([]rewards.Reward, error) {
+		return fetchAll(ctx, only(tx), scanReward, query, args...)
+	})
 }
 
 // CountRewards counts the rewards of an app by status, each up to limit, so that its cost does

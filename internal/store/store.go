@@ -30,7 +30,9 @@ type Store struct {
 
 	used  sync.Map // rewards.AssetID -> true: assets that are marked as used
 	known *knownUsers
-	index *rewardIndex
+	index *rewardIndex // over SQLite
+
+	segments *columnSegments // over PostgreSQL
 
 	budgets budgetCache
 
@@ -45,6 +47,7 @@ func New(ctx context.Context, engine Engine, now func() time.Time, random io.Rea
 		ids:    ids, now: now, random: random,
 		guard: func(time.Time) error { return nil },
 		known: newKnownUsers(), held: newHoldingCache(engine), shared: newSharedHoldings(), index: newRewardIndex(ids),
+		segments: newColumnSegments(),
 	}
 	s.rewards = newBatchReader(s.engine, readRewards)
 	s.holdings = newBatchReader(s.engine, s.readHoldings)

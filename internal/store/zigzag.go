@@ -8,28 +8,33 @@ package store
 //
 // In hop, found is an id of the user on even turns and an id in the status on odd ones; asked
 // is the one before.
-const (
-	zigzagBegin = `WITH RECURSIVE hop (found, asked, turn) AS (
-		SELECT newest.id, newest.id, 0 FROM (SELECT id FROM rewards
-			WHERE app_id = ?1 AND user_id = ?4 AND id < ?2 ORDER BY id DESC LIMIT 1) AS newest
-		UNION ALL SELECT CASE WHEN turn = 0 THEN (`
-	zigzagEnd = `)
-			WHEN found = asked THEN (SELECT id FROM rewards
-				WHERE app_id = ?1 AND user_id = ?4 AND id < found ORDER BY id DESC LIMIT 1)
-			ELSE (SELECT id FROM rewards
-				WHERE app_id = ?1 AND user_id = ?4 AND id <= found ORDER BY id DESC LIMIT 1)
+func zigzag(ofUser newestIDs, inStatus string) string {
+	return `WITH RECURSIVE hop (found, asked, turn) AS (
+		SELECT newest.of_user, newest.of_user, 0 FROM (` + ofUser(`id < ?2`, `1`) + `) AS newest
+		UNION ALL SELECT CASE WHEN turn = 0 THEN (` + inStatus + `)
+			WHEN found = asked THEN (` + ofUser(`id < found`, `1`) + `)
+			ELSE (` + ofUser(`id <= found`, `1`) + `)
 			END, found, 1 - turn FROM hop WHERE found IS NOT NULL)
 		SELECT ` + listColumns + ` FROM hop CROSS JOIN rewards
 			WHERE turn = 1 AND found = asked AND app_id = ?1 AND id = found`
-)
+}
+
+// newestIDs is a query of the newest ids of rewards of the user ?4 of the app ?1 within a bound, as of_user.
+type newestIDs func(bound, limit string) string
+
+// newestOfUser finds them by an index of app, user and id.
+func newestOfUser(bound, limit string) string {
+	return `SELECT id AS of_user FROM rewards WHERE app_id = ?1 AND user_id = ?4 AND ` + bound +
+		` ORDER BY id DESC LIMIT ` + limit
+}
 
 // executedOfUser lists the user's executed rewards. A jump ends in a span with an executed reward, so that some are
 // of another status.
-func executedOfUser() string {
-	return zigzagBegin + executedTo(`found`) + zigzagEnd + ` AND status = ` + executed + ` LIMIT ?3 + 0`
+func executedOfUser(ofUser newestIDs) string {
+	return zigzag(ofUser, executedTo(`found`)) + ` AND status = ` + executed + ` LIMIT ?3 + 0`
 }
 
 // openOfUser lists the user's rewards in the status ?5, recorded or executing.
-func openOfUser() string {
-	return zigzagBegin + openOf(`id <= found AND status = ?5`, `1`) + zigzagEnd + ` LIMIT ?3 + 0`
+func openOfUser(ofUser newestIDs) string {
+	return zigzag(ofUser, openOf(`id <= found AND status = ?5`, `1`)) + ` LIMIT ?3 + 0`
 }

@@ -61,7 +61,9 @@ func (w *World) Copy(tb testing.TB) *Copy {
 		Exec(tb, c.db, `PRAGMA synchronous = OFF`, `ATTACH '`+w.Where+`' AS public`)
 	}
 	tables := slices.Concat(Tables(), Views(), []string{"goose_db_version"})
-	if !OnPostgres(w.Where) {
+	if OnPostgres(w.Where) {
+		tables = append(tables, "segments")
+	} else {
 		tables = append(tables, SegmentTables()...)
 	}
 	for _, table := range tables {

@@ -18,7 +18,17 @@ func History(tb testing.TB, in Place) *World {
 	tb.Helper()
 	w := NewWorld(tb, in)
 	w.history()
+	w.seal()
 	return w
+}
+
+// seal makes the filters of sealed segments, over PostgreSQL.
+func (w *World) seal() {
+	for more := true; more; {
+		var err error
+		more, err = w.SealSegment(w.tb.Context())
+		w.Check(err)
+	}
 }
 
 func (w *World) history() {

@@ -10,7 +10,7 @@ import (
 )
 
 // postgresVersion is the version of PostgreSQL's migrations that the queries are written for.
-const postgresVersion = 23
+const postgresVersion = 25
 
 // The limits of a connection. An audit may take hours.
 const (
@@ -98,7 +98,7 @@ func (p *Postgres) Query(ctx context.Context, query string) (Rows, error) {
 	return &postgresRows{ctx: ctx, conn: p.conn, name: name}, nil
 }
 
-// InSegments implements Queryer. Indexes of the database find rewards.
+// InSegments implements Queryer. Indexes of the database find rewards, by segment.
 func (p *Postgres) InSegments() bool { return false }
 
 // Close ends the transaction and the connection.

@@ -17,7 +17,8 @@ var ErrSchema = errors.New("not a store that this version of stockrewards can au
 // by row. A query is plain SQL without parameters; its ORDER BY compares bytes.
 type Queryer interface {
 	Query(ctx context.Context, query string) (Rows, error)
-	// InSegments reports whether segments find rewards by their numbers, which are row ids.
+	// InSegments reports whether segments find rewards by their numbers, which are row ids. Otherwise rewards have the
+	// number of their segment.
 	InSegments() bool
 }
 

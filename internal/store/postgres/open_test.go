@@ -16,7 +16,7 @@ const differing = `with truth as (select r.app_id, r.id, r.asset_id, amount - bo
 	select (select count(*) from (table truth except table kept) a) + (select count(*) from (table kept except table truth) b)`
 
 // toVersion3 takes a database back to the version before open_rewards.
-const toVersion3 = `drop view readable.holding_changes; drop table holding_changes;
+const toVersion3 = `drop view readable.segments; drop table segments; drop view readable.holding_changes; drop table holding_changes;
 	drop view readable.past_members, readable.past_allocations, readable.order_rewards, readable.members,
 	readable.lots, readable.executed_spans, readable.allocations, readable.orders, readable.open_rewards, readable.rewards;
 	drop view all_members, allocations, order_rewards, order_members, member_rewards;
@@ -26,6 +26,7 @@ const toVersion3 = `drop view readable.holding_changes; drop table holding_chang
 	alter table orders drop column number; alter table open_rewards drop column place;
 	alter table rewards drop column place, drop column shares;
 	drop index rewards_by_key, rewards_by_user; drop function reward_key;
+	alter table rewards drop column segment;
 	create unique index rewards_by_key on rewards (app_id, idempotency_key);
 	create index rewards_by_user on rewards (app_id, user_id, id);
 	alter table past_members rename to order_rewards; alter table past_allocations rename to allocations;

@@ -43,6 +43,45 @@ func NewMerged(first, last int64, keys int) *Filter {
 	return f
 }
 
+// Alike reports whether filters have equal numbers of segments and of locations.
+func Alike(filters []*Filter) bool {
+	for _, f := range filters {
+		if f.Width() != filters[0].Width() || f.locations() != filters[0].locations() {
+			return false
+		}
+	}
+	return true
+}
+
+// Merge returns one filter of neighboring filters that are alike. Together they have 8 segments, or a multiple of 64.
+func Merge(parts []*Filter) *Filter {
+	first := parts[0]
+	merged := &Filter{First: first.First, Last: parts[len(parts)-1].Last, size: first.locations()}
+	merged.side = make([]byte, merged.size*merged.stride())
+	for _, part := range parts {
+		lane := uint64(part.First - merged.First)
+		if part.side == nil {
+			all := part.together.BitSet()
+			for at, set := all.NextSet(0); set; at, set = all.NextSet(at + 1) {
+				merged.side[uint64(at)*merged.stride()+lane/byteBits] |= 1 << (lane % byteBits)
+			}
+			continue
+		}
+		for at, width := uint64(0), part.stride(); at < merged.size; at++ {
+			copy(merged.side[at*merged.stride()+lane/byteBits:], part.side[at*width:(at+1)*width])
+		}
+	}
+	return merged
+}
+
+// locations is the number of locations.
+func (f *Filter) locations() uint64 {
+	if f.side == nil {
+		return uint64(f.together.Cap())
+	}
+	return f.size
+}
+
 // Add adds a key of a segment by its hash.
 func (f *Filter) Add(number, hash int64) {
 	if f.side == nil {

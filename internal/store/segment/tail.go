@@ -13,6 +13,10 @@ import (
 // Size is the default number of rewards in a segment.
 const Size = 1 << 18
 
+// ColumnSize is about how many rewards a segment has over PostgreSQL. There each new reward changes the pages of one
+// segment, and a user's list looks into each.
+const ColumnSize = 1 << 20
+
 // Entry is an entry of an index: a reward found by a hash.
 type Entry struct {
 	Hash   int64

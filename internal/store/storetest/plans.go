@@ -38,16 +38,17 @@ type exception struct {
 // those whose purpose is to read everything.
 func exceptions() []exception {
 	const (
-		newest   = "the LIMIT is met by the first rows of the index, newest first"
-		live     = "the index has only live orders: a few per stock"
-		command  = "an operator's command; by state it may read all orders, a hundredth of the rewards"
-		most     = "it counts up to the LIMIT"
-		little   = "PostgreSQL prefers it while few rewards wait"
-		few      = "PostgreSQL prefers it when the user has few rewards"
-		failed   = "PostgreSQL prefers it while few have failed"
-		snapshot = "the ledger reads the whole store"
-		late     = "the orders of 40 days, for a dividend that is known late"
-		part     = "a sweep reads a bounded number of holdings, in the order of their key"
+		newest      = "the LIMIT is met by the first rows of the index, newest first"
+		live        = "the index has only live orders: a few per stock"
+		command     = "an operator's command; by state it may read all orders, a hundredth of the rewards"
+		most        = "it counts up to the LIMIT"
+		little      = "PostgreSQL prefers it while few rewards wait"
+		segmentOnce = "it reads a segment, once"
+		few         = "PostgreSQL prefers it when the user has few rewards"
+		failed      = "PostgreSQL prefers it while few have failed"
+		snapshot    = "the ledger reads the whole store"
+		late        = "the orders of 40 days, for a dividend that is known late"
+		part        = "a sweep reads a bounded number of holdings, in the order of their key"
 	)
 	return append(slices.Concat(webhookExceptions(), reversalExceptions(), arrivalExceptions(), memberExceptions()), []exception{
 		{"FROM rewards WHERE app_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3 + 0", "", newest},
@@ -76,6 +77,9 @@ func exceptions() []exception {
 		{"AS w ORDER BY w.oldest", Sorts, "sorts the stocks and apps that rewards wait for"},
 		{"FROM pools p JOIN assets a", Sorts, "sorts the stocks that rewards wait for"},
 		{"user_id = ?4 ORDER BY id DESC LIMIT ?3 + 0", Sorts + "id DESC by rewards_by_user", few},
+		{"WHERE segment = g.number AND user_id = ?4", Sorts + "rewards_1.id DESC by rewards_by_user", "sorts what each segment has for a page"},
+		{"SELECT app_id, idempotency_key FROM rewards WHERE segment = ?1", "", segmentOnce},
+		{"SELECT count(*) FROM rewards WHERE segment = ?1", "", segmentOnce},
 		{"FROM broker_conflicts WHERE acknowledged_at > 0", Sorts, "sorts the conflicts, which are few"},
 		{"WHERE h.app_id = ?1 ORDER BY h.user_id, h.asset_id", "", snapshot},
 		{"SELECT 1 FROM orders WHERE state < 6 AND state <> 1 AND asset_id = ?1 LIMIT 1", "orders_live", live},

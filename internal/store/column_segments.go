@@ -1,0 +1,271 @@
+package store
+
+import (
+	"context"
+	"slices"
+	"sync/atomic"
+
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store/segment"
+)
+
+// columnSegments is what a process over PostgreSQL knows of the segments of rewards (see LAYOUT.md). New rewards belong
+// to the newest segment. The others are sealed: they get no more rewards. It is safe for concurrent use.
+type columnSegments struct {
+	size  int64 // about how many rewards a segment has
+	known atomic.Pointer[segmentView]
+
+	counted atomic.Int64 // rewards of the newest segment: those that were counted, and those of this process since then
+	since   atomic.Int64 // how many of these are since then
+}
+
+// segmentView is the segments at one moment. It never changes. The random mark of the newest segment says whether a
+// transaction still sees these: another segment with its number, after a fail-over that lost some, has another mark.
+type segmentView struct {
+	newest, mark int64
+	filters      []*segment.Filter // of the segments from 0 on, oldest first
+	open         []int64           // sealed segments without a filter: every new key is looked for in them
+}
+
+func newColumnSegments() *columnSegments { return &columnSegments{size: segment.ColumnSize} }
+
+// mayHave lists the segments that may have a key, apart from the newest one and those after it.
+func (v *segmentView) mayHave(key requestKey) []int64 {
+	list := slices.Clone(v.open)
+	if len(v.filters) == 0 {
+		return list
+	}
+	probe := segment.NewProbe(keyHash(key.app, key.key))
+	for _, f := range slices.Backward(v.filters) {
+		sealed, may := f.Newest(probe, f.Last+1)
+		for ; may; sealed, may = f.Newest(probe, sealed) {
+			list = append(list, sealed)
+		}
+	}
+	return list
+}
+
+// where completes the condition of the app ?1 and the key ?2. ?3 and ?4 are the segments that it is looked for in.
+func (x *columnSegments) where(key requestKey) (condition string, args []any) {
+	v := x.known.Load()
+	if v == nil {
+		v = &segmentView{}
+	}
+	return ` AND reward_key(segment, app_id, idempotency_key) IN (SELECT reward_key(g.number, ?1, ?2) FROM segments g
+		WHERE g.number >= ?3 OR g.number = ANY (?4::integer[]))`, []any{v.newest, v.mayHave(key)}
+}
+
+// newestInSegments finds them by an index of segment, user and id. In a fleet the ids of a segment may reach into the
+// next one, so it looks into all.
+func newestInSegments(bound, limit string) string {
+	return `SELECT s.of_user FROM segments g CROSS JOIN LATERAL (SELECT id AS of_user FROM rewards
+		WHERE segment = g.number AND user_id = ?4 AND ` + bound + ` ORDER BY id DESC LIMIT ` + limit + `) AS s
+		ORDER BY s.of_user DESC LIMIT ` + limit
+}
+
+// listInSegments lists the user's rewards.
+func listInSegments() string {
+	return `SELECT ` + listColumns + ` FROM (` + newestInSegments(`id < ?2`, `?3 + 0`) + `) AS page
+		CROSS JOIN rewards WHERE app_id = ?1 AND id = of_user ORDER BY id DESC`
+}
+
+// withFilters is how many segments have a filter in memory.
+func (v *segmentView) withFilters() int64 {
+	if len(v.filters) == 0 {
+		return 0
+	}
+	return v.filters[len(v.filters)-1].Last + 1
+}
+
+// current returns the segments that this process knows. It reads them only when it knows none.
+func (x *columnSegments) current(ctx context.Context, tx Tx) (*segmentView, error) {
+	if known := x.known.Load(); known != nil {
+		return known, nil
+	}
+	return x.read(ctx, tx)
+}
+
+// read reads what the transaction sees of the segments. Filters that are in memory are not read again.
+func (x *columnSegments) read(ctx context.Context, tx Tx) (*segmentView, error) {
+	known, v := x.known.Load(), &segmentView{}
+	if known != nil {
+		var one int
+		same, err := fetchValues(ctx, tx, []any{&one}, `SELECT 1 FROM segments WHERE number = ?1 AND mark = ?2`,
+			known.newest, known.mark)
+		if err != nil {
+			return nil, err
+		}
+		if same {
+			v.filters = slices.Clip(known.filters)
+		}
+	}
+	err := tx.Query(ctx, func(row Row) error { return v.add(row) },
+		`SELECT number, mark, filter FROM segments WHERE number >= ?1 ORDER BY number`, v.withFilters())
+	if err != nil {
+		return nil, err
+	}
+	v.open, v.filters = v.open[:len(v.open)-1], mergeAll(v.filters) // the newest one is not sealed
+	if known == nil || known.mark != v.mark {
+		if err := x.count(ctx, tx, v); err != nil {
+			return nil, err
+		}
+	}
+	x.known.Store(v)
+	return v, nil
+}
+
+// add adds the next segment.
+func (v *segmentView) add(row Row) error {
+	var stored []byte
+	if err := row.Scan(&v.newest, &v.mark, toBytes{&stored}); err != nil {
+		return err
+	}
+	if len(stored) == 0 || len(v.open) > 0 {
+		v.open = append(v.open, v.newest)
+		return nil
+	}
+	f, err := segment.ParseFilter(v.newest, v.newest, stored)
+	v.filters = append(v.filters, f)
+	return err
+}
+
+// count counts the rewards of the newest segment, up to a full one.
+func (x *columnSegments) count(ctx context.Context, tx Tx, v *segmentView) error {
+	var rewards int64
+	_, err := fetchValues(ctx, tx, []any{&rewards}, `SELECT count(*) FROM
+		(SELECT 1 FROM rewards WHERE segment = ?1 ORDER BY user_id LIMIT ?2 + 0) AS counted`, v.newest, x.size)
+	if err == nil {
+		x.counted.Store(rewards)
+		x.since.Store(0)
+	}
+	return err
+}
+
+// recorded counts rewards that this process recorded. It reports whether the newest segment is full.
+func (x *columnSegments) recorded(outcomes []rewards.Outcome) (full bool) {
+	if x.known.Load() == nil {
+		return false
+	}
+	created := int64(0)
+	for i := range outcomes {
+		if outcomes[i].Verdict == rewards.Created {
+			created++
+		}
+	}
+	x.since.Add(created)
+	return x.counted.Add(created) >= x.size
+}
+
+// recountPart is the part of a segment after which a process counts again, because others record too.
+const recountPart = 8
+
+// full reports whether the newest segment of a transaction that only reads is full.
+func (x *columnSegments) full(ctx context.Context, tx Tx, v *segmentView) (bool, error) {
+	if x.since.Load() >= x.size/recountPart {
+		if err := x.count(ctx, tx, v); err != nil {
+			return false, err
+		}
+	}
+	return x.counted.Load() >= x.size, nil
+}
+
+// mergeAll merges filters as far as they can be.
+func mergeAll(filters []*segment.Filter) []*segment.Filter {
+	for {
+		first, last, found := toMerge(filters)
+		if !found {
+			return filters
+		}
+		parts := slices.DeleteFunc(slices.Clone(filters), func(f *segment.Filter) bool {
+			return f.First < first || f.Last > last
+		})
+		filters = replaced(filters, segment.Merge(parts))
+	}
+}
+
+// newestMark is the mark of the newest segment.
+const newestMark = `SELECT g.mark FROM segments g ORDER BY g.number DESC LIMIT 1`
+
+// beginSegment begins the segment after one that is full, unless another process did.
+func (s *Store) beginSegment(ctx context.Context, full *segmentView) error {
+	err := s.engine.WriteForClients(ctx, func(ctx context.Context, tx Tx) error {
+		_, err := tx.Exec(ctx, `INSERT INTO segments (number, mark)
+			SELECT ?1::integer, (random() * 9007199254740992)::bigint WHERE (`+newestMark+`) = ?2`, full.newest+1, full.mark)
+		return err
+	})
+	if err == nil {
+		_, err = read(ctx, s, s.segments.read)
+	}
+	return err
+}
+
+// SealSegment stores the filter of the oldest sealed segment without one, over PostgreSQL. It also begins a segment when
+// several processes together filled the newest one, and learns of the segments that others began. It reports whether
+// there may be more to do.
+func (s *Store) SealSegment(ctx context.Context) (more bool, err error) {
+	if _, err := s.inSegments(ctx); err != nil || s.index.loaded() != indexInColumns {
+		return false, err
+	}
+	var v *segmentView
+	var f *segment.Filter
+	var full bool
+	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) (err error) {
+		f = nil
+		if v, err = s.segments.read(ctx, tx); err != nil {
+			return err
+		}
+		if len(v.open) > 0 {
+			f, err = s.segments.filter(ctx, tx, v.open[0])
+			return err
+		}
+		full, err = s.segments.full(ctx, tx, v)
+		return err
+	})
+	switch {
+	case err != nil:
+		return false, err
+	case f != nil:
+		return true, s.storeFilter(ctx, f, v)
+	case full:
+		return true, s.beginSegment(ctx, v)
+	}
+	return false, nil
+}
+
+// filter makes the filter of a sealed segment. Those of equal size can be merged; the segment of an older store's
+// rewards may be much larger.
+func (x *columnSegments) filter(ctx context.Context, tx Tx, number int64) (*segment.Filter, error) {
+	// The rewards of a segment are neighbors. The server does not know that, and would rather read all rewards.
+	if _, err := tx.Exec(ctx, `SET LOCAL enable_seqscan = off`); err != nil {
+		return nil, err
+	}
+	var keys int64
+	if _, err := fetchValues(ctx, tx, []any{&keys}, `SELECT count(*) FROM rewards WHERE segment = ?1`, number); err != nil {
+		return nil, err
+	}
+	if keys < x.size+x.size/4 {
+		keys = x.size
+	}
+	f := segment.NewFilter(number, int(keys))
+	err := tx.Query(ctx, func(row Row) error {
+		var app rewards.AppID
+		var key string
+		err := row.Scan(toID(&app), &key)
+		f.Add(number, keyHash(app, key))
+		return err
+	}, `SELECT app_id, idempotency_key FROM rewards WHERE segment = ?1`, number)
+	return f, err
+}
+
+// storeFilter stores a filter of what was seen with v. It does nothing when a server took over that has lost some of that.
+func (s *Store) storeFilter(ctx context.Context, f *segment.Filter, v *segmentView) error {
+	bits, err := f.Bytes()
+	if err != nil {
+		return err
+	}
+	return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+		_, err := tx.Exec(ctx, `UPDATE segments SET filter = ?2 WHERE number = ?1 AND filter = ''
+			AND EXISTS (SELECT 1 FROM segments g WHERE g.number = ?3 AND g.mark = ?4)`, f.First, bits, v.newest, v.mark)
+		return err
+	})
+}
