@@ -39,7 +39,7 @@ func (a *auditor) openColumnSegments() (*columnSegments, error) {
 	}, func(r *row) {
 		a.t.row(checkSegments)
 		if r.number != s.count {
-			a.t.fail(checkSegments, segmentName(r.number), "the number "+value.Int(r.number), "the number "+value.Int(s.count))
+			a.t.fail(checkSegments, segmentName(r.number), "this number", "the number "+value.Int(s.count))
 		}
 		s.count = r.number + 1
 		s.bytes[r.number] = r.bytes
@@ -67,7 +67,7 @@ func (s *columnSegments) add(r *reward) error {
 	sum := sha256.Sum256([]byte(r.app + r.key))
 	hash := binary.BigEndian.Uint64(sum[:])
 	if !f.has(bloom.Locations(binary.LittleEndian.AppendUint64(nil, hash), filterProbes)) {
-		s.a.t.fail(checkSegmentEntries, r.name()+" by key", "not in the filter of "+segmentName(r.number), "in the filter")
+		s.a.t.fail(checkSegmentEntries, r.name()+" by key", "not in the filter of "+segmentName(r.number), "in it")
 	}
 	return nil
 }

@@ -11,8 +11,6 @@ import (
 	"strings"
 
 	_ "modernc.org/sqlite" // the driver
-
-	"stockrewards/internal/store/segment"
 )
 
 // source is a snapshot of the SQLite file.
@@ -46,6 +44,9 @@ func (s *source) close() error {
 	return errors.Join(append(errs, s.db.Close())...)
 }
 
+// segmentSize is about how many rewards a segment of PostgreSQL has.
+const segmentSize = 1 << 20
+
 // derived lists the tables that are not copied: the index of rewards, which PostgreSQL makes, and which
 // rewards are not in open_rewards yet.
 func derived() []string {
@@ -58,7 +59,7 @@ func from(table string) string {
 	case "settings":
 		return `settings WHERE name <> '` + sealed + `'`
 	case "rewards":
-		return `(SELECT *, (rowid - 1) / ` + strconv.Itoa(segment.ColumnSize) + ` AS segment FROM rewards)`
+		return `(SELECT *, (rowid - 1) / ` + strconv.Itoa(segmentSize) + ` AS segment FROM rewards)`
 	case "open_rewards":
 		const columns = `SELECT app_id, id, asset_id, status, waiting, pending, `
 		return `(` + columns + `place FROM open_rewards UNION ALL ` + columns + `0 AS place FROM arrivals)`

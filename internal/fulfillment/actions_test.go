@@ -330,7 +330,8 @@ func TestAPositionThatAgreesAgainIsReleased(t *testing.T) {
 		half := says(200, `[{"asset_id":"`+paper.AssetID("AAPL")+`","symbol":"AAPL","qty":"`+(booked[0].Quantity/2).String()+`"}]`)
 		reads, agrees := 0, 0
 		off := w.faulty(ofPositions, func(r *http.Request, carry carrier) (*http.Response, error) {
-			if reads++; reads == agrees {
+			reads++
+			if reads == agrees {
 				return carry()
 			}
 			return half(r, nil)

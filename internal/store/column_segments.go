@@ -131,11 +131,11 @@ func (v *segmentView) add(row Row) error {
 
 // count counts the rewards of the newest segment, up to a full one.
 func (x *columnSegments) count(ctx context.Context, tx Tx, v *segmentView) error {
-	var rewards int64
-	_, err := fetchValues(ctx, tx, []any{&rewards}, `SELECT count(*) FROM
+	var n int64
+	_, err := fetchValues(ctx, tx, []any{&n}, `SELECT count(*) FROM
 		(SELECT 1 FROM rewards WHERE segment = ?1 ORDER BY user_id LIMIT ?2 + 0) AS counted`, v.newest, x.size)
 	if err == nil {
-		x.counted.Store(rewards)
+		x.counted.Store(n)
 		x.since.Store(0)
 	}
 	return err
@@ -190,7 +190,8 @@ const newestMark = `SELECT g.mark FROM segments g ORDER BY g.number DESC LIMIT 1
 func (s *Store) beginSegment(ctx context.Context, full *segmentView) error {
 	err := s.engine.WriteForClients(ctx, func(ctx context.Context, tx Tx) error {
 		_, err := tx.Exec(ctx, `INSERT INTO segments (number, mark)
-			SELECT ?1::integer, (random() * 9007199254740992)::bigint WHERE (`+newestMark+`) = ?2`, full.newest+1, full.mark)
+			SELECT ?1::integer, (random() * 9007199254740992)::bigint WHERE (`+newestMark+`) = ?2`,
+			full.newest+1, full.mark)
 		return err
 	})
 	if err == nil {
@@ -199,9 +200,9 @@ func (s *Store) beginSegment(ctx context.Context, full *segmentView) error {
 	return err
 }
 
-// SealSegment stores the filter of the oldest sealed segment without one, over PostgreSQL. It also begins a segment when
-// several processes together filled the newest one, and learns of the segments that others began. It reports whether
-// there may be more to do.
+// SealSegment stores the filter of the oldest sealed segment without one, over PostgreSQL. It also begins a segment
+// when several processes together filled the newest one, and learns of the segments that others began. It reports
+// whether there may be more to do.
 func (s *Store) SealSegment(ctx context.Context) (more bool, err error) {
 	if _, err := s.inSegments(ctx); err != nil || s.index.loaded() != indexInColumns {
 		return false, err
@@ -240,14 +241,15 @@ func (x *columnSegments) filter(ctx context.Context, tx Tx, number int64) (*segm
 		return nil, err
 	}
 	var keys int64
-	if _, err := fetchValues(ctx, tx, []any{&keys}, `SELECT count(*) FROM rewards WHERE segment = ?1`, number); err != nil {
+	_, err := fetchValues(ctx, tx, []any{&keys}, `SELECT count(*) FROM rewards WHERE segment = ?1`, number)
+	if err != nil {
 		return nil, err
 	}
 	if keys < x.size+x.size/4 {
 		keys = x.size
 	}
 	f := segment.NewFilter(number, int(keys))
-	err := tx.Query(ctx, func(row Row) error {
+	err = tx.Query(ctx, func(row Row) error {
 		var app rewards.AppID
 		var key string
 		err := row.Scan(toID(&app), &key)
@@ -257,7 +259,8 @@ func (x *columnSegments) filter(ctx context.Context, tx Tx, number int64) (*segm
 	return f, err
 }
 
-// storeFilter stores a filter of what was seen with v. It does nothing when a server took over that has lost some of that.
+// storeFilter stores a filter of what was seen with v. It does nothing when a server took over that has lost some of
+// that.
 func (s *Store) storeFilter(ctx context.Context, f *segment.Filter, v *segmentView) error {
 	bits, err := f.Bytes()
 	if err != nil {

@@ -27,7 +27,8 @@ const (
 		asset_id, symbol, source, metadata, counted, segment) `
 	userRows = `SELECT n.* FROM (SELECT unnest(?1::bytea[]) AS app_id, unnest(?2::bytea[]),
 		unnest(?3::bytea[]) AS user_id, unnest(?4::text[]), unnest(?5::bytea[]), unnest(?6::bigint[]),
-		unnest(?7::bigint[]), unnest(?8::text[]), unnest(?9::text[]), unnest(?10::text[]), unnest(?11::bigint[]), ?13::integer
+		unnest(?7::bigint[]), unnest(?8::text[]), unnest(?9::text[]), unnest(?10::text[]), unnest(?11::bigint[]),
+		?13::integer
 		WHERE coalesce((SELECT s.value FROM settings s WHERE s.name = '` + settingBudgets + `'), '') = ?12
 			AND (` + newestMark + `) = ?14) AS n
 		WHERE EXISTS (SELECT 1 FROM users u WHERE u.app_id = n.app_id AND u.id = n.user_id)`
@@ -114,8 +115,8 @@ func (b byColumn) suspects(requests []int) (list []int) {
 	return list
 }
 
-// unsealed leaves out the requests whose key a sealed segment has. The index of the newest segment passes over the others
-// that are used.
+// unsealed leaves out the requests whose key a sealed segment has. The index of the newest segment passes over those
+// whose key it has.
 func (b byColumn) unsealed(ctx context.Context, requests []int) ([]int, error) {
 	suspects := b.suspects(requests)
 	if len(suspects) == 0 {

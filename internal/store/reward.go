@@ -169,8 +169,8 @@ func (s *Store) rewardsOfUser(
 	}
 }
 
-// LoadIndex reads what finds rewards into memory, so that the first requests need not wait for it: all filters, and over
-// SQLite up to two segments of rewards.
+// LoadIndex reads what finds rewards into memory, so that the first requests need not wait for it: all filters, and
+// over SQLite up to two segments of rewards.
 func (s *Store) LoadIndex(ctx context.Context) error {
 	_, err := s.inSegments(ctx)
 	if err == nil && s.index.loaded() == indexInColumns {
@@ -209,7 +209,8 @@ func (s *Store) rewardWithKey(
 
 // byKey lists the reward with an idempotency key by an index of the database.
 func (s *Store) byKey(ctx context.Context, key requestKey) ([]rewards.Reward, error) {
-	query, args := `SELECT `+rewardColumns+` FROM rewards WHERE app_id = ?1 AND idempotency_key = ?2`, []any{key.app[:], key.key}
+	query := `SELECT ` + rewardColumns + ` FROM rewards WHERE app_id = ?1 AND idempotency_key = ?2`
+	args := []any{key.app[:], key.key}
 	if s.index.loaded() == indexInColumns {
 		condition, segments := s.segments.where(key)
 		query, args = query+condition, append(args, segments...)

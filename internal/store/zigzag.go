@@ -1,6 +1,6 @@
 package store
 
-// A user's rewards in a status are found by two indexes: the user's rewards, and the app's
+// zigzag lists a user's rewards in a status. They are found by two indexes: the user's rewards, and the app's
 // rewards in that status. An index of both would change twice in the life of each reward. Both
 // are in id order, so the statement zigzags: from the newest id in one index it jumps to the
 // newest id in the other that is not newer, and so on. An id that is in both belongs to the

@@ -178,3 +178,31 @@ func TestDamagedMergedFilter(t *testing.T) {
 		t.Error("of seven segments: no error")
 	}
 }
+
+// TestMerge merges filters by their bits, twice. The result is the filter to which all keys were added.
+func TestMerge(t *testing.T) {
+	t.Parallel()
+	const keys, first = 200, 64
+	var parts, eights []*segment.Filter
+	want := segment.NewMerged(first, first+63, keys)
+	for number := int64(first); number < first+64; number++ {
+		list := entriesOf(uint64(number), keys)
+		parts = append(parts, filterOf(number, list))
+		for _, k := range list {
+			want.Add(number, k.Hash)
+		}
+	}
+	for eight := range slices.Chunk(parts, 8) {
+		if !segment.Alike(eight) {
+			t.Fatal("equal filters are not alike")
+		}
+		eights = append(eights, segment.Merge(eight))
+	}
+	if !bytes.Equal(stored(t, segment.Merge(eights)), stored(t, want)) {
+		t.Error("the merged filter has other bits")
+	}
+	larger := filterOf(first, entriesOf(1, keys+1))
+	if segment.Alike([]*segment.Filter{parts[0], larger}) || segment.Alike([]*segment.Filter{parts[0], eights[0]}) {
+		t.Error("filters of other sizes are alike")
+	}
+}
