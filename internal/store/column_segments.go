@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store/segment"
@@ -210,7 +211,9 @@ func (s *Store) SealSegment(ctx context.Context) (more bool, err error) {
 	var v *segmentView
 	var f *segment.Filter
 	var full bool
-	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) (err error) {
+	slowly, cancel := context.WithTimeout(ctx, sealTimeout)
+	defer cancel()
+	err = s.engine.Read(slowly, func(ctx context.Context, tx Tx) (err error) {
 		f = nil
 		if v, err = s.segments.read(ctx, tx); err != nil {
 			return err
@@ -233,13 +236,12 @@ func (s *Store) SealSegment(ctx context.Context) (more bool, err error) {
 	return false, nil
 }
 
+// sealTimeout bounds the reading of a segment. All rewards of an older store may be in one.
+const sealTimeout = time.Hour
+
 // filter makes the filter of a sealed segment. Those of equal size can be merged; the segment of an older store's
 // rewards may be much larger.
 func (x *columnSegments) filter(ctx context.Context, tx Tx, number int64) (*segment.Filter, error) {
-	// The rewards of a segment are neighbors. The server does not know that, and would rather read all rewards.
-	if _, err := tx.Exec(ctx, `SET LOCAL enable_seqscan = off`); err != nil {
-		return nil, err
-	}
 	var keys int64
 	_, err := fetchValues(ctx, tx, []any{&keys}, `SELECT count(*) FROM rewards WHERE segment = ?1`, number)
 	if err != nil {

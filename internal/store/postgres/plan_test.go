@@ -41,7 +41,7 @@ func TestNoStatementCostsMoreOverTheYears(t *testing.T) {
 			return r.On(open(t, database(t, c), postgres.Options{Connections: 1}))
 		})
 	})
-	all := slices.DeleteFunc(r.Statements(), func(s storetest.Statement) bool { return strings.HasPrefix(s.Query, "SET LOCAL") })
+	all := r.Statements()
 	storetest.CheckAllRun(t, "..", all, true)
 	x := grown(t, c)
 	check(t, x.exec(ctx, `BEGIN`))

@@ -2,6 +2,7 @@
 -- can read rewards until the end. The hash of a key, 20 bytes of SHA-256, must never change.
 
 -- +goose Up
+SET LOCAL statement_timeout = 0; -- all rewards are read twice
 CREATE FUNCTION reward_key(segment integer, app bytea, key text) RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN substring(int4send(segment) FROM 2)
         || substring(sha256(app || decode(replace(key, '\', '\\'), 'escape')) FOR 20);
