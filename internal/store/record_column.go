@@ -21,7 +21,8 @@ func (r *recording) byColumn(ctx context.Context, tx Tx) (b byColumn, err error)
 
 // The parts of the statements that store requests. userRows has those whose user exists, also of users
 // whom this process knows: a server that took over may lack a user. It has none when the budgets or the
-// newest segment are not those of its last arguments.
+// newest segment are not those that this process knows, or when a sealed segment has a key: the last arguments are
+// where filters say that one may be.
 const (
 	intoRewards = `stored AS (INSERT INTO rewards (app_id, id, user_id, idempotency_key, fingerprint, amount,
 		asset_id, symbol, source, metadata, counted, segment) `
@@ -30,7 +31,10 @@ const (
 		unnest(?7::bigint[]), unnest(?8::text[]), unnest(?9::text[]), unnest(?10::text[]), unnest(?11::bigint[]),
 		?13::integer
 		WHERE coalesce((SELECT s.value FROM settings s WHERE s.name = '` + settingBudgets + `'), '') = ?12
-			AND (` + newestMark + `) = ?14) AS n
+			AND (` + newestMark + `) = ?14 AND NOT EXISTS (SELECT 1
+				FROM unnest(?15::integer[], ?16::bytea[], ?17::text[]) AS k (segment, app, key)
+				CROSS JOIN rewards r WHERE reward_key(r.segment, r.app_id, r.idempotency_key)
+					= reward_key(k.segment, k.app, k.key))) AS n
 		WHERE EXISTS (SELECT 1 FROM users u WHERE u.app_id = n.app_id AND u.id = n.user_id)`
 	openStored = ` RETURNING app_id, id, asset_id, amount),
 	opened AS (INSERT INTO open_rewards (app_id, id, asset_id, status, waiting, pending)
@@ -62,10 +66,10 @@ func (b byColumn) columns(requests []int) []any {
 		keys[row], symbols[row], sources[row], metadata[row] = r.IdempotencyKey, r.Symbol, r.Source, r.Metadata
 		amounts[row], assets[row], counted[row] = int64(r.Amount), int64(r.AssetID), int64(flag(!r.Uncounted))
 	}
-	return []any{
+	return append([]any{
 		apps, ids, users, keys, prints, amounts, assets, symbols, sources, metadata, counted, b.budgets.changes,
 		b.segments.newest, b.segments.mark,
-	}
+	}, b.places(requests, nil)...)
 }
 
 // commitAll commits unless the budgets have changed, so that an app without one costs no exchange.
@@ -74,7 +78,7 @@ func (b byColumn) commitAll(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	all := b.likelyNew(allOf(b.batch))
-	if len(all) < len(b.batch) || len(b.suspects(all)) > 0 {
+	if len(all) < len(b.batch) {
 		return false, nil
 	}
 	committed, err := commitAll(ctx, b.tx, len(all), storeColumns, b.columns(all)...)
@@ -160,23 +164,28 @@ func (b byColumn) insertNew(ctx context.Context, requests []int) error {
 func (b byColumn) transaction() Tx { return b.tx }
 
 func (b byColumn) keyed(ctx context.Context, requests []int) (map[requestKey]*rewards.KeyedReward, error) {
-	var apps [][]byte
-	var keys []string
-	var segments []int64
-	for _, i := range requests {
-		for _, number := range append(b.segments.mayHave(b.key(i)), b.segments.newest) {
-			apps, keys = append(apps, b.batch[i].AppID[:]), append(keys, b.batch[i].IdempotencyKey)
-			segments = append(segments, number)
-		}
-	}
 	known := make(map[requestKey]*rewards.KeyedReward, len(requests))
 	err := fetchEach(ctx, b.tx, scanKeyed, func(k rewards.KeyedReward) error {
 		known[requestKey{k.Reward.AppID, k.Reward.IdempotencyKey}] = &k
 		return nil
 	}, `SELECT fingerprint, `+rewardColumns+` FROM rewards WHERE reward_key(segment, app_id, idempotency_key)
 			IN (SELECT reward_key(k.segment, k.app, k.key)
-				FROM unnest(?1::bytea[], ?2::text[], ?3::integer[]) AS k (app, key, segment))`, apps, keys, segments)
+				FROM unnest(?1::integer[], ?2::bytea[], ?3::text[]) AS k (segment, app, key))`,
+		b.places(requests, []int64{b.segments.newest})...)
 	return known, err
+}
+
+// places lists where the keys of requests may be: in sealed segments, and also in others. It returns a column of
+// segments, of apps, and of keys.
+func (b byColumn) places(requests []int, also []int64) []any {
+	segments, apps, keys := []int64{}, [][]byte{}, []string{}
+	for _, i := range requests {
+		for _, number := range append(b.segments.mayHave(b.key(i)), also...) {
+			segments, apps = append(segments, number), append(apps, b.batch[i].AppID[:])
+			keys = append(keys, b.batch[i].IdempotencyKey)
+		}
+	}
+	return []any{segments, apps, keys}
 }
 
 func (b byColumn) users(ctx context.Context, requests []int) (map[userKey]bool, error) {

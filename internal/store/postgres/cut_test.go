@@ -13,7 +13,6 @@ import (
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store/postgres"
 	"stockrewards/internal/store/postgres/pgtest"
-	"stockrewards/internal/store/segment"
 	"stockrewards/internal/store/storetest"
 )
 
@@ -38,7 +37,6 @@ func newCutWorld(t *testing.T, c *pgtest.Cluster) *cutWorld {
 	lease, err := w.TakeLease(t.Context(), "tester", time.Hour, false)
 	check(t, err)
 	w.lease, w.asset = lease, w.Asset(t, "AAPL")
-	w.SealEvery(segment.ColumnSize) // a sealed segment without a filter takes an exchange more
 	return w
 }
 
