@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -46,14 +47,17 @@ func (v *segmentView) mayHave(key requestKey) []int64 {
 	return list
 }
 
-// where completes the condition of the app ?1 and the key ?2. ?3 and ?4 are the segments that it is looked for in.
+// where completes the condition of the app ?1 and the key ?2. ?3 and ?4 are the segments that it is looked for in,
+// unless the store has lost some that this process knows.
 func (x *columnSegments) where(key requestKey) (condition string, args []any) {
 	v := x.known.Load()
 	if v == nil {
 		v = &segmentView{}
 	}
 	return ` AND reward_key(segment, app_id, idempotency_key) IN (SELECT reward_key(g.number, ?1, ?2) FROM segments g
-		WHERE g.number >= ?3 OR g.number = ANY (?4::integer[]))`, []any{v.newest, v.mayHave(key)}
+		WHERE g.number >= ?3 OR g.number = ANY (?4::integer[])
+			OR NOT EXISTS (SELECT 1 FROM segments m WHERE m.number = ?3 AND m.mark = ?5))`,
+		[]any{v.newest, v.mayHave(key), v.mark}
 }
 
 // newestInSegments finds them by an index of segment, user and id. In a fleet the ids of a segment may reach into the
@@ -100,19 +104,38 @@ func (x *columnSegments) read(ctx context.Context, tx Tx) (*segmentView, error) 
 			v.filters = slices.Clip(known.filters)
 		}
 	}
-	err := tx.Query(ctx, func(row Row) error { return v.add(row) },
-		`SELECT number, mark, filter FROM segments WHERE number >= ?1 ORDER BY number`, v.withFilters())
-	if err != nil {
-		return nil, err
-	}
-	v.open, v.filters = v.open[:len(v.open)-1], mergeAll(v.filters) // the newest one is not sealed
-	if known == nil || known.mark != v.mark {
-		if err := x.count(ctx, tx, v); err != nil {
+	for next, more := v.withFilters(), true; more; next = v.newest + 1 {
+		more = false
+		err := tx.Query(ctx, func(row Row) error {
+			more = true
+			return v.add(row)
+		}, `SELECT number, mark, filter FROM segments WHERE number >= ?1 ORDER BY number LIMIT 32`, next)
+		if err != nil {
 			return nil, err
 		}
 	}
+	last := len(v.open) - 1
+	if last < 0 || v.open[last] != v.newest {
+		return nil, errNoSegment
+	}
+	v.open = v.open[:last] // the newest one is not sealed
+	if known == nil || known.mark != v.mark {
+		x.counted.Store(0)
+		x.since.Store(x.size) // so that it is counted soon
+	}
 	x.known.Store(v)
 	return v, nil
+}
+
+// errNoSegment means that the store was damaged.
+var errNoSegment = errors.New("no segment gets new rewards: run `stockrewards audit`")
+
+// merge merges the filters in memory. It takes about 50 ms for each new one, so no transaction waits for it.
+func (x *columnSegments) merge() {
+	known := x.known.Load()
+	merged := *known
+	merged.filters = mergeAll(known.filters)
+	x.known.CompareAndSwap(known, &merged)
 }
 
 // add adds the next segment.
@@ -158,7 +181,7 @@ func (x *columnSegments) recorded(outcomes []rewards.Outcome) (full bool) {
 }
 
 // recountPart is the part of a segment after which a process counts again, because others record too.
-const recountPart = 8
+const recountPart = 64
 
 // full reports whether the newest segment of a transaction that only reads is full.
 func (x *columnSegments) full(ctx context.Context, tx Tx, v *segmentView) (bool, error) {
@@ -225,15 +248,27 @@ func (s *Store) SealSegment(ctx context.Context) (more bool, err error) {
 		full, err = s.segments.full(ctx, tx, v)
 		return err
 	})
-	switch {
-	case err != nil:
-		return false, err
-	case f != nil:
-		return true, s.storeFilter(ctx, f, v)
-	case full:
-		return true, s.beginSegment(ctx, v)
+	if err == nil {
+		s.segments.merge()
+		switch {
+		case f != nil:
+			err = s.storeFilter(ctx, f, v)
+		case full:
+			err = s.beginSegment(ctx, v)
+		}
 	}
-	return false, nil
+	return err == nil && (f != nil || full), err
+}
+
+// loadSegments reads the segments, unless that was done.
+func (s *Store) loadSegments(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, sealTimeout)
+	defer cancel()
+	_, err := read(ctx, s, s.segments.current)
+	if err == nil {
+		s.segments.merge()
+	}
+	return err
 }
 
 // sealTimeout bounds the reading of a segment. All rewards of an older store may be in one.

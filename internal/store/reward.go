@@ -174,7 +174,7 @@ func (s *Store) rewardsOfUser(
 func (s *Store) LoadIndex(ctx context.Context) error {
 	_, err := s.inSegments(ctx)
 	if err == nil && s.index.loaded() == indexInColumns {
-		_, err = read(ctx, s, s.segments.current)
+		err = s.loadSegments(ctx)
 	}
 	return err
 }

@@ -135,7 +135,7 @@ func (w *segmented) wantAll(t *testing.T, by *store.Store) {
 func TestKeysAreFoundInEverySegment(t *testing.T) {
 	t.Parallel()
 	w := newSegmented(t, 3)
-	const many = 130 * storetest.SegmentSize
+	const many = 150 * storetest.SegmentSize
 	for i := range many {
 		w.give(t, w.processes[i%2])
 		if i%50 == 49 {
@@ -228,6 +228,7 @@ func TestSegmentsThatAFailOverLost(t *testing.T) {
 		w.give(t, b)
 	}
 	w.seal(t, b)
+	w.wantAll(t, a) // before it learns of that
 	w.wantReplays(t, a, 0, len(w.requests))
 	out, err := a.RecordRewards(t.Context(), lost)
 	check(t, err)
