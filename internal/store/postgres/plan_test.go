@@ -229,6 +229,9 @@ func literal(t *testing.T, arg any) string {
 
 func list[T any](t *testing.T, values []T) string {
 	t.Helper()
+	if len(values) == 0 {
+		return `'{}'`
+	}
 	literals := make([]string, len(values))
 	for i, v := range values {
 		literals[i] = literal(t, v)
