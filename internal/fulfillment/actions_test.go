@@ -293,14 +293,20 @@ func TestAPositionThatLooksLikeASplitHolds(t *testing.T) {
 	})
 }
 
+// halfThePosition answers that the account has half of the booked shares of AAPL.
+func (w *world) halfThePosition() fault {
+	w.t.Helper()
+	booked, err := w.store.Booked(w.t.Context())
+	w.check(err)
+	return says(200, `[{"asset_id":"`+paper.AssetID("AAPL")+`","symbol":"AAPL","qty":"`+(booked[0].Quantity/2).String()+`"}]`)
+}
+
 // Positions that lag behind the fills for a moment hold nothing.
 func TestAPositionThatLagsHoldsNothing(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
 		w.buy()
-		booked, err := w.store.Booked(w.t.Context())
-		w.check(err)
-		half := says(200, `[{"asset_id":"`+paper.AssetID("AAPL")+`","symbol":"AAPL","qty":"`+(booked[0].Quantity/2).String()+`"}]`)
+		half := w.halfThePosition()
 		lied := false
 		w.faulty(ofPositions, func(r *http.Request, carry carrier) (*http.Response, error) {
 			if lied {
@@ -325,9 +331,7 @@ func TestAPositionThatAgreesAgainIsReleased(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
 		w.buy()
-		booked, err := w.store.Booked(w.t.Context())
-		w.check(err)
-		half := says(200, `[{"asset_id":"`+paper.AssetID("AAPL")+`","symbol":"AAPL","qty":"`+(booked[0].Quantity/2).String()+`"}]`)
+		half := w.halfThePosition()
 		reads, agrees := 0, 0
 		off := w.faulty(ofPositions, func(r *http.Request, carry carrier) (*http.Response, error) {
 			reads++

@@ -60,8 +60,8 @@ func (x *columnSegments) where(key requestKey) (condition string, args []any) {
 		[]any{v.newest, v.mayHave(key), v.mark}
 }
 
-// newestInSegments finds them by an index of segment, user and id. In a fleet the ids of a segment may reach into the
-// next one, so it looks into all.
+// newestInSegments is newestIDs by the index of segment, user and id. In a fleet the ids of a segment may reach into
+// the next one, so it looks into all.
 func newestInSegments(bound, limit string) string {
 	return `SELECT s.of_user FROM segments g CROSS JOIN LATERAL (SELECT id AS of_user FROM rewards
 		WHERE segment = g.number AND user_id = ?4 AND ` + bound + ` ORDER BY id DESC LIMIT ` + limit + `) AS s

@@ -22,7 +22,7 @@ func zigzag(ofUser newestIDs, inStatus string) string {
 // newestIDs is a query of the newest ids of rewards of the user ?4 of the app ?1 within a bound, as of_user.
 type newestIDs func(bound, limit string) string
 
-// newestOfUser finds them by an index of app, user and id.
+// newestOfUser is newestIDs by the index of app, user and id that an older SQLite store has.
 func newestOfUser(bound, limit string) string {
 	return `SELECT id AS of_user FROM rewards WHERE app_id = ?1 AND user_id = ?4 AND ` + bound +
 		` ORDER BY id DESC LIMIT ` + limit
