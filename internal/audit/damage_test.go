@@ -27,7 +27,7 @@ func damages() []damage {
 		{"fingerprint", "metadata", `UPDATE rewards SET metadata = '{"a":1}' WHERE id = @cy-recorded`},
 		{"fingerprint", "a large number", `UPDATE rewards SET metadata = replace(metadata, '0993', '0992') WHERE id = @ann-aapl`},
 		{"fingerprint", "no object", `UPDATE rewards SET metadata = '{' WHERE id = @ann-aapl`},
-		{"fingerprint", "version", `UPDATE rewards SET fingerprint = CAST(x'03' || substr(fingerprint, 2) AS BLOB)`},
+		{"fingerprint", "version", `UPDATE rewards SET fingerprint = CAST(x'04' || substr(fingerprint, 2) AS BLOB)`},
 		{"fingerprint", "length", `UPDATE rewards SET fingerprint = x'' WHERE id = @ann-aapl`},
 		{"fingerprint", "idempotency key", `UPDATE rewards SET idempotency_key = 'another-key' WHERE id = @cy-recorded`},
 		{"fingerprint", "app", `UPDATE rewards SET app_id = @first WHERE id = @cy-recorded`},

@@ -33,9 +33,9 @@ func rewardRules() []rule[*rewardView] {
 
 // fingerprint recomputes the fingerprint of the request from the stored fields: a version, then a
 // hash of the user, the amount, and the strings with their lengths. Version 2 also hashes the app
-// and the key; only rewards from before the seals may have version 1.
+// and the key; only rewards from before the seals may have version 1. Version 3 is the start of version 2.
 func (a *auditor) fingerprint(v *reward) (found, expected string) {
-	const version1, version2, lengths, room = 1, 2, 4 * 4, 256
+	const version1, version2, version3, lengths, room = 1, 2, 3, 4 * 4, 256
 	canonical := jsontext.Value(v.metadata)
 	if v.metadata != "" {
 		err := canonical.Canonicalize(
@@ -44,10 +44,13 @@ func (a *auditor) fingerprint(v *reward) (found, expected string) {
 			return "metadata that is not a JSON object", "a JSON object"
 		}
 	}
-	request, first := make([]byte, 0, 2*value.IDBytes+8+lengths+room), byte(version2)
+	request, first, size := make([]byte, 0, 2*value.IDBytes+8+lengths+room), byte(version3), value.IDBytes
 	if strings.HasPrefix(v.fingerprint, string(rune(version1))) && a.beforeSeals(v.id) {
-		first = version1
+		first, size = version1, sha256.Size
 	} else {
+		if strings.HasPrefix(v.fingerprint, string(rune(version2))) {
+			first, size = version2, sha256.Size
+		}
 		request = appendString(append(request, v.app...), v.key)
 	}
 	request = append(request, v.user...)
@@ -56,7 +59,7 @@ func (a *auditor) fingerprint(v *reward) (found, expected string) {
 	request = appendString(request, v.source)
 	request = appendString(request, string(canonical))
 	sum := sha256.Sum256(request)
-	if want := append([]byte{first}, sum[:]...); v.fingerprint != string(want) {
+	if want := append([]byte{first}, sum[:size]...); v.fingerprint != string(want) {
 		return value.Hex(v.fingerprint), value.Hex(string(want))
 	}
 	return "", ""

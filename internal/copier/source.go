@@ -64,7 +64,9 @@ func from(table string) string {
 		const columns = `SELECT app_id, id, asset_id, status, waiting, pending, `
 		return `(` + columns + `place FROM open_rewards UNION ALL ` + columns + `0 AS place FROM arrivals)`
 	case "members": // PostgreSQL has the ids of their rewards; without a reward they cannot be copied
-		return `(SELECT m.*, r.app_id, r.id AS reward_id FROM members m LEFT JOIN rewards r ON r.rowid = m.reward)`
+		return `(SELECT m.place, m.amount, nullif(m.rest, 0) AS rest, nullif(m.shares, 0) AS shares,
+			nullif(m.completes, 0) AS completes, nullif(m.before, 0) AS before, r.app_id, r.id AS reward_id
+			FROM members m LEFT JOIN rewards r ON r.rowid = m.reward)`
 	default:
 		return table
 	}

@@ -23,7 +23,7 @@ func TestHledgerFindsPlantedErrors(t *testing.T) {
 		"a wrong rest":   {`UPDATE rewards SET booked = booked + 1 WHERE status = 1 AND booked > 0 AND length(?1) = 16`, func(rewards.User) []string { return []string{"assets:receivable:"} }},
 		"filled more":    {`UPDATE orders SET filled_qty = filled_qty + 1 WHERE length(?1) = 16 AND broker_status = 'filled'`, func(rewards.User) []string { return []string{"assets:custody", "AAPL"} }},
 		"house shares":   {`UPDATE orders SET house_shares = house_shares + 1 WHERE length(?1) = 16 AND broker_status = 'filled'`, func(rewards.User) []string { return []string{"assets:custody", "AAPL"} }},
-		"allocated more": {`UPDATE members SET shares = shares + 1` + ofUser, func(u rewards.User) []string { return []string{user(u), "AAPL"} }},
+		"allocated more": {`UPDATE members SET completes = 1, shares = (SELECT m.shares + 1 FROM member_rewards m WHERE m.place = members.place)` + ofUser, func(u rewards.User) []string { return []string{user(u), "AAPL"} }},
 		"another amount": {`UPDATE members SET rest = rest + 1` + ofUser, func(rewards.User) []string { return []string{"could not balance", "sr-test-"} }},
 		"a lost lot":     {`UPDATE members SET rest = amount, shares = 0` + ofUser, func(rewards.User) []string { return []string{"could not balance", "sr-test-"} }},
 		"house dollars":  {`UPDATE orders SET house = house + 1 WHERE length(?1) = 16 AND broker_status = 'filled'`, func(rewards.User) []string { return []string{"could not balance", "sr-test-"} }},

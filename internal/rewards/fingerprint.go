@@ -10,11 +10,22 @@ import (
 type Fingerprint [1 + sha256.Size]byte
 
 // The versions of a fingerprint. Version 1 comes from older programs. Version 2 also covers
-// the app and the idempotency key, so that the audit finds a change of either.
+// the app and the idempotency key, so that the audit finds a change of either. Version 3 is the start of
+// version 2; the rest is 0 and is not stored.
 const (
 	fingerprintOfRequest = 1
 	fingerprintWithKey   = 2
+	fingerprintShort     = 3
+	shortBytes           = 16 // of the hash
 )
+
+// Stored returns the bytes of the fingerprint that are stored: 17, or 33 of the versions 1 and 2.
+func (f *Fingerprint) Stored() []byte {
+	if f[0] == fingerprintShort {
+		return f[:1+shortBytes]
+	}
+	return f[:]
+}
 
 // NewFingerprint returns the fingerprint of a request. canonicalMetadata is NewReward's
 // Canonical.
@@ -22,7 +33,10 @@ func NewFingerprint(r NewReward, canonicalMetadata string) Fingerprint {
 	b := make([]byte, 0, 128+len(r.IdempotencyKey)+len(r.Symbol)+len(r.Source)+len(canonicalMetadata))
 	b = append(b, r.AppID[:]...)
 	b = appendText(b, r.IdempotencyKey)
-	return fingerprint(fingerprintWithKey, appendRequest(b, r, canonicalMetadata))
+	f := Fingerprint{fingerprintShort}
+	sum := sha256.Sum256(appendRequest(b, r, canonicalMetadata))
+	copy(f[1:], sum[:shortBytes])
+	return f
 }
 
 // FingerprintV1 returns the fingerprint of version 1, which older processes of a fleet compare
@@ -31,13 +45,16 @@ func (r NewReward) FingerprintV1() Fingerprint {
 	return fingerprint(fingerprintOfRequest, appendRequest(nil, r, r.Canonical))
 }
 
-// Matches reports whether the request has the content of a recorded fingerprint, of either
-// version.
+// Matches reports whether the request has the content of a recorded fingerprint, of any version.
 func (r NewReward) Matches(recorded Fingerprint) bool {
-	if recorded[0] == fingerprintOfRequest {
+	switch recorded[0] {
+	case fingerprintOfRequest:
 		return recorded == r.FingerprintV1()
+	case fingerprintWithKey:
+		return [shortBytes]byte(recorded[1:]) == [shortBytes]byte(r.Fingerprint[1:])
+	default:
+		return recorded == r.Fingerprint
 	}
-	return recorded == r.Fingerprint
 }
 
 func appendRequest(b []byte, r NewReward, canonicalMetadata string) []byte {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -119,6 +120,20 @@ func (s *scannedID) Bytes() []byte { return s[:] }
 func (s *scannedID) Scan(value any) error { return idScanner{s[:]}.Scan(value) }
 
 func toID[T any](id *rewards.ID[T]) sql.Scanner { return (*scannedID)(id) }
+
+// toFingerprint reads a fingerprint of any version.
+type toFingerprint struct{ dest *rewards.Fingerprint }
+
+// Scan implements sql.Scanner.
+func (s toFingerprint) Scan(value any) error {
+	b, ok := value.([]byte)
+	f := rewards.Fingerprint{}
+	if copy(f[:], b); !ok || !bytes.Equal(b, f.Stored()) {
+		return fmt.Errorf("store: cannot scan %v: want a fingerprint", value)
+	}
+	*s.dest = f
+	return nil
+}
 
 // toTime reads a time in UTC microseconds. 0 is the zero time.
 type toTime struct{ dest *time.Time }

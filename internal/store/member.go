@@ -29,6 +29,9 @@ type claim struct {
 	place  int64 // of its reward in the order booked before
 }
 
+// ordered reports whether an order before had the reward.
+func (c *claim) ordered() bool { return c.place > 0 || c.Booked > 0 }
+
 // queryClaims reads the members of a live order with what earlier orders bought for them.
 func queryClaims(ctx context.Context, tx Tx, o rewards.Order) ([]claim, error) {
 	return fetchAll(ctx, tx, func(row Row) (c claim, err error) {
@@ -84,7 +87,7 @@ func insertMembers(ctx context.Context, tx Tx, o rewards.Order, members []reward
 	for i := range members {
 		m, place := &members[i], placeOf(o, i)
 		frozen[i] = []any{
-			place, m.AppID[:], m.RewardID[:], int64(m.Amount), int64(m.Amount), int64(0), int64(0), int64(0),
+			place, m.AppID[:], m.RewardID[:], int64(m.Amount), int64(0), int64(0), int64(0), int64(0),
 		}
 		taken[i] = []any{m.AppID[:], m.RewardID[:], place}
 	}
@@ -114,8 +117,10 @@ func addMembers(ctx context.Context, tx Tx, rows [][]any) error {
 	n, err := execRows(ctx, tx, `INSERT INTO members (place, reward, amount, rest, shares, completes, before)
 		SELECT ?1, rowid, ?4, ?5, ?6, ?7, ?8 FROM rewards WHERE app_id = ?2 AND id = ?3`,
 		`INSERT INTO members (place, app_id, reward_id, amount, rest, shares, completes, before)
-		SELECT * FROM unnest(?1::bigint[], ?2::bytea[], ?3::bytea[], ?4::bigint[], ?5::bigint[], ?6::bigint[],
-			?7::bigint[], ?8::bigint[])`, rows)
+		SELECT place, app_id, reward_id, amount, nullif(rest, 0), nullif(shares, 0), nullif(completes, 0),
+			nullif(before, 0) FROM unnest(?1::bigint[], ?2::bytea[], ?3::bytea[], ?4::bigint[], ?5::bigint[],
+				?6::bigint[], ?7::bigint[], ?8::bigint[])
+				AS m (place, app_id, reward_id, amount, rest, shares, completes, before)`, rows)
 	if err == nil && n != int64(len(rows)) {
 		err = errNotStored
 	}
@@ -137,16 +142,17 @@ func takeColumns(status string) string {
 }
 
 // bookMembers stores what an order bought for its members, what that adds to their users' activity, and in
-// which spans of ids rewards are executed now.
+// which spans of ids rewards are executed now. A member that bought all of a reward stays as it is, if no order before had
+// the reward: the reward has its figures, and the view member_rewards takes them from there.
 func bookMembers(ctx context.Context, tx Tx, o rewards.Order, claims []claim, results []rewards.Result) error {
-	booked := make([][]any, len(results))
-	var lots, spans [][]any
+	var booked, lots, spans [][]any
 	var marked executedSpan
 	for i := range results {
 		r, place := &results[i], placeOf(o, i)
-		booked[i] = []any{
-			place, int64(r.Amount - r.Bought.Amount), int64(r.Bought.Shares), int64(flag(r.Cost() > 0)),
-			claims[i].place,
+		if rest := r.Amount - r.Bought.Amount; rest > 0 || claims[i].ordered() {
+			booked = append(booked, []any{
+				place, int64(rest), int64(r.Bought.Shares), int64(flag(r.Cost() > 0)), claims[i].place,
+			})
 		}
 		if r.ChangesHolding() {
 			lots = append(lots, []any{userHash(r.UserID), micros(o.SettledAt), place})
@@ -184,7 +190,7 @@ const partsOfReward = `SELECT o.id AS order_id, o.asset_id, o.generation, m.amou
 					WHERE b.place = booked.place AND b.before > 0)
 			SELECT place FROM booked UNION ALL SELECT w.place FROM open_rewards w WHERE w.app_id = ?1
 				AND w.status = ` + executing + ` AND w.id = ?2 AND w.waiting = 0) AS p
-		CROSS JOIN members m CROSS JOIN orders o
+		CROSS JOIN member_rewards m CROSS JOIN orders o
 		WHERE m.place = p.place AND o.number = p.place / 1024 AND o.number > 0
 	UNION ALL SELECT m.order_id, o.asset_id, o.generation, m.amount, coalesce(a.amount, 0), coalesce(a.shares, 0)
 		FROM past_members m JOIN orders o ON o.id = m.order_id LEFT JOIN past_allocations a

@@ -62,7 +62,7 @@ func (b byColumn) columns(requests []int) []any {
 			b.newID(i)
 		}
 		r, mark := &b.batch[i], b.fingerprint(i)
-		apps[row], ids[row], users[row], prints[row] = r.AppID[:], b.ids[i][:], r.UserID[:], mark[:]
+		apps[row], ids[row], users[row], prints[row] = r.AppID[:], b.ids[i][:], r.UserID[:], mark.Stored()
 		keys[row], symbols[row], sources[row], metadata[row] = r.IdempotencyKey, r.Symbol, r.Source, r.Metadata
 		amounts[row], assets[row], counted[row] = int64(r.Amount), int64(r.AssetID), int64(flag(!r.Uncounted))
 	}

@@ -65,7 +65,7 @@ func (b byRow) insertNew(ctx context.Context, requests []int) error {
 	for row, i := range requests {
 		n, mark := &b.batch[i], b.fingerprint(i)
 		rows[row] = []any{
-			toID(&n.AppID), toID(&b.ids[i]), toID(&n.UserID), &n.IdempotencyKey, mark[:], (*int64)(&n.Amount),
+			toID(&n.AppID), toID(&b.ids[i]), toID(&n.UserID), &n.IdempotencyKey, mark.Stored(), (*int64)(&n.Amount),
 			(*int64)(&n.AssetID), &n.Symbol, &n.Source, &n.Metadata, flag(!n.Uncounted),
 		}
 	}
@@ -133,7 +133,7 @@ func (b byRow) users(ctx context.Context, requests []int) (map[userKey]bool, err
 
 // scanKeyed reads a fingerprint and the reward behind it.
 func scanKeyed(row Row) (k rewards.KeyedReward, err error) {
-	k.Reward, err = scanReward(prefixed{row, []any{idScanner{k.Fingerprint[:]}}})
+	k.Reward, err = scanReward(prefixed{row, []any{toFingerprint{&k.Fingerprint}}})
 	return k, err
 }
 

@@ -199,7 +199,7 @@ func oneReward(ctx context.Context, tx Tx, k rewardKey) (rewards.Reward, bool, e
 
 func reversalByKey(ctx context.Context, tx Tx, n rewards.NewReversal) (rewards.KeyedReversal, bool, error) {
 	return fetchOne(ctx, tx, func(row Row) (k rewards.KeyedReversal, err error) {
-		k.Reversal, err = scanReversal(suffixed{row, []any{idScanner{k.Fingerprint[:]}}})
+		k.Reversal, err = scanReversal(suffixed{row, []any{toFingerprint{&k.Fingerprint}}})
 		return k, err
 	}, `SELECT `+reversalColumns+`, fingerprint FROM reversals WHERE app_id = ?1 AND idempotency_key = ?2`,
 		n.AppID[:], n.IdempotencyKey)

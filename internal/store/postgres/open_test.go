@@ -19,7 +19,7 @@ const differing = `with truth as (select r.app_id, r.id, r.asset_id, amount - bo
 const toVersion3 = `drop view readable.segments; drop table segments; drop view readable.holding_changes; drop table holding_changes;
 	drop view readable.past_members, readable.past_allocations, readable.order_rewards, readable.members,
 	readable.lots, readable.executed_spans, readable.allocations, readable.orders, readable.open_rewards, readable.rewards;
-	drop view all_members, allocations, order_rewards, order_members, member_rewards;
+	drop view all_members, allocations, order_rewards, order_members, member_rewards, member_figures;
 	insert into past_members select id, place % 1024, app_id, reward_id, m.amount
 		from orders o join members m on place / 1024 = number where state < 6;
 	drop table members, lots, executed_spans;

@@ -111,7 +111,7 @@ func grown(t *testing.T, c *pgtest.Cluster) *explainer {
 		SELECT id, 1, 1, 1, '', 1 FROM orders LIMIT 10`))
 	// The reversals of years; a few are open.
 	check(t, x.exec(ctx, `INSERT INTO reversals (app_id, id, reward_id, user_id, idempotency_key, fingerprint, amount, reason,
-		state, after_switch, completed_at) SELECT app_id, id, id, user_id, idempotency_key, fingerprint, 1, '',
+		state, after_switch, completed_at) SELECT app_id, id, id, user_id, idempotency_key, fingerprint || id, 1, '',
 		CASE WHEN n % 1000 = 0 THEN 3 WHEN n % 50 = 0 THEN 1 ELSE 2 END, n, CASE WHEN n % 50 = 0 THEN 0 ELSE n END
 		FROM (SELECT *, row_number() OVER (ORDER BY id) AS n FROM rewards) AS r LIMIT 20000`))
 	check(t, x.exec(ctx, `INSERT INTO takings (app_id, reversal_id, asset_id, quantity, basis)

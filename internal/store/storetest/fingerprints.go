@@ -33,13 +33,22 @@ func testOlderFingerprints(t *testing.T, w *World) {
 	w.recorded(t, newer, newer.Fingerprint, rewards.Created)
 	w.recorded(t, newer, newer.Fingerprint, rewards.Replay)
 	w.recorded(t, changed(newer), newer.Fingerprint, rewards.Conflict)
+	longer := newer.Fingerprint // as of the version before: with the whole hash
+	longer[0], longer[32] = 2, 7
+	check(t, w.engine.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
+		_, err := tx.Exec(ctx, `UPDATE rewards SET fingerprint = ?1 WHERE app_id = ?2 AND idempotency_key = ?3`,
+			longer[:], newer.AppID[:], newer.IdempotencyKey)
+		return err
+	}))
+	w.recorded(t, newer, longer, rewards.Replay)
+	w.recorded(t, changed(newer), longer, rewards.Conflict)
 }
 
 // recorded records a request and checks the verdict and the stored fingerprint.
 func (w *World) recorded(t *testing.T, r rewards.NewReward, stored rewards.Fingerprint, want rewards.Verdict) {
 	t.Helper()
 	wantVerdicts(t, w.verdicts(t, r), want)
-	if got := w.fingerprint(t, r); string(got) != string(stored[:]) {
+	if got := w.fingerprint(t, r); string(got) != string(stored.Stored()) {
 		t.Errorf("the stored fingerprint is %x, want %x", got, stored)
 	}
 }

@@ -107,7 +107,7 @@ func (w *World) recordedOlder(t *testing.T) bool {
 	w.Advance(2 * time.Millisecond)
 	r := w.Request(t, 1_000_000)
 	w.record(t, r)
-	return string(w.fingerprint(t, r)) != string(r.Fingerprint[:])
+	return string(w.fingerprint(t, r)) != string(r.Fingerprint.Stored())
 }
 
 // fleet reports whether several processes may share the engine.
