@@ -29,6 +29,7 @@ func (s *Server) Run(ctx context.Context) error {
 	workDone.Go(func() { s.reviewKeys(workCtx) })
 	workDone.Go(func() { s.watchClocks(workCtx) })
 	workDone.Go(func() { s.keepIndex(workCtx) })
+	workDone.Go(func() { s.vacuumOpen(workCtx) })
 	workDone.Go(func() { s.keepPast(workCtx) })
 	if s.cfg.Role != RoleAPI {
 		workDone.Go(func() {

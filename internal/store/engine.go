@@ -56,6 +56,12 @@ type SoleProcess interface {
 	Sole() bool
 }
 
+// Vacuumer is an engine that keeps the space of removed rows until a table is vacuumed.
+type Vacuumer interface {
+	// Vacuum frees that space for new rows, if it may. It runs at the same time as transactions.
+	Vacuum(ctx context.Context, table string) error
+}
+
 // ErrUnknownOutcome means that a commit may or may not have happened.
 var ErrUnknownOutcome = errors.New("store: the outcome of the commit is unknown")
 

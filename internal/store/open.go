@@ -43,6 +43,17 @@ func sortArrivals(ctx context.Context, tx Tx, atLeast int64) error {
 	return err
 }
 
+// VacuumOpen frees the space of rows of open_rewards, which live until their rewards are final, when this process has
+// removed as many since the last time. Otherwise the table grows for a minute, and whoever looks for what waits walks over
+// the entries of removed rows.
+func (s *Store) VacuumOpen(ctx context.Context, atLeast int64) error {
+	if s.vacuumer == nil || s.closed.Load() < atLeast {
+		return nil
+	}
+	s.closed.Store(0)
+	return s.vacuumer.Vacuum(ctx, "open_rewards")
+}
+
 // openOf selects of_id, the newest open rewards of the app ?1 that meet a condition. Each of its two
 // parts ends at the limit: PostgreSQL would read and sort all of them.
 func openOf(condition, limit string) string {

@@ -11,12 +11,19 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// maxSettled is the number of members after which a transaction books no other order.
-const maxSettled = 5_000
+// maxSettled is the number of members after which a transaction books no other order. Over SQLite many orders share
+// a transaction, because their rewards share pages. Over PostgreSQL a page has room for a few new versions of its
+// rows, and loses the old ones only when their transaction has ended: with more versions the indexes change too.
+func maxSettled(tx Tx) int {
+	const rows, columns = 5_000, 256
+	if _, ok := tx.(ColumnTx); ok {
+		return columns
+	}
+	return rows
+}
 
 // SettleOrders books the ends of orders in one transaction: the broker's final figures, each member's
-// allocation, the users' holdings and the house's shares. Many orders share one transaction because their
-// rewards share pages. It books the first orders of the list, at least one, and returns how many: while
+// allocation, the users' holdings and the house's shares. It books the first orders of the list, at least one, and returns how many: while
 // a client waits to write, or a crowd of clients comes, it leaves the others to the next transaction. When one
 // of them cannot be booked, nothing is, and SettleOrders fails with the error of its Booker, with ErrStale when
 // the order left the state From or a sweep changes the holdings of its stock, or with ErrLostLease.
@@ -35,7 +42,7 @@ func (s *Store) SettleOrders(ctx context.Context, l rewards.Lease, list ...rewar
 				return err
 			}
 			booked = append(booked, b)
-			if members += len(b.results); members >= maxSettled || s.engine.clientWaits() {
+			if members += len(b.results); members >= maxSettled(tx) || s.engine.clientWaits() {
 				break
 			}
 		}
@@ -52,6 +59,7 @@ func (s *Store) SettleOrders(ctx context.Context, l rewards.Lease, list ...rewar
 		s.exposed.add(b.apps, b.order.AssetID)
 	}
 	s.engine.pacer.booked(members, took)
+	s.closed.Add(int64(members))
 	return len(booked), nil
 }
 

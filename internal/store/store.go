@@ -8,6 +8,7 @@ import (
 	"context"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"stockrewards/internal/rewards"
@@ -33,6 +34,8 @@ type Store struct {
 	index *rewardIndex // over SQLite
 
 	segments *columnSegments // over PostgreSQL
+	vacuumer Vacuumer        // over PostgreSQL
+	closed   atomic.Int64    // rewards that this process booked since the last Vacuum
 
 	budgets budgetCache
 
@@ -49,6 +52,7 @@ func New(ctx context.Context, engine Engine, now func() time.Time, random io.Rea
 		known: newKnownUsers(), held: newHoldingCache(engine), shared: newSharedHoldings(), index: newRewardIndex(ids),
 		segments: newColumnSegments(),
 	}
+	s.vacuumer, _ = engine.(Vacuumer)
 	s.rewards = newBatchReader(s.engine, readRewards)
 	s.holdings = newBatchReader(s.engine, s.readHoldings)
 	newest, err := s.newestID(ctx)

@@ -28,38 +28,43 @@ func testOlderFingerprints(t *testing.T, w *World) {
 	w.recorded(t, older, older.FingerprintV1(), rewards.Replay)
 	w.Advance(time.Hour)
 	w.recorded(t, older, older.FingerprintV1(), rewards.Replay)
-	w.recorded(t, changed(older), older.FingerprintV1(), rewards.Conflict)
+	wantVerdicts(t, w.verdicts(t, changed(older)), rewards.Conflict)
 	newer := w.Request(t, 2_000_000)
 	w.recorded(t, newer, newer.Fingerprint, rewards.Created)
-	w.recorded(t, newer, newer.Fingerprint, rewards.Replay)
-	w.recorded(t, changed(newer), newer.Fingerprint, rewards.Conflict)
+	id := w.recorded(t, newer, newer.Fingerprint, rewards.Replay)
+	wantVerdicts(t, w.verdicts(t, changed(newer)), rewards.Conflict)
 	longer := newer.Fingerprint // as of the version before: with the whole hash
 	longer[0], longer[32] = 2, 7
 	check(t, w.engine.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
-		_, err := tx.Exec(ctx, `UPDATE rewards SET fingerprint = ?1 WHERE app_id = ?2 AND idempotency_key = ?3`,
-			longer[:], newer.AppID[:], newer.IdempotencyKey)
+		_, err := tx.Exec(ctx, `UPDATE rewards SET fingerprint = ?1 WHERE app_id = ?2 AND id = ?3`,
+			longer[:], newer.AppID[:], id[:])
 		return err
 	}))
 	w.recorded(t, newer, longer, rewards.Replay)
-	w.recorded(t, changed(newer), longer, rewards.Conflict)
+	wantVerdicts(t, w.verdicts(t, changed(newer)), rewards.Conflict)
 }
 
-// recorded records a request and checks the verdict and the stored fingerprint.
-func (w *World) recorded(t *testing.T, r rewards.NewReward, stored rewards.Fingerprint, want rewards.Verdict) {
+// recorded records a request, checks the verdict and the stored fingerprint, and returns the reward's id.
+func (w *World) recorded(
+	t *testing.T, r rewards.NewReward, stored rewards.Fingerprint, want rewards.Verdict,
+) rewards.RewardID {
 	t.Helper()
-	wantVerdicts(t, w.verdicts(t, r), want)
-	if got := w.fingerprint(t, r); string(got) != string(stored.Stored()) {
+	outcomes, err := w.RecordRewards(t.Context(), []rewards.NewReward{r})
+	check(t, err)
+	wantEqual(t, "the verdict", want, outcomes[0].Verdict)
+	id := outcomes[0].Reward.ID
+	if got := w.fingerprint(t, r.AppID, id); string(got) != string(stored.Stored()) {
 		t.Errorf("the stored fingerprint is %x, want %x", got, stored)
 	}
+	return id
 }
 
-// fingerprint reads the stored fingerprint of a request.
-func (w *World) fingerprint(t *testing.T, r rewards.NewReward) (stored blob) {
+// fingerprint reads the stored fingerprint of a reward.
+func (w *World) fingerprint(t *testing.T, app rewards.AppID, id rewards.RewardID) (stored blob) {
 	t.Helper()
 	check(t, w.engine.Read(t.Context(), func(ctx context.Context, tx store.Tx) error {
 		return tx.Query(ctx, func(row store.Row) error { return row.Scan(&stored) },
-			`SELECT fingerprint FROM rewards WHERE app_id = ?1 AND user_id = ?2 AND idempotency_key = ?3`, r.AppID[:],
-			r.UserID[:], r.IdempotencyKey)
+			`SELECT fingerprint FROM rewards WHERE app_id = ?1 AND id = ?2`, app[:], id[:])
 	}))
 	return stored
 }

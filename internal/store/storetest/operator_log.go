@@ -106,8 +106,7 @@ func (w *World) recordedOlder(t *testing.T) bool {
 	t.Helper()
 	w.Advance(2 * time.Millisecond)
 	r := w.Request(t, 1_000_000)
-	w.record(t, r)
-	return string(w.fingerprint(t, r)) != string(r.Fingerprint.Stored())
+	return string(w.fingerprint(t, r.AppID, w.record(t, r).ID)) != string(r.Fingerprint.Stored())
 }
 
 // fleet reports whether several processes may share the engine.

@@ -19,6 +19,7 @@ func memberContract() map[string]func(*testing.T, *World) {
 	return map[string]func(*testing.T, *World){
 		"SettleInSpans":  testSpans,
 		"SettleTogether": testSettleTogether,
+		"SettleApart":    testSettleApart,
 		"MembersMoved":   testMoveMembers,
 	}
 }

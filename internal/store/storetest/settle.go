@@ -123,3 +123,34 @@ func TestReadsAfterSettlements(t *testing.T, lots func() money.Shares, settle fu
 	}
 	group.Wait()
 }
+
+// testSettleApart: over a network a transaction books no other order after 256 members, and small orders together.
+func testSettleApart(t *testing.T, w *World) {
+	const many = 256
+	batch := make([]rewards.NewReward, many)
+	for i := range batch {
+		batch[i] = w.Request(t, 2_000_000)
+	}
+	_, err := w.RecordRewards(t.Context(), batch)
+	check(t, err)
+	large := w.filled(w.Open(t), many*10_000_000, dollar200)
+	var small []rewards.OrderEnd
+	for range 3 {
+		w.Give(t, 2_000_000)
+		small = append(small, w.filled(w.Open(t), 10_000_000, dollar200))
+	}
+	list := append([]rewards.OrderEnd{large}, small...)
+	want := len(list)
+	if w.fleet(t) {
+		want = 1
+	}
+	n, err := w.SettleOrders(t.Context(), w.lease, list...)
+	check(t, err)
+	wantEqual(t, "orders booked together", want, n)
+	if n < len(list) {
+		n, err = w.SettleOrders(t.Context(), w.lease, small...)
+		check(t, err)
+		wantEqual(t, "small orders booked together", len(small), n)
+	}
+	w.wantRows(t, "members", many+3, `SELECT count(*) FROM allocations WHERE amount = 2000000 AND shares = 10000000`)
+}

@@ -18,7 +18,7 @@ CREATE OR REPLACE VIEW member_rewards AS SELECT m.place, m.amount,
     CASE WHEN m.rest = 0 AND r.place = m.place AND r.status = 3 THEN 1::smallint ELSE m.completes END AS completes,
     m.before, 0::bigint AS number, m.app_id, m.reward_id, r.user_id, r.amount AS reward_amount, r.status, r.booked,
     r.counted, r.place AS reward_place, r.shares AS reward_shares FROM member_figures m
-    CROSS JOIN LATERAL (SELECT * FROM rewards r WHERE r.app_id = m.app_id AND r.id = m.reward_id OFFSET 0) AS r;
+    CROSS JOIN LATERAL (SELECT * FROM rewards r WHERE r.app_id = m.app_id AND r.id = m.reward_id LIMIT 1) AS r;
 CREATE OR REPLACE VIEW readable.members AS SELECT t.place, t.place / 1024 AS order_number, t.place % 1024 AS position,
     readable.id(t.app_id) AS app_id, readable.id(t.reward_id) AS reward_id, readable.usd(t.amount) AS amount,
     readable.usd(t.rest) AS rest, readable.nano(t.shares) AS shares, t.completes = 1 AS completes, t.before
