@@ -21,8 +21,8 @@ func (r *recording) byColumn(ctx context.Context, tx Tx) (b byColumn, err error)
 
 // The parts of the statements that store requests. userRows has those whose user exists, also of users
 // whom this process knows: a server that took over may lack a user. It has none when the budgets or the
-// newest segment are not those that this process knows, or when a sealed segment has a key: the last arguments are
-// where filters say that one may be.
+// newest segment are not those that this process knows. With notSealed it has none when a sealed segment has a key: the
+// last arguments are where filters say that one may be.
 const (
 	intoRewards = `stored AS (INSERT INTO rewards (app_id, id, user_id, idempotency_key, fingerprint, amount,
 		asset_id, symbol, source, metadata, counted, segment) `
@@ -31,27 +31,41 @@ const (
 		unnest(?7::bigint[]), unnest(?8::text[]), unnest(?9::text[]), unnest(?10::text[]), unnest(?11::bigint[]),
 		?13::integer
 		WHERE coalesce((SELECT s.value FROM settings s WHERE s.name = '` + settingBudgets + `'), '') = ?12
-			AND (` + newestMark + `) = ?14 AND NOT EXISTS (SELECT 1
-				FROM unnest(?15::integer[], ?16::bytea[], ?17::text[]) AS k (segment, app, key)
+			AND (` + newestMark + `) = ?14`
+	notSealed = ` AND NOT EXISTS (SELECT 1 FROM unnest(?15::integer[], ?16::bytea[], ?17::text[]) AS k (segment, app, key)
 				CROSS JOIN rewards r WHERE reward_key(r.segment, r.app_id, r.idempotency_key)
-					= reward_key(k.segment, k.app, k.key))) AS n
+					= reward_key(k.segment, k.app, k.key))`
+	ofUsers = `) AS n
 		WHERE EXISTS (SELECT 1 FROM users u WHERE u.app_id = n.app_id AND u.id = n.user_id)`
 	openStored = ` RETURNING app_id, id, asset_id, amount),
 	opened AS (INSERT INTO open_rewards (app_id, id, asset_id, status, waiting, pending)
 		SELECT app_id, id, asset_id, ` + recorded + `, 1, amount FROM stored)`
 )
 
-// The statements that store requests.
+// The statements that store requests. Those for a batch without a suspect are shorter: the server takes 12 µs to begin the
+// look for none.
 const (
 	// storeColumns follows WITH. It fails when a key is used: not to look for the keys before costs a
 	// tenth less.
-	storeColumns = intoRewards + userRows + openStored
+	storeColumns  = intoRewards + userRows + ofUsers + openStored
+	storeUnsealed = intoRewards + userRows + notSealed + ofUsers + openStored
 	// insertColumns passes over the requests whose key is used.
-	insertColumns = `WITH ` + intoRewards + userRows +
-		` ON CONFLICT (reward_key(segment, app_id, idempotency_key)) DO NOTHING` + openStored + ` SELECT id FROM stored`
+	insertColumns  = `WITH ` + intoRewards + userRows + ofUsers + passOver
+	insertUnsealed = `WITH ` + intoRewards + userRows + notSealed + ofUsers + passOver
+	passOver       = ` ON CONFLICT (reward_key(segment, app_id, idempotency_key)) DO NOTHING` + openStored +
+		` SELECT id FROM stored`
 )
 
-// columns are the arguments of the statements that store requests.
+// storing returns one of two statements that store requests, the second when a sealed segment may have a key, and its
+// arguments.
+func (b byColumn) storing(requests []int, plain, unsealed string) (statement string, args []any) {
+	if len(b.suspects(requests)) == 0 {
+		return plain, b.columns(requests)
+	}
+	return unsealed, append(b.columns(requests), b.places(requests, nil)...)
+}
+
+// columns are the arguments of the statements that store requests, without those of notSealed.
 func (b byColumn) columns(requests []int) []any {
 	n := len(requests)
 	apps, ids, users, prints := make([][]byte, n), make([][]byte, n), make([][]byte, n), make([][]byte, n)
@@ -66,10 +80,10 @@ func (b byColumn) columns(requests []int) []any {
 		keys[row], symbols[row], sources[row], metadata[row] = r.IdempotencyKey, r.Symbol, r.Source, r.Metadata
 		amounts[row], assets[row], counted[row] = int64(r.Amount), int64(r.AssetID), int64(flag(!r.Uncounted))
 	}
-	return append([]any{
+	return []any{
 		apps, ids, users, keys, prints, amounts, assets, symbols, sources, metadata, counted, b.budgets.changes,
 		b.segments.newest, b.segments.mark,
-	}, b.places(requests, nil)...)
+	}
 }
 
 // commitAll commits unless the budgets have changed, so that an app without one costs no exchange.
@@ -81,7 +95,8 @@ func (b byColumn) commitAll(ctx context.Context) (bool, error) {
 	if len(all) < len(b.batch) {
 		return false, nil
 	}
-	committed, err := commitAll(ctx, b.tx, len(all), storeColumns, b.columns(all)...)
+	statement, args := b.storing(all, storeColumns, storeUnsealed)
+	committed, err := commitAll(ctx, b.tx, len(all), statement, args...)
 	if committed {
 		for _, i := range all {
 			b.outcomes[i] = b.batch[i].Decide(b.ids[i], nil, true)
@@ -135,7 +150,8 @@ func (b byColumn) insert(ctx context.Context, requests []int, stored func(int)) 
 	if err != nil || len(requests) == 0 {
 		return err
 	}
-	args, place := b.columns(requests), make(map[rewards.RewardID]int, len(requests))
+	statement, args := b.storing(requests, insertColumns, insertUnsealed)
+	place := make(map[rewards.RewardID]int, len(requests))
 	for _, i := range requests {
 		place[b.ids[i]] = i
 	}
@@ -144,17 +160,18 @@ func (b byColumn) insert(ctx context.Context, requests []int, stored func(int)) 
 		err := row.Scan(toID(&id))
 		stored(place[id])
 		return err
-	}, insertColumns, args...)
+	}, statement, args...)
 }
 
 func (b byColumn) insertNew(ctx context.Context, requests []int) error {
-	args := b.columns(requests)
 	if b.assetsUsed() { // it comes last
-		if committed, err := commitAll(ctx, b.tx, len(requests), storeColumns, args...); err != nil || committed {
+		statement, args := b.storing(requests, storeColumns, storeUnsealed)
+		if committed, err := commitAll(ctx, b.tx, len(requests), statement, args...); err != nil || committed {
 			return err
 		}
 	}
-	n, err := b.tx.Exec(ctx, insertColumns, args...)
+	statement, args := b.storing(requests, insertColumns, insertUnsealed)
+	n, err := b.tx.Exec(ctx, statement, args...)
 	if err == nil && n != int64(len(requests)) {
 		err = errNotStored
 	}
