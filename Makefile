@@ -32,6 +32,7 @@ test: ## every test, nearly all with the race detector
 
 test-long: ## what takes hours: long variants, kills, faults at every system call, fail-overs
 	$(GO) test $(RACE) -timeout 60m ./internal/api -args -long
+	$(GO) test $(RACE) -timeout 60m -run PgBouncer ./internal/store/postgres -args -long
 	tools/install.sh lintian debootstrap podman runc
 	cd tools && $(GO) test -count=1 -timeout 60m ./release -args -long
 	$(MAKE) kills torture linear fleet failover

@@ -23,11 +23,20 @@ type Opener func(t *testing.T) store.Engine
 // Run runs the contract.
 func Run(t *testing.T, open Opener) {
 	t.Helper()
+	RunSome(t, open, func(string) bool { return true })
+}
+
+// RunSome runs the tests of the contract whose names are chosen.
+func RunSome(t *testing.T, open Opener, chosen func(name string) bool) {
+	t.Helper()
 	for _, tests := range []map[string]func(*testing.T, *World){
 		contract(), actionContract(), sweepContract(), eventContract(), budgetContract(), reversalContract(),
 		webhookContract(), memberContract(),
 	} {
 		for name, test := range tests {
+			if !chosen(name) {
+				continue
+			}
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				test(t, NewWorld(t, open(t)))
