@@ -44,7 +44,8 @@ func (s *Server) upgradeIndex(ctx context.Context) error {
 	return err
 }
 
-// vacuumOpen frees the space of what is not open any more, over PostgreSQL. A step of the fulfillment must not wait for it.
+// vacuumOpen frees the space of what is not open any more, over PostgreSQL. A step of the fulfillment must not wait
+// for it.
 func (s *Server) vacuumOpen(ctx context.Context) {
 	const every, atLeast = 3 * time.Second, 20_000
 	for ; ctx.Err() == nil; sleep(ctx, every) {

@@ -134,7 +134,8 @@ type toFingerprint struct{ dest *rewards.Fingerprint }
 func (s toFingerprint) Scan(value any) error {
 	b, ok := value.([]byte)
 	f := rewards.Fingerprint{}
-	if copy(f[:], b); !ok || !bytes.Equal(b, f.Stored()) {
+	copy(f[:], b)
+	if !ok || !bytes.Equal(b, f.Stored()) {
 		return fmt.Errorf("store: cannot scan %v: want a fingerprint", value)
 	}
 	*s.dest = f

@@ -142,8 +142,8 @@ func takeColumns(status string) string {
 }
 
 // bookMembers stores what an order bought for its members, what that adds to their users' activity, and in
-// which spans of ids rewards are executed now. A member that bought all of a reward stays as it is, if no order before had
-// the reward: the reward has its figures, and the view member_rewards takes them from there.
+// which spans of ids rewards are executed now. A member that bought all of a reward stays as it is, if no order
+// before had the reward: the reward has its figures, and the view member_rewards takes them from there.
 func bookMembers(ctx context.Context, tx Tx, o rewards.Order, claims []claim, results []rewards.Result) error {
 	var booked, lots, spans [][]any
 	var marked executedSpan

@@ -102,8 +102,8 @@ func moveRows(ctx context.Context, tx Tx, o rewards.Order, members, places, past
 	if err := addMembers(ctx, tx, members); err != nil {
 		return err
 	}
-	err := execRowsLater(ctx, tx, `UPDATE rewards SET place = CASE place WHEN 0 THEN ?3 ELSE place END, shares = shares + ?4
-		WHERE app_id = ?1 AND id = ?2`,
+	err := execRowsLater(ctx, tx, `UPDATE rewards SET place = CASE place WHEN 0 THEN ?3 ELSE place END,
+		shares = shares + ?4 WHERE app_id = ?1 AND id = ?2`,
 		`UPDATE rewards r SET place = CASE r.place WHEN 0 THEN b.place ELSE r.place END, shares = r.shares + b.shares
 		FROM unnest(?1::bytea[], ?2::bytea[], ?3::bigint[], ?4::bigint[]) AS b (app_id, id, place, shares)
 		WHERE r.app_id = b.app_id AND r.id = b.id`, places)
@@ -121,8 +121,8 @@ func moveRows(ctx context.Context, tx Tx, o rewards.Order, members, places, past
 	return err
 }
 
-// link puts moved members into the chains of their rewards, right behind the last booked order. Each row has the member's
-// place and the reward's. The reward keeps its place: the last order's member may have its figures there.
+// link puts moved members into the chains of their rewards, right behind the last booked order. Each row has the
+// member's place and the reward's. The reward keeps its place: the last order's member may have its figures there.
 func link(ctx context.Context, tx Tx, rows [][]any) error {
 	err := execRowsLater(ctx, tx, `UPDATE members SET before = (SELECT m.before FROM members m WHERE m.place = ?2)
 		WHERE place = ?1`, `UPDATE members m SET before = last.before

@@ -43,9 +43,9 @@ func sortArrivals(ctx context.Context, tx Tx, atLeast int64) error {
 	return err
 }
 
-// VacuumOpen frees the space of rows of open_rewards, which live until their rewards are final, when this process has
-// removed as many since the last time. Otherwise the table grows for a minute, and whoever looks for what waits walks over
-// the entries of removed rows.
+// VacuumOpen frees the space of rows of open_rewards, which live until their rewards are final, when this process
+// has removed as many since the last time. Otherwise the table grows for a minute, and whoever looks for what waits
+// walks over the entries of removed rows.
 func (s *Store) VacuumOpen(ctx context.Context, atLeast int64) error {
 	if s.vacuumer == nil || s.closed.Load() < atLeast {
 		return nil

@@ -32,7 +32,8 @@ const (
 		?13::integer
 		WHERE coalesce((SELECT s.value FROM settings s WHERE s.name = '` + settingBudgets + `'), '') = ?12
 			AND (` + newestMark + `) = ?14`
-	notSealed = ` AND NOT EXISTS (SELECT 1 FROM unnest(?15::integer[], ?16::bytea[], ?17::text[]) AS k (segment, app, key)
+	notSealed = ` AND NOT EXISTS (SELECT 1
+				FROM unnest(?15::integer[], ?16::bytea[], ?17::text[]) AS k (segment, app, key)
 				CROSS JOIN rewards r WHERE reward_key(r.segment, r.app_id, r.idempotency_key)
 					= reward_key(k.segment, k.app, k.key))`
 	ofUsers = `) AS n
@@ -42,8 +43,8 @@ const (
 		SELECT app_id, id, asset_id, ` + recorded + `, 1, amount FROM stored)`
 )
 
-// The statements that store requests. Those for a batch without a suspect are shorter: the server takes 12 µs to begin the
-// look for none.
+// The statements that store requests. Those for a batch without a suspect are shorter: the server takes 12 µs to
+// begin the look for none.
 const (
 	// storeColumns follows WITH. It fails when a key is used: not to look for the keys before costs a
 	// tenth less.

@@ -29,12 +29,13 @@ func (e *Engine) checkServer(ctx context.Context) error {
 	return nil
 }
 
-// Vacuum frees the space of a table's removed rows, and of their entries in indexes, for new ones. PostgreSQL does that by
-// itself once a minute at most. It does nothing when the role does not own the table, or while another vacuums it.
+// Vacuum frees the space of a table's removed rows, and of their entries in indexes, for new ones. PostgreSQL does
+// that by itself once a minute at most. It does nothing when the role does not own the table, or while another
+// process vacuums it.
 func (e *Engine) Vacuum(ctx context.Context, table string) error {
 	var owner bool
-	err := e.pool.QueryRow(ctx, `select pg_has_role(relowner, 'usage') from pg_class where oid = $1::text::regclass`, table).
-		Scan(&owner)
+	err := e.pool.QueryRow(ctx, `select pg_has_role(relowner, 'usage') from pg_class
+		where oid = $1::text::regclass`, table).Scan(&owner)
 	if err == nil && owner {
 		_, err = e.pool.Exec(ctx, `vacuum (skip_locked, truncate off) `+table)
 	}
