@@ -129,8 +129,9 @@ func (c client) setStatus(t *testing.T, reward string, status rewards.Status, ex
 	}
 	if status == rewards.Executed { // by an order of an earlier version, with the same id
 		c.world.exec(t, `INSERT INTO orders (id, client_order_id, asset_id, symbol, notional, house, members_hash, state,
-			attempts, first_attempt_at, settled_at) SELECT id, ?3, asset_id, symbol, 1000000, 0, substr(fingerprint, 1, 32), 6,
-			1, 1, 1 FROM rewards WHERE app_id = ?1 AND id = ?2 ON CONFLICT (id) DO NOTHING`, c.app.ID[:], id[:], reward)
+			attempts, first_attempt_at, settled_at) SELECT id, ?3, asset_id, symbol, 1000000, 0, ?4, 6,
+			1, 1, 1 FROM rewards WHERE app_id = ?1 AND id = ?2 ON CONFLICT (id) DO NOTHING`, c.app.ID[:], id[:], reward,
+			make([]byte, 32))
 		c.world.exec(t, `INSERT INTO past_allocations (app_id, reward_id, order_id, amount, shares) SELECT app_id, id, id, amount, 0
 			FROM rewards WHERE app_id = ?1 AND id = ?2 ON CONFLICT (app_id, reward_id, order_id) DO NOTHING`, c.app.ID[:], id[:])
 	}

@@ -38,7 +38,7 @@ type pastMember struct {
 
 	position int64
 	cost     int64
-	last     int64 // place of its reward in the last booked order; 0: none
+	before   int64 // place of its reward in the order that was moved or booked before
 }
 
 // moveOrder moves one order. Only booked ones have no number.
@@ -51,14 +51,14 @@ func moveOrder(ctx context.Context, tx Tx, o rewards.Order) (err error) {
 	}
 	list, err := fetchAll(ctx, tx, func(row Row) (m pastMember, err error) {
 		err = row.Scan(&m.position, toID(&m.AppID), toID(&m.RewardID), (*int64)(&m.Amount), (*int64)(&m.Bought.Amount),
-			(*int64)(&m.Bought.Shares), &m.cost, toID(&m.UserID), &m.last)
+			(*int64)(&m.Bought.Shares), &m.cost, toID(&m.UserID), &m.before)
 		return m, err
 	}, `SELECT position, app_id, reward_id, amount, bought, shares, cost, user_id, reward_place FROM order_members
 		WHERE order_id = ?1 ORDER BY position`, o.ID[:])
 	if err != nil {
 		return err
 	}
-	var members, places, linked, lots, spans, past [][]any
+	var members, places, lots, spans, past [][]any
 	for i := range list {
 		m, place := &list[i], placeOf(o, i)
 		if m.position != int64(i) || i >= placesOfOrder {
@@ -68,11 +68,8 @@ func moveOrder(ctx context.Context, tx Tx, o rewards.Order) (err error) {
 		completes := int64(flag(m.cost > 0))
 		members = append(members, []any{
 			place, m.AppID[:], m.RewardID[:], int64(m.Amount), int64(m.Amount - m.Bought.Amount),
-			int64(m.Bought.Shares), completes, int64(0),
+			int64(m.Bought.Shares), completes, m.before,
 		})
-		if m.last > 0 {
-			linked = append(linked, []any{place, m.last})
-		}
 		places = append(places, []any{m.AppID[:], m.RewardID[:], place, int64(m.Bought.Shares)})
 		if m.Bought.Shares > 0 || m.cost > 0 {
 			lots = append(lots, []any{userHash(m.UserID), micros(o.SettledAt), place})
@@ -84,9 +81,6 @@ func moveOrder(ctx context.Context, tx Tx, o rewards.Order) (err error) {
 		past = append(past, []any{m.AppID[:], m.RewardID[:], o.ID[:]})
 	}
 	if err := moveRows(ctx, tx, o, members, places, past); err != nil {
-		return err
-	}
-	if err := link(ctx, tx, linked); err != nil {
 		return err
 	}
 	if err := addLots(ctx, tx, lots); err != nil {
@@ -102,9 +96,8 @@ func moveRows(ctx context.Context, tx Tx, o rewards.Order, members, places, past
 	if err := addMembers(ctx, tx, members); err != nil {
 		return err
 	}
-	err := execRowsLater(ctx, tx, `UPDATE rewards SET place = CASE place WHEN 0 THEN ?3 ELSE place END,
-		shares = shares + ?4 WHERE app_id = ?1 AND id = ?2`,
-		`UPDATE rewards r SET place = CASE r.place WHEN 0 THEN b.place ELSE r.place END, shares = r.shares + b.shares
+	err := execRowsLater(ctx, tx, `UPDATE rewards SET place = ?3, shares = shares + ?4 WHERE app_id = ?1 AND id = ?2`,
+		`UPDATE rewards r SET place = b.place, shares = r.shares + b.shares
 		FROM unnest(?1::bytea[], ?2::bytea[], ?3::bigint[], ?4::bigint[]) AS b (app_id, id, place, shares)
 		WHERE r.app_id = b.app_id AND r.id = b.id`, places)
 	if err != nil {
@@ -119,19 +112,4 @@ func moveRows(ctx context.Context, tx Tx, o rewards.Order, members, places, past
 	}
 	_, err = tx.Exec(ctx, `DELETE FROM past_members WHERE order_id = ?1`, o.ID[:])
 	return err
-}
-
-// link puts moved members into the chains of their rewards, right behind the last booked order. Each row has the
-// member's place and the reward's. The reward keeps its place: the last order's member may have its figures there.
-func link(ctx context.Context, tx Tx, rows [][]any) error {
-	err := execRowsLater(ctx, tx, `UPDATE members SET before = (SELECT m.before FROM members m WHERE m.place = ?2)
-		WHERE place = ?1`, `UPDATE members m SET before = last.before
-		FROM unnest(?1::bigint[], ?2::bigint[]) AS b (place, last) JOIN members last ON last.place = b.last
-		WHERE m.place = b.place`, rows)
-	if err != nil {
-		return err
-	}
-	return execRowsLater(ctx, tx, `UPDATE members SET before = ?1 WHERE place = ?2`,
-		`UPDATE members m SET before = b.place FROM unnest(?1::bigint[], ?2::bigint[]) AS b (place, last)
-		WHERE m.place = b.last`, rows)
 }

@@ -47,11 +47,15 @@ func sortArrivals(ctx context.Context, tx Tx, atLeast int64) error {
 // has removed as many since the last time. Otherwise the table grows for a minute, and whoever looks for what waits
 // walks over the entries of removed rows.
 func (s *Store) VacuumOpen(ctx context.Context, atLeast int64) error {
-	if s.vacuumer == nil || s.closed.Load() < atLeast {
+	closed := s.closed.Load()
+	if s.vacuumer == nil || closed < atLeast {
 		return nil
 	}
-	s.closed.Store(0)
-	return s.vacuumer.Vacuum(ctx, "open_rewards")
+	err := s.vacuumer.Vacuum(ctx, "open_rewards")
+	if err == nil {
+		s.closed.Add(-closed)
+	}
+	return err
 }
 
 // openOf selects of_id, the newest open rewards of the app ?1 that meet a condition. Each of its two

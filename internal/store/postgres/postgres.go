@@ -126,8 +126,8 @@ type setting struct{ name, value string }
 // A statement has one plan for all arguments. Planning it for each took longer than running it:
 // 137 µs of the server for a reward by its id instead of 55. Each query finds its rows by a key.
 // The planner may not read a whole table or index instead, as it likes to while tables are small.
-// Options.PlansFor bounds the life of a plan from such a time. Nor may it collect the places of one row before it
-// reads that, or remember the rows that a statement finds by their places: both cost more than they save.
+// Options.PlansFor bounds the life of a plan from such a time. Bitmap scans and memoize are off, because they cost more
+// than they save where each key finds one row, and each row is asked for once.
 func settings() []setting {
 	return []setting{
 		{"enable_seqscan", "off"},

@@ -12,7 +12,7 @@ import (
 	"stockrewards/internal/store"
 )
 
-// kept is a store of the version before members had places: four orders of six rewards.
+// kept is a store of the version before members had places: four orders of seven rewards.
 type kept struct {
 	exec   func(query string, args ...any)
 	app    rewards.AppID
@@ -116,8 +116,11 @@ func TestVersion22(t *testing.T, exec func(query string, args ...any), open func
 	k.reward(0, 5_000_000, 1_000_000, rewards.Executing, true)
 	k.reward(1, 6_000_000, 0, rewards.Executing, true)
 	k.reward(1, 7_000_000, 0, rewards.Recorded, false)
-	k.order(rewards.OrderSettled, share{0, 3_000_000, 3_000_000, 15_000_000, 3_000_000}, share{1, 10_000_000, 2_000_000, 10_000_000, 0})
-	k.order(rewards.OrderSettled, share{1, 8_000_000, 8_000_000, 40_000_000, 10_000_000}, share{3, 5_000_000, 1_000_000, 5_000_000, 0})
+	k.reward(0, 30_000, 30_000, rewards.Failed, false) // less than a billionth of a share
+	k.order(rewards.OrderSettled, share{0, 3_000_000, 3_000_000, 15_000_000, 3_000_000},
+		share{1, 10_000_000, 2_000_000, 10_000_000, 0}, share{6, 30_000, 10_000, 0, 0})
+	k.order(rewards.OrderSettled, share{1, 8_000_000, 8_000_000, 40_000_000, 10_000_000},
+		share{3, 5_000_000, 1_000_000, 5_000_000, 0}, share{6, 20_000, 20_000, 0, 0})
 	k.order(rewards.OrderRefused, share{reward: 2, carried: 4_000_000})
 	k.order(rewards.OrderOpen, share{reward: 3, carried: 4_000_000}, share{reward: 4, carried: 6_000_000})
 	exec(`INSERT INTO positions (asset_id, booked) VALUES (1, 70000000)`)
@@ -150,16 +153,17 @@ func (w *World) wantKept(t *testing.T, k *kept) {
 		{"1 of 5: 5000000", "0 of 4: 0"},
 		{"0 of 6: 0"},
 		nil,
+		{"0.01 of 0.03: 0", "0.02 of 0.02: 0"},
 	} {
 		wantEqual(t, fmt.Sprint("the orders of the reward ", i), want, bought(i))
 	}
 	wantEqual(t, "statuses", map[rewards.Status]int{
-		rewards.Recorded: 1, rewards.Executing: 2, rewards.Executed: 2, rewards.Failed: 1,
+		rewards.Recorded: 1, rewards.Executing: 2, rewards.Executed: 2, rewards.Failed: 2,
 	}, r.counts)
 	wantEqual(t, "shares", map[rewards.RewardID]money.Shares{
 		k.given[0].ID: 15_000_000, k.given[1].ID: 50_000_000, k.given[3].ID: 5_000_000,
 	}, r.shares)
-	wantEqual(t, "members", map[rewards.OrderID]int{k.orders[0]: 2, k.orders[1]: 2, k.orders[2]: 1, k.orders[3]: 2}, r.sizes)
+	wantEqual(t, "members", map[rewards.OrderID]int{k.orders[0]: 3, k.orders[1]: 3, k.orders[2]: 1, k.orders[3]: 2}, r.sizes)
 	wantEqual(t, "events", []string{"reward.executed: a executed", "reward.executed: b executed", "reward.failed: c failed"},
 		described(w.events(t, w.App, rewards.AllEvents, 2)))
 	var executed []string
@@ -192,13 +196,13 @@ func (w *World) moveKept(t *testing.T, k *kept) {
 	check(t, w.Settle(t, live[0], "filled", 50_000_000, dollar200))
 	want, events := w.readings(t), described(w.events(t, w.App, rewards.AllEvents, 2))
 	wantEqual(t, "statuses", map[rewards.Status]int{
-		rewards.Recorded: 1, rewards.Executing: 0, rewards.Executed: 4, rewards.Failed: 1,
+		rewards.Recorded: 1, rewards.Executing: 0, rewards.Executed: 4, rewards.Failed: 2,
 	}, want.counts)
 	for _, u := range k.users {
 		w.wantSums(t, u)
 	}
 	wantEqual(t, "the last events", []string{"reward.executed: d executed", "reward.executed: e executed"}, events[3:])
-	for i, left := range []int64{542, 324, 106, 6} {
+	for i, left := range []int64{762, 434, 106, 6} {
 		w.wantRows(t, fmt.Sprint("members, allocations and lots after ", i, " orders"), left, members)
 		wantEqual(t, fmt.Sprint("readings after ", i, " orders"), want, w.readings(t), cmp.AllowUnexported(readings{}))
 		wantEqual(t, fmt.Sprint("events after ", i, " orders"), events, described(w.events(t, w.App, rewards.AllEvents, 2)))
@@ -206,8 +210,8 @@ func (w *World) moveKept(t *testing.T, k *kept) {
 			t.Errorf("after %d orders: all moved: %t", i, done)
 		}
 	}
-	w.wantRows(t, "members", 7, `SELECT count(*) FROM order_rewards`)
-	w.wantRows(t, "allocations", 6, `SELECT count(*) FROM allocations`)
+	w.wantRows(t, "members", 9, `SELECT count(*) FROM order_rewards`)
+	w.wantRows(t, "allocations", 8, `SELECT count(*) FROM allocations`)
 	w.reopen(t)
 	wantEqual(t, "readings after a restart", want, w.readings(t), cmp.AllowUnexported(readings{}))
 }

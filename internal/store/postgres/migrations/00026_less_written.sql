@@ -1,9 +1,11 @@
 -- A member whose order bought all of a reward that was in no order before is not changed when the order is booked: rest,
 -- shares, completes and before stay NULL, which means 0 and takes no room, and the reward has these figures. Until the
--- reward has the member's place, nothing is bought. The fingerprint of a new reward takes 17 bytes instead of 33.
+-- reward is final, nothing is bought. The fingerprint of a new reward takes 17 bytes instead of 33.
 
 -- +goose Up
-UPDATE members SET rest = 0 WHERE rest = amount AND place / 1024 IN (SELECT number FROM orders WHERE state < 6);
+LOCK TABLE open_rewards, orders, rewards, members IN ACCESS EXCLUSIVE MODE; -- at once, as readers take several too
+UPDATE members m SET rest = 0 FROM orders o WHERE o.state < 6 AND o.number > 0
+    AND m.place >= o.number * 1024 AND m.place < o.number * 1024 + 1024 AND m.rest = m.amount;
 ALTER TABLE members ALTER rest DROP NOT NULL, ALTER shares DROP NOT NULL, ALTER completes DROP NOT NULL,
     ALTER before DROP NOT NULL;
 -- PostgreSQL reads the text of each CHECK again in each statement that stores rewards: a tenth of what it does for a batch,
@@ -27,9 +29,9 @@ CREATE VIEW member_figures AS SELECT place, amount, coalesce(rest, 0) AS rest, c
 
 -- Members with their rewards. rest, shares and completes are what the order did, wherever they are stored.
 CREATE OR REPLACE VIEW member_rewards AS SELECT m.place, m.amount,
-    CASE WHEN m.rest = 0 AND m.completes = 0 AND r.place <> m.place THEN m.amount ELSE m.rest END AS rest,
-    CASE WHEN m.rest = 0 AND m.completes = 0 AND r.place = m.place THEN r.shares ELSE m.shares END AS shares,
-    CASE WHEN m.rest = 0 AND r.place = m.place AND r.status = 3 THEN 1::smallint ELSE m.completes END AS completes,
+    CASE WHEN m.rest = 0 AND m.completes = 0 AND r.status = 1 THEN m.amount ELSE m.rest END AS rest,
+    CASE WHEN m.rest = 0 AND m.completes = 0 AND r.status = 3 THEN r.shares ELSE m.shares END AS shares,
+    CASE WHEN m.rest = 0 AND r.status = 3 THEN 1::smallint ELSE m.completes END AS completes,
     m.before, 0::bigint AS number, m.app_id, m.reward_id, r.user_id, r.amount AS reward_amount, r.status, r.booked,
     r.counted, r.place AS reward_place, r.shares AS reward_shares FROM member_figures m
     CROSS JOIN LATERAL (SELECT * FROM rewards r WHERE r.app_id = m.app_id AND r.id = m.reward_id LIMIT 1) AS r;
@@ -41,9 +43,9 @@ CREATE OR REPLACE VIEW readable.members AS SELECT t.place, t.place / 1024 AS ord
 -- What the audit reads: every member, also of an order or a reward that does not exist.
 CREATE OR REPLACE VIEW all_members AS
     SELECT coalesce(o.id, ''::bytea) AS order_id, m.place % 1024 AS position, m.app_id, m.reward_id, m.amount,
-        CASE WHEN m.rest = 0 AND m.completes = 0 AND r.place <> m.place THEN 0 ELSE m.amount - m.rest END AS bought,
-        CASE WHEN m.rest = 0 AND m.completes = 0 AND r.place = m.place THEN r.shares ELSE m.shares END AS shares,
-        CASE WHEN m.rest = 0 AND r.place = m.place AND r.status = 3 THEN 1::bigint ELSE m.completes END AS completes,
+        CASE WHEN m.rest = 0 AND m.completes = 0 AND r.status = 1 THEN 0 ELSE m.amount - m.rest END AS bought,
+        CASE WHEN m.rest = 0 AND m.completes = 0 AND r.status = 3 THEN r.shares ELSE m.shares END AS shares,
+        CASE WHEN m.rest = 0 AND r.status = 3 THEN 1::bigint ELSE m.completes END AS completes,
         m.before, m.place
         FROM member_figures m LEFT JOIN orders o ON o.number > 0 AND o.number = m.place / 1024
         LEFT JOIN rewards r ON r.app_id = m.app_id AND r.id = m.reward_id
