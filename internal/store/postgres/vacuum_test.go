@@ -91,7 +91,8 @@ func TestVacuumOfAnotherOwner(t *testing.T) {
 	open(t, address, postgres.Options{})
 	conn := connect(t, address)
 	_, err := conn.Exec(t.Context(), `CREATE ROLE reader_of_open LOGIN; GRANT USAGE ON SCHEMA public TO reader_of_open;
-		GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader_of_open`)
+		GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader_of_open;
+		ALTER ROLE reader_of_open SET log_min_messages = warning`)
 	check(t, err)
 	u, err := url.Parse(address)
 	check(t, err)
@@ -100,7 +101,7 @@ func TestVacuumOfAnotherOwner(t *testing.T) {
 	check(t, e.Vacuum(t.Context(), "open_rewards"))
 	log, err := os.ReadFile(filepath.Join(c.Folder, "server.log"))
 	check(t, err)
-	if strings.Contains(string(log), "permission denied to vacuum") {
+	if strings.Contains(string(log), "skipping") {
 		t.Error("the server was asked to vacuum")
 	}
 	if err := e.Vacuum(t.Context(), "no_such_table"); err == nil {
