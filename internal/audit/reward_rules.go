@@ -35,7 +35,7 @@ func rewardRules() []rule[*rewardView] {
 // hash of the user, the amount, and the strings with their lengths. Version 2 also hashes the app
 // and the key; only rewards from before the seals may have version 1. Version 3 is the start of version 2.
 func (a *auditor) fingerprint(v *reward) (found, expected string) {
-	const version1, version2, version3, lengths, room = 1, 2, 3, 4 * 4, 256
+	const version1, version2, version3, shortHash, lengths, room = 1, 2, 3, 16, 4 * 4, 256
 	canonical := jsontext.Value(v.metadata)
 	if v.metadata != "" {
 		err := canonical.Canonicalize(
@@ -44,7 +44,7 @@ func (a *auditor) fingerprint(v *reward) (found, expected string) {
 			return "metadata that is not a JSON object", "a JSON object"
 		}
 	}
-	request, first, size := make([]byte, 0, 2*value.IDBytes+8+lengths+room), byte(version3), value.IDBytes
+	request, first, size := make([]byte, 0, 2*value.IDBytes+8+lengths+room), byte(version3), shortHash
 	if strings.HasPrefix(v.fingerprint, string(rune(version1))) && a.beforeSeals(v.id) {
 		first, size = version1, sha256.Size
 	} else {

@@ -33,9 +33,8 @@ func NewFingerprint(r NewReward, canonicalMetadata string) Fingerprint {
 	b := make([]byte, 0, 128+len(r.IdempotencyKey)+len(r.Symbol)+len(r.Source)+len(canonicalMetadata))
 	b = append(b, r.AppID[:]...)
 	b = appendText(b, r.IdempotencyKey)
-	f := Fingerprint{fingerprintShort}
-	sum := sha256.Sum256(appendRequest(b, r, canonicalMetadata))
-	copy(f[1:], sum[:shortBytes])
+	f := fingerprint(fingerprintShort, appendRequest(b, r, canonicalMetadata))
+	clear(f[1+shortBytes:])
 	return f
 }
 

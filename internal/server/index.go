@@ -43,17 +43,3 @@ func (s *Server) upgradeIndex(ctx context.Context) error {
 	}
 	return err
 }
-
-// vacuumOpen frees the space of what is not open any more, over PostgreSQL. A step of the fulfillment must not wait
-// for it. While a long reader keeps the removed rows, a vacuum frees nothing and takes longer each time, so they become
-// rarer.
-func (s *Server) vacuumOpen(ctx context.Context) {
-	const every, rest, atLeast = 3 * time.Second, 20, 20_000
-	for ctx.Err() == nil {
-		began := time.Now()
-		if err := s.Store.VacuumOpen(ctx, atLeast); err != nil && ctx.Err() == nil {
-			s.log.WarnContext(ctx, "cannot vacuum open_rewards", slog.Any("error", err))
-		}
-		sleep(ctx, max(every, rest*time.Since(began)))
-	}
-}

@@ -47,13 +47,13 @@ func sortArrivals(ctx context.Context, tx Tx, atLeast int64) error {
 // has removed as many since the last time. Otherwise the table grows for a minute, and whoever looks for what waits
 // walks over the entries of removed rows.
 func (s *Store) VacuumOpen(ctx context.Context, atLeast int64) error {
-	closed := s.closed.Load()
-	if s.vacuumer == nil || closed < atLeast {
+	booked := s.bookedSinceVacuum.Load()
+	if s.vacuumer == nil || booked < atLeast {
 		return nil
 	}
 	err := s.vacuumer.Vacuum(ctx, "open_rewards")
 	if err == nil {
-		s.closed.Add(-closed)
+		s.bookedSinceVacuum.Add(-booked)
 	}
 	return err
 }

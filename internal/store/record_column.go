@@ -48,22 +48,22 @@ const (
 const (
 	// storeColumns follows WITH. It fails when a key is used: not to look for the keys before costs a
 	// tenth less.
-	storeColumns  = intoRewards + userRows + ofUsers + openStored
-	storeUnsealed = intoRewards + userRows + notSealed + ofUsers + openStored
+	storeColumns   = intoRewards + userRows + ofUsers + openStored
+	storeNotSealed = intoRewards + userRows + notSealed + ofUsers + openStored
 	// insertColumns passes over the requests whose key is used.
-	insertColumns  = `WITH ` + intoRewards + userRows + ofUsers + passOver
-	insertUnsealed = `WITH ` + intoRewards + userRows + notSealed + ofUsers + passOver
-	passOver       = ` ON CONFLICT (reward_key(segment, app_id, idempotency_key)) DO NOTHING` + openStored +
+	insertColumns   = `WITH ` + intoRewards + userRows + ofUsers + passOver
+	insertNotSealed = `WITH ` + intoRewards + userRows + notSealed + ofUsers + passOver
+	passOver        = ` ON CONFLICT (reward_key(segment, app_id, idempotency_key)) DO NOTHING` + openStored +
 		` SELECT id FROM stored`
 )
 
-// storing returns one of two statements that store requests, the second when a sealed segment may have a key, and its
-// arguments.
-func (b byColumn) storing(requests []int, plain, unsealed string) (statement string, args []any) {
+// storing returns one of two statements that store requests, and its arguments. The second looks into the sealed
+// segments that may have a key.
+func (b byColumn) storing(requests []int, plain, looking string) (statement string, args []any) {
 	if len(b.suspects(requests)) == 0 {
 		return plain, b.columns(requests)
 	}
-	return unsealed, append(b.columns(requests), b.places(requests, nil)...)
+	return looking, append(b.columns(requests), b.places(requests, nil)...)
 }
 
 // columns are the arguments of the statements that store requests, without those of notSealed.
@@ -96,7 +96,7 @@ func (b byColumn) commitAll(ctx context.Context) (bool, error) {
 	if len(all) < len(b.batch) {
 		return false, nil
 	}
-	statement, args := b.storing(all, storeColumns, storeUnsealed)
+	statement, args := b.storing(all, storeColumns, storeNotSealed)
 	committed, err := commitAll(ctx, b.tx, len(all), statement, args...)
 	if committed {
 		for _, i := range all {
@@ -151,7 +151,7 @@ func (b byColumn) insert(ctx context.Context, requests []int, stored func(int)) 
 	if err != nil || len(requests) == 0 {
 		return err
 	}
-	statement, args := b.storing(requests, insertColumns, insertUnsealed)
+	statement, args := b.storing(requests, insertColumns, insertNotSealed)
 	place := make(map[rewards.RewardID]int, len(requests))
 	for _, i := range requests {
 		place[b.ids[i]] = i
@@ -166,12 +166,12 @@ func (b byColumn) insert(ctx context.Context, requests []int, stored func(int)) 
 
 func (b byColumn) insertNew(ctx context.Context, requests []int) error {
 	if b.assetsUsed() { // it comes last
-		statement, args := b.storing(requests, storeColumns, storeUnsealed)
+		statement, args := b.storing(requests, storeColumns, storeNotSealed)
 		if committed, err := commitAll(ctx, b.tx, len(requests), statement, args...); err != nil || committed {
 			return err
 		}
 	}
-	statement, args := b.storing(requests, insertColumns, insertUnsealed)
+	statement, args := b.storing(requests, insertColumns, insertNotSealed)
 	n, err := b.tx.Exec(ctx, statement, args...)
 	if err == nil && n != int64(len(requests)) {
 		err = errNotStored

@@ -35,7 +35,8 @@ type Store struct {
 
 	segments *columnSegments // over PostgreSQL
 	vacuumer Vacuumer        // over PostgreSQL
-	closed   atomic.Int64    // rewards that this process booked since the last Vacuum
+
+	bookedSinceVacuum atomic.Int64 // members of orders, by this process
 
 	budgets budgetCache
 

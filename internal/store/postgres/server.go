@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // oldestServer is the oldest version that this engine is tested with.
@@ -27,46 +25,6 @@ func (e *Engine) checkServer(ctx context.Context) error {
 		return errors.New("postgres: fsync is off: a power failure would lose what was acknowledged; turn it on")
 	case encoding != "UTF8":
 		return fmt.Errorf("postgres: the database has the encoding %s; UTF8 is required", encoding)
-	}
-	return nil
-}
-
-// Vacuum frees the space of a table's removed rows, and of their entries in indexes, for new ones. PostgreSQL does
-// that by itself once a minute at most. It does nothing when the role does not own the table, or while another
-// process vacuums it.
-func (e *Engine) Vacuum(ctx context.Context, table string) error {
-	conn, err := e.pool.Acquire(ctx)
-	if err != nil {
-		return classify(errors.Join(errBroken, err))
-	}
-	defer conn.Release()
-	if err := e.vacuum(ctx, conn, table); err != nil {
-		abandon(conn)
-		return classify(errors.Join(errBroken, err))
-	}
-	return nil
-}
-
-// vacuumTimeout is how long a vacuum may take. A shorter one than of the indexes would free nothing.
-const vacuumTimeout = 10 * time.Minute
-
-func (e *Engine) vacuum(ctx context.Context, conn *pgxpool.Conn, table string) error {
-	var owner bool
-	err := conn.QueryRow(ctx, `select pg_has_role(relowner, 'usage') from pg_class
-		where oid = $1::text::regclass`, table).Scan(&owner)
-	if err != nil || !owner {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, vacuumTimeout)
-	defer cancel()
-	statements := []string{`vacuum (skip_locked, truncate off) ` + table}
-	if !e.options.Pooled { // there a connection has no time limit
-		statements = []string{"set statement_timeout = 0", statements[0], "reset statement_timeout"}
-	}
-	for _, statement := range statements {
-		if _, err := conn.Exec(ctx, statement); err != nil {
-			return err
-		}
 	}
 	return nil
 }

@@ -10,26 +10,15 @@ UPDATE sqlite_schema SET sql = replace(sql, 'length(fingerprint) = 33', 'length(
     WHERE type = 'table' AND name = 'rewards';
 PRAGMA writable_schema = RESET; -- and read the changed text
 
--- Members with their rewards. rest, shares and completes are what the order did, wherever they are stored.
+-- Members with their rewards. rest, shares and completes are what the order did, wherever they are stored. shares has a
+-- type, as order_members needs.
 DROP VIEW member_rewards;
 CREATE VIEW member_rewards AS SELECT m.place, m.amount,
     CASE WHEN m.rest = 0 AND m.completes = 0 AND r.status = 1 THEN m.amount ELSE m.rest END AS rest,
-    CASE WHEN m.rest = 0 AND m.completes = 0 AND r.status = 3 THEN r.shares ELSE m.shares END AS shares,
+    CAST(CASE WHEN m.rest = 0 AND m.completes = 0 AND r.status = 3 THEN r.shares ELSE m.shares END AS INTEGER) AS shares,
     CASE WHEN m.rest = 0 AND r.status = 3 THEN 1 ELSE m.completes END AS completes,
     m.before, m.reward AS number, r.app_id, r.id AS reward_id, r.user_id, r.amount AS reward_amount, r.status, r.booked,
     r.counted, r.place AS reward_place, r.shares AS reward_shares FROM members m CROSS JOIN rewards r WHERE r.rowid = m.reward;
-DROP VIEW order_members;
-CREATE VIEW order_members AS -- both parts have columns of one type, so that SQLite merges them in the order of a query
-    SELECT o.id AS order_id, CAST(m.place - o.number * 1024 AS INTEGER) AS position, m.app_id, m.reward_id, m.amount,
-        CAST(m.amount - m.rest AS INTEGER) AS bought, CAST(m.shares AS INTEGER) AS shares,
-        CAST(m.completes * m.reward_amount AS INTEGER) AS cost, m.place, m.user_id, m.status, m.reward_place
-        FROM orders o CROSS JOIN member_rewards m
-        WHERE m.place >= o.number * 1024 AND m.place < o.number * 1024 + 1024
-    UNION ALL SELECT m.order_id, m.position, m.app_id, m.reward_id, m.amount, CAST(coalesce(a.amount, 0) AS INTEGER),
-        CAST(coalesce(a.shares, 0) AS INTEGER), CAST(coalesce(a.cost, 0) AS INTEGER), CAST(0 AS INTEGER), r.user_id,
-        r.status, r.place FROM past_members m CROSS JOIN rewards r LEFT JOIN past_allocations a
-        ON a.app_id = m.app_id AND a.reward_id = m.reward_id AND a.order_id = m.order_id
-        WHERE r.app_id = m.app_id AND r.id = m.reward_id;
 
 -- What the audit reads: every member, also of an order or a reward that does not exist.
 DROP VIEW all_members;
