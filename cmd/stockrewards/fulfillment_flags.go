@@ -21,12 +21,9 @@ type fulfillmentFlags struct {
 }
 
 func (f fulfillmentFlags) config(broker string) (fulfillment.Config, error) {
-	// Without a rate limit, small orders keep transactions short: clients' requests wait
-	// for them.
-	const paperMembers = 250
 	c := fulfillment.Config{
 		Brakes: rewards.Brakes{
-			MaxMembers: paperMembers, DailyLimit: server.NoLimit, HouseDailyLimit: server.NoLimit,
+			MaxMembers: rewards.MaxMembers, DailyLimit: server.NoLimit, HouseDailyLimit: server.NoLimit,
 			UseHouse: f.UseHouseShares,
 		},
 		ReviewActions: f.CorporateActions == "review",
@@ -34,7 +31,6 @@ func (f fulfillmentFlags) config(broker string) (fulfillment.Config, error) {
 	}
 	if broker == server.BrokerAlpaca {
 		c.SmallPoolWait, c.HouseDailyLimit, c.PollEvery = time.Hour, 100*money.Dollar, time.Second
-		c.MaxMembers = rewards.MaxMembers
 	}
 	if f.SmallPoolWait != nil {
 		c.SmallPoolWait = *f.SmallPoolWait

@@ -19,7 +19,8 @@ type Engine interface {
 	// connection is lost before f read anything. When ctx ends, it interrupts the running
 	// statement and fails with rewards.CodeUnavailable.
 	Read(ctx context.Context, f func(context.Context, Tx) error) error
-	// Write runs f in an exclusive transaction and commits it durably when f returns nil. ctx
+	// Write runs f in an exclusive transaction and commits it when f returns nil. The commit is in effect when Write
+	// returns, but durable only when a later Durable or Read has returned: nobody may learn of it before. ctx
 	// bounds only the wait for the start of the transaction; once begun, it is completed. f may
 	// be retried after others wrote; reset any captured results at its start. Write fails with
 	// rewards.CodeUnavailable when the database cannot be written or when the outcome of the
@@ -29,15 +30,14 @@ type Engine interface {
 	Write(ctx context.Context, f func(context.Context, Tx) error) error
 	// WriteForClients is Write for client requests. It excludes other WriteForClients calls, but
 	// may run at the same time as a Write. It fails with ErrUnknownOutcome when the outcome of
-	// the commit is unknown and the process can go on. Its commit is in effect when it returns, but
-	// durable only when a later Durable has returned: nobody may learn of it before.
+	// the commit is unknown and the process can go on.
 	WriteForClients(ctx context.Context, f func(context.Context, Tx) error) error
-	// Durable waits until every commit that is in effect is durable, or until ctx ends. When it fails,
-	// with rewards.CodeUnavailable, the outcome of those that were not is unknown.
-	Durable(ctx context.Context) error
 	// WriteBooks is Write for client requests that change what Write changes too: it excludes Write
 	// calls, but need not exclude WriteForClients calls. It fails as WriteForClients does.
 	WriteBooks(ctx context.Context, f func(context.Context, Tx) error) error
+	// Durable waits until every commit that is in effect is durable, or until ctx ends. Commits become durable in
+	// their order. When it fails, with rewards.CodeUnavailable, the outcome of those that were not is unknown.
+	Durable(ctx context.Context) error
 	// Backup writes a consistent copy of everything committed to a new file. An engine that has
 	// its own backup tools fails and names them.
 	Backup(ctx context.Context, path string) error

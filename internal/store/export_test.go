@@ -33,8 +33,8 @@ func (c *Generations) Weight() (sum int) {
 func (s *Store) Planned(members int) { s.engine.pacer.planned(members) }
 
 // MemberLimit is the limit of orders after writes for clients of that many requests, and then after some bookings of
-// 200 members that took a time for each.
-func MemberLimit(requests, bookings int, each time.Duration) int {
+// 200 members that took a time for each. steady: the clients are known not to wait.
+func MemberLimit(requests, bookings int, each time.Duration, steady bool) int {
 	const members = 200
 	p := newPacer(nil)
 	for range 4 * recentWrites {
@@ -43,5 +43,33 @@ func MemberLimit(requests, bookings int, each time.Duration) int {
 	for range bookings {
 		p.booked(members, members*each)
 	}
+	p.trial.known, p.trial.same, p.trial.full = steady, steady, steady
 	return p.memberLimit()
+}
+
+// FullShare is the share of a minute in which a trial lets others write in full, beside clients who send at their own
+// rate. In full spans the disk pauses every so often for a time, and then the clients catch up.
+func FullShare(every, pause time.Duration) float64 {
+	const step, others, rate, most = time.Millisecond, 5, 10, 12
+	var t trial
+	var waiting int
+	var full time.Duration
+	now, end := time.Unix(0, 0), time.Unix(60, 0)
+	for next := now; now.Before(end); now = now.Add(step) {
+		waiting += rate
+		if t.full {
+			full += step
+			t.othersWrote(now, step*others/10, true)
+			if now.Sub(next) >= every+pause {
+				next = now
+			}
+		}
+		if now.Sub(next) < pause {
+			continue
+		}
+		n := min(waiting, most)
+		waiting -= n
+		t.recorded(now, n)
+	}
+	return full.Seconds() / end.Sub(time.Unix(0, 0)).Seconds()
 }

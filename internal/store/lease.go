@@ -60,7 +60,17 @@ func (s *Store) DropLease(ctx context.Context, l rewards.Lease) error {
 
 // writeFenced writes for the leader. It fails with ErrLostLease when another process leads.
 func (s *Store) writeFenced(ctx context.Context, l rewards.Lease, f func(context.Context, Tx) error) error {
-	return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+	return s.engine.Write(ctx, fenced(l, f))
+}
+
+// writeFencedAhead is writeFenced for what can be done again after a power failure: see watched.WriteAhead.
+func (s *Store) writeFencedAhead(ctx context.Context, l rewards.Lease, f func(context.Context, Tx) error) error {
+	return s.engine.WriteAhead(ctx, fenced(l, f))
+}
+
+// fenced returns f behind a look whether l is still the lease.
+func fenced(l rewards.Lease, f func(context.Context, Tx) error) func(context.Context, Tx) error {
+	return func(ctx context.Context, tx Tx) error {
 		var epoch int64
 		if _, err := fetchValues(ctx, tx, []any{&epoch}, `SELECT epoch FROM lease WHERE "only" = 1`); err != nil {
 			return err
@@ -69,5 +79,5 @@ func (s *Store) writeFenced(ctx context.Context, l rewards.Lease, f func(context
 			return rewards.ErrLostLease
 		}
 		return f(ctx, tx)
-	})
+	}
 }

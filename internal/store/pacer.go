@@ -9,26 +9,28 @@ import (
 )
 
 // Client writes come first. While clients write, every other writer pauses after each write: for a crowd
-// sixteen times as long as the write took, otherwise eight times. So fulfillment hardly delays recording. When
-// fulfillment is behind, and clients record as much while it writes more, it pauses a quarter as long as it
+// 24 times as long as the write took without its sync, otherwise eleven times. So fulfillment hardly delays recording.
+// When fulfillment is behind, and clients record as much while it writes more, it pauses a tenth as long as it
 // wrote: see trial. Small orders cost much for each reward, so it is not hurried otherwise. Without load it does
 // not pause.
 const (
 	crowd       = 9                    // requests in a client write with which a pause is as long as the last write
 	behind      = 100                  // members of an order from which on fulfillment is behind
-	leastPause  = 800                  // the shortest pause, in percent of that write
-	fullPause   = 25                   // the pause while fulfillment is behind and writes in full, likewise
-	mostPause   = 1600                 // the longest pause, likewise
+	leastPause  = 1100                 // the shortest pause, in percent of that write
+	triedPause  = 25                   // the pause in a trial while fulfillment is behind, likewise
+	steadyPause = 10                   // the same when the trial has shown that clients record as much
+	mostPause   = 2400                 // the longest pause, likewise
 	maxPause    = time.Second          // so that a lease is renewed even when a write was slow
 	clientsIdle = 5 * time.Millisecond // after this long without a client write nobody pauses
 )
 
-// While a crowd of clients waits for the writer, an order has as many members as are booked in crowdedWrite. In a
-// large store a member takes several times as long as in a small one: nearly every one changes separate pages.
+// Beside a crowd an order has as many members as are booked in crowdedWrite, and at most mostCrowded if the crowd waits
+// for the writer. In a large store a member takes several times as long as in a small one: nearly every one changes
+// separate pages.
 const (
 	crowdedWrite  = 9 * time.Millisecond // a commit over SQLite takes a third more
 	leastCrowded  = 100                  // members: smaller orders cost much for each
-	mostCrowded   = 400                  // likewise: the crowd also waits for the other writes of an order
+	mostCrowded   = 250                  // likewise: the crowd also waits for the other writes of an order
 	fewestCounted = 50                   // of a booking that shows how long a member takes
 )
 
@@ -79,7 +81,10 @@ func (p *pacer) rest(now time.Time) time.Duration {
 func (p *pacer) pause() time.Duration {
 	percent := min(max(p.crowdedness(), leastPause), mostPause)
 	if p.behind && p.trial.full {
-		percent = fullPause
+		percent = triedPause
+		if p.trial.steady() {
+			percent = steadyPause
+		}
 	}
 	return min(p.held*time.Duration(percent)/100, maxPause)
 }
@@ -133,7 +138,11 @@ func (p *pacer) memberLimit() int {
 	if p.perMember == 0 {
 		return mostCrowded
 	}
-	return min(max(int(crowdedWrite/p.perMember), leastCrowded), mostCrowded)
+	most := mostCrowded
+	if p.trial.steady() {
+		most = rewards.MaxMembers
+	}
+	return min(max(int(crowdedWrite/p.perMember), leastCrowded), most)
 }
 
 // booked notes how long a transaction took to book a number of members, without its commit and the disk's sync.

@@ -84,11 +84,10 @@ func (l load) send(ctx context.Context, t *testing.T, s *store.Store) {
 	}
 }
 
-// othersShare is the share of ten seconds that other writers use beside loads, one after the other, when each of
-// their writes takes that long and the last order had that many members.
-func othersShare(t *testing.T, loads []load, took time.Duration, planned int) float64 {
+// othersShare is the share of ten seconds that other writers use beside loads, one after the other, when the last
+// order had that many members.
+func othersShare(t *testing.T, e *slow, loads []load, planned int) float64 {
 	t.Helper()
-	e := newSlow(took)
 	s, err := store.New(t.Context(), e, time.Now, zeros{})
 	if err != nil {
 		t.Fatal(err)
@@ -145,19 +144,19 @@ func TestOthersPauseWhileClientsWrite(t *testing.T) {
 		"one request":                          {[]load{one}, brief, 10, 0.08, 0.15},
 		"one request, and behind":              {[]load{one}, brief, 1000, 0.08, 0.17},
 		"a steady stream":                      {[]load{stream}, brief, 10, 0.08, 0.15},
-		"a steady stream, and behind":          {[]load{stream}, brief, 1000, 0.7, 0.85},
-		"a steady stream, behind, long writes": {[]load{stream}, long, 1000, 0.6, 0.9},
-		"a steady torrent, and behind":         {[]load{torrent}, brief, 1000, 0.7, 0.85},
-		"a crowd after a stream":               {[]load{stream, crowd}, brief, 1000, 0.05, 0.11},
+		"a steady stream, and behind":          {[]load{stream}, brief, 1000, 0.8, 0.95},
+		"a steady stream, behind, long writes": {[]load{stream}, long, 1000, 0.7, 0.95},
+		"a steady torrent, and behind":         {[]load{torrent}, brief, 1000, 0.8, 0.95},
+		"a crowd after a stream":               {[]load{stream, crowd}, brief, 1000, 0.03, 0.11},
 		"a crowd after a stream, long writes":  {[]load{stream, crowd}, long, 1000, 0.05, 0.2},
-		"a stream after a crowd":               {[]load{crowd, stream}, brief, 1000, 0.7, 0.85},
-		"a stream after a crowd, long writes":  {[]load{crowd, stream}, long, 1000, 0.6, 0.9},
+		"a stream after a crowd":               {[]load{crowd, stream}, brief, 1000, 0.8, 0.95},
+		"a stream after a crowd, long writes":  {[]load{crowd, stream}, long, 1000, 0.7, 0.95},
 		"no clients":                           {[]load{{}}, brief, 10, 0.95, 1.02}, // the last write ends later
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				share := othersShare(t, c.loads, c.took, c.planned)
+				share := othersShare(t, newSlow(c.took), c.loads, c.planned)
 				if share < c.least || share > c.most {
 					t.Errorf("others write in %.2f of the time, want %.2f to %.2f", share, c.least, c.most)
 				}
@@ -166,22 +165,40 @@ func TestOthersPauseWhileClientsWrite(t *testing.T) {
 	}
 }
 
-// An order for a crowd has as many members as are booked in 9 milliseconds, from 100 to 400.
+// The disk pauses when others write in full, and then a steady stream catches up. That is no reason to hold them back.
+func TestPausesOfTheDiskHoldNobodyBack(t *testing.T) {
+	t.Parallel()
+	const ms = time.Millisecond
+	for _, every := range []time.Duration{200 * ms, time.Second, 1700 * ms} {
+		for _, pause := range []time.Duration{35 * ms, 50 * ms, 120 * ms, 200 * ms} {
+			if share := store.FullShare(every, pause); share < 0.85 {
+				t.Errorf("pauses of %s every %s: others write in full in %.2f of the time", pause, every, share)
+			}
+		}
+	}
+}
+
+// An order for a crowd has as many members as are booked in 9 milliseconds, from 100 to 250, or to 1,000 when the
+// clients do not wait for it.
 func TestAnOrderForACrowdIsBookedBriefly(t *testing.T) {
 	t.Parallel()
 	const crowd, one, many = 64, 1, 50
 	for name, c := range map[string]struct {
 		requests, bookings int
 		each               time.Duration
+		steady             bool
 		want               int
 	}{
-		"before a booking":          {crowd, 0, 0, 400},
-		"a small store":             {crowd, 1, 20 * time.Microsecond, 400},
-		"a large store":             {crowd, 1, 60 * time.Microsecond, 150},
-		"a slow disk":               {crowd, 1, time.Millisecond, 100},
-		"a large store, and nobody": {one, many, 80 * time.Microsecond, rewards.MaxMembers},
+		"before a booking":             {crowd, 0, 0, false, 250},
+		"before a booking, steady":     {crowd, 0, 0, true, 250},
+		"a small store":                {crowd, 1, 20 * time.Microsecond, false, 250},
+		"a small store, steady":        {crowd, 1, 20 * time.Microsecond, true, 450},
+		"a small store, steady, quick": {crowd, 1, 5 * time.Microsecond, true, rewards.MaxMembers},
+		"a large store":                {crowd, 1, 60 * time.Microsecond, false, 150},
+		"a slow disk":                  {crowd, 1, time.Millisecond, true, 100},
+		"a large store, and nobody":    {one, many, 80 * time.Microsecond, false, rewards.MaxMembers},
 	} {
-		if got := store.MemberLimit(c.requests, c.bookings, c.each); got != c.want {
+		if got := store.MemberLimit(c.requests, c.bookings, c.each, c.steady); got != c.want {
 			t.Errorf("%s: %d members, want %d", name, got, c.want)
 		}
 	}

@@ -16,7 +16,7 @@ func (s *Store) PlanOrder(ctx context.Context, l rewards.Lease, r rewards.PlanRe
 ) {
 	r.MaxMembers = min(r.MemberLimit(), s.engine.pacer.memberLimit())
 	var plan rewards.Plan
-	err = s.writeFenced(ctx, l, func(ctx context.Context, tx Tx) error {
+	err = s.writeFencedAhead(ctx, l, func(ctx context.Context, tx Tx) error {
 		o, hold, plan = rewards.Order{}, rewards.NoHold, rewards.Plan{}
 		// The asset's price, hold or symbol may have changed since the worker read the pools.
 		asset, err := oneAsset(ctx, tx, `SELECT `+assetColumns+` FROM assets WHERE id = ?1`, int64(r.Asset.ID))
@@ -139,10 +139,13 @@ func (s *Store) insertOrder(
 }
 
 // BeginAttempt counts an attempt before the order is sent, so that after a crash its outcome
-// counts as unknown. It fails with ErrStale and ErrLostLease.
+// counts as unknown. The attempt, and all that was written before it, is durable when BeginAttempt returns. It fails
+// with ErrStale and ErrLostLease.
 func (s *Store) BeginAttempt(
 	ctx context.Context, l rewards.Lease, o rewards.Order, next, deadline time.Time,
 ) (rewards.Order, error) {
 	begun := o.Attempt(s.now(), next, deadline)
-	return begun, s.SaveOrder(ctx, l, o.State, begun)
+	return begun, s.writeFenced(ctx, l, func(ctx context.Context, tx Tx) error {
+		return updateOrder(ctx, tx, o.State, begun)
+	})
 }

@@ -6,11 +6,13 @@ import "time"
 // after an answer do: the others give way to them. Clients who send at their own rate do not, as long as the
 // service keeps up with both: then fulfillment is not held back. It compares spans of time with few writes of
 // others to their neighbors in full. They come in turn until it is known what clients do. From then on one of the
-// other kind comes now and then; if it contradicts what is known, they come in turn again.
+// other kind comes now and then; if it contradicts what is known, they come in turn again. That may be a pause of the
+// disk, after which clients who send at their own rate catch up: so most pairs of neighbors decide, not their sums.
 type trial struct {
 	full bool // in this span others write in full
 
-	began    time.Time     // the span
+	began    time.Time     // the span, or its count
+	settled  bool          // what is recorded counts
 	requests int64         // recorded in it
 	held     time.Duration // of the writes of others in it, while fulfillment was behind
 	longest  time.Duration // of their last writes: a span is several times as long
@@ -18,21 +20,25 @@ type trial struct {
 	last      span // the span before, if it counts
 	few, many span // the sums of neighbors until it is known: with few writes of others, and in full
 	pairs     int  // of such neighbors
+	alike     int  // of these, the ones in which clients recorded as much
 	known     bool // what clients do
 	same      bool // they record as much while others write in full
+	lost      bool // they no longer do, which no later span has confirmed
 	usual     int  // spans since the last one of the other kind
 }
 
 const (
-	trialSpan     = 150 * time.Millisecond // the shortest span
+	trialSpan     = 120 * time.Millisecond // the shortest span that is counted
+	trialSettling = 60 * time.Millisecond  // before it, because clients may be late from the span before
 	trialWrites   = 4                      // times of the longest write that a span takes at least
 	trialSteady   = 32                     // spans of which one has few writes, if clients record as much in full ones
 	trialWaiting  = 96                     // spans of which one is full, if clients record less in full ones
-	trialPairs    = 5                      // compared at once; a single span may have a pause of the disk
+	trialLost     = 8                      // the same after they recorded as much, until one span confirms it
+	trialPairs    = 7                      // of which most decide: a pause of the disk changes up to three
 	trialClear    = 2                      // pairs that suffice when clients record less than half as much
 	trialRequests = 2000                   // compared at once, in the spans of both kinds together
 	trialEnough   = 100                    // requests in two neighbors that say something about what clients do
-	trialHeld     = 30                     // percent of a full span that others must write, for it to count
+	trialHeld     = 20                     // percent of a full span that others must write, for it to count
 	trialSame     = 90                     // percent of the rate that count as the same
 	trialDoubt    = 75                     // percent of the rate in one span with which they may be the same no more
 	trialFor      = 3 * time.Second        // the longest span; after a longer one it is forgotten what clients did
@@ -53,15 +59,22 @@ func (s *span) add(other span) {
 // rate returns the requests in a million seconds.
 func (s *span) rate() int64 { return s.requests * int64(time.Second) / s.took.Milliseconds() }
 
+// steady reports whether clients are known to record as much while others write in full, as they do now.
+func (t *trial) steady() bool { return t.known && t.same && t.full }
+
 // recorded notes requests of clients that are recorded.
 func (t *trial) recorded(now time.Time, requests int) {
 	t.requests += int64(requests)
 	took, least := now.Sub(t.began), max(trialSpan, trialWrites*t.longest)
 	switch {
-	case took < min(least, trialFor/2):
-		return
 	case took > trialFor:
 		*t = trial{}
+	case !t.settled && took < max(trialSettling, t.longest):
+		return
+	case !t.settled:
+		t.settled = true
+	case took < min(least, trialFor/2):
+		return
 	default:
 		ended := span{full: t.full, requests: t.requests, took: took}
 		if paused := took >= 2*least; paused || t.full && 100*t.held < trialHeld*took {
@@ -70,7 +83,7 @@ func (t *trial) recorded(now time.Time, requests int) {
 		t.compare(ended)
 		t.next()
 	}
-	t.began, t.requests, t.held, t.longest = now, 0, 0, t.longest/2
+	t.began, t.requests, t.held = now, 0, 0
 }
 
 // othersWrote notes a write of others that has just ended.
@@ -93,23 +106,24 @@ func (t *trial) compare(s span) {
 		few, many = before, s
 	}
 	if t.known {
-		if t.doubts(few, many) {
-			t.known, t.few, t.many, t.pairs = false, few, many, 1
-		}
+		t.known, t.lost = !t.doubts(few, many), false
 		return
 	}
 	t.few.add(few)
 	t.many.add(many)
 	t.pairs++
-	pairs, usual, full := trialPairs, t.few.rate(), t.many.rate()
-	if 2*full < usual {
+	if 100*many.rate() >= trialSame*few.rate() {
+		t.alike++
+	}
+	pairs := trialPairs
+	if 2*t.many.rate() < t.few.rate() {
 		pairs = trialClear
 	}
 	if t.pairs < pairs || t.few.requests+t.many.requests < trialRequests {
 		return
 	}
-	t.known, t.same = true, 100*full >= trialSame*usual
-	t.few, t.many, t.pairs = span{}, span{}, 0
+	t.known, t.lost, t.same = true, t.same, 2*t.alike > t.pairs
+	t.few, t.many, t.pairs, t.alike = span{}, span{}, 0, 0
 }
 
 // doubts reports whether two neighbors contradict what is known, so that it is found out again.
@@ -125,6 +139,7 @@ func (t *trial) doubts(few, many span) bool {
 
 // next chooses the kind of the next span.
 func (t *trial) next() {
+	t.settled, t.longest = false, t.longest/2
 	t.usual++
 	switch {
 	case !t.known:
@@ -138,8 +153,12 @@ func (t *trial) next() {
 
 // every is the number of spans of which one is of the other kind.
 func (t *trial) every() int {
-	if t.same {
+	switch {
+	case t.same:
 		return trialSteady
+	case t.lost:
+		return trialLost
+	default:
+		return trialWaiting
 	}
-	return trialWaiting
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,8 +25,14 @@ type watched struct {
 	failure error     // of the last write; nil when it was committed
 }
 
-// Write implements Engine.
+// Write is the engine's Write, and waits until its commit and what it may have seen are durable.
 func (e *watched) Write(ctx context.Context, f func(context.Context, Tx) error) error {
+	return e.durably(ctx, e.WriteAhead(ctx, f))
+}
+
+// WriteAhead is the engine's Write. When a power failure undoes its commit, what follows from it must be undone
+// too, or be done again: no client may have learned of it, and nothing may have been sent to the broker.
+func (e *watched) WriteAhead(ctx context.Context, f func(context.Context, Tx) error) error {
 	if err := e.pacer.wait(ctx); err != nil {
 		return rewards.Unavailable("the database is busy", err)
 	}
@@ -49,13 +56,21 @@ func (e *watched) WriteForClients(ctx context.Context, f func(context.Context, T
 	return e.watch(err)
 }
 
-// WriteBooks implements Engine.
+// WriteBooks is the engine's WriteBooks, and waits as Write does.
 func (e *watched) WriteBooks(ctx context.Context, f func(context.Context, Tx) error) error {
 	e.waiting.Add(1)
 	defer e.waiting.Add(-1)
 	err := e.Engine.WriteBooks(ctx, f)
 	e.pacer.clientsWrote()
-	return e.watch(err)
+	return e.durably(ctx, e.watch(err))
+}
+
+// durably waits until what a transaction committed or may have seen is durable. err is the transaction's.
+func (e *watched) durably(ctx context.Context, err error) error {
+	if failed := e.Engine.Durable(context.WithoutCancel(ctx)); failed != nil {
+		return e.watch(errors.Join(failed, err))
+	}
+	return err
 }
 
 // Durable implements Engine.

@@ -26,8 +26,8 @@ func TestOrdersAreSmallForACrowd(t *testing.T) {
 		}
 	}
 	commit(50, 32)
-	if o := w.Plan(t); o.Notional != 400*money.Dollar {
-		t.Errorf("with a crowd an order of %s, want 400", o.Notional)
+	if o := w.Plan(t); o.Notional != 250*money.Dollar {
+		t.Errorf("with a crowd an order of %s, want 250", o.Notional)
 	}
 	commit(200, 1)
 	if o := w.Plan(t); o.Notional != 1000*money.Dollar {

@@ -259,18 +259,23 @@ func (e *Engine) fail(err error) {
 
 // Write implements store.Engine.
 func (e *Engine) Write(ctx context.Context, f func(context.Context, store.Tx) error) error {
-	return e.durably(context.WithoutCancel(ctx), e.write(ctx, f))
+	return classify(e.write(ctx, f))
 }
 
-// WriteForClients implements store.Engine. It is a Write that does not wait for the sync.
+// WriteForClients implements store.Engine. It is a Write: there is one writer.
 func (e *Engine) WriteForClients(ctx context.Context, f func(context.Context, store.Tx) error) error {
-	return classify(e.write(ctx, f))
+	return e.Write(ctx, f)
+}
+
+// WriteBooks implements store.Engine. It is a Write too.
+func (e *Engine) WriteBooks(ctx context.Context, f func(context.Context, store.Tx) error) error {
+	return e.Write(ctx, f)
 }
 
 // Durable implements store.Engine.
 func (e *Engine) Durable(ctx context.Context) error { return e.durably(ctx, nil) }
 
-// write commits without waiting for the sync.
+// write runs a transaction of the writer.
 func (e *Engine) write(ctx context.Context, f func(context.Context, store.Tx) error) error {
 	s, err := e.writer.take(ctx)
 	if err != nil {
@@ -294,11 +299,6 @@ func (e *Engine) write(ctx context.Context, f func(context.Context, store.Tx) er
 		e.carry.written()
 	}
 	return err
-}
-
-// WriteBooks implements store.Engine. It is a Write: there is one writer.
-func (e *Engine) WriteBooks(ctx context.Context, f func(context.Context, store.Tx) error) error {
-	return e.Write(ctx, f)
 }
 
 func busy(err error) error {
