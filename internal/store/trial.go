@@ -23,25 +23,26 @@ type trial struct {
 	alike     int  // of these, the ones in which clients recorded as much
 	known     bool // what clients do
 	same      bool // they record as much while others write in full
-	lost      bool // they no longer do, which no later span has confirmed
+	lost      int  // they no longer do: pairs that must confirm it
 	usual     int  // spans since the last one of the other kind
 }
 
 const (
-	trialSpan     = 120 * time.Millisecond // the shortest span that is counted
-	trialSettling = 60 * time.Millisecond  // before it, because clients may be late from the span before
-	trialWrites   = 4                      // times of the longest write that a span takes at least
-	trialSteady   = 32                     // spans of which one has few writes, if clients record as much in full ones
-	trialWaiting  = 96                     // spans of which one is full, if clients record less in full ones
-	trialLost     = 8                      // the same after they recorded as much, until one span confirms it
-	trialPairs    = 7                      // of which most decide: a pause of the disk changes up to three
-	trialClear    = 2                      // pairs that suffice when clients record less than half as much
-	trialRequests = 2000                   // compared at once, in the spans of both kinds together
-	trialEnough   = 100                    // requests in two neighbors that say something about what clients do
-	trialHeld     = 20                     // percent of a full span that others must write, for it to count
-	trialSame     = 90                     // percent of the rate that count as the same
-	trialDoubt    = 75                     // percent of the rate in one span with which they may be the same no more
-	trialFor      = 3 * time.Second        // the longest span; after a longer one it is forgotten what clients did
+	trialSpan      = 120 * time.Millisecond // the shortest span that is counted
+	trialSettling  = 60 * time.Millisecond  // before it, because clients may be late from the span before
+	trialWrites    = 4                      // times of the longest write that a span takes at least
+	trialSteady    = 32                     // spans of which one has few writes, if clients record as much in full ones
+	trialWaiting   = 96                     // spans of which one is full, if clients record less in full ones
+	trialLost      = 8                      // the same after they recorded as much, until it is confirmed
+	trialConfirmed = 8                      // pairs of spans that confirm it, two for each full one
+	trialPairs     = 7                      // of which most decide: a pause of the disk changes up to three
+	trialClear     = 3                      // pairs that suffice when clients record less than half as much
+	trialRequests  = 2000                   // compared at once, in the spans of both kinds together
+	trialEnough    = 100                    // requests in two neighbors that say something about what clients do
+	trialHeld      = 20                     // percent of a full span that others must write, for it to count
+	trialSame      = 90                     // percent of the rate that count as the same
+	trialDoubt     = 75                     // percent of the rate in one span with which they may be the same no more
+	trialFor       = 3 * time.Second        // the longest span; after a longer one it is forgotten what clients did
 )
 
 // span is a span of time, or the sum of several.
@@ -106,7 +107,7 @@ func (t *trial) compare(s span) {
 		few, many = before, s
 	}
 	if t.known {
-		t.known, t.lost = !t.doubts(few, many), false
+		t.known, t.lost = !t.doubts(few, many), max(0, t.lost-1)
 		return
 	}
 	t.few.add(few)
@@ -122,7 +123,10 @@ func (t *trial) compare(s span) {
 	if t.pairs < pairs || t.few.requests+t.many.requests < trialRequests {
 		return
 	}
-	t.known, t.lost, t.same = true, t.same, 2*t.alike > t.pairs
+	if t.same {
+		t.lost = trialConfirmed
+	}
+	t.known, t.same = true, 2*t.alike > t.pairs
 	t.few, t.many, t.pairs, t.alike = span{}, span{}, 0, 0
 }
 
@@ -156,7 +160,7 @@ func (t *trial) every() int {
 	switch {
 	case t.same:
 		return trialSteady
-	case t.lost:
+	case t.lost > 0:
 		return trialLost
 	default:
 		return trialWaiting
