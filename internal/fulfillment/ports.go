@@ -77,7 +77,8 @@ type LeaseStore interface {
 	DropLease(ctx context.Context, l rewards.Lease) error
 }
 
-// OrderStore keeps orders and changes their states.
+// OrderStore keeps orders and changes their states. A power failure may undo what PlanOrder, SaveOrder and SettleOrders
+// wrote last, up to the last BeginAttempt: then the worker does it again.
 type OrderStore interface {
 	// LiveOrders lists the orders that are not final, oldest first.
 	LiveOrders(ctx context.Context) ([]rewards.Order, error)
@@ -85,7 +86,7 @@ type OrderStore interface {
 	Pools(ctx context.Context) ([]rewards.Pool, error)
 	// PlanOrder freezes waiting rewards into an order, or returns why they must wait.
 	PlanOrder(ctx context.Context, l rewards.Lease, r rewards.PlanRequest) (rewards.Order, rewards.Hold, error)
-	// BeginAttempt counts a send before it is made.
+	// BeginAttempt counts a send before it is made. It is durable when BeginAttempt returns.
 	BeginAttempt(ctx context.Context, l rewards.Lease, o rewards.Order, next, deadline time.Time) (rewards.Order, error)
 	// SaveOrder stores an order whose state was from.
 	SaveOrder(ctx context.Context, l rewards.Lease, from rewards.OrderState, o rewards.Order) error
