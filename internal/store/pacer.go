@@ -10,15 +10,15 @@ import (
 
 // Client writes come first. While clients write, every other writer pauses after each write: for a crowd
 // 24 times as long as the write took without its sync, otherwise eleven times. So fulfillment hardly delays recording.
-// When fulfillment is behind, and clients record as much while it writes more, it pauses a tenth as long as it
-// wrote: see trial. Small orders cost much for each reward, so it is not hurried otherwise. Without load it does
-// not pause.
+// When fulfillment is behind, a trial finds out whether clients record as much while it writes more: in the trial it
+// pauses a quarter as long as it wrote, and afterwards, if they do, a tenth. Small orders cost much for each reward,
+// so it is not hurried otherwise. Without load it does not pause.
 const (
 	crowd       = 9                    // requests in a client write with which a pause is as long as the last write
 	behind      = 100                  // members of an order from which on fulfillment is behind
 	leastPause  = 1100                 // the shortest pause, in percent of that write
 	triedPause  = 25                   // the pause in a trial while fulfillment is behind, likewise
-	steadyPause = 10                   // the same when the trial has shown that clients record as much
+	steadyPause = 10                   // the same when it has shown that clients record as much
 	mostPause   = 2400                 // the longest pause, likewise
 	maxPause    = time.Second          // so that a lease is renewed even when a write was slow
 	clientsIdle = 5 * time.Millisecond // after this long without a client write nobody pauses

@@ -11,8 +11,8 @@ import "time"
 type trial struct {
 	full bool // in this span others write in full
 
-	began    time.Time     // the span, or its count
-	settled  bool          // what is recorded counts
+	began    time.Time     // the span, or the part of it that counts
+	settled  bool          // the span has come to that part
 	requests int64         // recorded in it
 	held     time.Duration // of the writes of others in it, while fulfillment was behind
 	longest  time.Duration // of their last writes: a span is several times as long
@@ -23,7 +23,7 @@ type trial struct {
 	alike     int  // of these, the ones in which clients recorded as much
 	known     bool // what clients do
 	same      bool // they record as much while others write in full
-	lost      int  // they no longer do: pairs that must confirm it
+	lost      int  // pairs that must still confirm that they no longer do
 	usual     int  // spans since the last one of the other kind
 }
 
