@@ -27,6 +27,7 @@ test: ## every test, nearly all with the race detector
 	$(GO) test $(RACE) -timeout 30m -skip '$(PLANS)' $$($(GO) list ./... | grep -v /test/sim)
 	$(GO) test -run '$(PLANS)' ./internal/store/sqlite ./internal/store/postgres # 25 times slower under the race detector
 	$(GO) test $(RACE) ./internal/api -args -postgres # the whole interface over the other engine
+	$(GO) test ./internal/fulfillment -args -beside # fulfillment as it is over that engine
 	$(GO) test ./test/sim # one goroutine, and much to do: without the race detector
 	cd tools && $(GO) test -timeout 30m ./release # a release for linux/amd64
 

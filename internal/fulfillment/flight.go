@@ -68,9 +68,10 @@ func (f flight) run(ctx context.Context, ask call) {
 	f.answer <- answer{b, ok, err}
 }
 
-// collect carries out the answers that have arrived; when wait is set it waits for all of them.
+// collect carries out a booking that is complete and the answers that have arrived; when wait is set it waits for all
+// of them.
 func (w *Worker) collect(ctx context.Context, wait bool) error {
-	var errs []error
+	errs := []error{w.collectBooking(context.WithoutCancel(ctx), wait)}
 	for id, f := range w.flights {
 		if !wait && len(f.answer) == 0 {
 			continue

@@ -3,7 +3,10 @@ package fulfillment_test
 import (
 	"context"
 	"fmt"
+	"runtime"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"stockrewards/internal/fulfillment"
@@ -104,38 +107,57 @@ func (h hooked) RecordRewards(ctx context.Context, batch []rewards.NewReward) (o
 // killed is the panic that ends a worker like kill -9.
 type killed struct{ name string }
 
+// mortal is a process that is killed at its n-th write, before or after it was carried out.
+type mortal struct {
+	n      int
+	after  bool
+	beside bool // it books beside its steps
+
+	mu   sync.Mutex
+	dead string // the write
+}
+
+func (m *mortal) hook(name string, write func() error) (err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.dead != "" {
+		panic(killed{m.dead})
+	}
+	m.n--
+	if m.n != 0 || m.after {
+		err = write()
+	}
+	if m.n == 0 {
+		m.dead = name
+		if m.beside && name == "SettleOrders" {
+			runtime.Goexit() // the steps die at their next write
+		}
+		panic(killed{name})
+	}
+	return err
+}
+
 // runMortal steps a worker for a while that is killed at its n-th write, before or after it was
 // carried out. A new process goes on. It returns the write; "" if there were fewer.
-func (w *world) runMortal(d time.Duration, n int, after bool) (name string) {
+func (w *world) runMortal(d time.Duration, n int, after bool) string {
 	w.t.Helper()
 	end := time.Now().Add(d)
-	w.restartWith(hooked{w.openStore(time.Now), func(name string, write func() error) error {
-		n--
-		if n == 0 && !after {
-			panic(killed{name})
-		}
-		err := write()
-		if n == 0 {
-			panic(killed{name})
-		}
-		return err
-	}}, newClient(w.wire))
+	m := &mortal{n: n, after: after, beside: w.cfg.BookBeside}
+	w.restartWith(hooked{w.openStore(time.Now), m.hook}, newClient(w.wire))
 	func() {
 		defer func() {
-			switch cause := recover().(type) {
-			case nil:
-			case killed:
-				name = cause.name
-			default:
+			cause := recover()
+			if _, dies := cause.(killed); !dies && cause != nil {
 				panic(cause)
 			}
 		}()
 		w.run(d)
 	}()
+	synctest.Wait()
 	w.store = w.openStore(time.Now)
 	w.restart()
 	w.run(max(20*time.Second, time.Until(end)))
-	return name
+	return m.dead
 }
 
 // killEach runs a test with a worker that is killed at each write, one world for each, until there

@@ -35,14 +35,14 @@ func TestTheObserverSeesEveryChange(t *testing.T) {
 		}
 		w.give("AAPL", 5*usd)
 		w.give("AAPL", 2*usd)
-		w.run(3 * time.Second)
+		w.run(4 * time.Second)
 		want := []string{"planned", "submitted", "open", "settled", "executed 2"}
 		if diff := cmp.Diff(want, d.seen); diff != "" {
 			w.t.Errorf("bought (-want +got):\n%s", diff)
 		}
 		d.seen = nil
 		w.give("HALT", 5*usd)
-		w.run(3 * time.Second)
+		w.run(4 * time.Second)
 		if diff := cmp.Diff([]string{"planned", "submitted", "refused", "failed 1"}, d.seen); diff != "" {
 			w.t.Errorf("refused (-want +got):\n%s", diff)
 		}

@@ -87,6 +87,7 @@ func (w *Worker) planAll(ctx context.Context, live []rewards.Order, clock reward
 	var errs []error
 	for _, p := range pools {
 		w.heartbeat()
+		errs = append(errs, w.bookOn(ctx))
 		if w.now().Sub(booked) > bookEvery {
 			err := w.bookMeanwhile(ctx)
 			if errors.Is(err, rewards.ErrLostLease) {

@@ -28,6 +28,9 @@ func (w *Worker) poll(ctx context.Context, live []rewards.Order) (time.Duration,
 		if _, waits := w.flights[o.ID]; waits {
 			continue // for the broker's answer
 		}
+		if w.isEnding(o) {
+			continue
+		}
 		switch step := o.Next(rewards.Evidence{}); step.Kind {
 		case rewards.StepSettle:
 			w.settle(o, step.Order)

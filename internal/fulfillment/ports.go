@@ -91,7 +91,7 @@ type OrderStore interface {
 	// SaveOrder stores an order whose state was from.
 	SaveOrder(ctx context.Context, l rewards.Lease, from rewards.OrderState, o rewards.Order) error
 	// SettleOrders books the ends of the first orders of a list in one transaction, and returns of how many. When
-	// one of them cannot be booked, none is.
+	// one of them cannot be booked, none is. With Config.BookBeside it runs at the same time as the other methods.
 	SettleOrders(ctx context.Context, l rewards.Lease, list ...rewards.OrderEnd) (int, error)
 	// CompleteReversals takes the shares of executed rewards that operators took back, and returns how many.
 	CompleteReversals(ctx context.Context, l rewards.Lease) (int, error)

@@ -48,36 +48,99 @@ func (e ending) request() rewards.OrderEnd {
 	}
 }
 
-// bookEnds books the ends that were noted, many in one transaction. When one of them cannot be booked,
-// it books each alone. After a change of the lease's epoch another leader may have booked them: they
-// are dropped, and the next poll reads the orders that are still open.
-func (w *Worker) bookEnds(ctx context.Context) error {
-	ends := slices.DeleteFunc(w.ends, func(e ending) bool { return e.epoch != w.lease.Epoch })
-	w.ends = nil
-	requests := make([]rewards.OrderEnd, len(ends))
-	for i, e := range ends {
+// booking books ends, beside the steps if Config.BookBeside says so.
+type booking struct {
+	ends  []ending
+	lease rewards.Lease
+	n     int   // how many of them are booked, the first ones
+	err   error // why the others are not
+	done  chan struct{}
+}
+
+// run books the ends, many in one transaction.
+func (b *booking) run(ctx context.Context, s Store, alive func()) {
+	defer close(b.done)
+	requests := make([]rewards.OrderEnd, len(b.ends))
+	for i, e := range b.ends {
 		requests[i] = e.request()
 	}
-	for len(ends) > 0 {
-		w.heartbeat()
-		n, err := w.store.SettleOrders(ctx, w.lease, requests...)
-		if err != nil && fails(err) {
-			return err
+	for b.n < len(requests) && b.err == nil {
+		alive()
+		var n int
+		n, b.err = s.SettleOrders(ctx, b.lease, requests[b.n:]...)
+		b.n += n
+	}
+}
+
+// bookEnds books the ends that were noted, or begins to. While a booking is under way they wait. After a change of the
+// lease's epoch another leader may have booked them: they are dropped, and the next poll reads the orders that are
+// still open.
+func (w *Worker) bookEnds(ctx context.Context) error {
+	w.ends = slices.DeleteFunc(w.ends, func(e ending) bool { return e.epoch != w.lease.Epoch })
+	if w.booking != nil || len(w.ends) == 0 {
+		return nil
+	}
+	b := &booking{ends: w.ends, lease: w.lease, done: make(chan struct{})}
+	w.ends = nil
+	if !w.cfg.BookBeside {
+		b.run(ctx, w.store, w.heartbeat)
+		return w.carryOut(ctx, b)
+	}
+	w.booking = b
+	go func() {
+		b.run(context.WithoutCancel(ctx), w.store, func() {})
+		w.Nudge()
+	}()
+	return nil
+}
+
+// collectBooking carries out the booking beside the steps when it is complete; when wait is set it waits for it. A read
+// of the live orders follows: until then the worker takes the booked ones for live.
+func (w *Worker) collectBooking(ctx context.Context, wait bool) error {
+	b := w.booking
+	if b == nil {
+		return nil
+	}
+	if !wait {
+		select {
+		case <-b.done:
+		default:
+			return nil
 		}
-		if err != nil {
-			break
-		}
-		for _, e := range ends[:n] {
-			w.booked(ctx, e)
-		}
-		ends, requests = ends[n:], requests[n:]
+	}
+	<-b.done
+	w.booking = nil
+	return w.carryOut(ctx, b)
+}
+
+// bookOn goes on with the booking beside the steps. Only a read of the live orders may follow, and no poll.
+func (w *Worker) bookOn(ctx context.Context) error {
+	if !w.cfg.BookBeside {
+		return nil
+	}
+	return errors.Join(w.collectBooking(context.WithoutCancel(ctx), false), w.bookEnds(ctx))
+}
+
+// carryOut reports the orders that were booked. When one of the others cannot be booked, it books each alone.
+func (w *Worker) carryOut(ctx context.Context, b *booking) error {
+	for _, e := range b.ends[:b.n] {
+		w.booked(ctx, e)
+	}
+	if b.err != nil && fails(b.err) || b.lease.Epoch != w.lease.Epoch {
+		return b.err
 	}
 	var errs []error
-	for _, e := range ends {
+	for _, e := range b.ends[b.n:] {
 		w.heartbeat()
 		errs = append(errs, w.bookAlone(ctx, e))
 	}
 	return errors.Join(errs...)
+}
+
+// isEnding reports whether the end of an order is noted, but not carried out yet.
+func (w *Worker) isEnding(o rewards.Order) bool {
+	is := func(e ending) bool { return e.before.ID == o.ID }
+	return slices.ContainsFunc(w.ends, is) || w.booking != nil && slices.ContainsFunc(w.booking.ends, is)
 }
 
 // bookAlone books the end of an order, or quarantines the order.

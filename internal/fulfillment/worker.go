@@ -29,6 +29,8 @@ type Config struct {
 	ReviewActions bool // every corporate action waits for an operator
 
 	Patience time.Duration // how long a step waits for the answer to a send; 0: without limit
+
+	BookBeside bool // ended orders are booked beside the steps: the store can, and gains by it
 }
 
 // Worker is the fulfillment of one process. Call Run or Step from one goroutine; Nudge, Busy
@@ -51,6 +53,7 @@ type Worker struct {
 	held      map[rewards.AssetID]heldPool
 	flights   map[rewards.OrderID]flight
 	ends      []ending // not booked yet
+	booking   *booking // under way beside the steps, or not carried out yet
 	actions   actionWatch
 	budgets   budgetWatch
 	alarms    alarms
@@ -86,7 +89,7 @@ const (
 	nudgeWait = 20 * time.Millisecond // the shortest, regardless of nudges
 )
 
-// Run steps until ctx ends. Then it waits for the answers to its sends, returns the lease and
+// Run steps until ctx ends. Then it waits for the answers to its sends and for its bookings, returns the lease and
 // returns.
 func (w *Worker) Run(ctx context.Context) {
 	for {
@@ -111,7 +114,9 @@ func pause(ctx context.Context, d time.Duration, wake <-chan struct{}) bool {
 }
 
 func (w *Worker) stop(ctx context.Context) {
-	w.report(ctx, "the answer to a send", w.collect(ctx, true))
+	for more := true; more; more = w.booking != nil {
+		w.report(ctx, "the answer to a send", w.collect(ctx, true))
+	}
 	if !w.lease.Held(w.now()) {
 		return
 	}

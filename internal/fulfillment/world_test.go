@@ -2,6 +2,7 @@ package fulfillment_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -22,6 +23,8 @@ import (
 )
 
 const usd = money.Dollar
+
+var besideAll = flag.Bool("beside", false, "book beside the steps in every test, as over PostgreSQL")
 
 // world is fulfillment over a paper brokerage in fake time: a real store, the real client and
 // protocol, and a wire that can fail.
@@ -51,7 +54,7 @@ func inWorld(t *testing.T, test func(w *world), options ...func(*world)) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{t: t, cfg: fulfillment.Config{
 			Exclusive: true, Prefix: "sr-test-", Window: time.Second, PollEvery: time.Second,
-			Brakes: shared.NoBrakes(), LeaseTTL: 30 * time.Second,
+			Brakes: shared.NoBrakes(), LeaseTTL: 30 * time.Second, BookBeside: *besideAll,
 		}}
 		for _, option := range options {
 			option(w)

@@ -168,6 +168,7 @@ func (s *Server) wire(ctx context.Context, in store.Installation) (err error) {
 	cfg := s.cfg.Fulfillment
 	cfg.Holder, cfg.Prefix = hex.EncodeToString(holder), "sr-"+in.ID+"-"
 	cfg.Exclusive, cfg.LeaseTTL = s.fleet == nil, s.leaseTTL()
+	cfg.BookBeside = s.fleet != nil // over PostgreSQL
 	s.cfg.Fulfillment.Holder = cfg.Holder
 	s.Market = market.New(guardedBroker{s.Broker.Client, s.clocks}, s.Store, time.Now, s.log)
 	if err := s.Market.Load(ctx); err != nil {

@@ -63,9 +63,14 @@ func (s *Store) writeFenced(ctx context.Context, l rewards.Lease, f func(context
 	return s.engine.Write(ctx, fenced(l, f))
 }
 
-// writeFencedAhead is writeFenced for what can be done again after a power failure: see watched.WriteAhead.
-func (s *Store) writeFencedAhead(ctx context.Context, l rewards.Lease, f func(context.Context, Tx) error) error {
-	return s.engine.WriteAhead(ctx, fenced(l, f))
+// writeOrders is writeFenced for orders that are planned and sent: see watched.WriteOrders.
+func (s *Store) writeOrders(ctx context.Context, l rewards.Lease, f func(context.Context, Tx) error) error {
+	return s.engine.WriteOrders(ctx, fenced(l, f))
+}
+
+// writeBookings is writeFenced for orders that are booked: see watched.WriteBookings.
+func (s *Store) writeBookings(ctx context.Context, l rewards.Lease, f func(context.Context, Tx) error) error {
+	return s.engine.WriteBookings(ctx, fenced(l, f))
 }
 
 // fenced returns f behind a look whether l is still the lease.

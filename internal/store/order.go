@@ -74,7 +74,7 @@ func orderByID(ctx context.Context, tx Tx, id rewards.OrderID) (rewards.Order, e
 // order left the state from or got another symbol, with ErrLostLease, and on a transition that
 // rewards.OrderState.CanBecome forbids.
 func (s *Store) SaveOrder(ctx context.Context, l rewards.Lease, from rewards.OrderState, o rewards.Order) error {
-	return s.writeFencedAhead(ctx, l, func(ctx context.Context, tx Tx) error {
+	return s.writeOrders(ctx, l, func(ctx context.Context, tx Tx) error {
 		return updateOrder(ctx, tx, from, o)
 	})
 }

@@ -34,11 +34,14 @@ const (
 	fewestCounted = 50                   // of a booking that shows how long a member takes
 )
 
-// ConcurrentWriter marks an Engine whose WriteForClients runs at the same time as a Write.
+// ConcurrentWriter is an Engine whose WriteForClients runs at the same time as a Write.
 type ConcurrentWriter interface {
 	Engine
-	// WritesConcurrently marks the Engine.
-	WritesConcurrently()
+	// WriteOrders is a Write that may run at the same time as a WriteBookings. It excludes Write and WriteBooks calls
+	// and other WriteOrders calls.
+	WriteOrders(ctx context.Context, f func(context.Context, Tx) error) error
+	// WriteBookings is the same for bookings.
+	WriteBookings(ctx context.Context, f func(context.Context, Tx) error) error
 }
 
 // pacer makes other writers pause while clients write.

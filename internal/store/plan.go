@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 )
 
@@ -16,7 +17,7 @@ func (s *Store) PlanOrder(ctx context.Context, l rewards.Lease, r rewards.PlanRe
 ) {
 	r.MaxMembers = min(r.MemberLimit(), s.engine.pacer.memberLimit())
 	var plan rewards.Plan
-	err = s.writeFencedAhead(ctx, l, func(ctx context.Context, tx Tx) error {
+	err = s.writeOrders(ctx, l, func(ctx context.Context, tx Tx) error {
 		o, hold, plan = rewards.Order{}, rewards.NoHold, rewards.Plan{}
 		// The asset's price, hold or symbol may have changed since the worker read the pools.
 		asset, err := oneAsset(ctx, tx, `SELECT `+assetColumns+` FROM assets WHERE id = ?1`, int64(r.Asset.ID))
@@ -53,16 +54,19 @@ func (s *Store) PlanOrder(ctx context.Context, l rewards.Lease, r rewards.PlanRe
 func (s *Store) draft(ctx context.Context, tx Tx, r rewards.PlanRequest) (
 	plan rewards.Plan, id rewards.OrderID, hold rewards.Hold, err error,
 ) {
+	// First what is promised: an order that is booked in between takes its shares, and promises none any more.
+	var promised money.USD
+	if r.Limits.UseHouse {
+		if promised, err = housePromised(ctx, tx, r.Asset.ID); err != nil {
+			return plan, id, hold, err
+		}
+	}
 	has, err := houseShares(ctx, tx, r.Asset.ID)
 	if err != nil {
 		return plan, id, hold, err
 	}
 	r.Limits.Shortage = rewards.ShortageCost(-has, r.Limits.Price)
 	if r.Limits.UseHouse && has > 0 {
-		promised, err := housePromised(ctx, tx, r.Asset.ID)
-		if err != nil {
-			return plan, id, hold, err
-		}
 		r.Limits.Offer = rewards.HouseOffer(has, r.Limits.Price, promised)
 	}
 	for lot, more := r.FirstRead(), true; more; {
@@ -145,7 +149,7 @@ func (s *Store) BeginAttempt(
 	ctx context.Context, l rewards.Lease, o rewards.Order, next, deadline time.Time,
 ) (rewards.Order, error) {
 	begun := o.Attempt(s.now(), next, deadline)
-	return begun, s.writeFenced(ctx, l, func(ctx context.Context, tx Tx) error {
+	return begun, s.engine.durably(ctx, s.writeOrders(ctx, l, func(ctx context.Context, tx Tx) error {
 		return updateOrder(ctx, tx, o.State, begun)
-	})
+	}))
 }

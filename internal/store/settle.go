@@ -33,7 +33,7 @@ func (s *Store) SettleOrders(ctx context.Context, l rewards.Lease, list ...rewar
 	var booked []bookedOrder
 	var members int
 	var took time.Duration
-	err := s.writeFencedAhead(ctx, l, func(ctx context.Context, tx Tx) error {
+	err := s.writeBookings(ctx, l, func(ctx context.Context, tx Tx) error {
 		began := time.Now()
 		defer func() { took = time.Since(began) }()
 		booked, members = booked[:0], 0

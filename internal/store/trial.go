@@ -35,7 +35,7 @@ const (
 	trialWaiting   = 96                     // spans of which one is full, if clients record less in full ones
 	trialLost      = 8                      // the same after they recorded as much, until it is confirmed
 	trialConfirmed = 8                      // pairs of spans that confirm it, two for each full one
-	trialPairs     = 7                      // of which most decide: a pause of the disk changes up to three
+	trialAgreed    = 4                      // of seven pairs decide if they agree: a pause of the disk changes three
 	trialClear     = 3                      // pairs that suffice when clients record less than half as much
 	trialRequests  = 2000                   // compared at once, in the spans of both kinds together
 	trialEnough    = 100                    // requests in two neighbors that say something about what clients do
@@ -116,11 +116,9 @@ func (t *trial) compare(s span) {
 	if 100*many.rate() >= trialSame*few.rate() {
 		t.alike++
 	}
-	pairs := trialPairs
-	if 2*t.many.rate() < t.few.rate() {
-		pairs = trialClear
-	}
-	if t.pairs < pairs || t.few.requests+t.many.requests < trialRequests {
+	agreed := max(t.alike, t.pairs-t.alike) >= trialAgreed
+	obvious := t.pairs >= trialClear && 2*t.many.rate() < t.few.rate()
+	if !agreed && !obvious || t.few.requests+t.many.requests < trialRequests {
 		return
 	}
 	if t.same {

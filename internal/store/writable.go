@@ -27,17 +27,37 @@ type watched struct {
 
 // Write is the engine's Write, and waits until its commit and what it may have seen are durable.
 func (e *watched) Write(ctx context.Context, f func(context.Context, Tx) error) error {
-	return e.durably(ctx, e.WriteAhead(ctx, f))
+	return e.durably(ctx, e.paced(ctx, e.Engine.Write, f))
 }
 
-// WriteAhead is the engine's Write. When a power failure undoes its commit, what follows from it must be undone
-// too, or be done again: no client may have learned of it, and nothing may have been sent to the broker.
-func (e *watched) WriteAhead(ctx context.Context, f func(context.Context, Tx) error) error {
+// WriteOrders writes orders that are planned and sent, at the same time as WriteBookings if the engine can. When a
+// power failure undoes its commit, what follows from it must be undone too, or be done again: no client may have
+// learned of it, and nothing may have been sent to the broker.
+func (e *watched) WriteOrders(ctx context.Context, f func(context.Context, Tx) error) error {
+	if own, concurrent := e.Engine.(ConcurrentWriter); concurrent {
+		return e.paced(ctx, own.WriteOrders, f)
+	}
+	return e.paced(ctx, e.Engine.Write, f)
+}
+
+// WriteBookings writes orders that are booked, as WriteOrders does.
+func (e *watched) WriteBookings(ctx context.Context, f func(context.Context, Tx) error) error {
+	if own, concurrent := e.Engine.(ConcurrentWriter); concurrent {
+		return e.paced(ctx, own.WriteBookings, f)
+	}
+	return e.paced(ctx, e.Engine.Write, f)
+}
+
+// paced writes when clients leave room for it.
+func (e *watched) paced(
+	ctx context.Context, write func(context.Context, func(context.Context, Tx) error) error,
+	f func(context.Context, Tx) error,
+) error {
 	if err := e.pacer.wait(ctx); err != nil {
 		return rewards.Unavailable("the database is busy", err)
 	}
 	began := time.Now()
-	err := e.Engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+	err := write(ctx, func(ctx context.Context, tx Tx) error {
 		began = time.Now() // it may have waited for others
 		return f(ctx, tx)
 	})

@@ -229,8 +229,15 @@ func (e *Engine) WriteBooks(ctx context.Context, f func(context.Context, store.T
 	return e.write(ctx, turnOthers, true, f)
 }
 
-// WritesConcurrently implements store.ConcurrentWriter.
-func (*Engine) WritesConcurrently() {}
+// WriteOrders implements store.ConcurrentWriter.
+func (e *Engine) WriteOrders(ctx context.Context, f func(context.Context, store.Tx) error) error {
+	return e.write(ctx, turnOrders, false, f)
+}
+
+// WriteBookings implements store.ConcurrentWriter.
+func (e *Engine) WriteBookings(ctx context.Context, f func(context.Context, store.Tx) error) error {
+	return e.write(ctx, turnBookings, false, f)
+}
 
 // turn is a class of writes that exclude each other among all processes.
 type turn int
@@ -238,7 +245,9 @@ type turn int
 const (
 	turnClients turn = iota // users and rewards of client requests
 	turnOthers
-	turns // number of turns
+	turnOrders   // orders that are planned and sent; excludes turnOthers too
+	turnBookings // orders that are booked; likewise
+	turns        // number of turns
 )
 
 // write runs f in a turn. durable is that of run.

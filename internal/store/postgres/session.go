@@ -24,7 +24,11 @@ const beginRead = "begin isolation level repeatable read read only"
 const turnLock = 7_357_000
 
 func (e *Engine) beginWrite(t turn) string {
-	return "begin isolation level read committed read write; " + takeTurn(t) + "; " + fence(e.schema)
+	begin := "begin isolation level read committed read write; "
+	if t == turnOrders || t == turnBookings {
+		begin += fmt.Sprintf("select pg_advisory_xact_lock_shared(%d); ", turnLock+int(turnOthers))
+	}
+	return begin + takeTurn(t) + "; " + fence(e.schema)
 }
 
 func takeTurn(t turn) string { return fmt.Sprintf("select pg_advisory_xact_lock(%d)", turnLock+int(t)) }

@@ -1,10 +1,14 @@
 package storetest
 
 import (
+	"context"
+	"errors"
+	"strings"
 	"testing"
 
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
 )
 
 // testHouseOffers: the house's shares pay for a part of an order when the leader says so. What one
@@ -47,4 +51,72 @@ func testHouseOffers(t *testing.T, w *World) {
 	if hold != rewards.NoHold || o.Notional != money.Dollar || o.House != 840_000 {
 		t.Errorf("the rest of the second: hold %d, an order of %s, %s of the house", hold, o.Notional, o.House)
 	}
+}
+
+// TestOffersBesideBookings tests that an order is not offered shares which the house gives to another order while the
+// order is planned.
+func TestOffersBesideBookings(t *testing.T, engine store.ConcurrentWriter) {
+	t.Helper()
+	e := &betweenReads{ConcurrentWriter: engine}
+	w := NewWorld(t, e)
+	w.Give(t, 400_000)
+	check(t, w.Settle(t, w.Open(t), "filled", 5_000_000, dollar200))
+	w.houseShares(t, "topped up", 3_000_000)
+	plan := func(amount money.USD) rewards.Order {
+		t.Helper()
+		w.Give(t, amount)
+		r := w.planRequest(t)
+		r.Limits.Price, r.Limits.UseHouse = dollar200, true
+		o, hold, err := w.PlanOrder(t.Context(), w.lease, r)
+		if err != nil || hold != rewards.NoHold {
+			t.Fatalf("hold %d: %v", hold, err)
+		}
+		return w.Accept(t, o)
+	}
+	first := plan(1_200_000)
+	e.reads, e.between = 0, func() { check(t, w.Settle(t, first, "filled", 5_000_000, dollar200)) }
+	second := plan(5_000_000)
+	w.houseShares(t, "gave to the first", 2_000_000)
+	if e.between != nil || second.House < -380_000 || second.House == 0 { // 2,000,000 are worth $0.40, less 5 %
+		t.Errorf("the house offers %s, and has shares worth $0.40", -second.House)
+	}
+}
+
+// betweenReads is an engine that runs between once, when an order that is planned has read one of two things: what the
+// house has, and what it has promised.
+type betweenReads struct {
+	store.ConcurrentWriter
+	reads   int
+	between func()
+}
+
+// WriteOrders implements store.ConcurrentWriter.
+func (e *betweenReads) WriteOrders(ctx context.Context, f func(context.Context, store.Tx) error) error {
+	return e.ConcurrentWriter.WriteOrders(ctx, func(ctx context.Context, tx store.Tx) error {
+		network, ok := tx.(store.NetworkTx)
+		if !ok {
+			return errors.New("the engine has no network")
+		}
+		return f(ctx, betweenTx{network, e})
+	})
+}
+
+type betweenTx struct {
+	store.NetworkTx
+	e *betweenReads
+}
+
+// AcceptsColumns implements store.ColumnTx.
+func (betweenTx) AcceptsColumns() {}
+
+// Query implements store.Tx.
+func (x betweenTx) Query(ctx context.Context, each func(store.Row) error, query string, args ...any) error {
+	if strings.Contains(query, "house_holdings") || strings.Contains(query, "sum(-house)") {
+		x.e.reads++
+		if between := x.e.between; between != nil && x.e.reads == 2 {
+			x.e.between = nil
+			between()
+		}
+	}
+	return x.NetworkTx.Query(ctx, each, query, args...)
 }
