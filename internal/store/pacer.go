@@ -84,12 +84,21 @@ func (p *pacer) rest(now time.Time) time.Duration {
 func (p *pacer) pause() time.Duration {
 	percent := min(max(p.crowdedness(), leastPause), mostPause)
 	if p.behind && p.trial.full {
-		percent = triedPause
-		if p.trial.steady() {
-			percent = steadyPause
-		}
+		percent = p.fullPause()
 	}
 	return min(p.held*time.Duration(percent)/100, maxPause)
+}
+
+// fullPause is the pause while fulfillment writes in full. Over PostgreSQL clients do not wait for the writer.
+func (p *pacer) fullPause() int64 {
+	switch {
+	case !p.trial.steady():
+		return triedPause
+	case p.concurrent:
+		return 0
+	default:
+		return steadyPause
+	}
 }
 
 // otherWrote notes a write of another writer.
