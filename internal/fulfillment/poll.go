@@ -29,7 +29,7 @@ func (w *Worker) poll(ctx context.Context, live []rewards.Order) (time.Duration,
 			continue // for the broker's answer
 		}
 		if w.isEnding(o) {
-			continue
+			continue // it is being booked
 		}
 		switch step := o.Next(rewards.Evidence{}); step.Kind {
 		case rewards.StepSettle:

@@ -49,7 +49,7 @@ type pacer struct {
 	concurrent bool // the Engine is a ConcurrentWriter
 
 	mu          sync.Mutex
-	wrote       time.Time     // when the last write of another writer ended
+	wrote       time.Time     // when the write of another writer ended after which the pause ends last
 	held        time.Duration // how long it took
 	clientsSeen time.Time     // the last client write
 	requests    int64         // in the last client writes, recentWrites of them
@@ -77,16 +77,16 @@ func (p *pacer) wait(ctx context.Context) error {
 func (p *pacer) rest(now time.Time) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return min(p.wrote.Add(p.pause()).Sub(now), p.clientsSeen.Add(clientsIdle).Sub(now))
+	return min(p.wrote.Add(p.pauseAfter(p.held)).Sub(now), p.clientsSeen.Add(clientsIdle).Sub(now))
 }
 
-// pause is the pause after the last write of another writer, by what clients do now.
-func (p *pacer) pause() time.Duration {
+// pauseAfter is the pause after a write of another writer, by what clients do now.
+func (p *pacer) pauseAfter(held time.Duration) time.Duration {
 	percent := min(max(p.crowdedness(), leastPause), mostPause)
 	if p.behind && p.trial.full {
 		percent = p.fullPause()
 	}
-	return min(p.held*time.Duration(percent)/100, maxPause)
+	return min(held*time.Duration(percent)/100, maxPause)
 }
 
 // fullPause is the pause while fulfillment writes in full. Over PostgreSQL clients do not wait for the writer.
@@ -106,7 +106,9 @@ func (p *pacer) otherWrote(held time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	p.wrote, p.held = now, held
+	if p.wrote.Add(p.pauseAfter(p.held)).Before(now.Add(p.pauseAfter(held))) { // two others may write at once
+		p.wrote, p.held = now, held
+	}
 	if p.clientsSeen.After(now.Add(-held - clientsIdle)) { // this write may have delayed them
 		p.clientsSeen = now
 	}
