@@ -3,7 +3,6 @@ package fulfillment_test
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -120,21 +119,21 @@ type mortal struct {
 func (m *mortal) hook(name string, write func() error) (err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.dead != "" {
-		panic(killed{m.dead})
-	}
 	m.n--
-	if m.n != 0 || m.after {
+	if m.n > 0 || m.n == 0 && m.after {
 		err = write()
 	}
 	if m.n == 0 {
 		m.dead = name
-		if m.beside && name == "SettleOrders" {
-			runtime.Goexit() // the steps die at their next write
-		}
-		panic(killed{name})
 	}
-	return err
+	switch {
+	case m.dead == "":
+		return err
+	case m.beside && name == "SettleOrders":
+		return context.Canceled // beside the steps, which die at their next write
+	default:
+		panic(killed{m.dead})
+	}
 }
 
 // runMortal steps a worker for a while that is killed at its n-th write, before or after it was

@@ -138,12 +138,13 @@ func (w *Worker) Step(ctx context.Context) time.Duration {
 	}
 	w.alarms.begin()
 	w.stands.begin(w.lease.Epoch)
-	w.report(ctx, "the answer to a send", w.collect(ctx, false))
+	collectErr := w.collect(ctx, false)
+	w.report(ctx, "the answer to a send", collectErr)
 	_, err = w.store.CompleteReversals(ctx, w.lease)
 	w.report(ctx, "taking awards back", err)
 	wait, err := w.work(ctx)
 	w.stands.partial = w.stands.partial || err != nil
-	if errors.Is(err, rewards.ErrLostLease) {
+	if errors.Is(errors.Join(err, collectErr), rewards.ErrLostLease) {
 		w.lease = rewards.Lease{}
 	}
 	w.report(ctx, "a step", err)

@@ -11,8 +11,8 @@ import (
 // Client writes come first. While clients write, every other writer pauses after each write: for a crowd
 // 24 times as long as the write took without its sync, otherwise eleven times. So fulfillment hardly delays recording.
 // When fulfillment is behind, a trial finds out whether clients record as much while it writes more: in the trial it
-// pauses a quarter as long as it wrote, and afterwards, if they do, a tenth. Small orders cost much for each reward,
-// so it is not hurried otherwise. Without load it does not pause.
+// pauses a quarter as long as it wrote, and afterwards, if they do, a tenth, or not at all over PostgreSQL. Small
+// orders cost much for each reward, so it is not hurried otherwise. Without load it does not pause.
 const (
 	crowd       = 9                    // requests in a client write with which a pause is as long as the last write
 	behind      = 100                  // members of an order from which on fulfillment is behind

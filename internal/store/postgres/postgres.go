@@ -250,19 +250,41 @@ const (
 	turns        // number of turns
 )
 
+// take waits for the transactions of this process that t excludes. give ends the turn.
+func (e *Engine) take(ctx context.Context, t turn) (give func(), err error) {
+	all, taken := []turn{t}, 0
+	if t == turnOthers {
+		all = []turn{turnOthers, turnOrders, turnBookings}
+	}
+	give = func() {
+		for _, t := range all[:taken] {
+			<-e.turns[t]
+		}
+	}
+	for _, t := range all {
+		select {
+		case e.turns[t] <- struct{}{}:
+			taken++
+		case <-ctx.Done():
+			give()
+			return nil, busy(ctx.Err())
+		}
+	}
+	return give, nil
+}
+
 // write runs f in a turn. durable is that of run.
 func (e *Engine) write(
 	ctx context.Context, turn turn, durable bool, f func(context.Context, store.Tx) error,
 ) error {
-	select {
-	case e.turns[turn] <- struct{}{}:
-		defer func() { <-e.turns[turn] }()
-	case <-ctx.Done():
-		return busy(ctx.Err())
+	give, err := e.take(ctx, turn)
+	if err != nil {
+		return err
 	}
+	defer give()
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), txTimeout)
 	defer cancel()
-	err := e.retry(ctx, within, func(conn *pgxpool.Conn) error {
+	err = e.retry(ctx, within, func(conn *pgxpool.Conn) error {
 		return e.run(within, conn, e.beginWrite(turn), durable, f)
 	})
 	if fenced(err) {
