@@ -113,7 +113,8 @@ func (w *Worker) collectBooking(ctx context.Context, wait bool) error {
 	return w.carryOut(ctx, b)
 }
 
-// bookOn goes on with the booking beside the steps. Only a read of the live orders may follow, and no poll.
+// bookOn carries out the booking beside the steps if it is complete, and begins the next one. The live orders must be
+// read again before the next poll.
 func (w *Worker) bookOn(ctx context.Context) error {
 	if !w.cfg.BookBeside {
 		return nil

@@ -106,7 +106,7 @@ func (p *pacer) otherWrote(held time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
-	if p.wrote.Add(p.pauseAfter(p.held)).Before(now.Add(p.pauseAfter(held))) { // two others may write at once
+	if p.wrote.Add(p.pauseAfter(p.held)).Before(now.Add(p.pauseAfter(held))) { // two writers may have written at once
 		p.wrote, p.held = now, held
 	}
 	if p.clientsSeen.After(now.Add(-held - clientsIdle)) { // this write may have delayed them

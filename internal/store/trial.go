@@ -35,7 +35,7 @@ const (
 	trialWaiting   = 96                     // spans of which one is full, if clients record less in full ones
 	trialLost      = 8                      // the same after they recorded as much, until it is confirmed
 	trialConfirmed = 8                      // pairs of spans that confirm it, two for each full one
-	trialAgreed    = 4                      // of seven pairs decide if they agree: a pause of the disk changes three
+	trialAgreed    = 4                      // pairs that agree decide, so at most seven: a pause changes up to three
 	trialClear     = 3                      // pairs that suffice when clients record less than half as much
 	trialRequests  = 2000                   // compared at once, in the spans of both kinds together
 	trialEnough    = 100                    // requests in two neighbors that say something about what clients do
