@@ -10,7 +10,7 @@ import (
 // few filters: 10 with 10 million rewards, 21 with a billion.
 const mergeWidth = 8
 
-// MergeFilters merges neighboring filters of sealed segments and reports whether it found any.
+// MergeFilters merges neighboring filters of sealed segments, or makes one again, and reports whether it found any.
 // It may be interrupted and repeated at any time.
 func (s *Store) MergeFilters(ctx context.Context) (bool, error) {
 	first, last, found := s.index.toMerge()
@@ -49,18 +49,19 @@ func (s *Store) MergeFilters(ctx context.Context) (bool, error) {
 func (x *rewardIndex) toMerge() (first, last int64, found bool) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
+	for _, f := range x.filters { // those of an earlier version
+		if f.Outdated(int(x.size)) && f.Width() <= segment.MostSegments {
+			return f.First, f.Last, true
+		}
+	}
 	return toMerge(x.filters)
 }
 
-// toMerge finds the oldest filters of equal size that make up one of the next size, or a filter that an older version
-// merged.
+// toMerge finds the oldest filters of equal size that make up one of the next size.
 func toMerge(filters []*segment.Filter) (first, last int64, found bool) {
 	for i, f := range filters {
 		width := f.Width()
-		switch {
-		case f.Together() && width <= segment.MostSegments:
-			return f.First, f.Last, true
-		case i+mergeWidth > len(filters) || width >= segment.MostSegments:
+		if i+mergeWidth > len(filters) || width >= segment.MostSegments {
 			continue
 		}
 		group := filters[i : i+mergeWidth]

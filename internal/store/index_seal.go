@@ -17,8 +17,8 @@ type sealing struct {
 	first   int64 // number of its first reward
 	last    int64
 	ready   chan struct{} // closed when the rest is set
-	keys    []segment.Entry
-	users   []segment.Entry
+	keys    segment.Entries
+	users   segment.Entries
 	filter  *segment.Filter
 	stored  int // entries of keys, then of users, that are committed
 }
@@ -39,9 +39,9 @@ func newSealing(number int64, full *segment.Tail) *sealing {
 	go func() {
 		defer close(s.ready)
 		s.keys, s.users = full.Keys(), full.Users()
-		s.filter = segment.NewFilter(number, len(s.keys))
-		for _, k := range s.keys {
-			s.filter.Add(number, k.Hash)
+		s.filter = segment.NewFilter(number, s.keys.Len())
+		for i := range s.keys.Len() {
+			s.filter.Add(number, s.keys.At(i).Hash)
 		}
 	}()
 	return s
@@ -75,25 +75,27 @@ func (x *rewardIndex) due() *sealing {
 // store stores the next entries, and after the last ones the segment. It returns how many are
 // stored then.
 func (s *sealing) store(ctx context.Context, tx Tx, n int) (stored int, err error) {
-	stored, keys := min(s.stored+n, s.entries()), len(s.keys)
+	stored, keys := min(s.stored+n, s.entries()), s.keys.Len()
 	err = s.storeEntries(ctx, tx, `INSERT INTO reward_keys (segment, hash, number) VALUES (?1, ?2, ?3)
-		ON CONFLICT DO NOTHING`, s.keys[min(s.stored, keys):min(stored, keys)])
+		ON CONFLICT DO NOTHING`, s.keys, min(s.stored, keys), min(stored, keys))
 	if err != nil {
 		return 0, err
 	}
 	err = s.storeEntries(ctx, tx, `INSERT INTO reward_users (segment, hash, number) VALUES (?1, ?2, ?3)
-		ON CONFLICT DO NOTHING`, s.users[max(s.stored-keys, 0):max(stored-keys, 0)])
+		ON CONFLICT DO NOTHING`, s.users, max(s.stored-keys, 0), max(stored-keys, 0))
 	if err == nil && stored == s.entries() {
 		err = s.finish(ctx, tx)
 	}
 	return stored, err
 }
 
-func (s *sealing) entries() int { return len(s.keys) + len(s.users) }
+func (s *sealing) entries() int { return s.keys.Len() + s.users.Len() }
 
-func (s *sealing) storeEntries(ctx context.Context, tx Tx, query string, entries []segment.Entry) error {
-	rows := make([][]any, len(entries))
+// storeEntries stores the entries at positions from a first one until another.
+func (s *sealing) storeEntries(ctx context.Context, tx Tx, query string, all segment.Entries, from, until int) error {
+	entries, rows := make([]segment.Entry, until-from), make([][]any, until-from)
 	for i := range entries {
+		entries[i] = all.At(from + i)
 		rows[i] = []any{&s.segment, &entries[i].Hash, &entries[i].Number}
 	}
 	_, err := tx.ExecEach(ctx, query, rows)

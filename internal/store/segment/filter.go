@@ -8,10 +8,11 @@ import (
 	"github.com/bits-and-blooms/bloom/v3"
 )
 
-// The shape of a filter. With 12 bits for each key it finds 3 of 1,000 foreign keys by mistake,
-// each of which costs a look into the segment's entries.
+// The shape of a filter. With 16 bits for each key it finds 6 of 10,000 foreign keys by mistake, each of which costs a
+// look into the segment's entries, and mostly a page that is not in memory. With 12 bits, as versions before 25 of
+// the schema had, they were 3 of 1,000: every tenth new key with 10 million rewards.
 const (
-	bitsPerKey = 12
+	bitsPerKey = 16
 	probes     = 8
 )
 
@@ -32,13 +33,18 @@ type Filter struct {
 
 // NewFilter returns an empty filter for a number of keys of a segment.
 func NewFilter(number int64, keys int) *Filter {
-	return &Filter{First: number, Last: number, together: bloom.New(uint(max(1, keys))*bitsPerKey, probes)}
+	return &Filter{First: number, Last: number, together: bloom.New(uint(locationsFor(keys)), probes)}
 }
 
-// NewMerged returns an empty filter of the segments first to last with that number of keys each. They are 8, or a
-// multiple of 64.
+func locationsFor(keys int) uint64 { return uint64(max(1, keys)) * bitsPerKey }
+
+// NewMerged returns an empty filter of the segments first to last with that number of keys each. They are one, 8, or
+// a multiple of 64.
 func NewMerged(first, last int64, keys int) *Filter {
-	f := &Filter{First: first, Last: last, size: uint64(max(1, keys)) * bitsPerKey}
+	if first == last {
+		return NewFilter(first, keys)
+	}
+	f := &Filter{First: first, Last: last, size: locationsFor(keys)}
 	f.side = make([]byte, f.size*f.stride())
 	return f
 }
@@ -97,8 +103,11 @@ func (f *Filter) Add(number, hash int64) {
 // Width is the number of segments.
 func (f *Filter) Width() int64 { return f.Last - f.First + 1 }
 
-// Together reports whether the filter has no bits for each of its segments, so that it must be merged again.
-func (f *Filter) Together() bool { return f.side == nil && f.Width() > 1 }
+// Outdated reports whether a filter of segments with that number of keys is better made again, because it has no bits
+// for each of its segments, or too few.
+func (f *Filter) Outdated(keys int) bool {
+	return f.side == nil && f.Width() > 1 || f.locations() < locationsFor(keys)
+}
 
 const byteBits, wordBits, wordBytes = 8, 64, 8
 
@@ -169,7 +178,7 @@ type Probe []uint64
 func NewProbe(hash int64) Probe { return bloom.Locations(bytesOf(hash), probes) }
 
 // Newest finds the newest of the segments before a number that may have the key. It is right when it finds none. For
-// each segment without the key it is wrong in 3 of 1,000 cases.
+// each segment without the key it is wrong in 6 of 10,000 cases.
 func (f *Filter) Newest(p Probe, before int64) (number int64, found bool) {
 	lanes := min(before, f.Last+1) - f.First // the segments that come into question
 	switch {

@@ -58,10 +58,26 @@ func (t *Tail) ByUser(numbers []int64, hash, below int64) []int64 {
 }
 
 // Keys returns the entries by key, in the order in which they are stored.
-func (t *Tail) Keys() []Entry { return t.keys.sorted(t.first) }
+func (t *Tail) Keys() Entries { return t.keys.sorted(t.first) }
 
 // Users returns the entries by user, in the order in which they are stored.
-func (t *Tail) Users() []Entry { return t.users.sorted(t.first) }
+func (t *Tail) Users() Entries { return t.users.sorted(t.first) }
+
+// Entries are the sorted entries of a tail, which must not grow any more: they are read where the tail has them.
+type Entries struct {
+	first  int64
+	hashes []int64 // in order of arrival
+	order  []int32
+}
+
+// Len is the number of entries.
+func (e Entries) Len() int { return len(e.order) }
+
+// At is the entry at a position from 0.
+func (e Entries) At(i int) Entry {
+	at := e.order[i]
+	return Entry{Hash: e.hashes[at], Number: e.first + int64(at)}
+}
 
 // chains is a hash table of entries, which are counted from 0. A chain links the entries of a
 // bucket, newest first. Go's maps would take several times the memory.
@@ -115,13 +131,27 @@ func (c *chains) find(numbers []int64, hash, first, below int64) []int64 {
 	return numbers
 }
 
-func (c *chains) sorted(first int64) []Entry {
-	entries := make([]Entry, len(c.hashes))
-	for i, hash := range c.hashes {
-		entries[i] = Entry{Hash: hash, Number: first + int64(i)}
+// sorted sorts first by the highest bits, into parts of about 16 entries, as hashes are random. That takes a fifth of
+// the time of one sort.
+func (c *chains) sorted(first int64) Entries {
+	const parts, bits = 1 << 14, 14
+	part := func(hash int64) uint64 { return (uint64(hash) ^ 1<<63) >> (64 - bits) } // negative ones are first
+	var begins [parts + 1]int32
+	for _, hash := range c.hashes {
+		begins[part(hash)+1]++
 	}
-	slices.SortFunc(entries, func(a, b Entry) int {
-		return cmp.Or(cmp.Compare(a.Hash, b.Hash), cmp.Compare(a.Number, b.Number))
-	})
-	return entries
+	for i := range parts {
+		begins[i+1] += begins[i]
+	}
+	order, next := make([]int32, len(c.hashes)), begins
+	for i, hash := range c.hashes {
+		order[next[part(hash)]] = int32(i)
+		next[part(hash)]++
+	}
+	for i := range parts { // entries of one hash stay in order of arrival
+		slices.SortStableFunc(order[begins[i]:begins[i+1]], func(a, b int32) int {
+			return cmp.Compare(c.hashes[a], c.hashes[b])
+		})
+	}
+	return Entries{first: first, hashes: c.hashes, order: order}
 }

@@ -35,7 +35,11 @@ func TestTail(t *testing.T) {
 	if got := tail.ByKey([]int64{7}, 12345); !slices.Equal(got, []int64{7}) {
 		t.Errorf("an unknown key: got %v, want only what was there", got)
 	}
-	for what, got := range map[string][]segment.Entry{"keys": tail.Keys(), "users": tail.Users()} {
+	for what, sorted := range map[string]segment.Entries{"keys": tail.Keys(), "users": tail.Users()} {
+		var got []segment.Entry
+		for i := range sorted.Len() {
+			got = append(got, sorted.At(i))
+		}
 		want := map[string][]segment.Entry{"keys": keys, "users": users}[what]
 		slices.SortStableFunc(want, func(a, b segment.Entry) int {
 			switch { // numbers are in order

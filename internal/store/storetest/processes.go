@@ -3,6 +3,7 @@ package storetest
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -259,8 +260,9 @@ func (w *World) wantReplays(t *testing.T, requests []rewards.NewReward) {
 	}
 }
 
-// TestFiltersMergedBefore opens a store with a filter that an older version merged: it does not say which of its
-// segments may have a key. Until it is merged again every key is found behind it, too.
+// TestFiltersMergedBefore opens a store with two filters of older versions: a merged one that does not say which of its
+// segments may have a key, and one with fewer bits for each key. Until they are made again every key is found behind
+// them, too.
 func TestFiltersMergedBefore(t *testing.T, engine store.Engine) {
 	t.Helper()
 	const segments = 64
@@ -268,28 +270,40 @@ func TestFiltersMergedBefore(t *testing.T, engine store.Engine) {
 	requests := w.recordSegments(t, segments+6)
 	w.mergeAll(t)
 	const side = `SELECT count(*) FROM segment_filters WHERE first = 0 AND last = 63 AND substr(bits, 17, 8) = x'0000000000000040'`
+	sized := fmt.Sprintf(`SELECT count(*) FROM segment_filters WHERE first = %d AND substr(bits, 1, 8) = x'%016x'`,
+		segments+1, SegmentSize*16)
 	w.wantRows(t, "filters side by side", 1, side)
+	w.wantRows(t, "filters of full size", 1, sized)
+	setFilter(t, engine, segment.NewFilter(0, segments*SegmentSize), segments-1)
+	setFilter(t, engine, segment.NewFilter(segments+1, SegmentSize-1), segments+1)
+	w.wantRows(t, "filters side by side, before", 0, side)
+	w.wantRows(t, "filters of full size, before", 0, sized)
+	w.reopen(t)
+	w.wantReplays(t, requests)
+	if merged := w.mergeAll(t); merged != 2 {
+		t.Errorf("merged %d times, want once for each filter", merged)
+	}
+	w.wantRows(t, "filters side by side, merged again", 1, side)
+	w.wantRows(t, "filters of full size, made again", 1, sized)
+	w.wantReplays(t, requests)
+	w.reopen(t)
+	w.wantReplays(t, requests)
+}
+
+// setFilter replaces the filter that begins with a segment by an empty one, with the keys up to the last segment.
+func setFilter(t *testing.T, engine store.Engine, f *segment.Filter, last int64) {
+	t.Helper()
 	check(t, engine.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
-		together := segment.NewFilter(0, segments*SegmentSize)
 		err := tx.Query(ctx, func(row store.Row) error {
 			var hash int64
 			err := row.Scan(&hash)
-			together.Add(0, hash)
+			f.Add(f.First, hash)
 			return err
-		}, `SELECT hash FROM reward_keys WHERE segment < ?1`, segments)
+		}, `SELECT hash FROM reward_keys WHERE segment BETWEEN ?1 AND ?2`, f.First, last)
 		check(t, err)
-		stored, err := together.Bytes()
+		stored, err := f.Bytes()
 		check(t, err)
-		_, err = tx.Exec(ctx, `UPDATE segment_filters SET bits = ?1 WHERE first = 0`, stored)
+		_, err = tx.Exec(ctx, `UPDATE segment_filters SET bits = ?1 WHERE first = ?2`, stored, f.First)
 		return err
 	}))
-	w.reopen(t)
-	w.wantReplays(t, requests)
-	if merged := w.mergeAll(t); merged != 1 {
-		t.Errorf("merged %d times, want once", merged)
-	}
-	w.wantRows(t, "filters side by side, merged again", 1, side)
-	w.wantReplays(t, requests)
-	w.reopen(t)
-	w.wantReplays(t, requests)
 }
