@@ -225,11 +225,16 @@ func (s *Store) beginSegment(ctx context.Context, full *segmentView) error {
 }
 
 // SealSegment stores the filter of the oldest sealed segment without one, over PostgreSQL. It also begins a segment
-// when several processes together filled the newest one, and learns of the segments that others began. It reports
-// whether there may be more to do.
+// when several processes together filled the newest one, and learns of the segments that others began. Over SQLite it
+// goes on with full segments when several are not sealed. It reports whether there may be more to do.
 func (s *Store) SealSegment(ctx context.Context) (more bool, err error) {
-	if _, err := s.inSegments(ctx); err != nil || s.index.loaded() != indexInColumns {
+	switch inSegments, err := s.inSegments(ctx); {
+	case err != nil:
 		return false, err
+	case inSegments:
+		return s.sealBehind(ctx)
+	case s.index.loaded() != indexInColumns:
+		return false, nil
 	}
 	var v *segmentView
 	var f *segment.Filter

@@ -9,7 +9,7 @@ import (
 // A full segment is sealed a few entries at a time, by the transactions that record the rewards
 // of the next one: without a separate commit, and done long before that one is full. The
 // entries of a segment follow from its rewards alone, so that any process may go on after a
-// crash: what is stored already is skipped.
+// restart: what is stored already is skipped.
 
 // sealing is a segment that is being stored.
 type sealing struct {
@@ -50,53 +50,100 @@ func newSealing(number int64, full *segment.Tail) *sealing {
 // seal stores entries of the segment that is being sealed, for the number of rewards that the
 // transaction records. The caller calls done after the commit.
 func (x *rewardIndex) seal(ctx context.Context, tx Tx, recorded int) (done func(), err error) {
-	s := x.due()
+	s, from := x.due()
 	if s == nil || recorded == 0 {
 		return func() {}, nil
 	}
 	<-s.ready
-	stored, err := s.store(ctx, tx, recorded*entriesPerReward)
+	stored, err := s.store(ctx, tx, from, recorded*entriesPerReward)
 	if err != nil {
 		return nil, err
 	}
 	return func() { x.advance(s, stored) }, nil
 }
 
-// due returns the segment to store entries of, or nil.
-func (x *rewardIndex) due() *sealing {
+// due returns the segment to store entries of, or nil, and how many are stored.
+func (x *rewardIndex) due() (s *sealing, stored int) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	if s := x.sealing; s != nil && x.next() > (s.segment+1)*x.size+x.size/restPart {
-		return s
+		return s, s.stored
 	}
-	return nil
+	return nil, 0
 }
 
-// store stores the next entries, and after the last ones the segment. It returns how many are
-// stored then.
-func (s *sealing) store(ctx context.Context, tx Tx, n int) (stored int, err error) {
-	stored, keys := min(s.stored+n, s.entries()), s.keys.Len()
+// sealBehind stores entries of a full segment while another one is full too: the service was restarted often, and an
+// earlier version then began with each segment again. It reports whether there may be more to do.
+func (s *Store) sealBehind(ctx context.Context) (more bool, err error) {
+	x := s.index
+	full, from := x.due()
+	if full == nil || !x.behind() {
+		return false, nil
+	}
+	select {
+	case <-full.ready:
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+	var stored int
+	err = s.engine.Write(ctx, func(ctx context.Context, tx Tx) (err error) {
+		stored, err = full.store(ctx, tx, from, upgradeWrite)
+		return err
+	})
+	if err == nil {
+		x.advance(full, stored)
+	}
+	return err == nil, err
+}
+
+// behind reports whether more than one segment is full and not sealed.
+func (x *rewardIndex) behind() bool {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	const growing, full = 1, 1
+	return len(x.tails) > growing+full
+}
+
+// store stores the next entries after the first ones, which are stored, and after the last ones the segment. It
+// returns how many are stored then.
+func (s *sealing) store(ctx context.Context, tx Tx, from, n int) (stored int, err error) {
+	if from == 0 {
+		if from, err = s.storedBefore(ctx, tx); err != nil {
+			return 0, err
+		}
+	}
+	stored, keys := min(from+n, s.entries()), s.keys.Len()
 	err = s.storeEntries(ctx, tx, `INSERT INTO reward_keys (segment, hash, number) VALUES (?1, ?2, ?3)
-		ON CONFLICT DO NOTHING`, s.keys, min(s.stored, keys), min(stored, keys))
+		ON CONFLICT DO NOTHING`, s.keys, min(from, keys), min(stored, keys))
 	if err != nil {
 		return 0, err
 	}
 	err = s.storeEntries(ctx, tx, `INSERT INTO reward_users (segment, hash, number) VALUES (?1, ?2, ?3)
-		ON CONFLICT DO NOTHING`, s.users, max(s.stored-keys, 0), max(stored-keys, 0))
+		ON CONFLICT DO NOTHING`, s.users, max(from-keys, 0), max(stored-keys, 0))
 	if err == nil && stored == s.entries() {
 		err = s.finish(ctx, tx)
 	}
 	return stored, err
 }
 
+// storedBefore counts the entries that a process stored before it ended. They are the first ones.
+func (s *sealing) storedBefore(ctx context.Context, tx Tx) (n int, err error) {
+	_, err = fetchValues(ctx, tx, []any{&n}, `SELECT (SELECT count(*) FROM reward_keys WHERE segment = ?1)
+		+ (SELECT count(*) FROM reward_users WHERE segment = ?1)`, s.segment)
+	return min(n, s.entries()), err
+}
+
 func (s *sealing) entries() int { return s.keys.Len() + s.users.Len() }
 
 // storeEntries stores the entries at positions from a first one until another.
 func (s *sealing) storeEntries(ctx context.Context, tx Tx, query string, all segment.Entries, from, until int) error {
+	const columns = 3
 	entries, rows := make([]segment.Entry, until-from), make([][]any, until-from)
+	args := make([]any, 0, len(rows)*columns)
 	for i := range entries {
 		entries[i] = all.At(from + i)
-		rows[i] = []any{&s.segment, &entries[i].Hash, &entries[i].Number}
+		args = append(args, &s.segment, &entries[i].Hash, &entries[i].Number)
+		rows[i] = args[i*columns:]
 	}
 	_, err := tx.ExecEach(ctx, query, rows)
 	return err
@@ -125,7 +172,8 @@ func insertFilter(ctx context.Context, tx Tx, f *segment.Filter, bits []byte) er
 func (x *rewardIndex) advance(s *sealing, stored int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if s.stored = stored; x.sealing != s || stored < s.entries() {
+	s.stored = max(s.stored, stored) // a transaction of another goroutine may have stored more
+	if x.sealing != s || stored < s.entries() {
 		return
 	}
 	x.filters = append(x.filters[:len(x.filters):len(x.filters)], s.filter)

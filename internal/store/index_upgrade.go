@@ -76,7 +76,7 @@ func (s *Store) indexSegment(ctx context.Context, number int64) error {
 	for sealing.stored < sealing.entries() {
 		var stored int
 		err := s.engine.Write(ctx, func(ctx context.Context, tx Tx) (err error) {
-			stored, err = sealing.store(ctx, tx, upgradeWrite)
+			stored, err = sealing.store(ctx, tx, sealing.stored, upgradeWrite)
 			return err
 		})
 		if err != nil {

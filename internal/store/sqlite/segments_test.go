@@ -28,6 +28,12 @@ func TestMergeByOldFilters(t *testing.T) {
 	storetest.TestMergeByOldFilters(t, one, other)
 }
 
+func TestSealingGoesOn(t *testing.T) {
+	t.Parallel()
+	one, _ := engines(t)
+	storetest.TestSealingGoesOn(t, one)
+}
+
 func TestFiltersMergedBefore(t *testing.T) {
 	t.Parallel()
 	one, _ := engines(t)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -23,7 +24,9 @@ func TestTwoProcesses(t *testing.T, one, other store.Engine) {
 	b.Advance(2 * time.Second)
 	var requests []rewards.NewReward
 	var newest rewards.RewardID
-	for turn, rewardsOfTurn := range []int{1, 1, 3, 2, 9, 30, 2, 30, 1, 25, 40, 3, 20} {
+	turns := []int{1, 1, 3, 2, 9, 30, 2, 30, 1, 25, 40, 3, 20}
+	turns = append(turns, slices.Repeat([]int{1}, 3*SegmentSize)...) // both store entries of one segment
+	for turn, rewardsOfTurn := range turns {
 		writer, reader := a, b
 		if turn%2 == 1 {
 			writer, reader = b, a
@@ -306,4 +309,39 @@ func setFilter(t *testing.T, engine store.Engine, f *segment.Filter, last int64)
 		_, err = tx.Exec(ctx, `UPDATE segment_filters SET bits = ?1 WHERE first = ?2`, stored, f.First)
 		return err
 	}))
+}
+
+// TestSealingGoesOn restarts the service after every reward. All the same each segment is sealed before the one after
+// the next is full, and every key is found. When a process finds several full segments it seals them.
+func TestSealingGoesOn(t *testing.T, engine store.Engine) {
+	t.Helper()
+	const segments = 6
+	w := NewWorld(t, engine)
+	var requests []rewards.NewReward
+	for i := range segments*SegmentSize + SegmentSize/2 {
+		requests = append(requests, w.Request(t, 1_000_000))
+		w.record(t, requests[i])
+		w.reopen(t)
+	}
+	const sealed = `SELECT count(*) FROM segments`
+	w.wantRows(t, "sealed segments", segments-1, sealed)
+	w.wantReplays(t, requests)
+
+	check(t, engine.Write(t.Context(), func(ctx context.Context, tx store.Tx) error { // as if they were not sealed
+		for _, table := range []string{"segments WHERE number", "segment_filters WHERE first", "reward_keys WHERE segment", "reward_users WHERE segment"} {
+			check(t, failure(tx.Exec(ctx, `DELETE FROM `+table+` >= 2`)))
+		}
+		return nil
+	}))
+	w.reopen(t)
+	w.wantRows(t, "sealed segments, before", 2, sealed)
+	for more := true; more; {
+		var err error
+		more, err = w.SealSegment(t.Context())
+		check(t, err)
+	}
+	w.wantRows(t, "segments, all but one sealed", segments-1, sealed)
+	w.wantReplays(t, requests)
+	w.reopen(t)
+	w.wantReplays(t, requests)
 }
