@@ -9,8 +9,8 @@ import (
 )
 
 // The shape of a filter. With 16 bits for each key it finds 6 of 10,000 foreign keys by mistake, each of which costs a
-// look into the segment's entries, and mostly a page that is not in memory. With 12 bits, as versions before 25 of
-// the schema had, they were 3 of 1,000: every tenth new key with 10 million rewards.
+// look into the segment's entries, and mostly a page that is not in memory. With 12 bits, as earlier
+// versions had, they were 3 of 1,000: one for every ninth new key with 10 million rewards.
 const (
 	bitsPerKey = 16
 	probes     = 8
