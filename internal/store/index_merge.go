@@ -10,7 +10,8 @@ import (
 // few filters: 10 with 10 million rewards, 21 with a billion.
 const mergeWidth = 8
 
-// MergeFilters merges neighboring filters of sealed segments, or makes one again, and reports whether it found any.
+// MergeFilters merges neighboring filters of sealed segments, or makes one of an earlier version again. It reports
+// whether it found any.
 // It may be interrupted and repeated at any time.
 func (s *Store) MergeFilters(ctx context.Context) (bool, error) {
 	first, last, found := s.index.toMerge()

@@ -72,8 +72,9 @@ func (x *rewardIndex) due() (s *sealing, stored int) {
 	return nil, 0
 }
 
-// sealBehind stores entries of a full segment while another one is full too: the service was restarted often, and an
-// earlier version then began with each segment again. It reports whether there may be more to do.
+// sealBehind stores entries of a full segment when another one is full too, without waiting for new rewards. That is so
+// after an earlier version was restarted often: it began with each segment again. sealBehind reports whether there may
+// be more to do.
 func (s *Store) sealBehind(ctx context.Context) (more bool, err error) {
 	x := s.index
 	full, from := x.due()
@@ -100,8 +101,8 @@ func (s *Store) sealBehind(ctx context.Context) (more bool, err error) {
 func (x *rewardIndex) behind() bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	const growing, full = 1, 1
-	return len(x.tails) > growing+full
+	const usual = 2 // one is being sealed, and one grows
+	return len(x.tails) > usual
 }
 
 // store stores the next entries after the first ones, which are stored, and after the last ones the segment. It
@@ -126,7 +127,8 @@ func (s *sealing) store(ctx context.Context, tx Tx, from, n int) (stored int, er
 	return stored, err
 }
 
-// storedBefore counts the entries that a process stored before it ended. They are the first ones.
+// storedBefore counts the entries that other processes stored, or one before a restart. They are the first ones,
+// because every process stores them in the same order.
 func (s *sealing) storedBefore(ctx context.Context, tx Tx) (n int, err error) {
 	_, err = fetchValues(ctx, tx, []any{&n}, `SELECT (SELECT count(*) FROM reward_keys WHERE segment = ?1)
 		+ (SELECT count(*) FROM reward_users WHERE segment = ?1)`, s.segment)
@@ -137,13 +139,10 @@ func (s *sealing) entries() int { return s.keys.Len() + s.users.Len() }
 
 // storeEntries stores the entries at positions from a first one until another.
 func (s *sealing) storeEntries(ctx context.Context, tx Tx, query string, all segment.Entries, from, until int) error {
-	const columns = 3
 	entries, rows := make([]segment.Entry, until-from), make([][]any, until-from)
-	args := make([]any, 0, len(rows)*columns)
 	for i := range entries {
 		entries[i] = all.At(from + i)
-		args = append(args, &s.segment, &entries[i].Hash, &entries[i].Number)
-		rows[i] = args[i*columns:]
+		rows[i] = []any{&s.segment, &entries[i].Hash, &entries[i].Number}
 	}
 	_, err := tx.ExecEach(ctx, query, rows)
 	return err

@@ -293,7 +293,8 @@ func TestFiltersMergedBefore(t *testing.T, engine store.Engine) {
 	w.wantReplays(t, requests)
 }
 
-// setFilter replaces the filter that begins with a segment by an empty one, with the keys up to the last segment.
+// setFilter adds the keys of the segments from the filter's first one to the last to an empty filter, and stores it in
+// the place of the filter that begins with the same segment.
 func setFilter(t *testing.T, engine store.Engine, f *segment.Filter, last int64) {
 	t.Helper()
 	check(t, engine.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
