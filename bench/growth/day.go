@@ -36,6 +36,12 @@ func (p *past) generate(ctx context.Context) error {
 				return fmt.Errorf("day %d: %s: %w", n, p.stocks[i].Symbol, err)
 			}
 		}
+		for more := true; more; {
+			var err error
+			if more, err = p.store.SealSegment(ctx); err != nil {
+				return fmt.Errorf("day %d: seal: %w", n, err)
+			}
+		}
 		if err := vacuum(ctx, o.Database); err != nil {
 			return fmt.Errorf("day %d: vacuum: %w", n, err)
 		}

@@ -62,10 +62,10 @@ func (s *segments) checkKeys(f *filter) {
 		s.a.t.fail(checkSegments, "the filter of "+segmentName(f.segment), err, "a filter that `serve` can read")
 		return
 	}
-	for i := range s.keys.want {
-		e := &s.keys.want[i]
-		if !has(bloom.Locations(binary.LittleEndian.AppendUint64(nil, uint64(e.hash)), filterProbes)) {
-			s.a.t.fail(checkSegmentEntries, s.keys.name(e), "not in the filter", "in the filter of the segment")
+	for i, hash := range s.hashes {
+		if !has(bloom.Locations(binary.LittleEndian.AppendUint64(nil, uint64(hash)), filterProbes)) {
+			reward := s.keys.name(s.current, "reward "+value.Int(s.current*s.size+1+int64(i)))
+			s.a.t.fail(checkSegmentEntries, reward, "not in the filter", "in the filter of the segment")
 		}
 	}
 }

@@ -14,6 +14,9 @@ func ofSegments(c audit.CheckResult) bool {
 	return slices.Contains([]string{numbersOnly, "segments", "segment_entries"}, c.Name)
 }
 
+// rewardsInSegment is how many rewards a segment of the world has.
+const rewardsInSegment = 7
+
 // numbersOnly is the check that has rows over SQLite only.
 const numbersOnly = "reward_numbers"
 
@@ -21,6 +24,7 @@ const numbersOnly = "reward_numbers"
 const (
 	newestSegment = `(SELECT max(number) FROM segments)`
 	someBits      = `(SELECT bits FROM segment_filters ORDER BY first LIMIT 1)`
+	oldestBlock   = `place < 17592186044416` // of the first segment
 )
 
 // columnDamages damages the segments of PostgreSQL. The first three have filters.
@@ -59,7 +63,7 @@ func segmentDamages() []damage {
 		{"segments", "another size", `UPDATE segments SET last_reward = last_reward - 1 WHERE number = 0`},
 		{"segments", "no size", `UPDATE segments SET last_reward = 0 WHERE number = 0`},
 		{"segments", "sealed twice", `INSERT INTO segments SELECT * FROM segments WHERE number = 1`},
-		{"segments segment_entries", "sealed too early", `INSERT INTO segments SELECT number + 1, last_reward + 1, last_reward + 7 FROM segments WHERE number = ` + newestSegment},
+		{"segments segment_entries", "sealed too early", `INSERT INTO segments SELECT number + 1, last_reward + 1, last_reward + 7, 1 FROM segments WHERE number = ` + newestSegment},
 		{"segments", "no filter", `DELETE FROM segment_filters WHERE first = 1`},
 		{"segments", "two filters", `INSERT INTO segment_filters SELECT * FROM segment_filters WHERE first = 1`},
 		{"segments", "a filter too wide", `UPDATE segment_filters SET first = 0 WHERE first = 1`},
@@ -73,19 +77,24 @@ func segmentDamages() []damage {
 		{"segments", "a filter of too many bits", `UPDATE segment_filters SET bits = CAST(x'ffffffffffffffff' || substr(bits, 9, 8) || x'ffffffffffffffff' || substr(bits, 25) AS BLOB) WHERE first = 1`},
 		{"segment_entries", "a filter that forgets", `UPDATE segment_filters SET bits = CAST(substr(bits, 1, 24) || zeroblob(length(bits) - 24) AS BLOB) WHERE first = 1`},
 		{"segment_entries", "the filter of another segment", `UPDATE segment_filters SET bits = ` + someBits + ` WHERE first = 1`},
-		{"segment_entries", "no entry by key", `DELETE FROM reward_keys WHERE number = 3`},
-		{"segment_entries", "no entry by user", `DELETE FROM reward_users WHERE number = 3`},
-		{"segment_entries", "no entries by key", `DELETE FROM reward_keys`},
-		{"segment_entries", "another hash of a key", `UPDATE reward_keys SET hash = hash + 1 WHERE number = 3`},
-		{"segment_entries", "another hash of a user", `UPDATE reward_users SET hash = hash + 1 WHERE number = 3`},
-		{"segment_entries", "another reward's entry", `UPDATE reward_keys SET number = 4 WHERE number = 3`},
-		{"segment_entries", "in another segment", `UPDATE reward_users SET segment = 1 WHERE number = 3`},
-		{"segment_entries", "twice", `INSERT INTO reward_keys SELECT * FROM reward_keys WHERE number = 3`},
-		{"segment_entries", "one more by key", `INSERT INTO reward_keys SELECT segment, hash, number + 1 FROM reward_keys WHERE number = 3`},
-		{"segment_entries", "one more by user", `INSERT INTO reward_users SELECT segment, hash + 1, number FROM reward_users WHERE number = 3`},
-		{"segment_entries", "of a negative segment", `INSERT INTO reward_users SELECT -1, hash, number FROM reward_users WHERE number = 3`},
-		{"segment_entries", "a foreign one in the next segment", `INSERT INTO reward_keys SELECT (SELECT max(number) + 1 FROM segments), hash, number FROM reward_keys WHERE number = 3`},
-		{"segment_entries", "one after the next segment", `INSERT INTO reward_keys SELECT (SELECT max(number) + 2 FROM segments), hash, number FROM reward_keys WHERE number = 3`},
+		{"segment_entries", "no entry by key", `UPDATE key_blocks SET entries = substr(entries, 1, length(entries) - 8) WHERE ` + oldestBlock},
+		{"segment_entries", "no entry by user", `UPDATE user_blocks SET entries = substr(entries, 1, length(entries) - 8) WHERE ` + oldestBlock},
+		{"segment_entries", "no block by key", `DELETE FROM key_blocks WHERE ` + oldestBlock},
+		{"segment_entries", "no blocks by user", `DELETE FROM user_blocks`},
+		{"segment_entries", "another hash of a key", `UPDATE key_blocks SET entries = CAST(substr(entries, 1, 23) || x'00' || substr(entries, 25) AS BLOB) WHERE ` + oldestBlock},
+		{"segment_entries", "another reward's entry", `UPDATE user_blocks SET entries = CAST(substr(entries, 1, 20) || x'ff' || substr(entries, 22) AS BLOB) WHERE ` + oldestBlock},
+		{"segment_entries", "in another order", `UPDATE key_blocks SET entries = CAST(substr(entries, 1, 8) || substr(entries, 17, 8) || substr(entries, 9, 8) || substr(entries, 25) AS BLOB) WHERE ` + oldestBlock},
+		{"segment_entries", "twice", `UPDATE key_blocks SET entries = CAST(substr(entries, 1, 16) || substr(entries, 9) AS BLOB) WHERE ` + oldestBlock},
+		{"segment_entries", "a block twice", `INSERT INTO user_blocks SELECT * FROM user_blocks WHERE ` + oldestBlock},
+		{"segment_entries", "part of an entry", `UPDATE key_blocks SET entries = substr(entries, 1, length(entries) - 1) WHERE ` + oldestBlock},
+		{"segment_entries", "no entries in a block", `UPDATE key_blocks SET entries = x'' WHERE ` + oldestBlock},
+		{"segment_entries", "an empty block", `INSERT INTO user_blocks SELECT place + 1, x'' FROM user_blocks WHERE ` + oldestBlock},
+		{"segment_entries", "a block at another place", `UPDATE user_blocks SET place = place + 1 WHERE ` + oldestBlock},
+		{"segment_entries", "in another segment", `UPDATE user_blocks SET place = place + 17592186044416 WHERE ` + oldestBlock},
+		{"segment_entries", "of a negative segment", `INSERT INTO user_blocks SELECT -1, entries FROM user_blocks WHERE ` + oldestBlock},
+		{"segment_entries", "a foreign one in the next segment", `INSERT INTO key_blocks SELECT place + ` + newestSegment + ` * 17592186044416 + 17592186044416, entries FROM key_blocks WHERE ` + oldestBlock},
+		{"segment_entries", "one after the next segment", `INSERT INTO key_blocks SELECT place + ` + newestSegment + ` * 17592186044416 + 35184372088832, entries FROM key_blocks WHERE ` + oldestBlock},
+		{"segment_entries", "rows instead of blocks", `UPDATE segments SET in_blocks = 0 WHERE number = 1`},
 		{"segment_entries", "a key changed", `UPDATE rewards SET idempotency_key = 'another' WHERE rowid = 3`},
 		{"segment_entries", "a user changed", `UPDATE rewards SET user_id = @dee WHERE rowid = 3`},
 		{"segment_entries", "a user's id cut short", `UPDATE rewards SET user_id = x'01' WHERE rowid = 3`},
@@ -100,6 +109,7 @@ func TestMergedFilters(t *testing.T) {
 	for i := range 68 {
 		w.Give(fmt.Sprint("gift-", i), u, "KO", dollar, "", "")
 	}
+	w.Seal()
 	merged, err := w.MergeFilters(t.Context())
 	check(t, err)
 	var filters int
@@ -121,23 +131,51 @@ func TestMergedFilters(t *testing.T) {
 	wantViolations(t, run(t, c.Where), "segments")
 }
 
-// TestSegmentBeingSealed audits a store with a segment of which some entries are stored.
+// TestSegmentBeingSealed audits a store with a full segment of which some blocks are stored.
 func TestSegmentBeingSealed(t *testing.T) {
 	t.Parallel()
 	w := audittest.History(t, audittest.NewFile)
-	const newer = ` WHERE segment > ` + newestSegment
-	const count = `SELECT (SELECT count(*) FROM reward_keys` + newer + `) + (SELECT count(*) FROM reward_users` + newer + `)`
-	var stored int
-	check(t, audittest.SQL(t, w.Where).QueryRowContext(t.Context(), count).Scan(&stored))
-	if stored == 0 || stored >= 14 {
-		t.Errorf("%d entries of the next segment, want some of 14", stored)
+	c := w.Copy(t)
+	for _, unsealed := range []string{
+		`DELETE FROM segments WHERE number = ` + newestSegment,
+		`DELETE FROM segment_filters WHERE last > ` + newestSegment,
+		`DELETE FROM user_blocks WHERE place > ` + newestSegment + ` * 17592186044416 + 17592186044416`,
+	} {
+		c.Exec(unsealed)
 	}
-	if r := run(t, w.Where); !r.OK() {
+	if r := run(t, c.Where); !r.OK() {
 		t.Errorf("the audit fails:\n%s", text(t, r))
 	}
+}
+
+// TestSegmentsInRows audits a store whose sealed segments are as an earlier version stored them, and one of them
+// begun again. What is left of rows elsewhere does no harm.
+func TestSegmentsInRows(t *testing.T) {
+	t.Parallel()
+	w := audittest.History(t, audittest.NewFile)
 	c := w.Copy(t)
-	c.Exec(`DELETE FROM reward_keys` + newer)
+	audittest.InRows(t, audittest.SQL(t, c.Where), rewardsInSegment)
 	if r := run(t, c.Where); !r.OK() {
-		t.Errorf("the audit wants entries of a segment that is not sealed:\n%s", text(t, r))
+		t.Errorf("the audit fails:\n%s", text(t, r))
+	}
+	for _, damage := range []string{
+		`DELETE FROM reward_keys WHERE number = 3`,
+		`UPDATE reward_users SET hash = hash + 1000000 WHERE number = 3`,
+		`UPDATE reward_keys SET number = 4 WHERE number = 3`,
+		`INSERT INTO reward_keys SELECT * FROM reward_keys WHERE number = 3`,
+		`INSERT INTO reward_users SELECT segment, hash, 9 FROM reward_users WHERE number = 3`,
+	} {
+		c.Exec(damage)
+		wantViolations(t, run(t, c.Where), "segment_entries")
+		for _, table := range []string{"reward_keys", "reward_users"} {
+			audittest.Exec(t, audittest.SQL(t, c.Where), `DELETE FROM `+table)
+		}
+		audittest.InRows(t, audittest.SQL(t, c.Where), rewardsInSegment)
+	}
+	c.Exec(`UPDATE segments SET in_blocks = 1`)
+	c.Exec(`INSERT INTO key_blocks SELECT * FROM public.key_blocks`)
+	c.Exec(`INSERT INTO user_blocks SELECT * FROM public.user_blocks`)
+	if r := run(t, c.Where); !r.OK() {
+		t.Errorf("the audit of leftover rows fails:\n%s", text(t, r))
 	}
 }

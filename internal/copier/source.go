@@ -50,7 +50,9 @@ const segmentSize = 1 << 20
 // derived lists the tables that are not copied: the index of rewards, which PostgreSQL makes, and which
 // rewards are not in open_rewards yet.
 func derived() []string {
-	return []string{"arrivals_after", "reward_keys", "reward_users", "segment_filters", "segments"}
+	return []string{
+		"arrivals_after", "key_blocks", "reward_keys", "reward_users", "segment_filters", "segments", "user_blocks",
+	}
 }
 
 // from returns what a table is copied from.

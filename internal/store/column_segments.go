@@ -200,10 +200,7 @@ func mergeAll(filters []*segment.Filter) []*segment.Filter {
 		if !found {
 			return filters
 		}
-		parts := slices.DeleteFunc(slices.Clone(filters), func(f *segment.Filter) bool {
-			return f.First < first || f.Last > last
-		})
-		filters = replaced(filters, segment.Merge(parts))
+		filters = replaced(filters, mergeThese(filters, first, last))
 	}
 }
 
@@ -226,13 +223,13 @@ func (s *Store) beginSegment(ctx context.Context, full *segmentView) error {
 
 // SealSegment stores the filter of the oldest sealed segment without one, over PostgreSQL. It also begins a segment
 // when several processes together filled the newest one, and learns of the segments that others began. Over SQLite it
-// goes on with full segments when several are not sealed. It reports whether there may be more to do.
+// seals the oldest full segment. It reports whether there may be more to do.
 func (s *Store) SealSegment(ctx context.Context) (more bool, err error) {
 	switch inSegments, err := s.inSegments(ctx); {
 	case err != nil:
 		return false, err
 	case inSegments:
-		return s.sealBehind(ctx)
+		return s.sealFull(ctx)
 	case s.index.loaded() != indexInColumns:
 		return false, nil
 	}

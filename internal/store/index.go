@@ -23,7 +23,7 @@ type rewardIndex struct {
 	use     indexUse
 	filters []*segment.Filter // of the sealed segments, oldest first
 	tails   []*segment.Tail   // of the other segments, oldest first; the last one grows
-	sealing *sealing          // of the first tail; nil: it is not full
+	rows    bool              // the entries of some sealed segments are rows, not blocks
 }
 
 // indexUse says which index finds rewards.
@@ -88,6 +88,9 @@ func (x *rewardIndex) load(ctx context.Context, tx Tx) (bool, error) {
 		return false, err
 	}
 	if err := x.loadFilters(ctx, tx, sealed); err != nil {
+		return false, err
+	}
+	if _, _, x.rows, err = nextInRows(ctx, tx); err != nil {
 		return false, err
 	}
 	x.tails = []*segment.Tail{segment.NewTail(x.sealed()*x.size + 1)}
@@ -203,9 +206,6 @@ func (x *rewardIndex) add(key, user int64) {
 	x.tails[len(x.tails)-1].Add(key, user)
 	if next := x.next(); (next-1)%x.size == 0 {
 		x.tails = append(x.tails, segment.NewTail(next))
-		if x.sealing == nil {
-			x.startSealing()
-		}
 	}
 }
 

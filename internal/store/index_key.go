@@ -17,6 +17,7 @@ func (x *rewardIndex) byKey(ctx context.Context, tx Tx, key requestKey, hash int
 // keyPage finds the reward with an idempotency key by the index in segments.
 type keyPage struct {
 	requestKey
+	index   *rewardIndex
 	hash    int64
 	tail    []int64           // the rewards in memory whose key has the hash: almost always none, or the one
 	filters []*segment.Filter // of the sealed segments
@@ -26,7 +27,7 @@ type keyPage struct {
 // newKeyPage takes what memory has. As with newUserPage, a transaction that only reads must begin
 // later.
 func (x *rewardIndex) newKeyPage(key requestKey, hash int64) keyPage {
-	p := keyPage{requestKey: key, hash: hash}
+	p := keyPage{requestKey: key, index: x, hash: hash}
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	for _, tail := range x.tails {
@@ -60,8 +61,7 @@ func (p *keyPage) find(ctx context.Context, tx Tx) (*rewards.KeyedReward, error)
 	for _, f := range slices.Backward(p.filters) {
 		sealed, may := f.Newest(probe, f.Last+1)
 		for ; may; sealed, may = f.Newest(probe, sealed) {
-			numbers, err := fetchAll(ctx, tx, scanNumber,
-				`SELECT number FROM reward_keys WHERE segment = ?1 AND hash = ?2`, sealed, p.hash)
+			numbers, err := p.index.keysIn(ctx, tx, sealed, p.hash)
 			if err != nil {
 				return nil, err
 			}

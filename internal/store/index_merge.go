@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 
 	"stockrewards/internal/store/segment"
 )
@@ -11,35 +12,25 @@ import (
 const mergeWidth = 8
 
 // MergeFilters merges neighboring filters of sealed segments, or makes one of an earlier version again. It reports
-// whether it found any.
-// It may be interrupted and repeated at any time.
+// whether it found any. It may be interrupted and repeated at any time.
 func (s *Store) MergeFilters(ctx context.Context) (bool, error) {
-	first, last, found := s.index.toMerge()
-	if !found {
-		return false, nil
-	}
-	merged := segment.NewMerged(first, last, int(s.index.size))
-	for number := first; number <= last; number++ {
-		err := s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
-			return fetchEach(ctx, tx, scanNumber, func(hash int64) error {
-				merged.Add(number, hash)
-				return nil
-			}, `SELECT hash FROM reward_keys WHERE segment = ?1`, number)
-		})
-		if err != nil {
-			return false, err
-		}
+	merged, err := s.mergedFilter(ctx)
+	if err != nil || merged == nil {
+		return false, err
 	}
 	bits, err := merged.Bytes()
 	if err != nil {
 		return false, err
 	}
 	err = s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
-		n, err := tx.Exec(ctx, `DELETE FROM segment_filters WHERE first BETWEEN ?1 AND ?2 AND last <= ?2`, first, last)
+		n, err := tx.Exec(ctx, `DELETE FROM segment_filters WHERE first BETWEEN ?1 AND ?2 AND last <= ?2`,
+			merged.First, merged.Last)
 		if err != nil || n == 0 { // another process merged them further
 			return err
 		}
-		return insertFilter(ctx, tx, merged, bits)
+		_, err = tx.Exec(ctx, `INSERT INTO segment_filters (first, last, bits) VALUES (?1, ?2, ?3)`,
+			merged.First, merged.Last, bits)
+		return err
 	})
 	if err == nil {
 		s.index.replace(merged)
@@ -47,15 +38,49 @@ func (s *Store) MergeFilters(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-func (x *rewardIndex) toMerge() (first, last int64, found bool) {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	for _, f := range x.filters { // those of an earlier version
-		if f.Outdated(int(x.size)) && f.Width() <= segment.MostSegments {
-			return f.First, f.Last, true
+// mergedFilter makes the next filter that MergeFilters stores, or returns nil.
+func (s *Store) mergedFilter(ctx context.Context) (*segment.Filter, error) {
+	filters := s.index.allFilters()
+	for _, f := range filters {
+		if f.Outdated(int(s.index.size)) && f.Width() <= segment.MostSegments {
+			return s.filterAgain(ctx, f.First, f.Last)
 		}
 	}
-	return toMerge(x.filters)
+	if first, last, found := toMerge(filters); found {
+		return mergeThese(filters, first, last), nil
+	}
+	return nil, nil //nolint:nilnil // mostly nothing can be merged
+}
+
+// filterAgain makes the filter of sealed segments from their rewards.
+func (s *Store) filterAgain(ctx context.Context, first, last int64) (*segment.Filter, error) {
+	size := s.index.size
+	made := segment.NewMerged(first, last, int(size))
+	for number := first * size; number < (last+1)*size; number += upgradeRead {
+		err := s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
+			return fetchEach(ctx, tx, scanEntry, func(e entry) error {
+				made.Add((e.number-1)/size, e.key)
+				return nil
+			}, entries+` AND rowid < ?2`, number+1, min(number+upgradeRead, (last+1)*size)+1)
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return made, nil
+}
+
+func (x *rewardIndex) allFilters() []*segment.Filter {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.filters
+}
+
+// mergeThese merges the filters of the segments first to last.
+func mergeThese(filters []*segment.Filter, first, last int64) *segment.Filter {
+	return segment.Merge(slices.DeleteFunc(slices.Clone(filters), func(f *segment.Filter) bool {
+		return f.First < first || f.Last > last
+	}))
 }
 
 // toMerge finds the oldest filters of equal size that make up one of the next size.

@@ -2,182 +2,98 @@ package store
 
 import (
 	"context"
+	"slices"
 
 	"stockrewards/internal/store/segment"
 )
 
-// A full segment is sealed a few entries at a time, by the transactions that record the rewards
-// of the next one: without a separate commit, and done long before that one is full. The
-// entries of a segment follow from its rewards alone, so that any process may go on after a
-// restart: what is stored already is skipped.
+// A full segment is sealed in the background, in short transactions. What is stored follows from its rewards alone. So
+// a process may seal it again from the beginning, after a restart or after another process: it passes over what is
+// stored.
 
-// sealing is a segment that is being stored.
-type sealing struct {
-	segment int64
-	first   int64 // number of its first reward
-	last    int64
-	ready   chan struct{} // closed when the rest is set
-	keys    segment.Entries
-	users   segment.Entries
-	filter  *segment.Filter
-	stored  int // entries of keys, then of users, that are committed
-}
+// blocksPerWrite is how many blocks a transaction stores: a quarter of a megabyte, about a millisecond.
+const blocksPerWrite = 64
 
-const (
-	entriesPerReward = 4 // stored with each new reward; each reward makes two
-	restPart         = 8 // the sort in the background has the time of this part of the next segment
-)
-
-// startSealing prepares the first tail, which is full.
-func (x *rewardIndex) startSealing() {
-	number := x.sealed()
-	x.sealing = newSealing(number, x.tails[0])
-}
-
-func newSealing(number int64, full *segment.Tail) *sealing {
-	s := &sealing{segment: number, first: full.First(), last: full.Next() - 1, ready: make(chan struct{})}
-	go func() {
-		defer close(s.ready)
-		s.keys, s.users = full.Keys(), full.Users()
-		s.filter = segment.NewFilter(number, s.keys.Len())
-		for i := range s.keys.Len() {
-			s.filter.Add(number, s.keys.At(i).Hash)
-		}
-	}()
-	return s
-}
-
-// seal stores entries of the segment that is being sealed, for the number of rewards that the
-// transaction records. The caller calls done after the commit.
-func (x *rewardIndex) seal(ctx context.Context, tx Tx, recorded int) (done func(), err error) {
-	s, from := x.due()
-	if s == nil || recorded == 0 {
-		return func() {}, nil
-	}
-	<-s.ready
-	stored, err := s.store(ctx, tx, from, recorded*entriesPerReward)
-	if err != nil {
-		return nil, err
-	}
-	return func() { x.advance(s, stored) }, nil
-}
-
-// due returns the segment to store entries of, or nil, and how many are stored.
-func (x *rewardIndex) due() (s *sealing, stored int) {
+// fullTail returns the oldest segment that is full and not sealed, or nil.
+func (x *rewardIndex) fullTail() *segment.Tail {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	if s := x.sealing; s != nil && x.next() > (s.segment+1)*x.size+x.size/restPart {
-		return s, s.stored
+	if len(x.tails) > 1 {
+		return x.tails[0]
 	}
-	return nil, 0
+	return nil
 }
 
-// sealBehind stores entries of a full segment when another one is full too, without waiting for new rewards. That is so
-// after an earlier version was restarted often: it began with each segment again. sealBehind reports whether there may
-// be more to do.
-func (s *Store) sealBehind(ctx context.Context) (more bool, err error) {
-	x := s.index
-	full, from := x.due()
-	if full == nil || !x.behind() {
+// sealFull seals the oldest full segment. It reports whether there was one.
+func (s *Store) sealFull(ctx context.Context) (bool, error) {
+	full := s.index.fullTail()
+	if full == nil {
 		return false, nil
 	}
-	select {
-	case <-full.ready:
-	case <-ctx.Done():
-		return false, ctx.Err()
-	}
-	var stored int
-	err = s.engine.Write(ctx, func(ctx context.Context, tx Tx) (err error) {
-		stored, err = full.store(ctx, tx, from, upgradeWrite)
-		return err
-	})
+	filter, err := s.seal(ctx, full)
 	if err == nil {
-		x.advance(full, stored)
+		s.index.drop(full, filter)
 	}
 	return err == nil, err
 }
 
-// behind reports whether more than one segment is full and not sealed.
-func (x *rewardIndex) behind() bool {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	const usual = 2 // one is being sealed, and one grows
-	return len(x.tails) > usual
+// seal stores a full segment and returns its filter.
+func (s *Store) seal(ctx context.Context, full *segment.Tail) (*segment.Filter, error) {
+	number := (full.First() - 1) / s.index.size
+	filter := full.Filter(number)
+	bits, err := filter.Bytes()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.storeBlocks(ctx, keyBlocks, segment.Blocks(number, full.Keys())); err != nil {
+		return nil, err
+	}
+	if err := s.storeBlocks(ctx, userBlocks, segment.Blocks(number, full.Users())); err != nil {
+		return nil, err
+	}
+	return filter, s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+		return markSealed(ctx, tx, full, filter, bits)
+	})
 }
 
-// store stores the next entries after the first ones, which are stored, and after the last ones the segment. It
-// returns how many are stored then.
-func (s *sealing) store(ctx context.Context, tx Tx, from, n int) (stored int, err error) {
-	if from == 0 {
-		if from, err = s.storedBefore(ctx, tx); err != nil {
-			return 0, err
+func (s *Store) storeBlocks(ctx context.Context, table string, blocks []segment.Block) error {
+	for part := range slices.Chunk(blocks, blocksPerWrite) {
+		rows := make([][]any, len(part))
+		for i := range part {
+			rows[i] = []any{&part[i].Place, part[i].Entries}
+		}
+		err := s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+			_, err := tx.ExecEach(ctx, `INSERT INTO `+table+` (place, entries) VALUES (?1, ?2)
+				ON CONFLICT DO NOTHING`, rows)
+			return err
+		})
+		if err != nil {
+			return err
 		}
 	}
-	stored, keys := min(from+n, s.entries()), s.keys.Len()
-	err = s.storeEntries(ctx, tx, `INSERT INTO reward_keys (segment, hash, number) VALUES (?1, ?2, ?3)
-		ON CONFLICT DO NOTHING`, s.keys, min(from, keys), min(stored, keys))
-	if err != nil {
-		return 0, err
-	}
-	err = s.storeEntries(ctx, tx, `INSERT INTO reward_users (segment, hash, number) VALUES (?1, ?2, ?3)
-		ON CONFLICT DO NOTHING`, s.users, max(from-keys, 0), max(stored-keys, 0))
-	if err == nil && stored == s.entries() {
-		err = s.finish(ctx, tx)
-	}
-	return stored, err
+	return nil
 }
 
-// storedBefore counts the entries that other processes stored, or one before a restart. They are the first ones,
-// because every process stores them in the same order.
-func (s *sealing) storedBefore(ctx context.Context, tx Tx) (n int, err error) {
-	_, err = fetchValues(ctx, tx, []any{&n}, `SELECT (SELECT count(*) FROM reward_keys WHERE segment = ?1)
-		+ (SELECT count(*) FROM reward_users WHERE segment = ?1)`, s.segment)
-	return min(n, s.entries()), err
-}
-
-func (s *sealing) entries() int { return s.keys.Len() + s.users.Len() }
-
-// storeEntries stores the entries at positions from a first one until another.
-func (s *sealing) storeEntries(ctx context.Context, tx Tx, query string, all segment.Entries, from, until int) error {
-	entries, rows := make([]segment.Entry, until-from), make([][]any, until-from)
-	for i := range entries {
-		entries[i] = all.At(from + i)
-		rows[i] = []any{&s.segment, &entries[i].Hash, &entries[i].Number}
-	}
-	_, err := tx.ExecEach(ctx, query, rows)
-	return err
-}
-
-// finish marks the segment as sealed and stores its filter, unless another process did.
-func (s *sealing) finish(ctx context.Context, tx Tx) error {
-	bits, err := s.filter.Bytes()
+// markSealed marks a segment of which all blocks are stored, and stores its filter, unless another process did. A
+// segment of an earlier version has a filter already.
+func markSealed(ctx context.Context, tx Tx, full *segment.Tail, filter *segment.Filter, bits []byte) error {
+	_, err := tx.Exec(ctx, `INSERT INTO segments (number, first_reward, last_reward, in_blocks) VALUES (?1, ?2, ?3, 1)
+		ON CONFLICT (number) DO UPDATE SET in_blocks = 1`, filter.First, full.First(), full.Next()-1)
 	if err != nil {
 		return err
 	}
-	n, err := tx.Exec(ctx, `INSERT INTO segments (number, first_reward, last_reward) VALUES (?1, ?2, ?3)
-		ON CONFLICT DO NOTHING`, s.segment, s.first, s.last)
-	if err != nil || n == 0 {
-		return err
-	}
-	return insertFilter(ctx, tx, s.filter, bits)
-}
-
-func insertFilter(ctx context.Context, tx Tx, f *segment.Filter, bits []byte) error {
-	_, err := tx.Exec(ctx, `INSERT INTO segment_filters (first, last, bits) VALUES (?1, ?2, ?3)`, f.First, f.Last, bits)
+	_, err = tx.Exec(ctx, `INSERT INTO segment_filters (first, last, bits) SELECT ?1, ?1, ?2
+		WHERE NOT EXISTS (SELECT 1 FROM segment_filters WHERE first <= ?1 AND last >= ?1)`, filter.First, bits)
 	return err
 }
 
-// advance notes what was committed. A sealed segment leaves memory, except for its filter.
-func (x *rewardIndex) advance(s *sealing, stored int) {
+// drop removes a segment that is sealed from memory, except for its filter.
+func (x *rewardIndex) drop(full *segment.Tail, filter *segment.Filter) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	s.stored = max(s.stored, stored) // a transaction of another goroutine may have stored more
-	if x.sealing != s || stored < s.entries() {
+	if x.tails[0] != full {
 		return
 	}
-	x.filters = append(x.filters[:len(x.filters):len(x.filters)], s.filter)
-	x.tails, x.sealing = x.tails[1:], nil
-	if len(x.tails) > 1 { // the next one filled meanwhile
-		x.startSealing()
-	}
+	x.filters = append(x.filters[:len(x.filters):len(x.filters)], filter)
+	x.tails = x.tails[1:]
 }

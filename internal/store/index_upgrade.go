@@ -12,11 +12,14 @@ const (
 	upgradeWrite = 2048 // entries in a write transaction
 )
 
-// IndexRewards seals the rewards of a store that an older version wrote, whose database has
-// separate indexes, and drops those. The store is in use meanwhile. progress gets the rewards
-// indexed so far and all rewards. IndexRewards may be interrupted at any time and repeated; it
-// does nothing when it has nothing to do.
+// IndexRewards seals the rewards of a store that an older version wrote: with separate indexes of the database, which
+// it drops, or with a row for each entry of a segment, which it removes. The store is in use meanwhile. progress gets
+// the rewards indexed so far and all rewards. IndexRewards may be interrupted at any time and repeated; it does
+// nothing when it has nothing to do.
 func (s *Store) IndexRewards(ctx context.Context, progress func(done, total int64)) error {
+	if err := s.sealAgain(ctx, progress); err != nil {
+		return err
+	}
 	for {
 		number, total, needed, err := s.nextToIndex(ctx)
 		if err != nil || !needed {
@@ -71,20 +74,8 @@ func (s *Store) indexSegment(ctx context.Context, number int64) error {
 			return errGap
 		}
 	}
-	sealing := newSealing(number, tail)
-	<-sealing.ready
-	for sealing.stored < sealing.entries() {
-		var stored int
-		err := s.engine.Write(ctx, func(ctx context.Context, tx Tx) (err error) {
-			stored, err = sealing.store(ctx, tx, sealing.stored, upgradeWrite)
-			return err
-		})
-		if err != nil {
-			return err
-		}
-		sealing.stored = stored
-	}
-	return nil
+	_, err := s.seal(ctx, tail)
+	return err
 }
 
 // readEntries adds the rewards from a tail's next number up to a bound.

@@ -131,11 +131,8 @@ func (p *userPage) numbers(ctx context.Context, tx Tx, below int64, limit int) (
 	if len(numbers) == limit || p.first == 1 {
 		return numbers, nil
 	}
-	// The newest segment comes first, and the statement ends at the limit.
-	sealed, err := fetchAll(ctx, tx, scanNumber, `SELECT u.number FROM segments s CROSS JOIN reward_users u
-		WHERE s.number < ?1 AND u.segment = s.number AND u.hash = ?2 AND u.number < ?3
-		ORDER BY s.number DESC, u.number DESC LIMIT ?4 + 0`,
-		min(p.segmentOf(p.first), p.segmentOf(below)+1), userHash(p.user), below, limit-len(numbers))
+	sealed, err := p.index.ofUserBefore(ctx, tx, min(p.segmentOf(p.first), p.segmentOf(below)+1), userHash(p.user),
+		below, limit-len(numbers))
 	return append(numbers, sealed...), err
 }
 

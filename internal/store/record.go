@@ -38,13 +38,9 @@ func untilKnown(ctx context.Context, commit func() error) error {
 
 func (s *Store) recordOnce(ctx context.Context, r *recording) error {
 	s.engine.pacer.recorded(len(r.batch))
-	sealed := func() {}
-	err := s.engine.WriteForClients(ctx, func(ctx context.Context, tx Tx) (err error) {
+	err := s.engine.WriteForClients(ctx, func(ctx context.Context, tx Tx) error {
 		if err := r.run(ctx, tx); err != nil {
 			return fmt.Errorf("store: cannot record rewards: %w", err)
-		}
-		if sealed, err = s.index.seal(ctx, tx, len(r.created)); err != nil {
-			return err
 		}
 		if err := sortArrivals(ctx, tx, s.mostArrivals()); err != nil {
 			return err
@@ -55,7 +51,6 @@ func (s *Store) recordOnce(ctx context.Context, r *recording) error {
 		return err
 	}
 	s.index.committed(r)
-	sealed()
 	for i := range r.outcomes {
 		if o := &r.outcomes[i]; o.Verdict == rewards.Created {
 			s.used.LoadOrStore(o.Reward.AssetID, true) // mostly there: without a lock

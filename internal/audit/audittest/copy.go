@@ -29,7 +29,7 @@ func Views() []string { return []string{"all_members"} }
 
 // SegmentTables returns the tables that an audit reads over SQLite only.
 func SegmentTables() []string {
-	return []string{"segments", "segment_filters", "reward_keys", "reward_users", "arrivals_after"}
+	return []string{"segments", "segment_filters", "key_blocks", "user_blocks", "reward_keys", "reward_users", "arrivals_after"}
 }
 
 // Copy is a copy of a world's tables without constraints and indexes, so that a test can

@@ -18,12 +18,12 @@ func History(tb testing.TB, in Place) *World {
 	tb.Helper()
 	w := NewWorld(tb, in)
 	w.history()
-	w.seal()
+	w.Seal()
 	return w
 }
 
-// seal makes the filters of sealed segments, over PostgreSQL.
-func (w *World) seal() {
+// Seal seals all full segments. Over PostgreSQL it makes their filters.
+func (w *World) Seal() {
 	for more := true; more; {
 		var err error
 		more, err = w.SealSegment(w.tb.Context())

@@ -10,20 +10,20 @@ import (
 	"stockrewards/internal/store/segment"
 )
 
-// entriesOf returns entries with random hashes.
-func entriesOf(seed uint64, n int) []segment.Entry {
-	random, entries := rand.New(rand.NewPCG(seed, 0)), make([]segment.Entry, n)
-	for i := range entries {
-		entries[i] = segment.Entry{Hash: int64(random.Uint64()), Number: int64(i + 1)}
+// hashesOf returns random hashes.
+func hashesOf(seed uint64, n int) []int64 {
+	random, hashes := rand.New(rand.NewPCG(seed, 0)), make([]int64, n)
+	for i := range hashes {
+		hashes[i] = int64(random.Uint64())
 	}
-	return entries
+	return hashes
 }
 
 // filterOf returns the filter of a segment with those keys.
-func filterOf(number int64, keys []segment.Entry) *segment.Filter {
+func filterOf(number int64, keys []int64) *segment.Filter {
 	f := segment.NewFilter(number, len(keys))
 	for _, k := range keys {
-		f.Add(number, k.Hash)
+		f.Add(number, k)
 	}
 	return f
 }
@@ -41,17 +41,17 @@ func stored(t *testing.T, f *segment.Filter) []byte {
 func TestFilter(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{0, 1, 2, 1000, 20_000} {
-		keys := entriesOf(1, n)
+		keys := hashesOf(1, n)
 		f := filterOf(3, keys)
 		read, err := segment.ParseFilter(3, 3, stored(t, f))
 		if err != nil || read.First != 3 || read.Last != 3 || read.Outdated(n) || !read.Outdated(n+1) && n > 0 {
 			t.Fatalf("%d keys: got %+v, %v", n, read, err)
 		}
 		for _, k := range keys {
-			p := segment.NewProbe(k.Hash)
+			p := segment.NewProbe(k)
 			for _, f := range []*segment.Filter{f, read} {
 				if got, may := f.Newest(p, 4); got != 3 || !may {
-					t.Fatalf("%d keys: the filter forgets %d", n, k.Hash)
+					t.Fatalf("%d keys: the filter forgets %d", n, k)
 				}
 				if _, may := f.Newest(p, 3); may {
 					t.Fatalf("%d keys: a segment before the first one", n)
@@ -59,8 +59,8 @@ func TestFilter(t *testing.T) {
 			}
 		}
 		mistakes := 0
-		for _, k := range entriesOf(2, 10_000) {
-			if _, may := read.Newest(segment.NewProbe(k.Hash), 4); may {
+		for _, k := range hashesOf(2, 10_000) {
+			if _, may := read.Newest(segment.NewProbe(k), 4); may {
 				mistakes++
 			}
 		}
@@ -88,8 +88,8 @@ func TestMergedFilter(t *testing.T) {
 		first := 2 * width
 		f := segment.NewMerged(first, first+width-1, each)
 		for number := range width {
-			for _, k := range entriesOf(uint64(number), each) {
-				f.Add(first+number, k.Hash)
+			for _, k := range hashesOf(uint64(number), each) {
+				f.Add(first+number, k)
 			}
 		}
 		read, err := segment.ParseFilter(f.First, f.Last, stored(t, f))
@@ -98,9 +98,9 @@ func TestMergedFilter(t *testing.T) {
 		}
 		mistakes := 0
 		for number := range width {
-			for _, k := range entriesOf(uint64(number), each) {
+			for _, k := range hashesOf(uint64(number), each) {
 				for _, f := range []*segment.Filter{f, read} {
-					found := candidates(f, k.Hash)
+					found := candidates(f, k)
 					if !slices.Contains(found, first+number) {
 						t.Fatalf("%d segments: segment %d is not among %v", width, number, found)
 					}
@@ -120,13 +120,13 @@ func TestMergedFilter(t *testing.T) {
 // TestFilterOfSegmentsTogether reads a filter as versions before 24 merged them: any of its segments may have the key.
 func TestFilterOfSegmentsTogether(t *testing.T) {
 	t.Parallel()
-	keys := entriesOf(1, 80)
+	keys := hashesOf(1, 80)
 	read, err := segment.ParseFilter(8, 15, stored(t, filterOf(8, keys)))
 	if err != nil || !read.Outdated(10) {
 		t.Fatalf("got %+v, %v", read, err)
 	}
 	for _, k := range keys {
-		if got := candidates(read, k.Hash); !slices.Equal(got, []int64{15, 14, 13, 12, 11, 10, 9, 8}) {
+		if got := candidates(read, k); !slices.Equal(got, []int64{15, 14, 13, 12, 11, 10, 9, 8}) {
 			t.Fatalf("found %v, want all segments", got)
 		}
 	}
@@ -135,7 +135,7 @@ func TestFilterOfSegmentsTogether(t *testing.T) {
 // TestDamagedFilter refuses a filter whose shape is damaged, without reserving memory for it.
 func TestDamagedFilter(t *testing.T) {
 	t.Parallel()
-	whole := stored(t, filterOf(0, entriesOf(1, 10))) // 160 bits
+	whole := stored(t, filterOf(0, hashesOf(1, 10))) // 160 bits
 	with := func(word int, number uint64) []byte {
 		b := bytes.Clone(whole)
 		binary.BigEndian.PutUint64(b[8*word:], number)
@@ -186,10 +186,10 @@ func TestMerge(t *testing.T) {
 	var parts, eights []*segment.Filter
 	want := segment.NewMerged(first, first+63, keys)
 	for number := int64(first); number < first+64; number++ {
-		list := entriesOf(uint64(number), keys)
+		list := hashesOf(uint64(number), keys)
 		parts = append(parts, filterOf(number, list))
 		for _, k := range list {
-			want.Add(number, k.Hash)
+			want.Add(number, k)
 		}
 	}
 	for eight := range slices.Chunk(parts, 8) {
@@ -201,7 +201,7 @@ func TestMerge(t *testing.T) {
 	if !bytes.Equal(stored(t, segment.Merge(eights)), stored(t, want)) {
 		t.Error("the merged filter has other bits")
 	}
-	larger := filterOf(first, entriesOf(1, keys+1))
+	larger := filterOf(first, hashesOf(1, keys+1))
 	if segment.Alike([]*segment.Filter{parts[0], larger}) || segment.Alike([]*segment.Filter{parts[0], eights[0]}) {
 		t.Error("filters of other sizes are alike")
 	}

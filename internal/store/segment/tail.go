@@ -5,23 +5,14 @@
 // package knows no SQL: package store reads and writes the entries. See internal/store/LAYOUT.md.
 package segment
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
 // Size is the default number of rewards in a segment.
-const Size = 1 << 18
+const Size = 1 << positionBits
 
 // ColumnSize is about how many rewards a segment has over PostgreSQL. There each new reward changes the pages of one
 // segment, and a user's list looks into each.
 const ColumnSize = 1 << 20
-
-// Entry is an entry of an index: a reward found by a hash.
-type Entry struct {
-	Hash   int64
-	Number int64 // of the reward
-}
 
 // Tail is the index of one segment that is not sealed yet. It is not safe for concurrent use.
 type Tail struct {
@@ -57,26 +48,19 @@ func (t *Tail) ByUser(numbers []int64, hash, below int64) []int64 {
 	return t.users.find(numbers, hash, t.first, below)
 }
 
-// Keys returns the entries by key, in the order in which they are stored.
-func (t *Tail) Keys() Entries { return t.keys.sorted(t.first) }
+// Keys returns the entries by key, in their order. The tail must be of a full segment, as Users and Filter also need.
+func (t *Tail) Keys() []Entry { return t.keys.sorted() }
 
-// Users returns the entries by user, in the order in which they are stored.
-func (t *Tail) Users() Entries { return t.users.sorted(t.first) }
+// Users returns the entries by user, in their order.
+func (t *Tail) Users() []Entry { return t.users.sorted() }
 
-// Entries are the sorted entries of a tail, which must not grow any more: they are read where the tail has them.
-type Entries struct {
-	first  int64
-	hashes []int64 // in order of arrival
-	order  []int32
-}
-
-// Len is the number of entries.
-func (e Entries) Len() int { return len(e.order) }
-
-// At is the entry at a position from 0.
-func (e Entries) At(i int) Entry {
-	at := e.order[i]
-	return Entry{Hash: e.hashes[at], Number: e.first + int64(at)}
+// Filter returns the filter of the tail's keys.
+func (t *Tail) Filter(number int64) *Filter {
+	f := NewFilter(number, len(t.keys.hashes))
+	for _, hash := range t.keys.hashes {
+		f.Add(number, hash)
+	}
+	return f
 }
 
 // chains is a hash table of entries, which are counted from 0. A chain links the entries of a
@@ -131,27 +115,11 @@ func (c *chains) find(numbers []int64, hash, first, below int64) []int64 {
 	return numbers
 }
 
-// sorted sorts first by the highest bits, into parts of about 16 entries, as hashes are random. That takes a fifth of
-// the time of one sort.
-func (c *chains) sorted(first int64) Entries {
-	const parts, bits = 1 << 14, 14
-	part := func(hash int64) uint64 { return (uint64(hash) ^ 1<<63) >> (64 - bits) } // negative ones are first
-	var begins [parts + 1]int32
-	for _, hash := range c.hashes {
-		begins[part(hash)+1]++
-	}
-	for i := range parts {
-		begins[i+1] += begins[i]
-	}
-	order, next := make([]int32, len(c.hashes)), begins
+func (c *chains) sorted() []Entry {
+	entries := make([]Entry, len(c.hashes))
 	for i, hash := range c.hashes {
-		order[next[part(hash)]] = int32(i)
-		next[part(hash)]++
+		entries[i] = NewEntry(hash, int64(i))
 	}
-	for i := range parts { // entries of one hash stay in order of arrival
-		slices.SortStableFunc(order[begins[i]:begins[i+1]], func(a, b int32) int {
-			return cmp.Compare(c.hashes[a], c.hashes[b])
-		})
-	}
-	return Entries{first: first, hashes: c.hashes, order: order}
+	slices.Sort(entries)
+	return entries
 }

@@ -21,6 +21,7 @@ func TestNoStatementCostsMoreOverTheYears(t *testing.T) {
 	recordContract(t, r, opener(memory, 0))
 	recordContract(t, r, older)
 	upgrade(t, r.On(older(t)))
+	upgradeOfRows(t, r.On)
 	all := r.Statements()
 	storetest.CheckAllRun(t, "..", all, false,
 		"cutover.go", "record_column.go", "column_segments.go", "holding_shared.go") // one has its own test, the others are of PostgreSQL

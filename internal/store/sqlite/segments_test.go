@@ -2,7 +2,10 @@ package sqlite_test
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
+	"fmt"
+	"slices"
 	"testing"
 
 	"stockrewards/internal/store"
@@ -28,10 +31,16 @@ func TestMergeByOldFilters(t *testing.T) {
 	storetest.TestMergeByOldFilters(t, one, other)
 }
 
-func TestSealingGoesOn(t *testing.T) {
+func TestSealingMayStopAnywhere(t *testing.T) {
 	t.Parallel()
 	one, _ := engines(t)
-	storetest.TestSealingGoesOn(t, one)
+	storetest.TestSealingMayStopAnywhere(t, one, stopping)
+}
+
+func TestSegmentsOfManyBlocks(t *testing.T) {
+	t.Parallel()
+	one, _ := engines(t)
+	storetest.TestSegmentsOfManyBlocks(t, one)
 }
 
 func TestFiltersMergedBefore(t *testing.T) {
@@ -143,9 +152,34 @@ func TestEqualHashes(t *testing.T) {
 	t.Parallel()
 	e := opener(migratedFile, 0)(t)
 	storetest.TestEqualHashes(t, e, func() {
-		for _, table := range []string{"reward_keys", "reward_users"} {
-			write(t, e, `INSERT INTO `+table+` SELECT segment, hash, 1 FROM `+table+` WHERE segment = 0 AND number = 2`)
-			write(t, e, `INSERT OR IGNORE INTO `+table+` SELECT segment, hash, 2 FROM `+table+` WHERE segment = 0 AND number = 4`)
+		for _, table := range []string{"key_blocks", "user_blocks"} {
+			collide(t, e, table)
 		}
 	})
+}
+
+// collide adds entries for reward 1 with the hash of reward 2, and for reward 2 with that of reward 4.
+func collide(t *testing.T, e store.Engine, table string) {
+	t.Helper()
+	const rest, position = 1 << 20, 1<<18 - 1
+	var stored []byte
+	check(t, e.Read(t.Context(), func(ctx context.Context, tx store.Tx) error {
+		return tx.Query(ctx, func(row store.Row) error {
+			return row.Scan(scanBytes{&stored})
+		}, `SELECT entries FROM `+table+` ORDER BY place LIMIT 1`)
+	}))
+	var entries []uint64
+	for at := 0; at < len(stored); at += 8 {
+		e := binary.BigEndian.Uint64(stored[at:])
+		entries = append(entries, e)
+		if number := e/rest&position + 1; number == 2 || number == 4 {
+			entries = append(entries, e-rest*(number/2)) // number 1 instead of 2, or 2 instead of 4
+		}
+	}
+	slices.Sort(entries)
+	stored = nil
+	for _, e := range slices.Compact(entries) {
+		stored = binary.BigEndian.AppendUint64(stored, e)
+	}
+	write(t, e, fmt.Sprintf(`UPDATE %s SET entries = x'%x', place = %d WHERE place < %d`, table, stored, entries[0]/rest, 1<<44))
 }

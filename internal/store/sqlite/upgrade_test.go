@@ -2,8 +2,10 @@ package sqlite_test
 
 import (
 	"context"
+	"path/filepath"
 	"testing"
 
+	"stockrewards/internal/audit/audittest"
 	"stockrewards/internal/store"
 	"stockrewards/internal/store/storetest"
 )
@@ -33,10 +35,26 @@ func TestUpgradeMayStopAnywhere(t *testing.T) {
 
 func upgrade(t *testing.T, e store.Engine) {
 	t.Helper()
-	storetest.TestUpgrade(t, e, func(e store.Engine, writes int) store.Engine {
-		return &ending{Engine: e, left: writes}
+	storetest.TestUpgrade(t, e, stopping)
+}
+
+// A store whose sealed segments are rows is upgraded while it is in use, whenever the upgrade is interrupted.
+func TestUpgradeOfRowsMayStopAnywhere(t *testing.T) {
+	t.Parallel()
+	upgradeOfRows(t, func(e store.Engine) store.Engine { return e })
+}
+
+func upgradeOfRows(t *testing.T, on func(store.Engine) store.Engine) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "rows.db")
+	e := on(opener(func(*testing.T) string { return path }, 0)(t))
+	storetest.TestUpgradeOfRows(t, e, stopping, func() {
+		audittest.InRows(t, audittest.SQL(t, path), storetest.SegmentSize)
 	})
 }
+
+// stopping returns an engine that is canceled after a number of writes.
+func stopping(e store.Engine, writes int) store.Engine { return &ending{Engine: e, left: writes} }
 
 // ending is an engine that is canceled after a number of writes.
 type ending struct {

@@ -59,6 +59,7 @@ func exceptions() []exception {
 		{"FROM rewards WHERE rowid >= ?1 AND +app_id = ?2 AND idempotency_key", "", "rewards recorded since the page began"},
 		{"idempotency_key, user_id FROM rewards WHERE rowid >= ?1", "", "each reward is read once after a start, at most two segments"},
 		{"SELECT rowid FROM rewards ORDER BY rowid DESC LIMIT 1", "", newest},
+		{"LIMIT 1) AS e WHERE NOT EXISTS (SELECT 1 FROM segments s", "", "the LIMIT is met by the first row of the key"},
 		{"SELECT count(*) FROM (SELECT 1 FROM rewards WHERE app_id = ?1", "rewards_failed", most},
 		{"FROM open_rewards o JOIN rewards r", "", snapshot},
 		{"AS listed JOIN rewards ON app_id = ?1 AND id = of_id ORDER BY id DESC", Sorts + "rewards.id", "sorts a page"},

@@ -1,0 +1,75 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"slices"
+
+	"stockrewards/internal/store/segment"
+)
+
+// The blocks of sealed segments (see LAYOUT.md), by idempotency key and by user.
+const (
+	keyBlocks  = "key_blocks"
+	userBlocks = "user_blocks"
+)
+
+func scanBlock(row Row) (b segment.Block, err error) {
+	err = row.Scan(&b.Place, toBytes{&b.Entries})
+	return b, err
+}
+
+// keysIn lists the rewards of a sealed segment whose key has a hash, or one that is nearly equal.
+func (x *rewardIndex) keysIn(ctx context.Context, tx Tx, number, hash int64) (numbers []int64, err error) {
+	first, last := segment.Places(number, hash, x.size)
+	err = fetchEach(ctx, tx, scanBlock, func(b segment.Block) error {
+		if b.Segment() == number { // not the last block of the segment before
+			numbers = b.Find(numbers, hash, number*x.size+1, math.MaxInt64)
+		}
+		return nil
+	}, `SELECT place, entries FROM key_blocks WHERE place <= ?2 AND place >= coalesce((SELECT p.place FROM key_blocks p
+		WHERE p.place <= ?1 ORDER BY p.place DESC LIMIT 1), ?1) ORDER BY place DESC`, first, last)
+	if err != nil || !x.inRows() {
+		return numbers, err
+	}
+	older, err := fetchAll(ctx, tx, scanNumber, `SELECT number FROM reward_keys WHERE segment = ?1 AND hash = ?2`,
+		number, hash)
+	return append(numbers, older...), err
+}
+
+// ofUserBefore lists the newest rewards below a number whose user has a hash, or one that is nearly equal, up to a
+// limit. They are of the sealed segments before another, which begins after below.
+func (x *rewardIndex) ofUserBefore(ctx context.Context, tx Tx, before, hash, below int64, limit int) (
+	numbers []int64, err error,
+) {
+	first, last := segment.Places(0, hash, x.size)
+	_, newest := segment.Places(0, hash, below-2-(before-1)*x.size) // in the newest of these segments
+	err = fetchEach(ctx, tx, scanBlock, func(b segment.Block) error {
+		numbers = b.Find(numbers, hash, b.Segment()*x.size+1, below)
+		if len(numbers) >= limit {
+			return errEnough
+		}
+		return nil
+	}, `SELECT b.place, b.entries FROM segments s CROSS JOIN user_blocks b
+		WHERE s.number < ?1 AND s.in_blocks = 1
+			AND b.place <= s.number * ?5 + CASE WHEN s.number = ?1 - 1 THEN ?4 ELSE ?3 END
+			AND b.place >= coalesce((SELECT p.place FROM user_blocks p WHERE p.place <= s.number * ?5 + ?2
+				AND p.place >= s.number * ?5 ORDER BY p.place DESC LIMIT 1), s.number * ?5)
+		ORDER BY s.number DESC, b.place DESC`, before, first, last, newest, int64(segment.PlacesPerSegment))
+	if err != nil && !errors.Is(err, errEnough) {
+		return nil, err
+	}
+	if x.inRows() {
+		older, err := fetchAll(ctx, tx, scanNumber, `SELECT u.number FROM segments s CROSS JOIN reward_users u
+			WHERE s.number < ?1 AND s.in_blocks = 0 AND u.segment = s.number AND u.hash = ?2 AND u.number < ?3
+			ORDER BY s.number DESC, u.number DESC LIMIT ?4 + 0`, before, hash, below, limit)
+		if err != nil {
+			return nil, err
+		}
+		numbers = append(numbers, older...)
+		slices.SortFunc(numbers, func(a, b int64) int { return cmp.Compare(b, a) })
+	}
+	return numbers[:min(limit, len(numbers))], nil
+}

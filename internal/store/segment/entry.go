@@ -1,0 +1,85 @@
+package segment
+
+import (
+	"encoding/binary"
+	"slices"
+	"sort"
+)
+
+// Entry finds a reward of a sealed segment by a hash, in 8 bytes: the first 26 bits of the hash, the position of the
+// reward in its segment, from 0, and 20 more bits of the hash. So entries are in the order of the hash, and those of
+// one hash in the order of the rewards. Two hashes may be equal in these 46 bits: whoever finds a reward compares it.
+type Entry uint64
+
+const (
+	positionBits = 18 // Size is 1 << positionBits
+	restBits     = 20
+	afterPrefix  = positionBits + restBits
+	entryBytes   = 8
+)
+
+// NewEntry returns the entry of the reward at a position of its segment.
+func NewEntry(hash, position int64) Entry {
+	h, at := Entry(hash), Entry(position)
+	return h>>afterPrefix<<afterPrefix | at<<restBits | (h >> positionBits).rest()
+}
+
+func (e Entry) position() int64 { return int64(e >> restBits & (1<<positionBits - 1)) }
+
+// prefix and rest are what an entry has of its hash.
+func (e Entry) prefix() Entry { return e >> afterPrefix }
+
+func (e Entry) rest() Entry { return e & (1<<restBits - 1) }
+
+// blockEntries is how many entries a block has at most: as many as fit in a page of the store.
+const blockEntries = 500
+
+// Block has some entries of a segment, in order. Its place is in the order of segments and of entries.
+type Block struct {
+	Place   int64
+	Entries []byte // 8 for each entry, the highest byte first
+}
+
+const placeBits = 64 - restBits
+
+// PlacesPerSegment is the distance between the places of two segments.
+const PlacesPerSegment = 1 << placeBits
+
+// place is that of a block that begins with an entry.
+func place(number int64, first Entry) int64 { return number*PlacesPerSegment + int64(first>>restBits) }
+
+// Places returns where the blocks begin that have entries of a hash in the segment of a number, for rewards up to a
+// position. The block that begins before first may have some too.
+func Places(number, hash, newest int64) (first, last int64) {
+	return place(number, NewEntry(hash, 0)), place(number, NewEntry(hash, min(max(newest, 0), Size-1)))
+}
+
+// Segment is the number of the block's segment.
+func (b *Block) Segment() int64 { return b.Place >> placeBits }
+
+// Blocks cuts the sorted entries of a segment.
+func Blocks(number int64, entries []Entry) (blocks []Block) {
+	for part := range slices.Chunk(entries, blockEntries) {
+		b := Block{Place: place(number, part[0])}
+		for _, e := range part {
+			b.Entries = binary.BigEndian.AppendUint64(b.Entries, uint64(e))
+		}
+		blocks = append(blocks, b)
+	}
+	return blocks
+}
+
+// Find appends the numbers below a bound of the rewards whose entries have a hash, newest first. first is the number
+// of the segment's first reward.
+func (b *Block) Find(numbers []int64, hash, first, below int64) []int64 {
+	at := func(i int) Entry { return Entry(binary.BigEndian.Uint64(b.Entries[i*entryBytes:])) }
+	wanted := NewEntry(hash, 0)
+	end := sort.Search(len(b.Entries)/entryBytes, func(i int) bool { return at(i).prefix() > wanted.prefix() })
+	for i := end - 1; i >= 0 && at(i).prefix() == wanted.prefix(); i-- {
+		e := at(i)
+		if number := first + e.position(); e.rest() == wanted.rest() && number < below {
+			numbers = append(numbers, number)
+		}
+	}
+	return numbers
+}
