@@ -25,16 +25,19 @@ type entryBlock struct {
 	entries string
 }
 
-// The parts of an entry: 26 bits of the hash, the position of the reward in its segment, 20 more bits of the hash.
+// The parts of an entry: 26 bits of the hash after the first two, which are equal for all users, the position of the
+// reward in its segment, and 20 more bits of the hash.
 const (
 	entryBytes = 8
 	restBits   = 20
 	prefixBits = 26
+	groupBits  = 12 // of the hash, which the entries of a block share
 )
 
 func segmentEntry(hash, position int64) uint64 {
 	const shift = 64 - prefixBits
-	prefix, rest := uint64(hash)>>shift, uint64(hash)>>(shift-restBits)&(1<<restBits-1)
+	h := uint64(hash) << 2
+	prefix, rest := h>>shift, h>>(shift-restBits)&(1<<restBits-1)
 	return prefix<<shift | uint64(position)<<restBits | rest
 }
 
@@ -111,6 +114,8 @@ func (x *segmentIndex) parse(s *segments, b *entryBlock) (entries []uint64) {
 		x.failBlock(s, b, "entries in another order", "the order of the entries")
 	case segmentOf(b.place)<<(64-restBits)|int64(entries[0]>>restBits) != b.place:
 		x.failBlock(s, b, "another place", "the place of its first entry")
+	case entries[0]>>(64-groupBits) != entries[len(entries)-1]>>(64-groupBits):
+		x.failBlock(s, b, "entries whose hashes begin differently", "entries whose hashes share 12 bits")
 	default:
 		return entries
 	}

@@ -24,7 +24,7 @@ const numbersOnly = "reward_numbers"
 const (
 	newestSegment = `(SELECT max(number) FROM segments)`
 	someBits      = `(SELECT bits FROM segment_filters ORDER BY first LIMIT 1)`
-	oldestBlock   = `place < 17592186044416` // of the first segment
+	oldestBlocks  = `place < 17592186044416` // of the first segment
 )
 
 // columnDamages damages the segments of PostgreSQL. The first three have filters.
@@ -77,23 +77,24 @@ func segmentDamages() []damage {
 		{"segments", "a filter of too many bits", `UPDATE segment_filters SET bits = CAST(x'ffffffffffffffff' || substr(bits, 9, 8) || x'ffffffffffffffff' || substr(bits, 25) AS BLOB) WHERE first = 1`},
 		{"segment_entries", "a filter that forgets", `UPDATE segment_filters SET bits = CAST(substr(bits, 1, 24) || zeroblob(length(bits) - 24) AS BLOB) WHERE first = 1`},
 		{"segment_entries", "the filter of another segment", `UPDATE segment_filters SET bits = ` + someBits + ` WHERE first = 1`},
-		{"segment_entries", "no entry by key", `UPDATE key_blocks SET entries = substr(entries, 1, length(entries) - 8) WHERE ` + oldestBlock},
-		{"segment_entries", "no entry by user", `UPDATE user_blocks SET entries = substr(entries, 1, length(entries) - 8) WHERE ` + oldestBlock},
-		{"segment_entries", "no block by key", `DELETE FROM key_blocks WHERE ` + oldestBlock},
+		{"segment_entries", "no entry by key", `DELETE FROM key_blocks WHERE place = (SELECT min(place) FROM key_blocks)`},
+		{"segment_entries", "no entry by user", `UPDATE user_blocks SET entries = substr(entries, 1, length(entries) - 8) WHERE ` + oldestBlocks + ` AND length(entries) > 8`},
+		{"segment_entries", "no blocks by key", `DELETE FROM key_blocks WHERE ` + oldestBlocks},
 		{"segment_entries", "no blocks by user", `DELETE FROM user_blocks`},
-		{"segment_entries", "another hash of a key", `UPDATE key_blocks SET entries = CAST(substr(entries, 1, 23) || x'00' || substr(entries, 25) AS BLOB) WHERE ` + oldestBlock},
-		{"segment_entries", "another reward's entry", `UPDATE user_blocks SET entries = CAST(substr(entries, 1, 20) || x'ff' || substr(entries, 22) AS BLOB) WHERE ` + oldestBlock},
-		{"segment_entries", "in another order", `UPDATE key_blocks SET entries = CAST(substr(entries, 1, 8) || substr(entries, 17, 8) || substr(entries, 9, 8) || substr(entries, 25) AS BLOB) WHERE ` + oldestBlock},
-		{"segment_entries", "twice", `UPDATE key_blocks SET entries = CAST(substr(entries, 1, 16) || substr(entries, 9) AS BLOB) WHERE ` + oldestBlock},
-		{"segment_entries", "a block twice", `INSERT INTO user_blocks SELECT * FROM user_blocks WHERE ` + oldestBlock},
-		{"segment_entries", "part of an entry", `UPDATE key_blocks SET entries = substr(entries, 1, length(entries) - 1) WHERE ` + oldestBlock},
-		{"segment_entries", "no entries in a block", `UPDATE key_blocks SET entries = x'' WHERE ` + oldestBlock},
-		{"segment_entries", "an empty block", `INSERT INTO user_blocks SELECT place + 1, x'' FROM user_blocks WHERE ` + oldestBlock},
-		{"segment_entries", "a block at another place", `UPDATE user_blocks SET place = place + 1 WHERE ` + oldestBlock},
-		{"segment_entries", "in another segment", `UPDATE user_blocks SET place = place + 17592186044416 WHERE ` + oldestBlock},
-		{"segment_entries", "of a negative segment", `INSERT INTO user_blocks SELECT -1, entries FROM user_blocks WHERE ` + oldestBlock},
-		{"segment_entries", "a foreign one in the next segment", `INSERT INTO key_blocks SELECT place + ` + newestSegment + ` * 17592186044416 + 17592186044416, entries FROM key_blocks WHERE ` + oldestBlock},
-		{"segment_entries", "one after the next segment", `INSERT INTO key_blocks SELECT place + ` + newestSegment + ` * 17592186044416 + 35184372088832, entries FROM key_blocks WHERE ` + oldestBlock},
+		{"segment_entries", "another hash of a key", `UPDATE key_blocks SET entries = CAST(substr(entries, 1, 7) || x'00' AS BLOB) WHERE ` + oldestBlocks + ` AND length(entries) = 8`},
+		{"segment_entries", "another reward's entry", `UPDATE user_blocks SET entries = CAST(substr(entries, 1, 12) || x'0F' || substr(entries, 14) AS BLOB) WHERE ` + oldestBlocks + ` AND length(entries) > 8`},
+		{"segment_entries", "in another order", `UPDATE user_blocks SET entries = CAST(substr(entries, 9, 8) || substr(entries, 1, 8) || substr(entries, 17) AS BLOB) WHERE ` + oldestBlocks + ` AND length(entries) > 8`},
+		{"segment_entries", "twice", `UPDATE user_blocks SET entries = CAST(substr(entries, 1, 8) || entries AS BLOB) WHERE ` + oldestBlocks},
+		{"segment_entries", "in the block of other hashes", `UPDATE key_blocks SET entries = CAST(entries || (SELECT k.entries FROM key_blocks k WHERE k.place > key_blocks.place ORDER BY k.place LIMIT 1) AS BLOB) WHERE place = (SELECT min(place) FROM key_blocks); DELETE FROM key_blocks WHERE place = (SELECT min(place) FROM key_blocks WHERE place > (SELECT min(place) FROM key_blocks))`},
+		{"segment_entries", "a block twice", `INSERT INTO user_blocks SELECT * FROM user_blocks WHERE ` + oldestBlocks},
+		{"segment_entries", "part of an entry", `UPDATE key_blocks SET entries = substr(entries, 1, length(entries) - 1) WHERE ` + oldestBlocks},
+		{"segment_entries", "no entries in a block", `UPDATE key_blocks SET entries = x'' WHERE ` + oldestBlocks},
+		{"segment_entries", "an empty block", `INSERT INTO user_blocks SELECT place + 1, x'' FROM user_blocks WHERE ` + oldestBlocks},
+		{"segment_entries", "a block at another place", `UPDATE user_blocks SET place = place + 1 WHERE ` + oldestBlocks},
+		{"segment_entries", "in another segment", `UPDATE user_blocks SET place = place + 17592186044416 WHERE ` + oldestBlocks},
+		{"segment_entries", "of a negative segment", `INSERT INTO user_blocks SELECT -1, entries FROM user_blocks WHERE ` + oldestBlocks},
+		{"segment_entries", "a foreign one in the next segment", `INSERT INTO key_blocks SELECT place + ` + newestSegment + ` * 17592186044416 + 17592186044416, entries FROM key_blocks WHERE ` + oldestBlocks},
+		{"segment_entries", "one after the next segment", `INSERT INTO key_blocks SELECT place + ` + newestSegment + ` * 17592186044416 + 35184372088832, entries FROM key_blocks WHERE ` + oldestBlocks},
 		{"segment_entries", "rows instead of blocks", `UPDATE segments SET in_blocks = 0 WHERE number = 1`},
 		{"segment_entries", "a key changed", `UPDATE rewards SET idempotency_key = 'another' WHERE rowid = 3`},
 		{"segment_entries", "a user changed", `UPDATE rewards SET user_id = @dee WHERE rowid = 3`},

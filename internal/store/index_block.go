@@ -25,12 +25,9 @@ func scanBlock(row Row) (b segment.Block, err error) {
 func (x *rewardIndex) keysIn(ctx context.Context, tx Tx, number, hash int64) (numbers []int64, err error) {
 	first, last := segment.Places(number, hash, x.size)
 	err = fetchEach(ctx, tx, scanBlock, func(b segment.Block) error {
-		if b.Segment() == number { // not the last block of the segment before
-			numbers = b.Find(numbers, hash, number*x.size+1, math.MaxInt64)
-		}
+		numbers = b.Find(numbers, hash, number*x.size+1, math.MaxInt64)
 		return nil
-	}, `SELECT place, entries FROM key_blocks WHERE place <= ?2 AND place >= coalesce((SELECT p.place FROM key_blocks p
-		WHERE p.place <= ?1 ORDER BY p.place DESC LIMIT 1), ?1) ORDER BY place DESC`, first, last)
+	}, `SELECT place, entries FROM key_blocks WHERE place BETWEEN ?1 AND ?2`, first, last)
 	if err != nil || !x.inRows() {
 		return numbers, err
 	}
@@ -53,10 +50,8 @@ func (x *rewardIndex) ofUserBefore(ctx context.Context, tx Tx, before, hash, bel
 		}
 		return nil
 	}, `SELECT b.place, b.entries FROM segments s CROSS JOIN user_blocks b
-		WHERE s.number < ?1 AND s.in_blocks = 1
+		WHERE s.number < ?1 AND s.in_blocks = 1 AND b.place >= s.number * ?5 + ?2
 			AND b.place <= s.number * ?5 + CASE WHEN s.number = ?1 - 1 THEN ?4 ELSE ?3 END
-			AND b.place >= coalesce((SELECT p.place FROM user_blocks p WHERE p.place <= s.number * ?5 + ?2
-				AND p.place >= s.number * ?5 ORDER BY p.place DESC LIMIT 1), s.number * ?5)
 		ORDER BY s.number DESC, b.place DESC`, before, first, last, newest, int64(segment.PlacesPerSegment))
 	if err != nil && !errors.Is(err, errEnough) {
 		return nil, err

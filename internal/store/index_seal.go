@@ -12,7 +12,7 @@ import (
 // stored.
 
 // blocksPerWrite is how many blocks a transaction stores: a quarter of a megabyte, about a millisecond.
-const blocksPerWrite = 64
+const blocksPerWrite = 500
 
 // fullTail returns the oldest segment that is full and not sealed, or nil.
 func (x *rewardIndex) fullTail() *segment.Tail {

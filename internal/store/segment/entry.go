@@ -2,25 +2,25 @@ package segment
 
 import (
 	"encoding/binary"
-	"slices"
 	"sort"
 )
 
-// Entry finds a reward of a sealed segment by a hash, in 8 bytes: the first 26 bits of the hash, the position of the
-// reward in its segment, from 0, and 20 more bits of the hash. So entries are in the order of the hash, and those of
+// Entry finds a reward of a sealed segment by a hash, in 8 bytes: 26 bits of the hash from the third on, the position of
+// the reward in its segment, from 0, and 20 more bits of the hash. So entries are in the order of the hash, and those of
 // one hash in the order of the rewards. Two hashes may be equal in these 46 bits: whoever finds a reward compares it.
 type Entry uint64
 
 const (
 	positionBits = 18 // Size is 1 << positionBits
 	restBits     = 20
+	fixedBits    = 2 // the first bits of the hash, which those of all users have: the variant of their ids
 	afterPrefix  = positionBits + restBits
 	entryBytes   = 8
 )
 
 // NewEntry returns the entry of the reward at a position of its segment.
 func NewEntry(hash, position int64) Entry {
-	h, at := Entry(hash), Entry(position)
+	h, at := Entry(hash)<<fixedBits, Entry(position)
 	return h>>afterPrefix<<afterPrefix | at<<restBits | (h >> positionBits).rest()
 }
 
@@ -31,10 +31,16 @@ func (e Entry) prefix() Entry { return e >> afterPrefix }
 
 func (e Entry) rest() Entry { return e & (1<<restBits - 1) }
 
-// blockEntries is how many entries a block has at most: as many as fit in a page of the store.
-const blockEntries = 500
+const (
+	groupBits    = 12  // of the hash, which the entries of a block share: 64 entries of a segment, on average
+	blockEntries = 500 // at most in a block: as many as fit in a page of the store
+)
 
-// Block has some entries of a segment, in order. Its place is in the order of segments and of entries.
+// group is the beginning of the hash that the entries of a block share.
+func (e Entry) group() Entry { return e >> (64 - groupBits) }
+
+// Block has entries of a segment, in order, whose hashes begin alike. Its place is in the order of segments and of
+// entries.
 type Block struct {
 	Place   int64
 	Entries []byte // 8 for each entry, the highest byte first
@@ -48,10 +54,11 @@ const PlacesPerSegment = 1 << placeBits
 // place is that of a block that begins with an entry.
 func place(number int64, first Entry) int64 { return number*PlacesPerSegment + int64(first>>restBits) }
 
-// Places returns where the blocks begin that have entries of a hash in the segment of a number, for rewards up to a
-// position. The block that begins before first may have some too.
+// Places returns between which places are the blocks of a segment that may have entries of a hash, for rewards up to a
+// position.
 func Places(number, hash, newest int64) (first, last int64) {
-	return place(number, NewEntry(hash, 0)), place(number, NewEntry(hash, min(max(newest, 0), Size-1)))
+	e := NewEntry(hash, min(max(newest, 0), Size-1))
+	return place(number, e.group()<<(64-groupBits)), place(number, e)
 }
 
 // Segment is the number of the block's segment.
@@ -59,10 +66,12 @@ func (b *Block) Segment() int64 { return b.Place >> placeBits }
 
 // Blocks cuts the sorted entries of a segment.
 func Blocks(number int64, entries []Entry) (blocks []Block) {
-	for part := range slices.Chunk(entries, blockEntries) {
-		b := Block{Place: place(number, part[0])}
-		for _, e := range part {
-			b.Entries = binary.BigEndian.AppendUint64(b.Entries, uint64(e))
+	for from, until := 0, 0; from < len(entries); from = until {
+		first := entries[from]
+		b := Block{Place: place(number, first)}
+		for until < len(entries) && until-from < blockEntries && entries[until].group() == first.group() {
+			b.Entries = binary.BigEndian.AppendUint64(b.Entries, uint64(entries[until]))
+			until++
 		}
 		blocks = append(blocks, b)
 	}

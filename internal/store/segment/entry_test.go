@@ -45,15 +45,8 @@ func TestBlocks(t *testing.T) {
 func find(blocks []segment.Block, number, hash, first, below int64) (numbers []int64) {
 	from, last := segment.Places(number, hash, min(below-1-first, segment.Size))
 	for _, b := range slices.Backward(blocks) {
-		if b.Place > last {
-			continue
-		}
-		if b.Segment() != number {
-			panic("a block of another segment")
-		}
-		numbers = b.Find(numbers, hash, first, below)
-		if b.Place <= from {
-			break
+		if b.Place >= from && b.Place <= last && b.Segment() == number {
+			numbers = b.Find(numbers, hash, first, below)
 		}
 	}
 	return numbers
@@ -63,7 +56,7 @@ func find(blocks []segment.Block, number, hash, first, below int64) (numbers []i
 func alike(entries []entry, hash int64) []entry {
 	list := slices.Clone(entries)
 	for i := range list {
-		if list[i].hash>>18 == hash>>18 {
+		if list[i].hash<<2>>18 == hash<<2>>18 {
 			list[i].hash = hash
 		}
 	}

@@ -162,24 +162,28 @@ func TestEqualHashes(t *testing.T) {
 func collide(t *testing.T, e store.Engine, table string) {
 	t.Helper()
 	const rest, position = 1 << 20, 1<<18 - 1
-	var stored []byte
-	check(t, e.Read(t.Context(), func(ctx context.Context, tx store.Tx) error {
-		return tx.Query(ctx, func(row store.Row) error {
-			return row.Scan(scanBytes{&stored})
-		}, `SELECT entries FROM `+table+` ORDER BY place LIMIT 1`)
-	}))
-	var entries []uint64
-	for at := 0; at < len(stored); at += 8 {
-		e := binary.BigEndian.Uint64(stored[at:])
-		entries = append(entries, e)
-		if number := e/rest&position + 1; number == 2 || number == 4 {
-			entries = append(entries, e-rest*(number/2)) // number 1 instead of 2, or 2 instead of 4
+	blocks := make(map[int64][]byte)
+	read(t, e, func(row store.Row) error {
+		var place int64
+		var entries []byte
+		err := row.Scan(&place, scanBytes{&entries})
+		blocks[place] = entries
+		return err
+	}, fmt.Sprintf(`SELECT place, entries FROM %s WHERE place < %d`, table, 1<<44))
+	for place, stored := range blocks {
+		var entries []uint64
+		for at := 0; at < len(stored); at += 8 {
+			e := binary.BigEndian.Uint64(stored[at:])
+			entries = append(entries, e)
+			if number := e/rest&position + 1; number == 2 || number == 4 {
+				entries = append(entries, e-rest*(number/2)) // number 1 instead of 2, or 2 instead of 4
+			}
 		}
+		slices.Sort(entries)
+		stored = nil
+		for _, e := range slices.Compact(entries) {
+			stored = binary.BigEndian.AppendUint64(stored, e)
+		}
+		write(t, e, fmt.Sprintf(`UPDATE %s SET entries = x'%x', place = %d WHERE place = %d`, table, stored, entries[0]/rest, place))
 	}
-	slices.Sort(entries)
-	stored = nil
-	for _, e := range slices.Compact(entries) {
-		stored = binary.BigEndian.AppendUint64(stored, e)
-	}
-	write(t, e, fmt.Sprintf(`UPDATE %s SET entries = x'%x', place = %d WHERE place < %d`, table, stored, entries[0]/rest, 1<<44))
 }

@@ -220,7 +220,7 @@ func TestSegmentsOfManyBlocks(t *testing.T, engine store.Engine) {
 	}
 	w.sealAll(t)
 	w.wantRows(t, "sealed segments", segments, `SELECT count(*) FROM segments`)
-	w.wantRows(t, "blocks by user", 2*5, `SELECT count(*) FROM user_blocks`)
+	w.wantRows(t, "blocks by user", segments*(4+1+1), `SELECT count(*) FROM user_blocks`)
 	w.wantReplays(t, requests)
 	for _, u := range w.Users {
 		for _, limit := range []int{70, 1000} {

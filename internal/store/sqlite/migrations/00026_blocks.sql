@@ -1,4 +1,4 @@
--- The entries of a sealed segment are blocks of up to 500, and not rows: see internal/store/LAYOUT.md. Store.IndexRewards
+-- The entries of a sealed segment are blocks, and not rows: see internal/store/LAYOUT.md. Store.IndexRewards
 -- seals the segments of an earlier version again, and empties reward_keys and reward_users.
 
 -- +goose Up
