@@ -169,7 +169,7 @@ func worldOn(ctx context.Context, engine store.Engine) (_ *world, err error) {
 		return nil, err
 	}
 	w.cursorKey = installation.CursorKey
-	w.intake = intake.New(w.store, func() {})
+	w.intake = intake.New(w.store, func() { _, _ = w.store.SealSegment(context.Background()) })
 	ctx, w.stop = context.WithCancel(context.WithoutCancel(ctx))
 	w.running.Go(func() { w.intake.Run(ctx) })
 	w.service = rewards.NewService(w.store, w.intake, w.prices, w.clock.now)

@@ -105,7 +105,7 @@ func serve(t *testing.T, books *store.Store) string {
 	t.Helper()
 	in, err := books.Installation(t.Context())
 	check(t, err)
-	recorder := intake.New(books, func() {})
+	recorder := intake.New(books, func() { _, _ = books.SealSegment(t.Context()) })
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { defer close(done); recorder.Run(ctx) }()

@@ -149,7 +149,8 @@ func (l *lab) step(p *process) {
 	}
 	p.begin()
 	p.worker.Step(ctx)
-	_, _ = p.store.MergeFilters(ctx) // it is retried
+	_, _ = p.store.SealSegment(ctx) // it is retried, as is the next step
+	_, _ = p.store.MergeFilters(ctx)
 	l.watch()
 }
 

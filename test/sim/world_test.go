@@ -276,7 +276,8 @@ func (w *world) tick(pass time.Duration) {
 		_ = w.market.Refresh(ctx)
 	}
 	w.worker.Step(ctx)
-	_, _ = w.store.MergeFilters(ctx) // it is retried
+	_, _ = w.store.SealSegment(ctx) // it is retried, as is the next step
+	_, _ = w.store.MergeFilters(ctx)
 	time.Sleep(pass)
 }
 

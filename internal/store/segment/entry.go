@@ -5,9 +5,10 @@ import (
 	"sort"
 )
 
-// Entry finds a reward of a sealed segment by a hash, in 8 bytes: 26 bits of the hash from the third on, the position of
-// the reward in its segment, from 0, and 20 more bits of the hash. So entries are in the order of the hash, and those of
-// one hash in the order of the rewards. Two hashes may be equal in these 46 bits: whoever finds a reward compares it.
+// Entry finds a reward of a sealed segment by a hash, in 8 bytes: 26 bits of the hash from the third on, the position
+// of the reward in its segment, from 0, and 20 more bits of the hash. So entries are in the order of the hash, and
+// those of one hash in the order of the rewards. Two hashes may be equal in these 46 bits: whoever finds a reward
+// compares it.
 type Entry uint64
 
 const (

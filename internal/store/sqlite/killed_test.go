@@ -59,6 +59,9 @@ func recordUntilKilled(path string) error {
 		for _, r := range batch {
 			fmt.Println(r.IdempotencyKey)
 		}
+		if _, err := s.SealSegment(ctx); err != nil {
+			return err
+		}
 	}
 }
 

@@ -171,9 +171,8 @@ func TestSegmentsOfAnotherStore(t *testing.T, engine store.Engine, change func()
 	}
 }
 
-// TestEqualHashes finds a reward by its key and by its user although entries of other rewards
-// have the same hashes. collide adds entries for reward 1 with the hashes of reward 2, and for
-// reward 2 with those of reward 4.
+// TestEqualHashes finds a reward by its key and by its user although entries of newer rewards have the same hashes.
+// collide adds entries for reward 2 with the hashes of reward 1, and for reward 4 with those of reward 2.
 func TestEqualHashes(t *testing.T, engine store.Engine, collide func()) {
 	t.Helper()
 	w := NewWorld(t, engine)
@@ -185,56 +184,65 @@ func TestEqualHashes(t *testing.T, engine store.Engine, collide func()) {
 	ours := theirs
 	ours.AppID, ours.UserID = w.App.ID, w.Users[0].ID
 	ours.Fingerprint = rewards.NewFingerprint(ours, "")
-	w.record(t, theirs) // number 1
+	first := w.record(t, theirs)
 	second := w.record(t, ours)
 	requests := append([]rewards.NewReward{ours}, w.recordSegments(t, 3)...)
 	w.sealAll(t)
 	collide()
 	w.reopen(t)
-	outcomes, err := w.RecordRewards(t.Context(), []rewards.NewReward{ours, requests[2]})
+	outcomes, err := w.RecordRewards(t.Context(), []rewards.NewReward{theirs, ours, requests[2]})
 	check(t, err)
-	if o := outcomes[0]; o.Verdict != rewards.Replay || o.Reward.ID != second.ID {
+	if o := outcomes[0]; o.Verdict != rewards.Replay || o.Reward.ID != first.ID {
+		t.Errorf("verdict %d and reward %s, want a replay of %s", o.Verdict, o.Reward.ID, first.ID)
+	}
+	if o := outcomes[1]; o.Verdict != rewards.Replay || o.Reward.ID != second.ID {
 		t.Errorf("verdict %d and reward %s, want a replay of %s", o.Verdict, o.Reward.ID, second.ID)
 	}
-	if o := outcomes[1]; o.Verdict != rewards.Replay || o.Reward.IdempotencyKey != requests[2].IdempotencyKey {
+	if o := outcomes[2]; o.Verdict != rewards.Replay || o.Reward.IdempotencyKey != requests[2].IdempotencyKey {
 		t.Errorf("verdict %d and key %s, want a replay of %s", o.Verdict, o.Reward.IdempotencyKey, requests[2].IdempotencyKey)
 	}
 	for _, u := range w.Users {
 		w.wantList(t, requests, u)
 	}
+	w.wantList(t, []rewards.NewReward{theirs}, stranger)
 }
 
-// TestListWhileSealing lists a user's rewards while their segment is sealed between the beginning
+// TestListWhileSealing finds rewards by user and by key while their segment is sealed between the beginning
 // of the transaction that reads and its first statement. during runs a function there in the read
 // after the next one.
 func TestListWhileSealing(t *testing.T, engine store.Engine, during func(func())) {
 	t.Helper()
 	w := NewWorld(t, engine)
 	requests := w.recordSegments(t, 3)
-	user := w.Users[0]
-	before := len(w.walk(t, w.App.ID, rewards.RewardFilter{UserID: &user.ID}, 1000))
-	more := func() {
-		for range 3 * SegmentSize {
+	w.sealAll(t)
+	more := func(user rewards.User, n int) {
+		for range n {
 			r := w.Request(t, 1_000_000)
-			r.UserID = w.Users[1].ID
+			r.UserID = user.ID
 			r.Fingerprint = rewards.NewFingerprint(r, "")
 			w.record(t, r)
 			requests = append(requests, r)
 		}
+	}
+	seal := func() {
+		more(w.Users[1], SegmentSize)
 		w.sealAll(t)
 	}
-	for _, r := range requests { // in the tail, and sealed
-		during(more)
-		found, err := w.Rewards(t.Context(), w.App.ID, rewards.RewardFilter{IdempotencyKey: r.IdempotencyKey}, all[rewards.Reward]())
+	for range 3 {
+		more(w.Users[0], SegmentSize) // in the tail, before they are sealed
+		newest := requests[len(requests)-1]
+		during(seal)
+		f := rewards.RewardFilter{IdempotencyKey: newest.IdempotencyKey}
+		found, err := w.Rewards(t.Context(), w.App.ID, f, all[rewards.Reward]())
 		if err != nil || len(found) != 1 {
 			t.Fatalf("a key finds %v, %v while segments are sealed", found, err)
 		}
+		more(w.Users[0], SegmentSize)
+		before := slices.Clone(requests)
+		during(seal)
+		w.wantPages(t, before, w.Users[0], 0, all[rewards.Reward]().Limit)
 	}
-	during(more)
-	list := w.walk(t, w.App.ID, rewards.RewardFilter{UserID: &user.ID}, 1000)
-	if len(list) != before || len(requests) == before {
-		t.Errorf("%d rewards while segments were sealed, want %d", len(list), before)
-	}
+	w.wantList(t, requests, w.Users[0])
 	w.wantList(t, requests, w.Users[1])
 }
 
