@@ -19,9 +19,13 @@ func (x *rewardIndex) onlyBlocks() {
 	x.rows = false
 }
 
-// sealAgain seals the segments again whose entries are rows, oldest first, and removes these.
+// sealAgain seals the segments again whose entries are rows, oldest first, and removes these. Meanwhile it seals those
+// that new rewards fill, which would else stay in memory.
 func (s *Store) sealAgain(ctx context.Context, progress func(done, total int64)) error {
 	for {
+		if err := s.sealAllFull(ctx); err != nil {
+			return err
+		}
 		for _, table := range []string{"reward_keys", "reward_users"} {
 			if err := s.removeRows(ctx, table); err != nil {
 				return err

@@ -37,6 +37,14 @@ func (s *Store) sealFull(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
+// sealAllFull seals every full segment.
+func (s *Store) sealAllFull(ctx context.Context) (err error) {
+	for more := true; more && err == nil; {
+		more, err = s.sealFull(ctx)
+	}
+	return err
+}
+
 // seal stores a full segment and returns its filter.
 func (s *Store) seal(ctx context.Context, full *segment.Tail) (*segment.Filter, error) {
 	number := (full.First() - 1) / s.index.size

@@ -124,6 +124,7 @@ func TestUpgradeOfRows(
 	requests = w.upgrade(t, requests, -1, interrupted)
 	w.wantRows(t, "rows that are left", 0, `SELECT (SELECT count(*) FROM reward_keys) + (SELECT count(*) FROM reward_users)`)
 	w.wantRows(t, "segments in rows", 0, `SELECT count(*) FROM segments WHERE in_blocks = 0`)
+	w.wantRows(t, "sealed segments", int64(len(requests)-1)/SegmentSize, `SELECT count(*) FROM segments`)
 	w.sealAll(t)
 	w.wantReplays(t, requests)
 	for _, u := range w.Users {
@@ -142,6 +143,7 @@ func (w *World) upgrade(
 	for writes := 0; ; writes++ {
 		w.engine = interrupted(engine, writes)
 		w.reopen(t)
+		w.wantReplays(t, requests[:1]) // so that the segments are known
 		err := w.IndexRewards(t.Context(), func(done, all int64) {
 			progressed = true
 			if done > all || total >= 0 && all != total {
