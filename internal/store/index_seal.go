@@ -11,7 +11,7 @@ import (
 // a process may seal it again from the beginning, after a restart or after another process: it passes over what is
 // stored.
 
-// blocksPerWrite is how many blocks a transaction stores: a quarter of a megabyte, about a millisecond.
+// blocksPerWrite is how many blocks a transaction stores: a quarter of a megabyte.
 const blocksPerWrite = 500
 
 // fullTail returns the oldest segment that is full and not sealed, or nil.
