@@ -10,41 +10,35 @@ import (
 	"stockrewards/internal/store/segment"
 )
 
-// The blocks of sealed segments (see LAYOUT.md), by idempotency key and by user.
-const (
-	keyBlocks  = "key_blocks"
-	userBlocks = "user_blocks"
-)
-
+// scanBlock reads a block of a sealed segment (see LAYOUT.md).
 func scanBlock(row Row) (b segment.Block, err error) {
 	err = row.Scan(&b.Place, toBytes{&b.Entries})
 	return b, err
 }
 
-// keysIn lists the rewards of a sealed segment whose key has a hash, or one that is nearly equal.
-func (x *rewardIndex) keysIn(ctx context.Context, tx Tx, number, hash int64) (numbers []int64, err error) {
-	first, last := segment.Places(number, hash, x.size)
+// inSealed lists the rewards of a sealed segment whose key has the page's hash, or one that is nearly equal.
+func (p *keyPage) inSealed(ctx context.Context, tx Tx, number int64) (numbers []int64, err error) {
+	first, last := segment.Places(number, p.hash, p.size)
 	err = fetchEach(ctx, tx, scanBlock, func(b segment.Block) error {
-		numbers = b.Find(numbers, hash, number*x.size+1, math.MaxInt64)
+		numbers = b.Find(numbers, p.hash, number*p.size+1, math.MaxInt64)
 		return nil
 	}, `SELECT place, entries FROM key_blocks WHERE place BETWEEN ?1 AND ?2`, first, last)
-	if err != nil || !x.inRows() {
+	if err != nil || !p.rows {
 		return numbers, err
 	}
 	older, err := fetchAll(ctx, tx, scanNumber, `SELECT number FROM reward_keys WHERE segment = ?1 AND hash = ?2`,
-		number, hash)
+		number, p.hash)
 	return append(numbers, older...), err
 }
 
-// ofUserBefore lists the newest rewards below a number whose user has a hash, or one that is nearly equal, up to a
-// limit. They are of the sealed segments before another, which begins after below.
-func (x *rewardIndex) ofUserBefore(ctx context.Context, tx Tx, before, hash, below int64, limit int) (
-	numbers []int64, err error,
-) {
-	first, last := segment.Places(0, hash, x.size)
-	_, newest := segment.Places(0, hash, below-2-(before-1)*x.size) // in the newest of these segments
+// inSealed lists the newest rewards below a number whose user has the hash of the page's, or one that is nearly equal,
+// up to a limit. They are of the sealed segments before another.
+func (p *userPage) inSealed(ctx context.Context, tx Tx, before, below int64, limit int) (numbers []int64, err error) {
+	hash, size := userHash(p.user), p.index.size
+	first, last := segment.Places(0, hash, size)
+	_, newest := segment.Places(0, hash, below-2-(before-1)*size) // in the newest of these segments
 	err = fetchEach(ctx, tx, scanBlock, func(b segment.Block) error {
-		numbers = b.Find(numbers, hash, b.Segment()*x.size+1, below)
+		numbers = b.Find(numbers, hash, b.Segment()*size+1, below)
 		if len(numbers) >= limit {
 			return errEnough
 		}
@@ -56,7 +50,7 @@ func (x *rewardIndex) ofUserBefore(ctx context.Context, tx Tx, before, hash, bel
 	if err != nil && !errors.Is(err, errEnough) {
 		return nil, err
 	}
-	if x.inRows() {
+	if p.rows {
 		older, err := fetchAll(ctx, tx, scanNumber, `SELECT u.number FROM segments s CROSS JOIN reward_users u
 			WHERE s.number < ?1 AND s.in_blocks = 0 AND u.segment = s.number AND u.hash = ?2 AND u.number < ?3
 			ORDER BY s.number DESC, u.number DESC LIMIT ?4 + 0`, before, hash, below, limit)

@@ -17,23 +17,24 @@ func (x *rewardIndex) byKey(ctx context.Context, tx Tx, key requestKey, hash int
 // keyPage finds the reward with an idempotency key by the index in segments.
 type keyPage struct {
 	requestKey
-	index   *rewardIndex
 	hash    int64
 	tail    []int64           // the rewards in memory whose key has the hash: almost always none, or the one
 	filters []*segment.Filter // of the sealed segments
 	next    int64             // the number after the newest one that memory covers
+	size    int64             // of a segment
+	rows    bool              // the entries of some sealed segments are rows
 }
 
 // newKeyPage takes what memory has. As with newUserPage, a transaction that only reads must begin
 // later.
 func (x *rewardIndex) newKeyPage(key requestKey, hash int64) keyPage {
-	p := keyPage{requestKey: key, index: x, hash: hash}
+	p := keyPage{requestKey: key, hash: hash}
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	for _, tail := range x.tails {
 		p.tail = tail.ByKey(p.tail, p.hash)
 	}
-	p.filters, p.next = x.filters, x.next()
+	p.filters, p.next, p.size, p.rows = x.filters, x.next(), x.size, x.rows
 	return p
 }
 
@@ -61,7 +62,7 @@ func (p *keyPage) find(ctx context.Context, tx Tx) (*rewards.KeyedReward, error)
 	for _, f := range slices.Backward(p.filters) {
 		sealed, may := f.Newest(probe, f.Last+1)
 		for ; may; sealed, may = f.Newest(probe, sealed) {
-			numbers, err := p.index.keysIn(ctx, tx, sealed, p.hash)
+			numbers, err := p.inSealed(ctx, tx, sealed)
 			if err != nil {
 				return nil, err
 			}

@@ -5,14 +5,7 @@ import "context"
 // Earlier versions stored a row for each entry of a sealed segment, in reward_keys and reward_users. Until such
 // segments are sealed again, as blocks, their rows are read too.
 
-// inRows reports whether the entries of some sealed segments are rows.
-func (x *rewardIndex) inRows() bool {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	return x.rows
-}
-
-// onlyBlocks notes that no entries are rows.
+// onlyBlocks notes that no entries are rows. A page that began before still reads both: its transaction may see rows.
 func (x *rewardIndex) onlyBlocks() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -20,7 +13,7 @@ func (x *rewardIndex) onlyBlocks() {
 }
 
 // sealAgain seals the segments again whose entries are rows, oldest first, and removes these. Meanwhile it seals those
-// that new rewards fill, which would else stay in memory.
+// that new rewards fill, which would stay in memory otherwise.
 func (s *Store) sealAgain(ctx context.Context, progress func(done, total int64)) error {
 	for {
 		if err := s.sealAllFull(ctx); err != nil {

@@ -53,10 +53,10 @@ func (s *Store) seal(ctx context.Context, full *segment.Tail) (*segment.Filter, 
 	if err != nil {
 		return nil, err
 	}
-	if err := s.storeBlocks(ctx, keyBlocks, segment.Blocks(number, full.Keys())); err != nil {
+	if err := s.storeBlocks(ctx, "key_blocks", segment.Blocks(number, full.Keys())); err != nil {
 		return nil, err
 	}
-	if err := s.storeBlocks(ctx, userBlocks, segment.Blocks(number, full.Users())); err != nil {
+	if err := s.storeBlocks(ctx, "user_blocks", segment.Blocks(number, full.Users())); err != nil {
 		return nil, err
 	}
 	return filter, s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {

@@ -19,6 +19,7 @@ type userPage struct {
 	tail   []int64        // the user's rewards in memory, newest first
 	first  int64          // the oldest reward that memory covers
 	next   int64          // the number after the newest one that memory covers
+	rows   bool           // the entries of some sealed segments are rows
 }
 
 // newUserPage takes what memory has. Its transaction must begin later: what is not in memory by
@@ -27,6 +28,7 @@ func (x *rewardIndex) newUserPage(app rewards.AppID, user rewards.UserID, status
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	p := &userPage{index: x, app: app, user: user, status: status, first: x.sealed()*x.size + 1, next: x.next()}
+	p.rows = x.rows
 	for _, tail := range slices.Backward(x.tails) {
 		p.tail = tail.ByUser(p.tail, userHash(user), p.next)
 	}
@@ -131,8 +133,7 @@ func (p *userPage) numbers(ctx context.Context, tx Tx, below int64, limit int) (
 	if len(numbers) == limit || p.first == 1 {
 		return numbers, nil
 	}
-	sealed, err := p.index.ofUserBefore(ctx, tx, min(p.segmentOf(p.first), p.segmentOf(below)+1), userHash(p.user),
-		below, limit-len(numbers))
+	sealed, err := p.inSealed(ctx, tx, min(p.segmentOf(p.first), p.segmentOf(below)+1), below, limit-len(numbers))
 	return append(numbers, sealed...), err
 }
 

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 
 	"stockrewards/internal/rewards"
 )
@@ -18,6 +19,9 @@ func fetchEach[T any](
 		return each(value)
 	}, query, args...)
 }
+
+// errEnough ends a query that has found enough.
+var errEnough = errors.New("enough")
 
 // fetchAll returns every row that a query finds.
 func fetchAll[T any](

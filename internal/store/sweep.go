@@ -113,9 +113,6 @@ func holdersAfter(ctx context.Context, tx Tx, asset rewards.AssetID, from holder
 	return p, nil
 }
 
-// errEnough ends a query that has found enough.
-var errEnough = errors.New("enough")
-
 func (h userKey) after(other userKey) bool {
 	if by := bytes.Compare(h.app[:], other.app[:]); by != 0 {
 		return by > 0

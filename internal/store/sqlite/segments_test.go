@@ -33,14 +33,12 @@ func TestMergeByOldFilters(t *testing.T) {
 
 func TestSealingMayStopAnywhere(t *testing.T) {
 	t.Parallel()
-	one, _ := engines(t)
-	storetest.TestSealingMayStopAnywhere(t, one, stopping)
+	storetest.TestSealingMayStopAnywhere(t, opener(migratedFile, 0)(t), stopping)
 }
 
 func TestSegmentsOfManyBlocks(t *testing.T) {
 	t.Parallel()
-	one, _ := engines(t)
-	storetest.TestSegmentsOfManyBlocks(t, one)
+	storetest.TestSegmentsOfManyBlocks(t, opener(migratedFile, 0)(t))
 }
 
 func TestFiltersMergedBefore(t *testing.T) {

@@ -53,6 +53,16 @@ func upgradeOfRows(t *testing.T, on func(store.Engine) store.Engine) {
 	})
 }
 
+// Lists and keys find everything while the last rows of an older store become blocks and are removed.
+func TestListWhileUpgrading(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "rows.db")
+	e := &paused{Engine: opener(func(*testing.T) string { return path }, 0)(t)}
+	storetest.TestListWhileUpgrading(t, e, func(run func()) { e.run = run }, func() {
+		audittest.InRows(t, audittest.SQL(t, path), storetest.SegmentSize)
+	})
+}
+
 // stopping returns an engine that is canceled after a number of writes.
 func stopping(e store.Engine, writes int) store.Engine { return &ending{Engine: e, left: writes} }
 

@@ -132,6 +132,32 @@ func TestUpgradeOfRows(
 	}
 }
 
+// TestListWhileUpgrading finds rewards by user and by key while segments that are rows are sealed again, between the
+// beginning of the transaction that reads and its first statement. during runs a function there in the next read.
+func TestListWhileUpgrading(t *testing.T, engine store.Engine, during func(func()), inRows func()) {
+	t.Helper()
+	w := NewWorld(t, engine)
+	requests := w.recordSegments(t, 3)
+	w.sealAll(t)
+	find := map[string]func(){
+		"by user": func() { w.wantPages(t, requests, w.Users[0], 0, all[rewards.Reward]().Limit) },
+		"by key": func() {
+			f := rewards.RewardFilter{IdempotencyKey: requests[0].IdempotencyKey}
+			if found := w.walk(t, w.App.ID, f, 1); len(found) != 1 {
+				t.Errorf("a key finds %v during an upgrade", found)
+			}
+		},
+	}
+	for _, search := range find {
+		inRows()
+		w.reopen(t)
+		w.wantReplays(t, requests)
+		during(func() { check(t, w.IndexRewards(t.Context(), func(int64, int64) {})) })
+		search()
+		w.wantRows(t, "rows that are left", 0, `SELECT count(*) FROM reward_users`)
+	}
+}
+
 // upgrade interrupts IndexRewards after each of its writes, and looks whether every reward is found. total is that of
 // the progress, or -1. It returns the requests, with those that it made.
 func (w *World) upgrade(
