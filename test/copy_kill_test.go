@@ -18,7 +18,8 @@ import (
 // moved are the tables in the order in which they are copied.
 var moved = []string{
 	"settings", "apps", "keys", "users", "assets", "prices", "rewards", "orders", "members", "past_members",
-	"order_resolutions", "past_allocations", "lots", "executed_spans", "holdings", "spending", "lease", "alarms", "broker_conflicts",
+	"order_resolutions", "past_allocations", "past_lots", "order_lots", "lot_segments", "lot_blocks", "executed_spans", "holdings",
+	"spending", "lease", "alarms", "broker_conflicts",
 }
 
 // gate is a place in a target at which a copy waits until it is opened.

@@ -32,15 +32,22 @@ func TestCleanHistory(t *testing.T) {
 	})
 }
 
-// TestMovedMembers audits a store after the members of its past order are moved.
+// TestMovedMembers audits a store after the members and the lots of its past orders are moved.
 func TestMovedMembers(t *testing.T) {
 	t.Parallel()
 	audittest.OnEngines(t, func(t *testing.T, in audittest.Place) {
 		w := audittest.History(t, in)
 		moved := 0
 		check(t, w.MoveMembers(t.Context(), func(rewards.OrderID) { moved++ }))
+		check(t, w.MoveLots(t.Context(), func(rewards.OrderID) {}))
 		if r := run(t, w.Where); moved != 1 || !r.OK() {
 			t.Errorf("%d orders moved, want 1; the audit:\n%s", moved, text(t, r))
+		}
+		var left int
+		check(t, audittest.SQL(t, w.Where).QueryRowContext(t.Context(), `SELECT (SELECT count(*) FROM past_lots) +
+			(SELECT count(*) FROM settings WHERE name = 'next_past_lots')`).Scan(&left))
+		if left != 0 {
+			t.Errorf("%d rows are left of the earlier version", left)
 		}
 	})
 }

@@ -251,8 +251,8 @@ func placeDefinitions() []definition {
 			"from its place, the places before lead to each of its booked parts once; it has the shares of these; "+
 				"while an order has it, it also has its place there", 9, 17),
 		define(checkLots, "lots", "lots", fixShares,
-			"each part that changed a holding has one, with the hash of its user and the time of its booking, and "+
-				"nothing else has", 20),
+			"each part that changed a holding has one, with its user, in order_lots or in a block, and nothing else "+
+				"has; bookings, segments and blocks are in order, and segments have the times of their orders", 20),
 		define(checkSpans, "executed_spans", "spans", takeBackup,
 			"each span of 128 ms of an app's ids with an executed reward is stored once, and no other"),
 	}

@@ -7,18 +7,16 @@ import (
 	"stockrewards/internal/audit/value"
 )
 
-// activityLot is a row of lots: a place in a user's activity.
-type activityLot struct{ hash, at, place int64 }
+// activityLot is a lot as it must be: a part of an award that changed its user's holdings.
+type activityLot struct{ user, place, hash, at int64 }
 
-func (l *activityLot) columns() []any { return []any{&l.hash, &l.at, &l.place} }
+func (l *activityLot) columns() []any { return []any{&l.user, &l.place, &l.hash, &l.at} }
 
-func (l *activityLot) key() reader.Key {
-	return reader.Key{ordered(l.hash), ordered(l.at) + ordered(l.place)}
-}
+func (l *activityLot) key() reader.Key { return reader.Key{ordered(l.user), ordered(l.place)} }
 
-func (l *activityLot) name() string {
-	return "place " + value.Int(l.place) + " in the activity of users with the hash " + value.Int(l.hash) +
-		", at " + value.Time(l.at)
+// lotName names a lot.
+func lotName(user, place int64) string {
+	return "place " + value.Int(place) + " in the activity of users whose ids end with " + value.Int(user)
 }
 
 // addActivity keeps what the activity of a user must have of a reward, and checks the span of an executed one.
@@ -28,7 +26,8 @@ func (j *rewardJoin) addActivity() error {
 		if !p.booked() || j.v.status == failed || p.shares == 0 && p.completes == 0 {
 			continue
 		}
-		l := activityLot{hash: idHash(j.v.user), at: p.settledAt, place: p.place}
+		hash := idHash(j.v.user)
+		l := activityLot{user: hash & (1<<lotUserBits - 1), place: p.place, hash: hash, at: p.settledAt}
 		if err := j.a.activity.Add(l.columns()); err != nil {
 			return err
 		}
@@ -47,37 +46,6 @@ func idHash(id string) int64 {
 	var whole [8]byte
 	copy(whole[:], id[max(0, len(id)-len(whole)):])
 	return int64(binary.BigEndian.Uint64(whole[:]))
-}
-
-// activityLots compares the lots with the parts.
-func (a *auditor) activityLots() error {
-	stream := reader.Stream[activityLot]{What: "expected lots", Bind: (*activityLot).columns, Key: (*activityLot).key}
-	want, err := reader.OpenSorted(a.r, stream, a.activity)
-	if err != nil {
-		return err
-	}
-	stream.What, stream.Query = "lots", `SELECT user_hash, at, place FROM lots ORDER BY user_hash, at, place`
-	lots, err := reader.Open(a.r, stream)
-	if err != nil {
-		return err
-	}
-	stray := func(l *activityLot) {
-		a.t.row(checkLots)
-		a.t.fail(checkLots, l.name(), "a lot", "no lot: no part that changed a holding has this place, user and time")
-	}
-	err = want.Each(func(w *activityLot) error {
-		found := int64(0)
-		err := lots.Claim(w.key(), func(*activityLot) { found++ }, stray)
-		a.t.row(checkLots)
-		if found != 1 {
-			a.t.fail(checkLots, w.name(), value.Int(found)+" lots", "one")
-		}
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return lots.Rest(stray)
 }
 
 // span is a row of executed_spans.

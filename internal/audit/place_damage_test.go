@@ -6,6 +6,55 @@ const (
 	ofAnn      = ` WHERE place = ` + placeOfAnn
 )
 
+// Parts of the damages of lots.
+const (
+	oldestBlock = ` WHERE place = (SELECT min(place) FROM lot_blocks)`
+	oldestLots  = ` WHERE number = (SELECT min(number) FROM order_lots)`
+	newestLots  = ` WHERE number = (SELECT max(number) FROM order_lots)`
+)
+
+// lotDamages damages what finds the lots of users.
+func lotDamages() []damage {
+	return []damage{
+		{"lots", "none of an order", `DELETE FROM order_lots` + newestLots},
+		{"lots", "a gap", `DELETE FROM order_lots` + oldestLots},
+		{"lots", "a number too high", `UPDATE order_lots SET number = number + 1` + newestLots},
+		{"lots", "of no order", `UPDATE order_lots SET order_number = 9999` + newestLots},
+		{"lots", "of another order", `UPDATE order_lots SET order_number = order_number - 1` + newestLots},
+		{"lots", "another time", `UPDATE order_lots SET at = at + 1` + oldestLots},
+		{"lots", "another mark", `UPDATE order_lots SET mark = mark + 1` + oldestLots},
+		{"lots", "more than there are", `UPDATE order_lots SET lots = lots + 1` + oldestLots},
+		{"lots", "part of a lot", `UPDATE order_lots SET entries = substr(entries, 1, length(entries) - 1)` + oldestLots},
+		{"lots", "another user", `UPDATE lot_blocks SET entries = CAST(x'01' || substr(entries, 2) AS BLOB), first_user = first_user % 1099511627776 + 1099511627776` + oldestBlock},
+		{"lots", "another place", `UPDATE lot_blocks SET entries = CAST(substr(entries, 1, length(entries) - 1) || x'ff' AS BLOB)` + oldestBlock},
+		{"lots", "no block", `DELETE FROM lot_blocks` + oldestBlock},
+		{"lots", "a block twice", `INSERT INTO lot_blocks SELECT * FROM lot_blocks` + oldestBlock},
+		{"lots", "another first user", `UPDATE lot_blocks SET first_user = first_user + 1` + oldestBlock},
+		{"lots", "a block at another place", `UPDATE lot_blocks SET place = place + 1` + oldestBlock},
+		{"lots", "a block of no segment", `UPDATE lot_blocks SET segment = 99, place = 99 * 1048576` + oldestBlock},
+		{"lots", "an empty block", `INSERT INTO lot_blocks SELECT place + 1, segment, first_user, substr(entries, 1, 0) FROM lot_blocks` + oldestBlock},
+		{"lots", "in another order", `UPDATE lot_blocks SET entries = CAST(substr(entries, 13, 12) || substr(entries, 1, 12) || substr(entries, 25) AS BLOB)` + oldestBlock},
+		{"lots", "a lot twice", `UPDATE lot_blocks SET entries = CAST(substr(entries, 1, 12) || entries AS BLOB)` + oldestBlock},
+		{"lots", "part of a lot in a block", `UPDATE lot_blocks SET entries = substr(entries, 1, length(entries) - 1)` + oldestBlock},
+		{"lots", "no segment", `DELETE FROM lot_segments WHERE number = 0`},
+		{"lots", "another segment", `UPDATE lot_segments SET number = 7 WHERE number = 0`},
+		{"lots", "a segment with more", `UPDATE lot_segments SET lots = lots + 1 WHERE number = 0`},
+		{"lots", "a segment that ends earlier", `UPDATE lot_segments SET last = last - 1 WHERE number = (SELECT max(number) FROM lot_segments)`},
+		{"lots", "a segment without bookings", `UPDATE lot_segments SET last = 0 WHERE number = 0`},
+		{"lots", "a segment that begins later", `UPDATE lot_segments SET earliest = earliest + 1 WHERE number = 0`},
+		{"lots", "a segment that ends too early", `UPDATE lot_segments SET latest = latest - 1 WHERE number = 0`},
+		{"lots", "a stray one of an earlier version", `INSERT INTO past_lots SELECT 1, 1, place FROM all_members WHERE order_id = @nothing`},
+		{"lots", "a progress that is no number", `UPDATE settings SET value = 'soon' WHERE name = 'next_past_lots'`},
+		{"lots", "one that should be moved", `DELETE FROM settings WHERE name = 'next_past_lots'`},
+		{"lots", "one of an order that is moved", `UPDATE settings SET value = '9999' WHERE name = 'next_past_lots'`},
+		{"lots", "one of an earlier version at another time", `UPDATE past_lots SET at = at + 1`},
+		{"lots", "one of an earlier version twice", `INSERT INTO past_lots SELECT * FROM past_lots`},
+		{"lots", "one of an earlier version with another hash", `UPDATE past_lots SET user_hash = user_hash + 1152921504606846976`},
+		{"lots", "a reward's user changed", `UPDATE rewards SET user_id = @bob WHERE id = @ann-aapl`},
+		{"lots", "the order's time changed", `UPDATE orders SET settled_at = settled_at + 1 WHERE id = @filled`},
+	}
+}
+
 // placeDamages damages how the members of orders are stored, and what finds them.
 func placeDamages() []damage {
 	return []damage{
@@ -35,14 +84,6 @@ func placeDamages() []damage {
 		{"chains", "another place while it is ordered", `UPDATE open_rewards SET place = place + 1 WHERE id = @bob-open`},
 		{"chains", "no place while it is ordered", `UPDATE open_rewards SET place = 0 WHERE id = @bob-open`},
 		{"chains", "a place while it is recorded", `UPDATE open_rewards SET place = 1024 WHERE id = @cy-recorded`},
-		{"lots", "none", `DELETE FROM lots` + ofAnn},
-		{"lots", "two", `INSERT INTO lots SELECT * FROM lots` + ofAnn},
-		{"lots", "another user", `UPDATE lots SET user_hash = user_hash + 1` + ofAnn},
-		{"lots", "another time", `UPDATE lots SET at = at + 1` + ofAnn},
-		{"lots", "another place", `UPDATE lots SET place = place + 1` + ofAnn},
-		{"lots", "of a part that bought nothing", `INSERT INTO lots SELECT 1, 1, place FROM all_members WHERE order_id = @nothing`},
-		{"lots", "a reward's user changed", `UPDATE rewards SET user_id = @bob WHERE id = @ann-aapl`},
-		{"lots", "the order's time changed", `UPDATE orders SET settled_at = settled_at + 1 WHERE id = @filled`},
 		{"executed_spans", "none", `DELETE FROM executed_spans`},
 		{"executed_spans", "one twice", `INSERT INTO executed_spans SELECT * FROM executed_spans`},
 		{"executed_spans", "too short", `UPDATE executed_spans SET until = first`},

@@ -20,7 +20,7 @@ func TestPlantedViolations(t *testing.T) {
 			t.Fatalf("the copy fails before it is damaged:\n%s", text(t, clean))
 		}
 		planted := make(map[string]bool)
-		list := slices.Concat(damages(), actionDamages(), eventDamages(), reversalDamages(), webhookDamages(), placeDamages())
+		list := slices.Concat(damages(), actionDamages(), eventDamages(), reversalDamages(), webhookDamages(), placeDamages(), lotDamages())
 		if audittest.OnPostgres(c.Where) {
 			list = append(list, columnDamages()...)
 		} else {

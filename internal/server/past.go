@@ -9,10 +9,11 @@ import (
 )
 
 // keepPast brings the orders of an older version up to date while the service is in use: it adds them to the
-// log of events, and then moves their members.
+// log of events, and then moves their members and their lots.
 func (s *Server) keepPast(ctx context.Context) {
 	s.upgradeOrders(ctx, "listing the events of an older version", s.Store.LogPast)
 	s.upgradeOrders(ctx, "moving the members of the orders of an older version", s.Store.MoveMembers)
+	s.upgradeOrders(ctx, "moving the lots of an older version", s.Store.MoveLots)
 }
 
 // upgradeOrders calls a function that upgrades order after order, and logs its progress. After an error it

@@ -77,7 +77,7 @@ func (s *Store) Effects(
 		if err != nil || !found {
 			return nil, err
 		}
-		list, err := effectsOf(ctx, tx, w, app, p)
+		list, err := s.effectsOf(ctx, tx, w, app, p)
 		if err != nil {
 			return nil, err
 		}
@@ -86,7 +86,7 @@ func (s *Store) Effects(
 }
 
 // effectsOf reads a page of the effects of a switch on the app's users.
-func effectsOf(
+func (s *Store) effectsOf(
 	ctx context.Context, tx Tx, w rewards.Switch, app rewards.AppID, p rewards.EffectPage,
 ) ([]rewards.Effect, error) {
 	list, err := fetchAll(ctx, tx, scanEffect, `SELECT `+effectColumns+` FROM effects
@@ -95,7 +95,7 @@ func effectsOf(
 	if err != nil || !w.SweptAt.IsZero() || len(list) >= p.Limit {
 		return list, err
 	}
-	pending, err := pendingEffects(ctx, tx, w, app, p.After)
+	pending, err := s.pendingEffects(ctx, tx, w, app, p.After)
 	list = append(list, pending...)
 	if len(list) >= p.Limit { // then it does not matter whether more holdings would have to be read
 		return list[:p.Limit], nil
@@ -106,7 +106,7 @@ func effectsOf(
 // pendingEffects computes the effects on the app's users that the sweep of w has not reached. It
 // fails with rewards.CodeUnavailable when it would have to read too many holdings for all of them;
 // the list then has the first ones.
-func pendingEffects(
+func (s *Store) pendingEffects(
 	ctx context.Context, tx Tx, w rewards.Switch, app rewards.AppID, after rewards.EffectPlace,
 ) (list []rewards.Effect, err error) {
 	var sweptApp, sweptUser []byte
@@ -135,7 +135,7 @@ func pendingEffects(
 			some = append(some, h)
 		}
 	}
-	b := &sweepBatch{Switch: w}
+	b := &sweepBatch{Switch: w, lots: s.lots}
 	if err := b.read(ctx, tx, some); err != nil {
 		return nil, err
 	}

@@ -221,10 +221,17 @@ func (s *Store) beginSegment(ctx context.Context, full *segmentView) error {
 	return err
 }
 
-// SealSegment stores the filter of the oldest sealed segment without one, over PostgreSQL. It also begins a segment
-// when several processes together filled the newest one, and learns of the segments that others began. Over SQLite it
-// seals the oldest full segment. It reports whether there may be more to do.
+// SealSegment seals the oldest full segment of rewards. Over PostgreSQL that is to store its filter; it also begins a
+// segment when several processes together filled the newest one, and learns of the segments that others began. Then
+// SealSegment seals a full segment of lots. It reports whether there may be more to do.
 func (s *Store) SealSegment(ctx context.Context) (more bool, err error) {
+	if more, err = s.sealRewards(ctx); more || err != nil {
+		return more, err
+	}
+	return s.sealLots(ctx)
+}
+
+func (s *Store) sealRewards(ctx context.Context) (more bool, err error) {
 	switch inSegments, err := s.inSegments(ctx); {
 	case err != nil:
 		return false, err

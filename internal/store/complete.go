@@ -65,7 +65,7 @@ func lotsNow(ctx context.Context, tx Tx, reward rewards.Reward) (lots sinceSwitc
 	if lots.number, err = lastSwitch(ctx, tx); err != nil {
 		return lots, err
 	}
-	all, err := lotsOfUser(ctx, tx, userKey{reward.AppID, reward.UserID}, lots.number)
+	all, err := newLotIndex().ofUser(ctx, tx, userKey{reward.AppID, reward.UserID}, lots.number)
 	if err != nil {
 		return lots, err
 	}

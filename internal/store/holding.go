@@ -46,7 +46,7 @@ func (s *Store) readHoldings(ctx context.Context, tx Tx, keys []userKey) (map[us
 	found := make(map[userKey][]rewards.Holding, len(keys))
 	lag, err := s.holdingsByRow(ctx, tx, keys, found)
 	if err == nil && lag {
-		err = convertHoldings(ctx, tx, found)
+		err = s.convertHoldings(ctx, tx, found)
 	}
 	values := make(map[userKey]heldRead, len(found))
 	for k, list := range found {
@@ -69,7 +69,7 @@ func (s *Store) holdingsInSweep(ctx context.Context, k userKey) (list []rewards.
 		}
 		of := map[userKey][]rewards.Holding{k: read.lists[0]}
 		if read.lag {
-			err = convertHoldings(ctx, tx, of)
+			err = s.convertHoldings(ctx, tx, of)
 		}
 		list, found = of[k], true
 		return err
@@ -85,7 +85,7 @@ func scanHolding(row Row) (h rewards.Holding, lag bool, err error) {
 }
 
 // convertHoldings converts the holdings that a sweep has not reached.
-func convertHoldings(ctx context.Context, tx Tx, found map[userKey][]rewards.Holding) error {
+func (s *Store) convertHoldings(ctx context.Context, tx Tx, found map[userKey][]rewards.Holding) error {
 	w, open, err := openSwitch(ctx, tx)
 	if err != nil || !open {
 		return err
@@ -96,7 +96,7 @@ func convertHoldings(ctx context.Context, tx Tx, found map[userKey][]rewards.Hol
 		return err
 	}
 	for k, list := range found {
-		done, err := undoneOf(ctx, tx, w, k, k)
+		done, err := s.lots.undoneOf(ctx, tx, w, k, k)
 		if err != nil {
 			return err
 		}

@@ -37,9 +37,9 @@ const (
 
 func newRewardIndex(ids *rewards.IDs) *rewardIndex { return &rewardIndex{ids: ids, size: segment.Size} }
 
-// SealEvery sets the number of rewards in a segment. Every process that ever uses the store must
+// SealEvery sets the number of rewards, and of lots, in a segment. Every process that ever uses the store must
 // set the same. Call it before the first use.
-func (s *Store) SealEvery(size int64) { s.index.size, s.segments.size = size, size }
+func (s *Store) SealEvery(size int64) { s.index.size, s.segments.size, s.lots.size = size, size, size }
 
 // keyHash is the hash of an idempotency key in its app. A client cannot choose keys that collide
 // cheaply.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"stockrewards/internal/rewards"
+	"stockrewards/internal/store/segment"
 )
 
 // A member of an order has a place: the order's number x 1,024 + its position in the order. A reward has the
@@ -145,7 +146,8 @@ func takeColumns(status string) string {
 // which spans of ids rewards are executed now. A member that bought all of a reward stays as it is, if no order
 // before had the reward: the reward has its figures, and the view member_rewards takes them from there.
 func bookMembers(ctx context.Context, tx Tx, o rewards.Order, claims []claim, results []rewards.Result) error {
-	var booked, lots, spans [][]any
+	var booked, spans [][]any
+	var lots []segment.Lot
 	var marked executedSpan
 	for i := range results {
 		r, place := &results[i], placeOf(o, i)
@@ -155,7 +157,7 @@ func bookMembers(ctx context.Context, tx Tx, o rewards.Order, claims []claim, re
 			})
 		}
 		if r.ChangesHolding() {
-			lots = append(lots, []any{userHash(r.UserID), micros(o.SettledAt), place})
+			lots = append(lots, newLot(r.UserID, place))
 		}
 		if span := spanOf(r.AppID, r.RewardID); r.Status == rewards.Executed && span != marked {
 			marked = span
@@ -170,15 +172,10 @@ func bookMembers(ctx context.Context, tx Tx, o rewards.Order, claims []claim, re
 	if err != nil {
 		return err
 	}
-	if err := addLots(ctx, tx, lots); err != nil {
+	if err := addLots(ctx, tx, o, lots); err != nil {
 		return err
 	}
 	return addSpans(ctx, tx, spans)
-}
-
-func addLots(ctx context.Context, tx Tx, lots [][]any) error {
-	return execRowsLater(ctx, tx, `INSERT INTO lots (user_hash, at, place) VALUES (?1, ?2, ?3)`,
-		`INSERT INTO lots (user_hash, at, place) SELECT * FROM unnest(?1::bigint[], ?2::bigint[], ?3::bigint[])`, lots)
 }
 
 // partsOfReward selects the orders that carried the reward ?2 of the app ?1, with what they bought: the booked ones by

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"stockrewards/internal/rewards"
+	"stockrewards/internal/store/segment"
 )
 
 // MoveMembers moves the members of orders that an earlier version has booked, oldest first and one order in a
@@ -58,7 +59,8 @@ func moveOrder(ctx context.Context, tx Tx, o rewards.Order) (err error) {
 	if err != nil {
 		return err
 	}
-	var members, places, lots, spans, past [][]any
+	var members, places, spans, past [][]any
+	var lots []segment.Lot
 	for i := range list {
 		m, place := &list[i], placeOf(o, i)
 		if m.position != int64(i) || i >= placesOfOrder {
@@ -72,7 +74,7 @@ func moveOrder(ctx context.Context, tx Tx, o rewards.Order) (err error) {
 		})
 		places = append(places, []any{m.AppID[:], m.RewardID[:], place, int64(m.Bought.Shares)})
 		if m.Bought.Shares > 0 || m.cost > 0 {
-			lots = append(lots, []any{userHash(m.UserID), micros(o.SettledAt), place})
+			lots = append(lots, newLot(m.UserID, place))
 		}
 		if m.cost > 0 {
 			span := spanOf(m.AppID, m.RewardID)
@@ -83,7 +85,7 @@ func moveOrder(ctx context.Context, tx Tx, o rewards.Order) (err error) {
 	if err := moveRows(ctx, tx, o, members, places, past); err != nil {
 		return err
 	}
-	if err := addLots(ctx, tx, lots); err != nil {
+	if err := addLots(ctx, tx, o, lots); err != nil {
 		return err
 	}
 	return addSpans(ctx, tx, spans)

@@ -19,6 +19,7 @@ const (
 	settingBudgets       = "budget_changes"
 
 	settingWebhookChanges = "webhook_changes"
+	settingPastLots       = "next_past_lots" // order, while those of an older store are moved
 )
 
 // setting returns a stored setting, or "".

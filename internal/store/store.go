@@ -34,7 +34,8 @@ type Store struct {
 	index *rewardIndex // over SQLite
 
 	segments *columnSegments // over PostgreSQL
-	vacuumer Vacuumer        // over PostgreSQL
+	lots     *lotIndex
+	vacuumer Vacuumer // over PostgreSQL
 
 	bookedSinceVacuum atomic.Int64 // members of orders, by this process
 
@@ -51,7 +52,7 @@ func New(ctx context.Context, engine Engine, now func() time.Time, random io.Rea
 		ids:    ids, now: now, random: random,
 		guard: func(time.Time) error { return nil },
 		known: newKnownUsers(), held: newHoldingCache(engine), shared: newSharedHoldings(), index: newRewardIndex(ids),
-		segments: newColumnSegments(),
+		segments: newColumnSegments(), lots: newLotIndex(),
 	}
 	s.vacuumer, _ = engine.(Vacuumer)
 	s.rewards = newBatchReader(s.engine, readRewards)

@@ -128,7 +128,7 @@ func (s *Store) sweepHolders(ctx context.Context, tx Tx, w rewards.Switch, p swe
 	if err != nil || n == 0 {
 		return staleIf(n == 0, err)
 	}
-	b := &sweepBatch{Switch: w}
+	b := &sweepBatch{Switch: w, lots: newLotIndex()}
 	if err := b.read(ctx, tx, p.holders); err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 type sweepBatch struct {
 	rewards.Switch
 
+	lots    *lotIndex
 	holders []holder
 	sources map[holder]rewards.Holding
 	targets map[holder]rewards.Holding
@@ -62,7 +63,7 @@ func (b *sweepBatch) read(ctx context.Context, tx Tx, holders []holder) (err err
 	if !b.EntitledAt.IsZero() {
 		return b.readLate(ctx, tx, first, last)
 	}
-	b.done, err = undoneOf(ctx, tx, b.Switch, first, last)
+	b.done, err = b.lots.undoneOf(ctx, tx, b.Switch, first, last)
 	return err
 }
 

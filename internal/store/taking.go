@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"math"
 	"slices"
 	"time"
 
@@ -151,7 +152,7 @@ func (k *lotKeeper) prepare(ctx context.Context) error {
 			if err != nil {
 				return nil, err
 			}
-			all, err := lotsOfUser(ctx, tx, userKey{key.app, reward.UserID}, number)
+			all, err := k.store.lots.ofUser(ctx, tx, userKey{key.app, reward.UserID}, number)
 			return &sinceSwitch{AwardLots: all[key.id], number: number}, err
 		})
 		if err != nil {
@@ -171,8 +172,8 @@ func (k *lotKeeper) lotsOf(ctx context.Context, tx Tx, reward rewards.Reward) (s
 	return lots, err
 }
 
-// lotsOfUser returns the lots of all awards of a user right after the switch of that number.
-func lotsOfUser(
+// ofUser returns the lots of all awards of a user right after the switch of that number.
+func (x *lotIndex) ofUser(
 	ctx context.Context, tx Tx, k userKey, number int64,
 ) (map[rewards.RewardID]*rewards.AwardLots, error) {
 	switches, err := fetchAll(ctx, tx, scanSwitch, `SELECT `+switchColumns+` FROM switches WHERE number <= ?1
@@ -181,6 +182,10 @@ func lotsOfUser(
 		return nil, err
 	}
 	backs, err := backsOfUser(ctx, tx, k, number)
+	if err != nil {
+		return nil, err
+	}
+	lots, _, err := x.find(ctx, tx, userHash(k.user), math.MaxInt64, math.MaxInt)
 	if err != nil {
 		return nil, err
 	}
@@ -198,14 +203,14 @@ func lotsOfUser(
 		books[b.ID].Parts = append(books[b.ID].Parts, p)
 		return err
 	}, `SELECT m.reward_id, m.reward_amount, m.status, o.id, o.asset_id, o.generation, m.shares
-			FROM lots l CROSS JOIN member_rewards m CROSS JOIN orders o
-			WHERE l.user_hash = ?3 AND m.place = l.place AND m.app_id = ?1 AND m.user_id = ?2 AND m.status <> `+failed+`
-			AND o.number = l.place / 1024 AND o.number > 0
+			FROM `+listed(tx)+` AS l CROSS JOIN member_rewards m CROSS JOIN orders o
+			WHERE m.place = l.value AND m.app_id = ?2 AND m.user_id = ?3 AND m.status <> `+failed+`
+			AND o.number = l.value / 1024 AND o.number > 0
 		UNION ALL SELECT a.reward_id, r.amount, r.status, o.id, o.asset_id, o.generation, a.shares
 			FROM past_allocations a CROSS JOIN rewards r CROSS JOIN orders o
-			WHERE a.app_id = ?1 AND a.user_id = ?2 AND a.at >= 0 AND (a.shares > 0 OR a.cost > 0)
-			AND r.app_id = ?1 AND r.id = a.reward_id AND r.status <> `+failed+` AND o.id = a.order_id`,
-		k.app[:], k.user[:], userHash(k.user))
+			WHERE a.app_id = ?2 AND a.user_id = ?3 AND a.at >= 0 AND (a.shares > 0 OR a.cost > 0)
+			AND r.app_id = ?2 AND r.id = a.reward_id AND r.status <> `+failed+` AND o.id = a.order_id`,
+		listArg(tx, placesOf(lots)), k.app[:], k.user[:])
 	if err != nil {
 		return nil, err
 	}

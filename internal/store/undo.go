@@ -8,7 +8,7 @@ import (
 
 // undoneOf reads what the switch that w undoes did to the users from one to another. For the users of
 // whose awards some was taken back since, it computes what they have after the undo.
-func undoneOf(
+func (x *lotIndex) undoneOf(
 	ctx context.Context, tx Tx, w rewards.Switch, first, last holder,
 ) (map[holder]rewards.Done, error) {
 	done := make(map[holder]rewards.Done)
@@ -38,7 +38,7 @@ func undoneOf(
 		if !changed {
 			continue
 		}
-		if of.Exact, err = afterUndo(ctx, tx, w, k); err != nil {
+		if of.Exact, err = x.afterUndo(ctx, tx, w, k); err != nil {
 			return nil, err
 		}
 		done[k] = of
@@ -52,8 +52,8 @@ func scanUserKey(row Row) (k userKey, err error) {
 }
 
 // afterUndo computes what a user has of the stocks of an undo after it.
-func afterUndo(ctx context.Context, tx Tx, w rewards.Switch, k userKey) ([]rewards.Holding, error) {
-	all, err := lotsOfUser(ctx, tx, k, w.Number)
+func (x *lotIndex) afterUndo(ctx context.Context, tx Tx, w rewards.Switch, k userKey) ([]rewards.Holding, error) {
+	all, err := x.ofUser(ctx, tx, k, w.Number)
 	if err != nil {
 		return nil, err
 	}

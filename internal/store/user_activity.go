@@ -20,7 +20,7 @@ func (s *Store) Activity(
 		if err != nil {
 			return nil, err
 		}
-		awards, err := activityOfAwards(ctx, tx, k, p)
+		awards, err := s.activityOfAwards(ctx, tx, k, p)
 		if err != nil {
 			return nil, err
 		}
@@ -32,14 +32,14 @@ func (s *Store) Activity(
 		if err != nil {
 			return nil, err
 		}
-		pending, err := activityInSweep(ctx, tx, k, p)
+		pending, err := s.activityInSweep(ctx, tx, k, p)
 		return p.Merge(awards, effects, reversals, pending), err
 	})
 }
 
 // activityOfAwards reads the parts of awards that were bought for a user: the lots, and what is not moved
 // to them yet. Parts without shares and cost changed no holding; they are not in it.
-func activityOfAwards(
+func (s *Store) activityOfAwards(
 	ctx context.Context, tx Tx, k userKey, p rewards.ActivityPage,
 ) (list []rewards.UserActivity, err error) {
 	at, key := p.Bound(rewards.ActivityOfAward)
@@ -50,25 +50,22 @@ func activityOfAwards(
 			ORDER BY at DESC, reward_id DESC, order_id DESC LIMIT ?6 + 0) AS p
 		CROSS JOIN orders o CROSS JOIN assets s WHERE o.id = p.order_id AND s.id = o.asset_id`,
 		k.app[:], k.user[:], at, reward[:], order[:], p.Limit)
-	// Lots are in the order of their times, so those of one time are read together. A part of them may have been
-	// on the page before, or be another user's with the same hash.
+	// The lots of one time are read together. A part of them may have been on the page before, or be another user's
+	// with the same hash.
 	until, more := at, true
 	for found := 0; err == nil && more && found < p.Limit; {
-		since := int64(0)
-		more, err = fetchValues(ctx, tx, []any{&since}, `SELECT at FROM lots WHERE user_hash = ?1 AND at <= ?2
-			ORDER BY at DESC LIMIT 1 OFFSET ?3`, userHash(k.user), until, p.Limit)
-		if err != nil {
-			return nil, err
+		var lots []lotAt
+		if lots, more, err = s.lots.find(ctx, tx, userHash(k.user), until, p.Limit); err != nil || len(lots) == 0 {
+			break
 		}
 		var part []rewards.UserActivity
-		part, err = fetchAll(ctx, tx, scanAwardActivity, `SELECT l.at, m.reward_id, o.id, m.shares,
+		part, err = fetchAll(ctx, tx, scanAwardActivity, `SELECT o.settled_at, m.reward_id, o.id, m.shares,
 			m.completes * m.reward_amount, o.filled_avg_price, s.symbol
-			FROM lots l CROSS JOIN member_rewards m CROSS JOIN orders o CROSS JOIN assets s
-			WHERE l.user_hash = ?6 AND l.at <= ?7 AND l.at >= ?8
-			AND m.place = l.place AND m.app_id = ?1 AND m.user_id = ?2 AND o.number = l.place / 1024 AND o.number > 0
-			AND (l.at, m.reward_id, o.id) < (?3, ?4, ?5)
-			AND s.id = o.asset_id`, k.app[:], k.user[:], at, reward[:], order[:], userHash(k.user), until, since)
-		list, found, until = append(list, part...), found+len(part), since-1
+			FROM `+listed(tx)+` AS l CROSS JOIN member_rewards m CROSS JOIN orders o CROSS JOIN assets s
+			WHERE m.place = l.value AND m.app_id = ?2 AND m.user_id = ?3 AND o.number = l.value / 1024 AND o.number > 0
+			AND (o.settled_at, m.reward_id, o.id) < (?4, ?5, ?6)
+			AND s.id = o.asset_id`, listArg(tx, placesOf(lots)), k.app[:], k.user[:], at, reward[:], order[:])
+		list, found, until = append(list, part...), found+len(part), lots[len(lots)-1].at-1
 	}
 	return list, err
 }
@@ -130,7 +127,7 @@ func activityOfReversals(
 
 // activityInSweep computes what the open switch does to a user's holdings, unless its sweep has
 // reached them.
-func activityInSweep(
+func (s *Store) activityInSweep(
 	ctx context.Context, tx Tx, k userKey, p rewards.ActivityPage,
 ) (list []rewards.UserActivity, err error) {
 	w, open, err := openSwitch(ctx, tx)
@@ -142,7 +139,7 @@ func activityInSweep(
 	if err != nil || kind == rewards.ActionCashDividend {
 		return nil, err
 	}
-	b := &sweepBatch{Switch: w}
+	b := &sweepBatch{Switch: w, lots: s.lots}
 	if err := b.read(ctx, tx, []holder{k}); err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ import (
 func Tables() []string {
 	return []string{
 		"settings", "operator_log", "apps", "keys", "users", "assets", "prices", "rewards", "open_rewards", "orders",
-		"members", "past_members", "order_resolutions", "past_allocations", "lots", "executed_spans", "holdings", "spending", "house_topups", "lease", "positions", "actions",
+		"members", "past_members", "order_resolutions", "past_allocations", "past_lots", "order_lots", "lot_segments", "lot_blocks", "executed_spans", "holdings", "spending", "house_topups", "lease", "positions", "actions",
 		"broker_conflicts", "announcements", "switches", "effects", "payouts", "broker_activities", "order_corrections",
 		"position_corrections", "house_holdings", "app_assets", "events", "event_counter", "budgets", "budget_use",
 		"reversals", "takings", "standstills", "webhook_endpoints", "webhook_deliveries", "webhook_shards",

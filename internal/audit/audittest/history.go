@@ -69,11 +69,10 @@ func (w *World) history() {
 	w.Give("ann-xom", ann, "XOM", 9*dollar, "", "")
 	w.Settle(w.Merge(w.Send(w.Plan("nothing", "XOM")), "canceled", 0, 0))
 	w.Fill("again", "XOM", 110*PerUSD)
+	w.pastLots("again", "ann", "ann-xom")
+	w.earlier(dee)
 
-	// A small pool that the house tops up, and a reward too small for a share.
-	w.Give("dee-nvda", dee, "NVDA", 100_000, "", "")
-	w.Fill("topped", "NVDA", 900*PerUSD)
-	w.past("topped", "dee-nvda")
+	// What the house's shares pay for, and a reward too small for a share.
 	w.offered(cy)
 	w.Give("ann-brk", ann, "BRK.A", 1, "", "")
 	w.Give("bob-brk", bob, "BRK.A", 900_000, "", "")
@@ -91,6 +90,7 @@ func (w *World) history() {
 
 	// A fill for less than a millionth of a dollar: the house gets it, and the rewards still wait.
 	w.Settle(w.Merge(w.Send(w.Plan("crumb", "KO")), "canceled", 5, 70*PerUSD))
+	w.unsealed(cy)
 
 	w.Back("back-part", "first", "ann-aapl", 1_000_001)
 	w.decisions()
@@ -100,6 +100,21 @@ func (w *World) history() {
 	w.underWay(ann, bob, cy)
 	w.standstill("XOM")
 	w.webhooks(first)
+}
+
+// unsealed books orders whose lots are in no segment yet.
+func (w *World) unsealed(u rewards.User) {
+	for _, name := range []string{"late", "later"} {
+		w.Give("cy-"+name, u, "BRK.A", 5*dollar, "", "")
+		w.Fill(name, "BRK.A", 700_000*PerUSD)
+	}
+}
+
+// earlier has a small pool that the house tops up, in an order that an earlier version has booked.
+func (w *World) earlier(u rewards.User) {
+	w.Give("dee-nvda", u, "NVDA", 100_000, "", "")
+	w.Fill("topped", "NVDA", 900*PerUSD)
+	w.past("topped", "dee-nvda")
 }
 
 // offered lets the house's shares pay for a part of an award. They are worth less when the order is

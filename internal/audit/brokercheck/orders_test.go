@@ -23,7 +23,7 @@ func TestAgreement(t *testing.T) {
 		if diff := cmp.Diff(want, lines(r)); diff != "" {
 			t.Errorf("items (-want +got):\n%s", diff)
 		}
-		if r.Clean || r.Totals.Breaks != 1 || r.Totals.Timing != 2 || r.Totals.OurOrders != 20 || r.Totals.Matched != 17 ||
+		if r.Clean || r.Totals.Breaks != 1 || r.Totals.Timing != 2 || r.Totals.OurOrders != 22 || r.Totals.Matched != 19 ||
 			r.Totals.Stocks != 7 || len(r.Positions) != 7 {
 			t.Errorf("totals %+v", r.Totals)
 		}

@@ -124,6 +124,13 @@ func grown(t *testing.T, c *pgtest.Cluster) *explainer {
 		attempts, status_code, error, answer, tried_at, next_at, body) SELECT a.id, decode(repeat(lpad(to_hex(e), 2, '0'), 16), 'hex'),
 		n, a.id, 'reward.executed', n, 1 + abs(n) % 3, 1, 500, '', '', 1, CASE WHEN n % 3 = 0 THEN abs(n) ELSE 0 END, ''
 		FROM apps a, generate_series(1, 3) e, generate_series(-9, 1000) n WHERE n <> 0`))
+	check(t, x.exec(ctx, `INSERT INTO past_lots (user_hash, at, place) SELECT n % 1000, n, n FROM generate_series(1, 20000) n`))
+	check(t, x.exec(ctx, `INSERT INTO lot_segments (number, last, lots, earliest, latest)
+		SELECT n, n, 1, n, n FROM generate_series(10000, 10999) n`))
+	check(t, x.exec(ctx, `INSERT INTO lot_blocks (place, segment, first_user, entries)
+		SELECT n, 10000 + n % 1000, n, decode(repeat('00', 768), 'hex') FROM generate_series(20000000000, 20000019999) n`))
+	check(t, x.exec(ctx, `INSERT INTO order_lots (number, order_number, at, lots, mark, entries)
+		SELECT n, n, n, 1, n, decode(repeat('00', 12), 'hex') FROM generate_series(1000000, 1001000) n`))
 	x.unmoveHalf(t)
 	check(t, x.exec(ctx, `VACUUM (ANALYZE)`))
 	check(t, x.conn.QueryRow(ctx, `SELECT user_id FROM rewards WHERE app_id = $1
@@ -139,7 +146,7 @@ func (x *explainer) unmoveHalf(t *testing.T) {
 	for _, statement := range []string{
 		`INSERT INTO past_members SELECT order_id, position, app_id, reward_id, amount FROM order_rewards WHERE order_id IN ` + half,
 		`INSERT INTO past_allocations SELECT * FROM allocations WHERE order_id IN ` + half,
-		`DELETE FROM lots WHERE place / 1024 % 2 = 1`,
+		`DELETE FROM order_lots WHERE number % 2 = 1`,
 		`DELETE FROM members m USING orders o WHERE o.number = m.place / 1024 AND o.state >= 6 AND o.number % 2 = 1`,
 		`UPDATE orders SET number = 0 WHERE id IN ` + half,
 	} {

@@ -190,7 +190,7 @@ func (w *World) wantKept(t *testing.T, k *kept) {
 func (w *World) moveKept(t *testing.T, k *kept) {
 	t.Helper()
 	const members = `SELECT (SELECT count(*) FROM past_members) * 100 + (SELECT count(*) FROM past_allocations) * 10 +
-		(SELECT count(*) FROM lots)`
+		(` + lotRows + `)`
 	live, err := w.LiveOrders(t.Context())
 	check(t, err)
 	check(t, w.Settle(t, live[0], "filled", 50_000_000, dollar200))

@@ -17,10 +17,18 @@ import (
 // memberContract are the tests of members, lots and spans, and of orders that are booked together.
 func memberContract() map[string]func(*testing.T, *World) {
 	return map[string]func(*testing.T, *World){
-		"SettleInSpans":  testSpans,
-		"SettleTogether": testSettleTogether,
-		"SettleApart":    testSettleApart,
-		"MembersMoved":   testMoveMembers,
+		"SettleInSpans":   testSpans,
+		"SettleTogether":  testSettleTogether,
+		"SettleApart":     testSettleApart,
+		"MembersMoved":    testMoveMembers,
+		"LotsSealed":      testLots,
+		"LotsOfBlocks":    testLotsOfBlocks,
+		"LotsOfAnother":   testLotsOfAnother,
+		"LotsSealedAgain": testSealAgain,
+		"LotsAfterClock":  testLotsAfterTheClock,
+		"LotsMoved":       testMoveLots,
+		"LotsAfterALoss":  testSealAfterALoss,
+		"LotsMovedByTwo":  testMoveLotsByTwo,
 	}
 }
 
@@ -95,7 +103,10 @@ func (w *World) unmove(t *testing.T) {
 				SELECT app_id, reward_id, order_id, amount, shares, user_id, at, cost FROM allocations
 				WHERE order_id IN ` + booked,
 			`UPDATE rewards SET place = 0, shares = 0`,
-			`DELETE FROM lots`,
+			`DELETE FROM past_lots`,
+			`DELETE FROM order_lots`,
+			`DELETE FROM lot_blocks`,
+			`DELETE FROM lot_segments`,
 			`DELETE FROM executed_spans`,
 			`DELETE FROM members WHERE place / 1024 IN (SELECT number FROM orders WHERE state >= 6)`,
 			`UPDATE orders SET number = 0 WHERE state >= 6`,

@@ -21,8 +21,8 @@ const Sorts = "sorts: "
 // alarm or setting.
 func Grows(table string) bool {
 	return slices.Contains([]string{
-		"users", "rewards", "reward_keys", "reward_users", "open_rewards", "orders", "members", "lots", "executed_spans",
-		"past_members", "past_allocations", "order_resolutions", "holdings", "effects", "broker_activities", "events",
+		"users", "rewards", "reward_keys", "reward_users", "open_rewards", "orders", "members", "executed_spans",
+		"order_lots", "lot_segments", "lot_blocks", "past_lots", "past_members", "past_allocations", "order_resolutions", "holdings", "effects", "broker_activities", "events",
 		"budget_use", "reversals", "takings", "webhook_deliveries",
 	}, table)
 }
@@ -50,7 +50,8 @@ func exceptions() []exception {
 		late        = "the orders of 40 days, for a dividend that is known late"
 		part        = "a sweep reads a bounded number of holdings, in the order of their key"
 	)
-	return append(slices.Concat(webhookExceptions(), reversalExceptions(), arrivalExceptions(), memberExceptions()), []exception{
+	return append(slices.Concat(webhookExceptions(), reversalExceptions(), arrivalExceptions(), memberExceptions(),
+		lotExceptions()), []exception{
 		{"FROM rewards WHERE app_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3 + 0", "", newest},
 		{"FROM rewards WHERE app_id = ?1 AND id < ?2 AND failure_reason <> '' ORDER BY", "rewards_failed ", newest + "; " + failed},
 		{"FROM users WHERE app_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3 + 0", "", newest},
@@ -118,6 +119,26 @@ func arrivalExceptions() []exception {
 	}
 }
 
+// lotExceptions are those of lots, in order_lots and in blocks, and of those that are moved to them.
+func lotExceptions() []exception {
+	const (
+		newest = "they are the lots of a segment, and what was booked since it is full"
+		last   = "it reads the last row"
+		each   = "a look into each segment: a quarter of a million lots"
+		part   = "a part that has a bound"
+	)
+	return []exception{
+		{"FROM order_lots WHERE number >= ?1 ORDER BY number", "", newest},
+		{"DELETE FROM order_lots WHERE number", "", newest},
+		{"SELECT max(number) FROM order_lots", "", last},
+		{"FROM lot_segments ORDER BY number DESC LIMIT 1", "lot_segments", last},
+		{"FROM lot_segments s CROSS JOIN lot_blocks b", "SEARCH s USING INTEGER PRIMARY KEY", each},
+		{"FROM lot_segments s CROSS JOIN lot_blocks b", "lot_segments", each},
+		{"SELECT 1 FROM past_lots LIMIT 1", "", last},
+		{"DELETE FROM past_lots", "", part},
+	}
+}
+
 // memberExceptions are those of members, lots and spans, and of what is not moved to them yet.
 func memberExceptions() []exception {
 	const (
@@ -130,6 +151,7 @@ func memberExceptions() []exception {
 		ended   = "it reads the last span of an award"
 	)
 	return []exception{
+		{"FROM orders WHERE number > 0 AND number >= ?1 AND number < ?2", "orders_by_number", "a step reads 16 orders"},
 		{"AS s (first, until) CROSS JOIN LATERAL", "rewards_pkey", span},
 		{"FROM executed_spans s CROSS JOIN LATERAL", "executed_spans_pkey (app_id = $1)", most},
 		{"FROM executed_spans s CROSS JOIN LATERAL", "rewards_pkey ((app_id = $1) AND (id >= s.first) AND (id < s.until))", span},

@@ -124,6 +124,7 @@ type World struct {
 	App    rewards.App
 	Users  []rewards.User
 	lease  rewards.Lease
+	opened byte // how often
 	keys   atomic.Int64
 }
 
@@ -162,7 +163,8 @@ func (w *World) Advance(d time.Duration) { w.now.Add(d.Microseconds()) }
 // reopen makes a new store on the same engine, as a restart does.
 func (w *World) reopen(t *testing.T) {
 	t.Helper()
-	s, err := store.New(t.Context(), w.engine, w.Now, rand.NewChaCha8([32]byte{1}))
+	w.opened++ // each process has its own randomness
+	s, err := store.New(t.Context(), w.engine, w.Now, rand.NewChaCha8([32]byte{w.opened}))
 	check(t, err)
 	s.SealEvery(SegmentSize)
 	w.Operator = s.As(rewards.Operator{Actor: "tester@storetest", Command: "test"})
