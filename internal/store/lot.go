@@ -133,7 +133,7 @@ func placesOf(lots []lotAt) []int64 {
 
 // find lists the newest lots of users with a hash up to a time, newest first: at least a number of them, and all of
 // their times. more reports whether there may be older ones. If there are fewer, it lists all, in any order, and
-// also those after the time.
+// perhaps some after the time, which the caller leaves out.
 func (x *lotIndex) find(
 	ctx context.Context, tx Tx, hash, until int64, atLeast int,
 ) (list []lotAt, more bool, err error) {

@@ -174,6 +174,23 @@ func testSealAgain(t *testing.T, w *World) {
 	w.wantRows(t, "lots of orders", 0, `SELECT count(*) FROM order_lots`)
 }
 
+// testLotsOnce: a page that begins among lots of one time reads on after them, and has none of them twice.
+func testLotsOnce(t *testing.T, w *World) {
+	b := &bookings{World: w, want: make(map[rewards.UserID][]rewards.UserActivity)}
+	for _, users := range [][]int{{0, 1, 1, 1, 1, 1, 1, 1}, {0, 0, 1, 1, 1, 1, 1, 1}, {0, 0}} {
+		w.Advance(time.Second)
+		b.buy(t, users...)
+		w.sealAll(t)
+	}
+	u := w.Users[0]
+	all := b.activity(t, u.AppID, u.ID, 100)
+	page := rewards.ActivityPage{Before: all[0].Place, Limit: 4}
+	part, err := w.Activity(t.Context(), u.AppID, u.ID, page)
+	check(t, err)
+	wantEqual(t, "the page after the first entry", all[1:], part)
+	wantEqual(t, "entries", 5, len(all))
+}
+
 // testLotsOfAnother: after a fail-over that lost lots, others have their numbers. A process that had read the lost ones
 // reads these.
 func testLotsOfAnother(t *testing.T, w *World) {

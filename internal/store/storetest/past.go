@@ -23,6 +23,7 @@ func memberContract() map[string]func(*testing.T, *World) {
 		"MembersMoved":    testMoveMembers,
 		"LotsSealed":      testLots,
 		"LotsOfBlocks":    testLotsOfBlocks,
+		"LotsOnce":        testLotsOnce,
 		"LotsOfAnother":   testLotsOfAnother,
 		"LotsSealedAgain": testSealAgain,
 		"LotsAfterClock":  testLotsAfterTheClock,
