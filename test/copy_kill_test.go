@@ -17,7 +17,7 @@ import (
 
 // moved are the tables in the order in which they are copied.
 var moved = []string{
-	"settings", "apps", "keys", "users", "assets", "prices", "rewards", "orders", "members", "past_members",
+	"settings", "apps", "keys", "users", "assets", "prices", "rewards", "orders", "member_blocks", "member_parts", "past_members",
 	"order_resolutions", "past_allocations", "past_lots", "order_lots", "lot_segments", "lot_blocks", "executed_spans", "holdings",
 	"spending", "lease", "alarms", "broker_conflicts",
 }

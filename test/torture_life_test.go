@@ -58,6 +58,7 @@ type life struct {
 	next     int       // the first request not sent yet
 	since    time.Time // when the fault was first noticed
 	refused  int       // writes, with 503
+	unread   string    // the answer to a read that was refused: then the process ends, and no read succeeds any more
 	ended    bool      // before the client was finished
 	exit     error
 }
@@ -176,28 +177,32 @@ func wantRefusal(t *testing.T, a answer) {
 
 // read checks that reads work.
 func (l *life) read(deadline time.Time) {
-	t := l.s.t
 	for _, path := range []string{"/v1/users/" + l.load.users[0] + "/portfolio", "/v1/rewards?limit=1"} {
-		a, err := l.s.request(t.Context(), "GET", path, "")
-		if err == nil && a.status != 200 && time.Now().Before(deadline) {
-			t.Errorf("while writes are refused: GET %s: %d %s", path, a.status, a.body)
+		a, err := l.s.request(l.s.t.Context(), "GET", path, "")
+		if err == nil && time.Now().Before(deadline) {
+			l.wantRead(path, a)
 		}
 	}
 }
 
-// settle waits until every acknowledged reward is executed. A read whose sync failed is refused, and then the process
-// stops: no read succeeds any more.
+// wantRead checks the answer to a read. One whose sync failed is refused, and then the process stops.
+func (l *life) wantRead(path string, a answer) {
+	switch {
+	case a.status == 503:
+		l.unread = string(a.body)
+	case a.status != 200 || l.unread != "":
+		l.s.t.Errorf("GET %s: %d %s; before: %s", path, a.status, a.body, l.unread)
+	}
+}
+
+// settle waits until every acknowledged reward is executed.
 func (l *life) settle() {
 	t := l.s.t
-	refused := ""
+	const path = "/v1/rewards?limit=200"
 	for deadline := time.Now().Add(20 * time.Second); !l.over(); time.Sleep(5 * time.Millisecond) {
-		a, err := l.s.request(t.Context(), "GET", "/v1/rewards?limit=200", "")
-		switch {
-		case err != nil:
-		case a.status == 503:
-			refused = string(a.body)
-		case a.status != 200 || refused != "":
-			t.Errorf("GET /v1/rewards: %d %s; before: %s", a.status, a.body, refused)
+		a, err := l.s.request(t.Context(), "GET", path, "")
+		if err == nil {
+			l.wantRead(path, a)
 		}
 		if err == nil && strings.Count(string(a.body), `"status":"executed"`) >= min(len(l.load.acknowledged), 200) {
 			return
@@ -240,6 +245,9 @@ func (l *life) result(f fault) string {
 	case l.exit != nil:
 		t.Errorf("it ended with %v: %s", l.exit, said)
 		return l.exit.Error()
+	case l.unread != "":
+		t.Errorf("it refused a read and went on: %s", l.unread)
+		return "refused a read, went on"
 	case l.refused > 0:
 		return "refused writes with 503, went on"
 	case strings.Contains(text, `"level":"WARN"`) || strings.Contains(text, `"level":"ERROR"`):

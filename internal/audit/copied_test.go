@@ -95,6 +95,12 @@ func TestCopiedStore(t *testing.T) {
 		case "members": // they have another reference to their rewards
 			const columns = `(SELECT place, app_id, reward_id, amount, rest, shares, completes, before FROM member_rewards) AS m`
 			want, got = dump(t, w.Where, columns), dump(t, url, columns)
+			copied[table] = int64(len(want))
+			for _, part := range []string{"member_blocks", "member_parts"} {
+				if n := dump(t, url, part); int64(len(n)) != copied[part] || len(n) == 0 {
+					t.Errorf("%s: %d rows, %d copied", part, len(n), copied[part])
+				}
+			}
 		case "rewards":
 			for i := range want {
 				want[i] = unused.ReplaceAllString(want[i], "")

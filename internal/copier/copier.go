@@ -34,8 +34,8 @@ type Options struct {
 func tables() []string {
 	return []string{
 		"settings", "operator_log", "apps", "keys", "users", "assets", "prices", "rewards", "open_rewards", "orders",
-		"members", "past_members", "order_resolutions", "past_allocations", "past_lots", "order_lots", "lot_segments",
-		"lot_blocks", "executed_spans", "holdings",
+		"member_blocks", "member_parts", "past_members", "order_resolutions", "past_allocations", "past_lots",
+		"order_lots", "lot_segments", "lot_blocks", "executed_spans", "holdings",
 		"spending", "house_topups", "lease", "alarms",
 		"broker_conflicts", "actions", "announcements", "positions", "switches", "effects", "payouts",
 		"broker_activities", "order_corrections", "position_corrections", "house_holdings", "app_assets", "standstills",

@@ -47,11 +47,12 @@ func (s *source) close() error {
 // segmentSize is about how many rewards a segment of PostgreSQL has.
 const segmentSize = 1 << 20
 
-// derived lists the tables that are not copied: the index of rewards, which PostgreSQL makes, and which
-// rewards are not in open_rewards yet.
+// derived lists the tables that are not copied as they are: the index of rewards, which PostgreSQL makes, which
+// rewards are not in open_rewards yet, and members, which are copied in blocks.
 func derived() []string {
 	return []string{
-		"arrivals_after", "key_blocks", "reward_keys", "reward_users", "segment_filters", "segments", "user_blocks",
+		"arrivals_after", "key_blocks", "members", "reward_keys", "reward_users", "segment_filters", "segments",
+		"user_blocks",
 	}
 }
 
@@ -65,14 +66,27 @@ func from(table string) string {
 	case "open_rewards":
 		const columns = `SELECT app_id, id, asset_id, status, waiting, pending, `
 		return `(` + columns + `place FROM open_rewards UNION ALL ` + columns + `0 AS place FROM arrivals)`
-	case "members": // PostgreSQL has the ids of their rewards; without a reward they cannot be copied
-		return `(SELECT m.place, m.amount, nullif(m.rest, 0) AS rest, nullif(m.shares, 0) AS shares,
-			nullif(m.completes, 0) AS completes, nullif(m.before, 0) AS before, r.app_id, r.id AS reward_id
-			FROM members m LEFT JOIN rewards r ON r.rowid = m.reward)`
+	case "member_blocks":
+		return memberBlocks
+	case "member_parts":
+		return `(SELECT * FROM member_parts WHERE rest > 0 OR shares > 0 OR before > 0 OR completes > 0)`
 	default:
 		return table
 	}
 }
+
+// memberBlocks are the members of orders in blocks of 32, as PostgreSQL has them. One without a reward cannot be
+// copied.
+const memberBlocks = `(SELECT block,
+		unhex(group_concat(CASE WHEN nth = 1 THEN hex(app_id) END, '' ORDER BY app)) AS apps,
+		unhex(group_concat(printf('%02x', app - 1), '' ORDER BY place)) AS app_of,
+		unhex(group_concat(hex(reward_id), '' ORDER BY place)) AS rewards,
+		'{' || group_concat(amount, ',' ORDER BY place) || '}' AS amounts
+	FROM (SELECT m.place, m.place / 32 AS block, r.app_id, r.id AS reward_id, m.amount,
+		dense_rank() OVER (PARTITION BY m.place / 32 ORDER BY r.app_id) AS app,
+		row_number() OVER (PARTITION BY m.place / 32, r.app_id ORDER BY m.place) AS nth
+		FROM members m LEFT JOIN rewards r ON r.rowid = m.reward)
+	GROUP BY block)`
 
 // checkTables fails unless the file has exactly the tables that are copied or derived.
 func (s *source) checkTables(ctx context.Context) error {
@@ -81,7 +95,11 @@ func (s *source) checkTables(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if want := slices.Sorted(slices.Values(append(tables(), derived()...))); !slices.Equal(found, want) {
+	want := slices.DeleteFunc(append(tables(), derived()...), func(table string) bool {
+		return table == "member_blocks" || table == "member_parts" // made of members
+	})
+	slices.Sort(want)
+	if !slices.Equal(found, want) {
 		return fmt.Errorf("the source has the tables %v, want %v", found, want)
 	}
 	return nil
@@ -89,15 +107,13 @@ func (s *source) checkTables(ctx context.Context) error {
 
 // columns returns the columns that a table is copied with.
 func (s *source) columns(ctx context.Context, table string) ([]string, error) {
+	if table == "member_blocks" {
+		return []string{"amounts", "app_of", "apps", "block", "rewards"}, nil
+	}
 	list, err := s.strings(ctx, `SELECT name FROM pragma_table_info('`+table+`') ORDER BY name`)
-	switch table {
-	case "rewards": // not used by this version, and the room for what becomes final
+	if table == "rewards" { // not used by this version, and the room for what becomes final
 		list = slices.DeleteFunc(list, func(name string) bool { return name == "waiting" || name == "room" })
 		list = append(list, "segment")
-		slices.Sort(list)
-	case "members":
-		list = slices.DeleteFunc(list, func(name string) bool { return name == "reward" })
-		list = append(list, "app_id", "reward_id")
 		slices.Sort(list)
 	}
 	return list, err

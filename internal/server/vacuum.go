@@ -10,7 +10,7 @@ import (
 // for it. While a long reader keeps the removed rows, a vacuum frees nothing and takes longer each time, so vacuums
 // become rarer.
 func (s *Server) vacuumOpen(ctx context.Context) {
-	const every, rest, atLeast = 3 * time.Second, 20, 20_000
+	const every, rest, atLeast = time.Second, 20, 6_000
 	for ctx.Err() == nil {
 		began := time.Now()
 		if err := s.Store.VacuumOpen(ctx, atLeast); err != nil && ctx.Err() == nil {

@@ -60,17 +60,22 @@ func (x *columnSegments) where(key requestKey) (condition string, args []any) {
 		[]any{v.newest, v.mayHave(key), v.mark}
 }
 
-// newestInSegments is newestIDs by the index of segment, user and id. In a fleet the ids of a segment may reach into
-// the next one, so it looks into all.
-func newestInSegments(bound, limit string) string {
+// newestInSegments is newestIDs by the index of user_entry, which has the segment and 4 bytes of the user, and of the
+// milliseconds. In a fleet the ids of a segment may reach into the next one, so it looks into all. WITH TIES adds the
+// other rewards of the last millisecond, whose ids may be newer. coalesce hides a condition from the planner that
+// nearly all rewards with the entry meet: else it expects one reward, and reads and sorts all of them.
+func newestInSegments(below, id, limit string) string {
 	return `SELECT s.of_user FROM segments g CROSS JOIN LATERAL (SELECT id AS of_user FROM rewards
-		WHERE segment = g.number AND user_id = ?4 AND ` + bound + ` ORDER BY id DESC LIMIT ` + limit + `) AS s
+		WHERE user_entry(segment, user_id) = user_entry(g.number, ?4)
+			AND substring(id FOR 6) <= substring(` + id + `::bytea FOR 6)
+			AND coalesce(user_id = ?4 AND id ` + below + ` ` + id + `, false)
+		ORDER BY substring(id FOR 6) DESC FETCH FIRST (` + limit + `) ROWS WITH TIES) AS s
 		ORDER BY s.of_user DESC LIMIT ` + limit
 }
 
 // listInSegments lists the user's rewards.
 func listInSegments() string {
-	return `SELECT ` + listColumns + ` FROM (` + newestInSegments(`id < ?2`, `?3 + 0`) + `) AS page
+	return `SELECT ` + listColumns + ` FROM (` + newestInSegments(`<`, `?2`, `?3 + 0`) + `) AS page
 		CROSS JOIN rewards WHERE app_id = ?1 AND id = of_user ORDER BY id DESC`
 }
 
@@ -153,11 +158,18 @@ func (v *segmentView) add(row Row) error {
 	return err
 }
 
+// inSegment is the condition that a reward is of the segment ?1, by the index of keys.
+const (
+	keyOfReward = `reward_key(segment, app_id, idempotency_key)`
+	inSegment   = keyOfReward + ` >= substring(int4send(?1) FROM 2)
+		AND ` + keyOfReward + ` < substring(int4send(?1 + 1) FROM 2)`
+)
+
 // count counts the rewards of the newest segment, up to a full one.
 func (x *columnSegments) count(ctx context.Context, tx Tx, v *segmentView) error {
 	var n int64
 	_, err := fetchValues(ctx, tx, []any{&n}, `SELECT count(*) FROM
-		(SELECT 1 FROM rewards WHERE segment = ?1 ORDER BY user_id LIMIT ?2 + 0) AS counted`, v.newest, x.size)
+		(SELECT 1 FROM rewards WHERE `+inSegment+` ORDER BY `+keyOfReward+` LIMIT ?2 + 0) AS counted`, v.newest, x.size)
 	if err == nil {
 		x.counted.Store(n)
 		x.since.Store(0)
@@ -287,7 +299,7 @@ const sealTimeout = time.Hour
 // rewards may be much larger.
 func (x *columnSegments) filter(ctx context.Context, tx Tx, number int64) (*segment.Filter, error) {
 	var keys int64
-	_, err := fetchValues(ctx, tx, []any{&keys}, `SELECT count(*) FROM rewards WHERE segment = ?1`, number)
+	_, err := fetchValues(ctx, tx, []any{&keys}, `SELECT count(*) FROM rewards WHERE `+inSegment, number)
 	if err != nil {
 		return nil, err
 	}
@@ -301,7 +313,7 @@ func (x *columnSegments) filter(ctx context.Context, tx Tx, number int64) (*segm
 		err := row.Scan(toID(&app), &key)
 		f.Add(number, keyHash(app, key))
 		return err
-	}, `SELECT app_id, idempotency_key FROM rewards WHERE segment = ?1`, number)
+	}, `SELECT app_id, idempotency_key FROM rewards WHERE `+inSegment, number)
 	return f, err
 }
 

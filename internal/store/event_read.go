@@ -206,6 +206,7 @@ func eachMember(ctx context.Context, tx Tx, list []eventPlace, each func(rewards
 func memberAt(order, position string) string {
 	return `SELECT m.app_id AS of_app, m.reward_id AS of_id FROM orders o CROSS JOIN member_rewards m
 				WHERE o.id = ` + order + ` AND o.number > 0 AND m.place = o.number * 1024 + ` + position + `
+				AND m.block = (o.number * 1024 + ` + position + `) / 32
 			UNION ALL SELECT m.app_id, m.reward_id FROM past_members m
 				WHERE m.order_id = ` + order + ` AND m.position = ` + position
 }

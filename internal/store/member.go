@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 
+	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store/segment"
 )
@@ -12,15 +13,29 @@ import (
 // that all orders of a reward are found. See LAYOUT.md.
 const placesOfOrder = 1024
 
+// placesOfBlock is how many members of an order PostgreSQL stores in one row. A block is their place / 32. So a
+// statement that looks for a member by its place also names its block, and does so over SQLite too.
+const placesOfBlock = 32
+
 func placeOf(o rewards.Order, position int) int64 { return o.Number*placesOfOrder + int64(position) }
 
-// ofOrder are the members of the order with the number ?1, in order of arrival. The view member_rewards has
-// the columns of their rewards too.
-const ofOrder = ` FROM member_rewards WHERE place >= ?1 * 1024 AND place < ?1 * 1024 + 1024 ORDER BY place`
+const (
+	// membersOfOrder is the condition that m, members, are those of an order o.
+	membersOfOrder = `m.place >= o.number * 1024 AND m.place < o.number * 1024 + 1024
+		AND m.block >= o.number * 32 AND m.block < o.number * 32 + 32`
+
+	// endOfOrder is the place after the last member of an order o.
+	endOfOrder = `(SELECT max(m.last) + 1 FROM member_ends m WHERE ` + membersOfOrder + `)`
+
+	// ofOrder are the members of the order with the number ?1, in order of arrival. The view member_rewards has
+	// the columns of their rewards too.
+	ofOrder = ` FROM member_rewards m WHERE m.place >= ?1 * 1024 AND m.place < ?1 * 1024 + 1024
+		AND m.block >= ?1 * 32 AND m.block < ?1 * 32 + 32 ORDER BY place`
+)
 
 // pastShares are the shares that orders of an earlier version bought for a reward, until they are moved.
 const pastShares = `coalesce((SELECT sum(a.shares) FROM past_allocations a
-			WHERE a.app_id = member_rewards.app_id AND a.reward_id = member_rewards.reward_id), 0)`
+			WHERE a.app_id = m.app_id AND a.reward_id = m.reward_id), 0)`
 
 // claim is a member of a live order, and where its reward is stored.
 type claim struct {
@@ -84,12 +99,10 @@ func pastClaims(ctx context.Context, tx Tx, id rewards.OrderID) ([]rewards.Claim
 // insertMembers freezes the members of an order. From then on their rewards are executing. It fails
 // with ErrStale when one of them no longer waits.
 func insertMembers(ctx context.Context, tx Tx, o rewards.Order, members []rewards.Member) error {
-	frozen, taken := make([][]any, len(members)), make([][]any, len(members))
+	frozen, taken := make([]placedMember, len(members)), make([][]any, len(members))
 	for i := range members {
 		m, place := &members[i], placeOf(o, i)
-		frozen[i] = []any{
-			place, m.AppID[:], m.RewardID[:], int64(m.Amount), int64(0), int64(0), int64(0), int64(0),
-		}
+		frozen[i] = placedMember{place: place, app: m.AppID, reward: m.RewardID, amount: m.Amount}
 		taken[i] = []any{m.AppID[:], m.RewardID[:], place}
 	}
 	if err := sortArrivals(ctx, tx, 1); err != nil {
@@ -113,15 +126,41 @@ func insertMembers(ctx context.Context, tx Tx, o rewards.Order, members []reward
 	return err
 }
 
-// addMembers stores members: place, app, reward, amount, rest, shares, completes and before.
-func addMembers(ctx context.Context, tx Tx, rows [][]any) error {
-	n, err := execRows(ctx, tx, `INSERT INTO members (place, reward, amount, rest, shares, completes, before)
-		SELECT ?1, rowid, ?4, ?5, ?6, ?7, ?8 FROM rewards WHERE app_id = ?2 AND id = ?3`,
-		`INSERT INTO members (place, app_id, reward_id, amount, rest, shares, completes, before)
-		SELECT place, app_id, reward_id, amount, nullif(rest, 0), nullif(shares, 0), nullif(completes, 0),
-			nullif(before, 0) FROM unnest(?1::bigint[], ?2::bytea[], ?3::bytea[], ?4::bigint[], ?5::bigint[],
-				?6::bigint[], ?7::bigint[], ?8::bigint[])
-				AS m (place, app_id, reward_id, amount, rest, shares, completes, before)`, rows)
+// placedMember is a member as it is stored.
+type placedMember struct {
+	placedPart
+
+	place  int64
+	app    rewards.AppID
+	reward rewards.RewardID
+	amount money.USD
+}
+
+// placedPart is what an order did for a member, when it is booked.
+type placedPart struct {
+	rest      money.USD // what it did not buy
+	shares    money.Shares
+	completes int64 // 1 for the order that bought the last part of a reward
+	before    int64 // place of its reward in the order booked before
+}
+
+func (m *placedMember) columns() []any {
+	return []any{
+		m.place, m.app[:], m.reward[:], int64(m.amount), int64(m.rest), int64(m.shares), m.completes, m.before,
+	}
+}
+
+// addMembers stores members of one order, from the first one on.
+func addMembers(ctx context.Context, tx Tx, members []placedMember) error {
+	if _, columns := tx.(ColumnTx); columns {
+		return addMemberBlocks(ctx, tx, members)
+	}
+	rows := make([][]any, len(members))
+	for i := range members {
+		rows[i] = members[i].columns()
+	}
+	n, err := tx.ExecEach(ctx, `INSERT INTO members (place, reward, amount, rest, shares, completes, before)
+		SELECT ?1, rowid, ?4, ?5, ?6, ?7, ?8 FROM rewards WHERE app_id = ?2 AND id = ?3`, rows)
 	if err == nil && n != int64(len(rows)) {
 		err = errNotStored
 	}
@@ -165,10 +204,7 @@ func bookMembers(ctx context.Context, tx Tx, o rewards.Order, claims []claim, re
 		}
 	}
 	err := execRowsLater(ctx, tx,
-		`UPDATE members SET rest = ?2, shares = ?3, completes = ?4, before = ?5 WHERE place = ?1`,
-		`UPDATE members m SET rest = b.rest, shares = b.shares, completes = b.completes::smallint, before = b.before
-		FROM unnest(?1::bigint[], ?2::bigint[], ?3::bigint[], ?4::bigint[], ?5::bigint[])
-			AS b (place, rest, shares, completes, before) WHERE m.place = b.place`, booked)
+		`UPDATE members SET rest = ?2, shares = ?3, completes = ?4, before = ?5 WHERE place = ?1`, insertParts, booked)
 	if err != nil {
 		return err
 	}
@@ -183,12 +219,12 @@ func bookMembers(ctx context.Context, tx Tx, o rewards.Order, claims []claim, re
 const partsOfReward = `SELECT o.id AS order_id, o.asset_id, o.generation, m.amount AS carried,
 		m.amount - m.rest AS bought, m.shares FROM (WITH RECURSIVE booked (place) AS (
 				SELECT r.place FROM rewards r WHERE r.app_id = ?1 AND r.id = ?2 AND r.place > 0
-				UNION ALL SELECT b.before FROM booked CROSS JOIN members b
+				UNION ALL SELECT b.before FROM booked CROSS JOIN member_parts b
 					WHERE b.place = booked.place AND b.before > 0)
 			SELECT place FROM booked UNION ALL SELECT w.place FROM open_rewards w WHERE w.app_id = ?1
 				AND w.status = ` + executing + ` AND w.id = ?2 AND w.waiting = 0) AS p
 		CROSS JOIN member_rewards m CROSS JOIN orders o
-		WHERE m.place = p.place AND o.number = p.place / 1024 AND o.number > 0
+		WHERE m.place = p.place AND m.block = p.place / 32 AND o.number = p.place / 1024 AND o.number > 0
 	UNION ALL SELECT m.order_id, o.asset_id, o.generation, m.amount, coalesce(a.amount, 0), coalesce(a.shares, 0)
 		FROM past_members m JOIN orders o ON o.id = m.order_id LEFT JOIN past_allocations a
 			ON a.app_id = m.app_id AND a.reward_id = m.reward_id AND a.order_id = m.order_id

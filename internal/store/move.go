@@ -59,7 +59,8 @@ func moveOrder(ctx context.Context, tx Tx, o rewards.Order) (err error) {
 	if err != nil {
 		return err
 	}
-	var members, places, spans, past [][]any
+	var members []placedMember
+	var places, spans, past [][]any
 	var lots []segment.Lot
 	for i := range list {
 		m, place := &list[i], placeOf(o, i)
@@ -68,9 +69,9 @@ func moveOrder(ctx context.Context, tx Tx, o rewards.Order) (err error) {
 				o.ID, i, m.position)
 		}
 		completes := int64(flag(m.cost > 0))
-		members = append(members, []any{
-			place, m.AppID[:], m.RewardID[:], int64(m.Amount), int64(m.Amount - m.Bought.Amount),
-			int64(m.Bought.Shares), completes, m.before,
+		members = append(members, placedMember{
+			placedPart{m.Amount - m.Bought.Amount, m.Bought.Shares, completes, m.before},
+			place, m.AppID, m.RewardID, m.Amount,
 		})
 		places = append(places, []any{m.AppID[:], m.RewardID[:], place, int64(m.Bought.Shares)})
 		if m.Bought.Shares > 0 || m.cost > 0 {
@@ -91,7 +92,7 @@ func moveOrder(ctx context.Context, tx Tx, o rewards.Order) (err error) {
 	return addSpans(ctx, tx, spans)
 }
 
-func moveRows(ctx context.Context, tx Tx, o rewards.Order, members, places, past [][]any) error {
+func moveRows(ctx context.Context, tx Tx, o rewards.Order, members []placedMember, places, past [][]any) error {
 	if _, err := tx.Exec(ctx, `UPDATE orders SET number = ?2 WHERE id = ?1`, o.ID[:], o.Number); err != nil {
 		return err
 	}

@@ -68,7 +68,6 @@ func countWork(ctx context.Context, tx Tx, v *rewards.Overview) error {
 		v.Live[state]++
 		v.Ordered += members
 		return err
-	}, `SELECT o.state, coalesce((SELECT max(m.place) + 1 FROM members m
-			WHERE m.place >= o.number * 1024 AND m.place < o.number * 1024 + 1024) - o.number * 1024, 0)
+	}, `SELECT o.state, coalesce(`+endOfOrder+` - o.number * 1024, 0)
 		FROM orders o WHERE o.`+liveState)
 }

@@ -204,7 +204,8 @@ func (x *lotIndex) ofUser(
 		return err
 	}, `SELECT m.reward_id, m.reward_amount, m.status, o.id, o.asset_id, o.generation, m.shares
 			FROM `+listed(tx)+` AS l CROSS JOIN member_rewards m CROSS JOIN orders o
-			WHERE m.place = l.value AND m.app_id = ?2 AND m.user_id = ?3 AND m.status <> `+failed+`
+			WHERE m.place = l.value AND m.block = l.value / 32 AND m.app_id = ?2 AND m.user_id = ?3
+			AND m.status <> `+failed+`
 			AND o.number = l.value / 1024 AND o.number > 0
 		UNION ALL SELECT a.reward_id, r.amount, r.status, o.id, o.asset_id, o.generation, a.shares
 			FROM past_allocations a CROSS JOIN rewards r CROSS JOIN orders o

@@ -10,21 +10,21 @@ package store
 // is the one before.
 func zigzag(ofUser newestIDs, inStatus string) string {
 	return `WITH RECURSIVE hop (found, asked, turn) AS (
-		SELECT newest.of_user, newest.of_user, 0 FROM (` + ofUser(`id < ?2`, `1`) + `) AS newest
+		SELECT newest.of_user, newest.of_user, 0 FROM (` + ofUser(`<`, `?2`, `1`) + `) AS newest
 		UNION ALL SELECT CASE WHEN turn = 0 THEN (` + inStatus + `)
-			WHEN found = asked THEN (` + ofUser(`id < found`, `1`) + `)
-			ELSE (` + ofUser(`id <= found`, `1`) + `)
+			WHEN found = asked THEN (` + ofUser(`<`, `found`, `1`) + `)
+			ELSE (` + ofUser(`<=`, `found`, `1`) + `)
 			END, found, 1 - turn FROM hop WHERE found IS NOT NULL)
 		SELECT ` + listColumns + ` FROM hop CROSS JOIN rewards
 			WHERE turn = 1 AND found = asked AND app_id = ?1 AND id = found`
 }
 
-// newestIDs is a query of the newest ids of rewards of the user ?4 of the app ?1 within a bound, as of_user.
-type newestIDs func(bound, limit string) string
+// newestIDs is a query of the newest ids of rewards of the user ?4 of the app ?1, as of_user. They are < or <= an id.
+type newestIDs func(below, id, limit string) string
 
 // newestOfUser is newestIDs by the index of app, user and id that an older SQLite store has.
-func newestOfUser(bound, limit string) string {
-	return `SELECT id AS of_user FROM rewards WHERE app_id = ?1 AND user_id = ?4 AND ` + bound +
+func newestOfUser(below, id, limit string) string {
+	return `SELECT id AS of_user FROM rewards WHERE app_id = ?1 AND user_id = ?4 AND id ` + below + ` ` + id +
 		` ORDER BY id DESC LIMIT ` + limit
 }
 

@@ -22,7 +22,7 @@ func (w *World) past(order, reward string) {
 			WHERE number = (SELECT max(number) FROM order_lots)`, // into the gap
 		`DELETE FROM executed_spans WHERE app_id = (SELECT app_id FROM rewards WHERE id = @reward)
 			AND first <= @reward AND until > @reward`,
-		`DELETE FROM members WHERE place / 1024 = (SELECT number FROM orders WHERE id = @order)`,
+		w.deleteMembers(),
 		`UPDATE rewards SET place = 0, shares = 0 WHERE id = @reward`,
 		`UPDATE orders SET number = 0 WHERE id = @order`,
 	)
@@ -38,6 +38,14 @@ func (w *World) pastLots(order, user, reward string) {
 		`DELETE FROM order_lots WHERE number = (SELECT max(number) FROM order_lots)`,
 		`INSERT INTO settings SELECT 'next_past_lots', CAST(number AS TEXT) FROM orders WHERE id = @order`,
 	)
+}
+
+// deleteMembers removes the members of an order.
+func (w *World) deleteMembers() string {
+	if OnPostgres(w.Where) {
+		return `DELETE FROM member_blocks WHERE block / 32 = (SELECT number FROM orders WHERE id = @order)`
+	}
+	return `DELETE FROM members WHERE place / 1024 = (SELECT number FROM orders WHERE id = @order)`
 }
 
 // rewrite runs statements about an order and a reward. Each of them must change a row.

@@ -17,16 +17,17 @@ const differing = `with truth as (select r.app_id, r.id, r.asset_id, amount - bo
 
 // toVersion3 takes a database back to the version before open_rewards.
 const toVersion3 = `drop view readable.past_lots, readable.order_lots, readable.lot_segments, readable.lot_blocks;
-	drop table order_lots, lot_segments, lot_blocks; drop view readable.segments; drop table segments; drop view readable.holding_changes; drop table holding_changes;
+	drop table order_lots, lot_segments, lot_blocks; drop view readable.segments; drop table segments; drop view readable.member_blocks, readable.member_parts; drop view readable.holding_changes; drop table holding_changes;
 	drop view readable.past_members, readable.past_allocations, readable.order_rewards, readable.members,
 	readable.executed_spans, readable.allocations, readable.orders, readable.open_rewards, readable.rewards;
-	drop view all_members, allocations, order_rewards, order_members, member_rewards, member_figures;
+	create table old_members as table members;
+	drop view all_members, allocations, order_rewards, order_members, member_rewards, members, member_ends;
 	insert into past_members select id, place % 1024, app_id, reward_id, m.amount
-		from orders o join members m on place / 1024 = number where state < 6;
-	drop table members, past_lots, executed_spans;
+		from orders o join old_members m on place / 1024 = number where state < 6;
+	drop table old_members, member_blocks, member_parts, past_lots, executed_spans;
 	alter table orders drop column number; alter table open_rewards drop column place;
 	alter table rewards drop column place, drop column shares;
-	drop index rewards_by_key, rewards_by_user; drop function reward_key;
+	drop index rewards_by_key, rewards_by_user; drop function reward_key, user_entry;
 	alter table rewards drop column segment;
 	create unique index rewards_by_key on rewards (app_id, idempotency_key);
 	create index rewards_by_user on rewards (app_id, user_id, id);

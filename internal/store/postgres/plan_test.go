@@ -98,6 +98,8 @@ func grown(t *testing.T, c *pgtest.Cluster) *explainer {
 	check(t, x.exec(ctx, `INSERT INTO actions (id, asset_id, type, symbol, new_symbol, old_rate, new_rate, rate, ex_date,
 		process_date, revision, state, hold_from, first_seen) SELECT 'action-' || n, 1 + n % 100, 'forward_split', '', '', '1',
 		'2', '', '2026-09-21', '2026-09-21', 1, 7, 0, n FROM generate_series(1, 2000) n`))
+	check(t, x.exec(ctx, `INSERT INTO member_parts (place, rest, shares, before, completes)
+		SELECT 2000000000 + n, 1, 1, 0, 0 FROM generate_series(1, 20000) n`)) // of other orders
 	check(t, x.exec(ctx, `INSERT INTO switches (number, action_id, asset_id, generation, keep_old, keep_new, at, swept_at)
 		SELECT n, 'action-' || n, 1 + n % 100, 1 + n / 100, 1, 2, 1, 1 FROM generate_series(1, 2000) n`))
 	check(t, x.exec(ctx, `INSERT INTO effects (switch, app_id, user_id, asset_id, before, after, basis_before, basis_after, cash)
@@ -147,7 +149,8 @@ func (x *explainer) unmoveHalf(t *testing.T) {
 		`INSERT INTO past_members SELECT order_id, position, app_id, reward_id, amount FROM order_rewards WHERE order_id IN ` + half,
 		`INSERT INTO past_allocations SELECT * FROM allocations WHERE order_id IN ` + half,
 		`DELETE FROM order_lots WHERE number % 2 = 1`,
-		`DELETE FROM members m USING orders o WHERE o.number = m.place / 1024 AND o.state >= 6 AND o.number % 2 = 1`,
+		`DELETE FROM member_blocks m USING orders o WHERE o.number = m.block / 32 AND o.state >= 6 AND o.number % 2 = 1`,
+		`DELETE FROM member_parts m USING orders o WHERE o.number = m.place / 1024 AND o.state >= 6 AND o.number % 2 = 1`,
 		`UPDATE orders SET number = 0 WHERE id IN ` + half,
 	} {
 		check(t, x.exec(t.Context(), statement))

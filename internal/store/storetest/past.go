@@ -96,8 +96,16 @@ func (w *World) readings(t *testing.T) (r readings) {
 func (w *World) unmove(t *testing.T) {
 	t.Helper()
 	const booked = `(SELECT id FROM orders WHERE state >= 6 AND number > 0)`
+	const numbers = ` IN (SELECT number FROM orders WHERE state >= 6)`
 	check(t, w.engine.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
-		for _, statement := range []string{
+		remove := []string{`DELETE FROM members WHERE place / 1024` + numbers}
+		if _, columns := tx.(store.ColumnTx); columns {
+			remove = []string{
+				`DELETE FROM member_blocks WHERE block / 32` + numbers,
+				`DELETE FROM member_parts WHERE place / 1024` + numbers,
+			}
+		}
+		statements := []string{
 			`INSERT INTO past_members (order_id, position, app_id, reward_id, amount)
 				SELECT order_id, position, app_id, reward_id, amount FROM order_rewards WHERE order_id IN ` + booked,
 			`INSERT INTO past_allocations (app_id, reward_id, order_id, amount, shares, user_id, at, cost)
@@ -109,9 +117,9 @@ func (w *World) unmove(t *testing.T) {
 			`DELETE FROM lot_blocks`,
 			`DELETE FROM lot_segments`,
 			`DELETE FROM executed_spans`,
-			`DELETE FROM members WHERE place / 1024 IN (SELECT number FROM orders WHERE state >= 6)`,
-			`UPDATE orders SET number = 0 WHERE state >= 6`,
-		} {
+		}
+		statements = append(append(statements, remove...), `UPDATE orders SET number = 0 WHERE state >= 6`)
+		for _, statement := range statements {
 			if _, err := tx.Exec(ctx, "-- only in tests\n"+statement); err != nil {
 				return err
 			}

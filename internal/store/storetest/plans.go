@@ -21,7 +21,7 @@ const Sorts = "sorts: "
 // alarm or setting.
 func Grows(table string) bool {
 	return slices.Contains([]string{
-		"users", "rewards", "reward_keys", "reward_users", "open_rewards", "orders", "members", "executed_spans",
+		"users", "rewards", "reward_keys", "reward_users", "open_rewards", "orders", "members", "member_blocks", "member_parts", "executed_spans",
 		"order_lots", "lot_segments", "lot_blocks", "past_lots", "past_members", "past_allocations", "order_resolutions", "holdings", "effects", "broker_activities", "events",
 		"budget_use", "reversals", "takings", "webhook_deliveries",
 	}, table)
@@ -79,9 +79,10 @@ func exceptions() []exception {
 		{"AS w ORDER BY w.oldest", Sorts, "sorts the stocks and apps that rewards wait for"},
 		{"FROM pools p JOIN assets a", Sorts, "sorts the stocks that rewards wait for"},
 		{"user_id = ?4 ORDER BY id DESC LIMIT ?3 + 0", Sorts + "id DESC by rewards_by_user", few},
-		{"WHERE segment = g.number AND user_id = ?4", Sorts + "rewards_1.id DESC by rewards_by_user", "sorts what each segment has for a page"},
-		{"SELECT app_id, idempotency_key FROM rewards WHERE segment = ?1", "", segmentOnce},
-		{"SELECT count(*) FROM rewards WHERE segment = ?1", "", segmentOnce},
+		{"WHERE user_entry(segment, user_id) = user_entry(g.number, ?4)", Sorts + "rewards_1.id DESC by rewards_by_user", "sorts what each segment has for a page"},
+		{"SELECT app_id, idempotency_key FROM rewards WHERE reward_key(", "", segmentOnce},
+		{"SELECT count(*) FROM (SELECT 1 FROM rewards WHERE reward_key(", "", segmentOnce},
+		{"SELECT count(*) FROM rewards WHERE reward_key(", "", segmentOnce},
 		{"FROM broker_conflicts WHERE acknowledged_at > 0", Sorts, "sorts the conflicts, which are few"},
 		{"WHERE h.app_id = ?1 ORDER BY h.user_id, h.asset_id", "", snapshot},
 		{"SELECT 1 FROM orders WHERE state < 6 AND state <> 1 AND asset_id = ?1 LIMIT 1", "orders_live", live},
@@ -168,9 +169,9 @@ func memberExceptions() []exception {
 		{"SELECT coalesce(max(number), 0) + 1 FROM orders", "orders_by_number", "it reads the last row of the index"},
 		{"FROM orders WHERE number = 0 AND id > ?1 ORDER BY id LIMIT 1", "orders_past", "it reads the first row of the index"},
 		{"FROM order_members WHERE order_id = ?1", Sorts, members},
-		{"SELECT max(m.place) + 1 FROM members m", "", members},
-		{"", "members_pkey ((place >= (o.number * 1024)) AND (place < ((o.number * 1024) + 1024)))", members},
-		{"FROM member_rewards WHERE place >= ?1 * 1024 AND place < ?1 * 1024 + 1024", "members_pkey", members},
+		{"", "member_blocks_pkey ((block >= ", members},
+		{"SELECT max(m.last) + 1 FROM member_ends m", "", members},
+		{"FROM member_rewards m WHERE m.place >= ?1 * 1024", Sorts, members},
 		{"AS parts ORDER BY order_id", Sorts, parts},
 	}
 }
