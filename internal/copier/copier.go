@@ -123,6 +123,11 @@ func (c *copying) finish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	err = exec(ctx, c.to, `UPDATE segments SET size = (SELECT count(*) FROM rewards WHERE segment = number)
+		WHERE number = (SELECT max(number) FROM segments)`)
+	if err != nil {
+		return err
+	}
 	for _, table := range append(tables(), "segments") {
 		if err := exec(ctx, c.to, `ANALYZE `+table); err != nil {
 			return err

@@ -17,14 +17,15 @@ type columnSegments struct {
 	size  int64 // about how many rewards a segment has
 	known atomic.Pointer[segmentView]
 
-	counted atomic.Int64 // rewards of the newest segment: those that were counted, and those of this process since then
-	since   atomic.Int64 // how many of these are since then
+	counted atomic.Int64 // about how many rewards the newest segment has, as its row says
+	fresh   atomic.Int64 // rewards that this process recorded there, and did not add to its row yet
 }
 
 // segmentView is the segments at one moment. It never changes. The random mark of the newest segment says whether a
 // transaction still sees these: another segment with its number, after a fail-over that lost some, has another mark.
 type segmentView struct {
 	newest, mark int64
+	counted      int64              // about how many rewards the newest one has
 	filters      []*segment.Filter // of the segments from 0 on, oldest first
 	open         []int64           // sealed segments without a filter: every new key is looked for in them
 }
@@ -114,7 +115,7 @@ func (x *columnSegments) read(ctx context.Context, tx Tx) (*segmentView, error) 
 		err := tx.Query(ctx, func(row Row) error {
 			more = true
 			return v.add(row)
-		}, `SELECT number, mark, filter FROM segments WHERE number >= ?1 ORDER BY number LIMIT 32`, next)
+		}, `SELECT number, mark, size, filter FROM segments WHERE number >= ?1 ORDER BY number LIMIT 32`, next)
 		if err != nil {
 			return nil, err
 		}
@@ -125,9 +126,9 @@ func (x *columnSegments) read(ctx context.Context, tx Tx) (*segmentView, error) 
 	}
 	v.open = v.open[:last] // the newest one is not sealed
 	if known == nil || known.mark != v.mark {
-		x.counted.Store(0)
-		x.since.Store(x.size) // so that it is counted soon
+		x.fresh.Store(0)
 	}
+	x.counted.Store(v.counted)
 	x.known.Store(v)
 	return v, nil
 }
@@ -146,7 +147,7 @@ func (x *columnSegments) merge() {
 // add adds the next segment.
 func (v *segmentView) add(row Row) error {
 	var stored []byte
-	if err := row.Scan(&v.newest, &v.mark, toBytes{&stored}); err != nil {
+	if err := row.Scan(&v.newest, &v.mark, &v.counted, toBytes{&stored}); err != nil {
 		return err
 	}
 	if len(stored) == 0 || len(v.open) > 0 {
@@ -159,23 +160,8 @@ func (v *segmentView) add(row Row) error {
 }
 
 // inSegment is the condition that a reward is of the segment ?1, by the index of keys.
-const (
-	keyOfReward = `reward_key(segment, app_id, idempotency_key)`
-	inSegment   = keyOfReward + ` >= substring(int4send(?1) FROM 2)
-		AND ` + keyOfReward + ` < substring(int4send(?1 + 1) FROM 2)`
-)
-
-// count counts the rewards of the newest segment, up to a full one.
-func (x *columnSegments) count(ctx context.Context, tx Tx, v *segmentView) error {
-	var n int64
-	_, err := fetchValues(ctx, tx, []any{&n}, `SELECT count(*) FROM
-		(SELECT 1 FROM rewards WHERE `+inSegment+` ORDER BY `+keyOfReward+` LIMIT ?2 + 0) AS counted`, v.newest, x.size)
-	if err == nil {
-		x.counted.Store(n)
-		x.since.Store(0)
-	}
-	return err
-}
+const inSegment = `reward_key(segment, app_id, idempotency_key) >= substring(int4send(?1) FROM 2)
+		AND reward_key(segment, app_id, idempotency_key) < substring(int4send(?1 + 1) FROM 2)`
 
 // recorded counts rewards that this process recorded. It reports whether the newest segment is full.
 func (x *columnSegments) recorded(outcomes []rewards.Outcome) (full bool) {
@@ -188,22 +174,12 @@ func (x *columnSegments) recorded(outcomes []rewards.Outcome) (full bool) {
 			created++
 		}
 	}
-	x.since.Add(created)
-	return x.counted.Add(created) >= x.size
+	x.fresh.Add(created)
+	return x.full()
 }
 
-// recountPart is the part of a segment after which a process counts again, because others record too.
-const recountPart = 64
-
-// full reports whether the newest segment of a transaction that only reads is full.
-func (x *columnSegments) full(ctx context.Context, tx Tx, v *segmentView) (bool, error) {
-	if x.since.Load() >= x.size/recountPart {
-		if err := x.count(ctx, tx, v); err != nil {
-			return false, err
-		}
-	}
-	return x.counted.Load() >= x.size, nil
-}
+// full reports whether the newest segment is full. Others may have recorded more than its row says.
+func (x *columnSegments) full() bool { return x.counted.Load()+x.fresh.Load() >= x.size }
 
 // mergeAll merges filters as far as they can be.
 func mergeAll(filters []*segment.Filter) []*segment.Filter {
@@ -233,8 +209,27 @@ func (s *Store) beginSegment(ctx context.Context, full *segmentView) error {
 	return err
 }
 
+// addCounted adds what this process recorded to the row of the newest segment. What a process that is killed did not
+// add is missing there, so the segment becomes larger.
+func (s *Store) addCounted(ctx context.Context, v *segmentView) error {
+	fresh := s.segments.fresh.Load()
+	if fresh == 0 {
+		return nil
+	}
+	err := s.engine.WriteForClients(ctx, func(ctx context.Context, tx Tx) error {
+		_, err := tx.Exec(ctx, `UPDATE segments SET size = size + ?1 WHERE number = ?2 AND mark = ?3`,
+			fresh, v.newest, v.mark)
+		return err
+	})
+	if err == nil {
+		s.segments.counted.Add(fresh)
+		s.segments.fresh.Add(-fresh)
+	}
+	return err
+}
+
 // SealSegment seals the oldest full segment of rewards. Over PostgreSQL that is to store its filter; it also begins a
-// segment when several processes together filled the newest one, and learns of the segments that others began. Then
+// segment when several processes together filled the newest one, says how many rewards that has, and learns of the segments that others began. Then
 // SealSegment seals a full segment of lots. It reports whether there may be more to do.
 func (s *Store) SealSegment(ctx context.Context) (more bool, err error) {
 	if more, err = s.sealRewards(ctx); more || err != nil {
@@ -254,7 +249,6 @@ func (s *Store) sealRewards(ctx context.Context) (more bool, err error) {
 	}
 	var v *segmentView
 	var f *segment.Filter
-	var full bool
 	slowly, cancel := context.WithTimeout(ctx, sealTimeout)
 	defer cancel()
 	err = s.engine.Read(slowly, func(ctx context.Context, tx Tx) (err error) {
@@ -264,19 +258,21 @@ func (s *Store) sealRewards(ctx context.Context) (more bool, err error) {
 		}
 		if len(v.open) > 0 {
 			f, err = s.segments.filter(ctx, tx, v.open[0])
-			return err
 		}
-		full, err = s.segments.full(ctx, tx, v)
 		return err
 	})
-	if err == nil {
-		s.segments.merge()
-		switch {
-		case f != nil:
-			err = s.storeFilter(ctx, f, v)
-		case full:
-			err = s.beginSegment(ctx, v)
-		}
+	if err != nil {
+		return false, err
+	}
+	s.segments.merge()
+	full := s.segments.full()
+	switch {
+	case f != nil:
+		err = s.storeFilter(ctx, f, v)
+	case full:
+		err = s.beginSegment(ctx, v)
+	default:
+		err = s.addCounted(ctx, v)
 	}
 	return err == nil && (f != nil || full), err
 }

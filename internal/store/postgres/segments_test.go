@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"testing"
 	"time"
 
@@ -194,10 +195,64 @@ func TestAFleetFillsASegment(t *testing.T) {
 		w.give(t, s)
 	}
 	before := w.number(t, `select max(number) from segments`)
-	w.seal(t, w.processes[0])
+	for _, s := range w.processes { // each says what it recorded
+		w.seal(t, s)
+	}
 	if n := w.number(t, `select max(number) from segments`); before != 0 || n != 1 {
 		t.Errorf("segment %d, then %d", before, n)
 	}
+}
+
+// The row of a segment has how many rewards all processes recorded there.
+func TestAFleetCountsOnce(t *testing.T) {
+	t.Parallel()
+	w := newSegmented(t, 2)
+	for i, s := range w.processes {
+		for range 2 + i {
+			w.give(t, s)
+		}
+		w.seal(t, s)
+		w.seal(t, s)
+	}
+	if n := w.number(t, `select size from segments`); n != 5 {
+		t.Errorf("%d rewards, want 5", n)
+	}
+}
+
+// Two users have the same 4 bytes, and the same entry in the index, and all their rewards are of one millisecond: each
+// list has its own, and no page lacks one.
+func TestAnotherUserOfAnEntry(t *testing.T) {
+	t.Parallel()
+	w := newSegmented(t, 0)
+	for i := range w.Users[:2] {
+		id := &w.Users[i].ID
+		w.exec(t, `update users set id = substring(id for 12) || '\x01020304' where id = $1`, id[:])
+		copy(id[12:], "\x01\x02\x03\x04")
+	}
+	s, batch := w.join(t), []rewards.NewReward(nil)
+	s.SealEvery(1 << 10)
+	for i := range 30 {
+		r := w.Request(t, money.Dollar)
+		r.UserID = w.Users[i%2].ID
+		r.Fingerprint = rewards.NewFingerprint(r, "")
+		batch = append(batch, r)
+	}
+	out, err := s.RecordRewards(t.Context(), batch)
+	check(t, err)
+	for i, o := range out {
+		if o.Verdict != rewards.Created {
+			t.Fatalf("verdict %d for the request %d", o.Verdict, i)
+		}
+		w.requests, w.ids = append(w.requests, batch[i]), append(w.ids, o.Reward.ID)
+	}
+	for i := range w.ids { // in another order than they are stored
+		id, mixed := w.ids[i], sha256.Sum256(w.ids[i][:])
+		copy(w.ids[i][:6], w.ids[0][:6])
+		copy(w.ids[i][6:], mixed[:])
+		w.exec(t, `update rewards set id = $2 where id = $1`, id[:], w.ids[i][:])
+		w.exec(t, `update open_rewards set id = $2 where id = $1`, id[:], w.ids[i][:])
+	}
+	w.wantAll(t, s)
 }
 
 // A server takes over that has lost the newest segments and some rewards. Processes forget what they knew of these: a lost

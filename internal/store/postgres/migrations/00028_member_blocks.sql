@@ -47,6 +47,12 @@ INSERT INTO member_parts (place, rest, shares, before, completes)
     WHERE (m.rest > 0 OR m.shares > 0 OR m.before > 0 OR m.completes > 0)
         AND (m.rest > 0 OR m.before > 0 OR m.amount IS DISTINCT FROM r.amount);
 
+-- About how many rewards a segment has. Processes add what they recorded.
+ALTER TABLE segments ADD COLUMN size BIGINT NOT NULL DEFAULT 0;
+UPDATE segments SET size = (SELECT count(*) FROM rewards WHERE segment = number) WHERE number = (SELECT max(number) FROM segments);
+CREATE OR REPLACE VIEW readable.segments AS SELECT s.number, s.mark, octet_length(s.filter) AS filter_bytes, s.size
+    FROM segments s CROSS JOIN (VALUES (1)) AS one;
+
 -- The segment and 4 random bytes of the user, and the milliseconds of the reward.
 CREATE FUNCTION user_entry(segment integer, user_id bytea) RETURNS bytea LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN substring(int4send(segment) FROM 2) || substring(user_id FROM 13);
