@@ -69,7 +69,7 @@ func from(table string) string {
 	case "member_blocks":
 		return memberBlocks
 	case "member_parts":
-		return `(SELECT * FROM member_parts WHERE rest > 0 OR shares > 0 OR before > 0 OR completes > 0)`
+		return `(SELECT * FROM members WHERE rest > 0 OR shares > 0 OR before > 0 OR completes > 0)`
 	default:
 		return table
 	}
@@ -107,8 +107,11 @@ func (s *source) checkTables(ctx context.Context) error {
 
 // columns returns the columns that a table is copied with.
 func (s *source) columns(ctx context.Context, table string) ([]string, error) {
-	if table == "member_blocks" {
+	switch table {
+	case "member_blocks":
 		return []string{"amounts", "app_of", "apps", "block", "rewards"}, nil
+	case "member_parts":
+		return []string{"before", "completes", "place", "rest", "shares"}, nil
 	}
 	list, err := s.strings(ctx, `SELECT name FROM pragma_table_info('`+table+`') ORDER BY name`)
 	if table == "rewards" { // not used by this version, and the room for what becomes final

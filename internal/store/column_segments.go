@@ -25,7 +25,7 @@ type columnSegments struct {
 // transaction still sees these: another segment with its number, after a fail-over that lost some, has another mark.
 type segmentView struct {
 	newest, mark int64
-	counted      int64              // about how many rewards the newest one has
+	counted      int64             // about how many rewards the newest one has
 	filters      []*segment.Filter // of the segments from 0 on, oldest first
 	open         []int64           // sealed segments without a filter: every new key is looked for in them
 }
@@ -229,8 +229,8 @@ func (s *Store) addCounted(ctx context.Context, v *segmentView) error {
 }
 
 // SealSegment seals the oldest full segment of rewards. Over PostgreSQL that is to store its filter; it also begins a
-// segment when several processes together filled the newest one, says how many rewards that has, and learns of the segments that others began. Then
-// SealSegment seals a full segment of lots. It reports whether there may be more to do.
+// segment when several processes together filled the newest one, says how many rewards that has, and learns of the
+// segments that others began. Then SealSegment seals a full segment of lots. It reports whether there may be more.
 func (s *Store) SealSegment(ctx context.Context) (more bool, err error) {
 	if more, err = s.sealRewards(ctx); more || err != nil {
 		return more, err

@@ -181,20 +181,20 @@ func readReversalEvent(ctx context.Context, tx Tx, row *rewards.EventRow) (rewar
 
 // eachMember calls each with the rewards at places in orders, in their order.
 func eachMember(ctx context.Context, tx Tx, list []eventPlace, each func(rewards.Reward) error) error {
-	if _, columns := tx.(ColumnTx); columns && len(list) > 0 {
+	if inBlocks(tx) && len(list) > 0 {
 		orders, positions := make([][]byte, len(list)), make([]int64, len(list))
 		for i, p := range list {
 			orders[i], positions[i] = p.row.Subject, int64(p.position)
 		}
 		return fetchEach(ctx, tx, scanReward, each, `SELECT `+rewardColumns+`
 			FROM unnest(?1::bytea[], ?2::bigint[]) WITH ORDINALITY AS place (of_order, at_position, n)
-			CROSS JOIN LATERAL (`+memberAt(`place.of_order`, `place.at_position`)+` OFFSET 0) AS member
+			CROSS JOIN LATERAL (`+memberOf(tx, `place.of_order`, `place.at_position`)+` OFFSET 0) AS member
 			CROSS JOIN LATERAL (SELECT * FROM rewards r WHERE r.app_id = member.of_app AND r.id = member.of_id
 				OFFSET 0) AS rewards ORDER BY n`, orders, positions)
 	}
 	for _, p := range list {
-		err := fetchEach(ctx, tx, scanReward, each, `SELECT `+rewardColumns+` FROM (`+memberAt(`?1`, `?2`)+`) AS member
-			CROSS JOIN rewards WHERE app_id = of_app AND id = of_id`, p.row.Subject, int64(p.position))
+		err := fetchEach(ctx, tx, scanReward, each, `SELECT `+rewardColumns+`
+			FROM (`+memberOf(tx, `?1`, `?2`)+`) AS member CROSS JOIN rewards WHERE app_id = of_app AND id = of_id`, p.row.Subject, int64(p.position))
 		if err != nil {
 			return err
 		}
@@ -202,11 +202,10 @@ func eachMember(ctx context.Context, tx Tx, list []eventPlace, each func(rewards
 	return nil
 }
 
-// memberAt selects the reward at a position in an order.
-func memberAt(order, position string) string {
-	return `SELECT m.app_id AS of_app, m.reward_id AS of_id FROM orders o CROSS JOIN member_rewards m
-				WHERE o.id = ` + order + ` AND o.number > 0 AND m.place = o.number * 1024 + ` + position + `
-				AND m.block = (o.number * 1024 + ` + position + `) / 32
+// memberOf selects the reward at a position in an order.
+func memberOf(tx Tx, order, position string) string {
+	return `SELECT m.app_id AS of_app, m.reward_id AS of_id FROM orders o` +
+		memberAt(tx, `o.number * 1024 + `+position) + `WHERE o.id = ` + order + ` AND o.number > 0
 			UNION ALL SELECT m.app_id, m.reward_id FROM past_members m
 				WHERE m.order_id = ` + order + ` AND m.position = ` + position
 }

@@ -91,7 +91,8 @@ func lotsToMove(ctx context.Context, tx Tx, o rewards.Order) (lots []segment.Lot
 			first = user
 		}
 		return err
-	}, `SELECT user_id, place FROM (SELECT user_id, place, shares, completes`+ofOrder+`) AS m
+	}, `SELECT user_id, place FROM (SELECT user_id, place, shares, completes
+			FROM member_rewards m WHERE `+inOrder(tx, `?1`)+` ORDER BY place) AS m
 		WHERE shares > 0 OR completes = 1`, o.Number)
 	if err != nil || len(lots) == 0 {
 		return nil, err

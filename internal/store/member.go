@@ -13,25 +13,33 @@ import (
 // that all orders of a reward are found. See LAYOUT.md.
 const placesOfOrder = 1024
 
-// placesOfBlock is how many members of an order PostgreSQL stores in one row. A block is their place / 32. So a
-// statement that looks for a member by its place also names its block, and does so over SQLite too.
-const placesOfBlock = 32
-
 func placeOf(o rewards.Order, position int) int64 { return o.Number*placesOfOrder + int64(position) }
 
-const (
-	// membersOfOrder is the condition that m, members, are those of an order o.
-	membersOfOrder = `m.place >= o.number * 1024 AND m.place < o.number * 1024 + 1024
-		AND m.block >= o.number * 32 AND m.block < o.number * 32 + 32`
+// inOrder is the condition that m, of the view member_rewards, is a member of the order with a number.
+func inOrder(tx Tx, number string) string {
+	column, many := `m.place`, `1024`
+	if inBlocks(tx) {
+		column, many = `m.block`, `32`
+	}
+	return column + ` >= ` + number + ` * ` + many + ` AND ` + column + ` < ` + number + ` * ` + many + ` + ` + many
+}
 
-	// endOfOrder is the place after the last member of an order o.
-	endOfOrder = `(SELECT max(m.last) + 1 FROM member_ends m WHERE ` + membersOfOrder + `)`
+// memberAt joins m, the row of member_rewards at a place.
+func memberAt(tx Tx, place string) string {
+	if inBlocks(tx) {
+		return ` CROSS JOIN LATERAL member_at(` + place + `) AS m `
+	}
+	return ` CROSS JOIN member_rewards m ON m.place = ` + place + ` `
+}
 
-	// ofOrder are the members of the order with the number ?1, in order of arrival. The view member_rewards has
-	// the columns of their rewards too.
-	ofOrder = ` FROM member_rewards m WHERE m.place >= ?1 * 1024 AND m.place < ?1 * 1024 + 1024
-		AND m.block >= ?1 * 32 AND m.block < ?1 * 32 + 32 ORDER BY place`
-)
+// endOfOrder is the place after the last member of an order o.
+func endOfOrder(tx Tx) string {
+	table := `members`
+	if inBlocks(tx) {
+		table = `member_ends`
+	}
+	return `(SELECT max(m.place) + 1 FROM ` + table + ` m WHERE ` + inOrder(tx, `o.number`) + `)`
+}
 
 // pastShares are the shares that orders of an earlier version bought for a reward, until they are moved.
 const pastShares = `coalesce((SELECT sum(a.shares) FROM past_allocations a
@@ -56,8 +64,8 @@ func queryClaims(ctx context.Context, tx Tx, o rewards.Order) ([]claim, error) {
 			&c.reward, &c.place)
 		return c, err
 	}, `SELECT app_id, reward_id, amount, user_id, reward_amount, booked,
-		CASE WHEN booked = 0 THEN 0 ELSE reward_shares + `+pastShares+` END, 1 - counted, number, reward_place`+ofOrder,
-		o.Number)
+		CASE WHEN booked = 0 THEN 0 ELSE reward_shares + `+pastShares+` END, 1 - counted, number, reward_place
+		FROM member_rewards m WHERE `+inOrder(tx, `?1`)+` ORDER BY place`, o.Number)
 }
 
 func plainClaims(claims []claim) []rewards.Claim {
@@ -152,7 +160,7 @@ func (m *placedMember) columns() []any {
 
 // addMembers stores members of one order, from the first one on.
 func addMembers(ctx context.Context, tx Tx, members []placedMember) error {
-	if _, columns := tx.(ColumnTx); columns {
+	if inBlocks(tx) {
 		return addMemberBlocks(ctx, tx, members)
 	}
 	rows := make([][]any, len(members))
@@ -216,16 +224,22 @@ func bookMembers(ctx context.Context, tx Tx, o rewards.Order, claims []claim, re
 
 // partsOfReward selects the orders that carried the reward ?2 of the app ?1, with what they bought: the booked ones by
 // their places, the one that has it now, and those that are not moved.
-const partsOfReward = `SELECT o.id AS order_id, o.asset_id, o.generation, m.amount AS carried,
+func partsOfReward(tx Tx) string {
+	parts := `members`
+	if inBlocks(tx) {
+		parts = `member_parts`
+	}
+	return `SELECT o.id AS order_id, o.asset_id, o.generation, m.amount AS carried,
 		m.amount - m.rest AS bought, m.shares FROM (WITH RECURSIVE booked (place) AS (
 				SELECT r.place FROM rewards r WHERE r.app_id = ?1 AND r.id = ?2 AND r.place > 0
-				UNION ALL SELECT b.before FROM booked CROSS JOIN member_parts b
+				UNION ALL SELECT b.before FROM booked CROSS JOIN ` + parts + ` b
 					WHERE b.place = booked.place AND b.before > 0)
 			SELECT place FROM booked UNION ALL SELECT w.place FROM open_rewards w WHERE w.app_id = ?1
 				AND w.status = ` + executing + ` AND w.id = ?2 AND w.waiting = 0) AS p
-		CROSS JOIN member_rewards m CROSS JOIN orders o
-		WHERE m.place = p.place AND m.block = p.place / 32 AND o.number = p.place / 1024 AND o.number > 0
+		` + memberAt(tx, `p.place`) + ` CROSS JOIN orders o
+		WHERE o.number = p.place / 1024 AND o.number > 0
 	UNION ALL SELECT m.order_id, o.asset_id, o.generation, m.amount, coalesce(a.amount, 0), coalesce(a.shares, 0)
 		FROM past_members m JOIN orders o ON o.id = m.order_id LEFT JOIN past_allocations a
 			ON a.app_id = m.app_id AND a.reward_id = m.reward_id AND a.order_id = m.order_id
 		WHERE m.app_id = ?1 AND m.reward_id = ?2`
+}

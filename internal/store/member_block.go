@@ -9,6 +9,15 @@ import (
 	"stockrewards/internal/rewards"
 )
 
+// placesOfBlock is how many members of an order PostgreSQL stores in one row. A block is their place / 32.
+const placesOfBlock = 32
+
+// inBlocks reports whether members are in blocks: over PostgreSQL. SQLite has a row for each.
+func inBlocks(tx Tx) bool {
+	_, columns := tx.(ColumnTx)
+	return columns
+}
+
 // insertParts stores, over PostgreSQL, what an order did for members: place, rest, shares, completes and before.
 const insertParts = `INSERT INTO member_parts (place, rest, shares, completes, before)
 	SELECT place, rest, shares, completes, before FROM unnest(?1::bigint[], ?2::bigint[], ?3::bigint[], ?4::bigint[],

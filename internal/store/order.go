@@ -106,7 +106,7 @@ func (s *Store) MemberCounts(ctx context.Context, ids []rewards.OrderID) (map[re
 		counts := make(map[rewards.OrderID]int, len(ids))
 		for _, id := range ids {
 			var n int
-			_, err := fetchValues(ctx, tx, []any{&n}, `SELECT coalesce(`+endOfOrder+` - o.number * 1024,
+			_, err := fetchValues(ctx, tx, []any{&n}, `SELECT coalesce(`+endOfOrder(tx)+` - o.number * 1024,
 				(SELECT max(p.position) + 1 FROM past_members p WHERE p.order_id = o.id), 0)
 				FROM orders o WHERE o.id = ?1`, id[:])
 			if err != nil {

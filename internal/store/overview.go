@@ -68,6 +68,6 @@ func countWork(ctx context.Context, tx Tx, v *rewards.Overview) error {
 		v.Live[state]++
 		v.Ordered += members
 		return err
-	}, `SELECT o.state, coalesce(`+endOfOrder+` - o.number * 1024, 0)
+	}, `SELECT o.state, coalesce(`+endOfOrder(tx)+` - o.number * 1024, 0)
 		FROM orders o WHERE o.`+liveState)
 }

@@ -86,7 +86,7 @@ func (b *sweepBatch) readLate(ctx context.Context, tx Tx, first, last holder) er
 	}
 	return tx.Query(ctx, add, `SELECT m.app_id, m.user_id, m.shares FROM orders o CROSS JOIN member_rewards m
 		WHERE o.id >= ?1 AND o.asset_id = ?2 AND o.state = `+settled+` AND o.filled_at >= ?3
-		AND `+membersOfOrder+` AND m.status <> `+failed+`
+		AND `+inOrder(tx, `o.number`)+` AND m.status <> `+failed+`
 		AND (m.app_id, m.user_id) >= (?4, ?5) AND (m.app_id, m.user_id) <= (?6, ?7)
 		UNION ALL SELECT r.app_id, r.user_id, a.shares FROM orders o
 		CROSS JOIN past_members m CROSS JOIN past_allocations a CROSS JOIN rewards r

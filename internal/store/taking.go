@@ -123,7 +123,7 @@ func bookOf(ctx context.Context, tx Tx, r rewards.Reward, backs []rewards.Back) 
 	parts, err := fetchAll(ctx, tx, func(row Row) (p rewards.Part, err error) {
 		err = row.Scan(toID(&p.OrderID), (*int64)(&p.AssetID), &p.Generation, (*int64)(&p.Shares))
 		return p, err
-	}, `SELECT order_id, asset_id, generation, shares FROM (`+partsOfReward+`) AS parts WHERE bought > 0`,
+	}, `SELECT order_id, asset_id, generation, shares FROM (`+partsOfReward(tx)+`) AS parts WHERE bought > 0`,
 		r.AppID[:], r.ID[:])
 	return rewards.AwardBook{
 		ID: r.ID, Amount: r.Amount, Executed: r.Status == rewards.Executed, Parts: parts, Backs: backs,
@@ -203,9 +203,8 @@ func (x *lotIndex) ofUser(
 		books[b.ID].Parts = append(books[b.ID].Parts, p)
 		return err
 	}, `SELECT m.reward_id, m.reward_amount, m.status, o.id, o.asset_id, o.generation, m.shares
-			FROM `+listed(tx)+` AS l CROSS JOIN member_rewards m CROSS JOIN orders o
-			WHERE m.place = l.value AND m.block = l.value / 32 AND m.app_id = ?2 AND m.user_id = ?3
-			AND m.status <> `+failed+`
+			FROM `+listed(tx)+` AS l`+memberAt(tx, `l.value`)+`CROSS JOIN orders o
+			WHERE m.app_id = ?2 AND m.user_id = ?3 AND m.status <> `+failed+`
 			AND o.number = l.value / 1024 AND o.number > 0
 		UNION ALL SELECT a.reward_id, r.amount, r.status, o.id, o.asset_id, o.generation, a.shares
 			FROM past_allocations a CROSS JOIN rewards r CROSS JOIN orders o

@@ -63,7 +63,7 @@ func ordersOf(ctx context.Context, tx Tx, r rewards.Reward) ([]rewards.Ordered, 
 	list, err := fetchAll(ctx, tx, func(row Row) (o rewards.Ordered, err error) {
 		err = row.Scan(toID(&o.ID), (*int64)(&o.Carried), (*int64)(&o.Bought.Amount), (*int64)(&o.Bought.Shares))
 		return o, err
-	}, `SELECT order_id, carried, bought, shares FROM (`+partsOfReward+`) AS parts ORDER BY order_id`,
+	}, `SELECT order_id, carried, bought, shares FROM (`+partsOfReward(tx)+`) AS parts ORDER BY order_id`,
 		r.AppID[:], r.ID[:])
 	for i := range list {
 		if list[i].Order, err = orderByID(ctx, tx, list[i].ID); err != nil {

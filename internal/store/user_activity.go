@@ -61,9 +61,8 @@ func (s *Store) activityOfAwards(
 		var part []rewards.UserActivity
 		part, err = fetchAll(ctx, tx, scanAwardActivity, `SELECT o.settled_at, m.reward_id, o.id, m.shares,
 			m.completes * m.reward_amount, o.filled_avg_price, s.symbol
-			FROM `+listed(tx)+` AS l CROSS JOIN member_rewards m CROSS JOIN orders o CROSS JOIN assets s
-			WHERE m.place = l.value AND m.block = l.value / 32 AND m.app_id = ?2 AND m.user_id = ?3
-			AND o.number = l.value / 1024 AND o.number > 0
+			FROM `+listed(tx)+` AS l`+memberAt(tx, `l.value`)+`CROSS JOIN orders o CROSS JOIN assets s
+			WHERE m.app_id = ?2 AND m.user_id = ?3 AND o.number = l.value / 1024 AND o.number > 0
 			AND (o.settled_at, m.reward_id, o.id) < (?4, ?5, ?6) AND o.settled_at <= ?7 AND s.id = o.asset_id`,
 			listArg(tx, placesOf(lots)), k.app[:], k.user[:], at, reward[:], order[:], until)
 		list, found, until = append(list, part...), found+len(part), lots[len(lots)-1].at-1

@@ -14,6 +14,7 @@ const toVersion27 = `create table old as select m.place, m.amount, p.rest, p.sha
 	alter view members rename to kept_members; alter view member_ends rename to kept_ends;
 	alter table member_blocks rename to kept_blocks; alter table member_parts rename to kept_parts;
 	alter index member_blocks_pkey rename to kept_blocks_pkey; alter index member_parts_pkey rename to kept_parts_pkey;
+	drop function member_at; alter function with_reward rename to kept_with_reward;
 	alter table old rename to members; create view member_figures as select place from members;
 	drop index rewards_by_user; drop function user_entry; create index rewards_by_user on rewards (segment, user_id, id);
 	alter table segments drop column size;

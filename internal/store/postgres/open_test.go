@@ -21,13 +21,14 @@ const toVersion3 = `drop view readable.past_lots, readable.order_lots, readable.
 	drop view readable.past_members, readable.past_allocations, readable.order_rewards, readable.members,
 	readable.executed_spans, readable.allocations, readable.orders, readable.open_rewards, readable.rewards;
 	create table old_members as table members;
+	drop function member_at;
 	drop view all_members, allocations, order_rewards, order_members, member_rewards, members, member_ends;
 	insert into past_members select id, place % 1024, app_id, reward_id, m.amount
 		from orders o join old_members m on place / 1024 = number where state < 6;
 	drop table old_members, member_blocks, member_parts, past_lots, executed_spans;
 	alter table orders drop column number; alter table open_rewards drop column place;
 	alter table rewards drop column place, drop column shares;
-	drop index rewards_by_key, rewards_by_user; drop function reward_key, user_entry;
+	drop index rewards_by_key, rewards_by_user; drop function reward_key, user_entry, with_reward;
 	alter table rewards drop column segment;
 	create unique index rewards_by_key on rewards (app_id, idempotency_key);
 	create index rewards_by_user on rewards (app_id, user_id, id);

@@ -169,8 +169,8 @@ func memberExceptions() []exception {
 		{"FROM orders WHERE number = 0 AND id > ?1 ORDER BY id LIMIT 1", "orders_past", "it reads the first row of the index"},
 		{"FROM order_members WHERE order_id = ?1", Sorts, members},
 		{"", "member_blocks_pkey ((block >= ", members},
-		{"SELECT max(m.last) + 1 FROM member_ends m", "", members},
-		{"FROM member_rewards m WHERE m.place >= ?1 * 1024", Sorts, members},
+		{"SELECT max(m.place) + 1 FROM members m", "", members},
+		{"FROM member_rewards m WHERE m.block >= ?1 * 32", Sorts, members},
 		{"AS parts ORDER BY order_id", Sorts, parts},
 	}
 }

@@ -6,23 +6,45 @@ DROP INDEX rewards_by_user;
 ALTER INDEX rewards_by_user_entry RENAME TO rewards_by_user;
 ALTER TABLE members RENAME TO old_members;
 
--- What an order carried. Whoever looks for one member or for those of an order names their blocks.
-CREATE VIEW members AS SELECT b.block * 32 + m.nth - 1 AS place, b.block,
-    substring(b.apps FROM get_byte(b.app_of, m.nth::int - 1) * 16 + 1 FOR 16) AS app_id,
-    substring(b.rewards FROM m.nth::int * 16 - 15 FOR 16) AS reward_id, m.amount
-    FROM member_blocks b CROSS JOIN LATERAL unnest(b.amounts) WITH ORDINALITY AS m (amount, nth);
--- The last place that each block of an order has.
-CREATE VIEW member_ends AS SELECT block * 32 AS place, block, block * 32 + octet_length(app_of) - 1 AS last FROM member_blocks;
+-- What an order carried. Whoever looks for those of an order names its blocks; member_at finds one.
+CREATE VIEW members AS SELECT b.block * 32 + n.n AS place, b.block,
+    substring(b.apps FROM get_byte(b.app_of, n.n) * 16 + 1 FOR 16) AS app_id,
+    substring(b.rewards FROM n.n * 16 + 1 FOR 16) AS reward_id, b.amounts[n.n + 1] AS amount
+    FROM member_blocks b CROSS JOIN (VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9), (10), (11), (12), (13), (14), (15),
+        (16), (17), (18), (19), (20), (21), (22), (23), (24), (25), (26), (27), (28), (29), (30), (31)) AS n (n)
+    WHERE n.n < octet_length(b.app_of);
+-- The last member of each block.
+CREATE VIEW member_ends AS SELECT block, block * 32 + octet_length(app_of) - 1 AS place FROM member_blocks;
 
--- Members with their rewards. rest, shares and completes are what the order did, wherever they are stored.
-CREATE OR REPLACE VIEW member_rewards AS SELECT m.place, m.amount,
-    CASE WHEN p.place IS NULL AND r.status = 1 THEN m.amount ELSE coalesce(p.rest, 0) END AS rest,
-    CASE WHEN p.place IS NULL AND r.status = 3 THEN r.shares ELSE coalesce(p.shares, 0) END AS shares,
-    CASE WHEN p.place IS NULL AND r.status = 3 THEN 1::smallint ELSE coalesce(p.completes, 0::smallint) END AS completes,
-    coalesce(p.before, 0) AS before, 0::bigint AS number, m.app_id, m.reward_id, r.user_id, r.amount AS reward_amount,
-    r.status, r.booked, r.counted, r.place AS reward_place, r.shares AS reward_shares, m.block FROM members m
-    CROSS JOIN LATERAL (SELECT * FROM rewards r WHERE r.app_id = m.app_id AND r.id = m.reward_id LIMIT 1) AS r
-    LEFT JOIN LATERAL (SELECT * FROM member_parts p WHERE p.place = m.place LIMIT 1) AS p ON true;
+-- What the reward and the part of a member say: rest, shares and completes are what the order did, wherever they are stored.
+-- PostgreSQL puts the text of such a function into the statement that uses it.
+-- +goose StatementBegin
+CREATE FUNCTION with_reward(place bigint, app_id bytea, reward_id bytea, amount bigint) RETURNS TABLE (rest bigint, shares bigint,
+    completes smallint, before bigint, user_id bytea, reward_amount bigint, status bigint, booked bigint, counted bigint,
+    reward_place bigint, reward_shares bigint) LANGUAGE sql STABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN p.place IS NULL AND r.status = 1 THEN $4 ELSE coalesce(p.rest, 0) END,
+        CASE WHEN p.place IS NULL AND r.status = 3 THEN r.shares ELSE coalesce(p.shares, 0) END,
+        CASE WHEN p.place IS NULL AND r.status = 3 THEN 1::smallint ELSE coalesce(p.completes, 0::smallint) END,
+        coalesce(p.before, 0), r.user_id, r.amount, r.status, r.booked, r.counted, r.place, r.shares
+    FROM (SELECT * FROM rewards WHERE rewards.app_id = $2 AND rewards.id = $3 LIMIT 1) AS r
+    LEFT JOIN LATERAL (SELECT * FROM member_parts WHERE member_parts.place = $1 LIMIT 1) AS p ON true
+$$;
+-- +goose StatementEnd
+CREATE OR REPLACE VIEW member_rewards AS SELECT m.place, m.amount, f.rest, f.shares, f.completes, f.before, 0::bigint AS number,
+    m.app_id, m.reward_id, f.user_id, f.reward_amount, f.status, f.booked, f.counted, f.reward_place, f.reward_shares, m.block
+    FROM members m CROSS JOIN LATERAL with_reward(m.place, m.app_id, m.reward_id, m.amount) AS f;
+-- The row of member_rewards at a place, without looking at the other members of its block.
+-- +goose StatementBegin
+CREATE FUNCTION member_at(place bigint) RETURNS SETOF member_rewards LANGUAGE sql STABLE PARALLEL SAFE AS $$
+    SELECT $1, m.amount, f.rest, f.shares, f.completes, f.before, 0::bigint, m.app_id, m.reward_id, f.user_id, f.reward_amount,
+        f.status, f.booked, f.counted, f.reward_place, f.reward_shares, m.block
+    FROM (SELECT b.block, substring(b.apps FROM get_byte(b.app_of, n) * 16 + 1 FOR 16) AS app_id,
+        substring(b.rewards FROM n * 16 + 1 FOR 16) AS reward_id, b.amounts[n + 1] AS amount
+        FROM member_blocks b CROSS JOIN LATERAL (SELECT ($1 % 32)::int AS n) AS position
+        WHERE b.block = $1 / 32 AND n < octet_length(b.app_of)) AS m
+    CROSS JOIN LATERAL with_reward($1, m.app_id, m.reward_id, m.amount) AS f
+$$;
+-- +goose StatementEnd
 CREATE OR REPLACE VIEW order_members AS
     SELECT o.id AS order_id, m.place - o.number * 1024 AS position, m.app_id, m.reward_id, m.amount,
         m.amount - m.rest AS bought, m.shares, m.completes * m.reward_amount AS cost, m.place, m.user_id, m.status,
@@ -58,7 +80,7 @@ CREATE OR REPLACE VIEW all_members AS
         coalesce(a.shares, 0), CASE WHEN a.cost > 0 THEN 1 ELSE 0 END, 0, 0
         FROM past_members m LEFT JOIN past_allocations a ON a.app_id = m.app_id AND a.reward_id = m.reward_id AND a.order_id = m.order_id
     UNION ALL SELECT '', p.place % 1024, '', '', 0, 0, p.shares, p.completes, p.before, p.place FROM member_parts p
-        LEFT JOIN member_ends e ON e.block = p.place / 32 WHERE e.last IS NULL OR e.last < p.place;
+        LEFT JOIN member_ends e ON e.block = p.place / 32 WHERE e.place IS NULL OR e.place < p.place;
 DROP VIEW member_figures;
 DROP TABLE old_members;
 CREATE VIEW readable.member_blocks AS SELECT t.block, t.block / 32 AS order_number, cardinality(t.amounts) AS members
