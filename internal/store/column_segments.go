@@ -213,7 +213,7 @@ func (s *Store) beginSegment(ctx context.Context, full *segmentView) error {
 // add is missing there, so the segment becomes larger.
 func (s *Store) addCounted(ctx context.Context, v *segmentView) error {
 	fresh := s.segments.fresh.Load()
-	if fresh == 0 {
+	if fresh <= 0 { // below 0 when another segment began meanwhile
 		return nil
 	}
 	err := s.engine.WriteForClients(ctx, func(ctx context.Context, tx Tx) error {

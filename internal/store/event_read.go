@@ -194,7 +194,8 @@ func eachMember(ctx context.Context, tx Tx, list []eventPlace, each func(rewards
 	}
 	for _, p := range list {
 		err := fetchEach(ctx, tx, scanReward, each, `SELECT `+rewardColumns+`
-			FROM (`+memberOf(tx, `?1`, `?2`)+`) AS member CROSS JOIN rewards WHERE app_id = of_app AND id = of_id`, p.row.Subject, int64(p.position))
+			FROM (`+memberOf(tx, `?1`, `?2`)+`) AS member CROSS JOIN rewards WHERE app_id = of_app AND id = of_id`,
+			p.row.Subject, int64(p.position))
 		if err != nil {
 			return err
 		}

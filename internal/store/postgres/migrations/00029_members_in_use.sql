@@ -16,34 +16,32 @@ CREATE VIEW members AS SELECT b.block * 32 + n.n AS place, b.block,
 -- The last member of each block.
 CREATE VIEW member_ends AS SELECT block, block * 32 + octet_length(app_of) - 1 AS place FROM member_blocks;
 
--- What the reward and the part of a member say: rest, shares and completes are what the order did, wherever they are stored.
--- PostgreSQL puts the text of such a function into the statement that uses it.
+-- Members with their rewards. rest, shares and completes are what the order did, wherever they are stored.
+CREATE OR REPLACE VIEW member_rewards AS SELECT m.place, m.amount,
+    CASE WHEN p.place IS NULL AND r.status = 1 THEN m.amount ELSE coalesce(p.rest, 0) END AS rest,
+    CASE WHEN p.place IS NULL AND r.status = 3 THEN r.shares ELSE coalesce(p.shares, 0) END AS shares,
+    CASE WHEN p.place IS NULL AND r.status = 3 THEN 1::smallint ELSE coalesce(p.completes, 0::smallint) END AS completes,
+    coalesce(p.before, 0) AS before, 0::bigint AS number, m.app_id, m.reward_id, r.user_id, r.amount AS reward_amount,
+    r.status, r.booked, r.counted, r.place AS reward_place, r.shares AS reward_shares, m.block FROM members m
+    CROSS JOIN LATERAL (SELECT * FROM rewards r WHERE r.app_id = m.app_id AND r.id = m.reward_id LIMIT 1) AS r
+    LEFT JOIN LATERAL (SELECT * FROM member_parts p WHERE p.place = m.place LIMIT 1) AS p ON true;
+-- The row of member_rewards at a place, without looking at the other members of its block. PostgreSQL puts the text of such
+-- a function into the statement that uses it.
 -- +goose StatementBegin
-CREATE FUNCTION with_reward(place bigint, app_id bytea, reward_id bytea, amount bigint) RETURNS TABLE (rest bigint, shares bigint,
-    completes smallint, before bigint, user_id bytea, reward_amount bigint, status bigint, booked bigint, counted bigint,
-    reward_place bigint, reward_shares bigint) LANGUAGE sql STABLE PARALLEL SAFE AS $$
-    SELECT CASE WHEN p.place IS NULL AND r.status = 1 THEN $4 ELSE coalesce(p.rest, 0) END,
+CREATE FUNCTION member_at(place bigint) RETURNS SETOF member_rewards LANGUAGE sql STABLE PARALLEL SAFE BEGIN ATOMIC
+    SELECT $1, m.amount,
+        CASE WHEN p.place IS NULL AND r.status = 1 THEN m.amount ELSE coalesce(p.rest, 0) END,
         CASE WHEN p.place IS NULL AND r.status = 3 THEN r.shares ELSE coalesce(p.shares, 0) END,
         CASE WHEN p.place IS NULL AND r.status = 3 THEN 1::smallint ELSE coalesce(p.completes, 0::smallint) END,
-        coalesce(p.before, 0), r.user_id, r.amount, r.status, r.booked, r.counted, r.place, r.shares
-    FROM (SELECT * FROM rewards WHERE rewards.app_id = $2 AND rewards.id = $3 LIMIT 1) AS r
-    LEFT JOIN LATERAL (SELECT * FROM member_parts WHERE member_parts.place = $1 LIMIT 1) AS p ON true
-$$;
--- +goose StatementEnd
-CREATE OR REPLACE VIEW member_rewards AS SELECT m.place, m.amount, f.rest, f.shares, f.completes, f.before, 0::bigint AS number,
-    m.app_id, m.reward_id, f.user_id, f.reward_amount, f.status, f.booked, f.counted, f.reward_place, f.reward_shares, m.block
-    FROM members m CROSS JOIN LATERAL with_reward(m.place, m.app_id, m.reward_id, m.amount) AS f;
--- The row of member_rewards at a place, without looking at the other members of its block.
--- +goose StatementBegin
-CREATE FUNCTION member_at(place bigint) RETURNS SETOF member_rewards LANGUAGE sql STABLE PARALLEL SAFE AS $$
-    SELECT $1, m.amount, f.rest, f.shares, f.completes, f.before, 0::bigint, m.app_id, m.reward_id, f.user_id, f.reward_amount,
-        f.status, f.booked, f.counted, f.reward_place, f.reward_shares, m.block
+        coalesce(p.before, 0), 0::bigint, m.app_id, m.reward_id, r.user_id, r.amount,
+        r.status, r.booked, r.counted, r.place, r.shares, m.block
     FROM (SELECT b.block, substring(b.apps FROM get_byte(b.app_of, n) * 16 + 1 FOR 16) AS app_id,
         substring(b.rewards FROM n * 16 + 1 FOR 16) AS reward_id, b.amounts[n + 1] AS amount
         FROM member_blocks b CROSS JOIN LATERAL (SELECT ($1 % 32)::int AS n) AS position
         WHERE b.block = $1 / 32 AND n < octet_length(b.app_of)) AS m
-    CROSS JOIN LATERAL with_reward($1, m.app_id, m.reward_id, m.amount) AS f
-$$;
+    CROSS JOIN LATERAL (SELECT * FROM rewards r WHERE r.app_id = m.app_id AND r.id = m.reward_id LIMIT 1) AS r
+    LEFT JOIN LATERAL (SELECT * FROM member_parts p WHERE p.place = $1 LIMIT 1) AS p ON true;
+END;
 -- +goose StatementEnd
 CREATE OR REPLACE VIEW order_members AS
     SELECT o.id AS order_id, m.place - o.number * 1024 AS position, m.app_id, m.reward_id, m.amount,
