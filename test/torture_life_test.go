@@ -225,6 +225,9 @@ func (l *life) result(f fault) string {
 	t := l.s.t
 	text := world.ReadLog(t, l.s.logName())
 	said := lastLine(text)
+	if l.unread != "" && !l.ended {
+		t.Errorf("it refused a read and went on: %s", l.unread)
+	}
 	switch {
 	case f.kill:
 		if l.exit == nil || l.exit.Error() != "signal: killed" {
@@ -245,9 +248,6 @@ func (l *life) result(f fault) string {
 	case l.exit != nil:
 		t.Errorf("it ended with %v: %s", l.exit, said)
 		return l.exit.Error()
-	case l.unread != "":
-		t.Errorf("it refused a read and went on: %s", l.unread)
-		return "refused a read, went on"
 	case l.refused > 0:
 		return "refused writes with 503, went on"
 	case strings.Contains(text, `"level":"WARN"`) || strings.Contains(text, `"level":"ERROR"`):

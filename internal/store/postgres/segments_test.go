@@ -65,12 +65,20 @@ func (w *segmented) give(t *testing.T, by *store.Store) {
 	r := w.Request(t, money.Dollar)
 	r.UserID = w.Users[len(w.requests)%len(w.Users)].ID
 	r.Fingerprint = rewards.NewFingerprint(r, "")
-	out, err := by.RecordRewards(t.Context(), []rewards.NewReward{r})
+	w.record(t, by, r)
+}
+
+// record records new rewards by a process, in one batch.
+func (w *segmented) record(t *testing.T, by *store.Store, batch ...rewards.NewReward) {
+	t.Helper()
+	out, err := by.RecordRewards(t.Context(), batch)
 	check(t, err)
-	if out[0].Verdict != rewards.Created {
-		t.Fatalf("verdict %d for the new reward %d", out[0].Verdict, len(w.requests))
+	for i, o := range out {
+		if o.Verdict != rewards.Created {
+			t.Fatalf("verdict %d for the new reward %d", o.Verdict, len(w.requests))
+		}
+		w.requests, w.ids = append(w.requests, batch[i]), append(w.ids, o.Reward.ID)
 	}
-	w.requests, w.ids = append(w.requests, r), append(w.ids, out[0].Reward.ID)
 }
 
 // seal lets a process seal segments until there is nothing to do.
@@ -237,14 +245,7 @@ func TestAnotherUserOfAnEntry(t *testing.T) {
 		r.Fingerprint = rewards.NewFingerprint(r, "")
 		batch = append(batch, r)
 	}
-	out, err := s.RecordRewards(t.Context(), batch)
-	check(t, err)
-	for i, o := range out {
-		if o.Verdict != rewards.Created {
-			t.Fatalf("verdict %d for the request %d", o.Verdict, i)
-		}
-		w.requests, w.ids = append(w.requests, batch[i]), append(w.ids, o.Reward.ID)
-	}
+	w.record(t, s, batch...)
 	for i := range w.ids { // in another order than they are stored
 		id, mixed := w.ids[i], sha256.Sum256(w.ids[i][:])
 		copy(w.ids[i][:6], w.ids[0][:6])
@@ -285,14 +286,7 @@ func TestSegmentsThatAFailOverLost(t *testing.T) {
 	w.seal(t, b)
 	w.wantAll(t, a) // before it learns of that
 	w.wantReplays(t, a, 0, len(w.requests))
-	out, err := a.RecordRewards(t.Context(), lost)
-	check(t, err)
-	for i, o := range out {
-		if o.Verdict != rewards.Created {
-			t.Errorf("verdict %d for the lost request %d", o.Verdict, i)
-		}
-		w.requests, w.ids = append(w.requests, lost[i]), append(w.ids, o.Reward.ID)
-	}
+	w.record(t, a, lost...) // their keys can be used again
 	w.wantAll(t, a)
 	w.wantAll(t, b)
 }

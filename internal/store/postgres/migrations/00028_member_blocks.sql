@@ -1,5 +1,5 @@
 -- The members of an order take about 30 bytes each instead of 107: they are stored in blocks of 32, which never change. What
--- finds the rewards of a user takes 40 bytes instead of 76. See LAYOUT.md. Both are made in a transaction of their
+-- finds the rewards of a user takes 41 bytes instead of 76. See LAYOUT.md. Both are made in a transaction of their
 -- own, in which others can read; the next migration puts them into use.
 
 -- +goose Up
