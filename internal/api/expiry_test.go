@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,8 +18,7 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-// A request gets 503 after 25 seconds, whatever the age of its connection, which
-// then closes. A client that disconnects ends its request at once.
+// A request gets 503 after 25 seconds, whatever the age of its connection, which then closes.
 func TestRequestsExpire(t *testing.T) {
 	t.Parallel()
 	const limit = 25 * time.Second
@@ -67,13 +68,85 @@ func TestRequestsExpire(t *testing.T) {
 		if !errors.Is(ended, context.DeadlineExceeded) {
 			t.Errorf("at the deadline: %v", ended)
 		}
-		conn = connections.dial()
-		began := send()
-		time.Sleep(time.Second)
-		check(t, conn.Close())
-		synctest.Wait()
-		if !errors.Is(ended, context.Canceled) || time.Since(began) != time.Second {
-			t.Errorf("after a disconnection: %v", ended)
-		}
 	})
+}
+
+// A client that disconnects ends its reading at once. What it sent with a body goes on to its end.
+func TestClientsDisconnect(t *testing.T) {
+	t.Parallel()
+	const takes, leaves = 5 * time.Second, time.Second
+	for request, want := range map[string]time.Duration{
+		"GET / HTTP/1.1\r\nHost: x\r\n\r\n":                         leaves,
+		"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}": takes,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			connections := pipes(make(chan net.Conn))
+			o := api.Options{Log: slog.New(slog.DiscardHandler)}
+			server := api.NewServer(o)
+			var took time.Duration
+			api.Front(server, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+				began := time.Now()
+				_, err := io.Copy(io.Discard, r.Body)
+				check(t, err)
+				select {
+				case <-r.Context().Done():
+				case <-time.After(takes):
+				}
+				took = time.Since(began)
+			}))
+			go func() { _ = server.Serve(api.Listener(connections, o)) }()
+			defer server.Close()
+			conn := connections.dial()
+			_, err := io.WriteString(conn, request)
+			check(t, err)
+			time.Sleep(leaves)
+			check(t, conn.Close())
+			time.Sleep(takes)
+			synctest.Wait()
+			if took != want {
+				t.Errorf("%.4s ended after %s, want %s", request, took, want)
+			}
+		})
+	}
+}
+
+// Requests that a client sends without waiting for the answers to those before them are answered in their order, with
+// bodies and without, however their bytes arrive.
+func TestPipelinedRequests(t *testing.T) {
+	t.Parallel()
+	const each = "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}" +
+		"GET /b HTTP/1.1\r\nHost: x\r\n\r\n" +
+		"PATCH /c HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n1\r\n}\r\n0\r\n\r\n"
+	for _, size := range []int{1, 3, 1000} {
+		synctest.Test(t, func(t *testing.T) {
+			connections := pipes(make(chan net.Conn))
+			o := api.Options{Log: slog.New(slog.DiscardHandler)}
+			server := api.NewServer(o)
+			api.Front(server, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, err := io.ReadAll(r.Body)
+				check(t, err)
+				time.Sleep(time.Second) // what comes next arrives meanwhile
+				_, err = fmt.Fprint(w, r.Method, r.URL.Path, string(body))
+				check(t, err)
+			}))
+			go func() { _ = server.Serve(api.Listener(connections, o)) }()
+			defer server.Close()
+			conn := connections.dial()
+			go func() {
+				for part := range slices.Chunk([]byte(each+each), size) {
+					_, _ = conn.Write(part) // a failure shows as a missing answer
+				}
+			}()
+			answers := bufio.NewReader(conn)
+			for _, want := range []string{"POST/a{}", "GET/b", "PATCH/c{}", "POST/a{}", "GET/b", "PATCH/c{}"} {
+				answer, err := http.ReadResponse(answers, nil)
+				check(t, err)
+				got, err := io.ReadAll(answer.Body)
+				check(t, err)
+				if string(got) != want {
+					t.Errorf("parts of %d bytes: %q, want %q", size, got, want)
+				}
+			}
+		})
+	}
 }
