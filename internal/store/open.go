@@ -68,7 +68,8 @@ func openOf(condition, limit string) string {
 }
 
 // bookStatuses books what an order made of its rewards: final ones are no longer open, the others
-// wait again.
+// wait again. Nobody buys more than was awarded: over SQLite by the CHECKs of the tables, over PostgreSQL by
+// conditions here, because it would read CHECKs again for each batch of new rewards.
 func bookStatuses(
 	ctx context.Context, tx Tx, o rewards.Order, claims []claim, results []rewards.Result,
 ) error {
@@ -103,7 +104,7 @@ func bookStatuses(
 		FROM unnest(?1::bytea[], ?2::bytea[], ?3::bigint[]) AS b (app_id, id, amount)
 		CROSS JOIN LATERAL (SELECT ctid AS place FROM open_rewards
 			WHERE app_id = b.app_id AND id = b.id`+ordered+` OFFSET 0) AS found
-		WHERE r.ctid = found.place`, again)
+		WHERE r.ctid = found.place AND r.pending > b.amount`, again)
 	if err != nil {
 		return err
 	}
@@ -116,7 +117,7 @@ func bookStatuses(
 			?8::bigint[], ?9::bigint[]) AS b (app_id, id, status, amount, executed_at, reason, place, shares)
 		CROSS JOIN LATERAL (SELECT f.ctid AS place FROM rewards f
 			WHERE f.app_id = b.app_id AND f.id = b.id AND f.status = `+recorded+` OFFSET 0) AS found
-		WHERE r.ctid = found.place`, stored)
+		WHERE r.ctid = found.place AND r.booked + b.amount BETWEEN 0 AND r.amount`, stored)
 	if err == nil && (closed+waiting != int64(len(results)) || n != int64(len(results))) {
 		err = errNotExecuting
 	}

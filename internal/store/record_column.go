@@ -22,12 +22,12 @@ func (r *recording) byColumn(ctx context.Context, tx Tx) (b byColumn, err error)
 // The parts of the statements that store requests. userRows has those whose user exists, also of users
 // whom this process knows: a server that took over may lack a user. It has none when the budgets or the
 // newest segment are not those that this process knows. With notSealed it has none when a sealed segment has a key: the
-// last arguments are where filters say that one may be.
+// last arguments are where filters say that one may be. An award of nothing is never stored.
 const (
 	intoRewards = `stored AS (INSERT INTO rewards (app_id, id, user_id, idempotency_key, fingerprint, amount,
 		asset_id, symbol, source, metadata, counted, segment) `
 	userRows = `SELECT n.* FROM (SELECT unnest(?1::bytea[]) AS app_id, unnest(?2::bytea[]),
-		unnest(?3::bytea[]) AS user_id, unnest(?4::text[]), unnest(?5::bytea[]), unnest(?6::bigint[]),
+		unnest(?3::bytea[]) AS user_id, unnest(?4::text[]), unnest(?5::bytea[]), unnest(?6::bigint[]) AS amount,
 		unnest(?7::bigint[]), unnest(?8::text[]), unnest(?9::text[]), unnest(?10::text[]), unnest(?11::bigint[]),
 		?13::integer
 		WHERE coalesce((SELECT s.value FROM settings s WHERE s.name = '` + settingBudgets + `'), '') = ?12
@@ -37,7 +37,7 @@ const (
 				CROSS JOIN rewards r WHERE reward_key(r.segment, r.app_id, r.idempotency_key)
 					= reward_key(k.segment, k.app, k.key))`
 	ofUsers = `) AS n
-		WHERE EXISTS (SELECT 1 FROM users u WHERE u.app_id = n.app_id AND u.id = n.user_id)`
+		WHERE n.amount > 0 AND EXISTS (SELECT 1 FROM users u WHERE u.app_id = n.app_id AND u.id = n.user_id)`
 	openStored = ` RETURNING app_id, id, asset_id, amount),
 	opened AS (INSERT INTO open_rewards (app_id, id, asset_id, status, waiting, pending)
 		SELECT app_id, id, asset_id, ` + recorded + `, 1, amount FROM stored)`

@@ -93,7 +93,7 @@ func testBatch(t *testing.T, w *World) {
 }
 
 func testPoison(t *testing.T, w *World) {
-	good, poison := w.Request(t, 1_000_000), w.Request(t, 0) // without an amount, which violates the schema
+	good, poison := w.Request(t, 1_000_000), w.Request(t, 0) // without an amount, which the service refuses before
 	_, err := w.RecordRewards(t.Context(), []rewards.NewReward{good, poison})
 	if err == nil || rewards.CodeOf(err) == rewards.CodeUnavailable {
 		t.Fatalf("got %v, want an error about the row", err)

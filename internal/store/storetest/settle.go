@@ -99,6 +99,34 @@ func testSettleAllOrNone(t *testing.T, w *World) {
 	}
 }
 
+// testSettleAtMostTheAward: a booking that would buy more than was awarded, or leave nothing of a reward that still
+// waits, is refused by the store too, and changes nothing.
+func testSettleAtMostTheAward(t *testing.T, w *World) {
+	w.Give(t, 1_000_000)
+	end := w.filled(w.Open(t), 5_000_000, dollar200)
+	honest, before := end.Book, read(t, w.LiveOrders)
+	for name, change := range map[string]func(*rewards.Result){
+		"more than the award": func(r *rewards.Result) { r.Bought.Amount++ },
+		"less than nothing":   func(r *rewards.Result) { r.Bought.Amount = -1 },
+		"all, and it waits":   func(r *rewards.Result) { r.Status = rewards.Executing },
+	} {
+		end.Book = func(claims []rewards.Claim, house money.Shares) (rewards.Settlement, error) {
+			s, err := honest(claims, house)
+			change(&s.Results[0])
+			return s, err
+		}
+		if n, err := w.SettleOrders(t.Context(), w.lease, end); n != 0 || err == nil {
+			t.Errorf("%s: booked %d, %v", name, n, err)
+		}
+		wantEqual(t, "live orders", before, read(t, w.LiveOrders))
+		w.wantRows(t, "allocations", 0, `SELECT count(*) FROM allocations`)
+	}
+	end.Book = honest
+	if n, err := w.SettleOrders(t.Context(), w.lease, end); n != 1 || err != nil {
+		t.Errorf("booked %d, %v; want the order", n, err)
+	}
+}
+
 // TestReadsAfterSettlements checks that whoever reads after a settlement sees it, however many read and settle at
 // once. Each call of settle buys a lot, and lots counts them.
 func TestReadsAfterSettlements(t *testing.T, lots func() money.Shares, settle func()) {

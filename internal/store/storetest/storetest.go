@@ -84,6 +84,7 @@ func contract() map[string]func(*testing.T, *World) {
 		"Standstills":            testStandstills,
 		"SettleOnce":             testSettleOnce,
 		"SettleAllOrNone":        testSettleAllOrNone,
+		"SettleAtMostTheAward":   testSettleAtMostTheAward,
 		"SettleOverflow":         testSettleOverflow,
 		"RefuseFails":            testRefuse,
 		"TransitionsGuarded":     testTransitions,
