@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -71,6 +72,17 @@ func TestRequestsExpire(t *testing.T) {
 	})
 }
 
+// connect returns a connection to a server whose requests h handles, until the test ends.
+func connect(t *testing.T, h http.HandlerFunc) net.Conn {
+	t.Helper()
+	connections, o := pipes(make(chan net.Conn)), api.Options{Log: slog.New(slog.DiscardHandler)}
+	server := api.NewServer(o)
+	api.Front(server, h)
+	go func() { _ = server.Serve(api.Listener(connections, o)) }()
+	t.Cleanup(func() { check(t, server.Close()) })
+	return connections.dial()
+}
+
 // A client that disconnects ends its reading at once. What it sent with a body goes on to its end.
 func TestClientsDisconnect(t *testing.T) {
 	t.Parallel()
@@ -80,11 +92,8 @@ func TestClientsDisconnect(t *testing.T) {
 		"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}": takes,
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			connections := pipes(make(chan net.Conn))
-			o := api.Options{Log: slog.New(slog.DiscardHandler)}
-			server := api.NewServer(o)
 			var took time.Duration
-			api.Front(server, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+			conn := connect(t, func(_ http.ResponseWriter, r *http.Request) {
 				began := time.Now()
 				_, err := io.Copy(io.Discard, r.Body)
 				check(t, err)
@@ -93,10 +102,7 @@ func TestClientsDisconnect(t *testing.T) {
 				case <-time.After(takes):
 				}
 				took = time.Since(began)
-			}))
-			go func() { _ = server.Serve(api.Listener(connections, o)) }()
-			defer server.Close()
-			conn := connections.dial()
+			})
 			_, err := io.WriteString(conn, request)
 			check(t, err)
 			time.Sleep(leaves)
@@ -111,34 +117,29 @@ func TestClientsDisconnect(t *testing.T) {
 }
 
 // Requests that a client sends without waiting for the answers to those before them are answered in their order, with
-// bodies and without, however their bytes arrive.
+// bodies and without, with headers longer than what is read at once, however their bytes arrive.
 func TestPipelinedRequests(t *testing.T) {
 	t.Parallel()
-	const each = "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}" +
+	each := "POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}" +
 		"GET /b HTTP/1.1\r\nHost: x\r\n\r\n" +
-		"PATCH /c HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n1\r\n}\r\n0\r\n\r\n"
+		"PATCH /c HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n1\r\n}\r\n0\r\n\r\n" +
+		"POST /d HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nX-Long: " + strings.Repeat("x", 5000) + "\r\n\r\n."
 	for _, size := range []int{1, 3, 1000} {
 		synctest.Test(t, func(t *testing.T) {
-			connections := pipes(make(chan net.Conn))
-			o := api.Options{Log: slog.New(slog.DiscardHandler)}
-			server := api.NewServer(o)
-			api.Front(server, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			conn := connect(t, func(w http.ResponseWriter, r *http.Request) {
 				body, err := io.ReadAll(r.Body)
 				check(t, err)
 				time.Sleep(time.Second) // what comes next arrives meanwhile
 				_, err = fmt.Fprint(w, r.Method, r.URL.Path, string(body))
 				check(t, err)
-			}))
-			go func() { _ = server.Serve(api.Listener(connections, o)) }()
-			defer server.Close()
-			conn := connections.dial()
+			})
 			go func() {
 				for part := range slices.Chunk([]byte(each+each), size) {
 					_, _ = conn.Write(part) // a failure shows as a missing answer
 				}
 			}()
 			answers := bufio.NewReader(conn)
-			for _, want := range []string{"POST/a{}", "GET/b", "PATCH/c{}", "POST/a{}", "GET/b", "PATCH/c{}"} {
+			for _, want := range []string{"POST/a{}", "GET/b", "PATCH/c{}", "POST/d.", "POST/a{}", "GET/b", "PATCH/c{}", "POST/d."} {
 				answer, err := http.ReadResponse(answers, nil)
 				check(t, err)
 				got, err := io.ReadAll(answer.Body)
