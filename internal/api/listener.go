@@ -109,8 +109,9 @@ func (c *conn) CloseWrite() error {
 
 // Read implements net.Conn. As soon as a handler has read the body of its request, net/http reads one byte beside it,
 // only to notice that the client disconnects. Such a request, a new reward for example, goes on anyway, and this read
-// took about a tenth of its processor time. So it ends with nothing read, which net/http takes for a client that is still there.
-// What the client sent meanwhile is read with the next request. A request without a body ends with its client.
+// took about a tenth of its processor time. So it ends with nothing read, which net/http takes for a client that is
+// still there. What the client sent meanwhile is read with the next request. A request without a body ends with its
+// client.
 func (c *conn) Read(b []byte) (int, error) {
 	if len(b) == 1 && c.persists.Load() {
 		return 0, nil
