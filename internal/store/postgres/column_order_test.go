@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"net/url"
 	"slices"
 	"testing"
 
@@ -28,11 +29,11 @@ const seen = `select c.oid::regclass || ': ' || coalesce(pg_get_viewdef(c.oid), 
 	order by 1`
 
 // afterVersion30 runs SQL in a database of version 30 whose columns are in their former order, and brings the
-// database up to date. It returns what others saw before and after, and the columns in their order.
-func afterVersion30(t *testing.T, fill bool, sql string) (before, after, columns []string) {
+// database up to date as a user. It returns what others saw before and after, and the columns in their order.
+func afterVersion30(t *testing.T, fill bool, sql, user string) (before, after, columns []string) {
 	t.Helper()
-	url := database(t, cluster(t))
-	conn := connect(t, url)
+	address := database(t, cluster(t))
+	conn := connect(t, address)
 	list := func(query string) []string {
 		rows, err := conn.Query(t.Context(), query)
 		check(t, err)
@@ -40,7 +41,7 @@ func afterVersion30(t *testing.T, fill bool, sql string) (before, after, columns
 		check(t, err)
 		return list
 	}
-	w := storetest.NewWorld(t, open(t, url, postgres.Options{}))
+	w := storetest.NewWorld(t, open(t, address, postgres.Options{}))
 	if fill {
 		w.Fill(t)
 	}
@@ -48,19 +49,24 @@ func afterVersion30(t *testing.T, fill bool, sql string) (before, after, columns
 		delete from goose_db_version where version_id > 30; `+sql)
 	check(t, err)
 	before = list(seen)
-	open(t, url, postgres.Options{})
+	as, err := url.Parse(address)
+	check(t, err)
+	as.User = url.User(user)
+	open(t, as.String(), postgres.Options{})
 	after = list(seen)
 	w.Give(t, 5_000_000)
 	w.Plan(t)
 	return before, after, list(`select attname::text from pg_attribute where attrelid = 'rewards'::regclass and attnum > 0 order by attnum`)
 }
 
+const superuser = "postgres"
+
 // A store without rewards gets its columns in the order that takes least room. Views, functions and rights stay.
 func TestColumnOrder(t *testing.T) {
 	t.Parallel()
 	before, after, columns := afterVersion30(t, false, `create role "Reader of all"; grant select, update on rewards to "Reader of all";
 		grant select on rewards to public; grant select on readable.rewards to "Reader of all";
-		create view own as select symbol, r.metadata from rewards r`)
+		create view own as select symbol, r.metadata from rewards r`, superuser)
 	if diff := cmp.Diff(before, after); diff != "" {
 		t.Error(diff)
 	}
@@ -81,10 +87,16 @@ func TestColumnOrderStays(t *testing.T) {
 		"a trigger": `create trigger own before update on rewards for each row
 			execute function suppress_redundant_updates_trigger()`,
 		"a publication": `create publication own for table rewards`,
+		"a view of somebody else": `create role analyst; create role keeper login; grant postgres to keeper;
+			create view own as select symbol from rewards; alter view own owner to analyst`,
 	} {
 		t.Run(what, func(t *testing.T) {
 			t.Parallel()
-			before, after, columns := afterVersion30(t, what == "rewards", sql)
+			user := superuser
+			if what == "a view of somebody else" {
+				user = "keeper"
+			}
+			before, after, columns := afterVersion30(t, what == "rewards", sql, user)
 			if diff := cmp.Diff(before, after); diff != "" {
 				t.Error(diff)
 			}

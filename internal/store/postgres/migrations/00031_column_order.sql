@@ -67,8 +67,8 @@ BEGIN
     FOR part IN SELECT a.statement FROM unnest(again) WITH ORDINALITY AS a (statement, n) ORDER BY a.n LOOP
         EXECUTE part.statement;
     END LOOP;
-EXCEPTION WHEN dependent_objects_still_exist THEN
-    RETURN; -- somebody's materialized view, for example, keeps the table, and its order
+EXCEPTION WHEN dependent_objects_still_exist OR insufficient_privilege THEN
+    RETURN; -- a materialized view, or a view of somebody else, keeps the table, and its order
 END
 $$;
 -- +goose StatementEnd
