@@ -7,26 +7,24 @@ LOCK TABLE open_rewards, rewards IN ACCESS EXCLUSIVE MODE; -- at once, as reader
 -- +goose StatementBegin
 DO $$
 DECLARE
-    again text[] := '{}'; -- what makes the functions, views and rights again that need the table
+    again text[] := ARRAY[pg_get_functiondef('member_at'::regproc)]; -- makes again what needs the table
     part record;
 BEGIN
-    IF EXISTS (SELECT 1 FROM rewards) OR EXISTS (SELECT 1 FROM pg_trigger WHERE tgrelid = 'rewards'::regclass)
-        OR EXISTS (SELECT 1 FROM pg_publication_rel WHERE prrelid = 'rewards'::regclass) THEN
+    -- With rewards, or with what the migrations did not make, such as a trigger, a policy or an index, the table stays.
+    IF EXISTS (SELECT 1 FROM rewards)
+        OR EXISTS (SELECT 1 FROM pg_depend WHERE refclassid = 'pg_class'::regclass AND refobjid = 'rewards'::regclass
+            AND classid <> ALL ('{pg_attrdef, pg_class, pg_constraint, pg_proc, pg_rewrite, pg_type}'::regclass[]))
+        OR EXISTS (SELECT 1 FROM pg_attribute WHERE attrelid = 'rewards'::regclass AND attacl IS NOT NULL)
+        OR (SELECT count(*) FROM pg_index WHERE indrelid = 'rewards'::regclass) > 5 THEN
         RETURN;
     END IF;
-    FOR part IN SELECT d.objid::regprocedure AS name, pg_get_functiondef(d.objid) AS definition FROM pg_depend d
-        WHERE d.classid = 'pg_proc'::regclass AND d.refobjid = 'rewards'::regclass GROUP BY d.objid
-    LOOP
-        again := again || part.definition;
-        EXECUTE format('DROP FUNCTION %s', part.name);
-    END LOOP;
+    DROP FUNCTION member_at;
     -- A view that reads nothing, with the same columns and rights, is there meanwhile.
     FOR part IN SELECT c.oid::regclass AS name, pg_get_viewdef(c.oid) AS definition,
         (SELECT string_agg(format('NULL::%s%s AS %I', format_type(a.atttypid, a.atttypmod), ' COLLATE ' || l.oid::regcollation, a.attname),
             ', ' ORDER BY a.attnum) FROM pg_attribute a LEFT JOIN pg_collation l ON l.oid = a.attcollation
             WHERE a.attrelid = c.oid AND a.attnum > 0) AS nothing
-        FROM pg_class c WHERE c.relkind = 'v' AND c.oid IN (SELECT r.ev_class FROM pg_depend d JOIN pg_rewrite r ON r.oid = d.objid
-            WHERE d.classid = 'pg_rewrite'::regclass AND d.refobjid = 'rewards'::regclass)
+        FROM pg_class c WHERE c.oid = ANY ('{all_members, member_rewards, order_members, readable.rewards}'::regclass[])
     LOOP
         again := format('CREATE OR REPLACE VIEW %s AS %s', part.name, part.definition) || again;
         EXECUTE format('CREATE OR REPLACE VIEW %s AS SELECT %s', part.name, part.nothing);
@@ -67,8 +65,8 @@ BEGIN
     FOR part IN SELECT a.statement FROM unnest(again) WITH ORDINALITY AS a (statement, n) ORDER BY a.n LOOP
         EXECUTE part.statement;
     END LOOP;
-EXCEPTION WHEN dependent_objects_still_exist OR insufficient_privilege THEN
-    RETURN; -- a materialized view, or a view of somebody else, keeps the table, and its order
+EXCEPTION WHEN dependent_objects_still_exist THEN
+    RETURN; -- nor is the table dropped that a view or a function of somebody else reads
 END
 $$;
 -- +goose StatementEnd
