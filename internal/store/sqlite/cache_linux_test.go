@@ -14,7 +14,7 @@ import (
 	"stockrewards/internal/store/sqlite"
 )
 
-// However much was written before, what is read again and again comes from memory.
+// However much the writer wrote or read before, what is read again and again comes from memory.
 func TestReadersKeepTheirPages(t *testing.T) {
 	t.Parallel()
 	runtime.LockOSThread() // its system calls are counted
@@ -29,36 +29,58 @@ func TestReadersKeepTheirPages(t *testing.T) {
 			return err
 		}))
 	}
-	const write = `INSERT INTO pages (content) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
+	const insert = `INSERT INTO pages (content) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1)
 		SELECT zeroblob(3000) FROM n`
-	const pages = 1500
+	const pages, many = 1500, 5000 // many are far more than the writer's cache
 	readAll := func() (calls int) {
 		before := readCalls(t)
 		for id := range pages {
-			check(t, e.Read(t.Context(), func(ctx context.Context, tx store.Tx) error {
-				return tx.Query(ctx, func(store.Row) error { return nil }, `SELECT length(content) FROM pages WHERE id = ?1`, id+1)
-			}))
+			check(t, e.Read(t.Context(), func(ctx context.Context, tx store.Tx) error { return lengths(ctx, tx, id+1, 1) }))
 		}
 		return readCalls(t) - before
 	}
 	exec(`CREATE TABLE pages (id INTEGER PRIMARY KEY, content BLOB NOT NULL)`)
-	for range 4 {
-		exec(write, 5000) // far more than the writer's cache
-		for range 3 {     // by each reader
-			readAll()
+	for _, writer := range []struct {
+		does       string
+		much, some func()
+	}{
+		{"writing", func() { exec(insert, many) }, func() { exec(insert, 1) }},
+		{"reading", func() { readWriting(t, e, many) }, func() { readWriting(t, e, 1) }},
+	} {
+		for range 4 {
+			writer.much()
+			for range 3 { // by each reader
+				readAll()
+			}
+		}
+		calls := pages
+		for deadline := time.Now().Add(20 * time.Second); calls >= pages/10; { // until the caches were emptied
+			if time.Now().After(deadline) {
+				t.Fatalf("after much %s, reading %d pages again took %d calls of the system", writer.does, pages, calls)
+			}
+			writer.some()
+			for range 3 {
+				calls = readAll()
+			}
 		}
 	}
-	calls := 0
-	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); { // until the caches were emptied
-		exec(write, 1)
-		for range 3 {
-			calls = readAll()
-		}
-		if calls < pages/10 {
-			return
-		}
+}
+
+// readWriting reads the last pages in many transactions that could write, as repeated requests do.
+func readWriting(t *testing.T, e *sqlite.Engine, pages int) {
+	t.Helper()
+	const inOne = 50
+	for from := 1; from <= pages; from += inOne {
+		check(t, e.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
+			return lengths(ctx, tx, 10_000+from, min(inOne, pages))
+		}))
 	}
-	t.Errorf("reading %d pages again took %d calls of the system", pages, calls)
+}
+
+// lengths reads a number of rows, each on another page.
+func lengths(ctx context.Context, tx store.Tx, from, number int) error {
+	return tx.Query(ctx, func(store.Row) error { return nil },
+		`SELECT length(content) FROM pages WHERE id >= ?1 AND id < ?1 + ?2`, from, number)
 }
 
 // readCalls is how many times this thread has read from a file.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"stockrewards/internal/store"
@@ -16,6 +17,10 @@ const maxLog = 4000 // pages of 4 KiB
 
 // checkEvery is how often the size of the log is checked, at most.
 const checkEvery = 20 * time.Millisecond
+
+// manyWrites is how many transactions of the writer may have filled the caches without a checkpoint: a batch of
+// repeated requests reads two pages for each.
+const manyWrites = 100
 
 // emptyEvery is how often the caches are emptied, at most: the writer has to read its pages again.
 const emptyEvery = time.Second
@@ -29,8 +34,9 @@ type checkpointer struct {
 	stop   context.CancelFunc
 	done   sync.WaitGroup
 
-	filled  bool      // the log was copied since emptied: the caches may have only the pages of the writer
-	emptied time.Time // when emptyCaches ran last
+	writes  atomic.Int64 // transactions of the writer since emptied; those that only read count too
+	filled  bool         // there were many, or the log was copied: the caches may have only the pages of the writer
+	emptied time.Time    // when emptyCaches ran last
 }
 
 func newCheckpointer(e *Engine, own *session) *checkpointer {
@@ -42,6 +48,7 @@ func newCheckpointer(e *Engine, own *session) *checkpointer {
 
 // written wakes the checkpointer after a commit.
 func (c *checkpointer) written() {
+	c.writes.Add(1)
 	select {
 	case c.wake <- struct{}{}:
 	default:
@@ -69,9 +76,11 @@ func (c *checkpointer) step(ctx context.Context) error {
 	if err == nil && log-copied >= maxLog {
 		c.filled, err = true, c.checkpoint(ctx)
 	}
+	c.filled = c.filled || c.writes.Load() >= manyWrites
 	if err != nil || !c.filled || time.Since(c.emptied) < emptyEvery {
 		return err
 	}
+	c.writes.Store(0)
 	c.emptied, err = time.Now(), c.emptyCaches(ctx)
 	c.filled = err != nil
 	return err
@@ -118,8 +127,8 @@ func (c *checkpointer) checkpoint(ctx context.Context) error {
 }
 
 // emptyCaches forgets the cached pages of all connections of this process, which SQLite's library bounds by one sum.
-// A writer that writes much takes nearly all of it, also from the readers, and gives nothing back. From then on a
-// reader's pages would be dropped as soon as it has read them. What is in use again is cached again.
+// A writer that reads or writes much takes nearly all of it, also from the readers, and gives nothing back. From then
+// on a reader's pages would be dropped as soon as it has read them. What is in use again is cached again.
 func (c *checkpointer) emptyCaches(ctx context.Context) error {
 	_, err := c.own.Exec(ctx, "PRAGMA shrink_memory")
 	return err
