@@ -18,9 +18,9 @@ const maxLog = 4000 // pages of 4 KiB
 // checkEvery is how often the size of the log is checked, at most.
 const checkEvery = 20 * time.Millisecond
 
-// manyWrites is how many transactions of the writer may have filled the caches without a checkpoint: a batch of
-// repeated requests reads two pages for each.
-const manyWrites = 100
+// manyTransactions is how many transactions of the writer may have filled the caches without a checkpoint: a batch
+// of repeated requests only reads, two pages for each.
+const manyTransactions = 100
 
 // emptyEvery is how often the caches are emptied, at most: the writer has to read its pages again.
 const emptyEvery = time.Second
@@ -34,9 +34,9 @@ type checkpointer struct {
 	stop   context.CancelFunc
 	done   sync.WaitGroup
 
-	writes  atomic.Int64 // transactions of the writer since emptied; those that only read count too
-	filled  bool         // there were many, or the log was copied: the caches may have only the pages of the writer
-	emptied time.Time    // when emptyCaches ran last
+	transactions atomic.Int64 // of the writer, since emptied
+	filled       bool         // there were many, or the log was copied: the caches may have only the writer's pages
+	emptied      time.Time    // when emptyCaches ran last
 }
 
 func newCheckpointer(e *Engine, own *session) *checkpointer {
@@ -46,9 +46,9 @@ func newCheckpointer(e *Engine, own *session) *checkpointer {
 	return c
 }
 
-// written wakes the checkpointer after a commit.
+// written wakes the checkpointer after a transaction of the writer.
 func (c *checkpointer) written() {
-	c.writes.Add(1)
+	c.transactions.Add(1)
 	select {
 	case c.wake <- struct{}{}:
 	default:
@@ -76,11 +76,11 @@ func (c *checkpointer) step(ctx context.Context) error {
 	if err == nil && log-copied >= maxLog {
 		c.filled, err = true, c.checkpoint(ctx)
 	}
-	c.filled = c.filled || c.writes.Load() >= manyWrites
+	c.filled = c.filled || c.transactions.Load() >= manyTransactions
 	if err != nil || !c.filled || time.Since(c.emptied) < emptyEvery {
 		return err
 	}
-	c.writes.Store(0)
+	c.transactions.Store(0)
 	c.emptied, err = time.Now(), c.emptyCaches(ctx)
 	c.filled = err != nil
 	return err
