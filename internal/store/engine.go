@@ -60,6 +60,9 @@ type SoleProcess interface {
 type Vacuumer interface {
 	// Vacuum frees that space for new rows, if it may. It runs at the same time as transactions.
 	Vacuum(ctx context.Context, table string) error
+	// Shrink gives that space back to the disk, if it may and if that is more than some megabytes. Transactions that
+	// need the table wait some milliseconds for it, and it waits for none. It reports whether nothing is left to do.
+	Shrink(ctx context.Context, table string) (done bool, err error)
 }
 
 // ErrUnknownOutcome means that a commit may or may not have happened.

@@ -43,21 +43,6 @@ func sortArrivals(ctx context.Context, tx Tx, atLeast int64) error {
 	return err
 }
 
-// VacuumOpen frees the space of rows of open_rewards, which live until their rewards are final, when this process
-// has removed as many since the last time. Otherwise the table grows for a minute, and whoever looks for what waits
-// walks over the entries of removed rows.
-func (s *Store) VacuumOpen(ctx context.Context, atLeast int64) error {
-	booked := s.bookedSinceVacuum.Load()
-	if s.vacuumer == nil || booked < atLeast {
-		return nil
-	}
-	err := s.vacuumer.Vacuum(ctx, "open_rewards")
-	if err == nil {
-		s.bookedSinceVacuum.Add(-booked)
-	}
-	return err
-}
-
 // openOf selects of_id, the newest open rewards of the app ?1 that meet a condition. Each of its two
 // parts ends at the limit: PostgreSQL would read and sort all of them.
 func openOf(condition, limit string) string {

@@ -60,7 +60,7 @@ func (s *Store) SettleOrders(ctx context.Context, l rewards.Lease, list ...rewar
 		s.exposed.add(b.apps, b.order.AssetID)
 	}
 	s.engine.pacer.booked(members, took)
-	s.bookedSinceVacuum.Add(int64(members))
+	s.open.booked.Add(int64(members))
 	return len(booked), nil
 }
 

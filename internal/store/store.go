@@ -8,7 +8,6 @@ import (
 	"context"
 	"io"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"stockrewards/internal/rewards"
@@ -35,9 +34,8 @@ type Store struct {
 
 	segments *columnSegments // over PostgreSQL
 	lots     *lotIndex
-	vacuumer Vacuumer // over PostgreSQL
 
-	bookedSinceVacuum atomic.Int64 // members of orders, by this process
+	open openSpace // over PostgreSQL
 
 	budgets budgetCache
 
@@ -54,7 +52,7 @@ func New(ctx context.Context, engine Engine, now func() time.Time, random io.Rea
 		known: newKnownUsers(), held: newHoldingCache(engine), shared: newSharedHoldings(), index: newRewardIndex(ids),
 		segments: newColumnSegments(), lots: newLotIndex(),
 	}
-	s.vacuumer, _ = engine.(Vacuumer)
+	s.open.vacuumer, _ = engine.(Vacuumer)
 	s.rewards = newBatchReader(s.engine, readRewards)
 	s.holdings = newBatchReader(s.engine, s.readHoldings)
 	newest, err := s.newestID(ctx)

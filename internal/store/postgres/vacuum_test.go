@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store"
 	"stockrewards/internal/store/postgres"
@@ -52,6 +53,78 @@ func TestOpenRewardsAreVacuumed(t *testing.T) {
 	}
 }
 
+// The space that a backlog needed goes back to the disk when few rewards are open, few are booked, and nobody uses the
+// table.
+func TestOpenRewardsAreShrunk(t *testing.T) {
+	t.Parallel()
+	c := cluster(t)
+	address := database(t, c)
+	w := storetest.NewWorld(t, open(t, address, postgres.Options{}))
+	conn, reader := connect(t, address), connect(t, address)
+	const large, small, atMost = 4 << 20, 64 << 10, 1
+	size := func() (bytes int64) {
+		t.Helper()
+		check(t, conn.QueryRow(t.Context(), `SELECT pg_total_relation_size('open_rewards')`).Scan(&bytes))
+		return bytes
+	}
+	shrink := func(when string, wantAgain bool) (bytes int64) {
+		t.Helper()
+		again, err := w.ShrinkOpen(t.Context(), atMost)
+		check(t, err)
+		if again != wantAgain {
+			t.Errorf("%s: must it be tried again? %t, want %t", when, again, wantAgain)
+		}
+		return size()
+	}
+	buy := func(many money.Shares) {
+		t.Helper()
+		for range many {
+			w.Give(t, 2_000_000)
+		}
+		check(t, w.Settle(t, w.Open(t), "filled", many*2*lot, lotPrice))
+	}
+	backlog := func() {
+		t.Helper()
+		_, err := conn.Exec(t.Context(), `INSERT INTO open_rewards (app_id, id, asset_id, status, waiting, pending)
+			SELECT decode(md5(n::text), 'hex'), decode(md5(n::text), 'hex'), 1, 1, 0, 1 FROM generate_series(1, 80000) AS n`)
+		check(t, err)
+		_, err = conn.Exec(t.Context(), `DELETE FROM open_rewards WHERE length(app_id) = 16 AND app_id = id`)
+		check(t, err)
+	}
+	backlog()
+
+	if bytes := shrink("nothing was booked", false); bytes < large {
+		t.Fatalf("%d bytes are too few for this test", bytes)
+	}
+	buy(atMost + 1)
+	if bytes := shrink("much was booked", false); bytes < large {
+		t.Errorf("%d bytes are left while much is booked", bytes)
+	}
+	check(t, w.VacuumOpen(t.Context(), atMost)) // so that the next row does not come after all others
+	waiting := w.Give(t, 2_000_000)
+	if bytes := shrink("nobody uses the table", false); bytes > small {
+		t.Errorf("%d bytes are left", bytes)
+	}
+	if stored, err := w.Reward(t.Context(), waiting.AppID, waiting.ID); err != nil || stored.Status != rewards.Recorded {
+		t.Errorf("the open reward is %+v, %v", stored, err)
+	}
+	check(t, w.Settle(t, w.Open(t), "filled", 2*lot, lotPrice))
+
+	backlog()
+	_, err := conn.Exec(t.Context(), `VACUUM (TRUNCATE on) open_rewards`)
+	check(t, err)
+	_, err = reader.Exec(t.Context(), `BEGIN; SELECT count(*) FROM open_rewards`)
+	check(t, err)
+	if bytes := shrink("somebody reads", true); bytes < large {
+		t.Errorf("%d bytes are left while somebody reads", bytes)
+	}
+	log, err := os.ReadFile(filepath.Join(c.Folder, "server.log"))
+	check(t, err)
+	if strings.Contains(string(log), "skipping") {
+		t.Error("the server was asked to vacuum a table that is used")
+	}
+}
+
 // Through PgBouncer a vacuum runs too, and its time limit does not stay with the connection.
 func TestVacuumLeavesNoSettings(t *testing.T) {
 	t.Parallel()
@@ -65,14 +138,15 @@ func TestVacuumLeavesNoSettings(t *testing.T) {
 		setting := func() (limit string) {
 			t.Helper()
 			check(t, e.Read(t.Context(), func(ctx context.Context, tx store.Tx) error {
-				return tx.Query(ctx, func(row store.Row) error { return row.Scan(&limit) }, `SELECT current_setting('statement_timeout')`)
+				return tx.Query(ctx, func(row store.Row) error { return row.Scan(&limit) }, `SELECT current_setting('statement_timeout')
+					|| current_setting('synchronous_commit')`)
 			}))
 			return limit
 		}
 		before := setting()
 		check(t, e.Vacuum(t.Context(), "open_rewards"))
 		if after := setting(); after != before {
-			t.Errorf("%s: a statement may take %s, and %s after a vacuum", name, before, after)
+			t.Errorf("%s: the settings are %s, and %s after a vacuum", name, before, after)
 		}
 	}
 	var vacuums int
@@ -99,6 +173,9 @@ func TestVacuumOfAnotherOwner(t *testing.T) {
 	u.User = url.User("reader_of_open")
 	e := open(t, u.String(), postgres.Options{KeepSchema: true})
 	check(t, e.Vacuum(t.Context(), "open_rewards"))
+	if done, err := e.Shrink(t.Context(), "open_rewards"); err != nil || !done {
+		t.Errorf("shrinking the table of another owner: %t, %v", done, err)
+	}
 	log, err := os.ReadFile(filepath.Join(c.Folder, "server.log"))
 	check(t, err)
 	if strings.Contains(string(log), "skipping") {
