@@ -295,6 +295,8 @@ func TestMoreFiltersOfRewards(t *testing.T) {
 		"createdBefore=1970-01-01T00:00:00Z":                                                      nil,
 		"createdBefore=9999-12-31T23:59:59Z":                                                      {5, 4, 3, 2, 1, 0},
 		"createdAfter=9999-12-31T23:59:59Z":                                                       nil,
+		"createdAfter=1970-01-01T00:00:00-23:59":                                                  {5, 4, 3, 2, 1, 0},
+		"createdBefore=1970-01-01T23:59:59.5%2B23:59":                                             nil,
 		"idempotencyKey=" + url.QueryEscape(keys[2]):                                              {2},
 		"idempotencyKey=" + url.QueryEscape(keys[2]) + "&userId=" + users[0] + "&status=recorded": {2},
 		"idempotencyKey=" + url.QueryEscape(keys[2]) + "&userId=" + users[1]:                      nil,
@@ -330,7 +332,8 @@ func TestMalformedFiltersOfRewards(t *testing.T) {
 		for _, value := range []string{
 			"", "2026-09-21", "2026-09-21T14:30:00", "2026-09-21T14:30:00+00:00", "2026-09-21%2014:30:00Z", "1790000000", "now",
 			"2026-02-30T00:00:00Z", "2026-9-21T00:00:00Z", "2026-09-21T24:00:00Z", "2026-09-21T14:30:00,5Z", "2026-09-21T1:30:00Z", "2026-09-21t14:30:00z",
-			"2026-09-21T14:30:00.Z", "2026-09-21T14:30:00Z%00", "2026-09-21T14:30:00%2B25:00", "%202026-09-21T14:30:00Z", "null",
+			"2026-09-21T14:30:00.Z", "2026-09-21T14:30:00Z%00", "2026-09-21T14:30:00%2B25:00",
+			"2026-09-21T14:30:00%2B24:00", "2026-09-21T14:30:00-24:00", "2026-09-21T14:30:00%2B23:60", "2026-09-21T14:30:00-00:60", "%202026-09-21T14:30:00Z", "null",
 		} {
 			c.get(t, "/v1/rewards?"+name+"="+value).wantIssues(t, name)
 		}

@@ -6,10 +6,9 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
-
-	"github.com/google/uuid"
 
 	"stockrewards/internal/rewards"
 )
@@ -54,6 +53,8 @@ type conn struct {
 	options Options
 	// handled reports that a handler serves the current request, so that writes pass unchanged.
 	handled atomic.Bool
+	// received is what was read last while no handler answered. Only net/http's goroutine of the connection uses it.
+	received []byte
 	// persists reports that the current request goes on when its client disconnects.
 	persists atomic.Bool
 	expiry
@@ -72,6 +73,7 @@ func Front(server *http.Server, h http.Handler) {
 			return
 		}
 		c.handled.Store(true)
+		c.received = nil
 		c.persists.Store(r.Body != http.NoBody)
 		c.begin()
 		h.ServeHTTP(w, r)
@@ -116,7 +118,11 @@ func (c *conn) Read(b []byte) (int, error) {
 	if len(b) == 1 && c.persists.Load() {
 		return 0, nil
 	}
-	return c.Conn.Read(b)
+	n, err := c.Conn.Read(b)
+	if !c.handled.Load() {
+		c.received = b[:n]
+	}
+	return n, err
 }
 
 // Write implements net.Conn.
@@ -128,7 +134,7 @@ func (c *conn) Write(b []byte) (int, error) {
 	if !found {
 		return c.Conn.Write(b)
 	}
-	id := uuid.NewString()
+	id := requestID(givenID(c.received))
 	if _, err := c.Conn.Write(malformed(status, id)); err != nil {
 		return 0, err // broken, or the client never spoke TLS: there was no response
 	}
@@ -143,6 +149,22 @@ func ownStatus(b []byte) (status []byte, found bool) {
 	line, _, found := bytes.Cut(b, []byte("\r\n"))
 	version, status, separated := bytes.Cut(line, []byte(" "))
 	return status, found && separated && bytes.HasPrefix(version, []byte("HTTP/1."))
+}
+
+// givenID returns the X-Request-Id of a request that net/http could not read, as far as it is in the bytes that were
+// read last; "" for none.
+func givenID(received []byte) string {
+	for line := range bytes.Lines(received) {
+		line, whole := bytes.CutSuffix(line, []byte("\n"))
+		if line = bytes.TrimSuffix(line, []byte("\r")); !whole || len(line) == 0 {
+			return "" // the end of the headers
+		}
+		name, value, _ := strings.Cut(string(line), ":")
+		if strings.EqualFold(name, "X-Request-Id") {
+			return strings.Trim(value, " \t")
+		}
+	}
+	return ""
 }
 
 // malformed is the response to a request that net/http could not read: always 400,

@@ -45,6 +45,32 @@ func TestAMalformedRequestBehindAGoodOne(t *testing.T) {
 	}
 }
 
+// A malformed request keeps its X-Request-Id, if that can be read and is sound. It never gets the one of a request that
+// was sent together with it.
+func TestAMalformedRequestKeepsItsID(t *testing.T) {
+	t.Parallel()
+	c := newApp(t)
+	good := "GET /v1/assets HTTP/1.1\r\nHost: x\r\nX-Request-Id: good\r\nX-Api-Key: " + c.key + "\r\n\r\n"
+	for malformed, want := range map[string]string{
+		"GET /%zz HTTP/1.1\r\nHost: x\r\nX-Request-Id: mine-1\r\n":              "mine-1",
+		"GET / HTTP/1.1\r\nx-request-id:mine-2 \r\nHost: x\r\nExpect: much\r\n": "mine-2",
+		"GET / HTTP/1.1\nX-REQUEST-ID: \tmine-3\n":                              "mine-3",
+		"GET / HTTP/1.1\r\nHost: x\r\nX-Request-Id: a\"b\r\nExpect: much\r\n":   "",
+		"GET / HTTP/1.1\r\nX-Request-Id: " + strings.Repeat("x", 129) + "\r\n":  "",
+		"GET / HTTP/1.1\r\nA: b\r\n\r\nX-Request-Id: behind\r\n":                "",
+		"GET /%zz HTTP/1.1\r\nHost: x\r\n":                                      "",
+	} {
+		for before, sent := range map[string]string{"": "", "good": good} {
+			got := string(rawBytes(t, c, sent+malformed+"\r\n"))
+			_, last, _ := strings.Cut(got[strings.LastIndex(got, "HTTP/1.1 400 "):], "X-Request-Id: ")
+			id, _, _ := strings.Cut(last, "\r\n")
+			if alone := before == "" && want != ""; alone && id != want || !alone && len(id) != 36 || !strings.Contains(last, `"requestId":"`+id+`"`) {
+				t.Errorf("%q behind %q: id %q, want %q", malformed, before, id, want)
+			}
+		}
+	}
+}
+
 // dial sends bytes over a new connection.
 func dial(t *testing.T, base, sent string) net.Conn {
 	t.Helper()

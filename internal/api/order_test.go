@@ -166,6 +166,21 @@ func TestTypesOfBodies(t *testing.T) {
 	}
 }
 
+// A body that cannot be read has a type all the same.
+func TestTypeBeforeAnUnreadableBody(t *testing.T) {
+	t.Parallel()
+	c := newApp(t)
+	for header, want := range map[string]string{
+		"Content-Type: text/plain\r\n": "415", "Content-Encoding: gzip\r\n": "415", "": "400",
+	} {
+		got := string(rawBytes(t, c, "POST /v1/users HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Api-Key: "+c.key+"\r\n"+
+			header+"Transfer-Encoding: chunked\r\n\r\nzz\r\n{}"))
+		if !strings.HasPrefix(got, "HTTP/1.1 "+want+" ") {
+			t.Errorf("%q: %.40q, want %s", header, got, want)
+		}
+	}
+}
+
 // The message of a 415 names the type received, because curl -d sends a form by default.
 func TestRefusedTypesAreNamed(t *testing.T) {
 	t.Parallel()

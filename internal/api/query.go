@@ -125,6 +125,13 @@ func (q *query) idempotencyKey(name string) string {
 	return key
 }
 
+// soundOffset reports whether the offset from UTC at the end of a date-time has at most 23 hours and 59 minutes.
+func soundOffset(moment string) bool {
+	const offset = "hh:mm"
+	hours, minutes, found := strings.Cut(moment[max(0, len(moment)-len(offset)):], ":")
+	return strings.HasSuffix(moment, "Z") || found && hours <= "23" && minutes <= "59"
+}
+
 // moment reads an optional date-time of RFC 3339; nil means not given. It compares with
 // milliseconds as the exact time does.
 func (q *query) moment(name string) *time.Time {
@@ -134,8 +141,9 @@ func (q *query) moment(name string) *time.Time {
 	}
 	const seconds = "2006-01-02T15:04:05"
 	t, err := time.Parse(time.RFC3339, value)
-	// Go also reads an hour of one digit, and a comma.
-	if err != nil || !strings.HasPrefix(value, t.Format(seconds)) || strings.Contains(value, ",") {
+	// Go also reads an hour of one digit, a comma, and offsets of 24 hours and of 60 minutes.
+	sound := err == nil && strings.HasPrefix(value, t.Format(seconds)) && !strings.Contains(value, ",")
+	if !sound || !soundOffset(value) {
 		q.issue(name, `must be a date-time such as 2026-03-02T09:30:00.125Z; a "+" is written as %2B`)
 		return nil
 	}

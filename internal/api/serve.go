@@ -180,10 +180,10 @@ func readBody(r *http.Request, most int) ([]byte, error) {
 	if len(body) > most {
 		return nil, tooLarge(most)
 	}
-	if err != nil {
-		return nil, badRequest(rewards.Issue{Message: "the body could not be read"})
+	if refused := checkMediaType(r.Header); refused != nil || err == nil {
+		return body, refused
 	}
-	return body, checkMediaType(r.Header)
+	return nil, badRequest(rewards.Issue{Message: "the body could not be read"})
 }
 
 // drain reads the rest of a refused body, so that a client that is still writing gets

@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -59,10 +58,7 @@ func (s *server) getEndpoint(ctx context.Context, c call) (reply, error) {
 
 // changeEndpoint serves PATCH /v1/webhook-endpoints/{webhookEndpointId} (additions, section 5).
 func (s *server) changeEndpoint(ctx context.Context, c call) (reply, error) {
-	f, id, err := s.endpointForm(c)
-	if err != nil {
-		return reply{}, err
-	}
+	id, f := formOf[rewards.WebhookEndpoint](s, c, "webhookEndpointId")
 	var change rewards.WebhookChange
 	if f.find("url") != nil {
 		change.URL = new(s.webhookURL(f))
@@ -121,15 +117,12 @@ func (s *server) testEndpoint(ctx context.Context, c call) (reply, error) {
 
 // replay serves POST /v1/webhook-endpoints/{webhookEndpointId}/replay.
 func (s *server) replay(ctx context.Context, c call) (reply, error) {
-	f, id, err := s.endpointForm(c)
-	if err != nil {
-		return reply{}, err
-	}
+	id, f := formOf[rewards.WebhookEndpoint](s, c, "webhookEndpointId")
 	after := f.sequence("after")
 	if err := f.err(); err != nil {
 		return reply{}, err
 	}
-	_, err = s.Service.ChangeWebhookEndpoint(ctx, c.app, id, func(e *rewards.WebhookEndpoint) { e.ReplayFrom(after) })
+	_, err := s.Service.ChangeWebhookEndpoint(ctx, c.app, id, func(e *rewards.WebhookEndpoint) { e.ReplayFrom(after) })
 	return reply{status: http.StatusAccepted, body: []byte("{}")}, err
 }
 
@@ -167,28 +160,6 @@ func deliveryPlace(place []byte) (p rewards.DeliveryPlace) {
 
 func endpointID(c call) (rewards.WebhookEndpointID, error) {
 	return pathID[rewards.WebhookEndpoint](c, "webhookEndpointId")
-}
-
-// endpointForm reads a body and the id in the path, and collects the issues of both.
-func (s *server) endpointForm(c call) (*form, rewards.WebhookEndpointID, error) {
-	f, err := s.parse(c.body)
-	if err != nil {
-		e, ok := errors.AsType[*rewards.Error](err)
-		if !ok {
-			return nil, rewards.WebhookEndpointID{}, err
-		}
-		f = new(form)
-		f.issues, _ = e.Details.([]rewards.Issue)
-	}
-	id, malformed := endpointID(c)
-	if malformed != nil {
-		f.issue("webhookEndpointId", rewards.ErrBadID.Error())
-	}
-	if err != nil {
-		err = f.err()
-		return f, id, err
-	}
-	return f, id, nil
 }
 
 func (s *server) webhookURL(f *form) string {

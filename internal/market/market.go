@@ -42,8 +42,8 @@ type Store interface {
 const (
 	// maxAge is how long a price is usable without a confirmation, in open market.
 	maxAge = time.Minute
-	// saveEvery is how often the prices are stored.
-	saveEvery = 15 * time.Second
+	// confirmEvery is how often it is stored that the broker confirmed prices which did not change.
+	confirmEvery = 15 * time.Second
 	// clockEvery is how often the broker's clock is read.
 	clockEvery = 5 * time.Second
 )
@@ -55,12 +55,12 @@ type Market struct {
 	now    func() time.Time
 	log    *slog.Logger
 
-	mu       sync.RWMutex
-	quotes   map[rewards.AssetID]quote
-	hours    sessions
-	clock    rewards.MarketClock // the last trusted reading
-	clockAt  time.Time           // our time of that reading; zero: never
-	lastSave time.Time
+	mu      sync.RWMutex
+	quotes  map[rewards.AssetID]quote
+	hours   sessions
+	clock   rewards.MarketClock // the last trusted reading
+	clockAt time.Time           // our time of that reading; zero: never
+	saved   time.Time           // when all prices were stored last
 
 	refused   error     // why the last reading was refused; nil if it was trusted
 	refusedAt time.Time // our time of that reading
@@ -266,22 +266,25 @@ func (m *Market) setClock(ctx context.Context, c rewards.MarketClock, now time.T
 	return m.store.SaveMarketHours(ctx, string(text))
 }
 
-// save stores the prices every saveEvery. It stores them at once if fresh, which means that
-// an asset got its first price, or its first price in new units.
-func (m *Market) save(ctx context.Context, fresh bool, now time.Time) error {
+// save stores the prices that differ from the stored ones, and all of them every confirmEvery. A portfolio after a
+// restart, or of another process of a fleet, must not show an older price than the one before.
+func (m *Market) save(ctx context.Context, stored []rewards.Quote, now time.Time) error {
 	m.mu.Lock()
-	if !fresh && now.Sub(m.lastSave) < saveEvery {
-		m.mu.Unlock()
-		return nil
+	all := now.Sub(m.saved) >= confirmEvery
+	if all {
+		m.saved = now
 	}
-	m.lastSave = now
-	quotes := make([]rewards.Quote, 0, len(m.quotes))
-	for _, q := range m.quotes {
-		if q.Price > 0 {
-			quotes = append(quotes, q.Quote)
+	var quotes []rewards.Quote
+	for _, s := range stored {
+		q := m.quotes[s.AssetID].Quote
+		if q.Price > 0 && (all || q.Price != s.Price || q.Generation != s.Generation) {
+			quotes = append(quotes, q)
 		}
 	}
 	m.mu.Unlock()
+	if len(quotes) == 0 {
+		return nil
+	}
 	return m.store.SaveQuotes(ctx, quotes)
 }
 

@@ -217,6 +217,27 @@ func TestAtNightTheLastPriceIsUsable(t *testing.T) {
 	})
 }
 
+// A price that was shown is stored: a restart during an outage does not go back to an older one.
+func TestARestartKeepsTheNewestPrice(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		for _, price := range []money.Price{200 * dollar, 201 * dollar, 202 * dollar} {
+			w.quote(price, 199*dollar)
+			w.wantNext(price)
+		}
+		w.feed.err = errors.New("outage")
+		w.restart()
+		w.want(202 * dollar)
+		w.feed.err = nil
+		time.Sleep(50 * time.Second)
+		w.wantNext(202 * dollar) // confirmed, not changed
+		w.feed.err = errors.New("outage")
+		time.Sleep(20 * time.Second)
+		w.restart()
+		w.want(202 * dollar)
+	})
+}
+
 func TestAJumpIsInDoubtUntilAnOperatorConfirms(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {

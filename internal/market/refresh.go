@@ -31,7 +31,7 @@ func (m *Market) Refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fresh, doubted := m.merge(ctx, assets, prices, asked, m.present(ctx, prices))
+	doubted := m.merge(ctx, assets, prices, asked, m.present(ctx, prices))
 	for id, price := range doubted {
 		m.log.WarnContext(ctx, "a price is in doubt", slog.Int64("asset", int64(id)),
 			slog.String("price", price.String()))
@@ -39,7 +39,7 @@ func (m *Market) Refresh(ctx context.Context) error {
 			return err
 		}
 	}
-	return m.save(ctx, fresh, asked)
+	return m.save(ctx, stored, asked)
 }
 
 // present returns the broker's time for judging trades: the last trusted reading plus the
@@ -72,11 +72,10 @@ func anyFuture(prices map[string]rewards.BrokerPrice, present time.Time) bool {
 	return false
 }
 
-// merge merges the broker's prices into memory, each in its asset's units. It returns whether an
-// asset got its first price, and which prices are in doubt.
+// merge merges the broker's prices into memory, each in its asset's units. It returns which prices are in doubt.
 func (m *Market) merge(
 	ctx context.Context, assets []rewards.Asset, prices map[string]rewards.BrokerPrice, asked, present time.Time,
-) (fresh bool, doubted map[rewards.AssetID]money.Price) {
+) (doubted map[rewards.AssetID]money.Price) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	doubted = make(map[rewards.AssetID]money.Price)
@@ -93,7 +92,6 @@ func (m *Market) merge(
 			continue
 		}
 		updated, verdict := q.Update(s, asked, present)
-		fresh = fresh || q.Price == 0 && updated.Price != 0
 		if verdict == rewards.PriceInDoubt {
 			doubted[a.ID] = s.Price
 		}
@@ -104,5 +102,5 @@ func (m *Market) merge(
 		q.Quote, q.doubt, q.future = updated, verdict == rewards.PriceInDoubt, verdict == rewards.PriceFromFuture
 		m.quotes[a.ID] = q
 	}
-	return fresh, doubted
+	return doubted
 }

@@ -40,19 +40,20 @@ func (x suffixed) Scan(dest ...any) error { return x.Row.Scan(append(dest, x.las
 // SaveQuotes stores prices. It keeps the level that an operator accepted. A price in the units of
 // another generation, or from before the asset's pending units changed, is ignored.
 func (s *Store) SaveQuotes(ctx context.Context, quotes []rewards.Quote) error {
-	return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
-		for _, q := range quotes {
-			if _, err := tx.Exec(ctx, `INSERT INTO prices (asset_id, price, traded_at, confirmed_at, generation)
-				SELECT id, ?2, ?3, ?4, generation FROM assets WHERE id = ?1 AND generation = ?5
-				AND pending_from = ?6 AND pending_old = ?7 AND pending_new = ?8
-				ON CONFLICT (asset_id) DO UPDATE SET price = excluded.price, traded_at = excluded.traded_at,
-				confirmed_at = excluded.confirmed_at, generation = excluded.generation`,
-				int64(q.AssetID), int64(q.Price), micros(q.TradedAt), micros(q.ConfirmedAt), q.Generation,
-				micros(q.Pending.From), q.Pending.Ratio.Old, q.Pending.Ratio.New); err != nil {
-				return err
-			}
+	rows := make([][]any, len(quotes))
+	for i, q := range quotes {
+		rows[i] = []any{
+			int64(q.AssetID), int64(q.Price), micros(q.TradedAt), micros(q.ConfirmedAt), q.Generation,
+			micros(q.Pending.From), q.Pending.Ratio.Old, q.Pending.Ratio.New,
 		}
-		return nil
+	}
+	return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+		_, err := tx.ExecEach(ctx, `INSERT INTO prices (asset_id, price, traded_at, confirmed_at, generation)
+			SELECT id, ?2, ?3, ?4, generation FROM assets WHERE id = ?1 AND generation = ?5
+			AND pending_from = ?6 AND pending_old = ?7 AND pending_new = ?8
+			ON CONFLICT (asset_id) DO UPDATE SET price = excluded.price, traded_at = excluded.traded_at,
+			confirmed_at = excluded.confirmed_at, generation = excluded.generation`, rows)
+		return err
 	})
 }
 
