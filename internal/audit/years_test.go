@@ -70,6 +70,7 @@ func (l *lives) step() {
 		if _, err := l.UndoAction(l.t.Context(), id); rewards.CodeOf(err) != rewards.CodeConflict {
 			l.Check(err)
 			l.SweepOpen()
+			l.Agree()
 		}
 	}
 }

@@ -142,3 +142,77 @@ func TestNoPortfolioMixesUnitsInAnUndo(t *testing.T) {
 		}
 	})
 }
+
+// After the undo of a split that did happen nobody sees a value, whatever was bought since, and although the price is near
+// that of the day before.
+func TestNoPortfolioMixesUnitsAfterAnUndo(t *testing.T) {
+	t.Parallel()
+	inWorlds(t, map[string]string{
+		"2:3":              `"type":"forward_split","old_rate":2,"new_rate":3`,
+		"7:1":              `"type":"reverse_split","old_rate":7,"new_rate":1`,
+		"a stock dividend": `"type":"stock_dividend","rate":0.25`,
+	}, func(w *world, body string) {
+		w.wantAfter(5*time.Second, w.give("AAPL", 1000*usd), rewards.Executed)
+		id := w.post(`{"symbol":"AAPL","ex_date":"2000-01-05",` + body + `}`)
+		w.until("2000-01-05 02:30:00")
+		w.serve(30 * time.Second)
+		w.wantAction(id, rewards.ActionSwept)
+		w.until("2000-01-05 10:00:00")
+		w.wantAfter(time.Minute, w.give("AAPL", 77*usd), rewards.Executed)
+		w.until("2000-01-06 10:00:00")
+		if seen := w.watch(time.Second); len(seen.values) == 0 {
+			w.t.Fatal("nothing is valued before the undo")
+		}
+		_, err := w.operator("action undo").UndoAction(w.t.Context(), id)
+		w.check(err)
+		if seen := w.watch(3 * time.Minute); len(seen.values) > 0 || seen.unavailable == 0 {
+			w.t.Errorf("%d portfolios were valued after the undo, at %s", len(seen.values), seen.values[0])
+		}
+		w.wantAction(id, rewards.ActionUndone)
+		doubt := w.actionsOf(rewards.ActionHeld)
+		if len(doubt) != 1 || doubt[0].Type != rewards.ActionPosition {
+			w.t.Fatalf("held: %+v, want the position", doubt)
+		}
+		w.wantNotOrdered("AAPL")
+		w.wantAlarm(rewards.AlarmAction+doubt[0].ID, true)
+		w.approve(id) // it did happen
+		w.serve(time.Minute)
+		w.wantAction(id, rewards.ActionSwept)
+		w.wantAction(doubt[0].ID, rewards.ActionWithdrawn)
+		w.wantValued("AAPL", true)
+	})
+}
+
+// After the undo of a split that did not happen the position agrees, and the stock is valued within seconds.
+func TestARightUndoIsConfirmed(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		given := w.wantAfter(5*time.Second, w.give("AAPL", 1000*usd), rewards.Executed)
+		before := w.watch(time.Second).values[0]
+		shares := w.holding(w.user, "AAPL").Quantity
+		entered, err := rewards.EnteredAction("entered", rewards.Terms{
+			Type: "forward_split", Symbol: given.Symbol, OldRate: "2", NewRate: "3", ExDate: rewards.DateOf(time.Now()),
+		}, time.Now(), "a rumor")
+		w.check(err)
+		_, err = w.operator("action enter").EnterAction(w.t.Context(), entered)
+		w.check(err)
+		w.approve("entered")
+		w.serve(20 * time.Second)
+		w.wantAction("entered", rewards.ActionSwept)
+		_, err = w.operator("action undo").UndoAction(w.t.Context(), "entered")
+		w.check(err)
+		w.wantValued("AAPL", false)
+		w.serve(20 * time.Second)
+		w.wantAction("entered", rewards.ActionUndone)
+		if held := w.actionsOf(rewards.ActionHeld); len(held) > 0 {
+			w.t.Errorf("held after the undo: %+v", held)
+		}
+		seen := w.watch(time.Second)
+		w.wantNear(seen, before)
+		if got := w.holding(w.user, "AAPL").Quantity; got != shares || len(seen.values) == 0 {
+			w.t.Errorf("%s shares, %d answers; want %s", got, len(seen.values), shares)
+		}
+		w.buy()
+		w.wantBalance()
+	})
+}

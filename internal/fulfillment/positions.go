@@ -3,6 +3,7 @@ package fulfillment
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"stockrewards/internal/money"
@@ -11,7 +12,9 @@ import (
 
 const (
 	positionsEvery = time.Minute
-	positionsSoon  = 5 * time.Second // while a position is suspect
+	positionsSoon  = 5 * time.Second // while a position is suspect, or the action of one is new
+	// newDoubt is how long the action of a position is new. An undo that was right ends it soon.
+	newDoubt = 5 * time.Minute
 	// confirmations is how many comparisons in a row must find the same before a stock is held:
 	// the broker's positions may lag behind its fills.
 	confirmations = 2
@@ -45,7 +48,7 @@ func (w *Worker) comparePositions(ctx context.Context, live []rewards.Order, clo
 			"; a split that was not announced goes unnoticed")
 	}
 	every := positionsEvery
-	if w.anyDue(clock) {
+	if w.anyDue(clock) || slices.ContainsFunc(w.actions.open, w.newlyDoubted) {
 		every = positionsSoon
 	}
 	wait := p.next.Sub(now)
@@ -71,6 +74,11 @@ func (w *Worker) comparePositions(ctx context.Context, live []rewards.Order, clo
 	p.trouble = ""
 	err = w.judgePositions(ctx, settledOnly(booked, live), theirs, clock)
 	return errors.Join(err, w.judgeActions(ctx, newStakes(booked, theirs), live, clock))
+}
+
+// newlyDoubted reports whether an action is that of a position, and new.
+func (w *Worker) newlyDoubted(a rewards.Action) bool {
+	return a.Type == rewards.ActionPosition && a.State == rewards.ActionHeld && w.now().Sub(a.HeldAt) < newDoubt
 }
 
 func (w *Worker) readPositions(ctx context.Context) ([]rewards.Position, error) {

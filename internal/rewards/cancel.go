@@ -1,6 +1,9 @@
 package rewards
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Object returns the reward's name in the operator log.
 func (r Reward) Object() string { return "reward " + r.ID.String() }
@@ -14,6 +17,11 @@ func (r Reward) State() State {
 		{"status", r.Status.String()},
 		{"failure", r.FailureReason},
 	}
+}
+
+// Canceled reports whether the reward failed because it was taken back whole.
+func (r Reward) Canceled() bool {
+	return r.Status == Failed && strings.HasPrefix(r.FailureReason, string(FailureCanceled)+":")
 }
 
 // Cancel returns the reward as failed, so that nothing is bought for it. It fails with

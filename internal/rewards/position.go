@@ -73,16 +73,33 @@ func (b BookedPosition) Suspect(theirs money.Shares) (Ratio, bool) {
 
 // PositionAction returns the held action for a broker's position that looks like a split.
 func (s Observation) PositionAction(b BookedPosition, theirs money.Shares, r Ratio) Action {
+	return s.positionAction(b.AssetID, b.Symbol, r, s.SeenAt.UTC().Format("20060102T150405"),
+		"the broker has "+theirs.String()+" shares, the store "+b.Quantity.String())
+}
+
+// UndoneAction returns the held action for a stock whose shares w, the undo of a, has changed back. Until the broker's
+// position agrees with them, it is not known in which shares the broker counts and trades. There is none for an
+// action that left the shares as they are, or ended them.
+func (s Observation) UndoneAction(a Action, w Switch, symbol string) (doubt Action, exists bool) {
+	r, err := a.UnitRatio()
+	if err != nil || r.New == 0 || r.New == r.Old || w.Position == 0 {
+		return doubt, false
+	}
+	return s.positionAction(a.AssetID, symbol, r, "undo-"+strconv.FormatInt(w.Undoes, 10),
+		"the action "+a.ID+" was undone: the broker's position does not agree with the database yet"), true
+}
+
+func (s Observation) positionAction(asset AssetID, symbol string, r Ratio, since, note string) Action {
 	today := DateOf(s.Now)
 	return Action{
 		Terms: Terms{
-			Type: ActionPosition, Symbol: b.Symbol, ExDate: today,
+			Type: ActionPosition, Symbol: symbol, ExDate: today,
 			OldRate: strconv.FormatInt(r.Old, 10), NewRate: strconv.FormatInt(r.New, 10),
 		},
-		ID:      "position-" + b.Symbol + "-" + s.SeenAt.UTC().Format("20060102T150405"),
-		AssetID: b.AssetID, ProcessDate: today, State: ActionHeld, HoldFrom: alwaysHeld(), Boundary: alwaysHeld(),
+		ID:      "position-" + symbol + "-" + since,
+		AssetID: asset, ProcessDate: today, State: ActionHeld, HoldFrom: alwaysHeld(), Boundary: alwaysHeld(),
 		FirstSeen: s.SeenAt, HeldAt: s.SeenAt,
-		Note: "the broker has " + theirs.String() + " shares, the store " + b.Quantity.String(),
+		Note: note,
 	}
 }
 

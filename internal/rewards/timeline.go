@@ -3,7 +3,6 @@ package rewards
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"stockrewards/internal/money"
@@ -16,6 +15,7 @@ type History struct {
 	Asset   Asset
 	Orders  []Ordered    // oldest first
 	Stood   []Standstill // of the reward's stock or of all, while it was open, oldest first
+	EndedAt time.Time    // when the reward was canceled; zero: it was not, or an early version did it
 	Control Control
 	Blocked bool      // an order of the stock is quarantined
 	Pool    money.USD // that waits for the stock; 0 unless the pool is small
@@ -74,10 +74,11 @@ func (h History) Timeline() []TimelineEntry {
 			h.shares(), h.Asset.Symbol, dollars(h.Reward.Amount)), nil)
 	case Failed:
 		kind := TimelineFailed
-		if strings.HasPrefix(h.Reward.FailureReason, string(FailureCanceled)+":") {
+		if h.Reward.Canceled() {
 			kind = TimelineCanceled
+			h.addStood(&t, open, h.EndedAt)
 		}
-		t.add(t.last(), kind, h.Reward.FailureReason, nil)
+		t.add(h.EndedAt, kind, h.Reward.FailureReason, nil) // or with its last order
 	default:
 		h.addWaiting(&t, open)
 	}
@@ -145,10 +146,11 @@ func (t *timeline) addOrder(o *Ordered) {
 	}
 }
 
-// addStood adds why nothing was ordered between two moments.
+// addStood adds why nothing was ordered between two moments. What an open reward still waits for comes last.
 func (h History) addStood(t *timeline, from, to time.Time) {
 	for _, s := range h.Stood {
-		if s.Until.IsZero() || !s.Until.After(from) || !s.Since.Before(to) {
+		lasts := s.Until.IsZero()
+		if lasts && h.Reward.Status < Executed || !lasts && !s.Until.After(from) || !s.Since.Before(to) {
 			continue
 		}
 		t.add(notBefore(s.Since, from), TimelineWaited, "it waited: "+s.Explain(h.Asset.Symbol, 0), nil)

@@ -132,9 +132,9 @@ func (o *Operator) EnterAction(ctx context.Context, a rewards.Action) (rewards.A
 }
 
 // UndoAction takes an applied action back: a sweep of the running service then brings the holdings
-// up to date. It fails with CodeNotFound, and with CodeConflict when the action is not applied,
-// when another one of the stock was applied after it, or while an order of the stock is open or a
-// sweep goes on.
+// up to date, and the stock is held until the broker's position agrees. It fails with CodeNotFound, and with
+// CodeConflict when the action is not applied, when another one of the stock was applied after it, or while an order of
+// the stock is open or a sweep goes on.
 func (o *Operator) UndoAction(ctx context.Context, id string) (a rewards.Action, err error) {
 	change := &holdingChange{cache: o.held}
 	err = o.change(ctx, func(ctx context.Context, tx Tx) ([]rewards.Change, error) {
@@ -157,6 +157,9 @@ func (o *Operator) UndoAction(ctx context.Context, id string) (a rewards.Action,
 			err = conflict("cannot undo the action now: an order of the stock is open, or a sweep goes on")
 		}
 		if err == nil {
+			err = o.doubtUndone(ctx, tx, a, w)
+		}
+		if err == nil {
 			err = change.beginAll(ctx, tx)
 		}
 		if err == nil {
@@ -168,6 +171,29 @@ func (o *Operator) UndoAction(ctx context.Context, id string) (a rewards.Action,
 		change.committed()
 	}
 	return a, err
+}
+
+// doubtUndone holds the stock of an undone action until the broker's position agrees with it, unless its position is in
+// doubt already.
+func (o *Operator) doubtUndone(ctx context.Context, tx Tx, a rewards.Action, w rewards.Switch) error {
+	asset, err := oneAsset(ctx, tx, `SELECT `+assetColumns+` FROM assets WHERE id = ?1`, int64(a.AssetID))
+	if err != nil {
+		return err
+	}
+	doubt, needed := rewards.Observation{Now: o.now(), SeenAt: o.now()}.UndoneAction(a, w, asset.Symbol)
+	if !needed {
+		return nil
+	}
+	var one int
+	doubted, err := fetchValues(ctx, tx, []any{&one}, `SELECT 1 FROM actions WHERE asset_id = ?1 AND state = ?2
+		AND type = ?3 LIMIT 1`, int64(a.AssetID), int(rewards.ActionHeld), string(rewards.ActionPosition))
+	if err != nil || doubted {
+		return err
+	}
+	if err := insertAction(ctx, tx, doubt); err != nil {
+		return err
+	}
+	return holdAsset(ctx, tx, a.AssetID)
 }
 
 // undoOf returns the switch that takes an action back.

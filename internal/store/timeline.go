@@ -51,11 +51,28 @@ func (s *Store) history(ctx context.Context, tx Tx, r rewards.Reward) (h rewards
 	if h.Orders, err = ordersOf(ctx, tx, r); err != nil {
 		return h, err
 	}
+	if h.EndedAt, err = canceledAt(ctx, tx, r); err != nil {
+		return h, err
+	}
 	if err := readStood(ctx, tx, &h); err != nil || r.Status >= rewards.Executed {
 		return h, err
 	}
 	err = s.readNow(ctx, tx, &h)
 	return h, err
+}
+
+// canceledAt is when a canceled reward was taken back whole; zero for others.
+func canceledAt(ctx context.Context, tx Tx, r rewards.Reward) (at time.Time, err error) {
+	if !r.Canceled() {
+		return at, nil
+	}
+	reversals, err := reversalsOf(ctx, tx, r)
+	for _, v := range reversals {
+		if v.CompletedAt.After(at) {
+			at = v.CompletedAt
+		}
+	}
+	return at, err
 }
 
 // ordersOf reads the orders that carried a reward, oldest first.
@@ -76,7 +93,10 @@ func ordersOf(ctx context.Context, tx Tx, r rewards.Reward) ([]rewards.Ordered, 
 // readStood reads when and why the leader ordered nothing of the reward's stock while it was open.
 func readStood(ctx context.Context, tx Tx, h *rewards.History) error {
 	end := h.Now.Add(time.Microsecond) // that began just now too
-	if n := len(h.Orders); n > 0 && h.Reward.Status >= rewards.Executed {
+	switch n := len(h.Orders); {
+	case !h.EndedAt.IsZero():
+		end = h.EndedAt
+	case n > 0 && h.Reward.Status >= rewards.Executed:
 		end = h.Orders[n-1].SettledAt
 	}
 	for _, asset := range []rewards.AssetID{0, h.Reward.AssetID} {

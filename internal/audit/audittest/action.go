@@ -108,6 +108,18 @@ func (w *World) pay(a rewards.Action, net money.USD, award string) {
 	}
 }
 
+// Agree ends the doubts about positions after an undo, as the service does when the broker's agree.
+func (w *World) Agree() {
+	held, err := w.Actions(w.tb.Context(), rewards.ActionHeld, "", 10)
+	w.Check(err)
+	for _, a := range held {
+		if a.Type == rewards.ActionPosition {
+			agreed := rewards.Observation{Now: w.Now, SeenAt: w.Now}.Agreed(a)
+			w.Check(w.ChangeActions(w.tb.Context(), w.Lease, []rewards.ActionChange{{Before: a, After: agreed}}))
+		}
+	}
+}
+
 // actions makes corporate actions of every kind of rule, with purchases between them.
 func (w *World) actions(ann rewards.User) {
 	ctx := w.tb.Context()
@@ -135,6 +147,7 @@ func (w *World) actions(ann rewards.User) {
 	_, err = w.UndoAction(ctx, "split-of-aapl")
 	w.Check(err)
 	w.SweepOpen()
+	w.Agree()
 
 	dividend := w.Announce("dividend-of-ko", rewards.Terms{Type: "cash_dividend", Symbol: "KO", Rate: "0.5"})
 	w.begin(dividend, "", "0", 0)

@@ -132,6 +132,7 @@ func testHouse(t *testing.T, w *World) {
 	check(t, failure(w.UndoAction(t.Context(), "two")))
 	w.sweep(t)
 	house("the last one is undone", -7, short)
+	w.agree(t, "AAPL")
 	w.buy(t, w.Users[0], "AAPL", 1_000_000, 5_000_000)
 	check(t, failure(w.UndoAction(t.Context(), "one")))
 	w.sweep(t)

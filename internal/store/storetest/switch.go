@@ -307,6 +307,21 @@ func (w *World) wantRows(t *testing.T, what string, want int64, query string, ar
 	}
 }
 
+// agree ends the doubt about the position of an asset whose action was undone, as the service does when the broker's
+// position agrees.
+func (w *World) agree(t *testing.T, symbol string) {
+	t.Helper()
+	asset := w.Asset(t, symbol)
+	held, err := w.Actions(t.Context(), rewards.ActionHeld, symbol, 10)
+	check(t, err)
+	if len(held) != 1 || held[0].Type != rewards.ActionPosition || !asset.Hold.InForce(w.Now()) {
+		t.Fatalf("after an undo %+v is held by %+v, want its position", asset, held)
+	}
+	check(t, w.ChangeActions(t.Context(), w.lease, []rewards.ActionChange{{
+		Before: held[0], After: rewards.Observation{Now: w.Now(), SeenAt: w.Now()}.Agreed(held[0]),
+	}}))
+}
+
 // testUnits: an action converts the stored prices with the units; after an undo they are unknown.
 // A quote in other units is not stored.
 func testUnits(t *testing.T, w *World) {
@@ -345,7 +360,9 @@ func testUnits(t *testing.T, w *World) {
 	}, s)
 	w.sweep(t)
 	check(t, failure(w.UndoAction(t.Context(), "split")))
+	w.agree(t, "AAPL")
 	fresh.Price, fresh.Accepted, fresh.Generation = 0, 0, 2 // whether the broker ever changed them is not known
+	fresh.TradedAt = time.Time{}
 	stored("undone", fresh, rewards.Units{})
 	w.sweep(t)
 	w.apply(t, "spin", "AAPL", rewards.Terms{Type: rewards.ActionSpinOff, NewSymbol: "KO", OldRate: "1", NewRate: "1"}, 0)

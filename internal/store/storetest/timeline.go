@@ -51,6 +51,23 @@ func testHistory(t *testing.T, w *World) {
 	shares, err := w.SharesOf(t.Context(), split.AppID, []rewards.RewardID{split.ID})
 	check(t, err)
 	wantEqual(t, "shares of both", map[rewards.RewardID]money.Shares{split.ID: 50_000_000}, shares)
+	canceled := w.Give(t, 5_000_000)
+	w.Advance(time.Second)
+	check(t, w.SaveStandstills(t.Context(), w.lease, nil, []rewards.Standstill{{Cause: rewards.CausePaused}}))
+	w.Advance(time.Second)
+	ended := w.Now()
+	check(t, w.canceled(t.Context(), canceled.ID, "a mistake"))
+	w.Advance(time.Second)
+	check(t, w.SaveStandstills(t.Context(), w.lease, []rewards.AssetID{0}, []rewards.Standstill{{Cause: rewards.CauseClosed}}))
+	h = history(canceled)
+	if len(h.Stood) != 1 || h.Stood[0].Cause != rewards.CausePaused || !h.EndedAt.Equal(ended) {
+		t.Errorf("canceled at %s, want %s; stood %+v", h.EndedAt, ended, h.Stood)
+	}
+	entries := h.Timeline()
+	if last := entries[len(entries)-1]; len(entries) != 3 || last.Type != rewards.TimelineCanceled || !last.At.Equal(ended) ||
+		entries[1].Type != rewards.TimelineWaited {
+		t.Errorf("%+v", entries)
+	}
 	stranger := w.NewApp(t, "stranger")
 	wantCode(t, failure(w.History(t.Context(), stranger.ID, split.ID)), rewards.CodeNotFound)
 	wantCode(t, failure(w.HistoryOfAnyApp(t.Context(), rewards.RewardID{1})), rewards.CodeNotFound)
