@@ -40,6 +40,8 @@ func TestExitStatuses(t *testing.T) {
 		"serve --listen=0.0.0.0:0 " + database: 2, "serve --daily-notional-limit=x " + database: 2,
 		"serve --max-order-notional=5 " + database: 2, "serve --tls-cert=x " + database: 2, "serve --broker=x " + database: 2,
 		"serve --admin-listen=x " + database: 2, "fulfillment pause --reason= " + database: 2,
+		"serve --max-connections=0 " + database: 2, "serve --broker=alpaca --alpaca-url=http://example.com " + database: 2,
+		"app list --database=postgres://sr@db.example/x": 2, "app list --database=postgres://sr@db/a@b": 2,
 		"paper --database=x": 2, "paper --cash=x " + missing: 2, "paper --fault=x " + missing: 2, "paper --clock=x " + missing: 2,
 		"order resolve " + id + " --reason=x " + database: 2, "dev --listen=x": 2,
 	} {

@@ -47,7 +47,7 @@ func (f brokerFlags) broker() (b server.Broker, err error) {
 	case b.Kind != server.BrokerAlpaca:
 		return b, nil
 	case b.KeyID == "" || b.SecretKey == "":
-		return b, fmt.Errorf("--broker alpaca needs %s and %s in the environment", envKeyID, envSecretKey)
+		return b, usageErrorf("--broker alpaca needs %s and %s in the environment", envKeyID, envSecretKey)
 	}
 	return b, errors.Join(
 		f.checkAddress("--alpaca-url", f.AlpacaURL), f.checkAddress("--alpaca-data-url", f.AlpacaDataURL))
@@ -65,12 +65,12 @@ func paperHours(flag string) paper.Hours {
 func (f addressFlags) checkAddress(flag, address string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil {
-		return fmt.Errorf("%s: must be https://HOST, without user and password", flag)
+		return usageErrorf("%s: must be https://HOST, without user and password", flag)
 	}
 	if u.Scheme == "https" || f.AllowPlainHTTPBroker || onThisMachine(u.Hostname()) {
 		return nil
 	}
-	return fmt.Errorf("%s %s: the broker's credentials would travel unencrypted beyond this machine; use https://, "+
+	return usageErrorf("%s %s: the broker's credentials would travel unencrypted beyond this machine; use https://, "+
 		"or, for 'stockrewards paper' in a network that you trust, use --allow-plain-http-broker", flag, address)
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"net/netip"
 	"net/url"
 	"os"
@@ -25,14 +24,14 @@ var errDatabaseURL = errors.New("cannot read the URL of the database: it must be
 func (f plainPostgresFlag) checkPostgres(database string) error {
 	u, err := url.Parse(database)
 	if err != nil || strings.Contains(u.Path+u.RawQuery+u.Fragment, "@") {
-		return errDatabaseURL
+		return usageErrorf("%w", errDatabaseURL)
 	}
 	config, err := pgconn.ParseConfig(database)
 	if err != nil {
 		if e, ok := errors.AsType[*pgconn.ParseConfigError](err); ok {
 			err = errors.New(e.Error()) // without the password
 		}
-		return fmt.Errorf("cannot read the URL of the database: %w", err)
+		return usageErrorf("cannot read the URL of the database: %w", err)
 	}
 	if f.AllowPlainPostgres {
 		return nil
@@ -40,7 +39,7 @@ func (f plainPostgresFlag) checkPostgres(database string) error {
 	ways := []*pgconn.FallbackConfig{{Host: config.Host, TLSConfig: config.TLSConfig}}
 	for _, way := range append(ways, config.Fallbacks...) {
 		if way.TLSConfig == nil && !onThisMachine(way.Host) {
-			return fmt.Errorf("the connection to PostgreSQL at %s may be unencrypted: add sslmode=verify-full "+
+			return usageErrorf("the connection to PostgreSQL at %s may be unencrypted: add sslmode=verify-full "+
 				"(at least sslmode=require) to the URL, or use --allow-plain-postgres in a network that you trust "+
 				"like the database itself", way.Host)
 		}

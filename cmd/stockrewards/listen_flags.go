@@ -24,8 +24,9 @@ type connectionFlags struct {
 }
 
 func (f connectionFlags) checkConnections() error {
-	if f.MaxConnections < 0 || f.MaxConnectionsPerAddress < 0 {
-		return usageErrorf("--max-connections and --max-connections-per-address must not be negative")
+	if f.MaxConnections < 1 || f.MaxConnectionsPerAddress < 0 {
+		return usageErrorf(
+			"--max-connections must be at least 1, and --max-connections-per-address must not be negative")
 	}
 	return nil
 }

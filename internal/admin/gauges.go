@@ -65,6 +65,7 @@ func (c *collector) collectWebhooks(s scrape) {
 	s.gauge(name, help, number(n.Enabled), "status", "enabled")
 	s.gauge(name, help, number(n.Failing), "status", "failing")
 	s.gauge(name, help, number(n.Disabled), "status", "disabled")
+	s.gauge(name, help, number(n.Locked), "status", "locked")
 	var lag time.Duration
 	if !n.Oldest.IsZero() {
 		lag = max(0, c.Now().Sub(n.Oldest))

@@ -77,7 +77,7 @@ func TestMetricsCountEvents(t *testing.T) {
 		`broker_calls_total{operation="submit",outcome="unknown"} 1`,
 		`broker_call_duration_seconds_count{operation="submit"} 3`,
 		`event_followers 3`, `webhook_endpoints{status="enabled"} 5`, `webhook_endpoints{status="failing"} 2`,
-		`webhook_endpoints{status="disabled"} 1`,
+		`webhook_endpoints{status="disabled"} 1`, `webhook_endpoints{status="locked"} 0`,
 		`rewards_waiting 12`, `rewards_ordered 3`, `intake_queue_depth 7`, `notional_today_dollars 1.23456789e+06`,
 		`notional_limit_dollars +Inf`, `house_spending_today_dollars 0.59`, `house_spending_limit_dollars 100`,
 		`budget_used_dollars{app="shop",budget="daily",period="day"} 12.5`,

@@ -102,6 +102,12 @@ func (a *Admin) warnings(ctx context.Context) []warning {
 		add("certificate_expires",
 			"the TLS certificate expires at "+a.Certificate.NotAfter().UTC().Format(time.RFC3339))
 	}
+	if a.Webhooks != nil {
+		if n := a.Webhooks.Count().Locked; n > 0 {
+			add("webhook_key_missing",
+				fmt.Sprintf("%d webhook endpoints get nothing: no key in the key file opens their secrets", n))
+		}
+	}
 	if weakness, err := a.weakness.get(ctx); err == nil && weakness != "" {
 		add("weak_commits", weakness)
 	}

@@ -25,6 +25,7 @@ type world struct {
 	writes   int
 	hang     chan struct{} // while not nil, the store blocks until it is closed
 	unusable int
+	locked   int // webhook endpoints
 	depth    int
 	intake   time.Duration
 	worker   time.Duration
@@ -73,7 +74,7 @@ func (w *world) NotAfter() time.Time            { return time.Unix(4_000_000_000
 
 func (w *world) Followers() int { return 3 }
 func (w *world) Count() rewards.WebhookCounts {
-	return rewards.WebhookCounts{Enabled: 5, Failing: 2, Disabled: 1, Oldest: time.Now().Add(-time.Hour)}
+	return rewards.WebhookCounts{Enabled: 5, Failing: 2, Disabled: 1, Locked: w.locked, Oldest: time.Now().Add(-time.Hour)}
 }
 
 type intake struct{ *world }

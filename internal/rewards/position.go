@@ -78,8 +78,8 @@ func (s Observation) PositionAction(b BookedPosition, theirs money.Shares, r Rat
 }
 
 // UndoneAction returns the held action for a stock whose shares w, the undo of a, has changed back. Until the broker's
-// position agrees with them, it is not known in which shares the broker counts and trades. There is none for an
-// action that left the shares as they are, or ended them.
+// position agrees with them, it is not known in which shares the broker counts and trades. An action that left the
+// shares as they are, or ended them, needs no such hold.
 func (s Observation) UndoneAction(a Action, w Switch, symbol string) (doubt Action, exists bool) {
 	r, err := a.UnitRatio()
 	if err != nil || r.New == 0 || r.New == r.Old || w.Position == 0 {

@@ -143,6 +143,7 @@ func (p WebhookProgress) Tests() (list []Delivery) {
 // WebhookCounts are numbers about endpoints.
 type WebhookCounts struct {
 	Enabled, Failing, Disabled int       // failing ones are enabled, and their last attempt failed
+	Locked                     int       // that get nothing, because no key opens their secrets; not counted elsewhere
 	Oldest                     time.Time // of the events that an enabled endpoint was not sent; zero: all were sent
 }
 

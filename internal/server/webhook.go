@@ -34,7 +34,12 @@ func WebhookKeyFile(set string, d Database) string {
 func (s *Server) openKeyring(ctx context.Context) (err error) {
 	path := WebhookKeyFile(s.cfg.Webhooks.KeyFile, s.cfg.Database)
 	if path == "" {
-		return nil
+		changes, err := s.Store.WebhookChanges(ctx)
+		if err == nil && changes != "" && s.cfg.Role != RoleAPI {
+			s.log.WarnContext(ctx, "this process sends no webhooks, although there are endpoints: name the key file of "+
+				"their secrets with --webhook-key-file")
+		}
+		return err
 	}
 	if s.keyring, err = webhook.OpenKeyring(path, rand.Reader); err != nil {
 		return err

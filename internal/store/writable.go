@@ -23,6 +23,8 @@ type watched struct {
 	mu      sync.Mutex
 	written time.Time // when the last write was committed
 	failure error     // of the last write; nil when it was committed
+	refused time.Time // when the last write for clients failed with clients; zero when it was committed
+	clients error
 }
 
 // Write is the engine's Write, and waits until its commit and what it may have seen are durable.
@@ -73,7 +75,7 @@ func (e *watched) WriteForClients(ctx context.Context, f func(context.Context, T
 	}
 	err := e.Engine.WriteForClients(ctx, f)
 	e.pacer.clientsWrote()
-	return e.watch(err)
+	return e.watchClients(err)
 }
 
 // WriteBooks is the engine's WriteBooks, and waits as Write does.
@@ -97,7 +99,10 @@ func (e *watched) durably(ctx context.Context, err error) error {
 func (e *watched) Durable(ctx context.Context) error {
 	err := e.Engine.Durable(ctx)
 	e.pacer.clientsWrote() // their requests waited for it
-	return e.watch(err)
+	if err != nil {
+		return e.watchClients(err)
+	}
+	return nil // which does not say that anything was written
 }
 
 // clientWaits reports, during a Write, whether clients of this process want it to end soon.
@@ -116,15 +121,39 @@ func (e *watched) watch(err error) error {
 	return err
 }
 
-func (e *watched) last() (written time.Time, failure error) {
+// watchClients is watch for writes for clients. They need more room than others, which may succeed meanwhile.
+func (e *watched) watchClients(err error) error {
+	_ = e.watch(err)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.written, e.failure
+	if err == nil {
+		e.refused, e.clients = time.Time{}, nil
+	} else if rewards.CodeOf(err) == rewards.CodeUnavailable {
+		e.refused, e.clients = e.now(), err
+	}
+	return err
+}
+
+// last returns when the last write was committed, unless it failed, and how a write for clients failed that is younger
+// than refusedProof.
+func (e *watched) last() (written time.Time, refused error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if age := e.now().Sub(e.refused); e.clients != nil && age >= 0 && age < refusedProof {
+		refused = e.clients
+	}
+	if e.failure == nil && e.clients == nil {
+		written = e.written
+	}
+	return written, refused
 }
 
 // writeProof is how long a committed write proves that the database can be written. The
 // fulfillment leader renews its lease more often.
 const writeProof = 20 * time.Second
+
+// refusedProof is how long a failed write for clients proves that none can be stored. Then it is tried.
+const refusedProof = 2 * time.Second
 
 // probePages is the size of the probe in pages of 4 KiB, about that of a few rewards.
 const probePages = 8
@@ -132,16 +161,16 @@ const probePages = 8
 // CheckClock runs the check that Guard set.
 func (s *Store) CheckClock() error { return s.guard(s.ids.Next()) }
 
-// CheckWrites reports whether the store can be written. It relies on a recent committed write,
-// or else makes a small one. It fails with CodeUnavailable, and when CheckClock does.
+// CheckWrites reports whether the store can be written. It relies on a write for clients that just failed, or on a
+// recent committed write, or else makes a small one. It fails with CodeUnavailable, and when CheckClock does.
 func (s *Store) CheckWrites(ctx context.Context) error {
 	if err := s.CheckClock(); err != nil {
 		return err
 	}
 	now := s.now()
-	written, failure := s.engine.last()
-	if age := now.Sub(written); failure == nil && !written.IsZero() && age >= 0 && age < writeProof {
-		return nil
+	written, refused := s.engine.last()
+	if age := now.Sub(written); refused != nil || !written.IsZero() && age >= 0 && age < writeProof {
+		return refused
 	}
 	stamp := now.UTC().Format(time.RFC3339Nano) + " "
 	const page = 4096

@@ -18,10 +18,14 @@ func TestCount(t *testing.T) {
 		w.endpoint("https://gone/", func(webhook.Request) rewards.WebhookAnswer {
 			return rewards.WebhookAnswer{StatusCode: 410, Error: "the receiver answered 410"}
 		})
+		_, err := w.CreateWebhookEndpoint(t.Context(), rewards.WebhookEndpoint{
+			AppID: w.App.ID, URL: "https://locked/", Secret: rewards.SealedSecret("locked"),
+		})
+		check(t, err)
 		d, stop := w.dispatch("one")
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		want := rewards.WebhookCounts{Enabled: 3}
+		want := rewards.WebhookCounts{Enabled: 3, Locked: 1}
 		if got := d.Count(); got != want {
 			t.Errorf("before the first event: %+v, want %+v", got, want)
 		}
@@ -29,7 +33,7 @@ func TestCount(t *testing.T) {
 		d.Nudge()
 		time.Sleep(5 * time.Second)
 		got := d.Count()
-		if got.Enabled != 1 || got.Failing != 1 || got.Disabled != 1 || got.Oldest.IsZero() {
+		if got.Enabled != 1 || got.Failing != 1 || got.Disabled != 1 || got.Locked != 1 || got.Oldest.IsZero() {
 			t.Errorf("after the event: %+v", got)
 		}
 		time.Sleep(20 * time.Second) // the attempt that hung has failed

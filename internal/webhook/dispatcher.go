@@ -95,6 +95,7 @@ type Dispatcher struct {
 	changes  string
 	newest   int64
 	heads    map[rewards.AppID]int64
+	locked   int // endpoints whose secrets no key opens
 	reload   bool
 	polled   time.Time
 
@@ -252,7 +253,7 @@ func (d *Dispatcher) loseAll() {
 		c.cancel()
 		delete(d.couriers, id)
 	}
-	d.held, d.shards, d.renew, d.reload = false, nil, time.Time{}, true
+	d.held, d.shards, d.renew, d.reload, d.locked = false, nil, time.Time{}, true, 0
 }
 
 // readEndpoints starts couriers for new and changed endpoints and stops the others'.
@@ -268,6 +269,7 @@ func (d *Dispatcher) readEndpoints(ctx, attempts context.Context) error {
 	if d.heads, err = d.store.NewestEvents(ctx); err != nil { // of the app of a new endpoint, too
 		return err
 	}
+	d.locked = 0
 	keep := make(map[rewards.WebhookEndpointID]bool)
 	for _, e := range list {
 		shard, mine := d.shards[e.Shard()]
@@ -281,6 +283,7 @@ func (d *Dispatcher) readEndpoints(ctx, attempts context.Context) error {
 		}
 		secrets, err := d.secretsOf(e)
 		if err != nil {
+			d.locked++
 			d.options.Log.ErrorContext(ctx, "webhooks: cannot send to an endpoint",
 				slog.String("endpoint", e.ID.String()), slog.Any("error", err))
 			continue
@@ -344,7 +347,7 @@ func (d *Dispatcher) secretsOf(e rewards.WebhookEndpoint) (func(time.Time) [][]b
 // save stores the progress of the couriers that have some.
 func (d *Dispatcher) save(ctx context.Context, all bool) {
 	var list []rewards.WebhookProgress
-	var counts rewards.WebhookCounts
+	counts := rewards.WebhookCounts{Locked: d.locked}
 	now := d.now()
 	for _, c := range d.couriers {
 		p, due := c.progress(now, all)

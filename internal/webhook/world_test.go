@@ -2,6 +2,7 @@ package webhook_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"testing"
@@ -54,7 +55,13 @@ type plain struct{}
 
 func (plain) Seal(_ rewards.AppID, secret []byte) (rewards.SealedSecret, error) { return secret, nil }
 
-func (plain) Open(_ rewards.AppID, sealed rewards.SealedSecret) ([]byte, error) { return sealed, nil }
+// Open fails for the secret "locked".
+func (plain) Open(_ rewards.AppID, sealed rewards.SealedSecret) ([]byte, error) {
+	if string(sealed) == "locked" {
+		return nil, errors.New("no key fits")
+	}
+	return sealed, nil
+}
 
 // Send implements webhook.Deliverer.
 func (w *world) Send(ctx context.Context, r webhook.Request) rewards.WebhookAnswer {

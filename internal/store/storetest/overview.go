@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -92,4 +93,19 @@ func testCheckWrites(t *testing.T, w *World) {
 	e.fault = nil
 	expect("the disk has space again", 1, 0)
 	expect("right after that write", 0, 0)
+	give := func() error {
+		_, err := s.RecordRewards(t.Context(), []rewards.NewReward{w.Request(t, 1_000_000)})
+		return errors.Join(err, s.Durable(t.Context())) // which succeeds
+	}
+	e.fault = rewards.Unavailable("no room for a reward", nil)
+	wantCode(t, give(), rewards.CodeUnavailable)
+	e.fault = nil
+	check(t, s.SetPaused(t.Context(), "")) // there is room for that
+	expect("a reward had no room", 0, rewards.CodeUnavailable)
+	w.Advance(time.Second)
+	expect("1 s ago a reward had no room", 0, rewards.CodeUnavailable)
+	w.Advance(time.Second)
+	expect("2 s ago a reward had no room", 1, 0)
+	check(t, give())
+	expect("a reward was recorded", 0, 0)
 }
