@@ -36,8 +36,8 @@ func (s *Server) openKeyring(ctx context.Context) (err error) {
 	if path == "" {
 		changes, err := s.Store.WebhookChanges(ctx)
 		if err == nil && changes != "" && s.cfg.Role != RoleAPI {
-			s.log.WarnContext(ctx, "this process sends no webhooks, although there are endpoints: name the key file of "+
-				"their secrets with --webhook-key-file")
+			s.log.WarnContext(ctx, "this process sends no webhooks, although there are endpoints: name the key file "+
+				"of their secrets with --webhook-key-file")
 		}
 		return err
 	}
