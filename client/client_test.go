@@ -125,6 +125,20 @@ type raw string
 // MarshalJSON implements json.Marshaler.
 func (r raw) MarshalJSON() ([]byte, error) { return []byte(r), nil }
 
+// Metadata is sent as it is given: an escape would make it longer, and come back.
+func TestMetadataIsSentAsGiven(t *testing.T) {
+	t.Parallel()
+	s := &service{answers: []answer{{status: 201, body: `{"reward":{"id":"1"}}`}}}
+	const metadata = `{"s":"<&>\u00e9ä` + "\u2028" + `"}`
+	_, err := s.client().Award(t.Context(), client.NewReward{
+		UserID: "u", IdempotencyKey: "key-12345", AmountUSD: client.MustDecimal("5"), AssetSymbol: "A&B", Metadata: []byte(metadata),
+	})
+	want := `POST /v1/rewards {"userId":"u","idempotencyKey":"key-12345","amountUsd":5,"assetSymbol":"A&B","metadata":` + metadata + `}`
+	if err != nil || s.got[0] != want {
+		t.Errorf("sent %s, %v", s.got[0], err)
+	}
+}
+
 // A canceled context ends the retries at once.
 func TestCancel(t *testing.T) {
 	t.Parallel()

@@ -26,13 +26,15 @@ func newRequest(method, path string, body any) (request, error) {
 	if body == nil {
 		return r, nil
 	}
-	encoded, err := json.Marshal(body)
-	if err != nil {
+	var encoded bytes.Buffer
+	e := json.NewEncoder(&encoded)
+	e.SetEscapeHTML(false) // metadata is the caller's own JSON, and six bytes for a "<" may be too many
+	if err := e.Encode(body); err != nil {
 		return r, fmt.Errorf("cannot encode the body: %w", err)
 	}
-	r.body = encoded
+	r.body = encoded.Bytes()
 	if !r.repeatable {
-		r.repeatable = hasKey(encoded)
+		r.repeatable = hasKey(r.body)
 	}
 	return r, nil
 }

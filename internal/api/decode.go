@@ -154,6 +154,12 @@ func (f *form) find(name string) jsontext.Value {
 	return nil
 }
 
+// given reports whether a member is there and not null.
+func (f *form) given(name string) bool {
+	v := f.find(name)
+	return v != nil && v.Kind() != 'n'
+}
+
 // spells reports whether a JSON string has the content want.
 func spells(v jsontext.Value, want string) bool {
 	plain := v[1 : len(v)-1]

@@ -60,7 +60,7 @@ func (s *server) getEndpoint(ctx context.Context, c call) (reply, error) {
 func (s *server) changeEndpoint(ctx context.Context, c call) (reply, error) {
 	id, f := formOf[rewards.WebhookEndpoint](s, c, "webhookEndpointId")
 	var change rewards.WebhookChange
-	if f.find("url") != nil {
+	if f.given("url") {
 		change.URL = new(s.webhookURL(f))
 	}
 	if f.find("types") != nil {
@@ -69,7 +69,7 @@ func (s *server) changeEndpoint(ctx context.Context, c call) (reply, error) {
 	if f.find("description") != nil {
 		change.Description = new(f.webhookDescription())
 	}
-	if f.find("status") != nil {
+	if f.given("status") {
 		change.Enabled = new(f.enabled("status"))
 	}
 	if len(f.issues) == 0 && change == (rewards.WebhookChange{}) {

@@ -153,6 +153,9 @@ func (w *Worker) prepare(
 			return p, err
 		}
 	}
+	for _, b := range w.actions.open {
+		p.standing.Undone = p.standing.Undone || b.AssetID == a.AssetID && b.DoubtsUndo()
+	}
 	for _, o := range live {
 		if o.State != rewards.OrderPlanned && (o.AssetID == a.AssetID || o.AssetID == target.ID) {
 			p.standing.LiveOrder = o.ClientOrderID
@@ -230,7 +233,9 @@ func (w *Worker) apply(ctx context.Context, a rewards.Action, p prepared, o rewa
 		Conversion: p.conversion, ActionID: a.ID, AssetID: a.AssetID,
 		Booked: p.standing.Source.Booked, Position: source,
 		TargetBooked: p.standing.Target.Booked, TargetPosition: target,
-		Ahead: p.standing.Source.Theirs - source, TargetAhead: p.standing.Target.Theirs - target,
+	}
+	if !p.standing.Undone { // then it is not accepted
+		s.Ahead, s.TargetAhead = p.standing.Source.Theirs-source, p.standing.Target.Theirs-target
 	}
 	if err := w.explain(ctx, a, o); err != nil {
 		return err
@@ -238,10 +243,10 @@ func (w *Worker) apply(ctx context.Context, a rewards.Action, p prepared, o rewa
 	return w.begin(ctx, rewards.ActionChange{Before: a, After: o.Applied(a)}, s, p.renaming)
 }
 
-// explain ends the doubt about a position that the action explains.
+// explain ends the doubt about a position that the action explains. After an undo the position itself must agree.
 func (w *Worker) explain(ctx context.Context, by rewards.Action, o rewards.Observation) error {
 	for _, a := range w.actions.open {
-		if a.Type == rewards.ActionPosition && a.AssetID == by.AssetID && a.State == rewards.ActionHeld {
+		if a.AssetID == by.AssetID && a.DoubtsPosition() && !a.DoubtsUndo() {
 			if err := w.changeAction(ctx, a, o.Explained(a, by)); err != nil {
 				return err
 			}

@@ -175,12 +175,73 @@ func TestNoPortfolioMixesUnitsAfterAnUndo(t *testing.T) {
 		}
 		w.wantNotOrdered("AAPL")
 		w.wantAlarm(rewards.AlarmAction+doubt[0].ID, true)
-		w.approve(id) // it did happen
-		w.serve(time.Minute)
+		w.approve(id) // which changes what was bought since, too
+		if seen := w.watch(time.Minute); len(seen.values) > 0 {
+			w.t.Errorf("%d portfolios were valued with the shares of another position, at %s", len(seen.values), seen.values[0])
+		}
 		w.wantAction(id, rewards.ActionSwept)
-		w.wantAction(doubt[0].ID, rewards.ActionWithdrawn)
-		w.wantValued("AAPL", true)
+		w.wantAction(doubt[0].ID, rewards.ActionHeld)
 	})
+}
+
+// Two splits that did happen are undone and applied again. Only with both of them the position agrees, and the books are
+// as before.
+func TestTwoUndoneSplitsAreAppliedAgain(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.holders("AAPL")
+		first := w.post(`{"symbol":"AAPL","ex_date":"2000-01-05","type":"forward_split","old_rate":2,"new_rate":3}`)
+		second := w.post(`{"symbol":"AAPL","ex_date":"2000-01-06","type":"reverse_split","old_rate":3,"new_rate":1}`)
+		w.until("2000-01-05 02:30:00")
+		w.serve(30 * time.Second)
+		w.wantAction(first, rewards.ActionSwept)
+		w.until("2000-01-06 02:30:00")
+		w.serve(30 * time.Second)
+		w.wantAction(second, rewards.ActionSwept)
+		before, house := w.holdings("AAPL"), w.house("AAPL")
+		for _, id := range []string{second, first} {
+			_, err := w.operator("action undo").UndoAction(w.t.Context(), id)
+			w.check(err)
+			w.serve(20 * time.Second)
+		}
+		w.approve(first)
+		w.serve(time.Minute)
+		w.wantAction(first, rewards.ActionSwept)
+		w.wantValued("AAPL", false)
+		w.approve(second)
+		w.serve(time.Minute)
+		w.wantAction(second, rewards.ActionSwept)
+		w.wantValued("AAPL", true)
+		for i, got := range w.holdings("AAPL") {
+			if got.Quantity != before[i].Quantity || got.CostBasis != before[i].CostBasis {
+				w.t.Errorf("%+v became %+v", before[i], got)
+			}
+		}
+		if got := w.house("AAPL"); got != house {
+			w.t.Errorf("the house has %s shares, want %s", got, house)
+		}
+		w.wantBalance()
+	})
+}
+
+// Of two actions of a stock the first one ends the old units, whichever has the greater id and whatever else is due.
+func TestNoPortfolioMixesUnitsOfTwoActions(t *testing.T) {
+	t.Parallel()
+	inWorlds(t, map[string][2]string{"in order": {"2000-01-05", "2000-01-06"}, "the later one first": {"2000-01-06", "2000-01-05"}},
+		func(w *world, dates [2]string) {
+			w.wantAfter(5*time.Second, w.give("AAPL", 1000*usd), rewards.Executed)
+			w.afflict("late-position symbol=AAPL by=6h")
+			for i, rates := range []string{`"old_rate":2,"new_rate":3`, `"old_rate":3,"new_rate":4`} {
+				w.post(`{"symbol":"AAPL","ex_date":"` + dates[i] + `","type":"forward_split",` + rates + `}`)
+			}
+			w.until("2000-01-04 19:59:00")
+			evening := w.watch(10 * time.Second)
+			w.until("2000-01-05 02:29:30")
+			night := w.watch(time.Minute)
+			w.wantNear(night, evening.values[0])
+			w.until("2000-01-05 10:00:00")
+			w.wantNear(w.watch(time.Minute), evening.values[0])
+		})
 }
 
 // After the undo of a split that did not happen the position agrees, and the stock is valued within seconds.

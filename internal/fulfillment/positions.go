@@ -78,7 +78,7 @@ func (w *Worker) comparePositions(ctx context.Context, live []rewards.Order, clo
 
 // newlyDoubted reports whether an action is that of a position, and new.
 func (w *Worker) newlyDoubted(a rewards.Action) bool {
-	return a.Type == rewards.ActionPosition && a.State == rewards.ActionHeld && w.now().Sub(a.HeldAt) < newDoubt
+	return a.DoubtsPosition() && w.now().Sub(a.HeldAt) < newDoubt
 }
 
 func (w *Worker) readPositions(ctx context.Context) ([]rewards.Position, error) {
@@ -147,7 +147,7 @@ func (w *Worker) endDoubts(at stakes, o rewards.Observation) []rewards.ActionCha
 	var changes []rewards.ActionChange
 	for _, a := range w.actions.open {
 		b, settled := at.booked[a.AssetID]
-		if a.Type != rewards.ActionPosition || a.State != rewards.ActionHeld || !settled {
+		if !a.DoubtsPosition() || !settled {
 			continue
 		}
 		judgment := rewards.JudgeHold

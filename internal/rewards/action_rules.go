@@ -306,8 +306,8 @@ func (a Action) refuse(verb string) error {
 }
 
 // HoldOf returns from when an asset is not ordered because of its actions, and the units that are
-// pending. They have no ratio when no action holds the asset, when several do, or when an operator
-// must decide. A hold that has begun is in force even if the clock is set back: it starts at the
+// pending, from the first of their boundaries on. They have no ratio when no action holds the asset, when several do,
+// or when an operator must decide. A hold that has begun is in force even if the clock is set back: it starts at the
 // first microsecond.
 func HoldOf(actions []Action) (h ActionHold) {
 	ratios := 0
@@ -322,11 +322,14 @@ func HoldOf(actions []Action) (h ActionHold) {
 		if !h.Exists() || from.Before(h.From) {
 			h.From = from
 		}
-		ratios++
-		h.Units = Units{From: a.Boundary, Ratio: a.priceRatio()}
+		units := Units{From: a.Boundary, Ratio: a.priceRatio()}
 		if a.State == ActionHeld && a.WaitsFor == "" {
-			h.Units.Ratio = Ratio{}
+			units.Ratio = Ratio{}
 		}
+		if ratios == 0 || h.Units.From.IsZero() || !a.Boundary.IsZero() && a.Boundary.Before(h.Units.From) {
+			h.Units = units
+		}
+		ratios++
 	}
 	if ratios != 1 {
 		h.Units.Ratio = Ratio{}

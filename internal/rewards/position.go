@@ -2,6 +2,7 @@ package rewards
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	"stockrewards/internal/money"
@@ -85,8 +86,18 @@ func (s Observation) UndoneAction(a Action, w Switch, symbol string) (doubt Acti
 	if err != nil || r.New == 0 || r.New == r.Old || w.Position == 0 {
 		return doubt, false
 	}
-	return s.positionAction(a.AssetID, symbol, r, "undo-"+strconv.FormatInt(w.Undoes, 10),
+	return s.positionAction(a.AssetID, symbol, r, undoMark+strconv.FormatInt(w.Undoes, 10),
 		"the action "+a.ID+" was undone: the broker's position does not agree with the database yet"), true
+}
+
+const undoMark = "undo-" // in the id
+
+// DoubtsPosition reports whether the action holds its stock because the broker's position is in doubt.
+func (a Action) DoubtsPosition() bool { return a.Type == ActionPosition && a.State == ActionHeld }
+
+// DoubtsUndo reports whether the action does that since an undo. Only the position ends it, or an operator.
+func (a Action) DoubtsUndo() bool {
+	return a.DoubtsPosition() && strings.HasPrefix(a.ID, "position-"+a.Symbol+"-"+undoMark)
 }
 
 func (s Observation) positionAction(asset AssetID, symbol string, r Ratio, since, note string) Action {

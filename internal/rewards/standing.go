@@ -16,6 +16,7 @@ type Standing struct {
 	Twin      string // id of another action with the same terms within ten days; "": none
 	Review    bool   // every action waits for a person
 	Renaming  bool   // the broker has not changed the symbol of the position yet
+	Undone    bool   // an action was undone, and the positions have not agreed since
 }
 
 // Stake is all shares of a stock: the users' and the house's.
@@ -120,12 +121,17 @@ func (a Action) differs(s Standing, source, target money.Shares) string {
 }
 
 // Positions returns what the store books as the broker's positions after the action: what the
-// broker has, or what is expected when an operator applies it before the broker did.
+// broker has, or what is expected when an operator applies it before the broker did. After an undo it is what is
+// expected too, unless the broker has about that: the other actions that were undone may come next.
 func (a Action) Positions(c Conversion, s Standing) (source, target money.Shares, err error) {
-	if !s.unchanged() {
+	if !s.unchanged() && !s.Undone {
 		return s.Source.Theirs, s.Target.Theirs, nil
 	}
-	return a.after(c, s)
+	source, target, err = a.after(c, s)
+	if s.Undone && err == nil && near(s.Source.Theirs, source) && near(s.Target.Theirs, target) {
+		return s.Source.Theirs, s.Target.Theirs, nil
+	}
+	return source, target, err
 }
 
 // twinDays is within how many days the same terms count as a repetition.

@@ -43,3 +43,39 @@ func TestCount(t *testing.T) {
 		stop()
 	})
 }
+
+// An endpoint whose key is lost gets nothing until the app rotates the secret. Then its events come, with the new
+// signature only.
+func TestARotationReplacesALostKey(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		e := w.endpoint("https://a/", accept)
+		change := func(secret string) {
+			t.Helper()
+			_, err := w.ChangeWebhookEndpoint(t.Context(), e.AppID, e.ID, func(e *rewards.WebhookEndpoint) {
+				e.Rotate(rewards.SealedSecret(secret), w.Now())
+			})
+			check(t, err)
+		}
+		change("locked")
+		d, stop := w.dispatch("one")
+		time.Sleep(time.Second)
+		w.events(2)
+		d.Nudge()
+		time.Sleep(2 * time.Second)
+		if got, counts := w.received("https://a/"), d.Count(); len(got) > 0 || counts.Locked != 1 {
+			t.Fatalf("%d requests without the key, %+v", len(got), counts)
+		}
+		change("new")
+		d.Nudge()
+		time.Sleep(2 * time.Second)
+		got, counts := w.received("https://a/"), d.Count()
+		if len(got) != 2 || counts != (rewards.WebhookCounts{Enabled: 1}) {
+			t.Fatalf("%d requests after the rotation, %+v", len(got), counts)
+		}
+		if secrets := got[0].Secrets; len(secrets) != 1 || string(secrets[0]) != "new" {
+			t.Errorf("signed by %q", secrets)
+		}
+		stop()
+	})
+}

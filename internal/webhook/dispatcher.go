@@ -326,19 +326,24 @@ func (d *Dispatcher) hire(ctx, attempts context.Context, c *courier) *courier {
 	return c
 }
 
-// secretsOf returns the secrets that sign an endpoint's requests at a time.
+// secretsOf returns the secrets that sign an endpoint's requests at a time. It fails when no key opens the newest one.
+// An older one that no key opens is left out: the app may have rotated it because its key was lost.
 func (d *Dispatcher) secretsOf(e rewards.WebhookEndpoint) (func(time.Time) [][]byte, error) {
 	opened := make(map[string][]byte)
-	for _, sealed := range e.Secrets(d.now()) {
+	for i, sealed := range e.Secrets(d.now()) {
 		secret, err := d.options.Sealer.Open(e.AppID, sealed)
-		if err != nil {
+		if err != nil && i == 0 {
 			return nil, err
 		}
-		opened[string(sealed)] = secret
+		if err == nil {
+			opened[string(sealed)] = secret
+		}
 	}
 	return func(now time.Time) (secrets [][]byte) {
 		for _, sealed := range e.Secrets(now) {
-			secrets = append(secrets, opened[string(sealed)])
+			if secret, ok := opened[string(sealed)]; ok {
+				secrets = append(secrets, secret)
+			}
 		}
 		return secrets
 	}, nil

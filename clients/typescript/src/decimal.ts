@@ -31,7 +31,13 @@ function exact(value: unknown, name: string, free: boolean): unknown {
     if (!grammar.test(value)) throw new TypeError(`${name} must be a decimal such as "5.25", not ${JSON.stringify(value)}`);
     return new LosslessNumber(value);
   }
-  return isLosslessNumber(value) ? value : walk(value, name, free, exact);
+  if (isLosslessNumber(value)) return value;
+  return hasForm(value) ? exact(value.toJSON(name), name, free) : walk(value, name, free, exact);
+}
+
+/** Reports whether a value has a form of its own in JSON, as a Date has. */
+function hasForm(value: unknown): value is { toJSON(name: string): unknown } {
+  return typeof value === "object" && value !== null && "toJSON" in value && typeof value.toJSON === "function";
 }
 
 /** Converts what an array or an object contains. Metadata is the client's own. */

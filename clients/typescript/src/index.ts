@@ -102,7 +102,7 @@ export function connect(options: Options): Rewards {
   const api = createClient<paths>({ baseUrl: base, headers, fetch: send, bodySerializer: write });
 
   async function raw(path: string, query: Record<string, unknown>, signal?: AbortSignal): Promise<[unknown, Headers]> {
-    const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== "");
+    const given = Object.entries(query).filter(([, value]) => value !== undefined);
     const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)]));
     const target = search.size > 0 ? `${base}${path}?${search}` : `${base}${path}`;
     const response = await send(new Request(target, { headers, ...(signal && { signal }) }));
@@ -225,7 +225,7 @@ export function connect(options: Options): Rewards {
 
     async* events(after = 0, types: string[] = [], signal?: AbortSignal): AsyncGenerator<RewardsEvent> {
       for (let last = after; ;) {
-        const [body] = await raw("/v1/events", { after: last, types: types.join(","), wait: 20, limit: 200 }, signal);
+        const [body] = await raw("/v1/events", { after: last, types: types.join(",") || undefined, wait: 20, limit: 200 }, signal);
         for (const event of (body as { events: RewardsEvent[] }).events) {
           last = event.sequence;
           yield event;

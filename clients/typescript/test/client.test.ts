@@ -33,6 +33,8 @@ test("decimals keep every digit in both directions", () => {
   assert.deepEqual(read('{"metadata":{"quantity":2,"big":9007199254740993,"s":"1"}}'),
     { metadata: { quantity: 2, big: "9007199254740993", s: "1" } });
   assert.equal(write({ metadata: { quantity: "2", n: 1 }, list: [{ amountUsd: "5.250" }] }), '{"metadata":{"quantity":"2","n":1},"list":[{"amountUsd":5.250}]}');
+  assert.equal(write({ metadata: { at: new Date(0), link: new URL("https://x.example/y"), list: [new Date(0)] } }),
+    '{"metadata":{"at":"1970-01-01T00:00:00.000Z","link":"https://x.example/y","list":["1970-01-01T00:00:00.000Z"]}}');
   for (const wrong of ["", "five", "1e3", "+1", "01", ".5"]) assert.throws(() => write({ amountUsd: wrong }), /must be a decimal/);
 });
 
@@ -52,6 +54,15 @@ test("what is not safe is sent once", async () => {
     await rewards.POST("/v1/users", { body: { externalId: "x" } }).catch(() => undefined);
     assert.equal(sent.length, times);
   }
+});
+
+test("an empty filter is sent, so that it does not list everything", async () => {
+  const { rewards, sent } = over(refusal(400, "bad_request"));
+  await assert.rejects(rewards.users({ email: "" }).next(), RewardsError);
+  assert.deepEqual(sent, ["GET /v1/users?email="]);
+  const feed = over(refusal(400, "bad_request"));
+  await assert.rejects(feed.rewards.events(7).next(), RewardsError);
+  assert.deepEqual(feed.sent, ["GET /v1/events?after=7&wait=20&limit=200"]);
 });
 
 test("errors have a type, and a long Retry-After ends the retries", async () => {
