@@ -224,6 +224,39 @@ func TestTwoUndoneSplitsAreAppliedAgain(t *testing.T) {
 	})
 }
 
+// The undo of a reverse split that did not happen takes the new symbol back, because nothing else could.
+func TestARightUndoTakesTheSymbolBack(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.wantAfter(5*time.Second, w.give("AAPL", 1000*usd), rewards.Executed)
+		shares := w.holding(w.user, "AAPL").Quantity
+		entered, err := rewards.EnteredAction("entered", rewards.Terms{
+			Type: "reverse_split", Symbol: "AAPL", NewSymbol: "AAPQ", OldRate: "4", NewRate: "1", ExDate: rewards.DateOf(time.Now()),
+		}, time.Now(), "a rumor")
+		w.check(err)
+		_, err = w.operator("action enter").EnterAction(w.t.Context(), entered)
+		w.check(err)
+		w.approve("entered")
+		w.serve(20 * time.Second)
+		w.wantAction("entered", rewards.ActionSwept)
+		if renamed := w.holding(w.user, "AAPQ").Quantity; renamed != shares/4 {
+			w.t.Errorf("%s shares of AAPQ, want a quarter of %s", renamed, shares)
+		}
+		_, err = w.operator("action undo").UndoAction(w.t.Context(), "entered")
+		w.check(err)
+		w.serve(20 * time.Second)
+		if held := w.actionsOf(rewards.ActionHeld); len(held) > 0 {
+			w.t.Errorf("held after the undo: %+v", held)
+		}
+		if got := w.holding(w.user, "AAPL").Quantity; got != shares {
+			w.t.Errorf("%s shares, want %s", got, shares)
+		}
+		w.wantValued("AAPL", true)
+		w.buy()
+		w.wantBalance()
+	})
+}
+
 // Of two actions of a stock the first one ends the old units, whichever has the greater id and whatever else is due.
 func TestNoPortfolioMixesUnitsOfTwoActions(t *testing.T) {
 	t.Parallel()

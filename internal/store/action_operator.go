@@ -157,7 +157,7 @@ func (o *Operator) UndoAction(ctx context.Context, id string) (a rewards.Action,
 			err = conflict("cannot undo the action now: an order of the stock is open, or a sweep goes on")
 		}
 		if err == nil {
-			err = o.doubtUndone(ctx, tx, a, w)
+			err = o.followUndo(ctx, tx, a, w)
 		}
 		if err == nil {
 			err = change.beginAll(ctx, tx)
@@ -173,12 +173,18 @@ func (o *Operator) UndoAction(ctx context.Context, id string) (a rewards.Action,
 	return a, err
 }
 
-// doubtUndone holds the stock of an undone action until the broker's position agrees with it, unless its position is in
-// doubt already.
-func (o *Operator) doubtUndone(ctx context.Context, tx Tx, a rewards.Action, w rewards.Switch) error {
+// followUndo gives the stock of an undone action its symbol back when the broker's identifier is not known, by which
+// a sync would correct it. It holds the stock until the broker's position agrees, unless that is in doubt already.
+func (o *Operator) followUndo(ctx context.Context, tx Tx, a rewards.Action, w rewards.Switch) error {
 	asset, err := oneAsset(ctx, tx, `SELECT `+assetColumns+` FROM assets WHERE id = ?1`, int64(a.AssetID))
 	if err != nil {
 		return err
+	}
+	if a.Renames() && asset.BrokerID == "" && asset.Symbol == a.NewSymbol {
+		asset.Symbol = a.Symbol
+		if err := rename(ctx, tx, asset.ID, rewards.Renaming{Symbol: a.Symbol}); err != nil {
+			return err
+		}
 	}
 	doubt, needed := rewards.Observation{Now: o.now(), SeenAt: o.now()}.UndoneAction(a, w, asset.Symbol)
 	if !needed {
