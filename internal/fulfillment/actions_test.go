@@ -94,6 +94,23 @@ func (w *world) approve(id string) {
 	w.check(err)
 }
 
+// enter enters the action "entered", and decides that it is applied.
+func (w *world) enter(terms rewards.Terms) {
+	w.t.Helper()
+	entered, err := rewards.EnteredAction("entered", terms, time.Now(), "the broker's letter")
+	w.check(err)
+	_, err = w.operator("action enter").EnterAction(w.t.Context(), entered)
+	w.check(err)
+	w.approve("entered")
+}
+
+// undo takes an applied action back.
+func (w *world) undo(id string) {
+	w.t.Helper()
+	_, err := w.operator("action undo").UndoAction(w.t.Context(), id)
+	w.check(err)
+}
+
 // actionsOf lists the actions in a state; 0: in any.
 func (w *world) actionsOf(state rewards.ActionState) []rewards.Action {
 	w.t.Helper()

@@ -148,13 +148,9 @@ func TestContradictoryActionsAreHeld(t *testing.T) {
 		}
 		given := w.wantNotOrdered("AAPL")
 		w.ignore(id)
-		entered, err := rewards.EnteredAction("entered", rewards.Terms{
+		w.enter(rewards.Terms{
 			Type: "forward_split", Symbol: "AAPL", OldRate: "1", NewRate: "4", ExDate: "2000-01-05",
-		}, time.Now(), "the broker's letter")
-		w.check(err)
-		_, err = w.operator("action enter").EnterAction(w.t.Context(), entered)
-		w.check(err)
-		w.approve("entered")
+		})
 		w.serve(30 * time.Second)
 		w.wantAction("entered", rewards.ActionSwept)
 		for i, u := range w.users[1:] {
@@ -282,8 +278,7 @@ func TestUndoneActions(t *testing.T) {
 		w.until("2000-01-05 02:30:00")
 		w.serve(30 * time.Second)
 		w.wantConverted("AAPL", before, rewards.Ratio{Old: 1, New: 4})
-		_, err := w.operator("action undo").UndoAction(w.t.Context(), id)
-		w.check(err)
+		w.undo(id)
 		w.wantAction(id, rewards.ActionUndoing)
 		wantBefore := func() {
 			w.t.Helper()

@@ -10,17 +10,17 @@ import (
 
 // History is everything that the store knows about how a reward was bought.
 type History struct {
-	Reward  Reward
-	App     App
-	Asset   Asset
-	Orders  []Ordered    // oldest first
-	Stood   []Standstill // of the reward's stock or of all, while it was open, oldest first
-	EndedAt time.Time    // when the reward was canceled; zero: it was not, or an early version did it
-	Control Control
-	Blocked bool      // an order of the stock is quarantined
-	Pool    money.USD // that waits for the stock; 0 unless the pool is small
-	Led     bool      // a process leads fulfillment
-	Now     time.Time
+	Reward     Reward
+	App        App
+	Asset      Asset
+	Orders     []Ordered    // oldest first
+	Stood      []Standstill // of the reward's stock or of all, while it was open, oldest first
+	CanceledAt time.Time    // of the reward; zero: it was not, or an early version did it
+	Control    Control
+	Blocked    bool      // an order of the stock is quarantined
+	Pool       money.USD // that waits for the stock; 0 unless the pool is small
+	Led        bool      // a process leads fulfillment
+	Now        time.Time
 }
 
 // Ordered is a reward's part in an order.
@@ -76,9 +76,9 @@ func (h History) Timeline() []TimelineEntry {
 		kind := TimelineFailed
 		if h.Reward.Canceled() {
 			kind = TimelineCanceled
-			h.addStood(&t, open, h.EndedAt)
+			h.addStood(&t, open, h.CanceledAt)
 		}
-		t.add(h.EndedAt, kind, h.Reward.FailureReason, nil) // or with its last order
+		t.add(h.CanceledAt, kind, h.Reward.FailureReason, nil) // if its time is not known, that of the last entry
 	default:
 		h.addWaiting(&t, open)
 	}

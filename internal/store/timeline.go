@@ -51,7 +51,7 @@ func (s *Store) history(ctx context.Context, tx Tx, r rewards.Reward) (h rewards
 	if h.Orders, err = ordersOf(ctx, tx, r); err != nil {
 		return h, err
 	}
-	if h.EndedAt, err = canceledAt(ctx, tx, r); err != nil {
+	if h.CanceledAt, err = canceledAt(ctx, tx, r); err != nil {
 		return h, err
 	}
 	if err := readStood(ctx, tx, &h); err != nil || r.Status >= rewards.Executed {
@@ -94,8 +94,8 @@ func ordersOf(ctx context.Context, tx Tx, r rewards.Reward) ([]rewards.Ordered, 
 func readStood(ctx context.Context, tx Tx, h *rewards.History) error {
 	end := h.Now.Add(time.Microsecond) // that began just now too
 	switch n := len(h.Orders); {
-	case !h.EndedAt.IsZero():
-		end = h.EndedAt
+	case !h.CanceledAt.IsZero():
+		end = h.CanceledAt
 	case n > 0 && h.Reward.Status >= rewards.Executed:
 		end = h.Orders[n-1].SettledAt
 	}

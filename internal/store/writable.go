@@ -20,11 +20,11 @@ type watched struct {
 
 	waiting atomic.Int32 // writes for clients that a Write excludes
 
-	mu      sync.Mutex
-	written time.Time // when the last write was committed
-	failure error     // of the last write; nil when it was committed
-	refused time.Time // when the last write for clients failed with clients; zero when it was committed
-	clients error
+	mu        sync.Mutex
+	written   time.Time // when the last write was committed
+	failure   error     // of the last write; nil when it was committed
+	refusal   error     // of the last write for clients; nil when it was committed
+	refusedAt time.Time // when it failed
 }
 
 // Write is the engine's Write, and waits until its commit and what it may have seen are durable.
@@ -127,9 +127,9 @@ func (e *watched) watchClients(err error) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if err == nil {
-		e.refused, e.clients = time.Time{}, nil
+		e.refusal = nil
 	} else if rewards.CodeOf(err) == rewards.CodeUnavailable {
-		e.refused, e.clients = e.now(), err
+		e.refusal, e.refusedAt = err, e.now()
 	}
 	return err
 }
@@ -139,10 +139,10 @@ func (e *watched) watchClients(err error) error {
 func (e *watched) last() (written time.Time, refused error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if age := e.now().Sub(e.refused); e.clients != nil && age >= 0 && age < refusedProof {
-		refused = e.clients
+	if age := e.now().Sub(e.refusedAt); e.refusal != nil && age >= 0 && age < refusedProof {
+		refused = e.refusal
 	}
-	if e.failure == nil && e.clients == nil {
+	if e.failure == nil && e.refusal == nil {
 		written = e.written
 	}
 	return written, refused

@@ -60,8 +60,8 @@ func testHistory(t *testing.T, w *World) {
 	w.Advance(time.Second)
 	check(t, w.SaveStandstills(t.Context(), w.lease, []rewards.AssetID{0}, []rewards.Standstill{{Cause: rewards.CauseClosed}}))
 	h = history(canceled)
-	if len(h.Stood) != 1 || h.Stood[0].Cause != rewards.CausePaused || !h.EndedAt.Equal(ended) {
-		t.Errorf("canceled at %s, want %s; stood %+v", h.EndedAt, ended, h.Stood)
+	if len(h.Stood) != 1 || h.Stood[0].Cause != rewards.CausePaused || !h.CanceledAt.Equal(ended) {
+		t.Errorf("canceled at %s, want %s; stood %+v", h.CanceledAt, ended, h.Stood)
 	}
 	entries := h.Timeline()
 	if last := entries[len(entries)-1]; len(entries) != 3 || last.Type != rewards.TimelineCanceled || !last.At.Equal(ended) ||

@@ -1,0 +1,144 @@
+package fulfillment_test
+
+import (
+	"testing"
+	"time"
+
+	"stockrewards/internal/rewards"
+)
+
+// After the undo of a split that did happen nobody sees a value, whatever was bought since, and although the price is near
+// that of the day before.
+func TestNoPortfolioMixesUnitsAfterAnUndo(t *testing.T) {
+	t.Parallel()
+	inWorlds(t, map[string]string{
+		"2:3":              `"type":"forward_split","old_rate":2,"new_rate":3`,
+		"7:1":              `"type":"reverse_split","old_rate":7,"new_rate":1`,
+		"a stock dividend": `"type":"stock_dividend","rate":0.25`,
+	}, func(w *world, body string) {
+		w.wantAfter(5*time.Second, w.give("AAPL", 1000*usd), rewards.Executed)
+		id := w.post(`{"symbol":"AAPL","ex_date":"2000-01-05",` + body + `}`)
+		w.until("2000-01-05 02:30:00")
+		w.serve(30 * time.Second)
+		w.wantAction(id, rewards.ActionSwept)
+		w.until("2000-01-05 10:00:00")
+		w.wantAfter(time.Minute, w.give("AAPL", 77*usd), rewards.Executed)
+		w.until("2000-01-06 10:00:00")
+		if seen := w.watch(time.Second); len(seen.values) == 0 {
+			w.t.Fatal("nothing is valued before the undo")
+		}
+		w.undo(id)
+		if seen := w.watch(3 * time.Minute); len(seen.values) > 0 || seen.unavailable == 0 {
+			w.t.Errorf("after the undo %d answers were 502, and portfolios were valued at %s", seen.unavailable, seen.values)
+		}
+		w.wantAction(id, rewards.ActionUndone)
+		doubt := w.actionsOf(rewards.ActionHeld)
+		if len(doubt) != 1 || doubt[0].Type != rewards.ActionPosition {
+			w.t.Fatalf("held: %+v, want the position", doubt)
+		}
+		w.wantNotOrdered("AAPL")
+		w.wantAlarm(rewards.AlarmAction+doubt[0].ID, true)
+		w.approve(id) // which changes what was bought since, too
+		if seen := w.watch(time.Minute); len(seen.values) > 0 {
+			w.t.Errorf("portfolios were valued with the shares of another position, at %s", seen.values)
+		}
+		w.wantAction(id, rewards.ActionSwept)
+		w.wantAction(doubt[0].ID, rewards.ActionHeld)
+	})
+}
+
+// Two splits that did happen are undone and applied again. Only with both of them the position agrees, and the books are
+// as before.
+func TestTwoUndoneSplitsAreAppliedAgain(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.holders("AAPL")
+		first := w.post(`{"symbol":"AAPL","ex_date":"2000-01-05","type":"forward_split","old_rate":2,"new_rate":3}`)
+		second := w.post(`{"symbol":"AAPL","ex_date":"2000-01-06","type":"reverse_split","old_rate":3,"new_rate":1}`)
+		w.until("2000-01-05 02:30:00")
+		w.serve(30 * time.Second)
+		w.wantAction(first, rewards.ActionSwept)
+		w.until("2000-01-06 02:30:00")
+		w.serve(30 * time.Second)
+		w.wantAction(second, rewards.ActionSwept)
+		before, house := w.holdings("AAPL"), w.house("AAPL")
+		for _, id := range []string{second, first} {
+			w.undo(id)
+			w.serve(20 * time.Second)
+		}
+		w.approve(first)
+		w.serve(time.Minute)
+		w.wantAction(first, rewards.ActionSwept)
+		w.wantValued("AAPL", false)
+		w.approve(second)
+		w.serve(time.Minute)
+		w.wantAction(second, rewards.ActionSwept)
+		w.wantValued("AAPL", true)
+		for i, got := range w.holdings("AAPL") {
+			if got.Quantity != before[i].Quantity || got.CostBasis != before[i].CostBasis {
+				w.t.Errorf("%+v became %+v", before[i], got)
+			}
+		}
+		if got := w.house("AAPL"); got != house {
+			w.t.Errorf("the house has %s shares, want %s", got, house)
+		}
+		w.wantBalance()
+	})
+}
+
+// After the undo of a split that did not happen the position agrees, and the stock is valued within seconds.
+func TestARightUndoIsConfirmed(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		given := w.wantAfter(5*time.Second, w.give("AAPL", 1000*usd), rewards.Executed)
+		before := w.watch(time.Second).values[0]
+		shares := w.holding(w.user, "AAPL").Quantity
+		w.enter(rewards.Terms{
+			Type: "forward_split", Symbol: given.Symbol, OldRate: "2", NewRate: "3", ExDate: rewards.DateOf(time.Now()),
+		})
+		w.serve(20 * time.Second)
+		w.wantAction("entered", rewards.ActionSwept)
+		w.undo("entered")
+		w.wantValued("AAPL", false)
+		w.serve(20 * time.Second)
+		w.wantAction("entered", rewards.ActionUndone)
+		if held := w.actionsOf(rewards.ActionHeld); len(held) > 0 {
+			w.t.Errorf("held after the undo: %+v", held)
+		}
+		seen := w.watch(time.Second)
+		w.wantNear(seen, before)
+		if got := w.holding(w.user, "AAPL").Quantity; got != shares || len(seen.values) == 0 {
+			w.t.Errorf("%s shares, %d answers; want %s", got, len(seen.values), shares)
+		}
+		w.buy()
+		w.wantBalance()
+	})
+}
+
+// The undo of a reverse split that did not happen takes the new symbol back, because nothing else could.
+func TestARightUndoTakesTheSymbolBack(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.wantAfter(5*time.Second, w.give("AAPL", 1000*usd), rewards.Executed)
+		shares := w.holding(w.user, "AAPL").Quantity
+		w.enter(rewards.Terms{
+			Type: "reverse_split", Symbol: "AAPL", NewSymbol: "AAPQ", OldRate: "4", NewRate: "1", ExDate: rewards.DateOf(time.Now()),
+		})
+		w.serve(20 * time.Second)
+		w.wantAction("entered", rewards.ActionSwept)
+		if renamed := w.holding(w.user, "AAPQ").Quantity; renamed != shares/4 {
+			w.t.Errorf("%s shares of AAPQ, want a quarter of %s", renamed, shares)
+		}
+		w.undo("entered")
+		w.serve(20 * time.Second)
+		if held := w.actionsOf(rewards.ActionHeld); len(held) > 0 {
+			w.t.Errorf("held after the undo: %+v", held)
+		}
+		if got := w.holding(w.user, "AAPL").Quantity; got != shares {
+			w.t.Errorf("%s shares, want %s", got, shares)
+		}
+		w.wantValued("AAPL", true)
+		w.buy()
+		w.wantBalance()
+	})
+}
