@@ -129,7 +129,7 @@ func (a shownAction) object() object {
 			given = w.Swept.Given.String()
 		}
 		return []string{
-			a.symbols[w.AssetID], moment(w.At), moment(w.SweptAt), rewards.YesNo(w.Undoes != 0), w.Booked.String(),
+			a.symbols[w.AssetID], moment(w.At), moment(w.SweptAt), rewards.YesNo(w.IsUndo()), w.Booked.String(),
 			w.Position.String(), w.Swept.Before.String(), w.Swept.After.String(), a.symbols[w.Target], given,
 		}
 	})
@@ -154,7 +154,7 @@ func (a shownAction) object() object {
 func printSwitch(w rewards.Switch, a rewards.Action, symbols map[rewards.AssetID]string) {
 	verb, swept := "applied", "all holdings are up to date since "+moment(w.SweptAt)
 	switch {
-	case w.Undoes != 0:
+	case w.IsUndo():
 		verb = "undone"
 	case a.Type == rewards.ActionCashDividend:
 		verb, swept = "entitled", "complete since "+moment(w.SweptAt)

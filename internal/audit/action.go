@@ -142,7 +142,7 @@ func (a *auditor) checkActions() error {
 
 func (a *auditor) actionRule(c *action) (found, expected string) {
 	w := a.lastOf[c.id]
-	is, undone := w != nil && w.undoes == 0, w != nil && w.undoes != 0
+	is, undone := w != nil && !w.isUndo(), w != nil && w.isUndo()
 	early := c.state < actionApplied
 	entitled := is && c.kind == "cash_dividend"
 	found, expected = judge(

@@ -243,11 +243,13 @@ func (b *books) apply(w *unitSwitch) {
 }
 
 // undo computes what an undo leaves: the awards as before the switch, with what was bought since, less the dollars
-// that were taken back since.
+// that were taken back since. So it does for what takes an undo back.
 func (b *books) undo(undo *unitSwitch) {
-	recomputed, change := false, make(map[int64]stake)
+	recomputed, change, before := false, make(map[int64]stake), make(map[*book]bookState)
+	b.before[undo.number] = before
 	for of, then := range b.before[undo.undoes] {
 		now := of.now
+		before[of] = now.copied()
 		for ; then.lots < now.lots; then.lots++ {
 			then.buy(&of.lots[then.lots])
 		}

@@ -46,6 +46,9 @@ func switchStream() reader.Stream[unitSwitch] {
 	}
 }
 
+// isUndo reports whether the switch takes an action back. One that takes an undo back has the ratio of its action.
+func (w *unitSwitch) isUndo() bool { return w.undoes != 0 && w.keepOld == w.keepNew }
+
 // open reports whether its sweep goes on.
 func (w *unitSwitch) open() bool { return w.sweptAt == 0 }
 
@@ -94,28 +97,27 @@ func (a *auditor) switchRule(w *unitSwitch) (found, expected string) {
 		return found, expected
 	}
 	u := a.switches[w.undoes]
-	if u == nil || u.undoes != 0 || u.undone {
-		return "undoes switch " + value.Int(w.undoes), "an earlier switch that was not undone"
+	if u == nil || u.isUndo() == w.isUndo() || u.undone || a.lastOf[w.action] != u {
+		return "undoes switch " + value.Int(w.undoes), "the last switch of its action, which the other kind takes back"
 	}
-	u.undone = true
+	for back := u; back != nil; back = a.switches[back.undoes] {
+		back.undone = !back.undone
+	}
 	return judge(
 		w.describe,
-		must{
-			u.action == w.action && u.asset == w.asset && u.target == w.target,
-			"the action and the stocks of " + u.name(),
-		},
+		must{u.asset == w.asset && u.target == w.target, "the stocks of " + u.name()},
 		must{
 			a.onlyUndone(w.asset, u.number) && a.onlyUndone(w.target, u.number),
 			"the undo of the newest switch of its stocks",
 		},
-		must{w.keepOld == w.keepNew && w.giveNew == 0, "no ratio"},
+		must{!w.isUndo() || w.giveNew == 0, "no ratio"},
 	)
 }
 
-// onlyUndone reports whether all switches of an asset after a number were undone.
+// onlyUndone reports whether all switches of an asset after a number were undone, or take one of these back.
 func (a *auditor) onlyUndone(asset, number int64) bool {
 	for _, w := range a.ofAsset[asset] {
-		if w.number > number && w.undoes == 0 && !w.undone {
+		if w.number > number && !w.isUndo() && !w.undone && w.undoes <= number {
 			return false
 		}
 	}

@@ -126,11 +126,11 @@ func (a *auditor) corrected(c *correction, before int64) bool {
 	return false
 }
 
-// converted converts a quantity by switches. One that is undone changes nothing.
+// converted converts a quantity by switches, oldest first. One that is undone changes nothing.
 func converted(q int64, list []*unitSwitch) (int64, bool) {
 	undone := make(map[int64]bool)
-	for _, w := range list {
-		undone[w.undoes] = true
+	for _, w := range slices.Backward(list) {
+		undone[w.undoes] = undone[w.undoes] || !undone[w.number]
 	}
 	ok := true
 	for _, w := range list {

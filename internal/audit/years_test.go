@@ -15,6 +15,7 @@ import (
 // their undos.
 func TestReversalsOverTheYears(t *testing.T) {
 	t.Parallel()
+	redone := 0
 	for seed := range uint64(4) {
 		w := audittest.NewWorld(t, audittest.NewFile)
 		app := w.App("app")
@@ -26,9 +27,13 @@ func TestReversalsOverTheYears(t *testing.T) {
 		for range steps {
 			l.step()
 		}
+		redone += l.redone
 		if r := run(t, w.Where); !r.OK() {
 			t.Errorf("seed %d: the audit fails:\n%s", seed, text(t, r))
 		}
+	}
+	if redone < 3 {
+		t.Errorf("%d undos were taken back: change the seeds", redone)
 	}
 }
 
@@ -43,6 +48,7 @@ type lives struct {
 	left   map[string]money.USD // of the awards
 	done   []string             // actions that can be undone, oldest first
 	count  int
+	redone int // undos that were taken back
 }
 
 func (l *lives) name(what string) string {
@@ -56,13 +62,13 @@ func (l *lives) step() {
 	switch n := l.random.IntN(10); {
 	case n < 3 || len(l.awards) == 0:
 		l.buy()
-	case n < 7:
+	case n < 6:
 		award := l.awards[l.random.IntN(len(l.awards))]
 		if amount := min(money.USD(1+l.random.Int64N(2_500_000)), l.left[award]); amount > 0 {
 			l.Back(l.name("back"), "app", award, amount)
 			l.left[award] -= amount
 		}
-	case n < 9:
+	case n < 8:
 		l.change()
 	case len(l.done) > 0:
 		id := l.done[len(l.done)-1]
@@ -70,8 +76,24 @@ func (l *lives) step() {
 		if _, err := l.UndoAction(l.t.Context(), id); rewards.CodeOf(err) != rewards.CodeConflict {
 			l.Check(err)
 			l.SweepOpen()
+			l.redo(id)
 			l.Agree()
 		}
+	}
+}
+
+// redo takes an undo back, sometimes, maybe after something else happened.
+func (l *lives) redo(id string) {
+	switch l.random.IntN(3) {
+	case 0:
+		return
+	case 1:
+		l.Agree()
+		l.step()
+	}
+	if l.Redo(id) {
+		l.done = append(l.done, id)
+		l.redone++
 	}
 }
 

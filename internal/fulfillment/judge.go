@@ -156,6 +156,11 @@ func (w *Worker) prepare(
 	for _, b := range w.actions.open {
 		p.standing.Undone = p.standing.Undone || b.AssetID == a.AssetID && b.DoubtsUndo()
 	}
+	if p.standing.Undone {
+		if p.standing.Undo, err = w.store.LastUndo(ctx, a.ID); err != nil {
+			return p, err
+		}
+	}
 	for _, o := range live {
 		if o.State != rewards.OrderPlanned && (o.AssetID == a.AssetID || o.AssetID == target.ID) {
 			p.standing.LiveOrder = o.ClientOrderID
@@ -225,17 +230,9 @@ func (w *Worker) twice(a rewards.Action, found rewards.Judgment) bool {
 
 // apply applies an action.
 func (w *Worker) apply(ctx context.Context, a rewards.Action, p prepared, o rewards.Observation) error {
-	source, target, err := a.Positions(p.conversion, p.standing)
+	s, err := a.Begin(p.conversion, p.standing)
 	if err != nil {
 		return err
-	}
-	s := rewards.Switch{
-		Conversion: p.conversion, ActionID: a.ID, AssetID: a.AssetID,
-		Booked: p.standing.Source.Booked, Position: source,
-		TargetBooked: p.standing.Target.Booked, TargetPosition: target,
-	}
-	if !p.standing.Undone { // then it is not accepted
-		s.Ahead, s.TargetAhead = p.standing.Source.Theirs-source, p.standing.Target.Theirs-target
 	}
 	if err := w.explain(ctx, a, o); err != nil {
 		return err

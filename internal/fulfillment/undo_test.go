@@ -4,11 +4,12 @@ import (
 	"testing"
 	"time"
 
+	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 )
 
 // After the undo of a split that did happen nobody sees a value, whatever was bought since, and although the price is near
-// that of the day before.
+// that of the day before. Applied again, everything is as it was before the undo.
 func TestNoPortfolioMixesUnitsAfterAnUndo(t *testing.T) {
 	t.Parallel()
 	inWorlds(t, map[string]string{
@@ -27,6 +28,7 @@ func TestNoPortfolioMixesUnitsAfterAnUndo(t *testing.T) {
 		if seen := w.watch(time.Second); len(seen.values) == 0 {
 			w.t.Fatal("nothing is valued before the undo")
 		}
+		house := w.house("AAPL")
 		w.undo(id)
 		if seen := w.watch(3 * time.Minute); len(seen.values) > 0 || seen.unavailable == 0 {
 			w.t.Errorf("after the undo %d answers were 502, and portfolios were valued at %s", seen.unavailable, seen.values)
@@ -36,15 +38,32 @@ func TestNoPortfolioMixesUnitsAfterAnUndo(t *testing.T) {
 		if len(doubt) != 1 || doubt[0].Type != rewards.ActionPosition {
 			w.t.Fatalf("held: %+v, want the position", doubt)
 		}
-		w.wantNotOrdered("AAPL")
+		waiting := w.wantNotOrdered("AAPL")
 		w.wantAlarm(rewards.AlarmAction+doubt[0].ID, true)
-		w.approve(id) // which changes what was bought since, too
-		if seen := w.watch(time.Minute); len(seen.values) > 0 {
-			w.t.Errorf("portfolios were valued with the shares of another position, at %s", seen.values)
-		}
+		w.approve(id)
+		w.serve(20 * time.Second)
 		w.wantAction(id, rewards.ActionSwept)
-		w.wantAction(doubt[0].ID, rewards.ActionHeld)
+		w.wantAction(doubt[0].ID, rewards.ActionWithdrawn)
+		w.wantValued("AAPL", true)
+		w.wantAfter(time.Minute, waiting, rewards.Executed)
+		if got := w.house("AAPL"); got != house {
+			w.t.Errorf("the house has %s shares, want %s", got, house)
+		}
+		w.wantBalance()
 	})
+}
+
+// wantAsBefore checks the holdings of AAPL, and what the house has of it.
+func (w *world) wantAsBefore(before []rewards.Holding, house money.Shares) {
+	w.t.Helper()
+	for i, got := range w.holdings("AAPL") {
+		if got.Quantity != before[i].Quantity || got.CostBasis != before[i].CostBasis {
+			w.t.Errorf("%+v became %+v", before[i], got)
+		}
+	}
+	if got := w.house("AAPL"); got != house {
+		w.t.Errorf("the house has %s shares, want %s", got, house)
+	}
 }
 
 // Two splits that did happen are undone and applied again. Only with both of them the position agrees, and the books are
@@ -61,27 +80,24 @@ func TestTwoUndoneSplitsAreAppliedAgain(t *testing.T) {
 		w.until("2000-01-06 02:30:00")
 		w.serve(30 * time.Second)
 		w.wantAction(second, rewards.ActionSwept)
+		w.until("2000-01-06 10:00:00")
+		w.wantAfter(time.Minute, w.give("AAPL", 77*usd), rewards.Executed)
 		before, house := w.holdings("AAPL"), w.house("AAPL")
 		for _, id := range []string{second, first} {
 			w.undo(id)
 			w.serve(20 * time.Second)
 		}
+		doubt := w.actionsOf(rewards.ActionHeld)[0].ID
 		w.approve(first)
 		w.serve(time.Minute)
 		w.wantAction(first, rewards.ActionSwept)
+		w.wantAction(doubt, rewards.ActionHeld)
 		w.wantValued("AAPL", false)
 		w.approve(second)
 		w.serve(time.Minute)
 		w.wantAction(second, rewards.ActionSwept)
 		w.wantValued("AAPL", true)
-		for i, got := range w.holdings("AAPL") {
-			if got.Quantity != before[i].Quantity || got.CostBasis != before[i].CostBasis {
-				w.t.Errorf("%+v became %+v", before[i], got)
-			}
-		}
-		if got := w.house("AAPL"); got != house {
-			w.t.Errorf("the house has %s shares, want %s", got, house)
-		}
+		w.wantAsBefore(before, house)
 		w.wantBalance()
 	})
 }

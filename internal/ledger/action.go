@@ -166,7 +166,7 @@ func (e *exchange) post(account, symbol string, by stake, sign int64) (err error
 	if !e.begun {
 		e.begun = true
 		verb := "corporate action "
-		if e.Undoes != 0 {
+		if e.IsUndo() {
 			verb = "undo of the corporate action "
 		}
 		e.header(e.At, "", verb+clean(e.ActionID))

@@ -68,10 +68,7 @@ type Correction struct {
 // InUnitsOfNow returns a quantity of a stock in its units of now. switches are those since the
 // quantity was counted, oldest first. It fails with money.ErrOverflow.
 func InUnitsOfNow(q money.Shares, switches []Switch) (money.Shares, error) {
-	undone := make(map[int64]bool)
-	for _, w := range switches {
-		undone[w.Undoes] = true
-	}
+	undone := undoneIn(switches)
 	var err error
 	for _, w := range switches {
 		if w.Undoes != 0 || undone[w.Number] {

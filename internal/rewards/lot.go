@@ -279,15 +279,17 @@ func (r *replay) apply(w Switch, all []Switch) error {
 	return nil
 }
 
-// undo takes the switch w back: the lots are as before it, less what was taken back since, plus what
-// was bought since. Lots of other stocks stay.
+// undo takes the switch w back, which may be an undo: the lots are as before it, less what was taken back since, plus
+// what was bought since. Lots of other stocks stay.
 func (r *replay) undo(w, undo Switch) error {
+	r.before[undo.Number] = make(map[RewardID]snapshot)
 	for _, b := range r.books {
 		then, changed := r.before[w.Number][b.ID]
 		if !changed {
 			continue
 		}
 		now := r.lots[b.ID]
+		r.before[undo.Number][b.ID] = snapshot{now.Copy(), b.parts}
 		for n := then.parts; n < b.parts; n++ {
 			if err := then.buy(b.Parts[n], b.Amount, b.Executed && n == len(b.Parts)-1); err != nil {
 				return err

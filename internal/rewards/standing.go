@@ -17,6 +17,7 @@ type Standing struct {
 	Review    bool   // every action waits for a person
 	Renaming  bool   // the broker has not changed the symbol of the position yet
 	Undone    bool   // an action was undone, and the positions have not agreed since
+	Undo      Switch // of the action itself, which taking it back would apply again; Number 0: none
 }
 
 // Stake is all shares of a stock: the users' and the house's.
@@ -120,14 +121,31 @@ func (a Action) differs(s Standing, source, target money.Shares) string {
 	return text
 }
 
-// Positions returns what the store books as the broker's positions after the action: what the
-// broker has, or what is expected when an operator applies it before the broker did. After an undo it is what is
-// expected too, unless the broker has about that: the other actions that were undone may come next.
-func (a Action) Positions(c Conversion, s Standing) (source, target money.Shares, err error) {
+// Begin returns the switch that applies the action. When the position contradicts its undo, that is taken back.
+// Begin fails with money.ErrOverflow.
+func (a Action) Begin(c Conversion, s Standing) (w Switch, err error) {
+	w = Switch{Conversion: c, ActionID: a.ID, AssetID: a.AssetID}
+	if s.Undone && s.Undo.Number > 0 && c.Keep.Old != c.Keep.New {
+		w = s.Undo.Redo(c)
+	}
+	w.Booked, w.TargetBooked = s.Source.Booked, s.Target.Booked
+	if w.Position, w.TargetPosition, err = a.positions(w, s); err == nil && !s.Undone { // then it is not accepted
+		w.Ahead, w.TargetAhead = s.Source.Theirs-w.Position, s.Target.Theirs-w.TargetPosition
+	}
+	return w, err
+}
+
+// positions returns what the store books as the broker's positions after the switch: what the broker
+// has, or what is expected when an operator applies the action before the broker did. After an undo it is
+// what is expected too, unless the broker has about that: the other actions that were undone may come next.
+func (a Action) positions(w Switch, s Standing) (source, target money.Shares, err error) {
 	if !s.unchanged() && !s.Undone {
 		return s.Source.Theirs, s.Target.Theirs, nil
 	}
-	source, target, err = a.after(c, s)
+	if source, target, err = a.after(w.Conversion, s); w.Undoes != 0 {
+		source = s.Source.Booked + s.Undo.Booked - s.Undo.Position
+		target = s.Target.Booked + s.Undo.TargetBooked - s.Undo.TargetPosition
+	}
 	if s.Undone && err == nil && near(s.Source.Theirs, source) && near(s.Target.Theirs, target) {
 		return s.Source.Theirs, s.Target.Theirs, nil
 	}

@@ -154,13 +154,39 @@ func TestBookedPositionsAfterAnAction(t *testing.T) {
 		{stake(t, "10", "10"), stake(t, "3", "3")},
 		{stake(t, "10", "0"), stake(t, "3", "8")},
 	} {
-		source, target, err := a.Positions(c, rewards.Standing{Source: x.source, Target: x.target})
-		if err != nil || source != 0 || target != 8*money.Share {
-			t.Errorf("%+v: %s and %s, %v; want 0 and 8", x, source, target, err)
+		w, err := a.Begin(c, rewards.Standing{Source: x.source, Target: x.target})
+		if err != nil || w.Position != 0 || w.TargetPosition != 8*money.Share {
+			t.Errorf("%+v: %s and %s, %v; want 0 and 8", x, w.Position, w.TargetPosition, err)
 		}
 	}
-	source, target, err := a.Positions(c, rewards.Standing{Source: stake(t, "10", "1"), Target: stake(t, "3", "7")})
-	if err != nil || source != money.Share || target != 7*money.Share {
-		t.Errorf("against the terms: %s and %s, %v; want what the broker has", source, target, err)
+	w, err := a.Begin(c, rewards.Standing{Source: stake(t, "10", "1"), Target: stake(t, "3", "7")})
+	if err != nil || w.Position != money.Share || w.TargetPosition != 7*money.Share {
+		t.Errorf("against the terms: %s and %s, %v; want what the broker has", w.Position, w.TargetPosition, err)
+	}
+}
+
+// While the position contradicts the undo of a split, applying it again takes the undo back; else it is applied to all.
+func TestBegin(t *testing.T) {
+	t.Parallel()
+	early, _ := stages(t)
+	a := early.NewAction(fourToOne(), 7, true)
+	c, err := a.Conversion(0, rewards.Fraction{})
+	check(t, err)
+	undo := rewards.Switch{Number: 2, AssetID: 7, Undoes: 1, Booked: 43 * money.Share, Position: 13 * money.Share}
+	for _, x := range []struct {
+		name   string
+		at     rewards.Standing
+		source string
+		undoes int64
+	}{
+		{"the undo was wrong", rewards.Standing{Undone: true, Undo: undo, Source: stake(t, "13", "43")}, "43", 2},
+		{"so was another one", rewards.Standing{Undone: true, Undo: undo, Source: stake(t, "13", "86")}, "43", 2},
+		{"the undo was right", rewards.Standing{Undo: undo, Source: stake(t, "13", "52")}, "52", 0},
+		{"others were applied since", rewards.Standing{Undone: true, Source: stake(t, "13", "43")}, "52", 0},
+	} {
+		w, err := a.Begin(c, x.at)
+		if err != nil || w.Undoes != x.undoes || w.Position.String() != x.source || w.Keep != c.Keep {
+			t.Errorf("%s: %s shares, takes %d back, %v; want %s, %d", x.name, w.Position, w.Undoes, err, x.source, x.undoes)
+		}
 	}
 }

@@ -1,13 +1,14 @@
 package rewards
 
 import (
+	"slices"
 	"time"
 
 	"stockrewards/internal/money"
 )
 
-// Switch changes the units of a stock for all holdings at once, by a corporate action or by its
-// undo. It raises the stock's generation. A sweep then brings the stored holdings up to date;
+// Switch changes the units of a stock for all holdings at once, by a corporate action, by its
+// undo, or by taking that back. It raises the stock's generation. A sweep then brings the stored holdings up to date;
 // until it has ended, readers convert what it has not reached.
 type Switch struct {
 	Conversion
@@ -56,10 +57,40 @@ func (s Switch) Undo() Switch {
 	return back
 }
 
-// Done is what the switch that an undo takes back did to a user.
+// Redo returns the switch that takes the undo s back, of an action with the conversion c: what was bought while the
+// action was applied is in its units already, and stays.
+func (s Switch) Redo(c Conversion) Switch {
+	return Switch{Conversion: c, ActionID: s.ActionID, AssetID: s.AssetID, Undoes: s.Number}
+}
+
+// IsUndo reports whether the switch takes an action back. One that takes an undo back has the ratio of its action.
+func (s Switch) IsUndo() bool { return s.Undoes != 0 && s.Keep.Old == s.Keep.New }
+
+// undoneIn returns which switches of a list, oldest first, are undone: by later ones that are not undone themselves.
+func undoneIn(list []Switch) map[int64]bool {
+	undone := make(map[int64]bool, len(list))
+	for _, w := range slices.Backward(list) {
+		undone[w.Undoes] = undone[w.Undoes] || !undone[w.Number]
+	}
+	return undone
+}
+
+// Covered returns the last of the later switches of its stocks, oldest first, that is in effect. The switch cannot be
+// taken back before that one is.
+func (s Switch) Covered(later []Switch) (by Switch, covered bool) {
+	undone := undoneIn(later)
+	for _, w := range slices.Backward(later) {
+		if !undone[w.Number] && w.Undoes <= s.Number { // otherwise it takes one of the later ones back
+			return w, true
+		}
+	}
+	return by, false
+}
+
+// Done is what the switch that another one takes back did to a user.
 type Done struct {
 	Effects []Effect
-	Exact   []Holding // what the user has after the undo, if some of it was taken back in between
+	Exact   []Holding // what the user has after it, if some of that was taken back in between
 }
 
 // Apply returns the holding and the target's holding after the switch. target is what the user
@@ -144,7 +175,7 @@ func (a Action) UnitsAfter(w Switch, before Units) (after Units, price Ratio) {
 	switch r := a.priceRatio(); {
 	case a.Type == ActionCashDividend || a.Type == ActionNameChange:
 		return before, Ratio{1, 1}
-	case w.Undoes != 0: // whether the broker has ever changed the units is not known
+	case w.IsUndo(): // whether the broker has ever changed the units is not known
 		return Units{}, Ratio{}
 	default:
 		return Units{From: a.Boundary, Ratio: r}, r

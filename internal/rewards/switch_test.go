@@ -166,3 +166,35 @@ func TestUnitsAfter(t *testing.T) {
 		}
 	}
 }
+
+// A switch can be taken back when every later one of its stocks is, and not when one of these is in effect again.
+func TestCovered(t *testing.T) {
+	t.Parallel()
+	two, one := rewards.Ratio{Old: 1, New: 2}, rewards.Ratio{Old: 1, New: 1}
+	apply := func(n int64) rewards.Switch {
+		return rewards.Switch{Number: n, Conversion: rewards.Conversion{Keep: two}}
+	}
+	back := func(n, undoes int64, keep rewards.Ratio) rewards.Switch {
+		return rewards.Switch{Number: n, Undoes: undoes, Conversion: rewards.Conversion{Keep: keep}}
+	}
+	undoOf2 := back(3, 2, one)
+	for _, c := range []struct {
+		name  string
+		of    rewards.Switch
+		later []rewards.Switch
+		by    int64
+	}{
+		{"nothing later", apply(1), nil, 0},
+		{"one later", apply(1), []rewards.Switch{apply(2)}, 2},
+		{"one that is undone", apply(1), []rewards.Switch{apply(2), undoOf2}, 0},
+		{"one that is in effect again", apply(1), []rewards.Switch{apply(2), undoOf2, back(4, 3, two)}, 2},
+		{"and undone again", apply(1), []rewards.Switch{apply(2), undoOf2, back(4, 3, two), back(5, 4, one)}, 0},
+		{"the undo of an older one", undoOf2, []rewards.Switch{back(4, 1, one)}, 4},
+		{"that is taken back", undoOf2, []rewards.Switch{back(4, 1, one), back(5, 4, two)}, 0},
+	} {
+		by, covered := c.of.Covered(c.later)
+		if by.Number != c.by || covered != (c.by != 0) {
+			t.Errorf("%s: covered %t by %d, want %d", c.name, covered, by.Number, c.by)
+		}
+	}
+}

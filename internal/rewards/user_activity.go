@@ -162,7 +162,7 @@ func (e Effect) Activity(w Switch, kind ActionType, symbol string) UserActivity 
 	}
 	if kind == ActionPosition {
 		a.Type, a.ActionID = string(ActionForwardSplit), ""
-		if e.After < e.Before != (w.Undoes != 0) {
+		if e.After < e.Before != w.IsUndo() {
 			a.Type = string(ActionReverseSplit)
 		}
 	}

@@ -204,20 +204,16 @@ func (o *Operator) followUndo(ctx context.Context, tx Tx, a rewards.Action, w re
 
 // undoOf returns the switch that takes an action back.
 func undoOf(ctx context.Context, tx Tx, a rewards.Action) (w rewards.Switch, err error) {
-	list, err := switchesOf(ctx, tx, a.ID)
-	if err != nil || len(list) == 0 {
+	last, found, err := lastSwitchOf(ctx, tx, a.ID)
+	if err != nil || !found {
 		return w, err
 	}
-	last := list[len(list)-1]
-	later, found, err := fetchOne(ctx, tx, scanSwitch, `SELECT `+switchColumns+` FROM switches
-		WHERE number > ?1 AND asset_id IN (?2, ?3) AND (undoes = 0 OR undoes < ?1)
-		AND number NOT IN (SELECT u.undoes FROM switches u WHERE u.number > ?1) ORDER BY number DESC LIMIT 1`,
-		last.Number, int64(last.AssetID), int64(last.Target))
+	by, covered, err := coveredBy(ctx, tx, last)
 	if err != nil {
 		return w, err
 	}
-	if found {
-		return w, conflict("the action " + later.ActionID + " was applied after it: undo that one first")
+	if covered {
+		return w, conflict("the action " + by.ActionID + " was applied after it: undo that one first")
 	}
 	w = last.Undo()
 	for _, stock := range []struct {

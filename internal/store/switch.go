@@ -45,6 +45,38 @@ func switchesOf(ctx context.Context, tx Tx, action string) ([]rewards.Switch, er
 		action)
 }
 
+// lastSwitchOf returns the newest switch of an action.
+func lastSwitchOf(ctx context.Context, tx Tx, action string) (rewards.Switch, bool, error) {
+	return fetchOne(ctx, tx, scanSwitch, `SELECT `+switchColumns+` FROM switches WHERE action_id = ?1
+		ORDER BY number DESC LIMIT 1`, action)
+}
+
+// coveredBy returns the last later switch of the stocks of w that is in effect.
+func coveredBy(ctx context.Context, tx Tx, w rewards.Switch) (by rewards.Switch, covered bool, err error) {
+	later, err := fetchAll(ctx, tx, scanSwitch, `SELECT `+switchColumns+` FROM switches
+		WHERE number > ?1 AND asset_id IN (?2, ?3) ORDER BY number`, w.Number, int64(w.AssetID), int64(w.Target))
+	if err != nil {
+		return by, false, err
+	}
+	by, covered = w.Covered(later)
+	return by, covered, nil
+}
+
+// LastUndo returns the undo of an action if it can be taken back: the action was undone last, and no other one of its
+// stocks was applied since. Otherwise it returns the zero value.
+func (s *Store) LastUndo(ctx context.Context, action string) (rewards.Switch, error) {
+	return read(ctx, s, func(ctx context.Context, tx Tx) (undo rewards.Switch, err error) {
+		undo, found, err := lastSwitchOf(ctx, tx, action)
+		if err != nil || !found || !undo.IsUndo() {
+			return rewards.Switch{}, err
+		}
+		if _, covered, err := coveredBy(ctx, tx, undo); err != nil || covered {
+			return rewards.Switch{}, err
+		}
+		return undo, nil
+	})
+}
+
 // Switches lists the switches of an action, oldest first: of its applying and of its undo.
 func (s *Store) Switches(ctx context.Context, action string) (list []rewards.Switch, err error) {
 	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {

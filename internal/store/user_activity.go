@@ -91,12 +91,14 @@ func activityOfEffects(
 		var e rewards.Effect
 		var kind rewards.ActionType
 		var symbol string
-		err := row.Scan(&w.Number, &w.ActionID, toTime{&w.At}, &w.Undoes, (*string)(&kind), (*int64)(&e.AssetID),
-			&symbol, (*int64)(&e.Before), (*int64)(&e.After), (*int64)(&e.BasisBefore), (*int64)(&e.BasisAfter))
+		err := row.Scan(&w.Number, &w.ActionID, toTime{&w.At}, &w.Undoes, &w.Keep.Old, &w.Keep.New, (*string)(&kind),
+			(*int64)(&e.AssetID), &symbol, (*int64)(&e.Before), (*int64)(&e.After), (*int64)(&e.BasisBefore),
+			(*int64)(&e.BasisAfter))
 		return e.Activity(w, kind, symbol), err
-	}, `SELECT w.number, w.action_id, w.at, w.undoes, x.type, e.asset_id, s.symbol, e.before, e.after, e.basis_before,
-		e.basis_after FROM holdings h CROSS JOIN switches w CROSS JOIN actions x CROSS JOIN effects e
-		CROSS JOIN assets s WHERE h.app_id = ?1 AND h.user_id = ?2 AND w.asset_id = h.asset_id AND x.id = w.action_id
+	}, `SELECT w.number, w.action_id, w.at, w.undoes, w.keep_old, w.keep_new, x.type, e.asset_id, s.symbol, e.before,
+		e.after, e.basis_before, e.basis_after FROM holdings h CROSS JOIN switches w CROSS JOIN actions x
+		CROSS JOIN effects e CROSS JOIN assets s WHERE h.app_id = ?1 AND h.user_id = ?2
+		AND w.asset_id = h.asset_id AND x.id = w.action_id
 		AND x.type <> '`+string(rewards.ActionCashDividend)+`' AND e.switch = w.number AND e.app_id = ?1
 		AND e.user_id = ?2 AND (w.at, w.number, e.asset_id) < (?3, ?4, ?5) AND s.id = e.asset_id
 		ORDER BY w.at DESC, w.number DESC, e.asset_id DESC LIMIT ?6 + 0`,

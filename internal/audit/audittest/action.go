@@ -66,6 +66,39 @@ func (w *World) Act(id string, t rewards.Terms, target, part string, lost money.
 	w.SweepOpen()
 }
 
+// Redo applies an undone action again while the broker's position is that of before the undo. It reports whether its
+// undo can be taken back.
+func (w *World) Redo(id string) bool {
+	ctx := w.tb.Context()
+	undo, err := w.LastUndo(ctx, id)
+	w.Check(err)
+	a, _, err := w.Action(ctx, id)
+	w.Check(err)
+	c, err := a.Conversion(undo.Target, rewards.Fraction{})
+	if undo.Number == 0 || err != nil || c.Keep.Old == c.Keep.New {
+		return false
+	}
+	a, err = w.ApproveAction(ctx, id)
+	w.Check(err)
+	at := rewards.Standing{Undone: true, Undo: undo}
+	booked, err := w.Booked(ctx)
+	w.Check(err)
+	for _, b := range booked {
+		switch b.AssetID {
+		case a.AssetID:
+			at.Source = rewards.Stake{Booked: b.Quantity, Theirs: b.Quantity + undo.Booked - undo.Position}
+		case undo.Target:
+			at.Target = rewards.Stake{Booked: b.Quantity, Theirs: b.Quantity + undo.TargetBooked - undo.TargetPosition}
+		}
+	}
+	s, err := a.Begin(c, at)
+	w.Check(err)
+	change := rewards.ActionChange{Before: a, After: rewards.Observation{Now: w.Now, SeenAt: w.Now}.Applied(a)}
+	w.Check(w.ApplyAction(ctx, w.Lease, change, s, rewards.Renaming{}))
+	w.SweepOpen()
+	return s.Undoes == undo.Number
+}
+
 // SweepOpen ends the open switch.
 func (w *World) SweepOpen() {
 	ctx := w.tb.Context()

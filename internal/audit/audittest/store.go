@@ -51,12 +51,13 @@ func NewFile(tb testing.TB) string {
 	return filepath.Join(tb.TempDir(), "store.db")
 }
 
-// NewDatabase returns the URL of a new database in the package's cluster.
+// NewDatabase returns the URL of a new database in the package's cluster, until the test ends.
 func NewDatabase(tb testing.TB) string {
 	tb.Helper()
 	c := Cluster(tb)
 	url, err := c.NewDatabase(tb.Context())
 	Check(tb, err)
+	tb.Cleanup(func() { Check(tb, c.Drop(url)) })
 	return url
 }
 

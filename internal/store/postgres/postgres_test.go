@@ -40,7 +40,7 @@ func cluster(t *testing.T) *pgtest.Cluster {
 	return shared.cluster
 }
 
-// database makes a database with the current schema.
+// database makes a database with the current schema, until the test ends.
 func database(t *testing.T, c *pgtest.Cluster) (url string) {
 	t.Helper()
 	url, err := c.NewDatabaseLike(t.Context(), func(url string) error {
@@ -51,6 +51,7 @@ func database(t *testing.T, c *pgtest.Cluster) (url string) {
 		return e.Close()
 	})
 	check(t, err)
+	t.Cleanup(func() { check(t, c.Drop(url)) })
 	return url
 }
 

@@ -21,6 +21,7 @@ func actionContract() map[string]func(*testing.T, *World) {
 		"Units":             testUnits,
 		"SweepBounds":       testSweepBounds,
 		"UndoRefused":       testUndoRefused,
+		"UndoTakenBack":     testUndoTakenBack,
 		"TakeOver":          testTakeOver,
 		"RenamedByAction":   testRenamedByAction,
 		"EnsureAsset":       testEnsureAsset,

@@ -6,11 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"regexp"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -85,11 +88,26 @@ func create(parent string) (c *Cluster, err error) {
 	return c, nil
 }
 
-// Close stops the server and removes the folder.
+// Close stops the server and removes the folder. If the server crashed, on a full disk for instance, its
+// error says why: the tests only saw lost connections.
 func (c *Cluster) Close() error {
 	c.Kill()
-	return os.RemoveAll(c.Folder)
+	return errors.Join(c.crash(), os.RemoveAll(c.Folder))
 }
+
+// crash returns what the log says of crashes that no test ordered.
+func (c *Cluster) crash() error {
+	text, err := os.ReadFile(c.logPath())
+	if errors.Is(err, fs.ErrNotExist) { // it never ran
+		return nil
+	}
+	if lines := crashed.FindAllString(string(text), 5); len(lines) > 0 { //nolint:mnd // the rest is the same
+		return fmt.Errorf("the server crashed:\n%s", strings.Join(lines, "\n"))
+	}
+	return err
+}
+
+var crashed = regexp.MustCompile(`(?m)^.*(PANIC:|was terminated by signal|No space left).*$`)
 
 // programs finds the folder of PostgreSQL's programs.
 func programs() (string, error) {
@@ -201,6 +219,15 @@ func (c *Cluster) NewDatabase(ctx context.Context) (string, error) { return c.ne
 func (c *Cluster) newDatabase(ctx context.Context, options string) (string, error) {
 	name := fmt.Sprint("test", c.databases.Add(1))
 	return c.URL(name), c.Exec(ctx, "postgres", "create database "+name+options)
+}
+
+// Drop removes a database, for its space: hundreds of them take gigabytes.
+func (c *Cluster) Drop(url string) error {
+	config, err := pgx.ParseConfig(url)
+	if err != nil {
+		return err
+	}
+	return c.Exec(context.Background(), "postgres", "drop database "+config.Database+" with (force)")
 }
 
 // NewDatabaseLike creates a database as a copy of a template, in less time than a schema

@@ -1,0 +1,77 @@
+package storetest
+
+import (
+	"testing"
+
+	"stockrewards/internal/money"
+	"stockrewards/internal/rewards"
+)
+
+// redo applies an undone action again while the broker's position is that of before the undo. It reports whether that
+// takes the undo back.
+func (w *World) redo(t *testing.T, id string) bool {
+	t.Helper()
+	undo, err := w.LastUndo(t.Context(), id)
+	check(t, err)
+	a, _, err := w.Action(t.Context(), id)
+	check(t, err)
+	if undo.Number == 0 || a.Type == rewards.ActionSpinOff {
+		return false
+	}
+	a, err = w.ApproveAction(t.Context(), id)
+	check(t, err)
+	c, s := w.derive(t, a, rewards.Fraction{})
+	s, err = a.Begin(s.Conversion, rewards.Standing{
+		Source: rewards.Stake{Booked: s.Booked, Theirs: s.Booked + undo.Booked - undo.Position},
+		Target: rewards.Stake{Booked: s.TargetBooked, Theirs: s.TargetBooked + undo.TargetBooked - undo.TargetPosition},
+		Undone: true, Undo: undo,
+	})
+	check(t, err)
+	check(t, w.ApplyAction(t.Context(), w.lease, c, s, rewards.Renaming{}))
+	w.sweep(t)
+	return true
+}
+
+// testUndoTakenBack: what was bought while an action was applied is in its units. So an undo, and taking that back,
+// leave it as it is, and corrections of its fill count one to one.
+func testUndoTakenBack(t *testing.T, w *World) {
+	r := w.Give(t, 2_000_000)
+	first := w.Open(t)
+	check(t, w.Settle(t, first, "filled", 10_000_000, dollar200))
+	w.apply(t, "split", "AAPL", rewards.Terms{Type: rewards.ActionForwardSplit, OldRate: "2", NewRate: "3"}, 0)
+	w.sweep(t)
+	w.Give(t, 1_000_000)
+	second := w.Open(t)
+	check(t, w.Settle(t, second, "filled", 5_000_000, dollar200))
+	w.wantHolding(t, 20_000_000, 3_000_000)
+	check(t, failure(w.UndoAction(t.Context(), "split")))
+	w.sweep(t)
+	w.wantHolding(t, 15_000_000, 3_000_000)
+	w.reversed(t, w.back(r, 1_000_000))
+	w.wantHolding(t, 10_000_000, 2_000_000)
+	if !w.redo(t, "split") {
+		t.Error("the undo is not taken back")
+	}
+	w.wantHolding(t, 12_500_000, 2_000_000)
+	shown, err := w.Effects(t.Context(), w.App.ID, "split", rewards.EffectPage{Limit: 9})
+	check(t, err)
+	if len(shown) != 1 || shown[0].Before != 10_000_000 || shown[0].After != 12_500_000 {
+		t.Errorf("clients see the effects %+v", shown)
+	}
+	if u := w.Asset(t, "AAPL").Units; u.Ratio != (rewards.Ratio{Old: 2, New: 3}) || u.From.IsZero() {
+		t.Errorf("the units are %+v, want those of the split", u)
+	}
+	bust := func(o rewards.Order, of money.Shares) {
+		check(t, w.CorrectOrder(t.Context(), w.lease, o, rewards.BrokerOrder{
+			ID: o.BrokerID, ClientOrderID: o.ClientOrderID, Symbol: "AAPL", Side: "buy", Status: "filled",
+			FilledQty: of, FilledAvgPrice: dollar200,
+		}, "bust"))
+	}
+	bust(first, 9_999_998)
+	w.houseShares(t, "after a bust of 2 from before the split", 7_499_997) // it has half of the first award
+	bust(second, 4_999_998)
+	w.houseShares(t, "after a bust of 2 from after it", 7_499_995)
+	check(t, failure(w.UndoAction(t.Context(), "split")))
+	w.sweep(t)
+	w.wantHolding(t, 10_000_000, 2_000_000)
+}
