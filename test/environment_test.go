@@ -44,6 +44,8 @@ func TestMistypedVariablesAreRefused(t *testing.T) {
 		s.env = append(slices.Clone(own), variable)
 		s.wantError("the nearest known one is "+nearest, "app", "list")
 	}
-	s.env = append(slices.Clone(own), "STOCKREWARDS_POOLING_WINDOW=1s", "STOCKREWARDS_PAPER_KEY_ID=x", "STOCKREWARDSX=y")
+	s.env = append(slices.Clone(own), "STOCKREWARDS_POOLING_WINDOW=1s", "STOCKREWARDS_PAPER_KEY_ID=x", "STOCKREWARDSX=y",
+		"STOCKREWARDS_PORT=tcp://10.0.0.1:80", "STOCKREWARDS_SERVICE_HOST=10.0.0.1", "STOCKREWARDS_ADMIN_SERVICE_PORT_HTTP=80",
+		"STOCKREWARDS_PORT_80_TCP_ADDR=10.0.0.1") // the last four as Kubernetes does for its Services
 	s.command("app", "list")
 }

@@ -44,6 +44,10 @@ func TestExitStatuses(t *testing.T) {
 		"app list --database=postgres://sr@db.example/x": 2, "app list --database=postgres://sr@db/a@b": 2,
 		"paper --database=x": 2, "paper --cash=x " + missing: 2, "paper --fault=x " + missing: 2, "paper --clock=x " + missing: 2,
 		"order resolve " + id + " --reason=x " + database: 2, "dev --listen=x": 2,
+		"serve --listen=127.0.0.1:99999 " + database: 2, "serve --admin-host=x:80 " + database: 2,
+		"app limits tester --concurrent=-1 " + database: 2, "app limits tester --requests-per-second=99999999 " + database: 2,
+		"serve --alpaca-requests-per-minute=0 " + database:                                2,
+		"reward reverse " + id + " --reason=" + strings.Repeat("x", 201) + " " + database: 2,
 	} {
 		if got, out := exitOf(t, strings.Fields(line)...); got != want {
 			t.Errorf("%s: exit status %d, want %d: %s", line, got, want, out)

@@ -160,13 +160,14 @@ func TestWeakCommitsAreLogged(t *testing.T) {
 	}
 }
 
-// An api process never orders, and a worker serves no API.
+// An api process never orders, and a worker serves no API. One that lacks the key file of webhooks says so.
 func TestRoles(t *testing.T) {
 	t.Parallel()
 	c := pgtest.Start(t)
 	f := newFleet(t, c.Database(t, "roles"), 0)
-	api, worker := f.add("--role", "api"), f.add("--role", "worker")
+	api, worker := f.add(append(webhookFlags(t), "--role", "api")...), f.add("--role", "worker")
 	api.run()
+	api.must(201, "POST", "/v1/webhook-endpoints", `{"url":"http://127.0.0.1:9/"}`)
 	user := api.newUser("one")
 	given := api.give(user, "the-first-key", "5", "AAPL")
 	// Longer than the pooling window, an idle worker's poll and its lease.
@@ -178,6 +179,10 @@ func TestRoles(t *testing.T) {
 	}
 	worker.run()
 	api.await(given.ID, "executed", 10*time.Second)
+	_, warnings := look(t, "http://"+worker.admin+"/readyz")
+	_, metrics := look(t, "http://"+worker.admin+"/metrics")
+	wantText(t, warnings, "webhook_key_missing")
+	wantText(t, metrics, `stockrewards_webhook_endpoints{status="locked"} 1`)
 	if !worker.leads() {
 		t.Error("the worker does not lead")
 	}

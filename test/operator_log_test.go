@@ -164,7 +164,7 @@ func TestTerminalsObeyNothing(t *testing.T) {
 		"app suspend " + id, "asset disable KO", "fulfillment pause", "fulfillment resume", "order acknowledge x", "order resolve " + order + " --not-bought",
 		"order adopt x", "key revoke " + order, "asset sync",
 	} {
-		s.wantError("--reason: invalid character 6: U+001B is a control character",
+		s.wantError("--reason: invalid character 6: U+001B is not a visible character",
 			append(strings.Fields(command), "--reason=paid \x1b[2J")...)
 	}
 }

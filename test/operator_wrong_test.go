@@ -16,9 +16,9 @@ func TestOperatorsMistakesAreRefused(t *testing.T) {
 	for line, want := range map[string]string{
 		"key|create|tester|--expires=0s":  "--expires must be positive",
 		"key|create|tester|--expires=-1h": "--expires must be positive",
-		"key|create|tester|--label=a\nb":  "--label: invalid character 2: U+000A is a control character; must be plain text on one line",
-		"app|create|a\nb":                 "NAME: invalid character 2: U+000A is a control character; must be plain text on one line",
-		"app|create|a\tb":                 "NAME: invalid character 2: U+0009 is a control character; must be plain text on one line",
+		"key|create|tester|--label=a\nb":  "--label: invalid character 2: U+000A is not a visible character; must be plain text on one line",
+		"app|create|a\nb":                 "NAME has an invalid character 2: U+000A is not a visible character; must be plain text on one line",
+		"app|create|a\tb":                 "NAME has an invalid character 2: U+0009 is not a visible character; must be plain text on one line",
 		"app|create|":                     "NAME: must have 1 to 100 characters",
 		"order|list|--limit=0":            "--limit must be at least 1",
 		"order|list|--limit=-1":           "--limit must be at least 1",

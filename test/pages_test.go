@@ -181,7 +181,7 @@ func addOption(options []*option, command, name, text string) []*option {
 	o.byDefault = cut(` \(default:? ([^)]*)\)`, "-")
 	o.text = strings.ReplaceAll(strings.TrimRight(strings.TrimSpace(text), "."), "|", `\|`)
 	for _, have := range options {
-		if have.name == o.name && have.variable == o.variable && have.byDefault == o.byDefault {
+		if have.name == o.name && have.variable == o.variable && have.byDefault == o.byDefault && have.text == o.text {
 			if !slices.Contains(have.commands, command) {
 				have.commands = append(have.commands, command)
 			}

@@ -80,8 +80,8 @@ func (c *appCreate) Run(ctx context.Context) error {
 	if n := utf8.RuneCountInString(c.Name); n == 0 || n > rewards.MaxAppName {
 		return usageErrorf("NAME: must have 1 to %d characters", rewards.MaxAppName)
 	}
-	if err := rewards.CheckText(c.Name); err != nil {
-		return usageErrorf("NAME: %w", err)
+	if err := rewards.CheckName(c.Name); err != nil {
+		return usageErrorf("NAME %w", err)
 	}
 	daily, err := c.dailyBudget()
 	if err != nil {

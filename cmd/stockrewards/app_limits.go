@@ -31,6 +31,9 @@ func (c *appLimits) Run(ctx context.Context) error {
 			return c.show(a)
 		})
 	}
+	if err := c.change(rewards.Limits{}).Check(); err != nil {
+		return usageErrorf("--%w", err)
+	}
 	return c.operate(ctx, "app limits", c.reasonFlag, func(s *store.Operator) error {
 		a, err := s.SetLimits(ctx, c.App, c.change)
 		if err != nil {

@@ -42,8 +42,8 @@ func (f brokerFlags) broker() (b server.Broker, err error) {
 		RequestsPerMinute: f.AlpacaRequestsPerMinute, Hours: paperHours(f.PaperHours),
 	}
 	switch {
-	case b.RequestsPerMinute < 0:
-		return b, usageErrorf("--alpaca-requests-per-minute must not be negative")
+	case b.RequestsPerMinute < 1:
+		return b, usageErrorf("--alpaca-requests-per-minute must be at least 1")
 	case b.Kind != server.BrokerAlpaca:
 		return b, nil
 	case b.KeyID == "" || b.SecretKey == "":

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -40,6 +41,9 @@ func onlySettings() kong.Option {
 
 const envPrefix = "STOCKREWARDS_"
 
+// serviceLink matches the variables that Kubernetes sets in each pod for a Service whose name begins with stockrewards.
+var serviceLink = regexp.MustCompile(`^STOCKREWARDS_(\w+_)?(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_\w+)?)$`)
+
 // checkEnvironment refuses variables with envPrefix that no command reads: a mistyped
 // limit would otherwise mean no limit.
 func checkEnvironment(model *kong.Application, environ []string) error {
@@ -51,11 +55,11 @@ func checkEnvironment(model *kong.Application, environ []string) error {
 	}
 	for _, variable := range environ {
 		name, _, _ := strings.Cut(variable, "=")
-		if !strings.HasPrefix(name, envPrefix) || slices.Contains(known, name) {
+		if !strings.HasPrefix(name, envPrefix) || slices.Contains(known, name) || serviceLink.MatchString(name) {
 			continue
 		}
 		nearest := rewards.Nearest(strings.TrimPrefix(name, envPrefix), trimmed(known))
-		return usageErrorf("unknown environment variable %s: the nearest known one is %s; correct it or unset it",
+		return usageErrorf("unknown environment variable %s: correct it or unset it; the nearest known one is %s",
 			name, envPrefix+nearest)
 	}
 	return nil

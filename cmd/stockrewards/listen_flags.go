@@ -2,6 +2,8 @@ package main
 
 import (
 	"net"
+	"strconv"
+	"strings"
 
 	"stockrewards/internal/guard"
 )
@@ -52,6 +54,11 @@ type adminFlags struct {
 
 // checkAdmin refuses to expose operational data beyond this machine by mistake.
 func (f adminFlags) checkAdmin() error {
+	for _, name := range f.AdminHost {
+		if strings.ContainsAny(name, ":/ ") {
+			return usageErrorf("--admin-host %q: must be a name without a port", name)
+		}
+	}
 	if f.AdminListen == "" {
 		return nil
 	}
@@ -68,7 +75,11 @@ func (f adminFlags) checkAdmin() error {
 
 // loopback reports whether only this machine reaches an address.
 func loopback(address string) (bool, error) {
-	host, _, err := net.SplitHostPort(address)
+	host, port, err := net.SplitHostPort(address)
+	const most = 65_535
+	if n, notNumber := strconv.Atoi(port); notNumber == nil && n > most {
+		err = strconv.ErrRange
+	}
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback(), err
 }

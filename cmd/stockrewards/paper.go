@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"os"
@@ -83,7 +82,7 @@ func (c *paperCommand) options(log *slog.Logger) (paper.Options, error) {
 	o.Control, o.Seed, o.FaultSeed, o.RequestsPerMinute = true, c.Seed, c.FaultSeed, c.RequestsPerMinute
 	o.KeyID, o.SecretKey = os.Getenv(envPaperKeyID), os.Getenv(envPaperSecretKey)
 	if (o.KeyID == "") != (o.SecretKey == "") {
-		return o, fmt.Errorf("%s and %s belong together: set both or neither", envPaperKeyID, envPaperSecretKey)
+		return o, usageErrorf("%s and %s belong together: set both or neither", envPaperKeyID, envPaperSecretKey)
 	}
 	if c.RequestsPerMinute < 0 {
 		return o, usageErrorf("--requests-per-minute must not be negative")

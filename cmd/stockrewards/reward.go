@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"unicode/utf8"
 
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
@@ -18,7 +19,7 @@ type rewardReverse struct {
 	databaseFlag
 	ID     string `arg:"" help:"The reward's id."`
 	Amount string `placeholder:"USD" help:"Take back only this part of the amount; by default all that is left."`
-	Reason string `required:"" placeholder:"TEXT" help:"Give a reason. The app reads it in the reversal, and as the reward's failureReason."`
+	Reason string `required:"" placeholder:"TEXT" help:"Give a reason of at most 200 characters. The app reads it in the reversal, and as the reward's failureReason."`
 }
 
 func (c *rewardReverse) Run(ctx context.Context) error {
@@ -31,6 +32,9 @@ func (c *rewardReverse) Run(ctx context.Context) error {
 		if amount, err = money.ParseUSD(c.Amount); err != nil || amount <= 0 {
 			return usageErrorf("--amount %q: must be an amount of dollars above 0", c.Amount)
 		}
+	}
+	if utf8.RuneCountInString(c.Reason) > rewards.MaxReversalReason {
+		return usageErrorf("--reason must have at most %d characters: the app reads it", rewards.MaxReversalReason)
 	}
 	return c.operate(ctx, "reward reverse", required(c.Reason), func(s *store.Operator) error {
 		v, r, err := s.ReverseReward(ctx, id, amount, s.By().Reason)

@@ -153,7 +153,7 @@ func (c *rewardList) filter() (f rewards.RewardFilter, err error) {
 	if c.Status != "" {
 		var known bool
 		if f.Status, known = rewards.ParseStatus(c.Status); !known {
-			return f, usageErrorf("--status %q: no such status", c.Status)
+			return f, usageErrorf("--status %q: must be recorded, executing, executed or failed", c.Status)
 		}
 	}
 	for _, bound := range []struct {

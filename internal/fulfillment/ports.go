@@ -123,6 +123,8 @@ type ControlStore interface {
 	AllWebhookEndpoints(ctx context.Context) ([]rewards.WebhookEndpoint, error)
 	// ReconciledUntil is the moment up to which the broker's orders were compared with ours.
 	ReconciledUntil(ctx context.Context) (time.Time, error)
+	// Conflicts lists the conflicts that were found, with those that an operator has acknowledged.
+	Conflicts(ctx context.Context) ([]rewards.BrokerConflict, error)
 	// SaveReconciliation stores conflicts found and the moment compared up to.
 	SaveReconciliation(ctx context.Context, found []rewards.BrokerConflict, until time.Time) error
 }

@@ -204,9 +204,15 @@ func (w *Worker) saveConflicts(ctx context.Context, found []rewards.BrokerConfli
 	if err := w.store.SaveReconciliation(ctx, found, until); err != nil {
 		return err
 	}
-	for _, c := range found {
-		w.log.ErrorContext(ctx, "an order at the broker contradicts our books",
-			slog.String("client_order_id", c.ClientOrderID), slog.String("detail", c.Detail))
+	if len(found) == 0 {
+		return nil
 	}
-	return nil
+	all, err := w.store.Conflicts(ctx)
+	for _, c := range all {
+		if c.AcknowledgedAt.IsZero() {
+			w.log.ErrorContext(ctx, "an order at the broker contradicts our books",
+				slog.String("client_order_id", c.ClientOrderID), slog.String("detail", c.Detail))
+		}
+	}
+	return err
 }

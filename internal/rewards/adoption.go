@@ -23,7 +23,7 @@ func PlanAdoption(queues []Queue, b BrokerOrder) (Plan, error) {
 	slices.SortFunc(d.members, func(a, b Member) int { return arrival(a.RewardID, b.RewardID) })
 	p := Plan{Members: d.members, Notional: b.Notional, House: b.Notional - d.sum}
 	if len(p.Members) == 0 {
-		return refuse("the order pays for no waiting reward: acknowledge it, and its shares belong to the house")
+		return refuse("the order pays for no waiting reward: acknowledge it; its shares stay outside the database")
 	}
 	return p, nil
 }

@@ -130,8 +130,8 @@ func (b Budget) Check() error {
 	if n := utf8.RuneCountInString(b.Name); n < 1 || n > MaxBudgetName {
 		return fmt.Errorf("the name of a budget must have 1 to %d characters", MaxBudgetName)
 	}
-	if err := CheckText(b.Name); err != nil {
-		return fmt.Errorf("the name of a budget: %w", err)
+	if err := CheckName(b.Name); err != nil {
+		return fmt.Errorf("the name of a budget %w", err)
 	}
 	if b.Limit < 0 || b.Limit > MaxBudgetDollars*money.Dollar {
 		return fmt.Errorf("the limit of a budget must be 0 to %d dollars", MaxBudgetDollars)
@@ -154,12 +154,16 @@ var ErrTooManyBudgets = errors.New("the app has the most budgets that it can hav
 func (b Budget) Counts(other Budget) bool { return b.Per == other.Per && b.Period == other.Period }
 
 // Begin returns the budget when it begins to count at now. newest is the app's newest reward: a
-// process whose clock is behind may still record in that reward's period.
+// process whose clock is behind may still record in that reward's period. Without one there is no past to leave out,
+// and now may be the wrong time of an operator's machine.
 func (b Budget) Begin(newest RewardID, now time.Time) Budget {
-	if t := newest.Time(); !newest.IsZero() && t.Before(now) {
+	b.State, b.Cut = BudgetCounting, newest
+	if newest.IsZero() {
+		return b
+	}
+	if t := newest.Time(); t.Before(now) {
 		now = t
 	}
-	b.State, b.Cut = BudgetCounting, newest
 	if start := b.Period.Start(now); !start.IsZero() {
 		b.Since = FirstID[Reward](start)
 	}
@@ -223,7 +227,7 @@ type BudgetUse struct {
 func (u BudgetUse) Alarm() (a Alarm, raised bool) {
 	const fifth = 5
 	about := u.AppID.String() + "/" + u.Name
-	limit := fmt.Sprintf("the budget %s of %s, %s dollars per %s", u.Name, u.App, u.Limit, u.Period)
+	limit := fmt.Sprintf("the budget %s of %s, %s", u.Name, u.App, u.Scope())
 	switch {
 	case u.Limit == 0 || u.Used < u.Limit-u.Limit/fifth:
 		return Alarm{}, false

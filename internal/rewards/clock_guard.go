@@ -8,7 +8,7 @@ import (
 )
 
 // ErrClockAhead reports that recording now would store a time in the future.
-var ErrClockAhead = errors.New("cannot record anything")
+var ErrClockAhead = errors.New("a clock is ahead")
 
 // ClockReading is a reading of another clock.
 type ClockReading struct {
@@ -87,11 +87,11 @@ func (g *ClockGuard) compare(now, nextID time.Time, name string, r ClockReading)
 			clockText(now), name, clockText(shown)))
 	case !g.allowFutureIDs && nextID.After(latest):
 		return ahead(fmt.Sprintf("the newest id in the store is of %s, %s shows %s; "+
-			"see \"A clock that was ahead\" in the operations guide", clockText(nextID), name, clockText(shown)))
+			"see \"Clock ahead\" in docs/incidents.md", clockText(nextID), name, clockText(shown)))
 	}
 	return nil
 }
 
 func ahead(detail string) error {
-	return Unavailable(ErrClockAhead.Error()+": "+detail, ErrClockAhead)
+	return Unavailable("cannot record anything now", fmt.Errorf("%w: %s", ErrClockAhead, detail))
 }

@@ -40,8 +40,20 @@ func CheckText(text string) error {
 			return fmt.Errorf("invalid character %d: the byte 0x%02x is not UTF-8; %w", place, text[i], ErrText)
 		}
 		if !unicode.IsGraphic(r) {
-			return fmt.Errorf("invalid character %d: %U is a control character; %w", place, r, ErrText)
+			return fmt.Errorf("invalid character %d: %U is not a visible character; %w", place, r, ErrText)
 		}
+	}
+	return nil
+}
+
+// CheckName fails when an operator's name for something new could be mistaken for another one in a list, and as
+// CheckText does.
+func CheckName(name string) error {
+	if strings.TrimSpace(name) != name {
+		return errors.New("must not begin or end with a blank")
+	}
+	if err := CheckText(name); err != nil {
+		return fmt.Errorf("has an %w", err)
 	}
 	return nil
 }

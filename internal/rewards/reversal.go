@@ -131,10 +131,11 @@ func (n NewReversal) Decide(r Reward, reversed money.USD) (Reversal, error) {
 		amount = left
 	}
 	if amount > left || left == 0 {
-		return Reversal{}, &Error{
-			Code: CodeUnprocessable, Message: "less than amountUsd is left of the reward",
-			Details: LeftDetails{left},
+		message := "less than amountUsd is left of the reward"
+		if left == 0 {
+			message = "nothing is left of the reward"
 		}
+		return Reversal{}, &Error{Code: CodeUnprocessable, Message: message, Details: LeftDetails{left}}
 	}
 	return Reversal{
 		AppID: n.AppID, ID: n.ID, RewardID: r.ID, UserID: r.UserID, IdempotencyKey: n.IdempotencyKey,

@@ -34,9 +34,9 @@ func TestCheckText(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"é\x1b[2J": "character 2: U+001B is a control character",
-		"a\nb":     "character 2: U+000A is a control character",
-		"a\u202eb": "character 2: U+202E is a control character",
+		"é\x1b[2J": "character 2: U+001B is not a visible character",
+		"a\nb":     "character 2: U+000A is not a visible character",
+		"a\u202eb": "character 2: U+202E is not a visible character",
 		"é\xff":    "character 2: the byte 0xff",
 	} {
 		if err := rewards.CheckText(text); !errors.Is(err, rewards.ErrText) || !strings.Contains(err.Error(), want) {

@@ -48,6 +48,7 @@ func (b Brakes) Limits(price money.Price, timer SmallPoolTimer) PlanLimits {
 type Wait struct {
 	Asset   Asset // ID, Symbol and Doubt only
 	Blocked bool  // an order of the asset is quarantined
+	Held    bool  // a corporate action holds the asset
 	App     App
 	Count   int // of rewards, at most MaxCounted
 	Oldest  time.Time
@@ -64,6 +65,9 @@ func (w Wait) Explain(p Plan, hold Hold, b Brakes, left PlanLimits) string {
 		return "the stock's price is in doubt: see `stockrewards asset confirm` and `asset reject`"
 	case w.Blocked:
 		return "an order of the stock is quarantined: see `stockrewards order list --state quarantined`"
+	}
+	if w.Held {
+		return "a corporate action holds the stock: see `stockrewards action list`"
 	}
 	for _, a := range p.Skipped {
 		if a.AppID == w.App.ID {

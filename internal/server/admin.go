@@ -38,8 +38,11 @@ func (s *Server) newAdmin() (*admin.Admin, error) {
 		DailyLimit: limitOf(limits.DailyLimit), HouseLimit: limitOf(limits.HouseDailyLimit), Now: time.Now, Log: s.log,
 		Reference: s.reference, Gate: s.options.Gate,
 	}
-	if s.webhooks != nil {
+	switch {
+	case s.webhooks != nil:
 		o.Webhooks = s.webhooks
+	case s.unsent > 0:
+		o.Webhooks = s.unsent
 	}
 	if s.certificate != nil {
 		o.Certificate = s.certificate

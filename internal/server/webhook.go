@@ -34,12 +34,7 @@ func WebhookKeyFile(set string, d Database) string {
 func (s *Server) openKeyring(ctx context.Context) (err error) {
 	path := WebhookKeyFile(s.cfg.Webhooks.KeyFile, s.cfg.Database)
 	if path == "" {
-		changes, err := s.Store.WebhookChanges(ctx)
-		if err == nil && changes != "" && s.cfg.Role != RoleAPI {
-			s.log.WarnContext(ctx, "this process sends no webhooks, although there are endpoints: name the key file "+
-				"of their secrets with --webhook-key-file")
-		}
-		return err
+		return s.countUnsent(ctx)
 	}
 	if s.keyring, err = webhook.OpenKeyring(path, rand.Reader); err != nil {
 		return err
@@ -51,6 +46,33 @@ func (s *Server) openKeyring(ctx context.Context) (err error) {
 	}
 	if changed > 0 {
 		s.log.InfoContext(ctx, "sealed the secrets of webhooks with the newest key", slog.Int("endpoints", changed))
+	}
+	return nil
+}
+
+// unsent are the endpoints that get nothing from a process that should send, because it has no key file.
+type unsent int
+
+// Count implements admin.Webhooks.
+func (n unsent) Count() rewards.WebhookCounts { return rewards.WebhookCounts{Locked: int(n)} }
+
+// countUnsent counts the endpoints that a process without a key file does not send to.
+func (s *Server) countUnsent(ctx context.Context) error {
+	if s.cfg.Role == RoleAPI {
+		return nil
+	}
+	all, err := s.Store.AllWebhookEndpoints(ctx)
+	if err != nil {
+		return err
+	}
+	for _, e := range all {
+		if e.Disabled == "" {
+			s.unsent++
+		}
+	}
+	if s.unsent > 0 {
+		s.log.WarnContext(ctx, "this process sends no webhooks, although there are endpoints: name the key file "+
+			"of their secrets with --webhook-key-file")
 	}
 	return nil
 }

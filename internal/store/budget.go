@@ -64,7 +64,8 @@ func budgetsOfApp(ctx context.Context, tx Tx, app rewards.AppID) ([]rewards.Budg
 		WHERE app_id = ?1 AND `+keptBudget+` ORDER BY name, state`, app[:])
 }
 
-// Budgets lists the budgets of an app with what is used of them now, by name. Those whose past is
+// Budgets lists the budgets of an app with what is used of them now, by name. Now is the time of the next reward, which
+// follows the newest id when that is ahead of the clock. Those whose past is
 // being counted come after the one in force.
 func (s *Store) Budgets(ctx context.Context, app rewards.AppID) ([]rewards.BudgetUse, error) {
 	return read(ctx, s, func(ctx context.Context, tx Tx) ([]rewards.BudgetUse, error) {
@@ -72,7 +73,7 @@ func (s *Store) Budgets(ctx context.Context, app rewards.AppID) ([]rewards.Budge
 		if err != nil {
 			return nil, err
 		}
-		now := s.now()
+		now := s.ids.Next()
 		list := make([]rewards.BudgetUse, len(budgets))
 		for i, b := range budgets {
 			list[i] = rewards.BudgetUse{Budget: b, ResetsAt: b.Period.End(now)}
@@ -89,7 +90,7 @@ func (s *Store) Budgets(ctx context.Context, app rewards.AppID) ([]rewards.Budge
 // AppBudgets lists the budgets in force of all apps, without those per user, with what is used of
 // them now.
 func (s *Store) AppBudgets(ctx context.Context) ([]rewards.BudgetUse, error) {
-	now := s.now()
+	now := s.ids.Next()
 	return readAll(ctx, s, func(row Row) (u rewards.BudgetUse, err error) {
 		u.Budget, err = scanBudget(prefixed{row, []any{(*int64)(&u.Used), &u.App}})
 		u.ResetsAt = u.Period.End(now)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -266,8 +267,11 @@ func (o *Operator) deleteRemoved(ctx context.Context, app rewards.AppID) error {
 			_, err = tx.Exec(ctx, `DELETE FROM budgets WHERE id = ?1`, int64(id))
 			return err
 		})
-		if err != nil || !found {
-			return err
+		if err != nil {
+			return fmt.Errorf("the budget is changed, but what a removed one has counted cannot be deleted: %w", err)
+		}
+		if !found {
+			return nil
 		}
 	}
 }

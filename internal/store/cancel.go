@@ -13,6 +13,9 @@ import (
 func (o *Operator) ReverseReward(
 	ctx context.Context, id rewards.RewardID, amount money.USD, reason string,
 ) (v rewards.Reversal, after rewards.Reward, err error) {
+	if err := o.checkClock(ctx); err != nil {
+		return v, after, err
+	}
 	err = o.changeFor(ctx, reason, func(ctx context.Context, tx Tx) ([]rewards.Change, error) {
 		before, err := rewardOfAnyApp(ctx, tx, id)
 		if err != nil {

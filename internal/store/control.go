@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 )
 
@@ -102,13 +103,39 @@ func (s *Store) ReconciledUntil(ctx context.Context) (time.Time, error) {
 	return time.Parse(time.RFC3339Nano, value)
 }
 
-// AcknowledgeConflict records that an operator has dealt with a conflict. It fails with
+// AcknowledgeConflict records that an operator has dealt with a conflict: the broker's position may differ from ours by
+// what was bought. It fails with
 // CodeNotFound.
 func (o *Operator) AcknowledgeConflict(ctx context.Context, clientOrderID, reason string) error {
 	return o.changeFor(ctx, reason, func(ctx context.Context, tx Tx) ([]rewards.Change, error) {
+		if err := acceptShares(ctx, tx, clientOrderID); err != nil {
+			return nil, err
+		}
 		acknowledged := rewards.ConflictAcknowledged(clientOrderID)
 		return []rewards.Change{acknowledged}, acknowledge(ctx, tx, clientOrderID, reason, o.now())
 	})
+}
+
+// acceptShares adds to the difference that is accepted between the broker's position and ours what the broker bought by
+// an order beyond what is booked, once.
+func acceptShares(ctx context.Context, tx Tx, clientOrderID string) error {
+	var symbol string
+	var bought money.Shares
+	found, err := fetchValues(ctx, tx, []any{&symbol, (*int64)(&bought)}, `SELECT symbol, filled_qty
+		FROM broker_conflicts WHERE client_order_id = ?1 AND acknowledged_at = 0`, clientOrderID)
+	if err != nil || !found {
+		return err
+	}
+	known, _, err := fetchOne(ctx, tx, scanOrder,
+		`SELECT `+orderColumns+` FROM orders WHERE client_order_id = ?1`, clientOrderID)
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, `INSERT INTO positions (asset_id, booked, differs, accepted)
+		SELECT id, 0, 0, ?2 FROM assets WHERE symbol = ?1
+		ON CONFLICT (asset_id) DO UPDATE SET accepted = positions.accepted + excluded.accepted`,
+		symbol, int64(bought-known.Corrected))
+	return err
 }
 
 func acknowledge(ctx context.Context, tx Tx, clientOrderID, reason string, now time.Time) error {

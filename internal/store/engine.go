@@ -56,6 +56,12 @@ type SoleProcess interface {
 	Sole() bool
 }
 
+// Clocked is an engine whose database may run on another machine.
+type Clocked interface {
+	// Clock returns the time of the database's machine.
+	Clock(ctx context.Context) (time.Time, error)
+}
+
 // Vacuumer is an engine that keeps the space of removed rows until a table is vacuumed.
 type Vacuumer interface {
 	// Vacuum frees that space for new rows, if it may. It runs at the same time as transactions.

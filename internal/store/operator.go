@@ -21,6 +21,23 @@ func (s *Store) As(by rewards.Operator) *Operator { return &Operator{Store: s, b
 // By is who the operator is.
 func (o *Operator) By() rewards.Operator { return o.by }
 
+// checkClock fails with CodeUnavailable and ErrClockAhead when the clock of the operator's machine is ahead of the
+// database's. The times that a command stores are those of its machine.
+func (o *Operator) checkClock(ctx context.Context) error {
+	database, clocked := o.engine.Engine.(Clocked)
+	if !clocked {
+		return nil
+	}
+	asked := o.now()
+	shown, err := database.Clock(ctx)
+	if err != nil {
+		return err
+	}
+	guard := rewards.NewClockGuard(o.now, true)
+	guard.ReadDatabase(shown, asked)
+	return guard.Check(asked)
+}
+
 // change runs f in one transaction and logs the changes that f returns. An object that did not
 // change is not logged, so that a repeated command leaves no second entry.
 func (o *Operator) change(ctx context.Context, f func(context.Context, Tx) ([]rewards.Change, error)) error {

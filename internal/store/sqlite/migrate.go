@@ -41,6 +41,9 @@ func migrate(ctx context.Context, name, path string, keep bool) (version int64, 
 		}
 		defer func() { err = errors.Join(err, unlock()) }()
 	}
+	if err := refuseForeign(ctx, db); err != nil {
+		return 0, fmt.Errorf("sqlite: %s: %w", path, err)
+	}
 	current, newest, err := provider.GetVersions(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("sqlite: cannot read the schema's version: %w", err)
@@ -58,6 +61,22 @@ func migrate(ctx context.Context, name, path string, keep bool) (version int64, 
 		return 0, fmt.Errorf("sqlite: cannot migrate: %w", err)
 	}
 	return newest, dropUnneeded(ctx, db)
+}
+
+// refuseForeign fails when the file has tables, but not those of the migrations.
+func refuseForeign(ctx context.Context, db *sql.DB) error {
+	var tables, ours, paper int
+	err := db.QueryRowContext(ctx, `SELECT count(*), count(*) FILTER (WHERE name = 'goose_db_version'),
+		count(*) FILTER (WHERE name IN ('account', 'settlements')) FROM sqlite_schema WHERE type = 'table'`).
+		Scan(&tables, &ours, &paper)
+	switch {
+	case err != nil || tables == 0 || ours > 0:
+		return err
+	case paper > 0:
+		return errors.New("the file has the books of a paper brokerage: name another file")
+	default:
+		return errors.New("the file is another program's database: name another file")
+	}
 }
 
 // checkSchema fails unless the schema has the version. A write transaction, which excludes

@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"os"
 	"path/filepath"
@@ -144,6 +145,16 @@ func TestForeignFileIsRefused(t *testing.T) {
 	check(t, os.WriteFile(path, []byte(strings.Repeat("not a database ", 100)), 0o600))
 	if e, err := sqlite.Open(t.Context(), path, sqlite.Options{}); err == nil {
 		t.Error("a foreign file was opened", e.Close())
+	}
+	for table, want := range map[string]string{"customers": "another program's database", "account": "books of a paper brokerage"} {
+		path := filepath.Join(t.TempDir(), "other.db")
+		db, err := sql.Open("sqlite", path)
+		check(t, err)
+		_, err = db.ExecContext(t.Context(), "CREATE TABLE "+table+" (n)")
+		check(t, errors.Join(err, db.Close()))
+		if e, err := sqlite.Open(t.Context(), path, sqlite.Options{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("a file with a table %s: %v, %v; want %s", table, e, err, want)
+		}
 	}
 }
 

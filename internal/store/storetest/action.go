@@ -22,6 +22,7 @@ func actionContract() map[string]func(*testing.T, *World) {
 		"SweepBounds":       testSweepBounds,
 		"UndoRefused":       testUndoRefused,
 		"UndoTakenBack":     testUndoTakenBack,
+		"Acknowledged":      testAcknowledged,
 		"TakeOver":          testTakeOver,
 		"RenamedByAction":   testRenamedByAction,
 		"EnsureAsset":       testEnsureAsset,

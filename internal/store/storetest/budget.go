@@ -139,6 +139,13 @@ func testBudgetPeriods(t *testing.T, w *World) {
 	w.Advance(rewards.PeriodMonth.End(w.Now()).Sub(w.Now()))
 	wantEqual(t, "the next month", []rewards.Verdict{rewards.Created, rewards.OverBudget}, w.try(t, w.sized(t, 4, 1)...))
 	w.wantUsed(t, 4_000_000, 4_000_000, 12_000_000)
+	w.Advance(-time.Hour) // the ids go on, and so do their periods
+	w.wantUsed(t, 4_000_000, 4_000_000, 12_000_000)
+	all, err := w.AppBudgets(t.Context())
+	check(t, err)
+	if len(all) != 3 || all[0].Used != 4_000_000 || !all[0].ResetsAt.After(w.Now().Add(24*time.Hour)) {
+		t.Errorf("after the clock was set back: %+v", all)
+	}
 }
 
 // testBudgetsGetBack: what fails or is canceled is given back to the period in which it was recorded.

@@ -292,6 +292,37 @@ func testAdoption(t *testing.T, w *World) {
 	}
 }
 
+// testAcknowledged: the broker's position may have what a lost order bought, once an operator knows of it.
+func testAcknowledged(t *testing.T, w *World) {
+	r := w.Give(t, 2_000_000)
+	check(t, w.Settle(t, w.Open(t), "filled", 10_000_000, dollar200))
+	lost := rewards.BrokerConflict{ClientOrderID: "sr-x-lost", Symbol: "AAPL", FilledQty: 10_000_000, Detail: "unknown"}
+	other := rewards.BrokerConflict{ClientOrderID: "sr-x-other", Symbol: "KO", FilledQty: 7, Detail: "unknown"}
+	check(t, w.SaveReconciliation(t.Context(), []rewards.BrokerConflict{lost, other}, w.Now()))
+	differs := func(symbol string) (b rewards.BookedPosition) {
+		for _, b := range read(t, w.Booked) {
+			if b.Symbol == symbol {
+				return b
+			}
+		}
+		return b
+	}
+	if _, found := differs("AAPL").Suspect(20_000_000); !found {
+		t.Error("twice the shares are no suspected split before the order is acknowledged")
+	}
+	for range 2 {
+		for _, c := range []rewards.BrokerConflict{lost, other} {
+			check(t, w.AcknowledgeConflict(t.Context(), c.ClientOrderID, "ours"))
+		}
+	}
+	if b := differs("AAPL"); !b.Agrees(20_000_000) || b.Quantity != 10_000_000 {
+		t.Errorf("after the order of %s was acknowledged the position is %+v", r.Symbol, b)
+	}
+	w.wantRows(t, "billionths of KO that are accepted", 7, `SELECT accepted FROM positions WHERE asset_id = ?1`,
+		int64(w.Asset(t, "KO").ID))
+	w.wantBooked(t, "acknowledged")
+}
+
 func testOrderPages(t *testing.T, w *World) {
 	var made []rewards.OrderID
 	for range 3 {

@@ -52,4 +52,8 @@ func testWaits(t *testing.T, w *World) {
 		want[2], want[3],
 	}
 	wantEqual(t, "after an order", want, waits())
+	asset := w.Asset(t, "AAPL").ID
+	check(t, w.SaveStandstills(t.Context(), w.lease, nil, []rewards.Standstill{{AssetID: asset, Cause: rewards.CauseAction}}))
+	want[0] = "AAPL of first: 2: a corporate action holds the stock: see `stockrewards action list`"
+	wantEqual(t, "while an action holds the stock", want, waits())
 }
