@@ -31,8 +31,15 @@ func (c *appLimits) Run(ctx context.Context) error {
 			return c.show(a)
 		})
 	}
-	if err := c.change(rewards.Limits{}).Check(); err != nil {
-		return usageErrorf("--%w", err)
+	if c.RequestsPerSecond != nil {
+		if err := (rewards.Limits{RequestsPerSecond: *c.RequestsPerSecond}).Check(); err != nil {
+			return usageErrorf("--requests-per-second: %w", err)
+		}
+	}
+	if c.Concurrent != nil {
+		if err := (rewards.Limits{Concurrent: *c.Concurrent}).Check(); err != nil {
+			return usageErrorf("--concurrent: %w", err)
+		}
 	}
 	return c.operate(ctx, "app limits", c.reasonFlag, func(s *store.Operator) error {
 		a, err := s.SetLimits(ctx, c.App, c.change)

@@ -86,7 +86,7 @@ func (c *orderShow) Run(ctx context.Context) error {
 			return printJSON(report)
 		}
 		for _, line := range lines {
-			sayf("%-20s %s\n", line[0]+":", line[1])
+			sayf("%-21s %s\n", line[0]+":", line[1])
 		}
 		return table(heading, members, row)
 	})

@@ -103,7 +103,7 @@ func (c *serveCommand) leastAward() (money.USD, error) {
 	}
 	least, err := money.ParseUSD(c.LeastAward)
 	if err != nil || least < 0 || least > rewards.MaxAmountDollars*money.Dollar {
-		return 0, usageErrorf("--least-award %q: must be an amount of dollars from 0 to %d",
+		return 0, usageErrorf("--least-award %q: must be an amount of dollars from 0 to %d, with at most six decimals",
 			c.LeastAward, rewards.MaxAmountDollars)
 	}
 	return least, nil

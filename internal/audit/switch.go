@@ -100,7 +100,8 @@ func (a *auditor) switchRule(w *unitSwitch) (found, expected string) {
 	if u == nil || u.isUndo() == w.isUndo() || u.undone || a.lastOf[w.action] != u {
 		return "undoes switch " + value.Int(w.undoes), "the last switch of its action, which the other kind takes back"
 	}
-	for back := u; back != nil; back = a.switches[back.undoes] {
+	// A damaged row could point to a later one.
+	for back := u; back != nil && back.number > back.undoes; back = a.switches[back.undoes] {
 		back.undone = !back.undone
 	}
 	return judge(

@@ -116,11 +116,11 @@ const maxSplit = 1000
 func (t Terms) Ratio() (Ratio, error) {
 	was, err := money.ParseShares(t.OldRate)
 	if err != nil || was <= 0 {
-		return Ratio{}, fmt.Errorf("%w: old rate %q", ErrTerms, t.OldRate)
+		return Ratio{}, fmt.Errorf("%w: the old rate %q must be a number above 0", ErrTerms, t.OldRate)
 	}
 	is, err := money.ParseShares(t.NewRate)
 	if err != nil || is <= 0 {
-		return Ratio{}, fmt.Errorf("%w: new rate %q", ErrTerms, t.NewRate)
+		return Ratio{}, fmt.Errorf("%w: the new rate %q must be a number above 0", ErrTerms, t.NewRate)
 	}
 	return lowest(int64(was), int64(is))
 }

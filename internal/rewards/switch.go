@@ -8,8 +8,8 @@ import (
 )
 
 // Switch changes the units of a stock for all holdings at once, by a corporate action, by its
-// undo, or by taking that back. It raises the stock's generation. A sweep then brings the stored holdings up to date;
-// until it has ended, readers convert what it has not reached.
+// undo, or by taking that undo back. It raises the stock's generation. A sweep then brings the stored
+// holdings up to date; until it has ended, readers convert what it has not reached.
 type Switch struct {
 	Conversion
 

@@ -65,8 +65,7 @@ func (w Wait) Explain(p Plan, hold Hold, b Brakes, left PlanLimits) string {
 		return "the stock's price is in doubt: see `stockrewards asset confirm` and `asset reject`"
 	case w.Blocked:
 		return "an order of the stock is quarantined: see `stockrewards order list --state quarantined`"
-	}
-	if w.Held {
+	case w.Held:
 		return "a corporate action holds the stock: see `stockrewards action list`"
 	}
 	for _, a := range p.Skipped {
