@@ -63,7 +63,7 @@ func TestWebhooksInABrowser(t *testing.T) {
 			t.Errorf("the page is %d wide", wide)
 		}
 	}
-	shows("enabled", "Gets reward.executed. Every event was sent.")
+	shows("enabled", "Gets reward.executed. No event waits to be sent for the first time.")
 	send()
 	shows("failing", "Every attempt has failed since", "test.ping", "pending", "the receiver answered 500", "again at")
 	s.give(s.newUser("watched"), "watched-key", "5.25", "AAPL")

@@ -47,7 +47,7 @@ func TestAnAwardExplainsItself(t *testing.T) {
 	s.wantOutput("explained-award", "reward", "list", "tester", "--status", "executed", "--key", "explained-award", "--user", user,
 		"--after", "2000-01-01T00:00:00Z", "--before", "2100-01-01T00:00:00Z")
 	s.wantError("no reward has that id or idempotency key", "reward", "show", "unknown-key")
-	s.wantError("no such status", "reward", "list", "tester", "--status", "bought")
+	s.wantError("must be recorded, executing, executed or failed", "reward", "list", "tester", "--status", "bought")
 	s.wantError("must be a moment", "reward", "list", "tester", "--after", "yesterday")
 	s.wantError("must be a UUID", "reward", "list", "tester", "--user", "7")
 }

@@ -24,7 +24,7 @@ func TestWebhooksAreShownAndTested(t *testing.T) {
 	}
 	mine := create(w.App.ID, "https://mine.example/?<b>")
 	theirs := create(w.NewApp(t, "second").ID, "https://theirs.example/")
-	wantWords(t, w.get(t, "/"), "https://mine.example/?<b> enabled Gets reward.failed. Every event was sent. Send a test")
+	wantWords(t, w.get(t, "/"), "https://mine.example/?<b> enabled Gets reward.failed. No event waits to be sent for the first time. Send a test")
 
 	a := w.ask(t, http.MethodPost, "/", "webhook="+mine.ID.String())
 	if target := a.Header().Get("Location"); a.Code != http.StatusSeeOther || nudged != 1 || target != "/?tested="+mine.ID.String()+"#tested" {

@@ -3,7 +3,7 @@ import { read, write } from "./decimal.js";
 import { RewardsError } from "./error.js";
 import type { Reversal, RewardsEvent } from "./events.js";
 import type { components, operations, paths } from "./generated/api.js";
-import { retrying, type Sending } from "./retry.js";
+import { pause, retrying, type Sending } from "./retry.js";
 
 export type { Decimal } from "./decimal.js";
 export { RewardsError } from "./error.js";
@@ -214,7 +214,7 @@ export function connect(options: Options): Rewards {
         const { data } = await api.GET("/v1/rewards/{rewardId}", { params: { path: { rewardId } }, ...(signal && { signal }) });
         const { reward } = data!;
         if (reward.status === "executed" || reward.status === "failed") return reward;
-        await new Promise((resolve) => setTimeout(resolve, wait));
+        await pause(wait, signal ?? new AbortController().signal);
       }
     },
 

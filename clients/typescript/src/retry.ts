@@ -24,7 +24,8 @@ export function repeatable(method: string, body: string): boolean {
   }
 }
 
-const pause = (ms: number, signal: AbortSignal): Promise<void> => new Promise((resolve, reject) => {
+/** Waits; throws the signal's reason when it is aborted meanwhile. */
+export const pause = (ms: number, signal: AbortSignal): Promise<void> => new Promise((resolve, reject) => {
   const stop = (): void => { clearTimeout(timer); reject(signal.reason); };
   const timer = setTimeout(() => { signal.removeEventListener("abort", stop); resolve(); }, ms);
   if (signal.aborted) stop();
