@@ -46,8 +46,13 @@ func switchStream() reader.Stream[unitSwitch] {
 	}
 }
 
-// isUndo reports whether the switch takes an action back. One that takes an undo back has the ratio of its action.
-func (w *unitSwitch) isUndo() bool { return w.undoes != 0 && w.keepOld == w.keepNew }
+// isUndo reports whether the switch takes an action back. One that takes an undo back has the ratios of its action.
+func (w *unitSwitch) isUndo() bool { return w.undoes != 0 && w.keepOld == w.keepNew && w.giveNew == 0 }
+
+// unchanging reports whether the switch leaves every holding as it is, as that of a cash dividend does.
+func (w *unitSwitch) unchanging() bool {
+	return w.undoes == 0 && w.target == 0 && w.keepOld == w.keepNew && w.ends == 0
+}
 
 // open reports whether its sweep goes on.
 func (w *unitSwitch) open() bool { return w.sweptAt == 0 }
@@ -111,14 +116,13 @@ func (a *auditor) switchRule(w *unitSwitch) (found, expected string) {
 			a.onlyUndone(w.asset, u.number) && a.onlyUndone(w.target, u.number),
 			"the undo of the newest switch of its stocks",
 		},
-		must{!w.isUndo() || w.giveNew == 0, "no ratio"},
 	)
 }
 
 // onlyUndone reports whether all switches of an asset after a number were undone, or take one of these back.
 func (a *auditor) onlyUndone(asset, number int64) bool {
 	for _, w := range a.ofAsset[asset] {
-		if w.number > number && !w.isUndo() && !w.undone && w.undoes <= number {
+		if w.number > number && !w.isUndo() && !w.undone && w.undoes <= number && !w.unchanging() {
 			return false
 		}
 	}

@@ -156,7 +156,7 @@ func (w *Worker) prepare(
 	for _, b := range w.actions.open {
 		p.standing.Undone = p.standing.Undone || b.AssetID == a.AssetID && b.DoubtsUndo()
 	}
-	if p.standing.Undone {
+	if !a.ApprovedAt.IsZero() { // maybe again
 		if p.standing.Undo, err = w.store.LastUndo(ctx, a.ID); err != nil {
 			return p, err
 		}

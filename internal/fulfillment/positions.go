@@ -57,6 +57,7 @@ func (w *Worker) comparePositions(ctx context.Context, live []rewards.Order, clo
 	}
 	p.next, p.turn = now.Add(every), clock.NextChange()
 	if w.conflicts > 0 { // orders are missing in our books, and nothing is ordered anyway
+		p.next, p.suspects = now.Add(positionsSoon), nil
 		return nil
 	}
 	booked, err := w.store.Booked(ctx)

@@ -88,6 +88,9 @@ func TestTwoUndoneSplitsAreAppliedAgain(t *testing.T) {
 			w.serve(20 * time.Second)
 		}
 		doubt := w.actionsOf(rewards.ActionHeld)[0].ID
+		if _, err := w.operator("action apply").ApproveAction(w.t.Context(), second); rewards.CodeOf(err) != rewards.CodeConflict {
+			w.t.Errorf("the second split is applied before the first one: %v", err)
+		}
 		w.approve(first)
 		w.serve(time.Minute)
 		w.wantAction(first, rewards.ActionSwept)

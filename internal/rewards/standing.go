@@ -17,7 +17,7 @@ type Standing struct {
 	Review    bool   // every action waits for a person
 	Renaming  bool   // the broker has not changed the symbol of the position yet
 	Undone    bool   // an action was undone, and the positions have not agreed since
-	Undo      Switch // of the action itself, which taking it back would apply again; Number 0: none
+	Undo      Switch // of the action itself, if it can be taken back; Number 0: none
 }
 
 // Stake is all shares of a stock: the users' and the house's.
@@ -125,7 +125,7 @@ func (a Action) differs(s Standing, source, target money.Shares) string {
 // Begin fails with money.ErrOverflow.
 func (a Action) Begin(c Conversion, s Standing) (w Switch, err error) {
 	w = Switch{Conversion: c, ActionID: a.ID, AssetID: a.AssetID}
-	if s.Undone && s.Undo.Number > 0 && c.Keep.Old != c.Keep.New {
+	if s.Undo.Number > 0 && (s.Undone || a.redone(c, s)) {
 		w = s.Undo.Redo(c)
 	}
 	w.Booked, w.TargetBooked = s.Source.Booked, s.Target.Booked
@@ -133,6 +133,23 @@ func (a Action) Begin(c Conversion, s Standing) (w Switch, err error) {
 		w.Ahead, w.TargetAhead = s.Source.Theirs-w.Position, s.Target.Theirs-w.TargetPosition
 	}
 	return w, err
+}
+
+// redone reports whether the broker's positions are those of before the undo of the action, and not what the
+// action would make of what is booked now.
+func (a Action) redone(c Conversion, s Standing) bool {
+	source, target := s.beforeUndo()
+	as, at, err := a.after(c, s)
+	fits := func(source, target money.Shares) bool {
+		return near(s.Source.Theirs, source) && near(s.Target.Theirs, target)
+	}
+	return fits(source, target) && (err != nil || !fits(as, at))
+}
+
+// beforeUndo returns what is booked when the undo of the action is taken back.
+func (s Standing) beforeUndo() (source, target money.Shares) {
+	return s.Source.Booked + s.Undo.Booked - s.Undo.Position,
+		s.Target.Booked + s.Undo.TargetBooked - s.Undo.TargetPosition
 }
 
 // positions returns what the store books as the broker's positions after the switch: what the broker
@@ -143,8 +160,7 @@ func (a Action) positions(w Switch, s Standing) (source, target money.Shares, er
 		return s.Source.Theirs, s.Target.Theirs, nil
 	}
 	if source, target, err = a.after(w.Conversion, s); w.Undoes != 0 {
-		source = s.Source.Booked + s.Undo.Booked - s.Undo.Position
-		target = s.Target.Booked + s.Undo.TargetBooked - s.Undo.TargetPosition
+		source, target = s.beforeUndo()
 	}
 	if s.Undone && err == nil && near(s.Source.Theirs, source) && near(s.Target.Theirs, target) {
 		return s.Source.Theirs, s.Target.Theirs, nil

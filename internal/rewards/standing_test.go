@@ -173,6 +173,15 @@ func TestBegin(t *testing.T) {
 	c, err := a.Conversion(0, rewards.Fraction{})
 	check(t, err)
 	undo := rewards.Switch{Number: 2, AssetID: 7, Undoes: 1, Booked: 43 * money.Share, Position: 13 * money.Share}
+	n := fourToOne()
+	n.Type, n.NewSymbol, n.OldRate, n.NewRate = rewards.ActionSpinOff, "KO", "1", "1"
+	spin, err := early.NewAction(n, 7, true).Conversion(8, rewards.Whole())
+	check(t, err)
+	spun := rewards.Switch{Number: 2, AssetID: 7, Undoes: 1, TargetBooked: 10 * money.Share}
+	at := rewards.Standing{Undo: spun, Source: stake(t, "13", "13"), Target: stake(t, "0", "10")}
+	if w, err := early.NewAction(n, 7, true).Begin(spin, at); err != nil || w.Undoes != 2 || w.TargetPosition != 10*money.Share {
+		t.Errorf("a spin-off: %s shares of the new stock, takes %d back, %v", w.TargetPosition, w.Undoes, err)
+	}
 	for _, x := range []struct {
 		name   string
 		at     rewards.Standing

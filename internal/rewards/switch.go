@@ -63,8 +63,8 @@ func (s Switch) Redo(c Conversion) Switch {
 	return Switch{Conversion: c, ActionID: s.ActionID, AssetID: s.AssetID, Undoes: s.Number}
 }
 
-// IsUndo reports whether the switch takes an action back. One that takes an undo back has the ratio of its action.
-func (s Switch) IsUndo() bool { return s.Undoes != 0 && s.Keep.Old == s.Keep.New }
+// IsUndo reports whether the switch takes an action back. One that takes an undo back has the ratios of its action.
+func (s Switch) IsUndo() bool { return s.Undoes != 0 && s.Keep.Old == s.Keep.New && s.Give.New == 0 }
 
 // undoneIn returns which switches of a list, oldest first, are undone: by later ones that are not undone themselves.
 func undoneIn(list []Switch) map[int64]bool {
@@ -76,11 +76,11 @@ func undoneIn(list []Switch) map[int64]bool {
 }
 
 // Covered returns the last of the later switches of its stocks, oldest first, that is in effect. The switch cannot be
-// taken back before that one is.
+// taken back before that one is. One that changes no holding, such as that of a cash dividend, is no obstacle.
 func (s Switch) Covered(later []Switch) (by Switch, covered bool) {
 	undone := undoneIn(later)
 	for _, w := range slices.Backward(later) {
-		if !undone[w.Number] && w.Undoes <= s.Number { // otherwise it takes one of the later ones back
+		if !undone[w.Number] && w.Undoes <= s.Number && !w.Unchanging() { // else it takes one of the later ones back
 			return w, true
 		}
 	}

@@ -73,7 +73,8 @@ func (s *Store) Effects(
 			return nil, err
 		}
 		w, found, err := fetchOne(ctx, tx, scanSwitch, `SELECT `+switchColumns+` FROM switches
-			WHERE action_id = ?1 AND (undoes = 0 OR keep_old <> keep_new) ORDER BY number DESC LIMIT 1`, id)
+			WHERE action_id = ?1 AND (undoes = 0 OR keep_old <> keep_new OR give_new > 0)
+			ORDER BY number DESC LIMIT 1`, id)
 		if err != nil || !found {
 			return nil, err
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 )
 
@@ -80,6 +79,13 @@ func scanConflict(row Row) (c rewards.BrokerConflict, err error) {
 func (s *Store) SaveReconciliation(ctx context.Context, found []rewards.BrokerConflict, until time.Time) error {
 	return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
 		for _, c := range found {
+			before, err := conflictOf(ctx, tx, c.ClientOrderID)
+			if err == nil && !before.AcknowledgedAt.IsZero() && before.FilledQty != c.FilledQty {
+				err = acceptShares(ctx, tx, before, -1)
+			}
+			if err != nil {
+				return err
+			}
 			if _, err := tx.Exec(ctx, `INSERT INTO broker_conflicts
 				(client_order_id, symbol, filled_qty, detail, found_at) VALUES (?1, ?2, ?3, ?4, ?5)
 				ON CONFLICT (client_order_id) DO UPDATE SET filled_qty = excluded.filled_qty,
@@ -108,7 +114,11 @@ func (s *Store) ReconciledUntil(ctx context.Context) (time.Time, error) {
 // CodeNotFound.
 func (o *Operator) AcknowledgeConflict(ctx context.Context, clientOrderID, reason string) error {
 	return o.changeFor(ctx, reason, func(ctx context.Context, tx Tx) ([]rewards.Change, error) {
-		if err := acceptShares(ctx, tx, clientOrderID); err != nil {
+		c, err := conflictOf(ctx, tx, clientOrderID)
+		if err == nil && c.AcknowledgedAt.IsZero() {
+			err = acceptShares(ctx, tx, c, 1)
+		}
+		if err != nil {
 			return nil, err
 		}
 		acknowledged := rewards.ConflictAcknowledged(clientOrderID)
@@ -116,25 +126,25 @@ func (o *Operator) AcknowledgeConflict(ctx context.Context, clientOrderID, reaso
 	})
 }
 
+// conflictOf returns the conflict of an order; the zero value without one.
+func conflictOf(ctx context.Context, tx Tx, clientOrderID string) (rewards.BrokerConflict, error) {
+	c, _, err := fetchOne(ctx, tx, scanConflict, `SELECT `+conflictColumns+` FROM broker_conflicts
+		WHERE client_order_id = ?1`, clientOrderID)
+	return c, err
+}
+
 // acceptShares adds to the difference that is accepted between the broker's position and ours what the broker bought by
-// an order beyond what is booked, once.
-func acceptShares(ctx context.Context, tx Tx, clientOrderID string) error {
-	var symbol string
-	var bought money.Shares
-	found, err := fetchValues(ctx, tx, []any{&symbol, (*int64)(&bought)}, `SELECT symbol, filled_qty
-		FROM broker_conflicts WHERE client_order_id = ?1 AND acknowledged_at = 0`, clientOrderID)
-	if err != nil || !found {
-		return err
-	}
+// an order beyond what is booked, or takes it back (sign -1).
+func acceptShares(ctx context.Context, tx Tx, c rewards.BrokerConflict, sign int64) error {
 	known, _, err := fetchOne(ctx, tx, scanOrder,
-		`SELECT `+orderColumns+` FROM orders WHERE client_order_id = ?1`, clientOrderID)
+		`SELECT `+orderColumns+` FROM orders WHERE client_order_id = ?1`, c.ClientOrderID)
 	if err != nil {
 		return err
 	}
 	_, err = tx.Exec(ctx, `INSERT INTO positions (asset_id, booked, differs, accepted)
 		SELECT id, 0, 0, ?2 FROM assets WHERE symbol = ?1
 		ON CONFLICT (asset_id) DO UPDATE SET accepted = positions.accepted + excluded.accepted`,
-		symbol, int64(bought-known.Corrected))
+		c.Symbol, sign*int64(c.FilledQty-known.Corrected))
 	return err
 }
 

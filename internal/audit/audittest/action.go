@@ -72,12 +72,15 @@ func (w *World) Redo(id string) bool {
 	ctx := w.tb.Context()
 	undo, err := w.LastUndo(ctx, id)
 	w.Check(err)
-	a, _, err := w.Action(ctx, id)
-	w.Check(err)
-	c, err := a.Conversion(undo.Target, rewards.Fraction{})
-	if undo.Number == 0 || err != nil || c.Keep.Old == c.Keep.New {
+	if undo.Number == 0 {
 		return false
 	}
+	a, _, err := w.Action(ctx, id)
+	w.Check(err)
+	first, err := w.Switches(ctx, id)
+	w.Check(err)
+	c, err := a.Conversion(undo.Target, first[0].Part)
+	w.Check(err)
 	a, err = w.ApproveAction(ctx, id)
 	w.Check(err)
 	at := rewards.Standing{Undone: true, Undo: undo}

@@ -318,6 +318,14 @@ func testAcknowledged(t *testing.T, w *World) {
 	if b := differs("AAPL"); !b.Agrees(20_000_000) || b.Quantity != 10_000_000 {
 		t.Errorf("after the order of %s was acknowledged the position is %+v", r.Symbol, b)
 	}
+	lost.FilledQty = 15_000_000 // the broker corrects it
+	check(t, w.SaveReconciliation(t.Context(), []rewards.BrokerConflict{lost, other}, w.Now()))
+	for range 2 {
+		check(t, w.AcknowledgeConflict(t.Context(), lost.ClientOrderID, "ours"))
+	}
+	if b := differs("AAPL"); !b.Agrees(25_000_000) {
+		t.Errorf("after another fill of it was acknowledged the position is %+v", b)
+	}
 	w.wantRows(t, "billionths of KO that are accepted", 7, `SELECT accepted FROM positions WHERE asset_id = ?1`,
 		int64(w.Asset(t, "KO").ID))
 	w.wantBooked(t, "acknowledged")

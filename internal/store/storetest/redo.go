@@ -13,14 +13,14 @@ func (w *World) redo(t *testing.T, id string) bool {
 	t.Helper()
 	undo, err := w.LastUndo(t.Context(), id)
 	check(t, err)
-	a, _, err := w.Action(t.Context(), id)
-	check(t, err)
-	if undo.Number == 0 || a.Type == rewards.ActionSpinOff {
+	if undo.Number == 0 {
 		return false
 	}
-	a, err = w.ApproveAction(t.Context(), id)
+	first, err := w.Switches(t.Context(), id)
 	check(t, err)
-	c, s := w.derive(t, a, rewards.Fraction{})
+	a, err := w.ApproveAction(t.Context(), id)
+	check(t, err)
+	c, s := w.derive(t, a, first[0].Part)
 	s, err = a.Begin(s.Conversion, rewards.Standing{
 		Source: rewards.Stake{Booked: s.Booked, Theirs: s.Booked + undo.Booked - undo.Position},
 		Target: rewards.Stake{Booked: s.TargetBooked, Theirs: s.TargetBooked + undo.TargetBooked - undo.TargetPosition},
@@ -49,6 +49,7 @@ func testUndoTakenBack(t *testing.T, w *World) {
 	w.wantHolding(t, 15_000_000, 3_000_000)
 	w.reversed(t, w.back(r, 1_000_000))
 	w.wantHolding(t, 10_000_000, 2_000_000)
+	w.entitled(t, "first dividend")
 	if !w.redo(t, "split") {
 		t.Error("the undo is not taken back")
 	}
@@ -71,7 +72,16 @@ func testUndoTakenBack(t *testing.T, w *World) {
 	w.houseShares(t, "after a bust of 2 from before the split", 7_499_997) // it has half of the first award
 	bust(second, 4_999_998)
 	w.houseShares(t, "after a bust of 2 from after it", 7_499_995)
+	w.entitled(t, "second dividend")
 	check(t, failure(w.UndoAction(t.Context(), "split")))
 	w.sweep(t)
 	w.wantHolding(t, 10_000_000, 2_000_000)
+}
+
+// entitled records who is entitled to a cash dividend of AAPL, which changes no holding.
+func (w *World) entitled(t *testing.T, id string) {
+	t.Helper()
+	c, s := w.derive(t, w.announce(t, id, "AAPL", rewards.Terms{Type: rewards.ActionCashDividend, Rate: "1"}), rewards.Fraction{})
+	check(t, w.ApplyAction(t.Context(), w.lease, c, s, rewards.Renaming{}))
+	w.sweep(t)
 }
