@@ -156,8 +156,9 @@ func (w *Worker) prepare(
 	for _, b := range w.actions.open {
 		p.standing.Undone = p.standing.Undone || b.AssetID == a.AssetID && b.DoubtsUndo()
 	}
+	var after string
 	if !a.ApprovedAt.IsZero() { // maybe again
-		if p.standing.Undo, err = w.store.LastUndo(ctx, a.ID); err != nil {
+		if p.standing.Undo, after, err = w.store.LastUndo(ctx, a.ID); err != nil {
 			return p, err
 		}
 	}
@@ -176,6 +177,9 @@ func (w *Worker) prepare(
 		}
 	}
 	p.conversion, err = a.Conversion(target.ID, part)
+	if after != "" && p.standing.Undone && !a.Explains(p.conversion, p.standing) {
+		p.waits = "the action " + after + ", which was undone after it: apply that one first"
+	}
 	return p, err
 }
 

@@ -152,8 +152,9 @@ type ActionStore interface {
 	// ApplyAction applies an action: every reader sees the new units.
 	ApplyAction(ctx context.Context, l rewards.Lease, c rewards.ActionChange, w rewards.Switch,
 		r rewards.Renaming) error
-	// LastUndo returns the undo of an action that can be taken back; the zero value without one.
-	LastUndo(ctx context.Context, action string) (rewards.Switch, error)
+	// LastUndo returns the undo of an action that can be taken back; the zero value without one, and the
+	// action that was undone after it.
+	LastUndo(ctx context.Context, action string) (undo rewards.Switch, after string, err error)
 	// OpenSwitch returns the switch whose sweep goes on.
 	OpenSwitch(ctx context.Context) (rewards.Switch, bool, error)
 	// Entitled reports whether an action's entitlement was recorded.

@@ -88,19 +88,49 @@ func TestTwoUndoneSplitsAreAppliedAgain(t *testing.T) {
 			w.serve(20 * time.Second)
 		}
 		doubt := w.actionsOf(rewards.ActionHeld)[0].ID
-		if _, err := w.operator("action apply").ApproveAction(w.t.Context(), second); rewards.CodeOf(err) != rewards.CodeConflict {
-			w.t.Errorf("the second split is applied before the first one: %v", err)
-		}
+		w.approve(second)
+		w.serve(time.Minute)
+		w.wantAction(second, rewards.ActionHeld) // and waits for the first one
+		w.wantAction(doubt, rewards.ActionHeld)
+		w.wantValued("AAPL", false)
 		w.approve(first)
 		w.serve(time.Minute)
 		w.wantAction(first, rewards.ActionSwept)
-		w.wantAction(doubt, rewards.ActionHeld)
-		w.wantValued("AAPL", false)
-		w.approve(second)
-		w.serve(time.Minute)
 		w.wantAction(second, rewards.ActionSwept)
 		w.wantValued("AAPL", true)
 		w.wantAsBefore(before, house)
+		w.wantBalance()
+	})
+}
+
+// To undo a split that did not happen, a later one that did is undone too. It is applied again alone.
+func TestAnOlderActionDidNotHappen(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.wantAfter(5*time.Second, w.give("AAPL", 1000*usd), rewards.Executed)
+		shares := w.holding(w.user, "AAPL").Quantity
+		w.enter(rewards.Terms{
+			Type: "forward_split", Symbol: "AAPL", OldRate: "2", NewRate: "3", ExDate: rewards.DateOf(time.Now()),
+		})
+		w.serve(20 * time.Second)
+		w.wantAction("entered", rewards.ActionSwept)
+		happened := w.post(`{"symbol":"AAPL","ex_date":"2000-01-05","type":"reverse_split","old_rate":3,"new_rate":1}`)
+		w.until("2000-01-05 02:30:00")
+		w.serve(30 * time.Second)
+		w.approve(happened) // it was held, as a difference to the position is accepted
+		w.serve(30 * time.Second)
+		w.wantAction(happened, rewards.ActionSwept)
+		for _, id := range []string{happened, "entered"} {
+			w.undo(id)
+			w.serve(20 * time.Second)
+		}
+		w.approve(happened)
+		w.serve(time.Minute)
+		w.wantAction(happened, rewards.ActionSwept)
+		if got := w.holding(w.user, "AAPL").Quantity; got != shares/3 {
+			w.t.Errorf("%s shares, want a third of %s", got, shares)
+		}
+		w.wantValued("AAPL", true)
 		w.wantBalance()
 	})
 }

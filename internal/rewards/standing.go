@@ -71,7 +71,7 @@ func (a Action) Judge(c Conversion, s Standing) (Judgment, string) {
 			return JudgeApply, ""
 		}
 	case s.unchanged():
-	case near(s.Source.Theirs, source) && near(s.Target.Theirs, target):
+	case s.near(source, target):
 		return JudgeApply, ""
 	}
 	if s.unchanged() {
@@ -138,12 +138,18 @@ func (a Action) Begin(c Conversion, s Standing) (w Switch, err error) {
 // redone reports whether the broker's positions are those of before the undo of the action, and not what the
 // action would make of what is booked now.
 func (a Action) redone(c Conversion, s Standing) bool {
-	source, target := s.beforeUndo()
-	as, at, err := a.after(c, s)
-	fits := func(source, target money.Shares) bool {
-		return near(s.Source.Theirs, source) && near(s.Target.Theirs, target)
-	}
-	return fits(source, target) && (err != nil || !fits(as, at))
+	return s.near(s.beforeUndo()) && !a.Explains(c, s)
+}
+
+// Explains reports whether the broker's positions are what the action makes of what is booked now.
+func (a Action) Explains(c Conversion, s Standing) bool {
+	source, target, err := a.after(c, s)
+	return err == nil && s.near(source, target)
+}
+
+// near reports whether the broker's positions are the expected ones within their rounding.
+func (s Standing) near(source, target money.Shares) bool {
+	return near(s.Source.Theirs, source) && near(s.Target.Theirs, target)
 }
 
 // beforeUndo returns what is booked when the undo of the action is taken back.
@@ -162,7 +168,7 @@ func (a Action) positions(w Switch, s Standing) (source, target money.Shares, er
 	if source, target, err = a.after(w.Conversion, s); w.Undoes != 0 {
 		source, target = s.beforeUndo()
 	}
-	if s.Undone && err == nil && near(s.Source.Theirs, source) && near(s.Target.Theirs, target) {
+	if s.Undone && err == nil && s.near(source, target) {
 		return s.Source.Theirs, s.Target.Theirs, nil
 	}
 	return source, target, err

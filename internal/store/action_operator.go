@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"slices"
 
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
@@ -93,9 +92,6 @@ func (o *Operator) ApproveAction(ctx context.Context, id string) (a rewards.Acti
 		if a, err = before.Approve(o.by.Reason, o.now()); err != nil {
 			return nil, err
 		}
-		if err := o.inOrder(ctx, tx, before); err != nil {
-			return nil, err
-		}
 		_, err = tx.Exec(ctx, `UPDATE positions SET accepted = 0 WHERE asset_id = ?1`, int64(a.AssetID))
 		if err != nil {
 			return nil, err
@@ -107,29 +103,6 @@ func (o *Operator) ApproveAction(ctx context.Context, id string) (a rewards.Acti
 		return []rewards.Change{decided(before, a)}, o.addActionEvents(ctx, tx, change)
 	})
 	return a, err
-}
-
-// inOrder fails with CodeConflict when the broker's position contradicts the undo of an action and of another
-// one that was undone after it: both happened, and the older one comes first.
-func (o *Operator) inOrder(ctx context.Context, tx Tx, a rewards.Action) error {
-	if a.State != rewards.ActionUndone {
-		return nil
-	}
-	held, err := fetchAll(ctx, tx, scanAction, `SELECT `+actionColumns+` FROM actions
-		WHERE asset_id = ?1 AND state = ?2 AND type = ?3`, int64(a.AssetID), int(rewards.ActionHeld),
-		string(rewards.ActionPosition))
-	if err != nil || !slices.ContainsFunc(held, rewards.Action.DoubtsUndo) {
-		return err
-	}
-	undo, found, err := lastSwitchOf(ctx, tx, a.ID)
-	if err != nil || !found {
-		return err
-	}
-	by, covered, err := coveredBy(ctx, tx, undo)
-	if err == nil && covered && by.IsUndo() {
-		err = conflict("the action " + by.ActionID + " was undone after it: apply that one first")
-	}
-	return err
 }
 
 // EnterAction adds an action that the broker did not announce. It fails with CodeNotFound when the

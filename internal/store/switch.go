@@ -63,18 +63,24 @@ func coveredBy(ctx context.Context, tx Tx, w rewards.Switch) (by rewards.Switch,
 }
 
 // LastUndo returns the undo of an action if it can be taken back: the action was undone last, and no other one of its
-// stocks was applied since. Otherwise it returns the zero value.
-func (s *Store) LastUndo(ctx context.Context, action string) (rewards.Switch, error) {
-	return read(ctx, s, func(ctx context.Context, tx Tx) (undo rewards.Switch, err error) {
-		undo, found, err := lastSwitchOf(ctx, tx, action)
-		if err != nil || !found || !undo.IsUndo() {
-			return rewards.Switch{}, err
+// stocks was applied since. Otherwise it returns the zero value, and the other action if that was undone too.
+func (s *Store) LastUndo(ctx context.Context, action string) (undo rewards.Switch, after string, err error) {
+	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
+		last, found, err := lastSwitchOf(ctx, tx, action)
+		if err != nil || !found || !last.IsUndo() {
+			return err
 		}
-		if _, covered, err := coveredBy(ctx, tx, undo); err != nil || covered {
-			return rewards.Switch{}, err
+		by, covered, err := coveredBy(ctx, tx, last)
+		switch {
+		case err != nil:
+		case !covered:
+			undo = last
+		case by.IsUndo():
+			after = by.ActionID
 		}
-		return undo, nil
+		return err
 	})
+	return undo, after, err
 }
 
 // Switches lists the switches of an action, oldest first: of its applying and of its undo.

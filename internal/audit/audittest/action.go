@@ -70,7 +70,7 @@ func (w *World) Act(id string, t rewards.Terms, target, part string, lost money.
 // undo can be taken back.
 func (w *World) Redo(id string) bool {
 	ctx := w.tb.Context()
-	undo, err := w.LastUndo(ctx, id)
+	undo, _, err := w.LastUndo(ctx, id)
 	w.Check(err)
 	if undo.Number == 0 {
 		return false

@@ -11,7 +11,7 @@ import (
 // takes the undo back.
 func (w *World) redo(t *testing.T, id string) bool {
 	t.Helper()
-	undo, err := w.LastUndo(t.Context(), id)
+	undo, _, err := w.LastUndo(t.Context(), id)
 	check(t, err)
 	if undo.Number == 0 {
 		return false
