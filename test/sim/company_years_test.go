@@ -12,7 +12,7 @@ import (
 	"stockrewards/internal/rewards"
 )
 
-var actionYears = flag.Int("action-years", 3, "number of seeds to simulate with corporate actions, beginning with -seed")
+var actionYears = flag.Int("action-years", 4, "number of seeds to simulate with corporate actions, beginning with -seed")
 
 // actionsOf is how many corporate actions happen in some trading days: 40 in a year, and at least
 // ten.
