@@ -88,7 +88,7 @@ func (s *service) poison(d time.Duration) {
 	noError(s.t, books.Close())
 }
 
-// The database's clock counts as well.
+// The database's clock counts as well, also for an operator who takes a reward back.
 func TestAClockAheadOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	url := pgtest.Start(t).Database(t, "behind")
@@ -109,9 +109,11 @@ func TestAClockAheadOfTheDatabase(t *testing.T) {
 	setClock("0")
 	exec(`ALTER DATABASE behind SET search_path = public, pg_catalog`)
 	f := newFleet(t, url, 1)
-	f.newUser("first")
+	given := f.give(f.newUser("first"), "the-first-key", "5", "AAPL")
 	setClock("3 minutes")
 	f.members[0].within(30*time.Second, 503, "POST", "/v1/users", newUser)
+	f.wantError("a clock is ahead", "reward", "reverse", given.ID, "--reason", "x")
 	setClock("0")
+	f.command("reward", "reverse", given.ID, "--reason", "x")
 	f.members[0].within(30*time.Second, 201, "POST", "/v1/users", newUser)
 }

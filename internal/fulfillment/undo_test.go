@@ -103,17 +103,22 @@ func TestTwoUndoneSplitsAreAppliedAgain(t *testing.T) {
 	})
 }
 
+// applyEntered applies an action of AAPL that does not happen at the brokerage.
+func (w *world) applyEntered(terms rewards.Terms) {
+	w.t.Helper()
+	terms.Symbol, terms.ExDate = "AAPL", rewards.DateOf(time.Now())
+	w.enter(terms)
+	w.serve(20 * time.Second)
+	w.wantAction("entered", rewards.ActionSwept)
+}
+
 // To undo a split that did not happen, a later one that did is undone too. It is applied again alone.
 func TestAnOlderActionDidNotHappen(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
 		w.wantAfter(5*time.Second, w.give("AAPL", 1000*usd), rewards.Executed)
 		shares := w.holding(w.user, "AAPL").Quantity
-		w.enter(rewards.Terms{
-			Type: "forward_split", Symbol: "AAPL", OldRate: "2", NewRate: "3", ExDate: rewards.DateOf(time.Now()),
-		})
-		w.serve(20 * time.Second)
-		w.wantAction("entered", rewards.ActionSwept)
+		w.applyEntered(rewards.Terms{Type: "forward_split", OldRate: "2", NewRate: "3"})
 		happened := w.post(`{"symbol":"AAPL","ex_date":"2000-01-05","type":"reverse_split","old_rate":3,"new_rate":1}`)
 		w.until("2000-01-05 02:30:00")
 		w.serve(30 * time.Second)
@@ -139,14 +144,10 @@ func TestAnOlderActionDidNotHappen(t *testing.T) {
 func TestARightUndoIsConfirmed(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
-		given := w.wantAfter(5*time.Second, w.give("AAPL", 1000*usd), rewards.Executed)
+		w.wantAfter(5*time.Second, w.give("AAPL", 1000*usd), rewards.Executed)
 		before := w.watch(time.Second).values[0]
 		shares := w.holding(w.user, "AAPL").Quantity
-		w.enter(rewards.Terms{
-			Type: "forward_split", Symbol: given.Symbol, OldRate: "2", NewRate: "3", ExDate: rewards.DateOf(time.Now()),
-		})
-		w.serve(20 * time.Second)
-		w.wantAction("entered", rewards.ActionSwept)
+		w.applyEntered(rewards.Terms{Type: "forward_split", OldRate: "2", NewRate: "3"})
 		w.undo("entered")
 		w.wantValued("AAPL", false)
 		w.serve(20 * time.Second)
@@ -170,11 +171,7 @@ func TestARightUndoTakesTheSymbolBack(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.wantAfter(5*time.Second, w.give("AAPL", 1000*usd), rewards.Executed)
 		shares := w.holding(w.user, "AAPL").Quantity
-		w.enter(rewards.Terms{
-			Type: "reverse_split", Symbol: "AAPL", NewSymbol: "AAPQ", OldRate: "4", NewRate: "1", ExDate: rewards.DateOf(time.Now()),
-		})
-		w.serve(20 * time.Second)
-		w.wantAction("entered", rewards.ActionSwept)
+		w.applyEntered(rewards.Terms{Type: "reverse_split", NewSymbol: "AAPQ", OldRate: "4", NewRate: "1"})
 		if renamed := w.holding(w.user, "AAPQ").Quantity; renamed != shares/4 {
 			w.t.Errorf("%s shares of AAPQ, want a quarter of %s", renamed, shares)
 		}

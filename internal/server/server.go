@@ -87,7 +87,7 @@ type Server struct {
 	certificate *certificate.Pair   // nil without TLS
 	keyring     *webhook.Keyring    // nil: webhooks have no key
 	webhooks    *webhook.Dispatcher // nil in a process that sends none
-	unsent      unsent
+	unsent      unsent              // 0 in a process that has a key file, or need not send
 
 	listener      net.Listener // nil for RoleWorker
 	adminListener net.Listener // nil without AdminListen

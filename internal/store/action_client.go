@@ -72,12 +72,12 @@ func (s *Store) Effects(
 		if err != nil || !a.State.HasEffects() {
 			return nil, err
 		}
-		w, found, err := fetchOne(ctx, tx, scanSwitch, `SELECT `+switchColumns+` FROM switches
-			WHERE action_id = ?1 AND (undoes = 0 OR keep_old <> keep_new OR give_new > 0)
-			ORDER BY number DESC LIMIT 1`, id)
-		if err != nil || !found {
+		switches, err := switchesOf(ctx, tx, id)
+		switches = slices.DeleteFunc(switches, rewards.Switch.IsUndo)
+		if err != nil || len(switches) == 0 {
 			return nil, err
 		}
+		w := switches[len(switches)-1]
 		list, err := s.effectsOf(ctx, tx, w, app, p)
 		if err != nil {
 			return nil, err

@@ -31,6 +31,13 @@ func (o *Operator) AdoptOrder(
 		if err != nil {
 			return nil, err
 		}
+		c, err := conflictOf(ctx, tx, b.ClientOrderID)
+		if err == nil && !c.AcknowledgedAt.IsZero() { // what it bought is booked from now on
+			err = acceptShares(ctx, tx, c, -1)
+		}
+		if err != nil {
+			return nil, err
+		}
 		id := rewards.NewID[rewards.Order](o.ids)
 		planned, err := o.insertOrder(ctx, tx, id, asset, b.ClientOrderID, plan)
 		if err != nil {

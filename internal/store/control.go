@@ -109,9 +109,8 @@ func (s *Store) ReconciledUntil(ctx context.Context) (time.Time, error) {
 	return time.Parse(time.RFC3339Nano, value)
 }
 
-// AcknowledgeConflict records that an operator has dealt with a conflict: the broker's position may differ from ours by
-// what was bought. It fails with
-// CodeNotFound.
+// AcknowledgeConflict records that an operator has dealt with a conflict: the broker's position may differ from
+// ours by what was bought. It fails with CodeNotFound.
 func (o *Operator) AcknowledgeConflict(ctx context.Context, clientOrderID, reason string) error {
 	return o.changeFor(ctx, reason, func(ctx context.Context, tx Tx) ([]rewards.Change, error) {
 		c, err := conflictOf(ctx, tx, clientOrderID)

@@ -326,6 +326,11 @@ func testAcknowledged(t *testing.T, w *World) {
 	if b := differs("AAPL"); !b.Agrees(25_000_000) {
 		t.Errorf("after another fill of it was acknowledged the position is %+v", b)
 	}
+	w.Give(t, 3_000_000)
+	check(t, failure(w.AdoptOrder(t.Context(), lostOrder(lost.ClientOrderID), "ours after all")))
+	if b := differs("AAPL"); b.Accepted != 0 {
+		t.Errorf("%s shares of an adopted order are accepted too", b.Accepted)
+	}
 	w.wantRows(t, "billionths of KO that are accepted", 7, `SELECT accepted FROM positions WHERE asset_id = ?1`,
 		int64(w.Asset(t, "KO").ID))
 	w.wantBooked(t, "acknowledged")
