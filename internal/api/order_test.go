@@ -166,6 +166,28 @@ func TestTypesOfBodies(t *testing.T) {
 	}
 }
 
+// An operation that takes no body ignores the type of an empty one, which axios and curl -d '' always send.
+func TestTypesWithoutABody(t *testing.T) {
+	t.Parallel()
+	c := newApp(t)
+	form := http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}
+	one := "/v1/webhook-endpoints/" + c.newEndpoint(t)
+	for _, operation := range []struct {
+		method, target string
+		status         int
+	}{
+		{http.MethodPost, one + "/rotate-secret", http.StatusOK}, {http.MethodPost, one + "/test", http.StatusAccepted},
+		{http.MethodDelete, one, http.StatusNoContent},
+	} {
+		r := request{method: operation.method, target: operation.target, header: form, body: "a=b"}
+		c.send(t, r).wantError(t, http.StatusUnsupportedMediaType, "bad_request", nil)
+		r.body = ""
+		c.send(t, r).wantStatus(t, operation.status)
+	}
+	c.send(t, request{method: http.MethodPost, target: "/v1/users", header: form}).
+		wantError(t, http.StatusUnsupportedMediaType, "bad_request", nil)
+}
+
 // A body that cannot be read has a type all the same.
 func TestTypeBeforeAnUnreadableBody(t *testing.T) {
 	t.Parallel()

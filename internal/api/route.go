@@ -18,7 +18,11 @@ type route struct {
 	reads   admission.Kind // of a GET
 	writes  admission.Kind // of a POST
 	maxBody int            // bytes of a POST's body; 0 means maxBody
+	noBody  bool           // a POST takes none
 }
+
+// takesBody reports whether the operation of a method has a body.
+func (rt route) takesBody(method string) bool { return method != http.MethodDelete && !rt.noBody }
 
 // routes lists every route. The API document describes each except the page made of it; a
 // test compares them.
@@ -88,10 +92,10 @@ func (s *server) webhookRoutes() []route {
 		{pattern: "/v1/webhook-endpoints/{webhookEndpointId}", reads: admission.Lookup, methods: map[string]handler{
 			http.MethodGet: s.getEndpoint, http.MethodPatch: s.changeEndpoint, http.MethodDelete: s.deleteEndpoint,
 		}},
-		{pattern: "/v1/webhook-endpoints/{webhookEndpointId}/rotate-secret", methods: map[string]handler{
+		{pattern: "/v1/webhook-endpoints/{webhookEndpointId}/rotate-secret", noBody: true, methods: map[string]handler{
 			http.MethodPost: s.rotateSecret,
 		}},
-		{pattern: "/v1/webhook-endpoints/{webhookEndpointId}/test", methods: map[string]handler{
+		{pattern: "/v1/webhook-endpoints/{webhookEndpointId}/test", noBody: true, methods: map[string]handler{
 			http.MethodPost: s.testEndpoint,
 		}},
 		{pattern: "/v1/webhook-endpoints/{webhookEndpointId}/replay", methods: map[string]handler{

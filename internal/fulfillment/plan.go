@@ -67,8 +67,8 @@ func (w *Worker) raiseControl(c rewards.Control) {
 		w.alarms.raise(rewards.AlarmPaused, c.Paused)
 	}
 	if c.Conflicts > 0 {
-		w.alarms.raise(rewards.AlarmConflict, strconv.Itoa(c.Conflicts)+
-			" orders at the broker contradict our books; ordering is stopped: see `stockrewards fulfillment status`")
+		w.alarms.raise(rewards.AlarmConflict, "orders at the broker that contradict our books: "+
+			strconv.Itoa(c.Conflicts)+"; ordering is stopped: see `stockrewards fulfillment status`")
 	}
 }
 

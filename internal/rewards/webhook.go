@@ -17,15 +17,20 @@ type WebhookEndpoint struct {
 	Description string
 	Disabled    string // why it is disabled, "<stable_code>: <text>"; "": it is enabled
 
-	Secret    SealedSecret
-	OldSecret SealedSecret // empty unless Secret is new
-	OldUntil  time.Time    // until when requests are signed by OldSecret too
+	Secret     SealedSecret
+	OldSecrets []OldSecret // newest first; some may have ended
 
 	// Cursor is a sequence. Each event up to it, of a type that the endpoint gets, was delivered or
 	// has a Delivery.
 	Cursor       int64
 	FailingSince time.Time // the first failure after the last success; zero: the last attempt succeeded
 	Version      int64     // grows with each change that the app or an operator makes
+}
+
+// OldSecret is a secret that was replaced.
+type OldSecret struct {
+	Sealed SealedSecret
+	Until  time.Time // until when requests are signed by it too
 }
 
 // WebhookEndpointID identifies a WebhookEndpoint.
@@ -49,6 +54,7 @@ const (
 	MaxWebhookDescription = 200                // characters
 	KeptDeliveries        = 1000               // the fewest delivered ones that an endpoint keeps
 	webhookOverlap        = 24 * time.Hour     // of the old and the new secret
+	mostOldSecrets        = 4                  // that sign; each makes a request longer
 	failingLimit          = 5 * 24 * time.Hour // then an endpoint that only fails is disabled
 	failingAlarm          = 24 * time.Hour     // then it has an alarm
 	webhookSecretBytes    = 32
@@ -100,18 +106,27 @@ func ParseWebhookSecret(text string) ([]byte, error) {
 	return secret, nil
 }
 
-// Rotate replaces the secret at the time now. For 24 hours requests are signed by both.
+// Rotate replaces the secret at the time now. For 24 hours requests are signed by both, and by those replaced less than
+// 24 hours before, up to four in all.
 func (e *WebhookEndpoint) Rotate(secret SealedSecret, now time.Time) {
-	e.OldSecret, e.OldUntil = e.Secret, now.Add(webhookOverlap)
-	e.Secret = secret
+	old := []OldSecret{{e.Secret, now.Add(webhookOverlap)}}
+	for _, o := range e.OldSecrets {
+		if now.Before(o.Until) && len(old) < mostOldSecrets {
+			old = append(old, o)
+		}
+	}
+	e.Secret, e.OldSecrets = secret, old
 }
 
 // Secrets returns the sealed secrets that sign a request at the time now, newest first.
 func (e WebhookEndpoint) Secrets(now time.Time) []SealedSecret {
-	if len(e.OldSecret) > 0 && now.Before(e.OldUntil) {
-		return []SealedSecret{e.Secret, e.OldSecret}
+	secrets := []SealedSecret{e.Secret}
+	for _, o := range e.OldSecrets {
+		if now.Before(o.Until) {
+			secrets = append(secrets, o.Sealed)
+		}
 	}
-	return []SealedSecret{e.Secret}
+	return secrets
 }
 
 // Enable enables the endpoint. A new count of failures begins.

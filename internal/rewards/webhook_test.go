@@ -239,11 +239,35 @@ func TestWebhookSecret(t *testing.T) {
 			t.Errorf("%q is a secret: %q", text, parsed)
 		}
 	}
-	e := rewards.WebhookEndpoint{Secret: rewards.SealedSecret("old")}
-	e.Rotate(rewards.SealedSecret("new"), tried)
-	for after, want := range map[time.Duration]int{0: 2, 24*time.Hour - 1: 2, 24 * time.Hour: 1} {
-		if got := e.Secrets(tried.Add(after)); len(got) != want || string(got[0]) != "new" {
-			t.Errorf("%v after the rotation: %q sign", after, got)
+}
+
+// Each secret signs for a day after it was replaced, also when the next one is replaced meanwhile. At most five sign.
+func TestWebhookSecretsThatSign(t *testing.T) {
+	t.Parallel()
+	e := rewards.WebhookEndpoint{Secret: rewards.SealedSecret("a")}
+	e.Rotate(rewards.SealedSecret("b"), tried)
+	e.Rotate(rewards.SealedSecret("c"), tried.Add(time.Hour))
+	wantSigned := func(after time.Duration, want string) {
+		t.Helper()
+		if got := string(bytes.Join(sealed(e.Secrets(tried.Add(after))), nil)); got != want {
+			t.Errorf("%v after the first rotation %q sign, want %q", after, got, want)
 		}
 	}
+	wantSigned(time.Hour, "cba")
+	wantSigned(24*time.Hour-1, "cba")
+	wantSigned(24*time.Hour, "cb")
+	wantSigned(25*time.Hour, "c")
+	e.Rotate(rewards.SealedSecret("d"), tried.Add(24*time.Hour))
+	wantSigned(0, "dcb") // a has ended
+	for _, next := range "efg" {
+		e.Rotate(rewards.SealedSecret(string(next)), tried.Add(24*time.Hour))
+	}
+	wantSigned(24*time.Hour, "gfedc")
+}
+
+func sealed(secrets []rewards.SealedSecret) (list [][]byte) {
+	for _, s := range secrets {
+		list = append(list, s)
+	}
+	return list
 }

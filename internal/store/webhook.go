@@ -2,6 +2,9 @@ package store
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"time"
 
 	"stockrewards/internal/rewards"
 )
@@ -10,10 +13,57 @@ const endpointColumns = `app_id, id, url, types, description, disabled, secret, 
 	failing_since, version`
 
 func scanEndpoint(row Row) (e rewards.WebhookEndpoint, err error) {
-	err = row.Scan(toID(&e.AppID), toID(&e.ID), &e.URL, (*int)(&e.Types), &e.Description, &e.Disabled,
-		toBytes{(*[]byte)(&e.Secret)}, toBytes{(*[]byte)(&e.OldSecret)}, toTime{&e.OldUntil}, &e.Cursor,
-		toTime{&e.FailingSince}, &e.Version)
+	var old []byte
+	var until time.Time
+	if err = row.Scan(toID(&e.AppID), toID(&e.ID), &e.URL, (*int)(&e.Types), &e.Description, &e.Disabled,
+		toBytes{(*[]byte)(&e.Secret)}, toBytes{&old}, toTime{&until}, &e.Cursor,
+		toTime{&e.FailingSince}, &e.Version); err == nil {
+		e.OldSecrets, err = readOldSecrets(old, until)
+	}
 	return e, err
+}
+
+// storedSecret is one of several secrets in the column old_secret.
+type storedSecret struct {
+	Sealed []byte `json:"sealed"`
+	Until  int64  `json:"until"` // microseconds since 1970
+}
+
+// oldSecrets are the columns old_secret and old_until. A single secret is there as it is, several are a list in JSON.
+// An earlier program reads a list as a secret that no key opens, and leave it out.
+func oldSecrets(old []rewards.OldSecret) (secret []byte, until int64) {
+	switch len(old) {
+	case 0:
+		return []byte{}, 0
+	case 1:
+		return old[0].Sealed, micros(old[0].Until)
+	}
+	list := make([]storedSecret, len(old))
+	for i, o := range old {
+		list[i] = storedSecret{o.Sealed, micros(o.Until)}
+	}
+	secret, _ = json.Marshal(list) // it cannot fail
+	return secret, list[0].Until
+}
+
+// readOldSecrets reads what oldSecrets returns. A sealed secret does not begin with a bracket: it begins with the version
+// of its form.
+func readOldSecrets(secret []byte, until time.Time) ([]rewards.OldSecret, error) {
+	if len(secret) == 0 {
+		return nil, nil
+	}
+	if secret[0] != '[' {
+		return []rewards.OldSecret{{Sealed: secret, Until: until}}, nil
+	}
+	var list []storedSecret
+	if err := json.Unmarshal(secret, &list); err != nil {
+		return nil, fmt.Errorf("store: cannot read the old secrets of a webhook endpoint: %w", err)
+	}
+	old := make([]rewards.OldSecret, len(list))
+	for i, o := range list {
+		old[i] = rewards.OldSecret{Sealed: o.Sealed, Until: time.UnixMicro(o.Until).UTC()}
+	}
+	return old, nil
 }
 
 func errNoEndpoint() error { return notFound("webhook endpoint not found") }
@@ -75,10 +125,11 @@ func (s *Store) insertEndpoint(
 		`SELECT last FROM event_counter WHERE "only" = 1`); err != nil {
 		return e, err
 	}
+	old, until := oldSecrets(e.OldSecrets)
 	_, err := tx.Exec(ctx, `INSERT INTO webhook_endpoints (`+endpointColumns+`)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)`, e.AppID[:], e.ID[:], e.URL,
-		int64(e.Types), e.Description, e.Disabled, []byte(e.Secret), append([]byte{}, e.OldSecret...),
-		micros(e.OldUntil), e.Cursor, micros(e.FailingSince), e.Version)
+		int64(e.Types), e.Description, e.Disabled, []byte(e.Secret), old, until, e.Cursor, micros(e.FailingSince),
+		e.Version)
 	if err != nil {
 		return e, err
 	}
@@ -107,11 +158,11 @@ func changeEndpoint(
 	e = before
 	change(&e)
 	e.Version++
+	old, until := oldSecrets(e.OldSecrets)
 	if _, err = tx.Exec(ctx, `UPDATE webhook_endpoints SET url = ?3, types = ?4, description = ?5, disabled = ?6,
 		secret = ?7, old_secret = ?8, old_until = ?9, cursor = ?10, failing_since = ?11, version = ?12
 		WHERE app_id = ?1 AND id = ?2`, app[:], id[:], e.URL, int64(e.Types), e.Description, e.Disabled,
-		[]byte(e.Secret), append([]byte{}, e.OldSecret...), micros(e.OldUntil), e.Cursor, micros(e.FailingSince),
-		e.Version); err != nil {
+		[]byte(e.Secret), old, until, e.Cursor, micros(e.FailingSince), e.Version); err != nil {
 		return e, before, err
 	}
 	dueAfter := int64(-1)

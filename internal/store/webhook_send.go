@@ -183,9 +183,9 @@ func (s *Store) ResealWebhookSecrets(
 				continue
 			}
 			changed++
+			old, _ := oldSecrets(e.OldSecrets)
 			if _, err := tx.Exec(ctx, `UPDATE webhook_endpoints SET secret = ?3, old_secret = ?4
-				WHERE app_id = ?1 AND id = ?2`, e.AppID[:], e.ID[:], []byte(e.Secret),
-				append([]byte{}, e.OldSecret...)); err != nil {
+				WHERE app_id = ?1 AND id = ?2`, e.AppID[:], e.ID[:], []byte(e.Secret), old); err != nil {
 				return err
 			}
 		}

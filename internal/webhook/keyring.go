@@ -133,20 +133,27 @@ func (k *Keyring) Open(app rewards.AppID, sealed rewards.SealedSecret) ([]byte, 
 	return nil, errSealed
 }
 
-// Reseal seals an endpoint's secrets with the newest key, and reports whether another key sealed one.
+// Reseal seals an endpoint's secrets with the newest key, and reports whether another key sealed one. An old secret
+// that no key opens stays as it is: it signs nothing.
 func (k *Keyring) Reseal(e *rewards.WebhookEndpoint) (changed bool, err error) {
-	for _, sealed := range []*rewards.SealedSecret{&e.Secret, &e.OldSecret} {
-		if len(*sealed) == 0 || bytes.HasPrefix((*sealed)[1:], k.keys[0].id[:]) {
-			continue
-		}
-		secret, err := k.Open(e.AppID, *sealed)
-		if err != nil {
-			return false, err
-		}
-		if *sealed, err = k.Seal(e.AppID, secret); err != nil {
-			return false, err
-		}
-		changed = true
+	if changed, err = k.reseal(e.AppID, &e.Secret); err != nil {
+		return false, err
+	}
+	for i := range e.OldSecrets {
+		again, err := k.reseal(e.AppID, &e.OldSecrets[i].Sealed)
+		changed = changed || err == nil && again
 	}
 	return changed, nil
+}
+
+func (k *Keyring) reseal(app rewards.AppID, sealed *rewards.SealedSecret) (changed bool, err error) {
+	if bytes.HasPrefix((*sealed)[1:], k.keys[0].id[:]) {
+		return false, nil
+	}
+	secret, err := k.Open(app, *sealed)
+	if err != nil {
+		return false, err
+	}
+	*sealed, err = k.Seal(app, secret)
+	return err == nil, err
 }

@@ -1,6 +1,7 @@
 package webhook_test
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/base64"
 	"os"
@@ -63,7 +64,9 @@ func TestKeyringRotation(t *testing.T) {
 	newer := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("k", 32))) + "\n"
 	check(t, os.WriteFile(path, []byte("# newest first\n\n"+newer+string(older)), 0o600))
 	both := openKeyring(t, path)
-	e := rewards.WebhookEndpoint{AppID: app, Secret: sealed}
+	e := rewards.WebhookEndpoint{AppID: app, Secret: sealed, OldSecrets: []rewards.OldSecret{
+		{Sealed: bytes.Clone(sealed)}, {Sealed: rewards.SealedSecret("of a lost key")},
+	}}
 	changed, err := both.Reseal(&e)
 	if err != nil || !changed {
 		t.Fatalf("sealed again: %v, error %v", changed, err)
@@ -72,8 +75,10 @@ func TestKeyringRotation(t *testing.T) {
 		t.Errorf("sealed a second time: %v, error %v", again, err)
 	}
 	check(t, os.WriteFile(path, []byte(newer), 0o600))
-	if got, err := openKeyring(t, path).Open(app, e.Secret); err != nil || string(got) != "secret" {
-		t.Errorf("opened by the newer key alone: %q, error %v", got, err)
+	for _, sealed := range []rewards.SealedSecret{e.Secret, e.OldSecrets[0].Sealed} {
+		if got, err := openKeyring(t, path).Open(app, sealed); err != nil || string(got) != "secret" {
+			t.Errorf("opened by the newer key alone: %q, error %v", got, err)
+		}
 	}
 	if _, err := openKeyring(t, path).Open(app, sealed); err == nil {
 		t.Error("it opens without its key")
