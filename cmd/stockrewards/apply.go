@@ -122,7 +122,9 @@ func (c *applyCommand) report(ctx context.Context, s *store.Store, by rewards.Op
 		if err := m.prepare(ctx, c, file, changes); err != nil {
 			return err
 		}
-		err = m.changeAll(ctx, changes)
+		if err = m.changeAll(ctx, changes); err == nil && c.Secrets != "" {
+			err = m.recover(ctx, c, file)
+		}
 	}
 	if c.JSON {
 		err = errors.Join(printJSON(map[string]any{"dryRun": c.DryRun, "changes": rows}), err)

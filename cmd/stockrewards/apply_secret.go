@@ -39,33 +39,34 @@ type secretFiles struct{ folder string }
 const pending = ".new"
 
 // keep stores a secret, makes what has it, and only then gives the file its name. So no secret that
-// is in use is lost: the next run finds that of an interrupted one.
+// is in use is lost: the next run finds that of an interrupted one. Until then the file's name is of this run alone: another
+// one at the same time may make the same, and one of them fails.
 func (f secretFiles) keep(label, name, text string, use func() error) (secret, error) {
 	if f.folder == "" {
 		return secret{label: label, text: text}, use()
 	}
 	path := filepath.Join(f.folder, name)
-	if err := writeSecret(path+pending, text); err != nil {
+	made, err := writeSecret(path, text)
+	if err != nil {
 		return secret{}, err
 	}
 	if err := use(); err != nil { // after a lost connection it may be in use
+		if rewards.CodeOf(err) == rewards.CodeConflict {
+			err = errors.Join(err, os.Remove(made))
+		}
 		return secret{}, err
 	}
-	return secret{label: label, file: path}, os.Rename(path+pending, path)
+	return secret{label: label, file: path}, os.Rename(made, path)
 }
 
-// writeSecret writes a file that only its owner can read, durably.
-func writeSecret(path, text string) error {
-	const ownerOnly = 0o600
-	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, ownerOnly)
+// writeSecret writes a new file that only its owner can read, durably. It returns its name.
+func writeSecret(path, text string) (string, error) {
+	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*"+pending) // its mode is 0600
 	if err != nil {
-		return err
+		return "", err
 	}
 	_, err = file.WriteString(text + "\n")
-	return errors.Join(err, file.Sync(), file.Close())
+	return file.Name(), errors.Join(err, file.Sync(), file.Close())
 }
 
 // keyFile is the name of the file for an app's key.
@@ -129,15 +130,11 @@ func (m *maker) prepare(ctx context.Context, c *applyCommand, file config.File, 
 	return m.recover(ctx, c, file)
 }
 
-// recover names the files of an interrupted run whose secrets are in use.
+// recover names the files of interrupted runs whose secrets are in use, and removes those whose secrets nothing has.
 func (m *maker) recover(ctx context.Context, c *applyCommand, file config.File) error {
 	for _, a := range file.Apps {
-		err := m.settle(keyFile(a.Name), func(text string) (bool, error) {
-			_, owner, err := m.store.AppByKey(ctx, rewards.HashKey(text))
-			if rewards.CodeOf(err) == rewards.CodeNotFound {
-				return false, nil
-			}
-			return owner.Name == a.Name, err
+		err := m.settle(keyFile(a.Name), func(text string) (use, error) {
+			return m.opens(ctx, a.Name, text)
 		})
 		if err != nil {
 			return err
@@ -146,7 +143,7 @@ func (m *maker) recover(ctx context.Context, c *applyCommand, file config.File) 
 			continue
 		}
 		for _, e := range *a.Endpoints {
-			err := m.settle(webhookFile(a.Name, e.URL), func(text string) (bool, error) {
+			err := m.settle(webhookFile(a.Name, e.URL), func(text string) (use, error) {
 				return m.signs(ctx, c, a.Name, e.URL, text)
 			})
 			if err != nil {
@@ -157,42 +154,87 @@ func (m *maker) recover(ctx context.Context, c *applyCommand, file config.File) 
 	return nil
 }
 
+// use is what has a secret.
+type use int
+
+const (
+	mayBeUsed use = iota // by another run, or by another app
+	used
+	neverUsed // what it was made for has another one
+)
+
 // settle names the file of a secret if an interrupted run left it and it is in use.
-func (m *maker) settle(name string, inUse func(text string) (bool, error)) error {
-	path := filepath.Join(m.files.folder, name)
-	text, err := os.ReadFile(path + pending)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
+func (m *maker) settle(name string, find func(text string) (use, error)) error {
+	entries, err := os.ReadDir(m.files.folder)
 	if err != nil {
 		return err
 	}
-	used, err := inUse(strings.TrimSpace(string(text)))
-	if err != nil || !used {
-		return err
+	for _, entry := range entries {
+		if !strings.HasPrefix(entry.Name(), name+".") || !strings.HasSuffix(entry.Name(), pending) {
+			continue
+		}
+		made, path := filepath.Join(m.files.folder, entry.Name()), filepath.Join(m.files.folder, name)
+		text, err := os.ReadFile(made)
+		if errors.Is(err, fs.ErrNotExist) { // another run has named it
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		found, err := find(strings.TrimSpace(string(text)))
+		switch {
+		case err != nil:
+			return err
+		case found == neverUsed:
+			err = os.Remove(made)
+		case found == used:
+			fsayf(os.Stderr, "%s is of an interrupted run\n", path)
+			err = os.Rename(made, path)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
 	}
-	fsayf(os.Stderr, "%s is of an interrupted run\n", path)
-	return os.Rename(path+pending, path)
+	return nil
 }
 
-// signs reports whether an endpoint has a secret.
-func (m *maker) signs(ctx context.Context, c *applyCommand, app, address, text string) (bool, error) {
+// opens finds out whether an app has a key.
+func (m *maker) opens(ctx context.Context, app, text string) (use, error) {
+	_, owner, err := m.store.AppByKey(ctx, rewards.HashKey(text))
+	switch {
+	case err == nil && owner.Name == app:
+		return used, nil
+	case rewards.CodeOf(err) != rewards.CodeNotFound:
+		return mayBeUsed, err
+	}
+	if _, err = m.store.App(ctx, app); rewards.CodeOf(err) == rewards.CodeNotFound {
+		return mayBeUsed, nil
+	}
+	return neverUsed, err
+}
+
+// signs finds out whether an endpoint has a secret.
+func (m *maker) signs(ctx context.Context, c *applyCommand, app, address, text string) (use, error) {
 	a, err := m.store.App(ctx, app)
 	if rewards.CodeOf(err) == rewards.CodeNotFound {
-		return false, nil
+		return mayBeUsed, nil
 	}
 	if err == nil && m.keyring == nil {
 		err = m.openKeyring(ctx, c.databaseFlag, c.WebhookKeyFile)
 	}
 	if err != nil {
-		return false, err
+		return mayBeUsed, err
 	}
 	list, err := m.store.AllWebhookEndpoints(ctx)
 	for _, e := range list {
-		if e.AppID == a.ID && e.URL == address {
-			made, err := m.keyring.Open(a.ID, e.Secret)
-			return err == nil && rewards.ShowWebhookSecret(made) == text, err
+		if e.AppID != a.ID || e.URL != address {
+			continue
 		}
+		made, err := m.keyring.Open(a.ID, e.Secret)
+		if err == nil && rewards.ShowWebhookSecret(made) == text {
+			return used, nil
+		}
+		return neverUsed, err
 	}
-	return false, err
+	return mayBeUsed, err
 }

@@ -185,6 +185,32 @@ func TestAJumpOverTheNightOffersNoPriceOfNewUnits(t *testing.T) {
 	})
 }
 
+// When the brokerage's clock jumps over the night while a reward waits or an order is under way, what was bought
+// before is changed, and nothing else.
+func TestAJumpOverTheNightWithAnOrder(t *testing.T) {
+	t.Parallel()
+	inWorlds(t, map[string]time.Duration{
+		"at once": 0, "while it waits": 600 * time.Millisecond, "when it is due": time.Second, "sent": 1100 * time.Millisecond,
+		"being bought": 1700 * time.Millisecond, "bought": 3 * time.Second,
+	}, func(w *world, after time.Duration) {
+		w.buy()
+		id := w.announce("1", "4", "2000-01-05")
+		before := w.holding(w.user, "AAPL").Quantity
+		given := w.give("AAPL", 3*usd)
+		w.run(after)
+		w.check(w.brokerage.SetClock(w.t.Context(), time.Date(2000, 1, 5, 14, 31, 0, 0, time.UTC), 1))
+		w.run(30 * time.Second)
+		w.wantAction(id, rewards.ActionSwept)
+		w.wantAfter(5*time.Second, given, rewards.Executed)
+		w.wantAlarm("", false)
+		w.wantBalance()
+		w.wantValued("AAPL", true)
+		if now := w.holding(w.user, "AAPL").Quantity; now < 4*before {
+			w.t.Errorf("%s shares after the split, %s before it", now, before)
+		}
+	})
+}
+
 // An action that the broker withdraws before the night never holds; afterwards an operator decides.
 func TestWithdrawnActions(t *testing.T) {
 	t.Parallel()

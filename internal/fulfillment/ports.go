@@ -42,6 +42,8 @@ type Market interface {
 	// Clock is the market's hours now, in the broker's time. It fails with
 	// rewards.ErrClockRefused when the broker's clock is too far from ours.
 	Clock(ctx context.Context) (rewards.MarketClock, error)
+	// ClockNow is what Clock is, read from the broker at this moment.
+	ClockNow(ctx context.Context) (rewards.MarketClock, error)
 	// ClockRefused is why the last reading of the broker's clock was refused, or nil.
 	ClockRefused() error
 	// LastPrice is the last price of an asset; zero when unknown.

@@ -9,6 +9,13 @@ import (
 
 // send sends an order unless a brake forbids it. The brakes are read right before the send.
 func (w *Worker) send(ctx context.Context, o rewards.Order, clock rewards.MarketClock) error {
+	if clock.CanJump { // maybe over the date of a corporate action
+		now, err := w.market.ClockNow(ctx)
+		if err != nil {
+			return err
+		}
+		clock = now
+	}
 	braked, err := w.braked(ctx, o.AssetID, clock)
 	if err != nil {
 		return err

@@ -214,6 +214,11 @@ func (m *Market) Clock(ctx context.Context) (rewards.MarketClock, error) {
 	return m.readClock(ctx, now)
 }
 
+// ClockNow reads the broker's clock. It fails as Clock does.
+func (m *Market) ClockNow(ctx context.Context) (rewards.MarketClock, error) {
+	return m.readClock(ctx, m.now().Round(0))
+}
+
 // ClockRefused returns why the last reading of the broker's clock was refused, a
 // rewards.ErrClockRefused; nil if it was trusted.
 func (m *Market) ClockRefused() error {

@@ -47,6 +47,9 @@ type MarketClock struct {
 	// Simulated is set by a brokerage whose clock was set on purpose: only the paper
 	// brokerage, while its test clock is set.
 	Simulated bool
+	// CanJump is set by a brokerage whose clock can be set at any moment: only the paper brokerage. Such a reading is
+	// worth nothing a moment later.
+	CanJump bool
 }
 
 // NextChange returns when the market next opens or closes.

@@ -27,7 +27,8 @@ type wireClock struct {
 	IsOpen    *bool  `json:"is_open"`
 	NextOpen  string `json:"next_open"`
 	NextClose string `json:"next_close"`
-	TestClock bool   `json:"test_clock"` // not Alpaca's: only our paper brokerage sends it
+	TestClock bool   `json:"test_clock"` // this and the next one only our paper brokerage sends
+	CanJump   bool   `json:"can_jump"`
 }
 
 func readClock(w wireClock) (rewards.MarketClock, error) {
@@ -42,7 +43,7 @@ func readClock(w wireClock) (rewards.MarketClock, error) {
 		return rewards.MarketClock{}, err
 	}
 	return rewards.MarketClock{
-		Now: now, Open: *w.IsOpen, NextOpen: opens, NextClose: closes, Simulated: w.TestClock,
+		Now: now, Open: *w.IsOpen, NextOpen: opens, NextClose: closes, Simulated: w.TestClock, CanJump: w.CanJump,
 	}, nil
 }
 

@@ -109,14 +109,14 @@ func TestReading(t *testing.T) {
 	)
 	open := rewards.MarketClock{Now: at(14), Open: true, NextOpen: at(13).AddDate(0, 0, 1).Add(30 * time.Minute), NextClose: at(20)}
 	simulated := open
-	simulated.Simulated = true
+	simulated.Simulated, simulated.CanJump = true, true
 	for _, c := range []struct {
 		name, body string
 		call       func(context.Context, *alpaca.Client) (any, error)
 		want       any // nil for an answer that can't be read
 	}{
 		{"clock", `{` + now + next + `"is_open":true}`, clock, open},
-		{"clock set on purpose", `{` + now + next + `"is_open":true,"test_clock":true}`, clock, simulated},
+		{"clock set on purpose", `{` + now + next + `"is_open":true,"test_clock":true,"can_jump":true}`, clock, simulated},
 		{"clock without is_open", `{` + now + next + `"test_clock":false}`, clock, nil},
 		{"clock without next_open", `{` + now + `"is_open":true,"next_close":"2026-03-16T16:00:00-04:00"}`, clock, nil},
 		{"clock with a bad time", `{"timestamp":"soon",` + next + `"is_open":true}`, clock, nil},

@@ -19,12 +19,14 @@ type clock struct {
 	// TestClock is not a member of Alpaca's. It declares that the clock was set on
 	// purpose, so that the service trusts it, and is missing while the time is real.
 	TestClock bool `json:"test_clock,omitzero"`
+	// CanJump is not a member of Alpaca's either: this clock can be set at any moment.
+	CanJump bool `json:"can_jump"`
 }
 
 func (s *Server) getClock(*http.Request) (any, error) {
 	now, test := s.now(), s.books.Clock.Test()
 	c := s.clock(now)
-	c.TestClock = test != nil
+	c.TestClock, c.CanJump = test != nil, true
 	return c, nil
 }
 
