@@ -166,7 +166,7 @@ func TestTypesOfBodies(t *testing.T) {
 	}
 }
 
-// An operation that takes no body ignores the type of an empty one, which axios and curl -d '' always send.
+// An operation that takes no body ignores the type of an empty one, which axios and curl with an empty -d always send.
 func TestTypesWithoutABody(t *testing.T) {
 	t.Parallel()
 	c := newApp(t)

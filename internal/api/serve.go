@@ -172,7 +172,7 @@ func requestID(given string) string {
 }
 
 // readBody reads a JSON body and checks its size and media type. An operation that takes no body ignores the type of
-// an empty one, because some clients (axios, curl -d '') always send one.
+// an empty one, because some clients (axios, curl with an empty -d) always send one.
 func readBody(r *http.Request, most int, taken bool) ([]byte, error) {
 	if r.ContentLength > int64(most) {
 		return nil, tooLarge(most)

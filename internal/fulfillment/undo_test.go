@@ -165,6 +165,40 @@ func TestARightUndoIsConfirmed(t *testing.T) {
 	})
 }
 
+// A split that is applied, undone and applied again before the broker's position shows it: what was bought since is in
+// new units and stays, as the broker's position will be.
+func TestAppliedAgainBeforeTheBrokerFollows(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.buy()
+		w.afflict("late-position symbol=AAPL by=12h")
+		id := w.announce("3", "7", "2000-01-05")
+		w.until("2000-01-05 02:30:10")
+		w.approve(id)
+		w.serve(20 * time.Second)
+		w.wantAction(id, rewards.ActionSwept)
+		w.until("2000-01-05 09:31:00")
+		w.wantAfter(20*time.Second, w.give("AAPL", 12*usd), rewards.Executed)
+		applied := w.holding(w.user, "AAPL").Quantity
+		w.undo(id)
+		w.serve(30 * time.Second)
+		w.wantAction(id, rewards.ActionUndone)
+		w.approve(id)
+		w.serve(20 * time.Second)
+		w.wantAction(id, rewards.ActionSwept)
+		if again := w.holding(w.user, "AAPL").Quantity; again != applied {
+			w.t.Errorf("%s shares after the second time, %s after the first", again, applied)
+		}
+		w.until("2000-01-05 14:31:00")
+		w.serve(2 * time.Minute)
+		w.buy()
+		w.wantBalance()
+		if held := w.actionsOf(rewards.ActionHeld); len(held) > 0 {
+			w.t.Errorf("held after all: %+v", held)
+		}
+	})
+}
+
 // The undo of a reverse split that did not happen takes the new symbol back, because nothing else could.
 func TestARightUndoTakesTheSymbolBack(t *testing.T) {
 	t.Parallel()

@@ -121,11 +121,12 @@ func (a Action) differs(s Standing, source, target money.Shares) string {
 	return text
 }
 
-// Begin returns the switch that applies the action. When the position contradicts its undo, that is taken back.
+// Begin returns the switch that applies the action. When it was undone, that is taken back, unless the positions are
+// what the action makes of all that is booked now: it is due, so what was bought since is in its units, if it happened.
 // Begin fails with money.ErrOverflow.
 func (a Action) Begin(c Conversion, s Standing) (w Switch, err error) {
 	w = Switch{Conversion: c, ActionID: a.ID, AssetID: a.AssetID}
-	if s.Undo.Number > 0 && (s.Undone || a.redone(c, s)) {
+	if s.Undo.Number > 0 && (s.Undone || !a.Explains(c, s)) {
 		w = s.Undo.Redo(c)
 	}
 	w.Booked, w.TargetBooked = s.Source.Booked, s.Target.Booked
@@ -133,12 +134,6 @@ func (a Action) Begin(c Conversion, s Standing) (w Switch, err error) {
 		w.Ahead, w.TargetAhead = s.Source.Theirs-w.Position, s.Target.Theirs-w.TargetPosition
 	}
 	return w, err
-}
-
-// redone reports whether the broker's positions are those of before the undo of the action, and not what the
-// action would make of what is booked now.
-func (a Action) redone(c Conversion, s Standing) bool {
-	return s.near(s.beforeUndo()) && !a.Explains(c, s)
 }
 
 // Explains reports whether the broker's positions are what the action makes of what is booked now.

@@ -191,6 +191,7 @@ func TestBegin(t *testing.T) {
 		{"the undo was wrong", rewards.Standing{Undone: true, Undo: undo, Source: stake(t, "13", "43")}, "43", 2},
 		{"so was another one", rewards.Standing{Undone: true, Undo: undo, Source: stake(t, "13", "86")}, "43", 2},
 		{"the undo was right", rewards.Standing{Undo: undo, Source: stake(t, "13", "52")}, "52", 0},
+		{"the broker is late", rewards.Standing{Undo: undo, Source: stake(t, "13", "13")}, "43", 2},
 		{"others were applied since", rewards.Standing{Undone: true, Source: stake(t, "13", "43")}, "52", 0},
 	} {
 		w, err := a.Begin(c, x.at)

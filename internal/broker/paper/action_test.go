@@ -335,6 +335,24 @@ func TestActivitiesOfFills(t *testing.T) {
 	}
 }
 
+// TestSpinOffIsGivenByAnotherProcess: one of two brokerages on the same books lists the new stock, and the other one,
+// which has not seen that, gives it. It may as well be another request.
+func TestSpinOffIsGivenByAnotherProcess(t *testing.T) {
+	t.Parallel()
+	d := newFileDesk(t, paper.Options{Control: true})
+	other := &desk{watch: d.watch, t: t, path: d.path}
+	other.open(paper.Options{})
+	d.buy("one", "F", "100")
+	d.afflict("late-position symbol=F by=1h")
+	d.announce(`{"type":"spin_off","source_symbol":"F","source_rate":1,"new_symbol":"SPUN","new_rate":2,"ex_date":"2026-03-17"}`)
+	d.set(newYork("2026-03-17 02:30:00"))
+	before := d.position("F").Qty
+	d.set(newYork("2026-03-17 03:30:00"))
+	if got, want := other.position("SPUN").Qty, (2 * shares(before)).String(); got != want {
+		t.Errorf("%s shares of the new stock, want %s", got, want)
+	}
+}
+
 // TestSplitIsSeenByOtherProcesses announces a split through one of two brokerages on the same books.
 func TestSplitIsSeenByOtherProcesses(t *testing.T) {
 	t.Parallel()

@@ -27,33 +27,48 @@ func (b *Books) Refresh(ctx context.Context, now time.Time) error {
 // load makes the exchange list what the books list, and halt trading and change prices as
 // they say. It does nothing when the exchange has their latest revision.
 func (b *Books) load(ctx context.Context) error {
-	b.loading.Lock()
-	defer b.loading.Unlock()
-	const look = "SELECT market_revision FROM account"
-	var revision int64
-	if err := b.reader.QueryRowContext(ctx, look).Scan(&revision); err != nil || revision == b.loaded.Load() {
+	revision, err := readRevision(ctx, b.reader)
+	if err != nil || revision == b.loaded.Load() {
 		return err
 	}
-	return inTx(ctx, b.reader, func(tx *sql.Tx) error {
-		if err := tx.QueryRowContext(ctx, look).Scan(&revision); err != nil {
-			return err
-		}
-		relisted, err := readListings(ctx, tx)
-		if err != nil {
-			return err
-		}
-		changes, err := readChanges(ctx, tx)
-		if err != nil {
-			return err
-		}
-		closures, err := readClosures(ctx, tx)
-		if err != nil {
-			return err
-		}
+	return inTx(ctx, b.reader, func(tx *sql.Tx) error { return b.loadIn(ctx, tx) })
+}
+
+// loadIn is load in a transaction.
+func (b *Books) loadIn(ctx context.Context, tx *sql.Tx) error {
+	revision, err := readRevision(ctx, tx)
+	if err != nil || revision == b.loaded.Load() {
+		return err
+	}
+	relisted, err := readListings(ctx, tx)
+	if err != nil {
+		return err
+	}
+	changes, err := readChanges(ctx, tx)
+	if err != nil {
+		return err
+	}
+	closures, err := readClosures(ctx, tx)
+	if err != nil {
+		return err
+	}
+	b.loading.Lock()
+	defer b.loading.Unlock()
+	if revision > b.loaded.Load() { // another request may have loaded a later one meanwhile
 		b.Exchange.Update(relisted, changes, closures)
 		b.loaded.Store(revision)
-		return nil
-	})
+	}
+	return nil
+}
+
+// reader is a database or a transaction.
+type reader interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+}
+
+func readRevision(ctx context.Context, r reader) (revision int64, err error) {
+	err = r.QueryRowContext(ctx, "SELECT market_revision FROM account").Scan(&revision)
+	return revision, err
 }
 
 func readListings(ctx context.Context, tx *sql.Tx) ([]exchange.Relisting, error) {

@@ -52,8 +52,12 @@ func (b *Books) catchUpIf(ctx context.Context, condition string, now time.Time) 
 }
 
 // settleDue carries out what fell due first, up to a limit, and reports whether there may
-// be more. A corporate action follows the orders that fell due before it.
+// be more. A corporate action follows the orders that fell due before it. It needs the listings that the transaction
+// before has changed, perhaps that of another request or process.
 func (b *Books) settleDue(ctx context.Context, tx *sql.Tx, now time.Time) (more bool, err error) {
+	if err := b.loadIn(ctx, tx); err != nil {
+		return false, err
+	}
 	next, err := nextAction(ctx, tx, now)
 	if err != nil {
 		return false, err
