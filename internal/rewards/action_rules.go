@@ -131,8 +131,9 @@ func (s Observation) Resume(a Action) Action {
 // Applied returns the action after it was applied.
 func (s Observation) Applied(a Action) Action {
 	a.State, a.AppliedAt, a.WaitsFor = ActionApplied, s.SeenAt, ""
-	if a.ApprovedAt.IsZero() {
-		a.Note = ""
+	a.Note = ""
+	if !a.ApprovedAt.IsZero() { // it may have waited since, with another note
+		a.Note = noteApproved + a.Reason
 	}
 	return a
 }
@@ -140,11 +141,13 @@ func (s Observation) Applied(a Action) Action {
 // Revoked returns an applied action after the broker corrected or canceled one of its bookings.
 func (a Action) Revoked(n Activity) Action {
 	if a.State == ActionSwept && a.Note == "" {
-		a.Note = "the broker has changed its booking by the activity " + n.ID +
-			": decide whether to take the action back with `stockrewards action undo`"
+		a.Note = noteRebooked + n.ID
 	}
 	return a
 }
+
+// noteRebooked begins the note of an applied action of which the broker has changed a booking.
+const noteRebooked = "the broker has changed its booking by the activity "
 
 // Explained returns a doubtful position's action after an announcement explained it.
 func (s Observation) Explained(a, by Action) Action {
@@ -234,11 +237,13 @@ func (a Action) Alarm(now time.Time) string {
 	case a.State == ActionHeld:
 		text += ": see `stockrewards action show " + a.ID + "`"
 	case a.State == ActionAnnounced && a.late(now):
-		text += ": the broker has not changed the position yet; the stock is valued but not ordered"
+		text += ": the broker has not changed the position yet; the stock is not ordered" + a.valuedLate()
 	case a.State == ActionAnnounced && !a.HoldFrom.IsZero():
 		text += ": the stock is not ordered from " + a.HoldFrom.Format(time.RFC3339)
 	case a.State == ActionWithdrawn && a.Type.Holds() && !a.over(now):
 	case (a.State == ActionApplied || a.State == ActionSwept) && strings.HasPrefix(a.Note, noteRevised):
+	case (a.State == ActionApplied || a.State == ActionSwept) && strings.HasPrefix(a.Note, noteRebooked):
+		text += ": compare the positions with `stockrewards audit --broker`"
 	default:
 		return ""
 	}
@@ -246,6 +251,20 @@ func (a Action) Alarm(now time.Time) string {
 		text += "; " + a.Note
 	}
 	return text
+}
+
+// valuedLate says whether portfolios with the stock are valued while the broker is late: the price of new shares must
+// be converted back.
+func (a Action) valuedLate() string {
+	r, err := a.UnitRatio()
+	switch {
+	case a.Type == ActionNameChange:
+		return ""
+	case err == nil && r.New > 0 && r.New != r.Old:
+		return ", and valued in old shares"
+	default:
+		return "; a minute after the market opens portfolios with it answer 502"
+	}
 }
 
 // lateAfter is how long after its boundary an action without evidence is late: 09:00 New York on
@@ -279,12 +298,15 @@ func (a Action) Approve(reason string, now time.Time) (Action, error) {
 		return a, &Error{Code: CodeConflict, Message: "cannot apply the action: " + err.Error()}
 	}
 	a.State, a.Reason, a.ApprovedAt, a.WaitsFor = ActionAnnounced, reason, now, ""
-	a.Note = "applied by an operator: " + reason
+	a.Note = noteApproved + reason
 	if a.Type.Holds() && a.HoldFrom.IsZero() {
 		a.HoldFrom = a.Boundary
 	}
 	return a, nil
 }
+
+// noteApproved begins the note of an action that an operator applies.
+const noteApproved = "applied by an operator: "
 
 // Undo returns the action after an operator took it back. It fails with CodeConflict when it is
 // not applied, and for a cash dividend, which changed no holding.

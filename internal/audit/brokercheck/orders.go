@@ -126,12 +126,14 @@ func (c *comparison) identity(p pair) {
 }
 
 // sameAsset compares the broker's ids of the asset, since symbols are renamed; if one side does
-// not have the id, it compares the symbols.
+// not have the id, it compares the symbols. With a rename the broker may give another id: orders from before have the
+// symbol and the id of then.
 func (c *comparison) sameAsset(o *order, b Order) bool {
-	if id := c.ours.asset(o.asset).brokerID; id != "" && b.AssetID != "" {
-		return id == b.AssetID
+	stock := c.ours.asset(o.asset)
+	if stock.brokerID == "" || b.AssetID == "" {
+		return o.symbol == b.Symbol
 	}
-	return o.symbol == b.Symbol
+	return stock.brokerID == b.AssetID || stock.symbol != o.symbol && b.Symbol == o.symbol
 }
 
 // settled compares what was booked. Last was read after the store, so nothing is under way.

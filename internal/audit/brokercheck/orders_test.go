@@ -154,6 +154,14 @@ func orderBreaks() []planted {
 			what: "the symbol, another stock's now", plant: filled(func(b *brokercheck.Order) { b.AssetID = "new" }),
 			sql: `UPDATE assets SET broker_id = 'a' WHERE symbol = 'AAPL'`, want: "break symbol_differs AAPL",
 		},
+		{
+			what: "a stock renamed with a new id", plant: func(t *testing.T, d *desk) {
+				filled(func(b *brokercheck.Order) { b.AssetID = "a" })(t, d)
+				d.positions["APL"] = brokercheck.Position{AssetID: "b", Symbol: "APL", Qty: d.positions["AAPL"].Qty}
+				delete(d.positions, "AAPL")
+			},
+			sql: `UPDATE assets SET broker_id = 'b', symbol = 'APL' WHERE symbol = 'AAPL'`,
+		},
 		{what: "a renamed stock", plant: func(t *testing.T, d *desk) {
 			filled(func(b *brokercheck.Order) { b.AssetID, b.Symbol = "a", "APL" })(t, d)
 			d.positions["AAPL"] = brokercheck.Position{AssetID: "a", Symbol: "APL", Qty: d.positions["AAPL"].Qty}
