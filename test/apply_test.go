@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -181,6 +182,40 @@ func (s *service) wantPruned() {
 	if len(back.Changes) != 2 || back.Changes[0].Change != "add" || back.Changes[1].Difference != "disabled -> enabled" {
 		s.t.Errorf("afterwards: %+v", back)
 	}
+}
+
+// Of two runs at once each app is made by one. The file of its key has the key that it has.
+func TestTwoAppliesAtOnce(t *testing.T) {
+	t.Parallel()
+	onEachEngine(t, func(t *testing.T, s *service) {
+		s.command("migrate")
+		secrets := filepath.Join(s.folder, "secrets")
+		for round := range 8 {
+			text := "apps:\n"
+			for i := range 3 {
+				text += fmt.Sprintf("- name: app %d %d\n  webhooks: [{url: \"https://hooks.example.com/%d/%d\"}]\n", round, i, round, i)
+			}
+			path := s.file("config.yaml", text)
+			var runs sync.WaitGroup
+			for range 2 {
+				runs.Go(func() { _, _ = s.try("apply", path, "--secrets", secrets) }) // one may find what the other made
+			}
+			runs.Wait()
+			s.command("apply", path, "--secrets", secrets)
+			for i := range 3 {
+				key, err := os.ReadFile(filepath.Join(secrets, fmt.Sprintf("app+%d+%d.key", round, i)))
+				noError(t, err)
+				end := strings.TrimSpace(string(key))
+				wantText(t, s.command("key", "list", fmt.Sprintf("app %d %d", round, i)), end[len(end)-4:])
+			}
+		}
+		left, err := filepath.Glob(filepath.Join(secrets, "*.new"))
+		noError(t, err)
+		if len(left) > 0 {
+			t.Errorf("left over: %v", left)
+		}
+		s.command("audit")
+	})
 }
 
 // Killed at any moment, apply leaves what the same command completes. The key of each app is in its

@@ -3,6 +3,7 @@ package test
 import (
 	"errors"
 	"net"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -47,12 +48,41 @@ func TestExitStatuses(t *testing.T) {
 		"serve --listen=127.0.0.1:99999 " + database: 2, "serve --admin-host=x:80 " + database: 2,
 		"app limits tester --concurrent=-1 " + database: 2, "app limits tester --requests-per-second=99999999 " + database: 2,
 		"serve --alpaca-requests-per-minute=0 " + database:                                2,
+		"serve --daily-notional-limit= " + database:                                       2,
+		"app create more --daily-budget= " + database:                                     2,
+		"reward reverse " + id + " --reason=x --amount= " + database:                      2,
+		"app create \xff " + database:                                                     2,
 		"reward reverse " + id + " --reason=" + strings.Repeat("x", 201) + " " + database: 2,
 	} {
 		if got, out := exitOf(t, strings.Fields(line)...); got != want {
 			t.Errorf("%s: exit status %d, want %d: %s", line, got, want, out)
 		}
 	}
+}
+
+// An amount that is empty in the environment would be no limit.
+func TestEmptyAmountsAreRefused(t *testing.T) {
+	t.Parallel()
+	cmd := exec.CommandContext(t.Context(), binary, "serve", "--database=sqlite:"+filepath.Join(t.TempDir(), "rewards.db"))
+	cmd.Env = append(os.Environ(), "STOCKREWARDS_DAILY_NOTIONAL_LIMIT=")
+	out, err := cmd.CombinedOutput()
+	fails(t, "exit status 2", "STOCKREWARDS_DAILY_NOTIONAL_LIMIT is empty")(string(out), err)
+}
+
+// A key that could not be printed is lost: the command says so.
+func TestAKeyThatCannotBePrinted(t *testing.T) {
+	t.Parallel()
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer full.Close()
+	var said strings.Builder
+	cmd := exec.CommandContext(t.Context(), binary, "app", "create", "shop",
+		"--database=sqlite:"+filepath.Join(t.TempDir(), "rewards.db"))
+	cmd.Stdout, cmd.Stderr = full, &said
+	err = cmd.Run()
+	fails(t, "exit status 1", "cannot write the output of the command, which has done its work")(said.String(), err)
 }
 
 // The error for an address in use names it and the flag that changes it.

@@ -39,8 +39,8 @@ type secretFiles struct{ folder string }
 const pending = ".new"
 
 // keep stores a secret, makes what has it, and only then gives the file its name. So no secret that
-// is in use is lost: the next run finds that of an interrupted one. Until then the file's name is of this run alone: another
-// one at the same time may make the same, and one of them fails.
+// is in use is lost: the next run finds that of an interrupted one. Until then the file's name is of this run alone:
+// another one at the same time may make the same, and one of them fails.
 func (f secretFiles) keep(label, name, text string, use func() error) (secret, error) {
 	if f.folder == "" {
 		return secret{label: label, text: text}, use()

@@ -40,7 +40,10 @@ func (c *assetList) Run(ctx context.Context) error {
 				state += ", price in doubt: " + a.Doubt.Price.String()
 			}
 			if a.Hold.Exists() {
-				state += ", held by a corporate action from " + moment(a.Hold.From)
+				state += ", held by a corporate action"
+				if a.Hold.From.Unix() > 0 { // else until its position agrees
+					state += " from " + moment(a.Hold.From)
+				}
 			}
 			return []string{a.Symbol, state, a.Name}
 		})

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,12 +77,19 @@ func main() {
 	case args[0] == "--version":
 		args[0] = "version"
 	}
+	if err := checkArguments(args); err != nil {
+		fail(err, exitUsage)
+	}
 	warnOfPassword(args)
 	parsed, err := parser.Parse(args)
 	if err != nil {
 		fail(fmt.Errorf("%w (see %s --help)", redactArguments(err, args), commandOf(err)), exitUsage)
 	}
-	if err := parsed.Run(); err != nil {
+	err = checkEmpty(parsed)
+	if err == nil {
+		err = parsed.Run()
+	}
+	if err = cmp.Or(err, stdout.failure()); err != nil {
 		stop()
 		code := 1
 		if e, ok := errors.AsType[exitError](err); ok {

@@ -1,12 +1,14 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"reflect"
 	"strings"
+	"sync"
 	"text/tabwriter"
 	"unicode"
 	"unicode/utf16"
@@ -14,12 +16,41 @@ import (
 	"stockrewards/internal/rewards"
 )
 
+// stdout is standard output. A command that did what it was asked has failed when nobody could read its answer, such as
+// a key that is never shown again.
+var stdout output //nolint:gochecknoglobals // as os.Stdout is
+
+// output remembers the first error of writing to standard output.
+type output struct {
+	mu  sync.Mutex
+	err error
+}
+
+// Write implements io.Writer.
+func (o *output) Write(p []byte) (int, error) {
+	n, err := os.Stdout.Write(p)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.err = cmp.Or(o.err, err)
+	return n, err
+}
+
+// failure is why something could not be written; nil if everything was.
+func (o *output) failure() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.err == nil {
+		return nil
+	}
+	return fmt.Errorf("cannot write the output of the command, which has done its work: %w", o.err)
+}
+
 // sayf prints to standard output. Control characters in values are escaped: brokers and
 // clients write them, and a terminal must not obey them.
-func sayf(format string, values ...any) { fsayf(os.Stdout, format, values...) }
+func sayf(format string, values ...any) { fsayf(&stdout, format, values...) }
 
 // sayln prints values separated by blanks, escaped as by sayf.
-func sayln(values ...any) { fmt.Fprintln(os.Stdout, printable(values)...) }
+func sayln(values ...any) { fmt.Fprintln(&stdout, printable(values)...) }
 
 // said prints the result of a change as sayf does, unless the change failed, and returns its error.
 func said(err error, format string, values ...any) error {
@@ -66,7 +97,7 @@ func printableLines(text string) string {
 // table prints items in columns under a heading; row returns the cells of an item.
 func table[T any](heading string, items []T, row func(T) []string) error {
 	const gap = 2
-	w := tabwriter.NewWriter(os.Stdout, 0, 0, gap, ' ', 0)
+	w := tabwriter.NewWriter(&stdout, 0, 0, gap, ' ', 0)
 	fmt.Fprintln(w, heading)
 	for _, item := range items {
 		cells := row(item)
@@ -86,7 +117,7 @@ func printJSON(report any) error {
 	if err := e.Encode(report); err != nil {
 		return err
 	}
-	_, err := os.Stdout.WriteString(escapedJSON(text.String()))
+	_, err := io.WriteString(&stdout, escapedJSON(text.String()))
 	return err
 }
 

@@ -58,6 +58,9 @@ func (s *server) decode(body []byte, r reader) error {
 	}
 	defer s.decoders.Put(d)
 	d.Reset(bytes.NewBuffer(body))
+	if len(body) == 0 {
+		return whole("the body is empty; it must be a JSON object")
+	}
 	if kind := d.PeekKind(); kind != '{' && kind != 0 {
 		return whole("the body must be a JSON object")
 	}
@@ -102,11 +105,22 @@ func syntax(err error) string {
 	if !ok {
 		return "not valid JSON"
 	}
-	message := "not valid JSON"
-	if errors.Is(e.Err, jsontext.ErrDuplicateName) {
+	message, why := "not valid JSON", ""
+	switch text := e.Err.Error(); {
+	case errors.Is(e.Err, jsontext.ErrDuplicateName):
 		message = "a member name occurs twice"
+	case errors.Is(e.Err, io.ErrUnexpectedEOF):
+		why = ": it ends too early"
+	case strings.Contains(text, "surrogate"):
+		why = ": half of a surrogate pair in a string"
+	case strings.Contains(text, "UTF-8"):
+		why = ": a string is not UTF-8"
 	}
-	return message + " at byte " + strconv.FormatInt(e.ByteOffset, 10)
+	message += " at byte " + strconv.FormatInt(e.ByteOffset, 10)
+	if e.JSONPointer != "" {
+		message += ", in " + named(string(e.JSONPointer))
+	}
+	return message + why
 }
 
 // depth returns the deepest nesting of brackets outside strings, or an upper

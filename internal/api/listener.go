@@ -143,6 +143,26 @@ func (c *conn) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// unreadable says why net/http could not read a request that it answered with a status, such as
+// "400 Bad Request: malformed Host header".
+func unreadable(status string) string {
+	if _, why, found := strings.Cut(status, ": "); found {
+		return why
+	}
+	switch code, _, _ := strings.Cut(status, " "); code {
+	case "417":
+		return "the only expectation that is supported is 100-continue"
+	case "431":
+		return "the headers are too large"
+	case "501":
+		return "the only transfer encoding that is supported is chunked"
+	case "505":
+		return "this version of HTTP is not supported"
+	default:
+		return "the address, a header or the end of a line cannot be read"
+	}
+}
+
 // ownStatus returns the status of a response that net/http made itself. It writes each
 // in one piece, in the client's version of HTTP.
 func ownStatus(b []byte) (status []byte, found bool) {
@@ -168,11 +188,11 @@ func givenID(received []byte) string {
 }
 
 // malformed is the response to a request that net/http could not read: always 400,
-// with the status that net/http chose in the details.
+// with what the status that net/http chose means in the details.
 func malformed(status []byte, id string) []byte {
 	body := appendError(nil, "bad_request", &rewards.Error{
 		Message: "the request is malformed",
-		Details: []rewards.Issue{{Message: string(status)}},
+		Details: []rewards.Issue{{Message: unreadable(string(status))}},
 	}, id)
 	return []byte("HTTP/1.1 400 Bad Request" +
 		"\r\nContent-Type: application/json\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff" +

@@ -176,7 +176,8 @@ func TestTypesWithoutABody(t *testing.T) {
 		method, target string
 		status         int
 	}{
-		{http.MethodPost, one + "/rotate-secret", http.StatusOK}, {http.MethodPost, one + "/test", http.StatusAccepted},
+		{http.MethodPost, one + "/rotate-secret", http.StatusOK},
+		{http.MethodPost, one + "/test", http.StatusAccepted},
 		{http.MethodDelete, one, http.StatusNoContent},
 	} {
 		r := request{method: operation.method, target: operation.target, header: form, body: "a=b"}

@@ -104,10 +104,18 @@ func (o object) list(name string) ([]*yaml.Node, bool) {
 		return nil, false
 	}
 	if n.Kind != yaml.SequenceNode {
-		o.issue(name, "must be a list; [] is an empty one")
+		o.issue(name, "must be a list%s; [] is an empty one", aliased(n))
 		return nil, false
 	}
 	return n.Content, true
+}
+
+// aliased says, when a value is an alias, why it does not have the kind that it must have.
+func aliased(n *yaml.Node) string {
+	if n.Kind == yaml.AliasNode {
+		return " (aliases such as *" + n.Value + " are not read)"
+	}
+	return ""
 }
 
 // item returns the path of an item of a list.

@@ -35,7 +35,27 @@ func Prepare(path string) (target string, err error) {
 			return "", err
 		}
 	}
-	return target, nil
+	return target, writable(target)
+}
+
+// writable makes the log and its index writable for the owner of a writable database. A reader of a file that was not
+// writable for a while leaves them as that file was.
+func writable(target string) error {
+	const byOwner = 0o200
+	database, err := os.Stat(target)
+	if err != nil || database.Mode().Perm()&byOwner == 0 {
+		return err
+	}
+	for _, path := range []string{target + "-wal", target + "-shm"} {
+		file, err := os.Stat(path)
+		if err != nil || file.Mode().Perm()&byOwner != 0 {
+			continue
+		}
+		if err := os.Chmod(path, file.Mode().Perm()|byOwner); err != nil {
+			return fmt.Errorf("cannot open %s: its mode %#o does not allow to write: %w", path, file.Mode().Perm(), err)
+		}
+	}
+	return nil
 }
 
 func check(path string) error {
@@ -46,8 +66,8 @@ func check(path string) error {
 	if err != nil {
 		return fmt.Errorf("cannot open %s: %w", path, err)
 	}
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("cannot open %s: it is not a regular file; its mode is %s", path, info.Mode())
+	if err := checkKind(path, info); err != nil {
+		return err
 	}
 	if err := checkName(path, info); err != nil {
 		return err
@@ -62,7 +82,17 @@ func CheckName(path string) error {
 	if err != nil {
 		return fmt.Errorf("cannot open %s: %w", path, err)
 	}
+	if err := checkKind(path, info); err != nil {
+		return err
+	}
 	return checkName(path, info)
+}
+
+func checkKind(path string, info fs.FileInfo) error {
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("cannot open %s: it is not a regular file; its mode is %s", path, info.Mode())
+	}
+	return nil
 }
 
 func checkName(path string, info fs.FileInfo) error {

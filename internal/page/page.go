@@ -19,7 +19,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"stockrewards/internal/money"
+
 	"stockrewards/internal/rewards"
 )
 
@@ -167,6 +169,7 @@ func (h *handler) protect(header http.Header) {
 	header.Set("Cross-Origin-Resource-Policy", "same-origin")
 	header.Set("Referrer-Policy", "same-origin")
 	header.Set("Cache-Control", "no-store")
+	header.Set("X-Request-Id", uuid.NewString()) // as every response has one
 }
 
 // local reports whether a Host header names this machine without a DNS lookup. A foreign

@@ -99,8 +99,10 @@ func (w WebhookAddresses) CheckURL(text string) error {
 	invisible := func(r rune) bool { return r <= ' ' || r > '~' || r == '\\' }
 	u, err := url.Parse(text)
 	switch {
-	case err != nil || strings.ContainsFunc(text, invisible) || u.Opaque != "" || u.Hostname() == "":
+	case strings.ContainsFunc(text, invisible):
 		return errWebhookURL("must be a URL of ASCII characters, such as https://example.com/hook")
+	case err != nil || u.Opaque != "" || u.Hostname() == "":
+		return errWebhookURL("must be a URL with a host, such as https://example.com/hook")
 	case u.Scheme != secureProtocol && u.Scheme != plainProtocol:
 		return errPlainHTTP
 	case u.User != nil:

@@ -46,8 +46,8 @@ func oldSecrets(old []rewards.OldSecret) (secret []byte, until int64) {
 	return secret, list[0].Until
 }
 
-// readOldSecrets reads what oldSecrets returns. A sealed secret does not begin with a bracket: it begins with the version
-// of its form.
+// readOldSecrets reads what oldSecrets returns. A sealed secret does not begin with a bracket: it begins with the
+// version of its form.
 func readOldSecrets(secret []byte, until time.Time) ([]rewards.OldSecret, error) {
 	if len(secret) == 0 {
 		return nil, nil

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -40,7 +41,46 @@ func openSyncer(ctx context.Context, own *session, path string) (*syncer, error)
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: cannot open the write-ahead log: %w", err)
 	}
-	return &syncer{flush: func() error { return syncData(log) }, close: log.Close}, nil
+	s := &syncer{close: log.Close}
+	there, err := inPlace(path, path+"-wal")
+	s.flush = func() error {
+		if err := syncData(log); err != nil {
+			return err
+		}
+		return there()
+	}
+	if err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
+	return s, nil
+}
+
+// inPlace returns a function that fails when one of the files is not the same any more. What is written to a file that
+// was moved away or replaced is lost at the next start, so nobody may learn of it.
+func inPlace(paths ...string) (func() error, error) {
+	files := make([]os.FileInfo, len(paths))
+	for i, path := range paths {
+		file, err := os.Stat(path)
+		if err != nil {
+			return nil, fmt.Errorf("sqlite: %w", err)
+		}
+		files[i] = file
+	}
+	return func() error {
+		for i, path := range paths {
+			if now, err := os.Stat(path); err != nil || !os.SameFile(files[i], now) {
+				return errMoved(path)
+			}
+		}
+		return nil
+	}, nil
+}
+
+// errMoved is the error of a file, by its path, that was moved away, removed or replaced.
+type errMoved string
+
+func (e errMoved) Error() string {
+	return string(e) + " was moved away, removed or replaced while this process used it"
 }
 
 // commit runs a COMMIT and counts it.

@@ -3,7 +3,11 @@ package sqlite
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"testing"
+
+	"stockrewards/internal/store"
 )
 
 // fakeLog is a log whose syncs a test ends.
@@ -82,5 +86,35 @@ func check(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// A file that was moved away or replaced gets no more commits that anybody learns of: the next start would not find them.
+func TestAReplacedFileStopsTheEngine(t *testing.T) {
+	t.Parallel()
+	for _, suffix := range []string{"", "-wal"} {
+		path := filepath.Join(t.TempDir(), "rewards.db")
+		e, err := Open(t.Context(), path, Options{})
+		check(t, err)
+		put := func(name string) error {
+			err := e.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
+				_, err := tx.Exec(ctx, `INSERT INTO settings (name, value) VALUES (?1, '')`, name)
+				return err
+			})
+			return errors.Join(err, e.Durable(t.Context()))
+		}
+		check(t, put("before"))
+		check(t, os.WriteFile(path+".new", nil, 0o600))
+		check(t, os.Rename(path+".new", path+suffix))
+		var moved errMoved
+		if err := put("after"); !errors.As(err, &moved) || string(moved) != path+suffix {
+			t.Errorf("a commit to a replaced file: %v", err)
+		}
+		select {
+		case <-e.Failed():
+		default:
+			t.Error("the process does not stop")
+		}
+		_ = e.Close()
 	}
 }
