@@ -3,6 +3,7 @@ package fulfillment
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"stockrewards/internal/rewards"
@@ -67,6 +68,13 @@ func (a *actionWatch) current(now time.Time) bool {
 // sweeps reports whether a sweep changes holdings of the stock.
 func (a *actionWatch) sweeps(id rewards.AssetID) bool {
 	return a.sweep.Number > 0 && (a.sweep.AssetID == id || a.sweep.Target == id)
+}
+
+// announced reports whether an action of the stock is announced.
+func (a *actionWatch) announced(id rewards.AssetID) bool {
+	return slices.ContainsFunc(a.open, func(b rewards.Action) bool {
+		return b.AssetID == id && b.State == rewards.ActionAnnounced
+	})
 }
 
 // suspects reports whether the position of a stock looks like a split that is not confirmed yet.

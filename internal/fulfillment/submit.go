@@ -9,7 +9,7 @@ import (
 
 // send sends an order unless a brake forbids it. The brakes are read right before the send.
 func (w *Worker) send(ctx context.Context, o rewards.Order, clock rewards.MarketClock) error {
-	if clock.CanJump { // maybe over the date of a corporate action
+	if clock.CanJump && w.actions.announced(o.AssetID) { // maybe over the date of the action
 		now, err := w.market.ClockNow(ctx)
 		if err != nil {
 			return err
