@@ -68,9 +68,8 @@ func (c *Client) ChangeWebhookEndpoint(ctx context.Context, id string, change En
 	return answer.WebhookEndpoint, err
 }
 
-// RotateWebhookSecret gives an address a new secret. For 24 hours deliveries are signed by both. It is
-// not retried after a lost answer: call it again, and use the new secret at once, since the secret before
-// the first call then signs no more.
+// RotateWebhookSecret gives an address a new secret. For 24 hours deliveries are signed by both; of several old secrets
+// at most four sign. It is not retried after a lost answer: call it again.
 func (c *Client) RotateWebhookSecret(ctx context.Context, id string) (secret string, err error) {
 	var answer struct{ Secret string }
 	err = c.Do(ctx, http.MethodPost, endpointPath(id, "/rotate-secret"), nil, &answer)

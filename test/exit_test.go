@@ -82,7 +82,7 @@ func TestAKeyThatCannotBePrinted(t *testing.T) {
 		"--database=sqlite:"+filepath.Join(t.TempDir(), "rewards.db"))
 	cmd.Stdout, cmd.Stderr = full, &said
 	err = cmd.Run()
-	fails(t, "exit status 1", "cannot write the output of the command, which has done its work")(said.String(), err)
+	fails(t, "exit status 1", "cannot write the output of the command; what it changed is changed")(said.String(), err)
 }
 
 // The error for an address in use names it and the flag that changes it.

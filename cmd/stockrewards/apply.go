@@ -101,6 +101,11 @@ func (c *applyCommand) refused(err error) error {
 // report compares the file with the store, makes the changes unless it is a dry run, and prints
 // them. After a failure it prints those that were made.
 func (c *applyCommand) report(ctx context.Context, s *store.Store, by rewards.Operator, file config.File) error {
+	unlock, err := secretFiles{c.Secrets}.lock()
+	if err != nil {
+		return err
+	}
+	defer unlock() //nolint:errcheck // the end of the process unlocks it too
 	changes, err := c.compare(ctx, s, file)
 	if err != nil {
 		return err
@@ -122,9 +127,7 @@ func (c *applyCommand) report(ctx context.Context, s *store.Store, by rewards.Op
 		if err := m.prepare(ctx, c, file, changes); err != nil {
 			return err
 		}
-		if err = m.changeAll(ctx, changes); err == nil && c.Secrets != "" {
-			err = m.recover(ctx, c, file)
-		}
+		err = m.changeAll(ctx, changes)
 	}
 	if c.JSON {
 		err = errors.Join(printJSON(map[string]any{"dryRun": c.DryRun, "changes": rows}), err)

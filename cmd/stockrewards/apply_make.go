@@ -44,6 +44,9 @@ func (m *maker) changeAll(ctx context.Context, changes []config.Change) error {
 			return fmt.Errorf("cannot change %s: %w", change.Object(), err)
 		}
 		m.pass(change, made)
+		if err := stdout.failure(); err != nil { // the next key would be lost too
+			return err
+		}
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/url"
 	"os"
@@ -13,6 +14,7 @@ import (
 
 	"stockrewards/internal/config"
 	"stockrewards/internal/rewards"
+	"stockrewards/internal/store/sqlite"
 )
 
 // secret is a new key of an app, or the secret of a new endpoint.
@@ -35,38 +37,54 @@ func (s secret) say() {
 // secretFiles is a folder in which new secrets are kept; "" prints them instead.
 type secretFiles struct{ folder string }
 
+// lock makes the folder and keeps other runs out of it: their files have the same names.
+func (f secretFiles) lock() (unlock func() error, err error) {
+	if f.folder == "" {
+		return func() error { return nil }, nil
+	}
+	const ownerOnly = 0o700
+	if err := os.MkdirAll(f.folder, ownerOnly); err != nil {
+		return nil, err
+	}
+	unlock, err = sqlite.LockFile(filepath.Join(f.folder, ".lock"))
+	if errors.Is(err, sqlite.ErrLocked) {
+		err = fmt.Errorf("another `apply` writes to %s now, so nothing was changed: repeat the command when it has ended",
+			f.folder)
+	}
+	return unlock, err
+}
+
 // pending is the ending of a file whose secret may not be in use.
 const pending = ".new"
 
 // keep stores a secret, makes what has it, and only then gives the file its name. So no secret that
-// is in use is lost: the next run finds that of an interrupted one. Until then the file's name is of this run alone:
-// another one at the same time may make the same, and one of them fails.
+// is in use is lost: the next run finds that of an interrupted one.
 func (f secretFiles) keep(label, name, text string, use func() error) (secret, error) {
 	if f.folder == "" {
 		return secret{label: label, text: text}, use()
 	}
 	path := filepath.Join(f.folder, name)
-	made, err := writeSecret(path, text)
-	if err != nil {
+	if err := writeSecret(path+pending, text); err != nil {
 		return secret{}, err
 	}
 	if err := use(); err != nil { // after a lost connection it may be in use
-		if rewards.CodeOf(err) == rewards.CodeConflict {
-			err = errors.Join(err, os.Remove(made))
-		}
 		return secret{}, err
 	}
-	return secret{label: label, file: path}, os.Rename(made, path)
+	return secret{label: label, file: path}, errors.Join(os.Rename(path+pending, path), syncFolder(f.folder))
 }
 
-// writeSecret writes a new file that only its owner can read, durably. It returns its name.
-func writeSecret(path, text string) (string, error) {
-	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*"+pending) // its mode is 0600
+// writeSecret writes a file that only its owner can read, durably.
+func writeSecret(path, text string) error {
+	const ownerOnly = 0o600
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, ownerOnly)
 	if err != nil {
-		return "", err
+		return err
 	}
 	_, err = file.WriteString(text + "\n")
-	return file.Name(), errors.Join(err, file.Sync(), file.Close())
+	return errors.Join(err, file.Sync(), file.Close(), syncFolder(filepath.Dir(path)))
 }
 
 // keyFile is the name of the file for an app's key.
@@ -109,10 +127,6 @@ func (m *maker) prepare(ctx context.Context, c *applyCommand, file config.File, 
 	if m.files.folder == "" {
 		return nil
 	}
-	const ownerOnly = 0o700
-	if err := os.MkdirAll(m.files.folder, ownerOnly); err != nil {
-		return err
-	}
 	for _, change := range changes {
 		name := keyFile(change.App)
 		switch {
@@ -130,11 +144,15 @@ func (m *maker) prepare(ctx context.Context, c *applyCommand, file config.File, 
 	return m.recover(ctx, c, file)
 }
 
-// recover names the files of interrupted runs whose secrets are in use, and removes those whose secrets nothing has.
+// recover names the files of an interrupted run whose secrets are in use.
 func (m *maker) recover(ctx context.Context, c *applyCommand, file config.File) error {
 	for _, a := range file.Apps {
-		err := m.settle(keyFile(a.Name), func(text string) (use, error) {
-			return m.opens(ctx, a.Name, text)
+		err := m.settle(keyFile(a.Name), func(text string) (bool, error) {
+			_, owner, err := m.store.AppByKey(ctx, rewards.HashKey(text))
+			if rewards.CodeOf(err) == rewards.CodeNotFound {
+				return false, nil
+			}
+			return owner.Name == a.Name, err
 		})
 		if err != nil {
 			return err
@@ -143,7 +161,7 @@ func (m *maker) recover(ctx context.Context, c *applyCommand, file config.File) 
 			continue
 		}
 		for _, e := range *a.Endpoints {
-			err := m.settle(webhookFile(a.Name, e.URL), func(text string) (use, error) {
+			err := m.settle(webhookFile(a.Name, e.URL), func(text string) (bool, error) {
 				return m.signs(ctx, c, a.Name, e.URL, text)
 			})
 			if err != nil {
@@ -154,87 +172,42 @@ func (m *maker) recover(ctx context.Context, c *applyCommand, file config.File) 
 	return nil
 }
 
-// use is what has a secret.
-type use int
-
-const (
-	mayBeUsed use = iota // by another run, or by another app
-	used
-	neverUsed // what it was made for has another one
-)
-
 // settle names the file of a secret if an interrupted run left it and it is in use.
-func (m *maker) settle(name string, find func(text string) (use, error)) error {
-	entries, err := os.ReadDir(m.files.folder)
+func (m *maker) settle(name string, inUse func(text string) (bool, error)) error {
+	path := filepath.Join(m.files.folder, name)
+	text, err := os.ReadFile(path + pending)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
-	for _, entry := range entries {
-		if !strings.HasPrefix(entry.Name(), name+".") || !strings.HasSuffix(entry.Name(), pending) {
-			continue
-		}
-		made, path := filepath.Join(m.files.folder, entry.Name()), filepath.Join(m.files.folder, name)
-		text, err := os.ReadFile(made)
-		if errors.Is(err, fs.ErrNotExist) { // another run has named it
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		found, err := find(strings.TrimSpace(string(text)))
-		switch {
-		case err != nil:
-			return err
-		case found == neverUsed:
-			err = os.Remove(made)
-		case found == used:
-			fsayf(os.Stderr, "%s is of an interrupted run\n", path)
-			err = os.Rename(made, path)
-		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
+	used, err := inUse(strings.TrimSpace(string(text)))
+	if err != nil || !used {
+		return err
 	}
-	return nil
+	fsayf(os.Stderr, "%s is of an interrupted run\n", path)
+	return os.Rename(path+pending, path)
 }
 
-// opens finds out whether an app has a key.
-func (m *maker) opens(ctx context.Context, app, text string) (use, error) {
-	_, owner, err := m.store.AppByKey(ctx, rewards.HashKey(text))
-	switch {
-	case err == nil && owner.Name == app:
-		return used, nil
-	case rewards.CodeOf(err) != rewards.CodeNotFound:
-		return mayBeUsed, err
-	}
-	if _, err = m.store.App(ctx, app); rewards.CodeOf(err) == rewards.CodeNotFound {
-		return mayBeUsed, nil
-	}
-	return neverUsed, err
-}
-
-// signs finds out whether an endpoint has a secret.
-func (m *maker) signs(ctx context.Context, c *applyCommand, app, address, text string) (use, error) {
+// signs reports whether an endpoint has a secret.
+func (m *maker) signs(ctx context.Context, c *applyCommand, app, address, text string) (bool, error) {
 	a, err := m.store.App(ctx, app)
 	if rewards.CodeOf(err) == rewards.CodeNotFound {
-		return mayBeUsed, nil
+		return false, nil
 	}
 	if err == nil && m.keyring == nil {
 		err = m.openKeyring(ctx, c.databaseFlag, c.WebhookKeyFile)
 	}
 	if err != nil {
-		return mayBeUsed, err
+		return false, err
 	}
 	list, err := m.store.AllWebhookEndpoints(ctx)
 	for _, e := range list {
-		if e.AppID != a.ID || e.URL != address {
-			continue
+		if e.AppID == a.ID && e.URL == address {
+			made, err := m.keyring.Open(a.ID, e.Secret)
+			return err == nil && rewards.ShowWebhookSecret(made) == text, err
 		}
-		made, err := m.keyring.Open(a.ID, e.Secret)
-		if err == nil && rewards.ShowWebhookSecret(made) == text {
-			return used, nil
-		}
-		return neverUsed, err
 	}
-	return mayBeUsed, err
+	return false, err
 }

@@ -21,11 +21,14 @@ func checkArguments(args []string) error {
 	return nil
 }
 
-// checkEmpty refuses a flag of the command with an empty value, and an empty variable of an amount: mostly a script's
-// variable is not set, and "" would mean no limit, or all.
+// checkEmpty refuses an argument or a flag of the command with an empty value, and an empty variable of an amount:
+// mostly a script's variable is not set, and "" would mean no limit, or all.
 func checkEmpty(parsed *kong.Context) error {
 	given := make(map[*kong.Flag]bool)
 	for _, step := range parsed.Path {
+		if step.Positional != nil && empty(step.Positional.Target) {
+			return usageErrorf("<%s> must not be empty", step.Positional.Name)
+		}
 		if step.Flag == nil {
 			continue
 		}

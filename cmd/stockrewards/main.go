@@ -4,7 +4,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -89,7 +88,7 @@ func main() {
 	if err == nil {
 		err = parsed.Run()
 	}
-	if err = cmp.Or(err, stdout.failure()); err != nil {
+	if err = errors.Join(err, stdout.failure()); err != nil {
 		stop()
 		code := 1
 		if e, ok := errors.AsType[exitError](err); ok {

@@ -42,7 +42,7 @@ func (o *output) failure() error {
 	if o.err == nil {
 		return nil
 	}
-	return fmt.Errorf("cannot write the output of the command, which has done its work: %w", o.err)
+	return fmt.Errorf("cannot write the output of the command; what it changed is changed: %w", o.err)
 }
 
 // sayf prints to standard output. Control characters in values are escaped: brokers and

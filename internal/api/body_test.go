@@ -175,3 +175,39 @@ func TestIssuesOfUsers(t *testing.T) {
 		c.post(t, "/v1/users", `{"externalId":"x","email":`+value+`}`).wantIssues(t, "email")
 	}
 }
+
+// The error names the reason and the member, as far as they are known.
+func TestUnsoundBodiesSayWhy(t *testing.T) {
+	t.Parallel()
+	c := newApp(t)
+	for body, want := range map[string]string{
+		"":                                    "the body is empty; it must be a JSON object",
+		" ":                                   "the body is empty; it must be a JSON object",
+		"[]":                                  "the body must be a JSON object",
+		`{"externalId":"a` + "\\" + `ud83d"}`: "not valid JSON at byte 16, in /externalId: half of a surrogate pair in a string",
+		"{\"externalId\":\"\xff\"}":           "not valid JSON at byte 15, in /externalId: a string is not UTF-8",
+		`{"externalId":"a`:                    "not valid JSON at byte 16, in /externalId: it ends too early",
+		`{"externalId":"a","externalId":1}`:   "a member name occurs twice at byte 18, in /externalId",
+		`{"externalId":a}`:                    "not valid JSON at byte 14, in /externalId",
+	} {
+		c.send(t, request{method: http.MethodPost, target: "/v1/users", body: body}).
+			wantError(t, http.StatusBadRequest, "bad_request", []any{map[string]any{"path": "", "message": want}})
+	}
+}
+
+// A request that cannot be read gets a reason in plain words.
+func TestUnreadableRequestsSayWhy(t *testing.T) {
+	t.Parallel()
+	c := newApp(t)
+	for head, want := range map[string]string{
+		"GET /v1/users HTTP/1.1\r\nHost: x\r\nX-Long: " + strings.Repeat("x", 2<<20) + "\r\n\r\n": "the headers are too large",
+		"GET /v1/users/%zz HTTP/1.1\r\nHost: x\r\n\r\n":                                           "the address, a header or the end of a line cannot be read",
+		"POST /v1/users HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n":                   "the only transfer encoding that is supported is chunked",
+		"GET /v1/users HTTP/9.1\r\nHost: x\r\n\r\n":                                               "unsupported protocol version",
+		"GET /v1/users HTTP/1.1\r\n\r\n":                                                          "missing required Host header",
+	} {
+		if got := string(rawBytes(t, c, head)); !strings.Contains(got, `"message":"`+want+`"`) {
+			t.Errorf("%.60q: %s", head, got)
+		}
+	}
+}

@@ -58,7 +58,7 @@ func (s *server) decode(body []byte, r reader) error {
 	}
 	defer s.decoders.Put(d)
 	d.Reset(bytes.NewBuffer(body))
-	if len(body) == 0 {
+	if len(bytes.TrimSpace(body)) == 0 {
 		return whole("the body is empty; it must be a JSON object")
 	}
 	if kind := d.PeekKind(); kind != '{' && kind != 0 {

@@ -156,8 +156,6 @@ func unreadable(status string) string {
 		return "the headers are too large"
 	case "501":
 		return "the only transfer encoding that is supported is chunked"
-	case "505":
-		return "this version of HTTP is not supported"
 	default:
 		return "the address, a header or the end of a line cannot be read"
 	}

@@ -16,8 +16,8 @@ func suffixes() []string { return []string{"", "-wal", "-shm", "-journal", ".loc
 
 // Prepare checks the files of the database at path, which may not exist yet. It returns
 // the path with symbolic links resolved: SQLite puts its other files beside that one. It
-// removes the permissions of the group and of others. It fails when a file is writable by
-// everyone, has a second name (a hard link) or is not a regular file.
+// removes the permissions of the group and of others, and makes the log of a writable database writable. It fails when
+// a file is writable by everyone, has a second name (a hard link) or is not a regular file.
 func Prepare(path string) (target string, err error) {
 	target, err = filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -48,8 +48,11 @@ func writable(target string) error {
 	}
 	for _, path := range []string{target + "-wal", target + "-shm"} {
 		file, err := os.Stat(path)
-		if err != nil || file.Mode().Perm()&byOwner != 0 {
+		if errors.Is(err, fs.ErrNotExist) || err == nil && file.Mode().Perm()&byOwner != 0 {
 			continue
+		}
+		if err != nil {
+			return fmt.Errorf("cannot open %s: %w", path, err)
 		}
 		if err := os.Chmod(path, file.Mode().Perm()|byOwner); err != nil {
 			return fmt.Errorf("cannot open %s: its mode %#o does not allow to write: %w", path, file.Mode().Perm(), err)
@@ -75,7 +78,7 @@ func check(path string) error {
 	return restrict(path, info)
 }
 
-// CheckName fails when a database file has a second name (a hard link). SQLite would keep
+// CheckName fails when a database file is not a regular file, or has a second name (a hard link): SQLite would keep
 // a log beside each name, and lose what another process wrote to the other.
 func CheckName(path string) error {
 	info, err := os.Stat(path)

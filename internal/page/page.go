@@ -160,7 +160,7 @@ func (h *handler) guarded(next http.Handler, w http.ResponseWriter, r *http.Requ
 	next.ServeHTTP(w, r)
 }
 
-// protect sets the security headers of every answer.
+// protect sets the headers of every answer: for security, and an id.
 func (h *handler) protect(header http.Header) {
 	header.Set("Content-Security-Policy", h.policy)
 	header.Set("X-Content-Type-Options", "nosniff")

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"stockrewards/internal/money"
@@ -139,7 +140,7 @@ func (s Observation) Applied(a Action) Action {
 
 // Revoked returns an applied action after the broker corrected or canceled one of its bookings.
 func (a Action) Revoked(n Activity) Action {
-	if a.State == ActionSwept && a.Note == "" {
+	if a.State == ActionSwept && (a.Note == "" || strings.HasPrefix(a.Note, noteApproved)) {
 		a.Note = noteRebooked + n.ID
 	}
 	return a

@@ -47,8 +47,8 @@ type MarketClock struct {
 	// Simulated is set by a brokerage whose clock was set on purpose: only the paper
 	// brokerage, while its test clock is set.
 	Simulated bool
-	// CanJump is set by a brokerage whose clock can be set at any moment: only the paper brokerage. Such a reading is
-	// worth nothing a moment later.
+	// CanJump is set by a brokerage whose clock can be set at any moment: only the paper brokerage. What depends on a
+	// reading must read it again.
 	CanJump bool
 }
 

@@ -20,6 +20,11 @@ type Conversion struct {
 // unchanged is the conversion of an action that changes no holding.
 func unchanged() Conversion { return Conversion{Keep: Ratio{1, 1}, Give: Ratio{1, 0}} }
 
+// alike reports whether two conversions change shares in the same way.
+func (c Conversion) alike(other Conversion) bool {
+	return c.Keep == other.Keep && c.Target == other.Target && c.Give == other.Give
+}
+
 // Apply returns what a holding becomes, and what its user receives of the target. Quantities and
 // the basis of the target are rounded down. It fails with money.ErrOverflow.
 func (c Conversion) Apply(h Holding) (kept, given Holding, err error) {

@@ -121,12 +121,12 @@ func (a Action) differs(s Standing, source, target money.Shares) string {
 	return text
 }
 
-// Begin returns the switch that applies the action. When it was undone, that is taken back, unless the positions are
-// what the action makes of all that is booked now: it is due, so what was bought since is in its units, if it happened.
-// Begin fails with money.ErrOverflow.
+// Begin returns the switch that applies the action. When it was undone, that is taken back, unless it has another ratio
+// now, or the positions are what it makes of all that is booked now. It is due, so what was bought since is in its
+// units, if it happened. Begin fails with money.ErrOverflow.
 func (a Action) Begin(c Conversion, s Standing) (w Switch, err error) {
 	w = Switch{Conversion: c, ActionID: a.ID, AssetID: a.AssetID}
-	if s.Undo.Number > 0 && (s.Undone || !a.Explains(c, s)) {
+	if s.Undo.Number > 0 && s.Undo.Reverted.alike(c) && (s.Undone || !a.Explains(c, s)) {
 		w = s.Undo.Redo(c)
 	}
 	w.Booked, w.TargetBooked = s.Source.Booked, s.Target.Booked

@@ -172,12 +172,16 @@ func TestBegin(t *testing.T) {
 	a := early.NewAction(fourToOne(), 7, true)
 	c, err := a.Conversion(0, rewards.Fraction{})
 	check(t, err)
-	undo := rewards.Switch{Number: 2, AssetID: 7, Undoes: 1, Booked: 43 * money.Share, Position: 13 * money.Share}
+	undo := rewards.Switch{
+		Number: 2, AssetID: 7, Undoes: 1, Booked: 43 * money.Share, Position: 13 * money.Share, Reverted: c,
+	}
+	other := undo
+	other.Reverted.Keep = rewards.Ratio{Old: 1, New: 3}
 	n := fourToOne()
 	n.Type, n.NewSymbol, n.OldRate, n.NewRate = rewards.ActionSpinOff, "KO", "1", "1"
 	spin, err := early.NewAction(n, 7, true).Conversion(8, rewards.Whole())
 	check(t, err)
-	spun := rewards.Switch{Number: 2, AssetID: 7, Undoes: 1, TargetBooked: 10 * money.Share}
+	spun := rewards.Switch{Number: 2, AssetID: 7, Undoes: 1, TargetBooked: 10 * money.Share, Reverted: spin}
 	at := rewards.Standing{Undo: spun, Source: stake(t, "13", "13"), Target: stake(t, "0", "10")}
 	if w, err := early.NewAction(n, 7, true).Begin(spin, at); err != nil || w.Undoes != 2 || w.TargetPosition != 10*money.Share {
 		t.Errorf("a spin-off: %s shares of the new stock, takes %d back, %v", w.TargetPosition, w.Undoes, err)
@@ -192,6 +196,7 @@ func TestBegin(t *testing.T) {
 		{"so was another one", rewards.Standing{Undone: true, Undo: undo, Source: stake(t, "13", "86")}, "43", 2},
 		{"the undo was right", rewards.Standing{Undo: undo, Source: stake(t, "13", "52")}, "52", 0},
 		{"the broker is late", rewards.Standing{Undo: undo, Source: stake(t, "13", "13")}, "43", 2},
+		{"it had another ratio", rewards.Standing{Undone: true, Undo: other, Source: stake(t, "13", "52")}, "52", 0},
 		{"others were applied since", rewards.Standing{Undone: true, Source: stake(t, "13", "43")}, "52", 0},
 	} {
 		w, err := a.Begin(c, x.at)

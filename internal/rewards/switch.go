@@ -29,6 +29,9 @@ type Switch struct {
 	// broker did. It is accepted until the broker follows, and not stored with the switch.
 	Ahead, TargetAhead money.Shares
 	Swept              SweepSums
+
+	// Reverted is the conversion that an undo took back. Only Store.LastUndo fills it.
+	Reverted Conversion
 }
 
 // Renaming is the symbol that a stock gets by an action, and the broker's identifier with it; ""

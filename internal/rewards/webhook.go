@@ -106,8 +106,8 @@ func ParseWebhookSecret(text string) ([]byte, error) {
 	return secret, nil
 }
 
-// Rotate replaces the secret at the time now. For 24 hours requests are signed by both, and by those replaced less than
-// 24 hours before, up to four in all.
+// Rotate replaces the secret at the time now. For 24 hours requests are signed by both. At most four old secrets sign:
+// a fifth rotation within 24 hours ends the oldest.
 func (e *WebhookEndpoint) Rotate(secret SealedSecret, now time.Time) {
 	old := []OldSecret{{e.Secret, now.Add(webhookOverlap)}}
 	for _, o := range e.OldSecrets {

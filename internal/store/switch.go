@@ -74,7 +74,10 @@ func (s *Store) LastUndo(ctx context.Context, action string) (undo rewards.Switc
 		switch {
 		case err != nil:
 		case !covered:
-			undo = last
+			var reverted rewards.Switch
+			reverted, _, err = fetchOne(ctx, tx, scanSwitch, `SELECT `+switchColumns+` FROM switches WHERE number = ?1`,
+				last.Undoes)
+			undo, undo.Reverted = last, reverted.Conversion
 		case by.IsUndo():
 			after = by.ActionID
 		}

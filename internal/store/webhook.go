@@ -30,7 +30,7 @@ type storedSecret struct {
 }
 
 // oldSecrets are the columns old_secret and old_until. A single secret is there as it is, several are a list in JSON.
-// An earlier program reads a list as a secret that no key opens, and leave it out.
+// The dispatcher of an earlier program reads a list as a secret that no key opens, and leaves it out; its Reseal fails.
 func oldSecrets(old []rewards.OldSecret) (secret []byte, until int64) {
 	switch len(old) {
 	case 0:

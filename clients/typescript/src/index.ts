@@ -73,7 +73,7 @@ export interface Rewards extends Client<paths> {
   changeWebhookEndpoint(webhookEndpointId: string, change: Schemas["WebhookEndpointChange"]): Promise<WebhookEndpoint>;
   /** Removes an address. */
   deleteWebhookEndpoint(webhookEndpointId: string): Promise<void>;
-  /** Gives an address a new secret, and returns it. For 24 hours deliveries are signed by both. */
+  /** Gives an address a new secret, and returns it. For 24 hours deliveries are signed by both; of several old secrets at most four sign. */
   rotateWebhookSecret(webhookEndpointId: string): Promise<string>;
   /** Sends a test.ping to an address, and returns its id. */
   testWebhook(webhookEndpointId: string): Promise<string>;

@@ -126,14 +126,15 @@ func (c *comparison) identity(p pair) {
 }
 
 // sameAsset compares the broker's ids of the asset, since symbols are renamed; if one side does
-// not have the id, it compares the symbols. With a rename the broker may give another id: orders from before have the
-// symbol and the id of then.
+// not have the id, it compares the symbols. With a rename the broker may give another id: orders from before that
+// action have the symbol and the id of then.
 func (c *comparison) sameAsset(o *order, b Order) bool {
 	stock := c.ours.asset(o.asset)
 	if stock.brokerID == "" || b.AssetID == "" {
 		return o.symbol == b.Symbol
 	}
-	return stock.brokerID == b.AssetID || stock.symbol != o.symbol && b.Symbol == o.symbol
+	renamed := stock.symbol != o.symbol && o.firstAttemptAt < stock.switched
+	return stock.brokerID == b.AssetID || renamed && b.Symbol == o.symbol
 }
 
 // settled compares what was booked. Last was read after the store, so nothing is under way.

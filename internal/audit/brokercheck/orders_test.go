@@ -1,7 +1,9 @@
 package brokercheck_test
 
 import (
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -136,6 +138,12 @@ func orderBreaks() []planted {
 	acknowledged := `INSERT INTO broker_conflicts VALUES ('sr-test-stranger', 'KO', 1000000000, 'x', 1, 2, 'ours')`
 	conflict := `INSERT INTO broker_conflicts SELECT client_order_id, 'XOM', 5, 'x', 1, 2, 'seen' FROM orders WHERE id = @again`
 	filled := func(change func(*brokercheck.Order)) plant { return edit("filled", change) }
+	renamed := func(t *testing.T, d *desk) {
+		filled(func(b *brokercheck.Order) { b.AssetID = "a" })(t, d)
+		d.positions["APL"] = brokercheck.Position{AssetID: "b", Symbol: "APL", Qty: d.positions["AAPL"].Qty}
+		delete(d.positions, "AAPL")
+	}
+	const rename = `UPDATE assets SET broker_id = 'b', symbol = 'APL' WHERE symbol = 'AAPL'; UPDATE switches SET at = `
 	return []planted{
 		{what: "unknown", plant: stranger, want: "break order_unknown KO"},
 		{what: "unknown, with its shares", plant: both(stranger, hold("KO", aShare)), want: "break order_unknown KO"},
@@ -154,13 +162,10 @@ func orderBreaks() []planted {
 			what: "the symbol, another stock's now", plant: filled(func(b *brokercheck.Order) { b.AssetID = "new" }),
 			sql: `UPDATE assets SET broker_id = 'a' WHERE symbol = 'AAPL'`, want: "break symbol_differs AAPL",
 		},
+		{what: "a stock renamed with a new id", plant: renamed, sql: rename + strconv.FormatInt(math.MaxInt64, 10)},
 		{
-			what: "a stock renamed with a new id", plant: func(t *testing.T, d *desk) {
-				filled(func(b *brokercheck.Order) { b.AssetID = "a" })(t, d)
-				d.positions["APL"] = brokercheck.Position{AssetID: "b", Symbol: "APL", Qty: d.positions["AAPL"].Qty}
-				delete(d.positions, "AAPL")
-			},
-			sql: `UPDATE assets SET broker_id = 'b', symbol = 'APL' WHERE symbol = 'AAPL'`,
+			what: "an order of another stock after a rename", plant: renamed, sql: rename + "0",
+			want: "break symbol_differs AAPL",
 		},
 		{what: "a renamed stock", plant: func(t *testing.T, d *desk) {
 			filled(func(b *brokercheck.Order) { b.AssetID, b.Symbol = "a", "APL" })(t, d)

@@ -67,7 +67,8 @@ type asset struct {
 	price, booked    int64
 	held, house      value.Sum
 	orders           int
-	sweeping         bool // a corporate action's sweep goes on: the holdings lag behind what is booked
+	switched         int64 // when its last corporate action was applied
+	sweeping         bool  // a corporate action's sweep goes on: the holdings lag behind what is booked
 }
 
 // conflict is a row of broker_conflicts.
@@ -111,9 +112,10 @@ func (o *Ours) readSettings(r *reader.Reader) error {
 func (o *Ours) readAssets(r *reader.Reader) error {
 	return reader.Each(r, reader.Stream[asset]{
 		What: "assets with prices",
-		Query: `SELECT a.id, a.broker_id, a.symbol, coalesce(p.price, 0), coalesce(b.booked, 0)
+		Query: `SELECT a.id, a.broker_id, a.symbol, coalesce(p.price, 0), coalesce(b.booked, 0),
+			coalesce((SELECT max(w.at) FROM switches w WHERE w.asset_id = a.id), 0)
 			FROM assets a LEFT JOIN prices p ON p.asset_id = a.id LEFT JOIN positions b ON b.asset_id = a.id`,
-		Bind: func(s *asset) []any { return []any{&s.id, &s.brokerID, &s.symbol, &s.price, &s.booked} },
+		Bind: func(s *asset) []any { return []any{&s.id, &s.brokerID, &s.symbol, &s.price, &s.booked, &s.switched} },
 	}, func(s *asset) {
 		row := *s
 		o.assets[s.id] = &row

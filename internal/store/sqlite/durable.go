@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -68,7 +69,10 @@ func inPlace(paths ...string) (func() error, error) {
 	}
 	return func() error {
 		for i, path := range paths {
-			if now, err := os.Stat(path); err != nil || !os.SameFile(files[i], now) {
+			switch now, err := os.Stat(path); {
+			case err != nil && !errors.Is(err, fs.ErrNotExist):
+				return err
+			case err != nil || !os.SameFile(files[i], now):
 				return errMoved(path)
 			}
 		}
@@ -80,7 +84,8 @@ func inPlace(paths ...string) (func() error, error) {
 type errMoved string
 
 func (e errMoved) Error() string {
-	return string(e) + " was moved away, removed or replaced while this process used it"
+	return string(e) + " was moved away, removed or replaced while this process used it; " +
+		"put it back before the next start, or restore a backup"
 }
 
 // commit runs a COMMIT and counts it.

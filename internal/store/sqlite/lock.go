@@ -32,6 +32,10 @@ func Lock(path string) (unlock func() error, err error) {
 	return func() error { return errors.Join(byFile(), byName()) }, nil
 }
 
+// LockFile locks a file that nothing else uses, until unlock or the end of the process. It creates it if it is missing,
+// and fails with ErrLocked.
+func LockFile(path string) (unlock func() error, err error) { return lockFile(path, false) }
+
 // lockFile locks a separate file, which it creates if it is missing.
 func lockFile(path string, wait bool) (unlock func() error, err error) {
 	const ownerOnly = 0o600

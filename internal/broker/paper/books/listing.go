@@ -61,12 +61,12 @@ func (b *Books) loadIn(ctx context.Context, tx *sql.Tx) error {
 	return nil
 }
 
-// reader is a database or a transaction.
-type reader interface {
+// rowReader is a database or a transaction.
+type rowReader interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-func readRevision(ctx context.Context, r reader) (revision int64, err error) {
+func readRevision(ctx context.Context, r rowReader) (revision int64, err error) {
 	err = r.QueryRowContext(ctx, "SELECT market_revision FROM account").Scan(&revision)
 	return revision, err
 }
