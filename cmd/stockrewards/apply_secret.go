@@ -48,7 +48,7 @@ func (f secretFiles) lock() (unlock func() error, err error) {
 	}
 	unlock, err = sqlite.LockFile(filepath.Join(f.folder, ".lock"))
 	if errors.Is(err, sqlite.ErrLocked) {
-		err = fmt.Errorf("another `apply` writes to %s now, so nothing was changed: repeat the command when it has ended",
+		err = fmt.Errorf("another `apply` writes to %s now, so nothing was changed: repeat the command after its end",
 			f.folder)
 	}
 	return unlock, err
