@@ -8,15 +8,14 @@ import (
 )
 
 // send sends an order unless a brake forbids it. The brakes are read right before the send.
-func (w *Worker) send(ctx context.Context, o rewards.Order, clock rewards.MarketClock) error {
-	if clock.CanJump && w.actions.announced(o.AssetID) { // maybe over the date of the action
-		now, err := w.market.ClockNow(ctx)
-		if err != nil {
-			return err
-		}
-		clock = now
+func (w *Worker) send(ctx context.Context, o rewards.Order, clock rewards.MarketClock) (err error) {
+	braked := !w.ready()
+	if !braked && clock.CanJump && w.actions.announced(o.AssetID) { // maybe over the date of the action
+		clock, err = w.market.ClockNow(ctx) // the order waits for its turn after this call
 	}
-	braked, err := w.braked(ctx, o.AssetID, clock)
+	if err == nil && !braked {
+		braked, err = w.braked(ctx, o.AssetID, clock)
+	}
 	if err != nil {
 		return err
 	}
@@ -28,7 +27,7 @@ func (w *Worker) send(ctx context.Context, o rewards.Order, clock rewards.Market
 
 // braked reports whether no order for the asset may be sent now.
 func (w *Worker) braked(ctx context.Context, id rewards.AssetID, clock rewards.MarketClock) (bool, error) {
-	if !clock.Open || !w.ready() {
+	if !clock.Open {
 		return true, nil
 	}
 	control, err := w.store.Control(ctx)

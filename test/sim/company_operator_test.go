@@ -155,10 +155,17 @@ func (l *lab) sellFractions() {
 			continue
 		}
 		booked, theirs := l.positionOf(s)
-		if theirs > booked && theirs-booked < money.Share && l.trade("sell", s.now, theirs-booked) {
+		if theirs > booked && theirs-booked < money.Share && !l.ordered(s) && l.trade("sell", s.now, theirs-booked) {
 			l.decisions++
 		}
 	}
+}
+
+// ordered reports whether an order of a stock has not ended: the brokerage may have a part of it already.
+func (l *lab) ordered(s *firm) bool {
+	live, err := l.store.LiveOrders(l.t.Context())
+	l.check(err)
+	return slices.ContainsFunc(live, func(o rewards.Order) bool { return l.stock(o.Symbol) == s.name })
 }
 
 // fractionOf is an event after which a fraction of a share came back; nil for none.
