@@ -402,3 +402,62 @@ func TestAPositionThatAgreesAgainIsReleased(t *testing.T) {
 		w.wantAfter(30*time.Second, r, rewards.Executed)
 	})
 }
+
+// The brokerage's clock jumps over two actions of a stock, as a service sees it that was down meanwhile. Both are applied,
+// in their order.
+func TestAJumpOverTwoActions(t *testing.T) {
+	t.Parallel()
+	type pair struct {
+		first, second string
+		symbol        string // of the stock in the end
+		ratio         rewards.Ratio
+		spun          rewards.Ratio // of the new stock; zero: none
+	}
+	const split = `"type":"forward_split","symbol":"AAPL","old_rate":1,"new_rate":3`
+	inWorlds(t, map[string]pair{
+		"two splits": {
+			split, `"type":"reverse_split","symbol":"AAPL","old_rate":2,"new_rate":1`, "AAPL",
+			rewards.Ratio{Old: 2, New: 3},
+			rewards.Ratio{},
+		},
+		"a split and a rename": {
+			split, `"type":"name_change","old_symbol":"AAPL","new_symbol":"APLX"`, "APLX", rewards.Ratio{Old: 1, New: 3}, rewards.Ratio{},
+		},
+		"a spin-off and a split": {
+			`"type":"spin_off","source_symbol":"AAPL","source_rate":2,"new_symbol":"SPUN","new_rate":1`, split, "AAPL",
+			rewards.Ratio{Old: 1, New: 3},
+			rewards.Ratio{Old: 2, New: 1},
+		},
+	}, func(w *world, p pair) {
+		w.wantAfter(5*time.Second, w.give("AAPL", 3000*usd), rewards.Executed)
+		dated := func(body, day string) string {
+			date := `"ex_date"`
+			if strings.Contains(body, "name_change") {
+				date = `"process_date"`
+			}
+			return w.control(http.MethodPost, "corporate-actions", `{`+body+`,`+date+`:"`+day+`"}`)
+		}
+		first, second := dated(p.first, "2000-01-05"), dated(p.second, "2000-01-06")
+		w.run(20 * time.Second)
+		before := w.holding(w.user, "AAPL")
+		w.check(w.brokerage.SetClock(w.t.Context(), time.Date(2000, 1, 6, 14, 31, 0, 0, time.UTC), 1))
+		w.run(30 * time.Second)
+		w.wantAction(first, rewards.ActionSwept)
+		w.wantAction(second, rewards.ActionSwept)
+		want, err := p.ratio.Of(before.Quantity)
+		w.check(err)
+		if got := w.holding(w.user, p.symbol).Quantity; got != want {
+			w.t.Errorf("%s shares became %s, want %s", before.Quantity, got, want)
+		}
+		if p.spun.Old > 0 {
+			want, err := p.spun.Of(before.Quantity)
+			w.check(err)
+			if got := w.holding(w.user, "SPUN").Quantity; got != want {
+				w.t.Errorf("%s shares gave %s of the new stock, want %s", before.Quantity, got, want)
+			}
+		}
+		w.run(time.Minute)
+		w.wantBalance()
+		w.wantAlarm("", false)
+	})
+}

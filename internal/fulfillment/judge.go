@@ -62,10 +62,15 @@ func (w *Worker) judgeActions(
 	ctx context.Context, at stakes, live []rewards.Order, clock rewards.MarketClock,
 ) error {
 	var errs []error
+	before := make(map[string]bool) // symbols of stocks whose earlier action needs their shares of before
 	for _, a := range w.actions.open {
 		if !w.due(a, clock) || w.actions.sweep.Number > 0 {
 			continue
 		}
+		if before[a.Symbol] {
+			continue
+		}
+		before[a.Symbol] = a.Type.Gives()
 		w.heartbeat()
 		err := w.judgeAction(ctx, a, at, live, clock)
 		if errors.Is(err, rewards.ErrLostLease) {
@@ -146,6 +151,9 @@ func (w *Worker) prepare(
 		}
 		p.renaming = rewards.Renaming{Symbol: a.NewSymbol, BrokerID: renamed.AssetID}
 	}
+	if theirs, err = w.addLater(&p, a, at, theirs, clock); err != nil {
+		return p, err
+	}
 	p.standing.Source = rewards.Stake{Booked: source.Quantity, Theirs: theirs.Qty, Accepted: source.Accepted}
 	var target rewards.Asset
 	if a.Type.Gives() {
@@ -181,6 +189,28 @@ func (w *Worker) prepare(
 		p.waits = "the action " + after + ", which was undone after it: apply that one first"
 	}
 	return p, err
+}
+
+// addLater adds what the later actions of a stock do to its shares, as far as they are due. It returns the position,
+// which may have the symbol that one of them gives.
+func (w *Worker) addLater(
+	p *prepared, a rewards.Action, at stakes, theirs rewards.Position, clock rewards.MarketClock,
+) (rewards.Position, error) {
+	found := false
+	for _, b := range w.actions.open { // in the order of their ex-dates
+		if found && b.AssetID == a.AssetID && w.due(b, clock) {
+			r, err := b.UnitRatio()
+			if err != nil {
+				return theirs, err
+			}
+			p.standing.Later = append(p.standing.Later, r)
+			if renamed, moved := at.bySymbol[b.NewSymbol]; moved && b.Renames() && theirs.Qty == 0 {
+				theirs = renamed
+			}
+		}
+		found = found || b.ID == a.ID
+	}
+	return theirs, nil
 }
 
 // target is the stock that the action gives.

@@ -18,6 +18,10 @@ type Standing struct {
 	Renaming  bool   // the broker has not changed the symbol of the position yet
 	Undone    bool   // an action was undone, and the positions have not agreed since
 	Undo      Switch // of the action itself, if it can be taken back; Number 0: none
+
+	// Later is what later actions of the source, which are due too, do to its shares, in their order: after an outage,
+	// or a jump of the clock, the broker's position may show several at once.
+	Later []Ratio
 }
 
 // Stake is all shares of a stock: the users' and the house's.
@@ -71,7 +75,7 @@ func (a Action) Judge(c Conversion, s Standing) (Judgment, string) {
 			return JudgeApply, ""
 		}
 	case s.unchanged():
-	case s.near(source, target):
+	case s.near(source, target), a.chained(c, s):
 		return JudgeApply, ""
 	}
 	if s.unchanged() {
@@ -130,10 +134,28 @@ func (a Action) Begin(c Conversion, s Standing) (w Switch, err error) {
 		w = s.Undo.Redo(c)
 	}
 	w.Booked, w.TargetBooked = s.Source.Booked, s.Target.Booked
+	if a.chained(c, s) { // the next one explains the rest
+		w.Position, w.TargetPosition, err = a.after(c, s)
+		return w, err
+	}
 	if w.Position, w.TargetPosition, err = a.positions(w, s); err == nil && !s.Undone { // then it is not accepted
 		w.Ahead, w.TargetAhead = s.Source.Theirs-w.Position, s.Target.Theirs-w.TargetPosition
 	}
 	return w, err
+}
+
+// chained reports whether the broker's positions show the action together with the later ones.
+func (a Action) chained(c Conversion, s Standing) bool {
+	if len(s.Later) == 0 || s.unchanged() {
+		return false
+	}
+	source, target, err := a.after(c, s)
+	for _, later := range s.Later {
+		if err == nil {
+			source, err = later.Of(source)
+		}
+	}
+	return err == nil && s.near(source, target)
 }
 
 // Explains reports whether the broker's positions are what the action makes of what is booked now.
