@@ -19,7 +19,7 @@ func TestOperatorsMistakesAreRefused(t *testing.T) {
 		"key|create|tester|--label=a\nb":  "--label: invalid character 2: U+000A is not a visible character; must be plain text on one line",
 		"app|create|a\nb":                 "NAME has an invalid character 2: U+000A is not a visible character; must be plain text on one line",
 		"app|create|a\tb":                 "NAME has an invalid character 2: U+0009 is not a visible character; must be plain text on one line",
-		"app|create|":                     "NAME: must have 1 to 100 characters",
+		"app|create|":                     "NAME must not be empty",
 		"order|list|--limit=0":            "--limit must be at least 1",
 		"order|list|--limit=-1":           "--limit must be at least 1",
 		"order|list|--state=final":        `--state "final": no such state`,

@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"reflect"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
@@ -27,7 +28,7 @@ func checkEmpty(parsed *kong.Context) error {
 	given := make(map[*kong.Flag]bool)
 	for _, step := range parsed.Path {
 		if step.Positional != nil && empty(step.Positional.Target) {
-			return usageErrorf("<%s> must not be empty", step.Positional.Name)
+			return usageErrorf("%s must not be empty", strings.ToUpper(step.Positional.Name))
 		}
 		if step.Flag == nil {
 			continue
