@@ -197,6 +197,11 @@ func TestMergers(t *testing.T) {
 		}
 		w.wantBalance()
 		w.wantValued("KO", true)
+		w.wantGiftable("AAPL", false)
+		w.wantGiftable("KO", true)
+		w.undo(id)
+		w.serve(time.Minute)
+		w.wantGiftable("AAPL", true)
 	})
 }
 
@@ -274,4 +279,16 @@ func TestARenamedStockGetsAnotherIdentifier(t *testing.T) {
 		w.wantAlarm("", false)
 		w.wantBalance()
 	})
+}
+
+// wantGiftable checks whether clients can give a stock.
+func (w *world) wantGiftable(symbol string, want bool) {
+	w.t.Helper()
+	assets, err := w.store.Assets(w.t.Context())
+	w.check(err)
+	for _, a := range assets {
+		if a.Symbol == symbol && a.Giftable() != want {
+			w.t.Errorf("%s can be given: %v, want %v", symbol, a.Giftable(), want)
+		}
+	}
 }

@@ -172,6 +172,14 @@ func (h Holding) back(e Effect) Holding {
 	return h
 }
 
+// EndsStock reports whether the stock cannot be bought after the switch w; before is whether that was so before it.
+func (a Action) EndsStock(w Switch, before bool) bool {
+	if r, err := a.UnitRatio(); err != nil || r.New > 0 {
+		return before
+	}
+	return !w.IsUndo()
+}
+
 // UnitsAfter returns the units of the stock after the switch w, and the ratio by which its price
 // changes; the zero value when the price is not known then.
 func (a Action) UnitsAfter(w Switch, before Units) (after Units, price Ratio) {

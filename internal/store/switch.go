@@ -241,8 +241,9 @@ func changeUnits(ctx context.Context, tx Tx, asset rewards.Asset, w rewards.Swit
 		asset.Doubt = rewards.Doubt{}
 	}
 	_, err := tx.Exec(ctx, `UPDATE assets SET generation = ?2, basis_from = ?3, basis_old = ?4, basis_new = ?5,
-		doubt_since = ?6, doubt_price = ?7 WHERE id = ?1`, int64(asset.ID), w.Generation, micros(units.From),
-		units.Ratio.Old, units.Ratio.New, micros(asset.Doubt.Since), int64(asset.Doubt.Price))
+		doubt_since = ?6, doubt_price = ?7, gone = ?8 WHERE id = ?1`, int64(asset.ID), w.Generation,
+		micros(units.From), units.Ratio.Old, units.Ratio.New, micros(asset.Doubt.Since), int64(asset.Doubt.Price),
+		flag(a.EndsStock(w, asset.Gone)))
 	if err != nil {
 		return err
 	}
