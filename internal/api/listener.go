@@ -119,7 +119,7 @@ func (c *conn) Read(b []byte) (int, error) {
 		return 0, nil
 	}
 	n, err := c.Conn.Read(b)
-	if !c.handled.Load() {
+	if len(b) > 1 && !c.handled.Load() { // the read of one byte is in another goroutine, beside the handler's beginning
 		c.received = b[:n]
 	}
 	return n, err
