@@ -143,7 +143,7 @@ func TestSyncIsRefused(t *testing.T) {
 		"there is no such":     {"asset", "sync"},
 		"must be sqlite:PATH":  {"asset", "sync"},
 		"unexpected argument ": {"asset", "sync", "AAPL"},
-		"--symbols: an entry":  {"asset", "sync", "--symbols", ""},
+		"--symbols must not":   {"asset", "sync", "--symbols", ""},
 		"--exchange: an entry": {"asset", "sync", "--exchange", "NYSE,"},
 	} {
 		database := map[string]string{"there is no such": "sqlite:/nowhere/rewards.db", "must be sqlite:PATH": "mysql:x"}[want]

@@ -25,6 +25,9 @@ func checkArguments(args []string) error {
 // checkEmpty refuses an argument or a flag of the command with an empty value, and an empty variable of an amount:
 // mostly a script's variable is not set, and "" would mean no limit, or all.
 func checkEmpty(parsed *kong.Context) error {
+	if parsed.Selected().Hidden { // the completion of a shell: its words may be empty
+		return nil
+	}
 	given := make(map[*kong.Flag]bool)
 	for _, step := range parsed.Path {
 		if step.Positional != nil && empty(step.Positional.Target) {

@@ -48,7 +48,7 @@ export async function webhooks({ client }: Program): Promise<void> {
     }
     if (/^(list|get)/.test(name)) continue;
     await send(name, id, 413, { body: { url: long } });
-    await send(name, id, 415, { body: {}, headers: { "Content-Type": "application/x-www-form-urlencoded" } });
+    await send(name, id, 415, { body: { a: "b" }, headers: { "Content-Type": "application/x-www-form-urlencoded" } });
   }
   for (let i = 0; i < 16; i++) await client.POST("/v1/webhook-endpoints", { body: { url } });
   await send("createWebhookEndpoint", id, 422);
