@@ -8,6 +8,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"stockrewards/internal/rewards"
 )
@@ -44,10 +45,12 @@ func openSyncer(ctx context.Context, own *session, path string) (*syncer, error)
 	}
 	s := &syncer{close: log.Close}
 	there, err := inPlace(path, path+"-wal")
+	var looked time.Time // one sync runs at a time
 	s.flush = func() error {
-		if err := syncData(log); err != nil {
+		if err := syncData(log); err != nil || time.Since(looked) < checkEvery {
 			return err
 		}
+		looked = time.Now()
 		return there()
 	}
 	if err != nil {
@@ -57,7 +60,7 @@ func openSyncer(ctx context.Context, own *session, path string) (*syncer, error)
 }
 
 // inPlace returns a function that fails when one of the files is not the same any more. What is written to a file that
-// was moved away or replaced is lost at the next start, so nobody may learn of it.
+// was moved away or replaced is lost at the next start.
 func inPlace(paths ...string) (func() error, error) {
 	files := make([]os.FileInfo, len(paths))
 	for i, path := range paths {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"stockrewards/internal/store"
@@ -107,8 +108,13 @@ func TestAReplacedFileStopsTheEngine(t *testing.T) {
 		check(t, os.WriteFile(path+".new", nil, 0o600))
 		check(t, os.Rename(path+".new", path+suffix))
 		var moved errMoved
-		if err := put("after"); !errors.As(err, &moved) || string(moved) != path+suffix {
-			t.Errorf("a commit to a replaced file: %v", err)
+		for i := range 10_000 { // it is looked at every 20 milliseconds
+			if err = put(strconv.Itoa(i)); err != nil {
+				break
+			}
+		}
+		if !errors.As(err, &moved) || string(moved) != path+suffix {
+			t.Errorf("commits to a replaced file: %v", err)
 		}
 		select {
 		case <-e.Failed():
