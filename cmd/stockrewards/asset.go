@@ -41,7 +41,7 @@ func (c *assetList) Run(ctx context.Context) error {
 			}
 			if a.Hold.Exists() {
 				state += ", held by a corporate action"
-				if a.Hold.From.Unix() > 0 { // else until its position agrees
+				if a.Hold.Dated() {
 					state += " from " + moment(a.Hold.From)
 				}
 			}

@@ -49,6 +49,9 @@ type reader interface {
 // decode gives a body to r, as one JSON object.
 func (s *server) decode(body []byte, r reader) error {
 	whole := func(message string) error { return badRequest(rewards.Issue{Message: message}) }
+	if len(bytes.TrimSpace(body)) == 0 {
+		return whole("the body is empty; it must be a JSON object")
+	}
 	if depth(body) > maxDepth {
 		return whole("nested deeper than " + strconv.Itoa(maxDepth) + " levels")
 	}
@@ -58,9 +61,6 @@ func (s *server) decode(body []byte, r reader) error {
 	}
 	defer s.decoders.Put(d)
 	d.Reset(bytes.NewBuffer(body))
-	if len(bytes.TrimSpace(body)) == 0 {
-		return whole("the body is empty; it must be a JSON object")
-	}
 	if kind := d.PeekKind(); kind != '{' && kind != 0 {
 		return whole("the body must be a JSON object")
 	}

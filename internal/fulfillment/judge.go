@@ -62,15 +62,12 @@ func (w *Worker) judgeActions(
 	ctx context.Context, at stakes, live []rewards.Order, clock rewards.MarketClock,
 ) error {
 	var errs []error
-	before := make(map[string]bool) // symbols of stocks whose earlier action needs their shares of before
+	giving := make(map[string]bool) // symbols of stocks whose earlier action gives shares: it comes first
 	for _, a := range w.actions.open {
-		if !w.due(a, clock) || w.actions.sweep.Number > 0 {
+		if !w.due(a, clock) || w.actions.sweep.Number > 0 || giving[a.Symbol] {
 			continue
 		}
-		if before[a.Symbol] {
-			continue
-		}
-		before[a.Symbol] = a.Type.Gives()
+		giving[a.Symbol] = a.Type.Gives()
 		w.heartbeat()
 		err := w.judgeAction(ctx, a, at, live, clock)
 		if errors.Is(err, rewards.ErrLostLease) {

@@ -217,6 +217,10 @@ type Units struct {
 // Exists reports whether there is a hold, now or later.
 func (h ActionHold) Exists() bool { return !h.From.IsZero() }
 
+// Dated reports whether the hold has a beginning. Otherwise the stock was held at once, as when its position is in
+// doubt.
+func (h ActionHold) Dated() bool { return h.Exists() && h.From.After(alwaysHeld()) }
+
 // InForce reports whether the hold has begun at the broker's time at.
 func (h ActionHold) InForce(at time.Time) bool { return h.Exists() && !at.Before(h.From) }
 

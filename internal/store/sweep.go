@@ -157,7 +157,7 @@ func stored(id []byte) []byte {
 
 // endSweep books what the users' holdings leave to the house.
 func (s *Store) endSweep(ctx context.Context, tx Tx, number int64) error {
-	w, _, err := fetchOne(ctx, tx, scanSwitch, `SELECT `+switchColumns+` FROM switches WHERE number = ?1`, number)
+	w, err := switchOf(ctx, tx, number)
 	if err != nil {
 		return err
 	}

@@ -51,6 +51,12 @@ func lastSwitchOf(ctx context.Context, tx Tx, action string) (rewards.Switch, bo
 		ORDER BY number DESC LIMIT 1`, action)
 }
 
+// switchOf reads a switch by its number.
+func switchOf(ctx context.Context, tx Tx, number int64) (rewards.Switch, error) {
+	w, _, err := fetchOne(ctx, tx, scanSwitch, `SELECT `+switchColumns+` FROM switches WHERE number = ?1`, number)
+	return w, err
+}
+
 // coveredBy returns the last later switch of the stocks of w that is in effect.
 func coveredBy(ctx context.Context, tx Tx, w rewards.Switch) (by rewards.Switch, covered bool, err error) {
 	later, err := fetchAll(ctx, tx, scanSwitch, `SELECT `+switchColumns+` FROM switches
@@ -75,8 +81,7 @@ func (s *Store) LastUndo(ctx context.Context, action string) (undo rewards.Switc
 		case err != nil:
 		case !covered:
 			var reverted rewards.Switch
-			reverted, _, err = fetchOne(ctx, tx, scanSwitch, `SELECT `+switchColumns+` FROM switches WHERE number = ?1`,
-				last.Undoes)
+			reverted, err = switchOf(ctx, tx, last.Undoes)
 			undo, undo.Reverted = last, reverted.Conversion
 		case by.IsUndo():
 			after = by.ActionID

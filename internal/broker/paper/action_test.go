@@ -335,13 +335,20 @@ func TestActivitiesOfFills(t *testing.T) {
 	}
 }
 
+// newDesks opens two brokerages on the same books; the first one takes announcements.
+func newDesks(t *testing.T) (d, other *desk) {
+	t.Helper()
+	d = newFileDesk(t, paper.Options{Control: true})
+	other = &desk{watch: d.watch, t: t, path: d.path}
+	other.open(paper.Options{})
+	return d, other
+}
+
 // TestSpinOffIsGivenByAnotherProcess: one of two brokerages on the same books lists the new stock, and the other one,
 // which has not seen that, gives it. It may as well be another request.
 func TestSpinOffIsGivenByAnotherProcess(t *testing.T) {
 	t.Parallel()
-	d := newFileDesk(t, paper.Options{Control: true})
-	other := &desk{watch: d.watch, t: t, path: d.path}
-	other.open(paper.Options{})
+	d, other := newDesks(t)
 	d.buy("one", "F", "100")
 	d.afflict("late-position symbol=F by=1h")
 	d.announce(`{"type":"spin_off","source_symbol":"F","source_rate":1,"new_symbol":"SPUN","new_rate":2,"ex_date":"2026-03-17"}`)
@@ -356,9 +363,7 @@ func TestSpinOffIsGivenByAnotherProcess(t *testing.T) {
 // TestSplitIsSeenByOtherProcesses announces a split through one of two brokerages on the same books.
 func TestSplitIsSeenByOtherProcesses(t *testing.T) {
 	t.Parallel()
-	d := newFileDesk(t, paper.Options{Control: true})
-	other := &desk{watch: d.watch, t: t, path: d.path}
-	other.open(paper.Options{})
+	d, other := newDesks(t)
 	d.buy("one", "F", "100")
 	before := other.position("F").Qty
 	d.announce(split("forward", "F", "1", "3", "2026-03-17"))
