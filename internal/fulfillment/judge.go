@@ -172,7 +172,7 @@ func (w *Worker) prepare(
 			p.standing.LiveOrder = o.ClientOrderID
 		}
 	}
-	if p.standing.Twin, err = w.twin(ctx, a); err != nil {
+	if err := w.addOthers(ctx, a, &p.standing); err != nil {
 		return p, err
 	}
 	var part rewards.Fraction
@@ -228,19 +228,20 @@ func (w *Worker) target(ctx context.Context, a rewards.Action, at stakes, p *pre
 	return target, nil
 }
 
-// twin is the id of an earlier action that this one repeats; "" without one.
-func (w *Worker) twin(ctx context.Context, a rewards.Action) (string, error) {
+// addOthers adds what other actions of the stock say about this one: that it repeats one of them, or was overtaken.
+func (w *Worker) addOthers(ctx context.Context, a rewards.Action, s *rewards.Standing) error {
 	const enough = 100
 	list, err := w.store.Actions(ctx, 0, a.Symbol, enough)
 	if err != nil {
-		return "", err
+		return err
 	}
-	for _, b := range list {
-		if a.TwinOf(b) {
-			return b.ID, nil
-		}
+	if i := slices.IndexFunc(list, a.TwinOf); i >= 0 {
+		s.Twin = list[i].ID
 	}
-	return "", nil
+	if by, overtaken := a.Overtaken(list); overtaken {
+		s.Overtook = by.Overtook()
+	}
+	return nil
 }
 
 // twice reports whether a comparison finds the same about an action as the one before: the broker may

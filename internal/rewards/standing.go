@@ -18,6 +18,7 @@ type Standing struct {
 	Renaming  bool   // the broker has not changed the symbol of the position yet
 	Undone    bool   // an action was undone, and the positions have not agreed since
 	Undo      Switch // of the action itself, if it can be taken back; Number 0: none
+	Overtook  string // what to do about a later action that was applied already; "": nothing
 
 	// Later is what later actions of the source, which are due too, do to its shares, in their order: after an outage,
 	// or a jump of the clock, the broker's position may show several at once.
@@ -121,6 +122,9 @@ func (a Action) differs(s Standing, source, target money.Shares) string {
 		s.Source.Theirs, a.Symbol, source, s.Source.Booked)
 	if a.Type.Gives() {
 		text += fmt.Sprintf("; of %s it has %s, expected are %s", a.NewSymbol, s.Target.Theirs, target)
+	}
+	if s.Overtook != "" {
+		text += "; " + s.Overtook
 	}
 	return text
 }

@@ -81,8 +81,8 @@ func (r *Ignored) acceptUnits(ctx context.Context, tx Tx) error {
 }
 
 // ApproveAction decides that an action is applied without further evidence, as soon as no order of
-// its stock is open. Repeating it changes nothing. It fails with CodeNotFound, and with
-// CodeConflict when the action was applied or has no rule.
+// its stock is open. Repeating it changes nothing. It fails with CodeNotFound, and with CodeConflict when the action
+// was applied, has no rule, or was overtaken.
 func (o *Operator) ApproveAction(ctx context.Context, id string) (a rewards.Action, err error) {
 	err = o.change(ctx, func(ctx context.Context, tx Tx) ([]rewards.Change, error) {
 		before, err := actionByID(ctx, tx, id)
@@ -90,6 +90,9 @@ func (o *Operator) ApproveAction(ctx context.Context, id string) (a rewards.Acti
 			return nil, err
 		}
 		if a, err = before.Approve(o.by.Reason, o.now()); err != nil {
+			return nil, err
+		}
+		if err := checkOrder(ctx, tx, a); err != nil {
 			return nil, err
 		}
 		_, err = tx.Exec(ctx, `UPDATE positions SET accepted = 0 WHERE asset_id = ?1`, int64(a.AssetID))
@@ -103,6 +106,19 @@ func (o *Operator) ApproveAction(ctx context.Context, id string) (a rewards.Acti
 		return []rewards.Change{decided(before, a)}, o.addActionEvents(ctx, tx, change)
 	})
 	return a, err
+}
+
+// checkOrder fails with CodeConflict when a later action was applied already, and the order matters.
+func checkOrder(ctx context.Context, tx Tx, a rewards.Action) error {
+	list, err := fetchAll(ctx, tx, scanAction, `SELECT `+actionColumns+` FROM actions
+		WHERE asset_id = ?1 AND state IN (`+applied+`, `+swept+`) AND ex_date > ?2`, int64(a.AssetID), string(a.ExDate))
+	if err != nil {
+		return err
+	}
+	if by, overtaken := a.Overtaken(list); overtaken {
+		return conflict("cannot apply the action: " + by.Overtook())
+	}
+	return nil
 }
 
 // EnterAction adds an action that the broker did not announce. It fails with CodeNotFound when the

@@ -1,0 +1,32 @@
+package rewards
+
+// Overtaken returns the last action of a list that was applied before a, although its ex-date is later, where the order
+// matters: one of the two gives shares of another stock, counted in those that the other one changes.
+func (a Action) Overtaken(list []Action) (by Action, overtaken bool) {
+	for _, b := range list {
+		if a.overtakenBy(b) && (!overtaken || b.AppliedAt.After(by.AppliedAt)) {
+			by, overtaken = b, true
+		}
+	}
+	return by, overtaken
+}
+
+func (a Action) overtakenBy(b Action) bool {
+	applied := b.State == ActionApplied || b.State == ActionSwept
+	if !applied || a.AssetID != b.AssetID || a.ExDate >= b.ExDate {
+		return false
+	}
+	return a.Type.Gives() && b.changesUnits() || a.changesUnits() && b.Type.Gives()
+}
+
+// changesUnits reports whether the action changes how many shares of its stock users have.
+func (t Terms) changesUnits() bool {
+	r, err := t.UnitRatio()
+	return err == nil && r.Old != r.New
+}
+
+// Overtook says what an operator must do about an action that overtook an earlier one.
+func (a Action) Overtook() string {
+	return "the action " + a.ID + " was applied already, although its ex-date is later: undo that one first, then " +
+		"apply both in their order"
+}

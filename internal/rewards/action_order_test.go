@@ -1,0 +1,47 @@
+package rewards_test
+
+import (
+	"testing"
+	"time"
+
+	"stockrewards/internal/rewards"
+)
+
+// An action waits for the undo of a later one if one of the two gives shares that the other one changes.
+func TestOvertaken(t *testing.T) {
+	t.Parallel()
+	action := func(kind rewards.ActionType, ex rewards.Date, state rewards.ActionState) rewards.Action {
+		a := rewards.Action{ID: string(kind) + string(ex), AssetID: 7, State: state}
+		a.Type, a.ExDate, a.OldRate, a.NewRate, a.Rate = kind, ex, "1", "3", "1"
+		return a
+	}
+	const before, after, swept, due = "2026-12-03", "2026-12-04", rewards.ActionSwept, rewards.ActionAnnounced
+	other := action("forward_split", after, swept)
+	other.AssetID = 8
+	for name, c := range map[string]struct {
+		a, b rewards.Action
+		want bool
+	}{
+		"a spin-off, after a split":        {action("spin_off", before, due), action("forward_split", after, swept), true},
+		"while its sweep goes on":          {action("spin_off", before, due), action("forward_split", after, rewards.ActionApplied), true},
+		"a stock dividend, after a merger": {action("stock_dividend", before, due), action("stock_merger", after, swept), true},
+		"a split, after a spin-off":        {action("reverse_split", before, due), action("spin_off", after, swept), true},
+		"two splits":                       {action("reverse_split", before, due), action("forward_split", after, swept), false},
+		"two spin-offs":                    {action("spin_off", before, due), action("spin_off", after, swept), false},
+		"a dividend in cash":               {action("cash_dividend", before, due), action("forward_split", after, swept), false},
+		"not applied":                      {action("spin_off", before, due), action("forward_split", after, due), false},
+		"undone":                           {action("spin_off", before, due), action("forward_split", after, rewards.ActionUndone), false},
+		"of an earlier day":                {action("spin_off", after, due), action("forward_split", before, swept), false},
+		"of the same day":                  {action("spin_off", after, due), action("forward_split", after, swept), false},
+		"of another stock":                 {action("spin_off", before, due), other, false},
+	} {
+		if _, got := c.a.Overtaken([]rewards.Action{c.b}); got != c.want {
+			t.Errorf("%s: %t, want %t", name, got, c.want)
+		}
+	}
+	first, last := action("forward_split", after, swept), action("reverse_split", after, swept)
+	first.AppliedAt, last.AppliedAt = time.Unix(1, 0), time.Unix(2, 0)
+	if by, _ := action("spin_off", before, due).Overtaken([]rewards.Action{last, first}); by.ID != last.ID {
+		t.Errorf("the one to undo is %s, want the last: %s", by.ID, last.ID)
+	}
+}
