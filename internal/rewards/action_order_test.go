@@ -13,6 +13,9 @@ func TestOvertaken(t *testing.T) {
 	action := func(kind rewards.ActionType, ex rewards.Date, state rewards.ActionState) rewards.Action {
 		a := rewards.Action{ID: string(kind) + string(ex), AssetID: 7, State: state}
 		a.Type, a.ExDate, a.OldRate, a.NewRate, a.Rate = kind, ex, "1", "3", "1"
+		if kind == "reverse_split" {
+			a.OldRate, a.NewRate = "3", "1"
+		}
 		return a
 	}
 	const before, after, swept, due = "2026-12-03", "2026-12-04", rewards.ActionSwept, rewards.ActionAnnounced
