@@ -134,8 +134,19 @@ func (v *rewardView) liveParts() int64 {
 	return n
 }
 
+// wasRefused reports whether an order that carried all of the reward was refused.
 func (v *rewardView) wasRefused() bool {
-	return slices.ContainsFunc(v.parts, func(p part) bool { return p.state == value.Refused })
+	for i := range v.parts {
+		if v.parts[i].state == value.Refused && !v.boughtBefore(i) {
+			return true
+		}
+	}
+	return false
+}
+
+// boughtBefore reports whether an order before that of the part i bought something for the reward.
+func (v *rewardView) boughtBefore(i int) bool {
+	return slices.ContainsFunc(v.parts[:i], func(p part) bool { return p.allocated() })
 }
 
 func openFields(v *rewardView) (found, expected string) {
@@ -207,7 +218,8 @@ func carriedRest(v *rewardView) (found, expected string) {
 
 func childAfterParent(v *rewardView) (found, expected string) {
 	for i := range max(len(v.parts)-1, 0) {
-		if p := &v.parts[i]; p.state != value.Settled {
+		p := &v.parts[i]
+		if p.state != value.Settled && (p.state != value.Refused || !v.boughtBefore(i)) {
 			return "order " + value.UUID(p.order) + " " + value.OrderState(p.state), "settled before the next one"
 		}
 	}

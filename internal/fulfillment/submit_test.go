@@ -2,6 +2,7 @@ package fulfillment_test
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -209,13 +210,19 @@ func TestPausedWhileAnOrdersFateIsUnknown(t *testing.T) {
 	})
 }
 
-// A reward of which an earlier order bought a part cannot fail: an operator decides.
+// A reward of which an earlier order bought a part cannot fail: an operator decides. The others of its order do.
 func TestRejectedAfterAPartWasBoughtIsQuarantined(t *testing.T) {
 	t.Parallel()
 	inWorlds(t, map[string]func(w *world){
-		"rejected": func(w *world) { w.reports(order{"status": "rejected", "filled_qty": "0", "filled_avg_price": nil}) },
+		"rejected": func(w *world) {
+			w.wire.rewrite = func(o map[string]any) {
+				if o["notional"] != "4" {
+					maps.Copy(o, order{"status": "rejected", "filled_qty": "0", "filled_avg_price": nil})
+				}
+			}
+		},
 		"refused": func(w *world) {
-			w.wire.fault = sends(says(422, `{"code":42210000,"message":"asset \"AAPL\" is not tradable"}`))
+			w.faulty(isSubmit, says(422, `{"code":42210000,"message":"asset \"AAPL\" is not tradable"}`))
 		},
 	}, func(w *world, later func(w *world)) {
 		w.reports(reported("canceled", "0.015"))
@@ -224,14 +231,17 @@ func TestRejectedAfterAPartWasBoughtIsQuarantined(t *testing.T) {
 		w.pause("until the broker answers otherwise")
 		time.Sleep(rewards.TerminalWait)
 		w.run(3 * time.Second)
-		w.reportsTruth()
 		later(w)
+		other := w.give("AAPL", 2*usd)
 		w.pause("")
-		w.run(3 * time.Second)
-		time.Sleep(rewards.TerminalWait)
+		for range 2 { // for both, then for the part alone
+			w.run(3 * time.Second)
+			time.Sleep(rewards.TerminalWait)
+		}
 		if got := w.wantAfter(3*time.Second, r, rewards.Executing); got.Booked != 3*money.Dollar {
 			w.t.Errorf("%s booked", got.Booked)
 		}
+		w.want(other, rewards.Failed)
 		w.quarantined()
 	})
 }

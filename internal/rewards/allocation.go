@@ -82,8 +82,8 @@ type Settlement struct {
 type Booker func(claims []Claim, house money.Shares) (Settlement, error)
 
 // ErrHalfBought reports that an order was rejected although an earlier order bought a part
-// of one of its rewards. That reward can neither fail nor be complete.
-var ErrHalfBought = errors.New("the order was rejected, but an earlier order bought a part of one of its rewards")
+// of each of its rewards. Such a reward can neither fail nor be complete.
+var ErrHalfBought = errors.New("the order was rejected, but earlier orders bought a part of each of its rewards")
 
 // Settle books the end of an order to its members, given in order of arrival. house is what the
 // house has of the stock. now replaces a fill time that is missing or in the future. Settle fails
@@ -146,15 +146,20 @@ func (c Claim) book(a Allocation, filledAt time.Time) (Result, error) {
 	return r, nil
 }
 
-// Refuse fails the rewards of an order that was refused for good with nothing bought. It
-// fails with ErrHalfBought.
+// Refuse fails the rewards of an order that was refused for good with nothing bought. Those of which an earlier order
+// bought a part wait for the next order, where they are alone: Refuse fails with ErrHalfBought when all of them are such.
 func Refuse(claims []Claim, reason string) (Settlement, error) {
 	s := Settlement{State: OrderRefused, Reason: reason, Results: make([]Result, len(claims))}
+	half := 0
 	for i, c := range claims {
-		if c.Booked > 0 {
-			return Settlement{}, ErrHalfBought
-		}
 		s.Results[i] = Result{Claim: c, Status: Failed, Reason: reason}
+		if c.Booked > 0 {
+			s.Results[i] = Result{Claim: c, Status: Executing}
+			half++
+		}
+	}
+	if half > 0 && half == len(claims) {
+		return Settlement{}, ErrHalfBought
 	}
 	return s, nil
 }

@@ -113,6 +113,7 @@ func poolConfig(url string, o Options) (*pgxpool.Config, error) {
 		return config, nil
 	}
 	c.RuntimeParams["application_name"], c.RuntimeParams["timezone"] = "stockrewards", "UTC"
+	c.RuntimeParams["bytea_output"], c.RuntimeParams["standard_conforming_strings"] = "hex", "on"
 	for _, s := range settings() {
 		c.RuntimeParams[s.name] = s.value
 	}

@@ -10,12 +10,13 @@ import (
 // oldestServer is the oldest version that this engine is tested with.
 const oldestServer = 150_000
 
-// checkServer refuses a server that is too old or whose settings lose commits.
+// checkServer refuses a server that is too old, or whose settings lose commits or change the form of values.
 func (e *Engine) checkServer(ctx context.Context) error {
 	var version int
-	var fsync, encoding string
+	var fsync, encoding, binary, literals string
 	err := e.pool.QueryRow(ctx, `select current_setting('server_version_num')::int, current_setting('fsync'),
-		current_setting('server_encoding')`).Scan(&version, &fsync, &encoding)
+		current_setting('server_encoding'), current_setting('bytea_output'),
+		current_setting('standard_conforming_strings')`).Scan(&version, &fsync, &encoding, &binary, &literals)
 	switch {
 	case err != nil:
 		return fmt.Errorf("postgres: cannot connect: %w", redact(err))
@@ -25,6 +26,11 @@ func (e *Engine) checkServer(ctx context.Context) error {
 		return errors.New("postgres: fsync is off: a power failure would lose what was acknowledged; turn it on")
 	case encoding != "UTF8":
 		return fmt.Errorf("postgres: the database has the encoding %s; UTF8 is required", encoding)
+	case binary != "hex": // behind PgBouncer, which keeps the settings of the database
+		return errors.New("postgres: bytea_output is " + binary + "; set it to hex for the database (ALTER DATABASE … SET)")
+	case literals != "on":
+		return errors.New("postgres: standard_conforming_strings is " + literals +
+			"; set it to on for the database (ALTER DATABASE … SET)")
 	}
 	return nil
 }
