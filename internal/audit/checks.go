@@ -125,7 +125,8 @@ func rewardDefinitions() []definition {
 			"executed exactly when it has a time of execution, and then bought in full, with shares", 4),
 		define(checkFailedNothingBought, "failed_nothing_bought", "rewards", fixShares,
 			"failed exactly when it has a reason, and then without shares and in no live order; "+
-				"only amount_too_small has allocations; a refused order fails its rewards of which nothing was bought before", 5),
+				"only amount_too_small has allocations; a refused order fails its rewards of which nothing was "+
+				"bought before", 5),
 		define(checkOpenFields, "open_fields", "rewards", reportIt,
 			"a recorded or executing one has no time of execution and no failure reason", 6),
 		define(checkOpenRewards, "open_rewards", "rewards", checkOrders,

@@ -97,13 +97,13 @@ func (w *Worker) readActivities(ctx context.Context, clock rewards.MarketClock) 
 }
 
 // basisPart is the part of the cost basis that a spin-off moves, by the prices that the broker's
-// activities name, or else by the first trades on the ex-date; waits is what is missing.
+// activities name, or else by the first trades on the ex-date. It adds what is missing, and the price after it.
 func (w *Worker) basisPart(
-	ctx context.Context, a rewards.Action, target rewards.Asset,
-) (part rewards.Fraction, waits string, err error) {
+	ctx context.Context, a rewards.Action, target rewards.Asset, p *prepared,
+) (part rewards.Fraction, err error) {
 	list, err := w.store.ActivitiesOf(ctx, a.ExDate, a.Symbol, a.NewSymbol)
 	if err != nil {
-		return part, "", err
+		return part, err
 	}
 	source, given := a.SpinOffPrices(list)
 	if source == 0 || given == 0 {
@@ -111,10 +111,11 @@ func (w *Worker) basisPart(
 		source, given = w.market.TradeSince(a.AssetID, open), w.market.TradeSince(target.ID, open)
 	}
 	if source == 0 || given == 0 {
-		return part, "the prices on the ex-date", nil
+		p.waits = "the prices on the ex-date"
+		return part, nil
 	}
-	part, err = a.BasisPart(source, given)
-	return part, "", err
+	p.explained = a.PriceAfter(w.market.LastPrice(a.AssetID), source, given)
+	return a.BasisPart(source, given)
 }
 
 // proposeUndo asks an operator about an applied action whose booking the broker has changed.

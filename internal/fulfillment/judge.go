@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 )
 
@@ -121,7 +122,8 @@ type prepared struct {
 	conversion rewards.Conversion
 	standing   rewards.Standing
 	renaming   rewards.Renaming
-	waits      string // for what it waits; "" for nothing
+	waits      string      // for what it waits; "" for nothing
+	explained  money.Price // of the stock after a spin-off; 0: none
 }
 
 // prepare collects what the broker and the store have of the action's stocks.
@@ -177,7 +179,7 @@ func (w *Worker) prepare(
 	}
 	var part rewards.Fraction
 	if a.Type == rewards.ActionSpinOff {
-		if part, p.waits, err = w.basisPart(ctx, a, target); err != nil {
+		if part, err = w.basisPart(ctx, a, target, &p); err != nil {
 			return p, err
 		}
 	}
@@ -269,6 +271,7 @@ func (w *Worker) apply(ctx context.Context, a rewards.Action, p prepared, o rewa
 	if err := w.explain(ctx, a, o); err != nil {
 		return err
 	}
+	s.Explained = p.explained
 	return w.begin(ctx, rewards.ActionChange{Before: a, After: o.Applied(a)}, s, p.renaming)
 }
 

@@ -110,6 +110,27 @@ func TestASpinOff(t *testing.T) {
 	})
 }
 
+// A spin-off may take more of the price than any day's trade: what the new stock is worth explains it.
+func TestALargeSpinOffNeedsNobody(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.holders("AAPL")
+		w.buy()
+		before := w.market.LastPrice(w.asset("AAPL"))
+		id := w.post(`{"type":"spin_off","source_symbol":"AAPL","source_rate":1,"new_symbol":"KO","new_rate":2,"ex_date":"2000-01-05"}`)
+		w.overnight()
+		w.serve(70 * time.Second)
+		w.wantAction(id, rewards.ActionSwept)
+		if after := w.market.LastPrice(w.asset("AAPL")); rewards.Plausible(after, before) {
+			w.t.Fatalf("the price fell from %s to %s only", before, after)
+		}
+		w.wantAlarm("", false)
+		w.wantValued("AAPL", true)
+		w.buy()
+		w.wantBalance()
+	})
+}
+
 // giftable lists the stocks that can be given.
 func (w *world) giftable() (symbols []string) {
 	w.t.Helper()

@@ -147,7 +147,7 @@ func (c Claim) book(a Allocation, filledAt time.Time) (Result, error) {
 }
 
 // Refuse fails the rewards of an order that was refused for good with nothing bought. Those of which an earlier order
-// bought a part wait for the next order, where they are alone: Refuse fails with ErrHalfBought when all of them are such.
+// bought a part wait for the next order, without the others: when all are such, Refuse fails with ErrHalfBought.
 func Refuse(claims []Claim, reason string) (Settlement, error) {
 	s := Settlement{State: OrderRefused, Reason: reason, Results: make([]Result, len(claims))}
 	half := 0

@@ -3,6 +3,7 @@ package rewards
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/big"
 
 	"stockrewards/internal/money"
@@ -205,6 +206,20 @@ func (t Terms) BasisPart(source, target money.Price) (Fraction, error) {
 	given := new(big.Int).Mul(big.NewInt(int64(target)), big.NewInt(r.New))
 	kept := new(big.Int).Mul(big.NewInt(int64(source)), big.NewInt(r.Old))
 	return Fraction{new(big.Rat).SetFrac(given, kept.Add(kept, given))}, nil
+}
+
+// PriceAfter returns the price of the stock after a spin-off, given the prices of both stocks, if it and what the new
+// stock is worth explain the last price before; otherwise 0.
+func (t Terms) PriceAfter(before, source, target money.Price) money.Price {
+	r, err := t.Ratio()
+	if err != nil || before <= 0 || source <= 0 {
+		return 0
+	}
+	worth := r.Inverse().PriceOrNone(target)
+	if worth <= 0 || worth > math.MaxInt64-source || !Plausible(source+worth, before) {
+		return 0
+	}
+	return source
 }
 
 // Gives reports whether an action of this type gives shares of another stock.

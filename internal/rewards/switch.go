@@ -30,6 +30,10 @@ type Switch struct {
 	Ahead, TargetAhead money.Shares
 	Swept              SweepSums
 
+	// Explained is the stock's price after a spin-off, as far as the fall is explained: see PriceAfter. It is accepted,
+	// and not stored with the switch. 0: none.
+	Explained money.Price
+
 	// Reverted is the conversion that an undo took back. Only Store.LastUndo fills it.
 	Reverted Conversion
 }

@@ -18,23 +18,22 @@ type Owed struct {
 // merger's cash that is not reinvested, and cash whose award failed.
 func (s *Store) OwedCash(ctx context.Context, action string) ([]Owed, error) {
 	return readAll(ctx, s, func(row Row) (o Owed, err error) {
-		var kind string
+		var kind, failure string
 		var policy int
-		var failedAward bool
 		var reward []byte
 		err = row.Scan(&o.ActionID, &kind, toID(&o.AppID), toID(&o.UserID), (*int64)(&o.Cash), toBytes{&reward},
-			&policy, toFlag{&failedAward})
+			&policy, &failure)
 		copy(o.RewardID[:], reward)
-		if o.Why = "it is not reinvested"; failedAward {
-			o.Why = "the award " + o.RewardID.String() + " failed"
+		if o.Why = "it is not reinvested"; failure != "" {
+			o.Why = "the award " + o.RewardID.String() + " failed: " + failure
 		}
 		return o, err
 	}, `SELECT * FROM (SELECT a.id, a.type, e.app_id, e.user_id, e.cash, e.reward_id, p.dividends,
-			EXISTS (SELECT 1 FROM rewards r WHERE r.app_id = e.app_id AND r.id = e.reward_id
-				AND r.failure_reason <> '') AS failed
+			coalesce((SELECT r.failure_reason FROM rewards r
+				WHERE r.app_id = e.app_id AND r.id = e.reward_id), '') AS failure
 		FROM payouts o JOIN actions a ON a.id = o.action_id JOIN effects e ON e.switch = o.switch AND e.cash > 0
 		JOIN apps p ON p.id = e.app_id
 		WHERE o.paid_at > 0 AND (?1 = '' OR o.action_id = ?1)) AS paid
-		WHERE failed OR octet_length(reward_id) = 0 AND (type <> '`+string(rewards.ActionCashDividend)+`')
+		WHERE failure <> '' OR octet_length(reward_id) = 0 AND (type <> '`+string(rewards.ActionCashDividend)+`')
 		ORDER BY 1, 3, 4`, action)
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"time"
@@ -245,6 +246,9 @@ func changeUnits(ctx context.Context, tx Tx, asset rewards.Asset, w rewards.Swit
 	if ratio.New > 0 && ratio.New != ratio.Old { // the next price is judged in the new units
 		asset.Doubt = rewards.Doubt{}
 	}
+	if w.Explained > 0 && rewards.Plausible(asset.Doubt.Price, w.Explained) {
+		asset.Doubt = rewards.Doubt{}
+	}
 	_, err := tx.Exec(ctx, `UPDATE assets SET generation = ?2, basis_from = ?3, basis_old = ?4, basis_new = ?5,
 		doubt_since = ?6, doubt_price = ?7, gone = ?8 WHERE id = ?1`, int64(asset.ID), w.Generation,
 		micros(units.From), units.Ratio.Old, units.Ratio.New, micros(asset.Doubt.Since), int64(asset.Doubt.Price),
@@ -259,7 +263,8 @@ func changeUnits(ctx context.Context, tx Tx, asset rewards.Asset, w rewards.Swit
 		return err
 	}
 	_, err = tx.Exec(ctx, `UPDATE prices SET price = ?2, accepted = ?3, generation = ?4 WHERE asset_id = ?1`,
-		int64(asset.ID), int64(ratio.PriceOrNone(price)), int64(ratio.PriceOrNone(accepted)), w.Generation)
+		int64(asset.ID), int64(ratio.PriceOrNone(price)), int64(cmp.Or(w.Explained, ratio.PriceOrNone(accepted))),
+		w.Generation)
 	return err
 }
 

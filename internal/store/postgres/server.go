@@ -27,7 +27,8 @@ func (e *Engine) checkServer(ctx context.Context) error {
 	case encoding != "UTF8":
 		return fmt.Errorf("postgres: the database has the encoding %s; UTF8 is required", encoding)
 	case binary != "hex": // behind PgBouncer, which keeps the settings of the database
-		return errors.New("postgres: bytea_output is " + binary + "; set it to hex for the database (ALTER DATABASE … SET)")
+		return errors.New("postgres: bytea_output is " + binary +
+			"; set it to hex for the database (ALTER DATABASE … SET)")
 	case literals != "on":
 		return errors.New("postgres: standard_conforming_strings is " + literals +
 			"; set it to on for the database (ALTER DATABASE … SET)")

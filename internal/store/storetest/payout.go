@@ -322,7 +322,7 @@ func testOwedCash(t *testing.T, w *World) {
 	check(t, err)
 	const kept = ": it is not reinvested"
 	merger := []string{"merger user-0" + kept, "merger user-1" + kept}
-	failed := "div user-0: the award " + part[0].RewardID.String() + " failed"
+	failed := "div user-0: the award " + part[0].RewardID.String() + " failed: canceled: a mistake"
 	wantEqual(t, "owed", append([]string{failed}, merger...), owed(""))
 	wantEqual(t, "owed of the merger", merger, owed("merger"))
 	wantEqual(t, "owed of another one", nil, owed("none"))
