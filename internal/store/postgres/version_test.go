@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"database/sql"
+	"errors"
 	"os"
 	"strings"
 	"testing"
@@ -53,4 +54,22 @@ func testVersion(
 		return open(t, url, postgres.Options{})
 	})
 	check(t, db.Close())
+}
+
+// A database may have settings that change the form of values. They do not matter, except behind PgBouncer, where it is refused.
+func TestSettingsOfTheDatabase(t *testing.T) {
+	t.Parallel()
+	url, err := cluster(t).NewDatabase(t.Context())
+	check(t, err)
+	db, err := sql.Open("pgx", url)
+	check(t, err)
+	_, err = db.ExecContext(t.Context(), `DO $$ BEGIN
+		EXECUTE format('ALTER DATABASE %I SET bytea_output = escape', current_database());
+		EXECUTE format('ALTER DATABASE %I SET standard_conforming_strings = off', current_database()); END $$`)
+	check(t, errors.Join(err, db.Close()))
+	open(t, url, postgres.Options{}) // runs every migration
+	_, err = postgres.Open(t.Context(), url, postgres.Options{Pooled: true})
+	if err == nil || !strings.Contains(err.Error(), "bytea_output is escape; set it to hex for the database") {
+		t.Errorf("behind PgBouncer: %v", err)
+	}
 }
