@@ -28,7 +28,7 @@ func (w *Worker) settle(before, after rewards.Order) {
 
 // refuse notes that an order ended without a fill.
 func (w *Worker) refuse(o rewards.Order, reason string) {
-	w.end(o, o, func(claims []rewards.Claim, _ money.Shares) (rewards.Settlement, error) {
+	w.end(o, o.Unambiguous(), func(claims []rewards.Claim, _ money.Shares) (rewards.Settlement, error) {
 		return rewards.Refuse(claims, reason)
 	})
 }

@@ -242,7 +242,12 @@ func TestRejectedAfterAPartWasBoughtIsQuarantined(t *testing.T) {
 			w.t.Errorf("%s booked", got.Booked)
 		}
 		w.want(other, rewards.Failed)
-		w.quarantined()
+		bought := rewards.Resolution{FilledQty: 1, Price: money.Price(money.Share)}
+		if o := w.quarantined(); o.BrokerID == "" { // refused
+			if _, err := o.Resolve(bought); rewards.CodeOf(err) != rewards.CodeConflict {
+				w.t.Errorf("shares of an order that was refused: %v, want a conflict", err)
+			}
+		}
 	})
 }
 

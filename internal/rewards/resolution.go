@@ -51,7 +51,7 @@ func (o Order) unresolvable(r Resolution) string {
 		return fmt.Sprintf("the outcome of an attempt is not known yet: repeat this in a minute; "+
 			"if the broker does not show the order by %s, it is quarantined",
 			o.Deadline.UTC().Format(time.RFC3339))
-	case o.State == OrderSubmitted && r.FilledQty > 0:
+	case o.allRefused() && r.FilledQty > 0:
 		return "the broker refused every attempt of this order, so nothing was bought: use --not-bought"
 	case o.State != OrderQuarantined && o.State != OrderSubmitted:
 		return fmt.Sprintf("the order is %s, not quarantined", o.State)
@@ -62,6 +62,12 @@ func (o Order) unresolvable(r Resolution) string {
 		return err.Error()
 	}
 	return ""
+}
+
+// allRefused reports whether the broker refused every attempt of the order, which is not booked.
+func (o Order) allRefused() bool {
+	sent := o.State == OrderSubmitted || o.State == OrderQuarantined && !o.FirstAttemptAt.IsZero()
+	return sent && o.BrokerID == "" && !o.Ambiguous()
 }
 
 // WithFillTime returns the decision with the fill time that the broker reports for the same

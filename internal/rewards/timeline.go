@@ -187,6 +187,8 @@ func (h History) addLive(t *timeline, o *Ordered) {
 		message = "the operator has decided about the order, which is booked next"
 	case !h.Led:
 		message = notLed
+	case o.State == OrderOpen && o.Reason != "":
+		message = "the broker had the order, and does not show it now"
 	case o.State == OrderOpen:
 		message = "the order has been at the broker since " + shortMoment(firstOf(o.AnsweredAt, o.FirstAttemptAt))
 	case o.State == OrderSubmitted && o.Reason != "":
