@@ -22,7 +22,7 @@ func (f tlsFlags) checkTLS() error {
 
 type connectionFlags struct {
 	MaxConnections           int `default:"4096" placeholder:"N" help:"Limit the clients' concurrent connections; further ones are closed (default: 4096)."`
-	MaxConnectionsPerAddress int `placeholder:"N" help:"Limit the concurrent connections from one remote address (default: half of --max-connections; with --behind-proxy no separate limit)."`
+	MaxConnectionsPerAddress int `placeholder:"N" help:"Limit the concurrent connections from one remote address, not from this machine (default: half of --max-connections; with --behind-proxy no separate limit)."`
 }
 
 func (f connectionFlags) checkConnections() error {

@@ -1,11 +1,12 @@
 // Package dbfile checks the files of an SQLite database before SQLite opens them: each
-// has one name, and only its owner can access it. It never opens a file, since closing
+// has one name, and only its owner can access it. It opens no file that only its owner can access, since closing
 // it would release SQLite's locks.
 package dbfile
 
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -29,6 +30,9 @@ func Prepare(path string) (target string, err error) {
 	}
 	if err != nil {
 		return "", fmt.Errorf("cannot open %s: %w", path, err)
+	}
+	if err := checkContent(target); err != nil {
+		return "", err
 	}
 	for _, suffix := range suffixes() {
 		if err := check(target + suffix); err != nil {
@@ -76,6 +80,31 @@ func check(path string) error {
 		return err
 	}
 	return restrict(path, info)
+}
+
+// checkContent fails when a file whose permissions would change is no database, so that a wrong name changes nothing.
+func checkContent(path string) error {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 || !shared(info) {
+		return nil //nolint:nilerr // check reports it
+	}
+	const magic = "SQLite format 3\x00"
+	file, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("cannot open %s: %w", path, err)
+	}
+	head := make([]byte, len(magic))
+	n, err := io.ReadFull(file, head)
+	if err := file.Close(); err != nil {
+		return fmt.Errorf("cannot read %s: %w", path, err)
+	}
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("cannot read %s: %w", path, err)
+	}
+	if string(head[:n]) != magic {
+		return fmt.Errorf("cannot open %s: it is not a database: name another file", path)
+	}
+	return nil
 }
 
 // CheckName fails when a database file is not a regular file, or has a second name (a hard link): SQLite would keep

@@ -7,5 +7,8 @@ import "io/fs"
 // names is 1: the number of names is unknown here.
 func names(fs.FileInfo) uint64 { return 1 }
 
+// shared is false: a file's mode has no meaning here.
+func shared(fs.FileInfo) bool { return false }
+
 // restrict does nothing: a file's mode has no meaning here.
 func restrict(string, fs.FileInfo) error { return nil }

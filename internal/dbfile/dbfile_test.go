@@ -34,3 +34,29 @@ func TestCheckNameRefusesAFolder(t *testing.T) {
 		t.Errorf("a folder: %v", err)
 	}
 }
+
+// A wrong name changes nothing: the mode of a file that is no database stays.
+func TestPrepareLeavesOtherFiles(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		content string
+		mode    os.FileMode // afterwards
+	}{
+		"text":       {"root:x:0:0:root:/root:/bin/bash", 0o644},
+		"short":      {"x", 0o644},
+		"empty":      {"", 0o600},
+		"a database": {"SQLite format 3\x00 and more", 0o600},
+	} {
+		path := filepath.Join(t.TempDir(), "file")
+		if err := os.WriteFile(path, []byte(c.content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		_, err := dbfile.Prepare(path)
+		if refused := c.mode == 0o644; refused != (err != nil) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if file, err := os.Stat(path); err != nil || file.Mode() != c.mode {
+			t.Errorf("%s: %v, %v; want the mode %v", name, file, err, c.mode)
+		}
+	}
+}

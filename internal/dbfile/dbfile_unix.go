@@ -24,6 +24,9 @@ const (
 	byOthers  = 0o077 // the group and others have a permission
 )
 
+// shared reports whether the group or others have a permission.
+func shared(info fs.FileInfo) bool { return info.Mode().Perm()&byOthers != 0 }
+
 // restrict removes the permissions of the group and of others. It fails when everyone
 // may write the file: its content cannot be trusted.
 func restrict(path string, info fs.FileInfo) error {
@@ -32,7 +35,7 @@ func restrict(path string, info fs.FileInfo) error {
 		return fmt.Errorf("cannot open %s: its mode %#o lets everyone write to it; "+
 			"run `chmod 600 %s`, then check the store with `stockrewards audit`", path, mode, path)
 	}
-	if mode&byOthers == 0 {
+	if !shared(info) {
 		return nil
 	}
 	if err := os.Chmod(path, mode&^byOthers); err != nil {

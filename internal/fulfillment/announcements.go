@@ -3,6 +3,7 @@ package fulfillment
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -120,6 +121,7 @@ func (l *announcements) changes(bodies map[string]string) []rewards.ActionChange
 		if !known {
 			id, _ := l.asset(n)
 			after := l.observation.NewAction(n, id, l.exposed[id])
+			after = l.observation.Foreseen(after, maps.Values(l.known))
 			changes = append(changes, rewards.ActionChange{After: after, Body: n.Body})
 			continue
 		}

@@ -34,6 +34,47 @@ func (w *world) wantNotOrdered(symbol string) rewards.Reward {
 	return w.wantAfter(10*time.Second, w.give(symbol, 5*usd), rewards.Recorded)
 }
 
+// The announcement comes after an operator has applied what the position showed. It changes nothing again.
+func TestALateAnnouncementOfWhatIsApplied(t *testing.T) {
+	t.Parallel()
+	inWorlds(t, map[string]string{
+		"a split":          `"type":"forward_split","old_rate":1,"new_rate":2`,
+		"a reverse split":  `"type":"reverse_split","old_rate":3,"new_rate":1`,
+		"a stock dividend": `"type":"stock_dividend","rate":0.5`,
+	}, func(w *world, terms string) {
+		w.wantAfter(5*time.Second, w.give("AAPL", 1000*usd), rewards.Executed)
+		w.afflict("late-announcement symbol=AAPL")
+		id := w.post(`{"symbol":"AAPL","ex_date":"2000-01-05",` + terms + `}`)
+		w.until("2000-01-05 02:30:00")
+		w.serve(90 * time.Second)
+		held := w.actionsOf(rewards.ActionHeld)
+		if len(held) != 1 || held[0].Type != rewards.ActionPosition {
+			w.t.Fatalf("held: %+v, want the position", held)
+		}
+		w.approve(held[0].ID)
+		w.serve(20 * time.Second)
+		if _, err := w.operator("asset confirm").ConfirmAsset(w.t.Context(), "AAPL"); rewards.CodeOf(err) != rewards.CodeConflict {
+			w.check(err) // a stock dividend leaves no doubt
+		}
+		w.serve(20 * time.Second)
+		before := w.holding(w.user, "AAPL").Quantity
+		w.wantValued("AAPL", true)
+		seen := w.watch(time.Second)
+		w.until("2000-01-05 10:00:00")
+		w.serve(time.Minute)
+		w.wantAction(id, rewards.ActionPassed)
+		if len(seen.values) == 0 {
+			w.t.Fatalf("nothing is valued: %+v", seen)
+		}
+		w.wantNear(w.watch(time.Second), seen.values[0])
+		if now := w.holding(w.user, "AAPL").Quantity; now != before {
+			w.t.Errorf("%s shares became %s", before, now)
+		}
+		w.buy()
+		w.wantBalance()
+	})
+}
+
 // The announcement comes an hour after the price fell. Until then the position alone holds the
 // stock; then the action is applied by itself, with no doubt left.
 func TestALateAnnouncement(t *testing.T) {

@@ -104,7 +104,7 @@ const (
 	ActionHeld                             // an operator must decide, or an order must end first
 	ActionIgnored                          // an operator decided that it has no effect
 	ActionWithdrawn                        // the broker withdrew it in time
-	ActionPassed                           // it was over when it became known, and nobody had shares
+	ActionPassed                           // over when it became known: nobody had shares, or it was applied already
 	ActionApplied                          // its stock has changed; a sweep brings holdings up to date
 	ActionSwept                            // every holding is up to date
 	ActionUndone                           // an operator took it back

@@ -1,6 +1,7 @@
 package rewards
 
 import (
+	"iter"
 	"strconv"
 	"strings"
 	"time"
@@ -91,6 +92,32 @@ func (s Observation) UndoneAction(a Action, w Switch, symbol string) (doubt Acti
 }
 
 const undoMark = "undo-" // in the id
+
+// Foreseen returns the announced action without effect if an operator has applied what it announces, because the
+// position showed it first: an action of the list with the same ratio, within ten days. One that also renames the stock
+// is held.
+func (s Observation) Foreseen(a Action, list iter.Seq[Action]) Action {
+	r, err := a.UnitRatio()
+	if err != nil || !a.changesUnits() || a.Type.Gives() || a.State != ActionAnnounced {
+		return a
+	}
+	for b := range list {
+		decided := b.State == ActionApplied || b.State == ActionSwept || b.State == ActionAnnounced
+		if b.Type != ActionPosition || b.AssetID != a.AssetID || !decided {
+			continue
+		}
+		was, err := b.UnitRatio()
+		if err == nil && was == r && a.ExDate.Plus(-twinDays) <= b.ExDate && b.ExDate <= a.ExDate.Plus(twinDays) {
+			note := "an operator has applied it: " + b.ID
+			if a.Renames() {
+				return s.Hold(a, note+"; ignore this one, then sync the catalog, which brings the new symbol")
+			}
+			a.State, a.HoldFrom, a.Note = ActionPassed, time.Time{}, note
+			return a
+		}
+	}
+	return a
+}
 
 // DoubtsPosition reports whether the action holds its stock because the broker's position is in doubt.
 func (a Action) DoubtsPosition() bool { return a.Type == ActionPosition && a.State == ActionHeld }
