@@ -243,10 +243,8 @@ func insertSwitch(ctx context.Context, tx Tx, w rewards.Switch) error {
 // changeUnits raises an asset's generation and converts its stored prices.
 func changeUnits(ctx context.Context, tx Tx, asset rewards.Asset, w rewards.Switch, a rewards.Action) error {
 	units, ratio := a.UnitsAfter(w, asset.Units)
-	if ratio.New > 0 && ratio.New != ratio.Old { // the next price is judged in the new units
-		asset.Doubt = rewards.Doubt{}
-	}
-	if w.Explained > 0 && rewards.Plausible(asset.Doubt.Price, w.Explained) {
+	explained := w.Explained > 0 && rewards.Plausible(asset.Doubt.Price, w.Explained)
+	if ratio.New > 0 && ratio.New != ratio.Old || explained { // the next price is judged in the new units
 		asset.Doubt = rewards.Doubt{}
 	}
 	_, err := tx.Exec(ctx, `UPDATE assets SET generation = ?2, basis_from = ?3, basis_old = ?4, basis_new = ?5,
