@@ -142,7 +142,7 @@ func (e entry) writeLot(j *journal, p rewards.Lot, symbol string) {
 	j.posting(payer, dollars(p.Bought.Amount)+tag)
 }
 
-// writeAcknowledged books the shares of an order that the store does not have, or not all of them. Their cost
+// writeAcknowledged books the shares of an order that the store does not have. Their cost
 // is unknown.
 func writeAcknowledged(j *journal, c rewards.BrokerConflict) {
 	j.header(c.AcknowledgedAt, c.ClientOrderID, "acknowledged: the house's")

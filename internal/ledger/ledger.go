@@ -32,8 +32,8 @@ type Source interface {
 	Holdings(ctx context.Context, each func(rewards.UserHolding) error) error
 	// Pending reads every recorded or executing reward.
 	Pending(ctx context.Context, each func(rewards.PendingReward) error) error
-	// Acknowledged lists the orders at the broker that bought more than is booked, with how much. An operator has
-	// accepted these shares for the house.
+	// Acknowledged lists the orders at the broker that the store does not have, and whose
+	// shares an operator has accepted for the house.
 	Acknowledged(ctx context.Context) ([]rewards.BrokerConflict, error)
 	// Switches lists what corporate actions did to stocks, oldest first.
 	Switches(ctx context.Context) ([]rewards.Switch, error)

@@ -197,25 +197,6 @@ func TestAdoptedAndAcknowledgedOrders(t *testing.T) {
 	w.mustFail(asked(45_000_000), "assets:custody", "AAPL")
 }
 
-// An order that was booked with nothing bought, and filled after that: the house has its shares once an operator has
-// acknowledged it, and the position is right.
-func TestAcknowledgedFillOfABookedOrder(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.giveTo(w.Users[0], 2_000_000)
-	o := w.buy("canceled", 0, 0)
-	w.check(w.SaveReconciliation(t.Context(), []rewards.BrokerConflict{
-		{ClientOrderID: o.ClientOrderID, Symbol: "AAPL", FilledQty: 10_000_000, Detail: "filled"},
-	}, w.Now()))
-	w.check(w.AcknowledgeConflict(t.Context(), o.ClientOrderID, "ours"))
-	w.buy("filled", 10_000_000, 200*dollar)
-	wantBalances(t, w.mustPass(), "assets:custody 0.010000000 AAPL", "assets:custody:acknowledged 0.010000000 AAPL",
-		due(w.Users[0])+" $2.000000", user(w.Users[0])+" -0.010000000 AAPL")
-	w.mustCheck(&ledger.Positions{
-		Asked: w.Now().Add(time.Second), List: []rewards.Position{{Symbol: "AAPL", Qty: 20_000_000}},
-	})
-}
-
 // The position of a stock with a live order is not asserted.
 func TestPositionsWithLiveOrders(t *testing.T) {
 	t.Parallel()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 )
 
@@ -136,23 +135,16 @@ func conflictOf(ctx context.Context, tx Tx, clientOrderID string) (rewards.Broke
 // acceptShares adds to the difference that is accepted between the broker's position and ours what the broker bought by
 // an order beyond what is booked, or takes it back (sign -1).
 func acceptShares(ctx context.Context, tx Tx, c rewards.BrokerConflict, sign int64) error {
-	beyond, _, err := boughtBeyond(ctx, tx, c)
+	known, _, err := fetchOne(ctx, tx, scanOrder,
+		`SELECT `+orderColumns+` FROM orders WHERE client_order_id = ?1`, c.ClientOrderID)
 	if err != nil {
 		return err
 	}
 	_, err = tx.Exec(ctx, `INSERT INTO positions (asset_id, booked, differs, accepted)
 		SELECT id, 0, 0, ?2 FROM assets WHERE symbol = ?1
 		ON CONFLICT (asset_id) DO UPDATE SET accepted = positions.accepted + excluded.accepted`,
-		c.Symbol, sign*int64(beyond))
+		c.Symbol, sign*int64(c.FilledQty-known.Corrected))
 	return err
-}
-
-// boughtBeyond returns what the broker bought by the order of a conflict beyond what is booked: all of it, when the
-// store does not know the order. live reports whether the order is not booked yet.
-func boughtBeyond(ctx context.Context, tx Tx, c rewards.BrokerConflict) (beyond money.Shares, live bool, err error) {
-	known, found, err := fetchOne(ctx, tx, scanOrder,
-		`SELECT `+orderColumns+` FROM orders WHERE client_order_id = ?1`, c.ClientOrderID)
-	return c.FilledQty - known.Corrected, found && !known.State.Final(), err
 }
 
 func acknowledge(ctx context.Context, tx Tx, clientOrderID, reason string, now time.Time) error {

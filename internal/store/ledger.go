@@ -145,23 +145,11 @@ func (l LedgerReader) eachApp(ctx context.Context, each func(rewards.App) error)
 	return nil
 }
 
-// Acknowledged lists the acknowledged conflicts, oldest first, with what the broker bought beyond what is booked. These
-// shares belong to the house.
+// Acknowledged lists the acknowledged conflicts over filled orders that the store does not
+// know, oldest first. Their shares belong to the house.
 func (l LedgerReader) Acknowledged(ctx context.Context) ([]rewards.BrokerConflict, error) {
-	all, err := fetchAll(ctx, l.tx, scanConflict, `SELECT `+conflictColumns+` FROM broker_conflicts
-		WHERE acknowledged_at > 0 AND filled_qty > 0 ORDER BY acknowledged_at, client_order_id`)
-	if err != nil {
-		return nil, err
-	}
-	var list []rewards.BrokerConflict
-	for _, c := range all {
-		beyond, live, err := boughtBeyond(ctx, l.tx, c)
-		if err != nil {
-			return nil, err
-		}
-		if c.FilledQty = beyond; beyond > 0 && !live {
-			list = append(list, c)
-		}
-	}
-	return list, nil
+	return fetchAll(ctx, l.tx, scanConflict, `SELECT `+conflictColumns+` FROM broker_conflicts
+		WHERE acknowledged_at > 0 AND filled_qty > 0
+		AND NOT EXISTS (SELECT 1 FROM orders o WHERE o.client_order_id = broker_conflicts.client_order_id)
+		ORDER BY acknowledged_at, client_order_id`)
 }

@@ -82,6 +82,7 @@ func exceptions() []exception {
 		{"WHERE user_entry(segment, user_id) = user_entry(g.number, ?4)", Sorts + "rewards_1.id DESC by rewards_by_user", "sorts what each segment has for a page"},
 		{"SELECT app_id, idempotency_key FROM rewards WHERE reward_key(", "", segmentOnce},
 		{"SELECT count(*) FROM rewards WHERE reward_key(", "", segmentOnce},
+		{"FROM broker_conflicts WHERE acknowledged_at > 0", Sorts, "sorts the conflicts, which are few"},
 		{"WHERE h.app_id = ?1 ORDER BY h.user_id, h.asset_id", "", snapshot},
 		{"SELECT 1 FROM orders WHERE state < 6 AND state <> 1 AND asset_id = ?1 LIMIT 1", "orders_live", live},
 		{"FROM holdings WHERE (app_id, user_id) > (?1, ?2) ORDER BY app_id, user_id, asset_id LIMIT ?3 + 0", "", part},
