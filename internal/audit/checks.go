@@ -189,7 +189,7 @@ func otherDefinitions() []definition {
 		define(checkAllocationFloor, "allocation_floor", "allocations of settled orders", fixShares,
 			"the shares are floor(filled quantity x part / dollars carried)", 17),
 		define(checkChildAfterParent, "child_after_parent", "rewards", checkOrders,
-			"an order is settled before its reward goes into another one", 18),
+			"an order is settled, or was refused the rest of its reward, before that goes into another one", 18),
 		define(checkDollarsSum, "dollars_sum", "settled orders", fixShares,
 			"the carried dollars are those of the parts and of the house", 19),
 		define(checkHoldingSum, "holding_sum", "holdings", fixShares,

@@ -64,7 +64,7 @@ func (o Order) unresolvable(r Resolution) string {
 	return ""
 }
 
-// allRefused reports whether the broker refused every attempt of the order, which is not booked.
+// allRefused reports whether the broker refused every attempt of an order that is submitted or quarantined.
 func (o Order) allRefused() bool {
 	sent := o.State == OrderSubmitted || o.State == OrderQuarantined && !o.FirstAttemptAt.IsZero()
 	return sent && o.BrokerID == "" && !o.Ambiguous()

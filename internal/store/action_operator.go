@@ -92,7 +92,7 @@ func (o *Operator) ApproveAction(ctx context.Context, id string) (a rewards.Acti
 		if a, err = before.Approve(o.by.Reason, o.now()); err != nil {
 			return nil, err
 		}
-		if err := checkOrder(ctx, tx, a); err != nil {
+		if err := checkTurn(ctx, tx, a); err != nil {
 			return nil, err
 		}
 		_, err = tx.Exec(ctx, `UPDATE positions SET accepted = 0 WHERE asset_id = ?1`, int64(a.AssetID))
@@ -108,8 +108,8 @@ func (o *Operator) ApproveAction(ctx context.Context, id string) (a rewards.Acti
 	return a, err
 }
 
-// checkOrder fails with CodeConflict when a later action was applied already, and the order matters.
-func checkOrder(ctx context.Context, tx Tx, a rewards.Action) error {
+// checkTurn fails with CodeConflict when a later action was applied already, and the order matters.
+func checkTurn(ctx context.Context, tx Tx, a rewards.Action) error {
 	list, err := fetchAll(ctx, tx, scanAction, `SELECT `+actionColumns+` FROM actions
 		WHERE asset_id = ?1 AND state IN (`+applied+`, `+swept+`) AND ex_date > ?2`, int64(a.AssetID), string(a.ExDate))
 	if err != nil {
