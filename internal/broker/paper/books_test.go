@@ -1,6 +1,7 @@
 package paper_test
 
 import (
+	"bytes"
 	"database/sql"
 	"fmt"
 	"net/http"
@@ -251,11 +252,15 @@ func TestOpenRefuses(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	execute(t, filepath.Join(folder, "other.db"), "CREATE TABLE x (y)")
+	execute(t, filepath.Join(folder, "numbered.db"), "CREATE TABLE x (y); PRAGMA user_version = 1")
 	execute(t, filepath.Join(folder, "newer.db"), "PRAGMA user_version = 5")
-	err := os.WriteFile(filepath.Join(folder, "notes.txt"), []byte(strings.Repeat("not a database ", 100)), 0o600)
+	other, err := os.ReadFile(filepath.Join(folder, "other.db"))
+	world.Check(t, err)
+	err = os.WriteFile(filepath.Join(folder, "notes.txt"), []byte(strings.Repeat("not a database ", 100)), 0o600)
 	world.Check(t, err)
 	for path, o := range map[string]paper.Options{
 		filepath.Join(folder, "other.db"):                {},
+		filepath.Join(folder, "numbered.db"):             {},
 		filepath.Join(folder, "newer.db"):                {},
 		filepath.Join(folder, "notes.txt"):               {},
 		folder:                                           {},
@@ -267,5 +272,8 @@ func TestOpenRefuses(t *testing.T) {
 			t.Errorf("opened %s with %+v", path, o)
 			_ = b.Close()
 		}
+	}
+	if after, err := os.ReadFile(filepath.Join(folder, "other.db")); err != nil || !bytes.Equal(after, other) {
+		t.Errorf("another program's file was changed (%v)", err)
 	}
 }

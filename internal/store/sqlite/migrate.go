@@ -41,9 +41,6 @@ func migrate(ctx context.Context, name, path string, keep bool) (version int64, 
 		}
 		defer func() { err = errors.Join(err, unlock()) }()
 	}
-	if err := refuseForeign(ctx, db); err != nil {
-		return 0, fmt.Errorf("sqlite: %s: %w", path, err)
-	}
 	current, newest, err := provider.GetVersions(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("sqlite: cannot read the schema's version: %w", err)
@@ -63,19 +60,27 @@ func migrate(ctx context.Context, name, path string, keep bool) (version int64, 
 	return newest, dropUnneeded(ctx, db)
 }
 
-// refuseForeign fails when the file has tables, but not those of the migrations.
-func refuseForeign(ctx context.Context, db *sql.DB) error {
+// refuseForeign fails when the file has tables, but not those of the migrations. It changes nothing: a connection with
+// this package's settings would switch another program's file to a write-ahead log.
+func refuseForeign(ctx context.Context, name, path string) (err error) {
+	db, err := sql.Open("sqlite", name+separator(name)+"_pragma=busy_timeout(5000)")
+	if err != nil {
+		return fmt.Errorf("sqlite: cannot open %s: %w", path, err)
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
 	var tables, ours, paper int
-	err := db.QueryRowContext(ctx, `SELECT count(*), count(*) FILTER (WHERE name = 'goose_db_version'),
+	err = db.QueryRowContext(ctx, `SELECT count(*), count(*) FILTER (WHERE name = 'goose_db_version'),
 		count(*) FILTER (WHERE name IN ('account', 'settlements')) FROM sqlite_schema WHERE type = 'table'`).
 		Scan(&tables, &ours, &paper)
 	switch {
-	case err != nil || tables == 0 || ours > 0:
-		return err
+	case err != nil:
+		return fmt.Errorf("sqlite: cannot open %s: %w", path, err)
+	case tables == 0 || ours > 0:
+		return nil
 	case paper > 0:
-		return errors.New("the file has the books of a paper brokerage: name another file")
+		return fmt.Errorf("sqlite: %s: the file has the books of a paper brokerage: name another file", path)
 	default:
-		return errors.New("the file is another program's database: name another file")
+		return fmt.Errorf("sqlite: %s: the file is another program's database: name another file", path)
 	}
 }
 

@@ -86,6 +86,11 @@ func prepare(path string, o *Options) (string, error) {
 
 func (e *Engine) open(ctx context.Context, path string, o Options) error {
 	name := fileName(path)
+	if path != Memory {
+		if err := refuseForeign(ctx, name, path); err != nil {
+			return err
+		}
+	}
 	writer, err := connect(ctx, name, "synchronous = NORMAL", writing(o.Connections == 1)) // see syncer
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package sqlite_test
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -152,8 +153,13 @@ func TestForeignFileIsRefused(t *testing.T) {
 		check(t, err)
 		_, err = db.ExecContext(t.Context(), "CREATE TABLE "+table+" (n)")
 		check(t, errors.Join(err, db.Close()))
+		before, err := os.ReadFile(path)
+		check(t, err)
 		if e, err := sqlite.Open(t.Context(), path, sqlite.Options{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("a file with a table %s: %v, %v; want %s", table, e, err, want)
+		}
+		if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, before) {
+			t.Errorf("a file with a table %s was changed (%v)", table, err)
 		}
 	}
 }

@@ -68,7 +68,7 @@ func Open(ctx context.Context, path string, o Options) (*Books, error) {
 		return nil, err
 	}
 	number := "PA" + strings.ToUpper(strings.ReplaceAll(id, "-", "")[:10])
-	if err := b.connect(path); err != nil {
+	if err := b.connect(ctx, path); err != nil {
 		return nil, fmt.Errorf("cannot open the books %q: %w", path, err)
 	}
 	if err := b.begin(ctx, o, Account{id, number, b.Clock.Now()}); err != nil {

@@ -44,7 +44,7 @@ var schema4 string // from version 3 to 4
 
 // connect prepares the connections. It creates the file, for its mode. From then on only
 // SQLite may open it: closing another descriptor of it would drop SQLite's locks.
-func (b *Books) connect(path string) (err error) {
+func (b *Books) connect(ctx context.Context, path string) (err error) {
 	if path == inMemory {
 		if b.writer, err = sql.Open("sqlite", inMemory+"?_txlock=immediate&"+pragmas); err != nil {
 			return err
@@ -62,7 +62,11 @@ func (b *Books) connect(path string) (err error) {
 	if err := createFile(path); err != nil {
 		return err
 	}
-	name := "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + pragmas
+	name := "file:" + (&url.URL{Path: path}).EscapedPath()
+	if err := refuseForeign(ctx, name); err != nil {
+		return err
+	}
+	name += "?" + pragmas
 	if b.writer, err = sql.Open("sqlite", name+"&_txlock=immediate"); err != nil {
 		return err
 	}
@@ -73,6 +77,24 @@ func (b *Books) connect(path string) (err error) {
 	b.reader.SetMaxOpenConns(maxReaders)
 	b.reader.SetMaxIdleConns(maxReaders)
 	return nil
+}
+
+// refuseForeign fails when the file has tables, but not those of this package. It changes nothing: a connection with
+// this package's settings would switch another program's file to a write-ahead log.
+func refuseForeign(ctx context.Context, name string) (err error) {
+	db, err := sql.Open("sqlite", name+"?_pragma=busy_timeout(5000)")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	var version, tables, ours int
+	err = db.QueryRowContext(ctx, `SELECT (SELECT user_version FROM pragma_user_version), count(*),
+		count(*) FILTER (WHERE name = 'account') FROM sqlite_schema WHERE type = 'table'`).
+		Scan(&version, &tables, &ours)
+	if err == nil && tables > 0 && (version == 0 || ours == 0) {
+		err = errors.New("the file is another program's database: name another file")
+	}
+	return err
 }
 
 func createFile(path string) error {
@@ -107,20 +129,17 @@ func (b *Books) checkLibrary(ctx context.Context) error {
 }
 
 // migrate brings the file to this version's schema, from an empty file or an older
-// version. It refuses a file of another kind.
+// version.
 func (b *Books) migrate(ctx context.Context, o Options, first Account) error {
 	return b.update(ctx, func(tx *sql.Tx) error {
-		var version, tables int
-		const look = "SELECT user_version, (SELECT count(*) FROM sqlite_schema) FROM pragma_user_version"
-		if err := tx.QueryRowContext(ctx, look).Scan(&version, &tables); err != nil {
+		var version int
+		if err := tx.QueryRowContext(ctx, "PRAGMA user_version").Scan(&version); err != nil {
 			return err
 		}
 		script := "DELETE FROM account WHERE only = 0" // a write: SQLite reports a read-only file only then
 		switch {
-		case version == 0 && tables == 0:
-			return create(ctx, tx, o, first)
 		case version == 0:
-			return errors.New("the file is another program's database")
+			return create(ctx, tx, o, first)
 		case version == 1:
 			script = schema2 + schema3 + schema4
 		case version == 2: //nolint:mnd // an earlier version
