@@ -119,7 +119,8 @@ func TestRefusals(t *testing.T) {
 	t.Parallel()
 	s := newService(t, t.TempDir())
 	s.start()
-	missing := "sqlite:" + filepath.Join(t.TempDir(), "none.db")
+	missing, empty := "sqlite:"+filepath.Join(t.TempDir(), "none.db"), filepath.Join(t.TempDir(), "empty.db")
+	noError(t, os.WriteFile(empty, nil, 0o600))
 	for want, args := range map[string][]string{
 		"another process serves":  {"serve", "--listen", "127.0.0.1:0", "--database", s.database()},
 		"TLS":                     {"serve", "--listen", "0.0.0.0:0", "--database", missing},
@@ -130,6 +131,7 @@ func TestRefusals(t *testing.T) {
 		"APCA_API_KEY_ID":         {"serve", "--listen", "127.0.0.1:0", "--database", missing, "--broker", "alpaca"},
 		"must be sqlite:PATH":     {"serve", "--listen", "127.0.0.1:0", "--database", "mysql:x"},
 		"no such file":            {"app", "list", "--database", missing},
+		"the file is empty":       {"app", "list", "--database", "sqlite:" + empty},
 		"at least 1000000":        {"serve", "--database", missing, "--max-order-notional", "5"},
 		"exists":                  {"app", "create", "tester", "--database", s.database()},
 	} {

@@ -34,13 +34,16 @@ func (d Database) Open(ctx context.Context, create bool) (*store.Store, error) {
 
 // openSQLite opens the store in an SQLite file. sole promises that no other process serves it.
 func (d Database) openSQLite(ctx context.Context, create, sole bool) (*store.Store, error) {
-	if _, err := os.Stat(d.SQLite); errors.Is(err, os.ErrNotExist) {
-		if !create {
-			return nil, fmt.Errorf("cannot open the database %s: there is no such file", d.SQLite)
-		}
+	file, err := os.Stat(d.SQLite)
+	switch {
+	case create && errors.Is(err, os.ErrNotExist):
 		if err := MakeFolder(d.SQLite); err != nil {
 			return nil, err
 		}
+	case errors.Is(err, os.ErrNotExist):
+		return nil, fmt.Errorf("cannot open the database %s: there is no such file", d.SQLite)
+	case !create && err == nil && file.Size() == 0:
+		return nil, fmt.Errorf("cannot open the database %s: the file is empty", d.SQLite)
 	}
 	engine, err := sqlite.Open(ctx, d.SQLite, sqlite.Options{KeepSchema: !create, Sole: sole})
 	if err != nil {
