@@ -169,8 +169,10 @@ func newError(r request, res *http.Response, content []byte) *Error {
 		e.Message = http.StatusText(res.StatusCode)
 	}
 	e.Status, e.Method, e.Path = res.StatusCode, r.method, r.path
-	if seconds, err := strconv.Atoi(res.Header.Get("Retry-After")); err == nil && seconds > 0 {
-		e.RetryAfter = time.Duration(seconds) * time.Second
+	const decimal, bits = 10, 31
+	seconds, err := strconv.ParseUint(res.Header.Get("Retry-After"), decimal, bits)
+	if err == nil || errors.Is(err, strconv.ErrRange) {
+		e.RetryAfter = time.Duration(seconds) * time.Second // the longest one when it is out of range
 	}
 	return e
 }

@@ -34,7 +34,7 @@ type Delivery struct {
 	Sequence   int64 // of the event; negative for a test, which is not in the feed
 	EventID    EventID
 	Type       string
-	Number     int64 // the order in a list: microseconds when it was made or delivered
+	Number     int64 // the order in a list: microseconds when it was made, before the first attempt
 	Status     DeliveryStatus
 	Attempts   int
 	StatusCode int    // of the last answer; 0: there was no answer
@@ -110,7 +110,7 @@ func (d Delivery) After(a WebhookAnswer, at time.Time, schedule []time.Duration,
 	d.NextAt = time.Time{}
 	switch {
 	case a.Success():
-		d.Status, d.Body, d.Answer, d.Number = DeliveryDelivered, nil, "", at.UnixMicro()
+		d.Status, d.Body, d.Answer = DeliveryDelivered, nil, ""
 	case a.Gone() && !d.Test():
 		d.Status = DeliveryPending // it comes again when the endpoint is enabled
 	case d.Attempts > len(schedule):

@@ -129,11 +129,11 @@ func TestDeliveryAfter(t *testing.T) {
 	t.Parallel()
 	schedule := []time.Duration{time.Second, time.Second}
 	after := func(sequence int64, a rewards.WebhookAnswer) rewards.Delivery {
-		return rewards.Delivery{Sequence: sequence, Body: []byte("{}")}.After(a, tried, schedule, zeroOf)
+		return rewards.Delivery{Sequence: sequence, Number: 7, Body: []byte("{}")}.After(a, tried, schedule, zeroOf)
 	}
 	for _, status := range []int{200, 204, 299} {
-		if d := after(1, rewards.WebhookAnswer{StatusCode: status}); d.Status != rewards.DeliveryDelivered || d.Body != nil {
-			t.Errorf("%d: %+v, want delivered, without the body", status, d)
+		if d := after(1, rewards.WebhookAnswer{StatusCode: status}); d.Status != rewards.DeliveryDelivered || d.Body != nil || d.Number != 7 {
+			t.Errorf("%d: %+v, want delivered, without the body, in the same place of a list", status, d)
 		}
 	}
 	for _, status := range []int{0, 199, 300, 302, 400, 429, 500, 999} {

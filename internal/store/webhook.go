@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"time"
 
 	"stockrewards/internal/rewards"
@@ -165,16 +166,17 @@ func changeEndpoint(
 		[]byte(e.Secret), old, until, e.Cursor, micros(e.FailingSince), e.Version); err != nil {
 		return e, before, err
 	}
-	dueAfter := int64(-1)
+	const none, all = math.MaxInt64, math.MinInt64 // a test has a negative sequence
+	dueAfter := int64(none)
 	switch {
 	case before.Disabled != "" && e.Disabled == "":
-		dueAfter = 0
+		dueAfter = all
 	case e.Cursor < before.Cursor:
 		dueAfter = e.Cursor
 	}
-	if dueAfter >= 0 {
+	if dueAfter != none {
 		if _, err = tx.Exec(ctx, `UPDATE webhook_deliveries SET next_at = 0
-			WHERE app_id = ?1 AND endpoint_id = ?2 AND status = 1 AND next_at > 0 AND (?3 = 0 OR sequence > ?3)`,
+			WHERE app_id = ?1 AND endpoint_id = ?2 AND status = 1 AND next_at > 0 AND sequence > ?3`,
 			app[:], id[:], dueAfter); err != nil {
 			return e, before, err
 		}

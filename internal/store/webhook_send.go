@@ -157,8 +157,8 @@ func saveProgress(ctx context.Context, tx Tx, list []rewards.WebhookProgress) er
 		return err
 	}
 	_, err := tx.ExecEach(ctx, `DELETE FROM webhook_deliveries WHERE app_id = ?1 AND endpoint_id = ?2 AND status = 2
-		AND number < (SELECT number FROM webhook_deliveries WHERE app_id = ?1 AND endpoint_id = ?2 AND status = 2
-		ORDER BY number DESC LIMIT 1 OFFSET ?3)`, trims)
+		AND (tried_at, sequence) < (SELECT tried_at, sequence FROM webhook_deliveries WHERE app_id = ?1
+		AND endpoint_id = ?2 AND status = 2 ORDER BY tried_at DESC, sequence DESC LIMIT 1 OFFSET ?3)`, trims)
 	return err
 }
 

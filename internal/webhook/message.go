@@ -31,7 +31,7 @@ func newestDelivered(saving map[int64]rewards.Delivery) (list []rewards.Delivery
 		}
 	}
 	slices.SortFunc(delivered, func(a, b rewards.Delivery) int {
-		return cmp.Or(cmp.Compare(b.Number, a.Number), cmp.Compare(b.Sequence, a.Sequence))
+		return cmp.Or(b.TriedAt.Compare(a.TriedAt), cmp.Compare(b.Sequence, a.Sequence))
 	})
 	return append(list, delivered[:min(len(delivered), rewards.KeptDeliveries)]...)
 }

@@ -162,8 +162,8 @@ func keep(body []byte) string {
 // retryAfter reads a Retry-After header: seconds, or a date. It returns 0 for anything else.
 func retryAfter(header string, now time.Time) time.Duration {
 	const decimal, bits = 10, 31
-	if seconds, err := strconv.ParseUint(header, decimal, bits); err == nil {
-		return time.Duration(seconds) * time.Second
+	if seconds, err := strconv.ParseUint(header, decimal, bits); err == nil || errors.Is(err, strconv.ErrRange) {
+		return time.Duration(seconds) * time.Second // the longest one when it is out of range
 	}
 	if date, err := http.ParseTime(header); err == nil {
 		return max(0, date.Sub(now))

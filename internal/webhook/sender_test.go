@@ -104,6 +104,13 @@ func TestAnswers(t *testing.T) {
 	if a.RetryAfter < 58*time.Minute || a.RetryAfter > time.Hour {
 		t.Errorf("Retry-After of a date an hour away: %v", a.RetryAfter)
 	}
+	a = sendTo(t, local(), func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "99999999999")
+		w.WriteHeader(http.StatusTooManyRequests)
+	})
+	if a.RetryAfter < 365*24*time.Hour {
+		t.Errorf("Retry-After of 3,000 years: %v", a.RetryAfter)
+	}
 }
 
 // No error shows a part of the address, which may have a secret.

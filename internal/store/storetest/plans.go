@@ -197,6 +197,7 @@ func reversalExceptions() []exception {
 func webhookExceptions() []exception {
 	return []exception{
 		{"SELECT endpoint_id FROM webhook_deliveries WHERE status = 1 AND sequence < 0", "webhook_deliveries_tests", "the index has only pending tests"},
+		{"DELETE FROM webhook_deliveries", Sorts, "sorts what one endpoint keeps, some 1,200 rows"},
 		{"FROM (SELECT DISTINCT app_id FROM webhook_endpoints) AS a", "", "it reads the newest event of each app"},
 	}
 }
