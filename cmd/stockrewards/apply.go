@@ -101,11 +101,13 @@ func (c *applyCommand) refused(err error) error {
 // report compares the file with the store, makes the changes unless it is a dry run, and prints
 // them. After a failure it prints those that were made.
 func (c *applyCommand) report(ctx context.Context, s *store.Store, by rewards.Operator, file config.File) error {
-	unlock, err := secretFiles{c.Secrets}.lock()
-	if err != nil {
-		return err
+	if !c.DryRun {
+		unlock, err := secretFiles{c.Secrets}.lock()
+		if err != nil {
+			return err
+		}
+		defer unlock() //nolint:errcheck // the end of the process unlocks it too
 	}
-	defer unlock() //nolint:errcheck // the end of the process unlocks it too
 	changes, err := c.compare(ctx, s, file)
 	if err != nil {
 		return err

@@ -101,14 +101,19 @@ func (w *Worker) readActivities(ctx context.Context, clock rewards.MarketClock) 
 func (w *Worker) basisPart(
 	ctx context.Context, a rewards.Action, target rewards.Asset, p *prepared,
 ) (part rewards.Fraction, err error) {
-	list, err := w.store.ActivitiesOf(ctx, a.ExDate, a.Symbol, a.NewSymbol)
+	p.activities, err = w.store.ActivitiesOf(ctx, a.ExDate, a.Symbol, a.NewSymbol)
 	if err != nil {
 		return part, err
 	}
-	source, given := a.SpinOffPrices(list)
+	source, given := a.SpinOffPrices(p.activities)
 	if source == 0 || given == 0 {
 		open := a.ExDate.Open()
-		source, given = w.market.TradeSince(a.AssetID, open), w.market.TradeSince(target.ID, open)
+		var tradedAt time.Time
+		source, tradedAt = w.market.TradeSince(a.AssetID, open)
+		given, _ = w.market.TradeSince(target.ID, open)
+		for _, later := range p.others {
+			source = a.PriceBefore(later, source, tradedAt, p.standing.Undone)
+		}
 	}
 	if source == 0 || given == 0 {
 		p.waits = "the prices on the ex-date"

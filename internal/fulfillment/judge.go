@@ -63,12 +63,15 @@ func (w *Worker) judgeActions(
 	ctx context.Context, at stakes, live []rewards.Order, clock rewards.MarketClock,
 ) error {
 	var errs []error
-	giving := make(map[string]bool) // symbols of stocks whose earlier action gives shares: it comes first
+	giving := make(map[rewards.AssetID]rewards.Date) // ex-dates of actions that give shares: those of later days wait
 	for _, a := range w.actions.open {
-		if !w.due(a, clock) || w.actions.sweep.Number > 0 || giving[a.Symbol] {
+		first, gives := giving[a.AssetID]
+		if !w.due(a, clock) || w.actions.sweep.Number > 0 || gives && first < a.ExDate {
 			continue
 		}
-		giving[a.Symbol] = a.Type.Gives()
+		if a.Type.Gives() {
+			giving[a.AssetID] = a.ExDate
+		}
 		w.heartbeat()
 		err := w.judgeAction(ctx, a, at, live, clock)
 		if errors.Is(err, rewards.ErrLostLease) {
@@ -122,8 +125,10 @@ type prepared struct {
 	conversion rewards.Conversion
 	standing   rewards.Standing
 	renaming   rewards.Renaming
-	waits      string      // for what it waits; "" for nothing
-	explained  money.Price // of the stock after a spin-off; 0: none
+	waits      string             // for what it waits; "" for nothing
+	explained  money.Price        // of the stock after a spin-off; 0: none
+	others     []rewards.Action   // of the stock, the newest
+	activities []rewards.Activity // of a spin-off
 }
 
 // prepare collects what the broker and the store have of the action's stocks.
@@ -174,7 +179,7 @@ func (w *Worker) prepare(
 			p.standing.LiveOrder = o.ClientOrderID
 		}
 	}
-	if err := w.addOthers(ctx, a, &p.standing); err != nil {
+	if err := w.addOthers(ctx, a, &p); err != nil {
 		return p, err
 	}
 	var part rewards.Fraction
@@ -184,6 +189,7 @@ func (w *Worker) prepare(
 		}
 	}
 	p.conversion, err = a.Conversion(target.ID, part)
+	p.standing.InCash = err == nil && a.PaidInCash(p.activities, p.conversion, source.Quantity)
 	if after != "" && p.standing.Undone && !a.Explains(p.conversion, p.standing) {
 		p.waits = "the action " + after + ", which was undone after it: apply that one first"
 	}
@@ -202,7 +208,9 @@ func (w *Worker) addLater(
 			if err != nil {
 				return theirs, err
 			}
-			p.standing.Later = append(p.standing.Later, r)
+			if r.Old != r.New { // otherwise it explains no difference
+				p.standing.Later = append(p.standing.Later, r)
+			}
 			if renamed, moved := at.bySymbol[b.NewSymbol]; moved && b.Renames() && theirs.Qty == 0 {
 				theirs = renamed
 			}
@@ -231,17 +239,16 @@ func (w *Worker) target(ctx context.Context, a rewards.Action, at stakes, p *pre
 }
 
 // addOthers adds what other actions of the stock say about this one: that it repeats one of them, or was overtaken.
-func (w *Worker) addOthers(ctx context.Context, a rewards.Action, s *rewards.Standing) error {
+func (w *Worker) addOthers(ctx context.Context, a rewards.Action, p *prepared) (err error) {
 	const enough = 100
-	list, err := w.store.Actions(ctx, 0, a.Symbol, enough)
-	if err != nil {
+	if p.others, err = w.store.Actions(ctx, 0, a.Symbol, enough); err != nil {
 		return err
 	}
-	if i := slices.IndexFunc(list, a.TwinOf); i >= 0 {
-		s.Twin = list[i].ID
+	if i := slices.IndexFunc(p.others, a.TwinOf); i >= 0 {
+		p.standing.Twin = p.others[i].ID
 	}
-	if by, overtaken := a.Overtaken(list); overtaken {
-		s.Overtook = by.Overtook()
+	if by, overtaken := a.Overtaken(p.others); overtaken {
+		p.standing.Overtook = by.Overtook()
 	}
 	return nil
 }

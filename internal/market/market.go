@@ -156,15 +156,15 @@ func (m *Market) LastPrice(asset rewards.AssetID) money.Price {
 	return m.quotes[asset].Price
 }
 
-// TradeSince returns the price of the last reported trade, in the broker's units, if it was traded
+// TradeSince returns the price of the last reported trade, in the broker's units, and its time, if it was traded
 // at the broker's time from or later; otherwise 0.
-func (m *Market) TradeSince(asset rewards.AssetID, from time.Time) money.Price {
+func (m *Market) TradeSince(asset rewards.AssetID, from time.Time) (money.Price, time.Time) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
 	if seen := m.quotes[asset].seen; !seen.TradedAt.Before(from) {
-		return seen.Price
+		return seen.Price, seen.TradedAt
 	}
-	return 0
+	return 0, time.Time{}
 }
 
 // Levels returns the prices to compare a fill with, the newest last: the level that an

@@ -1,5 +1,11 @@
 package rewards
 
+import (
+	"time"
+
+	"stockrewards/internal/money"
+)
+
 // Overtaken returns the last action of a list that was applied before a, although its ex-date is later, where the order
 // matters: one of the two gives shares of another stock, counted in those that the other one changes.
 func (a Action) Overtaken(list []Action) (by Action, overtaken bool) {
@@ -29,4 +35,18 @@ func (t Terms) changesUnits() bool {
 func (a Action) Overtook() string {
 	return "the action " + a.ID + " was applied already, although its ex-date is later: undo that one first, then " +
 		"apply both in their order"
+}
+
+// PriceBefore returns a price of the stock in the units of a, before the later action b: a trade since the ex-date of b
+// is in the units of b. undone reports whether actions of the stock were undone that the broker's position still shows.
+func (a Action) PriceBefore(b Action, p money.Price, tradedAt time.Time, undone bool) money.Price {
+	if b.DoubtsPosition() { // another action says it too
+		return p
+	}
+	happened := b.State == ActionAnnounced || b.State == ActionHeld || undone && b.State == ActionUndone
+	r, err := b.UnitRatio()
+	if err != nil || !happened || a.AssetID != b.AssetID || a.ExDate >= b.ExDate || tradedAt.Before(b.ExDate.Open()) {
+		return p
+	}
+	return r.Inverse().PriceOrNone(p)
 }

@@ -104,7 +104,7 @@ func (s Observation) Tick(a Action) Action {
 
 // Hold returns the action after it became a person's to decide.
 func (s Observation) Hold(a Action, note string) Action {
-	a.State, a.HeldAt, a.Note, a.WaitsFor = ActionHeld, s.SeenAt, note, ""
+	a.State, a.HeldAt, a.Note, a.WaitsFor, a.ApprovedAt = ActionHeld, s.SeenAt, note, "", time.Time{}
 	if a.Type.Holds() && a.HoldFrom.IsZero() {
 		a.HoldFrom = a.Boundary
 	}
@@ -178,10 +178,11 @@ func (s Observation) Revise(a Action, n Announcement, newBody bool) Action {
 		}
 	case a.State == ActionWithdrawn:
 		a.Terms, a.State, a.Note = n.Terms, ActionAnnounced, "announced again after it was withdrawn"
+		a.ApprovedAt = time.Time{}
 		s.begin(&a)
 	case a.State == ActionAnnounced && !a.Due(s.Now):
 		a.Note = "revised: it was " + a.String()
-		a.Terms = n.Terms
+		a.Terms, a.ApprovedAt = n.Terms, time.Time{} // what was approved had other terms
 		s.begin(&a)
 	case a.State == ActionAnnounced, a.State == ActionIgnored, a.State == ActionHeld:
 		if newBody || a.State == ActionAnnounced {
@@ -203,6 +204,7 @@ func (s Observation) Withdraw(a Action) Action {
 	switch {
 	case a.State == ActionAnnounced && !a.Due(s.Now):
 		a.State, a.HoldFrom, a.Note = ActionWithdrawn, time.Time{}, "withdrawn by the broker in time"
+		a.ApprovedAt = time.Time{}
 	case a.State == ActionAnnounced && !a.ApprovedAt.IsZero(): // an operator knows better
 	case a.State == ActionAnnounced || a.State == ActionHeld && a.WaitsFor != "":
 		a = s.Hold(a, "withdrawn by the broker after it was due")
@@ -235,6 +237,7 @@ func (a Action) Ignore(reason string, now time.Time) (Action, error) {
 		return a, a.refuse("ignore")
 	}
 	a.State, a.Reason, a.DecidedAt, a.HoldFrom, a.WaitsFor = ActionIgnored, reason, now, time.Time{}, ""
+	a.ApprovedAt = time.Time{}
 	a.Note = "ignored: " + reason
 	return a, nil
 }
@@ -256,6 +259,19 @@ func (a Action) Approve(reason string, now time.Time) (Action, error) {
 		a.HoldFrom = a.Boundary
 	}
 	return a, nil
+}
+
+// Approved reports whether an operator's decision to apply the action is in force, or was followed. A store of an
+// earlier version may have the time of one that is not.
+func (a Action) Approved() bool {
+	switch a.State {
+	case ActionIgnored, ActionWithdrawn, ActionPassed:
+		return false
+	case ActionHeld:
+		return !a.ApprovedAt.IsZero() && a.WaitsFor != ""
+	default:
+		return !a.ApprovedAt.IsZero()
+	}
 }
 
 // noteApproved begins the note of an action that an operator applies.

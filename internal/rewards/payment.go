@@ -105,6 +105,26 @@ func (a Action) SpinOffPrices(list []Activity) (source, target money.Price) {
 	return source, target
 }
 
+// PaidInCash reports whether the broker's activities give the shares of the action's new stock for those that are
+// booked, and pay for all of them in cash: then no position shows the action.
+func (a Action) PaidInCash(list []Activity, c Conversion, booked money.Shares) bool {
+	given, err := c.Give.Of(booked)
+	if err != nil || given <= 1 {
+		return false
+	}
+	came, paid := false, false
+	for _, n := range list {
+		if n.Symbol == a.NewSymbol && n.Problem == "" && n.Status != activityCanceled && n.Date >= a.ExDate {
+			came = came || n.Type == activitySpinOff && alike(n.Qty, given)
+			paid = paid || n.Net > 0 && alike(-n.Qty, given)
+		}
+	}
+	return came && paid
+}
+
+// alike reports whether two quantities differ by the broker's rounding at most.
+func alike(a, b money.Shares) bool { return a-b <= 1 && b-a <= 1 }
+
 // DividendPolicy says what becomes of the cash that the users of an app get.
 type DividendPolicy int
 

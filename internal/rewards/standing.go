@@ -19,6 +19,7 @@ type Standing struct {
 	Undone    bool   // an action was undone, and the positions have not agreed since
 	Undo      Switch // of the action itself, if it can be taken back; Number 0: none
 	Overtook  string // what to do about a later action that was applied already; "": nothing
+	InCash    bool   // the broker has booked the shares that the action gives, and paid all of them in cash
 
 	// Later is what later actions of the source, which are due too, do to its shares, in their order: after an outage,
 	// or a jump of the clock, the broker's position may show several at once.
@@ -55,6 +56,8 @@ func (a Action) Judge(c Conversion, s Standing) (Judgment, string) {
 		return JudgeWait, ""
 	case s.LiveOrder != "":
 		return JudgeAwait, s.LiveOrder
+	case !a.ApprovedAt.IsZero() && s.Overtook != "": // meanwhile
+		return JudgeHold, s.Overtook
 	case !a.ApprovedAt.IsZero():
 		return JudgeApply, ""
 	case s.Review:
@@ -75,6 +78,8 @@ func (a Action) Judge(c Conversion, s Standing) (Judgment, string) {
 		if s.unchanged() && s.Now.Sub(a.Boundary) >= happens {
 			return JudgeApply, ""
 		}
+	case s.InCash && s.near(source, target):
+		return JudgeApply, ""
 	case s.unchanged():
 	case s.near(source, target), a.chained(c, s):
 		return JudgeApply, ""
@@ -168,9 +173,12 @@ func (a Action) Explains(c Conversion, s Standing) bool {
 	return err == nil && s.near(source, target)
 }
 
-// near reports whether the broker's positions are the expected ones within their rounding.
+// near reports whether the broker's positions are the expected ones within their rounding. The broker may round only
+// the shares that it adds to the target.
 func (s Standing) near(source, target money.Shares) bool {
-	return near(s.Source.Theirs, source) && near(s.Target.Theirs, target)
+	added := target - s.Target.Booked
+	return near(s.Source.Theirs, source) &&
+		(near(s.Target.Theirs, target) || added > 0 && near(s.Target.Theirs-s.Target.Booked, added))
 }
 
 // beforeUndo returns what is booked when the undo of the action is taken back.
@@ -183,7 +191,7 @@ func (s Standing) beforeUndo() (source, target money.Shares) {
 // has, or what is expected when an operator applies the action before the broker did. After an undo it is
 // what is expected too, unless the broker has about that: the other actions that were undone may come next.
 func (a Action) positions(w Switch, s Standing) (source, target money.Shares, err error) {
-	if !s.unchanged() && !s.Undone {
+	if (s.InCash || !s.unchanged()) && !s.Undone {
 		return s.Source.Theirs, s.Target.Theirs, nil
 	}
 	if source, target, err = a.after(w.Conversion, s); w.Undoes != 0 {

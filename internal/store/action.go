@@ -140,11 +140,11 @@ func updateAction(ctx context.Context, tx Tx, before, a rewards.Action) error {
 	n, err := tx.Exec(ctx, `UPDATE actions SET type = ?4, symbol = ?5, new_symbol = ?6, old_rate = ?7, new_rate = ?8,
 		rate = ?9, ex_date = ?10, process_date = ?11, pay_date = ?12, revision = ?13, state = ?14, boundary = ?15,
 		hold_from = ?16, held_at = ?17, decided_at = ?18, approved_at = ?19, applied_at = ?20, reason = ?21, note = ?22,
-		waits_for = ?23 WHERE id = ?1 AND state = ?2 AND revision = ?3`,
+		waits_for = ?23 WHERE id = ?1 AND state = ?2 AND revision = ?3 AND approved_at = ?24`,
 		a.ID, int(before.State), before.Revision, string(a.Type), a.Symbol, a.NewSymbol, a.OldRate, a.NewRate,
 		a.Rate, string(a.ExDate), string(a.ProcessDate), string(a.PayDate), a.Revision, int(a.State),
 		micros(a.Boundary), micros(a.HoldFrom), micros(a.HeldAt), micros(a.DecidedAt), micros(a.ApprovedAt),
-		micros(a.AppliedAt), a.Reason, a.Note, a.WaitsFor)
+		micros(a.AppliedAt), a.Reason, a.Note, a.WaitsFor, micros(before.ApprovedAt))
 	return staleIf(n == 0, err)
 }
 

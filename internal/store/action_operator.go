@@ -86,7 +86,7 @@ func (r *Ignored) acceptUnits(ctx context.Context, tx Tx) error {
 func (o *Operator) ApproveAction(ctx context.Context, id string) (a rewards.Action, err error) {
 	err = o.change(ctx, func(ctx context.Context, tx Tx) ([]rewards.Change, error) {
 		before, err := actionByID(ctx, tx, id)
-		if a = before; err != nil || !before.ApprovedAt.IsZero() {
+		if a = before; err != nil || before.Approved() {
 			return nil, err
 		}
 		if a, err = before.Approve(o.by.Reason, o.now()); err != nil {
