@@ -172,7 +172,11 @@ func (c *orderResolve) Run(ctx context.Context) error {
 func (c *orderResolve) checkWithBroker(
 	ctx context.Context, s *store.Store, o rewards.Order, r rewards.Resolution,
 ) (rewards.Resolution, error) {
-	err := c.withBroker(ctx, c.databaseFlag, s, func(broker server.Connection) error {
+	levels, err := s.PriceLevels(ctx, o.AssetID)
+	if err != nil {
+		return r, err
+	}
+	err = c.withBroker(ctx, c.databaseFlag, s, func(broker server.Connection) error {
 		b, err := broker.OrderByClientID(ctx, o.ClientOrderID)
 		if err != nil && rewards.BrokerKindOf(err) != rewards.BrokerNotFound {
 			return fmt.Errorf("cannot ask the broker, so nothing is decided: %w", err)
@@ -180,7 +184,7 @@ func (c *orderResolve) checkWithBroker(
 		if err != nil {
 			return nil //nolint:nilerr // the broker does not know the order: nothing to contradict
 		}
-		if why := r.ContradictedBy(o, b); why != "" {
+		if why := r.ContradictedBy(o, b, levels...); why != "" {
 			return fmt.Errorf("refused: %s", why)
 		}
 		r = r.WithFillTime(b)

@@ -101,6 +101,27 @@ func TestTheNextLeaderComparesTheAccountFirst(t *testing.T) {
 	})
 }
 
+// The stored alarms are those of the process that leads, also after another one led, and when one that starts raised one.
+func TestAlarmsAreThoseOfTheLeader(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.pause("maintenance")
+		w.run(3 * time.Second)
+		w.wantAlarm(rewards.AlarmPaused, true)
+		w.otherLeads()
+		w.check(w.store.ClearAlarm(w.t.Context(), rewards.AlarmPaused)) // the other one found it resumed
+		w.run(20 * time.Second)                                         // until it takes the lease again
+		w.wantAlarm(rewards.AlarmPaused, true)
+		w.otherLeads()
+		w.check(w.store.RaiseAlarm(w.t.Context(), rewards.AlarmConflict, "of the other one"))
+		w.run(20 * time.Second)
+		w.wantAlarm(rewards.AlarmConflict, false)
+		w.check(w.store.RaiseAlarm(w.t.Context(), rewards.AlarmAccountUnknown, "of one that starts"))
+		w.run(62 * time.Second)
+		w.wantAlarm(rewards.AlarmAccountUnknown, false)
+	})
+}
+
 // otherLeads lets another process lead for a moment.
 func (w *world) otherLeads() {
 	w.t.Helper()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"maps"
+	"time"
 
 	"stockrewards/internal/rewards"
 )
@@ -11,12 +12,22 @@ import (
 // alarms are the messages of the alarms by name. A step raises each whose condition holds; the
 // others are cleared at its end.
 type alarms struct {
-	stored  map[string]string // nil before the first step
+	epoch   int64             // of the lease under which stored was read
+	readAt  time.Time         // when stored was read
+	stored  map[string]string // nil: not read yet
 	now     map[string]string
 	partial bool // the step did not look at everything: alarms that it did not raise stay
 }
 
-func (a *alarms) begin() { a.now, a.partial = make(map[string]string), false }
+// rereadAlarms is after what time the stored alarms are read again: a process that starts may have raised one.
+const rereadAlarms = time.Minute
+
+func (a *alarms) begin(epoch int64, now time.Time) {
+	if a.epoch != epoch || now.Sub(a.readAt) >= rereadAlarms { // another process may have led since
+		a.stored, a.readAt = nil, now
+	}
+	a.epoch, a.now, a.partial = epoch, make(map[string]string), false
+}
 
 // raise notes a condition of this step.
 func (a *alarms) raise(name, message string) { a.now[name] = message }

@@ -136,7 +136,7 @@ func (w *Worker) Step(ctx context.Context) time.Duration {
 	if !leads {
 		return idleWait
 	}
-	w.alarms.begin()
+	w.alarms.begin(w.lease.Epoch, w.now())
 	w.stands.begin(w.lease.Epoch)
 	collectErr := w.collect(ctx, false)
 	w.report(ctx, "the answer to a send", collectErr)

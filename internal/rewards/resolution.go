@@ -80,8 +80,9 @@ func (r Resolution) WithFillTime(b BrokerOrder) Resolution {
 }
 
 // ContradictedBy returns why the broker's report b of the order o forbids the decision; ""
-// when it does not. Shares of another stock do not count.
-func (r Resolution) ContradictedBy(o Order, b BrokerOrder) string {
+// when it does not. Shares of another stock do not count. The price must be near the reported one or one of the levels,
+// which are other known prices of the stock: the report may be what is wrong.
+func (r Resolution) ContradictedBy(o Order, b BrokerOrder, levels ...money.Price) string {
 	bought := b.FilledQty
 	if !o.sameAsset(b) {
 		bought = 0
@@ -93,6 +94,12 @@ func (r Resolution) ContradictedBy(o Order, b BrokerOrder) string {
 		return fmt.Sprintf("the broker has the order (%s): the running service polls it", b.Status)
 	case b.Problem == "" && bought != r.FilledQty:
 		return fmt.Sprintf("the broker reports %s shares of %s filled", bought, o.Symbol)
+	case r.FilledQty == 0 && b.Status == statusFilled && o.sameAsset(b):
+		return "the broker reports the order as filled, with a quantity that cannot be read: " +
+			"take it from the broker's statement"
+	case r.FilledQty > 0 && b.FilledAvgPrice > 0 && !Plausible(r.Price, append(levels, b.FilledAvgPrice)...):
+		return fmt.Sprintf("the broker reports the price %s, and %s is not near that or another known price of %s",
+			b.FilledAvgPrice, r.Price, o.Symbol)
 	}
 	return ""
 }

@@ -12,7 +12,9 @@ import (
 // differs, and when the broker has an order that counts as refused.
 func TestTheBrokersReportForbidsADecision(t *testing.T) {
 	t.Parallel()
-	nothing, bought := rewards.Resolution{}, rewards.Resolution{FilledQty: 5, Price: 1}
+	nothing, bought := rewards.Resolution{}, rewards.Resolution{FilledQty: 5, Price: 70}
+	at := func(p money.Price) rewards.Resolution { return rewards.Resolution{FilledQty: 5, Price: p} }
+	const unread = -1
 	for name, test := range map[string]struct {
 		state      rewards.OrderState
 		resolution rewards.Resolution
@@ -28,10 +30,17 @@ func TestTheBrokersReportForbidsADecision(t *testing.T) {
 		"works on it, with the same fill": {rewards.OrderQuarantined, bought, "partially_filled", 5, "still works on the order"},
 		"has it, and it was submitted":    {rewards.OrderSubmitted, nothing, "canceled", 0, "the broker has the order"},
 		"works on it, and was submitted":  {rewards.OrderSubmitted, nothing, "accepted", 0, "still works on the order"},
+		"filled it with what is unread":   {rewards.OrderQuarantined, nothing, "filled", unread, "reports the order as filled"},
+		"at about that price":             {rewards.OrderQuarantined, at(75), "filled", 5, ""},
+		"at about another known price":    {rewards.OrderQuarantined, at(7), "filled", 5, ""},
+		"at ten times the price":          {rewards.OrderQuarantined, at(700), "filled", 5, "reports the price 0.00000007, and 0.0000007 is not near"},
 	} {
 		o, b := openOrder()
-		o.State, b.Status, b.FilledQty = test.state, test.status, test.filled
-		why := test.resolution.ContradictedBy(o, b)
+		o.State, b.Status, b.FilledQty, b.FilledAvgPrice = test.state, test.status, test.filled, 70
+		if test.filled == unread {
+			b.FilledQty, b.Problem = 0, "filled_qty: too many decimals"
+		}
+		why := test.resolution.ContradictedBy(o, b, 6, 0)
 		if (why == "") != (test.want == "") || !strings.Contains(why, test.want) {
 			t.Errorf("%s: %q, want %q", name, why, test.want)
 		}

@@ -157,10 +157,10 @@ func (o Order) unanswered(e Evidence) Step {
 // notFound judges a look-up that failed: the order may never have arrived, or appear later.
 func (o Order) notFound(e Evidence) Step {
 	switch {
-	case o.lost(e.Clock.Now):
-		return o.quarantine("not found at the broker after the close of the session; it may have been bought")
 	case BrokerKindOf(e.Err) != BrokerNotFound:
 		return o.lookUpLater(e.Now, "the broker could not be asked about it: "+e.Err.Error())
+	case o.lost(e.Clock.Now):
+		return o.quarantine("not found at the broker after the close of the session; it may have been bought")
 	case o.State == OrderOpen:
 		return o.ambiguousUntil(e.Clock.NextClose).lookUpLater(e.Now,
 			"the broker had the order and does not find it now")

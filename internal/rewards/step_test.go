@@ -66,7 +66,7 @@ func TestNext(t *testing.T) {
 		"look-up fails":  {sent, fails(rewards.FromLookUp, rewards.BrokerError{}), rewards.StepSave, rewards.OrderSubmitted, "could not be asked"},
 		"not found":      {order: sent, e: fails(rewards.FromLookUp, rewards.BrokerError{Kind: rewards.BrokerNotFound}), kind: rewards.StepSend},
 		"lost":           {lost, fails(rewards.FromLookUp, rewards.BrokerError{Kind: rewards.BrokerNotFound}), rewards.StepSave, rewards.OrderQuarantined, "after the close"},
-		"lost, no reply": {lost, fails(rewards.FromLookUp, rewards.BrokerError{}), rewards.StepSave, rewards.OrderQuarantined, "after the close"},
+		"lost, no reply": {lost, fails(rewards.FromLookUp, rewards.BrokerError{}), rewards.StepSave, rewards.OrderSubmitted, "could not be asked"},
 		"hopeless":       {hopeless, fails(rewards.FromLookUp, rewards.BrokerError{Kind: rewards.BrokerNotFound}), rewards.StepSave, rewards.OrderQuarantined, "in 3 sessions"},
 		"open vanishes": {
 			in(rewards.OrderOpen), fails(rewards.FromLookUp, rewards.BrokerError{Kind: rewards.BrokerNotFound}),

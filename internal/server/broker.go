@@ -104,8 +104,9 @@ func (s *Server) pinAccount(ctx context.Context) error {
 			}
 		}
 		s.log.WarnContext(ctx, "cannot read the broker's account; ordering is disabled", slog.Any("error", err))
-		if ctx.Err() == nil { // the worker clears the alarm when it starts
-			err = s.Store.RaiseAlarm(ctx, rewards.AlarmAccountUnknown, "nothing is ordered: "+err.Error())
+		if ctx.Err() == nil { // the process that leads clears the alarm
+			text := "a process that starts orders nothing: " + err.Error()
+			err = s.Store.RaiseAlarm(ctx, rewards.AlarmAccountUnknown, text)
 		}
 		if err != nil && ctx.Err() == nil {
 			s.log.WarnContext(ctx, "cannot store an alarm", slog.Any("error", err))

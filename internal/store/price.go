@@ -28,6 +28,17 @@ func (s *Store) QuotedAssets(ctx context.Context) (assets []rewards.Asset, quote
 	return assets, quotes, err
 }
 
+// PriceLevels returns the stored prices of an asset: the last one, and the one that an operator accepted; 0 if unknown.
+func (s *Store) PriceLevels(ctx context.Context, asset rewards.AssetID) (levels []money.Price, err error) {
+	var last, accepted money.Price
+	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
+		_, err := fetchValues(ctx, tx, []any{(*int64)(&last), (*int64)(&accepted)},
+			`SELECT price, accepted FROM prices WHERE asset_id = ?1`, int64(asset))
+		return err
+	})
+	return []money.Price{last, accepted}, err
+}
+
 // suffixed is a row with more columns behind those that a scan function knows.
 type suffixed struct {
 	Row

@@ -15,7 +15,7 @@ import (
 
 var (
 	seed  = flag.Uint64("seed", 3, "the first seed of the simulation's random choices")
-	years = flag.Int("years", 8, "number of seeds to simulate, beginning with -seed")
+	years = flag.Int("years", 9, "number of seeds to simulate, beginning with -seed")
 	days  = flag.Int("days", 12, "trading days per seed; a year has 252")
 )
 

@@ -60,18 +60,13 @@ func migrate(ctx context.Context, name, path string, keep bool) (version int64, 
 	return newest, dropUnneeded(ctx, db)
 }
 
-// refuseForeign fails when the file has tables, but not those of the migrations. It changes nothing: a connection with
-// this package's settings would switch another program's file to a write-ahead log.
-func refuseForeign(ctx context.Context, name, path string) (err error) {
-	db, err := sql.Open("sqlite", name+separator(name)+"_pragma=busy_timeout(5000)")
-	if err != nil {
-		return fmt.Errorf("sqlite: cannot open %s: %w", path, err)
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
+// refuseForeign fails when the file has tables, but not those of the migrations. It changes nothing: the settings of a
+// connection would switch another program's file to a write-ahead log.
+func refuseForeign(ctx context.Context, s *session, path string) error {
 	var tables, ours, paper int
-	err = db.QueryRowContext(ctx, `SELECT count(*), count(*) FILTER (WHERE name = 'goose_db_version'),
-		count(*) FILTER (WHERE name IN ('account', 'settlements')) FROM sqlite_schema WHERE type = 'table'`).
-		Scan(&tables, &ours, &paper)
+	err := s.Query(ctx, func(row store.Row) error { return row.Scan(&tables, &ours, &paper) },
+		`SELECT count(*), count(*) FILTER (WHERE name = 'goose_db_version'),
+		count(*) FILTER (WHERE name IN ('account', 'settlements')) FROM sqlite_schema WHERE type = 'table'`)
 	switch {
 	case err != nil:
 		return fmt.Errorf("sqlite: cannot open %s: %w", path, err)

@@ -86,16 +86,17 @@ func prepare(path string, o *Options) (string, error) {
 
 func (e *Engine) open(ctx context.Context, path string, o Options) error {
 	name := fileName(path)
-	if path != Memory {
-		if err := refuseForeign(ctx, name, path); err != nil {
-			return err
-		}
-	}
-	writer, err := connect(ctx, name, "synchronous = NORMAL", writing(o.Connections == 1)) // see syncer
+	writer, err := dial(name)
 	if err != nil {
 		return err
 	}
 	e.writer = newPool(writer)
+	if err := refuseForeign(ctx, writer, path); err != nil {
+		return err
+	}
+	if err := writer.set(ctx, "synchronous = NORMAL", writing(o.Connections == 1)); err != nil { // see syncer
+		return err
+	}
 	e.readers = e.writer
 	if err := checkLibrary(ctx, writer); err != nil {
 		return err
@@ -148,6 +149,18 @@ func writing(alone bool) string {
 
 // connect opens a connection with the common settings and its own.
 func connect(ctx context.Context, name string, own ...string) (*session, error) {
+	s, err := dial(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.set(ctx, own...); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+// dial opens a connection without settings.
+func dial(name string) (*session, error) {
 	conn, err := sqlite.OpenConn(name, sqlite.OpenReadWrite, sqlite.OpenCreate, sqlite.OpenURI)
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: cannot open: %w", err)
@@ -155,15 +168,20 @@ func connect(ctx context.Context, name string, own ...string) (*session, error) 
 	s := &session{conn: conn}
 	s.allowInterrupt()
 	conn.SetBusyTimeout(busyTimeout)
+	return s, nil
+}
+
+// set gives a connection the common settings and its own.
+func (s *session) set(ctx context.Context, own ...string) error {
 	for _, setting := range append([]string{
 		"journal_mode = WAL", "synchronous = FULL", "foreign_keys = 1", "mmap_size = 0",
 		"cache_size = -8000", "journal_size_limit = 67108864", "temp_store = MEMORY",
 	}, own...) {
 		if _, err := s.Exec(ctx, "PRAGMA "+setting); err != nil {
-			return nil, errors.Join(fmt.Errorf("sqlite: cannot open %s: %w", name, err), s.close())
+			return fmt.Errorf("sqlite: cannot open: %w", err)
 		}
 	}
-	return s, nil
+	return nil
 }
 
 // busyTimeout is how long a write waits for another process.
