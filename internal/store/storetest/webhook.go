@@ -195,6 +195,7 @@ func testReplay(t *testing.T, w *World, e rewards.WebhookEndpoint) {
 	stored, err := w.WebhookEndpoint(ctx, e.AppID, e.ID)
 	check(t, err)
 	const past = 1_795_835_646_808_067 // as real sequences are
+	stored.Cursor = past + 10
 	d := rewards.Delivery{
 		AppID: e.AppID, EndpointID: e.ID, Sequence: past + 9, EventID: rewards.EventID{9}, Type: "reward.failed",
 		Status: rewards.DeliveryPending, Attempts: 1, NextAt: w.Now().Add(time.Hour), Body: []byte("{}"),
