@@ -7,6 +7,23 @@ import (
 	"stockrewards/internal/rewards"
 )
 
+// spinOff is announced for the day before the split of these tests.
+const spinOff = `{"type":"spin_off","source_symbol":"AAPL","source_rate":4,"new_symbol":"SPUN","new_rate":1,"ex_date":"2000-01-05"}`
+
+// lateSpinOff has a split applied, and then a spin-off announced whose ex-date is earlier.
+func (w *world) lateSpinOff() (split, spun string) {
+	w.t.Helper()
+	split = w.announce("1", "3", "2000-01-06")
+	w.afflict("late-announcement symbol=AAPL by=135h")
+	spun = w.post(spinOff)
+	w.until("2000-01-06 02:31:00")
+	w.serve(30 * time.Second)
+	w.wantAction(split, rewards.ActionSwept)
+	w.until("2000-01-06 19:00:00")
+	w.serve(2 * time.Minute)
+	return split, spun
+}
+
 // A spin-off is announced after a later split was applied: what it gives is counted in the shares before the split. An
 // operator undoes the split, and applies both in their order.
 func TestALateSpinOffIsAppliedBeforeTheSplit(t *testing.T) {
@@ -14,14 +31,7 @@ func TestALateSpinOffIsAppliedBeforeTheSplit(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.holders("AAPL")
 		before := w.holdings("AAPL")
-		split := w.announce("1", "3", "2000-01-06")
-		w.afflict("late-announcement symbol=AAPL by=135h")
-		spun := w.post(`{"type":"spin_off","source_symbol":"AAPL","source_rate":4,"new_symbol":"SPUN","new_rate":1,"ex_date":"2000-01-05"}`)
-		w.until("2000-01-06 02:31:00")
-		w.serve(30 * time.Second)
-		w.wantAction(split, rewards.ActionSwept)
-		w.until("2000-01-06 19:00:00")
-		w.serve(2 * time.Minute)
+		split, spun := w.lateSpinOff()
 		w.wantHeld(spun, "the action "+split+" was applied already")
 		_, err := w.operator("action apply").ApproveAction(w.t.Context(), spun)
 		if rewards.CodeOf(err) != rewards.CodeConflict {

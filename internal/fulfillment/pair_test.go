@@ -65,7 +65,6 @@ func TestTheBasisOfASpinOffBeforeASplit(t *testing.T) {
 		w.sync(nil)
 		w.wantAfter(5*time.Second, w.give("AAPL", 3100*usd), rewards.Executed)
 		w.faulty(ofActivities, says(200, `[]`)) // which name no prices
-		const spinOff = `{"type":"spin_off","source_symbol":"AAPL","source_rate":4,"new_symbol":"SPUN","new_rate":1,"ex_date":"2000-01-05"}`
 		var spun string
 		if second != "" {
 			spun = w.post(spinOff)
@@ -73,7 +72,7 @@ func TestTheBasisOfASpinOffBeforeASplit(t *testing.T) {
 			w.check(w.brokerage.SetClock(w.t.Context(), time.Date(2000, 1, 6, 14, 31, 0, 0, time.UTC), 1))
 			w.serve(3 * time.Minute)
 		} else {
-			spun = w.spinOffAfterTheSplit(spinOff)
+			spun = w.spinOffAfterTheSplit()
 		}
 		w.wantAction(spun, rewards.ActionSwept)
 		basis := w.holding(w.user, "SPUN").CostBasis // at the brokerage both together are worth five quarters
@@ -83,16 +82,10 @@ func TestTheBasisOfASpinOffBeforeASplit(t *testing.T) {
 	})
 }
 
-// spinOffAfterTheSplit has a split applied, then a spin-off announced whose ex-date is earlier, and both applied again.
-func (w *world) spinOffAfterTheSplit(spinOff string) (spun string) {
+// spinOffAfterTheSplit has both applied in their order, after the split was undone.
+func (w *world) spinOffAfterTheSplit() (spun string) {
 	w.t.Helper()
-	split := w.announce("1", "3", "2000-01-06")
-	w.afflict("late-announcement symbol=AAPL by=135h")
-	spun = w.post(spinOff)
-	w.until("2000-01-06 02:31:00")
-	w.serve(30 * time.Second)
-	w.until("2000-01-06 19:00:00")
-	w.serve(2 * time.Minute)
+	split, spun := w.lateSpinOff()
 	w.undo(split)
 	w.serve(20 * time.Second)
 	for _, id := range []string{spun, split} {
@@ -176,7 +169,7 @@ func TestAnApprovalThatIsOvertaken(t *testing.T) {
 		w.holders("AAPL")
 		split := w.announce("1", "3", "2000-01-06")
 		w.afflict("wrong-ratio symbol=AAPL")
-		spun := w.post(`{"type":"spin_off","source_symbol":"AAPL","source_rate":4,"new_symbol":"SPUN","new_rate":1,"ex_date":"2000-01-05"}`)
+		spun := w.post(spinOff)
 		w.until("2000-01-05 09:35:00")
 		w.serve(2 * time.Minute)
 		w.wantAction(spun, rewards.ActionHeld)

@@ -115,15 +115,15 @@ func (a Action) PaidInCash(list []Activity, c Conversion, booked money.Shares) b
 	came, paid := false, false
 	for _, n := range list {
 		if n.Symbol == a.NewSymbol && n.Problem == "" && n.Status != activityCanceled && n.Date >= a.ExDate {
-			came = came || n.Type == activitySpinOff && alike(n.Qty, given)
-			paid = paid || n.Net > 0 && alike(-n.Qty, given)
+			came = came || n.Type == activitySpinOff && sameRounded(n.Qty, given)
+			paid = paid || n.Net > 0 && sameRounded(-n.Qty, given)
 		}
 	}
 	return came && paid
 }
 
-// alike reports whether two quantities differ by the broker's rounding at most.
-func alike(a, b money.Shares) bool { return a-b <= 1 && b-a <= 1 }
+// sameRounded reports whether two quantities differ by the broker's rounding at most.
+func sameRounded(a, b money.Shares) bool { return a-b <= 1 && b-a <= 1 }
 
 // DividendPolicy says what becomes of the cash that the users of an app get.
 type DividendPolicy int
