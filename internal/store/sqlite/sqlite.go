@@ -35,9 +35,6 @@ type Options struct {
 	Sole bool
 }
 
-// Memory is the path of a database in memory. It has one connection.
-const Memory = ":memory:"
-
 // Engine is the SQLite engine.
 type Engine struct {
 	writer  *pool
@@ -91,6 +88,11 @@ func (e *Engine) open(ctx context.Context, path string, o Options) error {
 		return err
 	}
 	e.writer = newPool(writer)
+	if e.memory {
+		if e.schema, err = writer.fill(); err != nil {
+			return err
+		}
+	}
 	if err := refuseForeign(ctx, writer, path); err != nil {
 		return err
 	}
@@ -101,8 +103,10 @@ func (e *Engine) open(ctx context.Context, path string, o Options) error {
 	if err := checkLibrary(ctx, writer); err != nil {
 		return err
 	}
-	if e.schema, err = migrate(ctx, name, path, o.KeepSchema); err != nil {
-		return err
+	if !e.memory {
+		if e.schema, err = migrate(ctx, name, path, o.KeepSchema); err != nil {
+			return err
+		}
 	}
 	if e.sync, err = openSyncer(ctx, writer, path); err != nil {
 		return err
@@ -127,13 +131,10 @@ func (e *Engine) open(ctx context.Context, path string, o Options) error {
 	return nil
 }
 
-// memories numbers the databases in memory.
-var memories atomic.Int64 //nolint:gochecknoglobals // their names are global in SQLite
-
 // fileName returns the path as a SQLite URI.
 func fileName(path string) string {
 	if path == Memory {
-		return fmt.Sprintf("file:/memory-%d?vfs=memdb", memories.Add(1))
+		return memoryName()
 	}
 	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}).String()
 }
