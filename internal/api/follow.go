@@ -82,21 +82,28 @@ func (f *follower) news(ctx context.Context, until time.Time) (bool, error) {
 			return false, nil
 		case <-look.C:
 		}
-		now := time.Now()
-		if now.Sub(f.keyed) >= keyEvery {
-			f.keyed = now
-			if _, _, err := f.server.Service.Authenticate(ctx, f.call.Header.Get("X-Api-Key")); err != nil {
-				return false, err
-			}
+		if err := f.checkKey(ctx); err != nil {
+			return false, err
 		}
 		newest, err := f.server.Service.NewestEvent(ctx)
 		if err != nil || newest > f.newest {
 			return err == nil, err
 		}
-		if !now.Before(until) {
+		if !time.Now().Before(until) {
 			return false, nil
 		}
 	}
+}
+
+// checkKey fails when the key is no longer valid. It looks once a second.
+func (f *follower) checkKey(ctx context.Context) error {
+	now := time.Now()
+	if now.Sub(f.keyed) < keyEvery {
+		return nil
+	}
+	f.keyed = now
+	_, _, err := f.server.Service.Authenticate(ctx, f.call.Header.Get("X-Api-Key"))
+	return err
 }
 
 // isDraining reports whether followers must end.

@@ -73,7 +73,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rt, parameter := s.find(r.URL)
 	answer, err := s.answer(ctx, rt, call{Request: r, id: id, parameter: parameter}, &from)
 	if err != nil {
-		answer = s.failure(ctx, w, err, id)
+		answer = s.failure(ctx, w, err, id, from.key.AppID)
 	}
 	if from.disconnect || ctx.Err() != nil { // the context ended for the whole connection
 		w.Header().Set("Connection", "close")
@@ -211,9 +211,11 @@ func drain(r *http.Request, stranger bool) {
 	_, _ = io.CopyN(io.Discard, r.Body, limit) // an error ends the drain early, no more
 }
 
-// failure returns the response to a failed request. Internal errors are logged; their
+// failure returns the response to a failed request of an app, or of nobody known. Internal errors are logged; their
 // text does not leave the service.
-func (s *server) failure(ctx context.Context, w http.ResponseWriter, err error, id string) reply {
+func (s *server) failure(
+	ctx context.Context, w http.ResponseWriter, err error, id string, app rewards.AppID,
+) reply {
 	status, code, e := describe(err)
 	if method, ok := errors.AsType[errMethod](err); ok {
 		w.Header().Set("Allow", method.allow)
@@ -225,8 +227,12 @@ func (s *server) failure(ctx context.Context, w http.ResponseWriter, err error, 
 		setLimit(w.Header(), limit)
 	}
 	if status >= http.StatusInternalServerError {
-		s.Log.LogAttrs(ctx, slog.LevelError, "request failed",
-			slog.String("request_id", id), slog.Int("status", status), slog.Any("error", err))
+		of := ""
+		if !app.IsZero() {
+			of = app.String()
+		}
+		s.Log.LogAttrs(ctx, slog.LevelError, "request failed", slog.String("request_id", id),
+			slog.String("app", of), slog.Int("status", status), slog.Any("error", err))
 	}
 	return reply{status: status, body: appendError(nil, code, e, id)}
 }

@@ -64,6 +64,8 @@ func (f *follower) stream(w http.ResponseWriter, page rewards.EventPage) {
 				page, body = rewards.EventPage{}, comment(body)
 				continue
 			}
+		} else if f.server.isDraining() || f.checkKey(ctx) != nil {
+			return
 		}
 		if f.call.ticket.Resume(ctx) != nil {
 			return

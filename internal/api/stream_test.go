@@ -115,6 +115,28 @@ func TestAStreamEndsWithItsKey(t *testing.T) {
 	}
 }
 
+// It also ends while there is more to send than the client has read.
+func TestAStreamEndsBeforeItsBacklog(t *testing.T) {
+	t.Parallel()
+	c, user := newAppWithUser(t)
+	const events = 400 // of 15 kB: far more than the sockets take
+	for _, id := range c.giveMany(t, user, events, `{"p":"`+strings.Repeat("x", 15_000)+`"}`) {
+		_, _, err := c.world.store.ReverseReward(t.Context(), parseID[rewards.Reward](t, id), 0, "of a test")
+		check(t, err)
+	}
+	s := c.stream(t, "/v1/events/stream?types=reward.failed", "")
+	s.next()
+	check(t, c.world.store.RevokeKey(t.Context(), c.keyID))
+	time.Sleep(1500 * time.Millisecond) // the key is checked once a second
+	sent := 1
+	for s.next() != nil {
+		sent++
+	}
+	if sent == events {
+		t.Errorf("all %d events were sent", sent)
+	}
+}
+
 // Streams and requests that wait end at once when the service drains.
 func TestDrainingEndsFollowers(t *testing.T) {
 	t.Parallel()

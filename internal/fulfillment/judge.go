@@ -89,6 +89,9 @@ func (w *Worker) judgeAction(
 ) error {
 	o := rewards.Observation{Now: clock.Now, SeenAt: w.now()}
 	p, err := w.prepare(ctx, a, at, live, clock)
+	if w.conflicts > 0 { // only what the positions confirm: the missing orders may explain the rest
+		return w.applyConfirmed(ctx, a, p, o, err)
+	}
 	if err != nil {
 		if errors.Is(err, rewards.ErrTerms) {
 			return w.changeAction(ctx, a, o.Hold(a, err.Error()))

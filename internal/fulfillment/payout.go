@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"time"
 
-	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 )
 
@@ -169,15 +168,15 @@ func (w *Worker) reinvestIn(ctx context.Context, a rewards.Action) (rewards.Asse
 }
 
 // award records the awards of a part and notes them in it. They are ordinary awards with keys of
-// their own, so that a repetition after a crash records nothing twice.
+// their own, so that a repetition after a crash records nothing twice. It also notes those that were recorded before
+// an operator decided otherwise.
 func (w *Worker) award(
 	ctx context.Context, a rewards.Action, stock rewards.AssetID, part []rewards.Effect,
 	policies map[rewards.AppID]rewards.DividendPolicy,
 ) error {
 	var open []int
 	for i, e := range part {
-		awardable := e.Cash > 0 && e.Cash <= rewards.MaxAmountDollars*money.Dollar
-		if stock != 0 && awardable && policies[e.AppID] == rewards.DividendsReinvest {
+		if e.Awardable() {
 			open = append(open, i)
 		}
 	}
@@ -187,7 +186,11 @@ func (w *Worker) award(
 		}
 		batch := make([]rewards.NewReward, len(open))
 		for i, place := range open {
-			batch[i] = a.CashAward(part[place], stock, attempt)
+			into := stock
+			if policies[part[place].AppID] != rewards.DividendsReinvest {
+				into = 0
+			}
+			batch[i] = a.CashAward(part[place], into, attempt)
 		}
 		outcomes, err := w.store.RecordRewards(ctx, batch)
 		if err != nil {
@@ -200,6 +203,7 @@ func (w *Worker) award(
 				part[open[i]].RewardID = o.Reward.ID
 			case rewards.Conflict:
 				taken = append(taken, open[i])
+			case rewards.NotGiftable: // the cash stays cash
 			default:
 				return fmt.Errorf("cannot award the cash of %s: verdict %d", a.ID, o.Verdict)
 			}

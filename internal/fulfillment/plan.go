@@ -180,8 +180,8 @@ func (w *Worker) raiseHold(p rewards.Pool, hold rewards.Hold, clock rewards.Mark
 		w.alarms.raise(rewards.AlarmDailyLimit, "rewards of "+p.Asset.Symbol+
 			" are larger than what is left of today's limit: see `stockrewards fulfillment status`")
 	case rewards.HoldHouse:
-		w.alarms.raise(rewards.AlarmHouseLimit, "the house's daily limit is reached; the small pool of "+
-			p.Asset.Symbol+" waits")
+		w.alarms.raise(rewards.AlarmHouseLimit, "the house's daily limit is reached; "+
+			p.Asset.Symbol+" waits, because the house would pay a part of its order")
 	case rewards.HoldAppHouse:
 		w.alarms.raise(rewards.AlarmHouseAppLimit, "the house's daily limit of each app in the small pool of "+
 			p.Asset.Symbol+" is reached; the pool waits")

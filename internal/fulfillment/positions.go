@@ -51,6 +51,9 @@ func (w *Worker) comparePositions(ctx context.Context, live []rewards.Order, clo
 	if w.anyDue(clock) || slices.ContainsFunc(w.actions.open, w.newlyDoubted) {
 		every = positionsSoon
 	}
+	if w.compared.at.IsZero() { // orders may be missing in our books
+		return nil
+	}
 	wait := p.next.Sub(now)
 	if wait > 0 && wait <= every && p.turn.Equal(clock.NextChange()) {
 		return nil
@@ -58,7 +61,7 @@ func (w *Worker) comparePositions(ctx context.Context, live []rewards.Order, clo
 	p.next, p.turn = now.Add(every), clock.NextChange()
 	if w.conflicts > 0 { // orders are missing in our books, and nothing is ordered anyway
 		p.next, p.suspects = now.Add(positionsSoon), nil
-		return nil
+		return w.judgeBesideConflicts(ctx, live, clock)
 	}
 	booked, err := w.store.Booked(ctx)
 	if err != nil || len(booked) == 0 && every == positionsEvery {

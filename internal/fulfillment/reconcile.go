@@ -70,6 +70,16 @@ func (w *Worker) reconcile(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
+// compareFirst compares before the actions are judged: orders that our books lack may explain a position.
+func (w *Worker) compareFirst(ctx context.Context) error {
+	if _, err := w.reconcile(ctx); err != nil {
+		return err
+	}
+	control, err := w.store.Control(ctx)
+	w.conflicts = control.Conflicts
+	return err
+}
+
 // compareOrders compares the broker's orders since the last comparison, and once in each session
 // those of five days. It stores those with our prefix that are unknown to us or contradict a
 // final order.

@@ -205,6 +205,9 @@ func (w *Worker) work(ctx context.Context) (time.Duration, error) {
 		return idleWait, errors.Join(err, w.keepAlarms(ctx, live), w.watchActions(ctx, nil, clock, false))
 	}
 	w.report(ctx, "the broker's account", err)
+	if w.compared.at.IsZero() {
+		w.report(ctx, "the first comparison", w.compareFirst(ctx))
+	}
 	watchErr := w.watchActions(ctx, live, clock, clockErr == nil)
 	if errors.Is(watchErr, rewards.ErrLostLease) {
 		return idleWait, watchErr

@@ -28,6 +28,29 @@ func PlanAdoption(queues []Queue, b BrokerOrder) (Plan, error) {
 	return p, nil
 }
 
+// RefuseAcross fails with CodeConflict when an action of the stock happened between an order at the broker and the books:
+// its shares would be booked in other units than they are in.
+func RefuseAcross(actions []Action, b BrokerOrder) error {
+	for _, a := range actions {
+		if a.Type == ActionCashDividend || a.Type == ActionNameChange || b.SubmittedAt.IsZero() {
+			continue
+		}
+		message := "the order is from "
+		switch after := !b.SubmittedAt.Before(a.Boundary); {
+		case after && (a.State == ActionAnnounced || a.State == ActionHeld):
+			message += "after the corporate action " + a.ID + ", which is not applied yet: adopt the orders from " +
+				"before it; when the broker's position confirms it, it is applied, and this order can be adopted"
+		case !after && (a.State == ActionApplied || a.State == ActionSwept):
+			message += "before the corporate action " + a.ID + ", which is applied: take that back with " +
+				"`action undo`, adopt the order, and `action apply` it again"
+		default:
+			continue
+		}
+		return &Error{Code: CodeConflict, Message: message}
+	}
+	return nil
+}
+
 // adoptedLookup is how long an adopted order is looked up at the broker, which has just
 // reported it, before it is quarantined.
 const adoptedLookup = 24 * time.Hour

@@ -162,9 +162,12 @@ type Payout struct {
 	PaidAt   time.Time // when every part was paid out; zero: not yet
 }
 
+// Awardable reports whether the cash may become an award: there is some, and not more than an award may have.
+func (e Effect) Awardable() bool { return e.Cash > 0 && e.Cash <= MaxAmountDollars*money.Dollar }
+
 // CashAward returns the award that a user's cash becomes: of the action's stock, or of the
-// acquirer's after a merger. attempt is from 1; the key of a later one has its number. It has the
-// announced symbol, so that a repetition after a rename is the same request.
+// acquirer's after a merger, or of no stock (0) when it stays cash. attempt is from 1; the key of a later one has its
+// number. It has the announced symbol, so that a repetition after a rename is the same request.
 func (a Action) CashAward(e Effect, stock AssetID, attempt int) NewReward {
 	source, symbol := "dividend", a.Symbol
 	if a.Type != ActionCashDividend {

@@ -72,7 +72,7 @@ func (a Action) Judge(c Conversion, s Standing) (Judgment, string) {
 		return JudgeHold, err.Error()
 	}
 	switch {
-	case s.Renaming:
+	case s.Renaming && (!s.Vanished() || source >= money.Share): // else it may have paid all in cash
 		return JudgeWait, ""
 	case source == s.Source.Booked && target == s.Target.Booked: // the position cannot show it
 		if s.unchanged() && s.Now.Sub(a.Boundary) >= happens {

@@ -11,7 +11,7 @@ import (
 // notional pays for; the house gets the rest. The worker then polls and books it like any
 // order, so that nothing is bought twice. The conflict is acknowledged. It fails with
 // CodeNotFound when there is no such conflict or asset, and with CodeConflict when the store
-// knows the order or no waiting reward fits.
+// knows the order, no waiting reward fits, or a corporate action came between (rewards.RefuseAcross).
 func (o *Operator) AdoptOrder(
 	ctx context.Context, b rewards.BrokerOrder, reason string,
 ) (adopted rewards.Order, err error) {
@@ -21,6 +21,14 @@ func (o *Operator) AdoptOrder(
 		}
 		asset, err := assetOf(ctx, tx, b)
 		if err != nil {
+			return nil, err
+		}
+		actions, err := fetchAll(ctx, tx, scanAction, `SELECT `+actionColumns+` FROM actions WHERE asset_id = ?1
+			ORDER BY ex_date, id`, int64(asset.ID))
+		if err != nil {
+			return nil, err
+		}
+		if err := rewards.RefuseAcross(actions, b); err != nil {
 			return nil, err
 		}
 		queues, err := readQueues(ctx, tx, asset.ID, rewards.MaxMembers)
@@ -57,10 +65,17 @@ func (o *Operator) AdoptOrder(
 func refuseKnown(ctx context.Context, tx Tx, clientOrderID string) error {
 	_, known, err := fetchOne(ctx, tx, scanOrder,
 		`SELECT `+orderColumns+` FROM orders WHERE client_order_id = ?1`, clientOrderID)
-	if err == nil && known {
-		err = conflict("the store knows this order: acknowledge the conflict")
+	if err != nil || !known {
+		return err
 	}
-	return err
+	switch c, err := conflictOf(ctx, tx, clientOrderID); {
+	case err != nil:
+		return err
+	case c.AcknowledgedAt.IsZero():
+		return conflict("the store knows this order: acknowledge the conflict")
+	default:
+		return conflict("the store knows this order, and nothing waits for you: it may be adopted already")
+	}
 }
 
 // assetOf finds the asset of an order at the broker by the broker's asset id, or by the

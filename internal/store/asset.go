@@ -109,8 +109,11 @@ func freeSymbol(ctx context.Context, tx Tx, c rewards.AssetChange) error {
 	if !c.Renamed() {
 		return nil
 	}
-	_, err := tx.Exec(ctx, `UPDATE assets SET symbol = ?2 WHERE id = ?1`,
-		int64(c.Before.ID), fmt.Sprintf("renamed %d", c.Before.ID))
+	free := fmt.Sprintf("renamed %d", c.Before.ID)
+	if err := carryConflicts(ctx, tx, c.Before.ID, free); err != nil {
+		return err
+	}
+	_, err := tx.Exec(ctx, `UPDATE assets SET symbol = ?2 WHERE id = ?1`, int64(c.Before.ID), free)
 	return err
 }
 
@@ -119,6 +122,9 @@ func changeAsset(ctx context.Context, tx Tx, c rewards.AssetChange) error {
 	if c.Added() {
 		_, err := tx.Exec(ctx, `INSERT INTO assets (broker_id, symbol, name) VALUES (?1, ?2, ?3)`,
 			a.BrokerID, a.Symbol, a.Name)
+		return err
+	}
+	if err := carryConflicts(ctx, tx, a.ID, a.Symbol); err != nil {
 		return err
 	}
 	_, err := tx.Exec(ctx, `UPDATE assets SET broker_id = ?2, symbol = ?3, name = ?4, gone = ?5 WHERE id = ?1`,

@@ -234,10 +234,10 @@ func (s *Store) insertReversal(ctx context.Context, tx Tx, r rewards.Reversal, f
 
 // saveReversal stores that a reversal is complete.
 func (s *Store) saveReversal(ctx context.Context, tx Tx, r rewards.Reversal) error {
-	_, err := tx.Exec(ctx, `UPDATE reversals SET state = ?3, quantity = ?4, after_switch = ?5, completed_at = ?6
-		WHERE app_id = ?1 AND id = ?2`, r.AppID[:], r.ID[:], int64(r.State), int64(r.Quantity), r.After,
-		micros(r.CompletedAt))
-	if err != nil {
+	n, err := tx.Exec(ctx, `UPDATE reversals SET state = ?3, quantity = ?4, after_switch = ?5, completed_at = ?6
+		WHERE app_id = ?1 AND id = ?2 AND completed_at = 0`, r.AppID[:], r.ID[:], int64(r.State), int64(r.Quantity),
+		r.After, micros(r.CompletedAt))
+	if err := staleIf(n == 0, err); err != nil {
 		return err
 	}
 	return s.addEvent(ctx, tx, r.AppID, rewards.EventReversalCompleted, r.ID[:])

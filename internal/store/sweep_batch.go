@@ -139,9 +139,9 @@ func (b *sweepBatch) add(k holder, source, kept, target, given rewards.Holding) 
 	b.kept = append(b.kept, []any{
 		k.app[:], k.user[:], int64(b.AssetID), int64(kept.Quantity), int64(kept.CostBasis), b.Generation,
 	})
-	if source.Quantity != 0 || source.CostBasis != 0 || kept.Quantity != 0 || kept.CostBasis != 0 {
-		e := newEffect(k, source, kept)
-		e.Entitled = max(0, source.Quantity-b.late[k])
+	e := newEffect(k, source, kept)
+	e.Entitled = max(0, source.Quantity-b.late[k]) // also when a reversal has taken all since
+	if source.Quantity != 0 || source.CostBasis != 0 || kept.Quantity != 0 || kept.CostBasis != 0 || e.Entitled != 0 {
 		b.effects = append(b.effects, e)
 	}
 	if given.Quantity != target.Quantity || given.CostBasis != target.CostBasis {

@@ -301,6 +301,9 @@ func rename(ctx context.Context, tx Tx, id rewards.AssetID, r rewards.Renaming) 
 			return err
 		}
 	}
+	if err := carryConflicts(ctx, tx, id, r.Symbol); err != nil {
+		return err
+	}
 	_, err = tx.Exec(ctx, `UPDATE assets SET symbol = ?2,
 		former_broker_id = CASE WHEN ?3 = '' OR ?3 = broker_id THEN former_broker_id ELSE broker_id END,
 		broker_id = CASE WHEN ?3 = '' THEN broker_id ELSE ?3 END WHERE id = ?1`, int64(id), r.Symbol, r.BrokerID)
@@ -308,6 +311,14 @@ func rename(ctx context.Context, tx Tx, id rewards.AssetID, r rewards.Renaming) 
 		_, err = tx.Exec(ctx, `UPDATE orders SET symbol = ?2 WHERE `+liveState+` AND state = `+planned+`
 			AND asset_id = ?1`, int64(id), r.Symbol)
 	}
+	return err
+}
+
+// carryConflicts gives the broker's orders that contradict the store the symbol that their stock gets. Their stock is
+// known by it, also when another one has the old symbol.
+func carryConflicts(ctx context.Context, tx Tx, id rewards.AssetID, symbol string) error {
+	_, err := tx.Exec(ctx, `UPDATE broker_conflicts SET symbol = ?2
+		WHERE symbol = (SELECT a.symbol FROM assets a WHERE a.id = ?1)`, int64(id), symbol)
 	return err
 }
 

@@ -159,7 +159,7 @@ func (e *Engine) Read(ctx context.Context, f func(context.Context, store.Tx) err
 	begin, timeout := beginRead, txTimeout
 	if deadline, ok := ctx.Deadline(); ok {
 		if timeout = time.Until(deadline); timeout > txTimeout { // Store.ReadLedger
-			begin += "; set local statement_timeout = 0"
+			begin += "; set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0"
 		}
 	}
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)
@@ -188,14 +188,15 @@ const afterDeadlock = 20 * time.Millisecond
 // outcome is unknown. ctx is the request's, within bounds
 // the transaction.
 func (e *Engine) retry(ctx, within context.Context, run func(*pgxpool.Conn) error) (err error) {
-	for range attempts {
+	for attempt := 0; attempt < attempts; attempt++ {
 		conn, acquireErr := e.pool.Acquire(ctx)
 		if acquireErr != nil {
 			return errors.Join(errBroken, acquireErr)
 		}
 		err = run(conn)
 		switch {
-		case errors.Is(err, errNotAll): // rolled back, to be run again without CommitAll
+		case errors.Is(err, errNotAll): // rolled back, to be run again without CommitAll, so it comes once
+			attempt--
 		case ctx.Err() != nil:
 			return err
 		case lostBefore(err):

@@ -31,7 +31,8 @@ var newContent = sync.OnceValues(func() (c content, err error) { //nolint:gochec
 		return c, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	if c.version, err = migrate(context.Background(), name, Memory, false); err != nil {
+	ctx := context.Background() //nolint:forbidigo // it is for all callers
+	if c.version, err = migrate(ctx, name, Memory, false); err != nil {
 		return c, err
 	}
 	c.bytes, err = s.conn.Serialize("main")

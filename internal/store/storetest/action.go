@@ -23,6 +23,7 @@ func actionContract() map[string]func(*testing.T, *World) {
 		"UndoRefused":       testUndoRefused,
 		"UndoTakenBack":     testUndoTakenBack,
 		"Acknowledged":      testAcknowledged,
+		"ConflictsRenamed":  testConflictsRenamed,
 		"TakeOver":          testTakeOver,
 		"RenamedByAction":   testRenamedByAction,
 		"EnsureAsset":       testEnsureAsset,

@@ -130,3 +130,35 @@ func testActivities(t *testing.T, w *World) {
 		wantEqual(t, "the activities", c.want, got)
 	}
 }
+
+// testConflictsRenamed: the shares of lost orders follow their stock when it gets another symbol, before and after an
+// operator acknowledges them, also when two stocks swap their symbols.
+func testConflictsRenamed(t *testing.T, w *World) {
+	w.sync(t, "a AAPL", "k KO")
+	w.buy(t, w.Users[0], "AAPL", 2_000_000, 10_000_000)
+	known := rewards.BrokerConflict{ClientOrderID: "sr-x-1", Symbol: "AAPL", FilledQty: 3, Detail: "unknown"}
+	late := rewards.BrokerConflict{ClientOrderID: "sr-x-2", Symbol: "AAPL", FilledQty: 4, Detail: "unknown"}
+	other := rewards.BrokerConflict{ClientOrderID: "sr-x-3", Symbol: "KO", FilledQty: 5, Detail: "unknown"}
+	check(t, w.SaveReconciliation(t.Context(), []rewards.BrokerConflict{known, late, other}, w.Now()))
+	check(t, w.AcknowledgeConflict(t.Context(), known.ClientOrderID, "ours"))
+	c, s := w.nameChange(t, "name", "NEW")
+	check(t, w.ApplyAction(t.Context(), w.lease, c, s, rewards.Renaming{Symbol: "NEW", BrokerID: "a"}))
+	w.sweep(t)
+	symbols := func(when string, want ...string) {
+		t.Helper()
+		for i, c := range read(t, w.Conflicts) {
+			if c.Symbol != want[i] {
+				t.Errorf("%s: the order %s is of %s, want %s", when, c.ClientOrderID, c.Symbol, want[i])
+			}
+		}
+	}
+	symbols("renamed", "NEW", "NEW", "KO")
+	check(t, w.AcknowledgeConflict(t.Context(), late.ClientOrderID, "ours"))
+	w.sync(t, "a KO", "k NEW")
+	symbols("swapped", "KO", "KO", "NEW")
+	check(t, w.AcknowledgeConflict(t.Context(), other.ClientOrderID, "ours"))
+	for symbol, want := range map[string]int64{"KO": 7, "NEW": 5} {
+		w.wantRows(t, "billionths of "+symbol+" that are accepted", want, `SELECT accepted FROM positions
+			WHERE asset_id = ?1`, int64(w.Asset(t, symbol).ID))
+	}
+}

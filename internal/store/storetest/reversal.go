@@ -23,6 +23,7 @@ func reversalContract() map[string]func(*testing.T, *World) {
 		"ReversalsOverTheYears":  testReversalsOverTheYears,
 		"ReversalsAndDividends":  testReversalsAndDividends,
 		"ReversalsUndone":        testReversalsUndone,
+		"ReversalsOfEntitled":    testReversalsOfEntitled,
 	}
 }
 

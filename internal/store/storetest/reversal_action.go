@@ -76,6 +76,27 @@ func testReversalsAndDividends(t *testing.T, w *World) {
 	}
 }
 
+// testReversalsOfEntitled: who held a stock at the moment of a dividend is entitled, even when all of it is taken back
+// before that is recorded.
+func testReversalsOfEntitled(t *testing.T, w *World) {
+	r := w.Give(t, 2_000_000)
+	check(t, w.Settle(t, w.Open(t), "filled", 10_000_000, dollar200))
+	w.Advance(time.Hour)
+	boundary := w.Now()
+	w.Advance(time.Hour)
+	w.reversed(t, w.back(r, 0))
+	c, s := w.derive(t, w.announce(t, "dividend", "AAPL", rewards.Terms{Type: rewards.ActionCashDividend, Rate: "1"}),
+		rewards.Fraction{})
+	s.EntitledAt = boundary
+	check(t, w.ApplyAction(t.Context(), w.lease, c, s, rewards.Renaming{}))
+	w.sweep(t)
+	list, err := w.Switches(t.Context(), "dividend")
+	check(t, err)
+	if effects := w.effects(t, list[0].Number); len(effects) != 1 || effects[0].Entitled != 10_000_000 {
+		t.Errorf("effects %+v, want 0.01 shares entitled", effects)
+	}
+}
+
 // years is a user's life over many corporate actions, buys and reversals.
 type years struct {
 	*World
