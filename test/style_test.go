@@ -114,13 +114,11 @@ func wordsOfGo(t *testing.T, path string) []finding {
 				found = append(found, search(path, set.Position(n.Pos()).Line, text)...)
 			}
 		case *ast.Ident:
-			for _, word := range parts(n.Name) {
-				if bannedNames.MatchString(word) && !seen[n.Name] {
-					seen[n.Name] = true
-					at := path + ":" + strconv.Itoa(set.Position(n.Pos()).Line)
-					found = append(found, finding{at, "the name " + n.Name})
-				}
+			if !seen[n.Name] && slices.ContainsFunc(parts(n.Name), bannedNames.MatchString) {
+				at := path + ":" + strconv.Itoa(set.Position(n.Pos()).Line)
+				found = append(found, finding{at, "the name " + n.Name})
 			}
+			seen[n.Name] = true
 		}
 		return true
 	})
@@ -131,9 +129,12 @@ func wordsOfGo(t *testing.T, path string) []finding {
 	return found
 }
 
+// partOfName is a word of a name in camel case.
+var partOfName = regexp.MustCompile(`[A-Z]*[a-z0-9]*`)
+
 // parts splits a name in camel case into words of lower case.
 func parts(name string) []string {
-	words := regexp.MustCompile(`[A-Z]*[a-z0-9]*`).FindAllString(name, -1)
+	words := partOfName.FindAllString(name, -1)
 	for i := range words {
 		words[i] = strings.ToLower(words[i])
 	}

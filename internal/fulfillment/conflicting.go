@@ -14,10 +14,6 @@ func (w *Worker) judgeBesideConflicts(ctx context.Context, live []rewards.Order,
 	if !w.anyDue(clock) {
 		return nil
 	}
-	conflicts, err := w.store.Conflicts(ctx)
-	if err != nil {
-		return err
-	}
 	booked, err := w.store.Booked(ctx)
 	if err != nil {
 		return err
@@ -26,14 +22,32 @@ func (w *Worker) judgeBesideConflicts(ctx context.Context, live []rewards.Order,
 	if err != nil {
 		return err
 	}
+	if err := w.subtractMissing(ctx, theirs); err != nil {
+		return err
+	}
+	return w.judgeActions(ctx, newStakes(booked, theirs), live, clock)
+}
+
+// subtractMissing takes from positions what orders bought beyond what is booked of them, unless an operator knows of
+// it.
+func (w *Worker) subtractMissing(ctx context.Context, positions []rewards.Position) error {
+	conflicts, err := w.store.Conflicts(ctx)
+	if err != nil {
+		return err
+	}
+	ids := make([]string, len(conflicts))
+	for i, c := range conflicts {
+		ids[i] = c.ClientOrderID
+	}
+	known, err := w.store.OrdersByClientID(ctx, ids)
 	for _, c := range conflicts {
-		for i := range theirs {
-			if c.AcknowledgedAt.IsZero() && c.Symbol == theirs[i].Symbol {
-				theirs[i].Qty -= c.FilledQty
+		for i := range positions {
+			if c.AcknowledgedAt.IsZero() && c.Symbol == positions[i].Symbol {
+				positions[i].Qty -= c.FilledQty - known[c.ClientOrderID].Corrected
 			}
 		}
 	}
-	return w.judgeActions(ctx, newStakes(booked, theirs), live, clock)
+	return err
 }
 
 // applyConfirmed applies an action that two comparisons confirm, whether an operator has approved it or not. err is
@@ -50,7 +64,8 @@ func (w *Worker) applyConfirmed(
 	unapproved := a
 	unapproved.ApprovedAt = time.Time{}
 	judgment, _ := unapproved.Judge(p.conversion, p.standing)
-	if again := w.twice(a, judgment); judgment != rewards.JudgeApply || !again {
+	again := w.twice(a, judgment)
+	if judgment != rewards.JudgeApply || !again || !a.Evident(p.conversion, p.standing) {
 		return nil
 	}
 	return w.apply(ctx, a, p, o)

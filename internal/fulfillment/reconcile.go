@@ -70,13 +70,17 @@ func (w *Worker) reconcile(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// compareFirst compares before the actions are judged: orders that our books lack may explain a position.
+// compareFirst compares, and reads the conflicts, before a new leader judges actions: orders that our books lack may
+// explain a position.
 func (w *Worker) compareFirst(ctx context.Context) error {
-	if _, err := w.reconcile(ctx); err != nil {
+	compared, err := w.reconcile(ctx)
+	if err != nil || !compared {
 		return err
 	}
 	control, err := w.store.Control(ctx)
-	w.conflicts = control.Conflicts
+	if err == nil {
+		w.conflicts, w.knows = control.Conflicts, w.lease.Epoch
+	}
 	return err
 }
 

@@ -86,6 +86,76 @@ func TestAnOrderFromBeforeASplitIsAdoptedBeforeIt(t *testing.T) {
 	})
 }
 
+// An order from before a split that is applied can be adopted after its undo.
+func TestAnOrderFromBeforeAnAppliedSplit(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.sync(nil)
+		w.holders("AAPL")
+		id := w.announce("1", "4", "2000-01-05")
+		w.overnight()
+		w.wantAction(id, rewards.ActionSwept)
+		w.give("AAPL", 5*usd)
+		lost := rewards.BrokerOrder{
+			ID: "x", ClientOrderID: "sr-test-lost", Symbol: "AAPL", Side: "buy", Status: "filled", Notional: 5 * usd,
+			FilledQty: 12345, SubmittedAt: w.action(id).Boundary.Add(-6 * time.Hour),
+		}
+		w.check(w.store.SaveReconciliation(w.t.Context(), []rewards.BrokerConflict{{
+			ClientOrderID: lost.ClientOrderID, Symbol: "AAPL", FilledQty: lost.FilledQty, Detail: "unknown",
+		}}, time.Now()))
+		if _, err := w.store.AdoptOrder(w.t.Context(), lost, "found"); rewards.CodeOf(err) != rewards.CodeConflict {
+			w.t.Fatalf("adopted after the split: %v", err)
+		}
+		w.undo(id)
+		w.serve(time.Minute) // now the position is in doubt
+		_, err := w.store.AdoptOrder(w.t.Context(), lost, "found")
+		w.check(err)
+	})
+}
+
+// A cash merger leaves no position, whatever was bought. It waits until the lost order is adopted, so that its cash is
+// shared among all.
+func TestACashMergerWaitsForMissingOrders(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.sync(nil)
+		w.holders("AAPL")
+		lost, given := w.lost(), w.give("AAPL", 5*usd)
+		w.restart()
+		id := w.post(`{"type":"cash_merger","acquiree_symbol":"AAPL","acquirer_symbol":"KO","rate":210.25,"effective_date":"2000-01-05"}`)
+		w.until("2000-01-05 03:00:00")
+		w.serve(time.Minute)
+		w.wantAction(id, rewards.ActionAnnounced)
+		_, err := w.store.AdoptOrder(w.t.Context(), lost, "restored")
+		w.check(err)
+		w.serve(5 * time.Minute)
+		w.want(given, rewards.Executed)
+		w.wantAction(id, rewards.ActionSwept)
+		if p := w.payout(id); p.net == 0 || p.cash[w.user.ID] <= p.net/10 {
+			w.t.Errorf("paid %+v", p)
+		}
+	})
+}
+
+// What is booked of an order that contradicts the books is not missing: a split that has not happened is not applied.
+func TestABookedConflictIsNotMissing(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.sync(nil)
+		w.buy()
+		w.buy()
+		id := w.post(`{"type":"reverse_split","symbol":"AAPL","old_rate":2,"new_rate":1,"ex_date":"2000-01-05"}`)
+		w.until("2000-01-04 20:00:00")
+		booked := w.orders()[0]
+		w.check(w.store.SaveReconciliation(w.t.Context(), []rewards.BrokerConflict{{
+			ClientOrderID: booked.ClientOrderID, Symbol: "AAPL", FilledQty: booked.FilledQty, Detail: "it works again",
+		}}, time.Now()))
+		w.serve(10 * time.Minute)
+		w.wantAlarm(rewards.AlarmConflict, true)
+		w.wantAction(id, rewards.ActionAnnounced)
+	})
+}
+
 // An approval says that a split happened, and nothing of orders that are missing: the position must confirm it.
 func TestAnApprovalWaitsForMissingOrders(t *testing.T) {
 	t.Parallel()

@@ -49,7 +49,8 @@ type Worker struct {
 	unpolled  string // why the last poll of open orders failed; "" when it succeeded
 	account   account
 	compared  comparison
-	conflicts int // not acknowledged, as last read
+	conflicts int   // not acknowledged, as last read
+	knows     int64 // the epoch of the lease under which they were first read
 	held      map[rewards.AssetID]heldPool
 	flights   map[rewards.OrderID]flight
 	ends      []ending // not booked yet
@@ -205,7 +206,7 @@ func (w *Worker) work(ctx context.Context) (time.Duration, error) {
 		return idleWait, errors.Join(err, w.keepAlarms(ctx, live), w.watchActions(ctx, nil, clock, false))
 	}
 	w.report(ctx, "the broker's account", err)
-	if w.compared.at.IsZero() {
+	if w.knows != w.lease.Epoch {
 		w.report(ctx, "the first comparison", w.compareFirst(ctx))
 	}
 	watchErr := w.watchActions(ctx, live, clock, clockErr == nil)

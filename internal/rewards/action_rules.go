@@ -75,14 +75,15 @@ func (s Observation) NewAction(n Announcement, asset AssetID, exposed bool) Acti
 	return s.Tick(a)
 }
 
-// begin sets when the terms begin to count.
+// begin sets when the terms begin to count. While the session before the ex-date is not known the hold is early, but
+// the boundary is not: trades would count as in the new units. On a holiday nothing is traded, so the weekday will do.
 func (s Observation) begin(a *Action) {
-	a.Boundary = HoldFrom(a.ExDate, s.Sessions)
-	if len(s.Sessions) == 0 && !a.Type.Holds() { // nobody waits: an early boundary would be wrong
-		a.Boundary = a.ExDate.previousWeekday().evening()
-	}
-	if a.HoldFrom = (time.Time{}); a.Type.Holds() {
+	a.Boundary, a.HoldFrom = HoldFrom(a.ExDate, s.Sessions), time.Time{}
+	if a.Type.Holds() {
 		a.HoldFrom = a.Boundary
+	}
+	if a.ExDate.Valid() && (len(s.Sessions) == 0 || s.Sessions[0] >= a.ExDate) {
+		a.Boundary = a.ExDate.previousWeekday().evening()
 	}
 }
 

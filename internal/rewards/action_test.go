@@ -45,6 +45,32 @@ func TestHoldFrom(t *testing.T) {
 	}
 }
 
+// While the session before the ex-date is not known a stock is held early, but its prices stay in the old units until the
+// evening before. Then the sessions correct the hold too.
+func TestBoundaryWithoutSessions(t *testing.T) {
+	t.Parallel()
+	n := rewards.Announcement{ID: "it", Terms: rewards.Terms{
+		Type: rewards.ActionReverseSplit, Symbol: "AAPL", OldRate: "3", NewRate: "1", ExDate: "2026-12-07",
+	}}
+	o := rewards.Observation{Now: moment(t, "2026-12-04T01:00:00-05:00")}
+	evening := moment(t, "2026-12-04T20:00:00-05:00")
+	for _, sessions := range [][]rewards.Date{nil, {"2026-12-07"}, {"2026-12-04", "2026-12-07"}} {
+		o.Sessions = sessions
+		a := o.NewAction(n, 1, true)
+		early := moment(t, "2026-12-03T20:00:00-05:00")
+		if len(sessions) == 2 {
+			early = evening
+		}
+		if !a.Boundary.Equal(evening) || !a.HoldFrom.Equal(early) {
+			t.Errorf("with sessions %v: in new units from %s, held from %s", sessions, a.Boundary, a.HoldFrom)
+		}
+		o.Sessions = []rewards.Date{"2026-12-04", "2026-12-07"}
+		if a = o.Revise(a, n, false); !a.HoldFrom.Equal(evening) {
+			t.Errorf("with sessions %v, then all: held from %s", sessions, a.HoldFrom)
+		}
+	}
+}
+
 func TestLastEvening(t *testing.T) {
 	t.Parallel()
 	for at, want := range map[string]string{

@@ -28,11 +28,12 @@ func PlanAdoption(queues []Queue, b BrokerOrder) (Plan, error) {
 	return p, nil
 }
 
-// RefuseAcross fails with CodeConflict when an action of the stock happened between an order at the broker and the books:
-// its shares would be booked in other units than they are in.
+// RefuseAcross fails with CodeConflict when an action of the stock happened between an order at the broker and the
+// books: its shares would be booked in other units than they are in.
 func RefuseAcross(actions []Action, b BrokerOrder) error {
 	for _, a := range actions {
-		if a.Type == ActionCashDividend || a.Type == ActionNameChange || b.SubmittedAt.IsZero() {
+		units := a.Type.Known() && a.Type != ActionCashDividend && a.Type != ActionNameChange
+		if !units || a.Type == ActionPosition || b.SubmittedAt.IsZero() {
 			continue
 		}
 		message := "the order is from "

@@ -98,6 +98,14 @@ func (s Standing) unchanged() bool {
 	return s.Source.Theirs == s.Source.Booked && s.Target.Theirs == s.Target.Booked
 }
 
+// Evident reports whether the broker's positions are exactly what the action makes of the booked ones, with shares left
+// of its stock: then no order is missing in them. An empty position, or one without its fraction, shows nothing.
+func (a Action) Evident(c Conversion, s Standing) bool {
+	source, target, err := a.after(c, s)
+	exact := func(theirs, expected money.Shares) bool { return theirs >= expected-1 && theirs <= expected+1 }
+	return err == nil && source > 0 && exact(s.Source.Theirs, source) && exact(s.Target.Theirs, target)
+}
+
 // after is what the broker's positions become.
 func (a Action) after(c Conversion, s Standing) (source, target money.Shares, err error) {
 	if source, err = c.Keep.Of(s.Source.Booked); err != nil || !a.Type.Gives() {

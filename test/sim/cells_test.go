@@ -122,7 +122,7 @@ func expected(row, kind string) (need, string) {
 		}
 		return never, "it is a question about hours or prices; what is kept of them is asked for again"
 	case rowQuarantined:
-		if in(requestFaults()) {
+		if in(requestFaults(), processFaults()) {
 			return may, "" // of a process that was frozen while another one quarantined it
 		}
 		return never, "the worker neither asks nor writes about it before an operator decides"

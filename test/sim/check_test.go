@@ -58,7 +58,7 @@ func (w *world) verifyClients() {
 	}
 	for app := range apps {
 		if w.firms != nil {
-			count[app] += w.firms.awards[app]
+			count[app] += len(w.firms.awards[app])
 		}
 		w.verifyList(app, count[app])
 		if w.firms != nil {

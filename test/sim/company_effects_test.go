@@ -80,8 +80,13 @@ func (m mortalStore) RecordRewards(ctx context.Context, batch []rewards.NewRewar
 	err = m.act("RecordRewards", func() (err error) {
 		list, err = m.Store.RecordRewards(ctx, batch)
 		for _, o := range list {
-			if m.p.lab.firms != nil && o.Verdict == rewards.Created {
-				m.p.lab.firms.awards[m.p.lab.appOf(o.Reward.AppID)]++
+			cash := o.Verdict == rewards.Created || o.Verdict == rewards.Replay // of a commit whose outcome was unknown
+			if m.p.lab.firms != nil && cash {
+				awards := &m.p.lab.firms.awards[m.p.lab.appOf(o.Reward.AppID)]
+				if *awards == nil {
+					*awards = make(map[rewards.RewardID]bool)
+				}
+				(*awards)[o.Reward.ID] = true
 			}
 		}
 		return err

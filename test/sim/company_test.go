@@ -16,9 +16,9 @@ import (
 type companies struct {
 	list     []*firm
 	events   []*event
-	byID     map[string]*event // also by the ids of the announcements that are wrong
-	planned  int               // events to announce
-	awards   [apps]int         // that cash became
+	byID     map[string]*event               // also by the ids of the announcements that are wrong
+	planned  int                             // events to announce
+	awards   [apps]map[rewards.RewardID]bool // that cash became
 	entered  int
 	mistakes int
 }
