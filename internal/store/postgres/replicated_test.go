@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"flag"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -15,7 +16,11 @@ import (
 
 var long = flag.Bool("long", false, "run the whole contract through PgBouncer")
 
-// The contract holds through PgBouncer in transaction mode. Sweeps take minutes; their statements are like the others.
+// longTests are the tests of the contract that take longest. Their statements are like those of the others, so they
+// run through PgBouncer only with -long.
+var longTests = regexp.MustCompile(`^(Sweep|Lots|Members|Budgets|EventsAfter|EventsIn|Reversals|Payout$|RewardsBy|EffectsOf)`)
+
+// The contract holds through PgBouncer in transaction mode.
 func TestContractThroughPgBouncer(t *testing.T) {
 	t.Parallel()
 	c := cluster(t)
@@ -25,7 +30,7 @@ func TestContractThroughPgBouncer(t *testing.T) {
 		url := strings.Replace(database(t, c), fmt.Sprint(c.Port), fmt.Sprint(port), 1)
 		return open(t, url, postgres.Options{Connections: 2, Pooled: true})
 	}, func(name string) bool {
-		return *long || !strings.HasPrefix(name, "Sweep") || name == "SweepNameChange"
+		return *long || !longTests.MatchString(name)
 	})
 }
 
