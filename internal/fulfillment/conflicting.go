@@ -3,7 +3,6 @@ package fulfillment
 import (
 	"context"
 	"errors"
-	"time"
 
 	"stockrewards/internal/rewards"
 )
@@ -50,8 +49,8 @@ func (w *Worker) subtractMissing(ctx context.Context, positions []rewards.Positi
 	return err
 }
 
-// applyConfirmed applies an action that two comparisons confirm, whether an operator has approved it or not. err is
-// that of its preparation.
+// applyConfirmed applies an action that the positions show in two comparisons, also when an operator has approved it.
+// err is that of its preparation.
 func (w *Worker) applyConfirmed(
 	ctx context.Context, a rewards.Action, p prepared, o rewards.Observation, err error,
 ) error {
@@ -61,9 +60,7 @@ func (w *Worker) applyConfirmed(
 		}
 		return err
 	}
-	unapproved := a
-	unapproved.ApprovedAt = time.Time{}
-	judgment, _ := unapproved.Judge(p.conversion, p.standing)
+	judgment, _ := a.Judge(p.conversion, p.standing)
 	again := w.twice(a, judgment)
 	if judgment != rewards.JudgeApply || !again || !a.Evident(p.conversion, p.standing) {
 		return nil
