@@ -39,6 +39,9 @@ func (w *Worker) subtractMissing(ctx context.Context, positions []rewards.Positi
 		ids[i] = c.ClientOrderID
 	}
 	known, err := w.store.OrdersByClientID(ctx, ids)
+	if err != nil {
+		return err
+	}
 	for _, c := range conflicts {
 		for i := range positions {
 			if c.AcknowledgedAt.IsZero() && c.Symbol == positions[i].Symbol {
@@ -46,7 +49,7 @@ func (w *Worker) subtractMissing(ctx context.Context, positions []rewards.Positi
 			}
 		}
 	}
-	return err
+	return nil
 }
 
 // applyConfirmed applies an action that the positions show in two comparisons, also when an operator has approved it.

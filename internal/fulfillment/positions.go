@@ -51,7 +51,7 @@ func (w *Worker) comparePositions(ctx context.Context, live []rewards.Order, clo
 	if w.anyDue(clock) || slices.ContainsFunc(w.actions.open, w.newlyDoubted) {
 		every = positionsSoon
 	}
-	if w.knows != w.lease.Epoch { // orders may be missing in our books
+	if w.conflictsEpoch != w.lease.Epoch { // orders may be missing in our books
 		return nil
 	}
 	wait := p.next.Sub(now)

@@ -79,7 +79,7 @@ func (w *Worker) compareFirst(ctx context.Context) error {
 	}
 	control, err := w.store.Control(ctx)
 	if err == nil {
-		w.conflicts, w.knows = control.Conflicts, w.lease.Epoch
+		w.conflicts, w.conflictsEpoch = control.Conflicts, w.lease.Epoch
 	}
 	return err
 }

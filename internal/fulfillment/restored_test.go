@@ -21,6 +21,20 @@ func (w *world) lost() rewards.BrokerOrder {
 	return rewards.BrokerOrder{}
 }
 
+// restored gives again what an order bought that our books lack, and restarts, as after an old backup was restored.
+func (w *world) restored() (lost rewards.BrokerOrder, given rewards.Reward) {
+	w.t.Helper()
+	lost, given = w.lost(), w.give("AAPL", 5*usd)
+	w.restart()
+	return lost, given
+}
+
+func (w *world) adopt(o rewards.BrokerOrder) {
+	w.t.Helper()
+	_, err := w.store.AdoptOrder(w.t.Context(), o, "restored")
+	w.check(err)
+}
+
 // A backup from before a split is restored, and the award that was bought after it is given again. Its order can be
 // adopted only when the split is applied, which happens by the position without what the order bought.
 func TestAnOrderFromAfterASplitIsAdoptedAfterIt(t *testing.T) {
@@ -33,8 +47,7 @@ func TestAnOrderFromAfterASplitIsAdoptedAfterIt(t *testing.T) {
 		w.run(5 * time.Second)
 		before, house := w.holdings("AAPL"), w.house("AAPL")
 		w.until("2000-01-05 10:00:00") // the service is down
-		lost, given := w.lost(), w.give("AAPL", 5*usd)
-		w.restart()
+		lost, given := w.restored()
 		if approved {
 			w.approve(id)
 		}
@@ -49,8 +62,7 @@ func TestAnOrderFromAfterASplitIsAdoptedAfterIt(t *testing.T) {
 		if got := w.house("AAPL"); got != 4*house {
 			w.t.Errorf("the house has %s, had %s", got, house)
 		}
-		_, err = w.store.AdoptOrder(w.t.Context(), lost, "restored")
-		w.check(err)
+		w.adopt(lost)
 		w.wantAfter(10*time.Second, given, rewards.Executed)
 		want := 4*before[0].Quantity + lost.FilledQty
 		if got := w.holding(w.user, "AAPL").Quantity; got != want {
@@ -67,14 +79,12 @@ func TestAnOrderFromBeforeASplitIsAdoptedBeforeIt(t *testing.T) {
 		w.sync(nil)
 		w.holders("AAPL")
 		before := w.holdings("AAPL")
-		lost, given := w.lost(), w.give("AAPL", 5*usd)
-		w.restart()
+		lost, given := w.restored()
 		id := w.announce("1", "4", "2000-01-05")
 		w.until("2000-01-05 03:00:00")
 		w.serve(5 * time.Minute)
 		w.wantAction(id, rewards.ActionAnnounced)
-		_, err := w.store.AdoptOrder(w.t.Context(), lost, "restored")
-		w.check(err)
+		w.adopt(lost)
 		w.serve(time.Minute)
 		w.want(given, rewards.Executed)
 		w.wantAction(id, rewards.ActionSwept)
@@ -108,8 +118,7 @@ func TestAnOrderFromBeforeAnAppliedSplit(t *testing.T) {
 		}
 		w.undo(id)
 		w.serve(time.Minute) // now the position is in doubt
-		_, err := w.store.AdoptOrder(w.t.Context(), lost, "found")
-		w.check(err)
+		w.adopt(lost)
 	})
 }
 
@@ -120,14 +129,12 @@ func TestACashMergerWaitsForMissingOrders(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.sync(nil)
 		w.holders("AAPL")
-		lost, given := w.lost(), w.give("AAPL", 5*usd)
-		w.restart()
+		lost, given := w.restored()
 		id := w.post(`{"type":"cash_merger","acquiree_symbol":"AAPL","acquirer_symbol":"KO","rate":210.25,"effective_date":"2000-01-05"}`)
 		w.until("2000-01-05 03:00:00")
 		w.serve(time.Minute)
 		w.wantAction(id, rewards.ActionAnnounced)
-		_, err := w.store.AdoptOrder(w.t.Context(), lost, "restored")
-		w.check(err)
+		w.adopt(lost)
 		w.serve(5 * time.Minute)
 		w.want(given, rewards.Executed)
 		w.wantAction(id, rewards.ActionSwept)
@@ -162,15 +169,13 @@ func TestAnApprovalWaitsForMissingOrders(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.sync(nil)
 		w.holders("AAPL")
-		lost, given := w.lost(), w.give("AAPL", 5*usd)
-		w.restart()
+		lost, given := w.restored()
 		id := w.announce("1", "4", "2000-01-05")
 		w.until("2000-01-05 03:00:00")
 		w.approve(id)
 		w.serve(time.Minute)
 		w.wantAction(id, rewards.ActionAnnounced)
-		_, err := w.store.AdoptOrder(w.t.Context(), lost, "restored")
-		w.check(err)
+		w.adopt(lost)
 		w.serve(time.Minute)
 		w.want(given, rewards.Executed)
 		w.wantAction(id, rewards.ActionSwept)

@@ -44,22 +44,22 @@ type Worker struct {
 	log    *slog.Logger
 	nudge  chan struct{}
 
-	lease     rewards.Lease
-	nextPoll  time.Time
-	unpolled  string // why the last poll of open orders failed; "" when it succeeded
-	account   account
-	compared  comparison
-	conflicts int   // not acknowledged, as last read
-	knows     int64 // the epoch of the lease under which they were first read
-	held      map[rewards.AssetID]heldPool
-	flights   map[rewards.OrderID]flight
-	ends      []ending // not booked yet
-	booking   *booking // under way beside the steps, or not carried out yet
-	actions   actionWatch
-	budgets   budgetWatch
-	alarms    alarms
-	stands    standstills
-	webhooks  webhookWatch
+	lease          rewards.Lease
+	nextPoll       time.Time
+	unpolled       string // why the last poll of open orders failed; "" when it succeeded
+	account        account
+	compared       comparison
+	conflicts      int   // not acknowledged, as last read
+	conflictsEpoch int64 // of the lease under which they were first read; 0: never
+	held           map[rewards.AssetID]heldPool
+	flights        map[rewards.OrderID]flight
+	ends           []ending // not booked yet
+	booking        *booking // under way beside the steps, or not carried out yet
+	actions        actionWatch
+	budgets        budgetWatch
+	alarms         alarms
+	stands         standstills
+	webhooks       webhookWatch
 
 	observer Observer
 	beat     atomic.Pointer[time.Time] // the last heartbeat of the step under way; nil between steps
@@ -206,7 +206,7 @@ func (w *Worker) work(ctx context.Context) (time.Duration, error) {
 		return idleWait, errors.Join(err, w.keepAlarms(ctx, live), w.watchActions(ctx, nil, clock, false))
 	}
 	w.report(ctx, "the broker's account", err)
-	if w.knows != w.lease.Epoch {
+	if w.conflictsEpoch != w.lease.Epoch {
 		w.report(ctx, "the first comparison", w.compareFirst(ctx))
 	}
 	watchErr := w.watchActions(ctx, live, clock, clockErr == nil)

@@ -102,8 +102,7 @@ func (s Standing) unchanged() bool {
 // of its stock: then no order is missing in them. An empty position, or one without its fraction, shows nothing.
 func (a Action) Evident(c Conversion, s Standing) bool {
 	source, target, err := a.after(c, s)
-	exact := func(theirs, expected money.Shares) bool { return theirs >= expected-1 && theirs <= expected+1 }
-	return err == nil && source > 0 && exact(s.Source.Theirs, source) && exact(s.Target.Theirs, target)
+	return err == nil && source > 0 && sameRounded(s.Source.Theirs, source) && sameRounded(s.Target.Theirs, target)
 }
 
 // after is what the broker's positions become.
