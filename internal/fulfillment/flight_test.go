@@ -98,3 +98,30 @@ func TestAnAnswerUnderALostLeaseIsDropped(t *testing.T) {
 		w.wantBalanced(1)
 	}, patient, func(w *world) { w.cfg.LeaseTTL = 4 * time.Second }) // renewed before the answer arrives
 }
+
+// A step that is frozen while another process leads sends nothing by what it read before, although it leads again:
+// that process may have bought. Here the broker would refuse the order, and the award would fail.
+func TestAFrozenStepSendsNothingLater(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		submit := sends(insufficient, loseAnswer, says(422, `{"code":42210000,"message":"asset \"AAPL\" is not tradable"}`))
+		frozen := false
+		w.wire.fault = func(r *http.Request, carry carrier) (*http.Response, error) {
+			if !isLookUp(r) || frozen {
+				return submit(r, carry)
+			}
+			frozen = true
+			found, err := carry() // nothing
+			this := w.worker
+			time.Sleep(w.cfg.LeaseTTL + time.Second)
+			w.restart()
+			w.worker.Step(w.t.Context()) // sends it, and ends
+			w.worker = this
+			time.Sleep(w.cfg.LeaseTTL + time.Second)
+			return found, err
+		}
+		r := w.give("AAPL", 5*usd)
+		w.wantAfter(30*time.Second, r, rewards.Executed)
+		w.wantBalanced(1)
+	}, func(w *world) { w.cfg.Exclusive, w.cfg.LeaseTTL = false, 2*time.Second })
+}

@@ -54,7 +54,7 @@ func (w *Worker) poll(ctx context.Context, live []rewards.Order) (time.Duration,
 	if err == nil {
 		err = w.pollSent(ctx, sent, clock)
 	}
-	if w.unpolled = ""; err != nil {
+	if w.unpolled = ""; err != nil && !errors.Is(err, rewards.ErrLostLease) {
 		w.unpolled = "cannot read the open orders: " + err.Error()
 		w.alarms.raise(rewards.AlarmOrdersUnknown, w.unpolled)
 	}

@@ -41,8 +41,8 @@ func (w *Worker) braked(ctx context.Context, id rewards.AssetID, clock rewards.M
 // that proves the lease: a process that has lost the lease sends nothing.
 func (w *Worker) attempt(ctx context.Context, o rewards.Order, clock rewards.MarketClock) error {
 	first := !o.Ambiguous() // every earlier attempt was refused, or never left
-	if leads, err := w.lead(ctx); !leads || ctx.Err() != nil {
-		return errors.Join(err, ctx.Err())
+	if err := errors.Join(w.stillLeads(ctx), ctx.Err()); err != nil {
+		return err
 	}
 	next := w.now().Add(rewards.Backoff(o.Attempts + 1))
 	from := o.State

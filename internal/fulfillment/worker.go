@@ -170,7 +170,7 @@ func (w *Worker) report(ctx context.Context, what string, err error) {
 // lead takes the lease, or renews it when half of its time is over.
 func (w *Worker) lead(ctx context.Context) (bool, error) {
 	now := w.now()
-	if w.lease.Held(now) && w.lease.Until.Sub(now) > w.cfg.LeaseTTL/2 {
+	if w.fresh(now) {
 		return true, nil
 	}
 	l, err := w.store.TakeLease(ctx, w.cfg.Holder, w.cfg.LeaseTTL, w.cfg.Exclusive)
@@ -183,6 +183,30 @@ func (w *Worker) lead(ctx context.Context) (bool, error) {
 		return true, w.store.SaveBrakes(ctx, l, w.cfg.Brakes)
 	}
 	return l.Epoch > 0, nil
+}
+
+// stillLeads renews the lease within a step. It fails with ErrLostLease when another process has led since the step
+// began, also if the lease is this one's again: what the step has read may have changed.
+func (w *Worker) stillLeads(ctx context.Context) error {
+	if w.fresh(w.now()) {
+		return nil
+	}
+	l, err := w.store.TakeLease(ctx, w.cfg.Holder, w.cfg.LeaseTTL, w.cfg.Exclusive)
+	switch {
+	case err != nil && w.lease.Held(w.now()):
+		return nil
+	case err != nil:
+		return err
+	case l.Epoch != w.lease.Epoch:
+		return rewards.ErrLostLease
+	}
+	w.lease = l
+	return nil
+}
+
+// fresh reports whether the lease needs no renewal yet.
+func (w *Worker) fresh(now time.Time) bool {
+	return w.lease.Held(now) && w.lease.Until.Sub(now) > w.cfg.LeaseTTL/2
 }
 
 // work does what is due for the leader.

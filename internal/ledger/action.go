@@ -66,7 +66,7 @@ func (t *totals) change(asset rewards.AssetID, by money.Shares) error {
 }
 
 // writeActions writes a transaction for each switch that changed something, for each receipt of
-// cash and for each correction.
+// cash, for each correction, and for the cash that the broker paid for fractions.
 func writeActions(ctx context.Context, j *journal, source Source, t *totals) error {
 	for _, w := range t.switches {
 		e := &exchange{Switch: w, journal: j, source: t.symbols[w.AssetID], target: t.symbols[w.Target]}
@@ -92,7 +92,15 @@ func writeActions(ctx context.Context, j *journal, source Source, t *totals) err
 		}
 		t.note(r.At)
 	}
-	return nil
+	fractions, err := source.CashInLieu(ctx)
+	for _, c := range fractions {
+		j.header(c.At, "", "cash for a fraction of a share of "+clean(c.Symbol))
+		j.tag("activity", c.ActivityID)
+		j.posting(cash, dollars(c.Net))
+		j.posting(income, dollars(-c.Net))
+		t.note(c.At)
+	}
+	return err
 }
 
 // stake is shares at what they cost.

@@ -48,11 +48,16 @@ func TestCorporateActions(t *testing.T) {
 		"equity:corporate-actions  -0.228170733 MSFT @@ $0\n", // its sweep goes on
 		"liabilities:cash:" + strings.TrimPrefix(dee, "liabilities:users:") + "  $-0.07  ; reward: ",
 		"income:house:actions  $-0.000001\n",
+		"share of XOM\n    ; activity: paid\n    assets:cash:broker  $0.45\n    income:house:actions  $-0.45\n",
+		"share of XOM\n    ; activity: returned\n    assets:cash:broker  $-0.44\n    income:house:actions  $0.44\n",
 		"corrected by the broker\n    assets:custody  -0.000000005 AAPL @@ $0\n",
 	} {
 		if !strings.Contains(journal, want) {
 			t.Errorf("the journal lacks %q:\n%s", want, journal)
 		}
+	}
+	if strings.Contains(journal, "activity: canceled") {
+		t.Errorf("the journal has cash that the broker canceled:\n%s", journal)
 	}
 	for _, account := range []string{"assets:custody", "liabilities:users", "equity:house"} { // a stock that ended
 		out, err := hledger(t, journal, "balance", account, "cur:GONE", "--cost", "--no-total", "--format", "%(total)")

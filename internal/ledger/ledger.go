@@ -41,6 +41,8 @@ type Source interface {
 	Effects(ctx context.Context, number int64, each func(rewards.Effect) error) error
 	// Receipts lists the cash that the broker paid for corporate actions, oldest first.
 	Receipts(ctx context.Context) ([]rewards.Receipt, error)
+	// CashInLieu lists what the broker paid for fractions of shares, and took back, oldest first.
+	CashInLieu(ctx context.Context) ([]rewards.CashInLieu, error)
 	// Takings reads what reversals took of users for the house, by reversal.
 	Takings(ctx context.Context, each func(rewards.UserTaking) error) error
 	// Corrections lists the fills that the broker corrected after they were booked.

@@ -71,6 +71,14 @@ func (r Receipt) Kept(e Effect) bool {
 	return r.Type == ActionCashDividend && !r.PaidAt.IsZero() && e.RewardID.IsZero()
 }
 
+// CashInLieu is cash that the broker paid for a fraction of a share, or took back when it gave the fraction back.
+type CashInLieu struct {
+	ActivityID string
+	Symbol     string // the broker's, at that time
+	Net        money.USD
+	At         time.Time // when the service read it
+}
+
 // PendingReward is a reward that is recorded or executing.
 type PendingReward struct {
 	AppID   AppID

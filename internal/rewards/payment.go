@@ -20,17 +20,19 @@ const (
 	activityDividend = "DIV"
 	activityMerger   = "MA"
 	activitySpinOff  = "SPIN"
+
+	ActivityCashInLieu = "CIL"
 )
 
 // The broker's states of activities that correct or cancel another one.
 const (
 	ActivityCorrect  = "correct"
-	activityCanceled = "canceled"
+	ActivityCanceled = "canceled"
 )
 
 // Revokes reports whether the activity corrects or cancels another one that is no fill.
 func (n Activity) Revokes() bool {
-	return n.Type != "FILL" && (n.Status == ActivityCorrect || n.Status == activityCanceled)
+	return n.Type != "FILL" && (n.Status == ActivityCorrect || n.Status == ActivityCanceled)
 }
 
 // PaidBy finds the payment for the action among activities, oldest first. Tax and fees of the same
@@ -53,7 +55,7 @@ func (a Action) PaidBy(list []Activity, symbol string) (p Payment, found bool) {
 	}
 	p = Payment{ActivityID: main.ID, Counted: max(main.Qty, -main.Qty)}
 	for _, n := range list {
-		counts := n.sameGroup(main) && strings.HasPrefix(n.Type, kind) && n.Status != activityCanceled
+		counts := n.sameGroup(main) && strings.HasPrefix(n.Type, kind) && n.Status != ActivityCanceled
 		if counts && (n.ID == main.ID || n.Net < 0) {
 			p.Net += n.Net
 		}
@@ -71,7 +73,7 @@ func (n Activity) sameGroup(of Activity) bool {
 
 func (a Action) mayPay(n Activity, symbol string) bool {
 	about := n.Symbol == a.Symbol || n.Symbol == symbol || a.NewSymbol != "" && n.Symbol == a.NewSymbol
-	return about && n.Problem == "" && n.Status != activityCanceled && (n.Date == "" || n.Date >= a.ExDate)
+	return about && n.Problem == "" && n.Status != ActivityCanceled && (n.Date == "" || n.Date >= a.ExDate)
 }
 
 // samePerShare reports whether the payment for a share is the announced one, if both are known.
@@ -92,7 +94,7 @@ func (p Payment) Share(held money.Shares) (money.USD, error) {
 // name none.
 func (a Action) SpinOffPrices(list []Activity) (source, target money.Price) {
 	for _, n := range list {
-		if n.Type != activitySpinOff || n.Problem != "" || n.Status == activityCanceled || n.Date < a.ExDate {
+		if n.Type != activitySpinOff || n.Problem != "" || n.Status == ActivityCanceled || n.Date < a.ExDate {
 			continue
 		}
 		switch n.Symbol {
@@ -114,7 +116,7 @@ func (a Action) PaidInCash(list []Activity, c Conversion, booked money.Shares) b
 	}
 	came, paid := false, false
 	for _, n := range list {
-		if n.Symbol == a.NewSymbol && n.Problem == "" && n.Status != activityCanceled && n.Date >= a.ExDate {
+		if n.Symbol == a.NewSymbol && n.Problem == "" && n.Status != ActivityCanceled && n.Date >= a.ExDate {
 			came = came || n.Type == activitySpinOff && sameRounded(n.Qty, given)
 			paid = paid || n.Net > 0 && sameRounded(-n.Qty, given)
 		}

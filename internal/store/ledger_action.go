@@ -27,6 +27,16 @@ func (l LedgerReader) Receipts(ctx context.Context) ([]rewards.Receipt, error) {
 		ORDER BY at, action_id`)
 }
 
+// CashInLieu lists what the broker paid for fractions of shares, and took back, oldest first. What it canceled is
+// not among it.
+func (l LedgerReader) CashInLieu(ctx context.Context) ([]rewards.CashInLieu, error) {
+	return fetchAll(ctx, l.tx, func(row Row) (c rewards.CashInLieu, err error) {
+		err = row.Scan(&c.ActivityID, &c.Symbol, (*int64)(&c.Net), toTime{&c.At})
+		return c, err
+	}, `SELECT id, symbol, net, seen_at FROM broker_activities WHERE type = '`+rewards.ActivityCashInLieu+`'
+		AND status <> '`+rewards.ActivityCanceled+`' AND net <> 0 AND problem = '' ORDER BY seen_at, id`)
+}
+
 // Corrections lists the corrected fills and positions, with the stocks' symbols of now, oldest first.
 // Those of positions have no order.
 func (l LedgerReader) Corrections(ctx context.Context) ([]rewards.Correction, error) {

@@ -20,7 +20,8 @@ type sinceSwitch struct {
 }
 
 // take completes a reversal at now, with what it takes of the lots. It is completed after the earlier ones,
-// also if the process that completed those has a clock that is ahead: they are replayed in this order.
+// also if the process that completed those has a clock that is ahead, or if it is the same microsecond, which is
+// what the store keeps: they are replayed in this order.
 func (l sinceSwitch) take(v rewards.Reversal, now time.Time) (rewards.Reversal, []rewards.Taking, error) {
 	takings, err := l.Take(v.Amount)
 	var quantity money.Shares
@@ -29,7 +30,7 @@ func (l sinceSwitch) take(v rewards.Reversal, now time.Time) (rewards.Reversal, 
 			quantity = t.Quantity
 		}
 	}
-	if !now.After(l.last) {
+	if now = now.Truncate(time.Microsecond); !now.After(l.last) {
 		now = l.last.Add(time.Microsecond)
 	}
 	return v.Complete(quantity, l.number, now), takings, err

@@ -82,6 +82,9 @@ func (b books) Switches(context.Context) ([]rewards.Switch, error) { return nil,
 // Effects implements ledger.Source.
 func (b books) Effects(context.Context, int64, func(rewards.Effect) error) error { return nil }
 
+// CashInLieu implements ledger.Source.
+func (b books) CashInLieu(context.Context) ([]rewards.CashInLieu, error) { return nil, nil }
+
 // Receipts implements ledger.Source.
 func (b books) Receipts(context.Context) ([]rewards.Receipt, error) { return nil, nil }
 

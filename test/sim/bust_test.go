@@ -158,6 +158,11 @@ func (l *lab) unbooked() (n int) {
 	return n
 }
 
+// bustIn reports whether the service has not booked a bust of a stock.
+func (l *lab) bustIn(symbol string) bool {
+	return slices.ContainsFunc(l.busts, func(b *bust) bool { return !b.booked && b.stock == l.stock(symbol) })
+}
+
 // verifyBusts checks that busts have changed no allocation, and that the difference is booked.
 func (l *lab) verifyBusts() {
 	for _, b := range l.busts {

@@ -112,6 +112,10 @@ func (l *lab) give(list ...*given) {
 	}
 	p := l.randomProcess()
 	l.ask(p, calls...)
+	last := len(list) - 1
+	if i := slices.Index(list, list[last]); calls[last].status == http.StatusCreated { // either of two at once may be the first
+		calls[i], calls[last] = calls[last], calls[i]
+	}
 	for i, g := range list {
 		l.answered(p, g, calls[i])
 	}

@@ -162,10 +162,10 @@ func (l *lab) sellFractions() {
 }
 
 // ordered reports whether an order of a stock has not ended: the brokerage may have a part of it already.
-func (l *lab) ordered(s *firm) bool {
-	live, err := l.store.LiveOrders(l.t.Context())
-	l.check(err)
-	return slices.ContainsFunc(live, func(o rewards.Order) bool { return l.stock(o.Symbol) == s.name })
+func (w *world) ordered(s *firm) bool {
+	live, err := w.store.LiveOrders(w.t.Context())
+	w.check(err)
+	return slices.ContainsFunc(live, func(o rewards.Order) bool { return w.stock(o.Symbol) == s.name })
 }
 
 // fractionOf is an event after which a fraction of a share came back; nil for none.
@@ -179,18 +179,18 @@ func (l *lab) fractionOf(s *firm) *event {
 }
 
 // positionOf is a stock's booked position, and the brokerage's.
-func (l *lab) positionOf(s *firm) (booked, theirs money.Shares) {
-	list, err := l.store.Booked(l.t.Context())
-	l.check(err)
+func (w *world) positionOf(s *firm) (booked, theirs money.Shares) {
+	list, err := w.store.Booked(w.t.Context())
+	w.check(err)
 	for _, b := range list {
-		if l.stock(b.Symbol) == s.name {
+		if w.stock(b.Symbol) == s.name {
 			booked = b.Quantity
 		}
 	}
-	positions, err := l.operator.Positions(l.t.Context())
-	l.check(err)
+	positions, err := w.operator.Positions(w.t.Context())
+	w.check(err)
 	for _, p := range positions {
-		if l.stock(p.Symbol) == s.name {
+		if w.stock(p.Symbol) == s.name {
 			theirs = p.Qty
 		}
 	}

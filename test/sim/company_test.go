@@ -185,6 +185,16 @@ func (s *firm) units(now time.Time) *big.Rat {
 	return big.NewRat(1, 1)
 }
 
+// explains reports whether a corporate action that is not applied yet explains a new price: no operator confirms
+// one (docs/incidents.md, "Price in doubt").
+func (s *firm) explains() bool {
+	if s == nil || s.event == nil {
+		return false
+	}
+	e := s.event
+	return e.stock == s && !e.applied && !e.withdrawn && !e.mistake && !time.Now().Before(e.at)
+}
+
 // unclear reports whether the price of a share in our books cannot be known from the brokerage's.
 func (s *firm) unclear() bool {
 	e := s.event

@@ -204,6 +204,9 @@ func (l *lab) visitOperator() {
 func (l *lab) decide() {
 	l.resolveQuarantined()
 	for _, c := range l.openConflicts() {
+		if l.bustIn(c.Symbol) {
+			continue
+		}
 		l.sold[c.ClientOrderID] = l.settleConflict(c) || l.sold[c.ClientOrderID]
 	}
 	l.sellExcess()
@@ -229,7 +232,8 @@ func (l *lab) sellExcess() {
 			left = append(left, o)
 			continue
 		}
-		if !l.trade("sell", o.Symbol, r.FilledQty-o.Corrected) {
+		excess, known := l.notBooked(o, r)
+		if !known || l.bustIn(o.Symbol) || excess > 0 && !l.trade("sell", o.Symbol, excess) {
 			left = append(left, o)
 			continue
 		}

@@ -41,7 +41,7 @@ func (w *world) judgePrices() {
 	assets, err := w.store.Assets(ctx)
 	w.check(err)
 	for _, a := range assets {
-		if !a.Doubt.Exists() {
+		if !a.Doubt.Exists() || w.firms.of(w.stock(a.Symbol)).explains() {
 			continue
 		}
 		judge := w.store.ConfirmAsset
@@ -119,14 +119,29 @@ func (w *world) settleConflict(c rewards.BrokerConflict) bool {
 	if !ended(r) || !clock.Open { // an order to sell would wait for the open
 		return false
 	}
-	excess := r.FilledQty - o.Corrected
-	if excess > 0 && !w.trade("sell", o.Symbol, excess) || excess < 0 && !w.trade("buy", o.Symbol, -excess) {
+	excess, known := w.notBooked(o, r)
+	if !known || excess > 0 && !w.trade("sell", o.Symbol, excess) || excess < 0 && !w.trade("buy", o.Symbol, -excess) {
 		return false
 	}
 	w.decisions++
 	w.note("operator: conflict of %s is acknowledged: %s", c.ClientOrderID, c.Detail)
 	w.check(w.store.AcknowledgeConflict(w.t.Context(), c.ClientOrderID, "the account is as it was booked"))
 	return true
+}
+
+// notBooked is what the brokerage bought by an order and we have not booked. When a corporate action has changed the
+// stock since, only the positions show it: the house may have got these shares with the action. While something
+// happens to the stock it is not known.
+func (w *world) notBooked(o rewards.Order, r paper.Order) (shares money.Shares, known bool) {
+	s := w.firms.of(w.stock(o.Symbol))
+	if s == nil || s.event == nil && !s.changed.After(o.CreatedAt()) {
+		return r.FilledQty - o.Corrected, true
+	}
+	if s.event != nil || s.gone || w.ordered(s) {
+		return 0, false
+	}
+	booked, theirs := w.positionOf(s)
+	return theirs - booked, true
 }
 
 // comparePositions sells shares that the broker bought and never reported: only the account's

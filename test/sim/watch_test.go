@@ -184,7 +184,7 @@ func (l *lab) gained(o rewards.Order, m rewards.Claim) money.Shares {
 	case r.Booked > r.Amount,
 		r.Status == rewards.Executed && (r.Booked != r.Amount || shares[m.RewardID] <= 0 || r.ExecutedAt.Before(r.CreatedAt())),
 		r.Status == rewards.Failed && shares[m.RewardID] != 0,
-		r.Status == rewards.Failed && o.FilledQty != 0 && !strings.HasPrefix(r.FailureReason, "amount_too_small"),
+		r.Status == rewards.Failed && o.FilledQty != 0 && !strings.HasPrefix(r.FailureReason, "amount_too_small") && !l.carriedAgain(o, m),
 		r.Status == rewards.Recorded:
 		l.violate("a reward is executed or failed completely", r.IdempotencyKey, "%+v, shares %s", r, shares[m.RewardID])
 	}
@@ -201,4 +201,14 @@ func (l *lab) allocated(o rewards.Order, m rewards.Claim) (shares money.Shares) 
 			m.AppID[:], m.RewardID[:], o.ID[:])
 	}))
 	return shares
+}
+
+// carriedAgain reports whether a later order had the member too: both may have ended in one step.
+func (l *lab) carriedAgain(o rewards.Order, m rewards.Claim) (again bool) {
+	l.check(l.engine.Read(l.t.Context(), func(ctx context.Context, tx store.Tx) error {
+		return tx.Query(ctx, func(row store.Row) error { return row.Scan(&again) },
+			`SELECT count(*) > 0 FROM order_rewards WHERE app_id = ?1 AND reward_id = ?2 AND order_id > ?3`,
+			m.AppID[:], m.RewardID[:], o.ID[:])
+	}))
+	return again
 }

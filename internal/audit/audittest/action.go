@@ -228,11 +228,14 @@ func (w *World) Correct(name string, shares money.Shares) {
 	w.Check(w.CorrectOrder(w.tb.Context(), w.Lease, o, b, "bust"))
 }
 
-// returned books that the broker gave shares back that it had paid in cash.
+// returned books that the broker gave shares back that it had paid in cash, and took the cash.
 func (w *World) returned(symbol string, shares money.Shares) {
 	ctx := w.tb.Context()
-	back := rewards.Activity{ID: "returned", Type: "CIL", Status: "correct", Symbol: symbol, Qty: shares, Body: "{}"}
-	w.Check(w.SaveActivities(ctx, w.Lease, []rewards.Activity{back}))
+	back := rewards.Activity{ID: "returned", Type: "CIL", Status: "correct", Symbol: symbol, Qty: shares, Net: -440_000, Body: "{}"}
+	paid, canceled := back, back
+	paid.ID, paid.Status, paid.Qty, paid.Net = "paid", "executed", -shares, 450_000
+	canceled.ID, canceled.Status, canceled.Qty = "canceled", "canceled", 0
+	w.Check(w.SaveActivities(ctx, w.Lease, []rewards.Activity{paid, back, canceled}))
 	booked, err := w.CorrectPosition(ctx, w.Lease,
 		rewards.BookedPosition{AssetID: w.Catalog[symbol].ID, Symbol: symbol}, shares)
 	w.Check(err)

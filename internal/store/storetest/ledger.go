@@ -25,6 +25,7 @@ type ledger struct {
 	Effects      []rewards.Effect // of the first switch
 	Receipts     []rewards.Receipt
 	Corrections  []rewards.Correction
+	CashInLieu   []rewards.CashInLieu
 	Stocks       []rewards.Stock
 }
 
@@ -50,6 +51,8 @@ func (w *World) readLedger(t *testing.T) (got ledger) {
 		got.Receipts, err = s.Receipts(ctx)
 		check(t, err)
 		got.Corrections, err = s.Corrections(ctx)
+		check(t, err)
+		got.CashInLieu, err = s.CashInLieu(ctx)
 		check(t, err)
 		got.Stocks, err = s.Stocks(ctx)
 		check(t, err)

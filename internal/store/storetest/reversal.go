@@ -64,10 +64,11 @@ func testReversalOrder(t *testing.T, w *World) {
 	r := w.Give(t, 3_000_000)
 	check(t, w.Settle(t, w.Open(t), "filled", 15_000_000, dollar200))
 	first := w.reversed(t, w.back(r, 1_000_000))
+	w.finer.Store(999) // nanoseconds later, in the same microsecond
 	again := w.reversed(t, w.back(r, 1_000_000))
 	w.Advance(-time.Second)
 	last := w.reversed(t, w.back(r, 0))
-	if !again.CompletedAt.After(first.CompletedAt) || !last.CompletedAt.After(again.CompletedAt) {
+	if !again.CompletedAt.Truncate(time.Microsecond).After(first.CompletedAt) || !last.CompletedAt.After(again.CompletedAt) {
 		t.Errorf("completed at %s, %s and %s", first.CompletedAt, again.CompletedAt, last.CompletedAt)
 	}
 }

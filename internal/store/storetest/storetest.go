@@ -122,6 +122,7 @@ type World struct {
 	*store.Operator
 	engine store.Engine
 	now    atomic.Int64 // microseconds
+	finer  atomic.Int64 // nanoseconds of the time, which the store cuts off
 	App    rewards.App
 	Users  []rewards.User
 	lease  rewards.Lease
@@ -156,7 +157,9 @@ func NewWorld(t *testing.T, engine store.Engine) *World {
 }
 
 // Now returns the world's time.
-func (w *World) Now() time.Time { return time.UnixMicro(w.now.Load()).UTC() }
+func (w *World) Now() time.Time {
+	return time.UnixMicro(w.now.Load()).Add(time.Duration(w.finer.Load())).UTC()
+}
 
 // Advance advances the world's time.
 func (w *World) Advance(d time.Duration) { w.now.Add(d.Microseconds()) }
