@@ -32,11 +32,22 @@ type EventData struct {
 func (c *Client) Events(ctx context.Context, after int64, types ...string) iter.Seq2[Event, error] {
 	const wait, limit = "20", "200" // seconds and events, the most that the service allows
 	return func(yield func(Event, error) bool) {
-		for {
+		for next := ""; ; {
+			if next == "" {
+				q := query("after", strconv.FormatInt(after, 10), "types", strings.Join(types, ","),
+					"wait", wait, "limit", limit)
+				next = "/v1/events?" + q.Encode()
+			}
 			var page struct{ Events []Event }
-			q := query("after", strconv.FormatInt(after, 10), "types", strings.Join(types, ","),
-				"wait", wait, "limit", limit)
-			if err := c.Do(ctx, http.MethodGet, "/v1/events?"+q.Encode(), nil, &page); err != nil {
+			r, err := newRequest(http.MethodGet, next, nil)
+			var o outcome
+			if err == nil {
+				o, err = c.send(ctx, r, &page)
+			}
+			if err == nil {
+				next, err = c.nextPage(next, o.header) // it passes over events of other types
+			}
+			if err != nil {
 				yield(Event{}, err)
 				return
 			}

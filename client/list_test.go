@@ -71,25 +71,34 @@ func TestListErrors(t *testing.T) {
 	}
 }
 
-// feed is an event feed with one event a second, from the sequence 10 on; every third is missing.
-type feed struct{ began time.Time }
+// feed is an event feed with one event a second, from the sequence 10 on; every third is of another type.
+type feed struct {
+	began time.Time
+	next  int // where the next page must begin
+}
 
 // RoundTrip implements http.RoundTripper.
-func (f feed) RoundTrip(r *http.Request) (*http.Response, error) {
+func (f *feed) RoundTrip(r *http.Request) (*http.Response, error) {
 	q := r.URL.Query()
 	after, err := strconv.Atoi(q.Get("after"))
-	if err != nil || q.Get("wait") != "20" || q.Get("types") != "reward.executed,reward.failed" {
+	if err != nil || after != f.next || q.Get("wait") != "20" || q.Get("types") != "reward.executed,reward.failed" {
 		return nil, errors.New("a bad query: " + r.URL.RawQuery)
+	}
+	answer := func(list ...string) (*http.Response, error) {
+		q.Set("after", strconv.Itoa(f.next))
+		return (&service{answers: []answer{
+			page(`{"events":[`+strings.Join(list, ",")+`]}`, "/v1/events?"+q.Encode()),
+		}}).RoundTrip(r)
 	}
 	for range 20 {
 		var list []string
 		for n := max(after+1, 10); n < 10+int(time.Since(f.began)/time.Second); n++ {
-			if n%3 != 0 {
+			if f.next = n; n%3 != 0 {
 				list = append(list, `{"id":"e","type":"reward.executed","sequence":`+strconv.Itoa(n)+`,"data":{"reward":{"amountUsd":0.000001}}}`)
 			}
 		}
 		if len(list) > 0 {
-			return (&service{answers: []answer{page(`{"events":[`+strings.Join(list, ",")+`]}`, "/v1/events")}}).RoundTrip(r)
+			return answer(list...)
 		}
 		select {
 		case <-r.Context().Done():
@@ -97,7 +106,7 @@ func (f feed) RoundTrip(r *http.Request) (*http.Response, error) {
 		case <-time.After(time.Second):
 		}
 	}
-	return (&service{answers: []answer{page(`{"events":[]}`, "/v1/events")}}).RoundTrip(r)
+	return answer()
 }
 
 // The feed yields every event once and in order, waits for new ones, and ends with the context.
@@ -105,7 +114,7 @@ func TestEvents(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c := client.New("http://rewards.example", "key")
-		c.HTTP = &http.Client{Transport: feed{time.Now()}}
+		c.HTTP = &http.Client{Transport: &feed{time.Now(), 12}}
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
 		var got []int64

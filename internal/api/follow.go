@@ -10,6 +10,8 @@ import (
 const (
 	lookEvery = 100 * time.Millisecond // how often a follower compares the newest sequence
 	keyEvery  = time.Second            // how often its key is checked
+
+	searchTime = 2 * time.Second // how long a request looks for its types among many others
 )
 
 // follower reads an app's events as they come.
@@ -40,11 +42,23 @@ func (f *follower) read(ctx context.Context, limit int) (page rewards.EventPage,
 	return page, err
 }
 
+// search returns the next events. Where many events of other types are between, it reads several pages, and for a
+// bounded time: a connection to the database is free between them.
+func (f *follower) search(ctx context.Context, limit int) (page rewards.EventPage, err error) {
+	for until := time.Now().Add(searchTime); err == nil; {
+		page, err = f.read(ctx, limit)
+		if len(page.Events) > 0 || !page.More || !time.Now().Before(until) || ctx.Err() != nil {
+			break
+		}
+	}
+	return page, err
+}
+
 // await returns the next events, and waits for them.
 func (f *follower) await(ctx context.Context, limit int, wait time.Duration) (rewards.EventPage, error) {
 	until := time.Now().Add(wait)
-	page, err := f.read(ctx, limit)
-	if err != nil || len(page.Events) > 0 || wait == 0 {
+	page, err := f.search(ctx, limit)
+	if err != nil || len(page.Events) > 0 || page.More || wait == 0 {
 		return page, err
 	}
 	if err := f.call.ticket.Follow(); err != nil {
@@ -62,7 +76,7 @@ func (f *follower) await(ctx context.Context, limit int, wait time.Duration) (re
 		if err := f.call.ticket.Resume(ctx); err != nil {
 			return page, err
 		}
-		if page, err = f.read(ctx, limit); err != nil {
+		if page, err = f.search(ctx, limit); err != nil || page.More {
 			return page, err
 		}
 	}

@@ -55,7 +55,7 @@ func (f *follower) stream(w http.ResponseWriter, page rewards.EventPage) {
 		}
 		f.call.ticket.Rest()
 		body = body[:0]
-		if len(page.Events) < streamPage {
+		if len(page.Events) < streamPage && !page.More {
 			news, err := f.news(ctx, time.Now().Add(commentEvery))
 			if err != nil || f.server.isDraining() {
 				return

@@ -81,6 +81,7 @@ type Event struct {
 type EventPage struct {
 	Events []Event
 	Next   int64 // the next page begins after this sequence
+	More   bool  // there may be more, also after a page that is not full
 }
 
 // The layout of an event's id, a UUID of version 8: 60 bits of the sequence, 62 of a hash.

@@ -53,7 +53,8 @@ type Store interface {
 	// last. It fails with CodeNotFound, and with CodeUnavailable while the action is being applied
 	// and too many holdings would have to be read.
 	Effects(ctx context.Context, app AppID, id string, p EffectPage) ([]ActionEffect, error)
-	// EventsAfter lists at most limit events of the app that come after a sequence, oldest first. It fails
+	// EventsAfter lists at most limit events of the app that come after a sequence, oldest first. A page ends early,
+	// even empty and with More, where many events of other types are between. It fails
 	// with CodeUnavailable while the next events are of orders that an earlier version booked and that are
 	// not in the log yet.
 	EventsAfter(ctx context.Context, app AppID, after int64, types EventTypes, limit int) (EventPage, error)

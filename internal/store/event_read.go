@@ -19,8 +19,13 @@ func scanEventRow(row Row) (r rewards.EventRow, err error) {
 	return r, err
 }
 
-// rowsAtOnce is how many rows of the log are read at once. Most have several events.
-const rowsAtOnce = 32
+// How much of the log is read. Where few events are of the types, one call looks at some thousand rows, so that it
+// holds a connection for milliseconds only.
+const (
+	rowsAtOnce = 32   // read whole. Most have several events
+	pagesWhole = 8    // of so many rows, before the rows of other types are left out
+	rowsLooked = 4096 // at most, at rows of other types too
+)
 
 // EventsAfter implements rewards.Store.
 func (s *Store) EventsAfter(
@@ -29,10 +34,13 @@ func (s *Store) EventsAfter(
 	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
 		page = rewards.EventPage{Next: after}
 		until, err := readableUntil(ctx, tx, after)
-		for more := true; err == nil && more && len(page.Events) < limit; {
-			more, err = addPage(ctx, tx, app, types, limit, until, &page)
+		for n := 0; err == nil && n < pagesWhole && (n == 0 || page.More) && len(page.Events) < limit; n++ {
+			err = addPage(ctx, tx, app, types, limit, until, &page)
 		}
-		if err == nil && len(page.Events) == 0 && until < math.MaxInt64 {
+		if err == nil && page.More && len(page.Events) < limit {
+			err = addSparse(ctx, tx, app, types, limit, until, &page)
+		}
+		if err == nil && len(page.Events) == 0 && !page.More && until < math.MaxInt64 {
 			err = rewards.Unavailable("the events of an earlier version are being listed", nil)
 		}
 		return err
@@ -53,15 +61,58 @@ func readableUntil(ctx context.Context, tx Tx, after int64) (int64, error) {
 	return rewards.PastSequences, nil
 }
 
-// addPage adds events of some rows to a page, and reports whether there may be more.
+// addPage adds the events of the next rows to a page.
 func addPage(
 	ctx context.Context, tx Tx, app rewards.AppID, types rewards.EventTypes, limit int, until int64,
 	page *rewards.EventPage,
-) (more bool, err error) {
-	rows, err := eventRows(ctx, tx, app, types, page.Next, until)
+) error {
+	from, order := rowsOf(types)
+	rows, err := fetchAll(ctx, tx, scanEventRow, `SELECT `+eventColumns+from+order+` LIMIT ?4 + 0`,
+		app[:], page.Next, until, rowsAtOnce)
 	if err != nil {
-		return false, err
+		return err
 	}
+	return addRows(ctx, tx, rows, types, limit, page)
+}
+
+// addSparse adds the events of the next rows that have some of the types, and passes over the others.
+func addSparse(
+	ctx context.Context, tx Tx, app rewards.AppID, types rewards.EventTypes, limit int, until int64,
+	page *rewards.EventPage,
+) error {
+	from, order := rowsOf(types)
+	var last, n int64
+	_, err := fetchValues(ctx, tx, []any{&last, &n}, `SELECT coalesce(max(last), ?2), count(*) FROM (SELECT last`+
+		from+order+` LIMIT ?4 + 0) AS looked`, app[:], page.Next, until, rowsLooked)
+	if err != nil {
+		return err
+	}
+	rows, err := fetchAll(ctx, tx, scanEventRow, `SELECT `+eventColumns+from+` AND types & ?5 <> 0`+order+
+		` LIMIT ?4 + 0`, app[:], page.Next, last, rowsAtOnce, int64(types))
+	if err != nil {
+		return err
+	}
+	if err := addRows(ctx, tx, rows, types, limit, page); err != nil || page.More {
+		return err
+	}
+	page.Next, page.More = last, n == rowsLooked
+	return nil
+}
+
+// rowsOf returns the clauses that list the rows of an app with events after a sequence until another one. Rows with
+// nothing but executed awards have the most events; an index leaves them out.
+func rowsOf(types rewards.EventTypes) (from, order string) {
+	const of = ` FROM events WHERE app_id = ?1`
+	if types&rewards.EventRewardExecuted == 0 {
+		return of + ` AND last + 0 > ?2 AND last + 0 <= ?3 AND types <> 1`, ` ORDER BY last + 0`
+	}
+	return of + ` AND last > ?2 AND last <= ?3`, ` ORDER BY last`
+}
+
+// addRows adds the events of rows to a page. More reports whether there may be others after them.
+func addRows(
+	ctx context.Context, tx Tx, rows []rewards.EventRow, types rewards.EventTypes, limit int, page *rewards.EventPage,
+) error {
 	list, next, whole := pickEvents(rows, page.Next, types, limit-len(page.Events))
 	events, err := readEvents(ctx, tx, list)
 	for _, e := range events {
@@ -69,22 +120,8 @@ func addPage(
 			page.Events = append(page.Events, e)
 		}
 	}
-	page.Next = next
-	return len(rows) == rowsAtOnce || !whole, err
-}
-
-// eventRows lists rows of an app with events after a sequence. Rows with nothing but executed awards have
-// the most events; an index leaves them out.
-func eventRows(
-	ctx context.Context, tx Tx, app rewards.AppID, types rewards.EventTypes, after, until int64,
-) ([]rewards.EventRow, error) {
-	const rows = `SELECT ` + eventColumns + ` FROM events WHERE app_id = ?1`
-	args := []any{app[:], after, until, rowsAtOnce}
-	if types&rewards.EventRewardExecuted == 0 {
-		return fetchAll(ctx, tx, scanEventRow, rows+` AND last + 0 > ?2 AND last + 0 <= ?3 AND types <> 1
-			ORDER BY last + 0 LIMIT ?4 + 0`, args...)
-	}
-	return fetchAll(ctx, tx, scanEventRow, rows+` AND last > ?2 AND last <= ?3 ORDER BY last LIMIT ?4 + 0`, args...)
+	page.Next, page.More = next, len(rows) == rowsAtOnce || !whole
+	return err
 }
 
 // eventPlace is one event of a row.

@@ -28,8 +28,13 @@ func (c *courier) fill(ctx context.Context) time.Duration {
 	if look {
 		c.readDue(ctx, e, now)
 	}
-	if e.Disabled == "" && len(c.queue) == 0 && head > c.read && !c.readEvents(ctx, e, head) {
-		wait = time.Second
+	if e.Disabled == "" && len(c.queue) == 0 && head > c.read {
+		switch {
+		case !c.readEvents(ctx, e, head):
+			wait = time.Second
+		case len(c.queue) == 0 && head > c.read: // so far there were only events of other types
+			wait = 0
+		}
 	}
 	if c.d.open.Load() >= mostFailing {
 		wait = min(wait, startPatience)
@@ -73,13 +78,37 @@ func (c *courier) readDue(ctx context.Context, e rewards.WebhookEndpoint, now ti
 	}
 }
 
+// eventsAfter reads the next events of an endpoint. Few endpoints read at once, and one that searches among events of
+// other types rests as long as it read: the database has few connections, which clients need.
+func (d *Dispatcher) eventsAfter(
+	ctx context.Context, e rewards.WebhookEndpoint, after int64, limit int,
+) (page rewards.EventPage, err error) {
+	select {
+	case d.reads <- struct{}{}:
+		defer func() { <-d.reads }()
+	case <-ctx.Done():
+		return page, ctx.Err()
+	}
+	began := time.Now()
+	page, err = d.store.EventsAfter(ctx, e.AppID, after, e.Subscribed(), limit)
+	if page.More && len(page.Events) < limit {
+		rest := time.NewTimer(time.Since(began))
+		defer rest.Stop()
+		select {
+		case <-rest.C:
+		case <-ctx.Done():
+		}
+	}
+	return page, err
+}
+
 // readEvents reads the next events. It reports false when they cannot be read now.
 func (c *courier) readEvents(ctx context.Context, e rewards.WebhookEndpoint, head int64) bool {
 	n := mostRead
 	if c.failures > 0 {
 		n = failingRead
 	}
-	page, err := c.d.store.EventsAfter(ctx, e.AppID, c.read, e.Subscribed(), n)
+	page, err := c.d.eventsAfter(ctx, e, c.read, n)
 	if err != nil {
 		if rewards.CodeOf(err) != rewards.CodeUnavailable {
 			c.d.report(ctx, "cannot read events", err)
@@ -94,8 +123,8 @@ func (c *courier) readEvents(ctx context.Context, e rewards.WebhookEndpoint, hea
 		}
 		delete(c.skip, event.Sequence)
 	}
-	c.read, c.behind = page.Next, len(page.Events) == n
-	if len(page.Events) == 0 { // the rest is of other types
+	c.read, c.behind = page.Next, len(page.Events) == n || page.More
+	if len(page.Events) == 0 && !page.More { // the rest is of other types
 		c.read = max(c.read, head)
 	}
 	c.advance()

@@ -8,6 +8,7 @@ package webhook
 import (
 	"context"
 	"log/slog"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -85,6 +86,7 @@ type Dispatcher struct {
 	nudge    chan struct{}
 	slots    chan struct{} // one for each attempt that began a moment ago
 	open     atomic.Int64  // attempts under way
+	reads    chan struct{} // one for each endpoint that reads events
 
 	couriers map[rewards.WebhookEndpointID]*courier
 	running  sync.WaitGroup
@@ -121,6 +123,7 @@ func New(o Options) *Dispatcher {
 	return &Dispatcher{
 		store: o.Store, sender: o.Sender, observer: o.Observer, schedule: o.Schedule, now: o.Now, random: o.Random,
 		options: o, nudge: make(chan struct{}, 1), slots: make(chan struct{}, mostSlots),
+		reads:    make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)),
 		couriers: make(map[rewards.WebhookEndpointID]*courier),
 	}
 }

@@ -92,6 +92,9 @@ export interface Rewards extends Client<paths> {
 
 const endpoint = "/v1/webhook-endpoints/{webhookEndpointId}";
 
+/** The address of the next page; undefined on the last. */
+const nextOf = (received: Headers) => /<([^>]*)>\s*;\s*rel="?next"?/.exec(received.get("link") ?? "")?.[1];
+
 /** Connects to the service. Failed calls throw a RewardsError, so data is always there. */
 export function connect(options: Options): Rewards {
   const { url, key, ...sending } = options;
@@ -113,7 +116,7 @@ export function connect(options: Options): Rewards {
     for (let cursor: string | undefined, first = true; first || cursor !== undefined; first = false) {
       const [body, received] = await raw(path, cursor === undefined ? query : { ...query, cursor });
       for (const items of Object.values(body as Record<string, T[]>)) yield* items;
-      const next = /<([^>]*)>\s*;\s*rel="?next"?/.exec(received.get("link") ?? "")?.[1];
+      const next = nextOf(received);
       cursor = next === undefined ? undefined : new URL(next, base).searchParams.get("cursor") ?? undefined;
     }
   }
@@ -225,11 +228,12 @@ export function connect(options: Options): Rewards {
 
     async* events(after = 0, types: string[] = [], signal?: AbortSignal): AsyncGenerator<RewardsEvent> {
       for (let last = after; ;) {
-        const [body] = await raw("/v1/events", { after: last, types: types.join(",") || undefined, wait: 20, limit: 200 }, signal);
+        const [body, received] = await raw("/v1/events", { after: last, types: types.join(",") || undefined, wait: 20, limit: 200 }, signal);
         for (const event of (body as { events: RewardsEvent[] }).events) {
           last = event.sequence;
           yield event;
         }
+        last = Math.max(last, Number(new URL(nextOf(received) ?? "", base).searchParams.get("after"))); // it passes over other types
       }
     },
   });

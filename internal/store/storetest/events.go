@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -19,6 +20,7 @@ func eventContract() map[string]func(*testing.T, *World) {
 		"EventsOfOrders":     testEventsOfOrders,
 		"EventsOfRefusals":   testEventsOfRefusals,
 		"EventsInPages":      testEventPages,
+		"EventsAmongOthers":  testEventsAmongOthers,
 		"EventsOfActions":    testEventsOfActions,
 		"EventsGrow":         testEventSequences,
 		"EventsAfterRestore": testEventsAfterRestore,
@@ -150,6 +152,38 @@ func testEventPages(t *testing.T, w *World) {
 	page, err := w.EventsAfter(t.Context(), w.App.ID, math.MaxInt64, rewards.AllEvents, 1)
 	check(t, err)
 	wantEqual(t, "beyond the end", rewards.EventPage{Next: math.MaxInt64}, page)
+}
+
+// testEventsAmongOthers: a page ends after some thousand rows with events of other types, so that no call holds a
+// connection for long, and the next one goes on behind them.
+func testEventsAmongOthers(t *testing.T, w *World) {
+	const others, looked = 5000, 8*32 + 4096
+	check(t, w.engine.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
+		_, err := tx.Exec(ctx, `INSERT INTO events (app_id, last, types, subject, positions, at)
+			WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000)
+			SELECT ?1, i, `+strconv.Itoa(int(rewards.EventReversalCompleted))+`, ?2, ?3, 0 FROM n`,
+			w.App.ID[:], []byte("subject"), []byte{})
+		return err
+	}))
+	r := w.Give(t, 1_000_000)
+	check(t, w.canceled(t.Context(), r.ID, "of a test"))
+	newest := read(t, w.NewestEvent)
+	for _, types := range []rewards.EventTypes{rewards.EventRewardFailed, rewards.EventRewardFailed | rewards.EventRewardExecuted} {
+		first, err := w.EventsAfter(t.Context(), w.App.ID, 0, types, 200)
+		check(t, err)
+		wantEqual(t, "the first page", rewards.EventPage{Next: looked, More: true}, first)
+		rest, err := w.EventsAfter(t.Context(), w.App.ID, first.Next, types, 200)
+		check(t, err)
+		wantEqual(t, "the second page", []string{"reward.failed: " + r.IdempotencyKey + " failed"}, described(rest.Events))
+		if rest.More || rest.Next != newest {
+			t.Errorf("it goes on after %d, more %v; the newest event is %d", rest.Next, rest.More, newest)
+		}
+		near, err := w.EventsAfter(t.Context(), w.App.ID, others-10, types, 1)
+		check(t, err)
+		if len(near.Events) != 1 {
+			t.Errorf("after the last of the others there are %d events", len(near.Events))
+		}
+	}
 }
 
 // testEventsOfActions: an action has one event for each app that sees it and each status that clients see.
