@@ -66,7 +66,7 @@ func newLotIndex() *lotIndex { return &lotIndex{size: segment.Size} }
 
 // read returns the rows that a transaction sees, oldest first. Rows are added and removed in the order of their
 // numbers. So when the transaction sees the newest row that is in memory, with its mark, it also sees those before,
-// except for those that are sealed.
+// except for those that are sealed. One that began earlier may also see rows that are sealed since.
 func (x *lotIndex) read(ctx context.Context, tx Tx) ([]orderLots, error) {
 	x.mu.Lock()
 	known := x.known
@@ -81,6 +81,10 @@ func (x *lotIndex) read(ctx context.Context, tx Tx) ([]orderLots, error) {
 	}
 	switch {
 	case len(known) == 0:
+	case known[0].number > oldest: // the transaction began before some were sealed, which are not in memory any more
+		if _, rows, err = readOrderLots(ctx, tx, 0); err != nil {
+			return nil, err
+		}
 	case len(rows) > 0 && rows[0].number == newest.number && rows[0].mark == newest.mark:
 		sealed := sort.Search(len(known), func(i int) bool { return known[i].number >= oldest })
 		if sealed == 0 && len(rows) == 1 {

@@ -81,6 +81,11 @@ func TestContract(t *testing.T) {
 	})
 }
 
+func TestLotsOfAnOlderSnapshot(t *testing.T) {
+	t.Parallel()
+	storetest.LotsOfAnOlderSnapshot(t, open(t, database(t, cluster(t)), postgres.Options{Connections: 4}))
+}
+
 // A server whose settings can lose acknowledged commits is reported.
 func TestWeakness(t *testing.T) {
 	t.Parallel()

@@ -67,6 +67,11 @@ func TestContract(t *testing.T) {
 	storetest.Run(t, opener(migratedFile, 0))
 }
 
+func TestLotsOfAnOlderSnapshot(t *testing.T) {
+	t.Parallel()
+	storetest.LotsOfAnOlderSnapshot(t, opener(migratedFile, 0)(t))
+}
+
 func TestFileIsForItsOwnerOnly(t *testing.T) {
 	t.Parallel()
 	path := file(t)
