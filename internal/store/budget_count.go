@@ -28,22 +28,30 @@ func used(ctx context.Context, tx Tx, c rewards.BudgetCounter) (sum money.USD, e
 	return sum, err
 }
 
-// readCounters reads counters for a transaction that raises them, over a network at once. There it locks them, in
-// the order of their keys: what another transaction gives back meanwhile counts before the first request
-// is decided, or after the last one.
+// readCounters reads counters for a transaction that raises them, over a network at once. There it locks them: what
+// another transaction gives back meanwhile counts before the first request is decided, or after the last one.
 func readCounters(ctx context.Context, tx Tx, list []rewards.BudgetCounter) (
 	sums map[rewards.BudgetCounter]money.USD, err error,
 ) {
 	sums = make(map[rewards.BudgetCounter]money.USD, len(list))
-	if _, columns := tx.(ColumnTx); !columns {
-		for _, c := range list {
-			if sums[c], err = used(ctx, tx, c); err != nil {
-				return nil, err
-			}
-		}
-		return sums, nil
+	if _, columns := tx.(ColumnTx); columns {
+		return lockCounters(ctx, tx, list)
 	}
-	if len(list) == 0 {
+	for _, c := range list {
+		if sums[c], err = used(ctx, tx, c); err != nil {
+			return nil, err
+		}
+	}
+	return sums, nil
+}
+
+// lockCounters reads counters over a network and locks them, in the order of their keys. Every transaction that changes
+// several does this first, because two that lock in different orders wait for each other. Otherwise it does nothing.
+func lockCounters(ctx context.Context, tx Tx, list []rewards.BudgetCounter) (
+	sums map[rewards.BudgetCounter]money.USD, err error,
+) {
+	sums = make(map[rewards.BudgetCounter]money.USD, len(list))
+	if _, columns := tx.(ColumnTx); !columns || len(list) == 0 {
 		return sums, nil
 	}
 	ids, starts, users := make([]int64, len(list)), make([]int64, len(list)), make([][]byte, len(list))
@@ -89,6 +97,9 @@ func giveBack(ctx context.Context, tx Tx, failed []rewards.Spent) error {
 			sums[c] += sum
 		}
 	}
+	if _, err := lockCounters(ctx, tx, slices.Collect(maps.Keys(sums))); err != nil {
+		return err
+	}
 	_, err := execRows(ctx, tx, `UPDATE budget_use SET used = used - ?4
 		WHERE budget = ?1 AND period_start = ?2 AND user_id = ?3`,
 		`UPDATE budget_use u SET used = u.used - c.used
@@ -97,15 +108,21 @@ func giveBack(ctx context.Context, tx Tx, failed []rewards.Spent) error {
 	return err
 }
 
-// giveBackOne is giveBack for one reward, if it counts.
-func giveBackOne(ctx context.Context, tx Tx, r rewards.Reward) error {
-	var counted bool
-	_, err := fetchValues(ctx, tx, []any{toFlag{&counted}}, `SELECT counted FROM rewards WHERE app_id = ?1 AND id = ?2`,
-		r.AppID[:], r.ID[:])
-	if err != nil || !counted {
-		return err
+// giveBackCanceled is giveBack for rewards that a transaction has canceled, of those that count.
+func giveBackCanceled(ctx context.Context, tx Tx, list ...rewards.Reward) error {
+	var spent []rewards.Spent
+	for _, r := range list {
+		var counted bool
+		_, err := fetchValues(ctx, tx, []any{toFlag{&counted}}, `SELECT counted FROM rewards
+			WHERE app_id = ?1 AND id = ?2`, r.AppID[:], r.ID[:])
+		if err != nil {
+			return err
+		}
+		if counted {
+			spent = append(spent, rewards.Spent{AppID: r.AppID, ID: r.ID, UserID: r.UserID, Amount: r.Amount})
+		}
 	}
-	return giveBack(ctx, tx, []rewards.Spent{{AppID: r.AppID, ID: r.ID, UserID: r.UserID, Amount: r.Amount}})
+	return giveBack(ctx, tx, spent)
 }
 
 // counterRows returns counters with their changes as arguments, in the order of their keys: every

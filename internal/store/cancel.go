@@ -37,6 +37,9 @@ func (o *Operator) ReverseReward(
 			if after, err = o.cancel(ctx, tx, before, v); err != nil {
 				return nil, err
 			}
+			if err := giveBackCanceled(ctx, tx, before); err != nil {
+				return nil, err
+			}
 			v = v.Complete(0, 0, o.now())
 		default:
 		}
@@ -48,7 +51,8 @@ func (o *Operator) ReverseReward(
 	return v, after, err
 }
 
-// cancel fails a recorded reward that is taken back whole. All its reversals are then complete.
+// cancel fails a recorded reward that is taken back whole. All its reversals are then complete. The caller gives back
+// what it counts, once for all that the transaction cancels.
 func (s *Store) cancel(
 	ctx context.Context, tx Tx, r rewards.Reward, v rewards.Reversal,
 ) (after rewards.Reward, err error) {
@@ -76,9 +80,6 @@ func (s *Store) cancel(
 		if err := s.saveReversal(ctx, tx, pending.Complete(0, 0, s.now())); err != nil {
 			return r, err
 		}
-	}
-	if err := giveBackOne(ctx, tx, r); err != nil {
-		return r, err
 	}
 	return after, s.addEvent(ctx, tx, r.AppID, rewards.EventRewardFailed, r.ID[:])
 }

@@ -97,7 +97,7 @@ func (r *recording) newSpending(
 		r.newID(i)
 		for _, b := range r.budgets.of[n.AppID] {
 			c := b.Counter(r.ids[i].Time(), n.UserID)
-			if b.State == rewards.BudgetActive && !seen[c] && !n.Uncounted {
+			if !seen[c] && !n.Uncounted {
 				counters, seen[c] = append(counters, c), true
 			}
 		}

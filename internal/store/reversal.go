@@ -93,12 +93,13 @@ type reversing struct {
 
 	ids      []rewards.ReversalID // made in this process's turn
 	outcomes []rewards.ReversalOutcome
+	canceled []rewards.Reward
 }
 
 func (s *Store) reverseOnce(ctx context.Context, r *reversing, batch []rewards.NewReversal) error {
 	change := &holdingChange{cache: s.held}
 	err := s.engine.WriteBooks(ctx, func(ctx context.Context, tx Tx) error {
-		r.outcomes = make([]rewards.ReversalOutcome, len(batch))
+		r.outcomes, r.canceled = make([]rewards.ReversalOutcome, len(batch)), nil
 		var needs error
 		for i, n := range batch {
 			if r.ids[i].IsZero() {
@@ -116,6 +117,9 @@ func (s *Store) reverseOnce(ctx context.Context, r *reversing, batch []rewards.N
 		}
 		if needs != nil {
 			return needs
+		}
+		if err := giveBackCanceled(ctx, tx, r.canceled...); err != nil {
+			return err
 		}
 		return change.begin(ctx, tx, r.users())
 	})
@@ -164,6 +168,7 @@ func (r *reversing) reverse(
 		if _, err := r.store.cancel(ctx, tx, reward, v); err != nil {
 			return o, err
 		}
+		r.canceled = append(r.canceled, reward)
 		v = v.Complete(0, 0, r.store.now())
 	default:
 	}

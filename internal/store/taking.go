@@ -141,20 +141,33 @@ func newLotKeeper(s *Store) lotKeeper {
 	return lotKeeper{store: s, lots: make(map[rewardKey]*sinceSwitch)}
 }
 
-// prepare computes the lots that a transaction asked for.
+// prepare computes the lots that a transaction asked for, of all awards of a user at once. What was computed after the
+// last switch stays.
 func (k *lotKeeper) prepare(ctx context.Context) error {
+	users := make(map[userKey][]rewardKey)
 	for key := range k.lots {
 		reward, err := k.store.Reward(ctx, key.app, key.id)
 		if err != nil {
 			return err
 		}
-		k.lots[key], err = read(ctx, k.store, func(ctx context.Context, tx Tx) (*sinceSwitch, error) {
+		user := userKey{key.app, reward.UserID}
+		users[user] = append(users[user], key)
+	}
+	for user, keys := range users {
+		err := k.store.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
 			number, err := lastSwitch(ctx, tx)
-			if err != nil {
-				return nil, err
+			current := func(key rewardKey) bool { return k.lots[key] != nil && k.lots[key].number == number }
+			if err != nil || !slices.ContainsFunc(keys, func(key rewardKey) bool { return !current(key) }) {
+				return err
 			}
-			all, err := k.store.lots.ofUser(ctx, tx, userKey{key.app, reward.UserID}, number)
-			return &sinceSwitch{AwardLots: all[key.id], number: number}, err
+			all, err := k.store.lots.ofUser(ctx, tx, user, number)
+			for _, key := range keys {
+				if err == nil && all[key.id] == nil {
+					err = errNoLots
+				}
+				k.lots[key] = &sinceSwitch{AwardLots: all[key.id], number: number}
+			}
+			return err
 		})
 		if err != nil {
 			return err
@@ -162,6 +175,9 @@ func (k *lotKeeper) prepare(ctx context.Context) error {
 	}
 	return nil
 }
+
+// errNoLots means that the store contradicts itself: an executed award has no lots.
+var errNoLots = errors.New("store: an executed award has no lots")
 
 // lotsOf is the function lotsOf with the lots that were prepared. What it lacks is prepared next.
 func (k *lotKeeper) lotsOf(ctx context.Context, tx Tx, reward rewards.Reward) (sinceSwitch, error) {

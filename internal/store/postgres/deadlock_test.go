@@ -7,6 +7,7 @@ import (
 
 	"stockrewards/internal/store"
 	"stockrewards/internal/store/postgres"
+	"stockrewards/internal/store/storetest"
 )
 
 // A transaction that the server aborts to end a deadlock is retried, and writes once.
@@ -46,5 +47,29 @@ func TestADeadlockIsRunAgain(t *testing.T) {
 	check(t, other.QueryRow(t.Context(), `select string_agg(value, ',') from settings where name in ('a', 'b')`).Scan(&values))
 	if values != "x,x" {
 		t.Errorf("written %q, want each once", values)
+	}
+}
+
+// Canceled awards give back to several budgets, which new awards lock in the order of their keys.
+func TestCancelsDoNotDeadlock(t *testing.T) {
+	t.Parallel()
+	url := database(t, cluster(t))
+	e, err := postgres.Open(t.Context(), url+"&options=-c%20deadlock_timeout%3D20ms", postgres.Options{Connections: 4})
+	check(t, err)
+	storetest.CancelsBesideAwards(t, e)
+	check(t, e.Close()) // the server counts what its processes did when they end
+	var deadlocks int64
+	other := connect(t, url)
+	for deadline := time.Now().Add(10 * time.Second); ; {
+		var sessions int
+		check(t, other.QueryRow(t.Context(), `select deadlocks, (select count(*) from pg_stat_activity a
+			where a.datname = d.datname and a.pid <> pg_backend_pid()) from pg_stat_database d
+			where datname = current_database()`).Scan(&deadlocks, &sessions))
+		if sessions == 0 || time.Now().After(deadline) {
+			break
+		}
+	}
+	if deadlocks > 0 {
+		t.Errorf("%d deadlocks", deadlocks)
 	}
 }

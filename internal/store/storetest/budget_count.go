@@ -124,3 +124,45 @@ func testBudgetsResumed(t *testing.T, w *World) {
 	}
 	t.Error("the command never came to its end")
 }
+
+// CancelsBesideAwards cancels awards of two apps in batches, in any order, while both get new ones. All count for
+// budgets of the apps.
+func CancelsBesideAwards(t *testing.T, engine store.Engine) {
+	t.Helper()
+	const cancels, each = 200, 2
+	w := NewWorld(t, engine)
+	second := w.NewApp(t, "second")
+	day := budget("day", rewards.PerApp, rewards.PeriodDay, 1_000_000)
+	w.SetBudgets(t, day)
+	_, err := w.SetBudget(t.Context(), second.Name, day)
+	check(t, err)
+	theirs := w.NewUser(t, second.ID, "theirs")
+	given := make(chan []rewards.Reward, 1)
+	go func() {
+		defer close(given)
+		for range cancels / each {
+			list := w.sized(t, 1, 1)
+			list[1].AppID, list[1].UserID = second.ID, theirs.ID
+			list[1].Fingerprint = rewards.NewFingerprint(list[1], "")
+			outcomes, err := w.RecordRewards(t.Context(), list)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			given <- []rewards.Reward{outcomes[1].Reward, outcomes[0].Reward}
+		}
+	}()
+	n := 0
+	for list := range given {
+		outcomes, err := w.ReverseRewards(t.Context(), []rewards.NewReversal{w.back(list[0], 0), w.back(list[1], 0)})
+		check(t, err)
+		for _, o := range outcomes {
+			check(t, o.Refused)
+			n++
+		}
+	}
+	if n != cancels {
+		t.Errorf("%d awards were canceled", n)
+	}
+	w.wantUsed(t, 0)
+}

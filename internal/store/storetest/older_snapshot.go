@@ -12,11 +12,12 @@ import (
 	"stockrewards/internal/store"
 )
 
-// pausing is an engine whose next read pauses after a statement.
+// pausing is an engine that counts a statement of its reads, and whose next read pauses after it.
 type pausing struct {
 	store.Engine
 
 	after     string // a part of the statement
+	seen      atomic.Int64
 	armed     atomic.Bool
 	reached   chan struct{} // closed when the read has paused
 	continues chan struct{} // closed to let it go on
@@ -33,7 +34,11 @@ func (p *pausing) Read(ctx context.Context, f func(context.Context, store.Tx) er
 }
 
 func (p *pausing) pause(query string) {
-	if strings.Contains(query, p.after) && p.armed.CompareAndSwap(true, false) {
+	if !strings.Contains(query, p.after) {
+		return
+	}
+	p.seen.Add(1)
+	if p.armed.CompareAndSwap(true, false) {
 		close(p.reached)
 		<-p.continues
 	}

@@ -16,6 +16,7 @@ func reversalContract() map[string]func(*testing.T, *World) {
 		"ReversalsOfExecuted":    testReverseExecuted,
 		"ReversalsInOrder":       testReversalOrder,
 		"ReversalsPending":       testReversePending,
+		"ReversalsOfOneUser":     testReversalsOfOneUser,
 		"ReversalsAtOnce":        testReversalsAtOnce,
 		"ReversalsListed":        testReversalLists,
 		"ReversalsByOperator":    testReverseByOperator,

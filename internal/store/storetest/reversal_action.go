@@ -8,6 +8,7 @@ import (
 
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
 )
 
 // testReversalsWait: while a sweep changes a stock, its rewards cannot be taken back; others can.
@@ -237,4 +238,33 @@ func (y *years) change(t *testing.T, id string) rewards.ActionType {
 	check(t, y.ApplyAction(t.Context(), y.lease, c, s, rewards.Renaming{}))
 	y.sweep(t)
 	return pick.Type
+}
+
+// testReversalsOfOneUser: after a corporate action the lots of a user's awards are computed once for all reversals of a
+// batch, not once for each.
+func testReversalsOfOneUser(t *testing.T, w *World) {
+	var list []rewards.Reward
+	for range 5 {
+		list = append(list, w.Give(t, 2_000_000))
+	}
+	check(t, w.Settle(t, w.Open(t), "filled", 50_000_000, dollar200))
+	w.SplitInTwo(t, "split")
+	w.sweep(t)
+	counted := &pausing{Engine: w.engine, after: "FROM switches WHERE number <= ?1"}
+	s, err := store.New(t.Context(), counted, w.Now, rand.NewChaCha8([32]byte{77}))
+	check(t, err)
+	batch := make([]rewards.NewReversal, len(list))
+	for i, r := range list {
+		batch[i] = w.back(r, 0)
+	}
+	outcomes, err := s.ReverseRewards(t.Context(), batch)
+	check(t, err)
+	for _, o := range outcomes {
+		if check(t, o.Refused); o.Reversal.Quantity != 20_000_000 {
+			t.Errorf("%s shares were taken, want 0.02", o.Reversal.Quantity)
+		}
+	}
+	if n := counted.seen.Load(); n != 1 {
+		t.Errorf("the lots of the user were computed %d times", n)
+	}
 }
