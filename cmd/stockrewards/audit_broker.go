@@ -80,7 +80,7 @@ func (c *auditCommand) compareOnce(ctx context.Context, broker server.Connection
 		return none, fmt.Errorf("the credentials are for the account %s, but the database belongs to %s",
 			account, ours.BrokerAccount)
 	}
-	last, err := broker.Orders(ctx, brokercheck.LastSince(theirs.First))
+	last, err := broker.Orders(ctx, brokercheck.LastSince(theirs.First), nil)
 	if err != nil {
 		return none, fmt.Errorf("cannot ask the broker: %w", err)
 	}
@@ -102,7 +102,7 @@ func readBroker(ctx context.Context, broker server.Connection) (s brokercheck.Th
 	if err != nil {
 		return s, "", err
 	}
-	orders, err := broker.Orders(ctx, time.Time{})
+	orders, err := broker.Orders(ctx, time.Time{}, nil)
 	if err != nil {
 		return s, "", err
 	}

@@ -196,7 +196,8 @@ func (w *Worker) pageFailed(now time.Time, err error) {
 	a := &w.actions
 	a.retry = min(max(2*a.retry, announceRetry), announceEvery)
 	a.reading, a.nextPage, a.trouble = reading{}, now.Add(a.retry), err.Error()
-	a.denied = rewards.BrokerKindOf(err) == rewards.BrokerNotFound
+	offered := a.denied || a.readAt.IsZero() // what was read once is offered: something between answers
+	a.denied = offered && rewards.BrokerKindOf(err) == rewards.BrokerNotFound
 }
 
 // beginHolds begins the holds that are due, and ends the actions that are over.

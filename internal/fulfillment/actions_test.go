@@ -243,10 +243,10 @@ func TestAnnouncementsThatCannotBeRead(t *testing.T) {
 // A reading from before the evening does not count for the next day.
 func TestAnnouncementsOfTheEveningBeforeAreNeeded(t *testing.T) {
 	t.Parallel()
-	inWorld(t, func(w *world) {
+	inWorlds(t, map[string]fault{"failing": loseRequest, "denied": says(403, `{"message":"no"}`)}, func(w *world, f fault) {
 		w.until("2000-01-04 19:50:00")
 		w.run(5 * time.Second)
-		off := w.faulty(ofActions, loseRequest)
+		off := w.faulty(ofActions, f)
 		w.buy()
 		w.until("2000-01-04 20:00:00")
 		after := w.wantAfter(10*time.Second, w.give("AAPL", 5*usd), rewards.Recorded)

@@ -14,6 +14,7 @@ const (
 	activitiesSoon  = 5 * time.Second     // while an action waits for cash
 	activitiesBack  = 40 * 24 * time.Hour // that the first reading covers
 	activitiesAgain = 24 * time.Hour      // that the next ones cover: an activity may come late
+	fillsAgain      = 10 * time.Minute    // that each reading of fills covers
 	// activitiesSilence is how long reading the activities may fail without an alarm.
 	activitiesSilence = 10 * time.Minute
 )
@@ -21,13 +22,49 @@ const (
 // activityWatch is what the leader knows of the broker's account activities.
 type activityWatch struct {
 	next    time.Time // ours, of the next page
-	readAt  time.Time // the broker's, of the last complete reading; zero: never
+	fills   bool      // the reading under way is of fills, after the one of all others
+	readAt  time.Time // the broker's, of the last complete reading of the others; zero: never
+	filled  time.Time // the same of fills
 	after   time.Time // the broker's, from when the reading under way covers
 	begun   time.Time // the broker's, of its beginning
 	token   string
 	pages   int
 	since   time.Time // ours, since when reading them fails
 	trouble string    // why the last page could not be read; "" when it could
+}
+
+// begin begins a reading at the broker's time now. There are many fills, of which only corrections matter: what came
+// before the first reading is found by comparing orders.
+func (a *activityWatch) begin(now time.Time) {
+	a.begun, a.pages = now, 0
+	switch {
+	case a.fills && a.filled.IsZero():
+		a.after = now.Add(-fillsAgain)
+	case a.fills:
+		a.after = a.filled.Add(-fillsAgain)
+	case a.readAt.IsZero():
+		a.after = now.Add(-activitiesBack)
+	default:
+		a.after = a.readAt.Add(-activitiesAgain)
+	}
+}
+
+// end ends a reading: that of fills follows the one of all others.
+func (a *activityWatch) end() {
+	if a.fills {
+		a.filled = a.begun
+	} else {
+		a.readAt = a.begun
+	}
+	a.fills = !a.fills
+}
+
+// category is what is being read.
+func (a *activityWatch) category() rewards.ActivityCategory {
+	if a.fills {
+		return rewards.TradeActivities
+	}
+	return rewards.OtherActivities
 }
 
 // expectsCash reports whether the pay date of an action has come.
@@ -49,19 +86,16 @@ func (w *Worker) readActivities(ctx context.Context, clock rewards.MarketClock) 
 	if w.expectsCash(clock) || w.anyDue(clock) {
 		every = activitiesSoon
 	}
-	if wait := a.next.Sub(now); wait > 0 && wait <= every && a.token == "" {
+	if wait := a.next.Sub(now); wait > 0 && wait <= every && a.token == "" && !a.fills {
 		return nil
 	}
 	a.next = now.Add(every)
 	if a.token == "" {
-		a.begun, a.pages, a.after = clock.Now, 0, clock.Now.Add(-activitiesBack)
-		if !a.readAt.IsZero() {
-			a.after = a.readAt.Add(-activitiesAgain)
-		}
+		a.begin(clock.Now)
 	}
 	within, cancel := context.WithTimeout(ctx, pagePatience)
 	defer cancel()
-	page, next, err := w.broker.Activities(within, a.after, a.token)
+	page, next, err := w.broker.Activities(within, a.category(), a.after, a.token)
 	if err == nil && a.pages >= maxPages {
 		err = errors.New("the list does not end")
 	}
@@ -69,7 +103,7 @@ func (w *Worker) readActivities(ctx context.Context, clock rewards.MarketClock) 
 		if a.trouble == "" {
 			a.since = now
 		}
-		a.token, a.trouble = "", err.Error()
+		a.token, a.fills, a.trouble = "", false, err.Error()
 		return nil // it has its alarm
 	}
 	var kept []rewards.Activity
@@ -91,7 +125,7 @@ func (w *Worker) readActivities(ctx context.Context, clock rewards.MarketClock) 
 	}
 	a.token, a.pages, a.trouble = next, a.pages+1, ""
 	if next == "" {
-		a.readAt = a.begun
+		a.end()
 	}
 	return nil
 }

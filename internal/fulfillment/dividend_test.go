@@ -337,3 +337,56 @@ func TestActivitiesThatCannotBeRead(t *testing.T) {
 		w.wantAlarm(rewards.AlarmActivitiesUnknown, false)
 	})
 }
+
+// Two dividends of a stock at the same rate, of which the first is paid after the ex-date of the second: each payment is
+// for the action whose pay date it is nearest to, and both are shared.
+func TestTwoDividendsOfOneRate(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.investors()
+		first := w.post(`{"type":"cash_dividend","symbol":"AAPL","rate":0.25,"ex_date":"2000-01-05","payable_date":"2000-01-25"}`)
+		second := w.post(`{"type":"cash_dividend","symbol":"AAPL","rate":0.25,"ex_date":"2000-01-20","payable_date":"2000-02-10"}`)
+		for _, at := range []string{"2000-01-04 20:00:00", "2000-01-19 20:00:00", "2000-01-25 02:30:00"} {
+			w.until(at)
+			w.run(2 * time.Minute)
+		}
+		if w.payout(first).net == 0 || w.payout(second).net != 0 {
+			w.t.Errorf("after the first pay date %s and %s were shared", w.payout(first).net, w.payout(second).net)
+		}
+		w.until("2000-02-10 02:30:00")
+		w.run(2 * time.Minute)
+		if w.payout(second).net == 0 {
+			w.t.Error("the second dividend was not shared")
+		}
+	})
+}
+
+// However many fills the broker lists, a dividend is shared: fills are a list of their own.
+func TestManyFillsHideNoDividend(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.investors()
+		id := w.post(dividend + "}")
+		n := 0
+		w.faulty(ofActivities, func(r *http.Request, carry carrier) (*http.Response, error) {
+			if r.URL.Query().Get("category") == "non_trade_activity" {
+				return carry()
+			}
+			list := make([]string, 100)
+			for i := range list {
+				n++
+				list[i] = fmt.Sprintf(`{"activity_type":"FILL","id":"20000103000000000::%036d","symbol":"KO","qty":"1","cum_qty":"1",
+					"price":"60","side":"buy","type":"fill","order_id":"an-order","transaction_time":"2000-01-03T15:00:00Z"}`, n)
+			}
+			return says(200, "["+strings.Join(list, ",")+"]")(r, carry)
+		})
+		w.until("2000-01-04 20:00:00")
+		w.run(5 * time.Second)
+		w.until("2000-01-10 02:30:00")
+		w.restart()
+		w.run(2 * time.Minute)
+		if w.payout(id).net == 0 || n < 1000 {
+			w.t.Errorf("the dividend was not shared; %d fills were read", n)
+		}
+	})
+}

@@ -61,11 +61,11 @@ func (w *Worker) findPayment(ctx context.Context, a rewards.Action, clock reward
 	if err != nil {
 		return err
 	}
-	list, err := w.store.ActivitiesOf(ctx, a.ExDate, distinct(a.Symbol, stock.Symbol, a.NewSymbol)...)
+	list, err := w.store.UnusedActivities(ctx, a.ExDate, distinct(a.Symbol, stock.Symbol, a.NewSymbol)...)
 	if err != nil {
 		return err
 	}
-	p, found := a.PaidBy(list, stock.Symbol)
+	p, found := a.PaidBy(list, stock.Symbol, w.actions.unpaid...)
 	if !found {
 		return w.awaitPayment(ctx, a, clock)
 	}

@@ -161,6 +161,7 @@ func (w *Worker) planOne(ctx context.Context, p rewards.Pool, clock rewards.Mark
 		return holdFor, nil
 	}
 	delete(w.held, p.Asset.ID)
+	w.newest = max(w.newest, o.Number)
 	w.observer.OrderEntered(o.State)
 	w.logOrder(ctx, "order planned", o)
 	return nudgeWait, w.send(ctx, o, clock) // the pool may have more than one order takes

@@ -65,9 +65,34 @@ func (w *Worker) poll(ctx context.Context, live []rewards.Order) (time.Duration,
 	return pause, errors.Join(append(errs, err)...)
 }
 
-// pollSent reads all sent orders from one list of the broker's, and looks up those that it
-// does not show.
+// listedOrders is how many of our newest orders a poll lists at most.
+const listedOrders = 2000
+
+// pollSent reads the sent orders from one list of the broker's, and looks up those that it does not show. Where an
+// order has stayed open for long, such as one of a halted stock, the list since then would be too long: one of the older
+// orders is looked up in each poll.
 func (w *Worker) pollSent(ctx context.Context, sent []rewards.Order, clock rewards.MarketClock) error {
+	older := func(o rewards.Order) bool { return w.newest-o.Number >= listedOrders }
+	listed, alone := make([]rewards.Order, 0, len(sent)), []rewards.Order{}
+	for _, o := range sent {
+		if older(o) {
+			alone = append(alone, o)
+		} else {
+			listed = append(listed, o)
+		}
+	}
+	var errs []error
+	if len(listed) > 0 {
+		errs = append(errs, w.pollListed(ctx, listed, clock))
+	}
+	if n := len(alone); n > 0 && !errors.Is(errors.Join(errs...), rewards.ErrLostLease) {
+		w.turn = (w.turn + 1) % n
+		errs = append(errs, w.advance(ctx, alone[w.turn], rewards.Evidence{Source: rewards.NotInList, Clock: clock}))
+	}
+	return errors.Join(append(errs, w.bookEnds(ctx))...)
+}
+
+func (w *Worker) pollListed(ctx context.Context, sent []rewards.Order, clock rewards.MarketClock) error {
 	oldest := w.now()
 	for _, o := range sent {
 		refused := o.State == rewards.OrderSubmitted && !o.Ambiguous() // the list cannot have it
@@ -76,7 +101,7 @@ func (w *Worker) pollSent(ctx context.Context, sent []rewards.Order, clock rewar
 		}
 	}
 	ahead := clock.Now.Sub(w.now())
-	listed, err := w.broker.Orders(ctx, oldest.Add(ahead-pollSlack))
+	listed, err := w.broker.Orders(ctx, oldest.Add(ahead-pollSlack), w.stillLeads)
 	if err != nil {
 		return err
 	}
@@ -97,5 +122,5 @@ func (w *Worker) pollSent(ctx context.Context, sent []rewards.Order, clock rewar
 			break
 		}
 	}
-	return errors.Join(append(errs, w.bookEnds(ctx))...)
+	return errors.Join(errs...)
 }

@@ -1,12 +1,14 @@
 package fulfillment_test
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
 )
 
 // The brokerage takes an order, answers nothing and shows it hours later.
@@ -162,5 +164,44 @@ func TestAStopWhileTheBrokerIsAskedIsNoAlarm(t *testing.T) {
 		if o := w.live()[0]; o.Reason != reason {
 			w.t.Errorf("the order waits because %q; before %q", o.Reason, reason)
 		}
+	})
+}
+
+// An order that stays open while thousands follow makes no poll list them all: it is looked up, and the others are
+// booked as quickly as ever.
+func TestAnOldOrderIsLookedUp(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.wantAfter(3*time.Second, w.give("KO", 5*usd), rewards.Executed)
+		hold, long := true, 0
+		w.wire.rewrite = func(o map[string]any) {
+			if hold && o["symbol"] == "AAPL" {
+				o["status"], o["filled_qty"], o["filled_avg_price"] = "accepted", "0", nil
+			}
+		}
+		stuck := w.give("AAPL", 5*usd)
+		w.run(3 * time.Second)
+		began := time.Now()
+		w.check(w.engine.Write(w.t.Context(), func(ctx context.Context, tx store.Tx) error {
+			_, err := tx.Exec(ctx, `UPDATE orders SET number = 2001 WHERE symbol = 'KO'`) // as if so many had followed
+			return err
+		}))
+		time.Sleep(time.Hour)
+		next := w.give("KO", 5*usd)
+		w.wire.fault = func(r *http.Request, carry carrier) (*http.Response, error) {
+			after, err := time.Parse(time.RFC3339Nano, r.URL.Query().Get("after"))
+			if isList(r) && w.reward(next).Status != rewards.Recorded && (err != nil || after.Before(began)) {
+				long++
+			}
+			return carry()
+		}
+		w.wantAfter(10*time.Second, next, rewards.Executed)
+		w.want(stuck, rewards.Executing)
+		hold = false
+		w.wantAfter(10*time.Second, stuck, rewards.Executed)
+		if long > 0 {
+			w.t.Errorf("%d lists began at the old order", long)
+		}
+		w.wantBalanced(3)
 	})
 }

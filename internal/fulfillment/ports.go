@@ -17,8 +17,9 @@ type Broker interface {
 	// OrderByClientID reads an order. BrokerNotFound does not prove that the order will never
 	// appear.
 	OrderByClientID(ctx context.Context, clientOrderID string) (rewards.BrokerOrder, error)
-	// Orders lists every order submitted after a moment of the broker's time.
-	Orders(ctx context.Context, after time.Time) ([]rewards.BrokerOrder, error)
+	// Orders lists every order submitted after a moment of the broker's time. It calls between before each page but
+	// the first, and fails with its error.
+	Orders(ctx context.Context, after time.Time, between func(context.Context) error) ([]rewards.BrokerOrder, error)
 	// Account is the account that orders are placed in.
 	Account(ctx context.Context) (rewards.BrokerAccount, error)
 	// Announcements is a page of the corporate actions with a process date from one day to
@@ -28,7 +29,9 @@ type Broker interface {
 		page []rewards.Announcement, next string, err error)
 	// Activities is a page of the account's activities created after a moment, oldest first; token
 	// and next chain the pages.
-	Activities(ctx context.Context, after time.Time, token string) (page []rewards.Activity, next string, err error)
+	Activities(ctx context.Context, category rewards.ActivityCategory, after time.Time, token string) (
+		page []rewards.Activity, next string, err error,
+	)
 	// Sessions lists the market's days from one day to another, in order.
 	Sessions(ctx context.Context, from, to rewards.Date) ([]rewards.Date, error)
 	// Positions lists what the account holds.
@@ -170,6 +173,8 @@ type ActionStore interface {
 	SaveActivities(ctx context.Context, l rewards.Lease, list []rewards.Activity) error
 	// ActivitiesOf lists the stored activities of stocks since a day, oldest first.
 	ActivitiesOf(ctx context.Context, since rewards.Date, symbols ...string) ([]rewards.Activity, error)
+	// UnusedActivities is ActivitiesOf without those that paid for an action.
+	UnusedActivities(ctx context.Context, since rewards.Date, symbols ...string) ([]rewards.Activity, error)
 	// UnpaidActions lists the actions whose cash the broker has not paid, or that is not paid out.
 	UnpaidActions(ctx context.Context) ([]rewards.Action, error)
 	// Payout returns the payout of an action, if the broker has paid.

@@ -103,7 +103,7 @@ func (w *Worker) compareOrders(ctx context.Context) error {
 	far := w.compared.session.IsZero() || len(w.compared.corrected) > 0 ||
 		clock.Open && !session.Equal(w.compared.session)
 	present := clock.Present(w.now())
-	listed, err := w.broker.Orders(ctx, rewards.CompareSince(before, present, far))
+	listed, err := w.broker.Orders(ctx, rewards.CompareSince(before, present, far), w.stillLeads)
 	if err != nil {
 		return err
 	}

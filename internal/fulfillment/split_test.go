@@ -272,3 +272,25 @@ func TestASplitWaitsForAnOrder(t *testing.T) {
 		w.wantAlarm("", false)
 	})
 }
+
+// A corrected dividend names the shares that it was paid for, which came nowhere: it does not explain a position that a
+// split has doubled.
+func TestACorrectedDividendExplainsNoPosition(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.holders("AAPL")
+		booked, err := w.store.Booked(w.t.Context())
+		w.check(err)
+		w.faulty(ofActivities, says(200, `[{"activity_type":"DIV","activity_sub_type":"CDIV","id":"20000103000000000::5f596936-6f23-4cef-bdf1-3806aae57dbf",
+			"created_at":"2000-01-03T05:00:00Z","date":"2000-01-03","net_amount":"8.12","per_share_amount":"0.25",
+			"qty":"`+booked[0].Quantity.String()+`","status":"correct","symbol":"AAPL","currency":"USD"}]`))
+		w.run(2 * time.Minute)
+		w.afflict("late-announcement")
+		w.control(http.MethodPost, "corporate-actions", `{"type":"forward_split","symbol":"AAPL","old_rate":1,"new_rate":2,"ex_date":"2000-01-05"}`)
+		w.until("2000-01-05 02:30:30")
+		w.run(2 * time.Minute)
+		if house := w.house("AAPL"); house > money.Share/1000 {
+			w.t.Errorf("the house got the users' new shares: %s", house)
+		}
+	})
+}

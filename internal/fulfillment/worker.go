@@ -47,6 +47,8 @@ type Worker struct {
 	lease          rewards.Lease
 	nextPoll       time.Time
 	unpolled       string // why the last poll of open orders failed; "" when it succeeded
+	newest         int64  // number of the newest order that this process has seen
+	turn           int    // of the orders that are looked up one by one
 	account        account
 	compared       comparison
 	conflicts      int   // not acknowledged, as last read
@@ -214,6 +216,9 @@ func (w *Worker) work(ctx context.Context) (time.Duration, error) {
 	live, err := w.store.LiveOrders(ctx)
 	if err != nil {
 		return idleWait, err
+	}
+	for _, o := range live {
+		w.newest = max(w.newest, o.Number)
 	}
 	for _, symbol := range w.market.Doubts() {
 		w.alarms.raise(rewards.AlarmPriceInDoubt+symbol,

@@ -346,7 +346,7 @@ func (w *world) wantAlarm(name string, want bool) {
 // orders are the brokerage's.
 func (w *world) orders() []rewards.BrokerOrder {
 	w.t.Helper()
-	list, err := w.client.Orders(w.t.Context(), time.Time{})
+	list, err := w.client.Orders(w.t.Context(), time.Time{}, nil)
 	w.check(err)
 	return list
 }

@@ -1,9 +1,19 @@
 package rewards
 
 import (
+	"strings"
 	"time"
 
 	"stockrewards/internal/money"
+)
+
+// ActivityCategory is the broker's category of activities.
+type ActivityCategory string
+
+// The categories.
+const (
+	TradeActivities ActivityCategory = "trade_activity" // fills of orders, and their corrections
+	OtherActivities ActivityCategory = "non_trade_activity"
 )
 
 // Activity is an entry of the broker's account activities: a fill, a change of a position, or
@@ -33,4 +43,10 @@ type Activity struct {
 	// Problem names a member that cannot be read, for example "qty: too many decimals". That
 	// member is zero above, and the activity must not be trusted. It is "" for a valid activity.
 	Problem string
+}
+
+// MovesPosition reports whether the activity's quantity changes the position. That of a cash dividend is the shares
+// that it was paid for (alpaca: trading-api.json, NonTradeActivities).
+func (n Activity) MovesPosition() bool {
+	return n.Qty != 0 && n.Type != "FILL" && (!strings.HasPrefix(n.Type, activityDividend) || n.SubType == "SDIV")
 }

@@ -1,6 +1,7 @@
 package rewards
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -35,19 +36,23 @@ func (n Activity) Revokes() bool {
 	return n.Type != "FILL" && (n.Status == ActivityCorrect || n.Status == ActivityCanceled)
 }
 
-// PaidBy finds the payment for the action among activities, oldest first. Tax and fees of the same
-// group, or of the same day where the broker names no group, belong to it. symbol is the stock's
-// symbol now.
-func (a Action) PaidBy(list []Activity, symbol string) (p Payment, found bool) {
+// PaidBy finds the payment for the action among activities, oldest first, that paid for no other action: the one nearest
+// to the pay date, if it is not nearer to that of one of the others, which wait for their payments too. Tax and fees of
+// the same group, or of the same day where the broker names no group, belong to it. symbol is the stock's symbol now.
+func (a Action) PaidBy(list []Activity, symbol string, others ...Action) (p Payment, found bool) {
+	list = withoutRevoked(list)
 	kind := activityDividend
 	if a.Type != ActionCashDividend {
 		kind = activityMerger
 	}
 	var main Activity
 	for _, n := range list {
-		if n.Type == kind && n.Net > 0 && a.mayPay(n, symbol) && n.samePerShare(a.Rate) {
+		if n.Type != kind || n.Net <= 0 || !a.mayPay(n, symbol) || !n.samePerShare(a.Rate) {
+			continue
+		}
+		theirs := func(b Action) bool { return b.waitsLike(a) && b.mayPay(n, symbol) && b.apart(n) < a.apart(n) }
+		if !slices.ContainsFunc(others, theirs) && (!found || a.apart(n) < a.apart(main)) {
 			main, found = n, true
-			break
 		}
 	}
 	if !found {
@@ -69,6 +74,33 @@ func (n Activity) sameGroup(of Activity) bool {
 		return n.GroupID == of.GroupID
 	}
 	return n.Date == of.Date && n.Symbol == of.Symbol
+}
+
+// withoutRevoked leaves out the activities that later ones correct or cancel, and what cancels.
+func withoutRevoked(list []Activity) []Activity {
+	revoked := make(map[string]bool)
+	for _, n := range list {
+		if n.Revokes() && n.Previous != "" {
+			revoked[n.Previous] = true
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(n Activity) bool {
+		_, part, _ := strings.Cut(n.ID, "::")
+		return revoked[n.ID] || part != "" && revoked[part]
+	})
+}
+
+// waitsLike reports whether another action of the stock waits for a payment of the same kind.
+func (a Action) waitsLike(b Action) bool { return a.ID != b.ID && a.AssetID == b.AssetID && a.Type == b.Type }
+
+// apart is how many days an activity is from the day on which the action should be paid. It is 0 for one without a day.
+func (a Action) apart(n Activity) int {
+	due, err := time.Parse(time.DateOnly, string(max(a.PayDate, a.ExDate)))
+	day, dayErr := time.Parse(time.DateOnly, string(n.Date))
+	if err != nil || dayErr != nil {
+		return 0
+	}
+	return int(due.Sub(day).Abs() / (24 * time.Hour))
 }
 
 func (a Action) mayPay(n Activity, symbol string) bool {

@@ -178,3 +178,22 @@ func TestPlainActivities(t *testing.T) {
 		}
 	}
 }
+
+// What the broker canceled or corrected before it was booked is not shared; what it paid instead is.
+func TestPaymentsThatWereCanceled(t *testing.T) {
+	t.Parallel()
+	paid := rewards.Activity{
+		ID: "20261220000000000::a", Type: "DIV", Symbol: "AAPL", Date: "2026-12-20", Status: "executed", GroupID: "g",
+		Qty: 40 * money.Share, Net: 10 * money.Dollar, PerShare: "0.25",
+	}
+	canceled, corrected := paid, paid
+	canceled.ID, canceled.Status, canceled.Previous, canceled.Net = "20261221000000000::b", "canceled", paid.ID, -paid.Net
+	corrected.ID, corrected.Status, corrected.Previous, corrected.Net = "20261221000000000::c", "correct", "a", 5*money.Dollar
+	a := dividend()
+	if p, found := a.PaidBy([]rewards.Activity{paid, canceled}, "AAPL"); found {
+		t.Errorf("a payment that was canceled is shared: %+v", p)
+	}
+	if p, found := a.PaidBy([]rewards.Activity{paid, corrected}, "AAPL"); !found || p.Net != 5*money.Dollar {
+		t.Errorf("a payment that was corrected is %+v", p)
+	}
+}

@@ -36,10 +36,24 @@ func (s *Store) SaveActivities(ctx context.Context, l rewards.Lease, list []rewa
 // ActivitiesOf lists the stored activities of stocks since a day, oldest first. Those without a day
 // are among them.
 func (s *Store) ActivitiesOf(ctx context.Context, since rewards.Date, symbols ...string) ([]rewards.Activity, error) {
+	return s.activities(ctx, ``, since, symbols)
+}
+
+// UnusedActivities is ActivitiesOf without those that paid for an action.
+func (s *Store) UnusedActivities(
+	ctx context.Context, since rewards.Date, symbols ...string,
+) ([]rewards.Activity, error) {
+	return s.activities(ctx, ` AND NOT EXISTS (SELECT 1 FROM payouts p WHERE p.activity_id = broker_activities.id)`,
+		since, symbols)
+}
+
+func (s *Store) activities(
+	ctx context.Context, condition string, since rewards.Date, symbols []string,
+) ([]rewards.Activity, error) {
 	return read(ctx, s, func(ctx context.Context, tx Tx) (list []rewards.Activity, err error) {
 		for _, symbol := range symbols {
 			of, err := fetchAll(ctx, tx, scanActivity, `SELECT `+activityColumns+` FROM broker_activities
-				WHERE symbol = ?1 AND (date >= ?2 OR date = '') ORDER BY id`, symbol, string(since))
+				WHERE symbol = ?1 AND (date >= ?2 OR date = '')`+condition+` ORDER BY id`, symbol, string(since))
 			if err != nil {
 				return nil, err
 			}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"stockrewards/internal/money"
@@ -72,6 +73,7 @@ func (s *Store) CorrectPosition(
 		if err != nil {
 			return err
 		}
+		list = slices.DeleteFunc(list, func(n rewards.Activity) bool { return !n.MovesPosition() })
 		sum := money.Shares(0)
 		for _, n := range list {
 			if sum, err = money.AddShares(sum, n.Qty); err != nil {

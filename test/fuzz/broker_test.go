@@ -103,7 +103,7 @@ func question(t *testing.T, c *alpaca.Client, ask int, body string) (err error) 
 		checkOrder(t, o, err, body)
 	case askOrders:
 		var list []rewards.BrokerOrder
-		list, err = c.Orders(t.Context(), time.Time{})
+		list, err = c.Orders(t.Context(), time.Time{}, nil)
 		for _, o := range list {
 			if o.Problem == "" && (o.ID == "" || o.ClientOrderID == "" || o.FilledQty < 0 || o.FilledAvgPrice < 0 || o.Notional < 0) {
 				t.Errorf("order %+v from %q", o, body)
@@ -141,7 +141,7 @@ func question(t *testing.T, c *alpaca.Client, ask int, body string) (err error) 
 		}
 	case askActivities:
 		var list []rewards.Activity
-		list, _, err = c.Activities(t.Context(), time.Time{}, "")
+		list, _, err = c.Activities(t.Context(), "", time.Time{}, "")
 		checkActivities(t, list, err, body)
 	}
 	return err

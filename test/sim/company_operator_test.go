@@ -317,7 +317,7 @@ func (l *lab) verifyCash() {
 // activities are all of the brokerage's account activities, without its fills.
 func (l *lab) activities() (all []rewards.Activity) {
 	for token, first := "", true; first || token != ""; first = false {
-		page, next, err := l.operator.Activities(l.t.Context(), yearBegin(), token)
+		page, next, err := l.operator.Activities(l.t.Context(), "", yearBegin(), token)
 		l.check(err)
 		all, token = append(all, page...), next
 	}

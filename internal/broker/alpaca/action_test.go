@@ -184,6 +184,7 @@ func TestAnnouncementsThatFail(t *testing.T) {
 	}{
 		{"not offered", 404, "404 page not found", rewards.BrokerNotFound},
 		{"not in the subscription", 403, `{"message":"forbidden."}`, rewards.BrokerNotFound},
+		{"a proxy's page", 403, "\n<html>forbidden</html>", rewards.BrokerUnknown},
 		{"away", 503, "", rewards.BrokerUnknown},
 		{"too many requests", 429, `{"message":"rate limit exceeded"}`, rewards.BrokerUnknown},
 		{"no JSON", 200, "<html>", rewards.BrokerUnknown},

@@ -19,16 +19,19 @@ const (
 	activityFill   = "FILL" // the type of the fills of orders
 )
 
-// Activities reads a page of the account's activities of all types, in order of time. after is
+// Activities reads a page of the account's activities of a category, or of all types when it is empty, in order of time. after is
 // when the broker created them (zero: ever), rounded down to a second, so that activities of that
 // second may come again. An activity's id does not show when it was created: an entry of today may
 // have a date of last week.
 // token is "" for the first page, then next of the page before; next is "" on the last page. It
 // fails with BrokerNotFound when the broker does not offer activities.
 func (c *Client) Activities(
-	ctx context.Context, after time.Time, token string,
+	ctx context.Context, category rewards.ActivityCategory, after time.Time, token string,
 ) (page []rewards.Activity, next string, err error) {
 	query := url.Values{"direction": {"asc"}, "page_size": {strconv.Itoa(activitiesPage)}}
+	if category != "" {
+		query.Set("category", string(category))
+	}
 	if !after.IsZero() {
 		query.Set("after", after.UTC().Format(time.RFC3339)) // fractions of a second are not documented
 	}

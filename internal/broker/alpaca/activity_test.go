@@ -19,7 +19,7 @@ import (
 // activities reads one page of activities.
 func activities(t *testing.T, list ...string) ([]rewards.Activity, error) {
 	t.Helper()
-	page, _, err := serveBody(t, http.StatusOK, "["+strings.Join(list, ",")+"]").Activities(t.Context(), time.Time{}, "")
+	page, _, err := serveBody(t, http.StatusOK, "["+strings.Join(list, ",")+"]").Activities(t.Context(), "", time.Time{}, "")
 	return page, err
 }
 
@@ -159,7 +159,7 @@ func TestActivitiesFollowPages(t *testing.T) {
 			since = after
 		}
 		for page := 0; page == 0 || token != ""; page++ {
-			list, next, err := client.Activities(t.Context(), since, token)
+			list, next, err := client.Activities(t.Context(), "", since, token)
 			world.Check(t, err)
 			read, token = read+len(list), next
 		}
@@ -193,7 +193,7 @@ func TestActivitiesThatCannotBeRead(t *testing.T) {
 		{"more than a page may have", 200, `[{"id":"1","x":"` + strings.Repeat("x", 1<<20) + `"}]`, rewards.BrokerUnknown},
 		{"a page that is its own next page", 200, `[` + strings.Repeat(good+",", 99) + same + `]`, rewards.BrokerUnknown},
 	} {
-		page, next, err := serveBody(t, c.status, c.body).Activities(t.Context(), time.Time{}, "same")
+		page, next, err := serveBody(t, c.status, c.body).Activities(t.Context(), "", time.Time{}, "same")
 		if err == nil || rewards.BrokerKindOf(err) != c.want || len(page) != 0 || next != "" {
 			t.Errorf("%s: %d activities, next %q, %v, want %s", c.name, len(page), next, err, c.want)
 		}

@@ -46,10 +46,10 @@ func TestEveryCallIsObserved(t *testing.T) {
 		body = strings.Replace(goodOrder, "sr-1", "sr-2", 1)
 		_, _ = client.Submit(ctx, request())
 		body = `[]`
-		_, _ = client.Orders(ctx, time.Time{})
+		_, _ = client.Orders(ctx, time.Time{}, nil)
 		_, _ = client.Positions(ctx)
 		_, _ = client.Assets(ctx)
-		_, _, _ = client.Activities(ctx, time.Time{}, "")
+		_, _, _ = client.Activities(ctx, "", time.Time{}, "")
 		body = `{}`
 		_, _ = client.Clock(ctx)
 		_, _ = client.Account(ctx)

@@ -70,11 +70,19 @@ func oneOrder(clientOrderID string) func(wireOrder) (rewards.BrokerOrder, error)
 }
 
 // Orders lists all orders, open and closed, submitted after an instant (zero: ever), in order of
-// submission and each once. It reads all pages.
-func (c *Client) Orders(ctx context.Context, after time.Time) ([]rewards.BrokerOrder, error) {
+// submission and each once. It reads all pages, and calls between (nil: nothing) before each one but the first: many
+// pages take longer than a lease. An error of it ends the list.
+func (c *Client) Orders(
+	ctx context.Context, after time.Time, between func(context.Context) error,
+) ([]rewards.BrokerOrder, error) {
 	var all []rewards.BrokerOrder
 	seen := make(map[string]bool)
-	for range c.maxPages {
+	for n := range c.maxPages {
+		if n > 0 && between != nil {
+			if err := between(ctx); err != nil {
+				return nil, err
+			}
+		}
 		page, err := c.orderPage(ctx, after)
 		if err != nil {
 			return nil, err

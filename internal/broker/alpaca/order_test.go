@@ -63,7 +63,7 @@ func TestListKeepsTheUnreadable(t *testing.T) {
 	t.Parallel()
 	client := serveBody(t, 200, `[`+goodOrder+`,7,{"id":"x"},`+
 		strings.Replace(member("filled_qty", `"?"`), "61e6", "71e6", 1)+`]`)
-	got, err := client.Orders(t.Context(), time.Time{})
+	got, err := client.Orders(t.Context(), time.Time{}, nil)
 	world.Check(t, err)
 	if len(got) != 4 || got[0].Problem != "" || got[3].Problem != "filled_qty: not a decimal number" {
 		t.Errorf("Orders = %+v", got)
@@ -131,7 +131,7 @@ func TestOrdersFollowsPages(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			e := &exchange{times: c.times, precision: c.precision}
-			got, err := serve(t, e.list).Orders(t.Context(), begin.Add(-time.Second))
+			got, err := serve(t, e.list).Orders(t.Context(), begin.Add(-time.Second), nil)
 			world.Check(t, err)
 			var ids, want []string
 			for _, o := range got {
@@ -156,7 +156,7 @@ func TestOrdersGivesUp(t *testing.T) {
 	t.Run("a page of ties", func(t *testing.T) {
 		t.Parallel()
 		e := &exchange{times: slices.Repeat([]time.Time{begin}, 501)}
-		_, err := serve(t, e.list).Orders(t.Context(), time.Time{})
+		_, err := serve(t, e.list).Orders(t.Context(), time.Time{}, nil)
 		wantError(t, err, rewards.BrokerUnknown, "")
 	})
 	t.Run("too many pages", func(t *testing.T) {
@@ -167,7 +167,7 @@ func TestOrdersGivesUp(t *testing.T) {
 		}
 		client := serve(t, e.list)
 		client.SetMaxPages(3)
-		_, err := client.Orders(t.Context(), time.Time{})
+		_, err := client.Orders(t.Context(), time.Time{}, nil)
 		wantError(t, err, rewards.BrokerUnknown, "")
 		if e.requests != 3 {
 			t.Errorf("%d requests, want 3", e.requests)
@@ -176,13 +176,13 @@ func TestOrdersGivesUp(t *testing.T) {
 	t.Run("no times", func(t *testing.T) {
 		t.Parallel()
 		client := serveBody(t, 200, "["+strings.Repeat(member("submitted_at", "null")+",", 499)+goodOrder+"]")
-		_, err := client.Orders(t.Context(), time.Time{})
+		_, err := client.Orders(t.Context(), time.Time{}, nil)
 		wantError(t, err, rewards.BrokerUnknown, "")
 	})
 	for _, body := range []string{"", "null", "{}", "<html>", "[" + goodOrder} {
 		t.Run("body "+body, func(t *testing.T) {
 			t.Parallel()
-			_, err := serveBody(t, 200, body).Orders(t.Context(), time.Time{})
+			_, err := serveBody(t, 200, body).Orders(t.Context(), time.Time{}, nil)
 			wantError(t, err, rewards.BrokerUnknown, "")
 		})
 	}

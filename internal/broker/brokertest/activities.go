@@ -16,7 +16,7 @@ func activities(t *testing.T, w World, after time.Time) []rewards.Activity {
 	var all []rewards.Activity
 	token := ""
 	for range maxPages {
-		page, next, err := w.Broker.Activities(t.Context(), after, token)
+		page, next, err := w.Broker.Activities(t.Context(), "", after, token)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,7 +44,7 @@ func testFillActivities(t *testing.T, w World) {
 	}
 	w.Advance(settleTime)
 	orders := make(map[string]rewards.BrokerOrder)
-	for _, o := range call(t, w.Broker.Orders, time.Time{}) {
+	for _, o := range call(t, w.orders, time.Time{}) {
 		orders[o.ID] = o
 	}
 	now := read(t, w.Broker.Clock).Now

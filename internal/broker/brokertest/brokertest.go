@@ -17,13 +17,15 @@ import (
 type Broker interface {
 	Submit(ctx context.Context, r rewards.OrderRequest) (rewards.BrokerOrder, error)
 	OrderByClientID(ctx context.Context, clientOrderID string) (rewards.BrokerOrder, error)
-	Orders(ctx context.Context, after time.Time) ([]rewards.BrokerOrder, error)
+	Orders(ctx context.Context, after time.Time, between func(context.Context) error) ([]rewards.BrokerOrder, error)
 	Clock(ctx context.Context) (rewards.MarketClock, error)
 	Assets(ctx context.Context) ([]rewards.BrokerAsset, error)
 	Positions(ctx context.Context) ([]rewards.Position, error)
 	Account(ctx context.Context) (rewards.BrokerAccount, error)
 	LatestPrices(ctx context.Context, symbols []string) (map[string]rewards.BrokerPrice, error)
-	Activities(ctx context.Context, after time.Time, token string) ([]rewards.Activity, string, error)
+	Activities(ctx context.Context, category rewards.ActivityCategory, after time.Time, token string) (
+		[]rewards.Activity, string, error,
+	)
 	Ready() bool
 }
 
@@ -103,4 +105,9 @@ func each(t *testing.T, run func(t *testing.T, c check)) {
 			run(t, c)
 		})
 	}
+}
+
+// orders lists the orders after a moment.
+func (w World) orders(ctx context.Context, after time.Time) ([]rewards.BrokerOrder, error) {
+	return w.Broker.Orders(ctx, after, nil)
 }

@@ -120,14 +120,14 @@ func testOrders(t *testing.T, w World) {
 		}
 		w.Advance(time.Second)
 	}
-	if diff := cmp.Diff(want, clientIDs(call(t, w.Broker.Orders, time.Time{}))); diff != "" {
+	if diff := cmp.Diff(want, clientIDs(call(t, w.orders, time.Time{}))); diff != "" {
 		t.Errorf("all orders (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(want[4:], clientIDs(call(t, w.Broker.Orders, middle))); diff != "" {
+	if diff := cmp.Diff(want[4:], clientIDs(call(t, w.orders, middle))); diff != "" {
 		t.Errorf("orders after the fourth (-want +got):\n%s", diff)
 	}
 	w.Advance(settleTime)
-	for _, o := range call(t, w.Broker.Orders, time.Time{}) {
+	for _, o := range call(t, w.orders, time.Time{}) {
 		if diff := cmp.Diff(call(t, w.Broker.OrderByClientID, o.ClientOrderID), o); diff != "" {
 			t.Errorf("an order differs in the list (-alone +listed):\n%s", diff)
 		}
@@ -142,7 +142,7 @@ func testManyOrders(t *testing.T, w World) {
 	for i := range many {
 		want = append(want, call(t, w.Broker.Submit, buy(fmt.Sprintf("many-%d", i), "F", money.Dollar)).ClientOrderID)
 	}
-	if diff := cmp.Diff(want, clientIDs(call(t, w.Broker.Orders, time.Time{}))); diff != "" {
+	if diff := cmp.Diff(want, clientIDs(call(t, w.orders, time.Time{}))); diff != "" {
 		t.Errorf("orders (-want +got):\n%s", diff)
 	}
 }
@@ -159,7 +159,7 @@ func testPositions(t *testing.T, w World) {
 	}
 	w.Advance(settleTime)
 	want := make(map[string]money.Shares)
-	for _, o := range call(t, w.Broker.Orders, time.Time{}) {
+	for _, o := range call(t, w.orders, time.Time{}) {
 		want[o.Symbol] += o.FilledQty
 	}
 	got := make(map[string]money.Shares)
@@ -264,7 +264,7 @@ func testConcurrentCopies(t *testing.T, w World) {
 		}
 		wantKind(t, err, rewards.BrokerDuplicate, "")
 	}
-	if orders := call(t, w.Broker.Orders, time.Time{}); accepted != 1 || len(orders) != 1 {
+	if orders := call(t, w.orders, time.Time{}); accepted != 1 || len(orders) != 1 {
 		t.Errorf("%d copies: %d accepted, %d orders, want 1 and 1", copies, accepted, len(orders))
 	}
 }

@@ -75,7 +75,7 @@ func TestActionsThroughTheAdapter(t *testing.T) {
 // name one that is there, and they add up to the positions and the cash.
 func (d *desk) checkActivities(client *alpaca.Client) {
 	d.t.Helper()
-	list, _, err := client.Activities(d.t.Context(), time.Time{}, "")
+	list, _, err := client.Activities(d.t.Context(), "", time.Time{}, "")
 	d.check(err)
 	positions, err := client.Positions(d.t.Context())
 	d.check(err)
