@@ -91,7 +91,9 @@ func withoutRevoked(list []Activity) []Activity {
 }
 
 // waitsLike reports whether another action of the stock waits for a payment of the same kind.
-func (a Action) waitsLike(b Action) bool { return a.ID != b.ID && a.AssetID == b.AssetID && a.Type == b.Type }
+func (a Action) waitsLike(b Action) bool {
+	return a.ID != b.ID && a.AssetID == b.AssetID && a.Type == b.Type
+}
 
 // apart is how many days an activity is from the day on which the action should be paid. It is 0 for one without a day.
 func (a Action) apart(n Activity) int {

@@ -50,6 +50,7 @@ type Sealer interface {
 // The limits of webhooks.
 const (
 	MaxWebhookEndpoints   = 16                 // of an app
+	MaxPendingTests       = 100                // of an endpoint
 	MaxWebhookURL         = 2048               // characters
 	MaxWebhookDescription = 200                // characters
 	KeptDeliveries        = 1000               // the fewest delivered ones that an endpoint keeps

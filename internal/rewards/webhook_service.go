@@ -134,6 +134,14 @@ func (s *Service) Deliveries(
 	return s.store.Deliveries(ctx, app, id, p)
 }
 
+// ErrTooManyTests returns the error of an endpoint with as many tests that wait as it may have.
+func ErrTooManyTests() error {
+	return &Error{
+		Code:    CodeUnprocessable,
+		Message: fmt.Sprintf("%d tests of the webhook endpoint were not delivered so far: see its deliveries", MaxPendingTests),
+	}
+}
+
 // ErrTooManyEndpoints returns the error of an app that has as many endpoints as it may have.
 func ErrTooManyEndpoints() error {
 	return &Error{

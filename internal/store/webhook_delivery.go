@@ -57,7 +57,14 @@ func (s *Store) AddWebhookTest(
 		if _, err := findEndpoint(ctx, tx, app, id); err != nil {
 			return err
 		}
-		lowest := int64(0)
+		waiting, lowest := 0, int64(0)
+		if _, err := fetchValues(ctx, tx, []any{&waiting}, `SELECT count(*) FROM webhook_deliveries
+			WHERE app_id = ?1 AND endpoint_id = ?2 AND status = 1 AND sequence < 0`, app[:], id[:]); err != nil {
+			return err
+		}
+		if waiting >= rewards.MaxPendingTests {
+			return rewards.ErrTooManyTests()
+		}
 		if _, err := fetchValues(ctx, tx, []any{&lowest}, `SELECT sequence FROM webhook_deliveries
 			WHERE app_id = ?1 AND endpoint_id = ?2 ORDER BY sequence LIMIT 1`, app[:], id[:]); err != nil {
 			return err

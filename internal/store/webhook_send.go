@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"stockrewards/internal/rewards"
@@ -30,13 +31,13 @@ func (s *Store) NewestEvents(ctx context.Context) (map[rewards.AppID]int64, erro
 	return newest, err
 }
 
-// PendingTests lists the endpoint of each test that is pending.
+// PendingTests lists the endpoints with tests that are pending.
 func (s *Store) PendingTests(ctx context.Context) ([]rewards.WebhookEndpointID, error) {
 	return readAll(ctx, s, func(row Row) (id rewards.WebhookEndpointID, err error) {
 		err = row.Scan(toID(&id))
 		return id, err
 	}, `SELECT endpoint_id FROM webhook_deliveries WHERE status = 1 AND sequence < 0
-		ORDER BY app_id, endpoint_id, sequence`)
+		GROUP BY app_id, endpoint_id ORDER BY app_id, endpoint_id`)
 }
 
 // PendingAfterCursor lists the sequences after an endpoint's cursor whose delivery is pending: their
@@ -163,12 +164,14 @@ func saveProgress(ctx context.Context, tx Tx, list []rewards.WebhookProgress) er
 }
 
 // ResealWebhookSecrets stores what reseal makes of the secrets of each endpoint, unless it returns
-// false. It returns how many it changed.
+// false. It returns how many it changed. Where reseal fails the secrets stay, and it fails after the others are stored.
 func (s *Store) ResealWebhookSecrets(
 	ctx context.Context, reseal func(*rewards.WebhookEndpoint) (bool, error),
 ) (changed int, err error) {
+	var locked int
+	var why error // of the first that is locked
 	err = s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
-		changed = 0
+		changed, locked = 0, 0
 		list, err := fetchAll(ctx, tx, scanEndpoint,
 			`SELECT `+endpointColumns+` FROM webhook_endpoints ORDER BY app_id, id`)
 		if err != nil {
@@ -176,10 +179,12 @@ func (s *Store) ResealWebhookSecrets(
 		}
 		for _, e := range list {
 			again, err := reseal(&e)
-			if err != nil || !again {
-				if err != nil {
-					return err
+			if err != nil {
+				if locked++; locked == 1 {
+					why = err
 				}
+			}
+			if err != nil || !again {
 				continue
 			}
 			changed++
@@ -191,5 +196,11 @@ func (s *Store) ResealWebhookSecrets(
 		}
 		return nil
 	})
+	switch {
+	case err != nil:
+		return 0, err
+	case locked > 0:
+		err = fmt.Errorf("the secrets of %d endpoints stay as they are: %w", locked, why)
+	}
 	return changed, err
 }

@@ -2,6 +2,7 @@ package webhook_test
 
 import (
 	"bytes"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -76,6 +77,64 @@ func TestARotationReplacesALostKey(t *testing.T) {
 		}
 		if signed := string(bytes.Join(got[0].Secrets, []byte(" "))); signed != "new secret" {
 			t.Errorf("signed by %q", signed)
+		}
+		stop()
+	})
+}
+
+// The requests of an endpoint that is changed again and again do not add up: only those of its newest version are open.
+func TestChangesEndRequests(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		e := w.endpoint("https://hangs/", nil)
+		d, stop := w.dispatch("one")
+		w.events(1)
+		for n := range 40 {
+			_, err := w.ChangeWebhookEndpoint(t.Context(), e.AppID, e.ID, func(e *rewards.WebhookEndpoint) { e.Description = fmt.Sprint(n) })
+			check(t, err)
+			d.Nudge()
+			time.Sleep(300 * time.Millisecond)
+		}
+		w.mu.Lock()
+		open, all := w.open["https://hangs/"], len(w.got["https://hangs/"])
+		w.mu.Unlock()
+		if open > 1 || all < 20 {
+			t.Errorf("%d of %d requests are open", open, all)
+		}
+		stop()
+	})
+}
+
+// A retry that succeeds is stored, also when more deliveries are stored at once than an endpoint keeps.
+func TestARetryIsStored(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		var bad rewards.EventID
+		tries := 0
+		e := w.endpoint("https://a/", func(r webhook.Request) rewards.WebhookAnswer {
+			if bad.IsZero() {
+				bad = r.ID
+			}
+			if r.ID == bad {
+				if tries++; tries == 1 {
+					return refuse(r)
+				}
+			}
+			time.Sleep(20 * time.Millisecond)
+			return accept(r)
+		})
+		d, stop := w.dispatch("one")
+		time.Sleep(time.Second)
+		w.events(1)
+		d.Nudge()
+		time.Sleep(2500 * time.Millisecond)
+		for range 10 {
+			w.events(1000)
+		}
+		d.Nudge()
+		time.Sleep(3 * time.Minute)
+		if pending := w.statuses(e)[rewards.DeliveryPending]; tries != 2 || pending != 0 {
+			t.Errorf("after %d attempts %d deliveries are pending", tries, pending)
 		}
 		stop()
 	})

@@ -27,8 +27,9 @@ type courier struct {
 	secrets  func(time.Time) [][]byte
 	wake     chan struct{}
 	results  chan result
-	cancel   context.CancelFunc
-	attempts context.Context //nolint:containedctx // of requests, which outlive run's context
+	cancel   context.CancelFunc // ends run
+	abandon  context.CancelFunc // ends the requests under way
+	attempts context.Context    //nolint:containedctx // of requests, which outlive run's context
 
 	// Only the courier's goroutine uses these.
 	read     int64           // the sequence up to which events were read
@@ -122,6 +123,13 @@ func (c *courier) run(ctx context.Context) {
 	for c.inFlight > 0 {
 		c.finish(<-c.results)
 	}
+}
+
+// end stops the courier of an endpoint that was changed or deleted. Its requests under way end too: they would count for no
+// endpoint's limit, and changes would let them grow to the limit of all. What follows makes them again.
+func (c *courier) end() {
+	c.cancel()
+	c.abandon()
 }
 
 // follow takes in the newest event of each app.

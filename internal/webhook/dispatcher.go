@@ -299,7 +299,7 @@ func (d *Dispatcher) readEndpoints(ctx, attempts context.Context) error {
 	}
 	for id, c := range d.couriers {
 		if !keep[id] {
-			c.cancel()
+			c.end()
 			delete(d.couriers, id)
 		}
 	}
@@ -313,7 +313,7 @@ func (d *Dispatcher) readEndpoints(ctx, attempts context.Context) error {
 
 // replace stops the courier of a changed endpoint, and stores what became of its tests.
 func (d *Dispatcher) replace(ctx context.Context, c *courier) {
-	c.cancel()
+	c.end()
 	if p, due := c.progress(d.now(), true); due && len(p.Tests()) > 0 {
 		_, err := d.store.SaveWebhooks(ctx, []rewards.WebhookProgress{p})
 		d.report(ctx, "cannot store what became of tests", err)
@@ -323,7 +323,7 @@ func (d *Dispatcher) replace(ctx context.Context, c *courier) {
 // hire starts a courier.
 func (d *Dispatcher) hire(ctx, attempts context.Context, c *courier) *courier {
 	c.head = d.heads[c.e.AppID]
-	c.attempts = attempts
+	c.attempts, c.abandon = context.WithCancel(attempts)
 	ctx, c.cancel = context.WithCancel(ctx)
 	d.running.Go(func() { c.run(ctx) })
 	return c
@@ -375,7 +375,7 @@ func (d *Dispatcher) save(ctx context.Context, all bool) {
 	for _, p := range list {
 		d.couriers[p.Endpoint.ID].stored(err == nil)
 		if stale[p.Endpoint.ID] { // begin again with what is stored
-			d.couriers[p.Endpoint.ID].cancel()
+			d.couriers[p.Endpoint.ID].end()
 			delete(d.couriers, p.Endpoint.ID)
 			d.reload = true
 		}

@@ -20,11 +20,12 @@ func message(eventType string, at time.Time, data []byte) []byte {
 // testMessage returns the body of a test.
 func testMessage(d rewards.Delivery) []byte { return message(d.Type, d.EventID.Time(), []byte("{}")) }
 
-// newestDelivered returns deliveries without the delivered ones that an endpoint would not keep.
+// newestDelivered returns deliveries without the delivered ones that an endpoint would not keep. A test or a retry is
+// in the store already, as pending, so it stays.
 func newestDelivered(saving map[int64]rewards.Delivery) (list []rewards.Delivery) {
 	var delivered []rewards.Delivery
 	for _, d := range saving {
-		if d.Status == rewards.DeliveryDelivered {
+		if d.Status == rewards.DeliveryDelivered && d.Attempts == 1 && !d.Test() {
 			delivered = append(delivered, d)
 		} else {
 			list = append(list, d)

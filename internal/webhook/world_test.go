@@ -33,6 +33,7 @@ type world struct {
 	mu        sync.Mutex
 	receivers map[string]func(webhook.Request) rewards.WebhookAnswer // by URL
 	got       map[string][]webhook.Request
+	open      map[string]int // requests that are not answered
 }
 
 // inWorld runs a test in a bubble of fake time.
@@ -42,7 +43,7 @@ func inWorld(t *testing.T, test func(*testing.T, *world)) {
 		engine, err := sqlite.Open(t.Context(), sqlite.Memory, sqlite.Options{})
 		check(t, err)
 		test(t, &world{
-			World: storetest.NewWorld(t, engine), t: t, got: make(map[string][]webhook.Request),
+			World: storetest.NewWorld(t, engine), t: t, got: make(map[string][]webhook.Request), open: make(map[string]int),
 			receivers: make(map[string]func(webhook.Request) rewards.WebhookAnswer),
 			schedule:  []time.Duration{5 * time.Second, time.Minute},
 		})
@@ -67,8 +68,14 @@ func (plain) Open(_ rewards.AppID, sealed rewards.SealedSecret) ([]byte, error) 
 func (w *world) Send(ctx context.Context, r webhook.Request) rewards.WebhookAnswer {
 	w.mu.Lock()
 	w.got[r.URL] = append(w.got[r.URL], r)
+	w.open[r.URL]++
 	receive := w.receivers[r.URL]
 	w.mu.Unlock()
+	defer func() {
+		w.mu.Lock()
+		w.open[r.URL]--
+		w.mu.Unlock()
+	}()
 	if r.Written != nil {
 		r.Written()
 	}

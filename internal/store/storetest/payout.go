@@ -86,8 +86,17 @@ func testPayout(t *testing.T, w *World) {
 	c.bought(t, "AAPL", held) // too late for this dividend
 	wantEqual(t, "unpaid", []string{"div"}, w.unpaid(t))
 	payment := rewards.Payment{ActivityID: "a", Net: 12_345_678_901}
+	check(t, w.SaveActivities(t.Context(), w.lease, []rewards.Activity{
+		{ID: "a", Type: "DIV", Symbol: "AAPL", Date: "2026-12-20", Body: "{}"},
+		{ID: "unused", Type: "DIV", Symbol: "AAPL", Date: "2026-12-20", Body: "{}"},
+	}))
 	for _, again := range []rewards.Payment{payment, {ActivityID: "b", Net: 5, Counted: 5}} {
 		check(t, w.BeginPayout(t.Context(), w.lease, "div", again))
+		unused, err := w.UnusedActivities(t.Context(), "2026-01-01", "AAPL")
+		check(t, err)
+		if len(unused) != 1 || unused[0].ID != "unused" {
+			t.Errorf("activities that paid for nothing: %+v", unused)
+		}
 		payment.Counted = s.Booked
 		wantEqual(t, "the payout", rewards.Payout{Payment: payment, ActionID: "div", Switch: s.Number, At: w.Now()}, w.payout(t, "div"))
 	}

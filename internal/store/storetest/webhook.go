@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -174,6 +175,15 @@ func testOfDisabled(t *testing.T, w *World, e rewards.WebhookEndpoint) {
 	e, err = w.ChangeWebhookEndpoint(ctx, e.AppID, e.ID, func(e *rewards.WebhookEndpoint) { e.Disable(rewards.DisabledByApp) })
 	check(t, err)
 	wantEqual(t, "endpoints with a test", []rewards.WebhookEndpointID{e.ID}, read(t, w.PendingTests))
+	other := w.endpoint(t, e.AppID)
+	for n := range rewards.MaxPendingTests + 1 {
+		_, err := w.AddWebhookTest(ctx, e.AppID, other.ID)
+		if full := n == rewards.MaxPendingTests; full != (rewards.CodeOf(err) == rewards.CodeUnprocessable) || err != nil && !full {
+			t.Errorf("test %d of an endpoint: %v", n+1, err)
+		}
+	}
+	wantEqual(t, "endpoints with tests", 2, len(read(t, w.PendingTests)))
+	check(t, w.DeleteWebhookEndpoint(ctx, e.AppID, other.ID))
 	due, _, err := w.DueDeliveries(ctx, e, w.Now().Add(time.Hour), 10)
 	check(t, err)
 	if len(due) != 1 || due[0].EventID != id || !due[0].Test() || due[0].Type != rewards.TypePing {
@@ -309,6 +319,20 @@ func testReseal(t *testing.T, w *World) {
 		check(t, err)
 		wantEqual(t, fmt.Sprint("sealed again: ", again), again,
 			changed == 1 && string(got.Secret) == "again" && len(got.OldSecrets) == 1)
+	}
+	locked := w.endpoint(t, w.App.ID)
+	why := errors.New("no key fits")
+	changed, err := w.ResealWebhookSecrets(ctx, func(e *rewards.WebhookEndpoint) (bool, error) {
+		e.Secret = rewards.SealedSecret("newest")
+		if e.ID == locked.ID {
+			return false, why
+		}
+		return true, nil
+	})
+	got, readErr := w.WebhookEndpoint(ctx, e.AppID, e.ID)
+	check(t, readErr)
+	if changed != 1 || !errors.Is(err, why) || string(got.Secret) != "newest" {
+		t.Errorf("beside a locked endpoint %d were sealed again, %v; the secret is %q", changed, err, got.Secret)
 	}
 }
 
