@@ -37,9 +37,13 @@ func (l listener) Accept() (net.Conn, error) {
 // All connections of a machine share this memory; when it is short, all become slow.
 const maxUnsent = 256 << 10
 
-// boundUnsent sets the send buffer of a connection, also below TLS.
+// boundUnsent sets the send buffer of a connection, also below TLS and other wrappers.
 func boundUnsent(c net.Conn) {
-	if below, ok := c.(interface{ NetConn() net.Conn }); ok {
+	for {
+		below, ok := c.(interface{ NetConn() net.Conn })
+		if !ok {
+			break
+		}
 		c = below.NetConn()
 	}
 	if tcp, ok := c.(interface{ SetWriteBuffer(bytes int) error }); ok {

@@ -69,8 +69,8 @@ func (w *Worker) poll(ctx context.Context, live []rewards.Order) (time.Duration,
 const listedOrders = 2000
 
 // pollSent reads the sent orders from one list of the broker's, and looks up those that it does not show. Where an
-// order has stayed open for long, such as one of a halted stock, the list since then would be too long: one of the older
-// orders is looked up in each poll.
+// order has stayed open for long, such as one of a halted stock, the list since then would be too long: one of the
+// older orders is looked up in each poll.
 func (w *Worker) pollSent(ctx context.Context, sent []rewards.Order, clock rewards.MarketClock) error {
 	older := func(o rewards.Order) bool { return w.newest-o.Number >= listedOrders }
 	listed, alone := make([]rewards.Order, 0, len(sent)), []rewards.Order{}

@@ -118,6 +118,9 @@ func (c *counted) Close() error {
 	return c.Conn.Close()
 }
 
+// NetConn is the connection below, as of tls.Conn.
+func (c *counted) NetConn() net.Conn { return c.Conn }
+
 // CloseWrite lets a server end its side and still read the other.
 func (c *counted) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {

@@ -36,9 +36,10 @@ func (n Activity) Revokes() bool {
 	return n.Type != "FILL" && (n.Status == ActivityCorrect || n.Status == ActivityCanceled)
 }
 
-// PaidBy finds the payment for the action among activities, oldest first, that paid for no other action: the one nearest
-// to the pay date, if it is not nearer to that of one of the others, which wait for their payments too. Tax and fees of
-// the same group, or of the same day where the broker names no group, belong to it. symbol is the stock's symbol now.
+// PaidBy finds the payment for the action among activities, oldest first, that paid for no other action: the one
+// nearest to the pay date, if it is not nearer to that of one of the others, which wait for their payments too. Tax and
+// fees of the same group, or of the same day where the broker names no group, belong to it. symbol is the stock's
+// symbol now.
 func (a Action) PaidBy(list []Activity, symbol string, others ...Action) (p Payment, found bool) {
 	list = withoutRevoked(list)
 	kind := activityDividend

@@ -138,7 +138,7 @@ func (s *Service) Deliveries(
 func ErrTooManyTests() error {
 	return &Error{
 		Code:    CodeUnprocessable,
-		Message: fmt.Sprintf("%d tests of the webhook endpoint were not delivered so far: see its deliveries", MaxPendingTests),
+		Message: fmt.Sprintf("%d tests of the webhook endpoint wait for their delivery", MaxPendingTests),
 	}
 }
 

@@ -24,6 +24,7 @@ func (e *exposures) add(apps []rewards.AppID, asset rewards.AssetID) {
 
 // addAppAssets notes that users of the apps hold a stock.
 func (s *Store) addAppAssets(ctx context.Context, tx Tx, apps []rewards.AppID, asset rewards.AssetID) error {
+	s.recall()
 	for _, app := range apps {
 		if _, known := s.exposed.known.Load(appAsset{app, asset}); known {
 			continue

@@ -34,7 +34,7 @@ type knownBudgets struct {
 }
 
 // budgetCache remembers the budgets. Who uses them must check that they did not change since: each
-// transaction that records reads the number of changes. It is safe for concurrent use.
+// transaction that records reads the mark of the last change. It is safe for concurrent use.
 type budgetCache struct{ known atomic.Pointer[knownBudgets] }
 
 // current returns the budgets as of the transaction. It reads them only after a change. Ids made

@@ -2,8 +2,8 @@ package store
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
-	"strconv"
 	"time"
 
 	"stockrewards/internal/rewards"
@@ -81,12 +81,7 @@ func (o *Operator) changeBudgets(
 
 // noteBudgetChange makes every process read the budgets before it records again.
 func noteBudgetChange(ctx context.Context, tx Tx) error {
-	changes, err := setting(ctx, tx, settingBudgets)
-	if err != nil {
-		return err
-	}
-	count, _ := strconv.ParseInt(changes, 10, 64) // "" before the first change
-	return setSetting(ctx, tx, settingBudgets, strconv.FormatInt(count+1, 10))
+	return setSetting(ctx, tx, settingBudgets, rand.Text()) // a server that took over may have lost some: no number
 }
 
 // budgetsNamed lists the budgets of a name: one whose past is counted first, then the one in force.

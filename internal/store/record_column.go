@@ -109,6 +109,7 @@ func (b byColumn) commitAll(ctx context.Context) (bool, error) {
 // assetsUsed reports whether every asset of the batch is marked, so that nothing remains to be
 // done once the requests are stored.
 func (b byColumn) assetsUsed() bool {
+	b.store.recall()
 	for i := range b.batch {
 		if _, used := b.store.used.Load(b.batch[i].AssetID); !used {
 			return false

@@ -8,6 +8,7 @@ import (
 	"context"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"stockrewards/internal/rewards"
@@ -40,6 +41,9 @@ type Store struct {
 	budgets budgetCache
 
 	exposed exposures
+
+	connects  func() int64 // of the engine; nil: it connects to no server
+	connected atomic.Int64 // connects, when used and exposed were emptied last
 }
 
 // New returns the store of an open engine. Runs with the same clock and randomness are the same.
@@ -53,6 +57,9 @@ func New(ctx context.Context, engine Engine, now func() time.Time, random io.Rea
 		segments: newColumnSegments(), lots: newLotIndex(),
 	}
 	s.open.vacuumer, _ = engine.(Vacuumer)
+	if c, ok := engine.(interface{ Connects() int64 }); ok {
+		s.connects = c.Connects
+	}
 	s.rewards = newBatchReader(s.engine, readRewards)
 	s.holdings = newBatchReader(s.engine, s.readHoldings)
 	newest, err := s.newestID(ctx)
@@ -67,6 +74,18 @@ func New(ctx context.Context, engine Engine, now func() time.Time, random io.Rea
 	}
 	s.sealedFrom, err = s.readSealedFrom(ctx)
 	return s, err
+}
+
+// recall empties what is in memory of marks that are written once, when the engine has connected again: a server that
+// took over may have lost the transactions that wrote them.
+func (s *Store) recall() {
+	if s.connects == nil {
+		return
+	}
+	if n := s.connects(); s.connected.Swap(n) != n {
+		s.used.Clear()
+		s.exposed.known.Clear()
+	}
 }
 
 // Guard sets a check that runs before every batch of client requests, with the time of the

@@ -169,7 +169,7 @@ func (s *Store) ResealWebhookSecrets(
 	ctx context.Context, reseal func(*rewards.WebhookEndpoint) (bool, error),
 ) (changed int, err error) {
 	var locked int
-	var why error // of the first that is locked
+	var why error // of one that is locked
 	err = s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
 		changed, locked = 0, 0
 		list, err := fetchAll(ctx, tx, scanEndpoint,
@@ -180,9 +180,7 @@ func (s *Store) ResealWebhookSecrets(
 		for _, e := range list {
 			again, err := reseal(&e)
 			if err != nil {
-				if locked++; locked == 1 {
-					why = err
-				}
+				locked, why = locked+1, err
 			}
 			if err != nil || !again {
 				continue

@@ -116,9 +116,10 @@ func TestARetryIsStored(t *testing.T) {
 				bad = r.ID
 			}
 			if r.ID == bad {
-				if tries++; tries == 1 {
-					return refuse(r)
-				}
+				tries++
+			}
+			if r.ID == bad && tries == 1 {
+				return refuse(r)
 			}
 			time.Sleep(20 * time.Millisecond)
 			return accept(r)

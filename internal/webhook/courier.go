@@ -125,8 +125,8 @@ func (c *courier) run(ctx context.Context) {
 	}
 }
 
-// end stops the courier of an endpoint that was changed or deleted. Its requests under way end too: they would count for no
-// endpoint's limit, and changes would let them grow to the limit of all. What follows makes them again.
+// end stops the courier of an endpoint that was changed or deleted. Its requests under way end too: they would count
+// for no endpoint's limit, and changes would let them grow to the limit of all. The next courier makes them again.
 func (c *courier) end() {
 	c.cancel()
 	c.abandon()

@@ -19,8 +19,8 @@ const (
 	activityFill   = "FILL" // the type of the fills of orders
 )
 
-// Activities reads a page of the account's activities of a category, or of all types when it is empty, in order of time. after is
-// when the broker created them (zero: ever), rounded down to a second, so that activities of that
+// Activities reads a page of the account's activities of a category, or of all types when it is empty, in order of
+// time. after is when the broker created them (zero: ever), rounded down to a second, so that activities of that
 // second may come again. An activity's id does not show when it was created: an entry of today may
 // have a date of last week.
 // token is "" for the first page, then next of the page before; next is "" on the last page. It

@@ -68,8 +68,9 @@ func (c *Client) do(ctx context.Context, q call) ([]byte, error) {
 	defer resp.Body.Close() //nolint:errcheck // the answer has been read
 	q.host.pace.observe(resp.StatusCode, resp.Header)
 	if resp.StatusCode/100 != 2 {
-		body, _ := readBody(resp.Body, maxErrorBody)                                                       // an unreadable body counts as no JSON
-		if q.optional && denies(resp.StatusCode) && !bytes.HasPrefix(bytes.TrimSpace(body), []byte("<")) { // no proxy's page
+		body, _ := readBody(resp.Body, maxErrorBody) // an unreadable body counts as no JSON
+		page := bytes.HasPrefix(bytes.TrimSpace(body), []byte("<")) // of a proxy
+		if q.optional && denies(resp.StatusCode) && !page {
 			return nil, &rewards.BrokerError{Kind: rewards.BrokerNotFound, Message: "status " + resp.Status}
 		}
 		return nil, classify(q.submit, resp.StatusCode, body, c.scrub)

@@ -30,3 +30,30 @@ func TestAUserWhoIsLostGetsNothing(t *testing.T) {
 		t.Errorf("the verdict is %v, want that there is no such user", got)
 	}
 }
+
+// A server that took over may lack that a stock is in use, and which apps hold it. Both are written again.
+func TestMarksThatAreLostAreWrittenAgain(t *testing.T) {
+	t.Parallel()
+	url := database(t, cluster(t))
+	w := storetest.NewWorld(t, open(t, url, postgres.Options{Connections: 4}))
+	book := func() {
+		w.Give(t, 2_000_000)
+		check(t, w.Settle(t, w.Open(t), "filled", 10_000_000, 200_000_000_000))
+	}
+	book()
+	other := connect(t, url)
+	for _, statement := range []string{`DELETE FROM app_assets`, `UPDATE assets SET used = 0`} {
+		_, err := other.Exec(t.Context(), statement)
+		check(t, err)
+	}
+	_, err := other.Exec(t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+		WHERE datname = current_database() AND pid <> pg_backend_pid()`)
+	check(t, err)
+	book()
+	var used, held int
+	check(t, other.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM assets WHERE used = 1),
+		(SELECT count(*) FROM app_assets)`).Scan(&used, &held))
+	if used != 1 || held != 1 {
+		t.Errorf("%d stocks are in use, %d are held; want one", used, held)
+	}
+}

@@ -47,13 +47,14 @@ const (
 
 // Engine is the PostgreSQL engine.
 type Engine struct {
-	pool    *pgxpool.Pool
-	options Options
-	url     string
-	turns   [turns]chan struct{} // one token each, so that one transaction of this process waits at the server
-	schema  int64                // the version of the schema that this program writes
-	partial atomic.Int32         // for how many transactions CommitAll does nothing
-	failed  chan error
+	pool     *pgxpool.Pool
+	options  Options
+	url      string
+	turns    [turns]chan struct{} // one token each, so that one transaction of this process waits at the server
+	schema   int64                // the version of the schema that this program writes
+	partial  atomic.Int32         // for how many transactions CommitAll does nothing
+	failed   chan error
+	connects *atomic.Int64
 }
 
 var _ store.ConcurrentWriter = (*Engine)(nil)
@@ -67,6 +68,11 @@ func Open(ctx context.Context, url string, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
+	connects := new(atomic.Int64)
+	config.AfterConnect = func(context.Context, *pgx.Conn) error {
+		connects.Add(1)
+		return nil
+	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("postgres: cannot connect: %w", redact(err))
@@ -74,7 +80,7 @@ func Open(ctx context.Context, url string, o Options) (*Engine, error) {
 	if o.PlansFor == 0 {
 		o.PlansFor = defaultPlansFor
 	}
-	e := &Engine{pool: pool, options: o, url: url, failed: make(chan error, 1)}
+	e := &Engine{pool: pool, options: o, url: url, failed: make(chan error, 1), connects: connects}
 	for i := range e.turns {
 		e.turns[i] = make(chan struct{}, 1)
 	}
@@ -84,6 +90,9 @@ func Open(ctx context.Context, url string, o Options) (*Engine, error) {
 	}
 	return e, nil
 }
+
+// Connects is how often the engine has connected. Another server may have taken over before each time.
+func (e *Engine) Connects() int64 { return e.connects.Load() }
 
 func (e *Engine) prepare(ctx context.Context) error {
 	if err := e.checkServer(ctx); err != nil {

@@ -260,7 +260,8 @@ func testReversalsOfOneUser(t *testing.T, w *World) {
 	outcomes, err := s.ReverseRewards(t.Context(), batch)
 	check(t, err)
 	for _, o := range outcomes {
-		if check(t, o.Refused); o.Reversal.Quantity != 20_000_000 {
+		check(t, o.Refused)
+		if o.Reversal.Quantity != 20_000_000 {
 			t.Errorf("%s shares were taken, want 0.02", o.Reversal.Quantity)
 		}
 	}
