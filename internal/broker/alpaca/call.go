@@ -68,7 +68,7 @@ func (c *Client) do(ctx context.Context, q call) ([]byte, error) {
 	defer resp.Body.Close() //nolint:errcheck // the answer has been read
 	q.host.pace.observe(resp.StatusCode, resp.Header)
 	if resp.StatusCode/100 != 2 {
-		body, _ := readBody(resp.Body, maxErrorBody) // an unreadable body counts as no JSON
+		body, _ := readBody(resp.Body, maxErrorBody)                // an unreadable body counts as no JSON
 		page := bytes.HasPrefix(bytes.TrimSpace(body), []byte("<")) // of a proxy
 		if q.optional && denies(resp.StatusCode) && !page {
 			return nil, &rewards.BrokerError{Kind: rewards.BrokerNotFound, Message: "status " + resp.Status}
