@@ -41,6 +41,7 @@ type actionWatch struct {
 
 	positions positionWatch
 	sweep     rewards.Switch // whose sweep goes on; Number 0: none
+	unsure    rewards.Switch // of an action that may have been applied: the commit had no answer
 	nextSweep time.Time      // ours, of its next transaction
 
 	activities activityWatch
@@ -65,9 +66,10 @@ func (a *actionWatch) current(now time.Time) bool {
 	return a.denied || !a.readAt.IsZero() && !a.readAt.Before(rewards.LastEvening(now)) && !a.readAt.After(now)
 }
 
-// sweeps reports whether a sweep changes holdings of the stock.
+// sweeps reports whether a sweep changes holdings of the stock, or may do so.
 func (a *actionWatch) sweeps(id rewards.AssetID) bool {
-	return a.sweep.Number > 0 && (a.sweep.AssetID == id || a.sweep.Target == id)
+	return a.sweep.Number > 0 && (a.sweep.AssetID == id || a.sweep.Target == id) ||
+		a.unsure.AssetID == id || a.unsure.Target == id
 }
 
 // announced reports whether an action of the stock is announced.
@@ -141,7 +143,7 @@ func (w *Worker) readOpen(ctx context.Context, clock rewards.MarketClock) error 
 	if err != nil {
 		return err
 	}
-	w.actions.open, w.actions.openAt = open, w.now()
+	w.actions.open, w.actions.openAt, w.actions.unsure = open, w.now(), rewards.Switch{}
 	if w.actions.sweep, _, err = w.store.OpenSwitch(ctx); err != nil {
 		return err
 	}

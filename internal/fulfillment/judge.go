@@ -178,7 +178,7 @@ func (w *Worker) prepare(
 		}
 	}
 	for _, o := range live {
-		if o.State != rewards.OrderPlanned && (o.AssetID == a.AssetID || o.AssetID == target.ID) {
+		if o.MayHaveBought() && (o.AssetID == a.AssetID || o.AssetID == target.ID) {
 			p.standing.LiveOrder = o.ClientOrderID
 		}
 	}
@@ -304,6 +304,7 @@ func (w *Worker) begin(ctx context.Context, c rewards.ActionChange, s rewards.Sw
 			o := rewards.Observation{SeenAt: w.now()}
 			return w.changeAction(ctx, c.Before, o.Hold(c.Before, err.Error()))
 		}
+		w.actions.unsure, w.actions.openAt = s, time.Time{}
 		return err
 	}
 	w.log.InfoContext(ctx, "a corporate action is applied", slog.String("action", c.After.ID),

@@ -2,6 +2,7 @@ package fulfillment_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -308,4 +309,37 @@ func TestTheLeaseIsLostBeforeTheSweep(t *testing.T) {
 		w.wantConverted("AAPL", before, rewards.Ratio{Old: 1, New: 4})
 		w.wantBalance()
 	}, func(w *world) { w.cfg.Exclusive = false })
+}
+
+// When it is not known whether an action was applied, because the commit had no answer, no order of its stock is sent
+// before the store was read again.
+func TestAnActionThatMayBeAppliedHoldsItsStock(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.holders("AAPL")
+		w.announce("1", "4", "2000-01-05")
+		w.until("2000-01-04 19:59:30")
+		applied, swept, early := false, false, 0
+		w.restartWith(hooked{w.store, func(name string, write func() error) error {
+			switch {
+			case name == "BeginAttempt" && !applied:
+				return errCut
+			case name == "BeginAttempt" && !swept:
+				early++
+			case name == "ApplyAction" && !applied:
+				applied = true
+				return errors.Join(write(), errCut)
+			case name == "Sweep":
+				swept = true
+			}
+			return write()
+		}}, newClient(w.wire))
+		r := w.give("AAPL", 5*usd)
+		w.run(5 * time.Second)
+		w.until("2000-01-05 02:30:00")
+		w.wantAfter(time.Minute, r, rewards.Executed)
+		if !applied || !swept || early > 0 {
+			w.t.Errorf("applied: %v, swept: %v, %d orders were sent in between", applied, swept, early)
+		}
+	})
 }

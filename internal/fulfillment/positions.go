@@ -95,7 +95,7 @@ func (w *Worker) readPositions(ctx context.Context) ([]rewards.Position, error) 
 func settledOnly(booked []rewards.BookedPosition, live []rewards.Order) []rewards.BookedPosition {
 	changing := make(map[rewards.AssetID]bool)
 	for _, o := range live {
-		changing[o.AssetID] = changing[o.AssetID] || o.State != rewards.OrderPlanned
+		changing[o.AssetID] = changing[o.AssetID] || o.MayHaveBought()
 	}
 	var settled []rewards.BookedPosition
 	for _, b := range booked {

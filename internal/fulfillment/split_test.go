@@ -294,3 +294,26 @@ func TestACorrectedDividendExplainsNoPosition(t *testing.T) {
 		}
 	})
 }
+
+// An order that the broker has always refused has bought nothing: it does not hold up the split, and is sent after it.
+func TestARefusedOrderDoesNotHoldUpASplit(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.holders("AAPL")
+		id := w.announce("1", "4", "2000-01-05")
+		w.until("2000-01-04 19:59:30")
+		off := w.faulty(isSubmit, insufficient)
+		given := w.give("AAPL", 5*usd)
+		w.run(5 * time.Second)
+		if o := w.live()[0]; o.State != rewards.OrderSubmitted || o.MayHaveBought() {
+			w.t.Fatalf("the order is %s", o.State)
+		}
+		w.until("2000-01-04 20:00:30")
+		off()
+		w.until("2000-01-05 02:30:00")
+		w.run(time.Minute)
+		w.wantAction(id, rewards.ActionSwept)
+		w.wantAfter(time.Minute, given, rewards.Executed)
+		w.wantBalance()
+	})
+}

@@ -8,6 +8,11 @@ import "time"
 // attempt was refused, and a refusal of the next one proves that too.
 func (o Order) Ambiguous() bool { return !o.Deadline.IsZero() }
 
+// MayHaveBought reports whether a live order may have bought something: it was sent, and not every attempt was refused.
+func (o Order) MayHaveBought() bool {
+	return o.State != OrderPlanned && (o.State != OrderSubmitted || o.Ambiguous())
+}
+
 // lost reports whether the order is ambiguous and its session has closed at the broker's
 // time now, so that an order which the broker does not show can no longer fill.
 func (o Order) lost(now time.Time) bool { return o.Ambiguous() && now.After(o.Deadline) }

@@ -75,8 +75,8 @@ func (o *Operator) SetEnabled(ctx context.Context, symbol string, enabled bool) 
 }
 
 // SyncAssets applies the changes that decide derives from the catalog, in one transaction.
-// When decide fails, nothing changes. Orders that were planned under an old symbol and never
-// sent get the new one.
+// When decide fails, nothing changes. Orders that were planned under an old symbol, and never
+// sent or always refused, get the new one.
 func (o *Operator) SyncAssets(
 	ctx context.Context, decide func([]rewards.Asset) (rewards.AssetSync, error),
 ) (sync rewards.AssetSync, err error) {
@@ -131,7 +131,7 @@ func changeAsset(ctx context.Context, tx Tx, c rewards.AssetChange) error {
 		int64(a.ID), a.BrokerID, a.Symbol, a.Name, flag(a.Gone))
 	if err == nil && c.Renamed() {
 		_, err = tx.Exec(ctx, `UPDATE orders SET symbol = ?2
-			WHERE `+liveState+` AND state = `+planned+` AND asset_id = ?1`,
+			WHERE `+liveState+` AND `+unboughtState+` AND asset_id = ?1`,
 			int64(a.ID), a.Symbol)
 	}
 	return err

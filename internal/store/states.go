@@ -11,6 +11,7 @@ const (
 	failed    = string('0' + rune(rewards.Failed))
 
 	planned     = string('0' + rune(rewards.OrderPlanned))
+	submitted   = string('0' + rune(rewards.OrderSubmitted))
 	quarantined = string('0' + rune(rewards.OrderQuarantined))
 	settled     = string('0' + rune(rewards.OrderSettled))
 	refused     = string('0' + rune(rewards.OrderRefused))
@@ -31,8 +32,10 @@ const (
 // SQLite uses it only in a statement that repeats its condition, state < 6. So a statement
 // about one non-final state names both.
 const (
-	liveState   = `state < ` + settled
-	activeState = `state IN (` + announced + `, ` + held + `)`
+	liveState = `state < ` + settled
+	// unboughtState is the negation of Order.MayHaveBought for live orders.
+	unboughtState = `(state = ` + planned + ` OR state = ` + submitted + ` AND deadline = 0)`
+	activeState   = `state IN (` + announced + `, ` + held + `)`
 
 	// quarantinedOrder finds the quarantined orders of the asset that follows it.
 	quarantinedOrder = `SELECT 1 FROM orders o WHERE o.` + liveState + ` AND o.state = ` + quarantined +

@@ -199,7 +199,7 @@ func (s *Store) beginSwitch(ctx context.Context, tx Tx, a rewards.Action, w rewa
 }
 
 // checkSwitch fails with ErrStale when a switch was derived from what is no longer so. settled
-// reports whether no order of its stocks may be open.
+// reports whether no order of its stocks may have bought something: see Order.MayHaveBought.
 func checkSwitch(ctx context.Context, tx Tx, w rewards.Switch, settled bool) error {
 	if _, open, err := openSwitch(ctx, tx); err != nil || open {
 		return staleIf(open, err)
@@ -215,7 +215,7 @@ func checkSwitch(ctx context.Context, tx Tx, w rewards.Switch, settled bool) err
 		}
 		var one int
 		live, err := fetchValues(ctx, tx, []any{&one}, `SELECT 1 FROM orders WHERE `+liveState+`
-			AND state <> `+planned+` AND asset_id = ?1 LIMIT 1`, int64(stock.id))
+			AND NOT `+unboughtState+` AND asset_id = ?1 LIMIT 1`, int64(stock.id))
 		if err != nil || live && settled {
 			return staleIf(true, err)
 		}

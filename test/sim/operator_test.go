@@ -130,14 +130,14 @@ func (w *world) settleConflict(c rewards.BrokerConflict) bool {
 }
 
 // notBooked is what the brokerage bought by an order and we have not booked. When a corporate action has changed the
-// stock since, only the positions show it: the house may have got these shares with the action. While something
-// happens to the stock it is not known.
+// stock since, only the positions show it: the house may have got these shares with the action. It is not known while
+// an order of the stock is under way.
 func (w *world) notBooked(o rewards.Order, r paper.Order) (shares money.Shares, known bool) {
 	s := w.firms.of(w.stock(o.Symbol))
-	if s == nil || s.event == nil && !s.changed.After(o.CreatedAt()) {
+	if s == nil || s.event != nil || s.gone || !s.changed.After(o.CreatedAt()) {
 		return r.FilledQty - o.Corrected, true
 	}
-	if s.event != nil || s.gone || w.ordered(s) {
+	if w.ordered(s) {
 		return 0, false
 	}
 	booked, theirs := w.positionOf(s)
