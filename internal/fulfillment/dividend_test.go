@@ -338,14 +338,15 @@ func TestActivitiesThatCannotBeRead(t *testing.T) {
 	})
 }
 
-// Two dividends of a stock at the same rate, of which the first is paid after the ex-date of the second: each payment is
-// for the action whose pay date it is nearest to, and both are shared.
+// Two dividends of a stock at the same rate, of which the first is paid after the ex-date of the second, or on the same
+// day: a payment is for one action, and both are shared.
 func TestTwoDividendsOfOneRate(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
 		w.investors()
 		first := w.post(`{"type":"cash_dividend","symbol":"AAPL","rate":0.25,"ex_date":"2000-01-05","payable_date":"2000-01-25"}`)
 		second := w.post(`{"type":"cash_dividend","symbol":"AAPL","rate":0.25,"ex_date":"2000-01-20","payable_date":"2000-02-10"}`)
+		third := w.post(`{"type":"cash_dividend","symbol":"AAPL","rate":0.25,"ex_date":"2000-01-20","payable_date":"2000-02-10"}`)
 		for _, at := range []string{"2000-01-04 20:00:00", "2000-01-19 20:00:00", "2000-01-25 02:30:00"} {
 			w.until(at)
 			w.run(2 * time.Minute)
@@ -355,8 +356,8 @@ func TestTwoDividendsOfOneRate(t *testing.T) {
 		}
 		w.until("2000-02-10 02:30:00")
 		w.run(2 * time.Minute)
-		if w.payout(second).net == 0 {
-			w.t.Error("the second dividend was not shared")
+		if w.payout(second).net == 0 || w.payout(third).net == 0 {
+			w.t.Errorf("%s and %s were shared on the second pay date", w.payout(second).net, w.payout(third).net)
 		}
 	})
 }

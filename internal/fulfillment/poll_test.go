@@ -183,7 +183,7 @@ func TestAnOldOrderIsLookedUp(t *testing.T) {
 		w.run(3 * time.Second)
 		began := time.Now()
 		w.check(w.engine.Write(w.t.Context(), func(ctx context.Context, tx store.Tx) error {
-			_, err := tx.Exec(ctx, `UPDATE orders SET number = 2001 WHERE symbol = 'KO'`) // as if so many had followed
+			_, err := tx.Exec(ctx, `UPDATE orders SET number = 2001 WHERE symbol = 'KO'`) // as if 2,000 had followed
 			return err
 		}))
 		time.Sleep(time.Hour)

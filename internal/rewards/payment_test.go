@@ -197,3 +197,19 @@ func TestPaymentsThatWereCanceled(t *testing.T) {
 		t.Errorf("a payment that was corrected is %+v", p)
 	}
 }
+
+// A payment is for the action whose pay date it is nearest to, also when another one of the stock is looked at first.
+func TestThePaymentOfAnotherAction(t *testing.T) {
+	t.Parallel()
+	first, second := dividend(), dividend()
+	first.PayDate, second.ID, second.ExDate, second.PayDate = "2026-12-28", "div-2", "2026-12-20", "2027-01-10"
+	paid := rewards.Activity{
+		ID: "1", Type: "DIV", Symbol: "AAPL", Date: "2026-12-29", Qty: 40 * money.Share, Net: 10 * money.Dollar, PerShare: "0.25",
+	}
+	if p, found := second.PaidBy([]rewards.Activity{paid}, "AAPL", first, second); found {
+		t.Errorf("the second one takes %+v", p)
+	}
+	if _, found := first.PaidBy([]rewards.Activity{paid}, "AAPL", first, second); !found {
+		t.Error("the first one is not paid")
+	}
+}

@@ -23,7 +23,7 @@ func scanEventRow(row Row) (r rewards.EventRow, err error) {
 // holds a connection for milliseconds only.
 const (
 	rowsAtOnce = 32   // read whole. Most have several events
-	pagesWhole = 8    // of so many rows, before the rows of other types are left out
+	pagesWhole = 8    // times rowsAtOnce, before the rows of other types are left out
 	rowsLooked = 4096 // at most, at rows of other types too
 )
 

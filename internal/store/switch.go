@@ -308,7 +308,7 @@ func rename(ctx context.Context, tx Tx, id rewards.AssetID, r rewards.Renaming) 
 		former_broker_id = CASE WHEN ?3 = '' OR ?3 = broker_id THEN former_broker_id ELSE broker_id END,
 		broker_id = CASE WHEN ?3 = '' THEN broker_id ELSE ?3 END WHERE id = ?1`, int64(id), r.Symbol, r.BrokerID)
 	if err == nil {
-		_, err = tx.Exec(ctx, `UPDATE orders SET symbol = ?2 WHERE `+liveState+` AND state = `+planned+`
+		_, err = tx.Exec(ctx, `UPDATE orders SET symbol = ?2 WHERE `+liveState+` AND `+unboughtState+`
 			AND asset_id = ?1`, int64(id), r.Symbol)
 	}
 	return err
