@@ -49,14 +49,13 @@ func (a *activityWatch) begin(now time.Time) {
 	}
 }
 
-// end ends a reading: that of fills follows the one of all others.
+// end ends a reading: that of fills follows the one of all others, once a minute.
 func (a *activityWatch) end() {
 	if a.fills {
-		a.filled = a.begun
-	} else {
-		a.readAt = a.begun
+		a.filled, a.fills = a.begun, false
+		return
 	}
-	a.fills = !a.fills
+	a.readAt, a.fills = a.begun, a.begun.Sub(a.filled) >= activitiesEvery
 }
 
 // category is what is being read.

@@ -51,7 +51,9 @@ func (a Action) PaidBy(list []Activity, symbol string, others ...Action) (p Paym
 		if n.Type != kind || n.Net <= 0 || !a.mayPay(n, symbol) || !n.samePerShare(a.Rate) {
 			continue
 		}
-		theirs := func(b Action) bool { return b.waitsLike(a) && b.mayPay(n, symbol) && b.apart(n) < a.apart(n) }
+		theirs := func(b Action) bool {
+			return b.waitsLike(a) && b.mayPay(n, symbol) && n.samePerShare(b.Rate) && b.apart(n) < a.apart(n)
+		}
 		if !slices.ContainsFunc(others, theirs) && (!found || a.apart(n) < a.apart(main)) {
 			main, found = n, true
 		}

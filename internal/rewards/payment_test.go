@@ -212,4 +212,8 @@ func TestThePaymentOfAnotherAction(t *testing.T) {
 	if _, found := first.PaidBy([]rewards.Activity{paid}, "AAPL", first, second); !found {
 		t.Error("the first one is not paid")
 	}
+	paid.Date, second.Rate = "2027-01-09", "0.26"
+	if _, found := first.PaidBy([]rewards.Activity{paid}, "AAPL", first, second); !found {
+		t.Error("a payment at its own rate that comes late is not found")
+	}
 }
