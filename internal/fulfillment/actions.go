@@ -143,10 +143,11 @@ func (w *Worker) readOpen(ctx context.Context, clock rewards.MarketClock) error 
 	if err != nil {
 		return err
 	}
-	w.actions.open, w.actions.openAt, w.actions.unsure = open, w.now(), rewards.Switch{}
+	w.actions.open, w.actions.openAt = open, w.now()
 	if w.actions.sweep, _, err = w.store.OpenSwitch(ctx); err != nil {
 		return err
 	}
+	w.actions.unsure = rewards.Switch{}
 	if w.actions.unpaid, err = w.store.UnpaidActions(ctx); err != nil {
 		return err
 	}

@@ -31,6 +31,7 @@ type activityWatch struct {
 	pages   int
 	since   time.Time // ours, since when reading them fails
 	trouble string    // why the last page could not be read; "" when it could
+	ofFills bool      // the trouble is that of fills
 }
 
 // begin begins a reading at the broker's time now. There are many fills, of which only corrections matter: what came
@@ -58,6 +59,18 @@ func (a *activityWatch) end() {
 	a.readAt, a.fills = a.begun, a.begun.Sub(a.filled) >= activitiesEvery
 }
 
+// fail starts the readings over. When fills cannot be read to the end, the next reading covers the last minutes only, so
+// that it does not grow for ever.
+func (a *activityWatch) fail(now time.Time, err error) {
+	if a.trouble == "" {
+		a.since = now
+	}
+	if a.fills {
+		a.filled = time.Time{}
+	}
+	a.ofFills, a.token, a.fills, a.trouble = a.fills, "", false, err.Error()
+}
+
 // category is what is being read.
 func (a *activityWatch) category() rewards.ActivityCategory {
 	if a.fills {
@@ -78,8 +91,11 @@ func (w *Worker) expectsCash(clock rewards.MarketClock) bool {
 func (w *Worker) readActivities(ctx context.Context, clock rewards.MarketClock) error {
 	a, now := &w.actions.activities, w.now()
 	if a.trouble != "" && now.Sub(a.since) > activitiesSilence {
-		w.alarms.raise(rewards.AlarmActivitiesUnknown, "cannot read the broker's account activities: "+a.trouble+
-			"; dividends and the cash of mergers are not shared")
+		missing := "; dividends and the cash of mergers are not shared"
+		if a.ofFills {
+			missing = "; corrections of fills are booked later"
+		}
+		w.alarms.raise(rewards.AlarmActivitiesUnknown, "cannot read the broker's account activities: "+a.trouble+missing)
 	}
 	every := activitiesEvery
 	if w.expectsCash(clock) || w.anyDue(clock) {
@@ -99,10 +115,7 @@ func (w *Worker) readActivities(ctx context.Context, clock rewards.MarketClock) 
 		err = errors.New("the list does not end")
 	}
 	if err != nil {
-		if a.trouble == "" {
-			a.since = now
-		}
-		a.token, a.fills, a.trouble = "", false, err.Error()
+		a.fail(now, err)
 		return nil // it has its alarm
 	}
 	var kept []rewards.Activity
@@ -122,7 +135,10 @@ func (w *Worker) readActivities(ctx context.Context, clock rewards.MarketClock) 
 			return err
 		}
 	}
-	a.token, a.pages, a.trouble = next, a.pages+1, ""
+	a.token, a.pages = next, a.pages+1
+	if a.ofFills == a.fills {
+		a.trouble = ""
+	}
 	if next == "" {
 		a.end()
 	}

@@ -68,19 +68,11 @@ func (w *Worker) poll(ctx context.Context, live []rewards.Order) (time.Duration,
 // listedOrders is how many of our newest orders a poll lists at most.
 const listedOrders = 2000
 
-// pollSent reads the sent orders from one list of the broker's, and looks up those that it does not show. Where an
-// order has stayed open for long, such as one of a halted stock, the list since then would be too long: one of the
-// older orders is looked up in each poll.
+// pollSent reads the sent orders from one list of the broker's, and looks up those that it does not show. Where a few
+// orders have stayed open for long, such as those of a halted stock, the list since then would be too long: one of
+// them is looked up in each poll.
 func (w *Worker) pollSent(ctx context.Context, sent []rewards.Order, clock rewards.MarketClock) error {
-	older := func(o rewards.Order) bool { return w.newest-o.Number >= listedOrders }
-	listed, alone := make([]rewards.Order, 0, len(sent)), []rewards.Order{}
-	for _, o := range sent {
-		if older(o) {
-			alone = append(alone, o)
-		} else {
-			listed = append(listed, o)
-		}
-	}
+	listed, alone := w.divide(sent)
 	var errs []error
 	if len(listed) > 0 {
 		errs = append(errs, w.pollListed(ctx, listed, clock))
@@ -90,6 +82,28 @@ func (w *Worker) pollSent(ctx context.Context, sent []rewards.Order, clock rewar
 		errs = append(errs, w.advance(ctx, alone[w.turn], rewards.Evidence{Source: rewards.NotInList, Clock: clock}))
 	}
 	return errors.Join(append(errs, w.bookEnds(ctx))...)
+}
+
+// divide divides orders into those to list and those to look up one by one, as far as a look-up is due. When a list of
+// all takes fewer requests than the look-ups, all are listed.
+func (w *Worker) divide(sent []rewards.Order) (listed, alone []rewards.Order) {
+	const perRequest = 500 // orders of a list
+	e := rewards.Evidence{Source: rewards.NotInList, Now: w.now()}
+	older, oldest := 0, w.newest
+	for _, o := range sent {
+		switch {
+		case w.newest-o.Number < listedOrders:
+			listed = append(listed, o)
+			continue
+		case o.Next(e).Kind == rewards.StepLookUp:
+			alone = append(alone, o)
+		}
+		older, oldest = older+1, min(oldest, o.Number)
+	}
+	if perRequest*int64(older) >= w.newest-oldest {
+		return sent, nil
+	}
+	return listed, alone
 }
 
 func (w *Worker) pollListed(ctx context.Context, sent []rewards.Order, clock rewards.MarketClock) error {

@@ -44,6 +44,7 @@ type Store struct {
 
 	connects  func() int64 // of the engine; nil: it connects to no server
 	connected atomic.Int64 // connects, when used and exposed were emptied last
+	recalls   sync.Mutex
 }
 
 // New returns the store of an open engine. Runs with the same clock and randomness are the same.
@@ -82,10 +83,15 @@ func (s *Store) recall() {
 	if s.connects == nil {
 		return
 	}
-	if n := s.connects(); s.connected.Swap(n) != n {
-		s.used.Clear()
-		s.exposed.known.Clear()
+	if s.connected.Load() == s.connects() {
+		return
 	}
+	s.recalls.Lock()
+	defer s.recalls.Unlock()
+	n := s.connects()
+	s.used.Clear()
+	s.exposed.known.Clear()
+	s.connected.Store(n)
 }
 
 // Guard sets a check that runs before every batch of client requests, with the time of the
