@@ -59,8 +59,8 @@ func (a *activityWatch) end() {
 	a.readAt, a.fills = a.begun, a.begun.Sub(a.filled) >= activitiesEvery
 }
 
-// fail starts the readings over. When fills cannot be read to the end, the next reading covers the last minutes only, so
-// that it does not grow for ever.
+// fail starts the readings over. When fills cannot be read to the end, the next reading covers the last minutes only,
+// so that it does not grow for ever.
 func (a *activityWatch) fail(now time.Time, err error) {
 	if a.trouble == "" {
 		a.since = now
@@ -95,7 +95,8 @@ func (w *Worker) readActivities(ctx context.Context, clock rewards.MarketClock) 
 		if a.ofFills {
 			missing = "; corrections of fills are booked later"
 		}
-		w.alarms.raise(rewards.AlarmActivitiesUnknown, "cannot read the broker's account activities: "+a.trouble+missing)
+		w.alarms.raise(rewards.AlarmActivitiesUnknown,
+			"cannot read the broker's account activities: "+a.trouble+missing)
 	}
 	every := activitiesEvery
 	if w.expectsCash(clock) || w.anyDue(clock) {

@@ -26,10 +26,14 @@ type pausing struct {
 // Read implements store.Engine.
 func (p *pausing) Read(ctx context.Context, f func(context.Context, store.Tx) error) error {
 	return p.Engine.Read(ctx, func(ctx context.Context, tx store.Tx) error {
-		if n, ok := tx.(networkTx); ok {
-			return f(ctx, pausingNetworkTx{n, p})
+		switch tx := tx.(type) {
+		case networkTx:
+			return f(ctx, pausingNetworkTx{tx, p})
+		case store.ColumnTx:
+			return f(ctx, pausingColumnTx{tx, p})
+		default:
+			return f(ctx, pausingTx{tx, p})
 		}
-		return f(ctx, pausingTx{tx, p})
 	})
 }
 
@@ -54,6 +58,18 @@ type pausingTx struct {
 func (t pausingTx) Query(ctx context.Context, each func(store.Row) error, query string, args ...any) error {
 	defer t.p.pause(query)
 	return t.Tx.Query(ctx, each, query, args...)
+}
+
+type pausingColumnTx struct {
+	store.ColumnTx
+
+	p *pausing
+}
+
+// Query implements store.Tx.
+func (t pausingColumnTx) Query(ctx context.Context, each func(store.Row) error, query string, args ...any) error {
+	defer t.p.pause(query)
+	return t.ColumnTx.Query(ctx, each, query, args...)
 }
 
 type networkTx interface {
