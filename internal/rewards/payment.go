@@ -79,7 +79,7 @@ func (n Activity) sameGroup(of Activity) bool {
 	return n.Date == of.Date && n.Symbol == of.Symbol
 }
 
-// withoutRevoked leaves out the activities that later ones correct or cancel, and what cancels.
+// withoutRevoked leaves out the activities that others of the list correct or cancel.
 func withoutRevoked(list []Activity) []Activity {
 	revoked := make(map[string]bool)
 	for _, n := range list {

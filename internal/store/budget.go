@@ -26,8 +26,8 @@ const (
 	keptBudget = `state < ` + budgetRemoved
 )
 
-// knownBudgets are the budgets that new rewards count in, of every app that has one, after a number
-// of changes.
+// knownBudgets are the budgets that new rewards count in, of every app that has one, after a
+// change.
 type knownBudgets struct {
 	changes string // the setting settingBudgets
 	of      map[rewards.AppID][]rewards.Budget

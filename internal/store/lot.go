@@ -81,17 +81,13 @@ func (x *lotIndex) read(ctx context.Context, tx Tx) ([]orderLots, error) {
 	}
 	switch {
 	case len(known) == 0:
-	case known[0].number > oldest: // the transaction began before some were sealed, which are not in memory any more
-		if _, rows, err = readOrderLots(ctx, tx, 0); err != nil {
-			return nil, err
-		}
-	case len(rows) > 0 && rows[0].number == newest.number && rows[0].mark == newest.mark:
+	case len(rows) > 0 && rows[0].number == newest.number && rows[0].mark == newest.mark && known[0].number <= oldest:
 		sealed := sort.Search(len(known), func(i int) bool { return known[i].number >= oldest })
 		if sealed == 0 && len(rows) == 1 {
 			return known, nil
 		}
 		rows = slices.Concat(known[sealed:], rows[1:])
-	default: // it is sealed, or lost, or the transaction began before
+	default: // it is sealed, or lost, or the transaction began before it, or before others were sealed
 		if _, rows, err = readOrderLots(ctx, tx, 0); err != nil {
 			return nil, err
 		}

@@ -80,10 +80,7 @@ func New(ctx context.Context, engine Engine, now func() time.Time, random io.Rea
 // recall empties what is in memory of marks that are written once, when the engine has connected again: a server that
 // took over may have lost the transactions that wrote them.
 func (s *Store) recall() {
-	if s.connects == nil {
-		return
-	}
-	if s.connected.Load() == s.connects() {
+	if s.connects == nil || s.connected.Load() == s.connects() {
 		return
 	}
 	s.recalls.Lock()

@@ -78,26 +78,21 @@ func (c *courier) readDue(ctx context.Context, e rewards.WebhookEndpoint, now ti
 	}
 }
 
-// eventsAfter reads the next events of an endpoint. Few endpoints read at once, and one that searches among events of
+// nextEvents reads the next events of an endpoint. Few endpoints read at once, and one that searches among events of
 // other types rests as long as it read: the database has few connections, which clients need.
-func (d *Dispatcher) eventsAfter(
-	ctx context.Context, e rewards.WebhookEndpoint, after int64, limit int,
+func (c *courier) nextEvents(
+	ctx context.Context, e rewards.WebhookEndpoint, limit int,
 ) (page rewards.EventPage, err error) {
 	select {
-	case d.reads <- struct{}{}:
-		defer func() { <-d.reads }()
+	case c.d.reads <- struct{}{}:
+		defer func() { <-c.d.reads }()
 	case <-ctx.Done():
 		return page, ctx.Err()
 	}
 	began := time.Now()
-	page, err = d.store.EventsAfter(ctx, e.AppID, after, e.Subscribed(), limit)
+	page, err = c.d.store.EventsAfter(ctx, e.AppID, c.read, e.Subscribed(), limit)
 	if page.More && len(page.Events) < limit {
-		rest := time.NewTimer(time.Since(began))
-		defer rest.Stop()
-		select {
-		case <-rest.C:
-		case <-ctx.Done():
-		}
+		c.pause(ctx, time.Since(began))
 	}
 	return page, err
 }
@@ -108,7 +103,7 @@ func (c *courier) readEvents(ctx context.Context, e rewards.WebhookEndpoint, hea
 	if c.failures > 0 {
 		n = failingRead
 	}
-	page, err := c.d.eventsAfter(ctx, e, c.read, n)
+	page, err := c.nextEvents(ctx, e, n)
 	if err != nil {
 		if rewards.CodeOf(err) != rewards.CodeUnavailable {
 			c.d.report(ctx, "cannot read events", err)
