@@ -21,14 +21,17 @@ func delistable() []string { return []string{"BRK.B", "NVDA"} }
 // symbolsOf are a stock's possible symbols; the first is the brokerage's.
 func symbolsOf(stock string) []string { return []string{stock, stock + "A", stock + "B"} }
 
-// stock is the brokerage's symbol of the stock that has, or once had, this symbol.
-func (w *world) stock(symbol string) string {
+// stock is the name of the stock that has, or once had, this symbol: for most the brokerage's symbol.
+func (w *world) stock(symbol string) string { return cmp.Or(w.symbols[symbol], renamed(symbol)) }
+
+// renamed is the brokerage's symbol of a stock that only our catalog renames.
+func renamed(symbol string) string {
 	for _, s := range renamable() {
 		if slices.Contains(symbolsOf(s), symbol) {
 			return s
 		}
 	}
-	return cmp.Or(w.symbols[symbol], symbol)
+	return symbol
 }
 
 // brokerSymbol is the brokerage's symbol of a stock now.
@@ -188,7 +191,7 @@ func (l *lab) withBrokerSymbols(r *http.Request, body []byte) *http.Request {
 	if query := r.URL.Query(); query.Has("symbols") {
 		list := strings.Split(query.Get("symbols"), ",")
 		for i, symbol := range list {
-			list[i] = l.stock(symbol)
+			list[i] = renamed(symbol)
 		}
 		slices.Sort(list)
 		query.Set("symbols", strings.Join(slices.Compact(list), ","))

@@ -141,6 +141,12 @@ func (l *lab) undoMistakes() {
 		e.undo()
 		l.decisions++
 		l.note("operator: %s is undone", e.id)
+		time.Sleep(visible)
+		for _, p := range l.procs { // each reads the prices in these units, or starts anew
+			if !p.dead {
+				_ = p.market.Reload(l.t.Context())
+			}
+		}
 	}
 }
 

@@ -137,6 +137,19 @@ func TestFractionReversed(t *testing.T) {
 	}
 }
 
+// TestFractionOfARenamedStockReturns: it comes back under the symbol that the stock has then.
+func TestFractionOfARenamedStockReturns(t *testing.T) {
+	t.Parallel()
+	d := newDeskWith(t, "10")
+	d.afflict("fraction-reversed")
+	d.announce(split("reverse", "F", "4", "1", "2026-03-17"))
+	d.announce(`{"type":"name_change","old_symbol":"F","new_symbol":"FRD","process_date":"2026-03-19"}`)
+	d.set(newYork("2026-03-21 02:30:00"))
+	if got := d.position("FRD").Qty; got != "2.5" {
+		t.Errorf("the position is %s, want 2.5", got)
+	}
+}
+
 // TestFractionOfAMergerReturns: the cash of the merger comes between the fraction's sale and
 // its return.
 func TestFractionOfAMergerReturns(t *testing.T) {

@@ -98,6 +98,9 @@ func (b *Books) restore(ctx context.Context, tx *sql.Tx, a *Action, at time.Time
 	if err != nil {
 		return err
 	}
+	if l := b.Exchange.ByID(a.AssetID); l != nil && e.symbol == a.Symbol {
+		e.symbol = l.Symbol // it may have been renamed since
+	}
 	taken, qtyErr := money.ParseShares(qty)
 	paid, netErr := money.ParseUSD(net)
 	funds, fundsErr := readFunds(ctx, tx)
