@@ -101,7 +101,7 @@ func TestImportsPointOneWay(t *testing.T) {
 		"internal/store/segment":         {},
 		"internal/store/postgres/pgtest": {},
 		"internal/store/sqlite":          {domain, store, "internal/store/segment", "internal/dbfile"},
-		"internal/store/postgres":        {domain, store},
+		"internal/store/postgres":        {domain, store, "internal/guard"},
 		"internal/store/storetest":       {money, domain, store, "internal/store/segment"},
 		"internal/copier":                {},
 		"internal/audit/value":           {money},

@@ -84,7 +84,7 @@ func (m *maker) change(ctx context.Context, c config.Change) (made secret, err e
 	case config.KindApp:
 		return m.app(ctx, c)
 	case config.KindLimits:
-		_, err = m.as("app limits").SetLimits(ctx, c.App, func(rewards.Limits) rewards.Limits { return c.Limits })
+		_, err = m.as("app limits").SetLimits(ctx, c.App, c.Limits.Over)
 	case config.KindDividends:
 		err = m.as("app dividends").SetDividends(ctx, c.App, c.Dividends)
 	case config.KindBudget:

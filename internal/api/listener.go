@@ -3,8 +3,10 @@ package api
 import (
 	"bytes"
 	"context"
+	"errors"
 	"net"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -37,17 +39,29 @@ func (l listener) Accept() (net.Conn, error) {
 // All connections of a machine share this memory; when it is short, all become slow.
 const maxUnsent = 256 << 10
 
-// boundUnsent sets the send buffer of a connection, also below TLS and other wrappers.
+// boundUnsent sets the send buffer of a connection.
 func boundUnsent(c net.Conn) {
+	if tcp, ok := lowest(c).(interface{ SetWriteBuffer(bytes int) error }); ok {
+		_ = tcp.SetWriteBuffer(maxUnsent) // only a limit: the connection works without it
+	}
+}
+
+// dropUnsent has the kernel throw away what it has buffered for the client when the connection is closed. It would keep
+// that for minutes, and the connection would not count any more.
+func dropUnsent(c net.Conn) {
+	if tcp, ok := lowest(c).(interface{ SetLinger(seconds int) error }); ok {
+		_ = tcp.SetLinger(0)
+	}
+}
+
+// lowest is the connection below TLS and other wrappers.
+func lowest(c net.Conn) net.Conn {
 	for {
 		below, ok := c.(interface{ NetConn() net.Conn })
 		if !ok {
-			break
+			return c
 		}
 		c = below.NetConn()
-	}
-	if tcp, ok := c.(interface{ SetWriteBuffer(bytes int) error }); ok {
-		_ = tcp.SetWriteBuffer(maxUnsent) // only a limit: the connection works without it
 	}
 }
 
@@ -132,19 +146,28 @@ func (c *conn) Read(b []byte) (int, error) {
 // Write implements net.Conn.
 func (c *conn) Write(b []byte) (int, error) {
 	if c.handled.Load() {
-		return c.Conn.Write(b)
+		return c.send(b)
 	}
 	status, found := ownStatus(b)
 	if !found {
-		return c.Conn.Write(b)
+		return c.send(b)
 	}
 	id := requestID(givenID(c.received))
-	if _, err := c.Conn.Write(malformed(status, id)); err != nil {
+	if _, err := c.send(malformed(status, id)); err != nil {
 		return 0, err // broken, or the client never spoke TLS: there was no response
 	}
 	client := hostOf(c.RemoteAddr().String())
 	c.options.logRequest(&requestLog{at: time.Now(), id: id, status: http.StatusBadRequest, address: client})
 	return len(b), nil
+}
+
+// send writes to the client. When it does not read, nothing of what it has not got is kept for it.
+func (c *conn) send(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		dropUnsent(c.Conn)
+	}
+	return n, err
 }
 
 // unreadable says why net/http could not read a request that it answered with a status, such as

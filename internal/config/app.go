@@ -73,7 +73,7 @@ func (r *reader) limits(n *yaml.Node, path string) Limits {
 	for name, given := range map[string]Limits{
 		"requestsPerSecond": {RequestsPerSecond: l.RequestsPerSecond}, "concurrent": {Concurrent: l.Concurrent},
 	} {
-		if err := given.over(rewards.Limits{}).Check(); err != nil {
+		if err := given.Over(rewards.Limits{}).Check(); err != nil {
 			o.issue(name, "%s", err)
 		}
 	}

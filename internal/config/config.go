@@ -27,8 +27,8 @@ type App struct {
 // Limits are limits of an app's requests. Those that are nil are left alone.
 type Limits struct{ RequestsPerSecond, Concurrent *int }
 
-// over returns limits with those of the file in the place of others.
-func (l Limits) over(others rewards.Limits) rewards.Limits {
+// Over returns limits with those of the file in the place of others.
+func (l Limits) Over(others rewards.Limits) rewards.Limits {
 	if l.RequestsPerSecond != nil {
 		others.RequestsPerSecond = *l.RequestsPerSecond
 	}

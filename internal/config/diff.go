@@ -45,7 +45,7 @@ type Change struct {
 
 	Mode      rewards.Mode            // of KindApp
 	Budgets   []rewards.Budget        // of KindApp; of KindBudget the one
-	Limits    rewards.Limits          // of KindLimits
+	Limits    Limits                  // of KindLimits: those that the file names
 	Dividends rewards.DividendPolicy  // of KindDividends
 	Endpoint  rewards.WebhookEndpoint // of KindWebhook: the new one, or the stored one to change
 	Edit      rewards.WebhookChange   // of KindWebhook with Modify
@@ -122,7 +122,7 @@ func (d *differ) newApp(a App) {
 }
 
 func (d *differ) limits(a App, was rewards.App) {
-	now := a.Limits.over(was.Limits)
+	now := a.Limits.Over(was.Limits)
 	what := ""
 	if now.RequestsPerSecond != was.Limits.RequestsPerSecond {
 		what = "requests per second " + perSecond(was.Limits) + " -> " + perSecond(now)
@@ -134,7 +134,7 @@ func (d *differ) limits(a App, was rewards.App) {
 		what += "concurrent " + strconv.Itoa(was.Limits.AtOnce()) + " -> " + strconv.Itoa(now.AtOnce())
 	}
 	if what != "" {
-		d.changes = append(d.changes, Change{Sign: Modify, Kind: KindLimits, App: a.Name, What: what, Limits: now})
+		d.changes = append(d.changes, Change{Sign: Modify, Kind: KindLimits, App: a.Name, What: what, Limits: a.Limits})
 	}
 }
 
@@ -155,32 +155,15 @@ func (d *differ) dividends(a App, was rewards.App) {
 }
 
 func (d *differ) budgets(a App, stored []rewards.Budget) {
-	left := make(map[string]bool) // the names afterwards
+	all, left := make(map[string]bool), make(map[string]bool) // the names meanwhile, and afterwards
 	for _, b := range stored {
-		left[b.Name] = true
+		all[b.Name], left[b.Name] = true, true
 	}
+	var set, removed []Change
 	for _, b := range *a.Budgets {
-		left[b.Name] = true
-		c := Change{Sign: Add, Kind: KindBudget, App: a.Name, Name: b.Name, What: b.Scope()}
-		c.Budgets = []rewards.Budget{b.Budget}
-		same, counting := false, false
-		for _, was := range stored {
-			switch {
-			case was.Name != b.Name:
-				continue
-			case was.State == rewards.BudgetCounting: // a command was interrupted
-				counting = true
-			default:
-				same = was.Counts(b.Budget) && was.Limit == b.Limit
-				c.What = was.Scope() + " -> " + b.Scope()
-			}
-			c.Sign = Modify
-		}
-		if counting {
-			c.What = "go on counting: " + b.Scope()
-		}
-		if counting || !same {
-			d.changes = append(d.changes, c)
+		all[b.Name], left[b.Name] = true, true
+		if c, differs := setBudget(a, b, stored); differs {
+			set = append(set, c)
 		}
 	}
 	if d.prune {
@@ -188,7 +171,7 @@ func (d *differ) budgets(a App, stored []rewards.Budget) {
 			named := slices.ContainsFunc(*a.Budgets, func(b Budget) bool { return b.Name == was.Name })
 			if !named && left[was.Name] { // not twice, when it is being replaced
 				delete(left, was.Name)
-				d.changes = append(d.changes, Change{
+				removed = append(removed, Change{
 					Sign: Remove, Kind: KindBudget, App: a.Name, Name: was.Name, What: was.Scope(),
 				})
 			}
@@ -197,6 +180,34 @@ func (d *differ) budgets(a App, stored []rewards.Budget) {
 	if len(left) > rewards.MaxBudgets {
 		d.issues.add(a.at, "%s", rewards.ErrTooManyBudgets)
 	}
+	if len(all) > rewards.MaxBudgets { // the new ones need room
+		d.changes = append(append(d.changes, removed...), set...)
+		return
+	}
+	d.changes = append(append(d.changes, set...), removed...)
+}
+
+// setBudget is the change that makes the budget b of an app, unless it is stored as it is.
+func setBudget(a App, b Budget, stored []rewards.Budget) (c Change, differs bool) {
+	c = Change{Sign: Add, Kind: KindBudget, App: a.Name, Name: b.Name, What: b.Scope()}
+	c.Budgets = []rewards.Budget{b.Budget}
+	same, counting := false, false
+	for _, was := range stored {
+		switch {
+		case was.Name != b.Name:
+			continue
+		case was.State == rewards.BudgetCounting: // a command was interrupted
+			counting = true
+		default:
+			same = was.Counts(b.Budget) && was.Limit == b.Limit
+			c.What = was.Scope() + " -> " + b.Scope()
+		}
+		c.Sign = Modify
+	}
+	if counting {
+		c.What = "go on counting: " + b.Scope()
+	}
+	return c, counting || !same
 }
 
 func (d *differ) endpoints(a App, stored []rewards.WebhookEndpoint) {

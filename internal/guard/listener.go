@@ -13,7 +13,7 @@ import (
 // Limits bound the connections of a listener.
 type Limits struct {
 	Connections int // concurrent
-	PerAddress  int // concurrent from one remote address; 0: no separate limit
+	PerAddress  int // concurrent from one remote address or IPv6 network of /64; 0: no separate limit
 }
 
 // Limit closes connections beyond the limits as soon as they are accepted. It logs these
@@ -24,6 +24,9 @@ func Limit(l net.Listener, limits Limits, log *slog.Logger) net.Listener {
 		from: make(map[netip.Addr]int), logged: make(map[string]time.Time),
 	}
 }
+
+// ipv6Network is the length of the prefix of an IPv6 network that counts as one address.
+const ipv6Network = 64
 
 type limited struct {
 	net.Listener
@@ -56,13 +59,18 @@ func (l *limited) Accept() (net.Conn, error) {
 	}
 }
 
-// addressOf is the address to count; the zero address is not counted.
+// addressOf is the address to count, with IPv6 that of a network of /64, which one customer usually has. The zero
+// address is not counted.
 func (l *limited) addressOf(c net.Conn) netip.Addr {
 	tcp, ok := c.RemoteAddr().(*net.TCPAddr)
 	if !ok || l.limits.PerAddress == 0 || tcp.IP.IsLoopback() {
 		return netip.Addr{}
 	}
-	return tcp.AddrPort().Addr().Unmap()
+	address := tcp.AddrPort().Addr().Unmap()
+	if network, err := address.Prefix(ipv6Network); address.Is6() && err == nil {
+		return network.Addr()
+	}
+	return address
 }
 
 func (l *limited) take(address netip.Addr) bool {

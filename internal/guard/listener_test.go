@@ -132,6 +132,21 @@ func TestConnectionsAreLimited(t *testing.T) {
 	}
 }
 
+// An IPv6 network of /64 counts as one address: one customer usually has all of it.
+func TestANetworkCountsAsOneAddress(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, guard.Limits{Connections: 10, PerAddress: 2})
+	if w.connect("2001:db8:1:2::1") == nil || w.connect("2001:db8:1:2::2") == nil {
+		t.Fatal("a connection within the limits was refused")
+	}
+	if w.connect("2001:db8:1:2:ffff::3") != nil {
+		t.Error("a third connection of one network was accepted")
+	}
+	if w.connect("2001:db8:1:3::1") == nil || w.connect("192.0.2.1") == nil || w.connect("192.0.2.2") == nil {
+		t.Error("another network or address was refused")
+	}
+}
+
 // Failures to accept are logged, at most one per second.
 func TestFailuresToAcceptAreLogged(t *testing.T) {
 	t.Parallel()

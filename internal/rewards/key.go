@@ -25,9 +25,10 @@ type Key struct {
 // CreatedAt returns when the key was created.
 func (k Key) CreatedAt() time.Time { return k.ID.Time() }
 
-// ValidAt reports whether the key is neither expired nor revoked at the time now.
+// ValidAt reports whether the key is not revoked, and not expired at the time now. A revoked key is never valid: the
+// clock of the machine that revoked it may be ahead.
 func (k Key) ValidAt(now time.Time) bool {
-	return (k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt)) && (k.RevokedAt.IsZero() || now.Before(k.RevokedAt))
+	return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt))
 }
 
 // Mode returns the key's mode, from its hint; ModeUnknown for a key without a hint.

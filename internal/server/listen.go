@@ -7,14 +7,19 @@ import (
 	"fmt"
 	"net"
 	"syscall"
+	"time"
 
 	"stockrewards/internal/api"
 	"stockrewards/internal/guard"
 )
 
+// unreadFor is how long a client may read nothing of what was sent to it. The kernel keeps these bytes, also after
+// the connection was closed.
+const unreadFor = 30 * time.Second
+
 // Listen opens a TCP listener. Its errors name the flag that sets the address.
 func Listen(ctx context.Context, flag, address string) (net.Listener, error) {
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	l, err := (&net.ListenConfig{Control: guard.EndSilence(unreadFor)}).Listen(ctx, "tcp", address)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, fmt.Errorf("cannot listen on %s: another program uses this address (%w); "+

@@ -4,6 +4,8 @@ import (
 	"context"
 	"net"
 	"time"
+
+	"stockrewards/internal/guard"
 )
 
 // How soon the engine notices that the server is gone without closing its connections.
@@ -20,7 +22,7 @@ func dial(ctx context.Context, network, address string) (net.Conn, error) {
 	d := net.Dialer{
 		Timeout:         dialTimeout,
 		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: probeAfter, Interval: probeInterval, Count: probes},
-		Control:         giveUpOnSilence,
+		Control:         guard.EndSilence(silentFor),
 	}
 	return d.DialContext(ctx, network, address)
 }
