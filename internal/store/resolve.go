@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"stockrewards/internal/rewards"
 )
@@ -46,6 +47,15 @@ func findResolution(ctx context.Context, tx Tx, id rewards.OrderID) (*rewards.Re
 		return nil, err
 	}
 	return &r, nil
+}
+
+// decidedAt is when an operator decided how the order ended, by the clock of the operator's machine; zero if none did.
+func decidedAt(ctx context.Context, tx Tx, end rewards.OrderEnd) (at time.Time, err error) {
+	if end.From != rewards.OrderResolved {
+		return at, nil
+	}
+	_, err = fetchValues(ctx, tx, []any{toTime{&at}}, `SELECT at FROM order_resolutions WHERE order_id = ?1`, end.Order.ID[:])
+	return at, err
 }
 
 // Resolution returns what an operator decided about an order, if anything.

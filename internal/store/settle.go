@@ -93,7 +93,11 @@ func (s *Store) settle(ctx context.Context, tx Tx, end rewards.OrderEnd) (b book
 			return b, err
 		}
 	}
-	after := o.WithSettlement(settlement, s.now())
+	decided, err := decidedAt(ctx, tx, end)
+	if err != nil {
+		return b, err
+	}
+	after := o.WithSettlement(settlement, latest(s.now(), decided))
 	after.Generation = stock.generation
 	if err := updateOrder(ctx, tx, o.State, after); err != nil {
 		return b, err

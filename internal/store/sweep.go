@@ -170,7 +170,7 @@ func (s *Store) endSweep(ctx context.Context, tx Tx, number int64) error {
 			return err
 		}
 	}
-	_, err = tx.Exec(ctx, `UPDATE switches SET swept_at = ?2 WHERE number = ?1`, number, micros(s.now()))
+	_, err = tx.Exec(ctx, `UPDATE switches SET swept_at = ?2 WHERE number = ?1`, number, micros(latest(s.now(), w.At)))
 	if err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func (l *lab) advanceCompanies() {
 	for _, e := range l.firms.events {
 		if !e.withdrawn && !e.mistake && time.Now().Before(e.boundary) && l.random.IntN(60) == 0 {
 			l.control(http.MethodDelete, "corporate-actions/"+e.id, "", http.StatusNoContent, nil)
-			e.withdrawn = true
+			e.withdrawn, e.withdrawnAt = true, time.Now()
 			e.over()
 			l.note("the brokerage: %s is withdrawn", e.id)
 		}

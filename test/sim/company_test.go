@@ -52,6 +52,7 @@ type event struct {
 	listed        bool      // as it is, and in time
 	mistake       bool      // it never happens: an operator enters it, and takes it back
 	withdrawn     bool
+	withdrawnAt   time.Time // by the brokerage
 	renamed       bool
 	applied       bool
 	swept, undone bool
