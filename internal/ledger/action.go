@@ -23,6 +23,9 @@ func (t *totals) readActions(ctx context.Context, source Source) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := t.bookAcknowledged(); err != nil {
+		return err
+	}
 	ids := make(map[string]rewards.AssetID)
 	for id, symbol := range t.symbols {
 		ids[symbol] = id
@@ -49,9 +52,9 @@ func (t *totals) readActions(ctx context.Context, source Source) (err error) {
 			return err
 		}
 	}
-	for _, c := range t.acknowledged {
-		if s := t.stocks[ids[c.Symbol]]; s != nil {
-			s.house += c.FilledQty
+	for _, o := range t.acknowledged {
+		if s := t.stocks[o.AssetID]; s != nil && o.bookedBy == 0 {
+			s.house += o.FilledQty
 		}
 	}
 	return nil
@@ -76,6 +79,7 @@ func writeActions(ctx context.Context, j *journal, source Source, t *totals) err
 		if err := e.end(t.houseCost[w.AssetID]); err != nil {
 			return err
 		}
+		writeBooked(j, t, w)
 		if e.begun {
 			t.note(w.At)
 		}

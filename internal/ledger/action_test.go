@@ -4,9 +4,11 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"stockrewards/internal/audit/audittest"
 	"stockrewards/internal/ledger"
+	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store"
 	shared "stockrewards/test/world"
@@ -19,11 +21,15 @@ type history struct {
 }
 
 // write writes the journal of a history.
-func (h history) write() string {
+func (h history) write(positions ...rewards.Position) string {
 	h.t.Helper()
+	var asked *ledger.Positions
+	if len(positions) > 0 {
+		asked = &ledger.Positions{List: positions, Asked: h.Now.Add(time.Second)}
+	}
 	var journal strings.Builder
 	shared.Check(h.t, h.ReadLedger(h.t.Context(), func(ctx context.Context, reader store.LedgerReader) error {
-		_, err := ledger.Write(ctx, &journal, reader, nil)
+		_, err := ledger.Write(ctx, &journal, reader, asked)
 		return err
 	}))
 	return journal.String()
@@ -63,6 +69,43 @@ func TestCorporateActions(t *testing.T) {
 		out, err := hledger(t, journal, "balance", account, "cur:GONE", "--cost", "--no-total", "--format", "%(total)")
 		if err != nil || strings.TrimSpace(out) != "" {
 			t.Errorf("%s has %q of a stock that ended, %v", account, out, err)
+		}
+	}
+}
+
+// TestActionsBookAcknowledgedShares: a corporate action books all that the broker has of its stock, also what an
+// acknowledged order bought. A later order stays outside the books, and that of a stock without an action.
+func TestActionsBookAcknowledgedShares(t *testing.T) {
+	t.Parallel()
+	h := history{audittest.NewWorld(t, audittest.NewFile), t}
+	user := h.User(h.App("first"), "ann", "a@b.co", "")
+	acknowledge := func(symbol string, shares money.Shares) {
+		lost := rewards.BrokerConflict{
+			ClientOrderID: "sr-x-" + symbol + shares.String(), Symbol: symbol, FilledQty: shares, Detail: "unknown",
+		}
+		shared.Check(t, h.SaveReconciliation(t.Context(), []rewards.BrokerConflict{lost}, h.Now))
+		shared.Check(t, h.AcknowledgeConflict(t.Context(), lost.ClientOrderID, "ours"))
+		h.Now = h.Now.Add(time.Minute)
+	}
+	for _, symbol := range []string{"AAPL", "KO"} {
+		h.Give(symbol, user, symbol, 10*money.Dollar, "", "")
+		h.Fill(symbol, symbol, 200*audittest.PerUSD) // 0.05
+		acknowledge(symbol, 20_000_000)
+	}
+	split := rewards.Terms{Type: rewards.ActionForwardSplit, Symbol: "AAPL", OldRate: "1", NewRate: "2"}
+	h.Act("split", split, "", "0", -40_000_000)
+	acknowledge("AAPL", 7_000_000)
+	journal := h.write(rewards.Position{Symbol: "AAPL", Qty: 147_000_000}, rewards.Position{Symbol: "KO", Qty: 70_000_000})
+	if out, err := hledger(t, journal, "check", "--strict"); err != nil {
+		t.Fatalf("%v\n%s\n%s", err, out, journal)
+	}
+	for account, want := range map[string]string{
+		"assets:custody:acknowledged": "0.007000000 AAPL 0.020000000 KO",
+		"equity:house":                "-0.047000000 AAPL -0.020000000 KO",
+	} {
+		out, err := hledger(t, journal, "balance", account, "--no-total", "--format", "%(total)")
+		if got := strings.Join(strings.Fields(out), " "); err != nil || got != want {
+			t.Errorf("%s has %q, want %q, %v\n%s", account, got, want, err, journal)
 		}
 	}
 }

@@ -23,9 +23,9 @@ func writeEntries(ctx context.Context, j *journal, source Source, t *totals, r *
 		t.note(e.at)
 		return nil
 	})
-	for _, c := range t.acknowledged {
-		writeAcknowledged(j, c)
-		t.note(c.AcknowledgedAt)
+	for _, o := range t.acknowledged {
+		writeAcknowledged(j, o)
+		t.note(o.AcknowledgedAt)
 	}
 	return err
 }
@@ -140,12 +140,4 @@ func (e entry) writeLot(j *journal, p rewards.Lot, symbol string) {
 		payer = tooSmall
 	}
 	j.posting(payer, dollars(p.Bought.Amount)+tag)
-}
-
-// writeAcknowledged books the shares of an order that the store does not have. Their cost
-// is unknown.
-func writeAcknowledged(j *journal, c rewards.BrokerConflict) {
-	j.header(c.AcknowledgedAt, c.ClientOrderID, "acknowledged: the house's")
-	j.posting(acknowledged, shares(c.FilledQty, c.Symbol))
-	j.posting(house, shares(-c.FilledQty, c.Symbol))
 }

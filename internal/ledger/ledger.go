@@ -34,7 +34,7 @@ type Source interface {
 	Pending(ctx context.Context, each func(rewards.PendingReward) error) error
 	// Acknowledged lists the orders at the broker that the store does not have, and whose
 	// shares an operator has accepted for the house.
-	Acknowledged(ctx context.Context) ([]rewards.BrokerConflict, error)
+	Acknowledged(ctx context.Context) ([]rewards.AcknowledgedOrder, error)
 	// Switches lists what corporate actions did to stocks, oldest first.
 	Switches(ctx context.Context) ([]rewards.Switch, error)
 	// Effects reads what a switch did to users' holdings.

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -24,7 +25,7 @@ type stock struct {
 	symbol string
 	filled money.Shares // by settled orders, changed by corporate actions and corrections
 	booked money.Shares // as stored
-	house  money.Shares // as stored, with those of acknowledged orders
+	house  money.Shares // as stored, with those of acknowledged orders that are not booked
 	held   money.Shares // by users
 	busy   bool         // live orders may make the broker's position differ
 }
@@ -44,10 +45,10 @@ type totals struct {
 	partly       map[holder]money.USD       // dollars spent on rewards that are not complete
 	uncounted    map[holder]money.USD       // the same, without a holding yet
 	waiting      map[rewards.Status]waiting // by status
-	acknowledged []rewards.BrokerConflict   // orders
-	positions    *Positions                 // may be nil
-	notCompared  []string                   // symbols of busy stocks, sorted
-	last         time.Time                  // the latest transaction so far
+	acknowledged []acknowledgedOrder
+	positions    *Positions // may be nil
+	notCompared  []string   // symbols of busy stocks, sorted
+	last         time.Time  // the latest transaction so far
 	switches     []rewards.Switch
 	receipts     []rewards.Receipt
 	corrections  []rewards.Correction
@@ -67,8 +68,13 @@ func readTotals(ctx context.Context, source Source, positions *Positions) (*tota
 	for _, a := range assets {
 		t.symbols[a.ID] = a.Symbol
 	}
-	if t.acknowledged, err = source.Acknowledged(ctx); err != nil {
+	orders, err := source.Acknowledged(ctx)
+	if err != nil {
 		return nil, err
+	}
+	for _, o := range orders {
+		o.Symbol = cmp.Or(t.symbols[o.AssetID], o.Symbol)
+		t.acknowledged = append(t.acknowledged, acknowledgedOrder{AcknowledgedOrder: o})
 	}
 	if err := source.Fills(ctx, t.addFill); err != nil {
 		return nil, err

@@ -28,6 +28,13 @@ type BrokerConflict struct {
 	Reason         string    // an operator's
 }
 
+// AcknowledgedOrder is an order that the broker has and the store does not have. Its shares are the house's.
+type AcknowledgedOrder struct {
+	BrokerConflict
+
+	AssetID AssetID // of the stock that had its symbol when it was acknowledged; 0 if that is not known
+}
+
 // ConflictOf returns how the broker's order b, which has our prefix, contradicts the stored
 // order o; "" when it does not. known reports whether o exists. An order that is not final
 // is polled, so it cannot contradict.

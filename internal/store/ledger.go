@@ -147,8 +147,15 @@ func (l LedgerReader) eachApp(ctx context.Context, each func(rewards.App) error)
 
 // Acknowledged lists the acknowledged conflicts over filled orders that the store does not
 // know, oldest first. Their shares belong to the house.
-func (l LedgerReader) Acknowledged(ctx context.Context) ([]rewards.BrokerConflict, error) {
-	return fetchAll(ctx, l.tx, scanConflict, `SELECT `+conflictColumns+` FROM broker_conflicts
+func (l LedgerReader) Acknowledged(ctx context.Context) ([]rewards.AcknowledgedOrder, error) {
+	// The stock may have another symbol now: then an action changed it since.
+	const asset = `coalesce((SELECT w.asset_id FROM actions a JOIN switches w ON w.action_id = a.id
+		WHERE a.symbol = broker_conflicts.symbol AND w.at >= acknowledged_at ORDER BY w.number LIMIT 1),
+		(SELECT s.id FROM assets s WHERE s.symbol = broker_conflicts.symbol), 0)`
+	return fetchAll(ctx, l.tx, func(row Row) (o rewards.AcknowledgedOrder, err error) {
+		o.BrokerConflict, err = scanConflict(suffixed{row, []any{(*int64)(&o.AssetID)}})
+		return o, err
+	}, `SELECT `+conflictColumns+`, `+asset+` FROM broker_conflicts
 		WHERE acknowledged_at > 0 AND filled_qty > 0
 		AND NOT EXISTS (SELECT 1 FROM orders o WHERE o.client_order_id = broker_conflicts.client_order_id)
 		ORDER BY acknowledged_at, client_order_id`)

@@ -49,7 +49,7 @@ func (b books) Holdings(_ context.Context, each func(rewards.UserHolding) error)
 
 func (b books) Pending(context.Context, func(rewards.PendingReward) error) error { return nil }
 
-func (b books) Acknowledged(context.Context) ([]rewards.BrokerConflict, error) { return nil, nil }
+func (b books) Acknowledged(context.Context) ([]rewards.AcknowledgedOrder, error) { return nil, nil }
 
 // FuzzJournal uses any strings where an app, a broker or an operator can. The journal has the
 // same lines and accounts as one without them: a string cannot become a line, a posting, an

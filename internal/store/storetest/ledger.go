@@ -20,7 +20,7 @@ type ledger struct {
 	Holdings     []rewards.UserHolding
 	Takings      []rewards.UserTaking
 	Pending      []rewards.PendingReward
-	Acknowledged []rewards.BrokerConflict
+	Acknowledged []rewards.AcknowledgedOrder
 	Switches     []rewards.Switch
 	Effects      []rewards.Effect // of the first switch
 	Receipts     []rewards.Receipt
@@ -115,9 +115,9 @@ func testSnapshot(t *testing.T, w *World) {
 			{AppID: w.App.ID, UserID: waits.UserID, AssetID: aapl, Status: rewards.Recorded, Amount: 4_000_000},
 			{AppID: w.App.ID, UserID: recorded.UserID, AssetID: aapl, Status: rewards.Executing, Amount: 3_000_000},
 		},
-		Acknowledged: []rewards.BrokerConflict{
-			{ClientOrderID: "sr-ours", FilledQty: 7, FoundAt: w.Now(), AcknowledgedAt: w.Now(), Reason: "known"},
-		},
+		Acknowledged: []rewards.AcknowledgedOrder{{BrokerConflict: rewards.BrokerConflict{
+			ClientOrderID: "sr-ours", FilledQty: 7, FoundAt: w.Now(), AcknowledgedAt: w.Now(), Reason: "known",
+		}}},
 		Stocks: []rewards.Stock{{AssetID: aapl, Booked: 15_000_500, House: 5}},
 	}
 	wantEqual(t, "the ledger", want, got)
