@@ -79,7 +79,7 @@ func TestImportsPointOneWay(t *testing.T) {
 		"internal/guard":         {},
 		"internal/market":        {money, domain},
 		"internal/fulfillment":   {money, domain},
-		"internal/webhook":       {domain},
+		"internal/webhook":       {domain, "internal/dbfile"},
 		"internal/broker/alpaca": {money, domain},
 		"internal/dbfile":        {},
 		paper + "/apierror":      {},

@@ -82,6 +82,19 @@ func check(path string) error {
 	return restrict(path, info)
 }
 
+// Protect removes the permissions of the group and of others from a file with a secret, which exists, if it can: a
+// mounted file, or one of another user, stays as it is. It fails when everyone may write the file.
+func Protect(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return fmt.Errorf("cannot open %s: %w", path, err)
+	}
+	if err := restrict(path, info); err != nil && !errors.Is(err, fs.ErrPermission) && !readOnly(err) {
+		return err
+	}
+	return nil
+}
+
 // checkContent fails when a file whose permissions would change is no database, so that a wrong name changes nothing.
 func checkContent(path string) error {
 	info, err := os.Stat(path)

@@ -4,6 +4,9 @@ package dbfile
 
 import "io/fs"
 
+// readOnly is false: a mode is not changed here.
+func readOnly(error) bool { return false }
+
 // names is 1: the number of names is unknown here.
 func names(fs.FileInfo) uint64 { return 1 }
 

@@ -3,11 +3,15 @@
 package dbfile
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"syscall"
 )
+
+// readOnly reports whether a file system is mounted for reading only.
+func readOnly(err error) bool { return errors.Is(err, syscall.EROFS) }
 
 // names is the number of a file's names.
 func names(info fs.FileInfo) uint64 {

@@ -53,6 +53,27 @@ func TestKeyringIsMade(t *testing.T) {
 }
 
 // A rotation: a newer key in the first line, and later only that one.
+// Others lose their permissions of the file. One that everyone may write is refused.
+func TestKeyringIsProtected(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "keys")
+	if _, err := webhook.OpenKeyring(path, rand.Reader); err != nil {
+		t.Fatal(err)
+	}
+	for mode, refused := range map[os.FileMode]bool{0o644: false, 0o660: false, 0o666: true} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		_, err := webhook.OpenKeyring(path, rand.Reader)
+		if refused != (err != nil && strings.Contains(err.Error(), "lets everyone write to it")) {
+			t.Errorf("a file with the mode %o: %v", mode, err)
+		}
+		if file, err := os.Stat(path); err != nil || !refused && file.Mode() != 0o600 {
+			t.Errorf("the mode %o became %v, %v", mode, file.Mode(), err)
+		}
+	}
+}
+
 func TestKeyringRotation(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "keys")
