@@ -25,6 +25,7 @@ func TestOperatorsMistakesAreRefused(t *testing.T) {
 		"order|list|--state=final":        `--state "final": no such state`,
 		"fulfillment|pause|--reason=":     "--reason must not be empty",
 		"order|show|1":                    "ID: must be a UUID",
+		"action|payouts|nosuch":           "no corporate action with that id",
 	} {
 		s.wantError(want, strings.Split(line, "|")...)
 	}

@@ -112,6 +112,11 @@ type actionPayouts struct {
 
 func (c *actionPayouts) Run(ctx context.Context) error {
 	return c.with(ctx, func(s *store.Store) error {
+		if c.ID != "" {
+			if _, _, err := s.Action(ctx, c.ID); err != nil {
+				return err
+			}
+		}
 		list, err := s.OwedCash(ctx, c.ID)
 		if err != nil {
 			return err

@@ -67,9 +67,11 @@ func withoutPassword(database string) string {
 		return regexp.MustCompile(`^[a-z]{0,12}`).FindString(database) + "…"
 	}
 	query := u.Query()
-	if query.Has("password") {
-		query.Set("password", "xxxxx")
-		u.RawQuery = query.Encode()
+	for _, secret := range []string{"password", "sslpassword"} {
+		if query.Has(secret) {
+			query.Set(secret, "xxxxx")
+			u.RawQuery = query.Encode()
+		}
 	}
 	return u.Redacted()
 }

@@ -43,6 +43,7 @@ func TestMistypedURLsHideTheirPassword(t *testing.T) {
 		"postgress://u:secret@h/n", "postgres:/u:secret@h/n", "postgres:u:secret@h/n", "Postgres://u:secret@h/n",
 		"host=h password=secret", "postgres://h/n?password=secret&sslmode=nonsense", "mysql://u:secret@h/n", "u:secret@h",
 		"postgresql://u:secret@h:port/n", "postgres://u:secret@h/n?sslmode=verify-fulll",
+		"postgres://h/n?sslpassword=secret&sslmode=require",
 	} {
 		_, pathErr := sqlitePath(url)
 		parse := errors.New("unexpected argument " + url)

@@ -89,18 +89,27 @@ func printControl(ctx context.Context, s *store.Store) error {
 
 // printStandstill prints why no stock is ordered now, if so, as the timelines of rewards do.
 func printStandstill(ctx context.Context, s *store.Store) error {
-	list, err := s.Standstills(ctx)
-	if err != nil {
+	why, err := standstill(ctx, s)
+	switch {
+	case err != nil:
 		return err
+	case why != "":
+		sayln("ordering: on, but", why)
+	default:
+		sayln("ordering: on")
 	}
-	for _, stands := range list {
-		if stands.AssetID == 0 {
-			sayln("ordering: on, but", stands.Explain("", 0))
-			return nil
+	return nil
+}
+
+// standstill is why no stock is ordered now; "" for no reason.
+func standstill(ctx context.Context, s *store.Store) (why string, err error) {
+	list, err := s.Standstills(ctx)
+	for _, cause := range list {
+		if cause.AssetID == 0 {
+			return cause.Explain("", 0), err
 		}
 	}
-	sayln("ordering: on")
-	return nil
+	return "", err
 }
 
 func printWork(ctx context.Context, s *store.Store) error {

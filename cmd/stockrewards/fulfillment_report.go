@@ -30,7 +30,11 @@ func statusReport(ctx context.Context, s *store.Store) (object, error) {
 	if err != nil {
 		return nil, err
 	}
-	report := objectOf([][2]string{{"ordering", "on"}, {"paused", control.Paused}})
+	why, err := standstill(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	report := objectOf([][2]string{{"ordering", "on"}, {"but", why}, {"paused", control.Paused}})
 	switch {
 	case control.Paused != "":
 		report["ordering"] = "paused"

@@ -64,8 +64,8 @@ type Gate interface {
 
 // Certificate is the TLS certificate of the API.
 type Certificate interface {
-	// NotAfter is when it expires.
-	NotAfter() time.Time
+	// NotAfter is when it expires, also when its files were changed just now.
+	NotAfter(ctx context.Context) time.Time
 }
 
 // DatabaseServer is PostgreSQL.

@@ -44,7 +44,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	if c.Certificate != nil {
 		s.gauge("tls_certificate_not_after_timestamp_seconds",
 			"When the TLS certificate expires, in seconds since 1970; missing without TLS.",
-			number(c.Certificate.NotAfter().Unix()))
+			number(c.Certificate.NotAfter(ctx).Unix()))
 	}
 	v, err := c.overview.get(ctx)
 	s.flag("books_readable", "Whether the store could be read for this scrape (1) or not (0).", err == nil)

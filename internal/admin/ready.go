@@ -98,9 +98,10 @@ func (a *Admin) warnings(ctx context.Context) []warning {
 		add("prices_not_usable", fmt.Sprintf("%d stocks have no usable price; the oldest price is %s old",
 			unusable, age.Round(time.Second)))
 	}
-	if a.Certificate != nil && a.Certificate.NotAfter().Sub(a.Now()) < expiresSoon {
-		add("certificate_expires",
-			"the TLS certificate expires at "+a.Certificate.NotAfter().UTC().Format(time.RFC3339))
+	if a.Certificate != nil {
+		if expires := a.Certificate.NotAfter(ctx); expires.Sub(a.Now()) < expiresSoon {
+			add("certificate_expires", "the TLS certificate expires at "+expires.UTC().Format(time.RFC3339))
+		}
 	}
 	if a.Webhooks != nil {
 		if n := a.Webhooks.Count().Locked; n > 0 {

@@ -70,7 +70,8 @@ func (w *world) wait(ctx context.Context) error {
 
 func (w *world) PriceAge() (time.Duration, int) { return 3 * time.Second, w.unusable }
 func (w *world) Depth() int                     { return w.depth }
-func (w *world) NotAfter() time.Time            { return time.Unix(4_000_000_000, 0) }
+
+func (w *world) NotAfter(context.Context) time.Time { return time.Unix(4_000_000_000, 0) }
 
 func (w *world) Followers() int { return 3 }
 func (w *world) Count() rewards.WebhookCounts {

@@ -100,10 +100,14 @@ func (p *Pair) Config() *tls.Config {
 	}
 }
 
-// NotAfter is when the current certificate expires.
-func (p *Pair) NotAfter() time.Time { return p.current.Load().certificate.Leaf.NotAfter }
+// NotAfter is when the current certificate expires. It looks at the files, as a handshake does: no client may have
+// connected since they changed.
+func (p *Pair) NotAfter(ctx context.Context) time.Time {
+	p.reload(ctx)
+	return p.current.Load().certificate.Leaf.NotAfter
+}
 
-// reload takes changed files that are valid. One handshake reads them; concurrent ones
+// reload takes changed files that are valid. One caller reads them; concurrent ones
 // use the current pair.
 func (p *Pair) reload(ctx context.Context) {
 	if !p.mu.TryLock() {

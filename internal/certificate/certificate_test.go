@@ -137,9 +137,17 @@ func TestReloadAcceptsOnlyValidPairs(t *testing.T) {
 	w.expect(t, p, "half of the key", "first")
 	w.put(t, w.keyFile, second.key)
 	w.expect(t, p, "both are new", "second")
-	if !p.NotAfter().Equal(now.Add(2 * year).Truncate(time.Second)) {
-		t.Errorf("it expires at %s", p.NotAfter())
+	expires := func(want time.Duration) {
+		t.Helper()
+		w.advance(2 * time.Second)
+		if got := p.NotAfter(t.Context()); !got.Equal(now.Add(want).Truncate(time.Second)) {
+			t.Errorf("it expires at %s", got)
+		}
 	}
+	expires(2 * year)
+	second = newPair(t, "second", now.Add(-year), now.Add(3*year))
+	w.write(t, second)
+	expires(3 * year) // also when no client connects
 	w.put(t, w.certFile, []byte("garbage"))
 	w.expect(t, p, "garbage", "second")
 	w.write(t, newPair(t, "expired", now.Add(-year), now.Add(-time.Hour)))
@@ -154,7 +162,7 @@ func TestReloadAcceptsOnlyValidPairs(t *testing.T) {
 	w.expect(t, p, "the files are gone", "early")
 	w.write(t, first)
 	w.expect(t, p, "back to the first", "first")
-	if n := w.logged("was renewed"); n != 3 {
+	if n := w.logged("was renewed"); n != 4 {
 		t.Errorf("%d renewals", n)
 	}
 	w.put(t, w.keyFile, second.key)

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -120,5 +121,53 @@ func TestDiff(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// A budget can be renamed in an app that has as many as it may have: the old ones go first. Otherwise new ones come first,
+// so that the app is never without.
+func TestBudgetsThatNeedRoom(t *testing.T) {
+	t.Parallel()
+	for stored, want := range map[int]string{rewards.MaxBudgets: "- +", rewards.MaxBudgets - 1: "+ -"} {
+		s, list := shop(), ""
+		for i := range stored - 1 {
+			b := s.Budgets[0]
+			b.Name = fmt.Sprint("b", i)
+			s.Budgets = append(s.Budgets, b)
+			list += ", {name: " + b.Name + ", per: app, period: day, limit: 500}"
+		}
+		f, err := config.Read([]byte("apps: [{name: shop, budgets: [{name: renamed, per: app, period: day, limit: 500}"+list+"]}]"),
+			rewards.WebhookAddresses{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		changes, err := config.Diff(f, map[string]config.Stored{"shop": s}, rewards.ModeTest, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, c := range changes {
+			got = append(got, c.Sign)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("with %d budgets: %v, want %s", stored, got, want)
+		}
+	}
+}
+
+// A change of limits names those of the file: what an operator sets meanwhile stays.
+func TestOnlyNamedLimitsChange(t *testing.T) {
+	t.Parallel()
+	f, err := config.Read([]byte("apps: [{name: shop, limits: {requestsPerSecond: 200}}]"), rewards.WebhookAddresses{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	changes, err := config.Diff(f, map[string]config.Stored{"shop": shop()}, rewards.ModeTest, false)
+	if err != nil || len(changes) != 1 {
+		t.Fatalf("%+v, %v", changes, err)
+	}
+	want := rewards.Limits{RequestsPerSecond: 200, Concurrent: 5}
+	if got := changes[0].Limits.Over(rewards.Limits{Concurrent: 5}); got != want {
+		t.Errorf("the limits become %+v, want %+v", got, want)
 	}
 }
