@@ -237,8 +237,7 @@ func (l *lab) sellExcess() {
 			left = append(left, o)
 			continue
 		}
-		l.sold[o.ClientOrderID] = true
-		l.decisions++
+		l.noteSold(o)
 	}
 	l.excess = left
 }

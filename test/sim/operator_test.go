@@ -134,7 +134,7 @@ func (w *world) settleConflict(c rewards.BrokerConflict) bool {
 // an order of the stock is under way.
 func (w *world) notBooked(o rewards.Order, r paper.Order) (shares money.Shares, known bool) {
 	s := w.firms.of(w.stock(o.Symbol))
-	if s == nil || s.event != nil || s.gone || !s.changed.After(o.CreatedAt()) {
+	if !s.changedSince(o) {
 		return r.FilledQty - o.Corrected, true
 	}
 	if w.ordered(s) {
@@ -144,20 +144,39 @@ func (w *world) notBooked(o rewards.Order, r paper.Order) (shares money.Shares, 
 	return theirs - booked, true
 }
 
+// changedSince reports whether a corporate action has changed the stock since the order was made.
+func (s *firm) changedSince(o rewards.Order) bool {
+	return s != nil && s.event == nil && !s.gone && s.changed.After(o.CreatedAt())
+}
+
 // comparePositions sells shares that the broker bought and never reported: only the account's
 // position shows them, in `audit --broker`.
 func (w *world) comparePositions() {
 	for _, o := range w.orders() {
 		r, _ := w.record(o.ClientOrderID)
-		excess := r.FilledQty - o.Corrected
-		if !o.State.Final() || excess <= 0 || w.sold[o.ClientOrderID] || !strings.HasPrefix(r.Fault, "shrinking-fill") {
+		if !o.State.Final() || r.FilledQty <= o.Corrected || w.sold[o.ClientOrderID] || !strings.HasPrefix(r.Fault, "shrinking-fill") {
 			continue
 		}
 		clock, err := w.operator.Clock(w.t.Context())
 		w.check(err)
-		if clock.Open && w.trade("sell", o.Symbol, excess) {
-			w.sold[o.ClientOrderID] = true
-			w.decisions++
+		excess, known := w.notBooked(o, r)
+		if known && (excess <= 0 || clock.Open && w.trade("sell", o.Symbol, excess)) {
+			w.noteSold(o)
+		}
+	}
+}
+
+// noteSold notes that what an order bought and we have not booked is sold. When a corporate action has changed the stock
+// since, that is what the other orders of the stock bought too.
+func (w *world) noteSold(o rewards.Order) {
+	w.decisions++
+	w.sold[o.ClientOrderID] = true
+	if !w.firms.of(w.stock(o.Symbol)).changedSince(o) {
+		return
+	}
+	for _, other := range w.orders() {
+		if other.AssetID == o.AssetID && other.State.Final() {
+			w.sold[other.ClientOrderID] = true
 		}
 	}
 }
