@@ -15,9 +15,13 @@ type bust struct {
 	stock                string
 	wasBooked, corrected money.Shares
 	at                   time.Time
+	sent                 time.Time       // the order
 	booked               bool            // by the service
 	compared             map[string]span // comparisons of all orders since then
 }
+
+// compared is how far back a comparison of all orders reaches at least.
+const compared = 5 * 24 * time.Hour
 
 // span is the first of several comparisons, and how many there were.
 type span struct {
@@ -73,7 +77,7 @@ func (l *lab) bustOne() {
 	}
 	b := &bust{
 		id: o.ClientOrderID, stock: l.stock(o.Symbol), wasBooked: o.FilledQty, corrected: o.FilledQty + change,
-		at: time.Now(), compared: map[string]span{},
+		at: time.Now(), sent: o.FirstAttemptAt, compared: map[string]span{},
 	}
 	l.check(l.brokerage.Bust(l.t.Context(), b.id, b.corrected))
 	l.busts = append(l.busts, b)
@@ -95,7 +99,7 @@ func (l *lab) sawCompared(p *process, all bool) {
 		return
 	}
 	for _, b := range l.busts {
-		if b.booked || !b.at.Before(p.began) {
+		if b.booked || !b.at.Before(p.began) || p.began.Sub(b.sent) > compared {
 			continue
 		}
 		seen := b.compared[p.name]
