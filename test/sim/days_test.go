@@ -294,6 +294,12 @@ func (l *lab) recover() {
 			}
 			l.open = slices.DeleteFunc(l.open, l.stranded)
 		}
+		if l.unbooked() > 0 { // each process compares once an hour
+			l.until(time.Now().Add(time.Hour + time.Minute))
+			for _, p := range l.procs {
+				l.step(p)
+			}
+		}
 		if len(l.open)+len(l.unsure)+l.liveOnes()+len(l.excess)+l.unbooked()+l.firms.unfinished() == 0 {
 			return
 		}
