@@ -157,10 +157,8 @@ func (w *world) comparePositions() {
 		if !o.State.Final() || r.FilledQty <= o.Corrected || w.sold[o.ClientOrderID] || !strings.HasPrefix(r.Fault, "shrinking-fill") {
 			continue
 		}
-		clock, err := w.operator.Clock(w.t.Context())
-		w.check(err)
 		excess, known := w.notBooked(o, r)
-		if known && (excess <= 0 || clock.Open && w.trade("sell", o.Symbol, excess)) {
+		if known && (excess <= 0 || w.trade("sell", o.Symbol, excess)) {
 			w.noteSold(o)
 		}
 	}
@@ -181,8 +179,14 @@ func (w *world) noteSold(o rewards.Order) {
 	}
 }
 
-// trade buys or sells shares at the brokerage and reports whether the order was filled.
+// trade buys or sells shares at the brokerage and reports whether the order was filled. While the market is closed it does
+// nothing: the order would wait for the open.
 func (w *world) trade(side, symbol string, qty money.Shares) bool {
+	clock, err := w.operator.Clock(w.t.Context())
+	w.check(err)
+	if !clock.Open {
+		return false
+	}
 	w.sales++
 	id := fmt.Sprint("operator-", w.sales)
 	body := fmt.Sprintf(`{"client_order_id":%q,"symbol":%q,"side":%q,"qty":%q,"type":"market","time_in_force":"day"}`,
