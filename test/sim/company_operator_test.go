@@ -142,7 +142,7 @@ func (l *lab) undoMistakes() {
 		l.decisions++
 		l.note("operator: %s is undone", e.id)
 		time.Sleep(visible)
-		for _, p := range l.procs { // each reads the prices in these units, or starts anew
+		for _, p := range l.procs { // each reads the prices in these units
 			if !p.dead {
 				_ = p.market.Reload(l.t.Context())
 			}
