@@ -54,7 +54,8 @@ func decidedAt(ctx context.Context, tx Tx, end rewards.OrderEnd) (at time.Time, 
 	if end.From != rewards.OrderResolved {
 		return at, nil
 	}
-	_, err = fetchValues(ctx, tx, []any{toTime{&at}}, `SELECT at FROM order_resolutions WHERE order_id = ?1`, end.Order.ID[:])
+	_, err = fetchValues(ctx, tx, []any{toTime{&at}},
+		`SELECT at FROM order_resolutions WHERE order_id = ?1`, end.Order.ID[:])
 	return at, err
 }
 
