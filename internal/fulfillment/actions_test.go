@@ -184,6 +184,29 @@ func TestWithdrawnActions(t *testing.T) {
 	})
 }
 
+// An action that is listed again after it was withdrawn is stored again, unchanged: the stock was ordered meanwhile.
+func TestListedAgain(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.run(time.Second)
+		id := w.announce("1", "2", "2000-01-05")
+		w.run(time.Minute)
+		off := w.faulty(ofActions, says(200, `{"corporate_actions":{},"next_page_token":null}`))
+		w.run(time.Minute)
+		w.wantAction(id, rewards.ActionWithdrawn)
+		off()
+		w.run(time.Minute)
+		listed := time.Now()
+		w.wantAction(id, rewards.ActionAnnounced)
+		w.run(time.Minute)
+		_, list, err := w.store.Action(w.t.Context(), id)
+		w.check(err)
+		if len(list) != 2 || list[0].Body != list[1].Body || listed.Sub(list[0].SeenAt) > time.Minute {
+			w.t.Errorf("announcements %+v, want the same one again at %s", list, listed)
+		}
+	})
+}
+
 // An order with an unknown outcome when the hold begins is looked up, and not sent again.
 func TestAHeldOrderIsNotSentAgain(t *testing.T) {
 	t.Parallel()

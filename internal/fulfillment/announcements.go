@@ -127,7 +127,7 @@ func (l *announcements) changes(bodies map[string]string) []rewards.ActionChange
 		}
 		revised := bodies[n.ID] != n.Body
 		change := rewards.ActionChange{Before: before, After: l.observation.Revise(before, n, revised)}
-		if revised {
+		if change.After.Revision != before.Revision {
 			change.Body = n.Body
 		}
 		if revised || change.After != before {

@@ -165,9 +165,10 @@ func (s Observation) Agreed(a Action) Action {
 
 // Revise returns the action after it was announced again; newBody reports whether the
 // announcement has changed. Before it is due the action takes the new terms. From then on a
-// person decides; what was applied stays applied.
+// person decides; what was applied stays applied. An action that was withdrawn counts from now on:
+// it has a new revision even if the announcement is the same.
 func (s Observation) Revise(a Action, n Announcement, newBody bool) Action {
-	if newBody {
+	if newBody || a.State == ActionWithdrawn {
 		a.Revision++
 	}
 	a.ProcessDate = n.ProcessDate

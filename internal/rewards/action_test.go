@@ -178,6 +178,11 @@ func TestActionStates(t *testing.T) {
 	if got := due.Revise(applied, wider, true); got.NewRate != "4" {
 		t.Errorf("terms that were applied became %s", got)
 	}
+	for _, newBody := range []bool{false, true} { // it was not held until now, so this reading must be stored
+		if got := early.Revise(withdrawn, split, newBody); got.Revision != withdrawn.Revision+1 {
+			t.Errorf("announced again: revision %d after %d, want the next one", got.Revision, withdrawn.Revision)
+		}
+	}
 }
 
 // An action that holds its stock, or needs an operator's eye, has an alarm.

@@ -22,8 +22,8 @@ func (w *World) Announce(id string, t rewards.Terms) rewards.Action {
 	return a
 }
 
-// begin applies an action. lost are the shares that the broker paid in cash.
-func (w *World) begin(a rewards.Action, target, part string, lost money.Shares) rewards.Switch {
+// Begin applies an action. lost are the shares that the broker paid in cash.
+func (w *World) Begin(a rewards.Action, target, part string, lost money.Shares) rewards.Switch {
 	ctx := w.tb.Context()
 	var given rewards.Asset
 	var err error
@@ -62,7 +62,7 @@ func (w *World) begin(a rewards.Action, target, part string, lost money.Shares) 
 
 // Act announces, applies and sweeps an action.
 func (w *World) Act(id string, t rewards.Terms, target, part string, lost money.Shares) {
-	w.begin(w.Announce(id, t), target, part, lost)
+	w.Begin(w.Announce(id, t), target, part, lost)
 	w.SweepOpen()
 }
 
@@ -186,7 +186,7 @@ func (w *World) actions(ann rewards.User) {
 	w.Agree()
 
 	dividend := w.Announce("dividend-of-ko", rewards.Terms{Type: "cash_dividend", Symbol: "KO", Rate: "0.5"})
-	w.begin(dividend, "", "0", 0)
+	w.Begin(dividend, "", "0", 0)
 	w.SweepOpen()
 	w.pay(dividend, 490_001, "reinvested")
 	w.Correct("filled", 5)

@@ -95,7 +95,7 @@ func (w *World) history() {
 	w.Back("back-part", "first", "ann-aapl", 1_000_001)
 	w.decisions()
 	w.actions(ann)
-	w.begin(w.Announce("split-of-msft", rewards.Terms{Type: "forward_split", Symbol: "MSFT", OldRate: "2", NewRate: "3"}), "", "0", 0)
+	w.Begin(w.Announce("split-of-msft", rewards.Terms{Type: "forward_split", Symbol: "MSFT", OldRate: "2", NewRate: "3"}), "", "0", 0)
 
 	w.underWay(ann, bob, cy)
 	w.standstill("XOM")
