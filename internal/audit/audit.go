@@ -67,7 +67,8 @@ func Run(ctx context.Context, q reader.Queryer, o Options) (Report, error) {
 		inSegments: q.InSegments(),
 		decided:    decided{fields: make(map[string]map[string]string), seen: make(map[string]bool)},
 	}
-	a.keys, a.lots, a.activity = a.r.NewSorter(), a.r.NewSorter(), a.r.NewSorter()
+	a.keys, a.lots, a.activity, a.cashAwards = a.r.NewSorter(), a.r.NewSorter(), a.r.NewSorter(), a.r.NewSorter()
+	a.symbols = symbols{of: make(map[int64]string), became: make(map[string]string), unclear: make(map[int64]bool)}
 	a.budgets = budgets{
 		of: make(map[string][]*budget), sums: make(map[counter]int64), users: a.r.NewSorter(),
 	}
@@ -82,6 +83,7 @@ type auditor struct {
 	keys       *reader.Sorter // the rewards' idempotency keys, by app
 	lots       *reader.Sorter // what the rewards bought, by user
 	activity   *reader.Sorter // the lots that must be stored
+	cashAwards *reader.Sorter // what the service awarded of a corporate action's cash
 	log        eventLog
 	t          *tally
 	inSegments bool
@@ -89,6 +91,7 @@ type auditor struct {
 	apps       map[string]bool
 	assets     map[int64]bool
 	positions  map[int64]*position // by asset
+	symbols    symbols
 	decided    decided             // what the operator log says
 	days       map[int64]*dayTotal // by the microseconds of the day's start
 	budgets    budgets

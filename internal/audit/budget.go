@@ -112,8 +112,9 @@ func (a *auditor) countInBudgets(r *reward) error {
 		a.t.row(checkBudgets)
 		if !strings.HasPrefix(r.key, r.source+":") || !slices.Contains([]string{"dividend", "merger"}, r.source) {
 			a.t.fail(checkBudgets, r.name(), "a reward of a client that counts for no budget", "one that counts")
+			return nil
 		}
-		return nil
+		return a.addCashAward(r)
 	}
 	for _, b := range a.budgets.of[r.app] {
 		if r.status == failed || !b.has(r.id) {

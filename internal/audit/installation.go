@@ -45,7 +45,7 @@ func (a *auditor) checkAsset(asset int64, row named) {
 func (a *auditor) installation() error {
 	for _, pass := range []func() error{
 		a.readLog, a.readApps, a.readKeys, a.readBudgets, a.readActions, a.readSwitches, a.readAssets, a.checkActions,
-		a.readPrices, a.readLease,
+		a.noteRenames, a.readPrices, a.readLease,
 	} {
 		if err := pass(); err != nil {
 			return err
@@ -139,7 +139,7 @@ func (a *auditor) readAssets() error {
 		case a.assets[s.id]:
 			a.t.fail(checkAssetKnown, row, "another row with the id", "one")
 		}
-		symbols[s.symbol], a.assets[s.id] = s.id, true
+		symbols[s.symbol], a.assets[s.id], a.symbols.of[s.id] = s.id, true, s.symbol
 	})
 }
 

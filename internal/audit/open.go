@@ -74,6 +74,10 @@ func openRow(v *rewardView) (found, expected string) {
 	return judge(
 		v.describe,
 		must{open == (len(v.open) > 0) && len(v.open) <= 1, "one row of open_rewards exactly while it is not final"},
+		must{
+			len(v.open) == 0 || v.open[0].status == recorded || v.open[0].status == executing,
+			"a status of 1 or 2 in open_rewards",
+		},
 		must{len(v.open) == 0 || v.open[0].asset == v.asset, "its stock in open_rewards"},
 		must{
 			len(v.open) == 0 || v.open[0].pending == v.amount-v.reward.booked,

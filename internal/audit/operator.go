@@ -89,6 +89,9 @@ func (a *auditor) readLog() error {
 			a.t.fail(checkOperatorLog, e.name(), strconv.Quote(e.after), `fields as name="value"`)
 		}
 		a.decided.note(e.object, fields)
+		if e.object == "catalog" {
+			a.symbols.noteSync(fields["renamed"])
+		}
 		last = *e
 	})
 	if err != nil {

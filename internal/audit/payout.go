@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"errors"
 	"strings"
 
 	"stockrewards/internal/audit/reader"
@@ -13,7 +14,8 @@ type payout struct {
 	number               int64 // of the switch
 	net, counted, shared int64
 	at, sharedAt, paidAt int64
-	known                int64 // 1 when the activity is stored
+	known                int64  // 1 when the activity is stored
+	paidApp, paidUser    string // how far it is paid out, or shared before
 }
 
 func (p *payout) name() string { return "payout of the action " + p.action }
@@ -25,16 +27,16 @@ func (p *payout) describe() string {
 
 // readPayouts checks the payouts and the parts of users.
 func (a *auditor) readPayouts() error {
-	bySwitch, seen := make(map[int64]*payout), make(map[string]bool)
+	bySwitch, byAction, seen := make(map[int64]*payout), make(map[string]*payout), make(map[string]bool)
 	err := reader.Each(a.r, reader.Stream[payout]{
 		What: "payouts",
 		Query: `SELECT p.action_id, p.activity_id, p.switch, p.net, p.counted, p.shared, p.at, p.shared_at, p.paid_at,
-			CASE WHEN EXISTS (SELECT 1 FROM broker_activities b WHERE b.id = p.activity_id) THEN 1 ELSE 0 END
-			FROM payouts p`,
+			CASE WHEN EXISTS (SELECT 1 FROM broker_activities b WHERE b.id = p.activity_id) THEN 1 ELSE 0 END,
+			p.paid_app, p.paid_user FROM payouts p`,
 		Bind: func(p *payout) []any {
 			return []any{
 				&p.action, &p.activity, &p.number, &p.net, &p.counted, &p.shared, &p.at, &p.sharedAt, &p.paidAt,
-				&p.known,
+				&p.known, &p.paidApp, &p.paidUser,
 			}
 		},
 	}, func(row *payout) {
@@ -57,19 +59,19 @@ func (a *auditor) readPayouts() error {
 		if expected != "" {
 			a.t.fail(checkPayouts, p.name(), found, expected)
 		}
-		bySwitch[p.number] = &p
+		bySwitch[p.number], byAction[p.action] = &p, &p
 	})
 	if err != nil {
 		return err
 	}
-	return a.readParts(bySwitch)
+	return errors.Join(a.readParts(bySwitch), a.readCashAwards(byAction))
 }
 
 // userPart is a user's part of a payout, and the award that it became.
 type userPart struct {
 	effect
 	reward, rewardUser, key string
-	found, amount           int64 // of the award
+	found, amount, into     int64 // of the award; into is its stock
 }
 
 func (a *auditor) readParts(bySwitch map[int64]*payout) error {
@@ -77,13 +79,13 @@ func (a *auditor) readParts(bySwitch map[int64]*payout) error {
 		What: "users' parts of payouts",
 		Query: `SELECT e.app_id, e.user_id, e.switch, e.asset_id, e.entitled, e.cash, e.reward_id,
 			CASE WHEN r.id IS NULL THEN 0 ELSE 1 END, coalesce(r.user_id, e.user_id), coalesce(r.amount, 0),
-			coalesce(r.idempotency_key, '') FROM effects e
+			coalesce(r.idempotency_key, ''), CASE WHEN r.counted = 0 THEN r.asset_id ELSE e.asset_id END FROM effects e
 			LEFT JOIN rewards r ON r.app_id = e.app_id AND r.id = e.reward_id
 			WHERE e.cash <> 0 OR length(e.reward_id) > 0 OR e.switch IN (SELECT p.switch FROM payouts p)`,
 		Bind: func(p *userPart) []any {
 			return []any{
 				&p.app, &p.user, &p.number, &p.asset, &p.entitled, &p.cash, &p.reward, &p.found, &p.rewardUser,
-				&p.amount, &p.key,
+				&p.amount, &p.key, &p.into,
 			}
 		},
 	}, func(u *userPart) {
@@ -110,8 +112,8 @@ func (a *auditor) partRule(p *payout, u *userPart) (found, expected string) {
 	source, rest, _ := strings.Cut(u.key, key)
 	return judge(
 		func() string {
-			return value.USD(u.cash) + ", reward " + value.UUID(u.reward) + " of " + value.USD(u.amount) +
-				" with the key " + u.key
+			return value.USD(u.cash) + ", reward " + value.UUID(u.reward) + " of " + value.USD(u.amount) + " and " +
+				value.Asset(u.into) + " with the key " + u.key
 		},
 		must{
 			ok && u.cash >= 0 && u.cash <= due && (!exact || u.cash == due),
@@ -123,6 +125,7 @@ func (a *auditor) partRule(p *payout, u *userPart) (found, expected string) {
 			u.reward == "" || (source == "dividend" || source == "merger") && (rest == "" || rest[0] == ':'),
 			"the key dividend" + key + " or merger" + key,
 		},
+		must{source != "dividend" || u.into == u.asset, "an award of the stock that paid the dividend"},
 	)
 }
 

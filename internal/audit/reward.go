@@ -182,6 +182,7 @@ func (a *auditor) scanRewards(into *reader.Sorter) error {
 	err = rows.Each(func(r *reward) error {
 		apply(a.t, alone, r)
 		a.checkArrival(r)
+		a.checkSymbol(r)
 		return errors.Join(into.Add(kept), a.keys.Add(key), add(r), a.countInBudgets(r))
 	})
 	if err != nil {

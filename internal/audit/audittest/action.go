@@ -56,7 +56,11 @@ func (w *World) Begin(a rewards.Action, target, part string, lost money.Shares) 
 	if a.Type != rewards.ActionCashDividend { // which is applied when its cash is shared
 		applied = rewards.Observation{Now: w.Now, SeenAt: w.Now}.Applied(a)
 	}
-	w.Check(w.ApplyAction(ctx, w.Lease, rewards.ActionChange{Before: a, After: applied}, s, rewards.Renaming{}))
+	var renaming rewards.Renaming
+	if a.Renames() {
+		renaming.Symbol = a.NewSymbol
+	}
+	w.Check(w.ApplyAction(ctx, w.Lease, rewards.ActionChange{Before: a, After: applied}, s, renaming))
 	return s
 }
 
@@ -115,8 +119,8 @@ func (w *World) SweepOpen() {
 	w.Now = w.Now.Add(8 * time.Hour) // the next session
 }
 
-// pay pays out the cash of an action. award names the awards that it becomes; "" for none.
-func (w *World) pay(a rewards.Action, net money.USD, award string) {
+// Share books that the broker paid the cash of an action, and computes the users' parts.
+func (w *World) Share(a rewards.Action, net money.USD) {
 	ctx := w.tb.Context()
 	paid := rewards.Activity{ID: "activity-" + a.ID, Type: "DIV", Symbol: a.Symbol, Net: net, Body: "{}"}
 	w.Check(w.SaveActivities(ctx, w.Lease, []rewards.Activity{paid}))
@@ -126,6 +130,12 @@ func (w *World) pay(a rewards.Action, net money.USD, award string) {
 		done, err = w.SharePayout(ctx, w.Lease, a.ID)
 		w.Check(err)
 	}
+}
+
+// pay pays out the cash of an action. award names the awards that it becomes; "" for none.
+func (w *World) pay(a rewards.Action, net money.USD, award string) {
+	ctx := w.tb.Context()
+	w.Share(a, net)
 	for {
 		part, _, err := w.NextPayees(ctx, a.ID)
 		w.Check(err)
