@@ -16,7 +16,13 @@ const (
 	budgetPerUser = 2
 	budgetDay     = 1
 	budgetMonth   = 2
-	budgetRemoved = 3
+)
+
+// The stored states of a budget.
+const (
+	budgetCounting = iota + 1
+	budgetActive
+	budgetRemoved
 )
 
 // budget is a row of budgets.
@@ -93,6 +99,9 @@ func (a *auditor) readBudgets() error {
 		if b.state == budgetRemoved {
 			return
 		}
+		if a.t.row(checkBudgets); b.state != budgetCounting && b.state != budgetActive {
+			a.t.fail(checkBudgets, b.row(), "state "+value.Int(b.state), "from 1 to 3")
+		}
 		kept := *b
 		a.budgets.of[b.app] = append(a.budgets.of[b.app], &kept)
 		newest["budget "+value.UUID(b.app)+" "+b.name] = &kept
@@ -100,7 +109,8 @@ func (a *auditor) readBudgets() error {
 	for object, b := range newest {
 		per, period := map[int64]string{1: "app", 2: "user"}, map[int64]string{1: "day", 2: "month", 3: "total"}
 		a.checkDecided(object, nil, decidedField{"per", per[b.per]}, decidedField{"period", period[b.period]},
-			decidedField{"limit", strings.TrimPrefix(value.USD(b.limit), "$")}, decidedField{"removed", "no"})
+			decidedField{"limit", strings.TrimPrefix(value.USD(b.limit), "$")}, decidedField{"removed", "no"},
+			decidedField{"counted", a.decided.counted(object, b.state)})
 	}
 	return err
 }

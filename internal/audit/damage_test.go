@@ -246,6 +246,8 @@ func damages() []damage {
 		{"budgets", "a reward does not count", `UPDATE rewards SET counted = 0 WHERE id = @bob-aapl`},
 		{"budgets", "a failed reward", `UPDATE rewards SET status = 4 WHERE id = @ann-planned`},
 		{"operator_state budgets", "a budget gone", `DELETE FROM budgets`},
+		{"operator_state", "a budget turned off by hand", `UPDATE budgets SET state = 1 WHERE name = 'total'`},
+		{"budgets", "an unknown state of a budget", `UPDATE budgets SET state = 0 WHERE name = 'total'`},
 		{"operator_state", "a budget's limit by hand", `UPDATE budgets SET allowed = allowed + 1`},
 		{"operator_state", "a limit by hand", `UPDATE apps SET concurrent = 9 WHERE id = @first`},
 		{"operator_state", "a limit taken away", `UPDATE apps SET requests_per_second = 0 WHERE id = @second`},

@@ -204,6 +204,15 @@ func (d *decided) policy(object string, policy int64) string {
 	return names[policy]
 }
 
+// counted formats whether a budget's past is counted as the operator log does; "" when an earlier version set the
+// budget, which did not log it.
+func (d *decided) counted(object string, state int64) string {
+	if _, logged := d.fields[object]["counted"]; !logged {
+		return ""
+	}
+	return yesNo(state - budgetCounting)
+}
+
 func yesNo(flag int64) string {
 	switch flag {
 	case 0:

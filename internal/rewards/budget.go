@@ -214,6 +214,12 @@ func (b Budget) Decided() State {
 	}
 }
 
+// Defined returns the budget for the operator log, with whether its past is counted.
+func (b Budget) Defined() State { return append(b.Decided(), b.Counted()...) }
+
+// Counted returns whether the past is counted, for the operator log. Otherwise the budget is not in force yet.
+func (b Budget) Counted() State { return State{{"counted", YesNo(b.State != BudgetCounting)}} }
+
 // BudgetUse is a budget with what was used of it in the present period.
 type BudgetUse struct {
 	Budget

@@ -41,10 +41,10 @@ func (o *Operator) CreateApp(
 		changes := []rewards.Change{{Object: a.Object(), After: a.State()}, {Object: k.Object(), After: k.State()}}
 		for _, b := range budgets {
 			b.AppID = a.ID
-			if err := o.insertFirstBudget(ctx, tx, b); err != nil {
+			if b, err = o.insertFirstBudget(ctx, tx, b); err != nil {
 				return nil, err
 			}
-			changes = append(changes, rewards.Change{Object: b.Object(), After: b.Decided()})
+			changes = append(changes, rewards.Change{Object: b.Object(), After: b.Defined()})
 		}
 		return changes, insertKey(ctx, tx, k)
 	})

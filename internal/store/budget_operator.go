@@ -108,9 +108,9 @@ func (o *Operator) defineBudget(
 	if err != nil {
 		return b, nil, err
 	}
-	c := rewards.Change{Object: b.Object(), After: b.Decided()}
+	c := rewards.Change{Object: b.Object()}
 	if len(named) > 0 {
-		c.Before = named[0].Decided()
+		c.Before = named[0].Defined()
 	}
 	var kept *rewards.Budget
 	for i, old := range named {
@@ -125,10 +125,12 @@ func (o *Operator) defineBudget(
 	}
 	if kept != nil {
 		kept.Limit = b.Limit
-		_, err := tx.Exec(ctx, `UPDATE budgets SET allowed = ?2 WHERE id = ?1`, int64(kept.ID), int64(b.Limit))
-		return *kept, []rewards.Change{c}, err
+		_, err = tx.Exec(ctx, `UPDATE budgets SET allowed = ?2 WHERE id = ?1`, int64(kept.ID), int64(b.Limit))
+		b = *kept
+	} else {
+		b, err = o.insertBudget(ctx, tx, b, len(named) == 0)
 	}
-	b, err = o.insertBudget(ctx, tx, b, len(named) == 0)
+	c.After = b.Defined()
 	return b, []rewards.Change{c}, err
 }
 
@@ -160,12 +162,12 @@ func (o *Operator) insertBudget(ctx context.Context, tx Tx, b rewards.Budget, an
 }
 
 // insertFirstBudget stores a budget of a new app, which has no past.
-func (o *Operator) insertFirstBudget(ctx context.Context, tx Tx, b rewards.Budget) error {
+func (o *Operator) insertFirstBudget(ctx context.Context, tx Tx, b rewards.Budget) (rewards.Budget, error) {
 	b, err := o.insertBudget(ctx, tx, b, true)
 	if err == nil {
-		_, err = activate(ctx, tx, b)
+		b, err = activate(ctx, tx, b)
 	}
-	return err
+	return b, err
 }
 
 // The parts of a count. Between two parts it rests, so that others can record.
@@ -175,49 +177,59 @@ const (
 )
 
 // countPart counts the next rewards of the past in a budget, and puts it in force after the last
-// ones. Nothing is recorded and nothing fails meanwhile.
+// ones, which it logs. Nothing is recorded and nothing fails meanwhile.
 func (o *Operator) countPart(ctx context.Context, id rewards.BudgetID) (b rewards.Budget, err error) {
-	err = o.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+	err = o.change(ctx, func(ctx context.Context, tx Tx) ([]rewards.Change, error) {
 		if err := excludeClients(ctx, tx); err != nil {
-			return err
+			return nil, err
 		}
 		var found bool
 		b, found, err = fetchOne(ctx, tx, scanBudget, `SELECT `+budgetColumns+` FROM budgets
 			WHERE id = ?1 AND `+keptBudget, int64(id))
 		if err != nil || b.State == rewards.BudgetActive { // another command has counted the rest
-			return err
+			return nil, err
 		}
 		if !found {
-			return conflict("the budget was removed meanwhile")
+			return nil, conflict("the budget was removed meanwhile")
 		}
-		var part []rewards.Spent
-		last, read := b.Reached, 0
-		err := tx.Query(ctx, func(row Row) error {
-			read++
-			r, counts := rewards.Spent{AppID: b.AppID}, false
-			err := row.Scan(toID(&r.ID), toID(&r.UserID), (*int64)(&r.Amount), toFlag{&counts})
-			if last = r.ID; counts {
-				part = append(part, r)
-			}
-			return err
-		}, `SELECT id, user_id, amount, CASE WHEN counted = 1 AND failure_reason = '' THEN 1 ELSE 0 END FROM rewards
-			WHERE app_id = ?1 AND id > ?2 AND id <= ?3 ORDER BY id LIMIT ?4 + 0`, b.AppID[:], b.Reached[:], b.Cut[:],
-			countAtOnce)
-		if err != nil {
-			return err
+		var more bool
+		if b, more, err = countNext(ctx, tx, b); err != nil || more {
+			return nil, err
 		}
-		b.Reached = last
-		if err := addToCounters(ctx, tx, rewards.SpentOn([]rewards.Budget{b}, part)); err != nil {
-			return err
-		}
-		if read == countAtOnce {
-			_, err := tx.Exec(ctx, `UPDATE budgets SET reached = ?2 WHERE id = ?1`, int64(b.ID), b.Reached[:])
-			return err
-		}
+		before := b.Counted()
 		b, err = activate(ctx, tx, b)
-		return err
+		return []rewards.Change{{Object: b.Object(), Before: before, After: b.Counted()}}, err
 	})
 	return b, err
+}
+
+// countNext counts the next rewards of the past in a budget, and reports whether there may be more.
+func countNext(ctx context.Context, tx Tx, b rewards.Budget) (_ rewards.Budget, more bool, err error) {
+	var part []rewards.Spent
+	last, read := b.Reached, 0
+	err = tx.Query(ctx, func(row Row) error {
+		read++
+		r, counts := rewards.Spent{AppID: b.AppID}, false
+		err := row.Scan(toID(&r.ID), toID(&r.UserID), (*int64)(&r.Amount), toFlag{&counts})
+		if last = r.ID; counts {
+			part = append(part, r)
+		}
+		return err
+	}, `SELECT id, user_id, amount, CASE WHEN counted = 1 AND failure_reason = '' THEN 1 ELSE 0 END FROM rewards
+		WHERE app_id = ?1 AND id > ?2 AND id <= ?3 ORDER BY id LIMIT ?4 + 0`, b.AppID[:], b.Reached[:], b.Cut[:],
+		countAtOnce)
+	if err != nil {
+		return b, false, err
+	}
+	b.Reached = last
+	if err := addToCounters(ctx, tx, rewards.SpentOn([]rewards.Budget{b}, part)); err != nil {
+		return b, false, err
+	}
+	if read < countAtOnce {
+		return b, false, nil
+	}
+	_, err = tx.Exec(ctx, `UPDATE budgets SET reached = ?2 WHERE id = ?1`, int64(b.ID), b.Reached[:])
+	return b, true, err
 }
 
 // activate puts a budget in force, instead of the one that had its name.

@@ -19,6 +19,7 @@ import (
 type World struct {
 	*store.Operator
 	Where   string // the path of the SQLite file, or the URL of the PostgreSQL database
+	Engine  store.Engine
 	Now     time.Time
 	Lease   rewards.Lease
 	Catalog map[string]rewards.Asset
@@ -32,11 +33,12 @@ const sealEvery = 7
 // NewWorld returns a store without rewards: a catalog and a lease.
 func NewWorld(tb testing.TB, in Place) *World {
 	tb.Helper()
+	where := in(tb)
 	w := &World{
-		tb: tb, Where: in(tb), Catalog: make(map[string]rewards.Asset), IDs: make(map[string][16]byte),
+		tb: tb, Where: where, Engine: OpenEngine(tb, where), Catalog: make(map[string]rewards.Asset), IDs: make(map[string][16]byte),
 		Now: time.Date(2026, 3, 2, 15, 0, 0, 123_456_000, time.UTC),
 	}
-	s, err := store.New(tb.Context(), OpenEngine(tb, w.Where), func() time.Time { return w.Now },
+	s, err := store.New(tb.Context(), w.Engine, func() time.Time { return w.Now },
 		rand.NewChaCha8([32]byte{1}))
 	w.Check(err)
 	s.SealEvery(sealEvery)

@@ -307,7 +307,9 @@ func (w *World) budgetDeeds() []deed {
 		}
 	}
 	return []deed{
-		{"SetBudget", set(500), []string{object + "per: app, period: day, limit: 500, removed: no: why"}},
+		{"SetBudget", set(500), []string{
+			object + "per: app, period: day, limit: 500, removed: no, counted: no: why", object + "counted: no -> yes: why",
+		}},
 		{"SetBudget", set(400), []string{object + "limit: 500 -> 400: why"}},
 		{"RemoveBudget", func(ctx context.Context, o *store.Operator) error {
 			_, err := o.RemoveBudget(ctx, "first", "daily")
