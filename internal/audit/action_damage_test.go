@@ -92,6 +92,7 @@ func actionDamages() []damage {
 		{"payouts", "an award of no action", `DELETE FROM payouts WHERE switch = 7; UPDATE effects SET cash = 0, reward_id = x'' WHERE switch = 7`},
 		{"payouts", "another award", `UPDATE effects SET reward_id = @cy-recorded WHERE switch = 7 AND user_id = @cy`},
 		{"payouts", "an award of another amount", `UPDATE rewards SET amount = amount + 1 WHERE id = @reinvested`},
+		{"payouts", "an award of another stock", `UPDATE rewards SET asset_id = 1 WHERE id = @reinvested; UPDATE open_rewards SET asset_id = 1 WHERE id = @reinvested`},
 		{"payouts", "an award with another key", `UPDATE rewards SET idempotency_key = 'x' WHERE id = @reinvested`},
 		{"payouts", "gone", `DELETE FROM payouts WHERE switch = 7`},
 		{"payouts", "twice", `INSERT INTO payouts SELECT * FROM payouts WHERE switch = 7`},

@@ -133,8 +133,8 @@ func rewardDefinitions() []definition {
 			"what is not final has one row in open_rewards, with its stock and the rest of its amount, or is "+
 				"newer than all of these; what is final has none", 3, 9),
 		define(checkAssetKnown, "asset_known", "assets and references to them", takeBackup,
-			"the asset is in the catalog, and an order has the asset of its rewards; an asset is held "+
-				"exactly as its open corporate actions say", 7),
+			"the asset is in the catalog, and an order has the asset of its rewards; one that waits has the asset that "+
+				"had its symbol; an asset is held exactly as its open corporate actions say", 7),
 		define(checkAmountRange, "amount_range", "rewards", askClient, "it is more than $0 and at most $1000000", 8),
 		define(checkOneLiveOrder, "one_live_order", "rewards", checkOrders,
 			"an executing one is in exactly one live order or waits for one; any other is in no live order", 9),
@@ -286,7 +286,7 @@ func actionDefinitions() []definition {
 			"none was first sent between the boundary of an action that holds its stock and its applying", 25),
 		define(checkPayouts, "payouts", "payouts and users' parts", fixShares,
 			"the users' parts are floor(net x shares / shares counted), at most the net in all; an award that a part "+
-				"became has the app, the user and the amount", 19, 25),
+				"became has the app, the user and the amount, and each such award is that of one part", 19, 25),
 		define(checkAppAssets, "app_assets", "apps' stocks", takeBackup,
 			"each stock that a user of the app has a holding of is noted, once", 25),
 	}
