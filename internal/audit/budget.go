@@ -99,7 +99,8 @@ func (a *auditor) readBudgets() error {
 		if b.state == budgetRemoved {
 			return
 		}
-		if a.t.row(checkBudgets); b.state != budgetCounting && b.state != budgetActive {
+		a.t.row(checkBudgets)
+		if b.state != budgetCounting && b.state != budgetActive {
 			a.t.fail(checkBudgets, b.row(), "state "+value.Int(b.state), "from 1 to 3")
 		}
 		kept := *b

@@ -25,7 +25,8 @@ type dying struct {
 var errDied = errors.New("the process died")
 
 func (e *dying) Write(ctx context.Context, f func(context.Context, store.Tx) error) error {
-	if e.left--; e.left < 0 {
+	e.left--
+	if e.left < 0 {
 		return errDied
 	}
 	return e.Engine.Write(ctx, f)

@@ -133,8 +133,8 @@ func rewardDefinitions() []definition {
 			"what is not final has one row in open_rewards, with its stock and the rest of its amount, or is "+
 				"newer than all of these; what is final has none", 3, 9),
 		define(checkAssetKnown, "asset_known", "assets and references to them", takeBackup,
-			"the asset is in the catalog, and an order has the asset of its rewards; one that waits has the asset that "+
-				"had its symbol; an asset is held exactly as its open corporate actions say", 7),
+			"the asset is in the catalog, and an order has the asset of its rewards; one that waits has the asset "+
+				"that had its symbol; an asset is held exactly as its open corporate actions say", 7),
 		define(checkAmountRange, "amount_range", "rewards", askClient, "it is more than $0 and at most $1000000", 8),
 		define(checkOneLiveOrder, "one_live_order", "rewards", checkOrders,
 			"an executing one is in exactly one live order or waits for one; any other is in no live order", 9),
