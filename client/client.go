@@ -50,7 +50,8 @@ func stay(*http.Request, []*http.Request) error { return http.ErrUseLastResponse
 //
 // GET, PUT, PATCH and DELETE are retried, and so is a body with an idempotency key. Other
 // requests are retried only when the service did nothing: it refused them with 429, or no
-// connection was made.
+// connection was made. When ctx ends before a retry, the error wraps both that and the last
+// attempt's error.
 func (c *Client) Do(ctx context.Context, method, path string, body, answer any) error {
 	r, err := newRequest(method, path, body)
 	if err == nil {

@@ -57,8 +57,8 @@ func refusal(status int, code string) answer {
 	return answer{status: status, body: fmt.Sprintf(`{"error":{"code":%q,"message":"m","requestId":"r"}}`, code)}
 }
 
-func later(a answer, seconds string) answer {
-	a.header = http.Header{"Retry-After": {seconds}}
+func later(a answer, after string) answer {
+	a.header = http.Header{"Retry-After": {after}}
 	return a
 }
 
@@ -69,6 +69,7 @@ func TestRetries(t *testing.T) {
 	const award, user = `{"idempotencyKey":"key-12345"}`, `{"email":"a@b.c"}`
 	good, lost := answer{status: 200, body: "{}"}, answer{err: errors.New("reset")}
 	down := answer{err: &net.OpError{Op: "dial", Err: errors.New("refused")}}
+	const date, past = "Sat, 01 Jan 2000 00:00:50 GMT", "Fri, 31 Dec 1999 23:59:00 GMT" // synctest begins in between
 	busy, limited := later(refusal(503, "internal_error"), "3"), later(refusal(429, "forbidden"), "7")
 	for name, c := range map[string]struct {
 		method, body string
@@ -80,12 +81,15 @@ func TestRetries(t *testing.T) {
 		"an award, a lost answer":       {"POST", award, []answer{lost, good}, 2, 0, 200 * time.Millisecond, 0},
 		"an award, 503":                 {"POST", award, []answer{busy, busy, good}, 3, 6 * time.Second, 7 * time.Second, 0},
 		"an award, 429":                 {"POST", award, []answer{limited, good}, 2, 7 * time.Second, 8 * time.Second, 0},
-		"an award, 500":                 {"POST", award, []answer{refusal(500, "internal_error"), good}, 1, 0, 0, 500},
+		"an award, 500":                 {"POST", award, []answer{refusal(500, "internal_error"), good}, 2, 0, 200 * time.Millisecond, 0},
+		"an award, until a date":        {"POST", award, []answer{later(refusal(503, "internal_error"), date), good}, 2, 50 * time.Second, 51 * time.Second, 0},
+		"an award, until a date before": {"POST", award, []answer{later(refusal(503, "internal_error"), past), good}, 2, 0, 200 * time.Millisecond, 0},
 		"an award, 409":                 {"POST", award, []answer{refusal(409, "conflict"), good}, 1, 0, 0, 409},
 		"a batch":                       {"POST", `{"rewards":[` + award + `]}`, []answer{lost, good}, 2, 0, time.Second, 0},
 		"a batch without a key":         {"POST", `{"rewards":[` + award + `,{}]}`, []answer{lost, good}, 1, 0, 0, -1},
 		"a user, a lost answer":         {"POST", user, []answer{lost, good}, 1, 0, 0, -1},
 		"a user, 503":                   {"POST", user, []answer{busy, good}, 1, 0, 0, 503},
+		"a user, 500":                   {"POST", user, []answer{refusal(500, "internal_error"), good}, 1, 0, 0, 500},
 		"a user, 429":                   {"POST", user, []answer{limited, good}, 2, 7 * time.Second, 8 * time.Second, 0},
 		"a user, nobody listens":        {"POST", user, []answer{down, down, good}, 3, 0, time.Second, 0},
 		"a change":                      {"PATCH", user, []answer{lost, good}, 2, 0, time.Second, 0},
@@ -139,16 +143,25 @@ func TestMetadataIsSentAsGiven(t *testing.T) {
 	}
 }
 
-// A canceled context ends the retries at once.
-func TestCancel(t *testing.T) {
+// A context that ends stops the retries at once. The error is both the context's and the last answer.
+func TestContextEndsThePause(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{answers: []answer{later(refusal(503, "internal_error"), "50")}}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		began := time.Now()
-		if _, err := s.client().Reward(ctx, "id"); client.CodeOf(err) != client.CodeInternal || time.Since(began) != time.Second {
-			t.Errorf("after %s: %v", time.Since(began), err)
+		_, err := s.client().Reward(ctx, "id")
+		if took := time.Since(began); took != time.Second {
+			t.Errorf("it took %s", took)
+		}
+		if e, ok := errors.AsType[*client.Error](err); !ok || e.Status != 503 || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v", err)
+		}
+		const want = "cannot send the request again: context deadline exceeded; " +
+			"the last attempt: GET /v1/rewards/id: 503 internal_error: m (request r)"
+		if err.Error() != want {
+			t.Errorf("%q, want %q", err, want)
 		}
 	})
 }
@@ -221,6 +234,24 @@ func TestUserChange(t *testing.T) {
 	_, err := s.client().ChangeUser(t.Context(), "a/b", client.UserChange{ExternalID: &name, EraseEmail: true})
 	if want := `PATCH /v1/users/a%2Fb {"email":null,"externalId":"x"}`; err != nil || s.got[0] != want {
 		t.Errorf("%q %v", s.got, err)
+	}
+}
+
+// So does a change of a webhook endpoint.
+func TestEndpointChange(t *testing.T) {
+	t.Parallel()
+	for want, change := range map[string]client.EndpointChange{
+		`{}`:                                  {},
+		`{"types":null}`:                      {AllTypes: true},
+		`{"description":null}`:                {EraseDescription: true},
+		`{"description":"d","types":["a.b"]}`: {Types: []string{"a.b"}, Description: new("d")},
+		`{"status":"disabled","url":"https://x.example"}`: {URL: new("https://x.example"), Status: new("disabled")},
+	} {
+		s := &service{answers: []answer{{status: 200, body: "{}"}}}
+		_, err := s.client().ChangeWebhookEndpoint(t.Context(), "e", change)
+		if want = "PATCH /v1/webhook-endpoints/e " + want; err != nil || s.got[0] != want {
+			t.Errorf("%q %v, want %q", s.got, err, want)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"iter"
 	"net/http"
@@ -53,12 +54,35 @@ func (c *Client) WebhookEndpoint(ctx context.Context, id string) (WebhookEndpoin
 	return get[WebhookEndpoint](ctx, c, endpointPath(id, ""), "webhookEndpoint")
 }
 
-// EndpointChange changes an address; nil members stay.
+// EndpointChange changes an address. A nil member stays.
 type EndpointChange struct {
-	URL         *string  `json:"url,omitempty"`
-	Types       []string `json:"types,omitempty"`
-	Description *string  `json:"description,omitempty"`
-	Status      *string  `json:"status,omitempty"` // "enabled" or "disabled"
+	URL              *string
+	Types            []string // of events
+	AllTypes         bool     // deliver events of all types again
+	Description      *string
+	EraseDescription bool    // remove the description
+	Status           *string // "enabled" or "disabled"
+}
+
+// MarshalJSON implements json.Marshaler.
+func (e EndpointChange) MarshalJSON() ([]byte, error) {
+	members := map[string]any{}
+	if e.URL != nil {
+		members["url"] = e.URL
+	}
+	switch {
+	case len(e.Types) > 0:
+		members["types"] = e.Types
+	case e.AllTypes:
+		members["types"] = nil
+	}
+	if e.Description != nil || e.EraseDescription {
+		members["description"] = e.Description
+	}
+	if e.Status != nil {
+		members["status"] = e.Status
+	}
+	return json.Marshal(members)
 }
 
 // ChangeWebhookEndpoint changes an address. One that is enabled gets what it missed.

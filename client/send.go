@@ -78,8 +78,8 @@ func (c *Client) send(ctx context.Context, r request, answer any) (o outcome, er
 		if wait = delay(err, attempt); wait > c.MaxWait {
 			return o, err
 		}
-		if pause(ctx, wait) != nil {
-			return o, err
+		if ended := pause(ctx, wait); ended != nil {
+			return o, fmt.Errorf("cannot send the request again: %w; the last attempt: %w", ended, err)
 		}
 	}
 }
@@ -97,9 +97,10 @@ func retryable(err error) (again, harmless bool) {
 		return true, true
 	case http.StatusBadGateway:
 		return e.Code != CodeUpstream, false // from a proxy; a missing price does not come back so soon
-	default:
-		return e.Status == http.StatusServiceUnavailable || e.Status == http.StatusGatewayTimeout, false
+	case http.StatusInternalServerError, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true, false
 	}
+	return false, false
 }
 
 // delay is the time before the next attempt: what the service asks for, or a random part of
@@ -169,10 +170,20 @@ func newError(r request, res *http.Response, content []byte) *Error {
 		e.Message = http.StatusText(res.StatusCode)
 	}
 	e.Status, e.Method, e.Path = res.StatusCode, r.method, r.path
-	const decimal, bits = 10, 31
-	seconds, err := strconv.ParseUint(res.Header.Get("Retry-After"), decimal, bits)
-	if err == nil || errors.Is(err, strconv.ErrRange) {
-		e.RetryAfter = time.Duration(seconds) * time.Second // the longest one when it is out of range
-	}
+	e.RetryAfter = retryAfter(res.Header.Get("Retry-After"))
 	return e
+}
+
+// retryAfter parses a Retry-After, which is in seconds or a date. It returns 0 for anything else
+// and for a date that has passed, and the longest time for seconds that are out of range.
+func retryAfter(header string) time.Duration {
+	const decimal, bits = 10, 31
+	seconds, err := strconv.ParseUint(header, decimal, bits)
+	if err == nil || errors.Is(err, strconv.ErrRange) {
+		return time.Duration(seconds) * time.Second
+	}
+	if date, err := http.ParseTime(header); err == nil {
+		return max(0, time.Until(date))
+	}
+	return 0
 }

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	sdk "stockrewards/client"
 )
 
@@ -67,6 +69,12 @@ func clientEndpoints(t *testing.T, c *sdk.Client) {
 	off := call[sdk.WebhookEndpoint](t)(c.ChangeWebhookEndpoint(ctx, made.ID, sdk.EndpointChange{Status: new("disabled")}))
 	if off.Status != "disabled" || !strings.HasPrefix(off.DisabledReason, "requested: ") || off.URL != made.URL {
 		t.Errorf("%+v", off)
+	}
+	some := []string{"reward.failed"}
+	call[sdk.WebhookEndpoint](t)(c.ChangeWebhookEndpoint(ctx, made.ID, sdk.EndpointChange{Types: some, Description: new("d")}))
+	all := call[sdk.WebhookEndpoint](t)(c.ChangeWebhookEndpoint(ctx, made.ID, sdk.EndpointChange{AllTypes: true, EraseDescription: true}))
+	if diff := cmp.Diff(made.Types, all.Types); diff != "" || all.Description != "" {
+		t.Errorf("the description is %q, the types are (-all +got):\n%s", all.Description, diff)
 	}
 	if again := call[string](t)(c.RotateWebhookSecret(ctx, made.ID)); again == secret || !strings.HasPrefix(again, "whsec_") {
 		t.Errorf("the secret is %s, then %s", secret, again)

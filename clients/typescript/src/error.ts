@@ -25,9 +25,15 @@ export class RewardsError extends Error {
 export function errorOf(response: Response, body: unknown, uncertain: boolean): RewardsError {
   const error = (body as { error?: Record<string, unknown> } | undefined)?.error;
   const text = (name: string): string => (typeof error?.[name] === "string" ? error[name] : "");
-  const seconds = Number.parseInt(response.headers.get("retry-after") ?? "", 10);
   return new RewardsError(
     response.status, text("code"), text("message") || response.statusText, text("requestId"), error?.["details"],
-    seconds > 0 ? seconds : 0, uncertain,
+    secondsOf(response.headers.get("retry-after") ?? ""), uncertain,
   );
+}
+
+/** Reads a Retry-After: seconds, or the date of HTTP. 0 when it is neither, or over. */
+function secondsOf(after: string): number {
+  const date = /^[A-Z]/i.test(after);
+  const seconds = date ? Math.ceil((Date.parse(after) - Date.now()) / 1000) : Number.parseInt(after, 10);
+  return seconds > 0 ? seconds : 0;
 }

@@ -49,7 +49,7 @@ export function retrying(sending: Sending, always = false): (request: Request) =
         failure = error;
         if (request.signal.aborted) throw error;
         if (error instanceof RewardsError) {
-          const passing = [429, 503, 504].includes(error.status) || (error.status === 502 && error.code !== "upstream_error");
+          const passing = [429, 500, 503, 504].includes(error.status) || (error.status === 502 && error.code !== "upstream_error");
           if (!passing) throw error;
           harmless = error.status === 429;
           after = error.retryAfter * 1000;
@@ -67,12 +67,35 @@ export function retrying(sending: Sending, always = false): (request: Request) =
   };
 }
 
-/** Sends a request once. The answer's decimals are strings. */
+/** The attempts under way. Otherwise Node may collect an attempt while its answer is awaited, and then its signal stops nothing. */
+const underWay = new Set<Request>();
+
+/** The longest time of a timer in milliseconds; a longer one would end at once. */
+const longestTimer = 2 ** 31 - 1;
+
+/** Sends a request once, within a time and until its signal is aborted. The answer's decimals are strings. */
 async function once(
   request: Request, send: (request: Request) => Promise<Response>, timeout: number, uncertain: boolean,
 ): Promise<Response> {
-  const signal = AbortSignal.any([request.signal, AbortSignal.timeout(timeout)]);
-  const response = await send(new Request(request.clone(), { signal, redirect: "manual" }));
+  const stop = new AbortController();
+  const attempt = new Request(request.clone(), { signal: stop.signal, redirect: "manual" });
+  const abort = (): void => stop.abort(request.signal.reason);
+  const expire = (): void => stop.abort(new DOMException("The operation was aborted due to timeout", "TimeoutError"));
+  const timer = setTimeout(expire, Math.min(timeout, longestTimer));
+  request.signal.addEventListener("abort", abort);
+  if (request.signal.aborted) abort();
+  underWay.add(attempt);
+  try {
+    return await decoded(await send(attempt), uncertain);
+  } finally {
+    clearTimeout(timer);
+    request.signal.removeEventListener("abort", abort);
+    underWay.delete(attempt);
+  }
+}
+
+/** Reads an answer to its end. Its decimals are strings. */
+async function decoded(response: Response, uncertain: boolean): Promise<Response> {
   const text = await response.text();
   const json = response.headers.get("content-type")?.startsWith("application/json") === true && text !== "";
   const body = json ? read(text) : undefined;

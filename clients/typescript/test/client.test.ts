@@ -1,5 +1,9 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { test, type TestContext } from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { Webhook as Signer } from "standardwebhooks";
 import { read, write } from "../src/decimal.js";
 import { connect, RewardsError, verifyWebhook, type Rewards } from "../src/index.js";
@@ -63,6 +67,66 @@ test("an empty filter is sent, so that it does not list everything", async () =>
   const feed = over(refusal(400, "bad_request"));
   await assert.rejects(feed.rewards.events(7).next(), RewardsError);
   assert.deepEqual(feed.sent, ["GET /v1/events?after=7&wait=20&limit=200"]);
+});
+
+test("an award is sent again after 500, and a request without a key is not", async () => {
+  const { rewards, sent } = over(refusal(500, "internal_error"), given);
+  assert.equal((await rewards.award(award)).reward.id, "1");
+  assert.equal(sent.length, 2);
+  const once = over(refusal(500, "internal_error"));
+  await assert.rejects(once.rewards.POST("/v1/users", { body: { externalId: "x" } }), RewardsError);
+  assert.equal(once.sent.length, 1);
+});
+
+test("a Retry-After may be a date", async () => {
+  const at = (seconds: number): string => new Date(Date.now() + 1000 * seconds).toUTCString();
+  for (const [header, least, most] of [[at(3600), 3598, 3600], [at(-3600), 0, 0], ["Soon", 0, 0], ["-1", 0, 0], ["30", 30, 30]] as const) {
+    const { rewards } = over(refusal(503, "internal_error", { "retry-after": header }));
+    const call = rewards.POST("/v1/users", { body: { externalId: "x" } });
+    await assert.rejects(call, (error) => error instanceof RewardsError && error.retryAfter >= least && error.retryAfter <= most);
+  }
+});
+
+/** A server that reads requests and never answers in full. It collects garbage all the time. */
+async function silent(t: TestContext, part = ""): Promise<string> {
+  const server = createServer((_, response) => {
+    if (part === "") return;
+    response.writeHead(200, { "content-type": "application/json" });
+    response.write(part);
+  }).listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.on("listening", resolve));
+  setFlagsFromString("--expose-gc");
+  const timer = setInterval(runInNewContext("gc") as () => void, 10);
+  t.after(() => { clearInterval(timer); server.closeAllConnections(); server.close(); });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+for (const [what, part] of [["an answer", ""], ["the rest of an answer", '{"reward":']] as const) {
+  test(`the time limit ends the wait for ${what}`, { timeout: 10_000 }, async (t) => {
+    const rewards = connect({ url: await silent(t, part), key: "key", timeout: 500, attempts: 1 });
+    await assert.rejects(rewards.award(award), { name: "TimeoutError", message: "The operation was aborted due to timeout" });
+    await assert.rejects(rewards.portfolio("u"), { name: "TimeoutError" });
+    await assert.rejects(rewards.events().next(), { name: "TimeoutError" });
+  });
+
+  test(`the caller's signal ends the wait for ${what}`, { timeout: 10_000 }, async (t) => {
+    const rewards = connect({ url: await silent(t, part), key: "key" });
+    const mine = new Error("mine");
+    const stop = new AbortController();
+    setTimeout(() => stop.abort(mine), 500);
+    await assert.rejects(rewards.events(0, [], stop.signal).next(), mine);
+    await assert.rejects(rewards.awaitReward("r", stop.signal), mine); // it is aborted before the request
+  });
+}
+
+test("a time limit may be longer than the longest timer", async () => {
+  const answer = { status: 200, headers: { "content-type": "application/json" } };
+  const fetch = (request: Request): Promise<Response> => new Promise((resolve, reject) => {
+    request.signal.addEventListener("abort", () => reject(request.signal.reason));
+    setTimeout(() => resolve(new Response('{"budgets":[]}', answer)), 100);
+  });
+  const rewards = connect({ url: "http://rewards.example", key: "key", fetch, timeout: 2 ** 40 });
+  assert.deepEqual(await rewards.budgets(), []);
 });
 
 test("errors have a type, and a long Retry-After ends the retries", async () => {
