@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -16,7 +17,9 @@ import (
 // form holds the fields of the form, and the problem with them.
 type form struct {
 	Key, User, Amount, Symbol string
-	Problem                   string
+
+	Shown   string // the id of the user whose name the page wrote into the form
+	Problem string
 }
 
 const (
@@ -28,16 +31,28 @@ const (
 // newForm returns an empty form with a fresh idempotency key, so that submitting it twice
 // gives one reward.
 func (v *view) newForm() form {
-	f := form{Key: keyPrefix + rand.Text(), Amount: "5.25", Symbol: "AAPL"}
+	f := form{Key: newKey(), Amount: "5.25", Symbol: "AAPL"}
+	var shown user
 	switch {
 	case v.Given != nil:
-		f.User, f.Amount, f.Symbol = v.Given.User.Name(), v.Given.Amount.String(), v.Given.Symbol
+		shown, f.Amount, f.Symbol = v.Given.User, v.Given.Amount.String(), v.Given.Symbol
 	case !v.Portfolio.User.ID.IsZero():
-		f.User = v.Portfolio.User.Name()
+		shown = v.Portfolio.User
 	case len(v.Users) > 0:
-		f.User = v.Users[0].Name()
+		shown = v.Users[0]
+	default:
+		return f
 	}
+	f.User, f.Shown = shown.Name(), shown.ID.String()
 	return f
+}
+
+// newKey returns the key of a new form.
+func newKey() string { return keyPrefix + rand.Text() }
+
+// validKey reports whether a key may be of a form.
+func validKey(key string) bool {
+	return strings.HasPrefix(key, keyPrefix) && len(key) <= rewards.MaxIdempotencyKey && readable(key)
 }
 
 // give gives a reward for the app, through the same use case as the API.
@@ -48,7 +63,7 @@ func (h *handler) give(w http.ResponseWriter, r *http.Request) {
 		err = refusal("cannot read the form")
 	} else {
 		f = form{
-			Key: r.PostForm.Get("key"), User: strings.TrimSpace(r.PostForm.Get("user")),
+			Key: r.PostForm.Get("key"), User: strings.TrimSpace(r.PostForm.Get("user")), Shown: r.PostForm.Get("shown"),
 			Amount: strings.TrimSpace(r.PostForm.Get("amount")), Symbol: strings.TrimSpace(r.PostForm.Get("symbol")),
 		}
 	}
@@ -70,13 +85,15 @@ func refusal(message string) error {
 	return &rewards.Error{Code: rewards.CodeUnprocessable, Message: message}
 }
 
+func incomplete() error { return refusal("the form is incomplete: reload the page") }
+
 // record checks the form and gives the reward.
 func (h *handler) record(ctx context.Context, f form) (stored rewards.Reward, err error) {
 	if _, _, err := h.Service.Authenticate(ctx, h.Key); err != nil {
 		return stored, err
 	}
-	if !strings.HasPrefix(f.Key, keyPrefix) || len(f.Key) > rewards.MaxIdempotencyKey || !readable(f.Key) {
-		return stored, refusal("the form is incomplete: reload the page")
+	if !validKey(f.Key) {
+		return stored, incomplete()
 	}
 	r := rewards.NewReward{
 		AppID: h.App, IdempotencyKey: f.Key, Symbol: rewards.UpperSymbol(f.Symbol), Source: source,
@@ -87,9 +104,14 @@ func (h *handler) record(ctx context.Context, f form) (stored rewards.Reward, er
 	if !readable(r.Symbol) || r.Symbol == "" || utf8.RuneCountInString(r.Symbol) > rewards.MaxSymbol {
 		return stored, refusal("the stock must be a symbol, like AAPL")
 	}
-	if r.UserID, err = h.user(ctx, f.User); err != nil {
+	u, err := h.user(ctx, f)
+	if err == nil && u.ID.IsZero() {
+		u, err = h.newUser(ctx, f.User, r.Symbol)
+	}
+	if err != nil {
 		return stored, err
 	}
+	r.UserID = u.ID
 	r.Fingerprint = rewards.NewFingerprint(r, "")
 	stored, _, err = h.Service.Award(ctx, r)
 	return stored, err
@@ -114,26 +136,68 @@ func amount(text string) (money.USD, error) {
 	return usd, nil
 }
 
-// user finds a user by id, external id or email. It creates an unknown one, so that the
-// page can be tried without the API.
-func (h *handler) user(ctx context.Context, name string) (rewards.UserID, error) {
-	if id, err := rewards.ParseID[rewards.User](name); err == nil {
-		return id, nil
+// user finds the form's user: the one that the page wrote into it, unless somebody wrote another
+// name, else by external id, id or email. It returns the zero user when there is none.
+func (h *handler) user(ctx context.Context, f form) (u rewards.User, err error) {
+	if !readable(f.User) || f.User == "" || utf8.RuneCountInString(f.User) > rewards.MaxEmail {
+		return u, badName()
 	}
-	if !readable(name) || name == "" || utf8.RuneCountInString(name) > rewards.MaxExternalID {
-		return rewards.UserID{}, refusal("the user must have a name of 1 to 128 characters")
+	u, err = h.byID(ctx, f.Shown)
+	if err != nil || !u.ID.IsZero() && strings.TrimSpace(user{u}.Name()) == f.User {
+		return u, err
 	}
-	for _, filter := range []rewards.UserFilter{{ExternalID: name}, {Email: name}} {
-		found, err := h.Service.Users(ctx, h.App, filter, rewards.Page[rewards.User]{Limit: 1})
-		if err != nil {
-			return rewards.UserID{}, err
+	for _, find := range []func() (rewards.User, error){
+		func() (rewards.User, error) { return h.first(ctx, rewards.UserFilter{ExternalID: f.User}) },
+		func() (rewards.User, error) { return h.byID(ctx, f.User) },
+		func() (rewards.User, error) { return h.first(ctx, rewards.UserFilter{Email: f.User}) },
+	} {
+		if u, err = find(); err != nil || !u.ID.IsZero() {
+			return u, err
 		}
-		if len(found) > 0 {
-			return found[0].ID, nil
+	}
+	return rewards.User{}, nil
+}
+
+func badName() error { return refusal("the user must have a name of 1 to 128 characters") }
+
+// byID returns the user with an id; the zero user when the text is no id or nobody has it.
+func (h *handler) byID(ctx context.Context, text string) (rewards.User, error) {
+	id, err := rewards.ParseID[rewards.User](text)
+	if err != nil {
+		return rewards.User{}, nil //nolint:nilerr // it may be a name
+	}
+	u, err := h.Service.User(ctx, h.App, id)
+	if err != nil && rewards.CodeOf(err) == rewards.CodeNotFound {
+		return rewards.User{}, nil
+	}
+	return u, err
+}
+
+// first returns the first user that a filter selects; the zero user when there is none.
+func (h *handler) first(ctx context.Context, f rewards.UserFilter) (rewards.User, error) {
+	found, err := h.Service.Users(ctx, h.App, f, rewards.Page[rewards.User]{Limit: 1})
+	if err != nil || len(found) == 0 {
+		return rewards.User{}, err
+	}
+	return found[0], nil
+}
+
+// newUser creates a user for a reward of a stock, so that the page can be tried without the API.
+// It creates no user for a stock that cannot be given.
+func (h *handler) newUser(ctx context.Context, name, symbol string) (u rewards.User, err error) {
+	if utf8.RuneCountInString(name) > rewards.MaxExternalID {
+		return u, badName()
+	}
+	assets, err := h.Service.Catalog(ctx)
+	if err != nil {
+		return u, err
+	}
+	if !slices.ContainsFunc(assets, func(a rewards.Asset) bool { return a.Symbol == symbol }) {
+		return u, &rewards.Error{
+			Code: rewards.CodeUnprocessable, Message: "the catalog has no such stock", Details: rewards.AssetDetails{AssetSymbol: symbol},
 		}
 	}
-	u, err := h.Service.CreateUser(ctx, rewards.User{AppID: h.App, ExternalID: name})
-	return u.ID, err
+	return h.Service.CreateUser(ctx, rewards.User{AppID: h.App, ExternalID: name})
 }
 
 // refuse shows the page with the form as submitted and the problem with it.

@@ -54,18 +54,36 @@ func TestFormGives(t *testing.T) {
 func TestFormFindsAndCreatesUsers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	mail, err := w.CreateUser(t.Context(), rewards.User{AppID: w.App.ID, Email: "maria@example.com"})
-	check(t, err)
+	const uuid = "01234567-89ab-4cde-8f01-23456789abcd"
+	long := strings.Repeat("l", 308) + "@example.com"
+	add := func(u rewards.User) rewards.User {
+		u.AppID = w.App.ID
+		made, err := w.CreateUser(t.Context(), u)
+		check(t, err)
+		return made
+	}
+	mail, named, far := add(rewards.User{Email: "maria@example.com"}), add(rewards.User{ExternalID: uuid}), add(rewards.User{Email: long})
+	taken := add(rewards.User{ExternalID: w.Users[1].ID.String()})
+	same := add(rewards.User{ExternalID: "maria@example.com"})
 	for i, x := range []struct {
-		name string
-		want rewards.UserID // zero: a new user
+		name, shown string
+		want        rewards.UserID // zero: a new user
 	}{
-		{"user-1", w.Users[1].ID},
-		{w.Users[2].ID.String(), w.Users[2].ID},
-		{"Maria@example.com", mail.ID},
-		{"somebody new", rewards.UserID{}},
+		{"user-1", "", w.Users[1].ID},
+		{w.Users[2].ID.String(), "", w.Users[2].ID},
+		{"Maria@example.com", "", mail.ID},
+		{"maria@example.com", "", same.ID},
+		{"maria@example.com", mail.ID.String(), mail.ID}, // whom the page shows
+		{"user-1", mail.ID.String(), w.Users[1].ID},      // another name than the page shows
+		{"user-1", rewards.UserID{1}.String(), w.Users[1].ID},
+		{"user-1", "x", w.Users[1].ID},
+		{uuid, "", named.ID},
+		{w.Users[1].ID.String(), "", taken.ID},
+		{long, "", far.ID},
+		{"somebody new", "", rewards.UserID{}},
+		{rewards.UserID{1}.String(), "", rewards.UserID{}},
 	} {
-		a := w.ask(t, http.MethodPost, "/", fields("user", x.name, "key", "page-0000"+string(rune('a'+i))).Encode())
+		a := w.ask(t, http.MethodPost, "/", fields("user", x.name, "shown", x.shown, "key", "page-0000"+string(rune('a'+i))).Encode())
 		if a.Code != http.StatusSeeOther {
 			t.Fatalf("%s: %d %s", x.name, a.Code, words(a.Body.String()))
 		}
@@ -78,6 +96,51 @@ func TestFormFindsAndCreatesUsers(t *testing.T) {
 		} else if got != x.want {
 			t.Errorf("%s: %s, want %s", x.name, got, x.want)
 		}
+	}
+}
+
+// The form names the user that the page shows, also when another user's external id is that user's email.
+func TestFormKeepsTheShownUser(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	mail, err := w.CreateUser(t.Context(), rewards.User{AppID: w.App.ID, Email: "ada@example.com"})
+	check(t, err)
+	_, err = w.CreateUser(t.Context(), rewards.User{AppID: w.App.ID, ExternalID: "ada@example.com"})
+	check(t, err)
+	place := "/?user=" + mail.ID.String()
+	for range 2 { // chosen by the URL, then the one who was given a reward
+		f := url.Values{"amount": {"5"}, "symbol": {"AAPL"}}
+		for _, name := range []string{"key", "user", "shown"} {
+			f.Set(name, regexp.MustCompile(`name="` + name + `" value="([^"]+)"`).FindStringSubmatch(w.get(t, place))[1])
+		}
+		a := w.ask(t, http.MethodPost, "/", f.Encode())
+		place = a.Header().Get("Location")
+		if got := w.all(t)[0].UserID; a.Code != http.StatusSeeOther || got != mail.ID {
+			t.Errorf("%d, for the user %s, want %s", a.Code, got, mail.ID)
+		}
+	}
+	if n := len(w.all(t)); n != 2 {
+		t.Errorf("%d rewards, want 2", n)
+	}
+}
+
+// A form that is refused for its stock creates no user.
+func TestFormOfAnUnknownStockCreatesNoUser(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	count := func() int {
+		users, err := w.Store.Users(t.Context(), w.App.ID, rewards.UserFilter{}, rewards.Page[rewards.User]{Limit: 100})
+		check(t, err)
+		return len(users)
+	}
+	before := count()
+	a := w.ask(t, http.MethodPost, "/", fields("user", "somebody new", "symbol", "APPL").Encode())
+	wantWords(t, a.Body.String(), "Not given: the catalog has no stock with the symbol APPL; did you mean AAPL (Apple)?")
+	if after := count(); a.Code != http.StatusUnprocessableEntity || after != before {
+		t.Errorf("%d; %d users, then %d", a.Code, before, after)
+	}
+	if a := w.ask(t, http.MethodPost, "/", fields("user", "somebody new").Encode()); a.Code != http.StatusSeeOther || count() != before+1 {
+		t.Errorf("%d; %d users, then %d", a.Code, before, count())
 	}
 }
 
@@ -100,9 +163,9 @@ func TestFormRefuses(t *testing.T) {
 		{"symbol", "apple", "did you mean AAPL (Apple)?"},
 		{"user", "", "must have a name"},
 		{"user", strings.Repeat("u", 129), "must have a name"},
+		{"user", strings.Repeat("u", 321), "must have a name"},
 		{"user", "a\x00b", "must have a name"},
 		{"user", "a\xffb", "must have a name"},
-		{"user", rewards.UserID{1}.String(), "user not found"},
 		{"key", "another-prefix", "reload the page"},
 		{"key", "page-" + strings.Repeat("k", 128), "reload the page"},
 		{"key", "page-used-up", "already used with a different payload"},

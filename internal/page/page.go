@@ -17,6 +17,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -76,6 +77,9 @@ type handler struct {
 	templates *template.Template
 	policy    string // the Content-Security-Policy
 	origins   *http.CrossOriginProtection
+
+	panel   sync.Mutex // held while a button's request is carried out; it protects presses
+	presses []press    // that were carried out, oldest first
 }
 
 // New returns the handler. GET, HEAD and POST of "/" are the page; /rewards/ID and /users/ID are those

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,7 +16,13 @@ import (
 )
 
 // panel holds the fields of the brokerage's panel, and what became of the last request.
-type panel struct{ Symbol, Price, Done, Problem string }
+type panel struct{ Key, Symbol, Price, Done, Problem string }
+
+// press is a button that was pressed on a form of the panel.
+type press struct{ key, control, symbol, price string }
+
+// maxPresses limits the presses that are remembered.
+const maxPresses = 64
 
 // command is a request to the brokerage's control endpoints.
 type command struct{ method, path, body string }
@@ -50,17 +57,15 @@ func panelDone(query url.Values) string {
 	return ""
 }
 
-// operate carries out what a button of the panel asks for.
+// operate answers a form of the panel.
 func (h *handler) operate(w http.ResponseWriter, r *http.Request) {
 	p := panel{
+		Key:    r.PostForm.Get("key"),
 		Symbol: rewards.UpperSymbol(strings.TrimSpace(r.PostForm.Get("symbol"))),
 		Price:  strings.TrimPrefix(strings.TrimSpace(r.PostForm.Get("price")), "$"),
 	}
 	name := r.PostForm.Get("control")
-	c, err := h.command(r.Context(), name, p)
-	if err == nil {
-		_, err = h.ask(r.Context(), c)
-	}
+	err := h.carryOut(r.Context(), name, p)
 	if err == nil {
 		query := url.Values{"done": {name}, "symbol": {p.Symbol}}
 		http.Redirect(w, r, "/?"+query.Encode(), http.StatusSeeOther)
@@ -71,9 +76,31 @@ func (h *handler) operate(w http.ResponseWriter, r *http.Request) {
 		h.fail(w, r, viewErr)
 		return
 	}
-	p.Problem = err.Error()
+	p.Key, p.Problem = v.Panel.Key, err.Error()
 	v.Panel = &p
 	h.render(w, r, http.StatusUnprocessableEntity, "page", v)
+}
+
+// carryOut does what a button of the panel asks for. A form that is sent twice is carried out once.
+func (h *handler) carryOut(ctx context.Context, name string, p panel) error {
+	if !validKey(p.Key) {
+		return incomplete()
+	}
+	pressed := press{p.Key, name, p.Symbol, p.Price}
+	h.panel.Lock()
+	defer h.panel.Unlock()
+	if slices.Contains(h.presses, pressed) {
+		return nil
+	}
+	c, err := h.command(ctx, name, p)
+	if err != nil {
+		return err
+	}
+	if _, err := h.ask(ctx, c); err != nil {
+		return err
+	}
+	h.presses = append(h.presses[max(0, len(h.presses)+1-maxPresses):], pressed)
+	return nil
 }
 
 // command returns the request of a button.
@@ -98,7 +125,7 @@ func (h *handler) command(ctx context.Context, name string, p panel) (command, e
 	case rejectOrder:
 		return command{http.MethodPost, "/control/faults", "reject times=1"}, nil
 	}
-	return command{}, refusal("the form is incomplete: reload the page")
+	return command{}, incomplete()
 }
 
 // pastDay returns the latest date whose 02:30 in New York has passed by the brokerage's clock:

@@ -1,9 +1,12 @@
 package page_test
 
 import (
+	"crypto/rand"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -27,7 +30,7 @@ func panelWorld(t *testing.T) (*world, *paper.Brokerage) {
 }
 
 func press(button string, changes ...string) string {
-	v := url.Values{"control": {button}, "symbol": {" aapl "}, "price": {""}}
+	v := url.Values{"control": {button}, "symbol": {" aapl "}, "price": {""}, "key": {"page-" + rand.Text()}}
 	for i := 0; i < len(changes); i += 2 {
 		v.Set(changes[i], changes[i+1])
 	}
@@ -79,6 +82,7 @@ func TestPanelRefuses(t *testing.T) {
 		{press("price", "price", "1", "symbol", "NO/PE"), "asset not found for NO/PE"},
 		{press("split", "symbol", "NOPE"), `symbol: asset "NOPE" not found`},
 		{press("sell"), "the form is incomplete"},
+		{press("split", "key", ""), "the form is incomplete"},
 	} {
 		a := w.ask(t, http.MethodPost, "/", c.body)
 		if a.Code != http.StatusUnprocessableEntity {
@@ -89,6 +93,46 @@ func TestPanelRefuses(t *testing.T) {
 	a := w.ask(t, http.MethodPost, "/", press("close"), func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") })
 	if a.Code != http.StatusForbidden {
 		t.Errorf("another site's form: %d", a.Code)
+	}
+}
+
+// A form that is sent twice, or twice at once, is carried out once. Each new form has a new key, and a button of another
+// form is carried out.
+func TestPanelSentTwice(t *testing.T) {
+	t.Parallel()
+	w, b := panelWorld(t)
+	form := regexp.MustCompile(`id="panel">\s*<input type="hidden" name="key" value="([^"]+)">`)
+	key := func() string { return form.FindStringSubmatch(w.get(t, "/"))[1] }
+	first := key()
+	if other := key(); other == first {
+		t.Fatalf("two forms have the key %q", first)
+	}
+	w.ask(t, http.MethodPost, "/", press("price", "price", "100"))
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			a := w.ask(t, http.MethodPost, "/", press("split", "key", first))
+			if place := a.Header().Get("Location"); a.Code != http.StatusSeeOther || place != "/?done=split&symbol=AAPL" {
+				t.Errorf("%d, to %q", a.Code, place)
+			}
+		})
+	}
+	all.Wait()
+	price := func() string {
+		now, _ := b.Now()
+		p, _ := b.Price("AAPL", now)
+		return p.String()
+	}
+	if got := price(); got != "25" {
+		t.Errorf("the price is %s after one split of $100", got)
+	}
+	w.ask(t, http.MethodPost, "/", press("split", "key", key()))
+	if got := price(); got != "6.25" {
+		t.Errorf("the price is %s after two splits of $100", got)
+	}
+	w.ask(t, http.MethodPost, "/", press("price", "price", "1", "key", first))
+	if got := price(); got != "1" {
+		t.Errorf("the price is %s, want that of another button of the first form", got)
 	}
 }
 

@@ -137,7 +137,7 @@ func (h *handler) page(ctx context.Context, query url.Values) (view, error) {
 	}
 	v.Form, v.Tested = v.newForm(), v.tested(query.Get("tested"))
 	if h.Control != nil {
-		v.Panel = &panel{Symbol: v.Form.Symbol, Done: panelDone(query)}
+		v.Panel = &panel{Key: newKey(), Symbol: v.Form.Symbol, Done: panelDone(query)}
 	}
 	return v, nil
 }
