@@ -2,6 +2,7 @@ package test
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"regexp"
 	"strings"
@@ -9,6 +10,8 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+
+	"stockrewards/test/world"
 )
 
 // newDev starts dev as a service with the test as its client.
@@ -91,6 +94,43 @@ func TestPanelInABrowser(t *testing.T) {
 	b.await("#market", "Market closed")
 	b.do(chromedp.Click(chromedp.CSS("#panel button[value=open]")))
 	b.await("#market", "Market open")
+	b.check(s.url)
+}
+
+// No table of dev's page is wider than its card, however wide the window is: with an order that has a reason, a user
+// with a long name and the largest award.
+func TestPageFitsEveryWindow(t *testing.T) {
+	t.Parallel()
+	s, stop := newDev(t)
+	defer stop()
+	user := s.newUser(strings.Repeat("a-long-name-", 10))
+	s.give(user, "wide-key-1", "1000000", "GOOGL")
+	b := newBrowser(t)
+	b.do(chromedp.EmulateViewport(1400, 900), chromedp.Navigate(s.url+"/"))
+	b.await("#connection", "Live")
+	b.await("#count-executed", "1")
+	world.Ask(t, http.StatusOK, "", "POST", s.url+"/control/faults", "error on=submit status=422 times=1", nil)
+	s.give(user, "wide-key-2", "1000000", "AAPL")
+	b.await("#orders", "AAPL 1 $1000000.00 refused")
+	const overflow = `
+		document.querySelectorAll("#rewards time, #orders time").forEach(t => t.textContent = "Nov 28, 02:30:28 PM");
+		Math.max(...[...document.querySelectorAll("table")].map(table => {
+			const card = table.closest(".card");
+			return Math.ceil(table.getBoundingClientRect().right - card.getBoundingClientRect().right
+				+ parseFloat(getComputedStyle(card).paddingRight));
+		}))`
+	for _, width := range []int64{320, 390, 704, 705, 800, 1000, 1152, 1153, 1200, 1247, 1400, 2000} {
+		b.do(chromedp.EmulateViewport(width, 900))
+		if over := script[int](b, overflow); over > 0 {
+			t.Errorf("a table is %d pixels too wide in a window of %d", over, width)
+		}
+		if wide := script[int64](b, `document.documentElement.scrollWidth`); wide > width {
+			t.Errorf("the page is %d wide in a window of %d", wide, width)
+		}
+		if width == 1200 {
+			b.picture("wide", "#orders")
+		}
+	}
 	b.check(s.url)
 }
 
