@@ -23,16 +23,17 @@ type file struct {
 
 // archive writes the archive of a platform: the program, its documents and its shell files.
 func (r release) archive(p platform) error {
-	var files []file
+	files, err := r.documents()
+	if err != nil {
+		return err
+	}
 	for _, f := range []struct {
 		from, name string
 		mode       os.FileMode
 	}{
 		{r.binary(p), filepath.Base(r.binary(p)), 0o755},
-		{r.source + "/LICENSE", "LICENSE", 0o644},
-		{r.source + "/README.md", "README.md", 0o644},
-		{r.source + "/CHANGELOG.md", "CHANGELOG.md", 0o644},
 		{r.source + "/packaging/systemd/stockrewards.service", "stockrewards.service", 0o644},
+		{r.source + "/packaging/systemd/serve.env", "serve.env", 0o644},
 		{r.built + "/stockrewards.1", "stockrewards.1", 0o644},
 		{r.built + "/bash", "completions/bash", 0o644},
 		{r.built + "/zsh", "completions/zsh", 0o644},
@@ -42,7 +43,10 @@ func (r release) archive(p platform) error {
 		if err != nil {
 			return err
 		}
-		files = append(files, file{name: path.Join(r.title(p), f.name), mode: f.mode, content: content})
+		files = append(files, file{name: f.name, mode: f.mode, content: content})
+	}
+	for i, f := range files {
+		files[i].name = path.Join(r.title(p), f.name)
 	}
 	if p.os == "windows" {
 		packed, err := zipped(files, r.commit.time)

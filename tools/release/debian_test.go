@@ -46,6 +46,35 @@ func TestDebianPackage(t *testing.T) {
 	accepted(t, root+"/usr/bin/stockrewards", variables(string(settings)))
 }
 
+// Purging the package removes the secrets too, and keeps the database. Removing it keeps both.
+func TestDebianPurge(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	output(t, "dpkg-deb", "-e", filepath.Join(dist, debianPackage), root)
+	text, err := os.ReadFile(root + "/postrm")
+	check(t, err)
+	moved := strings.NewReplacer("/etc/", root+"/etc/", "/var/", root+"/var/", "/run/", root+"/run/", "deb-systemd-helper", "no-such-program").
+		Replace(string(text))
+	check(t, os.WriteFile(root+"/moved", []byte(moved), 0o600))
+	secrets, database := root+"/etc/stockrewards/secrets.env", root+"/var/lib/stockrewards/rewards.db"
+	for _, name := range []string{secrets, database} {
+		check(t, os.MkdirAll(filepath.Dir(name), 0o700))
+		check(t, os.WriteFile(name, []byte("x"), 0o600))
+	}
+	left := func(name string) bool {
+		_, err := os.Stat(name)
+		return err == nil
+	}
+	output(t, "sh", root+"/moved", "remove")
+	if !left(secrets) || !left(database) {
+		t.Error("removing the package removed the secrets or the database")
+	}
+	contains(t, output(t, "sh", root+"/moved", "purge"), "is kept, because it has a database")
+	if left(filepath.Dir(secrets)) || !left(database) {
+		t.Errorf("after purging: %t that the secrets are left, %t that the database is", left(secrets), left(database))
+	}
+}
+
 // Debian's own checks find nothing.
 func TestLintian(t *testing.T) {
 	t.Parallel()
@@ -85,6 +114,7 @@ func TestDebianLife(t *testing.T) {
 	contains(t, inside("cat /etc/stockrewards/serve.env; systemctl is-enabled stockrewards; "+operate+"app list"),
 		"STOCKREWARDS_LEAST_AWARD=1", "enabled", "shop")
 	inside("dpkg -r stockrewards; test -f /etc/stockrewards/serve.env; test ! -e /usr/bin/stockrewards")
+	inside("echo APCA_API_SECRET_KEY=x >/etc/stockrewards/secrets.env")
 	contains(t, inside("dpkg -P stockrewards"), "is kept, because it has a database")
 	left := inside("test -f /var/lib/stockrewards/rewards.db; dpkg -l stockrewards || true; " +
 		"find /etc /usr /lib -name '*stockrewards*' | grep -v -e '^/etc/passwd' || true")

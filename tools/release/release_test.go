@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -100,11 +101,36 @@ func TestArchive(t *testing.T) {
 	}
 	for _, name := range []string{
 		"LICENSE", "README.md", "CHANGELOG.md", "stockrewards.1", "completions/bash", "completions/zsh", "completions/fish",
-		"stockrewards.service",
+		"stockrewards.service", "serve.env", "SECURITY.md", "docs/install.md", "docs/images/dev.png",
 	} {
 		if info, err := os.Stat(filepath.Join(folder, name)); err != nil || info.Size() == 0 {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+	linked(t, folder)
+}
+
+var target = regexp.MustCompile(`\]\(([^)#:\s]+)[^):]*\)`)
+
+// linked checks that the links of a folder's documents have their files.
+func linked(t *testing.T, folder string) {
+	t.Helper()
+	found := 0
+	check(t, filepath.WalkDir(folder, func(name string, _ os.DirEntry, err error) error {
+		if err != nil || filepath.Ext(name) != ".md" {
+			return err
+		}
+		text, err := os.ReadFile(name)
+		for _, m := range target.FindAllStringSubmatch(string(text), -1) {
+			if _, err := os.Stat(filepath.Join(filepath.Dir(name), m[1])); err != nil {
+				t.Errorf("%s links to %s: %v", name, m[1], err)
+			}
+			found++
+		}
+		return err
+	}))
+	if found < 100 {
+		t.Errorf("%d links", found)
 	}
 }
 
