@@ -137,7 +137,7 @@ func amount(text string) (money.USD, error) {
 }
 
 // user finds the form's user: the one that the page wrote into it, unless somebody wrote another
-// name, else by external id, id or email. It returns the zero user when there is none.
+// name, else by external id, id or email. It returns the zero user when nobody is found.
 func (h *handler) user(ctx context.Context, f form) (u rewards.User, err error) {
 	if !readable(f.User) || f.User == "" || utf8.RuneCountInString(f.User) > rewards.MaxEmail {
 		return u, badName()
@@ -173,7 +173,7 @@ func (h *handler) byID(ctx context.Context, text string) (rewards.User, error) {
 	return u, err
 }
 
-// first returns the first user that a filter selects; the zero user when there is none.
+// first returns the first user that a filter selects; the zero user when it selects nobody.
 func (h *handler) first(ctx context.Context, f rewards.UserFilter) (rewards.User, error) {
 	found, err := h.Service.Users(ctx, h.App, f, rewards.Page[rewards.User]{Limit: 1})
 	if err != nil || len(found) == 0 {
