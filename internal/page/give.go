@@ -194,7 +194,8 @@ func (h *handler) newUser(ctx context.Context, name, symbol string) (u rewards.U
 	}
 	if !slices.ContainsFunc(assets, func(a rewards.Asset) bool { return a.Symbol == symbol }) {
 		return u, &rewards.Error{
-			Code: rewards.CodeUnprocessable, Message: "the catalog has no such stock", Details: rewards.AssetDetails{AssetSymbol: symbol},
+			Code: rewards.CodeUnprocessable, Message: "the catalog has no such stock",
+			Details: rewards.AssetDetails{AssetSymbol: symbol},
 		}
 	}
 	return h.Service.CreateUser(ctx, rewards.User{AppID: h.App, ExternalID: name})
