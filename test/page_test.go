@@ -33,7 +33,7 @@ func TestPageUpdatesLive(t *testing.T) {
 	t.Parallel()
 	s, stop := newDev(t)
 	b := newBrowser(t)
-	b.do(chromedp.Navigate(s.url + "/"))
+	b.do(chromedp.EmulateViewport(1280, 900), chromedp.Navigate(s.url+"/"))
 	b.await("#connection", "Live")
 	b.await("#rewards", "None yet.")
 	script[int](b, `window.loaded = 1`)
@@ -112,6 +112,9 @@ func TestPageFitsEveryWindow(t *testing.T) {
 	world.Ask(t, http.StatusOK, "", "POST", s.url+"/control/faults", "error on=submit status=422 times=1", nil)
 	s.give(user, "wide-key-2", "1000000", "AAPL")
 	b.await("#orders", "AAPL 1 $1000000.00 refused")
+	price := script[float64](b, `parseFloat(document.querySelector("#portfolio .price").textContent.replace("at $", ""))`)
+	world.Ask(t, http.StatusOK, "", "PUT", s.url+"/control/prices/GOOGL", fmt.Sprintf(`{"price":"%.2f"}`, 0.75*price), nil)
+	b.await("#gain", "(-2")
 	const overflow = `
 		document.querySelectorAll("#rewards time, #orders time").forEach(t => t.textContent = "Nov 28, 02:30:28 PM");
 		Math.max(...[...document.querySelectorAll("table")].map(table => {
@@ -119,7 +122,7 @@ func TestPageFitsEveryWindow(t *testing.T) {
 			return Math.ceil(table.getBoundingClientRect().right - card.getBoundingClientRect().right
 				+ parseFloat(getComputedStyle(card).paddingRight));
 		}))`
-	for _, width := range []int64{320, 390, 704, 705, 800, 1000, 1152, 1153, 1200, 1247, 1400, 2000} {
+	for _, width := range []int64{320, 390, 704, 705, 786, 787, 1000, 1152, 1153, 1166, 1167, 1200, 1247, 1400, 2000} {
 		b.do(chromedp.EmulateViewport(width, 900))
 		if over := script[int](b, overflow); over > 0 {
 			t.Errorf("a table is %d pixels too wide in a window of %d", over, width)
