@@ -32,12 +32,8 @@ type EventData struct {
 func (c *Client) Events(ctx context.Context, after int64, types ...string) iter.Seq2[Event, error] {
 	const wait, limit = "20", "200" // seconds and events, the most that the service allows
 	return func(yield func(Event, error) bool) {
-		for next := ""; ; {
-			if next == "" {
-				q := query("after", strconv.FormatInt(after, 10), "types", strings.Join(types, ","),
-					"wait", wait, "limit", limit)
-				next = "/v1/events?" + q.Encode()
-			}
+		q := query("after", strconv.FormatInt(after, 10), "types", strings.Join(types, ","), "wait", wait, "limit", limit)
+		for next := "/v1/events?" + q.Encode(); ; {
 			var page struct{ Events []Event }
 			r, err := newRequest(http.MethodGet, next, nil)
 			var o outcome
@@ -52,7 +48,6 @@ func (c *Client) Events(ctx context.Context, after int64, types ...string) iter.
 				return
 			}
 			for _, e := range page.Events {
-				after = e.Sequence
 				if !yield(e, nil) {
 					return
 				}
