@@ -32,7 +32,8 @@ type EventData struct {
 func (c *Client) Events(ctx context.Context, after int64, types ...string) iter.Seq2[Event, error] {
 	const wait, limit = "20", "200" // seconds and events, the most that the service allows
 	return func(yield func(Event, error) bool) {
-		q := query("after", strconv.FormatInt(after, 10), "types", strings.Join(types, ","), "wait", wait, "limit", limit)
+		q := query("after", strconv.FormatInt(after, 10), "types", strings.Join(types, ","),
+			"wait", wait, "limit", limit)
 		for next := "/v1/events?" + q.Encode(); ; {
 			var page struct{ Events []Event }
 			r, err := newRequest(http.MethodGet, next, nil)
