@@ -98,7 +98,7 @@ func (w *Worker) judgeAction(
 		}
 		return err
 	}
-	if p.waits != "" {
+	if p.waits != "" && (p.standing.Twin == "" || !a.ApprovedAt.IsZero()) {
 		return w.changeAction(ctx, a, o.Await(a, p.waits, "waits for "+p.waits))
 	}
 	judgment, note := a.Judge(p.conversion, p.standing)

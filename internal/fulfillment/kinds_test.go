@@ -131,6 +131,27 @@ func TestALargeSpinOffNeedsNobody(t *testing.T) {
 	})
 }
 
+// A spin-off that is announced twice is held as a repetition at once, also without prices.
+func TestADuplicateSpinOffIsHeld(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.sync(nil)
+		w.holders("AAPL")
+		w.afflict("duplicate-announcement symbol=AAPL")
+		id := w.post(`{"type":"spin_off","source_symbol":"AAPL","source_rate":4,"new_symbol":"SPUN","new_rate":1,"ex_date":"2000-01-05"}`)
+		w.overnight()
+		w.serve(70 * time.Second)
+		w.wantAction(id, rewards.ActionSwept)
+		w.until("2000-01-06 20:00:00")
+		w.serve(30 * time.Second)
+		for _, a := range w.actionsOf(0) {
+			if a.ID != id {
+				w.wantHeld(a.ID, "it repeats the action "+id)
+			}
+		}
+	})
+}
+
 // giftable lists the stocks that can be given.
 func (w *world) giftable() (symbols []string) {
 	w.t.Helper()
