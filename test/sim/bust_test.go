@@ -137,13 +137,13 @@ func (l *lab) sawCorrected(p *process, before, o rewards.Order) {
 }
 
 // overdue reports a process that plans an order before its first comparison, and busts that
-// it should have seen.
+// it should have seen. The step in which a comparison fails stores its alarm when it ends.
 func (l *lab) overdue(p *process) {
 	if !p.compared {
 		l.violate("orders are compared before the first is planned", p.name, "it has never compared")
 	}
 	for _, b := range l.busts {
-		if b.booked || len(b.compared) > 0 || p.began.Sub(b.at) < comparedIn {
+		if b.booked || len(b.compared) > 0 || p.beganBefore.Sub(b.at) < comparedIn {
 			continue
 		}
 		if !l.alarmed("broker_orders_not_compared") {

@@ -31,6 +31,7 @@ type process struct {
 	priced  time.Time
 
 	began        time.Time // of the step under way
+	beganBefore  time.Time // of the step before
 	beganStopped bool      // ordering was stopped then
 	knowsStop    bool      // it has read that ordering is stopped
 	compared     bool      // it has compared orders with the broker since it started

@@ -210,6 +210,7 @@ func (p *process) sawAttempt(o rewards.Order) {
 
 // begin notes whether ordering is stopped when a process begins a step.
 func (p *process) begin() {
+	p.beganBefore = p.began
 	p.began, p.beganStopped, p.knowsStop, p.asked = time.Now(), p.lab.stopped(), false, false
 }
 
