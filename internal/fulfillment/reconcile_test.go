@@ -213,6 +213,23 @@ func TestABustIsTheHouses(t *testing.T) {
 	})
 }
 
+// A correction that a process reads before its first comparison is no comparison: nothing is ordered before one
+// succeeds.
+func TestACorrectionIsNoComparison(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.wantAfter(5*time.Second, w.give("AAPL", 1000*usd), rewards.Executed)
+		booked := w.orders()[0]
+		w.check(w.brokerage.Bust(w.t.Context(), booked.ClientOrderID, booked.FilledQty-money.Share))
+		w.restart()
+		off := w.faulty(isList, down)
+		given := w.wantAfter(90*time.Second, w.give("AAPL", 5*usd), rewards.Recorded)
+		w.wantAlarm(rewards.AlarmNotCompared, true)
+		off()
+		w.wantAfter(30*time.Second, given, rewards.Executed)
+	})
+}
+
 // A restored backup that was compared up to 2099 does not hide what the broker did since: all
 // orders are compared.
 func TestAFutureThatIsStoredHidesNothing(t *testing.T) {
