@@ -104,12 +104,15 @@ func printStandstill(ctx context.Context, s *store.Store) error {
 // standstill is why no stock is ordered now; "" for no reason.
 func standstill(ctx context.Context, s *store.Store) (why string, err error) {
 	list, err := s.Standstills(ctx)
+	if err != nil {
+		return "", err
+	}
 	for _, cause := range list {
 		if cause.AssetID == 0 {
-			return cause.Explain("", 0), err
+			return cause.Explain("", 0), nil
 		}
 	}
-	return "", err
+	return "", nil
 }
 
 func printWork(ctx context.Context, s *store.Store) error {

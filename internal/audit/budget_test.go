@@ -1,7 +1,6 @@
 package audit_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -13,24 +12,8 @@ import (
 	"stockrewards/internal/audit/audittest"
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store"
+	"stockrewards/internal/store/storetest"
 )
-
-// dying is an engine whose process dies before one of its writes.
-type dying struct {
-	store.Engine
-
-	left int // writes that succeed
-}
-
-var errDied = errors.New("the process died")
-
-func (e *dying) Write(ctx context.Context, f func(context.Context, store.Tx) error) error {
-	e.left--
-	if e.left < 0 {
-		return errDied
-	}
-	return e.Engine.Write(ctx, f)
-}
 
 var daily = rewards.Budget{Name: "daily", Per: rewards.PerApp, Period: rewards.PeriodDay, Limit: 100 * dollar}
 
@@ -41,9 +24,9 @@ func TestBudgetNotCounted(t *testing.T) {
 	audittest.OnEngines(t, func(t *testing.T, in audittest.Place) {
 		w := audittest.NewWorld(t, in)
 		w.Give("given", w.User(w.App("first"), "ann", "ann@example.com", ""), "KO", dollar, "", "")
-		s, err := store.New(t.Context(), &dying{w.Engine, 1}, func() time.Time { return w.Now }, rand.NewChaCha8([32]byte{2}))
+		s, err := store.New(t.Context(), &storetest.Dying{Engine: w.Engine, Left: 1}, func() time.Time { return w.Now }, rand.NewChaCha8([32]byte{2}))
 		check(t, err)
-		if _, err = s.As(w.By()).SetBudget(t.Context(), "first", daily); !errors.Is(err, errDied) {
+		if _, err = s.As(w.By()).SetBudget(t.Context(), "first", daily); !errors.Is(err, storetest.ErrDied) {
 			t.Fatalf("error %v, want that the process died", err)
 		}
 		if r := run(t, w.Where); !r.OK() {

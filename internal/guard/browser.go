@@ -1,6 +1,6 @@
 // Package guard protects HTTP servers from requests that a foreign web page makes a
-// browser send (browser.go), and from more connections than the process can hold
-// (listener.go).
+// browser send (browser.go), from more connections than the process can hold
+// (listener.go), and from peers that do not read (silence_linux.go).
 package guard
 
 import (

@@ -13,24 +13,18 @@ type acknowledgedOrder struct {
 	bookedBy int64 // the number of the switch that did; 0: none
 }
 
-// bookAcknowledged finds the switches that booked the shares of acknowledged orders: the broker had these shares, or
-// most of them, besides what was booked. It fails with money.ErrOverflow.
+// bookAcknowledged finds the switches that booked the shares of acknowledged orders. It fails with money.ErrOverflow.
 func (t *totals) bookAcknowledged() error {
 	for _, w := range t.switches {
 		waiting := t.waitingFor(w)
-		var shares money.Shares
-		for _, o := range waiting {
-			shares += o.FilledQty
+		if len(waiting) == 0 {
+			continue
 		}
-		ours, err := w.Keep.Of(w.Booked)
+		found, err := foundBy(w, waiting)
 		if err != nil {
 			return err
 		}
-		theirs, err := w.Keep.Of(shares)
-		if err != nil {
-			return err
-		}
-		if w.Position-ours < theirs-theirs/2 {
+		if !found {
 			continue
 		}
 		for _, o := range waiting {
@@ -38,6 +32,23 @@ func (t *totals) bookAcknowledged() error {
 		}
 	}
 	return nil
+}
+
+// foundBy reports whether the broker had most of the shares of acknowledged orders besides what was booked, as the
+// action of a switch leaves both.
+func foundBy(w rewards.Switch, waiting []*acknowledgedOrder) (found bool, err error) {
+	var shares money.Shares
+	for _, o := range waiting {
+		if shares, err = money.AddShares(shares, o.FilledQty); err != nil {
+			return false, err
+		}
+	}
+	booked, err := w.Keep.Of(w.Booked)
+	if err != nil {
+		return false, err
+	}
+	theirs, err := w.Keep.Of(shares)
+	return w.Position-booked >= theirs-theirs/2, err
 }
 
 // waitingFor lists the orders that were acknowledged before a switch, whose shares it may have booked.

@@ -233,11 +233,11 @@ func (l *lab) checkModel(user string, text []byte) {
 		price := l.traded(h.Asset)
 		worth, err := money.Value(money.Shares(floor(int64(quantity), s.units(time.Now()))), price, money.HalfAway)
 		l.check(err)
-		moved := worth / 100
+		moved := money.USD(0)
 		if s.event != nil && !s.event.listed { // nobody knows of it yet: a price that moves by a third is in no doubt
 			moved = worth / 10
 		}
-		if value < (worth-moved)*2/3 || value > (worth+moved)*3/2 {
+		if value < (worth-moved)*2/3-money.Cent || value > (worth+moved)*3/2+money.Cent {
 			l.violate("no portfolio mixes units", user, "%s of %s for %s, worth %s; event %+v", quantity, h.Asset, value, worth, s.event)
 		}
 	}

@@ -79,19 +79,21 @@ func testBudgetsCountDuringAwards(t *testing.T, w *World) {
 	w.wantRows(t, "counters", 2, `SELECT count(*) FROM budget_use`)
 }
 
-// dying is an engine whose process dies before one of its writes.
-type dying struct {
+// Dying is an engine whose process dies before one of its writes.
+type Dying struct {
 	store.Engine
 
-	left int // writes that succeed
+	Left int // writes that succeed
 }
 
-var errDied = errors.New("the process died")
+// ErrDied is what a write of a Dying engine fails with.
+var ErrDied = errors.New("the process died")
 
-func (e *dying) Write(ctx context.Context, f func(context.Context, store.Tx) error) error {
-	e.left--
-	if e.left < 0 {
-		return errDied
+// Write implements store.Engine.
+func (e *Dying) Write(ctx context.Context, f func(context.Context, store.Tx) error) error {
+	e.Left--
+	if e.Left < 0 {
+		return ErrDied
 	}
 	return e.Engine.Write(ctx, f)
 }
@@ -107,7 +109,7 @@ func testBudgetsResumed(t *testing.T, w *World) {
 	old := budget("b", rewards.PerUser, rewards.PeriodDay, 3100)
 	w.SetBudgets(t, old)
 	for alive := range 10 {
-		s, err := store.New(t.Context(), &dying{w.engine, alive}, w.Now, zeros{})
+		s, err := store.New(t.Context(), &Dying{Engine: w.engine, Left: alive}, w.Now, zeros{})
 		check(t, err)
 		b := budget("b", rewards.PerApp, rewards.PeriodDay, 3050)
 		_, err = s.As(by).SetBudget(t.Context(), w.App.Name, b)
@@ -118,7 +120,7 @@ func testBudgetsResumed(t *testing.T, w *World) {
 			w.wantRows(t, "counters", 1, `SELECT count(*) FROM budget_use`)
 			return
 		}
-		if !errors.Is(err, errDied) {
+		if !errors.Is(err, ErrDied) {
 			t.Fatal(err)
 		}
 	}
