@@ -118,18 +118,29 @@ func (c *copying) finish(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = exec(ctx, c.to, `INSERT INTO segments (number, mark) SELECT n, (random() * 9007199254740992)::bigint
-		FROM generate_series(1, (SELECT max(segment) FROM rewards)) AS n`)
-	if err != nil {
-		return err
-	}
-	err = exec(ctx, c.to, `UPDATE segments SET size = (SELECT count(*) FROM rewards WHERE segment = number)
-		WHERE number = (SELECT max(number) FROM segments)`)
-	if err != nil {
+	if err := c.segments(ctx); err != nil {
 		return err
 	}
 	for _, table := range append(tables(), "segments") {
 		if err := exec(ctx, c.to, `ANALYZE `+table); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// segments makes the rewards' segments. As in a store of an earlier version an index has the keys, until `serve` has sealed
+// the segments.
+func (c *copying) segments(ctx context.Context) error {
+	for _, statement := range []string{
+		`UPDATE segments SET keys = 0 WHERE EXISTS (SELECT 1 FROM rewards)`,
+		`INSERT INTO segments (number, mark, keys) SELECT n, (random() * 9007199254740992)::bigint, (n > most)::int
+			FROM (SELECT max(segment) AS most FROM rewards) AS r CROSS JOIN generate_series(1, most + 1) AS n`,
+		`UPDATE reward_batches SET segment = (SELECT max(number) FROM segments)`,
+		`CREATE UNIQUE INDEX rewards_by_key ON rewards (reward_key(segment, app_id, idempotency_key))`,
+		`SELECT drop_key_index()`,
+	} {
+		if err := exec(ctx, c.to, statement); err != nil {
 			return err
 		}
 	}

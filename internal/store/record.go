@@ -57,8 +57,8 @@ func (s *Store) recordOnce(ctx context.Context, r *recording) error {
 			s.known.add(userKey{o.Reward.AppID, o.Reward.UserID})
 		}
 	}
-	if s.segments.recorded(r.outcomes) {
-		_ = s.beginSegment(ctx, r.segments) // or after the next batch
+	if s.segments.recorded(r) {
+		_ = s.beginSegment(ctx, r.known.view) // or after the next batch
 	}
 	return nil
 }
@@ -89,11 +89,12 @@ type recording struct {
 	batch    []rewards.NewReward
 	ids      []rewards.RewardID // of what the newest attempt stored, made in this process's turn
 	outcomes []rewards.Outcome
-	created  []int   // requests stored by this transaction, in order of their numbers; not over a network
-	first    int64   // number of the first of them
-	hashes   []int64 // of the keys; not over a network
+	created  []int   // requests stored by this transaction, over SQLite in order of their numbers
+	first    int64   // number of the first of them; not over a network
+	hashes   []int64 // of the keys
 	budgets  *knownBudgets
-	segments *segmentView // over a network
+	known    columnState  // over a network: what this process knew
+	stored   *rewardBatch // over a network: what this transaction stored
 }
 
 // fingerprint is what a request is stored with. While processes of an older version may run,
@@ -134,7 +135,7 @@ func (r *recording) hashKeys() {
 // once, except those whose key is used or whose user does not exist. Then it decides the rest one
 // by one.
 func (r *recording) run(ctx context.Context, tx Tx) error {
-	r.outcomes, r.created = make([]rewards.Outcome, len(r.batch)), nil
+	r.outcomes, r.created, r.stored = make([]rewards.Outcome, len(r.batch)), nil, nil
 	rows, err := r.rows(ctx, tx)
 	if err != nil {
 		return err
@@ -142,11 +143,19 @@ func (r *recording) run(ctx context.Context, tx Tx) error {
 	if committed, err := rows.commitAll(ctx); err != nil || committed {
 		return err
 	}
+	if err := r.decide(ctx, rows); err != nil {
+		return err
+	}
+	return rows.end(ctx)
+}
+
+// decide decides and stores what commitAll did not.
+func (r *recording) decide(ctx context.Context, rows batchRows) error {
 	changes, err := rows.settings(ctx)
 	if err != nil {
 		return err
 	}
-	if r.budgets, err = r.store.budgets.current(ctx, tx, r.store.ids, changes); err != nil {
+	if r.budgets, err = r.store.budgets.current(ctx, rows.transaction(), r.store.ids, changes); err != nil {
 		return err
 	}
 	free, budgeted := r.divide()
@@ -261,5 +270,7 @@ type batchRows interface {
 	users(ctx context.Context, requests []int) (map[userKey]bool, error)
 	// settings reads what a batch depends on, and returns the changes of budgets. Until then they are as last known.
 	settings(ctx context.Context) (budgets string, err error)
+	// end stores what finds the rewards that the transaction stored.
+	end(ctx context.Context) error
 	transaction() Tx
 }

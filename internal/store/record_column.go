@@ -10,72 +10,67 @@ import (
 // byColumn reads and writes a batch in one statement, with a whole column in each argument.
 type byColumn struct {
 	*recording
-	tx Tx
+	tx     Tx
+	search *keySearch
+	found  map[requestKey]*rewards.KeyedReward // by the keys that were looked for; nil: by none
 }
 
 // byColumn begins a batch on a transaction.
-func (r *recording) byColumn(ctx context.Context, tx Tx) (b byColumn, err error) {
-	r.segments, err = r.store.segments.current(ctx, tx)
-	return byColumn{r, tx}, err
+func (r *recording) byColumn(ctx context.Context, tx Tx) (*byColumn, error) {
+	r.hashKeys()
+	b := &byColumn{recording: r, tx: tx, found: make(map[requestKey]*rewards.KeyedReward)}
+	if b.know(r.store.segments.search()); r.known.view == nil {
+		return b, b.catchUp(ctx)
+	}
+	return b, nil
+}
+
+func (b *byColumn) know(s *keySearch) { b.search, b.known = s, s.columnState }
+
+// catchUp reads what others recorded since this process did. They exclude each other.
+func (b *byColumn) catchUp(ctx context.Context) error {
+	for {
+		search, err := b.store.segments.catchUp(ctx, b.tx, false)
+		if err != nil {
+			return err
+		}
+		if search != nil {
+			b.know(search)
+			return nil
+		}
+	}
 }
 
 // The parts of the statements that store requests. userRows has those whose user exists, also of users
 // whom this process knows: a server that took over may lack a user. It has none when the budgets or the
-// newest segment are not those that this process knows. With notSealed it has none when a sealed segment has a key: the
-// last arguments are where filters say that one may be. An award of nothing is never stored.
+// newest batch are not those that this process knows. An award of nothing is never stored.
 const (
 	intoRewards = `stored AS (INSERT INTO rewards (app_id, id, user_id, idempotency_key, fingerprint, amount,
-		asset_id, symbol, source, metadata, counted, segment) `
-	userRows = `SELECT n.* FROM (SELECT unnest(?1::bytea[]) AS app_id, unnest(?2::bytea[]),
+		asset_id, symbol, source, metadata, counted, segment)
+		SELECT n.* FROM (SELECT unnest(?1::bytea[]) AS app_id, unnest(?2::bytea[]),
 		unnest(?3::bytea[]) AS user_id, unnest(?4::text[]), unnest(?5::bytea[]), unnest(?6::bigint[]) AS amount,
 		unnest(?7::bigint[]), unnest(?8::text[]), unnest(?9::text[]), unnest(?10::text[]), unnest(?11::bigint[]),
 		?13::integer
 		WHERE coalesce((SELECT s.value FROM settings s WHERE s.name = '` + settingBudgets + `'), '') = ?12
-			AND (` + newestMark + `) = ?14`
-	notSealed = ` AND NOT EXISTS (SELECT 1
-				FROM unnest(?15::integer[], ?16::bytea[], ?17::text[]) AS k (segment, app, key)
-				CROSS JOIN rewards r WHERE reward_key(r.segment, r.app_id, r.idempotency_key)
-					= reward_key(k.segment, k.app, k.key))`
-	ofUsers = `) AS n
-		WHERE n.amount > 0 AND EXISTS (SELECT 1 FROM users u WHERE u.app_id = n.app_id AND u.id = n.user_id)`
-	openStored = ` RETURNING app_id, id, asset_id, amount),
+			AND (` + newestBatch + `) = ?14) AS n
+		WHERE n.amount > 0 AND EXISTS (SELECT 1 FROM users u WHERE u.app_id = n.app_id AND u.id = n.user_id)
+		RETURNING app_id, id, asset_id, amount),
 	opened AS (INSERT INTO open_rewards (app_id, id, asset_id, status, waiting, pending)
 		SELECT app_id, id, asset_id, ` + recorded + `, 1, amount FROM stored)`
+
+	// insertColumns stores the rewards, and storeColumns, which follows WITH, also the batch.
+	insertColumns = `WITH ` + intoRewards + ` SELECT id FROM stored`
+	storeColumns  = intoRewards + `, batched AS (INSERT INTO reward_batches (segment, number, mark, keys, ids)
+		VALUES (?13, ?15, ?16, ?17, ?18))`
 )
 
-// The statements that store requests. There are two of each, because notSealed costs the server 12 µs even when its
-// arguments are empty, as for most batches.
-const (
-	// storeColumns follows WITH. It fails when a key is used: not to look for the keys before costs a
-	// tenth less.
-	storeColumns   = intoRewards + userRows + ofUsers + openStored
-	storeNotSealed = intoRewards + userRows + notSealed + ofUsers + openStored
-	// insertColumns passes over the requests whose key is used.
-	insertColumns   = `WITH ` + intoRewards + userRows + ofUsers + passOver
-	insertNotSealed = `WITH ` + intoRewards + userRows + notSealed + ofUsers + passOver
-	passOver        = ` ON CONFLICT (reward_key(segment, app_id, idempotency_key)) DO NOTHING` + openStored +
-		` SELECT id FROM stored`
-)
-
-// storing returns one of two statements that store requests, and its arguments. The second looks into the sealed
-// segments that may have a key.
-func (b byColumn) storing(requests []int, plain, looking string) (statement string, args []any) {
-	if len(b.suspects(requests)) == 0 {
-		return plain, b.columns(requests)
-	}
-	return looking, append(b.columns(requests), b.places(requests, nil)...)
-}
-
-// columns are the arguments of the statements that store requests, without those of notSealed.
-func (b byColumn) columns(requests []int) []any {
+// columns are the arguments of insertColumns.
+func (b *byColumn) columns(requests []int) []any {
 	n := len(requests)
 	apps, ids, users, prints := make([][]byte, n), make([][]byte, n), make([][]byte, n), make([][]byte, n)
 	keys, symbols, sources, metadata := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
 	amounts, assets, counted := make([]int64, n), make([]int64, n), make([]int64, n)
 	for row, i := range requests {
-		if b.ids[i].IsZero() { // a retry has the same ids
-			b.newID(i)
-		}
 		r, mark := &b.batch[i], b.fingerprint(i)
 		apps[row], ids[row], users[row], prints[row] = r.AppID[:], b.ids[i][:], r.UserID[:], mark.Stored()
 		keys[row], symbols[row], sources[row], metadata[row] = r.IdempotencyKey, r.Symbol, r.Source, r.Metadata
@@ -83,12 +78,12 @@ func (b byColumn) columns(requests []int) []any {
 	}
 	return []any{
 		apps, ids, users, keys, prints, amounts, assets, symbols, sources, metadata, counted, b.budgets.changes,
-		b.segments.newest, b.segments.mark,
+		b.known.newest(), b.known.last.mark,
 	}
 }
 
 // commitAll commits unless the budgets have changed, so that an app without one costs no exchange.
-func (b byColumn) commitAll(ctx context.Context) (bool, error) {
+func (b *byColumn) commitAll(ctx context.Context) (bool, error) {
 	if !b.noneBudgeted() || !b.assetsUsed() {
 		return false, nil
 	}
@@ -96,8 +91,11 @@ func (b byColumn) commitAll(ctx context.Context) (bool, error) {
 	if len(all) < len(b.batch) {
 		return false, nil
 	}
-	statement, args := b.storing(all, storeColumns, storeNotSealed)
-	committed, err := commitAll(ctx, b.tx, len(all), statement, args...)
+	if used, err := b.search.used(ctx, b.tx, b.soughtKeys(all)); used || err != nil {
+		return false, err
+	}
+	b.identify(all)
+	committed, err := b.commit(ctx, all)
 	if committed {
 		for _, i := range all {
 			b.outcomes[i] = b.batch[i].Decide(b.ids[i], nil, true)
@@ -106,9 +104,40 @@ func (b byColumn) commitAll(ctx context.Context) (bool, error) {
 	return committed, err
 }
 
+// commit stores requests and, with those that this transaction stored before, the batch. It commits, or does nothing.
+func (b *byColumn) commit(ctx context.Context, requests []int) (bool, error) {
+	created := slices.Concat(b.created, requests)
+	batch := b.newBatch(created)
+	args := append(b.columns(requests), batch.number, batch.mark, batch.keys, batch.ids)
+	committed, err := commitAll(ctx, b.tx, len(requests), storeColumns, args...)
+	if committed {
+		b.created, b.stored = created, batch
+	}
+	return committed, err
+}
+
+// end stores the batch of what this transaction stored.
+func (b *byColumn) end(ctx context.Context) error {
+	if len(b.created) == 0 || b.stored != nil {
+		return nil
+	}
+	b.stored = b.newBatch(b.created)
+	return execLater(ctx, b.tx, `INSERT INTO reward_batches (segment, number, mark, keys, ids)
+		VALUES (?1, ?2, ?3, ?4, ?5)`, b.stored.segment, b.stored.number, b.stored.mark, b.stored.keys, b.stored.ids)
+}
+
+// identify makes the ids of requests' rewards. A retry has the same ids.
+func (b *byColumn) identify(requests []int) {
+	for _, i := range requests {
+		if b.ids[i].IsZero() {
+			b.newID(i)
+		}
+	}
+}
+
 // assetsUsed reports whether every asset of the batch is marked, so that nothing remains to be
 // done once the requests are stored.
-func (b byColumn) assetsUsed() bool {
+func (b *byColumn) assetsUsed() bool {
 	b.store.recall()
 	for i := range b.batch {
 		if _, used := b.store.used.Load(b.batch[i].AssetID); !used {
@@ -126,33 +155,15 @@ func allOf(batch []rewards.NewReward) []int {
 	return all
 }
 
-// suspects lists the requests whose key a sealed segment may have.
-func (b byColumn) suspects(requests []int) (list []int) {
-	for _, i := range requests {
-		if len(b.segments.mayHave(b.key(i))) > 0 {
-			list = append(list, i)
-		}
-	}
-	return list
-}
-
-// unsealed leaves out the requests whose key a sealed segment has. The index of the newest segment passes over those
-// whose key it has.
-func (b byColumn) unsealed(ctx context.Context, requests []int) ([]int, error) {
-	suspects := b.suspects(requests)
-	if len(suspects) == 0 {
-		return requests, nil
-	}
-	known, err := b.keyed(ctx, suspects)
-	return slices.DeleteFunc(slices.Clone(requests), func(i int) bool { return known[b.key(i)] != nil }), err
-}
-
-func (b byColumn) insert(ctx context.Context, requests []int, stored func(int)) error {
-	requests, err := b.unsealed(ctx, requests)
-	if err != nil || len(requests) == 0 {
+func (b *byColumn) insert(ctx context.Context, requests []int, stored func(int)) error {
+	if err := b.find(ctx, requests); err != nil {
 		return err
 	}
-	statement, args := b.storing(requests, insertColumns, insertNotSealed)
+	requests = slices.DeleteFunc(slices.Clone(requests), func(i int) bool { return b.found[b.key(i)] != nil })
+	if len(requests) == 0 {
+		return nil
+	}
+	b.identify(requests)
 	place := make(map[rewards.RewardID]int, len(requests))
 	for _, i := range requests {
 		place[b.ids[i]] = i
@@ -160,54 +171,54 @@ func (b byColumn) insert(ctx context.Context, requests []int, stored func(int)) 
 	return b.tx.Query(ctx, func(row Row) error {
 		var id rewards.RewardID
 		err := row.Scan(toID(&id))
-		stored(place[id])
+		i := place[id]
+		b.created = append(b.created, i)
+		stored(i)
 		return err
-	}, statement, args...)
+	}, insertColumns, b.columns(requests)...)
 }
 
-func (b byColumn) insertNew(ctx context.Context, requests []int) error {
+func (b *byColumn) insertNew(ctx context.Context, requests []int) error {
 	if b.assetsUsed() { // it comes last
-		statement, args := b.storing(requests, storeColumns, storeNotSealed)
-		if committed, err := commitAll(ctx, b.tx, len(requests), statement, args...); err != nil || committed {
+		if committed, err := b.commit(ctx, requests); err != nil || committed {
 			return err
 		}
 	}
-	statement, args := b.storing(requests, insertColumns, insertNotSealed)
-	n, err := b.tx.Exec(ctx, statement, args...)
+	n, err := b.tx.Exec(ctx, insertColumns, b.columns(requests)...)
 	if err == nil && n != int64(len(requests)) {
 		err = errNotStored
+	}
+	b.created = append(b.created, requests...)
+	return err
+}
+
+func (b *byColumn) transaction() Tx { return b.tx }
+
+func (b *byColumn) keyed(ctx context.Context, requests []int) (map[requestKey]*rewards.KeyedReward, error) {
+	known := make(map[requestKey]*rewards.KeyedReward, len(requests))
+	err := b.find(ctx, requests)
+	for _, i := range requests {
+		if k := b.found[b.key(i)]; k != nil {
+			known[b.key(i)] = k
+		}
+	}
+	return known, err
+}
+
+// find looks for the requests' keys, unless it has done so.
+func (b *byColumn) find(ctx context.Context, requests []int) error {
+	rest := slices.DeleteFunc(slices.Clone(requests), func(i int) bool {
+		_, done := b.found[b.key(i)]
+		return done
+	})
+	known, err := b.search.find(ctx, b.tx, b.soughtKeys(rest))
+	for _, i := range rest {
+		b.found[b.key(i)] = known[b.key(i)]
 	}
 	return err
 }
 
-func (b byColumn) transaction() Tx { return b.tx }
-
-func (b byColumn) keyed(ctx context.Context, requests []int) (map[requestKey]*rewards.KeyedReward, error) {
-	known := make(map[requestKey]*rewards.KeyedReward, len(requests))
-	err := fetchEach(ctx, b.tx, scanKeyed, func(k rewards.KeyedReward) error {
-		known[requestKey{k.Reward.AppID, k.Reward.IdempotencyKey}] = &k
-		return nil
-	}, `SELECT fingerprint, `+rewardColumns+` FROM rewards WHERE reward_key(segment, app_id, idempotency_key)
-			IN (SELECT reward_key(k.segment, k.app, k.key)
-				FROM unnest(?1::integer[], ?2::bytea[], ?3::text[]) AS k (segment, app, key))`,
-		b.places(requests, []int64{b.segments.newest})...)
-	return known, err
-}
-
-// places lists where the keys of requests may be: in sealed segments, and also in others. It returns a column of
-// segments, of apps, and of keys.
-func (b byColumn) places(requests []int, also []int64) []any {
-	segments, apps, keys := []int64{}, [][]byte{}, []string{}
-	for _, i := range requests {
-		for _, number := range append(b.segments.mayHave(b.key(i)), also...) {
-			segments, apps = append(segments, number), append(apps, b.batch[i].AppID[:])
-			keys = append(keys, b.batch[i].IdempotencyKey)
-		}
-	}
-	return []any{segments, apps, keys}
-}
-
-func (b byColumn) users(ctx context.Context, requests []int) (map[userKey]bool, error) {
+func (b *byColumn) users(ctx context.Context, requests []int) (map[userKey]bool, error) {
 	apps, users := make([][]byte, len(requests)), make([][]byte, len(requests))
 	for row, i := range requests {
 		apps[row], users[row] = b.batch[i].AppID[:], b.batch[i].UserID[:]
@@ -223,13 +234,13 @@ func (b byColumn) users(ctx context.Context, requests []int) (map[userKey]bool, 
 	return exist, err
 }
 
-// settings reads what may have changed since this process read it: the segments, and the budgets.
-func (b byColumn) settings(ctx context.Context) (budgets string, err error) {
-	var mark int64
-	_, err = fetchValues(ctx, b.tx, []any{&budgets, &mark}, `SELECT coalesce((SELECT value FROM settings
-		WHERE name = '`+settingBudgets+`'), ''), (`+newestMark+`)`)
-	if err == nil && mark != b.segments.mark {
-		b.segments, err = b.store.segments.read(ctx, b.tx)
+// settings reads what may have changed since this process read it: the newest rewards, and the budgets.
+func (b *byColumn) settings(ctx context.Context) (budgets string, err error) {
+	var last batchPoint
+	_, err = fetchValues(ctx, b.tx, []any{&budgets, &last.number, &last.mark}, `SELECT coalesce((SELECT value FROM settings
+		WHERE name = '`+settingBudgets+`'), ''), number, mark FROM reward_batches ORDER BY number DESC LIMIT 1`)
+	if err == nil && last != b.known.last {
+		err = b.catchUp(ctx)
 	}
 	return budgets, err
 }

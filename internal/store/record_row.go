@@ -81,6 +81,9 @@ func (b byRow) insertNew(ctx context.Context, requests []int) error {
 // commitAll does nothing: a commit of a database in this process needs no exchange.
 func (byRow) commitAll(context.Context) (bool, error) { return false, nil }
 
+// end does nothing: the rewards are in memory after the commit, and follow from the rows.
+func (byRow) end(context.Context) error { return nil }
+
 func (b byRow) transaction() Tx { return b.tx }
 
 func (b byRow) settings(ctx context.Context) (budgets string, err error) {

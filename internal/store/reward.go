@@ -83,10 +83,7 @@ func rewardsByRow(ctx context.Context, tx Tx, keys []rewardKey, each func(reward
 }
 
 func rewardsByColumn(ctx context.Context, tx Tx, keys []rewardKey, each func(rewards.Reward) error) error {
-	apps, ids := make([][]byte, len(keys)), make([][]byte, len(keys))
-	for i := range keys {
-		apps[i], ids[i] = keys[i].app[:], keys[i].id[:]
-	}
+	apps, ids := columnsOfKeys(keys)
 	return fetchEach(ctx, only(tx), scanRewards(), each, `SELECT `+rewardColumns+` FROM rewards WHERE (app_id, id) IN
 		(SELECT * FROM unnest(?1::bytea[], ?2::bytea[]))`, apps, ids)
 }
@@ -174,7 +171,9 @@ func (s *Store) rewardsOfUser(
 func (s *Store) LoadIndex(ctx context.Context) error {
 	_, err := s.inSegments(ctx)
 	if err == nil && s.index.loaded() == indexInColumns {
-		err = s.loadSegments(ctx)
+		if _, err = s.readSegments(ctx); err == nil {
+			s.segments.merge()
+		}
 	}
 	return err
 }
@@ -195,29 +194,21 @@ func (s *Store) rewardWithKey(
 	if err != nil {
 		return nil, err
 	}
-	if inSegments {
-		page := s.index.newKeyPage(requestKey{app, f.IdempotencyKey}, keyHash(app, f.IdempotencyKey))
+	key := requestKey{app, f.IdempotencyKey}
+	switch {
+	case inSegments:
+		page := s.index.newKeyPage(key, keyHash(app, f.IdempotencyKey))
 		list, err = read(ctx, s, page.read)
-	} else {
-		list, err = s.byKey(ctx, requestKey{app, f.IdempotencyKey})
+	case s.index.loaded() == indexInColumns:
+		list, err = s.byKeyInColumns(ctx, key)
+	default: // an older store
+		list, err = readAll(ctx, s, scanReward, `SELECT `+rewardColumns+` FROM rewards
+			WHERE app_id = ?1 AND idempotency_key = ?2`, app[:], f.IdempotencyKey)
 	}
 	before := before(p.Before)
 	return slices.DeleteFunc(list, func(r rewards.Reward) bool {
 		return !f.Matches(r) || bytes.Compare(r.ID[:], before) >= 0
 	}), err
-}
-
-// byKey lists the reward with an idempotency key by an index of the database.
-func (s *Store) byKey(ctx context.Context, key requestKey) ([]rewards.Reward, error) {
-	query := `SELECT ` + rewardColumns + ` FROM rewards WHERE app_id = ?1 AND idempotency_key = ?2`
-	args := []any{key.app[:], key.key}
-	if s.index.loaded() == indexInColumns {
-		condition, segments := s.segments.where(key)
-		query, args = query+condition, append(args, segments...)
-	}
-	return read(ctx, s, func(ctx context.Context, tx Tx) ([]rewards.Reward, error) {
-		return fetchAll(ctx, only(tx), scanReward, query, args...)
-	})
 }
 
 // CountRewards counts the rewards of an app by status, each up to limit, so that its cost does

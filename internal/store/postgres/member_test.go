@@ -17,7 +17,9 @@ const toVersion27 = `create table old as select m.place, m.amount, p.rest, p.sha
 	drop function member_at;
 	alter table old rename to members; create view member_figures as select place from members;
 	drop index rewards_by_user; drop function user_entry; create index rewards_by_user on rewards (segment, user_id, id);
-	alter table segments drop column size;
+	create unique index rewards_by_key on rewards (reward_key(segment, app_id, idempotency_key)); drop function drop_key_index;
+	drop view readable.reward_batches, readable.key_blocks; drop table reward_batches, key_blocks;
+	alter table segments drop column size, drop column keys;
 	create view readable.segments as select number, mark, octet_length(filter) as filter_bytes from segments;
 	delete from goose_db_version where version_id > 27`
 
@@ -61,11 +63,11 @@ func TestMembersOfVersion27(t *testing.T) {
 	if seen < 73 {
 		t.Errorf("%d members in the view for people", seen)
 	}
-	var many, newest, surplus int
+	var many, size, surplus int
 	check(t, conn.QueryRow(ctx, `select max(cardinality(amounts)) from member_blocks`).Scan(&many))
 	check(t, conn.QueryRow(ctx, `select size, size - (select count(*) from rewards where segment = number)
-		from segments order by number desc limit 1`).Scan(&newest, &surplus))
-	if many != 32 || newest == 0 || surplus != 0 {
-		t.Errorf("a block of %d; the newest segment is said to have %d rewards, %d too many", many, newest, surplus)
+		from segments order by number desc limit 1 offset 1`).Scan(&size, &surplus))
+	if many != 32 || size == 0 || surplus != 0 {
+		t.Errorf("a block of %d; the segment is said to have %d rewards, %d too many", many, size, surplus)
 	}
 }

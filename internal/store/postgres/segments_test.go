@@ -16,6 +16,13 @@ import (
 	"stockrewards/internal/store/storetest"
 )
 
+// toVersion31 takes a database back to the version in which an index had the keys.
+const toVersion31 = `create unique index rewards_by_key on rewards (reward_key(segment, app_id, idempotency_key));
+	drop function drop_key_index; drop view readable.reward_batches, readable.key_blocks, readable.segments;
+	drop table reward_batches, key_blocks; alter table segments drop column keys;
+	create view readable.segments as select number, mark, octet_length(filter) as filter_bytes, size from segments;
+	delete from goose_db_version where version_id > 31`
+
 // segmented is a database with small segments, and processes that record in it.
 type segmented struct {
 	*storetest.World
@@ -253,7 +260,8 @@ func TestAnotherUserOfAnEntry(t *testing.T) {
 		w.exec(t, `update rewards set id = $2 where id = $1`, id[:], w.ids[i][:])
 		w.exec(t, `update open_rewards set id = $2 where id = $1`, id[:], w.ids[i][:])
 	}
-	w.wantAll(t, s)
+	w.exec(t, toVersion31)
+	w.wantAll(t, w.join(t))
 }
 
 // A server takes over that has lost the newest segments and some rewards. Processes forget what they knew of these: a lost
@@ -262,7 +270,16 @@ func TestSegmentsThatAFailOverLost(t *testing.T) {
 	t.Parallel()
 	w := newSegmented(t, 2)
 	a, b := w.processes[0], w.processes[1]
-	for range 4*storetest.SegmentSize + 2 {
+	const kept = 3*storetest.SegmentSize + storetest.SegmentSize/2
+	for range kept {
+		w.give(t, a)
+	}
+	w.seal(t, b)
+	tables := []string{"rewards", "open_rewards", "segments", "reward_batches", "key_blocks"}
+	for _, table := range tables {
+		w.exec(t, `create table kept_`+table+` as table `+table)
+	}
+	for range storetest.SegmentSize/2 + 2 {
 		w.give(t, a)
 	}
 	w.seal(t, a)
@@ -270,14 +287,10 @@ func TestSegmentsThatAFailOverLost(t *testing.T) {
 	if newest < 4 {
 		t.Fatalf("segment %d", newest)
 	}
-	// The server lost segment 3 from its middle on.
-	const kept = 3*storetest.SegmentSize + storetest.SegmentSize/2
-	for _, id := range w.ids[kept:] {
-		w.exec(t, `delete from open_rewards where id = $1`, id[:])
-		w.exec(t, `delete from rewards where id = $1`, id[:])
+	for _, table := range tables { // the server lost segment 3 from its middle on
+		w.exec(t, `truncate `+table)
+		w.exec(t, `insert into `+table+` select * from kept_`+table)
 	}
-	w.exec(t, `delete from segments where number > 3`)
-	w.exec(t, `update segments set filter = '' where number = 3`)
 	lost := w.requests[kept:]
 	w.requests, w.ids = w.requests[:kept:kept], w.ids[:kept:kept]
 	for range 2 * storetest.SegmentSize { // b fills the segments again, with other rewards
@@ -298,8 +311,7 @@ func TestSegmentZeroOfAnOlderStore(t *testing.T) {
 	for range 5 * storetest.SegmentSize {
 		w.give(t, w.processes[0])
 	}
-	w.exec(t, `update rewards set segment = 0`)
-	w.exec(t, `delete from segments where number > 0`)
+	w.exec(t, `update rewards set segment = 0; delete from segments where number > 0;`+toVersion31)
 	s := w.join(t)
 	w.wantReplays(t, s, 0, len(w.requests))
 	for range 9 * storetest.SegmentSize {
@@ -338,7 +350,7 @@ func TestAFilterOfAnotherHistoryIsNotStored(t *testing.T) {
 	s.SealEvery(storetest.SegmentSize)
 	more, err := s.SealSegment(t.Context())
 	check(t, err)
-	if n := w.number(t, `select count(*) from segments where filter <> ''`); !more || n != 0 {
+	if n := w.number(t, `select count(*) from segments where filter <> ''`); more || n != 0 {
 		t.Errorf("%d filters are stored, more: %t", n, more)
 	}
 	w.seal(t, w.processes[0])

@@ -67,6 +67,7 @@ func contract() map[string]func(*testing.T, *World) {
 		"RewardsByKey":           testFilterByKey,
 		"RewardsAtAGlance":       testGlance,
 		"KeysOfSegments":         testSegments,
+		"KeysOfAnOlderStore":     testKeysOfAnOlderStore,
 		"Arrivals":               testArrivals,
 		"Tenancy":                testTenancy,
 		"PlanFreezesMembers":     testPlan,

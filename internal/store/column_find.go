@@ -1,0 +1,191 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store/segment"
+)
+
+// keySearch finds rewards by their keys over PostgreSQL: in memory, then in the other segments whose filter says that
+// they may have a key.
+type keySearch struct {
+	segments *columnSegments
+	columnState
+}
+
+// search returns what this process knows. A transaction that only reads takes it from catchUp.
+func (x *columnSegments) search() *keySearch {
+	state, _ := x.now()
+	return &keySearch{x, state}
+}
+
+// inMemory lists the rewards whose key has a hash, newest first.
+func (k *keySearch) inMemory(hash int64) (ids []segment.ID) {
+	k.segments.mu.RLock()
+	defer k.segments.mu.RUnlock()
+	for _, part := range slices.Backward(k.recent) {
+		ids = part.Find(ids, hash)
+	}
+	return ids
+}
+
+// soughtKey is a key to look for.
+type soughtKey struct {
+	requestKey
+
+	hash int64
+}
+
+// used reports whether a reward may have one of the keys.
+func (k *keySearch) used(ctx context.Context, tx Tx, sought []soughtKey) (bool, error) {
+	for i := range sought {
+		if len(k.inMemory(sought[i].hash)) > 0 {
+			return true, nil
+		}
+	}
+	found, err := k.inSealed(ctx, tx, sought)
+	return len(found) > 0, err
+}
+
+// find reads the rewards that have one of the keys.
+func (k *keySearch) find(
+	ctx context.Context, tx Tx, sought []soughtKey,
+) (map[requestKey]*rewards.KeyedReward, error) {
+	known := make(map[requestKey]*rewards.KeyedReward)
+	places, err := k.inSealed(ctx, tx, sought)
+	if err != nil {
+		return nil, err
+	}
+	for i := range sought {
+		for _, id := range k.inMemory(sought[i].hash) {
+			places = append(places, rewardKey{sought[i].app, rewards.RewardID(id)})
+		}
+	}
+	if len(places) == 0 {
+		return known, nil
+	}
+	wanted := make(map[requestKey]bool, len(sought))
+	for i := range sought {
+		wanted[sought[i].requestKey] = true
+	}
+	apps, ids := columnsOfKeys(places)
+	err = fetchEach(ctx, tx, scanKeyed, func(r rewards.KeyedReward) error {
+		if key := (requestKey{r.Reward.AppID, r.Reward.IdempotencyKey}); wanted[key] { // else only its hash is equal
+			known[key] = &r
+		}
+		return nil
+	}, `SELECT fingerprint, `+rewardColumns+` FROM rewards WHERE (app_id, id) IN
+		(SELECT * FROM unnest(?1::bytea[], ?2::bytea[]))`, apps, ids)
+	return known, err
+}
+
+// inSealed lists the rewards of sealed segments that may have one of the keys.
+func (k *keySearch) inSealed(ctx context.Context, tx Tx, sought []soughtKey) (places []rewardKey, err error) {
+	var inBlocks, inIndex []sealedKey
+	for i := range sought {
+		for _, number := range k.view.mayHave(sought[i].hash) {
+			if key := (sealedKey{&sought[i], number}); k.view.sealed(number) {
+				inBlocks = append(inBlocks, key)
+			} else {
+				inIndex = append(inIndex, key)
+			}
+		}
+	}
+	if len(inBlocks) > 0 {
+		if places, err = readKeyBlocks(ctx, tx, inBlocks); err != nil {
+			return nil, err
+		}
+	}
+	if len(inIndex) > 0 {
+		indexed, err := readKeyIndex(ctx, tx, inIndex)
+		return append(places, indexed...), err
+	}
+	return places, nil
+}
+
+// mayHave lists the segments that may have a key, apart from those in memory.
+func (v *segmentView) mayHave(hash int64) []int64 {
+	list := slices.Clone(v.open)
+	if len(v.filters) == 0 {
+		return list
+	}
+	probe := segment.NewProbe(hash)
+	for _, f := range slices.Backward(v.filters) {
+		sealed, may := f.Newest(probe, f.Last+1)
+		for ; may; sealed, may = f.Newest(probe, sealed) {
+			list = append(list, sealed)
+		}
+	}
+	return list
+}
+
+// sealedKey is a key to look for in a sealed segment.
+type sealedKey struct {
+	*soughtKey
+
+	segment int64
+}
+
+func readKeyBlocks(ctx context.Context, tx Tx, sought []sealedKey) (places []rewardKey, err error) {
+	numbers, first, last := make([]int64, len(sought)), make([]int64, len(sought)), make([]int64, len(sought))
+	for i, k := range sought {
+		numbers[i], first[i] = int64(i), segment.KeyPlace(k.segment, 0)
+		last[i] = segment.KeyPlace(k.segment, k.hash)
+	}
+	err = tx.Query(ctx, func(row Row) error {
+		var i int64
+		var b segment.Block
+		if err := row.Scan(&i, toBytes{&b.Entries}); err != nil {
+			return err
+		}
+		for _, id := range b.IDs(nil, sought[i].hash) {
+			places = append(places, rewardKey{sought[i].app, rewards.RewardID(id)})
+		}
+		return nil
+	}, `SELECT k.number, b.entries FROM unnest(?1::bigint[], ?2::bigint[], ?3::bigint[]) AS k (number, first, last)
+		CROSS JOIN LATERAL (SELECT entries FROM key_blocks WHERE place BETWEEN k.first AND k.last
+			ORDER BY place DESC LIMIT 1) AS b`, numbers, first, last)
+	return places, err
+}
+
+// readKeyIndex looks into segments of an earlier version. Those that are sealed since are in blocks.
+func readKeyIndex(ctx context.Context, tx Tx, sought []sealedKey) (places []rewardKey, err error) {
+	numbers, segments := make([]int64, len(sought)), make([]int64, len(sought))
+	apps, keys := make([][]byte, len(sought)), make([]string, len(sought))
+	for i, k := range sought {
+		numbers[i], segments[i], apps[i], keys[i] = int64(i), k.segment, k.app[:], k.key
+	}
+	var sealed []sealedKey
+	err = tx.Query(ctx, func(row Row) error {
+		var i int64
+		var where keysIn
+		var id []byte
+		err := row.Scan(&i, (*int64)(&where), toBytes{&id})
+		switch {
+		case where == keysInBlocks:
+			sealed = append(sealed, sought[i])
+		case len(id) > 0:
+			places = append(places, rewardKey{sought[i].app, rewards.RewardID(id)})
+		}
+		return err
+	}, `SELECT k.number, g.keys::bigint, coalesce(r.id, '') FROM unnest(?1::bigint[], ?2::integer[], ?3::bytea[], ?4::text[])
+			AS k (number, segment, app, key) JOIN segments g ON g.number = k.segment
+		LEFT JOIN LATERAL (SELECT id FROM rewards WHERE g.keys = 0 AND reward_key(segment, app_id, idempotency_key)
+			= reward_key(k.segment, k.app, k.key) OFFSET 0) AS r ON true`, numbers, segments, apps, keys)
+	if err != nil || len(sealed) == 0 {
+		return places, err
+	}
+	since, err := readKeyBlocks(ctx, tx, sealed)
+	return append(places, since...), err
+}
+
+// columnsOfKeys returns a column of apps and one of ids.
+func columnsOfKeys(keys []rewardKey) (apps, ids [][]byte) {
+	apps, ids = make([][]byte, len(keys)), make([][]byte, len(keys))
+	for i := range keys {
+		apps[i], ids[i] = keys[i].app[:], keys[i].id[:]
+	}
+	return apps, ids
+}

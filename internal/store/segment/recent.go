@@ -1,0 +1,120 @@
+package segment
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"slices"
+)
+
+// ID is the id of a reward. Over PostgreSQL rewards have no numbers, so their ids find them.
+type ID [idBytes]byte
+
+const idBytes = 16
+
+// Recent finds the rewards of one segment by their idempotency keys, in memory, until the segment is sealed. It is not
+// safe for concurrent use.
+type Recent struct {
+	number int64
+	keys   chains
+	ids    []ID
+}
+
+// NewRecent returns an empty index of the segment with a number.
+func NewRecent(number int64) *Recent { return &Recent{number: number, keys: newChains()} }
+
+// Segment is the number of the segment.
+func (r *Recent) Segment() int64 { return r.number }
+
+// Len is the number of its rewards.
+func (r *Recent) Len() int { return len(r.ids) }
+
+// Add adds a reward by the hash of its key.
+func (r *Recent) Add(hash int64, id ID) {
+	r.keys.add(hash)
+	r.ids = append(r.ids, id)
+}
+
+// Find appends the rewards whose key has a hash, newest first.
+func (r *Recent) Find(ids []ID, hash int64) []ID {
+	for _, position := range r.keys.find(nil, hash, 0, int64(len(r.ids))) {
+		ids = append(ids, r.ids[position])
+	}
+	return ids
+}
+
+// Filter returns the filter of the keys, made for a number of them.
+func (r *Recent) Filter(keys int) *Filter {
+	f := NewFilter(r.number, keys)
+	for _, hash := range r.keys.hashes {
+		f.Add(r.number, hash)
+	}
+	return f
+}
+
+// Blocks returns the entries of the segment in blocks, to be stored when it is sealed.
+func (r *Recent) Blocks() []Block {
+	order := make([]int, len(r.ids))
+	for i := range order {
+		order[i] = i
+	}
+	hashes := r.keys.hashes
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(uint64(hashes[a]), uint64(hashes[b])), bytes.Compare(r.ids[a][:], r.ids[b][:]))
+	})
+	blocks := IDBlocks{Segment: r.number}
+	for _, i := range order {
+		blocks.Add(hashes[i], r.ids[i])
+	}
+	return blocks.Blocks
+}
+
+// IDBlocks cuts the entries of a sealed segment into blocks. An entry has the first 4 bytes of the hash of a key, and the
+// id of its reward. A block has 64 entries, and more when the next one has the same 4 bytes. So whoever looks for a
+// key reads one block: the last one that does not begin with a later hash.
+type IDBlocks struct {
+	Segment int64
+	Blocks  []Block
+}
+
+const (
+	idsPerBlock  = 64
+	prefixBytes  = 4
+	idEntryBytes = prefixBytes + idBytes
+)
+
+// Add adds the next entry, in the order of the hashes as numbers without a sign.
+func (b *IDBlocks) Add(hash int64, id ID) {
+	var entry [idEntryBytes]byte
+	binary.BigEndian.PutUint32(entry[:], prefix(hash))
+	copy(entry[prefixBytes:], id[:])
+	last := len(b.Blocks) - 1
+	if last < 0 || b.Blocks[last].isBefore(entry[:prefixBytes]) {
+		b.Blocks = append(b.Blocks, Block{Place: KeyPlace(b.Segment, hash)})
+		last++
+	}
+	b.Blocks[last].Entries = append(b.Blocks[last].Entries, entry[:]...)
+}
+
+// isBefore reports whether a block is full, and has no entry with the same 4 bytes of a hash.
+func (b *Block) isBefore(prefix []byte) bool {
+	n := len(b.Entries)
+	return n >= idsPerBlock*idEntryBytes && !bytes.Equal(b.Entries[n-idEntryBytes:n-idBytes], prefix)
+}
+
+// prefix is what an entry has of a hash.
+func prefix(hash int64) uint32 { return uint32(uint64(hash) >> 32) }
+
+// KeyPlace is the place of a block of a segment that begins with a hash.
+func KeyPlace(segment, hash int64) int64 { return segment<<32 | int64(prefix(hash)) }
+
+// IDs appends the rewards whose key may have a hash. Another key may have the same 4 bytes: whoever reads a reward
+// compares it.
+func (b *Block) IDs(ids []ID, hash int64) []ID {
+	for entry := range slices.Chunk(b.Entries, idEntryBytes) {
+		if len(entry) == idEntryBytes && binary.BigEndian.Uint32(entry) == prefix(hash) {
+			ids = append(ids, ID(entry[prefixBytes:]))
+		}
+	}
+	return ids
+}

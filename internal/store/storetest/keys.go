@@ -1,0 +1,67 @@
+package storetest
+
+import (
+	"context"
+	"testing"
+
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
+)
+
+// testKeysOfAnOlderStore takes the segments over PostgreSQL back to the version in which an index had their keys. They are
+// sealed one by one; every key is a replay meanwhile, also for a process that does not know what is sealed.
+// In the end the index is gone.
+func testKeysOfAnOlderStore(t *testing.T, w *World) {
+	requests := w.recordSegments(t, 3)
+	if !w.keysInIndex(t) {
+		return // over SQLite the segments of each version had the keys
+	}
+	w.reopen(t)
+	const inIndex = `SELECT count(*) FROM segments WHERE keys = 0`
+	w.wantReplays(t, requests)
+	idle := w.Store
+	w.reopen(t)
+	left := int64(3)
+	for more := true; more; left-- {
+		w.wantRows(t, "segments with keys in the index", max(left, 0), inIndex)
+		w.wantReplays(t, requests)
+		for _, r := range requests {
+			f := rewards.RewardFilter{IdempotencyKey: r.IdempotencyKey}
+			if found := w.walk(t, w.App.ID, f, 1); len(found) != 1 {
+				t.Fatalf("the key of a reward finds %v", found)
+			}
+		}
+		requests = append(requests, w.Request(t, 1_000_000))
+		wantVerdicts(t, w.verdicts(t, requests[len(requests)-1]), rewards.Created)
+		var err error
+		more, err = w.SealSegment(t.Context())
+		check(t, err)
+	}
+	w.wantRows(t, "indexes of keys", 0, `SELECT count(*) FROM pg_indexes WHERE indexname = 'rewards_by_key'`)
+	w.Operator = idle.As(rewards.Operator{Actor: "tester@storetest", Command: "test"})
+	w.wantReplays(t, requests)
+}
+
+// keysInIndex puts the keys of all rewards into an index. It does nothing over SQLite.
+func (w *World) keysInIndex(t *testing.T) (done bool) {
+	t.Helper()
+	check(t, w.engine.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
+		if _, done = tx.(store.ColumnTx); !done {
+			return nil
+		}
+		for _, statement := range []string{
+			`CREATE UNIQUE INDEX rewards_by_key ON rewards (reward_key(segment, app_id, idempotency_key))`,
+			`DELETE FROM key_blocks`,
+			`DELETE FROM reward_batches`,
+			`UPDATE segments SET keys = 0`,
+			`INSERT INTO segments (number, mark, keys) SELECT max(number) + 1, 7, 1 FROM segments`,
+			`INSERT INTO reward_batches (number, mark, segment, keys, ids) SELECT 0, 77, max(number), '', '' FROM segments`,
+		} {
+			if _, err := tx.Exec(ctx, "-- only in tests\n"+statement); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	return done
+}
