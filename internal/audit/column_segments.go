@@ -3,6 +3,7 @@ package audit
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"slices"
 
 	"github.com/bits-and-blooms/bloom/v3"
@@ -11,13 +12,16 @@ import (
 	"stockrewards/internal/audit/value"
 )
 
-// columnSegments checks over PostgreSQL that each reward's segment exists, and that the filter of a sealed segment has
-// the keys of its rewards. Rewards are read in about the order of their segments, so that a few filters are in memory.
+// columnSegments checks over PostgreSQL that each reward's segment exists, and that its filter and its entries have the
+// keys of its rewards. Rewards are read in about the order of their segments, so that a few filters are in memory.
 type columnSegments struct {
 	a     *auditor
 	count int64
 	bytes map[int64]int64 // of the filters, by segment
+	keys  map[int64]int64 // where those of a segment are
 	used  []keyFilter     // the last one used comes last
+
+	entries *columnEntries
 }
 
 // keyFilter is the filter of a segment.
@@ -31,25 +35,33 @@ const mostFilters = 16
 
 // openColumnSegments checks the segments alone.
 func (a *auditor) openColumnSegments() (*columnSegments, error) {
-	s := &columnSegments{a: a, bytes: make(map[int64]int64)}
-	type row struct{ number, bytes int64 }
+	s := &columnSegments{a: a, bytes: make(map[int64]int64), keys: make(map[int64]int64)}
+	type row struct{ number, bytes, keys int64 }
 	err := reader.Each(a.r, reader.Stream[row]{
-		What: "segments", Query: `SELECT number, octet_length(filter)::bigint FROM segments ORDER BY number`,
-		Bind: func(r *row) []any { return []any{&r.number, &r.bytes} },
+		What: "segments", Query: `SELECT number, octet_length(filter)::bigint, keys::bigint FROM segments ORDER BY number`,
+		Bind: func(r *row) []any { return []any{&r.number, &r.bytes, &r.keys} },
 	}, func(r *row) {
 		a.t.row(checkSegments)
 		if r.number != s.count {
 			a.t.fail(checkSegments, segmentName(r.number), "this number", "the number "+value.Int(s.count))
 		}
 		s.count = r.number + 1
-		s.bytes[r.number] = r.bytes
+		s.bytes[r.number], s.keys[r.number] = r.bytes, r.keys
+		if r.keys == inBlocks && r.bytes == 0 || r.keys < inIndex || r.keys > inBlocks {
+			a.t.fail(checkSegments, segmentName(r.number), "keys in place "+value.Int(r.keys)+" and a filter of "+
+				value.Int(r.bytes)+" bytes", "a place that `serve` knows, and a filter when they are in blocks")
+		}
 	})
+	if err != nil {
+		return nil, err
+	}
 	if s.count == 0 {
 		a.t.fail(checkSegments, "segments", "none", "at least "+segmentName(0))
 	}
 	if s.bytes[s.count-1] > 0 {
 		a.t.fail(checkSegments, segmentName(s.count-1), "a filter", "none, because it gets more rewards")
 	}
+	s.entries, err = s.openEntries()
 	return s, err
 }
 
@@ -61,7 +73,7 @@ func (s *columnSegments) add(r *reward) error {
 		return nil
 	}
 	f, err := s.filter(r.number)
-	if err != nil || f.has == nil {
+	if err = errors.Join(err, s.entries.add(r)); err != nil || f.has == nil {
 		return err
 	}
 	sum := sha256.Sum256([]byte(r.app + r.key))

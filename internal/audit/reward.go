@@ -161,13 +161,13 @@ func (a *auditor) scanRewards(into *reader.Sorter) error {
 	if err != nil {
 		return err
 	}
-	add := segments.add
+	add, end := segments.add, segments.end
 	if !a.inSegments {
 		ofColumns, err := a.openColumnSegments()
 		if err != nil {
 			return err
 		}
-		add = ofColumns.add
+		add, end = ofColumns.add, ofColumns.entries.end
 	}
 	if err := a.readArrivals(); err != nil {
 		return err
@@ -188,5 +188,5 @@ func (a *auditor) scanRewards(into *reader.Sorter) error {
 	if err != nil {
 		return err
 	}
-	return segments.end()
+	return end()
 }

@@ -146,9 +146,6 @@ func (s *segments) compareIndex(x *segmentIndex) error {
 
 // end checks what is left after the last reward.
 func (s *segments) end() error {
-	if !s.a.inSegments {
-		return nil
-	}
 	err := errors.Join(s.compare(), s.keys.rest(s), s.users.rest(s))
 	if newest := s.sealed * s.size; s.last < newest {
 		s.a.t.fail(checkSegments, "the newest segment", "the last reward "+value.Int(newest),

@@ -23,6 +23,7 @@ const numbersOnly = "reward_numbers"
 // Parts of the damages.
 const (
 	newestSegment = `(SELECT max(number) FROM segments)`
+	newestBatch   = `(SELECT max(number) FROM reward_batches WHERE length(keys) > 0)`
 	someBits      = `(SELECT bits FROM segment_filters ORDER BY first LIMIT 1)`
 	oldestBlocks  = `place < 17592186044416` // of the first segment
 )
@@ -38,6 +39,22 @@ func columnDamages() []damage {
 		{"segment_entries", "the filter of another segment", `UPDATE segments SET filter = (SELECT filter FROM segments WHERE number = 0) WHERE number = 1`},
 		{"segment_entries", "another segment", `UPDATE rewards SET segment = 0 WHERE segment = 2`},
 		{"segment_entries", "no segment", `UPDATE rewards SET segment = 1000 WHERE segment = 1`},
+		{"segments", "an unknown place of keys", `UPDATE segments SET keys = 3 WHERE number = 1`},
+		{"segments segment_entries", "blocks without a filter", `UPDATE segments SET filter = x'' WHERE number = 1; UPDATE segments SET keys = 1 WHERE number = 0`},
+		{"segment_entries", "a batch gone", `DELETE FROM reward_batches WHERE number = ` + newestBatch + ` - 1`},
+		{"segment_entries", "the newest batch gone", `DELETE FROM reward_batches WHERE number = ` + newestBatch},
+		{"segment_entries", "no batches", `DELETE FROM reward_batches`},
+		{"segment_entries", "a batch of a sealed segment", `UPDATE reward_batches SET segment = 0 WHERE number = (SELECT min(number) FROM reward_batches)`},
+		{"segment_entries", "another key in a batch", `UPDATE reward_batches SET keys = CAST(substr(keys, 1, 7) || x'00' || substr(keys, 9) AS BLOB) WHERE number = ` + newestBatch},
+		{"segment_entries", "another reward in a batch", `UPDATE reward_batches SET ids = CAST(substr(ids, 1, 15) || x'00' || substr(ids, 17) AS BLOB) WHERE number = ` + newestBatch},
+		{"segment_entries", "a short batch", `UPDATE reward_batches SET ids = substr(ids, 1, 15) WHERE number = ` + newestBatch},
+		{"segment_entries", "no block", `DELETE FROM key_blocks WHERE place < 4294967296`},
+		{"segment_entries", "a block of the newest segment", `UPDATE key_blocks SET place = place + 4294967296 * ` + newestSegment + ` WHERE place < 4294967296`},
+		{"segment_entries", "a block twice", `INSERT INTO key_blocks SELECT * FROM key_blocks WHERE place < 4294967296`},
+		{"segment_entries", "a block at another place", `UPDATE key_blocks SET place = place - 1 WHERE place < 4294967296`},
+		{"segment_entries", "an empty block", `UPDATE key_blocks SET entries = x'' WHERE place < 4294967296`},
+		{"segment_entries", "a short block", `UPDATE key_blocks SET entries = substr(entries, 1, 19) WHERE place < 4294967296`},
+		{"segment_entries", "entries in another order", `UPDATE key_blocks SET entries = CAST(substr(entries, 1, 20) || substr(entries, 41, 20) || substr(entries, 21, 20) || substr(entries, 61) AS BLOB) WHERE place < 4294967296`},
 	}
 }
 
