@@ -268,8 +268,8 @@ func TestAnotherUserOfAnEntry(t *testing.T) {
 // key can be used again, and a key that came instead is found.
 func TestSegmentsThatAFailOverLost(t *testing.T) {
 	t.Parallel()
-	w := newSegmented(t, 2)
-	a, b := w.processes[0], w.processes[1]
+	w := newSegmented(t, 3)
+	a, b, c := w.processes[0], w.processes[1], w.processes[2]
 	const kept = 3*storetest.SegmentSize + storetest.SegmentSize/2
 	for range kept {
 		w.give(t, a)
@@ -283,6 +283,7 @@ func TestSegmentsThatAFailOverLost(t *testing.T) {
 		w.give(t, a)
 	}
 	w.seal(t, a)
+	w.give(t, c)
 	newest := w.number(t, `select max(number) from segments`)
 	if newest < 4 {
 		t.Fatalf("segment %d", newest)
@@ -297,11 +298,36 @@ func TestSegmentsThatAFailOverLost(t *testing.T) {
 		w.give(t, b)
 	}
 	w.seal(t, b)
-	w.wantAll(t, a) // before it learns of that
+	w.wantReplays(t, c, kept, len(w.requests)) // before it learns of that
+	w.wantAll(t, a)                            // nor has it
 	w.wantReplays(t, a, 0, len(w.requests))
 	w.record(t, a, lost...) // their keys can be used again
 	w.wantAll(t, a)
 	w.wantAll(t, b)
+}
+
+// The keys of a sealed segment are in many blocks.
+func TestManyBlocksOfASegment(t *testing.T) {
+	t.Parallel()
+	w := newSegmented(t, 1)
+	const many = 1000
+	w.processes[0].SealEvery(many)
+	for len(w.requests) < many {
+		var batch []rewards.NewReward
+		for range 100 {
+			r := w.Request(t, money.Dollar)
+			r.Fingerprint = rewards.NewFingerprint(r, "")
+			batch = append(batch, r)
+		}
+		w.record(t, w.processes[0], batch...)
+	}
+	w.seal(t, w.processes[0])
+	if n := w.number(t, `select count(*) from key_blocks`); n < many/64 {
+		t.Errorf("%d blocks", n)
+	}
+	s := w.join(t)
+	w.wantReplays(t, s, 0, many)
+	w.wantAll(t, s)
 }
 
 // The rewards of an older store are all of segment 0, however many they are.

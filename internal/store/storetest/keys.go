@@ -65,3 +65,31 @@ func (w *World) keysInIndex(t *testing.T) (done bool) {
 	}))
 	return done
 }
+
+// testKeysOfBudgets records awards of an app with a budget and of one without in a batch. Every key is a replay, also after
+// a restart and for another process.
+func testKeysOfBudgets(t *testing.T, w *World) {
+	other := w.NewApp(t, "without a budget")
+	user := w.NewUser(t, other.ID, "u")
+	w.SetBudgets(t, budget("day", rewards.PerApp, rewards.PeriodDay, 1_000))
+	idle := w.process(t, 9)
+	var requests []rewards.NewReward
+	for range 3 {
+		var batch []rewards.NewReward
+		for i := range 4 {
+			r := w.Request(t, 1_000_000)
+			if i%2 == 1 {
+				r.AppID, r.UserID = other.ID, user.ID
+				r.Fingerprint = rewards.NewFingerprint(r, "")
+			}
+			batch = append(batch, r)
+		}
+		wantVerdicts(t, w.verdicts(t, batch...), rewards.Created, rewards.Created, rewards.Created, rewards.Created)
+		requests = append(requests, batch...)
+		w.wantReplays(t, requests)
+	}
+	w.reopen(t)
+	w.wantReplays(t, requests)
+	w.Operator = idle.As(rewards.Operator{Actor: "tester@storetest", Command: "test"})
+	w.wantReplays(t, requests)
+}

@@ -68,6 +68,7 @@ func contract() map[string]func(*testing.T, *World) {
 		"RewardsAtAGlance":       testGlance,
 		"KeysOfSegments":         testSegments,
 		"KeysOfAnOlderStore":     testKeysOfAnOlderStore,
+		"KeysOfBudgets":          testKeysOfBudgets,
 		"Arrivals":               testArrivals,
 		"Tenancy":                testTenancy,
 		"PlanFreezesMembers":     testPlan,
