@@ -14,6 +14,7 @@ type rewardBatch struct {
 
 	segment   int64
 	keys, ids []byte
+	budgets   string // as read with it
 }
 
 // batchPoint is the end of a batch. The random mark says whether a transaction still sees the batch: another one with
@@ -25,13 +26,17 @@ const (
 	uuidBytes = 16
 )
 
-const batches = `SELECT number, mark, segment, keys, ids FROM reward_batches WHERE number >= ?1 ORDER BY number`
+// batches are those from a number on, without the entries of the first one when it is known, and the changes of budgets.
+const batches = `SELECT number, mark, segment, CASE WHEN number > ?2 THEN keys ELSE '' END,
+		CASE WHEN number > ?2 THEN ids ELSE '' END,
+		coalesce((SELECT s.value FROM settings s WHERE s.name = '` + settingBudgets + `'), '')
+	FROM reward_batches WHERE number >= ?1 ORDER BY number`
 
 // newestBatch is the mark of the newest batch.
 const newestBatch = `SELECT b.mark FROM reward_batches b ORDER BY b.number DESC LIMIT 1`
 
 func scanBatch(row Row) (b rewardBatch, err error) {
-	err = row.Scan(&b.number, &b.mark, &b.segment, toBytes{&b.keys}, toBytes{&b.ids})
+	err = row.Scan(&b.number, &b.mark, &b.segment, toBytes{&b.keys}, toBytes{&b.ids}, &b.budgets)
 	return b, err
 }
 
@@ -47,15 +52,15 @@ func (r *recording) newBatch(requests []int) *rewardBatch {
 	return b
 }
 
-// later reads the batches after the last one that is known, or the whole table when that one is gone.
+// later reads the batches from the last one that is known on, or the whole table when that one is gone: at least one.
 func (s *columnState) later(ctx context.Context, tx Tx) (list []rewardBatch, whole bool, err error) {
 	if s.view != nil {
-		list, err = fetchAll(ctx, tx, scanBatch, batches, s.last.number)
+		list, err = fetchAll(ctx, tx, scanBatch, batches, s.last.number, s.last.number)
 		if err != nil || len(list) > 0 && list[0].batchPoint == s.last {
-			return list[min(1, len(list)):], false, err
+			return list, false, err
 		}
 	}
-	list, err = fetchAll(ctx, tx, scanBatch, batches, 0)
+	list, err = fetchAll(ctx, tx, scanBatch, batches, 0, -1)
 	if err == nil && len(list) == 0 {
 		err = errNoSegment
 	}

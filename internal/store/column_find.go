@@ -13,12 +13,14 @@ import (
 type keySearch struct {
 	segments *columnSegments
 	columnState
+
+	budgets string // their changes, when it caught up
 }
 
 // search returns what this process knows. A transaction that only reads takes it from catchUp.
 func (x *columnSegments) search() *keySearch {
 	state, _ := x.now()
-	return &keySearch{x, state}
+	return &keySearch{segments: x, columnState: state}
 }
 
 // inMemory lists the rewards whose key has a hash, newest first.

@@ -104,13 +104,9 @@ func (x *columnSegments) catchUp(ctx context.Context, tx Tx, segments bool) (*ke
 	if err != nil {
 		return nil, err
 	}
-	newest := from.newest()
-	if len(later) > 0 {
-		newest = later[len(later)-1].segment
-	}
-	view := from.view
-	if whole || segments || newest != from.newest() {
-		if view, err = from.view.next(ctx, tx, newest); err != nil {
+	newest, view := later[len(later)-1], from.view
+	if whole || segments || newest.segment != from.newest() {
+		if view, err = from.view.next(ctx, tx, newest.segment); err != nil {
 			return nil, err
 		}
 	}
@@ -135,7 +131,7 @@ func (x *columnSegments) catchUp(ctx context.Context, tx Tx, segments bool) (*ke
 		}
 		x.counted.Store(view.counted)
 	}
-	return &keySearch{x, x.state}, nil
+	return &keySearch{x, x.state, newest.budgets}, nil
 }
 
 // readSegments catches up, and reads the segments.

@@ -6,7 +6,8 @@ import "context"
 type NetworkTx interface {
 	Tx
 	// CommitAll runs what follows WITH and commits, if its part "stored" has n rows, at least one.
-	// A row whose unique key is used counts as missing, and need not be skipped.
+	// A row whose unique key is used counts as missing, and need not be skipped. With fewer rows it rolls back,
+	// and the transaction is run again: f must do without CommitAll in the end.
 	// It reports whether it committed; then f must return nil without another statement. Without
 	// an error it may also do nothing, and f goes on by other statements.
 	CommitAll(ctx context.Context, n int, with string, args ...any) (committed bool, err error)

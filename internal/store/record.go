@@ -38,6 +38,7 @@ func untilKnown(ctx context.Context, commit func() error) error {
 
 func (s *Store) recordOnce(ctx context.Context, r *recording) error {
 	s.engine.pacer.recorded(len(r.batch))
+	r.runs = 0
 	err := s.engine.WriteForClients(ctx, func(ctx context.Context, tx Tx) error {
 		if err := r.run(ctx, tx); err != nil {
 			return fmt.Errorf("store: cannot record rewards: %w", err)
@@ -89,6 +90,7 @@ type recording struct {
 	batch    []rewards.NewReward
 	ids      []rewards.RewardID // of what the newest attempt stored, made in this process's turn
 	outcomes []rewards.Outcome
+	runs     int     // of the transaction: it is run again when a commit stored nothing
 	created  []int   // requests stored by this transaction, over SQLite in order of their numbers
 	first    int64   // number of the first of them; not over a network
 	hashes   []int64 // of the keys
@@ -140,8 +142,24 @@ func (r *recording) run(ctx context.Context, tx Tx) error {
 	if err != nil {
 		return err
 	}
-	if committed, err := rows.commitAll(ctx); err != nil || committed {
+	r.runs++
+	first := !r.store.othersRecord(r.runs)
+	if first {
+		if committed, err := rows.commitAll(ctx); err != nil || committed {
+			return err
+		}
+	}
+	changes, err := rows.settings(ctx)
+	if err != nil {
 		return err
+	}
+	if r.budgets, err = r.store.budgets.current(ctx, tx, r.store.ids, changes); err != nil {
+		return err
+	}
+	if !first && r.runs <= mostRuns {
+		if committed, err := rows.commitAll(ctx); err != nil || committed {
+			return err
+		}
 	}
 	if err := r.decide(ctx, rows); err != nil {
 		return err
@@ -149,15 +167,23 @@ func (r *recording) run(ctx context.Context, tx Tx) error {
 	return rows.end(ctx)
 }
 
+// mostRuns is how often a transaction is run that commits all at once.
+const mostRuns = 2
+
+// othersRecord reports whether a batch first reads what others recorded: it was not stored at once, or one of the last
+// eight was not, as when several processes record in turn.
+func (s *Store) othersRecord(run int) bool {
+	const often = 8
+	if run > 1 {
+		s.refused.Store(often)
+		return true
+	}
+	left := s.refused.Load()
+	return left > 0 && s.refused.CompareAndSwap(left, left-1)
+}
+
 // decide decides and stores what commitAll did not.
 func (r *recording) decide(ctx context.Context, rows batchRows) error {
-	changes, err := rows.settings(ctx)
-	if err != nil {
-		return err
-	}
-	if r.budgets, err = r.store.budgets.current(ctx, rows.transaction(), r.store.ids, changes); err != nil {
-		return err
-	}
 	free, budgeted := r.divide()
 	if err := r.create(ctx, rows, r.likelyNew(free)); err != nil {
 		return err

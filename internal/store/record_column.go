@@ -13,6 +13,8 @@ type byColumn struct {
 	tx     Tx
 	search *keySearch
 	found  map[requestKey]*rewards.KeyedReward // by the keys that were looked for; nil: by none
+
+	upToDate bool // it knows what others recorded
 }
 
 // byColumn begins a batch on a transaction.
@@ -82,9 +84,17 @@ func (b *byColumn) columns(requests []int) []any {
 	}
 }
 
-// commitAll commits unless the budgets have changed, so that an app without one costs no exchange.
+// usersKnown reports whether every user is known to exist.
+func (b *byColumn) usersKnown() bool {
+	return !slices.ContainsFunc(b.batch, func(n rewards.NewReward) bool {
+		return !b.store.known.has(userKey{n.AppID, n.UserID})
+	})
+}
+
+// commitAll commits unless the budgets have changed, so that an app without one costs no exchange. When it was not stored
+// before, it leaves out a batch with a user that may not exist.
 func (b *byColumn) commitAll(ctx context.Context) (bool, error) {
-	if !b.noneBudgeted() || !b.assetsUsed() {
+	if !b.noneBudgeted() || !b.assetsUsed() || b.upToDate && !b.usersKnown() {
 		return false, nil
 	}
 	all := b.likelyNew(allOf(b.batch))
@@ -179,7 +189,7 @@ func (b *byColumn) insert(ctx context.Context, requests []int, stored func(int))
 }
 
 func (b *byColumn) insertNew(ctx context.Context, requests []int) error {
-	if b.assetsUsed() { // it comes last
+	if b.runs <= mostRuns && b.assetsUsed() { // it comes last
 		if committed, err := b.commit(ctx, requests); err != nil || committed {
 			return err
 		}
@@ -236,11 +246,7 @@ func (b *byColumn) users(ctx context.Context, requests []int) (map[userKey]bool,
 
 // settings reads what may have changed since this process read it: the newest rewards, and the budgets.
 func (b *byColumn) settings(ctx context.Context) (budgets string, err error) {
-	var last batchPoint
-	_, err = fetchValues(ctx, b.tx, []any{&budgets, &last.number, &last.mark}, `SELECT coalesce((SELECT value FROM settings
-		WHERE name = '`+settingBudgets+`'), ''), number, mark FROM reward_batches ORDER BY number DESC LIMIT 1`)
-	if err == nil && last != b.known.last {
-		err = b.catchUp(ctx)
-	}
-	return budgets, err
+	err = b.catchUp(ctx)
+	b.upToDate = err == nil
+	return b.search.budgets, err
 }

@@ -31,7 +31,9 @@ type Store struct {
 
 	used  sync.Map // rewards.AssetID -> true: assets that are marked as used
 	known *knownUsers
-	index *rewardIndex // over SQLite
+
+	refused atomic.Int32 // for how many batches othersRecord is true
+	index   *rewardIndex // over SQLite
 
 	segments *columnSegments // over PostgreSQL
 	lots     *lotIndex

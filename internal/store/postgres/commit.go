@@ -14,13 +14,9 @@ var (
 	errRolledBack = errors.New("postgres: the transaction was rolled back")
 	// errEnded means that a statement follows the commit.
 	errEnded = errors.New("postgres: the transaction has ended")
-	// errNotAll means that CommitAll rolled back. The transaction is run again without it.
+	// errNotAll means that CommitAll rolled back. The transaction is run again.
 	errNotAll = errors.New("postgres: not all rows were inserted")
 )
-
-// afterPartial is for how many transactions CommitAll does nothing once it has rolled back.
-// Repeated requests, which are not inserted, come in bursts.
-const afterPartial = 8
 
 // uniqueViolation is a SQLSTATE.
 const uniqueViolation = "23505"
@@ -31,15 +27,10 @@ func (s *session) CommitAll(ctx context.Context, n int, with string, args ...any
 	if s.ended {
 		return false, errEnded
 	}
-	if left := s.partial.Load(); left > 0 {
-		s.partial.Store(left - 1)
-		return false, nil
-	}
 	query := fmt.Sprintf("with %s select 1 / (count(*) = $%d)::int from stored",
 		dialect(with), len(args)+1)
 	err := s.end(ctx, query, append(args[:len(args):len(args)], int64(n))...)
 	if state := sqlState(err); (state == divisionByZero || state == uniqueViolation) && !fenced(err) {
-		s.partial.Store(afterPartial)
 		return false, errNotAll
 	}
 	s.committed = err == nil

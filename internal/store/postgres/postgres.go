@@ -52,7 +52,6 @@ type Engine struct {
 	url      string
 	turns    [turns]chan struct{} // one token each, so that one transaction of this process waits at the server
 	schema   int64                // the version of the schema that this program writes
-	partial  atomic.Int32         // for how many transactions CommitAll does nothing
 	failed   chan error
 	connects *atomic.Int64
 }
@@ -204,7 +203,7 @@ func (e *Engine) retry(ctx, within context.Context, run func(*pgxpool.Conn) erro
 		}
 		err = run(conn)
 		switch {
-		case errors.Is(err, errNotAll): // rolled back, to be run again without CommitAll, so it comes once
+		case errors.Is(err, errNotAll): // rolled back, to be run again; CommitAll comes twice at most
 			attempt--
 		case ctx.Err() != nil:
 			return err

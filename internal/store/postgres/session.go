@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -43,12 +42,11 @@ func localSettings() (statements string) {
 
 // session is a running transaction.
 type session struct {
-	conn    *pgx.Conn
-	partial *atomic.Int32 // Engine.partial
-	begin   []string      // statements to send before the first one
-	later   []deferred    // statements to send before the next one
-	wrote   bool
-	ended   bool // its commit was sent, or its only statement
+	conn  *pgx.Conn
+	begin []string   // statements to send before the first one
+	later []deferred // statements to send before the next one
+	wrote bool
+	ended bool // its commit was sent, or its only statement
 
 	committed bool // by CommitAll
 	mayBeOnly bool // a statement can be sent without a transaction
@@ -84,7 +82,7 @@ func (e *Engine) run(
 		begin = first + localSettings() + ";" + rest
 	}
 	s := &session{
-		conn: conn.Conn(), partial: &e.partial, begin: strings.Split(begin, ";"),
+		conn: conn.Conn(), begin: strings.Split(begin, ";"),
 		mayBeOnly: begin == beginRead, // otherwise it has settings
 	}
 	if e.plansAreOld(conn.Conn().PgConn()) {
