@@ -47,6 +47,7 @@ func columnDamages() []damage {
 		{"segment_entries", "a batch of a sealed segment", `UPDATE reward_batches SET segment = 0 WHERE number = (SELECT min(number) FROM reward_batches)`},
 		{"segment_entries", "another key in a batch", `UPDATE reward_batches SET keys = CAST(substr(keys, 1, 7) || x'00' || substr(keys, 9) AS BLOB) WHERE number = ` + newestBatch},
 		{"segment_entries", "another reward in a batch", `UPDATE reward_batches SET ids = CAST(substr(ids, 1, 15) || x'00' || substr(ids, 17) AS BLOB) WHERE number = ` + newestBatch},
+		{"segment_entries", "a key of no reward", `INSERT INTO reward_batches SELECT number + 1, mark, segment, x'0102030405060708', x'0195d0aabbcc7ddd8eee0123456789ab' FROM reward_batches WHERE number = (SELECT max(number) FROM reward_batches)`},
 		{"segment_entries", "a short batch", `UPDATE reward_batches SET ids = substr(ids, 1, 15) WHERE number = ` + newestBatch},
 		{"segment_entries", "no block", `DELETE FROM key_blocks WHERE place < 4294967296`},
 		{"segment_entries", "a block of the newest segment", `UPDATE key_blocks SET place = place + 4294967296 * ` + newestSegment + ` WHERE place < 4294967296`},
