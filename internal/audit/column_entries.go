@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
+	"strings"
 
 	"stockrewards/internal/audit/reader"
 	"stockrewards/internal/audit/value"
@@ -16,22 +17,22 @@ type columnEntries struct {
 	want, have *reader.Sorter // entries of segments, in order
 }
 
-// keyEntry finds a reward by its key: a segment, 8 bytes of the key's hash, or 4 in a block, and the reward's id.
+// keyEntry finds a reward by its key: a segment, 8 bytes of the key's hash, or 6 in a block, and the reward's id.
 type keyEntry struct{ at string }
 
 // The parts of batches and blocks, in bytes.
 const (
 	hashBytes     = 8
-	prefixBytes   = 4
-	keyEntryBytes = prefixBytes + value.IDBytes
+	partBytes     = 6 // of the hash, in a block
+	startBytes    = 4 // of the hash, in the place of a block
+	keyEntryBytes = partBytes + value.IDBytes
 	orderedBytes  = 8 // of a number in order
 )
 
 // These say where the keys of a segment are.
 const (
-	inIndex   = 0 // of the database, in a store of an earlier version
 	inBatches = 1
-	inBlocks  = 2
+	inBlocks  = 2 // 0 is an index of the database, in a store of an earlier version
 )
 
 func (s *columnSegments) openEntries() (*columnEntries, error) {
@@ -107,23 +108,27 @@ func (e *columnEntries) readBlocks() error {
 	return c.Each(func(b *block) error {
 		where, segment := "the block of keys "+value.Int(b.place), b.place>>32
 		if len(b.entries) == 0 || len(b.entries)%keyEntryBytes != 0 {
-			e.fail(where, value.Int(int64(len(b.entries)))+" bytes", "20 for each entry")
+			e.fail(where, value.Int(int64(len(b.entries)))+" bytes", "22 for each entry")
 			return nil
 		}
-		if uint32(b.place) != binary.BigEndian.Uint32([]byte(b.entries[:prefixBytes])) {
+		if uint32(b.place) != binary.BigEndian.Uint32([]byte(b.entries[:startBytes])) {
 			e.fail(where, "another place", "the place of its first entry")
 		}
-		if e.s.keys[segment] == inBatches {
-			e.fail(where, "entries", "none, as "+segmentName(segment)+" is not sealed")
+		if e.s.keys[segment] == inBatches && segment == e.s.count-1 {
+			e.fail(where, "entries", "none, as "+segmentName(segment)+" gets more rewards")
 		}
 		for at := 0; at < len(b.entries); at += keyEntryBytes {
-			hash := b.entries[at : at+prefixBytes]
-			if here := ordered(segment) + hash; here < before || at == 0 && here == before {
+			hash := b.entries[at : at+partBytes]
+			here := ordered(segment) + hash
+			if here < before || at == 0 && strings.HasPrefix(before, here[:orderedBytes+startBytes]) {
 				e.fail(where, "entries in another order", "the order of the hashes, and equal ones in one block")
 			} else {
 				before = here
 			}
-			if err := addEntry(e.have, segment, hash, b.entries[at+prefixBytes:at+keyEntryBytes]); err != nil {
+			if e.s.keys[segment] != inBlocks && segment < e.s.count-1 {
+				continue // it is being sealed
+			}
+			if err := addEntry(e.have, segment, hash, b.entries[at+partBytes:at+keyEntryBytes]); err != nil {
 				return err
 			}
 		}
@@ -138,7 +143,7 @@ func (e *columnEntries) add(r *reward) error {
 	case inBatches:
 		return addEntry(e.want, r.number, string(sum[:hashBytes]), r.id)
 	case inBlocks:
-		return addEntry(e.want, r.number, string(sum[:prefixBytes]), r.id)
+		return addEntry(e.want, r.number, string(sum[:partBytes]), r.id)
 	default:
 		return nil
 	}
@@ -174,11 +179,7 @@ func (e *columnEntries) end() error {
 	if err != nil {
 		return err
 	}
-	return have.Rest(func(k *keyEntry) {
-		if e.s.keys[entrySegment(k)] != inIndex { // else it is being sealed
-			stray(k)
-		}
-	})
+	return have.Rest(stray)
 }
 
 func entrySegment(k *keyEntry) int64 {
@@ -186,7 +187,7 @@ func entrySegment(k *keyEntry) int64 {
 }
 
 func (e *columnEntries) name(k *keyEntry) string {
-	number, id := entrySegment(k), k.at[orderedBytes+prefixBytes:]
+	number, id := entrySegment(k), k.at[orderedBytes+partBytes:]
 	if e.s.keys[number] == inBatches {
 		id = k.at[orderedBytes+hashBytes:]
 	}

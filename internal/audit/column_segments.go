@@ -47,7 +47,7 @@ func (a *auditor) openColumnSegments() (*columnSegments, error) {
 		}
 		s.count = r.number + 1
 		s.bytes[r.number], s.keys[r.number] = r.bytes, r.keys
-		if r.keys == inBlocks && r.bytes == 0 || r.keys < inIndex || r.keys > inBlocks {
+		if r.keys == inBlocks && r.bytes == 0 || r.keys < 0 || r.keys > inBlocks {
 			a.t.fail(checkSegments, segmentName(r.number), "keys in place "+value.Int(r.keys)+" and a filter of "+
 				value.Int(r.bytes)+" bytes", "a place that `serve` knows, and a filter when they are in blocks")
 		}

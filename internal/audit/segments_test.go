@@ -54,8 +54,8 @@ func columnDamages() []damage {
 		{"segment_entries", "a block twice", `INSERT INTO key_blocks SELECT * FROM key_blocks WHERE place < 4294967296`},
 		{"segment_entries", "a block at another place", `UPDATE key_blocks SET place = place - 1 WHERE place < 4294967296`},
 		{"segment_entries", "an empty block", `UPDATE key_blocks SET entries = x'' WHERE place < 4294967296`},
-		{"segment_entries", "a short block", `UPDATE key_blocks SET entries = substr(entries, 1, 19) WHERE place < 4294967296`},
-		{"segment_entries", "entries in another order", `UPDATE key_blocks SET entries = CAST(substr(entries, 1, 20) || substr(entries, 41, 20) || substr(entries, 21, 20) || substr(entries, 61) AS BLOB) WHERE place < 4294967296`},
+		{"segment_entries", "a short block", `UPDATE key_blocks SET entries = substr(entries, 1, 21) WHERE place < 4294967296`},
+		{"segment_entries", "entries in another order", `UPDATE key_blocks SET entries = CAST(substr(entries, 1, 22) || substr(entries, 45, 22) || substr(entries, 23, 22) || substr(entries, 67) AS BLOB) WHERE place < 4294967296`},
 	}
 }
 

@@ -17,7 +17,7 @@ func (s *Server) keepIndex(ctx context.Context) {
 			upgraded = err == nil
 		}
 		for _, step := range []func(context.Context) (bool, error){s.Store.SealSegment, s.Store.MergeFilters} {
-			for more := err == nil; more; {
+			for more := true; more && err == nil; {
 				more, err = step(ctx)
 			}
 		}

@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"encoding/binary"
+	"math/rand/v2"
+	"slices"
 
 	"stockrewards/internal/store/segment"
 )
@@ -32,39 +34,49 @@ const batches = `SELECT number, mark, segment, CASE WHEN number > ?2 THEN keys E
 		coalesce((SELECT s.value FROM settings s WHERE s.name = '` + settingBudgets + `'), '')
 	FROM reward_batches WHERE number >= ?1 ORDER BY number`
 
-// newestBatch is the mark of the newest batch.
-const newestBatch = `SELECT b.mark FROM reward_batches b ORDER BY b.number DESC LIMIT 1`
-
 func scanBatch(row Row) (b rewardBatch, err error) {
 	err = row.Scan(&b.number, &b.mark, &b.segment, toBytes{&b.keys}, toBytes{&b.ids}, &b.budgets)
 	return b, err
 }
 
-// newBatch returns the batch of requests after what is known. Its mark is the random end of an id.
+// newBatch returns the batch of requests after what is known. A retry has another mark, as it may come after other batches.
 func (r *recording) newBatch(requests []int) *rewardBatch {
 	b := &rewardBatch{segment: r.known.newest()}
-	b.number = r.known.last.number + 1
+	b.batchPoint = batchPoint{r.known.last.number + 1, rand.Int64()}
 	for _, i := range requests {
 		b.keys = binary.BigEndian.AppendUint64(b.keys, uint64(r.hashes[i]))
 		b.ids = append(b.ids, r.ids[i][:]...)
-		b.mark = int64(binary.BigEndian.Uint64(r.ids[i][uuidBytes-hashBytes:]))
 	}
 	return b
 }
 
-// later reads the batches from the last one that is known on, or the whole table when that one is gone: at least one.
-func (s *columnState) later(ctx context.Context, tx Tx) (list []rewardBatch, whole bool, err error) {
-	if s.view != nil {
-		list, err = fetchAll(ctx, tx, scanBatch, batches, s.last.number, s.last.number)
-		if err != nil || len(list) > 0 && list[0].batchPoint == s.last {
-			return list, false, err
-		}
+// hashes are the hashes of its keys.
+func (b *rewardBatch) hashes() [][]byte { return slices.Collect(slices.Chunk(b.keys, hashBytes)) }
+
+// later reads the batches from the last one that is known on, which is there without its entries. It returns nil when
+// that one is gone, or none is known.
+func (s *columnState) later(ctx context.Context, tx Tx) ([]rewardBatch, error) {
+	if s.view == nil {
+		return nil, nil
 	}
-	list, err = fetchAll(ctx, tx, scanBatch, batches, 0, -1)
-	if err == nil && len(list) == 0 {
-		err = errNoSegment
+	list, err := fetchAll(ctx, tx, scanBatch, batches, s.last.number, s.last.number)
+	if err != nil || len(list) == 0 || list[0].batchPoint != s.last {
+		return nil, err
 	}
-	return list, true, err
+	return list, nil
+}
+
+// after returns which of some batches come after the last one that is known by now, not nil; or nil when that is not among
+// them, although later ones are.
+func (s *columnState) after(list []rewardBatch) []rewardBatch {
+	if list[len(list)-1].number < s.last.number {
+		return list[:0]
+	}
+	i := slices.IndexFunc(list, func(b rewardBatch) bool { return b.batchPoint == s.last })
+	if i < 0 {
+		return nil
+	}
+	return list[i+1:]
 }
 
 // add adds a batch.
@@ -74,7 +86,7 @@ func (s *columnState) add(b *rewardBatch) {
 		s.recent = append(s.recent[:n:n], segment.NewRecent(b.segment))
 		n++
 	}
-	for i := range len(b.keys) / hashBytes {
+	for i := range min(len(b.keys)/hashBytes, len(b.ids)/uuidBytes) {
 		hash := int64(binary.BigEndian.Uint64(b.keys[i*hashBytes:]))
 		s.recent[n-1].Add(hash, segment.ID(b.ids[i*uuidBytes:]))
 	}

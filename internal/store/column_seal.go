@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -52,7 +53,8 @@ func (s *Store) sealColumns(ctx context.Context) (more bool, err error) {
 		return s.sealRecent(ctx, full, v)
 	}
 	if s.segments.full() {
-		return true, s.beginSegment(ctx, v)
+		err := s.beginSegment(ctx, v)
+		return err == nil, err
 	}
 	return false, errors.Join(s.addCounted(ctx, v), s.dropKeyIndex(ctx))
 }
@@ -113,7 +115,8 @@ func (s *Store) sealRecent(ctx context.Context, full *segment.Recent, v *segment
 	if err := s.storeKeys(ctx, full.Blocks(), v); err != nil {
 		return false, err
 	}
-	return s.storeSealed(ctx, full.Filter(s.segments.filterSize(int64(full.Len()))), v)
+	keys := int64(full.Len())
+	return s.storeSealed(ctx, full.Filter(s.segments.filterSize(keys)), keys, v)
 }
 
 // filterSize is for how many keys the filter of a segment is made. Those of equal size can be merged; the segment of an
@@ -150,30 +153,39 @@ func (s *Store) storeKeys(ctx context.Context, blocks []segment.Block, v *segmen
 const stillThere = `EXISTS (SELECT 1 FROM segments g WHERE g.number = ?3 AND g.mark = ?4)`
 
 // storeSealed marks a segment of which all blocks are stored as sealed, and stores its filter. The newest batch stays:
-// the next one follows it. It does nothing as storeKeys, or when another process was first.
-func (s *Store) storeSealed(ctx context.Context, f *segment.Filter, v *segmentView) (done bool, err error) {
+// the next one follows it, without rewards. So who knows that the segment is sealed knows a batch that is lost if this is
+// lost. It does nothing as storeKeys, when some of the blocks were lost, or when another process was first.
+func (s *Store) storeSealed(
+	ctx context.Context, f *segment.Filter, keys int64, v *segmentView,
+) (done bool, err error) {
 	bits, err := f.Bytes()
 	if err != nil {
 		return false, err
 	}
-	err = s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
-		n, err := tx.Exec(ctx, `UPDATE segments SET filter = ?2, keys = 2 WHERE number = ?1 AND keys < 2 AND `+stillThere,
-			f.First, bits, v.newest, v.mark)
-		if done = n > 0; err != nil || !done {
+	err = s.engine.WriteForClients(ctx, func(ctx context.Context, tx Tx) error {
+		n, err := tx.Exec(ctx, `UPDATE segments SET filter = ?2, keys = 2 WHERE number = ?1 AND keys < 2 AND `+stillThere+`
+			AND (SELECT coalesce(sum(octet_length(entries)), 0) FROM key_blocks WHERE place BETWEEN ?5 AND ?6) = ?7`,
+			f.First, bits, v.newest, v.mark, segment.KeyPlace(f.First, 0), segment.KeyPlace(f.First, -1), keys*segment.IDEntryBytes)
+		if done = err == nil && n > 0; !done {
+			return err
+		}
+		_, err = tx.Exec(ctx, `INSERT INTO reward_batches (number, mark, segment, keys, ids)
+			SELECT number + 1, ?1, segment, '', '' FROM reward_batches ORDER BY number DESC LIMIT 1`, rand.Int64())
+		if err != nil {
 			return err
 		}
 		_, err = tx.Exec(ctx, `DELETE FROM reward_batches WHERE segment = ?1
 			AND number < (SELECT max(number) FROM reward_batches)`, f.First)
 		return err
 	})
-	return done, err
+	return done && err == nil, err
 }
 
 // sealIndexed seals a segment of an earlier version, whose keys an index of the database has.
 func (s *Store) sealIndexed(ctx context.Context, number int64, v *segmentView) (done bool, err error) {
 	var f *segment.Filter
+	var keys int64
 	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
-		var keys int64
 		_, err := fetchValues(ctx, tx, []any{&keys}, `SELECT count(*) FROM rewards WHERE `+inSegment, number)
 		if err != nil {
 			return err
@@ -199,7 +211,7 @@ func (s *Store) sealIndexed(ctx context.Context, number int64, v *segmentView) (
 	if err != nil {
 		return false, err
 	}
-	return s.storeSealed(ctx, f, v)
+	return s.storeSealed(ctx, f, keys, v)
 }
 
 // keyID is a reward with the hash of its key.

@@ -16,14 +16,18 @@ import (
 type columnSegments struct {
 	size int64 // about how many rewards a segment has
 
+	reading sync.Mutex // held while all batches are read
 	mu      sync.RWMutex
 	state   columnState
-	changes int // of the view
+	changes int            // of the view
+	mine    map[int64]bool // the marks of batches that this process stored and did not read yet
 
 	counted atomic.Int64 // about how many rewards the newest segment has, as its row says
 	fresh   atomic.Int64 // rewards that this process recorded there, and did not add to its row yet
 
 	noIndex atomic.Bool // the index of keys of an earlier version is gone
+
+	others atomic.Int32 // for how many batches others are expected to record, too
 }
 
 // columnState has the keys of all rewards up to a batch: those of the segments that are not sealed in memory, and what
@@ -56,7 +60,9 @@ const (
 // errNoSegment means that the store was damaged.
 var errNoSegment = errors.New("segments of rewards are missing: run `stockrewards audit`")
 
-func newColumnSegments() *columnSegments { return &columnSegments{size: segment.ColumnSize} }
+func newColumnSegments() *columnSegments {
+	return &columnSegments{size: segment.ColumnSize, mine: make(map[int64]bool)}
+}
 
 // sealed reports whether a segment is sealed.
 func (v *segmentView) sealed(number int64) bool {
@@ -100,38 +106,94 @@ func (x *columnSegments) now() (columnState, int) {
 // them. It returns nil when the segments were read meanwhile.
 func (x *columnSegments) catchUp(ctx context.Context, tx Tx, segments bool) (*keySearch, error) {
 	from, changes := x.now()
-	later, whole, err := from.later(ctx, tx)
+	later, err := from.later(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
-	newest, view := later[len(later)-1], from.view
-	if whole || segments || newest.segment != from.newest() {
-		if view, err = from.view.next(ctx, tx, newest.segment); err != nil {
+	if later == nil {
+		return x.readAll(ctx, tx, from, changes)
+	}
+	r := columnRead{from: from, changes: changes, later: later, view: from.view}
+	newest := later[len(later)-1]
+	if segments || newest.segment != from.newest() {
+		if r.view, err = from.view.next(ctx, tx, newest.segment); err != nil {
 			return nil, err
 		}
 	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.changes != changes {
+	return x.publish(r, newest.budgets), nil
+}
+
+// readAll reads all batches, one call after the other: there may be a million.
+func (x *columnSegments) readAll(ctx context.Context, tx Tx, from columnState, changes int) (*keySearch, error) {
+	x.reading.Lock()
+	defer x.reading.Unlock()
+	if _, now := x.now(); now != changes {
 		return nil, nil //nolint:nilnil // the caller tries again
 	}
-	if whole {
-		x.state = columnState{}
+	var all columnState
+	var budgets string
+	err := fetchEach(ctx, tx, scanBatch, func(b rewardBatch) error {
+		all.add(&b)
+		budgets = b.budgets
+		return nil
+	}, batches, 0, -1)
+	if err == nil && len(all.recent) == 0 {
+		err = errNoSegment
 	}
-	for i := range later {
-		if whole || later[i].number > x.state.last.number { // else this process stored it meanwhile
-			x.state.add(&later[i])
-		}
+	if err != nil {
+		return nil, err
 	}
-	if view != from.view {
-		x.state.know(view)
+	view, err := from.view.next(ctx, tx, all.newest())
+	if err != nil {
+		return nil, err
+	}
+	return x.publish(columnRead{from: from, changes: changes, all: &all, view: view}, budgets), nil
+}
+
+// columnRead is what a transaction read: the batches from the last one on that was known, or all, and the segments.
+type columnRead struct {
+	from    columnState
+	changes int
+	later   []rewardBatch
+	all     *columnState
+	view    *segmentView
+}
+
+// publish adds what was read, and returns what is known then; nil when it does not continue that any more.
+func (x *columnSegments) publish(r columnRead, budgets string) *keySearch {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.changes != r.changes {
+		return nil
+	}
+	if r.all != nil {
+		x.state = *r.all
+		clear(x.mine)
+	} else if r.later = x.state.after(r.later); r.later == nil {
+		return nil // a server that took over has other batches
+	}
+	for i := range r.later {
+		x.state.add(&r.later[i])
+		x.notice(&r.later[i])
+	}
+	if r.view != r.from.view {
+		x.state.know(r.view)
 		x.changes++
-		if from.view == nil || from.view.mark != view.mark {
+		if r.from.view == nil || r.from.view.mark != r.view.mark {
 			x.fresh.Store(0)
 		}
-		x.counted.Store(view.counted)
+		x.counted.Store(r.view.counted)
 	}
-	return &keySearch{x, x.state, newest.budgets}, nil
+	return &keySearch{x, x.state, budgets}
+}
+
+// notice notices that others record, too.
+func (x *columnSegments) notice(b *rewardBatch) {
+	const long = 64
+	if len(b.keys) > 0 && !x.mine[b.mark] {
+		x.others.Store(long)
+	}
+	delete(x.mine, b.mark)
 }
 
 // readSegments catches up, and reads the segments.
@@ -164,7 +226,7 @@ func (v *segmentView) next(ctx context.Context, tx Tx, newest int64) (*segmentVi
 		return nil, err
 	case next.newest != int64(len(next.keys))-1, next.newest != newest:
 		return nil, errNoSegment
-	case same:
+	case same && !slices.Contains(next.keys[:v.withFilters()], keysInBatches): // else a fail-over lost their blocks
 		next.filters = slices.Clip(v.filters)
 	}
 	if err := next.readFilters(ctx, tx); err != nil {
@@ -191,7 +253,7 @@ func (v *segmentView) readFilters(ctx context.Context, tx Tx) error {
 			f, err := segment.ParseFilter(number, number, stored)
 			v.filters = append(v.filters, f)
 			return err
-		}, `SELECT number, filter FROM segments WHERE number >= ?1 AND number < ?2 AND filter <> '' ORDER BY number`,
+		}, `SELECT number, filter FROM segments WHERE number >= ?1 AND number < ?2 AND filter <> '' AND keys <> 1 ORDER BY number`,
 			next, next+some)
 		if err != nil {
 			return err
@@ -219,6 +281,26 @@ func listInSegments() string {
 		CROSS JOIN rewards WHERE app_id = ?1 AND id = of_user ORDER BY id DESC`
 }
 
+// beside reports whether another process has recorded lately.
+func (x *columnSegments) beside() bool { return x.others.Load() > 0 }
+
+// followOthers reads what other processes recorded, when they do, before they wait for this one. What it cannot add, the
+// recording finds out.
+func (s *Store) followOthers(ctx context.Context) error {
+	if !s.segments.beside() {
+		return nil
+	}
+	s.segments.others.Add(-1)
+	from, changes := s.segments.now()
+	later, err := read(ctx, s, func(ctx context.Context, tx Tx) ([]rewardBatch, error) {
+		return from.later(ctx, only(tx))
+	})
+	if n := len(later); err == nil && n > 0 && later[n-1].segment == from.newest() {
+		s.segments.publish(columnRead{from: from, changes: changes, later: later, view: from.view}, "")
+	}
+	return err
+}
+
 // recorded adds the batch that a recording stored. It reports whether the newest segment is full.
 func (x *columnSegments) recorded(r *recording) (full bool) {
 	if r.stored == nil {
@@ -226,7 +308,10 @@ func (x *columnSegments) recorded(r *recording) (full bool) {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.state.last == r.known.last { // else it was read since
+	switch {
+	case r.stored.number == 0: // it will be read
+		x.mine[r.stored.mark] = true
+	case x.state.last == r.known.last: // else it was read since
 		x.state.add(r.stored)
 	}
 	x.fresh.Add(int64(len(r.created)))

@@ -24,3 +24,29 @@ func TestSealedKeysLeaveMemory(t *testing.T) {
 		}
 	}
 }
+
+// Two reads, one of the server before a fail-over and one of that after it, begin with the same batch. What the second one
+// has is not added to what the first one had.
+func TestHistoriesAreNotMixed(t *testing.T) {
+	t.Parallel()
+	x, id := newColumnSegments(), make([]byte, uuidBytes)
+	batch := func(number, mark int64) rewardBatch {
+		return rewardBatch{batchPoint: batchPoint{number, mark}, keys: make([]byte, hashBytes), ids: id}
+	}
+	known := batch(5, 5)
+	x.state.add(&known)
+	x.state.view = &segmentView{}
+	from, changes := x.now()
+	read := func(later ...rewardBatch) bool {
+		return x.publish(columnRead{from: from, changes: changes, later: later, view: from.view}, "") != nil
+	}
+	if !read(known, batch(6, 61), batch(7, 71)) || !read(known, batch(6, 61)) || x.state.last.mark != 71 {
+		t.Errorf("after batches of one server the last one is %v", x.state.last)
+	}
+	if read(known, batch(6, 62), batch(7, 72), batch(8, 82)) || x.state.last.mark != 71 {
+		t.Errorf("after batches of another server the last one is %v", x.state.last)
+	}
+	if !read(known, batch(6, 61), batch(7, 71), batch(8, 81)) || x.state.last.mark != 81 || x.state.recent[0].Len() != 4 {
+		t.Errorf("after another batch the last one is %v of %d", x.state.last, x.state.recent[0].Len())
+	}
+}

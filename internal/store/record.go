@@ -39,6 +39,9 @@ func untilKnown(ctx context.Context, commit func() error) error {
 func (s *Store) recordOnce(ctx context.Context, r *recording) error {
 	s.engine.pacer.recorded(len(r.batch))
 	r.runs = 0
+	if err := s.followOthers(ctx); err != nil {
+		return err
+	}
 	err := s.engine.WriteForClients(ctx, func(ctx context.Context, tx Tx) error {
 		if err := r.run(ctx, tx); err != nil {
 			return fmt.Errorf("store: cannot record rewards: %w", err)
@@ -143,8 +146,7 @@ func (r *recording) run(ctx context.Context, tx Tx) error {
 		return err
 	}
 	r.runs++
-	first := !r.store.othersRecord(r.runs)
-	if first {
+	if r.runs == 1 {
 		if committed, err := rows.commitAll(ctx); err != nil || committed {
 			return err
 		}
@@ -156,7 +158,7 @@ func (r *recording) run(ctx context.Context, tx Tx) error {
 	if r.budgets, err = r.store.budgets.current(ctx, tx, r.store.ids, changes); err != nil {
 		return err
 	}
-	if !first && r.runs <= mostRuns {
+	if r.runs == mostRuns { // it was not stored at once, but may be now
 		if committed, err := rows.commitAll(ctx); err != nil || committed {
 			return err
 		}
@@ -169,18 +171,6 @@ func (r *recording) run(ctx context.Context, tx Tx) error {
 
 // mostRuns is how often a transaction is run that commits all at once.
 const mostRuns = 2
-
-// othersRecord reports whether a batch first reads what others recorded: it was not stored at once, or one of the last
-// eight was not, as when several processes record in turn.
-func (s *Store) othersRecord(run int) bool {
-	const often = 8
-	if run > 1 {
-		s.refused.Store(often)
-		return true
-	}
-	left := s.refused.Load()
-	return left > 0 && s.refused.CompareAndSwap(left, left-1)
-}
 
 // decide decides and stores what commitAll did not.
 func (r *recording) decide(ctx context.Context, rows batchRows) error {

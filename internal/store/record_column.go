@@ -54,16 +54,28 @@ const (
 		unnest(?7::bigint[]), unnest(?8::text[]), unnest(?9::text[]), unnest(?10::text[]), unnest(?11::bigint[]),
 		?13::integer
 		WHERE coalesce((SELECT s.value FROM settings s WHERE s.name = '` + settingBudgets + `'), '') = ?12
-			AND (` + newestBatch + `) = ?14) AS n
+			AND `
+	ofUsers = `) AS n
 		WHERE n.amount > 0 AND EXISTS (SELECT 1 FROM users u WHERE u.app_id = n.app_id AND u.id = n.user_id)
 		RETURNING app_id, id, asset_id, amount),
 	opened AS (INSERT INTO open_rewards (app_id, id, asset_id, status, waiting, pending)
 		SELECT app_id, id, asset_id, ` + recorded + `, 1, amount FROM stored)`
 
-	// insertColumns stores the rewards, and storeColumns, which follows WITH, also the batch.
-	insertColumns = `WITH ` + intoRewards + ` SELECT id FROM stored`
-	storeColumns  = intoRewards + `, batched AS (INSERT INTO reward_batches (segment, number, mark, keys, ids)
-		VALUES (?13, ?15, ?16, ?17, ?18))`
+	// insertColumns stores the rewards. storeColumns and storeBeside, which follow WITH, also store the batch: the
+	// next one after what is known, or one after some that others stored meanwhile and that have none of its keys.
+	insertColumns = `WITH ` + intoRewards + isNewest + ofUsers + ` SELECT id FROM stored`
+	storeColumns  = intoRewards + isNewest + ofUsers + `, batched AS (
+		INSERT INTO reward_batches (segment, number, mark, keys, ids) VALUES (?13, ?15, ?16, ?17, ?18))`
+	storeBeside = intoRewards + noneUsed + ofUsers + `, batched AS (
+		INSERT INTO reward_batches (segment, number, mark, keys, ids)
+		SELECT ?13, max(number) + 1, ?16, ?17, ?18 FROM reward_batches)`
+
+	isNewest = `(SELECT b.mark FROM reward_batches b ORDER BY b.number DESC LIMIT 1) = ?14`
+	noneUsed = `EXISTS (SELECT 1 FROM reward_batches b WHERE b.number = ?15 AND b.mark = ?14)
+			AND (SELECT max(number) FROM reward_batches) <= ?15 + 64
+			AND NOT EXISTS (SELECT 1 FROM reward_batches b CROSS JOIN unnest(?19::bytea[]) AS k (hash)
+				WHERE b.number > ?15 AND b.number <= ?15 + 64
+					AND (b.segment <> ?13 OR position(k.hash IN b.keys) > 0))`
 )
 
 // columns are the arguments of insertColumns.
@@ -115,11 +127,18 @@ func (b *byColumn) commitAll(ctx context.Context) (bool, error) {
 }
 
 // commit stores requests and, with those that this transaction stored before, the batch. It commits, or does nothing.
-func (b *byColumn) commit(ctx context.Context, requests []int) (bool, error) {
+func (b *byColumn) commit(ctx context.Context, requests []int) (committed bool, err error) {
 	created := slices.Concat(b.created, requests)
 	batch := b.newBatch(created)
-	args := append(b.columns(requests), batch.number, batch.mark, batch.keys, batch.ids)
-	committed, err := commitAll(ctx, b.tx, len(requests), storeColumns, args...)
+	args := b.columns(requests)
+	if b.upToDate || !b.store.segments.beside() {
+		args = append(args, batch.number, batch.mark, batch.keys, batch.ids)
+		committed, err = commitAll(ctx, b.tx, len(requests), storeColumns, args...)
+	} else {
+		args = append(args, b.known.last.number, batch.mark, batch.keys, batch.ids, batch.hashes())
+		committed, err = commitAll(ctx, b.tx, len(requests), storeBeside, args...)
+		batch.number = 0 // it is not known
+	}
 	if committed {
 		b.created, b.stored = created, batch
 	}

@@ -32,8 +32,7 @@ type Store struct {
 	used  sync.Map // rewards.AssetID -> true: assets that are marked as used
 	known *knownUsers
 
-	refused atomic.Int32 // for how many batches othersRecord is true
-	index   *rewardIndex // over SQLite
+	index *rewardIndex // over SQLite
 
 	segments *columnSegments // over PostgreSQL
 	lots     *lotIndex

@@ -275,10 +275,7 @@ func TestSegmentsThatAFailOverLost(t *testing.T) {
 		w.give(t, a)
 	}
 	w.seal(t, b)
-	tables := []string{"rewards", "open_rewards", "segments", "reward_batches", "key_blocks"}
-	for _, table := range tables {
-		w.exec(t, `create table kept_`+table+` as table `+table)
-	}
+	w.keep(t)
 	for range storetest.SegmentSize/2 + 2 {
 		w.give(t, a)
 	}
@@ -288,10 +285,7 @@ func TestSegmentsThatAFailOverLost(t *testing.T) {
 	if newest < 4 {
 		t.Fatalf("segment %d", newest)
 	}
-	for _, table := range tables { // the server lost segment 3 from its middle on
-		w.exec(t, `truncate `+table)
-		w.exec(t, `insert into `+table+` select * from kept_`+table)
-	}
+	w.failOver(t) // the server lost segment 3 from its middle on
 	lost := w.requests[kept:]
 	w.requests, w.ids = w.requests[:kept:kept], w.ids[:kept:kept]
 	for range 2 * storetest.SegmentSize { // b fills the segments again, with other rewards

@@ -69,7 +69,7 @@ func (r *Recent) Blocks() []Block {
 	return blocks.Blocks
 }
 
-// IDBlocks cuts the entries of a sealed segment into blocks. An entry has the first 4 bytes of the hash of a key, and the
+// IDBlocks cuts the entries of a sealed segment into blocks. An entry has the first 6 bytes of the hash of a key, and the
 // id of its reward. A block has 64 entries, and more when the next one has the same 4 bytes. So whoever looks for a
 // key reads one block: the last one that does not begin with a later hash.
 type IDBlocks struct {
@@ -78,42 +78,43 @@ type IDBlocks struct {
 }
 
 const (
-	idsPerBlock  = 64
-	prefixBytes  = 4
-	idEntryBytes = prefixBytes + idBytes
+	idsPerBlock = 64
+	startBytes  = 4 // of the hash, in the place of a block
+	partBytes   = 6 // of the hash, in an entry
+
+	// IDEntryBytes is the length of an entry.
+	IDEntryBytes = partBytes + idBytes
 )
+
+// part is what an entry has of a hash.
+func part(hash int64) []byte { return binary.BigEndian.AppendUint64(nil, uint64(hash))[:partBytes] }
 
 // Add adds the next entry, in the order of the hashes as numbers without a sign.
 func (b *IDBlocks) Add(hash int64, id ID) {
-	var entry [idEntryBytes]byte
-	binary.BigEndian.PutUint32(entry[:], prefix(hash))
-	copy(entry[prefixBytes:], id[:])
+	entry := append(part(hash), id[:]...)
 	last := len(b.Blocks) - 1
-	if last < 0 || b.Blocks[last].isBefore(entry[:prefixBytes]) {
+	if last < 0 || b.Blocks[last].isBefore(entry[:startBytes]) {
 		b.Blocks = append(b.Blocks, Block{Place: KeyPlace(b.Segment, hash)})
 		last++
 	}
-	b.Blocks[last].Entries = append(b.Blocks[last].Entries, entry[:]...)
+	b.Blocks[last].Entries = append(b.Blocks[last].Entries, entry...)
 }
 
 // isBefore reports whether a block is full, and has no entry with the same 4 bytes of a hash.
-func (b *Block) isBefore(prefix []byte) bool {
+func (b *Block) isBefore(start []byte) bool {
 	n := len(b.Entries)
-	return n >= idsPerBlock*idEntryBytes && !bytes.Equal(b.Entries[n-idEntryBytes:n-idBytes], prefix)
+	return n >= idsPerBlock*IDEntryBytes && !bytes.HasPrefix(b.Entries[n-IDEntryBytes:], start)
 }
 
-// prefix is what an entry has of a hash.
-func prefix(hash int64) uint32 { return uint32(uint64(hash) >> 32) }
-
 // KeyPlace is the place of a block of a segment that begins with a hash.
-func KeyPlace(segment, hash int64) int64 { return segment<<32 | int64(prefix(hash)) }
+func KeyPlace(segment, hash int64) int64 { return segment<<32 | int64(uint64(hash)>>32) }
 
-// IDs appends the rewards whose key may have a hash. Another key may have the same 4 bytes: whoever reads a reward
+// IDs appends the rewards whose key may have a hash. Another key may have the same 6 bytes: whoever reads a reward
 // compares it.
 func (b *Block) IDs(ids []ID, hash int64) []ID {
-	for entry := range slices.Chunk(b.Entries, idEntryBytes) {
-		if len(entry) == idEntryBytes && binary.BigEndian.Uint32(entry) == prefix(hash) {
-			ids = append(ids, ID(entry[prefixBytes:]))
+	for entry := range slices.Chunk(b.Entries, IDEntryBytes) {
+		if len(entry) == IDEntryBytes && bytes.HasPrefix(entry, part(hash)) {
+			ids = append(ids, ID(entry[partBytes:]))
 		}
 	}
 	return ids

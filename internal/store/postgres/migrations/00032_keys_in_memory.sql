@@ -12,7 +12,7 @@ CREATE TABLE reward_batches (
 );
 CREATE TABLE key_blocks (
     place   BIGINT PRIMARY KEY, -- segment x 2^32 + the first 4 bytes of the hash in the first entry
-    entries BYTEA NOT NULL      -- 20 bytes for each reward: the first 4 of the hash of its key, and its id
+    entries BYTEA NOT NULL      -- 22 bytes for each reward: the first 6 of the hash of its key, and its id
 );
 ALTER TABLE reward_batches ALTER keys SET STORAGE EXTERNAL, ALTER ids SET STORAGE EXTERNAL; -- they cannot be compressed
 ALTER TABLE key_blocks ALTER entries SET STORAGE EXTERNAL;
@@ -32,17 +32,23 @@ INSERT INTO reward_batches (number, mark, segment, keys, ids)
     SELECT 0, (random() * 9007199254740992)::bigint, max(number), '', '' FROM segments;
 
 -- Drops the index of keys as soon as no segment needs it, also for a role that does not own the table. It gives up
--- when somebody uses the table for long. It says whether there is no such index any more.
+-- when somebody uses the table for long. It says whether there is no such index any more. It looks for tables in this
+-- schema only, not in those of its caller.
 -- +goose StatementBegin
-CREATE FUNCTION drop_key_index() RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT SET lock_timeout = '200ms' AS $$
+DO $$
 BEGIN
-    IF EXISTS (SELECT 1 FROM segments WHERE keys = 0) THEN
-        RETURN 0;
-    END IF;
-    DROP INDEX IF EXISTS rewards_by_key;
-    RETURN 1;
-EXCEPTION WHEN lock_not_available THEN
-    RETURN 0;
+    EXECUTE format('CREATE FUNCTION drop_key_index() RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER
+        SET search_path = %I, pg_temp SET lock_timeout = ''20ms'' AS $body$
+        BEGIN
+            IF EXISTS (SELECT 1 FROM segments WHERE keys = 0) THEN
+                RETURN 0;
+            END IF;
+            DROP INDEX IF EXISTS rewards_by_key;
+            RETURN 1;
+        EXCEPTION WHEN lock_not_available THEN
+            RETURN 0;
+        END
+        $body$', current_schema());
 END
 $$;
 -- +goose StatementEnd
