@@ -151,8 +151,9 @@ func rewardDefinitions() []definition {
 		define(checkSegments, "segments", "segments and filters", stopFinding,
 			"they follow each other, over SQLite with equally many rewards, and each has one filter at most", 2),
 		define(checkSegmentEntries, "segment_entries", "entries", stopFinding,
-			"a sealed segment has an entry by key for each of its rewards, over SQLite also by user, and over PostgreSQL "+
-				"the batches have those of the others; a filter has each key, and each reward's segment exists", 2),
+			"a sealed segment has an entry by key for each of its rewards, over SQLite also by user, and over "+
+				"PostgreSQL the batches have those of the others; a filter has each key, and each reward's "+
+				"segment exists", 2),
 		define(checkBudgets, "budgets", "counters of budgets and rewards that count for none", reportIt,
 			"a counter is the sum of its period's rewards that did not fail; only what the service awarded of a "+
 				"corporate action's cash does not count"),

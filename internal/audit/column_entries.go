@@ -58,8 +58,9 @@ func (e *columnEntries) readBatches() error {
 	var last batch
 	rows := 0
 	c, err := reader.Open(e.s.a.r, reader.Stream[batch]{
-		What: "batches of rewards", Query: `SELECT number, segment::bigint, keys, ids FROM reward_batches ORDER BY number`,
-		Bind: func(b *batch) []any { return []any{&b.number, &b.segment, &b.keys, &b.ids} },
+		What:  "batches of rewards",
+		Query: `SELECT number, segment::bigint, keys, ids FROM reward_batches ORDER BY number`,
+		Bind:  func(b *batch) []any { return []any{&b.number, &b.segment, &b.keys, &b.ids} },
 	})
 	if err != nil {
 		return err
@@ -72,14 +73,15 @@ func (e *columnEntries) readBatches() error {
 		case b.segment < last.segment || e.s.keys[b.segment] != inBatches:
 			e.fail(where, segmentName(b.segment), "a segment that is not sealed, in order")
 		case len(b.keys) != many*hashBytes || len(b.ids) != many*value.IDBytes:
-			e.fail(where, value.Int(int64(len(b.keys)))+" and "+value.Int(int64(len(b.ids)))+" bytes", "8 and 16 for each reward")
+			e.fail(where, value.Int(int64(len(b.keys)))+" and "+value.Int(int64(len(b.ids)))+" bytes",
+				"8 and 16 for each reward")
 			many = 0
 		}
 		rows++
 		last = batch{number: b.number, segment: b.segment}
 		for i := range many {
-			err := addEntry(e.have, b.segment, b.keys[i*hashBytes:(i+1)*hashBytes], b.ids[i*value.IDBytes:(i+1)*value.IDBytes])
-			if err != nil {
+			hash, id := b.keys[i*hashBytes:(i+1)*hashBytes], b.ids[i*value.IDBytes:(i+1)*value.IDBytes]
+			if err := addEntry(e.have, b.segment, hash, id); err != nil {
 				return err
 			}
 		}
@@ -107,7 +109,7 @@ func (e *columnEntries) readBlocks() error {
 	}
 	return c.Each(func(b *block) error {
 		where, segment := "the block of keys "+value.Int(b.place), b.place>>32
-		if len(b.entries) == 0 || len(b.entries)%keyEntryBytes != 0 {
+		if b.entries == "" || len(b.entries)%keyEntryBytes != 0 {
 			e.fail(where, value.Int(int64(len(b.entries)))+" bytes", "22 for each entry")
 			return nil
 		}

@@ -38,8 +38,9 @@ func (a *auditor) openColumnSegments() (*columnSegments, error) {
 	s := &columnSegments{a: a, bytes: make(map[int64]int64), keys: make(map[int64]int64)}
 	type row struct{ number, bytes, keys int64 }
 	err := reader.Each(a.r, reader.Stream[row]{
-		What: "segments", Query: `SELECT number, octet_length(filter)::bigint, keys::bigint FROM segments ORDER BY number`,
-		Bind: func(r *row) []any { return []any{&r.number, &r.bytes, &r.keys} },
+		What:  "segments",
+		Query: `SELECT number, octet_length(filter)::bigint, keys::bigint FROM segments ORDER BY number`,
+		Bind:  func(r *row) []any { return []any{&r.number, &r.bytes, &r.keys} },
 	}, func(r *row) {
 		a.t.row(checkSegments)
 		if r.number != s.count {

@@ -129,8 +129,8 @@ func (c *copying) finish(ctx context.Context) error {
 	return nil
 }
 
-// segments makes the rewards' segments. As in a store of an earlier version an index has the keys, until `serve` has sealed
-// the segments.
+// segments makes the rewards' segments. As in a store of an earlier version an index has the keys, until `serve` has
+// sealed the segments.
 func (c *copying) segments(ctx context.Context) error {
 	for _, statement := range []string{
 		`UPDATE segments SET keys = 0 WHERE EXISTS (SELECT 1 FROM rewards)`,

@@ -2,8 +2,8 @@ package store
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/binary"
-	"math/rand/v2"
 	"slices"
 
 	"stockrewards/internal/store/segment"
@@ -28,7 +28,8 @@ const (
 	uuidBytes = 16
 )
 
-// batches are those from a number on, without the entries of the first one when it is known, and the changes of budgets.
+// batches are those from a number on, without the entries of the first one when it is known, and the changes of
+// budgets.
 const batches = `SELECT number, mark, segment, CASE WHEN number > ?2 THEN keys ELSE '' END,
 		CASE WHEN number > ?2 THEN ids ELSE '' END,
 		coalesce((SELECT s.value FROM settings s WHERE s.name = '` + settingBudgets + `'), '')
@@ -39,15 +40,23 @@ func scanBatch(row Row) (b rewardBatch, err error) {
 	return b, err
 }
 
-// newBatch returns the batch of requests after what is known. A retry has another mark, as it may come after other batches.
+// newBatch returns the batch of requests after what is known. A retry has another mark, as it may come after other
+// batches.
 func (r *recording) newBatch(requests []int) *rewardBatch {
 	b := &rewardBatch{segment: r.known.newest()}
-	b.batchPoint = batchPoint{r.known.last.number + 1, rand.Int64()}
+	b.batchPoint = batchPoint{r.known.last.number + 1, newMark()}
 	for _, i := range requests {
 		b.keys = binary.BigEndian.AppendUint64(b.keys, uint64(r.hashes[i]))
 		b.ids = append(b.ids, r.ids[i][:]...)
 	}
 	return b
+}
+
+// newMark returns a random mark.
+func newMark() int64 {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	return int64(binary.BigEndian.Uint64(b[:]))
 }
 
 // hashes are the hashes of its keys.
@@ -66,8 +75,8 @@ func (s *columnState) later(ctx context.Context, tx Tx) ([]rewardBatch, error) {
 	return list, nil
 }
 
-// after returns which of some batches come after the last one that is known by now, not nil; or nil when that is not among
-// them, although later ones are.
+// after returns which of some batches come after the last one that is known by now, not nil; or nil when that is not
+// among them, although later ones are.
 func (s *columnState) after(list []rewardBatch) []rewardBatch {
 	if list[len(list)-1].number < s.last.number {
 		return list[:0]

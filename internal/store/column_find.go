@@ -60,9 +60,9 @@ func (k *keySearch) find(
 	if err != nil {
 		return nil, err
 	}
-	for i := range sought {
-		for _, id := range k.inMemory(sought[i].hash) {
-			places = append(places, rewardKey{sought[i].app, rewards.RewardID(id)})
+	for _, s := range sought {
+		for _, id := range k.inMemory(s.hash) {
+			places = append(places, rewardKey{s.app, rewards.RewardID(id)})
 		}
 	}
 	if len(places) == 0 {
@@ -172,8 +172,9 @@ func readKeyIndex(ctx context.Context, tx Tx, sought []sealedKey) (places []rewa
 			places = append(places, rewardKey{sought[i].app, rewards.RewardID(id)})
 		}
 		return err
-	}, `SELECT k.number, g.keys::bigint, coalesce(r.id, '') FROM unnest(?1::bigint[], ?2::integer[], ?3::bytea[], ?4::text[])
-			AS k (number, segment, app, key) JOIN segments g ON g.number = k.segment
+	}, `SELECT k.number, g.keys::bigint, coalesce(r.id, '')
+		FROM unnest(?1::bigint[], ?2::integer[], ?3::bytea[], ?4::text[]) AS k (number, segment, app, key)
+		JOIN segments g ON g.number = k.segment
 		LEFT JOIN LATERAL (SELECT id FROM rewards WHERE g.keys = 0 AND reward_key(segment, app_id, idempotency_key)
 			= reward_key(k.segment, k.app, k.key) OFFSET 0) AS r ON true`, numbers, segments, apps, keys)
 	if err != nil || len(sealed) == 0 {

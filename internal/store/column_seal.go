@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -153,8 +152,8 @@ func (s *Store) storeKeys(ctx context.Context, blocks []segment.Block, v *segmen
 const stillThere = `EXISTS (SELECT 1 FROM segments g WHERE g.number = ?3 AND g.mark = ?4)`
 
 // storeSealed marks a segment of which all blocks are stored as sealed, and stores its filter. The newest batch stays:
-// the next one follows it, without rewards. So who knows that the segment is sealed knows a batch that is lost if this is
-// lost. It does nothing as storeKeys, when some of the blocks were lost, or when another process was first.
+// the next one follows it, without rewards. So who knows that the segment is sealed knows a batch that is lost if this
+// is lost. It does nothing as storeKeys, when some of the blocks were lost, or when another process was first.
 func (s *Store) storeSealed(
 	ctx context.Context, f *segment.Filter, keys int64, v *segmentView,
 ) (done bool, err error) {
@@ -163,14 +162,15 @@ func (s *Store) storeSealed(
 		return false, err
 	}
 	err = s.engine.WriteForClients(ctx, func(ctx context.Context, tx Tx) error {
-		n, err := tx.Exec(ctx, `UPDATE segments SET filter = ?2, keys = 2 WHERE number = ?1 AND keys < 2 AND `+stillThere+`
-			AND (SELECT coalesce(sum(octet_length(entries)), 0) FROM key_blocks WHERE place BETWEEN ?5 AND ?6) = ?7`,
-			f.First, bits, v.newest, v.mark, segment.KeyPlace(f.First, 0), segment.KeyPlace(f.First, -1), keys*segment.IDEntryBytes)
+		n, err := tx.Exec(ctx, `UPDATE segments SET filter = ?2, keys = 2 WHERE number = ?1 AND keys < 2 AND `+
+			stillThere+` AND (SELECT coalesce(sum(octet_length(entries)), 0)
+				FROM key_blocks WHERE place BETWEEN ?5 AND ?6) = ?7`, f.First, bits, v.newest, v.mark,
+			segment.KeyPlace(f.First, 0), segment.KeyPlace(f.First, -1), keys*segment.IDEntryBytes)
 		if done = err == nil && n > 0; !done {
 			return err
 		}
 		_, err = tx.Exec(ctx, `INSERT INTO reward_batches (number, mark, segment, keys, ids)
-			SELECT number + 1, ?1, segment, '', '' FROM reward_batches ORDER BY number DESC LIMIT 1`, rand.Int64())
+			SELECT number + 1, ?1, segment, '', '' FROM reward_batches ORDER BY number DESC LIMIT 1`, newMark())
 		if err != nil {
 			return err
 		}

@@ -102,8 +102,8 @@ func (x *columnSegments) now() (columnState, int) {
 
 // catchUp reads what other processes stored, and a commit whose outcome was learned late: the new batches and, with
 // segments or when a segment began, the segments. A transaction that only reads must begin with it: else it may lack
-// what is known. When the batches that are known are gone, because they are sealed or a fail-over lost them, it reads all of
-// them. It returns nil when the segments were read meanwhile.
+// what is known. When the batches that are known are gone, because they are sealed or a fail-over lost them, it reads
+// all of them. It returns nil when the segments were read meanwhile.
 func (x *columnSegments) catchUp(ctx context.Context, tx Tx, segments bool) (*keySearch, error) {
 	from, changes := x.now()
 	later, err := from.later(ctx, tx)
@@ -253,8 +253,8 @@ func (v *segmentView) readFilters(ctx context.Context, tx Tx) error {
 			f, err := segment.ParseFilter(number, number, stored)
 			v.filters = append(v.filters, f)
 			return err
-		}, `SELECT number, filter FROM segments WHERE number >= ?1 AND number < ?2 AND filter <> '' AND keys <> 1 ORDER BY number`,
-			next, next+some)
+		}, `SELECT number, filter FROM segments WHERE number >= ?1 AND number < ?2 AND filter <> '' AND keys <> 1
+			ORDER BY number`, next, next+some)
 		if err != nil {
 			return err
 		}
@@ -284,8 +284,8 @@ func listInSegments() string {
 // beside reports whether another process has recorded lately.
 func (x *columnSegments) beside() bool { return x.others.Load() > 0 }
 
-// followOthers reads what other processes recorded, when they do, before they wait for this one. What it cannot add, the
-// recording finds out.
+// followOthers reads what other processes recorded, when they do, before they wait for this one. What it cannot add,
+// the recording finds out.
 func (s *Store) followOthers(ctx context.Context) error {
 	if !s.segments.beside() {
 		return nil

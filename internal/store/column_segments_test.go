@@ -19,7 +19,8 @@ func TestSealedKeysLeaveMemory(t *testing.T) {
 		{[]keysIn{2, 2, 2, 2, 2, 2}, 1},
 	} {
 		v := &segmentView{keys: want.keys}
-		if s.know(v); len(s.recent) != want.left || s.newest() != 5 || s.view != v {
+		s.know(v)
+		if len(s.recent) != want.left || s.newest() != 5 || s.view != v {
 			t.Errorf("with the keys of segments in %v %d are in memory, want %d", want.keys, len(s.recent), want.left)
 		}
 	}

@@ -21,10 +21,12 @@ type byColumn struct {
 func (r *recording) byColumn(ctx context.Context, tx Tx) (*byColumn, error) {
 	r.hashKeys()
 	b := &byColumn{recording: r, tx: tx, found: make(map[requestKey]*rewards.KeyedReward)}
-	if b.know(r.store.segments.search()); r.known.view == nil {
-		return b, b.catchUp(ctx)
+	b.know(r.store.segments.search())
+	if r.known.view != nil {
+		return b, nil
 	}
-	return b, nil
+	err := b.catchUp(ctx)
+	return b, err
 }
 
 func (b *byColumn) know(s *keySearch) { b.search, b.known = s, s.columnState }
@@ -103,8 +105,8 @@ func (b *byColumn) usersKnown() bool {
 	})
 }
 
-// commitAll commits unless the budgets have changed, so that an app without one costs no exchange. When it was not stored
-// before, it leaves out a batch with a user that may not exist.
+// commitAll commits unless the budgets have changed, so that an app without one costs no exchange. A batch that was not
+// stored before, and has a user that may not exist, is not committed.
 func (b *byColumn) commitAll(ctx context.Context) (bool, error) {
 	if !b.noneBudgeted() || !b.assetsUsed() || b.upToDate && !b.usersKnown() {
 		return false, nil

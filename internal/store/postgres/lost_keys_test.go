@@ -153,7 +153,8 @@ func TestKeysBesideOthers(t *testing.T) {
 		w.record(t, w.processes[0], taken)
 	})
 	out, err := s.RecordRewards(t.Context(), []rewards.NewReward{taken})
-	if check(t, err); out[0].Verdict != rewards.Replay || out[0].Reward.ID != w.ids[len(w.ids)-1] {
+	check(t, err)
+	if out[0].Verdict != rewards.Replay || out[0].Reward.ID != w.ids[len(w.ids)-1] {
 		t.Errorf("verdict %d for a key that another process has taken", out[0].Verdict)
 	}
 	for i := range 3 * storetest.SegmentSize {

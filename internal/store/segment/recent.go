@@ -69,8 +69,8 @@ func (r *Recent) Blocks() []Block {
 	return blocks.Blocks
 }
 
-// IDBlocks cuts the entries of a sealed segment into blocks. An entry has the first 6 bytes of the hash of a key, and the
-// id of its reward. A block has 64 entries, and more when the next one has the same 4 bytes. So whoever looks for a
+// IDBlocks cuts the entries of a sealed segment into blocks. An entry has the first 6 bytes of the hash of a key, and
+// the id of its reward. A block has 64 entries, and more when the next one has the same 4 bytes. So whoever looks for a
 // key reads one block: the last one that does not begin with a later hash.
 type IDBlocks struct {
 	Segment int64
