@@ -26,7 +26,7 @@ func TestUpgrade(t *testing.T) {
 	t.Parallel()
 	folders, err := filepath.Glob("testdata/upgrade/*")
 	noError(t, err)
-	if len(folders) < 6 {
+	if len(folders) < 7 {
 		t.Fatalf("only %d databases", len(folders))
 	}
 	var cluster *pgtest.Cluster

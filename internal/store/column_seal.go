@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"slices"
 	"time"
@@ -11,8 +12,11 @@ import (
 )
 
 // inSegment is the condition that a reward is of the segment ?1, by the index of keys of an earlier version.
-const inSegment = `reward_key(segment, app_id, idempotency_key) >= substring(int4send(?1) FROM 2)
-		AND reward_key(segment, app_id, idempotency_key) < substring(int4send(?1 + 1) FROM 2)`
+const (
+	inSegment = `reward_key(segment, app_id, idempotency_key) >= substring(int4send(?1) FROM 2)
+		AND ` + beforeSegmentEnds
+	beforeSegmentEnds = `reward_key(segment, app_id, idempotency_key) < substring(int4send(?1 + 1) FROM 2)`
+)
 
 // SealSegment seals the oldest full segment of rewards. Over PostgreSQL it also begins a segment when several processes
 // together filled the newest one, says how many rewards that has, and learns of the segments that others began. Then
@@ -181,41 +185,48 @@ func (s *Store) storeSealed(
 	return done && err == nil, err
 }
 
-// sealIndexed seals a segment of an earlier version, whose keys an index of the database has.
+// sealIndexed seals a segment of an earlier version, whose keys an index of the database has. It reads them in parts:
+// the segment does not change.
 func (s *Store) sealIndexed(ctx context.Context, number int64, v *segmentView) (done bool, err error) {
-	var f *segment.Filter
+	const most = 500 * blocksPerWrite
 	var keys int64
 	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
 		_, err := fetchValues(ctx, tx, []any{&keys}, `SELECT count(*) FROM rewards WHERE `+inSegment, number)
-		if err != nil {
-			return err
-		}
-		f = segment.NewFilter(number, s.segments.filterSize(keys))
-		blocks := segment.IDBlocks{Segment: number}
-		err = fetchEach(ctx, tx, scanKeyID, func(k keyID) error {
-			f.Add(number, k.hash)
-			blocks.Add(k.hash, k.id)
-			if len(blocks.Blocks) <= blocksPerWrite {
-				return nil
-			}
-			full := blocks.Blocks[:blocksPerWrite]
-			blocks.Blocks = slices.Clone(blocks.Blocks[blocksPerWrite:])
-			return s.storeKeys(ctx, full, v)
-		}, `SELECT app_id, idempotency_key, id FROM rewards WHERE `+inSegment+`
-			ORDER BY reward_key(segment, app_id, idempotency_key)`, number)
-		if err != nil {
-			return err
-		}
-		return s.storeKeys(ctx, blocks.Blocks, v)
+		return err
 	})
 	if err != nil {
 		return false, err
 	}
+	f, blocks := segment.NewFilter(number, s.segments.filterSize(keys)), segment.IDBlocks{Segment: number}
+	last := binary.BigEndian.AppendUint32(nil, uint32(number))[1:] // as reward_key begins
+	for found := most; found == most; {
+		list, err := readAll(ctx, s, scanKeyID, `SELECT app_id, idempotency_key, id,
+				reward_key(segment, app_id, idempotency_key) AS key FROM rewards
+			WHERE reward_key(segment, app_id, idempotency_key) > ?2 AND `+beforeSegmentEnds+`
+			ORDER BY reward_key(segment, app_id, idempotency_key) LIMIT ?3 + 0`, number, last, most)
+		if err != nil {
+			return false, err
+		}
+		for _, k := range list {
+			f.Add(number, k.hash)
+			blocks.Add(k.hash, k.id)
+			last = k.key
+		}
+		full := blocks.Blocks
+		if found = len(list); found == most { // more may come to the last block
+			full = full[:len(full)-1]
+		}
+		if err := s.storeKeys(ctx, full, v); err != nil {
+			return false, err
+		}
+		blocks.Blocks = slices.Clone(blocks.Blocks[len(full):])
+	}
 	return s.storeSealed(ctx, f, keys, v)
 }
 
-// keyID is a reward with the hash of its key.
+// keyID is a reward with its key as the index has it, and the hash.
 type keyID struct {
+	key  []byte
 	hash int64
 	id   segment.ID
 }
@@ -224,8 +235,9 @@ func scanKeyID(row Row) (k keyID, err error) {
 	var app rewards.AppID
 	var id rewards.RewardID
 	var key string
-	err = row.Scan(toID(&app), &key, toID(&id))
-	return keyID{keyHash(app, key), segment.ID(id)}, err
+	err = row.Scan(toID(&app), &key, toID(&id), toBytes{&k.key})
+	k.hash, k.id = keyHash(app, key), segment.ID(id)
+	return k, err
 }
 
 // dropKeyIndex drops the index of keys of an earlier version, which no segment needs any more.

@@ -286,9 +286,9 @@ func (x *columnSegments) beside() bool { return x.others.Load() > 0 }
 
 // followOthers reads what other processes recorded, when they do, before they wait for this one. What it cannot add,
 // the recording finds out.
-func (s *Store) followOthers(ctx context.Context) error {
+func (s *Store) followOthers(ctx context.Context) {
 	if !s.segments.beside() {
-		return nil
+		return
 	}
 	s.segments.others.Add(-1)
 	from, changes := s.segments.now()
@@ -298,7 +298,6 @@ func (s *Store) followOthers(ctx context.Context) error {
 	if n := len(later); err == nil && n > 0 && later[n-1].segment == from.newest() {
 		s.segments.publish(columnRead{from: from, changes: changes, later: later, view: from.view}, "")
 	}
-	return err
 }
 
 // recorded adds the batch that a recording stored. It reports whether the newest segment is full.

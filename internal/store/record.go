@@ -39,9 +39,7 @@ func untilKnown(ctx context.Context, commit func() error) error {
 func (s *Store) recordOnce(ctx context.Context, r *recording) error {
 	s.engine.pacer.recorded(len(r.batch))
 	r.runs = 0
-	if err := s.followOthers(ctx); err != nil {
-		return err
-	}
+	s.followOthers(ctx)
 	err := s.engine.WriteForClients(ctx, func(ctx context.Context, tx Tx) error {
 		if err := r.run(ctx, tx); err != nil {
 			return fmt.Errorf("store: cannot record rewards: %w", err)

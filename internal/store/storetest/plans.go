@@ -80,7 +80,7 @@ func exceptions() []exception {
 		{"FROM pools p JOIN assets a", Sorts, "sorts the stocks that rewards wait for"},
 		{"user_id = ?4 ORDER BY id DESC LIMIT ?3 + 0", Sorts + "id DESC by rewards_by_user", few},
 		{"WHERE user_entry(segment, user_id) = user_entry(g.number, ?4)", Sorts + "rewards_1.id DESC by rewards_by_user", "sorts what each segment has for a page"},
-		{"SELECT app_id, idempotency_key FROM rewards WHERE reward_key(", "", segmentOnce},
+		{"SELECT app_id, idempotency_key, id, reward_key(segment, app_id, idempotency_key) AS key", "", segmentOnce},
 		{"SELECT count(*) FROM rewards WHERE reward_key(", "", segmentOnce},
 		{"FROM broker_conflicts WHERE acknowledged_at > 0", Sorts, "sorts the conflicts, which are few"},
 		{"WHERE h.app_id = ?1 ORDER BY h.user_id, h.asset_id", "", snapshot},
