@@ -65,22 +65,27 @@ const (
 
 	// insertColumns stores the rewards. storeColumns and storeBeside, which follow WITH, also store the batch: the
 	// next one after what is known, or one after some that others stored meanwhile and that have none of its keys.
-	insertColumns = `WITH ` + intoRewards + isNewest + ofUsers + ` SELECT id FROM stored`
+	insertColumns = `WITH ` + intoRewards + noneUsed + ofUsers + ` SELECT id FROM stored`
 	storeColumns  = intoRewards + isNewest + ofUsers + `, batched AS (
 		INSERT INTO reward_batches (segment, number, mark, keys, ids) VALUES (?13, ?15, ?16, ?17, ?18))`
 	storeBeside = intoRewards + noneUsed + ofUsers + `, batched AS (
 		INSERT INTO reward_batches (segment, number, mark, keys, ids)
-		SELECT ?13, max(number) + 1, ?16, ?17, ?18 FROM reward_batches)`
+		SELECT ?13, max(number) + 1, ?17, ?18, ?19 FROM reward_batches)`
 
 	isNewest = `(SELECT b.mark FROM reward_batches b ORDER BY b.number DESC LIMIT 1) = ?14`
 	noneUsed = `EXISTS (SELECT 1 FROM reward_batches b WHERE b.number = ?15 AND b.mark = ?14)
 			AND (SELECT max(number) FROM reward_batches) <= ?15 + 64
-			AND NOT EXISTS (SELECT 1 FROM reward_batches b CROSS JOIN unnest(?19::bytea[]) AS k (hash)
+			AND NOT EXISTS (SELECT 1 FROM reward_batches b CROSS JOIN unnest(?16::bytea[]) AS k (hash)
 				WHERE b.number > ?15 AND b.number <= ?15 + 64
 					AND (b.segment <> ?13 OR position(k.hash IN b.keys) > 0))`
 )
 
-// columns are the arguments of insertColumns.
+// insertArgs are the arguments of insertColumns.
+func (b *byColumn) insertArgs(requests []int) []any {
+	return append(b.columns(requests), b.known.last.number, b.newBatch(requests).hashes())
+}
+
+// columns are the arguments that the statements have in common.
 func (b *byColumn) columns(requests []int) []any {
 	n := len(requests)
 	apps, ids, users, prints := make([][]byte, n), make([][]byte, n), make([][]byte, n), make([][]byte, n)
@@ -137,7 +142,7 @@ func (b *byColumn) commit(ctx context.Context, requests []int) (committed bool, 
 		args = append(args, batch.number, batch.mark, batch.keys, batch.ids)
 		committed, err = commitAll(ctx, b.tx, len(requests), storeColumns, args...)
 	} else {
-		args = append(args, b.known.last.number, batch.mark, batch.keys, batch.ids, batch.hashes())
+		args = append(args, b.known.last.number, batch.hashes(), batch.mark, batch.keys, batch.ids)
 		committed, err = commitAll(ctx, b.tx, len(requests), storeBeside, args...)
 		batch.number = 0 // it is not known
 	}
@@ -206,7 +211,7 @@ func (b *byColumn) insert(ctx context.Context, requests []int, stored func(int))
 		b.created = append(b.created, i)
 		stored(i)
 		return err
-	}, insertColumns, b.columns(requests)...)
+	}, insertColumns, b.insertArgs(requests)...)
 }
 
 func (b *byColumn) insertNew(ctx context.Context, requests []int) error {
@@ -215,7 +220,7 @@ func (b *byColumn) insertNew(ctx context.Context, requests []int) error {
 			return err
 		}
 	}
-	n, err := b.tx.Exec(ctx, insertColumns, b.columns(requests)...)
+	n, err := b.tx.Exec(ctx, insertColumns, b.insertArgs(requests)...)
 	if err == nil && n != int64(len(requests)) {
 		err = errNotStored
 	}

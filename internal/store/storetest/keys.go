@@ -93,3 +93,24 @@ func testKeysOfBudgets(t *testing.T, w *World) {
 	w.Operator = idle.As(rewards.Operator{Actor: "tester@storetest", Command: "test"})
 	w.wantReplays(t, requests)
 }
+
+// testKeysOfTwoProcesses records by two processes in turn, over the borders of segments. Every key is a replay in both.
+func testKeysOfTwoProcesses(t *testing.T, w *World) {
+	one, other := w.Store, w.process(t, 9)
+	turn := func(s *store.Store) {
+		w.Operator = s.As(rewards.Operator{Actor: "tester@storetest", Command: "test"})
+	}
+	var requests []rewards.NewReward
+	for i := range 3 * SegmentSize {
+		turn([]*store.Store{one, other}[i%2])
+		requests = append(requests, w.Request(t, 1_000_000))
+		wantVerdicts(t, w.verdicts(t, requests[i]), rewards.Created)
+		wantVerdicts(t, w.verdicts(t, requests[i/2], requests[i]), rewards.Replay, rewards.Replay)
+		if i%5 == 4 {
+			check(t, failure(w.SealSegment(t.Context())))
+		}
+	}
+	w.wantReplays(t, requests)
+	turn(one)
+	w.wantReplays(t, requests)
+}

@@ -82,6 +82,7 @@ func exceptions() []exception {
 		{"WHERE user_entry(segment, user_id) = user_entry(g.number, ?4)", Sorts + "rewards_1.id DESC by rewards_by_user", "sorts what each segment has for a page"},
 		{"SELECT app_id, idempotency_key, id, reward_key(segment, app_id, idempotency_key) AS key", "", segmentOnce},
 		{"SELECT count(*) FROM rewards WHERE reward_key(", "", segmentOnce},
+		{"SELECT k.number, g.keys::bigint", "Seq Scan", "the contract has dropped the index: no segment needs it"},
 		{"FROM broker_conflicts WHERE acknowledged_at > 0", Sorts, "sorts the conflicts, which are few"},
 		{"WHERE h.app_id = ?1 ORDER BY h.user_id, h.asset_id", "", snapshot},
 		{"SELECT 1 FROM orders WHERE state < 6 AND NOT (state = 1 OR state = 2 AND deadline = 0) AND asset_id = ?1 LIMIT 1", "orders_live", live},

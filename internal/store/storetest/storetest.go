@@ -69,6 +69,7 @@ func contract() map[string]func(*testing.T, *World) {
 		"KeysOfSegments":         testSegments,
 		"KeysOfAnOlderStore":     testKeysOfAnOlderStore,
 		"KeysOfBudgets":          testKeysOfBudgets,
+		"KeysOfTwoProcesses":     testKeysOfTwoProcesses,
 		"Arrivals":               testArrivals,
 		"Tenancy":                testTenancy,
 		"PlanFreezesMembers":     testPlan,
