@@ -8,6 +8,16 @@ import (
 	"stockrewards/internal/store"
 )
 
+// keyContract are the tests of what finds rewards by their idempotency keys.
+func keyContract() map[string]func(*testing.T, *World) {
+	return map[string]func(*testing.T, *World){
+		"KeysOfSegments":     testSegments,
+		"KeysOfAnOlderStore": testKeysOfAnOlderStore,
+		"KeysOfBudgets":      testKeysOfBudgets,
+		"KeysOfTwoProcesses": testKeysOfTwoProcesses,
+	}
+}
+
 // testKeysOfAnOlderStore takes the segments over PostgreSQL back to the version in which an index had their keys. They are
 // sealed one by one; every key is a replay meanwhile, also for a process that does not know what is sealed.
 // In the end the index is gone.

@@ -38,20 +38,19 @@ type exception struct {
 // those whose purpose is to read everything.
 func exceptions() []exception {
 	const (
-		newest      = "the LIMIT is met by the first rows of the index, newest first"
-		live        = "the index has only live orders: a few per stock"
-		command     = "an operator's command; by state it may read all orders, a hundredth of the rewards"
-		most        = "it counts up to the LIMIT"
-		little      = "PostgreSQL prefers it while few rewards wait"
-		segmentOnce = "it reads a segment, once"
-		few         = "PostgreSQL prefers it when the user has few rewards"
-		failed      = "PostgreSQL prefers it while few have failed"
-		snapshot    = "the ledger reads the whole store"
-		late        = "the orders of 40 days, for a dividend that is known late"
-		part        = "a sweep reads a bounded number of holdings, in the order of their key"
+		newest   = "the LIMIT is met by the first rows of the index, newest first"
+		live     = "the index has only live orders: a few per stock"
+		command  = "an operator's command; by state it may read all orders, a hundredth of the rewards"
+		most     = "it counts up to the LIMIT"
+		little   = "PostgreSQL prefers it while few rewards wait"
+		few      = "PostgreSQL prefers it when the user has few rewards"
+		failed   = "PostgreSQL prefers it while few have failed"
+		snapshot = "the ledger reads the whole store"
+		late     = "the orders of 40 days, for a dividend that is known late"
+		part     = "a sweep reads a bounded number of holdings, in the order of their key"
 	)
 	return append(slices.Concat(webhookExceptions(), reversalExceptions(), arrivalExceptions(), memberExceptions(),
-		lotExceptions()), []exception{
+		lotExceptions(), keyExceptions()), []exception{
 		{"FROM rewards WHERE app_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3 + 0", "", newest},
 		{"FROM rewards WHERE app_id = ?1 AND id < ?2 AND failure_reason <> '' ORDER BY", "rewards_failed ", newest + "; " + failed},
 		{"FROM users WHERE app_id = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3 + 0", "", newest},
@@ -80,9 +79,6 @@ func exceptions() []exception {
 		{"FROM pools p JOIN assets a", Sorts, "sorts the stocks that rewards wait for"},
 		{"user_id = ?4 ORDER BY id DESC LIMIT ?3 + 0", Sorts + "id DESC by rewards_by_user", few},
 		{"WHERE user_entry(segment, user_id) = user_entry(g.number, ?4)", Sorts + "rewards_1.id DESC by rewards_by_user", "sorts what each segment has for a page"},
-		{"SELECT app_id, idempotency_key, id, reward_key(segment, app_id, idempotency_key) AS key", "", segmentOnce},
-		{"SELECT count(*) FROM rewards WHERE reward_key(", "", segmentOnce},
-		{"SELECT k.number, g.keys::bigint", "Seq Scan", "the contract has dropped the index: no segment needs it"},
 		{"FROM broker_conflicts WHERE acknowledged_at > 0", Sorts, "sorts the conflicts, which are few"},
 		{"WHERE h.app_id = ?1 ORDER BY h.user_id, h.asset_id", "", snapshot},
 		{"SELECT 1 FROM orders WHERE state < 6 AND NOT (state = 1 OR state = 2 AND deadline = 0) AND asset_id = ?1 LIMIT 1", "orders_live", live},
@@ -106,6 +102,16 @@ func exceptions() []exception {
 		{"SELECT id, user_id, amount, CASE WHEN counted = 1", "", "an operator's command counts a bounded number of rewards at a time"},
 		{"FROM payouts o JOIN actions a ON a.id = o.action_id JOIN effects e", "", command},
 	}...)
+}
+
+// keyExceptions are those of the keys of older stores over PostgreSQL.
+func keyExceptions() []exception {
+	const once = "it reads a segment, once"
+	return []exception{
+		{"SELECT app_id, idempotency_key, id, reward_key(segment, app_id, idempotency_key) AS key", "", once},
+		{"SELECT count(*) FROM rewards WHERE reward_key(", "", once},
+		{"SELECT k.number, g.keys::bigint", "Seq Scan", "the contract has dropped the index: no segment needs it"},
+	}
 }
 
 // arrivalExceptions are those of rewards that open_rewards does not have yet.

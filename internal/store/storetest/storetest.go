@@ -31,7 +31,7 @@ func RunSome(t *testing.T, open Opener, chosen func(name string) bool) {
 	t.Helper()
 	for _, tests := range []map[string]func(*testing.T, *World){
 		contract(), actionContract(), sweepContract(), eventContract(), budgetContract(), reversalContract(),
-		webhookContract(), memberContract(),
+		webhookContract(), memberContract(), keyContract(),
 	} {
 		for name, test := range tests {
 			if !chosen(name) {
@@ -66,10 +66,6 @@ func contract() map[string]func(*testing.T, *World) {
 		"RewardsByTime":          testFiltersByTime,
 		"RewardsByKey":           testFilterByKey,
 		"RewardsAtAGlance":       testGlance,
-		"KeysOfSegments":         testSegments,
-		"KeysOfAnOlderStore":     testKeysOfAnOlderStore,
-		"KeysOfBudgets":          testKeysOfBudgets,
-		"KeysOfTwoProcesses":     testKeysOfTwoProcesses,
 		"Arrivals":               testArrivals,
 		"Tenancy":                testTenancy,
 		"PlanFreezesMembers":     testPlan,
