@@ -103,6 +103,18 @@ func (b *byColumn) columns(requests []int) []any {
 	}
 }
 
+// usersDoubted reports whether a user of the batch, or of one of the last eight, may not exist: it was not stored at
+// once, although this process knows what others recorded. Such requests come in bursts.
+func (b *byColumn) usersDoubted() bool {
+	const often = 8
+	if b.upToDate {
+		b.store.doubted.Store(often)
+		return true
+	}
+	left := b.store.doubted.Load()
+	return left > 0 && b.store.doubted.CompareAndSwap(left, left-1)
+}
+
 // usersKnown reports whether every user is known to exist.
 func (b *byColumn) usersKnown() bool {
 	return !slices.ContainsFunc(b.batch, func(n rewards.NewReward) bool {
@@ -110,10 +122,9 @@ func (b *byColumn) usersKnown() bool {
 	})
 }
 
-// commitAll commits unless the budgets have changed, so that an app without one costs no exchange. A batch that was not
-// stored before, and has a user that may not exist, is not committed.
+// commitAll commits unless the budgets have changed, so that an app without one costs no exchange.
 func (b *byColumn) commitAll(ctx context.Context) (bool, error) {
-	if !b.noneBudgeted() || !b.assetsUsed() || b.upToDate && !b.usersKnown() {
+	if !b.noneBudgeted() || !b.assetsUsed() || b.usersDoubted() && !b.usersKnown() {
 		return false, nil
 	}
 	all := b.likelyNew(allOf(b.batch))
