@@ -124,6 +124,22 @@ func TestABatchStoredAgainAfterAFailOver(t *testing.T) {
 	w.wantReplays(t, b, 0, len(w.requests))
 }
 
+// A fail-over loses the last batch of a process that records alone, and another process stores one with its number.
+func TestABatchThatAFailOverReplaced(t *testing.T) {
+	t.Parallel()
+	w := newSegmented(t, 2)
+	alone, other := w.processes[0], w.processes[1]
+	w.give(t, alone)
+	w.give(t, alone)
+	w.keep(t)
+	w.give(t, alone)
+	w.failOver(t)
+	w.requests, w.ids = w.requests[:2], w.ids[:2]
+	w.give(t, other)
+	w.wantReplays(t, alone, 2, 3)
+	w.wantReplays(t, other, 0, len(w.requests))
+}
+
 // besideOthers returns a process that knows that another one records, too, and runs f once before it stores the next
 // batch.
 func (w *segmented) besideOthers(t *testing.T, f func()) *store.Store {

@@ -322,6 +322,11 @@ func TestManyBlocksOfASegment(t *testing.T) {
 	s := w.join(t)
 	w.wantReplays(t, s, 0, many)
 	w.wantAll(t, s)
+	out, err := s.RecordRewards(t.Context(), w.requests[:1]) // which could be committed at once
+	check(t, err)
+	if out[0].Verdict != rewards.Replay {
+		t.Errorf("verdict %d for a key of a sealed segment alone", out[0].Verdict)
+	}
 }
 
 // The rewards of an older store are all of segment 0, however many they are.
