@@ -322,6 +322,7 @@ func TestManyBlocksOfASegment(t *testing.T) {
 	s := w.join(t)
 	w.wantReplays(t, s, 0, many)
 	w.wantAll(t, s)
+	w.give(t, s)
 	out, err := s.RecordRewards(t.Context(), w.requests[:1]) // which could be committed at once
 	check(t, err)
 	if out[0].Verdict != rewards.Replay {
