@@ -103,16 +103,21 @@ func (b *byColumn) columns(requests []int) []any {
 	}
 }
 
-// usersDoubted reports whether a user of the batch, or of one of the last eight, may not exist: it was not stored at
-// once, although this process knows what others recorded. Such requests come in bursts.
-func (b *byColumn) usersDoubted() bool {
+// mayLackUsers reports whether a user of the batch may not exist. It asks only when the batch was not stored at once,
+// although this process knows what others recorded, and for eight batches after one with such a user: they come in
+// bursts.
+func (b *byColumn) mayLackUsers() bool {
 	const often = 8
+	left := b.store.doubted.Load()
+	if !b.upToDate && left == 0 || b.usersKnown() {
+		return false
+	}
 	if b.upToDate {
 		b.store.doubted.Store(often)
-		return true
+	} else {
+		b.store.doubted.CompareAndSwap(left, left-1)
 	}
-	left := b.store.doubted.Load()
-	return left > 0 && b.store.doubted.CompareAndSwap(left, left-1)
+	return true
 }
 
 // usersKnown reports whether every user is known to exist.
@@ -124,7 +129,7 @@ func (b *byColumn) usersKnown() bool {
 
 // commitAll commits unless the budgets have changed, so that an app without one costs no exchange.
 func (b *byColumn) commitAll(ctx context.Context) (bool, error) {
-	if !b.noneBudgeted() || !b.assetsUsed() || b.usersDoubted() && !b.usersKnown() {
+	if !b.noneBudgeted() || !b.assetsUsed() || b.mayLackUsers() {
 		return false, nil
 	}
 	all := b.likelyNew(allOf(b.batch))

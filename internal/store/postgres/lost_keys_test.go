@@ -148,7 +148,7 @@ func (w *segmented) besideOthers(t *testing.T, f func()) *store.Store {
 	s, err := store.New(t.Context(), e, time.Now, rand.Reader)
 	check(t, err)
 	s.SealEvery(storetest.SegmentSize)
-	for range 2 {
+	for range w.Users { // so that it knows all of them
 		w.give(t, s)
 		w.give(t, w.processes[0])
 	}
