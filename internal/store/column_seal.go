@@ -155,9 +155,9 @@ func (s *Store) storeKeys(ctx context.Context, blocks []segment.Block, v *segmen
 // stillThere is the condition that nothing is lost of what was seen with the newest segment ?3 and its mark ?4.
 const stillThere = `EXISTS (SELECT 1 FROM segments g WHERE g.number = ?3 AND g.mark = ?4)`
 
-// storeSealed marks a segment of which all blocks are stored as sealed, and stores its filter. The newest batch stays:
-// the next one follows it, without rewards. So who knows that the segment is sealed knows a batch that is lost if this
-// is lost. It does nothing as storeKeys, when some of the blocks were lost, or when another process was first.
+// storeSealed marks a segment of which all blocks are stored as sealed, and stores its filter. It also adds a batch
+// without rewards: whoever knows that the segment is sealed knows that batch, which is lost if the sealing is lost. It
+// does nothing as storeKeys, when some of the blocks were lost, or when another process was first.
 func (s *Store) storeSealed(
 	ctx context.Context, f *segment.Filter, keys int64, v *segmentView,
 ) (done bool, err error) {

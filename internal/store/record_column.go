@@ -45,9 +45,10 @@ func (b *byColumn) catchUp(ctx context.Context) error {
 	}
 }
 
-// The parts of the statements that store requests. userRows has those whose user exists, also of users
-// whom this process knows: a server that took over may lack a user. It has none when the budgets or the
-// newest batch are not those that this process knows. An award of nothing is never stored.
+// The statements that store requests, and their parts. They store those whose user exists, also of users whom this
+// process knows: a server that took over may lack a user. They store nothing when the budgets are not those that this
+// process knows, or when a batch came that it does not know: any one for isNewest, one with a key of the requests or of
+// another segment for noneUsed. An award of nothing is never stored.
 const (
 	intoRewards = `stored AS (INSERT INTO rewards (app_id, id, user_id, idempotency_key, fingerprint, amount,
 		asset_id, symbol, source, metadata, counted, segment)
