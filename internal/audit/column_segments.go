@@ -19,6 +19,7 @@ type columnSegments struct {
 	count int64
 	bytes map[int64]int64 // of the filters, by segment
 	keys  map[int64]int64 // where those of a segment are
+	users map[int64]int64 // the same for users
 	used  []keyFilter     // the last one used comes last
 
 	entries *columnEntries
@@ -35,22 +36,29 @@ const mostFilters = 16
 
 // openColumnSegments checks the segments alone.
 func (a *auditor) openColumnSegments() (*columnSegments, error) {
-	s := &columnSegments{a: a, bytes: make(map[int64]int64), keys: make(map[int64]int64)}
-	type row struct{ number, bytes, keys int64 }
+	s := &columnSegments{
+		a: a, bytes: make(map[int64]int64), keys: make(map[int64]int64), users: make(map[int64]int64),
+	}
+	type row struct{ number, bytes, keys, users int64 }
 	err := reader.Each(a.r, reader.Stream[row]{
-		What:  "segments",
-		Query: `SELECT number, octet_length(filter)::bigint, keys::bigint FROM segments ORDER BY number`,
-		Bind:  func(r *row) []any { return []any{&r.number, &r.bytes, &r.keys} },
+		What: "segments",
+		Query: `SELECT number, octet_length(filter)::bigint, keys::bigint, users::bigint FROM segments
+			ORDER BY number`,
+		Bind: func(r *row) []any { return []any{&r.number, &r.bytes, &r.keys, &r.users} },
 	}, func(r *row) {
 		a.t.row(checkSegments)
 		if r.number != s.count {
 			a.t.fail(checkSegments, segmentName(r.number), "this number", "the number "+value.Int(s.count))
 		}
 		s.count = r.number + 1
-		s.bytes[r.number], s.keys[r.number] = r.bytes, r.keys
+		s.bytes[r.number], s.keys[r.number], s.users[r.number] = r.bytes, r.keys, r.users
 		if r.keys == inBlocks && r.bytes == 0 || r.keys < 0 || r.keys > inBlocks {
 			a.t.fail(checkSegments, segmentName(r.number), "keys in place "+value.Int(r.keys)+" and a filter of "+
 				value.Int(r.bytes)+" bytes", "a place that `serve` knows, and a filter when they are in blocks")
+		}
+		if r.users < 0 || r.users > inBlocks || r.users == inBatches && r.keys != inBatches {
+			a.t.fail(checkSegments, segmentName(r.number), "users in place "+value.Int(r.users)+", keys in "+
+				value.Int(r.keys), "a place that `serve` knows, and users in batches only with their keys")
 		}
 	})
 	if err != nil {

@@ -47,7 +47,7 @@ func columnDamages() []damage {
 		{"segment_entries", "a batch of a sealed segment", `UPDATE reward_batches SET segment = 0 WHERE number = (SELECT min(number) FROM reward_batches)`},
 		{"segment_entries", "another key in a batch", `UPDATE reward_batches SET keys = CAST(substr(keys, 1, 7) || x'00' || substr(keys, 9) AS BLOB) WHERE number = ` + newestBatch},
 		{"segment_entries", "another reward in a batch", `UPDATE reward_batches SET ids = CAST(substr(ids, 1, 15) || x'00' || substr(ids, 17) AS BLOB) WHERE number = ` + newestBatch},
-		{"segment_entries", "a key of no reward", `INSERT INTO reward_batches SELECT number + 1, mark, segment, x'0102030405060708', x'0195d0aabbcc7ddd8eee0123456789ab' FROM reward_batches WHERE number = (SELECT max(number) FROM reward_batches)`},
+		{"segment_entries", "a key of no reward", `INSERT INTO reward_batches SELECT number + 1, mark, segment, x'0102030405060708', x'0195d0aabbcc7ddd8eee0123456789ab', x'010203040506' FROM reward_batches WHERE number = (SELECT max(number) FROM reward_batches)`},
 		{"segment_entries", "a short batch", `UPDATE reward_batches SET ids = substr(ids, 1, 15) WHERE number = ` + newestBatch},
 		{"segment_entries", "no block", `DELETE FROM key_blocks WHERE place < 4294967296`},
 		{"segment_entries", "a block of the newest segment", `UPDATE key_blocks SET place = place + 4294967296 * ` + newestSegment + ` WHERE place < 4294967296`},
@@ -56,6 +56,18 @@ func columnDamages() []damage {
 		{"segment_entries", "an empty block", `UPDATE key_blocks SET entries = x'' WHERE place < 4294967296`},
 		{"segment_entries", "a short block", `UPDATE key_blocks SET entries = substr(entries, 1, 21) WHERE place < 4294967296`},
 		{"segment_entries", "entries in another order", `UPDATE key_blocks SET entries = CAST(substr(entries, 1, 22) || substr(entries, 45, 22) || substr(entries, 23, 22) || substr(entries, 67) AS BLOB) WHERE place < 4294967296`},
+		{"segments", "an unknown place of users", `UPDATE segments SET users = 3 WHERE number = 1`},
+		{"segments segment_entries", "users in batches without keys", `UPDATE segments SET users = 1 WHERE number = 0`},
+		{"segment_entries", "a batch without users", `UPDATE reward_batches SET users = x'' WHERE number = ` + newestBatch},
+		{"segment_entries", "another user in a batch", `UPDATE reward_batches SET users = CAST(substr(users, 1, 5) || x'00' || substr(users, 7) AS BLOB) WHERE number = ` + newestBatch},
+		{"segment_entries", "a part of a user in a batch", `UPDATE reward_batches SET users = substr(users, 1, 5) WHERE number = ` + newestBatch},
+		{"segment_entries", "no block of users", `DELETE FROM user_blocks WHERE segment = 0`},
+		{"segment_entries", "a block of users of the newest segment", `UPDATE user_blocks SET segment = ` + newestSegment + ` WHERE segment = 0`},
+		{"segment_entries", "a block of users twice", `INSERT INTO user_blocks SELECT * FROM user_blocks WHERE segment = 0`},
+		{"segment_entries", "another first entry", `UPDATE user_blocks SET first = substr(first, 1, 21) WHERE segment = 0`},
+		{"segment_entries", "an empty block of users", `UPDATE user_blocks SET entries = x'' WHERE segment = 0`},
+		{"segment_entries", "a short block of users", `UPDATE user_blocks SET entries = substr(entries, 1, 21) WHERE segment = 0`},
+		{"segment_entries", "users in another order", `UPDATE user_blocks SET entries = CAST(substr(entries, 1, 22) || substr(entries, 45, 22) || substr(entries, 23, 22) || substr(entries, 67) AS BLOB) WHERE segment = 0`},
 	}
 }
 

@@ -129,16 +129,18 @@ func (c *copying) finish(ctx context.Context) error {
 	return nil
 }
 
-// segments makes the rewards' segments. As in a store of an earlier version an index has the keys, until `serve` has
-// sealed the segments.
+// segments makes the rewards' segments. As in a store of an earlier version indexes have the keys and users, until
+// `serve` has sealed the segments.
 func (c *copying) segments(ctx context.Context) error {
 	for _, statement := range []string{
-		`UPDATE segments SET keys = 0 WHERE EXISTS (SELECT 1 FROM rewards)`,
-		`INSERT INTO segments (number, mark, keys) SELECT n, (random() * 9007199254740992)::bigint, (n > most)::int
+		`UPDATE segments SET keys = 0, users = 0 WHERE EXISTS (SELECT 1 FROM rewards)`,
+		`INSERT INTO segments (number, mark, keys, users)
+			SELECT n, (random() * 9007199254740992)::bigint, (n > most)::int, (n > most)::int
 			FROM (SELECT max(segment) AS most FROM rewards) AS r CROSS JOIN generate_series(1, most + 1) AS n`,
 		`UPDATE reward_batches SET segment = (SELECT max(number) FROM segments)`,
 		`CREATE UNIQUE INDEX rewards_by_key ON rewards (reward_key(segment, app_id, idempotency_key))`,
-		`SELECT drop_key_index()`,
+		`CREATE INDEX rewards_by_user ON rewards (user_entry(segment, user_id), substring(id FOR 6))`,
+		`SELECT drop_reward_indexes()`,
 	} {
 		if err := exec(ctx, c.to, statement); err != nil {
 			return err

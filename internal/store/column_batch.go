@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"stockrewards/internal/rewards"
 	"stockrewards/internal/store/segment"
 )
 
@@ -14,9 +15,9 @@ import (
 type rewardBatch struct {
 	batchPoint
 
-	segment   int64
-	keys, ids []byte
-	budgets   string // as read with it
+	segment          int64
+	keys, users, ids []byte
+	budgets          string // as read with it
 }
 
 // batchPoint is the end of a batch. The random mark says whether a transaction still sees the batch: another one with
@@ -24,19 +25,21 @@ type rewardBatch struct {
 type batchPoint struct{ number, mark int64 }
 
 const (
-	hashBytes = 8
-	uuidBytes = 16
+	hashBytes     = 8
+	userPartBytes = 6
+	uuidBytes     = 16
 )
 
 // batches are those from a number on, without the entries of the first one when it is known, and the changes of
 // budgets.
 const batches = `SELECT number, mark, segment, CASE WHEN number > ?2 THEN keys ELSE '' END,
-		CASE WHEN number > ?2 THEN ids ELSE '' END,
+		CASE WHEN number > ?2 THEN users ELSE '' END, CASE WHEN number > ?2 THEN ids ELSE '' END,
 		coalesce((SELECT s.value FROM settings s WHERE s.name = '` + settingBudgets + `'), '')
 	FROM reward_batches WHERE number >= ?1 ORDER BY number`
 
 func scanBatch(row Row) (b rewardBatch, err error) {
-	err = row.Scan(&b.number, &b.mark, &b.segment, toBytes{&b.keys}, toBytes{&b.ids}, &b.budgets)
+	err = row.Scan(
+		&b.number, &b.mark, &b.segment, toBytes{&b.keys}, toBytes{&b.users}, toBytes{&b.ids}, &b.budgets)
 	return b, err
 }
 
@@ -47,6 +50,7 @@ func (r *recording) newBatch(requests []int) *rewardBatch {
 	b.batchPoint = batchPoint{r.known.last.number + 1, newMark()}
 	for _, i := range requests {
 		b.keys = binary.BigEndian.AppendUint64(b.keys, uint64(r.hashes[i]))
+		b.users = userPart(r.batch[i].UserID).Append(b.users)
 		b.ids = append(b.ids, r.ids[i][:]...)
 	}
 	return b
@@ -58,6 +62,12 @@ func newMark() int64 {
 	_, _ = rand.Read(b[:]) // it never fails
 	return int64(binary.BigEndian.Uint64(b[:]))
 }
+
+// columns are its entries, as they are stored.
+func (b *rewardBatch) columns() []any { return []any{b.keys, b.users, b.ids} }
+
+// userPart is what finds the rewards of a user.
+func userPart(user rewards.UserID) segment.UserPart { return segment.NewUserPart(userHash(user)) }
 
 // hashes are the hashes of its keys.
 func (b *rewardBatch) hashes() [][]byte { return slices.Collect(slices.Chunk(b.keys, hashBytes)) }
@@ -98,8 +108,28 @@ func (s *columnState) add(b *rewardBatch) {
 	for i := range min(len(b.keys)/hashBytes, len(b.ids)/uuidBytes) {
 		hash := int64(binary.BigEndian.Uint64(b.keys[i*hashBytes:]))
 		s.recent[n-1].Add(hash, segment.ID(b.ids[i*uuidBytes:]))
+		if len(b.users) > i*userPartBytes { // else it is of an earlier version
+			s.recent[n-1].AddUser(segment.ParseUserPart(b.users[i*userPartBytes:]))
+		}
 	}
 	s.last = b.batchPoint
+	if s.points == nil {
+		s.points = new([somePoints]batchPoint)
+	}
+	s.points[uint64(b.number)%somePoints] = b.batchPoint
+}
+
+// somePoints is how many of the newest batches are remembered.
+const somePoints = 64
+
+// has reports whether it has a batch. It may have forgotten an old one.
+func (s *columnState) has(b batchPoint) bool {
+	return s.points != nil && s.points[uint64(b.number)%somePoints] == b
+}
+
+// continues reports whether the segments that grow are the same.
+func (s *columnState) continues(from *columnState) bool {
+	return s.recent[len(s.recent)-1] == from.recent[len(from.recent)-1]
 }
 
 // soughtKeys are the keys of requests, to be looked for.

@@ -162,11 +162,11 @@ func readKeyIndex(ctx context.Context, tx Tx, sought []sealedKey) (places []rewa
 	var sealed []sealedKey
 	err = tx.Query(ctx, func(row Row) error {
 		var i int64
-		var where keysIn
+		var where entriesIn
 		var id []byte
 		err := row.Scan(&i, (*int64)(&where), toBytes{&id})
 		switch {
-		case where == keysInBlocks:
+		case where == byBlocks:
 			sealed = append(sealed, sought[i])
 		case len(id) > 0:
 			places = append(places, rewardKey{sought[i].app, rewards.RewardID(id)})

@@ -25,15 +25,16 @@ type columnSegments struct {
 	counted atomic.Int64 // about how many rewards the newest segment has, as its row says
 	fresh   atomic.Int64 // rewards that this process recorded there, and did not add to its row yet
 
-	noIndex atomic.Bool // the index of keys of an earlier version is gone
+	noIndex atomic.Bool // the indexes of an earlier version are gone
 
 	others atomic.Int32 // for how many batches others are expected to record, too
 }
 
-// columnState has the keys of all rewards up to a batch: those of the segments that are not sealed in memory, and what
-// is known of the others.
+// columnState has the keys and users of all rewards up to a batch: those of the segments that are not sealed in memory,
+// and what is known of the others.
 type columnState struct {
-	last   batchPoint        // the newest batch that it has
+	last   batchPoint // the newest batch that it has
+	points *[somePoints]batchPoint
 	recent []*segment.Recent // the segments that are not sealed, oldest first: the last one grows
 	view   *segmentView      // nil: nothing is known
 }
@@ -43,18 +44,18 @@ type columnState struct {
 type segmentView struct {
 	newest, mark int64
 	counted      int64             // about how many rewards the newest one has, as its row says
-	keys         []keysIn          // of each segment
+	keys, users  []entriesIn       // of each segment
 	filters      []*segment.Filter // of the segments from 0 on, oldest first
 	open         []int64           // those without a filter or memory: every new key is looked for in them
 }
 
-// keysIn says where the keys of a segment are.
-type keysIn int64
+// entriesIn says where the keys, or the users, of a segment are.
+type entriesIn int64
 
 const (
-	keysInIndex   keysIn = iota // rewards_by_key, of an earlier version
-	keysInBatches               // reward_batches, and memory
-	keysInBlocks                // key_blocks: the segment is sealed
+	byIndex   entriesIn = iota // rewards_by_key or rewards_by_user, of an earlier version
+	byBatches                  // reward_batches, and memory
+	byBlocks                   // key_blocks or user_blocks: the segment is sealed
 )
 
 // errNoSegment means that the store was damaged.
@@ -66,7 +67,7 @@ func newColumnSegments() *columnSegments {
 
 // sealed reports whether a segment is sealed.
 func (v *segmentView) sealed(number int64) bool {
-	return number < int64(len(v.keys)) && v.keys[number] == keysInBlocks
+	return number < int64(len(v.keys)) && v.keys[number] == byBlocks
 }
 
 // withFilters is how many segments have a filter in memory.
@@ -215,25 +216,25 @@ func (s *Store) readSegments(ctx context.Context) (v *segmentView, err error) {
 func (v *segmentView) next(ctx context.Context, tx Tx, newest int64) (*segmentView, error) {
 	next, same := &segmentView{}, false
 	err := tx.Query(ctx, func(row Row) error {
-		var keys keysIn
-		err := row.Scan(&next.newest, &next.mark, &next.counted, (*int64)(&keys))
+		var keys, users entriesIn
+		err := row.Scan(&next.newest, &next.mark, &next.counted, (*int64)(&keys), (*int64)(&users))
 		same = same || v != nil && next.newest == v.newest && next.mark == v.mark
-		next.keys = append(next.keys, keys)
+		next.keys, next.users = append(next.keys, keys), append(next.users, users)
 		return err
-	}, `SELECT number, mark, size, keys FROM segments ORDER BY number`)
+	}, `SELECT number, mark, size, keys, users FROM segments ORDER BY number`)
 	switch {
 	case err != nil:
 		return nil, err
 	case next.newest != int64(len(next.keys))-1, next.newest != newest:
 		return nil, errNoSegment
-	case same && !slices.Contains(next.keys[:v.withFilters()], keysInBatches): // else a fail-over lost their blocks
+	case same && !slices.Contains(next.keys[:v.withFilters()], byBatches): // else a fail-over lost their blocks
 		next.filters = slices.Clip(v.filters)
 	}
 	if err := next.readFilters(ctx, tx); err != nil {
 		return nil, err
 	}
 	for number := next.withFilters(); number < next.newest; number++ {
-		if next.keys[number] != keysInBatches {
+		if next.keys[number] != byBatches {
 			next.open = append(next.open, number)
 		}
 	}
@@ -260,25 +261,6 @@ func (v *segmentView) readFilters(ctx context.Context, tx Tx) error {
 		}
 	}
 	return nil
-}
-
-// newestInSegments is newestIDs by the index of user_entry, which has the segment and 4 bytes of the user, and of the
-// milliseconds. In a fleet the ids of a segment may reach into the next one, so it looks into all. WITH TIES adds the
-// other rewards of the last millisecond, whose ids may be newer. coalesce hides a condition from the planner that
-// nearly all rewards with the entry meet: else it expects one reward, and reads and sorts all of them.
-func newestInSegments(below, id, limit string) string {
-	return `SELECT s.of_user FROM segments g CROSS JOIN LATERAL (SELECT id AS of_user FROM rewards
-		WHERE user_entry(segment, user_id) = user_entry(g.number, ?4)
-			AND substring(id FOR 6) <= substring(` + id + `::bytea FOR 6)
-			AND coalesce(user_id = ?4 AND id ` + below + ` ` + id + `, false)
-		ORDER BY substring(id FOR 6) DESC FETCH FIRST (` + limit + `) ROWS WITH TIES) AS s
-		ORDER BY s.of_user DESC LIMIT ` + limit
-}
-
-// listInSegments lists the user's rewards.
-func listInSegments() string {
-	return `SELECT ` + listColumns + ` FROM (` + newestInSegments(`<`, `?2`, `?3 + 0`) + `) AS page
-		CROSS JOIN rewards WHERE app_id = ?1 AND id = of_user ORDER BY id DESC`
 }
 
 // beside reports whether another process has recorded lately.

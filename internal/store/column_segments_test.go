@@ -11,12 +11,12 @@ func TestSealedKeysLeaveMemory(t *testing.T) {
 	t.Parallel()
 	s := columnState{recent: []*segment.Recent{segment.NewRecent(3), segment.NewRecent(4), segment.NewRecent(5)}}
 	for _, want := range []struct {
-		keys []keysIn
+		keys []entriesIn
 		left int
 	}{
-		{[]keysIn{2, 2, 0, 1, 1, 1}, 3},
-		{[]keysIn{2, 2, 2, 2, 1, 1}, 2},
-		{[]keysIn{2, 2, 2, 2, 2, 2}, 1},
+		{[]entriesIn{2, 2, 0, 1, 1, 1}, 3},
+		{[]entriesIn{2, 2, 2, 2, 1, 1}, 2},
+		{[]entriesIn{2, 2, 2, 2, 2, 2}, 1},
 	} {
 		v := &segmentView{keys: want.keys}
 		s.know(v)

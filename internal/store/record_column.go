@@ -68,10 +68,10 @@ const (
 	// next one after what is known, or one after some that others stored meanwhile and that have none of its keys.
 	insertColumns = `WITH ` + intoRewards + noneUsed + ofUsers + ` SELECT id FROM stored`
 	storeColumns  = intoRewards + isNewest + ofUsers + `, batched AS (
-		INSERT INTO reward_batches (segment, number, mark, keys, ids) VALUES (?13, ?15, ?16, ?17, ?18))`
+		INSERT INTO reward_batches (segment, number, mark, keys, users, ids) VALUES (?13, ?15, ?16, ?17, ?18, ?19))`
 	storeBeside = intoRewards + noneUsed + ofUsers + `, batched AS (
-		INSERT INTO reward_batches (segment, number, mark, keys, ids)
-		SELECT ?13, max(number) + 1, ?17, ?18, ?19 FROM reward_batches)`
+		INSERT INTO reward_batches (segment, number, mark, keys, users, ids)
+		SELECT ?13, max(number) + 1, ?17, ?18, ?19, ?20 FROM reward_batches)`
 
 	isNewest = `(SELECT b.mark FROM reward_batches b ORDER BY b.number DESC LIMIT 1) = ?14`
 	noneUsed = `EXISTS (SELECT 1 FROM reward_batches b WHERE b.number = ?15 AND b.mark = ?14)
@@ -156,10 +156,12 @@ func (b *byColumn) commit(ctx context.Context, requests []int) (committed bool, 
 	batch := b.newBatch(created)
 	args := b.columns(requests)
 	if b.upToDate || !b.store.segments.beside() {
-		args = append(args, batch.number, batch.mark, batch.keys, batch.ids)
+		args = append(args, batch.number, batch.mark)
+		args = append(args, batch.columns()...)
 		committed, err = commitAll(ctx, b.tx, len(requests), storeColumns, args...)
 	} else {
-		args = append(args, b.known.last.number, batch.hashes(), batch.mark, batch.keys, batch.ids)
+		args = append(args, b.known.last.number, batch.hashes(), batch.mark)
+		args = append(args, batch.columns()...)
 		committed, err = commitAll(ctx, b.tx, len(requests), storeBeside, args...)
 		batch.number = 0 // it is not known
 	}
@@ -175,8 +177,9 @@ func (b *byColumn) end(ctx context.Context) error {
 		return nil
 	}
 	b.stored = b.newBatch(b.created)
-	return execLater(ctx, b.tx, `INSERT INTO reward_batches (segment, number, mark, keys, ids)
-		VALUES (?1, ?2, ?3, ?4, ?5)`, b.stored.segment, b.stored.number, b.stored.mark, b.stored.keys, b.stored.ids)
+	args := []any{b.stored.segment, b.stored.number, b.stored.mark}
+	return execLater(ctx, b.tx, `INSERT INTO reward_batches (segment, number, mark, keys, users, ids)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6)`, append(args, b.stored.columns()...)...)
 }
 
 // identify makes the ids of requests' rewards. A retry has the same ids.

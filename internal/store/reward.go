@@ -152,17 +152,16 @@ func (s *Store) rewardsOfUser(
 		page := s.index.newUserPage(app, *f.UserID, f.Status)
 		return read(ctx, s, func(ctx context.Context, tx Tx) ([]rewards.Reward, error) { return page.read(ctx, tx, p) })
 	}
-	newest, list := newestIDs(newestOfUser), listRewards+` AND user_id = ?4`+newestFirst
 	if s.index.loaded() == indexInColumns {
-		newest, list = newestInSegments, listInSegments()
+		return s.ofUserInColumns(ctx, app, f, p)
 	}
-	switch f.Status {
+	switch f.Status { // an older store
 	case rewards.Recorded, rewards.Executing:
-		return readAll(ctx, s, scanRewards(), openOfUser(newest), append(args, int(f.Status))...)
+		return readAll(ctx, s, scanRewards(), openOfUser(), append(args, int(f.Status))...)
 	case rewards.Executed:
-		return readAll(ctx, s, scanRewards(), executedOfUser(newest), args...)
+		return readAll(ctx, s, scanRewards(), executedOfUser(), args...)
 	default:
-		return readAll(ctx, s, scanRewards(), list, args...)
+		return readAll(ctx, s, scanRewards(), listRewards+` AND user_id = ?4`+newestFirst, args...)
 	}
 }
 

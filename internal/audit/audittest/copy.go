@@ -62,7 +62,7 @@ func (w *World) Copy(tb testing.TB) *Copy {
 	}
 	tables := slices.Concat(Tables(), Views(), []string{"goose_db_version"})
 	if OnPostgres(w.Where) {
-		tables = append(tables, "segments", "reward_batches", "key_blocks")
+		tables = append(tables, "segments", "reward_batches", "key_blocks", "user_blocks")
 	} else {
 		tables = append(tables, SegmentTables()...)
 	}

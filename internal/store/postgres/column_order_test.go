@@ -12,14 +12,14 @@ import (
 )
 
 // seen is what others see of the table of rewards: definitions, rights and rows, but not the order of its columns, nor what
-// version 32 changes.
+// versions 32 and 33 change.
 const seen = `select c.oid::regclass || ': ' || coalesce(pg_get_viewdef(c.oid), '') || coalesce(c.relacl::text, '') from pg_class c
-		where c.relkind in ('v', 'm') and c.relname !~ '^(segments|reward_batches|key_blocks)$' and c.relnamespace in ('public'::regnamespace, 'readable'::regnamespace)
+		where c.relkind in ('v', 'm') and c.relname !~ '^(segments|reward_batches|key_blocks|user_blocks)$' and c.relnamespace in ('public'::regnamespace, 'readable'::regnamespace)
 	union all select oid::regprocedure || ': ' || prorettype::regtype from pg_proc
 		where pronamespace in ('public'::regnamespace, 'readable'::regnamespace)
-		and proname <> 'drop_key_index'
+		and proname <> 'drop_reward_indexes'
 	union all select indexrelid::regclass || ': ' || pg_get_indexdef(indexrelid) from pg_index
-		where indrelid = 'rewards'::regclass and indexrelid::regclass::text <> 'rewards_by_key'
+		where indrelid = 'rewards'::regclass and indexrelid::regclass::text not in ('rewards_by_key', 'rewards_by_user')
 	union all select a.attname || ': ' || format_type(a.atttypid, null) || a.attnotnull || a.attcollation::regcollation
 			|| coalesce(pg_get_expr(d.adbin, d.adrelid), '')
 		from pg_attribute a left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum

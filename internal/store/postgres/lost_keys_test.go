@@ -16,7 +16,7 @@ import (
 
 // ofKeys are the tables that rewards and their keys are in.
 func ofKeys() []string {
-	return []string{"rewards", "open_rewards", "segments", "reward_batches", "key_blocks"}
+	return []string{"rewards", "open_rewards", "segments", "reward_batches", "key_blocks", "user_blocks"}
 }
 
 // keep keeps what the server has.
@@ -79,20 +79,23 @@ func (b *beside) WriteForClients(ctx context.Context, f func(context.Context, st
 // A fail-over loses some blocks of a segment before it is marked as sealed. They are stored again.
 func TestBlocksThatAFailOverLost(t *testing.T) {
 	t.Parallel()
-	w := newSegmented(t, 1)
-	for range storetest.SegmentSize + 3 {
-		w.give(t, w.processes[0])
+	for _, table := range []string{"key_blocks", "user_blocks"} {
+		w := newSegmented(t, 1)
+		for range storetest.SegmentSize + 3 {
+			w.give(t, w.processes[0])
+		}
+		lose := func() { w.exec(t, `delete from `+table) }
+		s, err := store.New(t.Context(), &beside{Engine: open(t, w.url, postgres.Options{}), before: lose}, time.Now, rand.Reader)
+		check(t, err)
+		s.SealEvery(storetest.SegmentSize)
+		more, err := s.SealSegment(t.Context())
+		if n := w.number(t, `select count(*) from segments where keys = 2 or users = 2`); more || err != nil || n != 0 {
+			t.Errorf("%d segments are sealed without their %s, more: %t, %v", n, table, more, err)
+		}
+		w.seal(t, w.processes[0])
+		w.wantReplays(t, w.join(t), 0, len(w.requests))
+		w.wantAll(t, w.join(t))
 	}
-	lose := func() { w.exec(t, `delete from key_blocks`) }
-	s, err := store.New(t.Context(), &beside{Engine: open(t, w.url, postgres.Options{}), before: lose}, time.Now, rand.Reader)
-	check(t, err)
-	s.SealEvery(storetest.SegmentSize)
-	more, err := s.SealSegment(t.Context())
-	if n := w.number(t, `select count(*) from segments where keys = 2`); more || err != nil || n != 0 {
-		t.Errorf("%d segments are sealed without their blocks, more: %t, %v", n, more, err)
-	}
-	w.seal(t, w.processes[0])
-	w.wantReplays(t, w.join(t), 0, len(w.requests))
 }
 
 // A commit with an unknown outcome, which another process saw, is lost with one before it, and stored again after another

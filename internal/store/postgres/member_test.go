@@ -16,10 +16,10 @@ const toVersion27 = `create table old as select m.place, m.amount, p.rest, p.sha
 	alter index member_blocks_pkey rename to kept_blocks_pkey; alter index member_parts_pkey rename to kept_parts_pkey;
 	drop function member_at;
 	alter table old rename to members; create view member_figures as select place from members;
-	drop index rewards_by_user; drop function user_entry; create index rewards_by_user on rewards (segment, user_id, id);
-	create unique index rewards_by_key on rewards (reward_key(segment, app_id, idempotency_key)); drop function drop_key_index;
-	drop view readable.reward_batches, readable.key_blocks; drop table reward_batches, key_blocks;
-	alter table segments drop column size, drop column keys;
+	drop index if exists rewards_by_user; drop function user_entry; create index rewards_by_user on rewards (segment, user_id, id);
+	create unique index rewards_by_key on rewards (reward_key(segment, app_id, idempotency_key)); drop function drop_reward_indexes;
+	drop view readable.reward_batches, readable.key_blocks, readable.user_blocks; drop table reward_batches, key_blocks, user_blocks;
+	alter table segments drop column size, drop column keys, drop column users;
 	create view readable.segments as select number, mark, octet_length(filter) as filter_bytes from segments;
 	delete from goose_db_version where version_id > 27`
 
@@ -66,7 +66,7 @@ func TestMembersOfVersion27(t *testing.T) {
 	var many, size, surplus int
 	check(t, conn.QueryRow(ctx, `select max(cardinality(amounts)) from member_blocks`).Scan(&many))
 	check(t, conn.QueryRow(ctx, `select size, size - (select count(*) from rewards where segment = number)
-		from segments order by number desc limit 1 offset 1`).Scan(&size, &surplus))
+		from segments order by number desc limit 1 offset 2`).Scan(&size, &surplus))
 	if many != 32 || size == 0 || surplus != 0 {
 		t.Errorf("a block of %d; the segment is said to have %d rewards, %d too many", many, size, surplus)
 	}

@@ -28,8 +28,8 @@ const toVersion3 = `drop view readable.past_lots, readable.order_lots, readable.
 	drop table old_members, member_blocks, member_parts, past_lots, executed_spans;
 	alter table orders drop column number; alter table open_rewards drop column place;
 	alter table rewards drop column place, drop column shares;
-	drop index if exists rewards_by_key; drop index rewards_by_user; drop function reward_key, user_entry, drop_key_index;
-	drop view readable.reward_batches, readable.key_blocks; drop table reward_batches, key_blocks;
+	drop index if exists rewards_by_key, rewards_by_user; drop function reward_key, user_entry, drop_reward_indexes;
+	drop view readable.reward_batches, readable.key_blocks, readable.user_blocks; drop table reward_batches, key_blocks, user_blocks;
 	alter table rewards drop column segment;
 	create unique index rewards_by_key on rewards (app_id, idempotency_key);
 	create index rewards_by_user on rewards (app_id, user_id, id);

@@ -16,12 +16,24 @@ import (
 	"stockrewards/internal/store/storetest"
 )
 
-// toVersion31 takes a database back to the version in which an index had the keys.
+// toVersion31 takes a database back to the version in which indexes had the keys and the users.
 const toVersion31 = `create unique index rewards_by_key on rewards (reward_key(segment, app_id, idempotency_key));
-	drop function drop_key_index; drop view readable.reward_batches, readable.key_blocks, readable.segments;
-	drop table reward_batches, key_blocks; alter table segments drop column keys;
+	create index rewards_by_user on rewards (user_entry(segment, user_id), substring(id from 1 for 6));
+	drop function drop_reward_indexes;
+	drop view readable.reward_batches, readable.key_blocks, readable.user_blocks, readable.segments;
+	drop table reward_batches, key_blocks, user_blocks; alter table segments drop column keys, drop column users;
 	create view readable.segments as select number, mark, octet_length(filter) as filter_bytes, size from segments;
 	delete from goose_db_version where version_id > 31`
+
+// toVersion32 takes a database back to the version in which an index had the users.
+const toVersion32 = `create index rewards_by_user on rewards (user_entry(segment, user_id), substring(id from 1 for 6));
+	drop function drop_reward_indexes; create function drop_key_index() returns bigint language sql return 1;
+	drop view readable.reward_batches, readable.user_blocks, readable.segments;
+	drop table user_blocks; alter table segments drop column users; alter table reward_batches drop column users;
+	create view readable.reward_batches as select number, mark, segment, keys::text, ids::text from reward_batches;
+	create view readable.segments as select number, mark, octet_length(filter) as filter_bytes, size, keys::text
+		from segments;
+	delete from goose_db_version where version_id > 32`
 
 // segmented is a database with small segments, and processes that record in it.
 type segmented struct {
@@ -262,6 +274,36 @@ func TestAnotherUserOfAnEntry(t *testing.T) {
 	}
 	w.exec(t, toVersion31)
 	w.wantAll(t, w.join(t))
+}
+
+// The users of a store of version 32 are found while and after they are sealed, also by a process that does not know that.
+// Of its segments some have their keys in blocks, and some in batches.
+func TestUsersOfVersion32(t *testing.T) {
+	t.Parallel()
+	w := newSegmented(t, 1)
+	for range 3*storetest.SegmentSize + 2 {
+		w.give(t, w.processes[0])
+		if len(w.requests) < 2*storetest.SegmentSize {
+			w.seal(t, w.processes[0])
+		}
+	}
+	w.exec(t, toVersion32)
+	s, idle := w.join(t), w.join(t)
+	w.wantAll(t, s)
+	w.wantAll(t, idle)
+	for more := true; more; {
+		var err error
+		more, err = s.SealSegment(t.Context())
+		check(t, err)
+		w.give(t, s)
+		w.wantAll(t, s)
+		w.wantAll(t, idle)
+	}
+	w.wantReplays(t, s, 0, len(w.requests))
+	w.wantAll(t, w.join(t))
+	if n := w.number(t, `select count(*) from pg_indexes where indexname in ('rewards_by_key', 'rewards_by_user')`); n != 0 {
+		t.Errorf("%d indexes are left", n)
+	}
 }
 
 // A server takes over that has lost the newest segments and some rewards. Processes forget what they knew of these: a lost

@@ -12,16 +12,22 @@ type ID [idBytes]byte
 
 const idBytes = 16
 
-// Recent finds the rewards of one segment by their idempotency keys, in memory, until the segment is sealed. It is not
-// safe for concurrent use.
+// Recent finds the rewards of one segment by their idempotency keys and users, in memory, until the segment is sealed.
+// It is not safe for concurrent use.
 type Recent struct {
 	number int64
 	keys   chains
+	users  chains
 	ids    []ID
+
+	latest int64 // the time of the newest id
+	back   int64 // how far, at most, an id was before the newest one when it was added
 }
 
 // NewRecent returns an empty index of the segment with a number.
-func NewRecent(number int64) *Recent { return &Recent{number: number, keys: newChains()} }
+func NewRecent(number int64) *Recent {
+	return &Recent{number: number, keys: newChains(), users: newChains()}
+}
 
 // Segment is the number of the segment.
 func (r *Recent) Segment() int64 { return r.number }
@@ -33,6 +39,27 @@ func (r *Recent) Len() int { return len(r.ids) }
 func (r *Recent) Add(hash int64, id ID) {
 	r.keys.add(hash)
 	r.ids = append(r.ids, id)
+	r.latest = max(r.latest, id.millis())
+	r.back = max(r.back, r.latest-id.millis())
+}
+
+// AddUser adds the user of the reward that was added last. Nobody may call it for only some rewards of a segment.
+func (r *Recent) AddUser(user UserPart) { r.users.add(int64(user)) }
+
+// OfUser adds a user's rewards before an id, newest first. It ends with those that are too old.
+func (r *Recent) OfUser(to *Newest, user UserPart, before ID) {
+	for at := *r.users.bucket(int64(user)); at >= 0; at = r.users.older[at] {
+		if r.users.hashes[at] != int64(user) {
+			continue
+		}
+		id := r.ids[at]
+		if to.full() && id.millis()+r.back < to.oldest().millis() {
+			return // what was added before is older
+		}
+		if id.Compare(before) < 0 {
+			to.Add(id)
+		}
+	}
 }
 
 // Find appends the rewards whose key has a hash, newest first.
@@ -52,7 +79,16 @@ func (r *Recent) Filter(keys int) *Filter {
 	return f
 }
 
-// Blocks returns the entries of the segment in blocks, to be stored when it is sealed.
+// Users returns the entries by user in blocks, to be stored when the segment is sealed.
+func (r *Recent) Users() []UserBlock {
+	entries := make([]UserEntry, len(r.users.hashes))
+	for i, user := range r.users.hashes {
+		entries[i] = NewUserEntry(UserPart(user), r.ids[i])
+	}
+	return UserBlocks(entries)
+}
+
+// Blocks returns the entries by key in blocks, to be stored when the segment is sealed.
 func (r *Recent) Blocks() []Block {
 	order := make([]int, len(r.ids))
 	for i := range order {

@@ -41,6 +41,7 @@ func testKeysOfAnOlderStore(t *testing.T, w *World) {
 				t.Fatalf("the key of a reward finds %v", found)
 			}
 		}
+		w.wantLists(t, requests)
 		requests = append(requests, w.Request(t, 1_000_000))
 		wantVerdicts(t, w.verdicts(t, requests[len(requests)-1]), rewards.Created)
 		var err error
@@ -61,10 +62,12 @@ func (w *World) keysInIndex(t *testing.T) (done bool) {
 		}
 		for _, statement := range []string{
 			`CREATE UNIQUE INDEX rewards_by_key ON rewards (reward_key(segment, app_id, idempotency_key))`,
+			`CREATE INDEX rewards_by_user ON rewards (user_entry(segment, user_id), substring(id FOR 6))`,
 			`DELETE FROM key_blocks`,
+			`DELETE FROM user_blocks`,
 			`DELETE FROM reward_batches`,
-			`UPDATE segments SET keys = 0`,
-			`INSERT INTO segments (number, mark, keys) SELECT max(number) + 1, 7, 1 FROM segments`,
+			`UPDATE segments SET keys = 0, users = 0`,
+			`INSERT INTO segments (number, mark, keys, users) SELECT max(number) + 1, 7, 1, 1 FROM segments`,
 			`INSERT INTO reward_batches (number, mark, segment, keys, ids) SELECT 0, 77, max(number), '', '' FROM segments`,
 		} {
 			if _, err := tx.Exec(ctx, "-- only in tests\n"+statement); err != nil {

@@ -77,8 +77,7 @@ func exceptions() []exception {
 		{"FROM orders WHERE id > ?1 AND state = 6 ORDER BY id LIMIT ?2 + 0", "", snapshot},
 		{"AS w ORDER BY w.oldest", Sorts, "sorts the stocks and apps that rewards wait for"},
 		{"FROM pools p JOIN assets a", Sorts, "sorts the stocks that rewards wait for"},
-		{"user_id = ?4 ORDER BY id DESC LIMIT ?3 + 0", Sorts + "id DESC by rewards_by_user", few},
-		{"WHERE user_entry(segment, user_id) = user_entry(g.number, ?4)", Sorts + "rewards_1.id DESC by rewards_by_user", "sorts what each segment has for a page"},
+		{"WHERE app_id = ?1 AND id = ANY(?2::bytea[]) AND user_id = ?3", Sorts, "sorts at most some hundred rewards"},
 		{"FROM broker_conflicts WHERE acknowledged_at > 0", Sorts, "sorts the conflicts, which are few"},
 		{"WHERE h.app_id = ?1 ORDER BY h.user_id, h.asset_id", "", snapshot},
 		{"SELECT 1 FROM orders WHERE state < 6 AND NOT (state = 1 OR state = 2 AND deadline = 0) AND asset_id = ?1 LIMIT 1", "orders_live", live},
@@ -104,13 +103,18 @@ func exceptions() []exception {
 	}...)
 }
 
-// keyExceptions are those of the keys of older stores over PostgreSQL.
+// keyExceptions are those of the keys and users of older stores over PostgreSQL.
 func keyExceptions() []exception {
-	const once = "it reads a segment, once"
+	const (
+		once    = "it reads a segment, once"
+		noIndex = "the contract has dropped the index: no segment needs it"
+	)
 	return []exception{
 		{"SELECT app_id, idempotency_key, id, reward_key(segment, app_id, idempotency_key) AS key", "", once},
 		{"SELECT count(*) FROM rewards WHERE reward_key(", "", once},
-		{"SELECT k.number, g.keys::bigint", "Seq Scan", "the contract has dropped the index: no segment needs it"},
+		{"SELECT k.number, g.keys::bigint", "Seq Scan", noIndex},
+		{"FROM rewards WHERE user_entry(segment, user_id) >= ?1", "", once},
+		{"SELECT g.number::bigint, g.users::bigint", "", noIndex},
 	}
 }
 

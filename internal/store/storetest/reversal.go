@@ -201,7 +201,8 @@ func testReversalsAtOnce(t *testing.T, w *World) {
 			created++
 		}
 	}
-	if created != 1 || refused != 1 {
+	last := created == 0 && refused == times // all the others came first, and a refused request is not kept
+	if !last && (created != 1 || refused != 1) {
 		t.Errorf("%d of equal requests created a reversal, %d were refused; want 1 and 1", created, refused)
 	}
 	w.wantHolding(t, 0, 0)

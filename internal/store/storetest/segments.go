@@ -19,9 +19,7 @@ func testSegments(t *testing.T, w *World) {
 	for _, i := range []int{0, SegmentSize - 1, SegmentSize, len(requests) / 2, len(requests) - 1} {
 		wantVerdicts(t, w.verdicts(t, changed(requests[i]), requests[i]), rewards.Conflict, rewards.Replay)
 	}
-	for _, u := range w.Users {
-		w.wantList(t, requests, u)
-	}
+	w.wantLists(t, requests)
 }
 
 // recordSegments records full segments of rewards to all users in turn. It reopens the store
@@ -69,6 +67,14 @@ func (w *World) trySealAll(t *testing.T) (err error) {
 		more, err = w.SealSegment(t.Context())
 	}
 	return err
+}
+
+// wantLists compares the list of each user with the requests.
+func (w *World) wantLists(t *testing.T, requests []rewards.NewReward) {
+	t.Helper()
+	for _, u := range w.Users {
+		w.wantList(t, requests, u)
+	}
 }
 
 func (w *World) wantList(t *testing.T, requests []rewards.NewReward, u rewards.User) {

@@ -1,0 +1,294 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store/segment"
+)
+
+// columnUser lists a user's rewards over PostgreSQL: memory, sealed segments and, of an older store, an index find
+// their ids.
+type columnUser struct {
+	*keySearch
+
+	app    rewards.AppID
+	user   rewards.UserID
+	status rewards.Status // 0 does not filter
+	tx     Tx
+}
+
+// someIDs is how many ids are read at least when a status filters.
+const someIDs = 256
+
+// ofUserInColumns lists the rewards of a filter with a user, before an id. First it assumes that no other process
+// recorded since it knows of it, and that a few rewards fill the page, which saves exchanges.
+func (s *Store) ofUserInColumns(
+	ctx context.Context, app rewards.AppID, f rewards.RewardFilter, p rewards.Page[rewards.Reward],
+) ([]rewards.Reward, error) {
+	u := columnUser{keySearch: s.segments.search(), app: app, user: *f.UserID, status: f.Status, tx: aloneTx{store: s}}
+	if u.view != nil {
+		list, all, err := u.first(ctx, p)
+		if all || err != nil {
+			return list, err
+		}
+	}
+	return read(ctx, s, func(ctx context.Context, tx Tx) (list []rewards.Reward, err error) {
+		u.tx = tx
+		for u.keySearch = nil; u.keySearch == nil; {
+			if u.keySearch, err = s.segments.catchUp(ctx, tx, false); err != nil {
+				return nil, err
+			}
+		}
+		return u.page(ctx, p)
+	})
+}
+
+// first reads the page, and reports whether that is all of it.
+func (u *columnUser) first(
+	ctx context.Context, p rewards.Page[rewards.Reward],
+) (list []rewards.Reward, all bool, err error) {
+	ids, err := u.ids(ctx, before(p.Before), u.atOnce(p.Limit))
+	if err != nil {
+		return nil, false, err
+	}
+	list, newest, err := u.read(ctx, ids, p.Limit)
+	if err == nil && len(list) == 0 {
+		_, err = fetchValues(ctx, u.tx, []any{&newest.number, &newest.mark}, newestBatch)
+	}
+	all = (len(list) == p.Limit || len(ids) < u.atOnce(p.Limit)) && u.knew(newest, ids, p)
+	return list, all, err
+}
+
+// newestBatch is the end of the newest batch.
+const newestBatch = `SELECT number, mark FROM reward_batches ORDER BY number DESC LIMIT 1`
+
+// knew reports whether a list of ids had all rewards up to a batch.
+func (u *columnUser) knew(newest batchPoint, ids []segment.ID, p rewards.Page[rewards.Reward]) bool {
+	if newest == u.last {
+		return true
+	}
+	u.segments.mu.RLock()
+	defer u.segments.mu.RUnlock()
+	now := &u.segments.state
+	if newest.number < u.last.number || !now.has(newest) || !now.has(u.last) || !now.continues(&u.columnState) {
+		return false // others recorded, a segment began, or a server took over that has lost some
+	}
+	had := segment.NewNewest(u.atOnce(p.Limit)) // this process recorded since: were some of them the user's?
+	for _, part := range u.inBatches() {
+		part.OfUser(had, userPart(u.user), segment.ID(before(p.Before)))
+	}
+	return !slices.ContainsFunc(had.List(), func(id segment.ID) bool { return !slices.Contains(ids, id) })
+}
+
+// page reads the page, in a transaction that only reads.
+func (u *columnUser) page(
+	ctx context.Context, p rewards.Page[rewards.Reward],
+) (list []rewards.Reward, err error) {
+	for below := before(p.Before); below != nil && len(list) < p.Limit; {
+		ids, err := u.ids(ctx, below, u.atOnce(p.Limit))
+		if err != nil || len(ids) == 0 {
+			return list, err
+		}
+		some, _, err := u.read(ctx, ids, p.Limit-len(list))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, some...)
+		if len(ids) < u.atOnce(p.Limit) {
+			break
+		}
+		if below, err = u.skip(ctx, ids[len(ids)-1]); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// atOnce is how many ids are read at once for a page.
+func (u *columnUser) atOnce(limit int) int {
+	if u.status == 0 {
+		return limit
+	}
+	return max(limit, someIDs)
+}
+
+// skip returns the bound of the ids of the app's rewards in the status before an id; nil without such a reward.
+func (u *columnUser) skip(ctx context.Context, before segment.ID) (below []byte, err error) {
+	if u.status == 0 {
+		return before[:], nil
+	}
+	next, args := openOf(`id < ?2 AND status = ?3`, `1`), []any{u.app[:], before[:], int(u.status)}
+	if u.status == rewards.Executed {
+		next, args = executedTo(`?2`), args[:2]
+	}
+	var to []byte
+	found, err := fetchValues(ctx, u.tx, []any{toBytes{&to}}, next, args...)
+	if err != nil || !found {
+		return nil, err
+	}
+	return idAfter(to, before), nil
+}
+
+// idAfter is the bound of ids that are not after one, or not after the beginning of one, and before another.
+func idAfter(id []byte, before segment.ID) []byte {
+	bound := segment.ID(append(slices.Clone(id), make([]byte, uuidBytes-len(id))...))
+	for i := uuidBytes - 1; i >= 0 && len(id) == uuidBytes; i-- {
+		bound[i]++
+		if bound[i] != 0 {
+			break
+		}
+	}
+	if bound.Compare(before) > 0 {
+		bound = before
+	}
+	return bound[:]
+}
+
+// read reads those of the rewards that belong to the list, and the end of the newest batch, if there are any.
+func (u *columnUser) read(
+	ctx context.Context, ids []segment.ID, limit int,
+) (list []rewards.Reward, newest batchPoint, err error) {
+	if len(ids) == 0 {
+		return nil, newest, nil
+	}
+	wanted := make([][]byte, len(ids))
+	for i := range ids {
+		wanted[i] = ids[i][:]
+	}
+	query, args := `SELECT newest.*, `+listColumns+` FROM (`+newestBatch+`) AS newest CROSS JOIN rewards
+		WHERE app_id = ?1 AND id = ANY(?2::bytea[]) AND user_id = ?3`, []any{u.app[:], wanted, u.user[:], limit}
+	switch u.status {
+	case 0:
+	case rewards.Executed:
+		query += ` AND status = ` + executed
+	default:
+		query += ` AND EXISTS (SELECT 1 FROM open_rewards o
+			WHERE o.app_id = ?1 AND o.status = ?5 AND o.id = rewards.id)`
+		args = append(args, int(u.status))
+	}
+	scan := scanRewards()
+	err = u.tx.Query(ctx, func(row Row) error {
+		r, err := scan(prefixed{row, []any{&newest.number, &newest.mark}})
+		list = append(list, r)
+		return err
+	}, query+` ORDER BY id DESC LIMIT ?4`, args...)
+	return list, newest, err
+}
+
+// ids returns the newest ids of the user's rewards before one, newest first. A few may be of another user, or recorded
+// later than what the transaction sees.
+func (u *columnUser) ids(ctx context.Context, before []byte, most int) ([]segment.ID, error) {
+	found, bound := segment.NewNewest(most), segment.ID(before)
+	u.segments.mu.RLock()
+	for _, part := range u.inBatches() {
+		part.OfUser(found, userPart(u.user), bound)
+	}
+	u.segments.mu.RUnlock()
+	indexed, sealed := u.notInBatches()
+	if len(indexed) > 0 {
+		since, err := u.readIndex(ctx, found, indexed, bound)
+		if err != nil {
+			return nil, err
+		}
+		sealed = append(sealed, since...)
+	}
+	err := u.readBlocks(ctx, found, sealed, bound)
+	return found.List(), err
+}
+
+// inBatches are the segments whose users are in memory.
+func (s *columnState) inBatches() (parts []*segment.Recent) {
+	for _, part := range slices.Backward(s.recent) {
+		if s.view.users[part.Segment()] == byBatches {
+			parts = append(parts, part)
+		}
+	}
+	return parts
+}
+
+// notInBatches lists the other segments.
+func (s *columnState) notInBatches() (indexed, sealed []int64) {
+	for number, users := range s.view.users {
+		switch users {
+		case byIndex:
+			indexed = append(indexed, int64(number))
+		case byBlocks:
+			sealed = append(sealed, int64(number))
+		case byBatches:
+		}
+	}
+	return indexed, sealed
+}
+
+// readBlocks adds what sealed segments have. A statement reads a block of each. It is repeated for those that may have
+// more of the user: at most once for each 64 rewards.
+func (u *columnUser) readBlocks(
+	ctx context.Context, to *segment.Newest, segments []int64, before segment.ID,
+) error {
+	entry := segment.NewUserEntry(userPart(u.user), before)
+	bounds := slices.Repeat([][]byte{entry[:]}, len(segments))
+	for len(segments) > 0 {
+		var next []int64
+		var nextBounds [][]byte
+		err := u.tx.Query(ctx, func(row Row) error {
+			var number int64
+			var b segment.UserBlock
+			if err := row.Scan(&number, toBytes{(*[]byte)(&b)}); err != nil {
+				return err
+			}
+			if b.OfUser(to, userPart(u.user), before) && to.Wants(b.First()) {
+				next, nextBounds = append(next, number), append(nextBounds, b.First())
+			}
+			return nil
+		}, `SELECT g.number::bigint, b.entries FROM unnest(?1::integer[], ?2::bytea[]) AS g (number, bound)
+			CROSS JOIN LATERAL (SELECT entries FROM user_blocks WHERE segment = g.number AND first < g.bound
+				ORDER BY first DESC LIMIT 1) AS b`, segments, bounds)
+		if err != nil {
+			return err
+		}
+		segments, bounds = next, nextBounds
+	}
+	return nil
+}
+
+// readIndex adds what the index has, and lists the segments that are sealed since. user_entry has 4 bytes of the user.
+// coalesce hides a condition from the planner that nearly all rewards with the entry meet: else it expects one, and
+// reads and sorts all of them. WITH TIES adds the other rewards of the last millisecond, which may be newer.
+func (u *columnUser) readIndex(
+	ctx context.Context, to *segment.Newest, segments []int64, before segment.ID,
+) (sealed []int64, err error) {
+	err = u.tx.Query(ctx, func(row Row) error {
+		var number int64
+		var users entriesIn
+		var id []byte
+		err := row.Scan(&number, (*int64)(&users), toBytes{&id})
+		switch {
+		case users == byBlocks:
+			sealed = append(sealed, number)
+		case len(id) > 0:
+			to.Add(segment.ID(id))
+		}
+		return err
+	}, `SELECT g.number::bigint, g.users::bigint, coalesce(r.id, '') FROM segments g LEFT JOIN LATERAL (
+			SELECT id FROM rewards WHERE g.users = 0 AND user_entry(segment, user_id) = user_entry(g.number, ?2)
+				AND substring(id FOR 6) <= substring(?3::bytea FOR 6) AND coalesce(user_id = ?2 AND id < ?3, false)
+			ORDER BY substring(id FOR 6) DESC FETCH FIRST (?4 + 0) ROWS WITH TIES) AS r ON true
+		WHERE g.number = ANY(?1::integer[])`, segments, u.user[:], before[:], to.Most())
+	return sealed, err
+}
+
+// aloneTx runs each query as a separate read.
+type aloneTx struct {
+	Tx // only for the methods that write: nil
+
+	store *Store
+}
+
+// Query implements Tx.
+func (a aloneTx) Query(ctx context.Context, each func(Row) error, query string, args ...any) error {
+	return a.store.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
+		return only(tx).Query(ctx, each, query, args...)
+	})
+}
