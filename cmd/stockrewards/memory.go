@@ -1,13 +1,16 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"strconv"
 	"strings"
+	"time"
 )
 
 type memoryFlags struct {
@@ -49,6 +52,23 @@ func tuneMemory() {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	setGCPercent(gcPercent(m.HeapAlloc))
+}
+
+// keepMemoryTuned tunes the garbage collector again as what is live grows and shrinks, until ctx ends. Over PostgreSQL
+// the newest rewards of the index are in memory, until half a million of them are stored.
+func keepMemoryTuned(ctx context.Context) {
+	const every = 5 * time.Second
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	for tick := time.NewTicker(every); ; {
+		select {
+		case <-ctx.Done():
+			tick.Stop()
+			return
+		case <-tick.C:
+			metrics.Read(live)
+			setGCPercent(gcPercent(live[0].Value.Uint64()))
+		}
+	}
 }
 
 // gcPercent is how late the collector may collect with a number of live bytes. Requests leave about as much garbage

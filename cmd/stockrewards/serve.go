@@ -44,6 +44,7 @@ func (c *serveCommand) Run(ctx context.Context) error {
 		return err
 	}
 	tuneMemory()
+	go keepMemoryTuned(ctx)
 	address := s.Address()
 	if address == "" {
 		address = "nowhere"

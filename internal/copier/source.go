@@ -45,7 +45,7 @@ func (s *source) close() error {
 }
 
 // segmentSize is about how many rewards a segment of PostgreSQL has.
-const segmentSize = 1 << 20
+const segmentSize = 1 << 19
 
 // derived lists the tables that are not copied as they are: the index of rewards, which PostgreSQL makes, which
 // rewards are not in open_rewards yet, and members, which are copied in blocks.

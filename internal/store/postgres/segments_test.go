@@ -3,7 +3,6 @@ package postgres_test
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"testing"
 	"time"
 
@@ -24,16 +23,6 @@ const toVersion31 = `create unique index rewards_by_key on rewards (reward_key(s
 	drop table reward_batches, key_blocks, user_blocks; alter table segments drop column keys, drop column users;
 	create view readable.segments as select number, mark, octet_length(filter) as filter_bytes, size from segments;
 	delete from goose_db_version where version_id > 31`
-
-// toVersion32 takes a database back to the version in which an index had the users.
-const toVersion32 = `create index rewards_by_user on rewards (user_entry(segment, user_id), substring(id from 1 for 6));
-	drop function drop_reward_indexes; create function drop_key_index() returns bigint language sql return 1;
-	drop view readable.reward_batches, readable.user_blocks, readable.segments;
-	drop table user_blocks; alter table segments drop column users; alter table reward_batches drop column users;
-	create view readable.reward_batches as select number, mark, segment, keys::text, ids::text from reward_batches;
-	create view readable.segments as select number, mark, octet_length(filter) as filter_bytes, size, keys::text
-		from segments;
-	delete from goose_db_version where version_id > 32`
 
 // segmented is a database with small segments, and processes that record in it.
 type segmented struct {
@@ -243,66 +232,6 @@ func TestAFleetCountsOnce(t *testing.T) {
 	}
 	if n := w.number(t, `select size from segments`); n != 5 {
 		t.Errorf("%d rewards, want 5", n)
-	}
-}
-
-// Two users have the same 4 bytes, and the same entry in the index, and all their rewards are of one millisecond: each
-// list has its own, and no page lacks one.
-func TestAnotherUserOfAnEntry(t *testing.T) {
-	t.Parallel()
-	w := newSegmented(t, 0)
-	for i := range w.Users[:2] {
-		id := &w.Users[i].ID
-		w.exec(t, `update users set id = substring(id for 12) || '\x01020304' where id = $1`, id[:])
-		copy(id[12:], "\x01\x02\x03\x04")
-	}
-	s, batch := w.join(t), []rewards.NewReward(nil)
-	s.SealEvery(1 << 10)
-	for i := range 30 {
-		r := w.Request(t, money.Dollar)
-		r.UserID = w.Users[i%2].ID
-		r.Fingerprint = rewards.NewFingerprint(r, "")
-		batch = append(batch, r)
-	}
-	w.record(t, s, batch...)
-	for i := range w.ids { // in another order than they are stored
-		id, mixed := w.ids[i], sha256.Sum256(w.ids[i][:])
-		copy(w.ids[i][:6], w.ids[0][:6])
-		copy(w.ids[i][6:], mixed[:])
-		w.exec(t, `update rewards set id = $2 where id = $1`, id[:], w.ids[i][:])
-		w.exec(t, `update open_rewards set id = $2 where id = $1`, id[:], w.ids[i][:])
-	}
-	w.exec(t, toVersion31)
-	w.wantAll(t, w.join(t))
-}
-
-// The users of a store of version 32 are found while and after they are sealed, also by a process that does not know that.
-// Of its segments some have their keys in blocks, and some in batches.
-func TestUsersOfVersion32(t *testing.T) {
-	t.Parallel()
-	w := newSegmented(t, 1)
-	for range 3*storetest.SegmentSize + 2 {
-		w.give(t, w.processes[0])
-		if len(w.requests) < 2*storetest.SegmentSize {
-			w.seal(t, w.processes[0])
-		}
-	}
-	w.exec(t, toVersion32)
-	s, idle := w.join(t), w.join(t)
-	w.wantAll(t, s)
-	w.wantAll(t, idle)
-	for more := true; more; {
-		var err error
-		more, err = s.SealSegment(t.Context())
-		check(t, err)
-		w.give(t, s)
-		w.wantAll(t, s)
-		w.wantAll(t, idle)
-	}
-	w.wantReplays(t, s, 0, len(w.requests))
-	w.wantAll(t, w.join(t))
-	if n := w.number(t, `select count(*) from pg_indexes where indexname in ('rewards_by_key', 'rewards_by_user')`); n != 0 {
-		t.Errorf("%d indexes are left", n)
 	}
 }
 

@@ -10,9 +10,9 @@ import "slices"
 // Size is the default number of rewards in a segment.
 const Size = 1 << positionBits
 
-// ColumnSize is about how many rewards a segment has over PostgreSQL. There each new reward changes the pages of one
-// segment, and a user's list looks into each.
-const ColumnSize = 1 << 20
+// ColumnSize is about how many rewards a segment has over PostgreSQL. There one or two segments are in memory, 60 bytes
+// for each reward, and a user's list reads a block of each of the others.
+const ColumnSize = 1 << 19
 
 // Tail is the index of one segment that is not sealed yet. It is not safe for concurrent use.
 type Tail struct {

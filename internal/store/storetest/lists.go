@@ -48,6 +48,51 @@ func testFilterCombinations(t *testing.T, w *World) {
 	}
 }
 
+// testLongListsOfUsers lists the rewards of users who have hundreds in one status between a few in the other: AAPL is
+// bought, TSLA waits. Sealed segments have some of them.
+func testLongListsOfUsers(t *testing.T, w *World) {
+	const many, few = 300, 2
+	aapl, tsla := w.Asset(t, "AAPL"), w.Asset(t, "TSLA")
+	runs := func(user int, of ...rewards.Asset) {
+		for i, a := range of {
+			var batch []rewards.NewReward
+			for range []int{many, few}[i%2] {
+				r := w.Request(t, 1_000_000)
+				r.UserID, r.AssetID, r.Symbol = w.Users[user].ID, a.ID, a.Symbol
+				r.Fingerprint = rewards.NewFingerprint(r, "")
+				batch = append(batch, r)
+			}
+			check(t, failure(w.RecordRewards(t.Context(), batch)))
+		}
+	}
+	runs(0, aapl, tsla, aapl, tsla, aapl)
+	runs(1, tsla, aapl, tsla)
+	o := w.Open(t)
+	check(t, w.Settle(t, o, "filled", money.Shares(o.Notional/money.Dollar*5_000_000), dollar200))
+	w.Give(t, 1_000_000)
+	w.sealAll(t)
+	w.reopen(t)
+	for i, wanted := range []map[rewards.Status]int{
+		{0: 3*many + 2*few + 1, rewards.Recorded: 2*few + 1, rewards.Executed: 3 * many, rewards.Executing: 0},
+		{0: 2*many + few, rewards.Recorded: 2 * many, rewards.Executed: few, rewards.Executing: 0},
+	} {
+		of := rewards.RewardFilter{UserID: &w.Users[i].ID}
+		whole, err := w.Rewards(t.Context(), w.App.ID, of, all[rewards.Reward]())
+		check(t, err)
+		count := make(map[rewards.Status]int)
+		for of.Status = range rewards.Failed {
+			want := slices.DeleteFunc(slices.Clone(whole), func(r rewards.Reward) bool {
+				return of.Status != 0 && r.Status != of.Status
+			})
+			count[of.Status] = len(want)
+			for _, limit := range []int{9, 100, 1000} {
+				wantEqual(t, fmt.Sprintf("%+v, pages of %d", of, limit), want, w.walk(t, w.App.ID, of, limit))
+			}
+		}
+		wantEqual(t, fmt.Sprint("rewards of the user ", i), wanted, count)
+	}
+}
+
 // testFiltersByTime lists rewards between moments, for each status and user. The bounds compare
 // with the millisecond of a reward's creation.
 func testFiltersByTime(t *testing.T, w *World) {

@@ -64,6 +64,7 @@ func contract() map[string]func(*testing.T, *World) {
 		"RecordAtOnce":           testRecordAtOnce,
 		"RewardsByEveryFilter":   testFilterCombinations,
 		"RewardsByTime":          testFiltersByTime,
+		"RewardsOfLongLists":     testLongListsOfUsers,
 		"RewardsByKey":           testFilterByKey,
 		"RewardsAtAGlance":       testGlance,
 		"Arrivals":               testArrivals,
