@@ -5,7 +5,11 @@
 // package knows no SQL: package store reads and writes the entries. See internal/store/LAYOUT.md.
 package segment
 
-import "slices"
+import (
+	"hash/maphash"
+	"math/bits"
+	"slices"
+)
 
 // Size is the default number of rewards in a segment.
 const Size = 1 << positionBits
@@ -64,8 +68,10 @@ func (t *Tail) Filter(number int64) *Filter {
 }
 
 // chains is a hash table of entries, which are counted from 0. A chain links the entries of a
-// bucket, newest first. Go's maps would take several times the memory.
+// bucket, newest first. Go's maps would take several times the memory. The bucket of a hash depends on a random
+// number, so that nobody can choose keys for one bucket.
 type chains struct {
+	random uint64  // odd
 	newest []int32 // of each bucket; none: -1
 	older  []int32 // the entry before in the bucket of an entry; none: -1
 	hashes []int64
@@ -74,7 +80,7 @@ type chains struct {
 const fewestBuckets = 64
 
 func newChains() chains {
-	c := chains{}
+	c := chains{random: maphash.Comparable(maphash.MakeSeed(), 0) | 1}
 	c.spread(fewestBuckets)
 	return c
 }
@@ -90,7 +96,9 @@ func (c *chains) spread(buckets int) {
 	}
 }
 
-func (c *chains) bucket(hash int64) *int32 { return &c.newest[hash&int64(len(c.newest)-1)] }
+func (c *chains) bucket(hash int64) *int32 {
+	return &c.newest[uint64(hash)*c.random>>(65-bits.Len(uint(len(c.newest))))]
+}
 
 func (c *chains) link(entry int, hash int64) {
 	head := c.bucket(hash)
