@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
+	"errors"
 	"slices"
 
 	"stockrewards/internal/rewards"
@@ -40,6 +41,9 @@ const batches = `SELECT number, mark, segment, CASE WHEN number > ?2 THEN keys E
 func scanBatch(row Row) (b rewardBatch, err error) {
 	err = row.Scan(
 		&b.number, &b.mark, &b.segment, toBytes{&b.keys}, toBytes{&b.users}, toBytes{&b.ids}, &b.budgets)
+	if n := len(b.ids) / uuidBytes; len(b.keys) != n*hashBytes || len(b.users)%userPartBytes != 0 {
+		err = errors.Join(err, errNoSegment)
+	}
 	return b, err
 }
 
@@ -105,7 +109,7 @@ func (s *columnState) add(b *rewardBatch) {
 		s.recent = append(s.recent[:n:n], segment.NewRecent(b.segment))
 		n++
 	}
-	for i := range min(len(b.keys)/hashBytes, len(b.ids)/uuidBytes) {
+	for i := range len(b.keys) / hashBytes {
 		hash := int64(binary.BigEndian.Uint64(b.keys[i*hashBytes:]))
 		s.recent[n-1].Add(hash, segment.ID(b.ids[i*uuidBytes:]))
 		if len(b.users) > i*userPartBytes { // else it is of an earlier version

@@ -43,7 +43,7 @@ func (s *Store) sealColumns(ctx context.Context) (more bool, err error) {
 	if number := slices.Index(v.keys, byIndex); number >= 0 {
 		return s.sealIndexed(ctx, int64(number), v)
 	}
-	if full := s.segments.fullInMemory(); full != nil {
+	if full, v := s.segments.fullInMemory(); full != nil {
 		return s.sealRecent(ctx, full, v)
 	}
 	if number := slices.Index(v.users, byIndex); number >= 0 {
@@ -59,12 +59,12 @@ func (s *Store) sealColumns(ctx context.Context) (more bool, err error) {
 // sealTimeout bounds the reading of a segment. All rewards of an older store may be in one.
 const sealTimeout = time.Hour
 
-// fullInMemory returns the oldest segment in memory that is full, or nil.
-func (x *columnSegments) fullInMemory() *segment.Recent {
+// fullInMemory returns the oldest segment in memory that is full, or nil, and the segments.
+func (x *columnSegments) fullInMemory() (*segment.Recent, *segmentView) {
 	if state, _ := x.now(); len(state.recent) > 1 {
-		return state.recent[0]
+		return state.recent[0], state.view
 	}
-	return nil
+	return nil, nil
 }
 
 // newestMark is the mark of the newest segment.

@@ -178,8 +178,10 @@ func (x *columnSegments) publish(r columnRead, budgets string) *keySearch {
 		x.notice(&r.later[i])
 	}
 	if r.view != r.from.view {
-		x.state.know(r.view)
-		x.changes++
+		if !r.view.same(x.state.view) {
+			x.state.know(r.view)
+			x.changes++
+		}
 		if r.from.view == nil || r.from.view.mark != r.view.mark {
 			x.fresh.Store(0)
 		}
@@ -195,6 +197,12 @@ func (x *columnSegments) notice(b *rewardBatch) {
 		x.others.Store(long)
 	}
 	delete(x.mine, b.mark)
+}
+
+// same reports whether another view has the same segments, in the same places.
+func (v *segmentView) same(o *segmentView) bool {
+	return o != nil && v.newest == o.newest && v.mark == o.mark && slices.Equal(v.keys, o.keys) &&
+		slices.Equal(v.users, o.users)
 }
 
 // readSegments catches up, and reads the segments.
@@ -325,20 +333,30 @@ func mergeAll(filters []*segment.Filter) []*segment.Filter {
 	}
 }
 
-// byKeyInColumns lists the reward with an idempotency key.
-func (s *Store) byKeyInColumns(ctx context.Context, key requestKey) (list []rewards.Reward, err error) {
+// readCaughtUp reads in a transaction that sees no more than what search knows.
+func readCaughtUp[T any](
+	ctx context.Context, s *Store, f func(ctx context.Context, tx Tx, search *keySearch) (T, error),
+) (value T, err error) {
 	for done := false; !done && err == nil; {
 		err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
 			search, err := s.segments.catchUp(ctx, tx, false)
 			if done = search != nil; !done || err != nil {
 				return err
 			}
-			found, err := search.find(ctx, tx, []soughtKey{{key, keyHash(key.app, key.key)}})
-			if k := found[key]; k != nil {
-				list = []rewards.Reward{k.Reward}
-			}
+			value, err = f(ctx, tx, search)
 			return err
 		})
 	}
-	return list, err
+	return value, err
+}
+
+// byKeyInColumns lists the reward with an idempotency key.
+func (s *Store) byKeyInColumns(ctx context.Context, key requestKey) ([]rewards.Reward, error) {
+	return readCaughtUp(ctx, s, func(ctx context.Context, tx Tx, search *keySearch) ([]rewards.Reward, error) {
+		found, err := search.find(ctx, tx, []soughtKey{{key, keyHash(key.app, key.key)}})
+		if k := found[key]; k != nil {
+			return []rewards.Reward{k.Reward}, err
+		}
+		return nil, err
+	})
 }

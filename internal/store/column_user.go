@@ -17,6 +17,8 @@ type columnUser struct {
 	user   rewards.UserID
 	status rewards.Status // 0 does not filter
 	tx     Tx
+
+	since bool // it met segments that were sealed since the view
 }
 
 // someIDs is how many ids are read at least when a status filters.
@@ -34,13 +36,8 @@ func (s *Store) ofUserInColumns(
 			return list, err
 		}
 	}
-	return read(ctx, s, func(ctx context.Context, tx Tx) (list []rewards.Reward, err error) {
-		u.tx = tx
-		for u.keySearch = nil; u.keySearch == nil; {
-			if u.keySearch, err = s.segments.catchUp(ctx, tx, false); err != nil {
-				return nil, err
-			}
-		}
+	return readCaughtUp(ctx, s, func(ctx context.Context, tx Tx, search *keySearch) ([]rewards.Reward, error) {
+		u.tx, u.keySearch = tx, search
 		return u.page(ctx, p)
 	})
 }
@@ -57,7 +54,7 @@ func (u *columnUser) first(
 	if err == nil && len(list) == 0 {
 		_, err = fetchValues(ctx, u.tx, []any{&newest.number, &newest.mark}, newestBatch)
 	}
-	all = (len(list) == p.Limit || len(ids) < u.atOnce(p.Limit)) && u.knew(newest, ids, p)
+	all = (len(list) == p.Limit || len(ids) < u.atOnce(p.Limit)) && !u.since && u.knew(newest, ids, p)
 	return list, all, err
 }
 
@@ -86,8 +83,9 @@ func (u *columnUser) knew(newest batchPoint, ids []segment.ID, p rewards.Page[re
 func (u *columnUser) page(
 	ctx context.Context, p rewards.Page[rewards.Reward],
 ) (list []rewards.Reward, err error) {
-	for below := before(p.Before); below != nil && len(list) < p.Limit; {
-		ids, err := u.ids(ctx, below, u.atOnce(p.Limit))
+	atOnce := u.atOnce(p.Limit)
+	for below := before(p.Before); below != nil && len(list) < p.Limit; atOnce = u.more(atOnce) {
+		ids, err := u.ids(ctx, below, atOnce)
 		if err != nil || len(ids) == 0 {
 			return list, err
 		}
@@ -96,7 +94,7 @@ func (u *columnUser) page(
 			return nil, err
 		}
 		list = append(list, some...)
-		if len(ids) < u.atOnce(p.Limit) {
+		if len(ids) < atOnce {
 			break
 		}
 		if below, err = u.skip(ctx, ids[len(ids)-1]); err != nil {
@@ -112,6 +110,15 @@ func (u *columnUser) atOnce(limit int) int {
 		return limit
 	}
 	return max(limit, someIDs)
+}
+
+// more is how many ids are read next, when a status filters ever more.
+func (u *columnUser) more(last int) int {
+	const most = 16 * someIDs
+	if u.status == 0 {
+		return last
+	}
+	return max(last, min(2*last, most))
 }
 
 // skip returns the bound of the ids of the app's rewards in the status before an id; nil without such a reward.
@@ -133,7 +140,8 @@ func (u *columnUser) skip(ctx context.Context, before segment.ID) (below []byte,
 
 // idAfter is the bound of ids that are not after one, or not after the beginning of one, and before another.
 func idAfter(id []byte, before segment.ID) []byte {
-	bound := segment.ID(append(slices.Clone(id), make([]byte, uuidBytes-len(id))...))
+	var bound segment.ID
+	copy(bound[:], id)
 	for i := uuidBytes - 1; i >= 0 && len(id) == uuidBytes; i-- {
 		bound[i]++
 		if bound[i] != 0 {
@@ -181,17 +189,23 @@ func (u *columnUser) read(
 // later than what the transaction sees.
 func (u *columnUser) ids(ctx context.Context, before []byte, most int) ([]segment.ID, error) {
 	found, bound := segment.NewNewest(most), segment.ID(before)
+	whole := true
 	u.segments.mu.RLock()
 	for _, part := range u.inBatches() {
 		part.OfUser(found, userPart(u.user), bound)
+		whole = whole && part.HasUsers()
 	}
 	u.segments.mu.RUnlock()
+	if !whole {
+		return nil, errNoSegment
+	}
 	indexed, sealed := u.notInBatches()
 	if len(indexed) > 0 {
 		since, err := u.readIndex(ctx, found, indexed, bound)
 		if err != nil {
 			return nil, err
 		}
+		u.since = len(since) > 0
 		sealed = append(sealed, since...)
 	}
 	err := u.readBlocks(ctx, found, sealed, bound)

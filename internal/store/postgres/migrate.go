@@ -50,10 +50,20 @@ func (e *Engine) migrate(ctx context.Context) (err error) {
 	if err := excludeWriters(ctx, lock); err != nil {
 		return fmt.Errorf("postgres: cannot stop the writers before a migration: %w", err)
 	}
-	if _, err := provider.Up(ctx); err != nil {
+	if err := up(ctx, provider); err != nil {
 		return fmt.Errorf("postgres: cannot migrate: %w", withOwnerHint(err))
 	}
 	return nil
+}
+
+// up runs the migrations. A reader may lock tables in another order: then the server undoes the one that it ended.
+func up(ctx context.Context, provider *goose.Provider) error {
+	const attempts = 5
+	for attempt := 1; ; attempt++ {
+		if _, err := provider.Up(ctx); err == nil || attempt == attempts || !deadlocked(err) {
+			return err
+		}
+	}
 }
 
 // withOwnerHint adds the next step to an error about a missing privilege.

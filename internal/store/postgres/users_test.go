@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
+	"errors"
 	"testing"
 	"time"
 
@@ -137,5 +138,70 @@ func TestAListWhileTheUserGetsRewards(t *testing.T) {
 		if err != nil || len(list) != 2 {
 			t.Errorf("with %d rewards of another user meanwhile the list has %d, want 2: %v", others, len(list), err)
 		}
+	}
+}
+
+// A migration waits for a reader of an older process, or is undone and run again when both wait for each other.
+func TestAReaderDuringTheMigration(t *testing.T) {
+	t.Parallel()
+	for _, order := range [][]string{{"reward_batches", "segments", "rewards"}, {"rewards", "reward_batches"}} {
+		w := newSegmented(t, 1)
+		w.give(t, w.processes[0])
+		w.exec(t, toVersion32)
+		reader, migrated := connect(t, w.url), make(chan error, 1)
+		_, err := reader.Exec(t.Context(), `begin; select * from `+order[0])
+		check(t, err)
+		go func() {
+			e, err := postgres.Open(t.Context(), w.url, postgres.Options{})
+			if err == nil {
+				err = e.Close()
+			}
+			migrated <- err
+		}()
+		for w.number(t, `select count(*) from pg_locks l join pg_database d on d.oid = l.database
+			where not granted and datname = current_database()`) == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		for _, table := range order[1:] {
+			_, err := reader.Exec(t.Context(), `select * from `+table)
+			check(t, err)
+		}
+		_, err = reader.Exec(t.Context(), `rollback`)
+		check(t, errors.Join(err, <-migrated))
+		w.wantAll(t, w.processes[0])
+	}
+}
+
+// A fail-over loses that the users of an older segment were sealed while a list is read. The list has them.
+func TestASealThatIsLostDuringAList(t *testing.T) {
+	t.Parallel()
+	w := newSegmented(t, 1)
+	for range 2*storetest.SegmentSize + 2 {
+		w.give(t, w.processes[0])
+		w.seal(t, w.processes[0])
+	}
+	w.exec(t, toVersion32)
+	sealer := w.join(t)
+	for w.number(t, `select count(*) from segments where keys < 2`) > 1 {
+		_, err := sealer.SealSegment(t.Context())
+		check(t, err)
+	}
+	e := &besideReads{Engine: open(t, w.url, postgres.Options{})}
+	s, err := store.New(t.Context(), e, time.Now, rand.Reader)
+	check(t, err)
+	s.SealEvery(storetest.SegmentSize)
+	check(t, s.LoadIndex(t.Context()))
+	w.keep(t)
+	w.seal(t, sealer)
+	e.before = func() { e.before = func() { w.failOver(t) } } // before the second statement
+	f, want := rewards.RewardFilter{UserID: &w.requests[0].UserID}, 0
+	for _, r := range w.requests {
+		if r.UserID == *f.UserID {
+			want++
+		}
+	}
+	list, err := s.Rewards(t.Context(), w.App.ID, f, rewards.Page[rewards.Reward]{Limit: 100})
+	if err != nil || len(list) != want || e.before != nil {
+		t.Errorf("the list has %d rewards, want %d: %v", len(list), want, err)
 	}
 }

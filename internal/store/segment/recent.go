@@ -46,6 +46,9 @@ func (r *Recent) Add(hash int64, id ID) {
 // AddUser adds the user of the reward that was added last. Nobody may call it for only some rewards of a segment.
 func (r *Recent) AddUser(user UserPart) { r.users.add(int64(user)) }
 
+// HasUsers reports whether it has the users of all rewards.
+func (r *Recent) HasUsers() bool { return len(r.users.hashes) == len(r.ids) }
+
 // OfUser adds a user's rewards before an id, newest first. It ends with those that are too old.
 func (r *Recent) OfUser(to *Newest, user UserPart, before ID) {
 	for at := *r.users.bucket(int64(user)); at >= 0; at = r.users.older[at] {

@@ -68,7 +68,7 @@ func (w *World) keysInIndex(t *testing.T) (done bool) {
 			`DELETE FROM reward_batches`,
 			`UPDATE segments SET keys = 0, users = 0`,
 			`INSERT INTO segments (number, mark, keys, users) SELECT max(number) + 1, 7, 1, 1 FROM segments`,
-			`INSERT INTO reward_batches (number, mark, segment, keys, ids) SELECT 0, 77, max(number), '', '' FROM segments`,
+			`INSERT INTO reward_batches (number, mark, segment, keys, users, ids) SELECT 0, 77, max(number), '', '', '' FROM segments`,
 		} {
 			if _, err := tx.Exec(ctx, "-- only in tests\n"+statement); err != nil {
 				return err

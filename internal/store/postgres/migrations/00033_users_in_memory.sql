@@ -2,7 +2,7 @@
 -- sealed segment has its users in user_blocks: see LAYOUT.md.
 
 -- +goose Up
-LOCK TABLE open_rewards, rewards IN ACCESS EXCLUSIVE MODE; -- in the order of readers, who would else deadlock
+LOCK TABLE reward_batches, segments, key_blocks, open_rewards, rewards IN ACCESS EXCLUSIVE MODE; -- in the order of readers
 ALTER TABLE reward_batches ADD COLUMN users BYTEA NOT NULL DEFAULT ''; -- 6 bytes for each reward: bytes 13 to 16 of its user's id, then 11 and 12
 ALTER TABLE reward_batches ALTER users SET STORAGE EXTERNAL; -- it cannot be compressed
 CREATE TABLE user_blocks (
@@ -28,6 +28,7 @@ UPDATE segments SET users = 1 WHERE number = (SELECT max(number) FROM segments);
 INSERT INTO reward_batches (number, mark, segment, keys, ids)
     SELECT (SELECT max(number) + 1 FROM reward_batches), (random() * 9007199254740992)::bigint, max(number), '', ''
     FROM segments HAVING EXISTS (SELECT 1 FROM rewards);
+ALTER TABLE reward_batches ALTER users DROP DEFAULT;
 
 -- Drops the indexes of keys and of users as soon as no segment needs them, also for a role that does not own the table. It
 -- gives up when somebody uses the table for long. It says whether both are gone. It looks for tables in this schema only,
