@@ -127,6 +127,7 @@ func TestAListWhileTheUserGetsRewards(t *testing.T) {
 			w.record(t, s, r)
 		}
 		give(0)
+		check(t, s.LoadIndex(t.Context()))
 		e.before = func() {
 			for range others {
 				give(1)
@@ -170,6 +171,39 @@ func TestAReaderDuringTheMigration(t *testing.T) {
 		check(t, errors.Join(err, <-migrated))
 		w.wantAll(t, w.processes[0])
 	}
+}
+
+// wantLists checks the list of each user in a process, which reads nothing else before.
+func (w *segmented) wantLists(t *testing.T, by *store.Store) {
+	t.Helper()
+	of := make(map[rewards.UserID]int)
+	for _, r := range w.requests {
+		of[r.UserID]++
+	}
+	for user, want := range of {
+		list, err := by.Rewards(t.Context(), w.App.ID, rewards.RewardFilter{UserID: &user}, rewards.Page[rewards.Reward]{Limit: 1000})
+		if err != nil || len(list) != want {
+			t.Errorf("the list of a user has %d rewards, want %d: %v", len(list), want, err)
+		}
+	}
+}
+
+// The list of a user has at once what another process recorded, and still after a fail-over that lost only that a segment
+// was sealed.
+func TestListsOfAnotherProcess(t *testing.T) {
+	t.Parallel()
+	w := newSegmented(t, 3)
+	for range storetest.SegmentSize + 3 {
+		w.give(t, w.processes[0])
+		w.wantLists(t, w.processes[1])
+	}
+	w.keep(t)
+	w.seal(t, w.processes[0])
+	w.wantLists(t, w.processes[1])
+	w.failOver(t)
+	w.wantLists(t, w.processes[0])
+	w.wantLists(t, w.processes[1])
+	w.wantLists(t, w.processes[2])
 }
 
 // A fail-over loses that the users of an older segment were sealed while a list is read. The list has them.
