@@ -55,10 +55,10 @@ func tuneMemory() {
 }
 
 // keepMemoryTuned tunes the garbage collector again as what is live grows and shrinks, until ctx ends. Over PostgreSQL
-// the newest rewards of the index are in memory, until half a million of them are stored.
+// the newest rewards of the index are in memory, until half a million of them are stored, which takes as much again.
 func keepMemoryTuned(ctx context.Context) {
-	const every = 5 * time.Second
-	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	const every = 200 * time.Millisecond // the collector collects a few times in a second
+	live, now := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}, 0
 	for tick := time.NewTicker(every); ; {
 		select {
 		case <-ctx.Done():
@@ -66,16 +66,20 @@ func keepMemoryTuned(ctx context.Context) {
 			return
 		case <-tick.C:
 			metrics.Read(live)
-			setGCPercent(gcPercent(live[0].Value.Uint64()))
+			if percent := gcPercent(live[0].Value.Uint64()); percent != now {
+				setGCPercent(percent)
+				now = percent
+			}
 		}
 	}
 }
 
-// gcPercent is how late the collector may collect with a number of live bytes. Requests leave about as much garbage
-// over a large store as over a small one, and the index of a large store costs it little: it has no pointers.
+// gcPercent is how late the collector may collect with a number of live bytes: when all of them and the garbage take
+// 128 MiB, within limits. Requests leave about as much garbage over a large store as over a small one, and the index of
+// a large store costs it little: it has no pointers.
 func gcPercent(live uint64) int {
-	const garbage, least, most = 40 << 20, 50, 230
-	return int(min(max(100*garbage/max(live, 1), least), most))
+	const heap, least, most = 128 << 20, 50, 230
+	return int(min(max(100*heap/max(live, 1), 100+least), 100+most)) - 100
 }
 
 // parseMemory parses a size in MiB or GiB.

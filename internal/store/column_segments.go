@@ -90,7 +90,7 @@ func (s *columnState) newest() int64 {
 func (s *columnState) know(v *segmentView) {
 	s.view = v
 	for len(s.recent) > 1 && v.sealed(s.recent[0].Segment()) {
-		s.recent = s.recent[1:]
+		s.recent = slices.Clone(s.recent[1:]) // else its array would keep the first one
 	}
 }
 

@@ -76,7 +76,10 @@ func (u *columnUser) knew(newest batchPoint, ids []segment.ID, p rewards.Page[re
 	for _, part := range u.inBatches() {
 		part.OfUser(had, userPart(u.user), segment.ID(before(p.Before)))
 	}
-	return !slices.ContainsFunc(had.List(), func(id segment.ID) bool { return !slices.Contains(ids, id) })
+	return !slices.ContainsFunc(had.List(), func(id segment.ID) bool {
+		_, found := slices.BinarySearchFunc(ids, id, segment.NewestFirst)
+		return !found
+	})
 }
 
 // page reads the page, in a transaction that only reads.
@@ -176,12 +179,8 @@ func (u *columnUser) read(
 			WHERE o.app_id = ?1 AND o.status = ?5 AND o.id = rewards.id)`
 		args = append(args, int(u.status))
 	}
-	scan := scanRewards()
-	err = u.tx.Query(ctx, func(row Row) error {
-		r, err := scan(prefixed{row, []any{&newest.number, &newest.mark}})
-		list = append(list, r)
-		return err
-	}, query+` ORDER BY id DESC LIMIT ?4`, args...)
+	scan := scanRewards(&newest.number, &newest.mark)
+	list, err = fetchAll(ctx, u.tx, scan, query+` ORDER BY id DESC LIMIT ?4`, args...)
 	return list, newest, err
 }
 

@@ -28,15 +28,16 @@ const (
 
 func scanReward(row Row) (rewards.Reward, error) { return scanRewards()(row) }
 
-// scanRewards returns a scanReward that reuses its memory from row to row.
-func scanRewards() func(Row) (rewards.Reward, error) {
+// scanRewards returns a scanReward that reuses its memory from row to row. Columns may come before those of a reward.
+func scanRewards(before ...any) func(Row) (rewards.Reward, error) {
 	var r rewards.Reward
-	columns := []any{
+	columns := before
+	columns = append(columns,
 		toID(&r.AppID), toID(&r.ID), toID(&r.UserID), &r.IdempotencyKey, (*int64)(&r.Amount), (*int64)(&r.AssetID),
 		&r.Symbol, &r.Source, &r.Metadata, (*int)(&r.Status), (*int64)(&r.Booked),
 		toTime{&r.ExecutedAt},
 		&r.FailureReason,
-	}
+	)
 	return func(row Row) (rewards.Reward, error) {
 		err := row.Scan(columns...)
 		return r, err

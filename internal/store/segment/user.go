@@ -79,6 +79,9 @@ func (b UserBlock) OfUser(to *Newest, user UserPart, before ID) (more bool) {
 // Compare compares the bytes of ids. Those of later rewards are greater.
 func (id ID) Compare(other ID) int { return bytes.Compare(id[:], other[:]) }
 
+// NewestFirst compares ids in the order of lists.
+func NewestFirst(a, b ID) int { return b.Compare(a) }
+
 // millis is the time of the id.
 func (id ID) millis() int64 { return int64(binary.BigEndian.Uint64(id[:]) >> 16) }
 
@@ -93,7 +96,10 @@ func NewNewest(most int) *Newest { return &Newest{most: most} }
 
 // Add adds an id that was not added before.
 func (n *Newest) Add(id ID) {
-	at, _ := slices.BinarySearchFunc(n.ids, id, func(a, b ID) int { return b.Compare(a) })
+	at := len(n.ids) // mostly the next one is older
+	if at > 0 && n.oldest().Compare(id) < 0 {
+		at, _ = slices.BinarySearchFunc(n.ids, id, NewestFirst)
+	}
 	if at == n.most {
 		return
 	}
