@@ -114,6 +114,7 @@ func keyExceptions() []exception {
 		{"SELECT count(*) FROM rewards WHERE reward_key(", "", once},
 		{"SELECT k.number, g.keys::bigint", "Seq Scan", noIndex},
 		{"FROM rewards WHERE user_entry(segment, user_id) >= ?1", "", once},
+		{"SELECT of_id FROM (SELECT CASE WHEN ?2 < s.until", "allocations_pkey", "the LIMIT is met by the first row of the key"},
 		{"SELECT g.number::bigint, g.users::bigint", "", noIndex},
 	}
 }
