@@ -64,8 +64,8 @@ func testRun(t *testing.T, programs string) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"\n| record, 1 connection | ceiling | 1.000 |", "\n| record, 1 connection | sqlite | 0.",
-		"\n| portfolio, 64 connections | sqlite | 0.", "\n| a lone request, in syncs | ",
+		"\n| record, 1 connection | ceiling | 1.000 |", "\n| record, 1 connection | sqlite | ",
+		"\n| portfolio, 64 connections | sqlite | ", "\n| a lone request, in syncs | ",
 		"\n| portfolio of five, of the ceiling | ", "\n- fdatasync of 4 KiB",
 		"\n- commit: ", "| sqlite |", " MB |",
 	} {

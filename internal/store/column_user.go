@@ -24,11 +24,12 @@ type columnUser struct {
 // someIDs is how many ids are read at least when a status filters.
 const someIDs = 256
 
-// ofUserInColumns lists the rewards of a filter with a user, before an id. First it assumes that no other process
-// recorded since it knows of it, and that a few rewards fill the page, which saves exchanges.
+// ofUserInColumns lists the rewards of a filter with a user, before an id. First it assumes that it knows what other
+// processes recorded, and that a few rewards fill the page, which saves exchanges.
 func (s *Store) ofUserInColumns(
 	ctx context.Context, app rewards.AppID, f rewards.RewardFilter, p rewards.Page[rewards.Reward],
 ) ([]rewards.Reward, error) {
+	s.followOthers(ctx)
 	u := columnUser{keySearch: s.segments.search(), app: app, user: *f.UserID, status: f.Status, tx: aloneTx{store: s}}
 	if u.view != nil {
 		list, all, err := u.first(ctx, p)
