@@ -20,7 +20,7 @@ type columnSegments struct {
 	mu      sync.RWMutex
 	state   columnState
 	changes int            // of the view
-	mine    map[int64]bool // the marks of batches that this process stored and did not read yet
+	mine    map[int64]bool // the marks of batches that this process stores, until it knows them
 
 	counted atomic.Int64 // about how many rewards the newest segment has, as its row says
 	fresh   atomic.Int64 // rewards that this process recorded there, and did not add to its row yet
@@ -290,6 +290,20 @@ func (s *Store) followOthers(ctx context.Context) {
 	}
 }
 
+// expect notes a batch that this process is about to store: somebody may read it before the recording has ended.
+func (x *columnSegments) expect(b *rewardBatch) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.mine[b.mark] = true
+}
+
+// expectNoMore forgets a batch that was not stored.
+func (x *columnSegments) expectNoMore(b *rewardBatch) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	delete(x.mine, b.mark)
+}
+
 // recorded adds the batch that a recording stored. It reports whether the newest segment is full.
 func (x *columnSegments) recorded(r *recording) (full bool) {
 	if r.stored == nil {
@@ -297,11 +311,9 @@ func (x *columnSegments) recorded(r *recording) (full bool) {
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	switch {
-	case r.stored.number == 0: // it will be read
-		x.mine[r.stored.mark] = true
-	case x.state.last == r.known.last: // else it was read since
+	if r.stored.number > 0 && x.state.last == r.known.last { // else it will be read, or was
 		x.state.add(r.stored)
+		delete(x.mine, r.stored.mark)
 	}
 	x.fresh.Add(int64(len(r.created)))
 	return x.full()

@@ -51,3 +51,35 @@ func TestHistoriesAreNotMixed(t *testing.T) {
 		t.Errorf("after another batch the last one is %v of %d", x.state.last, x.state.recent[0].Len())
 	}
 }
+
+// A batch that this process stores is not taken for one of another process, whoever reads it first. One that it did not
+// store is.
+func TestWhoseBatchesAreRead(t *testing.T) {
+	t.Parallel()
+	x, id := newColumnSegments(), make([]byte, uuidBytes)
+	batch := func(number, mark int64) *rewardBatch {
+		return &rewardBatch{batchPoint: batchPoint{number, mark}, keys: make([]byte, hashBytes), ids: id}
+	}
+	x.state.add(batch(1, 11))
+	x.state.view = &segmentView{}
+	read := func(b *rewardBatch) {
+		from, changes := x.now()
+		known := rewardBatch{batchPoint: from.last}
+		x.publish(columnRead{from: from, changes: changes, later: []rewardBatch{known, *b}, view: from.view}, "")
+	}
+	own := batch(2, 22)
+	from, _ := x.now()
+	x.expect(own)
+	read(own)
+	x.recorded(&recording{stored: own, known: from})
+	if x.beside() || len(x.mine) > 0 || x.state.last.number != 2 || x.state.recent[0].Len() != 2 {
+		t.Errorf("after its own batch was read: beside others %t, %d expected, the last one %v", x.beside(), len(x.mine), x.state.last)
+	}
+	lost := batch(3, 33)
+	x.expect(lost)
+	x.expectNoMore(lost)
+	read(batch(3, 34))
+	if !x.beside() || len(x.mine) > 0 {
+		t.Errorf("after a batch of others: beside others %t, %d expected", x.beside(), len(x.mine))
+	}
+}

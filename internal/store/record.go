@@ -50,6 +50,9 @@ func (s *Store) recordOnce(ctx context.Context, r *recording) error {
 		return s.markUsed(ctx, tx, r.outcomes)
 	})
 	if err != nil {
+		if r.stored != nil && !errors.Is(err, ErrUnknownOutcome) {
+			s.segments.expectNoMore(r.stored)
+		}
 		return err
 	}
 	s.index.committed(r)

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"stockrewards/internal/rewards"
@@ -154,6 +155,7 @@ func (b *byColumn) commitAll(ctx context.Context) (bool, error) {
 func (b *byColumn) commit(ctx context.Context, requests []int) (committed bool, err error) {
 	created := slices.Concat(b.created, requests)
 	batch := b.newBatch(created)
+	b.store.segments.expect(batch)
 	args := b.columns(requests)
 	if b.upToDate || !b.store.segments.beside() {
 		args = append(args, batch.number, batch.mark)
@@ -167,6 +169,8 @@ func (b *byColumn) commit(ctx context.Context, requests []int) (committed bool, 
 	}
 	if committed {
 		b.created, b.stored = created, batch
+	} else if !errors.Is(err, ErrUnknownOutcome) {
+		b.store.segments.expectNoMore(batch)
 	}
 	return committed, err
 }
@@ -177,6 +181,7 @@ func (b *byColumn) end(ctx context.Context) error {
 		return nil
 	}
 	b.stored = b.newBatch(b.created)
+	b.store.segments.expect(b.stored)
 	args := []any{b.stored.segment, b.stored.number, b.stored.mark}
 	return execLater(ctx, b.tx, `INSERT INTO reward_batches (segment, number, mark, keys, users, ids)
 		VALUES (?1, ?2, ?3, ?4, ?5, ?6)`, append(args, b.stored.columns()...)...)
