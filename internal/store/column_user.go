@@ -236,35 +236,25 @@ func (s *columnState) notInBatches() (indexed, sealed []int64) {
 	return indexed, sealed
 }
 
-// readBlocks adds what sealed segments have. A statement reads a block of each. It is repeated for those that may have
-// more of the user: at most once for each 64 rewards.
+// readBlocks adds what sealed segments have: of each the block in which the user's entries begin, and the newest ones
+// that begin with the user.
 func (u *columnUser) readBlocks(
 	ctx context.Context, to *segment.Newest, segments []int64, before segment.ID,
 ) error {
-	entry := segment.NewUserEntry(userPart(u.user), before)
-	bounds := slices.Repeat([][]byte{entry[:]}, len(segments))
-	for len(segments) > 0 {
-		var next []int64
-		var nextBounds [][]byte
-		err := u.tx.Query(ctx, func(row Row) error {
-			var number int64
-			var b segment.UserBlock
-			if err := row.Scan(&number, toBytes{(*[]byte)(&b)}); err != nil {
-				return err
-			}
-			if b.OfUser(to, userPart(u.user), before) && to.Wants(b.First()) {
-				next, nextBounds = append(next, number), append(nextBounds, b.First())
-			}
-			return nil
-		}, `SELECT g.number::bigint, b.entries FROM unnest(?1::integer[], ?2::bytea[]) AS g (number, bound)
-			CROSS JOIN LATERAL (SELECT entries FROM user_blocks WHERE segment = g.number AND first < g.bound
-				ORDER BY first DESC LIMIT 1) AS b`, segments, bounds)
-		if err != nil {
-			return err
-		}
-		segments, bounds = next, nextBounds
+	if len(segments) == 0 {
+		return nil
 	}
-	return nil
+	user, bound := userPart(u.user), segment.NewUserEntry(userPart(u.user), before)
+	return u.tx.Query(ctx, func(row Row) error {
+		var b segment.UserBlock
+		err := row.Scan(toBytes{(*[]byte)(&b)})
+		b.OfUser(to, user, before)
+		return err
+	}, `SELECT b.entries FROM unnest(?1::integer[]) AS g (number) CROSS JOIN LATERAL (
+		(SELECT entries FROM user_blocks WHERE segment = g.number AND first >= ?2 AND first < ?3
+			ORDER BY first DESC LIMIT ?4)
+		UNION ALL (SELECT entries FROM user_blocks WHERE segment = g.number AND first < ?2
+			ORDER BY first DESC LIMIT 1)) AS b`, segments, user.Append(nil), bound[:], segment.BlocksFor(to.Most()))
 }
 
 // readIndex adds what the index has, and lists the segments that are sealed since. user_entry has 4 bytes of the user.

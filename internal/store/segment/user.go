@@ -61,20 +61,21 @@ func UserBlocks(entries []UserEntry) (blocks []UserBlock) {
 // First is the first entry of the block.
 func (b UserBlock) First() []byte { return b[:min(len(b), UserEntryBytes)] }
 
-// OfUser adds a user's rewards before an id. It reports whether the block before may have more of them.
-func (b UserBlock) OfUser(to *Newest, user UserPart, before ID) (more bool) {
-	part, first := user.Append(nil), true
+// OfUser adds a user's rewards before an id.
+func (b UserBlock) OfUser(to *Newest, user UserPart, before ID) {
+	part := user.Append(nil)
 	for entry := range slices.Chunk(b, UserEntryBytes) {
 		if len(entry) == UserEntryBytes && bytes.HasPrefix(entry, part) {
-			more = more || first
 			if id := ID(entry[userPartBytes:]); id.Compare(before) < 0 {
 				to.Add(id)
 			}
 		}
-		first = false
 	}
-	return more
 }
+
+// BlocksFor is how many blocks that begin with a user may have the newest ones of the user's rewards before an id. The
+// last one may have others, too.
+func BlocksFor(rewards int) int { return rewards/idsPerBlock + 2 }
 
 // Compare compares the bytes of ids. Those of later rewards are greater.
 func (id ID) Compare(other ID) int { return bytes.Compare(id[:], other[:]) }
@@ -114,11 +115,6 @@ func (n *Newest) List() []ID { return n.ids }
 
 // Most is how many are collected at most.
 func (n *Newest) Most() int { return n.most }
-
-// Wants reports whether older ids than that of an entry may be among the newest.
-func (n *Newest) Wants(entry []byte) bool {
-	return !n.full() || n.oldest().Compare(ID(entry[userPartBytes:])) < 0
-}
 
 func (n *Newest) full() bool { return len(n.ids) == n.most }
 

@@ -35,12 +35,16 @@ func TestUsersAndTheirBlocks(t *testing.T) {
 	}
 	inBlocks := func(to *segment.Newest, user segment.UserPart, before segment.ID) {
 		bound := segment.NewUserEntry(user, before)
-		at, _ := slices.BinarySearchFunc(blocks, bound, func(b segment.UserBlock, bound segment.UserEntry) int {
-			return slices.Compare(b.First(), bound[:])
-		})
-		for more := true; more && at > 0; {
-			at--
-			more = blocks[at].OfUser(to, user, before) && to.Wants(blocks[at].First())
+		part, many := user.Append(nil), 0
+		for _, b := range slices.Backward(blocks) {
+			switch {
+			case slices.Compare(b.First(), part) < 0: // the first one
+				b.OfUser(to, user, before)
+				return
+			case slices.Compare(b.First(), bound[:]) < 0 && many < segment.BlocksFor(to.Most()):
+				b.OfUser(to, user, before)
+				many++
+			}
 		}
 	}
 	for user, ids := range of {
