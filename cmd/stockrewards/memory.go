@@ -75,10 +75,10 @@ func keepMemoryTuned(ctx context.Context) {
 }
 
 // gcPercent is how late the collector may collect with a number of live bytes: when all of them and the garbage take
-// 128 MiB, within limits. Requests leave about as much garbage over a large store as over a small one, and the index of
+// 112 MiB, within limits. Requests leave about as much garbage over a large store as over a small one, and the index of
 // a large store costs it little: it has no pointers.
 func gcPercent(live uint64) int {
-	const heap, least, most = 128 << 20, 50, 230
+	const heap, least, most = 112 << 20, 50, 230
 	return int(min(max(100*heap/max(live, 1), 100+least), 100+most)) - 100
 }
 
