@@ -55,7 +55,7 @@ func tuneMemory() {
 }
 
 // keepMemoryTuned tunes the garbage collector again as what is live grows and shrinks, until ctx ends. Over PostgreSQL
-// the newest rewards of the index are in memory, until half a million of them are stored, which takes as much again.
+// the newest rewards are in memory, until half a million of them are sealed. Sealing them takes as much again.
 func keepMemoryTuned(ctx context.Context) {
 	const every = 200 * time.Millisecond // the collector collects a few times in a second
 	live, now := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}, 0

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"slices"
 
-	"stockrewards/internal/rewards"
 	"stockrewards/internal/store/segment"
 )
 
@@ -41,7 +40,8 @@ const batches = `SELECT number, mark, segment, CASE WHEN number > ?2 THEN keys E
 func scanBatch(row Row) (b rewardBatch, err error) {
 	err = row.Scan(
 		&b.number, &b.mark, &b.segment, toBytes{&b.keys}, toBytes{&b.users}, toBytes{&b.ids}, &b.budgets)
-	if n := len(b.ids) / uuidBytes; len(b.keys) != n*hashBytes || len(b.users)%userPartBytes != 0 {
+	n, users := len(b.ids)/uuidBytes, len(b.users)
+	if len(b.keys) != n*hashBytes || users > 0 && users != n*userPartBytes { // none: of an earlier version
 		err = errors.Join(err, errNoSegment)
 	}
 	return b, err
@@ -69,9 +69,6 @@ func newMark() int64 {
 
 // columns are its entries, as they are stored.
 func (b *rewardBatch) columns() []any { return []any{b.keys, b.users, b.ids} }
-
-// userPart is what finds the rewards of a user.
-func userPart(user rewards.UserID) segment.UserPart { return segment.NewUserPart(userHash(user)) }
 
 // hashes are the hashes of its keys.
 func (b *rewardBatch) hashes() [][]byte { return slices.Collect(slices.Chunk(b.keys, hashBytes)) }
@@ -112,7 +109,7 @@ func (s *columnState) add(b *rewardBatch) {
 	for i := range len(b.keys) / hashBytes {
 		hash := int64(binary.BigEndian.Uint64(b.keys[i*hashBytes:]))
 		s.recent[n-1].Add(hash, segment.ID(b.ids[i*uuidBytes:]))
-		if len(b.users) > i*userPartBytes { // else it is of an earlier version
+		if len(b.users) > i*userPartBytes {
 			s.recent[n-1].AddUser(segment.ParseUserPart(b.users[i*userPartBytes:]))
 		}
 	}

@@ -54,6 +54,7 @@ type sealMark struct {
 	args  []any
 }
 
+// sealedKeys marks the keys of a segment by their number, and stores the filter.
 func sealedKeys(number, count int64, filter []byte) sealMark {
 	const query = `UPDATE segments SET filter = ?2, keys = 2 WHERE number = ?1 AND keys < 2 AND ` + stillThere + `
 		AND (SELECT coalesce(sum(octet_length(entries)), 0) FROM key_blocks WHERE place BETWEEN ?5 AND ?6) = ?7`
@@ -61,6 +62,7 @@ func sealedKeys(number, count int64, filter []byte) sealMark {
 	return sealMark{query, []any{number, filter, first, last, count * segment.IDEntryBytes}}
 }
 
+// sealedUsers marks the users of a segment by the number of its rewards; before says where they were.
 func sealedUsers(number int64, before entriesIn, count int64) sealMark {
 	const query = `UPDATE segments SET users = 2 WHERE number = ?1 AND users = ?2 AND ` + stillThere + `
 		AND (SELECT coalesce(sum(octet_length(entries)), 0) FROM user_blocks WHERE segment = ?1) = ?5`

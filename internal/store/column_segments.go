@@ -33,10 +33,10 @@ type columnSegments struct {
 // columnState has the keys and users of all rewards up to a batch: those of the segments that are not sealed in memory,
 // and what is known of the others.
 type columnState struct {
-	last   batchPoint // the newest batch that it has
-	points *[somePoints]batchPoint
-	recent []*segment.Recent // the segments that are not sealed, oldest first: the last one grows
-	view   *segmentView      // nil: nothing is known
+	last   batchPoint              // the newest batch that it has
+	points *[somePoints]batchPoint // the batches before, each at its number modulo somePoints
+	recent []*segment.Recent       // the segments that are not sealed, oldest first: the last one grows
+	view   *segmentView            // nil: nothing is known
 }
 
 // segmentView is the segments at one moment. It never changes. The random mark of the newest segment says whether a

@@ -51,6 +51,9 @@ func keyHash(app rewards.AppID, key string) int64 {
 // userHash is the hash of a user: the random part of the id.
 func userHash(user rewards.UserID) int64 { return int64(binary.BigEndian.Uint64(user[8:])) }
 
+// userPart is what finds the rewards of a user over PostgreSQL.
+func userPart(user rewards.UserID) segment.UserPart { return segment.NewUserPart(userHash(user)) }
+
 // legacyIndex finds one of the two indexes that segments replace. They are dropped together.
 const legacyIndex = `SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = 'rewards_by_key'`
 
