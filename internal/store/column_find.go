@@ -51,11 +51,10 @@ func (k *keySearch) used(ctx context.Context, tx Tx, sought []soughtKey) (bool, 
 	return len(found) > 0, err
 }
 
-// find reads the rewards that have one of the keys.
+// find reads the rewards that have one of the keys, and maybe others whose keys have the same hash.
 func (k *keySearch) find(
 	ctx context.Context, tx Tx, sought []soughtKey,
-) (map[requestKey]*rewards.KeyedReward, error) {
-	known := make(map[requestKey]*rewards.KeyedReward)
+) (keyedRewards, error) {
 	places, err := k.inSealed(ctx, tx, sought)
 	if err != nil {
 		return nil, err
@@ -66,21 +65,62 @@ func (k *keySearch) find(
 		}
 	}
 	if len(places) == 0 {
-		return known, nil
-	}
-	wanted := make(map[requestKey]bool, len(sought))
-	for i := range sought {
-		wanted[sought[i].requestKey] = true
+		return keyedRewards{}, nil
 	}
 	apps, ids := columnsOfKeys(places)
-	err = fetchEach(ctx, tx, scanKeyed, func(r rewards.KeyedReward) error {
-		if key := (requestKey{r.Reward.AppID, r.Reward.IdempotencyKey}); wanted[key] { // else only its hash is equal
-			known[key] = &r
-		}
-		return nil
-	}, `SELECT fingerprint, `+rewardColumns+` FROM rewards WHERE (app_id, id) IN
+	return readKeyed(ctx, tx, `rewards WHERE (app_id, id) IN
 		(SELECT * FROM unnest(?1::bytea[], ?2::bytea[]))`, apps, ids)
+}
+
+// keyedRewards are rewards by their keys.
+type keyedRewards map[requestKey]*rewards.KeyedReward
+
+// readKeyed reads rewards, by their keys.
+func readKeyed(ctx context.Context, tx Tx, from string, args ...any) (keyedRewards, error) {
+	known := keyedRewards{}
+	err := fetchEach(ctx, tx, scanKeyed, func(r rewards.KeyedReward) error {
+		known[requestKey{r.Reward.AppID, r.Reward.IdempotencyKey}] = &r
+		return nil
+	}, `SELECT fingerprint, `+rewardColumns+` FROM `+from, args...)
 	return known, err
+}
+
+// recognize reads rewards as find, by one exchange. It does nothing unless a key is in memory, or an
+// eighth of them probably in sealed segments. Of a block it takes what follows the first bytes like those of the hash,
+// which nearly always is the entry. So it may not find all.
+func (k *keySearch) recognize(
+	ctx context.Context, tx Tx, sought []soughtKey,
+) (keyedRewards, error) {
+	var places []rewardKey
+	var apps, parts [][]byte
+	var first, last []int64
+	for i := range sought {
+		s := &sought[i]
+		for _, id := range k.inMemory(s.hash) {
+			places = append(places, rewardKey{s.app, rewards.RewardID(id)})
+		}
+		for _, number := range k.view.mayHave(s.hash) {
+			if k.view.sealed(number) {
+				apps, parts = append(apps, s.app[:]), append(parts, segment.KeyPart(s.hash))
+				first, last = append(first, segment.KeyPlace(number, 0)), append(last, segment.KeyPlace(number, s.hash))
+			}
+		}
+	}
+	const oneOf = 8 // a filter may know some of the new keys, too
+	if len(places) == 0 && oneOf*len(apps) < len(sought) || len(apps)+len(places) == 0 {
+		return keyedRewards{}, nil
+	}
+	inMemory, ids := columnsOfKeys(places)
+	return readKeyed(ctx, tx, `(
+			SELECT * FROM unnest(?1::bytea[], ?2::bytea[])
+			UNION ALL
+			SELECT k.app, substring(b.entries FROM position(k.part IN b.entries) + octet_length(k.part) FOR 16)
+			FROM unnest(?3::bytea[], ?4::bytea[], ?5::bigint[], ?6::bigint[]) AS k (app, part, first, last)
+			CROSS JOIN LATERAL (SELECT entries FROM key_blocks WHERE place BETWEEN k.first AND k.last
+				ORDER BY place DESC LIMIT 1) AS b
+		) AS w (app, reward) CROSS JOIN LATERAL (
+			SELECT * FROM rewards r WHERE r.app_id = w.app AND r.id = w.reward OFFSET 0) AS rewards`,
+		inMemory, ids, apps, parts, first, last)
 }
 
 // inSealed lists the rewards of sealed segments that may have one of the keys.

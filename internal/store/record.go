@@ -137,9 +137,9 @@ func (r *recording) hashKeys() {
 	}
 }
 
-// run answers the requests. Of apps without a budget it first stores all likely new rewards at
-// once, except those whose key is used or whose user does not exist. Then it decides the rest one
-// by one.
+// run answers the requests: first those that repeat what is recorded, if that is quick. Of apps without a budget it
+// stores all likely new rewards at once, except those whose key is used or whose user does not exist. Then it decides
+// the rest one by one.
 func (r *recording) run(ctx context.Context, tx Tx) error {
 	r.outcomes, r.created, r.stored = make([]rewards.Outcome, len(r.batch)), nil, nil
 	rows, err := r.rows(ctx, tx)
@@ -148,6 +148,9 @@ func (r *recording) run(ctx context.Context, tx Tx) error {
 	}
 	r.runs++
 	if r.runs == 1 {
+		if err := rows.recognize(ctx); err != nil || len(r.open()) == 0 {
+			return err
+		}
 		if committed, err := rows.commitAll(ctx); err != nil || committed {
 			return err
 		}
@@ -201,6 +204,16 @@ func (r *recording) rows(ctx context.Context, tx Tx) (batchRows, error) {
 		return r.byColumn(ctx, tx)
 	}
 	return r.byRow(ctx, tx)
+}
+
+// open lists the requests without an outcome.
+func (r *recording) open() (requests []int) {
+	for i := range r.batch {
+		if r.outcomes[i].Verdict == 0 {
+			requests = append(requests, i)
+		}
+	}
+	return requests
 }
 
 // likelyNew lists the requests that may create a reward, the first of each key.
@@ -273,7 +286,9 @@ var errNotStored = errors.New("a reward was not stored")
 
 // batchRows reads and writes the rows of a batch. Requests are indexes in the batch.
 type batchRows interface {
-	// commitAll stores and commits the whole batch at once, if every request is a new reward of an
+	// recognize answers requests whose key was used before, as far as it finds them by one look.
+	recognize(ctx context.Context) error
+	// commitAll stores and commits all open requests at once, if every one is a new reward of an
 	// app without a budget. It reports whether it did; it may also do nothing.
 	commitAll(ctx context.Context) (bool, error)
 	// insert stores the rewards of requests whose user exists and whose key is unused, and

@@ -108,8 +108,9 @@ func (r *recording) newSpending(
 
 // divide divides the batch by whether the requests' apps have budgets.
 func (r *recording) divide() (free, budgeted []int) {
-	free = make([]int, 0, len(r.batch))
-	for i := range r.batch {
+	open := r.open()
+	free = make([]int, 0, len(open))
+	for _, i := range open {
 		if r.budgets.of[r.batch[i].AppID] == nil {
 			free = append(free, i)
 		} else {

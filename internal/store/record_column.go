@@ -129,13 +129,25 @@ func (b *byColumn) usersKnown() bool {
 	})
 }
 
+// recognize reads the rewards that many of the requests probably repeat. An answer to them needs nothing else.
+func (b *byColumn) recognize(ctx context.Context) error {
+	known, err := b.search.recognize(ctx, b.tx, b.soughtKeys(b.open()))
+	for i := range b.batch {
+		if stored := known[b.key(i)]; stored != nil {
+			b.outcomes[i] = b.batch[i].Decide(b.ids[i], stored, true)
+		}
+	}
+	return err
+}
+
 // commitAll commits unless the budgets have changed, so that an app without one costs no exchange.
 func (b *byColumn) commitAll(ctx context.Context) (bool, error) {
 	if !b.noneBudgeted() || !b.assetsUsed() || b.mayLackUsers() {
 		return false, nil
 	}
-	all := b.likelyNew(allOf(b.batch))
-	if len(all) < len(b.batch) {
+	open := b.open()
+	all := b.likelyNew(open)
+	if len(all) < len(open) {
 		return false, nil
 	}
 	if used, err := b.search.used(ctx, b.tx, b.soughtKeys(all)); used || err != nil {
@@ -206,14 +218,6 @@ func (b *byColumn) assetsUsed() bool {
 		}
 	}
 	return true
-}
-
-func allOf(batch []rewards.NewReward) []int {
-	all := make([]int, len(batch))
-	for i := range all {
-		all[i] = i
-	}
-	return all
 }
 
 func (b *byColumn) insert(ctx context.Context, requests []int, stored func(int)) error {

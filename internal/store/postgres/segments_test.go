@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"crypto/rand"
+	"slices"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store"
 	"stockrewards/internal/store/postgres"
+	"stockrewards/internal/store/segment"
 	"stockrewards/internal/store/storetest"
 )
 
@@ -96,6 +98,33 @@ func (w *segmented) seal(t *testing.T, by *store.Store) {
 		var err error
 		more, err = by.SealSegment(t.Context())
 		check(t, err)
+	}
+}
+
+// fill records a segment of many rewards, and seals it.
+func (w *segmented) fill(t *testing.T, many int) {
+	t.Helper()
+	w.processes[0].SealEvery(int64(many))
+	for len(w.requests) < many {
+		var batch []rewards.NewReward
+		for range 100 {
+			r := w.Request(t, money.Dollar)
+			r.Fingerprint = rewards.NewFingerprint(r, "")
+			batch = append(batch, r)
+		}
+		w.record(t, w.processes[0], batch...)
+	}
+	w.seal(t, w.processes[0])
+}
+
+// wantFirst checks that the first request of a batch gets a reward that was recorded before.
+func (w *segmented) wantFirst(t *testing.T, batch []rewards.NewReward, id rewards.RewardID) {
+	t.Helper()
+	out, err := w.processes[0].RecordRewards(t.Context(), batch)
+	check(t, err)
+	if out[0].Verdict != rewards.Replay || out[0].Reward.ID != id {
+		t.Errorf("verdict %d and reward %s for the first of %d, want a replay of %s",
+			out[0].Verdict, out[0].Reward.ID, len(batch), id)
 	}
 }
 
@@ -276,17 +305,7 @@ func TestManyBlocksOfASegment(t *testing.T) {
 	t.Parallel()
 	w := newSegmented(t, 1)
 	const many = 1000
-	w.processes[0].SealEvery(many)
-	for len(w.requests) < many {
-		var batch []rewards.NewReward
-		for range 100 {
-			r := w.Request(t, money.Dollar)
-			r.Fingerprint = rewards.NewFingerprint(r, "")
-			batch = append(batch, r)
-		}
-		w.record(t, w.processes[0], batch...)
-	}
-	w.seal(t, w.processes[0])
+	w.fill(t, many)
 	if n := w.number(t, `select count(*) from key_blocks`); n < many/64 {
 		t.Errorf("%d blocks", n)
 	}
@@ -294,11 +313,28 @@ func TestManyBlocksOfASegment(t *testing.T) {
 	w.wantReplays(t, s, 0, many)
 	w.wantAll(t, s)
 	w.give(t, s)
-	out, err := s.RecordRewards(t.Context(), w.requests[:1]) // which could be committed at once
-	check(t, err)
-	if out[0].Verdict != rewards.Replay {
-		t.Errorf("verdict %d for a key of a sealed segment alone", out[0].Verdict)
+	w.wantFirst(t, w.requests[:1], w.ids[0]) // which could be committed at once
+}
+
+// A key is found although one look misses it: when it comes with many new ones, and when the bytes of its hash are also
+// within another entry of its block.
+func TestAKeyThatOneLookMisses(t *testing.T) {
+	t.Parallel()
+	w := newSegmented(t, 1)
+	w.fill(t, 300)
+	var entries []byte
+	check(t, w.conn.QueryRow(t.Context(), `select entries from key_blocks order by place desc limit 1`).Scan(&entries))
+	last := entries[len(entries)-segment.IDEntryBytes:]
+	part := last[:len(segment.KeyPart(0))]
+	i := slices.Index(w.ids, rewards.RewardID(last[len(part):]))
+	batch := []rewards.NewReward{w.requests[i]}
+	for range 20 {
+		batch = append(batch, w.Request(t, money.Dollar))
 	}
+	w.wantFirst(t, batch, w.ids[i])
+	copy(entries[len(part)+3:], part)
+	w.exec(t, `update key_blocks set entries = $1 where place = (select max(place) from key_blocks)`, entries)
+	w.wantFirst(t, batch[:1], w.ids[i])
 }
 
 // The rewards of an older store are all of segment 0, however many they are.

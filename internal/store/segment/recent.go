@@ -125,12 +125,12 @@ const (
 	IDEntryBytes = partBytes + idBytes
 )
 
-// part is what an entry has of a hash.
-func part(hash int64) []byte { return binary.BigEndian.AppendUint64(nil, uint64(hash))[:partBytes] }
+// KeyPart is what an entry has of a hash.
+func KeyPart(hash int64) []byte { return binary.BigEndian.AppendUint64(nil, uint64(hash))[:partBytes] }
 
 // Add adds the next entry, in the order of the hashes as numbers without a sign.
 func (b *IDBlocks) Add(hash int64, id ID) {
-	entry := append(part(hash), id[:]...)
+	entry := append(KeyPart(hash), id[:]...)
 	last := len(b.Blocks) - 1
 	if last < 0 || b.Blocks[last].isBefore(entry[:startBytes]) {
 		b.Blocks = append(b.Blocks, Block{Place: KeyPlace(b.Segment, hash)})
@@ -152,7 +152,7 @@ func KeyPlace(segment, hash int64) int64 { return segment<<32 | int64(uint64(has
 // compares it.
 func (b *Block) IDs(ids []ID, hash int64) []ID {
 	for entry := range slices.Chunk(b.Entries, IDEntryBytes) {
-		if len(entry) == IDEntryBytes && bytes.HasPrefix(entry, part(hash)) {
+		if len(entry) == IDEntryBytes && bytes.HasPrefix(entry, KeyPart(hash)) {
 			ids = append(ids, ID(entry[partBytes:]))
 		}
 	}
