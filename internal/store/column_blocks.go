@@ -26,17 +26,19 @@ func (s *Store) storeKeys(ctx context.Context, blocks []segment.Block, v *segmen
 	return nil
 }
 
-// storeUsers is storeKeys for the users of a segment.
-func (s *Store) storeUsers(ctx context.Context, number int64, blocks []segment.UserBlock, v *segmentView) error {
+// storeUsers is storeKeys for the users of a segment, with the rows of their rewards, as far as these are known.
+func (s *Store) storeUsers(
+	ctx context.Context, number int64, blocks []segment.UserBlock, known segment.Rows, v *segmentView,
+) error {
 	for part := range slices.Chunk(blocks, blocksPerWrite) {
-		first, entries := make([][]byte, len(part)), make([][]byte, len(part))
+		first, entries, rows := make([][]byte, len(part)), make([][]byte, len(part)), make([][]byte, len(part))
 		for i := range part {
-			first[i], entries[i] = part[i].First(), part[i]
+			first[i], entries[i], rows[i] = part[i].First(), part[i], known.Of(part[i])
 		}
-		err := s.exec(ctx, `INSERT INTO user_blocks (segment, first, entries)
-			SELECT ?5::integer, b.* FROM unnest(?1::bytea[], ?2::bytea[]) AS b
+		err := s.exec(ctx, `INSERT INTO user_blocks (segment, first, entries, rows)
+			SELECT ?6::integer, b.* FROM unnest(?1::bytea[], ?2::bytea[], ?5::bytea[]) AS b
 			WHERE `+stillThere+` ON CONFLICT DO NOTHING`,
-			first, entries, v.newest, v.mark, number)
+			first, entries, v.newest, v.mark, rows, number)
 		if err != nil {
 			return err
 		}

@@ -100,7 +100,7 @@ func (s *Store) sealIndexedUsers(ctx context.Context, number int64, v *segmentVi
 		if err != nil {
 			return false, err
 		}
-		if err := s.storeUsers(ctx, number, segment.UserBlocks(entries), v); err != nil {
+		if err := s.storeUsers(ctx, number, segment.UserBlocks(entries), nil, v); err != nil {
 			return false, err
 		}
 	}

@@ -73,8 +73,9 @@ const newestMark = `SELECT g.mark FROM segments g ORDER BY g.number DESC LIMIT 1
 // beginSegment begins the segment after one that is full, unless another process did.
 func (s *Store) beginSegment(ctx context.Context, full *segmentView) error {
 	err := s.engine.WriteForClients(ctx, func(ctx context.Context, tx Tx) error {
-		_, err := tx.Exec(ctx, `WITH begun AS (INSERT INTO segments (number, mark, keys, users)
-				SELECT ?1::integer, (random() * 9007199254740992)::bigint, 1, 1 WHERE (`+newestMark+`) = ?2
+		_, err := tx.Exec(ctx, `WITH begun AS (INSERT INTO segments (number, mark, keys, users, page)
+				SELECT ?1::integer, (random() * 9007199254740992)::bigint, 1, 1, `+pagesOfRewards+`
+				WHERE (`+newestMark+`) = ?2
 				RETURNING number, mark)
 			INSERT INTO reward_batches (number, mark, segment, keys, users, ids)
 				SELECT (SELECT max(number) + 1 FROM reward_batches), mark, number, '', '', '' FROM begun`,
@@ -120,7 +121,11 @@ func (s *Store) sealRecent(ctx context.Context, full *segment.Recent, v *segment
 	}
 	parts := []sealMark{sealedKeys(full.Segment(), keys, bits)}
 	if v.users[full.Segment()] == byBatches {
-		if err := s.storeUsers(ctx, full.Segment(), full.Users(), v); err != nil {
+		rows, err := s.rowsOf(ctx, full.Segment())
+		if err != nil {
+			return false, err
+		}
+		if err := s.storeUsers(ctx, full.Segment(), full.Users(), rows, v); err != nil {
 			return false, err
 		}
 		parts = append(parts, sealedUsers(full.Segment(), byBatches, keys))

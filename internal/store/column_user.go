@@ -47,11 +47,15 @@ func (s *Store) ofUserInColumns(
 func (u *columnUser) first(
 	ctx context.Context, p rewards.Page[rewards.Reward],
 ) (list []rewards.Reward, all bool, err error) {
-	ids, err := u.ids(ctx, before(p.Before), u.atOnce(p.Limit))
+	found, err := u.find(ctx, before(p.Before), u.atOnce(p.Limit))
 	if err != nil {
 		return nil, false, err
 	}
-	list, newest, err := u.read(ctx, ids, p.Limit)
+	ids, byRow := found.List(), u.byRow(found)
+	list, newest, err := u.read(ctx, ids, byRow, p.Limit)
+	if err == nil && byRow != nil && !u.areAll(list, ids) {
+		return nil, false, nil
+	}
 	if err == nil && len(list) == 0 {
 		_, err = fetchValues(ctx, u.tx, []any{&newest.number, &newest.mark}, newestBatch)
 	}
@@ -89,11 +93,12 @@ func (u *columnUser) page(
 ) (list []rewards.Reward, err error) {
 	atOnce := u.atOnce(p.Limit)
 	for below := before(p.Before); below != nil && len(list) < p.Limit; atOnce = u.more(atOnce) {
-		ids, err := u.ids(ctx, below, atOnce)
-		if err != nil || len(ids) == 0 {
+		found, err := u.find(ctx, below, atOnce)
+		if err != nil || len(found.List()) == 0 {
 			return list, err
 		}
-		some, _, err := u.read(ctx, ids, p.Limit-len(list))
+		ids := found.List()
+		some, _, err := u.read(ctx, ids, nil, p.Limit-len(list))
 		if err != nil {
 			return nil, err
 		}
@@ -158,19 +163,25 @@ func idAfter(id []byte, before segment.ID) []byte {
 	return bound[:]
 }
 
-// read reads those of the rewards that belong to the list, and the end of the newest batch, if there are any.
+// read reads those of the rewards that belong to the list, and the end of the newest batch, if there are any. Without a
+// status, it may read some by their rows.
 func (u *columnUser) read(
-	ctx context.Context, ids []segment.ID, limit int,
+	ctx context.Context, ids []segment.ID, byRow []segment.Row, limit int,
 ) (list []rewards.Reward, newest batchPoint, err error) {
 	if len(ids) == 0 {
 		return nil, newest, nil
 	}
-	wanted := make([][]byte, len(ids))
-	for i := range ids {
-		wanted[i] = ids[i][:]
+	wanted, rows := wantedRewards(ids, byRow)
+	const of, byID = ` WHERE app_id = ?1 AND user_id = ?3`, ` AND id = ANY(?2::bytea[])`
+	query := `SELECT newest.*, ` + listColumns + ` FROM (` + newestBatch + `) AS newest CROSS JOIN `
+	args := []any{u.app[:], wanted, u.user[:], limit}
+	if len(rows) > 0 {
+		query += `(SELECT * FROM rewards` + of + byID + ` UNION ALL SELECT * FROM rewards` + of + `
+			AND ctid = ANY(?5::text[]::tid[])) AS rewards`
+		args = append(args, rows)
+	} else {
+		query += `rewards` + of + byID
 	}
-	query, args := `SELECT newest.*, `+listColumns+` FROM (`+newestBatch+`) AS newest CROSS JOIN rewards
-		WHERE app_id = ?1 AND id = ANY(?2::bytea[]) AND user_id = ?3`, []any{u.app[:], wanted, u.user[:], limit}
 	switch u.status {
 	case 0:
 	case rewards.Executed:
@@ -185,9 +196,9 @@ func (u *columnUser) read(
 	return list, newest, err
 }
 
-// ids returns the newest ids of the user's rewards before one, newest first. A few may be of another user, or recorded
+// find returns the newest ids of the user's rewards before one, newest first. A few may be of another user, or recorded
 // later than what the transaction sees.
-func (u *columnUser) ids(ctx context.Context, before []byte, most int) ([]segment.ID, error) {
+func (u *columnUser) find(ctx context.Context, before []byte, most int) (*segment.Newest, error) {
 	found, bound := segment.NewNewest(most), segment.ID(before)
 	whole := true
 	u.segments.mu.RLock()
@@ -209,7 +220,7 @@ func (u *columnUser) ids(ctx context.Context, before []byte, most int) ([]segmen
 		sealed = append(sealed, since...)
 	}
 	err := u.readBlocks(ctx, found, sealed, bound)
-	return found.List(), err
+	return found, err
 }
 
 // inBatches are the segments whose users are in memory.
@@ -247,13 +258,14 @@ func (u *columnUser) readBlocks(
 	user, bound := userPart(u.user), segment.NewUserEntry(userPart(u.user), before)
 	return u.tx.Query(ctx, func(row Row) error {
 		var b segment.UserBlock
-		err := row.Scan(toBytes{(*[]byte)(&b)})
-		b.OfUser(to, user, before)
+		var rows []byte
+		err := row.Scan(toBytes{(*[]byte)(&b)}, toBytes{&rows})
+		b.OfUser(to, user, before, rows)
 		return err
-	}, `SELECT b.entries FROM unnest(?1::integer[]) AS g (number) CROSS JOIN LATERAL (
-		(SELECT entries FROM user_blocks WHERE segment = g.number AND first >= ?2 AND first < ?3
+	}, `SELECT b.* FROM unnest(?1::integer[]) AS g (number) CROSS JOIN LATERAL (
+		(SELECT entries, rows FROM user_blocks WHERE segment = g.number AND first >= ?2 AND first < ?3
 			ORDER BY first DESC LIMIT ?4)
-		UNION ALL (SELECT entries FROM user_blocks WHERE segment = g.number AND first < ?2
+		UNION ALL (SELECT entries, rows FROM user_blocks WHERE segment = g.number AND first < ?2
 			ORDER BY first DESC LIMIT 1)) AS b`, segments, user.Append(nil), bound[:], segment.BlocksFor(to.Most()))
 }
 

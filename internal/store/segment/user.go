@@ -61,14 +61,20 @@ func UserBlocks(entries []UserEntry) (blocks []UserBlock) {
 // First is the first entry of the block.
 func (b UserBlock) First() []byte { return b[:min(len(b), UserEntryBytes)] }
 
-// OfUser adds a user's rewards before an id.
-func (b UserBlock) OfUser(to *Newest, user UserPart, before ID) {
+// OfUser adds a user's rewards before an id. rows are those of the block's rewards, if they are known.
+func (b UserBlock) OfUser(to *Newest, user UserPart, before ID, rows []byte) {
 	part := user.Append(nil)
-	for entry := range slices.Chunk(b, UserEntryBytes) {
-		if len(entry) == UserEntryBytes && bytes.HasPrefix(entry, part) {
-			if id := ID(entry[userPartBytes:]); id.Compare(before) < 0 {
-				to.Add(id)
-			}
+	for i := range len(b) / UserEntryBytes {
+		entry := b[i*UserEntryBytes : (i+1)*UserEntryBytes]
+		if !bytes.HasPrefix(entry, part) {
+			continue
+		}
+		var row Row
+		if len(rows) >= (i+1)*RowBytes {
+			row = Row(rows[i*RowBytes:])
+		}
+		if id := ID(entry[userPartBytes:]); id.Compare(before) < 0 {
+			to.AddRow(id, row)
 		}
 	}
 }
@@ -89,14 +95,18 @@ func (id ID) millis() int64 { return int64(binary.BigEndian.Uint64(id[:]) >> 16)
 // Newest collects the newest ones of some ids.
 type Newest struct {
 	most int
-	ids  []ID // newest first
+	ids  []ID  // newest first
+	rows []Row // where their rows may be
 }
 
 // NewNewest collects at most that many, at least one.
 func NewNewest(most int) *Newest { return &Newest{most: most} }
 
 // Add adds an id that was not added before.
-func (n *Newest) Add(id ID) {
+func (n *Newest) Add(id ID) { n.AddRow(id, Row{}) }
+
+// AddRow is Add with the row where the reward may be, or zero.
+func (n *Newest) AddRow(id ID, row Row) {
 	at := len(n.ids) // mostly the next one is older
 	if at > 0 && n.oldest().Compare(id) < 0 {
 		at, _ = slices.BinarySearchFunc(n.ids, id, NewestFirst)
@@ -105,10 +115,13 @@ func (n *Newest) Add(id ID) {
 		return
 	}
 	if n.full() {
-		n.ids = n.ids[:n.most-1]
+		n.ids, n.rows = n.ids[:n.most-1], n.rows[:n.most-1]
 	}
-	n.ids = slices.Insert(n.ids, at, id)
+	n.ids, n.rows = slices.Insert(n.ids, at, id), slices.Insert(n.rows, at, row)
 }
+
+// Rows returns where those of the list may be, or zero.
+func (n *Newest) Rows() []Row { return n.rows }
 
 // List returns what was collected, newest first.
 func (n *Newest) List() []ID { return n.ids }

@@ -39,10 +39,10 @@ func TestUsersAndTheirBlocks(t *testing.T) {
 		for _, b := range slices.Backward(blocks) {
 			switch {
 			case slices.Compare(b.First(), part) < 0: // the first one
-				b.OfUser(to, user, before)
+				b.OfUser(to, user, before, nil)
 				return
 			case slices.Compare(b.First(), bound[:]) < 0 && many < segment.BlocksFor(to.Most()):
-				b.OfUser(to, user, before)
+				b.OfUser(to, user, before, nil)
 				many++
 			}
 		}

@@ -1,0 +1,100 @@
+package store
+
+import (
+	"context"
+	"slices"
+
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store/segment"
+)
+
+// Where the row of a reward is. To find a hundred rewards of a large store by their ids takes four times as long as to
+// read them where they are, because each has its own page of the primary key. A final reward is not changed any more.
+// So when a segment is sealed, the blocks of its users get the rows of those that are final. A restored database, or
+// one after VACUUM FULL, has them elsewhere: then a list finds others or nothing there, and looks for the ids.
+
+// pagesOfRewards is how many pages the table has.
+const pagesOfRewards = `pg_relation_size('rewards') / current_setting('block_size')::bigint`
+
+// rowsOf reads the rows of a segment's final rewards, except a few that are far from the others. It knows none when an
+// earlier version began the segment or the next one.
+func (s *Store) rowsOf(ctx context.Context, number int64) (rows segment.Rows, err error) {
+	const atOnce, beside = 1024, 512 // pages: a table may grow by 512 before they are used, and changed rows come later
+	first, next, err := s.pagesOf(ctx, number)
+	if err != nil || first < 0 || next < 0 {
+		return nil, err
+	}
+	for from := max(first-beside, 0); from < next+beside; from += atOnce {
+		until := min(from+atOnce, next+beside)
+		err := s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
+			return only(tx).Query(ctx, func(row Row) error {
+				var id, at []byte
+				err := row.Scan(toBytes{&id}, toBytes{&at})
+				if err == nil {
+					rows.Add(segment.ID(id), segment.Row(at))
+				}
+				return err
+			}, `SELECT id, tidsend(ctid) FROM rewards
+				WHERE ctid >= ?1::text::tid AND ctid < ?2::text::tid AND status <> `+recorded,
+				segment.FirstRow(from).String(), segment.FirstRow(until).String())
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	rows.Sort()
+	return rows, nil
+}
+
+// pagesOf is how many pages the table had when a segment and the one after it began; -1: not known.
+func (s *Store) pagesOf(ctx context.Context, number int64) (first, next int64, err error) {
+	first, next = -1, -1
+	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
+		_, err := fetchValues(ctx, tx, []any{&first, &next},
+			`SELECT g.page, n.page FROM segments g JOIN segments n ON n.number = g.number + 1
+				WHERE g.number = ?1`, number)
+		return err
+	})
+	return first, next, err
+}
+
+// mostStale is after how many lists with wrong rows, one after the other, a process uses rows no more.
+const mostStale = 16
+
+// byRow returns the rows of what was found, in its order; nil when they are not to be used. In a status some rewards do
+// not belong to the list, so that nobody would notice a wrong row.
+func (u *columnUser) byRow(found *segment.Newest) []segment.Row {
+	if u.status != 0 || u.segments.stale.Load() >= mostStale {
+		return nil
+	}
+	if !slices.ContainsFunc(found.Rows(), segment.Row.Known) {
+		return nil
+	}
+	return found.Rows()
+}
+
+// wantedRewards divides rewards into those to read by their ids and those to read by their rows.
+func wantedRewards(ids []segment.ID, byRow []segment.Row) (wanted [][]byte, rows []string) {
+	for i := range ids {
+		if i < len(byRow) && byRow[i].Known() {
+			rows = append(rows, byRow[i].String())
+		} else {
+			wanted = append(wanted, ids[i][:])
+		}
+	}
+	return wanted, rows
+}
+
+// areAll reports whether a list has just the rewards of some ids, and notes it when not.
+func (u *columnUser) areAll(list []rewards.Reward, ids []segment.ID) bool {
+	all := len(list) == len(ids)
+	for i := 0; all && i < len(list); i++ {
+		all = segment.ID(list[i].ID) == ids[i]
+	}
+	if all {
+		u.segments.stale.Store(0)
+	} else {
+		u.segments.stale.Add(1)
+	}
+	return all
+}
