@@ -24,6 +24,7 @@ func (s *Store) rowsOf(ctx context.Context, number int64) (rows segment.Rows, er
 	if err != nil || first < 0 || next < 0 {
 		return nil, err
 	}
+	rows = make(segment.Rows, 0, s.segments.size)
 	for from := max(first-beside, 0); from < next+beside; from += atOnce {
 		until := min(from+atOnce, next+beside)
 		err := s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {

@@ -144,6 +144,7 @@ func settings() []setting {
 		{"enable_mergejoin", "off"},
 		{"enable_bitmapscan", "off"},
 		{"enable_memoize", "off"},
+		{"enable_tidscan", "on"}, // else a list reads the whole table
 		{"jit", "off"},
 		{"plan_cache_mode", "force_generic_plan"},
 		{"statement_timeout", millis(statementTimeout)},
