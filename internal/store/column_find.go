@@ -51,10 +51,8 @@ func (k *keySearch) used(ctx context.Context, tx Tx, sought []soughtKey) (bool, 
 	return len(found) > 0, err
 }
 
-// find reads the rewards that have one of the keys, and maybe others whose keys have the same hash.
-func (k *keySearch) find(
-	ctx context.Context, tx Tx, sought []soughtKey,
-) (keyedRewards, error) {
+// find reads the rewards that have one of the keys.
+func (k *keySearch) find(ctx context.Context, tx Tx, sought []soughtKey) (keyedRewards, error) {
 	places, err := k.inSealed(ctx, tx, sought)
 	if err != nil {
 		return nil, err
@@ -72,7 +70,13 @@ func (k *keySearch) find(
 		(SELECT * FROM unnest(?1::bytea[], ?2::bytea[]))`, apps, ids)
 }
 
-// keyedRewards are rewards by their keys.
+// manyKnown reports whether so many keys are known to filters that most of these were used: more than an eighth of all
+// keys, and twice as many again as filters of 16 bits know by mistake, one of 1,600 new keys for each segment.
+func (v *segmentView) manyKnown(known, keys int) bool {
+	return int64(known)*1600 > int64(keys)*(200+2*v.newest)
+}
+
+// keyedRewards are rewards by their keys. A search may find others than those that are sought, with the same hash.
 type keyedRewards map[requestKey]*rewards.KeyedReward
 
 // readKeyed reads rewards, by their keys.
@@ -85,17 +89,16 @@ func readKeyed(ctx context.Context, tx Tx, from string, args ...any) (keyedRewar
 	return known, err
 }
 
-// recognize reads rewards as find, by one exchange. It does nothing unless a key is in memory, or an
-// eighth of them probably in sealed segments. Of a block it takes what follows the first bytes like those of the hash,
-// which nearly always is the entry. So it may not find all.
-func (k *keySearch) recognize(
-	ctx context.Context, tx Tx, sought []soughtKey,
-) (keyedRewards, error) {
+// recognize reads rewards as find, by one exchange. It does nothing unless a key is in memory, or many of them probably
+// in sealed segments. Of a block it takes what follows the first bytes like those of the hash, which nearly always is
+// the entry. So it may not find all.
+func (k *keySearch) recognize(ctx context.Context, tx Tx, sought []soughtKey) (keyedRewards, error) {
 	var places []rewardKey
 	var apps, parts [][]byte
 	var first, last []int64
+	inSealed := 0
 	for i := range sought {
-		s := &sought[i]
+		s, before := &sought[i], len(apps)
 		for _, id := range k.inMemory(s.hash) {
 			places = append(places, rewardKey{s.app, rewards.RewardID(id)})
 		}
@@ -105,9 +108,11 @@ func (k *keySearch) recognize(
 				first, last = append(first, segment.KeyPlace(number, 0)), append(last, segment.KeyPlace(number, s.hash))
 			}
 		}
+		if len(apps) > before {
+			inSealed++
+		}
 	}
-	const oneOf = 8 // a filter may know some of the new keys, too
-	if len(places) == 0 && oneOf*len(apps) < len(sought) || len(apps)+len(places) == 0 {
+	if len(places) == 0 && !k.view.manyKnown(inSealed, len(sought)) {
 		return keyedRewards{}, nil
 	}
 	inMemory, ids := columnsOfKeys(places)

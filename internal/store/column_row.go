@@ -10,8 +10,12 @@ import (
 
 // Where the row of a reward is. To find a hundred rewards of a large store by their ids takes four times as long as to
 // read them where they are, because each has its own page of the primary key. A final reward is not changed any more.
-// So when a segment is sealed, the blocks of its users get the rows of those that are final. A restored database, or
-// one after VACUUM FULL, has them elsewhere: then a list finds others or nothing there, and looks for the ids.
+// So when a segment is sealed, the blocks of its users get the rows of those that are final. A table that was written
+// again, as by VACUUM FULL, is another file, for which they are not used. A list that finds another reward in a row all
+// the same, or none, looks for the ids.
+
+// fileOfRewards is the number of the table's file.
+const fileOfRewards = `pg_relation_filenode('rewards')::bigint`
 
 // pagesOfRewards is how many pages the table has.
 const pagesOfRewards = `pg_relation_size('rewards') / current_setting('block_size')::bigint`
@@ -19,9 +23,10 @@ const pagesOfRewards = `pg_relation_size('rewards') / current_setting('block_siz
 // rowsOf reads the rows of a segment's final rewards, except a few that are far from the others. It knows none when an
 // earlier version began the segment or the next one.
 func (s *Store) rowsOf(ctx context.Context, number int64) (rows segment.Rows, err error) {
-	const atOnce, beside = 1024, 512 // pages: a table may grow by 512 before they are used, and changed rows come later
+	// Pages: a table may grow by 512 before they are used, and changed rows come later.
+	const atOnce, beside, most = 1024, 512, 1 << 18
 	first, next, err := s.pagesOf(ctx, number)
-	if err != nil || first < 0 || next < 0 {
+	if err != nil || first < 0 || next < 0 || next-first > most {
 		return nil, err
 	}
 	rows = make(segment.Rows, 0, s.segments.size)
@@ -36,8 +41,8 @@ func (s *Store) rowsOf(ctx context.Context, number int64) (rows segment.Rows, er
 				}
 				return err
 			}, `SELECT id, tidsend(ctid) FROM rewards
-				WHERE ctid >= ?1::text::tid AND ctid < ?2::text::tid AND status <> `+recorded,
-				segment.FirstRow(from).String(), segment.FirstRow(until).String())
+				WHERE ctid >= ?1::text::tid AND ctid < ?2::text::tid AND segment = ?3 AND status <> `+recorded,
+				segment.FirstRow(from).String(), segment.FirstRow(until).String(), number)
 		})
 		if err != nil {
 			return nil, err
@@ -59,20 +64,22 @@ func (s *Store) pagesOf(ctx context.Context, number int64) (first, next int64, e
 	return first, next, err
 }
 
-// mostStale is after how many lists with wrong rows, one after the other, a process uses rows no more.
-const mostStale = 16
-
-// byRow returns the rows of what was found, in its order; nil when they are not to be used. In a status some rewards do
-// not belong to the list, so that nobody would notice a wrong row.
+// byRow returns the rows of what was found, in its order; nil when none is known. In a status some rewards do not
+// belong to the list, so that nobody would notice a wrong row.
 func (u *columnUser) byRow(found *segment.Newest) []segment.Row {
-	if u.status != 0 || u.segments.stale.Load() >= mostStale {
-		return nil
-	}
-	if !slices.ContainsFunc(found.Rows(), segment.Row.Known) {
+	if u.status != 0 || !slices.ContainsFunc(found.Rows(), segment.Row.Known) {
 		return nil
 	}
 	return found.Rows()
 }
+
+// wantedByID and wantedByRow read the rewards ?2 of the app ?1, and those in the rows ?5. OFFSET 0 keeps other
+// conditions out: where most apps have a few rewards, the planner would rather read all of the app's.
+const (
+	wantedByID = `SELECT r.* FROM unnest(?2::bytea[]) AS w (wanted) CROSS JOIN LATERAL (
+		SELECT * FROM rewards WHERE app_id = ?1 AND id = w.wanted OFFSET 0) AS r`
+	wantedByRow = ` UNION ALL SELECT * FROM (SELECT * FROM rewards WHERE ctid = ANY(?5::text[]::tid[]) OFFSET 0) AS r`
+)
 
 // wantedRewards divides rewards into those to read by their ids and those to read by their rows.
 func wantedRewards(ids []segment.ID, byRow []segment.Row) (wanted [][]byte, rows []string) {
@@ -86,16 +93,7 @@ func wantedRewards(ids []segment.ID, byRow []segment.Row) (wanted [][]byte, rows
 	return wanted, rows
 }
 
-// areAll reports whether a list has just the rewards of some ids, and notes it when not.
-func (u *columnUser) areAll(list []rewards.Reward, ids []segment.ID) bool {
-	all := len(list) == len(ids)
-	for i := 0; all && i < len(list); i++ {
-		all = segment.ID(list[i].ID) == ids[i]
-	}
-	if all {
-		u.segments.stale.Store(0)
-	} else {
-		u.segments.stale.Add(1)
-	}
-	return all
+// areAll reports whether a list has just the rewards of some ids.
+func areAll(list []rewards.Reward, ids []segment.ID) bool {
+	return slices.EqualFunc(list, ids, func(r rewards.Reward, id segment.ID) bool { return segment.ID(r.ID) == id })
 }

@@ -28,7 +28,6 @@ type columnSegments struct {
 	noIndex atomic.Bool // the indexes of an earlier version are gone
 
 	others atomic.Int32 // for how many batches others are expected to record, too
-	stale  atomic.Int32 // lists, one after the other, that did not find rewards in their rows
 }
 
 // columnState has the keys and users of all rewards up to a batch: those of the segments that are not sealed in memory,
@@ -46,6 +45,7 @@ type segmentView struct {
 	newest, mark int64
 	counted      int64             // about how many rewards the newest one has, as its row says
 	keys, users  []entriesIn       // of each segment
+	rows         []int64           // of each segment: 1 when its blocks have rows of the table's present file
 	filters      []*segment.Filter // of the segments from 0 on, oldest first
 	open         []int64           // those without a filter or memory: every new key is looked for in them
 }
@@ -203,7 +203,7 @@ func (x *columnSegments) notice(b *rewardBatch) {
 // same reports whether another view has the same segments, in the same places.
 func (v *segmentView) same(o *segmentView) bool {
 	return o != nil && v.newest == o.newest && v.mark == o.mark && slices.Equal(v.keys, o.keys) &&
-		slices.Equal(v.users, o.users)
+		slices.Equal(v.users, o.users) && slices.Equal(v.rows, o.rows)
 }
 
 // readSegments catches up, and reads the segments.
@@ -226,11 +226,12 @@ func (v *segmentView) next(ctx context.Context, tx Tx, newest int64) (*segmentVi
 	next, same := &segmentView{}, false
 	err := tx.Query(ctx, func(row Row) error {
 		var keys, users entriesIn
-		err := row.Scan(&next.newest, &next.mark, &next.counted, (*int64)(&keys), (*int64)(&users))
+		var rows int64
+		err := row.Scan(&next.newest, &next.mark, &next.counted, (*int64)(&keys), (*int64)(&users), &rows)
 		same = same || v != nil && next.newest == v.newest && next.mark == v.mark
-		next.keys, next.users = append(next.keys, keys), append(next.users, users)
+		next.keys, next.users, next.rows = append(next.keys, keys), append(next.users, users), append(next.rows, rows)
 		return err
-	}, `SELECT number, mark, size, keys, users FROM segments ORDER BY number`)
+	}, `SELECT number, mark, size, keys, users, (file = `+fileOfRewards+`)::int::bigint FROM segments ORDER BY number`)
 	switch {
 	case err != nil:
 		return nil, err

@@ -53,7 +53,7 @@ func (u *columnUser) first(
 	}
 	ids, byRow := found.List(), u.byRow(found)
 	list, newest, err := u.read(ctx, ids, byRow, p.Limit)
-	if err == nil && byRow != nil && !u.areAll(list, ids) {
+	if err == nil && byRow != nil && !areAll(list, ids) {
 		return nil, false, nil
 	}
 	if err == nil && len(list) == 0 {
@@ -172,16 +172,12 @@ func (u *columnUser) read(
 		return nil, newest, nil
 	}
 	wanted, rows := wantedRewards(ids, byRow)
-	const of, byID = ` WHERE app_id = ?1 AND user_id = ?3`, ` AND id = ANY(?2::bytea[])`
-	query := `SELECT newest.*, ` + listColumns + ` FROM (` + newestBatch + `) AS newest CROSS JOIN `
-	args := []any{u.app[:], wanted, u.user[:], limit}
+	some, args := wantedByID, []any{u.app[:], wanted, u.user[:], limit}
 	if len(rows) > 0 {
-		query += `(SELECT * FROM rewards` + of + byID + ` UNION ALL SELECT * FROM rewards` + of + `
-			AND ctid = ANY(?5::text[]::tid[])) AS rewards`
-		args = append(args, rows)
-	} else {
-		query += `rewards` + of + byID
+		some, args = wantedByID+wantedByRow, append(args, rows)
 	}
+	query := `SELECT newest.*, ` + listColumns + ` FROM (` + newestBatch + `) AS newest
+		CROSS JOIN (` + some + `) AS rewards WHERE app_id = ?1 AND user_id = ?3`
 	switch u.status {
 	case 0:
 	case rewards.Executed:
@@ -262,11 +258,22 @@ func (u *columnUser) readBlocks(
 		err := row.Scan(toBytes{(*[]byte)(&b)}, toBytes{&rows})
 		b.OfUser(to, user, before, rows)
 		return err
-	}, `SELECT b.* FROM unnest(?1::integer[]) AS g (number) CROSS JOIN LATERAL (
+	}, `SELECT b.entries, CASE g.rows WHEN 1 THEN b.rows ELSE '' END
+		FROM unnest(?1::integer[], ?5::integer[]) AS g (number, rows) CROSS JOIN LATERAL (
 		(SELECT entries, rows FROM user_blocks WHERE segment = g.number AND first >= ?2 AND first < ?3
 			ORDER BY first DESC LIMIT ?4)
 		UNION ALL (SELECT entries, rows FROM user_blocks WHERE segment = g.number AND first < ?2
-			ORDER BY first DESC LIMIT 1)) AS b`, segments, user.Append(nil), bound[:], segment.BlocksFor(to.Most()))
+			ORDER BY first DESC LIMIT 1)) AS b`, segments, user.Append(nil), bound[:], segment.BlocksFor(to.Most()),
+		u.withRows(segments))
+}
+
+// withRows says of segments whether their rows can be used.
+func (s *columnState) withRows(segments []int64) []int64 {
+	rows := make([]int64, len(segments))
+	for i, number := range segments {
+		rows[i] = s.view.rows[number]
+	}
+	return rows
 }
 
 // readIndex adds what the index has, and lists the segments that are sealed since. user_entry has 4 bytes of the user.

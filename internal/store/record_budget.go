@@ -120,10 +120,10 @@ func (r *recording) divide() (free, budgeted []int) {
 	return free, budgeted
 }
 
-// noneBudgeted reports whether no app of the batch had a budget when the budgets were read last.
-func (r *recording) noneBudgeted() bool {
+// noneBudgeted reports whether no app of some requests had a budget when the budgets were read last.
+func (r *recording) noneBudgeted(requests []int) bool {
 	r.budgets = r.store.budgets.known.Load()
-	return r.budgets != nil && !slices.ContainsFunc(r.batch, func(n rewards.NewReward) bool {
-		return r.budgets.of[n.AppID] != nil
+	return r.budgets != nil && !slices.ContainsFunc(requests, func(i int) bool {
+		return r.budgets.of[r.batch[i].AppID] != nil
 	})
 }

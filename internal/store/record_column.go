@@ -105,13 +105,13 @@ func (b *byColumn) columns(requests []int) []any {
 	}
 }
 
-// mayLackUsers reports whether a user of the batch may not exist. It asks only when the batch was not stored at once,
-// although this process knows what others recorded, and for eight batches after one with such a user: they come in
-// bursts.
-func (b *byColumn) mayLackUsers() bool {
+// mayLackUsers reports whether a user of some requests may not exist. It asks only when the batch was not stored at
+// once, although this process knows what others recorded, and for eight batches after one with such a user: they come
+// in bursts.
+func (b *byColumn) mayLackUsers(requests []int) bool {
 	const often = 8
 	left := b.store.doubted.Load()
-	if !b.upToDate && left == 0 || b.usersKnown() {
+	if !b.upToDate && left == 0 || b.usersKnown(requests) {
 		return false
 	}
 	if b.upToDate {
@@ -122,10 +122,10 @@ func (b *byColumn) mayLackUsers() bool {
 	return true
 }
 
-// usersKnown reports whether every user is known to exist.
-func (b *byColumn) usersKnown() bool {
-	return !slices.ContainsFunc(b.batch, func(n rewards.NewReward) bool {
-		return !b.store.known.has(userKey{n.AppID, n.UserID})
+// usersKnown reports whether every user of some requests is known to exist.
+func (b *byColumn) usersKnown(requests []int) bool {
+	return !slices.ContainsFunc(requests, func(i int) bool {
+		return !b.store.known.has(userKey{b.batch[i].AppID, b.batch[i].UserID})
 	})
 }
 
@@ -142,10 +142,10 @@ func (b *byColumn) recognize(ctx context.Context) error {
 
 // commitAll commits unless the budgets have changed, so that an app without one costs no exchange.
 func (b *byColumn) commitAll(ctx context.Context) (bool, error) {
-	if !b.noneBudgeted() || !b.assetsUsed() || b.mayLackUsers() {
+	open := b.open()
+	if !b.noneBudgeted(open) || !b.assetsUsed(open) || b.mayLackUsers(open) {
 		return false, nil
 	}
-	open := b.open()
 	all := b.likelyNew(open)
 	if len(all) < len(open) {
 		return false, nil
@@ -208,11 +208,11 @@ func (b *byColumn) identify(requests []int) {
 	}
 }
 
-// assetsUsed reports whether every asset of the batch is marked, so that nothing remains to be
-// done once the requests are stored.
-func (b *byColumn) assetsUsed() bool {
+// assetsUsed reports whether every asset of some requests is marked, so that nothing remains to be
+// done once they are stored.
+func (b *byColumn) assetsUsed(requests []int) bool {
 	b.store.recall()
-	for i := range b.batch {
+	for _, i := range requests {
 		if _, used := b.store.used.Load(b.batch[i].AssetID); !used {
 			return false
 		}
@@ -244,7 +244,7 @@ func (b *byColumn) insert(ctx context.Context, requests []int, stored func(int))
 }
 
 func (b *byColumn) insertNew(ctx context.Context, requests []int) error {
-	if b.runs <= mostRuns && b.assetsUsed() { // it comes last
+	if b.runs <= mostRuns && b.assetsUsed(slices.Concat(b.created, requests)) { // it comes last
 		if committed, err := b.commit(ctx, requests); err != nil || committed {
 			return err
 		}

@@ -22,7 +22,7 @@ const toVersion31 = `create unique index rewards_by_key on rewards (reward_key(s
 	create index rewards_by_user on rewards (user_entry(segment, user_id), substring(id from 1 for 6));
 	drop function drop_reward_indexes;
 	drop view readable.reward_batches, readable.key_blocks, readable.user_blocks, readable.segments;
-	drop table reward_batches, key_blocks, user_blocks; alter table segments drop column keys, drop column users, drop column page;
+	drop table reward_batches, key_blocks, user_blocks; alter table segments drop column keys, drop column users, drop column page, drop column file;
 	create view readable.segments as select number, mark, octet_length(filter) as filter_bytes, size from segments;
 	delete from goose_db_version where version_id > 31`
 
@@ -335,6 +335,26 @@ func TestAKeyThatOneLookMisses(t *testing.T) {
 	copy(entries[len(part)+3:], part)
 	w.exec(t, `update key_blocks set entries = $1 where place = (select max(place) from key_blocks)`, entries)
 	w.wantFirst(t, batch[:1], w.ids[i])
+}
+
+// An attempt is stored, its answer is lost, and the process reads what was stored. The next attempt knows that as its own.
+func TestAStoredAttemptIsRecognized(t *testing.T) {
+	t.Parallel()
+	w := newSegmented(t, 0)
+	e := &beside{Engine: open(t, w.url, postgres.Options{})}
+	s, err := store.New(t.Context(), e, time.Now, rand.Reader)
+	check(t, err)
+	s.SealEvery(storetest.SegmentSize)
+	w.give(t, s)
+	e.after = func() {
+		_, err := s.SealSegment(t.Context()) // reads the batches
+		check(t, err)
+	}
+	w.give(t, s)
+	if e.after != nil {
+		t.Error("no answer was lost")
+	}
+	w.wantReplays(t, s, 0, 2)
 }
 
 // The rewards of an older store are all of segment 0, however many they are.

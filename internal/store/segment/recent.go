@@ -117,9 +117,9 @@ type IDBlocks struct {
 }
 
 const (
-	idsPerBlock = 64
-	startBytes  = 4 // of the hash, in the place of a block
-	partBytes   = 6 // of the hash, in an entry
+	idsPerBlock = 64 // with the rows of users 1,850 bytes: PostgreSQL would store a row of 2,000 elsewhere
+	startBytes  = 4  // of the hash, in the place of a block
+	partBytes   = 6  // of the hash, in an entry
 
 	// IDEntryBytes is the length of an entry.
 	IDEntryBytes = partBytes + idBytes
