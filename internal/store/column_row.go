@@ -73,12 +73,13 @@ func (u *columnUser) byRow(found *segment.Newest) []segment.Row {
 	return found.Rows()
 }
 
-// wantedByID and wantedByRow read the rewards ?2 of the app ?1, and those in the rows ?5. OFFSET 0 keeps other
-// conditions out: where most apps have a few rewards, the planner would rather read all of the app's.
+// wantedByID and wantedByRow read the rewards ?2 of the app ?1, and those in the rows ?5. The app is in w, and behind
+// OFFSET 0: where most apps have a few rewards, the planner would rather read all of the app's.
 const (
-	wantedByID = `SELECT r.* FROM unnest(?2::bytea[]) AS w (wanted) CROSS JOIN LATERAL (
-		SELECT * FROM rewards WHERE app_id = ?1 AND id = w.wanted OFFSET 0) AS r`
-	wantedByRow = ` UNION ALL SELECT * FROM (SELECT * FROM rewards WHERE ctid = ANY(?5::text[]::tid[]) OFFSET 0) AS r`
+	wantedByID = `SELECT r.* FROM (SELECT ?1::bytea AS app, unnest(?2::bytea[]) AS wanted) AS w
+		JOIN rewards r ON r.app_id = w.app AND r.id = w.wanted`
+	wantedByRow = ` UNION ALL SELECT * FROM (
+		SELECT * FROM rewards WHERE ctid = ANY(?5::text[]::tid[]) OFFSET 0) AS r WHERE app_id = ?1`
 )
 
 // wantedRewards divides rewards into those to read by their ids and those to read by their rows.

@@ -64,7 +64,10 @@ func (u *columnUser) first(
 }
 
 // newestBatch is the end of the newest batch.
-const newestBatch = `SELECT number, mark FROM reward_batches ORDER BY number DESC LIMIT 1`
+const (
+	newestBatch = `SELECT number, mark` + ofNewest
+	ofNewest    = ` FROM reward_batches ORDER BY number DESC LIMIT 1`
+)
 
 // knew reports whether a list of ids had all rewards up to a batch.
 func (u *columnUser) knew(newest batchPoint, ids []segment.ID, p rewards.Page[rewards.Reward]) bool {
@@ -176,8 +179,8 @@ func (u *columnUser) read(
 	if len(rows) > 0 {
 		some, args = wantedByID+wantedByRow, append(args, rows)
 	}
-	query := `SELECT newest.*, ` + listColumns + ` FROM (` + newestBatch + `) AS newest
-		CROSS JOIN (` + some + `) AS rewards WHERE app_id = ?1 AND user_id = ?3`
+	query := `SELECT (SELECT number` + ofNewest + `), (SELECT mark` + ofNewest + `), ` + listColumns + `
+		FROM (` + some + `) AS rewards WHERE user_id = ?3`
 	switch u.status {
 	case 0:
 	case rewards.Executed:

@@ -77,7 +77,7 @@ func exceptions() []exception {
 		{"FROM orders WHERE id > ?1 AND state = 6 ORDER BY id LIMIT ?2 + 0", "", snapshot},
 		{"AS w ORDER BY w.oldest", Sorts, "sorts the stocks and apps that rewards wait for"},
 		{"FROM pools p JOIN assets a", Sorts, "sorts the stocks that rewards wait for"},
-		{"AS r) AS rewards WHERE app_id = ?1 AND user_id = ?3", Sorts, "sorts at most some hundred rewards"},
+		{") AS rewards WHERE user_id = ?3", Sorts, "sorts at most some hundred rewards"},
 		{"FROM broker_conflicts WHERE acknowledged_at > 0", Sorts, "sorts the conflicts, which are few"},
 		{"WHERE h.app_id = ?1 ORDER BY h.user_id, h.asset_id", "", snapshot},
 		{"SELECT 1 FROM orders WHERE state < 6 AND NOT (state = 1 OR state = 2 AND deadline = 0) AND asset_id = ?1 LIMIT 1", "orders_live", live},
