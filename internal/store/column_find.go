@@ -70,8 +70,8 @@ func (k *keySearch) find(ctx context.Context, tx Tx, sought []soughtKey) (keyedR
 		(SELECT * FROM unnest(?1::bytea[], ?2::bytea[]))`, apps, ids)
 }
 
-// manyKnown reports whether filters know more keys than new ones would explain: more than an eighth of all
-// keys, and twice what filters of 16 bits know by mistake, one of 1,600 new keys for each segment.
+// manyKnown reports whether filters know more keys than new ones would explain: more than an eighth of all keys, and
+// twice what filters of 16 bits know by mistake, which is one of 1,600 new keys for each segment.
 func (v *segmentView) manyKnown(known, keys int) bool {
 	return int64(known)*1600 > int64(keys)*(200+2*v.newest)
 }

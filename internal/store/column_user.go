@@ -63,9 +63,8 @@ func (u *columnUser) first(
 	return list, all, err
 }
 
-// newestBatch is the end of the newest batch.
 const (
-	newestBatch = `SELECT number, mark` + ofNewest
+	newestBatch = `SELECT number, mark` + ofNewest // the end of the newest batch
 	ofNewest    = ` FROM reward_batches ORDER BY number DESC LIMIT 1`
 )
 
@@ -97,10 +96,13 @@ func (u *columnUser) page(
 	atOnce := u.atOnce(p.Limit)
 	for below := before(p.Before); below != nil && len(list) < p.Limit; atOnce = u.more(atOnce) {
 		found, err := u.find(ctx, below, atOnce)
-		if err != nil || len(found.List()) == 0 {
+		if err != nil {
 			return list, err
 		}
 		ids := found.List()
+		if len(ids) == 0 {
+			return list, nil
+		}
 		some, _, err := u.read(ctx, ids, nil, p.Limit-len(list))
 		if err != nil {
 			return nil, err
