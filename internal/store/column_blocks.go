@@ -8,17 +8,21 @@ import (
 	"stockrewards/internal/store/segment"
 )
 
-// storeKeys stores blocks of the keys of a full segment that was seen with v. It does nothing when a server took over
-// that has lost some of that.
-func (s *Store) storeKeys(ctx context.Context, blocks []segment.Block, v *segmentView) error {
+// storeKeys stores blocks of the keys of a full segment that was seen with v, with the rows of their rewards, as far as
+// these are known. It does nothing when a server took over that has lost some of that.
+func (s *Store) storeKeys(
+	ctx context.Context, blocks []segment.Block, known segment.Rows, v *segmentView,
+) error {
 	for part := range slices.Chunk(blocks, blocksPerWrite) {
-		places, entries := make([]int64, len(part)), make([][]byte, len(part))
+		places, entries, rows := make([]int64, len(part)), make([][]byte, len(part)), make([]string, len(part))
 		for i := range part {
 			places[i], entries[i] = part[i].Place, part[i].Entries
+			rows[i] = segment.RowsText(known.Of(part[i].Entries))
 		}
-		err := s.exec(ctx, `INSERT INTO key_blocks (place, entries)
-			SELECT * FROM unnest(?1::bigint[], ?2::bytea[]) WHERE `+stillThere+` ON CONFLICT DO NOTHING`,
-			places, entries, v.newest, v.mark)
+		err := s.exec(ctx, `INSERT INTO key_blocks (place, entries, rows)
+			SELECT place, entries, rows::tid[]
+			FROM unnest(?1::bigint[], ?2::bytea[], ?5::text[]) AS b (place, entries, rows)
+			WHERE `+stillThere+` ON CONFLICT DO NOTHING`, places, entries, v.newest, v.mark, rows)
 		if err != nil {
 			return err
 		}
@@ -26,7 +30,7 @@ func (s *Store) storeKeys(ctx context.Context, blocks []segment.Block, v *segmen
 	return nil
 }
 
-// storeUsers is storeKeys for the users of a segment, with the rows of their rewards, as far as these are known.
+// storeUsers is storeKeys for the users of a segment.
 func (s *Store) storeUsers(
 	ctx context.Context, number int64, blocks []segment.UserBlock, known segment.Rows, v *segmentView,
 ) error {

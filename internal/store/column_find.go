@@ -70,12 +70,6 @@ func (k *keySearch) find(ctx context.Context, tx Tx, sought []soughtKey) (keyedR
 		(SELECT * FROM unnest(?1::bytea[], ?2::bytea[]))`, apps, ids)
 }
 
-// manyKnown reports whether filters know more keys than new ones would explain: more than an eighth of all keys, and
-// twice what filters of 16 bits know by mistake, which is one of 1,600 new keys for each segment.
-func (v *segmentView) manyKnown(known, keys int) bool {
-	return int64(known)*1600 > int64(keys)*(200+2*v.newest)
-}
-
 // keyedRewards are rewards by their keys. A search may find others than those that are sought, with the same hash.
 type keyedRewards map[requestKey]*rewards.KeyedReward
 
@@ -87,45 +81,6 @@ func readKeyed(ctx context.Context, tx Tx, from string, args ...any) (keyedRewar
 		return nil
 	}, `SELECT fingerprint, `+rewardColumns+` FROM `+from, args...)
 	return known, err
-}
-
-// recognize reads rewards as find, by one exchange. It does nothing unless a key is in memory, or many of them probably
-// in sealed segments. Of a block it takes what follows the first bytes like those of the hash, which nearly always is
-// the entry. So it may not find all.
-func (k *keySearch) recognize(ctx context.Context, tx Tx, sought []soughtKey) (keyedRewards, error) {
-	var places []rewardKey
-	var apps, parts [][]byte
-	var first, last []int64
-	inSealed := 0
-	for i := range sought {
-		s, before := &sought[i], len(apps)
-		for _, id := range k.inMemory(s.hash) {
-			places = append(places, rewardKey{s.app, rewards.RewardID(id)})
-		}
-		for _, number := range k.view.mayHave(s.hash) {
-			if k.view.sealed(number) {
-				apps, parts = append(apps, s.app[:]), append(parts, segment.KeyPart(s.hash))
-				first, last = append(first, segment.KeyPlace(number, 0)), append(last, segment.KeyPlace(number, s.hash))
-			}
-		}
-		if len(apps) > before {
-			inSealed++
-		}
-	}
-	if len(places) == 0 && !k.view.manyKnown(inSealed, len(sought)) {
-		return keyedRewards{}, nil
-	}
-	inMemory, ids := columnsOfKeys(places)
-	return readKeyed(ctx, tx, `(
-			SELECT * FROM unnest(?1::bytea[], ?2::bytea[])
-			UNION ALL
-			SELECT k.app, substring(b.entries FROM position(k.part IN b.entries) + octet_length(k.part) FOR 16)
-			FROM unnest(?3::bytea[], ?4::bytea[], ?5::bigint[], ?6::bigint[]) AS k (app, part, first, last)
-			CROSS JOIN LATERAL (SELECT entries FROM key_blocks WHERE place BETWEEN k.first AND k.last
-				ORDER BY place DESC LIMIT 1) AS b
-		) AS w (app, reward) CROSS JOIN LATERAL (
-			SELECT * FROM rewards r WHERE r.app_id = w.app AND r.id = w.reward OFFSET 0) AS rewards`,
-		inMemory, ids, apps, parts, first, last)
 }
 
 // inSealed lists the rewards of sealed segments that may have one of the keys.

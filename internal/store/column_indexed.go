@@ -50,7 +50,7 @@ func (s *Store) sealIndexed(ctx context.Context, number int64, v *segmentView) (
 		if found = len(list); found == most { // more may come to the last block
 			full = full[:len(full)-1]
 		}
-		if err := s.storeKeys(ctx, full, v); err != nil {
+		if err := s.storeKeys(ctx, full, nil, v); err != nil {
 			return false, err
 		}
 		blocks.Blocks = slices.Clone(blocks.Blocks[len(full):])

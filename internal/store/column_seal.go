@@ -111,7 +111,13 @@ func (s *Store) addCounted(ctx context.Context, v *segmentView) error {
 // keys, and removes the batches. A crash loses nothing: the batches say again what the blocks are, and what is stored
 // is passed over. An index of an earlier version may have the users.
 func (s *Store) sealRecent(ctx context.Context, full *segment.Recent, v *segmentView) (done bool, err error) {
-	if err := s.storeKeys(ctx, full.Blocks(), v); err != nil {
+	var rows segment.Rows
+	if v.users[full.Segment()] == byBatches {
+		if rows, err = s.rowsOf(ctx, full.Segment()); err != nil {
+			return false, err
+		}
+	}
+	if err := s.storeKeys(ctx, full.Blocks(), rows, v); err != nil {
 		return false, err
 	}
 	keys := int64(full.Len())
@@ -121,10 +127,6 @@ func (s *Store) sealRecent(ctx context.Context, full *segment.Recent, v *segment
 	}
 	parts := []sealMark{sealedKeys(full.Segment(), keys, bits)}
 	if v.users[full.Segment()] == byBatches {
-		rows, err := s.rowsOf(ctx, full.Segment())
-		if err != nil {
-			return false, err
-		}
 		if err := s.storeUsers(ctx, full.Segment(), full.Users(), rows, v); err != nil {
 			return false, err
 		}

@@ -248,8 +248,8 @@ func (s *columnState) notInBatches() (indexed, sealed []int64) {
 	return indexed, sealed
 }
 
-// readBlocks adds what sealed segments have: of each the block in which the user's entries begin, and the newest ones
-// that begin with the user.
+// readBlocks adds what sealed segments have: of each the last block with entries of the user, and those before it until
+// one begins with another user. Nearly always the first one does.
 func (u *columnUser) readBlocks(
 	ctx context.Context, to *segment.Newest, segments []int64, before segment.ID,
 ) error {
@@ -264,12 +264,16 @@ func (u *columnUser) readBlocks(
 		b.OfUser(to, user, before, rows)
 		return err
 	}, `SELECT b.entries, CASE g.rows WHEN 1 THEN b.rows ELSE '' END
-		FROM unnest(?1::integer[], ?5::integer[]) AS g (number, rows) CROSS JOIN LATERAL (
-		(SELECT entries, rows FROM user_blocks WHERE segment = g.number AND first >= ?2 AND first < ?3
+		FROM unnest(?1::integer[], ?5::integer[]) AS g (number, rows)
+		CROSS JOIN LATERAL (SELECT first, entries, rows FROM user_blocks WHERE segment = g.number AND first < ?3
+			ORDER BY first DESC LIMIT 1) AS last
+		CROSS JOIN LATERAL (SELECT last.entries, last.rows
+		UNION ALL (SELECT entries, rows FROM user_blocks
+			WHERE last.first >= ?2 AND segment = g.number AND first >= ?2 AND first < last.first
 			ORDER BY first DESC LIMIT ?4)
-		UNION ALL (SELECT entries, rows FROM user_blocks WHERE segment = g.number AND first < ?2
-			ORDER BY first DESC LIMIT 1)) AS b`, segments, user.Append(nil), bound[:], segment.BlocksFor(to.Most()),
-		u.withRows(segments))
+		UNION ALL (SELECT entries, rows FROM user_blocks
+			WHERE last.first >= ?2 AND segment = g.number AND first < ?2 ORDER BY first DESC LIMIT 1)) AS b`,
+		segments, user.Append(nil), bound[:], segment.BlocksFor(to.Most()), u.withRows(segments))
 }
 
 // withRows says of segments whether their rows can be used.

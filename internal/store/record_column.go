@@ -131,7 +131,11 @@ func (b *byColumn) usersKnown(requests []int) bool {
 
 // recognize reads the rewards that many of the requests probably repeat. An answer to them needs nothing else.
 func (b *byColumn) recognize(ctx context.Context) error {
-	known, err := b.search.recognize(ctx, b.tx, b.soughtKeys(b.open()))
+	look := b.search.look(b.soughtKeys(b.open()))
+	if look == nil {
+		return nil
+	}
+	known, err := look.read(ctx, b.tx)
 	for i := range b.batch {
 		if stored := known[b.key(i)]; stored != nil {
 			b.outcomes[i] = b.batch[i].Decide(b.ids[i], stored, true)

@@ -46,6 +46,51 @@ func TestAKeyThatOneLookMisses(t *testing.T) {
 	w.wantFirst(t, batch[:1], w.ids[i])
 }
 
+// forgetIDs takes the ids out of all blocks of keys, so that only rows find the rewards.
+func (w *segmented) forgetIDs(t *testing.T) {
+	t.Helper()
+	w.exec(t, `update key_blocks set entries = decode((select string_agg(substring(encode(entries, 'hex') from n * 44 + 1 for 12)
+		|| repeat('00', 16), '' order by n) from generate_series(0, octet_length(entries) / 22 - 1) as n), 'hex')`)
+}
+
+// A repeated request reads a final reward of a sealed segment by its row, and another one by its id.
+func TestRepeatedRequestsByRows(t *testing.T) {
+	t.Parallel()
+	w, s, _ := withRows(t)
+	wrong := w.number(t, `select count(*) from key_blocks b cross join generate_series(1, octet_length(entries) / 22) as n
+		join rewards r on r.id = substring(entries from n * 22 - 15 for 16)
+		where coalesce(b.rows[n], '(0,0)') <> case r.status when 3 then r.ctid else '(0,0)'::tid end`)
+	known := w.number(t, `select count(*) from key_blocks b cross join unnest(b.rows) as row where row <> '(0,0)'`)
+	if wrong > 0 || known < 4*storetest.SegmentSize {
+		t.Errorf("%d rows are wrong, and %d known", wrong, known)
+	}
+	w.wantReplays(t, s, 0, len(w.requests))
+	w.forgetIDs(t)
+	final := w.number(t, `select count(*) from rewards where status = 3`)
+	w.wantReplays(t, s, 0, int(final))
+}
+
+// A row of a block of keys that is another reward's now, or nobody's, changes no answer.
+func TestRowsOfKeysOfOthers(t *testing.T) {
+	t.Parallel()
+	for name, move := range map[string]string{
+		"the next one's": `update key_blocks set rows = rows[2:] || rows[1:1]`,
+		"beyond the end": `update key_blocks set rows = array_fill('(2147483647,1)'::tid, array[cardinality(rows)])`,
+		"cut":            `update key_blocks set rows = rows[:1]`,
+		"written again":  `vacuum full rewards`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w, s, _ := withRows(t)
+			w.exec(t, move)
+			w.wantReplays(t, s, 0, len(w.requests))
+			_, err := s.SealSegment(t.Context()) // reads the segments
+			check(t, err)
+			w.wantReplays(t, s, 0, len(w.requests))
+		})
+	}
+}
+
 // An attempt is stored, its answer is lost, and the process reads what was stored. The next attempt knows that as its own.
 func TestAStoredAttemptIsRecognized(t *testing.T) {
 	t.Parallel()

@@ -105,8 +105,9 @@ func (w *segmented) fill(t *testing.T, many int) {
 	w.processes[0].SealEvery(int64(many))
 	for len(w.requests) < many {
 		var batch []rewards.NewReward
-		for range 100 {
+		for i := range 100 {
 			r := w.Request(t, money.Dollar)
+			r.UserID = w.Users[i%len(w.Users)].ID
 			r.Fingerprint = rewards.NewFingerprint(r, "")
 			batch = append(batch, r)
 		}
@@ -287,7 +288,7 @@ func TestSegmentsThatAFailOverLost(t *testing.T) {
 	w.wantAll(t, b)
 }
 
-// The keys of a sealed segment are in many blocks.
+// The keys of a sealed segment are in many blocks, and those of each user in several.
 func TestManyBlocksOfASegment(t *testing.T) {
 	t.Parallel()
 	w := newSegmented(t, 1)

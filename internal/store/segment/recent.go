@@ -109,7 +109,7 @@ func (r *Recent) Blocks() []Block {
 }
 
 // IDBlocks cuts the entries of a sealed segment into blocks. An entry has the first 6 bytes of the hash of a key, and
-// the id of its reward. A block has 64 entries, and more when the next one has the same 4 bytes. So whoever looks for a
+// the id of its reward. A block has 55 entries, and more when the next one has the same 4 bytes. So whoever looks for a
 // key reads one block: the last one that does not begin with a later hash.
 type IDBlocks struct {
 	Segment int64
@@ -117,7 +117,7 @@ type IDBlocks struct {
 }
 
 const (
-	idsPerBlock = 64 // with the rows of users 1,850 bytes: PostgreSQL would store a row of 2,000 elsewhere
+	idsPerBlock = 55 // with the rows 1,610 bytes, so that a page of PostgreSQL has five blocks
 	startBytes  = 4  // of the hash, in the place of a block
 	partBytes   = 6  // of the hash, in an entry
 

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Row says where a table of PostgreSQL has a row: 4 bytes of the number of its page and 2 of the line there, as in
@@ -27,6 +28,20 @@ func (r Row) String() string {
 	return fmt.Sprintf("(%d,%d)", binary.BigEndian.Uint32(r[:]), binary.BigEndian.Uint16(r[4:]))
 }
 
+// RowsText returns rows as the text of an array of ctid.
+func RowsText(rows []byte) string {
+	var text strings.Builder
+	between := `{"`
+	for row := range slices.Chunk(rows, RowBytes) {
+		text.WriteString(between + Row(row).String())
+		between = `","`
+	}
+	if text.Len() == 0 {
+		return "{}"
+	}
+	return text.String() + `"}`
+}
+
 // Rows knows where the rows of some rewards are.
 type Rows []rewardRow
 
@@ -41,13 +56,13 @@ func (r *Rows) Add(id ID, row Row) { *r = append(*r, rewardRow{id, row}) }
 // Sort must come before Of.
 func (r Rows) Sort() { slices.SortFunc(r, func(a, b rewardRow) int { return a.id.Compare(b.id) }) }
 
-// Of returns the rows of a block's rewards, in the order of the entries: zero for one that is not known, and nothing
-// when none is known.
-func (r Rows) Of(b UserBlock) (rows []byte) {
+// Of returns the rows of the rewards of a block of keys or of users, in the order of the entries: zero for one that is
+// not known, and nothing when none is known.
+func (r Rows) Of(entries []byte) (rows []byte) {
 	known := false
-	for entry := range slices.Chunk(b, UserEntryBytes) {
+	for entry := range slices.Chunk(entries, IDEntryBytes) {
 		var row Row
-		i, found := slices.BinarySearchFunc(r, ID(entry[userPartBytes:]), func(a rewardRow, id ID) int {
+		i, found := slices.BinarySearchFunc(r, ID(entry[partBytes:]), func(a rewardRow, id ID) int {
 			return a.id.Compare(id)
 		})
 		if found {

@@ -42,7 +42,7 @@ func NewUserEntry(user UserPart, id ID) (e UserEntry) {
 	return e
 }
 
-// UserBlock has 64 entries of a segment, the last one fewer, in the order of the users' parts and of the ids.
+// UserBlock has 55 entries of a segment, the last one fewer, in the order of the users' parts and of the ids.
 type UserBlock []byte
 
 // UserBlocks sorts entries, and cuts them into blocks.
