@@ -14,6 +14,7 @@ import (
 
 const (
 	slowLook   = 60 * time.Microsecond // for a key or a user: some pages were not in memory
+	exchange   = time.Millisecond      // the look takes besides, on a busy machine
 	fewestLook = 8                     // keys and users that show how long it takes
 	lookers    = 4                     // connections that look ahead
 	restOfLook = 32                    // batches after a quick look that do without
@@ -27,7 +28,7 @@ func (p *lookPace) due() bool { return p.rest.Load() <= 0 || p.rest.Add(-1) < 0 
 
 // took notes how long a look for some keys and users took.
 func (p *lookPace) took(d time.Duration, some int) {
-	if d < slowLook*time.Duration(some) {
+	if d < exchange+slowLook*time.Duration(some) {
 		p.rest.Store(restOfLook)
 	} else {
 		p.rest.Store(0)
