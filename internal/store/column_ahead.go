@@ -18,6 +18,8 @@ const (
 	fewestLook = 8                     // keys and users that show how long it takes
 	lookers    = 4                     // connections that look ahead
 	restOfLook = 32                    // batches after a quick look that do without
+
+	longestLook = 250 * time.Millisecond // then the batch is recorded all the same
 )
 
 // lookPace knows how many batches need no look ahead.
@@ -50,6 +52,8 @@ func (s *Store) lookAhead(ctx context.Context, r *recording) {
 	if some*lookers < fewestLook {
 		return
 	}
+	ctx, cancel := context.WithTimeout(ctx, longestLook)
+	defer cancel()
 	var wg sync.WaitGroup
 	began := time.Now()
 	for n := range lookers {
@@ -58,6 +62,10 @@ func (s *Store) lookAhead(ctx context.Context, r *recording) {
 		wg.Go(func() { s.lookFor(ctx, keys, users) })
 	}
 	wg.Wait()
+	if ctx.Err() != nil {
+		s.segments.looks.rest.Store(restOfLook) // perhaps it waited for connections
+		return
+	}
 	s.segments.looks.took(time.Since(began), some)
 }
 
