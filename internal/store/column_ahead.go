@@ -14,7 +14,7 @@ import (
 
 const (
 	slowLook   = 60 * time.Microsecond // for a key or a user: some pages were not in memory
-	exchange   = time.Millisecond      // the look takes besides, on a busy machine
+	exchange   = time.Millisecond      // what the statement takes besides, on a busy machine
 	fewestLook = 8                     // keys and users that show how long it takes
 	lookers    = 4                     // connections that look ahead
 	restOfLook = 32                    // batches after a quick look that do without
@@ -28,7 +28,7 @@ type lookPace struct{ rest atomic.Int32 }
 // due reports whether it is time to look.
 func (p *lookPace) due() bool { return p.rest.Load() <= 0 || p.rest.Add(-1) < 0 }
 
-// took notes how long a look for some keys and users took.
+// took notes how long one of the connections looked, for some keys and users.
 func (p *lookPace) took(d time.Duration, some int) {
 	if d < exchange+slowLook*time.Duration(some) {
 		p.rest.Store(restOfLook)

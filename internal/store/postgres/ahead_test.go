@@ -3,7 +3,6 @@ package postgres_test
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -15,41 +14,6 @@ import (
 	"stockrewards/internal/store/postgres"
 	"stockrewards/internal/store/storetest"
 )
-
-// slowLooks lets each look ahead take long, and counts them.
-type slowLooks struct {
-	store.Engine
-
-	looks atomic.Int64
-}
-
-func (e *slowLooks) Read(ctx context.Context, f func(context.Context, store.Tx) error) error {
-	return e.Engine.Read(ctx, func(ctx context.Context, tx store.Tx) error {
-		network, ok := tx.(store.NetworkTx)
-		if !ok {
-			return errors.New("the transaction is not over a network")
-		}
-		return f(ctx, slowTx{network, e})
-	})
-}
-
-type slowTx struct {
-	store.NetworkTx
-
-	engine *slowLooks
-}
-
-func (slowTx) AcceptsColumns() {}
-
-func (tx slowTx) QueryOnly(ctx context.Context, each func(store.Row) error, query string, args ...any) error {
-	if strings.Contains(query, "count(fingerprint)") {
-		tx.engine.looks.Add(1)
-		if err := store.Sleep(ctx, 50*time.Millisecond); err != nil {
-			return err
-		}
-	}
-	return tx.NetworkTx.QueryOnly(ctx, each, query, args...)
-}
 
 // requestsFor makes 20 requests for some users.
 func (w *segmented) requestsFor(t *testing.T, users []rewards.User) (batch []rewards.NewReward) {
@@ -69,7 +33,14 @@ func TestLookingAhead(t *testing.T) {
 	t.Parallel()
 	w := newSegmented(t, 1)
 	w.fill(t, 300)
-	e := &slowLooks{Engine: open(t, w.url, postgres.Options{})}
+	var looks atomic.Int64
+	e := watched{open(t, w.url, postgres.Options{}), func(ctx context.Context, query string) error {
+		if !strings.Contains(query, "count(fingerprint)") {
+			return nil
+		}
+		looks.Add(1)
+		return store.Sleep(ctx, 50*time.Millisecond)
+	}}
 	s, err := store.New(t.Context(), e, time.Now, rand.Reader)
 	check(t, err)
 	s.SealEvery(storetest.SegmentSize)
@@ -84,10 +55,10 @@ func TestLookingAhead(t *testing.T) {
 		{"repeated requests", func() []rewards.NewReward { return w.requests[:20] }, 4},
 		{"some repeated requests", func() []rewards.NewReward { return w.requests[:7] }, 0},
 	} {
-		before := e.looks.Load()
+		before := looks.Load()
 		_, err := s.RecordRewards(t.Context(), step.requests())
 		check(t, err)
-		if n := e.looks.Load() - before; n != step.looks {
+		if n := looks.Load() - before; n != step.looks {
 			t.Errorf("%s: %d looks, want %d", step.what, n, step.looks)
 		}
 	}

@@ -17,36 +17,46 @@ import (
 	"stockrewards/internal/store/storetest"
 )
 
-// byRows counts the lists that read rewards by their rows.
-type byRows struct {
+// watched shows the statements of reads that have no transaction.
+type watched struct {
 	store.Engine
 
-	lists int
+	read func(ctx context.Context, query string) error
 }
 
-func (e *byRows) Read(ctx context.Context, f func(context.Context, store.Tx) error) error {
+func (e watched) Read(ctx context.Context, f func(context.Context, store.Tx) error) error {
 	return e.Engine.Read(ctx, func(ctx context.Context, tx store.Tx) error {
 		network, ok := tx.(store.NetworkTx)
 		if !ok {
 			return errors.New("the transaction is not over a network")
 		}
-		return f(ctx, countedTx{network, e})
+		return f(ctx, watchedTx{network, e})
 	})
 }
 
-type countedTx struct {
+type watchedTx struct {
 	store.NetworkTx
 
-	engine *byRows
+	engine watched
 }
 
-func (countedTx) AcceptsColumns() {}
+func (watchedTx) AcceptsColumns() {}
 
-func (tx countedTx) QueryOnly(ctx context.Context, each func(store.Row) error, query string, args ...any) error {
-	if strings.Contains(query, "ctid = ANY") {
-		tx.engine.lists++
+func (tx watchedTx) QueryOnly(ctx context.Context, each func(store.Row) error, query string, args ...any) error {
+	if err := tx.engine.read(ctx, query); err != nil {
+		return err
 	}
 	return tx.NetworkTx.QueryOnly(ctx, each, query, args...)
+}
+
+// byRows counts the lists that read rewards by their rows.
+type byRows struct{ lists int }
+
+func (r *byRows) count(_ context.Context, query string) error {
+	if strings.Contains(query, "ctid = ANY") {
+		r.lists++
+	}
+	return nil
 }
 
 // withRows makes a store with sealed segments whose blocks have the rows of final rewards, and counts its lists.
@@ -60,10 +70,10 @@ func withRows(t *testing.T) (*segmented, *store.Store, *byRows) {
 		4*storetest.SegmentSize)
 	w.exec(t, `delete from open_rewards o using rewards r where r.app_id = o.app_id and r.id = o.id and r.status = 3`)
 	w.seal(t, w.processes[0])
-	e := &byRows{Engine: open(t, w.url, postgres.Options{})}
-	s, err := store.New(t.Context(), e, time.Now, rand.Reader)
+	r := new(byRows)
+	s, err := store.New(t.Context(), watched{open(t, w.url, postgres.Options{}), r.count}, time.Now, rand.Reader)
 	check(t, err)
-	return w, s, e
+	return w, s, r
 }
 
 // wantPages checks the whole list of each user, page by page.
