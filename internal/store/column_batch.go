@@ -133,15 +133,6 @@ func (s *columnState) continues(from *columnState) bool {
 	return s.recent[len(s.recent)-1] == from.recent[len(from.recent)-1]
 }
 
-// all lists all requests.
-func (r *recording) all() []int {
-	list := make([]int, len(r.batch))
-	for i := range list {
-		list[i] = i
-	}
-	return list
-}
-
 // soughtKeys are the keys of requests, to be looked for.
 func (r *recording) soughtKeys(requests []int) []soughtKey {
 	list := make([]soughtKey, len(requests))

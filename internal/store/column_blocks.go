@@ -68,12 +68,12 @@ func sealedKeys(number, count int64, filter []byte) sealMark {
 	return sealMark{query, []any{number, filter, first, last, count * segment.IDEntryBytes}}
 }
 
-// sealedUsers marks the users of a segment by the number of its rewards; before says where they were.
-func sealedUsers(number int64, before entriesIn, count int64) sealMark {
-	const query = `UPDATE segments SET users = 2, file = ` + fileOfRewards + `
-		WHERE number = ?1 AND users = ?2 AND ` + stillThere + `
+// sealedUsers marks the users of a segment by the number of its rewards; before says where they were, and file which
+// one the rows are of.
+func sealedUsers(number int64, before entriesIn, count, file int64) sealMark {
+	const query = `UPDATE segments SET users = 2, file = ?6 WHERE number = ?1 AND users = ?2 AND ` + stillThere + `
 		AND (SELECT coalesce(sum(octet_length(entries)), 0) FROM user_blocks WHERE segment = ?1) = ?5`
-	return sealMark{query, []any{number, int64(before), count * segment.UserEntryBytes}}
+	return sealMark{query, []any{number, int64(before), count * segment.UserEntryBytes, file}}
 }
 
 // errNotSealed undoes a transaction that did not mark all parts of a segment.

@@ -104,7 +104,7 @@ func (s *Store) sealIndexedUsers(ctx context.Context, number int64, v *segmentVi
 			return false, err
 		}
 	}
-	return s.storeSealed(ctx, v, sealedUsers(number, byIndex, count))
+	return s.storeSealed(ctx, v, sealedUsers(number, byIndex, count, 0))
 }
 
 // withUserEntry is a range of the index of users, which begins with 3 bytes of the segment.

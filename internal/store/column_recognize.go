@@ -49,14 +49,6 @@ func (l *keyLook) add(s *soughtKey, number, rows int64) {
 	l.rows = append(l.rows, rows)
 }
 
-// sealed is the part of a look from one key in a sealed segment until another.
-func (l *keyLook) sealed(from, until int) *keyLook {
-	return &keyLook{
-		apps: l.apps[from:until], parts: l.parts[from:until], first: l.first[from:until], last: l.last[from:until],
-		rows: l.rows[from:until],
-	}
-}
-
 // manyKnown reports whether filters know more keys than new ones would explain: more than an eighth of all keys, and
 // twice what filters of 16 bits know by mistake, which is one of 1,600 new keys for each segment.
 func (v *segmentView) manyKnown(known, keys int) bool {
@@ -82,10 +74,6 @@ const looked = `(
 
 // read reads the rewards.
 func (l *keyLook) read(ctx context.Context, tx Tx) (keyedRewards, error) {
-	return readKeyed(ctx, tx, looked, l.args()...)
-}
-
-func (l *keyLook) args() []any {
 	apps, ids := columnsOfKeys(l.inMemory)
-	return []any{apps, ids, l.apps, l.parts, l.first, l.last, l.rows}
+	return readKeyed(ctx, tx, looked, apps, ids, l.apps, l.parts, l.first, l.last, l.rows)
 }

@@ -10,9 +10,9 @@ import (
 
 // Where the row of a reward is. To find a hundred rewards of a large store by their ids takes four times as long as to
 // read them where they are, because each has its own page of the primary key. A final reward is not changed any more.
-// So when a segment is sealed, the blocks of its users get the rows of those that are final. A table that was written
-// again, as by VACUUM FULL, is another file, for which they are not used. A list that finds another reward in a row all
-// the same, or none, looks for the ids.
+// So when a segment is sealed, the blocks of its keys and of its users get the rows of those that are final. A table
+// that was written again, as by VACUUM FULL, is another file, for which they are not used. Whoever finds another reward
+// in a row all the same, or none, looks for the id.
 
 // fileOfRewards is the number of the table's file.
 const fileOfRewards = `pg_relation_filenode('rewards')::bigint`
@@ -21,13 +21,13 @@ const fileOfRewards = `pg_relation_filenode('rewards')::bigint`
 const pagesOfRewards = `pg_relation_size('rewards') / current_setting('block_size')::bigint`
 
 // rowsOf reads the rows of a segment's final rewards, except a few that are far from the others. It knows none when an
-// earlier version began the segment or the next one.
-func (s *Store) rowsOf(ctx context.Context, number int64) (rows segment.Rows, err error) {
+// earlier version began the segment or the next one. They are those of a file, or of one that came later.
+func (s *Store) rowsOf(ctx context.Context, number int64) (rows segment.Rows, file int64, err error) {
 	// Pages: a table may grow by 512 before they are used, and changed rows come later.
 	const atOnce, beside, most = 1024, 512, 1 << 18
-	first, next, err := s.pagesOf(ctx, number)
+	first, next, file, err := s.pagesOf(ctx, number)
 	if err != nil || first < 0 || next < 0 || next-first > most {
-		return nil, err
+		return nil, file, err
 	}
 	rows = make(segment.Rows, 0, s.segments.size)
 	for from := max(first-beside, 0); from < next+beside; from += atOnce {
@@ -45,23 +45,23 @@ func (s *Store) rowsOf(ctx context.Context, number int64) (rows segment.Rows, er
 				segment.FirstRow(from).String(), segment.FirstRow(until).String(), number)
 		})
 		if err != nil {
-			return nil, err
+			return nil, file, err
 		}
 	}
 	rows.Sort()
-	return rows, nil
+	return rows, file, nil
 }
 
-// pagesOf is how many pages the table had when a segment and the one after it began; -1: not known.
-func (s *Store) pagesOf(ctx context.Context, number int64) (first, next int64, err error) {
+// pagesOf is how many pages the table had when a segment and the one after it began (-1: not known), and its file now.
+func (s *Store) pagesOf(ctx context.Context, number int64) (first, next, file int64, err error) {
 	first, next = -1, -1
 	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
-		_, err := fetchValues(ctx, tx, []any{&first, &next},
-			`SELECT g.page, n.page FROM segments g JOIN segments n ON n.number = g.number + 1
+		_, err := fetchValues(ctx, tx, []any{&first, &next, &file},
+			`SELECT g.page, n.page, `+fileOfRewards+` FROM segments g JOIN segments n ON n.number = g.number + 1
 				WHERE g.number = ?1`, number)
 		return err
 	})
-	return first, next, err
+	return first, next, file, err
 }
 
 // byRow returns the rows of what was found, in its order; nil when none is known. In a status some rewards do not

@@ -112,8 +112,9 @@ func (s *Store) addCounted(ctx context.Context, v *segmentView) error {
 // is passed over. An index of an earlier version may have the users.
 func (s *Store) sealRecent(ctx context.Context, full *segment.Recent, v *segmentView) (done bool, err error) {
 	var rows segment.Rows
+	var file int64
 	if v.users[full.Segment()] == byBatches {
-		if rows, err = s.rowsOf(ctx, full.Segment()); err != nil {
+		if rows, file, err = s.rowsOf(ctx, full.Segment()); err != nil {
 			return false, err
 		}
 	}
@@ -130,7 +131,7 @@ func (s *Store) sealRecent(ctx context.Context, full *segment.Recent, v *segment
 		if err := s.storeUsers(ctx, full.Segment(), full.Users(), rows, v); err != nil {
 			return false, err
 		}
-		parts = append(parts, sealedUsers(full.Segment(), byBatches, keys))
+		parts = append(parts, sealedUsers(full.Segment(), byBatches, keys, file))
 	}
 	return s.storeSealed(ctx, v, parts...)
 }

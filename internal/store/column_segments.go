@@ -28,7 +28,6 @@ type columnSegments struct {
 	noIndex atomic.Bool // the indexes of an earlier version are gone
 
 	others atomic.Int32 // for how many batches others are expected to record, too
-	looks  lookPace
 }
 
 // columnState has the keys and users of all rewards up to a batch: those of the segments that are not sealed in memory,

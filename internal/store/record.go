@@ -40,7 +40,6 @@ func (s *Store) recordOnce(ctx context.Context, r *recording) error {
 	s.engine.pacer.recorded(len(r.batch))
 	r.runs = 0
 	s.followOthers(ctx)
-	s.lookAhead(ctx, r)
 	err := s.engine.WriteForClients(ctx, func(ctx context.Context, tx Tx) error {
 		if err := r.run(ctx, tx); err != nil {
 			return fmt.Errorf("store: cannot record rewards: %w", err)

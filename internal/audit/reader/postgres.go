@@ -10,7 +10,7 @@ import (
 )
 
 // postgresVersion is the version of PostgreSQL's migrations that the queries are written for.
-const postgresVersion = 35
+const postgresVersion = 36
 
 // The limits of a connection. An audit may take hours.
 const (

@@ -1,10 +1,14 @@
 package postgres_test
 
 import (
+	"context"
 	"database/sql"
+	"errors"
 	"testing"
+	"time"
 
 	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
 	"stockrewards/internal/store/postgres"
 	"stockrewards/internal/store/storetest"
 )
@@ -55,5 +59,25 @@ func TestMarksThatAreLostAreWrittenAgain(t *testing.T) {
 		(SELECT count(*) FROM app_assets)`).Scan(&used, &held))
 	if used != 1 || held != 1 {
 		t.Errorf("%d stocks are in use, %d are held; want one", used, held)
+	}
+}
+
+// A read of one statement needs no transaction, also when a request's deadline is later than that of a transaction.
+func TestAReadOfARequest(t *testing.T) {
+	t.Parallel()
+	e := open(t, database(t, cluster(t)), postgres.Options{})
+	ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second)
+	defer cancel()
+	var timeout, readOnly string
+	check(t, e.Read(ctx, func(ctx context.Context, tx store.Tx) error {
+		one, ok := tx.(store.NetworkTx)
+		if !ok {
+			return errors.New("the transaction is not over a network")
+		}
+		return one.QueryOnly(ctx, func(row store.Row) error { return row.Scan(&timeout, &readOnly) },
+			`SELECT current_setting('statement_timeout'), current_setting('transaction_read_only')`)
+	}))
+	if timeout != "15s" || readOnly != "off" {
+		t.Errorf("statement_timeout %s, transaction_read_only %s; want 15s, off", timeout, readOnly)
 	}
 }

@@ -43,6 +43,7 @@ const (
 	lockTimeout        = 10 * time.Second // of the wait for a turn
 	idleTimeout        = 5 * time.Second  // of a transaction whose client froze
 	txTimeout          = 20 * time.Second // of a whole transaction, on the client's side
+	requestTimeout     = time.Minute      // no request has a later deadline
 )
 
 // Engine is the PostgreSQL engine.
@@ -167,8 +168,11 @@ func redact(err error) error {
 func (e *Engine) Read(ctx context.Context, f func(context.Context, store.Tx) error) error {
 	begin, timeout := beginRead, txTimeout
 	if deadline, ok := ctx.Deadline(); ok {
-		if timeout = time.Until(deadline); timeout > txTimeout { // Store.ReadLedger
+		if left := time.Until(deadline); left > requestTimeout { // a read of the whole store
 			begin += "; set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0"
+			timeout = left
+		} else {
+			timeout = min(left, txTimeout)
 		}
 	}
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), timeout)

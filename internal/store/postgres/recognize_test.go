@@ -110,3 +110,54 @@ func TestAStoredAttemptIsRecognized(t *testing.T) {
 	}
 	w.wantReplays(t, s, 0, 2)
 }
+
+// An earlier version, whose blocks have another size, began to seal a segment: the upgrade removes them, and the segment
+// is sealed.
+func TestAnUpgradeWhileASegmentIsSealed(t *testing.T) {
+	t.Parallel()
+	w := newSegmented(t, 1)
+	const many = 300
+	w.processes[0].SealEvery(many)
+	for range many / 20 {
+		w.record(t, w.processes[0], w.requestsFor(t, 20)...)
+	}
+	if n := w.number(t, `select count(*) from segments where keys = 1`); n != 2 {
+		t.Fatalf("%d segments are not sealed, want a full one and the next one", n)
+	}
+	const entries = `with e as (select 6 * i as u, 8 * i as k, 16 * i as r, b.* from reward_batches b
+		cross join generate_series(0, octet_length(b.ids) / 16 - 1) as i) insert into `
+	w.exec(t, entries+`key_blocks (place, entries) select min(place), string_agg(entry, '' order by entry) from (
+		select ('x00000000' || encode(substring(keys from k + 1 for 4), 'hex'))::bit(64)::bigint as place,
+			substring(keys from k + 1 for 6) || substring(ids from r + 1 for 16) as entry,
+			(row_number() over (order by substring(keys from k + 1 for 8)) - 1) / 64 as block from e) as o
+		where block < 3 group by block`)
+	w.exec(t, entries+`user_blocks (segment, first, entries) select 0, substring(string_agg(entry, '' order by entry) for 22), string_agg(entry, '' order by entry) from (
+		select entry, (row_number() over (order by entry) - 1) / 64 as block from (
+		select substring(users from u + 1 for 6) || substring(ids from r + 1 for 16) as entry from e) as n) as o
+		where block < 3 group by block`)
+	w.exec(t, `delete from goose_db_version where version_id > 35`)
+	s := w.join(t)
+	s.SealEvery(many)
+	w.seal(t, s)
+	if n := w.number(t, `select count(*) from segments where keys = 2 and users = 2`); n != 1 {
+		t.Errorf("%d segments are sealed, want 1", n)
+	}
+	if n := w.number(t, `select sum(octet_length(entries)) / 22 from key_blocks`); n != many {
+		t.Errorf("%d entries of %d rewards", n, many)
+	}
+	w.wantReplays(t, s, 0, many)
+	w.wantAll(t, s)
+}
+
+// Rows of another file are not used: nothing finds a reward whose id the block has not.
+func TestRowsOfKeysOfAnotherFile(t *testing.T) {
+	t.Parallel()
+	w, _, _ := withRows(t)
+	w.exec(t, `update segments set file = file + 1`)
+	w.forgetIDs(t)
+	out, err := w.join(t).RecordRewards(t.Context(), w.requests[:1])
+	check(t, err)
+	if out[0].Verdict != rewards.Created {
+		t.Errorf("verdict %d", out[0].Verdict)
+	}
+}

@@ -99,19 +99,24 @@ func (w *segmented) seal(t *testing.T, by *store.Store) {
 	}
 }
 
+// requestsFor makes some requests, for each user in turn.
+func (w *segmented) requestsFor(t *testing.T, some int) (batch []rewards.NewReward) {
+	t.Helper()
+	for i := range some {
+		r := w.Request(t, money.Dollar)
+		r.UserID = w.Users[i%len(w.Users)].ID
+		r.Fingerprint = rewards.NewFingerprint(r, "")
+		batch = append(batch, r)
+	}
+	return batch
+}
+
 // fill records a segment of many rewards, and seals it.
 func (w *segmented) fill(t *testing.T, many int) {
 	t.Helper()
 	w.processes[0].SealEvery(int64(many))
 	for len(w.requests) < many {
-		var batch []rewards.NewReward
-		for i := range 100 {
-			r := w.Request(t, money.Dollar)
-			r.UserID = w.Users[i%len(w.Users)].ID
-			r.Fingerprint = rewards.NewFingerprint(r, "")
-			batch = append(batch, r)
-		}
-		w.record(t, w.processes[0], batch...)
+		w.record(t, w.processes[0], w.requestsFor(t, 100)...)
 	}
 	w.seal(t, w.processes[0])
 }

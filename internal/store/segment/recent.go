@@ -110,7 +110,8 @@ func (r *Recent) Blocks() []Block {
 
 // IDBlocks cuts the entries of a sealed segment into blocks. An entry has the first 6 bytes of the hash of a key, and
 // the id of its reward. A block has 55 entries, and more when the next one has the same 4 bytes. So whoever looks for a
-// key reads one block: the last one that does not begin with a later hash.
+// key reads one block: the last one that does not begin with a later hash. Whoever changes that number adds a migration
+// as 00036, since a segment must not have blocks of two sizes.
 type IDBlocks struct {
 	Segment int64
 	Blocks  []Block
