@@ -294,6 +294,10 @@ func TestEveryDocumentedResponseOccurs(t *testing.T) {
 		c.send(t, valid["createWebhookEndpoint"])
 	}
 	post("/v1/webhook-endpoints", valid["createWebhookEndpoint"].body, http.StatusUnprocessableEntity)
+	for range rewards.MaxPendingTests {
+		c.send(t, valid["testWebhookEndpoint"])
+	}
+	post(valid["testWebhookEndpoint"].target, "", http.StatusUnprocessableEntity)
 
 	want := make(produced)
 	for _, item := range loadDocument(t).Paths.Map() {

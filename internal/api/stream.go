@@ -45,6 +45,7 @@ func (f *follower) stream(w http.ResponseWriter, page rewards.EventPage) {
 	h["Content-Type"], h["Cache-Control"], h["X-Content-Type-Options"] = typeStream, noStore, noSniff
 	w.WriteHeader(http.StatusOK)
 	body := comment(nil)
+	const keptBytes = 64 << 10 // of memory while the stream waits
 	for {
 		for _, e := range page.Events {
 			body = appendServerSent(body, e)
@@ -54,14 +55,18 @@ func (f *follower) stream(w http.ResponseWriter, page rewards.EventPage) {
 			return
 		}
 		f.call.ticket.Rest()
-		body = body[:0]
-		if len(page.Events) < streamPage && !page.More {
+		more := len(page.Events) == streamPage || page.More
+		page, body = rewards.EventPage{}, body[:0]
+		if cap(body) > keptBytes {
+			body = nil
+		}
+		if !more {
 			news, err := f.news(ctx, time.Now().Add(commentEvery))
 			if err != nil || f.server.isDraining() {
 				return
 			}
 			if !news {
-				page, body = rewards.EventPage{}, comment(body)
+				body = comment(body)
 				continue
 			}
 		} else if f.server.isDraining() || f.checkKey(ctx) != nil {

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -62,10 +64,11 @@ type batcher[Q, A any] struct {
 }
 
 func newBatcher[Q, A any](
-	store func(context.Context, []Q) ([]A, error), durable func(context.Context) error, created func(A) bool,
+	most int, store func(context.Context, []Q) ([]A, error), durable func(context.Context) error, created func(A) bool,
 ) *batcher[Q, A] {
 	return &batcher[Q, A]{
 		store: store, durable: durable, created: created, observe: func(Commit) {}, wake: make(chan struct{}, 1),
+		queue: fairQueue[Q, A]{most: most},
 	}
 }
 
@@ -248,7 +251,7 @@ func (b *batcher[Q, A]) commit(ctx context.Context, c *committed[Q, A], part []*
 		contents[n] = q.content
 	}
 	began := time.Now()
-	outcomes, err := b.store(ctx, contents)
+	outcomes, err := b.try(ctx, contents)
 	created := 0
 	for n, q := range part {
 		if q.err = err; err == nil {
@@ -265,6 +268,16 @@ func (b *batcher[Q, A]) commit(ctx context.Context, c *committed[Q, A], part []*
 		b.commit(ctx, c, part[:half])
 		b.commit(ctx, c, part[half:])
 	}
+}
+
+// try stores requests. A panic fails them as an error does, not the process and so all apps.
+func (b *batcher[Q, A]) try(ctx context.Context, contents []Q) (outcomes []A, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("intake: panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return b.store(ctx, contents)
 }
 
 // answerAll answers batches until the channel is closed: all that are committed at once.

@@ -17,6 +17,11 @@ func (l load) minus(less load) load { return load{l.requests - less.requests, l.
 // within reports whether no part of the load is above most.
 func (l load) within(most load) bool { return l.requests <= most.requests && l.bytes <= most.bytes }
 
+// atMost is the load, with no part above most.
+func (l load) atMost(most load) load {
+	return load{min(l.requests, most.requests), min(l.bytes, most.bytes)}
+}
+
 // The bounds of a queue, over all apps. Requests that come in bulks get half of it, so that
 // single requests always find room.
 const (
@@ -28,6 +33,9 @@ const (
 // The sizes of a commit.
 const (
 	maxBatch = 1024 // requests in a commit while one app sends
+	// changeBatch replaces maxBatch for changes of users. Over PostgreSQL each takes some exchanges, and
+	// awards wait for the commit.
+	changeBatch = 8
 	// sharedBatch replaces maxBatch while several apps send. An app with a single request
 	// waits for the commit in progress, so commits must be short.
 	sharedBatch = 64
@@ -40,10 +48,11 @@ const (
 )
 
 // fairQueue is a bounded queue that serves apps in turn, and one app's requests in order of
-// arrival. An app may queue only as much as it leaves free for others, so only an app that
+// arrival. An app may queue only as much as it leaves free for others, and one bulk in any case, so only an app that
 // floods is refused. While several apps send, bulks rest after each commit for twice as long as
 // it took, so that most single requests find the store idle. It is not safe for concurrent use.
 type fairQueue[Q, A any] struct {
+	most    int // requests in a commit
 	singles turns[Q, A]
 	bulks   turns[Q, A]
 	last    rewards.AppID // app of the last request
@@ -73,13 +82,20 @@ func (f *fairQueue[Q, A]) add(list []*request[Q, A]) bool {
 	for _, q := range list {
 		more = more.plus(load{1, q.bytes})
 	}
-	own, free := f.singles.of(app).plus(f.bulks.of(app)), load{maxQueued, maxQueuedBytes}.minus(f.all())
-	if !own.plus(more).within(free) {
-		return false
-	}
-	if list[0].bulk != nil {
-		into, free = &f.bulks, load{maxQueued / bulkShare, maxQueuedBytes / bulkShare}.minus(f.bulks.all)
-		if !more.within(free) || !into.of(app).within(free) { // what it has already: bulks are large
+	ofBulks := load{maxQueued / bulkShare, maxQueuedBytes / bulkShare}
+	if list[0].bulk == nil {
+		own := f.singles.of(app).plus(f.bulks.of(app)).plus(more)
+		queued := f.singles.all.plus(f.bulks.all.atMost(ofBulks))
+		if !own.within(load{maxQueued, maxQueuedBytes}.minus(queued)) {
+			return false
+		}
+	} else {
+		into = &f.bulks
+		own, free := into.of(app), ofBulks.minus(into.all)
+		if own.requests == 0 {
+			free.requests = max(free.requests, more.requests)
+		}
+		if !more.within(free) || !own.within(free) { // not both together: bulks are large
 			return false
 		}
 	}
@@ -109,12 +125,13 @@ func (f *fairQueue[Q, A]) isShared() bool {
 // take removes a batch: one request of each app in turn, up to the size of a batch. It has
 // requests of bulks unless they rest; half of a small commit is for them.
 func (f *fairQueue[Q, A]) take() []*request[Q, A] {
-	most, singles := maxBatch, maxBatch
-	switch {
-	case f.isShared() && f.resting() == 0 && f.bulks.all.requests > 0:
-		most, singles = sharedBatch, sharedBatch/2
-	case f.isShared():
-		most, singles = sharedBatch, sharedBatch
+	most := f.most
+	if f.isShared() {
+		most = min(most, sharedBatch)
+	}
+	singles := most
+	if f.isShared() && f.resting() == 0 && f.bulks.all.requests > 0 {
+		singles = most / 2
 	}
 	batch := f.singles.take(make([]*request[Q, A], 0, min(most, f.all().requests)), singles)
 	if f.resting() > 0 {

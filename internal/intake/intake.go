@@ -44,7 +44,8 @@ type Intake struct {
 // Commit is the result of one commit.
 type Commit struct {
 	Requests int
-	Created  int // rewards created; users are not counted
+	OfAwards bool // not of users, changes or reversals
+	Created  int  // rewards created; users are not counted
 	Took     time.Duration
 	Err      error // nil for success; a failed batch may be committed again in halves
 }
@@ -54,19 +55,26 @@ type Commit struct {
 func New(store Store, recorded func()) *Intake {
 	return &Intake{
 		recorded: recorded,
-		rewards: newBatcher(store.RecordRewards, store.Durable, func(o rewards.Outcome) bool {
+		rewards: newBatcher(maxBatch, store.RecordRewards, store.Durable, func(o rewards.Outcome) bool {
 			return o.Verdict == rewards.Created
 		}),
-		users:   newBatcher(store.CreateUsers, store.Durable, func(rewards.UserOutcome) bool { return false }),
-		changes: newBatcher(store.ChangeUsers, store.Durable, func(rewards.UserOutcome) bool { return false }),
-		backs:   newBatcher(store.ReverseRewards, store.Durable, func(rewards.ReversalOutcome) bool { return false }),
+		users:   newBatcher(maxBatch, store.CreateUsers, store.Durable, none[rewards.UserOutcome]),
+		changes: newBatcher(changeBatch, store.ChangeUsers, store.Durable, none[rewards.UserOutcome]),
+		backs:   newBatcher(maxBatch, store.ReverseRewards, store.Durable, none[rewards.ReversalOutcome]),
 	}
 }
+
+// none reports that no reward was created.
+func none[A any](A) bool { return false }
 
 // Observe calls f with every commit, before its requests are answered. f must not block.
 // Observe must be called before Run.
 func (i *Intake) Observe(f func(Commit)) {
-	i.rewards.observe, i.users.observe, i.changes.observe, i.backs.observe = f, f, f, f
+	i.users.observe, i.changes.observe, i.backs.observe = f, f, f
+	i.rewards.observe = func(c Commit) {
+		c.OfAwards = true
+		f(c)
+	}
 }
 
 // Record implements rewards.Recorder. If ctx ends first, the reward may still be recorded.

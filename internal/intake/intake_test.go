@@ -23,6 +23,9 @@ type gate struct {
 	sync    chan error                 // ends a Durable with this error; nil: what is committed is durable
 }
 
+// errPanic makes a commit panic.
+var errPanic = errors.New("a panic")
+
 func (g *gate) CreateUsers(ctx context.Context, batch []rewards.User) ([]rewards.UserOutcome, error) {
 	news := make([]rewards.NewReward, len(batch))
 	if _, err := g.RecordRewards(ctx, news); err != nil {
@@ -68,7 +71,9 @@ func (g *gate) RecordRewards(_ context.Context, batch []rewards.NewReward) ([]re
 	}
 	g.mu.Unlock()
 	g.enter <- len(batch)
-	if err := <-g.leave; err != nil {
+	if err := <-g.leave; errors.Is(err, errPanic) {
+		panic(err)
+	} else if err != nil {
 		return nil, err
 	}
 	outcomes := make([]rewards.Outcome, len(batch))
@@ -277,5 +282,53 @@ func TestACanceledRequestIsStillCommitted(t *testing.T) {
 		}
 		g.leave <- nil
 		synctest.Wait()
+	})
+}
+
+// A request that lets the store panic fails alone, and the next one is committed.
+func TestAPanicFailsItsRequest(t *testing.T) {
+	t.Parallel()
+	world(t, func(t *testing.T, i *intake.Intake, g *gate) {
+		busy := record(t, i, "busy")
+		<-g.enter
+		good, bad := record(t, i, "good"), record(t, i, "bad")
+		g.leave <- nil
+		for _, fault := range []error{errPanic, nil, errPanic} { // both, then each
+			<-g.enter
+			g.leave <- fault
+		}
+		if a, b, c := <-busy, <-good, <-bad; a.err != nil || b.err != nil || rewards.CodeOf(c.err) != rewards.CodeInternal {
+			t.Errorf("answered %v, %v and %v", a.err, b.err, c.err)
+		}
+		next := record(t, i, "next")
+		<-g.enter
+		g.leave <- nil
+		if a := <-next; a.err != nil {
+			t.Error(a.err)
+		}
+	})
+}
+
+// A commit has few changes of users, since awards wait for it.
+func TestFewChangesAreCommittedTogether(t *testing.T) {
+	t.Parallel()
+	world(t, func(t *testing.T, i *intake.Intake, g *gate) {
+		var asked sync.WaitGroup
+		for n := range 10 {
+			id := fmt.Sprint(n)
+			asked.Go(func() {
+				if _, err := i.ChangeUser(t.Context(), rewards.UserChange{ExternalID: &id}); err != nil {
+					t.Error(err)
+				}
+			})
+			synctest.Wait()
+		}
+		for _, want := range []int{1, 8, 1} {
+			if n := <-g.enter; n != want {
+				t.Errorf("%d changes in a commit, want %d", n, want)
+			}
+			g.leave <- nil
+		}
+		asked.Wait()
 	})
 }

@@ -179,6 +179,14 @@ func TestEndpointAnswered(t *testing.T) {
 	if a, raised := e.Alarm(tried); e.Disabled != rewards.DisabledFails || !raised || a.Kind() != "webhook_disabled" {
 		t.Errorf("after five days of failures: %q, alarm %+v", e.Disabled, a)
 	}
+	yes := true
+	rewards.WebhookChange{Enabled: &yes}.Apply(&e)
+	e.Answered(bad, tried)
+	since := e.FailingSince
+	rewards.WebhookChange{Enabled: &yes}.Apply(&e)
+	if e.Disabled != "" || since.IsZero() || e.FailingSince != since {
+		t.Errorf("enabled again: %q, and it fails since %s, want %s", e.Disabled, e.FailingSince, since)
+	}
 	e.DisableFor("seen")
 	if _, raised := e.Alarm(tried); raised {
 		t.Error("an alarm although an operator disabled the endpoint")

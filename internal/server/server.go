@@ -180,7 +180,9 @@ func (s *Server) wire(ctx context.Context, in store.Installation) (err error) {
 	s.intake = intake.New(s.Store, s.nudge)
 	gate := admission.New()
 	s.intake.Observe(func(c intake.Commit) {
-		gate.Committed(c.Took)
+		if c.OfAwards && c.Err == nil {
+			gate.Committed(c.Took)
+		}
 		s.metrics.Commit(c.Requests, c.Created, c.Took, c.Err)
 	})
 	s.Service = rewards.NewService(s.Store, s.intake, s.Market, time.Now)

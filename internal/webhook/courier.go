@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -16,6 +17,7 @@ const (
 	mostUnsaved   = 4096                   // results in memory
 	startPatience = 100 * time.Millisecond // of a first attempt with those before it
 	idleCheck     = time.Minute            // the longest time between two looks for what is due
+	trimAfter     = 200                    // deliveries between two trims
 )
 
 // courier sends the events of one endpoint, as it was stored in one version. Its goroutine starts
@@ -57,7 +59,7 @@ type courier struct {
 	saving  map[int64]rewards.Delivery
 	dirty   bool
 	saved   time.Time
-	trimmed int // delivered since the last trim
+	trimmed int // delivered since the last trim; it begins as if many were, since restarts and changes may be frequent
 }
 
 // first is a first attempt.
@@ -79,7 +81,7 @@ func newCourier(
 	d *Dispatcher, e rewards.WebhookEndpoint, shard rewards.WebhookShard, secrets func(time.Time) [][]byte,
 ) *courier {
 	return &courier{
-		d: d, e: e, version: e.Version, shard: shard, read: e.Cursor, limit: 1, secrets: secrets,
+		d: d, e: e, version: e.Version, shard: shard, read: e.Cursor, limit: 1, secrets: secrets, trimmed: trimAfter,
 		wake: make(chan struct{}, 1), results: make(chan result),
 		skip: make(map[int64]bool), sending: make(map[int64]bool), unsaved: make(map[int64]rewards.Delivery),
 	}
@@ -162,7 +164,8 @@ func (c *courier) pause(ctx context.Context, d time.Duration) bool {
 	return ctx.Err() == nil
 }
 
-// ready reports whether an attempt can start now.
+// ready reports whether an attempt can start now. However many requests are open, an endpoint that does not fail may
+// have one, so that slow receivers of others do not hold it up.
 func (c *courier) ready() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -170,7 +173,8 @@ func (c *courier) ready() bool {
 	if c.failures > 0 {
 		most = mostFailing
 	}
-	if c.inFlight >= c.limit || c.d.now().Before(c.paused) || c.d.open.Load() >= most ||
+	full := c.d.open.Load() >= most && (c.failures > 0 || c.inFlight > 0)
+	if full || c.inFlight >= c.limit || c.d.now().Before(c.paused) ||
 		len(c.unsaved)+len(c.saving) > mostUnsaved {
 		return false
 	}
@@ -261,7 +265,7 @@ func (c *courier) finish(r result) {
 		c.trimmed++
 	}
 	if c.e.Disabled != "" {
-		c.queue = nil
+		c.queue, c.due = nil, slices.DeleteFunc(c.due, func(d rewards.Delivery) bool { return !d.Test() })
 	}
 	if r.first != nil {
 		r.first.ended = true
@@ -328,7 +332,6 @@ func (c *courier) progress(now time.Time, all bool) (p rewards.WebhookProgress, 
 	c.saving, c.unsaved, c.dirty, c.saved = c.unsaved, make(map[int64]rewards.Delivery), false, now
 	c.urgent = false
 	p.Deliveries = newestDelivered(c.saving)
-	const trimAfter = 200
 	if c.trimmed >= trimAfter {
 		p.Trim, c.trimmed = true, 0
 	}

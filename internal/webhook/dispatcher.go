@@ -352,37 +352,6 @@ func (d *Dispatcher) secretsOf(e rewards.WebhookEndpoint) (func(time.Time) [][]b
 	}, nil
 }
 
-// save stores the progress of the couriers that have some.
-func (d *Dispatcher) save(ctx context.Context, all bool) {
-	var list []rewards.WebhookProgress
-	counts := rewards.WebhookCounts{Locked: d.locked}
-	now := d.now()
-	for _, c := range d.couriers {
-		p, due := c.progress(now, all)
-		if due {
-			list = append(list, p)
-		}
-		counts.Add(p.Endpoint, c.oldest())
-	}
-	d.mu.Lock()
-	d.counts = counts
-	d.mu.Unlock()
-	if len(list) == 0 {
-		return
-	}
-	stale, err := d.store.SaveWebhooks(ctx, list)
-	d.report(ctx, "cannot store what was sent", err)
-	for _, p := range list {
-		d.couriers[p.Endpoint.ID].stored(err == nil)
-		if stale[p.Endpoint.ID] { // begin again with what is stored
-			d.couriers[p.Endpoint.ID].end()
-			delete(d.couriers, p.Endpoint.ID)
-			d.reload = true
-		}
-	}
-	d.reload = d.reload || len(stale) > 0
-}
-
 // newDelivery returns the delivery of an event whose first attempt begins at now.
 func (d *Dispatcher) newDelivery(e rewards.WebhookEndpoint, event rewards.Event, now time.Time) rewards.Delivery {
 	return rewards.Delivery{

@@ -30,6 +30,7 @@ const (
 	maxHeaderBytes = 64 << 10 // of an answer's headers
 	idleTimeout    = 90 * time.Second
 	idlePerHost    = 64 // connections
+	mostIdle       = 2000
 )
 
 // Request is one attempt to deliver an event.
@@ -79,6 +80,7 @@ func newTransport(addresses rewards.WebhookAddresses, encrypted bool) *http.Tran
 		DialContext: dialer.DialContext, ForceAttemptHTTP2: true, TLSHandshakeTimeout: dialTimeout,
 		TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}, DisableCompression: true,
 		MaxResponseHeaderBytes: maxHeaderBytes, IdleConnTimeout: idleTimeout, MaxIdleConnsPerHost: idlePerHost,
+		MaxIdleConns: mostIdle,
 	}
 }
 
@@ -142,6 +144,7 @@ func (s *Sender) request(ctx context.Context, r Request) (*http.Request, error) 
 		}
 	}
 	const decimal = 10
+	request.Header["Idempotency-Key"] = nil // not sent: it lets net/http try again when a kept connection was closed
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("User-Agent", s.agent)
 	request.Header.Set(standardwebhooks.HeaderWebhookID, r.ID.String())
