@@ -19,7 +19,15 @@ func (s *Store) RecordRewards(ctx context.Context, batch []rewards.NewReward) ([
 		return nil, err
 	}
 	r := &recording{store: s, batch: batch, ids: make([]rewards.RewardID, len(batch))}
-	if err := untilKnown(ctx, func() error { return s.recordOnce(ctx, r) }); err != nil {
+	err := untilKnown(ctx, func() error {
+		err := s.recordOnce(ctx, r)
+		if errors.Is(err, errNotStored) { // a server that took over may lack a user whom this process knows
+			s.known.forget(batch)
+			err = s.recordOnce(ctx, r)
+		}
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	return r.outcomes, nil

@@ -1,13 +1,17 @@
 package store
 
-import "sync"
+import (
+	"sync"
+
+	"stockrewards/internal/rewards"
+)
 
 // maxKnownUsers is how many users a knownUsers remembers, in about 3 MB.
 const maxKnownUsers = 50_000
 
 // knownUsers remembers users who exist, so that an award need not look them up. A user is never
-// deleted, so an entry never becomes wrong. Only committed users may enter. It is safe for
-// concurrent use.
+// deleted, so an entry becomes wrong only when a server that took over lacks the user. Only committed users may enter. It
+// is safe for concurrent use.
 type knownUsers struct {
 	mu    sync.Mutex
 	users generations[userKey, struct{}]
@@ -31,5 +35,14 @@ func (u *knownUsers) add(k userKey) {
 	defer u.mu.Unlock()
 	if _, known := u.users.get(k); !known {
 		u.users.put(k, struct{}{})
+	}
+}
+
+// forget removes the users of some requests.
+func (u *knownUsers) forget(requests []rewards.NewReward) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for i := range requests {
+		u.users.drop(userKey{requests[i].AppID, requests[i].UserID})
 	}
 }

@@ -2,11 +2,11 @@ package postgres_test
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"testing"
 	"time"
 
+	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store"
 	"stockrewards/internal/store/postgres"
@@ -16,22 +16,23 @@ import (
 // A server that took over may lack a user whom this process created: nothing is recorded for that user.
 func TestAUserWhoIsLostGetsNothing(t *testing.T) {
 	t.Parallel()
-	c := cluster(t)
-	url, err := c.NewDatabase(t.Context())
-	check(t, err)
-	w := storetest.NewWorld(t, open(t, url, postgres.Options{}))
-	w.Give(t, 1_000_000) // after the first reward of a stock an engine may commit with the statement
-	lost, award := w.NewUser(t, w.App.ID, "lost"), w.Request(t, 1_000_000)
-	award.UserID = lost.ID
-	db, err := sql.Open("pgx", url)
-	check(t, err)
-	_, err = db.ExecContext(t.Context(), `DELETE FROM users WHERE id = $1`, lost.ID[:])
-	check(t, err)
-	check(t, db.Close())
-	outcomes, err := w.RecordRewards(t.Context(), []rewards.NewReward{award})
-	check(t, err)
-	if got := outcomes[0].Verdict; got != rewards.NoSuchUser {
-		t.Errorf("the verdict is %v, want that there is no such user", got)
+	for _, budgets := range [][]rewards.Budget{nil, {{
+		Name: "daily", Per: rewards.PerApp, Period: rewards.PeriodDay, Limit: 100 * money.Dollar,
+	}}} {
+		url := database(t, cluster(t))
+		w := storetest.NewWorld(t, open(t, url, postgres.Options{}))
+		w.SetBudgets(t, budgets...)
+		w.Give(t, money.Dollar) // after the first reward of a stock an engine may commit with the statement
+		lost, award := w.NewUser(t, w.App.ID, "lost"), w.Request(t, money.Dollar)
+		award.UserID = lost.ID
+		_, err := connect(t, url).Exec(t.Context(), `DELETE FROM users WHERE id = $1`, lost.ID[:])
+		check(t, err)
+		outcomes, err := w.RecordRewards(t.Context(), []rewards.NewReward{award, w.Request(t, money.Dollar)})
+		check(t, err)
+		if outcomes[0].Verdict != rewards.NoSuchUser || outcomes[1].Verdict != rewards.Created {
+			t.Errorf("%d budgets: verdicts %d and %d, want that there is no such user, and a new reward",
+				len(budgets), outcomes[0].Verdict, outcomes[1].Verdict)
+		}
 	}
 }
 
