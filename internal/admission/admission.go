@@ -166,7 +166,7 @@ func (t *Ticket) Leave() {
 	}
 }
 
-// Committed reports how long a commit of awards took; the last few dozen count.
+// Committed reports how long a commit of clients' writes took; the last few dozen count.
 // Two concurrent calls may count as one.
 func (g *Gate) Committed(took time.Duration) {
 	const weight = 16

@@ -43,11 +43,11 @@ type Intake struct {
 
 // Commit is the result of one commit.
 type Commit struct {
-	Requests int
-	OfAwards bool // not of users, changes or reversals
-	Created  int  // rewards created; users are not counted
-	Took     time.Duration
-	Err      error // nil for success; a failed batch may be committed again in halves
+	Requests  int
+	OfChanges bool // of users
+	Created   int  // rewards created; users are not counted
+	Took      time.Duration
+	Err       error // nil for success; a failed batch may be committed again in halves
 }
 
 // New returns an intake. recorded is called after every commit that created a reward; it
@@ -70,9 +70,9 @@ func none[A any](A) bool { return false }
 // Observe calls f with every commit, before its requests are answered. f must not block.
 // Observe must be called before Run.
 func (i *Intake) Observe(f func(Commit)) {
-	i.users.observe, i.changes.observe, i.backs.observe = f, f, f
-	i.rewards.observe = func(c Commit) {
-		c.OfAwards = true
+	i.rewards.observe, i.users.observe, i.backs.observe = f, f, f
+	i.changes.observe = func(c Commit) {
+		c.OfChanges = true
 		f(c)
 	}
 }

@@ -40,9 +40,9 @@ func TestEveryCommitIsObserved(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		want := []intake.Commit{
-			{Requests: 2, OfAwards: true, Took: 3 * time.Second, Err: fault},
-			{Requests: 1, OfAwards: true, Created: 1},
-			{Requests: 1, OfAwards: true, Err: fault},
+			{Requests: 2, Took: 3 * time.Second, Err: fault},
+			{Requests: 1, Created: 1},
+			{Requests: 1, Err: fault},
 		}
 		if diff := cmp.Diff(want, observed, cmpopts.EquateErrors()); diff != "" || i.Busy() != 0 {
 			t.Errorf("busy %s; (-want +got):\n%s", i.Busy(), diff)

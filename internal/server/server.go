@@ -180,7 +180,7 @@ func (s *Server) wire(ctx context.Context, in store.Installation) (err error) {
 	s.intake = intake.New(s.Store, s.nudge)
 	gate := admission.New()
 	s.intake.Observe(func(c intake.Commit) {
-		if c.OfAwards && c.Err == nil {
+		if c.Err == nil && !c.OfChanges { // more changes at once only take longer
 			gate.Committed(c.Took)
 		}
 		s.metrics.Commit(c.Requests, c.Created, c.Took, c.Err)

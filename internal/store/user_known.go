@@ -10,8 +10,8 @@ import (
 const maxKnownUsers = 50_000
 
 // knownUsers remembers users who exist, so that an award need not look them up. A user is never
-// deleted, so an entry becomes wrong only when a server that took over lacks the user. Only committed users may enter. It
-// is safe for concurrent use.
+// deleted, so an entry becomes wrong only when a server that took over lacks the user. Only committed users may enter.
+// It is safe for concurrent use.
 type knownUsers struct {
 	mu    sync.Mutex
 	users generations[userKey, struct{}]

@@ -96,6 +96,14 @@ func (p *program) webhooks(ctx context.Context) error {
 	if err := all["createWebhookEndpoint"](ctx, p.hook, 422); err != nil {
 		return err
 	}
+	for range 100 {
+		if _, err := p.client.TestWebhookEndpointWithResponse(ctx, p.hook, nil); err != nil {
+			return err
+		}
+	}
+	if err := all["testWebhookEndpoint"](ctx, p.hook, 422); err != nil {
+		return err
+	}
 	return all["deleteWebhookEndpoint"](ctx, p.hook, 204)
 }
 

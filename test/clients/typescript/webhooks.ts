@@ -52,5 +52,8 @@ export async function webhooks({ client }: Program): Promise<void> {
   }
   for (let i = 0; i < 16; i++) await client.POST("/v1/webhook-endpoints", { body: { url } });
   await send("createWebhookEndpoint", id, 422);
+  const path = { webhookEndpointId: id };
+  for (let i = 0; i < 100; i++) await client.POST("/v1/webhook-endpoints/{webhookEndpointId}/test", { params: { path } });
+  await send("testWebhookEndpoint", id, 422);
   await send("deleteWebhookEndpoint", id, 204);
 }
