@@ -45,7 +45,7 @@ func (f *follower) stream(w http.ResponseWriter, page rewards.EventPage) {
 	h["Content-Type"], h["Cache-Control"], h["X-Content-Type-Options"] = typeStream, noStore, noSniff
 	w.WriteHeader(http.StatusOK)
 	body := comment(nil)
-	const keptBytes = 64 << 10 // of memory while the stream waits
+	const keptBytes = 64 << 10 // of body, while the stream waits
 	for {
 		for _, e := range page.Events {
 			body = appendServerSent(body, e)

@@ -206,7 +206,7 @@ func (c WebhookChange) Apply(e *WebhookEndpoint) {
 	}
 	switch {
 	case c.Enabled == nil:
-	case *c.Enabled && e.Disabled == "": // since when it fails stays
+	case *c.Enabled && e.Disabled == "": // it keeps its FailingSince
 	case *c.Enabled:
 		e.Enable()
 	default:

@@ -21,7 +21,7 @@ const fileOfRewards = `pg_relation_filenode('rewards')::bigint`
 const pagesOfRewards = `pg_relation_size('rewards') / current_setting('block_size')::bigint`
 
 // rowsOf reads the rows of a segment's final rewards, except a few that are far from the others. It knows none when an
-// earlier version began the segment or the next one. They are those of a file, or of one that came later.
+// earlier version began the segment or the next one. file was the table's file before that.
 func (s *Store) rowsOf(ctx context.Context, number int64) (rows segment.Rows, file int64, err error) {
 	// Pages: a table may grow by 512 before they are used, and changed rows come later.
 	const atOnce, beside, most = 1024, 512, 1 << 18
