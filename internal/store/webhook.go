@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math"
 	"time"
 
 	"stockrewards/internal/rewards"
@@ -141,6 +140,10 @@ func (s *Store) insertEndpoint(
 func (s *Store) ChangeWebhookEndpoint(
 	ctx context.Context, app rewards.AppID, id rewards.WebhookEndpointID, change func(*rewards.WebhookEndpoint),
 ) (e rewards.WebhookEndpoint, err error) {
+	err = s.hurryDeliveries(ctx, app, id, change)
+	if err != nil {
+		return e, err
+	}
 	err = s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
 		e, _, err = changeEndpoint(ctx, tx, app, id, change)
 		return err
@@ -149,7 +152,7 @@ func (s *Store) ChangeWebhookEndpoint(
 }
 
 // changeEndpoint changes an endpoint. Pending deliveries are due at once when it is enabled, and
-// those after the cursor when the cursor goes back.
+// those after the cursor when the cursor goes back. hurryDeliveries comes before it.
 func changeEndpoint(
 	ctx context.Context, tx Tx, app rewards.AppID, id rewards.WebhookEndpointID, change func(*rewards.WebhookEndpoint),
 ) (e, before rewards.WebhookEndpoint, err error) {
@@ -166,26 +169,22 @@ func changeEndpoint(
 		[]byte(e.Secret), old, until, e.Cursor, micros(e.FailingSince), e.Version); err != nil {
 		return e, before, err
 	}
-	const none, all = math.MaxInt64, math.MinInt64 // a test has a negative sequence
-	dueAfter := int64(none)
-	switch {
-	case before.Disabled != "" && e.Disabled == "":
-		dueAfter = all
-	case e.Cursor < before.Cursor:
-		dueAfter = e.Cursor
-	}
-	if dueAfter != none {
+	if after, some := dueAfter(before, e); some {
 		if _, err = tx.Exec(ctx, `UPDATE webhook_deliveries SET next_at = 0
 			WHERE app_id = ?1 AND endpoint_id = ?2 AND status = 1 AND next_at > 0 AND sequence > ?3`,
-			app[:], id[:], dueAfter); err != nil {
+			app[:], id[:], after); err != nil {
 			return e, before, err
 		}
 	}
 	return e, before, countChange(ctx, tx)
 }
 
-// DeleteWebhookEndpoint implements rewards.WebhookStore.
+// DeleteWebhookEndpoint implements rewards.WebhookStore. An endpoint with many deliveries is disabled first, and they
+// are deleted in parts. When that is interrupted, the next request goes on.
 func (s *Store) DeleteWebhookEndpoint(ctx context.Context, app rewards.AppID, id rewards.WebhookEndpointID) error {
+	if err := s.dropDeliveries(ctx, app, id); err != nil {
+		return err
+	}
 	return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
 		if _, err := findEndpoint(ctx, tx, app, id); err != nil {
 			return err

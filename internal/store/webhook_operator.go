@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"stockrewards/internal/rewards"
 )
@@ -67,6 +68,13 @@ func (o *Operator) EditWebhook(
 func (o *Operator) EnableWebhook(
 	ctx context.Context, id rewards.WebhookEndpointID,
 ) (rewards.WebhookEndpoint, error) {
+	e, err := o.EndpointOfAnyApp(ctx, id)
+	if err == nil {
+		err = o.hurryDeliveries(ctx, e.AppID, id, (*rewards.WebhookEndpoint).Enable)
+	}
+	if err != nil {
+		return e, err
+	}
 	return o.changeWebhook(ctx, o.by.Reason, id, (*rewards.WebhookEndpoint).Enable)
 }
 
@@ -93,24 +101,41 @@ func (o *Operator) changeWebhook(
 }
 
 // RedeliverWebhooks makes the failed deliveries of an endpoint due again, with all their retries, and
-// returns how many. event restricts it to one; the zero id does not. It fails with CodeNotFound.
+// returns how many. event restricts it to one; the zero id does not. It fails with CodeNotFound. When it fails later,
+// those that it counted are due.
 func (o *Operator) RedeliverWebhooks(
 	ctx context.Context, id rewards.WebhookEndpointID, event rewards.EventID,
 ) (count int64, err error) {
+	e, err := o.EndpointOfAnyApp(ctx, id)
+	if err != nil {
+		return 0, err
+	}
+	part := func(after, last int64) error {
+		n, err := o.redeliverPart(ctx, e, event, after, last)
+		count += n
+		return err
+	}
+	after, err := o.eachPart(ctx, e.AppID, id, beforeAll, redeliveryPart, part)
+	if err == nil {
+		err = part(after, math.MaxInt64)
+	}
+	return count, err
+}
+
+func (o *Operator) redeliverPart(
+	ctx context.Context, e rewards.WebhookEndpoint, event rewards.EventID, after, last int64,
+) (count int64, err error) {
 	err = o.change(ctx, func(ctx context.Context, tx Tx) ([]rewards.Change, error) {
-		e, err := endpointOfAnyApp(ctx, tx, id)
-		if err != nil {
-			return nil, err
-		}
 		all := flag(event.IsZero())
 		if count, err = tx.Exec(ctx, `UPDATE webhook_deliveries SET status = 1, attempts = 0, next_at = 0
-			WHERE app_id = ?1 AND endpoint_id = ?2 AND status = 3 AND (?3 = 1 OR event_id = ?4)`,
-			e.AppID[:], id[:], all, event[:]); err != nil || count == 0 {
+			WHERE app_id = ?1 AND endpoint_id = ?2 AND sequence > ?5 AND sequence <= ?6 AND status = 3
+			AND (?3 = 1 OR event_id = ?4)`,
+			e.AppID[:], e.ID[:], all, event[:], after, last); err != nil || count == 0 {
 			return nil, err
 		}
-		_, before, err := changeEndpoint(ctx, tx, e.AppID, id, func(*rewards.WebhookEndpoint) {})
-		after := append(before.State(), rewards.Field{Name: "redelivered", Value: fmt.Sprint(count)})
-		return []rewards.Change{{Object: e.Object(), Before: before.State(), After: after}}, err
+		_, before, err := changeEndpoint(ctx, tx, e.AppID, e.ID, func(*rewards.WebhookEndpoint) {})
+		state := append(before.State(), rewards.Field{Name: "redelivered", Value: fmt.Sprint(count)})
+		return []rewards.Change{{Object: e.Object(), Before: before.State(), After: state}}, err
 	})
 	return count, err
 }

@@ -13,7 +13,7 @@ import (
 const (
 	mostAtOnce    = 64                     // requests of an endpoint under way
 	mostRead      = 200                    // events read at once
-	failingRead   = 8                      // the same of a receiver that fails
+	fewRead       = 8                      // the same of a receiver that fails, and of each while very many wait
 	mostUnsaved   = 4096                   // results in memory
 	startPatience = 100 * time.Millisecond // of a first attempt with those before it
 	idleCheck     = time.Minute            // the longest time between two looks for what is due
@@ -125,6 +125,15 @@ func (c *courier) run(ctx context.Context) {
 	for c.inFlight > 0 {
 		c.finish(<-c.results)
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.dropQueue()
+}
+
+// dropQueue forgets the events that were read and not started. The caller holds mu.
+func (c *courier) dropQueue() {
+	c.d.queued.Add(-int64(len(c.queue)))
+	c.queue = nil
 }
 
 // end stops the courier of an endpoint that was changed or deleted. Its requests under way end too: they would count
@@ -202,6 +211,7 @@ func (c *courier) start() {
 	} else {
 		event := c.queue[0]
 		c.queue = c.queue[1:]
+		c.d.queued.Add(-1)
 		r.delivery = c.d.newDelivery(c.e, event, now)
 		r.first = &first{sequence: event.Sequence, at: event.At}
 		c.started = append(c.started, r.first)
@@ -265,7 +275,8 @@ func (c *courier) finish(r result) {
 		c.trimmed++
 	}
 	if c.e.Disabled != "" {
-		c.queue, c.due = nil, slices.DeleteFunc(c.due, func(d rewards.Delivery) bool { return !d.Test() })
+		c.dropQueue()
+		c.due = slices.DeleteFunc(c.due, func(d rewards.Delivery) bool { return !d.Test() })
 	}
 	if r.first != nil {
 		r.first.ended = true

@@ -80,30 +80,31 @@ func (c *courier) readDue(ctx context.Context, e rewards.WebhookEndpoint, now ti
 
 // nextEvents reads the next events of an endpoint. Few endpoints read at once, and one that searches among events of
 // other types rests as long as it read: the database has few connections, which clients need.
+// It reports whether there may be more.
 func (c *courier) nextEvents(
-	ctx context.Context, e rewards.WebhookEndpoint, limit int,
-) (page rewards.EventPage, err error) {
+	ctx context.Context, e rewards.WebhookEndpoint,
+) (page rewards.EventPage, more bool, err error) {
 	select {
 	case c.d.reads <- struct{}{}:
 		defer func() { <-c.d.reads }()
 	case <-ctx.Done():
-		return page, ctx.Err()
+		return page, false, ctx.Err()
+	}
+	limit := mostRead
+	if c.failures > 0 || c.d.queued.Load() >= mostQueued {
+		limit = fewRead
 	}
 	began := time.Now()
 	page, err = c.d.store.EventsAfter(ctx, e.AppID, c.read, e.Subscribed(), limit)
 	if page.More && len(page.Events) < limit {
 		c.pause(ctx, time.Since(began))
 	}
-	return page, err
+	return page, len(page.Events) == limit || page.More, err
 }
 
 // readEvents reads the next events. It reports false when they cannot be read now.
 func (c *courier) readEvents(ctx context.Context, e rewards.WebhookEndpoint, head int64) bool {
-	n := mostRead
-	if c.failures > 0 {
-		n = failingRead
-	}
-	page, err := c.nextEvents(ctx, e, n)
+	page, more, err := c.nextEvents(ctx, e)
 	if err != nil {
 		if rewards.CodeOf(err) != rewards.CodeUnavailable {
 			c.d.report(ctx, "cannot read events", err)
@@ -115,10 +116,11 @@ func (c *courier) readEvents(ctx context.Context, e rewards.WebhookEndpoint, hea
 	for _, event := range page.Events {
 		if !c.skip[event.Sequence] {
 			c.queue = append(c.queue, event)
+			c.d.queued.Add(1)
 		}
 		delete(c.skip, event.Sequence)
 	}
-	c.read, c.behind = page.Next, len(page.Events) == n || page.More
+	c.read, c.behind = page.Next, more
 	if len(page.Events) == 0 && !page.More { // the rest is of other types
 		c.read = max(c.read, head)
 	}

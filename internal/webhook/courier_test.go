@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"runtime"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -56,6 +57,30 @@ func TestSlowReceiversOfOthers(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		if n := len(w.received("https://quick/")); n != 20 {
 			t.Errorf("%d of 20 events came after 2 s", n)
+		}
+		stop()
+	})
+}
+
+// However many endpoints have receivers that do not answer, few of their events are in memory.
+func TestManySlowEndpointsReadFew(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		const apps, each, most = 4, 200, 8192
+		for app := range apps {
+			w.App = w.NewApp(t, fmt.Sprint("slow", app))
+			w.Users = []rewards.User{w.NewUser(t, w.App.ID, "user")}
+			for n := range rewards.MaxWebhookEndpoints {
+				w.endpoint(fmt.Sprintf("https://slow%d-%d/", app, n), nil)
+			}
+			w.events(each)
+		}
+		d, stop := w.dispatch("one")
+		d.Nudge()
+		time.Sleep(5 * time.Second)
+		readers := int64(runtime.GOMAXPROCS(0))
+		if n := w.read.Load(); n < most || n > most+(1+readers)*each {
+			t.Errorf("%d events are in memory, of %d; want little more than %d", n, apps*rewards.MaxWebhookEndpoints*each, most)
 		}
 		stop()
 	})

@@ -86,6 +86,7 @@ type Dispatcher struct {
 	nudge    chan struct{}
 	slots    chan struct{} // one for each attempt that began a moment ago
 	open     atomic.Int64  // attempts under way
+	queued   atomic.Int64  // events in memory whose first attempt has not begun
 	reads    chan struct{} // one for each endpoint that reads events
 
 	couriers map[rewards.WebhookEndpointID]*courier
@@ -115,6 +116,7 @@ const (
 	mostSlots   = 256
 	mostOpen    = 4096 // attempts under way
 	mostFailing = 2048 // attempts under way of endpoints that fail
+	mostQueued  = 8192 // events in memory; with more of them each endpoint reads a few at a time
 	stopTime    = 3 * time.Second
 )
 

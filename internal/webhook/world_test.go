@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,6 +30,7 @@ type world struct {
 	t *testing.T
 
 	schedule []time.Duration // the pauses before retries
+	read     atomic.Int64    // events that dispatchers read
 
 	mu        sync.Mutex
 	receivers map[string]func(webhook.Request) rewards.WebhookAnswer // by URL
@@ -90,6 +92,15 @@ func (w *world) Send(ctx context.Context, r webhook.Request) rewards.WebhookAnsw
 	case <-ctx.Done():
 		return rewards.WebhookAnswer{Error: "canceled"}
 	}
+}
+
+// EventsAfter implements webhook.Store.
+func (w *world) EventsAfter(
+	ctx context.Context, app rewards.AppID, after int64, types rewards.EventTypes, limit int,
+) (rewards.EventPage, error) {
+	page, err := w.World.EventsAfter(ctx, app, after, types, limit)
+	w.read.Add(int64(len(page.Events)))
+	return page, err
 }
 
 // WebhookAttempt implements webhook.Observer.

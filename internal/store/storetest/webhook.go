@@ -16,6 +16,7 @@ func webhookContract() map[string]func(*testing.T, *World) {
 		"Webhooks":          testEndpoints,
 		"WebhookTenancy":    testEndpointTenancy,
 		"WebhookDeliveries": testDeliveries,
+		"WebhookParts":      testWebhookParts,
 		"WebhookShards":     testShards,
 		"WebhookFence":      testWebhookFence,
 		"WebhookSecrets":    testReseal,
