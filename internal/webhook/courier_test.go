@@ -86,6 +86,31 @@ func TestManySlowEndpointsReadFew(t *testing.T) {
 	})
 }
 
+// What many endpoints were sent is stored in several transactions, because others wait for each.
+func TestStoresSomeEndpointsAtOnce(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(t *testing.T, w *world) {
+		const each, most = 200, 500
+		var all []rewards.WebhookEndpoint
+		for n := range rewards.MaxWebhookEndpoints {
+			all = append(all, w.endpoint(fmt.Sprintf("https://quick%d/", n), accept))
+		}
+		_, stop := w.dispatch("one")
+		time.Sleep(time.Second)
+		w.events(each)
+		time.Sleep(5 * time.Second)
+		stop()
+		for _, e := range all {
+			if n := w.statuses(e)[rewards.DeliveryDelivered]; n != each {
+				t.Errorf("%d deliveries of an endpoint are stored, want %d", n, each)
+			}
+		}
+		if n := w.stored.Load(); n < each || n > most {
+			t.Errorf("%d deliveries were stored at once, want at most %d", n, most)
+		}
+	})
+}
+
 // Delivered events are trimmed although no courier lives long enough to deliver many.
 func TestTrimsAfterRestarts(t *testing.T) {
 	t.Parallel()

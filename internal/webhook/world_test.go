@@ -31,6 +31,7 @@ type world struct {
 
 	schedule []time.Duration // the pauses before retries
 	read     atomic.Int64    // events that dispatchers read
+	stored   atomic.Int64    // the most deliveries that were stored in one transaction
 
 	mu        sync.Mutex
 	receivers map[string]func(webhook.Request) rewards.WebhookAnswer // by URL
@@ -101,6 +102,18 @@ func (w *world) EventsAfter(
 	page, err := w.World.EventsAfter(ctx, app, after, types, limit)
 	w.read.Add(int64(len(page.Events)))
 	return page, err
+}
+
+// SaveWebhooks implements webhook.Store.
+func (w *world) SaveWebhooks(
+	ctx context.Context, list []rewards.WebhookProgress,
+) (map[rewards.WebhookEndpointID]bool, error) {
+	n := 0
+	for _, p := range list {
+		n += len(p.Deliveries)
+	}
+	w.stored.Store(max(w.stored.Load(), int64(n)))
+	return w.World.SaveWebhooks(ctx, list)
 }
 
 // WebhookAttempt implements webhook.Observer.
