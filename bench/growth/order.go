@@ -30,7 +30,7 @@ func (p *past) buy(ctx context.Context, s *stock) error {
 	begun := false // the last order was canceled, and one of its rewards may have a part
 	for {
 		o, hold, err := p.store.PlanOrder(ctx, p.lease, rewards.PlanRequest{
-			Now: p.clock, Asset: s.Asset, ClientOrderIDPrefix: p.prefix, Apps: len(p.apps),
+			FilledUntil: p.clock, Asset: s.Asset, ClientOrderIDPrefix: p.prefix, Apps: len(p.apps),
 			Limits: rewards.PlanLimits{
 				MaxNotional: rewards.LowestMaxNotional, DailyLeft: 1 << 60,
 				HouseLeft: 1 << 60, HousePerApp: 1 << 60, TopUp: true,

@@ -15,7 +15,7 @@ type cashAward struct {
 
 func (w *cashAward) columns() []any { return []any{&w.app, &w.id, &w.user, &w.action} }
 
-// addCashAward keeps a reward that counts for no budget. Its key is "dividend:ACTION:USER", maybe with a number.
+// addCashAward keeps a reward that counts for no budget. Its key is "dividend:ACTION:USER", maybe with more.
 func (a *auditor) addCashAward(r *reward) error {
 	action, _, _ := strings.Cut(strings.TrimPrefix(r.key, r.source+":"), ":"+value.UUID(r.user))
 	w := cashAward{r.app, r.id, r.user, action}

@@ -22,7 +22,7 @@ func TestCashAwardNotNotedYet(t *testing.T) {
 		w.Share(a, 700_000)
 		part, _, err := w.NextPayees(t.Context(), a.ID)
 		check(t, err)
-		outcomes, err := w.RecordRewards(t.Context(), []rewards.NewReward{a.CashAward(part[0], a.AssetID, 1)})
+		outcomes, err := w.RecordRewards(t.Context(), []rewards.NewReward{a.CashAward(part[0], a.AssetID, 1, "")})
 		check(t, err)
 		if r := run(t, w.Where); !r.OK() {
 			t.Errorf("before the award is noted the audit fails:\n%s", text(t, r))

@@ -233,5 +233,5 @@ func (w *Worker) holds(ctx context.Context, id rewards.AssetID, clock rewards.Ma
 		return true, nil
 	}
 	hold, err := w.store.AssetHold(ctx, id)
-	return err == nil && hold.InForce(clock.Now), err
+	return err == nil && hold.InForce(clock.FilledUntil()), err
 }

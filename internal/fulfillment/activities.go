@@ -149,12 +149,8 @@ func (w *Worker) readActivities(ctx context.Context, clock rewards.MarketClock) 
 // basisPart is the part of the cost basis that a spin-off moves, by the prices that the broker's
 // activities name, or else by the first trades on the ex-date. It adds what is missing, and the price after it.
 func (w *Worker) basisPart(
-	ctx context.Context, a rewards.Action, target rewards.Asset, p *prepared,
+	a rewards.Action, target rewards.Asset, p *prepared,
 ) (part rewards.Fraction, err error) {
-	p.activities, err = w.store.ActivitiesOf(ctx, a.ExDate, a.Symbol, a.NewSymbol)
-	if err != nil {
-		return part, err
-	}
 	source, given := a.SpinOffPrices(p.activities)
 	if source == 0 || given == 0 {
 		open := a.ExDate.Open()

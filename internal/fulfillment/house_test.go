@@ -43,3 +43,64 @@ func TestTheHouseSharesAreUsed(t *testing.T) {
 		}
 	})
 }
+
+// What the house owes it buys with one order, however many are planned before that one is booked.
+func TestTheHouseBuysWhatItOwesOnce(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.holders("AAPL")
+		for range 3 {
+			w.wantAfter(5*time.Second, w.give("AAPL", 600*usd), rewards.Executed)
+		}
+		w.afflict("cash-in-lieu")
+		id := w.post(`{"type":"reverse_split","symbol":"AAPL","old_rate":10,"new_rate":1,"ex_date":"2000-01-05"}`)
+		w.until("2000-01-04 20:00:00")
+		w.run(10 * time.Second)
+		w.until("2000-01-05 02:30:00")
+		w.run(30 * time.Second)
+		w.wantAction(id, rewards.ActionSwept)
+		owed := w.house("AAPL")
+		if owed >= 0 {
+			w.t.Fatalf("the house has %s", owed)
+		}
+		w.pause("to let awards wait")
+		for range 5 {
+			w.give("AAPL", 10*usd)
+		}
+		w.pause("")
+		w.run(20 * time.Second)
+		w.wantAll(rewards.Executed)
+		price := w.market.LastPrice(w.asset("AAPL"))
+		limit := -owed / 50 // one percent more for the price, and cents
+		if got := w.house("AAPL"); got < 0 || got > limit {
+			w.t.Errorf("the house owed %s shares at %s and has %s now", -owed, price, got)
+		}
+		w.wantBalance()
+	}, func(w *world) { w.cfg.MaxMembers = 1 })
+}
+
+// The same while an order waits for buying power.
+func TestTheHouseBuysOnceWhileAnOrderWaits(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.holders("AAPL")
+		w.wantAfter(5*time.Second, w.give("AAPL", 1800*usd), rewards.Executed)
+		w.afflict("cash-in-lieu")
+		id := w.post(`{"symbol":"AAPL","ex_date":"2000-01-05","type":"reverse_split","old_rate":10,"new_rate":1}`)
+		w.until("2000-01-04 20:00:00")
+		w.run(10 * time.Second)
+		w.until("2000-01-05 02:30:00")
+		w.run(30 * time.Second)
+		w.wantAction(id, rewards.ActionSwept)
+		owed := w.house("AAPL")
+		w.afflict("no-buying-power times=6")
+		for range 3 { // with the default number of members, two seconds apart
+			w.give("AAPL", 10*usd)
+			w.run(2 * time.Second)
+		}
+		w.run(10 * time.Minute)
+		if got := w.house("AAPL"); got < 0 || got > -owed/50 {
+			w.t.Errorf("the house owed %s shares and has %s now", -owed, got)
+		}
+	})
+}

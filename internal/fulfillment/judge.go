@@ -131,7 +131,7 @@ type prepared struct {
 	waits      string             // for what it waits; "" for nothing
 	explained  money.Price        // of the stock after a spin-off; 0: none
 	others     []rewards.Action   // of the stock, the newest
-	activities []rewards.Activity // of a spin-off
+	activities []rewards.Activity // of an action that gives another stock
 }
 
 // prepare collects what the broker and the store have of the action's stocks.
@@ -167,6 +167,9 @@ func (w *Worker) prepare(
 		if target, err = w.target(ctx, a, at, &p); err != nil {
 			return p, err
 		}
+		if p.activities, err = w.store.ActivitiesOf(ctx, a.ExDate, a.Symbol, a.NewSymbol); err != nil {
+			return p, err
+		}
 	}
 	for _, b := range w.actions.open {
 		p.standing.Undone = p.standing.Undone || b.AssetID == a.AssetID && b.DoubtsUndo()
@@ -187,7 +190,7 @@ func (w *Worker) prepare(
 	}
 	var part rewards.Fraction
 	if a.Type == rewards.ActionSpinOff {
-		if part, err = w.basisPart(ctx, a, target, &p); err != nil {
+		if part, err = w.basisPart(a, target, &p); err != nil {
 			return p, err
 		}
 	}
@@ -331,8 +334,8 @@ func (w *Worker) entitleAll(ctx context.Context, clock rewards.MarketClock) erro
 		if a.Type != rewards.ActionCashDividend || a.State != rewards.ActionAnnounced || !a.Due(clock.Now) {
 			continue
 		}
-		paid := func(b rewards.Action) bool { return b.ID == a.ID }
-		if w.actions.sweep.Number > 0 || slices.ContainsFunc(w.actions.unpaid, paid) {
+		recorded := slices.ContainsFunc(w.actions.unpaid, func(b rewards.Action) bool { return b.ID == a.ID })
+		if w.actions.sweep.Number > 0 || recorded && a.ApprovedAt.IsZero() { // an operator may have moved the ex-date
 			continue
 		}
 		if err := w.entitle(ctx, a); err != nil && !errors.Is(err, rewards.ErrStale) {
@@ -342,10 +345,10 @@ func (w *Worker) entitleAll(ctx context.Context, clock rewards.MarketClock) erro
 	return nil
 }
 
-// entitle records who holds the stock at the boundary of a cash dividend, once. Open orders do not
+// entitle records who holds the stock at the boundary of a cash dividend, once for each boundary. Open orders do not
 // matter: what they bought is booked later, and the house gets its part.
 func (w *Worker) entitle(ctx context.Context, a rewards.Action) error {
-	entitled, err := w.store.Entitled(ctx, a.ID)
+	entitled, err := w.store.Entitled(ctx, a)
 	if err != nil || entitled {
 		return err
 	}

@@ -2,6 +2,7 @@ package fulfillment_test
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"net/http"
 	"testing"
@@ -333,4 +334,36 @@ func (w *world) wantGiftable(symbol string, want bool) {
 			w.t.Errorf("%s can be given: %v, want %v", symbol, a.Giftable(), want)
 		}
 	}
+}
+
+// The broker adds the less than one share that a merger gives some time after it removed the old stock: the house does not
+// owe what comes.
+func TestAMergerInTwoSteps(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.wantAfter(5*time.Second, w.give("KO", 350*usd), rewards.Executed)
+		w.wantAfter(5*time.Second, w.give("AAPL", 100*usd), rewards.Executed)
+		before, err := w.client.Positions(w.t.Context())
+		w.check(err)
+		id := w.post(`{"type":"stock_merger","acquiree_symbol":"KO","acquirer_symbol":"AAPL","acquiree_rate":10,"acquirer_rate":1,` +
+			`"effective_date":"2000-01-05"}`)
+		w.until("2000-01-04 20:00:00")
+		w.run(10 * time.Second)
+		w.until("2000-01-05 02:30:00")
+		var aapl string
+		for _, p := range before {
+			if p.Symbol == "AAPL" {
+				aapl = fmt.Sprintf(`[{"asset_id":%q,"symbol":"AAPL","qty":%q}]`, p.AssetID, p.Qty.String())
+			}
+		}
+		off := w.faulty(ofPositions, says(200, aapl)) // KO is gone, AAPL is as before
+		w.run(30 * time.Second)
+		off()
+		w.run(time.Minute)
+		w.wantAction(id, rewards.ActionSwept)
+		if house := w.house("AAPL"); house < 0 {
+			w.t.Errorf("the house owes %s shares that the broker has", -house)
+		}
+		w.wantBalance()
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"stockrewards/internal/rewards"
@@ -13,9 +14,6 @@ import (
 // cashPatience is how many days after the pay date, or the ex-date without one, a payment may come
 // before an operator is asked.
 const cashPatience = 60
-
-// maxKeys is how many idempotency keys of clients may be in the way of an award of cash.
-const maxKeys = 100
 
 // payOut books the payments of the broker that have come, shares them among the users and makes
 // awards of what is reinvested.
@@ -48,7 +46,7 @@ func (w *Worker) payAction(ctx context.Context, a rewards.Action, clock rewards.
 	case p.SharedAt.IsZero():
 		return w.share(ctx, a)
 	case p.PaidAt.IsZero():
-		return w.pay(ctx, a)
+		return w.pay(ctx, a, p)
 	default:
 		w.actions.openAt = w.actions.openAt.Add(-openEvery)
 		return nil
@@ -61,13 +59,23 @@ func (w *Worker) findPayment(ctx context.Context, a rewards.Action, clock reward
 	if err != nil {
 		return err
 	}
-	list, err := w.store.UnusedActivities(ctx, a.ExDate, distinct(a.Symbol, stock.Symbol, a.NewSymbol)...)
+	list, spent, err := w.store.PaymentsOf(ctx, a.ExDate, distinct(a.Symbol, stock.Symbol, a.NewSymbol)...)
 	if err != nil {
 		return err
 	}
-	p, found := a.PaidBy(list, stock.Symbol, w.actions.unpaid...)
+	p, found := a.PaidBy(list, spent, stock.Symbol, w.actions.unpaid...)
 	if !found {
 		return w.awaitPayment(ctx, a, clock)
+	}
+	if slices.ContainsFunc(w.actions.open, a.CountsAfter) {
+		return nil
+	}
+	entitlement, err := w.store.Entitlement(ctx, a)
+	if err != nil {
+		return err
+	}
+	if p, err = entitlement.Count(p, a.ExDate); err != nil {
+		return err
 	}
 	w.log.InfoContext(ctx, "the broker paid for a corporate action", slog.String("action", a.ID),
 		slog.String("net", p.Net.String()), slog.String("activity", p.ActivityID))
@@ -130,7 +138,7 @@ func (w *Worker) rest(begun time.Time) {
 }
 
 // pay makes awards of the next users' cash.
-func (w *Worker) pay(ctx context.Context, a rewards.Action) error {
+func (w *Worker) pay(ctx context.Context, a rewards.Action, p rewards.Payout) error {
 	begun := w.now()
 	if begun.Before(w.actions.nextSweep) {
 		return nil
@@ -143,7 +151,7 @@ func (w *Worker) pay(ctx context.Context, a rewards.Action) error {
 	if err != nil {
 		return err
 	}
-	if err := w.award(ctx, a, target, part, policies); err != nil {
+	if err := w.award(ctx, a, p, target, part, policies); err != nil {
 		return err
 	}
 	w.rest(begun)
@@ -171,7 +179,7 @@ func (w *Worker) reinvestIn(ctx context.Context, a rewards.Action) (rewards.Asse
 // their own, so that a repetition after a crash records nothing twice. It also notes those that were recorded before
 // an operator decided otherwise.
 func (w *Worker) award(
-	ctx context.Context, a rewards.Action, stock rewards.AssetID, part []rewards.Effect,
+	ctx context.Context, a rewards.Action, p rewards.Payout, stock rewards.AssetID, part []rewards.Effect,
 	policies map[rewards.AppID]rewards.DividendPolicy,
 ) error {
 	var open []int
@@ -181,7 +189,7 @@ func (w *Worker) award(
 		}
 	}
 	for attempt := 1; len(open) > 0; attempt++ {
-		if attempt > maxKeys {
+		if attempt > rewards.CashKeys {
 			return fmt.Errorf("cannot award the cash of %s: its idempotency keys are used", a.ID)
 		}
 		batch := make([]rewards.NewReward, len(open))
@@ -190,7 +198,7 @@ func (w *Worker) award(
 			if policies[part[place].AppID] != rewards.DividendsReinvest {
 				into = 0
 			}
-			batch[i] = a.CashAward(part[place], into, attempt)
+			batch[i] = a.CashAward(part[place], into, attempt, p.ActivityID)
 		}
 		outcomes, err := w.store.RecordRewards(ctx, batch)
 		if err != nil {

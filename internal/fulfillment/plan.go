@@ -102,7 +102,7 @@ func (w *Worker) planAll(ctx context.Context, live []rewards.Order, clock reward
 		case p.Blocked:
 			w.stands.stop(p.Asset.ID, rewards.CauseQuarantine, time.Time{})
 			continue
-		case p.Asset.Hold.InForce(clock.Now), w.actions.suspects(p.Asset.ID), w.actions.sweeps(p.Asset.ID):
+		case p.Asset.Hold.InForce(clock.FilledUntil()), w.actions.suspects(p.Asset.ID), w.actions.sweeps(p.Asset.ID):
 			w.stands.stop(p.Asset.ID, rewards.CauseAction, time.Time{})
 			continue // so has the corporate action
 		case !w.ready():
@@ -149,8 +149,8 @@ func (w *Worker) planOne(ctx context.Context, p rewards.Pool, clock rewards.Mark
 	})
 	limits.HouseAlone = p.HouseAlone
 	o, hold, err := w.store.PlanOrder(ctx, w.lease, rewards.PlanRequest{
-		Now: clock.Now, Asset: p.Asset, ClientOrderIDPrefix: w.cfg.Prefix, MaxMembers: w.cfg.MaxMembers, Apps: p.Apps,
-		Limits: limits,
+		FilledUntil: clock.FilledUntil(), Asset: p.Asset, Limits: limits, ClientOrderIDPrefix: w.cfg.Prefix,
+		MaxMembers: w.cfg.MaxMembers, Apps: p.Apps,
 	})
 	if err != nil {
 		return idleWait, err

@@ -163,7 +163,7 @@ type ActionStore interface {
 	// OpenSwitch returns the switch whose sweep goes on.
 	OpenSwitch(ctx context.Context) (rewards.Switch, bool, error)
 	// Entitled reports whether an action's entitlement was recorded.
-	Entitled(ctx context.Context, action string) (bool, error)
+	Entitled(ctx context.Context, a rewards.Action) (bool, error)
 	// ChangedSince reports whether a booked order of a stock was filled at the broker's time or later, or
 	// shares of it were taken back since.
 	ChangedSince(ctx context.Context, asset rewards.AssetID, from time.Time) (bool, error)
@@ -173,8 +173,11 @@ type ActionStore interface {
 	SaveActivities(ctx context.Context, l rewards.Lease, list []rewards.Activity) error
 	// ActivitiesOf lists the stored activities of stocks since a day, oldest first.
 	ActivitiesOf(ctx context.Context, since rewards.Date, symbols ...string) ([]rewards.Activity, error)
-	// UnusedActivities is ActivitiesOf without those that paid for an action.
-	UnusedActivities(ctx context.Context, since rewards.Date, symbols ...string) ([]rewards.Activity, error)
+	// PaymentsOf is ActivitiesOf, with the ids of all activities that paid for an action.
+	PaymentsOf(ctx context.Context, since rewards.Date, symbols ...string) (
+		list []rewards.Activity, spent map[string]bool, err error)
+	// Entitlement returns who gets the cash of an action.
+	Entitlement(ctx context.Context, a rewards.Action) (rewards.Entitlement, error)
 	// UnpaidActions lists the actions whose cash the broker has not paid, or that is not paid out.
 	UnpaidActions(ctx context.Context) ([]rewards.Action, error)
 	// Payout returns the payout of an action, if the broker has paid.

@@ -317,3 +317,54 @@ func TestARefusedOrderDoesNotHoldUpASplit(t *testing.T) {
 		w.wantBalance()
 	})
 }
+
+// An order that is sent just before the close may reach the broker after it, and is filled in shares of after the split.
+// So none is sent then.
+func TestAnOrderThatMissedTheCloseBeforeASplit(t *testing.T) {
+	t.Parallel()
+	type variant struct {
+		old, new string
+		ratio    rewards.Ratio
+	}
+	inWorlds(t, map[string]variant{
+		"3 for 2":  {"2", "3", rewards.Ratio{Old: 2, New: 3}},
+		"4 for 1":  {"1", "4", rewards.Ratio{Old: 1, New: 4}},
+		"1 for 10": {"10", "1", rewards.Ratio{Old: 10, New: 1}},
+	}, func(w *world, v variant) {
+		w.until("2000-01-03 12:00:00")
+		w.holders("AAPL")
+		before := w.held("AAPL")[w.user.ID]
+		split := w.announce(v.old, v.new, "2000-01-05")
+		w.until("2000-01-04 15:59:55")
+		w.run(3 * time.Second)
+		isSubmit := func(r *http.Request) bool { return r.Method == http.MethodPost && r.URL.Path == "/v2/orders" }
+		off := w.faulty(isSubmit, func(_ *http.Request, carry carrier) (*http.Response, error) {
+			time.Sleep(time.Until(time.Date(2000, 1, 4, 21, 0, 1, 0, time.UTC))) // a slow wire: 16:00:01
+			return carry()
+		})
+		r := w.give("AAPL", 100*usd)
+		w.run(10 * time.Second)
+		off()
+		w.until("2000-01-04 20:00:00")
+		w.run(10 * time.Second)
+		w.until("2000-01-05 02:30:00")
+		w.run(30 * time.Second)
+		w.until("2000-01-05 09:30:00")
+		w.run(3 * time.Minute)
+		var fill rewards.BrokerOrder
+		for _, b := range w.orders() {
+			if b.Notional == 100*usd {
+				fill = b
+			}
+		}
+		w.want(r, rewards.Executed)
+		w.wantAction(split, rewards.ActionSwept)
+		want, err := v.ratio.Of(before)
+		w.check(err)
+		want += fill.FilledQty
+		if got := w.holding(w.user, "AAPL").Quantity; got < want-5 || got > want+5 {
+			w.t.Errorf("the user has %s shares, want %s: %s of before the split, and %s bought after it; the house has %s",
+				got, want, before, fill.FilledQty, w.house("AAPL"))
+		}
+	}, usHours)
+}

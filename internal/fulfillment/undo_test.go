@@ -222,3 +222,38 @@ func TestARightUndoTakesTheSymbolBack(t *testing.T) {
 		w.wantBalance()
 	})
 }
+
+// A merger into a stock did not happen, and a later split of that stock did: both are undone, and the split is applied again.
+func TestAnOlderMergerIntoTheStockDidNotHappen(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.wantAfter(5*time.Second, w.give("AAPL", 1000*usd), rewards.Executed)
+		w.wantAfter(5*time.Second, w.give("KO", 70*usd), rewards.Executed)
+		aapl, ko := w.holding(w.user, "AAPL").Quantity, w.holding(w.user, "KO").Quantity
+		w.enter(rewards.Terms{
+			Type: "stock_merger", Symbol: "KO", NewSymbol: "AAPL", OldRate: "1", NewRate: "1", ExDate: rewards.DateOf(time.Now()),
+		})
+		w.serve(20 * time.Second)
+		w.wantAction("entered", rewards.ActionSwept)
+		happened := w.post(`{"symbol":"AAPL","ex_date":"2000-01-05","type":"forward_split","old_rate":1,"new_rate":3}`)
+		w.until("2000-01-05 02:30:00")
+		w.serve(30 * time.Second)
+		w.approve(happened) // it was held, as a difference to the position is accepted
+		w.serve(30 * time.Second)
+		w.wantAction(happened, rewards.ActionSwept)
+		for _, id := range []string{happened, "entered"} {
+			w.undo(id)
+			w.serve(20 * time.Second)
+		}
+		w.approve(happened)
+		w.serve(time.Minute)
+		w.wantAction(happened, rewards.ActionSwept)
+		if got := w.holding(w.user, "AAPL").Quantity; got != 3*aapl {
+			w.t.Errorf("%s shares of AAPL, want three times %s; the house has %s", got, aapl, w.house("AAPL"))
+		}
+		if got := w.holding(w.user, "KO").Quantity; got != ko {
+			w.t.Errorf("%s shares of KO, want %s", got, ko)
+		}
+		w.wantBalance()
+	})
+}

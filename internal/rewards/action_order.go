@@ -50,3 +50,13 @@ func (a Action) PriceBefore(b Action, p money.Price, tradedAt time.Time, undone 
 	}
 	return r.Inverse().PriceOrNone(p)
 }
+
+// CountsAfter reports whether the cash of a dividend cannot be shared yet, because it is not decided whether b changed
+// the units of the stock before the broker counted its shares.
+func (a Action) CountsAfter(b Action) bool {
+	if a.Type != ActionCashDividend || b.AssetID != a.AssetID || b.ExDate >= a.ExDate || b.Type == ActionPosition {
+		return false
+	}
+	r, err := b.UnitRatio()
+	return (b.State == ActionAnnounced || b.State == ActionHeld) && (err != nil || r.Old != r.New)
+}

@@ -190,6 +190,9 @@ func (s Observation) Revise(a Action, n Announcement, newBody bool) Action {
 		if newBody || a.State == ActionAnnounced {
 			was := a.String()
 			a.Terms = n.Terms
+			if a.Type == ActionCashDividend { // who holds the stock at the new boundary is entitled
+				s.begin(&a)
+			}
 			a = s.Hold(a, "revised after it was due: it was "+was)
 		}
 	case newBody: // applied or undone

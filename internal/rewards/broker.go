@@ -60,6 +60,19 @@ func (c MarketClock) NextChange() time.Time {
 	return c.NextOpen
 }
 
+// lastMoments are before the close: an order that is sent then may reach the broker after it, and is filled when the
+// market opens again (alpaca: facts.md, orders outside of the market's hours).
+const lastMoments = 30 * time.Second
+
+// FilledUntil returns until when an order that is sent now may be filled, for the holds of its stock: usually now. In
+// the last moments before the close it is the next opening, which may be after a split.
+func (c MarketClock) FilledUntil() time.Time {
+	if c.Open && c.NextClose.Sub(c.Now) < lastMoments && c.NextOpen.After(c.Now) {
+		return c.NextOpen
+	}
+	return c.Now
+}
+
 // BrokerPrice is the latest price of one stock as a broker reports it.
 type BrokerPrice struct {
 	Symbol        string

@@ -106,47 +106,15 @@ func (f Fraction) Of(u money.USD) money.USD {
 	return money.USD(n.Quo(n, f.rat.Denom()).Int64()) // at most u
 }
 
+// errRate says what a rate must be.
+var errRate = errors.New("must be a number above 0, with at most 18 decimals")
+
 // ErrTerms reports terms that cannot be applied by themselves.
 var ErrTerms = errors.New("the terms cannot be applied")
 
 // ErrOtherStock is the ErrTerms of a symbol that means one stock here and another one at the broker.
 func ErrOtherStock(symbol string) error {
 	return fmt.Errorf("%w: %s is another stock in the catalog than at the broker", ErrTerms, symbol)
-}
-
-// The most by which an action may change a quantity without a person.
-const maxSplit = 1000
-
-// Ratio returns the ratio of the announced rates, in lowest terms: new shares for old ones. It
-// fails with ErrTerms.
-func (t Terms) Ratio() (Ratio, error) {
-	was, err := money.ParseShares(t.OldRate)
-	if err != nil || was <= 0 {
-		return Ratio{}, fmt.Errorf("%w: the old rate %q must be a number above 0", ErrTerms, t.OldRate)
-	}
-	is, err := money.ParseShares(t.NewRate)
-	if err != nil || is <= 0 {
-		return Ratio{}, fmt.Errorf("%w: the new rate %q must be a number above 0", ErrTerms, t.NewRate)
-	}
-	return lowest(int64(was), int64(is))
-}
-
-func lowest(was, is int64) (Ratio, error) {
-	divisor := new(big.Int).GCD(nil, nil, big.NewInt(was), big.NewInt(is)).Int64()
-	r := Ratio{Old: was / divisor, New: is / divisor}
-	if r.New/r.Old > maxSplit || r.Old/r.New > maxSplit {
-		return r, fmt.Errorf("%w: %d:%d is beyond 1:%d", ErrTerms, r.Old, r.New, maxSplit)
-	}
-	return r, nil
-}
-
-// dividendRatio is the ratio of a stock dividend: a share becomes 1 + rate.
-func (t Terms) dividendRatio() (Ratio, error) {
-	rate, err := money.ParseShares(t.Rate)
-	if err != nil || rate <= 0 || rate > maxSplit*money.Share {
-		return Ratio{}, fmt.Errorf("%w: rate %q", ErrTerms, t.Rate)
-	}
-	return lowest(int64(money.Share), int64(money.Share+rate))
 }
 
 // UnitRatio returns the ratio by which the stock's own shares change: 1:1 for an action that

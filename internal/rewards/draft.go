@@ -141,9 +141,9 @@ func (d *draft) houseOrder(p Plan) (Plan, Hold, error) {
 	return p, NoHold, nil
 }
 
-// ShortageCost returns the dollars that buy the shares which the house owes, at the last price and
-// one percent more; zero when the price is unknown.
-func ShortageCost(owed money.Shares, price money.Price) money.USD {
+// ShortageCost returns the dollars that buy the shares which the house owes, at the last price and one percent more,
+// less what it buys for in orders that are not booked. It is zero when the price is unknown.
+func ShortageCost(owed money.Shares, price money.Price, buying money.USD) money.USD {
 	if owed <= 0 || price <= 0 {
 		return 0
 	}
@@ -155,5 +155,5 @@ func ShortageCost(owed money.Shares, price money.Price) money.USD {
 	if err != nil {
 		return 0
 	}
-	return cost
+	return max(0, cost-buying)
 }

@@ -1,6 +1,8 @@
 package rewards
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,47 +38,122 @@ func (n Activity) Revokes() bool {
 	return n.Type != "FILL" && (n.Status == ActivityCorrect || n.Status == ActivityCanceled)
 }
 
-// PaidBy finds the payment for the action among activities, oldest first, that paid for no other action: the one
-// nearest to the pay date, if it is not nearer to that of one of the others, which wait for their payments too. Tax and
-// fees of the same group, or of the same day where the broker names no group, belong to it. symbol is the stock's
-// symbol now.
-func (a Action) PaidBy(list []Activity, symbol string, others ...Action) (p Payment, found bool) {
+// PaidBy finds the payment for the action among activities, oldest first: the one nearest to the pay date, if it paid
+// for no other action (spent has the ids of those that did), and is not nearer to the pay date of one of the others,
+// which wait for their payments too. Activities of one group are one payment. Tax and fees of the group belong to it,
+// and its part of those of the same day without a group. symbol is the stock's symbol now.
+func (a Action) PaidBy(
+	list []Activity, spent map[string]bool, symbol string, others ...Action,
+) (p Payment, found bool) {
 	list = withoutRevoked(list)
 	kind := activityDividend
 	if a.Type != ActionCashDividend {
 		kind = activityMerger
 	}
-	var main Activity
-	for _, n := range list {
-		if n.Type != kind || n.Net <= 0 || !a.mayPay(n, symbol) || !n.samePerShare(a.Rate) {
+	all := bookedPayments(list, kind, spent)
+	var main bookedPayment
+	for _, n := range all {
+		if n.spent || !a.mayPay(n.Activity, symbol) || !n.samePerShare(a.Rate) {
 			continue
 		}
 		theirs := func(b Action) bool {
-			return b.waitsLike(a) && b.mayPay(n, symbol) && n.samePerShare(b.Rate) && b.apart(n) < a.apart(n)
+			return b.waitsLike(a) && b.mayPay(n.Activity, symbol) && n.samePerShare(b.Rate) &&
+				b.apart(n.Activity) < a.apart(n.Activity)
 		}
-		if !slices.ContainsFunc(others, theirs) && (!found || a.apart(n) < a.apart(main)) {
+		if !slices.ContainsFunc(others, theirs) && (!found || a.apart(n.Activity) < a.apart(main.Activity)) {
 			main, found = n, true
 		}
 	}
 	if !found {
 		return p, false
 	}
-	p = Payment{ActivityID: main.ID, Counted: max(main.Qty, -main.Qty)}
-	for _, n := range list {
-		counts := n.sameGroup(main) && strings.HasPrefix(n.Type, kind) && n.Status != ActivityCanceled
-		if counts && (n.ID == main.ID || n.Net < 0) {
-			p.Net += n.Net
-		}
+	p = Payment{ActivityID: main.ID, Net: main.Net - taxOf(main, all, list, kind)}
+	if main.Symbol != a.NewSymbol { // otherwise they are shares of the other stock
+		p.Counted = max(main.Qty, -main.Qty)
 	}
 	return p, p.Net > 0
 }
 
-// sameGroup reports whether both are parts of one payment: by the broker's group, or without groups by day and symbol.
-func (n Activity) sameGroup(of Activity) bool {
-	if n.GroupID != "" {
-		return n.GroupID == of.GroupID
+// bookedPayment is what the broker paid at once: its first activity, with the sums of all of its group.
+type bookedPayment struct {
+	Activity
+	spent bool // it paid for an action
+}
+
+// bookedPayments lists what the broker paid, oldest first, before tax and fees.
+func bookedPayments(list []Activity, kind string, spent map[string]bool) (all []bookedPayment) {
+	for _, n := range list {
+		if !n.pays(kind) {
+			continue
+		}
+		i := slices.IndexFunc(all, func(p bookedPayment) bool { return n.GroupID != "" && p.GroupID == n.GroupID })
+		if i < 0 {
+			all = append(all, bookedPayment{Activity: n, spent: spent[n.ID]})
+			continue
+		}
+		p := &all[i]
+		p.spent = p.spent || spent[n.ID]
+		p.Net += n.Net
+		p.Qty = max(p.Qty, -p.Qty, n.Qty, -n.Qty)
+		one, errOne := money.ParsePrice(p.PerShare)
+		other, errOther := money.ParsePrice(n.PerShare)
+		if p.PerShare = ""; errOne == nil && errOther == nil {
+			p.PerShare = (one + other).String()
+		}
 	}
-	return n.Date == of.Date && n.Symbol == of.Symbol
+	return all
+}
+
+// pays reports whether the activity is cash for an action (alpaca: trading-api.json, ActivityType). A positive tax is
+// one that was given back.
+func (n Activity) pays(kind string) bool {
+	switch n.Type {
+	case "DIVFEE", "DIVFT", "DIVNRA", "DIVTW":
+		return false
+	default:
+		return strings.HasPrefix(n.Type, kind) && n.Net > 0 && n.Problem == "" && n.Status != ActivityCanceled
+	}
+}
+
+// taxOf returns the tax and fees of a payment, as an amount above 0.
+func taxOf(p bookedPayment, all []bookedPayment, list []Activity, kind string) (sum money.USD) {
+	for _, n := range list {
+		if !strings.HasPrefix(n.Type, kind) || n.Net >= 0 || n.Status == ActivityCanceled {
+			continue
+		}
+		switch {
+		case n.GroupID != "" && n.GroupID == p.GroupID:
+			sum -= n.Net
+		case n.GroupID == "" && p.sameDay(n):
+			sum += partOfTax(-n.Net, p, all)
+		}
+	}
+	return sum
+}
+
+func (n Activity) sameDay(as Activity) bool { return n.Date == as.Date && n.Symbol == as.Symbol }
+
+// partOfTax returns the part of a tax of a payment, in proportion to those of the same day and symbol. The
+// parts of all add up to the tax.
+func partOfTax(tax money.USD, p bookedPayment, all []bookedPayment) money.USD {
+	var before, total money.USD
+	for _, other := range all {
+		if !other.sameDay(p.Activity) {
+			continue
+		}
+		if other.ID == p.ID {
+			before = total
+		}
+		total += other.Net
+	}
+	upTo := func(paid money.USD) money.USD {
+		part, err := money.MulDiv(int64(tax), int64(paid), int64(total), money.Down)
+		if err != nil {
+			return tax
+		}
+		return money.USD(part)
+	}
+	return upTo(before+p.Net) - upTo(before)
 }
 
 // withoutRevoked leaves out the activities that others of the list correct or cancel.
@@ -113,11 +190,25 @@ func (a Action) mayPay(n Activity, symbol string) bool {
 	return about && n.Problem == "" && n.Status != ActivityCanceled && (n.Date == "" || n.Date >= a.ExDate)
 }
 
-// samePerShare reports whether the payment for a share is the announced one, if both are known.
+// samePerShare reports whether the payment for a share is the announced one, if both are known. The broker pays whole
+// cents and says how much that is for each share on average (alpaca: trading-api.json, per_share_amount), so the
+// two differ by that rounding.
 func (n Activity) samePerShare(rate string) bool {
+	const (
+		cent    = money.Dollar / 100
+		rounded = money.Price(1_000) // a millionth of a dollar
+	)
 	paid, errPaid := money.ParsePrice(n.PerShare)
 	announced, errAnnounced := money.ParsePrice(rate)
-	return errPaid != nil || errAnnounced != nil || paid == announced
+	if errPaid != nil || errAnnounced != nil || paid == announced {
+		return true
+	}
+	apart := max(paid-announced, announced-paid) - rounded
+	if apart <= 0 {
+		return true
+	}
+	value, err := money.Value(max(n.Qty, -n.Qty), apart, money.Down)
+	return err == nil && n.Qty != 0 && value <= cent
 }
 
 // Share returns a user's part of a payment: of Counted shares, rounded down to the millionth. It
@@ -125,6 +216,62 @@ func (n Activity) samePerShare(rate string) bool {
 func (p Payment) Share(held money.Shares) (money.USD, error) {
 	n, err := money.MulDiv(int64(p.Net), int64(held), int64(p.Counted), money.Down)
 	return money.USD(min(n, int64(p.Net))), err
+}
+
+// Entitlement is who gets the cash of an action, as a switch recorded it.
+type Entitlement struct {
+	Number   int64        // of the switch
+	Shares   money.Shares // of all users
+	Switches []DatedSwitch
+}
+
+// EntitledBy reports whether a switch recorded who is entitled at the action's boundary, and not at an earlier one, as
+// before the broker moved the ex-date.
+func (a Action) EntitledBy(w Switch) bool {
+	const clocks = 12 * time.Hour // less than boundaries are apart, and more than the clocks of the two
+	return !w.At.Before(a.Boundary.Add(-clocks))
+}
+
+// DatedSwitch is a switch of the stock, with the ex-date of its action.
+type DatedSwitch struct {
+	Switch
+	ExDate Date
+}
+
+// Count returns the payment with the counted shares in the units in which the shares of the users were recorded. The
+// broker counts in those of the ex-date. A split that was applied early, late or between the two makes a difference.
+// When the users had more than the broker counted, because the house owes shares, each gets less: otherwise the last
+// ones would get nothing. It fails with money.ErrOverflow.
+func (e Entitlement) Count(p Payment, exDate Date) (Payment, error) {
+	if p.Counted == 0 { // all that was booked counts then
+		return p, nil
+	}
+	all := make([]Switch, len(e.Switches))
+	recorded := 0 // how many switches were before the entitlement
+	for i, w := range e.Switches {
+		if all[i] = w.Switch; w.Number < e.Number {
+			recorded = i + 1
+		}
+	}
+	undone, undoneThen := undoneIn(all), undoneIn(all[:recorded])
+	for i, w := range e.Switches {
+		if w.Undoes != 0 || w.Keep.New == 0 {
+			continue
+		}
+		inRecord, atExDate := i < recorded && !undoneThen[w.Number], w.ExDate < exDate && !undone[w.Number]
+		var err error
+		switch {
+		case inRecord && !atExDate:
+			p.Counted, err = w.Keep.Of(p.Counted)
+		case atExDate && !inRecord:
+			p.Counted, err = w.Keep.Inverse().Of(p.Counted)
+		}
+		if err != nil {
+			return p, err
+		}
+	}
+	p.Counted = max(p.Counted, e.Shares)
+	return p, nil
 }
 
 // SpinOffPrices finds the prices after a spin-off that the broker's activities name; 0 if they
@@ -154,7 +301,7 @@ func (a Action) PaidInCash(list []Activity, c Conversion, booked money.Shares) b
 	came, paid := false, false
 	for _, n := range list {
 		if n.Symbol == a.NewSymbol && n.Problem == "" && n.Status != ActivityCanceled && n.Date >= a.ExDate {
-			came = came || n.Type == activitySpinOff && sameRounded(n.Qty, given)
+			came = came || (n.Type == activitySpinOff || n.Type == activityMerger) && sameRounded(n.Qty, given)
 			paid = paid || n.Net > 0 && sameRounded(-n.Qty, given)
 		}
 	}
@@ -204,16 +351,24 @@ type Payout struct {
 // Awardable reports whether the cash may become an award: there is some, and not more than an award may have.
 func (e Effect) Awardable() bool { return e.Cash > 0 && e.Cash <= MaxAmountDollars*money.Dollar }
 
-// CashAward returns the award that a user's cash becomes: of the action's stock, or of the
-// acquirer's after a merger, or of no stock (0) when it stays cash. attempt is from 1; the key of a later one has its
-// number. It has the announced symbol, so that a repetition after a rename is the same request.
-func (a Action) CashAward(e Effect, stock AssetID, attempt int) NewReward {
+// CashKeys is how many idempotency keys an award of cash may have, in case that its client has used some.
+const CashKeys = 101
+
+// CashAward returns the award that a user's cash becomes: of the action's stock, or of the acquirer's after a merger,
+// or of no stock (0) when it stays cash. attempt is from 1 to CashKeys; the key of a later one has its number. The last
+// one has what a client cannot know, so that none can use all keys: the broker's id of the payment. It has the
+// announced symbol, so that a repetition after a rename is the same request.
+func (a Action) CashAward(e Effect, stock AssetID, attempt int, activityID string) NewReward {
 	source, symbol := "dividend", a.Symbol
 	if a.Type != ActionCashDividend {
 		source, symbol = "merger", a.NewSymbol
 	}
 	key := source + ":" + a.ID + ":" + e.UserID.String()
-	if attempt > 1 {
+	switch {
+	case attempt == CashKeys:
+		hash := sha256.Sum256([]byte(activityID + " " + key))
+		key += ":" + hex.EncodeToString(hash[:16])
+	case attempt > 1:
 		key += ":" + strconv.Itoa(attempt)
 	}
 	metadata := `{"corporateActionId":` + strconv.Quote(a.ID) + `}`

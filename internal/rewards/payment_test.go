@@ -62,7 +62,7 @@ func TestPaymentOfAnAction(t *testing.T) {
 		"a merger's":         {list{with(paid, func(n *rewards.Activity) { n.Type = "MA" })}, rewards.Payment{}},
 		"not counted":        {list{with(paid, func(n *rewards.Activity) { n.Qty = 0 })}, rewards.Payment{ActivityID: "1", Net: 10_000_000}},
 	} {
-		got, found := dividend().PaidBy(c.list, "APL")
+		got, found := dividend().PaidBy(c.list, nil, "APL")
 		if !found {
 			got = rewards.Payment{}
 		}
@@ -73,7 +73,7 @@ func TestPaymentOfAnAction(t *testing.T) {
 	merger := dividend()
 	merger.Type, merger.NewSymbol, merger.Rate = rewards.ActionCashMerger, "KO", "5"
 	cash := rewards.Activity{ID: "4", Type: "MA", Symbol: "AAPL", Date: "2026-12-03", Qty: -40 * money.Share, Net: 200_000_000}
-	if p, found := merger.PaidBy(list{paid, cash}, "AAPL"); !found || p.Net != 200_000_000 || p.Counted != 40*money.Share {
+	if p, found := merger.PaidBy(list{paid, cash}, nil, "AAPL"); !found || p.Net != 200_000_000 || p.Counted != 40*money.Share {
 		t.Errorf("a merger's cash: %+v, %t", p, found)
 	}
 }
@@ -141,7 +141,7 @@ func TestCashAwards(t *testing.T) {
 		want.AppID, want.UserID, want.Amount, want.AssetID, want.Canonical = e.AppID, e.UserID, e.Cash, 9, want.Metadata
 		want.Uncounted = true
 		want.Fingerprint = rewards.NewFingerprint(want, want.Metadata)
-		if diff := cmp.Diff(want, c.a.CashAward(e, 9, c.attempt)); diff != "" {
+		if diff := cmp.Diff(want, c.a.CashAward(e, 9, c.attempt, "activity")); diff != "" {
 			t.Errorf("the award (-want +got):\n%s", diff)
 		}
 	}
@@ -190,10 +190,10 @@ func TestPaymentsThatWereCanceled(t *testing.T) {
 	canceled.ID, canceled.Status, canceled.Previous, canceled.Net = "20261221000000000::b", "canceled", paid.ID, -paid.Net
 	corrected.ID, corrected.Status, corrected.Previous, corrected.Net = "20261221000000000::c", "correct", "a", 5*money.Dollar
 	a := dividend()
-	if p, found := a.PaidBy([]rewards.Activity{paid, canceled}, "AAPL"); found {
+	if p, found := a.PaidBy([]rewards.Activity{paid, canceled}, nil, "AAPL"); found {
 		t.Errorf("a payment that was canceled is shared: %+v", p)
 	}
-	if p, found := a.PaidBy([]rewards.Activity{paid, corrected}, "AAPL"); !found || p.Net != 5*money.Dollar {
+	if p, found := a.PaidBy([]rewards.Activity{paid, corrected}, nil, "AAPL"); !found || p.Net != 5*money.Dollar {
 		t.Errorf("a payment that was corrected is %+v", p)
 	}
 }
@@ -206,14 +206,14 @@ func TestThePaymentOfAnotherAction(t *testing.T) {
 	paid := rewards.Activity{
 		ID: "1", Type: "DIV", Symbol: "AAPL", Date: "2026-12-29", Qty: 40 * money.Share, Net: 10 * money.Dollar, PerShare: "0.25",
 	}
-	if p, found := second.PaidBy([]rewards.Activity{paid}, "AAPL", first, second); found {
+	if p, found := second.PaidBy([]rewards.Activity{paid}, nil, "AAPL", first, second); found {
 		t.Errorf("the second one takes %+v", p)
 	}
-	if _, found := first.PaidBy([]rewards.Activity{paid}, "AAPL", first, second); !found {
+	if _, found := first.PaidBy([]rewards.Activity{paid}, nil, "AAPL", first, second); !found {
 		t.Error("the first one is not paid")
 	}
 	paid.Date, second.Rate = "2027-01-09", "0.26"
-	if _, found := first.PaidBy([]rewards.Activity{paid}, "AAPL", first, second); !found {
+	if _, found := first.PaidBy([]rewards.Activity{paid}, nil, "AAPL", first, second); !found {
 		t.Error("a payment at its own rate that comes late is not found")
 	}
 }

@@ -15,7 +15,7 @@ type Pool struct {
 // PlanRequest asks for an order of one asset. In Limits, DailyLeft and HouseLeft are the
 // limits of a whole day: the store subtracts what the day has spent and sets HouseSpent.
 type PlanRequest struct {
-	Now                 time.Time // broker's time
+	FilledUntil         time.Time // broker's time: see MarketClock.FilledUntil
 	Asset               Asset
 	Limits              PlanLimits
 	ClientOrderIDPrefix string

@@ -48,6 +48,16 @@ const (
 // happens is how long after its boundary an action happens: 02:30 New York on the next day.
 const happens = 6*time.Hour + 30*time.Minute
 
+// comes is how long after its boundary the shares that an action gives have come: 08:00 New York on the next day.
+const comes = 12 * time.Hour
+
+// lacksTarget reports whether the broker has added nothing of the less than one share that the action gives. It may add
+// it some seconds after it removed the other stock, or pay for it in cash.
+func (s Standing) lacksTarget(a Action, target money.Shares) bool {
+	nothing := target > s.Target.Booked+1 && s.Target.Theirs <= s.Target.Booked
+	return nothing && !s.InCash && s.Now.Sub(a.Boundary) < comes
+}
+
 // Judge decides about a due action whose conversion is c, and says why. An operator's approval
 // needs no evidence, but every order must have ended.
 func (a Action) Judge(c Conversion, s Standing) (Judgment, string) {
@@ -81,6 +91,8 @@ func (a Action) Judge(c Conversion, s Standing) (Judgment, string) {
 	case s.InCash && s.near(source, target):
 		return JudgeApply, ""
 	case s.unchanged():
+	case s.near(source, target) && s.lacksTarget(a, target):
+		return JudgeWait, ""
 	case s.near(source, target), a.chained(c, s):
 		return JudgeApply, ""
 	}

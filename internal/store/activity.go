@@ -35,30 +35,45 @@ func (s *Store) SaveActivities(ctx context.Context, l rewards.Lease, list []rewa
 
 // ActivitiesOf lists the stored activities of stocks since a day, oldest first. Those without a day
 // are among them.
-func (s *Store) ActivitiesOf(ctx context.Context, since rewards.Date, symbols ...string) ([]rewards.Activity, error) {
-	return s.activities(ctx, ``, since, symbols)
-}
-
-// UnusedActivities is ActivitiesOf without those that paid for an action.
-func (s *Store) UnusedActivities(
+func (s *Store) ActivitiesOf(
 	ctx context.Context, since rewards.Date, symbols ...string,
-) ([]rewards.Activity, error) {
-	return s.activities(ctx, ` AND NOT EXISTS (SELECT 1 FROM payouts p WHERE p.activity_id = broker_activities.id)`,
-		since, symbols)
+) (list []rewards.Activity, err error) {
+	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
+		list, err = activitiesOf(ctx, tx, since, symbols)
+		return err
+	})
+	return list, err
 }
 
-func (s *Store) activities(
-	ctx context.Context, condition string, since rewards.Date, symbols []string,
-) ([]rewards.Activity, error) {
-	return read(ctx, s, func(ctx context.Context, tx Tx) (list []rewards.Activity, err error) {
-		for _, symbol := range symbols {
-			of, err := fetchAll(ctx, tx, scanActivity, `SELECT `+activityColumns+` FROM broker_activities
-				WHERE symbol = ?1 AND (date >= ?2 OR date = '')`+condition+` ORDER BY id`, symbol, string(since))
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, of...)
+// PaymentsOf is ActivitiesOf, with the ids of all activities that paid for an action.
+func (s *Store) PaymentsOf(
+	ctx context.Context, since rewards.Date, symbols ...string,
+) (list []rewards.Activity, spent map[string]bool, err error) {
+	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
+		spent = make(map[string]bool)
+		if list, err = activitiesOf(ctx, tx, since, symbols); err != nil {
+			return err
 		}
-		return list, nil
+		return tx.Query(ctx, func(row Row) error {
+			var id string
+			err := row.Scan(&id)
+			spent[id] = true
+			return err
+		}, `SELECT activity_id FROM payouts`)
 	})
+	return list, spent, err
+}
+
+func activitiesOf(
+	ctx context.Context, tx Tx, since rewards.Date, symbols []string,
+) (list []rewards.Activity, err error) {
+	for _, symbol := range symbols {
+		of, err := fetchAll(ctx, tx, scanActivity, `SELECT `+activityColumns+` FROM broker_activities
+			WHERE symbol = ?1 AND (date >= ?2 OR date = '') ORDER BY id`, symbol, string(since))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, of...)
+	}
+	return list, nil
 }

@@ -15,11 +15,14 @@ func houseShares(ctx context.Context, tx Tx, asset rewards.AssetID) (has money.S
 	return has, err
 }
 
-// housePromised adds up the dollars that the house's own shares pay for in orders that are not booked.
-func housePromised(ctx context.Context, tx Tx, asset rewards.AssetID) (sum money.USD, err error) {
-	_, err = fetchValues(ctx, tx, []any{(*int64)(&sum)}, `SELECT CAST(coalesce(sum(-house), 0) AS bigint) FROM orders
-		WHERE `+liveState+` AND asset_id = ?1 AND house < 0`, int64(asset))
-	return sum, err
+// houseInOrders adds up, of the orders that are not booked, the dollars that the house's own shares pay for, and those
+// for which they buy shares for the house.
+func houseInOrders(ctx context.Context, tx Tx, asset rewards.AssetID) (promised, buying money.USD, err error) {
+	_, err = fetchValues(ctx, tx, []any{(*int64)(&promised), (*int64)(&buying)},
+		`SELECT CAST(coalesce(sum(CASE WHEN house < 0 THEN -house ELSE 0 END), 0) AS bigint),
+			CAST(coalesce(sum(CASE WHEN house > 0 THEN house ELSE 0 END), 0) AS bigint)
+		FROM orders WHERE `+liveState+` AND asset_id = ?1 AND house <> 0`, int64(asset))
+	return promised, buying, err
 }
 
 // Shortages lists the stocks whose shares the house owes to users.

@@ -41,6 +41,27 @@ func payoutOf(ctx context.Context, tx Tx, action string) (rewards.Payout, bool, 
 	return fetchOne(ctx, tx, scanPayout, `SELECT `+payoutColumns+` FROM payouts WHERE action_id = ?1`, action)
 }
 
+// Entitlement returns who gets the cash of an action; the zero value if that is not recorded.
+func (s *Store) Entitlement(ctx context.Context, a rewards.Action) (e rewards.Entitlement, err error) {
+	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
+		last, found, err := lastSwitchOf(ctx, tx, a.ID)
+		if e = (rewards.Entitlement{Number: last.Number}); err != nil || !found {
+			return err
+		}
+		if _, err = fetchValues(ctx, tx, []any{(*int64)(&e.Shares)}, `SELECT CAST(coalesce(sum(entitled), 0) AS bigint)
+			FROM effects WHERE switch = ?1 AND asset_id = ?2`, e.Number, int64(a.AssetID)); err != nil {
+			return err
+		}
+		e.Switches, err = fetchAll(ctx, tx, func(row Row) (w rewards.DatedSwitch, err error) {
+			w.Switch, err = scanSwitch(suffixed{row, []any{(*string)(&w.ExDate)}})
+			return w, err
+		}, `SELECT `+switchColumns+`, (SELECT a.ex_date FROM actions a WHERE a.id = switches.action_id)
+			FROM switches WHERE asset_id = ?1 ORDER BY number`, int64(a.AssetID))
+		return err
+	})
+	return e, err
+}
+
 // BeginPayout books the broker's payment for an action. A payment that was booked before, for this
 // or another action, changes nothing. Without a counted quantity all booked shares count. It fails
 // with ErrStale while it is not recorded who is entitled, when nobody is, or when an operator has

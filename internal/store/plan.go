@@ -6,7 +6,6 @@ import (
 	"io"
 	"time"
 
-	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 )
 
@@ -24,7 +23,7 @@ func (s *Store) PlanOrder(ctx context.Context, l rewards.Lease, r rewards.PlanRe
 		if err != nil {
 			return err
 		}
-		if hold = asset.HoldAt(r.Now); hold != rewards.NoHold {
+		if hold = asset.HoldAt(r.FilledUntil); hold != rewards.NoHold {
 			return nil
 		}
 		if waits, err := sweeping(ctx, tx, asset.ID); err != nil || waits {
@@ -54,18 +53,16 @@ func (s *Store) PlanOrder(ctx context.Context, l rewards.Lease, r rewards.PlanRe
 func (s *Store) draft(ctx context.Context, tx Tx, r rewards.PlanRequest) (
 	plan rewards.Plan, id rewards.OrderID, hold rewards.Hold, err error,
 ) {
-	// First what is promised: an order that is booked in between takes its shares, and promises none any more.
-	var promised money.USD
-	if r.Limits.UseHouse {
-		if promised, err = housePromised(ctx, tx, r.Asset.ID); err != nil {
-			return plan, id, hold, err
-		}
+	// First what is in orders: one that is booked in between gives its shares, or takes them, and is in none any more.
+	promised, buying, err := houseInOrders(ctx, tx, r.Asset.ID)
+	if err != nil {
+		return plan, id, hold, err
 	}
 	has, err := houseShares(ctx, tx, r.Asset.ID)
 	if err != nil {
 		return plan, id, hold, err
 	}
-	r.Limits.Shortage = rewards.ShortageCost(-has, r.Limits.Price)
+	r.Limits.Shortage = rewards.ShortageCost(-has, r.Limits.Price, buying)
 	if r.Limits.UseHouse && has > 0 {
 		r.Limits.Offer = rewards.HouseOffer(has, r.Limits.Price, promised)
 	}

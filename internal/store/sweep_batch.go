@@ -85,25 +85,36 @@ func (b *sweepBatch) readLate(ctx context.Context, tx Tx, first, last holder) er
 		return err
 	}
 	return tx.Query(ctx, add, `SELECT m.app_id, m.user_id, m.shares FROM orders o CROSS JOIN member_rewards m
-		WHERE o.id >= ?1 AND o.asset_id = ?2 AND o.state = `+settled+` AND o.filled_at >= ?3
+		WHERE o.id >= ?1 AND o.asset_id = ?2 AND o.state = `+settled+` AND `+filledSince(`o`, `?8`)+`
 		AND `+inOrder(tx, `o.number`)+` AND m.status <> `+failed+`
 		AND (m.app_id, m.user_id) >= (?4, ?5) AND (m.app_id, m.user_id) <= (?6, ?7)
 		UNION ALL SELECT r.app_id, r.user_id, a.shares FROM orders o
 		CROSS JOIN past_members m CROSS JOIN past_allocations a CROSS JOIN rewards r
-		WHERE o.id >= ?1 AND o.asset_id = ?2 AND o.state = `+settled+` AND o.filled_at >= ?3 AND o.number = 0
+		WHERE o.id >= ?1 AND o.asset_id = ?2 AND o.state = `+settled+` AND `+filledSince(`o`, `?8`)+` AND o.number = 0
 		AND m.order_id = o.id AND a.app_id = m.app_id AND a.reward_id = m.reward_id AND a.order_id = o.id
 		AND r.app_id = m.app_id AND r.id = m.reward_id AND r.status <> `+failed+`
 		AND (r.app_id, r.user_id) >= (?4, ?5) AND (r.app_id, r.user_id) <= (?6, ?7)`,
-		lateSince(b.At), int64(b.AssetID), micros(b.EntitledAt), first.app[:], first.user[:], last.app[:], last.user[:])
+		lateSince(b.EntitledAt), int64(b.AssetID), micros(b.EntitledAt), first.app[:], first.user[:], last.app[:],
+		last.user[:], plannedSince(b.EntitledAt))
 }
 
-// lateWithin is how long before now an order may have been planned to be filled after the moment
-// that entitles to a dividend which is known late.
+// lateWithin is how long before the moment that entitles to a dividend an order may have been planned that is
+// filled after it.
 const lateWithin = 40 * 24 * time.Hour
 
-func lateSince(now time.Time) []byte {
-	first := rewards.FirstID[rewards.Order](now.Add(-lateWithin))
+// lateSince is the first id of orders that may have been filled after a moment.
+func lateSince(moment time.Time) []byte { return plannedSince(moment.Add(-lateWithin)) }
+
+// plannedSince is the first id of orders that were planned after a moment.
+func plannedSince(moment time.Time) []byte {
+	first := rewards.FirstID[rewards.Order](moment)
 	return first[:]
+}
+
+// filledSince is the condition that an order was filled at the moment ?3 or later. One whose broker says no time was
+// if it was planned since: its id is at least that of the parameter first.
+func filledSince(order, first string) string {
+	return `(` + order + `.filled_at >= ?3 OR ` + order + `.filled_at = 0 AND ` + order + `.id >= ` + first + `)`
 }
 
 const effectColumns = `app_id, user_id, asset_id, before, after, basis_before, basis_after, entitled, cash, reward_id`

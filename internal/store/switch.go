@@ -58,10 +58,11 @@ func switchOf(ctx context.Context, tx Tx, number int64) (rewards.Switch, error) 
 	return w, err
 }
 
-// coveredBy returns the last later switch of the stocks of w that is in effect.
+// coveredBy returns the last later switch that is in effect and takes from a stock of w, or gives into one.
 func coveredBy(ctx context.Context, tx Tx, w rewards.Switch) (by rewards.Switch, covered bool, err error) {
 	later, err := fetchAll(ctx, tx, scanSwitch, `SELECT `+switchColumns+` FROM switches
-		WHERE number > ?1 AND asset_id IN (?2, ?3) ORDER BY number`, w.Number, int64(w.AssetID), int64(w.Target))
+		WHERE number > ?1 AND (asset_id IN (?2, ?3) OR target_id <> 0 AND target_id IN (?2, ?3)) ORDER BY number`,
+		w.Number, int64(w.AssetID), int64(w.Target))
 	if err != nil {
 		return by, false, err
 	}
@@ -101,11 +102,15 @@ func (s *Store) Switches(ctx context.Context, action string) (list []rewards.Swi
 	return list, err
 }
 
-// Entitled reports whether an action's entitlement was recorded.
-func (s *Store) Entitled(ctx context.Context, action string) (entitled bool, err error) {
+// Entitled reports whether it is recorded who is entitled to the cash of an action at its boundary, or its cash is
+// being shared.
+func (s *Store) Entitled(ctx context.Context, a rewards.Action) (entitled bool, err error) {
 	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
-		list, err := switchesOf(ctx, tx, action)
-		entitled = len(list) > 0
+		last, found, err := lastSwitchOf(ctx, tx, a.ID)
+		if entitled = found && a.EntitledBy(last); err != nil || !found || entitled {
+			return err
+		}
+		_, entitled, err = payoutOf(ctx, tx, a.ID)
 		return err
 	})
 	return entitled, err
@@ -121,8 +126,9 @@ func (s *Store) ChangedSince(ctx context.Context, asset rewards.AssetID, from ti
 		if err != nil || changed {
 			return changed, err
 		}
-		return fetchValues(ctx, tx, []any{&one}, `SELECT 1 FROM orders WHERE id >= ?1 AND asset_id = ?2
-			AND state = `+settled+` AND filled_at >= ?3 LIMIT 1`, lateSince(s.now()), int64(asset), micros(from))
+		return fetchValues(ctx, tx, []any{&one}, `SELECT 1 FROM orders o WHERE o.id >= ?1 AND o.asset_id = ?2
+			AND o.state = `+settled+` AND `+filledSince(`o`, `?4`)+` LIMIT 1`,
+			lateSince(from), int64(asset), micros(from), plannedSince(from))
 	})
 }
 

@@ -141,7 +141,7 @@ func (w *World) pay(a rewards.Action, net money.USD, award string) {
 		w.Check(err)
 		for i := range part {
 			if e := &part[i]; award != "" && e.Cash > 0 {
-				outcomes, err := w.RecordRewards(ctx, []rewards.NewReward{a.CashAward(*e, a.AssetID, 1)})
+				outcomes, err := w.RecordRewards(ctx, []rewards.NewReward{a.CashAward(*e, a.AssetID, 1, "")})
 				w.Check(err)
 				e.RewardID = outcomes[0].Reward.ID
 				w.IDs[award] = e.RewardID

@@ -117,7 +117,7 @@ func testActions(t *testing.T, w *World) {
 func (w *World) wantPlan(t *testing.T, at time.Time, want rewards.Hold) {
 	t.Helper()
 	r := w.planRequest(t)
-	r.Now = at
+	r.FilledUntil = at
 	if _, got, err := w.PlanOrder(t.Context(), w.lease, r); err != nil || got != want {
 		t.Errorf("planned at %s: hold %d, %v; want %d", at, got, err, want)
 	}

@@ -100,7 +100,7 @@ func testShortage(t *testing.T, w *World) {
 	w.apply(t, "halve", "AAPL", rewards.Terms{Type: rewards.ActionReverseSplit, OldRate: "2", NewRate: "1"}, -5_000_000)
 	w.sweep(t)
 	w.houseShares(t, "short", -5_000_000)
-	r := rewards.PlanRequest{Asset: w.Asset(t, "AAPL"), Limits: Limits(), ClientOrderIDPrefix: "sr-test-", Now: w.Now()}
+	r := rewards.PlanRequest{Asset: w.Asset(t, "AAPL"), Limits: Limits(), ClientOrderIDPrefix: "sr-test-", FilledUntil: w.Now()}
 	r.Limits.Price = dollar200
 	if _, hold, err := w.PlanOrder(t.Context(), w.lease, r); err != nil || hold != rewards.HoldEmpty {
 		t.Errorf("nothing waits: hold %d, %v", hold, err)

@@ -68,21 +68,48 @@ func (w *World) wantParts(t *testing.T, p rewards.Payout) (payees int) {
 	return payees
 }
 
+// wantEntitlement checks what the store says of who gets a dividend. It returns the dividend with an ex-date of a day
+// later, for which nobody is recorded.
+func (c *crowd) wantEntitlement(t *testing.T, s rewards.Switch, div rewards.Action, held portfolios) rewards.Action {
+	t.Helper()
+	moved, other := div, div
+	moved.Boundary, other.ID = c.Now().Add(24*time.Hour), "other"
+	for _, x := range []struct {
+		a    rewards.Action
+		want bool
+	}{{div, true}, {moved, false}, {other, false}} {
+		if entitled, err := c.Entitled(t.Context(), x.a); err != nil || entitled != x.want {
+			t.Errorf("entitled at %s by %s: %t, %v", x.a.Boundary, x.a.ID, entitled, err)
+		}
+	}
+	e, err := c.Entitlement(t.Context(), div)
+	check(t, err)
+	var users money.Shares
+	for _, list := range held {
+		for _, h := range list {
+			if h.AssetID == c.aapl {
+				users += h.Quantity
+			}
+		}
+	}
+	if e.Number != s.Number || e.Shares != users || len(e.Switches) != 1 || e.Switches[0].ExDate != div.ExDate {
+		t.Errorf("the entitlement is %+v, want %s shares of switch %d", e, users, s.Number)
+	}
+	return moved
+}
+
 // testPayout: a dividend goes to those who held the stock at its boundary: each gets their floor of
 // it, once, however often a process is killed.
 func testPayout(t *testing.T, w *World) {
 	c := newCrowd(t, w, 1_800) // more than the users of a transaction
 	before := c.read(t, c.Store)
-	if entitled, err := w.Entitled(t.Context(), "div"); err != nil || entitled {
-		t.Errorf("entitled before: %v, %v", entitled, err)
-	}
 	s := w.entitle(t, "div")
 	held := before.converted(t, c.aapl, s.Conversion)
 	c.wantHoldings(t, "after the entitlement", held)
 	c.wantEffects(t, s, before, held)
-	if entitled, err := w.Entitled(t.Context(), "div"); err != nil || !entitled {
-		t.Errorf("entitled: %v, %v", entitled, err)
-	}
+	div, _, err := w.Action(t.Context(), "div")
+	check(t, err)
+	moved := c.wantEntitlement(t, s, div, held)
 	c.bought(t, "AAPL", held) // too late for this dividend
 	wantEqual(t, "unpaid", []string{"div"}, w.unpaid(t))
 	payment := rewards.Payment{ActivityID: "a", Net: 12_345_678_901}
@@ -92,10 +119,10 @@ func testPayout(t *testing.T, w *World) {
 	}))
 	for _, again := range []rewards.Payment{payment, {ActivityID: "b", Net: 5, Counted: 5}} {
 		check(t, w.BeginPayout(t.Context(), w.lease, "div", again))
-		unused, err := w.UnusedActivities(t.Context(), "2026-01-01", "AAPL")
+		list, spent, err := w.PaymentsOf(t.Context(), "2026-01-01", "AAPL")
 		check(t, err)
-		if len(unused) != 1 || unused[0].ID != "unused" {
-			t.Errorf("activities that paid for nothing: %+v", unused)
+		if len(list) != 2 || len(spent) != 1 || !spent["a"] {
+			t.Errorf("activities %+v, of which %v paid for an action", list, spent)
 		}
 		payment.Counted = s.Booked
 		wantEqual(t, "the payout", rewards.Payout{Payment: payment, ActionID: "div", Switch: s.Number, At: w.Now()}, w.payout(t, "div"))
@@ -111,6 +138,9 @@ func testPayout(t *testing.T, w *World) {
 	wantEqual(t, "the payout, shared again", p, w.payout(t, "div"))
 	a, _, err := w.Action(t.Context(), "div")
 	check(t, err)
+	if entitled, err := w.Entitled(t.Context(), moved); err != nil || !entitled {
+		t.Errorf("entitled while the cash is shared: %t, %v", entitled, err)
+	}
 	if a.State != rewards.ActionAnnounced {
 		t.Errorf("the dividend is %s before its awards exist", a.State)
 	}
@@ -150,7 +180,7 @@ func (c *crowd) payAll(t *testing.T, a rewards.Action, payees int) {
 			if e.Cash == 0 {
 				continue
 			}
-			outcomes, err := c.RecordRewards(t.Context(), []rewards.NewReward{a.CashAward(e, a.AssetID, 1)})
+			outcomes, err := c.RecordRewards(t.Context(), []rewards.NewReward{a.CashAward(e, a.AssetID, 1, "")})
 			check(t, err)
 			repeated = outcomes[0].Verdict == rewards.Replay
 			if repeated != (paid[e.UserID] != rewards.RewardID{}) {
@@ -305,7 +335,7 @@ func testOwedCash(t *testing.T, w *World) {
 	part, _, err := w.NextPayees(t.Context(), "div")
 	check(t, err)
 	for i, e := range part {
-		part[i].RewardID = w.record(t, a.CashAward(e, a.AssetID, 1)).ID
+		part[i].RewardID = w.record(t, a.CashAward(e, a.AssetID, 1, "")).ID
 	}
 	check(t, w.SavePaid(t.Context(), w.lease, "div", part))
 	check(t, w.SavePaid(t.Context(), w.lease, "div", nil))

@@ -87,7 +87,7 @@ func exceptions() []exception {
 		{"FROM broker_activities WHERE symbol = ?1 AND (date >= ?2 OR date = '')", Sorts, "sorts the activities of a stock since a day"},
 		{"SELECT id, symbol, net, seen_at FROM broker_activities WHERE type = 'CIL'", "", snapshot},
 		{"SELECT id, symbol, net, seen_at FROM broker_activities WHERE type = 'CIL'", Sorts, "sorts the cash for fractions"},
-		{"SELECT 1 FROM orders WHERE id >= ?1 AND asset_id = ?2 AND state = 6 AND filled_at >= ?3 LIMIT 1", "", late},
+		{"SELECT 1 FROM orders o WHERE o.id >= ?1 AND o.asset_id = ?2 AND o.state = 6 AND (o.filled_at >= ?3", "", late},
 		{"FROM orders o CROSS JOIN member_rewards m WHERE o.id >= ?1", "", late},
 		{"FROM order_corrections c JOIN orders o ON o.id = c.order_id", "", "reads the corrections, which are few"},
 		{"FROM takings t CROSS JOIN reversals v WHERE t.app_id = ?1", "", snapshot},
@@ -194,7 +194,7 @@ func memberExceptions() []exception {
 func reversalExceptions() []exception {
 	const newest = "the LIMIT is met by the first rows of the index, newest first"
 	return []exception{
-		{"AND asset_id = ?1 AND house < 0", "orders_live", "the index has only live orders: a few per stock"},
+		{"AND asset_id = ?1 AND house <> 0", "orders_live", "the index has only live orders: a few per stock"},
 		{"EXISTS (SELECT 1 FROM reversals v WHERE v.completed_at = 0)", "reversals_open", "it reads the first row of the index"},
 		{"FROM reversals WHERE app_id = ?1 AND id < ?2 ORDER BY", "", newest},
 		{"FROM reversals WHERE app_id = ?1 AND id < ?2 AND completed_at = 0", "reversals_open", newest},

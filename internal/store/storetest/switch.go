@@ -187,7 +187,7 @@ func (w *World) giveStock(t *testing.T, u rewards.User, symbol string, amount mo
 func (w *World) planFor(t *testing.T, symbol string) (rewards.Order, rewards.Hold) {
 	t.Helper()
 	r := rewards.PlanRequest{
-		Asset: w.Asset(t, symbol), Limits: Limits(), ClientOrderIDPrefix: "sr-test-", Now: w.Now(),
+		Asset: w.Asset(t, symbol), Limits: Limits(), ClientOrderIDPrefix: "sr-test-", FilledUntil: w.Now(),
 	}
 	o, hold, err := w.PlanOrder(t.Context(), w.lease, r)
 	check(t, err)
