@@ -1,7 +1,9 @@
 package test
 
 import (
+	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -34,6 +36,19 @@ func TestOneDatabaseUnderTwoNamesIsServedOnce(t *testing.T) {
 		s.wantRefused(hard, "has 2 names (hard links)", args...)
 	}
 	noError(t, os.Remove(hard))
+
+	mounted := filepath.Join(t.TempDir(), "mounted.db")
+	noError(t, os.WriteFile(mounted, nil, 0o600))
+	bind := func(args ...string) {
+		t.Helper()
+		out, err := exec.CommandContext(context.WithoutCancel(t.Context()), args[0], args[1:]...).CombinedOutput()
+		succeeds(t)(string(out), err)
+	}
+	bind("mount", "--bind", file, mounted)
+	t.Cleanup(func() { bind("umount", mounted) })
+	for _, args := range [][]string{serve, {"app", "create", "second"}, {"fulfillment", "pause"}} {
+		s.wantRefused(mounted, "the file itself is mounted", args...)
+	}
 
 	moved := filepath.Join(t.TempDir(), "moved.db")
 	noError(t, os.Rename(file, moved)) // the service keeps using the file

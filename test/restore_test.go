@@ -25,8 +25,10 @@ func TestARestoredBackupBuysNothingTwice(t *testing.T) {
 	s.wantError("exists", "backup", backup)
 	s.command("fulfillment", "resume")
 	s.await(waiting.ID, "executed", 10*time.Second) // the backup does not have it
+	s.wantOutput("ordering: on\n", "fulfillment", "status")
 	s.await(s.give(user, "after-backup", "5", "AAPL").ID, "executed", 10*time.Second)
 	noError(t, s.stop())
+	s.wantOutput("ordering: on, but no process places orders now", "fulfillment", "status")
 	restore(t, backup, filepath.Join(s.folder, "rewards.db"))
 
 	s.start()

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"stockrewards/internal/store/postgres/pgtest"
+	"stockrewards/internal/store/sqlite"
 )
 
 // TestUpgrade opens databases that older versions wrote (tools/upgrade-fixture.sh). Their users,
@@ -66,6 +67,9 @@ func (s *service) upgrade(answers string) {
 	noError(t, json.Unmarshal(before["key"], &s.key))
 	delete(before, "key")
 
+	if s.storeURL == "" {
+		s.beforeUpgrade()
+	}
 	s.command("migrate")
 	s.wantOutput("checks hold", "audit")
 	broker, env := s.startWithBooks()
@@ -103,6 +107,23 @@ func (s *service) upgrade(answers string) {
 	} else {
 		s.wantOutput("breaks: 0 (", "audit", "--broker")
 	}
+}
+
+// beforeUpgrade backs up what an older version serves, as the package of a new version asks. No command updates the
+// database then: that would end the older process.
+func (s *service) beforeUpgrade() {
+	t := s.t
+	t.Helper()
+	unlock, err := sqlite.Lock(filepath.Join(s.folder, "rewards.db"))
+	noError(t, err)
+	copied := &service{t: t, folder: t.TempDir()}
+	s.wantOutput("with the schema of the older version", "backup", filepath.Join(copied.folder, "rewards.db"))
+	for _, args := range [][]string{{"app", "create", "games"}, {"migrate"}} {
+		s.wantError("another process serves this database", args...)
+	}
+	noError(t, unlock())
+	copied.command("migrate")
+	copied.wantOutput("checks hold", "audit")
 }
 
 // unmoved counts the members and the allocations that are stored as an older version did.

@@ -7,7 +7,6 @@ import (
 
 	"stockrewards/internal/audit"
 	"stockrewards/internal/audit/reader"
-	"stockrewards/internal/store"
 )
 
 type backupCommand struct {
@@ -15,10 +14,20 @@ type backupCommand struct {
 	File string `arg:"" help:"The new file to write."`
 }
 
-// Run copies the database, even while serve runs, and audits the copy.
+// Run copies the database, even while serve runs, and audits the copy. What an older version wrote only that version
+// can audit.
 func (c *backupCommand) Run(ctx context.Context) error {
-	if err := c.with(ctx, func(s *store.Store) error { return s.Backup(ctx, c.File) }); err != nil {
+	database, err := c.database()
+	if err != nil {
 		return err
+	}
+	older, err := database.Backup(ctx, c.File)
+	if err != nil {
+		return err
+	}
+	if older {
+		sayf("%s is written, with the schema of the older version; `audit` of that version can check it\n", c.File)
+		return nil
 	}
 	opened, err := reader.OpenSQLite(ctx, c.File)
 	if err != nil {

@@ -103,6 +103,10 @@ func printStandstill(ctx context.Context, s *store.Store) error {
 
 // standstill is why no stock is ordered now; "" for no reason.
 func standstill(ctx context.Context, s *store.Store) (why string, err error) {
+	led, err := s.Led(ctx)
+	if err != nil || !led {
+		return rewards.NotLed, err
+	}
 	list, err := s.Standstills(ctx)
 	if err != nil {
 		return "", err

@@ -11,7 +11,7 @@ import (
 type keyCommands struct {
 	Create keyCreate `cmd:"" help:"Create another key for an app and print only the key, which is never shown again."`
 	List   keyList   `cmd:"" help:"List an app's keys. The keys themselves are not stored."`
-	Rotate keyRotate `cmd:"" help:"Replace a key: print only the new key; the old one expires after --overlap."`
+	Rotate keyRotate `cmd:"" help:"Replace a key: print only the new key, which has the same label and expires after as long a time; the old one expires after --overlap."`
 	Revoke keyRevoke `cmd:"" help:"Revoke a key; effective in every process within a second."`
 }
 

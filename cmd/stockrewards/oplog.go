@@ -80,7 +80,8 @@ func (c *logVerify) Run(ctx context.Context) error {
 		head, err := verifyLog(ctx, s, kept)
 		if err != nil {
 			return fmt.Errorf("the operator log was changed: %w; "+
-				"keep a copy of the database and find out who changed it", err)
+				"after a restored backup the last entries are missing; otherwise keep a copy of the database "+
+				"and find out who changed it", err)
 		}
 		if c.JSON {
 			return printJSON(objectOf([][2]string{

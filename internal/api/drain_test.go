@@ -48,6 +48,40 @@ func TestARefusalDoesNotWaitForTheBody(t *testing.T) {
 	}
 }
 
+// The rest of a refused body is read although the client waited for 100 Continue, when it has begun to send: otherwise the
+// answer could be lost.
+func TestTheRestOfAnAwaitedBodyIsRead(t *testing.T) {
+	t.Parallel()
+	c := newApp(t)
+	conn := dial(t, c.base, "POST /v1/users HTTP/1.1\r\nHost: x\r\nX-Api-Key: "+c.key+
+		"\r\nExpect: 100-continue\r\nTransfer-Encoding: chunked\r\n\r\n")
+	answers := bufio.NewReader(conn)
+	line, err := answers.ReadString('\n')
+	check(t, err)
+	if !strings.HasPrefix(line, "HTTP/1.1 100 ") {
+		t.Fatalf("got %q", line)
+	}
+	const pieces, size = 64, 32 << 10
+	for range pieces {
+		_, err := fmt.Fprintf(conn, "%x\r\n%s\r\n", size, strings.Repeat(" ", size))
+		check(t, err)
+		time.Sleep(time.Millisecond) // so that the server answers in between
+	}
+	_, err = io.WriteString(conn, "0\r\n\r\nGET /v1/assets HTTP/1.1\r\nHost: x\r\nX-Api-Key: "+c.key+"\r\n\r\n")
+	check(t, err)
+	_, err = answers.ReadString('\n') // the end of the 100
+	check(t, err)
+	for _, want := range []int{http.StatusRequestEntityTooLarge, http.StatusOK} {
+		got, err := http.ReadResponse(answers, nil)
+		check(t, err)
+		_, err = io.Copy(io.Discard, got.Body)
+		check(t, err)
+		if got.StatusCode != want {
+			t.Errorf("status %d, want %d", got.StatusCode, want)
+		}
+	}
+}
+
 // HTTP/1.0 has no 100 Continue: the client sends the body at once, and the response must
 // arrive although the request is refused.
 func TestExpectInAnOldVersionIsIgnored(t *testing.T) {

@@ -70,6 +70,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header()["X-Request-Id"] = []string{id}
 	ctx := timed{r.Context(), started.Add(maxTime)}
 	from := caller{address: s.Proxy.address(r)}
+	body := awaitBody(r)
 	rt, parameter := s.find(r.URL)
 	answer, err := s.answer(ctx, rt, call{Request: r, id: id, parameter: parameter}, &from)
 	if err != nil {
@@ -81,7 +82,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if answer.stream == nil {
 		from.ticket.Answered(len(answer.body))
 	}
-	drain(r, from.key.ID.IsZero())
+	if !body.awaited() {
+		drain(r, from.key.ID.IsZero())
+	}
 	write(w, answer)
 	from.ticket.Leave()
 	ended := time.Now()
@@ -192,13 +195,9 @@ func readBody(r *http.Request, most int, taken bool) ([]byte, error) {
 
 // drain reads the rest of a refused body, so that a client that is still writing gets
 // to read the response. If the announced length is beyond the limit it reads nothing, and
-// the connection closes after the response. A client that waits for 100 Continue sends
-// no body; HTTP/1.0 has no 100 Continue.
+// the connection closes after the response.
 func drain(r *http.Request, stranger bool) {
 	if r.Body == http.NoBody {
-		return
-	}
-	if r.Header.Get("Expect") != "" && r.ProtoAtLeast(1, 1) {
 		return
 	}
 	limit := int64(maxDrained)
@@ -210,6 +209,33 @@ func drain(r *http.Request, stranger bool) {
 	}
 	_, _ = io.CopyN(io.Discard, r.Body, limit) // an error ends the drain early, no more
 }
+
+// awaitedBody is the body of a request whose client waits for 100 Continue: it sends nothing unless somebody reads.
+// nil is any other body.
+type awaitedBody struct {
+	io.ReadCloser
+	read bool
+}
+
+// awaitBody makes the body of a request note whether it is read, if its client waits for 100 Continue. HTTP/1.0 has
+// none.
+func awaitBody(r *http.Request) *awaitedBody {
+	if r.Header.Get("Expect") == "" || !r.ProtoAtLeast(1, 1) || r.Body == http.NoBody {
+		return nil
+	}
+	b := &awaitedBody{ReadCloser: r.Body}
+	r.Body = b
+	return b
+}
+
+// Read implements io.Reader.
+func (b *awaitedBody) Read(p []byte) (int, error) {
+	b.read = true
+	return b.ReadCloser.Read(p)
+}
+
+// awaited reports whether the client still waits, so that there is nothing to read.
+func (b *awaitedBody) awaited() bool { return b != nil && !b.read }
 
 // failure returns the response to a failed request of an app, or of nobody known. Internal errors are logged; their
 // text does not leave the service.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/mail"
+	"regexp"
 	"strings"
 	"unicode"
 
@@ -96,11 +97,14 @@ func (f *form) email(name string) string {
 	return email
 }
 
+// quotedEmail matches an address whose local part is quoted, also one that need not be (RFC 5321, section 4.1.2).
+var quotedEmail = regexp.MustCompile(`^"(?:[^"\\]|\\.)+"@[^"@<>()]+$`)
+
 // isEmail reports whether s is one bare address: without a display name, a comment or
 // invisible characters, and with a valid domain.
 func isEmail(s string) bool {
 	address, err := mail.ParseAddress(s)
-	if err != nil || address.Address != s && address.String() != "<"+s+">" {
+	if err != nil || address.Address != s && address.String() != "<"+s+">" && !quotedEmail.MatchString(s) {
 		return false
 	}
 	invisible := func(r rune) bool { return !unicode.IsGraphic(r) || unicode.IsSpace(r) && r != ' ' }

@@ -143,7 +143,8 @@ func checkKind(path string, info fs.FileInfo) error {
 func checkName(path string, info fs.FileInfo) error {
 	if n := names(info); n > 1 {
 		return fmt.Errorf("cannot open %s: the file has %d names (hard links), and two processes could damage it; "+
-			"find them with `find / -samefile %s` and remove all but one, or copy the file", path, n, path)
+			"find them with `find / -samefile %s`, keep the one with a `-wal` beside it, which has the newest awards, "+
+			"and remove the others", path, n, path)
 	}
-	return nil
+	return checkMount(path)
 }

@@ -60,11 +60,15 @@ func (a *alarms) end(ctx context.Context, s ControlStore, log *slog.Logger) erro
 		a.now = all
 	}
 	for name, message := range a.now {
-		if before, active := a.stored[name]; active && before == message {
+		before, active := a.stored[name]
+		if active && before == message {
 			continue
 		}
 		if err := s.RaiseAlarm(ctx, name, message); err != nil {
 			return err
+		}
+		if active { // the text of some changes all the time
+			continue
 		}
 		log.WarnContext(ctx, "alarm", slog.String("name", name), slog.String("text", message))
 	}

@@ -198,7 +198,7 @@ func TestAClientTakesAllKeysOfADividend(t *testing.T) {
 		w.run(20 * time.Second)
 		id := w.post(dividend + "}")
 		batch = nil
-		for n := range 100 { // a hundred awards of a millionth of a dollar
+		for n := range 120 { // awards of a millionth of a dollar
 			theirs := w.newRewardOf(w.users[1], "AAPL", 1)
 			theirs.IdempotencyKey = "dividend:" + id + ":" + w.users[1].ID.String()
 			if n > 0 {

@@ -70,8 +70,7 @@ func (h History) Timeline() []TimelineEntry {
 	}
 	switch h.Reward.Status {
 	case Executed:
-		t.add(h.Reward.ExecutedAt, TimelineExecuted, fmt.Sprintf("the user got %s shares of %s for %s",
-			h.shares(), h.Asset.Symbol, dollars(h.Reward.Amount)), nil)
+		t.add(h.Reward.ExecutedAt, TimelineExecuted, h.got(), nil)
 	case Failed:
 		kind := TimelineFailed
 		if h.Reward.Canceled() {
@@ -85,12 +84,21 @@ func (h History) Timeline() []TimelineEntry {
 	return t.list
 }
 
-// shares is what was bought in all, in the units of each order.
-func (h History) shares() (sum money.Shares) {
+// got says what the user got. Shares of before and after a corporate action cannot be added up, and have the symbol of
+// their order.
+func (h History) got() string {
+	var shares money.Shares
+	symbol, several := h.Asset.Symbol, false
 	for _, o := range h.Orders {
-		sum += o.Bought.Shares
+		shares += o.Bought.Shares
+		several = several || o.Generation != h.Orders[0].Generation
+		symbol = o.Symbol
 	}
-	return sum
+	if several {
+		return fmt.Sprintf("the user got stock of %s for %s, before and after a corporate action", symbol,
+			dollars(h.Reward.Amount))
+	}
+	return fmt.Sprintf("the user got %s shares of %s for %s", shares, symbol, dollars(h.Reward.Amount))
 }
 
 // timeline collects entries, oldest first.
@@ -171,7 +179,7 @@ func (h History) addWaiting(t *timeline, open time.Time) {
 	case stands:
 		t.add(notBefore(s.Since, open), TimelineWaiting, s.Explain(h.Asset.Symbol, h.Pool), nil)
 	case !h.Led:
-		t.add(open, TimelineWaiting, notLed, nil)
+		t.add(open, TimelineWaiting, NotLed, nil)
 	default:
 		t.add(open, TimelineWaiting, "it goes into the next order of "+h.Asset.Symbol, nil)
 	}
@@ -186,7 +194,7 @@ func (h History) addLive(t *timeline, o *Ordered) {
 	case o.State == OrderResolved:
 		message = "the operator has decided about the order, which is booked next"
 	case !h.Led:
-		message = notLed
+		message = NotLed
 	case o.State == OrderOpen && o.Reason != "":
 		message = "the broker had the order, and does not show it now"
 	case o.State == OrderOpen:
@@ -211,7 +219,8 @@ func firstOf(t, otherwise time.Time) time.Time {
 	return t
 }
 
-const notLed = "no process places orders now; it goes on when one does"
+// NotLed says that no process leads fulfillment.
+const NotLed = "no process places orders now; it goes on when one does"
 
 // standstill returns why the reward is not ordered now, or false when nothing keeps it from the next
 // order. What an operator decides counts at once, before the leader has seen it.

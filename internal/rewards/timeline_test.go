@@ -95,12 +95,12 @@ func TestTimelineOfTwoOrders(t *testing.T) {
 	first := rewards.Order{
 		ID: rewards.FirstID[rewards.Order](at(10)), ClientOrderID: "one", Notional: 100 * money.Dollar, State: rewards.OrderSettled,
 		Attempts: 2, FirstAttemptAt: at(11), AnsweredAt: at(13), FilledAt: at(12), SettledAt: at(15),
-		FilledQty: money.Share / 2, FilledAvgPrice: 20_000_000_000,
+		FilledQty: money.Share / 2, FilledAvgPrice: 20_000_000_000, Symbol: "AAPL",
 	}
 	second := rewards.Order{
 		ID: rewards.FirstID[rewards.Order](at(30)), ClientOrderID: "two", Notional: 20 * money.Dollar, State: rewards.OrderSettled,
 		Attempts: 1, FirstAttemptAt: at(31), AnsweredAt: at(32), FilledAt: at(39), SettledAt: at(40),
-		FilledQty: money.Share, FilledAvgPrice: 20_000_000_000,
+		FilledQty: money.Share, FilledAvgPrice: 20_000_000_000, Symbol: "AAPL",
 	}
 	h.Orders = []rewards.Ordered{
 		{Order: first, Carried: 25 * money.Dollar, Bought: rewards.Allocation{Amount: 5 * money.Dollar, Shares: money.Share / 4}},
@@ -128,6 +128,11 @@ func TestTimelineOfTwoOrders(t *testing.T) {
 `
 	if diff := cmp.Diff(want, written(h)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+	h.Orders[1].Generation, h.Orders[1].Symbol = 1, "AAPX"
+	last := "39 executed: the user got stock of AAPX for $25.00, before and after a corporate action\n"
+	if got := written(h); !strings.HasSuffix(got, last) {
+		t.Errorf("shares of before and after a split are added up: %s", got)
 	}
 }
 

@@ -32,18 +32,45 @@ func (d Database) Open(ctx context.Context, create bool) (*store.Store, error) {
 	return d.openSQLite(ctx, create, false)
 }
 
-// openSQLite opens the store in an SQLite file. sole promises that no other process serves it.
-func (d Database) openSQLite(ctx context.Context, create, sole bool) (*store.Store, error) {
+// Backup copies the database to a new file, even while an older version of this program serves it. It reports whether
+// the copy has an older schema.
+func (d Database) Backup(ctx context.Context, path string) (older bool, err error) {
+	if d.Postgres != "" {
+		return false, postgres.ErrBackup
+	}
+	if err := d.checkFile(); err != nil {
+		return false, err
+	}
+	engine, err := sqlite.Open(ctx, d.SQLite, sqlite.Options{OlderSchema: true})
+	if err != nil {
+		return false, err
+	}
+	err = engine.Backup(ctx, path)
+	return engine.OlderSchema(), errors.Join(err, engine.Close())
+}
+
+// checkFile fails when there is no database.
+func (d Database) checkFile() error {
 	file, err := os.Stat(d.SQLite)
 	switch {
-	case create && errors.Is(err, os.ErrNotExist):
-		if err := MakeFolder(d.SQLite); err != nil {
-			return nil, err
-		}
 	case errors.Is(err, os.ErrNotExist):
-		return nil, fmt.Errorf("cannot open the database %s: there is no such file", d.SQLite)
-	case !create && err == nil && file.Size() == 0:
-		return nil, fmt.Errorf("cannot open the database %s: the file is empty", d.SQLite)
+		return fmt.Errorf("cannot open the database %s: there is no such file", d.SQLite)
+	case err == nil && file.Size() == 0:
+		return fmt.Errorf("cannot open the database %s: the file is empty", d.SQLite)
+	}
+	return nil // Open says what else is wrong
+}
+
+// openSQLite opens the store in an SQLite file. sole promises that no other process serves it.
+func (d Database) openSQLite(ctx context.Context, create, sole bool) (*store.Store, error) {
+	if create {
+		if _, err := os.Stat(d.SQLite); errors.Is(err, os.ErrNotExist) {
+			if err := MakeFolder(d.SQLite); err != nil {
+				return nil, err
+			}
+		}
+	} else if err := d.checkFile(); err != nil {
+		return nil, err
 	}
 	engine, err := sqlite.Open(ctx, d.SQLite, sqlite.Options{KeepSchema: !create, Sole: sole})
 	if err != nil {

@@ -79,7 +79,7 @@ var ErrNewerSchema = errors.New("the database was written by a newer version of 
 
 // ErrOlderSchema means that an older version of the program wrote the database.
 var ErrOlderSchema = errors.New("the database was written by an older version of stockrewards: " +
-	"start serve of this version once, which brings it up to date")
+	"back it up, then start serve of this version once, which brings it up to date")
 
 // Tx is a running transaction.
 type Tx interface {

@@ -41,6 +41,22 @@ func (s *Store) TakeLease(ctx context.Context, holder string, ttl time.Duration,
 	return taken, nil
 }
 
+// Led reports whether a process leads fulfillment now.
+func (s *Store) Led(ctx context.Context) (is bool, err error) {
+	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
+		is, err = led(ctx, tx, s.now())
+		return err
+	})
+	return is, err
+}
+
+func led(ctx context.Context, tx Tx, now time.Time) (bool, error) {
+	var lease rewards.Lease
+	_, err := fetchValues(ctx, tx, []any{&lease.Epoch, toTime{&lease.Until}},
+		`SELECT epoch, until FROM lease WHERE "only" = 1`)
+	return lease.Held(now), err
+}
+
 // startAfterOrders makes this process's ids later than every order id. An earlier leader's
 // clock may have been ahead.
 func (s *Store) startAfterOrders(ctx context.Context, tx Tx) error {

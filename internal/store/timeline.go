@@ -138,12 +138,9 @@ func (s *Store) readNow(ctx context.Context, tx Tx, h *rewards.History) (err err
 	if err != nil {
 		return err
 	}
-	var lease rewards.Lease
-	if _, err = fetchValues(ctx, tx, []any{&lease.Epoch, toTime{&lease.Until}},
-		`SELECT epoch, until FROM lease WHERE "only" = 1`); err != nil {
+	if h.Led, err = led(ctx, tx, h.Now); err != nil {
 		return err
 	}
-	h.Led = lease.Held(h.Now)
 	small := func(s rewards.Standstill) bool { return s.Until.IsZero() && s.Cause == rewards.CauseSmallPool }
 	if !slices.ContainsFunc(h.Stood, small) {
 		return nil

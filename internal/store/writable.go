@@ -25,6 +25,18 @@ type watched struct {
 	failure   error     // of the last write; nil when it was committed
 	refusal   error     // of the last write for clients; nil when it was committed
 	refusedAt time.Time // when it failed
+	unread    time.Time // when a read failed last because the database is unavailable
+}
+
+// Read implements Engine.
+func (e *watched) Read(ctx context.Context, f func(context.Context, Tx) error) error {
+	err := e.Engine.Read(ctx, f)
+	if err != nil && ctx.Err() == nil && rewards.CodeOf(err) == rewards.CodeUnavailable {
+		e.mu.Lock()
+		e.unread = e.now()
+		e.mu.Unlock()
+	}
+	return err
 }
 
 // Write is the engine's Write, and waits until its commit and what it may have seen are durable.
@@ -134,15 +146,15 @@ func (e *watched) watchClients(err error) error {
 	return err
 }
 
-// last returns when the last write was committed, unless it failed, and how a write for clients failed that is younger
-// than refusedProof.
+// last returns when the last write was committed, unless it or a later read failed, and how a write for clients failed
+// that is younger than refusedProof.
 func (e *watched) last() (written time.Time, refused error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if age := e.now().Sub(e.refusedAt); e.refusal != nil && age >= 0 && age < refusedProof {
 		refused = e.refusal
 	}
-	if e.failure == nil && e.refusal == nil {
+	if e.failure == nil && e.refusal == nil && !e.unread.After(e.written) {
 		written = e.written
 	}
 	return written, refused

@@ -25,6 +25,9 @@ func (e *Engine) migrate(ctx context.Context) (err error) {
 		return fmt.Errorf("postgres: cannot lock the schema: %w", err)
 	}
 	defer func() { err = errors.Join(err, lock.Close(context.WithoutCancel(ctx))) }()
+	if err := refuseForeign(ctx, lock, e.options.KeepSchema); err != nil {
+		return fmt.Errorf("postgres: %w", err)
+	}
 	folder, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return err
@@ -52,6 +55,27 @@ func (e *Engine) migrate(ctx context.Context) (err error) {
 	}
 	if err := up(ctx, provider); err != nil {
 		return fmt.Errorf("postgres: cannot migrate: %w", withOwnerHint(err))
+	}
+	return nil
+}
+
+// refuseForeign fails when the schema has tables, but not those of the migrations, and with keep also when it has none.
+// Tables of extensions do not count.
+func refuseForeign(ctx context.Context, conn *pgx.Conn, keep bool) error {
+	var tables, ours int
+	err := conn.QueryRow(ctx, `SELECT count(*), count(*) FILTER (WHERE c.relname = 'goose_db_version') FROM pg_class c
+		JOIN pg_namespace n ON n.oid = c.relnamespace
+		WHERE n.nspname = current_schema() AND c.relkind IN ('r', 'p', 'f') AND NOT EXISTS (SELECT 1 FROM pg_depend d
+			WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')`).Scan(&tables, &ours)
+	switch {
+	case err != nil:
+		return fmt.Errorf("cannot list the tables: %w", err)
+	case ours > 0:
+		return nil
+	case tables > 0:
+		return errors.New("the database is another program's: name another one")
+	case keep:
+		return errors.New("the database is empty: `stockrewards serve` or `stockrewards app create` makes the store")
 	}
 	return nil
 }

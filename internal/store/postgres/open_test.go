@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"strings"
 	"testing"
 
 	"stockrewards/internal/store/postgres"
@@ -107,5 +108,30 @@ func TestOpenRewardsFollow(t *testing.T) {
 	open(t, url, postgres.Options{})
 	if found := same("brought up to date"); found != planned {
 		t.Errorf("%d open rewards, want %d", found, planned)
+	}
+}
+
+// A database of another program is left alone, and an empty one is not taken for one of an older version.
+func TestAnotherProgramsDatabase(t *testing.T) {
+	t.Parallel()
+	url := cluster(t).Database(t, "another_program")
+	conn := connect(t, url)
+	wantRefused := func(want string, o postgres.Options) {
+		t.Helper()
+		if e, err := postgres.Open(t.Context(), url, o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, %v; want %q", o, e, err, want)
+		}
+		var tables string
+		check(t, conn.QueryRow(t.Context(), `SELECT coalesce(string_agg(relname::text, ','), '') FROM pg_class
+			WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND relname <> 'customers'`).Scan(&tables))
+		if tables != "" {
+			t.Errorf("%+v made the tables %s", o, tables)
+		}
+	}
+	wantRefused("the database is empty", postgres.Options{KeepSchema: true})
+	_, err := conn.Exec(t.Context(), `CREATE TABLE customers (id bigint)`)
+	check(t, err)
+	for _, keep := range []bool{true, false} {
+		wantRefused("another program's", postgres.Options{KeepSchema: keep})
 	}
 }

@@ -310,10 +310,11 @@ func (e *Engine) write(
 
 func busy(err error) error { return rewards.Unavailable("the database is busy", err) }
 
-// Backup implements store.Engine. It fails: PostgreSQL has its own tools.
-func (e *Engine) Backup(context.Context, string) error {
-	return errors.New("PostgreSQL is backed up by its own tools: pg_basebackup and WAL archiving, or pg_dump")
-}
+// ErrBackup names PostgreSQL's own tools.
+var ErrBackup = errors.New("PostgreSQL is backed up by its own tools: pg_basebackup and WAL archiving, or pg_dump")
+
+// Backup implements store.Engine. It fails with ErrBackup.
+func (e *Engine) Backup(context.Context, string) error { return ErrBackup }
 
 // Failed implements store.Engine. It delivers only an error about the schema's version, because
 // a lost connection is replaced.

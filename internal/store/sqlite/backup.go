@@ -16,7 +16,10 @@ import (
 // refused.
 func (e *Engine) Backup(ctx context.Context, path string) error {
 	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("sqlite: cannot back up: %s exists or cannot be read: choose a new name", path)
+		if err != nil {
+			return fmt.Errorf("sqlite: cannot back up: %w", err)
+		}
+		return fmt.Errorf("sqlite: cannot back up: %s exists: choose a new name", path)
 	}
 	s, err := e.writer.take(ctx)
 	if err != nil {

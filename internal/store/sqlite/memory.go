@@ -32,7 +32,7 @@ var newContent = sync.OnceValues(func() (c content, err error) { //nolint:gochec
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
 	ctx := context.Background() //nolint:forbidigo // it is for all callers
-	if c.version, err = migrate(ctx, name, Memory, false); err != nil {
+	if c.version, _, err = migrate(ctx, name, Memory, Options{}); err != nil {
 		return c, err
 	}
 	c.bytes, err = s.conn.Serialize("main")

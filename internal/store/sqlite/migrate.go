@@ -19,45 +19,51 @@ import (
 var migrations embed.FS
 
 // migrate migrates the schema, under a lock so that processes which start together do it once. It
-// returns the version that this program writes.
-func migrate(ctx context.Context, name, path string, keep bool) (version int64, err error) {
+// returns the version of the schema, and whether that is still an older one.
+func migrate(ctx context.Context, name, path string, o Options) (version int64, older bool, err error) {
 	db, err := sql.Open("sqlite", name+separator(name)+"_pragma=busy_timeout(5000)&_pragma=synchronous(FULL)")
 	if err != nil {
-		return 0, fmt.Errorf("sqlite: cannot open %s: %w", path, err)
+		return 0, false, fmt.Errorf("sqlite: cannot open %s: %w", path, err)
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	folder, err := fs.Sub(migrations, "migrations")
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	provider, err := goose.NewProvider(goose.DialectSQLite3, db, folder, goose.WithVerbose(false))
 	if err != nil {
-		return 0, fmt.Errorf("sqlite: cannot read the migrations: %w", err)
+		return 0, false, fmt.Errorf("sqlite: cannot read the migrations: %w", err)
 	}
 	if path != Memory {
 		unlock, err := lockFile(path+".setup.lock", true)
 		if err != nil {
-			return 0, err
+			return 0, false, err
 		}
 		defer func() { err = errors.Join(err, unlock()) }()
 	}
 	current, newest, err := provider.GetVersions(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("sqlite: cannot read the schema's version: %w", err)
+		return 0, false, fmt.Errorf("sqlite: cannot read the schema's version: %w", err)
 	}
 	if current > newest {
-		return 0, fmt.Errorf("%s: %w", path, differs(current, newest))
+		return 0, false, fmt.Errorf("%s: %w", path, differs(current, newest))
 	}
-	if current == newest {
-		return newest, nil
-	}
-	if keep {
-		return 0, fmt.Errorf("sqlite: %s: %w", path, store.ErrOlderSchema)
+	switch {
+	case current == newest, o.OlderSchema:
+		return current, current < newest, nil
+	case o.KeepSchema:
+		return 0, false, fmt.Errorf("sqlite: %s: %w", path, store.ErrOlderSchema)
+	case current > 0 && path != Memory && !o.Sole: // an older version may serve it, and would end
+		unlock, err := lockFile(path+".lock", false)
+		if err != nil {
+			return 0, false, fmt.Errorf("sqlite: cannot update %s from an older version: %w", path, err)
+		}
+		defer func() { err = errors.Join(err, unlock()) }()
 	}
 	if _, err := provider.Up(ctx); err != nil {
-		return 0, fmt.Errorf("sqlite: cannot migrate: %w", err)
+		return 0, false, fmt.Errorf("sqlite: cannot migrate: %w", err)
 	}
-	return newest, dropUnneeded(ctx, db)
+	return newest, false, dropUnneeded(ctx, db)
 }
 
 // refuseForeign fails when the file has tables, but not those of the migrations. It changes nothing: the settings of a

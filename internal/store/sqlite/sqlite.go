@@ -31,6 +31,8 @@ type Options struct {
 	// KeepSchema refuses an older schema instead of migrating it, so that a tool does not change
 	// the schema under a running service of an older version.
 	KeepSchema bool
+	// OlderSchema opens an older schema as it is, for Backup only.
+	OlderSchema bool
 	// Sole makes the engine a store.SoleProcess. The caller holds the lock of Lock.
 	Sole bool
 }
@@ -44,7 +46,8 @@ type Engine struct {
 	failed  chan error
 	dead    atomic.Bool // a fatal error forbids all writes
 	memory  bool        // the database is in memory
-	schema  int64       // the version of the schema that this program writes
+	schema  int64       // the version of the schema
+	older   bool        // it is older than this program's
 	sole    bool        // see Options
 }
 
@@ -66,6 +69,9 @@ func Open(ctx context.Context, path string, o Options) (*Engine, error) {
 	}
 	return e, nil
 }
+
+// OlderSchema reports whether the database has the schema of an older version: see Options.
+func (e *Engine) OlderSchema() bool { return e.older }
 
 // prepare checks the files of a database, creates its file if it is missing, and returns its
 // real path.
@@ -104,7 +110,7 @@ func (e *Engine) open(ctx context.Context, path string, o Options) error {
 		return err
 	}
 	if !e.memory {
-		if e.schema, err = migrate(ctx, name, path, o.KeepSchema); err != nil {
+		if e.schema, e.older, err = migrate(ctx, name, path, o); err != nil {
 			return err
 		}
 	}

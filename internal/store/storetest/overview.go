@@ -45,6 +45,15 @@ type counted struct {
 	store.Engine
 	writes int
 	fault  error
+	unread error // of reads
+}
+
+// Read implements store.Engine.
+func (e *counted) Read(ctx context.Context, f func(context.Context, store.Tx) error) error {
+	if e.unread != nil {
+		return e.unread
+	}
+	return e.Engine.Read(ctx, f)
 }
 
 // Write implements store.Engine.
@@ -108,4 +117,11 @@ func testCheckWrites(t *testing.T, w *World) {
 	expect("2 s ago a reward had no room", 1, 0)
 	check(t, give())
 	expect("a reward was recorded", 0, 0)
+	w.Advance(time.Second)
+	e.unread = rewards.Unavailable("no connection", nil)
+	wantCode(t, failure(s.Alarms(t.Context())), rewards.CodeUnavailable)
+	e.unread, e.fault = nil, rewards.Unavailable("no connection", nil)
+	expect("a read failed since", 1, rewards.CodeUnavailable)
+	e.fault = nil
+	expect("the database is back", 1, 0)
 }
