@@ -71,8 +71,11 @@ func (c *ledgerCommand) write(write func(io.Writer) error) error {
 // writeNewFile creates a file that appears, durably, only when it is complete. It never
 // replaces a file.
 func writeNewFile(path string, write func(io.Writer) error) error {
-	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("%s exists or cannot be read: choose a new name", path)
+	switch _, err := os.Lstat(path); {
+	case err == nil:
+		return fmt.Errorf("%s exists: choose a new name", path)
+	case !errors.Is(err, os.ErrNotExist):
+		return err
 	}
 	const ownerOnly = 0o600
 	partial := path + ".partial"

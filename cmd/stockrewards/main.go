@@ -75,6 +75,8 @@ func main() {
 		args = []string{"--help"}
 	case args[0] == "--version":
 		args[0] = "version"
+	case args[0] == "help":
+		args = append(args[1:], "--help")
 	}
 	if err := checkArguments(args); err != nil {
 		fail(err, exitUsage)

@@ -100,7 +100,11 @@ func (a *Admin) warnings(ctx context.Context) []warning {
 	}
 	if a.Certificate != nil {
 		if expires := a.Certificate.NotAfter(ctx); expires.Sub(a.Now()) < expiresSoon {
-			add("certificate_expires", "the TLS certificate expires at "+expires.UTC().Format(time.RFC3339))
+			verb := "expires"
+			if expires.Before(a.Now()) {
+				verb = "expired"
+			}
+			add("certificate_expires", "the TLS certificate "+verb+" at "+expires.UTC().Format(time.RFC3339))
 		}
 	}
 	if a.Webhooks != nil {

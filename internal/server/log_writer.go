@@ -14,7 +14,7 @@ import (
 )
 
 // JSONLog formats a log as JSON lines.
-func JSONLog(out io.Writer) slog.Handler { return slog.NewJSONHandler(out, nil) }
+func JSONLog(out io.Writer) slog.Handler { return withoutRepeats(slog.NewJSONHandler(out, nil)) }
 
 // LogWriter writes log lines in the background, so that a slow or absent reader blocks
 // nobody. When maxBacklog bytes wait, further lines are dropped and counted. It is safe

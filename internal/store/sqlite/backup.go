@@ -15,11 +15,11 @@ import (
 // The file appears under its name only when it is complete and durable. An existing file is
 // refused.
 func (e *Engine) Backup(ctx context.Context, path string) error {
-	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
-		if err != nil {
-			return fmt.Errorf("sqlite: cannot back up: %w", err)
-		}
+	switch _, err := os.Lstat(path); {
+	case err == nil:
 		return fmt.Errorf("sqlite: cannot back up: %s exists: choose a new name", path)
+	case !errors.Is(err, os.ErrNotExist):
+		return fmt.Errorf("sqlite: cannot back up: %w", err)
 	}
 	s, err := e.writer.take(ctx)
 	if err != nil {

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"errors"
+	"fmt"
 
 	"zombiezen.com/go/sqlite"
 
@@ -39,6 +40,19 @@ func otherSchema(err error) bool {
 func damaged(err error) bool {
 	primary := code(err).ToPrimary()
 	return primary == sqlite.ResultCorrupt || primary == sqlite.ResultNotADB
+}
+
+// unusable is the error for a file that cannot be opened, in words for an operator.
+func unusable(path string, err error) error {
+	switch full := code(err); full.ToPrimary() {
+	case sqlite.ResultCorrupt, sqlite.ResultNotADB:
+		return fmt.Errorf("sqlite: cannot open %s: the file is damaged (%s): keep it, and restore a backup", path, full)
+	case sqlite.ResultReadOnly, sqlite.ResultCantOpen:
+		return fmt.Errorf("sqlite: cannot open %s: this user must be able to read and write the file and its folder, "+
+			"where the log is (%s)", path, full)
+	default:
+		return fmt.Errorf("sqlite: cannot open %s: %w", path, err)
+	}
 }
 
 // clean reports whether a failed COMMIT certainly wrote nothing: the disk was full, or a

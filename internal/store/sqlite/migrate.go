@@ -75,7 +75,7 @@ func refuseForeign(ctx context.Context, s *session, path string) error {
 		count(*) FILTER (WHERE name IN ('account', 'settlements')) FROM sqlite_schema WHERE type = 'table'`)
 	switch {
 	case err != nil:
-		return fmt.Errorf("sqlite: cannot open %s: %w", path, err)
+		return unusable(path, err)
 	case tables == 0 || ours > 0:
 		return nil
 	case paper > 0:

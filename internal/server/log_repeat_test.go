@@ -1,0 +1,42 @@
+package server_test
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"stockrewards/internal/server"
+)
+
+// A failure that comes ten times in a second is logged every ten seconds, with how many lines were left out. What is
+// about another order, or no failure, is logged each time.
+func TestRepeatedFailures(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		log := slog.New(server.JSONLog(&out))
+		full := errors.New("the disk is full")
+		for range 250 {
+			log.Warn("step failed", slog.String("what", "prices"), slog.Any("error", full))
+			time.Sleep(100 * time.Millisecond)
+		}
+		for _, order := range []string{"one", "two"} {
+			log.Warn("step failed", slog.String("what", order), slog.Any("error", full))
+		}
+		for range 3 {
+			log.Warn("alarm", slog.String("name", "price_in_doubt:AAPL"))
+			log.Info("step", slog.Any("error", full))
+		}
+		for text, want := range map[string]int{
+			`"what":"prices"`: 3, `"omitted":99`: 2, `"what":"one"`: 1, `"what":"two"`: 1, `"msg":"alarm"`: 3, `"msg":"step"`: 3,
+		} {
+			if got := strings.Count(out.String(), text); got != want {
+				t.Errorf("%d lines with %s, want %d", got, text, want)
+			}
+		}
+	})
+}
