@@ -167,6 +167,9 @@ func TestHints(t *testing.T) {
 	fails(t, "the file is damaged", "restore a backup")(runProgram(t, "app", "list", "--database", "sqlite:"+damaged))
 	s.command("key", "create", "tester", "--expires", "90d", "--label", "days")
 	s.command("key", "create", "tester", "--expires", "1d12h", "--label", "both")
+	s.command("key", "rotate", s.firstID("key", "list", "tester"), "--expires", "2h")
+	rotated := s.firstID("key", "list", "tester")
+	fails(t, "exit status 2", "--expires must be positive")(s.try("key", "rotate", rotated, "--expires=-2h"))
 	var keys []struct{ Label, Created, Expires string }
 	noError(t, json.Unmarshal([]byte(s.command("key", "list", "tester", "--json")), &keys))
 	for _, k := range keys {

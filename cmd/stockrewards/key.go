@@ -11,22 +11,42 @@ import (
 type keyCommands struct {
 	Create keyCreate `cmd:"" help:"Create another key for an app and print only the key, which is never shown again."`
 	List   keyList   `cmd:"" help:"List an app's keys. The keys themselves are not stored."`
-	Rotate keyRotate `cmd:"" help:"Replace a key: print only the new key, which has the same label and expires after as long a time; the old one expires after --overlap."`
+	Rotate keyRotate `cmd:"" help:"Replace a key: print only the new key, which has the same label; the old one expires after --overlap."`
 	Revoke keyRevoke `cmd:"" help:"Revoke a key; effective in every process within a second."`
+}
+
+// expiresFlag is the flag of commands that make a key.
+type expiresFlag struct {
+	Expires *time.Duration `placeholder:"DURATION" help:"Expire the new key after this time, such as 90d (default: never)."`
+}
+
+func (f expiresFlag) check() error {
+	if f.Expires != nil && *f.Expires <= 0 {
+		return usageErrorf("--expires must be positive")
+	}
+	return nil
+}
+
+// expiry is when the new key expires; zero: never.
+func (f expiresFlag) expiry() (at time.Time) {
+	if f.Expires != nil {
+		at = time.Now().Add(*f.Expires)
+	}
+	return at
 }
 
 type keyCreate struct {
 	databaseFlag
 	modeFlag
 	reasonFlag
-	App     string         `arg:"" help:"The app's id or name."`
-	Label   string         `help:"Label the key to distinguish it from others (default: no label)."`
-	Expires *time.Duration `placeholder:"DURATION" help:"Expire the key after this time, such as 90d (default: never)."`
+	App   string `arg:"" help:"The app's id or name."`
+	Label string `help:"Label the key to distinguish it from others (default: no label)."`
+	expiresFlag
 }
 
 func (c *keyCreate) Run(ctx context.Context) error {
-	if c.Expires != nil && *c.Expires <= 0 {
-		return usageErrorf("--expires must be positive")
+	if err := c.check(); err != nil {
+		return err
 	}
 	if err := rewards.CheckText(c.Label); err != nil {
 		return usageErrorf("--label: %w", err)
@@ -37,9 +57,7 @@ func (c *keyCreate) Run(ctx context.Context) error {
 			return err
 		}
 		key.Label = c.Label
-		if c.Expires != nil {
-			key.ExpiresAt = time.Now().Add(*c.Expires)
-		}
+		key.ExpiresAt = c.expiry()
 		_, err = s.CreateKey(ctx, c.App, key)
 		return said(err, "%s\n", secret)
 	})
@@ -77,6 +95,7 @@ type keyRotate struct {
 	reasonFlag
 	ID      string        `arg:"" help:"The id of the old key, from key list."`
 	Overlap time.Duration `default:"24h" help:"Keep the old key valid for this long (default: 24h)."`
+	expiresFlag
 }
 
 func (c *keyRotate) Run(ctx context.Context) error {
@@ -87,11 +106,15 @@ func (c *keyRotate) Run(ctx context.Context) error {
 	if c.Overlap < 0 {
 		return usageErrorf("--overlap must not be negative")
 	}
+	if err := c.check(); err != nil {
+		return err
+	}
 	return c.operate(ctx, "key rotate", c.reasonFlag, func(s *store.Operator) error {
 		key, secret, err := c.newKey(ctx, s.Store)
 		if err != nil {
 			return err
 		}
+		key.ExpiresAt = c.expiry()
 		_, err = s.RotateKey(ctx, id, key, time.Now().Add(c.Overlap))
 		return said(err, "%s\n", secret)
 	})

@@ -123,28 +123,6 @@ func TestSeveralKeysOfAnApp(t *testing.T) {
 	}
 }
 
-// A rotated key's successor expires after as long a time.
-func TestARotatedKeyKeepsItsLifetime(t *testing.T) {
-	t.Parallel()
-	w, c := newWorldWithApp(t)
-	user := c.newUser(t)
-	old := c.stranger(t)
-	old.addKey(t, w.clock.now().Add(90*24*time.Hour))
-	keys, err := w.store.Keys(t.Context(), c.app.Name)
-	check(t, err)
-	old.keyID = keys[len(keys)-1].ID
-	w.clock.advance(30 * 24 * time.Hour)
-	next := old.rotated(t, w.clock.now())
-	w.clock.advance(90*24*time.Hour - time.Minute)
-	if got := next.get(t, "/v1/users/"+user).status; got != 200 {
-		t.Errorf("a minute before 90 days: %d, want 200", got)
-	}
-	w.clock.advance(2 * time.Minute)
-	if got := next.get(t, "/v1/users/"+user).status; got != 401 {
-		t.Errorf("after 90 days: %d, want 401", got)
-	}
-}
-
 // Decisions, keys: revocation takes effect within one second on every instance.
 func TestRevocationOnEveryInstance(t *testing.T) {
 	t.Parallel()

@@ -45,7 +45,8 @@ type actionWatch struct {
 	nextSweep time.Time      // ours, of its next transaction
 
 	activities activityWatch
-	unpaid     []rewards.Action // that the broker will pay, or whose cash is not paid out
+	unpaid     []rewards.Action     // that the broker will pay, or whose cash is not paid out
+	entitled   map[string]time.Time // boundaries of dividends for which it is recorded who is entitled, by action
 	shortages  []rewards.Shortage
 
 	corrections []rewards.Correction        // of the last days
@@ -143,7 +144,7 @@ func (w *Worker) readOpen(ctx context.Context, clock rewards.MarketClock) error 
 	if err != nil {
 		return err
 	}
-	w.actions.open, w.actions.openAt = open, w.now()
+	w.actions.open, w.actions.openAt, w.actions.entitled = open, w.now(), make(map[string]time.Time)
 	if w.actions.sweep, _, err = w.store.OpenSwitch(ctx); err != nil {
 		return err
 	}

@@ -1,11 +1,8 @@
 package fulfillment_test
 
 import (
-	"bytes"
 	"fmt"
-	"io"
 	"net/http"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -14,19 +11,8 @@ import (
 )
 
 // hideDividends leaves the cash dividends out of the announcements.
-func hideDividends(_ *http.Request, carry carrier) (*http.Response, error) {
-	response, err := carry()
-	if err != nil {
-		return nil, err
-	}
-	body, err := io.ReadAll(response.Body)
-	if err != nil {
-		return nil, err
-	}
-	body = regexp.MustCompile(`"cash_dividends":\[[^\]]*\]`).ReplaceAll(body, []byte(`"cash_dividends":[]`))
-	response.Body, response.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	response.Header.Del("Content-Length")
-	return response, nil
+func hideDividends(r *http.Request, carry carrier) (*http.Response, error) {
+	return replacing(`"cash_dividends":\[[^\]]*\]`, `"cash_dividends":[]`)(r, carry)
 }
 
 // A dividend is announced after a split of the next day was applied: the broker counted fewer shares than users have then.
@@ -96,16 +82,7 @@ func TestTheExDateIsMovedAfterItWasDue(t *testing.T) {
 		id := w.post(dividend + "}")
 		w.until("2000-01-04 20:00:00")
 		w.run(10 * time.Second)
-		w.faulty(ofActions, func(_ *http.Request, carry carrier) (*http.Response, error) {
-			response, err := carry()
-			if err != nil {
-				return nil, err
-			}
-			body, err := io.ReadAll(response.Body)
-			body = bytes.ReplaceAll(body, []byte("2000-01-05"), []byte("2000-01-07"))
-			response.Body, response.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-			return response, err
-		})
+		w.faulty(ofActions, replacing("2000-01-05", "2000-01-07"))
 		w.run(time.Minute)
 		w.wantHeld(id, "revised")
 		w.approve(id)

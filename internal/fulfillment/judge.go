@@ -334,8 +334,7 @@ func (w *Worker) entitleAll(ctx context.Context, clock rewards.MarketClock) erro
 		if a.Type != rewards.ActionCashDividend || a.State != rewards.ActionAnnounced || !a.Due(clock.Now) {
 			continue
 		}
-		recorded := slices.ContainsFunc(w.actions.unpaid, func(b rewards.Action) bool { return b.ID == a.ID })
-		if w.actions.sweep.Number > 0 || recorded && a.ApprovedAt.IsZero() { // an operator may have moved the ex-date
+		if w.actions.sweep.Number > 0 || w.actions.entitled[a.ID].Equal(a.Boundary) {
 			continue
 		}
 		if err := w.entitle(ctx, a); err != nil && !errors.Is(err, rewards.ErrStale) {
@@ -349,6 +348,9 @@ func (w *Worker) entitleAll(ctx context.Context, clock rewards.MarketClock) erro
 // matter: what they bought is booked later, and the house gets its part.
 func (w *Worker) entitle(ctx context.Context, a rewards.Action) error {
 	entitled, err := w.store.Entitled(ctx, a)
+	if entitled {
+		w.actions.entitled[a.ID] = a.Boundary
+	}
 	if err != nil || entitled {
 		return err
 	}
@@ -366,7 +368,7 @@ func (w *Worker) entitle(ctx context.Context, a rewards.Action) error {
 	if err != nil {
 		return err
 	}
-	if late {
+	if late || a.EntitledLate(w.now()) {
 		s.EntitledAt = a.Boundary
 	}
 	return w.begin(ctx, rewards.ActionChange{Before: a, After: a}, s, rewards.Renaming{})

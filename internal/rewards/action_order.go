@@ -54,7 +54,7 @@ func (a Action) PriceBefore(b Action, p money.Price, tradedAt time.Time, undone 
 // CountsAfter reports whether the cash of a dividend cannot be shared yet, because it is not decided whether b changed
 // the units of the stock before the broker counted its shares.
 func (a Action) CountsAfter(b Action) bool {
-	if a.Type != ActionCashDividend || b.AssetID != a.AssetID || b.ExDate >= a.ExDate || b.Type == ActionPosition {
+	if a.Type != ActionCashDividend || b.AssetID != a.AssetID || b.ExDate >= a.ExDate {
 		return false
 	}
 	r, err := b.UnitRatio()

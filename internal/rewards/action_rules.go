@@ -190,15 +190,23 @@ func (s Observation) Revise(a Action, n Announcement, newBody bool) Action {
 		if newBody || a.State == ActionAnnounced {
 			was := a.String()
 			a.Terms = n.Terms
-			if a.Type == ActionCashDividend { // who holds the stock at the new boundary is entitled
-				s.begin(&a)
-			}
 			a = s.Hold(a, "revised after it was due: it was "+was)
 		}
 	case newBody: // applied or undone
 		a.Note = noteRevised + ", to " + n.String()
 	}
+	if s.moved(a) {
+		s.begin(&a)
+	}
 	return s.Tick(a)
+}
+
+// moved reports whether a cash dividend has the boundary of another ex-date: who holds the stock at that of the new one
+// is entitled, also if it was due already.
+func (s Observation) moved(a Action) bool {
+	open := a.State == ActionAnnounced || a.State == ActionHeld
+	covered := len(s.Sessions) > 0 && s.Sessions[0] < a.ExDate
+	return a.Type == ActionCashDividend && open && covered && !a.Boundary.Equal(HoldFrom(a.ExDate, s.Sessions))
 }
 
 // noteRevised begins the note of an action that the broker revised too late.

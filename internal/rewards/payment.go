@@ -1,10 +1,8 @@
 package rewards
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
+	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -45,6 +43,7 @@ func (n Activity) Revokes() bool {
 func (a Action) PaidBy(
 	list []Activity, spent map[string]bool, symbol string, others ...Action,
 ) (p Payment, found bool) {
+	spent = withCorrections(spent, list)
 	list = withoutRevoked(list)
 	kind := activityDividend
 	if a.Type != ActionCashDividend {
@@ -86,22 +85,64 @@ func bookedPayments(list []Activity, kind string, spent map[string]bool) (all []
 		if !n.pays(kind) {
 			continue
 		}
+		one := bookedPayment{Activity: n, spent: spent[n.ID]}
 		i := slices.IndexFunc(all, func(p bookedPayment) bool { return n.GroupID != "" && p.GroupID == n.GroupID })
 		if i < 0 {
-			all = append(all, bookedPayment{Activity: n, spent: spent[n.ID]})
-			continue
-		}
-		p := &all[i]
-		p.spent = p.spent || spent[n.ID]
-		p.Net += n.Net
-		p.Qty = max(p.Qty, -p.Qty, n.Qty, -n.Qty)
-		one, errOne := money.ParsePrice(p.PerShare)
-		other, errOther := money.ParsePrice(n.PerShare)
-		if p.PerShare = ""; errOne == nil && errOther == nil {
-			p.PerShare = (one + other).String()
+			all = append(all, one)
+		} else {
+			all[i].add(one)
 		}
 	}
-	return all
+	return withSpecial(all, kind)
+}
+
+// withSpecial adds what the broker booked under a special type, such as a return of capital, to the payment of that day
+// and symbol, if there is one and it names no groups and no rates.
+func withSpecial(all []bookedPayment, kind string) (list []bookedPayment) {
+	main := func(p bookedPayment) bool { return p.Type == kind }
+	for _, p := range all {
+		if main(p) {
+			list = append(list, p)
+		}
+	}
+	for _, p := range all {
+		if main(p) {
+			continue
+		}
+		of := -1
+		for i, other := range list {
+			whole := p.GroupID == "" && other.GroupID == "" && (p.PerShare == "" || other.PerShare == "")
+			if whole && main(other) && other.sameDay(p.Activity) {
+				of = i
+			}
+		}
+		if of < 0 {
+			list = append(list, p)
+		} else {
+			list[of].add(p)
+		}
+	}
+	return list
+}
+
+// add adds another part of a payment: of the same shares, or of others at the same rate.
+func (p *bookedPayment) add(n bookedPayment) {
+	p.spent = p.spent || n.spent
+	p.Net += n.Net
+	rate, errRate := money.ParsePrice(p.PerShare)
+	other, errOther := money.ParsePrice(n.PerShare)
+	ours, theirs := max(p.Qty, -p.Qty), max(n.Qty, -n.Qty)
+	switch {
+	case errRate != nil || errOther != nil:
+		p.PerShare = ""
+	case ours == theirs:
+		p.PerShare = (rate + other).String()
+	case rate != other:
+		p.PerShare = ""
+	}
+	if p.Qty = ours; ours != theirs {
+		p.Qty += theirs
+	}
 }
 
 // pays reports whether the activity is cash for an action (alpaca: trading-api.json, ActivityType). A positive tax is
@@ -154,6 +195,23 @@ func partOfTax(tax money.USD, p bookedPayment, all []bookedPayment) money.USD {
 		return money.USD(part)
 	}
 	return upTo(before+p.Net) - upTo(before)
+}
+
+// withCorrections adds the activities that correct or cancel one that paid for an action: they pay for no other one.
+func withCorrections(spent map[string]bool, list []Activity) map[string]bool {
+	all := maps.Clone(spent)
+	for _, n := range list {
+		if !n.Revokes() || n.Previous == "" {
+			continue
+		}
+		for id := range spent {
+			_, part, _ := strings.Cut(id, "::")
+			if id == n.Previous || part != "" && part == n.Previous {
+				all[n.ID] = true
+			}
+		}
+	}
+	return all
 }
 
 // withoutRevoked leaves out the activities that others of the list correct or cancel.
@@ -218,62 +276,6 @@ func (p Payment) Share(held money.Shares) (money.USD, error) {
 	return money.USD(min(n, int64(p.Net))), err
 }
 
-// Entitlement is who gets the cash of an action, as a switch recorded it.
-type Entitlement struct {
-	Number   int64        // of the switch
-	Shares   money.Shares // of all users
-	Switches []DatedSwitch
-}
-
-// EntitledBy reports whether a switch recorded who is entitled at the action's boundary, and not at an earlier one, as
-// before the broker moved the ex-date.
-func (a Action) EntitledBy(w Switch) bool {
-	const clocks = 12 * time.Hour // less than boundaries are apart, and more than the clocks of the two
-	return !w.At.Before(a.Boundary.Add(-clocks))
-}
-
-// DatedSwitch is a switch of the stock, with the ex-date of its action.
-type DatedSwitch struct {
-	Switch
-	ExDate Date
-}
-
-// Count returns the payment with the counted shares in the units in which the shares of the users were recorded. The
-// broker counts in those of the ex-date. A split that was applied early, late or between the two makes a difference.
-// When the users had more than the broker counted, because the house owes shares, each gets less: otherwise the last
-// ones would get nothing. It fails with money.ErrOverflow.
-func (e Entitlement) Count(p Payment, exDate Date) (Payment, error) {
-	if p.Counted == 0 { // all that was booked counts then
-		return p, nil
-	}
-	all := make([]Switch, len(e.Switches))
-	recorded := 0 // how many switches were before the entitlement
-	for i, w := range e.Switches {
-		if all[i] = w.Switch; w.Number < e.Number {
-			recorded = i + 1
-		}
-	}
-	undone, undoneThen := undoneIn(all), undoneIn(all[:recorded])
-	for i, w := range e.Switches {
-		if w.Undoes != 0 || w.Keep.New == 0 {
-			continue
-		}
-		inRecord, atExDate := i < recorded && !undoneThen[w.Number], w.ExDate < exDate && !undone[w.Number]
-		var err error
-		switch {
-		case inRecord && !atExDate:
-			p.Counted, err = w.Keep.Of(p.Counted)
-		case atExDate && !inRecord:
-			p.Counted, err = w.Keep.Inverse().Of(p.Counted)
-		}
-		if err != nil {
-			return p, err
-		}
-	}
-	p.Counted = max(p.Counted, e.Shares)
-	return p, nil
-}
-
 // SpinOffPrices finds the prices after a spin-off that the broker's activities name; 0 if they
 // name none.
 func (a Action) SpinOffPrices(list []Activity) (source, target money.Price) {
@@ -311,71 +313,7 @@ func (a Action) PaidInCash(list []Activity, c Conversion, booked money.Shares) b
 // sameRounded reports whether two quantities differ by the broker's rounding at most.
 func sameRounded(a, b money.Shares) bool { return a-b <= 1 && b-a <= 1 }
 
-// DividendPolicy says what becomes of the cash that the users of an app get.
-type DividendPolicy int
-
-// The policies.
-const (
-	DividendsReinvest DividendPolicy = iota + 1 // an award of the same stock
-	DividendsHouse                              // the house keeps it
-)
-
-// String returns the policy as commands name it.
-func (p DividendPolicy) String() string {
-	if p == DividendsHouse {
-		return "house"
-	}
-	return "reinvest"
-}
-
 // Plain reports whether the activity is an ordinary fill, which its order shows as well.
 func (n Activity) Plain() bool {
 	return n.Type == "FILL" && (n.SubType == "fill" || n.SubType == "partial_fill")
-}
-
-// State returns the policy for the operator log.
-func (p DividendPolicy) State() State { return State{{"dividends", p.String()}} }
-
-// Payout is a payment that is shared among the users whom a switch recorded. The house keeps what
-// is left.
-type Payout struct {
-	Payment
-	ActionID string
-	Switch   int64 // number
-	Shared   money.USD
-	At       time.Time
-	SharedAt time.Time // when every part was computed; zero: not yet
-	PaidAt   time.Time // when every part was paid out; zero: not yet
-}
-
-// Awardable reports whether the cash may become an award: there is some, and not more than an award may have.
-func (e Effect) Awardable() bool { return e.Cash > 0 && e.Cash <= MaxAmountDollars*money.Dollar }
-
-// CashKeys is how many idempotency keys an award of cash may have, in case that its client has used some.
-const CashKeys = 101
-
-// CashAward returns the award that a user's cash becomes: of the action's stock, or of the acquirer's after a merger,
-// or of no stock (0) when it stays cash. attempt is from 1 to CashKeys; the key of a later one has its number. The last
-// one has what a client cannot know, so that none can use all keys: the broker's id of the payment. It has the
-// announced symbol, so that a repetition after a rename is the same request.
-func (a Action) CashAward(e Effect, stock AssetID, attempt int, activityID string) NewReward {
-	source, symbol := "dividend", a.Symbol
-	if a.Type != ActionCashDividend {
-		source, symbol = "merger", a.NewSymbol
-	}
-	key := source + ":" + a.ID + ":" + e.UserID.String()
-	switch {
-	case attempt == CashKeys:
-		hash := sha256.Sum256([]byte(activityID + " " + key))
-		key += ":" + hex.EncodeToString(hash[:16])
-	case attempt > 1:
-		key += ":" + strconv.Itoa(attempt)
-	}
-	metadata := `{"corporateActionId":` + strconv.Quote(a.ID) + `}`
-	r := NewReward{
-		AppID: e.AppID, UserID: e.UserID, IdempotencyKey: key, Amount: e.Cash, Symbol: symbol, Source: source,
-		Metadata: metadata, Canonical: metadata, AssetID: stock, Uncounted: true,
-	}
-	r.Fingerprint = NewFingerprint(r, metadata)
-	return r
 }

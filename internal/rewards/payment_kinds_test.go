@@ -145,3 +145,44 @@ func TestCountedInTheUnitsOfTheEntitlement(t *testing.T) {
 		t.Errorf("the house owes a share: counted are %d, %v; want 41", p.Counted, err)
 	}
 }
+
+// A part of a dividend is a return of capital, by a broker that names no groups, and it is booked first.
+func TestAReturnOfCapitalIsBookedFirst(t *testing.T) {
+	t.Parallel()
+	list := []rewards.Activity{
+		{ID: "1", Type: "DIVROC", Symbol: "AAPL", Date: "2026-12-20", Qty: 40 * money.Share, Net: 1 * money.Dollar},
+		{ID: "2", Type: "DIV", Symbol: "AAPL", Date: "2026-12-20", Qty: 40 * money.Share, Net: 9 * money.Dollar},
+	}
+	if p, found := dividend().PaidBy(list, nil, "AAPL"); !found || p.Net != 10*money.Dollar {
+		t.Errorf("shared are %s (%t) of 10 dollars", p.Net, found)
+	}
+}
+
+// The broker corrects a payment after it was shared: the correction is no payment for another dividend.
+func TestAPaymentIsCorrectedAfterItWasShared(t *testing.T) {
+	t.Parallel()
+	second := dividend()
+	second.ID = "div-2"
+	list := []rewards.Activity{
+		{ID: "20261220000000000::a", Type: "DIV", Symbol: "AAPL", Date: "2026-12-20", Qty: 40 * money.Share, Net: 10 * money.Dollar},
+		{
+			ID: "20261221000000000::b", Type: "DIV", Status: "correct", Previous: "a", Symbol: "AAPL", Date: "2026-12-20",
+			Qty: 40 * money.Share, Net: 9 * money.Dollar,
+		},
+	}
+	if p, found := second.PaidBy(list, map[string]bool{"20261220000000000::a": true}, "AAPL", second); found {
+		t.Errorf("another action's payment pays for this one: %+v", p)
+	}
+}
+
+// The broker books one payment of a group in two rows, each for a part of the position.
+func TestAPaymentInTwoRowsOfOneRate(t *testing.T) {
+	t.Parallel()
+	list := []rewards.Activity{
+		{ID: "1", Type: "DIV", Symbol: "AAPL", Date: "2026-12-20", GroupID: "g", Qty: 60 * money.Share, Net: 15 * money.Dollar, PerShare: "0.25"},
+		{ID: "2", Type: "DIV", Symbol: "AAPL", Date: "2026-12-20", GroupID: "g", Qty: 40 * money.Share, Net: 10 * money.Dollar, PerShare: "0.25"},
+	}
+	if p, found := dividend().PaidBy(list, nil, "AAPL"); !found || p.Net != 25*money.Dollar || p.Counted != 100*money.Share {
+		t.Errorf("%+v, %t; want 25 dollars for 100 shares", p, found)
+	}
+}

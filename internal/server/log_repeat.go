@@ -62,7 +62,7 @@ func (h repeats) WithGroup(name string) slog.Handler {
 	return repeats{h.Handler.WithGroup(name), h.lines}
 }
 
-// failureOf returns the message and the texts of a record, and whether it has an error.
+// failureOf returns the message of a record with all members that are strings, and whether it has an error.
 func failureOf(r slog.Record) (key string, failure bool) {
 	if r.Level < slog.LevelWarn {
 		return "", false

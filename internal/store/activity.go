@@ -45,7 +45,7 @@ func (s *Store) ActivitiesOf(
 	return list, err
 }
 
-// PaymentsOf is ActivitiesOf, with the ids of all activities that paid for an action.
+// PaymentsOf is ActivitiesOf, with the ids of those that paid for an action.
 func (s *Store) PaymentsOf(
 	ctx context.Context, since rewards.Date, symbols ...string,
 ) (list []rewards.Activity, spent map[string]bool, err error) {
@@ -54,12 +54,18 @@ func (s *Store) PaymentsOf(
 		if list, err = activitiesOf(ctx, tx, since, symbols); err != nil {
 			return err
 		}
-		return tx.Query(ctx, func(row Row) error {
-			var id string
-			err := row.Scan(&id)
-			spent[id] = true
-			return err
-		}, `SELECT activity_id FROM payouts`)
+		for _, symbol := range symbols {
+			if err := tx.Query(ctx, func(row Row) error {
+				var id string
+				err := row.Scan(&id)
+				spent[id] = true
+				return err
+			}, `SELECT b.id FROM broker_activities b WHERE b.symbol = ?1 AND (b.date >= ?2 OR b.date = '')
+				AND EXISTS (SELECT 1 FROM payouts p WHERE p.activity_id = b.id)`, symbol, string(since)); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	return list, spent, err
 }

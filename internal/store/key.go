@@ -63,9 +63,9 @@ func (s *Store) Keys(ctx context.Context, app string) ([]rewards.Key, error) {
 	})
 }
 
-// RotateKey stores a new key of the app that has the old key. It has the label of the old one, and expires after as
-// long a time. The old key expires at the given moment, or earlier if it already would. It fails with CodeNotFound, and
-// with CodeConflict when the old key is revoked or expired.
+// RotateKey stores a new key of the app that has the old key, with its label. The old key expires at the
+// given moment, or earlier if it already would. It fails with CodeNotFound, and with
+// CodeConflict when the old key is revoked or expired.
 func (o *Operator) RotateKey(
 	ctx context.Context, old rewards.KeyID, k rewards.Key, expires time.Time,
 ) (rewards.Key, error) {
@@ -78,9 +78,6 @@ func (o *Operator) RotateKey(
 			return nil, conflict("the key is revoked or expired: create one")
 		}
 		k.AppID, k.ID, k.Label = from.AppID, rewards.NewID[rewards.Key](o.ids), from.Label
-		if !from.ExpiresAt.IsZero() {
-			k.ExpiresAt = k.CreatedAt().Add(from.ExpiresAt.Sub(from.CreatedAt()))
-		}
 		if err := insertKey(ctx, tx, k); err != nil {
 			return nil, err
 		}

@@ -79,6 +79,10 @@ func (s *Store) BeginPayout(ctx context.Context, l rewards.Lease, action string,
 		if w.SweptAt.IsZero() {
 			return rewards.ErrStale
 		}
+		a, err := actionByID(ctx, tx, action)
+		if moved := a.Type == rewards.ActionCashDividend && !a.EntitledBy(w); err != nil || moved {
+			return staleIf(moved, err)
+		}
 		if p.Counted == 0 {
 			p.Counted = w.Booked
 		}
