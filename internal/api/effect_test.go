@@ -132,7 +132,10 @@ func TestEffectsOfCash(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	c, user := w.holder(t, "KO")
-	dividend := rewards.Action{Terms: rewards.Terms{Type: "cash_dividend", Symbol: "KO", Rate: "0.5"}, State: rewards.ActionAnnounced}
+	dividend := rewards.Action{
+		Terms: rewards.Terms{Type: "cash_dividend", Symbol: "KO", Rate: "0.5"}, State: rewards.ActionAnnounced,
+		Boundary: w.clock.now(),
+	}
 	dividend.ID = w.announce(t, dividend)
 	target := "/v1/corporate-actions/" + dividend.ID + "/effects"
 	w.apply(t, dividend, "")
