@@ -22,13 +22,15 @@ type repeatedLines struct {
 }
 
 type repeatedLine struct {
-	logged  time.Time
+	since   time.Time // when the first of these was logged
+	logged  int
 	omitted int
 }
 
 const (
-	repeatAfter = 10 * time.Second // a line of an equal failure follows
-	mostRepeats = 1000             // different failures that are remembered
+	repeatTime = 10 * time.Second // in which a few lines of equal failures are logged
+	mostLines  = 3                // such lines
+	mostKinds  = 1000             // different failures that are remembered
 )
 
 func withoutRepeats(next slog.Handler) slog.Handler {
@@ -85,15 +87,19 @@ func failureOf(r slog.Record) (key string, failure bool) {
 func (l *repeatedLines) note(key string, at time.Time) (omitted int, logged bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	last, known := l.seen[key]
-	if known && at.Sub(last.logged) < repeatAfter {
+	last := l.seen[key]
+	switch again := at.Sub(last.since) < repeatTime; {
+	case again && last.logged >= mostLines:
 		last.omitted++
 		l.seen[key] = last
 		return 0, false
+	case !again:
+		omitted, last = last.omitted, repeatedLine{since: at}
 	}
-	if len(l.seen) >= mostRepeats {
+	if len(l.seen) >= mostKinds {
 		clear(l.seen)
 	}
-	l.seen[key] = repeatedLine{logged: at}
-	return last.omitted, true
+	last.logged++
+	l.seen[key] = last
+	return omitted, true
 }

@@ -12,8 +12,8 @@ import (
 	"stockrewards/internal/server"
 )
 
-// A failure that comes ten times in a second is logged every ten seconds, with how many lines were left out. What is
-// about another order, or no failure, is logged each time.
+// Of a failure that comes ten times in a second three lines are logged every ten seconds, with how many were left out. What
+// is about another order, or no failure, is logged each time.
 func TestRepeatedFailures(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -27,12 +27,12 @@ func TestRepeatedFailures(t *testing.T) {
 		for _, order := range []string{"one", "two"} {
 			log.Warn("step failed", slog.String("what", order), slog.Any("error", full))
 		}
-		for range 3 {
+		for range 9 {
 			log.Warn("alarm", slog.String("name", "price_in_doubt:AAPL"))
 			log.Info("step", slog.Any("error", full))
 		}
 		for text, want := range map[string]int{
-			`"what":"prices"`: 3, `"omitted":99`: 2, `"what":"one"`: 1, `"what":"two"`: 1, `"msg":"alarm"`: 3, `"msg":"step"`: 3,
+			`"what":"prices"`: 9, `"omitted":97`: 2, `"what":"one"`: 1, `"what":"two"`: 1, `"msg":"alarm"`: 9, `"msg":"step"`: 9,
 		} {
 			if got := strings.Count(out.String(), text); got != want {
 				t.Errorf("%d lines with %s, want %d", got, text, want)
