@@ -25,8 +25,10 @@ func (e *Engine) migrate(ctx context.Context) (err error) {
 		return fmt.Errorf("postgres: cannot lock the schema: %w", err)
 	}
 	defer func() { err = errors.Join(err, lock.Close(context.WithoutCancel(ctx))) }()
-	if err := refuseForeign(ctx, lock, e.options.KeepSchema); err != nil {
-		return fmt.Errorf("postgres: %w", err)
+	if e.options.KeepSchema {
+		if err := findStore(ctx, lock); err != nil {
+			return fmt.Errorf("postgres: %w", err)
+		}
 	}
 	folder, err := fs.Sub(migrations, "migrations")
 	if err != nil {
@@ -59,25 +61,22 @@ func (e *Engine) migrate(ctx context.Context) (err error) {
 	return nil
 }
 
-// refuseForeign fails when the schema has tables, but not those of the migrations, and with keep also when it has none.
-// Tables of extensions do not count.
-func refuseForeign(ctx context.Context, conn *pgx.Conn, keep bool) error {
+// findStore fails when the schema of the connection has no store: it is empty, or has only tables of another program.
+func findStore(ctx context.Context, conn *pgx.Conn) error {
 	var tables, ours int
 	err := conn.QueryRow(ctx, `SELECT count(*), count(*) FILTER (WHERE c.relname = 'goose_db_version') FROM pg_class c
 		JOIN pg_namespace n ON n.oid = c.relnamespace
-		WHERE n.nspname = current_schema() AND c.relkind IN ('r', 'p', 'f') AND NOT EXISTS (SELECT 1 FROM pg_depend d
-			WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')`).Scan(&tables, &ours)
+		WHERE n.nspname = current_schema() AND c.relkind IN ('r', 'p', 'f')`).Scan(&tables, &ours)
 	switch {
 	case err != nil:
 		return fmt.Errorf("cannot list the tables: %w", err)
 	case ours > 0:
 		return nil
 	case tables > 0:
-		return errors.New("the database is another program's: name another one")
-	case keep:
+		return errors.New("the database has tables of another program, and no store: name another database")
+	default:
 		return errors.New("the database is empty: `stockrewards serve` or `stockrewards app create` makes the store")
 	}
-	return nil
 }
 
 // up runs the migrations. A reader may lock tables in another order: then the server undoes the one that it ended.
