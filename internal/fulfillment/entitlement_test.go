@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 )
 
@@ -73,37 +74,6 @@ func TestADividendWhileASplitWaits(t *testing.T) {
 	}, func(w *world) { w.cfg.ReviewActions = true })
 }
 
-// The broker moves the ex-date of a dividend after it was due, and an operator applies that: who bought before the new one
-// is entitled.
-func TestTheExDateIsMovedAfterItWasDue(t *testing.T) {
-	t.Parallel()
-	inWorld(t, func(w *world) {
-		w.investors()
-		id := w.post(dividend + "}")
-		w.until("2000-01-04 20:00:00")
-		w.run(10 * time.Second)
-		w.faulty(ofActions, replacing("2000-01-05", "2000-01-07"))
-		w.run(time.Minute)
-		w.wantHeld(id, "revised")
-		w.approve(id)
-		w.run(10 * time.Second)
-		w.until("2000-01-05 12:00:00")
-		late := w.newUser(w.app)
-		w.wantAfter(5*time.Second, w.giveTo(late, "AAPL", 500*usd), rewards.Executed)
-		w.until("2000-01-06 20:00:00")
-		w.run(time.Minute)
-		if a := w.action(id); a.ExDate != "2000-01-07" {
-			w.t.Errorf("the ex-date is %s", a.ExDate)
-		}
-		w.until("2000-01-10 02:30:00")
-		w.run(time.Minute)
-		w.wantAction(id, rewards.ActionSwept)
-		if got := w.payout(id).cash[late.ID]; got == 0 {
-			w.t.Errorf("who held %s shares at 20:00 before the ex-date gets nothing", w.holding(late, "AAPL").Quantity)
-		}
-	})
-}
-
 // A dividend is entered 50 days after its ex-date: who bought since then is not entitled.
 func TestADividendIsEnteredAfterMonths(t *testing.T) {
 	t.Parallel()
@@ -120,12 +90,9 @@ func TestADividendIsEnteredAfterMonths(t *testing.T) {
 		w.run(2 * time.Minute)
 		w.until("2000-02-25 12:00:00")
 		w.run(time.Minute)
-		a, err := rewards.EnteredAction("entered", rewards.Terms{
+		w.enter(rewards.Terms{
 			Type: rewards.ActionCashDividend, Symbol: "AAPL", Rate: "0.25", ExDate: "2000-01-05", PayDate: "2000-01-10",
-		}, time.Now(), "the broker's statement of January")
-		w.check(err)
-		_, err = w.operator("action enter").EnterAction(w.t.Context(), a)
-		w.check(err)
+		})
 		w.run(2 * time.Minute)
 		w.wantAction("entered", rewards.ActionSwept)
 		p := w.wantShared("entered", held)
@@ -202,6 +169,61 @@ func TestAClientTakesAllKeysOfADividend(t *testing.T) {
 		}
 		if found != 1 {
 			w.t.Errorf("the user whose keys are taken has %d awards, want one", found)
+		}
+	})
+}
+
+// The position shows a split that is not announced, and a dividend of the day after is paid meanwhile.
+func TestADividendWhileThePositionIsInDoubt(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.investors()
+		id := w.post(`{"type":"cash_dividend","symbol":"AAPL","rate":0.25,"ex_date":"2000-01-06","payable_date":"2000-01-10"}`)
+		w.faulty(ofActions, replacing(`"forward_splits":\[[^\]]*\]`, `"forward_splits":[]`))
+		w.announce("1", "4", "2000-01-05")
+		w.until("2000-01-05 02:30:00")
+		w.run(30 * time.Second)
+		doubt := w.actionsOf(rewards.ActionHeld)
+		if len(doubt) != 1 || doubt[0].Type != rewards.ActionPosition {
+			w.t.Fatalf("held: %+v, want the position", doubt)
+		}
+		w.until("2000-01-05 20:00:00")
+		w.run(30 * time.Second)
+		w.until("2000-01-10 02:30:00")
+		w.run(time.Minute)
+		w.approve(doubt[0].ID)
+		w.run(time.Minute)
+		w.wantAction(id, rewards.ActionSwept)
+		if p := w.payout(id); p.shared < p.net*9/10 {
+			w.t.Errorf("the users, who have all shares, get %s of %s", p.shared, p.net)
+		}
+	})
+}
+
+// The broker does not say how many shares it counted, and the house owes some.
+func TestADividendThatIsNotCountedWhileTheHouseOwes(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.owing(6000*usd, 6000*usd, 6000*usd)
+		id := w.post(`{"type":"cash_dividend","symbol":"AAPL","rate":100,"ex_date":"2000-01-06","payable_date":"2000-01-10"}`)
+		held := w.held("AAPL")
+		w.until("2000-01-05 20:00:00")
+		w.run(10 * time.Second)
+		w.faulty(ofActivities, replacing(`"qty":"[^"]*",?`, ""))
+		w.until("2000-01-10 02:30:00")
+		w.run(time.Minute)
+		w.wantAction(id, rewards.ActionSwept)
+		p := w.payout(id)
+		var all money.Shares
+		for _, n := range held {
+			all += n
+		}
+		for _, u := range w.users {
+			want, err := rewards.Payment{Net: p.net, Counted: all}.Share(held[u.ID])
+			w.check(err)
+			if p.cash[u.ID] != want {
+				w.t.Errorf("of %s shares %s is paid, want the same part less: %s", held[u.ID], p.cash[u.ID], want)
+			}
 		}
 	})
 }

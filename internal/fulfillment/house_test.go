@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 )
 
@@ -44,25 +45,40 @@ func TestTheHouseSharesAreUsed(t *testing.T) {
 	})
 }
 
+// owing makes the house owe a part of a share: the user gets awards, and of a reverse split the broker pays the fraction
+// in cash.
+func (w *world) owing(awards ...money.USD) (owed money.Shares) {
+	w.t.Helper()
+	w.holders("AAPL")
+	for _, amount := range awards {
+		w.wantAfter(5*time.Second, w.give("AAPL", amount), rewards.Executed)
+	}
+	w.afflict("cash-in-lieu")
+	id := w.post(`{"type":"reverse_split","symbol":"AAPL","old_rate":10,"new_rate":1,"ex_date":"2000-01-05"}`)
+	w.until("2000-01-04 20:00:00")
+	w.run(10 * time.Second)
+	w.until("2000-01-05 02:30:00")
+	w.run(30 * time.Second)
+	w.wantAction(id, rewards.ActionSwept)
+	if owed = -w.house("AAPL"); owed <= 0 {
+		w.t.Fatalf("the house has %s", -owed)
+	}
+	return owed
+}
+
+// wantBought checks that the house has bought what it owed, once: with one percent more for the price, and cents.
+func (w *world) wantBought(owed money.Shares) {
+	w.t.Helper()
+	if got := w.house("AAPL"); got < 0 || got > owed/50 {
+		w.t.Errorf("the house owed %s shares and has %s now", owed, got)
+	}
+}
+
 // What the house owes it buys with one order, however many are planned before that one is booked.
 func TestTheHouseBuysWhatItOwesOnce(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
-		w.holders("AAPL")
-		for range 3 {
-			w.wantAfter(5*time.Second, w.give("AAPL", 600*usd), rewards.Executed)
-		}
-		w.afflict("cash-in-lieu")
-		id := w.post(`{"type":"reverse_split","symbol":"AAPL","old_rate":10,"new_rate":1,"ex_date":"2000-01-05"}`)
-		w.until("2000-01-04 20:00:00")
-		w.run(10 * time.Second)
-		w.until("2000-01-05 02:30:00")
-		w.run(30 * time.Second)
-		w.wantAction(id, rewards.ActionSwept)
-		owed := w.house("AAPL")
-		if owed >= 0 {
-			w.t.Fatalf("the house has %s", owed)
-		}
+		owed := w.owing(600*usd, 600*usd, 600*usd)
 		w.pause("to let awards wait")
 		for range 5 {
 			w.give("AAPL", 10*usd)
@@ -70,11 +86,7 @@ func TestTheHouseBuysWhatItOwesOnce(t *testing.T) {
 		w.pause("")
 		w.run(20 * time.Second)
 		w.wantAll(rewards.Executed)
-		price := w.market.LastPrice(w.asset("AAPL"))
-		limit := -owed / 50 // one percent more for the price, and cents
-		if got := w.house("AAPL"); got < 0 || got > limit {
-			w.t.Errorf("the house owed %s shares at %s and has %s now", -owed, price, got)
-		}
+		w.wantBought(owed)
 		w.wantBalance()
 	}, func(w *world) { w.cfg.MaxMembers = 1 })
 }
@@ -83,24 +95,13 @@ func TestTheHouseBuysWhatItOwesOnce(t *testing.T) {
 func TestTheHouseBuysOnceWhileAnOrderWaits(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
-		w.holders("AAPL")
-		w.wantAfter(5*time.Second, w.give("AAPL", 1800*usd), rewards.Executed)
-		w.afflict("cash-in-lieu")
-		id := w.post(`{"symbol":"AAPL","ex_date":"2000-01-05","type":"reverse_split","old_rate":10,"new_rate":1}`)
-		w.until("2000-01-04 20:00:00")
-		w.run(10 * time.Second)
-		w.until("2000-01-05 02:30:00")
-		w.run(30 * time.Second)
-		w.wantAction(id, rewards.ActionSwept)
-		owed := w.house("AAPL")
+		owed := w.owing(1800 * usd)
 		w.afflict("no-buying-power times=6")
 		for range 3 { // with the default number of members, two seconds apart
 			w.give("AAPL", 10*usd)
 			w.run(2 * time.Second)
 		}
 		w.run(10 * time.Minute)
-		if got := w.house("AAPL"); got < 0 || got > -owed/50 {
-			w.t.Errorf("the house owed %s shares and has %s now", -owed, got)
-		}
+		w.wantBought(owed)
 	})
 }

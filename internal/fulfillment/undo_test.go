@@ -112,6 +112,24 @@ func (w *world) applyEntered(terms rewards.Terms) {
 	w.wantAction("entered", rewards.ActionSwept)
 }
 
+// undoOlder applies an action of 2000-01-05, and finds out that the entered one before it did not happen: it undoes both,
+// and applies the later one again.
+func (w *world) undoOlder(happened string) {
+	w.t.Helper()
+	w.until("2000-01-05 02:30:00")
+	w.serve(30 * time.Second)
+	w.approve(happened) // it was held, as a difference to the position is accepted
+	w.serve(30 * time.Second)
+	w.wantAction(happened, rewards.ActionSwept)
+	for _, id := range []string{happened, "entered"} {
+		w.undo(id)
+		w.serve(20 * time.Second)
+	}
+	w.approve(happened)
+	w.serve(time.Minute)
+	w.wantAction(happened, rewards.ActionSwept)
+}
+
 // To undo a split that did not happen, a later one that did is undone too. It is applied again alone.
 func TestAnOlderActionDidNotHappen(t *testing.T) {
 	t.Parallel()
@@ -120,18 +138,7 @@ func TestAnOlderActionDidNotHappen(t *testing.T) {
 		shares := w.holding(w.user, "AAPL").Quantity
 		w.applyEntered(rewards.Terms{Type: "forward_split", OldRate: "2", NewRate: "3"})
 		happened := w.post(`{"symbol":"AAPL","ex_date":"2000-01-05","type":"reverse_split","old_rate":3,"new_rate":1}`)
-		w.until("2000-01-05 02:30:00")
-		w.serve(30 * time.Second)
-		w.approve(happened) // it was held, as a difference to the position is accepted
-		w.serve(30 * time.Second)
-		w.wantAction(happened, rewards.ActionSwept)
-		for _, id := range []string{happened, "entered"} {
-			w.undo(id)
-			w.serve(20 * time.Second)
-		}
-		w.approve(happened)
-		w.serve(time.Minute)
-		w.wantAction(happened, rewards.ActionSwept)
+		w.undoOlder(happened)
 		if got := w.holding(w.user, "AAPL").Quantity; got != shares/3 {
 			w.t.Errorf("%s shares, want a third of %s", got, shares)
 		}
@@ -223,31 +230,26 @@ func TestARightUndoTakesTheSymbolBack(t *testing.T) {
 	})
 }
 
+// holdBoth gives the user shares of AAPL and of KO.
+func (w *world) holdBoth() (aapl, ko money.Shares) {
+	w.t.Helper()
+	w.wantAfter(5*time.Second, w.give("AAPL", 1000*usd), rewards.Executed)
+	w.wantAfter(5*time.Second, w.give("KO", 70*usd), rewards.Executed)
+	return w.holding(w.user, "AAPL").Quantity, w.holding(w.user, "KO").Quantity
+}
+
 // A merger into a stock did not happen, and a later split of that stock did: both are undone, and the split is applied again.
 func TestAnOlderMergerIntoTheStockDidNotHappen(t *testing.T) {
 	t.Parallel()
 	inWorld(t, func(w *world) {
-		w.wantAfter(5*time.Second, w.give("AAPL", 1000*usd), rewards.Executed)
-		w.wantAfter(5*time.Second, w.give("KO", 70*usd), rewards.Executed)
-		aapl, ko := w.holding(w.user, "AAPL").Quantity, w.holding(w.user, "KO").Quantity
+		aapl, ko := w.holdBoth()
 		w.enter(rewards.Terms{
 			Type: "stock_merger", Symbol: "KO", NewSymbol: "AAPL", OldRate: "1", NewRate: "1", ExDate: rewards.DateOf(time.Now()),
 		})
 		w.serve(20 * time.Second)
 		w.wantAction("entered", rewards.ActionSwept)
 		happened := w.post(`{"symbol":"AAPL","ex_date":"2000-01-05","type":"forward_split","old_rate":1,"new_rate":3}`)
-		w.until("2000-01-05 02:30:00")
-		w.serve(30 * time.Second)
-		w.approve(happened) // it was held, as a difference to the position is accepted
-		w.serve(30 * time.Second)
-		w.wantAction(happened, rewards.ActionSwept)
-		for _, id := range []string{happened, "entered"} {
-			w.undo(id)
-			w.serve(20 * time.Second)
-		}
-		w.approve(happened)
-		w.serve(time.Minute)
-		w.wantAction(happened, rewards.ActionSwept)
+		w.undoOlder(happened)
 		if got := w.holding(w.user, "AAPL").Quantity; got != 3*aapl {
 			w.t.Errorf("%s shares of AAPL, want three times %s; the house has %s", got, aapl, w.house("AAPL"))
 		}
@@ -255,5 +257,31 @@ func TestAnOlderMergerIntoTheStockDidNotHappen(t *testing.T) {
 			w.t.Errorf("%s shares of KO, want %s", got, ko)
 		}
 		w.wantBalance()
+	})
+}
+
+// A split is undone by mistake, a merger brings shares of the stock, and the split is applied again.
+func TestAMergerAfterAWrongUndo(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		aapl, ko := w.holdBoth()
+		split := w.post(`{"symbol":"AAPL","ex_date":"2000-01-05","type":"forward_split","old_rate":1,"new_rate":3}`)
+		w.until("2000-01-05 02:30:00")
+		w.serve(30 * time.Second)
+		w.wantAction(split, rewards.ActionSwept)
+		w.undo(split)
+		w.serve(20 * time.Second)
+		merger := w.post(`{"type":"stock_merger","acquiree_symbol":"KO","acquirer_symbol":"AAPL","acquiree_rate":1,"acquirer_rate":1,` +
+			`"effective_date":"2000-01-06"}`)
+		w.until("2000-01-06 02:30:00")
+		w.serve(30 * time.Second)
+		w.approve(merger) // held: the position of AAPL differs
+		w.serve(30 * time.Second)
+		w.approve(split)
+		w.serve(time.Minute)
+		w.wantAction(split, rewards.ActionSwept)
+		if got := w.holding(w.user, "AAPL").Quantity; got != 3*aapl+ko {
+			w.t.Errorf("%s shares of AAPL, want three times %s and %s", got, aapl, ko)
+		}
 	})
 }

@@ -60,8 +60,8 @@ func (c MarketClock) NextChange() time.Time {
 	return c.NextOpen
 }
 
-// lastMoments are before the close: an order that is sent then may reach the broker after it, and is filled when the
-// market opens again (alpaca: facts.md, orders outside of the market's hours).
+// lastMoments is how long before the close an order that is sent may reach the broker after it. Then it is filled when
+// the market opens again (alpaca: facts.md, orders outside of the market's hours).
 const lastMoments = 30 * time.Second
 
 // FilledUntil returns until when an order that is sent now may be filled, for the holds of its stock: usually now. In

@@ -106,9 +106,6 @@ func (f Fraction) Of(u money.USD) money.USD {
 	return money.USD(n.Quo(n, f.rat.Denom()).Int64()) // at most u
 }
 
-// errRate says what a rate must be.
-var errRate = errors.New("must be a number above 0, with at most 18 decimals")
-
 // ErrTerms reports terms that cannot be applied by themselves.
 var ErrTerms = errors.New("the terms cannot be applied")
 

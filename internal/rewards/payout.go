@@ -16,8 +16,14 @@ type Entitlement struct {
 	Switches []DatedSwitch
 }
 
-// recordedSoon is within how long after its boundary the record of who is entitled needs no moment: boundaries are at
-// least a day apart, and the clocks of the two less.
+// DatedSwitch is a switch of the stock, with the ex-date of its action.
+type DatedSwitch struct {
+	Switch
+	ExDate Date
+}
+
+// recordedSoon is how near to its boundary a record of who is entitled must be to belong to it without saying so:
+// boundaries are at least a day apart, and our clock differs less from the broker's.
 const recordedSoon = 12 * time.Hour
 
 // EntitledBy reports whether a switch recorded who is entitled at the action's boundary, and not at that of another
@@ -29,14 +35,8 @@ func (a Action) EntitledBy(w Switch) bool {
 	return w.At.Sub(a.Boundary).Abs() < recordedSoon
 }
 
-// EntitledLate reports whether the record at the time now must say its moment.
+// EntitledLate reports whether a record that is made now must say to which boundary it belongs, by Switch.EntitledAt.
 func (a Action) EntitledLate(now time.Time) bool { return now.Sub(a.Boundary) >= recordedSoon/2 }
-
-// DatedSwitch is a switch of the stock, with the ex-date of its action.
-type DatedSwitch struct {
-	Switch
-	ExDate Date
-}
 
 // Count returns the payment with the counted shares in the units in which the shares of the users were recorded. The
 // broker counts in those of the ex-date. A split that was applied early, late or between the two makes a difference.

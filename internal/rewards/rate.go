@@ -1,6 +1,7 @@
 package rewards
 
 import (
+	"errors"
 	"fmt"
 	"math/big"
 	"strings"
@@ -15,6 +16,9 @@ const (
 	mostDecimals  = 18   // digits that a rate may have after the point
 	mostDivisor   = 1000 // of such a fraction
 )
+
+// errRate says what a rate must be.
+var errRate = errors.New("must be a number above 0, with at most 18 decimals")
 
 // Ratio returns the ratio of the announced rates, in lowest terms: new shares for old ones. It
 // fails with ErrTerms.
@@ -33,18 +37,19 @@ func (t Terms) Ratio() (Ratio, error) {
 // dividendRatio is the ratio of a stock dividend: a share becomes 1 + rate.
 func (t Terms) dividendRatio() (Ratio, error) {
 	rate, err := parseRate(t.Rate)
-	if err != nil || rate.Cmp(big.NewRat(maxSplit, 1)) > 0 {
-		return Ratio{}, fmt.Errorf("%w: rate %q", ErrTerms, t.Rate)
+	if err != nil {
+		return Ratio{}, fmt.Errorf("%w: the rate %q %w", ErrTerms, t.Rate, err)
 	}
 	return ratioOf(rate.Add(rate, big.NewRat(1, 1)))
 }
 
+// ratioOf returns the ratio of what a share becomes. It fails with ErrTerms.
 func ratioOf(shares *big.Rat) (Ratio, error) {
 	if shares.Cmp(big.NewRat(maxSplit+1, 1)) >= 0 || shares.Cmp(big.NewRat(1, maxSplit+1)) <= 0 {
-		return Ratio{}, fmt.Errorf("%w: %s is beyond 1:%d", ErrTerms, shares, maxSplit)
+		return Ratio{}, fmt.Errorf("%w: %s:%s is beyond 1:%d", ErrTerms, shares.Denom(), shares.Num(), maxSplit)
 	}
 	if !shares.Num().IsInt64() || !shares.Denom().IsInt64() {
-		return Ratio{}, fmt.Errorf("%w: %s has too many digits", ErrTerms, shares)
+		return Ratio{}, fmt.Errorf("%w: %s:%s has too many digits", ErrTerms, shares.Denom(), shares.Num())
 	}
 	return Ratio{Old: shares.Denom().Int64(), New: shares.Num().Int64()}, nil
 }

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// JSONLog formats a log as JSON lines.
+// JSONLog formats a log as JSON lines, without most repetitions of failures.
 func JSONLog(out io.Writer) slog.Handler { return withoutRepeats(slog.NewJSONHandler(out, nil)) }
 
 // LogWriter writes log lines in the background, so that a slow or absent reader blocks

@@ -62,10 +62,10 @@ func (s *Store) Entitlement(ctx context.Context, a rewards.Action) (e rewards.En
 	return e, err
 }
 
-// BeginPayout books the broker's payment for an action. A payment that was booked before, for this
-// or another action, changes nothing. Without a counted quantity all booked shares count. It fails
-// with ErrStale while it is not recorded who is entitled, when nobody is, or when an operator has
-// ignored the action, and with ErrLostLease.
+// BeginPayout books the broker's payment for an action. A payment that was booked before, for this or another action,
+// changes nothing. Without a counted quantity all booked shares count. It fails with ErrStale while it is not
+// recorded who is entitled at the action's boundary, when nobody is, or when an operator has ignored the action, and
+// with ErrLostLease.
 func (s *Store) BeginPayout(ctx context.Context, l rewards.Lease, action string, p rewards.Payment) error {
 	return s.writeFenced(ctx, l, func(ctx context.Context, tx Tx) error {
 		list, err := switchesOf(ctx, tx, action)

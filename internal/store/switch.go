@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"math"
-	"slices"
 	"time"
 
 	"stockrewards/internal/money"
@@ -59,8 +58,7 @@ func switchOf(ctx context.Context, tx Tx, number int64) (rewards.Switch, error) 
 	return w, err
 }
 
-// coveredBy returns the last later switch of the stocks of w that is in effect. An undo that takes shares out of one of
-// them counts, too. What another action gave into one of them stays as it came.
+// coveredBy returns the last later switch of the stocks of w that is in effect: see rewards.Switch.Covered.
 func coveredBy(ctx context.Context, tx Tx, w rewards.Switch) (by rewards.Switch, covered bool, err error) {
 	later, err := fetchAll(ctx, tx, scanSwitch, `SELECT `+switchColumns+` FROM switches
 		WHERE number > ?1 AND (asset_id IN (?2, ?3) OR target_id <> 0 AND target_id IN (?2, ?3)) ORDER BY number`,
@@ -68,9 +66,6 @@ func coveredBy(ctx context.Context, tx Tx, w rewards.Switch) (by rewards.Switch,
 	if err != nil {
 		return by, false, err
 	}
-	later = slices.DeleteFunc(later, func(x rewards.Switch) bool {
-		return x.AssetID != w.AssetID && x.AssetID != w.Target && !x.IsUndo()
-	})
 	by, covered = w.Covered(later)
 	return by, covered, nil
 }
