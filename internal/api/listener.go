@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"net"
 	"net/http"
@@ -73,6 +74,8 @@ type conn struct {
 	handled atomic.Bool
 	// received is what was read last while no handler answered. Only net/http's goroutine of the connection uses it.
 	received []byte
+	// plain is the connection below TLS when the client began with a request without TLS; else nil.
+	plain net.Conn
 	// persists reports that the current request goes on when its client disconnects.
 	persists atomic.Bool
 	expiry
@@ -138,7 +141,7 @@ func (c *conn) Read(b []byte) (int, error) {
 	}
 	n, err := c.Conn.Read(b)
 	if len(b) > 1 && !c.handled.Load() { // the read of one byte is in another goroutine, beside the handler's beginning
-		c.received = b[:n]
+		c.received, c.plain = b[:n], withoutTLS(err)
 	}
 	return n, err
 }
@@ -152,9 +155,12 @@ func (c *conn) Write(b []byte) (int, error) {
 	if !found {
 		return c.send(b)
 	}
-	id := requestID(givenID(c.received))
-	if _, err := c.send(malformed(status, id)); err != nil {
-		return 0, err // broken, or the client never spoke TLS: there was no response
+	id, why := requestID(givenID(c.received)), unreadable(string(status))
+	if c.plain != nil {
+		why = "it came without TLS; its address must begin with https://"
+	}
+	if _, err := c.send(malformed(why, id)); err != nil {
+		return 0, err // broken, or the client spoke neither TLS nor HTTP: there was no response
 	}
 	client := hostOf(c.RemoteAddr().String())
 	c.options.logRequest(&requestLog{at: time.Now(), id: id, status: http.StatusBadRequest, address: client})
@@ -163,7 +169,11 @@ func (c *conn) Write(b []byte) (int, error) {
 
 // send writes to the client. When it does not read, nothing of what it has not got is kept for it.
 func (c *conn) send(b []byte) (int, error) {
-	n, err := c.Conn.Write(b)
+	to := c.Conn
+	if c.plain != nil {
+		to = c.plain
+	}
+	n, err := to.Write(b)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		dropUnsent(c.Conn)
 	}
@@ -212,12 +222,26 @@ func givenID(received []byte) string {
 	return ""
 }
 
-// malformed is the response to a request that net/http could not read: always 400,
-// with what the status that net/http chose means in the details.
-func malformed(status []byte, id string) []byte {
+// withoutTLS returns the connection below TLS when its first bytes are those of an HTTP request; nil when they are not,
+// or when the error is another one.
+func withoutTLS(err error) net.Conn {
+	var record tls.RecordHeaderError
+	if !errors.As(err, &record) {
+		return nil
+	}
+	switch string(record.RecordHeader[:]) {
+	case "GET /", "HEAD ", "POST ", "PUT /", "PATCH", "DELET", "OPTIO":
+		return record.Conn
+	default:
+		return nil
+	}
+}
+
+// malformed is the response to a request that could not be read: always 400, with why in the details.
+func malformed(why, id string) []byte {
 	body := appendError(nil, "bad_request", &rewards.Error{
 		Message: "the request is malformed",
-		Details: []rewards.Issue{{Message: unreadable(string(status))}},
+		Details: []rewards.Issue{{Message: why}},
 	}, id)
 	return []byte("HTTP/1.1 400 Bad Request" +
 		"\r\nContent-Type: application/json\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff" +
