@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -45,6 +46,27 @@ func TestARefusalDoesNotWaitForTheBody(t *testing.T) {
 	got := string(rawBytes(t, c, "POST /v1/users HTTP/1.1\r\nHost: x\r\nContent-Length: 60000000\r\n\r\n"))
 	if took := time.Since(started); !strings.HasPrefix(got, "HTTP/1.1 401 ") || took > 5*time.Second {
 		t.Errorf("%.20q after %s", got, took)
+	}
+}
+
+// A client that waits for 100 Continue has not sent its body, and is not waited for, whatever the length and the refusal.
+func TestARefusalDoesNotWaitForAnAwaitedBody(t *testing.T) {
+	t.Parallel()
+	c := newApp(t)
+	for head, want := range map[string]string{
+		"POST /v1/users HTTP/1.1\r\nContent-Length: 2":                                "401",
+		"POST /v1/users HTTP/1.1\r\nContent-Length: 70000":                            "401",
+		"POST /v1/nothing HTTP/1.1\r\nContent-Length: 100":                            "404",
+		"PUT /v1/users HTTP/1.1\r\nContent-Length: 100":                               "405",
+		"POST /v1/users HTTP/1.1\r\nX-Api-Key: " + c.key + "\r\nContent-Length: 70000": "413",
+	} {
+		started := time.Now()
+		conn := dial(t, c.base, head+"\r\nHost: x\r\nExpect: 100-continue\r\n\r\n")
+		line, err := bufio.NewReader(conn).ReadString('\n')
+		check(t, errors.Join(err, conn.Close()))
+		if took := time.Since(started); !strings.HasPrefix(line, "HTTP/1.1 "+want) || took > 5*time.Second {
+			t.Errorf("%q: %q after %s, want %s", head, line, took, want)
+		}
 	}
 }
 

@@ -82,7 +82,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if answer.stream == nil {
 		from.ticket.Answered(len(answer.body))
 	}
-	if !body.awaited() {
+	if body.awaited() {
+		r.Body = body.ReadCloser // by its type net/http sees that nothing was sent; otherwise it waits for the body
+	} else {
 		drain(r, from.key.ID.IsZero())
 	}
 	write(w, answer)

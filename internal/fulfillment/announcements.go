@@ -125,6 +125,9 @@ func (l *announcements) changes(bodies map[string]string) []rewards.ActionChange
 			changes = append(changes, rewards.ActionChange{After: after, Body: n.Body})
 			continue
 		}
+		if id, found := l.assets[n.Symbol]; found && id == before.AssetID {
+			n.Symbol = before.Symbol // under the stock's new symbol it is the same announcement
+		}
 		revised := bodies[n.ID] != n.Body
 		change := rewards.ActionChange{Before: before, After: l.observation.Revise(before, n, revised)}
 		if change.After.Revision != before.Revision {

@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"encoding/hex"
+	"math/big"
 	"slices"
 	"time"
 
@@ -106,20 +107,16 @@ func (l *lab) sawApplied(p *process, a rewards.Action, w rewards.Switch, r rewar
 	e := l.firms.byID[a.ID]
 	l.note("%s: %s of %s is applied: %s", p.name, a.Type, a.Symbol, a.ID)
 	switch {
-	case e != nil && e.kind == "cash_dividend" && time.Since(e.withdrawnAt) < 12*time.Hour:
+	case e != nil && e.kind == cashDividend && time.Since(e.withdrawnAt) < 12*time.Hour:
 		return // nobody has read yet that it is withdrawn; without a payment it changes nothing
 	case e == nil || e.withdrawn:
 		l.violate("only what happens is applied", a.ID, "%s", a)
 		return
-	case e.applied && e.kind != "cash_dividend" || e.entitled != nil:
+	case e.applied && e.kind != cashDividend || e.entitled != nil:
 		l.violate("an action is applied once", a.ID, "%s", a)
 		return
-	case e.kind == "cash_dividend":
-		e.entitled = map[rewards.UserID]money.Shares{}
-		for user, has := range e.stock.held {
-			e.entitled[user] = has.shares
-		}
-		e.applied = true
+	case e.kind == cashDividend:
+		l.entitle(e, w)
 		return
 	case !e.mistake && e.kind != "name_change" && time.Now().Before(e.moved):
 		l.violate("an action is applied when the broker has changed the position", a.ID, "%s at %s", a, e.moved)
@@ -129,6 +126,46 @@ func (l *lab) sawApplied(p *process, a rewards.Action, w rewards.Switch, r rewar
 	if r.Symbol != "" {
 		l.renamedTo(e.stock, r.Symbol)
 	}
+}
+
+// entitle notes who held the stock of a dividend at its boundary, in the units of its ex-date.
+func (l *lab) entitle(e *event, w rewards.Switch) {
+	e.applied, e.house, e.entitled = true, l.house(w.AssetID), map[rewards.UserID]money.Shares{}
+	units := big.NewRat(1, 1)
+	for _, other := range l.firms.events {
+		if other.stock != e.stock || other.keep.Sign() == 0 {
+			continue
+		}
+		booked := other.applied && (!other.mistake || !other.withdrawn)
+		happened := !other.mistake && !other.withdrawn && !other.at.After(e.boundary)
+		switch {
+		case booked && other.mistake:
+			return // the operator's mistake changes who gets what
+		case happened && !booked:
+			units.Mul(units, other.keep)
+		case booked && !happened:
+			units.Quo(units, other.keep)
+		}
+	}
+	for user, has := range e.stock.held {
+		e.entitled[user] = has.shares
+	}
+	for _, p := range e.stock.bought {
+		if !p.at.Before(e.boundary) {
+			e.entitled[p.user] -= p.shares
+		}
+	}
+	for user, shares := range e.entitled {
+		e.entitled[user] = money.Shares(floor(int64(shares), units))
+	}
+}
+
+// entitledInAll is how many shares of a dividend's stock all users have.
+func (e *event) entitledInAll() (sum money.Shares) {
+	for _, shares := range e.entitled {
+		sum += shares
+	}
+	return sum
 }
 
 // renamedTo notes that our catalog has another symbol for a company.
@@ -152,7 +189,7 @@ func (l *lab) sawSwept(p *process, w rewards.Switch) {
 	if e.swept = true; w.Undoes != 0 {
 		e.undone = true
 	}
-	if e.kind != "cash_dividend" && (!e.mistake || e.undone) {
+	if e.kind != cashDividend && (!e.mistake || e.undone) {
 		e.over()
 	}
 	for _, s := range []*firm{e.stock, e.target} {
@@ -227,6 +264,7 @@ func (l *lab) sawSettled(o rewards.Order) {
 	s := l.firms.of(l.stock(o.Symbol))
 	if s == nil {
 		s = l.firms.add(l.stock(o.Symbol))
+		s.quiet = true
 	}
 	for _, m := range members {
 		r, err := l.store.Reward(l.t.Context(), m.AppID, m.RewardID)
@@ -235,6 +273,7 @@ func (l *lab) sawSettled(o rewards.Order) {
 		if r.Status == rewards.Failed || shares == 0 {
 			continue
 		}
+		s.bought = append(s.bought, purchase{r.UserID, shares, o.FilledAt})
 		has := s.held[r.UserID]
 		has.shares += shares
 		if r.Status == rewards.Executed {

@@ -31,7 +31,7 @@ func faultsOfEvent(kind string) []string {
 		})
 	case "spin_off", "stock_merger", "stock_and_cash_merger":
 		return []string{"late-announcement", "wrong-ratio", "duplicate-announcement", "revised", "late-position", "cash-in-lieu"}
-	case "cash_dividend":
+	case cashDividend:
 		return []string{"late-position"}
 	}
 	return []string{"late-announcement", "duplicate-announcement", "late-position"}
@@ -66,9 +66,14 @@ func clockOn(day rewards.Date, hour, minute int) time.Time {
 
 // announceNext has the brokerage announce the next corporate action.
 func (l *lab) announceNext() {
-	kind := eventKinds()[(len(l.firms.events)-l.firms.mistakes)%len(eventKinds())]
+	kind := eventKinds()[l.firms.announced%len(eventKinds())]
+	if kind == cashDividend {
+		l.firms.announced++
+		l.announceDividend()
+		return
+	}
 	idle := l.firms.idle()
-	if kind != "cash_dividend" && kind != "name_change" && len(idle) < 3 {
+	if kind != "name_change" && len(idle) < 3 {
 		return
 	}
 	slices.SortStableFunc(idle, func(a, b *firm) int { return len(b.held) - len(a.held) })
@@ -84,8 +89,28 @@ func (l *lab) announceNext() {
 	if len(e.stock.held) == 0 || e.target == e.stock {
 		return
 	}
+	l.firms.announced++
 	ahead := l.sessionsAhead()
 	l.announce(e, ahead[l.random.IntN(min(2, len(ahead)))], l.drawFault(kind))
+}
+
+// announceDividend has the brokerage announce a dividend of a stock, whatever else happens to that, and sometimes
+// another one of the same day.
+func (l *lab) announceDividend() {
+	l.advanceEvents()
+	paying := slices.DeleteFunc(slices.Clone(l.firms.list), func(s *firm) bool { return s.gone || s.quiet || len(s.held) == 0 })
+	if len(paying) == 0 {
+		return
+	}
+	busy := slices.DeleteFunc(slices.Clone(paying), func(s *firm) bool { return s.event == nil })
+	if len(busy) > 0 && l.random.IntN(3) > 0 {
+		paying = busy
+	}
+	stock, ahead := paying[l.random.IntN(len(paying))], l.sessionsAhead()
+	ex := ahead[l.random.IntN(min(2, len(ahead)))]
+	for range 1 + l.random.IntN(4)/3 {
+		l.announce(&event{kind: cashDividend, stock: stock, keep: big.NewRat(1, 1)}, ex, l.drawFault(cashDividend))
+	}
 }
 
 func (l *lab) drawFault(kind string) string {
@@ -129,7 +154,9 @@ func (l *lab) post(e *event, ex rewards.Date, body string) {
 	var got struct{ ID string }
 	l.control(http.MethodPost, "corporate-actions", body, http.StatusCreated, &got)
 	e.id = got.ID
-	e.stock.event = e
+	if e.kind != cashDividend {
+		e.stock.event = e
+	}
 	if e.target != nil {
 		e.target.event = e
 	}
@@ -167,9 +194,9 @@ func (l *lab) write(e *event, ex rewards.Date) string {
 		terms.Rate = pick([2]string{"0.05"}, [2]string{"1"}, [2]string{"0.333"})[0]
 		e.keep = new(big.Rat).Add(e.keep, ratio([2]string{"1", terms.Rate}))
 		text = fmt.Sprintf(`"symbol":%q,"rate":%s,"ex_date":%q`, e.stock.now, terms.Rate, ex)
-	case "cash_dividend":
-		terms.Rate, terms.PayDate = "0.77", ex.Plus(1)
-		text = fmt.Sprintf(`"symbol":%q,"rate":0.77,"ex_date":%q,"payable_date":%q%s`, e.stock.now, ex, terms.PayDate,
+	case cashDividend:
+		terms.Rate, terms.PayDate = e.stock.nextRate(), ex.Plus(l.random.IntN(4))
+		text = fmt.Sprintf(`"symbol":%q,"rate":%s,"ex_date":%q,"payable_date":%q%s`, e.stock.now, terms.Rate, ex, terms.PayDate,
 			pick([2]string{""}, [2]string{`,"tax_rate":0.15`})[0])
 	case "name_change":
 		terms.NewSymbol = fmt.Sprintf("N%d", n)
@@ -199,6 +226,14 @@ func (l *lab) write(e *event, ex rewards.Date) string {
 	}
 	e.terms = terms
 	return fmt.Sprintf(`{"type":%q,%s}`, e.kind, text)
+}
+
+// nextRate is what the stock's next dividend pays for a share: each pays another amount, so that the payments are not
+// taken for each other.
+func (s *firm) nextRate() string {
+	rates := []string{"0.77", "0.0125", "3.1", "0.2", "1.5", "0.05", "6", "0.41", "2.2", "12"}
+	s.dividends++
+	return rates[(s.dividends-1)%len(rates)]
 }
 
 // ratio returns the second rate over the first.

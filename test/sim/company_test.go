@@ -14,30 +14,41 @@ import (
 
 // companies are the stocks to which corporate actions happen, and a model of what users hold.
 type companies struct {
-	list     []*firm
-	events   []*event
-	byID     map[string]*event               // also by the ids of the announcements that are wrong
-	planned  int                             // events to announce
-	awards   [apps]map[rewards.RewardID]bool // that cash became
-	entered  int
-	mistakes int
+	list      []*firm
+	events    []*event
+	byID      map[string]*event               // also by the ids of the announcements that are wrong
+	planned   int                             // events to announce, beside most dividends
+	announced int                             // of these
+	awards    [apps]map[rewards.RewardID]bool // that cash became
+	entered   int
+	mistakes  int
 }
 
 // firm is a stock, by its first symbol.
 type firm struct {
-	name    string
-	now     string // the brokerage's symbol
-	given   bool   // it is in the catalog
-	gone    bool   // it is no longer listed
-	event   *event // announced, and not over
-	held    map[rewards.UserID]lot
-	changed time.Time // when something happened to it last
+	name      string
+	now       string // the brokerage's symbol
+	given     bool   // it is in the catalog
+	quiet     bool   // nothing is announced of it
+	dividends int    // announced
+	gone      bool   // it is no longer listed
+	event     *event // announced, and not over
+	held      map[rewards.UserID]lot
+	bought    []purchase
+	changed   time.Time // when something happened to it last
 }
 
 // lot is what the model says that a user holds.
 type lot struct {
 	shares money.Shares
 	basis  money.USD
+}
+
+// purchase is what an order bought for a user, in the units of now.
+type purchase struct {
+	user   rewards.UserID
+	shares money.Shares
+	at     time.Time // when the order was filled
 }
 
 // event is a corporate action as it really happens.
@@ -58,10 +69,14 @@ type event struct {
 	swept, undone bool
 	reported      string // the part of the basis that a spin-off moved
 	changed       map[rewards.UserID][2]lot
-	entitled      map[rewards.UserID]money.Shares
+	entitled      map[rewards.UserID]money.Shares // in the units of the ex-date
+	house         money.Shares                    // had when that was recorded
 }
 
 const firstCompanies = 8
+
+// cashDividend is the kind of event that changes no holding: it may come beside any other one of its stock.
+const cashDividend = "cash_dividend"
 
 func newCompanies(events int) *companies {
 	c := &companies{byID: map[string]*event{}, planned: events}
@@ -125,6 +140,7 @@ func floor(n int64, by *big.Rat) int64 {
 // happenTo changes what the users hold, as the event says.
 func (e *event) happenTo() {
 	e.changed = map[rewards.UserID][2]lot{}
+	e.stock.count(e.keep)
 	for user, had := range e.stock.held {
 		kept, given := lot{money.Shares(floor(int64(had.shares), e.keep)), had.basis}, lot{}
 		if e.target != nil {
@@ -148,6 +164,13 @@ func (e *event) happenTo() {
 			to := e.target.held[user]
 			e.target.held[user] = lot{to.shares + given.shares, to.basis + given.basis}
 		}
+	}
+}
+
+// count expresses what was bought in other units.
+func (s *firm) count(by *big.Rat) {
+	for i := range s.bought {
+		s.bought[i].shares = money.Shares(floor(int64(s.bought[i].shares), by))
 	}
 }
 
@@ -175,7 +198,7 @@ func (e *event) over() {
 
 // open reports whether the stock must not be ordered.
 func (e *event) open(now time.Time) bool {
-	return e.listed && e.kind != "cash_dividend" && !e.swept && !e.withdrawn && !e.mistake && !now.Before(e.boundary)
+	return e.listed && e.kind != cashDividend && !e.swept && !e.withdrawn && !e.mistake && !now.Before(e.boundary)
 }
 
 // units is what the shares in our books become in the brokerage's units.
@@ -233,7 +256,7 @@ func (c *companies) unfinished() (n int) {
 		return 0
 	}
 	for _, e := range c.events {
-		if e.stock.event == e && e.kind != "cash_dividend" || e.kind == "cash_dividend" && !e.withdrawn && !e.swept {
+		if e.stock.event == e && e.kind != cashDividend || e.kind == cashDividend && !e.withdrawn && !e.swept {
 			n++
 		}
 	}

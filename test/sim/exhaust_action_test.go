@@ -132,7 +132,7 @@ func (x *actionTrial) runLife(plan ...plannedFault) {
 	x.steps(2)
 	x.until(e.at.Add(time.Minute))
 	x.steps(6)
-	if e.kind == "cash_dividend" {
+	if e.kind == cashDividend {
 		x.until(e.at.Add(24*time.Hour + time.Minute))
 		x.steps(5)
 	}
@@ -162,7 +162,7 @@ func (x *actionTrial) announceOne(s *firm) *event {
 	var text string
 	ex := x.sessionsAhead()[0]
 	switch x.kind {
-	case "cash_dividend":
+	case cashDividend:
 		text = fmt.Sprintf(`{"type":"cash_dividend","symbol":%q,"rate":0.7,"ex_date":%q,"payable_date":%q}`, s.now, ex, ex.Plus(1))
 	default:
 		by := int64(2 + x.lives/2%8) // the same ratio within ten days would be taken for a repetition
@@ -173,7 +173,7 @@ func (x *actionTrial) announceOne(s *firm) *event {
 		text = fmt.Sprintf(`{"type":%q,"symbol":%q,"ex_date":%q,`+text+`}`, e.kind, s.now, ex, by)
 	}
 	e.terms = rewards.Terms{Type: rewards.ActionType(e.kind), Symbol: s.now, ExDate: ex}
-	if e.kind != "cash_dividend" {
+	if e.kind != cashDividend {
 		e.terms.OldRate, e.terms.NewRate = e.keep.Denom().String(), e.keep.Num().String()
 	}
 	x.post(e, ex, text)
@@ -182,7 +182,7 @@ func (x *actionTrial) announceOne(s *firm) *event {
 
 // paid reports whether the cash of a dividend was paid out.
 func (x *actionTrial) paid(e *event) bool {
-	if e.kind != "cash_dividend" {
+	if e.kind != cashDividend {
 		return true
 	}
 	_, paid := x.effects(e.id)
