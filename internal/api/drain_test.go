@@ -54,10 +54,10 @@ func TestARefusalDoesNotWaitForAnAwaitedBody(t *testing.T) {
 	t.Parallel()
 	c := newApp(t)
 	for head, want := range map[string]string{
-		"POST /v1/users HTTP/1.1\r\nContent-Length: 2":                                "401",
-		"POST /v1/users HTTP/1.1\r\nContent-Length: 70000":                            "401",
-		"POST /v1/nothing HTTP/1.1\r\nContent-Length: 100":                            "404",
-		"PUT /v1/users HTTP/1.1\r\nContent-Length: 100":                               "405",
+		"POST /v1/users HTTP/1.1\r\nContent-Length: 2":                                 "401",
+		"POST /v1/users HTTP/1.1\r\nContent-Length: 70000":                             "401",
+		"POST /v1/nothing HTTP/1.1\r\nContent-Length: 100":                             "404",
+		"PUT /v1/users HTTP/1.1\r\nContent-Length: 100":                                "405",
 		"POST /v1/users HTTP/1.1\r\nX-Api-Key: " + c.key + "\r\nContent-Length: 70000": "413",
 	} {
 		started := time.Now()

@@ -64,6 +64,27 @@ func TestAJumpOverTheNightWithAnOrder(t *testing.T) {
 	})
 }
 
+// The brokerage's clock jumps over a dividend, so that it is due long before it is by the service's clock. Who is
+// entitled is recorded once, and each gets a part.
+func TestAJumpOverADividend(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.investors()
+		id := w.post(dividend + "}")
+		w.run(10 * time.Second)
+		held := w.held("AAPL")
+		w.check(w.brokerage.SetClock(w.t.Context(), time.Date(2000, 1, 10, 15, 0, 0, 0, time.UTC), 1))
+		w.run(time.Minute)
+		w.wantAction(id, rewards.ActionSwept)
+		w.wantShared(id, held)
+		records, err := w.store.Switches(w.t.Context(), id)
+		w.check(err)
+		if len(records) != 1 {
+			w.t.Errorf("who is entitled is recorded %d times", len(records))
+		}
+	})
+}
+
 // The brokerage's clock jumps over two actions of a stock, as a service sees it that was down meanwhile. Both are applied,
 // in their order.
 func TestAJumpOverTwoActions(t *testing.T) {

@@ -19,6 +19,7 @@ const (
 // comparison is what the worker knows of the comparison of the broker's orders with ours.
 type comparison struct {
 	at      time.Time // ours, of the last one; zero: never in this process
+	epoch   int64     // of the lease under which that was
 	retryAt time.Time // of one that failed
 	failure string    // why the last one failed; "" when it succeeded
 	session time.Time // the close of the session in which five days were last compared; zero: never
@@ -47,10 +48,11 @@ type shown struct {
 func shownOf(b rewards.BrokerOrder) shown { return shown{b.Status, b.FilledQty.String()} }
 
 // reconcile compares the broker's orders that have our prefix with ours: before the first order
-// of this process, and every hour. It reports whether orders may be placed, which needs one
-// comparison that succeeded.
+// of each epoch, and every hour. It reports whether orders may be placed, which needs one
+// comparison that succeeded: others led since, or another server took over that has lost orders.
 func (w *Worker) reconcile(ctx context.Context) (bool, error) {
-	now, done, every := w.now(), !w.compared.at.IsZero(), reconcileEvery
+	now, every := w.now(), reconcileEvery
+	done := !w.compared.at.IsZero() && w.compared.epoch == w.lease.Epoch
 	if w.conflicts > 0 || len(w.compared.corrected) > 0 {
 		every = reconcileSoon
 	}
@@ -66,7 +68,7 @@ func (w *Worker) reconcile(ctx context.Context) (bool, error) {
 		w.alarms.raise(rewards.AlarmNotCompared, w.compared.failure)
 		return done, err
 	}
-	w.compared.at, w.compared.failure = now, ""
+	w.compared.at, w.compared.epoch, w.compared.failure = now, w.lease.Epoch, ""
 	return true, nil
 }
 

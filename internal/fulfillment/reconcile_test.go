@@ -36,6 +36,23 @@ func TestAStrangersOrderStopsOrdering(t *testing.T) {
 	})
 }
 
+// A process that led before compares again when it leads in a new epoch: another server may have taken over that has
+// lost its orders.
+func TestEachEpochBeginsWithAComparison(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.buy()
+		w.strange("sr-test-lost")
+		lease, err := w.store.TakeLease(w.t.Context(), "another", time.Minute, true)
+		w.check(err)
+		w.run(10 * time.Second)
+		w.check(w.store.DropLease(w.t.Context(), lease))
+		w.wantAfter(5*time.Second, w.give("AAPL", 5*usd), rewards.Recorded)
+		w.wantAlarm(rewards.AlarmConflict, true)
+		w.wantOrders(2)
+	})
+}
+
 // A booked order that the broker reports otherwise within the hour stops ordering.
 func TestABookedOrderThatChangesStopsOrdering(t *testing.T) {
 	t.Parallel()

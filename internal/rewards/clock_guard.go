@@ -63,6 +63,15 @@ func (g *ClockGuard) ReadDatabase(shown, asked time.Time) {
 	g.database.Store(&ClockReading{Shown: shown, Asked: asked})
 }
 
+// Database returns the time of the database's clock, as far as it was read; ours before.
+func (g *ClockGuard) Database() time.Time {
+	now := g.now()
+	if r := g.database.Load(); r != nil {
+		return r.at(now)
+	}
+	return now
+}
+
 // Check fails with CodeUnavailable and ErrClockAhead when our clock or the next id is more
 // than MaxClockSkew ahead of another clock.
 func (g *ClockGuard) Check(nextID time.Time) error {

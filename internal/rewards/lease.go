@@ -11,6 +11,18 @@ type Lease struct {
 	Holder string
 	Epoch  int64 // zero: not the leader
 	Until  time.Time
+	// Timeline is that of the database's server. One that takes over begins another, and may have lost the last
+	// commits. "" where no other server can take over.
+	Timeline string
+}
+
+// In returns the lease as a server of a timeline must take it: it has ended when it is of another one. So whoever leads
+// next, also the same process, begins a new epoch and compares its orders with the broker's first.
+func (l Lease) In(timeline string) Lease {
+	if l.Timeline == timeline {
+		return l
+	}
+	return Lease{Epoch: l.Epoch, Timeline: timeline}
 }
 
 // Held reports whether the lease has not expired.
@@ -26,7 +38,7 @@ func (l Lease) Next(holder string, now time.Time, ttl time.Duration, force bool)
 		}
 		l.Epoch++
 	}
-	return Lease{Holder: holder, Epoch: l.Epoch, Until: now.Add(ttl)}, true
+	return Lease{Holder: holder, Epoch: l.Epoch, Until: now.Add(ttl), Timeline: l.Timeline}, true
 }
 
 // The errors of a write on behalf of the fulfillment leader. Nothing was written.

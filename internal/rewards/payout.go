@@ -35,8 +35,9 @@ func (a Action) EntitledBy(w Switch) bool {
 	return w.At.Sub(a.Boundary).Abs() < recordedSoon
 }
 
-// EntitledLate reports whether a record that is made now must say to which boundary it belongs, by Switch.EntitledAt.
-func (a Action) EntitledLate(now time.Time) bool { return now.Sub(a.Boundary) >= recordedSoon/2 }
+// EntitledLate reports whether a record that is made now must say to which boundary it belongs, by Switch.EntitledAt:
+// it is made late, or the broker's clock is far ahead of ours, as the paper brokerage's may be.
+func (a Action) EntitledLate(now time.Time) bool { return now.Sub(a.Boundary).Abs() >= recordedSoon/2 }
 
 // Count returns the payment with the counted shares in the units in which the shares of the users were recorded. The
 // broker counts in those of the ex-date. A split that was applied early, late or between the two makes a difference.

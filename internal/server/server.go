@@ -126,6 +126,9 @@ func (s *Server) open(ctx context.Context) (err error) {
 	}
 	s.onClose(s.Broker.Close)
 	s.Store.Guard(s.clocks.Check)
+	if s.fleet != nil {
+		s.Store.ShareClock(s.clocks.Database)
+	}
 	if err := s.openKeyring(ctx); err != nil {
 		return err
 	}

@@ -2,24 +2,43 @@ package store
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"stockrewards/internal/rewards"
 )
 
+// mayLead fails when the clock of a fleet's process is ahead: it would refuse the broker's, and keep others from
+// leading.
+func (s *Store) mayLead() error {
+	if !s.fleet {
+		return nil
+	}
+	return s.guard(s.now())
+}
+
 // TakeLease takes or renews the holder's lease, as rewards.Lease.Next decides. It returns
 // the zero lease while another process leads. With force set, the caller knows that no other
-// process runs.
+// process runs. The lease ends by the caller's clock. TakeLease gives it back and fails when that clock is ahead.
 func (s *Store) TakeLease(ctx context.Context, holder string, ttl time.Duration, force bool) (rewards.Lease, error) {
+	if err := s.mayLead(); err != nil {
+		return rewards.Lease{}, errors.Join(err,
+			s.exec(ctx, `UPDATE lease SET until = 0 WHERE "only" = 1 AND holder = ?1`, holder))
+	}
 	var taken rewards.Lease
+	asked := s.now()
 	err := s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
 		var current rewards.Lease
-		_, err := fetchValues(ctx, tx, []any{&current.Holder, &current.Epoch, toTime{&current.Until}},
-			`SELECT holder, epoch, until FROM lease WHERE "only" = 1`)
+		var timeline string
+		_, err := fetchValues(ctx, tx, []any{&current.Holder, &current.Epoch, toTime{&current.Until}, &timeline},
+			`SELECT holder, epoch, until, `+s.timeline+` FROM lease WHERE "only" = 1`)
+		if err == nil {
+			current.Timeline, err = setting(ctx, tx, settingTimeline)
+		}
 		if err != nil {
 			return err
 		}
-		next, ok := current.Next(holder, s.now(), ttl, force)
+		next, ok := current.In(timeline).Next(holder, s.clock(), ttl, force)
 		if taken = next; !ok {
 			return nil
 		}
@@ -31,20 +50,26 @@ func (s *Store) TakeLease(ctx context.Context, holder string, ttl time.Duration,
 				return err
 			}
 		}
+		if taken.Timeline != current.Timeline {
+			if err := setSetting(ctx, tx, settingTimeline, taken.Timeline); err != nil {
+				return err
+			}
+		}
 		_, err = tx.Exec(ctx, `UPDATE lease SET holder = ?1, epoch = ?2, until = ?3 WHERE "only" = 1`,
 			taken.Holder, taken.Epoch, micros(taken.Until))
 		return err
 	})
-	if err != nil {
+	if err != nil || taken.Epoch == 0 {
 		return rewards.Lease{}, err
 	}
+	taken.Until = asked.Add(ttl)
 	return taken, nil
 }
 
 // Led reports whether a process leads fulfillment now.
 func (s *Store) Led(ctx context.Context) (is bool, err error) {
 	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
-		is, err = led(ctx, tx, s.now())
+		is, err = led(ctx, tx, s.clock())
 		return err
 	})
 	return is, err
@@ -76,27 +101,29 @@ func (s *Store) DropLease(ctx context.Context, l rewards.Lease) error {
 
 // writeFenced writes for the leader. It fails with ErrLostLease when another process leads.
 func (s *Store) writeFenced(ctx context.Context, l rewards.Lease, f func(context.Context, Tx) error) error {
-	return s.engine.Write(ctx, fenced(l, f))
+	return s.engine.Write(ctx, s.fenced(l, f))
 }
 
 // writeOrders is writeFenced for orders that are planned and sent: see watched.WriteOrders.
 func (s *Store) writeOrders(ctx context.Context, l rewards.Lease, f func(context.Context, Tx) error) error {
-	return s.engine.WriteOrders(ctx, fenced(l, f))
+	return s.engine.WriteOrders(ctx, s.fenced(l, f))
 }
 
 // writeBookings is writeFenced for orders that are booked: see watched.WriteBookings.
 func (s *Store) writeBookings(ctx context.Context, l rewards.Lease, f func(context.Context, Tx) error) error {
-	return s.engine.WriteBookings(ctx, fenced(l, f))
+	return s.engine.WriteBookings(ctx, s.fenced(l, f))
 }
 
-// fenced returns f behind a look whether l is still the lease.
-func fenced(l rewards.Lease, f func(context.Context, Tx) error) func(context.Context, Tx) error {
+// fenced returns f behind a look whether l is still the lease, on the server that gave it.
+func (s *Store) fenced(l rewards.Lease, f func(context.Context, Tx) error) func(context.Context, Tx) error {
 	return func(ctx context.Context, tx Tx) error {
 		var epoch int64
-		if _, err := fetchValues(ctx, tx, []any{&epoch}, `SELECT epoch FROM lease WHERE "only" = 1`); err != nil {
+		var timeline string
+		if _, err := fetchValues(ctx, tx, []any{&epoch, &timeline},
+			`SELECT epoch, `+s.timeline+` FROM lease WHERE "only" = 1`); err != nil {
 			return err
 		}
-		if epoch != l.Epoch {
+		if epoch != l.Epoch || timeline != l.Timeline {
 			return rewards.ErrLostLease
 		}
 		return f(ctx, tx)

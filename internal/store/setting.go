@@ -14,6 +14,7 @@ const (
 	settingReconciled    = "reconciled_until"
 	settingBrakes        = "brakes"
 	settingProbe         = "write_probe"
+	settingTimeline      = "lease_timeline" // of the server that gave the lease
 	settingLogHead       = "log_head"
 	settingSealedFrom    = "sealed_from"
 	settingBudgets       = "budget_changes"

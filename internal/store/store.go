@@ -45,6 +45,10 @@ type Store struct {
 
 	exposed exposures
 
+	clock    func() time.Time // by which leases are judged
+	fleet    bool             // clock is one that other processes share
+	timeline string           // the SQL expression of the timeline of the database's server
+
 	connects  func() int64 // of the engine; nil: it connects to no server
 	connected atomic.Int64 // connects, when used and exposed were emptied last
 	recalls   sync.Mutex
@@ -58,7 +62,10 @@ func New(ctx context.Context, engine Engine, now func() time.Time, random io.Rea
 		ids:    ids, now: now, random: random,
 		guard: func(time.Time) error { return nil },
 		known: newKnownUsers(), held: newHoldingCache(engine), shared: newSharedHoldings(), index: newRewardIndex(ids),
-		segments: newColumnSegments(), lots: newLotIndex(),
+		segments: newColumnSegments(), lots: newLotIndex(), timeline: `''`, clock: now,
+	}
+	if t, ok := engine.(interface{ Timeline() string }); ok {
+		s.timeline = t.Timeline()
 	}
 	s.open.vacuumer, _ = engine.(Vacuumer)
 	if c, ok := engine.(interface{ Connects() int64 }); ok {
@@ -93,6 +100,10 @@ func (s *Store) recall() {
 	s.exposed.known.Clear()
 	s.connected.Store(n)
 }
+
+// ShareClock sets the clock by which the processes of a fleet judge leases: one whose own clock is ahead would take
+// what others have. Call it before the first lease.
+func (s *Store) ShareClock(clock func() time.Time) { s.clock, s.fleet = clock, true }
 
 // Guard sets a check that runs before every batch of client requests, with the time of the
 // next id. Call it before the first batch.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"stockrewards/internal/rewards"
@@ -15,12 +16,16 @@ func readShards(ctx context.Context, tx Tx) ([]rewards.WebhookShard, error) {
 }
 
 // TakeWebhookShards takes or renews the holder's part of the shards, as rewards.ShareShards decides,
-// and returns it. With force set, the caller knows that no other process runs.
+// and returns it. With force set, the caller knows that no other process runs. It gives all back and fails when the
+// process's clock is ahead.
 func (s *Store) TakeWebhookShards(
 	ctx context.Context, holder string, ttl time.Duration, force bool,
 ) (mine map[int]rewards.WebhookShard, err error) {
+	if err := s.mayLead(); err != nil {
+		return nil, errors.Join(err, s.DropWebhookShards(ctx, holder))
+	}
 	err = s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
-		now := s.now()
+		now := s.clock()
 		if _, err := tx.Exec(ctx, `DELETE FROM webhook_workers WHERE until <= ?1`, micros(now)); err != nil {
 			return err
 		}

@@ -55,6 +55,7 @@ type Engine struct {
 	schema   int64                // the version of the schema that this program writes
 	failed   chan error
 	connects *atomic.Int64
+	timeline string
 }
 
 var _ store.ConcurrentWriter = (*Engine)(nil)

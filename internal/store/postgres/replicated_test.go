@@ -1,11 +1,13 @@
 package postgres_test
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store"
@@ -71,6 +73,9 @@ func TestAnswersStandOnTheStandby(t *testing.T) {
 		{"a user", create, rewards.CodeConflict},
 		{"the user again", create, rewards.CodeConflict},
 	}
+	const holder, ttl = "a process", time.Minute
+	lease, err := w.TakeLease(t.Context(), holder, ttl, true)
+	check(t, err)
 	pair.Standby.Kill()
 	for _, s := range steps {
 		answered := make(chan error, 1)
@@ -91,4 +96,13 @@ func TestAnswersStandOnTheStandby(t *testing.T) {
 			}
 		}
 	}
+	if err := w.SaveBrakes(t.Context(), lease, rewards.Brakes{}); !errors.Is(err, rewards.ErrLostLease) {
+		t.Errorf("a write for the leader of before: %v, want %v", err, rewards.ErrLostLease)
+	}
+	again, err := w.TakeLease(t.Context(), holder, ttl, false)
+	check(t, err)
+	if again.Epoch != lease.Epoch+1 {
+		t.Errorf("the leader of before has epoch %d, want %d", again.Epoch, lease.Epoch+1)
+	}
+	check(t, w.SaveBrakes(t.Context(), again, rewards.Brakes{}))
 }

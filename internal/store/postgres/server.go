@@ -33,8 +33,23 @@ func (e *Engine) checkServer(ctx context.Context) error {
 		return errors.New("postgres: standard_conforming_strings is " + literals +
 			"; set it to on for the database (ALTER DATABASE … SET)")
 	}
+	e.timeline = e.findTimeline(ctx)
 	return nil
 }
+
+// findTimeline returns the SQL expression of the server's timeline. A standby that takes over begins the next one
+// (PostgreSQL: Continuous Archiving, Timelines). Some hosted servers have no such functions.
+func (e *Engine) findTimeline(ctx context.Context) string {
+	const expression = `left(pg_walfile_name(pg_current_wal_lsn()), 8)`
+	var shown string
+	if e.pool.QueryRow(ctx, `select `+expression).Scan(&shown) != nil {
+		return `''`
+	}
+	return expression
+}
+
+// Timeline is the SQL expression of what changes when another server takes over; an empty text where that is not known.
+func (e *Engine) Timeline() string { return e.timeline }
 
 // Clock returns the server's time.
 func (e *Engine) Clock(ctx context.Context) (now time.Time, err error) {
@@ -46,9 +61,9 @@ func (e *Engine) Clock(ctx context.Context) (now time.Time, err error) {
 
 // Weakness returns why the server may lose commits that it acknowledged, or "".
 func (e *Engine) Weakness(ctx context.Context) (string, error) {
-	var commit, fullPages string
-	err := e.pool.QueryRow(ctx, `select current_setting('synchronous_commit'), current_setting('full_page_writes')`).
-		Scan(&commit, &fullPages)
+	var commit, fullPages, standbys string
+	err := e.pool.QueryRow(ctx, `select current_setting('synchronous_commit'), current_setting('full_page_writes'),
+		current_setting('synchronous_standby_names')`).Scan(&commit, &fullPages, &standbys)
 	switch {
 	case err != nil:
 		return "", classify(errors.Join(errBroken, err))
@@ -56,6 +71,18 @@ func (e *Engine) Weakness(ctx context.Context) (string, error) {
 		return "synchronous_commit is " + commit + ": the last commits can be lost in a crash or a fail-over", nil
 	case fullPages != "on":
 		return "full_page_writes is off: on most file systems a crash of the machine can tear pages", nil
+	case standbys == "" && e.hosts() > 1:
+		return "the URL names several hosts, but synchronous_standby_names is empty: a fail-over can lose the last commits", nil
 	}
 	return "", nil
+}
+
+// hosts is how many servers the URL names.
+func (e *Engine) hosts() int {
+	c := e.pool.Config().ConnConfig
+	seen := map[string]bool{fmt.Sprint(c.Host, c.Port): true}
+	for _, f := range c.Fallbacks {
+		seen[fmt.Sprint(f.Host, f.Port)] = true
+	}
+	return len(seen)
 }

@@ -93,6 +93,7 @@ func contract() map[string]func(*testing.T, *World) {
 		"Snapshot":               testSnapshot,
 		"SnapshotInPages":        testSnapshotPages,
 		"Lease":                  testLease,
+		"LeaseByAnotherClock":    testLeaseByAnotherClock,
 		"Fence":                  testFence,
 		"SchemaFence":            testSchemaFence,
 		"LeaderFollows":          testLeaderFollows,
