@@ -12,7 +12,7 @@ import (
 
 type databaseFlag struct {
 	Database          string `group:"Database" required:"" placeholder:"URL" help:"Use this database: sqlite:PATH, such as sqlite:rewards.db, or postgres://USER@HOST/NAME. Keep a password in PGPASSWORD or a passfile."`
-	Pgbouncer         bool   `group:"Database" name:"pgbouncer" help:"Connect through PgBouncer in transaction mode."`
+	Pgbouncer         bool   `group:"Database" name:"pgbouncer" help:"Connect through PgBouncer, in any pool mode."`
 	plainPostgresFlag `group:"Database"`
 }
 

@@ -173,8 +173,9 @@ const probePages = 8
 // CheckClock runs the check that Guard set.
 func (s *Store) CheckClock() error { return s.guard(s.ids.Next()) }
 
-// CheckWrites reports whether the store can be written. It relies on a write for clients that just failed, or on a
-// recent committed write, or else makes a small one. It fails with CodeUnavailable, and when CheckClock does.
+// CheckWrites reports whether clients can write to the store. It relies on a write for clients that just failed, or on a
+// recent committed write, or else makes a small one as for clients, who do not wait for what the leader or a command
+// does. It fails with CodeUnavailable, and when CheckClock does.
 func (s *Store) CheckWrites(ctx context.Context) error {
 	if err := s.CheckClock(); err != nil {
 		return err
@@ -186,8 +187,15 @@ func (s *Store) CheckWrites(ctx context.Context) error {
 	}
 	stamp := now.UTC().Format(time.RFC3339Nano) + " "
 	const page = 4096
-	return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+	err := s.engine.WriteForClients(ctx, func(ctx context.Context, tx Tx) error {
 		// The value differs each time, because the database does not write an unchanged one.
 		return setSetting(ctx, tx, settingProbe, strings.Repeat(stamp, probePages*page/len(stamp)))
 	})
+	if err == nil {
+		err = s.engine.Durable(ctx)
+	}
+	if errors.Is(err, ErrUnknownOutcome) {
+		return rewards.Unavailable("the database cannot be written", err)
+	}
+	return err
 }

@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -24,6 +25,22 @@ func awaitWaiting(t *testing.T, conn *pgx.Conn, ended <-chan error) {
 		default:
 			check(t, conn.QueryRow(t.Context(), waiting).Scan(&n))
 		}
+	}
+}
+
+// A process that freezes while it migrates keeps nobody from opening a current schema.
+func TestACurrentSchemaNeedsNoLock(t *testing.T) {
+	t.Parallel()
+	url := database(t, cluster(t))
+	open(t, url, postgres.Options{})
+	_, err := connect(t, url).Exec(t.Context(), `begin; select pg_advisory_xact_lock(7356999)`)
+	check(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for _, keep := range []bool{false, true} {
+		e, err := postgres.Open(ctx, url, postgres.Options{KeepSchema: keep})
+		check(t, err)
+		check(t, e.Close())
 	}
 }
 

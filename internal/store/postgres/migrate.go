@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -18,18 +19,9 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// migrate migrates the schema, under a lock so that processes which start together do it once.
+// migrate migrates the schema, under a lock so that processes which start together do it once. A schema that is current
+// needs no lock: nobody waits for a process that froze while it migrates.
 func (e *Engine) migrate(ctx context.Context) (err error) {
-	lock, err := e.lockSchema(ctx)
-	if err != nil {
-		return fmt.Errorf("postgres: cannot lock the schema: %w", err)
-	}
-	defer func() { err = errors.Join(err, lock.Close(context.WithoutCancel(ctx))) }()
-	if e.options.KeepSchema {
-		if err := findStore(ctx, lock); err != nil {
-			return fmt.Errorf("postgres: %w", err)
-		}
-	}
 	folder, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return err
@@ -40,8 +32,34 @@ func (e *Engine) migrate(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("postgres: cannot read the migrations: %w", err)
 	}
+	sources := provider.ListSources()
+	e.schema = sources[len(sources)-1].Version
+	if e.isCurrent(ctx) {
+		return nil
+	}
+	return e.migrateAlone(ctx, provider)
+}
+
+// isCurrent reports whether the schema is known to have the newest version.
+func (e *Engine) isCurrent(ctx context.Context) bool {
+	var version int64
+	err := e.pool.QueryRow(ctx, `select max(version_id) from goose_db_version where is_applied`).Scan(&version)
+	return err == nil && version == e.schema
+}
+
+// migrateAlone migrates under the lock.
+func (e *Engine) migrateAlone(ctx context.Context, provider *goose.Provider) (err error) {
+	lock, err := e.lockSchema(ctx)
+	if err != nil {
+		return fmt.Errorf("postgres: cannot lock the schema: %w", err)
+	}
+	defer func() { err = errors.Join(err, lock.Close(context.WithoutCancel(ctx))) }()
+	if e.options.KeepSchema {
+		if err := findStore(ctx, lock); err != nil {
+			return fmt.Errorf("postgres: %w", err)
+		}
+	}
 	current, newest, err := provider.GetVersions(ctx)
-	e.schema = newest
 	switch {
 	case err != nil:
 		return fmt.Errorf("postgres: cannot read the schema's version: %w", withOwnerHint(err))
@@ -55,6 +73,7 @@ func (e *Engine) migrate(ctx context.Context) (err error) {
 	if err := excludeWriters(ctx, lock); err != nil {
 		return fmt.Errorf("postgres: cannot stop the writers before a migration: %w", err)
 	}
+	defer keepAwake(ctx, lock)()
 	if err := up(ctx, provider); err != nil {
 		return fmt.Errorf("postgres: cannot migrate: %w", withOwnerHint(err))
 	}
@@ -100,6 +119,32 @@ func withOwnerHint(err error) error {
 // insufficientPrivilege is a SQLSTATE.
 const insufficientPrivilege = "42501"
 
+// frozen is how long the server waits for a process that migrates before it ends its transactions, and with them its locks.
+const frozen = 30 * time.Second
+
+// keepAwake shows the server that the process of the lock still runs, until stop is called.
+func keepAwake(ctx context.Context, lock *pgx.Conn) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(frozen / 6)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				_, _ = lock.Exec(context.WithoutCancel(ctx), "select 1") // a lost connection has lost the lock already
+			}
+		}
+	}()
+	return func() {
+		cancel()
+		<-ended
+	}
+}
+
 // schemaLock is the advisory lock of migrations.
 const schemaLock = turnLock - 1
 
@@ -111,7 +156,7 @@ func (e *Engine) lockSchema(ctx context.Context) (*pgx.Conn, error) {
 		return nil, redact(err)
 	}
 	begin := fmt.Sprintf("begin; set local statement_timeout = 0; set local lock_timeout = '1min'; "+
-		"set local idle_in_transaction_session_timeout = 0; select pg_advisory_xact_lock(%d)", schemaLock)
+		"set local idle_in_transaction_session_timeout = %s; select pg_advisory_xact_lock(%d)", millis(frozen), schemaLock)
 	_, err = conn.PgConn().Exec(ctx, begin).ReadAll()
 	if err != nil {
 		return nil, errors.Join(err, conn.Close(ctx))

@@ -36,6 +36,23 @@ func TestContractThroughPgBouncer(t *testing.T) {
 	})
 }
 
+// Behind PgBouncer in any mode a process without Options.Pooled starts neither as it is, nor when PgBouncer drops the
+// settings of the connection, among them every timeout.
+func TestPgBouncerWithoutItsFlag(t *testing.T) {
+	t.Parallel()
+	c := cluster(t)
+	for _, further := range []string{"pool_mode = session", "ignore_startup_parameters = enable_seqscan,enable_hashjoin," +
+		"enable_mergejoin,enable_bitmapscan,enable_memoize,enable_tidscan,jit,plan_cache_mode,statement_timeout," +
+		"lock_timeout,idle_in_transaction_session_timeout,bytea_output\npool_mode = session"} {
+		port := pgtest.StartPgBouncer(t, c, further)
+		url := strings.Replace(database(t, c), fmt.Sprint(c.Port), fmt.Sprint(port), 1)
+		if _, err := postgres.Open(t.Context(), url, postgres.Options{}); err == nil || !strings.Contains(err.Error(), "--pgbouncer") {
+			t.Errorf("%s: %v", further, err)
+		}
+		open(t, url, postgres.Options{Pooled: true})
+	}
+}
+
 // Every answer to a client is on the standby too. A commit that was canceled while it waited for
 // the standby is visible but not replicated. Neither a repeated request nor a duplicate user is
 // answered before it is.

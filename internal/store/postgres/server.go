@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // oldestServer is the oldest version that this engine is tested with.
@@ -13,11 +16,14 @@ const oldestServer = 150_000
 // checkServer refuses a server that is too old, or whose settings lose commits or change the form of values.
 func (e *Engine) checkServer(ctx context.Context) error {
 	var version int
-	var fsync, encoding, binary, literals string
+	var fsync, encoding, binary, literals, timeout string
 	err := e.pool.QueryRow(ctx, `select current_setting('server_version_num')::int, current_setting('fsync'),
-		current_setting('server_encoding'), current_setting('bytea_output'),
-		current_setting('standard_conforming_strings')`).Scan(&version, &fsync, &encoding, &binary, &literals)
+		current_setting('server_encoding'), current_setting('bytea_output'), current_setting('standard_conforming_strings'),
+		(select setting from pg_settings where name = 'statement_timeout')`).
+		Scan(&version, &fsync, &encoding, &binary, &literals, &timeout)
 	switch {
+	case unknownParameter(err):
+		return errors.New("postgres: this address is PgBouncer's: start with --pgbouncer, in session mode too")
 	case err != nil:
 		return fmt.Errorf("postgres: cannot connect: %w", redact(err))
 	case version < oldestServer:
@@ -32,9 +38,19 @@ func (e *Engine) checkServer(ctx context.Context) error {
 	case literals != "on":
 		return errors.New("postgres: standard_conforming_strings is " + literals +
 			"; set it to on for the database (ALTER DATABASE … SET)")
+	case !e.options.Pooled && timeout != millis(statementTimeout):
+		return errors.New("postgres: the connection has lost its settings, as by PgBouncer's ignore_startup_parameters: " +
+			"start with --pgbouncer, in session mode too")
 	}
 	e.timeline = e.findTimeline(ctx)
 	return nil
+}
+
+// unknownParameter reports whether the server refuses a setting of the connection, as PgBouncer does.
+func unknownParameter(err error) bool {
+	const protocolViolation = "08P01"
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && e.Code == protocolViolation && strings.Contains(e.Message, "startup parameter")
 }
 
 // findTimeline returns the SQL expression of the server's timeline. A standby that takes over begins the next one

@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"testing"
+	"time"
 
 	"stockrewards/internal/store"
 	"stockrewards/internal/store/postgres"
@@ -68,4 +69,17 @@ func TestOrdersAreWrittenWhileOthersAreBooked(t *testing.T) {
 func TestOffersBesideBookings(t *testing.T) {
 	t.Parallel()
 	storetest.TestOffersBesideBookings(t, open(t, database(t, cluster(t)), postgres.Options{}))
+}
+
+// A process whose clients can write is ready, also while the leader or a command holds the turn of other writes.
+func TestReadyWhileOthersWrite(t *testing.T) {
+	t.Parallel()
+	url := database(t, cluster(t))
+	w := storetest.NewWorld(t, open(t, url, postgres.Options{}))
+	_, err := connect(t, url).Exec(t.Context(), `begin; select pg_advisory_xact_lock(7357001)`)
+	check(t, err)
+	w.Advance(time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	check(t, w.CheckWrites(ctx))
 }

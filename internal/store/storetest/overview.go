@@ -100,6 +100,7 @@ func testCheckWrites(t *testing.T, w *World) {
 	wantCode(t, s.SetPaused(t.Context(), ""), rewards.CodeUnavailable)
 	expect("the disk is full", 1, rewards.CodeUnavailable)
 	e.fault = nil
+	w.Advance(2 * time.Second)
 	expect("the disk has space again", 1, 0)
 	expect("right after that write", 0, 0)
 	give := func() error {
@@ -123,5 +124,7 @@ func testCheckWrites(t *testing.T, w *World) {
 	e.unread, e.fault = nil, rewards.Unavailable("no connection", nil)
 	expect("a read failed since", 1, rewards.CodeUnavailable)
 	e.fault = nil
+	expect("the database is back, which nobody has tried", 0, rewards.CodeUnavailable)
+	w.Advance(2 * time.Second)
 	expect("the database is back", 1, 0)
 }

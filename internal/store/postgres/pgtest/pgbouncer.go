@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -13,9 +14,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// StartPgBouncer starts Debian's PgBouncer, in transaction mode, in front of the cluster
-// and returns its port. The end of the test stops it.
-func StartPgBouncer(tb testing.TB, c *Cluster) (port int) {
+// StartPgBouncer starts Debian's PgBouncer, in transaction mode unless further settings say otherwise, in front of the
+// cluster and returns its port. The end of the test stops it.
+func StartPgBouncer(tb testing.TB, c *Cluster, further ...string) (port int) {
 	tb.Helper()
 	program, err := exec.LookPath("pgbouncer")
 	if err != nil {
@@ -25,7 +26,7 @@ func StartPgBouncer(tb testing.TB, c *Cluster) (port int) {
 	}
 	port, err = freePort()
 	check(tb, err)
-	settings := filepath.Join(c.Folder, "pgbouncer.ini")
+	settings := filepath.Join(c.Folder, fmt.Sprintf("pgbouncer-%d.ini", port))
 	for path, text := range map[string]string{
 		filepath.Join(c.Folder, "users.txt"): `"postgres" ""` + "\n",
 		settings: fmt.Sprintf(`[databases]
@@ -39,7 +40,8 @@ auth_file = users.txt
 pool_mode = transaction
 default_pool_size = 6
 logfile = pgbouncer.log
-`, c.Port, port, c.Folder),
+%s
+`, c.Port, port, c.Folder, strings.Join(further, "\n")),
 	} {
 		check(tb, os.WriteFile(path, []byte(text), 0o644))
 	}
