@@ -226,6 +226,23 @@ func TestStrangeAnswers(t *testing.T) {
 	}
 }
 
+// A program in between may answer for the service. What was not recorded is no success.
+func TestAnswersWithoutWhatWasAskedFor(t *testing.T) {
+	t.Parallel()
+	for _, body := range []string{"", "null", "{}", `{"ok":true}`, `{"reward":null}`} {
+		c := (&service{answers: []answer{{status: 200, body: body}}}).client()
+		_, award := c.Award(t.Context(), client.NewReward{IdempotencyKey: "k"})
+		_, all := c.AwardAll(t.Context(), []client.NewReward{{IdempotencyKey: "k"}})
+		_, reversal := c.Reverse(t.Context(), "id", client.NewReversal{IdempotencyKey: "k"})
+		_, user := c.CreateUser(t.Context(), client.NewUser{Email: "a@example.com"})
+		for what, err := range map[string]error{"an award": award, "awards": all, "a reversal": reversal, "a user": user} {
+			if err == nil {
+				t.Errorf("%q: %s, without an error", body, what)
+			}
+		}
+	}
+}
+
 // A change says which members stay, change and are erased.
 func TestUserChange(t *testing.T) {
 	t.Parallel()

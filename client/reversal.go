@@ -35,10 +35,14 @@ type ReversalFilter struct{ RewardID, UserID, Status string }
 
 // Reverse takes an award back once, however often it is called with the same content.
 func (c *Client) Reverse(ctx context.Context, rewardID string, r NewReversal) (Reversal, error) {
-	var answer struct{ Reversal Reversal }
+	var answer reversed
 	err := c.Do(ctx, http.MethodPost, "/v1/rewards/"+url.PathEscape(rewardID)+"/reversals", r, &answer)
 	return answer.Reversal, err
 }
+
+type reversed struct{ Reversal Reversal }
+
+func (r *reversed) missing() bool { return r.Reversal.ID == "" }
 
 // Reversal reads a reversal.
 func (c *Client) Reversal(ctx context.Context, id string) (Reversal, error) {

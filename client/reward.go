@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"iter"
 	"net/http"
 	"net/url"
@@ -56,6 +57,9 @@ type Given struct {
 	Replay bool   `json:"idempotentReplay"` // an earlier request recorded it
 }
 
+// missing reports that the answer is not the service's, but that of something in between.
+func (g *Given) missing() bool { return g.Reward.ID == "" }
+
 // Result is what became of an item of a batch: a reward or an error.
 type Result struct {
 	Index  int     `json:"index"`
@@ -84,6 +88,9 @@ func (c *Client) Award(ctx context.Context, r NewReward) (Given, error) {
 func (c *Client) AwardAll(ctx context.Context, list []NewReward) ([]Result, error) {
 	var answer struct{ Results []Result }
 	err := c.Do(ctx, http.MethodPost, "/v1/rewards/batches", map[string]any{"rewards": list}, &answer)
+	if err == nil && len(answer.Results) != len(list) {
+		err = fmt.Errorf("the answer has %d results for %d awards", len(answer.Results), len(list))
+	}
 	for _, r := range answer.Results {
 		if r.Error != nil {
 			r.Error.Status, r.Error.Method, r.Error.Path = r.Status, http.MethodPost, "/v1/rewards/batches"

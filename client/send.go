@@ -149,13 +149,17 @@ func (c *Client) once(ctx context.Context, r request, answer any) (http.Header, 
 		return nil, fmt.Errorf("%s %s: cannot read the answer: %w", r.method, r.path, err)
 	case res.StatusCode >= http.StatusMultipleChoices:
 		return res.Header, newError(r, res, content)
-	case answer == nil || len(content) == 0:
+	case answer == nil:
 		return res.Header, nil
 	}
+	strange := func(what string) *Error {
+		return &Error{Status: res.StatusCode, Message: fmt.Sprintf("%s %s: %s", r.method, r.path, what)}
+	}
 	if err := json.Unmarshal(content, answer); err != nil {
-		return res.Header, &Error{
-			Status: res.StatusCode, Message: fmt.Sprintf("%s %s: cannot decode the answer: %v", r.method, r.path, err),
-		}
+		return res.Header, strange("cannot decode the answer: " + err.Error())
+	}
+	if a, ok := answer.(interface{ missing() bool }); ok && a.missing() {
+		return res.Header, strange("the answer lacks what was asked for")
 	}
 	return res.Header, nil
 }

@@ -65,6 +65,10 @@ type Portfolio struct {
 	Holdings  []Holding `json:"holdings"`
 }
 
+type created struct{ User User }
+
+func (c *created) missing() bool { return c.User.ID == "" }
+
 // CreateUser creates a user. After a lost answer it finds the user that it created, so it can
 // be called again. It fails with CodeConflict when another user has the email or the id.
 func (c *Client) CreateUser(ctx context.Context, u NewUser) (User, error) {
@@ -73,7 +77,7 @@ func (c *Client) CreateUser(ctx context.Context, u NewUser) (User, error) {
 		return User{}, err
 	}
 	r.repeatable = true
-	var answer struct{ User User }
+	var answer created
 	o, err := c.send(ctx, r, &answer)
 	e, ok := errors.AsType[*Error](err)
 	if !ok || e.Code != CodeConflict || !o.uncertain {

@@ -83,6 +83,34 @@ func connect(t *testing.T, h http.HandlerFunc) net.Conn {
 	return connections.dial()
 }
 
+// A body that does not arrive in time is not the client's mistake: it is told to try again.
+func TestASlowBody(t *testing.T) {
+	t.Parallel()
+	w, c := newWorldWithApp(t)
+	synctest.Test(t, func(t *testing.T) {
+		o := api.Options{
+			Service:   rewards.NewService(w.store, nil, w.prices, w.clock.now),
+			CursorKey: w.cursorKey, Log: slog.New(slog.DiscardHandler),
+		}
+		connections := pipes(make(chan net.Conn))
+		server := api.NewServer(o)
+		go func() { _ = server.Serve(api.Listener(connections, o)) }()
+		defer server.Close()
+		conn := connections.dial()
+		_, err := fmt.Fprintf(conn, "POST /v1/rewards HTTP/1.1\r\nHost: x\r\nX-Api-Key: %s\r\nContent-Length: 9\r\n\r\n{", c.key)
+		check(t, err)
+		began := time.Now()
+		got, err := http.ReadResponse(bufio.NewReader(conn), nil)
+		check(t, err)
+		body, err := io.ReadAll(got.Body)
+		check(t, err)
+		if took := time.Since(began); got.StatusCode != http.StatusServiceUnavailable || got.Header.Get("Retry-After") == "" ||
+			took > 20*time.Second || !strings.Contains(string(body), "the body did not arrive within 15 seconds") {
+			t.Errorf("after %s: %d %s %s", took, got.StatusCode, got.Header, body)
+		}
+	})
+}
+
 // A client that disconnects ends its reading at once. What it sent with a body goes on to its end.
 func TestClientsDisconnect(t *testing.T) {
 	t.Parallel()

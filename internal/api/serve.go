@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"os"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -192,8 +193,14 @@ func readBody(r *http.Request, most int, taken bool) ([]byte, error) {
 	if refused := checkMediaType(r.Header); refused != nil || err == nil {
 		return body, refused
 	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil, rewards.Unavailable(fmt.Sprintf("the body did not arrive within %.0f seconds", readTimeout.Seconds()), errSlowBody)
+	}
 	return nil, badRequest(rewards.Issue{Message: "the body could not be read"})
 }
+
+// errSlowBody is the cause of a 503 that is the client's, or its network's.
+var errSlowBody = errors.New("the client was too slow")
 
 // drain reads the rest of a refused body, so that a client that is still writing gets
 // to read the response. If the announced length is beyond the limit it reads nothing, and
@@ -259,7 +266,11 @@ func (s *server) failure(
 		if !app.IsZero() {
 			of = app.String()
 		}
-		s.Log.LogAttrs(ctx, slog.LevelError, "request failed", slog.String("request_id", id),
+		level := slog.LevelError
+		if errors.Is(err, errSlowBody) {
+			level = slog.LevelInfo
+		}
+		s.Log.LogAttrs(ctx, level, "request failed", slog.String("request_id", id),
 			slog.String("app", of), slog.Int("status", status), slog.Any("error", err))
 	}
 	return reply{status: status, body: appendError(nil, code, e, id)}

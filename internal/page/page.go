@@ -204,6 +204,9 @@ func (h *handler) show(w http.ResponseWriter, r *http.Request) {
 
 // fail answers that the page cannot be shown, and logs the cause.
 func (h *handler) fail(w http.ResponseWriter, r *http.Request, err error) {
+	if r.Context().Err() != nil {
+		return // nobody waits for it any more
+	}
 	h.Log.ErrorContext(r.Context(), "cannot show the page", slog.Any("error", err))
 	http.Error(w, "cannot read the database; try again", http.StatusServiceUnavailable)
 }

@@ -95,6 +95,14 @@ const endpoint = "/v1/webhook-endpoints/{webhookEndpointId}";
 /** The address of the next page; undefined on the last. */
 const nextOf = (received: Headers) => /<([^>]*)>\s*;\s*rel="?next"?/.exec(received.get("link") ?? "")?.[1];
 
+/** Returns the answer, unless its part is missing: then a program in between has answered for the service. */
+function whole<T>(answer: T | undefined, part: unknown): T {
+  if (answer === undefined || part === undefined || part === null) {
+    throw new RewardsError(200, "", "the answer lacks what was asked for", "", undefined, 0, true);
+  }
+  return answer;
+}
+
 /** Connects to the service. Failed calls throw a RewardsError, so data is always there. */
 export function connect(options: Options): Rewards {
   const { url, key, ...sending } = options;
@@ -136,7 +144,7 @@ export function connect(options: Options): Rewards {
 
     async reverse(rewardId: string, reversal: Schemas["NewReversal"]) {
       const { data } = await api.POST("/v1/rewards/{rewardId}/reversals", { params: { path: { rewardId } }, body: reversal });
-      return data!;
+      return whole(data, data?.reversal);
     },
 
     async reversal(reversalId: string): Promise<Reversal> {
@@ -189,7 +197,7 @@ export function connect(options: Options): Rewards {
     async createUser(user: Schemas["NewUser"]): Promise<User> {
       try {
         const { data } = await api.POST("/v1/users", { body: user, fetch: persistent });
-        return data!.user;
+        return whole(data?.user, data?.user);
       } catch (error) {
         if (!(error instanceof RewardsError) || error.code !== "conflict" || !error.uncertain) throw error;
         const { userId } = error.details as { userId: string };
@@ -204,12 +212,12 @@ export function connect(options: Options): Rewards {
 
     async award(reward: Schemas["NewReward"]) {
       const { data } = await api.POST("/v1/rewards", { body: reward });
-      return data!;
+      return whole(data, data?.reward);
     },
 
     async awardAll(rewards: Schemas["NewReward"][]) {
       const { data } = await api.POST("/v1/rewards/batches", { body: { rewards } });
-      return data!.results;
+      return whole(data?.results, data?.results?.length === rewards.length || undefined);
     },
 
     async awaitReward(rewardId: string, signal?: AbortSignal): Promise<Reward> {

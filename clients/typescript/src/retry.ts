@@ -100,6 +100,9 @@ async function decoded(response: Response, uncertain: boolean): Promise<Response
   const json = response.headers.get("content-type")?.startsWith("application/json") === true && text !== "";
   const body = json ? read(text) : undefined;
   if (!response.ok) throw errorOf(response, body, uncertain);
+  if (response.status !== 204 && (typeof body !== "object" || body === null)) { // of a program in between
+    throw new RewardsError(response.status, "", "the answer lacks what was asked for", "", undefined, 0, uncertain);
+  }
   const headers = new Headers(response.headers);
   headers.delete("content-length");
   const empty = response.status === 204;

@@ -139,6 +139,17 @@ test("errors have a type, and a long Retry-After ends the retries", async () => 
   assert.equal(price.sent.length, 1);
 });
 
+test("an answer of a program in between is no success", async () => {
+  for (const body of ["", "null", "{}", '{"ok":true}', '{"reward":null}', '{"results":[]}']) {
+    const { rewards, sent } = over({ status: 200, body });
+    await assert.rejects(rewards.award(award), RewardsError, body);
+    await assert.rejects(rewards.awardAll([award]), RewardsError, body);
+    await assert.rejects(rewards.reverse("r", { idempotencyKey: "key-12345" }), RewardsError, body);
+    await assert.rejects(rewards.createUser({ email: "a@b.c" }), RewardsError, body);
+    assert.equal(sent.length, 4);
+  }
+});
+
 test("a user is found after a lost answer, and another one's is a conflict", async () => {
   const taken: Answer = { status: 409, body: '{"error":{"code":"conflict","details":{"field":"email","userId":"u-1"}}}' };
   const found: Answer = { status: 200, body: '{"user":{"id":"u-1","email":"ADA@b.c","externalId":null}}' };
