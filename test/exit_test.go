@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // exitOf runs the program and returns its exit status and output.
@@ -118,4 +119,25 @@ func TestSIGHUPDrains(t *testing.T) {
 	if err != nil || !strings.Contains(s.logs(), `"msg":"draining"`) {
 		t.Errorf("serve ended with %v:\n%s", err, s.logs())
 	}
+}
+
+// A process that is told to stop is not ready from then on, answers clients for the time of --stop-delay, and ends.
+func TestStopDelay(t *testing.T) {
+	t.Parallel()
+	s := newService(t, t.TempDir())
+	admin := s.startWatched("--stop-delay", "3s")
+	user := s.newUser("anna")
+	began := time.Now()
+	noError(t, s.cmd.Process.Signal(syscall.SIGTERM))
+	s.eventually("draining", 2*time.Second, func() bool {
+		status, body := look(t, admin+"/readyz")
+		return status == 503 && strings.Contains(body, "draining")
+	})
+	s.give(user, "while it drains", "1", "KO")
+	err := <-s.exited
+	s.cmd = nil
+	if took := time.Since(began); err != nil || took < 3*time.Second {
+		t.Errorf("serve ended with %v after %s", err, took)
+	}
+	s.wantError("--stop-delay 2m0s: must be from 0s to 1m", "serve", "--stop-delay", "2m")
 }

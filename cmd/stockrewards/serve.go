@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"time"
 
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
@@ -24,6 +25,7 @@ type serveCommand struct {
 	proxyFlags       `group:"API"`
 	connectionFlags  `group:"API"`
 	adminFlags       `group:"Operation"`
+	StopDelay        time.Duration `group:"Operation" default:"0s" placeholder:"DURATION" help:"After a signal to stop go on answering requests for this long, at most 1m, while /readyz answers 503: a load balancer then leaves this process out (default: 0s)."`
 	memoryFlags      `group:"Operation"`
 }
 
@@ -58,10 +60,13 @@ func (c *serveCommand) config() (cfg server.Config, err error) {
 	if err := errors.Join(c.checkListen(), c.checkAdmin(), c.checkTLS(), c.checkConnections()); err != nil {
 		return cfg, err
 	}
+	if c.StopDelay < 0 || c.StopDelay > time.Minute {
+		return cfg, usageErrorf("--stop-delay %s: must be from 0s to 1m", c.StopDelay)
+	}
 	cfg = server.Config{
 		Version: version, Revision: revision(), Role: server.Role(c.Role), AllowFutureIDs: c.AllowFutureIDs,
 		Listen: c.Listen, TLSCert: c.TLSCert, TLSKey: c.TLSKey, AdminListen: c.AdminListen, AdminHosts: c.AdminHost,
-		Connections: c.limits(c.BehindProxy),
+		Connections: c.limits(c.BehindProxy), StopDelay: c.StopDelay,
 	}
 	if cfg.Proxy, err = c.proxy(); err != nil {
 		return cfg, err

@@ -233,8 +233,8 @@ func (f *form) sequence(name string) int64 {
 	}
 	const decimal, bits = 10, 64
 	n, err := strconv.ParseInt(string(v), decimal, bits)
-	if err != nil || n < 0 {
-		f.issue(name, "must be an integer, 0 or more")
+	if err != nil || n < 0 || n > maxSequence {
+		f.issue(name, "must be an integer from 0 to "+strconv.FormatInt(maxSequence, decimal))
 		return 0
 	}
 	return n

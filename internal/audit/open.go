@@ -34,16 +34,29 @@ type arrivals struct {
 	id     string
 }
 
-// readArrivals reads the only row. PostgreSQL has no arrivals.
+// readArrivals reads the only row, and checks that there is one. PostgreSQL has no arrivals.
 func (a *auditor) readArrivals() error {
 	a.arrivals = arrivals{math.MaxInt64, strings.Repeat("\xff", value.IDBytes)}
 	if !a.inSegments {
 		return nil
 	}
-	return reader.Each(a.r, reader.Stream[arrivals]{
+	rows := 0
+	err := reader.Each(a.r, reader.Stream[arrivals]{
 		What: "arrivals", Query: `SELECT number, id FROM arrivals_after`,
 		Bind: func(b *arrivals) []any { return []any{&b.number, &b.id} },
-	}, func(b *arrivals) { a.arrivals = *b })
+	}, func(b *arrivals) { a.arrivals, rows = *b, rows+1 })
+	if err == nil && rows != 1 {
+		a.t.fail(checkOpenRewards, "arrivals_after", value.Int(int64(rows))+" rows", "one: otherwise what is recorded next is not bought")
+	}
+	return err
+}
+
+// checkArrivalsEnd checks, when the newest reward has been read, that the next one will be an arrival.
+func (a *auditor) checkArrivalsEnd(newest int64) {
+	if a.inSegments && a.arrivals.number != math.MaxInt64 && a.arrivals.number > newest {
+		a.t.fail(checkOpenRewards, "arrivals_after", "number "+value.Int(a.arrivals.number),
+			"at most "+value.Int(newest)+", that of the newest reward: otherwise what is recorded next is not bought")
+	}
 }
 
 // checkArrival checks that the number and the id of a reward agree on whether it is an arrival.

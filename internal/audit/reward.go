@@ -179,8 +179,10 @@ func (a *auditor) scanRewards(into *reader.Sorter) error {
 	alone := []rule[*reward]{{checkFingerprint, a.fingerprint}}
 	noRow := "" // the reward's key names it
 	kept, key := rows.Row.sorted(), []any{&rows.Row.app, &rows.Row.key, &noRow}
+	newest := int64(0)
 	err = rows.Each(func(r *reward) error {
 		apply(a.t, alone, r)
+		newest = max(newest, r.number)
 		a.checkArrival(r)
 		a.checkSymbol(r)
 		return errors.Join(into.Add(kept), a.keys.Add(key), add(r), a.countInBudgets(r))
@@ -188,5 +190,6 @@ func (a *auditor) scanRewards(into *reader.Sorter) error {
 	if err != nil {
 		return err
 	}
+	a.checkArrivalsEnd(newest)
 	return end()
 }

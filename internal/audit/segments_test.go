@@ -81,6 +81,8 @@ func segmentDamages() []damage {
 		{"reward_numbers", "the largest number", `UPDATE rewards SET rowid = 9223372036854775807 WHERE rowid = 9`},
 		{"reward_numbers segment_entries", "exchanged", `UPDATE rewards SET rowid = -1 WHERE id = @ann-aapl; UPDATE rewards SET rowid = 1 WHERE id = @bob-aapl; UPDATE rewards SET rowid = 3 WHERE id = @ann-aapl`},
 		{"open_rewards", "an arrival that is sorted", `UPDATE arrivals_after SET number = 0, id = x''`},
+		{"open_rewards", "no row of arrivals", `DELETE FROM arrivals_after`},
+		{"open_rewards", "the next reward would not arrive", `UPDATE arrivals_after SET number = 1 + (SELECT max(rowid) FROM rewards)`},
 		{"open_rewards", "an arrival by its number only", `UPDATE arrivals_after SET number = number - 1`},
 		{"open_rewards", "an arrival by its id only", `UPDATE arrivals_after SET id = x''`},
 		{"segments segment_entries", "fewer rewards than sealed", `DELETE FROM rewards WHERE rowid > 12`},

@@ -57,6 +57,8 @@ func (s *Server) Run(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		s.log.InfoContext(background, "draining")
+		s.admin.Drain()
+		err = s.delayStop(failed)
 	case err = <-failed:
 	case err = <-s.Store.Failed():
 		err = stopping(err)
@@ -70,6 +72,21 @@ func (s *Server) Run(ctx context.Context) error {
 	intakeDone.Wait()
 	stopAdmin()
 	return errors.Join(err, s.Close())
+}
+
+// delayStop waits for StopDelay, so that whoever asks for readiness sends no more clients here. It ends early, with an
+// error, when Run would.
+func (s *Server) delayStop(failed <-chan error) error {
+	timer := time.NewTimer(s.cfg.StopDelay)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case err := <-failed:
+		return err
+	case err := <-s.Store.Failed():
+		return stopping(err)
+	}
 }
 
 // stopping adds to the database's error what the next start does.

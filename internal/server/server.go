@@ -58,7 +58,8 @@ type Config struct {
 	Listen          string // address of the API; unused by RoleWorker
 	TLSCert, TLSKey string // PEM files; "" without TLS
 	Proxy           api.Proxy
-	Connections     guard.Limits // of the API
+	Connections     guard.Limits  // of the API
+	StopDelay       time.Duration // how long requests are still answered after a signal to stop
 
 	AdminListen  string   // address of /livez, /readyz and /metrics; "": none
 	AdminAnyPort bool     // take any port when that of AdminListen is in use

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -21,7 +22,7 @@ type Installation struct {
 
 const randomSettingBytes = 32
 
-// Installation returns the installation. The first call creates its id and cursor key.
+// Installation returns the installation. The first call creates its id and cursor key. It fails when they are gone.
 func (s *Store) Installation(ctx context.Context) (Installation, error) {
 	in, err := s.readInstallation(ctx)
 	if err != nil || in.ID != "" {
@@ -30,6 +31,14 @@ func (s *Store) Installation(ctx context.Context) (Installation, error) {
 	err = s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
 		if id, err := setting(ctx, tx, settingInstallation); err != nil || id != "" {
 			return err
+		}
+		var order rewards.OrderID
+		ordered, err := fetchValues(ctx, tx, []any{toID(&order)}, `SELECT id FROM orders ORDER BY id DESC LIMIT 1`)
+		if err != nil {
+			return err
+		}
+		if ordered {
+			return errNoInstallation
 		}
 		secret := make([]byte, randomSettingBytes)
 		if _, err := io.ReadFull(s.random, secret); err != nil {
@@ -53,6 +62,9 @@ func (s *Store) Installation(ctx context.Context) (Installation, error) {
 	}
 	return s.readInstallation(ctx)
 }
+
+// errNoInstallation means that the store's orders could not be told from those of others at the broker.
+var errNoInstallation = errors.New("store: the store has orders, but its installation id is gone: restore a backup")
 
 func (s *Store) readInstallation(ctx context.Context) (Installation, error) {
 	return read(ctx, s, func(ctx context.Context, tx Tx) (in Installation, err error) {

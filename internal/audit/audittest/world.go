@@ -49,6 +49,8 @@ func NewWorld(tb testing.TB, in Place) *World {
 		seed = append(seed, rewards.Asset{Symbol: symbol, Name: symbol + " Inc."})
 	}
 	w.Check(w.SeedAssets(tb.Context(), seed))
+	_, err = w.Installation(tb.Context())
+	w.Check(err)
 	stored, err := w.Assets(tb.Context())
 	w.Check(err)
 	for _, a := range stored {

@@ -37,7 +37,8 @@ func newDesk(t *testing.T, in audittest.Place) *desk {
 	t.Helper()
 	w := audittest.History(t, in)
 	audittest.Exec(t, audittest.SQL(t, w.Where), `INSERT INTO settings (name, value) VALUES
-		('installation_id', 'test'), ('broker_kind', 'paper'), ('broker_account', 'acct')`)
+		('installation_id', 'test'), ('broker_kind', 'paper'), ('broker_account', 'acct')
+		ON CONFLICT (name) DO UPDATE SET value = excluded.value`)
 	d := &desk{
 		World: w, copy: w.Copy(t), now: w.Now.Add(5 * time.Minute),
 		first: make(map[string]brokercheck.Order), positions: make(map[string]brokercheck.Position),

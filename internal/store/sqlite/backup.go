@@ -47,6 +47,7 @@ func (e *Engine) Backup(ctx context.Context, path string) error {
 		err = publish(partial, path)
 	}
 	if err != nil {
+		_ = os.Remove(partial + "-journal") // when the disk is full
 		return errors.Join(fmt.Errorf("sqlite: cannot back up to %s: %w", path, err), os.Remove(partial))
 	}
 	return nil
