@@ -121,7 +121,7 @@ func TestSIGHUPDrains(t *testing.T) {
 	}
 }
 
-// A process that is told to stop is not ready from then on, answers clients for the time of --stop-delay, and ends.
+// A process that got a signal to stop is not ready from then on, answers clients for the time of --stop-delay, and ends.
 func TestStopDelay(t *testing.T) {
 	t.Parallel()
 	s := newService(t, t.TempDir())

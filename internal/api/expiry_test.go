@@ -83,7 +83,7 @@ func connect(t *testing.T, h http.HandlerFunc) net.Conn {
 	return connections.dial()
 }
 
-// A body that does not arrive in time is not the client's mistake: it is told to try again.
+// A body that does not arrive in time is not the client's mistake: the answer asks it to try again.
 func TestASlowBody(t *testing.T) {
 	t.Parallel()
 	w, c := newWorldWithApp(t)

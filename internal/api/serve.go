@@ -194,7 +194,8 @@ func readBody(r *http.Request, most int, taken bool) ([]byte, error) {
 		return body, refused
 	}
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return nil, rewards.Unavailable(fmt.Sprintf("the body did not arrive within %.0f seconds", readTimeout.Seconds()), errSlowBody)
+		message := fmt.Sprintf("the body did not arrive within %.0f seconds", readTimeout.Seconds())
+		return nil, rewards.Unavailable(message, errSlowBody)
 	}
 	return nil, badRequest(rewards.Issue{Message: "the body could not be read"})
 }

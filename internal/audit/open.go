@@ -46,7 +46,8 @@ func (a *auditor) readArrivals() error {
 		Bind: func(b *arrivals) []any { return []any{&b.number, &b.id} },
 	}, func(b *arrivals) { a.arrivals, rows = *b, rows+1 })
 	if err == nil && rows != 1 {
-		a.t.fail(checkOpenRewards, "arrivals_after", value.Int(int64(rows))+" rows", "one: otherwise what is recorded next is not bought")
+		a.t.fail(checkOpenRewards, "arrivals_after", value.Int(int64(rows))+" rows",
+			"one: otherwise what is recorded next is not bought")
 	}
 	return err
 }

@@ -50,6 +50,27 @@ func TestTheBrokerReportsAnOrderUnderTheNewSymbol(t *testing.T) {
 	})
 }
 
+// A dividend that is due is announced under the stock's new symbol: it is the same one, and nobody must decide.
+func TestADividendUnderTheNewSymbol(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.investors()
+		w.sync(nil)
+		id := w.post(dividend + "}")
+		w.until("2000-01-04 20:00:00")
+		w.run(10 * time.Second)
+		held := w.held("AAPL")
+		w.sync(map[string]string{"AAPL": "APL"})
+		w.faulty(ofActions, replacing(`"symbol":"AAPL"`, `"symbol":"APL"`))
+		w.run(time.Minute)
+		w.wantAction(id, rewards.ActionAnnounced)
+		w.until("2000-01-10 02:30:00")
+		w.run(time.Minute)
+		w.wantAction(id, rewards.ActionSwept)
+		w.wantShared(id, held)
+	})
+}
+
 // When the order's symbol belongs to another stock by the time that the broker takes it, nothing is
 // booked as the old stock.
 func TestAnOrderForTheStockThatTookTheSymbolIsQuarantined(t *testing.T) {

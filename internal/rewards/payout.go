@@ -36,7 +36,7 @@ func (a Action) EntitledBy(w Switch) bool {
 }
 
 // EntitledLate reports whether a record that is made now must say to which boundary it belongs, by Switch.EntitledAt:
-// it is made late, or the broker's clock is far ahead of ours, as the paper brokerage's may be.
+// it is made late, or the broker's clock is far ahead of this machine's, as the paper brokerage's may be.
 func (a Action) EntitledLate(now time.Time) bool { return now.Sub(a.Boundary).Abs() >= recordedSoon/2 }
 
 // Count returns the payment with the counted shares in the units in which the shares of the users were recorded. The

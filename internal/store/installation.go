@@ -63,7 +63,7 @@ func (s *Store) Installation(ctx context.Context) (Installation, error) {
 	return s.readInstallation(ctx)
 }
 
-// errNoInstallation means that the store's orders could not be told from those of others at the broker.
+// errNoInstallation means that nothing says which orders at the broker are those of the store.
 var errNoInstallation = errors.New("store: the store has orders, but its installation id is gone: restore a backup")
 
 func (s *Store) readInstallation(ctx context.Context) (Installation, error) {

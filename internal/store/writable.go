@@ -173,8 +173,8 @@ const probePages = 8
 // CheckClock runs the check that Guard set.
 func (s *Store) CheckClock() error { return s.guard(s.ids.Next()) }
 
-// CheckWrites reports whether clients can write to the store. It relies on a write for clients that just failed, or on a
-// recent committed write, or else makes a small one as for clients, who do not wait for what the leader or a command
+// CheckWrites reports whether clients can write to the store. It relies on a write for clients that just failed, or on
+// a recent committed write, or else makes a small one as for clients, who do not wait for what the leader or a command
 // does. It fails with CodeUnavailable, and when CheckClock does.
 func (s *Store) CheckWrites(ctx context.Context) error {
 	if err := s.CheckClock(); err != nil {

@@ -119,7 +119,7 @@ func withOwnerHint(err error) error {
 // insufficientPrivilege is a SQLSTATE.
 const insufficientPrivilege = "42501"
 
-// frozen is how long the server waits for a process that migrates before it ends its transactions, and with them its locks.
+// frozen is how long the server waits for a process that migrates before it ends its transactions, and their locks.
 const frozen = 30 * time.Second
 
 // keepAwake shows the server that the process of the lock still runs, until stop is called.
@@ -156,7 +156,8 @@ func (e *Engine) lockSchema(ctx context.Context) (*pgx.Conn, error) {
 		return nil, redact(err)
 	}
 	begin := fmt.Sprintf("begin; set local statement_timeout = 0; set local lock_timeout = '1min'; "+
-		"set local idle_in_transaction_session_timeout = %s; select pg_advisory_xact_lock(%d)", millis(frozen), schemaLock)
+		"set local idle_in_transaction_session_timeout = %s; select pg_advisory_xact_lock(%d)",
+		millis(frozen), schemaLock)
 	_, err = conn.PgConn().Exec(ctx, begin).ReadAll()
 	if err != nil {
 		return nil, errors.Join(err, conn.Close(ctx))

@@ -18,7 +18,8 @@ func (e *Engine) checkServer(ctx context.Context) error {
 	var version int
 	var fsync, encoding, binary, literals, timeout string
 	err := e.pool.QueryRow(ctx, `select current_setting('server_version_num')::int, current_setting('fsync'),
-		current_setting('server_encoding'), current_setting('bytea_output'), current_setting('standard_conforming_strings'),
+		current_setting('server_encoding'), current_setting('bytea_output'),
+		current_setting('standard_conforming_strings'),
 		(select setting from pg_settings where name = 'statement_timeout')`).
 		Scan(&version, &fsync, &encoding, &binary, &literals, &timeout)
 	switch {
@@ -39,8 +40,8 @@ func (e *Engine) checkServer(ctx context.Context) error {
 		return errors.New("postgres: standard_conforming_strings is " + literals +
 			"; set it to on for the database (ALTER DATABASE … SET)")
 	case !e.options.Pooled && timeout != millis(statementTimeout):
-		return errors.New("postgres: the connection has lost its settings, as by PgBouncer's ignore_startup_parameters: " +
-			"start with --pgbouncer, in session mode too")
+		return errors.New("postgres: the connection has lost its settings, as by PgBouncer's " +
+			"ignore_startup_parameters: start with --pgbouncer, in session mode too")
 	}
 	e.timeline = e.findTimeline(ctx)
 	return nil
@@ -88,7 +89,8 @@ func (e *Engine) Weakness(ctx context.Context) (string, error) {
 	case fullPages != "on":
 		return "full_page_writes is off: on most file systems a crash of the machine can tear pages", nil
 	case standbys == "" && e.hosts() > 1:
-		return "the URL names several hosts, but synchronous_standby_names is empty: a fail-over can lose the last commits", nil
+		return "the URL names several hosts, but synchronous_standby_names is empty: " +
+			"a fail-over can lose the last commits", nil
 	}
 	return "", nil
 }

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync"
@@ -10,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
 )
 
 func testAppsAndKeys(t *testing.T, w *World) {
@@ -212,6 +214,15 @@ func testPins(t *testing.T, w *World) {
 		if err := w.PinBroker(t.Context(), other[0], rewards.BrokerAccount{ID: other[1]}); err == nil {
 			t.Errorf("%v was accepted for the store of another account", other)
 		}
+	}
+	w.Give(t, 5_000_000)
+	w.Open(t)
+	check(t, w.engine.Write(t.Context(), func(ctx context.Context, tx store.Tx) error {
+		_, err := tx.Exec(ctx, `DELETE FROM settings WHERE name = 'installation_id'`)
+		return err
+	}))
+	if again, err := w.Installation(t.Context()); err == nil {
+		t.Errorf("a store with orders is another installation: %+v", again)
 	}
 }
 

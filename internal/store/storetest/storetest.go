@@ -30,8 +30,8 @@ func Run(t *testing.T, open Opener) {
 func RunSome(t *testing.T, open Opener, chosen func(name string) bool) {
 	t.Helper()
 	for _, tests := range []map[string]func(*testing.T, *World){
-		contract(), actionContract(), sweepContract(), eventContract(), budgetContract(), reversalContract(),
-		webhookContract(), memberContract(), keyContract(),
+		contract(), leaseContract(), actionContract(), sweepContract(), eventContract(), budgetContract(),
+		reversalContract(), webhookContract(), memberContract(), keyContract(),
 	} {
 		for name, test := range tests {
 			if !chosen(name) {
@@ -92,8 +92,6 @@ func contract() map[string]func(*testing.T, *World) {
 		"Adoption":               testAdoption,
 		"Snapshot":               testSnapshot,
 		"SnapshotInPages":        testSnapshotPages,
-		"Lease":                  testLease,
-		"LeaseByAnotherClock":    testLeaseByAnotherClock,
 		"Fence":                  testFence,
 		"SchemaFence":            testSchemaFence,
 		"LeaderFollows":          testLeaderFollows,

@@ -1,0 +1,96 @@
+package storetest
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"stockrewards/internal/rewards"
+)
+
+// leaseContract is the part of the contract about who leads fulfillment and who sends webhooks.
+func leaseContract() map[string]func(*testing.T, *World) {
+	return map[string]func(*testing.T, *World){
+		"Lease":               testLease,
+		"LeaseByAnotherClock": testLeaseByAnotherClock,
+	}
+}
+
+func testLease(t *testing.T, w *World) {
+	const ttl = time.Hour
+	other, err := w.TakeLease(t.Context(), "other", ttl, false)
+	check(t, err)
+	if other.Epoch != 0 {
+		t.Errorf("two leaders at once: %+v", other)
+	}
+	renewed, err := w.TakeLease(t.Context(), "tester", ttl, false)
+	check(t, err)
+	if renewed.Epoch != w.lease.Epoch {
+		t.Errorf("renewing gave epoch %d, want %d", renewed.Epoch, w.lease.Epoch)
+	}
+	w.Advance(ttl)
+	other, err = w.TakeLease(t.Context(), "other", ttl, false)
+	check(t, err)
+	if other.Epoch <= w.lease.Epoch {
+		t.Fatalf("the lease expired, but got %+v", other)
+	}
+	w.Give(t, 2_000_000)
+	if _, _, err := w.PlanOrder(t.Context(), w.lease, w.planRequest(t)); !errors.Is(err, rewards.ErrLostLease) {
+		t.Errorf("the old leader plans: %v, want ErrLostLease", err)
+	}
+	w.lease = other
+	o := w.Plan(t)
+	forced, err := w.TakeLease(t.Context(), "third", ttl, true)
+	check(t, err)
+	if _, err := w.BeginAttempt(t.Context(), other, o, w.Now(), w.Now()); !errors.Is(err, rewards.ErrLostLease) {
+		t.Errorf("the previous leader sends: %v, want ErrLostLease", err)
+	}
+	check(t, w.DropLease(t.Context(), other)) // of the previous leader: no effect
+	if l, err := w.TakeLease(t.Context(), "fourth", ttl, false); err != nil || l.Epoch != 0 {
+		t.Errorf("got %+v, %v; want the third to lead", l, err)
+	}
+	check(t, w.DropLease(t.Context(), forced))
+	if l, err := w.TakeLease(t.Context(), "fourth", ttl, false); err != nil || l.Epoch == 0 {
+		t.Errorf("got %+v, %v; want the dropped lease", l, err)
+	}
+}
+
+// testLeaseByAnotherClock checks that a process of a fleet whose clock is wrong neither takes what another has, nor keeps
+// it for longer than the others.
+func testLeaseByAnotherClock(t *testing.T, w *World) {
+	const ttl, wrong = time.Minute, 90 * time.Second
+	by := func(ahead time.Duration) { w.ShareClock(func() time.Time { return w.Now().Add(-ahead) }) }
+	by(wrong)
+	check(t, w.DropLease(t.Context(), w.lease))
+	lease, err := w.TakeLease(t.Context(), "ahead", ttl, false)
+	check(t, err)
+	if lease.Epoch == 0 || !lease.Held(w.Now()) || lease.Held(w.Now().Add(ttl)) {
+		t.Errorf("lease %+v at %s, want one until then and %s", lease, w.Now(), ttl)
+	}
+	by(wrong - ttl + time.Second)
+	if other, err := w.TakeLease(t.Context(), "right", ttl, false); err != nil || other.Epoch != 0 {
+		t.Errorf("the lease of the process whose clock is ahead has ended: %+v, %v", other, err)
+	}
+	by(wrong - ttl)
+	if other, err := w.TakeLease(t.Context(), "right", ttl, false); err != nil || other.Epoch == 0 {
+		t.Errorf("the lease of the process whose clock is ahead has not ended: %+v, %v", other, err)
+	}
+	shards, err := w.TakeWebhookShards(t.Context(), "right", ttl, false)
+	check(t, err)
+	clockAhead := errors.New("ahead")
+	w.Guard(func(time.Time) error { return clockAhead })
+	if _, err := w.TakeLease(t.Context(), "right", ttl, false); !errors.Is(err, clockAhead) {
+		t.Errorf("a process whose clock is far ahead leads: %v", err)
+	}
+	if _, err := w.TakeWebhookShards(t.Context(), "right", ttl, false); !errors.Is(err, clockAhead) {
+		t.Errorf("a process whose clock is far ahead sends webhooks: %v", err)
+	}
+	w.Guard(func(time.Time) error { return nil })
+	if next, err := w.TakeLease(t.Context(), "next", ttl, false); err != nil || next.Epoch == 0 {
+		t.Errorf("it has not given the lease back: %+v, %v", next, err)
+	}
+	taken, err := w.TakeWebhookShards(t.Context(), "next", ttl, false)
+	if err != nil || len(taken) != len(shards) || len(taken) == 0 {
+		t.Errorf("it has not given its shards back: %d of %d, %v", len(taken), len(shards), err)
+	}
+}
