@@ -149,7 +149,7 @@ func (c *Client) once(ctx context.Context, r request, answer any) (http.Header, 
 		return nil, fmt.Errorf("%s %s: cannot read the answer: %w", r.method, r.path, err)
 	case res.StatusCode >= http.StatusMultipleChoices:
 		return res.Header, newError(r, res, content)
-	case answer == nil:
+	case answer == nil || res.StatusCode == http.StatusNoContent:
 		return res.Header, nil
 	}
 	strange := func(what string) *Error {

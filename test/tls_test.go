@@ -135,9 +135,9 @@ func TestTheInterfaceOverTLS(t *testing.T) {
 func wantWithoutTLS(t *testing.T, address string) {
 	t.Helper()
 	for sent, want := range map[string]string{
-		"POST /v1/rewards HTTP/1.1\r\nHost: x\r\n\r\n": `"details":[{"path":"","message":"it came without TLS; its address must begin with https://"}]`,
-		"EHLO example.com\r\n":                         "",
-		"":                                             "",
+		"POST /v1/rewards HTTP/1.1\r\nHost: x\r\nX: " + strings.Repeat("x", 5000) + "\r\n\r\n": `"details":[{"path":"","message":"it came without TLS; its address must begin with https://"}]`,
+		"EHLO example.com\r\n": "",
+		"":                     "",
 	} {
 		conn, err := net.Dial("tcp", address)
 		noError(t, err)

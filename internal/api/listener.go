@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -162,6 +163,9 @@ func (c *conn) Write(b []byte) (int, error) {
 	if _, err := c.send(malformed(why, id)); err != nil {
 		return 0, err // broken, or the client spoke neither TLS nor HTTP: there was no response
 	}
+	if c.plain != nil {
+		awaitEnd(c.plain)
+	}
 	client := hostOf(c.RemoteAddr().String())
 	c.options.logRequest(&requestLog{at: time.Now(), id: id, status: http.StatusBadRequest, address: client})
 	return len(b), nil
@@ -235,6 +239,16 @@ func withoutTLS(err error) net.Conn {
 	default:
 		return nil
 	}
+}
+
+// awaitEnd reads what else a client sends that has got its answer, for a second: otherwise the end of the connection
+// could take the answer from it.
+func awaitEnd(c net.Conn) {
+	if half, ok := c.(interface{ CloseWrite() error }); ok {
+		_ = half.CloseWrite() // the connection ends in any case
+	}
+	_ = c.SetReadDeadline(time.Now().Add(time.Second))
+	_, _ = io.CopyN(io.Discard, c, maxHeaderBytes)
 }
 
 // malformed is the response to a request that could not be read: always 400, with why in the details.

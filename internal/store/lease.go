@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"stockrewards/internal/rewards"
@@ -11,10 +12,10 @@ import (
 // mayLead fails when the clock of a fleet's process is ahead: it would refuse the broker's, and keep others from
 // leading.
 func (s *Store) mayLead() error {
-	if !s.fleet {
-		return nil
+	if ahead := s.now().Sub(s.clock()); ahead > rewards.MaxClockSkew {
+		return rewards.Unavailable("cannot lead", fmt.Errorf("%w: this machine's, by %s", rewards.ErrClockAhead, ahead))
 	}
-	return s.guard(s.now())
+	return nil
 }
 
 // TakeLease takes or renews the holder's lease, as rewards.Lease.Next decides. It returns

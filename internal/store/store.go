@@ -46,7 +46,6 @@ type Store struct {
 	exposed exposures
 
 	clock    func() time.Time // by which leases are judged
-	fleet    bool             // clock is one that other processes share
 	timeline string           // the SQL expression of the timeline of the database's server
 
 	connects  func() int64 // of the engine; nil: it connects to no server
@@ -103,7 +102,7 @@ func (s *Store) recall() {
 
 // ShareClock sets the clock by which the processes of a fleet judge leases: one whose own clock is ahead would take
 // what others have. Call it before the first lease.
-func (s *Store) ShareClock(clock func() time.Time) { s.clock, s.fleet = clock, true }
+func (s *Store) ShareClock(clock func() time.Time) { s.clock = clock }
 
 // Guard sets a check that runs before every batch of client requests, with the time of the
 // next id. Call it before the first batch.

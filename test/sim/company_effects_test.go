@@ -118,6 +118,8 @@ func (l *lab) sawApplied(p *process, a rewards.Action, w rewards.Switch, r rewar
 	case e.kind == cashDividend:
 		l.entitle(e, w)
 		return
+	case e.stock.next == e:
+		l.violate("actions of a stock are applied in their order", a.ID, "%s before %s", a, e.stock.event.id)
 	case !e.mistake && e.kind != "name_change" && time.Now().Before(e.moved):
 		l.violate("an action is applied when the broker has changed the position", a.ID, "%s at %s", a, e.moved)
 	}
@@ -289,9 +291,13 @@ func (l *lab) checkOrdered(o rewards.Order) {
 		return
 	}
 	s := l.firms.of(l.stock(o.Symbol))
-	if s != nil && s.event != nil && s.event.stock == s && s.event.open(time.Now()) {
-		e := s.event
-		l.violate("from the evening before an action until it is swept its stock is not ordered", o.ClientOrderID,
-			"%s since %s", e.kind+" "+e.id, e.boundary)
+	if s == nil {
+		return
+	}
+	for _, e := range []*event{s.event, s.next} {
+		if e != nil && e.stock == s && e.open(time.Now()) {
+			l.violate("from the evening before an action until it is swept its stock is not ordered", o.ClientOrderID,
+				"%s since %s", e.kind+" "+e.id, e.boundary)
+		}
 	}
 }

@@ -113,6 +113,22 @@ func (l *lab) announceDividend() {
 	}
 }
 
+// announceSecond has the brokerage announce a split of a stock that another one waits for, for the session after that.
+func (l *lab) announceSecond() {
+	waiting := slices.DeleteFunc(slices.Clone(l.firms.list), func(s *firm) bool {
+		e := s.event
+		return e == nil || e.stock != s || s.next != nil || e.fault != "" || e.mistake || !e.splits() || !time.Now().Before(e.boundary)
+	})
+	if len(waiting) == 0 {
+		return
+	}
+	stock := waiting[l.random.IntN(len(waiting))]
+	later := slices.DeleteFunc(l.sessionsAhead(), func(d rewards.Date) bool { return d <= stock.event.terms.ExDate })
+	kinds := slices.DeleteFunc(splitKinds(), func(kind string) bool { return kind == stock.event.kind })
+	kind := kinds[l.random.IntN(len(kinds))]
+	l.announce(&event{kind: kind, stock: stock, keep: big.NewRat(1, 1)}, later[0], "")
+}
+
 func (l *lab) drawFault(kind string) string {
 	if l.random.IntN(5) < 2 {
 		return ""
@@ -154,7 +170,11 @@ func (l *lab) post(e *event, ex rewards.Date, body string) {
 	var got struct{ ID string }
 	l.control(http.MethodPost, "corporate-actions", body, http.StatusCreated, &got)
 	e.id = got.ID
-	if e.kind != cashDividend {
+	switch {
+	case e.kind == cashDividend:
+	case e.stock.event != nil:
+		e.stock.next = e
+	default:
 		e.stock.event = e
 	}
 	if e.target != nil {

@@ -35,6 +35,9 @@ func (l *lab) advanceCompanies() {
 		if l.random.IntN(2) == 0 {
 			l.announceDividend()
 		}
+		if l.random.IntN(2) == 0 {
+			l.announceSecond()
+		}
 	}
 }
 
@@ -263,7 +266,7 @@ func (l *lab) lookAtHolders() {
 	}
 	now := time.Now()
 	for _, e := range l.firms.events {
-		if e.stock.event != e || now.Before(e.boundary) || len(e.stock.held) == 0 {
+		if e.stock.event != e && e.stock.next != e || now.Before(e.boundary) || len(e.stock.held) == 0 {
 			continue
 		}
 		users := e.stock.users()

@@ -33,6 +33,7 @@ type firm struct {
 	dividends int    // announced
 	gone      bool   // it is no longer listed
 	event     *event // announced, and not over
+	next      *event // announced, of a later day than event
 	held      map[rewards.UserID]lot
 	bought    []purchase
 	changed   time.Time // when something happened to it last
@@ -190,11 +191,20 @@ func (e *event) undo() {
 // over ends the event for its stocks.
 func (e *event) over() {
 	for _, s := range []*firm{e.stock, e.target} {
-		if s != nil && s.event == e {
-			s.event, s.changed = nil, time.Now()
+		switch {
+		case s == nil:
+		case s.event == e:
+			s.event, s.next, s.changed = s.next, nil, time.Now()
+		case s.next == e:
+			s.next = nil
 		}
 	}
 }
+
+// splits reports whether the event only changes the number of shares.
+func (e *event) splits() bool { return slices.Contains(splitKinds(), e.kind) }
+
+func splitKinds() []string { return []string{"forward_split", "reverse_split", "stock_dividend"} }
 
 // open reports whether the stock must not be ordered.
 func (e *event) open(now time.Time) bool {
@@ -203,20 +213,21 @@ func (e *event) open(now time.Time) bool {
 
 // units is what the shares in our books become in the brokerage's units.
 func (s *firm) units(now time.Time) *big.Rat {
-	if e := s.event; e != nil && e.stock == s && !e.applied && !e.withdrawn && !now.Before(e.at) && e.keep.Sign() > 0 {
-		return e.keep
+	by := big.NewRat(1, 1)
+	for _, e := range []*event{s.event, s.next} {
+		if e != nil && e.stock == s && !e.applied && !e.withdrawn && !now.Before(e.at) && e.keep.Sign() > 0 {
+			by.Mul(by, e.keep)
+		}
 	}
-	return big.NewRat(1, 1)
+	return by
 }
 
 // explains reports whether a corporate action that is not applied yet explains a new price: no operator confirms
 // one (docs/incidents.md, "Price in doubt").
 func (s *firm) explains() bool {
-	if s == nil || s.event == nil {
-		return false
-	}
-	e := s.event
-	return e.stock == s && !e.applied && !e.withdrawn && !e.mistake && !time.Now().Before(e.at)
+	return s != nil && slices.ContainsFunc([]*event{s.event, s.next}, func(e *event) bool {
+		return e != nil && e.stock == s && !e.applied && !e.withdrawn && !e.mistake && !time.Now().Before(e.at)
+	})
 }
 
 // unclear reports whether the price of a share in our books cannot be known from the brokerage's.
@@ -256,7 +267,7 @@ func (c *companies) unfinished() (n int) {
 		return 0
 	}
 	for _, e := range c.events {
-		if e.stock.event == e && e.kind != cashDividend || e.kind == cashDividend && !e.withdrawn && !e.swept {
+		if (e.stock.event == e || e.stock.next == e) && e.kind != cashDividend || e.kind == cashDividend && !e.withdrawn && !e.swept {
 			n++
 		}
 	}

@@ -77,15 +77,14 @@ func testLeaseByAnotherClock(t *testing.T, w *World) {
 	}
 	shards, err := w.TakeWebhookShards(t.Context(), "right", ttl, false)
 	check(t, err)
-	clockAhead := errors.New("ahead")
-	w.Guard(func(time.Time) error { return clockAhead })
-	if _, err := w.TakeLease(t.Context(), "right", ttl, false); !errors.Is(err, clockAhead) {
+	by(rewards.MaxClockSkew + time.Second)
+	if _, err := w.TakeLease(t.Context(), "right", ttl, false); !errors.Is(err, rewards.ErrClockAhead) {
 		t.Errorf("a process whose clock is far ahead leads: %v", err)
 	}
-	if _, err := w.TakeWebhookShards(t.Context(), "right", ttl, false); !errors.Is(err, clockAhead) {
+	if _, err := w.TakeWebhookShards(t.Context(), "right", ttl, false); !errors.Is(err, rewards.ErrClockAhead) {
 		t.Errorf("a process whose clock is far ahead sends webhooks: %v", err)
 	}
-	w.Guard(func(time.Time) error { return nil })
+	by(0)
 	if next, err := w.TakeLease(t.Context(), "next", ttl, false); err != nil || next.Epoch == 0 {
 		t.Errorf("it has not given the lease back: %+v, %v", next, err)
 	}
