@@ -229,6 +229,9 @@ func givenID(received []byte) string {
 // withoutTLS returns the connection below TLS when its first bytes are those of an HTTP request; nil when they are not,
 // or when the error is another one.
 func withoutTLS(err error) net.Conn {
+	if err == nil {
+		return nil // of nearly every read, before anything is allocated
+	}
 	var record tls.RecordHeaderError
 	if !errors.As(err, &record) {
 		return nil
