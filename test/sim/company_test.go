@@ -141,7 +141,7 @@ func floor(n int64, by *big.Rat) int64 {
 // happenTo changes what the users hold, as the event says.
 func (e *event) happenTo() {
 	e.changed = map[rewards.UserID][2]lot{}
-	e.stock.count(e.keep)
+	e.stock.count(e.keep, time.Now())
 	for user, had := range e.stock.held {
 		kept, given := lot{money.Shares(floor(int64(had.shares), e.keep)), had.basis}, lot{}
 		if e.target != nil {
@@ -168,15 +168,18 @@ func (e *event) happenTo() {
 	}
 }
 
-// count expresses what was bought in other units.
-func (s *firm) count(by *big.Rat) {
-	for i := range s.bought {
-		s.bought[i].shares = money.Shares(floor(int64(s.bought[i].shares), by))
+// count expresses what was bought before in other units.
+func (s *firm) count(by *big.Rat, before time.Time) {
+	for i, p := range s.bought {
+		if p.at.Before(before) {
+			s.bought[i].shares = money.Shares(floor(int64(p.shares), by))
+		}
 	}
 }
 
 // undo takes the event back. What a user no longer has is not taken.
 func (e *event) undo() {
+	e.stock.count(new(big.Rat).Inv(e.keep), e.at)
 	for user, change := range e.changed {
 		for i, s := range []*firm{e.stock, e.target} {
 			if s == nil {
