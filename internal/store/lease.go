@@ -27,8 +27,9 @@ func (s *Store) TakeLease(ctx context.Context, holder string, ttl time.Duration,
 			s.exec(ctx, `UPDATE lease SET until = 0 WHERE "only" = 1 AND holder = ?1`, holder))
 	}
 	var taken rewards.Lease
-	asked := s.now()
+	var asked time.Time
 	err := s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+		asked = s.now() // after the wait for other writes
 		var current rewards.Lease
 		var timeline string
 		_, err := fetchValues(ctx, tx, []any{&current.Holder, &current.Epoch, toTime{&current.Until}, &timeline},
