@@ -19,8 +19,8 @@ const (
 		"(`stockrewards order show` shows the details)"
 	stopCopy = "the store is an old copy, or another installation runs on a copy: stop it; " +
 		"`stockrewards fulfillment status` shows the state of ordering"
-	explainPosition = "does an action of `stockrewards action list` that is not applied yet explain it? otherwise, was " +
-		"there a split, a transfer or a manual trade of this asset? pause ordering until " +
+	explainPosition = "does an action of `stockrewards action list` that is not applied yet explain it? otherwise, " +
+		"was there a split, a transfer or a manual trade of this asset? pause ordering until " +
 		"the broker's statement explains it; `stockrewards audit` checks our side"
 	foreignAsset = "nothing, if the account is shared; the service never ordered this asset"
 	compareAgain = "one of two readings has it; compare again"
