@@ -36,15 +36,7 @@ func TestRequestsExpire(t *testing.T) {
 				return rewards.Outcome{Verdict: rewards.Created}, nil
 			}
 		})
-		o := api.Options{
-			Service:   rewards.NewService(w.store, waits, w.prices, w.clock.now),
-			CursorKey: w.cursorKey, Log: slog.New(slog.DiscardHandler),
-		}
-		connections := pipes(make(chan net.Conn))
-		server := api.NewServer(o)
-		go func() { _ = server.Serve(api.Listener(connections, o)) }()
-		defer server.Close()
-		conn := connections.dial()
+		conn := w.connect(t, waits)
 		answers := bufio.NewReader(conn)
 		send := func() time.Time {
 			body := award(unknownID)
@@ -72,6 +64,19 @@ func TestRequestsExpire(t *testing.T) {
 	})
 }
 
+// connect returns a connection to a server of the world whose awards r records, until the test ends.
+func (w *world) connect(t *testing.T, r rewards.Recorder) net.Conn {
+	t.Helper()
+	connections, o := pipes(make(chan net.Conn)), api.Options{
+		Service:   rewards.NewService(w.store, r, w.prices, w.clock.now),
+		CursorKey: w.cursorKey, Log: slog.New(slog.DiscardHandler),
+	}
+	server := api.NewServer(o)
+	go func() { _ = server.Serve(api.Listener(connections, o)) }()
+	t.Cleanup(func() { check(t, server.Close()) })
+	return connections.dial()
+}
+
 // connect returns a connection to a server whose requests h handles, until the test ends.
 func connect(t *testing.T, h http.HandlerFunc) net.Conn {
 	t.Helper()
@@ -88,15 +93,7 @@ func TestASlowBody(t *testing.T) {
 	t.Parallel()
 	w, c := newWorldWithApp(t)
 	synctest.Test(t, func(t *testing.T) {
-		o := api.Options{
-			Service:   rewards.NewService(w.store, nil, w.prices, w.clock.now),
-			CursorKey: w.cursorKey, Log: slog.New(slog.DiscardHandler),
-		}
-		connections := pipes(make(chan net.Conn))
-		server := api.NewServer(o)
-		go func() { _ = server.Serve(api.Listener(connections, o)) }()
-		defer server.Close()
-		conn := connections.dial()
+		conn := w.connect(t, nil)
 		_, err := fmt.Fprintf(conn, "POST /v1/rewards HTTP/1.1\r\nHost: x\r\nX-Api-Key: %s\r\nContent-Length: 9\r\n\r\n{", c.key)
 		check(t, err)
 		began := time.Now()

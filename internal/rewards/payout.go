@@ -23,7 +23,7 @@ type DatedSwitch struct {
 }
 
 // recordedSoon is how near to its boundary a record of who is entitled must be to belong to it without saying so:
-// boundaries are at least a day apart, and our clock differs less from the broker's.
+// boundaries are at least a day apart. When the clocks of the two differ by more, the record says it.
 const recordedSoon = 12 * time.Hour
 
 // EntitledBy reports whether a switch recorded who is entitled at the action's boundary, and not at that of another

@@ -3,7 +3,6 @@ package sim
 import (
 	"context"
 	"encoding/hex"
-	"math/big"
 	"slices"
 	"time"
 
@@ -128,46 +127,6 @@ func (l *lab) sawApplied(p *process, a rewards.Action, w rewards.Switch, r rewar
 	if r.Symbol != "" {
 		l.renamedTo(e.stock, r.Symbol)
 	}
-}
-
-// entitle notes who held the stock of a dividend at its boundary, in the units of its ex-date.
-func (l *lab) entitle(e *event, w rewards.Switch) {
-	e.applied, e.house, e.entitled = true, l.house(w.AssetID), map[rewards.UserID]money.Shares{}
-	units := big.NewRat(1, 1)
-	for _, other := range l.firms.events {
-		if other.stock != e.stock || other.keep.Sign() == 0 {
-			continue
-		}
-		booked := other.applied && (!other.mistake || !other.withdrawn)
-		happened := !other.mistake && !other.withdrawn && !other.at.After(e.boundary)
-		switch {
-		case booked && other.mistake:
-			return // the operator's mistake changes who gets what
-		case happened && !booked:
-			units.Mul(units, other.keep)
-		case booked && !happened:
-			units.Quo(units, other.keep)
-		}
-	}
-	for user, has := range e.stock.held {
-		e.entitled[user] = has.shares
-	}
-	for _, p := range e.stock.bought {
-		if !p.at.Before(e.boundary) {
-			e.entitled[p.user] -= p.shares
-		}
-	}
-	for user, shares := range e.entitled {
-		e.entitled[user] = money.Shares(floor(int64(shares), units))
-	}
-}
-
-// entitledInAll is how many shares of a dividend's stock all users have.
-func (e *event) entitledInAll() (sum money.Shares) {
-	for _, shares := range e.entitled {
-		sum += shares
-	}
-	return sum
 }
 
 // renamedTo notes that our catalog has another symbol for a company.

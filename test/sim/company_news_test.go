@@ -94,25 +94,6 @@ func (l *lab) announceNext() {
 	l.announce(e, ahead[l.random.IntN(min(2, len(ahead)))], l.drawFault(kind))
 }
 
-// announceDividend has the brokerage announce a dividend of a stock, whatever else happens to that, and sometimes
-// another one of the same day.
-func (l *lab) announceDividend() {
-	l.advanceEvents()
-	paying := slices.DeleteFunc(slices.Clone(l.firms.list), func(s *firm) bool { return s.gone || s.quiet || len(s.held) == 0 })
-	if len(paying) == 0 {
-		return
-	}
-	busy := slices.DeleteFunc(slices.Clone(paying), func(s *firm) bool { return s.event == nil })
-	if len(busy) > 0 && l.random.IntN(3) > 0 {
-		paying = busy
-	}
-	stock, ahead := paying[l.random.IntN(len(paying))], l.sessionsAhead()
-	ex := ahead[l.random.IntN(min(2, len(ahead)))]
-	for range 1 + l.random.IntN(4)/3 {
-		l.announce(&event{kind: cashDividend, stock: stock, keep: big.NewRat(1, 1)}, ex, l.drawFault(cashDividend))
-	}
-}
-
 // announceSecond has the brokerage announce a split of a stock that another one waits for, for the session after that.
 func (l *lab) announceSecond() {
 	waiting := slices.DeleteFunc(slices.Clone(l.firms.list), func(s *firm) bool {
@@ -246,14 +227,6 @@ func (l *lab) write(e *event, ex rewards.Date) string {
 	}
 	e.terms = terms
 	return fmt.Sprintf(`{"type":%q,%s}`, e.kind, text)
-}
-
-// nextRate is what the stock's next dividend pays for a share: each pays another amount, so that the payments are not
-// taken for each other.
-func (s *firm) nextRate() string {
-	rates := []string{"0.77", "0.0125", "3.1", "0.2", "1.5", "0.05", "6", "0.41", "2.2", "12"}
-	s.dividends++
-	return rates[(s.dividends-1)%len(rates)]
 }
 
 // ratio returns the second rate over the first.

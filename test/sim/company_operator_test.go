@@ -1,18 +1,15 @@
 package sim
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"math/big"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
-	"stockrewards/internal/store"
 )
 
 // advanceCompanies announces what is due before a sitting, and sometimes withdraws it.
@@ -295,79 +292,6 @@ func (l *lab) verifyEvents() {
 		l.compareFirm(s)
 	}
 	l.verifyCash()
-}
-
-// verifyCash checks that each payment was shared among those who held the stock, once.
-func (l *lab) verifyCash() {
-	activities := l.activities()
-	for _, e := range l.firms.events {
-		if e.kind != cashDividend || e.withdrawn || len(e.entitled) == 0 {
-			continue
-		}
-		var net money.USD
-		var counted money.Shares
-		for _, n := range activities {
-			if n.GroupID == e.id {
-				net += n.Net
-				counted = max(counted, n.Qty)
-			}
-		}
-		if counted == 0 || net == 0 {
-			continue // nobody had a cent's worth
-		}
-		total := e.entitledInAll()
-		busted := slices.ContainsFunc(l.busts, func(b *bust) bool { return b.stock == e.stock.name }) // the house owes it
-		if total > counted && e.house >= 0 && !busted {
-			l.violate("nobody is entitled to what the broker did not count", e.id, "%s of %s, the house %s", total, counted, e.house)
-		}
-		effects, found := l.effects(e.id)
-		left := net
-		for _, user := range e.stock.users() {
-			want := money.USD(floor(int64(net), big.NewRat(int64(e.entitled[user]), int64(max(counted, total)))))
-			got := effects[user]
-			const rounded = 1 // where a split was applied in between
-			if left -= got.Cash; got.Cash > want+rounded || got.Cash < want-rounded && left > 0 {
-				l.violate("a dividend is shared exactly", e.id, "%s with %s of %s (%s counted) got %s of %s, want %s", user, e.entitled[user], total, counted, got.Cash, net, want)
-			}
-		}
-		if !found || left < 0 {
-			l.violate("a dividend is paid, and its parts are not more than was received", e.id, "found %v, left %s of %s", found, left, net)
-		}
-	}
-}
-
-// activities are all of the brokerage's account activities, without its fills.
-func (l *lab) activities() (all []rewards.Activity) {
-	for token, first := "", true; first || token != ""; first = false {
-		page, next, err := l.operator.Activities(l.t.Context(), "", yearBegin(), token)
-		l.check(err)
-		all, token = append(all, page...), next
-	}
-	return slices.DeleteFunc(all, func(n rewards.Activity) bool { return strings.HasPrefix(n.Type, "FILL") })
-}
-
-// effects are what an action did to each user, and whether its cash was paid out.
-func (l *lab) effects(action string) (list map[rewards.UserID]rewards.Effect, paid bool) {
-	list = map[rewards.UserID]rewards.Effect{}
-	l.check(l.engine.Read(l.t.Context(), func(ctx context.Context, tx store.Tx) error {
-		err := tx.Query(ctx, func(row store.Row) error {
-			var user string
-			var cash money.USD
-			err := row.Scan(&user, (*int64)(&cash))
-			list[l.userOf(user)] = rewards.Effect{Cash: cash}
-			return err
-		}, `SELECT hex(e.user_id), e.cash FROM effects e JOIN switches w ON w.number = e.switch WHERE w.action_id = ?1`, action)
-		if err != nil {
-			return err
-		}
-		return tx.Query(ctx, func(row store.Row) error {
-			var at int64
-			err := row.Scan(&at)
-			paid = at > 0
-			return err
-		}, `SELECT paid_at FROM payouts WHERE action_id = ?1`, action)
-	}))
-	return list, paid
 }
 
 // unbookedOf is by how much the brokerage's position differs from the booked one, unless an event
