@@ -88,6 +88,17 @@ func InUnitsOfNow(q money.Shares, switches []Switch) (money.Shares, error) {
 	return q, nil
 }
 
+// ChangeInUnitsOfNow returns what the correction of a fill from one quantity to another changes, in the units of now.
+// switches are those since the order was planned, oldest first. It fails with money.ErrOverflow.
+func ChangeInUnitsOfNow(from, to money.Shares, switches []Switch) (money.Shares, error) {
+	before, err := InUnitsOfNow(from, switches)
+	if err != nil {
+		return 0, err
+	}
+	after, err := InUnitsOfNow(to, switches)
+	return after - before, err
+}
+
 // CorrectsFill reports whether the activity busts or corrects a fill.
 func (n Activity) CorrectsFill() bool {
 	return n.Type == "FILL" && (n.SubType == "trade_bust" || n.SubType == "trade_correct") && n.Problem == ""

@@ -202,7 +202,7 @@ func (s Standing) near(source, target money.Shares) bool {
 
 // beforeUndo returns what is booked when the undo of the action is taken back.
 func (s Standing) beforeUndo() (source, target money.Shares) {
-	return s.Source.Booked + s.Undo.Booked - s.Undo.Position,
+	return s.Source.Booked + s.Undo.Booked - s.Undo.Position + s.Undo.Recounted,
 		s.Target.Booked + s.Undo.TargetBooked - s.Undo.TargetPosition
 }
 

@@ -34,8 +34,10 @@ type Switch struct {
 	// and not stored with the switch. 0: none.
 	Explained money.Price
 
-	// Reverted is the conversion that an undo took back. Only Store.LastUndo fills it.
-	Reverted Conversion
+	// Reverted is the conversion that an undo took back. Recounted is what fills that were corrected since the undo
+	// change more when that is taken back: they were booked in the units of then. Only Store.LastUndo fills them.
+	Reverted  Conversion
+	Recounted money.Shares
 }
 
 // Renaming is the symbol that a stock gets by an action, and the broker's identifier with it; ""

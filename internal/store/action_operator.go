@@ -232,12 +232,16 @@ func undoOf(ctx context.Context, tx Tx, a rewards.Action) (w rewards.Switch, err
 		return w, conflict("the action " + by.ActionID + " was applied after it: undo that one first")
 	}
 	w = last.Undo()
+	more, err := recounted(ctx, tx, last, w)
+	if err != nil {
+		return w, err
+	}
 	for _, stock := range []struct {
 		id            rewards.AssetID
 		before, after *money.Shares
 		by            money.Shares
 	}{
-		{w.AssetID, &w.Booked, &w.Position, last.Booked - last.Position},
+		{w.AssetID, &w.Booked, &w.Position, last.Booked - last.Position + more},
 		{w.Target, &w.TargetBooked, &w.TargetPosition, last.TargetBooked - last.TargetPosition},
 	} {
 		if _, err := fetchValues(ctx, tx, []any{(*int64)(stock.before)},

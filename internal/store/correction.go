@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"math"
 	"slices"
 	"time"
 
@@ -23,30 +24,68 @@ func (s *Store) CorrectOrder(
 		if waits, err := sweeping(ctx, tx, o.AssetID); err != nil || waits {
 			return staleIf(waits, err)
 		}
-		since, err := fetchAll(ctx, tx, scanSwitch, `SELECT `+switchColumns+` FROM switches
-			WHERE asset_id = ?1 AND generation > ?2 ORDER BY number`, int64(o.AssetID), o.Generation)
+		since, err := switchesSince(ctx, tx, o.AssetID, o.Generation)
 		if err != nil {
 			return err
 		}
-		before, err := rewards.InUnitsOfNow(o.Corrected, since)
-		if err != nil {
-			return err
-		}
-		after, err := rewards.InUnitsOfNow(b.FilledQty, since)
+		change, err := rewards.ChangeInUnitsOfNow(o.Corrected, b.FilledQty, since)
 		if err != nil {
 			return err
 		}
 		_, err = tx.Exec(ctx, `INSERT INTO order_corrections (order_id, number, filled_qty, change, activity_id, at)
 			SELECT ?1, coalesce(max(number), 0) + 1, ?2, ?3, ?4, ?5 FROM order_corrections WHERE order_id = ?1`,
-			o.ID[:], int64(b.FilledQty), int64(after-before), activity, micros(s.now()))
+			o.ID[:], int64(b.FilledQty), int64(change), activity, micros(s.now()))
 		if err != nil {
 			return err
 		}
-		if err := movePosition(ctx, tx, o.AssetID, after-before, 0); err != nil {
+		if err := movePosition(ctx, tx, o.AssetID, change, 0); err != nil {
 			return err
 		}
-		return addHouse(ctx, tx, o.AssetID, after-before)
+		return addHouse(ctx, tx, o.AssetID, change)
 	})
+}
+
+// switchesSince lists the switches of an asset after a generation, oldest first.
+func switchesSince(ctx context.Context, tx Tx, asset rewards.AssetID, generation int64) ([]rewards.Switch, error) {
+	return fetchAll(ctx, tx, scanSwitch, `SELECT `+switchColumns+` FROM switches
+		WHERE asset_id = ?1 AND generation > ?2 ORDER BY number`, int64(asset), generation)
+}
+
+// recounted returns what the fills that were corrected since a switch change more once w takes that back: they were
+// booked in its units, and their orders are from before it.
+func recounted(ctx context.Context, tx Tx, since, w rewards.Switch) (more money.Shares, err error) {
+	type fill struct {
+		generation int64
+		from, to   money.Shares
+	}
+	corrected, err := fetchAll(ctx, tx, func(row Row) (f fill, err error) {
+		err = row.Scan(&f.generation, (*int64)(&f.from), (*int64)(&f.to))
+		return f, err
+	}, `SELECT o.generation, coalesce((SELECT b.filled_qty FROM order_corrections b WHERE b.order_id = c.order_id
+			AND b.number = c.number - 1), o.filled_qty), c.filled_qty
+		FROM order_corrections c JOIN orders o ON o.id = c.order_id
+		WHERE c.at >= ?1 AND o.asset_id = ?2 AND o.generation < ?3`,
+		micros(since.At), int64(since.AssetID), since.Generation)
+	if err != nil {
+		return 0, err
+	}
+	w.Number = math.MaxInt64 // it comes next
+	for _, f := range corrected {
+		switches, err := switchesSince(ctx, tx, since.AssetID, f.generation)
+		if err != nil {
+			return 0, err
+		}
+		booked, err := rewards.ChangeInUnitsOfNow(f.from, f.to, switches)
+		if err != nil {
+			return 0, err
+		}
+		change, err := rewards.ChangeInUnitsOfNow(f.from, f.to, append(switches, w))
+		if err != nil {
+			return 0, err
+		}
+		more += change - booked
+	}
+	return more, nil
 }
 
 // Corrections lists the corrections of fills since a moment, oldest first.

@@ -84,7 +84,10 @@ func (s *Store) LastUndo(ctx context.Context, action string) (undo rewards.Switc
 		case !covered:
 			var reverted rewards.Switch
 			reverted, err = switchOf(ctx, tx, last.Undoes)
-			undo, undo.Reverted = last, reverted.Conversion
+			if err == nil {
+				undo, undo.Reverted = last, reverted.Conversion
+				undo.Recounted, err = recounted(ctx, tx, last, last.Redo(reverted.Conversion))
+			}
 		case by.IsUndo():
 			after = by.ActionID
 		}

@@ -117,6 +117,26 @@ func (l *lab) verifyCash() {
 	}
 }
 
+// unpaid is how many dividends the brokerage has paid that are not shared among all users yet.
+func (l *lab) unpaid() (n int) {
+	if l.firms == nil {
+		return 0
+	}
+	paid := map[string]bool{}
+	for _, n := range l.activities() {
+		paid[n.GroupID] = n.Qty > 0 && n.Net > 0
+	}
+	for _, e := range l.firms.events {
+		if e.kind != cashDividend || e.withdrawn || len(e.entitled) == 0 || !paid[e.id] {
+			continue
+		}
+		if _, shared := l.effects(e.id); !shared {
+			n++
+		}
+	}
+	return n
+}
+
 // activities are all of the brokerage's account activities, without its fills.
 func (l *lab) activities() (all []rewards.Activity) {
 	for token, first := "", true; first || token != ""; first = false {

@@ -300,7 +300,7 @@ func (l *lab) recover() {
 				l.step(p)
 			}
 		}
-		if len(l.open)+len(l.unsure)+l.liveOnes()+len(l.excess)+l.unbooked()+l.firms.unfinished() == 0 {
+		if len(l.open)+len(l.unsure)+l.liveOnes()+len(l.excess)+l.unbooked()+l.firms.unfinished()+l.unpaid() == 0 {
 			return
 		}
 	}

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"testing"
+	"time"
 
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
@@ -22,7 +23,7 @@ func (w *World) redo(t *testing.T, id string) bool {
 	check(t, err)
 	c, s := w.derive(t, a, first[0].Part)
 	s, err = a.Begin(s.Conversion, rewards.Standing{
-		Source: rewards.Stake{Booked: s.Booked, Theirs: s.Booked + undo.Booked - undo.Position},
+		Source: rewards.Stake{Booked: s.Booked, Theirs: s.Booked + undo.Booked - undo.Position + undo.Recounted},
 		Target: rewards.Stake{Booked: s.TargetBooked, Theirs: s.TargetBooked + undo.TargetBooked - undo.TargetPosition},
 		Undone: true, Undo: undo,
 	})
@@ -62,20 +63,58 @@ func testUndoTakenBack(t *testing.T, w *World) {
 	if u := w.Asset(t, "AAPL").Units; u.Ratio != (rewards.Ratio{Old: 2, New: 3}) || u.From.IsZero() {
 		t.Errorf("the units are %+v, want those of the split", u)
 	}
-	bust := func(o rewards.Order, of money.Shares) {
-		check(t, w.CorrectOrder(t.Context(), w.lease, o, rewards.BrokerOrder{
-			ID: o.BrokerID, ClientOrderID: o.ClientOrderID, Symbol: "AAPL", Side: "buy", Status: "filled",
-			FilledQty: of, FilledAvgPrice: dollar200,
-		}, "bust"))
-	}
-	bust(first, 9_999_998)
+	w.bust(t, first, 9_999_998)
 	w.houseShares(t, "after a bust of 2 from before the split", 7_499_997) // it has half of the first award
-	bust(second, 4_999_998)
+	w.bust(t, second, 4_999_998)
 	w.houseShares(t, "after a bust of 2 from after it", 7_499_995)
 	w.entitled(t, "second dividend")
 	check(t, failure(w.UndoAction(t.Context(), "split")))
 	w.sweep(t)
 	w.wantHolding(t, 10_000_000, 2_000_000)
+}
+
+// bust corrects the fill of an order.
+func (w *World) bust(t *testing.T, o rewards.Order, to money.Shares) {
+	t.Helper()
+	check(t, w.CorrectOrder(t.Context(), w.lease, o, rewards.BrokerOrder{
+		ID: o.BrokerID, ClientOrderID: o.ClientOrderID, Symbol: "AAPL", Side: "buy", Status: "filled",
+		FilledQty: to, FilledAvgPrice: dollar200,
+	}, "bust"))
+	w.Advance(time.Second)
+}
+
+// testCorrectedBeforeUndo: what the broker corrects of a fill counts in the units of now, also when an action was applied
+// or undone by mistake at the time.
+func testCorrectedBeforeUndo(t *testing.T, w *World) {
+	w.Give(t, 2_000_000)
+	o := w.Open(t)
+	check(t, w.Settle(t, o, "filled", 10_000_000, dollar200))
+	switched := func(err error) {
+		t.Helper()
+		check(t, err)
+		w.sweep(t)
+		w.Advance(time.Second)
+	}
+	w.bust(t, o, 9_999_990)
+	w.apply(t, "first", "AAPL", rewards.Terms{Type: rewards.ActionForwardSplit, OldRate: "2", NewRate: "3"}, 0)
+	switched(nil)
+	w.bust(t, o, 9_999_988)
+	w.houseShares(t, "after 10 x 1.5 and 2 x 1.5", -18)
+	w.apply(t, "second", "AAPL", rewards.Terms{Type: rewards.ActionForwardSplit, OldRate: "1", NewRate: "2"}, 0)
+	switched(nil)
+	w.bust(t, o, 9_999_986)
+	w.houseShares(t, "after 14 x 1.5 x 2", -42)
+	switched(failure(w.UndoAction(t.Context(), "second")))
+	w.houseShares(t, "after 14 x 1.5", -21)
+	switched(failure(w.UndoAction(t.Context(), "first")))
+	w.houseShares(t, "after 14", -14)
+	w.bust(t, o, 9_999_980)
+	w.houseShares(t, "after 20", -20)
+	if !w.redo(t, "first") {
+		t.Error("the undo is not taken back")
+	}
+	w.houseShares(t, "after 20 x 1.5", -30)
+	w.wantHolding(t, 15_000_000, 2_000_000)
 }
 
 // entitled records who is entitled to a cash dividend of AAPL, which changes no holding.
