@@ -143,6 +143,10 @@ func (c *Client) once(ctx context.Context, r request, answer any) (http.Header, 
 		return nil, fmt.Errorf("%s %s: no answer: %w", r.method, r.path, err)
 	}
 	defer func() { _ = res.Body.Close() }() // it was read
+
+	if res.StatusCode == http.StatusSwitchingProtocols { // its body is the connection, which no timeout ends
+		return nil, newError(r, res, nil)
+	}
 	content, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer))
 	switch {
 	case err != nil:

@@ -72,6 +72,8 @@ type Certificate interface {
 type DatabaseServer interface {
 	// Weakness says why acknowledged commits may be lost; "" when they are durable.
 	Weakness(ctx context.Context) (string, error)
+	// CheckAccess fails when rights are missing that clients need.
+	CheckAccess(ctx context.Context) error
 }
 
 // Options are what New reads and counts.
@@ -106,7 +108,11 @@ func New(o Options) (*Admin, error) {
 	a := &Admin{Options: o}
 	a.overview = newCached(readEvery, readTimeout, o.Store.Overview)
 	a.writes = newCached(readEvery, writeTimeout, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, o.Store.CheckWrites(ctx)
+		err := o.Store.CheckWrites(ctx)
+		if err == nil && o.Server != nil {
+			err = o.Server.CheckAccess(ctx)
+		}
+		return struct{}{}, err
 	})
 	a.weakness = newCached(weaknessEvery, weaknessTimeout, func(ctx context.Context) (string, error) {
 		if o.Server == nil {

@@ -54,10 +54,16 @@ type member struct {
 // allocated reports whether the order bought something for the member.
 func (m *member) allocated() bool { return m.booked != 0 || m.shares != 0 }
 
-func memberStream() reader.Stream[member] {
+// memberStream reads the members of orders. SQLite reads them order by order. PostgreSQL would compare each member of
+// that view with each order; it joins all_members by hashes.
+func memberStream(orderByOrder bool) reader.Stream[member] {
+	from := `order_members`
+	if !orderByOrder {
+		from = `all_members WHERE length(order_id) > 0`
+	}
 	return reader.Stream[member]{
 		What: "members by order",
-		Query: `SELECT order_id, position, app_id, reward_id, amount, bought, shares, place FROM order_members
+		Query: `SELECT order_id, position, app_id, reward_id, amount, bought, shares, place FROM ` + from + `
 			ORDER BY order_id, position`,
 		Bind: func(m *member) []any {
 			return []any{&m.order, &m.position, &m.app, &m.reward, &m.amount, &m.booked, &m.shares, &m.place}
@@ -103,7 +109,7 @@ func (a *auditor) orders() error {
 		return err
 	}
 	j := orderJoin{a: a, v: &orderView{assets: a.assets}}
-	if j.members, err = reader.Open(a.r, memberStream()); err != nil {
+	if j.members, err = reader.Open(a.r, memberStream(a.inSegments)); err != nil {
 		return err
 	}
 	if j.resolutions, err = reader.Open(a.r, resolutionStream()); err != nil {

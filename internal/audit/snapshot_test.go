@@ -104,3 +104,30 @@ func TestOtherCollation(t *testing.T) {
 		}
 	}
 }
+
+// TestMembersAreJoinedByHashes: with many orders PostgreSQL does not compare each of their members with each order.
+func TestMembersAreJoinedByHashes(t *testing.T) {
+	t.Parallel()
+	w := audittest.History(t, audittest.NewDatabase)
+	db := audittest.SQL(t, w.Where)
+	audittest.Exec(t, db, `CREATE TEMP TABLE one AS SELECT * FROM orders WHERE number > 0 LIMIT 1`,
+		`INSERT INTO member_blocks SELECT n * 32, b.apps, b.app_of, b.rewards, b.amounts FROM generate_series(1000, 5000) AS n (n),
+			(SELECT * FROM member_blocks LIMIT 1) AS b`,
+		`DO $$ BEGIN FOR n IN 1000..5000 LOOP
+			UPDATE one SET number = n, id = set_byte(set_byte(id, 14, n / 256), 15, n % 256), client_order_id = 'sr-' || n;
+			INSERT INTO orders SELECT * FROM one;
+		END LOOP; END $$`,
+		`ANALYZE`)
+	rows, err := db.QueryContext(t.Context(), `EXPLAIN `+audit.MembersOnPostgres)
+	check(t, err)
+	var plan strings.Builder
+	for rows.Next() {
+		var line string
+		check(t, rows.Scan(&line))
+		plan.WriteString(line + "\n")
+	}
+	check(t, errors.Join(rows.Err(), rows.Close()))
+	if !strings.Contains(plan.String(), " / 1024) = o.number)") {
+		t.Errorf("the plan compares all with all:\n%s", &plan)
+	}
+}

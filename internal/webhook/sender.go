@@ -113,12 +113,14 @@ func (s *Sender) Send(ctx context.Context, r Request) rewards.WebhookAnswer {
 		return rewards.WebhookAnswer{Error: explain(err)}
 	}
 	defer answer.Body.Close() //nolint:errcheck // it was only read
-	body, _ := io.ReadAll(io.LimitReader(answer.Body, readBytes))
 	a := rewards.WebhookAnswer{StatusCode: answer.StatusCode}
-	if a.Success() {
-		return a
+	if a.StatusCode != http.StatusSwitchingProtocols { // it has the connection as its body, which no timeout ends
+		body, _ := io.ReadAll(io.LimitReader(answer.Body, readBytes))
+		a.Body = keep(body)
 	}
-	a.Body = keep(body)
+	if a.Success() {
+		return rewards.WebhookAnswer{StatusCode: a.StatusCode}
+	}
 	a.RetryAfter = retryAfter(answer.Header.Get("Retry-After"), r.At)
 	a.Error = strings.TrimSpace(fmt.Sprintf("the receiver answered %d %s", a.StatusCode, http.StatusText(a.StatusCode)))
 	if a.StatusCode >= http.StatusMultipleChoices && a.StatusCode < http.StatusBadRequest {

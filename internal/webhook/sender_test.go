@@ -113,6 +113,21 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// A receiver that switches to another protocol and keeps the connection has failed: the body of such an answer never ends.
+func TestAnotherProtocol(t *testing.T) {
+	t.Parallel()
+	a := sendTo(t, local(), func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err == nil { // it stays open
+			_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n")
+			t.Cleanup(func() { _ = conn.Close() })
+		}
+	})
+	if a.Success() || a.Error != "the receiver answered 101 Switching Protocols" {
+		t.Errorf("the answer is %+v", a)
+	}
+}
+
 // No error shows a part of the address, which may have a secret.
 func TestErrorsHideTheAddress(t *testing.T) {
 	t.Parallel()

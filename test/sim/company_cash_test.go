@@ -53,6 +53,7 @@ func (l *lab) entitle(e *event, w rewards.Switch) {
 			return // the operator's mistake changes who gets what
 		case happened && !booked:
 			units.Mul(units, other.keep)
+			e.house = min(e.house, -1) // it may owe what the broker lacks after that
 		case booked && !happened:
 			units.Quo(units, other.keep)
 		}

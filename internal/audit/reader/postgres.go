@@ -45,6 +45,7 @@ func OpenPostgres(ctx context.Context, url string) (*Postgres, error) {
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = connectTimeout
 	}
+	config.RuntimeParams["client_encoding"] = "UTF8"
 	conn, err := pgconn.ConnectConfig(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the database %s: %w", config.Database, err)
@@ -60,7 +61,8 @@ func OpenPostgres(ctx context.Context, url string) (*Postgres, error) {
 func (p *Postgres) begin(ctx context.Context) error {
 	begin := fmt.Sprintf(`BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
 		SET LOCAL statement_timeout = %d; SET LOCAL idle_in_transaction_session_timeout = %d;
-		SET LOCAL work_mem = '%s'; SET LOCAL cursor_tuple_fraction = 1; SET LOCAL jit = off`,
+		SET LOCAL work_mem = '%s'; SET LOCAL cursor_tuple_fraction = 1; SET LOCAL jit = off;
+		SET LOCAL row_security = off`,
 		statementTimeout.Milliseconds(), idleTimeout.Milliseconds(), sortMemory)
 	if err := p.exec(ctx, begin); err != nil {
 		return err

@@ -251,6 +251,13 @@ func TestBrokenExchanges(t *testing.T) {
 			w.Header().Set("Content-Length", "1000")
 			_, _ = io.WriteString(w, goodOrder[:50])
 		},
+		"another protocol, then nothing": func(w http.ResponseWriter, _ *http.Request) {
+			conn, _, err := http.NewResponseController(w).Hijack()
+			if err == nil { // it stays open
+				_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n")
+				t.Cleanup(func() { _ = conn.Close() })
+			}
+		},
 		"half an error": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "1000")
 			w.WriteHeader(http.StatusUnprocessableEntity)

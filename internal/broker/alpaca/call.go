@@ -67,6 +67,9 @@ func (c *Client) do(ctx context.Context, q call) ([]byte, error) {
 	}
 	defer resp.Body.Close() //nolint:errcheck // the answer has been read
 	q.host.pace.observe(resp.StatusCode, resp.Header)
+	if resp.StatusCode == http.StatusSwitchingProtocols { // its body is the connection, which no timeout ends
+		return nil, c.broken(errors.New("status " + resp.Status))
+	}
 	if resp.StatusCode/100 != 2 {
 		body, _ := readBody(resp.Body, maxErrorBody)                // an unreadable body counts as no JSON
 		page := bytes.HasPrefix(bytes.TrimSpace(body), []byte("<")) // of a proxy

@@ -43,16 +43,22 @@ func classify(err error) error {
 		return rewards.Unavailable("the service is stopping: the database has another version", err)
 	case errors.Is(err, store.ErrUnknownOutcome):
 		return rewards.Unavailable("the outcome of the commit is unknown", err)
-	case state == "55P03", state == canceled, deadlocked(err):
+	case state == lockNotAvailable, state == canceled, deadlocked(err):
 		return busy(err)
 	case class == "53":
 		return rewards.Unavailable("the database has no room", err)
+	case state == insufficientPrivilege, state == "42P01", state == "42703":
+		return refused(err)
 	case class == "08", class == "25", class == "57", class == "58", class == "XX":
 		return rewards.Unavailable("the database cannot be used now", err)
 	case errors.Is(err, errBroken):
 		return rewards.Unavailable("the database cannot be reached", err)
 	}
 	return err
+}
+
+func refused(err error) error {
+	return rewards.Unavailable("the database refuses this service: rights or tables are missing", err)
 }
 
 // ended is classify for a read, which is interrupted when its request ends.

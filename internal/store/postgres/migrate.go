@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 
@@ -54,6 +54,9 @@ func (e *Engine) migrateAlone(ctx context.Context, provider *goose.Provider) (er
 		return fmt.Errorf("postgres: cannot lock the schema: %w", err)
 	}
 	defer func() { err = errors.Join(err, lock.Close(context.WithoutCancel(ctx))) }()
+	if err := checkPlace(ctx, lock); err != nil {
+		return fmt.Errorf("postgres: %w", err)
+	}
 	if e.options.KeepSchema {
 		if err := findStore(ctx, lock); err != nil {
 			return fmt.Errorf("postgres: %w", err)
@@ -62,7 +65,7 @@ func (e *Engine) migrateAlone(ctx context.Context, provider *goose.Provider) (er
 	current, newest, err := provider.GetVersions(ctx)
 	switch {
 	case err != nil:
-		return fmt.Errorf("postgres: cannot read the schema's version: %w", withOwnerHint(err))
+		return fmt.Errorf("postgres: cannot read the schema's version: %w", withHint(err))
 	case current > newest:
 		return differs(current, newest)
 	case current == newest:
@@ -73,9 +76,58 @@ func (e *Engine) migrateAlone(ctx context.Context, provider *goose.Provider) (er
 	if err := excludeWriters(ctx, lock); err != nil {
 		return fmt.Errorf("postgres: cannot stop the writers before a migration: %w", err)
 	}
-	defer keepAwake(ctx, lock)()
-	if err := up(ctx, provider); err != nil {
-		return fmt.Errorf("postgres: cannot migrate: %w", withOwnerHint(err))
+	awake, stop := keepAwake(ctx, lock)
+	defer stop()
+	err = up(awake, provider)
+	if lost := context.Cause(awake); err != nil && lost != nil && ctx.Err() == nil {
+		err = lost
+	}
+	if err != nil {
+		return fmt.Errorf("postgres: cannot migrate: %w", withHint(err))
+	}
+	return nil
+}
+
+// place is a schema that has a store.
+type place struct {
+	schema, owner string
+	begun         bool // and not more: the first migration alone
+}
+
+// checkPlace fails when a migration would begin a store beside another one of the database, or when another role owns
+// the store's tables: this one would own the new ones.
+func checkPlace(ctx context.Context, conn *pgx.Conn) error {
+	var schema, user string
+	err := conn.QueryRow(ctx, `SELECT coalesce(current_schema(), ''), current_user`).Scan(&schema, &user)
+	if err != nil {
+		return fmt.Errorf("cannot read the schema's name: %w", err)
+	}
+	rows, err := conn.Query(ctx, `SELECT n.nspname, pg_get_userbyid(r.relowner),
+			to_regclass(format('%I.open_rewards', n.nspname)) IS NULL
+		FROM pg_class r JOIN pg_namespace n ON n.oid = r.relnamespace WHERE r.relname = 'rewards' AND r.relkind = 'r'
+			AND to_regclass(format('%I.goose_db_version', n.nspname)) IS NOT NULL ORDER BY 1`)
+	if err != nil {
+		return fmt.Errorf("cannot look for the store: %w", err)
+	}
+	places, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p place, err error) {
+		return p, row.Scan(&p.schema, &p.owner, &p.begun)
+	})
+	if err != nil {
+		return fmt.Errorf("cannot look for the store: %w", err)
+	}
+	return judgePlace(schema, user, places)
+}
+
+func judgePlace(schema, user string, places []place) error {
+	here := slices.IndexFunc(places, func(p place) bool { return p.schema == schema })
+	whole := slices.IndexFunc(places, func(p place) bool { return p.schema != schema && !p.begun })
+	switch {
+	case whole >= 0 && (here < 0 || places[here].begun):
+		return fmt.Errorf("the store is in the schema %q, but this role's tables would be made in %q: set the role's "+
+			"search_path to it, and drop what an earlier attempt may have made in %[2]q", places[whole].schema, schema)
+	case here >= 0 && places[here].owner != user:
+		return fmt.Errorf("the role %q owns the store's tables, and %q would own the new ones: migrate as %[1]q",
+			places[here].owner, user)
 	}
 	return nil
 }
@@ -108,39 +160,55 @@ func up(ctx context.Context, provider *goose.Provider) error {
 	}
 }
 
-// withOwnerHint adds the next step to an error about a missing privilege.
-func withOwnerHint(err error) error {
-	if e, ok := errors.AsType[*pgconn.PgError](err); ok && e.Code == insufficientPrivilege {
+// withHint adds the next step to an error about a missing privilege, or a lock.
+func withHint(err error) error {
+	switch sqlState(err) {
+	case insufficientPrivilege:
 		return fmt.Errorf("%w; run `stockrewards migrate` as the role that owns the tables", err)
+	case lockNotAvailable:
+		return fmt.Errorf("%w; another session uses a table: end it (pg_stat_activity), "+
+			"then run `stockrewards migrate` again", err)
 	}
 	return err
 }
 
-// insufficientPrivilege is a SQLSTATE.
-const insufficientPrivilege = "42501"
+// SQLSTATEs.
+const (
+	insufficientPrivilege = "42501"
+	lockNotAvailable      = "55P03"
+)
 
 // frozen is how long the server waits for a process that migrates before it ends its transactions, and their locks.
 const frozen = 30 * time.Second
 
-// keepAwake shows the server that the process of the lock still runs, until stop is called.
-func keepAwake(ctx context.Context, lock *pgx.Conn) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
+// lookEvery is how often a process that migrates looks whether it still has the lock.
+const lookEvery = time.Second
+
+// errLostLock is why a migration ends: another process may have begun one.
+var errLostLock = errors.New("the connection that kept other processes away is lost; run `stockrewards migrate` again")
+
+// keepAwake shows the server that the process of the lock still runs, until stop is called. awake ends with
+// errLostLock when the lock is lost.
+func keepAwake(ctx context.Context, lock *pgx.Conn) (awake context.Context, stop func()) {
+	awake, cancel := context.WithCancelCause(ctx)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		tick := time.NewTicker(frozen / 6)
+		tick := time.NewTicker(lookEvery)
 		defer tick.Stop()
 		for {
 			select {
-			case <-ctx.Done():
+			case <-awake.Done():
 				return
 			case <-tick.C:
-				_, _ = lock.Exec(context.WithoutCancel(ctx), "select 1") // a lost connection has lost the lock already
+				if _, err := lock.Exec(context.WithoutCancel(ctx), "select 1"); err != nil {
+					cancel(errLostLock)
+				}
 			}
 		}
 	}()
-	return func() {
-		cancel()
+	return awake, func() {
+		cancel(nil)
 		<-ended
 	}
 }

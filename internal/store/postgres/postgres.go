@@ -99,7 +99,10 @@ func (e *Engine) prepare(ctx context.Context) error {
 	if err := e.checkServer(ctx); err != nil {
 		return err
 	}
-	return e.migrate(ctx)
+	if err := e.migrate(ctx); err != nil {
+		return err
+	}
+	return e.CheckAccess(ctx)
 }
 
 func poolConfig(url string, o Options) (*pgxpool.Config, error) {
@@ -118,6 +121,7 @@ func poolConfig(url string, o Options) (*pgxpool.Config, error) {
 		c.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
 	c.OnNotice = noteWarning
+	c.RuntimeParams["client_encoding"] = "UTF8" // PgBouncer passes it on
 	if o.Pooled {
 		c.DefaultQueryExecMode = pgx.QueryExecModeExec // nothing is prepared
 		return config, nil
@@ -148,6 +152,7 @@ func settings() []setting {
 		{"enable_memoize", "off"},
 		{"enable_tidscan", "on"}, // else a list reads the whole table
 		{"jit", "off"},
+		{"row_security", "off"}, // a row that may not be read is an error, and not missing
 		{"plan_cache_mode", "force_generic_plan"},
 		{"statement_timeout", millis(statementTimeout)},
 		{"lock_timeout", millis(lockTimeout)},

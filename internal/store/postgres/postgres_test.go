@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"stockrewards/internal/store"
 	"stockrewards/internal/store/postgres"
@@ -100,9 +101,22 @@ func TestWeakness(t *testing.T) {
 			t.Errorf("%s: %q, %v", setting, weakness, err)
 		}
 	}
-	e := open(t, database(t, pgtest.Start(t, "full_page_writes=off")), postgres.Options{})
+	own := pgtest.Start(t, "full_page_writes=off")
+	e := open(t, database(t, own), postgres.Options{})
 	if weakness, err := e.Weakness(t.Context()); err != nil || !strings.HasPrefix(weakness, "full_page_writes is off") {
 		t.Errorf("full_page_writes=off: %q, %v", weakness, err)
+	}
+	own.Must(t, "postgres", `ALTER SYSTEM SET fsync = off`)
+	own.Must(t, "postgres", `SELECT pg_reload_conf()`)
+	for deadline := time.Now().Add(10 * time.Second); ; {
+		weakness, err := e.Weakness(t.Context())
+		if strings.HasPrefix(weakness, "fsync is off") {
+			break
+		}
+		check(t, err)
+		if time.Now().After(deadline) {
+			t.Fatalf("fsync=off: %q", weakness)
+		}
 	}
 }
 

@@ -16,15 +16,18 @@ const oldestServer = 150_000
 // checkServer refuses a server that is too old, or whose settings lose commits or change the form of values.
 func (e *Engine) checkServer(ctx context.Context) error {
 	var version int
-	var fsync, encoding, binary, literals, timeout string
+	var fsync, encoding, texts, binary, literals, timeout string
 	err := e.pool.QueryRow(ctx, `select current_setting('server_version_num')::int, current_setting('fsync'),
-		current_setting('server_encoding'), current_setting('bytea_output'),
+		current_setting('server_encoding'), current_setting('client_encoding'), current_setting('bytea_output'),
 		current_setting('standard_conforming_strings'),
 		(select setting from pg_settings where name = 'statement_timeout')`).
-		Scan(&version, &fsync, &encoding, &binary, &literals, &timeout)
+		Scan(&version, &fsync, &encoding, &texts, &binary, &literals, &timeout)
 	switch {
 	case unknownParameter(err):
 		return errors.New("postgres: this address is PgBouncer's: start with --pgbouncer, in session mode too")
+	case err != nil && strings.Contains(err.Error(), "read only connection"):
+		return fmt.Errorf("postgres: the server can only be read: "+
+			"it is a standby, or default_transaction_read_only is on: %w", redact(err))
 	case err != nil:
 		return fmt.Errorf("postgres: cannot connect: %w", redact(err))
 	case version < oldestServer:
@@ -33,6 +36,8 @@ func (e *Engine) checkServer(ctx context.Context) error {
 		return errors.New("postgres: fsync is off: a power failure would lose what was acknowledged; turn it on")
 	case encoding != "UTF8":
 		return fmt.Errorf("postgres: the database has the encoding %s; UTF8 is required", encoding)
+	case texts != "UTF8": // another one would store and find texts in other bytes
+		return errors.New("postgres: client_encoding is " + texts + "; PgBouncer must pass on UTF8")
 	case binary != "hex": // behind PgBouncer, which keeps the settings of the database
 		return errors.New("postgres: bytea_output is " + binary +
 			"; set it to hex for the database (ALTER DATABASE … SET)")
@@ -78,12 +83,15 @@ func (e *Engine) Clock(ctx context.Context) (now time.Time, err error) {
 
 // Weakness returns why the server may lose commits that it acknowledged, or "".
 func (e *Engine) Weakness(ctx context.Context) (string, error) {
-	var commit, fullPages, standbys string
-	err := e.pool.QueryRow(ctx, `select current_setting('synchronous_commit'), current_setting('full_page_writes'),
-		current_setting('synchronous_standby_names')`).Scan(&commit, &fullPages, &standbys)
+	var fsync, commit, fullPages, standbys string
+	err := e.pool.QueryRow(ctx, `select current_setting('fsync'), current_setting('synchronous_commit'),
+		current_setting('full_page_writes'), current_setting('synchronous_standby_names')`).
+		Scan(&fsync, &commit, &fullPages, &standbys)
 	switch {
 	case err != nil:
 		return "", classify(errors.Join(errBroken, err))
+	case fsync != "on":
+		return "fsync is off: the last commits, and the whole database, can be lost in a crash of the machine", nil
 	case commit != "on" && commit != "remote_apply":
 		return "synchronous_commit is " + commit + ": the last commits can be lost in a crash or a fail-over", nil
 	case fullPages != "on":
@@ -93,6 +101,29 @@ func (e *Engine) Weakness(ctx context.Context) (string, error) {
 			"a fail-over can lose the last commits", nil
 	}
 	return "", nil
+}
+
+// CheckAccess fails with CodeUnavailable when this role may not read or record what clients need, or when row-level
+// security hides rows from it.
+func (e *Engine) CheckAccess(ctx context.Context) error {
+	var missing string
+	err := e.pool.QueryRow(ctx, `select coalesce(string_agg(c.relname, ', ' order by c.relname), '')
+		from pg_class c join (values ('apps', 'SELECT'), ('keys', 'SELECT'), ('settings', 'SELECT,UPDATE'),
+			('users', 'SELECT,INSERT'), ('assets', 'SELECT'), ('prices', 'SELECT'), ('holdings', 'SELECT'),
+			('rewards', 'SELECT,INSERT'), ('open_rewards', 'SELECT,INSERT'), ('reward_batches', 'SELECT,INSERT'),
+			('key_blocks', 'SELECT'), ('user_blocks', 'SELECT'), ('lot_blocks', 'SELECT'), ('orders', 'SELECT'),
+			('member_blocks', 'SELECT'), ('switches', 'SELECT'), ('budgets', 'SELECT')) as need (name, rights)
+			on c.oid = to_regclass(need.name)
+		where row_security_active(c.oid) or exists (select from unnest(string_to_array(need.rights, ',')) as r (one)
+			where not has_table_privilege(c.oid, r.one))`).Scan(&missing)
+	switch {
+	case err != nil:
+		return classify(errors.Join(errBroken, err))
+	case missing != "":
+		return refused(fmt.Errorf("postgres: the role lacks rights on %s, or row-level security hides rows from it "+
+			"(docs/security.md has the rights)", missing))
+	}
+	return nil
 }
 
 // hosts is how many servers the URL names.

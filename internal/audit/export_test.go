@@ -1,0 +1,4 @@
+package audit
+
+// MembersOnPostgres is the query of the orders' members there.
+var MembersOnPostgres = memberStream(false).Query

@@ -1,0 +1,137 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
+	"stockrewards/internal/store/postgres"
+	"stockrewards/internal/store/postgres/pgtest"
+)
+
+// exec runs statements as the superuser.
+func exec(t *testing.T, url, statements string) {
+	t.Helper()
+	_, err := connect(t, url).PgConn().Exec(t.Context(), statements).ReadAll()
+	check(t, err)
+}
+
+// one reads a text.
+func one(t *testing.T, e *postgres.Engine, query string) (text string, err error) {
+	t.Helper()
+	err = e.Read(t.Context(), func(ctx context.Context, tx store.Tx) error {
+		return tx.Query(ctx, func(row store.Row) error { return row.Scan(&text) }, query)
+	})
+	return text, err
+}
+
+// wantRefused opens a database, which must fail with a text.
+func wantRefused(t *testing.T, url string, o postgres.Options, want string) {
+	t.Helper()
+	e, err := postgres.Open(t.Context(), url, o)
+	if err == nil {
+		check(t, e.Close())
+	}
+	if err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v; want %q", err, want)
+	}
+}
+
+// The texts of clients come to the database as they are, whatever encoding it has for others: a key would be another one
+// after a change of that.
+func TestEncodingOfTexts(t *testing.T) {
+	t.Parallel()
+	c := cluster(t)
+	url := database(t, c)
+	exec(t, url, `DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET client_encoding = latin1', current_database()); END $$`)
+	pooled := strings.Replace(url, fmt.Sprint(c.Port), fmt.Sprint(pgtest.StartPgBouncer(t, c)), 1)
+	for name, o := range map[string]postgres.Options{url: {}, pooled: {Pooled: true}} {
+		e := open(t, name, o)
+		if bytes, err := one(t, e, `SELECT octet_length('é')::text`); err != nil || bytes != "2" {
+			t.Errorf("%s: a text of two bytes has %s, %v", name, bytes, err)
+		}
+	}
+}
+
+// Rows that a policy hides are not taken for missing: the process does not start, or is not ready.
+func TestHiddenRows(t *testing.T) {
+	t.Parallel()
+	c := cluster(t)
+	url := database(t, c)
+	exec(t, url, `CREATE ROLE hidden_from LOGIN; GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA public TO hidden_from`)
+	url = strings.Replace(url, "postgres@", "hidden_from@", 1)
+	e := open(t, url, postgres.Options{})
+	check(t, e.CheckAccess(t.Context()))
+	for statement, back := range map[string]string{
+		`ALTER TABLE rewards ENABLE ROW LEVEL SECURITY`: `ALTER TABLE rewards DISABLE ROW LEVEL SECURITY`,
+		`REVOKE SELECT ON rewards FROM hidden_from`:     `GRANT SELECT ON rewards TO hidden_from`,
+	} {
+		super := strings.Replace(url, "hidden_from@", "postgres@", 1)
+		exec(t, super, statement)
+		const want = "lacks rights on rewards, or row-level security hides rows"
+		if err := e.CheckAccess(t.Context()); rewards.CodeOf(err) != rewards.CodeUnavailable || !strings.Contains(fmt.Sprint(cause(err)), want) {
+			t.Errorf("%s: %v", statement, err)
+		}
+		if n, err := one(t, e, `SELECT count(*)::text FROM rewards`); rewards.CodeOf(err) != rewards.CodeUnavailable {
+			t.Errorf("%s: %s rewards, %v", statement, n, err)
+		}
+		wantRefused(t, url, postgres.Options{}, "refuses this service")
+		exec(t, super, back)
+	}
+	check(t, e.CheckAccess(t.Context()))
+}
+
+// A migration never begins a store beside the one that the database has, and leaves no table that another role owns.
+func TestTheStoreOfADatabase(t *testing.T) {
+	t.Parallel()
+	url := database(t, cluster(t))
+	exec(t, url, `CREATE SCHEMA app`)
+	const want = `the store is in the schema "public", but this role's tables would be made in "app"`
+	wantRefused(t, url+"&search_path=app", postgres.Options{}, want)
+	exec(t, url, `CREATE TABLE app.goose_db_version (n int); CREATE TABLE app.rewards (n int)`)
+	wantRefused(t, url+"&search_path=app", postgres.Options{KeepSchema: true}, want)
+	exec(t, url, `DROP SCHEMA app CASCADE; DELETE FROM goose_db_version WHERE version_id > 35;
+		DROP ROLE IF EXISTS another; CREATE ROLE another SUPERUSER LOGIN`)
+	wantRefused(t, strings.Replace(url, "postgres@", "another@", 1), postgres.Options{},
+		`the role "postgres" owns the store's tables, and "another" would own the new ones`)
+}
+
+// A migration ends when the connection of its lock is lost: another process may begin one.
+func TestMigrationWithoutItsLock(t *testing.T) {
+	t.Parallel()
+	c := pgtest.Start(t)
+	url := c.Database(t, "locked")
+	blocker := connect(t, url)
+	_, err := blocker.PgConn().Exec(t.Context(), `BEGIN; CREATE TABLE settings (n int)`).ReadAll() // as the first migration
+	check(t, err)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := postgres.Open(context.WithoutCancel(t.Context()), url, postgres.Options{})
+		ended <- err
+	}()
+	killed, killer := false, connect(t, url)
+	for deadline := time.Now().Add(5 * time.Second); !killed && time.Now().Before(deadline); {
+		var n int
+		check(t, killer.QueryRow(t.Context(), `SELECT count(pg_terminate_backend(l.pid)) FROM pg_locks l
+			WHERE l.locktype = 'advisory' AND l.objid = 7356999 AND EXISTS (SELECT 1 FROM pg_locks w WHERE NOT w.granted)`).Scan(&n))
+		killed = n > 0
+	}
+	if err := <-ended; !killed || err == nil || !strings.Contains(err.Error(), "the connection that kept other processes away is lost") {
+		t.Errorf("killed %v: %v", killed, err)
+	}
+}
+
+// cause is what is behind an error of the domain.
+func cause(err error) error {
+	for {
+		next, ok := err.(interface{ Unwrap() error })
+		if !ok {
+			return err
+		}
+		err = next.Unwrap()
+	}
+}
