@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"stockrewards/internal/rewards"
 )
 
@@ -71,6 +73,7 @@ type Gate struct {
 	commit  atomic.Int64 // recent mean duration of a commit, in nanoseconds
 
 	followers atomic.Int64
+	bodies    *semaphore.Weighted // bytes of large request bodies
 
 	mu    sync.Mutex                              // held while lanes is replaced
 	lanes atomic.Pointer[map[rewards.AppID]*lane] // one per app; the map itself is immutable
@@ -80,7 +83,7 @@ type Gate struct {
 func New() *Gate {
 	processors := runtime.GOMAXPROCS(0)
 	g := &Gate{
-		began: time.Now(),
+		began: time.Now(), bodies: semaphore.NewWeighted(maxBodies),
 		alone: [kinds]int{writesAlone, lookupsAlone, min(mostLists, 2*processors), batchesAlone},
 		shared: [kinds]int{
 			writesPerProcessor * processors, lookupsShared, min(mostLists, max(1, processors/2)), batchesShared,
@@ -97,6 +100,7 @@ type Ticket struct {
 	lane  *lane
 	kind  Kind
 	bytes int
+	held  int64 // bytes of its body
 	state state
 
 	follows bool
@@ -149,6 +153,7 @@ func (t *Ticket) Answered(bytes int) {
 	if t.state != working {
 		return
 	}
+	t.letGo()
 	t.bytes, t.state = bytes, writing
 	t.lane.answered(t.kind, bytes)
 }

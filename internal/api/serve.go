@@ -131,7 +131,8 @@ func (s *server) answer(ctx context.Context, rt route, c call, from *caller) (a 
 		c.app, c.ticket = from.key.AppID, &from.ticket
 	}
 	if c.Method != http.MethodGet {
-		if c.body, err = readBody(c.Request, cmp.Or(rt.maxBody, maxBody), rt.takesBody(c.Method)); err != nil {
+		most := cmp.Or(rt.maxBody, maxBody)
+		if c.body, err = readBody(ctx, &from.ticket, c.Request, most, rt.takesBody(c.Method)); err != nil {
 			return a, err
 		}
 		c.Body = http.NoBody // drain finds nothing
@@ -179,11 +180,18 @@ func requestID(given string) string {
 
 // readBody reads a JSON body and checks its size and media type. An operation that takes no body ignores the type of
 // an empty one, because some clients (axios, curl with an empty -d) always send one.
-func readBody(r *http.Request, most int, taken bool) ([]byte, error) {
+func readBody(ctx context.Context, t *admission.Ticket, r *http.Request, most int, taken bool) ([]byte, error) {
 	if r.ContentLength > int64(most) {
 		return nil, tooLarge(most)
 	}
-	body, err := io.ReadAll(io.LimitReader(r.Body, int64(most)+1))
+	size := r.ContentLength
+	if size < 0 {
+		size = int64(most)
+	}
+	if err := t.Hold(ctx, size); err != nil {
+		return nil, err
+	}
+	body, err := readAll(r, int64(most))
 	if len(body) > most {
 		return nil, tooLarge(most)
 	}
@@ -198,6 +206,16 @@ func readBody(r *http.Request, most int, taken bool) ([]byte, error) {
 		return nil, rewards.Unavailable(message, errSlowBody)
 	}
 	return nil, badRequest(rewards.Issue{Message: "the body could not be read"})
+}
+
+// readAll reads a body, and of one without an announced length one byte beyond the most.
+func readAll(r *http.Request, most int64) ([]byte, error) {
+	if r.ContentLength < 0 {
+		return io.ReadAll(io.LimitReader(r.Body, most+1))
+	}
+	body := make([]byte, r.ContentLength)
+	n, err := io.ReadFull(r.Body, body)
+	return body[:n], err
 }
 
 // errSlowBody is the cause of a 503 that is the client's, or its network's.

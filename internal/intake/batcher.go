@@ -128,7 +128,7 @@ func (b *batcher[Q, A]) add(list []*request[Q, A]) error {
 		return rewards.Unavailable("the service is stopping", nil)
 	}
 	if !b.queue.add(list) {
-		return rewards.Unavailable("the service is busy with other requests of this app", errFull)
+		return rewards.Unavailable("the service is busy with other requests", errFull)
 	}
 	b.rouse()
 	return nil

@@ -48,8 +48,9 @@ const (
 )
 
 // fairQueue is a bounded queue that serves apps in turn, and one app's requests in order of
-// arrival. An app may queue only as much as it leaves free for others, and one bulk in any case, so only an app that
-// floods is refused. While several apps send, bulks rest after each commit for twice as long as
+// arrival. An app may queue only as much as it leaves free for others, and one bulk however
+// many requests it has, so only an app that floods is refused: package admission bounds the
+// bytes of all bulks. While several apps send, bulks rest after each commit for twice as long as
 // it took, so that most single requests find the store idle. It is not safe for concurrent use.
 type fairQueue[Q, A any] struct {
 	most    int // requests in a commit

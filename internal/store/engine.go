@@ -74,6 +74,9 @@ type Vacuumer interface {
 // ErrUnknownOutcome means that a commit may or may not have happened.
 var ErrUnknownOutcome = errors.New("store: the outcome of the commit is unknown")
 
+// ErrDamaged means that a part of the database cannot be read.
+var ErrDamaged = errors.New("the file of the database is damaged: keep it, and restore a backup")
+
 // ErrNewerSchema means that a newer version of the program wrote the database.
 var ErrNewerSchema = errors.New("the database was written by a newer version of stockrewards: use that version")
 

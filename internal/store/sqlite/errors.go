@@ -42,6 +42,14 @@ func damaged(err error) bool {
 	return primary == sqlite.ResultCorrupt || primary == sqlite.ResultNotADB
 }
 
+// inWords adds what to do to the error of a damaged file.
+func inWords(err error) error {
+	if damaged(err) {
+		return fmt.Errorf("%w: %w", store.ErrDamaged, err)
+	}
+	return err
+}
+
 // unusable is the error for a file that cannot be opened, in words for an operator.
 func unusable(path string, err error) error {
 	switch full := code(err); full.ToPrimary() {
@@ -81,9 +89,10 @@ func classify(err error) error {
 		return rewards.Unavailable("the disk is full", err)
 	case sqlite.ResultBusy, sqlite.ResultLocked:
 		return busy(err)
-	case sqlite.ResultReadOnly, sqlite.ResultCantOpen, sqlite.ResultIOErr,
-		sqlite.ResultCorrupt, sqlite.ResultNotADB, sqlite.ResultNoMem:
+	case sqlite.ResultReadOnly, sqlite.ResultCantOpen, sqlite.ResultIOErr, sqlite.ResultNoMem:
 		return rewards.Unavailable("the database cannot be used now", err)
+	case sqlite.ResultCorrupt, sqlite.ResultNotADB:
+		return rewards.Unavailable("the database cannot be used now", inWords(err))
 	}
 	_, atCommit := errors.AsType[commitError](err)
 	_, unsynced := errors.AsType[unsyncedError](err)

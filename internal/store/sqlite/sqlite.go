@@ -251,11 +251,7 @@ func olderVersion(version, than string) bool {
 
 // Read implements store.Engine. It waits for the sync of what it may have seen without its connection.
 func (e *Engine) Read(ctx context.Context, f func(context.Context, store.Tx) error) error {
-	err := e.read(ctx, f)
-	if damaged(err) {
-		e.fail(err)
-	}
-	return e.durably(ctx, err)
+	return e.durably(ctx, e.read(ctx, f))
 }
 
 func (e *Engine) read(ctx context.Context, f func(context.Context, store.Tx) error) error {
@@ -283,7 +279,7 @@ func (e *Engine) durably(ctx context.Context, err error) error {
 // fail forbids all writes and reports the error on Failed.
 func (e *Engine) fail(err error) {
 	if !e.dead.Swap(true) {
-		e.failed <- err
+		e.failed <- inWords(err)
 	}
 }
 

@@ -1,0 +1,53 @@
+package admission_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"stockrewards/internal/admission"
+	"stockrewards/internal/rewards"
+)
+
+// The bodies of all apps have 32 MiB in memory. Who comes when these are full waits for somebody's answer, for five seconds
+// at most. Small bodies never wait.
+func TestBodies(t *testing.T) {
+	t.Parallel()
+	run(t, func(w *world) {
+		const batch = 4 << 20
+		var held []*visit
+		hold := func(number byte, bytes int64) error {
+			v := w.enter(w.Context(), app(number), admission.Batch)
+			held = append(held, v)
+			return v.ticket.Hold(w.Context(), bytes)
+		}
+		for n := range byte(8) {
+			if err := hold(n, batch); err != nil {
+				w.Fatalf("batch %d: %v", n, err)
+			}
+		}
+		began := time.Now()
+		if err := hold(8, 16<<10+1); rewards.CodeOf(err) != rewards.CodeUnavailable || time.Since(began) != 5*time.Second {
+			w.Errorf("one more, after %s: %v", time.Since(began), err)
+		}
+		if err := hold(9, 16<<10); err != nil {
+			w.Errorf("a small one: %v", err)
+		}
+		got := make(chan error)
+		last := w.enter(w.Context(), app(10), admission.Batch)
+		go func() { got <- last.ticket.Hold(context.WithoutCancel(w.Context()), batch) }()
+		synctest.Wait()
+		held[3].ticket.Answered(100)
+		if err := <-got; err != nil {
+			w.Errorf("after an answer: %v", err)
+		}
+		for _, v := range append(held, last) {
+			v.ticket.Leave()
+		}
+		if err := hold(11, 8*batch); err != nil {
+			w.Errorf("after all left: %v", err)
+		}
+		held[len(held)-1].ticket.Leave()
+	})
+}
