@@ -97,8 +97,11 @@ func (c *actionEnter) Run(ctx context.Context) error {
 	return c.operate(ctx, "action enter", required(c.Reason), func(s *store.Operator) error {
 		a, err := s.EnterAction(ctx, a)
 		if err == nil {
-			sayf("%s is entered: %s\nit is applied when the broker's position confirms it: "+
-				"see `stockrewards action show %[1]s`\n", a.ID, a)
+			next := "it is applied when the broker's position confirms it"
+			if a.Type == rewards.ActionCashDividend {
+				next = "its cash is shared when the broker has paid it"
+			}
+			sayf("%s is entered: %s\n%s: see `stockrewards action show %[1]s`\n", a.ID, a, next)
 		}
 		return err
 	})

@@ -66,10 +66,11 @@ func (w *Worker) judgeActions(
 	giving := make(map[rewards.AssetID]rewards.Date) // ex-dates of actions that give shares: those of later days wait
 	for _, a := range w.actions.open {
 		first, gives := giving[a.AssetID]
-		if !w.due(a, clock) || w.actions.sweep.Number > 0 || gives && first < a.ExDate {
+		due, differs := w.due(a, clock), a.Differs() && w.conflicts == 0
+		if !due && !differs || w.actions.sweep.Number > 0 || gives && first < a.ExDate {
 			continue
 		}
-		if a.Type.Gives() {
+		if due && a.Type.Gives() {
 			giving[a.AssetID] = a.ExDate
 		}
 		w.heartbeat()
@@ -103,6 +104,12 @@ func (w *Worker) judgeAction(
 	}
 	judgment, note := a.Judge(p.conversion, p.standing)
 	again := w.twice(a, judgment)
+	if a.Differs() { // an operator is asked; a correction of a fill, say, may explain it meanwhile
+		if judgment != rewards.JudgeApply || !again {
+			return nil
+		}
+		return w.apply(ctx, a, p, o)
+	}
 	switch judgment {
 	case rewards.JudgeApply:
 		if p.standing.Vanished() && a.ApprovedAt.IsZero() && !again {
@@ -138,6 +145,9 @@ type prepared struct {
 func (w *Worker) prepare(
 	ctx context.Context, a rewards.Action, at stakes, live []rewards.Order, clock rewards.MarketClock,
 ) (p prepared, err error) {
+	if err := a.CheckNewSymbol(); err != nil {
+		return p, err
+	}
 	source := at.booked[a.AssetID]
 	assets, err := w.store.Assets(ctx)
 	if err != nil {
@@ -244,10 +254,15 @@ func (w *Worker) target(ctx context.Context, a rewards.Action, at stakes, p *pre
 	return target, nil
 }
 
+// othersOf lists the actions of the stock, the newest.
+func (w *Worker) othersOf(ctx context.Context, a rewards.Action) ([]rewards.Action, error) {
+	const enough = 100
+	return w.store.Actions(ctx, 0, a.Symbol, enough)
+}
+
 // addOthers adds what other actions of the stock say about this one: that it repeats one of them, or was overtaken.
 func (w *Worker) addOthers(ctx context.Context, a rewards.Action, p *prepared) (err error) {
-	const enough = 100
-	if p.others, err = w.store.Actions(ctx, 0, a.Symbol, enough); err != nil {
+	if p.others, err = w.othersOf(ctx, a); err != nil {
 		return err
 	}
 	if i := slices.IndexFunc(p.others, a.TwinOf); i >= 0 {
@@ -337,7 +352,7 @@ func (w *Worker) entitleAll(ctx context.Context, clock rewards.MarketClock) erro
 		if w.actions.sweep.Number > 0 || w.actions.entitled[a.ID].Equal(a.Boundary) {
 			continue
 		}
-		if err := w.entitle(ctx, a); err != nil && !errors.Is(err, rewards.ErrStale) {
+		if err := w.entitle(ctx, a, clock); err != nil && !errors.Is(err, rewards.ErrStale) {
 			return err
 		}
 	}
@@ -346,13 +361,23 @@ func (w *Worker) entitleAll(ctx context.Context, clock rewards.MarketClock) erro
 
 // entitle records who holds the stock at the boundary of a cash dividend, once for each boundary. Open orders do not
 // matter: what they bought is booked later, and the house gets its part.
-func (w *Worker) entitle(ctx context.Context, a rewards.Action) error {
+func (w *Worker) entitle(ctx context.Context, a rewards.Action, clock rewards.MarketClock) error {
 	entitled, err := w.store.Entitled(ctx, a)
 	if entitled {
 		w.actions.entitled[a.ID] = a.Boundary
 	}
 	if err != nil || entitled {
 		return err
+	}
+	if a.ApprovedAt.IsZero() {
+		others, err := w.othersOf(ctx, a)
+		if err != nil {
+			return err
+		}
+		if i := slices.IndexFunc(others, a.TwinOf); i >= 0 {
+			o := rewards.Observation{Now: clock.Now, SeenAt: w.now()}
+			return w.changeAction(ctx, a, o.Hold(a, a.Repeats(others[i])))
+		}
 	}
 	conversion, err := a.Conversion(0, rewards.Fraction{})
 	if err != nil {

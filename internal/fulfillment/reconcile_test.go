@@ -230,6 +230,29 @@ func TestABustIsTheHouses(t *testing.T) {
 	})
 }
 
+// A fill is corrected while no process runs, and then its stock is split: first the position differs, but once the
+// correction is booked it confirms the split, and nobody has to decide.
+func TestABustBeforeASplit(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		w.wantAfter(5*time.Second, w.give("AAPL", 1000*usd), rewards.Executed)
+		id, booked := w.announce("1", "4", "2000-01-05"), w.orders()[0]
+		w.run(time.Minute)
+		before := w.holding(w.user, "AAPL").Quantity
+		w.until("2000-01-04 20:00:05")
+		w.check(w.brokerage.Bust(w.t.Context(), booked.ClientOrderID, booked.FilledQty-money.Share))
+		w.until("2000-01-05 02:31:00")
+		w.restart()
+		w.serve(20 * time.Second)
+		held := w.action(id).State == rewards.ActionHeld
+		w.serve(5 * time.Minute)
+		w.wantAction(id, rewards.ActionSwept)
+		if got := w.holding(w.user, "AAPL").Quantity; got != 4*before || w.house("AAPL") != -4*money.Share || !held {
+			w.t.Errorf("held first: %v; %s became %s, the house has %s", held, before, got, w.house("AAPL"))
+		}
+	})
+}
+
 // A correction that a process reads before its first comparison is no comparison: nothing is ordered before one
 // succeeds.
 func TestACorrectionIsNoComparison(t *testing.T) {

@@ -59,6 +59,9 @@ func TestDecisionsAboutActions(t *testing.T) {
 func TestEnteredActions(t *testing.T) {
 	t.Parallel()
 	split := fourToOne().Terms
+	only := func(other rewards.Terms) func(*rewards.Terms) {
+		return func(x *rewards.Terms) { *x, x.Symbol, x.ExDate = other, split.Symbol, split.ExDate }
+	}
 	for name, c := range map[string]struct {
 		change func(*rewards.Terms)
 		valid  bool
@@ -72,13 +75,21 @@ func TestEnteredActions(t *testing.T) {
 		"the symbol again":       {func(x *rewards.Terms) { x.NewSymbol = x.Symbol }, false},
 		"an unknown type":        {func(x *rewards.Terms) { x.Type = "unit_split" }, false},
 		"a rename to nothing":    {func(x *rewards.Terms) { x.Type = rewards.ActionNameChange }, false},
-		"a rename":               {func(x *rewards.Terms) { x.Type, x.NewSymbol = rewards.ActionNameChange, "APL" }, true},
+		"a rename":               {only(rewards.Terms{Type: rewards.ActionNameChange, NewSymbol: "APL"}), true},
 		"a spin-off of nothing":  {func(x *rewards.Terms) { x.Type = rewards.ActionSpinOff }, false},
 		"a dividend of nothing":  {func(x *rewards.Terms) { x.Type = rewards.ActionCashDividend }, false},
 		"a negative dividend":    {func(x *rewards.Terms) { x.Type, x.Rate = rewards.ActionCashDividend, "-1" }, false},
-		"a dividend":             {func(x *rewards.Terms) { x.Type, x.Rate = rewards.ActionCashDividend, "0.25" }, true},
+		"a dividend":             {only(rewards.Terms{Type: rewards.ActionCashDividend, Rate: "0.25"}), true},
 		"a mixed merger's cash":  {func(x *rewards.Terms) { x.Type, x.NewSymbol = rewards.ActionMixedMerger, "KO" }, false},
-		"a worthless stock":      {func(x *rewards.Terms) { x.Type = rewards.ActionWorthless }, true},
+		"a worthless stock":      {only(rewards.Terms{Type: rewards.ActionWorthless}), true},
+		"a dividend to a stock":  {only(rewards.Terms{Type: rewards.ActionCashDividend, Rate: "0.25", NewSymbol: "KO"}), false},
+		"a split that pays":      {func(x *rewards.Terms) { x.Rate = "7" }, false},
+		"a split's pay date":     {func(x *rewards.Terms) { x.PayDate = "2026-12-09" }, false},
+		"a removal with a ratio": {func(x *rewards.Terms) { x.Type = rewards.ActionWorthless }, false},
+		"no new symbol":          {only(rewards.Terms{Type: rewards.ActionNameChange, NewSymbol: "KO WI"}), false},
+		"an exponent":            {only(rewards.Terms{Type: rewards.ActionCashDividend, Rate: "1e2"}), false},
+		"another century":        {func(x *rewards.Terms) { x.ExDate = "2126-12-03" }, false},
+		"another epoch":          {func(x *rewards.Terms) { x.ExDate = "1970-01-01" }, false},
 		"a stock dividend of -1": {func(x *rewards.Terms) { x.Type, x.Rate = rewards.ActionStockDividend, "-1" }, false},
 	} {
 		terms := split

@@ -1,13 +1,9 @@
 package rewards
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
-
-	"stockrewards/internal/money"
 )
 
 const (
@@ -349,36 +345,4 @@ func (t Terms) priceRatio() Ratio {
 		return Ratio{}
 	}
 	return r
-}
-
-// EnteredAction returns an action that an operator enters, as of the broker's time now. It fails
-// when the terms have no rule, or lack what their type needs.
-func EnteredAction(id string, t Terms, now time.Time, reason string) (Action, error) {
-	a := Action{
-		Terms: t, ID: id, ProcessDate: t.ExDate, State: ActionAnnounced, FirstSeen: now,
-		Reason: reason, Note: "entered by an operator: " + reason,
-	}
-	switch {
-	case !t.ExDate.Valid():
-		return a, fmt.Errorf("ex-date %q: must be a day such as 2026-12-01", t.ExDate)
-	case t.PayDate != "" && !t.PayDate.Valid():
-		return a, fmt.Errorf("pay date %q: must be a day such as 2026-12-01", t.PayDate)
-	case (t.Type.Gives() || t.Type == ActionNameChange) && t.NewSymbol == "":
-		return a, errors.New("the new symbol is missing")
-	case t.NewSymbol == t.Symbol:
-		return a, errors.New("the new symbol is the old one")
-	}
-	if t.Type == ActionCashDividend || t.Type == ActionCashMerger || t.Type == ActionMixedMerger {
-		if rate, err := money.ParsePrice(t.Rate); err != nil || rate <= 0 {
-			return a, fmt.Errorf("rate %q: must be dollars for a share", t.Rate)
-		}
-	}
-	if _, err := t.Conversion(1, Whole()); err != nil {
-		return a, err
-	}
-	a.Boundary = t.ExDate.previousWeekday().evening()
-	if t.Type.Holds() {
-		a.HoldFrom = a.Boundary
-	}
-	return a, nil
 }

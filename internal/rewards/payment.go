@@ -244,7 +244,8 @@ func (a Action) apart(n Activity) int {
 }
 
 func (a Action) mayPay(n Activity, symbol string) bool {
-	about := n.Symbol == a.Symbol || n.Symbol == symbol || a.NewSymbol != "" && n.Symbol == a.NewSymbol
+	gives := a.Type != ActionCashDividend && a.NewSymbol != "" && n.Symbol == a.NewSymbol
+	about := n.Symbol == a.Symbol || n.Symbol == symbol || gives
 	return about && n.Problem == "" && n.Status != ActivityCanceled && (n.Date == "" || n.Date >= a.ExDate)
 }
 

@@ -2,6 +2,7 @@ package rewards
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"stockrewards/internal/money"
@@ -73,7 +74,7 @@ func (a Action) Judge(c Conversion, s Standing) (Judgment, string) {
 	case s.Review:
 		return JudgeHold, "every action waits for an operator (--corporate-actions review)"
 	case s.Twin != "":
-		return JudgeHold, "it repeats the action " + s.Twin
+		return JudgeHold, repeats + s.Twin
 	case s.Source.Accepted != 0 || s.Target.Accepted != 0:
 		return JudgeHold, "an operator has accepted a difference to the broker's position"
 	}
@@ -140,6 +141,11 @@ func near(theirs, expected money.Shares) bool {
 
 // notePosition begins the note of an action whose position fits neither before nor after.
 const notePosition = "the broker's position differs from what the action announces"
+
+// Differs reports whether the action is held for that.
+func (a Action) Differs() bool {
+	return a.State == ActionHeld && a.WaitsFor == "" && strings.HasPrefix(a.Note, notePosition)
+}
 
 func (a Action) differs(s Standing, source, target money.Shares) string {
 	text := fmt.Sprintf(notePosition+": the broker has %s shares of %s, expected are %s (or %s before the action)",
@@ -222,8 +228,17 @@ func (a Action) positions(w Switch, s Standing) (source, target money.Shares, er
 	return source, target, err
 }
 
-// twinDays is within how many days the same terms count as a repetition.
-const twinDays = 10
+// twinDays is within how many days the same terms count as a repetition; dividendDays is that for cash dividends,
+// because a stock may pay the same every week.
+const (
+	twinDays     = 10
+	dividendDays = 5
+)
+
+const repeats = "it repeats the action "
+
+// Repeats is why an action that repeats another one is held.
+func (a Action) Repeats(b Action) string { return repeats + b.ID }
 
 // TwinOf reports whether a repeats another action of the same stock: the same type and rates
 // within ten days, and b came first.
@@ -234,7 +249,11 @@ func (a Action) TwinOf(b Action) bool {
 	if b.State == ActionWithdrawn || b.State == ActionIgnored || b.State == ActionPassed || b.State == ActionUndone {
 		return false
 	}
-	if !sameRatio(a.Terms, b.Terms) || a.ExDate < b.ExDate || a.ExDate > b.ExDate.Plus(twinDays) {
+	within := twinDays
+	if a.Type == ActionCashDividend {
+		within = dividendDays
+	}
+	if !sameRatio(a.Terms, b.Terms) || a.ExDate < b.ExDate || a.ExDate > b.ExDate.Plus(within) {
 		return false
 	}
 	return b.ExDate < a.ExDate || b.FirstSeen.Before(a.FirstSeen) || b.FirstSeen.Equal(a.FirstSeen) && b.ID < a.ID

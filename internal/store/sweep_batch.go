@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"stockrewards/internal/money"
@@ -68,27 +69,42 @@ func (b *sweepBatch) read(ctx context.Context, tx Tx, holders []holder) (err err
 }
 
 // readLate reads, order by order, what the holders bought after the moment that entitles to a dividend,
-// and what was taken back since.
+// and what was taken back since, in the units of now: the stock may have been split since.
 func (b *sweepBatch) readLate(ctx context.Context, tx Tx, first, last holder) error {
 	b.late = make(map[holder]money.Shares)
-	add := func(row Row) error {
-		var k holder
-		var shares money.Shares
-		err := row.Scan(toID(&k.app), toID(&k.user), (*int64)(&shares))
-		b.late[k] += shares
+	switches, err := fetchAll(ctx, tx, scanSwitch, `SELECT `+switchColumns+` FROM switches
+		WHERE asset_id = ?1 AND number < ?2 ORDER BY number`, int64(b.AssetID), b.Number)
+	if err != nil {
 		return err
 	}
-	err := tx.Query(ctx, add, `SELECT v.app_id, v.user_id, -`+taken+takenSince+`
+	add := func(times money.Shares, after func(w rewards.Switch, moment int64) bool) func(Row) error {
+		return func(row Row) error {
+			var k holder
+			var shares money.Shares
+			var moment int64
+			if err := row.Scan(toID(&k.app), toID(&k.user), (*int64)(&shares), &moment); err != nil {
+				return err
+			}
+			since := slices.DeleteFunc(slices.Clone(switches), func(w rewards.Switch) bool { return !after(w, moment) })
+			shares, err := rewards.InUnitsOfNow(shares, since)
+			b.late[k] += times * shares
+			return err
+		}
+	}
+	takenBack := add(-1, func(w rewards.Switch, number int64) bool { return w.Number > number })
+	err = tx.Query(ctx, takenBack, `SELECT v.app_id, v.user_id, `+taken+`, v.after_switch`+takenSince+`
 		AND (v.app_id, v.user_id) >= (?4, ?5) AND (v.app_id, v.user_id) <= (?6, ?7)`,
 		micros(b.EntitledAt), int64(b.AssetID), b.Number, first.app[:], first.user[:], last.app[:], last.user[:])
 	if err != nil {
 		return err
 	}
-	return tx.Query(ctx, add, `SELECT m.app_id, m.user_id, m.shares FROM orders o CROSS JOIN member_rewards m
+	bought := add(1, func(w rewards.Switch, generation int64) bool { return w.Generation > generation })
+	return tx.Query(ctx, bought, `SELECT m.app_id, m.user_id, m.shares, o.generation
+		FROM orders o CROSS JOIN member_rewards m
 		WHERE o.id >= ?1 AND o.asset_id = ?2 AND o.state = `+settled+` AND `+filledSince(`o`, `?8`)+`
 		AND `+inOrder(tx, `o.number`)+` AND m.status <> `+failed+`
 		AND (m.app_id, m.user_id) >= (?4, ?5) AND (m.app_id, m.user_id) <= (?6, ?7)
-		UNION ALL SELECT r.app_id, r.user_id, a.shares FROM orders o
+		UNION ALL SELECT r.app_id, r.user_id, a.shares, o.generation FROM orders o
 		CROSS JOIN past_members m CROSS JOIN past_allocations a CROSS JOIN rewards r
 		WHERE o.id >= ?1 AND o.asset_id = ?2 AND o.state = `+settled+` AND `+filledSince(`o`, `?8`)+` AND o.number = 0
 		AND m.order_id = o.id AND a.app_id = m.app_id AND a.reward_id = m.reward_id AND a.order_id = o.id

@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"slices"
 	"strings"
+	"time"
 
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
@@ -98,6 +99,9 @@ func (l *lab) verifyCash() {
 			continue // nobody had a cent's worth
 		}
 		total := e.entitledInAll()
+		if l.mistaken(e) {
+			continue
+		}
 		busted := slices.ContainsFunc(l.busts, func(b *bust) bool { return b.stock == e.stock.name }) // the house owes it
 		if total > counted && e.house >= 0 && !busted {
 			l.violate("nobody is entitled to what the broker did not count", e.id, "%s of %s, the house %s", total, counted, e.house)
@@ -116,6 +120,15 @@ func (l *lab) verifyCash() {
 			l.violate("a dividend is paid, and its parts are not more than was received", e.id, "found %v, left %s of %s", found, left, net)
 		}
 	}
+}
+
+// mistaken reports whether an operator applied something to the stock by mistake around the dividend: then it changes who
+// gets how much.
+func (l *lab) mistaken(e *event) bool {
+	const around = 14 * 24 * time.Hour
+	return slices.ContainsFunc(l.firms.events, func(other *event) bool {
+		return other.mistake && other.applied && other.stock == e.stock && other.at.Sub(e.boundary).Abs() < around
+	})
 }
 
 // unpaid is how many dividends the brokerage has paid that are not shared among all users yet.

@@ -106,7 +106,7 @@ func (l *lab) sawApplied(p *process, a rewards.Action, w rewards.Switch, r rewar
 	e := l.firms.byID[a.ID]
 	l.note("%s: %s of %s is applied: %s", p.name, a.Type, a.Symbol, a.ID)
 	switch {
-	case e != nil && e.kind == cashDividend && time.Since(e.withdrawnAt) < 12*time.Hour:
+	case e != nil && e.kind == cashDividend && time.Since(e.withdrawnAt) < 4*24*time.Hour:
 		return // nobody has read yet that it is withdrawn; without a payment it changes nothing
 	case e == nil || e.withdrawn:
 		l.violate("only what happens is applied", a.ID, "%s", a)

@@ -32,7 +32,7 @@ func faultsOfEvent(kind string) []string {
 	case "spin_off", "stock_merger", "stock_and_cash_merger":
 		return []string{"late-announcement", "wrong-ratio", "duplicate-announcement", "revised", "late-position", "cash-in-lieu"}
 	case cashDividend:
-		return []string{"late-position"}
+		return []string{"late-position", "duplicate-announcement"}
 	}
 	return []string{"late-announcement", "duplicate-announcement", "late-position"}
 }

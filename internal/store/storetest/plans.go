@@ -201,7 +201,7 @@ func reversalExceptions() []exception {
 		{"FROM reversals WHERE app_id = ?1 AND id < ?2 AND completed_at > 0", "reversals_completed", newest},
 		{"FROM reversals WHERE state = 3 LIMIT ?1 + 0", "reversals_ordered", "the index has what operators ordered, and there is a LIMIT"},
 		{"SELECT 1 FROM reversals v WHERE v.completed_at >= ?1", "reversals_since", "the reversals of days, for a dividend that is known late"},
-		{"SELECT v.app_id, v.user_id, -coalesce((SELECT t.quantity", "", "the reversals of days, for a dividend that is known late"},
+		{"SELECT v.app_id, v.user_id, coalesce((SELECT t.quantity", "", "the reversals of days, for a dividend that is known late"},
 		{"FROM reversals v CROSS JOIN takings t CROSS JOIN assets s", "FOR LAST TERM OF ORDER BY", "sorts the stocks of one reversal"},
 		{"FROM reversals v CROSS JOIN takings t CROSS JOIN assets s", "t.asset_id DESC by reversals_by_booking", "sorts the stocks of one reversal"},
 		{"SELECT DISTINCT app_id, user_id FROM reversals WHERE completed_at > 0", "", "the reversals since a corporate action that is undone"},

@@ -13,18 +13,19 @@ import (
 // reversalContract are the tests of what is taken back.
 func reversalContract() map[string]func(*testing.T, *World) {
 	return map[string]func(*testing.T, *World){
-		"ReversalsOfExecuted":    testReverseExecuted,
-		"ReversalsInOrder":       testReversalOrder,
-		"ReversalsPending":       testReversePending,
-		"ReversalsOfOneUser":     testReversalsOfOneUser,
-		"ReversalsAtOnce":        testReversalsAtOnce,
-		"ReversalsListed":        testReversalLists,
-		"ReversalsByOperator":    testReverseByOperator,
-		"ReversalsWaitForSweeps": testReversalsWait,
-		"ReversalsOverTheYears":  testReversalsOverTheYears,
-		"ReversalsAndDividends":  testReversalsAndDividends,
-		"ReversalsUndone":        testReversalsUndone,
-		"ReversalsOfEntitled":    testReversalsOfEntitled,
+		"ReversalsOfExecuted":     testReverseExecuted,
+		"ReversalsInOrder":        testReversalOrder,
+		"ReversalsPending":        testReversePending,
+		"ReversalsOfOneUser":      testReversalsOfOneUser,
+		"ReversalsAtOnce":         testReversalsAtOnce,
+		"ReversalsListed":         testReversalLists,
+		"ReversalsByOperator":     testReverseByOperator,
+		"ReversalsWaitForSweeps":  testReversalsWait,
+		"ReversalsOverTheYears":   testReversalsOverTheYears,
+		"ReversalsAndDividends":   testReversalsAndDividends,
+		"ReversalsUndone":         testReversalsUndone,
+		"ReversalsOfEntitled":     testReversalsOfEntitled,
+		"LateDividendAfterASplit": testLateDividendAfterASplit,
 	}
 }
 

@@ -77,6 +77,32 @@ func testReversalsAndDividends(t *testing.T, w *World) {
 	}
 }
 
+// testLateDividendAfterASplit: what was bought and taken back since the boundary counts in the units of the record.
+func testLateDividendAfterASplit(t *testing.T, w *World) {
+	r := w.Give(t, 2_000_000)
+	check(t, w.Settle(t, w.Open(t), "filled", 10_000_000, dollar200))
+	w.Advance(time.Hour)
+	boundary := w.Now()
+	w.Advance(time.Hour)
+	w.reversed(t, w.back(r, 500_000))
+	w.Give(t, 1_000_000)
+	check(t, w.Settle(t, w.Open(t), "filled", 5_000_000, dollar200))
+	w.apply(t, "split", "AAPL", rewards.Terms{Type: rewards.ActionForwardSplit, OldRate: "1", NewRate: "4"}, 0)
+	w.sweep(t)
+	w.reversed(t, w.back(r, 500_000))
+	w.wantHolding(t, 40_000_000, 2_000_000)
+	c, s := w.derive(t, w.announce(t, "dividend", "AAPL", rewards.Terms{Type: rewards.ActionCashDividend, Rate: "1"}),
+		rewards.Fraction{})
+	s.EntitledAt = boundary
+	check(t, w.ApplyAction(t.Context(), w.lease, c, s, rewards.Renaming{}))
+	w.sweep(t)
+	list, err := w.Switches(t.Context(), "dividend")
+	check(t, err)
+	if effects := w.effects(t, list[0].Number); len(effects) != 1 || effects[0].Entitled != 40_000_000 {
+		t.Errorf("effects %+v, want 0.04 shares entitled", effects)
+	}
+}
+
 // testReversalsOfEntitled: who held a stock at the moment of a dividend is entitled, even when all of it is taken back
 // before that is recorded.
 func testReversalsOfEntitled(t *testing.T, w *World) {
