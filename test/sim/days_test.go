@@ -283,6 +283,7 @@ func (l *lab) recover() {
 	l.on = false
 	l.resume()
 	l.relist()
+	calm := 0 // days; a dividend of the last one may have become awards that are not bought yet
 	for day := 0; day < most && !l.t.Failed(); day++ {
 		l.until(nextNoon())
 		for range 6 {
@@ -300,7 +301,9 @@ func (l *lab) recover() {
 				l.step(p)
 			}
 		}
-		if len(l.open)+len(l.unsure)+l.liveOnes()+len(l.excess)+l.unbooked()+l.firms.unfinished()+l.unpaid() == 0 {
+		if len(l.open)+len(l.unsure)+l.liveOnes()+len(l.excess)+l.unbooked()+l.firms.unfinished()+l.unpaid() > 0 {
+			calm = 0
+		} else if calm++; calm == 2 || l.firms == nil {
 			return
 		}
 	}
