@@ -15,7 +15,7 @@ const (
 	enteredAhead = 2 * 366
 )
 
-// CheckNewSymbol fails with ErrTerms when the new symbol is none of a stock. The journal and the portfolios have it.
+// CheckNewSymbol fails with ErrTerms when the new symbol cannot be that of a stock: portfolios and the journal have it.
 func (t Terms) CheckNewSymbol() error {
 	if t.NewSymbol == "" || wellFormedSymbol(t.NewSymbol) {
 		return nil

@@ -73,6 +73,11 @@ func TestPaymentOfAnAction(t *testing.T) {
 	merger := dividend()
 	merger.Type, merger.NewSymbol, merger.Rate = rewards.ActionCashMerger, "KO", "5"
 	cash := rewards.Activity{ID: "4", Type: "MA", Symbol: "AAPL", Date: "2026-12-03", Qty: -40 * money.Share, Net: 200_000_000}
+	odd := dividend()
+	odd.NewSymbol = "MSFT" // as an operator could enter it
+	if p, found := odd.PaidBy(list{with(paid, func(n *rewards.Activity) { n.Symbol = "MSFT" })}, nil, "AAPL"); found {
+		t.Errorf("a dividend takes the payment of another stock: %+v", p)
+	}
 	if p, found := merger.PaidBy(list{paid, cash}, nil, "AAPL"); !found || p.Net != 200_000_000 || p.Counted != 40*money.Share {
 		t.Errorf("a merger's cash: %+v, %t", p, found)
 	}

@@ -113,6 +113,9 @@ func (s *Server) openStore(ctx context.Context) (err error) {
 		return err
 	}
 	s.onClose(s.Store.Close)
+	if err := s.fleet.CheckAccess(ctx); err != nil {
+		return err
+	}
 	weakness, err := s.fleet.Weakness(ctx)
 	if weakness != "" {
 		s.log.WarnContext(ctx, "the database is weaker than it should be", slog.String("reason", weakness))

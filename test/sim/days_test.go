@@ -303,7 +303,10 @@ func (l *lab) recover() {
 		}
 		if len(l.open)+len(l.unsure)+l.liveOnes()+len(l.excess)+l.unbooked()+l.firms.unfinished()+l.unpaid() > 0 {
 			calm = 0
-		} else if calm++; calm == 2 || l.firms == nil {
+			continue
+		}
+		calm++
+		if calm == 2 || l.firms == nil {
 			return
 		}
 	}

@@ -102,7 +102,7 @@ func (e *Engine) prepare(ctx context.Context) error {
 	if err := e.migrate(ctx); err != nil {
 		return err
 	}
-	return e.CheckAccess(ctx)
+	return e.checkAccess(ctx, "SELECT")
 }
 
 func poolConfig(url string, o Options) (*pgxpool.Config, error) {

@@ -16,12 +16,12 @@ const oldestServer = 150_000
 // checkServer refuses a server that is too old, or whose settings lose commits or change the form of values.
 func (e *Engine) checkServer(ctx context.Context) error {
 	var version int
-	var fsync, encoding, texts, binary, literals, timeout string
+	var fsync, encoding, client, binary, literals, timeout string
 	err := e.pool.QueryRow(ctx, `select current_setting('server_version_num')::int, current_setting('fsync'),
 		current_setting('server_encoding'), current_setting('client_encoding'), current_setting('bytea_output'),
 		current_setting('standard_conforming_strings'),
 		(select setting from pg_settings where name = 'statement_timeout')`).
-		Scan(&version, &fsync, &encoding, &texts, &binary, &literals, &timeout)
+		Scan(&version, &fsync, &encoding, &client, &binary, &literals, &timeout)
 	switch {
 	case unknownParameter(err):
 		return errors.New("postgres: this address is PgBouncer's: start with --pgbouncer, in session mode too")
@@ -36,8 +36,8 @@ func (e *Engine) checkServer(ctx context.Context) error {
 		return errors.New("postgres: fsync is off: a power failure would lose what was acknowledged; turn it on")
 	case encoding != "UTF8":
 		return fmt.Errorf("postgres: the database has the encoding %s; UTF8 is required", encoding)
-	case texts != "UTF8": // another one would store and find texts in other bytes
-		return errors.New("postgres: client_encoding is " + texts + "; PgBouncer must pass on UTF8")
+	case client != "UTF8": // another one would store and find strings in other bytes
+		return errors.New("postgres: client_encoding is " + client + "; PgBouncer must pass on UTF8")
 	case binary != "hex": // behind PgBouncer, which keeps the settings of the database
 		return errors.New("postgres: bytea_output is " + binary +
 			"; set it to hex for the database (ALTER DATABASE … SET)")
@@ -106,6 +106,11 @@ func (e *Engine) Weakness(ctx context.Context) (string, error) {
 // CheckAccess fails with CodeUnavailable when this role may not read or record what clients need, or when row-level
 // security hides rows from it.
 func (e *Engine) CheckAccess(ctx context.Context) error {
+	return e.checkAccess(ctx, "SELECT,INSERT,UPDATE")
+}
+
+// checkAccess checks some rights, separated by commas.
+func (e *Engine) checkAccess(ctx context.Context, rights string) error {
 	var missing string
 	err := e.pool.QueryRow(ctx, `select coalesce(string_agg(c.relname, ', ' order by c.relname), '')
 		from pg_class c join (values ('apps', 'SELECT'), ('keys', 'SELECT'), ('settings', 'SELECT,UPDATE'),
@@ -115,7 +120,8 @@ func (e *Engine) CheckAccess(ctx context.Context) error {
 			('member_blocks', 'SELECT'), ('switches', 'SELECT'), ('budgets', 'SELECT')) as need (name, rights)
 			on c.oid = to_regclass(need.name)
 		where row_security_active(c.oid) or exists (select from unnest(string_to_array(need.rights, ',')) as r (one)
-			where not has_table_privilege(c.oid, r.one))`).Scan(&missing)
+			where r.one = any (string_to_array($1, ',')) and not has_table_privilege(c.oid, r.one))`,
+		rights).Scan(&missing)
 	switch {
 	case err != nil:
 		return classify(errors.Join(errBroken, err))

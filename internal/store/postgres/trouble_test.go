@@ -20,7 +20,7 @@ func exec(t *testing.T, url, statements string) {
 	check(t, err)
 }
 
-// one reads a text.
+// one reads a string.
 func one(t *testing.T, e *postgres.Engine, query string) (text string, err error) {
 	t.Helper()
 	err = e.Read(t.Context(), func(ctx context.Context, tx store.Tx) error {
@@ -29,7 +29,7 @@ func one(t *testing.T, e *postgres.Engine, query string) (text string, err error
 	return text, err
 }
 
-// wantRefused opens a database, which must fail with a text.
+// wantRefused opens a database, which must fail with a message.
 func wantRefused(t *testing.T, url string, o postgres.Options, want string) {
 	t.Helper()
 	e, err := postgres.Open(t.Context(), url, o)
@@ -41,7 +41,7 @@ func wantRefused(t *testing.T, url string, o postgres.Options, want string) {
 	}
 }
 
-// The texts of clients come to the database as they are, whatever encoding it has for others: a key would be another one
+// The strings of clients come to the database as they are, whatever encoding it has for others: a key would be another one
 // after a change of that.
 func TestEncodingOfTexts(t *testing.T) {
 	t.Parallel()
@@ -52,7 +52,7 @@ func TestEncodingOfTexts(t *testing.T) {
 	for name, o := range map[string]postgres.Options{url: {}, pooled: {Pooled: true}} {
 		e := open(t, name, o)
 		if bytes, err := one(t, e, `SELECT octet_length('é')::text`); err != nil || bytes != "2" {
-			t.Errorf("%s: a text of two bytes has %s, %v", name, bytes, err)
+			t.Errorf("%s: a letter of two bytes has %s, %v", name, bytes, err)
 		}
 	}
 }
