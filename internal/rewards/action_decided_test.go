@@ -88,8 +88,8 @@ func TestEnteredActions(t *testing.T) {
 		"a removal with a ratio": {func(x *rewards.Terms) { x.Type = rewards.ActionWorthless }, false},
 		"no new symbol":          {only(rewards.Terms{Type: rewards.ActionNameChange, NewSymbol: "KO WI"}), false},
 		"an exponent":            {only(rewards.Terms{Type: rewards.ActionCashDividend, Rate: "1e2"}), false},
-		"another century":        {func(x *rewards.Terms) { x.ExDate = "2126-12-03" }, false},
-		"another epoch":          {func(x *rewards.Terms) { x.ExDate = "1970-01-01" }, false},
+		"another century":        {func(x *rewards.Terms) { x.ExDate = "2127-12-03" }, false},
+		"another epoch":          {func(x *rewards.Terms) { x.ExDate = "1825-01-01" }, false},
 		"a stock dividend of -1": {func(x *rewards.Terms) { x.Type, x.Rate = rewards.ActionStockDividend, "-1" }, false},
 	} {
 		terms := split

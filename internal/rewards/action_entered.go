@@ -9,11 +9,8 @@ import (
 	"stockrewards/internal/money"
 )
 
-// How many days an operator may enter an action after its ex-date, and before it.
-const (
-	enteredBack  = 10 * 366
-	enteredAhead = 2 * 366
-)
+// enteredWithin is how many days an ex-date may be from today: another one is a mistake.
+const enteredWithin = 100 * 366
 
 // CheckNewSymbol fails with ErrTerms when the new symbol cannot be that of a stock: portfolios and the journal have it.
 func (t Terms) CheckNewSymbol() error {
@@ -64,8 +61,8 @@ func EnteredAction(id string, t Terms, now time.Time, reason string) (Action, er
 		return a, errors.New("the new symbol is missing")
 	case t.NewSymbol == t.Symbol:
 		return a, errors.New("the new symbol is the old one")
-	case t.ExDate < DateOf(now).Plus(-enteredBack) || t.ExDate > DateOf(now).Plus(enteredAhead):
-		return a, fmt.Errorf("ex-date %q: must be within the last ten years or the next two", t.ExDate)
+	case t.ExDate < DateOf(now).Plus(-enteredWithin) || t.ExDate > DateOf(now).Plus(enteredWithin):
+		return a, fmt.Errorf("ex-date %q: must be within a hundred years", t.ExDate)
 	}
 	if err := errors.Join(t.CheckNewSymbol(), t.checkUnused()); err != nil {
 		return a, err

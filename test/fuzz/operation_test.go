@@ -173,7 +173,8 @@ func (s *shop) ask(ctx context.Context, method, target, body string) *httptest.R
 		defer cancel()
 		ctx = within
 	}
-	asked.Body = io.NopCloser(strings.NewReader(s.names.Replace(body)))
+	body = s.names.Replace(body)
+	asked.Body, asked.ContentLength = io.NopCloser(strings.NewReader(body)), int64(len(body))
 	s.ServeHTTP(answer, asked.WithContext(ctx))
 	return answer
 }
