@@ -97,12 +97,15 @@ func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 	noError(b.t, chromedp.Do(ctx, steps...))
 }
 
-// script evaluates an expression in the page.
+// script evaluates an expression in the page. When the browser goes to another page meanwhile, it does so there.
 func script[T any](b *browser, expression string) T {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, 30*time.Second)
 	defer cancel()
 	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
+	for err != nil && strings.Contains(err.Error(), "navigated") && ctx.Err() == nil {
+		value, err = chromedp.Run(ctx, chromedp.Evaluate[T](expression))
+	}
 	if err != nil {
 		b.t.Fatalf("%s: %v", expression, err)
 	}

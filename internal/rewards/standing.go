@@ -241,7 +241,7 @@ const repeats = "it repeats the action "
 func (a Action) Repeats(b Action) string { return repeats + b.ID }
 
 // TwinOf reports whether a repeats another action of the same stock: the same type and rates
-// within ten days, and b came first.
+// within twinDays or dividendDays, and b came first.
 func (a Action) TwinOf(b Action) bool {
 	if a.ID == b.ID || a.AssetID != b.AssetID || a.Type != b.Type || a.Rate != b.Rate || a.NewSymbol != b.NewSymbol {
 		return false

@@ -126,8 +126,8 @@ func judgePlace(schema, user string, places []place) error {
 		return fmt.Errorf("the store is in the schema %q, but this role's tables would be made in %q: set the role's "+
 			"search_path to it, and drop what an earlier attempt may have made in %[2]q", places[whole].schema, schema)
 	case here >= 0 && places[here].owner != user:
-		return fmt.Errorf("the role %q owns the store's tables, and %q would own the new ones: migrate as %[1]q",
-			places[here].owner, user)
+		return fmt.Errorf("the role %q owns the store's tables, and %q would own the new ones: run "+
+			"`stockrewards migrate` as %[1]q", places[here].owner, user)
 	}
 	return nil
 }
