@@ -163,7 +163,8 @@ func (x *actionTrial) announceOne(s *firm) *event {
 	ex := x.sessionsAhead()[0]
 	switch x.kind {
 	case cashDividend:
-		text = fmt.Sprintf(`{"type":"cash_dividend","symbol":%q,"rate":0.7,"ex_date":%q,"payable_date":%q}`, s.now, ex, ex.Plus(1))
+		text = fmt.Sprintf(`{"type":"cash_dividend","symbol":%q,"rate":%s,"ex_date":%q,"payable_date":%q}`, s.now,
+			s.nextRate(), ex, ex.Plus(1)) // another rate than that of the life before, so that it is no repetition
 	default:
 		by := int64(2 + x.lives/2%8) // the same ratio within ten days would be taken for a repetition
 		e.kind, e.keep, text = "forward_split", big.NewRat(by, 1), `"old_rate":1,"new_rate":%d`
