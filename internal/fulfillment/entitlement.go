@@ -41,7 +41,7 @@ func (w *Worker) entitle(ctx context.Context, a rewards.Action, clock rewards.Ma
 		}
 		if i := slices.IndexFunc(others, a.TwinOf); i >= 0 {
 			o := rewards.Observation{Now: clock.Now, SeenAt: w.now()}
-			return w.changeAction(ctx, a, o.Hold(a, a.Repeats(others[i])))
+			return w.changeAction(ctx, a, o.Hold(a, rewards.Repeats(others[i].ID)))
 		}
 	}
 	conversion, err := a.Conversion(0, rewards.Fraction{})

@@ -74,7 +74,7 @@ func (a Action) Judge(c Conversion, s Standing) (Judgment, string) {
 	case s.Review:
 		return JudgeHold, "every action waits for an operator (--corporate-actions review)"
 	case s.Twin != "":
-		return JudgeHold, repeats + s.Twin
+		return JudgeHold, Repeats(s.Twin)
 	case s.Source.Accepted != 0 || s.Target.Accepted != 0:
 		return JudgeHold, "an operator has accepted a difference to the broker's position"
 	}
@@ -235,10 +235,8 @@ const (
 	dividendDays = 5
 )
 
-const repeats = "it repeats the action "
-
-// Repeats is why an action that repeats another one is held.
-func (a Action) Repeats(b Action) string { return repeats + b.ID }
+// Repeats is why an action that repeats the one with the id is held.
+func Repeats(id string) string { return "it repeats the action " + id }
 
 // TwinOf reports whether a repeats another action of the same stock: the same type and rates
 // within twinDays or dividendDays, and b came first.

@@ -72,8 +72,7 @@ func (b *sweepBatch) read(ctx context.Context, tx Tx, holders []holder) (err err
 // and what was taken back since, in the units of now: the stock may have been split since.
 func (b *sweepBatch) readLate(ctx context.Context, tx Tx, first, last holder) error {
 	b.late = make(map[holder]money.Shares)
-	switches, err := fetchAll(ctx, tx, scanSwitch, `SELECT `+switchColumns+` FROM switches
-		WHERE asset_id = ?1 AND number < ?2 ORDER BY number`, int64(b.AssetID), b.Number)
+	switches, err := switchesSince(ctx, tx, b.AssetID, 0) // its own one changes no units
 	if err != nil {
 		return err
 	}
@@ -85,8 +84,11 @@ func (b *sweepBatch) readLate(ctx context.Context, tx Tx, first, last holder) er
 			if err := row.Scan(toID(&k.app), toID(&k.user), (*int64)(&shares), &moment); err != nil {
 				return err
 			}
-			since := slices.DeleteFunc(slices.Clone(switches), func(w rewards.Switch) bool { return !after(w, moment) })
-			shares, err := rewards.InUnitsOfNow(shares, since)
+			since := slices.IndexFunc(switches, func(w rewards.Switch) bool { return after(w, moment) })
+			if since < 0 {
+				since = len(switches)
+			}
+			shares, err := rewards.InUnitsOfNow(shares, switches[since:])
 			b.late[k] += times * shares
 			return err
 		}

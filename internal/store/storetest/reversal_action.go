@@ -53,6 +53,19 @@ func testReversalsUndone(t *testing.T, w *World) {
 	w.wantHolding(t, 0, 0)
 }
 
+// lateDividend records who held AAPL at the boundary of a dividend that became known only now.
+func (w *World) lateDividend(t *testing.T, boundary time.Time) []rewards.Effect {
+	t.Helper()
+	a := w.announce(t, "dividend", "AAPL", rewards.Terms{Type: rewards.ActionCashDividend, Rate: "1"})
+	c, s := w.derive(t, a, rewards.Fraction{})
+	s.EntitledAt = boundary
+	check(t, w.ApplyAction(t.Context(), w.lease, c, s, rewards.Renaming{}))
+	w.sweep(t)
+	list, err := w.Switches(t.Context(), "dividend")
+	check(t, err)
+	return w.effects(t, list[0].Number)
+}
+
 // testReversalsAndDividends: who is entitled to a dividend does not change when shares are taken back
 // before it is known.
 func testReversalsAndDividends(t *testing.T, w *World) {
@@ -64,14 +77,7 @@ func testReversalsAndDividends(t *testing.T, w *World) {
 	w.reversed(t, w.back(r, 500_000))
 	changed, err := w.ChangedSince(t.Context(), w.Asset(t, "AAPL").ID, boundary)
 	check(t, err)
-	a := w.announce(t, "dividend", "AAPL", rewards.Terms{Type: rewards.ActionCashDividend, Rate: "1"})
-	c, s := w.derive(t, a, rewards.Fraction{})
-	s.EntitledAt = boundary
-	check(t, w.ApplyAction(t.Context(), w.lease, c, s, rewards.Renaming{}))
-	w.sweep(t)
-	list, err := w.Switches(t.Context(), "dividend")
-	check(t, err)
-	effects := w.effects(t, list[0].Number)
+	effects := w.lateDividend(t, boundary)
 	if !changed || len(effects) != 1 || effects[0].Entitled != 10_000_000 || effects[0].Before != 7_500_000 {
 		t.Errorf("changed %t, effects %+v", changed, effects)
 	}
@@ -91,14 +97,7 @@ func testLateDividendAfterASplit(t *testing.T, w *World) {
 	w.sweep(t)
 	w.reversed(t, w.back(r, 500_000))
 	w.wantHolding(t, 40_000_000, 2_000_000)
-	c, s := w.derive(t, w.announce(t, "dividend", "AAPL", rewards.Terms{Type: rewards.ActionCashDividend, Rate: "1"}),
-		rewards.Fraction{})
-	s.EntitledAt = boundary
-	check(t, w.ApplyAction(t.Context(), w.lease, c, s, rewards.Renaming{}))
-	w.sweep(t)
-	list, err := w.Switches(t.Context(), "dividend")
-	check(t, err)
-	if effects := w.effects(t, list[0].Number); len(effects) != 1 || effects[0].Entitled != 40_000_000 {
+	if effects := w.lateDividend(t, boundary); len(effects) != 1 || effects[0].Entitled != 40_000_000 {
 		t.Errorf("effects %+v, want 0.04 shares entitled", effects)
 	}
 }
@@ -112,14 +111,7 @@ func testReversalsOfEntitled(t *testing.T, w *World) {
 	boundary := w.Now()
 	w.Advance(time.Hour)
 	w.reversed(t, w.back(r, 0))
-	c, s := w.derive(t, w.announce(t, "dividend", "AAPL", rewards.Terms{Type: rewards.ActionCashDividend, Rate: "1"}),
-		rewards.Fraction{})
-	s.EntitledAt = boundary
-	check(t, w.ApplyAction(t.Context(), w.lease, c, s, rewards.Renaming{}))
-	w.sweep(t)
-	list, err := w.Switches(t.Context(), "dividend")
-	check(t, err)
-	if effects := w.effects(t, list[0].Number); len(effects) != 1 || effects[0].Entitled != 10_000_000 {
+	if effects := w.lateDividend(t, boundary); len(effects) != 1 || effects[0].Entitled != 10_000_000 {
 		t.Errorf("effects %+v, want 0.01 shares entitled", effects)
 	}
 }
