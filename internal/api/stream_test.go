@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/http/httptrace"
 	"strings"
 	"syscall"
 	"testing"
@@ -141,22 +140,18 @@ func TestAStreamEndsBeforeItsBacklog(t *testing.T) {
 func TestDrainingEndsFollowers(t *testing.T) {
 	t.Parallel()
 	w, c := newWorldWithApp(t)
-	sent, statuses := make(chan struct{}), make(chan int)
+	served, statuses := make(chan struct{}, 2), make(chan int)
+	handler := w.server.Config.Handler
+	w.server.Config.Handler = http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		served <- struct{}{} // from here on the request is answered: net/http drops what it reads while it shuts down
+		handler.ServeHTTP(out, r)
+	})
 	go func() {
-		trace := &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { close(sent) }}
-		ctx := httptrace.WithClientTrace(t.Context(), trace)
-		r, _ := http.NewRequestWithContext(ctx, http.MethodGet, c.base+"/v1/events?wait=20", http.NoBody)
-		r.Header.Set("X-Api-Key", c.key)
-		got, err := w.server.Client().Do(r)
-		if err != nil {
-			statuses <- 0
-			return
-		}
-		_ = got.Body.Close()
-		statuses <- got.StatusCode
+		got, _ := c.try(t, request{method: http.MethodGet, target: "/v1/events?wait=20"})
+		statuses <- got.status // 0 after an error
 	}()
-	<-sent
-	s := c.stream(t, "/v1/events/stream", "") // is accepted after the other one
+	<-served
+	s := c.stream(t, "/v1/events/stream", "")
 	began := time.Now()
 	check(t, w.server.Config.Shutdown(t.Context()))
 	if took := time.Since(began); took > 5*time.Second {
