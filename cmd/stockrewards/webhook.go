@@ -16,6 +16,7 @@ type webhookCommands struct {
 	Redeliver  webhookRedeliver  `cmd:"" help:"Send the failed deliveries of a webhook endpoint again, with all their retries."`
 	Enable     webhookEnable     `cmd:"" help:"Enable a webhook endpoint. Its events that were not delivered come at once."`
 	Disable    webhookDisable    `cmd:"" help:"Disable a webhook endpoint, and end its alarm. Its events wait until it is enabled."`
+	Remove     webhookRemove     `cmd:"" help:"Delete a webhook endpoint with its deliveries. Its events stay in the app's log."`
 }
 
 type webhookList struct {
@@ -216,5 +217,22 @@ func (c *webhookDisable) Run(ctx context.Context) error {
 	return c.operate(ctx, "webhook disable", required(c.Reason), func(o *store.Operator) error {
 		e, err := o.DisableWebhook(ctx, id, strings.TrimSpace(c.Reason))
 		return said(err, "%s is disabled\n", e.ID)
+	})
+}
+
+type webhookRemove struct {
+	endpointArg
+	databaseFlag
+	reasonFlag
+}
+
+func (c *webhookRemove) Run(ctx context.Context) error {
+	id, err := c.id()
+	if err != nil {
+		return err
+	}
+	return c.operate(ctx, "webhook remove", c.reasonFlag, func(o *store.Operator) error {
+		e, err := o.RemoveWebhook(ctx, id)
+		return said(err, "%s is deleted\n", e.ID)
 	})
 }

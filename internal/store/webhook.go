@@ -189,16 +189,21 @@ func (s *Store) DeleteWebhookEndpoint(ctx context.Context, app rewards.AppID, id
 		if _, err := findEndpoint(ctx, tx, app, id); err != nil {
 			return err
 		}
-		for _, statement := range []string{
-			`DELETE FROM webhook_deliveries WHERE app_id = ?1 AND endpoint_id = ?2`,
-			`DELETE FROM webhook_endpoints WHERE app_id = ?1 AND id = ?2`,
-		} {
-			if _, err := tx.Exec(ctx, statement, app[:], id[:]); err != nil {
-				return err
-			}
-		}
-		return countChange(ctx, tx)
+		return deleteEndpoint(ctx, tx, app, id)
 	})
+}
+
+// deleteEndpoint deletes an endpoint with what is left of its deliveries.
+func deleteEndpoint(ctx context.Context, tx Tx, app rewards.AppID, id rewards.WebhookEndpointID) error {
+	for _, statement := range []string{
+		`DELETE FROM webhook_deliveries WHERE app_id = ?1 AND endpoint_id = ?2`,
+		`DELETE FROM webhook_endpoints WHERE app_id = ?1 AND id = ?2`,
+	} {
+		if _, err := tx.Exec(ctx, statement, app[:], id[:]); err != nil {
+			return err
+		}
+	}
+	return countChange(ctx, tx)
 }
 
 // countChange makes the processes that send webhooks read the endpoints again.

@@ -100,6 +100,28 @@ func (o *Operator) changeWebhook(
 	return e, err
 }
 
+// RemoveWebhook deletes an endpoint of any app with its deliveries. It disables the endpoint first, so that nothing is
+// sent while many deliveries are deleted in parts. When it is interrupted, the next command goes on. It fails with
+// CodeNotFound.
+func (o *Operator) RemoveWebhook(ctx context.Context, id rewards.WebhookEndpointID) (rewards.WebhookEndpoint, error) {
+	disable := func(e *rewards.WebhookEndpoint) { e.DisableFor("it is being deleted") }
+	e, err := o.changeWebhook(ctx, o.by.Reason, id, disable)
+	if err == nil {
+		err = o.dropParts(ctx, e.AppID, id)
+	}
+	if err != nil {
+		return e, err
+	}
+	return e, o.change(ctx, func(ctx context.Context, tx Tx) ([]rewards.Change, error) {
+		if e, err = findEndpoint(ctx, tx, e.AppID, id); err != nil {
+			return nil, err
+		}
+		gone := append(e.Configured(), rewards.Field{Name: "removed", Value: rewards.YesNo(true)})
+		err := deleteEndpoint(ctx, tx, e.AppID, id)
+		return []rewards.Change{{Object: e.Object(), Before: e.Configured(), After: gone}}, err
+	})
+}
+
 // RedeliverWebhooks makes the failed deliveries of an endpoint due again, with all their retries, and
 // returns how many. event restricts it to one; the zero id does not. It fails with CodeNotFound. When it fails later,
 // those that it counted are due.

@@ -97,6 +97,11 @@ func (s *Store) dropDeliveries(ctx context.Context, app rewards.AppID, id reward
 	}); err != nil {
 		return err
 	}
+	return s.dropParts(ctx, app, id)
+}
+
+// dropParts deletes the deliveries of an endpoint, but for the last part.
+func (s *Store) dropParts(ctx context.Context, app rewards.AppID, id rewards.WebhookEndpointID) error {
 	_, err := s.eachPart(ctx, app, id, beforeAll, deliveryPart, func(after, last int64) error {
 		return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
 			_, err := tx.Exec(ctx, `DELETE FROM webhook_deliveries WHERE app_id = ?1 AND endpoint_id = ?2

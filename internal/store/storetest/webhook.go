@@ -337,12 +337,21 @@ func testWebhookOperator(t *testing.T, w *World) {
 	check(t, err)
 	wantEqual(t, "due deliveries", 3, len(due))
 	wantCode(t, failure(w.EnableWebhook(ctx, rewards.WebhookEndpointID{1})), rewards.CodeNotFound)
+	changes, err := w.WebhookChanges(ctx)
+	check(t, err)
+	check(t, failure(w.RemoveWebhook(ctx, e.ID)))
+	wantCode(t, failure(w.EndpointOfAnyApp(ctx, e.ID)), rewards.CodeNotFound)
+	wantEqual(t, "deliveries of a removed endpoint", 0, w.countDeliveries(t, e))
+	wantCode(t, failure(w.RemoveWebhook(ctx, e.ID)), rewards.CodeNotFound)
+	if now, err := w.WebhookChanges(ctx); err != nil || now == changes {
+		t.Errorf("the processes that send webhooks do not notice that an endpoint is removed: %v", err)
+	}
 }
 
 // webhookDeeds are the deeds about webhook endpoints.
 func (w *World) webhookDeeds(t *testing.T) []deed {
 	t.Helper()
-	e := w.endpoint(t, w.App.ID)
+	e, removed := w.endpoint(t, w.App.ID), w.endpoint(t, w.App.ID)
 	w.saveDeliveries(t, rewards.WebhookProgress{Endpoint: e, Shard: w.shard(t, e), Deliveries: []rewards.Delivery{{
 		AppID: e.AppID, EndpointID: e.ID, Sequence: 1, EventID: rewards.EventID{1}, Type: "reward.failed",
 		Status: rewards.DeliveryFailed, Attempts: 9,
@@ -360,6 +369,12 @@ func (w *World) webhookDeeds(t *testing.T) []deed {
 			_, err := o.RedeliverWebhooks(ctx, e.ID, rewards.EventID{})
 			return err
 		}, []string{e.Object() + ": redelivered: 1: why"}},
+		{"RemoveWebhook", func(ctx context.Context, o *store.Operator) error {
+			return failure(o.RemoveWebhook(ctx, removed.ID))
+		}, []string{
+			removed.Object() + ": disabled: no -> yes, why: operator: it is being deleted: why",
+			removed.Object() + ": removed: yes: why",
+		}},
 		{"EditWebhook", func(ctx context.Context, o *store.Operator) error {
 			_, err := o.EditWebhook(ctx, e.ID, rewards.WebhookChange{Description: new("second")})
 			return err
