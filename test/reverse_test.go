@@ -2,6 +2,7 @@ package test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 )
@@ -44,5 +45,9 @@ func TestARewardIsReversed(t *testing.T) {
 		t.Errorf("the cost basis is %s", left.CostBasis)
 	}
 	s.wantError("less than amountUsd is left", "reward", "reverse", other.ID, "--amount", "3.51", "--reason", "x")
+	s.wantOutput("3.5 of 6 of AAPL is taken back", "reward", "reverse", other.ID, "--reason", "all of it")
+	eventually(t, "an empty holding is not shown", 10*time.Second, func() bool {
+		return !strings.Contains(s.command("user", "show", user), "AAPL")
+	})
 	s.command("audit")
 }

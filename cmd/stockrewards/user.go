@@ -77,7 +77,9 @@ func holdingRows(ctx context.Context, s *store.Store, u rewards.User) (rows [][]
 		symbols[a.ID] = a.Symbol
 	}
 	for _, h := range holdings {
-		rows = append(rows, []string{symbols[h.AssetID], h.Quantity.String(), h.CostBasis.String()})
+		if !h.IsEmpty() {
+			rows = append(rows, []string{symbols[h.AssetID], h.Quantity.String(), h.CostBasis.String()})
+		}
 	}
 	return rows, nil
 }

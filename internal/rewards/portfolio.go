@@ -16,6 +16,9 @@ type Holding struct {
 	Generation int64     // of the asset, in whose units Quantity is
 }
 
+// IsEmpty reports that nothing is left, for example after a reversal or after a stock has ended.
+func (h Holding) IsEmpty() bool { return h.Quantity == 0 && h.CostBasis == 0 }
+
 // ValuedHolding is a holding at its market price (specification, section 2.3).
 type ValuedHolding struct {
 	Holding
@@ -40,7 +43,7 @@ type Portfolio struct {
 func Value(holdings []Holding, symbols map[AssetID]string, prices Prices) (p Portfolio, err error) {
 	p.Holdings = make([]ValuedHolding, 0, len(holdings))
 	for _, h := range holdings {
-		if h.Quantity != 0 || h.CostBasis != 0 {
+		if !h.IsEmpty() {
 			p.Holdings = append(p.Holdings, ValuedHolding{Holding: h, Symbol: symbols[h.AssetID]})
 		}
 	}

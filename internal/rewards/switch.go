@@ -169,7 +169,7 @@ func (s Switch) Convert(list []Holding, goal int64, done Done) ([]Holding, error
 	switch {
 	case target >= 0:
 		list[target] = given
-	case s.Target != 0 && (given.Quantity != 0 || given.CostBasis != 0):
+	case s.Target != 0 && !given.IsEmpty():
 		list = append(list, given)
 	}
 	return list, nil

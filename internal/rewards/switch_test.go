@@ -100,7 +100,7 @@ func TestConvertIsTheSweep(t *testing.T) {
 		}
 		kept.Generation, given.Generation = s.Generation, goal
 		want := []rewards.Holding{list[0], kept}
-		if len(list) == 3 || s.Target != 0 && (given.Quantity != 0 || given.CostBasis != 0) {
+		if len(list) == 3 || s.Target != 0 && (!given.IsEmpty()) {
 			want = append(want, given)
 		}
 		got, err := s.Convert(append([]rewards.Holding(nil), list...), goal, rewards.Done{})
@@ -128,7 +128,7 @@ func TestUndoTakesNoMoreThanThereIs(t *testing.T) {
 	kept, _, err := back.Apply(rewards.Holding{AssetID: sourceStock, Quantity: 20, CostBasis: 3}, rewards.Holding{},
 		rewards.Done{Effects: []rewards.Effect{effect}})
 	check(t, err)
-	if kept.Quantity != 0 || kept.CostBasis != 0 {
+	if !kept.IsEmpty() {
 		t.Errorf("20 less 30 became %+v", kept)
 	}
 }

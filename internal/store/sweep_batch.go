@@ -170,7 +170,7 @@ func (b *sweepBatch) add(k holder, source, kept, target, given rewards.Holding) 
 	})
 	e := newEffect(k, source, kept)
 	e.Entitled = max(0, source.Quantity-b.late[k]) // also when a reversal has taken all since
-	if source.Quantity != 0 || source.CostBasis != 0 || kept.Quantity != 0 || kept.CostBasis != 0 || e.Entitled != 0 {
+	if !source.IsEmpty() || !kept.IsEmpty() || e.Entitled != 0 {
 		b.effects = append(b.effects, e)
 	}
 	if given.Quantity != target.Quantity || given.CostBasis != target.CostBasis {

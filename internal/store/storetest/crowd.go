@@ -183,7 +183,7 @@ func (p portfolios) converted(t *testing.T, asset rewards.AssetID, by rewards.Co
 		check(t, err)
 		kept.Generation++
 		*h = kept
-		if given.Quantity != 0 || given.CostBasis != 0 {
+		if !given.IsEmpty() {
 			target := next.of(u, by.Target)
 			target.Quantity, target.CostBasis = target.Quantity+given.Quantity, target.CostBasis+given.CostBasis
 			sorted(next[u])
