@@ -15,9 +15,9 @@ func serviceWrites() []string {
 		"AddWebhookTest", "ApplyAction", "BeginAttempt", "BeginPayout", "ChangeActions", "ChangeUsers",
 		"ChangeWebhookEndpoint", "CheckWrites", "ClearAlarm", "CorrectOrder", "CorrectPosition", "CreateUser", "CreateUsers",
 		"CreateWebhookEndpoint", "DeleteWebhookEndpoint", "DoubtAsset", "DropLease", "DropWebhookShards", "EnsureAsset", "IndexRewards",
-		"Installation", "LogPast", "MarkShort", "MergeFilters", "MoveLots", "MoveMembers", "PinBroker", "PlanOrder", "RaiseAlarm", "RecordRewards", "ResealWebhookSecrets",
+		"Installation", "LogPast", "MarkShort", "MergeFilters", "MoveLots", "MoveMembers", "PinBroker", "PlanOrder", "RaiseAlarm", "RecordCashAwards", "RecordRewards", "ResealWebhookSecrets",
 		"CompleteReversals", "ReverseRewards",
-		"SaveActivities", "SaveBrakes", "SaveDifferences", "SaveMarketHours", "SaveOrder", "SavePaid", "SaveQuotes",
+		"SaveActivities", "SaveAlarms", "SaveBrakes", "SaveDifferences", "SaveMarketHours", "SaveOrder", "SavePaid", "SaveQuotes",
 		"SaveReconciliation", "SaveStandstills", "SaveWebhooks", "SealSegment", "SeedAssets", "SettleOrders", "SharePayout", "Sweep", "TakeLease",
 		"TakeWebhookShards",
 	}

@@ -26,7 +26,7 @@ func full(t *testing.T) *audittest.World {
 	w.Check(w.PinBroker(t.Context(), "paper", rewards.BrokerAccount{ID: "account"}))
 	w.Check(w.RaiseAlarm(t.Context(), "a name", "a message with 'quotes', a \ttab, a\nline and \\N"))
 	w.Check(w.SetPaused(t.Context(), "é 😀 why"))
-	w.Check(w.SaveReconciliation(t.Context(), []rewards.BrokerConflict{
+	w.Check(w.SaveReconciliation(t.Context(), w.Lease, []rewards.BrokerConflict{
 		{ClientOrderID: "sr-test-one", Symbol: "KO", FilledQty: 5, Detail: "unknown"},
 		{ClientOrderID: "sr-test-two", Symbol: "KO", FilledQty: 7, Detail: "unknown"},
 	}, w.Now))

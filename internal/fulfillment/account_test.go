@@ -122,6 +122,14 @@ func TestAlarmsAreThoseOfTheLeader(t *testing.T) {
 	})
 }
 
+// lease renews the lease of the world's worker, and takes it when no worker has it.
+func (w *world) lease() rewards.Lease {
+	w.t.Helper()
+	l, err := w.store.TakeLease(w.t.Context(), w.cfg.Holder, w.cfg.LeaseTTL, true)
+	w.check(err)
+	return l
+}
+
 // otherLeads lets another process lead for a moment.
 func (w *world) otherLeads() {
 	w.t.Helper()

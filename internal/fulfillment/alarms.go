@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"maps"
+	"slices"
 	"time"
 
 	"stockrewards/internal/rewards"
@@ -43,44 +44,64 @@ func (a *alarms) raiseOrder(o rewards.Order) {
 }
 
 // end stores what has changed since the last step.
-func (a *alarms) end(ctx context.Context, s ControlStore, log *slog.Logger) error {
-	if a.stored == nil {
-		list, err := s.Alarms(ctx)
-		if err != nil {
-			return err
-		}
-		a.stored = make(map[string]string, len(list))
-		for _, alarm := range list {
-			a.stored[alarm.Name] = alarm.Message
-		}
+func (a *alarms) end(ctx context.Context, s ControlStore, l rewards.Lease, log *slog.Logger) error {
+	if l.Epoch != a.epoch { // the lease was lost during the step
+		return nil
+	}
+	if err := a.read(ctx, s); err != nil {
+		return err
 	}
 	if a.partial {
 		all := maps.Clone(a.stored)
 		maps.Copy(all, a.now)
 		a.now = all
 	}
-	for name, message := range a.now {
-		before, active := a.stored[name]
-		if active && before == message {
-			continue
-		}
-		if err := s.RaiseAlarm(ctx, name, message); err != nil {
-			return err
-		}
-		if active { // the text of some changes all the time
-			continue
-		}
-		log.WarnContext(ctx, "alarm", slog.String("name", name), slog.String("text", message))
+	raised, ended := a.changes()
+	if len(raised)+len(ended) == 0 {
+		return nil
 	}
-	for name := range a.stored {
-		if _, active := a.now[name]; active {
-			continue
+	if err := s.SaveAlarms(ctx, l, raised, ended); err != nil {
+		return err
+	}
+	for _, alarm := range raised {
+		if _, active := a.stored[alarm.Name]; !active { // the message of some changes all the time
+			log.WarnContext(ctx, "alarm", slog.String("name", alarm.Name), slog.String("text", alarm.Message))
 		}
-		if err := s.ClearAlarm(ctx, name); err != nil {
-			return err
-		}
+	}
+	for _, name := range ended {
 		log.InfoContext(ctx, "alarm cleared", slog.String("name", name))
 	}
 	a.stored = a.now
 	return nil
+}
+
+// read reads the stored alarms, if they are not known.
+func (a *alarms) read(ctx context.Context, s ControlStore) error {
+	if a.stored != nil {
+		return nil
+	}
+	list, err := s.Alarms(ctx)
+	if err != nil {
+		return err
+	}
+	a.stored = make(map[string]string, len(list))
+	for _, alarm := range list {
+		a.stored[alarm.Name] = alarm.Message
+	}
+	return nil
+}
+
+// changes are the alarms that are new or have another message, and the names of those that end.
+func (a *alarms) changes() (raised []rewards.Alarm, ended []string) {
+	for _, name := range slices.Sorted(maps.Keys(a.now)) { // a run is repeatable
+		if before, active := a.stored[name]; !active || before != a.now[name] {
+			raised = append(raised, rewards.Alarm{Name: name, Message: a.now[name]})
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.stored)) {
+		if _, active := a.now[name]; !active {
+			ended = append(ended, name)
+		}
+	}
+	return raised, ended
 }

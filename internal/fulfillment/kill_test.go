@@ -96,9 +96,11 @@ func (h hooked) SavePaid(ctx context.Context, l rewards.Lease, action string, pa
 	return h.hook("SavePaid", func() error { return h.Store.SavePaid(ctx, l, action, part) })
 }
 
-func (h hooked) RecordRewards(ctx context.Context, batch []rewards.NewReward) (outcomes []rewards.Outcome, err error) {
-	err = h.hook("RecordRewards", func() (err error) {
-		outcomes, err = h.Store.RecordRewards(ctx, batch)
+func (h hooked) RecordCashAwards(
+	ctx context.Context, l rewards.Lease, batch []rewards.NewReward,
+) (outcomes []rewards.Outcome, err error) {
+	err = h.hook("RecordCashAwards", func() (err error) {
+		outcomes, err = h.Store.RecordCashAwards(ctx, l, batch)
 		return err
 	})
 	return outcomes, err
@@ -248,7 +250,7 @@ func TestAPaymentSurvivesKills(t *testing.T) {
 		}
 		w.wantBalance()
 		return name
-	}, "SaveActivities", "BeginPayout", "SharePayout", "RecordRewards", "SavePaid")
+	}, "SaveActivities", "BeginPayout", "SharePayout", "RecordCashAwards", "SavePaid")
 }
 
 // Sweeps and payouts rest between their transactions, for a few times as long as one takes and no

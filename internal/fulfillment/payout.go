@@ -200,7 +200,7 @@ func (w *Worker) award(
 			}
 			batch[i] = a.CashAward(part[place], into, attempt, p.ActivityID)
 		}
-		outcomes, err := w.store.RecordRewards(ctx, batch)
+		outcomes, err := w.store.RecordCashAwards(ctx, w.lease, batch)
 		if err != nil {
 			return err
 		}

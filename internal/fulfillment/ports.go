@@ -116,10 +116,8 @@ type ControlStore interface {
 	AppBudgets(ctx context.Context) ([]rewards.BudgetUse, error)
 	// Alarms lists the active alarms.
 	Alarms(ctx context.Context) ([]rewards.Alarm, error)
-	// RaiseAlarm stores an alarm.
-	RaiseAlarm(ctx context.Context, name, message string) error
-	// ClearAlarm ends an alarm.
-	ClearAlarm(ctx context.Context, name string) error
+	// SaveAlarms raises alarms, or gives them another message, and ends others.
+	SaveAlarms(ctx context.Context, l rewards.Lease, raised []rewards.Alarm, ended []string) error
 	// Standstills lists why nothing is ordered of which stocks.
 	Standstills(ctx context.Context) ([]rewards.Standstill, error)
 	// SaveStandstills ends those of some stocks and begins others.
@@ -131,7 +129,7 @@ type ControlStore interface {
 	// Conflicts lists the conflicts that were found, with those that an operator has acknowledged.
 	Conflicts(ctx context.Context) ([]rewards.BrokerConflict, error)
 	// SaveReconciliation stores conflicts found and the moment compared up to.
-	SaveReconciliation(ctx context.Context, found []rewards.BrokerConflict, until time.Time) error
+	SaveReconciliation(ctx context.Context, l rewards.Lease, found []rewards.BrokerConflict, until time.Time) error
 }
 
 // ActionStore keeps corporate actions, their holds, and the booked quantity of each stock.
@@ -190,8 +188,8 @@ type ActionStore interface {
 	NextPayees(ctx context.Context, action string) ([]rewards.Effect, map[rewards.AppID]rewards.DividendPolicy, error)
 	// SavePaid notes what the cash of a part became; an empty part ends the payout.
 	SavePaid(ctx context.Context, l rewards.Lease, action string, part []rewards.Effect) error
-	// RecordRewards records awards.
-	RecordRewards(ctx context.Context, batch []rewards.NewReward) ([]rewards.Outcome, error)
+	// RecordCashAwards records the awards that the cash of an action becomes.
+	RecordCashAwards(ctx context.Context, l rewards.Lease, batch []rewards.NewReward) ([]rewards.Outcome, error)
 	// Shortages lists the stocks whose shares the house owes.
 	Shortages(ctx context.Context) ([]rewards.Shortage, error)
 	// MarkShort stores since when the house owes shares, at the broker's time.

@@ -3,6 +3,7 @@ package fulfillment
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -176,48 +177,65 @@ func (w *Worker) ours(listed []rewards.BrokerOrder) []rewards.BrokerOrder {
 	return ours
 }
 
+// lookUpPart is how many of the broker's orders are looked up at once. The leader renews its lease between two parts.
+const lookUpPart = 500
+
 // contradictions returns the broker's orders that contradict ours. Judged are all but our orders
 // that are not final.
 func (w *Worker) contradictions(
 	ctx context.Context, theirs []rewards.BrokerOrder, clock rewards.MarketClock,
 ) (found []rewards.BrokerConflict, judged []rewards.BrokerOrder, err error) {
-	ids := make([]string, len(theirs))
-	for i, b := range theirs {
-		ids[i] = b.ClientOrderID
-	}
-	ours, err := w.store.OrdersByClientID(ctx, ids)
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, b := range theirs {
-		o, known := ours[b.ClientOrderID]
-		if known && o.State == rewards.OrderPlanned { // sent after this backup was made
-			if _, err := w.store.BeginAttempt(ctx, w.lease, o, w.now(), clock.NextClose); err != nil {
+	for part := range slices.Chunk(theirs, lookUpPart) {
+		w.heartbeat()
+		if err := w.stillLeads(ctx); err != nil {
+			return nil, nil, err
+		}
+		ids := make([]string, len(part))
+		for i, b := range part {
+			ids[i] = b.ClientOrderID
+		}
+		ours, err := w.store.OrdersByClientID(ctx, ids)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, b := range part {
+			o, known := ours[b.ClientOrderID]
+			detail, err := w.contradicts(ctx, b, o, known, clock)
+			if err != nil {
 				return nil, nil, err
 			}
-			w.entered(o.State, rewards.OrderSubmitted)
-		}
-		if !known || o.State.Final() {
-			judged = append(judged, b)
-		}
-		if known && o.Corrects(b) {
-			if err := w.correct(ctx, o, b); err != nil {
-				return nil, nil, err
+			if !known || o.State.Final() {
+				judged = append(judged, b)
 			}
-			continue
-		}
-		delete(w.compared.corrected, b.ClientOrderID)
-		if detail := rewards.ConflictOf(o, known, b); detail != "" {
-			found = append(found, rewards.BrokerConflict{
-				ClientOrderID: b.ClientOrderID, Symbol: b.Symbol, FilledQty: b.FilledQty, Detail: detail,
-			})
+			if detail != "" {
+				found = append(found, rewards.BrokerConflict{
+					ClientOrderID: b.ClientOrderID, Symbol: b.Symbol, FilledQty: b.FilledQty, Detail: detail,
+				})
+			}
 		}
 	}
 	return found, judged, nil
 }
 
+// contradicts says how the broker's order contradicts ours; "" when it does not. It books what it corrects.
+func (w *Worker) contradicts(
+	ctx context.Context, b rewards.BrokerOrder, o rewards.Order, known bool, clock rewards.MarketClock,
+) (detail string, err error) {
+	if known && o.State == rewards.OrderPlanned { // sent after this backup was made
+		if _, err := w.store.BeginAttempt(ctx, w.lease, o, w.now(), clock.NextClose); err != nil {
+			return "", err
+		}
+		w.entered(o.State, rewards.OrderSubmitted)
+	}
+	if known && o.Corrects(b) {
+		return "", w.correct(ctx, o, b)
+	}
+	delete(w.compared.corrected, b.ClientOrderID)
+	return rewards.ConflictOf(o, known, b), nil
+}
+
 func (w *Worker) saveConflicts(ctx context.Context, found []rewards.BrokerConflict, until time.Time) error {
-	if err := w.store.SaveReconciliation(ctx, found, until); err != nil {
+	if err := w.store.SaveReconciliation(ctx, w.lease, found, until); err != nil {
 		return err
 	}
 	if len(found) == 0 {

@@ -189,9 +189,11 @@ type conflicting struct {
 	conflicts int
 }
 
-func (c *conflicting) SaveReconciliation(ctx context.Context, found []rewards.BrokerConflict, until time.Time) error {
+func (c *conflicting) SaveReconciliation(
+	ctx context.Context, l rewards.Lease, found []rewards.BrokerConflict, until time.Time,
+) error {
 	c.conflicts += len(found)
-	return c.Store.SaveReconciliation(ctx, found, until)
+	return c.Store.SaveReconciliation(ctx, l, found, until)
 }
 
 // A bust, which an activity reports, is booked at once: the house owes the shares and buys them with
@@ -277,7 +279,7 @@ func TestAFutureThatIsStoredHidesNothing(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.strange("sr-test-from-after-the-backup")
 		time.Sleep(200 * time.Hour)
-		w.check(w.store.SaveReconciliation(w.t.Context(), nil, time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)))
+		w.check(w.store.SaveReconciliation(w.t.Context(), w.lease(), nil, time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)))
 		w.run(2 * time.Second)
 		w.wantAlarm(rewards.AlarmConflict, true)
 		w.wantComparedUntilNow()

@@ -110,7 +110,7 @@ func TestAnOrderFromBeforeAnAppliedSplit(t *testing.T) {
 			ID: "x", ClientOrderID: "sr-test-lost", Symbol: "AAPL", Side: "buy", Status: "filled", Notional: 5 * usd,
 			FilledQty: 12345, SubmittedAt: w.action(id).Boundary.Add(-6 * time.Hour),
 		}
-		w.check(w.store.SaveReconciliation(w.t.Context(), []rewards.BrokerConflict{{
+		w.check(w.store.SaveReconciliation(w.t.Context(), w.lease(), []rewards.BrokerConflict{{
 			ClientOrderID: lost.ClientOrderID, Symbol: "AAPL", FilledQty: lost.FilledQty, Detail: "unknown",
 		}}, time.Now()))
 		if _, err := w.store.AdoptOrder(w.t.Context(), lost, "found"); rewards.CodeOf(err) != rewards.CodeConflict {
@@ -154,7 +154,7 @@ func TestABookedConflictIsNotMissing(t *testing.T) {
 		id := w.post(`{"type":"reverse_split","symbol":"AAPL","old_rate":2,"new_rate":1,"ex_date":"2000-01-05"}`)
 		w.until("2000-01-04 20:00:00")
 		booked := w.orders()[0]
-		w.check(w.store.SaveReconciliation(w.t.Context(), []rewards.BrokerConflict{{
+		w.check(w.store.SaveReconciliation(w.t.Context(), w.lease(), []rewards.BrokerConflict{{
 			ClientOrderID: booked.ClientOrderID, Symbol: "AAPL", FilledQty: booked.FilledQty, Detail: "it works again",
 		}}, time.Now()))
 		w.serve(10 * time.Minute)

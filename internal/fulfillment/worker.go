@@ -146,14 +146,14 @@ func (w *Worker) Step(ctx context.Context) time.Duration {
 	_, err = w.store.CompleteReversals(ctx, w.lease)
 	w.report(ctx, "taking awards back", err)
 	wait, err := w.work(ctx)
-	w.stands.partial = w.stands.partial || err != nil
+	w.stands.partial, w.alarms.partial = w.stands.partial || err != nil, w.alarms.partial || err != nil
 	if errors.Is(errors.Join(err, collectErr), rewards.ErrLostLease) {
 		w.lease = rewards.Lease{}
 	}
 	w.report(ctx, "a step", err)
 	w.report(ctx, "the webhook endpoints", w.watchWebhooks(ctx))
 	if ctx.Err() == nil { // the end of this process is no alarm
-		w.report(ctx, "alarms", w.alarms.end(ctx, w.store, w.log))
+		w.report(ctx, "alarms", w.alarms.end(ctx, w.store, w.lease, w.log))
 		w.report(ctx, "why stocks are not ordered", w.stands.end(ctx, w.store, w.lease))
 	}
 	if rest := w.actions.nextSweep.Sub(w.now()); rest > 0 {
@@ -182,7 +182,10 @@ func (w *Worker) lead(ctx context.Context) (bool, error) {
 	fresh := l.Epoch > 0 && l.Epoch != w.lease.Epoch
 	if w.lease = l; fresh {
 		w.log.InfoContext(ctx, "this process leads fulfillment", slog.Int64("epoch", l.Epoch))
-		return true, w.store.SaveBrakes(ctx, l, w.cfg.Brakes)
+		if err := w.store.SaveBrakes(ctx, l, w.cfg.Brakes); err != nil {
+			w.lease = rewards.Lease{} // so that the next step stores them
+			return false, err
+		}
 	}
 	return l.Epoch > 0, nil
 }

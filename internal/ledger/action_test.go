@@ -83,7 +83,7 @@ func TestActionsBookAcknowledgedShares(t *testing.T) {
 		lost := rewards.BrokerConflict{
 			ClientOrderID: "sr-x-" + symbol + shares.String(), Symbol: symbol, FilledQty: shares, Detail: "unknown",
 		}
-		shared.Check(t, h.SaveReconciliation(t.Context(), []rewards.BrokerConflict{lost}, h.Now))
+		shared.Check(t, h.SaveReconciliation(t.Context(), h.Lease, []rewards.BrokerConflict{lost}, h.Now))
 		shared.Check(t, h.AcknowledgeConflict(t.Context(), lost.ClientOrderID, "ours"))
 		h.Now = h.Now.Add(time.Minute)
 	}
@@ -110,13 +110,28 @@ func TestActionsBookAcknowledgedShares(t *testing.T) {
 	}
 }
 
-// TestDividendsOfTheHouse books parts that no award reinvests as the house's income.
+// TestDividendsOfTheHouse books parts that no award reinvests: as the house's income when that was the app's policy at
+// the payment, whatever it is now, and otherwise as owed.
 func TestDividendsOfTheHouse(t *testing.T) {
 	t.Parallel()
 	h := history{audittest.History(t, audittest.NewFile), t}
-	audittest.Exec(t, audittest.SQL(t, h.Where), `UPDATE effects SET reward_id = x'' WHERE switch = 7`)
-	if journal := h.write(); !strings.Contains(journal, "income:house:actions  $-0.490001\n") {
-		t.Errorf("the house does not keep all:\n%s", journal)
+	db := audittest.SQL(t, h.Where)
+	audittest.Exec(t, db, `UPDATE effects SET reward_id = x'' WHERE switch = 7`)
+	const kept = "income:house:actions  $-0.490001\n"
+	if journal := h.write(); strings.Contains(journal, kept) {
+		t.Errorf("the house keeps what is owed:\n%s", journal)
+	}
+	audittest.Exec(t, db, `UPDATE apps SET dividends = 2`)
+	h.Now = h.Now.Add(time.Minute)
+	apps, err := h.Apps(t.Context())
+	shared.Check(t, err)
+	for _, policy := range []rewards.DividendPolicy{rewards.DividendsHouse, rewards.DividendsReinvest} {
+		for _, a := range apps {
+			shared.Check(t, h.SetDividends(t.Context(), a.ID.String(), policy))
+		}
+		if journal := h.write(); !strings.Contains(journal, kept) {
+			t.Errorf("the house does not keep all, and the policy is now %s:\n%s", policy, journal)
+		}
 	}
 }
 

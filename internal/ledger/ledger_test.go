@@ -169,7 +169,7 @@ func (w *world) lost(id string) rewards.BrokerOrder {
 		ID: "b,; x:\n" + id, ClientOrderID: "sr-x-" + id, Symbol: "AAPL", Side: "buy", Status: "filled", Notional: 3_000_000,
 		FilledQty: 15_000_000, FilledAvgPrice: 200 * dollar,
 	}
-	w.check(w.SaveReconciliation(w.t.Context(), []rewards.BrokerConflict{
+	w.check(w.SaveReconciliation(w.t.Context(), w.lease(), []rewards.BrokerConflict{
 		{ClientOrderID: b.ClientOrderID, Symbol: "AAPL", FilledQty: b.FilledQty, Detail: "unknown"},
 	}, w.Now()))
 	return b

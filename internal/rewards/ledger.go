@@ -62,13 +62,15 @@ type Stock struct {
 // Receipt is cash that the broker paid for an action.
 type Receipt struct {
 	Payout
-	Type    ActionType
-	AssetID AssetID
+	Type     ActionType
+	AssetID  AssetID
+	Policies DividendPolicies
 }
 
-// Kept reports whether the house keeps a user's part: the app does not reinvest dividends.
+// Kept reports whether the house keeps a user's part: the app did not reinvest dividends when this one was paid.
 func (r Receipt) Kept(e Effect) bool {
-	return r.Type == ActionCashDividend && !r.PaidAt.IsZero() && e.RewardID.IsZero()
+	return r.Type == ActionCashDividend && !r.PaidAt.IsZero() && e.RewardID.IsZero() &&
+		r.Policies.For(e.AppID, r.At) == DividendsHouse
 }
 
 // CashInLieu is cash that the broker paid for a fraction of a share, or took back when it gave the fraction back.

@@ -100,6 +100,29 @@ func (p DividendPolicy) String() string {
 // State returns the policy for the operator log.
 func (p DividendPolicy) State() State { return State{{"dividends", p.String()}} }
 
+// PolicyChange is a change of the policy of an app.
+type PolicyChange struct {
+	At     time.Time
+	Before DividendPolicy
+}
+
+// DividendPolicies are the policies of the apps, with their changes, oldest first.
+type DividendPolicies struct {
+	Now     map[AppID]DividendPolicy
+	Changes map[AppID][]PolicyChange
+}
+
+// For returns the policy of an app for a payment that was booked at a time. A later change does not concern it: all
+// users of an app are treated alike, however long it takes to pay them out.
+func (p DividendPolicies) For(app AppID, booked time.Time) DividendPolicy {
+	for _, c := range p.Changes[app] {
+		if c.At.After(booked) {
+			return c.Before
+		}
+	}
+	return p.Now[app]
+}
+
 // Payout is a payment that is shared among the users whom a switch recorded. The house keeps what
 // is left.
 type Payout struct {

@@ -98,7 +98,7 @@ func (s *Store) CompleteReversals(ctx context.Context, l rewards.Lease) (n int, 
 		return 0, err
 	}
 	k := newLotKeeper(s)
-	for {
+	for range lotAttempts {
 		n, err = s.completeOrdered(ctx, l, &k, ordered)
 		if !errors.Is(err, errNeedsLots) {
 			return n, err
@@ -107,6 +107,7 @@ func (s *Store) CompleteReversals(ctx context.Context, l rewards.Lease) (n int, 
 			return 0, err
 		}
 	}
+	return 0, rewards.Unavailable("a corporate action is being applied", err)
 }
 
 func (s *Store) completeOrdered(

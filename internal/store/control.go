@@ -47,15 +47,37 @@ func (s *Store) Alarms(ctx context.Context) ([]rewards.Alarm, error) {
 	}, `SELECT name, message, since FROM alarms ORDER BY name`)
 }
 
+const (
+	raiseAlarm = `INSERT INTO alarms (name, message, since) VALUES (?1, ?2, ?3)
+		ON CONFLICT (name) DO UPDATE SET message = excluded.message`
+	clearAlarm = `DELETE FROM alarms WHERE name = ?1`
+)
+
 // RaiseAlarm stores an alarm. An alarm of that name gets the new message and keeps its time.
 func (s *Store) RaiseAlarm(ctx context.Context, name, message string) error {
-	return s.exec(ctx, `INSERT INTO alarms (name, message, since) VALUES (?1, ?2, ?3)
-		ON CONFLICT (name) DO UPDATE SET message = excluded.message`, name, message, micros(s.now()))
+	return s.exec(ctx, raiseAlarm, name, message, micros(s.now()))
 }
 
 // ClearAlarm ends an alarm, if it is raised.
 func (s *Store) ClearAlarm(ctx context.Context, name string) error {
-	return s.exec(ctx, `DELETE FROM alarms WHERE name = ?1`, name)
+	return s.exec(ctx, clearAlarm, name)
+}
+
+// SaveAlarms raises alarms of the leader as RaiseAlarm does, and ends others. It fails with ErrLostLease.
+func (s *Store) SaveAlarms(ctx context.Context, l rewards.Lease, raised []rewards.Alarm, ended []string) error {
+	return s.writeFenced(ctx, l, func(ctx context.Context, tx Tx) error {
+		for _, a := range raised {
+			if _, err := tx.Exec(ctx, raiseAlarm, a.Name, a.Message, micros(s.now())); err != nil {
+				return err
+			}
+		}
+		for _, name := range ended {
+			if _, err := tx.Exec(ctx, clearAlarm, name); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // Conflicts lists the broker's orders that contradict the store, oldest first, acknowledged
@@ -75,9 +97,12 @@ func scanConflict(row Row) (c rewards.BrokerConflict, err error) {
 
 // SaveReconciliation stores the conflicts between the broker's orders and the store, and the
 // moment up to which orders were compared. A conflict that was acknowledged with the same
-// filled quantity stays acknowledged.
-func (s *Store) SaveReconciliation(ctx context.Context, found []rewards.BrokerConflict, until time.Time) error {
-	return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
+// filled quantity stays acknowledged. It fails with ErrLostLease: since then another leader may have booked
+// what this one found missing.
+func (s *Store) SaveReconciliation(
+	ctx context.Context, l rewards.Lease, found []rewards.BrokerConflict, until time.Time,
+) error {
+	return s.writeFenced(ctx, l, func(ctx context.Context, tx Tx) error {
 		for _, c := range found {
 			before, err := conflictOf(ctx, tx, c.ClientOrderID)
 			if err == nil && !before.AcknowledgedAt.IsZero() && before.FilledQty != c.FilledQty {

@@ -131,3 +131,14 @@ func (s *Store) fenced(l rewards.Lease, f func(context.Context, Tx) error) func(
 		return f(ctx, tx)
 	}
 }
+
+// holdLease fails with ErrLostLease when l is no longer the lease. Otherwise no process can take it until the
+// transaction ends. Only transactions for clients need this: each other one excludes that of TakeLease.
+func (s *Store) holdLease(ctx context.Context, tx Tx, l rewards.Lease) error {
+	n, err := tx.Exec(ctx, `UPDATE lease SET epoch = epoch WHERE "only" = 1 AND epoch = ?1 AND `+s.timeline+` = ?2`,
+		l.Epoch, l.Timeline)
+	if err == nil && n == 0 {
+		err = rewards.ErrLostLease
+	}
+	return err
+}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"time"
 
 	"stockrewards/internal/rewards"
 )
@@ -19,7 +20,12 @@ func (l LedgerReader) Effects(ctx context.Context, number int64, each func(rewar
 
 // Receipts lists the cash that the broker paid for actions, oldest first.
 func (l LedgerReader) Receipts(ctx context.Context) ([]rewards.Receipt, error) {
+	policies, err := dividendPolicies(ctx, l.tx, time.Time{})
+	if err != nil {
+		return nil, err
+	}
 	return fetchAll(ctx, l.tx, func(row Row) (r rewards.Receipt, err error) {
+		r.Policies = policies
 		r.Payout, err = scanPayout(suffixed{row, []any{(*string)(&r.Type), (*int64)(&r.AssetID)}})
 		return r, err
 	}, `SELECT `+payoutColumns+`, type, asset_id

@@ -268,18 +268,3 @@ func pastLots(ctx context.Context, tx Tx, hash, until int64, atLeast int) ([]lot
 		AND at >= coalesce((SELECT p.at FROM past_lots p WHERE p.user_hash = ?1 AND p.at <= ?2
 			ORDER BY p.at DESC LIMIT 1 OFFSET ?3), 0)`, hash, until, atLeast-1)
 }
-
-// listed is a table of the numbers in the argument ?1, which listArg makes, with the column value.
-func listed(tx Tx) string {
-	if _, columns := tx.(ColumnTx); columns {
-		return `(SELECT unnest(?1::bigint[]) AS value)`
-	}
-	return `json_each(?1)`
-}
-
-func listArg(tx Tx, numbers []int64) any {
-	if _, columns := tx.(ColumnTx); columns {
-		return numbers
-	}
-	return jsonList(numbers)
-}

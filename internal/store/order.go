@@ -46,20 +46,15 @@ func (s *Store) Order(ctx context.Context, id rewards.OrderID) (rewards.Order, e
 
 // OrdersByClientID finds orders by their client order ids. Unknown ids are missing.
 func (s *Store) OrdersByClientID(ctx context.Context, ids []string) (map[string]rewards.Order, error) {
-	return read(ctx, s, func(ctx context.Context, tx Tx) (map[string]rewards.Order, error) {
-		found := make(map[string]rewards.Order, len(ids))
-		for _, id := range ids {
-			o, known, err := fetchOne(ctx, tx, scanOrder,
-				`SELECT `+orderColumns+` FROM orders WHERE client_order_id = ?1`, id)
-			if err != nil {
-				return nil, err
-			}
-			if known {
-				found[id] = o
-			}
-		}
-		return found, nil
+	list, err := read(ctx, s, func(ctx context.Context, tx Tx) ([]rewards.Order, error) {
+		return fetchAll(ctx, tx, scanOrder, `SELECT `+orderColumns+` FROM orders
+			WHERE client_order_id IN (SELECT value FROM `+listedStrings(tx)+` AS l)`, stringsArg(tx, ids))
 	})
+	found := make(map[string]rewards.Order, len(list))
+	for _, o := range list {
+		found[o.ClientOrderID] = o
+	}
+	return found, err
 }
 
 func orderByID(ctx context.Context, tx Tx, id rewards.OrderID) (rewards.Order, error) {

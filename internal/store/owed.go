@@ -2,8 +2,8 @@ package store
 
 import (
 	"context"
+	"time"
 
-	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
 )
 
@@ -16,30 +16,50 @@ type Owed struct {
 }
 
 // OwedCash lists the parts of payments that clients must pay, of one action or of all (""): a
-// merger's cash that is not reinvested, a dividend of an app that reinvests which is more than an award may have, and
+// merger's cash that is not reinvested, a dividend of an app that reinvested which is more than an award may have, and
 // cash whose award failed.
-func (s *Store) OwedCash(ctx context.Context, action string) ([]Owed, error) {
-	return readAll(ctx, s, func(row Row) (o Owed, err error) {
-		var kind, failure string
-		var policy int
-		var reward []byte
-		err = row.Scan(&o.ActionID, &kind, toID(&o.AppID), toID(&o.UserID), (*int64)(&o.Cash), toBytes{&reward},
-			&policy, &failure)
-		copy(o.RewardID[:], reward)
-		switch o.Why = "it is not reinvested"; {
-		case failure != "":
-			o.Why = "the award " + o.RewardID.String() + " failed: " + failure
-		case !o.Awardable():
-			o.Why = "it is more than an award may have"
+func (s *Store) OwedCash(ctx context.Context, action string) (list []Owed, err error) {
+	err = s.engine.Read(ctx, func(ctx context.Context, tx Tx) error {
+		policies, err := dividendPolicies(ctx, tx, time.Time{})
+		if err != nil {
+			return err
 		}
-		return o, err
-	}, `SELECT * FROM (SELECT a.id, a.type, e.app_id, e.user_id, e.cash, e.reward_id, p.dividends,
-			coalesce((SELECT r.failure_reason FROM rewards r
-				WHERE r.app_id = e.app_id AND r.id = e.reward_id), '') AS failure
-		FROM payouts o JOIN actions a ON a.id = o.action_id JOIN effects e ON e.switch = o.switch AND e.cash > 0
-		JOIN apps p ON p.id = e.app_id
-		WHERE o.paid_at > 0 AND (?1 = '' OR o.action_id = ?1)) AS paid
-		WHERE failure <> '' OR octet_length(reward_id) = 0 AND (type <> '`+string(rewards.ActionCashDividend)+`'
-			OR dividends = ?2 AND cash > ?3)
-		ORDER BY 1, 3, 4`, action, int(rewards.DividendsReinvest), int64(rewards.MaxAmountDollars*money.Dollar))
+		return fetchEach(ctx, tx, scanPaid, func(p paid) error {
+			r := rewards.Receipt{Payout: p.payout, Type: p.kind, Policies: policies}
+			if !r.Kept(p.Effect) {
+				list = append(list, p.Owed)
+			}
+			return nil
+		}, `SELECT * FROM (SELECT a.id, a.type, o.at, o.paid_at, e.app_id, e.user_id, e.cash, e.reward_id,
+				coalesce((SELECT r.failure_reason FROM rewards r
+					WHERE r.app_id = e.app_id AND r.id = e.reward_id), '') AS failure
+			FROM payouts o JOIN actions a ON a.id = o.action_id JOIN effects e ON e.switch = o.switch AND e.cash > 0
+			WHERE o.paid_at > 0 AND (?1 = '' OR o.action_id = ?1)) AS paid
+			WHERE failure <> '' OR octet_length(reward_id) = 0
+			ORDER BY 1, 5, 6`, action)
+	})
+	return list, err
+}
+
+// paid is a user's part of a payment that is paid out.
+type paid struct {
+	Owed
+
+	kind   rewards.ActionType
+	payout rewards.Payout // its times
+}
+
+func scanPaid(row Row) (p paid, err error) {
+	var failure string
+	var reward []byte
+	err = row.Scan(&p.ActionID, (*string)(&p.kind), toTime{&p.payout.At}, toTime{&p.payout.PaidAt}, toID(&p.AppID),
+		toID(&p.UserID), (*int64)(&p.Cash), toBytes{&reward}, &failure)
+	copy(p.RewardID[:], reward)
+	switch p.Why = "it is not reinvested"; {
+	case failure != "":
+		p.Why = "the award " + p.RewardID.String() + " failed: " + failure
+	case !p.Awardable():
+		p.Why = "it is more than an award may have"
+	}
+	return p, err
 }

@@ -178,7 +178,7 @@ func moveCursor(ctx context.Context, tx Tx, action string, part []rewards.Effect
 	return err
 }
 
-// NextPayees lists the next users who get cash of an action, with their apps' policies. The list is
+// NextPayees lists the next users who get cash of an action, with their apps' policies when it was booked. The list is
 // empty when all were paid out. It fails with ErrStale while the payment is not shared.
 func (s *Store) NextPayees(ctx context.Context, action string) (part []rewards.Effect,
 	policies map[rewards.AppID]rewards.DividendPolicy, err error,
@@ -188,22 +188,14 @@ func (s *Store) NextPayees(ctx context.Context, action string) (part []rewards.E
 		if p, part, err = payoutEffects(ctx, tx, action); err != nil || p.SharedAt.IsZero() {
 			return staleIf(true, err)
 		}
-		policies, err = dividendPolicies(ctx, tx)
+		all, err := dividendPolicies(ctx, tx, p.At)
+		policies = make(map[rewards.AppID]rewards.DividendPolicy)
+		for _, e := range part {
+			policies[e.AppID] = all.For(e.AppID, p.At)
+		}
 		return err
 	})
 	return part, policies, err
-}
-
-func dividendPolicies(ctx context.Context, tx Tx) (map[rewards.AppID]rewards.DividendPolicy, error) {
-	policies := make(map[rewards.AppID]rewards.DividendPolicy)
-	err := tx.Query(ctx, func(row Row) error {
-		var id rewards.AppID
-		var policy int
-		err := row.Scan(toID(&id), &policy)
-		policies[id] = rewards.DividendPolicy(policy)
-		return err
-	}, `SELECT id, dividends FROM apps`)
-	return policies, err
 }
 
 // SavePaid notes the awards that users' cash became, for a part that NextPayees returned. An empty
@@ -250,23 +242,4 @@ func (s *Store) endPayout(ctx context.Context, tx Tx, action string) error {
 	after := before
 	after.State = rewards.ActionSwept
 	return s.addActionEvents(ctx, tx, rewards.ActionChange{Before: before, After: after})
-}
-
-// SetDividends sets what becomes of the dividends of an app's users; the app is named by its id or
-// name. It fails with CodeNotFound.
-func (o *Operator) SetDividends(ctx context.Context, app string, policy rewards.DividendPolicy) error {
-	return o.change(ctx, func(ctx context.Context, tx Tx) ([]rewards.Change, error) {
-		a, err := findApp(ctx, tx, app)
-		if err != nil {
-			return nil, err
-		}
-		var before int
-		_, err = fetchValues(ctx, tx, []any{&before}, `SELECT dividends FROM apps WHERE id = ?1`, a.ID[:])
-		if err != nil {
-			return nil, err
-		}
-		_, err = tx.Exec(ctx, `UPDATE apps SET dividends = ?2 WHERE id = ?1`, a.ID[:], int(policy))
-		was := rewards.DividendPolicy(before)
-		return []rewards.Change{{Object: a.Object(), Before: was.State(), After: policy.State()}}, err
-	})
 }

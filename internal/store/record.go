@@ -15,14 +15,25 @@ import (
 // be stored fails the whole batch: the caller retries in smaller batches. When the outcome of a
 // commit is unknown it is retried: the ids distinguish its rows from those of others.
 func (s *Store) RecordRewards(ctx context.Context, batch []rewards.NewReward) ([]rewards.Outcome, error) {
+	return s.record(ctx, &recording{store: s, batch: batch, ids: make([]rewards.RewardID, len(batch))})
+}
+
+// RecordCashAwards is RecordRewards for the leader, who pays out the cash of an action. It fails with ErrLostLease:
+// another leader may have paid the same cash.
+func (s *Store) RecordCashAwards(
+	ctx context.Context, l rewards.Lease, batch []rewards.NewReward,
+) ([]rewards.Outcome, error) {
+	return s.record(ctx, &recording{store: s, lease: &l, batch: batch, ids: make([]rewards.RewardID, len(batch))})
+}
+
+func (s *Store) record(ctx context.Context, r *recording) ([]rewards.Outcome, error) {
 	if err := s.CheckClock(); err != nil {
 		return nil, err
 	}
-	r := &recording{store: s, batch: batch, ids: make([]rewards.RewardID, len(batch))}
 	err := untilKnown(ctx, func() error {
 		err := s.recordOnce(ctx, r)
 		if errors.Is(err, errNotStored) { // a server that took over may lack a user whom this process knows
-			s.known.forget(batch)
+			s.known.forget(r.batch)
 			err = s.recordOnce(ctx, r)
 		}
 		return err
@@ -49,6 +60,11 @@ func (s *Store) recordOnce(ctx context.Context, r *recording) error {
 	r.runs = 0
 	s.followOthers(ctx)
 	err := s.engine.WriteForClients(ctx, func(ctx context.Context, tx Tx) error {
+		if r.lease != nil {
+			if err := s.holdLease(ctx, tx, *r.lease); err != nil {
+				return err
+			}
+		}
 		if err := r.run(ctx, tx); err != nil {
 			return fmt.Errorf("store: cannot record rewards: %w", err)
 		}
@@ -99,6 +115,7 @@ func (s *Store) markUsed(ctx context.Context, tx Tx, outcomes []rewards.Outcome)
 // recording is a batch of requests to award stock.
 type recording struct {
 	store    *Store
+	lease    *rewards.Lease // of the leader that records; nil for clients
 	batch    []rewards.NewReward
 	ids      []rewards.RewardID // of what the newest attempt stored, made in this process's turn
 	outcomes []rewards.Outcome

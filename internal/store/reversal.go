@@ -63,6 +63,10 @@ func (s *Store) Reversals(
 	return list, nil
 }
 
+// lotAttempts is how often the lots of awards are computed: a corporate action of the stock begins or ends between two
+// attempts.
+const lotAttempts = 5
+
 // ReverseRewards answers requests to take awards back in one transaction, as if they had come one by
 // one in the order of batch. After an error nothing is stored; with CodeUnavailable that is unknown.
 // A request for which nothing can be taken now is refused with CodeUnavailable. When the outcome of a
@@ -74,8 +78,7 @@ func (s *Store) ReverseRewards(
 		return nil, err
 	}
 	r := &reversing{lotKeeper: newLotKeeper(s), ids: make([]rewards.ReversalID, len(batch))}
-	const attempts = 5 // a corporate action of the stock begins or ends between two
-	for range attempts {
+	for range lotAttempts {
 		err = untilKnown(ctx, func() error { return s.reverseOnce(ctx, r, batch) })
 		if !errors.Is(err, errNeedsLots) {
 			return r.outcomes, err

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 
 	"stockrewards/internal/rewards"
@@ -87,4 +88,35 @@ func notFound(message string) error {
 
 func conflict(message string) error {
 	return &rewards.Error{Code: rewards.CodeConflict, Message: message}
+}
+
+// listed is a table of the numbers in the argument ?1, which listArg makes, with the column value.
+func listed(tx Tx) string {
+	if _, columns := tx.(ColumnTx); columns {
+		return `(SELECT unnest(?1::bigint[]) AS value)`
+	}
+	return `json_each(?1)`
+}
+
+func listArg(tx Tx, numbers []int64) any {
+	if _, columns := tx.(ColumnTx); columns {
+		return numbers
+	}
+	return jsonList(numbers)
+}
+
+// listedStrings is listed for strings, which stringsArg makes.
+func listedStrings(tx Tx) string {
+	if _, columns := tx.(ColumnTx); columns {
+		return `(SELECT unnest(?1::text[]) AS value)`
+	}
+	return `json_each(?1)`
+}
+
+func stringsArg(tx Tx, list []string) any {
+	if _, columns := tx.(ColumnTx); columns {
+		return list
+	}
+	array, _ := json.Marshal(list) // of strings: it does not fail
+	return string(array)
 }

@@ -327,7 +327,10 @@ func (d *Dispatcher) hire(ctx, attempts context.Context, c *courier) *courier {
 	c.head = d.heads[c.e.AppID]
 	c.attempts, c.abandon = context.WithCancel(attempts)
 	ctx, c.cancel = context.WithCancel(ctx)
-	d.running.Go(func() { c.run(ctx) })
+	d.running.Go(func() {
+		defer c.abandon()
+		c.run(ctx)
+	})
 	return c
 }
 

@@ -76,9 +76,11 @@ func (m mortalStore) SavePaid(ctx context.Context, lease rewards.Lease, action s
 	return m.act("SavePaid", func() error { return m.Store.SavePaid(ctx, lease, action, part) })
 }
 
-func (m mortalStore) RecordRewards(ctx context.Context, batch []rewards.NewReward) (list []rewards.Outcome, err error) {
-	err = m.act("RecordRewards", func() (err error) {
-		list, err = m.Store.RecordRewards(ctx, batch)
+func (m mortalStore) RecordCashAwards(
+	ctx context.Context, lease rewards.Lease, batch []rewards.NewReward,
+) (list []rewards.Outcome, err error) {
+	err = m.act("RecordCashAwards", func() (err error) {
+		list, err = m.Store.RecordCashAwards(ctx, lease, batch)
 		for _, o := range list {
 			cash := o.Verdict == rewards.Created || o.Verdict == rewards.Replay // of a commit whose outcome was unknown
 			if m.p.lab.firms != nil && cash {

@@ -82,13 +82,15 @@ func (m mortalStore) SettleOrders(ctx context.Context, lease rewards.Lease, list
 	return n, err
 }
 
-func (m mortalStore) SaveReconciliation(ctx context.Context, found []rewards.BrokerConflict, until time.Time) error {
+func (m mortalStore) SaveReconciliation(
+	ctx context.Context, lease rewards.Lease, found []rewards.BrokerConflict, until time.Time,
+) error {
 	return m.p.do(effect{name: "SaveReconciliation", row: rowCompared}, func() error {
 		before, err := m.ReconciledUntil(ctx)
 		if err != nil {
 			return err
 		}
-		err = m.Store.SaveReconciliation(ctx, found, until)
+		err = m.Store.SaveReconciliation(ctx, lease, found, until)
 		if err == nil {
 			m.p.lab.sawCompared(m.p, until.After(before))
 		}

@@ -39,7 +39,7 @@ func testConflicts(t *testing.T, w *World) {
 	conflict := rewards.BrokerConflict{ClientOrderID: "sr-x-1", Symbol: "AAPL", FilledQty: 5, Detail: "unknown"}
 	save := func() rewards.Control {
 		t.Helper()
-		check(t, w.SaveReconciliation(t.Context(), []rewards.BrokerConflict{conflict}, w.Now()))
+		check(t, w.SaveReconciliation(t.Context(), w.lease, []rewards.BrokerConflict{conflict}, w.Now()))
 		return read(t, w.Control)
 	}
 	if c := save(); c.Conflicts != 1 || !c.Stopped() {

@@ -37,6 +37,15 @@ func testFence(t *testing.T, w *World) {
 		"settle": func(l rewards.Lease) error {
 			return w.settle(t, l, rewards.OrderOpen, filled)
 		},
+		"alarms": func(l rewards.Lease) error {
+			return w.SaveAlarms(t.Context(), l, []rewards.Alarm{{Name: "of a former leader"}}, nil)
+		},
+		"comparison": func(l rewards.Lease) error {
+			return w.SaveReconciliation(t.Context(), l, []rewards.BrokerConflict{{ClientOrderID: "sr-x"}}, w.Now())
+		},
+		"cash awards": func(l rewards.Lease) error {
+			return failure(w.RecordCashAwards(t.Context(), l, []rewards.NewReward{w.Request(t, 8_000_000)}))
+		},
 		"brakes": func(l rewards.Lease) error { return w.SaveBrakes(t.Context(), l, rewards.Brakes{MaxMembers: 7}) },
 	} {
 		if err := step(stale); !errors.Is(err, rewards.ErrLostLease) {

@@ -79,7 +79,7 @@ func testSnapshot(t *testing.T, w *World) {
 		{ClientOrderID: "sr-new", FilledQty: 8},
 		{ClientOrderID: o.ClientOrderID, FilledQty: 9},
 	} {
-		check(t, w.SaveReconciliation(t.Context(), []rewards.BrokerConflict{c}, w.Now()))
+		check(t, w.SaveReconciliation(t.Context(), w.lease, []rewards.BrokerConflict{c}, w.Now()))
 		if c.ClientOrderID != "sr-new" {
 			check(t, w.AcknowledgeConflict(t.Context(), c.ClientOrderID, "known"))
 		}

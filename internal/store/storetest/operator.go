@@ -43,7 +43,7 @@ func (w *World) deeds(t *testing.T) []deed {
 		{ClientOrderID: lost.ClientOrderID, Symbol: "AAPL", FilledQty: lost.FilledQty, Detail: "unknown"},
 		{ClientOrderID: "sr-x-1", Symbol: "AAPL", FilledQty: 5, Detail: "unknown"},
 	}
-	check(t, w.SaveReconciliation(t.Context(), conflicts, w.Now()))
+	check(t, w.SaveReconciliation(t.Context(), w.lease, conflicts, w.Now()))
 	keys, err := w.Keys(t.Context(), "first")
 	check(t, err)
 	key := keys[0].ID

@@ -268,7 +268,7 @@ func testAdoption(t *testing.T, w *World) {
 		t.Errorf("after the refused adoption the reward is %s", got)
 	}
 	conflict := rewards.BrokerConflict{ClientOrderID: lost.ClientOrderID, Symbol: "AAPL", FilledQty: lost.FilledQty, Detail: "unknown"}
-	check(t, w.SaveReconciliation(t.Context(), []rewards.BrokerConflict{conflict}, w.Now()))
+	check(t, w.SaveReconciliation(t.Context(), w.lease, []rewards.BrokerConflict{conflict}, w.Now()))
 	o, err := w.AdoptOrder(t.Context(), lost, "restored")
 	check(t, err)
 	if o.State != rewards.OrderSubmitted || o.ClientOrderID != lost.ClientOrderID || o.Notional != 3_000_000 || o.House != 500_000 {
@@ -298,7 +298,7 @@ func testAcknowledged(t *testing.T, w *World) {
 	check(t, w.Settle(t, w.Open(t), "filled", 10_000_000, dollar200))
 	lost := rewards.BrokerConflict{ClientOrderID: "sr-x-lost", Symbol: "AAPL", FilledQty: 10_000_000, Detail: "unknown"}
 	other := rewards.BrokerConflict{ClientOrderID: "sr-x-other", Symbol: "KO", FilledQty: 7, Detail: "unknown"}
-	check(t, w.SaveReconciliation(t.Context(), []rewards.BrokerConflict{lost, other}, w.Now()))
+	check(t, w.SaveReconciliation(t.Context(), w.lease, []rewards.BrokerConflict{lost, other}, w.Now()))
 	differs := func(symbol string) (b rewards.BookedPosition) {
 		for _, b := range read(t, w.Booked) {
 			if b.Symbol == symbol {
@@ -319,7 +319,7 @@ func testAcknowledged(t *testing.T, w *World) {
 		t.Errorf("after the order of %s was acknowledged the position is %+v", r.Symbol, b)
 	}
 	lost.FilledQty = 15_000_000 // the broker corrects it
-	check(t, w.SaveReconciliation(t.Context(), []rewards.BrokerConflict{lost, other}, w.Now()))
+	check(t, w.SaveReconciliation(t.Context(), w.lease, []rewards.BrokerConflict{lost, other}, w.Now()))
 	for range 2 {
 		check(t, w.AcknowledgeConflict(t.Context(), lost.ClientOrderID, "ours"))
 	}

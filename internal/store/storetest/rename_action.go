@@ -139,7 +139,7 @@ func testConflictsRenamed(t *testing.T, w *World) {
 	known := rewards.BrokerConflict{ClientOrderID: "sr-x-1", Symbol: "AAPL", FilledQty: 3, Detail: "unknown"}
 	late := rewards.BrokerConflict{ClientOrderID: "sr-x-2", Symbol: "AAPL", FilledQty: 4, Detail: "unknown"}
 	other := rewards.BrokerConflict{ClientOrderID: "sr-x-3", Symbol: "KO", FilledQty: 5, Detail: "unknown"}
-	check(t, w.SaveReconciliation(t.Context(), []rewards.BrokerConflict{known, late, other}, w.Now()))
+	check(t, w.SaveReconciliation(t.Context(), w.lease, []rewards.BrokerConflict{known, late, other}, w.Now()))
 	check(t, w.AcknowledgeConflict(t.Context(), known.ClientOrderID, "ours"))
 	c, s := w.nameChange(t, "name", "NEW")
 	check(t, w.ApplyAction(t.Context(), w.lease, c, s, rewards.Renaming{Symbol: "NEW", BrokerID: "a"}))

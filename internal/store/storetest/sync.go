@@ -107,7 +107,7 @@ func testAdoptRenamed(t *testing.T, w *World) {
 	for asset, want := range map[string]rewards.Code{"a": rewards.CodeConflict, "x": rewards.CodeNotFound} {
 		lost := lostOrder("sr-x-" + asset)
 		lost.AssetID = asset
-		check(t, w.SaveReconciliation(t.Context(), []rewards.BrokerConflict{{ClientOrderID: lost.ClientOrderID}}, w.Now()))
+		check(t, w.SaveReconciliation(t.Context(), w.lease, []rewards.BrokerConflict{{ClientOrderID: lost.ClientOrderID}}, w.Now()))
 		wantCode(t, failure(w.AdoptOrder(t.Context(), lost, "restored")), want) // no reward waits for "a", and "x" is not in the catalog
 	}
 }
