@@ -12,18 +12,16 @@ import (
 	"stockrewards/internal/store"
 )
 
-// listing is a broker whose lists of orders a test sees, and may change.
-type listing struct {
-	fulfillment.Broker
+// freezing is a store that freezes before it looks up orders, once.
+type freezing struct {
+	*store.Operator
 
-	listed func([]rewards.BrokerOrder) []rewards.BrokerOrder
+	freeze func()
 }
 
-func (b *listing) Orders(
-	ctx context.Context, after time.Time, between func(context.Context) error,
-) ([]rewards.BrokerOrder, error) {
-	list, err := b.Broker.Orders(ctx, after, between)
-	return b.listed(list), err
+func (s freezing) OrdersByClientID(ctx context.Context, ids []string) (map[string]rewards.Order, error) {
+	s.freeze()
+	return s.Operator.OrdersByClientID(ctx, ids)
 }
 
 // A leader that freezes while it compares, and loses its lease, stores no conflict: the next leader has booked what it
@@ -35,27 +33,30 @@ func TestAFormerLeaderFindsNoConflict(t *testing.T) {
 		time.Sleep(1100 * time.Millisecond)
 		w.worker.Step(w.t.Context())
 		w.want(r, rewards.Executing)
-		frozen := &listing{Broker: newClient(w.wire)}
-		w.restartWith(w.store, frozen)
-		former := w.worker
-		w.cfg.Exclusive = false
-		w.restartWith(w.store, newClient(w.wire))
-		freeze := sync.OnceFunc(func() {
+		w.restartWith(freezing{w.store, sync.OnceFunc(func() {
 			time.Sleep(w.cfg.LeaseTTL + time.Second)
 			w.run(10 * time.Second)
 			w.want(r, rewards.Executed)
-		})
-		frozen.listed = func(list []rewards.BrokerOrder) []rewards.BrokerOrder {
-			if len(list) > 0 {
-				freeze()
-			}
-			return list
-		}
+		})}, newClient(w.wire))
+		former := w.worker
+		w.cfg.Exclusive = false
+		w.restartWith(w.store, newClient(w.wire))
 		former.Step(w.t.Context())
+		w.want(r, rewards.Executed) // it was frozen
 		if c, err := w.store.Control(w.t.Context()); err != nil || c.Conflicts > 0 {
 			w.t.Errorf("%d conflicts, %v", c.Conflicts, err)
 		}
 	})
+}
+
+// repeating is a broker that lists each order 3,000 times.
+type repeating struct{ fulfillment.Broker }
+
+func (b repeating) Orders(
+	ctx context.Context, after time.Time, between func(context.Context) error,
+) ([]rewards.BrokerOrder, error) {
+	list, err := b.Broker.Orders(ctx, after, between)
+	return slices.Repeat(list, 3000), err
 }
 
 // slow takes 4 ms to look up an order.
@@ -72,12 +73,11 @@ func TestALongComparisonKeepsTheLease(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.give("AAPL", 5*usd)
 		w.run(10 * time.Second)
-		many := func(list []rewards.BrokerOrder) []rewards.BrokerOrder { return slices.Repeat(list, 3000) }
 		w.cfg.Exclusive, w.cfg.LeaseTTL = false, 6*time.Second
 		ctx, cancel := context.WithCancel(w.t.Context())
 		var running sync.WaitGroup
 		for range 2 {
-			w.restartWith(slow{w.store}, &listing{newClient(w.wire), many})
+			w.restartWith(slow{w.store}, repeating{newClient(w.wire)})
 			worker := w.worker
 			running.Go(func() { worker.Run(ctx) })
 		}

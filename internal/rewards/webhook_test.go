@@ -43,6 +43,8 @@ func TestWebhookURL(t *testing.T) {
 		{"https://0x7f000001/", false, false},
 		{"https://0177.0.0.1/", false, false},
 		{"https://127.1/", false, false},
+		{"https://127.0.0.1../", false, false},
+		{"https://localhost../", false, false},
 		{"https://127.0.0.1./", false, false},
 		{"https://0X7F.1/", false, false},
 		{"https://[fe80::1%25eth0]/", false, false},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"time"
 
 	"stockrewards/internal/rewards"
@@ -140,7 +141,7 @@ func (s *Store) insertEndpoint(
 func (s *Store) ChangeWebhookEndpoint(
 	ctx context.Context, app rewards.AppID, id rewards.WebhookEndpointID, change func(*rewards.WebhookEndpoint),
 ) (e rewards.WebhookEndpoint, err error) {
-	err = s.hurryDeliveries(ctx, app, id, change)
+	err = s.resendParts(ctx, app, id, change)
 	if err != nil {
 		return e, err
 	}
@@ -151,8 +152,7 @@ func (s *Store) ChangeWebhookEndpoint(
 	return e, err
 }
 
-// changeEndpoint changes an endpoint. Pending deliveries are due at once when it is enabled, and
-// those after the cursor when the cursor goes back. hurryDeliveries comes before it.
+// changeEndpoint changes an endpoint, and its deliveries as resendAfter says. resendParts comes before it.
 func changeEndpoint(
 	ctx context.Context, tx Tx, app rewards.AppID, id rewards.WebhookEndpointID, change func(*rewards.WebhookEndpoint),
 ) (e, before rewards.WebhookEndpoint, err error) {
@@ -169,10 +169,8 @@ func changeEndpoint(
 		[]byte(e.Secret), old, until, e.Cursor, micros(e.FailingSince), e.Version); err != nil {
 		return e, before, err
 	}
-	if after, some := dueAfter(before, e); some {
-		if _, err = tx.Exec(ctx, `UPDATE webhook_deliveries SET next_at = 0
-			WHERE app_id = ?1 AND endpoint_id = ?2 AND status = 1 AND next_at > 0 AND sequence > ?3`,
-			app[:], id[:], after); err != nil {
+	if r := resendAfter(before, e); r.where != "" {
+		if err := r.run(ctx, tx, app, id, math.MaxInt64); err != nil {
 			return e, before, err
 		}
 	}

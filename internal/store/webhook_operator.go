@@ -63,14 +63,14 @@ func (o *Operator) EditWebhook(
 	return e, err
 }
 
-// EnableWebhook enables an endpoint of any app. Its pending deliveries are due at once. It fails with
+// EnableWebhook enables an endpoint of any app. What it did not deliver is due at once, with all retries. It fails with
 // CodeNotFound.
 func (o *Operator) EnableWebhook(
 	ctx context.Context, id rewards.WebhookEndpointID,
 ) (rewards.WebhookEndpoint, error) {
 	e, err := o.EndpointOfAnyApp(ctx, id)
 	if err == nil {
-		err = o.hurryDeliveries(ctx, e.AppID, id, (*rewards.WebhookEndpoint).Enable)
+		err = o.resendParts(ctx, e.AppID, id, (*rewards.WebhookEndpoint).Enable)
 	}
 	if err != nil {
 		return e, err

@@ -47,22 +47,41 @@ func (s *Store) lastOfPart(
 	return last, full, err
 }
 
-// dueAfter returns the sequence after which an endpoint's pending deliveries are due at once after a change, and
-// whether some are.
-func dueAfter(before, e rewards.WebhookEndpoint) (after int64, some bool) {
-	switch {
-	case before.Disabled != "" && e.Disabled == "":
-		return beforeAll, true
-	case e.Cursor < before.Cursor:
-		return e.Cursor, true
-	}
-	return 0, false
+// resend is what a change of an endpoint makes of its deliveries after a sequence.
+type resend struct {
+	after int64
+	where string // which of them are changed; "" for none
+	set   string
 }
 
-// hurryDeliveries makes deliveries due that are due at once after a change of their endpoint, but for the last part.
+// resendAfter says which deliveries are sent at once after a change. When the endpoint is enabled these are all that
+// were not delivered, with all their retries. When its cursor goes back they are those that wait.
+func resendAfter(before, e rewards.WebhookEndpoint) resend {
+	switch {
+	case before.Disabled != "" && e.Disabled == "":
+		return resend{
+			beforeAll, ` AND (status = 1 AND (next_at > 0 OR attempts > 0) OR status = 3 AND sequence > 0)`,
+			`status = 1, attempts = 0, next_at = 0`,
+		}
+	case e.Cursor < before.Cursor:
+		return resend{e.Cursor, ` AND status = 1 AND next_at > 0`, `next_at = 0`}
+	}
+	return resend{}
+}
+
+// run changes the deliveries up to a sequence.
+func (r resend) run(
+	ctx context.Context, tx Tx, app rewards.AppID, id rewards.WebhookEndpointID, last int64,
+) error {
+	_, err := tx.Exec(ctx, `UPDATE webhook_deliveries SET `+r.set+` WHERE app_id = ?1 AND endpoint_id = ?2
+		AND sequence > ?3 AND sequence <= ?4`+r.where, app[:], id[:], r.after, last)
+	return err
+}
+
+// resendParts changes deliveries that are sent at once after a change of their endpoint, but for the last part.
 // If the change does not follow, those of an enabled endpoint are only sent again earlier, and a disabled
 // one sends none.
-func (s *Store) hurryDeliveries(
+func (s *Store) resendParts(
 	ctx context.Context, app rewards.AppID, id rewards.WebhookEndpointID, change func(*rewards.WebhookEndpoint),
 ) error {
 	before, err := s.WebhookEndpoint(ctx, app, id)
@@ -71,16 +90,13 @@ func (s *Store) hurryDeliveries(
 	}
 	e := before
 	change(&e)
-	after, some := dueAfter(before, e)
-	if !some {
+	r := resendAfter(before, e)
+	if r.where == "" {
 		return nil
 	}
-	_, err = s.eachPart(ctx, app, id, after, deliveryPart, func(after, last int64) error {
-		return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error {
-			_, err := tx.Exec(ctx, `UPDATE webhook_deliveries SET next_at = 0 WHERE app_id = ?1 AND endpoint_id = ?2
-				AND status = 1 AND next_at > 0 AND sequence > ?3 AND sequence <= ?4`, app[:], id[:], after, last)
-			return err
-		})
+	_, err = s.eachPart(ctx, app, id, r.after, deliveryPart, func(after, last int64) error {
+		r.after = after
+		return s.engine.Write(ctx, func(ctx context.Context, tx Tx) error { return r.run(ctx, tx, app, id, last) })
 	})
 	return err
 }

@@ -77,11 +77,20 @@ func newTransport(addresses rewards.WebhookAddresses, encrypted bool) *http.Tran
 		},
 	}
 	return &http.Transport{
-		DialContext: dialer.DialContext, ForceAttemptHTTP2: true, TLSHandshakeTimeout: dialTimeout,
+		DialContext: dialer.DialContext, Protocols: oneRequestAtOnce(), TLSHandshakeTimeout: dialTimeout,
 		TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}, DisableCompression: true,
 		MaxResponseHeaderBytes: maxHeaderBytes, IdleConnTimeout: idleTimeout, MaxIdleConnsPerHost: idlePerHost,
 		MaxIdleConns: mostIdle,
 	}
+}
+
+// oneRequestAtOnce is HTTP/1.1 alone, in which a connection has one request at a time. With HTTP/2 all apps would share
+// one to each host: a receiver that reads slowly would hold up others, and one whose path is gone would get
+// every retry.
+func oneRequestAtOnce() *http.Protocols {
+	p := new(http.Protocols)
+	p.SetHTTP1(true)
+	return p
 }
 
 // Close closes idle connections.

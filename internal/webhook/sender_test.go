@@ -2,10 +2,13 @@ package webhook_test
 
 import (
 	"context"
+	"crypto/tls"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,6 +35,26 @@ func sendTo(t *testing.T, addresses rewards.WebhookAddresses, h http.HandlerFunc
 		URL: server.URL + "/hook?token=hidden", ID: rewards.EventID{1}, Sequence: 42, Body: []byte(`{"a":1}`),
 		Secrets: [][]byte{[]byte("the newer secret of 32 bytes ...."), []byte("the older secret of 32 bytes ....")}, At: time.Now(),
 	})
+}
+
+// Each connection has one request at a time, so that no receiver holds up another one behind the same address, and
+// a connection whose path is gone ends with its request.
+func TestNoConnectionIsShared(t *testing.T) {
+	t.Parallel()
+	offered := make(chan []string, 1)
+	server := httptest.NewUnstartedServer(http.NotFoundHandler())
+	server.TLS = &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: func(h *tls.ClientHelloInfo) (*tls.Config, error) {
+		offered <- h.SupportedProtos
+		return nil, errors.New("this is enough")
+	}}
+	server.StartTLS()
+	defer server.Close()
+	sender := webhook.NewSender(local(), "test")
+	defer sender.Close()
+	sender.Send(t.Context(), webhook.Request{URL: server.URL, Secrets: [][]byte{[]byte("a secret")}, At: time.Now()})
+	if got := <-offered; slices.Contains(got, "h2") {
+		t.Errorf("the sender offers %v", got)
+	}
 }
 
 // Standard Webhooks 1.0.0: the reference library verifies a request with either secret.

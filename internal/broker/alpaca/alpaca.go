@@ -152,12 +152,14 @@ func newHost(base string, requestsPerMinute int) *host {
 }
 
 func defaultTransport() http.RoundTripper {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true) // an HTTP/2 connection whose path is gone would get each repetition, too
 	return &http.Transport{
+		Protocols:              protocols,
 		Proxy:                  http.ProxyFromEnvironment,
 		DialContext:            (&net.Dialer{Timeout: dialTimeout}).DialContext,
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout:    dialTimeout,
-		ForceAttemptHTTP2:      true,
 		MaxIdleConnsPerHost:    maxIdleConnections,
 		IdleConnTimeout:        idleTimeout,
 		MaxResponseHeaderBytes: maxHeaderBytes,

@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -101,16 +102,21 @@ func testWebhookParts(t *testing.T, w *World) {
 			return err
 		},
 	} {
-		e, err := w.WebhookEndpoint(ctx, e.AppID, e.ID)
-		check(t, err)
-		w.deliveries(t, e, rewards.DeliveryPending, some)
-		_, err = w.DisableWebhook(ctx, e.ID, "a test")
-		check(t, err)
-		check(t, enable(ctx, &e))
-		atMost(what, 1000+few)
-		due, _, err := w.DueDeliveries(ctx, rewards.WebhookEndpoint{AppID: e.AppID, ID: e.ID}, w.Now(), 2*some)
-		check(t, err)
-		wantEqual(t, what+": due", some, len(due))
+		for _, status := range []rewards.DeliveryStatus{rewards.DeliveryPending, rewards.DeliveryFailed} {
+			e, err := w.WebhookEndpoint(ctx, e.AppID, e.ID)
+			check(t, err)
+			w.deliveries(t, e, status, some)
+			_, err = w.DisableWebhook(ctx, e.ID, "a test")
+			check(t, err)
+			check(t, enable(ctx, &e))
+			atMost(what, 1000+few)
+			due, _, err := w.DueDeliveries(ctx, rewards.WebhookEndpoint{AppID: e.AppID, ID: e.ID}, w.Now(), 2*some)
+			check(t, err)
+			wantEqual(t, what+": due of those that were "+status.String(), some, len(due))
+			if slices.ContainsFunc(due, func(d rewards.Delivery) bool { return d.Attempts > 0 }) {
+				t.Errorf("%s: %s deliveries have not all their retries", what, status)
+			}
+		}
 	}
 
 	writes, stopAfter = 0, 2 // it disables the endpoint and deletes a part
