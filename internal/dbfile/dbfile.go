@@ -4,6 +4,7 @@
 package dbfile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -13,12 +14,15 @@ import (
 )
 
 // suffixes are those of the files that belong to a database.
-func suffixes() []string { return []string{"", "-wal", "-shm", "-journal", ".lock", ".setup.lock"} }
+func suffixes() []string {
+	return []string{"", "-wal", "-shm", "-journal", ".lock", ".setup.lock", noteSuffix}
+}
 
 // Prepare checks the files of the database at path, which may not exist yet. It returns
 // the path with symbolic links resolved: SQLite puts its other files beside that one. It
 // removes the permissions of the group and of others, and makes the log of a writable database writable. It fails when
-// a file is writable by everyone, has a second name (a hard link) or is not a regular file.
+// a file is writable by everyone, has a second name (a hard link) or is not a regular file, when a log is there without
+// its database, and as long as NoteMoved says that the files are not those that were used.
 func Prepare(path string) (target string, err error) {
 	target, err = filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -26,10 +30,13 @@ func Prepare(path string) (target string, err error) {
 			return "", fmt.Errorf("cannot open %s: it is a symbolic link to a missing file; "+
 				"point it to a database or remove it", path)
 		}
-		return path, nil
+		return path, cmp.Or(checkMoved(path), checkLog(path))
 	}
 	if err != nil {
 		return "", fmt.Errorf("cannot open %s: %w", path, err)
+	}
+	if err := cmp.Or(checkMoved(target), checkLog(target)); err != nil {
+		return "", err
 	}
 	if err := checkContent(target); err != nil {
 		return "", err

@@ -10,6 +10,9 @@ func readOnly(error) bool { return false }
 // names is 1: the number of names is unknown here.
 func names(fs.FileInfo) uint64 { return 1 }
 
+// inode is 1: the number of a file is unknown here.
+func inode(fs.FileInfo) uint64 { return 1 }
+
 // shared is false: a file's mode has no meaning here.
 func shared(fs.FileInfo) bool { return false }
 

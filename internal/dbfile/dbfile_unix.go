@@ -22,6 +22,15 @@ func names(info fs.FileInfo) uint64 {
 	return uint64(stat.Nlink) //nolint:unconvert // its type depends on the platform
 }
 
+// inode is the number of a file in its file system.
+func inode(info fs.FileInfo) uint64 {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 1
+	}
+	return stat.Ino
+}
+
 // Bits of a file's mode.
 const (
 	byAnybody = 0o002 // everyone may write

@@ -94,7 +94,7 @@ func stopping(err error) error {
 	if errors.Is(err, store.ErrNewerSchema) {
 		return fmt.Errorf("cannot write any more: %w", err)
 	}
-	if errors.Is(err, store.ErrDamaged) {
+	if errors.Is(err, store.ErrDamaged) || errors.Is(err, store.ErrMoved) {
 		return err
 	}
 	return fmt.Errorf("cannot continue without the database; the next start recovers: %w", err)

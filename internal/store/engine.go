@@ -74,6 +74,9 @@ type Vacuumer interface {
 // ErrUnknownOutcome means that a commit may or may not have happened.
 var ErrUnknownOutcome = errors.New("store: the outcome of the commit is unknown")
 
+// ErrMoved means that a file of the database was moved away, removed or replaced while the process used it.
+var ErrMoved = errors.New("a file of the database is not in its place")
+
 // ErrDamaged means that a part of the database cannot be read.
 var ErrDamaged = errors.New("the file of the database is damaged: keep it, and restore a backup")
 

@@ -10,7 +10,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"stockrewards/internal/dbfile"
 	"stockrewards/internal/rewards"
+	"stockrewards/internal/store"
 )
 
 // syncer makes commits durable. A COMMIT only writes to the write-ahead log (synchronous = NORMAL); syncer
@@ -44,7 +46,7 @@ func openSyncer(ctx context.Context, own *session, path string) (*syncer, error)
 		return nil, fmt.Errorf("sqlite: cannot open the write-ahead log: %w", err)
 	}
 	s := &syncer{close: log.Close}
-	there, err := inPlace(path, path+"-wal")
+	there, err := inPlace(path)
 	var looked time.Time // one sync runs at a time
 	s.flush = func() error {
 		if err := syncData(log); err != nil || time.Since(looked) < checkEvery {
@@ -59,10 +61,11 @@ func openSyncer(ctx context.Context, own *session, path string) (*syncer, error)
 	return s, nil
 }
 
-// inPlace returns a function that fails when one of the files is not the same any more. What is written to a file that
-// was moved away or replaced is lost at the next start.
-func inPlace(paths ...string) (func() error, error) {
-	files := make([]os.FileInfo, len(paths))
+// inPlace returns a function that fails when a database or its log is not the same file any more. What is written to a
+// file that was moved away or replaced is lost at the next start. So it leaves a note for that.
+func inPlace(path string) (func() error, error) {
+	paths := []string{path, path + "-wal"}
+	var files [2]os.FileInfo
 	for i, path := range paths {
 		file, err := os.Stat(path)
 		if err != nil {
@@ -71,12 +74,12 @@ func inPlace(paths ...string) (func() error, error) {
 		files[i] = file
 	}
 	return func() error {
-		for i, path := range paths {
-			switch now, err := os.Stat(path); {
+		for i, name := range paths {
+			switch now, err := os.Stat(name); {
 			case err != nil && !errors.Is(err, fs.ErrNotExist):
 				return err
 			case err != nil || !os.SameFile(files[i], now):
-				return errMoved(path)
+				return errors.Join(errMoved(name), dbfile.NoteMoved(path, files[0], files[1]))
 			}
 		}
 		return nil
@@ -86,9 +89,12 @@ func inPlace(paths ...string) (func() error, error) {
 // errMoved is the error of a file, by its path, that was moved away, removed or replaced.
 type errMoved string
 
+// Is reports whether the error is store.ErrMoved.
+func (errMoved) Is(target error) bool { return target == store.ErrMoved }
+
 func (e errMoved) Error() string {
 	return string(e) + " was moved away, removed or replaced while this process used it; " +
-		"put it back before the next start, or restore a backup"
+		"stop the service and put it back, or restore a backup: see docs/incidents.md"
 }
 
 // commit runs a COMMIT and counts it.

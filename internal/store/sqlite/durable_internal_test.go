@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"stockrewards/internal/store"
@@ -113,8 +114,11 @@ func TestAReplacedFileStopsTheEngine(t *testing.T) {
 				break
 			}
 		}
-		if !errors.As(err, &moved) || string(moved) != path+suffix {
+		if !errors.As(err, &moved) || string(moved) != path+suffix || !errors.Is(err, store.ErrMoved) {
 			t.Errorf("commits to a replaced file: %v", err)
+		}
+		if _, err := Open(t.Context(), path, Options{}); err == nil || !strings.Contains(err.Error(), "moved away") {
+			t.Errorf("what is in place of the database was opened: %v", err)
 		}
 		select {
 		case <-e.Failed():

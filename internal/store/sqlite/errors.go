@@ -52,9 +52,13 @@ func inWords(err error) error {
 
 // unusable is the error for a file that cannot be opened, in words for an operator.
 func unusable(path string, err error) error {
-	switch full := code(err); full.ToPrimary() {
+	full := code(err)
+	if noSpace(full) {
+		return fmt.Errorf("sqlite: cannot open %s: the disk is full (%s): make room", path, full)
+	}
+	switch full.ToPrimary() {
 	case sqlite.ResultCorrupt, sqlite.ResultNotADB:
-		return fmt.Errorf("sqlite: cannot open %s: the file is damaged (%s): keep it, and restore a backup", path, full)
+		return fmt.Errorf("sqlite: cannot open %s (%s): %w", path, full, store.ErrDamaged)
 	case sqlite.ResultReadOnly, sqlite.ResultCantOpen:
 		return fmt.Errorf("sqlite: cannot open %s: this user must be able to read and write the file and its folder, "+
 			"where the log is (%s)", path, full)

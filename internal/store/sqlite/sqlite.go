@@ -65,6 +65,9 @@ func Open(ctx context.Context, path string, o Options) (*Engine, error) {
 	}
 	e := &Engine{failed: make(chan error, 1), memory: path == Memory, sole: o.Sole}
 	if err := e.open(ctx, path, o); err != nil {
+		if errors.Is(err, store.ErrDamaged) { // the connection that closes last would write the log into the file
+			return nil, err
+		}
 		return nil, errors.Join(err, e.Close())
 	}
 	return e, nil

@@ -1,0 +1,71 @@
+package dbfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// noteSuffix is that of the note beside a database that was moved away while a process used it.
+const noteSuffix = ".moved"
+
+const (
+	noteFormat = "files %d %d\n" // the inodes of the database and of its log
+	noteText   = "The database or its log was moved away, removed or replaced while a process used it.\n" +
+		"Stop the service and put both files back, or restore a backup. See docs/incidents.md.\n" +
+		"To open the files that are here now all the same, remove this one.\n"
+)
+
+// NoteMoved leaves a note beside a database, whose files were moved away, removed or replaced while a process used them
+// as it had opened them. What other processes would open in their place is not the database: SQLite would write the log
+// of one into the other, and delete it. So Prepare fails until the files are back, or a backup without a log is there.
+func NoteMoved(path string, database, log fs.FileInfo) error {
+	const ownerOnly = 0o600
+	note := fmt.Sprintf(noteFormat, inode(database), inode(log)) + noteText
+	return os.WriteFile(path+noteSuffix, []byte(note), ownerOnly)
+}
+
+// checkMoved fails while a note says that the files of a database are others than those that were used last. It removes
+// the note when they are back.
+func checkMoved(path string) error {
+	note, err := os.ReadFile(path + noteSuffix)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var database, log uint64
+	if err == nil {
+		_, err = fmt.Sscanf(string(note), noteFormat, &database, &log)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot read %s: %w", path+noteSuffix, err)
+	}
+	here, size := found(path)
+	logHere, logSize := found(path + "-wal")
+	back := here == database && logHere == log
+	restored := size > 0 && here != database && logSize == 0
+	if !back && !restored {
+		return fmt.Errorf("cannot open %s: this file or its log was moved away, removed or replaced while a process used it; "+
+			"%s says what to do", path, path+noteSuffix)
+	}
+	return os.Remove(path + noteSuffix)
+}
+
+// checkLog fails when a log is there without its database: SQLite would begin an empty database, and delete the log.
+func checkLog(path string) error {
+	_, size := found(path)
+	if _, log := found(path + "-wal"); log > 0 && size == 0 {
+		return fmt.Errorf("cannot open %s: it is missing or empty, but its log %s-wal has %d bytes; "+
+			"put the database file back", path, path, log)
+	}
+	return nil
+}
+
+// found returns a file's inode and size; 0 without one.
+func found(path string) (uint64, int64) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0, 0
+	}
+	return inode(info), info.Size()
+}
