@@ -95,6 +95,11 @@ func TestDatabaseFilesArePrivate(t *testing.T) {
 	if got := modeOf(t, paper); got != 0o600 {
 		t.Errorf("%s has the mode %o, want 600", paper, got)
 	}
+	noError(t, s.stop())
+	linked.start() // its account is that of the books beside the real file, and its key, too
+	if list, err := os.ReadDir(filepath.Dir(symbolic)); err != nil || len(list) != 1 {
+		t.Errorf("beside the symbolic link are %v, %v", list, err)
+	}
 }
 
 func modeOf(t *testing.T, name string) os.FileMode {

@@ -35,6 +35,7 @@ func TestARewardIsReversed(t *testing.T) {
 			AmountUsd json.Number
 		}
 	}
+	s.wantError("for the same reason", "reward", "reverse", other.ID, "--amount", "2.5", "--reason", "too much")
 	eventually(t, "the shares are taken", 10*time.Second, func() bool {
 		s.must(200, "GET", "/v1/reversals?rewardId="+other.ID, "").decode(t, &back)
 		return len(back.Reversals) == 1 && back.Reversals[0].Status == "completed"

@@ -49,6 +49,21 @@ func Prepare(path string) (target string, err error) {
 	return target, writable(target)
 }
 
+// Beside returns the path of a file that is beside a database, as name makes it of the database's. Where a symbolic link
+// leads to the database, that is the folder of the real file. A file that an earlier version put beside the link stays.
+func Beside(database string, name func(database string) string) string {
+	target, err := filepath.EvalSymlinks(database)
+	if err != nil { // it does not exist yet, or Prepare says what is wrong
+		return name(database)
+	}
+	if _, err := os.Lstat(name(target)); err != nil {
+		if _, err := os.Lstat(name(database)); err == nil {
+			return name(database)
+		}
+	}
+	return name(target)
+}
+
 // writable makes the log and its index writable for the owner of a writable database. A reader of a file that was not
 // writable for a while leaves them as that file was.
 func writable(target string) error {

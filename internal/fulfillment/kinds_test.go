@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"testing"
 	"time"
@@ -242,10 +243,36 @@ func TestMergers(t *testing.T) {
 		w.wantValued("KO", true)
 		w.wantGiftable("AAPL", false)
 		w.wantGiftable("KO", true)
+		paid := w.cashShown(id)
+		if v.cash != (len(paid) == len(w.users)) {
+			w.t.Errorf("the cash of %d users is shown", len(paid))
+		}
 		w.undo(id)
 		w.serve(time.Minute)
 		w.wantGiftable("AAPL", true)
+		w.approve(id)
+		w.serve(time.Minute)
+		w.wantAction(id, rewards.ActionSwept)
+		if got := w.cashShown(id); !maps.Equal(got, paid) {
+			w.t.Errorf("the cash that clients see was %v, and is %v after the action was applied again", paid, got)
+		}
 	})
+}
+
+// cashShown is the cash that clients see of an action.
+func (w *world) cashShown(id string) map[rewards.UserID]money.USD {
+	w.t.Helper()
+	cash := make(map[rewards.UserID]money.USD)
+	for _, u := range w.users {
+		list, err := w.store.Effects(w.t.Context(), u.AppID, id, rewards.EffectPage{Limit: 100})
+		w.check(err)
+		for _, e := range list {
+			if e.Shared {
+				cash[e.UserID] = e.Cash
+			}
+		}
+	}
+	return cash
 }
 
 // A worthless stock takes shares and cost basis along.

@@ -2,6 +2,8 @@ package rewards
 
 import (
 	"encoding/binary"
+	"fmt"
+	"strings"
 	"time"
 
 	"stockrewards/internal/money"
@@ -54,6 +56,14 @@ func (r Reversal) LogState() State {
 	return State{{"reward", r.RewardID.String()}, {"amount", r.Amount.String()}, {"status", r.State.String()}}
 }
 
+// SumOfReversals is the dollars that reversals have taken back.
+func SumOfReversals(list []Reversal) (sum money.USD) {
+	for _, v := range list {
+		sum += v.Amount
+	}
+	return sum
+}
+
 // MaxReversalReason is the longest reason of a reversal, in characters.
 const MaxReversalReason = 200
 
@@ -67,12 +77,29 @@ type NewReversal struct {
 	Reason         string
 }
 
+// operatorKey begins the idempotency keys of operators.
+const operatorKey = "operator:"
+
 // OperatorReversal is an operator's request to take an award back. Its key is not a client's.
 func OperatorReversal(r Reward, id ReversalID, amount money.USD, reason string) NewReversal {
 	return NewReversal{
-		ID: id, AppID: r.AppID, RewardID: r.ID, IdempotencyKey: "operator:" + id.String(), Amount: amount,
+		ID: id, AppID: r.AppID, RewardID: r.ID, IdempotencyKey: operatorKey + id.String(), Amount: amount,
 		Reason: reason,
 	}
+}
+
+// CheckRepeated fails with CodeConflict when an operator has taken the same part of the award back for the same reason.
+// A command has no idempotency key, and may be repeated because its answer was lost.
+func (n NewReversal) CheckRepeated(earlier []Reversal) error {
+	for _, v := range earlier {
+		if v.Amount == n.Amount && v.Reason == n.Reason && strings.HasPrefix(v.IdempotencyKey, operatorKey) {
+			message := fmt.Sprintf("reversal %s has taken back %s for the same reason; "+
+				"to take as much back once more, give another reason",
+				v.ID, v.Amount)
+			return &Error{Code: CodeConflict, Message: message}
+		}
+	}
+	return nil
 }
 
 // Fingerprint identifies the content of the request. An absent amount differs from every amount.

@@ -11,6 +11,7 @@ import (
 	"stockrewards/internal/broker/alpaca"
 	"stockrewards/internal/broker/paper"
 	"stockrewards/internal/catalog"
+	"stockrewards/internal/dbfile"
 	"stockrewards/internal/rewards"
 )
 
@@ -65,7 +66,10 @@ func (b Broker) Connect(
 		return Connection{}, err
 	}
 	o.Hours, o.Control = b.Hours, b.Control
-	brokerage, err := paper.Open(ctx, filepath.Join(filepath.Dir(d.SQLite), "paper.db"), o)
+	books := dbfile.Beside(d.SQLite, func(database string) string {
+		return filepath.Join(filepath.Dir(database), "paper.db")
+	})
+	brokerage, err := paper.Open(ctx, books, o)
 	if err != nil {
 		return Connection{}, fmt.Errorf("cannot open the paper brokerage's books: %w", err)
 	}

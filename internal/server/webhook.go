@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"stockrewards/internal/api"
+	"stockrewards/internal/dbfile"
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/webhook"
 )
@@ -24,7 +25,7 @@ type Webhooks struct {
 // set, or beside an SQLite file; "" over PostgreSQL without a file.
 func WebhookKeyFile(set string, d Database) string {
 	if set == "" && d.Postgres == "" {
-		return d.SQLite + ".webhook-key"
+		return dbfile.Beside(d.SQLite, func(database string) string { return database + ".webhook-key" })
 	}
 	return set
 }

@@ -82,7 +82,7 @@ func (s *Store) Effects(
 		if err != nil {
 			return nil, err
 		}
-		return describeEffects(ctx, tx, w, list)
+		return describeEffects(ctx, tx, w, app, list)
 	})
 }
 
@@ -159,14 +159,17 @@ func compareEffects(e rewards.Effect, place rewards.EffectPlace) int {
 
 // describeEffects adds the symbols, and whether the broker's cash was shared.
 func describeEffects(
-	ctx context.Context, tx Tx, w rewards.Switch, list []rewards.Effect,
+	ctx context.Context, tx Tx, w rewards.Switch, app rewards.AppID, list []rewards.Effect,
 ) ([]rewards.ActionEffect, error) {
 	symbols, err := symbolsOf(ctx, tx, w)
 	if err != nil {
 		return nil, err
 	}
 	p, paid, err := payoutOf(ctx, tx, w.ActionID)
-	paid = paid && p.Switch == w.Number && !p.SharedAt.IsZero()
+	paid = paid && !p.SharedAt.IsZero()
+	if err == nil && paid && p.Switch != w.Number && len(list) > 0 {
+		err = cashBefore(ctx, tx, p, w, app, list)
+	}
 	described := make([]rewards.ActionEffect, len(list))
 	for i, e := range list {
 		described[i] = rewards.ActionEffect{
@@ -174,6 +177,23 @@ func describeEffects(
 		}
 	}
 	return described, err
+}
+
+// cashBefore sets the cash that was shared when the action was applied before it was undone and applied again: it is paid
+// once.
+func cashBefore(
+	ctx context.Context, tx Tx, p rewards.Payout, w rewards.Switch, app rewards.AppID, list []rewards.Effect,
+) error {
+	first, last := list[0].UserID, list[len(list)-1].UserID
+	return fetchEach(ctx, tx, scanEffect, func(shared rewards.Effect) error {
+		for i := range list {
+			if list[i].UserID == shared.UserID && list[i].AssetID == shared.AssetID {
+				list[i].Cash, list[i].RewardID = shared.Cash, shared.RewardID
+			}
+		}
+		return nil
+	}, `SELECT `+effectColumns+` FROM effects WHERE switch = ?1 AND app_id = ?2 AND user_id >= ?3 AND user_id <= ?4
+		AND asset_id = ?5`, p.Switch, app[:], first[:], last[:], int64(w.AssetID))
 }
 
 // symbolsOf returns the symbols of the stocks that a switch changes.

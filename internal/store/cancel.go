@@ -9,7 +9,8 @@ import (
 
 // ReverseReward takes an award of any app back, or a part of it; amount 0 is all that is left. A reward
 // in no order is canceled when it is taken back whole. Of an executed one the running service takes
-// the shares in a moment. It fails with CodeNotFound, and as rewards.NewReversal.Decide.
+// the shares in a moment. It fails with CodeNotFound, and as rewards.NewReversal.CheckRepeated and
+// Decide.
 func (o *Operator) ReverseReward(
 	ctx context.Context, id rewards.RewardID, amount money.USD, reason string,
 ) (v rewards.Reversal, after rewards.Reward, err error) {
@@ -21,11 +22,15 @@ func (o *Operator) ReverseReward(
 		if err != nil {
 			return nil, err
 		}
-		reversed, err := reversedOf(ctx, tx, before)
+		earlier, err := reversalsOf(ctx, tx, before)
 		if err != nil {
 			return nil, err
 		}
 		n := rewards.OperatorReversal(before, rewards.NewID[rewards.Reversal](o.ids), amount, reason)
+		if err := n.CheckRepeated(earlier); err != nil {
+			return nil, err
+		}
+		reversed := rewards.SumOfReversals(earlier)
 		if v, err = n.Decide(before, reversed); err != nil {
 			return nil, err
 		}

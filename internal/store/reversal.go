@@ -222,10 +222,7 @@ func reversalsOf(ctx context.Context, tx Tx, r rewards.Reward) ([]rewards.Revers
 // reversedOf is the sum of a reward's reversals.
 func reversedOf(ctx context.Context, tx Tx, r rewards.Reward) (sum money.USD, err error) {
 	list, err := reversalsOf(ctx, tx, r)
-	for _, v := range list {
-		sum += v.Amount
-	}
-	return sum, err
+	return rewards.SumOfReversals(list), err
 }
 
 // insertReversal stores a reversal.
