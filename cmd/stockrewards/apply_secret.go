@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"stockrewards/internal/config"
+	"stockrewards/internal/dbfile"
 	"stockrewards/internal/rewards"
 	"stockrewards/internal/store/sqlite"
 )
@@ -70,7 +71,7 @@ func (f secretFiles) keep(label, name, text string, use func() error) (secret, e
 	if err := use(); err != nil { // after a lost connection it may be in use
 		return secret{}, err
 	}
-	return secret{label: label, file: path}, errors.Join(os.Rename(path+pending, path), syncFolder(f.folder))
+	return secret{label: label, file: path}, errors.Join(os.Rename(path+pending, path), dbfile.SyncFolder(f.folder))
 }
 
 // writeSecret writes a file that only its owner can read, durably.
@@ -84,7 +85,7 @@ func writeSecret(path, text string) error {
 		return err
 	}
 	_, err = file.WriteString(text + "\n")
-	return errors.Join(err, file.Sync(), file.Close(), syncFolder(filepath.Dir(path)))
+	return errors.Join(err, file.Sync(), file.Close(), dbfile.SyncFolder(filepath.Dir(path)))
 }
 
 // keyFile is the name of the file for an app's key.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"stockrewards/internal/dbfile"
 	"stockrewards/internal/ledger"
 	"stockrewards/internal/server"
 	"stockrewards/internal/store"
@@ -96,14 +97,5 @@ func writeNewFile(path string, write func(io.Writer) error) error {
 	if err := errors.Join(err, os.Remove(partial)); err != nil {
 		return fmt.Errorf("%s is not written: %w", path, err)
 	}
-	return syncFolder(filepath.Dir(path))
-}
-
-// syncFolder makes the entries of a folder durable.
-func syncFolder(path string) error {
-	folder, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close())
+	return dbfile.SyncFolder(filepath.Dir(path))
 }

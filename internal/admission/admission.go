@@ -216,7 +216,7 @@ func (g *Gate) lane(app rewards.AppID) *lane {
 		return l
 	}
 	lanes = maps.Clone(lanes)
-	l := &lane{gate: g}
+	l := &lane{gate: g, bodies: semaphore.NewWeighted(appBodies)}
 	lanes[app] = l
 	g.lanes.Store(&lanes)
 	return l

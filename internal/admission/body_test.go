@@ -11,7 +11,7 @@ import (
 )
 
 // The bodies of all apps have 32 MiB in memory. Who comes when these are full waits for somebody's answer, for five seconds
-// at most. Small bodies never wait.
+// at most. Small bodies never wait. One app has a quarter.
 func TestBodies(t *testing.T) {
 	t.Parallel()
 	run(t, func(w *world) {
@@ -45,9 +45,22 @@ func TestBodies(t *testing.T) {
 		for _, v := range append(held, last) {
 			v.ticket.Leave()
 		}
-		if err := hold(11, 8*batch); err != nil {
-			w.Errorf("after all left: %v", err)
+		held = nil
+		for n := range 3 { // one app alone: its third one waits, and nobody else does
+			v := w.enter(w.Context(), app(11), admission.Write)
+			held = append(held, v)
+			if err := v.ticket.Hold(w.Context(), batch); (n == 2) != (rewards.CodeOf(err) == rewards.CodeUnavailable) {
+				w.Errorf("body %d of an app: %v", n, err)
+			}
 		}
-		held[len(held)-1].ticket.Leave()
+		began = time.Now()
+		for n := range byte(6) {
+			if err := hold(12+n, batch); err != nil || time.Since(began) > 0 {
+				w.Errorf("beside an app with many: %v after %s", err, time.Since(began))
+			}
+		}
+		for _, v := range held {
+			v.ticket.Leave()
+		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/semaphore"
 	"golang.org/x/time/rate"
 
 	"stockrewards/internal/rewards"
@@ -13,7 +14,8 @@ import (
 
 // lane counts the requests of one app in progress. It is safe for concurrent use.
 type lane struct {
-	gate *Gate
+	gate   *Gate
+	bodies *semaphore.Weighted // bytes of the app's large request bodies
 
 	mu      sync.Mutex
 	limits  rewards.Limits

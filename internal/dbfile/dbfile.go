@@ -49,8 +49,9 @@ func Prepare(path string) (target string, err error) {
 	return target, writable(target)
 }
 
-// Beside returns the path of a file that is beside a database, as name makes it of the database's. Where a symbolic link
-// leads to the database, that is the folder of the real file. A file that an earlier version put beside the link stays.
+// Beside returns the path of a file that is beside a database, as name makes it of the database's. Where a symbolic
+// link leads to the database, that is the folder of the real file. A file that an earlier version put beside the link
+// stays.
 func Beside(database string, name func(database string) string) string {
 	target, err := filepath.EvalSymlinks(database)
 	if err != nil { // it does not exist yet, or Prepare says what is wrong
@@ -62,6 +63,15 @@ func Beside(database string, name func(database string) string) string {
 		}
 	}
 	return name(target)
+}
+
+// SyncFolder makes the names of a folder's files durable.
+func SyncFolder(path string) error {
+	folder, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
 }
 
 // writable makes the log and its index writable for the owner of a writable database. A reader of a file that was not

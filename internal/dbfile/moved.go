@@ -45,8 +45,8 @@ func checkMoved(path string) error {
 	back := here == database && logHere == log
 	restored := size > 0 && here != database && logSize == 0
 	if !back && !restored {
-		return fmt.Errorf("cannot open %s: this file or its log was moved away, removed or replaced while a process used it; "+
-			"%s says what to do", path, path+noteSuffix)
+		return fmt.Errorf("cannot open %s: this file or its log was moved away, removed or replaced while a process "+
+			"used it; %s says what to do", path, path+noteSuffix)
 	}
 	return os.Remove(path + noteSuffix)
 }

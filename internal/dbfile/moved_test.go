@@ -26,10 +26,14 @@ func TestMovedFiles(t *testing.T) {
 		"both are back":             {func(string) error { return nil }, opens},
 		"a backup is there":         {func(p string) error { return errors.Join(replace(p), os.Remove(p+"-wal")) }, opens},
 		"an operator decides":       {func(p string) error { return errors.Join(replace(p), os.Remove(p+".moved")) }, opens},
-		"only the log, without a note": {func(p string) error { return errors.Join(os.Remove(p), os.Remove(p+".moved")) },
-			"its log"},
-		"an empty file, without a note": {func(p string) error { return errors.Join(os.Truncate(p, 0), os.Remove(p+".moved")) },
-			"its log"},
+		"only the log, without a note": {
+			func(p string) error { return errors.Join(os.Remove(p), os.Remove(p+".moved")) },
+			"its log",
+		},
+		"an empty file, without a note": {
+			func(p string) error { return errors.Join(os.Truncate(p, 0), os.Remove(p+".moved")) },
+			"its log",
+		},
 		"a note that cannot be read": {func(p string) error { return os.WriteFile(p+".moved", []byte("x"), 0o600) }, "cannot read"},
 	} {
 		path := filepath.Join(t.TempDir(), "rewards.db")

@@ -154,7 +154,8 @@ func (w WebhookAddresses) checkHost(host string, port uint16, encrypted bool) er
 		return nil
 	}
 	const letters = "abcdefghijklmnopqrstuvwxyz0123456789-_."
-	if strings.Trim(name, letters) != "" || strings.Contains(name, "..") || strings.Trim(name, ".") != name || name == "" {
+	if name == "" || strings.Trim(name, letters) != "" || strings.Trim(name, ".") != name ||
+		strings.Contains(name, "..") {
 		return errWebhookURL("must have a host name of letters, digits, dots and hyphens")
 	}
 	switch {

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 )
 
@@ -43,7 +44,9 @@ func (s *Server) nudge() {
 func (s *Server) nudgeFleet(ctx context.Context) {
 	const gap = 20 * time.Millisecond
 	if s.cfg.Role != RoleAPI {
-		go s.fleet.Listen(ctx, s.worker.Nudge)
+		var listening sync.WaitGroup
+		listening.Go(func() { s.fleet.Listen(ctx, s.worker.Nudge) })
+		defer listening.Wait()
 	}
 	for {
 		select {

@@ -179,8 +179,7 @@ func describeEffects(
 	return described, err
 }
 
-// cashBefore sets the cash that was shared when the action was applied before it was undone and applied again: it is paid
-// once.
+// cashBefore sets the cash that was shared before the action was undone and applied again: it is paid once.
 func cashBefore(
 	ctx context.Context, tx Tx, p rewards.Payout, w rewards.Switch, app rewards.AppID, list []rewards.Effect,
 ) error {

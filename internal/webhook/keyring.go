@@ -95,7 +95,10 @@ func writeKey(path string, random io.Reader) error {
 	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
 		return err
 	}
-	return os.Link(file.Name(), path)
+	if err := os.Link(file.Name(), path); err != nil {
+		return err
+	}
+	return dbfile.SyncFolder(filepath.Dir(path))
 }
 
 func (k *Keyring) add(key []byte) error {

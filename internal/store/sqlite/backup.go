@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"stockrewards/internal/dbfile"
 	"stockrewards/internal/store"
 )
 
@@ -93,5 +94,5 @@ func publish(partial, path string) error {
 	if err := os.Remove(partial); err != nil {
 		return err
 	}
-	return syncFolder(filepath.Dir(path))
+	return dbfile.SyncFolder(filepath.Dir(path))
 }

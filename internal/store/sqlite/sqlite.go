@@ -211,16 +211,7 @@ func prepareFile(path string) error {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	return syncFolder(filepath.Dir(path))
-}
-
-// syncFolder makes the file names of a folder durable.
-func syncFolder(path string) error {
-	folder, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close())
+	return dbfile.SyncFolder(filepath.Dir(path))
 }
 
 // oldestLibrary is the first SQLite without the WAL-reset bug, which could corrupt a database
