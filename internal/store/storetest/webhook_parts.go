@@ -92,32 +92,7 @@ func testWebhookParts(t *testing.T, w *World) {
 
 	e := w.endpoint(t, w.App.ID)
 	const some = 2_005
-	for what, enable := range map[string]func(context.Context, *rewards.WebhookEndpoint) error{
-		"enable by the app": func(ctx context.Context, e *rewards.WebhookEndpoint) error {
-			_, err := s.ChangeWebhookEndpoint(ctx, e.AppID, e.ID, (*rewards.WebhookEndpoint).Enable)
-			return err
-		},
-		"enable by an operator": func(ctx context.Context, e *rewards.WebhookEndpoint) error {
-			_, err := o.EnableWebhook(ctx, e.ID)
-			return err
-		},
-	} {
-		for _, status := range []rewards.DeliveryStatus{rewards.DeliveryPending, rewards.DeliveryFailed} {
-			e, err := w.WebhookEndpoint(ctx, e.AppID, e.ID)
-			check(t, err)
-			w.deliveries(t, e, status, some)
-			_, err = w.DisableWebhook(ctx, e.ID, "a test")
-			check(t, err)
-			check(t, enable(ctx, &e))
-			atMost(what, 1000+few)
-			due, _, err := w.DueDeliveries(ctx, rewards.WebhookEndpoint{AppID: e.AppID, ID: e.ID}, w.Now(), 2*some)
-			check(t, err)
-			wantEqual(t, what+": due of those that were "+status.String(), some, len(due))
-			if slices.ContainsFunc(due, func(d rewards.Delivery) bool { return d.Attempts > 0 }) {
-				t.Errorf("%s: %s deliveries have not all their retries", what, status)
-			}
-		}
-	}
+	w.enableWithMany(t, s, e.ID, some, func(what string) { atMost(what, 1000+few) })
 
 	writes, stopAfter = 0, 2 // it disables the endpoint and deletes a part
 	err = s.DeleteWebhookEndpoint(ctx, e.AppID, e.ID)
@@ -141,4 +116,39 @@ func (w *World) countDeliveries(t *testing.T, e rewards.WebhookEndpoint) (count 
 			`SELECT count(*) FROM webhook_deliveries WHERE app_id = ?1 AND endpoint_id = ?2`, e.AppID[:], e.ID[:])
 	}))
 	return count
+}
+
+// enableWithMany enables an endpoint with many deliveries that wait, and with as many that failed. small is called after
+// each time.
+func (w *World) enableWithMany(
+	t *testing.T, s *store.Store, id rewards.WebhookEndpointID, some int64, small func(what string),
+) {
+	t.Helper()
+	ctx := t.Context()
+	for what, enable := range map[string]func(context.Context, *rewards.WebhookEndpoint) error{
+		"enable by the app": func(ctx context.Context, e *rewards.WebhookEndpoint) error {
+			_, err := s.ChangeWebhookEndpoint(ctx, e.AppID, e.ID, (*rewards.WebhookEndpoint).Enable)
+			return err
+		},
+		"enable by an operator": func(ctx context.Context, e *rewards.WebhookEndpoint) error {
+			_, err := s.As(w.By()).EnableWebhook(ctx, e.ID)
+			return err
+		},
+	} {
+		for _, status := range []rewards.DeliveryStatus{rewards.DeliveryPending, rewards.DeliveryFailed} {
+			e, err := w.WebhookEndpoint(ctx, w.App.ID, id)
+			check(t, err)
+			w.deliveries(t, e, status, some)
+			_, err = w.DisableWebhook(ctx, e.ID, "a test")
+			check(t, err)
+			check(t, enable(ctx, &e))
+			small(what)
+			due, _, err := w.DueDeliveries(ctx, rewards.WebhookEndpoint{AppID: e.AppID, ID: e.ID}, w.Now(), int(2*some))
+			check(t, err)
+			wantEqual(t, what+": due of those that were "+status.String(), int(some), len(due))
+			if slices.ContainsFunc(due, func(d rewards.Delivery) bool { return d.Attempts > 0 }) {
+				t.Errorf("%s: %s deliveries have not all their retries", what, status)
+			}
+		}
+	}
 }
