@@ -49,6 +49,9 @@ func TestAnotherAccountWhileRunningStopsOrdering(t *testing.T) {
 		submits := w.switches()
 		w.run(time.Minute)
 		w.wantAlarm(rewards.AlarmAccountDiffers, true)
+		if list, err := w.store.Standstills(w.t.Context()); err != nil || len(list) != 1 || list[0].Cause != rewards.CauseConflict {
+			w.t.Errorf("why nothing is ordered: %+v, %v", list, err)
+		}
 		*submits = 0
 		second := w.give("KO", 5*usd)
 		w.run(5 * time.Second)

@@ -234,7 +234,11 @@ func (w *Worker) work(ctx context.Context) (time.Duration, error) {
 	}
 	right, err := w.checkAccount(ctx)
 	if !right {
-		w.stands.stop(0, rewards.CauseBroker, time.Time{})
+		cause := rewards.CauseBroker
+		if w.account.alarm == rewards.AlarmAccountDiffers {
+			cause = rewards.CauseConflict
+		}
+		w.stands.stop(0, cause, time.Time{})
 		return idleWait, errors.Join(err, w.keepAlarms(ctx, live), w.watchActions(ctx, nil, clock, false))
 	}
 	w.report(ctx, "the broker's account", err)

@@ -55,12 +55,12 @@ type batcher[Q, A any] struct {
 
 	timer *time.Timer // ends the rest of bulks
 
-	mu     sync.Mutex
-	queue  fairQueue[Q, A]
-	open   int       // batches that are being committed, or become durable
-	moved  time.Time // when the first of them began, or the last one before them ended
-	closed bool
-	wake   chan struct{} // has a token while there may be work
+	mu         sync.Mutex
+	queue      fairQueue[Q, A]
+	open       int       // batches that are being committed, or become durable
+	progressAt time.Time // when the first of them began, or the last one before them ended
+	closed     bool
+	wake       chan struct{} // has a token while there may be work
 }
 
 func newBatcher[Q, A any](
@@ -85,9 +85,9 @@ func (b *batcher[Q, A]) commitOne(ctx context.Context, app rewards.AppID, conten
 	return q.outcome, q.err
 }
 
-// commitAll queues all contents or none, and waits for their outcomes. Each has its own outcome
+// queueAll queues all contents or none, and waits for their outcomes. Each has its own outcome
 // or error. If ctx ends first, they may still be committed.
-func (b *batcher[Q, A]) commitAll(
+func (b *batcher[Q, A]) queueAll(
 	ctx context.Context, app rewards.AppID, contents []Q, bytes func(Q) int,
 ) ([]A, []error, error) {
 	together := &bulk{done: make(chan struct{})}
@@ -161,7 +161,7 @@ func (b *batcher[Q, A]) run(ctx context.Context, after func(created bool)) {
 	inEffect := make(chan *committed[Q, A], ahead)
 	var answering sync.WaitGroup
 	answering.Go(func() { b.answerAll(context.WithoutCancel(ctx), inEffect) })
-	commitAll := func() {
+	commitReady := func() {
 		for b.ready() {
 			c := b.next(context.WithoutCancel(ctx))
 			if c == nil {
@@ -175,12 +175,12 @@ func (b *batcher[Q, A]) run(ctx context.Context, after func(created bool)) {
 	for {
 		select {
 		case <-b.wake:
-			commitAll()
+			commitReady()
 		case <-ctx.Done():
 			b.mu.Lock()
 			b.closed = true
 			b.mu.Unlock()
-			commitAll()
+			commitReady()
 			close(inEffect)
 			answering.Wait()
 			return
@@ -226,7 +226,7 @@ func (b *batcher[Q, A]) next(ctx context.Context) *committed[Q, A] {
 	if len(c.batch) > 0 {
 		b.open++
 		if b.open == 1 {
-			b.moved = began
+			b.progressAt = began
 		}
 	}
 	b.mu.Unlock()
@@ -317,7 +317,7 @@ func (b *batcher[Q, A]) answer(ctx context.Context, list []*committed[Q, A]) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.open, b.moved = b.open-len(list), time.Now()
+	b.open, b.progressAt = b.open-len(list), time.Now()
 	b.rouse() // a few requests may have waited
 }
 
@@ -328,7 +328,7 @@ func (b *batcher[Q, A]) busy() time.Duration {
 	if b.open == 0 {
 		return 0
 	}
-	return time.Since(b.moved)
+	return time.Since(b.progressAt)
 }
 
 // depth returns the number of queued requests.

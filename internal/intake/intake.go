@@ -87,7 +87,7 @@ func (i *Intake) Record(ctx context.Context, r rewards.NewReward) (rewards.Outco
 func (i *Intake) RecordAll(
 	ctx context.Context, app rewards.AppID, batch []rewards.NewReward,
 ) ([]rewards.BatchOutcome, error) {
-	outcomes, errs, err := i.rewards.commitAll(ctx, app, batch, bytesOf)
+	outcomes, errs, err := i.rewards.queueAll(ctx, app, batch, bytesOf)
 	if err != nil {
 		return nil, err
 	}

@@ -23,8 +23,8 @@ type Cause int
 // The causes.
 const (
 	CausePaused       Cause = iota + 1 // an operator paused ordering
-	CauseConflict                      // orders at the broker contradict the store
-	CauseBroker                        // the broker cannot be reached, or is not the right one
+	CauseConflict                      // orders at the broker contradict the store, or it shows another account
+	CauseBroker                        // the broker cannot be reached
 	CauseClosed                        // the market is closed
 	CauseAnnouncement                  // announcements of corporate actions could not be read
 	CauseDoubt                         // the stock's price is in doubt
@@ -68,7 +68,7 @@ func (s Standstill) Explain(symbol string, pool money.USD) string {
 	case CausePaused:
 		return "the operator has paused ordering"
 	case CauseConflict:
-		return "ordering is stopped until the operator has checked an order at the broker"
+		return "ordering is stopped until the operator has checked the orders or the account at the broker"
 	case CauseBroker:
 		return "the broker has been unreachable since " + shortMoment(s.Since)
 	case CauseClosed:

@@ -63,7 +63,7 @@ func TestTimelineSaysWhatARewardWaitsFor(t *testing.T) {
 			stands(0, rewards.CauseClosed, monday)(h)
 			h.Control.Paused = "secret of the operator"
 		},
-		"ordering is stopped until the operator has checked an order at the broker": func(h *rewards.History) { h.Control.Conflicts = 1 },
+		"ordering is stopped until the operator has checked the orders or the account at the broker": func(h *rewards.History) { h.Control.Conflicts = 1 },
 		"the price of AAPL is in doubt until the operator has checked it": func(h *rewards.History) {
 			h.Asset.Doubt = rewards.Doubt{Since: at(1), Price: 1}
 		},

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
@@ -170,10 +171,13 @@ func addMembers(ctx context.Context, tx Tx, members []placedMember) error {
 	n, err := tx.ExecEach(ctx, `INSERT INTO members (place, reward, amount, rest, shares, completes, before)
 		SELECT ?1, rowid, ?4, ?5, ?6, ?7, ?8 FROM rewards WHERE app_id = ?2 AND id = ?3`, rows)
 	if err == nil && n != int64(len(rows)) {
-		err = errNotStored
+		err = errMemberNotStored
 	}
 	return err
 }
+
+// errMemberNotStored means that the store contradicts itself: a member of an order has no reward.
+var errMemberNotStored = errors.New("a member of an order was not stored")
 
 // take puts a waiting reward of the status that follows into an order.
 const take = `UPDATE open_rewards SET status = ` + executing + `, waiting = 0, place = ?3

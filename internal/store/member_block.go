@@ -90,7 +90,7 @@ func addMemberBlocks(ctx context.Context, tx Tx, members []placedMember) error {
 		FROM unnest(?1::bigint[], ?2::bytea[], ?3::bytea[], ?4::bytea[], ?5::text[])
 			AS b (block, apps, app_of, rewards, amounts)`, columns...)
 	if err == nil && n != int64(len(blocks)) {
-		err = errNotStored
+		err = errMemberNotStored
 	}
 	if err != nil {
 		return err

@@ -176,7 +176,7 @@ func (r *recording) run(ctx context.Context, tx Tx) error {
 		if err := rows.recognize(ctx); err != nil || len(r.open()) == 0 {
 			return err
 		}
-		if committed, err := rows.commitAll(ctx); err != nil || committed {
+		if committed, err := rows.storeAtOnce(ctx); err != nil || committed {
 			return err
 		}
 	}
@@ -188,7 +188,7 @@ func (r *recording) run(ctx context.Context, tx Tx) error {
 		return err
 	}
 	if r.runs == mostRuns { // it was not stored at once, but may be now
-		if committed, err := rows.commitAll(ctx); err != nil || committed {
+		if committed, err := rows.storeAtOnce(ctx); err != nil || committed {
 			return err
 		}
 	}
@@ -201,7 +201,7 @@ func (r *recording) run(ctx context.Context, tx Tx) error {
 // mostRuns is how often a transaction is run that commits all at once.
 const mostRuns = 2
 
-// decide decides and stores what commitAll did not.
+// decide decides and stores what storeAtOnce did not.
 func (r *recording) decide(ctx context.Context, rows batchRows) error {
 	free, budgeted := r.divide()
 	if err := r.create(ctx, rows, r.likelyNew(free)); err != nil {
@@ -313,9 +313,9 @@ var errNotStored = errors.New("a reward was not stored")
 type batchRows interface {
 	// recognize answers requests whose key was used before, as far as it finds them by one look.
 	recognize(ctx context.Context) error
-	// commitAll stores and commits all open requests at once, if every one is a new reward of an
+	// storeAtOnce stores and commits all open requests at once, if every one is a new reward of an
 	// app without a budget. It reports whether it did; it may also do nothing.
-	commitAll(ctx context.Context) (bool, error)
+	storeAtOnce(ctx context.Context) (bool, error)
 	// insert stores the rewards of requests whose user exists and whose key is unused, and
 	// calls stored for each of them.
 	insert(ctx context.Context, requests []int, stored func(i int)) error

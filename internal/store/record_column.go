@@ -144,8 +144,8 @@ func (b *byColumn) recognize(ctx context.Context) error {
 	return err
 }
 
-// commitAll commits unless the budgets have changed, so that an app without one costs no exchange.
-func (b *byColumn) commitAll(ctx context.Context) (bool, error) {
+// storeAtOnce commits unless the budgets have changed, so that an app without one costs no exchange.
+func (b *byColumn) storeAtOnce(ctx context.Context) (bool, error) {
 	open := b.open()
 	if !b.noneBudgeted(open) || !b.assetsUsed(open) || b.mayLackUsers(open) {
 		return false, nil

@@ -80,8 +80,8 @@ func (b byRow) insertNew(ctx context.Context, requests []int) error {
 	return err
 }
 
-// commitAll does nothing: a commit of a database in this process needs no exchange.
-func (byRow) commitAll(context.Context) (bool, error) { return false, nil }
+// storeAtOnce does nothing: a commit of a database in this process needs no exchange.
+func (byRow) storeAtOnce(context.Context) (bool, error) { return false, nil }
 
 // end does nothing: the rewards are in memory after the commit, and follow from the rows.
 func (byRow) end(context.Context) error { return nil }

@@ -113,7 +113,8 @@ func (s *Store) Close() error { return s.engine.Close() }
 
 // Durable waits until everything that is committed is durable. RecordRewards, CreateUsers and ChangeUsers do not
 // wait for that themselves, so that the next batch is stored meanwhile: whoever answers a client calls Durable
-// first. Every other method that writes has waited when it returns.
+// first. PlanOrder, SaveOrder and SettleOrders do not wait either: BeginAttempt does, before anything is sent. Every
+// other method that writes has waited when it returns.
 func (s *Store) Durable(ctx context.Context) error { return s.engine.Durable(ctx) }
 
 // Backup writes a consistent copy of the store to a new file while it is in use (see Engine).
