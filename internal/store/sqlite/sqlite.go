@@ -1,6 +1,7 @@
 // Package sqlite is the embedded engine: one SQLite file in WAL mode, with one writer and a pool
-// of readers. A commit is durable when Durable returns: see durable.go. When the outcome of a commit is unknown, the engine reports it on Failed and the process must stop. Never open
-// the live file by other means: closing it would drop SQLite's locks.
+// of readers. A commit is durable when Durable returns: see durable.go. When the outcome of a commit
+// is unknown, the engine reports it on Failed and the process must stop. Never open the live file by
+// other means: closing it would drop SQLite's locks.
 package sqlite
 
 import (

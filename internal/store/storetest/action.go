@@ -22,6 +22,7 @@ func actionContract() map[string]func(*testing.T, *World) {
 		"SweepBounds":         testSweepBounds,
 		"UndoRefused":         testUndoRefused,
 		"UndoTakenBack":       testUndoTakenBack,
+		"CashStaysShown":      testCashStaysShown,
 		"CorrectedBeforeUndo": testCorrectedBeforeUndo,
 		"Acknowledged":        testAcknowledged,
 		"ConflictsRenamed":    testConflictsRenamed,

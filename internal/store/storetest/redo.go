@@ -124,3 +124,34 @@ func (w *World) entitled(t *testing.T, id string) {
 	check(t, w.ApplyAction(t.Context(), w.lease, c, s, rewards.Renaming{}))
 	w.sweep(t)
 }
+
+// testCashStaysShown: clients see their users' parts of a merger's cash, also after it was undone and applied again.
+func testCashStaysShown(t *testing.T, w *World) {
+	for _, u := range w.Users[:2] {
+		w.buy(t, u, "AAPL", 2_000_000, 10_000_000)
+	}
+	w.apply(t, "merger", "AAPL", rewards.Terms{Type: rewards.ActionCashMerger, Rate: "3"}, 0)
+	w.sweep(t)
+	check(t, w.BeginPayout(t.Context(), w.lease, "merger", rewards.Payment{ActivityID: "a", Net: 4_000_000}))
+	w.shareOut(t, "merger")
+	want := []money.USD{2_000_000, 2_000_000}
+	wantEqual(t, "shown", want, w.shownCash(t, "merger"))
+	check(t, failure(w.UndoAction(t.Context(), "merger")))
+	w.sweep(t)
+	wantEqual(t, "shown after the undo", want, w.shownCash(t, "merger"))
+	if !w.redo(t, "merger") {
+		t.Error("the undo is not taken back")
+	}
+	wantEqual(t, "shown after it was applied again", want, w.shownCash(t, "merger"))
+}
+
+// shownCash is the cash that clients see of an action, by user.
+func (w *World) shownCash(t *testing.T, action string) (cash []money.USD) {
+	t.Helper()
+	for _, e := range w.shownEffects(t, w.App.ID, action, 9) {
+		if e.Shared {
+			cash = append(cash, e.Cash)
+		}
+	}
+	return cash
+}
