@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"stockrewards/internal/broker/paper"
 	"stockrewards/internal/fulfillment"
 	"stockrewards/internal/money"
 	"stockrewards/internal/rewards"
@@ -224,5 +225,40 @@ func TestApplyAfterIgnore(t *testing.T) {
 		w.serve(time.Minute)
 		w.wantAction(id, rewards.ActionSwept)
 		w.wantConverted("AAPL", before, rewards.Ratio{Old: 1, New: 4})
+	})
+}
+
+// An operator applies two actions one by one that the broker's position shows at once, after an outage. The first one
+// books what it announces, so that the house buys nothing for shares that are not missing. What nothing explains, such as
+// shares that were sold by hand, is booked with the last one.
+func TestTwoActionsThatAnOperatorApplies(t *testing.T) {
+	t.Parallel()
+	inWorlds(t, map[string]money.Shares{"exactly": 0, "with shares of something else": 2 * money.Share}, func(w *world, more money.Shares) {
+		w.cfg.ReviewActions = true
+		w.restartWith(w.store, newClient(w.wire))
+		w.sync(nil)
+		w.wantAfter(5*time.Second, w.give("AAPL", 3100*usd), rewards.Executed)
+		before := w.holding(w.user, "AAPL").Quantity
+		ids := []string{
+			w.post(`{"symbol":"AAPL","ex_date":"2000-01-05","type":"forward_split","old_rate":2,"new_rate":3}`),
+			w.post(`{"symbol":"AAPL","ex_date":"2000-01-06","type":"reverse_split","old_rate":7,"new_rate":2}`),
+		}
+		w.check(w.brokerage.SetClock(w.t.Context(), time.Date(2000, 1, 6, 14, 31, 0, 0, time.UTC), 1))
+		position := before*3/2*2/7 + more
+		w.faulty(ofPositions, says(200, `[{"asset_id":"`+paper.AssetID("AAPL")+`","symbol":"AAPL","qty":"`+position.String()+`"}]`))
+		w.serve(3 * time.Minute)
+		for i, id := range ids {
+			w.wantAction(id, rewards.ActionHeld)
+			w.approve(id)
+			w.serve(time.Minute)
+			w.wantAction(id, rewards.ActionSwept)
+			extra := money.Shares(0)
+			if i == 1 {
+				extra = more
+			}
+			if got := w.house("AAPL"); got < extra-2 || got > extra+2 {
+				w.t.Errorf("after action %d the house has %s shares, want %s", i+1, got, extra)
+			}
+		}
 	})
 }

@@ -168,7 +168,7 @@ func (a Action) Begin(c Conversion, s Standing) (w Switch, err error) {
 		w = s.Undo.Redo(c)
 	}
 	w.Booked, w.TargetBooked = s.Source.Booked, s.Target.Booked
-	if a.chained(c, s) { // the next one explains the rest
+	if a.chained(c, s) || a.showsLater(c, s) { // the next one explains the rest
 		w.Position, w.TargetPosition, err = a.after(c, s)
 		return w, err
 	}
@@ -191,6 +191,25 @@ func (a Action) chained(c Conversion, s Standing) bool {
 	}
 	return err == nil && s.near(source, target)
 }
+
+// showsLater reports whether the broker's position is nearer to what the later actions make of it, too, than to what this
+// one makes of it. When an operator applies them one by one, the last one books what nothing explains.
+func (a Action) showsLater(c Conversion, s Standing) bool {
+	if a.ApprovedAt.IsZero() || s.Undone || s.Undo.Number > 0 || len(s.Later) == 0 || s.unchanged() {
+		return false
+	}
+	source, _, err := a.after(c, s)
+	all := source
+	for _, later := range s.Later {
+		if err == nil {
+			all, err = later.Of(all)
+		}
+	}
+	return err == nil && apart(s.Source.Theirs, all) < apart(s.Source.Theirs, source)
+}
+
+// apart is by how much two positions differ.
+func apart(a, b money.Shares) money.Shares { return max(a-b, b-a) }
 
 // Explains reports whether the broker's positions are what the action makes of what is booked now.
 func (a Action) Explains(c Conversion, s Standing) bool {
