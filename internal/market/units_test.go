@@ -290,3 +290,21 @@ func TestAReadingThatAnActionOvertakes(t *testing.T) {
 		w.wantIn(1, 134*dollar)
 	})
 }
+
+// The price of a stock whose split does not happen, such as one that was announced twice, is in doubt. It is not shown in
+// units that nobody has, although the broker's previous close would be off by the same.
+func TestASplitThatNeverHappens(t *testing.T) {
+	t.Parallel()
+	inWorld(t, func(w *world) {
+		boundary := time.Now().Add(time.Minute)
+		w.announce(boundary, "1", "3")
+		w.quote(300*dollar, 299*dollar)
+		w.wantNext(300 * dollar)
+		time.Sleep(time.Until(boundary.Add(time.Second)))
+		w.quote(301*dollar, 300*dollar)
+		w.wantAfter(20*time.Second, 0)
+		if got := w.Doubts(); len(got) != 1 || got[0] != "AAPL" {
+			t.Errorf("in doubt: %v", got)
+		}
+	})
+}

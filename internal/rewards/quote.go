@@ -31,7 +31,7 @@ func (q Quote) Update(s BrokerPrice, asked, present time.Time) (Quote, PriceVerd
 	if FutureTrade(s.TradedAt, present) {
 		return q, PriceFromFuture
 	}
-	if !Plausible(s.Price, q.reference(s), s.OtherClose, q.Accepted) {
+	if !Plausible(s.Price, q.reference(s), s.OtherClose, q.Accepted) || q.contradicts(s) {
 		return q, PriceInDoubt
 	}
 	q.ConfirmedAt = asked
@@ -48,6 +48,13 @@ func (q Quote) reference(s BrokerPrice) money.Price {
 		return s.PreviousClose
 	}
 	return q.Price
+}
+
+// contradicts reports whether a price in units that are not certain is far from the last one. What was announced may
+// never happen, such as the repetition of an action: then the converted price is off by its ratio, and so is the
+// previous close.
+func (q Quote) contradicts(s BrokerPrice) bool {
+	return s.OtherClose > 0 && q.Price > 0 && !Plausible(s.Price, q.Price, q.Accepted)
 }
 
 // FromFuture reports whether the quote was confirmed more than MaxClockSkew after our time

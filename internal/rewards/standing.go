@@ -192,8 +192,8 @@ func (a Action) chained(c Conversion, s Standing) bool {
 	return err == nil && s.near(source, target)
 }
 
-// showsLater reports whether the broker's position is nearer to what the later actions make of it, too, than to what this
-// one makes of it. When an operator applies them one by one, the last one books what nothing explains.
+// showsLater reports whether the broker's position is nearer to what the later actions make of it, too, than to what
+// this one makes of it. When an operator applies them one by one, the last one books what nothing explains.
 func (a Action) showsLater(c Conversion, s Standing) bool {
 	if a.ApprovedAt.IsZero() || s.Undone || s.Undo.Number > 0 || len(s.Later) == 0 || s.unchanged() {
 		return false
