@@ -164,7 +164,7 @@ func TestHints(t *testing.T) {
 	succeeds(t, "Usage: stockrewards key create")(runProgram(t, "help", "key", "create"))
 	damaged := filepath.Join(t.TempDir(), "damaged.db")
 	noError(t, os.WriteFile(damaged, append([]byte("SQLite format 3\x00"), make([]byte, 8000)...), 0o600))
-	fails(t, "the file is damaged", "restore a backup")(runProgram(t, "app", "list", "--database", "sqlite:"+damaged))
+	fails(t, "is damaged", "restore a backup")(runProgram(t, "app", "list", "--database", "sqlite:"+damaged))
 	s.command("key", "create", "tester", "--expires", "90d", "--label", "days")
 	s.command("key", "create", "tester", "--expires", "1d12h", "--label", "both")
 	s.command("key", "rotate", s.firstID("key", "list", "tester"), "--expires", "2h")
