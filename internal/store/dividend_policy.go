@@ -20,7 +20,7 @@ func (o *Operator) SetDividends(ctx context.Context, app string, policy rewards.
 		var before int
 		var booked int64
 		_, err = fetchValues(ctx, tx, []any{&before, &booked}, `SELECT dividends,
-			coalesce((SELECT max(p.at) FROM payouts p WHERE p.paid_at = 0), 0) FROM apps WHERE id = ?1`, a.ID[:])
+			coalesce((SELECT max(p.at) FROM payouts p), 0) FROM apps WHERE id = ?1`, a.ID[:])
 		if err != nil {
 			return nil, err
 		}
