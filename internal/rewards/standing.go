@@ -184,12 +184,20 @@ func (a Action) chained(c Conversion, s Standing) bool {
 		return false
 	}
 	source, target, err := a.after(c, s)
-	for _, later := range s.Later {
-		if err == nil {
-			source, err = later.Of(source)
-		}
+	if err == nil {
+		source, err = s.afterLater(source)
 	}
 	return err == nil && s.near(source, target)
+}
+
+// afterLater is what the later actions make of a position.
+func (s Standing) afterLater(source money.Shares) (after money.Shares, err error) {
+	for _, later := range s.Later {
+		if source, err = later.Of(source); err != nil {
+			return 0, err
+		}
+	}
+	return source, nil
 }
 
 // showsLater reports whether the broker's position is nearer to what the later actions make of it, too, than to what
@@ -199,12 +207,10 @@ func (a Action) showsLater(c Conversion, s Standing) bool {
 		return false
 	}
 	source, _, err := a.after(c, s)
-	all := source
-	for _, later := range s.Later {
-		if err == nil {
-			all, err = later.Of(all)
-		}
+	if err != nil {
+		return false
 	}
+	all, err := s.afterLater(source)
 	return err == nil && apart(s.Source.Theirs, all) < apart(s.Source.Theirs, source)
 }
 

@@ -91,9 +91,14 @@ func conflict(message string) error {
 }
 
 // listed is a table of the numbers in the argument ?1, which listArg makes, with the column value.
-func listed(tx Tx) string {
+func listed(tx Tx) string { return listedAs(tx, "bigint") }
+
+// listedStrings is listed for strings, which stringsArg makes.
+func listedStrings(tx Tx) string { return listedAs(tx, "text") }
+
+func listedAs(tx Tx, kind string) string {
 	if _, columns := tx.(ColumnTx); columns {
-		return `(SELECT unnest(?1::bigint[]) AS value)`
+		return `(SELECT unnest(?1::` + kind + `[]) AS value)`
 	}
 	return `json_each(?1)`
 }
@@ -103,14 +108,6 @@ func listArg(tx Tx, numbers []int64) any {
 		return numbers
 	}
 	return jsonList(numbers)
-}
-
-// listedStrings is listed for strings, which stringsArg makes.
-func listedStrings(tx Tx) string {
-	if _, columns := tx.(ColumnTx); columns {
-		return `(SELECT unnest(?1::text[]) AS value)`
-	}
-	return `json_each(?1)`
 }
 
 func stringsArg(tx Tx, list []string) any {
