@@ -24,7 +24,7 @@ type Client struct {
 	URL string // such as "https://rewards.example.com"
 	Key string // the app's key, which no error contains
 	// HTTP sends requests. Its timeout limits an attempt, and must be longer than the 20 seconds
-	// that the event feed waits.
+	// that the event feed waits. It follows no redirect, whatever its CheckRedirect says.
 	HTTP *http.Client
 	// Attempts is how often a request is sent at most; 1 means no retries.
 	Attempts int
@@ -36,7 +36,7 @@ type Client struct {
 func New(url, key string) *Client {
 	const timeout, attempts, maxWait = 30 * time.Second, 6, time.Minute
 	return &Client{
-		URL: strings.TrimSuffix(url, "/"), Key: key, HTTP: &http.Client{Timeout: timeout, CheckRedirect: stay},
+		URL: strings.TrimSuffix(url, "/"), Key: key, HTTP: &http.Client{Timeout: timeout},
 		Attempts: attempts, MaxWait: maxWait,
 	}
 }

@@ -129,6 +129,34 @@ type raw string
 // MarshalJSON implements json.Marshaler.
 func (r raw) MarshalJSON() ([]byte, error) { return []byte(r), nil }
 
+// A caller who wants many attempts waits for the service for as long as it takes.
+func TestManyAttempts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &service{answers: []answer{refusal(429, "forbidden")}}
+		c := s.client()
+		c.Attempts = 100
+		began := time.Now()
+		err := c.Do(t.Context(), http.MethodGet, "/v1/x", nil, nil)
+		if took := time.Since(began); client.CodeOf(err) != client.CodeForbidden || len(s.got) != 100 || took > 99*5*time.Second {
+			t.Errorf("%d attempts in %s: %v", len(s.got), took, err)
+		}
+	})
+}
+
+// Another host gets neither the key nor what a request says, with the caller's HTTP client, too.
+func TestRedirectsAreNotFollowed(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		elsewhere := http.Header{"Location": {"https://elsewhere.example/v1/x"}}
+		s := &service{answers: []answer{{status: status, header: elsewhere}, {status: 200, body: "{}"}}}
+		err := s.client().Do(t.Context(), http.MethodPost, "/v1/x", raw(`{"idempotencyKey":"key-12345"}`), nil)
+		if e, _ := errors.AsType[*client.Error](err); len(s.got) != 1 || e == nil || e.Status != status {
+			t.Errorf("%d: %v after %q", status, err, s.got)
+		}
+	}
+}
+
 // Metadata is sent as it is given: an escape would make it longer, and come back.
 func TestMetadataIsSentAsGiven(t *testing.T) {
 	t.Parallel()
@@ -220,7 +248,8 @@ func TestStrangeAnswers(t *testing.T) {
 	t.Parallel()
 	for _, body := range []string{"<html>", `{"reward":{"amountUsd":"5"}}`, `{"reward":{"amountUsd":1e3}}`} {
 		s := &service{answers: []answer{{status: 200, body: body}}}
-		if _, err := s.client().Reward(t.Context(), "id"); err == nil || len(s.got) != 1 {
+		_, err := s.client().Reward(t.Context(), "id")
+		if err == nil || len(s.got) != 1 || !strings.HasPrefix(err.Error(), "GET /v1/rewards/id: 200 cannot decode the answer: ") {
 			t.Errorf("%s: %v after %q", body, err, s.got)
 		}
 	}

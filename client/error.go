@@ -33,7 +33,10 @@ type Error struct {
 
 // Error implements error.
 func (e *Error) Error() string {
-	if e.RequestID == "" {
+	switch {
+	case e.Status == 0:
+		return fmt.Sprintf("%s %s: %s", e.Method, e.Path, e.Message)
+	case e.RequestID == "":
 		return fmt.Sprintf("%s %s: %d %s", e.Method, e.Path, e.Status, e.Message)
 	}
 	return fmt.Sprintf("%s %s: %d %s: %s (request %s)", e.Method, e.Path, e.Status, e.Code, e.Message, e.RequestID)

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -106,8 +107,8 @@ func retryable(err error) (again, harmless bool) {
 // delay is the time before the next attempt: what the service asks for, or a random part of
 // a time that doubles.
 func delay(err error, attempt int) time.Duration {
-	const first, most = 200 * time.Millisecond, 5 * time.Second
-	jitter := rand.N(min(first<<(attempt-1), most)) //nolint:gosec // it only spreads retries
+	const first, most, doublings = 200 * time.Millisecond, 5 * time.Second, 5
+	jitter := rand.N(min(first<<min(attempt-1, doublings), most)) //nolint:gosec // it only spreads retries
 	if e, ok := errors.AsType[*Error](err); ok && e.RetryAfter > 0 {
 		return e.RetryAfter + min(jitter, first)
 	}
@@ -132,13 +133,15 @@ const maxAnswer = 64 << 20
 func (c *Client) once(ctx context.Context, r request, answer any) (http.Header, error) {
 	req, err := http.NewRequestWithContext(ctx, r.method, c.URL+r.path, bytes.NewReader(r.body))
 	if err != nil {
-		return nil, &Error{Message: "cannot make the request: " + err.Error()}
+		return nil, &Error{Method: r.method, Path: r.path, Message: "cannot make the request: " + err.Error()}
 	}
-	req.Header.Set("X-Api-Key", c.Key)
+	req.Header.Set("X-Api-Key", strings.TrimSpace(c.Key)) // of a file it may end with a line break
 	if r.body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	res, err := c.HTTP.Do(req)
+	sender := *c.HTTP
+	sender.CheckRedirect = stay
+	res, err := sender.Do(req)
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: no answer: %w", r.method, r.path, err)
 	}
@@ -157,7 +160,7 @@ func (c *Client) once(ctx context.Context, r request, answer any) (http.Header, 
 		return res.Header, nil
 	}
 	strange := func(what string) *Error {
-		return &Error{Status: res.StatusCode, Message: fmt.Sprintf("%s %s: %s", r.method, r.path, what)}
+		return &Error{Status: res.StatusCode, Method: r.method, Path: r.path, Message: what}
 	}
 	if err := json.Unmarshal(content, answer); err != nil {
 		return res.Header, strange("cannot decode the answer: " + err.Error())

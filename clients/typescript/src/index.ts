@@ -95,9 +95,9 @@ const endpoint = "/v1/webhook-endpoints/{webhookEndpointId}";
 /** The address of the next page; undefined on the last. */
 const nextOf = (received: Headers) => /<([^>]*)>\s*;\s*rel="?next"?/.exec(received.get("link") ?? "")?.[1];
 
-/** Returns the answer, unless its part is missing: then a program in between has answered for the service. */
-function whole<T>(answer: T | undefined, part: unknown): T {
-  if (answer === undefined || part === undefined || part === null) {
+/** Returns the answer, unless it or one of its parts is missing: then a program in between has answered for the service. */
+function whole<T>(answer: T | undefined, ...parts: unknown[]): NonNullable<T> {
+  if (answer === undefined || answer === null || parts.includes(undefined) || parts.includes(null)) {
     throw new RewardsError(200, "", "the answer lacks what was asked for", "", undefined, 0, true);
   }
   return answer;
@@ -110,13 +110,14 @@ export function connect(options: Options): Rewards {
   const persistent = retrying(sending, true);
   const headers = { "x-api-key": key };
   const base = url.replace(/\/$/, "");
-  const api = createClient<paths>({ baseUrl: base, headers, fetch: send, bodySerializer: write });
+  const api = createClient<paths>({ baseUrl: base, headers, fetch: (request) => send(request), bodySerializer: write });
+  const longestWait = Math.min(20, Math.max(1, Math.floor((options.timeout ?? 30_000) / 1000) - 5)); // the feed must answer in time
 
   async function raw(path: string, query: Record<string, unknown>, signal?: AbortSignal): Promise<[unknown, Headers]> {
     const given = Object.entries(query).filter(([, value]) => value !== undefined);
     const search = new URLSearchParams(given.map(([name, value]) => [name, String(value)]));
-    const target = search.size > 0 ? `${base}${path}?${search}` : `${base}${path}`;
-    const response = await send(new Request(target, { headers, ...(signal && { signal }) }));
+    const target = search.size > 0 ? `${base}${path}${path.includes("?") ? "&" : "?"}${search}` : `${base}${path}`;
+    const response = await send(new Request(target, { headers }), signal);
     return [read(await response.text()), response.headers];
   }
 
@@ -149,27 +150,27 @@ export function connect(options: Options): Rewards {
 
     async reversal(reversalId: string): Promise<Reversal> {
       const { data } = await api.GET("/v1/reversals/{reversalId}", { params: { path: { reversalId } } });
-      return data!.reversal;
+      return whole(data?.reversal);
     },
 
     async timeline(rewardId: string): Promise<Moment[]> {
       const { data } = await api.GET("/v1/rewards/{rewardId}/timeline", { params: { path: { rewardId } } });
-      return data!.timeline;
+      return whole(data?.timeline);
     },
 
     async budgets(): Promise<Budget[]> {
       const { data } = await api.GET("/v1/budgets");
-      return data!.budgets;
+      return whole(data?.budgets);
     },
 
     async createWebhookEndpoint(body: Schemas["NewWebhookEndpoint"]) {
       const { data } = await api.POST("/v1/webhook-endpoints", { body });
-      return data!;
+      return whole(data, data?.secret);
     },
 
     async changeWebhookEndpoint(webhookEndpointId: string, change: Schemas["WebhookEndpointChange"]): Promise<WebhookEndpoint> {
       const { data } = await api.PATCH(endpoint, { params: { path: { webhookEndpointId } }, body: change });
-      return data!.webhookEndpoint;
+      return whole(data?.webhookEndpoint);
     },
 
     async deleteWebhookEndpoint(webhookEndpointId: string): Promise<void> {
@@ -182,12 +183,12 @@ export function connect(options: Options): Rewards {
 
     async rotateWebhookSecret(webhookEndpointId: string): Promise<string> {
       const { data } = await api.POST(`${endpoint}/rotate-secret`, { params: { path: { webhookEndpointId } } });
-      return data!.secret;
+      return whole(data?.secret);
     },
 
     async testWebhook(webhookEndpointId: string): Promise<string> {
       const { data } = await api.POST(`${endpoint}/test`, { params: { path: { webhookEndpointId } } });
-      return data!.eventId;
+      return whole(data?.eventId);
     },
 
     async replayWebhooks(webhookEndpointId: string, after: number): Promise<void> {
@@ -197,12 +198,13 @@ export function connect(options: Options): Rewards {
     async createUser(user: Schemas["NewUser"]): Promise<User> {
       try {
         const { data } = await api.POST("/v1/users", { body: user, fetch: persistent });
-        return whole(data?.user, data?.user);
+        return whole(data?.user);
       } catch (error) {
         if (!(error instanceof RewardsError) || error.code !== "conflict" || !error.uncertain) throw error;
-        const { userId } = error.details as { userId: string };
+        const { userId } = (error.details ?? {}) as { userId?: unknown };
+        if (typeof userId !== "string") throw error;
         const { data } = await api.GET("/v1/users/{userId}", { params: { path: { userId } } });
-        const found = data!.user;
+        const found = whole(data?.user);
         const same = (found.email ?? "").toLowerCase() === (user.email ?? "").toLowerCase()
           && (found.externalId ?? "") === (user.externalId ?? "");
         if (!same) throw error;
@@ -222,8 +224,8 @@ export function connect(options: Options): Rewards {
 
     async awaitReward(rewardId: string, signal?: AbortSignal): Promise<Reward> {
       for (let wait = 100; ; wait = Math.min(2 * wait, 10_000)) {
-        const { data } = await api.GET("/v1/rewards/{rewardId}", { params: { path: { rewardId } }, ...(signal && { signal }) });
-        const { reward } = data!;
+        const [body] = await raw(`/v1/rewards/${encodeURIComponent(rewardId)}`, {}, signal);
+        const reward = whole((body as { reward?: Reward }).reward);
         if (reward.status === "executed" || reward.status === "failed") return reward;
         await pause(wait, signal ?? new AbortController().signal);
       }
@@ -231,12 +233,12 @@ export function connect(options: Options): Rewards {
 
     async portfolio(userId: string): Promise<Portfolio> {
       const { data } = await api.GET("/v1/users/{userId}/portfolio", { params: { path: { userId } } });
-      return data!;
+      return whole(data, data?.holdings);
     },
 
     async* events(after = 0, types: string[] = [], signal?: AbortSignal): AsyncGenerator<RewardsEvent> {
       for (let last = after; ;) {
-        const [body, received] = await raw("/v1/events", { after: last, types: types.join(",") || undefined, wait: 20, limit: 200 }, signal);
+        const [body, received] = await raw("/v1/events", { after: last, types: types.join(",") || undefined, wait: longestWait, limit: 200 }, signal);
         for (const event of (body as { events: RewardsEvent[] }).events) {
           last = event.sequence;
           yield event;

@@ -14,31 +14,42 @@ export interface Webhook {
 
 const maxAge = 300; // seconds
 
+/** The headers of a request, as fetch, node:http, node:http2 and their frameworks have them. */
+type Received = Headers | Record<string, string | readonly string[] | undefined>;
+
+/** Returns a header, "" without one. Its name is in lower case. */
+function valueOf(headers: Received, name: string): string {
+  if (headers instanceof Headers) return headers.get(name) ?? "";
+  const found = Object.entries(headers).find(([given]) => given.toLowerCase() === name)?.[1];
+  return [found ?? ""].flat().join(" ");
+}
+
 /**
  * Checks a delivery as of Standard Webhooks 1.0.0 and decodes it. Give it the body exactly as
  * received, and the endpoint's secret, "whsec_…". It throws when the signature is not valid, or
  * when the delivery is older than five minutes.
  */
-export async function verifyWebhook(secret: string, headers: Headers | Record<string, string>, body: string): Promise<Webhook> {
-  const given = headers instanceof Headers ? headers : new Headers(headers);
-  const [id, at, signatures] = ["webhook-id", "webhook-timestamp", "webhook-signature"].map((name) => given.get(name) ?? "");
+export async function verifyWebhook(secret: string, headers: Received, body: string | Uint8Array): Promise<Webhook> {
+  const id = valueOf(headers, "webhook-id");
+  const at = valueOf(headers, "webhook-timestamp");
   const raw = Uint8Array.from(atob(secret.replace(/^whsec_/, "")), (c) => c.charCodeAt(0));
   const key = await crypto.subtle.importKey("raw", raw, { name: "HMAC", hash: "SHA-256" }, false, ["verify"]);
-  const signed = new TextEncoder().encode(`${id}.${at}.${body}`);
+  const bytes = typeof body === "string" ? new TextEncoder().encode(body) : body;
+  const signed = Uint8Array.from([...new TextEncoder().encode(`${id}.${at}.`), ...bytes]);
   let valid = false;
-  for (const signature of (signatures ?? "").split(" ")) {
+  for (const signature of valueOf(headers, "webhook-signature").split(" ")) {
     if (!signature.startsWith("v1,")) continue;
     try {
-      const bytes = Uint8Array.from(atob(signature.slice(3)), (c) => c.charCodeAt(0));
-      valid ||= await crypto.subtle.verify("HMAC", key, bytes, signed);
+      const given = Uint8Array.from(atob(signature.slice(3)), (c) => c.charCodeAt(0));
+      valid ||= await crypto.subtle.verify("HMAC", key, given, signed);
     } catch {
       // not base64: not a signature
     }
   }
   if (!valid) throw new Error("the webhook's signature is not valid");
-  if (!/^[0-9]+$/.test(at ?? "") || Math.abs(Date.now() / 1000 - Number(at)) > maxAge) {
+  if (!/^[0-9]+$/.test(at) || Math.abs(Date.now() / 1000 - Number(at)) > maxAge) {
     throw new Error(`the webhook's time ${at} is not within five minutes of the clock`);
   }
-  const content = read(body) as { type: string; timestamp: string; data: EventData };
-  return { id: id ?? "", ...content, sequence: Number(given.get("x-event-sequence") ?? 0) };
+  const content = read(new TextDecoder().decode(bytes)) as { type: string; timestamp: string; data: EventData };
+  return { id, ...content, sequence: Number(valueOf(headers, "x-event-sequence") || 0) };
 }

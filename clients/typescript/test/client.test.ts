@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { createServer } from "node:http";
+import { getEventListeners } from "node:events";
+import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test, type TestContext } from "node:test";
 import { setFlagsFromString } from "node:v8";
@@ -60,13 +61,34 @@ test("what is not safe is sent once", async () => {
   }
 });
 
+test("a request without a key is sent again when there was no connection", async () => {
+  const cause = (members: object): TypeError => new TypeError("fetch failed", { cause: Object.assign(new Error("m"), members) });
+  const refused = new TypeError("fetch failed", { cause: new AggregateError([new Error("refused")]) });
+  for (const [error, times] of [[cause({ code: "ENOTFOUND", syscall: "getaddrinfo" }), 2], [cause({ code: "EHOSTUNREACH", syscall: "connect" }), 2],
+    [cause({ code: "UND_ERR_CONNECT_TIMEOUT" }), 2], [refused, 2], [cause({ code: "EHOSTUNREACH", syscall: "read" }), 1]] as const) {
+    const { rewards, sent } = over(error, { status: 201, body: '{"user":{}}' });
+    await rewards.POST("/v1/users", { body: { externalId: "x" } }).catch(() => undefined);
+    assert.equal(sent.length, times);
+  }
+});
+
+test("a signal is not kept by what was done under it", async () => {
+  const { signal } = new AbortController();
+  const { rewards } = over({ status: 200, body: '{"events":[{"sequence":8}]}' });
+  for await (const event of rewards.events(0, [], signal)) if (event.sequence === 8) break;
+  const open: Answer = { status: 200, body: '{"reward":{"id":"1","status":"recorded"}}' };
+  await over(open, { status: 200, body: '{"reward":{"id":"1","status":"failed"}}' }).rewards.awaitReward("1", signal);
+  assert.equal(getEventListeners(signal, "abort").length, 0);
+});
+
 test("an empty filter is sent, so that it does not list everything", async () => {
   const { rewards, sent } = over(refusal(400, "bad_request"));
   await assert.rejects(rewards.users({ email: "" }).next(), RewardsError);
   assert.deepEqual(sent, ["GET /v1/users?email="]);
   const feed = over(refusal(400, "bad_request"));
   await assert.rejects(feed.rewards.events(7).next(), RewardsError);
-  assert.deepEqual(feed.sent, ["GET /v1/events?after=7&wait=20&limit=200"]);
+  await assert.rejects(feed.rewards.list("/v1/users?email=", { limit: 2 }).next(), RewardsError);
+  assert.deepEqual(feed.sent, ["GET /v1/events?after=7&wait=20&limit=200", "GET /v1/users?email=&limit=2"]);
 });
 
 test("an award is sent again after 500, and a request without a key is not", async () => {
@@ -146,8 +168,19 @@ test("an answer of a program in between is no success", async () => {
     await assert.rejects(rewards.awardAll([award]), RewardsError, body);
     await assert.rejects(rewards.reverse("r", { idempotencyKey: "key-12345" }), RewardsError, body);
     await assert.rejects(rewards.createUser({ email: "a@b.c" }), RewardsError, body);
-    assert.equal(sent.length, 4);
+    await assert.rejects(rewards.awaitReward("r"), RewardsError, body);
+    await assert.rejects(rewards.portfolio("u"), RewardsError, body);
+    assert.equal(sent.length, 6);
   }
+});
+
+test("an error that is not the service's has its status", async () => {
+  const broken = over({ status: 401, body: '{"error":' });
+  await assert.rejects(broken.rewards.portfolio("u"), (error) => error instanceof RewardsError && error.status === 401);
+  assert.equal(broken.sent.length, 1);
+  const vague: Answer = { status: 409, body: '{"error":{"code":"conflict"}}' };
+  await assert.rejects(over(new TypeError("reset"), vague).rewards.createUser({ email: "a@b.c" }),
+    (error) => error instanceof RewardsError && error.status === 409);
 });
 
 test("a user is found after a lost answer, and another one's is a conflict", async () => {
@@ -189,6 +222,9 @@ test("webhooks are verified as another implementation signs them", async () => {
   assert.equal(event.id, "msg_1");
   assert.equal(event.sequence, 7);
   assert.equal(event.data.reward?.amountUsd, "0.000001");
+  const { "webhook-id": id, ...others } = sign(new Date());
+  const ofNode: IncomingHttpHeaders = { ...others, "Webhook-ID": id, ":method": "POST", "set-cookie": [], "x-event-sequence": undefined };
+  assert.equal((await verifyWebhook(secret, ofNode, Buffer.from(body))).sequence, 0);
   await assert.rejects(verifyWebhook(secret, sign(new Date()), `${body} `), /signature/);
   await assert.rejects(verifyWebhook("whsec_AAAA", sign(new Date()), body), /signature/);
   await assert.rejects(verifyWebhook(secret, {}, body), /signature/);
