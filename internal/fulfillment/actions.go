@@ -189,6 +189,7 @@ func (w *Worker) readPage(ctx context.Context, clock rewards.MarketClock) error 
 	}
 	a.reading = reading{}
 	if err := w.takeAnnouncements(ctx, r, clock); err != nil {
+		w.pageFailed(now, err)
 		return err
 	}
 	a.readAt, a.trouble, a.denied = clock.Now, "", false

@@ -22,11 +22,15 @@ type announcements struct {
 
 // takeAnnouncements stores what a complete reading changes.
 func (w *Worker) takeAnnouncements(ctx context.Context, r reading, clock rewards.MarketClock) error {
-	known, err := w.store.ActionsSince(ctx, r.from)
+	ids := make([]string, len(r.list))
+	for i, n := range r.list {
+		ids[i] = n.ID
+	}
+	known, err := w.store.ActionsSince(ctx, r.from, ids) // the broker may list again what is over long since
 	if err != nil {
 		return err
 	}
-	bodies, err := w.store.LastBodies(ctx, r.from)
+	bodies, err := w.store.LastBodies(ctx, r.from, ids)
 	if err != nil {
 		return err
 	}

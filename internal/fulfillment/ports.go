@@ -138,10 +138,10 @@ type ActionStore interface {
 	Assets(ctx context.Context) ([]rewards.Asset, error)
 	// OpenActions lists the actions that hold a stock now or later.
 	OpenActions(ctx context.Context, today rewards.Date) ([]rewards.Action, error)
-	// ActionsSince lists the actions processed on a day or later, or still open.
-	ActionsSince(ctx context.Context, day rewards.Date) ([]rewards.Action, error)
+	// ActionsSince lists the actions processed on a day or later, still open, or of these ids.
+	ActionsSince(ctx context.Context, day rewards.Date, ids []string) ([]rewards.Action, error)
 	// LastBodies reads the last announcement of each of those, by action id.
-	LastBodies(ctx context.Context, day rewards.Date) (map[string]string, error)
+	LastBodies(ctx context.Context, day rewards.Date, ids []string) (map[string]string, error)
 	// ChangeActions stores changes of actions, all or none.
 	ChangeActions(ctx context.Context, l rewards.Lease, changes []rewards.ActionChange) error
 	// AssetHold reads since when an asset is held.

@@ -31,10 +31,13 @@ func (s *Store) OpenActions(ctx context.Context, today rewards.Date) ([]rewards.
 		string(today.Plus(-noted)))
 }
 
-// ActionsSince lists the actions that are processed on the day or later, or are not over.
-func (s *Store) ActionsSince(ctx context.Context, day rewards.Date) ([]rewards.Action, error) {
-	return readAll(ctx, s, scanAction, `SELECT `+actionColumns+` FROM actions
-		WHERE process_date >= ?1 OR `+activeState+` ORDER BY id`, string(day))
+// ActionsSince lists the actions that are processed on the day or later, are not over, or have one of the ids.
+func (s *Store) ActionsSince(ctx context.Context, day rewards.Date, ids []string) ([]rewards.Action, error) {
+	return read(ctx, s, func(ctx context.Context, tx Tx) ([]rewards.Action, error) {
+		return fetchAll(ctx, tx, scanAction, `SELECT `+actionColumns+` FROM actions
+			WHERE id IN (SELECT value FROM `+listedStrings(tx)+` AS l) OR process_date >= ?2 OR `+activeState+` ORDER BY id`,
+			stringsArg(tx, ids), string(day))
+	})
 }
 
 // Actions lists actions for an operator, latest ex-date first. A zero state and an empty
@@ -74,7 +77,7 @@ func (s *Store) Action(ctx context.Context, id string) (a rewards.Action, list [
 
 // LastBodies returns the newest announcement, by action id, of the actions that
 // ActionsSince lists.
-func (s *Store) LastBodies(ctx context.Context, day rewards.Date) (map[string]string, error) {
+func (s *Store) LastBodies(ctx context.Context, day rewards.Date, ids []string) (map[string]string, error) {
 	return read(ctx, s, func(ctx context.Context, tx Tx) (map[string]string, error) {
 		bodies := make(map[string]string)
 		return bodies, tx.Query(ctx, func(row Row) error {
@@ -84,7 +87,8 @@ func (s *Store) LastBodies(ctx context.Context, day rewards.Date) (map[string]st
 			return err
 		}, `SELECT n.action_id, n.body FROM actions a
 			JOIN announcements n ON n.action_id = a.id AND n.revision = a.revision
-			WHERE a.process_date >= ?1 OR a.`+activeState, string(day))
+			WHERE a.id IN (SELECT value FROM `+listedStrings(tx)+` AS l) OR a.process_date >= ?2 OR a.`+activeState,
+			stringsArg(tx, ids), string(day))
 	})
 }
 

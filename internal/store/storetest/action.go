@@ -152,12 +152,19 @@ func (w *World) listedActions(t *testing.T, first rewards.ActionChange, today re
 			t.Errorf("listed %+v: %d, want %d", c, len(list), c.want)
 		}
 	}
-	since, err := w.ActionsSince(t.Context(), today.Plus(20))
+	since, err := w.ActionsSince(t.Context(), today.Plus(20), nil)
 	check(t, err)
-	bodies, err := w.LastBodies(t.Context(), today.Plus(20))
+	bodies, err := w.LastBodies(t.Context(), today.Plus(20), nil)
 	check(t, err)
-	if len(since) != 1 || since[0].ID != "later" || bodies["later"] != first.Body {
+	if len(since) != 1 || since[0].ID != "later" || len(bodies) != 1 || bodies["later"] != first.Body {
 		t.Errorf("open since: %+v, %v", since, bodies)
+	}
+	named, err := w.ActionsSince(t.Context(), today.Plus(20), []string{"sooner", "unknown"})
+	check(t, err)
+	bodies, err = w.LastBodies(t.Context(), today.Plus(20), []string{"sooner", "unknown"})
+	check(t, err)
+	if len(named) != 2 || len(bodies) != 2 {
+		t.Errorf("open since, or named: %+v, %v", named, bodies)
 	}
 	a, revisions, err := w.Action(t.Context(), "later")
 	check(t, err)
